@@ -1,0 +1,117 @@
+# Narrows. GNU make. Targets: all, check, demo, bench, fuzz, install, clean.
+#   MODE=release|asan|tsan|cov   one build directory per mode     V=1   show commands
+#   CC=clang, PREFIX=/usr/local, DESTDIR= as usual
+
+MODE    ?= release
+PREFIX  ?= /usr/local
+VERSION := 0.1.0
+B       := build/$(MODE)
+Q       := $(if $(V),,@)
+
+OPT_release := -O2 -g
+OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+OPT_tsan    := -O1 -g -fsanitize=thread
+OPT_cov     := -O0 -g --coverage
+PKGS        := sqlite3 libevent_core libevent_extra libevent_pthreads libbson-1.0 libzstd liblzma zlib jansson lapacke openblas
+PKG_CFLAGS  := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+BASE        := -std=c11 -D_GNU_SOURCE -DNW_VERSION='"$(VERSION)"' -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
+               -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -fPIC -fvisibility=hidden -Iinclude -I. \
+               $(PKG_CFLAGS) -MMD -MP
+FLAGS       := $(BASE) $(OPT_$(MODE)) $(CFLAGS)
+LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
+# nwrun.so goes into foreign programs: never with a sanitizer's runtime
+FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
+
+# What each room may stand on; a call against an arrow is an undefined reference in that room's tests.
+ROOMS         := xsp analyze store web daemon host
+BELOW_xsp     := xsp
+BELOW_analyze := analyze
+BELOW_store   := store
+BELOW_web     := web store analyze
+BELOW_daemon  := daemon web store analyze xsp
+BELOW_host    := host xsp
+LIBS_xsp      := libbson-1.0
+LIBS_analyze  := lapacke openblas
+LIBS_store    := sqlite3 libzstd
+LIBS_web      := libevent_core libevent_extra jansson
+LIBS_daemon   := libevent_core libevent_pthreads liblzma zlib jansson
+LIBS_host     := libbson-1.0
+
+MAINS    := daemon/narrowsd.c daemon/narrows.c host/blipp.c host/nwrun.c
+PRELOAD  := $(sort $(wildcard host/preload*.c))
+objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
+archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
+libs      = $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d)))) -lm -pthread
+room_of   = $(firstword $(foreach d,$(ROOMS),$(if $(wildcard $d/$1.c),$d)))
+
+PROGS   := $(foreach p,$(basename $(notdir $(MAINS))),$B/bin/$p)
+UNITS   := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/test_*.c)))
+FUZZERS := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/fuzz_*.c)))
+BENCHES := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/bench_*.c)))
+
+.PHONY: all tests check check-run unit demo demo-run bench fuzz install clean deps
+all: $(PROGS) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $(if $(wildcard tests/stat-cases.c),$B/bin/stat-cases)
+	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
+
+# --- objects, libraries, programs ---
+$B/obj/host/preload%.o: host/preload%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FLAGS_preload) -c -o $@ $<
+$B/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FLAGS) -c -o $@ $<
+define room
+$B/lib/$1.a: $(call objs,$1)
+	@mkdir -p $$(@D)
+	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$^
+endef
+$(foreach d,$(ROOMS),$(eval $(call room,$d)))
+
+$(addprefix $B/bin/,narrowsd narrows): $B/bin/%: $B/obj/daemon/%.o $(call archives,daemon)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -o $@ $^ $(call libs,daemon)
+$(addprefix $B/bin/,blipp nwrun): $B/bin/%: $B/obj/host/%.o $(call archives,host)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -o $@ $^ $(call libs,host)
+$B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,daemon)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -o $@ $^ $(call libs,daemon)
+$B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -o $@ $^ -ldl -pthread
+$B/lib/libnarrows.a: $(call objs,host) $(call objs,xsp)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$B/lib/libnarrows.so: $(call objs,host) $(call objs,xsp)
+	$(Q)$(LD) -shared -Wl,-soname,libnarrows.so.0 -o $@ $^ $(call libs,host)
+
+# --- tests: each links its own room and those below, nothing else ---
+.SECONDEXPANSION:
+room_for = $(or $(call room_of,$(patsubst test_%,%,$(patsubst fuzz_%,%,$(patsubst bench_%,%,$1)))),daemon)
+$(UNITS) $(BENCHES): $B/tests/%: $B/obj/tests/%.o $$(call archives,$$(call room_for,$$*))
+	@mkdir -p $(@D)
+	$(Q)$(LD) -o $@ $^ $(call libs,$(call room_for,$*))
+$(FUZZERS): $B/tests/%: $B/obj/tests/%.o $B/obj/tests/fuzzmain.o $$(call archives,$$(call room_for,$$*))
+	@mkdir -p $(@D)
+	$(Q)$(LD) -o $@ $^ $(call libs,$(call room_for,$*))
+
+deps:
+	@sh conf/deps.sh
+check: deps
+	$(Q)$(MAKE) --no-print-directory check-run
+tests: all $(UNITS) $(FUZZERS)
+check-run: tests
+	@B=$B sh tests/run.sh all
+unit: tests
+	@B=$B sh tests/run.sh unit
+bench: deps
+	$(Q)$(MAKE) --no-print-directory all $(BENCHES)
+	@for b in $(BENCHES); do echo "== $${b##*/}"; $$b || exit 1; done
+demo: deps
+	$(Q)$(MAKE) --no-print-directory all
+	@B=$B sh tests/demo.sh
+fuzz: deps
+	@sh tests/fuzz.sh
+
+clean:
+	rm -rf build
+-include $(shell find $B/obj -name '*.d' 2>/dev/null)
