@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Measurement documents: every BSON generation to and from the canonical form.
+ *
+ * Canonical form: metadata describes a series of samples once; data refer to it by `mid` and carry rows of named
+ * doubles at one time each. Times are int64 nanoseconds since 1970 UTC, whatever the sender's unit was. "No value"
+ * markers of the originals (NaN, DBL_MAX minima, -1 deviations) arrive as NaN. Field names use underscores.
+ */
+#ifndef NARROWS_DOC_H
+#define NARROWS_DOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum nw_generation { NW_GEN_UNKNOWN, NW_GEN_1, NW_GEN_2, NW_GEN_3, NW_GEN_4 };
+
+/* Which fields of a subject or its parents join series to sessions. Missing text is NULL, missing numbers are 0. */
+struct nw_subject {
+	const char *task_id, *xfer_id, *stream_id;
+	const char *type;                   /* "disk", "network", "host", ... as sent */
+	const char *src, *dst;              /* addresses, as sent (all synonyms) */
+	uint16_t sport, dport;
+	const char *resource;               /* path */
+	int64_t size_bytes;                 /* -1 when not given */
+	const char *hostname;
+};
+
+struct nw_meta {
+	const char *id;                     /* never NULL or empty */
+	const char *pid;                    /* parent id or NULL */
+	const char *event_type;             /* never NULL or empty */
+	const char *subject_json;           /* a JSON object, valid UTF-8 */
+	const char *params_json;            /* a JSON object, valid UTF-8 */
+	struct nw_subject subject;
+	double dt_s;                        /* collection interval, NaN when not given */
+	double ts_s;                        /* base time of samples without their own, NaN when not given */
+	bool structural;                    /* describes a thing (G2 `type`), never has data */
+	enum nw_generation generation;
+	const uint8_t *raw;                 /* the item as received: one BSON document */
+	size_t raw_len;
+};
+
+struct nw_data {
+	const char *mid;                    /* never NULL or empty */
+	const char *event_type;             /* G1 data name it; else NULL */
+	size_t n_fields;
+	const char *const *fields;          /* canonical names; "value" for scalars */
+	size_t n_rows;
+	const int64_t *t_wall_ns;           /* n_rows; NW_TIME_BY_SAMPLE when the row has a sample number only */
+	const double *values;               /* n_rows x n_fields, row by row; NaN = no value */
+	const int64_t *sample_number;       /* n_rows, -1 when not given */
+	const uint8_t *hist;                /* duration histogram of the (single) row, see hist.h; NULL when none */
+	size_t hist_len;
+};
+
+#define NW_TIME_BY_SAMPLE INT64_MIN
+
+/* Called in document order; everything passed is on loan until the call returns. A negative return stops decoding. */
+struct nw_doc_sink {
+	void *arg;
+	int (*on_meta)(void *arg, const struct nw_meta *m);
+	int (*on_data)(void *arg, const struct nw_data *d);
+};
+
+struct nw_doc_limits {
+	uint32_t doc_max_bytes;             /* 1 MiB */
+	uint32_t depth_max;                 /* 16 */
+	uint32_t items_max;                 /* metadata and data items in one envelope: 4096 */
+	uint32_t fields_max;                /* 256 */
+	uint32_t rows_max;                  /* 65,536 */
+	uint32_t text_max_bytes;            /* one string or key: 4096 */
+};
+extern const struct nw_doc_limits nw_doc_limits_default;
+
+struct nw_doc_stats {
+	uint64_t metas, rows, samples;
+	uint64_t duplicate_keys, text_values, bad_values;   /* tolerated oddities */
+};
+
+/* Working memory of one thread; grows to the largest document seen and is reused: no allocation per sample. */
+struct nw_doc_decoder;
+struct nw_doc_decoder *nw_doc_decoder_new(const struct nw_doc_limits *lim);   /* NULL limits: defaults. NULL: no memory */
+void nw_doc_decoder_free(struct nw_doc_decoder *d);
+const struct nw_doc_stats *nw_doc_decoder_stats(const struct nw_doc_decoder *d);
+
+/*
+ * Decodes one application block of option NW_OPT_META, _DATA or _XFER_*. Any generation is taken from any of them:
+ * what counts is the document. NW_EPROTO/NW_ETOOBIG with static *why on a bad document (items before the bad one
+ * have been delivered); the sink's negative code is passed through.
+ */
+int nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t len,
+    const struct nw_doc_sink *sink, const char **why);
+
+/* Encoding, generation 3 (what current original peers and our own providers send). */
+struct nw_doc_buf { uint8_t *data; size_t len, cap; };   /* zero to start; grows; free with nw_doc_buf_clear */
+void nw_doc_buf_clear(struct nw_doc_buf *b);
+
+/*
+ * One metadata document {id, pid?, eventType, subject, parameters}. subject and parameters are flat lists of
+ * key, type, value built by the caller with the calls below.
+ */
+enum nw_kv_type { NW_KV_TEXT, NW_KV_INT, NW_KV_REAL, NW_KV_BOOL };
+struct nw_kv {
+	const char *key;
+	enum nw_kv_type type;
+	union { const char *text; int64_t i; double d; } v;
+};
+int nw_meta_encode(struct nw_doc_buf *out, const char *id, const char *pid, const char *event_type,
+    const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params);
+
+/*
+ * One data document {mid, data:{ts, ts_ns, fields..., h_dur?}}. `ts` is double seconds for original readers, `ts_ns`
+ * int64 for exact ones. NaN values are left out.
+ */
+int nw_data_encode(struct nw_doc_buf *out, const char *mid, int64_t t_wall_ns, const char *const *fields,
+    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len);
+
+/* A flat control document (HELLO, STORED, ...): encode from a list, decode into one. */
+int nw_kv_encode(struct nw_doc_buf *out, const struct nw_kv *kv, size_t n);
+/* Text points into buf. Fields of other types are skipped. NW_EPROTO on bytes that are no document. */
+int nw_kv_decode(const uint8_t *buf, size_t len, struct nw_kv *kv, size_t cap, size_t *n, const char **why);
+
+#endif
