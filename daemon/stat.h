@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * `narrows stat KIND`: the analysis library on anybody's files.
+ *
+ *   FILE --stat_table_read--> stat_table --kind->run--> json_t --stat_out_*--> stdout
+ *
+ * A kind is one row of a table: its word, its options, what it does. stat_series.c has the kinds about one series
+ * (summaries, tests, densities, change points), stat_linear.c those about many metrics at once (correlation to
+ * reduction). cmd_stat.c runs a kind for a person, tests/stat-cases.c runs the same kind for a recorded case.
+ *
+ * Errors: 0 or a negative NW_E*, with the one line for stderr in struct stat_error. One thread.
+ */
+#ifndef DAEMON_STAT_H
+#define DAEMON_STAT_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "narrows/err.h"
+
+/* --- errors --- */
+struct stat_error {
+	char text[512];         /* one line without newline, control bytes escaped; "" while all is well */
+};
+
+/* Writes the line unless one is there already (the first cause wins) and returns `code`. */
+int stat_fail(struct stat_error *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* --- input: a CSV file as columns (stat_table.c) --- */
+struct stat_column {
+	char *name;
+	double *value;          /* n_rows of them; NaN = missing or not a number */
+	size_t n_missing;       /* empty, NA, NaN, +-Inf in the file */
+	size_t text_row;        /* first row that is not a number; SIZE_MAX when every row is a number or missing */
+	char **text;            /* NULL until stat_table_texts */
+};
+
+struct stat_table {
+	char *file;             /* for messages; "-" reads as "stdin" */
+	size_t n_rows, n_cols;
+	struct stat_column *cols;
+	char *bytes;            /* the file, decompressed; rows start at row_at */
+	size_t n_bytes;
+	size_t *row_at;
+	uint32_t *row_line;     /* 1-based line of each row */
+};
+
+/* Reads `path` ("-" = stdin; .gz, .xz, .zst are decompressed). RFC 4180: header required, names unique and not empty,
+ * every row as wide as the header, quoted fields, LF or CRLF, an UTF-8 mark is skipped, blank lines at the end too.
+ * At most 4 GiB decompressed. Free with stat_table_free (NULL is fine). O(bytes). */
+int stat_table_read(const char *path, struct stat_table **out, struct stat_error *err);
+/* The same from memory; takes no ownership. */
+int stat_table_parse(const char *file, const char *bytes, size_t n_bytes, struct stat_table **out,
+    struct stat_error *err);
+void stat_table_free(struct stat_table *t);
+
+/* Column index, or -1. */
+long stat_table_find(const struct stat_table *t, const char *name);
+/* The column's numbers, on loan until stat_table_free; NULL and an error with file, line and column if it does not
+ * exist or holds text. */
+const double *stat_table_numbers(const struct stat_table *t, const char *name, struct stat_error *err);
+/* The same for column `col`; and for all columns but those named in `but` (NULL terminated, or NULL). */
+const double *stat_table_numbers_at(const struct stat_table *t, size_t col, struct stat_error *err);
+int stat_table_check_numbers(const struct stat_table *t, const char *const *but, struct stat_error *err);
+/* The column's fields as text, unquoted ("" = missing), on loan until stat_table_free. NULL: no such column, no memory. */
+const char *const *stat_table_texts(struct stat_table *t, const char *name, struct stat_error *err);
+
+/* Whole file, decompressed by name, NUL appended after n_bytes; the caller frees. For files that are not CSV. */
+int stat_file_read(const char *path, char **bytes, size_t *n_bytes, struct stat_error *err);
+/* Finite number, exactly `len` bytes, blanks around it tolerated. False otherwise; missing words are not numbers. */
+bool stat_number_parse(const char *s, size_t len, double *out);
+
+/* --- output (stat_out.c) --- */
+json_t *stat_json(double v);                         /* NaN -> null, infinite -> "Inf"/"-Inf" */
+json_t *stat_json_array(const double *v, size_t n);
+json_t *stat_json_strings(const char *const *s, size_t n);
+/* Appends to a malloc'ed text; numbers in the shortest form that reads back to the same double. NULL = no memory. */
+char *stat_out_text(const json_t *doc, bool pretty);
+/* RFC 4180 table from an array of objects, or from an object of objects (then the first column is "name"). */
+char *stat_out_csv(const json_t *rows);
+
+/* --- options of the command line (cmd_stat.c) --- */
+struct stat_option {
+	const char *name;       /* "rho0": given as --rho0 R or --rho0=R; NULL ends the list */
+	const char *arg;        /* "R"; NULL for a switch */
+	const char *help;
+};
+
+struct stat_args;               /* what was given */
+const char *stat_arg(const struct stat_args *a, const char *name);           /* NULL = not given */
+bool stat_arg_given(const struct stat_args *a, const char *name);
+/* `*out` keeps its value (the default) when the option was not given. */
+int stat_arg_number(const struct stat_args *a, const char *name, double min, double max, double *out,
+    struct stat_error *err);
+int stat_arg_count(const struct stat_args *a, const char *name, size_t min, size_t max, size_t *out,
+    struct stat_error *err);
+/* Files after the options; at least one. */
+size_t stat_arg_files(const struct stat_args *a, const char *const **files);
+
+/* --- a recorded case: parameters and inputs beside them (stat_case.c) --- */
+struct stat_case {
+	const char *id;         /* for messages only; nothing depends on it */
+	const char *dir;
+	const json_t *params;   /* an object, possibly empty */
+	const json_t *inputs;   /* an object; its keys are file names relative to dir */
+};
+
+/* Input whose file name up to the first dot is `stem` (NULL: the first one in the file's order). NULL = none. On loan. */
+const char *stat_case_input(const struct stat_case *c, const char *stem);
+/* Reads that input. NW_ENOTFOUND without message if there is none. */
+int stat_case_table(const struct stat_case *c, const char *stem, struct stat_table **out, struct stat_error *err);
+int stat_case_json(const struct stat_case *c, const char *stem, json_t **out, struct stat_error *err);
+/* Parameters with defaults; a parameter of another type counts as absent. */
+double stat_case_number(const struct stat_case *c, const char *key, double dflt);
+bool stat_case_bool(const struct stat_case *c, const char *key, bool dflt);
+const char *stat_case_text(const struct stat_case *c, const char *key, const char *dflt);
+
+/* --- kinds --- */
+struct stat_kind {
+	const char *name;       /* the word after `narrows stat`; NULL: only recorded cases have it */
+	const char *case_kind;  /* the word in case.json; NULL: only the command line has it */
+	const char *summary;    /* one line of help */
+	const char *csv;        /* key of the result whose value is a table for --csv; "" = the result itself; NULL = none */
+	const struct stat_option *options;   /* besides --pretty, --csv, --better, --help; may be NULL */
+	/* Both set *out to a new object, or return an error. */
+	int (*run)(const struct stat_args *a, json_t **out, struct stat_error *err);
+	int (*run_case)(const struct stat_case *c, json_t **out, struct stat_error *err);
+};
+
+extern const struct stat_kind stat_series_kinds[];   /* end with name and case_kind NULL */
+extern const struct stat_kind stat_linear_kinds[];
+
+const struct stat_kind *stat_kind_find(const char *name);
+const struct stat_kind *stat_kind_find_case(const char *case_kind);
+
+/* `narrows stat ...`: argv[0] is "stat". Returns the exit status: 0, 1 (no memory), 2 (bad use or bad input). */
+int cmd_stat(int argc, char **argv);
+
+#endif
