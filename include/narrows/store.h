@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The time-series store: one SQLite file, one writer thread, readers on connections of their own.
+ *
+ * Writing: fill a batch, store_submit() it; the writer thread commits many batches in one transaction and hands them
+ * back through an eventfd. What a completion calls stored is on disk. Ids are given by the caller (one thread owns
+ * each counter, starting from store_next_ids()), so nobody waits for the database to learn a name.
+ *
+ * Reading: a store_reader sees whole commits only. One reader belongs to one thread at a time.
+ *
+ * Text handed in is copied. Text in records handed out is on loan until the callback or the next call on that reader.
+ */
+#ifndef NARROWS_STORE_H
+#define NARROWS_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { STORE_SCHEMA_VERSION = 1, STORE_WHY_BYTES = 256 };
+
+/* --- records; a text field is NULL when unknown, a time 0 when it has not happened --- */
+
+struct nw_host_rec {
+	int64_t id;
+	const char *name;                      /* unique */
+	const char *info_json;                 /* facts it told: software, kernel, ... */
+	int64_t first_seen_wall_ns, last_seen_wall_ns;
+};
+
+/* One protocol session, open to close. */
+struct nw_xsp_rec {
+	int64_t id;
+	int64_t host_id;
+	int64_t session_id;                    /* 0: a host's own series (BLiPP), no transfer */
+	const char *sess_id_hex;               /* 32 digits */
+	const char *peer;                      /* address/port */
+	const char *software;
+	const char *provider;                  /* stable id of the sender, NULL for original peers */
+	int64_t opened_wall_ns, closed_wall_ns;
+	uint64_t docs, samples, rejected, bytes;
+	const char *end_reason;
+};
+
+/* What a person means: one transfer or run, on every host. */
+struct nw_session_rec {
+	int64_t id;
+	const char *task_id;                   /* what joined its XSP sessions */
+	const char *program;
+	int64_t opened_wall_ns, closed_wall_ns, last_data_wall_ns;
+};
+
+struct nw_meta_rec {
+	int64_t id;
+	int64_t session_id;                    /* 0: belongs to the host alone */
+	int64_t host_id, xsp_id;
+	const char *mid, *pid, *event_type, *subject_json, *params_json;
+	int64_t first_wall_ns;
+	const uint8_t *raw;                    /* as received */
+	size_t raw_len;
+};
+
+/* The fields that arrive together, at one time each. New fields make a new layout of the same metadata. */
+struct nw_layout_rec {
+	int64_t id;
+	int64_t meta_id;
+	size_t n_fields;
+	const char *const *fields;
+};
+
+struct nw_run_rec {
+	int64_t id;
+	int64_t session_id;
+	const char *kind;                      /* "verdict" */
+	int64_t started_wall_ns, took_ns;
+	const char *version;
+	const char *outcome;                   /* "ok" or why not */
+};
+
+/* The result document of a session and what lists need of it. A later one replaces it. */
+struct nw_result_rec {
+	int64_t session_id, run_id;
+	const char *json;
+	const char *route, *program;
+	const char *stage;                     /* NULL: cannot tell */
+	const char *sentence;
+	double bytes, bytes_per_s;             /* NaN: unknown */
+	int64_t start_wall_ns, duration_ns;
+};
+
+/* --- batches: filled by one thread, then owned by the store --- */
+
+struct nw_batch;
+struct nw_batch *nw_batch_new(void);       /* NULL: no memory */
+void nw_batch_free(struct nw_batch *b);    /* only if it was not submitted */
+size_t nw_batch_bytes(const struct nw_batch *b);
+size_t nw_batch_rows_count(const struct nw_batch *b);
+
+/* Each returns NW_OK or NW_ENOMEM, which leaves the batch as it was. Records of one batch are applied in order. */
+int nw_batch_host(struct nw_batch *b, const struct nw_host_rec *r);         /* insert or update by id */
+int nw_batch_xsp(struct nw_batch *b, const struct nw_xsp_rec *r);           /* insert or update by id */
+int nw_batch_session(struct nw_batch *b, const struct nw_session_rec *r);   /* insert or update by id */
+int nw_batch_meta(struct nw_batch *b, const struct nw_meta_rec *r);         /* insert */
+int nw_batch_layout(struct nw_batch *b, const struct nw_layout_rec *r);     /* insert */
+int nw_batch_run(struct nw_batch *b, const struct nw_run_rec *r);           /* insert or update by id */
+int nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r);     /* replace by session */
+/* Highest sequence number of a provider's documents in this and earlier batches. */
+int nw_batch_provider(struct nw_batch *b, const char *provider, uint64_t stored_seq);
+/*
+ * n rows of one layout: n times, n x n_fields values row by row. hist: one blob for a single row, or NULL.
+ * No allocation once the batch has grown.
+ */
+int nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n, const int64_t *t_wall_ns,
+    const double *values, const uint8_t *hist, size_t hist_len);
+/* The session's series get no more rows: compact them now rather than when chunks are full. */
+int nw_batch_seal(struct nw_batch *b, int64_t session_id);
+
+/* Runs from store_run_completions(): rc is NW_OK once the batch is committed, else why it never will be. */
+void nw_batch_on_done(struct nw_batch *b, void (*done)(void *arg, int rc), void *arg);
+
+/* --- the store --- */
+
+struct store;
+struct store_opts {
+	uint32_t queue_max_bytes;              /* 64 MiB: store_submit says NW_EFULL above it */
+	int64_t commit_interval_ns;            /* 100 ms: the longest a batch waits for company */
+	bool sync_full;                        /* fsync every commit (default), else at checkpoints */
+};
+extern const struct store_opts store_opts_default;
+
+struct store_ids { int64_t host, xsp, session, meta, layout, run; };   /* the next free one of each */
+
+struct store_stats {                       /* a consistent copy */
+	uint64_t queued_batches, queued_bytes;
+	uint64_t commits, batches, rows, samples, failed_batches;
+	int64_t last_commit_wall_ns, last_commit_took_ns;
+	uint64_t file_bytes;
+	char trouble[STORE_WHY_BYTES];         /* empty: none; "disk full", ... */
+};
+
+/*
+ * Opens or creates the file and starts the writer. NW_EVERSION: made by a newer version. NW_ECORRUPT: not a store.
+ * why gets the reason in words.
+ */
+int store_open(const char *path, const struct store_opts *opts, struct store **out, char why[STORE_WHY_BYTES]);
+void store_close(struct store *st);        /* commits what is queued, stops the writer; pending completions are run */
+void store_next_ids(const struct store *st, struct store_ids *out);
+
+/* Any thread. Owns b from now on, unless NW_EFULL, which leaves it the caller's. */
+int store_submit(struct store *st, struct nw_batch *b);
+int store_completion_fd(const struct store *st);   /* readable when store_run_completions has work */
+void store_run_completions(struct store *st);      /* one thread */
+void store_get_stats(struct store *st, struct store_stats *out);   /* any thread */
+
+/* --- reading --- */
+
+struct store_reader;
+int store_reader_open(const char *path, struct store_reader **out, char why[STORE_WHY_BYTES]);
+void store_reader_close(struct store_reader *r);
+/* Everything until _end sees one snapshot. Calls outside see the newest commit each. */
+int store_reader_begin(struct store_reader *r);
+void store_reader_end(struct store_reader *r);
+
+/* Callbacks return 0 to go on, 1 to stop early (NW_OK), or a negative code, which is passed through. */
+typedef int store_host_fn(void *arg, const struct nw_host_rec *h);
+typedef int store_xsp_fn(void *arg, const struct nw_xsp_rec *x);
+typedef int store_session_fn(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res_or_null);
+typedef int store_meta_fn(void *arg, const struct nw_meta_rec *m);
+typedef int store_layout_fn(void *arg, const struct nw_layout_rec *l);
+typedef int store_provider_fn(void *arg, const char *provider, uint64_t stored_seq);
+typedef int store_run_fn(void *arg, const struct nw_run_rec *run);
+
+int store_hosts(struct store_reader *r, store_host_fn *fn, void *arg);
+int store_host_get(struct store_reader *r, int64_t id, store_host_fn *fn, void *arg);          /* NW_ENOTFOUND */
+int store_providers(struct store_reader *r, store_provider_fn *fn, void *arg);
+/* Newest first, ids below before_id (0: from the newest). The result comes without json. */
+int store_sessions(struct store_reader *r, int64_t before_id, size_t limit, store_session_fn *fn, void *arg);
+int store_session_get(struct store_reader *r, int64_t id, store_session_fn *fn, void *arg);    /* NW_ENOTFOUND; with json */
+int store_session_last(struct store_reader *r, int64_t *id);                                   /* NW_ENOTFOUND */
+int store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_fn *fn, void *arg);
+int store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, void *arg);
+/*
+ * Metadata of a session (session_id > 0) or of a host alone (session_id 0, host_id > 0; 0: of all hosts),
+ * whose event type starts with event_prefix ("" or NULL: all), in id order. raw is not filled.
+ */
+int store_metas(struct store_reader *r, int64_t session_id, int64_t host_id, const char *event_prefix,
+    store_meta_fn *fn, void *arg);
+int store_layouts(struct store_reader *r, int64_t meta_id, store_layout_fn *fn, void *arg);
+
+struct store_block {                       /* rows of one layout, rising in time; on loan */
+	size_t n_rows, n_fields;
+	const int64_t *t_wall_ns;
+	const double *const *columns;          /* n_fields pointers to n_rows values */
+	const uint8_t *const *hist;            /* n_rows pointers, or NULL when no row has one */
+	const size_t *hist_len;
+};
+typedef int store_block_fn(void *arg, const struct store_block *b);
+/* Rows of one layout with t0 <= t < t1, in time order over all blocks. Constant memory. */
+int store_rows(struct store_reader *r, int64_t layout_id, int64_t t0_wall_ns, int64_t t1_wall_ns,
+    store_block_fn *fn, void *arg);
+
+/* PRAGMA integrity_check and a decode of every chunk. NW_OK or NW_ECORRUPT with the first fault in why. */
+int store_verify(struct store_reader *r, char why[STORE_WHY_BYTES]);
+
+#endif
