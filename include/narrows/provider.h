@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A provider sends measurements to a box: metadata once, data documents in order, kept until the box says stored.
+ *
+ * One thread owns a provider. Nothing here blocks except nw_provider_run() and nw_provider_close(), for the time
+ * they are given. When the box is away, documents wait in a bounded queue; when that is full the oldest go and are
+ * counted. Reconnects by itself with growing pauses. Never prints, never exits, never raises SIGPIPE.
+ *
+ * On the wire: an ordinary XSP session (AUTH ANON, open), then HELLO; every box that does not answer HELLO is taken
+ * for an original daemon and gets the documents without acknowledgement. Data documents (0x21) are numbered from
+ * first_seq of the HELLO on; the box answers HELLO with the highest number it has stored, and STORED as it commits.
+ */
+#ifndef NARROWS_PROVIDER_H
+#define NARROWS_PROVIDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "narrows/doc.h"
+
+struct nw_provider;
+
+struct nw_provider_opts {
+	const char *box;                    /* "host/port" or "host:port"; NULL: NARROWS_BOX, else 127.0.0.1/5006 */
+	const char *software;               /* "blipp", "nwrun", ... */
+	const char *host;                   /* NULL: NARROWS_HOST, else the host name */
+	const char *task_id;                /* joins sessions; NULL: these are the host's own series */
+	const char *program;                /* what is measured; NULL: nothing in particular */
+	uint32_t queue_max_bytes;           /* 0: 4 MiB */
+	int64_t connect_timeout_ns;         /* 0: 5 s */
+};
+
+struct nw_provider_stats {
+	uint64_t docs_queued, docs_sent, docs_stored, docs_dropped;
+	uint64_t connects, connect_failures;
+	uint64_t queue_bytes;
+	bool connected;                     /* session open, ready to send */
+	bool acknowledged;                  /* the box answers HELLO: docs_stored means something */
+};
+
+/* NW_ENOMEM, NW_EINVAL (an address that does not parse). Connects later, from nw_provider_run(). */
+int nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out);
+/* Waits at most `wait_ns` for what is queued to be stored (sent, for original boxes), closes, frees. NULL is fine.
+ * NW_OK: everything arrived; NW_EAGAIN: something did not. */
+int nw_provider_close(struct nw_provider *p, int64_t wait_ns);
+
+/* Metadata is copied and sent again after every reconnect. One call per id and event type. */
+int nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const char *event_type,
+    const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params);
+/* Stops repeating this metadata on reconnects; call when its series has ended. */
+void nw_provider_meta_end(struct nw_provider *p, const char *id);
+/* Queues one data document. NW_ETOOBIG: larger than the queue. */
+int nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
+    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len);
+
+/* Does what can be done on the connection for up to `wait_ns` (0: do not wait). Returns early only on error NW_E*. */
+int nw_provider_run(struct nw_provider *p, int64_t wait_ns);
+/* For callers with a loop of their own: the socket (-1: none) and the poll(2) events wanted; then run(p, 0). */
+int nw_provider_fd(const struct nw_provider *p, short *events);
+void nw_provider_get_stats(const struct nw_provider *p, struct nw_provider_stats *out);
+
+#endif
