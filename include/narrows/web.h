@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The report: pages, plots, CSV and JSON over HTTP, from the store and from result documents already computed.
+ * It runs in a thread of its own with its own event base and read connections, and never calls the daemon.
+ */
+#ifndef NARROWS_WEB_H
+#define NARROWS_WEB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "narrows/store.h"
+
+/* Everything an operator must know, copied at one moment. /healthz and the health page render exactly this. */
+struct nw_health {
+	bool ok;                            /* false: `problem` says what is wrong first */
+	char problem[STORE_WHY_BYTES];
+	char version[32];
+	int64_t started_wall_ns, now_wall_ns;
+	struct store_stats store;
+	uint64_t connections, connections_refused, xsp_sessions_open, sessions_open, sessions_total;
+	uint64_t frames, documents, samples, unknown_options, duplicates, data_without_metadata;
+	uint64_t rejected_frames, rejected_documents, rejected_auth, timeouts, paused_reads;
+	uint64_t analysis_queued, analysis_runs, analysis_failures;
+	int64_t last_analysis_wall_ns, last_analysis_took_ns;
+	bool clock_known, clock_synchronised;
+	double clock_offset_s, clock_bound_s;
+	int64_t disk_free_bytes;
+	char listen_xsp[64], listen_http[64];
+};
+
+struct web_opts {
+	const char *listen;                 /* "127.0.0.1/8080"; port 0: any */
+	const char *store_path;
+	void (*health)(void *arg, struct nw_health *out);   /* called from the web thread */
+	void *health_arg;
+};
+
+struct web;
+int web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTES]);
+void web_stop(struct web *w);           /* answers what has begun, joins the thread; NULL is fine */
+const char *web_address(const struct web *w);   /* "127.0.0.1/8080" as bound; lives as long as w */
+
+/*
+ * Tidy CSV of everything measured for a session: the session's own series, and those of its hosts within its time.
+ * Columns session,series_id,host,subject,event_type,field,unit,time,t_ns,value. Constant memory; ordered by series,
+ * then time. write returns 0, or a negative code that ends the export.
+ */
+int web_csv_session(struct store_reader *r, int64_t session_id,
+    int (*write)(void *arg, const char *text, size_t len), void *arg);
+
+#endif
