@@ -21,7 +21,8 @@ enum {
 	NW_FRAME_V1_PAYLOAD_SAFE = 65360,  /* largest block an original peer takes */
 	NW_AUTH_NAME_BYTES = 10,
 	NW_HOP_ID_BYTES = 63,
-	NW_NACK_TEXT_MAX_BYTES = 1000
+	NW_NACK_TEXT_MAX_BYTES = 1000,
+	NW_TOKEN_MAX_BYTES = 4096
 };
 
 enum nw_msg {
@@ -106,15 +107,15 @@ void nw_open_write(uint8_t out[20], const uint8_t sess_id[NW_SESS_ID_BYTES]);
 /* The same for a v0 SESS_OPEN body: 88 bytes. */
 void nw_open_write_v0(uint8_t out[88], const uint8_t sess_id[NW_SESS_ID_BYTES]);
 
-/* AUTH_TYPE: name upper case, NUL terminated. NW_EPROTO when there is no usable name. */
+/* AUTH_TYPE: name upper case; what follows the sender's NUL is ignored. NW_EPROTO when there is no usable name. */
 int nw_auth_parse(const struct nw_frame *f, char name[NW_AUTH_NAME_BYTES + 1], const char **why);
 
-/* AUTH_TOKEN and SESS_NACK share one layout. Text points into the frame; a final NUL is not counted. */
+/* AUTH_TOKEN and SESS_NACK share one layout. *data points into the frame; a NACK's final NUL is not counted. */
 int nw_token_parse(const struct nw_frame *f, const uint8_t **data, size_t *len, const char **why);
 /* Payload of a NACK block from text (cut at NW_NACK_TEXT_MAX_BYTES). Returns bytes written, at most cap. */
 size_t nw_nack_write(uint8_t *out, size_t cap, const char *text);
 
-/* The odd 32-bit encoding of tokens, flags and NACK: two bytes of value in either half, the other half zero. */
+/* The odd 32-bit encoding of tokens, flags and NACK: 16 bits of value in either half, the other half zero. */
 int nw_odd32_get(const uint8_t p[4], uint32_t *out);
 void nw_odd32_put(uint8_t p[4], uint32_t value);
 
