@@ -13,7 +13,7 @@ double nw_norm_quantile(double p);
  * digits. Continued fraction by Lentz's method (Thompson & Barnett 1986); a, b up to 1e10. About 10 to 100 steps. */
 double nw_log_beta_inc(double a, double b, double x, double y);
 
-/* P(T <= t), ln of it, for real df > 0 up to 1e10 (beyond that, and for df = Inf, the normal distribution):
+/* P(T <= t), ln of it, for real df > 0 up to 1e15 (beyond that, and for df = Inf, the normal distribution):
  * I_{df/(df+t^2)}(df/2, 1/2) / 2 for t <= 0. The logarithm is right where the probability underflows. */
 double nw_t_cdf(double t, double df);
 double nw_t_log_cdf(double t, double df);
