@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Order statistics without sorting. */
+#ifndef ANALYZE_QUANTILE_H
+#define ANALYZE_QUANTILE_H
+#include <stddef.h>
+
+/* Partially orders v so that v[k] is its k-th smallest, no larger one before it and no smaller one behind; no NaN.
+ * Floyd & Rivest 1975: about n + min(k, n - k) comparisons. Returns v[k]. */
+double quantile_nth(double *v, size_t n, size_t k);
+/* R's type 7 quantile, 0 <= q <= 1: linear between the order statistics around (n - 1) q. n > 0; reorders v. */
+double quantile(double *v, size_t n, double q);
+
+#endif
