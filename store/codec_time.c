@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* n times:
+ *
+ *   u8       mode
+ *   0 STEPS  signed first time; stream of n - 1 differences: bursts, events
+ *   1 BENDS  signed first time, signed first difference; stream of n - 2 differences of differences: a clean clock
+ *   2 GRID   signed origin, varint period; stream of n grid steps, stream of n distances from the grid:
+ *            a collector that aims at every full period and is late by a little, each time anew. Differences would
+ *            count every delay twice.
+ *
+ * Units coarser than the nanosecond are the streams' common divisors. */
+#include "store/codec_time.h"
+
+enum time_mode { TIME_STEPS, TIME_BENDS, TIME_GRID };
+
+enum { PERIOD_SAMPLES = 31, GRID_ROWS_MIN = 8 };
+
+/* The k-th difference in order of size is a guess at the period that survives gaps and late rows. */
+static uint64_t
+middle_step(const int64_t *t, uint32_t n)
+{
+	uint64_t sorted[PERIOD_SAMPLES], step;
+	uint32_t count = n - 1 < PERIOD_SAMPLES ? n - 1 : PERIOD_SAMPLES, i, j, row;
+
+	for (i = 0; i < count; i++) {
+		row = (uint32_t)((uint64_t)i * (n - 1) / count);
+		step = (uint64_t)wrap_sub(t[row + 1], t[row]);
+		for (j = i; j > 0 && sorted[j - 1] > step; j--)
+			sorted[j] = sorted[j - 1];
+		sorted[j] = step;
+	}
+	return sorted[count / 2];
+}
+
+/* Whole periods from the row before, nearest. */
+static inline uint64_t
+grid_step(int64_t distance, uint64_t period)
+{
+	uint64_t d = (uint64_t)distance;
+
+	return distance >= 0 ? (d + period / 2) / period : 0 - ((0 - d + period / 2) / period);
+}
+
+/* Splits times into steps on the grid and distances from it; returns the steps to the last row. */
+static uint64_t
+grid_split(const int64_t *t, uint32_t n, int64_t origin, uint64_t period, int64_t *steps, int64_t *distance)
+{
+	uint64_t at = 0, step;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		step = grid_step(wrap_sub(wrap_sub(t[i], origin), (int64_t)(at * period)), period);
+		at += step;
+		steps[i] = (int64_t)step;
+		distance[i] = wrap_sub(wrap_sub(t[i], origin), (int64_t)(at * period));
+	}
+	return at;
+}
+
+/* Fills x with the steps and ulps with the distances. False: these times have no period. */
+static bool
+grid_fit(struct column_work *work, const int64_t *t, uint32_t n, int64_t *origin, uint64_t *period)
+{
+	uint64_t last;
+
+	if (n < GRID_ROWS_MIN || (*period = middle_step(t, n)) == 0 || *period > INT64_MAX / 4)
+		return false;
+	*origin = t[0];
+	last = grid_split(t, n, *origin, *period, work->x, work->ulps);
+	if (last == 0 || last > INT64_MAX)
+		return false;
+	/* One step's error, however small, would pile up over the chunk: fit the period to its ends. */
+	*period = ((uint64_t)wrap_sub(t[n - 1], t[0]) + last / 2) / last;
+	if (*period == 0 || *period > INT64_MAX / 4)
+		return false;
+	grid_split(t, n, *origin, *period, work->x, work->ulps);
+	return true;
+}
+
+int
+time_write(struct column_work *work, const int64_t *t, uint32_t n, struct chunk_buf *out)
+{
+	uint64_t period = 0, steps_bits, bends_bits, grid_bits = UINT64_MAX;
+	int64_t origin = 0;
+	uint32_t i;
+	int rc;
+
+	if ((rc = buf_reserve(out, 1 + 2 * VARINT_MAX_BYTES)) != NW_OK || n == 0)
+		return rc;
+	if (grid_fit(work, t, n, &origin, &period))
+		grid_bits = stream_cost(&work->coder, work->x, n) +
+		    stream_cost(&work->coder, work->ulps, n);
+	for (i = 1; i < n; i++)
+		work->main[i] = wrap_sub(t[i], t[i - 1]);
+	for (i = 2; i < n; i++)
+		work->listed[i] = wrap_sub(work->main[i], work->main[i - 1]);
+	steps_bits = stream_cost(&work->coder, work->main + 1, n - 1);
+	bends_bits = n < 2 ? UINT64_MAX : stream_cost(&work->coder, work->listed + 2, n - 2);
+
+	if (grid_bits < steps_bits && grid_bits < bends_bits) {
+		write_u8(out, TIME_GRID);
+		write_signed(out, origin);
+		write_varint(out, period);
+		rc = stream_write(&work->coder, work->x, n, out);
+		return rc == NW_OK ? stream_write(&work->coder, work->ulps, n, out) : rc;
+	}
+	if (bends_bits < steps_bits) {
+		write_u8(out, TIME_BENDS);
+		write_signed(out, t[0]);
+		write_signed(out, work->main[1]);
+		return stream_write(&work->coder, work->listed + 2, n - 2, out);
+	}
+	write_u8(out, TIME_STEPS);
+	write_signed(out, t[0]);
+	return stream_write(&work->coder, work->main + 1, n - 1, out);
+}
+
+static int
+read_steps(struct column_work *work, struct byte_reader *in, int64_t *t, uint32_t n)
+{
+	uint32_t i;
+	int rc;
+
+	t[0] = read_signed(in);
+	if ((rc = stream_read(&work->coder, in, t + 1, n - 1)) != NW_OK)
+		return rc;
+	for (i = 1; i < n; i++)
+		t[i] = wrap_add(t[i], t[i - 1]);
+	return NW_OK;
+}
+
+static int
+read_bends(struct column_work *work, struct byte_reader *in, int64_t *t, uint32_t n)
+{
+	int64_t step;
+	uint32_t i;
+	int rc;
+
+	if (n < 2)
+		return NW_ECORRUPT;
+	t[0] = read_signed(in);
+	step = read_signed(in);
+	t[1] = wrap_add(t[0], step);
+	if ((rc = stream_read(&work->coder, in, t + 2, n - 2)) != NW_OK)
+		return rc;
+	for (i = 2; i < n; i++) {
+		step = wrap_add(step, t[i]);
+		t[i] = wrap_add(t[i - 1], step);
+	}
+	return NW_OK;
+}
+
+static int
+read_grid(struct column_work *work, struct byte_reader *in, int64_t *t, uint32_t n)
+{
+	uint64_t at = (uint64_t)read_signed(in), period = read_varint(in);
+	uint32_t i;
+	int rc;
+
+	if ((rc = stream_read(&work->coder, in, t, n)) != NW_OK ||
+	    (rc = stream_read(&work->coder, in, work->ulps, n)) != NW_OK)
+		return rc;
+	for (i = 0; i < n; i++) {
+		at += period * (uint64_t)t[i];
+		t[i] = (int64_t)(at + (uint64_t)work->ulps[i]);
+	}
+	return NW_OK;
+}
+
+int
+time_read(struct column_work *work, struct byte_reader *in, int64_t *t, uint32_t n)
+{
+	int rc;
+
+	if (n == 0)
+		return NW_OK;
+	switch (read_u8(in)) {
+	case TIME_STEPS:
+		rc = read_steps(work, in, t, n);
+		break;
+	case TIME_BENDS:
+		rc = read_bends(work, in, t, n);
+		break;
+	case TIME_GRID:
+		rc = read_grid(work, in, t, n);
+		break;
+	default:
+		rc = NW_ECORRUPT;
+	}
+	return rc == NW_OK && in->bad ? NW_ECORRUPT : rc;
+}
