@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "narrows/doc.h"
+#include "narrows/public.h"
 
 struct nw_provider;
 
@@ -40,24 +41,26 @@ struct nw_provider_stats {
 };
 
 /* NW_ENOMEM, NW_EINVAL (an address that does not parse). Connects later, from nw_provider_run(). */
-int nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out);
+NW_PUBLIC int nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out);
 /* Waits at most `wait_ns` for what is queued to be stored (sent, for original boxes), closes, frees. NULL is fine.
  * NW_OK: everything arrived; NW_EAGAIN: something did not. */
-int nw_provider_close(struct nw_provider *p, int64_t wait_ns);
+NW_PUBLIC int nw_provider_close(struct nw_provider *p, int64_t wait_ns);
 
 /* Metadata is copied and sent again after every reconnect. One call per id and event type. */
-int nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const char *event_type,
+NW_PUBLIC int nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const char *event_type,
     const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params);
 /* Stops repeating this metadata on reconnects; call when its series has ended. */
-void nw_provider_meta_end(struct nw_provider *p, const char *id);
+NW_PUBLIC void nw_provider_meta_end(struct nw_provider *p, const char *id);
 /* Queues one data document. NW_ETOOBIG: larger than the queue. */
-int nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
+NW_PUBLIC int nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
     const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len);
 
 /* Does what can be done on the connection for up to `wait_ns` (0: do not wait). Returns early only on error NW_E*. */
-int nw_provider_run(struct nw_provider *p, int64_t wait_ns);
+NW_PUBLIC int nw_provider_run(struct nw_provider *p, int64_t wait_ns);
 /* For callers with a loop of their own: the socket (-1: none) and the poll(2) events wanted; then run(p, 0). */
-int nw_provider_fd(const struct nw_provider *p, short *events);
-void nw_provider_get_stats(const struct nw_provider *p, struct nw_provider_stats *out);
+NW_PUBLIC int nw_provider_fd(const struct nw_provider *p, short *events);
+NW_PUBLIC void nw_provider_get_stats(const struct nw_provider *p, struct nw_provider_stats *out);
+/* Why there is no connection, or why the one before this ended. Printable; good until the next call on p. */
+NW_PUBLIC const char *nw_provider_why(const struct nw_provider *p);
 
 #endif

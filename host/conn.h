@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One XSP session over one TCP connection, seen from the side that opens it. Used by the provider, which never waits,
+ * and by the original calls (xsp_client.c), which do; both wait with poll(2) for what conn_events() names.
+ *
+ *	CLOSED --connect--> CONNECTING --socket ready--> OPENING --SESS_ACK--> OPEN
+ *	any --error, end of stream, SESS_NACK, deadline--> CLOSED, and `why` says which
+ *
+ * AUTH_TYPE "ANON" and SESS_OPEN leave together in one write. Reads never take more than the message at hand needs,
+ * so whoever polls the socket sees every message announced.
+ */
+#ifndef HOST_CONN_H
+#define HOST_CONN_H
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "narrows/doc.h"
+#include "narrows/frame.h"
+
+enum { CONN_HOST_BYTES = 254, CONN_PORT_BYTES = 32, CONN_REFUSAL_BYTES = 160 };
+
+struct conn_addr {
+	char host[CONN_HOST_BYTES];
+	char port[CONN_PORT_BYTES];
+};
+
+enum conn_state { CONN_CLOSED, CONN_CONNECTING, CONN_OPENING, CONN_OPEN };
+
+struct conn {
+	enum conn_state state;
+	int fd;                               /* -1 when CLOSED */
+	const char *why;                      /* why the last one closed or failed; never NULL, good as long as c */
+	char refusal[CONN_REFUSAL_BYTES];     /* the peer's words, printable */
+	uint8_t sess_id[NW_SESS_ID_BYTES];
+	int64_t deadline_mono_ns;             /* for being OPEN */
+	int64_t attempt_mono_ns;              /* for `addr` to accept, when others are left */
+	struct addrinfo *addrs, *addr;        /* what the name resolved to; the one being tried */
+	struct nw_doc_buf in, out;
+	size_t in_need, in_taken;             /* read up to here; this much belongs to the frame handed out last */
+	size_t out_sent;
+	uint64_t queued_bytes, written_bytes; /* of this session, since conn_connect() */
+};
+
+/* "host/port", "host:port", "[v6]:port", "v6/port"; the port may be missing: 5006. NW_EINVAL. */
+int conn_addr_parse(const char *text, struct conn_addr *out);
+
+void conn_init(struct conn *c);
+void conn_clear(struct conn *c);          /* closes and releases */
+
+/*
+ * Starts a session; hops are the hop records beyond the peer (normally none). A host that is no number is looked up
+ * here, which is the only place that blocks. NW_OK: on its way. NW_EIO, NW_ENOMEM: CLOSED.
+ */
+int conn_connect(struct conn *c, const struct conn_addr *a, const uint8_t *hops, size_t hops_len, int64_t timeout_ns);
+/* Takes over a connected socket on which a session is open already. */
+void conn_adopt(struct conn *c, int fd);
+void conn_close(struct conn *c, const char *why);
+
+/* Connects, reads and writes what is possible now. NW_OK, or NW_ECLOSED, NW_EPROTO, NW_EIO and CLOSED. */
+int conn_step(struct conn *c, int64_t now_mono_ns);
+short conn_events(const struct conn *c);  /* poll(2) events to wait for */
+static inline size_t
+conn_unsent_bytes(const struct conn *c)
+{
+	return c->out.len - c->out_sent;
+}
+
+/* The next message from the peer once OPEN, good until the next call on c. NW_EAGAIN: none yet. Else CLOSED. */
+int conn_recv(struct conn *c, struct nw_frame *out);
+/* Appends a message with one block (data may be NULL: none) to what conn_step() writes. NW_ENOMEM, NW_ETOOBIG. */
+int conn_queue(struct conn *c, uint8_t version, uint16_t type, const struct nw_block *block);
+
+#endif

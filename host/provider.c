@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The provider: what host programs say to a box, kept until the box has it.
+ *
+ *	AWAY --pause over--> CONNECTING --SESS_ACK--> GREETING --HELLO answered, or 1 s of silence--> READY
+ *	any --the connection is lost--> AWAY, and the pause doubles from 0.2 s to 30 s
+ *
+ * Numbers. Every document gets the next number, from 1, when it is queued, and keeps it. On the wire there are no
+ * numbers: HELLO says which one (first_seq) the next data document has, and they count up from there. HELLO may come
+ * again at any time and starts the count anew; that is how the box learns of documents that were dropped, and how we
+ * leave out those it turned out to have. So: whenever the next document is not the one the box would count, HELLO
+ * goes first. The box skips what it has stored already, so sending twice is harmless.
+ *
+ * An original box ignores HELLO. Its documents are let go once they are written to the socket. Should the answer come
+ * late (a busy box), acknowledgement starts then. A box that has answered once is never taken for an original again.
+ */
+#include "narrows/provider.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/catalog.h"
+#include "host/conn.h"
+#include "host/spool.h"
+#include "narrows/caliper.h"
+#include "narrows/err.h"
+
+#define DEFAULT_BOX "127.0.0.1/5006"
+#define SECOND_NS INT64_C(1000000000)
+#define CONNECT_TIMEOUT_NS (5 * SECOND_NS)
+#define HELLO_TIMEOUT_NS SECOND_NS                /* of a box we do not know */
+#define HELLO_KNOWN_TIMEOUT_NS (10 * SECOND_NS)   /* of one that has answered before: it is only busy */
+#define PAUSE_MIN_NS (SECOND_NS / 5)
+#define PAUSE_MAX_NS (30 * SECOND_NS)
+#define STEADY_NS (5 * SECOND_NS)                 /* a connection that lasted so long was not a failure */
+#define GOODBYE_NS SECOND_NS
+
+enum {
+	QUEUE_DEFAULT_BYTES = 4 << 20,
+	OUT_LOW_BYTES = 64 << 10,         /* documents are framed when less than this waits for the socket */
+	HOST_NAME_BYTES = 256,
+	UUID_BYTES = 37,
+	REPLY_FIELDS_MAX = 16
+};
+
+enum provider_state { PROVIDER_AWAY, PROVIDER_CONNECTING, PROVIDER_GREETING, PROVIDER_READY };
+
+struct nw_provider {
+	enum provider_state state;
+	int64_t deadline_mono_ns;             /* AWAY: connect again; GREETING: stop waiting for the answer */
+	int64_t ready_mono_ns;                /* READY: since */
+	int64_t pause_ns, connect_timeout_ns;
+	bool known;                           /* the box has answered a HELLO before */
+	struct conn conn;
+	struct conn_addr addr;
+	struct spool spool;
+	struct catalog catalog;
+	struct nw_doc_buf doc;                /* scratch for encoding */
+	uint64_t wire_seq;                    /* the number the box would give the next document */
+	uint64_t sent_seq;                    /* the highest number ever sent */
+	char *software, *host, *task_id, *program;
+	char uuid[UUID_BYTES];
+	struct nw_provider_stats stats;
+};
+
+/* --- birth --- */
+
+static int
+uuid_make(char out[UUID_BYTES])
+{
+	uint8_t r[16];
+
+	if (getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r))
+		return NW_EIO;
+	r[6] = (r[6] & 0x0f) | 0x40;        /* RFC 4122: version 4, its variant */
+	r[8] = (r[8] & 0x3f) | 0x80;
+	snprintf(out, UUID_BYTES, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", r[0], r[1], r[2],
+	    r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13], r[14], r[15]);
+	return NW_OK;
+}
+
+static int
+copy_text(char **out, const char *text)
+{
+	if (text == NULL)
+		return NW_OK;
+	*out = strdup(text);
+	return *out != NULL ? NW_OK : NW_ENOMEM;
+}
+
+static const char *
+host_name(const char *given, char buf[HOST_NAME_BYTES])
+{
+	if (given == NULL)
+		given = secure_getenv("NARROWS_HOST");
+	if (given != NULL && given[0] != '\0')
+		return given;
+	if (gethostname(buf, HOST_NAME_BYTES) < 0)
+		return "localhost";
+	buf[HOST_NAME_BYTES - 1] = '\0';
+	return buf;
+}
+
+static void
+provider_free(struct nw_provider *p)
+{
+	conn_clear(&p->conn);
+	catalog_clear(&p->catalog);
+	spool_clear(&p->spool);
+	nw_doc_buf_clear(&p->doc);
+	free(p->software);
+	free(p->host);
+	free(p->task_id);
+	free(p->program);
+	free(p);
+}
+
+int
+nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
+{
+	const char *box = opts->box != NULL ? opts->box : secure_getenv("NARROWS_BOX");
+	uint64_t queue_max = opts->queue_max_bytes ? opts->queue_max_bytes : QUEUE_DEFAULT_BYTES;
+	char name[HOST_NAME_BYTES];
+	struct nw_provider *p;
+	int rc;
+
+	if ((p = calloc(1, sizeof(*p))) == NULL)
+		return NW_ENOMEM;
+	conn_init(&p->conn);
+	spool_init(&p->spool, queue_max);
+	catalog_init(&p->catalog, queue_max);
+	p->pause_ns = PAUSE_MIN_NS;
+	p->connect_timeout_ns = opts->connect_timeout_ns > 0 ? opts->connect_timeout_ns : CONNECT_TIMEOUT_NS;
+	if ((rc = conn_addr_parse(box != NULL && box[0] != '\0' ? box : DEFAULT_BOX, &p->addr)) < 0 ||
+	    (rc = uuid_make(p->uuid)) < 0 ||
+	    (rc = copy_text(&p->software, opts->software != NULL ? opts->software : "libnarrows")) < 0 ||
+	    (rc = copy_text(&p->host, host_name(opts->host, name))) < 0 ||
+	    (rc = copy_text(&p->task_id, opts->task_id)) < 0 ||
+	    (rc = copy_text(&p->program, opts->program)) < 0) {
+		provider_free(p);
+		return rc;
+	}
+	*out = p;
+	return NW_OK;
+}
+
+/* --- what the program hands us --- */
+
+int
+nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const char *event_type,
+    const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params)
+{
+	int rc;
+
+	if (id == NULL || id[0] == '\0' || event_type == NULL || event_type[0] == '\0')
+		return NW_EINVAL;
+	p->doc.len = 0;
+	if ((rc = nw_meta_encode(&p->doc, id, pid, event_type, subject, n_subject, params, n_params)) < 0)
+		return rc;
+	if (p->doc.len > nw_frame_limits_default.block_max_bytes)
+		return NW_ETOOBIG;
+	return catalog_put(&p->catalog, id, event_type, p->doc.data, p->doc.len);
+}
+
+void
+nw_provider_meta_end(struct nw_provider *p, const char *id)
+{
+	catalog_end(&p->catalog, id, p->spool.next_seq - 1);
+}
+
+int
+nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
+    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len)
+{
+	uint64_t dropped;
+	int rc;
+
+	if (mid == NULL || mid[0] == '\0')
+		return NW_EINVAL;
+	p->doc.len = 0;
+	if ((rc = nw_data_encode(&p->doc, mid, t_wall_ns, fields, values, n_fields, hist, hist_len)) < 0)
+		return rc;
+	if (p->doc.len > nw_frame_limits_default.block_max_bytes)
+		return NW_ETOOBIG;
+	if ((rc = spool_put(&p->spool, p->doc.data, p->doc.len, &dropped)) < 0)
+		return rc;
+	p->stats.docs_queued++;
+	p->stats.docs_dropped += dropped;
+	return NW_OK;
+}
+
+/* --- what we tell the box --- */
+
+static uint64_t
+next_to_send(const struct nw_provider *p)
+{
+	return p->spool.unsent != NULL ? p->spool.unsent->seq : p->spool.next_seq;
+}
+
+static int
+send_block(struct nw_provider *p, uint16_t opt, const uint8_t *bytes, size_t len)
+{
+	const struct nw_block b = { .type = opt, .sport = 1, .data = bytes, .len = len };
+
+	return conn_queue(&p->conn, 1, NW_MSG_APP_DATA, &b);
+}
+
+static int
+send_hello(struct nw_provider *p)
+{
+	struct nw_kv kv[9] = {
+		{ "software", NW_KV_TEXT, { .text = p->software } },
+		{ "version", NW_KV_TEXT, { .text = NW_VERSION } },
+		{ "host", NW_KV_TEXT, { .text = p->host } },
+		{ "provider", NW_KV_TEXT, { .text = p->uuid } },
+		{ "first_seq", NW_KV_INT, { .i = (int64_t)next_to_send(p) } },
+		{ "pid", NW_KV_INT, { .i = getpid() } },
+		{ "time_ns", NW_KV_INT, { .i = nw_wall_ns() } },
+	};
+	size_t n = 7;
+	int rc;
+
+	if (p->task_id != NULL)
+		kv[n++] = (struct nw_kv){ "task_id", NW_KV_TEXT, { .text = p->task_id } };
+	if (p->program != NULL)
+		kv[n++] = (struct nw_kv){ "program", NW_KV_TEXT, { .text = p->program } };
+	p->doc.len = 0;
+	if ((rc = nw_kv_encode(&p->doc, kv, n)) < 0)
+		return rc;
+	p->wire_seq = next_to_send(p);
+	return send_block(p, NW_OPT_HELLO, p->doc.data, p->doc.len);
+}
+
+/* An original peer cannot take long blocks. */
+static bool
+fits_peer(const struct nw_provider *p, size_t len)
+{
+	return p->stats.acknowledged || len <= NW_FRAME_V1_PAYLOAD_SAFE;
+}
+
+static int
+send_meta(struct nw_provider *p)
+{
+	const struct catalog_meta *m = p->catalog.unsent;
+	int rc = fits_peer(p, m->len) ? send_block(p, NW_OPT_META, m->bytes, m->len) : NW_OK;
+
+	if (rc == NW_OK)
+		catalog_mark_sent(&p->catalog, next_to_send(p));
+	return rc;
+}
+
+static int
+send_doc(struct nw_provider *p)
+{
+	struct spool_doc *d = p->spool.unsent;
+	int rc = NW_OK;
+
+	if (!fits_peer(p, d->len)) {
+		p->stats.docs_dropped++;
+	} else {
+		if (d->seq != p->wire_seq && (rc = send_hello(p)) < 0)
+			return rc;
+		if ((rc = send_block(p, NW_OPT_DATA, d->bytes, d->len)) < 0)
+			return rc;
+		p->wire_seq = d->seq + 1;
+		if (d->seq > p->sent_seq) {
+			p->sent_seq = d->seq;
+			p->stats.docs_sent++;
+		}
+	}
+	d->written_at = p->conn.queued_bytes;
+	p->spool.unsent = STAILQ_NEXT(d, link);
+	return rc;
+}
+
+/* Frames metadata, then documents, as far as there is room. Returns whether there was anything, or NW_E*. */
+static int
+send_waiting(struct nw_provider *p)
+{
+	int rc = NW_OK, any = 0;
+
+	while (rc == NW_OK && conn_unsent_bytes(&p->conn) < OUT_LOW_BYTES) {
+		if (p->catalog.unsent != NULL)
+			rc = send_meta(p);
+		else if (p->spool.unsent != NULL)
+			rc = send_doc(p);
+		else
+			break;
+		any = 1;
+	}
+	return rc < 0 ? rc : any;
+}
+
+/* --- what the box tells us --- */
+
+static void
+release(struct nw_provider *p, uint64_t seq)
+{
+	uint64_t n = spool_release(&p->spool, seq);
+
+	if (p->stats.acknowledged)
+		p->stats.docs_stored += n;
+	catalog_release(&p->catalog, seq);
+}
+
+/* An original box has what the socket has taken. */
+static void
+release_written(struct nw_provider *p)
+{
+	const struct spool_doc *d;
+	uint64_t seq = 0;
+
+	STAILQ_FOREACH(d, &p->spool.docs, link) {
+		if (d == p->spool.unsent || d->written_at > p->conn.written_bytes)
+			break;
+		seq = d->seq;
+	}
+	if (seq > 0)
+		release(p, seq);
+}
+
+static void
+set_ready(struct nw_provider *p, int64_t now_mono_ns)
+{
+	p->state = PROVIDER_READY;
+	p->ready_mono_ns = now_mono_ns;
+	p->stats.connected = true;
+}
+
+static void
+take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
+{
+	struct nw_kv kv[REPLY_FIELDS_MAX];
+	const char *why;
+	size_t i, n;
+
+	if (b->type == NW_OPT_STORED && !p->stats.acknowledged)
+		return;
+	if (nw_kv_decode(b->data, b->len, kv, REPLY_FIELDS_MAX, &n, &why) < 0)
+		return;
+	p->known = p->stats.acknowledged = true;
+	for (i = 0; i < n; i++) {
+		if (strcmp(kv[i].key, "stored") != 0 || kv[i].type != NW_KV_INT || kv[i].v.i <= 0)
+			continue;
+		/* it cannot have what was never sent, whatever it says */
+		release(p, (uint64_t)kv[i].v.i < p->sent_seq ? (uint64_t)kv[i].v.i : p->sent_seq);
+	}
+	if (p->state == PROVIDER_GREETING)
+		set_ready(p, now_mono_ns);
+}
+
+static int
+take_frame(struct nw_provider *p, const struct nw_frame *f, int64_t now_mono_ns)
+{
+	struct nw_block b;
+	size_t cursor = 0;
+
+	switch (f->type) {
+	case NW_MSG_APP_DATA:
+		while (nw_frame_next_block(f, &cursor, &b)) {
+			if (b.type == NW_OPT_HELLO || b.type == NW_OPT_STORED)
+				take_reply(p, &b, now_mono_ns);
+		}
+		return NW_OK;
+	case NW_MSG_PING:
+		return conn_queue(&p->conn, f->version, NW_MSG_PONG, NULL);
+	case NW_MSG_SESS_NACK:
+	case NW_MSG_SESS_CLOSE:
+		conn_close(&p->conn, "the box ended the session");
+		return NW_ECLOSED;
+	}
+	return NW_OK;
+}
+
+/* --- steps --- */
+
+static void
+go_away(struct nw_provider *p, int64_t now_mono_ns)
+{
+	if (p->state == PROVIDER_READY && !p->stats.acknowledged)
+		release_written(p);
+	if (p->state == PROVIDER_READY && now_mono_ns - p->ready_mono_ns >= STEADY_NS)
+		p->pause_ns = PAUSE_MIN_NS;
+	if (p->state != PROVIDER_READY)
+		p->stats.connect_failures++;
+	/* up to a quarter more, so that a box that comes back is not met by all its hosts at once */
+	p->deadline_mono_ns = now_mono_ns + p->pause_ns + p->pause_ns / 1024 * p->conn.sess_id[0];
+	p->pause_ns = p->pause_ns < PAUSE_MAX_NS / 2 ? 2 * p->pause_ns : PAUSE_MAX_NS;
+	p->state = PROVIDER_AWAY;
+	p->stats.connected = p->stats.acknowledged = false;
+	conn_close(&p->conn, p->conn.why);
+	spool_rewind(&p->spool);
+	catalog_rewind(&p->catalog);
+}
+
+static int
+start_greeting(struct nw_provider *p, int64_t now_mono_ns)
+{
+	p->stats.connects++;
+	p->state = PROVIDER_GREETING;
+	p->deadline_mono_ns = now_mono_ns + (p->known ? HELLO_KNOWN_TIMEOUT_NS : HELLO_TIMEOUT_NS);
+	return send_hello(p);
+}
+
+static int
+end_greeting(struct nw_provider *p, int64_t now_mono_ns)
+{
+	if (p->known) {
+		conn_close(&p->conn, "the box did not answer HELLO in time");
+		return NW_ECLOSED;
+	}
+	set_ready(p, now_mono_ns);
+	return NW_OK;
+}
+
+static int
+step_conn(struct nw_provider *p, int64_t now_mono_ns)
+{
+	struct nw_frame f;
+	int rc, any;
+
+	do {
+		if ((rc = conn_step(&p->conn, now_mono_ns)) < 0)
+			return rc;
+		if (p->state == PROVIDER_CONNECTING && p->conn.state == CONN_OPEN &&
+		    (rc = start_greeting(p, now_mono_ns)) < 0)
+			return rc;
+		while ((rc = conn_recv(&p->conn, &f)) == NW_OK)
+			if ((rc = take_frame(p, &f, now_mono_ns)) < 0)
+				return rc;
+		if (rc != NW_EAGAIN)
+			return rc;
+		if (p->state == PROVIDER_GREETING && now_mono_ns >= p->deadline_mono_ns &&
+		    (rc = end_greeting(p, now_mono_ns)) < 0)
+			return rc;
+		if (p->state != PROVIDER_READY)
+			return conn_step(&p->conn, now_mono_ns);
+		if (!p->stats.acknowledged)
+			release_written(p);
+		any = send_waiting(p);
+	} while (any > 0);
+	return any;
+}
+
+static void
+step(struct nw_provider *p, int64_t now_mono_ns)
+{
+	if (p->state == PROVIDER_AWAY) {
+		if (now_mono_ns < p->deadline_mono_ns)
+			return;
+		p->state = PROVIDER_CONNECTING;
+		if (conn_connect(&p->conn, &p->addr, NULL, 0, p->connect_timeout_ns) < 0) {
+			go_away(p, nw_mono_ns());
+			return;
+		}
+		now_mono_ns = nw_mono_ns();         /* a name lookup may have taken its time */
+	}
+	if (step_conn(p, now_mono_ns) < 0)
+		go_away(p, now_mono_ns);
+}
+
+int
+nw_provider_fd(const struct nw_provider *p, short *events)
+{
+	*events = conn_events(&p->conn);
+	if (p->state == PROVIDER_READY && (p->spool.unsent != NULL || p->catalog.unsent != NULL))
+		*events |= POLLOUT;
+	return p->conn.fd;
+}
+
+/* Sleeps until the socket wants us, our own deadline comes, or `end`. */
+static int
+wait_for_work(const struct nw_provider *p, int64_t now_mono_ns, int64_t end_mono_ns)
+{
+	struct pollfd pfd;
+	struct timespec ts;
+	int64_t until = end_mono_ns;
+
+	if (p->state == PROVIDER_CONNECTING && p->conn.attempt_mono_ns < until)
+		until = p->conn.state == CONN_CONNECTING ? p->conn.attempt_mono_ns : until;
+	if (p->state == PROVIDER_CONNECTING && p->conn.deadline_mono_ns < until)
+		until = p->conn.deadline_mono_ns;
+	if ((p->state == PROVIDER_AWAY || p->state == PROVIDER_GREETING) && p->deadline_mono_ns < until)
+		until = p->deadline_mono_ns;
+	if (until <= now_mono_ns)
+		return NW_OK;
+	ts.tv_sec = (until - now_mono_ns) / SECOND_NS;
+	ts.tv_nsec = (until - now_mono_ns) % SECOND_NS;
+	pfd.fd = nw_provider_fd(p, &pfd.events);
+	return ppoll(&pfd, 1, &ts, NULL) < 0 && errno != EINTR ? NW_EIO : NW_OK;
+}
+
+static int64_t
+end_of(int64_t now_mono_ns, int64_t wait_ns)
+{
+	return wait_ns < INT64_MAX - now_mono_ns ? now_mono_ns + wait_ns : INT64_MAX;
+}
+
+int
+nw_provider_run(struct nw_provider *p, int64_t wait_ns)
+{
+	int64_t now = nw_mono_ns(), end = end_of(now, wait_ns);
+	int rc;
+
+	for (;;) {
+		step(p, now);
+		now = nw_mono_ns();
+		if (now >= end)
+			return NW_OK;
+		if ((rc = wait_for_work(p, now, end)) < 0)
+			return rc;
+		now = nw_mono_ns();
+	}
+}
+
+void
+nw_provider_get_stats(const struct nw_provider *p, struct nw_provider_stats *out)
+{
+	*out = p->stats;
+	out->queue_bytes = p->spool.bytes;
+}
+
+const char *
+nw_provider_why(const struct nw_provider *p)
+{
+	return p->conn.why;
+}
+
+/* --- death --- */
+
+static bool
+all_sent(const struct nw_provider *p)
+{
+	return spool_empty(&p->spool) && p->catalog.unsent == NULL && conn_unsent_bytes(&p->conn) == 0;
+}
+
+/* Leaves as originals expect it, and waits for the end of the stream: bytes left unread would make the system reset
+ * the connection, which can destroy what is still on its way to the box. */
+static void
+say_goodbye(struct nw_provider *p, int64_t end_mono_ns)
+{
+	int64_t now = nw_mono_ns();
+	bool shut = false;
+
+	if (p->conn.state != CONN_OPEN || conn_queue(&p->conn, 1, NW_MSG_SESS_CLOSE, NULL) < 0)
+		return;
+	p->spool.unsent = NULL;
+	p->catalog.unsent = NULL;
+	if (end_mono_ns > now + GOODBYE_NS)
+		end_mono_ns = now + GOODBYE_NS;
+	while (step_conn(p, now) == NW_OK) {
+		if (!shut && conn_unsent_bytes(&p->conn) == 0)
+			shut = shutdown(p->conn.fd, SHUT_WR) == 0;
+		if (now >= end_mono_ns || wait_for_work(p, now, end_mono_ns) < 0)
+			return;
+		now = nw_mono_ns();
+	}
+}
+
+int
+nw_provider_close(struct nw_provider *p, int64_t wait_ns)
+{
+	int64_t now = nw_mono_ns(), end = end_of(now, wait_ns);
+	int rc;
+
+	if (p == NULL)
+		return NW_OK;
+	for (; !all_sent(p); now = nw_mono_ns()) {
+		step(p, now);
+		if (all_sent(p) || now >= end || wait_for_work(p, now, end) < 0)
+			break;
+	}
+	rc = all_sent(p) && p->stats.docs_dropped == 0 ? NW_OK : NW_EAGAIN;
+	say_goodbye(p, end);
+	provider_free(p);
+	return rc;
+}
