@@ -14,13 +14,16 @@
  * One caliper belongs to one thread. Values are bytes; durations are nanoseconds of the monotonic clock. Per
  * interval it keeps n, sum, min, max, mean and M2 of bytes (v), duration (d), rate v/d (r) and gap d/v (g), and a
  * log-linear histogram of durations (hist.h). A duration of 0 ns counts as 1 ns and is counted in `clamped`.
- * Operations of 0 bytes count in n, v and d, not in r and g.
+ * Operations of 0 bytes (or less: a read() that failed) count in n, v and d, not in r and g. An operation belongs,
+ * whole, to the window it ends in. A pair costs about an eighth of the two clock reads it needs.
  */
 #ifndef NARROWS_CALIPER_H
 #define NARROWS_CALIPER_H
 
 #include <stdint.h>
 #include <time.h>
+
+#include "narrows/public.h"
 
 struct nw_caliper;
 struct nw_provider;
@@ -64,16 +67,18 @@ struct nw_caliper_window {
 	const uint64_t *hist;               /* NW_HIST_BUCKETS counts, on loan until the next take; NULL: none */
 };
 
-int nw_caliper_new(struct nw_caliper **out);   /* NW_ENOMEM */
-void nw_caliper_free(struct nw_caliper *c);
-void nw_caliper_begin(struct nw_caliper *c, int64_t now_mono_ns);
-void nw_caliper_end(struct nw_caliper *c, int64_t bytes, int64_t now_mono_ns);   /* without begin: nothing */
-void nw_caliper_take(struct nw_caliper *c, int64_t now_mono_ns, struct nw_caliper_window *out);
+NW_PUBLIC int nw_caliper_new(struct nw_caliper **out);   /* NW_ENOMEM */
+NW_PUBLIC void nw_caliper_free(struct nw_caliper *c);
+NW_PUBLIC void nw_caliper_begin(struct nw_caliper *c, int64_t now_mono_ns);
+NW_PUBLIC void nw_caliper_end(struct nw_caliper *c, int64_t bytes, int64_t now_mono_ns);   /* without begin: nothing */
+NW_PUBLIC void nw_caliper_take(struct nw_caliper *c, int64_t now_mono_ns, struct nw_caliper_window *out);
 
 /*
- * Queues one caliper data document: sum_v .. sd_v, *_r (bytes/ns), *_g (ns/byte), *_d (s), count, dur, dur_inst (s),
- * window, busy, busy_max, wait (s), threads, clamped, and h_dur. Errors as nw_provider_data().
+ * Queues one caliper data document: sum_v .. sd_v, *_r (bytes/ns), *_g (ns/byte), *_d (s), count, count_r (behind r
+ * and g), dur, dur_inst (s), window, busy, busy_max, wait (s), threads, clamped, and h_dur. Errors as
+ * nw_provider_data().
  */
-int nw_provider_caliper(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const struct nw_caliper_window *w);
+NW_PUBLIC int nw_provider_caliper(struct nw_provider *p, const char *mid, int64_t t_wall_ns,
+    const struct nw_caliper_window *w);
 
 #endif
