@@ -12,7 +12,7 @@ static const uint8_t sid[NW_SESS_ID_BYTES] = {
 	0xb5, 0xd5, 0x84, 0x5e, 0x81, 0xa2, 0x6d, 0xa9, 0xc0, 0x89, 0x24, 0x73, 0x91, 0x3e, 0x67, 0x2d
 };
 
-/* One session of an original client, and what the original daemon answered. ~N: N bytes of somebody's stack. _N: zeros. */
+/* One session of an original client, and the original daemon's answers. ~N: N bytes of somebody's stack; _N: zeros. */
 static const char auth_frame[] =
     "01 00 0005 0001 0000 ~144 " SID
     "0002 0001 000a 0000 414e4f4e00 ~5";

@@ -195,7 +195,8 @@ nw_frame_next_block(const struct nw_frame *f, size_t *cursor, struct nw_block *o
 }
 
 static long
-write_v1(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id, const struct nw_block *blocks, uint16_t n_blocks)
+write_v1(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id, const struct nw_block *blocks,
+    uint16_t n_blocks)
 {
 	size_t total = NW_FRAME_V1_HEADER;
 	uint8_t *p = buf;
@@ -233,7 +234,8 @@ write_v1(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id, const 
 }
 
 static long
-write_v0(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id, const struct nw_block *blocks, uint16_t n_blocks)
+write_v0(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id, const struct nw_block *blocks,
+    uint16_t n_blocks)
 {
 	size_t header_len = n_blocks > 0 && v0_has_block_header(type) ? NW_BLOCK_HEADER : 0;
 	size_t payload_len = n_blocks > 0 ? blocks[0].len : 0;

@@ -5,6 +5,10 @@
  * Canonical form: metadata describes a series of samples once; data refer to it by `mid` and carry rows of named
  * doubles at one time each. Times are int64 nanoseconds since 1970 UTC, whatever the sender's unit was. "No value"
  * markers of the originals (NaN, DBL_MAX minima, -1 deviations) arrive as NaN. Field names use underscores.
+ *
+ * Text that identifies (ids, event types, field names) must be UTF-8 without NUL, or the document is refused. Bytes
+ * of other text that are not UTF-8 arrive as U+FFFD: a file name in Latin-1 shall not cost its series.
+ * Numbers are read and written in the C numeric locale. One decoder belongs to one thread.
  */
 #ifndef NARROWS_DOC_H
 #define NARROWS_DOC_H
@@ -15,7 +19,7 @@
 
 enum nw_generation { NW_GEN_UNKNOWN, NW_GEN_1, NW_GEN_2, NW_GEN_3, NW_GEN_4 };
 
-/* Which fields of a subject or its parents join series to sessions. Missing text is NULL, missing numbers are 0. */
+/* Which fields of a subject or its parents join series to sessions. Missing or empty text is NULL, missing ports 0. */
 struct nw_subject {
 	const char *task_id, *xfer_id, *stream_id;
 	const char *type;                   /* "disk", "network", "host", ... as sent */
@@ -29,13 +33,13 @@ struct nw_subject {
 struct nw_meta {
 	const char *id;                     /* never NULL or empty */
 	const char *pid;                    /* parent id or NULL */
-	const char *event_type;             /* never NULL or empty */
+	const char *event_type;             /* never NULL or empty: `type` where structural, "untyped" without either */
 	const char *subject_json;           /* a JSON object, valid UTF-8 */
 	const char *params_json;            /* a JSON object, valid UTF-8 */
 	struct nw_subject subject;
-	double dt_s;                        /* collection interval, NaN when not given */
+	double dt_s;                        /* collection interval, NaN when not given (or without unit: generation 4) */
 	double ts_s;                        /* base time of samples without their own, NaN when not given */
-	bool structural;                    /* describes a thing (G2 `type`), never has data */
+	bool structural;                    /* describes a thing (generation 2 `type`), never has data */
 	enum nw_generation generation;
 	const uint8_t *raw;                 /* the item as received: one BSON document */
 	size_t raw_len;
@@ -43,7 +47,7 @@ struct nw_meta {
 
 struct nw_data {
 	const char *mid;                    /* never NULL or empty */
-	const char *event_type;             /* G1 data name it; else NULL */
+	const char *event_type;             /* generation 1 data name it; else NULL */
 	size_t n_fields;
 	const char *const *fields;          /* canonical names; "value" for scalars */
 	size_t n_rows;
@@ -56,7 +60,10 @@ struct nw_data {
 
 #define NW_TIME_BY_SAMPLE INT64_MIN
 
-/* Called in document order; everything passed is on loan until the call returns. A negative return stops decoding. */
+/*
+ * Called in document order, but an envelope's metadata before its data. Either may be NULL. Everything passed is on
+ * loan until the call returns. A negative return stops decoding.
+ */
 struct nw_doc_sink {
 	void *arg;
 	int (*on_meta)(void *arg, const struct nw_meta *m);
@@ -69,13 +76,14 @@ struct nw_doc_limits {
 	uint32_t items_max;                 /* metadata and data items in one envelope: 4096 */
 	uint32_t fields_max;                /* 256 */
 	uint32_t rows_max;                  /* 65,536 */
-	uint32_t text_max_bytes;            /* one string or key: 4096 */
+	uint32_t text_max_bytes;            /* one string or key: 4096; field names never above 255 */
 };
 extern const struct nw_doc_limits nw_doc_limits_default;
 
 struct nw_doc_stats {
 	uint64_t metas, rows, samples;
-	uint64_t duplicate_keys, text_values, bad_values;   /* tolerated oddities */
+	/* Tolerated oddities: the first of equal keys counts, text and what cannot be a number or time is left out. */
+	uint64_t duplicate_keys, text_values, bad_values;
 };
 
 /* Working memory of one thread; grows to the largest document seen and is reused: no allocation per sample. */
@@ -85,14 +93,18 @@ void nw_doc_decoder_free(struct nw_doc_decoder *d);
 const struct nw_doc_stats *nw_doc_decoder_stats(const struct nw_doc_decoder *d);
 
 /*
- * Decodes one application block of option NW_OPT_META, _DATA or _XFER_*. Any generation is taken from any of them:
- * what counts is the document. NW_EPROTO/NW_ETOOBIG with static *why on a bad document (items before the bad one
- * have been delivered); the sink's negative code is passed through.
+ * Decodes one application block of option NW_OPT_META, _DATA or _XFER_*; others are NW_EUNSUPPORTED. Any generation is
+ * taken from any of them: what counts is the document. A row without number, or without time and sample number, is
+ * left out. NW_EPROTO/NW_ETOOBIG/NW_ENOMEM with static *why on a bad document (items before the bad one have been
+ * delivered); the sink's negative code is passed through.
  */
 int nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t len,
     const struct nw_doc_sink *sink, const char **why);
 
-/* Encoding, generation 3 (what current original peers and our own providers send). */
+/*
+ * Encoding, generation 3 (what current original peers and our own providers send). Each call replaces what the buffer
+ * held. NW_ENOMEM, or NW_EINVAL for an id that is missing or empty.
+ */
 struct nw_doc_buf { uint8_t *data; size_t len, cap; };   /* zero to start; grows; free with nw_doc_buf_clear */
 void nw_doc_buf_clear(struct nw_doc_buf *b);
 
@@ -100,7 +112,7 @@ void nw_doc_buf_clear(struct nw_doc_buf *b);
  * One metadata document {id, pid?, eventType, subject, parameters}. subject and parameters are flat lists of
  * key, type, value built by the caller with the calls below.
  */
-enum nw_kv_type { NW_KV_TEXT, NW_KV_INT, NW_KV_REAL, NW_KV_BOOL };
+enum nw_kv_type { NW_KV_TEXT, NW_KV_INT, NW_KV_REAL, NW_KV_BOOL };   /* BOOL is in v.i; text NULL: left out */
 struct nw_kv {
 	const char *key;
 	enum nw_kv_type type;
@@ -118,7 +130,10 @@ int nw_data_encode(struct nw_doc_buf *out, const char *mid, int64_t t_wall_ns, c
 
 /* A flat control document (HELLO, STORED, ...): encode from a list, decode into one. */
 int nw_kv_encode(struct nw_doc_buf *out, const struct nw_kv *kv, size_t n);
-/* Text points into buf. Fields of other types are skipped. NW_EPROTO on bytes that are no document. */
+/*
+ * Keys and text point into buf. Fields of other types, not in UTF-8 or repeated are skipped. NW_EPROTO on bytes that
+ * are no document, NW_ETOOBIG when it has more than cap fields (or is over the default limits).
+ */
 int nw_kv_decode(const uint8_t *buf, size_t len, struct nw_kv *kv, size_t cap, size_t *n, const char **why);
 
 #endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the parts of the document decoder share: the decoder itself, field names, text. Not for other rooms. */
+#ifndef XSP_DECODER_H
+#define XSP_DECODER_H
+
+#include "narrows/doc.h"
+#include "xsp/walk.h"
+
+/* --- field names (doc_name.c) --- */
+
+enum name_kind { NAME_FIELD, NAME_TS, NAME_TS_NS, NAME_SAMPLE, NAME_HIST };
+
+enum { NAME_MAX_BYTES = 255 };
+
+/* One spelling of a field name. `canon` is the name it stands for: itself, unless dots or synonyms were in it. */
+struct name {
+	const char *spelling;
+	struct name *canon;
+	uint32_t spelling_len;
+	uint32_t column;                /* of the canonical name, within the item whose serial is `item` */
+	uint64_t item, row;             /* serial numbers of the last item and row it was seen in */
+	uint8_t kind;
+	bool is_caliper;                /* only calipers use it: the row's time is in seconds */
+	bool is_deviation;              /* negative means undefined */
+};
+
+/*
+ * Spellings seen, so that a field of a row costs one hash instead of a search. Bounded: emptied between items when
+ * half full, and half is more than one item may use.
+ */
+struct names {
+	struct name *all;
+	uint32_t *slots;                /* index into all + 1; 0 is free */
+	char *text;
+	uint32_t n, max, mask;
+	uint32_t text_len, text_cap;
+};
+
+int names_init(struct names *t, uint32_t fields_max);
+void names_clear(struct names *t);
+/* To be called where no row refers to a name. */
+void names_make_room(struct names *t);
+/* NW_EPROTO: not a name; NW_ETOOBIG: too long, or too many. */
+int names_get(struct names *t, const char *spelling, uint32_t len, struct name **out);
+
+/* --- text (doc_text.c) --- */
+
+/* Growing happens only in scratch_reserve(), so pointers into it stay good until the next one. */
+struct scratch {
+	char *p;
+	size_t len, cap;
+};
+
+int scratch_reserve(struct scratch *s, size_t n);
+/* Past the reserve nothing is written, but len goes on counting: compare it with cap at the end. */
+void scratch_put(struct scratch *s, const char *p, size_t n);
+
+bool text_is_valid(const char *p, size_t len);
+/* Copies to scratch with U+FFFD for every byte that is NUL or not UTF-8, and a NUL behind. */
+const char *text_repair(struct scratch *s, const char *p, size_t len);
+/* The shortest of 15 and 17 digits that reads back as v. Assumes the C numeric locale. */
+int number_text(char out[32], double v);
+/* The container as JSON. Binary and other types without a JSON form become null, and so do NaN and infinities. */
+int json_put(struct nw_doc_decoder *d, struct scratch *s, const struct element *e);
+
+/* --- the decoder (doc.c) --- */
+
+enum part {
+	PART_ID, PART_ID_OLD, PART_PID, PART_MID, PART_MID_OLD, PART_EVENT_TYPE, PART_TYPE, PART_SUBJECT, PART_PARAMS,
+	PART_VALUES, PART_DATA, PART_META, PART_VERSION, PART_UNIS, PART_COUNT
+};
+
+/* One item: the top-level elements that mean something, whatever they are called in its generation. */
+struct item {
+	const uint8_t *doc;
+	size_t len;
+	uint32_t depth;
+	uint32_t have;                  /* bit per part */
+	bool in_envelope;
+	bool is_list;                   /* its keys are 0, 1, ...: a list that came as a document */
+	struct element part[PART_COUNT];   /* only those in `have` are filled */
+};
+
+static inline bool
+item_has(const struct item *it, enum part p)
+{
+	return it->have >> p & 1;
+}
+
+struct rows;
+
+struct nw_doc_decoder {
+	struct nw_doc_limits lim;
+	struct nw_doc_stats stats;
+	const struct nw_doc_sink *sink;
+	const char *why;
+	uint32_t n_items;
+	struct names names;
+	struct scratch scratch;
+	struct rows *rows;
+};
+
+int decode_fail(struct nw_doc_decoder *d, int rc, const char *why);
+int decode_walk_fail(struct nw_doc_decoder *d, int rc);
+/* Text that identifies: must be UTF-8 without NUL and not empty. An object id stands for its 24 hex digits. */
+int decode_id(struct nw_doc_decoder *d, const struct element *e, char hex[25], const char **out);
+bool element_is_list(const struct element *container);
+/* Checks those of values, data and meta that are not in the bit set of parts `used`. */
+int item_check_rest(struct nw_doc_decoder *d, const struct item *it, uint32_t used);
+
+int meta_decode(struct nw_doc_decoder *d, const struct item *it);
+
+/* --- rows (doc_data.c) --- */
+
+struct rows *rows_new(uint32_t fields_max);
+void rows_free(struct rows *r);
+int data_decode(struct nw_doc_decoder *d, const struct item *it);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Documents of generation 3, and the flat control documents, written with libbson into the caller's buffer.
+ *
+ * The buffer is made large enough first, from an upper bound of the document: libbson answers a failed allocation
+ * with abort(), and this code runs inside other people's programs. What is left to libbson is one small handle.
+ */
+#include <bson/bson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xsp/decoder.h"
+
+enum { ELEMENT_MAX_BYTES = 1 + 1 + 4 + 1 + 8 };   /* type, key's NUL, length and NUL of text, or 8 bytes of number */
+
+void
+nw_doc_buf_clear(struct nw_doc_buf *b)
+{
+	free(b->data);
+	b->data = NULL;
+	b->len = b->cap = 0;
+}
+
+/* libbson wants one; not reached while the bounds below hold. */
+static void *
+buffer_realloc(void *p, size_t n, void *ctx)
+{
+	(void)ctx;
+	return realloc(p, n);
+}
+
+/* Makes room for a document of n bytes and opens it. NULL: no memory, or longer than a document can be. */
+static bson_t *
+document_begin(struct nw_doc_buf *b, size_t n)
+{
+	static const uint8_t empty[5] = { 5 };
+	uint8_t *p;
+
+	b->len = 0;
+	n += 64;
+	if (n > INT32_MAX / 2)
+		return NULL;
+	if (n > b->cap) {
+		if ((p = realloc(b->data, n)) == NULL)
+			return NULL;
+		b->data = p;
+		b->cap = n;
+	}
+	memcpy(b->data, empty, sizeof(empty));
+	return bson_new_from_buffer(&b->data, &b->cap, buffer_realloc, NULL);
+}
+
+static int
+document_end(struct nw_doc_buf *b, bson_t *doc, bool ok)
+{
+	b->len = ok ? doc->len : 0;
+	bson_destroy(doc);
+	return ok ? NW_OK : NW_EINVAL;
+}
+
+static size_t
+kv_bound(const struct nw_kv *kv, size_t n)
+{
+	size_t bytes = 0, i;
+
+	for (i = 0; i < n; i++)
+		bytes += ELEMENT_MAX_BYTES + strlen(kv[i].key) +
+		    (kv[i].type == NW_KV_TEXT && kv[i].v.text != NULL ? strlen(kv[i].v.text) : 0);
+	return bytes;
+}
+
+static bool
+kv_append(bson_t *doc, const struct nw_kv *kv, size_t n)
+{
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; ok && i < n; i++) {
+		switch (kv[i].type) {
+		case NW_KV_TEXT:
+			if (kv[i].v.text != NULL)
+				ok = bson_append_utf8(doc, kv[i].key, -1, kv[i].v.text, -1);
+			break;
+		case NW_KV_INT:
+			ok = bson_append_int64(doc, kv[i].key, -1, kv[i].v.i);
+			break;
+		case NW_KV_REAL:
+			ok = bson_append_double(doc, kv[i].key, -1, kv[i].v.d);
+			break;
+		case NW_KV_BOOL:
+			ok = bson_append_bool(doc, kv[i].key, -1, kv[i].v.i != 0);
+			break;
+		}
+	}
+	return ok;
+}
+
+static bool
+kv_append_document(bson_t *doc, const char *key, const struct nw_kv *kv, size_t n)
+{
+	bson_t child;
+
+	return bson_append_document_begin(doc, key, -1, &child) && kv_append(&child, kv, n) &&
+	    bson_append_document_end(doc, &child);
+}
+
+int
+nw_meta_encode(struct nw_doc_buf *out, const char *id, const char *pid, const char *event_type,
+    const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params)
+{
+	const struct nw_kv head[] = {
+		{ "id", NW_KV_TEXT, { .text = id } }, { "pid", NW_KV_TEXT, { .text = pid } },
+		{ "eventType", NW_KV_TEXT, { .text = event_type } },
+	};
+	bson_t *doc;
+	bool ok;
+
+	out->len = 0;
+	if (id == NULL || id[0] == '\0' || event_type == NULL || event_type[0] == '\0')
+		return NW_EINVAL;
+	doc = document_begin(out, kv_bound(head, 3) + kv_bound(subject, n_subject) + kv_bound(params, n_params));
+	if (doc == NULL)
+		return NW_ENOMEM;
+	ok = kv_append(doc, head, 3) && kv_append_document(doc, "subject", subject, n_subject) &&
+	    kv_append_document(doc, "parameters", params, n_params);
+	return document_end(out, doc, ok);
+}
+
+static bool
+row_append(bson_t *doc, int64_t t_wall_ns, const char *const *fields, const double *values, size_t n_fields,
+    const uint8_t *hist, size_t hist_len)
+{
+	bool ok = bson_append_double(doc, "ts", 2, (double)t_wall_ns / 1e9) && bson_append_int64(doc, "ts_ns", 5, t_wall_ns);
+	size_t i;
+
+	for (i = 0; ok && i < n_fields; i++)
+		if (!isnan(values[i]))
+			ok = bson_append_double(doc, fields[i], -1, values[i]);
+	if (ok && hist_len > 0)
+		ok = bson_append_binary(doc, "h_dur", 5, BSON_SUBTYPE_BINARY, hist, (uint32_t)hist_len);
+	return ok;
+}
+
+int
+nw_data_encode(struct nw_doc_buf *out, const char *mid, int64_t t_wall_ns, const char *const *fields,
+    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len)
+{
+	size_t bound = 128 + hist_len, i;
+	bson_t *doc, row;
+	bool ok;
+
+	out->len = 0;
+	if (mid == NULL || mid[0] == '\0' || hist_len > INT32_MAX / 4)
+		return NW_EINVAL;
+	bound += strlen(mid);
+	for (i = 0; i < n_fields; i++)
+		bound += ELEMENT_MAX_BYTES + strlen(fields[i]);
+	if ((doc = document_begin(out, bound)) == NULL)
+		return NW_ENOMEM;
+	ok = bson_append_utf8(doc, "mid", 3, mid, -1) && bson_append_document_begin(doc, "data", 4, &row) &&
+	    row_append(&row, t_wall_ns, fields, values, n_fields, hist, hist_len) && bson_append_document_end(doc, &row);
+	return document_end(out, doc, ok);
+}
+
+int
+nw_kv_encode(struct nw_doc_buf *out, const struct nw_kv *kv, size_t n)
+{
+	bson_t *doc = document_begin(out, kv_bound(kv, n));
+
+	if (doc == NULL)
+		return NW_ENOMEM;
+	return document_end(out, doc, kv_append(doc, kv, n));
+}
+
+/* False: not a type a control document has. */
+static bool
+kv_from_element(const struct element *e, struct nw_kv *kv)
+{
+	double v;
+	size_t len;
+
+	kv->key = e->key;
+	if (!text_is_valid(e->key, e->key_len))
+		return false;
+	switch (e->type) {
+	case BSON_TYPE_UTF8:
+		kv->type = NW_KV_TEXT;
+		kv->v.text = element_text(e, &len);
+		return text_is_valid(kv->v.text, len);
+	case BSON_TYPE_INT64:
+		kv->type = NW_KV_INT;
+		kv->v.i = (int64_t)get_le64(e->value);
+		return true;
+	case BSON_TYPE_INT32:
+	case BSON_TYPE_BOOL:
+		(void)element_number(e, &v);
+		kv->type = e->type == BSON_TYPE_BOOL ? NW_KV_BOOL : NW_KV_INT;
+		kv->v.i = (int64_t)v;
+		return true;
+	case BSON_TYPE_DOUBLE:
+		kv->type = NW_KV_REAL;
+		kv->v.d = get_le_double(e->value);
+		return true;
+	}
+	return false;
+}
+
+static bool
+kv_has(const struct nw_kv *kv, size_t n, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(kv[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+int
+nw_kv_decode(const uint8_t *buf, size_t len, struct nw_kv *kv, size_t cap, size_t *n, const char **why)
+{
+	struct element e;
+	struct nw_kv one;
+	struct walk w;
+	int rc;
+
+	*n = 0;
+	if ((rc = walk_check(buf, len, &nw_doc_limits_default, 1)) < 0 ||
+	    (rc = walk_open(&w, buf, len, &nw_doc_limits_default)) < 0) {
+		*why = walk_why(rc);
+		return rc;
+	}
+	while ((rc = walk_next(&w, &e)) > 0) {
+		if (!kv_from_element(&e, &one) || kv_has(kv, *n, one.key))
+			continue;
+		if (*n == cap) {
+			*why = "too many fields in a control document";
+			return NW_ETOOBIG;
+		}
+		kv[(*n)++] = one;
+	}
+	return NW_OK;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text out of documents: made valid UTF-8, and written as JSON. */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "xsp/decoder.h"
+
+int
+scratch_reserve(struct scratch *s, size_t n)
+{
+	char *p;
+
+	s->len = 0;
+	if (n <= s->cap)
+		return NW_OK;
+	if ((p = realloc(s->p, n)) == NULL)
+		return NW_ENOMEM;
+	s->p = p;
+	s->cap = n;
+	return NW_OK;
+}
+
+void
+scratch_put(struct scratch *s, const char *p, size_t n)
+{
+	if (s->len <= s->cap && n <= s->cap - s->len)
+		memcpy(s->p + s->len, p, n);
+	s->len += n;
+}
+
+/* Length of the UTF-8 sequence at p as RFC 3629 has it, 0 when there is none. NUL is none. */
+static size_t
+sequence_len(const unsigned char *p, size_t left)
+{
+	unsigned char low = 0x80, high = 0xbf;
+	size_t n, i;
+
+	if (p[0] < 0x80)
+		return p[0] != 0;
+	if (p[0] < 0xc2 || p[0] > 0xf4)
+		return 0;
+	n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	if (n > left)
+		return 0;
+	if (p[0] == 0xe0)
+		low = 0xa0;             /* shorter forms exist */
+	else if (p[0] == 0xed)
+		high = 0x9f;            /* surrogates */
+	else if (p[0] == 0xf0)
+		low = 0x90;
+	else if (p[0] == 0xf4)
+		high = 0x8f;            /* above U+10FFFF */
+	if (p[1] < low || p[1] > high)
+		return 0;
+	for (i = 2; i < n; i++)
+		if (p[i] < 0x80 || p[i] > 0xbf)
+			return 0;
+	return n;
+}
+
+bool
+text_is_valid(const char *p, size_t len)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	size_t i = 0, n;
+
+	while (i < len) {
+		if (u[i] - 1u < 0x7f) {
+			i++;
+			continue;
+		}
+		if ((n = sequence_len(u + i, len - i)) == 0)
+			return false;
+		i += n;
+	}
+	return true;
+}
+
+static const char replacement[] = "\xef\xbf\xbd";
+
+const char *
+text_repair(struct scratch *s, const char *p, size_t len)
+{
+	const char *out = s->p + s->len;
+	size_t i = 0, n;
+
+	while (i < len) {
+		if ((n = sequence_len((const unsigned char *)p + i, len - i)) > 0)
+			scratch_put(s, p + i, n);
+		else
+			scratch_put(s, replacement, 3);
+		i += n ? n : 1;
+	}
+	scratch_put(s, "", 1);
+	return s->len <= s->cap ? out : "";
+}
+
+int
+number_text(char out[32], double v)
+{
+	int n = snprintf(out, 32, "%.15g", v);
+
+	return strtod(out, NULL) == v ? n : snprintf(out, 32, "%.17g", v);
+}
+
+static void
+json_text(struct scratch *s, const char *p, size_t len)
+{
+	char escape[8];
+	size_t i = 0, n;
+
+	scratch_put(s, "\"", 1);
+	while (i < len) {
+		unsigned char c = (unsigned char)p[i];
+
+		n = sequence_len((const unsigned char *)p + i, len - i);
+		if (c == '"' || c == '\\')
+			scratch_put(s, escape, (size_t)snprintf(escape, sizeof(escape), "\\%c", c));
+		else if (c < 0x20 && c != 0)
+			scratch_put(s, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", c));
+		else if (n > 0)
+			scratch_put(s, p + i, n);
+		else
+			scratch_put(s, replacement, 3);
+		i += n ? n : 1;
+	}
+	scratch_put(s, "\"", 1);
+}
+
+static void
+json_scalar(struct scratch *s, const struct element *e)
+{
+	char buf[32];
+	const char *text;
+	double v;
+	size_t n;
+	int i;
+
+	switch (e->type) {
+	case BSON_TYPE_UTF8:
+		text = element_text(e, &n);
+		json_text(s, text, n);
+		return;
+	case BSON_TYPE_DOUBLE:
+		v = get_le_double(e->value);
+		if (isfinite(v))
+			scratch_put(s, buf, (size_t)number_text(buf, v));
+		else
+			scratch_put(s, "null", 4);
+		return;
+	case BSON_TYPE_INT32:
+		scratch_put(s, buf, (size_t)snprintf(buf, sizeof(buf), "%" PRId32, (int32_t)get_le32(e->value)));
+		return;
+	case BSON_TYPE_INT64:
+	case BSON_TYPE_DATE_TIME:       /* milliseconds since 1970 */
+		scratch_put(s, buf, (size_t)snprintf(buf, sizeof(buf), "%" PRId64, (int64_t)get_le64(e->value)));
+		return;
+	case BSON_TYPE_BOOL:
+		scratch_put(s, e->value[0] ? "true" : "false", e->value[0] ? 4 : 5);
+		return;
+	case BSON_TYPE_OID:
+		scratch_put(s, "\"", 1);
+		for (i = 0; i < 12; i++)
+			scratch_put(s, buf, (size_t)snprintf(buf, sizeof(buf), "%02x", e->value[i]));
+		scratch_put(s, "\"", 1);
+		return;
+	}
+	scratch_put(s, "null", 4);
+}
+
+/* Is there an element of this name before e in its document? Quadratic, on documents of fields_max elements. */
+static bool
+is_repeated(const struct element *container, const struct element *e, uint32_t text_max_bytes)
+{
+	struct element earlier;
+	struct walk w;
+
+	walk_enter(&w, container, text_max_bytes);
+	while (walk_next(&w, &earlier) > 0 && earlier.key != e->key)
+		if (earlier.key_len == e->key_len && memcmp(earlier.key, e->key, e->key_len) == 0)
+			return true;
+	return false;
+}
+
+int
+json_put(struct nw_doc_decoder *d, struct scratch *s, const struct element *container)
+{
+	bool is_array = container->type == BSON_TYPE_ARRAY && element_is_list(container);
+	struct element e;
+	struct walk w;
+	uint32_t n = 0, n_put = 0;
+	int rc;
+
+	scratch_put(s, is_array ? "[" : "{", 1);
+	walk_enter(&w, container, d->lim.text_max_bytes);
+	while ((rc = walk_next(&w, &e)) > 0) {
+		if (!is_array && ++n > d->lim.fields_max)
+			return decode_fail(d, NW_ETOOBIG, "too many keys in one object");
+		if (!is_array && is_repeated(container, &e, d->lim.text_max_bytes)) {
+			d->stats.duplicate_keys++;
+			continue;
+		}
+		if (n_put++ > 0)
+			scratch_put(s, ",", 1);
+		if (!is_array) {
+			json_text(s, e.key, e.key_len);
+			scratch_put(s, ":", 1);
+		}
+		if (!element_is_container(&e))
+			json_scalar(s, &e);
+		else if ((rc = json_put(d, s, &e)) < 0)
+			return rc;
+	}
+	scratch_put(s, is_array ? "]" : "}", 1);
+	return rc < 0 ? decode_walk_fail(d, rc) : NW_OK;
+}
