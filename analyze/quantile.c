@@ -3,6 +3,10 @@
 #include "analyze/quantile.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "narrows/err.h"
 
 #define SAMPLE_MIN 600          /* Floyd & Rivest's: below it, picking a pivot from a sample costs more than it saves */
 
@@ -82,4 +86,152 @@ quantile(double *v, size_t n, double q)
 				high = v[i];
 	}
 	return low + (at - (double)k) * (high - low);
+}
+
+#define BIN_COUNT 4096          /* counters fit the first level cache */
+#define Q_MAX 4
+#define NEEDED_MAX (2 * Q_MAX)  /* two ranks each */
+
+/* The values of one bin that holds a rank. */
+struct gathered {
+	double *v;
+	size_t n, n_below;      /* its values, and those in the bins before it */
+	double min, max;
+};
+
+struct bins {
+	double min, per_unit;
+	size_t n;
+	uint32_t needed[BIN_COUNT];     /* 1 + index of the gathered bin; 0 = no rank here */
+	size_t below[BIN_COUNT + 1];    /* values in the bins before */
+	struct gathered gathered[NEEDED_MAX];
+	size_t n_needed;
+};
+
+static inline size_t
+bin_of(const struct bins *b, double v)
+{
+	int i = (int)((v - b->min) * b->per_unit);       /* at most BIN_COUNT, and an int converts faster */
+
+	return i < BIN_COUNT ? (size_t)i : BIN_COUNT - 1;
+}
+
+static void
+count_bins(struct bins *b, const double *v)
+{
+	size_t i, sum = 0, count;
+
+	for (i = 0; i < b->n; i++)
+		b->below[bin_of(b, v[i])]++;
+	for (i = 0; i <= BIN_COUNT; i++) {
+		count = b->below[i];
+		b->below[i] = sum;
+		sum += count;
+	}
+}
+
+/* The bin that holds the k-th smallest value; the last one for k >= n. */
+static size_t
+bin_of_rank(const struct bins *b, size_t k)
+{
+	size_t low = 0, high = BIN_COUNT, mid;
+
+	k = k < b->n ? k : b->n - 1;
+	while (high - low > 1) {
+		mid = (low + high) / 2;
+		if (b->below[mid] <= k)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static void
+need_rank(struct bins *b, size_t k)
+{
+	size_t bin = bin_of_rank(b, k);
+
+	if (b->needed[bin] != 0)
+		return;
+	b->gathered[b->n_needed] = (struct gathered){ .n = b->below[bin + 1] - b->below[bin], .n_below = b->below[bin] };
+	b->needed[bin] = (uint32_t)++b->n_needed;
+}
+
+/* Copies the values of the needed bins to `room`, bin after bin. */
+static void
+gather(struct bins *b, const double *v, double *room)
+{
+	size_t i, slot;
+	struct gathered *g;
+
+	for (i = 0; i < b->n_needed; i++) {
+		g = &b->gathered[i];
+		g->v = room;
+		g->min = INFINITY;
+		g->max = -INFINITY;
+		room += g->n;
+		g->n = 0;
+	}
+	for (i = 0; i < b->n; i++) {
+		if ((slot = b->needed[bin_of(b, v[i])]) == 0)
+			continue;
+		g = &b->gathered[slot - 1];
+		g->v[g->n++] = v[i];
+		g->min = v[i] < g->min ? v[i] : g->min;
+		g->max = v[i] > g->max ? v[i] : g->max;
+	}
+}
+
+static double
+value_of_rank(struct bins *b, size_t k)
+{
+	struct gathered *g = &b->gathered[b->needed[bin_of_rank(b, k)] - 1];
+
+	if (g->min == g->max)           /* a clock's tick: most operations took the same time */
+		return g->min;
+	return quantile_nth(g->v, g->n, (k < b->n ? k : b->n - 1) - g->n_below);
+}
+
+int
+quantiles(const double *v, size_t n, double min, double max, const double *q, size_t n_q, double *out)
+{
+	struct bins *b = calloc(1, sizeof(*b));
+	double *room = NULL, at, low, high;
+	size_t i, k, n_room = 0;
+	int rc = NW_OK;
+
+	if (b == NULL || n == 0 || n_q > Q_MAX) {
+		rc = b == NULL ? NW_ENOMEM : NW_EINVAL;
+		goto out;
+	}
+	b->n = n;
+	b->min = min;
+	b->per_unit = max > min ? BIN_COUNT / (max - min) : 0;
+	if (!isfinite(b->per_unit))
+		b->per_unit = 0;        /* the range is so small that its inverse overflows: one bin */
+	count_bins(b, v);
+	for (i = 0; i < n_q; i++) {
+		k = (size_t)((double)(n - 1) * q[i]);
+		need_rank(b, k);
+		need_rank(b, k + 1);
+	}
+	for (i = 0; i < b->n_needed; i++)
+		n_room += b->gathered[i].n;
+	if ((room = malloc(n_room * sizeof(*room))) == NULL) {
+		rc = NW_ENOMEM;
+		goto out;
+	}
+	gather(b, v, room);
+	for (i = 0; i < n_q; i++) {
+		at = (double)(n - 1) * q[i];
+		k = (size_t)at;
+		low = value_of_rank(b, k);
+		high = value_of_rank(b, k + 1);
+		out[i] = low + (at - (double)k) * (high - low);
+	}
+out:
+	free(room);
+	free(b);
+	return rc;
 }

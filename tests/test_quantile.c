@@ -54,6 +54,22 @@ main(void)
 			}
 			CHECK_INT(bad, 0);
 		}
+	for (shape = 0; shape < 6; shape++)
+		for (s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+			static const double qs[] = { 0.1, 0.25, 0.75, 1 };
+			double got[4], min = INFINITY, max = -INFINITY;
+
+			for (i = 0; i < sizes[s]; i++) {
+				v[i] = value_at(shape, i, sizes[s]);
+				min = fmin(min, v[i]);
+				max = fmax(max, v[i]);
+			}
+			CHECK_INT(quantiles(v, sizes[s], min, max, qs, 4, got), 0);
+			for (q = 0; q < 4; q++) {
+				memcpy(w, v, sizeof(w));
+				CHECK_NEAR(got[q], quantile(w, sizes[s], qs[q]), 0, 0);
+			}
+		}
 	/* R: quantile(c(1, 2, 4, 8), c(0, .25, .5, .9, 1)) */
 	CHECK_NEAR(quantile((double[]){ 8, 2, 1, 4 }, 4, 0), 1, 0, 0);
 	CHECK_NEAR(quantile((double[]){ 8, 2, 1, 4 }, 4, 0.25), 1.75, 1e-15, 0);
