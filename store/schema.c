@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The schema is a public interface: `sqlite3 narrows.db .schema` shows it with its comments, and the views are what
+ * scripts should read. Times are nanoseconds since 1970 UTC; NULL is "unknown" or "has not happened yet".
+ *
+ * Samples live in two places. What was committed a moment ago is in `tail`, one blob per commit, in the form the
+ * writer's memory holds it (tail.h). What is older is in `chunk`, compressed (chunk.h). A row of a layout that stands
+ * in tail blob i counts only if i > layout.tail_after: up to there its rows are in chunks. So a layout moves from tail
+ * to chunk in one transaction without rewriting blobs that other layouts share; a blob goes when nothing in it counts.
+ *
+ * ladder[i] takes a file from version i to i + 1. Rungs are never edited once released: new ones are added.
+ */
+#include "store/schema.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "narrows/err.h"
+#include "store/db.h"
+
+static const char version_1[] =
+"CREATE TABLE host (                  -- a machine that is measured\n"
+"	id            INTEGER PRIMARY KEY,\n"
+"	name          TEXT NOT NULL UNIQUE,\n"
+"	info          TEXT,               -- JSON object: software, kernel, ... as the host told\n"
+"	first_seen_ns INTEGER,\n"
+"	last_seen_ns  INTEGER\n"
+");\n"
+"CREATE TABLE session (               -- what a person means: one transfer or run, on every host\n"
+"	id           INTEGER PRIMARY KEY,\n"
+"	task_id      TEXT,                -- what joined its protocol sessions\n"
+"	program      TEXT,\n"
+"	opened_ns    INTEGER,\n"
+"	closed_ns    INTEGER,             -- NULL: still open\n"
+"	last_data_ns INTEGER\n"
+");\n"
+"CREATE TABLE xsp_session (           -- one protocol session, open to close\n"
+"	id         INTEGER PRIMARY KEY,\n"
+"	host_id    INTEGER REFERENCES host(id),\n"
+"	session_id INTEGER REFERENCES session(id),   -- NULL: a host's own series, no transfer\n"
+"	sess_id    TEXT,                  -- 32 hexadecimal digits, as on the wire\n"
+"	peer       TEXT,                  -- address/port\n"
+"	software   TEXT,\n"
+"	provider   TEXT,                  -- stable id of the sender; NULL: original peers have none\n"
+"	opened_ns  INTEGER,\n"
+"	closed_ns  INTEGER,\n"
+"	docs       INTEGER NOT NULL,\n"
+"	samples    INTEGER NOT NULL,\n"
+"	rejected   INTEGER NOT NULL,      -- documents that were refused\n"
+"	bytes      INTEGER NOT NULL,\n"
+"	end_reason TEXT\n"
+");\n"
+"CREATE INDEX xsp_session_by_session ON xsp_session(session_id) WHERE session_id IS NOT NULL;\n"
+"CREATE INDEX xsp_session_by_host ON xsp_session(host_id);\n"
+"CREATE TABLE metadata (              -- describes a time series once\n"
+"	id         INTEGER PRIMARY KEY,\n"
+"	session_id INTEGER REFERENCES session(id),   -- NULL: belongs to the host alone\n"
+"	host_id    INTEGER REFERENCES host(id),\n"
+"	xsp_id     INTEGER REFERENCES xsp_session(id),\n"
+"	mid        TEXT,                  -- its id as received, unique per sender at most\n"
+"	pid        TEXT,                  -- mid of its parent\n"
+"	event_type TEXT,\n"
+"	subject    TEXT,                  -- JSON object: what is measured\n"
+"	params     TEXT,                  -- JSON object: how\n"
+"	first_ns   INTEGER,\n"
+"	raw        BLOB                   -- the document as received\n"
+");\n"
+"CREATE INDEX metadata_by_session ON metadata(session_id) WHERE session_id IS NOT NULL;\n"
+"CREATE INDEX metadata_by_host ON metadata(host_id) WHERE session_id IS NULL;\n"
+"CREATE TABLE layout (                -- the fields of a metadata that arrive together, at one time each\n"
+"	id         INTEGER PRIMARY KEY,\n"
+"	meta_id    INTEGER NOT NULL REFERENCES metadata(id),\n"
+"	fields     TEXT NOT NULL,         -- JSON array of names; column c of every row belongs to fields[c]\n"
+"	n_fields   INTEGER NOT NULL,\n"
+"	tail_after INTEGER NOT NULL DEFAULT 0   -- rows in tail blobs up to this id are in chunks already\n"
+");\n"
+"CREATE INDEX layout_by_meta ON layout(meta_id);\n"
+"CREATE TABLE chunk (                 -- a stretch of rows of one layout; chunks of a layout do not overlap in time\n"
+"	id        INTEGER PRIMARY KEY,\n"
+"	layout_id INTEGER NOT NULL REFERENCES layout(id),\n"
+"	t0_ns     INTEGER NOT NULL,       -- first and last time in it\n"
+"	t1_ns     INTEGER NOT NULL,\n"
+"	n_rows    INTEGER NOT NULL,\n"
+"	last      BLOB NOT NULL,          -- the last row's values, little endian doubles: answers \"now\" without decoding\n"
+"	data      BLOB NOT NULL           -- see store/chunk.c\n"
+");\n"
+"CREATE INDEX chunk_by_time ON chunk(layout_id, t0_ns, t1_ns);\n"
+"CREATE TABLE tail (                  -- rows that are durable but not yet in chunks: one blob per commit\n"
+"	id   INTEGER PRIMARY KEY,\n"
+"	rows BLOB NOT NULL                -- see store/tail.h; the newest stays, if empty: ids are not used again\n"
+");\n"
+"CREATE TABLE provider (              -- what each sender may forget\n"
+"	id         TEXT PRIMARY KEY,\n"
+"	stored_seq INTEGER NOT NULL       -- every document up to this number is in this file\n"
+") WITHOUT ROWID;\n"
+"CREATE TABLE run (                   -- one analysis of a session\n"
+"	id         INTEGER PRIMARY KEY,\n"
+"	session_id INTEGER REFERENCES session(id),\n"
+"	kind       TEXT NOT NULL,\n"
+"	started_ns INTEGER,\n"
+"	took_ns    INTEGER,\n"
+"	version    TEXT,\n"
+"	outcome    TEXT                   -- 'ok' or why not\n"
+");\n"
+"CREATE INDEX run_by_session ON run(session_id);\n"
+"CREATE TABLE result (                -- a session's result document, and what lists show of it\n"
+"	session_id  INTEGER PRIMARY KEY REFERENCES session(id),\n"
+"	run_id      INTEGER REFERENCES run(id),\n"
+"	route       TEXT,\n"
+"	program     TEXT,\n"
+"	stage       TEXT,                 -- what limited it; NULL: cannot tell\n"
+"	sentence    TEXT,                 -- the verdict in words\n"
+"	bytes       REAL,\n"
+"	bytes_per_s REAL,\n"
+"	start_ns    INTEGER,\n"
+"	duration_ns INTEGER,\n"
+"	document    TEXT                  -- JSON\n"
+");\n"
+"CREATE TABLE unit (                  -- UCUM units of fields whose unit is sure; metadata match by GLOB\n"
+"	event_glob TEXT NOT NULL,\n"
+"	field      TEXT NOT NULL,\n"
+"	unit       TEXT NOT NULL,\n"
+"	PRIMARY KEY (field, event_glob)\n"
+") WITHOUT ROWID;\n"
+"INSERT INTO unit(event_glob, field, unit)\n"
+"	WITH e(glob) AS (VALUES ('nl:tools:calipers:summary:*'), ('nl.*.summary')),\n"
+"	s(stat) AS (VALUES ('sum'), ('min'), ('max'), ('mean'), ('sd')),\n"
+"	q(letter, unit) AS (VALUES ('v', 'By'), ('d', 's'), ('r', 'By/ns'), ('g', 'ns/By')),\n"
+"	f(field, unit) AS (SELECT stat || '_' || letter, unit FROM s, q UNION ALL\n"
+"		VALUES ('count', '{operation}'), ('clamped', '{operation}'), ('threads', '{thread}'), ('dur', 's'),\n"
+"		('dur_inst', 's'), ('window', 's'), ('busy', 's'), ('busy_max', 's'), ('wait', 's'))\n"
+"	SELECT glob, field, unit FROM e, f\n"
+"	UNION ALL VALUES\n"
+"	('ps:tools:blipp:linux:cpu:utilization:*', 'value', '1'),\n"
+"	('ps:tools:blipp:linux:cpu:load:*', 'value', '{process}'),\n"
+"	('ps:tools:blipp:linux:memory:utilization:*', 'value', 'KiBy'),\n"
+"	('ps:tools:blipp:linux:network:utilization:bytes:*', 'value', 'By'),\n"
+"	('ps:tools:blipp:linux:network:ip:utilization:packets:*', 'value', '{packet}'),\n"
+"	('ps:tools:blipp:linux:network:ip:utilization:drops', 'value', '{packet}'),\n"
+"	('ps:tools:blipp:linux:network:tcp:utilization:segments:*', 'value', '{segment}'),\n"
+"	('ps:tools:blipp:linux:network:tcp:utilization:retrans', 'value', '{segment}'),\n"
+"	('ps:tools:blipp:linux:network:udp:utilization:datagrams:*', 'value', '{datagram}'),\n"
+"	('ps:tools:blipp:linux:net:ping:rtt', 'value', 'ms'),\n"
+"	('ps:tools:blipp:linux:net:iperf:bandwidth', 'value', 'bit/s'),\n"
+"	('ps:host:stat:cpu:*', 'value', '1'),\n"
+"	('ps:host:net:dev:bytes', 'value', 'By'),\n"
+"	('ps:host:net:dev:packets', 'value', '{packet}');\n"
+"CREATE VIEW v_session AS             -- one line per session, newest first: what it was and what limited it\n"
+"	SELECT s.id,\n"
+"	strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(r.start_ns, s.opened_ns) / 1000000000, 'unixepoch') AS started,\n"
+"	round(coalesce(r.duration_ns, s.closed_ns - s.opened_ns) / 1e9, 3) AS duration_s,\n"
+"	r.route, coalesce(r.program, s.program) AS program, r.bytes, r.bytes_per_s,\n"
+"	r.stage,                          -- NULL: not judged, or cannot tell\n"
+"	r.sentence AS verdict,            -- NULL: not judged yet\n"
+"	CASE WHEN s.closed_ns IS NULL THEN 'open' ELSE 'closed' END AS state\n"
+"	FROM session s LEFT JOIN result r ON r.session_id = s.id ORDER BY s.id DESC;\n"
+"CREATE VIEW v_verdict AS             -- one line per judged session, newest first, with the run that made it\n"
+"	SELECT r.session_id AS session, r.stage, r.sentence AS verdict,\n"
+"	strftime('%Y-%m-%dT%H:%M:%SZ', n.started_ns / 1000000000, 'unixepoch') AS judged,\n"
+"	round(n.took_ns / 1e9, 6) AS took_s, n.version, n.outcome, r.document\n"
+"	FROM result r LEFT JOIN run n ON n.id = r.run_id ORDER BY r.session_id DESC;\n"
+"CREATE VIEW v_series AS              -- one line per series: one numeric field of one metadata\n"
+"	SELECT l.id AS layout, f.key AS col, m.session_id AS session, h.name AS host, m.event_type, f.value AS field,\n"
+"	(SELECT u.unit FROM unit u WHERE u.field = f.value AND m.event_type GLOB u.event_glob) AS unit,   -- NULL: not sure\n"
+"	m.subject, m.params, m.mid, m.id AS metadata\n"
+"	FROM layout l JOIN metadata m ON m.id = l.meta_id LEFT JOIN host h ON h.id = m.host_id\n"
+"	CROSS JOIN json_each(l.fields) f;\n"
+"CREATE VIEW v_host AS                -- one line per measured host\n"
+"	SELECT h.id, h.name,\n"
+"	strftime('%Y-%m-%dT%H:%M:%SZ', h.first_seen_ns / 1000000000, 'unixepoch') AS first_seen,\n"
+"	strftime('%Y-%m-%dT%H:%M:%SZ', h.last_seen_ns / 1000000000, 'unixepoch') AS last_seen,\n"
+"	count(DISTINCT x.session_id) AS sessions, coalesce(sum(x.samples), 0) AS samples, h.info\n"
+"	FROM host h LEFT JOIN xsp_session x ON x.host_id = h.id GROUP BY h.id ORDER BY h.name;\n";
+
+static const char *const ladder[STORE_SCHEMA_VERSION] = { version_1 };
+
+/* What file is this? *version is 0 for an empty one. */
+static int
+identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])
+{
+	int64_t application, objects = 0;
+	int rc;
+
+	if ((rc = db_int(db, "PRAGMA application_id", &application)) != NW_OK ||
+	    (rc = db_int(db, "PRAGMA user_version", version)) != NW_OK ||
+	    (rc = db_int(db, "SELECT count(*) FROM sqlite_schema", &objects)) != NW_OK) {
+		db_why(db, why, STORE_WHY_BYTES);
+		return rc;
+	}
+	if (application == 0 && *version == 0 && objects == 0)
+		return NW_OK;
+	if (application != SCHEMA_APPLICATION_ID || *version < 1) {
+		snprintf(why, STORE_WHY_BYTES, "not a narrows store");
+		return NW_ECORRUPT;
+	}
+	if (*version > STORE_SCHEMA_VERSION) {
+		snprintf(why, STORE_WHY_BYTES, "made by a newer narrows: schema %lld, this program knows %d",
+		    (long long)*version, STORE_SCHEMA_VERSION);
+		return NW_EVERSION;
+	}
+	return NW_OK;
+}
+
+/* One rung, all or nothing. */
+static int
+climb(sqlite3 *db, int from, char why[STORE_WHY_BYTES])
+{
+	char *stamp = sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID,
+	    from + 1);
+	int rc = stamp == NULL ? NW_ENOMEM : db_exec(db, "BEGIN IMMEDIATE");
+
+	if (rc == NW_OK && (rc = db_exec(db, ladder[from])) == NW_OK && (rc = db_exec(db, stamp)) == NW_OK)
+		rc = db_exec(db, "COMMIT");
+	if (rc != NW_OK) {
+		db_why(db, why, STORE_WHY_BYTES);
+		if (!sqlite3_get_autocommit(db))
+			db_exec(db, "ROLLBACK");
+	}
+	sqlite3_free(stamp);
+	return rc;
+}
+
+int
+schema_open(sqlite3 *db, char why[STORE_WHY_BYTES])
+{
+	int64_t version;
+	int rc, v;
+
+	/* Before the first page is written; without effect afterwards. */
+	if ((rc = db_exec(db, "PRAGMA auto_vacuum = INCREMENTAL")) != NW_OK) {
+		db_why(db, why, STORE_WHY_BYTES);
+		return rc;
+	}
+	if ((rc = identify(db, &version, why)) != NW_OK)
+		return rc;
+	for (v = (int)version; rc == NW_OK && v < STORE_SCHEMA_VERSION; v++)
+		rc = climb(db, v, why);
+	return rc;
+}
+
+int
+schema_check(sqlite3 *db, char why[STORE_WHY_BYTES])
+{
+	int64_t version;
+	int rc;
+
+	if ((rc = identify(db, &version, why)) != NW_OK)
+		return rc;
+	if (version == 0) {
+		snprintf(why, STORE_WHY_BYTES, "an empty file, not a narrows store");
+		return NW_ECORRUPT;
+	}
+	if (version < STORE_SCHEMA_VERSION) {
+		snprintf(why, STORE_WHY_BYTES, "made by an older narrows: schema %lld; start narrowsd on it once",
+		    (long long)version);
+		return NW_EVERSION;
+	}
+	return NW_OK;
+}
