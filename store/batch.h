@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The inside of a batch, for the writer: rows as one tail blob in the making, everything else as a list of records. A
+ * record is the number of the statement that applies it and the values to bind, so applying needs no code per kind.
+ */
+#ifndef STORE_BATCH_H
+#define STORE_BATCH_H
+
+#include "narrows/store.h"
+
+enum batch_kind {
+	BATCH_HOST, BATCH_XSP, BATCH_SESSION, BATCH_META, BATCH_LAYOUT, BATCH_RUN, BATCH_RESULT, BATCH_PROVIDER,
+	BATCH_KINDS,
+	BATCH_SEAL = BATCH_KINDS               /* no statement: its one value is the session */
+};
+
+struct batch_value {
+	char type;                             /* i, d, t, b; 0: NULL */
+	union {
+		int64_t i;
+		double d;
+		size_t at;                     /* t and b: in text */
+	} u;
+	size_t len;
+};
+
+struct batch_rec {
+	enum batch_kind kind;
+	size_t first_value, n_values;
+};
+
+struct nw_batch {
+	uint8_t *rows;                         /* tail records (tail.h) */
+	size_t rows_len, rows_cap;
+	struct batch_rec *recs;
+	size_t n_recs, cap_recs;
+	struct batch_value *values;
+	size_t n_values, cap_values;
+	uint8_t *text;
+	size_t text_len, text_cap;
+	uint64_t n_rows, n_samples;
+
+	void (*done)(void *arg, int rc);
+	void *arg;
+	int rc;
+	struct nw_batch *next;                 /* in the store's queues */
+};
+
+#endif
