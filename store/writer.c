@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "narrows/err.h"
+#include "store/schema.h"
+
+enum {
+	MOVE_VALUES_MAX = 256 << 10,           /* per transaction: a commit never waits longer for compaction than this takes */
+	CHECKPOINT_PAGES = 2000,               /* WAL pages after which they go into the file */
+	WAL_PAGES_MAX = 16 * CHECKPOINT_PAGES,
+	WAL_KEPT_BYTES = 16 << 20,
+	VACUUM_PAGES = 512,                    /* given back per step */
+	BUSY_TIMEOUT_MS = 5000,
+	RESTART_TIMEOUT_MS = 100
+};
+
+static const char *const sql[W_STMTS] = {
+	[BATCH_HOST] = "INSERT INTO host(id, name, info, first_seen_ns, last_seen_ns) VALUES(?,?,?,?,?)"
+	    " ON CONFLICT(id) DO UPDATE SET name = excluded.name, info = excluded.info,"
+	    " first_seen_ns = excluded.first_seen_ns, last_seen_ns = excluded.last_seen_ns",
+	[BATCH_XSP] = "INSERT INTO xsp_session(id, host_id, session_id, sess_id, peer, software, provider, opened_ns,"
+	    " closed_ns, docs, samples, rejected, bytes, end_reason) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	    " ON CONFLICT(id) DO UPDATE SET host_id = excluded.host_id, session_id = excluded.session_id,"
+	    " sess_id = excluded.sess_id, peer = excluded.peer, software = excluded.software,"
+	    " provider = excluded.provider, opened_ns = excluded.opened_ns, closed_ns = excluded.closed_ns,"
+	    " docs = excluded.docs, samples = excluded.samples, rejected = excluded.rejected, bytes = excluded.bytes,"
+	    " end_reason = excluded.end_reason",
+	[BATCH_SESSION] = "INSERT INTO session(id, task_id, program, opened_ns, closed_ns, last_data_ns)"
+	    " VALUES(?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET task_id = excluded.task_id, program = excluded.program,"
+	    " opened_ns = excluded.opened_ns, closed_ns = excluded.closed_ns, last_data_ns = excluded.last_data_ns",
+	[BATCH_META] = "INSERT INTO metadata(id, session_id, host_id, xsp_id, mid, pid, event_type, subject, params,"
+	    " first_ns, raw) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+	[BATCH_LAYOUT] = "INSERT INTO layout(id, meta_id, fields, n_fields) VALUES(?,?,?,?)",
+	[BATCH_RUN] = "INSERT INTO run(id, session_id, kind, started_ns, took_ns, version, outcome) VALUES(?,?,?,?,?,?,?)"
+	    " ON CONFLICT(id) DO UPDATE SET session_id = excluded.session_id, kind = excluded.kind,"
+	    " started_ns = excluded.started_ns, took_ns = excluded.took_ns, version = excluded.version,"
+	    " outcome = excluded.outcome",
+	[BATCH_RESULT] = "INSERT OR REPLACE INTO result(session_id, run_id, route, program, stage, sentence, bytes,"
+	    " bytes_per_s, start_ns, duration_ns, document) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+	[BATCH_PROVIDER] = "INSERT INTO provider(id, stored_seq) VALUES(?,?)"
+	    " ON CONFLICT(id) DO UPDATE SET stored_seq = max(stored_seq, excluded.stored_seq)",
+	[W_BEGIN] = "BEGIN IMMEDIATE",
+	[W_COMMIT] = "COMMIT",
+	[W_SAVE] = "SAVEPOINT batch",
+	[W_KEEP] = "RELEASE batch",
+	[W_UNDO] = "ROLLBACK TO batch",
+	[W_LAYOUT_FIELDS] = "SELECT n_fields FROM layout WHERE id = ?",
+	[W_LAYOUT_TAIL_AFTER] = "SELECT tail_after FROM layout WHERE id = ?",
+	[W_LAYOUT_MOVED] = "UPDATE layout SET tail_after = ?2 WHERE id = ?1",
+	[W_LAYOUTS_OF_SESSION] = "SELECT l.id FROM metadata m JOIN layout l ON l.meta_id = m.id WHERE m.session_id = ?",
+	[W_TAIL_ADD] = "INSERT INTO tail(id, rows) VALUES(?,?)",
+	[W_TAIL_ALL] = "SELECT id, rows FROM tail ORDER BY id",
+	[W_TAIL_TRIM] = "DELETE FROM tail WHERE id < ?",
+	[W_TAIL_EMPTY] = "UPDATE tail SET rows = x'' WHERE id = ?",
+	[W_CHUNK_BEFORE] = "SELECT id, t0_ns, t1_ns FROM chunk WHERE layout_id = ? AND t0_ns <= ?"
+	    " ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
+	[W_CHUNK_AFTER] = "SELECT id, t0_ns, t1_ns FROM chunk WHERE layout_id = ? AND t0_ns > ? ORDER BY t0_ns, t1_ns LIMIT 1",
+	[W_CHUNK_NEWEST] = "SELECT id, n_rows FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, t1_ns DESC LIMIT ?",
+	[W_CHUNK_DATA] = "SELECT data FROM chunk WHERE id = ?",
+	[W_CHUNK_ADD] = "INSERT INTO chunk(layout_id, t0_ns, t1_ns, n_rows, last, data) VALUES(?,?,?,?,?,?)",
+	[W_CHUNK_DROP] = "DELETE FROM chunk WHERE id = ?",
+};
+
+int
+id_list_add(struct id_list *l, int64_t id)
+{
+	size_t cap = l->cap == 0 ? 16 : 2 * l->cap;
+	int64_t *grown;
+
+	if (l->n == l->cap) {
+		if ((grown = realloc(l->id, cap * sizeof(*grown))) == NULL)
+			return NW_ENOMEM;
+		l->id = grown;
+		l->cap = cap;
+	}
+	l->id[l->n++] = id;
+	return NW_OK;
+}
+
+/* --- opening --- */
+
+/* Two writers would each believe in their own copy of the tail. */
+static int
+lock_take(struct writer *w, const char *path, char why[STORE_WHY_BYTES])
+{
+	char *name = sqlite3_mprintf("%s-lock", path);
+	int rc = NW_OK;
+
+	if (name == NULL)
+		return NW_ENOMEM;
+	if ((w->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644)) == -1) {
+		snprintf(why, STORE_WHY_BYTES, "%s: %s", name, strerror(errno));
+		rc = NW_EIO;
+	} else if (flock(w->lock_fd, LOCK_EX | LOCK_NB) == -1) {
+		snprintf(why, STORE_WHY_BYTES, "in use by another process");
+		rc = NW_ECONFLICT;
+	}
+	sqlite3_free(name);
+	return rc;
+}
+
+static int
+on_wal(void *arg, sqlite3 *db, const char *name, int n_pages)
+{
+	struct writer *w = arg;
+
+	(void)db, (void)name;
+	w->wal_pages = n_pages;                /* writer_care() checkpoints, after the completions */
+	return SQLITE_OK;
+}
+
+static int
+db_open(struct writer *w, const char *path, const struct store_opts *opts, char why[STORE_WHY_BYTES])
+{
+	char pragmas[256];
+	int rc;
+
+	if (sqlite3_open_v2(path, &w->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
+	    SQLITE_OK) {
+		snprintf(why, STORE_WHY_BYTES, "%s", w->db == NULL ? "out of memory" : sqlite3_errmsg(w->db));
+		return w->db == NULL ? NW_ENOMEM : NW_EIO;
+	}
+	sqlite3_extended_result_codes(w->db, 1);
+	sqlite3_busy_timeout(w->db, BUSY_TIMEOUT_MS);
+	if ((rc = schema_open(w->db, why)) != NW_OK)
+		return rc;
+	/* Deleted rows are of no more secret than kept ones: overwriting them with zeros would double the writing. */
+	snprintf(pragmas, sizeof(pragmas), "PRAGMA journal_mode = WAL; PRAGMA synchronous = %s; PRAGMA foreign_keys = ON;"
+	    " PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; PRAGMA journal_size_limit = %d",
+	    opts->sync_full ? "FULL" : "NORMAL", WAL_KEPT_BYTES);
+	if ((rc = db_exec(w->db, pragmas)) != NW_OK) {
+		db_why(w->db, why, STORE_WHY_BYTES);
+		return rc;
+	}
+	sqlite3_wal_hook(w->db, on_wal, w);
+	return NW_OK;
+}
+
+/* Reads the tail that is committed into memory, without rows that are in chunks already. */
+static int
+tail_load(struct writer *w)
+{
+	struct tail_layout *l, *next;
+	sqlite3_stmt *st = NULL;
+	int64_t after;
+	uint8_t *blob;
+	int rc, step = SQLITE_DONE, len;
+
+	tail_clear(w->tail);
+	rc = db_take(&w->stmts, W_TAIL_ALL, &st, "");
+	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		len = sqlite3_column_bytes(st, 1);
+		if ((blob = malloc(len == 0 ? 1 : (size_t)len)) == NULL) {
+			rc = NW_ENOMEM;
+			break;
+		}
+		if (len > 0)
+			memcpy(blob, sqlite3_column_blob(st, 1), (size_t)len);
+		rc = tail_add(w->tail, sqlite3_column_int64(st, 0), blob, (size_t)len);
+	}
+	db_give(&w->stmts, W_TAIL_ALL, st);
+	if (rc == NW_OK && step != SQLITE_DONE)
+		rc = db_code(step);
+	for (l = tail_oldest(w->tail); rc == NW_OK && l != NULL; l = next) {
+		next = l->newer;
+		if ((rc = db_take(&w->stmts, W_LAYOUT_TAIL_AFTER, &st, "i", l->id)) != NW_OK)
+			break;
+		after = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : INT64_MAX;
+		db_give(&w->stmts, W_LAYOUT_TAIL_AFTER, st);
+		tail_forget(w->tail, l->id, after);
+	}
+	w->next_tail_id = tail_last_id(w->tail) + 1;
+	w->tail_stale = rc != NW_OK;
+	return rc;
+}
+
+int
+writer_open(const char *path, const struct store_opts *opts, struct writer **out, char why[STORE_WHY_BYTES])
+{
+	struct writer *w = calloc(1, sizeof(*w));
+	int rc = NW_ENOMEM;
+
+	why[0] = '\0';
+	*out = NULL;
+	if (w == NULL)
+		goto out;
+	w->lock_fd = -1;
+	w->wal_pages_max = WAL_PAGES_MAX;
+	if ((w->tail = tail_new(CHUNK_ROWS_WANTED)) == NULL || (w->codec = chunk_codec_new()) == NULL)
+		goto out;
+	if ((rc = lock_take(w, path, why)) != NW_OK || (rc = db_open(w, path, opts, why)) != NW_OK)
+		goto out;
+	db_stmts_init(&w->stmts, w->db, sql, W_STMTS);
+	if ((rc = tail_load(w)) != NW_OK)
+		snprintf(why, STORE_WHY_BYTES, "cannot read the tail: %s", nw_strerror(rc));
+out:
+	if (rc != NW_OK) {
+		if (why[0] == '\0')
+			snprintf(why, STORE_WHY_BYTES, "%s", nw_strerror(rc));
+		writer_close(w);
+		return rc;
+	}
+	*out = w;
+	return NW_OK;
+}
+
+void
+writer_close(struct writer *w)
+{
+	if (w == NULL)
+		return;
+	db_stmts_clear(&w->stmts);
+	sqlite3_close(w->db);
+	if (w->lock_fd != -1)
+		close(w->lock_fd);             /* the name stays: removing it would race with the next owner */
+	tail_free(w->tail);
+	chunk_codec_free(w->codec);
+	chunk_buf_clear(&w->chunk);
+	chunk_rows_clear(&w->decoded);
+	columns_clear(&w->fresh);
+	columns_clear(&w->merged);
+	columns_piece_clear(&w->piece);
+	free(w->seals.id);
+	free(w->finals.id);
+	free(w->victims.id);
+	free(w->last);
+	free(w);
+}
+
+int
+writer_next_ids(struct writer *w, struct store_ids *out)
+{
+	const struct { const char *sql; int64_t *id; } all[] = {
+		{ "SELECT coalesce(max(id), 0) + 1 FROM host", &out->host },
+		{ "SELECT coalesce(max(id), 0) + 1 FROM xsp_session", &out->xsp },
+		{ "SELECT coalesce(max(id), 0) + 1 FROM session", &out->session },
+		{ "SELECT coalesce(max(id), 0) + 1 FROM metadata", &out->meta },
+		{ "SELECT coalesce(max(id), 0) + 1 FROM layout", &out->layout },
+		{ "SELECT coalesce(max(id), 0) + 1 FROM run", &out->run },
+	};
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; rc == NW_OK && i < sizeof(all) / sizeof(all[0]); i++)
+		rc = db_int(w->db, all[i].sql, all[i].id);
+	return rc;
+}
+
+/* --- transactions --- */
+
+int
+writer_begin(struct writer *w)
+{
+	int rc = db_run(&w->stmts, W_BEGIN, "");
+
+	if (rc != NW_OK)
+		db_why(w->db, w->trouble, sizeof(w->trouble));
+	return rc;
+}
+
+int
+writer_end(struct writer *w, int rc)
+{
+	if (rc == NW_OK)
+		rc = db_run(&w->stmts, W_COMMIT, "");
+	if (rc == NW_OK) {
+		w->trouble[0] = '\0';
+		return NW_OK;
+	}
+	if (db_code(sqlite3_errcode(w->db)) != NW_OK)
+		db_why(w->db, w->trouble, sizeof(w->trouble));
+	else
+		snprintf(w->trouble, sizeof(w->trouble), "%s", nw_strerror(rc));
+	if (!sqlite3_get_autocommit(w->db))
+		db_exec(w->db, "ROLLBACK");
+	return rc;
+}
+
+/* --- committing --- */
+
+static int
+record_bind(sqlite3_stmt *st, const struct nw_batch *b, const struct batch_rec *r)
+{
+	const struct batch_value *v = b->values + r->first_value;
+	size_t i;
+	int rc = SQLITE_OK;
+
+	for (i = 0; rc == SQLITE_OK && i < r->n_values; i++, v++)
+		switch (v->type) {
+		case 'i':
+			rc = sqlite3_bind_int64(st, (int)i + 1, v->u.i);
+			break;
+		case 'd':
+			rc = sqlite3_bind_double(st, (int)i + 1, v->u.d);
+			break;
+		case 't':
+			rc = sqlite3_bind_text64(st, (int)i + 1, (const char *)b->text + v->u.at, v->len, SQLITE_STATIC,
+			    SQLITE_UTF8);
+			break;
+		case 'b':
+			rc = sqlite3_bind_blob64(st, (int)i + 1, b->text + v->u.at, v->len, SQLITE_STATIC);
+			break;
+		default:
+			rc = sqlite3_bind_null(st, (int)i + 1);
+		}
+	return db_code(rc);
+}
+
+static int
+record_apply(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
+{
+	sqlite3_stmt *st;
+	int rc;
+
+	if (r->kind == BATCH_SEAL)
+		return NW_OK;                  /* once it is committed */
+	if ((rc = db_take(&w->stmts, (int)r->kind, &st, "")) != NW_OK)
+		return rc;
+	if ((rc = record_bind(st, b, r)) == NW_OK)
+		rc = db_code(sqlite3_step(st));
+	db_give(&w->stmts, (int)r->kind, st);
+	return rc;
+}
+
+/* Do the rows belong to layouts as they are? A layout that is new to the tail has to be looked up. */
+static int
+rows_check(struct writer *w, const struct nw_batch *b)
+{
+	const struct tail_rec *rec;
+	const struct tail_layout *l;
+	sqlite3_stmt *st;
+	int64_t n_fields;
+	size_t at;
+	int rc;
+
+	for (at = 0; at < b->rows_len; at += tail_rec_bytes(rec->n_rows, rec->n_fields, rec->hist_len)) {
+		rec = (const void *)(b->rows + at);
+		if ((l = tail_find(w->tail, rec->layout_id)) != NULL) {
+			n_fields = l->n_fields;
+		} else {
+			if ((rc = db_take(&w->stmts, W_LAYOUT_FIELDS, &st, "i", rec->layout_id)) != NW_OK)
+				return rc;
+			n_fields = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+			db_give(&w->stmts, W_LAYOUT_FIELDS, st);
+		}
+		if (n_fields != rec->n_fields)
+			return NW_ECONFLICT;
+	}
+	return NW_OK;
+}
+
+/* All of a batch or nothing of it. A batch of rows alone has nothing to undo. */
+static int
+batch_apply(struct writer *w, const struct nw_batch *b)
+{
+	size_t i;
+	int rc = NW_OK;
+
+	if (b->n_recs == 0)
+		return rows_check(w, b);
+	if ((rc = db_run(&w->stmts, W_SAVE, "")) != NW_OK)
+		return rc;
+	for (i = 0; rc == NW_OK && i < b->n_recs; i++)
+		rc = record_apply(w, b, &b->recs[i]);
+	if (rc == NW_OK)
+		rc = rows_check(w, b);
+	if (rc != NW_OK && !sqlite3_get_autocommit(w->db) && db_run(&w->stmts, W_UNDO, "") != NW_OK)
+		return NW_EIO;
+	return sqlite3_get_autocommit(w->db) || db_run(&w->stmts, W_KEEP, "") != NW_OK ? NW_EIO : rc;
+}
+
+/* The rows of all batches that were applied, as one blob, in the file and in *out. */
+static int
+rows_write(struct writer *w, const struct nw_batch *list, uint8_t **out, size_t *len)
+{
+	const struct nw_batch *b;
+	uint8_t *p;
+
+	*out = NULL;
+	*len = 0;
+	for (b = list; b != NULL; b = b->next)
+		*len += b->rc == NW_OK ? b->rows_len : 0;
+	if (*len == 0)
+		return NW_OK;
+	if ((p = *out = malloc(*len)) == NULL)
+		return NW_ENOMEM;
+	for (b = list; b != NULL; b = b->next)
+		if (b->rc == NW_OK && b->rows_len > 0) {
+			memcpy(p, b->rows, b->rows_len);
+			p += b->rows_len;
+		}
+	return db_run(&w->stmts, W_TAIL_ADD, "ib", w->next_tail_id, (const void *)*out, *len);
+}
+
+/* After the commit: memory follows the file. */
+static void
+committed(struct writer *w, const struct nw_batch *list, uint8_t *blob, size_t len)
+{
+	const struct nw_batch *b;
+	size_t i;
+
+	w->commits++;
+	for (b = list; b != NULL; b = b->next) {
+		if (b->rc != NW_OK)
+			continue;
+		w->batches++;
+		w->rows += b->n_rows;
+		w->samples += b->n_samples;
+		for (i = 0; i < b->n_recs; i++)
+			if (b->recs[i].kind == BATCH_SEAL)   /* one that is lost for want of memory costs space, not data */
+				id_list_add(&w->seals, b->values[b->recs[i].first_value].u.i);
+	}
+	if (len == 0)
+		return;
+	if (tail_add(w->tail, w->next_tail_id, blob, len) != NW_OK)
+		w->tail_stale = true;
+	w->next_tail_id++;
+}
+
+void
+writer_commit(struct writer *w, struct nw_batch *list)
+{
+	struct nw_batch *b;
+	uint8_t *blob = NULL;
+	size_t len = 0;
+	int rc;
+
+	rc = w->tail_stale ? tail_load(w) : NW_OK;
+	if (rc == NW_OK)
+		rc = writer_begin(w);
+	if (rc == NW_OK) {
+		for (b = list; b != NULL && rc == NW_OK; b = b->next) {
+			b->rc = batch_apply(w, b);
+			if (b->rc == NW_EIO || b->rc == NW_ENOMEM || b->rc == NW_ECORRUPT)
+				rc = b->rc;    /* not the batch's fault */
+		}
+		if (rc == NW_OK)
+			rc = rows_write(w, list, &blob, &len);
+		rc = writer_end(w, rc);
+	}
+	if (rc == NW_OK) {
+		committed(w, list, blob, len);
+	} else {
+		free(blob);
+		for (b = list; b != NULL; b = b->next)
+			b->rc = rc;
+	}
+	for (b = list; b != NULL; b = b->next)
+		w->failed_batches += b->rc != NW_OK;
+}
+
+/* --- care --- */
+
+/* Sealed sessions become a list of layouts. */
+static int
+seals_expand(struct writer *w)
+{
+	sqlite3_stmt *st;
+	size_t n = w->finals.n;
+	int rc, step = SQLITE_DONE;
+
+	while (w->seals.n > 0) {
+		if ((rc = db_take(&w->stmts, W_LAYOUTS_OF_SESSION, &st, "i", w->seals.id[w->seals.n - 1])) != NW_OK)
+			return rc;
+		while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW)
+			rc = id_list_add(&w->finals, sqlite3_column_int64(st, 0));
+		db_give(&w->stmts, W_LAYOUTS_OF_SESSION, st);
+		if (rc == NW_OK && step != SQLITE_DONE)
+			rc = db_code(step);
+		if (rc != NW_OK) {
+			w->finals.n = n;
+			return rc;
+		}
+		n = w->finals.n;
+		w->seals.n--;
+	}
+	return NW_OK;
+}
+
+struct move {
+	size_t n_finals;                       /* taken from the end of w->finals */
+	struct id_list layouts;                /* moved out of the tail */
+};
+
+static int
+move_one(struct writer *w, struct move *m, int64_t layout_id, bool final)
+{
+	struct tail_layout *l = tail_find(w->tail, layout_id);
+	int rc;
+
+	if (l != NULL && l->moving)
+		return NW_OK;
+	if ((rc = compact_layout(w, layout_id, final)) != NW_OK || l == NULL)
+		return rc;
+	if ((rc = db_run(&w->stmts, W_LAYOUT_MOVED, "ii", layout_id, tail_last_id(w->tail))) != NW_OK ||
+	    (rc = id_list_add(&m->layouts, layout_id)) != NW_OK)
+		return rc;
+	l->moving = true;
+	return NW_OK;
+}
+
+/* The one whose rows have been in the tail longest among those not on their way. */
+static struct tail_layout *
+oldest_staying(const struct writer *w)
+{
+	struct tail_layout *l = tail_oldest(w->tail);
+
+	while (l != NULL && l->moving)
+		l = l->newer;
+	return l;
+}
+
+/* Sealed layouts first, then full ones, then what keeps the tail too long. */
+static int
+move_some(struct writer *w, struct move *m)
+{
+	/* Compaction has fallen behind: now ingest waits for it. */
+	size_t max = tail_bytes(w->tail) > 2 * (size_t)TAIL_WANTED_BYTES ? SIZE_MAX : MOVE_VALUES_MAX;
+	int64_t excess = tail_excess_id(w->tail, TAIL_WANTED_BYTES);
+	struct tail_layout *l;
+	int rc = NW_OK;
+
+	w->values_encoded = 0;
+	while (rc == NW_OK && w->values_encoded < max && m->n_finals < w->finals.n) {
+		m->n_finals++;
+		rc = move_one(w, m, w->finals.id[w->finals.n - m->n_finals], true);
+	}
+	while (rc == NW_OK && w->values_encoded < max && (l = tail_next_full(w->tail)) != NULL)
+		rc = move_one(w, m, l->id, false);
+	while (rc == NW_OK && w->values_encoded < max && (l = oldest_staying(w)) != NULL && l->recs[0].blob_id <= excess)
+		rc = move_one(w, m, l->id, false);
+	return rc;
+}
+
+/* Drops blobs in which no row counts. *first_kept for memory, which follows after the commit. */
+static int
+tail_shorten(struct writer *w, int64_t *first_kept)
+{
+	const struct tail_layout *l = oldest_staying(w);
+	int64_t last = tail_last_id(w->tail);
+	int rc;
+
+	*first_kept = l == NULL ? last : l->recs[0].blob_id;
+	rc = db_run(&w->stmts, W_TAIL_TRIM, "i", *first_kept);
+	if (rc == NW_OK && l == NULL)
+		rc = db_run(&w->stmts, W_TAIL_EMPTY, "i", last);
+	return rc;
+}
+
+static int
+move_rows(struct writer *w)
+{
+	struct move m = { 0 };
+	struct tail_layout *l;
+	int64_t first_kept = 0;
+	size_t i;
+	int rc;
+
+	if ((rc = writer_begin(w)) != NW_OK)
+		return rc;
+	if ((rc = move_some(w, &m)) == NW_OK)
+		rc = tail_shorten(w, &first_kept);
+	rc = writer_end(w, rc);
+	for (i = 0; i < m.layouts.n; i++)
+		if (rc == NW_OK)
+			tail_forget(w->tail, m.layouts.id[i], tail_last_id(w->tail));
+		else if ((l = tail_find(w->tail, m.layouts.id[i])) != NULL)
+			l->moving = false;
+	if (rc == NW_OK) {
+		w->finals.n -= m.n_finals;
+		/* The newest blob may stay in memory although its rows are gone from the file. */
+		tail_trim(w->tail, first_kept);
+		w->pages_freed = true;
+	}
+	free(m.layouts.id);
+	return rc;
+}
+
+/* Readers that never pause together keep the WAL from starting over. When it is big, wait for them, but not often. */
+static void
+checkpoint(struct writer *w, bool idle)
+{
+	if (w->wal_pages < (idle ? 1 : CHECKPOINT_PAGES))
+		return;
+	if (w->wal_pages < w->wal_pages_max) {
+		sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	} else {
+		sqlite3_busy_timeout(w->db, RESTART_TIMEOUT_MS);
+		if (sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL) == SQLITE_OK)
+			w->wal_pages_max = WAL_PAGES_MAX;
+		else
+			w->wal_pages_max *= 2;
+		sqlite3_busy_timeout(w->db, BUSY_TIMEOUT_MS);
+	}
+	w->wal_pages = 0;
+}
+
+/*
+ * Free pages are used again, so a working store keeps up to a tail's worth of them. An idle one, or one that deleted
+ * more than that, gives them back, a step at a time, until they are a small part of the file.
+ */
+static int
+shrink(struct writer *w, bool idle)
+{
+	int64_t n_free = 0, n_pages = 0, page_bytes = 0, n_left = 0;
+	char step[64];
+	int rc;
+
+	if ((rc = db_int(w->db, "PRAGMA freelist_count", &n_free)) != NW_OK ||
+	    (rc = db_int(w->db, "PRAGMA page_count", &n_pages)) != NW_OK ||
+	    (rc = db_int(w->db, "PRAGMA page_size", &page_bytes)) != NW_OK)
+		return rc;
+	if (n_free * 8 <= n_pages || (!idle && n_free * page_bytes <= TAIL_WANTED_BYTES + TAIL_WANTED_BYTES / 4)) {
+		w->pages_freed = false;
+		return WRITER_DONE;
+	}
+	snprintf(step, sizeof(step), "PRAGMA incremental_vacuum(%d)", VACUUM_PAGES);
+	if ((rc = db_exec(w->db, step)) != NW_OK || (rc = db_int(w->db, "PRAGMA freelist_count", &n_left)) != NW_OK)
+		return rc;
+	return n_left < n_free ? WRITER_MORE : WRITER_DONE;
+}
+
+/* Can the file be written again? Stamps the version that is there. */
+static int
+probe(struct writer *w)
+{
+	char stamp[64];
+	int rc;
+
+	snprintf(stamp, sizeof(stamp), "PRAGMA user_version = %d", STORE_SCHEMA_VERSION);
+	if ((rc = writer_begin(w)) == NW_OK)
+		rc = writer_end(w, db_exec(w->db, stamp));
+	return rc;
+}
+
+int
+writer_care(struct writer *w, bool idle)
+{
+	int rc;
+
+	if (w->trouble[0] != '\0' && idle && (rc = probe(w)) != NW_OK)
+		return rc;
+	if (w->tail_stale && (rc = tail_load(w)) != NW_OK)
+		return rc;
+	if ((rc = seals_expand(w)) != NW_OK)
+		return rc;
+	if (w->finals.n > 0 || tail_next_full(w->tail) != NULL ||
+	    (tail_oldest(w->tail) != NULL && tail_bytes(w->tail) > TAIL_WANTED_BYTES)) {
+		rc = move_rows(w);
+		checkpoint(w, idle);
+		return rc == NW_OK ? WRITER_MORE : rc;
+	}
+	checkpoint(w, idle);
+	return w->pages_freed ? shrink(w, idle) : WRITER_DONE;
+}
