@@ -148,6 +148,8 @@ void store_next_ids(const struct store *st, struct store_ids *out);
 
 /* Any thread. Owns b from now on, unless NW_EFULL, which leaves it the caller's. */
 int store_submit(struct store *st, struct nw_batch *b);
+/* Waits until everything submitted before is committed or has failed. Any thread but a completion. */
+void store_sync(struct store *st);
 int store_completion_fd(const struct store *st);   /* readable when store_run_completions has work */
 void store_run_completions(struct store *st);      /* one thread */
 void store_get_stats(struct store *st, struct store_stats *out);   /* any thread */
@@ -198,6 +200,11 @@ typedef int store_block_fn(void *arg, const struct store_block *b);
 /* Rows of one layout with t0 <= t < t1, in time order over all blocks. Constant memory. */
 int store_rows(struct store_reader *r, int64_t layout_id, int64_t t0_wall_ns, int64_t t1_wall_ns,
     store_block_fn *fn, void *arg);
+/* The same with some fields only, which costs less: columns[f] of the others is NULL, and there are no histograms. */
+int store_rows_of(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields,
+    int64_t t0_wall_ns, int64_t t1_wall_ns, store_block_fn *fn, void *arg);
+/* The newest row, without its histogram. NW_ENOTFOUND: there is none. */
+int store_last_row(struct store_reader *r, int64_t layout_id, store_block_fn *fn, void *arg);
 
 /* PRAGMA integrity_check and a decode of every chunk. NW_OK or NW_ECORRUPT with the first fault in why. */
 int store_verify(struct store_reader *r, char why[STORE_WHY_BYTES]);

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/reader.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "narrows/err.h"
+#include "store/schema.h"
+
+enum { READER_BUSY_TIMEOUT_MS = 5000 };
+
+#define XSP_COLUMNS "id, host_id, session_id, sess_id, peer, software, provider, opened_ns, closed_ns, docs, samples," \
+	" rejected, bytes, end_reason"
+#define META_COLUMNS "id, session_id, host_id, xsp_id, mid, pid, event_type, subject, params, first_ns"
+#define META_PREFIX "substr(event_type, 1, length(?1)) = ?1"
+#define SESSION_COLUMNS "s.id, s.task_id, s.program, s.opened_ns, s.closed_ns, s.last_data_ns, r.session_id, r.run_id," \
+	" r.route, r.program, r.stage, r.sentence, r.bytes, r.bytes_per_s, r.start_ns, r.duration_ns"
+
+static const char *const sql[R_STMTS] = {
+	[R_BEGIN] = "BEGIN",
+	[R_END] = "COMMIT",
+	[R_PIN] = "SELECT 1 FROM sqlite_schema LIMIT 1",   /* BEGIN alone takes no snapshot */
+	[R_HOSTS] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host ORDER BY id",
+	[R_HOST] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host WHERE id = ?",
+	[R_PROVIDERS] = "SELECT id, stored_seq FROM provider ORDER BY id",
+	[R_SESSIONS] = "SELECT " SESSION_COLUMNS ", NULL FROM session s LEFT JOIN result r ON r.session_id = s.id"
+	    " WHERE s.id < ? ORDER BY s.id DESC LIMIT ?",
+	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document FROM session s LEFT JOIN result r ON r.session_id = s.id"
+	    " WHERE s.id = ?",
+	[R_SESSION_LAST] = "SELECT max(id) FROM session",
+	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
+	[R_RUNS] = "SELECT id, session_id, kind, started_ns, took_ns, version, outcome FROM run WHERE session_id = ?"
+	    " ORDER BY id",
+	[R_METAS_OF_SESSION] = "SELECT " META_COLUMNS " FROM metadata WHERE " META_PREFIX " AND session_id = ?2 ORDER BY id",
+	[R_METAS_OF_HOST] = "SELECT " META_COLUMNS " FROM metadata WHERE " META_PREFIX
+	    " AND session_id IS NULL AND host_id = ?2 ORDER BY id",
+	[R_METAS_OF_HOSTS] = "SELECT " META_COLUMNS " FROM metadata INDEXED BY metadata_by_host WHERE " META_PREFIX
+	    " AND session_id IS NULL ORDER BY id",
+	[R_LAYOUTS] = "SELECT id, meta_id, fields FROM layout WHERE meta_id = ? ORDER BY id",
+	[R_FIELDS] = "SELECT value FROM json_each(?) ORDER BY key",
+	[R_LAYOUT] = "SELECT n_fields, tail_after FROM layout WHERE id = ?",
+	[R_TAIL_ENDS] = "SELECT (SELECT min(id) FROM tail), (SELECT max(id) FROM tail)",
+	[R_TAIL_NEWER] = "SELECT id, rows FROM tail WHERE id > ? ORDER BY id",
+	/* Chunks do not overlap, so only the last one that begins before ?2 can reach it. */
+	[R_CHUNKS] = "SELECT data FROM chunk WHERE layout_id = ?1 AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >="
+	    " coalesce((SELECT max(t0_ns) FROM chunk WHERE layout_id = ?1 AND t0_ns < ?2), ?2) ORDER BY t0_ns, t1_ns",
+	[R_CHUNK_LAST] = "SELECT t1_ns, last FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
+	[R_CHUNKS_ALL] = "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, c.last, c.data, l.n_fields"
+	    " FROM chunk c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.t0_ns, c.t1_ns",
+};
+
+/* --- opening --- */
+
+static int
+db_open(struct store_reader *r, const char *path, char why[STORE_WHY_BYTES])
+{
+	int rc;
+
+	if (access(path, F_OK) == -1) {
+		snprintf(why, STORE_WHY_BYTES, "no such file");
+		return NW_ENOTFOUND;
+	}
+	if (sqlite3_open_v2(path, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+		snprintf(why, STORE_WHY_BYTES, "%s", r->db == NULL ? "out of memory" : sqlite3_errmsg(r->db));
+		return r->db == NULL ? NW_ENOMEM : NW_EIO;
+	}
+	sqlite3_extended_result_codes(r->db, 1);
+	sqlite3_busy_timeout(r->db, READER_BUSY_TIMEOUT_MS);
+	if ((rc = schema_check(r->db, why)) != NW_OK)
+		return rc;
+	db_stmts_init(&r->stmts, r->db, sql, R_STMTS);
+	return NW_OK;
+}
+
+int
+store_reader_open(const char *path, struct store_reader **out, char why[STORE_WHY_BYTES])
+{
+	struct store_reader *r = calloc(1, sizeof(*r));
+	int rc = NW_ENOMEM;
+
+	*out = NULL;
+	snprintf(why, STORE_WHY_BYTES, "out of memory");
+	if (r == NULL || (r->tail = tail_new(SIZE_MAX)) == NULL || (r->codec = chunk_codec_new()) == NULL ||
+	    (rc = db_open(r, path, why)) != NW_OK) {
+		store_reader_close(r);
+		return rc;
+	}
+	why[0] = '\0';
+	*out = r;
+	return NW_OK;
+}
+
+void
+store_reader_close(struct store_reader *r)
+{
+	if (r == NULL)
+		return;
+	db_stmts_clear(&r->stmts);
+	sqlite3_close(r->db);
+	tail_free(r->tail);
+	chunk_codec_free(r->codec);
+	chunk_rows_clear(&r->decoded);
+	columns_clear(&r->fresh);
+	columns_clear(&r->merged);
+	columns_piece_clear(&r->piece);
+	free(r->value);
+	free(r->hist);
+	free(r->hist_len);
+	free(r);
+}
+
+/* --- snapshots --- */
+
+static int
+snapshot_begin(struct store_reader *r)
+{
+	int rc;
+
+	if ((rc = db_run(&r->stmts, R_BEGIN, "")) == NW_OK && (rc = db_run(&r->stmts, R_PIN, "")) != NW_OK)
+		db_run(&r->stmts, R_END, "");
+	return rc;
+}
+
+int
+store_reader_begin(struct store_reader *r)
+{
+	int rc;
+
+	if (!sqlite3_get_autocommit(r->db))
+		return NW_EINVAL;
+	rc = snapshot_begin(r);
+	r->begun = rc == NW_OK;
+	return rc;
+}
+
+void
+store_reader_end(struct store_reader *r)
+{
+	if (r->begun)
+		db_run(&r->stmts, R_END, "");
+	r->begun = false;
+}
+
+int
+reader_pin(struct store_reader *r)
+{
+	return r->begun ? NW_OK : snapshot_begin(r);
+}
+
+int
+reader_unpin(struct store_reader *r, int rc)
+{
+	if (!r->begun)
+		db_run(&r->stmts, R_END, "");
+	return rc;
+}
+
+/* --- lists --- */
+
+struct sink {
+	void *arg;
+	size_t n_rows;
+	struct store_reader *reader;
+	union {
+		store_host_fn *host;
+		store_xsp_fn *xsp;
+		store_session_fn *session;
+		store_meta_fn *meta;
+		store_layout_fn *layout;
+		store_provider_fn *provider;
+		store_run_fn *run;
+	} fn;
+};
+
+typedef int row_fn(struct sink *s, sqlite3_stmt *st);
+
+/* Hands each row of a taken statement to the sink, and gives the statement back. */
+static int
+each(struct store_reader *r, int which, sqlite3_stmt *st, row_fn *row, struct sink *s)
+{
+	int rc = NW_OK, step = SQLITE_DONE;
+
+	s->reader = r;
+	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		s->n_rows++;
+		rc = row(s, st);
+	}
+	db_give(&r->stmts, which, st);
+	if (rc != NW_OK)
+		return rc > 0 ? NW_OK : rc;
+	return db_code(step);
+}
+
+static const char *
+text(sqlite3_stmt *st, int column)
+{
+	return (const char *)sqlite3_column_text(st, column);
+}
+
+static double
+real(sqlite3_stmt *st, int column)
+{
+	return sqlite3_column_type(st, column) == SQLITE_NULL ? NAN : sqlite3_column_double(st, column);
+}
+
+static int
+host_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_host_rec h = {
+		.id = sqlite3_column_int64(st, 0), .name = text(st, 1), .info_json = text(st, 2),
+		.first_seen_wall_ns = sqlite3_column_int64(st, 3), .last_seen_wall_ns = sqlite3_column_int64(st, 4),
+	};
+
+	return s->fn.host(s->arg, &h);
+}
+
+int
+store_hosts(struct store_reader *r, store_host_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.host = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_HOSTS, &st, "");
+
+	return rc == NW_OK ? each(r, R_HOSTS, st, host_row, &s) : rc;
+}
+
+int
+store_host_get(struct store_reader *r, int64_t id, store_host_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.host = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_HOST, &st, "i", id);
+
+	if (rc == NW_OK)
+		rc = each(r, R_HOST, st, host_row, &s);
+	return rc == NW_OK && s.n_rows == 0 ? NW_ENOTFOUND : rc;
+}
+
+static int
+provider_row(struct sink *s, sqlite3_stmt *st)
+{
+	return s->fn.provider(s->arg, text(st, 0), (uint64_t)sqlite3_column_int64(st, 1));
+}
+
+int
+store_providers(struct store_reader *r, store_provider_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.provider = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_PROVIDERS, &st, "");
+
+	return rc == NW_OK ? each(r, R_PROVIDERS, st, provider_row, &s) : rc;
+}
+
+static int
+session_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_session_rec rec = {
+		.id = sqlite3_column_int64(st, 0), .task_id = text(st, 1), .program = text(st, 2),
+		.opened_wall_ns = sqlite3_column_int64(st, 3), .closed_wall_ns = sqlite3_column_int64(st, 4),
+		.last_data_wall_ns = sqlite3_column_int64(st, 5),
+	};
+	struct nw_result_rec res = {
+		.session_id = sqlite3_column_int64(st, 6), .run_id = sqlite3_column_int64(st, 7), .route = text(st, 8),
+		.program = text(st, 9), .stage = text(st, 10), .sentence = text(st, 11), .bytes = real(st, 12),
+		.bytes_per_s = real(st, 13), .start_wall_ns = sqlite3_column_int64(st, 14),
+		.duration_ns = sqlite3_column_int64(st, 15), .json = text(st, 16),
+	};
+
+	return s->fn.session(s->arg, &rec, sqlite3_column_type(st, 6) == SQLITE_NULL ? NULL : &res);
+}
+
+int
+store_sessions(struct store_reader *r, int64_t before_id, size_t limit, store_session_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.session = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_SESSIONS, &st, "ii", before_id > 0 ? before_id : INT64_MAX,
+	    limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_SESSIONS, st, session_row, &s) : rc;
+}
+
+int
+store_session_get(struct store_reader *r, int64_t id, store_session_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.session = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_SESSION, &st, "i", id);
+
+	if (rc == NW_OK)
+		rc = each(r, R_SESSION, st, session_row, &s);
+	return rc == NW_OK && s.n_rows == 0 ? NW_ENOTFOUND : rc;
+}
+
+int
+store_session_last(struct store_reader *r, int64_t *id)
+{
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_SESSION_LAST, &st, ""), step;
+
+	if (rc != NW_OK)
+		return rc;
+	*id = (step = sqlite3_step(st)) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+	rc = db_code(step);
+	db_give(&r->stmts, R_SESSION_LAST, st);
+	return rc == NW_OK && *id == 0 ? NW_ENOTFOUND : rc;
+}
+
+static int
+xsp_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_xsp_rec x = {
+		.id = sqlite3_column_int64(st, 0), .host_id = sqlite3_column_int64(st, 1),
+		.session_id = sqlite3_column_int64(st, 2), .sess_id_hex = text(st, 3), .peer = text(st, 4),
+		.software = text(st, 5), .provider = text(st, 6), .opened_wall_ns = sqlite3_column_int64(st, 7),
+		.closed_wall_ns = sqlite3_column_int64(st, 8), .docs = (uint64_t)sqlite3_column_int64(st, 9),
+		.samples = (uint64_t)sqlite3_column_int64(st, 10), .rejected = (uint64_t)sqlite3_column_int64(st, 11),
+		.bytes = (uint64_t)sqlite3_column_int64(st, 12), .end_reason = text(st, 13),
+	};
+
+	return s->fn.xsp(s->arg, &x);
+}
+
+int
+store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.xsp = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_XSP, &st, "i", session_id);
+
+	return rc == NW_OK ? each(r, R_XSP, st, xsp_row, &s) : rc;
+}
+
+static int
+run_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_run_rec run = {
+		.id = sqlite3_column_int64(st, 0), .session_id = sqlite3_column_int64(st, 1), .kind = text(st, 2),
+		.started_wall_ns = sqlite3_column_int64(st, 3), .took_ns = sqlite3_column_int64(st, 4),
+		.version = text(st, 5), .outcome = text(st, 6),
+	};
+
+	return s->fn.run(s->arg, &run);
+}
+
+int
+store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.run = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_RUNS, &st, "i", session_id);
+
+	return rc == NW_OK ? each(r, R_RUNS, st, run_row, &s) : rc;
+}
+
+static int
+meta_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_meta_rec m = {
+		.id = sqlite3_column_int64(st, 0), .session_id = sqlite3_column_int64(st, 1),
+		.host_id = sqlite3_column_int64(st, 2), .xsp_id = sqlite3_column_int64(st, 3), .mid = text(st, 4),
+		.pid = text(st, 5), .event_type = text(st, 6), .subject_json = text(st, 7), .params_json = text(st, 8),
+		.first_wall_ns = sqlite3_column_int64(st, 9),
+	};
+
+	return s->fn.meta(s->arg, &m);
+}
+
+int
+store_metas(struct store_reader *r, int64_t session_id, int64_t host_id, const char *event_prefix, store_meta_fn *fn,
+    void *arg)
+{
+	struct sink s = { .arg = arg, .fn.meta = fn };
+	const char *prefix = event_prefix == NULL ? "" : event_prefix;
+	sqlite3_stmt *st;
+	int which, rc;
+
+	which = session_id > 0 ? R_METAS_OF_SESSION : host_id > 0 ? R_METAS_OF_HOST : R_METAS_OF_HOSTS;
+	if (which == R_METAS_OF_HOSTS)
+		rc = db_take(&r->stmts, which, &st, "t", prefix);
+	else
+		rc = db_take(&r->stmts, which, &st, "ti", prefix, session_id > 0 ? session_id : host_id);
+	return rc == NW_OK ? each(r, which, st, meta_row, &s) : rc;
+}
+
+/* The names of a JSON array, in one allocation with their pointers in front. NULL with *rc. */
+static const char **
+names_new(struct store_reader *r, const char *json, size_t *n, int *rc)
+{
+	size_t room = json == NULL ? 0 : strlen(json), n_max = room / 3 + 1, at = 0, len;
+	const char **names = calloc(1, n_max * sizeof(*names) + room + 1);
+	sqlite3_stmt *st;
+	const char *name;
+	char *bytes;
+	int step = SQLITE_DONE;
+
+	*n = 0;
+	if (names == NULL) {
+		*rc = NW_ENOMEM;
+		return NULL;
+	}
+	bytes = (char *)(names + n_max);
+	if ((*rc = db_take(&r->stmts, R_FIELDS, &st, "t", json)) == NW_OK) {
+		/* A name is shorter than its quoted form, so all of them fit; a file that was tampered with may lie. */
+		while ((step = sqlite3_step(st)) == SQLITE_ROW && *n < n_max) {
+			if ((name = text(st, 0)) == NULL || (len = strlen(name)) >= room + 1 - at)
+				break;
+			names[(*n)++] = memcpy(bytes + at, name, len + 1);
+			at += len + 1;
+		}
+		*rc = step == SQLITE_DONE ? NW_OK : step == SQLITE_ROW ? NW_ECORRUPT : db_code(step);
+		db_give(&r->stmts, R_FIELDS, st);
+	}
+	if (*rc != NW_OK) {
+		free(names);
+		return NULL;
+	}
+	return names;
+}
+
+static int
+layout_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_layout_rec l = { .id = sqlite3_column_int64(st, 0), .meta_id = sqlite3_column_int64(st, 1) };
+	const char **names;
+	int rc;
+
+	if ((names = names_new(s->reader, text(st, 2), &l.n_fields, &rc)) == NULL)
+		return rc;
+	l.fields = names;
+	rc = s->fn.layout(s->arg, &l);
+	free(names);
+	return rc;
+}
+
+int
+store_layouts(struct store_reader *r, int64_t meta_id, store_layout_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.layout = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_LAYOUTS, &st, "i", meta_id);
+
+	return rc == NW_OK ? each(r, R_LAYOUTS, st, layout_row, &s) : rc;
+}

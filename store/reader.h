@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inside of a reader: a read-only connection, its copy of the tail, working memory. reader.c, rows.c, verify.c. */
+#ifndef STORE_READER_H
+#define STORE_READER_H
+
+#include "narrows/store.h"
+#include "store/columns.h"
+#include "store/db.h"
+#include "store/tail.h"
+
+enum reader_stmt {
+	R_BEGIN, R_END, R_PIN,
+	R_HOSTS, R_HOST, R_PROVIDERS, R_SESSIONS, R_SESSION, R_SESSION_LAST, R_XSP, R_RUNS,
+	R_METAS_OF_SESSION, R_METAS_OF_HOST, R_METAS_OF_HOSTS, R_LAYOUTS, R_FIELDS,
+	R_LAYOUT, R_TAIL_ENDS, R_TAIL_NEWER, R_CHUNKS, R_CHUNK_LAST, R_CHUNKS_ALL,
+	R_STMTS
+};
+
+struct store_reader {
+	sqlite3 *db;
+	struct db_stmts stmts;
+	bool begun;                            /* by the caller */
+	bool in_rows;                          /* the working memory below is in use */
+
+	struct tail *tail;
+	struct chunk_codec *codec;
+	struct chunk_rows decoded;
+	struct columns fresh, merged;          /* the layout's rows in the tail; those and a chunk's */
+	struct columns_piece piece;
+	const double **value;                  /* what a block points to */
+	const uint8_t **hist;
+	size_t *hist_len;
+	size_t cap_value, cap_hist;
+};
+
+/* Brings the copy of the tail up to the snapshot. */
+int reader_load_tail(struct store_reader *r);
+/* A snapshot for one call, unless the caller holds one. reader_unpin() returns rc. */
+int reader_pin(struct store_reader *r);
+int reader_unpin(struct store_reader *r, int rc);
+
+#endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reading rows: the chunks of a layout one after the other, and its rows in the tail merged in where their time is.
+ * A reader keeps the tail in memory and reads only blobs that are new to it, so a call costs what it returns.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/err.h"
+#include "store/reader.h"
+
+struct query {
+	struct store_reader *r;
+	int64_t layout_id, t0, t1;
+	size_t n_fields;
+	const uint32_t *columns;               /* NULL: all */
+	size_t n_columns;
+	size_t fresh_at, fresh_end;            /* rows of r->fresh still to come */
+	store_block_fn *fn;
+	void *arg;
+};
+
+int
+reader_load_tail(struct store_reader *r)
+{
+	sqlite3_stmt *st;
+	int64_t first, last;
+	uint8_t *blob;
+	size_t len;
+	int rc, step;
+
+	if ((rc = db_take(&r->stmts, R_TAIL_ENDS, &st, "")) != NW_OK)
+		return rc;
+	step = sqlite3_step(st);
+	first = sqlite3_column_int64(st, 0);
+	last = sqlite3_column_int64(st, 1);
+	db_give(&r->stmts, R_TAIL_ENDS, st);
+	if (step != SQLITE_ROW)
+		return db_code(step);
+	tail_trim(r->tail, first == 0 ? INT64_MAX : first);
+	if (last <= tail_last_id(r->tail))
+		return NW_OK;
+	if ((rc = db_take(&r->stmts, R_TAIL_NEWER, &st, "i", tail_last_id(r->tail))) != NW_OK)
+		return rc;
+	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		len = (size_t)sqlite3_column_bytes(st, 1);
+		if ((blob = malloc(len + 1)) == NULL) {
+			rc = NW_ENOMEM;
+			break;
+		}
+		if (len > 0)
+			memcpy(blob, sqlite3_column_blob(st, 1), len);
+		rc = tail_add(r->tail, sqlite3_column_int64(st, 0), blob, len);
+	}
+	db_give(&r->stmts, R_TAIL_NEWER, st);
+	if (rc == NW_OK && step != SQLITE_DONE)
+		rc = db_code(step);
+	if (rc != NW_OK)
+		tail_clear(r->tail);
+	return rc;
+}
+
+/* --- blocks --- */
+
+static int
+block_room(struct store_reader *r, size_t n_fields, size_t n_rows)
+{
+	void *p;
+
+	if (n_fields > r->cap_value) {
+		if ((p = realloc(r->value, n_fields * sizeof(*r->value))) == NULL)
+			return NW_ENOMEM;
+		r->value = p;
+		r->cap_value = n_fields;
+	}
+	if (n_rows > r->cap_hist) {
+		if ((p = realloc(r->hist, n_rows * sizeof(*r->hist))) == NULL)
+			return NW_ENOMEM;
+		r->hist = p;
+		if ((p = realloc(r->hist_len, n_rows * sizeof(*r->hist_len))) == NULL)
+			return NW_ENOMEM;
+		r->hist_len = p;
+		r->cap_hist = n_rows;
+	}
+	return NW_OK;
+}
+
+/* Rows from..to of c to the callback. */
+static int
+emit(const struct query *q, const struct chunk_columns *c, size_t from, size_t to)
+{
+	struct store_reader *r = q->r;
+	struct store_block b = { .n_rows = to - from, .n_fields = q->n_fields, .t_wall_ns = c->t_wall_ns + from };
+	bool hists = c->attachment_end != NULL && q->columns == NULL, any = false;
+	size_t f, i, start;
+	int rc;
+
+	if (from >= to)
+		return NW_OK;
+	if ((rc = block_room(r, q->n_fields, hists ? to - from : 0)) != NW_OK)
+		return rc;
+	for (f = 0; f < q->n_fields; f++)
+		r->value[f] = c->value[f] == NULL ? NULL : c->value[f] + from;
+	b.columns = r->value;
+	for (i = from; hists && i < to; i++) {
+		start = i == 0 ? 0 : c->attachment_end[i - 1];
+		r->hist_len[i - from] = c->attachment_end[i] - start;
+		r->hist[i - from] = r->hist_len[i - from] == 0 ? NULL : c->attachment + start;
+		any = any || r->hist_len[i - from] > 0;
+	}
+	b.hist = any ? r->hist : NULL;
+	b.hist_len = any ? r->hist_len : NULL;
+	return q->fn(q->arg, &b);
+}
+
+static int
+emit_fresh(struct query *q, size_t to)
+{
+	struct store_reader *r = q->r;
+	int rc;
+
+	if (q->fresh_at >= to)
+		return NW_OK;
+	if ((rc = columns_cut(&r->fresh, q->fresh_at, to, &r->piece)) != NW_OK)
+		return rc;
+	rc = emit(q, &r->piece.is, 0, to - q->fresh_at);
+	q->fresh_at = to;
+	return rc;
+}
+
+/* Rows i..j of a decoded chunk together with fresh rows up to `to`. */
+static int
+emit_merged(struct query *q, const struct chunk_columns *c, size_t i, size_t j, size_t to)
+{
+	struct store_reader *r = q->r;
+	size_t n = j - i + to - q->fresh_at;
+	int rc;
+
+	if ((rc = columns_reset(&r->merged, q->n_fields, q->columns, q->n_columns, n)) != NW_OK ||
+	    (rc = columns_add_rows(&r->merged, c, i, j)) != NW_OK ||
+	    (rc = columns_cut(&r->fresh, q->fresh_at, to, &r->piece)) != NW_OK ||
+	    (rc = columns_add_rows(&r->merged, &r->piece.is, 0, to - q->fresh_at)) != NW_OK ||
+	    (rc = columns_sort(&r->merged)) != NW_OK || (rc = columns_cut(&r->merged, 0, n, &r->piece)) != NW_OK)
+		return rc;
+	q->fresh_at = to;
+	return emit(q, &r->piece.is, 0, n);
+}
+
+static int
+chunk_emit(struct query *q, const uint8_t *bytes, size_t len)
+{
+	struct chunk_want want = { .times = true, .attachments = q->columns == NULL, .columns = q->columns,
+	    .n_columns = (uint32_t)q->n_columns };
+	const struct chunk_columns *c = &q->r->decoded.is;
+	const struct columns *fresh = &q->r->fresh;
+	size_t i, j, to;
+	int rc;
+
+	if ((rc = chunk_decode(q->r->codec, bytes, len, &want, &q->r->decoded)) != NW_OK)
+		return rc == NW_ENOTFOUND ? NW_ECORRUPT : rc;
+	if (c->n_columns != q->n_fields)
+		return NW_ECORRUPT;
+	i = columns_seek(c->t_wall_ns, c->n_rows, q->t0);
+	j = columns_seek(c->t_wall_ns, c->n_rows, q->t1);
+	if (i >= j)
+		return NW_OK;
+	to = columns_seek(fresh->t_wall_ns, q->fresh_end, c->t_wall_ns[i]);
+	if ((rc = emit_fresh(q, to)) != NW_OK)
+		return rc;
+	to = columns_seek(fresh->t_wall_ns, q->fresh_end, c->t_wall_ns[j - 1]);
+	return to > q->fresh_at ? emit_merged(q, c, i, j, to) : emit(q, c, i, j);
+}
+
+/* --- a query --- */
+
+/* The layout's rows in the tail, those between t0 and t1, in time order. */
+static int
+fresh_gather(struct query *q, int64_t tail_after)
+{
+	struct store_reader *r = q->r;
+	const struct tail_layout *l;
+	size_t i;
+	int rc;
+
+	tail_forget(r->tail, q->layout_id, tail_after);
+	l = tail_find(r->tail, q->layout_id);
+	if (l != NULL && l->n_fields != q->n_fields)
+		return NW_ECORRUPT;
+	rc = columns_reset(&r->fresh, q->n_fields, q->columns, q->n_columns, l == NULL ? 0 : l->n_rows);
+	for (i = 0; rc == NW_OK && l != NULL && i < l->n_recs; i++)
+		if (l->recs[i].rec->n_rows > 1 || (tail_rec_times(l->recs[i].rec)[0] >= q->t0 &&
+		    tail_rec_times(l->recs[i].rec)[0] < q->t1))
+			rc = columns_add_rec(&r->fresh, l->recs[i].rec);
+	if (rc == NW_OK)
+		rc = columns_sort(&r->fresh);
+	q->fresh_at = columns_seek(r->fresh.t_wall_ns, r->fresh.n_rows, q->t0);
+	q->fresh_end = columns_seek(r->fresh.t_wall_ns, r->fresh.n_rows, q->t1);
+	return rc;
+}
+
+static int
+layout_find(struct store_reader *r, int64_t layout_id, size_t *n_fields, int64_t *tail_after)
+{
+	sqlite3_stmt *st;
+	int rc, step;
+
+	if ((rc = db_take(&r->stmts, R_LAYOUT, &st, "i", layout_id)) != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW) {
+		*n_fields = (size_t)sqlite3_column_int64(st, 0);
+		*tail_after = sqlite3_column_int64(st, 1);
+		if (*n_fields == 0 || *n_fields > TAIL_FIELDS_MAX)
+			rc = NW_ECORRUPT;
+	} else {
+		rc = step == SQLITE_DONE ? NW_ENOTFOUND : db_code(step);
+	}
+	db_give(&r->stmts, R_LAYOUT, st);
+	return rc;
+}
+
+static int
+query_run(struct query *q)
+{
+	struct store_reader *r = q->r;
+	int64_t tail_after = 0;
+	sqlite3_stmt *st;
+	size_t i;
+	int rc, step = SQLITE_DONE;
+
+	if ((rc = layout_find(r, q->layout_id, &q->n_fields, &tail_after)) != NW_OK)
+		return rc;
+	for (i = 0; q->columns != NULL && i < q->n_columns; i++)
+		if (q->columns[i] >= q->n_fields)
+			return NW_EINVAL;
+	if ((rc = reader_load_tail(r)) != NW_OK || (rc = fresh_gather(q, tail_after)) != NW_OK ||
+	    (rc = db_take(&r->stmts, R_CHUNKS, &st, "iii", q->layout_id, q->t0, q->t1)) != NW_OK)
+		return rc;
+	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW)
+		rc = chunk_emit(q, sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0));
+	if (rc == NW_OK)
+		rc = db_code(step);
+	db_give(&r->stmts, R_CHUNKS, st);
+	return rc == NW_OK ? emit_fresh(q, q->fresh_end) : rc;
+}
+
+int
+store_rows_of(struct store_reader *r, int64_t layout_id, const uint32_t *columns, size_t n_columns, int64_t t0_wall_ns,
+    int64_t t1_wall_ns, store_block_fn *fn, void *arg)
+{
+	struct query q = { .r = r, .layout_id = layout_id, .t0 = t0_wall_ns, .t1 = t1_wall_ns, .columns = columns,
+	    .n_columns = n_columns, .fn = fn, .arg = arg };
+	int rc;
+
+	if (r->in_rows)
+		return NW_EINVAL;
+	if ((rc = reader_pin(r)) != NW_OK)
+		return rc;
+	r->in_rows = true;
+	rc = reader_unpin(r, query_run(&q));
+	r->in_rows = false;
+	return rc > 0 ? NW_OK : rc;
+}
+
+int
+store_rows(struct store_reader *r, int64_t layout_id, int64_t t0_wall_ns, int64_t t1_wall_ns, store_block_fn *fn,
+    void *arg)
+{
+	return store_rows_of(r, layout_id, NULL, 0, t0_wall_ns, t1_wall_ns, fn, arg);
+}
+
+/* --- the newest row --- */
+
+/* The newest of the layout's rows in the tail; of several at one time the one that came last. */
+static const struct tail_rec *
+tail_newest(const struct tail_layout *l, size_t *row)
+{
+	const struct tail_rec *newest = NULL;
+	int64_t t = INT64_MIN;
+	size_t i, n;
+
+	for (i = 0; l != NULL && i < l->n_recs; i++)
+		for (n = 0; n < l->recs[i].rec->n_rows; n++)
+			if (tail_rec_times(l->recs[i].rec)[n] >= t) {
+				newest = l->recs[i].rec;
+				t = tail_rec_times(newest)[n];
+				*row = n;
+			}
+	return newest;
+}
+
+static int
+last_run(struct query *q)
+{
+	struct store_reader *r = q->r;
+	const struct tail_rec *rec;
+	const double *value = NULL;
+	int64_t t = 0, tail_after = 0;
+	sqlite3_stmt *st = NULL;
+	size_t row = 0, f;
+	int rc, step;
+
+	if ((rc = layout_find(r, q->layout_id, &q->n_fields, &tail_after)) != NW_OK ||
+	    (rc = reader_load_tail(r)) != NW_OK || (rc = block_room(r, q->n_fields, 0)) != NW_OK ||
+	    (rc = db_take(&r->stmts, R_CHUNK_LAST, &st, "i", q->layout_id)) != NW_OK)
+		return rc;
+	tail_forget(r->tail, q->layout_id, tail_after);
+	if ((step = sqlite3_step(st)) == SQLITE_ROW) {
+		t = sqlite3_column_int64(st, 0);
+		value = sqlite3_column_blob(st, 1);
+		if ((size_t)sqlite3_column_bytes(st, 1) != q->n_fields * sizeof(double))
+			rc = NW_ECORRUPT;
+	} else {
+		rc = db_code(step);
+	}
+	rec = tail_newest(tail_find(r->tail, q->layout_id), &row);
+	if (rc == NW_OK && rec != NULL && rec->n_fields != q->n_fields)
+		rc = NW_ECORRUPT;
+	if (rc == NW_OK && rec != NULL && (value == NULL || tail_rec_times(rec)[row] >= t)) {
+		t = tail_rec_times(rec)[row];
+		value = tail_rec_values(rec) + row * q->n_fields;
+	}
+	if (rc == NW_OK && value == NULL)
+		rc = NW_ENOTFOUND;
+	/* SQLite aligns no blob, so the values are copied. */
+	if (rc == NW_OK && (rc = columns_reset(&r->merged, q->n_fields, NULL, 0, 1)) == NW_OK) {
+		for (f = 0; f < q->n_fields; f++) {
+			memcpy(r->merged.value[f], (const uint8_t *)value + 8 * f, sizeof(double));
+			r->value[f] = r->merged.value[f];
+		}
+		rc = q->fn(q->arg, &(struct store_block){ .n_rows = 1, .n_fields = q->n_fields, .t_wall_ns = &t,
+		    .columns = r->value });
+	}
+	db_give(&r->stmts, R_CHUNK_LAST, st);
+	return rc;
+}
+
+int
+store_last_row(struct store_reader *r, int64_t layout_id, store_block_fn *fn, void *arg)
+{
+	struct query q = { .r = r, .layout_id = layout_id, .fn = fn, .arg = arg };
+	int rc;
+
+	if (r->in_rows)
+		return NW_EINVAL;
+	if ((rc = reader_pin(r)) != NW_OK)
+		return rc;
+	r->in_rows = true;
+	rc = reader_unpin(r, last_run(&q));
+	r->in_rows = false;
+	return rc > 0 ? NW_OK : rc;
+}
