@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The store's front: a bounded queue into the writer thread, completions and one eventfd out of it.
+ *
+ *	any thread --submit--> queue --writer thread: commit--> done list --eventfd--> one thread: callbacks
+ *
+ * One lock guards queue, done list and numbers; it is held for a few instructions and never while SQLite works. The
+ * struct writer belongs to the writer thread alone between start and join.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "narrows/err.h"
+#include "store/writer.h"
+
+enum { GROUP_MAX_BYTES = 64 << 20 };           /* of one transaction */
+static const int64_t idle_after_ns = 2000000000;   /* without a batch: time to shrink the file */
+static const int64_t retry_after_ns = 1000000000;  /* of trouble */
+
+struct batch_queue { struct nw_batch *first, **end; };
+
+struct store {
+	struct store_opts opts;
+	struct store_ids next_ids;
+	struct writer *writer;
+	char *path;
+	pthread_t thread;
+	int done_fd;
+
+	pthread_mutex_t lock;                  /* everything below */
+	pthread_cond_t wake;                   /* the writer thread: a batch came, or stop */
+	pthread_cond_t drained;                /* store_sync(): nothing is queued any more */
+	struct batch_queue queue, done;
+	bool stop;
+	struct store_stats stats;              /* queued_bytes: until committed */
+};
+
+const struct store_opts store_opts_default = {
+	.queue_max_bytes = 64 << 20,
+	.commit_interval_ns = 100000000,
+	.sync_full = true,
+};
+
+static int64_t
+clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static void
+queue_init(struct batch_queue *q)
+{
+	q->first = NULL;
+	q->end = &q->first;
+}
+
+static void
+queue_append(struct batch_queue *q, struct nw_batch *b)
+{
+	b->next = NULL;
+	*q->end = b;
+	q->end = &b->next;
+}
+
+/* --- the writer thread --- */
+
+/* Holding the lock: sleeps until there is something to do or the moment has come; INT64_MAX: no such moment. */
+static void
+sleep_until(struct store *st, int64_t t_mono_ns)
+{
+	struct timespec ts = { .tv_sec = t_mono_ns / 1000000000, .tv_nsec = t_mono_ns % 1000000000 };
+
+	if (t_mono_ns == INT64_MAX)
+		pthread_cond_wait(&st->wake, &st->lock);
+	else
+		pthread_cond_timedwait(&st->wake, &st->lock, &ts);
+}
+
+/*
+ * Holding the lock: the batches of the next transaction. Waits for company until `not_before`, unless the queue fills
+ * up or the store closes. NULL: nothing came until `give_up`.
+ */
+static struct nw_batch *
+group_take(struct store *st, int64_t not_before_mono_ns, int64_t give_up_mono_ns)
+{
+	struct nw_batch *first, *b;
+	size_t bytes = 0;
+
+	while (st->queue.first == NULL && !st->stop && clock_ns(CLOCK_MONOTONIC) < give_up_mono_ns)
+		sleep_until(st, give_up_mono_ns);
+	while (st->queue.first != NULL && !st->stop && st->stats.queued_bytes < st->opts.queue_max_bytes / 2 &&
+	    clock_ns(CLOCK_MONOTONIC) < not_before_mono_ns)
+		sleep_until(st, not_before_mono_ns);
+	if ((first = st->queue.first) == NULL)
+		return NULL;
+	for (b = first; b->next != NULL && bytes + nw_batch_bytes(b->next) < GROUP_MAX_BYTES; b = b->next)
+		bytes += nw_batch_bytes(b);
+	if ((st->queue.first = b->next) == NULL)
+		st->queue.end = &st->queue.first;
+	b->next = NULL;
+	return first;
+}
+
+static uint64_t
+file_size(const char *path)
+{
+	struct stat sb;
+
+	return stat(path, &sb) == 0 ? (uint64_t)sb.st_size : 0;
+}
+
+/* Holding the lock: what others may see of the writer. */
+static void
+stats_update(struct store *st)
+{
+	const struct writer *w = st->writer;
+
+	st->stats.commits = w->commits;
+	st->stats.batches = w->batches;
+	st->stats.rows = w->rows;
+	st->stats.samples = w->samples;
+	st->stats.failed_batches = w->failed_batches;
+	memcpy(st->stats.trouble, w->trouble, sizeof(st->stats.trouble));
+}
+
+/* Commits a group and hands it back. Returns when it began. */
+static int64_t
+group_commit(struct store *st, struct nw_batch *group)
+{
+	int64_t begin = clock_ns(CLOCK_MONOTONIC), took;
+	struct nw_batch *b, *next, *silent = NULL;
+	bool any = false;
+
+	writer_commit(st->writer, group);
+	took = clock_ns(CLOCK_MONOTONIC) - begin;
+	pthread_mutex_lock(&st->lock);
+	for (b = group; b != NULL; b = next) {
+		next = b->next;
+		st->stats.queued_batches--;
+		st->stats.queued_bytes -= nw_batch_bytes(b);
+		if (b->done != NULL) {
+			queue_append(&st->done, b);
+			any = true;
+		} else {
+			b->next = silent;
+			silent = b;
+		}
+	}
+	stats_update(st);
+	if (st->stats.queued_batches == 0)
+		pthread_cond_broadcast(&st->drained);
+	if (st->stats.trouble[0] == '\0') {
+		st->stats.last_commit_wall_ns = clock_ns(CLOCK_REALTIME);
+		st->stats.last_commit_took_ns = took;
+	}
+	pthread_mutex_unlock(&st->lock);
+	if (any)
+		eventfd_write(st->done_fd, 1);
+	for (b = silent; b != NULL; b = next) {
+		next = b->next;
+		nw_batch_free(b);
+	}
+	return begin;
+}
+
+static void *
+writer_main(void *arg)
+{
+	struct store *st = arg;
+	struct nw_batch *group;
+	int64_t began = 0, quiet_since = clock_ns(CLOCK_MONOTONIC), give_up = 0;
+	bool idle, stop;
+	int work;
+
+	for (;;) {
+		pthread_mutex_lock(&st->lock);
+		group = group_take(st, began + st->opts.commit_interval_ns, give_up);
+		stop = st->stop;
+		pthread_mutex_unlock(&st->lock);
+		if (group != NULL) {
+			began = group_commit(st, group);
+			quiet_since = clock_ns(CLOCK_MONOTONIC);
+		} else if (stop) {
+			return NULL;
+		}
+		idle = group == NULL && clock_ns(CLOCK_MONOTONIC) - quiet_since >= idle_after_ns;
+		work = writer_care(st->writer, idle);
+		pthread_mutex_lock(&st->lock);
+		stats_update(st);
+		pthread_mutex_unlock(&st->lock);
+		if (work == WRITER_MORE)
+			give_up = 0;
+		else if (work < 0)
+			give_up = clock_ns(CLOCK_MONOTONIC) + retry_after_ns;
+		else
+			give_up = idle ? INT64_MAX : quiet_since + idle_after_ns;
+	}
+}
+
+/* --- open and close --- */
+
+static int
+thread_start(struct store *st)
+{
+	pthread_condattr_t attr;
+	sigset_t all, old;
+	int err;
+
+	pthread_mutex_init(&st->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&st->wake, &attr);
+	pthread_cond_init(&st->drained, NULL);
+	pthread_condattr_destroy(&attr);
+	sigfillset(&all);                      /* signals are for the thread that has a loop */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&st->thread, NULL, writer_main, st);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err == 0)
+		return NW_OK;
+	pthread_cond_destroy(&st->drained);
+	pthread_cond_destroy(&st->wake);
+	pthread_mutex_destroy(&st->lock);
+	return NW_ENOMEM;
+}
+
+int
+store_open(const char *path, const struct store_opts *opts, struct store **out, char why[STORE_WHY_BYTES])
+{
+	struct store *st = calloc(1, sizeof(*st));
+	int rc = NW_ENOMEM;
+
+	*out = NULL;
+	snprintf(why, STORE_WHY_BYTES, "out of memory");
+	if (st == NULL)
+		return rc;
+	st->opts = opts == NULL ? store_opts_default : *opts;
+	queue_init(&st->queue);
+	queue_init(&st->done);
+	if ((st->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) == -1) {
+		snprintf(why, STORE_WHY_BYTES, "eventfd: %s", strerror(errno));
+		rc = NW_EIO;
+		goto fail;
+	}
+	if ((st->path = strdup(path)) == NULL)
+		goto fail;
+	if ((rc = writer_open(path, &st->opts, &st->writer, why)) != NW_OK)
+		goto fail;
+	if ((rc = writer_next_ids(st->writer, &st->next_ids)) != NW_OK) {
+		db_why(st->writer->db, why, STORE_WHY_BYTES);
+		goto fail;
+	}
+	if ((rc = thread_start(st)) != NW_OK) {
+		snprintf(why, STORE_WHY_BYTES, "cannot start a thread");
+		goto fail;
+	}
+	why[0] = '\0';
+	*out = st;
+	return NW_OK;
+fail:
+	writer_close(st->writer);
+	if (st->done_fd != -1)
+		close(st->done_fd);
+	free(st->path);
+	free(st);
+	return rc;
+}
+
+void
+store_close(struct store *st)
+{
+	if (st == NULL)
+		return;
+	pthread_mutex_lock(&st->lock);
+	st->stop = true;
+	pthread_cond_signal(&st->wake);
+	pthread_mutex_unlock(&st->lock);
+	pthread_join(st->thread, NULL);
+	store_run_completions(st);
+	while (writer_care(st->writer, true) == WRITER_MORE)
+		;
+	writer_close(st->writer);
+	pthread_cond_destroy(&st->drained);
+	pthread_cond_destroy(&st->wake);
+	pthread_mutex_destroy(&st->lock);
+	close(st->done_fd);
+	free(st->path);
+	free(st);
+}
+
+/* --- what callers do --- */
+
+void
+store_next_ids(const struct store *st, struct store_ids *out)
+{
+	*out = st->next_ids;
+}
+
+int
+store_submit(struct store *st, struct nw_batch *b)
+{
+	size_t bytes = nw_batch_bytes(b);
+	int rc = NW_OK;
+
+	pthread_mutex_lock(&st->lock);
+	/* A batch bigger than the whole queue may pass alone. */
+	if (st->stats.queued_batches > 0 && st->stats.queued_bytes + bytes > st->opts.queue_max_bytes) {
+		rc = NW_EFULL;
+	} else {
+		queue_append(&st->queue, b);
+		st->stats.queued_batches++;
+		st->stats.queued_bytes += bytes;
+		pthread_cond_signal(&st->wake);
+	}
+	pthread_mutex_unlock(&st->lock);
+	return rc;
+}
+
+void
+store_sync(struct store *st)
+{
+	pthread_mutex_lock(&st->lock);
+	while (st->stats.queued_batches > 0)
+		pthread_cond_wait(&st->drained, &st->lock);
+	pthread_mutex_unlock(&st->lock);
+}
+
+int
+store_completion_fd(const struct store *st)
+{
+	return st->done_fd;
+}
+
+void
+store_run_completions(struct store *st)
+{
+	struct nw_batch *b, *next;
+	eventfd_t count;
+
+	eventfd_read(st->done_fd, &count);     /* before looking: what comes later wakes again */
+	pthread_mutex_lock(&st->lock);
+	b = st->done.first;
+	queue_init(&st->done);
+	pthread_mutex_unlock(&st->lock);
+	for (; b != NULL; b = next) {
+		next = b->next;
+		b->done(b->arg, b->rc);
+		nw_batch_free(b);
+	}
+}
+
+void
+store_get_stats(struct store *st, struct store_stats *out)
+{
+	char *wal = sqlite3_mprintf("%s-wal", st->path);
+
+	pthread_mutex_lock(&st->lock);
+	*out = st->stats;
+	pthread_mutex_unlock(&st->lock);
+	out->file_bytes = file_size(st->path) + (wal == NULL ? 0 : file_size(wal));
+	sqlite3_free(wal);
+}
