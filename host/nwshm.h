@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The memory that nwrun's collector shares with the programs it measures.
+ *
+ *	fixed part    header, process table, thread owners, object table: allocated when the region is made
+ *	threads       one large slot each, sparse: a lane's pages are allocated when its first operation ends
+ *
+ * The measured side (preload) only adds. Every thread slot has one writer, its thread, so nothing on that path locks.
+ * The collector reads, and frees what belonged to a process that is gone. Counters only grow, with one exception: what a
+ * caliper needs per interval (extremes, means, variances) is kept in two banks per lane, chosen by the parity of the
+ * process's epoch. The collector closes an interval by adding one to the epoch, lets a millisecond pass (a store of any
+ * CPU is visible by then), and reads the bank that is no longer written; `seq` is odd while a bank is being written,
+ * so one that a preempted or stopped thread left half done is seen and fetched an interval later.
+ *
+ * The collector may die, and so may the program, at any instruction: neither waits for the other.
+ */
+#ifndef HOST_NWSHM_H
+#define HOST_NWSHM_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "narrows/caliper.h"
+#include "narrows/hist.h"
+
+#define NWSHM_ENV "NWRUN_SHM"             /* path of the region */
+#define NWSHM_MAGIC 0x6d68735f6e757277u   /* "wrun_shm", little endian; a new layout gets a new version */
+#define NWSHM_PAGE 4096
+
+enum {
+	NWSHM_VERSION = 1,
+	NWSHM_PROCS = 512,
+	NWSHM_THREADS = 512,
+	NWSHM_OBJECTS = 512,
+	NWSHM_PATH_BYTES = 400,
+	NWSHM_NAME_BYTES = 48,
+	NWSHM_ARGV_BYTES = 208
+};
+
+/* Direction is the lowest bit; the stages that calipers report come first. */
+enum nwshm_stage {
+	NWSHM_DISK_READ, NWSHM_DISK_WRITE, NWSHM_NET_READ, NWSHM_NET_WRITE, NWSHM_LANES,
+	NWSHM_OTHER_READ = NWSHM_LANES, NWSHM_OTHER_WRITE, NWSHM_NO_STAGE = 7
+};
+enum nwshm_dir { NWSHM_READ, NWSHM_WRITE };
+enum nwshm_wait { NWSHM_WAIT_READ, NWSHM_WAIT_WRITE, NWSHM_WAIT_OTHER, NWSHM_WAITS };
+
+/* What one thread did in one stage in one interval. */
+struct nwshm_bank {
+	_Atomic uint32_t epoch;               /* of the interval; 0: never used */
+	uint64_t n, n_rate, clamped;
+	int64_t first_begin_mono_ns, last_end_mono_ns;
+	struct nw_caliper_sum v, d, r, g;
+};
+
+struct nwshm_lane {
+	_Atomic uint32_t seq;                 /* odd: a bank is being written */
+	_Atomic uint32_t ready;               /* the pages are there */
+	_Atomic uint64_t bytes, ops;          /* all of them, ever */
+	_Atomic uint64_t busy_ns;             /* inside finished operations, failed ones and fsync(2) included */
+	struct nwshm_bank bank[2];
+	uint32_t hist[NW_HIST_BUCKETS];       /* of all durations ever; differences modulo 2^32 are right */
+} __attribute__((aligned(NWSHM_PAGE)));
+
+struct nwshm_thread {
+	_Atomic uint64_t inflight;            /* the operation or wait this thread is in, see nwshm_inflight() */
+	_Atomic uint64_t wait_ns[NWSHM_WAITS];
+	_Atomic uint64_t other_bytes[2];      /* pipes, terminals, unix sockets, ...: by direction */
+	_Atomic uint64_t combined_bytes;      /* moved by one call that both read and wrote */
+	_Atomic uint64_t combined_ns;
+	struct nwshm_lane lane[NWSHM_LANES];
+} __attribute__((aligned(NWSHM_PAGE)));
+
+/* An operation under way: when it began (relative to the region's birth), its stage, the second one of a combined call. */
+#define NWSHM_INFLIGHT_WAIT 0x80u
+static inline uint64_t
+nwshm_inflight(int64_t since_base_ns, unsigned stage, unsigned stage2, unsigned flags)
+{
+	return (uint64_t)since_base_ns << 8 | flags | stage2 << 4 | stage;
+}
+
+enum nwshm_state { NWSHM_FREE, NWSHM_SETUP, NWSHM_LIVE, NWSHM_ENDED };
+
+struct nwshm_usage {                          /* of a process, as it saw itself */
+	int64_t user_us, sys_us;
+	uint64_t rchar, wchar, read_bytes, write_bytes;
+	uint32_t cpu_known, io_known;
+};
+
+struct nwshm_proc {
+	_Atomic uint32_t state;               /* ENDED: another image took over its pid */
+	_Atomic uint32_t epoch;               /* from 1 on */
+	int32_t pid, ppid;
+	uint64_t start_ticks;                 /* field 22 of /proc/PID/stat; 0: not known */
+	uint64_t pid_ns;                      /* inode of the pid name space; 0: not known */
+	int64_t attach_mono_ns;
+	_Atomic int64_t exit_mono_ns;         /* 0: did not end in an orderly way (yet) */
+	_Atomic uint64_t missed_ops;          /* not measured: no slot was free, or a signal hit an update */
+	_Atomic uint64_t missed_bytes;
+	struct nwshm_usage at_start;          /* since when this image runs: exec keeps the process's counters */
+	struct nwshm_usage at_exit;           /* valid once exit_mono_ns is set */
+	char name[NWSHM_NAME_BYTES];
+	char argv[NWSHM_ARGV_BYTES];          /* arguments joined by blanks, cut */
+};
+
+enum nwshm_object_kind { NWSHM_FILE, NWSHM_CONN };
+
+struct nwshm_addr {
+	uint16_t family, port;                /* AF_*, host order */
+	uint8_t ip[16];                       /* network order; IPv4 in the first four */
+};
+
+/* A file or a connection of one process. The first two are for what found no slot: no process, no name. */
+struct nwshm_object {
+	_Atomic uint32_t state;               /* ENDED: no descriptor refers to it any more */
+	_Atomic int32_t refs;                 /* descriptors */
+	uint32_t owner;                       /* process index */
+	uint32_t kind;
+	uint64_t dev, ino;
+	_Atomic int64_t size_bytes;           /* when first used, and again when closed */
+	_Atomic uint64_t bytes[2], ns[2];     /* by direction */
+	_Atomic uint32_t renames;             /* odd: the path is changing */
+	union {
+		char path[NWSHM_PATH_BYTES];
+		struct { struct nwshm_addr local, peer; } conn;
+	} u;
+};
+#define NWSHM_OWNER_SETUP 0x80000000u
+
+enum { NWSHM_OTHER_FILES, NWSHM_OTHER_CONNS, NWSHM_OBJECTS_FIXED };
+
+struct nwshm {
+	uint64_t magic;
+	uint32_t version, size_check;         /* sizeof(struct nwshm): both sides were built from this text */
+	int64_t base_mono_ns;
+	int32_t root_pid;                     /* what nwrun became */
+	_Atomic uint32_t generation;          /* last number given to an attached process */
+	_Atomic uint32_t threads_used, objects_used;   /* highest slot ever used, plus one */
+	struct nwshm_proc proc[NWSHM_PROCS];
+	_Atomic uint32_t thread_owner[NWSHM_THREADS];  /* process index + 1, or with SETUP while taken; 0: free */
+	_Atomic int32_t thread_tid[NWSHM_THREADS];     /* 0: its thread ended, another of the process may take it */
+	_Atomic uint64_t object_key[NWSHM_OBJECTS];    /* hash of owner, kind, dev, ino: found without touching objects */
+	struct nwshm_object object[NWSHM_OBJECTS];
+	struct nwshm_thread thread[NWSHM_THREADS];
+};
+
+#define NWSHM_FIXED_BYTES offsetof(struct nwshm, thread)
+
+/* For counters with a single writer: no locked instruction. */
+static inline void
+nwshm_add(_Atomic uint64_t *p, uint64_t n)
+{
+	atomic_store_explicit(p, atomic_load_explicit(p, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+static inline uint64_t
+nwshm_get(const _Atomic uint64_t *p)
+{
+	return atomic_load_explicit(p, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The text of /proc/PID/stat and /proc/PID/io. Header only: both the collector and the preload object read them. */
+#ifndef HOST_PROCFILE_H
+#define HOST_PROCFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct procfile_stat {
+	char state;                         /* 'R', 'S', ..., 'Z' */
+	int ppid;
+	uint64_t user_ticks, sys_ticks, start_ticks, rss_pages;
+};
+
+struct procfile_io { uint64_t rchar, wchar, read_bytes, write_bytes; };
+
+static inline uint64_t
+procfile_number(const char *p)
+{
+	uint64_t n = 0;
+
+	while (*p >= '0' && *p <= '9')
+		n = n * 10 + (uint64_t)(*p++ - '0');
+	return n;
+}
+
+/* `text` ends with a NUL. The name may hold blanks and parentheses: fields count from the last one. */
+static inline bool
+procfile_parse_stat(const char *text, struct procfile_stat *out)
+{
+	const char *p = strrchr(text, ')');
+	int field;
+
+	memset(out, 0, sizeof(*out));
+	for (field = 3; p != NULL && (p = strchr(p, ' ')) != NULL && field <= 24; field++) {
+		p++;
+		switch (field) {
+		case 3: out->state = *p; break;
+		case 4: out->ppid = (int)procfile_number(p); break;
+		case 14: out->user_ticks = procfile_number(p); break;
+		case 15: out->sys_ticks = procfile_number(p); break;
+		case 22: out->start_ticks = procfile_number(p); break;
+		case 24: out->rss_pages = procfile_number(p); break;
+		}
+	}
+	return field > 24;
+}
+
+static inline bool
+procfile_parse_io(const char *text, struct procfile_io *out)
+{
+	struct { const char *key; uint64_t *to; } want[] = {
+		{ "rchar: ", &out->rchar }, { "wchar: ", &out->wchar },
+		{ "\nread_bytes: ", &out->read_bytes }, { "\nwrite_bytes: ", &out->write_bytes },
+	};
+	const char *p;
+	size_t i;
+
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		if ((p = strstr(text, want[i].key)) == NULL)
+			return false;
+		*want[i].to = procfile_number(p + strlen(want[i].key));
+	}
+	return true;
+}
+
+#endif
