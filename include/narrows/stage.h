@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From what processes did per window to the stages of one path, and how fast each stage could have gone.
+ *
+ * A stage's service rate in a window is the bytes that crossed the path divided by the time the stage held them up:
+ *
+ *	disk.read, disk.write   time inside the calls
+ *	network                 the smaller of two times: the sender's, inside send calls and waiting for room to send,
+ *	                        and the receiver's, inside receive calls and waiting for data. A sender also waits when
+ *	                        the receiver is slow, and a receiver when the sender is; only the network makes both wait.
+ *	net.write, net.read     the one of the two that was measured: network or what lies behind it
+ *	sender.host, receiver.host, host
+ *	                        the rest of the window, outside all calls: the program itself (one thread only)
+ *
+ * A blocking call includes the wait for the peer, so throughput per call alone names the wrong stage (a slow source
+ * disk shows as a slow net.read); taking the smaller wait of both ends removes exactly that. Stages used for less than
+ * 1 % of a window count as 1 %: beyond a factor of 100 "faster" means nothing and its variance would drown the test.
+ */
+#ifndef NARROWS_STAGE_H
+#define NARROWS_STAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum nw_op { NW_OP_DISK_READ, NW_OP_NET_WRITE, NW_OP_NET_READ, NW_OP_DISK_WRITE, NW_OP_COUNT };
+
+enum nw_place {
+	NW_PLACE_DISK_READ, NW_PLACE_SENDER_HOST, NW_PLACE_NET_WRITE, NW_PLACE_NETWORK, NW_PLACE_NET_READ,
+	NW_PLACE_RECEIVER_HOST, NW_PLACE_HOST, NW_PLACE_DISK_WRITE,
+	NW_PLACE_COUNT
+};
+
+/* "disk.read", "sender.host", ...; static text. */
+const char *nw_place_name(enum nw_place place);
+const char *nw_op_name(enum nw_op op);
+
+/* One process. All arrays have n_windows entries; an operation it never did may be NULL in all three. */
+struct nw_flow {
+	size_t host;                     /* any number that tells hosts apart */
+	bool one_thread;
+	const double *bytes[NW_OP_COUNT];
+	const double *busy_s[NW_OP_COUNT];   /* inside calls, of its busiest thread */
+	const double *wait_s[NW_OP_COUNT];   /* waiting for readiness on their behalf */
+};
+
+struct nw_path_stage {
+	enum nw_place place;
+	size_t host, to_host;            /* to_host: of a network stage with both ends, else = host */
+	double bytes;                    /* its own */
+	double *rate;                    /* n_windows bytes/s, NaN where nothing crossed */
+	double mean_rate;                /* ratio of sums */
+	double busy_share, wait_share;   /* of the time in which something crossed */
+};
+
+struct nw_path {
+	size_t n_windows;
+	double window_s;
+	size_t n;
+	struct nw_path_stage stage[NW_PLACE_COUNT];   /* in the order bytes take */
+	bool has_sender, has_receiver;
+	size_t sender_host, receiver_host;
+	size_t sender_flow, receiver_flow;            /* the busiest process of each end */
+	double bytes;                                 /* what the transfer moved */
+	double active_s;                              /* windows in which something crossed */
+};
+
+/* O(flows x windows). NW_ENOMEM; a session that moved nothing gives n = 0. nw_path_clear() either way. */
+int nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, double window_s, struct nw_path *out);
+void nw_path_clear(struct nw_path *p);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One pipeline of known capacities, played window by window; whichever stage is made slow must come out lowest. */
+#include "narrows/stage.h"
+
+#include <string.h>
+
+#include "narrows/bottleneck.h"
+#include "narrows/err.h"
+#include "tests/check.h"
+
+enum { WINDOWS = 40 };
+static const double STEP = 0.1;
+
+struct pipeline {
+	double disk_read, sender, network, receiver, disk_write;   /* bytes/s each could do alone */
+};
+
+static double values[2][3][NW_OP_COUNT][WINDOWS];
+
+/* Blocking calls, a small buffer between the ends: everybody's time per window follows from the slowest. */
+static void
+play(const struct pipeline *p, struct nw_flow flow[2], unsigned seed)
+{
+	double send_side, receive_side, net, rate, b, jitter;
+	int i, f, op;
+
+	memset(values, 0, sizeof(values));
+	send_side = 1 / (1 / p->disk_read + 1 / p->sender);
+	receive_side = 1 / (1 / p->receiver + 1 / p->disk_write);
+	net = p->network;
+	rate = send_side < net ? send_side : net;
+	rate = rate < receive_side ? rate : receive_side;
+	for (i = 0; i < WINDOWS; i++) {
+		seed = seed * 1103515245u + 12345u;
+		jitter = 1 + 0.05 * ((double)(seed >> 16 & 0xff) / 128 - 1);
+		b = rate * STEP * (jitter > 1 ? 1 : jitter);
+		for (f = 0; f < 2; f++)
+			for (op = 0; op < NW_OP_COUNT; op++)
+				if ((f == 0) == (op == NW_OP_DISK_READ || op == NW_OP_NET_WRITE))
+					values[f][0][op][i] = b;
+		values[0][1][NW_OP_DISK_READ][i] = b / p->disk_read;
+		values[0][1][NW_OP_NET_WRITE][i] = 0.01 * STEP;
+		values[0][2][NW_OP_NET_WRITE][i] = STEP - 0.01 * STEP - b / p->disk_read - b / p->sender;
+		values[1][1][NW_OP_DISK_WRITE][i] = b / p->disk_write;
+		values[1][1][NW_OP_NET_READ][i] = STEP - b / p->disk_write - b / p->receiver;
+		if (values[0][2][NW_OP_NET_WRITE][i] < 0)
+			values[0][2][NW_OP_NET_WRITE][i] = 0;
+		if (values[1][1][NW_OP_NET_READ][i] < 0)
+			values[1][1][NW_OP_NET_READ][i] = 0;
+	}
+	for (f = 0; f < 2; f++) {
+		flow[f].host = (size_t)f + 7;
+		flow[f].one_thread = true;
+		for (op = 0; op < NW_OP_COUNT; op++) {
+			flow[f].bytes[op] = values[f][0][op];
+			flow[f].busy_s[op] = values[f][1][op];
+			flow[f].wait_s[op] = values[f][2][op];
+		}
+	}
+}
+
+static enum nw_place
+judged(const struct nw_path *p, bool *unique)
+{
+	struct nw_component c[NW_PLACE_COUNT];
+	struct nw_component_result r[NW_PLACE_COUNT];
+	struct nw_bottleneck v;
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		c[i] = (struct nw_component){ nw_place_name(p->stage[i].place), p->stage[i].rate, p->n_windows };
+	CHECK(nw_bottleneck(c, p->n, &nw_bottleneck_better, r, &v) == NW_OK);
+	*unique = v.unique;
+	return p->stage[v.lowest].place;
+}
+
+static void
+test_pipeline(void)
+{
+	static const struct { struct pipeline p; enum nw_place want; } cases[] = {
+		{ { 4e7, 2e9, 1e9, 2e9, 1e9 }, NW_PLACE_DISK_READ },
+		{ { 1e9, 4e7, 1e9, 2e9, 1e9 }, NW_PLACE_SENDER_HOST },
+		{ { 1e9, 2e9, 4e7, 2e9, 1e9 }, NW_PLACE_NETWORK },
+		{ { 1e9, 2e9, 1e9, 4e7, 1e9 }, NW_PLACE_RECEIVER_HOST },
+		{ { 1e9, 2e9, 1e9, 2e9, 4e7 }, NW_PLACE_DISK_WRITE },
+	};
+	struct nw_flow flow[2];
+	struct nw_path p;
+	bool unique;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		play(&cases[i].p, flow, (unsigned)i + 1);
+		CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK_INT(p.n, 5);
+		CHECK_INT(judged(&p, &unique), cases[i].want);
+		CHECK(unique);
+		CHECK(p.has_sender && p.has_receiver && p.sender_host == 7 && p.receiver_host == 8);
+		CHECK_NEAR(p.bytes, 4e7 * STEP * WINDOWS, 0.1, 0);
+		nw_path_clear(&p);
+	}
+}
+
+/* Only one end measured: its own network stage, and the slow source disk behind it cannot be told from the network. */
+static void
+test_one_end(void)
+{
+	static const struct pipeline slow_source = { 4e7, 2e9, 1e9, 2e9, 1e9 };
+	struct nw_flow flow[2];
+	struct nw_path p;
+	bool unique;
+
+	play(&slow_source, flow, 3);
+	CHECK(nw_path_build(flow + 1, 1, WINDOWS, STEP, &p) == NW_OK);
+	CHECK_INT(judged(&p, &unique), NW_PLACE_NET_READ);
+	CHECK(!p.has_sender && p.has_receiver);
+	nw_path_clear(&p);
+}
+
+static void
+test_local_copy(void)
+{
+	static const struct pipeline copy = { 1e9, 2e9, 1e9, 2e9, 4e7 };
+	struct nw_flow flow[2], local;
+	struct nw_path p;
+	bool unique;
+	int op;
+
+	play(&copy, flow, 9);
+	local = flow[1];
+	for (op = 0; op < NW_OP_COUNT; op++)
+		if (op != NW_OP_DISK_WRITE)
+			local.bytes[op] = local.busy_s[op] = local.wait_s[op] = NULL;
+	local.bytes[NW_OP_DISK_READ] = flow[0].bytes[NW_OP_DISK_READ];
+	local.busy_s[NW_OP_DISK_READ] = flow[0].busy_s[NW_OP_DISK_READ];
+	CHECK(nw_path_build(&local, 1, WINDOWS, STEP, &p) == NW_OK);
+	CHECK_INT(p.n, 3);
+	CHECK_INT(judged(&p, &unique), NW_PLACE_DISK_WRITE);
+	CHECK(!p.has_sender && !p.has_receiver);
+	nw_path_clear(&p);
+}
+
+static void
+test_nothing(void)
+{
+	struct nw_flow idle = { .host = 1 };
+	struct nw_path p;
+
+	CHECK(nw_path_build(NULL, 0, 10, STEP, &p) == NW_OK && p.n == 0);
+	nw_path_clear(&p);
+	CHECK(nw_path_build(&idle, 1, 10, STEP, &p) == NW_OK && p.n == 0);
+	nw_path_clear(&p);
+}
+
+int
+main(void)
+{
+	test_pipeline();
+	test_one_end();
+	test_local_copy();
+	test_nothing();
+	return check_done("test_stage");
+}
