@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The configuration: one line a directive, "name value", '#' begins a comment. One table in conf.c describes every
+ * directive; narrowsd.conf(5) says the same in words.
+ */
+#ifndef CONF_H
+#define CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CONF_WHY_BYTES = 256 };
+
+struct conf {
+	char *state_dir;
+	char *listen_xsp;                /* "address/port", several separated by blanks */
+	char *listen_http;
+	bool plain_xsp_beyond_loopback;
+
+	uint64_t max_connections;
+	uint64_t max_connections_per_address;
+	uint64_t max_blocks;
+	uint64_t max_block_bytes;
+	uint64_t max_message_bytes;
+	uint64_t max_queue_bytes;
+	uint64_t max_series_per_session;
+	int64_t handshake_timeout_ns;
+	int64_t idle_timeout_ns;
+
+	int64_t flush_interval_ns;
+	int64_t commit_interval_ns;
+	bool sync_full;
+
+	int64_t session_linger_ns;
+	int64_t analysis_interval_ns;
+	double alpha;
+	double margin;
+};
+
+/* Defaults. */
+void conf_init(struct conf *c);
+void conf_clear(struct conf *c);
+/* Reads a file over c. NW_EINVAL or NW_EIO: why has "file:line: what is wrong"; c is as it was. */
+int conf_read(struct conf *c, const char *path, char why[CONF_WHY_BYTES]);
+/* One "name=value" of the command line. */
+int conf_override(struct conf *c, const char *assignment, char why[CONF_WHY_BYTES]);
+/* What only the whole can tell: directives that contradict each other. */
+int conf_check(const struct conf *c, char why[CONF_WHY_BYTES]);
+
+/* Splits "address/port" or "address:port" ("[v6]:port"). NW_EINVAL. host has room for 256 bytes. */
+int conf_address(const char *text, char host[256], uint16_t *port);
+bool conf_is_loopback(const char *host);
+
+#endif
