@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the net thread owns. Everything here belongs to it alone, except the counters, which any thread may read.
+ *
+ *	listener -> peer (wire) -> xsess (one XSP session) -> origin (who sends: metadata, numbering)
+ *	         -> session (one transfer) -> commit (batches to the store, acknowledgements back) -> schedule (analysis)
+ */
+#ifndef BOX_H
+#define BOX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "narrows/doc.h"
+#include "narrows/frame.h"
+#include "narrows/store.h"
+
+struct conf;
+struct event_base;
+struct commit;
+struct schedule;
+struct origin;
+struct session;
+struct host;
+struct peer;
+
+typedef _Atomic uint64_t counter;
+
+struct counters {
+	counter connections, connections_open, connections_refused, xsess_open, sessions_open, sessions_total;
+	counter frames, documents, samples, unknown_options, duplicates, data_without_metadata, held_documents;
+	counter rejected_frames, rejected_documents, rejected_auth, timeouts, paused_reads, failed_commits;
+};
+
+static inline void
+counter_add(counter *c, uint64_t n)
+{
+	atomic_fetch_add_explicit(c, n, memory_order_relaxed);
+}
+
+static inline void
+counter_sub(counter *c, uint64_t n)
+{
+	atomic_fetch_sub_explicit(c, n, memory_order_relaxed);
+}
+
+static inline uint64_t
+counter_get(const counter *c)
+{
+	return atomic_load_explicit(c, memory_order_relaxed);
+}
+
+struct box {
+	struct event_base *base;
+	const struct conf *conf;
+	struct store *store;
+	struct commit *commit;
+	struct schedule *schedule;
+	struct nw_doc_decoder *decoder;
+	struct nw_frame_limits limits;       /* of an open XSP session */
+	struct store_ids next;               /* the next free id of each kind */
+	struct counters counters;
+
+	struct host *hosts;                  /* by name */
+	struct origin *origins;              /* by provider id */
+	struct session *sessions;            /* by key; open ones and the newest closed ones */
+	struct peer *peers;
+	bool stopping;
+};
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/commit.h"
+
+#include <stdlib.h>
+#include <sys/time.h>
+
+#include <event2/event.h>
+
+#include "daemon/box.h"
+#include "daemon/conf.h"
+#include "daemon/log.h"
+#include "daemon/origin.h"
+#include "daemon/peer.h"
+#include "daemon/schedule.h"
+#include "daemon/xmalloc.h"
+#include "narrows/err.h"
+
+enum { BATCH_TARGET_BYTES = 1 << 20 };
+
+struct acceptance { struct origin *origin; uint64_t seq; };
+
+/* What to do when a batch is stored. */
+struct ticket {
+	struct commit *commit;
+	struct acceptance *accepted;
+	size_t n_accepted, cap_accepted;
+	int64_t *sealed;
+	size_t n_sealed, cap_sealed;
+};
+
+struct commit {
+	struct box *box;
+	struct nw_batch *batch;              /* NULL: nothing to say */
+	struct ticket *ticket;               /* of that batch */
+	struct event *flush_timer, *completions;
+	bool blocked;                        /* the store's queue is full */
+	bool failing;                        /* the last commit failed: say so once */
+};
+
+static void
+ticket_free(struct ticket *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_accepted; i++)
+		origin_release(t->accepted[i].origin);
+	free(t->accepted);
+	free(t->sealed);
+	free(t);
+}
+
+static void
+on_batch_done(void *arg, int rc)
+{
+	struct ticket *t = arg;
+	struct commit *c = t->commit;
+	size_t i;
+
+	if (rc < 0) {
+		counter_add(&c->box->counters.failed_commits, 1);
+		if (!c->failing)
+			log_warnx("batch.fail why=\"%s\"", nw_strerror(rc));
+	} else if (c->failing)
+		log_info("batch.recover");
+	c->failing = rc < 0;
+	for (i = 0; i < t->n_accepted; i++) {
+		if (rc < 0)
+			origin_lost(t->accepted[i].origin);
+		else
+			origin_stored(t->accepted[i].origin, t->accepted[i].seq);
+	}
+	for (i = 0; i < t->n_sealed && rc >= 0; i++)
+		schedule_push(c->box->schedule, t->sealed[i]);
+	ticket_free(t);
+}
+
+static void
+on_completions(evutil_socket_t fd, short what, void *arg)
+{
+	struct commit *c = arg;
+
+	(void)fd;
+	(void)what;
+	store_run_completions(c->box->store);
+	if (c->blocked) {
+		c->blocked = false;
+		commit_flush(c);
+		if (!c->blocked)
+			peer_resume_all(c->box);
+	}
+}
+
+static void
+on_flush(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	commit_flush(arg);
+}
+
+struct commit *
+commit_new(struct box *box)
+{
+	struct commit *c = xcalloc(1, sizeof(*c));
+
+	c->box = box;
+	c->flush_timer = event_new(box->base, -1, 0, on_flush, c);
+	c->completions = event_new(box->base, store_completion_fd(box->store), EV_READ | EV_PERSIST, on_completions, c);
+	if (c->flush_timer == NULL || c->completions == NULL || event_add(c->completions, NULL) != 0)
+		fatalx("commit.events: libevent refuses");
+	return c;
+}
+
+void
+commit_free(struct commit *c)
+{
+	if (c == NULL)
+		return;
+	event_free(c->flush_timer);
+	event_free(c->completions);
+	nw_batch_free(c->batch);
+	if (c->ticket != NULL)
+		ticket_free(c->ticket);
+	free(c);
+}
+
+struct nw_batch *
+commit_batch(struct commit *c)
+{
+	struct timeval tv;
+
+	if (c->batch == NULL) {
+		if ((c->batch = nw_batch_new()) == NULL)
+			fatalx("out of memory");
+		c->ticket = xcalloc(1, sizeof(*c->ticket));
+		c->ticket->commit = c;
+		tv.tv_sec = (time_t)(c->box->conf->flush_interval_ns / 1000000000);
+		tv.tv_usec = (suseconds_t)(c->box->conf->flush_interval_ns % 1000000000 / 1000);
+		event_add(c->flush_timer, &tv);
+	}
+	return c->batch;
+}
+
+void
+commit_note_origin(struct commit *c, struct origin *o)
+{
+	struct ticket *t;
+
+	commit_batch(c);
+	t = c->ticket;
+	if (o->noted_in == t) {
+		t->accepted[o->noted_at].seq = o->accepted_seq;
+		return;
+	}
+	if (t->n_accepted == t->cap_accepted) {
+		t->cap_accepted = t->cap_accepted ? t->cap_accepted * 2 : 8;
+		t->accepted = xreallocarray(t->accepted, t->cap_accepted, sizeof(*t->accepted));
+	}
+	o->noted_in = t;
+	o->noted_at = t->n_accepted;
+	t->accepted[t->n_accepted].origin = origin_hold(o);
+	t->accepted[t->n_accepted++].seq = o->accepted_seq;
+}
+
+void
+commit_note_sealed(struct commit *c, int64_t session_id)
+{
+	struct ticket *t;
+
+	commit_batch(c);
+	t = c->ticket;
+	if (t->n_sealed == t->cap_sealed) {
+		t->cap_sealed = t->cap_sealed ? t->cap_sealed * 2 : 8;
+		t->sealed = xreallocarray(t->sealed, t->cap_sealed, sizeof(*t->sealed));
+	}
+	t->sealed[t->n_sealed++] = session_id;
+}
+
+void
+commit_check(struct commit *c)
+{
+	if (c->batch != NULL && nw_batch_bytes(c->batch) >= BATCH_TARGET_BYTES)
+		commit_flush(c);
+}
+
+void
+commit_flush(struct commit *c)
+{
+	struct ticket *t = c->ticket;
+	size_t i;
+	int rc;
+
+	if (c->batch == NULL || c->blocked)
+		return;
+	for (i = 0; i < t->n_accepted; i++)
+		if (t->accepted[i].origin->provider_id != NULL &&
+		    nw_batch_provider(c->batch, t->accepted[i].origin->provider_id, t->accepted[i].seq) < 0)
+			fatalx("out of memory");
+	nw_batch_on_done(c->batch, on_batch_done, t);
+	rc = store_submit(c->box->store, c->batch);
+	if (rc == NW_EFULL) {
+		c->blocked = true;
+		peer_pause_all(c->box);
+		return;
+	}
+	event_del(c->flush_timer);
+	for (i = 0; i < t->n_accepted; i++)
+		if (t->accepted[i].origin->noted_in == t)
+			t->accepted[i].origin->noted_in = NULL;
+	c->batch = NULL;
+	c->ticket = NULL;
+	if (rc < 0)
+		fatalx("store.submit why=\"%s\"", nw_strerror(rc));
+}
+
+void
+commit_drain(struct commit *c)
+{
+	do {
+		c->blocked = false;
+		commit_flush(c);
+		store_sync(c->box->store);
+		store_run_completions(c->box->store);
+	} while (c->batch != NULL);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Measured hosts by name, as the box knows them. */
+#ifndef HOSTLIST_H
+#define HOSTLIST_H
+
+#include <stdint.h>
+
+#include <uthash.h>
+
+struct box;
+
+struct host {
+	int64_t id;
+	char *name;                          /* hash key */
+	int64_t first_seen_wall_ns;
+	UT_hash_handle hh;
+};
+
+/* Finds or makes a host and notes that it was seen. Lives as long as the box. */
+struct host *host_seen(struct box *box, const char *name, const char *info_json);
+/* Startup. */
+void host_restore(struct box *box, int64_t id, const char *name, int64_t first_seen_wall_ns);
+void host_free_all(struct box *box);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sockets that XSP peers connect to. */
+#ifndef LISTENER_H
+#define LISTENER_H
+
+#include <stddef.h>
+
+#include "daemon/conf.h"
+
+struct box;
+struct listeners;
+
+/* Listens on every address of the list ("a/p b/p"). NW_EIO: why says which and what. */
+int listeners_start(struct box *box, const char *addresses, struct listeners **out, char why[CONF_WHY_BYTES]);
+void listeners_stop(struct listeners *l);
+/* "127.0.0.1/5006", as bound, separated by blanks. On loan until listeners_stop. */
+const char *listeners_addresses(const struct listeners *l);
+
+#endif

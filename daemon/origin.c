@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/xmalloc.h"
+#define uthash_malloc(size) xmalloc(size)
+#include "daemon/origin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "daemon/box.h"
+#include "daemon/conf.h"
+#include "daemon/session.h"
+#include "daemon/xsess.h"
+#include "narrows/caliper.h"
+
+enum {
+	HELD_MAX_BYTES = 256 << 10,          /* per origin */
+	PARENTS_MAX = 32                     /* depth of inheritance */
+};
+#define PROVIDER_KEEP_NS (10 * 60 * (int64_t)1000000000)
+
+struct held {
+	struct held *prev, *next;
+	char *mid;
+	uint16_t opt;
+	size_t len;
+	uint8_t *doc;
+};
+
+static void
+series_free(struct series *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->layout.n_fields; i++)
+		free(s->layout.fields[i]);
+	free(s->layout.fields);
+	free(s->mid);
+	free(s->event_type);
+	free(s->pid);
+	free(s->params_json);
+	free(s->subject_json);
+	free(s->task_id);
+	free(s->hostname);
+	session_release(s->session);
+	free(s);
+}
+
+static void
+held_free(struct origin *o, struct held *h)
+{
+	DL_DELETE(o->held, h);
+	o->held_bytes -= h->len;
+	free(h->mid);
+	free(h->doc);
+	free(h);
+}
+
+static void
+origin_free(struct origin *o)
+{
+	struct series *s, *tmp, *older;
+
+	if (o->provider_id != NULL)
+		HASH_DEL(o->box->origins, o);
+	HASH_ITER(hh, o->series, s, tmp) {
+		HASH_DEL(o->series, s);
+		for (; s != NULL; s = older) {
+			older = s->older;
+			series_free(s);
+		}
+	}
+	while (o->held != NULL) {
+		counter_add(&o->box->counters.data_without_metadata, 1);
+		held_free(o, o->held);
+	}
+	free(o->provider_id);
+	free(o);
+}
+
+struct origin *
+origin_get(struct box *box, const char *provider_id)
+{
+	struct origin *o = NULL;
+
+	if (provider_id != NULL)
+		HASH_FIND_STR(box->origins, provider_id, o);
+	if (o == NULL) {
+		o = xcalloc(1, sizeof(*o));
+		o->box = box;
+		o->provider_id = xstrdup(provider_id);
+		if (provider_id != NULL)
+			HASH_ADD_KEYPTR(hh, box->origins, o->provider_id, strlen(o->provider_id), o);
+	}
+	return origin_hold(o);
+}
+
+struct origin *
+origin_hold(struct origin *o)
+{
+	o->refs++;
+	return o;
+}
+
+void
+origin_release(struct origin *o)
+{
+	if (o == NULL || --o->refs > 0)
+		return;
+	if (o->provider_id == NULL)
+		origin_free(o);
+	else
+		o->idle_since_mono_ns = nw_mono_ns();
+}
+
+void
+origin_restore(struct box *box, const char *provider_id, uint64_t stored_seq)
+{
+	struct origin *o = origin_get(box, provider_id);
+
+	o->accepted_seq = o->stored_seq = stored_seq;
+	origin_release(o);
+}
+
+void
+origin_expire(struct box *box, int64_t now_mono_ns)
+{
+	struct origin *o, *tmp;
+
+	HASH_ITER(hh, box->origins, o, tmp)
+		if (o->refs == 0 && now_mono_ns - o->idle_since_mono_ns > PROVIDER_KEEP_NS)
+			origin_free(o);
+}
+
+void
+origin_free_all(struct box *box)
+{
+	struct origin *o, *tmp;
+
+	HASH_ITER(hh, box->origins, o, tmp)
+		origin_free(o);
+}
+
+void
+origin_stored(struct origin *o, uint64_t seq)
+{
+	if (seq > o->stored_seq)
+		o->stored_seq = seq;
+	if (o->xsess != NULL)
+		xsess_stored(o->xsess, o->stored_seq);
+}
+
+void
+origin_lost(struct origin *o)
+{
+	o->accepted_seq = o->stored_seq;
+	if (o->xsess != NULL)
+		xsess_abort(o->xsess, "the store refused its data");
+}
+
+struct series *
+origin_series(struct origin *o, const char *mid, const char *event_type)
+{
+	struct series *s;
+
+	HASH_FIND_STR(o->series, mid, s);
+	while (s != NULL && event_type != NULL && strcmp(s->event_type, event_type) != 0)
+		s = s->older;
+	return s;
+}
+
+/* What the subject or a parent says; own value first. */
+static void
+series_inherit(struct origin *o, struct series *s, const struct nw_meta *m)
+{
+	const struct series *p = s;
+	unsigned depth;
+
+	s->task_id = xstrdup(m->subject.task_id);
+	s->hostname = xstrdup(m->subject.hostname);
+	s->dt_s = m->dt_s;
+	s->ts_s = m->ts_s;
+	for (depth = 0; depth < PARENTS_MAX && p->pid != NULL; depth++) {
+		if ((p = origin_series(o, p->pid, NULL)) == NULL || p == s)
+			break;
+		if (s->task_id == NULL)
+			s->task_id = xstrdup(p->task_id);
+		if (s->hostname == NULL)
+			s->hostname = xstrdup(p->hostname);
+		if (s->dt_s != s->dt_s)
+			s->dt_s = p->dt_s;
+		if (s->ts_s != s->ts_s)
+			s->ts_s = p->ts_s;
+	}
+}
+
+struct series *
+origin_series_add(struct origin *o, const struct nw_meta *m, bool *is_new)
+{
+	struct series *head, *s;
+
+	*is_new = false;
+	HASH_FIND_STR(o->series, m->id, head);
+	for (s = head; s != NULL; s = s->older)
+		if (strcmp(s->event_type, m->event_type) == 0 && strcmp(s->params_json, m->params_json) == 0 &&
+		    strcmp(s->subject_json, m->subject_json) == 0)
+			return s;
+	if (HASH_COUNT(o->series) >= o->box->conf->max_series_per_session)
+		return NULL;
+	s = xcalloc(1, sizeof(*s));
+	s->mid = xstrdup(m->id);
+	s->pid = xstrdup(m->pid);
+	s->event_type = xstrdup(m->event_type);
+	s->params_json = xstrdup(m->params_json);
+	s->subject_json = xstrdup(m->subject_json);
+	series_inherit(o, s, m);
+	s->older = head;
+	if (head != NULL)
+		HASH_DEL(o->series, head);
+	HASH_ADD_KEYPTR(hh, o->series, s->mid, strlen(s->mid), s);
+	*is_new = true;
+	return s;
+}
+
+bool
+origin_held_add(struct origin *o, const char *mid, uint16_t opt, const uint8_t *doc, size_t len)
+{
+	struct held *h;
+
+	if (len > HELD_MAX_BYTES - o->held_bytes)
+		return false;
+	h = xcalloc(1, sizeof(*h));
+	h->mid = xstrdup(mid);
+	h->opt = opt;
+	h->len = len;
+	h->doc = memcpy(xmalloc(len), doc, len);
+	DL_APPEND(o->held, h);
+	o->held_bytes += len;
+	return true;
+}
+
+uint8_t *
+origin_held_take(struct origin *o, const char *mid, uint16_t *opt, size_t *len)
+{
+	struct held *h;
+	uint8_t *doc;
+
+	DL_FOREACH(o->held, h)
+		if (strcmp(h->mid, mid) == 0)
+			break;
+	if (h == NULL)
+		return NULL;
+	doc = h->doc;
+	h->doc = NULL;
+	*opt = h->opt;
+	*len = h->len;
+	held_free(o, h);
+	return doc;
+}

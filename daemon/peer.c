@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/peer.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <arpa/inet.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <utlist.h>
+
+#include "daemon/box.h"
+#include "daemon/conf.h"
+#include "daemon/log.h"
+#include "daemon/xmalloc.h"
+#include "daemon/xsess.h"
+#include "narrows/err.h"
+
+enum {
+	READ_BYTES = 256 << 10,              /* one read; also what one callback may take, so that peers take turns */
+	OUTPUT_MAX_BYTES = 256 << 10,        /* a peer that does not read its answers */
+	DRAIN_SECONDS = 2
+};
+
+enum peer_state { PEER_HANDSHAKE, PEER_AUTHENTICATED, PEER_OPEN, PEER_DRAINING };
+
+struct peer {
+	struct box *box;
+	struct peer *prev, *next;
+	int fd;
+	enum peer_state state;
+	char address[INET6_ADDRSTRLEN];
+	char name[INET6_ADDRSTRLEN + 8];     /* address/port */
+	uint8_t version;                     /* of its SESS_OPEN: ours answers in it */
+	uint8_t sess_id[NW_SESS_ID_BYTES];
+	struct xsess *xsess;
+	struct event *readable, *writable, *deadline;
+	struct evbuffer *out;
+	uint8_t *in;                         /* the beginning of a message that is not whole yet */
+	size_t in_len, in_cap, need;
+	bool paused;
+	const char *end_reason;
+};
+
+/* One scratch area serves all: only the net thread reads. */
+static uint8_t scratch[READ_BYTES];
+
+static void on_readable(evutil_socket_t fd, short what, void *arg);
+static void on_writable(evutil_socket_t fd, short what, void *arg);
+static void on_deadline(evutil_socket_t fd, short what, void *arg);
+
+static void
+timeval_of(int64_t ns, struct timeval *tv)
+{
+	tv->tv_sec = (time_t)(ns / 1000000000);
+	tv->tv_usec = (suseconds_t)(ns % 1000000000 / 1000);
+}
+
+static void
+peer_free(struct peer *p)
+{
+	struct box *box = p->box;
+
+	xsess_close(p->xsess, p->end_reason != NULL ? p->end_reason : "end of connection");
+	DL_DELETE(box->peers, p);
+	counter_sub(&box->counters.connections_open, 1);
+	if (p->readable != NULL)
+		event_free(p->readable);
+	if (p->writable != NULL)
+		event_free(p->writable);
+	if (p->deadline != NULL)
+		event_free(p->deadline);
+	if (p->out != NULL)
+		evbuffer_free(p->out);
+	close(p->fd);
+	free(p->in);
+	free(p);
+}
+
+static uint64_t
+connections_of(const struct box *box, const char *address)
+{
+	const struct peer *p;
+	uint64_t n = 0;
+
+	DL_FOREACH(box->peers, p)
+		n += strcmp(p->address, address) == 0;
+	return n;
+}
+
+static void
+address_of(struct peer *p, const struct sockaddr *sa)
+{
+	const struct sockaddr_in6 *v6 = (const void *)sa;
+	const struct sockaddr_in *v4 = (const void *)sa;
+
+	if (sa->sa_family == AF_INET6) {
+		inet_ntop(AF_INET6, &v6->sin6_addr, p->address, sizeof(p->address));
+		snprintf(p->name, sizeof(p->name), "%s/%u", p->address, ntohs(v6->sin6_port));
+	} else {
+		inet_ntop(AF_INET, &v4->sin_addr, p->address, sizeof(p->address));
+		snprintf(p->name, sizeof(p->name), "%s/%u", p->address, ntohs(v4->sin_port));
+	}
+}
+
+static bool
+limits_allow(struct box *box, const char *address, const char **why)
+{
+	if (counter_get(&box->counters.connections_open) >= box->conf->max_connections)
+		*why = "max-connections";
+	else if (connections_of(box, address) >= box->conf->max_connections_per_address)
+		*why = "max-connections-per-address";
+	else
+		return true;
+	return false;
+}
+
+void
+peer_accept(struct box *box, int fd, const struct sockaddr *sa)
+{
+	struct peer *p = xcalloc(1, sizeof(*p));
+	const char *why = NULL;
+	struct timeval tv;
+	int one = 1;
+
+	address_of(p, sa);
+	if (!limits_allow(box, p->address, &why)) {
+		counter_add(&box->counters.connections_refused, 1);
+		log_warnx("peer.refuse peer=%s limit=%s", p->name, why);
+		close(fd);
+		free(p);
+		return;
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	p->box = box;
+	p->fd = fd;
+	p->need = 1;
+	DL_APPEND(box->peers, p);
+	counter_add(&box->counters.connections, 1);
+	counter_add(&box->counters.connections_open, 1);
+	p->readable = event_new(box->base, fd, EV_READ | EV_PERSIST, on_readable, p);
+	p->writable = event_new(box->base, fd, EV_WRITE, on_writable, p);
+	p->deadline = event_new(box->base, -1, 0, on_deadline, p);
+	p->out = evbuffer_new();
+	if (p->readable == NULL || p->writable == NULL || p->deadline == NULL || p->out == NULL)
+		fatalx("peer.events: libevent refuses");
+	timeval_of(box->conf->handshake_timeout_ns, &tv);
+	event_add(p->deadline, &tv);
+	if (!box->stopping)
+		event_add(p->readable, NULL);
+}
+
+/* --- output --- */
+
+static void
+output_try(struct peer *p)
+{
+	while (evbuffer_get_length(p->out) > 0) {
+		int n = evbuffer_write(p->out, p->fd);
+
+		if (n > 0)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+			event_add(p->writable, NULL);
+			return;
+		}
+		evbuffer_drain(p->out, evbuffer_get_length(p->out));   /* gone: the read side will see it */
+		return;
+	}
+	if (p->state == PEER_DRAINING)
+		shutdown(p->fd, SHUT_WR);
+}
+
+static void
+on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	output_try(arg);
+}
+
+static void
+frame_send(struct peer *p, uint8_t version, uint16_t type, const struct nw_block *blocks, uint16_t n)
+{
+	long len = nw_frame_write(NULL, 0, version, type, p->sess_id, blocks, n);
+	struct evbuffer_iovec v;
+
+	if (len < 0)
+		return;
+	if (evbuffer_get_length(p->out) + (size_t)len > OUTPUT_MAX_BYTES) {
+		p->end_reason = "does not read its answers";
+		shutdown(p->fd, SHUT_RDWR);
+		return;
+	}
+	if (evbuffer_reserve_space(p->out, len, &v, 1) != 1)
+		fatalx("out of memory");
+	nw_frame_write(v.iov_base, (size_t)len, version, type, p->sess_id, blocks, n);
+	v.iov_len = (size_t)len;
+	evbuffer_commit_space(p->out, &v, 1);
+	output_try(p);
+}
+
+void
+peer_send(struct peer *p, uint16_t opt, const uint8_t *data, size_t len)
+{
+	struct nw_block b = { .type = opt, .sport = 0, .data = data, .len = len };
+
+	if (p->state == PEER_OPEN)
+		frame_send(p, p->version, NW_MSG_APP_DATA, &b, 1);
+}
+
+static void
+nack_send(struct peer *p, const char *why)
+{
+	uint8_t text[4 + NW_NACK_TEXT_MAX_BYTES];
+	struct nw_block b = { .type = NW_BLOCK_NACK, .data = text };
+
+	b.len = nw_nack_write(text, sizeof(text), why);
+	frame_send(p, p->version, NW_MSG_SESS_NACK, &b, 1);
+}
+
+/* Closing at once would turn unread input into a reset that can destroy the answer: stop writing, read to the end. */
+static void
+peer_drain(struct peer *p, const char *reason)
+{
+	struct timeval tv = { DRAIN_SECONDS, 0 };
+
+	if (p->state == PEER_DRAINING)
+		return;
+	p->end_reason = reason;
+	p->state = PEER_DRAINING;
+	p->in_len = 0;
+	event_add(p->deadline, &tv);
+	output_try(p);
+}
+
+void
+peer_fail(struct peer *p, int code, const char *why)
+{
+	if (p->state == PEER_DRAINING)
+		return;
+	log_warnx("peer.reject peer=%s code=\"%s\" why=\"%s\"", p->name, nw_strerror(code), why);
+	nack_send(p, why);
+	peer_drain(p, why);
+}
+
+static void
+frame_fail(struct peer *p, int code, const char *why)
+{
+	counter_add(&p->box->counters.rejected_frames, 1);
+	peer_fail(p, code, why);
+}
+
+static void
+on_deadline(evutil_socket_t fd, short what, void *arg)
+{
+	struct peer *p = arg;
+
+	(void)fd;
+	(void)what;
+	if (p->state != PEER_DRAINING) {
+		counter_add(&p->box->counters.timeouts, 1);
+		p->end_reason = p->state == PEER_OPEN ? "idle for too long" : "handshake took too long";
+		log_info("peer.timeout peer=%s why=\"%s\"", p->name, p->end_reason);
+	}
+	peer_free(p);
+}
+
+/* --- messages --- */
+
+static void
+auth_take(struct peer *p, const struct nw_frame *f)
+{
+	char name[NW_AUTH_NAME_BYTES + 1];
+	const char *why = NULL;
+	int rc;
+
+	p->version = f->version;
+	memcpy(p->sess_id, f->sess_id, sizeof(p->sess_id));
+	if ((rc = nw_auth_parse(f, name, &why)) < 0) {
+		frame_fail(p, rc, why);
+		return;
+	}
+	if (strcasecmp(name, "ANON") != 0) {
+		counter_add(&p->box->counters.rejected_auth, 1);
+		peer_fail(p, NW_EUNSUPPORTED, "only authentication ANON is offered here");
+		return;
+	}
+	p->state = PEER_AUTHENTICATED;
+}
+
+static void
+open_take(struct peer *p, const struct nw_frame *f)
+{
+	struct nw_open open;
+	const char *why = NULL;
+	struct timeval tv;
+	int rc;
+
+	p->version = f->version;
+	if ((rc = nw_open_parse(f, &p->box->limits, &open, &why)) < 0) {
+		frame_fail(p, rc, why);
+		return;
+	}
+	memcpy(p->sess_id, open.sess_id, sizeof(p->sess_id));
+	if (open.id_differs)
+		log_info("peer.open peer=%s note=\"header and hop block name different sessions; the latter counts\"", p->name);
+	if (open.n_hops > 0) {
+		counter_add(&p->box->counters.rejected_frames, 1);
+		peer_fail(p, NW_EUNSUPPORTED, "forwarding to further hops is not supported");
+		return;
+	}
+	p->xsess = xsess_open(p->box, p, p->sess_id, p->name, p->address);
+	p->state = PEER_OPEN;
+	timeval_of(p->box->conf->idle_timeout_ns, &tv);
+	event_add(p->deadline, &tv);
+	frame_send(p, p->version, NW_MSG_SESS_ACK, NULL, 0);
+}
+
+static void
+app_data_take(struct peer *p, const struct nw_frame *f)
+{
+	struct nw_block b;
+	const char *why = NULL;
+	size_t cursor = 0;
+	int rc;
+
+	while (nw_frame_next_block(f, &cursor, &b)) {
+		if ((rc = xsess_block(p->xsess, b.type, b.data, b.len, &why)) < 0) {
+			frame_fail(p, rc, why != NULL ? why : nw_strerror(rc));
+			return;
+		}
+		if (p->state != PEER_OPEN)
+			return;
+	}
+}
+
+/* What is refused without ending the session: the original answers these, and its clients wait for the answer. */
+static void
+request_refuse(struct peer *p, const char *why)
+{
+	counter_add(&p->box->counters.rejected_frames, 1);
+	nack_send(p, why);
+}
+
+static void
+open_message(struct peer *p, const struct nw_frame *f)
+{
+	switch (f->type) {
+	case NW_MSG_APP_DATA:
+		app_data_take(p, f);
+		break;
+	case NW_MSG_SESS_OPEN:
+	case NW_MSG_PONG:
+	case NW_MSG_SLAB_INFO:
+	case NW_MSG_INF_DATA:
+		break;                           /* nothing to do, as the original */
+	case NW_MSG_NET_PATH:
+		request_refuse(p, "network paths are not managed here");
+		break;
+	case NW_MSG_DATA_CHAN:
+		request_refuse(p, "no data channels here");
+		break;
+	default:
+		frame_fail(p, NW_EPROTO, "message type not expected in a session");
+	}
+}
+
+static void
+message_take(struct peer *p, const struct nw_frame *f)
+{
+	counter_add(&p->box->counters.frames, 1);
+	if (f->type == NW_MSG_PING) {
+		memcpy(p->sess_id, p->state == PEER_OPEN ? p->sess_id : f->sess_id, sizeof(p->sess_id));
+		frame_send(p, f->version, NW_MSG_PONG, NULL, 0);
+	} else if (f->type == NW_MSG_SESS_CLOSE) {
+		peer_drain(p, "closed by the peer");
+		xsess_close(p->xsess, p->end_reason);   /* the session ends now, whenever the socket does */
+		p->xsess = NULL;
+	} else if (p->state == PEER_OPEN)
+		open_message(p, f);
+	else if (p->state == PEER_HANDSHAKE && f->type == NW_MSG_AUTH_TYPE)
+		auth_take(p, f);
+	else if (p->state == PEER_AUTHENTICATED && f->type == NW_MSG_SESS_OPEN)
+		open_take(p, f);
+	else
+		frame_fail(p, NW_EPROTO, "message type not expected before a session");
+}
+
+/* Takes whole messages off the front. Returns bytes consumed; p->need says when to come back. */
+static size_t
+messages_take(struct peer *p, const uint8_t *buf, size_t len)
+{
+	struct nw_frame f;
+	const char *why = NULL;
+	size_t at = 0;
+	int rc;
+
+	while (at < len && p->state != PEER_DRAINING) {
+		const struct nw_frame_limits *lim = p->state == PEER_OPEN ? &p->box->limits : &nw_frame_limits_preauth;
+
+		rc = nw_frame_parse(buf + at, len - at, lim, &f, &p->need, &why);
+		if (rc == NW_EAGAIN)
+			return at;
+		if (rc < 0) {
+			frame_fail(p, rc, why);
+			break;
+		}
+		at += f.len;
+		message_take(p, &f);
+	}
+	p->need = 1;
+	return p->state == PEER_DRAINING ? len : at;
+}
+
+/* --- input --- */
+
+static void
+input_keep(struct peer *p, const uint8_t *rest, size_t len)
+{
+	if (len > p->in_cap) {
+		p->in = xreallocarray(p->in, len, 1);
+		p->in_cap = len;
+	}
+	if (len > 0)
+		memmove(p->in, rest, len);
+	p->in_len = len;
+	if (len == 0) {
+		free(p->in);
+		p->in = NULL;
+		p->in_cap = 0;
+	}
+}
+
+static void
+input_take(struct peer *p)
+{
+	size_t used;
+
+	if (p->in_len < p->need)
+		return;
+	used = messages_take(p, p->in, p->in_len);
+	input_keep(p, p->in + used, p->in_len - used);
+}
+
+/* One read: into scratch, parsed where it lies, when nothing is pending; else behind what is pending. */
+static ssize_t
+input_read(struct peer *p)
+{
+	size_t used, want;
+	ssize_t n;
+
+	if (p->in_len == 0 || p->state == PEER_DRAINING) {
+		if ((n = recv(p->fd, scratch, sizeof(scratch), 0)) <= 0 || p->state == PEER_DRAINING)
+			return n;
+		used = messages_take(p, scratch, (size_t)n);
+		if (p->state != PEER_DRAINING)
+			input_keep(p, scratch + used, (size_t)n - used);
+		return n;
+	}
+	/* need is bounded by the limits of this state; reading a little beyond it saves calls */
+	want = p->need > p->in_len ? p->need - p->in_len : 1;
+	if (want < 4096)
+		want = 4096;
+	if (p->in_len + want > p->in_cap) {
+		p->in_cap = p->in_len + want;
+		p->in = xreallocarray(p->in, p->in_cap, 1);
+	}
+	if ((n = recv(p->fd, p->in + p->in_len, p->in_cap - p->in_len, 0)) <= 0)
+		return n;
+	p->in_len += (size_t)n;
+	input_take(p);
+	return n;
+}
+
+static void
+on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct peer *p = arg;
+	struct timeval tv;
+	ssize_t n;
+
+	(void)fd;
+	(void)what;
+	n = input_read(p);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		if (n < 0 && p->end_reason == NULL)
+			p->end_reason = "connection error";
+		peer_free(p);
+		return;
+	}
+	if (p->state == PEER_OPEN) {
+		timeval_of(p->box->conf->idle_timeout_ns, &tv);
+		event_add(p->deadline, &tv);
+	}
+}
+
+/* --- all peers --- */
+
+void
+peer_pause_all(struct box *box)
+{
+	struct peer *p;
+
+	counter_add(&box->counters.paused_reads, 1);
+	DL_FOREACH(box->peers, p)
+		event_del(p->readable);
+}
+
+void
+peer_resume_all(struct box *box)
+{
+	struct peer *p;
+
+	if (box->stopping)
+		return;
+	DL_FOREACH(box->peers, p)
+		event_add(p->readable, NULL);
+}
+
+void
+peer_drain_all(struct box *box)
+{
+	struct peer *p, *tmp;
+	int reads;
+
+	DL_FOREACH_SAFE(box->peers, p, tmp) {
+		for (reads = 0; reads < 64 && p->state == PEER_OPEN; reads++)
+			if (input_read(p) <= 0)
+				break;
+		if (p->end_reason == NULL)
+			p->end_reason = "the box stops";
+		peer_free(p);
+	}
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sessions: one transfer or run, joined from its XSP sessions by task_id (else one XSP session is one session).
+ *
+ *	        attach              last detach           linger over
+ *	OPEN ------------> OPEN ------------------> LINGERING ----------> CLOSED (sealed, judged)
+ *	  ^                                            |                     |
+ *	  +------------------- attach -----------------+---------------------+
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uthash.h>
+
+struct box;
+struct event;
+
+enum session_state { SESSION_OPEN, SESSION_LINGERING, SESSION_CLOSED };
+
+struct session {
+	int64_t id;
+	char *key;                           /* hash key: the task_id, or "xsp:" and the XSP session id */
+	char *program;
+	enum session_state state;
+	unsigned live;                       /* XSP sessions attached */
+	unsigned refs;                       /* series and XSP sessions that point here */
+	int64_t opened_wall_ns, closed_wall_ns, last_data_wall_ns;
+	int64_t analysed_mono_ns;            /* when last put on the schedule while open */
+	bool fresh;                          /* rows since then */
+	struct box *box;
+	struct event *linger;
+	UT_hash_handle hh;
+};
+
+/* Finds or makes the session of a task. A closed one opens again. One reference, to be released. */
+struct session *session_join(struct box *box, const char *task_id, const char *sess_id_hex);
+void session_release(struct session *s);
+/* An XSP session belongs to it / has ended. */
+void session_attach(struct session *s);
+void session_detach(struct session *s);
+void session_touch(struct session *s, int64_t now_wall_ns);
+/* The first name stays. */
+void session_name(struct session *s, const char *program);
+
+/* Startup: a session of the store; an open one lingers, so that its providers can come back. */
+void session_restore(struct box *box, int64_t id, const char *task_id, const char *program, int64_t opened_wall_ns,
+    int64_t closed_wall_ns, int64_t last_data_wall_ns);
+/* Once a second: puts open sessions with new data on the schedule, forgets old closed ones. */
+void session_tick(struct box *box, int64_t now_mono_ns);
+/* Shutdown: writes every open session down as closed. */
+void session_close_all(struct box *box);
+void session_free_all(struct box *box);
+
+#endif

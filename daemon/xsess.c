@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/xsess.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/box.h"
+#include "daemon/commit.h"
+#include "daemon/conf.h"
+#include "daemon/hostlist.h"
+#include "daemon/log.h"
+#include "daemon/origin.h"
+#include "daemon/peer.h"
+#include "daemon/session.h"
+#include "daemon/xmalloc.h"
+#include "narrows/caliper.h"
+#include "narrows/err.h"
+
+enum { LAYOUTS_MAX = 16, HELLO_KEYS_MAX = 32 };
+
+struct xsess {
+	struct box *box;
+	struct peer *peer;
+	int64_t id;
+	char sess_id_hex[33];
+	char *peer_name;                     /* address/port */
+	char *software, *task_id;            /* of HELLO */
+	struct host *host;
+	struct origin *origin;
+	struct session *session;             /* the first it fed, or NULL; attached */
+	bool hello;
+	uint64_t next_seq;                   /* of the next data document, after HELLO */
+	int64_t opened_wall_ns, closed_wall_ns;
+	uint64_t docs, samples, rejected, bytes;
+	const char *end_reason;
+	double *scatter;                     /* rows in the layout's order */
+	size_t scatter_cap;
+	uint16_t opt;                        /* of the block in hand, for documents that must wait */
+	const uint8_t *doc;
+	size_t doc_len;
+};
+
+static void
+xsess_write(struct xsess *x)
+{
+	struct nw_xsp_rec rec = {
+		.id = x->id, .host_id = x->host->id, .session_id = x->session != NULL ? x->session->id : 0,
+		.sess_id_hex = x->sess_id_hex, .peer = x->peer_name, .software = x->software,
+		.provider = x->origin->provider_id, .opened_wall_ns = x->opened_wall_ns,
+		.closed_wall_ns = x->closed_wall_ns, .docs = x->docs, .samples = x->samples,
+		.rejected = x->rejected, .bytes = x->bytes, .end_reason = x->end_reason,
+	};
+
+	if (nw_batch_xsp(commit_batch(x->box->commit), &rec) < 0)
+		fatalx("out of memory");
+}
+
+struct xsess *
+xsess_open(struct box *box, struct peer *peer, const uint8_t sess_id[16], const char *peer_name,
+    const char *peer_address)
+{
+	struct xsess *x = xcalloc(1, sizeof(*x));
+	size_t i;
+
+	x->box = box;
+	x->peer = peer;
+	x->id = box->next.xsp++;
+	for (i = 0; i < 16; i++)
+		snprintf(x->sess_id_hex + 2 * i, 3, "%02X", sess_id[i]);
+	x->peer_name = xstrdup(peer_name);
+	x->host = host_seen(box, peer_address, NULL);
+	x->origin = origin_get(box, NULL);
+	x->origin->xsess = x;
+	x->opened_wall_ns = nw_wall_ns();
+	xsess_write(x);
+	counter_add(&box->counters.xsess_open, 1);
+	return x;
+}
+
+void
+xsess_close(struct xsess *x, const char *reason)
+{
+	if (x == NULL)
+		return;
+	x->closed_wall_ns = nw_wall_ns();
+	x->end_reason = reason;
+	xsess_write(x);
+	if (x->session != NULL) {
+		session_detach(x->session);
+		session_release(x->session);
+	}
+	if (x->origin->xsess == x)
+		x->origin->xsess = NULL;
+	origin_release(x->origin);
+	counter_sub(&x->box->counters.xsess_open, 1);
+	free(x->scatter);
+	free(x->peer_name);
+	free(x->software);
+	free(x->task_id);
+	free(x);
+}
+
+void
+xsess_abort(struct xsess *x, const char *why)
+{
+	peer_fail(x->peer, NW_EIO, why);
+}
+
+static void
+kv_send(struct xsess *x, uint16_t opt, const struct nw_kv *kv, size_t n)
+{
+	struct nw_doc_buf out = { 0 };
+
+	if (nw_kv_encode(&out, kv, n) == NW_OK)
+		peer_send(x->peer, opt, out.data, out.len);
+	nw_doc_buf_clear(&out);
+}
+
+void
+xsess_stored(struct xsess *x, uint64_t stored_seq)
+{
+	struct nw_kv kv = { .key = "stored", .type = NW_KV_INT, .v.i = (int64_t)stored_seq };
+
+	if (x->hello)
+		kv_send(x, NW_OPT_STORED, &kv, 1);
+}
+
+static const char *
+kv_text(const struct nw_kv *kv, size_t n, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (kv[i].type == NW_KV_TEXT && strcmp(kv[i].key, key) == 0 && kv[i].v.text[0] != '\0')
+			return kv[i].v.text;
+	return NULL;
+}
+
+static int64_t
+kv_int(const struct nw_kv *kv, size_t n, const char *key, int64_t def)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (kv[i].type == NW_KV_INT && strcmp(kv[i].key, key) == 0)
+			return kv[i].v.i;
+	return def;
+}
+
+/* The first session an XSP session feeds is the one it keeps open. */
+static void
+session_bind(struct xsess *x, struct session *s)
+{
+	if (x->session != NULL || s == NULL)
+		return;
+	x->session = s;
+	s->refs++;
+	session_attach(s);
+	xsess_write(x);
+}
+
+/* A provider introduces itself, or begins its numbering anew. */
+static int
+hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
+{
+	struct nw_kv kv[HELLO_KEYS_MAX], answer[3];
+	const char *provider, *name;
+	struct session *s;
+	struct origin *o;
+	int64_t first;
+	size_t n = 0;
+	int rc;
+
+	if ((rc = nw_kv_decode(data, len, kv, HELLO_KEYS_MAX, &n, why)) < 0)
+		return rc;
+	provider = kv_text(kv, n, "provider");
+	first = kv_int(kv, n, "first_seq", 1);
+	if (provider == NULL || strlen(provider) > 64 || first < 1) {
+		*why = "HELLO without provider or with a bad first_seq";
+		return NW_EPROTO;
+	}
+	if (!x->hello) {
+		o = origin_get(x->box, provider);
+		if (x->origin->xsess == x)
+			x->origin->xsess = NULL;
+		origin_release(x->origin);
+		x->origin = o;
+		x->software = xstrdup(kv_text(kv, n, "software"));
+		x->task_id = xstrdup(kv_text(kv, n, "task_id"));
+		if ((name = kv_text(kv, n, "host")) != NULL && strlen(name) <= 255)
+			x->host = host_seen(x->box, name, NULL);
+		if (o->xsess != NULL && o->xsess != x)
+			xsess_abort(o->xsess, "the same provider connected again");
+		o->xsess = x;
+		x->hello = true;
+		if (x->task_id != NULL) {
+			s = session_join(x->box, x->task_id, x->sess_id_hex);
+			session_name(s, kv_text(kv, n, "program"));
+			session_bind(x, s);
+			session_release(s);
+		}
+		xsess_write(x);
+	}
+	x->next_seq = (uint64_t)first;
+	answer[0] = (struct nw_kv){ .key = "software", .type = NW_KV_TEXT, .v.text = "narrowsd" };
+	answer[1] = (struct nw_kv){ .key = "version", .type = NW_KV_TEXT, .v.text = NW_VERSION };
+	answer[2] = (struct nw_kv){ .key = "stored", .type = NW_KV_INT, .v.i = (int64_t)x->origin->stored_seq };
+	kv_send(x, NW_OPT_HELLO, answer, 3);
+	return NW_OK;
+}
+
+/* Series of calipers and transfers make a session even without a task; those of hosts do not. */
+static bool
+event_is_transfer(const char *event_type)
+{
+	return strncmp(event_type, "nl:", 3) == 0 || strncmp(event_type, "nl.", 3) == 0 ||
+	    strncmp(event_type, "nw:", 3) == 0 || strncmp(event_type, "xfer", 4) == 0;
+}
+
+static struct session *
+session_of(struct xsess *x, const struct series *sr)
+{
+	const char *task = sr->task_id != NULL ? sr->task_id : x->task_id;
+
+	if (task == NULL && !event_is_transfer(sr->event_type))
+		return NULL;
+	return session_join(x->box, task, x->sess_id_hex);
+}
+
+static int documents_release(struct xsess *x, const char *mid);
+
+static int
+on_meta(void *arg, const struct nw_meta *m)
+{
+	struct nw_meta_rec rec = { 0 };
+	struct xsess *x = arg;
+	struct series *sr;
+	bool is_new;
+
+	if ((sr = origin_series_add(x->origin, m, &is_new)) == NULL)
+		return NW_ETOOBIG;
+	if (!is_new)
+		return NW_OK;
+	if ((sr->session = session_of(x, sr)) != NULL)
+		session_bind(x, sr->session);
+	sr->meta_id = x->box->next.meta++;
+	rec.id = sr->meta_id;
+	rec.session_id = sr->session != NULL ? sr->session->id : 0;
+	rec.host_id = x->host->id;
+	rec.xsp_id = x->id;
+	rec.mid = m->id;
+	rec.pid = m->pid;
+	rec.event_type = m->event_type;
+	rec.subject_json = m->subject_json;
+	rec.params_json = m->params_json;
+	rec.first_wall_ns = nw_wall_ns();
+	rec.raw = m->raw;
+	rec.raw_len = m->raw_len;
+	if (nw_batch_meta(commit_batch(x->box->commit), &rec) < 0)
+		fatalx("out of memory");
+	return documents_release(x, m->id);
+}
+
+/* A layout that holds the old fields and the new ones behind them; older rows keep the old layout. */
+static int
+layout_extend(struct xsess *x, struct series *sr, const struct nw_data *d)
+{
+	struct layout *l = &sr->layout;
+	struct nw_layout_rec rec;
+	size_t i, j;
+
+	if (sr->n_layouts >= LAYOUTS_MAX || x->origin->n_fields + d->n_fields > x->box->conf->max_series_per_session)
+		return NW_ETOOBIG;
+	for (i = 0; i < d->n_fields; i++) {
+		for (j = 0; j < l->n_fields; j++)
+			if (strcmp(l->fields[j], d->fields[i]) == 0)
+				break;
+		if (j < l->n_fields)
+			continue;
+		l->fields = xreallocarray(l->fields, l->n_fields + 1, sizeof(*l->fields));
+		l->fields[l->n_fields++] = xstrdup(d->fields[i]);
+		x->origin->n_fields++;
+	}
+	l->id = x->box->next.layout++;
+	sr->n_layouts++;
+	rec.id = l->id;
+	rec.meta_id = sr->meta_id;
+	rec.n_fields = l->n_fields;
+	rec.fields = (const char *const *)l->fields;
+	if (nw_batch_layout(commit_batch(x->box->commit), &rec) < 0)
+		fatalx("out of memory");
+	return NW_OK;
+}
+
+/* Fields almost always come in the layout's order: the search starts where the last one was found. */
+static bool
+fields_place(const struct layout *l, const struct nw_data *d, double *rows)
+{
+	size_t i, k, tries, row, at = 0;
+
+	for (i = 0; i < d->n_rows * l->n_fields; i++)
+		rows[i] = NAN;
+	for (i = 0; i < d->n_fields; i++) {
+		for (tries = 0; tries < l->n_fields; tries++) {
+			k = at + tries < l->n_fields ? at + tries : at + tries - l->n_fields;
+			if (strcmp(l->fields[k], d->fields[i]) == 0)
+				break;
+		}
+		if (tries == l->n_fields)
+			return false;
+		for (row = 0; row < d->n_rows; row++)
+			rows[row * l->n_fields + k] = d->values[row * d->n_fields + i];
+		at = k + 1 < l->n_fields ? k + 1 : 0;
+	}
+	return true;
+}
+
+static double *
+scatter_room(struct xsess *x, size_t n)
+{
+	if (n > x->scatter_cap) {
+		x->scatter = xreallocarray(x->scatter, n, sizeof(*x->scatter));
+		x->scatter_cap = n;
+	}
+	return x->scatter;
+}
+
+/* Senders of generation 1 number their samples and say once when the first was. */
+static int64_t
+time_of_sample(const struct series *sr, int64_t number, int64_t now_wall_ns)
+{
+	if (number < 0 || !isfinite(sr->ts_s) || !isfinite(sr->dt_s) || fabs(sr->ts_s) > 9e9)
+		return now_wall_ns;
+	return (int64_t)((sr->ts_s + (double)number * sr->dt_s) * 1e9);
+}
+
+static int
+on_data(void *arg, const struct nw_data *d)
+{
+	struct xsess *x = arg;
+	struct series *sr = origin_series(x->origin, d->mid, d->event_type);
+	int64_t now = nw_wall_ns(), t;
+	double *rows;
+	size_t i;
+	int rc;
+
+	if (sr == NULL) {
+		if (x->doc != NULL && origin_held_add(x->origin, d->mid, x->opt, x->doc, x->doc_len))
+			counter_add(&x->box->counters.held_documents, 1);
+		else
+			counter_add(&x->box->counters.data_without_metadata, 1);
+		return NW_OK;
+	}
+	rows = scatter_room(x, d->n_rows * (sr->layout.n_fields + d->n_fields));
+	if (!fields_place(&sr->layout, d, rows)) {
+		if ((rc = layout_extend(x, sr, d)) < 0)
+			return rc;
+		fields_place(&sr->layout, d, rows);
+	}
+	if (sr->layout.n_fields == 0)
+		return NW_OK;
+	for (i = 0; i < d->n_rows; i++) {
+		t = d->t_wall_ns[i];
+		if (t == NW_TIME_BY_SAMPLE)
+			t = time_of_sample(sr, d->sample_number[i], now);
+		if (nw_batch_rows(commit_batch(x->box->commit), sr->layout.id, sr->layout.n_fields, 1, &t,
+		    rows + i * sr->layout.n_fields, i == 0 ? d->hist : NULL, i == 0 ? d->hist_len : 0) < 0)
+			fatalx("out of memory");
+	}
+	x->samples += d->n_rows * d->n_fields;
+	counter_add(&x->box->counters.samples, d->n_rows * d->n_fields);
+	if (sr->session != NULL)
+		session_touch(sr->session, now);
+	return NW_OK;
+}
+
+static int
+document_decode(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why)
+{
+	struct nw_doc_sink sink = { .arg = x, .on_meta = on_meta, .on_data = on_data };
+	int rc;
+
+	rc = nw_doc_decode(x->box->decoder, opt, data, len, &sink, why);
+	if (rc == NW_ETOOBIG && *why == NULL)
+		*why = "too many series in one session";
+	return rc;
+}
+
+/* Metadata has come: what waited for it is taken now. */
+static int
+documents_release(struct xsess *x, const char *mid)
+{
+	struct nw_doc_decoder *decoder;
+	const char *why = NULL;
+	uint8_t *doc;
+	uint16_t opt;
+	size_t len;
+
+	if (x->origin->held == NULL)
+		return NW_OK;
+	/* The decoder in use has the metadata in its memory: another one reads what was held. */
+	if ((decoder = nw_doc_decoder_new(NULL)) == NULL)
+		return NW_ENOMEM;
+	while ((doc = origin_held_take(x->origin, mid, &opt, &len)) != NULL) {
+		struct nw_doc_sink sink = { .arg = x, .on_meta = on_meta, .on_data = on_data };
+		const uint8_t *outer = x->doc;
+
+		x->doc = NULL;                   /* what is still unknown now is not held again */
+		(void)nw_doc_decode(decoder, opt, doc, len, &sink, &why);
+		x->doc = outer;
+		free(doc);
+	}
+	nw_doc_decoder_free(decoder);
+	return NW_OK;
+}
+
+/* A data document of a provider has a number; one that was taken before is dropped. */
+static bool
+document_is_new(struct xsess *x)
+{
+	uint64_t seq;
+
+	if (!x->hello)
+		return true;
+	seq = x->next_seq++;
+	if (seq <= x->origin->accepted_seq) {
+		counter_add(&x->box->counters.duplicates, 1);
+		return false;
+	}
+	x->origin->accepted_seq = seq;
+	return true;
+}
+
+static int
+document_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why)
+{
+	bool numbered = opt == NW_OPT_DATA;
+	int rc;
+
+	x->docs++;
+	x->bytes += len;
+	counter_add(&x->box->counters.documents, 1);
+	if (numbered && !document_is_new(x))
+		return NW_OK;
+	x->opt = opt;
+	x->doc = data;
+	x->doc_len = len;
+	*why = NULL;
+	rc = document_decode(x, opt, data, len, why);
+	x->doc = NULL;
+	if (numbered && x->hello)
+		commit_note_origin(x->box->commit, x->origin);
+	if (rc < 0) {
+		/* A bad document is the sender's loss, not the session's end. */
+		x->rejected++;
+		counter_add(&x->box->counters.rejected_documents, 1);
+		log_debug("document.reject peer=%s opt=0x%02x why=\"%s\"", x->peer_name, opt,
+		    *why != NULL ? *why : nw_strerror(rc));
+	}
+	commit_check(x->box->commit);
+	return NW_OK;
+}
+
+int
+xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why)
+{
+	switch (opt) {
+	case NW_OPT_META:
+	case NW_OPT_DATA:
+	case NW_OPT_XFER_NEW:
+	case NW_OPT_XFER_END:
+	case NW_OPT_XFER_UPDATE:
+		return document_take(x, opt, data, len, why);
+	case NW_OPT_HELLO:
+		return hello_take(x, data, len, why);
+	default:
+		counter_add(&x->box->counters.unknown_options, 1);
+		return NW_OK;
+	}
+}
