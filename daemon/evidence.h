@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the store knows about one session, as arrays on one time grid: per process and operation, per host.
+ *
+ * The grid's step is the reporting interval that covered most of the session, so that no report is cut finer than it
+ * was measured; a row's sums are spread evenly over the time it covers. At most EVIDENCE_WINDOWS_MAX steps: longer
+ * sessions get longer ones.
+ */
+#ifndef EVIDENCE_H
+#define EVIDENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "narrows/stage.h"
+#include "narrows/store.h"
+
+enum { EVIDENCE_WINDOWS_MAX = 3600, EVIDENCE_LIST_MAX = 50 };
+
+struct evidence_host {
+	int64_t id;
+	char *name;
+	bool clock_known, clock_synchronised;
+	double clock_offset_s, clock_bound_s;
+	double *cpu_busy, *cpu_iowait;       /* shares, NaN where not measured; NULL: never */
+	double *disk_busy, *disk_bytes_per_s;   /* of the busiest device; of all devices */
+};
+
+struct evidence_flow {
+	size_t host;                         /* index into hosts */
+	int64_t pid;                         /* -1: not told */
+	char *program;
+	unsigned threads;                    /* most seen inside operations at once */
+	double *bytes[NW_OP_COUNT], *busy_s[NW_OP_COUNT], *wait_s[NW_OP_COUNT];
+	double *rate_sum[NW_OP_COUNT], *ops[NW_OP_COUNT];   /* throughput of single operations, and how many */
+	double cpu_s;                        /* NaN: not told */
+	double seen_bytes, kernel_bytes;     /* what our calls saw, what the kernel counted; 0: not told */
+};
+
+struct evidence_file {
+	size_t host;
+	char *path;
+	int64_t size_bytes;                  /* -1: unknown */
+	double read_bytes, write_bytes;
+};
+
+struct evidence_connection {
+	size_t host;
+	char *src, *dst;
+	unsigned sport, dport;
+	double bytes_out, bytes_in;
+	double rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;   /* NaN: unknown */
+};
+
+struct evidence {
+	int64_t session_id;
+	char *task_id, *program;
+	bool open;
+	int64_t opened_wall_ns, closed_wall_ns;
+
+	int64_t t0_wall_ns, step_ns;
+	size_t n_windows;
+	int64_t first_wall_ns, last_wall_ns; /* of activity */
+
+	struct evidence_host *hosts;
+	size_t n_hosts;
+	struct evidence_flow *flows;
+	size_t n_flows;
+	struct evidence_file *files;         /* the largest first, at most EVIDENCE_LIST_MAX */
+	size_t n_files;
+	struct evidence_connection *connections;
+	size_t n_connections;
+
+	uint64_t rows, samples;
+	uint64_t intervals_expected, intervals_got;
+	uint64_t documents, documents_rejected;
+};
+
+/* One snapshot of the store. NW_ENOTFOUND, NW_ENOMEM or what the store says. O(rows of the session). */
+int evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out);
+void evidence_clear(struct evidence *e);
+
+#endif
