@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrowsd: the box. Opens the store, listens for XSP, serves the report, analyses what it gets. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "daemon/box.h"
+#include "daemon/commit.h"
+#include "daemon/conf.h"
+#include "daemon/hostlist.h"
+#include "daemon/listener.h"
+#include "daemon/log.h"
+#include "daemon/notify.h"
+#include "daemon/origin.h"
+#include "daemon/peer.h"
+#include "daemon/schedule.h"
+#include "daemon/session.h"
+#include "daemon/xmalloc.h"
+#include "narrows/caliper.h"
+#include "narrows/err.h"
+#include "narrows/web.h"
+
+enum { RESTORE_SESSIONS = 10000 };
+
+struct options {
+	const char *conf_path;
+	bool check_only, foreground, conf_given;
+};
+
+/* What main opens, in this order, and closes in the other. */
+struct daemon {
+	struct box box;
+	struct conf conf;
+	char *store_path, *run_path;
+	struct event *on_term, *on_int, *tick;
+	struct listeners *listeners;
+	struct web *web;
+	int64_t started_wall_ns;
+};
+
+static void
+usage(FILE *f)
+{
+	fputs("usage: narrowsd [-dhnV] [-f FILE] [-o NAME=VALUE] ...\n"
+	    "  -f FILE        configuration (default /etc/narrows/narrowsd.conf, if it is there)\n"
+	    "  -o NAME=VALUE  override a directive\n"
+	    "  -n             check the configuration and stop\n"
+	    "  -d             stay in the foreground, log to stderr\n"
+	    "  -V             version\n", f);
+}
+
+static void
+options_parse(int argc, char **argv, struct options *o, struct conf *c)
+{
+	char why[CONF_WHY_BYTES];
+	char **overrides = xcalloc((size_t)argc, sizeof(*overrides));
+	size_t n = 0, i;
+	int ch;
+
+	o->conf_path = "/etc/narrows/narrowsd.conf";
+	while ((ch = getopt(argc, argv, "df:hno:V")) != -1) {
+		switch (ch) {
+		case 'd': o->foreground = true; break;
+		case 'f': o->conf_path = optarg; o->conf_given = true; break;
+		case 'n': o->check_only = true; break;
+		case 'o': overrides[n++] = optarg; break;
+		case 'V': puts("narrowsd " NW_VERSION); exit(0);
+		case 'h': usage(stdout); exit(0);
+		default: usage(stderr); exit(2);
+		}
+	}
+	if (optind < argc) {
+		usage(stderr);
+		exit(2);
+	}
+	conf_init(c);
+	/* The command line comes last and wins, wherever it stands. */
+	if ((o->conf_given || access(o->conf_path, F_OK) == 0) && conf_read(c, o->conf_path, why) < 0)
+		goto bad;
+	for (i = 0; i < n; i++)
+		if (conf_override(c, overrides[i], why) < 0)
+			goto bad;
+	if (conf_check(c, why) < 0)
+		goto bad;
+	free(overrides);
+	return;
+bad:
+	fprintf(stderr, "narrowsd: %s\n", why);
+	exit(1);
+}
+
+/* The store locks its file: a second box on the same directory does not come up. */
+static void
+state_dir_make(struct daemon *d)
+{
+	char *absolute;
+
+	if (mkdir(d->conf.state_dir, 0750) != 0 && errno != EEXIST)
+		fatal("state-dir %s", d->conf.state_dir);
+	absolute = realpath(d->conf.state_dir, NULL);   /* the box leaves its directory */
+	if (absolute == NULL)
+		fatal("state-dir %s", d->conf.state_dir);
+	free(d->conf.state_dir);
+	d->conf.state_dir = absolute;
+	d->store_path = xasprintf("%s/narrows.db", d->conf.state_dir);
+	d->run_path = xasprintf("%s/narrowsd.run", d->conf.state_dir);
+}
+
+/* Where the box can be reached, for the narrows command and for scripts. */
+static void
+run_file_write(struct daemon *d)
+{
+	char *tmp = xasprintf("%s.tmp", d->run_path);
+	FILE *f = fopen(tmp, "w");
+
+	if (f == NULL || fprintf(f, "pid %ld\nxsp %s\nhttp %s\n", (long)getpid(), listeners_addresses(d->listeners),
+	    web_address(d->web)) < 0 || fclose(f) != 0 || rename(tmp, d->run_path) != 0)
+		fatal("%s", d->run_path);
+	free(tmp);
+}
+
+/* --- health: called from the web thread --- */
+
+static void
+health_fill(void *arg, struct nw_health *h)
+{
+	struct daemon *d = arg;
+	const struct counters *c = &d->box.counters;
+	struct schedule_stats s;
+	struct statvfs vfs;
+
+	memset(h, 0, sizeof(*h));
+	snprintf(h->version, sizeof(h->version), "%s", NW_VERSION);
+	h->started_wall_ns = d->started_wall_ns;
+	h->now_wall_ns = nw_wall_ns();
+	store_get_stats(d->box.store, &h->store);
+	schedule_get_stats(d->box.schedule, &s);
+	h->connections = counter_get(&c->connections_open);
+	h->connections_refused = counter_get(&c->connections_refused);
+	h->xsp_sessions_open = counter_get(&c->xsess_open);
+	h->sessions_open = counter_get(&c->sessions_open);
+	h->sessions_total = counter_get(&c->sessions_total);
+	h->frames = counter_get(&c->frames);
+	h->documents = counter_get(&c->documents);
+	h->samples = counter_get(&c->samples);
+	h->unknown_options = counter_get(&c->unknown_options);
+	h->duplicates = counter_get(&c->duplicates);
+	h->data_without_metadata = counter_get(&c->data_without_metadata);
+	h->rejected_frames = counter_get(&c->rejected_frames);
+	h->rejected_documents = counter_get(&c->rejected_documents);
+	h->rejected_auth = counter_get(&c->rejected_auth);
+	h->timeouts = counter_get(&c->timeouts);
+	h->paused_reads = counter_get(&c->paused_reads);
+	h->analysis_queued = s.queued;
+	h->analysis_runs = s.runs;
+	h->analysis_failures = s.failures;
+	h->last_analysis_wall_ns = s.last_wall_ns;
+	h->last_analysis_took_ns = s.last_took_ns;
+	h->clock_known = s.clock_known;
+	h->clock_synchronised = s.clock_synchronised;
+	h->clock_offset_s = s.clock_offset_s;
+	h->clock_bound_s = s.clock_bound_s;
+	if (statvfs(d->conf.state_dir, &vfs) == 0)
+		h->disk_free_bytes = (int64_t)vfs.f_bavail * (int64_t)vfs.f_frsize;
+	snprintf(h->listen_xsp, sizeof(h->listen_xsp), "%.63s", listeners_addresses(d->listeners));
+	snprintf(h->listen_http, sizeof(h->listen_http), "%.63s", d->conf.listen_http);
+	h->ok = h->store.trouble[0] == '\0';
+	if (!h->ok)
+		snprintf(h->problem, sizeof(h->problem), "store: %.200s", h->store.trouble);
+}
+
+/* --- startup: what the store remembers --- */
+
+static int
+on_restored_host(void *arg, const struct nw_host_rec *h)
+{
+	host_restore(arg, h->id, h->name, h->first_seen_wall_ns);
+	return 0;
+}
+
+static int
+on_restored_provider(void *arg, const char *provider, uint64_t stored_seq)
+{
+	origin_restore(arg, provider, stored_seq);
+	return 0;
+}
+
+static int
+on_restored_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct box *box = arg;
+
+	(void)res;
+	session_restore(box, s->id, s->task_id, s->program, s->opened_wall_ns, s->closed_wall_ns, s->last_data_wall_ns);
+	counter_add(&box->counters.sessions_total, 1);
+	return 0;
+}
+
+static void
+memory_restore(struct daemon *d)
+{
+	char why[STORE_WHY_BYTES];
+	struct store_reader *r;
+
+	if (store_reader_open(d->store_path, &r, why) < 0)
+		fatalx("store.read path=%s why=\"%s\"", d->store_path, why);
+	if (store_hosts(r, on_restored_host, &d->box) < 0 || store_providers(r, on_restored_provider, &d->box) < 0 ||
+	    store_sessions(r, 0, RESTORE_SESSIONS, on_restored_session, &d->box) < 0)
+		fatalx("store.read path=%s", d->store_path);
+	store_reader_close(r);
+}
+
+/* --- the loop --- */
+
+static void
+on_stop(evutil_socket_t sig, short what, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)what;
+	log_info("daemon.stop signal=%d", (int)sig);
+	event_base_loopbreak(d->box.base);
+}
+
+static void
+on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct daemon *d = arg;
+	int64_t now = nw_mono_ns();
+
+	(void)fd;
+	(void)what;
+	session_tick(&d->box, now);
+	origin_expire(&d->box, now);
+}
+
+static void
+events_start(struct daemon *d)
+{
+	struct timeval second = { 1, 0 };
+
+	d->on_term = evsignal_new(d->box.base, SIGTERM, on_stop, d);
+	d->on_int = evsignal_new(d->box.base, SIGINT, on_stop, d);
+	d->tick = event_new(d->box.base, -1, EV_PERSIST, on_tick, d);
+	if (d->on_term == NULL || d->on_int == NULL || d->tick == NULL || event_add(d->on_term, NULL) != 0 ||
+	    event_add(d->on_int, NULL) != 0 || event_add(d->tick, &second) != 0)
+		fatalx("events: libevent refuses");
+}
+
+static void
+daemon_start(struct daemon *d)
+{
+	struct web_opts wo = { .listen = d->conf.listen_http, .store_path = d->store_path, .health = health_fill,
+		.health_arg = d };
+	struct judge_params jp = { .alpha = d->conf.alpha, .margin = d->conf.margin };
+	struct store_opts so = store_opts_default;
+	char why[STORE_WHY_BYTES];
+
+	so.queue_max_bytes = d->conf.max_queue_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)d->conf.max_queue_bytes;
+	so.commit_interval_ns = d->conf.commit_interval_ns;
+	so.sync_full = d->conf.sync_full;
+	if (store_open(d->store_path, &so, &d->box.store, why) < 0)
+		fatalx("store.open path=%s why=\"%s\"", d->store_path, why);
+	store_next_ids(d->box.store, &d->box.next);
+	if ((d->box.base = event_base_new()) == NULL || (d->box.decoder = nw_doc_decoder_new(NULL)) == NULL)
+		fatalx("out of memory");
+	d->box.commit = commit_new(&d->box);
+	memory_restore(d);
+	if (schedule_start(d->box.store, d->store_path, &jp, d->box.next.run, &d->box.schedule, why) < 0)
+		fatalx("analysis.start why=\"%s\"", why);
+	if (listeners_start(&d->box, d->conf.listen_xsp, &d->listeners, why) < 0)
+		fatalx("%s", why);
+	if (web_start(&wo, &d->web, why) < 0)
+		fatalx("listen-http %s: %s", d->conf.listen_http, why);
+	run_file_write(d);
+	events_start(d);
+}
+
+/* No new connections; what has arrived is stored and acknowledged; every session ends and is judged. */
+static void
+daemon_stop(struct daemon *d)
+{
+	d->box.stopping = true;
+	listeners_stop(d->listeners);
+	unlink(d->run_path);
+	peer_drain_all(&d->box);
+	session_close_all(&d->box);
+	commit_drain(d->box.commit);
+	schedule_stop(d->box.schedule);
+	web_stop(d->web);
+	store_close(d->box.store);
+	event_free(d->tick);
+	event_free(d->on_int);
+	event_free(d->on_term);
+	commit_free(d->box.commit);
+	origin_free_all(&d->box);
+	session_free_all(&d->box);
+	host_free_all(&d->box);
+	nw_doc_decoder_free(d->box.decoder);
+	event_base_free(d->box.base);
+	free(d->run_path);
+	free(d->store_path);
+	conf_clear(&d->conf);
+}
+
+/* The parent stays until the box is up, so that whoever started it hears why it is not. */
+static int
+background_begin(void)
+{
+	int fd[2];
+	char ready;
+
+	if (pipe2(fd, O_CLOEXEC) != 0)
+		fatal("pipe");
+	switch (fork()) {
+	case -1:
+		fatal("fork");
+	case 0:
+		close(fd[0]);
+		setsid();
+		return fd[1];
+	default:
+		close(fd[1]);
+		_exit(read(fd[0], &ready, 1) == 1 ? 0 : 1);
+	}
+}
+
+static void
+background_finish(int fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	log_open("narrowsd", false, getenv("NARROWS_DEBUG") != NULL);
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || chdir("/") != 0 ||
+	    write(fd, "", 1) != 1)
+		fatal("daemon.detach");
+	close(fd);
+	if (null > 2)
+		close(null);
+}
+
+int
+main(int argc, char **argv)
+{
+	int ready_fd = -1;
+	struct options o = { 0 };
+	struct daemon d = { 0 };
+
+	log_open("narrowsd", true, false);
+	options_parse(argc, argv, &o, &d.conf);
+	if (o.check_only) {
+		puts("configuration ok");
+		conf_clear(&d.conf);
+		return 0;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	umask(027);
+	log_open("narrowsd", true, getenv("NARROWS_DEBUG") != NULL);
+	if (!o.foreground)
+		ready_fd = background_begin();
+	state_dir_make(&d);
+	d.started_wall_ns = nw_wall_ns();
+	d.box.conf = &d.conf;
+	d.box.limits = nw_frame_limits_default;
+	d.box.limits.blocks_max = (uint32_t)d.conf.max_blocks;
+	d.box.limits.block_max_bytes = (uint32_t)d.conf.max_block_bytes;
+	d.box.limits.message_max_bytes = (uint32_t)d.conf.max_message_bytes;
+	daemon_start(&d);
+	log_info("daemon.start version=%s xsp=\"%s\" http=%s store=%s", NW_VERSION, listeners_addresses(d.listeners),
+	    web_address(d.web), d.store_path);
+	notify_ready();
+	if (ready_fd >= 0)
+		background_finish(ready_fd);
+	event_base_dispatch(d.box.base);
+	daemon_stop(&d);
+	return 0;
+}
