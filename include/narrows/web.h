@@ -43,6 +43,13 @@ void web_stop(struct web *w);           /* answers what has begun, joins the thr
 const char *web_address(const struct web *w);   /* "127.0.0.1/8080" as bound; lives as long as w */
 
 /*
+ * The machine-readable answers without HTTP: "/sessions.json[?before=ID]", "/session/ID.json", "/session/ID.csv".
+ * *status is what HTTP would say (200, 404). Body as web_csv_session().
+ */
+int web_answer(struct store_reader *r, const char *path,
+    int (*write)(void *arg, const char *text, size_t len), void *arg, int *status);
+
+/*
  * Tidy CSV of everything measured for a session: the session's own series, and those of its hosts within its time.
  * Columns session,series_id,host,subject,event_type,field,unit,time,t_ns,value. Constant memory; ordered by series,
  * then time. write returns 0, or a negative code that ends the export.

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The words of the narrows command. argv[0] is the word; each returns the exit status. */
+#ifndef CMD_H
+#define CMD_H
+
+struct source;
+
+int cmd_sessions(struct source *s, int argc, char **argv);
+int cmd_report(struct source *s, int argc, char **argv);
+int cmd_export(struct source *s, int argc, char **argv);
+int cmd_health(struct source *s, int argc, char **argv);
+
+#endif

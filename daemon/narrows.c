@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrows: asks a state directory, or a running box, what it knows; and the statistics on anybody's files. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/cmd.h"
+#include "daemon/conf.h"
+#include "daemon/log.h"
+#include "daemon/source.h"
+#include "daemon/stat.h"
+#include "daemon/xmalloc.h"
+
+static const char DEFAULT_CONF[] = "/etc/narrows/narrowsd.conf";
+
+static const struct command {
+	const char *name;
+	int (*run)(struct source *s, int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{ "sessions", cmd_sessions, "list sessions, newest first" },
+	{ "report", cmd_report, "the verdict of a session (ID, or \"last\")" },
+	{ "export", cmd_export, "everything measured for a session, as CSV" },
+	{ "health", cmd_health, "how the running box is" },
+};
+
+static void
+usage(FILE *f)
+{
+	size_t i;
+
+	fputs("usage: narrows [-s STATE_DIR | -u URL] COMMAND [ARG ...]\n", f);
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		fprintf(f, "  %-9s  %s\n", commands[i].name, commands[i].help);
+	fputs("  stat       the statistics on a CSV file of yours (narrows stat --help)\n"
+	    "without -s and -u: the environment's NARROWS_STATE, else the state-dir of narrowsd.conf\n", f);
+}
+
+static char *
+default_state_dir(void)
+{
+	const char *env = getenv("NARROWS_STATE");
+	char why[CONF_WHY_BYTES];
+	struct conf c;
+	char *dir;
+
+	if (env != NULL && *env != '\0')
+		return xstrdup(env);
+	conf_init(&c);
+	if (access(DEFAULT_CONF, R_OK) == 0 && conf_read(&c, DEFAULT_CONF, why) < 0)
+		fprintf(stderr, "narrows: %s\n", why);
+	dir = xstrdup(c.state_dir);
+	conf_clear(&c);
+	return dir;
+}
+
+static int
+command_run(const struct command *cmd, const char *state_dir, const char *url, int argc, char **argv)
+{
+	char *dir = state_dir != NULL ? xstrdup(state_dir) : default_state_dir();
+	struct source *s = source_open(dir, url);
+	int status = 1;
+
+	free(dir);
+	if (s != NULL) {
+		optind = 1;
+		status = cmd->run(s, argc, argv);
+		source_close(s);
+	}
+	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *state_dir = NULL, *url = NULL;
+	size_t i;
+	int ch;
+
+	log_open("narrows", true, false);
+	signal(SIGPIPE, SIG_IGN);
+	while ((ch = getopt(argc, argv, "+hs:u:V")) != -1) {
+		switch (ch) {
+		case 's': state_dir = optarg; break;
+		case 'u': url = optarg; break;
+		case 'V': puts("narrows " NW_VERSION); return 0;
+		case 'h': usage(stdout); return 0;
+		default: usage(stderr); return 2;
+		}
+	}
+	argc -= optind;
+	argv += optind;
+	if (argc == 0) {
+		usage(stderr);
+		return 2;
+	}
+	if (strcmp(argv[0], "stat") == 0) {
+		optind = 1;
+		return cmd_stat(argc, argv);
+	}
+	if (strcmp(argv[0], "help") == 0) {
+		usage(stdout);
+		return 0;
+	}
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(argv[0], commands[i].name) == 0)
+			return command_run(&commands[i], state_dir, url, argc, argv);
+	fprintf(stderr, "narrows: %s: no such command\n", argv[0]);
+	usage(stderr);
+	return 2;
+}

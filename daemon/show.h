@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fields of a JSON document as a terminal may see them. */
+#ifndef SHOW_H
+#define SHOW_H
+
+#include <jansson.h>
+
+/* Text of a peer goes to a terminal: control bytes become '?'. On loan until the eighth next call. One thread. */
+const char *show_text(const json_t *o, const char *key, const char *none);
+const char *show_string(const char *s);
+/* NaN when absent or null. */
+double show_number(const json_t *o, const char *key);
+
+#endif
