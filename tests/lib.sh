@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What every system test uses: . tests/lib.sh. A box in a temporary directory, everything ends with the script.
+set -eu
+B=${B:-build/release}
+bin=$(cd "$B/bin" && pwd)
+tmp=$(mktemp -d)
+pids=
+
+fail() { printf 'FAIL: %s\n' "$*" >&2; [ ! -f "$tmp/box.log" ] || tail -n 30 "$tmp/box.log" >&2; exit 1; }
+skip() { printf '%s\n' "$*"; exit 77; }
+
+lib_cleanup() {
+	for p in $pids; do kill "$p" 2>/dev/null || :; done
+	for p in $pids; do wait "$p" 2>/dev/null || :; done
+	rm -rf "$tmp"
+}
+trap lib_cleanup EXIT
+trap 'exit 1' INT TERM
+
+# start_box [OPTION ...]: sets $box (pid), $xsp (host/port), $url
+start_box() {
+	rm -f "$tmp/state/narrowsd.run"
+	"$bin/narrowsd" -d -o state-dir="$tmp/state" -o listen-xsp=127.0.0.1/0 -o listen-http=127.0.0.1/0 "$@" 2>>"$tmp/box.log" &
+	box=$!
+	pids="$pids $box"
+	until_true 10 test -f "$tmp/state/narrowsd.run" || fail "the box does not start"
+	xsp=$(sed -n 's/^xsp //p' "$tmp/state/narrowsd.run")
+	url=http://$(sed -n 's/^http //p' "$tmp/state/narrowsd.run" | tr / :)
+	export NARROWS_BOX="$xsp"
+}
+stop_box() {
+	kill "$box"
+	wait "$box" || fail "the box ended with status $?"
+}
+nw() { "$bin/narrows" -s "$tmp/state" "$@"; }
+sql() { sqlite3 -readonly "$tmp/state/narrows.db" "$1"; }
+
+# until_true SECONDS COMMAND ...
+until_true() {
+	deadline=$(($(date +%s) + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -le "$deadline" ] || return 1
+		sleep 0.05
+	done
+}
