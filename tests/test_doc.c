@@ -16,6 +16,17 @@
 #include "narrows/hist.h"
 #include "tests/check.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER 0
+#endif
+
 #define NS(s, frac) (INT64_C(s) * 1000000000 + (frac))
 
 static char seen[1 << 18];
@@ -317,6 +328,7 @@ static const struct {
 	  "'i':{'$binary':{'base64':'AAAA','subType':'00'}}}}",
 	  "meta i - e g3 {'task_id':'','a':1,'b':[1,[],{'c':null}],'d':null,'e':0.1,'f':1e+300,'g':-9223372036854775808,"
 	  "'h':true,'i':null} {}\n" },
+	{ "{'id':'i','eventType':'e','subject':['a',{'b':1}],'params':[]}", "meta i - e g3 {'0':'a','1':{'b':1}} {}\n" },
 	{ "{'0':{'id':'i','eventType':'e'},'1':{'id':'j','eventType':'e'}}", "meta i - e g3 {} {}\nmeta j - e g3 {} {}\n" },
 };
 
@@ -428,6 +440,8 @@ test_broken(void)
 		{ "\x08\0\0\0\x20" "a\0\0", 8 },                        /* no such type */
 		{ "\x06\0\0\0\0\0", 6 },                                /* ends before its end */
 		{ "\x0b\0\0\0\x0b" "a\0xyz\0", 11 },                    /* half a regular expression */
+		/* {mid: "m", data: {a: {}, a: {broken}}}: a part that counts for nothing is checked all the same */
+		{ "\x31\0\0\0\2mid\0\2\0\0\0m\0\3data\0\x1b\0\0\0\3a\0\5\0\0\0\0\3a\0\x0b\0\0\0\1b\0\0\0\0\0\0\0", 49 },
 	};
 	const char *why;
 	size_t i;
@@ -636,6 +650,120 @@ test_calls(void)
 	nw_doc_decoder_free(NULL);
 }
 
+/* Our own allocations are counted, and the one after `allocations_left` fails. A sanitizer has its own malloc. */
+static long allocations, allocations_left = -1;
+
+#if !HAS_SANITIZER
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+
+static bool
+allocation_fails(void)
+{
+	allocations++;
+	if (allocations_left < 0)
+		return false;
+	return allocations_left-- == 0;
+}
+
+void *
+malloc(size_t n)
+{
+	return allocation_fails() ? NULL : __libc_malloc(n);
+}
+
+void *
+calloc(size_t n, size_t size)
+{
+	return allocation_fails() ? NULL : __libc_calloc(n, size);
+}
+
+void *
+realloc(void *p, size_t n)
+{
+	return allocation_fails() ? NULL : __libc_realloc(p, n);
+}
+#endif
+
+static void
+test_no_allocation(void)
+{
+	struct nw_doc_decoder *d = nw_doc_decoder_new(NULL);
+	const char *why;
+	long before = 0;
+	int round;
+	size_t i;
+
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			bson_t *b = doc_new(quoted(rows[i].json));
+
+			before = allocations;
+			seen_len = 0;
+			CHECK_INT(nw_doc_decode(d, NW_OPT_DATA, bson_get_data(b), b->len, &sink, &why), NW_OK);
+			CHECK(round == 0 || allocations == before);
+			bson_destroy(b);
+		}
+	}
+	nw_doc_decoder_free(d);
+}
+
+/* Everything that allocates, once with every allocation failing. */
+static int
+use_memory(const bson_t *meta, const bson_t *data, struct nw_doc_buf *buf)
+{
+	static const char *const field = "a";
+	static const double value = 1;
+	struct nw_doc_decoder *d = nw_doc_decoder_new(NULL);
+	const char *why;
+	int rc = NW_ENOMEM;
+
+	if (d == NULL)
+		goto out;
+	if ((rc = nw_doc_decode(d, NW_OPT_META, bson_get_data(meta), meta->len, &sink, &why)) < 0)
+		goto out;
+	if ((rc = nw_doc_decode(d, NW_OPT_DATA, bson_get_data(data), data->len, &sink, &why)) < 0)
+		goto out;
+	rc = nw_data_encode(buf, "m", 7, &field, &value, 1, NULL, 0);
+out:
+	nw_doc_decoder_free(d);
+	return rc;
+}
+
+static void
+test_no_memory(void)
+{
+	bson_t *meta = doc_new(quoted(generations[2].json)), *data = bson_new(), list, pair;
+	struct nw_doc_buf buf;
+	char key[16];
+	int i, rc;
+
+	BSON_APPEND_UTF8(data, "mid", "m");
+	BSON_APPEND_ARRAY_BEGIN(data, "data", &list);
+	for (i = 0; i < 1000; i++) {
+		snprintf(key, sizeof(key), "%d", i);
+		BSON_APPEND_ARRAY_BEGIN(&list, key, &pair);
+		BSON_APPEND_INT32(&pair, "0", i);
+		BSON_APPEND_INT32(&pair, "1", i);
+		bson_append_array_end(&list, &pair);
+	}
+	bson_append_array_end(data, &list);
+	for (i = 0, rc = NW_ENOMEM; rc != NW_OK && i < 100; i++) {
+		memset(&buf, 0, sizeof(buf));
+		seen_len = 0;
+		allocations_left = i;
+		rc = use_memory(meta, data, &buf);
+		allocations_left = -1;
+		nw_doc_buf_clear(&buf);
+		if (rc != NW_OK)
+			CHECK_INT(rc, NW_ENOMEM);
+	}
+	CHECK(rc == NW_OK && (HAS_SANITIZER || i > 15));
+	bson_destroy(meta);
+	bson_destroy(data);
+}
+
 static size_t
 hist_example(uint8_t out[NW_HIST_ENCODED_MAX_BYTES])
 {
@@ -841,6 +969,8 @@ main(void)
 	test_many_names();
 	test_counts();
 	test_calls();
+	test_no_allocation();
+	test_no_memory();
 	test_encode_data();
 	test_hist_in_data();
 	test_encode_meta();

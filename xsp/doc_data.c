@@ -163,8 +163,6 @@ row_value(struct nw_doc_decoder *d, struct rows *r, struct row *row, struct name
 			return NW_OK;
 		case NUMBER_OTHER:
 			/* Arrays are the originals' histograms h_gd and h_rd, which nobody reads. */
-			if (element_is_container(e) && (rc = walk_check(e->value, e->value_len, &d->lim, r->depth + 1)) < 0)
-				return decode_walk_fail(d, rc);
 			d->stats.bad_values += e->type != BSON_TYPE_ARRAY;
 			return NW_OK;
 		}
@@ -328,6 +326,8 @@ row_of_fields(struct nw_doc_decoder *d, struct rows *r, const struct element *fi
 		return rc;
 	walk_enter(&w, fields, d->lim.text_max_bytes);
 	while ((rc = walk_next(&w, &e)) > 0) {
+		if (element_is_container(&e) && (rc = walk_check(e.value, e.value_len, &d->lim, r->depth + 1)) < 0)
+			return decode_walk_fail(d, rc);
 		if ((rc = names_get(&d->names, e.key, e.key_len, &name)) < 0)
 			return decode_fail(d, rc, rc == NW_EPROTO ? "bad field name" : "field names too long or too many");
 		if (name->row == r->row) {

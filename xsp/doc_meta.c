@@ -206,15 +206,18 @@ event_type_decode(struct nw_doc_decoder *d, const struct item *it, char hex[25],
 static int
 json_decode(struct nw_doc_decoder *d, const struct item *it, enum part p, const char **out)
 {
+	struct element object;
 	int rc;
 
 	*out = "{}";
 	if (!item_has(it, p) || it->part[p].type == BSON_TYPE_NULL)
 		return NW_OK;
-	if (!element_is_container(&it->part[p]))
+	object = it->part[p];
+	if (!element_is_container(&object))
 		return decode_fail(d, NW_EPROTO, "subject or parameters is not a document");
+	object.type = BSON_TYPE_DOCUMENT;       /* even where it was declared an array */
 	*out = d->scratch.p + d->scratch.len;
-	if ((rc = json_put(d, &d->scratch, &it->part[p])) < 0)
+	if ((rc = json_put(d, &d->scratch, &object)) < 0)
 		return rc;
 	scratch_put(&d->scratch, "", 1);
 	return NW_OK;
