@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sessions with known limits through a real store: rows in, verdict and document out. */
+#include "daemon/judge.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "daemon/resultdoc.h"
+#include "narrows/err.h"
+#include "tests/check.h"
+
+#define T0 1700000000000000000
+#define STEP 100000000                       /* ns */
+
+static char dir[] = "/tmp/test_judge.XXXXXX";
+static const struct judge_params params = { .alpha = 0.05, .margin = 0.1 };
+static const char *const fields[] = { "sum_v", "mean_r", "count", "window", "busy", "busy_max", "wait", "threads" };
+enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
+
+/* Per window of 0.1 s: 4 MB cross; where the rest of the time goes is the case. */
+struct times { double busy, wait; };
+struct transfer {
+	const char *name;
+	struct times disk_read, net_write, net_read, disk_write;
+	double noise;                            /* of the times */
+	int windows;
+	const char *stage;                       /* expected; NULL: cannot tell */
+	const char *says;                        /* part of the sentence */
+};
+
+static const struct transfer transfers[] = {
+	{ "network", { .002, 0 }, { .003, .09 }, { .004, .085 }, { .006, 0 }, 0.1, 40, "network",
+	    "The network path from dtn-a to dtn-b limited this transfer to 40 MB/s (320 Mbit/s)" },
+	{ "slow source disk", { .09, 0 }, { .003, .0 }, { .004, .09 }, { .004, 0 }, 0.1, 40, "disk.read",
+	    "Disk read on dtn-a limited" },
+	{ "slow target disk", { .002, 0 }, { .003, .09 }, { .005, .001 }, { .088, 0 }, 0.1, 40, "disk.write",
+	    "Disk write on dtn-b limited" },
+	{ "slow sender", { .004, 0 }, { .004, .0 }, { .003, .09 }, { .003, 0 }, 0.1, 40, "sender.host",
+	    "The sending program on dtn-a" },
+	{ "two alike", { .048, 0 }, { .003, .0 }, { .004, .048 }, { .048, 0 }, 0.3, 40, NULL, "Cannot tell whether" },
+	{ "too short", { .002, 0 }, { .003, .09 }, { .004, .085 }, { .006, 0 }, 0.1, 3, NULL, "too short" },
+};
+
+static unsigned seed = 7;
+
+static double
+noisy(double v, double noise)
+{
+	seed = seed * 1103515245u + 12345u;
+	return v * (1 + noise * ((double)(seed >> 16 & 0xff) / 128 - 1));
+}
+
+static void
+stage_write(struct nw_batch *b, int64_t id, int64_t host, const char *op, const char *type, const struct times *t,
+    const struct transfer *tr)
+{
+	char subject[256], event[64], mid[32];
+	struct nw_meta_rec m = { .id = id, .session_id = 1, .host_id = host, .xsp_id = host, .mid = mid, .event_type = event,
+		.subject_json = subject, .params_json = "{\"collectionInterval\":0.1}" };
+	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = N_FIELDS, .fields = fields };
+	int i;
+
+	snprintf(mid, sizeof(mid), "m%" PRId64, id);
+	snprintf(event, sizeof(event), "nl:tools:calipers:summary:%s", op);
+	snprintf(subject, sizeof(subject), "{\"type\":\"%s\",\"pid\":%d,\"program\":\"mover\"}", type, 100 + (int)host);
+	CHECK(nw_batch_meta(b, &m) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
+	for (i = 0; i < tr->windows; i++) {
+		double busy = noisy(t->busy, tr->noise), wait = noisy(t->wait, tr->noise);
+		double row[N_FIELDS] = { 4e6, 1.5, 16, 0.1, busy, busy, wait, 1 };
+		int64_t at = T0 + (i + 1) * (int64_t)STEP;
+
+		CHECK(nw_batch_rows(b, id, N_FIELDS, 1, &at, row, NULL, 0) == NW_OK);
+	}
+}
+
+static void
+session_write(struct nw_batch *b, const struct transfer *tr)
+{
+	static const char *const hosts[] = { "dtn-a", "dtn-b" };
+	struct nw_session_rec s = { .id = 1, .task_id = tr->name, .program = "mover", .opened_wall_ns = T0,
+		.closed_wall_ns = T0 + tr->windows * (int64_t)STEP, .last_data_wall_ns = T0 };
+	int64_t i;
+
+	CHECK(nw_batch_session(b, &s) == NW_OK);
+	for (i = 1; i <= 2; i++) {
+		struct nw_host_rec h = { .id = i, .name = hosts[i - 1] };
+		struct nw_xsp_rec x = { .id = i, .host_id = i, .session_id = 1, .sess_id_hex = "00", .peer = "p", .docs = 5 };
+
+		CHECK(nw_batch_host(b, &h) == NW_OK && nw_batch_xsp(b, &x) == NW_OK);
+	}
+	stage_write(b, 1, 1, "read", "disk", &tr->disk_read, tr);
+	stage_write(b, 2, 1, "write", "network", &tr->net_write, tr);
+	stage_write(b, 3, 2, "read", "network", &tr->net_read, tr);
+	stage_write(b, 4, 2, "write", "disk", &tr->disk_write, tr);
+}
+
+static void
+document_check(const struct evidence *e, const struct judgement *j, const struct transfer *tr)
+{
+	struct result_run run = { .id = 3, .started_wall_ns = T0, .took_ns = 1, .params = params };
+	char *text = resultdoc_build(e, j, &run), *again = resultdoc_build(e, j, &run);
+	json_t *doc = json_loads(text, 0, NULL), *stage;
+
+	CHECK(doc != NULL);
+	CHECK_STR(text, again);
+	CHECK_STR(json_string_value(json_object_get(doc, "schema")), "narrows-result/1");
+	stage = json_object_get(json_object_get(doc, "verdict"), "stage");
+	if (tr->stage != NULL)
+		CHECK_STR(json_string_value(stage), tr->stage);
+	else
+		CHECK(json_is_null(stage));
+	CHECK_INT(json_array_size(json_object_get(json_object_get(doc, "timeline"), "stages")), 4);
+	CHECK(strstr(text, "nan") == NULL && strstr(text, "inf,") == NULL);
+	json_decref(doc);
+	free(text);
+	free(again);
+}
+
+static void
+transfer_check(const struct transfer *tr)
+{
+	char path[128], why[STORE_WHY_BYTES];
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct nw_batch *b = nw_batch_new();
+	struct judgement j;
+	struct evidence e;
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, tr->name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_write(b, tr);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(evidence_load(r, 1, &e), NW_OK);
+	CHECK_INT(e.n_windows, tr->windows);
+	CHECK_INT(judge(&e, &params, &j), NW_OK);
+	CHECK_INT(j.known, tr->stage != NULL);
+	if (j.known)
+		CHECK_STR(nw_place_name(j.path.stage[j.stage].place), tr->stage);
+	if (strstr(j.sentence, tr->says) == NULL) {
+		fprintf(stderr, "%s: %s\n", tr->name, j.sentence);
+		CHECK(!"the sentence says it");
+	}
+	CHECK_STR(j.route, "dtn-a -> dtn-b");
+	CHECK_NEAR(j.bytes, 4e6 * tr->windows, 1e-9, 0);
+	document_check(&e, &j, tr);
+	judgement_clear(&j);
+	evidence_clear(&e);
+	CHECK_INT(evidence_load(r, 99, &e), NW_ENOTFOUND);
+	store_reader_close(r);
+	store_close(st);
+}
+
+int
+main(void)
+{
+	char command[128];
+	size_t i;
+
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
+		transfer_check(&transfers[i]);
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	if (system(command) != 0)
+		return 1;
+	return check_done("test_judge");
+}
