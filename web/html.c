@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/html.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <event2/buffer.h>
+
+#include "web/fmt.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+static void
+put(struct html *h, const char *text, size_t len)
+{
+	if (!h->failed && len > 0 && evbuffer_add(h->out, text, len) != 0)
+		h->failed = true;
+}
+
+void
+html_constant(struct html *h, const char *text, size_t len)
+{
+	put(h, text, len);
+}
+
+/* Length of the well-formed UTF-8 character at s (Unicode table 3-7), 0 when there is none. */
+static size_t
+utf8_length(const unsigned char *s)
+{
+	size_t len, i;
+	unsigned char low = 0x80, high = 0xbf;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+	for (i = 1; i < len; i++, low = 0x80, high = 0xbf)
+		if (s[i] < low || s[i] > high)
+			return 0;                       /* the final NUL stops here, too */
+	return len;
+}
+
+/* C1 controls, U+200E/F, U+2028..202E, U+2066..2069, U+061C: they act instead of showing. */
+static bool
+acts_on_text(const unsigned char *s, size_t len)
+{
+	if (len == 2)
+		return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
+	if (len != 3 || s[0] != 0xe2)
+		return false;
+	if (s[1] == 0x80)
+		return s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae);
+	return s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9;
+}
+
+/* What stands for the character at s; NULL: itself. */
+static const char *
+replacement(const unsigned char *s, size_t len, char picture[4])
+{
+	switch (s[0]) {
+	case '&': return "&amp;";
+	case '<': return "&lt;";
+	case '>': return "&gt;";
+	case '"': return "&quot;";
+	case '\'': return "&#39;";
+	}
+	if (len == 0 || acts_on_text(s, len))
+		return REPLACEMENT;
+	if (s[0] >= 0x20 && s[0] != 0x7f)
+		return NULL;
+	memcpy(picture, "\xe2\x90\x80", 4);             /* U+2400 and on: SYMBOL FOR ... */
+	picture[2] = (char)(0x80 + (s[0] == 0x7f ? 0x21 : s[0]));
+	return picture;
+}
+
+void
+html_text(struct html *h, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text, *from = s;
+	const char *instead;
+	char picture[4];
+	size_t len;
+
+	if (text == NULL)
+		return;
+	while (*s != '\0') {
+		len = utf8_length(s);
+		if ((instead = replacement(s, len, picture)) != NULL) {
+			put(h, (const char *)from, (size_t)(s - from));
+			put(h, instead, strlen(instead));
+			from = s + (len > 0 ? len : 1);
+		}
+		s += len > 0 ? len : 1;
+	}
+	put(h, (const char *)from, (size_t)(s - from));
+}
+
+void
+html_attribute(struct html *h, const char *open, size_t open_len, const char *value)
+{
+	if (value == NULL)
+		return;
+	put(h, open, open_len);
+	html_text(h, value);
+	html_raw(h, "\"");
+}
+
+void
+html_int(struct html *h, int64_t v)
+{
+	struct fmt text = fmt_int(v);
+
+	put(h, text.s, strlen(text.s));
+}
+
+void
+html_coord(struct html *h, double v)
+{
+	char text[64];
+	int len;
+
+	if (!isfinite(v) || fabs(v) > 1e9)
+		v = 0;
+	len = snprintf(text, sizeof(text), "%.2f", v);
+	while (text[len - 1] == '0')
+		len--;
+	if (text[len - 1] == '.')
+		len--;
+	put(h, len == 2 && text[0] == '-' && text[1] == '0' ? "0" : text,
+	    len == 2 && text[0] == '-' && text[1] == '0' ? 1 : (size_t)len);
+}
