@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/plot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "web/fmt.h"
+
+enum {
+	PLOT_HEIGHT = 168, PLOT_HEIGHT_LOW = 92,
+	PLOT_UNITS = 1000,                      /* coordinates of the stretched drawing */
+	PLOT_POINTS_MAX = 400,                  /* per line; more are drawn as the range of each column */
+	PLOT_MARKERS = 9,
+	TABLE_ROWS_MAX = 30,
+};
+
+/* --- axes --- */
+
+/* 1, 2 or 5 times a power of ten, at least v. */
+static double
+round_up_125(double v)
+{
+	double unit = pow(10, floor(log10(v)));
+	double digit = v / unit;
+
+	return unit * (digit <= 1 + 1e-9 ? 1 : digit <= 2 + 1e-9 ? 2 : digit <= 5 + 1e-9 ? 5 : 10);
+}
+
+static void
+fit_linear(struct plot_axis *a, unsigned want)
+{
+	double step, first;
+	size_t i;
+
+	if (!(a->high > a->low))
+		a->high = a->low + (a->low != 0 ? fabs(a->low) : 1);
+	step = round_up_125((a->high - a->low) / want);
+	first = floor(a->low / step + 1e-9);
+	a->low = first * step;
+	for (i = 0; i < PLOT_TICKS_MAX; i++) {
+		a->ticks[i] = (first + (double)i) * step;
+		a->n_ticks = i + 1;
+		if (a->ticks[i] >= a->high - step * 1e-9)
+			break;
+	}
+	a->high = a->ticks[a->n_ticks - 1];
+}
+
+static void
+add_tick(struct plot_axis *a, double v)
+{
+	if (a->n_ticks < PLOT_TICKS_MAX)
+		a->ticks[a->n_ticks++] = v;
+}
+
+/* The smallest range that covers, with ends at round digits. */
+static void
+fit_log_digits(struct plot_axis *a, int from, int to)
+{
+	static const double coarse[] = { 1, 2, 5 }, fine[] = { 1, 1.5, 2, 3, 5, 7 };
+	bool narrow = a->high < a->low * 10;
+	const double *digits = narrow ? fine : coarse;
+	size_t n = narrow ? sizeof(fine) / sizeof(fine[0]) : sizeof(coarse) / sizeof(coarse[0]), i;
+	int e;
+
+	for (e = from; e <= to; e++)
+		for (i = 0; i < n; i++) {
+			double v = digits[i] * pow(10, e);
+
+			if (v <= a->low * (1 + 1e-9))
+				a->n_ticks = 0;                 /* a better start */
+			else if (a->n_ticks > 1 && a->ticks[a->n_ticks - 1] >= a->high * (1 - 1e-9))
+				return;
+			add_tick(a, v);
+		}
+}
+
+/* Whole decades; within two of them, digits. */
+static void
+fit_log(struct plot_axis *a, unsigned want)
+{
+	int from = (int)floor(log10(a->low) + 1e-9), to = (int)ceil(log10(a->high) - 1e-9), e, every;
+
+	if (to - from <= 2)
+		fit_log_digits(a, from, to > from ? to : from + 1);
+	else {
+		every = (to - from + (int)want - 1) / (int)want;
+		for (e = from; e < to + every; e += every)
+			add_tick(a, pow(10, e));
+	}
+	a->low = a->ticks[0];
+	a->high = a->ticks[a->n_ticks - 1];
+}
+
+void
+plot_axis_fit(struct plot_axis *a, double low, double high, bool log, unsigned want)
+{
+	*a = (struct plot_axis){ .low = low, .high = high, .log = log };
+	if (log)
+		fit_log(a, want);
+	else
+		fit_linear(a, want);
+}
+
+void
+plot_axis_fit_time(struct plot_axis *a, double high_s, unsigned want)
+{
+	static const double steps[] = { 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400 };
+	double step = high_s / want;
+	size_t i;
+
+	*a = (struct plot_axis){ .high = high_s > 0 ? high_s : 1 };
+	if (step <= 0)
+		step = 1;
+	if (step <= 30)
+		step = round_up_125(step);
+	else {
+		for (i = 0; i + 1 < sizeof(steps) / sizeof(steps[0]) && steps[i] < step; i++)
+			;
+		step = steps[i] >= step ? steps[i] : ceil(step / 86400) * 86400;
+	}
+	for (i = 0; i < PLOT_TICKS_MAX && (double)i * step <= a->high * (1 + 1e-9); i++)
+		add_tick(a, (double)i * step);
+}
+
+double
+plot_axis_place(const struct plot_axis *a, double v)
+{
+	if (a->log)
+		return (log10(v) - log10(a->low)) / (log10(a->high) - log10(a->low));
+	return (v - a->low) / (a->high - a->low);
+}
+
+/* --- values --- */
+
+/* Beyond any rate there is, so that no axis overflows. */
+#define VALUE_MAX 1e30
+
+static bool
+shows(const struct plot *p, double v)
+{
+	return fabs(v) <= VALUE_MAX && (!p->log_y || v >= 1 / VALUE_MAX);
+}
+
+static bool
+find_range(const struct plot *p, double *low, double *high)
+{
+	bool any = false;
+	size_t i, k;
+
+	for (k = 0; k < p->n_lines; k++)
+		for (i = 0; i < p->n; i++) {
+			double v = p->lines[k].y[i];
+
+			if (!shows(p, v))
+				continue;
+			if (!any || v < *low)
+				*low = v;
+			if (!any || v > *high)
+				*high = v;
+			any = true;
+		}
+	return any;
+}
+
+bool
+plot_has_data(const struct plot *p)
+{
+	double low, high;
+
+	return find_range(p, &low, &high);
+}
+
+static struct fmt
+value_text(const struct plot *p, double v)
+{
+	return p->unit == PLOT_SHARE ? fmt_share(v) : fmt_bytes_per_s(v);
+}
+
+/* --- the drawing --- */
+
+struct drawing {
+	struct html *h;
+	const struct plot *p;
+	struct plot_axis x, y;
+	int height_px;
+};
+
+static double
+y_px(const struct drawing *d, double v)
+{
+	return (1 - plot_axis_place(&d->y, v)) * d->height_px;
+}
+
+static void
+percent(struct html *h, double share)
+{
+	html_coord(h, share * 100);
+	html_raw(h, "%");
+}
+
+/* A linear axis shares one prefix, named once beside the title; decades carry their own. */
+static struct fmt
+y_tick_text(const struct drawing *d, double v)
+{
+	struct fmt out;
+	int e;
+
+	if (d->p->unit == PLOT_SHARE) {
+		snprintf(out.s, sizeof(out.s), "%g", v * 100);
+	} else {
+		e = fmt_si_exponent(d->p->log_y ? v : d->y.high);
+		snprintf(out.s, sizeof(out.s), "%g%s%s", v / pow(10, e), d->p->log_y && e != 0 ? "\xc2\xa0" : "",
+		    d->p->log_y ? fmt_si_prefix(e) : "");
+	}
+	return out;
+}
+
+static void
+write_unit(const struct drawing *d)
+{
+	struct html *h = d->h;
+
+	if (d->p->unit == PLOT_SHARE)
+		html_raw(h, "%");
+	else {
+		html_text(h, d->p->log_y ? "" : fmt_si_prefix(fmt_si_exponent(d->y.high)));
+		html_raw(h, "B/s");
+	}
+	if (d->p->log_y)
+		html_raw(h, ", logarithmic");
+}
+
+static struct fmt
+x_tick_text(double s)
+{
+	struct fmt out;
+
+	if (s == 0)
+		snprintf(out.s, sizeof(out.s), "0");
+	else if (s < 60)
+		snprintf(out.s, sizeof(out.s), "%g\xc2\xa0s", s);
+	else if (s < 3600)
+		snprintf(out.s, sizeof(out.s), fmod(s, 60) == 0 ? "%g\xc2\xa0min" : "%.3g\xc2\xa0min", s / 60);
+	else
+		snprintf(out.s, sizeof(out.s), "%.4g\xc2\xa0h", s / 3600);
+	return out;
+}
+
+static void
+write_axes(const struct drawing *d)
+{
+	struct html *h = d->h;
+	size_t i;
+
+	html_raw(h, "<g class=\"grid\">");
+	for (i = 0; i < d->y.n_ticks; i++) {
+		html_raw(h, "<line x2=\"100%\" y1=\"");
+		html_coord(h, y_px(d, d->y.ticks[i]));
+		html_raw(h, "\" y2=\"");
+		html_coord(h, y_px(d, d->y.ticks[i]));
+		html_raw(h, "\"/>");
+	}
+	for (i = 0; i < d->x.n_ticks; i++) {
+		html_raw(h, "<line x1=\"");
+		percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
+		html_raw(h, "\" x2=\"");
+		percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
+		html_raw(h, "\" y2=\"");
+		html_int(h, d->height_px);
+		html_raw(h, "\"/>");
+	}
+	html_raw(h, "</g><g class=\"ty\">");
+	for (i = 0; i < d->y.n_ticks; i++) {
+		html_raw(h, "<text x=\"-8\" y=\"");
+		html_coord(h, y_px(d, d->y.ticks[i]) + 4);
+		html_raw(h, "\">");
+		html_text(h, y_tick_text(d, d->y.ticks[i]).s);
+		html_raw(h, "</text>");
+	}
+	html_raw(h, "</g><g class=\"tx\">");
+	for (i = 0; i < d->x.n_ticks; i++) {
+		/* every other label may go where there is no room */
+		if (i % 2 == 1)
+			html_raw(h, "<text class=\"odd\" x=\"");
+		else
+			html_raw(h, "<text x=\"");
+		percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
+		html_raw(h, "\" y=\"");
+		html_int(h, d->height_px + 17);
+		html_raw(h, "\">");
+		html_text(h, x_tick_text(d->x.ticks[i]).s);
+		html_raw(h, "</text>");
+	}
+	html_raw(h, "</g>");
+}
+
+/* Lines in integer coordinates, each relative to the last: a few bytes per point. */
+struct pen { struct html *h; bool down, moved; long x, y; };
+
+static void
+pen_to(struct pen *pen, long x, long y)
+{
+	struct html *h = pen->h;
+
+	if (pen->down)
+		html_raw(h, "l");
+	else if (pen->moved)
+		html_raw(h, "m");
+	else
+		html_raw(h, "M");
+	html_int(h, x - pen->x);
+	if (y - pen->y >= 0)
+		html_raw(h, " ");
+	html_int(h, y - pen->y);
+	pen->x = x;
+	pen->y = y;
+	pen->down = pen->moved = true;
+}
+
+/* A value between two gaps is a line of no length: its round cap shows as a dot. */
+static void
+pen_up(struct pen *pen, bool dot)
+{
+	if (pen->down && dot)
+		html_raw(pen->h, "h0");
+	pen->down = false;
+}
+
+static void
+write_path(const struct drawing *d, const struct plot_line *line)
+{
+	const struct plot *p = d->p;
+	struct pen pen = { .h = d->h };
+	size_t bucket = (p->n + PLOT_POINTS_MAX - 1) / PLOT_POINTS_MAX, i, k, run = 0;
+
+	for (i = 0; i < p->n; i += bucket) {
+		double low = INFINITY, high = -INFINITY, centre;
+		size_t end = i + bucket < p->n ? i + bucket : p->n;
+
+		for (k = i; k < end; k++)
+			if (shows(p, line->y[k])) {
+				low = fmin(low, line->y[k]);
+				high = fmax(high, line->y[k]);
+			}
+		if (!(high >= low)) {
+			pen_up(&pen, run == 1);
+			run = 0;
+			continue;
+		}
+		centre = plot_axis_place(&d->x, (double)(i + end) / 2 * p->step_s) * PLOT_UNITS;
+		pen_to(&pen, lround(centre), lround((1 - plot_axis_place(&d->y, high)) * PLOT_UNITS));
+		run++;
+		if (high > low) {
+			pen_to(&pen, lround(centre), lround((1 - plot_axis_place(&d->y, low)) * PLOT_UNITS));
+			run++;
+		}
+	}
+	pen_up(&pen, run == 1);
+}
+
+static void
+write_style(struct html *h, const struct plot_line *line)
+{
+	html_raw(h, "s");
+	html_int(h, line->style % PLOT_STYLES);
+	if (line->strong)
+		html_raw(h, " strong");
+}
+
+static void
+write_use(struct html *h, const struct plot_line *line)
+{
+	html_raw(h, "<use href=\"#k");
+	html_int(h, line->style % PLOT_STYLES);
+	html_raw(h, "\"");
+}
+
+/* A few markers per line, shifted from line to line so that they do not cover each other. */
+static void
+write_line_markers(const struct drawing *d, const struct plot_line *line)
+{
+	const struct plot *p = d->p;
+	struct html *h = d->h;
+	size_t every = p->n > PLOT_MARKERS ? p->n / PLOT_MARKERS : 1, i;
+
+	html_raw(h, "<g class=\"mark ");
+	write_style(h, line);
+	html_raw(h, "\">");
+	for (i = line->style % every; i < p->n; i += every) {
+		if (!shows(p, line->y[i]))
+			continue;
+		write_use(h, line);
+		html_raw(h, " x=\"");
+		percent(h, plot_axis_place(&d->x, ((double)i + 0.5) * p->step_s));
+		html_raw(h, "\" y=\"");
+		html_coord(h, y_px(d, line->y[i]));
+		html_raw(h, "\"/>");
+	}
+	html_raw(h, "</g>");
+}
+
+static void
+write_lines(const struct drawing *d)
+{
+	struct html *h = d->h;
+	size_t k;
+
+	html_raw(h, "<svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" width=\"100%\" height=\"");
+	html_int(h, d->height_px);
+	html_raw(h, "\">");
+	for (k = 0; k < d->p->n_lines; k++) {
+		html_raw(h, "<path class=\"line ");
+		write_style(h, &d->p->lines[k]);
+		html_raw(h, "\" d=\"");
+		write_path(d, &d->p->lines[k]);
+		html_raw(h, "\"/>");
+	}
+	html_raw(h, "</svg>");
+	for (k = 0; k < d->p->n_lines; k++)
+		write_line_markers(d, &d->p->lines[k]);
+}
+
+/* --- the words and the table around it --- */
+
+static void
+write_legend(struct html *h, const struct plot *p)
+{
+	size_t k;
+
+	html_raw(h, "<ul class=\"legend\">");
+	for (k = 0; k < p->n_lines; k++) {
+		html_raw(h, "<li><svg width=\"34\" height=\"12\" aria-hidden=\"true\"><path class=\"line ");
+		write_style(h, &p->lines[k]);
+		html_raw(h, "\" d=\"M1 6h32\"/><g class=\"mark ");
+		write_style(h, &p->lines[k]);
+		html_raw(h, "\">");
+		write_use(h, &p->lines[k]);
+		html_raw(h, " x=\"17\" y=\"6\"/></g></svg><bdi>");
+		html_text(h, p->lines[k].name);
+		html_raw(h, "</bdi></li>");
+	}
+	html_raw(h, "</ul>");
+}
+
+/* What each line does, for readers who hear the page. */
+static void
+write_description(const struct drawing *d)
+{
+	const struct plot *p = d->p;
+	struct html *h = d->h;
+	size_t i, k, seen;
+
+	html_text(h, fmt_duration((double)p->n * p->step_s).s);
+	html_raw(h, " in steps of ");
+	html_text(h, fmt_duration(p->step_s).s);
+	html_raw(h, ".");
+	for (k = 0; k < p->n_lines; k++) {
+		double low = INFINITY, high = -INFINITY, sum = 0;
+
+		for (i = seen = 0; i < p->n; i++)
+			if (shows(p, p->lines[k].y[i])) {
+				low = fmin(low, p->lines[k].y[i]);
+				high = fmax(high, p->lines[k].y[i]);
+				sum += p->lines[k].y[i];
+				seen++;
+			}
+		html_raw(h, " ");
+		html_text(h, p->lines[k].name);
+		if (seen == 0) {
+			html_raw(h, ": no data.");
+			continue;
+		}
+		html_raw(h, ": ");
+		html_text(h, value_text(p, low).s);
+		html_raw(h, " to ");
+		html_text(h, value_text(p, high).s);
+		html_raw(h, ", mean ");
+		html_text(h, value_text(p, sum / (double)seen).s);
+		html_raw(h, ".");
+	}
+}
+
+static double
+mean_of(const double *y, size_t from, size_t to)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (; from < to; from++)
+		if (isfinite(y[from])) {
+			sum += y[from];
+			n++;
+		}
+	return n > 0 ? sum / (double)n : NAN;
+}
+
+static void
+write_table(struct html *h, const struct plot *p)
+{
+	size_t every = (p->n + TABLE_ROWS_MAX - 1) / TABLE_ROWS_MAX, i, k;
+
+	html_raw(h, "<details><summary>As a table</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
+	html_text(h, p->title);
+	html_raw(h, "\"><table><thead><tr><th scope=\"col\">from</th>");
+	for (k = 0; k < p->n_lines; k++) {
+		html_raw(h, "<th scope=\"col\"><bdi>");
+		html_text(h, p->lines[k].name);
+		html_raw(h, "</bdi></th>");
+	}
+	html_raw(h, "</tr></thead><tbody>");
+	for (i = 0; i < p->n; i += every) {
+		html_raw(h, "<tr><th scope=\"row\">");
+		html_text(h, fmt_duration((double)i * p->step_s).s);
+		html_raw(h, "</th>");
+		for (k = 0; k < p->n_lines; k++) {
+			double v = mean_of(p->lines[k].y, i, i + every < p->n ? i + every : p->n);
+
+			html_raw(h, "<td>");
+			if (isfinite(v))
+				html_text(h, value_text(p, v).s);
+			else
+				html_raw(h, "no data");
+			html_raw(h, "</td>");
+		}
+		html_raw(h, "</tr>");
+	}
+	html_raw(h, "</tbody></table>");
+	if (every > 1) {
+		html_raw(h, "<p class=\"note\">Each row is the mean of ");
+		html_int(h, (int64_t)every);
+		html_raw(h, " steps; the JSON document has every step.</p>");
+	}
+	html_raw(h, "</div></details>");
+}
+
+void
+plot_write_markers(struct html *h)
+{
+	html_raw(h, "<svg width=\"0\" height=\"0\" class=\"defs\" aria-hidden=\"true\"><defs>"
+	    "<circle id=\"k0\" r=\"3.2\"/>"
+	    "<rect id=\"k1\" x=\"-2.9\" y=\"-2.9\" width=\"5.8\" height=\"5.8\"/>"
+	    "<path id=\"k2\" d=\"M0-4L3.8 2.8H-3.8z\"/>"
+	    "<path id=\"k3\" d=\"M0-4.2L4.2 0 0 4.2-4.2 0z\"/>"
+	    "<path id=\"k4\" d=\"M0 4L3.8-2.8H-3.8z\"/>"
+	    "<path id=\"k5\" d=\"M-1.2-4h2.4v2.8h2.8v2.4h-2.8v2.8h-2.4v-2.8h-2.8v-2.4h2.8z\"/>"
+	    "<path id=\"k6\" d=\"M-4-3h8l-4 3 4 3h-8l4-3z\"/>"
+	    "<path id=\"k7\" d=\"M-1.3-4h2.6v8h-2.6z\"/>"
+	    "</defs></svg>");
+}
+
+void
+plot_write(struct html *h, const struct plot *p)
+{
+	struct drawing d = { .h = h, .p = p, .height_px = p->low ? PLOT_HEIGHT_LOW : PLOT_HEIGHT };
+	double low = 0, high = 0;
+
+	if (!find_range(p, &low, &high))
+		return;
+	if (p->unit == PLOT_SHARE) {
+		low = 0;
+		high = fmax(high, 1);
+	} else if (!p->log_y && low > 0)
+		low = 0;
+	plot_axis_fit(&d.y, low, high, p->log_y, p->low ? 2 : 4);
+	plot_axis_fit_time(&d.x, (double)p->n * p->step_s, 9);
+
+	html_raw(h, "<figure class=\"plot\"><figcaption><b>");
+	html_text(h, p->title);
+	html_raw(h, "</b> <span class=\"unit\">");
+	write_unit(&d);
+	html_raw(h, "</span></figcaption>");
+	write_legend(h, p);
+	html_raw(h, "<svg width=\"100%\" height=\"");
+	html_int(h, d.height_px);
+	html_raw(h, "\" role=\"img\"");
+	html_attr(h, "aria-label", p->title);
+	html_raw(h, " aria-describedby=\"");
+	html_text(h, p->id);
+	html_raw(h, "\"><title>");
+	html_text(h, p->title);
+	html_raw(h, "</title><desc");
+	html_attr(h, "id", p->id);
+	html_raw(h, ">");
+	write_description(&d);
+	html_raw(h, "</desc>");
+	write_axes(&d);
+	write_lines(&d);
+	html_raw(h, "</svg>");
+	write_table(h, p);
+	html_raw(h, "</figure>");
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Line plots over time as inline SVG: a figure with title, legend, axes, a description for those who do not see it
+ * and the same data as a table.
+ *
+ * The drawing takes the width it is given: horizontal positions are percentages, text and line widths are pixels, so
+ * it reads the same on a phone. Plots of one page with the same time range line up. Every line has a colour, a dash
+ * pattern and a marker of its own; any one of them is enough to tell lines apart.
+ */
+#ifndef NARROWS_WEB_PLOT_H
+#define NARROWS_WEB_PLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "web/html.h"
+
+enum { PLOT_STYLES = 8, PLOT_TICKS_MAX = 12 };
+
+struct plot_line {
+	char name[160];                         /* hostile: shown as text */
+	const double *y;                        /* one value per step; NaN: a gap */
+	unsigned style;                         /* taken modulo PLOT_STYLES */
+	bool strong;                            /* the one to look at */
+};
+
+enum plot_unit { PLOT_BYTES_PER_S, PLOT_SHARE };
+
+struct plot {
+	const char *id;                         /* a word, unique on the page */
+	const char *title;
+	enum plot_unit unit;
+	bool log_y;                             /* values <= 0 are gaps */
+	bool low;                               /* half height: context, not the point */
+	double step_s;
+	size_t n;                               /* steps from time 0; step i covers i .. i + 1 */
+	const struct plot_line *lines;
+	size_t n_lines;
+};
+
+/* Marker shapes that the plots of a page refer to: once, before the first plot. */
+void plot_write_markers(struct html *h);
+void plot_write(struct html *h, const struct plot *p);
+bool plot_has_data(const struct plot *p);
+
+/* --- axes, for tests and other figures --- */
+
+struct plot_axis {
+	double low, high;
+	bool log;
+	size_t n_ticks;
+	double ticks[PLOT_TICKS_MAX];
+};
+/* Covers low..high (finite) with round ticks, about `want` of them. Log: low > 0. */
+void plot_axis_fit(struct plot_axis *a, double low, double high, bool log, unsigned want);
+/* Round steps of time: 1, 2, 5 of a second or its decimals; 1, 2, 5, 10, 15, 30 minutes; hours. high is kept as it is. */
+void plot_axis_fit_time(struct plot_axis *a, double high_s, unsigned want);
+double plot_axis_place(const struct plot_axis *a, double v);   /* 0 at low .. 1 at high */
+
+#endif
