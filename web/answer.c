@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The same documents as over HTTP, for those who have the file: one path, one body. */
-#include <errno.h>
+/* The machine-readable answers for callers in the same process: the same bytes as over HTTP. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,56 +8,58 @@
 #include "narrows/err.h"
 #include "narrows/web.h"
 #include "web/api.h"
+#include "web/route.h"
 
-typedef int write_fn(void *arg, const char *text, size_t len);
-
-/* "17.json" with suffix ".json": 17. 0: not of that form. */
-static int64_t
-id_parse(const char *text, const char *suffix)
+static int
+write_buffer(struct evbuffer *b, int (*write)(void *arg, const char *text, size_t len), void *arg)
 {
-	char *end;
-	long long id;
+	size_t len = evbuffer_get_length(b);
+	const char *text = (const char *)evbuffer_pullup(b, -1);
 
-	errno = 0;
-	id = strtoll(text, &end, 10);
-	return errno == 0 && id > 0 && strcmp(end, suffix) == 0 ? id : 0;
+	if (len == 0)
+		return NW_OK;
+	return text != NULL ? write(arg, text, len) : NW_ENOMEM;
 }
 
 static int
-body_pass(struct evbuffer *body, write_fn *write, void *arg)
+answer_json(struct store_reader *r, const struct route *to,
+    int (*write)(void *arg, const char *text, size_t len), void *arg)
 {
-	size_t len;
-	int rc = NW_OK;
+	struct evbuffer *b = evbuffer_new();
+	int rc;
 
-	while (rc == NW_OK && (len = evbuffer_get_contiguous_space(body)) > 0) {
-		rc = write(arg, (const char *)evbuffer_pullup(body, (ev_ssize_t)len), len);
-		evbuffer_drain(body, len);
-	}
+	if (b == NULL)
+		return NW_ENOMEM;
+	rc = to->page == ROUTE_SESSIONS_JSON ? api_sessions(b, r, to->before) : api_session(b, r, to->id);
+	if (rc == NW_OK)
+		rc = write_buffer(b, write, arg);
+	evbuffer_free(b);
 	return rc;
 }
 
 int
-web_answer(struct store_reader *r, const char *path, write_fn *write, void *arg, int *status)
+web_answer(struct store_reader *r, const char *path,
+    int (*write)(void *arg, const char *text, size_t len), void *arg, int *status)
 {
-	struct evbuffer *body = evbuffer_new();
-	int64_t id;
-	int rc;
+	size_t len = strcspn(path, "?");
+	char *only = strndup(path, len);
+	struct route to;
+	int rc = NW_OK;
 
-	if (body == NULL)
+	if (only == NULL)
 		return NW_ENOMEM;
-	if (strcmp(path, "/sessions.json") == 0)
-		rc = api_sessions(body, r, 0);
-	else if (strncmp(path, "/sessions.json?before=", 22) == 0 && (id = id_parse(path + 22, "")) > 0)
-		rc = api_sessions(body, r, id);
-	else if (strncmp(path, "/session/", 9) == 0 && (id = id_parse(path + 9, ".json")) > 0)
-		rc = api_session(body, r, id);
-	else if (strncmp(path, "/session/", 9) == 0 && (id = id_parse(path + 9, ".csv")) > 0)
-		rc = web_csv_session(r, id, write, arg);
-	else
-		rc = NW_ENOTFOUND;
-	*status = rc == NW_ENOTFOUND ? 404 : 200;
-	if (rc == NW_OK)
-		rc = body_pass(body, write, arg);
-	evbuffer_free(body);
+	to = route_parse(only, path[len] == '?' ? path + len + 1 : NULL);
+	free(only);
+	if ((to.page == ROUTE_SESSION_JSON || to.page == ROUTE_SESSION_CSV) && to.id == ROUTE_LAST)
+		rc = store_session_last(r, &to.id);
+	if (rc == NW_OK) {
+		if (to.page == ROUTE_SESSIONS_JSON || to.page == ROUTE_SESSION_JSON)
+			rc = answer_json(r, &to, write, arg);
+		else if (to.page == ROUTE_SESSION_CSV)
+			rc = web_csv_session(r, to.id, write, arg);
+		else
+			rc = NW_ENOTFOUND;
+	}
+	*status = to.page == ROUTE_BAD ? 400 : rc == NW_OK ? 200 : rc == NW_ENOTFOUND ? 404 : 500;
 	return rc == NW_ENOTFOUND ? NW_OK : rc;
 }

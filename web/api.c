@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/api.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/buffer.h>
+#include <jansson.h>
+
+#include "narrows/err.h"
+#include "web/fmt.h"
+
+/* Takes doc. Doubles are written so that they read back exactly. */
+static int
+put_document(struct evbuffer *out, json_t *doc)
+{
+	char *text = doc != NULL ? json_dumps(doc, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+	int rc = text != NULL && evbuffer_add_printf(out, "%s\n", text) >= 0 ? NW_OK : NW_ENOMEM;
+
+	free(text);
+	json_decref(doc);
+	return rc;
+}
+
+/* NULL, text that is no UTF-8, and numbers that are none become null. */
+static json_t *
+text_or_null(const char *text)
+{
+	json_t *v = text != NULL ? json_string(text) : NULL;
+
+	return v != NULL ? v : json_null();
+}
+
+static json_t *
+number_or_null(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *
+time_or_null(int64_t t_wall_ns)
+{
+	return t_wall_ns != 0 ? json_string(fmt_iso_ns(t_wall_ns).s) : json_null();
+}
+
+/* Nanoseconds exceed what a JSON number holds exactly in most readers. */
+static json_t *
+ns_or_null(int64_t t_wall_ns)
+{
+	return t_wall_ns != 0 ? json_string(fmt_int(t_wall_ns).s) : json_null();
+}
+
+static json_t *
+session_state(const struct nw_session_rec *s)
+{
+	json_t *v = json_object();
+
+	json_object_set_new(v, "id", json_integer(s->id));
+	json_object_set_new(v, "task_id", text_or_null(s->task_id));
+	json_object_set_new(v, "state", json_string(s->closed_wall_ns != 0 ? "closed" : "open"));
+	json_object_set_new(v, "program", text_or_null(s->program));
+	json_object_set_new(v, "start", time_or_null(s->opened_wall_ns));
+	json_object_set_new(v, "start_ns", ns_or_null(s->opened_wall_ns));
+	json_object_set_new(v, "end", time_or_null(s->closed_wall_ns));
+	json_object_set_new(v, "end_ns", ns_or_null(s->closed_wall_ns));
+	return v;
+}
+
+struct listing { json_t *sessions; int64_t last_id; };
+
+static int
+on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct listing *list = arg;
+	json_t *v = session_state(s);
+
+	list->last_id = s->id;
+	if (res != NULL) {
+		if (res->program != NULL)
+			json_object_set_new(v, "program", text_or_null(res->program));
+		if (res->start_wall_ns != 0) {
+			json_object_set_new(v, "start", time_or_null(res->start_wall_ns));
+			json_object_set_new(v, "start_ns", ns_or_null(res->start_wall_ns));
+		}
+		json_object_set_new(v, "route", text_or_null(res->route));
+		json_object_set_new(v, "duration_s", number_or_null((double)res->duration_ns / 1e9));
+		json_object_set_new(v, "bytes", number_or_null(res->bytes));
+		json_object_set_new(v, "bytes_per_s", number_or_null(res->bytes_per_s));
+		json_object_set_new(v, "stage", text_or_null(res->stage));
+		json_object_set_new(v, "sentence", text_or_null(res->sentence));
+	}
+	json_object_set_new(v, "analysed", json_boolean(res != NULL));
+	return json_array_append_new(list->sessions, v) == 0 ? 0 : NW_ENOMEM;
+}
+
+int
+api_sessions(struct evbuffer *out, struct store_reader *r, int64_t before_id)
+{
+	struct listing list = { .sessions = json_array() };
+	json_t *doc = json_object();
+	bool full;
+	int rc;
+
+	if ((rc = store_sessions(r, before_id, PAGE_OF_SESSIONS, on_listed, &list)) < 0) {
+		json_decref(list.sessions);
+		json_decref(doc);
+		return rc;
+	}
+	full = json_array_size(list.sessions) == PAGE_OF_SESSIONS;
+	json_object_set_new(doc, "schema", json_string("narrows-sessions/1"));
+	json_object_set_new(doc, "sessions", list.sessions);
+	json_object_set_new(doc, "next_before", full ? json_integer(list.last_id) : json_null());
+	return put_document(out, doc);
+}
+
+static int
+on_one(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct evbuffer *out = arg;
+	json_t *doc;
+
+	if (res != NULL && res->json != NULL)
+		return evbuffer_add(out, res->json, strlen(res->json)) == 0 ? 0 : NW_ENOMEM;
+	doc = json_object();
+	json_object_set_new(doc, "schema", json_string("narrows-result/1"));
+	json_object_set_new(doc, "session", session_state(s));
+	json_object_set_new(doc, "verdict", json_null());
+	return put_document(out, doc);
+}
+
+int
+api_session(struct evbuffer *out, struct store_reader *r, int64_t id)
+{
+	return store_session_get(r, id, on_one, out);
+}
+
+/* Each field of struct nw_health that is a plain counter, by its own name. */
+#define COUNTER(name) { #name, offsetof(struct nw_health, name) }
+static const struct { const char *name; size_t offset; } counters[] = {
+	COUNTER(connections), COUNTER(connections_refused), COUNTER(xsp_sessions_open), COUNTER(sessions_open),
+	COUNTER(sessions_total), COUNTER(frames), COUNTER(documents), COUNTER(samples), COUNTER(unknown_options),
+	COUNTER(duplicates), COUNTER(data_without_metadata), COUNTER(rejected_frames), COUNTER(rejected_documents),
+	COUNTER(rejected_auth), COUNTER(timeouts), COUNTER(paused_reads), COUNTER(analysis_queued),
+	COUNTER(analysis_runs), COUNTER(analysis_failures),
+};
+#undef COUNTER
+
+static json_t *
+store_object(const struct store_stats *s)
+{
+	json_t *v = json_object();
+
+	json_object_set_new(v, "queued_batches", json_integer((json_int_t)s->queued_batches));
+	json_object_set_new(v, "queued_bytes", json_integer((json_int_t)s->queued_bytes));
+	json_object_set_new(v, "commits", json_integer((json_int_t)s->commits));
+	json_object_set_new(v, "batches", json_integer((json_int_t)s->batches));
+	json_object_set_new(v, "rows", json_integer((json_int_t)s->rows));
+	json_object_set_new(v, "samples", json_integer((json_int_t)s->samples));
+	json_object_set_new(v, "failed_batches", json_integer((json_int_t)s->failed_batches));
+	json_object_set_new(v, "last_commit", time_or_null(s->last_commit_wall_ns));
+	json_object_set_new(v, "last_commit_took_s", json_real((double)s->last_commit_took_ns / 1e9));
+	json_object_set_new(v, "file_bytes", json_integer((json_int_t)s->file_bytes));
+	json_object_set_new(v, "trouble", s->trouble[0] != '\0' ? text_or_null(s->trouble) : json_null());
+	return v;
+}
+
+static json_t *
+clock_object(const struct nw_health *health)
+{
+	json_t *v = json_object();
+
+	json_object_set_new(v, "known", json_boolean(health->clock_known));
+	json_object_set_new(v, "synchronised", json_boolean(health->clock_synchronised));
+	json_object_set_new(v, "offset_s", number_or_null(health->clock_known ? health->clock_offset_s : NAN));
+	json_object_set_new(v, "bound_s", number_or_null(health->clock_known ? health->clock_bound_s : NAN));
+	return v;
+}
+
+int
+api_health(struct evbuffer *out, const struct nw_health *health)
+{
+	json_t *doc = json_object(), *count;
+	size_t i;
+
+	if (health == NULL) {
+		json_object_set_new(doc, "ok", json_false());
+		json_object_set_new(doc, "problem", json_string("this server knows nothing about the box"));
+		return put_document(out, doc);
+	}
+	json_object_set_new(doc, "ok", json_boolean(health->ok));
+	json_object_set_new(doc, "problem", health->ok ? json_null() : text_or_null(health->problem));
+	json_object_set_new(doc, "version", text_or_null(health->version));
+	json_object_set_new(doc, "started", time_or_null(health->started_wall_ns));
+	json_object_set_new(doc, "now", time_or_null(health->now_wall_ns));
+	json_object_set_new(doc, "listen_xsp", text_or_null(health->listen_xsp));
+	json_object_set_new(doc, "listen_http", text_or_null(health->listen_http));
+	json_object_set_new(doc, "store", store_object(&health->store));
+	json_object_set_new(doc, "clock", clock_object(health));
+	json_object_set_new(doc, "disk_free_bytes",
+	    health->disk_free_bytes >= 0 ? json_integer(health->disk_free_bytes) : json_null());
+	json_object_set_new(doc, "last_analysis", time_or_null(health->last_analysis_wall_ns));
+	json_object_set_new(doc, "last_analysis_took_s", json_real((double)health->last_analysis_took_ns / 1e9));
+	count = json_object();
+	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		uint64_t v;
+
+		memcpy(&v, (const char *)health + counters[i].offset, sizeof(v));
+		json_object_set_new(count, counters[i].name, json_integer((json_int_t)v));
+	}
+	json_object_set_new(doc, "counters", count);
+	return put_document(out, doc);
+}
+
+int
+api_error(struct evbuffer *out, int code, const char *reason)
+{
+	json_t *doc = json_object();
+
+	json_object_set_new(doc, "status", json_integer(code));
+	json_object_set_new(doc, "error", text_or_null(reason));
+	return put_document(out, doc);
+}

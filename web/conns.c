@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/conns.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/listener.h>
+
+#include "narrows/caliper.h"
+
+#define ASK_MAX_NS INT64_C(10000000000)
+#define ANSWER_MAX_NS INT64_C(60000000000)
+
+enum conn_state { CONN_FREE, CONN_ASKING, CONN_ANSWERING, CONN_STREAMING };
+
+/* We hold a reference of our own; evhttp takes its callbacks off when it is done with a connection. */
+struct conn {
+	struct bufferevent *bev;
+	enum conn_state state;
+	int64_t since_mono_ns;
+};
+
+struct conns {
+	struct event *sweep;
+	struct evconnlistener *listener;
+	size_t max, n;
+	struct conn conn[];
+};
+
+static void
+conns_arm(struct conns *c)
+{
+	static const struct timeval interval = { .tv_sec = 1 };
+
+	if (!evtimer_pending(c->sweep, NULL))
+		evtimer_add(c->sweep, &interval);
+}
+
+static bool
+is_abandoned(struct bufferevent *bev)
+{
+	bufferevent_event_cb on_event;
+
+	bufferevent_getcb(bev, NULL, NULL, &on_event, NULL);
+	return on_event == NULL;
+}
+
+static void
+conn_release(struct conns *c, struct conn *conn)
+{
+	bufferevent_decref(conn->bev);
+	*conn = (struct conn){ 0 };
+	c->n--;
+}
+
+static bool
+is_late(const struct conn *conn, int64_t now_mono_ns)
+{
+	int64_t age_ns = now_mono_ns - conn->since_mono_ns;
+
+	return (conn->state == CONN_ASKING && age_ns > ASK_MAX_NS) ||
+	    (conn->state == CONN_ANSWERING && age_ns > ANSWER_MAX_NS);
+}
+
+/* Forgets what has ended and ends what is late. */
+static void
+conns_sweep(struct conns *c)
+{
+	int64_t now = nw_mono_ns();
+	size_t i;
+
+	for (i = 0; i < c->max; i++) {
+		struct conn *conn = &c->conn[i];
+
+		if (conn->state == CONN_FREE)
+			continue;
+		if (!is_abandoned(conn->bev) && is_late(conn, now))
+			bufferevent_trigger_event(conn->bev, BEV_EVENT_TIMEOUT | BEV_EVENT_READING, 0);
+		if (is_abandoned(conn->bev))
+			conn_release(c, conn);
+	}
+	if (c->n < c->max && c->listener != NULL)
+		evconnlistener_enable(c->listener);
+}
+
+static void
+on_sweep(evutil_socket_t fd, short what, void *arg)
+{
+	struct conns *c = arg;
+
+	(void)fd, (void)what;
+	conns_sweep(c);
+	if (c->n > 0)
+		conns_arm(c);
+}
+
+static struct bufferevent *
+on_connection(struct event_base *base, void *arg)
+{
+	struct conns *c = arg;
+	struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
+	size_t i;
+
+	if (bev == NULL)
+		return NULL;
+	if (c->n == c->max)
+		conns_sweep(c);
+	for (i = 0; i < c->max && c->conn[i].state != CONN_FREE; i++)
+		;
+	if (i < c->max) {
+		bufferevent_incref(bev);
+		c->conn[i] = (struct conn){ .bev = bev, .state = CONN_ASKING, .since_mono_ns = nw_mono_ns() };
+		if (++c->n == c->max && c->listener != NULL)
+			evconnlistener_disable(c->listener);
+		conns_arm(c);
+	}
+	return bev;
+}
+
+struct conns *
+conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_socket *bound, size_t max)
+{
+	struct conns *c = calloc(1, sizeof(*c) + max * sizeof(c->conn[0]));
+
+	if (c == NULL)
+		return NULL;
+	c->max = max;
+	c->listener = evhttp_bound_socket_get_listener(bound);
+	if ((c->sweep = evtimer_new(base, on_sweep, c)) == NULL) {
+		free(c);
+		return NULL;
+	}
+	evhttp_set_bevcb(http, on_connection, c);
+	return c;
+}
+
+void
+conns_free(struct conns *c)
+{
+	size_t i;
+
+	if (c == NULL)
+		return;
+	for (i = 0; i < c->max; i++)
+		if (c->conn[i].state != CONN_FREE)
+			conn_release(c, &c->conn[i]);
+	event_free(c->sweep);
+	free(c);
+}
+
+void
+conns_stop(struct conns *c)
+{
+	c->listener = NULL;
+}
+
+size_t
+conns_count(const struct conns *c)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < c->max; i++)
+		n += c->conn[i].state != CONN_FREE && !is_abandoned(c->conn[i].bev);
+	return n;
+}
+
+static void
+set_state(struct conns *c, struct evhttp_request *req, enum conn_state state)
+{
+	struct evhttp_connection *evcon = evhttp_request_get_connection(req);
+	struct bufferevent *bev = evcon != NULL ? evhttp_connection_get_bufferevent(evcon) : NULL;
+	size_t i;
+
+	for (i = 0; bev != NULL && i < c->max; i++)
+		if (c->conn[i].bev == bev) {
+			c->conn[i].state = state;
+			c->conn[i].since_mono_ns = nw_mono_ns();
+			return;
+		}
+}
+
+void
+conns_asked(struct conns *c, struct evhttp_request *req)
+{
+	set_state(c, req, CONN_ANSWERING);
+}
+
+void
+conns_streams(struct conns *c, struct evhttp_request *req)
+{
+	set_state(c, req, CONN_STREAMING);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How many HTTP connections there are and how long each may take, which evhttp leaves open: without this a client that
+ * sends one byte every few seconds keeps a descriptor for hours, and a thousand of them keep them all.
+ */
+#ifndef NARROWS_WEB_CONNS_H
+#define NARROWS_WEB_CONNS_H
+
+#include <stddef.h>
+
+struct event_base;
+struct evhttp;
+struct evhttp_bound_socket;
+struct evhttp_request;
+
+struct conns;
+
+/* Counts the connections of `http` from now on. Accepts none above `max`. NULL: no memory. */
+struct conns *conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_socket *bound, size_t max);
+void conns_free(struct conns *c);               /* after evhttp_free() */
+size_t conns_count(const struct conns *c);
+void conns_stop(struct conns *c);               /* the listener goes away: nothing to switch on or off any more */
+
+/* The request has arrived whole, its answer may take the usual time ... */
+void conns_asked(struct conns *c, struct evhttp_request *req);
+/* ... or, for exports, as long as the client keeps reading. */
+void conns_streams(struct conns *c, struct evhttp_request *req);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *	start --> slice --> wait until it is sent --> slice ... --> end
+ *	                                  client gone --> forget
+ *
+ * An empty slice (many series, none with data) is followed by the next from the event loop, so others get their turn.
+ */
+#include "web/download.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+
+#include "narrows/err.h"
+#include "web/csv.h"
+
+struct download {
+	struct evhttp_request *req;
+	struct csv_export *export;
+	struct evbuffer *slice;
+	struct event *again;
+};
+
+static void download_step(struct download *d);
+
+static void
+download_free(struct download *d)
+{
+	csv_export_free(d->export);
+	if (d->slice != NULL)
+		evbuffer_free(d->slice);
+	if (d->again != NULL)
+		event_free(d->again);
+	free(d);
+}
+
+static void
+download_end(struct download *d)
+{
+	struct evhttp_request *req = d->req;
+	struct evhttp_connection *evcon = evhttp_request_get_connection(req);
+
+	if (evcon != NULL)
+		evhttp_connection_set_closecb(evcon, NULL, NULL);
+	download_free(d);
+	evhttp_send_reply_end(req);
+}
+
+static void
+on_close(struct evhttp_connection *evcon, void *arg)
+{
+	struct download *d = arg;
+	struct evhttp_request *req = d->req;
+
+	(void)evcon;
+	download_free(d);
+	/* evhttp has let go of a request whose client left: ending it frees it */
+	if (evhttp_request_get_connection(req) == NULL)
+		evhttp_send_reply_end(req);
+}
+
+/* From the event loop, never from within evhttp: a step may free the connection. */
+static void
+download_again(struct download *d)
+{
+	static const struct timeval now = { 0 };
+
+	event_add(d->again, &now);
+}
+
+static void
+on_sent(struct evhttp_connection *evcon, void *arg)
+{
+	(void)evcon;
+	download_step(arg);
+}
+
+static void
+on_again(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	download_step(arg);
+}
+
+static int
+add_to_slice(void *arg, const char *text, size_t len)
+{
+	struct download *d = arg;
+
+	return evbuffer_add(d->slice, text, len) == 0 ? NW_OK : NW_ENOMEM;
+}
+
+static void
+download_step(struct download *d)
+{
+	bool done;
+	int rc = csv_export_next(d->export, add_to_slice, d, &done);
+
+	if (rc < 0) {
+		/* half a table must not look like a whole one: break the connection instead of ending the body */
+		struct evhttp_connection *evcon = evhttp_request_get_connection(d->req);
+
+		evhttp_connection_free(evcon);          /* runs on_close */
+		return;
+	}
+	if (done) {
+		if (evbuffer_get_length(d->slice) > 0)
+			evhttp_send_reply_chunk(d->req, d->slice);
+		download_end(d);
+	} else if (evbuffer_get_length(d->slice) > 0)
+		evhttp_send_reply_chunk_with_cb(d->req, d->slice, on_sent, d);
+	else
+		download_again(d);
+}
+
+int
+download_start(struct event_base *base, struct evhttp_request *req, struct store_reader *r, int64_t session_id)
+{
+	struct download *d = calloc(1, sizeof(*d));
+	int rc = NW_ENOMEM;
+
+	if (d == NULL)
+		return NW_ENOMEM;
+	d->req = req;
+	if ((d->slice = evbuffer_new()) == NULL || (d->again = evtimer_new(base, on_again, d)) == NULL ||
+	    (rc = csv_export_new(r, session_id, &d->export)) < 0) {
+		download_free(d);
+		return rc;
+	}
+	evhttp_connection_set_closecb(evhttp_request_get_connection(req), on_close, d);
+	evhttp_send_reply_start(req, 200, "OK");
+	download_again(d);
+	return NW_OK;
+}

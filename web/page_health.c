@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of the box for its operator: what is wrong first, then what it did. */
+#include "web/page.h"
+
+#include "web/fmt.h"
+
+static void
+write_verdict(struct html *h, const struct nw_health *health)
+{
+	if (health->ok)
+		html_raw(h, "<section class=\"verdict well\"><p class=\"kicker\">Health</p>"
+		    "<h1 class=\"sentence\">The box is well.</h1></section>");
+	else {
+		html_raw(h, "<section class=\"verdict\"><p class=\"kicker\">Health: there is a problem</p>"
+		    "<h1 class=\"sentence\">");
+		html_text(h, health->problem[0] != '\0' ? health->problem : "The box says it is not well, but not why.");
+		html_raw(h, "</h1></section>");
+	}
+}
+
+static void
+item_count(struct html *h, const char *name, uint64_t v)
+{
+	page_item(h, name, fmt_count(v).s);
+}
+
+/* Counters that should stay 0 stand out when they do not. */
+static void
+item_fault(struct html *h, const char *name, uint64_t v)
+{
+	html_raw(h, "<div");
+	if (v > 0)
+		html_raw(h, " class=\"fault\"");
+	html_raw(h, "><dt>");
+	html_text(h, name);
+	html_raw(h, "</dt><dd>");
+	html_text(h, fmt_count(v).s);
+	if (v > 0)
+		html_raw(h, " <span aria-hidden=\"true\">!</span>");
+	html_raw(h, "</dd></div>");
+}
+
+static void
+write_store(struct html *h, const struct nw_health *health)
+{
+	const struct store_stats *s = &health->store;
+
+	html_raw(h, "<section><h2>Store</h2><dl class=\"items\">");
+	page_item(h, "Trouble", s->trouble[0] != '\0' ? s->trouble : "none");
+	page_item(h, "Last commit", s->last_commit_wall_ns != 0 ? fmt_time(s->last_commit_wall_ns).s : "none yet");
+	page_item(h, "It took", s->last_commit_wall_ns != 0 ? fmt_duration((double)s->last_commit_took_ns / 1e9).s : "\xe2\x80\x93");
+	item_count(h, "Commits", s->commits);
+	item_count(h, "Samples stored", s->samples);
+	page_item(h, "File", fmt_bytes((double)s->file_bytes).s);
+	page_item(h, "Free on its disk", health->disk_free_bytes >= 0 ? fmt_bytes((double)health->disk_free_bytes).s : "unknown");
+	item_count(h, "Batches waiting", s->queued_batches);
+	page_item(h, "Bytes waiting", fmt_bytes((double)s->queued_bytes).s);
+	item_fault(h, "Batches that failed", s->failed_batches);
+	html_raw(h, "</dl></section>");
+}
+
+static void
+write_ingest(struct html *h, const struct nw_health *health)
+{
+	html_raw(h, "<section><h2>Measurements</h2><dl class=\"items\">");
+	item_count(h, "Connections now", health->connections);
+	item_count(h, "XSP sessions now", health->xsp_sessions_open);
+	item_count(h, "Sessions running", health->sessions_open);
+	item_count(h, "Sessions in all", health->sessions_total);
+	item_count(h, "Frames", health->frames);
+	item_count(h, "Documents", health->documents);
+	item_count(h, "Samples", health->samples);
+	item_count(h, "Unknown options", health->unknown_options);
+	item_count(h, "Repeated documents", health->duplicates);
+	item_count(h, "Reading paused", health->paused_reads);
+	item_count(h, "Timeouts", health->timeouts);
+	item_fault(h, "Connections refused", health->connections_refused);
+	item_fault(h, "Data without metadata", health->data_without_metadata);
+	item_fault(h, "Frames rejected", health->rejected_frames);
+	item_fault(h, "Documents rejected", health->rejected_documents);
+	item_fault(h, "Logins rejected", health->rejected_auth);
+	html_raw(h, "</dl></section>");
+}
+
+static void
+write_analysis(struct html *h, const struct nw_health *health)
+{
+	html_raw(h, "<section><h2>Analysis</h2><dl class=\"items\">");
+	item_count(h, "Waiting", health->analysis_queued);
+	item_count(h, "Runs", health->analysis_runs);
+	page_item(h, "Last run", health->last_analysis_wall_ns != 0 ? fmt_time(health->last_analysis_wall_ns).s : "none yet");
+	page_item(h, "It took", health->last_analysis_wall_ns != 0 ?
+	    fmt_duration((double)health->last_analysis_took_ns / 1e9).s : "\xe2\x80\x93");
+	item_fault(h, "Runs that failed", health->analysis_failures);
+	html_raw(h, "</dl></section>");
+}
+
+static void
+write_box(struct html *h, const struct nw_health *health)
+{
+	html_raw(h, "<section><h2>Box</h2><dl class=\"items\">");
+	page_item(h, "Version", health->version);
+	page_item(h, "Running since", fmt_time(health->started_wall_ns).s);
+	page_item(h, "Now", fmt_time(health->now_wall_ns).s);
+	page_item(h, "Takes measurements at", health->listen_xsp);
+	page_item(h, "Shows them at", health->listen_http);
+	if (!health->clock_known)
+		page_item(h, "Clock", "not known: no time service answers");
+	else {
+		page_item(h, "Clock", health->clock_synchronised ? "synchronised" : "not synchronised");
+		page_item(h, "Clock offset", fmt_duration(health->clock_offset_s).s);
+		page_item(h, "Clock is right within", fmt_duration(health->clock_bound_s).s);
+	}
+	html_raw(h, "</dl></section>");
+}
+
+void
+page_health(struct html *h, const struct nw_health *health)
+{
+	page_begin(h, &(struct page_frame){ .title = "Health", .tab = PAGE_HEALTH });
+	if (health == NULL)
+		html_raw(h, "<section class=\"verdict none\"><h1 class=\"sentence\">This server knows nothing about the box."
+		    "</h1><p>It shows a store only.</p></section>");
+	else {
+		write_verdict(h, health);
+		html_raw(h, "<div class=\"columns\">");
+		write_ingest(h, health);
+		write_store(h, health);
+		write_analysis(h, health);
+		write_box(h, health);
+		html_raw(h, "</div><p class=\"note\">The same as JSON: <a href=\"/healthz\">/healthz</a></p>");
+	}
+	page_end(h);
+}

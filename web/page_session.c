@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The page of one session: answers in words first, numbers second, graphs third, raw data last. It is one view of the
+ * result document; whatever the document lacks is said in words. The sections are the table at the end.
+ */
+#include "web/page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "narrows/err.h"
+#include "web/fmt.h"
+#include "web/result.h"
+
+enum { REFRESH_S = 10, LIST_MAX = 20 };
+
+/* --- one line of facts --- */
+
+static const char *
+first_text(const char *a, const char *b)
+{
+	return a != NULL ? a : b;
+}
+
+static void
+write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec)
+{
+	const json_t *s = result_get(doc, "session");
+	int64_t start = result_ns(s, "start_ns");
+	double duration = result_number(s, "duration_s");
+
+	html_raw(h, "<header class=\"facts\"><h1>");
+	page_route(h, result_text(s, "route"));
+	html_raw(h, "</h1><ul><li>");
+	page_name(h, first_text(first_text(result_text(s, "program"), rec->program), "unknown program"));
+	html_raw(h, "</li><li>");
+	page_time(h, start != 0 ? start : rec->opened_wall_ns);
+	html_raw(h, "</li><li>");
+	if (isfinite(duration))
+		html_text(h, fmt_duration(duration).s);
+	else
+		html_raw(h, "duration unknown");
+	html_raw(h, "</li><li>");
+	if (isfinite(result_number(s, "bytes")))
+		html_text(h, fmt_bytes(result_number(s, "bytes")).s);
+	else
+		html_raw(h, "bytes unknown");
+	html_raw(h, "</li><li>");
+	if (isfinite(result_number(s, "bytes_per_s"))) {
+		html_raw(h, "mean ");
+		page_rate(h, result_number(s, "bytes_per_s"));
+	} else
+		html_raw(h, "rate unknown");
+	html_raw(h, "</li><li>session ");
+	html_int(h, rec->id);
+	html_raw(h, "</li></ul></header>");
+}
+
+/* --- the verdict --- */
+
+static void
+write_running(struct html *h, const json_t *doc)
+{
+	const char *at = result_text(result_get(doc, "run"), "started");
+
+	html_raw(h, "<p class=\"running\" role=\"status\"><b>Still running.</b> ");
+	if (at != NULL) {
+		html_raw(h, "This is the state at ");
+		page_stamp(h, at);
+		html_raw(h, ". ");
+	}
+	html_raw(h, "The page renews itself every ");
+	html_int(h, REFRESH_S);
+	html_raw(h, " seconds until the session ends.</p>");
+}
+
+/* "2 witnesses agree, 1 disagrees." Those without an opinion are listed with the others below. */
+static void
+write_agreement(struct html *h, const json_t *witnesses)
+{
+	size_t i, n = json_array_size(witnesses), agree = 0, against = 0;
+
+	for (i = 0; i < n; i++) {
+		int agrees = result_bool(json_array_get(witnesses, i), "agrees");
+
+		agree += agrees == 1;
+		against += agrees == 0;
+	}
+	if (agree > 0) {
+		html_raw(h, " ");
+		html_int(h, (int64_t)agree);
+		if (agree == 1)
+			html_raw(h, " witness agrees");
+		else
+			html_raw(h, " witnesses agree");
+	} else
+		html_raw(h, " No witness confirms it");
+	if (against > 0) {
+		html_raw(h, ", ");
+		html_int(h, (int64_t)against);
+		if (against == 1)
+			html_raw(h, " disagrees");
+		else
+			html_raw(h, " disagree");
+	}
+	html_raw(h, ".");
+}
+
+static void
+write_reasons(struct html *h, const json_t *verdict)
+{
+	const json_t *reasons = result_list(verdict, "reasons");
+	size_t i, n = json_array_size(reasons);
+
+	if (n == 0)
+		return;
+	html_raw(h, "<ul class=\"reasons\">");
+	for (i = 0; i < n && i < LIST_MAX; i++) {
+		html_raw(h, "<li>");
+		html_text(h, json_string_value(json_array_get(reasons, i)));
+		html_raw(h, "</li>");
+	}
+	html_raw(h, "</ul>");
+}
+
+static void
+write_candidates(struct html *h, const json_t *verdict)
+{
+	const json_t *list = result_list(verdict, "candidates");
+	size_t i, n = json_array_size(list);
+
+	if (n < 2)
+		return;
+	html_raw(h, "<p>It may have been ");
+	for (i = 0; i < n && i < LIST_MAX; i++) {
+		if (i > 0 && i + 1 == n)
+			html_raw(h, " or ");
+		else if (i > 0)
+			html_raw(h, ", ");
+		html_text(h, result_stage_words(json_string_value(json_array_get(list, i))));
+	}
+	html_raw(h, ".</p>");
+}
+
+/* A sentence built from the fields, for documents that come without one. */
+static void
+write_sentence(struct html *h, const json_t *verdict, const char *stage)
+{
+	const char *sentence = result_text(verdict, "sentence");
+
+	if (sentence != NULL)
+		html_text(h, sentence);
+	else if (stage != NULL) {
+		html_raw(h, "The ");
+		html_text(h, first_text(result_text(verdict, "words"), result_stage_words(stage)));
+		html_raw(h, " limited this transfer.");
+	} else
+		html_raw(h, "What limited this transfer cannot be told from what was measured.");
+}
+
+static void
+session_verdict(struct html *h, const json_t *doc)
+{
+	const json_t *verdict = result_get(doc, "verdict");
+	const char *stage = result_text(verdict, "stage");
+
+	if (verdict == NULL) {
+		html_raw(h, "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow?</p><h2 class=\"sentence\">"
+		    "This session has not been analysed yet.</h2><p>A session is analysed within seconds after it ends.</p></section>");
+		return;
+	}
+	if (stage == NULL)
+		html_raw(h, "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow? It cannot be told.</p>");
+	else
+		html_raw(h, "<section class=\"verdict\"><p class=\"kicker\">Where did it narrow?</p>");
+	html_raw(h, "<h2 class=\"sentence\">");
+	write_sentence(h, verdict, stage);
+	html_raw(h, "</h2>");
+	if (stage != NULL) {
+		html_raw(h, "<p>Confidence: <b>");
+		html_text(h, first_text(result_text(verdict, "confidence"), "not stated"));
+		html_raw(h, "</b>.");
+		write_agreement(h, result_list(verdict, "witnesses"));
+		html_raw(h, "</p>");
+	} else
+		write_candidates(h, verdict);
+	write_reasons(h, verdict);
+	html_raw(h, "</section>");
+}
+
+/* --- the size of the difference, and who else saw it --- */
+
+static void
+session_effect(struct html *h, const json_t *doc)
+{
+	const json_t *verdict = result_get(doc, "verdict");
+	double effect = result_number(verdict, "effect"), ends[2];
+	double alpha = result_number(result_get(doc, "bottleneck"), "alpha");
+
+	if (result_text(verdict, "stage") == NULL || !isfinite(effect))
+		return;
+	result_numbers(result_list(verdict, "interval"), ends, 2);
+	html_raw(h, "<section class=\"effect\"><p class=\"figure\">");
+	html_text(h, fmt_ratio(effect).s);
+	html_raw(h, "\xc3\x97</p><p>as much could have passed the next slowest stage");
+	if (result_text(verdict, "runner_up") != NULL) {
+		html_raw(h, ", ");
+		html_text(h, result_stage_words(result_text(verdict, "runner_up")));
+	}
+	if (isfinite(ends[0]) && isfinite(ends[1])) {
+		html_raw(h, "; ");
+		if (alpha > 0 && alpha < 1) {
+			html_text(h, fmt_share(1 - alpha).s);
+			html_raw(h, " ");
+		}
+		html_raw(h, "interval ");
+		html_text(h, fmt_ratio(ends[0]).s);
+		html_raw(h, " to ");
+		html_text(h, fmt_ratio(ends[1]).s);
+	}
+	html_raw(h, ".</p></section>");
+}
+
+static void
+session_witnesses(struct html *h, const json_t *doc)
+{
+	const json_t *list = result_list(result_get(doc, "verdict"), "witnesses");
+	size_t i, n = json_array_size(list);
+
+	if (n == 0)
+		return;
+	html_raw(h, "<section><h2>Witnesses</h2><ul class=\"witnesses\">");
+	for (i = 0; i < n && i < LIST_MAX; i++) {
+		const json_t *w = json_array_get(list, i);
+		const char *says = result_text(w, "says");
+
+		switch (result_bool(w, "agrees")) {
+		case 1: html_raw(h, "<li class=\"yes\"><b class=\"mark\">\xe2\x9c\x93 agrees</b>"); break;
+		case 0: html_raw(h, "<li class=\"no\"><b class=\"mark\">\xe2\x9c\x97 disagrees</b>"); break;
+		default: html_raw(h, "<li><b class=\"mark\">\xe2\x80\x93 undecided</b>");
+		}
+		html_raw(h, "<span><b>");
+		html_text(h, first_text(result_text(w, "name"), "unnamed"));
+		html_raw(h, "</b>");
+		if (says != NULL) {
+			html_raw(h, " says ");
+			html_text(h, result_stage_words(says));
+		}
+		html_raw(h, "</span><span class=\"soft\">");
+		html_text(h, result_text(w, "detail"));
+		html_raw(h, "</span></li>");
+	}
+	html_raw(h, "</ul></section>");
+}
+
+/* --- how it was done --- */
+
+static void
+item_seconds(struct html *h, const char *name, const json_t *object, const char *key)
+{
+	double v = result_number(object, key);
+
+	if (isfinite(v))
+		page_item(h, name, fmt_duration(v).s);
+}
+
+static void
+item_plain(struct html *h, const char *name, const json_t *object, const char *key)
+{
+	double v = result_number(object, key);
+
+	if (isfinite(v))
+		page_item(h, name, fmt_exact(v).s);
+}
+
+static const char *
+test_words(const char *test)
+{
+	if (test != NULL && strcmp(test, "welch") == 0)
+		return "Welch's t-test on the means of windows";
+	if (test != NULL && strcmp(test, "student") == 0)
+		return "Student's t-test on the means of windows";
+	return first_text(test, "not stated");
+}
+
+static void
+session_methods(struct html *h, const json_t *doc)
+{
+	const json_t *run = result_get(doc, "run"), *bottleneck = result_get(doc, "bottleneck");
+
+	html_raw(h, "<section><h2>Methods</h2><dl class=\"items\">");
+	if (bottleneck != NULL) {
+		page_item(h, "Test", test_words(result_text(bottleneck, "test")));
+		item_plain(h, "Significance level", bottleneck, "alpha");
+		item_plain(h, "Stages count as equal within", result_get(run, "parameters"), "margin");
+		item_seconds(h, "Length of a window", bottleneck, "window_s");
+		if (result_bool(bottleneck, "n_eff") >= 0)
+			page_item(h, "Corrected for autocorrelation", result_bool(bottleneck, "n_eff") == 1 ? "yes" : "no");
+	}
+	item_plain(h, "Rows read", run, "rows");
+	item_plain(h, "Samples read", run, "samples");
+	if (result_text(run, "started") != NULL) {
+		html_raw(h, "<div><dt>Analysed</dt><dd>");
+		page_stamp(h, result_text(run, "started"));
+		html_raw(h, "</dd></div>");
+	}
+	item_seconds(h, "The analysis took", run, "took_s");
+	page_item(h, "Version", first_text(result_text(run, "version"), "not stated"));
+	html_raw(h, "</dl></section>");
+}
+
+static void
+write_links(struct html *h, int64_t id)
+{
+	html_raw(h, "<p class=\"links\"><a href=\"/session/");
+	html_int(h, id);
+	html_raw(h, ".json\">This result as JSON</a> <a href=\"/session/");
+	html_int(h, id);
+	html_raw(h, ".csv\">All measurements as CSV</a></p>");
+}
+
+/* --- the page --- */
+
+/* A section writes itself from the document, and says so when its part of it is missing. */
+static void (*const sections[])(struct html *h, const json_t *doc) = {
+	session_effect,
+	session_stages,
+	session_witnesses,
+	session_plots,
+	session_hosts,
+	session_quality,
+	session_files,
+	session_connections,
+	session_methods,
+};
+
+static int
+on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *res)
+{
+	struct html *h = arg;
+	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
+	bool open = rec->closed_wall_ns == 0;
+	char title[128];
+	size_t i;
+
+	snprintf(title, sizeof(title), "Session %s", fmt_int(rec->id).s);
+	page_begin(h, &(struct page_frame){ .title = title, .tab = PAGE_SESSIONS, .refresh_s = open ? REFRESH_S : 0 });
+	write_facts(h, doc, rec);
+	if (open)
+		write_running(h, doc);
+	session_verdict(h, doc);
+	if (doc != NULL)
+		for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+			sections[i](h, doc);
+	write_links(h, rec->id);
+	page_end(h);
+	json_decref(doc);
+	return 0;
+}
+
+int
+page_session(struct html *h, struct store_reader *r, int64_t id)
+{
+	return store_session_get(r, id, on_session, h);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/result.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const json_t *
+result_get(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_null(v) ? NULL : v;
+}
+
+const char *
+result_text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+double
+result_number(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+int64_t
+result_ns(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+	const char *text = json_string_value(v);
+	char *end;
+	long long ns;
+
+	if (json_is_integer(v))
+		return json_integer_value(v);
+	if (text == NULL)
+		return 0;
+	errno = 0;
+	ns = strtoll(text, &end, 10);
+	return errno == 0 && end != text && *end == '\0' ? ns : 0;
+}
+
+int
+result_bool(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_boolean(v) ? json_is_true(v) : -1;
+}
+
+const json_t *
+result_list(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_array(v) ? v : NULL;
+}
+
+void
+result_numbers(const json_t *list, double *out, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const json_t *v = json_array_get(list, i);
+
+		out[i] = json_is_number(v) ? json_number_value(v) : NAN;
+	}
+}
+
+/* In the order in which data passes them. */
+static const struct { const char *stage, *words; } stages[] = {
+	{ "disk.read", "disk read" },
+	{ "net.write", "network send" },
+	{ "network", "network path" },
+	{ "net.read", "network receive" },
+	{ "disk.write", "disk write" },
+};
+enum { N_STAGES = sizeof(stages) / sizeof(stages[0]) };
+
+int
+result_stage_order(const char *stage)
+{
+	int i;
+
+	for (i = 0; i < N_STAGES; i++)
+		if (stage != NULL && strcmp(stages[i].stage, stage) == 0)
+			break;
+	return i;
+}
+
+const char *
+result_stage_words(const char *stage)
+{
+	int i = result_stage_order(stage);
+
+	return i < N_STAGES ? stages[i].words : stage;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/route.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Decimal digits 1 .. INT64_MAX up to `end`. */
+static bool
+parse_id(const char *text, const char *end, int64_t *id)
+{
+	char *stop;
+	long long v;
+
+	if (*text < '1' || *text > '9')
+		return false;
+	errno = 0;
+	v = strtoll(text, &stop, 10);
+	*id = v;
+	return errno == 0 && stop == end;
+}
+
+/* "12", "12.json", "12.csv", and "last" for 12. */
+static struct route
+parse_session(const char *what)
+{
+	static const struct { const char *ending; enum route_page page; } forms[] = {
+		{ "", ROUTE_SESSION }, { ".json", ROUTE_SESSION_JSON }, { ".csv", ROUTE_SESSION_CSV },
+	};
+	struct route r = { .page = ROUTE_NONE };
+	const char *end = what + strcspn(what, ".");
+	size_t i;
+
+	if (strncmp(what, "last", 4) == 0 && end == what + 4)
+		r.id = ROUTE_LAST;
+	else if (!parse_id(what, end, &r.id))
+		return r;
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (strcmp(end, forms[i].ending) == 0)
+			r.page = forms[i].page;
+	return r;
+}
+
+/* before=ID; other parameters are ignored. */
+static bool
+parse_query(const char *query, int64_t *before)
+{
+	static const char name[] = "before=";
+	const char *end;
+
+	for (; query != NULL && *query != '\0'; query = *end == '&' ? end + 1 : end) {
+		end = query + strcspn(query, "&");
+		if (strncmp(query, name, sizeof(name) - 1) == 0 && !parse_id(query + sizeof(name) - 1, end, before))
+			return false;
+	}
+	return true;
+}
+
+struct route
+route_parse(const char *path, const char *query)
+{
+	static const char session[] = "/session/";
+	static const struct { const char *path; enum route_page page; } fixed[] = {
+		{ "", ROUTE_SESSIONS }, { "/", ROUTE_SESSIONS }, { "/sessions.json", ROUTE_SESSIONS_JSON },
+		{ "/health", ROUTE_HEALTH }, { "/healthz", ROUTE_HEALTHZ },
+		{ "/style.css", ROUTE_STYLE }, { "/icon.svg", ROUTE_ICON },
+	};
+	struct route r = { .page = ROUTE_NONE };
+	size_t i;
+
+	if (strncmp(path, session, sizeof(session) - 1) == 0)
+		return parse_session(path + sizeof(session) - 1);
+	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		if (strcmp(path, fixed[i].path) == 0)
+			r.page = fixed[i].page;
+	if ((r.page == ROUTE_SESSIONS || r.page == ROUTE_SESSIONS_JSON) && !parse_query(query, &r.before))
+		r.page = ROUTE_BAD;
+	return r;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which page an address means. Paths and queries are hostile: what is not exactly right is nothing. */
+#ifndef NARROWS_WEB_ROUTE_H
+#define NARROWS_WEB_ROUTE_H
+
+#include <stdint.h>
+
+enum route_page {
+	ROUTE_NONE,                             /* 404 */
+	ROUTE_BAD,                              /* 400: a query that makes no sense */
+	ROUTE_SESSIONS, ROUTE_SESSIONS_JSON,
+	ROUTE_SESSION, ROUTE_SESSION_JSON, ROUTE_SESSION_CSV,
+	ROUTE_HEALTH, ROUTE_HEALTHZ,
+	ROUTE_STYLE, ROUTE_ICON,
+};
+
+enum { ROUTE_LAST = 0 };                        /* a session's id: the newest one, whichever that is */
+
+struct route {
+	enum route_page page;
+	int64_t id;                             /* ROUTE_SESSION*: a session or ROUTE_LAST */
+	int64_t before;                         /* ROUTE_SESSIONS*: ids below this; 0: from the newest */
+};
+
+/* query: what follows the '?', or NULL. */
+struct route route_parse(const char *path, const char *query);
+
+#endif

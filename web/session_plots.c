@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The timelines of a session: stages first, the hosts below, all over the same time. */
+#include "web/page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "web/fmt.h"
+#include "web/plot.h"
+#include "web/result.h"
+
+enum { STEPS_MAX = 100000, LINES_MAX = 16 };
+
+/* Hosts start with the styles that stages rarely reach; the two values of a host are one solid and one broken line. */
+static const unsigned host_styles[PLOT_STYLES] = { 5, 6, 7, 3, 0, 1, 2, 4 };
+
+/* What is drawn from each entry of a list of the timeline. */
+static const struct timeline_plot {
+	const char *id, *title, *missing;
+	const char *list;
+	struct { const char *key, *words; } values[2];
+	enum plot_unit unit;
+	bool log_y, low;
+} plots[] = {
+	{ "p-rate", "Throughput per stage", "throughput per stage", "stages",
+	    { { "bytes_per_s", "" } }, PLOT_BYTES_PER_S, false, false },
+	{ "p-tput", "Rate while working, per stage (tput_i)", "rate while working per stage", "stages",
+	    { { "tput_i", "" } }, PLOT_BYTES_PER_S, true, false },
+	{ "p-cpu", "Host CPU", "host CPU", "hosts",
+	    { { "cpu_busy", ", busy" }, { "cpu_iowait", ", waiting for disk" } }, PLOT_SHARE, false, true },
+	{ "p-busy", "Disk busy", "how busy the disks were", "hosts",
+	    { { "disk_busy", "" } }, PLOT_SHARE, false, true },
+	{ "p-disk", "Disk throughput", "disk throughput", "hosts",
+	    { { "disk_bytes_per_s", "" } }, PLOT_BYTES_PER_S, false, true },
+};
+enum { N_PLOTS = sizeof(plots) / sizeof(plots[0]) };
+
+struct timeline {
+	const json_t *doc;
+	const char *limit;                      /* the verdict's stage, or NULL */
+	double step_s;
+	size_t n;
+};
+
+static bool
+timeline_read(struct timeline *t, const json_t *doc)
+{
+	double n;
+
+	t->doc = result_get(doc, "timeline");
+	t->limit = result_text(result_get(doc, "verdict"), "stage");
+	t->step_s = result_number(t->doc, "step_s");
+	n = result_number(t->doc, "n");
+	if (!(t->step_s > 0) || !isfinite(t->step_s) || !(n >= 1))
+		return false;
+	t->n = n < STEPS_MAX ? (size_t)n : STEPS_MAX;
+	return true;
+}
+
+static void
+name_line(struct plot_line *line, const json_t *entry, const char *words)
+{
+	const char *stage = result_text(entry, "stage"), *host = result_text(entry, "host");
+
+	if (stage != NULL)
+		snprintf(line->name, sizeof(line->name), "%s%s%s", result_stage_words(stage), host != NULL ? ", " : "",
+		    host != NULL ? host : "");
+	else
+		snprintf(line->name, sizeof(line->name), "%s%s", host != NULL ? host : "unnamed host", words);
+}
+
+/* Lines with at least one value. Their values go to `values`, LINES_MAX x n. */
+static size_t
+collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct plot_line *lines, double *values)
+{
+	const json_t *list = result_list(t->doc, plot->list), *data;
+	bool hosts = strcmp(plot->list, "hosts") == 0;
+	size_t i, k, at, n = 0;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		const json_t *entry = json_array_get(list, i);
+		const char *stage = result_text(entry, "stage");
+
+		for (k = 0; k < 2 && plot->values[k].key != NULL && n < LINES_MAX; k++) {
+			double *y = values + n * t->n;
+
+			if ((data = result_list(entry, plot->values[k].key)) == NULL)
+				continue;
+			result_numbers(data, y, t->n);
+			for (at = 0; at < t->n && !isfinite(y[at]); at++)
+				;
+			if (at == t->n)
+				continue;
+			name_line(&lines[n], entry, plot->values[k].words);
+			lines[n].y = y;
+			lines[n].style = hosts ? host_styles[(2 * i + k) % PLOT_STYLES] : (unsigned)i;
+			lines[n].strong = stage != NULL && t->limit != NULL && strcmp(stage, t->limit) == 0;
+			n++;
+		}
+	}
+	return n;
+}
+
+static bool
+write_plot(struct html *h, const struct timeline *t, const struct timeline_plot *what, double *values)
+{
+	struct plot_line lines[LINES_MAX];
+	struct plot p = { .id = what->id, .title = what->title, .unit = what->unit, .log_y = what->log_y,
+	    .low = what->low, .step_s = t->step_s, .n = t->n, .lines = lines };
+
+	p.n_lines = collect_lines(t, what, lines, values);
+	if (!plot_has_data(&p))
+		return false;
+	plot_write(h, &p);
+	return true;
+}
+
+void
+session_plots(struct html *h, const json_t *doc)
+{
+	struct timeline t;
+	double *values = NULL;
+	bool drawn[N_PLOTS], any_missing = false;
+	size_t i;
+
+	html_raw(h, "<section><h2>Over time</h2>");
+	if (!timeline_read(&t, doc)) {
+		html_raw(h, "<p>There is no timeline of this session.</p></section>");
+		return;
+	}
+	if ((values = calloc(LINES_MAX * t.n, sizeof(*values))) == NULL) {
+		h->failed = true;
+		return;
+	}
+	html_raw(h, "<p class=\"note\">Time runs from ");
+	if (result_ns(t.doc, "t0_ns") != 0)
+		html_text(h, fmt_time(result_ns(t.doc, "t0_ns")).s);
+	else
+		html_raw(h, "the start");
+	html_raw(h, " in steps of ");
+	html_text(h, fmt_duration(t.step_s).s);
+	html_raw(h, ". A line is broken where nothing was reported.</p>");
+	plot_write_markers(h);
+	html_raw(h, "<div class=\"plots\">");
+	for (i = 0; i < N_PLOTS; i++)
+		drawn[i] = write_plot(h, &t, &plots[i], values);
+	html_raw(h, "</div>");
+	for (i = 0; i < N_PLOTS; i++) {
+		if (drawn[i])
+			continue;
+		if (any_missing)
+			html_raw(h, "; ");
+		else
+			html_raw(h, "<p class=\"note\">Not reported: ");
+		html_text(h, plots[i].missing);
+		any_missing = true;
+	}
+	if (any_missing)
+		html_raw(h, ".</p>");
+	html_raw(h, "</section>");
+	free(values);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The stages of a transfer: drawn as the pipe that the data ran through, as wide as each stage is fast, and as a table
+ * with the numbers behind it.
+ */
+#include "web/page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "web/fmt.h"
+#include "web/plot.h"
+#include "web/result.h"
+
+enum { STAGES_MAX = 12 };
+
+struct stage {
+	const json_t *doc;
+	const char *key, *words, *host;
+	double rate, low, high;
+	double width;                           /* of the pipe, 0..1 */
+	bool limits;
+};
+
+static int
+compare_order(const void *a, const void *b)
+{
+	const struct stage *x = a, *y = b;
+
+	return result_stage_order(x->key) - result_stage_order(y->key);
+}
+
+/* A rate that can stand on a logarithmic axis. */
+static bool
+is_rate(double v)
+{
+	return isfinite(v) && v > 0;
+}
+
+/* In path order. Returns how many. */
+static size_t
+collect(const json_t *doc, struct stage stages[STAGES_MAX])
+{
+	const json_t *list = result_list(result_get(doc, "bottleneck"), "stages");
+	const char *limit = result_text(result_get(doc, "verdict"), "stage");
+	size_t i, n = 0;
+
+	for (i = 0; i < json_array_size(list) && n < STAGES_MAX; i++) {
+		struct stage *s = &stages[n];
+		const json_t *v = json_array_get(list, i);
+
+		if (!json_is_object(v))
+			continue;
+		*s = (struct stage){ .doc = v, .key = result_text(v, "stage"), .words = result_text(v, "words"),
+		    .host = result_text(v, "host"), .rate = result_number(v, "bytes_per_s"),
+		    .low = result_number(v, "low"), .high = result_number(v, "high") };
+		if (s->words == NULL)
+			s->words = s->key != NULL ? result_stage_words(s->key) : "unnamed stage";
+		s->limits = limit != NULL && s->key != NULL && strcmp(limit, s->key) == 0;
+		n++;
+	}
+	/* stable for equal keys: two hosts may have the same stage */
+	for (i = 1; i < n; i++) {
+		struct stage moved = stages[i];
+		size_t k = i;
+
+		for (; k > 0 && compare_order(&stages[k - 1], &moved) > 0; k--)
+			stages[k] = stages[k - 1];
+		stages[k] = moved;
+	}
+	return n;
+}
+
+/* Rates differ by powers of ten, so width is their logarithm; no range is drawn as less than a decade. */
+static void
+find_widths(struct stage *stages, size_t n)
+{
+	double low = INFINITY, high = 0, span;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (is_rate(stages[i].rate)) {
+			low = fmin(low, stages[i].rate);
+			high = fmax(high, stages[i].rate);
+		}
+	span = high > 0 ? fmax(1, log10(high / low)) : 1;
+	for (i = 0; i < n; i++)
+		stages[i].width = is_rate(stages[i].rate) ? 1 - 0.84 * log10(high / stages[i].rate) / span : 0.5;
+}
+
+static double
+shoulder(const struct stage *stages, size_t n, size_t i, int side)
+{
+	if ((i == 0 && side < 0) || (i + 1 == n && side > 0))
+		return stages[i].width;
+	return (stages[i].width + stages[(size_t)((long)i + side)].width) / 2;
+}
+
+/* One edge of the pipe: y at the start, the flat middle, the end; in a square of 100. */
+static void
+write_pipe(struct html *h, double in, double at, double out)
+{
+	/* a little too long on both sides, so that no seam shows between neighbours */
+	const double x[4] = { -0.3, 22, 78, 100.3 }, w[4] = { in, at, at, out };
+	int i;
+
+	html_raw(h, "<svg class=\"pipe\" viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+	    "<path d=\"");
+	for (i = 0; i < 8; i++) {
+		int k = i < 4 ? i : 7 - i;
+
+		if (i == 0)
+			html_raw(h, "M");
+		else
+			html_raw(h, "L");
+		html_coord(h, x[k]);
+		html_raw(h, " ");
+		html_coord(h, 50 + (i < 4 ? -46 : 46) * w[k]);
+	}
+	html_raw(h, "z\"/></svg>");
+}
+
+static void
+write_strip(struct html *h, const struct stage *stages, size_t n)
+{
+	size_t i;
+
+	html_raw(h, "<ol class=\"strip\">");
+	for (i = 0; i < n; i++) {
+		html_raw(h, "<li class=\"");
+		if (stages[i].limits)
+			html_raw(h, "limits ");
+		if (!is_rate(stages[i].rate))
+			html_raw(h, "dark");
+		html_raw(h, "\">");
+		write_pipe(h, shoulder(stages, n, i, -1), stages[i].width, shoulder(stages, n, i, 1));
+		html_raw(h, "<div><b>");
+		page_name(h, stages[i].words);
+		html_raw(h, "</b><span class=\"fig\">");
+		if (is_rate(stages[i].rate))
+			html_text(h, fmt_bytes_per_s(stages[i].rate).s);
+		else
+			html_raw(h, "not measured");
+		html_raw(h, "</span><span class=\"soft at\">");
+		page_name(h, stages[i].host);
+		html_raw(h, "</span>");
+		if (stages[i].limits)
+			html_raw(h, "<span class=\"tag\">narrowest</span>");
+		html_raw(h, "</div></li>");
+	}
+	html_raw(h, "</ol><p class=\"note\">Data runs from left to right. The width of the pipe is the rate at which each "
+	    "stage works when it can, on a logarithmic scale.</p>");
+}
+
+/* --- the table --- */
+
+/* The interval as a bar and the mean as a dot, all rows on one logarithmic axis. */
+static void
+write_interval(struct html *h, const struct stage *s, const struct plot_axis *axis)
+{
+	double low = is_rate(s->low) ? s->low : s->rate, high = is_rate(s->high) ? s->high : s->rate;
+
+	html_raw(h, "<svg class=\"ci\" width=\"100%\" height=\"16\" aria-hidden=\"true\"><line class=\"base\" x2=\"100%\" y1=\"8\" y2=\"8\"/>");
+	if (is_rate(s->rate)) {
+		html_raw(h, "<line class=\"range\" y1=\"8\" y2=\"8\" x1=\"");
+		html_coord(h, 100 * plot_axis_place(axis, low));
+		html_raw(h, "%\" x2=\"");
+		html_coord(h, 100 * plot_axis_place(axis, high));
+		html_raw(h, "%\"/><circle cy=\"8\" r=\"4\" cx=\"");
+		html_coord(h, 100 * plot_axis_place(axis, s->rate));
+		html_raw(h, "%\"/>");
+	}
+	html_raw(h, "</svg>");
+}
+
+/* False when no stage has a rate: then there is nothing on the axis. */
+static bool
+fit_axis(struct plot_axis *axis, const struct stage *stages, size_t n)
+{
+	double low = INFINITY, high = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const double v[3] = { stages[i].rate, stages[i].low, stages[i].high };
+		int k;
+
+		for (k = 0; k < 3; k++)
+			if (is_rate(v[k])) {
+				low = fmin(low, v[k]);
+				high = fmax(high, v[k]);
+			}
+	}
+	plot_axis_fit(axis, high > 0 ? low : 1, high > 0 ? high : 10, true, 4);
+	return high > 0;
+}
+
+#define CELL(h, label) html_raw(h, "</td><td role=\"cell\" class=\"num\" data-label=\"" label "\">")
+
+static void
+write_number(struct html *h, const json_t *object, const char *key, struct fmt (*text)(double))
+{
+	double v = result_number(object, key);
+
+	if (isfinite(v))
+		html_text(h, text(v).s);
+	else
+		html_raw(h, "<span class=\"soft\">\xe2\x80\x93</span>");
+}
+
+static struct fmt
+fmt_whole(double v)
+{
+	return fmt_int(fabs(v) < 9e15 ? llround(v) : 0);
+}
+
+static struct fmt
+fmt_effective(double v)
+{
+	return v >= 100 ? fmt_whole(v) : fmt_ratio(v);
+}
+
+static void
+write_row(struct html *h, const struct stage *s, const struct plot_axis *axis)
+{
+	if (s->limits)
+		html_raw(h, "<tr role=\"row\" class=\"limits\">");
+	else
+		html_raw(h, "<tr role=\"row\">");
+	html_raw(h, "<th role=\"rowheader\" scope=\"row\">");
+	page_name(h, s->words);
+	if (s->limits)
+		html_raw(h, " <span class=\"tag\">narrowest</span>");
+	html_raw(h, "<span class=\"soft under\">");
+	page_name(h, s->host);
+	html_raw(h, "</span></th><td role=\"cell\" class=\"num span\" data-label=\"Rate\">");
+	write_number(h, s->doc, "bytes_per_s", fmt_bytes_per_s);
+	html_raw(h, "</td><td role=\"cell\" class=\"wide\">");
+	write_interval(h, s, axis);
+	html_raw(h, "</td><td role=\"cell\" class=\"num span\" data-label=\"Interval\">");
+	if (is_rate(s->low) && is_rate(s->high)) {
+		html_text(h, fmt_bytes_per_s(s->low).s);
+		html_raw(h, " to ");
+		html_text(h, fmt_bytes_per_s(s->high).s);
+	} else
+		html_raw(h, "<span class=\"soft\">\xe2\x80\x93</span>");
+	CELL(h, "Busy");
+	write_number(h, s->doc, "busy_share", fmt_share);
+	CELL(h, "Waiting");
+	write_number(h, s->doc, "wait_share", fmt_share);
+	CELL(h, "Windows");
+	write_number(h, s->doc, "windows", fmt_whole);
+	CELL(h, "Effective n");
+	write_number(h, s->doc, "n_eff", fmt_effective);
+	CELL(h, "p");
+	if (result_bool(s->doc, "lowest") == 1)
+		html_raw(h, "<span class=\"soft\">lowest</span>");
+	else
+		write_number(h, s->doc, isfinite(result_number(s->doc, "p_holm")) ? "p_holm" : "p", fmt_p);
+	html_raw(h, "</td></tr>");
+}
+
+static void
+write_stage_table(struct html *h, const struct stage *stages, size_t n, const json_t *bottleneck)
+{
+	double alpha = result_number(bottleneck, "alpha");
+	struct plot_axis axis;
+	bool rates = fit_axis(&axis, stages, n);
+	size_t i;
+
+	html_raw(h, "<table class=\"stages\" role=\"table\"><caption>Each stage by itself: the rate of its operations, with its ");
+	if (alpha > 0 && alpha < 1) {
+		html_text(h, fmt_share(1 - alpha).s);
+		html_raw(h, " ");
+	}
+	html_raw(h, "interval</caption><thead role=\"rowgroup\"><tr role=\"row\"><th role=\"columnheader\" scope=\"col\">Stage</th>"
+	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Rate</th>"
+	    "<th role=\"columnheader\" scope=\"col\" class=\"wide\"><span class=\"axis\"><span>");
+	html_text(h, rates ? fmt_bytes_per_s(axis.low).s : "");
+	html_raw(h, "</span><span>");
+	html_text(h, rates ? fmt_bytes_per_s(axis.high).s : "");
+	html_raw(h, "</span></span></th><th role=\"columnheader\" scope=\"col\" class=\"num\">Interval</th>"
+	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Busy</th>"
+	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Waiting</th>"
+	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Windows</th>"
+	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Effective n</th>"
+	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">p</th></tr></thead><tbody role=\"rowgroup\">");
+	for (i = 0; i < n; i++)
+		write_row(h, &stages[i], &axis);
+	html_raw(h, "</tbody></table><p class=\"note\">Busy: share of the time spent inside operations. Waiting: share of the "
+	    "time spent until the other side was ready. Effective n: how many independent windows the correlated ones are "
+	    "worth. p: chance of such a difference from the slowest stage if there were none, corrected for comparing "
+	    "several.</p>");
+}
+
+void
+session_stages(struct html *h, const json_t *doc)
+{
+	struct stage stages[STAGES_MAX];
+	size_t n = collect(doc, stages);
+
+	html_raw(h, "<section><h2>Stages</h2>");
+	if (n == 0)
+		html_raw(h, "<p>No stage of this transfer was measured.</p>");
+	else {
+		find_widths(stages, n);
+		write_strip(h, stages, n);
+		write_stage_table(h, stages, n, result_get(doc, "bottleneck"));
+	}
+	html_raw(h, "</section>");
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a session consists of and how well it was seen: clocks, data quality, files, connections. */
+#include "web/page.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "web/fmt.h"
+#include "web/result.h"
+
+enum { ROWS_MAX = 50 };
+
+/* --- clocks --- */
+
+static void
+write_clock(struct html *h, const json_t *clock)
+{
+	double bound = result_number(clock, "bound_s"), offset = result_number(clock, "offset_s");
+
+	if (result_bool(clock, "known") != 1) {
+		html_raw(h, "clock not reported");
+		return;
+	}
+	if (result_bool(clock, "synchronised") != 1)
+		html_raw(h, "clock not synchronised");
+	else if (isfinite(bound)) {
+		html_raw(h, "clock right within ");
+		html_text(h, fmt_duration(bound).s);
+	} else
+		html_raw(h, "clock synchronised, its error is not reported");
+	if (isfinite(offset)) {
+		html_raw(h, " <span class=\"soft\">(offset ");
+		html_text(h, fmt_duration(offset).s);
+		html_raw(h, ")</span>");
+	}
+}
+
+void
+session_hosts(struct html *h, const json_t *doc)
+{
+	const json_t *list = result_list(result_get(doc, "session"), "hosts");
+	double sum = 0, bound;
+	size_t i, n = json_array_size(list);
+
+	html_raw(h, "<section><h2>Hosts and their clocks</h2>");
+	if (n == 0) {
+		html_raw(h, "<p>No host is known.</p></section>");
+		return;
+	}
+	html_raw(h, "<ul class=\"plain\">");
+	for (i = 0; i < n && i < ROWS_MAX; i++) {
+		const json_t *host = json_array_get(list, i), *clock = result_get(host, "clock");
+
+		html_raw(h, "<li><b>");
+		page_name(h, result_text(host, "name"));
+		html_raw(h, "</b>");
+		if (result_text(host, "role") != NULL) {
+			html_raw(h, ", ");
+			html_text(h, result_text(host, "role"));
+		}
+		html_raw(h, ": ");
+		write_clock(h, clock);
+		html_raw(h, "</li>");
+		bound = result_bool(clock, "known") == 1 ? result_number(clock, "bound_s") : NAN;
+		sum += bound;
+	}
+	html_raw(h, "</ul>");
+	if (n > 1 && isfinite(sum)) {
+		html_raw(h, "<p class=\"note\">Events on different hosts that are closer than ");
+		html_text(h, fmt_duration(sum).s);
+		html_raw(h, " have no known order.</p>");
+	} else if (n > 1)
+		html_raw(h, "<p class=\"note\">The order of events on different hosts is not certain. The verdict does not "
+		    "depend on it: rates are measured on each host by its own clock.</p>");
+	html_raw(h, "</section>");
+}
+
+/* --- data quality --- */
+
+static void
+item_number(struct html *h, const char *name, const json_t *object, const char *key)
+{
+	double v = result_number(object, key);
+
+	page_item(h, name, isfinite(v) && fabs(v) < 9e15 ? fmt_int(llround(v)).s : "not reported");
+}
+
+void
+session_quality(struct html *h, const json_t *doc)
+{
+	const json_t *q = result_get(doc, "quality"), *notes = result_list(q, "notes");
+	double expected = result_number(q, "intervals_expected"), got = result_number(q, "intervals_got");
+	double seen = result_number(q, "bytes_seen_share");
+	char text[160];
+	size_t i;
+
+	html_raw(h, "<section><h2>Data quality</h2>");
+	if (q == NULL) {
+		html_raw(h, "<p>Nothing is known about it.</p></section>");
+		return;
+	}
+	html_raw(h, "<dl class=\"items\">");
+	if (isfinite(expected) && isfinite(got) && expected > 0 && got >= 0 && fabs(got) < 9e15 && expected < 9e15)
+		snprintf(text, sizeof(text), "%lld of %lld (%s)", llround(got), llround(expected), fmt_share(got / expected).s);
+	else
+		snprintf(text, sizeof(text), "not reported");
+	page_item(h, "Intervals received", text);
+	item_number(h, "Documents dropped by hosts", q, "documents_dropped");
+	item_number(h, "Documents rejected by the box", q, "documents_rejected");
+	page_item(h, "Bytes of the transfer seen", isfinite(seen) ? fmt_share(seen).s : "not reported");
+	html_raw(h, "</dl>");
+	if (json_array_size(notes) > 0) {
+		html_raw(h, "<ul>");
+		for (i = 0; i < json_array_size(notes) && i < ROWS_MAX; i++) {
+			html_raw(h, "<li>");
+			html_text(h, json_string_value(json_array_get(notes, i)));
+			html_raw(h, "</li>");
+		}
+		html_raw(h, "</ul>");
+	}
+	html_raw(h, "</section>");
+}
+
+/* --- tables with a bounded number of rows --- */
+
+struct column {
+	const char *title;
+	void (*write)(struct html *h, const json_t *row);
+	bool num;
+};
+
+static void
+write_rows(struct html *h, const json_t *list, const struct column *columns, size_t n_columns)
+{
+	size_t i, k, n = json_array_size(list);
+
+	html_raw(h, "<table class=\"rows\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">");
+	for (k = 0; k < n_columns; k++) {
+		html_raw(h, "<th role=\"columnheader\" scope=\"col\"");
+		if (columns[k].num)
+			html_raw(h, " class=\"num\"");
+		html_raw(h, ">");
+		html_text(h, columns[k].title);
+		html_raw(h, "</th>");
+	}
+	html_raw(h, "</tr></thead><tbody role=\"rowgroup\">");
+	for (i = 0; i < n && i < ROWS_MAX; i++) {
+		html_raw(h, "<tr role=\"row\">");
+		for (k = 0; k < n_columns; k++) {
+			html_raw(h, "<td role=\"cell\"");
+			if (columns[k].num)
+				html_raw(h, " class=\"num\"");
+			html_attr(h, "data-label", columns[k].title);
+			html_raw(h, ">");
+			columns[k].write(h, json_array_get(list, i));
+			html_raw(h, "</td>");
+		}
+		html_raw(h, "</tr>");
+	}
+	html_raw(h, "</tbody></table>");
+	if (n > ROWS_MAX) {
+		html_raw(h, "<p class=\"note\">The first ");
+		html_int(h, ROWS_MAX);
+		html_raw(h, " of ");
+		html_int(h, (int64_t)n);
+		html_raw(h, "; the JSON document has all.</p>");
+	}
+}
+
+static void
+write_text(struct html *h, const char *text)
+{
+	if (text == NULL) {
+		html_raw(h, "<span class=\"soft\">unknown</span>");
+		return;
+	}
+	page_name(h, text);
+}
+
+static void
+write_value(struct html *h, double v, struct fmt text)
+{
+	if (isfinite(v))
+		html_text(h, text.s);
+	else
+		html_raw(h, "<span class=\"soft\">\xe2\x80\x93</span>");
+}
+
+#define TEXT_COLUMN(name, key) \
+	static void name(struct html *h, const json_t *row) { write_text(h, result_text(row, key)); }
+#define NUMBER_COLUMN(name, key, format) \
+	static void name(struct html *h, const json_t *row) \
+	{ double v = result_number(row, key); write_value(h, v, format(v)); }
+
+TEXT_COLUMN(column_host, "host")
+TEXT_COLUMN(column_path, "path")
+NUMBER_COLUMN(column_size, "size_bytes", fmt_bytes)
+NUMBER_COLUMN(column_read, "read_bytes", fmt_bytes)
+NUMBER_COLUMN(column_written, "write_bytes", fmt_bytes)
+NUMBER_COLUMN(column_out, "bytes_out", fmt_bytes)
+NUMBER_COLUMN(column_in, "bytes_in", fmt_bytes)
+NUMBER_COLUMN(column_rtt, "rtt_s", fmt_duration)
+NUMBER_COLUMN(column_rtt_min, "rtt_min_s", fmt_duration)
+NUMBER_COLUMN(column_retrans, "retrans", fmt_ratio)
+NUMBER_COLUMN(column_cwnd, "cwnd_bytes", fmt_bytes)
+NUMBER_COLUMN(column_busy, "busy_s", fmt_duration)
+NUMBER_COLUMN(column_rwnd, "rwnd_limited_s", fmt_duration)
+NUMBER_COLUMN(column_sndbuf, "sndbuf_limited_s", fmt_duration)
+
+static void
+write_end(struct html *h, const json_t *row, const char *address, const char *port)
+{
+	const char *text = result_text(row, address);
+	double number = result_number(row, port);
+
+	write_text(h, text);
+	if (text != NULL && number >= 0 && number <= 65535) {
+		html_raw(h, "<span class=\"soft\"> port ");
+		html_int(h, (int64_t)number);
+		html_raw(h, "</span>");
+	}
+}
+
+static void
+column_source(struct html *h, const json_t *row)
+{
+	write_end(h, row, "src", "sport");
+}
+
+static void
+column_destination(struct html *h, const json_t *row)
+{
+	write_end(h, row, "dst", "dport");
+}
+
+void
+session_files(struct html *h, const json_t *doc)
+{
+	static const struct column columns[] = {
+		{ "File", column_path, false }, { "On", column_host, false }, { "Size", column_size, true },
+		{ "Read", column_read, true }, { "Written", column_written, true },
+	};
+	const json_t *list = result_list(result_get(doc, "session"), "files");
+
+	html_raw(h, "<section><h2>Files</h2>");
+	if (json_array_size(list) == 0)
+		html_raw(h, "<p>No file was seen.</p>");
+	else
+		write_rows(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+	html_raw(h, "</section>");
+}
+
+void
+session_connections(struct html *h, const json_t *doc)
+{
+	static const struct column columns[] = {
+		{ "From", column_source, false }, { "To", column_destination, false }, { "Seen by", column_host, false },
+		{ "Sent", column_out, true }, { "Received", column_in, true }, { "Round trip", column_rtt, true },
+		{ "Shortest", column_rtt_min, true }, { "Sent again", column_retrans, true },
+		{ "Congestion window", column_cwnd, true }, { "Sending", column_busy, true },
+		{ "Held by receiver", column_rwnd, true }, { "Held by send buffer", column_sndbuf, true },
+	};
+	const json_t *list = result_list(result_get(doc, "session"), "connections");
+
+	html_raw(h, "<section><h2>Connections</h2>");
+	if (json_array_size(list) == 0)
+		html_raw(h, "<p>No connection was seen.</p>");
+	else
+		write_rows(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+	html_raw(h, "</section>");
+}

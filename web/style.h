@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the pages are dressed in: constants, served once and kept by the browser. */
+#ifndef NARROWS_WEB_STYLE_H
+#define NARROWS_WEB_STYLE_H
+
+extern const char style_css[];
+extern const char style_icon_svg[];
+
+#endif

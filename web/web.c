@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The web thread: listener, routes, answers. Everything it needs is its own: event base, store reader, connections.
+ * Other threads reach it through one eventfd, which means stop.
+ *
+ * Requests are hostile. Methods, sizes, times and the number of connections are limited; of a request only the path,
+ * `before` and If-None-Match are read. The Host header is never used.
+ */
+#include "narrows/web.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <netdb.h>
+#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+
+#include "narrows/caliper.h"
+#include "narrows/err.h"
+#include "web/api.h"
+#include "web/conns.h"
+#include "web/download.h"
+#include "web/page.h"
+#include "web/route.h"
+#include "web/style.h"
+
+enum {
+	HEADERS_MAX_BYTES = 8192,
+	BODY_MAX_BYTES = 1024,
+	IO_TIMEOUT_S = 20,                      /* without any progress */
+	CONNECTIONS_MAX = 128,
+};
+#define STOP_MAX_NS INT64_C(2000000000)
+
+struct web {
+	struct event_base *base;
+	struct evhttp *http;
+	struct evhttp_bound_socket *bound;
+	struct conns *conns;
+	struct store_reader *reader;
+	struct event *on_stop, *on_drained;
+	int stop_fd;
+	int64_t stop_mono_ns;
+	pthread_t thread;
+	struct web_opts opts;
+	char address[128];
+};
+
+/* --- answers --- */
+
+static const char type_json[] = "application/json";
+
+struct answer {
+	struct web *w;
+	struct evhttp_request *req;
+	struct evbuffer *body;
+	const char *type;                       /* NULL: text/html */
+	const char *cache;                      /* NULL: no-store */
+};
+
+static void
+add_header(struct evhttp_request *req, const char *name, const char *value)
+{
+	evhttp_add_header(evhttp_request_get_output_headers(req), name, value);
+}
+
+/* Nothing may run, nothing may be fetched from elsewhere, nobody may frame the page or learn where a link came from. */
+static void
+add_headers(const struct answer *a)
+{
+	add_header(a->req, "Content-Type", a->type != NULL ? a->type : "text/html; charset=utf-8");
+	add_header(a->req, "Cache-Control", a->cache != NULL ? a->cache : "no-store");
+	add_header(a->req, "Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; "
+	    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+	add_header(a->req, "X-Content-Type-Options", "nosniff");
+	add_header(a->req, "X-Frame-Options", "DENY");
+	add_header(a->req, "Referrer-Policy", "no-referrer");
+	add_header(a->req, "Cross-Origin-Resource-Policy", "same-origin");
+	/* one answer per connection keeps limits on time and number simple */
+	add_header(a->req, "Connection", "close");
+}
+
+static const char *
+reason_of(int code)
+{
+	switch (code) {
+	case 200: return "OK";
+	case 303: return "See Other";
+	case 304: return "Not Modified";
+	case 400: return "Bad Request";
+	case 404: return "Not Found";
+	case 405: return "Method Not Allowed";
+	case 500: return "Internal Server Error";
+	case 503: return "Service Unavailable";
+	}
+	return "Error";
+}
+
+static void
+answer_send(struct answer *a, int code)
+{
+	char length[32];
+
+	add_headers(a);
+	snprintf(length, sizeof(length), "%zu", evbuffer_get_length(a->body));
+	if (code != 304)
+		add_header(a->req, "Content-Length", length);
+	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD)
+		evbuffer_drain(a->body, evbuffer_get_length(a->body));
+	evhttp_send_reply(a->req, code, reason_of(code), a->body);
+}
+
+static void
+answer_error(struct answer *a, int code)
+{
+	struct html h = { .out = a->body };
+	const char *title, *advice;
+
+	switch (code) {
+	case 400: title = "That is not a request this box understands.", advice = "The address has a part that makes no sense."; break;
+	case 404: title = "There is nothing at this address.", advice = "The session may have expired, or the address has a typing error."; break;
+	case 405: title = "This page can only be read.", advice = "GET and HEAD are answered, nothing else."; break;
+	default: title = "The box could not answer.", advice = "Its health page may say why."; break;
+	}
+	evbuffer_drain(a->body, evbuffer_get_length(a->body));
+	a->cache = NULL;
+	if (a->type == type_json)
+		api_error(a->body, code, reason_of(code));
+	else {
+		a->type = NULL;
+		page_error(&h, code, title, advice);
+	}
+	answer_send(a, code);
+}
+
+static void
+answer_rc(struct answer *a, int rc)
+{
+	if (rc == NW_OK)
+		answer_send(a, 200);
+	else
+		answer_error(a, rc == NW_ENOTFOUND ? 404 : rc == NW_ENOMEM ? 503 : 500);
+}
+
+static void
+answer_html(struct answer *a, const struct html *h, int rc)
+{
+	answer_rc(a, rc == NW_OK && h->failed ? NW_ENOMEM : rc);
+}
+
+/* --- pages --- */
+
+static bool
+read_health(const struct web *w, struct nw_health *health)
+{
+	*health = (struct nw_health){ 0 };
+	if (w->opts.health == NULL)
+		return false;
+	w->opts.health(w->opts.health_arg, health);
+	return true;
+}
+
+static void
+answer_health(struct answer *a)
+{
+	struct html h = { .out = a->body };
+	struct nw_health health;
+
+	page_health(&h, read_health(a->w, &health) ? &health : NULL);
+	answer_html(a, &h, NW_OK);
+}
+
+static void
+answer_healthz(struct answer *a)
+{
+	struct nw_health health;
+	bool known = read_health(a->w, &health);
+	int rc = api_health(a->body, known ? &health : NULL);
+
+	if (rc < 0)
+		answer_rc(a, rc);
+	else
+		answer_send(a, known && health.ok ? 200 : 503);
+}
+
+/* Constants change with the program only: their tag is its version and their size. */
+static void
+answer_constant(struct answer *a, const char *type, const char *text)
+{
+	size_t len = strlen(text);
+	const char *have = evhttp_find_header(evhttp_request_get_input_headers(a->req), "If-None-Match");
+	char tag[64];
+
+	snprintf(tag, sizeof(tag), "\"%s-%zu\"", NW_VERSION, len);
+	add_header(a->req, "ETag", tag);
+	a->type = type;
+	a->cache = "no-cache";
+	if (have != NULL && strcmp(have, tag) == 0)
+		answer_send(a, 304);
+	else if (evbuffer_add_reference(a->body, text, len, NULL, NULL) != 0)
+		answer_error(a, 503);
+	else
+		answer_send(a, 200);
+}
+
+static void
+answer_csv(struct answer *a, int64_t id)
+{
+	char name[96];
+	int rc;
+
+	snprintf(name, sizeof(name), "attachment; filename=\"narrows-session-%" PRId64 ".csv\"", id);
+	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD &&
+	    (rc = api_session(a->body, a->w->reader, id)) < 0) {
+		answer_rc(a, rc);
+		return;
+	}
+	a->type = "text/csv; charset=utf-8; header=present";
+	add_header(a->req, "Content-Disposition", name);
+	add_headers(a);
+	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD) {
+		evhttp_send_reply(a->req, 200, reason_of(200), NULL);
+		return;
+	}
+	conns_streams(a->w->conns, a->req);
+	if ((rc = download_start(a->w->base, a->req, a->w->reader, id)) < 0) {
+		evhttp_clear_headers(evhttp_request_get_output_headers(a->req));
+		a->type = NULL;
+		conns_asked(a->w->conns, a->req);
+		answer_rc(a, rc);
+	}
+}
+
+static void
+answer_last(struct answer *a, enum route_page page)
+{
+	const char *ending = page == ROUTE_SESSION_JSON ? ".json" : page == ROUTE_SESSION_CSV ? ".csv" : "";
+	char location[64];
+	int64_t id;
+	int rc = store_session_last(a->w->reader, &id);
+
+	if (rc < 0) {
+		answer_rc(a, rc);
+		return;
+	}
+	snprintf(location, sizeof(location), "/session/%" PRId64 "%s", id, ending);
+	add_header(a->req, "Location", location);
+	answer_send(a, 303);
+}
+
+static void
+answer_page(struct answer *a, const struct route *to)
+{
+	struct store_reader *r = a->w->reader;
+	struct html h = { .out = a->body };
+
+	if (to->page == ROUTE_SESSIONS_JSON || to->page == ROUTE_SESSION_JSON || to->page == ROUTE_HEALTHZ)
+		a->type = type_json;
+	if (to->page >= ROUTE_SESSION && to->page <= ROUTE_SESSION_CSV && to->id == ROUTE_LAST) {
+		answer_last(a, to->page);
+		return;
+	}
+	switch (to->page) {
+	case ROUTE_NONE: answer_error(a, 404); break;
+	case ROUTE_BAD: answer_error(a, 400); break;
+	case ROUTE_SESSIONS: answer_html(a, &h, page_sessions(&h, r, to->before)); break;
+	case ROUTE_SESSIONS_JSON: answer_rc(a, api_sessions(a->body, r, to->before)); break;
+	case ROUTE_SESSION: answer_html(a, &h, page_session(&h, r, to->id)); break;
+	case ROUTE_SESSION_JSON: answer_rc(a, api_session(a->body, r, to->id)); break;
+	case ROUTE_SESSION_CSV: answer_csv(a, to->id); break;
+	case ROUTE_HEALTH: answer_health(a); break;
+	case ROUTE_HEALTHZ: answer_healthz(a); break;
+	case ROUTE_STYLE: answer_constant(a, "text/css; charset=utf-8", style_css); break;
+	case ROUTE_ICON: answer_constant(a, "image/svg+xml", style_icon_svg); break;
+	}
+}
+
+static void
+on_request(struct evhttp_request *req, void *arg)
+{
+	struct answer a = { .w = arg, .req = req, .body = evbuffer_new() };
+	enum evhttp_cmd_type command = evhttp_request_get_command(req);
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
+	struct route to;
+
+	conns_asked(a.w->conns, req);
+	if (a.body == NULL)
+		evhttp_send_error(req, 503, NULL);
+	else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
+		add_header(req, "Allow", "GET, HEAD");
+		answer_error(&a, 405);
+	} else if (uri == NULL)
+		answer_error(&a, 400);
+	else {
+		to = route_parse(evhttp_uri_get_path(uri), evhttp_uri_get_query(uri));
+		answer_page(&a, &to);
+	}
+	if (a.body != NULL)
+		evbuffer_free(a.body);
+}
+
+/* --- the thread --- */
+
+static void
+on_drained(evutil_socket_t fd, short what, void *arg)
+{
+	static const struct timeval soon = { .tv_usec = 20000 };
+	struct web *w = arg;
+
+	(void)fd, (void)what;
+	if (conns_count(w->conns) == 0 || nw_mono_ns() - w->stop_mono_ns > STOP_MAX_NS)
+		event_base_loopbreak(w->base);
+	else
+		event_add(w->on_drained, &soon);
+}
+
+/* Takes no more connections; what has begun gets its answer, for a moment. */
+static void
+on_stop(evutil_socket_t fd, short what, void *arg)
+{
+	struct web *w = arg;
+
+	if (w->bound != NULL)
+		evhttp_del_accept_socket(w->http, w->bound);
+	w->bound = NULL;
+	conns_stop(w->conns);
+	w->stop_mono_ns = nw_mono_ns();
+	on_drained(fd, what, w);
+}
+
+static void *
+web_main(void *arg)
+{
+	struct web *w = arg;
+	sigset_t all;
+
+	/* signals are for the main thread; a client that leaves is an error of its connection */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	event_base_dispatch(w->base);
+	return NULL;
+}
+
+/* --- start and stop --- */
+
+/* "127.0.0.1/8080", "::1/8080" */
+static bool
+parse_listen(const char *listen, char *host, size_t size, uint16_t *port)
+{
+	const char *slash = strrchr(listen, '/');
+	char *end;
+	long v;
+
+	if (slash == NULL || slash == listen || (size_t)(slash - listen) >= size || slash[1] < '0' || slash[1] > '9')
+		return false;
+	memcpy(host, listen, (size_t)(slash - listen));
+	host[slash - listen] = '\0';
+	v = strtol(slash + 1, &end, 10);
+	if (*end != '\0' || v > 65535)
+		return false;
+	*port = (uint16_t)v;
+	return true;
+}
+
+static void
+name_address(struct web *w)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof(ss);
+	char host[NI_MAXHOST / 16], port[8];
+
+	if (getsockname(evhttp_bound_socket_get_fd(w->bound), (struct sockaddr *)&ss, &len) == 0 &&
+	    getnameinfo((struct sockaddr *)&ss, len, host, sizeof(host), port, sizeof(port),
+	    NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+		snprintf(w->address, sizeof(w->address), "%s/%s", host, port);
+	else
+		snprintf(w->address, sizeof(w->address), "%s", w->opts.listen);
+}
+
+static int
+open_http(struct web *w, char why[STORE_WHY_BYTES])
+{
+	char host[96];
+	uint16_t port;
+
+	if (!parse_listen(w->opts.listen, host, sizeof(host), &port)) {
+		snprintf(why, STORE_WHY_BYTES, "listen-http: \"%s\" is not ADDRESS/PORT", w->opts.listen);
+		return NW_EINVAL;
+	}
+	if ((w->base = event_base_new()) == NULL || (w->http = evhttp_new(w->base)) == NULL) {
+		snprintf(why, STORE_WHY_BYTES, "%s", nw_strerror(NW_ENOMEM));
+		return NW_ENOMEM;
+	}
+	if ((w->bound = evhttp_bind_socket_with_handle(w->http, host, port)) == NULL) {
+		snprintf(why, STORE_WHY_BYTES, "listen-http %s: %s", w->opts.listen, strerror(errno));
+		return NW_EIO;
+	}
+	name_address(w);
+	evhttp_set_allowed_methods(w->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
+	    EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH | EVHTTP_REQ_TRACE);
+	evhttp_set_max_headers_size(w->http, HEADERS_MAX_BYTES);
+	evhttp_set_max_body_size(w->http, BODY_MAX_BYTES);
+	evhttp_set_timeout(w->http, IO_TIMEOUT_S);
+	evhttp_set_gencb(w->http, on_request, w);
+	return NW_OK;
+}
+
+static int
+open_events(struct web *w, char why[STORE_WHY_BYTES])
+{
+	if ((w->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0 ||
+	    (w->on_stop = event_new(w->base, w->stop_fd, EV_READ, on_stop, w)) == NULL ||
+	    (w->on_drained = evtimer_new(w->base, on_drained, w)) == NULL ||
+	    (w->conns = conns_new(w->base, w->http, w->bound, CONNECTIONS_MAX)) == NULL ||
+	    event_add(w->on_stop, NULL) != 0) {
+		snprintf(why, STORE_WHY_BYTES, "web: %s", strerror(errno));
+		return NW_ENOMEM;
+	}
+	return NW_OK;
+}
+
+static void
+web_free(struct web *w)
+{
+	if (w->http != NULL)
+		evhttp_free(w->http);
+	conns_free(w->conns);
+	if (w->on_drained != NULL)
+		event_free(w->on_drained);
+	if (w->on_stop != NULL)
+		event_free(w->on_stop);
+	if (w->stop_fd >= 0)
+		close(w->stop_fd);
+	if (w->base != NULL)
+		event_base_free(w->base);
+	store_reader_close(w->reader);
+	free(w);
+}
+
+int
+web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTES])
+{
+	struct web *w = calloc(1, sizeof(*w));
+	int rc;
+
+	why[0] = '\0';
+	if (w == NULL)
+		return NW_ENOMEM;
+	w->stop_fd = -1;
+	w->opts = *opts;
+	if ((rc = store_reader_open(opts->store_path, &w->reader, why)) < 0 ||
+	    (rc = open_http(w, why)) < 0 ||
+	    (rc = open_events(w, why)) < 0)
+		goto fail;
+	if ((errno = pthread_create(&w->thread, NULL, web_main, w)) != 0) {
+		snprintf(why, STORE_WHY_BYTES, "web thread: %s", strerror(errno));
+		rc = NW_EIO;
+		goto fail;
+	}
+	*out = w;
+	return NW_OK;
+fail:
+	web_free(w);
+	return rc;
+}
+
+void
+web_stop(struct web *w)
+{
+	static const uint64_t one = 1;
+
+	if (w == NULL)
+		return;
+	if (write(w->stop_fd, &one, sizeof(one)) != (ssize_t)sizeof(one))
+		abort();                                /* an eventfd that nobody else writes takes 1 */
+	pthread_join(w->thread, NULL);
+	web_free(w);
+}
+
+const char *
+web_address(const struct web *w)
+{
+	return w->address;
+}
