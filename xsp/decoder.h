@@ -14,6 +14,7 @@ enum { NAME_MAX_BYTES = 255 };
 
 /* One spelling of a field name. `canon` is the name it stands for: itself, unless dots or synonyms were in it. */
 struct name {
+	uint64_t head;
 	const char *spelling;
 	struct name *canon;
 	uint32_t spelling_len;

@@ -93,17 +93,21 @@ decode_id(struct nw_doc_decoder *d, const struct element *e, char hex[25], const
 	return NW_OK;
 }
 
-/* Keys are not to be trusted: calipers declared `data` an array and gave it names. Digits or not is what tells. */
+/* The type is not to be trusted: calipers declared `data` an array and gave it names. The first key tells. */
 bool
 element_is_list(const struct element *container)
 {
 	struct element first;
 	struct walk w;
+	uint32_t i;
 
 	walk_enter(&w, container, UINT32_MAX);
 	if (walk_next(&w, &first) <= 0)
 		return container->type == BSON_TYPE_ARRAY;
-	return first.key_len > 0 && strspn(first.key, "0123456789") == first.key_len;
+	for (i = 0; i < first.key_len; i++)
+		if (first.key[i] < '0' || first.key[i] > '9')
+			return false;
+	return i > 0;
 }
 
 static enum part

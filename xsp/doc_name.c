@@ -38,25 +38,35 @@ names_make_room(struct names *t)
 	t->text_len = 0;
 }
 
-/* The ends of a name tell names apart well enough; a bad case costs at most `max` comparisons of hashes. */
-static inline uint32_t
-name_hash(const char *s, uint32_t len)
+/* Eight bytes of a name; with its length, all of a name that is not longer. */
+static inline uint64_t
+name_head(const char *s, uint32_t len)
 {
-	uint64_t a, b = 0;
+	uint64_t head;
 	uint32_t x, y;
 
 	if (len >= 8) {
-		memcpy(&a, s, 8);
-		memcpy(&b, s + len - 8, 8);
-	} else if (len >= 4) {
+		memcpy(&head, s, 8);
+		return head;
+	}
+	if (len >= 4) {
 		memcpy(&x, s, 4);
 		memcpy(&y, s + len - 4, 4);
-		a = (uint64_t)x << 32 | y;
-	} else {
-		a = (uint64_t)(uint8_t)s[0] << 16 | (uint64_t)(uint8_t)s[len / 2] << 8 | (uint8_t)s[len - 1];
+		return (uint64_t)x << 32 | y;
 	}
-	a = (a ^ len) * 0x9e3779b97f4a7c15u ^ b * 0xc2b2ae3d27d4eb4fu;
-	return (uint32_t)(a >> 32 ^ a >> 13);
+	return (uint64_t)(uint8_t)s[0] << 16 | (uint64_t)(uint8_t)s[len / 2] << 8 | (uint8_t)s[len - 1];
+}
+
+/* The ends of a name tell names apart well enough; a bad case costs at most `max` comparisons of heads. */
+static inline uint32_t
+name_hash(const char *s, uint32_t len, uint64_t head)
+{
+	uint64_t tail = 0, h;
+
+	if (len > 8)
+		memcpy(&tail, s + len - 8, 8);
+	h = (head ^ len) * 0x9e3779b97f4a7c15u ^ tail * 0xc2b2ae3d27d4eb4fu;
+	return (uint32_t)(h >> 32 ^ h >> 13);
 }
 
 /* sum_v, sd_r, ...: what calipers call their statistics. */
@@ -121,15 +131,17 @@ name_add(struct names *t, uint32_t *slot, const char *spelling, uint32_t len, st
 	uint32_t canonical_len;
 	struct name *n;
 
-	if (len == 0 || len > NAME_MAX_BYTES)
-		return len == 0 ? NW_EPROTO : NW_ETOOBIG;
+	if (len > NAME_MAX_BYTES)
+		return NW_ETOOBIG;
 	if (!text_is_valid(spelling, len))
 		return NW_EPROTO;
 	if (t->max - t->n < 2)      /* room for the canonical name, too */
 		return NW_ETOOBIG;
 	n = &t->all[t->n++];
 	*slot = t->n;
-	*n = (struct name){ .spelling = t->text + t->text_len, .spelling_len = len, .canon = n };
+	*n = (struct name){
+		.spelling = t->text + t->text_len, .spelling_len = len, .head = name_head(spelling, len), .canon = n
+	};
 	memcpy(t->text + t->text_len, spelling, len + 1);
 	t->text_len += len + 1;
 	name_classify(n);
@@ -143,14 +155,16 @@ name_add(struct names *t, uint32_t *slot, const char *spelling, uint32_t len, st
 int
 names_get(struct names *t, const char *spelling, uint32_t len, struct name **out)
 {
+	uint64_t head;
 	uint32_t at, i;
 
 	if (len == 0)
 		return NW_EPROTO;
-	for (at = name_hash(spelling, len) & t->mask; (i = t->slots[at]) != 0; at = (at + 1) & t->mask) {
+	head = name_head(spelling, len);
+	for (at = name_hash(spelling, len, head) & t->mask; (i = t->slots[at]) != 0; at = (at + 1) & t->mask) {
 		struct name *n = &t->all[i - 1];
 
-		if (n->spelling_len == len && memcmp(n->spelling, spelling, len) == 0) {
+		if (n->head == head && n->spelling_len == len && (len <= 8 || memcmp(n->spelling, spelling, len) == 0)) {
 			*out = n->canon;
 			return NW_OK;
 		}
