@@ -28,6 +28,7 @@
 
 #include "host/catalog.h"
 #include "host/conn.h"
+#include "host/hostname.h"
 #include "host/spool.h"
 #include "narrows/caliper.h"
 #include "narrows/err.h"
@@ -45,7 +46,6 @@
 enum {
 	QUEUE_DEFAULT_BYTES = 4 << 20,
 	OUT_LOW_BYTES = 64 << 10,         /* documents are framed when less than this waits for the socket */
-	HOST_NAME_BYTES = 256,
 	UUID_BYTES = 37,
 	REPLY_FIELDS_MAX = 16
 };
@@ -95,19 +95,6 @@ copy_text(char **out, const char *text)
 	return *out != NULL ? NW_OK : NW_ENOMEM;
 }
 
-static const char *
-host_name(const char *given, char buf[HOST_NAME_BYTES])
-{
-	if (given == NULL)
-		given = secure_getenv("NARROWS_HOST");
-	if (given != NULL && given[0] != '\0')
-		return given;
-	if (gethostname(buf, HOST_NAME_BYTES) < 0)
-		return "localhost";
-	buf[HOST_NAME_BYTES - 1] = '\0';
-	return buf;
-}
-
 static void
 provider_free(struct nw_provider *p)
 {
@@ -127,7 +114,7 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 {
 	const char *box = opts->box != NULL ? opts->box : secure_getenv("NARROWS_BOX");
 	uint64_t queue_max = opts->queue_max_bytes ? opts->queue_max_bytes : QUEUE_DEFAULT_BYTES;
-	char name[HOST_NAME_BYTES];
+	char name[HOSTNAME_BYTES];
 	struct nw_provider *p;
 	int rc;
 
@@ -141,7 +128,7 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 	if ((rc = conn_addr_parse(box != NULL && box[0] != '\0' ? box : DEFAULT_BOX, &p->addr)) < 0 ||
 	    (rc = uuid_make(p->uuid)) < 0 ||
 	    (rc = copy_text(&p->software, opts->software != NULL ? opts->software : "libnarrows")) < 0 ||
-	    (rc = copy_text(&p->host, host_name(opts->host, name))) < 0 ||
+	    (rc = copy_text(&p->host, hostname_get(opts->host, name))) < 0 ||
 	    (rc = copy_text(&p->task_id, opts->task_id)) < 0 ||
 	    (rc = copy_text(&p->program, opts->program)) < 0) {
 		provider_free(p);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What blipp sends: one metadata per event type and subject, one data document with all its fields per sample. The
+ * id is made from host, event type and device, so that a restarted blipp goes on with the same series.
+ */
+#ifndef HOST_SERIES_H
+#define HOST_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "narrows/provider.h"
+
+enum { SERIES_FIELDS_MAX = 24, SERIES_DEVICE_BYTES = 64, SERIES_ID_BYTES = 400, SERIES_EVENT_BYTES = 160 };
+
+#define SERIES_PREFIX "ps:tools:blipp:linux:"
+
+struct series_field {
+	const char *name, *unit;
+	bool counter;                         /* else a gauge */
+};
+
+struct series_kind {
+	const char *event_type;               /* ending in ':': the device's name follows */
+	const char *device_key;               /* subject member that names the device; NULL: the host itself */
+	const struct series_field *fields;
+	size_t n_fields;
+};
+
+/* One round of samples. */
+struct report {
+	struct nw_provider *provider;
+	const char *host;
+	double interval_s;
+	int64_t t_wall_ns;
+	uint64_t values;                      /* sent so far, for who wants to know the price of one */
+};
+
+struct series {
+	bool announced, seen;
+	bool known, ignored;                  /* the probe's own: it has looked at the device, and does not want it */
+	char device[SERIES_DEVICE_BYTES];
+	char id[SERIES_ID_BYTES];
+	const char *names[SERIES_FIELDS_MAX];
+};
+
+/* Sends metadata first when it is new. values: one per field, NaN is left out. Errors as nw_provider_data(). */
+int series_send(struct series *s, const struct series_kind *kind, struct report *r, const double *values);
+void series_end(struct series *s, struct report *r);
+
+/* The devices of one kind, in the order they are listed. */
+struct series_set { struct series *list; size_t n, cap, next; };        /* zero to start */
+
+/* The series of a device; NULL: out of memory, or the name is too long. */
+struct series *series_set_get(struct series_set *set, const char *device, size_t len);
+/* After a round: ends the series whose devices have gone. */
+void series_set_sweep(struct series_set *set, struct report *r);
+void series_set_clear(struct series_set *set);
+
+#endif
