@@ -10,7 +10,6 @@
 
 static const double MAIN_SHARE = 0.1;        /* a process with less of an operation than this is not on the path */
 static const double STAGE_SHARE = 0.01;      /* a disk that carried less of the bytes than this is no stage */
-static const double TIME_FLOOR = 0.01;       /* of a window */
 
 const char *
 nw_place_name(enum nw_place place)
@@ -162,10 +161,10 @@ static int
 stage_add(const struct work *w, struct nw_path *p, enum nw_place place, size_t host, double bytes)
 {
 	struct nw_path_stage *s = &p->stage[p->n];
-	double crossed = 0, held = 0, busy_sum = 0, used = 0, t, busy;
+	double crossed = 0, held = 0, busy_sum = 0, t, busy;
 	size_t i;
 
-	if ((s->rate = malloc(w->n_windows * sizeof(*s->rate))) == NULL)
+	if ((s->free_share = malloc(w->n_windows * sizeof(*s->free_share))) == NULL)
 		return NW_ENOMEM;
 	p->n++;
 	s->place = place;
@@ -173,21 +172,18 @@ stage_add(const struct work *w, struct nw_path *p, enum nw_place place, size_t h
 	s->to_host = place == NW_PLACE_NETWORK ? p->receiver_host : host;
 	s->bytes = bytes;
 	for (i = 0; i < w->n_windows; i++) {
-		s->rate[i] = NAN;
+		s->free_share[i] = NAN;
 		if (!(w->ref[i] > 0))
 			continue;
 		t = stage_time(w, p, place, i, &busy);
-		used += t;
-		busy_sum += busy;
-		if (t < TIME_FLOOR * w->window_s)
-			t = TIME_FLOOR * w->window_s;
-		s->rate[i] = w->ref[i] / t;
+		s->free_share[i] = 1 - t / w->window_s;
 		crossed += w->ref[i];
+		busy_sum += busy;
 		held += t;
 	}
-	s->mean_rate = held > 0 ? crossed / held : NAN;
+	s->service_rate = held > 0 ? crossed / held : INFINITY;
 	s->busy_share = p->active_s > 0 ? busy_sum / p->active_s : NAN;
-	s->wait_share = p->active_s > 0 ? (used - busy_sum) / p->active_s : NAN;
+	s->wait_share = p->active_s > 0 ? (held - busy_sum) / p->active_s : NAN;
 	return NW_OK;
 }
 
@@ -296,6 +292,6 @@ nw_path_clear(struct nw_path *p)
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
-		free(p->stage[i].rate);
+		free(p->stage[i].free_share);
 	memset(p, 0, sizeof(*p));
 }

@@ -9,8 +9,9 @@
 
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
+#include "narrows/special.h"
 
-static const double FASTER_CAP = 50;         /* service rates are cut at 100 x: beyond half of it, say "more than" */
+static const double FASTER_CAP = 100;        /* a stage hardly used says little of its limits: beyond this, "more than" */
 
 const char *
 judge_place_words(enum nw_place place)
@@ -121,8 +122,33 @@ stages_test(struct judgement *j, const struct judge_params *params)
 	o.alpha = params->alpha;
 	j->tests = xcalloc(j->path.n + 1, sizeof(*j->tests));
 	for (i = 0; i < j->path.n; i++)
-		c[i] = (struct nw_component){ nw_place_name(j->path.stage[i].place), j->path.stage[i].rate, j->path.n_windows };
+		c[i] = (struct nw_component){ nw_place_name(j->path.stage[i].place), j->path.stage[i].free_share,
+		    j->path.n_windows };
 	return nw_bottleneck(c, j->path.n, &o, j->tests, &j->bottleneck);
+}
+
+/* Ratio of held shares with an interval by the delta method on its logarithm, effective n, normal quantile. */
+static void
+effect_compute(struct judgement *j, double alpha)
+{
+	const struct nw_bottleneck *b = &j->bottleneck;
+	const struct nw_group *lowest, *next;
+	double held, held_next, half;
+
+	j->effect = j->effect_low = j->effect_high = NAN;
+	if (b->status != NW_STATUS_OK || b->runner_up >= j->path.n)
+		return;
+	lowest = &j->tests[b->lowest].group;
+	next = &j->tests[b->runner_up].group;
+	held = 1 - lowest->mean;
+	held_next = fmax(1 - next->mean, 1e-6);
+	if (!(held > 0) || !(lowest->n >= 2) || !(next->n >= 2))
+		return;
+	half = nw_norm_quantile(1 - alpha / 2) * sqrt(pow(lowest->sd / held, 2) / lowest->n +
+	    pow(next->sd / held_next, 2) / next->n);
+	j->effect = held / held_next;
+	j->effect_low = j->effect * exp(-half);
+	j->effect_high = j->effect * exp(half);
 }
 
 static size_t
@@ -200,8 +226,8 @@ known_words(struct judgement *j, const struct evidence *e)
 	if (s->place == NW_PLACE_SENDER_HOST || s->place == NW_PLACE_RECEIVER_HOST || s->place == NW_PLACE_HOST)
 		manner = host_stage_manner(j, e, s);
 	next = b->runner_up < j->path.n ? stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("the next stage");
-	factor = b->effect >= FASTER_CAP ? xasprintf("more than %.0f times", FASTER_CAP) :
-	    xasprintf("%.2g times", b->effect);
+	factor = j->effect >= FASTER_CAP ? xasprintf("more than %.0f times", FASTER_CAP) :
+	    xasprintf("%.2g times", j->effect);
 	if (what[0] >= 'a' && what[0] <= 'z')
 		what[0] = (char)(what[0] - 'a' + 'A');
 	j->sentence = xasprintf("%s%s limited this transfer to %s; %s could have gone %s as fast.", what, manner, rate,
@@ -234,7 +260,7 @@ caliper_witness(struct judgement *j)
 	if (j->path.n < 2)
 		return;
 	witness_add(j, "calipers", nw_place_name(j->path.stage[b->lowest].place), j->known ? 1 : -1,
-	    xasprintf("lowest service rate of %zu stages over %zu windows (%.0f effective), p %s %.2g", j->path.n,
+	    xasprintf("held the bytes longest of %zu stages over %zu windows (%.0f effective), p %s %.2g", j->path.n,
 	    windows_used(j), j->tests[b->lowest].group.n, worst_p < 1e-12 ? "<" : "=", worst_p < 1e-12 ? 1e-12 : worst_p));
 }
 
@@ -419,12 +445,13 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	    (rc = nw_path_build(flows, e->n_flows, e->n_windows, (double)e->step_ns * 1e-9, &out->path)) < 0 ||
 	    (rc = stages_test(out, params)) < 0)
 		goto out;
+	effect_compute(out, params->alpha);
 	out->duration_s = (double)(e->last_wall_ns - e->first_wall_ns) * 1e-9;
 	out->bytes = out->path.bytes;
 	out->bytes_per_s = out->duration_s > 0 ? out->bytes / out->duration_s : NAN;
 	out->route = route_text(e, &out->path);
 	out->known = out->path.n >= 2 && b->status == NW_STATUS_OK && b->unique &&
-	    windows_used(out) >= JUDGE_WINDOWS_MIN && b->effect_low >= 1 + params->margin;
+	    windows_used(out) >= JUDGE_WINDOWS_MIN && out->effect_low >= 1 + params->margin;
 	out->stage = b->lowest;
 	if (out->known)
 		known_words(out, e);

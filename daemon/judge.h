@@ -30,7 +30,8 @@ struct witness {
 struct judgement {
 	struct nw_path path;
 	struct nw_component_result *tests;   /* path.n of them */
-	struct nw_bottleneck bottleneck;
+	struct nw_bottleneck bottleneck;     /* of the free shares: lowest is what held the bytes most of the time */
+	double effect, effect_low, effect_high;   /* service rate of the next slowest stage over the slowest's; NaN: none */
 	bool known;
 	size_t stage;                        /* index into path.stage, when known */
 	const char *confidence;              /* "high", "medium", "low", "none" */

@@ -205,8 +205,8 @@ verdict_doc(const struct judgement *j)
 	json_object_set_new(v, "words", text(j->words));
 	json_object_set_new(v, "confidence", text(j->confidence));
 	json_object_set_new(v, "sentence", text(j->sentence));
-	json_object_set_new(v, "effect", real(b->effect));
-	json_object_set_new(v, "interval", json_pack("[oo]", real(b->effect_low), real(b->effect_high)));
+	json_object_set_new(v, "effect", real(j->effect));
+	json_object_set_new(v, "interval", json_pack("[oo]", real(j->effect_low), real(j->effect_high)));
 	json_object_set_new(v, "runner_up", b->runner_up < j->path.n ?
 	    text(nw_place_name(j->path.stage[b->runner_up].place)) : json_null());
 	list = json_array();
@@ -248,7 +248,7 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 {
 	const struct nw_component_result *t = &j->tests[i];
 	const struct nw_path_stage *s = &j->path.stage[i];
-	double half = t->group.n >= 2 ? 1.96 * t->group.sd / sqrt(t->group.n) : NAN;
+	double held = 1 - t->group.mean, half = t->group.n >= 2 ? 1.96 * t->group.sd / sqrt(t->group.n) : NAN;
 	json_t *o = json_object(), *host;
 
 	host = s->to_host != s->host ? json_sprintf("%s -> %s", host_of(e, s->host), host_of(e, s->to_host)) : NULL;
@@ -256,10 +256,10 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	json_object_set_new(o, "host", host != NULL ? host : text(host_of(e, s->host)));
 	json_object_set_new(o, "words", text(judge_place_words(s->place)));
 	json_object_set_new(o, "bytes", real(s->bytes));
-	json_object_set_new(o, "bytes_per_s", real(t->group.mean));
-	json_object_set_new(o, "low", real(fmax(0, t->group.mean - half)));
-	json_object_set_new(o, "high", real(t->group.mean + half));
-	json_object_set_new(o, "overall_bytes_per_s", real(s->mean_rate));
+	json_object_set_new(o, "bytes_per_s", real(s->service_rate));
+	json_object_set_new(o, "low", real(s->service_rate * held / (held + half)));
+	json_object_set_new(o, "high", held > half ? real(s->service_rate * held / (held - half)) : json_null());
+	json_object_set_new(o, "free_share", real(t->group.mean));
 	json_object_set_new(o, "tput_i", real(per_call_rate(e, s->place)));
 	json_object_set_new(o, "windows", json_integer((json_int_t)t->n_values));
 	json_object_set_new(o, "n_eff", real(t->group.n));
@@ -283,6 +283,7 @@ bottleneck_doc(const struct evidence *e, const struct judgement *j, const struct
 	for (i = 0; i < j->path.n; i++)
 		json_array_append_new(list, stage_doc(e, j, i));
 	json_object_set_new(b, "test", text("welch"));
+	json_object_set_new(b, "tested", text("share of each window that the stage left free"));
 	json_object_set_new(b, "alpha", real(run->params.alpha));
 	json_object_set_new(b, "n_eff", json_true());
 	json_object_set_new(b, "window_s", real((double)e->step_ns * 1e-9));

@@ -68,7 +68,7 @@ judged(const struct nw_path *p, bool *unique)
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
-		c[i] = (struct nw_component){ nw_place_name(p->stage[i].place), p->stage[i].rate, p->n_windows };
+		c[i] = (struct nw_component){ nw_place_name(p->stage[i].place), p->stage[i].free_share, p->n_windows };
 	CHECK(nw_bottleneck(c, p->n, &nw_bottleneck_better, r, &v) == NW_OK);
 	*unique = v.unique;
 	return p->stage[v.lowest].place;
@@ -97,6 +97,8 @@ test_pipeline(void)
 		CHECK(unique);
 		CHECK(p.has_sender && p.has_receiver && p.sender_host == 7 && p.receiver_host == 8);
 		CHECK_NEAR(p.bytes, 4e7 * STEP * WINDOWS, 0.1, 0);
+		CHECK_NEAR(p.stage[0].service_rate, cases[i].p.disk_read, 1e-6, 0);
+		CHECK_NEAR(p.stage[4].service_rate, cases[i].p.disk_write, 1e-6, 0);
 		nw_path_clear(&p);
 	}
 }

@@ -71,6 +71,8 @@ nw_hist_get_varint(const uint8_t *p, size_t len, uint64_t *v)
 
 	*v = 0;
 	while (n < len && n < 10) {
+		if (n == 9 && p[n] > 1)
+			return 0;
 		*v |= (uint64_t)(p[n] & 0x7f) << shift;
 		shift += 7;
 		if (!(p[n++] & 0x80))

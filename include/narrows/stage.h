@@ -13,8 +13,11 @@
  *	                        the rest of the window, outside all calls: the program itself (one thread only)
  *
  * A blocking call includes the wait for the peer, so throughput per call alone names the wrong stage (a slow source
- * disk shows as a slow net.read); taking the smaller wait of both ends removes exactly that. Stages used for less than
- * 1 % of a window count as 1 %: beyond a factor of 100 "faster" means nothing and its variance would drown the test.
+ * disk shows as a slow net.read); taking the smaller wait of both ends removes exactly that.
+ *
+ * What is tested is not the rate but the share of each window the stage left free: the same bytes cross every stage in
+ * the same window, so less free time is a lower rate, and unlike the rate of a stage that is hardly used it has a
+ * bounded variance. The ratio of the held shares of two stages is the ratio of their service rates.
  */
 #ifndef NARROWS_STAGE_H
 #define NARROWS_STAGE_H
@@ -47,8 +50,8 @@ struct nw_path_stage {
 	enum nw_place place;
 	size_t host, to_host;            /* to_host: of a network stage with both ends, else = host */
 	double bytes;                    /* its own */
-	double *rate;                    /* n_windows bytes/s, NaN where nothing crossed */
-	double mean_rate;                /* ratio of sums */
+	double *free_share;              /* n_windows, of the window; NaN where nothing crossed */
+	double service_rate;             /* bytes/s: all that crossed over all the time it was held */
 	double busy_share, wait_share;   /* of the time in which something crossed */
 };
 
