@@ -23,7 +23,7 @@ struct source {
 	size_t host, flow, item;             /* item: file or connection */
 	enum nw_op op;
 	double dt_s;
-	bool combined;
+	bool has_connection;                 /* of a caliper: its metadata names the connection, and item is it */
 	int64_t last_wall_ns;                /* of the row before, for senders that do not tell their window */
 };
 
@@ -38,6 +38,7 @@ struct loader {
 	/* the rows in hand */
 	struct source *source;
 	bool filling;                        /* pass two */
+	bool have_processes;                 /* which report every interval, busy or not */
 };
 
 /* Columns of a layout that matter, -1 where a layout has none. */
@@ -255,9 +256,15 @@ on_session_meta(void *arg, const struct nw_meta_rec *m)
 	if (prefixed(m->event_type, "nl:tools:calipers:summary:") || prefixed(m->event_type, "nl.")) {
 		if (caliper_op(m->event_type, subject, &s.op))
 			s.kind = KIND_CALIPER;
-	} else if (prefixed(m->event_type, "nw:process"))
+		/* Original senders have no document for connections: theirs is told by the caliper. */
+		s.has_connection = (s.op == NW_OP_NET_READ || s.op == NW_OP_NET_WRITE) && json_object_get(subject, "dst") != NULL &&
+		    json_object_get(subject, "pid") == NULL;
+		if (s.has_connection)
+			s.item = connection_add(l->e, s.host, subject);
+	} else if (prefixed(m->event_type, "nw:process")) {
 		s.kind = KIND_PROCESS;
-	else if (prefixed(m->event_type, "nw:file")) {
+		l->have_processes = true;
+	} else if (prefixed(m->event_type, "nw:file")) {
 		s.kind = KIND_FILE;
 		s.item = file_add(l->e, s.host, subject);
 	} else if (prefixed(m->event_type, "nw:connection")) {
@@ -370,6 +377,18 @@ grid_spread(const struct evidence *e, double *a, const struct span *s, double am
 	}
 }
 
+/* Reports that came, and those whose time lies between two that came. */
+static void
+intervals_count(struct loader *l, const struct span *s)
+{
+	double gap_s = (double)(s->begin_wall_ns - l->source->last_wall_ns) * NS;
+
+	l->e->intervals_got++;
+	l->e->intervals_expected++;
+	if (l->source->last_wall_ns != 0 && gap_s > s->window_s / 2)
+		l->e->intervals_expected += (uint64_t)lround(fmin(gap_s / s->window_s, 1e6));
+}
+
 static void
 caliper_row(struct loader *l, const struct columns *c, const struct store_block *b, size_t i)
 {
@@ -383,6 +402,8 @@ caliper_row(struct loader *l, const struct columns *c, const struct store_block 
 		span_vote(l, &s);
 		return;
 	}
+	if (!l->have_processes)
+		intervals_count(l, &s);
 	busy = cell(b, c->busy_max, i);
 	if (!isfinite(busy))
 		busy = cell(b, c->busy, i);
@@ -393,6 +414,9 @@ caliper_row(struct loader *l, const struct columns *c, const struct store_block 
 	grid_spread(e, grid_array(e, &f->wait_s[op], 0), &s, known(cell(b, c->wait, i)));
 	grid_spread(e, grid_array(e, &f->ops[op], 0), &s, ops);
 	grid_spread(e, grid_array(e, &f->rate_sum[op], 0), &s, known(cell(b, c->mean_r, i)) * 1e9 * ops);
+	if (l->source->has_connection)
+		*(op == NW_OP_NET_READ ? &e->connections[l->source->item].bytes_in :
+		    &e->connections[l->source->item].bytes_out) += bytes;
 	threads = cell(b, c->threads, i);
 	if (threads > f->threads && threads < 1e6)
 		f->threads = (unsigned)threads;
@@ -408,10 +432,12 @@ static void
 process_row(struct loader *l, const struct columns *c, const struct store_block *b, size_t i)
 {
 	struct evidence_flow *f = &l->e->flows[l->source->flow];
+	struct span s = row_span(l, c, b, i);
 	double user = cell(b, c->cpu_user, i), sys = cell(b, c->cpu_sys, i);
 
 	if (isfinite(user) || isfinite(sys))
 		f->cpu_s = known(f->cpu_s) + known(user) + known(sys);
+	intervals_count(l, &s);
 	f->seen_bytes += known(cell(b, c->seen_read, i)) + known(cell(b, c->seen_written, i));
 	f->kernel_bytes += known(cell(b, c->rchar, i)) + known(cell(b, c->wchar, i));
 }
@@ -694,32 +720,6 @@ lists_cut(struct evidence *e)
 	}
 }
 
-/* Of the processes that moved something: windows between their first and last report, and windows with a report. */
-static void
-intervals_count(struct evidence *e)
-{
-	size_t f, i, first, last, got;
-	int op;
-
-	for (f = 0; f < e->n_flows; f++)
-		for (op = 0; op < NW_OP_COUNT; op++) {
-			const double *busy = e->flows[f].busy_s[op], *wait = e->flows[f].wait_s[op];
-
-			if (busy == NULL)
-				continue;
-			for (first = e->n_windows, last = got = i = 0; i < e->n_windows; i++)
-				if (busy[i] > 0 || wait[i] > 0) {
-					first = first < i ? first : i;
-					last = i;
-					got++;
-				}
-			if (got > 0) {
-				e->intervals_expected += last - first + 1;
-				e->intervals_got += got;
-			}
-		}
-}
-
 static int
 session_read(struct loader *l)
 {
@@ -749,7 +749,6 @@ session_read(struct loader *l)
 	for (i = 0; i < l->n_sources && rc == NW_OK; i++)
 		rc = i < n_own ? source_read(l, &l->sources[i], INT64_MIN, INT64_MAX) :
 		    source_read(l, &l->sources[i], l->begin_wall_ns - (int64_t)20e9, l->end_wall_ns + (int64_t)20e9);
-	intervals_count(e);
 	lists_cut(e);
 	return rc;
 }
