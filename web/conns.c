@@ -11,9 +11,6 @@
 
 #include "narrows/caliper.h"
 
-#define ASK_MAX_NS INT64_C(10000000000)
-#define ANSWER_MAX_NS INT64_C(60000000000)
-
 enum conn_state { CONN_FREE, CONN_ASKING, CONN_ANSWERING, CONN_STREAMING };
 
 /* We hold a reference of our own; evhttp takes its callbacks off when it is done with a connection. */
@@ -26,14 +23,16 @@ struct conn {
 struct conns {
 	struct event *sweep;
 	struct evconnlistener *listener;
-	size_t max, n;
+	struct conns_limits limits;
+	size_t n;
 	struct conn conn[];
 };
 
 static void
 conns_arm(struct conns *c)
 {
-	static const struct timeval interval = { .tv_sec = 1 };
+	const struct timeval interval = { .tv_sec = c->limits.sweep_ns / 1000000000,
+	    .tv_usec = c->limits.sweep_ns / 1000 % 1000000 };
 
 	if (!evtimer_pending(c->sweep, NULL))
 		evtimer_add(c->sweep, &interval);
@@ -57,12 +56,12 @@ conn_release(struct conns *c, struct conn *conn)
 }
 
 static bool
-is_late(const struct conn *conn, int64_t now_mono_ns)
+is_late(const struct conns *c, const struct conn *conn, int64_t now_mono_ns)
 {
 	int64_t age_ns = now_mono_ns - conn->since_mono_ns;
 
-	return (conn->state == CONN_ASKING && age_ns > ASK_MAX_NS) ||
-	    (conn->state == CONN_ANSWERING && age_ns > ANSWER_MAX_NS);
+	return (conn->state == CONN_ASKING && age_ns > c->limits.ask_max_ns) ||
+	    (conn->state == CONN_ANSWERING && age_ns > c->limits.answer_max_ns);
 }
 
 /* Forgets what has ended and ends what is late. */
@@ -72,17 +71,17 @@ conns_sweep(struct conns *c)
 	int64_t now = nw_mono_ns();
 	size_t i;
 
-	for (i = 0; i < c->max; i++) {
+	for (i = 0; i < c->limits.max; i++) {
 		struct conn *conn = &c->conn[i];
 
 		if (conn->state == CONN_FREE)
 			continue;
-		if (!is_abandoned(conn->bev) && is_late(conn, now))
+		if (!is_abandoned(conn->bev) && is_late(c, conn, now))
 			bufferevent_trigger_event(conn->bev, BEV_EVENT_TIMEOUT | BEV_EVENT_READING, 0);
 		if (is_abandoned(conn->bev))
 			conn_release(c, conn);
 	}
-	if (c->n < c->max && c->listener != NULL)
+	if (c->n < c->limits.max && c->listener != NULL)
 		evconnlistener_enable(c->listener);
 }
 
@@ -106,14 +105,14 @@ on_connection(struct event_base *base, void *arg)
 
 	if (bev == NULL)
 		return NULL;
-	if (c->n == c->max)
+	if (c->n == c->limits.max)
 		conns_sweep(c);
-	for (i = 0; i < c->max && c->conn[i].state != CONN_FREE; i++)
+	for (i = 0; i < c->limits.max && c->conn[i].state != CONN_FREE; i++)
 		;
-	if (i < c->max) {
+	if (i < c->limits.max) {
 		bufferevent_incref(bev);
 		c->conn[i] = (struct conn){ .bev = bev, .state = CONN_ASKING, .since_mono_ns = nw_mono_ns() };
-		if (++c->n == c->max && c->listener != NULL)
+		if (++c->n == c->limits.max && c->listener != NULL)
 			evconnlistener_disable(c->listener);
 		conns_arm(c);
 	}
@@ -121,13 +120,14 @@ on_connection(struct event_base *base, void *arg)
 }
 
 struct conns *
-conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_socket *bound, size_t max)
+conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_socket *bound,
+    const struct conns_limits *limits)
 {
-	struct conns *c = calloc(1, sizeof(*c) + max * sizeof(c->conn[0]));
+	struct conns *c = calloc(1, sizeof(*c) + limits->max * sizeof(c->conn[0]));
 
 	if (c == NULL)
 		return NULL;
-	c->max = max;
+	c->limits = *limits;
 	c->listener = evhttp_bound_socket_get_listener(bound);
 	if ((c->sweep = evtimer_new(base, on_sweep, c)) == NULL) {
 		free(c);
@@ -144,7 +144,7 @@ conns_free(struct conns *c)
 
 	if (c == NULL)
 		return;
-	for (i = 0; i < c->max; i++)
+	for (i = 0; i < c->limits.max; i++)
 		if (c->conn[i].state != CONN_FREE)
 			conn_release(c, &c->conn[i]);
 	event_free(c->sweep);
@@ -162,7 +162,7 @@ conns_count(const struct conns *c)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < c->max; i++)
+	for (i = 0; i < c->limits.max; i++)
 		n += c->conn[i].state != CONN_FREE && !is_abandoned(c->conn[i].bev);
 	return n;
 }
@@ -174,7 +174,7 @@ set_state(struct conns *c, struct evhttp_request *req, enum conn_state state)
 	struct bufferevent *bev = evcon != NULL ? evhttp_connection_get_bufferevent(evcon) : NULL;
 	size_t i;
 
-	for (i = 0; bev != NULL && i < c->max; i++)
+	for (i = 0; bev != NULL && i < c->limits.max; i++)
 		if (c->conn[i].bev == bev) {
 			c->conn[i].state = state;
 			c->conn[i].since_mono_ns = nw_mono_ns();

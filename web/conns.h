@@ -7,6 +7,7 @@
 #define NARROWS_WEB_CONNS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct event_base;
 struct evhttp;
@@ -15,8 +16,16 @@ struct evhttp_request;
 
 struct conns;
 
-/* Counts the connections of `http` from now on. Accepts none above `max`. NULL: no memory. */
-struct conns *conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_socket *bound, size_t max);
+struct conns_limits {
+	size_t max;                             /* connections; above, they wait unaccepted */
+	int64_t ask_max_ns;                     /* from the connection to the end of the request's header */
+	int64_t answer_max_ns;                  /* from there to the end of the answer */
+	int64_t sweep_ns;                       /* how often that is looked at */
+};
+
+/* Counts the connections of `http` from now on. NULL: no memory. */
+struct conns *conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_socket *bound,
+    const struct conns_limits *limits);
 void conns_free(struct conns *c);               /* after evhttp_free() */
 size_t conns_count(const struct conns *c);
 void conns_stop(struct conns *c);               /* the listener goes away: nothing to switch on or off any more */

@@ -80,8 +80,14 @@ fit_log_digits(struct plot_axis *a, int from, int to)
 static void
 fit_log(struct plot_axis *a, unsigned want)
 {
-	int from = (int)floor(log10(a->low) + 1e-9), to = (int)ceil(log10(a->high) - 1e-9), e, every;
+	int from, to, e, every;
 
+	if (a->high < a->low * 1.05) {                  /* a constant runs through the middle */
+		a->low /= 1.2;
+		a->high *= 1.2;
+	}
+	from = (int)floor(log10(a->low) + 1e-9);
+	to = (int)ceil(log10(a->high) - 1e-9);
 	if (to - from <= 2)
 		fit_log_digits(a, from, to > from ? to : from + 1);
 	else {

@@ -37,9 +37,12 @@ enum {
 	HEADERS_MAX_BYTES = 8192,
 	BODY_MAX_BYTES = 1024,
 	IO_TIMEOUT_S = 20,                      /* without any progress */
-	CONNECTIONS_MAX = 128,
 };
-#define STOP_MAX_NS INT64_C(2000000000)
+#define NS_PER_S INT64_C(1000000000)
+#define STOP_MAX_NS (2 * NS_PER_S)
+static const struct conns_limits limits = {
+	.max = 128, .ask_max_ns = 10 * NS_PER_S, .answer_max_ns = 60 * NS_PER_S, .sweep_ns = NS_PER_S,
+};
 
 struct web {
 	struct event_base *base;
@@ -420,7 +423,7 @@ open_events(struct web *w, char why[STORE_WHY_BYTES])
 	if ((w->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0 ||
 	    (w->on_stop = event_new(w->base, w->stop_fd, EV_READ, on_stop, w)) == NULL ||
 	    (w->on_drained = evtimer_new(w->base, on_drained, w)) == NULL ||
-	    (w->conns = conns_new(w->base, w->http, w->bound, CONNECTIONS_MAX)) == NULL ||
+	    (w->conns = conns_new(w->base, w->http, w->bound, &limits)) == NULL ||
 	    event_add(w->on_stop, NULL) != 0) {
 		snprintf(why, STORE_WHY_BYTES, "web: %s", strerror(errno));
 		return NW_ENOMEM;
