@@ -162,7 +162,6 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 {
 	const struct nw_bottleneck *b = &j->bottleneck;
 	char *first, *second;
-	size_t i;
 
 	if (j->path.n == 0) {
 		reason_add(j, "No operation that moved bytes was reported.");
@@ -179,18 +178,18 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 		free(first);
 	} else {
 		first = stage_text(e, &j->path.stage[b->lowest]);
-		for (i = 0; i < j->path.n; i++)
-			if (i != b->lowest && j->tests[i].candidate)
-				break;
-		if (i == j->path.n)
-			i = b->runner_up;
-		second = i < j->path.n ? stage_text(e, &j->path.stage[i]) : xstrdup("another stage");
+		second = b->runner_up < j->path.n ? stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("another stage");
 		if (b->unique)
 			reason_add(j, "The slowest two differ by less than the margin of %.3g %%.", params->margin * 100);
 		else
-			reason_add(j, "The test does not tell them apart (alpha %.3g).", b->alpha);
-		j->sentence = xasprintf("Cannot tell whether %s or %s limited this transfer: "
-		    "their rates are too close for the evidence.", first, second);
+			reason_add(j, "The test does not tell %zu of %zu stages apart (alpha %.3g).", b->n_candidates, j->path.n,
+			    b->alpha);
+		if (b->n_candidates > 2)
+			j->sentence = xasprintf("No single stage stands out: %zu of %zu may have limited this transfer, first of all "
+			    "%s and %s.", b->n_candidates, j->path.n, first, second);
+		else
+			j->sentence = xasprintf("Cannot tell whether %s or %s limited this transfer: their rates are too close for "
+			    "the evidence.", first, second);
 		free(first);
 		free(second);
 	}

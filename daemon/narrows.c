@@ -65,7 +65,7 @@ command_run(const struct command *cmd, const char *state_dir, const char *url, i
 
 	free(dir);
 	if (s != NULL) {
-		optind = 1;
+		optind = 0;   /* 0, not 1: getopt begins anew and may permute again */
 		status = cmd->run(s, argc, argv);
 		source_close(s);
 	}
@@ -97,7 +97,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	if (strcmp(argv[0], "stat") == 0) {
-		optind = 1;
+		optind = 0;   /* 0, not 1: getopt begins anew and may permute again */
 		return cmd_stat(argc, argv);
 	}
 	if (strcmp(argv[0], "help") == 0) {
