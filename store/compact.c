@@ -41,14 +41,14 @@ chunk_find(struct writer *w, int which, int64_t layout_id, int64_t t, struct spa
 static int
 victims_small(struct writer *w, int64_t layout_id, size_t n_more, bool final)
 {
-	int64_t limit = SMALL_CHUNKS_MAX, n_rows = 0, n;
+	size_t n_rows = 0, n;
 	sqlite3_stmt *st;
 	int rc, step = SQLITE_DONE;
 
-	if ((rc = db_take(&w->stmts, W_CHUNK_NEWEST, &st, "ii", layout_id, limit)) != NW_OK)
+	if ((rc = db_take(&w->stmts, W_CHUNK_NEWEST, &st, "ii", layout_id, (int64_t)SMALL_CHUNKS_MAX)) != NW_OK)
 		return rc;
 	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
-		if ((n = sqlite3_column_int64(st, 1)) >= CHUNK_ROWS_WANTED)
+		if ((n = (size_t)sqlite3_column_int64(st, 1)) >= w->limits.chunk_rows)
 			break;
 		n_rows += n;
 		rc = id_list_add(&w->victims, sqlite3_column_int64(st, 0));
@@ -56,7 +56,7 @@ victims_small(struct writer *w, int64_t layout_id, size_t n_more, bool final)
 	db_give(&w->stmts, W_CHUNK_NEWEST, st);
 	if (rc == NW_OK)
 		rc = db_code(step);
-	if (!final && n_rows + (int64_t)n_more < CHUNK_ROWS_WANTED && w->victims.n < SMALL_CHUNKS_MAX)
+	if (!final && n_rows + n_more < w->limits.chunk_rows && w->victims.n < SMALL_CHUNKS_MAX)
 		w->victims.n = 0;
 	return rc;
 }
@@ -172,9 +172,9 @@ piece_write(struct writer *w, int64_t layout_id, const struct columns *c, size_t
 static int
 chunks_write(struct writer *w, int64_t layout_id, const struct columns *c, size_t from, size_t to, bool final)
 {
-	size_t n = to - from, n_pieces = n / CHUNK_ROWS_WANTED, i;
+	size_t n = to - from, n_pieces = n / w->limits.chunk_rows, i;
 	size_t by_bytes = n * (c->n_fields + 1) * 8 / DECODED_WANTED_BYTES + 1;
-	enum chunk_effort effort = final || n >= CHUNK_ROWS_WANTED ? CHUNK_COMPACT : CHUNK_HOT;
+	enum chunk_effort effort = final || n >= w->limits.chunk_rows ? CHUNK_COMPACT : CHUNK_HOT;
 	int rc = NW_OK;
 
 	if (n_pieces < by_bytes)

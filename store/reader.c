@@ -54,25 +54,63 @@ static const char *const sql[R_STMTS] = {
 
 /* --- opening --- */
 
-static int
-db_open(struct store_reader *r, const char *path, char why[STORE_WHY_BYTES])
+/* A file: URI for SQLite, which would take some characters of the path for its own. NULL: no memory. */
+static char *
+uri_immutable(const char *path)
 {
-	int rc;
+	static const char tail[] = "?immutable=1";
+	char *uri = malloc(5 + 3 * strlen(path) + sizeof(tail)), *p = uri;
 
-	if (access(path, F_OK) == -1) {
-		snprintf(why, STORE_WHY_BYTES, "no such file");
-		return NW_ENOTFOUND;
-	}
-	if (sqlite3_open_v2(path, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+	if (uri == NULL)
+		return NULL;
+	p += sprintf(p, "file:");
+	for (; *path != '\0'; path++)
+		p += sprintf(p, *path == '?' || *path == '#' || *path == '%' ? "%%%02x" : "%c", *path);
+	strcpy(p, tail);
+	return uri;
+}
+
+static int
+db_open(struct store_reader *r, const char *name, int flags, char why[STORE_WHY_BYTES])
+{
+	if (sqlite3_open_v2(name, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | flags, NULL) != SQLITE_OK) {
 		snprintf(why, STORE_WHY_BYTES, "%s", r->db == NULL ? "out of memory" : sqlite3_errmsg(r->db));
 		return r->db == NULL ? NW_ENOMEM : NW_EIO;
 	}
 	sqlite3_extended_result_codes(r->db, 1);
 	sqlite3_busy_timeout(r->db, READER_BUSY_TIMEOUT_MS);
-	if ((rc = schema_check(r->db, why)) != NW_OK)
-		return rc;
-	db_stmts_init(&r->stmts, r->db, sql, R_STMTS);
-	return NW_OK;
+	return schema_check(r->db, why);
+}
+
+/*
+ * Readers share memory with the writer through files beside the store. Where they do not exist and cannot be made,
+ * nobody writes, unless a WAL says that somebody did: then the store is read as a file that does not change.
+ */
+static int
+db_open_any(struct store_reader *r, const char *path, char why[STORE_WHY_BYTES])
+{
+	char *wal, *uri;
+	int rc, code;
+
+	if (access(path, F_OK) == -1) {
+		snprintf(why, STORE_WHY_BYTES, "no such file");
+		return NW_ENOTFOUND;
+	}
+	rc = db_open(r, path, 0, why);
+	code = sqlite3_errcode(r->db) & 0xff;
+	if (rc == NW_EIO && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY)) {
+		wal = sqlite3_mprintf("%s-wal", path);
+		uri = uri_immutable(path);
+		if (wal != NULL && uri != NULL && access(wal, F_OK) == -1) {
+			sqlite3_close(r->db);
+			rc = db_open(r, uri, SQLITE_OPEN_URI, why);
+		}
+		sqlite3_free(wal);
+		free(uri);
+	}
+	if (rc == NW_OK)
+		db_stmts_init(&r->stmts, r->db, sql, R_STMTS);
+	return rc;
 }
 
 int
@@ -84,7 +122,7 @@ store_reader_open(const char *path, struct store_reader **out, char why[STORE_WH
 	*out = NULL;
 	snprintf(why, STORE_WHY_BYTES, "out of memory");
 	if (r == NULL || (r->tail = tail_new(SIZE_MAX)) == NULL || (r->codec = chunk_codec_new()) == NULL ||
-	    (rc = db_open(r, path, why)) != NW_OK) {
+	    (rc = db_open_any(r, path, why)) != NW_OK) {
 		store_reader_close(r);
 		return rc;
 	}

@@ -255,7 +255,7 @@ store_open(const char *path, const struct store_opts *opts, struct store **out, 
 	}
 	if ((st->path = strdup(path)) == NULL)
 		goto fail;
-	if ((rc = writer_open(path, &st->opts, &st->writer, why)) != NW_OK)
+	if ((rc = writer_open(path, &st->opts, NULL, &st->writer, why)) != NW_OK)
 		goto fail;
 	if ((rc = writer_next_ids(st->writer, &st->next_ids)) != NW_OK) {
 		db_why(st->writer->db, why, STORE_WHY_BYTES);

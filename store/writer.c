@@ -13,13 +13,18 @@
 #include "store/schema.h"
 
 enum {
-	MOVE_VALUES_MAX = 256 << 10,           /* per transaction: a commit never waits longer for compaction than this takes */
 	CHECKPOINT_PAGES = 2000,               /* WAL pages after which they go into the file */
 	WAL_PAGES_MAX = 16 * CHECKPOINT_PAGES,
 	WAL_KEPT_BYTES = 16 << 20,
 	VACUUM_PAGES = 512,                    /* given back per step */
 	BUSY_TIMEOUT_MS = 5000,
 	RESTART_TIMEOUT_MS = 100
+};
+
+const struct writer_limits writer_limits_default = {
+	.chunk_rows = 1024,
+	.tail_bytes = 16 << 20,
+	.step_values = 256 << 10,
 };
 
 static const char *const sql[W_STMTS] = {
@@ -117,6 +122,20 @@ on_wal(void *arg, sqlite3 *db, const char *name, int n_pages)
 	return SQLITE_OK;
 }
 
+/* SQLite answers with the mode it has, which is another one where it cannot share memory between processes. */
+static int
+wal_mode(sqlite3 *db)
+{
+	sqlite3_stmt *st = NULL;
+	int rc;
+
+	if ((rc = sqlite3_prepare_v2(db, "PRAGMA journal_mode = WAL", -1, &st, NULL)) == SQLITE_OK &&
+	    (rc = sqlite3_step(st)) == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(st, 0), "wal") != 0)
+		rc = SQLITE_CANTOPEN;
+	sqlite3_finalize(st);
+	return db_code(rc);
+}
+
 static int
 db_open(struct writer *w, const char *path, const struct store_opts *opts, char why[STORE_WHY_BYTES])
 {
@@ -133,10 +152,10 @@ db_open(struct writer *w, const char *path, const struct store_opts *opts, char 
 	if ((rc = schema_open(w->db, why)) != NW_OK)
 		return rc;
 	/* Deleted rows are of no more secret than kept ones: overwriting them with zeros would double the writing. */
-	snprintf(pragmas, sizeof(pragmas), "PRAGMA journal_mode = WAL; PRAGMA synchronous = %s; PRAGMA foreign_keys = ON;"
-	    " PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; PRAGMA journal_size_limit = %d",
-	    opts->sync_full ? "FULL" : "NORMAL", WAL_KEPT_BYTES);
-	if ((rc = db_exec(w->db, pragmas)) != NW_OK) {
+	snprintf(pragmas, sizeof(pragmas), "PRAGMA synchronous = %s; PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF;"
+	    " PRAGMA cache_size = -16384; PRAGMA journal_size_limit = %d", opts->sync_full ? "FULL" : "NORMAL",
+	    WAL_KEPT_BYTES);
+	if ((rc = wal_mode(w->db)) != NW_OK || (rc = db_exec(w->db, pragmas)) != NW_OK) {
 		db_why(w->db, why, STORE_WHY_BYTES);
 		return rc;
 	}
@@ -183,7 +202,8 @@ tail_load(struct writer *w)
 }
 
 int
-writer_open(const char *path, const struct store_opts *opts, struct writer **out, char why[STORE_WHY_BYTES])
+writer_open(const char *path, const struct store_opts *opts, const struct writer_limits *limits, struct writer **out,
+    char why[STORE_WHY_BYTES])
 {
 	struct writer *w = calloc(1, sizeof(*w));
 	int rc = NW_ENOMEM;
@@ -194,7 +214,8 @@ writer_open(const char *path, const struct store_opts *opts, struct writer **out
 		goto out;
 	w->lock_fd = -1;
 	w->wal_pages_max = WAL_PAGES_MAX;
-	if ((w->tail = tail_new(CHUNK_ROWS_WANTED)) == NULL || (w->codec = chunk_codec_new()) == NULL)
+	w->limits = limits == NULL ? writer_limits_default : *limits;
+	if ((w->tail = tail_new(w->limits.chunk_rows)) == NULL || (w->codec = chunk_codec_new()) == NULL)
 		goto out;
 	if ((rc = lock_take(w, path, why)) != NW_OK || (rc = db_open(w, path, opts, why)) != NW_OK)
 		goto out;
@@ -523,8 +544,8 @@ static int
 move_some(struct writer *w, struct move *m)
 {
 	/* Compaction has fallen behind: now ingest waits for it. */
-	size_t max = tail_bytes(w->tail) > 2 * (size_t)TAIL_WANTED_BYTES ? SIZE_MAX : MOVE_VALUES_MAX;
-	int64_t excess = tail_excess_id(w->tail, TAIL_WANTED_BYTES);
+	size_t max = tail_bytes(w->tail) > 2 * w->limits.tail_bytes ? SIZE_MAX : w->limits.step_values;
+	int64_t excess = tail_excess_id(w->tail, w->limits.tail_bytes);
 	struct tail_layout *l;
 	int rc = NW_OK;
 
@@ -618,7 +639,7 @@ shrink(struct writer *w, bool idle)
 	    (rc = db_int(w->db, "PRAGMA page_count", &n_pages)) != NW_OK ||
 	    (rc = db_int(w->db, "PRAGMA page_size", &page_bytes)) != NW_OK)
 		return rc;
-	if (n_free * 8 <= n_pages || (!idle && n_free * page_bytes <= TAIL_WANTED_BYTES + TAIL_WANTED_BYTES / 4)) {
+	if (n_free * 8 <= n_pages || (!idle && n_free * page_bytes <= (int64_t)(w->limits.tail_bytes + w->limits.tail_bytes / 4))) {
 		w->pages_freed = false;
 		return WRITER_DONE;
 	}
@@ -653,7 +674,7 @@ writer_care(struct writer *w, bool idle)
 	if ((rc = seals_expand(w)) != NW_OK)
 		return rc;
 	if (w->finals.n > 0 || tail_next_full(w->tail) != NULL ||
-	    (tail_oldest(w->tail) != NULL && tail_bytes(w->tail) > TAIL_WANTED_BYTES)) {
+	    (tail_oldest(w->tail) != NULL && tail_bytes(w->tail) > w->limits.tail_bytes)) {
 		rc = move_rows(w);
 		checkpoint(w, idle);
 		return rc == NW_OK ? WRITER_MORE : rc;

@@ -15,10 +15,13 @@
 #include "store/db.h"
 #include "store/tail.h"
 
-enum {
-	CHUNK_ROWS_WANTED = 1024,              /* bigger chunks compress no better and take longer to read a minute from */
-	TAIL_WANTED_BYTES = 16 << 20           /* more in the tail: move what has been there longest */
+/* When rows move. Tests take smaller numbers, so that little data meets every case. */
+struct writer_limits {
+	size_t chunk_rows;                     /* wanted in a chunk: more compress little better and take longer to read */
+	size_t tail_bytes;                     /* more than that in the tail: what has been there longest moves */
+	size_t step_values;                    /* moved per transaction: how long a commit may have to wait */
 };
+extern const struct writer_limits writer_limits_default;
 
 /* Statements after those that apply records (batch.h). */
 enum writer_stmt {
@@ -35,6 +38,7 @@ struct writer {
 	sqlite3 *db;
 	struct db_stmts stmts;
 	int lock_fd;
+	struct writer_limits limits;
 	struct tail *tail;
 	bool tail_stale;                       /* out of memory: read it again */
 	int64_t next_tail_id;
@@ -57,7 +61,9 @@ struct writer {
 	char trouble[STORE_WHY_BYTES];         /* why the last transaction failed; empty: it did not */
 };
 
-int writer_open(const char *path, const struct store_opts *opts, struct writer **out, char why[STORE_WHY_BYTES]);
+/* limits NULL: the default */
+int writer_open(const char *path, const struct store_opts *opts, const struct writer_limits *limits,
+    struct writer **out, char why[STORE_WHY_BYTES]);
 void writer_close(struct writer *w);       /* NULL: nothing */
 int writer_next_ids(struct writer *w, struct store_ids *out);
 
