@@ -97,6 +97,19 @@ parse_options(int argc, char *argv[], struct options *o)
 	}
 }
 
+/* The collector works elsewhere. */
+static const char *
+absolute(const char *path, char out[PATH_MAX])
+{
+	char cwd[PATH_MAX];
+
+	if (path == NULL || path[0] == '/')
+		return path;
+	if (getcwd(cwd, sizeof(cwd)) == NULL || snprintf(out, PATH_MAX, "%s/%s", cwd, path) >= PATH_MAX)
+		return NULL;
+	return out;
+}
+
 /* --- the environment of the program --- */
 
 /* Beside nwrun, or where an installation puts it. */
@@ -179,7 +192,7 @@ start_collector(struct nwshm *shm, const struct collect_run_opts *run)
 static const char *
 arrange_measurement(struct options *o, char *argv[])
 {
-	static char task[COLLECT_UUID_BYTES], region_path[PATH_MAX], host[256];
+	static char task[COLLECT_UUID_BYTES], region_path[PATH_MAX], report_path[PATH_MAX], host[256];
 	char so[PATH_MAX];
 	struct nwshm *shm;
 	const char *why, *base = strrchr(argv[0], '/');
@@ -197,6 +210,7 @@ arrange_measurement(struct options *o, char *argv[])
 	}
 	o->run.collect.program = o->program_name;
 	o->run.program = o->program_name != NULL ? o->program_name : base != NULL ? base + 1 : argv[0];
+	o->run.report_path = absolute(o->run.report_path, report_path);
 	if ((shm = region_new(region_path, sizeof(region_path), &why)) == NULL)
 		return why;
 	shm->root_pid = getpid();

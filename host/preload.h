@@ -7,7 +7,7 @@
  *	- must work in signal handlers, between vfork and exec, while libc starts, and after it has stopped;
  *	- when in doubt calls the real function and counts nothing.
  *
- * Reading order: preload.c (process and thread slots), preload_fd.c (what a descriptor is), preload_object.c (files and
+ * Reading order: preload_slot.c (process and thread slots), preload_fd.c (what a descriptor is), preload_object.c (files and
  * connections), preload_op.c (one operation into the counters); then the wrappers: preload_io.c, preload_wait.c,
  * preload_stdio.c, preload_life.c.
  */
@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "host/nwshm.h"
@@ -51,7 +52,7 @@ long sys_call(long number, long a, long b, long c, long d, long e, long f);   /*
 /* Reads a small file whole; text ends with a NUL. False, and nothing done, when the program has sealed itself. */
 bool sys_read_file(const char *path, char *text, size_t cap, size_t *len);
 
-/* --- preload.c: slots --- */
+/* --- preload_slot.c: slots --- */
 
 /*
  * What must be forgotten on fork lives in a page that the kernel wipes in children, however they were made: a child
@@ -97,13 +98,22 @@ struct fd_info {
 struct fd_info fd_get(int fd);
 /* The descriptor is about to be, or has been, closed or replaced. Harmless at any time. */
 void fd_forget(int fd);
+void fd_closing(int fd);                    /* the same, while it is still open */
 void fd_forget_range(unsigned first, unsigned last);
 void fd_forget_all_on_fork(void);
+
+static inline uint64_t
+statx_dev(const struct statx *st)
+{
+	return (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
+}
 
 struct nwshm_object *object_get_file(int fd, uint64_t dev, uint64_t ino, int64_t size_bytes);   /* adds a reference */
 struct nwshm_object *object_get_conn(uint64_t dev, uint64_t ino, const struct nwshm_addr *local,
     const struct nwshm_addr *peer);
 void object_unref(struct nwshm_object *o);
+void object_closing(struct nwshm_object *o, int fd);
+void object_renamed(int dir, const char *name);
 void object_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int64_t ns);
 
 /* --- preload_op.c --- */
@@ -118,6 +128,8 @@ void op_begin(struct op *op, int fd, enum nwshm_dir dir);
 void op_begin2(struct op *op, int from_fd, int to_fd);
 /* `bytes` < 0: the call failed or moved nothing on: only its time counts. */
 void op_end(struct op *op, ssize_t bytes);
+/* Nothing moved after all. */
+void op_cancel(struct op *op);
 /* Bytes that libc moves, or will move, where we cannot time it. */
 void op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes);
 

@@ -105,12 +105,12 @@ look_at_socket(int fd, uint64_t dev, uint64_t ino)
 static uint32_t
 look_at(int fd)
 {
-	uint64_t dev;
 	struct statx st;
+	uint64_t dev;
 
 	if (sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_SIZE, &st) < 0)
 		return 0;
-	dev = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
+	dev = statx_dev(&st);
 	if (S_ISSOCK(st.stx_mode))
 		return look_at_socket(fd, dev, st.stx_ino);
 	if (S_ISBLK(st.stx_mode) || (S_ISREG(st.stx_mode) && !is_pseudo_file(fd)))
@@ -162,6 +162,18 @@ fd_forget(int fd)
 	word = atomic_exchange(&fd_table[fd], 0);
 	if (region != NULL && fd_word_object(word) != NULL)
 		object_unref(fd_word_object(word));
+}
+
+void
+fd_closing(int fd)
+{
+	uint32_t word;
+
+	if ((unsigned)fd >= FD_MAX || (word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed)) == 0)
+		return;
+	if (region != NULL && !self.in_vfork && fd_word_object(word) != NULL)
+		object_closing(fd_word_object(word), fd);
+	fd_forget(fd);
 }
 
 void

@@ -3,7 +3,9 @@
 #include "host/preload.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -84,15 +86,12 @@ connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t len)
 	return rc;
 }
 
-/* Before, so that another thread that gets the number finds it unknown; after, should a use have come in between. */
+/* Before, so that another thread that gets the number finds it unknown. */
 EXPORT int
 close(int fd)
 {
-	int rc;
-
-	fd_forget(fd);
-	rc = REAL(close)(fd);
-	return rc;
+	fd_closing(fd);
+	return REAL(close)(fd);
 }
 
 EXPORT int
@@ -108,6 +107,23 @@ closefrom(int first)
 	fd_forget_range(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
 	REAL(closefrom)(first);
 }
+
+/* --- names --- */
+
+#define RENAME(name, params, args, dir, to)                                       \
+EXPORT int                                                                        \
+name params                                                                       \
+{                                                                                 \
+	int rc = REAL(name) args;                                                 \
+                                                                                  \
+	if (rc == 0)                                                              \
+		object_renamed(dir, to);                                          \
+	return rc;                                                                \
+}
+RENAME(rename, (const char *from, const char *to), (from, to), AT_FDCWD, to)
+RENAME(renameat, (int from_dir, const char *from, int dir, const char *to), (from_dir, from, dir, to), dir, to)
+RENAME(renameat2, (int from_dir, const char *from, int dir, const char *to, unsigned flags),
+    (from_dir, from, dir, to, flags), dir, to)
 
 /* --- processes --- */
 
@@ -167,7 +183,18 @@ preload_end(void)
 	process_record_exit();
 }
 
-/* A filter that kills at unexpected calls would kill the program for ours. What is mapped still counts. */
+/*
+ * A filter that kills at unexpected calls would kill the program for ours. What is mapped still counts; in strict mode
+ * even the clock is forbidden, for this thread.
+ */
+static void
+seal(bool strict)
+{
+	sealed = true;
+	if (strict)
+		self.slot = NULL;
+}
+
 EXPORT int
 prctl(int option, ...)
 {
@@ -180,7 +207,7 @@ prctl(int option, ...)
 		arg[i] = va_arg(ap, unsigned long);
 	va_end(ap);
 	if (option == PR_SET_SECCOMP)
-		sealed = true;
+		seal(arg[0] == SECCOMP_MODE_STRICT);
 	return REAL(prctl)(option, arg[0], arg[1], arg[2], arg[3]);
 }
 
@@ -211,7 +238,7 @@ syscall_begin(struct op *op, long number, const long arg[6])
 		fd_forget((int)arg[1]);
 		return false;
 	case SYS_seccomp:
-		sealed = true;
+		seal(arg[0] == SECCOMP_SET_MODE_STRICT);
 		return false;
 	}
 	return false;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/single_threaded.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 /* Never 0, which marks a free key. */
@@ -103,8 +104,8 @@ object_publish(struct nwshm_object *o, uint32_t index, uint64_t key)
 	atomic_store_explicit(&region->object_key[index], key, memory_order_release);
 }
 
-/* The kernel's name for the open file: absolute, whatever the program called it. */
-static void
+/* The kernel's name for the open file: absolute, whatever the program called it. Returns its length, 0 for none. */
+static size_t
 read_fd_path(int fd, char path[NWSHM_PATH_BYTES])
 {
 	char link[32] = "/proc/self/fd/", digits[12];
@@ -119,6 +120,29 @@ read_fd_path(int fd, char path[NWSHM_PATH_BYTES])
 	link[at] = '\0';
 	len = sys(SYS_readlinkat, AT_FDCWD, link, path, NWSHM_PATH_BYTES - 1);
 	path[len > 0 ? len : 0] = '\0';
+	return len > 0 ? (size_t)len : 0;
+}
+
+static bool
+path_make_absolute(char path[NWSHM_PATH_BYTES], int dir, const char *name)
+{
+	size_t at = 0, len = strlen(name);
+	long n;
+
+	if (name[0] != '/') {
+		if (dir != AT_FDCWD)
+			at = read_fd_path(dir, path);
+		else if ((n = sys(SYS_getcwd, path, NWSHM_PATH_BYTES)) > 1)
+			at = (size_t)n - 1;   /* counts the NUL */
+		if (at == 0 || at + 1 + len >= NWSHM_PATH_BYTES)
+			return false;
+		if (path[at - 1] != '/')
+			path[at++] = '/';
+	}
+	if (at + len >= NWSHM_PATH_BYTES)
+		return false;
+	memcpy(path + at, name, len + 1);
+	return true;
 }
 
 struct nwshm_object *
@@ -153,6 +177,43 @@ object_get_conn(uint64_t dev, uint64_t ino, const struct nwshm_addr *local, cons
 	o->u.conn.peer = *peer;
 	object_publish(o, index, key);
 	return o;
+}
+
+/* A file that is being written often gets its real name at the end; whoever wrote it. */
+void
+object_renamed(int dir, const char *name)
+{
+	char path[NWSHM_PATH_BYTES] = "";
+	struct nwshm_object *o;
+	uint32_t used, even;
+	struct statx st;
+
+	if (thread_slot() == NULL || sys(SYS_statx, dir, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &st) < 0)
+		return;
+	used = atomic_load_explicit(&region->objects_used, memory_order_relaxed);
+	for (o = &region->object[NWSHM_OBJECTS_FIXED]; o < &region->object[used]; o++) {
+		if (o->ino != st.stx_ino || o->kind != NWSHM_FILE || o->dev != statx_dev(&st))
+			continue;
+		if (path[0] == '\0' && !path_make_absolute(path, dir, name))
+			return;
+		even = atomic_load(&o->renames) & ~1u;
+		if (!atomic_compare_exchange_strong(&o->renames, &even, even + 1))
+			continue;
+		memcpy(o->u.path, path, sizeof(path));
+		atomic_store_explicit(&o->renames, even + 2, memory_order_release);
+	}
+}
+
+/* The descriptor is about to be closed: of a file that was written, the size is known now. */
+void
+object_closing(struct nwshm_object *o, int fd)
+{
+	struct statx st;
+
+	if (o < &region->object[NWSHM_OBJECTS_FIXED] || o->kind != NWSHM_FILE || sealed ||
+	    nwshm_get(&o->bytes[NWSHM_WRITE]) == 0 || sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) < 0)
+		return;
+	atomic_store_explicit(&o->size_bytes, (int64_t)st.stx_size, memory_order_relaxed);
 }
 
 void

@@ -186,6 +186,13 @@ op_end(struct op *op, ssize_t bytes)
 }
 
 void
+op_cancel(struct op *op)
+{
+	if (op->thread != NULL && op->stage < NWSHM_LANES)
+		atomic_store_explicit(&op->thread->inflight, 0, memory_order_relaxed);
+}
+
+void
 op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes)
 {
 	struct nwshm_thread *t = thread_slot();

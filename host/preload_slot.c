@@ -87,8 +87,9 @@ state_make_wiped_on_fork(void)
 
 /* --- the process --- */
 
+/* The kernel counts our own reading as the program's from the next look on: what has been read by then is known now. */
 static void
-usage_read(struct nwshm_usage *u)
+usage_read(struct nwshm_usage *u, bool at_start)
 {
 	struct procfile_io io;
 	struct rusage ru;
@@ -102,7 +103,7 @@ usage_read(struct nwshm_usage *u)
 	}
 	u->io_known = sys_read_file("/proc/self/io", text, sizeof(text), &len) && procfile_parse_io(text, &io);
 	if (u->io_known) {
-		u->rchar = io.rchar;
+		u->rchar = io.rchar + (at_start ? len : 0);
 		u->wchar = io.wchar;
 		u->read_bytes = io.read_bytes;
 		u->write_bytes = io.write_bytes;
@@ -129,13 +130,12 @@ image_describe(void)
 }
 
 static uint64_t
-own_start_ticks(void)
+own_start_ticks(size_t *len)
 {
 	struct procfile_stat st;
 	char text[1024];
-	size_t len;
 
-	if (!sys_read_file("/proc/self/stat", text, sizeof(text), &len) || !procfile_parse_stat(text, &st))
+	if (!sys_read_file("/proc/self/stat", text, sizeof(text), len) || !procfile_parse_stat(text, &st))
 		return 0;
 	return st.start_ticks;
 }
@@ -184,6 +184,7 @@ process_attach(bool forked)
 {
 	struct nwshm_proc *p;
 	uint32_t none = 0;
+	size_t own_read;
 
 	if (region == NULL || sealed ||
 	    !atomic_compare_exchange_strong(&state->generation, &none, GENERATION_TAKING))
@@ -198,16 +199,16 @@ process_attach(bool forked)
 	}
 	p->pid = (int32_t)sys(SYS_getpid, 0);
 	p->ppid = (int32_t)sys(SYS_getppid, 0);
-	p->start_ticks = own_start_ticks();
+	p->start_ticks = own_start_ticks(&own_read);
 	p->pid_ns = own_pid_ns();
 	p->attach_mono_ns = nw_mono_ns();
 	memcpy(p->name, image_name, sizeof(p->name));
 	memcpy(p->argv, image_argv, sizeof(p->argv));
 	atomic_store_explicit(&p->epoch, 1, memory_order_relaxed);
 	if (forked)
-		p->at_start = (struct nwshm_usage){ .cpu_known = 1, .io_known = 1 };
+		p->at_start = (struct nwshm_usage){ .rchar = own_read, .cpu_known = 1, .io_known = 1 };
 	else
-		usage_read(&p->at_start);
+		usage_read(&p->at_start, true);
 	state->proc = p;
 	state->index = (uint32_t)(p - region->proc);
 	atomic_store_explicit(&p->state, NWSHM_LIVE, memory_order_release);
@@ -223,7 +224,7 @@ process_record_exit(void)
 
 	if (region == NULL || sealed || g == 0 || g == GENERATION_TAKING || sys(SYS_getpid, 0) != p->pid)
 		return;
-	usage_read(&p->at_exit);
+	usage_read(&p->at_exit, false);
 	atomic_store_explicit(&p->exit_mono_ns, nw_mono_ns(), memory_order_release);
 }
 
