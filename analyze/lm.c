@@ -7,7 +7,7 @@
 #include "analyze/design.h"
 #include "narrows/linear.h"
 
-static const struct nw_coefficient nothing = { NW_TERM_OK, NAN, NAN, NAN, 0 };
+static const struct nw_coefficient nothing = { NW_TERM_OK, NAN, NAN, NAN, 0, 0 };
 
 /* Over s^2: 1/n + |sum w_i mean_i / norm_i|^2, a sum of squares, which an offset cannot cancel. */
 static double
@@ -28,11 +28,11 @@ intercept_variance(const struct design *d, const struct factor *f)
 static double
 intercept_value(const struct nw_lm *lm)
 {
-	long double b0 = lm->response_mean;
+	long double b0 = (long double)lm->response_mean + lm->response_mean_rest;
 
 	for (size_t j = 0; j < lm->n_terms; j++)
 		if (lm->coef[j].state == NW_TERM_OK)
-			b0 -= (long double)lm->coef[j].value * lm->coef[j].mean;
+			b0 -= lm->coef[j].value * ((long double)lm->coef[j].mean + lm->coef[j].mean_rest);
 	return (double)b0;
 }
 
@@ -79,6 +79,7 @@ lm_of_factor(const struct design *d, const struct factor *f, struct nw_lm *lm)
 	lm->n_rows = d->n;
 	lm->n_terms = d->p;
 	lm->response_mean = d->column[d->p].mean;
+	lm->response_mean_rest = d->column[d->p].mean_rest;
 	lm->rank = f->k;
 	lm->df = d->n - f->k - (d->centred && d->n > 0);
 	lm->residual_sd = lm->r2 = lm->adj_r2 = NAN;
@@ -88,6 +89,7 @@ lm_of_factor(const struct design *d, const struct factor *f, struct nw_lm *lm)
 		lm->coef[j] = nothing;
 		lm->coef[j].state = d->state[j];
 		lm->coef[j].mean = d->column[j].mean;
+		lm->coef[j].mean_rest = d->column[j].mean_rest;
 	}
 	if (lm->status == NW_STATUS_INSUFFICIENT)
 		return;
@@ -140,9 +142,9 @@ nw_lm_clear(struct nw_lm *lm)
 }
 
 double
-nw_lm_predict(const struct nw_lm *lm, const struct nw_term *terms, const double *const *x, size_t row)
+nw_lm_residual(const struct nw_lm *lm, const struct nw_term *terms, const double *const *x, const double *y, size_t row)
 {
-	double sum = lm->response_mean;
+	double rest = y[row] - lm->response_mean - lm->response_mean_rest;
 
 	for (size_t j = 0; j < lm->n_terms; j++) {
 		struct nw_term t = terms != NULL ? terms[j] : (struct nw_term){ j, false, 0 };
@@ -151,7 +153,7 @@ nw_lm_predict(const struct nw_lm *lm, const struct nw_term *terms, const double 
 		if (t.squared)
 			v = (v - t.centre) * (v - t.centre);
 		if (lm->coef[j].state == NW_TERM_OK)
-			sum += lm->coef[j].value * (v - lm->coef[j].mean);
+			rest -= lm->coef[j].value * (v - lm->coef[j].mean - lm->coef[j].mean_rest);
 	}
-	return sum;
+	return rest;
 }

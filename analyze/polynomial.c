@@ -150,7 +150,7 @@ fit(struct basis *b, size_t count, bool no_intercept)
 static struct nw_coefficient
 coefficient(const struct basis *b, size_t power, wide s2, enum nw_status status, bool perfect, double ssyy)
 {
-	struct nw_coefficient c = { NW_TERM_OK, NAN, NAN, NAN, 0 };
+	struct nw_coefficient c = { NW_TERM_OK, NAN, NAN, NAN, 0, 0 };
 	int scale = -b->exponent * (int)power;
 	double delta;
 
@@ -205,7 +205,7 @@ report(const struct basis *b, const double *y, size_t rank, bool no_intercept, s
 	out->ssyy = (double)ssyy;
 	out->sse = perfect ? 0 : (double)sse;
 	out->response_mean = out->residual_sd = out->r2 = out->adj_r2 = NAN;
-	out->intercept = (struct nw_coefficient){ NW_TERM_OK, NAN, NAN, NAN, 0 };
+	out->intercept = (struct nw_coefficient){ NW_TERM_OK, NAN, NAN, NAN, 0, 0 };
 	out->status = status_of(out, y, no_intercept);
 	if (out->status == NW_STATUS_OK) {
 		wide share = perfect ? 0 : sse / ssyy;
@@ -218,7 +218,7 @@ report(const struct basis *b, const double *y, size_t rank, bool no_intercept, s
 		out->intercept = coefficient(b, 0, sse / (wide)(out->df > 0 ? out->df : 1), out->status, perfect,
 		    out->ssyy);
 	for (size_t j = 0; j < out->n_terms; j++) {
-		out->coef[j] = (struct nw_coefficient){ NW_TERM_ALIASED, NAN, NAN, NAN, 0 };
+		out->coef[j] = (struct nw_coefficient){ NW_TERM_ALIASED, NAN, NAN, NAN, 0, 0 };
 		if (j < out->rank)
 			out->coef[j] = coefficient(b, j + 1, sse / (wide)(out->df > 0 ? out->df : 1), out->status,
 			    perfect, out->ssyy);

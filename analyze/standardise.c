@@ -117,17 +117,20 @@ column_standardise(const double *x, size_t n, bool centre, double *z, struct sta
 	scale = ldexp(1, -e);
 	for (size_t i = 0; i < n; i++)
 		z[i] = x[i] * scale;
-	s->mean = 0;
+	*s = (struct standard){ 0, 0, 0 };
 	if (centre && min == max) {
 		s->mean = min * scale;
 		for (size_t i = 0; i < n; i++)
 			z[i] = 0;
 	} else if (centre && n > 0) {
-		s->mean = subtract_mean(z, n);
-		s->mean += subtract_mean(z, n);
+		double first = subtract_mean(z, n), second = subtract_mean(z, n);
+
+		s->mean = first + second;
+		s->mean_rest = second - (s->mean - first);
 	}
 	varies = normalise(z, n, &s->norm);
 	s->mean = ldexp(s->mean, e);
+	s->mean_rest = ldexp(s->mean_rest, e);
 	s->norm = ldexp(s->norm, e);
 	return varies;
 }
@@ -156,7 +159,7 @@ square_standardise(const double *x, size_t n, double origin, bool centre, double
 		hi = fmax(hi, u * u);
 	}
 	noise = o != 0 ? 4 * DBL_EPSILON * sqrt(hi) * (fabs(o) + sqrt(hi)) : 0;
-	s->mean = 0;
+	*s = (struct standard){ 0, 0, 0 };
 	if (centre && hi - lo <= noise) {
 		s->mean = hi;
 		for (size_t i = 0; i < n; i++)

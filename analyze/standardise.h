@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The column was mean + norm * z. */
+/* The column was mean + mean_rest + norm * z; mean_rest is what a double cannot hold beside a large mean. */
 struct standard {
-	double mean, norm;
+	double mean, mean_rest, norm;
 };
 
 /* max == min, exactly. */

@@ -60,7 +60,7 @@ test_known(void)
 	CHECK_NEAR(lm.residual_sd, 3.56753034006338, 1e-13, 0);
 	CHECK_INT(lm.df, 10);
 	CHECK(isnan(lm.intercept.value));
-	CHECK_NEAR(nw_lm_predict(&lm, NULL, one, 3), 63 * 2.07438016528926, 1e-14, 0);
+	CHECK_NEAR(nw_lm_residual(&lm, NULL, one, y, 3), 133 - 63 * 2.07438016528926, 1e-12, 0);
 	nw_lm_clear(&lm);
 	for (size_t k = 0; k < 3; k++)
 		terms[k].column = columns[k];
@@ -70,7 +70,7 @@ test_known(void)
 		CHECK_NEAR(lm.coef[k].value, value[k], 1e-12, 0);
 		CHECK_NEAR(lm.coef[k].f, f[k], 1e-12, 0);
 	}
-	CHECK_NEAR(nw_lm_predict(&lm, terms, mtcars_x, 0), 22.47046, 1e-6, 0);   /* fitted value of the Mazda RX4 */
+	CHECK_NEAR(nw_lm_residual(&lm, terms, mtcars_x, mtcars_mpg, 0), 21 - 22.47046, 1e-5, 0);         /* the Mazda RX4 */
 	nw_lm_clear(&lm);
 }
 
@@ -212,7 +212,8 @@ test_squares(void)
 	CHECK_NEAR(about.coef[1].f, term.coef[1].f, 1e-11, 0);                   /* the square's F has no origin */
 	CHECK(fabs(about.coef[0].f - term.coef[0].f) > 1);                       /* that of x has */
 	for (size_t row = 0; row < MTCARS_N; row++)
-		CHECK_NEAR(nw_lm_predict(&term, raw, x, row), nw_lm_predict(&about, centred, x, row), 1e-12, 0);
+		CHECK_NEAR(nw_lm_residual(&term, raw, x, mtcars_mpg, row),
+		    nw_lm_residual(&about, centred, x, mtcars_mpg, row), 1e-11, 0);
 	nw_lm_clear(&column);
 	nw_lm_clear(&term);
 	nw_lm_clear(&about);

@@ -44,7 +44,7 @@ struct nw_lm_options {
 struct nw_coefficient {
 	enum nw_term_state state;
 	double value, se, f;    /* f = (value / se)^2, the partial F; all NaN unless state is OK */
-	double mean;            /* of the term over the rows; 0 without an intercept */
+	double mean, mean_rest; /* of the term over the rows is their sum; 0 without an intercept */
 };
 
 /*
@@ -56,7 +56,7 @@ struct nw_coefficient {
 struct nw_lm {
 	enum nw_status status;
 	size_t n_rows, n_terms, rank, df;       /* df = n - rank - (1 for the intercept) */
-	double response_mean, ssyy, sse, residual_sd, r2, adj_r2;
+	double response_mean, response_mean_rest, ssyy, sse, residual_sd, r2, adj_r2;
 	struct nw_coefficient intercept;        /* NaN without one */
 	struct nw_coefficient *coef;            /* n_terms */
 };
@@ -71,9 +71,10 @@ int nw_lm_fit(const double *const *x, const struct nw_term *terms, size_t n_term
     const struct nw_lm_options *opts, struct nw_lm *out);
 void nw_lm_clear(struct nw_lm *lm);
 
-/* What the model says for one row of x: mean(y) + sum b_j (x_j - mean_j), where offsets cancel before they are multiplied.
- * Aliased and constant terms add nothing. Not for polynomials. */
-double nw_lm_predict(const struct nw_lm *lm, const struct nw_term *terms, const double *const *x, size_t row);
+/* y less what the model says for that row: y - mean(y) - sum b_j (x_j - mean_j), where offsets cancel before they are
+ * multiplied. Aliased and constant terms say nothing. Not for polynomials. */
+double nw_lm_residual(const struct nw_lm *lm, const struct nw_term *terms, const double *const *x, const double *y,
+    size_t row);
 
 /*
  * Polynomial y = b0 + b1 x + .. + bd x^d; coef[k] is that of x^(k+1). Polynomials orthogonal on the data by Forsythe's
@@ -118,7 +119,7 @@ struct nw_elimination {
 	double *removed_f;
 	size_t n_kept;
 	size_t *kept;                   /* terms, input order */
-	struct nw_term *kept_terms;     /* the same as terms, for nw_lm_predict */
+	struct nw_term *kept_terms;     /* the same as terms, for nw_lm_residual */
 	struct nw_lm lm;                /* of the kept terms, fitted afresh */
 	size_t n_metrics_kept;
 	bool *metric_kept;              /* n_metrics */
