@@ -12,7 +12,8 @@
 enum { LINE_BYTES = 1024 };
 
 const struct probe *const blipp_probes[BLIPP_PROBES] = {
-	&probe_cpu, &probe_load, &probe_memory, &probe_disk, &probe_net, &probe_snmp, &probe_clock
+	&probe_cpu, &probe_load, &probe_memory, &probe_vmstat, &probe_pressure, &probe_disk, &probe_net, &probe_snmp,
+	&probe_netstat, &probe_clock
 };
 
 struct unit { const char *name; double factor; };
@@ -108,7 +109,7 @@ static const struct {
 	{ "host", set_host, "a name without blanks" },
 	{ "interval", set_interval, "a time from 10 ms to 60 m" },
 	{ "queue-size", set_queue, "a size from 64 KiB to 1024 MiB" },
-	{ "probes", set_probes, "some of: cpu load memory disk net snmp clock" },
+	{ "probes", set_probes, "some of: cpu load memory vmstat pressure disk net snmp netstat clock" },
 };
 enum { N_DIRECTIVES = sizeof(directives) / sizeof(directives[0]) };
 

@@ -8,7 +8,7 @@
 
 #include "host/probe.h"
 
-enum { BLIPP_PROBES = 7, BLIPP_TEXT_BYTES = 256, BLIPP_WHY_BYTES = 256 };
+enum { BLIPP_PROBES = 10, BLIPP_TEXT_BYTES = 256, BLIPP_WHY_BYTES = 256 };
 
 extern const struct probe *const blipp_probes[BLIPP_PROBES];
 

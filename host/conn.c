@@ -20,6 +20,7 @@ enum {
 	HOP_BLOCK_BYTES = 20,
 	UNANSWERED_MS = 30 * 1000,      /* written bytes the peer's machine does not acknowledge for so long: it is gone */
 	KEEPALIVE_S = 30,
+	READ_AHEAD_BYTES = 4096,
 	READ_MIN_BYTES = NW_FRAME_V0_HEADER   /* no message is shorter */
 };
 
@@ -126,6 +127,7 @@ forget_bytes(struct conn *c)
 	c->in.len = c->out.len = 0;
 	c->in_taken = c->out_sent = 0;
 	c->in_need = READ_MIN_BYTES;
+	c->drained = false;
 	c->queued_bytes = c->written_bytes = 0;
 }
 
@@ -279,16 +281,20 @@ write_some(struct conn *c)
 	return NW_OK;
 }
 
-/* Fills `in` up to in_need. NW_OK: it is full. */
+/* Fills `in` to at least in_need. NW_OK: it is there. */
 static int
 read_needed(struct conn *c)
 {
+	size_t room;
 	ssize_t n;
 
-	if (buf_reserve(&c->in, c->in_need) < 0)
+	if (buf_reserve(&c->in, c->exact || c->in_need > READ_AHEAD_BYTES ? c->in_need : READ_AHEAD_BYTES) < 0)
 		return lose(c, NW_ENOMEM, "out of memory");
 	while (c->in.len < c->in_need) {
-		n = recv(c->fd, c->in.data + c->in.len, c->in_need - c->in.len, MSG_DONTWAIT);
+		if (c->drained)
+			return NW_EAGAIN;
+		room = (c->exact ? c->in_need : c->in.cap) - c->in.len;
+		n = recv(c->fd, c->in.data + c->in.len, room, MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -296,6 +302,7 @@ read_needed(struct conn *c)
 		if (n <= 0)
 			return lose(c, NW_ECLOSED, n == 0 ? "the peer closed" : "the connection broke");
 		c->in.len += (size_t)n;
+		c->drained = (size_t)n < room;
 	}
 	return NW_OK;
 }
@@ -306,8 +313,10 @@ recv_frame(struct conn *c, struct nw_frame *out)
 	const char *why = "";
 	int rc;
 
-	if (c->in_taken > 0) {              /* exact reads: behind a frame handed out there is nothing else */
-		c->in.len = c->in_taken = 0;
+	if (c->in_taken > 0) {
+		memmove(c->in.data, c->in.data + c->in_taken, c->in.len - c->in_taken);
+		c->in.len -= c->in_taken;
+		c->in_taken = 0;
 		c->in_need = READ_MIN_BYTES;
 	}
 	for (;;) {
@@ -390,6 +399,7 @@ conn_step(struct conn *c, int64_t now_mono_ns)
 {
 	int rc = NW_OK;
 
+	c->drained = false;
 	if (c->state == CONN_CLOSED)
 		return NW_ECLOSED;
 	if (c->state == CONN_CONNECTING)

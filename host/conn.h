@@ -6,8 +6,9 @@
  *	CLOSED --connect--> CONNECTING --socket ready--> OPENING --SESS_ACK--> OPEN
  *	any --error, end of stream, SESS_NACK, deadline--> CLOSED, and `why` says which
  *
- * AUTH_TYPE "ANON" and SESS_OPEN leave together in one write. Reads never take more than the message at hand needs,
- * so whoever polls the socket sees every message announced.
+ * AUTH_TYPE "ANON" and SESS_OPEN leave together in one write. With exact reads nothing is taken from the socket but
+ * the message at hand, so that a program that polls the socket itself sees every message announced; without, one
+ * system call takes what there is.
  */
 #ifndef HOST_CONN_H
 #define HOST_CONN_H
@@ -39,6 +40,8 @@ struct conn {
 	int64_t attempt_mono_ns;              /* for `addr` to accept, when others are left */
 	struct addrinfo *addrs, *addr;        /* what the name resolved to; the one being tried */
 	struct nw_doc_buf in, out;
+	bool exact;                           /* set by the owner after conn_init() */
+	bool drained;                         /* the last read got less than it had room for */
 	size_t in_need, in_taken;             /* read up to here; this much belongs to the frame handed out last */
 	size_t out_sent;
 	uint64_t queued_bytes, written_bytes; /* of this session, since conn_connect() */

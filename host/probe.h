@@ -11,6 +11,7 @@
 
 #include "host/procfs.h"
 #include "host/series.h"
+#include "host/table.h"
 
 struct probe {
 	const char *name;                     /* as the configuration says it */
@@ -22,7 +23,8 @@ struct probe {
 	void (*ready)(void *state, struct report *r);
 };
 
-extern const struct probe probe_cpu, probe_memory, probe_disk, probe_net, probe_snmp, probe_load, probe_clock;
+extern const struct probe probe_cpu, probe_load, probe_memory, probe_vmstat, probe_pressure, probe_disk, probe_net,
+    probe_snmp, probe_netstat, probe_clock;
 
 /* --- /proc/stat, in clock ticks --- */
 enum cpu_field { CPU_USER, CPU_NICE, CPU_SYSTEM, CPU_IDLE, CPU_IOWAIT, CPU_HWIRQ, CPU_SWIRQ, CPU_STEAL, CPU_GUEST,
@@ -41,43 +43,44 @@ int cpu_parse(struct scan text, struct cpu_stat *out);          /* NW_EPROTO, NW
 bool cpu_shares(const struct cpu_times *before, const struct cpu_times *now, double shares[CPU_FIELDS]);
 double cpu_busiest(const struct cpu_stat *before, const struct cpu_stat *now);   /* NaN: not a single tick */
 
-/* --- /proc/meminfo, in KiB --- */
-struct memory_info {
-	uint64_t total, free, available, buffers, cached, slab, dirty, writeback, swap_total, swap_free;
-};
-int memory_parse(struct scan text, struct memory_info *out);
+/* --- /proc/meminfo, in KiB; /proc/vmstat --- */
+int memory_parse(struct scan text, struct table *t);            /* NW_EPROTO, NW_ENOMEM */
+int vmstat_parse(struct scan text, struct table *t);
+
+/* --- /proc/pressure/{cpu,io,memory}: microseconds in which some or all tasks waited --- */
+int pressure_parse(struct scan text, double *some_us, double *full_us);
 
 /* --- /proc/diskstats --- */
 enum disk_field { DISK_READS, DISK_READS_MERGED, DISK_SECTORS_READ, DISK_READ_MS, DISK_WRITES, DISK_WRITES_MERGED,
-	DISK_SECTORS_WRITTEN, DISK_WRITE_MS, DISK_INFLIGHT, DISK_IO_MS, DISK_WEIGHTED_MS, DISK_FIELDS };
+	DISK_SECTORS_WRITTEN, DISK_WRITE_MS, DISK_INFLIGHT, DISK_IO_MS, DISK_WEIGHTED_MS, DISK_DISCARDS,
+	DISK_DISCARDS_MERGED, DISK_SECTORS_DISCARDED, DISK_DISCARD_MS, DISK_FLUSHES, DISK_FLUSH_MS, DISK_FIELDS };
 struct disk_line { struct scan device; uint64_t v[DISK_FIELDS]; };
 bool disk_next(struct scan *text, struct disk_line *out);       /* skips lines it does not understand */
 
 /* --- /proc/net/dev --- */
 enum net_field { NET_BYTES_IN, NET_PACKETS_IN, NET_ERRORS_IN, NET_DROPS_IN, NET_FIFO_IN, NET_FRAME_IN, NET_COMPRESSED_IN,
-	NET_MULTICAST_IN, NET_BYTES_OUT, NET_PACKETS_OUT, NET_ERRORS_OUT, NET_DROPS_OUT, NET_FIELDS };
+	NET_MULTICAST_IN, NET_BYTES_OUT, NET_PACKETS_OUT, NET_ERRORS_OUT, NET_DROPS_OUT, NET_FIFO_OUT, NET_COLLISIONS,
+	NET_CARRIER, NET_COMPRESSED_OUT, NET_FIELDS };
 struct net_line { struct scan interface; uint64_t v[NET_FIELDS]; };
 bool net_next(struct scan *text, struct net_line *out);
 
-/* --- /proc/net/snmp --- */
-struct snmp_info {
-	uint64_t ip_in, ip_out, ip_header_errors, ip_address_errors, ip_discards_in, ip_discards_out;
-	uint64_t tcp_active_opens, tcp_passive_opens, tcp_resets, tcp_established, tcp_in, tcp_out, tcp_retrans, tcp_errors,
-	    tcp_resets_out;
-	uint64_t udp_in, udp_out, udp_no_ports, udp_errors, udp_receive_drops, udp_send_drops;
-};
-int snmp_parse(struct scan text, struct snmp_info *out);
+/* --- /proc/net/snmp and netstat: pairs of lines, names then numbers, both beginning with the protocol --- */
+struct pairs_protocol { const char *protocol; struct table_style style; };
+/* tables: one per protocol. NW_EPROTO: none of the protocols is there, or the lines do not match. */
+int pairs_parse(struct scan text, const struct pairs_protocol *protocols, size_t n, struct table *tables);
 
 /* --- /proc/loadavg --- */
-int load_parse(struct scan text, double out[3]);
+struct load_info { double averages[3]; uint64_t runnable, tasks; };
+int load_parse(struct scan text, struct load_info *out);
 
 /* --- chronyc -c -n tracking --- */
 struct clock_tracking {
 	double offset_s;                      /* this clock minus true time, as chronyd sees it */
 	double frequency_ppm, skew_ppm, root_delay_s, root_dispersion_s;
 	unsigned stratum, leap;               /* leap: 0 normal, 1 insert, 2 delete, 3 not synchronised */
+	bool local_reference;                 /* chronyd serves this clock as it is */
 };
 int clock_parse(struct scan text, struct clock_tracking *out);
-double clock_bound_s(const struct clock_tracking *t);           /* how wrong this clock can be */
+double clock_bound_s(const struct clock_tracking *t);           /* how wrong this clock can be; NaN: unknown */
 
 #endif

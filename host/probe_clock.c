@@ -31,7 +31,7 @@ enum { TEXT_BYTES = 1024, N_KERNEL = 4, TRACKING_FIELDS = 14 };
 static const struct series_field fields[] = {
 	{ "offset_s", "s", false }, { "bound_s", "s", false }, { "root_delay_s", "s", false },
 	{ "root_dispersion_s", "s", false }, { "frequency_ppm", "ppm", false }, { "skew_ppm", "ppm", false },
-	{ "stratum", "1", false }, { "leap", "1", false },
+	{ "stratum", "1", false }, { "leap", "1", false }, { "local_reference", "1", false },
 	{ "kernel_offset_s", "s", false }, { "kernel_maxerror_s", "s", false }, { "kernel_esterror_s", "s", false },
 	{ "kernel_synced", "1", false },
 };
@@ -102,17 +102,21 @@ clock_parse(struct scan text, struct clock_tracking *out)
 			return NW_EPROTO;
 	if (!scan_u64(&f[2], &stratum) || stratum > 16)
 		return NW_EPROTO;
-	out->offset_s = -out->offset_s;
+	out->offset_s = 0 - out->offset_s;
+	out->local_reference = f[0].end - f[0].at == 8 && memcmp(f[0].at, "7F7F01", 6) == 0;
 	out->stratum = (unsigned)stratum;
 	out->leap = parse_leap(f[13]);
 	return NW_OK;
 }
 
-/* chrony's own bound: the distance to the reference and all that may be wrong on the way there. */
+/*
+ * chrony's own bound: the distance to the reference and all that may be wrong on the way there. A clock that is its
+ * own reference (127.127.1.1) claims to be perfect: of that one nothing is known.
+ */
 double
 clock_bound_s(const struct clock_tracking *t)
 {
-	return t->leap == 3 ? NAN : fabs(t->offset_s) + t->root_dispersion_s + t->root_delay_s / 2;
+	return t->leap == 3 || t->local_reference ? NAN : fabs(t->offset_s) + t->root_dispersion_s + t->root_delay_s / 2;
 }
 
 /* --- sending --- */
@@ -141,7 +145,7 @@ send_clock(struct clock_probe *p, struct report *r, const struct clock_tracking 
 		v[i] = NAN;
 	if (t != NULL) {
 		const double tracking[KERNEL_AT] = { t->offset_s, clock_bound_s(t), t->root_delay_s, t->root_dispersion_s,
-			t->frequency_ppm, t->skew_ppm, t->stratum, t->leap };
+			t->frequency_ppm, t->skew_ppm, t->stratum, t->leap, t->local_reference };
 
 		memcpy(v, tracking, sizeof(tracking));
 	}

@@ -16,6 +16,9 @@ static const struct series_field fields[] = {
 	{ "reads_issued", "{operation}", true }, { "writes_issued", "{operation}", true },
 	{ "read_ms", "ms", true }, { "write_ms", "ms", true }, { "io_ms", "ms", true }, { "weighted_io_ms", "ms", true },
 	{ "inflight", "{operation}", false },
+	{ "reads_merged", "{operation}", true }, { "writes_merged", "{operation}", true },
+	{ "discards_issued", "{operation}", true }, { "discarded_bytes", "By", true }, { "discard_ms", "ms", true },
+	{ "flushes_issued", "{operation}", true }, { "flush_ms", "ms", true },
 };
 static const struct series_kind kind = { SERIES_PREFIX "disk:partition:", "device", fields,
 	sizeof(fields) / sizeof(fields[0]) };
@@ -30,8 +33,8 @@ disk_next(struct scan *text, struct disk_line *out)
 
 	while (scan_line(text, &line)) {
 		if (scan_numbers(&line, numbers, 2) == 2 && scan_word(&line, &out->device) &&
-		    scan_numbers(&line, out->v, DISK_FIELDS) == DISK_FIELDS)
-			return true;
+		    scan_numbers(&line, out->v, DISK_FIELDS) > DISK_WEIGHTED_MS)
+			return true;            /* discards came with Linux 4.18, flushes with 5.5 */
 	}
 	return false;
 }
@@ -77,7 +80,9 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 			(double)d.v[DISK_SECTORS_READ] * SECTOR_BYTES, (double)d.v[DISK_SECTORS_WRITTEN] * SECTOR_BYTES,
 			(double)d.v[DISK_READS], (double)d.v[DISK_WRITES], (double)d.v[DISK_READ_MS],
 			(double)d.v[DISK_WRITE_MS], (double)d.v[DISK_IO_MS], (double)d.v[DISK_WEIGHTED_MS],
-			(double)d.v[DISK_INFLIGHT] });
+			(double)d.v[DISK_INFLIGHT], (double)d.v[DISK_READS_MERGED], (double)d.v[DISK_WRITES_MERGED],
+			(double)d.v[DISK_DISCARDS], (double)d.v[DISK_SECTORS_DISCARDED] * SECTOR_BYTES,
+			(double)d.v[DISK_DISCARD_MS], (double)d.v[DISK_FLUSHES], (double)d.v[DISK_FLUSH_MS] });
 	}
 	series_set_sweep(&p->devices, r);
 	return rc;

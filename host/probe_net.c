@@ -9,6 +9,8 @@ static const struct series_field fields[] = {
 	{ "packets_in", "{packet}", true }, { "packets_out", "{packet}", true },
 	{ "errors_in", "{packet}", true }, { "errors_out", "{packet}", true },
 	{ "drops_in", "{packet}", true }, { "drops_out", "{packet}", true },
+	{ "fifo_in", "{packet}", true }, { "fifo_out", "{packet}", true }, { "frame_in", "{packet}", true },
+	{ "multicast_in", "{packet}", true }, { "collisions", "{packet}", true }, { "carrier", "{event}", true },
 };
 static const struct series_kind kind = { SERIES_PREFIX "network:utilization", "interface", fields,
 	sizeof(fields) / sizeof(fields[0]) };
@@ -55,7 +57,9 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 		rc = series_send(s, &kind, r, (const double[]){
 			(double)n.v[NET_BYTES_IN], (double)n.v[NET_BYTES_OUT], (double)n.v[NET_PACKETS_IN],
 			(double)n.v[NET_PACKETS_OUT], (double)n.v[NET_ERRORS_IN], (double)n.v[NET_ERRORS_OUT],
-			(double)n.v[NET_DROPS_IN], (double)n.v[NET_DROPS_OUT] });
+			(double)n.v[NET_DROPS_IN], (double)n.v[NET_DROPS_OUT], (double)n.v[NET_FIFO_IN],
+			(double)n.v[NET_FIFO_OUT], (double)n.v[NET_FRAME_IN], (double)n.v[NET_MULTICAST_IN],
+			(double)n.v[NET_COLLISIONS], (double)n.v[NET_CARRIER] });
 	}
 	series_set_sweep(&p->interfaces, r);
 	return rc;

@@ -1,130 +1,129 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* /proc/net/snmp: pairs of lines, names then numbers, both beginning with the protocol. Names differ by kernel. */
+/*
+ * /proc/net/snmp and /proc/net/netstat: all counters of IP, ICMP, TCP and UDP. Those that have had a name for long go
+ * by it, the others keep the kernel's: TCPFastRetrans, TCPTimeouts, RcvPruned and the like say why a path is slow.
+ */
 #include "host/probe.h"
 
 #include "narrows/err.h"
 
-static const struct series_field ip_fields[] = {
-	{ "packets_in", "{packet}", true }, { "packets_out", "{packet}", true },
-	{ "errors", "{packet}", true }, { "drops", "{packet}", true },
+static const struct table_alias ip_aliases[] = {
+	{ "InReceives", "packets_in", "{packet}", false }, { "OutRequests", "packets_out", "{packet}", false },
+	{ "Forwarding", NULL, NULL, true }, { "DefaultTTL", NULL, NULL, true }, { NULL, NULL, NULL, false },
 };
-static const struct series_kind ip_kind = { SERIES_PREFIX "network:ip:utilization", NULL, ip_fields,
-	sizeof(ip_fields) / sizeof(ip_fields[0]) };
-
-static const struct series_field tcp_fields[] = {
-	{ "segments_in", "{segment}", true }, { "segments_out", "{segment}", true }, { "retrans", "{segment}", true },
-	{ "errors", "{segment}", true }, { "resets_out", "{segment}", true },
-	{ "active_opens", "{connection}", true }, { "passive_opens", "{connection}", true },
-	{ "resets", "{connection}", true }, { "established", "{connection}", false },
+static const struct table_alias tcp_aliases[] = {
+	{ "InSegs", "segments_in", "{segment}", false }, { "OutSegs", "segments_out", "{segment}", false },
+	{ "RetransSegs", "retrans", "{segment}", false }, { "CurrEstab", "established", "{connection}", true },
+	{ "RtoAlgorithm", NULL, NULL, true }, { "RtoMin", NULL, "ms", true }, { "RtoMax", NULL, "ms", true },
+	{ "MaxConn", NULL, NULL, true }, { NULL, NULL, NULL, false },
 };
-static const struct series_kind tcp_kind = { SERIES_PREFIX "network:tcp:utilization", NULL, tcp_fields,
-	sizeof(tcp_fields) / sizeof(tcp_fields[0]) };
-
-static const struct series_field udp_fields[] = {
-	{ "datagrams_in", "{datagram}", true }, { "datagrams_out", "{datagram}", true },
-	{ "errors", "{datagram}", true }, { "no_ports", "{datagram}", true },
-	{ "receive_drops", "{datagram}", true }, { "send_drops", "{datagram}", true },
+static const struct table_alias udp_aliases[] = {
+	{ "InDatagrams", "datagrams_in", "{datagram}", false }, { "OutDatagrams", "datagrams_out", "{datagram}", false },
+	{ NULL, NULL, NULL, false },
 };
-static const struct series_kind udp_kind = { SERIES_PREFIX "network:udp:utilization", NULL, udp_fields,
-	sizeof(udp_fields) / sizeof(udp_fields[0]) };
-
-struct snmp_probe { struct procfs_file file; struct series ip, tcp, udp; };
-
-static const struct { const char *protocol, *name; size_t offset; } wanted[] = {
-	{ "Ip:", "InReceives", offsetof(struct snmp_info, ip_in) },
-	{ "Ip:", "OutRequests", offsetof(struct snmp_info, ip_out) },
-	{ "Ip:", "InHdrErrors", offsetof(struct snmp_info, ip_header_errors) },
-	{ "Ip:", "InAddrErrors", offsetof(struct snmp_info, ip_address_errors) },
-	{ "Ip:", "InDiscards", offsetof(struct snmp_info, ip_discards_in) },
-	{ "Ip:", "OutDiscards", offsetof(struct snmp_info, ip_discards_out) },
-	{ "Tcp:", "ActiveOpens", offsetof(struct snmp_info, tcp_active_opens) },
-	{ "Tcp:", "PassiveOpens", offsetof(struct snmp_info, tcp_passive_opens) },
-	{ "Tcp:", "EstabResets", offsetof(struct snmp_info, tcp_resets) },
-	{ "Tcp:", "CurrEstab", offsetof(struct snmp_info, tcp_established) },
-	{ "Tcp:", "InSegs", offsetof(struct snmp_info, tcp_in) },
-	{ "Tcp:", "OutSegs", offsetof(struct snmp_info, tcp_out) },
-	{ "Tcp:", "RetransSegs", offsetof(struct snmp_info, tcp_retrans) },
-	{ "Tcp:", "InErrs", offsetof(struct snmp_info, tcp_errors) },
-	{ "Tcp:", "OutRsts", offsetof(struct snmp_info, tcp_resets_out) },
-	{ "Udp:", "InDatagrams", offsetof(struct snmp_info, udp_in) },
-	{ "Udp:", "OutDatagrams", offsetof(struct snmp_info, udp_out) },
-	{ "Udp:", "NoPorts", offsetof(struct snmp_info, udp_no_ports) },
-	{ "Udp:", "InErrors", offsetof(struct snmp_info, udp_errors) },
-	{ "Udp:", "RcvbufErrors", offsetof(struct snmp_info, udp_receive_drops) },
-	{ "Udp:", "SndbufErrors", offsetof(struct snmp_info, udp_send_drops) },
+static const struct table_alias ip_extended_aliases[] = {
+	{ "InOctets", NULL, "By", false }, { "OutOctets", NULL, "By", false }, { "InMcastOctets", NULL, "By", false },
+	{ "OutMcastOctets", NULL, "By", false }, { "InBcastOctets", NULL, "By", false },
+	{ "OutBcastOctets", NULL, "By", false }, { NULL, NULL, NULL, false },
 };
-enum { N_WANTED = sizeof(wanted) / sizeof(wanted[0]) };
 
-/* Both lines behind their protocol. Returns how many of the wanted were there. */
-static size_t
-parse_pair(struct scan protocol, struct scan names, struct scan numbers, struct snmp_info *out)
-{
-	struct scan name;
-	uint64_t n;
-	size_t i, found = 0;
+static const struct pairs_protocol snmp_protocols[] = {
+	{ "Ip:", { SERIES_PREFIX "network:ip:utilization", "1", true, ip_aliases, NULL } },
+	{ "Icmp:", { SERIES_PREFIX "network:icmp:utilization", "1", true, NULL, NULL } },
+	{ "Tcp:", { SERIES_PREFIX "network:tcp:utilization", "1", true, tcp_aliases, NULL } },
+	{ "Udp:", { SERIES_PREFIX "network:udp:utilization", "1", true, udp_aliases, NULL } },
+};
+static const struct pairs_protocol netstat_protocols[] = {
+	{ "TcpExt:", { SERIES_PREFIX "network:tcp:extended", "1", true, NULL, NULL } },
+	{ "IpExt:", { SERIES_PREFIX "network:ip:extended", "1", true, ip_extended_aliases, NULL } },
+};
+enum {
+	N_SNMP = sizeof(snmp_protocols) / sizeof(snmp_protocols[0]),
+	N_NETSTAT = sizeof(netstat_protocols) / sizeof(netstat_protocols[0])
+};
 
-	while (scan_word(&names, &name) && scan_u64(&numbers, &n)) {
-		for (i = 0; i < N_WANTED; i++) {
-			if (scan_is(name, wanted[i].name) && scan_is(protocol, wanted[i].protocol)) {
-				memcpy((char *)out + wanted[i].offset, &n, sizeof(n));
-				found++;
-				break;
-			}
-		}
-	}
-	return found;
-}
-
-static bool
-is_wanted(struct scan protocol)
-{
-	return scan_is(protocol, "Ip:") || scan_is(protocol, "Tcp:") || scan_is(protocol, "Udp:");
-}
+struct snmp_probe { struct procfs_file file; struct table tables[N_SNMP]; };
+struct netstat_probe { struct procfs_file file; struct table tables[N_NETSTAT]; };
 
 int
-snmp_parse(struct scan text, struct snmp_info *out)
+pairs_parse(struct scan text, const struct pairs_protocol *protocols, size_t n, struct table *tables)
 {
-	struct scan names, numbers, protocol, again;
-	size_t found = 0;
+	struct scan names, numbers, protocol, again, name;
+	size_t i, found = 0;
+	uint64_t value;
+	int rc;
 
-	memset(out, 0, sizeof(*out));
+	for (i = 0; i < n; i++)
+		if ((rc = table_begin(&tables[i], &protocols[i].style)) < 0)
+			return rc;
 	while (scan_line(&text, &names) && scan_line(&text, &numbers)) {
-		if (!scan_word(&names, &protocol) || !scan_word(&numbers, &again) || !is_wanted(protocol))
-			continue;
-		if (again.end - again.at != protocol.end - protocol.at ||
-		    memcmp(again.at, protocol.at, (size_t)(again.end - again.at)) != 0)
+		if (!scan_word(&names, &protocol) || !scan_word(&numbers, &again))
 			return NW_EPROTO;
-		found += parse_pair(protocol, names, numbers, out);
+		for (i = 0; i < n && !scan_is(protocol, protocols[i].protocol); i++)
+			continue;
+		if (i == n)
+			continue;
+		if (!scan_is(again, protocols[i].protocol))
+			return NW_EPROTO;
+		while (scan_word(&names, &name) && scan_u64(&numbers, &value))
+			table_put(&tables[i], name, (double)value, NULL);
+		found++;
 	}
 	return found > 0 ? NW_OK : NW_EPROTO;
 }
 
 static int
-sample(void *state, struct report *r, struct procfs_buf *buf)
+sample_pairs(struct procfs_file *f, const char *path, const struct pairs_protocol *protocols, size_t n,
+    struct table *tables, struct report *r, struct procfs_buf *buf)
 {
-	struct snmp_probe *p = state;
-	struct snmp_info i;
 	struct scan text;
+	size_t i;
 	int rc;
 
-	if ((rc = procfs_read(&p->file, "/proc/net/snmp", buf, &text)) < 0 || (rc = snmp_parse(text, &i)) < 0 ||
-	    (rc = series_send(&p->ip, &ip_kind, r, (const double[]){
-		(double)i.ip_in, (double)i.ip_out, (double)(i.ip_header_errors + i.ip_address_errors),
-		(double)(i.ip_discards_in + i.ip_discards_out) })) < 0 ||
-	    (rc = series_send(&p->tcp, &tcp_kind, r, (const double[]){
-		(double)i.tcp_in, (double)i.tcp_out, (double)i.tcp_retrans, (double)i.tcp_errors,
-		(double)i.tcp_resets_out, (double)i.tcp_active_opens, (double)i.tcp_passive_opens,
-		(double)i.tcp_resets, (double)i.tcp_established })) < 0)
+	if ((rc = procfs_read(f, path, buf, &text)) < 0 || (rc = pairs_parse(text, protocols, n, tables)) < 0)
 		return rc;
-	return series_send(&p->udp, &udp_kind, r, (const double[]){
-		(double)i.udp_in, (double)i.udp_out, (double)i.udp_errors, (double)i.udp_no_ports,
-		(double)i.udp_receive_drops, (double)i.udp_send_drops });
+	for (i = 0; i < n && rc == NW_OK; i++)
+		rc = table_send(&tables[i], r);
+	return rc;
+}
+
+static int
+sample_snmp(void *state, struct report *r, struct procfs_buf *buf)
+{
+	struct snmp_probe *p = state;
+
+	return sample_pairs(&p->file, "/proc/net/snmp", snmp_protocols, N_SNMP, p->tables, r, buf);
+}
+
+static int
+sample_netstat(void *state, struct report *r, struct procfs_buf *buf)
+{
+	struct netstat_probe *p = state;
+
+	return sample_pairs(&p->file, "/proc/net/netstat", netstat_protocols, N_NETSTAT, p->tables, r, buf);
 }
 
 static void
-clear(void *state)
+clear_snmp(void *state)
 {
-	procfs_close(&((struct snmp_probe *)state)->file);
+	struct snmp_probe *p = state;
+	size_t i;
+
+	procfs_close(&p->file);
+	for (i = 0; i < N_SNMP; i++)
+		table_clear(&p->tables[i]);
 }
 
-const struct probe probe_snmp = { "snmp", sizeof(struct snmp_probe), sample, clear, NULL, NULL };
+static void
+clear_netstat(void *state)
+{
+	struct netstat_probe *p = state;
+	size_t i;
+
+	procfs_close(&p->file);
+	for (i = 0; i < N_NETSTAT; i++)
+		table_clear(&p->tables[i]);
+}
+
+const struct probe probe_snmp = { "snmp", sizeof(struct snmp_probe), sample_snmp, clear_snmp, NULL, NULL };
+const struct probe probe_netstat = { "netstat", sizeof(struct netstat_probe), sample_netstat, clear_netstat, NULL, NULL };

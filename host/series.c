@@ -7,7 +7,7 @@
 
 #include "narrows/err.h"
 
-enum { KEY_BYTES = 48, PARAMS_MAX = 2 + 2 * SERIES_FIELDS_MAX };
+enum { KEY_BYTES = 64, PARAMS_MAX = 2 + 2 * SERIES_FIELDS_MAX };
 
 static const char *
 kind_name(bool counter)
@@ -53,14 +53,12 @@ announce(struct series *s, const struct series_kind *k, struct report *r)
 		{ "type", NW_KV_TEXT, { .text = "host" } },
 		{ k->device_key, NW_KV_TEXT, { .text = s->device } },
 	};
-	size_t i, n_params, type_len = strlen(k->event_type);
+	size_t n_params, type_len = strlen(k->event_type);
 	int rc;
 
 	snprintf(event_type, sizeof(event_type), "%s%s", k->event_type, k->event_type[type_len - 1] == ':' ? s->device : "");
 	snprintf(s->id, sizeof(s->id), "%s/%s%s%s", r->host, k->event_type + strlen(SERIES_PREFIX),
 	    k->device_key != NULL && k->event_type[type_len - 1] != ':' ? "/" : "", s->device);
-	for (i = 0; i < k->n_fields; i++)
-		s->names[i] = k->fields[i].name;
 	n_params = describe_fields(k, r->interval_s, params, keys);
 	rc = nw_provider_meta(r->provider, s->id, NULL, event_type, subject, k->device_key != NULL ? 3 : 2, params, n_params);
 	s->announced = rc == NW_OK;
@@ -70,12 +68,16 @@ announce(struct series *s, const struct series_kind *k, struct report *r)
 int
 series_send(struct series *s, const struct series_kind *kind, struct report *r, const double *values)
 {
+	const char *names[SERIES_FIELDS_MAX];
+	size_t i;
 	int rc;
 
 	if (!s->announced && (rc = announce(s, kind, r)) < 0)
 		return rc;
+	for (i = 0; i < kind->n_fields; i++)
+		names[i] = kind->fields[i].name;
 	r->values += kind->n_fields;
-	return nw_provider_data(r->provider, s->id, r->t_wall_ns, s->names, values, kind->n_fields, NULL, 0);
+	return nw_provider_data(r->provider, s->id, r->t_wall_ns, names, values, kind->n_fields, NULL, 0);
 }
 
 void

@@ -12,7 +12,7 @@
 
 #include "narrows/provider.h"
 
-enum { SERIES_FIELDS_MAX = 24, SERIES_DEVICE_BYTES = 64, SERIES_ID_BYTES = 400, SERIES_EVENT_BYTES = 160 };
+enum { SERIES_FIELDS_MAX = 250, SERIES_DEVICE_BYTES = 64, SERIES_ID_BYTES = 400, SERIES_EVENT_BYTES = 160 };
 
 #define SERIES_PREFIX "ps:tools:blipp:linux:"
 
@@ -42,7 +42,6 @@ struct series {
 	bool known, ignored;                  /* the probe's own: it has looked at the device, and does not want it */
 	char device[SERIES_DEVICE_BYTES];
 	char id[SERIES_ID_BYTES];
-	const char *names[SERIES_FIELDS_MAX];
 };
 
 /* Sends metadata first when it is new. values: one per field, NaN is left out. Errors as nw_provider_data(). */
