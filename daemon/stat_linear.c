@@ -98,7 +98,7 @@ stat_warnings(size_t n_terms, size_t n_rows)
 	json_t *a = json_array();
 
 	if ((double)n_terms > (double)n_rows / 5)
-		json_array_append_new(a, json_sprintf("%zu terms for %zu rows, more than a fifth: R^2 flatters", n_terms,
+		json_array_append_new(a, json_sprintf("more terms than a fifth of the rows (%zu of %zu): R^2 flatters", n_terms,
 		    n_rows));
 	return a;
 }
@@ -439,7 +439,7 @@ const struct stat_kind stat_linear_kinds[] = {
 	{ "reduce", "pipeline", "clusters, elimination, scan of thresholds, verification on other chunks", "scan",
 	    stat_reduce_options, stat_reduce_run, stat_reduce_case },
 	{ "lasso", "lasso", "the lasso path, to compare with", NULL, lasso_options, lasso_run, lasso_case },
-	{ "validate", "validation", "how well least squares predicts rows it has not seen", "", validate_options,
+	{ "validate", "validation", "how well least squares predicts rows it has not seen", NULL, validate_options,
 	    validate_run, validate_case },
 	{ 0 },
 };
