@@ -214,7 +214,7 @@ round_path(double lambda_max, bool with_zero, double **out, size_t *n)
 {
 	static const double steps[] = { 9, 8, 7, 6, 5, 4, 3, 2.5, 2, 1.5, 1 };
 	enum { DECADES = 6, STEPS = sizeof(steps) / sizeof(*steps) };
-	int top = lambda_max > 0 ? (int)floor(log10(lambda_max)) + 1 : 0;
+	int top = lambda_max > 0 && isfinite(lambda_max) ? (int)floor(log10(lambda_max)) + 1 : 0;
 	double *v = calloc(DECADES * STEPS + 1, sizeof(*v));
 	char text[32];
 
