@@ -8,19 +8,31 @@ block_rows(uint32_t n, uint32_t first)
 	return n - first < BITS_BLOCK ? n - first : BITS_BLOCK;
 }
 
+/* Inlined with a constant number of rows, this becomes vector code; so it does for the other row loops below. */
+static inline uint64_t
+join(const uint64_t *v, uint32_t rows)
+{
+	uint64_t all = 0;
+	uint32_t i;
+
+	for (i = 0; i < rows; i++)
+		all |= v[i];
+	return all;
+}
+
 uint64_t
 blocks_measure(const uint64_t *v, uint32_t n, uint8_t *width)
 {
-	uint64_t all, n_bits = 0;
-	uint32_t first, rows, i;
+	uint64_t n_bits = 0;
+	uint32_t first;
 
-	for (first = 0; first < n; first += BITS_BLOCK) {
-		rows = block_rows(n, first);
-		all = 0;
-		for (i = 0; i < rows; i++)
-			all |= v[first + i];
-		*width = (uint8_t)bits_width(all);
-		n_bits += (uint64_t)rows * *width++;
+	for (first = 0; first + BITS_BLOCK <= n; first += BITS_BLOCK) {
+		*width = (uint8_t)bits_width(join(v + first, BITS_BLOCK));
+		n_bits += BITS_BLOCK * (uint64_t)*width++;
+	}
+	if (first < n) {
+		*width = (uint8_t)bits_width(join(v + first, n - first));
+		n_bits += (uint64_t)(n - first) * *width;
 	}
 	return n_bits;
 }
