@@ -7,7 +7,7 @@
 enum {
 	SAMPLE_ROWS = 16,
 	SAMPLE_MISSES = 2,            /* an odd one does not make a column of integers something else */
-	NEAR_BITS_MAX = 24            /* more ulps than that, and the integer says nothing */
+	NEAR_BITS_MAX = 10            /* more ulps than that, and the integer says nothing */
 };
 
 static const double power[SCALE_DIGITS_MAX + 1] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
@@ -69,33 +69,50 @@ scale_values(struct number_scale scale, const int64_t *x, uint32_t n, double *v)
 			v[i] = (double)x[i] / power[scale.digits];
 }
 
+/* Rows from all over. Zeros are whole at any scale, and what is not finite at none: others are taken where there are
+ * any nearby. */
 static uint32_t
 sample(const double *v, uint32_t n, double *some)
 {
-	uint32_t count = n < SAMPLE_ROWS ? n : SAMPLE_ROWS, i;
+	uint32_t count = n < SAMPLE_ROWS ? n : SAMPLE_ROWS, i, row, end;
 
-	for (i = 0; i < count; i++)
-		some[i] = v[(uint64_t)i * n / count];
+	for (i = 0; i < count; i++) {
+		row = (uint32_t)((uint64_t)i * n / count);
+		end = (uint32_t)((uint64_t)(i + 1) * n / count);
+		while (row + 1 < end && (v[row] == 0 || v[row] - v[row] != 0))
+			row++;
+		some[i] = v[row];
+	}
 	return count;
+}
+
+static uint32_t
+count_misses(struct number_scale scale, const double *v, uint32_t n)
+{
+	uint32_t i, misses = 0;
+	int64_t x;
+
+	for (i = 0; i < n && misses * SAMPLE_ROWS <= SAMPLE_MISSES * n; i++) {
+		scale_nearest(scale, &v[i], 1, &x);
+		misses += number_bits(scaled(scale, x)) != number_bits(v[i]);
+	}
+	return misses;
 }
 
 bool
 scale_find(const double *v, uint32_t n, struct number_scale *scale)
 {
 	double some[SAMPLE_ROWS];
-	uint32_t count = sample(v, n, some), i, misses;
-	int64_t x;
-	int try;
+	uint32_t count = sample(v, n, some), divided, multiplied;
+	unsigned digits;
 
-	for (try = 0; try <= 2 * SCALE_DIGITS_MAX; try++) {
-		scale->digits = (uint8_t)((try + 1) / 2);
-		scale->multiplied = try > 0 && try % 2 == 0;
-		misses = 0;
-		for (i = 0; i < count && misses * SAMPLE_ROWS <= SAMPLE_MISSES * count; i++) {
-			scale_nearest(*scale, &some[i], 1, &x);
-			misses += number_bits(scaled(*scale, x)) != number_bits(some[i]);
-		}
-		if (i == count && misses * SAMPLE_ROWS <= SAMPLE_MISSES * count)
+	for (digits = 0; digits <= SCALE_DIGITS_MAX; digits++) {
+		*scale = (struct number_scale){ (uint8_t)digits, false };
+		divided = count_misses(*scale, some, count);
+		scale->multiplied = true;
+		multiplied = digits > 0 && divided > 0 ? count_misses(*scale, some, count) : UINT32_MAX;
+		scale->multiplied = multiplied < divided;
+		if ((scale->multiplied ? multiplied : divided) * SAMPLE_ROWS <= SAMPLE_MISSES * count)
 			return true;
 	}
 	return false;

@@ -25,11 +25,12 @@
 enum {
 	MODE_EQUAL, MODE_PACKED, MODE_TOKENS, MODE_MASK = 3,
 	FLAG_FOLDED = 4, FLAG_UNIT = 8,
-	TOKEN_LITERALS = 16,
-	N_TOKENS = TOKEN_LITERALS + 2 * 60,
+	TOKEN_LITERALS = 16, N_TOKENS = TOKEN_LITERALS + 2 * 60,
 	MIDDLE_SAMPLES = 15,
-	ZSTD_LEVEL = 3, ZSTD_MAGIC_BYTES = 4,
-	HEAD_BITS = 8 * 6             /* mode, base and a unit, typically */
+	ZSTD_MAGIC_BYTES = 4,
+	SAMPLE_BLOCKS = 8, SAMPLE_ROWS = SAMPLE_BLOCKS * BITS_BLOCK,
+	HEAD_BITS = 8 * 6,            /* mode, base and a unit, typically */
+	TOKENS_BITS = 8 * 8, TOKEN_TABLE_BITS = 4    /* zstd's frame, and its table for each token that occurs */
 };
 
 /* How a run is written, and what that costs. */
@@ -41,6 +42,37 @@ struct stream_fit {
 };
 
 static const uint8_t zstd_magic[ZSTD_MAGIC_BYTES] = { 0x28, 0xb5, 0x2f, 0xfd };
+
+static inline unsigned
+token_of(uint64_t v)
+{
+	unsigned length = bits_width(v | TOKEN_LITERALS);
+	unsigned token = TOKEN_LITERALS + 2 * (length - 5) + (unsigned)(v >> (length - 2) & 1);
+
+	return v < TOKEN_LITERALS ? (unsigned)v : token;
+}
+
+static unsigned
+token_bits(unsigned token)
+{
+	return token < TOKEN_LITERALS ? 0 : 3 + (token - TOKEN_LITERALS) / 2;
+}
+
+static uint64_t
+token_least(unsigned token)
+{
+	return token < TOKEN_LITERALS ? token : (UINT64_C(2) | (token & 1)) << token_bits(token);
+}
+
+static void
+fill_tokens(struct stream_token *means)
+{
+	unsigned token;
+
+	for (token = 0; token <= UINT8_MAX; token++)
+		means[token] = token < N_TOKENS ? (struct stream_token){ token_least(token), token_bits(token) } :
+		    (struct stream_token){ 0, UINT32_MAX };
+}
 
 int
 stream_reserve(struct stream_coder *coder, uint32_t n)
@@ -56,6 +88,7 @@ stream_reserve(struct stream_coder *coder, uint32_t n)
 		stream_clear(coder);
 		return NW_ENOMEM;
 	}
+	fill_tokens(coder->means);
 	coder->cap = n;
 	return NW_OK;
 }
@@ -72,27 +105,25 @@ stream_clear(struct stream_coder *coder)
 	memset(coder, 0, sizeof(*coder));
 }
 
-static inline unsigned
-token_of(uint64_t v)
+/* Tokens of noise have few symbols, and their short matches are chance: without them, zstd's Huffman codes do better
+ * and the fastest level is as good as any. The length is known, and need not be in the frame. */
+void *
+stream_compressor(struct stream_coder *coder)
 {
-	unsigned length;
-
-	if (v < TOKEN_LITERALS)
-		return (unsigned)v;
-	length = bits_width(v);
-	return TOKEN_LITERALS + 2 * (length - 5) + (unsigned)(v >> (length - 2) & 1);
+	if (coder->zstd_in == NULL && (coder->zstd_in = ZSTD_createCCtx()) != NULL) {
+		ZSTD_CCtx_setParameter(coder->zstd_in, ZSTD_c_compressionLevel, 1);
+		ZSTD_CCtx_setParameter(coder->zstd_in, ZSTD_c_minMatch, 7);
+		ZSTD_CCtx_setParameter(coder->zstd_in, ZSTD_c_contentSizeFlag, 0);
+	}
+	return coder->zstd_in;
 }
 
-static inline unsigned
-token_bits(unsigned token)
+void *
+stream_decompressor(struct stream_coder *coder)
 {
-	return token < TOKEN_LITERALS ? 0 : 3 + (token - TOKEN_LITERALS) / 2;
-}
-
-static inline uint64_t
-token_least(unsigned token)
-{
-	return token < TOKEN_LITERALS ? token : (UINT64_C(2) | (token & 1)) << token_bits(token);
+	if (coder->zstd_out == NULL)
+		coder->zstd_out = ZSTD_createDCtx();
+	return coder->zstd_out;
 }
 
 /* --- choosing --- */
@@ -138,28 +169,53 @@ divides(const struct divisor *by, uint64_t x)
 	return (by->twos != 0 ? q >> by->twos | q << (64 - by->twos) : q) <= by->quotient_max;
 }
 
+static inline uint64_t
+magnitude(int64_t v)
+{
+	return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+}
+
 /* The largest number all differences are multiples of. Numbers without one show it within a few steps. */
 static uint64_t
-common_unit(const int64_t *x, uint32_t n, int64_t least)
+common_unit(const int64_t *x, uint32_t n)
 {
 	struct divisor by = { 0 };
+	int64_t least = x[0], most = x[0];
 	uint64_t unit = 0, d;
 	uint32_t i;
 
-	for (i = 0; i < n && unit != 1; i++) {
-		d = (uint64_t)wrap_sub(x[i], least);
+	for (i = 1; i < n && unit != 1; i++) {
+		d = magnitude(wrap_sub(x[i], x[0]));
 		if (unit != 0 && divides(&by, d))
 			continue;
 		unit = common_divisor(d, unit);
 		if (unit != 0)
 			by = divisor_of(unit);
 	}
-	return unit;
+	if (unit <= 1)
+		return unit;
+	/* Exact division keeps its sign only where differences do not wrap. */
+	for (i = 1; i < n; i++) {
+		least = x[i] < least ? x[i] : least;
+		most = x[i] > most ? x[i] : most;
+	}
+	return (uint64_t)wrap_sub(most, least) <= INT64_MAX ? unit : 1;
+}
+
+static int64_t
+least_of(const int64_t *x, uint32_t n)
+{
+	int64_t least = x[0];
+	uint32_t i;
+
+	for (i = 1; i < n; i++)
+		least = x[i] < least ? x[i] : least;
+	return least;
 }
 
 /* The median of a few: outliers on one side must not draw the base away from where most numbers are. */
 static int64_t
-common_middle(const int64_t *x, uint32_t n)
+middle_of(const int64_t *x, uint32_t n)
 {
 	int64_t sorted[MIDDLE_SAMPLES], v;
 	uint32_t count = n < MIDDLE_SAMPLES ? n : MIDDLE_SAMPLES, i, j;
@@ -173,92 +229,151 @@ common_middle(const int64_t *x, uint32_t n)
 	return sorted[count / 2];
 }
 
+/* Inlined with a constant number of rows, this becomes vector code. */
+static inline void
+make_plain_rows(const int64_t *x, uint32_t n, int64_t base, bool folded, uint64_t *restrict plain)
+{
+	uint32_t i;
+
+	if (folded)
+		for (i = 0; i < n; i++)
+			plain[i] = fold_sign(wrap_sub(x[i], base));
+	else
+		for (i = 0; i < n; i++)
+			plain[i] = (uint64_t)wrap_sub(x[i], base);
+}
+
 static void
-make_plain(const int64_t *x, uint32_t n, const struct stream_fit *fit, uint64_t *plain)
+make_plain(const int64_t *x, uint32_t n, const struct stream_fit *fit, uint64_t *restrict plain)
 {
 	struct divisor by;
 	uint32_t i;
 
-	if (fit->unit != 1) {
-		by = divisor_of(fit->unit);
-		for (i = 0; i < n; i++)
-			plain[i] = (uint64_t)(wrap_sub(x[i], fit->base) >> by.twos) * by.odd_inverse;
-		for (i = 0; fit->folded && i < n; i++)
-			plain[i] = fold_sign((int64_t)plain[i]);
-	} else if (fit->folded) {
-		for (i = 0; i < n; i++)
-			plain[i] = fold_sign(wrap_sub(x[i], fit->base));
-	} else {
-		for (i = 0; i < n; i++)
-			plain[i] = (uint64_t)wrap_sub(x[i], fit->base);
+	if (fit->unit == 1) {
+		for (i = 0; i + BITS_BLOCK <= n; i += BITS_BLOCK)
+			make_plain_rows(x + i, BITS_BLOCK, fit->base, fit->folded, plain + i);
+		make_plain_rows(x + i, n - i, fit->base, fit->folded, plain + i);
+		return;
 	}
+	by = divisor_of(fit->unit);
+	for (i = 0; i < n; i++)
+		plain[i] = (uint64_t)(wrap_sub(x[i], fit->base) >> by.twos) * by.odd_inverse;
+	for (i = 0; fit->folded && i < n; i++)
+		plain[i] = fold_sign((int64_t)plain[i]);
 }
 
-/* Shannon's bound for the tokens, the bits below them, and about what zstd's tables take. */
+/* Shannon's bound for the tokens and the bits below them, for n_all numbers of which n are looked at; and about what
+ * zstd's tables take. */
 static uint64_t
-tokens_cost_bits(const uint64_t *plain, uint32_t n)
+tokens_cost_bits(const uint64_t *plain, uint32_t n, uint32_t n_all)
 {
-	uint32_t count[N_TOKENS] = { 0 }, i;
+	uint32_t even[N_TOKENS] = { 0 }, odd[N_TOKENS] = { 0 }, count, used = 0, i;
 	uint64_t n_below = 0;
 	float bits = 0, log_n = log2f((float)n);
 
-	for (i = 0; i < n; i++)
-		count[token_of(plain[i])]++;
-	for (i = 0; i < N_TOKENS; i++) {
-		if (count[i] == 0)
-			continue;
-		n_below += (uint64_t)count[i] * token_bits(i);
-		bits += (float)count[i] * (log_n - log2f((float)count[i])) + 4;
+	/* Two tables: an increment waits for the last one of the same counter. */
+	for (i = 0; i + 1 < n; i += 2) {
+		even[token_of(plain[i])]++;
+		odd[token_of(plain[i + 1])]++;
 	}
-	return n_below + (uint64_t)bits + 8 * 8;
+	if (i < n)
+		even[token_of(plain[i])]++;
+	for (i = 0; i < N_TOKENS; i++) {
+		if ((count = even[i] + odd[i]) == 0)
+			continue;
+		used++;
+		n_below += (uint64_t)count * token_bits(i);
+		bits += (float)count * (log_n - log2f((float)count));
+	}
+	return (n_below + (uint64_t)bits) * n_all / n + used * TOKEN_TABLE_BITS + TOKENS_BITS;
 }
 
 static uint64_t
-plain_cost_bits(struct stream_coder *coder, uint32_t n)
+plain_cost_bits(struct stream_coder *coder, uint32_t n, uint32_t n_all)
 {
 	if (coder->effort == CHUNK_HOT)
-		return blocks_measure(coder->plain, n, coder->width) + n / BITS_BLOCK * 8;
-	return tokens_cost_bits(coder->plain, n);
+		return blocks_measure(coder->plain, n, coder->width) * n_all / n + n_all / BITS_BLOCK * 8;
+	return tokens_cost_bits(coder->plain, n, n_all);
+}
+
+/* A few blocks from all over, in place of all. */
+static uint32_t
+take_sample(const int64_t *x, uint32_t n, int64_t *some)
+{
+	uint32_t i;
+
+	for (i = 0; i < SAMPLE_BLOCKS; i++)
+		memcpy(some + i * BITS_BLOCK, x + (uint64_t)i * (n - BITS_BLOCK) / (SAMPLE_BLOCKS - 1),
+		    BITS_BLOCK * sizeof(*some));
+	return SAMPLE_ROWS;
+}
+
+/* The better of the least number and one in the middle as a base, for n of n_all numbers. */
+static struct stream_fit
+choose_fit(struct stream_coder *coder, const int64_t *x, uint32_t n, uint32_t n_all)
+{
+	struct stream_fit low = { .cost_bits = HEAD_BITS }, mid;
+
+	low.base = x[0];
+	low.unit = common_unit(x, n);
+	if (low.unit == 0)
+		return low;
+	mid = low;
+	low.base = least_of(x, n);
+	make_plain(x, n, &low, coder->plain);
+	low.cost_bits += plain_cost_bits(coder, n, n_all);
+	mid.base = middle_of(x, n);
+	mid.folded = true;
+	make_plain(x, n, &mid, coder->plain);
+	mid.cost_bits += plain_cost_bits(coder, n, n_all);
+	return mid.cost_bits < low.cost_bits ? mid : low;
 }
 
 static struct stream_fit
-choose_fit(struct stream_coder *coder, const int64_t *x, uint32_t n)
+sample_fit(struct stream_coder *coder, const int64_t *x, uint32_t n)
 {
-	struct stream_fit low = { HEAD_BITS, 0, 0, false }, mid;
-	int64_t least, most;
-	uint32_t i;
+	int64_t some[SAMPLE_ROWS];
 
-	if (n == 0)
-		return low;
-	least = most = x[0];
-	for (i = 1; i < n; i++) {
-		least = x[i] < least ? x[i] : least;
-		most = x[i] > most ? x[i] : most;
-	}
-	low.base = least;
-	if (least == most)
-		return low;
-	low.unit = common_unit(x, n, least);
-	mid = low;
-	mid.base = common_middle(x, n);
-	mid.folded = true;
-	/* Exact division keeps its sign only where differences do not wrap. */
-	if ((uint64_t)wrap_sub(most, least) > INT64_MAX)
-		low.unit = mid.unit = 1;
-	make_plain(x, n, &low, coder->plain);
-	low.cost_bits += plain_cost_bits(coder, n);
-	make_plain(x, n, &mid, coder->plain);
-	mid.cost_bits += plain_cost_bits(coder, n);
-	return mid.cost_bits < low.cost_bits ? mid : low;
+	if (n <= 2 * SAMPLE_ROWS)
+		return choose_fit(coder, x, n, n);
+	return choose_fit(coder, some, take_sample(x, n, some), n);
 }
 
 uint64_t
 stream_cost(struct stream_coder *coder, const int64_t *x, uint32_t n)
 {
-	return choose_fit(coder, x, n).cost_bits;
+	return n > 0 ? sample_fit(coder, x, n).cost_bits : HEAD_BITS;
 }
 
 /* --- writing --- */
+
+static int
+write_tokens(struct stream_coder *coder, uint32_t n, struct chunk_buf *out)
+{
+	const struct stream_token *means;
+	struct bit_writer below;
+	ZSTD_CCtx *cctx;
+	uint32_t i;
+	size_t len;
+
+	for (i = 0; i < n; i++)
+		coder->token[i] = (uint8_t)token_of(coder->plain[i]);
+	if ((cctx = stream_compressor(coder)) == NULL)
+		return NW_ENOMEM;
+	len = ZSTD_compress2(cctx, coder->frame, ZSTD_compressBound(n), coder->token, n);
+	if (ZSTD_isError(len) || len < ZSTD_MAGIC_BYTES)
+		return NW_ENOMEM;             /* the room is enough: nothing else is left */
+	len -= ZSTD_MAGIC_BYTES;
+	write_varint(out, len);
+	write_bytes(out, coder->frame + ZSTD_MAGIC_BYTES, len);
+	below = (struct bit_writer){ out->bytes + out->len, 0, 0 };
+	for (i = 0; i < n; i++) {
+		means = &coder->means[coder->token[i]];
+		bits_put(&below, coder->plain[i] - means->least, means->n_below);
+	}
+	out->len = (size_t)(bits_flush(&below) - out->bytes);
+	return NW_OK;
+}
 
 static void
 write_packed(struct stream_coder *coder, uint32_t n, struct chunk_buf *out)
@@ -268,35 +383,44 @@ write_packed(struct stream_coder *coder, uint32_t n, struct chunk_buf *out)
 	out->len = (size_t)(blocks_pack(coder->plain, n, coder->width, out->bytes + out->len) - out->bytes);
 }
 
+/* Pure noise has nothing for zstd to find: tokens only make it longer. */
 static int
-write_tokens(struct stream_coder *coder, uint32_t n, struct chunk_buf *out)
+write_shorter(struct stream_coder *coder, uint32_t n, uint8_t *head, struct chunk_buf *out)
 {
-	struct bit_writer below;
-	uint32_t i;
-	size_t len;
+	size_t begin = out->len, packed_bytes;
+	int rc = write_tokens(coder, n, out);
 
-	for (i = 0; i < n; i++)
-		coder->token[i] = (uint8_t)token_of(coder->plain[i]);
-	if (coder->zstd_in == NULL && (coder->zstd_in = ZSTD_createCCtx()) == NULL)
-		return NW_ENOMEM;
-	len = ZSTD_compressCCtx(coder->zstd_in, coder->frame, ZSTD_compressBound(n), coder->token, n, ZSTD_LEVEL);
-	if (ZSTD_isError(len) || len < ZSTD_MAGIC_BYTES)
-		return NW_ENOMEM;             /* the room is enough and the level is right: nothing else is left */
-	len -= ZSTD_MAGIC_BYTES;
-	write_varint(out, len);
-	write_bytes(out, coder->frame + ZSTD_MAGIC_BYTES, len);
-	below = (struct bit_writer){ out->bytes + out->len, 0, 0 };
-	for (i = 0; i < n; i++)
-		bits_put(&below, coder->plain[i] - token_least(coder->token[i]), token_bits(coder->token[i]));
-	out->len = (size_t)(bits_flush(&below) - out->bytes);
-	return NW_OK;
+	packed_bytes = bits_bytes(blocks_measure(coder->plain, n, coder->width), 1) + n / BITS_BLOCK + 1;
+	if (rc == NW_OK && out->len - begin > packed_bytes) {
+		*head = (*head & ~MODE_MASK) | MODE_PACKED;
+		out->len = begin;
+		write_packed(coder, n, out);
+	}
+	return rc;
+}
+
+/* Which base is better may be seen from a sample, but not which numbers it has to reach. */
+static struct stream_fit
+final_fit(struct stream_coder *coder, const int64_t *x, uint32_t n)
+{
+	struct stream_fit fit;
+
+	if (coder->effort == CHUNK_COMPACT)
+		return choose_fit(coder, x, n, n);
+	fit = sample_fit(coder, x, n);
+	fit.folded |= fit.unit == 0;          /* what a sample of equals does not show may be on either side */
+	fit.unit = common_unit(x, n);
+	if (!fit.folded)
+		fit.base = least_of(x, n);
+	return fit;
 }
 
 int
 stream_write(struct stream_coder *coder, const int64_t *x, uint32_t n, struct chunk_buf *out)
 {
-	struct stream_fit fit = choose_fit(coder, x, n);
-	int mode = fit.unit == 0 ? MODE_EQUAL : coder->effort == CHUNK_HOT ? MODE_PACKED : MODE_TOKENS, rc;
+	struct stream_fit fit;
+	uint8_t *head;
+	int rc;
 
 	if (n == 0)
 		return NW_OK;
@@ -304,15 +428,18 @@ stream_write(struct stream_coder *coder, const int64_t *x, uint32_t n, struct ch
 	    BITS_SLACK_BYTES);
 	if (rc != NW_OK)
 		return rc;
-	write_u8(out, (uint8_t)(mode | (fit.folded ? FLAG_FOLDED : 0) | (fit.unit > 1 ? FLAG_UNIT : 0)));
+	fit = final_fit(coder, x, n);
+	head = out->bytes + out->len;
+	write_u8(out, (fit.unit == 0 ? MODE_EQUAL : coder->effort == CHUNK_HOT ? MODE_PACKED : MODE_TOKENS) |
+	    (fit.folded ? FLAG_FOLDED : 0) | (fit.unit > 1 ? FLAG_UNIT : 0));
 	write_signed(out, fit.base);
 	if (fit.unit > 1)
 		write_varint(out, fit.unit);
-	if (mode == MODE_EQUAL)
+	if (fit.unit == 0)
 		return NW_OK;
 	make_plain(x, n, &fit, coder->plain);
-	if (mode == MODE_TOKENS)
-		return write_tokens(coder, n, out);
+	if (coder->effort == CHUNK_COMPACT)
+		return write_shorter(coder, n, head, out);
 	write_packed(coder, n, out);
 	return NW_OK;
 }
@@ -324,40 +451,41 @@ unpack_frame(struct stream_coder *coder, struct byte_reader *in, uint32_t n)
 {
 	uint64_t len = read_varint(in);
 	const uint8_t *frame;
+	ZSTD_DCtx *dctx;
 
 	if (len > ZSTD_compressBound(n) || (frame = read_bytes(in, len)) == NULL)
 		return NW_ECORRUPT;
-	if (coder->zstd_out == NULL && (coder->zstd_out = ZSTD_createDCtx()) == NULL)
+	if ((dctx = stream_decompressor(coder)) == NULL)
 		return NW_ENOMEM;
 	memcpy(coder->frame, zstd_magic, ZSTD_MAGIC_BYTES);
 	memcpy(coder->frame + ZSTD_MAGIC_BYTES, frame, len);
-	if (ZSTD_decompressDCtx(coder->zstd_out, coder->token, n, coder->frame, len + ZSTD_MAGIC_BYTES) != n)
+	if (ZSTD_decompressDCtx(dctx, coder->token, n, coder->frame, len + ZSTD_MAGIC_BYTES) != n)
 		return NW_ECORRUPT;
 	return NW_OK;
 }
 
-/* The bits below the tokens; the last ones may lie too near the end to be fetched eight bytes at a time. */
+/* Tokens and the bits below them. The last of these may lie too near the end to be fetched eight bytes at a time, and
+ * are fetched from a copy. */
 static void
-read_below(const uint8_t *token, uint32_t n, const uint8_t *below, size_t n_bytes, uint64_t *plain)
+join_tokens(const struct stream_coder *coder, uint32_t n, const uint8_t *below, size_t n_bytes)
 {
+	const struct stream_token *means = coder->means;
+	const uint8_t *token = coder->token;
 	uint8_t tail[2 * BITS_SLACK_BYTES + 8] = { 0 };
+	uint64_t *plain = coder->plain;
 	size_t pos = 0, safe_bits = n_bytes > BITS_SLACK_BYTES ? (n_bytes - BITS_SLACK_BYTES) * 8 : 0, from;
-	unsigned width;
 	uint32_t i;
 
 	for (i = 0; i < n && pos < safe_bits; i++) {
-		width = token_bits(token[i]);
-		plain[i] = token_least(token[i]) + bits_get(below, pos, width);
-		pos += width;
+		plain[i] = means[token[i]].least + bits_get(below, pos, means[token[i]].n_below);
+		pos += means[token[i]].n_below;
 	}
 	from = pos / 8;
-	if (n_bytes > from)
-		memcpy(tail, below + from, n_bytes - from);
+	memcpy(tail, below + from, n_bytes - from);
 	pos -= from * 8;
 	for (; i < n; i++) {
-		width = token_bits(token[i]);
-		plain[i] = token_least(token[i]) + bits_get(tail, pos, width);
-		pos += width;
+		plain[i] = means[token[i]].least + bits_get(tail, pos, means[token[i]].n_below);
+		pos += means[token[i]].n_below;
 	}
 }
 
@@ -365,42 +493,57 @@ static int
 read_tokens(struct stream_coder *coder, struct byte_reader *in, uint32_t n)
 {
 	const uint8_t *below;
-	uint64_t n_bits = 0;
-	uint8_t most = 0;
+	size_t n_bits = 0;
 	uint32_t i;
 	int rc = unpack_frame(coder, in, n);
 
 	if (rc != NW_OK)
 		return rc;
-	for (i = 0; i < n; i++) {
-		most = coder->token[i] > most ? coder->token[i] : most;
-		n_bits += token_bits(coder->token[i]);
-	}
-	if (most >= N_TOKENS || (below = read_bytes(in, (n_bits + 7) / 8)) == NULL)
+	for (i = 0; i < n; i++)
+		n_bits += coder->means[coder->token[i]].n_below;
+	/* A byte that is no token counts for more bits than all that are could have. */
+	if (n_bits > (size_t)n * 64 || (below = read_bytes(in, (n_bits + 7) / 8)) == NULL)
 		return NW_ECORRUPT;
-	read_below(coder->token, n, below, (n_bits + 7) / 8, coder->plain);
+	join_tokens(coder, n, below, (n_bits + 7) / 8);
 	return NW_OK;
 }
 
-static void
-make_values(const uint64_t *plain, uint32_t n, uint64_t unit, int64_t base, bool folded, int64_t *x)
+/* Inlined with a constant number of rows, this becomes vector code. */
+static inline void
+make_value_rows(const uint64_t *restrict plain, uint32_t n, int64_t base, bool folded, int64_t *restrict x)
 {
 	uint32_t i;
 
 	if (folded)
 		for (i = 0; i < n; i++)
-			x[i] = (int64_t)((uint64_t)base + unit * (uint64_t)unfold_sign(plain[i]));
+			x[i] = wrap_add(base, unfold_sign(plain[i]));
 	else
 		for (i = 0; i < n; i++)
-			x[i] = (int64_t)((uint64_t)base + unit * plain[i]);
+			x[i] = wrap_add(base, (int64_t)plain[i]);
+}
+
+static void
+make_values(uint64_t *restrict plain, uint32_t n, const struct stream_fit *fit, int64_t *restrict x)
+{
+	uint32_t i;
+
+	if (fit->unit == 1) {
+		for (i = 0; i + BITS_BLOCK <= n; i += BITS_BLOCK)
+			make_value_rows(plain + i, BITS_BLOCK, fit->base, fit->folded, x + i);
+		make_value_rows(plain + i, n - i, fit->base, fit->folded, x + i);
+		return;
+	}
+	for (i = 0; fit->folded && i < n; i++)
+		plain[i] = (uint64_t)unfold_sign(plain[i]);
+	for (i = 0; i < n; i++)
+		x[i] = (int64_t)((uint64_t)fit->base + fit->unit * plain[i]);
 }
 
 int
 stream_read(struct stream_coder *coder, struct byte_reader *in, int64_t *x, uint32_t n)
 {
+	struct stream_fit fit = { .unit = 1 };
 	const uint8_t *width;
-	uint64_t unit = 1;
-	int64_t base;
 	uint32_t i;
 	uint8_t head;
 	int rc = NW_OK;
@@ -408,16 +551,17 @@ stream_read(struct stream_coder *coder, struct byte_reader *in, int64_t *x, uint
 	if (n == 0)
 		return NW_OK;
 	head = read_u8(in);
-	base = read_signed(in);
+	fit.folded = head & FLAG_FOLDED;
+	fit.base = read_signed(in);
 	if (head & FLAG_UNIT)
-		unit = read_varint(in);
+		fit.unit = read_varint(in);
 	if (head & ~(MODE_MASK | FLAG_FOLDED | FLAG_UNIT))
 		in->bad = true;
 	switch (head & MODE_MASK) {
 	case MODE_EQUAL:
 		for (i = 0; i < n; i++)
-			x[i] = base;
-		break;
+			x[i] = fit.base;
+		return in->bad ? NW_ECORRUPT : NW_OK;
 	case MODE_PACKED:
 		if ((width = read_bytes(in, (n + BITS_BLOCK - 1) / BITS_BLOCK)) != NULL)
 			blocks_unpack(in, width, n, coder->plain);
@@ -430,7 +574,7 @@ stream_read(struct stream_coder *coder, struct byte_reader *in, int64_t *x, uint
 	}
 	if (rc == NW_OK && in->bad)
 		rc = NW_ECORRUPT;
-	if (rc == NW_OK && (head & MODE_MASK) != MODE_EQUAL)
-		make_values(coder->plain, n, unit, base, head & FLAG_FOLDED, x);
+	if (rc == NW_OK)
+		make_values(coder->plain, n, &fit, x);
 	return rc;
 }

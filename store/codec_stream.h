@@ -6,8 +6,14 @@
 
 #include "store/codec_bytes.h"
 
+struct stream_token {
+	uint64_t least;               /* of the numbers it stands for */
+	uint32_t n_below;             /* bits that tell these apart */
+};
+
 struct stream_coder {             /* working memory; zero, then stream_reserve() */
-	void *zstd_in, *zstd_out;     /* compression and decompression contexts, made when first needed */
+	struct stream_token means[UINT8_MAX + 1];
+	void *zstd_in, *zstd_out;     /* made when first needed */
 	uint64_t *plain;              /* [cap] what is written: not negative, mostly small */
 	uint8_t *token, *frame;       /* [cap], [bound of cap] */
 	uint8_t *width;
@@ -17,6 +23,10 @@ struct stream_coder {             /* working memory; zero, then stream_reserve()
 
 int stream_reserve(struct stream_coder *coder, uint32_t n);
 void stream_clear(struct stream_coder *coder);
+
+/* The coder's ZSTD_CCtx and ZSTD_DCtx, for the simple calls that take no settings from them. NULL: out of memory. */
+void *stream_compressor(struct stream_coder *coder);
+void *stream_decompressor(struct stream_coder *coder);
 
 /* Bits that writing these numbers would take: exact for CHUNK_HOT, from the entropy for CHUNK_COMPACT. O(n). */
 uint64_t stream_cost(struct stream_coder *coder, const int64_t *x, uint32_t n);

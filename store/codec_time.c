@@ -13,23 +13,63 @@
 
 enum time_mode { TIME_STEPS, TIME_BENDS, TIME_GRID };
 
-enum { PERIOD_SAMPLES = 31, GRID_ROWS_MIN = 8 };
+enum {
+	PERIOD_SAMPLES = 31,
+	GRID_ROWS_MIN = 8,
+	ROUND_NS = 1000, ROUND_SLACK_NS = 4
+};
 
-/* The k-th difference in order of size is a guess at the period that survives gaps and late rows. */
+static const uint64_t PERIOD_MAX_NS = UINT64_C(1) << 60;
+
+/* Sorts as it comes in; returns the new count. */
+static uint32_t
+insert_sorted(uint64_t *sorted, uint32_t count, uint64_t v)
+{
+	uint32_t i;
+
+	for (i = count; i > 0 && sorted[i - 1] > v; i--)
+		sorted[i] = sorted[i - 1];
+	sorted[i] = v;
+	return count + 1;
+}
+
+/* The median difference: a guess at the period that survives gaps and late rows. */
 static uint64_t
 middle_step(const int64_t *t, uint32_t n)
 {
-	uint64_t sorted[PERIOD_SAMPLES], step;
-	uint32_t count = n - 1 < PERIOD_SAMPLES ? n - 1 : PERIOD_SAMPLES, i, j, row;
+	uint64_t sorted[PERIOD_SAMPLES];
+	uint32_t count = 0, i, row;
 
-	for (i = 0; i < count; i++) {
-		row = (uint32_t)((uint64_t)i * (n - 1) / count);
-		step = (uint64_t)wrap_sub(t[row + 1], t[row]);
-		for (j = i; j > 0 && sorted[j - 1] > step; j--)
-			sorted[j] = sorted[j - 1];
-		sorted[j] = step;
+	for (i = 0; i < PERIOD_SAMPLES; i++) {
+		row = (uint32_t)((uint64_t)i * (n - 1) / PERIOD_SAMPLES);
+		count = insert_sorted(sorted, count, (uint64_t)wrap_sub(t[row + 1], t[row]));
 	}
 	return sorted[count / 2];
+}
+
+/* The median slope over half the rows, given how many steps each row is from the one before: one step's error, however
+ * small, would pile up over the chunk. Timers are set in round numbers, which is worth a guess. */
+static uint64_t
+middle_slope(const int64_t *t, uint32_t n, const int64_t *steps)
+{
+	uint64_t sorted[PERIOD_SAMPLES], span_steps = 0, slope;
+	uint32_t count = 0, lag = n / 2, i;
+
+	for (i = 1; i <= lag; i++)
+		span_steps += (uint64_t)steps[i];
+	for (i = 0; i + lag < n; i++) {
+		if (i > 0)
+			span_steps += (uint64_t)steps[i + lag] - (uint64_t)steps[i];
+		if (i % ((n - lag + PERIOD_SAMPLES - 1) / PERIOD_SAMPLES) == 0 && span_steps > 0 && span_steps <= INT64_MAX)
+			count = insert_sorted(sorted, count,
+			    ((uint64_t)wrap_sub(t[i + lag], t[i]) + span_steps / 2) / span_steps);
+	}
+	if (count == 0)
+		return 0;
+	slope = sorted[count / 2];
+	if ((slope + ROUND_SLACK_NS) % ROUND_NS <= 2 * ROUND_SLACK_NS && slope >= ROUND_NS)
+		slope = (slope + ROUND_SLACK_NS) / ROUND_NS * ROUND_NS;
+	return slope;
 }
 
 /* Whole periods from the row before, nearest. */
@@ -41,8 +81,8 @@ grid_step(int64_t distance, uint64_t period)
 	return distance >= 0 ? (d + period / 2) / period : 0 - ((0 - d + period / 2) / period);
 }
 
-/* Splits times into steps on the grid and distances from it; returns the steps to the last row. */
-static uint64_t
+/* Splits times into steps on the grid and distances from it. */
+static void
 grid_split(const int64_t *t, uint32_t n, int64_t origin, uint64_t period, int64_t *steps, int64_t *distance)
 {
 	uint64_t at = 0, step;
@@ -54,26 +94,18 @@ grid_split(const int64_t *t, uint32_t n, int64_t origin, uint64_t period, int64_
 		steps[i] = (int64_t)step;
 		distance[i] = wrap_sub(wrap_sub(t[i], origin), (int64_t)(at * period));
 	}
-	return at;
 }
 
 /* Fills x with the steps and ulps with the distances. False: these times have no period. */
 static bool
-grid_fit(struct column_work *work, const int64_t *t, uint32_t n, int64_t *origin, uint64_t *period)
+grid_fit(struct column_work *work, const int64_t *t, uint32_t n, uint64_t *period)
 {
-	uint64_t last;
-
-	if (n < GRID_ROWS_MIN || (*period = middle_step(t, n)) == 0 || *period > INT64_MAX / 4)
+	if (n < GRID_ROWS_MIN || (*period = middle_step(t, n)) == 0 || *period > PERIOD_MAX_NS)
 		return false;
-	*origin = t[0];
-	last = grid_split(t, n, *origin, *period, work->x, work->ulps);
-	if (last == 0 || last > INT64_MAX)
+	grid_split(t, n, t[0], *period, work->x, work->ulps);
+	if ((*period = middle_slope(t, n, work->x)) == 0 || *period > PERIOD_MAX_NS)
 		return false;
-	/* One step's error, however small, would pile up over the chunk: fit the period to its ends. */
-	*period = ((uint64_t)wrap_sub(t[n - 1], t[0]) + last / 2) / last;
-	if (*period == 0 || *period > INT64_MAX / 4)
-		return false;
-	grid_split(t, n, *origin, *period, work->x, work->ulps);
+	grid_split(t, n, t[0], *period, work->x, work->ulps);
 	return true;
 }
 
@@ -81,13 +113,12 @@ int
 time_write(struct column_work *work, const int64_t *t, uint32_t n, struct chunk_buf *out)
 {
 	uint64_t period = 0, steps_bits, bends_bits, grid_bits = UINT64_MAX;
-	int64_t origin = 0;
 	uint32_t i;
 	int rc;
 
 	if ((rc = buf_reserve(out, 1 + 2 * VARINT_MAX_BYTES)) != NW_OK || n == 0)
 		return rc;
-	if (grid_fit(work, t, n, &origin, &period))
+	if (grid_fit(work, t, n, &period))
 		grid_bits = stream_cost(&work->coder, work->x, n) +
 		    stream_cost(&work->coder, work->ulps, n);
 	for (i = 1; i < n; i++)
@@ -99,7 +130,7 @@ time_write(struct column_work *work, const int64_t *t, uint32_t n, struct chunk_
 
 	if (grid_bits < steps_bits && grid_bits < bends_bits) {
 		write_u8(out, TIME_GRID);
-		write_signed(out, origin);
+		write_signed(out, t[0]);
 		write_varint(out, period);
 		rc = stream_write(&work->coder, work->x, n, out);
 		return rc == NW_OK ? stream_write(&work->coder, work->ulps, n, out) : rc;
