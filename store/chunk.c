@@ -23,6 +23,7 @@
 #include "store/codec_bytes.h"
 #include "store/codec_column.h"
 #include "store/codec_hash.h"
+#include "store/codec_search.h"
 #include "store/codec_time.h"
 
 enum {
@@ -47,6 +48,7 @@ struct chunk_codec {
 	const uint8_t **piece;                /* [cap_columns] where each begins */
 	uint32_t *piece_len;
 	struct column_plan *plan;             /* [cap_columns] of the chunk being encoded */
+	struct column_search *search;         /* for cap_columns */
 	uint32_t cap_columns;
 };
 
@@ -72,6 +74,8 @@ free_columns(struct chunk_codec *codec)
 	free(codec->piece);
 	free(codec->piece_len);
 	free(codec->plan);
+	column_search_free(codec->search);
+	codec->search = NULL;
 	codec->state = NULL;
 	codec->value = NULL;
 	codec->piece = NULL;
@@ -117,8 +121,9 @@ codec_reserve(struct chunk_codec *codec, uint32_t n_rows, uint32_t n_columns)
 		codec->piece = malloc(n_columns * sizeof(*codec->piece));
 		codec->piece_len = malloc(n_columns * sizeof(*codec->piece_len));
 		codec->plan = malloc(n_columns * sizeof(*codec->plan));
+		codec->search = column_search_new(n_columns);
 		if (codec->state == NULL || codec->value == NULL || codec->piece == NULL || codec->piece_len == NULL ||
-		    codec->plan == NULL) {
+		    codec->plan == NULL || codec->search == NULL) {
 			free_columns(codec);
 			return NW_ENOMEM;
 		}
@@ -157,15 +162,18 @@ encode_attachments(struct column_work *work, const struct chunk_columns *in, enu
     struct chunk_buf *out)
 {
 	size_t total = in->n_rows > 0 ? in->attachment_end[in->n_rows - 1] : 0, len;
+	ZSTD_CCtx *cctx = stream_compressor(&work->coder);
 	uint32_t i;
 	int rc;
 
+	if (cctx == NULL)
+		return NW_ENOMEM;
 	for (i = 0; i < in->n_rows; i++)
 		work->main[i] = in->attachment_end[i] - (i > 0 ? in->attachment_end[i - 1] : 0);
 	if ((rc = stream_write(&work->coder, work->main, in->n_rows, out)) != NW_OK ||
 	    (rc = buf_reserve(out, 1 + ZSTD_compressBound(total))) != NW_OK)
 		return rc;
-	len = ZSTD_compress(out->bytes + out->len + 1, ZSTD_compressBound(total), in->attachment, total,
+	len = ZSTD_compressCCtx(cctx, out->bytes + out->len + 1, ZSTD_compressBound(total), in->attachment, total,
 	    effort == CHUNK_HOT ? ATTACHED_LEVEL_HOT : ATTACHED_LEVEL_COMPACT);
 	if (ZSTD_isError(len))
 		return NW_ENOMEM;
@@ -180,18 +188,25 @@ encode_attachments(struct column_work *work, const struct chunk_columns *in, enu
 }
 
 static int
-encode_columns(struct chunk_codec *codec, const struct chunk_columns *in)
+encode_columns(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort)
 {
 	struct column_work *work = &codec->work;
+	struct column_plan *plan = codec->plan;
 	uint32_t c;
 	size_t begin;
 	int rc;
 
-	for (c = 0; c < in->n_columns; c++)
-		column_choose(work, in->value, in->n_rows, c, &codec->plan[c]);
+	column_work_forget(work);
+	if (effort == CHUNK_COMPACT) {
+		for (c = 0; c < in->n_columns; c++)
+			column_choose(work, in->value, in->n_rows, c, &plan[c]);
+		column_search_run(codec->search, work, in->value, in->n_rows, in->n_columns, plan);
+	}
 	for (c = 0; c < in->n_columns; c++) {
+		if (effort == CHUNK_HOT)
+			column_choose(work, in->value, in->n_rows, c, &plan[c]);
 		begin = codec->pieces.len;
-		if ((rc = column_write(work, in->value, in->n_rows, c, &codec->plan[c], &codec->pieces)) != NW_OK)
+		if ((rc = column_write(work, in->value, in->n_rows, c, &plan[c], &codec->pieces)) != NW_OK)
 			return rc;
 		codec->piece_len[c] = (uint32_t)(codec->pieces.len - begin);
 	}
@@ -243,7 +258,7 @@ chunk_encode(struct chunk_codec *codec, const struct chunk_columns *in, enum chu
 			return rc;
 		attachments_len = codec->pieces.len - times_len;
 	}
-	if ((rc = encode_columns(codec, in)) != NW_OK ||
+	if ((rc = encode_columns(codec, in, effort)) != NW_OK ||
 	    (rc = buf_reserve(out, HEAD_BYTES_MAX + ((size_t)in->n_columns + 2) * VARINT_MAX_BYTES + codec->pieces.len +
 	    CHECKSUM_BYTES)) != NW_OK)
 		return rc;
@@ -369,6 +384,7 @@ decode_attachments(struct column_work *work, const struct layout *layout, uint32
 	uint32_t n = layout->head.n_rows, i;
 	size_t total = layout->attachment_bytes;
 	uint64_t end = 0;
+	ZSTD_DCtx *dctx;
 	uint8_t method;
 	int rc;
 
@@ -383,8 +399,11 @@ decode_attachments(struct column_work *work, const struct layout *layout, uint32
 	method = read_u8(&in);
 	if (in.bad || end != total || method > ATTACHED_ZSTD)
 		return NW_ECORRUPT;
-	if (method == ATTACHED_ZSTD)
-		return ZSTD_decompress(bytes, total, in.at, reader_left(&in)) == total ? NW_OK : NW_ECORRUPT;
+	if (method == ATTACHED_ZSTD) {
+		if ((dctx = stream_decompressor(&work->coder)) == NULL)
+			return NW_ENOMEM;
+		return ZSTD_decompressDCtx(dctx, bytes, total, in.at, reader_left(&in)) == total ? NW_OK : NW_ECORRUPT;
+	}
 	if (reader_left(&in) != total)
 		return NW_ECORRUPT;
 	if (total > 0)

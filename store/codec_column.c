@@ -67,6 +67,12 @@ column_work_clear(struct column_work *work)
 	memset(work, 0, sizeof(*work));
 }
 
+void
+column_work_forget(struct column_work *work)
+{
+	work->formed = NULL;
+}
+
 static inline bool
 has_ulps(const struct column_plan *plan)
 {
@@ -116,43 +122,68 @@ stretch(const uint32_t *skipped, uint32_t n_skipped, uint32_t n, int64_t *x)
 	}
 }
 
+/* Zeros, infinities and NaNs: twice the bits, less one, puts them all on top. */
 static inline bool
-is_finite(double v)
+is_odd(double v)
 {
-	return (number_bits(v) >> 52 & 0x7ff) != 0x7ff;
+	return (number_bits(v) << 1) - 1 >= (UINT64_C(0x7ff) << 53) - 1;
+}
+
+static uint32_t
+list_different(const double *a, const double *b, uint32_t n, uint32_t *row)
+{
+	uint32_t *at = row, i;
+
+	if (memcmp(a, b, n * sizeof(*a)) == 0)
+		return 0;
+	for (i = 0; i < n; i++) {
+		*at = i;
+		at += number_bits(a[i]) != number_bits(b[i]);
+	}
+	return (uint32_t)(at - row);
+}
+
+static uint32_t
+list_repeated(const double *y, uint32_t n, uint32_t *row)
+{
+	uint32_t *at = row, i;
+
+	for (i = 1; i < n; i++) {
+		*at = i;
+		at += number_bits(y[i]) == number_bits(y[i - 1]);
+	}
+	return (uint32_t)(at - row);
+}
+
+/* What lies far from all other values: infinities, NaNs, and zeros unless they are few or can be guessed. */
+static uint32_t
+list_odd(const double *y, uint32_t n, bool keep_zeros, uint32_t *row)
+{
+	uint32_t *at = row, odd = 0, zeros = 0, i;
+
+	for (i = 0; i < n; i++)
+		odd += is_odd(y[i]);
+	if (odd == 0)
+		return 0;
+	for (i = 0; i < n; i++)
+		zeros += y[i] == 0;
+	keep_zeros |= zeros < ZEROS_WORTH_SKIPPING;
+	for (i = 0; i < n; i++) {
+		*at = i;
+		at += is_odd(y[i]) && (y[i] != 0 || !keep_zeros);
+	}
+	return (uint32_t)(at - row);
 }
 
 /* Which rows of y the form cannot say, given what it says of them. */
-static void
-find_skipped(struct column_work *work, const struct column_plan *plan, const double *y, uint32_t n)
+static uint32_t
+find_skipped(const struct column_plan *plan, const double *y, const double *said, uint32_t n, uint32_t *row)
 {
-	uint32_t *at = work->skipped, i, zeros = 0;
-	const double *said = work->row;
-
-	if (plan->skip == SKIP_REPEATED) {
-		for (i = 1; i < n; i++) {
-			*at = i;
-			at += number_bits(y[i]) == number_bits(y[i - 1]);
-		}
-	} else if (plan->form == FORM_SCALED) {
-		for (i = 0; i < n; i++) {
-			*at = i;
-			at += number_bits(y[i]) != number_bits(said[i]);
-		}
-	} else if (plan->guess == GUESS_RELATION || plan->form == FORM_NEAR) {
-		for (i = 0; i < n; i++) {
-			*at = i;
-			at += !is_finite(y[i]);
-		}
-	} else {
-		for (i = 0; i < n; i++)
-			zeros += y[i] == 0;
-		for (i = 0; i < n; i++) {
-			*at = i;
-			at += !is_finite(y[i]) || (y[i] == 0 && zeros >= ZEROS_WORTH_SKIPPING);
-		}
-	}
-	work->n_skipped = (uint32_t)(at - work->skipped);
+	if (plan->skip == SKIP_REPEATED)
+		return list_repeated(y, n, row);
+	if (plan->form == FORM_SCALED)
+		return list_different(y, said, n, row);
+	return list_odd(y, n, plan->form == FORM_NEAR || plan->guess == GUESS_RELATION, row);
 }
 
 static void
@@ -195,18 +226,30 @@ say_values(const struct column_plan *plan, const double *const *value, const int
 	}
 }
 
-/* Fills x, ulps, skipped and gap of `work`, and decides whether rows are skipped. */
-static void
-apply_form(struct column_work *work, const double *const *value, uint32_t n, uint32_t c, struct column_plan *plan)
+/* Choosing and writing want the same integers one after the other. */
+static bool
+is_formed(const struct column_work *work, const double *y, uint32_t n, const struct column_plan *plan)
 {
-	const double *y = value[c], *a;
+	const struct column_plan *as = &work->formed_as;
+
+	return work->formed == y && work->n_formed == n && as->form == plan->form &&
+	    as->scale.digits == plan->scale.digits && as->scale.multiplied == plan->scale.multiplied &&
+	    as->numerator == plan->numerator && (as->skip == SKIP_REPEATED) == (plan->skip == SKIP_REPEATED) &&
+	    (as->guess == GUESS_RELATION) == (plan->guess == GUESS_RELATION);
+}
+
+static void
+make_integers(struct column_work *work, const double *const *value, uint32_t n, const double *y,
+    const struct column_plan *plan)
+{
+	const double *a;
 	uint32_t i;
 
 	switch (plan->form) {
 	case FORM_ORDER:
 		for (i = 0; i < n; i++)
 			work->x[i] = number_order(y[i]);
-		break;
+		return;
 	case FORM_RATIO:
 		a = value[plan->numerator];
 		for (i = 0; i < n; i++)
@@ -216,23 +259,38 @@ apply_form(struct column_work *work, const double *const *value, uint32_t n, uin
 	default:
 		scale_nearest(plan->scale, y, n, work->x);
 	}
-	if (plan->form != FORM_ORDER)
-		say_values(plan, value, work->x, n, work->row);
+	say_values(plan, value, work->x, n, work->row);
 	if (has_ulps(plan))
 		for (i = 0; i < n; i++)
 			work->ulps[i] = wrap_sub(number_order(y[i]), number_order(work->row[i]));
-	find_skipped(work, plan, y, n);
+}
+
+/* Fills x, ulps, skipped, gap and listed of `work`, and decides whether rows are skipped. */
+static void
+apply_form(struct column_work *work, const double *const *value, uint32_t n, uint32_t c, struct column_plan *plan)
+{
+	const double *y = value[c];
+
+	if (is_formed(work, y, n, plan)) {
+		plan->skip = work->formed_as.skip;
+		return;
+	}
+	make_integers(work, value, n, y, plan);
+	work->n_skipped = find_skipped(plan, y, work->row, n, work->skipped);
+	work->n_main = n - work->n_skipped;
 	if (work->n_skipped == 0)
 		plan->skip = SKIP_NONE;
 	else if (plan->skip == SKIP_NONE)
 		plan->skip = SKIP_LISTED;
-	work->n_main = n - work->n_skipped;
 	if (work->n_skipped > 0) {
 		list_skipped(work, plan, y);
 		squeeze(work->skipped, work->n_skipped, work->x, n, work->x);
 		if (has_ulps(plan))
 			squeeze(work->skipped, work->n_skipped, work->ulps, n, work->ulps);
 	}
+	work->formed = y;
+	work->n_formed = n;
+	work->formed_as = *plan;
 }
 
 /* --- guesses --- */
@@ -366,7 +424,7 @@ guess_cost(struct column_work *work, const struct column_plan *plan, const doubl
 	uint32_t seeds = n_seeds(plan, work->n_main);
 
 	apply_guess(work, plan, value, n);
-	return stream_cost(&work->coder, work->main + seeds, work->n_main - seeds) + 32 * seeds;
+	return stream_cost(&work->coder, work->main + seeds, work->n_main - seeds);
 }
 
 /* A form that most rows do not fit is none. */
@@ -386,27 +444,28 @@ column_cost(struct column_work *work, const double *const *value, uint32_t n, ui
 	return plan->cost_bits;
 }
 
-/* Tries guesses that need no other column on one form; keeps the best of these and `plan`. */
-static bool
+/* Tries guesses that need no other column on one form; keeps the best of these and `plan`. The row before comes first,
+ * for columns that hardly ever move may seem constant to an estimate. */
+static void
 try_form(struct column_work *work, const double *const *value, uint32_t n, uint32_t c, struct column_plan try,
     struct column_plan *plan)
 {
+	static const enum column_guess guess[] = { GUESS_PREVIOUS, GUESS_BASE, GUESS_SLOPE };
 	uint64_t form_bits, bits;
-	int guess, last = try.form == FORM_ORDER ? GUESS_PREVIOUS : GUESS_SLOPE;
+	int i, n_guesses = try.form == FORM_ORDER ? 2 : 3;
 
 	apply_form(work, value, n, c, &try);
 	if (!fits(work, &try, n))
-		return false;
+		return;
 	form_bits = form_cost(work, &try);
-	for (guess = GUESS_BASE; guess <= last; guess++) {
-		try.guess = (enum column_guess)guess;
+	for (i = 0; i < n_guesses; i++) {
+		try.guess = guess[i];
 		bits = form_bits + guess_cost(work, &try, value, n);
 		if (bits < plan->cost_bits) {
 			*plan = try;
 			plan->cost_bits = bits;
 		}
 	}
-	return true;
 }
 
 static bool
@@ -435,8 +494,15 @@ column_choose(struct column_work *work, const double *const *value, uint32_t n, 
 	if (all_equal(y, n))
 		return;
 	plan->cost_bits = UINT64_MAX;
-	if (scale_find(y, n, &scaled.scale) && try_form(work, value, n, c, scaled, plan))
-		return;
+	if (scale_find(y, n, &scaled.scale)) {
+		try_form(work, value, n, c, scaled, plan);
+		if (work->n_skipped > 0 && scaled.scale.digits > 0) {
+			scaled.scale.multiplied = !scaled.scale.multiplied;
+			try_form(work, value, n, c, scaled, plan);
+		}
+		if (plan->cost_bits != UINT64_MAX)
+			return;
+	}
 	try_form(work, value, n, c, order, plan);
 	if (scale_find_near(y, n, &near.scale))
 		try_form(work, value, n, c, near, plan);
@@ -614,6 +680,7 @@ column_read(struct column_work *work, struct byte_reader *in, const struct colum
 			y[i] = equal;
 		return in->bad ? NW_ECORRUPT : NW_OK;
 	}
+	column_work_forget(work);
 	work->n_skipped = 0;
 	if (plan->skip != SKIP_NONE && (rc = read_skipped(work, in, plan, n)) != NW_OK)
 		return rc;

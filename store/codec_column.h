@@ -54,10 +54,16 @@ struct column_work {
 	double *guess, *row;          /* [cap] of the relation's values, and of whatever a step needs */
 	uint32_t n_skipped, n_main;
 	uint32_t cap;
+	const double *formed;         /* whose x, ulps and skipped these are; NULL: nobody's */
+	uint32_t n_formed;
+	struct column_plan formed_as;
 };
 
 int column_work_reserve(struct column_work *work, uint32_t n);
 void column_work_clear(struct column_work *work);
+
+/* To be called when columns that were seen before may have other values now. */
+void column_work_forget(struct column_work *work);
 
 /* The best plan for column c by itself. O(n). */
 void column_choose(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
