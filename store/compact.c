@@ -92,12 +92,12 @@ victim_read(struct writer *w, int64_t id, bool add, size_t *n_rows)
 {
 	struct chunk_head head;
 	sqlite3_stmt *st;
-	int rc;
+	int rc, step;
 
 	if ((rc = db_take(&w->stmts, W_CHUNK_DATA, &st, "i", id)) != NW_OK)
 		return rc;
-	if (sqlite3_step(st) != SQLITE_ROW) {
-		rc = NW_ECORRUPT;
+	if ((step = sqlite3_step(st)) != SQLITE_ROW) {
+		rc = step == SQLITE_DONE ? NW_EIO : db_code(step);   /* it was there a moment ago */
 	} else if (!add) {
 		if ((rc = chunk_read_head(sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), &head)) == NW_OK)
 			*n_rows += head.n_rows;
@@ -223,17 +223,14 @@ fresh_gather(struct writer *w, const struct tail_layout *l)
 static int
 tidy(struct writer *w, int64_t layout_id)
 {
-	sqlite3_stmt *st;
 	int64_t n_fields;
 	int rc;
 
 	w->victims.n = 0;
 	if ((rc = victims_small(w, layout_id, 0, true)) != NW_OK || w->victims.n == 0)
 		return rc;
-	if ((rc = db_take(&w->stmts, W_LAYOUT_FIELDS, &st, "i", layout_id)) != NW_OK)
+	if ((rc = db_get_int(&w->stmts, W_LAYOUT_FIELDS, layout_id, &n_fields)) != NW_OK)
 		return rc;
-	n_fields = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-	db_give(&w->stmts, W_LAYOUT_FIELDS, st);
 	if (n_fields <= 0 || n_fields > TAIL_FIELDS_MAX)
 		return NW_OK;
 	if ((rc = columns_reset(&w->fresh, (size_t)n_fields, NULL, 0, 0)) != NW_OK)

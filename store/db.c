@@ -168,6 +168,20 @@ db_give(struct db_stmts *s, int which, sqlite3_stmt *st)
 }
 
 int
+db_get_int(struct db_stmts *s, int which, int64_t id, int64_t *out)
+{
+	sqlite3_stmt *st;
+	int rc, step;
+
+	if ((rc = db_take(s, which, &st, "i", id)) != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW)
+		*out = sqlite3_column_int64(st, 0);
+	db_give(s, which, st);
+	return step == SQLITE_DONE ? NW_ENOTFOUND : db_code(step);
+}
+
+int
 db_run(struct db_stmts *s, int which, const char *types, ...)
 {
 	sqlite3_stmt *st;

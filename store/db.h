@@ -40,6 +40,8 @@ void db_stmts_clear(struct db_stmts *s);   /* before sqlite3_close() */
  */
 int db_take(struct db_stmts *s, int which, sqlite3_stmt **out, const char *types, ...);
 void db_give(struct db_stmts *s, int which, sqlite3_stmt *st);
+/* The first column of the first row for one id. NW_ENOTFOUND without a row. */
+int db_get_int(struct db_stmts *s, int which, int64_t id, int64_t *out);
 /* Take, one step, give. NW_OK also when there is no row. */
 int db_run(struct db_stmts *s, int which, const char *types, ...);
 

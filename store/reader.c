@@ -157,6 +157,8 @@ snapshot_begin(struct store_reader *r)
 {
 	int rc;
 
+	if (!sqlite3_get_autocommit(r->db))    /* the last one could not be ended, for want of memory */
+		db_run(&r->stmts, R_END, "");
 	if ((rc = db_run(&r->stmts, R_BEGIN, "")) == NW_OK && (rc = db_run(&r->stmts, R_PIN, "")) != NW_OK)
 		db_run(&r->stmts, R_END, "");
 	return rc;
@@ -167,7 +169,7 @@ store_reader_begin(struct store_reader *r)
 {
 	int rc;
 
-	if (!sqlite3_get_autocommit(r->db))
+	if (r->begun || r->in_rows)
 		return NW_EINVAL;
 	rc = snapshot_begin(r);
 	r->begun = rc == NW_OK;

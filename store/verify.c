@@ -99,7 +99,6 @@ static int
 tail_check(struct store_reader *r, char why[STORE_WHY_BYTES])
 {
 	const struct tail_layout *l;
-	sqlite3_stmt *st;
 	int64_t n_fields;
 	int rc;
 
@@ -107,11 +106,9 @@ tail_check(struct store_reader *r, char why[STORE_WHY_BYTES])
 	if ((rc = reader_load_tail(r)) == NW_ECORRUPT)
 		return fault(why, "tail: a blob is not a run of records");
 	for (l = tail_oldest(r->tail); rc == NW_OK && l != NULL; l = l->newer) {
-		if ((rc = db_take(&r->stmts, R_LAYOUT, &st, "i", l->id)) != NW_OK)
+		if ((rc = db_get_int(&r->stmts, R_LAYOUT, l->id, &n_fields)) != NW_OK && rc != NW_ENOTFOUND)
 			return rc;
-		n_fields = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-		db_give(&r->stmts, R_LAYOUT, st);
-		if (n_fields != l->n_fields)
+		if (rc == NW_ENOTFOUND || n_fields != l->n_fields)
 			return fault(why, "tail: rows of layout %lld, which does not have %u fields", (long long)l->id,
 			    l->n_fields);
 	}

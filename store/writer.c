@@ -54,6 +54,7 @@ static const char *const sql[W_STMTS] = {
 	    " ON CONFLICT(id) DO UPDATE SET stored_seq = max(stored_seq, excluded.stored_seq)",
 	[W_BEGIN] = "BEGIN IMMEDIATE",
 	[W_COMMIT] = "COMMIT",
+	[W_ROLLBACK] = "ROLLBACK",
 	[W_SAVE] = "SAVEPOINT batch",
 	[W_KEEP] = "RELEASE batch",
 	[W_UNDO] = "ROLLBACK TO batch",
@@ -190,11 +191,10 @@ tail_load(struct writer *w)
 		rc = db_code(step);
 	for (l = tail_oldest(w->tail); rc == NW_OK && l != NULL; l = next) {
 		next = l->newer;
-		if ((rc = db_take(&w->stmts, W_LAYOUT_TAIL_AFTER, &st, "i", l->id)) != NW_OK)
-			break;
-		after = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : INT64_MAX;
-		db_give(&w->stmts, W_LAYOUT_TAIL_AFTER, st);
-		tail_forget(w->tail, l->id, after);
+		if ((rc = db_get_int(&w->stmts, W_LAYOUT_TAIL_AFTER, l->id, &after)) == NW_OK)
+			tail_forget(w->tail, l->id, after);
+		else if (rc == NW_ENOTFOUND)
+			rc = NW_ECORRUPT;
 	}
 	w->next_tail_id = tail_last_id(w->tail) + 1;
 	w->tail_stale = rc != NW_OK;
@@ -280,8 +280,12 @@ writer_next_ids(struct writer *w, struct store_ids *out)
 int
 writer_begin(struct writer *w)
 {
-	int rc = db_run(&w->stmts, W_BEGIN, "");
+	int rc = NW_OK;
 
+	if (!sqlite3_get_autocommit(w->db))    /* the last one could not even be rolled back */
+		rc = db_run(&w->stmts, W_ROLLBACK, "");
+	if (rc == NW_OK)
+		rc = db_run(&w->stmts, W_BEGIN, "");
 	if (rc != NW_OK)
 		db_why(w->db, w->trouble, sizeof(w->trouble));
 	return rc;
@@ -301,7 +305,7 @@ writer_end(struct writer *w, int rc)
 	else
 		snprintf(w->trouble, sizeof(w->trouble), "%s", nw_strerror(rc));
 	if (!sqlite3_get_autocommit(w->db))
-		db_exec(w->db, "ROLLBACK");
+		db_run(&w->stmts, W_ROLLBACK, "");
 	return rc;
 }
 
@@ -357,21 +361,16 @@ rows_check(struct writer *w, const struct nw_batch *b)
 {
 	const struct tail_rec *rec;
 	const struct tail_layout *l;
-	sqlite3_stmt *st;
 	int64_t n_fields;
 	size_t at;
 	int rc;
 
 	for (at = 0; at < b->rows_len; at += tail_rec_bytes(rec->n_rows, rec->n_fields, rec->hist_len)) {
 		rec = (const void *)(b->rows + at);
-		if ((l = tail_find(w->tail, rec->layout_id)) != NULL) {
+		if ((l = tail_find(w->tail, rec->layout_id)) != NULL)
 			n_fields = l->n_fields;
-		} else {
-			if ((rc = db_take(&w->stmts, W_LAYOUT_FIELDS, &st, "i", rec->layout_id)) != NW_OK)
-				return rc;
-			n_fields = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-			db_give(&w->stmts, W_LAYOUT_FIELDS, st);
-		}
+		else if ((rc = db_get_int(&w->stmts, W_LAYOUT_FIELDS, rec->layout_id, &n_fields)) != NW_OK)
+			return rc == NW_ENOTFOUND ? NW_ECONFLICT : rc;
 		if (n_fields != rec->n_fields)
 			return NW_ECONFLICT;
 	}

@@ -25,7 +25,7 @@ extern const struct writer_limits writer_limits_default;
 
 /* Statements after those that apply records (batch.h). */
 enum writer_stmt {
-	W_BEGIN = BATCH_KINDS, W_COMMIT, W_SAVE, W_KEEP, W_UNDO,
+	W_BEGIN = BATCH_KINDS, W_COMMIT, W_ROLLBACK, W_SAVE, W_KEEP, W_UNDO,
 	W_LAYOUT_FIELDS, W_LAYOUT_TAIL_AFTER, W_LAYOUT_MOVED, W_LAYOUTS_OF_SESSION,
 	W_TAIL_ADD, W_TAIL_ALL, W_TAIL_TRIM, W_TAIL_EMPTY,
 	W_CHUNK_BEFORE, W_CHUNK_AFTER, W_CHUNK_NEWEST, W_CHUNK_DATA, W_CHUNK_ADD, W_CHUNK_DROP,
