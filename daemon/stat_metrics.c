@@ -180,6 +180,8 @@ stat_numbers(const char *text, double **out, size_t *n)
 	*n = 0;
 	while (rc == NW_OK && *s != '\0') {
 		number = strtod(s, &end);
+		if (end > s && end[-1] == '.' && *end == '.')
+			end--;          /* "1..3": the first point is not the 1's */
 		if (end == s || !isfinite(number) || *n == ROOM) {
 			rc = NW_EINVAL;
 			break;
