@@ -4,6 +4,8 @@
 
 #include "tests/check.h"
 
+#define BAD (-1)
+
 int
 main(void)
 {
@@ -11,11 +13,11 @@ main(void)
 		{ "", NULL, ROUTE_SESSIONS, 0, 0 }, { "/", NULL, ROUTE_SESSIONS, 0, 0 }, { "/", "", ROUTE_SESSIONS, 0, 0 },
 		{ "/", "before=12", ROUTE_SESSIONS, 0, 12 }, { "/", "a=1&before=7&b", ROUTE_SESSIONS, 0, 7 },
 		{ "/", "x", ROUTE_SESSIONS, 0, 0 }, { "/", "&&", ROUTE_SESSIONS, 0, 0 },
-		{ "/", "before=", ROUTE_BAD, 0, 0 }, { "/", "before=0", ROUTE_BAD, 0, 0 }, { "/", "before=-1", ROUTE_BAD, 0, 0 },
-		{ "/", "before=1x", ROUTE_BAD, 0, 0 }, { "/", "before= 1", ROUTE_BAD, 0, 0 }, { "/", "before=1&before=x", ROUTE_BAD, 0, 0 },
+		{ "/", "before=", ROUTE_SESSIONS, 0, BAD }, { "/", "before=0", ROUTE_SESSIONS, 0, BAD }, { "/", "before=-1", ROUTE_SESSIONS, 0, BAD },
+		{ "/", "before=1x", ROUTE_SESSIONS, 0, BAD }, { "/", "before= 1", ROUTE_SESSIONS, 0, BAD }, { "/", "before=1&before=x", ROUTE_SESSIONS, 0, BAD },
 		{ "/", "before=9223372036854775807", ROUTE_SESSIONS, 0, INT64_MAX },
-		{ "/", "before=9223372036854775808", ROUTE_BAD, 0, 0 },
-		{ "/sessions.json", "before=5", ROUTE_SESSIONS_JSON, 0, 5 }, { "/sessions.json", "before=z", ROUTE_BAD, 0, 0 },
+		{ "/", "before=9223372036854775808", ROUTE_SESSIONS, 0, BAD },
+		{ "/sessions.json", "before=5", ROUTE_SESSIONS_JSON, 0, 5 }, { "/sessions.json", "before=z", ROUTE_SESSIONS_JSON, 0, BAD },
 		{ "/session/12", NULL, ROUTE_SESSION, 12, 0 }, { "/session/12.json", NULL, ROUTE_SESSION_JSON, 12, 0 },
 		{ "/session/12.csv", "before=x", ROUTE_SESSION_CSV, 12, 0 },
 		{ "/session/last", NULL, ROUTE_SESSION, ROUTE_LAST, 0 }, { "/session/last.csv", NULL, ROUTE_SESSION_CSV, ROUTE_LAST, 0 },
@@ -38,7 +40,8 @@ main(void)
 		CHECK_INT(r.page, cases[i].page);
 		if (r.page != cases[i].page)
 			fprintf(stderr, "  %s?%s\n", cases[i].path, cases[i].query != NULL ? cases[i].query : "");
-		if (r.page == ROUTE_NONE || r.page == ROUTE_BAD)
+		CHECK_INT(r.bad, cases[i].before == BAD);
+		if (r.page == ROUTE_NONE || r.bad)
 			continue;
 		CHECK_INT(r.id, cases[i].id);
 		CHECK_INT(r.before, cases[i].before);

@@ -52,7 +52,7 @@ web_answer(struct store_reader *r, const char *path,
 	free(only);
 	if ((to.page == ROUTE_SESSION_JSON || to.page == ROUTE_SESSION_CSV) && to.id == ROUTE_LAST)
 		rc = store_session_last(r, &to.id);
-	if (rc == NW_OK) {
+	if (rc == NW_OK && !to.bad) {
 		if (to.page == ROUTE_SESSIONS_JSON || to.page == ROUTE_SESSION_JSON)
 			rc = answer_json(r, &to, write, arg);
 		else if (to.page == ROUTE_SESSION_CSV)
@@ -60,6 +60,6 @@ web_answer(struct store_reader *r, const char *path,
 		else
 			rc = NW_ENOTFOUND;
 	}
-	*status = to.page == ROUTE_BAD ? 400 : rc == NW_OK ? 200 : rc == NW_ENOTFOUND ? 404 : 500;
+	*status = to.bad ? 400 : rc == NW_OK ? 200 : rc == NW_ENOTFOUND ? 404 : 500;
 	return rc == NW_ENOTFOUND ? NW_OK : rc;
 }

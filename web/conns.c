@@ -11,9 +11,16 @@
 
 #include "narrows/caliper.h"
 
+/* More than a whole request: what a client sends beyond is not read. */
+enum { INPUT_MAX_BYTES = 16384 };
+
 enum conn_state { CONN_FREE, CONN_ASKING, CONN_ANSWERING, CONN_STREAMING };
 
-/* We hold a reference of our own; evhttp takes its callbacks off when it is done with a connection. */
+/*
+ * We hold a reference of our own; evhttp takes its callbacks off when it is done with a connection and tells the client
+ * so. The descriptor must stay ours until we let go as well, or the next connection gets the same number while libevent
+ * still watches the old one: hence BEV_OPT_CLOSE_ON_FREE.
+ */
 struct conn {
 	struct bufferevent *bev;
 	enum conn_state state;
@@ -29,13 +36,11 @@ struct conns {
 };
 
 static void
-conns_arm(struct conns *c)
+arm_sweep(struct conns *c, int64_t after_ns)
 {
-	const struct timeval interval = { .tv_sec = c->limits.sweep_ns / 1000000000,
-	    .tv_usec = c->limits.sweep_ns / 1000 % 1000000 };
+	const struct timeval after = { .tv_sec = after_ns / 1000000000, .tv_usec = after_ns / 1000 % 1000000 };
 
-	if (!evtimer_pending(c->sweep, NULL))
-		evtimer_add(c->sweep, &interval);
+	evtimer_add(c->sweep, &after);
 }
 
 static bool
@@ -93,28 +98,34 @@ on_sweep(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	conns_sweep(c);
 	if (c->n > 0)
-		conns_arm(c);
+		arm_sweep(c, c->limits.sweep_ns);
 }
 
+/* evhttp sets its callbacks after this returns: a sweep must not come before. */
 static struct bufferevent *
 on_connection(struct event_base *base, void *arg)
 {
 	struct conns *c = arg;
-	struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
+	struct bufferevent *bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
 	size_t i;
 
 	if (bev == NULL)
 		return NULL;
-	if (c->n == c->limits.max)
-		conns_sweep(c);
+	bufferevent_setwatermark(bev, EV_READ, 0, INPUT_MAX_BYTES);
+	if (c->n == 0)
+		arm_sweep(c, c->limits.sweep_ns);
 	for (i = 0; i < c->limits.max && c->conn[i].state != CONN_FREE; i++)
 		;
 	if (i < c->limits.max) {
 		bufferevent_incref(bev);
 		c->conn[i] = (struct conn){ .bev = bev, .state = CONN_ASKING, .since_mono_ns = nw_mono_ns() };
-		if (++c->n == c->limits.max && c->listener != NULL)
+		c->n++;
+	}
+	if (c->n == c->limits.max) {
+		/* no more for now; most likely some have ended and are only to be swept up */
+		if (c->listener != NULL)
 			evconnlistener_disable(c->listener);
-		conns_arm(c);
+		arm_sweep(c, 0);
 	}
 	return bev;
 }

@@ -2,7 +2,6 @@
 #include "web/route.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +73,7 @@ route_parse(const char *path, const char *query)
 	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		if (strcmp(path, fixed[i].path) == 0)
 			r.page = fixed[i].page;
-	if ((r.page == ROUTE_SESSIONS || r.page == ROUTE_SESSIONS_JSON) && !parse_query(query, &r.before))
-		r.page = ROUTE_BAD;
+	if (r.page == ROUTE_SESSIONS || r.page == ROUTE_SESSIONS_JSON)
+		r.bad = !parse_query(query, &r.before);
 	return r;
 }

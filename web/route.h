@@ -3,11 +3,11 @@
 #ifndef NARROWS_WEB_ROUTE_H
 #define NARROWS_WEB_ROUTE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum route_page {
 	ROUTE_NONE,                             /* 404 */
-	ROUTE_BAD,                              /* 400: a query that makes no sense */
 	ROUTE_SESSIONS, ROUTE_SESSIONS_JSON,
 	ROUTE_SESSION, ROUTE_SESSION_JSON, ROUTE_SESSION_CSV,
 	ROUTE_HEALTH, ROUTE_HEALTHZ,
@@ -20,6 +20,7 @@ struct route {
 	enum route_page page;
 	int64_t id;                             /* ROUTE_SESSION*: a session or ROUTE_LAST */
 	int64_t before;                         /* ROUTE_SESSIONS*: ids below this; 0: from the newest */
+	bool bad;                               /* 400: the query makes no sense */
 };
 
 /* query: what follows the '?', or NULL. */

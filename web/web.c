@@ -272,9 +272,12 @@ answer_page(struct answer *a, const struct route *to)
 		answer_last(a, to->page);
 		return;
 	}
+	if (to->bad) {
+		answer_error(a, 400);
+		return;
+	}
 	switch (to->page) {
 	case ROUTE_NONE: answer_error(a, 404); break;
-	case ROUTE_BAD: answer_error(a, 400); break;
 	case ROUTE_SESSIONS: answer_html(a, &h, page_sessions(&h, r, to->before)); break;
 	case ROUTE_SESSIONS_JSON: answer_rc(a, api_sessions(a->body, r, to->before)); break;
 	case ROUTE_SESSION: answer_html(a, &h, page_session(&h, r, to->id)); break;

@@ -1,0 +1,140 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The pages in a real browser, driven through its debugging pipe: on a phone and on a desk, light and dark. Nothing may
+# be wider than the screen, be too faint to read, come from elsewhere or complain. SHOTS=DIR keeps the pictures.
+set -eu
+B=${B:-build/release}
+for chromium in chromium chromium-browser google-chrome ""; do
+	command -v "${chromium:-none}" >/dev/null 2>&1 && break
+done
+[ -n "$chromium" ] || { echo "no Chromium here"; exit 77; }
+
+tmp=$(mktemp -d)
+server= browser=
+cleanup() {
+	[ -z "$browser" ] || kill "$browser" 2>/dev/null || :
+	[ -z "$server" ] || kill "$server" 2>/dev/null || :
+	wait 2>/dev/null || :
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+fail() { echo "FAIL: $*"; exit 1; }
+
+"$B/tests/test_web" --serve "$tmp/store.db" >"$tmp/server" 2>"$tmp/server.err" &
+server=$!
+n=0
+until [ -s "$tmp/server" ]; do
+	n=$((n + 1))
+	[ $n -lt 100 ] || fail "the server does not start: $(cat "$tmp/server.err")"
+	sleep 0.1
+done
+base=http://$(tr / : <"$tmp/server")
+
+mkfifo "$tmp/in"
+exec 7<>"$tmp/in"
+"$chromium" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+    --disable-component-update --disable-sync --hide-scrollbars --user-data-dir="$tmp/profile" --remote-debugging-pipe \
+    3<&7 4>"$tmp/out" >"$tmp/browser.log" 2>&1 &
+browser=$!
+
+id=0 session=
+# cdp METHOD PARAMS: one command; its answer goes to the file "answer"
+cdp() {
+	id=$((id + 1))
+	printf '{"id":%d,"method":"%s","params":%s%s}\0' $id "$1" "$2" "${session:+,\"sessionId\":\"$session\"}" >&7
+	tries=0
+	until grep -a -z -q "^{\"id\":$id," "$tmp/out" 2>/dev/null; do
+		tries=$((tries + 1))
+		[ $tries -lt 400 ] || fail "the browser does not answer $1"
+		sleep 0.03
+	done
+	grep -a -z -m 1 "^{\"id\":$id," "$tmp/out" | tr -d '\0' >"$tmp/answer"
+}
+field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" "$tmp/answer"; }
+
+# What is wrong with a page, as text; nothing when all is well. Only single quotes, so that it fits into JSON.
+look=$(tr -d '\n\t' <<'JS'
+(() => {
+	const bad = [], width = document.documentElement.clientWidth;
+	const say = (what, e) => bad.push(what + ': ' + e.tagName + '.' + e.className + ' ' + (e.textContent || '').slice(0, 40));
+	const parts = c => (c.match(/[0-9.]+/g) || [0, 0, 0, 0]).map(Number);
+	const light = c => { const l = parts(c).slice(0, 3).map(v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+		return 0.2126 * l[0] + 0.7152 * l[1] + 0.0722 * l[2]; };
+	const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor, p = parts(c);
+		if (p.length < 4 || p[3] > 0) return c; } return 'rgb(255,255,255)'; };
+	if (document.documentElement.scrollWidth > width) bad.push('page wider than the screen: ' + document.documentElement.scrollWidth);
+	if (document.querySelectorAll('h1').length != 1) bad.push('not one h1');
+	if (document.scripts.length > 0) bad.push('a script');
+	for (const r of performance.getEntriesByType('resource')) if (!r.name.startsWith(location.origin + '/')) bad.push('fetched ' + r.name);
+	for (const e of document.querySelectorAll('body *')) {
+		const r = e.getBoundingClientRect();
+		if (e.closest('.scroll, pre, .skip, .defs, thead, [aria-hidden]')) continue;
+		if (r.width > 0 && r.right > width + 1) say('beyond the edge', e);
+		const svg = e.closest('svg');
+		if (svg ? e.tagName != 'text' : ![...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) continue;
+		const s = getComputedStyle(e);
+		const a = light(svg ? s.fill : s.color), b = light(ground(e));
+		const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+		if (ratio < 4.5) say('contrast ' + ratio.toFixed(2), e);
+		if (r.width > 0 && parseFloat(s.fontSize) < 11.5) say('too small', e);
+	}
+	for (const e of document.querySelectorAll('svg[role=img]'))
+		if (!document.getElementById(e.getAttribute('aria-describedby'))) say('not described', e);
+	return bad.slice(0, 5).join(' | ');
+})()
+JS
+)
+
+cdp Target.createTarget '{"url":"about:blank"}'
+target=$(field targetId)
+cdp Target.attachToTarget "{\"targetId\":\"$target\",\"flatten\":true}"
+session=$(field sessionId)
+[ -n "$session" ] || fail "no page: $(cat "$tmp/answer")"
+cdp Page.enable '{}'
+cdp Log.enable '{}'
+
+# load PATH: and wait until it is there
+load() {
+	cdp Page.navigate "{\"url\":\"$base$1\"}"
+	n=0
+	while :; do
+		cdp Runtime.evaluate '{"expression":"location.pathname + document.readyState"}'
+		[ "$(field value)" = "$1complete" ] && break
+		n=$((n + 1))
+		[ $n -lt 100 ] || fail "$1 does not load"
+	done
+}
+
+seen=0
+for path in / /session/1 /session/2 /session/3 /session/4 /session/5 /session/6 /session/7 /health /nothing; do
+	name=$(echo "${path#/}" | tr / -)
+	name=${name:-list}
+	for screen in 360x740 1280x900; do
+		width=${screen%x*}
+		for scheme in light dark; do
+			cdp Emulation.setDeviceMetricsOverride "{\"width\":$width,\"height\":${screen#*x},\"deviceScaleFactor\":1,\"mobile\":$([ "$width" = 360 ] && echo true || echo false)}"
+			cdp Emulation.setEmulatedMedia "{\"features\":[{\"name\":\"prefers-color-scheme\",\"value\":\"$scheme\"}]}"
+			load "$path"
+			cdp Runtime.evaluate "{\"expression\":\"$look\"}"
+			grep -q '"type":"string"' "$tmp/answer" || fail "$path: the check did not run: $(cat "$tmp/answer")"
+			[ -z "$(field value)" ] || fail "$path at $screen, $scheme: $(field value)"
+			cdp Runtime.evaluate '{"expression":"String(document.documentElement.scrollHeight)"}'
+			cdp Page.captureScreenshot "{\"captureBeyondViewport\":true,\"clip\":{\"x\":0,\"y\":0,\"width\":$width,\"height\":$(field value),\"scale\":1}}"
+			field data | base64 -d >"$tmp/$name-$screen-$scheme.png"
+			[ -s "$tmp/$name-$screen-$scheme.png" ] || fail "no picture of $path"
+			seen=$((seen + 1))
+		done
+		! cmp -s "$tmp/$name-$screen-light.png" "$tmp/$name-$screen-dark.png" || fail "$path has no dark side"
+	done
+done
+# the one page that is not there may be complained about
+complaints=$(grep -a -z '"method":"Log.entryAdded".*"level":"error"' "$tmp/out" | tr '\0' '\n' | grep -v /nothing || :)
+[ -z "$complaints" ] || fail "the browser complains: $complaints"
+[ -z "${SHOTS:-}" ] || { mkdir -p "$SHOTS" && cp "$tmp"/*.png "$SHOTS"; }
+
+# what a slow line must carry for the longest page
+page=$(curl -s "$base/session/3" 2>/dev/null | gzip -9 | wc -c)
+css=$(curl -s "$base/style.css" 2>/dev/null | gzip -9 | wc -c)
+[ $((page + css)) -le 61440 ] || fail "$((page + css)) bytes compressed"
+echo "$seen pages looked at, longest $((page + css)) bytes compressed"
