@@ -322,21 +322,21 @@ weighted_quantile(const double *pairs, size_t n, double total, double q)
 }
 
 static int
-sample_fill_buckets(struct sample *s, const struct nw_density_bucket *b, size_t n, double tick, struct nw_density *out)
+sample_fill_buckets(struct sample *s, const struct nw_density_bucket *b, size_t n, double step, struct nw_density *out)
 {
-	double v, sum = 0, *pairs;
+	double v, value, sum = 0, *pairs;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
 		if (!bucket_is_usable(&b[i]))
 			continue;
 		out->n += b[i].count;
-		v = bucket_value(&b[i], tick, out->log);
+		v = bucket_value(&b[i], step, out->log);
 		if (out->log && !(v > 0)) {
 			out->n_nonpositive += b[i].count;
 			continue;
 		}
-		if (!bucket_is_single(&b[i], tick))
+		if (!bucket_is_single(&b[i], step, &value))
 			s->widest = fmax(s->widest, out->log ? log(b[i].high / b[i].low) : b[i].high - b[i].low);
 		s->x[s->n] = out->log ? log(v) : v;
 		s->weight[s->n] = b[i].count;
@@ -363,7 +363,7 @@ sample_fill_buckets(struct sample *s, const struct nw_density_bucket *b, size_t 
 }
 
 int
-nw_density_buckets(const struct nw_density_bucket *buckets, size_t n, double tick,
+nw_density_buckets(const struct nw_density_bucket *buckets, size_t n, double step,
     const struct nw_density_options *options, struct nw_density *out)
 {
 	struct sample s = { 0 };
@@ -371,7 +371,7 @@ nw_density_buckets(const struct nw_density_bucket *buckets, size_t n, double tic
 
 	*out = (struct nw_density){ .log = options->log };
 	if ((rc = check_options(options)) != NW_OK || (rc = sample_init(&s, n, true)) != NW_OK ||
-	    (rc = sample_fill_buckets(&s, buckets, n, tick, out)) != NW_OK)
+	    (rc = sample_fill_buckets(&s, buckets, n, step, out)) != NW_OK)
 		goto out;
 	rc = finish(&s, options, out);
 	out->coarse = out->bw < s.widest;

@@ -157,7 +157,7 @@ nw_classes_count(struct nw_classes *c, const struct nw_density *d, const double 
 
 void
 nw_classes_count_buckets(struct nw_classes *c, const struct nw_density *d, const struct nw_density_bucket *buckets,
-    size_t n, double tick)
+    size_t n, double step)
 {
 	double x;
 	size_t i;
@@ -165,7 +165,7 @@ nw_classes_count_buckets(struct nw_classes *c, const struct nw_density *d, const
 	for (i = 0; i < n && c->n > 0; i++) {
 		if (!bucket_is_usable(&buckets[i]))
 			continue;
-		x = bucket_value(&buckets[i], tick, d->log);
+		x = bucket_value(&buckets[i], step, d->log);
 		if (!d->log || x > 0)
 			count_one(c, x, buckets[i].count);
 	}

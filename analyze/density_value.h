@@ -6,18 +6,24 @@
 
 #include "narrows/density.h"
 
-/* The value all operations of a bucket count as; 1e-9 forgives edges that were computed. */
+/* Does the bucket hold exactly one multiple of the clock's step? Then that. The slack forgives bounds that were scaled. */
 static inline bool
-bucket_is_single(const struct nw_density_bucket *b, double tick)
+bucket_is_single(const struct nw_density_bucket *b, double step, double *value)
 {
-	return b->high - b->low <= tick * (1 + 1e-9);
+	double first = ceil(b->low / step - 1e-6) * step;
+
+	*value = first;
+	return first < b->high - 1e-6 * step && first + step >= b->high - 1e-6 * step;
 }
 
+/* The value all operations of a bucket count as. */
 static inline double
-bucket_value(const struct nw_density_bucket *b, double tick, bool log_scale)
+bucket_value(const struct nw_density_bucket *b, double step, bool log_scale)
 {
-	if (bucket_is_single(b, tick))
-		return b->low;
+	double value;
+
+	if (bucket_is_single(b, step, &value))
+		return value;
 	return log_scale ? sqrt(b->low) * sqrt(b->high) : b->low + (b->high - b->low) / 2;
 }
 

@@ -283,6 +283,44 @@ test_histogram(void)
 	nw_density_clear(&hist);
 }
 
+/* A clock of 10 ns behind 32 buckets an octave: its step is found, and with it the values; a smooth histogram has none. */
+static void
+test_clock_step(void)
+{
+	static const struct nw_density_bucket ticking[] = { { 148, 152, 2219 }, { 160, 164, 1601 }, { 168, 172, 180 },
+	    { 304, 312, 296 }, { 320, 328, 305 }, { 328, 336, 299 }, { 1056, 1088, 1 } };
+	struct nw_density_bucket scaled[7], smooth[64];
+	struct nw_density d;
+	double step;
+	int i;
+
+	CHECK_INT(nw_density_clock_step(ticking, 7, 1, &step), 0);
+	CHECK_NEAR(step, 10, 0, 0);
+	CHECK_INT(nw_density_buckets(ticking, 7, step, &nw_density_defaults, &d), 0);
+	CHECK_NEAR(d.bw_nrd0, 0.9 * log(160.0 / 150) / 1.34 * pow(4901, -0.2), 1e-12, 0);
+	nw_density_clear(&d);
+	for (i = 0; i < 7; i++)
+		scaled[i] = (struct nw_density_bucket){ ticking[i].low / 1e9, ticking[i].high / 1e9, ticking[i].count };
+	CHECK_INT(nw_density_clock_step(scaled, 7, 1e-9, &step), 0);
+	CHECK_NEAR(step, 1e-8, 1e-12, 0);
+	for (i = 0; i < 64; i++)
+		smooth[i] = (struct nw_density_bucket){ 4096 + 64 * i, 4096 + 64 * (i + 1), 1 + exp(-0.01 * (i - 30) * (i - 30)) };
+	CHECK_INT(nw_density_clock_step(smooth, 64, 1, &step), 0);
+	CHECK_NEAR(step, 1, 0, 0);
+	smooth[10].count = smooth[20].count = 0;
+	CHECK_INT(nw_density_clock_step(smooth, 64, 1, &step), 0);
+	CHECK_NEAR(step, 1, 0, 0);
+	CHECK_INT(nw_density_clock_step(smooth, 0, 1, &step), 0);
+	CHECK_NEAR(step, 1, 0, 0);
+	smooth[1] = (struct nw_density_bucket){ 1e12, 1.1e12, 5 };       /* far apart: found to have none without counting up */
+	smooth[2] = (struct nw_density_bucket){ 3e12, 3.1e12, 5 };
+	CHECK_INT(nw_density_clock_step(smooth, 3, 1, &step), 0);
+	CHECK_NEAR(step, 1, 0, 0);
+	smooth[0].low = 0.5;
+	CHECK_INT(nw_density_clock_step(smooth, 3, 1, &step), 0);
+	CHECK_NEAR(step, 1, 0, 0);
+}
+
 /* Where the valley is flat the split is its middle, or half way between the peaks if that is asked for. */
 static void
 test_split(void)
@@ -317,6 +355,7 @@ main(void)
 	test_classes();
 	test_edges();
 	test_histogram();
+	test_clock_step();
 	test_split();
 	return check_done("density");
 }
