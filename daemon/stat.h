@@ -22,18 +22,25 @@
 
 /* --- errors --- */
 struct stat_error {
-	char text[512];         /* one line without newline, control bytes escaped; "" while all is well */
+	char text[512];         /* one line without newline, control bytes replaced; "" while all is well */
 };
 
 /* Writes the line unless one is there already (the first cause wins) and returns `code`. */
 int stat_fail(struct stat_error *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* --- input: a CSV file as columns (stat_table.c) --- */
+/* --- input: files (stat_file.c), and CSV files as columns (stat_table.c) --- */
+#define STAT_FILE_BYTES_MAX ((size_t)4 << 30)
+
+/* Whole file ("-" = stdin), decompressed by name (.gz, .xz, .zst), at most STAT_FILE_BYTES_MAX of it. A NUL follows the
+ * last byte. The caller frees. */
+int stat_file_read(const char *path, char **bytes, size_t *n_bytes, struct stat_error *err);
+
 struct stat_column {
 	char *name;
 	double *value;          /* n_rows of them; NaN = missing or not a number */
 	size_t n_missing;       /* empty, NA, NaN, +-Inf in the file */
-	size_t text_row;        /* first row that is not a number; SIZE_MAX when every row is a number or missing */
+	size_t n_text;          /* neither number nor missing */
+	size_t text_row;        /* the first such row; SIZE_MAX when every row is a number or missing */
 	char **text;            /* NULL until stat_table_texts */
 };
 
@@ -41,15 +48,15 @@ struct stat_table {
 	char *file;             /* for messages; "-" reads as "stdin" */
 	size_t n_rows, n_cols;
 	struct stat_column *cols;
-	char *bytes;            /* the file, decompressed; rows start at row_at */
+	char *bytes;            /* the file, decompressed; rows start at row_at. Read it through the calls below */
 	size_t n_bytes;
 	size_t *row_at;
 	uint32_t *row_line;     /* 1-based line of each row */
 };
 
-/* Reads `path` ("-" = stdin; .gz, .xz, .zst are decompressed). RFC 4180: header required, names unique and not empty,
- * every row as wide as the header, quoted fields, LF or CRLF, an UTF-8 mark is skipped, blank lines at the end too.
- * At most 4 GiB decompressed. Free with stat_table_free (NULL is fine). O(bytes). */
+/* Reads `path` as stat_file_read does. RFC 4180: header required, names unique (an empty one becomes "column N"), every
+ * row as wide as the header, quoted fields, LF or CRLF; an UTF-8 mark at the start and blank lines at the end are
+ * skipped. Messages say file:line:byte and the column's name. Free with stat_table_free (NULL is fine). O(bytes). */
 int stat_table_read(const char *path, struct stat_table **out, struct stat_error *err);
 /* The same from memory; takes no ownership. */
 int stat_table_parse(const char *file, const char *bytes, size_t n_bytes, struct stat_table **out,
@@ -67,16 +74,15 @@ int stat_table_check_numbers(const struct stat_table *t, const char *const *but,
 /* The column's fields as text, unquoted ("" = missing), on loan until stat_table_free. NULL: no such column, no memory. */
 const char *const *stat_table_texts(struct stat_table *t, const char *name, struct stat_error *err);
 
-/* Whole file, decompressed by name, NUL appended after n_bytes; the caller frees. For files that are not CSV. */
-int stat_file_read(const char *path, char **bytes, size_t *n_bytes, struct stat_error *err);
-/* Finite number, exactly `len` bytes, blanks around it tolerated. False otherwise; missing words are not numbers. */
+/* A finite decimal number of exactly `len` bytes, blanks around it tolerated; whatever the locale. False otherwise. */
 bool stat_number_parse(const char *s, size_t len, double *out);
 
 /* --- output (stat_out.c) --- */
 json_t *stat_json(double v);                         /* NaN -> null, infinite -> "Inf"/"-Inf" */
 json_t *stat_json_array(const double *v, size_t n);
 json_t *stat_json_strings(const char *const *s, size_t n);
-/* Appends to a malloc'ed text; numbers in the shortest form that reads back to the same double. NULL = no memory. */
+/* One line, or indented; numbers in the shortest form that reads back to the same double. The caller frees; NULL = no
+ * memory. */
 char *stat_out_text(const json_t *doc, bool pretty);
 /* RFC 4180 table from an array of objects, or from an object of objects (then the first column is "name"). */
 char *stat_out_csv(const json_t *rows);
@@ -111,6 +117,9 @@ struct stat_case {
 const char *stat_case_input(const struct stat_case *c, const char *stem);
 /* Reads that input. NW_ENOTFOUND without message if there is none. */
 int stat_case_table(const struct stat_case *c, const char *stem, struct stat_table **out, struct stat_error *err);
+/* Any input by its name in `inputs`, as stat_file_read. */
+int stat_case_bytes(const struct stat_case *c, const char *input, char **bytes, size_t *n_bytes,
+    struct stat_error *err);
 int stat_case_json(const struct stat_case *c, const char *stem, json_t **out, struct stat_error *err);
 /* Parameters with defaults; a parameter of another type counts as absent. */
 double stat_case_number(const struct stat_case *c, const char *key, double dflt);
