@@ -223,6 +223,7 @@ arrange_measurement(struct options *o, char *argv[])
 	    setenv("NARROWS_HOST", o->run.collect.host, 1) != 0 ||
 	    (o->run.box != NULL && setenv("NARROWS_BOX", o->run.box, 1) != 0) || !set_preload(so))
 		return "the environment cannot be changed";
+	unsetenv("NWRUN_REPORT");   /* it is this run's, not that of a nwrun below */
 	if (o->verbose)
 		fprintf(stderr, "nwrun: task %s\n", o->run.collect.task_id);
 	return NULL;

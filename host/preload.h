@@ -26,6 +26,8 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+#pragma GCC visibility push(hidden)       /* declarations too: calls and loads go straight, not through the GOT */
+
 /* --- preload_sys.c: the next definition of a function we replace, and raw system calls --- */
 
 #define REAL(name) ((__typeof__(&name))real_get(REAL_##name))
@@ -138,5 +140,7 @@ void op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes);
 
 /* At exit: what libc will flush when it is too late for us. */
 void stdio_count_pending(void);
+
+#pragma GCC visibility pop
 
 #endif
