@@ -35,10 +35,11 @@ struct fakebox {
 	bool refuse;                        /* answers the open with a NACK */
 	bool commit_each;                   /* stores and says so at once */
 	size_t read_max_bytes;              /* per step; 0: all there is */
+	void (*on_option)(struct fakebox *b, const struct nw_block *block);   /* other application options */
 
 	/* what has happened */
 	uint8_t sess_id[NW_SESS_ID_BYTES];
-	unsigned accepts, opens, hellos, metas, docs, closes, pings, others;
+	unsigned accepts, opens, hops, hellos, metas, docs, closes, pings, others;
 	bool opened, auth_seen;
 	uint64_t next_seq, first_seq;       /* by the last HELLO */
 	uint64_t received, stored;          /* highest numbers, over all connections */
@@ -226,6 +227,7 @@ fakebox_on_frame(struct fakebox *b, const struct nw_frame *f)
 		CHECK(!open.id_differs);
 		memcpy(b->sess_id, open.sess_id, sizeof(b->sess_id));
 		b->opens++;
+		b->hops = open.n_hops;
 		if (b->refuse) {
 			uint8_t text[64];
 
@@ -245,6 +247,8 @@ fakebox_on_frame(struct fakebox *b, const struct nw_frame *f)
 				fakebox_on_hello(b, &block);
 			else if (block.type == NW_OPT_META || block.type == NW_OPT_DATA)
 				CHECK_INT(nw_doc_decode(b->decoder, block.type, block.data, block.len, &sink, &why), NW_OK);
+			else if (b->on_option != NULL)
+				b->on_option(b, &block);
 			else
 				b->others++;
 		}
