@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The manuals say what the programs do: every directive with its default, bounds and an example that works, every option
+# of a usage text, every kind of `narrows stat` with its options; and the README's two lines install make.
+. tests/lib.sh
+export LC_ALL=C
+
+# --- narrowsd.conf(5) against the table in daemon/conf.c ---
+page=conf/narrowsd.conf.5
+awk -F'"' '/^\t\{ "[a-z-]+", [a-z]+_parse, AT\(/ {
+	print $2 "|Default " $4 (NF > 6 ? ", from " $6 " to " $8 : "") "." }' daemon/conf.c >"$tmp/table"
+awk '/^\.It Ic / { name = $3 } /^Default / { print name "|" $0 }' "$page" >"$tmp/page"
+[ "$(wc -l <"$tmp/table")" -ge 20 ] || fail "the table in conf.c is not understood"
+sort "$tmp/table" >"$tmp/table.sorted"
+sort "$tmp/page" | diff "$tmp/table.sorted" - || fail "$page: < conf.c, > the page"
+
+awk '/^\.It Ic / { name = $3 } /^\.Dl / && name != "" { sub(/^\.Dl /, ""); print name "|" $0; name = "" }' "$page" >"$tmp/examples"
+cut -d'|' -f1 "$tmp/examples" | sort >"$tmp/names"
+cut -d'|' -f1 "$tmp/table" | sort | diff - "$tmp/names" || fail "$page: not an example for every directive"
+while IFS='|' read -r name example; do
+	case $example in "$name "*) ;; *) fail "$page: the example of $name is \"$example\"" ;; esac
+	printf 'plain-xsp-beyond-loopback no\n' | sed "/^$name /d" >"$tmp/one.conf"
+	echo "$example" >>"$tmp/one.conf"
+	wrong=$("$bin/narrowsd" -n -f "$tmp/one.conf" 2>&1) || fail "$page: $wrong"
+done <"$tmp/examples"
+sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE/{/^\.Bd/,/^\.Ed/{/^\./!p}}' "$page" >"$tmp/whole.conf"
+[ -s "$tmp/whole.conf" ] && "$bin/narrowsd" -n -f "$tmp/whole.conf" >/dev/null || fail "$page: EXAMPLES"
+
+# the configuration that is installed shows defaults in its comments
+sed -n 's/^#\([a-z-][a-z-]* .*\)/\1/p' conf/narrowsd.conf | sed 's/  */ /' | while read -r name value; do
+	grep -q -x -e "$name|Default $value\(, from .*\)\{0,1\}\." "$tmp/table" || fail "conf/narrowsd.conf: $name $value is not the default"
+done
+
+# --- options: usage text against page ---
+# has PAGE TEXT WHAT...: every option in TEXT is in PAGE, as .Fl
+has() {
+	where=$1 text=$2
+	shift 2
+	for o in $(printf '%s\n' "$text" | grep -o -e '\[-[A-Za-z]*' -e ' -[A-Za-z]\>' | tr -d ' [' | sed 's/^-//' | fold -w1 | sort -u); do
+		grep -q -e "^\.It Fl $o\>" -e "Fl $o\>" "$where" || fail "$where: no -$o ($*)"
+	done
+	for o in $(printf '%s\n' "$text" | grep -o -e '--[a-z][a-z0-9-]*' | sed 's/^--//' | sort -u); do
+		grep -q -e "Fl -$o\>" "$where" || fail "$where: no --$o ($*)"
+	done
+}
+has daemon/narrowsd.8 "$("$bin/narrowsd" -h)" narrowsd
+usage=$("$bin/narrows" -h)
+has daemon/narrows.1 "$usage" narrows
+for c in $(printf '%s\n' "$usage" | awk '/^  [a-z]/ { print $1 }'); do
+	grep -q "^\.It Cm $c\>" daemon/narrows.1 || fail "narrows.1: no command $c"
+	[ "$c" = stat ] || has daemon/narrows.1 "$("$bin/narrows" -u 127.0.0.1/1 "$c" --nonsense 2>&1 | grep usage)" "narrows $c"
+done
+for v in $(sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' daemon/narrowsd.8 daemon/narrows.1) ; do
+	grep -q "\"$v\"" daemon/*.c || fail "$v: nobody reads it"
+done
+
+# --- narrows stat: kinds and their options, both ways ---
+kinds=$("$bin/narrows" stat --help | awk '/^Prints/ { on = 1 } on && /^  [a-z]/ { print $1 }')
+[ "$(printf '%s\n' "$kinds" | wc -l)" -ge 10 ] || fail "narrows stat --help is not understood"
+common=$("$bin/narrows" stat summary --help | grep -o -e '^  --[a-z0-9-]*' | grep -v group)
+for k in $kinds; do
+	awk -v kind="$k" '/^\.Sh/ { on = 0 } /^\.It Ic / { on = $3 == kind } on' daemon/narrows.1 >"$tmp/section"
+	[ -s "$tmp/section" ] || fail "narrows.1: no statistic $k"
+	"$bin/narrows" stat "$k" --help | grep -o -e '^  --[a-z0-9-]*' | grep -v -x -F -e "$common" | tr -d ' ' | sort >"$tmp/has"
+	grep -o -e 'Fl -[a-z0-9-]*' "$tmp/section" | sed 's/Fl /-/' | sort -u | diff "$tmp/has" - ||
+	    fail "narrows.1: options of stat $k: < the program, > the page"
+done
+printf '%s\n' "$kinds" | sort >"$tmp/kinds"
+awk '/^\.Sh STATISTICS/ { on = 1 } /^\.Sh ENV/ { on = 0 } on && /^\.It Ic / { print $3 }' daemon/narrows.1 | sort |
+    diff "$tmp/kinds" - || fail "narrows.1: < kinds of the program, > of the page"
+
+# --- the README's lines, on a machine that has nothing but sh and apt-get ---
+mkdir "$tmp/path"
+cat >"$tmp/path/apt-get" <<SH
+#!/bin/sh
+case "\$*" in install*make) printf '#!/bin/sh\necho made \$*\n' >"$tmp/path/make"; /bin/chmod +x "$tmp/path/make" ;; esac
+SH
+chmod +x "$tmp/path/apt-get"
+for target in demo check; do
+	line=$(grep "; make $target\$" README.md) || fail "README.md: no line for make $target"
+	rm -f "$tmp/path/make"
+	for found in missing there; do
+		[ "$(PATH="$tmp/path" /bin/sh -ec "$line")" = "made $target" ] || fail "README.md: $line (make $found)"
+	done
+done
