@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The selection: scan of thresholds, clusters, elimination. See narrows/reduce.h. */
+/* Training rows, the scan of thresholds, the choice among them. See narrows/reduce.h. */
 #include "analyze/reduce.h"
 
 #include <math.h>
@@ -34,6 +34,7 @@ nw_reduce_better(void)
 	o.n_thresholds = sizeof(thresholds) / sizeof(*thresholds);
 	o.threshold = thresholds;
 	o.folds = 5;
+	o.screen = true;
 	o.choose_threshold = true;
 	return o;
 }
@@ -87,124 +88,6 @@ training_init(struct training *t, const struct reduce_input *in)
 	return NW_OK;
 }
 
-/* --- one threshold --- */
-struct selection {
-	struct nw_clusters clusters;
-	struct nw_prepared complete;    /* of the candidates, when pairwise correlation let rows with gaps through */
-	const double **x;               /* candidates */
-	const double *y;
-	size_t n_rows;
-	struct nw_elimination elimination;
-	double out_of_sample_r2;
-};
-
-static void
-selection_clear(struct selection *s)
-{
-	nw_clusters_clear(&s->clusters);
-	nw_prepared_clear(&s->complete);
-	nw_elimination_clear(&s->elimination);
-	free((void *)s->x);
-	memset(s, 0, sizeof(*s));
-}
-
-/* Squared errors on rows [from, to) of what is selected without them; NaN if nothing could be selected. */
-static int
-fold_error(const struct selection *s, const struct nw_eliminate_options *opts, size_t from, size_t to, double *sse)
-{
-	size_t p = s->clusters.n_clusters, n = s->n_rows, rest = n - (to - from);
-	double *store = calloc(p + 1, (rest + 1) * sizeof(*store));
-	const double **x = calloc(p + 1, sizeof(*x));
-	struct nw_elimination e = { 0 };
-	int rc = store != NULL && x != NULL ? NW_OK : NW_ENOMEM;
-
-	for (size_t j = 0; rc == NW_OK && j <= p; j++) {
-		const double *whole = j < p ? s->x[j] : s->y;
-
-		x[j] = store + j * rest;
-		memcpy(store + j * rest, whole, from * sizeof(*store));
-		memcpy(store + j * rest + from, whole + to, (n - to) * sizeof(*store));
-	}
-	if (rc == NW_OK)
-		rc = nw_eliminate(x, p, x[p], rest, opts, &e);
-	if (rc == NW_OK && e.status != NW_STATUS_OK)
-		*sse = NAN;
-	for (size_t row = from; rc == NW_OK && e.status == NW_STATUS_OK && row < to; row++) {
-		double error = nw_lm_residual(&e.lm, e.kept_terms, s->x, s->y, row);
-
-		*sse += error * error;
-	}
-	nw_elimination_clear(&e);
-	free(store);
-	free((void *)x);
-	return rc;
-}
-
-/* Blocked cross-validation of the elimination, candidates given. */
-static int
-out_of_sample(const struct nw_eliminate_options *opts, size_t folds, struct selection *s)
-{
-	size_t n = s->n_rows;
-	double sse = 0;
-	int rc = NW_OK;
-
-	if (folds < 2 || n < folds)
-		return NW_OK;
-	for (size_t i = 0; rc == NW_OK && i < folds && !isnan(sse); i++)
-		rc = fold_error(s, opts, n * i / folds, n * (i + 1) / folds, &sse);
-	s->out_of_sample_r2 = 1 - sse / s->elimination.lm.ssyy;
-	return rc;
-}
-
-/* Clusters at the threshold; everything after them is select_from. */
-static int
-cluster_at(const struct nw_correlations *c, const struct nw_reduce_options *opts, double threshold, struct selection *s)
-{
-	struct nw_cluster_options cluster = opts->cluster;
-
-	memset(s, 0, sizeof(*s));
-	s->out_of_sample_r2 = NAN;
-	cluster.rho0 = threshold;
-	return nw_cluster(c, &cluster, &s->clusters);
-}
-
-static int
-take_candidates(const struct nw_prepared *prep, enum nw_missing missing, struct selection *s)
-{
-	static const struct nw_prepare_options listwise = { 1, NW_MISSING_LISTWISE, false };
-	size_t k = s->clusters.n_clusters;
-	int rc;
-
-	if ((s->x = calloc(k + 1, sizeof(*s->x))) == NULL)
-		return NW_ENOMEM;
-	for (size_t i = 0; i < k; i++)
-		s->x[i] = prep->x[s->clusters.rep[i]];
-	s->y = prep->y;
-	s->n_rows = prep->n_rows;
-	if (missing == NW_MISSING_LISTWISE)
-		return NW_OK;
-	if ((rc = nw_prepare(s->x, k, prep->y, prep->n_rows, &listwise, false, &s->complete)) != NW_OK)
-		return rc;
-	memcpy((void *)s->x, (const void *)s->complete.x, k * sizeof(*s->x));
-	s->y = s->complete.y;
-	s->n_rows = s->complete.n_rows;
-	return NW_OK;
-}
-
-/* `known_r2`: out of sample, from a twin; NaN to find it. */
-static int
-select_from(const struct nw_prepared *prep, const struct nw_reduce_options *opts, double known_r2, struct selection *s)
-{
-	int rc = take_candidates(prep, opts->prepare.missing, s);
-
-	if (rc == NW_OK)
-		rc = nw_eliminate(s->x, s->clusters.n_clusters, s->y, s->n_rows, &opts->eliminate, &s->elimination);
-	if (rc != NW_OK || s->elimination.status != NW_STATUS_OK)
-		return rc;
-	s->out_of_sample_r2 = known_r2;
-	return isnan(known_r2) ? out_of_sample(&opts->eliminate, opts->folds, s) : NW_OK;
-}
-
 static double
 reduction_degree(const struct nw_elimination *e, size_t n_metrics)
 {
@@ -215,8 +98,8 @@ static struct nw_scan_point
 summarise(const struct selection *s, double threshold, size_t n_metrics)
 {
 	const struct nw_elimination *e = &s->elimination;
-	struct nw_scan_point point = { threshold, s->clusters.n_clusters, s->clusters.n_edges, e->status, e->n_metrics_kept,
-	    e->n_kept, NAN, NAN, NAN, NAN, s->out_of_sample_r2 };
+	struct nw_scan_point point = { threshold, s->clusters.n_clusters, s->clusters.n_edges, s->in.n, e->status,
+	    e->n_metrics_kept, e->n_kept, NAN, NAN, NAN, NAN, s->out_of_sample_r2 };
 
 	if (e->status == NW_STATUS_OK) {
 		point.r2 = e->lm.r2;
@@ -243,13 +126,13 @@ scan_point(const struct nw_correlations *c, const struct nw_reduce_options *opts
 {
 	const struct nw_scan_point *twin;
 	struct selection s;
-	int rc = cluster_at(c, opts, threshold, &s);
+	int rc = selection_cluster(&s, c, opts, threshold);
 
 	if (rc == NW_OK && (twin = same_edges(r, s.clusters.n_edges)) != NULL) {
 		r->scan[r->n_scan] = *twin;
 		r->scan[r->n_scan++].threshold = threshold;
 	} else if (rc == NW_OK) {
-		rc = select_from(&r->prepared, opts, NAN, &s);
+		rc = selection_eliminate(&s, &r->prepared, opts, NAN);
 		if (rc == NW_OK)
 			r->scan[r->n_scan++] = summarise(&s, threshold, r->n_metrics);
 	}
@@ -286,7 +169,7 @@ find_drift(const struct selection *s, double *drift)
 		return NW_ENOMEM;
 	for (size_t i = 0; i < s->n_rows; i++)
 		row[i] = (double)i;
-	rc = nw_correlate_with(s->x, s->clusters.n_clusters, row, s->n_rows, drift);
+	rc = nw_correlate_with(s->in.x, s->in.n, row, s->n_rows, drift);
 	free(row);
 	return rc;
 }
@@ -295,7 +178,7 @@ find_drift(const struct selection *s, double *drift)
 static int
 take(struct selection *s, struct nw_reduction *r)
 {
-	size_t k = s->clusters.n_clusters;
+	size_t k = s->in.n;
 	int rc = NW_ENOMEM;
 
 	r->candidate = calloc(k + 1, sizeof(*r->candidate));
@@ -303,7 +186,8 @@ take(struct selection *s, struct nw_reduction *r)
 	if (r->candidate != NULL && r->drift != NULL)
 		rc = find_drift(s, r->drift);
 	for (size_t i = 0; rc == NW_OK && i < k; i++)
-		r->candidate[i] = r->prepared.used[s->clusters.rep[i]];
+		r->candidate[i] = r->prepared.used[s->clusters.rep[s->in.index[i]]];
+	r->n_screened_out = s->clusters.n_clusters - k;
 	r->clusters = s->clusters;
 	r->elimination = s->elimination;
 	r->out_of_sample_r2 = s->out_of_sample_r2;
@@ -326,10 +210,10 @@ scan_and_select(const struct nw_reduce_options *opts, struct nw_reduction *r)
 		rc = scan_point(&c, opts, opts->threshold[i], r);
 	r->threshold = opts->choose_threshold ? choose(r, opts->cluster.rho0) : opts->cluster.rho0;
 	if (rc == NW_OK)
-		rc = cluster_at(&c, opts, r->threshold, &s);
+		rc = selection_cluster(&s, &c, opts, r->threshold);
 	if (rc == NW_OK) {
 		twin = same_edges(r, s.clusters.n_edges);
-		rc = select_from(&r->prepared, opts, twin != NULL ? twin->out_of_sample_r2 : NAN, &s);
+		rc = selection_eliminate(&s, &r->prepared, opts, twin != NULL ? twin->out_of_sample_r2 : NAN);
 	}
 	if (rc == NW_OK)
 		rc = take(&s, r);

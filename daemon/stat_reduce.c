@@ -223,7 +223,7 @@ scan_json(const struct nw_reduction *r, const struct nw_reduce_options *opts, si
 		bad |= json_object_set_new(o, "clusters", json_integer((json_int_t)p->n_clusters));
 		bad |= json_object_set_new(o, "zero_variation", json_integer((json_int_t)n_constant));
 		bad |= json_object_set_new(o, "edges", json_integer((json_int_t)p->n_edges));
-		bad |= json_object_set_new(o, "candidates", json_integer((json_int_t)p->n_clusters));
+		bad |= json_object_set_new(o, "candidates", json_integer((json_int_t)p->n_candidates));
 		bad |= json_object_set_new(o, "status", json_string(nw_status_text(p->status)));
 		bad |= json_object_set_new(o, "selected", ok ? json_integer((json_int_t)p->n_selected) : json_null());
 		bad |= json_object_set_new(o, "terms", ok ? json_integer((json_int_t)p->n_terms) : json_null());
@@ -268,6 +268,7 @@ selection_json(const struct metrics *m, const struct nw_reduction *r)
 	bad |= json_object_set_new(o, "clusters", metrics_clusters(m, &r->clusters, used));
 	bad |= json_object_set_new(o, "representatives", metrics_representatives(m, &r->clusters, used));
 	bad |= json_object_set_new(o, "min_abs_r", stat_json_array(r->clusters.min_abs_r, r->clusters.n_clusters));
+	bad |= json_object_set_new(o, "screened_out", json_integer((json_int_t)r->n_screened_out));
 	bad |= json_object_set_new(o, "constant", term_names_of_state(m, e, metric, NW_TERM_CONSTANT));
 	bad |= json_object_set_new(o, "aliased", term_names_of_state(m, e, metric, NW_TERM_ALIASED));
 	bad |= json_object_set_new(o, "df", json_integer((json_int_t)e->full_df));

@@ -226,6 +226,43 @@ test_quadratic(void)
 	nw_reduction_clear(&r);
 }
 
+/* Few rows: the faithful way refuses, screening finds the strong driver, and noise still predicts nothing, because every
+ * fold screens for itself (screened once on all rows, noise would look good). */
+static void
+test_screen(void)
+{
+	enum { ROWS = 44, TRIES = 20 };
+	struct nw_reduce_options faithful = nw_reduce_faithful(), better = nw_reduce_better();
+	struct nw_chunk chunk = { 0, ROWS, NW_CHUNK_TRAIN };
+	struct nw_reduction r;
+	double noise_r2 = 0;
+
+	better.cluster.n_eff = false;
+	make();
+	for (size_t i = 0; i < N; i++)
+		y[i] = 3 * x[35][i] + noise_normal();
+	faithful.cluster.rho0 = 1;
+	CHECK_INT(nw_reduce(columns, P, y, N, &chunk, 1, &faithful, &r), NW_OK);
+	CHECK_INT(r.elimination.status, NW_STATUS_UNDERDETERMINED);
+	CHECK_INT(r.n_screened_out, 0);
+	nw_reduction_clear(&r);
+	CHECK_INT(nw_reduce(columns, P, y, N, &chunk, 1, &better, &r), NW_OK);
+	CHECK_INT(r.elimination.status, NW_STATUS_OK);
+	CHECK_INT(r.elimination.n_metrics, (int)(ROWS / log(ROWS)));
+	CHECK_INT(r.n_screened_out, r.clusters.n_clusters - r.elimination.n_metrics);
+	CHECK(keeps(&r, 35) && r.out_of_sample_r2 > 0.7);
+	nw_reduction_clear(&r);
+	for (int i = 0; i < TRIES; i++) {
+		make();
+		noise_fill(y, N);
+		CHECK_INT(nw_reduce(columns, P, y, N, &chunk, 1, &better, &r), NW_OK);
+		noise_r2 += r.scan[3].out_of_sample_r2 / TRIES;
+		nw_reduction_clear(&r);
+	}
+	printf("screened noise, out of sample: %.2f\n", noise_r2);
+	CHECK(noise_r2 < 0);
+}
+
 /* A metric that only counts the rows is named. */
 static void
 test_drift(void)
@@ -327,6 +364,7 @@ main(int argc, char **argv)
 	test_better();
 	test_honesty();
 	test_quadratic();
+	test_screen();
 	test_drift();
 	test_gaps();
 	test_undefined();

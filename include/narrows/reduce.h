@@ -43,6 +43,7 @@ struct nw_reduce_options {
 	size_t n_thresholds;
 	const double *threshold;        /* scanned besides cluster.rho0 */
 	size_t folds;                   /* >= 2: blocked out-of-sample R^2 of every scan point */
+	bool screen;                    /* more candidates than half the rows: only the n / ln n that follow y best */
 	bool choose_threshold;          /* select at the scan point with the best of these instead of at cluster.rho0 */
 	struct nw_metric_set main;      /* n 0: none */
 	size_t n_random;                /* sets to draw, as large as the selection */
@@ -53,12 +54,12 @@ struct nw_reduce_options {
 /* What the papers say: rho0 0.95, alpha 0.05, F 2, alias tolerance 1e-7, at most 20 % missing. */
 struct nw_reduce_options nw_reduce_faithful(void);
 /* What holds on data not yet seen: alias tolerance 0.01 (variance inflation up to 1e4), F = ln n, metrics that hardly
- * move filtered, effective sample sizes, threshold by blocked out-of-sample R^2 over 5 folds. */
+ * move filtered, effective sample sizes, screening where rows are few, threshold by blocked out-of-sample R^2 over 5 folds. */
 struct nw_reduce_options nw_reduce_better(void);
 
 struct nw_scan_point {
 	double threshold;
-	size_t n_clusters, n_edges;
+	size_t n_clusters, n_edges, n_candidates;
 	enum nw_status status;          /* of the elimination; r2 and the like are NaN unless OK */
 	size_t n_selected, n_terms;
 	double r2, adj_r2, full_r2, reduction_degree;
@@ -88,7 +89,8 @@ struct nw_reduction {
 	double threshold;               /* of the selection; everything below is at that threshold */
 	struct nw_clusters clusters;    /* of prepared.used */
 	double *r_response;             /* per prepared metric */
-	size_t *candidate;              /* clusters.n_clusters: column of x; the elimination's metric i is candidate[i] */
+	size_t n_screened_out;          /* clusters whose representative was not tried */
+	size_t *candidate;              /* elimination.n_metrics: column of x that the elimination's metric i is */
 	struct nw_elimination elimination;
 	double *drift;                  /* per candidate: r with the row number; near 1 it is a clock, not a cause */
 	double out_of_sample_r2;        /* blocked, on the training rows; NaN without folds */
