@@ -52,7 +52,8 @@ count_matrix(const size_t *count, size_t p)
 }
 
 static int
-correlation_answer(const struct metrics *m, enum nw_missing missing, json_t **out, struct stat_error *err)
+correlation_answer(const struct metrics *m, enum nw_missing missing, bool ranks, bool counts, json_t **out,
+    struct stat_error *err)
 {
 	struct nw_prepare_options opts = { 1, missing, false };
 	struct nw_prepared prep = { 0 };
@@ -65,7 +66,7 @@ correlation_answer(const struct metrics *m, enum nw_missing missing, json_t **ou
 		rc = nw_prepare(m->x, m->p, NULL, m->n, &opts, false, &prep);
 	if (rc == NW_OK)
 		rc = nw_correlate_pairwise(prep.x, m->p, prep.n_rows, r, n_pairs);
-	if (rc == NW_OK)
+	if (rc == NW_OK && ranks)
 		rc = nw_correlate_ranks(prep.x, m->p, prep.n_rows, rho);
 	if (rc != NW_OK) {
 		rc = stat_library(rc, err);
@@ -75,8 +76,10 @@ correlation_answer(const struct metrics *m, enum nw_missing missing, json_t **ou
 	bad |= json_object_set_new(doc, "n", json_integer((json_int_t)prep.n_rows));
 	bad |= json_object_set_new(doc, "columns", stat_json_strings(m->name, m->p));
 	bad |= json_object_set_new(doc, "pearson", matrix(r, m->p));
-	bad |= json_object_set_new(doc, "spearman", matrix(rho, m->p));
-	bad |= json_object_set_new(doc, "n_pairs", count_matrix(n_pairs, m->p));
+	if (ranks)
+		bad |= json_object_set_new(doc, "spearman", matrix(rho, m->p));
+	if (counts)
+		bad |= json_object_set_new(doc, "n_pairs", count_matrix(n_pairs, m->p));
 	rc = stat_finish(doc, bad, out, err);
 out:
 	nw_prepared_clear(&prep);
@@ -141,7 +144,7 @@ stat_correlation_case(const struct stat_case *c, json_t **out, struct stat_error
 	if (rc == NW_OK)
 		rc = stat_missing_parse(stat_case_text(c, "missing", NULL), &missing, err);
 	if (rc == NW_OK)
-		rc = correlation_answer(&m, missing, out, err);
+		rc = correlation_answer(&m, missing, true, true, out, err);
 	metrics_clear(&m);
 	return rc;
 }
@@ -162,7 +165,8 @@ stat_correlation_run(const struct stat_args *a, json_t **out, struct stat_error 
 	if (rc == NW_OK)
 		rc = metrics_init(&m, table, NULL, err);
 	if (rc == NW_OK)
-		rc = correlation_answer(&m, missing, out, err);
+		rc = correlation_answer(&m, missing, stat_arg_given(a, "spearman"), missing == NW_MISSING_PAIRWISE, out,
+		    err);
 	metrics_clear(&m);
 	return rc;
 }
@@ -323,5 +327,6 @@ const struct stat_option stat_cluster_options[] = {
 
 const struct stat_option stat_correlation_options[] = {
 	{ "missing", "listwise|pairwise", "what a gap costs: its row, or its pairs; listwise" },
+	{ "spearman", NULL, "rank correlations too" },
 	{ NULL, NULL, NULL },
 };

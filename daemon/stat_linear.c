@@ -429,7 +429,7 @@ static const struct stat_option validate_options[] = {
 };
 
 const struct stat_kind stat_linear_kinds[] = {
-	{ "correlation", "correlation", "Pearson and Spearman of all pairs of columns", NULL, stat_correlation_options,
+	{ "correlation", "correlation", "correlations of all pairs of columns", NULL, stat_correlation_options,
 	    stat_correlation_run, stat_correlation_case },
 	{ "lm", "regression", "least squares with standard errors and partial F", "table", lm_options, lm_run, lm_case },
 	{ "cluster", "cluster", "metrics that say the same, and one to speak for them", "table", stat_cluster_options,

@@ -47,7 +47,8 @@ says 'd["0.01"]["nonzero"] == 5 and near(d["0"]["r2"], 0.7067350015927254)' lass
 says 'near(d["press"], 2814.6520215285886) and d["folds"] == 47 and near(d["blocked_cv_r2"], d["predicted_r2"])' \
 	validate --response response --folds 47 "$swiss"
 says 'near(d["pearson"][0][5], -0.8676593765172279) and d["n"] == 32 and round(d["spearman"][0][5], 6) == -0.886422' \
-	correlation "$cars"
+	correlation --spearman "$cars"
+says '"spearman" not in d and d["n_pairs"][0][1] == 32' correlation --missing pairwise "$cars"
 
 # --- the same columns in another order and unit, through a pipe and compressed ---
 awk -F, 'NR == 1 { print $11 "," $1 "," $7 "," $9 "," $6; next } { print $11 "," $1 "," $7 * 1e12 "," $9 "," $6 / 1e9 }' \
