@@ -87,21 +87,25 @@ sleep_until(struct store *st, int64_t t_mono_ns)
 		pthread_cond_timedwait(&st->wake, &st->lock, &ts);
 }
 
-/*
- * Holding the lock: the batches of the next transaction. Waits for company until `not_before`, unless the queue fills
- * up or the store closes. NULL: nothing came until `give_up`.
- */
+/* When the writer thread wakes for a group. */
+struct wake_rule {
+	int64_t not_before_mono_ns;            /* a batch waits that long for company */
+	size_t unless_bytes;                   /* unless so much is queued */
+	int64_t give_up_mono_ns;               /* with no batch there */
+};
+
+/* Holding the lock: the batches of the next transaction; NULL: nothing came. Closing ends all waiting. */
 static struct nw_batch *
-group_take(struct store *st, int64_t not_before_mono_ns, int64_t give_up_mono_ns)
+group_take(struct store *st, const struct wake_rule *rule)
 {
 	struct nw_batch *first, *b;
 	size_t bytes = 0;
 
-	while (st->queue.first == NULL && !st->stop && clock_ns(CLOCK_MONOTONIC) < give_up_mono_ns)
-		sleep_until(st, give_up_mono_ns);
-	while (st->queue.first != NULL && !st->stop && st->stats.queued_bytes < st->opts.queue_max_bytes / 2 &&
-	    clock_ns(CLOCK_MONOTONIC) < not_before_mono_ns)
-		sleep_until(st, not_before_mono_ns);
+	while (st->queue.first == NULL && !st->stop && clock_ns(CLOCK_MONOTONIC) < rule->give_up_mono_ns)
+		sleep_until(st, rule->give_up_mono_ns);
+	while (st->queue.first != NULL && !st->stop && st->stats.queued_bytes < rule->unless_bytes &&
+	    clock_ns(CLOCK_MONOTONIC) < rule->not_before_mono_ns)
+		sleep_until(st, rule->not_before_mono_ns);
 	if ((first = st->queue.first) == NULL)
 		return NULL;
 	for (b = first; b->next != NULL && bytes + nw_batch_bytes(b->next) < GROUP_MAX_BYTES; b = b->next)
@@ -112,6 +116,21 @@ group_take(struct store *st, int64_t not_before_mono_ns, int64_t give_up_mono_ns
 	return first;
 }
 
+/* Puts a group back in front of the queue. */
+static void
+group_return(struct store *st, struct nw_batch *group)
+{
+	struct nw_batch *last = group;
+
+	while (last->next != NULL)
+		last = last->next;
+	pthread_mutex_lock(&st->lock);
+	if ((last->next = st->queue.first) == NULL)
+		st->queue.end = &last->next;
+	st->queue.first = group;
+	pthread_mutex_unlock(&st->lock);
+}
+
 static uint64_t
 file_size(const char *path)
 {
@@ -120,30 +139,29 @@ file_size(const char *path)
 	return stat(path, &sb) == 0 ? (uint64_t)sb.st_size : 0;
 }
 
-/* Holding the lock: what others may see of the writer. */
+/* What others may see of the writer. */
 static void
 stats_update(struct store *st)
 {
 	const struct writer *w = st->writer;
 
+	pthread_mutex_lock(&st->lock);
 	st->stats.commits = w->commits;
 	st->stats.batches = w->batches;
 	st->stats.rows = w->rows;
 	st->stats.samples = w->samples;
 	st->stats.failed_batches = w->failed_batches;
 	memcpy(st->stats.trouble, w->trouble, sizeof(st->stats.trouble));
+	pthread_mutex_unlock(&st->lock);
 }
 
-/* Commits a group and hands it back. Returns when it began. */
-static int64_t
-group_commit(struct store *st, struct nw_batch *group)
+/* Hands a group back to whoever waits for it. */
+static void
+group_done(struct store *st, struct nw_batch *group)
 {
-	int64_t begin = clock_ns(CLOCK_MONOTONIC), took;
 	struct nw_batch *b, *next, *silent = NULL;
 	bool any = false;
 
-	writer_commit(st->writer, group);
-	took = clock_ns(CLOCK_MONOTONIC) - begin;
 	pthread_mutex_lock(&st->lock);
 	for (b = group; b != NULL; b = next) {
 		next = b->next;
@@ -157,13 +175,6 @@ group_commit(struct store *st, struct nw_batch *group)
 			silent = b;
 		}
 	}
-	stats_update(st);
-	if (st->stats.queued_batches == 0)
-		pthread_cond_broadcast(&st->drained);
-	if (st->stats.trouble[0] == '\0') {
-		st->stats.last_commit_wall_ns = clock_ns(CLOCK_REALTIME);
-		st->stats.last_commit_took_ns = took;
-	}
 	pthread_mutex_unlock(&st->lock);
 	if (any)
 		eventfd_write(st->done_fd, 1);
@@ -171,40 +182,82 @@ group_commit(struct store *st, struct nw_batch *group)
 		next = b->next;
 		nw_batch_free(b);
 	}
-	return begin;
+}
+
+/*
+ * Commits a group and hands it back. false: disk or memory are short; the group is back in the queue, to be tried again.
+ * Who submits notices by a queue that fills up, and nothing is lost while the process lives.
+ */
+static bool
+group_commit(struct store *st, struct nw_batch *group, bool last_chance)
+{
+	int64_t begin = clock_ns(CLOCK_MONOTONIC);
+	struct nw_batch *b;
+	int rc = writer_commit(st->writer, group);
+
+	if (rc != NW_OK && !last_chance && (rc == NW_EIO || rc == NW_ENOMEM)) {
+		group_return(st, group);
+		stats_update(st);
+		return false;
+	}
+	for (b = group; rc != NW_OK && b != NULL; b = b->next)
+		st->writer->failed_batches++;
+	stats_update(st);
+	if (rc == NW_OK) {
+		pthread_mutex_lock(&st->lock);
+		st->stats.last_commit_wall_ns = clock_ns(CLOCK_REALTIME);
+		st->stats.last_commit_took_ns = clock_ns(CLOCK_MONOTONIC) - begin;
+		pthread_mutex_unlock(&st->lock);
+	}
+	group_done(st, group);
+	return true;
+}
+
+/* What can wait; then says when to look again if no batch comes. */
+static void
+care(struct store *st, int64_t quiet_since_mono_ns, struct wake_rule *rule)
+{
+	bool idle = clock_ns(CLOCK_MONOTONIC) - quiet_since_mono_ns >= idle_after_ns;
+	int work = writer_care(st->writer, idle);
+
+	stats_update(st);
+	if (work == WRITER_MORE)
+		rule->give_up_mono_ns = 0;
+	else if (work < 0)
+		rule->give_up_mono_ns = clock_ns(CLOCK_MONOTONIC) + retry_after_ns;
+	else
+		rule->give_up_mono_ns = idle ? INT64_MAX : quiet_since_mono_ns + idle_after_ns;
 }
 
 static void *
 writer_main(void *arg)
 {
 	struct store *st = arg;
+	struct wake_rule rule = { 0, 0, 0 };
 	struct nw_batch *group;
-	int64_t began = 0, quiet_since = clock_ns(CLOCK_MONOTONIC), give_up = 0;
-	bool idle, stop;
-	int work;
+	int64_t began, quiet_since = clock_ns(CLOCK_MONOTONIC);
+	bool stop;
 
 	for (;;) {
 		pthread_mutex_lock(&st->lock);
-		group = group_take(st, began + st->opts.commit_interval_ns, give_up);
+		group = group_take(st, &rule);
 		stop = st->stop;
 		pthread_mutex_unlock(&st->lock);
-		if (group != NULL) {
-			began = group_commit(st, group);
-			quiet_since = clock_ns(CLOCK_MONOTONIC);
-		} else if (stop) {
+		if (group == NULL && stop)
 			return NULL;
+		if (group != NULL) {
+			began = clock_ns(CLOCK_MONOTONIC);
+			if (!group_commit(st, group, stop)) {
+				rule.not_before_mono_ns = began + retry_after_ns;
+				rule.unless_bytes = SIZE_MAX;
+				continue;
+			}
+			rule.not_before_mono_ns = began + st->opts.commit_interval_ns;
+			rule.unless_bytes = st->opts.queue_max_bytes / 2;
+			quiet_since = clock_ns(CLOCK_MONOTONIC);
 		}
-		idle = group == NULL && clock_ns(CLOCK_MONOTONIC) - quiet_since >= idle_after_ns;
-		work = writer_care(st->writer, idle);
-		pthread_mutex_lock(&st->lock);
-		stats_update(st);
-		pthread_mutex_unlock(&st->lock);
-		if (work == WRITER_MORE)
-			give_up = 0;
-		else if (work < 0)
-			give_up = clock_ns(CLOCK_MONOTONIC) + retry_after_ns;
-		else
-			give_up = idle ? INT64_MAX : quiet_since + idle_after_ns;
+		if (!stop)
+			care(st, quiet_since, &rule);
 	}
 }
 

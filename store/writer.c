@@ -429,8 +429,10 @@ committed(struct writer *w, const struct nw_batch *list, uint8_t *blob, size_t l
 
 	w->commits++;
 	for (b = list; b != NULL; b = b->next) {
-		if (b->rc != NW_OK)
+		if (b->rc != NW_OK) {
+			w->failed_batches++;
 			continue;
+		}
 		w->batches++;
 		w->rows += b->n_rows;
 		w->samples += b->n_samples;
@@ -445,7 +447,7 @@ committed(struct writer *w, const struct nw_batch *list, uint8_t *blob, size_t l
 	w->next_tail_id++;
 }
 
-void
+int
 writer_commit(struct writer *w, struct nw_batch *list)
 {
 	struct nw_batch *b;
@@ -454,9 +456,7 @@ writer_commit(struct writer *w, struct nw_batch *list)
 	int rc;
 
 	rc = w->tail_stale ? tail_load(w) : NW_OK;
-	if (rc == NW_OK)
-		rc = writer_begin(w);
-	if (rc == NW_OK) {
+	if (rc == NW_OK && (rc = writer_begin(w)) == NW_OK) {
 		for (b = list; b != NULL && rc == NW_OK; b = b->next) {
 			b->rc = batch_apply(w, b);
 			if (b->rc == NW_EIO || b->rc == NW_ENOMEM || b->rc == NW_ECORRUPT)
@@ -468,13 +468,12 @@ writer_commit(struct writer *w, struct nw_batch *list)
 	}
 	if (rc == NW_OK) {
 		committed(w, list, blob, len);
-	} else {
-		free(blob);
-		for (b = list; b != NULL; b = b->next)
-			b->rc = rc;
+		return NW_OK;
 	}
+	free(blob);
 	for (b = list; b != NULL; b = b->next)
-		w->failed_batches += b->rc != NW_OK;
+		b->rc = rc;
+	return rc;
 }
 
 /* --- care --- */

@@ -68,10 +68,11 @@ void writer_close(struct writer *w);       /* NULL: nothing */
 int writer_next_ids(struct writer *w, struct store_ids *out);
 
 /*
- * One transaction for a list of batches (by next). Sets each one's rc: a batch that contradicts the store fails alone,
- * a transaction that fails fails them all. The batches stay the caller's.
+ * One transaction for a list of batches (by next), which stay the caller's. NW_OK: committed, and each one's rc says
+ * whether it was part of it: a batch that contradicts the store fails alone. Otherwise nothing was, and it may be tried
+ * again.
  */
-void writer_commit(struct writer *w, struct nw_batch *list);
+int writer_commit(struct writer *w, struct nw_batch *list);
 
 enum writer_work { WRITER_DONE, WRITER_MORE };   /* both >= 0 */
 /*

@@ -746,20 +746,66 @@ test_views(void)
 	store_close(st);
 }
 
-/* Full disk: the batch fails, the reason is told, what was stored stays, and the store recovers by itself. */
+/*
+ * Full disk: what was stored stays, the reason is told, batches wait until the queue is full, and when there is room
+ * again all of them are stored, without anybody asking. Only who closes meanwhile hears that the rest is not stored.
+ */
+static struct nw_batch *
+big_batch(int i, struct outcome *o)
+{
+	static double value[20000];
+	static int64_t t[10000];
+	struct nw_batch *b = nw_batch_new();
+	int j;
+
+	for (j = 0; j < 10000; j++)
+		t[j] = 1000 + i * 10000 + j;
+	CHECK_INT(nw_batch_rows(b, 1, 2, 10000, t, value, NULL, 0), NW_OK);
+	nw_batch_provider(b, "p", (uint64_t)i + 1);
+	nw_batch_on_done(b, on_done, o);
+	return b;
+}
+
+static void
+count_rows(struct store_reader *r, size_t want)
+{
+	struct rows *k = read_rows(r, 1, 0, 1000);
+
+	CHECK_INT(k->n, want);
+}
+
+static void
+wait_trouble(struct store *st, bool want)
+{
+	struct timespec nap = { 0, 20000000 };
+	struct store_stats stats;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		store_get_stats(st, &stats);
+		if ((stats.trouble[0] != '\0') == want)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	CHECK_INT(stats.trouble[0] != '\0', want);
+}
+
 static void
 test_disk_full(void)
 {
-	struct store *st = open_with_basics(NULL);
-	struct store_reader *r = open_reader();
+	struct store_opts opts = store_opts_default;
+	struct outcome o = { 0, 0 };
 	struct rlimit was, small;
 	struct store_stats stats;
+	struct store_reader *r;
+	struct store *st;
 	struct nw_batch *b = nw_batch_new();
-	static double value[20000];
-	static int64_t t[10000];
-	struct timespec nap = { 0, 50000000 };
-	int i, rc = NW_OK, n_ok = 0;
+	int i;
 
+	opts.queue_max_bytes = 1000000;
+	opts.commit_interval_ns = 0;
+	st = open_with_basics(&opts);
+	r = open_reader();
 	put_row(b, 1, 1, 1, 1);
 	CHECK_INT(commit(st, b), NW_OK);
 	signal(SIGXFSZ, SIG_IGN);
@@ -767,36 +813,38 @@ test_disk_full(void)
 	small = was;
 	small.rlim_cur = 600000;
 	setrlimit(RLIMIT_FSIZE, &small);
-	for (i = 0; i < 20 && rc == NW_OK; i++) {
-		int j;
-
-		for (j = 0; j < 10000; j++)
-			t[j] = 1000 + i * 10000 + j;
-		b = nw_batch_new();
-		nw_batch_rows(b, 1, 2, 10000, t, value, NULL, 0);
-		nw_batch_provider(b, "p", (uint64_t)i + 1);
-		if ((rc = commit(st, b)) == NW_OK)
-			n_ok++;
+	for (i = 0; i < 20; i++) {
+		b = big_batch(i, &o);
+		if (store_submit(st, b) == NW_EFULL) {
+			nw_batch_free(b);
+			break;
+		}
+		if (i == 3)
+			wait_trouble(st, true);
 	}
-	CHECK_INT(rc, NW_EIO);
+	CHECK(i > 3 && i < 20);
+	count_rows(r, 1);
 	store_get_stats(st, &stats);
-	CHECK(stats.trouble[0] != '\0');
-	CHECK_INT(read_rows(r, 1, 0, 1000)->n, 1);
+	CHECK(stats.queued_batches > 2 && stats.failed_batches == 0);
 	setrlimit(RLIMIT_FSIZE, &was);
-	for (i = 0; i < 100 && stats.trouble[0] != '\0'; i++) {   /* nobody submits: it finds out by itself */
-		nanosleep(&nap, NULL);
-		store_get_stats(st, &stats);
-	}
-	CHECK_STR(stats.trouble, "");
-	b = nw_batch_new();
-	put_row(b, 1, 5, 5, 5);
-	CHECK_INT(commit(st, b), NW_OK);
-	CHECK_INT(read_rows(r, 1, 0, 1000)->n, 2);
+	wait_done(st, &o.n, i);
+	CHECK_INT(o.rc, NW_OK);
+	wait_trouble(st, false);
 	store_get_stats(st, &stats);
-	CHECK_INT(stats.rows, 2 + 10000 * n_ok);
+	CHECK_INT(stats.rows, 1 + 10000 * i);
+	CHECK_INT(store_verify(r, why), NW_OK);
+
+	small.rlim_cur = 1;
+	setrlimit(RLIMIT_FSIZE, &small);
+	CHECK_INT(store_submit(st, big_batch(100, &o)), NW_OK);
+	wait_trouble(st, true);
+	store_close(st);
+	CHECK(o.n == i + 1 && o.rc == NW_EIO);
+	setrlimit(RLIMIT_FSIZE, &was);
+	store_reader_close(r);
+	r = open_reader();
 	CHECK_INT(store_verify(r, why), NW_OK);
 	store_reader_close(r);
-	store_close(st);
 }
 
 /* --- kill -9 --- */

@@ -378,8 +378,8 @@ random_commit(struct writer *w)
 	if (rc == NW_OK && rnd(60) == 0)
 		rc = nw_batch_seal(b, 1);
 	if (rc == NW_OK) {
-		writer_commit(w, b);
-		rc = b->rc;
+		rc = writer_commit(w, b);
+		CHECK(rc == b->rc);
 	}
 	for (i = 0; rc == NW_OK && i < p.n; i++)
 		model_add(&model[p.row[i].layout], p.row[i].t, p.row[i].number);

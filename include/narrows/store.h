@@ -115,7 +115,11 @@ int nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t
 /* The session's series get no more rows: compact them now rather than when chunks are full. */
 int nw_batch_seal(struct nw_batch *b, int64_t session_id);
 
-/* Runs from store_run_completions(): rc is NW_OK once the batch is committed, else why it never will be. */
+/*
+ * Runs from store_run_completions(): rc is NW_OK once the batch is committed, else why it never will be: NW_ECONFLICT
+ * when it contradicts the store (then it fails alone). Want of disk or memory is not a reason: such a batch is tried
+ * again every second while the queue fills up behind it, and fails with NW_EIO or NW_ENOMEM only in store_close().
+ */
 void nw_batch_on_done(struct nw_batch *b, void (*done)(void *arg, int rc), void *arg);
 
 /* --- the store --- */
@@ -135,7 +139,7 @@ struct store_stats {                       /* a consistent copy */
 	uint64_t commits, batches, rows, samples, failed_batches;
 	int64_t last_commit_wall_ns, last_commit_took_ns;
 	uint64_t file_bytes;
-	char trouble[STORE_WHY_BYTES];         /* empty: none; "disk full", ... */
+	char trouble[STORE_WHY_BYTES];         /* why commits fail now: "disk full", ...; empty: they do not */
 };
 
 /*
