@@ -39,7 +39,7 @@ static struct arrival *arrivals;
 static size_t n_arrivals, n_samples, n_series;
 static char dir[] = "/tmp/nw-bench-XXXXXX";
 
-static void
+static _Noreturn void
 die(const char *what)
 {
 	fprintf(stderr, "bench_store: %s\n", what);
