@@ -24,31 +24,27 @@ static json_t *
 matrix(const double *r, size_t p)
 {
 	json_t *rows = json_array();
+	int bad = 0;
 
-	for (size_t i = 0; rows != NULL && i < p; i++)
-		if (json_array_append_new(rows, stat_json_array(r + i * p, p)) != 0) {
-			json_decref(rows);
-			rows = NULL;
-		}
-	return rows;
+	for (size_t i = 0; i < p; i++)
+		bad |= json_array_append_new(rows, stat_json_array(r + i * p, p));
+	return stat_whole(rows, bad);
 }
 
 static json_t *
 count_matrix(const size_t *count, size_t p)
 {
 	json_t *rows = json_array();
+	int bad = 0;
 
-	for (size_t i = 0; rows != NULL && i < p; i++) {
+	for (size_t i = 0; i < p; i++) {
 		json_t *row = json_array();
 
 		for (size_t j = 0; j < p; j++)
-			json_array_append_new(row, json_integer((json_int_t)count[i * p + j]));
-		if (json_array_append_new(rows, row) != 0) {
-			json_decref(rows);
-			rows = NULL;
-		}
+			bad |= json_array_append_new(row, json_integer((json_int_t)count[i * p + j]));
+		bad |= json_array_append_new(rows, row);
 	}
-	return rows;
+	return stat_whole(rows, bad);
 }
 
 static int

@@ -96,11 +96,12 @@ json_t *
 stat_warnings(size_t n_terms, size_t n_rows)
 {
 	json_t *a = json_array();
+	int bad = 0;
 
 	if ((double)n_terms > (double)n_rows / 5)
-		json_array_append_new(a, json_sprintf("more terms than a fifth of the rows (%zu of %zu): R^2 flatters", n_terms,
+		bad |= json_array_append_new(a, json_sprintf("more terms than a fifth of the rows (%zu of %zu): R^2 flatters", n_terms,
 		    n_rows));
-	return a;
+	return stat_whole(a, bad);
 }
 
 static int
