@@ -369,62 +369,6 @@ describe(struct nw_batch *b)
 	}
 }
 
-static void
-bench_store(bool sync_full)
-{
-	struct store_opts opts = store_opts_default;
-	double cpu, wall, ingest_cpu;
-	char why[STORE_WHY_BYTES];
-	struct nw_batch *b = nw_batch_new();
-	struct store *st;
-	int64_t end;
-	size_t i;
-
-	unlink(file_in_dir("narrows.db"));
-	opts.sync_full = sync_full;
-	opts.commit_interval_ns = 0;
-	need(store_open(file_in_dir("narrows.db"), &opts, &st, why), why);
-	cpu = cpu_s();
-	wall = wall_s();
-	describe(b);
-	commit(st, b);
-	for (i = 0; i < n_arrivals;) {
-		b = nw_batch_new();
-		for (end = arrivals[i].t + SECOND; i < n_arrivals && arrivals[i].t < end; i++)
-			need(nw_batch_rows(b, arrivals[i].group + 1, groups[arrivals[i].group].n_columns, 1,
-			    &arrivals[i].t, row_values(&arrivals[i]), NULL, 0), "rows");
-		commit(st, b);
-	}
-	ingest_cpu = cpu_s() - cpu;
-	b = nw_batch_new();
-	need(nw_batch_seal(b, 1), "seal");
-	commit(st, b);
-	store_close(st);
-	print_ingest(sync_full ? "narrows, every commit fsynced" : "narrows, fsync at checkpoints", cpu_s() - cpu,
-	    wall_s() - wall, n_samples, (double)file_bytes(file_in_dir("narrows.db")));
-	printf("%-44s %8.3f\n", "  of it before the session was sealed", ingest_cpu * 1e6 / (double)n_samples);
-}
-
-static void
-print_pages(void)
-{
-	sqlite3 *db;
-	sqlite3_stmt *st;
-	int64_t pages, n_free, size;
-
-	if (sqlite3_open_v2(file_in_dir("narrows.db"), &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
-	    sqlite3_prepare_v2(db, "SELECT page_count, freelist_count, page_size FROM pragma_page_count,"
-	    " pragma_freelist_count, pragma_page_size", -1, &st, NULL) != SQLITE_OK || sqlite3_step(st) != SQLITE_ROW)
-		die(sqlite3_errmsg(db));
-	pages = sqlite3_column_int64(st, 0);
-	n_free = sqlite3_column_int64(st, 1);
-	size = sqlite3_column_int64(st, 2);
-	printf("bytes per sample in live pages %.3f, file / live pages %.3f\n",
-	    (double)((pages - n_free) * size) / (double)n_samples, (double)pages / (double)(pages - n_free));
-	sqlite3_finalize(st);
-	sqlite3_close(db);
-}
-
 /* --- queries --- */
 
 struct answer { uint32_t group, column, at; size_t n_rows; double sum; double mean[4096]; };
@@ -568,7 +512,7 @@ double_cmp(const void *a, const void *b)
 }
 
 static void
-bench_queries(void)
+bench_queries(const char *when)
 {
 	static const struct { const char *what; size_t (*run)(struct store_reader *r); } all[] = {
 		{ "one series, full range", query_one },
@@ -582,9 +526,10 @@ bench_queries(void)
 	size_t q, i, n = 0;
 
 	need(store_reader_open(file_in_dir("narrows.db"), &r, why), why);
-	need(store_verify(r, why), why);
+	begin = wall_s();
 	query_compare(r);
-	printf("\nquery (median of %d)              ms    slowest      values\n", QUERY_RUNS);
+	printf("\n%-28s %9s  %9s  %10s\n", when, "median ms", "slowest", "values");
+	printf("%-28s %9.3f\n", "everything, once, compared", (wall_s() - begin) * 1e3);
 	for (q = 0; q < sizeof(all) / sizeof(all[0]); q++) {
 		for (i = 0; i < QUERY_RUNS; i++) {
 			begin = wall_s();
@@ -599,10 +544,83 @@ bench_queries(void)
 	store_reader_close(r);
 }
 
+static struct store *
+store_fresh(bool sync_full)
+{
+	struct store_opts opts = store_opts_default;
+	char why[STORE_WHY_BYTES];
+	struct store *st;
+
+	opts.sync_full = sync_full;
+	opts.commit_interval_ns = 0;
+	unlink(file_in_dir("narrows.db"));
+	need(store_open(file_in_dir("narrows.db"), &opts, &st, why), why);
+	return st;
+}
+
+/* Everything in order of arrival, one commit per second of data, each waited for. */
+static void
+store_feed(struct store *st)
+{
+	struct nw_batch *b = nw_batch_new();
+	const struct arrival *a;
+	int64_t end;
+	size_t i;
+
+	describe(b);
+	commit(st, b);
+	for (i = 0; i < n_arrivals;) {
+		b = nw_batch_new();
+		for (end = arrivals[i].t + SECOND; i < n_arrivals && arrivals[i].t < end; i++) {
+			a = &arrivals[i];
+			need(nw_batch_rows(b, a->group + 1, groups[a->group].n_columns, 1, &a->t, row_values(a), NULL, 0),
+			    "rows");
+		}
+		commit(st, b);
+	}
+}
+
+static void
+bench_store(const char *what, bool sync_full)
+{
+	struct store *st = store_fresh(sync_full);
+	double cpu = cpu_s(), wall = wall_s(), fed;
+	struct nw_batch *b = nw_batch_new();
+
+	store_feed(st);
+	fed = cpu_s() - cpu;
+	need(nw_batch_seal(b, 1), "seal");
+	commit(st, b);
+	store_close(st);
+	print_ingest(what, cpu_s() - cpu, wall_s() - wall, n_samples, (double)file_bytes(file_in_dir("narrows.db")));
+	printf("%-44s %8.3f\n", "  of it before the session was sealed", fed * 1e6 / (double)n_samples);
+}
+
+static void
+print_pages(void)
+{
+	sqlite3 *db;
+	sqlite3_stmt *st;
+	int64_t pages, n_free, size;
+
+	if (sqlite3_open_v2(file_in_dir("narrows.db"), &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v2(db, "SELECT page_count, freelist_count, page_size FROM pragma_page_count,"
+	    " pragma_freelist_count, pragma_page_size", -1, &st, NULL) != SQLITE_OK || sqlite3_step(st) != SQLITE_ROW)
+		die(sqlite3_errmsg(db));
+	pages = sqlite3_column_int64(st, 0);
+	n_free = sqlite3_column_int64(st, 1);
+	size = sqlite3_column_int64(st, 2);
+	printf("bytes per sample in live pages %.3f, file / live pages %.3f\n",
+	    (double)((pages - n_free) * size) / (double)n_samples, (double)pages / (double)(pages - n_free));
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+}
+
 int
 main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : getenv("BENCH_RECORDING");
+	struct store *st;
 
 	if (name != NULL)
 		recording_load(name);
@@ -620,10 +638,14 @@ main(int argc, char **argv)
 	bench_sqlite("SQLite, one row per sample, fsynced (part)", "rows.db",
 	    "CREATE TABLE s(series INTEGER, t INTEGER, value REAL, PRIMARY KEY(series, t)) WITHOUT ROWID",
 	    "INSERT INTO s VALUES(?,?,?)", 200000, put_sample_rows, NULL);
-	bench_store(false);
-	bench_store(true);
+	bench_store("narrows, fsync at checkpoints", false);
+	bench_store("narrows, every commit fsynced", true);
 	print_pages();
-	bench_queries();
+	bench_queries("all in chunks");
+	st = store_fresh(false);
+	store_feed(st);
+	bench_queries("the newest still in the tail");
+	store_close(st);
 	unlink(file_in_dir("narrows.db-lock"));
 	unlink(file_in_dir("narrows.db-shm"));
 	unlink(file_in_dir("narrows.db-wal"));
