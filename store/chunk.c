@@ -23,6 +23,7 @@
 #include "store/codec_bytes.h"
 #include "store/codec_column.h"
 #include "store/codec_hash.h"
+#include "store/codec_plans.h"
 #include "store/codec_search.h"
 #include "store/codec_time.h"
 
@@ -33,7 +34,8 @@ enum {
 	HEAD_BYTES_MAX = MAGIC_BYTES + 1 + 5 * VARINT_MAX_BYTES,
 	ATTACHED_RAW = 0, ATTACHED_ZSTD = 1,
 	ATTACHED_LEVEL_HOT = 1, ATTACHED_LEVEL_COMPACT = 9,
-	DEPTH_MAX = 16
+	DEPTH_MAX = 16,
+	LEARN_ROWS_MIN = 256          /* what fewer rows suggest may be chance */
 };
 
 static const uint8_t magic[MAGIC_BYTES] = { 'N', 'W', 'C', VERSION };
@@ -49,6 +51,7 @@ struct chunk_codec {
 	uint32_t *piece_len;
 	struct column_plan *plan;             /* [cap_columns] of the chunk being encoded */
 	struct column_search *search;         /* for cap_columns */
+	struct plan_memory *plans;            /* made when first needed; may stay NULL */
 	uint32_t cap_columns;
 };
 
@@ -92,6 +95,7 @@ chunk_codec_free(struct chunk_codec *codec)
 	column_work_clear(&codec->work);
 	chunk_buf_clear(&codec->pieces);
 	free_columns(codec);
+	plans_free(codec->plans);
 	free(codec);
 }
 
@@ -188,29 +192,82 @@ encode_attachments(struct column_work *work, const struct chunk_columns *in, enu
 }
 
 static int
-encode_columns(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort)
+encode_column(struct chunk_codec *codec, const struct chunk_columns *in, uint32_t c)
+{
+	size_t begin = codec->pieces.len;
+	int rc = column_write(&codec->work, in->value, in->n_rows, c, &codec->plan[c], &codec->pieces);
+
+	codec->piece_len[c] = (uint32_t)(codec->pieces.len - begin);
+	return rc;
+}
+
+/* With a fresh look at every column, and at what they have in common if that is worth the time. */
+static int
+encode_unknown(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort)
 {
 	struct column_work *work = &codec->work;
 	struct column_plan *plan = codec->plan;
 	uint32_t c;
-	size_t begin;
 	int rc;
 
-	column_work_forget(work);
-	if (effort == CHUNK_COMPACT) {
-		for (c = 0; c < in->n_columns; c++)
-			column_choose(work, in->value, in->n_rows, c, &plan[c]);
-		column_search_run(codec->search, work, in->value, in->n_rows, in->n_columns, plan);
-	}
 	for (c = 0; c < in->n_columns; c++) {
-		if (effort == CHUNK_HOT)
-			column_choose(work, in->value, in->n_rows, c, &plan[c]);
-		begin = codec->pieces.len;
-		if ((rc = column_write(work, in->value, in->n_rows, c, &plan[c], &codec->pieces)) != NW_OK)
+		column_choose(work, in->value, in->n_rows, c, &plan[c]);
+		if (effort == CHUNK_HOT && (rc = encode_column(codec, in, c)) != NW_OK)
 			return rc;
-		codec->piece_len[c] = (uint32_t)(codec->pieces.len - begin);
+	}
+	if (effort == CHUNK_HOT)
+		return NW_OK;
+	column_search_run(codec->search, work, in->value, in->n_rows, in->n_columns, plan);
+	for (c = 0; c < in->n_columns; c++)
+		if ((rc = encode_column(codec, in, c)) != NW_OK)
+			return rc;
+	if (codec->plans != NULL && in->n_rows >= LEARN_ROWS_MIN)
+		plans_learn(codec->plans, in->kind, plan, codec->piece_len, in->n_columns, in->n_rows);
+	return NW_OK;
+}
+
+/* As the last time; where that does not do well any more, as the column looks by itself. */
+static int
+encode_known(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort,
+    struct known_column *known)
+{
+	size_t begin, len;
+	uint32_t c;
+	int rc;
+
+	for (c = 0; c < in->n_columns; c++) {
+		begin = codec->pieces.len;
+		codec->plan[c] = known[c].plan;
+		if (known[c].plan.form == FORM_EQUAL || column_is_equal(in->value[c], in->n_rows))
+			column_choose(&codec->work, in->value, in->n_rows, c, &codec->plan[c]);
+		if ((rc = encode_column(codec, in, c)) != NW_OK)
+			return rc;
+		len = codec->piece_len[c];
+		if (!plan_is_stale(&known[c], len, in->n_rows, effort))
+			continue;
+		column_choose(&codec->work, in->value, in->n_rows, c, &codec->plan[c]);
+		if ((rc = encode_column(codec, in, c)) != NW_OK)
+			return rc;
+		if (codec->piece_len[c] < len)
+			memmove(codec->pieces.bytes + begin, codec->pieces.bytes + begin + len, codec->piece_len[c]);
+		else
+			codec->piece_len[c] = (uint32_t)len;
+		codec->pieces.len = begin + codec->piece_len[c];
 	}
 	return NW_OK;
+}
+
+static int
+encode_columns(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort)
+{
+	struct known_column *known = NULL;
+
+	column_work_forget(&codec->work);
+	if (in->kind != 0 && codec->plans == NULL)
+		codec->plans = plans_new();
+	if (codec->plans != NULL)
+		known = plans_recall(codec->plans, in->kind, in->n_columns, effort);
+	return known != NULL ? encode_known(codec, in, effort, known) : encode_unknown(codec, in, effort);
 }
 
 static void

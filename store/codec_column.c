@@ -468,8 +468,8 @@ try_form(struct column_work *work, const double *const *value, uint32_t n, uint3
 	}
 }
 
-static bool
-all_equal(const double *y, uint32_t n)
+bool
+column_is_equal(const double *y, uint32_t n)
 {
 	return n < 2 || memcmp(y, y + 1, (n - 1) * sizeof(*y)) == 0;
 }
@@ -491,7 +491,7 @@ column_choose(struct column_work *work, const double *const *value, uint32_t n, 
 	const double *y = value[c];
 
 	*plan = (struct column_plan){ .form = FORM_EQUAL, .cost_bits = 8 * 4 };
-	if (all_equal(y, n))
+	if (column_is_equal(y, n))
 		return;
 	plan->cost_bits = UINT64_MAX;
 	if (scale_find(y, n, &scaled.scale)) {

@@ -65,6 +65,9 @@ void column_work_clear(struct column_work *work);
 /* To be called when columns that were seen before may have other values now. */
 void column_work_forget(struct column_work *work);
 
+/* One value, bit by bit, in all rows. */
+bool column_is_equal(const double *y, uint32_t n);
+
 /* The best plan for column c by itself. O(n). */
 void column_choose(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
     struct column_plan *plan);

@@ -65,10 +65,13 @@ token_least(unsigned token)
 }
 
 static void
-fill_tokens(struct stream_token *means)
+fill_tables(struct stream_coder *coder)
 {
-	unsigned token;
+	struct stream_token *means = coder->means;
+	unsigned token, n;
 
+	for (n = 1; n < STREAM_LOGS; n++)
+		coder->times_log[n] = (float)n * log2f((float)n);
 	for (token = 0; token <= UINT8_MAX; token++)
 		means[token] = token < N_TOKENS ? (struct stream_token){ token_least(token), token_bits(token) } :
 		    (struct stream_token){ 0, UINT32_MAX };
@@ -88,7 +91,7 @@ stream_reserve(struct stream_coder *coder, uint32_t n)
 		stream_clear(coder);
 		return NW_ENOMEM;
 	}
-	fill_tokens(coder->means);
+	fill_tables(coder);
 	coder->cap = n;
 	return NW_OK;
 }
@@ -262,16 +265,23 @@ make_plain(const int64_t *x, uint32_t n, const struct stream_fit *fit, uint64_t 
 		plain[i] = fold_sign((int64_t)plain[i]);
 }
 
+static inline float
+times_log(const struct stream_coder *coder, uint32_t n)
+{
+	return n < STREAM_LOGS ? coder->times_log[n] : (float)n * log2f((float)n);
+}
+
 /* Shannon's bound for the tokens and the bits below them, for n_all numbers of which n are looked at; and about what
  * zstd's tables take. */
 static uint64_t
-tokens_cost_bits(const uint64_t *plain, uint32_t n, uint32_t n_all)
+tokens_cost_bits(const struct stream_coder *coder, uint32_t n, uint32_t n_all)
 {
+	const uint64_t *plain = coder->plain;
 	uint32_t even[N_TOKENS] = { 0 }, odd[N_TOKENS] = { 0 }, count, used = 0, i;
 	uint64_t n_below = 0;
-	float bits = 0, log_n = log2f((float)n);
+	float bits = times_log(coder, n);
 
-	/* Two tables: an increment waits for the last one of the same counter. */
+	/* Two tables, because an increment waits for the last one of the same counter. */
 	for (i = 0; i + 1 < n; i += 2) {
 		even[token_of(plain[i])]++;
 		odd[token_of(plain[i + 1])]++;
@@ -282,10 +292,10 @@ tokens_cost_bits(const uint64_t *plain, uint32_t n, uint32_t n_all)
 		if ((count = even[i] + odd[i]) == 0)
 			continue;
 		used++;
-		n_below += (uint64_t)count * token_bits(i);
-		bits += (float)count * (log_n - log2f((float)count));
+		n_below += (uint64_t)count * coder->means[i].n_below;
+		bits -= times_log(coder, count);
 	}
-	return (n_below + (uint64_t)bits) * n_all / n + used * TOKEN_TABLE_BITS + TOKENS_BITS;
+	return (n_below + (bits > 0 ? (uint64_t)bits : 0)) * n_all / n + used * TOKEN_TABLE_BITS + TOKENS_BITS;
 }
 
 static uint64_t
@@ -293,7 +303,7 @@ plain_cost_bits(struct stream_coder *coder, uint32_t n, uint32_t n_all)
 {
 	if (coder->effort == CHUNK_HOT)
 		return blocks_measure(coder->plain, n, coder->width) * n_all / n + n_all / BITS_BLOCK * 8;
-	return tokens_cost_bits(coder->plain, n, n_all);
+	return tokens_cost_bits(coder, n, n_all);
 }
 
 /* A few blocks from all over, in place of all. */

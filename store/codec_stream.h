@@ -6,6 +6,8 @@
 
 #include "store/codec_bytes.h"
 
+enum { STREAM_LOGS = 257 };
+
 struct stream_token {
 	uint64_t least;               /* of the numbers it stands for */
 	uint32_t n_below;             /* bits that tell these apart */
@@ -13,6 +15,7 @@ struct stream_token {
 
 struct stream_coder {             /* working memory; zero, then stream_reserve() */
 	struct stream_token means[UINT8_MAX + 1];
+	float times_log[STREAM_LOGS]; /* n log2 n */
 	void *zstd_in, *zstd_out;     /* made when first needed */
 	uint64_t *plain;              /* [cap] what is written: not negative, mostly small */
 	uint8_t *token, *frame;       /* [cap], [bound of cap] */

@@ -273,32 +273,41 @@ same(const struct chunk_columns *a, const struct chunk_columns *b)
 }
 
 static void
-bench_group(struct chunk_codec *codec, const struct group *g, uint32_t chunk_rows, enum chunk_effort effort,
-    struct chunk_buf *buf, struct chunk_rows *rows, struct tally *tally)
+bench_rows(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort, struct chunk_buf *buf,
+    struct chunk_rows *rows, struct tally *tally)
+{
+	double t0 = now_s(), t1, t2;
+
+	if (chunk_encode(codec, in, effort, buf) != NW_OK)
+		die("cannot encode");
+	t1 = now_s();
+	if (chunk_decode(codec, buf->bytes, buf->len, NULL, rows) != NW_OK)
+		die("cannot decode");
+	t2 = now_s();
+	if (!same(in, &rows->is))
+		die("decoding gives something else");
+	tally->samples += (double)in->n_rows * in->n_columns;
+	tally->bytes += (double)buf->len;
+	tally->encode_s += t1 - t0;
+	tally->decode_s += t2 - t1;
+}
+
+/* Hot, then compact, as the store does it; with a kind, what compacting a chunk has found helps with the next. */
+static void
+bench_group(struct chunk_codec *codec, const struct group *g, uint64_t kind, uint32_t chunk_rows, struct chunk_buf *buf,
+    struct chunk_rows *rows, struct tally tally[2])
 {
 	const double **value = need(g->n_columns * sizeof(*value));
-	struct chunk_columns in = { .value = value, .n_columns = g->n_columns };
+	struct chunk_columns in = { .value = value, .n_columns = g->n_columns, .kind = kind };
 	uint32_t row, c;
-	double t0, t1, t2;
 
 	for (row = 0; row < g->n_rows; row += chunk_rows) {
 		in.n_rows = g->n_rows - row < chunk_rows ? g->n_rows - row : chunk_rows;
 		in.t_wall_ns = g->t + row;
 		for (c = 0; c < g->n_columns; c++)
 			value[c] = g->column[c] + row;
-		t0 = now_s();
-		if (chunk_encode(codec, &in, effort, buf) != NW_OK)
-			die("cannot encode");
-		t1 = now_s();
-		if (chunk_decode(codec, buf->bytes, buf->len, NULL, rows) != NW_OK)
-			die("cannot decode");
-		t2 = now_s();
-		if (!same(&in, &rows->is))
-			die("decoding gives something else");
-		tally->samples += (double)in.n_rows * in.n_columns;
-		tally->bytes += (double)buf->len;
-		tally->encode_s += t1 - t0;
-		tally->decode_s += t2 - t1;
+		bench_rows(codec, &in, CHUNK_HOT, buf, rows, &tally[CHUNK_HOT]);
+		bench_rows(codec, &in, CHUNK_COMPACT, buf, rows, &tally[CHUNK_COMPACT]);
 	}
 	free(value);
 }
@@ -319,34 +328,47 @@ memcpy_seconds(const struct group *groups, uint32_t n_groups)
 	return now_s() - t0;
 }
 
+static void
+bench_round(const struct group *groups, uint32_t n_groups, uint32_t chunk_rows, bool known)
+{
+	static const char *const name[] = { "hot", "compact" };
+	struct chunk_codec *codec = chunk_codec_new();
+	struct tally tally[2];
+	struct chunk_rows rows = { 0 };
+	struct chunk_buf buf = { 0 };
+	double copy_s;
+	uint32_t i;
+
+	if (codec == NULL)
+		die("out of memory");
+	memset(tally, 0, sizeof(tally));
+	for (i = 0; i < n_groups; i++)
+		bench_group(codec, &groups[i], known ? i + 1 : 0, chunk_rows, &buf, &rows, tally);
+	copy_s = memcpy_seconds(groups, n_groups);
+	for (i = 0; i < 2; i++)
+		printf("%-8s%-7s %.3f bytes/sample  encode %5.1f M samples/s (%.1f of memcpy's time)  decode %5.1f (%.1f)\n",
+		    name[i], known ? "known" : "new", tally[i].bytes / tally[i].samples,
+		    tally[i].samples / tally[i].encode_s * 1e-6, tally[i].encode_s / copy_s,
+		    tally[i].samples / tally[i].decode_s * 1e-6, tally[i].decode_s / copy_s);
+	chunk_rows_clear(&rows);
+	chunk_buf_clear(&buf);
+	chunk_codec_free(codec);
+}
+
 int
 main(int argc, char **argv)
 {
-	const char *path = argc > 1 ? argv[1] : getenv("BENCH_RECORDING"), *name[] = { "hot", "compact" };
+	const char *path = argc > 1 ? argv[1] : getenv("BENCH_RECORDING");
 	uint32_t chunk_rows = argc > 2 ? (uint32_t)atoi(argv[2]) : 1024, n_groups, i, c;
-	struct chunk_codec *codec = chunk_codec_new();
-	struct chunk_rows rows = { 0 };
-	struct chunk_buf buf = { 0 };
 	struct group *groups;
-	struct tally tally;
-	double copy_s;
-	int effort, round;
 
-	groups = path != NULL ? load_recording(path, &n_groups) : generate(&n_groups);
-	if (codec == NULL || chunk_rows == 0 || chunk_rows > CHUNK_ROWS_MAX)
+	if (chunk_rows == 0 || chunk_rows > CHUNK_ROWS_MAX)
 		die("bad arguments");
-	printf("%s, chunks of %u rows\n", path != NULL ? path : "generated data", chunk_rows);
-	for (effort = CHUNK_HOT; effort <= CHUNK_COMPACT; effort++) {
-		for (round = 0; round < 3; round++) {
-			tally = (struct tally){ 0 };
-			for (i = 0; i < n_groups; i++)
-				bench_group(codec, &groups[i], chunk_rows, (enum chunk_effort)effort, &buf, &rows, &tally);
-			copy_s = memcpy_seconds(groups, n_groups);
-			printf("%-8s %.3f bytes/sample  encode %.1f M samples/s (%.1f of memcpy's time)  decode %.1f (%.1f)\n",
-			    name[effort], tally.bytes / tally.samples, tally.samples / tally.encode_s * 1e-6,
-			    tally.encode_s / copy_s, tally.samples / tally.decode_s * 1e-6, tally.decode_s / copy_s);
-		}
-	}
+	groups = path != NULL ? load_recording(path, &n_groups) : generate(&n_groups);
+	printf("%s, chunks of %u rows; \"known\" is with what earlier chunks of the group have taught\n",
+	    path != NULL ? path : "generated data", chunk_rows);
+	for (i = 0; i < 6; i++)
+		bench_round(groups, n_groups, chunk_rows, i >= 3);
 	for (i = 0; i < n_groups; i++) {
 		for (c = 0; c < groups[i].n_columns; c++)
 			free(groups[i].column[c]);
@@ -354,8 +376,5 @@ main(int argc, char **argv)
 		free(groups[i].t);
 	}
 	free(groups);
-	chunk_rows_clear(&rows);
-	chunk_buf_clear(&buf);
-	chunk_codec_free(codec);
 	return 0;
 }

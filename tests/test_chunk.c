@@ -194,6 +194,49 @@ test_same_bytes(void)
 	chunk_codec_free(other);
 }
 
+/* What one chunk has taught must not harm the next, which may be of any other nature. */
+static void
+test_kinds(void)
+{
+	struct chunk_columns in;
+	uint64_t kind;
+	uint32_t c, i;
+	int round;
+
+	for (round = 0; round < 60; round++) {
+		kind = 1 + (uint64_t)round % 3;
+		in = make_columns(300 - (uint32_t)round % 50 * 6, 4 + (uint32_t)kind, false);
+		in.kind = kind;
+		for (c = 1; c < 3 && round % 7 < 5; c++)              /* mostly: 2 = 1 / 0 */
+			for (i = 0; i < in.n_rows; i++)
+				columns[c][i] = c == 1 ? (double)(1 + random_below(1000)) : columns[0][i] / columns[1][i];
+		check_round_trip(&in, round % 2 ? CHUNK_HOT : CHUNK_COMPACT);
+		check_round_trip(&in, CHUNK_COMPACT);
+		check_round_trip(&in, CHUNK_HOT);
+	}
+}
+
+/* And it must help: the second chunk is encoded across columns without a search, hot as well. */
+static void
+test_learning(void)
+{
+	struct chunk_columns in = make_columns(1000, 3, false);
+	size_t hot_before;
+	uint32_t i;
+
+	for (i = 0; i < 1000; i++) {
+		columns[0][i] = (double)random_below(1000000000) * 1e-9;
+		columns[1][i] = (double)(1 + random_below(1000));
+		columns[2][i] = columns[0][i] / columns[1][i];
+	}
+	in.kind = 4711;
+	check_round_trip(&in, CHUNK_HOT);
+	hot_before = buf.len;
+	check_round_trip(&in, CHUNK_COMPACT);
+	check_round_trip(&in, CHUNK_HOT);
+	CHECK(buf.len + 5 * in.n_rows < hot_before);
+}
+
 /* --- parts --- */
 
 static void
@@ -430,6 +473,8 @@ main(int argc, char **argv)
 	test_shapes();
 	test_random_bits();
 	test_same_bytes();
+	test_kinds();
+	test_learning();
 	test_want();
 	test_limits();
 	test_heads();
