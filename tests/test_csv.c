@@ -81,7 +81,7 @@ fill(struct store *st)
 	CHECK_INT(nw_batch_rows(b, 120, 1, LONG_ROWS, t, v, NULL, 0), NW_OK);
 
 	/* the hosts' own: counted within the session's time only */
-	add_meta(b, 20, 0, 1, "cpu", "{}", "{\"units\":{\"value\":\"1\"}}");
+	add_meta(b, 20, 0, 1, "cpu", "{}", "{\"unit\":\"%\",\"unit_value\":\"1\"}");
 	add_layout(b, 200, 20, one, 1);
 	for (i = -2; i <= 12; i++)
 		add_row(b, 200, 1, T0 + i * INT64_C(1000000000), (double[]){ i });
@@ -330,18 +330,21 @@ test_limits(struct store_reader *r)
 static void
 test_units(void)
 {
-	static const struct { const char *params, *field, *unit; } cases[] = {
-		{ NULL, "sum_v", "By" }, { "{}", "max_r", "By/ns" }, { "{}", "sd_g", "ns/By" }, { "{}", "mean_d", "s" },
-		{ "{}", "count", "1" }, { "{}", "busy_max", "s" }, { "{}", "rtt_s", "s" }, { "{}", "cwnd_bytes", "By" },
-		{ "{}", "rate_bytes_per_s", "By/s" }, { "{}", "offset_ns", "ns" }, { "{}", "cpu_share", "1" }, { "{}", "value", "" },
-		{ "{\"unit\":\"K\"}", "sum_v", "K" }, { "{\"unit\":\"K\",\"units\":{\"a\":\"W\"}}", "a", "W" },
-		{ "{\"unit\":5}", "dur", "s" }, { "[1", "dur", "s" },
+	static const char *const cal = "nl:tools:calipers:summary:read", *const nw = "nw:process", *const other = "x:y";
+	const struct { const char *type, *params, *field, *unit; } cases[] = {
+		{ cal, NULL, "sum_v", "By" }, { cal, "{}", "max_r", "By/ns" }, { cal, "{}", "sd_g", "ns/By" }, { cal, "{}", "mean_d", "s" },
+		{ cal, "{}", "count", "1" }, { cal, "{}", "busy_max", "s" }, { nw, "{}", "rtt_s", "s" }, { nw, "{}", "cwnd_bytes", "By" },
+		{ nw, "{}", "cpu_user", "s" }, { nw, "{}", "delivery_rate", "By/s" }, { nw, "{}", "value", "" }, { nw, "{}", "queue_d", "" },
+		{ nw, "{}", "a_very_long_name_r", "" }, { nw, "{}", "", "" }, { nw, "{}", "_", "" },
+		{ other, "{}", "sum_v", "" }, { other, "{}", "rxpck_s", "" }, { other, "{\"unit\":\"K\"}", "sum_v", "K" },
+		{ cal, "{\"unit\":\"K\"}", "sum_v", "K" }, { other, "{\"unit\":\"K\",\"unit_a\":\"W\"}", "a", "W" },
+		{ cal, "{\"unit\":5}", "dur", "s" }, { cal, "[1", "dur", "s" },
 	};
-	char unit[16];
+	char unit[32];
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CHECK_STR(csv_unit(cases[i].params, cases[i].field, unit, sizeof(unit)), cases[i].unit);
+		CHECK_STR(csv_unit(cases[i].type, cases[i].params, cases[i].field, unit, sizeof(unit)), cases[i].unit);
 }
 
 int

@@ -429,7 +429,7 @@ test_words(void)
 		{ "/session/3", { "Still running.", "http-equiv=\"refresh\"", "2026-11-20\xc2\xa0""08:12:19\xc2\xa0UTC", "narrowest",
 		    "Host CPU", "<bdi>network path, dtn-a" } },
 		{ "/session/4", { "It cannot be told.", "It may have been disk read or network path.", "Only 14 windows",
-		    "disagrees", "undecided", NULL } },
+		    "disagrees", "neutral", NULL } },
 		{ "/session/6", { "The network path limited this transfer.", "not stated", "not measured", "duration unknown",
 		    "No witness confirms it", "not reported" } },
 		{ "/session/7", { "Still running.", "http-equiv=\"refresh\"", "curl", NULL } },

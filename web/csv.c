@@ -70,7 +70,6 @@ struct csv_export {
 	size_t n_layouts;
 	bool in_meta;
 	char *prefix;                           /* "session,series_id,host,subject,event_type," */
-	const char *params_json;                /* of the current series */
 
 	csv_write_fn *write;
 	void *write_arg;
@@ -166,47 +165,65 @@ out:
 
 /* --- units --- */
 
-static bool
-ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
+struct named_unit { const char *name, *unit; };
 
-	return n >= m && strcmp(text + n - m, end) == 0;
+static const char *
+find_unit(const struct named_unit *table, size_t n, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(table[i].name, name) == 0)
+			return table[i].unit;
+	return NULL;
 }
 
+#define FIND_UNIT(table, name) find_unit((table), sizeof(table) / sizeof((table)[0]), (name))
+
+/* Of our own names only: others end names in _s for "per second". */
 static const char *
 unit_of_name(const char *field)
 {
-	/* caliper fields first: their last letter says of what they are the sum, mean, ... */
-	static const struct { const char *end, *unit; } ends[] = {
-		{ "_v", "By" }, { "_r", "By/ns" }, { "_g", "ns/By" }, { "_d", "s" },
-		{ "_bytes_per_s", "By/s" }, { "_bytes", "By" }, { "_ns", "ns" }, { "_s", "s" },
-		{ "_share", "1" }, { "_count", "1" },
+	/* sum_v, mean_r, ...: the letter says of what */
+	static const struct named_unit letters[] = { { "v", "By" }, { "d", "s" }, { "r", "By/ns" }, { "g", "ns/By" } };
+	static const struct named_unit stats[] = { { "sum", "" }, { "min", "" }, { "max", "" }, { "mean", "" }, { "sd", "" } };
+	static const struct named_unit names[] = {
+		{ "count", "1" }, { "count_r", "1" }, { "threads", "1" }, { "clamped", "1" }, { "missed_ops", "1" }, { "retrans", "1" },
+		{ "dur", "s" }, { "dur_inst", "s" }, { "window", "s" }, { "busy", "s" }, { "busy_max", "s" }, { "wait", "s" },
+		{ "cpu_user", "s" }, { "cpu_sys", "s" }, { "bytes_in", "By" }, { "bytes_out", "By" }, { "rchar", "By" },
+		{ "wchar", "By" }, { "rss", "By" }, { "seen_read", "By" }, { "seen_written", "By" }, { "snd_mss", "By" },
+		{ "delivery_rate", "By/s" },
 	};
-	static const struct { const char *field, *unit; } names[] = {
-		{ "count", "1" }, { "threads", "1" }, { "clamped", "1" }, { "dur", "s" }, { "dur_inst", "s" },
-		{ "window", "s" }, { "busy", "s" }, { "busy_max", "s" }, { "wait", "s" },
-	};
-	size_t i;
+	static const struct named_unit ends[] = { { "bytes", "By" }, { "s", "s" }, { "ns", "ns" }, { "share", "1" } };
+	const char *unit = FIND_UNIT(names, field), *end = strrchr(field, '_');
+	char stat[8];
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(field, names[i].field) == 0)
-			return names[i].unit;
-	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (ends_with(field, ends[i].end))
-			return ends[i].unit;
-	return "";
+	if (unit != NULL || end == NULL)
+		return unit;
+	if ((unit = FIND_UNIT(letters, end + 1)) == NULL)
+		return FIND_UNIT(ends, end + 1);
+	snprintf(stat, sizeof(stat), "%.*s", (int)(end - field), field);
+	return FIND_UNIT(stats, stat) != NULL ? unit : NULL;
+}
+
+static bool
+is_ours(const char *event_type)
+{
+	return strncmp(event_type, "nw:", 3) == 0 || strstr(event_type, ":calipers:") != NULL;
 }
 
 const char *
-csv_unit(const char *params_json, const char *field, char *buf, size_t size)
+csv_unit(const char *event_type, const char *params_json, const char *field, char *buf, size_t size)
 {
 	json_t *params = params_json != NULL ? json_loads(params_json, JSON_REJECT_DUPLICATES, NULL) : NULL;
-	const char *unit = json_string_value(json_object_get(json_object_get(params, "units"), field));
+	const char *unit;
 
-	if (unit == NULL)
+	snprintf(buf, size, "unit_%s", field);
+	if ((unit = json_string_value(json_object_get(params, buf))) == NULL)
 		unit = json_string_value(json_object_get(params, "unit"));
-	snprintf(buf, size, "%s", unit != NULL ? unit : unit_of_name(field));
+	if (unit == NULL && is_ours(event_type))
+		unit = unit_of_name(field);
+	snprintf(buf, size, "%s", unit != NULL ? unit : "");
 	json_decref(params);
 	return buf;
 }
@@ -357,11 +374,11 @@ layouts_clear(struct csv_export *x)
 }
 
 static char *
-label_new(const char *params_json, const char *field)
+label_new(const struct csv_meta *m, const char *field)
 {
-	char unit[64], *label;
+	char unit[128], *label;
 
-	csv_unit(params_json, field, unit, sizeof(unit));
+	csv_unit(m->event_type, m->params_json, field, unit, sizeof(unit));
 	label = malloc(CELL_BYTES(strlen(field)) + CELL_BYTES(strlen(unit)) + 1);
 	if (label != NULL)
 		put_cell(put_cell(label, field, false), unit, false);
@@ -384,7 +401,7 @@ on_layout(void *arg, const struct nw_layout_rec *rec)
 		return NW_ENOMEM;
 	l->n_fields = rec->n_fields;
 	for (k = 0; k < rec->n_fields; k++)
-		if ((l->labels[k] = label_new(x->params_json, rec->fields[k])) == NULL)
+		if ((l->labels[k] = label_new(&x->metas[x->meta], rec->fields[k])) == NULL)
 			return NW_ENOMEM;
 	return 0;
 }
@@ -451,7 +468,6 @@ meta_open(struct csv_export *x)
 	const struct csv_meta *m = &x->metas[x->meta];
 	int rc;
 
-	x->params_json = m->params_json;
 	if ((rc = prefix_make(x, m)) < 0 ||
 	    (rc = store_layouts(x->reader, m->id, on_layout, x)) < 0 ||
 	    (rc = layouts_reserve(x)) < 0)

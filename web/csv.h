@@ -21,7 +21,10 @@ void csv_export_free(struct csv_export *x);
  */
 int csv_export_next(struct csv_export *x, csv_write_fn *write, void *arg, bool *done);
 
-/* The unit of a field (UCUM), from the series' parameters or from the field's name; "" when neither tells. */
-const char *csv_unit(const char *params_json, const char *field, char *buf, size_t size);
+/*
+ * The unit of a field (UCUM): what the parameters say (`unit_FIELD`, else `unit`); else, for calipers and nwrun, what
+ * the field's name says; else "". Written to buf, which is returned.
+ */
+const char *csv_unit(const char *event_type, const char *params_json, const char *field, char *buf, size_t size);
 
 #endif

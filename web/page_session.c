@@ -54,7 +54,11 @@ write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec)
 		html_raw(h, "rate unknown");
 	html_raw(h, "</li><li>session ");
 	html_int(h, rec->id);
-	html_raw(h, "</li></ul></header>");
+	html_raw(h, "</li><li><a href=\"/session/");
+	html_int(h, rec->id);
+	html_raw(h, ".json\">JSON</a></li><li><a href=\"/session/");
+	html_int(h, rec->id);
+	html_raw(h, ".csv\">CSV</a></li></ul></header>");
 }
 
 /* --- the verdict --- */
@@ -238,7 +242,7 @@ session_witnesses(struct html *h, const json_t *doc)
 		switch (result_bool(w, "agrees")) {
 		case 1: html_raw(h, "<li class=\"yes\"><b class=\"mark\">\xe2\x9c\x93 agrees</b>"); break;
 		case 0: html_raw(h, "<li class=\"no\"><b class=\"mark\">\xe2\x9c\x97 disagrees</b>"); break;
-		default: html_raw(h, "<li><b class=\"mark\">\xe2\x80\x93 undecided</b>");
+		default: html_raw(h, "<li><b class=\"mark\">\xe2\x80\x93 neutral</b>");
 		}
 		html_raw(h, "<span><b>");
 		html_text(h, first_text(result_text(w, "name"), "unnamed"));
@@ -292,6 +296,8 @@ session_methods(struct html *h, const json_t *doc)
 	html_raw(h, "<section><h2>Methods</h2><dl class=\"items\">");
 	if (bottleneck != NULL) {
 		page_item(h, "Test", test_words(result_text(bottleneck, "test")));
+		if (result_text(bottleneck, "tested") != NULL)
+			page_item(h, "What it compares", result_text(bottleneck, "tested"));
 		item_plain(h, "Significance level", bottleneck, "alpha");
 		item_plain(h, "Stages count as equal within", result_get(run, "parameters"), "margin");
 		item_seconds(h, "Length of a window", bottleneck, "window_s");

@@ -569,7 +569,7 @@ plot_write(struct html *h, const struct plot *p)
 		high = fmax(high, 1);
 	} else if (!p->log_y && low > 0)
 		low = 0;
-	plot_axis_fit(&d.y, low, high, p->log_y, p->low ? 2 : 4);
+	plot_axis_fit(&d.y, low, high, p->log_y, p->low ? 2 : p->log_y ? 6 : 4);
 	plot_axis_fit_time(&d.x, (double)p->n * p->step_s, 9);
 
 	html_raw(h, "<figure class=\"plot\"><figcaption><b>");

@@ -73,31 +73,18 @@ result_numbers(const json_t *list, double *out, size_t n)
 	}
 }
 
-/* In the order in which data passes them. */
-static const struct { const char *stage, *words; } stages[] = {
-	{ "disk.read", "disk read" },
-	{ "net.write", "network send" },
-	{ "network", "network path" },
-	{ "net.read", "network receive" },
-	{ "disk.write", "disk write" },
-};
-enum { N_STAGES = sizeof(stages) / sizeof(stages[0]) };
-
-int
-result_stage_order(const char *stage)
-{
-	int i;
-
-	for (i = 0; i < N_STAGES; i++)
-		if (stage != NULL && strcmp(stages[i].stage, stage) == 0)
-			break;
-	return i;
-}
-
 const char *
 result_stage_words(const char *stage)
 {
-	int i = result_stage_order(stage);
+	static const struct { const char *stage, *words; } stages[] = {
+		{ "disk.read", "disk read" }, { "sender.host", "sending program" }, { "net.write", "network send" },
+		{ "network", "network path" }, { "net.read", "network receive" }, { "receiver.host", "receiving program" },
+		{ "host", "program" }, { "disk.write", "disk write" },
+	};
+	size_t i;
 
-	return i < N_STAGES ? stages[i].words : stage;
+	for (i = 0; stage != NULL && i < sizeof(stages) / sizeof(stages[0]); i++)
+		if (strcmp(stages[i].stage, stage) == 0)
+			return stages[i].words;
+	return stage;
 }

@@ -23,7 +23,5 @@ void result_numbers(const json_t *list, double *out, size_t n);
 
 /* "disk write" for "disk.write"; a key nobody knows is its own name. NULL stays NULL. */
 const char *result_stage_words(const char *stage);
-/* Position on a transfer's path, for sorting; unknown stages come last. */
-int result_stage_order(const char *stage);
 
 #endif

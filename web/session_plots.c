@@ -40,9 +40,40 @@ enum { N_PLOTS = sizeof(plots) / sizeof(plots[0]) };
 struct timeline {
 	const json_t *doc;
 	const char *limit;                      /* the verdict's stage, or NULL */
-	double step_s;
-	size_t n;
+	double step_s, small_change;
+	size_t n, n_small;
 };
+
+/* What an entry of the stages carried; acknowledgements and other small change are not drawn beside a transfer. */
+#define SMALL_CHANGE 0.01
+
+static double
+volume(const struct timeline *t, const json_t *entry)
+{
+	const json_t *list = result_list(entry, "bytes_per_s"), *v;
+	double sum = 0;
+	size_t i;
+
+	json_array_foreach(list, i, v)
+		if (i < t->n && json_is_number(v))
+			sum += json_number_value(v);
+	return sum;
+}
+
+static void
+find_small_change(struct timeline *t)
+{
+	const json_t *list = result_list(t->doc, "stages"), *entry;
+	double most = 0;
+	size_t i;
+
+	json_array_foreach(list, i, entry)
+		most = fmax(most, volume(t, entry));
+	t->small_change = most * SMALL_CHANGE;
+	t->n_small = 0;
+	json_array_foreach(list, i, entry)
+		t->n_small += volume(t, entry) < t->small_change;
+}
 
 static bool
 timeline_read(struct timeline *t, const json_t *doc)
@@ -56,6 +87,7 @@ timeline_read(struct timeline *t, const json_t *doc)
 	if (!(t->step_s > 0) || !isfinite(t->step_s) || !(n >= 1))
 		return false;
 	t->n = n < STEPS_MAX ? (size_t)n : STEPS_MAX;
+	find_small_change(t);
 	return true;
 }
 
@@ -77,12 +109,14 @@ collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct
 {
 	const json_t *list = result_list(t->doc, plot->list), *data;
 	bool hosts = strcmp(plot->list, "hosts") == 0;
-	size_t i, k, at, n = 0;
+	size_t i, k, at, n = 0, rank = 0;
 
 	for (i = 0; i < json_array_size(list); i++) {
 		const json_t *entry = json_array_get(list, i);
 		const char *stage = result_text(entry, "stage");
 
+		if (!hosts && volume(t, entry) < t->small_change)
+			continue;
 		for (k = 0; k < 2 && plot->values[k].key != NULL && n < LINES_MAX; k++) {
 			double *y = values + n * t->n;
 
@@ -95,10 +129,12 @@ collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct
 				continue;
 			name_line(&lines[n], entry, plot->values[k].words);
 			lines[n].y = y;
-			lines[n].style = hosts ? host_styles[(2 * i + k) % PLOT_STYLES] : (unsigned)i;
+			/* by entry, not by line: a stage looks the same in every plot */
+			lines[n].style = hosts ? host_styles[(2 * rank + k) % PLOT_STYLES] : (unsigned)rank;
 			lines[n].strong = stage != NULL && t->limit != NULL && strcmp(stage, t->limit) == 0;
 			n++;
 		}
+		rank++;
 	}
 	return n;
 }
@@ -141,7 +177,13 @@ session_plots(struct html *h, const json_t *doc)
 		html_raw(h, "the start");
 	html_raw(h, " in steps of ");
 	html_text(h, fmt_duration(t.step_s).s);
-	html_raw(h, ". A line is broken where nothing was reported.</p>");
+	html_raw(h, ". A line is broken where nothing was reported.");
+	if (t.n_small > 0) {
+		html_raw(h, " Stages with less than 1\xc2\xa0% of the bytes are not drawn: ");
+		html_int(h, (int64_t)t.n_small);
+		html_raw(h, ".");
+	}
+	html_raw(h, "</p>");
 	plot_write_markers(h);
 	html_raw(h, "<div class=\"plots\">");
 	for (i = 0; i < N_PLOTS; i++)

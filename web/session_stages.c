@@ -23,14 +23,6 @@ struct stage {
 	bool limits;
 };
 
-static int
-compare_order(const void *a, const void *b)
-{
-	const struct stage *x = a, *y = b;
-
-	return result_stage_order(x->key) - result_stage_order(y->key);
-}
-
 /* A rate that can stand on a logarithmic axis. */
 static bool
 is_rate(double v)
@@ -38,7 +30,7 @@ is_rate(double v)
 	return isfinite(v) && v > 0;
 }
 
-/* In path order. Returns how many. */
+/* In the order of the document, which is that of the path. Returns how many. */
 static size_t
 collect(const json_t *doc, struct stage stages[STAGES_MAX])
 {
@@ -59,15 +51,6 @@ collect(const json_t *doc, struct stage stages[STAGES_MAX])
 			s->words = s->key != NULL ? result_stage_words(s->key) : "unnamed stage";
 		s->limits = limit != NULL && s->key != NULL && strcmp(limit, s->key) == 0;
 		n++;
-	}
-	/* stable for equal keys: two hosts may have the same stage */
-	for (i = 1; i < n; i++) {
-		struct stage moved = stages[i];
-		size_t k = i;
-
-		for (; k > 0 && compare_order(&stages[k - 1], &moved) > 0; k--)
-			stages[k] = stages[k - 1];
-		stages[k] = moved;
 	}
 	return n;
 }
@@ -97,12 +80,15 @@ shoulder(const struct stage *stages, size_t n, size_t i, int side)
 	return (stages[i].width + stages[(size_t)((long)i + side)].width) / 2;
 }
 
-/* One edge of the pipe: y at the start, the flat middle, the end; in a square of 100. */
+/* One piece of the pipe, in a square of 100. It reaches a little into its neighbours, so that no seam shows. */
 static void
-write_pipe(struct html *h, double in, double at, double out)
+write_pipe(struct html *h, const struct stage *stages, size_t n, size_t i_stage)
 {
-	/* a little too long on both sides, so that no seam shows between neighbours */
-	const double x[4] = { -0.3, 22, 78, 100.3 }, w[4] = { in, at, at, out };
+	const double flat = 22, over = 1, at = stages[i_stage].width;
+	const double in = shoulder(stages, n, i_stage, -1), out = shoulder(stages, n, i_stage, 1);
+	const double from = i_stage > 0 ? over : 0, to = i_stage + 1 < n ? over : 0;
+	const double x[4] = { -from, flat, 100 - flat, 100 + to };
+	const double w[4] = { in + (in - at) * from / flat, at, at, out + (out - at) * to / flat };
 	int i;
 
 	html_raw(h, "<svg class=\"pipe\" viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
@@ -134,7 +120,7 @@ write_strip(struct html *h, const struct stage *stages, size_t n)
 		if (!is_rate(stages[i].rate))
 			html_raw(h, "dark");
 		html_raw(h, "\">");
-		write_pipe(h, shoulder(stages, n, i, -1), stages[i].width, shoulder(stages, n, i, 1));
+		write_pipe(h, stages, n, i);
 		html_raw(h, "<div><b>");
 		page_name(h, stages[i].words);
 		html_raw(h, "</b><span class=\"fig\">");
@@ -149,8 +135,8 @@ write_strip(struct html *h, const struct stage *stages, size_t n)
 			html_raw(h, "<span class=\"tag\">narrowest</span>");
 		html_raw(h, "</div></li>");
 	}
-	html_raw(h, "</ol><p class=\"note\">Data runs from left to right. The width of the pipe is the rate at which each "
-	    "stage works when it can, on a logarithmic scale.</p>");
+	html_raw(h, "</ol><p class=\"note\">Data runs from left to right. The width of the pipe is the rate each stage "
+	    "could have had by itself, on a logarithmic scale.</p>");
 }
 
 /* --- the table --- */
@@ -268,7 +254,7 @@ write_stage_table(struct html *h, const struct stage *stages, size_t n, const js
 	bool rates = fit_axis(&axis, stages, n);
 	size_t i;
 
-	html_raw(h, "<table class=\"stages\" role=\"table\"><caption>Each stage by itself: the rate of its operations, with its ");
+	html_raw(h, "<table class=\"stages\" role=\"table\"><caption>Each stage by itself: the bytes over the time it held them up, with its ");
 	if (alpha > 0 && alpha < 1) {
 		html_text(h, fmt_share(1 - alpha).s);
 		html_raw(h, " ");
@@ -287,8 +273,8 @@ write_stage_table(struct html *h, const struct stage *stages, size_t n, const js
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">p</th></tr></thead><tbody role=\"rowgroup\">");
 	for (i = 0; i < n; i++)
 		write_row(h, &stages[i], &axis);
-	html_raw(h, "</tbody></table><p class=\"note\">Busy: share of the time spent inside operations. Waiting: share of the "
-	    "time spent until the other side was ready. Effective n: how many independent windows the correlated ones are "
+	html_raw(h, "</tbody></table><p class=\"note\">Busy: share of the time inside its operations. Waiting: share of the time "
+	    "until the other side was ready. Effective n: how many independent windows the correlated ones are "
 	    "worth. p: chance of such a difference from the slowest stage if there were none, corrected for comparing "
 	    "several.</p>");
 }

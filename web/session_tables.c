@@ -105,6 +105,8 @@ session_quality(struct html *h, const json_t *doc)
 	else
 		snprintf(text, sizeof(text), "not reported");
 	page_item(h, "Intervals received", text);
+	if (isfinite(result_number(q, "documents")))
+		item_number(h, "Documents received", q, "documents");
 	item_number(h, "Documents dropped by hosts", q, "documents_dropped");
 	item_number(h, "Documents rejected by the box", q, "documents_rejected");
 	page_item(h, "Bytes of the transfer seen", isfinite(seen) ? fmt_share(seen).s : "not reported");
@@ -151,9 +153,9 @@ write_rows(struct html *h, const json_t *list, const struct column *columns, siz
 			if (columns[k].num)
 				html_raw(h, " class=\"num\"");
 			html_attr(h, "data-label", columns[k].title);
-			html_raw(h, ">");
+			html_raw(h, "><span>");
 			columns[k].write(h, json_array_get(list, i));
-			html_raw(h, "</td>");
+			html_raw(h, "</span></td>");
 		}
 		html_raw(h, "</tr>");
 	}
@@ -222,15 +224,16 @@ write_end(struct html *h, const json_t *row, const char *address, const char *po
 }
 
 static void
-column_source(struct html *h, const json_t *row)
+column_connection(struct html *h, const json_t *row)
 {
 	write_end(h, row, "src", "sport");
-}
-
-static void
-column_destination(struct html *h, const json_t *row)
-{
+	html_raw(h, " \xe2\x86\x92 ");
 	write_end(h, row, "dst", "dport");
+	if (result_text(row, "host") != NULL) {
+		html_raw(h, "<span class=\"soft under\">seen by ");
+		page_name(h, result_text(row, "host"));
+		html_raw(h, "</span>");
+	}
 }
 
 void
@@ -254,10 +257,10 @@ void
 session_connections(struct html *h, const json_t *doc)
 {
 	static const struct column columns[] = {
-		{ "From", column_source, false }, { "To", column_destination, false }, { "Seen by", column_host, false },
+		{ "Connection", column_connection, false },
 		{ "Sent", column_out, true }, { "Received", column_in, true }, { "Round trip", column_rtt, true },
 		{ "Shortest", column_rtt_min, true }, { "Sent again", column_retrans, true },
-		{ "Congestion window", column_cwnd, true }, { "Sending", column_busy, true },
+		{ "Congestion window", column_cwnd, true }, { "Busy sending", column_busy, true },
 		{ "Held by receiver", column_rwnd, true }, { "Held by send buffer", column_sndbuf, true },
 	};
 	const json_t *list = result_list(result_get(doc, "session"), "connections");
