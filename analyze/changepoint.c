@@ -13,8 +13,8 @@
 
 #define VARIANCE_MIN 1e-8       /* of the series' variance, which is 1 here */
 #define R_MAX 0.95
-#define EXACT_MAX 16384         /* values; above, coarse to fine */
-#define COARSE_POSITIONS 8192
+#define EXACT_MAX 8192          /* values; above, coarse to fine */
+#define COARSE_POSITIONS 4096
 #define REFINE_STRIDES 2
 #define PRUNE_EVERY 16
 #define LINE_LENGTH 32          /* values a candidate's lower bound reaches ahead */

@@ -2,36 +2,8 @@
 /* Effective sample sizes: certified autocorrelations, the effect on false verdicts, gaps, constants. */
 #include "narrows/autocorr.h"
 
-#include <stdint.h>
-
 #include "check.h"
-
-static uint64_t seed = 7;
-
-static double
-noise(void)
-{
-	double sum = 0;
-	int i;
-
-	for (i = 0; i < 12; i++) {
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		sum += (double)(seed >> 11) * 0x1p-53;
-	}
-	return sum - 6;
-}
-
-static void
-fill_ar(double *x, size_t n, double ar, double mean)
-{
-	double y = noise();
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		x[i] = mean + y;
-		y = ar * y + sqrt(1 - ar * ar) * noise();
-	}
-}
+#include "noise.h"
 
 /* NIST StRD: lag-1 autocorrelation of NumAcc1 is -0.5, of NumAcc2 -0.999 */
 static void
@@ -96,8 +68,8 @@ test_false_alarms(void)
 			struct nw_autocorr ra, rb;
 			struct nw_group ga, gb;
 
-			fill_ar(a, 60, ars[k], 5);
-			fill_ar(b, 60, ars[k], 5);
+			noise_ar(a, 60, ars[k]);
+			noise_ar(b, 60, ars[k]);
 			ra = nw_autocorr(a, 60);
 			rb = nw_autocorr(b, 60);
 			ga = nw_group_of(&ra.sum);
@@ -113,8 +85,9 @@ test_false_alarms(void)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+	noise_seed(argc, argv, 7);
 	test_nist();
 	test_edges();
 	test_false_alarms();

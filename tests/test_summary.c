@@ -2,18 +2,8 @@
 /* Running summaries: NIST's certified sets, the ends of the double's range, merging in any order. */
 #include "narrows/summary.h"
 
-#include <stdint.h>
-
 #include "check.h"
-
-static uint64_t seed = 20240607;
-
-static double
-uniform(void)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (double)(seed >> 11) * 0x1p-53;
-}
+#include "noise.h"
 
 static struct nw_summary
 streamed(const double *v, size_t n)
@@ -100,7 +90,7 @@ test_merge(void)
 	size_t i;
 
 	for (i = 0; i < N; i++) {
-		v[i] = 1e9 + 10 * uniform() + (i > N / 2 ? 100 : 0);
+		v[i] = 1e9 + 10 * noise_uniform() + (i > N / 2 ? 100 : 0);
 		nw_summary_add(&part[i * i % 7], v[i]);         /* uneven, and part 7 stays empty */
 	}
 	all = nw_summary_of(v, N);
@@ -134,7 +124,7 @@ test_scale(void)
 	size_t i;
 
 	for (i = 0; i < 200; i++)
-		v[i] = uniform() - 0.3;
+		v[i] = noise_uniform() - 0.3;
 	a = nw_summary_of(v, 200);
 	for (exp = -900; exp <= 900; exp += 100) {
 		for (i = 0; i < 200; i++)
@@ -151,8 +141,9 @@ test_scale(void)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+	noise_seed(argc, argv, 20240607);
 	test_nist();
 	test_edges();
 	test_merge();

@@ -7,7 +7,7 @@
  *
  * is found exactly by PELT (Killick, Fearnhead & Eckley 2012) on prefix sums of the standardised series. With a minimal
  * segment a beaten candidate still starts segments for that many values and is discarded after. Where changes are
- * frequent that is near linear, without any change n^2/2 steps. So beyond 16384 values it runs on every (n/8192)-th
+ * frequent that is near linear, without any change n^2/2 steps. So beyond 8192 values it runs on every (n/4096)-th
  * position first, and then on all positions within two such strides of the changes found.
  *
  * Autocorrelation looks like changes (9 in 200 values of an AR 0.8 series). With `ar` the penalty is multiplied by
