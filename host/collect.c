@@ -85,7 +85,7 @@ usage_at_end(struct collect *c, unsigned index)
 		usage_from_self(&w->now, &p->at_exit);
 		return;
 	}
-	for (q = c->shm->proc; q < c->shm->proc + NWSHM_PROCS; q++)
+	for (q = c->shm->proc; q < c->shm->proc + atomic_load(&c->shm->procs_used); q++)
 		if (q != p && q->pid == p->pid && q->start_ticks == p->start_ticks &&
 		    q->attach_mono_ns > p->attach_mono_ns && atomic_load(&q->state) != NWSHM_FREE)
 			usage_from_self(&w->now, &q->at_start);
@@ -185,12 +185,12 @@ look(struct collect *c, bool final, int64_t now_mono_ns, int64_t now_wall_ns)
 {
 	static const struct timespec store_visible = { .tv_nsec = 1000000 };
 	enum { NOTHING, DUE, GONE } todo[NWSHM_PROCS];
-	uint32_t state, epoch[NWSHM_PROCS];
+	uint32_t state, epoch[NWSHM_PROCS], used = atomic_load(&c->shm->procs_used);
 	struct nwshm_proc *p;
 	int alive = 0, pause = 0;
 	unsigned i;
 
-	for (i = 0; i < NWSHM_PROCS; i++) {
+	for (i = 0; i < used; i++) {
 		p = &c->shm->proc[i];
 		todo[i] = NOTHING;
 		state = atomic_load_explicit(&p->state, memory_order_acquire);
@@ -209,7 +209,7 @@ look(struct collect *c, bool final, int64_t now_mono_ns, int64_t now_wall_ns)
 	}
 	if (pause)
 		nanosleep(&store_visible, NULL);
-	for (i = 0; i < NWSHM_PROCS; i++) {
+	for (i = 0; i < used; i++) {
 		if (todo[i] == NOTHING)
 			continue;
 		if (todo[i] == GONE)

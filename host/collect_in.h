@@ -49,6 +49,7 @@ struct watch {
 	bool used, alive, said;
 	bool foreign;                       /* of another pid name space: whether it lives cannot be told */
 	uint64_t start_ticks;
+	uint32_t images_said;               /* which image's name was said */
 	char id[COLLECT_UUID_BYTES];
 	int64_t window_begin_mono_ns;
 	uint64_t seen_bytes[2];             /* of this interval, by direction, whatever the stage */

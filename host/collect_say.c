@@ -104,14 +104,17 @@ static void
 say_process_meta(struct collect *c, unsigned index, int64_t now_mono_ns)
 {
 	const struct nwshm_proc *p = &c->shm->proc[index];
+	uint32_t images = atomic_load_explicit(&p->images, memory_order_acquire);
+	struct watch *w = &c->watch[index];
 	struct kv_list subject = { .n = 0 };
 
-	if (c->watch[index].said)
+	if (w->said && ((images & 1) != 0 || images == w->images_said))
 		return;
-	c->watch[index].said = true;
+	w->said = true;
+	w->images_said = images;
 	kv_process(&subject, c, p);
 	kv_text(&subject, "argv", p->argv);
-	say_meta(c, c->watch[index].id, NULL, "nw:process", &subject, collect_interval_ns(c, index, now_mono_ns));
+	say_meta(c, w->id, NULL, "nw:process", &subject, collect_interval_ns(c, index, now_mono_ns));
 }
 
 static void
@@ -132,6 +135,15 @@ positive(double x)
 	return x > 0 ? x : 0;
 }
 
+/* Shells start many processes that do next to nothing: those are not worth a series. */
+static bool
+is_trifle(const struct watch *w)
+{
+	return !w->said && w->seen_bytes[NWSHM_READ] + w->seen_bytes[NWSHM_WRITE] + w->other_bytes[NWSHM_READ] +
+	    w->other_bytes[NWSHM_WRITE] == 0 &&
+	    w->now.user_s + w->now.sys_s - w->first.user_s - w->first.sys_s < 0.002;
+}
+
 void
 say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_wall_ns)
 {
@@ -140,6 +152,8 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	struct field_list f = { .n = 0 };
 	int dir;
 
+	if (is_trifle(w))
+		return;
 	field(&f, "cpu_user", positive(w->now.user_s - w->last.user_s));
 	field(&f, "cpu_sys", positive(w->now.sys_s - w->last.sys_s));
 	field_io(&f, &w->last, &w->now);

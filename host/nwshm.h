@@ -90,6 +90,7 @@ struct nwshm_usage {                          /* of a process, as it saw itself 
 struct nwshm_proc {
 	_Atomic uint32_t state;               /* ENDED: another image took over its pid */
 	_Atomic uint32_t epoch;               /* from 1 on */
+	_Atomic uint32_t images;              /* by exec, before any I/O; odd: name and argv are changing */
 	int32_t pid, ppid;
 	uint64_t start_ticks;                 /* field 22 of /proc/PID/stat; 0: not known */
 	uint64_t pid_ns;                      /* inode of the pid name space; 0: not known */
@@ -125,9 +126,9 @@ struct nwshm_object {
 		struct { struct nwshm_addr local, peer; } conn;
 	} u;
 };
-#define NWSHM_OWNER_SETUP 0x80000000u
-
 enum { NWSHM_OTHER_FILES, NWSHM_OTHER_CONNS, NWSHM_OBJECTS_FIXED };
+
+#define NWSHM_OWNER_SETUP 0x80000000u   /* a thread slot is being taken */
 
 struct nwshm {
 	uint64_t magic;
@@ -135,7 +136,7 @@ struct nwshm {
 	int64_t base_mono_ns;
 	int32_t root_pid;                     /* what nwrun became */
 	_Atomic uint32_t generation;          /* last number given to an attached process */
-	_Atomic uint32_t threads_used, objects_used;   /* highest slot ever used, plus one */
+	_Atomic uint32_t procs_used, threads_used, objects_used;   /* highest slot ever used, plus one */
 	struct nwshm_proc proc[NWSHM_PROCS];
 	_Atomic uint32_t thread_owner[NWSHM_THREADS];  /* process index + 1, or with SETUP while taken; 0: free */
 	_Atomic int32_t thread_tid[NWSHM_THREADS];     /* 0: its thread ended, another of the process may take it */
@@ -151,6 +152,16 @@ static inline void
 nwshm_add(_Atomic uint64_t *p, uint64_t n)
 {
 	atomic_store_explicit(p, atomic_load_explicit(p, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* Slot `index` is in use: raises one of the *_used. */
+static inline void
+nwshm_used(_Atomic uint32_t *used, uint32_t index)
+{
+	uint32_t now = atomic_load_explicit(used, memory_order_relaxed);
+
+	while (now <= index && !atomic_compare_exchange_weak(used, &now, index + 1))
+		;
 }
 
 static inline uint64_t

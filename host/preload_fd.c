@@ -122,7 +122,7 @@ look_at(int fd)
 static uint32_t
 fd_look(int fd, uint32_t old)
 {
-	uint32_t word = look_at(fd), used;
+	uint32_t word = look_at(fd);
 
 	if (word == 0)
 		return fd_word(NWSHM_OTHER_READ, false, NULL);
@@ -131,9 +131,7 @@ fd_look(int fd, uint32_t old)
 			object_unref(fd_word_object(word));
 		return word;
 	}
-	while ((used = atomic_load_explicit(&fd_used, memory_order_relaxed)) <= (uint32_t)fd &&
-	    !atomic_compare_exchange_weak(&fd_used, &used, (uint32_t)fd + 1))
-		;
+	nwshm_used(&fd_used, (uint32_t)fd);
 	return word;
 }
 

@@ -134,7 +134,8 @@ RENAME(renameat2, (int from_dir, const char *from, int dir, const char *to, unsi
 __attribute__((used, noinline)) static void *
 vfork_begin(void)
 {
-	(void)thread_slot();   /* a process without a slot must not get one in the child */
+	if (atomic_load_explicit(&state->generation, memory_order_relaxed) == 0)
+		process_attach(true);       /* now, rather than in the child */
 	self.generation = UINT32_MAX - 1;
 	self.in_vfork = true;
 	return real_get(REAL_vfork);

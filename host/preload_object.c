@@ -66,16 +66,14 @@ object_find(enum nwshm_object_kind kind, uint64_t key, uint64_t dev, uint64_t in
 static struct nwshm_object *
 object_claim(uint32_t *index)
 {
-	uint32_t i, s, used;
+	uint32_t i, s;
 
 	for (i = NWSHM_OBJECTS_FIXED; i < NWSHM_OBJECTS; i++) {
 		s = NWSHM_FREE;
 		if (atomic_load_explicit(&region->object[i].state, memory_order_relaxed) != NWSHM_FREE ||
 		    !atomic_compare_exchange_strong(&region->object[i].state, &s, NWSHM_SETUP))
 			continue;
-		while ((used = atomic_load(&region->objects_used)) <= i &&
-		    !atomic_compare_exchange_weak(&region->objects_used, &used, i + 1))
-			;
+		nwshm_used(&region->objects_used, i);
 		*index = i;
 		return &region->object[i];
 	}

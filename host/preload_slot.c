@@ -150,33 +150,93 @@ own_pid_ns(void)
 	return st.stx_ino;
 }
 
-/* Whoever had this pid before, on this side of an exec or in an earlier life, is gone. */
 static void
-end_former_images(int32_t pid)
+proc_describe(struct nwshm_proc *p)
 {
-	uint32_t live;
-	int i;
+	p->ppid = (int32_t)sys(SYS_getppid, 0);
+	memcpy(p->name, image_name, sizeof(p->name));
+	memcpy(p->argv, image_argv, sizeof(p->argv));
+}
 
-	for (i = 0; i < NWSHM_PROCS; i++) {
+static bool
+proc_has_threads(unsigned index)
+{
+	uint32_t used = atomic_load(&region->threads_used), i;
+
+	for (i = 0; i < used; i++)
+		if ((atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed) & ~NWSHM_OWNER_SETUP) == index + 1)
+			return true;
+	return false;
+}
+
+/*
+ * Whoever had this pid before, on the other side of an exec or in an earlier life, is gone. But a child that did nothing
+ * between fork and exec is not worth a life of its own: its slot is taken over.
+ */
+static struct nwshm_proc *
+proc_succeed(int32_t pid, uint64_t start_ticks)
+{
+	struct nwshm_proc *p, *heir = NULL;
+	uint32_t live;
+
+	for (p = region->proc; p < region->proc + atomic_load(&region->procs_used); p++) {
 		live = NWSHM_LIVE;
-		if (region->proc[i].pid == pid)
-			atomic_compare_exchange_strong(&region->proc[i].state, &live, NWSHM_ENDED);
+		if (p->pid != pid || atomic_load_explicit(&p->state, memory_order_acquire) != NWSHM_LIVE)
+			continue;
+		if (heir == NULL && start_ticks != 0 && p->start_ticks == start_ticks &&
+		    !proc_has_threads((unsigned)(p - region->proc)))
+			heir = p;
+		else
+			atomic_compare_exchange_strong(&p->state, &live, NWSHM_ENDED);
 	}
+	return heir;
 }
 
 static struct nwshm_proc *
 proc_claim(void)
 {
-	uint32_t want;
-	int i;
+	uint32_t want, i;
 
 	for (i = 0; i < NWSHM_PROCS; i++) {
 		want = NWSHM_FREE;
-		if (atomic_load_explicit(&region->proc[i].state, memory_order_relaxed) == NWSHM_FREE &&
-		    atomic_compare_exchange_strong(&region->proc[i].state, &want, NWSHM_SETUP))
-			return &region->proc[i];
+		if (atomic_load_explicit(&region->proc[i].state, memory_order_relaxed) != NWSHM_FREE ||
+		    !atomic_compare_exchange_strong(&region->proc[i].state, &want, NWSHM_SETUP))
+			continue;
+		nwshm_used(&region->procs_used, i);
+		return &region->proc[i];
 	}
 	return NULL;
+}
+
+static struct nwshm_proc *
+proc_start(bool forked)
+{
+	struct nwshm_proc *p;
+	size_t own_read;
+	uint64_t start_ticks = own_start_ticks(&own_read);
+	int32_t pid = (int32_t)sys(SYS_getpid, 0);
+
+	if (!forked && (p = proc_succeed(pid, start_ticks)) != NULL) {
+		atomic_fetch_add(&p->images, 1);
+		proc_describe(p);
+		atomic_fetch_add(&p->images, 1);
+		return p;
+	}
+	if ((p = proc_claim()) == NULL)
+		return NULL;
+	p->pid = pid;
+	p->start_ticks = start_ticks;
+	p->pid_ns = own_pid_ns();
+	p->attach_mono_ns = nw_mono_ns();
+	proc_describe(p);
+	atomic_store_explicit(&p->images, 0, memory_order_relaxed);
+	atomic_store_explicit(&p->epoch, 1, memory_order_relaxed);
+	if (forked)
+		p->at_start = (struct nwshm_usage){ .rchar = own_read, .cpu_known = 1, .io_known = 1 };
+	else
+		usage_read(&p->at_start, true);
+	atomic_store_explicit(&p->state, NWSHM_LIVE, memory_order_release);
+	return p;
 }
 
 void
@@ -184,34 +244,18 @@ process_attach(bool forked)
 {
 	struct nwshm_proc *p;
 	uint32_t none = 0;
-	size_t own_read;
 
 	if (region == NULL || sealed ||
 	    !atomic_compare_exchange_strong(&state->generation, &none, GENERATION_TAKING))
 		return;
 	if (forked)
 		fd_forget_all_on_fork();
-	else
-		end_former_images((int32_t)sys(SYS_getpid, 0));
-	if ((p = proc_claim()) == NULL) {
+	if ((p = proc_start(forked)) == NULL) {
 		region = NULL;   /* stays attached to nothing: later calls cost a comparison */
 		return;
 	}
-	p->pid = (int32_t)sys(SYS_getpid, 0);
-	p->ppid = (int32_t)sys(SYS_getppid, 0);
-	p->start_ticks = own_start_ticks(&own_read);
-	p->pid_ns = own_pid_ns();
-	p->attach_mono_ns = nw_mono_ns();
-	memcpy(p->name, image_name, sizeof(p->name));
-	memcpy(p->argv, image_argv, sizeof(p->argv));
-	atomic_store_explicit(&p->epoch, 1, memory_order_relaxed);
-	if (forked)
-		p->at_start = (struct nwshm_usage){ .rchar = own_read, .cpu_known = 1, .io_known = 1 };
-	else
-		usage_read(&p->at_start, true);
 	state->proc = p;
 	state->index = (uint32_t)(p - region->proc);
-	atomic_store_explicit(&p->state, NWSHM_LIVE, memory_order_release);
 	atomic_store_explicit(&state->generation, atomic_fetch_add(&region->generation, 1) + 1, memory_order_release);
 }
 
@@ -269,9 +313,7 @@ thread_claim(int32_t tid)
 			continue;
 		atomic_store(&region->thread_tid[i], tid);
 		atomic_store(&region->thread_owner[i], owner);
-		while ((used = atomic_load(&region->threads_used)) <= i &&
-		    !atomic_compare_exchange_weak(&region->threads_used, &used, i + 1))
-			;
+		nwshm_used(&region->threads_used, i);
 		return &region->thread[i];
 	}
 	return NULL;

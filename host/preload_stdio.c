@@ -118,6 +118,22 @@ crossing_end(struct crossing *x, const FILE *f, size_t accepted, size_t consumed
 		    (int64_t)(consumed + available(f)) - (int64_t)x->available);
 }
 
+/* Calls that only flush. */
+static void
+crossing_begin_flush(struct crossing *x, const FILE *f)
+{
+	x->measured = false;
+	if (pending(f) > 0)
+		crossing_begin(x, f, NWSHM_WRITE);
+}
+
+static void
+crossing_end_flush(struct crossing *x, size_t left)
+{
+	if (x->measured)
+		crossing_count(x, (int64_t)x->pending - (int64_t)left, 0);
+}
+
 #define CROSS(type, name, f, dir, easy, accepted, consumed, params, args)         \
 EXPORT type                                                                       \
 name params                                                                       \
@@ -325,8 +341,8 @@ static _Atomic uint32_t streams_used;
 static FILE *
 stream_opened(FILE *f)
 {
-	uint32_t i, used;
 	FILE *none;
+	uint32_t i;
 
 	if (f == NULL || region == NULL)
 		return f;
@@ -336,9 +352,7 @@ stream_opened(FILE *f)
 		if (atomic_load_explicit(&streams[i], memory_order_relaxed) != NULL ||
 		    !atomic_compare_exchange_strong(&streams[i], &none, f))
 			continue;
-		while ((used = atomic_load(&streams_used)) <= i &&
-		    !atomic_compare_exchange_weak(&streams_used, &used, i + 1))
-			;
+		nwshm_used(&streams_used, i);
 		break;
 	}
 	return f;
@@ -380,16 +394,15 @@ fdopen(int fd, const char *mode)
 EXPORT type                                                                       \
 name params                                                                       \
 {                                                                                 \
+	int fd = f->_fileno;                                                      \
 	struct crossing x;                                                        \
 	type rc;                                                                  \
                                                                                   \
 	stream_closing(f);                                                        \
-	crossing_begin(&x, f, NWSHM_WRITE);                                       \
+	crossing_begin_flush(&x, f);                                              \
 	rc = REAL(name) args;                                                     \
-	if (x.measured) {                                                         \
-		crossing_count(&x, (int64_t)x.pending, 0);                        \
-		fd_forget(x.fd);                                                  \
-	}                                                                         \
+	crossing_end_flush(&x, 0);                                                \
+	fd_forget(fd);                                                            \
 	opened;                                                                   \
 	return rc;                                                                \
 }
@@ -433,10 +446,9 @@ name(FILE *f)                                                                   
                                                                                   \
 	if (f == NULL)                                                            \
 		return flush_all(REAL(name));                                     \
-	crossing_begin(&x, f, NWSHM_WRITE);                                       \
+	crossing_begin_flush(&x, f);                                              \
 	rc = REAL(name)(f);                                                       \
-	if (x.measured)                                                           \
-		crossing_count(&x, (int64_t)x.pending - (int64_t)pending(f), 0);  \
+	crossing_end_flush(&x, pending(f));                                       \
 	return rc;                                                                \
 }
 FLUSH(fflush)

@@ -207,6 +207,7 @@ add_proc(unsigned index, int pid)
 	p->attach_mono_ns = t0;
 	snprintf(p->name, sizeof(p->name), "prog");
 	atomic_store(&p->epoch, 1);
+	nwshm_used(&shm->procs_used, index);
 	atomic_store(&p->state, NWSHM_LIVE);
 	return p;
 }
@@ -216,8 +217,7 @@ add_thread(unsigned thread, unsigned index)
 {
 	atomic_store(&shm->thread_owner[thread], index + 1);
 	atomic_store(&shm->thread_tid[thread], 1);
-	if (atomic_load(&shm->threads_used) <= thread)
-		atomic_store(&shm->threads_used, thread + 1);
+	nwshm_used(&shm->threads_used, thread);
 	return &shm->thread[thread];
 }
 
@@ -391,8 +391,7 @@ add_object(unsigned i, const char *path, uint64_t bytes)
 	nwshm_add(&o->bytes[NWSHM_READ], bytes);
 	atomic_store(&shm->object_key[i], i);
 	atomic_store(&o->state, NWSHM_LIVE);
-	if (atomic_load(&shm->objects_used) <= i)
-		atomic_store(&shm->objects_used, i + 1);
+	nwshm_used(&shm->objects_used, i);
 	return o;
 }
 
