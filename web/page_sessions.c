@@ -79,8 +79,8 @@ write_empty(struct html *h, bool fresh)
 	html_raw(h, "<section class=\"empty\"><p class=\"sentence\">Nothing has been measured yet.</p>"
 	    "<p>Measure the first transfer in three lines, on the hosts that take part in it:</p>"
 	    "<pre tabindex=\"0\">export NARROWS_BOX=<var>this-box</var>/5006 NARROWS_TASK=first\n"
-	    "blipp &amp;                        <i># CPU, memory, disk and network of this host</i>\n"
-	    "nwrun rsync -a <var>from</var> <var>to</var>        <i># or any other program</i></pre>"
+	    "blipp &amp;                     <i># CPU, memory, disk and network of this host</i>\n"
+	    "nwrun rsync -a <var>from</var> <var>to</var>      <i># or any other program</i></pre>"
 	    "<p>The session is listed here while it runs, and judged when it ends.</p></section>");
 }
 

@@ -10,7 +10,7 @@ const char style_css[] =
 ":root{--page:#fbfbfa;--card:#fff;--ink:#1b1e22;--soft:#5b626b;--rule:#e2e3e1;--link:#0a58a6;"
 "--warm:#b34700;--warm-bg:#fdf3ea;--calm-bg:#f2f4f5;--pipe:#b9cfe0;--pipe-edge:#7fa3c0;"
 "--s0:#0072b2;--s1:#00805e;--s2:#c44e00;--s3:#a64d88;--s4:#8a6a00;--s5:#3d4a57;--s6:#2a93c9;--s7:#7a4b2a}\n"
-"@media(prefers-color-scheme:dark){:root{--page:#131619;--card:#1a1e22;--ink:#e6e8ea;--soft:#9aa3ad;--rule:#2c3238;"
+"@media screen and (prefers-color-scheme:dark){:root{--page:#131619;--card:#1a1e22;--ink:#e6e8ea;--soft:#9aa3ad;--rule:#2c3238;"
 "--link:#7ab8f0;--warm:#ff9f57;--warm-bg:#2b2018;--calm-bg:#20252a;--pipe:#2d4a63;--pipe-edge:#52799b;"
 "--s0:#5aaeea;--s1:#2fc39b;--s2:#ff8f45;--s3:#e08fc4;--s4:#e3c04a;--s5:#c3ccd6;--s6:#8fd3f7;--s7:#d2a17c}}\n"
 "*{box-sizing:border-box}\n"
@@ -108,7 +108,7 @@ const char style_css[] =
 ".mark.s4{fill:var(--s4)}.mark.s5{fill:var(--s5)}.mark.s6{fill:var(--s6)}.mark.s7{fill:var(--s7)}\n"
 "details{font-size:.85rem;margin:.2rem 0 0}summary{color:var(--soft);cursor:pointer;padding:.2rem 0}\n"
 /* a phone: rows become cards */
-"@media(max-width:46rem){.top,main,footer{padding-left:1rem;padding-right:1rem}.sentence{font-size:1.2rem}"
+"@media screen and (max-width:60rem){.top,main,footer{padding-left:1rem;padding-right:1rem}.sentence{font-size:1.2rem}"
 ".verdict{padding:1rem}.odd{display:none}section{margin-top:2.1rem}.figure{font-size:1.5rem}"
 ".strip .pipe{height:3.5rem}.strip div{font-size:.75rem;padding:.3rem .1rem 0}.strip .fig{font-size:.72rem;font-weight:500;white-space:nowrap}.strip .at{display:none}"
 ".sessions,.stages,.rows,.sessions tbody,.stages tbody,.rows tbody{display:block}"
@@ -124,7 +124,7 @@ const char style_css[] =
 ".witnesses li{grid-template-columns:1fr}.effect{display:block}"
 ".plot>svg{margin-left:2.7rem;width:calc(100% - 3.3rem)}}\n"
 "@media print{:root{--page:#fff;--card:#fff;--ink:#000;--soft:#444;--rule:#bbb;--warm:#8f3900;--warm-bg:#fff;--calm-bg:#fff}"
-".top nav,.skip,details,.pages{display:none}section,figure{break-inside:avoid}body{font-size:11pt}}\n"
+".top nav,.skip,details,.pages,.links{display:none}.top,main,footer{padding:0;max-width:none}table,thead th{font-size:7.5pt}.strip div{font-size:8pt}.strip .fig{font-size:9pt}th,td{padding:.3rem .35rem}.rows td:first-child{min-width:8rem}figure,tr,.verdict{break-inside:avoid}body{font-size:11pt}}\n"
 "@media(prefers-reduced-motion:no-preference){a{transition:color .1s}}\n";
 
 /* Two bodies of water and the narrows between them. */
