@@ -70,12 +70,8 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 }
 
 static void
-write_empty(struct html *h, bool fresh)
+write_empty(struct html *h)
 {
-	if (!fresh) {
-		html_raw(h, "<p>No older sessions.</p>");
-		return;
-	}
 	html_raw(h, "<section class=\"empty\"><p class=\"sentence\">Nothing has been measured yet.</p>"
 	    "<p>Measure the first transfer in three lines, on the hosts that take part in it:</p>"
 	    "<pre tabindex=\"0\">export NARROWS_BOX=<var>this-box</var>/5006 NARROWS_TASK=first\n"
@@ -94,8 +90,8 @@ page_sessions(struct html *h, struct store_reader *r, int64_t before_id)
 	page_begin(h, &(struct page_frame){ .title = "Sessions", .tab = PAGE_SESSIONS });
 	html_raw(h, "<h1 class=\"page\">Sessions</h1>");
 	rc = store_session_last(r, &last);
-	if (rc == NW_ENOTFOUND || (before_id != 0 && before_id <= 1)) {
-		write_empty(h, rc == NW_ENOTFOUND);
+	if (rc == NW_ENOTFOUND) {
+		write_empty(h);
 		page_end(h);
 		return NW_OK;
 	}
@@ -108,7 +104,10 @@ page_sessions(struct html *h, struct store_reader *r, int64_t before_id)
 	    "<th role=\"columnheader\" scope=\"col\">Limited by</th></tr></thead><tbody role=\"rowgroup\">");
 	if ((rc = store_sessions(r, before_id, PAGE_OF_SESSIONS, on_session, &list)) < 0)
 		return rc;
-	html_raw(h, "</tbody></table><nav class=\"pages\" aria-label=\"More sessions\">");
+	html_raw(h, "</tbody></table>");
+	if (list.n == 0)
+		html_raw(h, "<p>No older sessions.</p>");
+	html_raw(h, "<nav class=\"pages\" aria-label=\"More sessions\">");
 	if (before_id != 0)
 		html_raw(h, "<a href=\"/\">Newest</a>");
 	if (list.n == PAGE_OF_SESSIONS && list.last_id > 1) {

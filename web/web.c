@@ -122,25 +122,29 @@ answer_send(struct answer *a, int code)
 	evhttp_send_reply(a->req, code, reason_of(code), a->body);
 }
 
+/* What went wrong, in words for a person; the last one is for all other codes. */
+static const struct { int code; const char *title, *advice; } troubles[] = {
+	{ 400, "That is not a request this box understands.", "The address has a part that makes no sense." },
+	{ 404, "There is nothing at this address.", "The session may have expired, or the address has a typing error." },
+	{ 405, "This page can only be read.", "GET and HEAD are answered, nothing else." },
+	{ 0, "The box could not answer.", "Its health page may say why." },
+};
+
 static void
 answer_error(struct answer *a, int code)
 {
 	struct html h = { .out = a->body };
-	const char *title, *advice;
+	size_t i = 0;
 
-	switch (code) {
-	case 400: title = "That is not a request this box understands.", advice = "The address has a part that makes no sense."; break;
-	case 404: title = "There is nothing at this address.", advice = "The session may have expired, or the address has a typing error."; break;
-	case 405: title = "This page can only be read.", advice = "GET and HEAD are answered, nothing else."; break;
-	default: title = "The box could not answer.", advice = "Its health page may say why."; break;
-	}
+	while (troubles[i].code != code && troubles[i].code != 0)
+		i++;
 	evbuffer_drain(a->body, evbuffer_get_length(a->body));
 	a->cache = NULL;
 	if (a->type == type_json)
 		api_error(a->body, code, reason_of(code));
 	else {
 		a->type = NULL;
-		page_error(&h, code, title, advice);
+		page_error(&h, code, troubles[i].title, troubles[i].advice);
 	}
 	answer_send(a, code);
 }
@@ -382,7 +386,7 @@ name_address(struct web *w)
 {
 	struct sockaddr_storage ss;
 	socklen_t len = sizeof(ss);
-	char host[NI_MAXHOST / 16], port[8];
+	char host[96], port[8];
 
 	if (getsockname(evhttp_bound_socket_get_fd(w->bound), (struct sockaddr *)&ss, &len) == 0 &&
 	    getnameinfo((struct sockaddr *)&ss, len, host, sizeof(host), port, sizeof(port),
