@@ -79,6 +79,7 @@ db_open(struct store_reader *r, const char *name, int flags, char why[STORE_WHY_
 	}
 	sqlite3_extended_result_codes(r->db, 1);
 	sqlite3_busy_timeout(r->db, READER_BUSY_TIMEOUT_MS);
+	sqlite3_exec(r->db, "PRAGMA cache_size = -8192", NULL, NULL, NULL);   /* a report reads a chunk several times */
 	return schema_check(r->db, why);
 }
 

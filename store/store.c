@@ -24,6 +24,7 @@
 enum { GROUP_MAX_BYTES = 64 << 20 };           /* of one transaction */
 static const int64_t idle_after_ns = 2000000000;   /* without a batch: time to shrink the file */
 static const int64_t retry_after_ns = 1000000000;  /* of trouble */
+static const int64_t close_care_ns = 3000000000;   /* compaction at the end; what is left costs space, nothing else */
 
 struct batch_queue { struct nw_batch *first, **end; };
 
@@ -333,6 +334,8 @@ fail:
 void
 store_close(struct store *st)
 {
+	int64_t end;
+
 	if (st == NULL)
 		return;
 	pthread_mutex_lock(&st->lock);
@@ -341,7 +344,8 @@ store_close(struct store *st)
 	pthread_mutex_unlock(&st->lock);
 	pthread_join(st->thread, NULL);
 	store_run_completions(st);
-	while (writer_care(st->writer, true) == WRITER_MORE)
+	end = clock_ns(CLOCK_MONOTONIC) + close_care_ns;
+	while (writer_care(st->writer, true) == WRITER_MORE && clock_ns(CLOCK_MONOTONIC) < end)
 		;
 	writer_close(st->writer);
 	pthread_cond_destroy(&st->drained);

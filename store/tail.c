@@ -106,17 +106,17 @@ tail_oldest(const struct tail *t)
 }
 
 struct tail_layout *
-tail_next_full(struct tail *t)
+tail_next_full(struct tail *t, size_t *at)
 {
 	struct tail_layout *l;
-	size_t i;
 
-	for (i = t->n_full; i > 0; i--) {
-		l = tail_find(t, t->full[i - 1]);
-		if (l == NULL || l->n_rows < t->full_rows)
-			t->full[i - 1] = t->full[--t->n_full];
-		else if (!l->moving)
+	while (*at < t->n_full) {
+		l = tail_find(t, t->full[*at]);
+		if (l != NULL && l->n_rows >= t->full_rows) {
+			++*at;
 			return l;
+		}
+		t->full[*at] = t->full[--t->n_full];
 	}
 	return NULL;
 }

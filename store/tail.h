@@ -83,7 +83,8 @@ int64_t tail_first_id(const struct tail *t);                   /* 0: none */
 int64_t tail_last_id(const struct tail *t);
 struct tail_layout *tail_find(const struct tail *t, int64_t layout_id);   /* NULL: no rows */
 struct tail_layout *tail_oldest(const struct tail *t);         /* whose rows have been here longest; NULL: none */
-struct tail_layout *tail_next_full(struct tail *t);            /* not moving, full_rows or more; NULL: none */
+/* Those with full_rows or more, one after the other; *at starts as 0. NULL: no more. */
+struct tail_layout *tail_next_full(struct tail *t, size_t *at);
 /* The highest blob that has to go so that at most max_bytes stay; 0: none. */
 int64_t tail_excess_id(const struct tail *t, size_t max_bytes);
 

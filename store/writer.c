@@ -526,12 +526,10 @@ move_one(struct writer *w, struct move *m, int64_t layout_id, bool final)
 	return NW_OK;
 }
 
-/* The one whose rows have been in the tail longest among those not on their way. */
+/* From l on, the first that is not on its way: its rows have been in the tail longest of those that stay. */
 static struct tail_layout *
-oldest_staying(const struct writer *w)
+staying(struct tail_layout *l)
 {
-	struct tail_layout *l = tail_oldest(w->tail);
-
 	while (l != NULL && l->moving)
 		l = l->newer;
 	return l;
@@ -545,6 +543,7 @@ move_some(struct writer *w, struct move *m)
 	size_t max = tail_bytes(w->tail) > 2 * w->limits.tail_bytes ? SIZE_MAX : w->limits.step_values;
 	int64_t excess = tail_excess_id(w->tail, w->limits.tail_bytes);
 	struct tail_layout *l;
+	size_t at = 0;
 	int rc = NW_OK;
 
 	w->values_encoded = 0;
@@ -552,9 +551,10 @@ move_some(struct writer *w, struct move *m)
 		m->n_finals++;
 		rc = move_one(w, m, w->finals.id[w->finals.n - m->n_finals], true);
 	}
-	while (rc == NW_OK && w->values_encoded < max && (l = tail_next_full(w->tail)) != NULL)
+	while (rc == NW_OK && w->values_encoded < max && (l = tail_next_full(w->tail, &at)) != NULL)
 		rc = move_one(w, m, l->id, false);
-	while (rc == NW_OK && w->values_encoded < max && (l = oldest_staying(w)) != NULL && l->recs[0].blob_id <= excess)
+	l = tail_oldest(w->tail);
+	while (rc == NW_OK && w->values_encoded < max && (l = staying(l)) != NULL && l->recs[0].blob_id <= excess)
 		rc = move_one(w, m, l->id, false);
 	return rc;
 }
@@ -563,7 +563,7 @@ move_some(struct writer *w, struct move *m)
 static int
 tail_shorten(struct writer *w, int64_t *first_kept)
 {
-	const struct tail_layout *l = oldest_staying(w);
+	const struct tail_layout *l = staying(tail_oldest(w->tail));
 	int64_t last = tail_last_id(w->tail);
 	int rc;
 
@@ -663,6 +663,7 @@ probe(struct writer *w)
 int
 writer_care(struct writer *w, bool idle)
 {
+	size_t at = 0;
 	int rc;
 
 	if (w->trouble[0] != '\0' && idle && (rc = probe(w)) != NW_OK)
@@ -671,7 +672,7 @@ writer_care(struct writer *w, bool idle)
 		return rc;
 	if ((rc = seals_expand(w)) != NW_OK)
 		return rc;
-	if (w->finals.n > 0 || tail_next_full(w->tail) != NULL ||
+	if (w->finals.n > 0 || tail_next_full(w->tail, &at) != NULL ||
 	    (tail_oldest(w->tail) != NULL && tail_bytes(w->tail) > w->limits.tail_bytes)) {
 		rc = move_rows(w);
 		checkpoint(w, idle);
