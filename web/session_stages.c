@@ -107,6 +107,14 @@ write_pipe(struct html *h, const struct stage *stages, size_t n, size_t i_stage)
 	html_raw(h, "z\"/></svg>");
 }
 
+/* A host, or the two that a network stage lies between. */
+static void
+write_where(struct html *h, const char *host)
+{
+	if (host != NULL)
+		page_route(h, host);
+}
+
 static void
 write_strip(struct html *h, const struct stage *stages, size_t n)
 {
@@ -129,7 +137,7 @@ write_strip(struct html *h, const struct stage *stages, size_t n)
 		else
 			html_raw(h, "not measured");
 		html_raw(h, "</span><span class=\"soft at\">");
-		page_name(h, stages[i].host);
+		write_where(h, stages[i].host);
 		html_raw(h, "</span>");
 		if (stages[i].limits)
 			html_raw(h, "<span class=\"tag\">narrowest</span>");
@@ -218,7 +226,7 @@ write_row(struct html *h, const struct stage *s, const struct plot_axis *axis)
 	if (s->limits)
 		html_raw(h, " <span class=\"tag\">narrowest</span>");
 	html_raw(h, "<span class=\"soft under\">");
-	page_name(h, s->host);
+	write_where(h, s->host);
 	html_raw(h, "</span></th><td role=\"cell\" class=\"num span\" data-label=\"Rate\">");
 	write_number(h, s->doc, "bytes_per_s", fmt_bytes_per_s);
 	html_raw(h, "</td><td role=\"cell\" class=\"wide\">");
