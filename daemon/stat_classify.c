@@ -123,7 +123,7 @@ classify_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 	if ((rc = stat_case_table(c, "models", &models, err)) != NW_OK)
 		return stat_fail(err, rc, "%s: no models", c->id);
 	if ((rc = named_models_make(&m, models, stat_case_number(c, "page", nw_io_defaults.page_bytes), err)) == NW_OK &&
-	    (rc = stat_case_table(c, "ops", &t, err)) == NW_OK && (rc = ops_add_table(&ops, t, err)) == NW_OK) {
+	    (rc = stat_case_table(c, "ops", &t, err)) == NW_OK && (rc = ops_add_table(&ops, t, NULL, 0, err)) == NW_OK) {
 		*out = json_object();
 		rc = classify(&m, &ops, stat_case_text(c, "otherwise", "uncached"), false, *out);
 	}

@@ -47,21 +47,36 @@ set_model(json_t *out, const struct nw_io_model *m)
 	json_object_set_new(out, "large", line_json(&m->large));
 }
 
+/* The rows of one condition; of NULL: all rows are. */
+struct rows {
+	const uint32_t *of;
+	uint32_t group;
+	size_t n;
+};
+
+static bool
+has_row(const struct rows *r, size_t i)
+{
+	return r->of == NULL || r->of[i] == r->group;
+}
+
 static int
-models_of_limits(const struct stat_table *t, const struct nw_io_options *o, json_t *out, struct stat_error *err)
+model_of_limits(const struct stat_table *t, const struct rows *r, const struct nw_io_options *o, json_t *out,
+    struct stat_error *err)
 {
 	const double *size = stat_table_numbers(t, "size", err), *limit = stat_table_numbers(t, "limit", err);
 	struct nw_io_limit *l;
 	struct nw_io_model m;
-	size_t i;
+	size_t i, n = 0;
 
 	if (size == NULL || limit == NULL)
 		return NW_EPROTO;
-	if ((l = malloc((t->n_rows + 1) * sizeof(*l))) == NULL)
+	if ((l = malloc((r->n + 1) * sizeof(*l))) == NULL)
 		return NW_ENOMEM;
-	for (i = 0; i < t->n_rows; i++)
-		l[i] = (struct nw_io_limit){ size[i], limit[i] };
-	nw_io_fit(l, t->n_rows, o, &m);
+	for (i = 0; i < r->n; i++)
+		if (has_row(r, i))
+			l[n++] = (struct nw_io_limit){ size[i], limit[i] };
+	nw_io_fit(l, n, o, &m);
 	set_model(out, &m);
 	free(l);
 	return NW_OK;
@@ -131,12 +146,13 @@ compare_ops(const void *a, const void *b)
 
 /* Sorts the operations by size, finds each size's limit and fits the model to them. */
 static int
-models_of_ops(struct ops *o, const struct nw_io_options *options, const struct density_settings *s, json_t *out)
+model_of_ops(struct ops *o, const struct nw_io_options *options, const struct density_settings *s, json_t *out)
 {
-	json_t *sizes = json_array();
+	json_t *sizes = json_array(), *limits = json_object();
 	struct nw_io_limit *l = malloc((o->n + 1) * sizeof(*l));
 	struct nw_io_model m;
 	double n_outliers, n_purged = 0, n_beyond = 0;
+	char key[40];
 	size_t i, end, n = 0;
 	int rc = l == NULL ? NW_ENOMEM : NW_OK;
 
@@ -149,11 +165,14 @@ models_of_ops(struct ops *o, const struct nw_io_options *options, const struct d
 		rc = limit_of_size(o->op + i, end - i, s, &l[n].limit_s, &n_outliers);
 		if (rc != NW_OK)
 			break;
+		snprintf(key, sizeof(key), "%.15g", l[n].size_bytes);
+		json_object_set_new(limits, key, stat_json(l[n].limit_s));
 		json_array_append_new(sizes, size_json(o->op + i, end - i, l[n].limit_s, n_outliers));
 		n_purged += n_outliers;
 		n++;
 	}
 	json_object_set_new(out, "sizes", sizes);
+	json_object_set_new(out, "limits", limits);
 	if (rc == NW_OK) {
 		nw_io_fit(l, n, options, &m);
 		set_model(out, &m);
@@ -166,13 +185,48 @@ models_of_ops(struct ops *o, const struct nw_io_options *options, const struct d
 	return rc;
 }
 
-/* A table that holds no operations: limits or models. */
+/* The rows of one condition: limits, or operations that have them found. */
 static int
-models_of_table(struct stat_table *t, const struct nw_io_options *o, json_t *out, struct stat_error *err)
+model_of_rows(const struct stat_table *t, const struct rows *r, const struct nw_io_options *o,
+    const struct density_settings *s, json_t *out, struct stat_error *err)
 {
+	struct ops ops = { 0 };
+	int rc;
+
+	if (stat_table_find(t, "duration") < 0)
+		return model_of_limits(t, r, o, out, err);
+	if ((rc = ops_add_table(&ops, t, r->of, r->group, err)) == NW_OK)
+		rc = model_of_ops(&ops, o, s, out);
+	free(ops.op);
+	return rc;
+}
+
+/* Published models; or one model, or one for each value of a column of names. */
+static int
+models_of_table(struct stat_table *t, const struct nw_io_options *o, const struct density_settings *s, json_t *out,
+    struct stat_error *err)
+{
+	struct rows r = { NULL, 0, t->n_rows };
+	struct series_groups g;
+	const char *const *names;
+	size_t col = name_column(t, NULL);
+	json_t *part;
+	int rc;
+
 	if (stat_table_find(t, "small_I") >= 0)
 		return intercepts_of_models(t, o->page_bytes, out, err);
-	return models_of_limits(t, o, out, err);
+	if (col == SIZE_MAX)
+		return model_of_rows(t, &r, o, s, out, err);
+	if ((names = stat_table_texts(t, t->cols[col].name, err)) == NULL ||
+	    (rc = series_groups_make(names, t->n_rows, &g)) != NW_OK)
+		return NW_ENOMEM;
+	r.of = g.of;
+	for (rc = NW_OK; r.group < g.n && rc == NW_OK; r.group++) {
+		json_object_set_new(out, g.name[r.group], part = json_object());
+		rc = model_of_rows(t, &r, o, s, part, err);
+	}
+	series_groups_free(&g);
+	return rc;
 }
 
 int
@@ -195,7 +249,7 @@ models_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 		rc = ops_add_file(&ops, files[i], a, n_files == 1 ? &t : NULL, err);
 	if (rc == NW_OK) {
 		*out = json_object();
-		rc = t != NULL ? models_of_table(t, &o, *out, err) : models_of_ops(&ops, &o, &s, *out);
+		rc = t != NULL ? models_of_table(t, &o, &s, *out, err) : model_of_ops(&ops, &o, &s, *out);
 	}
 	stat_table_free(t);
 	free(ops.op);
@@ -215,7 +269,6 @@ models_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 {
 	struct nw_io_options o;
 	struct density_settings s;
-	struct ops ops = { 0 };
 	struct stat_table *t;
 	int rc;
 
@@ -224,11 +277,7 @@ models_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 	io_options_case(c, &o);
 	density_settings_case(c, &s);
 	*out = json_object();
-	if (stat_table_find(t, "duration") < 0)
-		rc = models_of_table(t, &o, *out, err);
-	else if ((rc = ops_add_table(&ops, t, err)) == NW_OK)
-		rc = models_of_ops(&ops, &o, &s, *out);
-	free(ops.op);
+	rc = models_of_table(t, &o, &s, *out, err);
 	stat_table_free(t);
 	return rc;
 }

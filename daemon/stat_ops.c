@@ -26,7 +26,7 @@ ops_reserve(struct ops *o, size_t more)
 }
 
 int
-ops_add_table(struct ops *o, const struct stat_table *t, struct stat_error *err)
+ops_add_table(struct ops *o, const struct stat_table *t, const uint32_t *of, uint32_t group, struct stat_error *err)
 {
 	const double *size = stat_table_numbers(t, "size", err), *duration = stat_table_numbers(t, "duration", err);
 	size_t i;
@@ -37,7 +37,7 @@ ops_add_table(struct ops *o, const struct stat_table *t, struct stat_error *err)
 	if ((rc = ops_reserve(o, t->n_rows)) != NW_OK)
 		return rc;
 	for (i = 0; i < t->n_rows; i++)
-		if (!isnan(size[i]) && !isnan(duration[i]))
+		if ((of == NULL || of[i] == group) && !isnan(size[i]) && !isnan(duration[i]))
 			o->op[o->n++] = (struct op){ size[i], duration[i] };
 	return NW_OK;
 }
@@ -121,11 +121,11 @@ ops_add_file(struct ops *o, const char *path, const struct stat_args *a, struct 
 	if (rc == NW_OK) {
 		rc = ops_add_io(o, &io, path, size, err);
 	} else if (rc == NW_ENOTFOUND && (rc = stat_table_parse(path, bytes, n_bytes, &table, err)) == NW_OK) {
-		if (t != NULL && stat_table_find(table, "duration") < 0) {
+		if (t != NULL) {
 			*t = table;
 			table = NULL;
 		} else {
-			rc = ops_add_table(o, table, err);
+			rc = ops_add_table(o, table, NULL, 0, err);
 		}
 	}
 	stat_table_free(table);

@@ -13,10 +13,11 @@ struct ops {                    /* all zero = none; free(op) */
 	size_t n, room;
 };
 
-/* Rows with both numbers; others are left out. */
-int ops_add_table(struct ops *o, const struct stat_table *t, struct stat_error *err);
-/* One file, CSV or io-model, by options --size and --keep-last. A CSV file without durations is left in *t, the
- * caller's, if t is not NULL. */
+/* Rows with both numbers; others are left out. With `of`, only rows of that group. */
+int ops_add_table(struct ops *o, const struct stat_table *t, const uint32_t *of, uint32_t group,
+    struct stat_error *err);
+/* One file, CSV or io-model, by options --size and --keep-last. If t is not NULL, a CSV file is left there, the
+ * caller's, instead. */
 int ops_add_file(struct ops *o, const char *path, const struct stat_args *a, struct stat_table **t,
     struct stat_error *err);
 

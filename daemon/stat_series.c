@@ -67,7 +67,7 @@ column_is_numeric(const struct stat_table *t, size_t col)
 size_t
 series_column(const struct stat_table *t, const char *wanted, struct stat_error *err)
 {
-	static const char *const usual[] = { "duration", "value", "y", NULL };
+	static const char *const usual[] = { "duration", "duration_s", "duration_ns", "value", "y", NULL };
 	size_t col, found = SIZE_MAX, named = SIZE_MAX, n = 0;
 	long at;
 
@@ -96,7 +96,7 @@ series_column(const struct stat_table *t, const char *wanted, struct stat_error 
 size_t
 name_column(const struct stat_table *t, const char *wanted)
 {
-	static const char *const usual[] = { "group", "component", "name", "id", NULL };
+	static const char *const usual[] = { "group", "component", "condition", "name", "id", NULL };
 	size_t col;
 
 	if (wanted != NULL)

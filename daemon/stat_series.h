@@ -19,13 +19,14 @@ extern const struct stat_option summary_options[], ttest_options[], bottleneck_o
 
 /* The one file that was given. */
 int series_table(const struct stat_args *a, struct stat_table **out, struct stat_error *err);
-/* The column meant: `wanted`, or the only one that holds numbers and is not a clock, or one named duration, value or y.
+/* The column meant: `wanted`, or the only one that holds numbers and is not a clock, or one named duration[_s|_ns], value or y.
  * SIZE_MAX and an error otherwise. */
 size_t series_column(const struct stat_table *t, const char *wanted, struct stat_error *err);
 /* Does the column hold numbers, at least one or nothing else? Does its name say it counts time or rows? */
 bool column_is_numeric(const struct stat_table *t, size_t col);
 bool column_is_clock(const struct stat_table *t, size_t col);
-/* A column of names: `wanted`, or the first all-text column, or one named group, component, name or id. SIZE_MAX: none. */
+/* A column of names: `wanted`, or the first all-text column, or one named group, component, condition, name or id. SIZE_MAX:
+ * none. */
 size_t name_column(const struct stat_table *t, const char *wanted);
 
 /* Rows with the same text, in order of first appearance. */
