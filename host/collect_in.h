@@ -138,6 +138,8 @@ struct tcp_sample {
 	double snd_mss, notsent_bytes;      /* NaN: this kernel does not say */
 };
 int tcp_open(void);                         /* a descriptor, or -1 */
+/* From the kernel's struct tcp_info, as long as it is. */
+void tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out);
 /* False: no such connection in this network name space. */
 bool tcp_ask(int fd, const struct nwshm_addr *local, const struct nwshm_addr *peer, struct tcp_sample *out);
 

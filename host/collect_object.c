@@ -76,17 +76,25 @@ label_stage(struct watch *w, const struct object_seen *seen)
 
 /*
  * A connection may be busy although its program sleeps; then the kernel's numbers are worth a document of their own.
+ * When it is closed already, or in another network name space, there are the program's last ones.
  */
 static bool
-tcp_look(struct collect *c, struct object_seen *seen, struct tcp_sample *tcp)
+tcp_look(struct collect *c, const struct nwshm_object *o, struct object_seen *seen, struct tcp_sample *tcp, bool *worked)
 {
 	uint64_t busy_us;
+	uint32_t len;
 
-	if (seen->label.kind != NWSHM_CONN || !tcp_ask(c->tcp_fd, &seen->label.local, &seen->label.peer, tcp))
+	*worked = false;
+	if (seen->label.kind != NWSHM_CONN)
 		return false;
+	if (!tcp_ask(c->tcp_fd, &seen->label.local, &seen->label.peer, tcp)) {
+		len = atomic_load_explicit(&o->u.conn.tcp_info_len, memory_order_acquire);
+		if (len == 0 || len > NWSHM_TCP_INFO_BYTES)
+			return false;
+		tcp_parse(o->u.conn.tcp_info, len, tcp);
+	}
 	busy_us = tcp->busy_s >= 0 ? (uint64_t)(tcp->busy_s * 1e6) : 0;
-	if (busy_us == seen->tcp_busy_us)
-		return false;
+	*worked = busy_us != seen->tcp_busy_us;
 	seen->tcp_busy_us = busy_us;
 	return true;
 }
@@ -136,15 +144,15 @@ object_report(struct collect *c, unsigned object, bool closed, int64_t now_wall_
 	struct object_seen *seen = &c->object[object];
 	struct tcp_sample tcp;
 	struct object_delta d;
-	bool moved, has_tcp;
+	bool moved, has_tcp, tcp_worked;
 
 	if (!seen->used)
 		seen_start(seen, o);
 	label_refresh(seen, o);
 	moved = delta_take(o, seen, &d);
 	label_stage(&c->watch[o->owner], seen);
-	has_tcp = tcp_look(c, seen, &tcp);
-	if (!moved && !has_tcp)
+	has_tcp = tcp_look(c, o, seen, &tcp, &tcp_worked);
+	if (!moved && !tcp_worked)
 		return;
 	if (may_be_said(c, seen, closed))
 		say_object(c, object, &d, has_tcp ? &tcp : NULL, now_wall_ns);

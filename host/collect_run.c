@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "narrows/provider.h"
@@ -154,6 +155,7 @@ collect_run(struct nwshm *shm, const struct collect_run_opts *opts)
 	char temp[4096];
 
 	leave_program();
+	prctl(PR_SET_NAME, "nwrun-collector");   /* its arguments are the program's */
 	collect_opts.report = report_open(opts->report_path, temp, sizeof(temp));
 	if (chdir("/") != 0 || nw_provider_new(&provider_opts, &p) != NW_OK)
 		goto out;

@@ -58,8 +58,8 @@ field64(const uint8_t *info, size_t len, size_t at, double unit)
 	return (double)v * unit;
 }
 
-static void
-sample_fill(const uint8_t *info, size_t len, struct tcp_sample *out)
+void
+tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out)
 {
 	out->snd_mss = field32(info, len, TCP_SND_MSS, 1);
 	out->rtt_s = field32(info, len, TCP_RTT_US, 1e-6);
@@ -85,7 +85,7 @@ answer_parse(const struct nlmsghdr *h, struct tcp_sample *out)
 
 	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
 		if (a->rta_type == INET_DIAG_INFO) {
-			sample_fill(RTA_DATA(a), RTA_PAYLOAD(a), out);
+			tcp_parse(RTA_DATA(a), RTA_PAYLOAD(a), out);
 			return true;
 		}
 	return false;

@@ -20,6 +20,13 @@ owns(const struct nwshm *s, unsigned thread, unsigned index)
 	return atomic_load_explicit(&s->thread_owner[thread], memory_order_acquire) == index + 1;
 }
 
+/* Before its first operation has ended a lane may have no pages. */
+static bool
+lane_is_there(const struct nwshm_thread *t, unsigned stage)
+{
+	return atomic_load_explicit(&t->ready[stage], memory_order_acquire) != 0;
+}
+
 /* --- banks --- */
 
 /*
@@ -138,7 +145,7 @@ lane_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned s
     int64_t now_mono_ns)
 {
 	uint64_t inflight = nwshm_get(&t->inflight);
-	uint64_t total = nwshm_get(&t->lane[stage].busy_ns), before = seen->busy_ns;
+	uint64_t total = nwshm_get(&t->busy_ns[stage]), before = seen->busy_ns;
 
 	if (inflight_is_in(inflight, stage))
 		total += (uint64_t)inflight_elapsed(c, inflight, now_mono_ns);
@@ -161,10 +168,11 @@ window_take_lane(struct collect *c, unsigned thread, unsigned stage, uint32_t ep
 	int64_t busy_ns;
 
 	busy_ns = (int64_t)lane_take_busy(c, t, stage, seen, now_mono_ns);
-	lane_take_banks(l, seen, epoch, final, &out->w);
-	if ((ops = nwshm_get(&l->ops)) != seen->ops) {
+	if (lane_is_there(t, stage)) {
+		lane_take_banks(l, seen, epoch, final, &out->w);
+		if ((ops = nwshm_get(&l->ops)) != seen->ops)
+			lane_take_hist(l, seen, out->hist);
 		seen->ops = ops;
-		lane_take_hist(l, seen, out->hist);
 	}
 	out->w.busy_ns += busy_ns;
 	if (busy_ns > out->w.busy_max_ns)
@@ -173,30 +181,18 @@ window_take_lane(struct collect *c, unsigned thread, unsigned stage, uint32_t ep
 		out->w.threads++;
 }
 
-/* Before its first operation has ended a lane may have no pages; only time in the operation can be told then. */
-static bool
-lane_is_there(const struct nwshm_thread *t, unsigned stage)
-{
-	return atomic_load_explicit(&t->lane[stage].ready, memory_order_relaxed) != 0;
-}
-
 void
 window_collect(struct collect *c, unsigned index, unsigned stage, uint32_t epoch, bool final, int64_t now_mono_ns,
     struct stage_window *out)
 {
 	static const struct nw_caliper_window empty;
 	uint32_t used = atomic_load(&c->shm->threads_used), i;
-	const struct nwshm_thread *t;
 
 	out->w = empty;
 	memset(out->hist, 0, sizeof(out->hist));
-	for (i = 0; i < used; i++) {
-		if (!owns(c->shm, i, index))
-			continue;
-		t = &c->shm->thread[i];
-		if (lane_is_there(t, stage) || inflight_is_in(nwshm_get(&t->inflight), stage))
+	for (i = 0; i < used; i++)
+		if (owns(c->shm, i, index))
 			window_take_lane(c, i, stage, epoch, final, now_mono_ns, out);
-	}
 	out->w.hist = out->w.n > 0 ? out->hist : NULL;
 }
 
@@ -300,25 +296,24 @@ thread_clear(struct nwshm_thread *t)
 {
 	unsigned stage;
 
-	for (stage = 0; stage < NWSHM_LANES; stage++) {
-		if (!lane_is_there(t, stage))
-			continue;
-		memset(&t->lane[stage], 0, sizeof(t->lane[stage]));
-		atomic_store(&t->lane[stage].ready, 1);
-	}
-	memset(t, 0, offsetof(struct nwshm_thread, lane));
+	for (stage = 0; stage < NWSHM_LANES; stage++)
+		if (lane_is_there(t, stage))
+			memset(&t->lane[stage], 0, sizeof(t->lane[stage]));
+	memset(t, 0, offsetof(struct nwshm_thread, ready));
 }
 
 void
 window_free_threads(struct collect *c, unsigned index)
 {
-	uint32_t used = atomic_load(&c->shm->threads_used), i;
+	uint32_t used = atomic_load(&c->shm->threads_used), i, owner;
 
 	for (i = 0; i < used; i++) {
-		if ((atomic_load(&c->shm->thread_owner[i]) & ~NWSHM_OWNER_SETUP) != index + 1)
+		owner = atomic_load(&c->shm->thread_owner[i]);
+		if ((owner & ~NWSHM_OWNER_SETUP) != index + 1)
 			continue;
 		thread_forget(c, i);
-		thread_clear(&c->shm->thread[i]);
+		if ((owner & NWSHM_OWNER_SETUP) == 0)   /* else it was killed before it had the page */
+			thread_clear(&c->shm->thread[i]);
 		atomic_store(&c->shm->thread_tid[i], 0);
 		atomic_store(&c->shm->thread_owner[i], 0);
 	}

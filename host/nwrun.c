@@ -6,6 +6,7 @@
  * program is told to load nwrun.so, which counts into memory shared with the collector. Whatever fails on the way, the
  * program runs; only then it is not measured.
  */
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -153,6 +154,80 @@ set_preload(const char *so)
 	return rc == 0;
 }
 
+/* --- the program --- */
+
+/* What execvp will run; false when there is none. */
+static bool
+find_program(const char *name, char path[PATH_MAX])
+{
+	const char *at = getenv("PATH"), *end;
+
+	if (strchr(name, '/') != NULL)
+		return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX;
+	for (at = at != NULL ? at : "/bin:/usr/bin"; ; at = end + 1) {
+		end = strchrnul(at, ':');
+		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)(end - at), at, end > at ? "/" : "", name) < PATH_MAX &&
+		    access(path, X_OK) == 0)
+			return true;
+		if (*end == '\0')
+			return false;
+	}
+}
+
+static bool
+read_elf(const char *path, uint8_t *head, size_t cap, size_t *len)
+{
+	FILE *f = fopen(path, "re");
+
+	*len = 0;
+	if (f == NULL)
+		return false;
+	*len = fread(head, 1, cap, f);
+	fclose(f);
+	return *len >= sizeof(Elf64_Ehdr) && memcmp(head, ELFMAG, SELFMAG) == 0;
+}
+
+static bool
+has_interpreter(const uint8_t *head, size_t len)
+{
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+	size_t i;
+
+	memcpy(&eh, head, sizeof(eh));
+	for (i = 0; i < eh.e_phnum && eh.e_phoff < len && eh.e_phoff + (i + 1) * sizeof(ph) <= len; i++) {
+		memcpy(&ph, head + eh.e_phoff + i * sizeof(ph), sizeof(ph));
+		if (ph.p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Text when this program cannot load our object: of another machine or word size its loader would say so on stderr,
+ * where nothing of ours may appear.
+ */
+static const char *
+refuse_program(const struct options *o, const char *name)
+{
+	static uint8_t own[4096], its[4096];
+	char path[PATH_MAX];
+	Elf64_Ehdr a, b;
+	size_t own_len, its_len;
+
+	if (!find_program(name, path) || !read_elf(path, its, sizeof(its), &its_len) ||
+	    !read_elf("/proc/self/exe", own, sizeof(own), &own_len))
+		return NULL;
+	memcpy(&a, own, sizeof(a));
+	memcpy(&b, its, sizeof(b));
+	if (a.e_ident[EI_CLASS] != b.e_ident[EI_CLASS] || a.e_ident[EI_DATA] != b.e_ident[EI_DATA] ||
+	    a.e_machine != b.e_machine)
+		return "it is made for another machine or word size";
+	if (o->verbose && !has_interpreter(its, its_len))
+		fprintf(stderr, "nwrun: %s is statically linked: only programs it starts are measured\n", name);
+	return NULL;
+}
+
 /* --- the collector --- */
 
 /* A fork without SIGCHLD: the program must not find a signal of a child it never had. */
@@ -199,6 +274,8 @@ arrange_measurement(struct options *o, char *argv[])
 
 	if (!find_preload(so))
 		return "nwrun.so was not found";
+	if ((why = refuse_program(o, argv[0])) != NULL)
+		return why;
 	if (o->run.collect.task_id == NULL || o->run.collect.task_id[0] == '\0') {
 		collect_uuid(task);
 		o->run.collect.task_id = task;

@@ -33,6 +33,7 @@ enum {
 	NWSHM_THREADS = 512,
 	NWSHM_OBJECTS = 512,
 	NWSHM_PATH_BYTES = 400,
+	NWSHM_TCP_INFO_BYTES = 256,
 	NWSHM_NAME_BYTES = 48,
 	NWSHM_ARGV_BYTES = 208
 };
@@ -55,19 +56,19 @@ struct nwshm_bank {
 
 struct nwshm_lane {
 	_Atomic uint32_t seq;                 /* odd: a bank is being written */
-	_Atomic uint32_t ready;               /* the pages are there */
 	_Atomic uint64_t bytes, ops;          /* all of them, ever */
-	_Atomic uint64_t busy_ns;             /* inside finished operations, failed ones and fsync(2) included */
 	struct nwshm_bank bank[2];
 	uint32_t hist[NW_HIST_BUCKETS];       /* of all durations ever; differences modulo 2^32 are right */
 } __attribute__((aligned(NWSHM_PAGE)));
 
 struct nwshm_thread {
 	_Atomic uint64_t inflight;            /* the operation or wait this thread is in, see nwshm_inflight() */
+	_Atomic uint64_t busy_ns[NWSHM_LANES];   /* inside finished operations, failed ones and fsync(2) included */
 	_Atomic uint64_t wait_ns[NWSHM_WAITS];
 	_Atomic uint64_t other_bytes[2];      /* pipes, terminals, unix sockets, ...: by direction */
 	_Atomic uint64_t combined_bytes;      /* moved by one call that both read and wrote */
 	_Atomic uint64_t combined_ns;
+	_Atomic uint32_t ready[NWSHM_LANES];  /* the lane's pages are there: else a look at them may be SIGBUS */
 	struct nwshm_lane lane[NWSHM_LANES];
 } __attribute__((aligned(NWSHM_PAGE)));
 
@@ -123,7 +124,11 @@ struct nwshm_object {
 	_Atomic uint32_t renames;             /* odd: the path is changing */
 	union {
 		char path[NWSHM_PATH_BYTES];
-		struct { struct nwshm_addr local, peer; } conn;
+		struct {
+			struct nwshm_addr local, peer;
+			_Atomic uint32_t tcp_info_len;          /* 0: none; else what TCP knew when it was closed */
+			uint8_t tcp_info[NWSHM_TCP_INFO_BYTES];
+		} conn;
 	} u;
 };
 enum { NWSHM_OTHER_FILES, NWSHM_OTHER_CONNS, NWSHM_OBJECTS_FIXED };

@@ -80,6 +80,8 @@ struct nwshm_thread *thread_attach(void);
 void process_attach(bool forked);
 void process_record_exit(void);
 void process_detach(void);
+/* Pages of the region that nobody has used may not be there: see to it. False: they cannot be had. */
+bool region_touch(void *at, size_t bytes);
 
 /* This thread's slot; NULL: do not measure. */
 static inline struct nwshm_thread *
@@ -101,6 +103,7 @@ struct fd_info fd_get(int fd);
 /* The descriptor is about to be, or has been, closed or replaced. Harmless at any time. */
 void fd_forget(int fd);
 void fd_closing(int fd);                    /* the same, while it is still open */
+void fd_closing_all(void);                  /* at exit */
 void fd_forget_range(unsigned first, unsigned last);
 void fd_forget_all_on_fork(void);
 

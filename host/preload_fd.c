@@ -174,6 +174,18 @@ fd_closing(int fd)
 	fd_forget(fd);
 }
 
+/* The kernel will close what the program left open. */
+void
+fd_closing_all(void)
+{
+	uint32_t used = atomic_load_explicit(&fd_used, memory_order_relaxed), i;
+	struct nwshm_object *o;
+
+	for (i = 0; region != NULL && i < used; i++)
+		if ((o = fd_word_object(atomic_load_explicit(&fd_table[i], memory_order_relaxed))) != NULL)
+			object_closing(o, (int)i);
+}
+
 void
 fd_forget_range(unsigned first, unsigned last)
 {

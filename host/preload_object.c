@@ -6,8 +6,11 @@
 #include "host/preload.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/single_threaded.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -202,16 +205,22 @@ object_renamed(int dir, const char *name)
 	}
 }
 
-/* The descriptor is about to be closed: of a file that was written, the size is known now. */
+/* The descriptor is about to be closed: now the size of a written file is known, and a connection's fate. */
 void
 object_closing(struct nwshm_object *o, int fd)
 {
 	struct statx st;
+	socklen_t len = NWSHM_TCP_INFO_BYTES;
 
-	if (o < &region->object[NWSHM_OBJECTS_FIXED] || o->kind != NWSHM_FILE || sealed ||
-	    nwshm_get(&o->bytes[NWSHM_WRITE]) == 0 || sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) < 0)
+	if (o < &region->object[NWSHM_OBJECTS_FIXED] || sealed || atomic_load_explicit(&o->refs, memory_order_relaxed) != 1)
 		return;
-	atomic_store_explicit(&o->size_bytes, (int64_t)st.stx_size, memory_order_relaxed);
+	if (o->kind == NWSHM_CONN) {
+		if (sys(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, o->u.conn.tcp_info, &len) == 0)
+			atomic_store_explicit(&o->u.conn.tcp_info_len, len, memory_order_release);
+	} else if (nwshm_get(&o->bytes[NWSHM_WRITE]) > 0 &&
+	    sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) == 0) {
+		atomic_store_explicit(&o->size_bytes, (int64_t)st.stx_size, memory_order_relaxed);
+	}
 }
 
 void

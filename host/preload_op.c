@@ -6,28 +6,23 @@
 #include "host/preload.h"
 
 #include <math.h>
-#include <sys/syscall.h>
 
-/*
- * A full /dev/shm must not kill the program with SIGBUS: ask the kernel to write into each page first. It answers with
- * an error where we would get the signal.
- */
 static bool
-lane_prepare(struct nwshm_lane *l)
+lane_is_ready(struct nwshm_thread *t, unsigned stage)
 {
-	char *page = (char *)l, *end = page + sizeof(*l);
-	struct timespec *probe;
-
-	if (sealed)
+	if (likely(atomic_load_explicit(&t->ready[stage], memory_order_relaxed) != 0))
+		return true;
+	if (!region_touch(&t->lane[stage], sizeof(t->lane[stage])))
 		return false;
-	for (; page < end; page += NWSHM_PAGE) {
-		probe = (struct timespec *)(page + NWSHM_PAGE - sizeof(*probe));
-		if (sys(SYS_clock_gettime, CLOCK_MONOTONIC, probe) < 0)
-			return false;
-		*probe = (struct timespec){ 0, 0 };
-	}
-	atomic_store_explicit(&l->ready, 1, memory_order_relaxed);
+	atomic_store_explicit(&t->ready[stage], 1, memory_order_release);
 	return true;
+}
+
+static void
+lane_miss(uint64_t bytes)
+{
+	atomic_fetch_add(&state->proc->missed_ops, 1);
+	atomic_fetch_add(&state->proc->missed_bytes, bytes);
 }
 
 static void
@@ -74,15 +69,18 @@ static void
 lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t end_mono_ns, uint64_t bytes)
 {
 	struct nwshm_lane *l = &t->lane[stage];
-	uint32_t seq = atomic_load_explicit(&l->seq, memory_order_relaxed), epoch;
 	int64_t ns = end_mono_ns - begin_mono_ns;
-	bool timed = ns > 0;
 	struct nwshm_bank *b;
+	uint32_t seq, epoch;
+	bool timed = ns > 0;
 
-	if (unlikely((seq & 1) != 0 ||     /* we are in a signal handler that came in the middle of an update */
-	    (!atomic_load_explicit(&l->ready, memory_order_relaxed) && !lane_prepare(l)))) {
-		atomic_fetch_add(&state->proc->missed_ops, 1);
-		atomic_fetch_add(&state->proc->missed_bytes, bytes);
+	if (unlikely(!lane_is_ready(t, stage))) {
+		lane_miss(bytes);
+		return;
+	}
+	seq = atomic_load_explicit(&l->seq, memory_order_relaxed);
+	if (unlikely((seq & 1) != 0)) {   /* we are in a signal handler that came in the middle of an update */
+		lane_miss(bytes);
 		return;
 	}
 	atomic_store_explicit(&l->seq, seq + 1, memory_order_relaxed);
@@ -100,7 +98,7 @@ lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t 
 	l->hist[nw_hist_index((uint64_t)ns)]++;
 	nwshm_add(&l->bytes, bytes);
 	nwshm_add(&l->ops, 1);
-	nwshm_add(&l->busy_ns, timed ? (uint64_t)ns : 0);
+	nwshm_add(&t->busy_ns[stage], timed ? (uint64_t)ns : 0);
 	atomic_store_explicit(&l->seq, seq + 2, memory_order_release);
 }
 
@@ -114,8 +112,7 @@ stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_
 		return;
 	}
 	if (bytes < 0) {
-		if (atomic_load_explicit(&t->lane[stage].ready, memory_order_relaxed))
-			nwshm_add(&t->lane[stage].busy_ns, (uint64_t)(end_mono_ns - begin_mono_ns));
+		nwshm_add(&t->busy_ns[stage], (uint64_t)(end_mono_ns - begin_mono_ns));
 		return;
 	}
 	lane_add(t, stage, begin_mono_ns, end_mono_ns, (uint64_t)bytes);

@@ -70,6 +70,27 @@ out:
 	return r;
 }
 
+/*
+ * A full /dev/shm must not kill the program with SIGBUS: ask the kernel to write into each page first. It answers with
+ * an error where we would get the signal.
+ */
+bool
+region_touch(void *at, size_t bytes)
+{
+	char *page = at, *end = page + bytes;
+	struct timespec *probe;
+
+	if (sealed)
+		return false;
+	for (; page < end; page += NWSHM_PAGE) {
+		probe = (struct timespec *)(page + NWSHM_PAGE - sizeof(*probe));
+		if (sys(SYS_clock_gettime, CLOCK_MONOTONIC, probe) < 0)
+			return false;
+		*probe = (struct timespec){ 0, 0 };
+	}
+	return true;
+}
+
 /* Older kernels cannot wipe: then the fork handler alone makes children take slots of their own. */
 static void
 state_make_wiped_on_fork(void)
@@ -268,6 +289,7 @@ process_record_exit(void)
 
 	if (region == NULL || sealed || g == 0 || g == GENERATION_TAKING || sys(SYS_getpid, 0) != p->pid)
 		return;
+	fd_closing_all();
 	usage_read(&p->at_exit, false);
 	atomic_store_explicit(&p->exit_mono_ns, nw_mono_ns(), memory_order_release);
 }
@@ -311,9 +333,13 @@ thread_claim(int32_t tid)
 		if (atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed) != 0 ||
 		    !atomic_compare_exchange_strong(&region->thread_owner[i], &want_owner, owner | NWSHM_OWNER_SETUP))
 			continue;
+		nwshm_used(&region->threads_used, i);
+		if (!region_touch(&region->thread[i], NWSHM_PAGE)) {
+			atomic_store(&region->thread_owner[i], 0);
+			return NULL;
+		}
 		atomic_store(&region->thread_tid[i], tid);
 		atomic_store(&region->thread_owner[i], owner);
-		nwshm_used(&region->threads_used, i);
 		return &region->thread[i];
 	}
 	return NULL;

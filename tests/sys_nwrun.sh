@@ -176,6 +176,16 @@ began=$(date +%s)
 (ulimit -v 200000; "$nwrun" true) || fail "ulimit -v: not run"
 (ulimit -n 4; "$nwrun" true) || fail "ulimit -n: not run"
 
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	# no room for the shared memory, or part of it: the program must not be killed for it
+	for size in 300k 476k 484k 500k; do
+		rm -f full.dst
+		unshare -m sh -c 'mount -t tmpfs -o size=$1 none /dev/shm && exec "$0" sh -c "cat src | cat >full.dst"' \
+		    "$nwrun" $size || fail "$size of /dev/shm"
+		same full src full.dst
+	done
+fi
+
 # the first program keeps nwrun's pid, and nested runs share one task
 [ "$(sh -c 'echo $$; exec "$0" sh -c "echo \$\$"' "$nwrun" | sort -u | wc -l)" = 1 ] || fail "another pid"
 measured nested sh -c "cp src nested.dst; $nwrun dd if=src of=inner.dst status=none"

@@ -26,7 +26,7 @@ static struct said {
 	char id[COLLECT_UUID_BYTES], parent[COLLECT_UUID_BYTES], event_type[64], stage[16], resource[64], dst[64];
 	int64_t pid, size, dport;
 	unsigned times, ended, documents;
-	double bytes, bytes_in;
+	double bytes, bytes_in, rtt_s;
 	struct nw_caliper_window w, sum;      /* last; n, v.sum, busy, wait of all */
 	uint64_t hist_n;
 } said[SAID_MAX];
@@ -120,6 +120,8 @@ on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields
 			s->bytes += values[i];
 		else if (strcmp(fields[i], "bytes_in") == 0)
 			s->bytes_in += values[i];
+		else if (strcmp(fields[i], "rtt_s") == 0)
+			s->rtt_s = values[i];
 	return NW_OK;
 }
 
@@ -250,7 +252,7 @@ fill_bank(struct nwshm_thread *t, unsigned stage, uint32_t epoch, const double *
 		r[i] = bytes[i] / ns[i];
 		g[i] = ns[i] / bytes[i];
 		nwshm_add(&l->bytes, (uint64_t)bytes[i]);
-		nwshm_add(&l->busy_ns, (uint64_t)ns[i]);
+		nwshm_add(&t->busy_ns[stage], (uint64_t)ns[i]);
 		l->hist[nw_hist_index((uint64_t)ns[i])]++;
 	}
 	b->n = b->n_rate = n;
@@ -263,7 +265,7 @@ fill_bank(struct nwshm_thread *t, unsigned stage, uint32_t epoch, const double *
 	b->last_end_mono_ns = t0 + epoch + 10;
 	atomic_store(&b->epoch, epoch);
 	nwshm_add(&l->ops, n);
-	atomic_store(&l->ready, 1);
+	atomic_store(&t->ready[stage], 1);
 }
 
 /* --- tests --- */
@@ -463,7 +465,7 @@ test_killed(void)
 	CHECK_INT(atomic_load(&shm->proc[9].state), NWSHM_FREE);
 	CHECK_INT(atomic_load(&shm->thread_owner[4]), 0);
 	CHECK_INT(atomic_load(&shm->object[20].state), NWSHM_FREE);
-	CHECK(nwshm_get(&t->lane[NWSHM_DISK_WRITE].ops) == 0 && atomic_load(&t->lane[NWSHM_DISK_WRITE].ready) == 1);
+	CHECK(nwshm_get(&t->lane[NWSHM_DISK_WRITE].ops) == 0 && atomic_load(&t->ready[NWSHM_DISK_WRITE]) == 1);
 	waitpid(pid, NULL, 0);
 	teardown();
 }
@@ -516,6 +518,29 @@ test_region(void)
 	setrlimit(RLIMIT_FSIZE, &old);
 }
 
+/* A connection that this process has; what the kernel says of it comes with its bytes. */
+static void
+report_connection(const struct nwshm_addr *local, const struct nwshm_addr *peer)
+{
+	struct nwshm_object *o;
+	const struct said *s;
+	size_t i;
+
+	setup();
+	add_proc(0, getpid());
+	o = add_object(NWSHM_OBJECTS_FIXED, "", 10000);
+	o->kind = NWSHM_CONN;
+	o->u.conn.local = *local;
+	o->u.conn.peer = *peer;
+	collect_look(c, t0 + 100 * MS, 1);
+	for (i = 0, s = NULL; i < said_n; i++)
+		if (strcmp(said[i].event_type, "nw:connection") == 0)
+			s = &said[i];
+	CHECK(s != NULL && s->bytes_in == 10000 && s->rtt_s > 0 && s->dport == peer->port);
+	CHECK(s != NULL && strcmp(s->dst, "127.0.0.1") == 0);
+	teardown();
+}
+
 /* A connection of our own, asked for by its addresses. */
 static void
 test_tcp(void)
@@ -542,6 +567,7 @@ test_tcp(void)
 	CHECK(tcp_ask(fd, &local, &peer, &t));
 	CHECK(t.rtt_s > 0 && t.rtt_s < 1 && t.snd_mss > 500 && t.cwnd_bytes >= t.snd_mss && t.retrans == 0);
 	CHECK(t.busy_s >= 0 && t.rwnd_limited_s == 0);
+	report_connection(&local, &peer);
 	close(s);
 	close(peer_fd);
 	close(l);
