@@ -34,6 +34,7 @@ struct loader {
 	size_t n_sources;
 	/* pass one */
 	double step_votes[64];               /* seconds covered, by log2 of the window in 1/8 octaves around 1 s */
+	double step_rows[64];                /* how many rows that were: their mean is the step */
 	int64_t begin_wall_ns, end_wall_ns;
 	/* the rows in hand */
 	struct source *source;
@@ -334,6 +335,7 @@ span_vote(struct loader *l, const struct span *s)
 
 	slot = slot < 0 ? 0 : slot > 63 ? 63 : slot;
 	l->step_votes[slot] += s->window_s;
+	l->step_rows[slot]++;
 	if (l->begin_wall_ns == 0 || s->begin_wall_ns < l->begin_wall_ns)
 		l->begin_wall_ns = s->begin_wall_ns;
 	if (s->end_wall_ns > l->end_wall_ns)
@@ -675,9 +677,9 @@ grid_choose(struct loader *l)
 	for (slot = 1; slot < 64; slot++)
 		if (l->step_votes[slot] > l->step_votes[best])
 			best = slot;
-	step_s = exp2((best - 32) / 8.0);
+	step_s = l->step_votes[best] / l->step_rows[best];
 	if (step_s > 0.01)
-		step_s = round(step_s * 100) / 100;
+		step_s = round(step_s * 1000) / 1000;
 	e->step_ns = (int64_t)(step_s / NS);
 	e->n_windows = (size_t)((length + e->step_ns - 1) / e->step_ns);
 	if (e->n_windows > EVIDENCE_WINDOWS_MAX) {
