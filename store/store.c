@@ -176,6 +176,8 @@ group_done(struct store *st, struct nw_batch *group)
 			silent = b;
 		}
 	}
+	if (st->stats.queued_batches == 0)
+		pthread_cond_broadcast(&st->drained);
 	pthread_mutex_unlock(&st->lock);
 	if (any)
 		eventfd_write(st->done_fd, 1);
