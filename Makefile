@@ -1,4 +1,4 @@
-# Narrows. GNU make. Targets: all, check, demo, bench, fuzz, install, clean.
+# Narrows. GNU make. Targets: all, check, demo, bench, fuzz, install, uninstall, clean.
 #   MODE=release|asan|tsan|cov   one build directory per mode     V=1   show commands
 #   CC=clang, PREFIX=/usr/local, DESTDIR= as usual
 
@@ -49,7 +49,7 @@ UNITS   := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/test_*.c)))
 FUZZERS := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/fuzz_*.c)))
 BENCHES := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/bench_*.c)))
 
-.PHONY: all tests check check-run unit demo demo-run bench fuzz install clean deps
+.PHONY: all tests check check-run unit demo demo-run bench fuzz install uninstall clean deps
 all: $(PROGS) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $(if $(wildcard tests/stat-cases.c),$B/bin/stat-cases)
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -111,6 +111,25 @@ demo: deps
 	@B=$B sh tests/demo.sh
 fuzz: deps
 	@sh tests/fuzz.sh
+
+# --- install: what goes where below PREFIX, one list for both directions ---
+HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper doc hist err public)
+MANUALS := $(sort $(wildcard daemon/*.[1-8] conf/*.[1-8] host/*.[1-8]))
+PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun,$B/bin/$p:bin/$p) \
+           $B/bin/nwrun.so:lib/narrows/nwrun.so $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
+           $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
+           $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \
+           $(foreach u,$(wildcard conf/*.service),$u:lib/systemd/system/$(notdir $u)) \
+           host/narrows.pc.in:lib/pkgconfig/narrows.pc
+TO       = $(DESTDIR)$(PREFIX)
+install: all
+	@set -e; for p in $(PLACES); do to="$(TO)/$${p#*:}"; mode=644; [ ! -x "$${p%:*}" ] || mode=755; \
+	    echo "$$to"; install -D -m $$mode "$${p%:*}" "$$to"; \
+	    case $$to in *.service | *.pc) sed -i 's|/usr/local|$(PREFIX)|; s|@VERSION@|$(VERSION)|' "$$to" ;; esac; done
+	@ln -sf libnarrows.so.0 "$(TO)/lib/libnarrows.so"
+uninstall:
+	@for p in $(PLACES) :lib/libnarrows.so; do rm -fv "$(TO)/$${p#*:}"; done
+	@for d in include/narrows lib/narrows share/doc/narrows/examples share/doc/narrows; do rmdir "$(TO)/$$d"; done 2>/dev/null || :
 
 clean:
 	rm -rf build
