@@ -71,7 +71,7 @@ proc_look(struct collect *c, const struct nwshm_proc *p, struct watch *w)
 		w->now.io = io;
 		w->now.io_known = true;
 	}
-	return st.state != 'Z' && st.state != 'X';
+	return !procfile_is_over(&st);
 }
 
 /* The best that can be known of a process that is gone: its own word, or the start of what it became. */
@@ -136,23 +136,26 @@ window_end(const struct collect *c, unsigned index, bool gone, int64_t now_mono_
 
 /* Objects first: the stages are called by the name of their largest. */
 static void
-interval_report(struct collect *c, unsigned index, uint32_t epoch, bool gone, int64_t now_mono_ns, int64_t now_wall_ns)
+interval_report(struct collect *c, unsigned index, int64_t now_mono_ns, int64_t now_wall_ns)
 {
-	int64_t end_mono_ns = window_end(c, index, gone, now_mono_ns);
 	struct watch *w = &c->watch[index];
+	bool gone = w->todo == WATCH_GONE;
+	int64_t end_mono_ns = window_end(c, index, gone, now_mono_ns);
 	uint64_t wait_ns[NWSHM_WAITS];
 	unsigned stage;
 
 	object_collect(c, index, gone, now_wall_ns);
 	window_collect_rest(c, index, end_mono_ns, wait_ns);
 	for (stage = 0; stage < NWSHM_LANES; stage++) {
-		window_collect(c, index, stage, epoch, gone, end_mono_ns, &c->window);
+		window_collect(c, index, stage, w->epoch, gone, end_mono_ns, &c->window);
 		c->window.w.window_ns = end_mono_ns - w->window_begin_mono_ns;
 		if (stage == NWSHM_NET_READ || stage == NWSHM_NET_WRITE)
 			c->window.w.wait_ns = (int64_t)wait_ns[stage - NWSHM_NET_READ];
 		say_stage(c, index, stage, &c->window, now_wall_ns);
 	}
 	say_process(c, index, end_mono_ns, now_wall_ns);
+	if (gone)
+		say_process_end(c, index, end_mono_ns);
 	w->window_begin_mono_ns = end_mono_ns;
 }
 
@@ -173,10 +176,49 @@ proc_free(struct collect *c, unsigned index)
 static bool
 proc_is_due(const struct collect *c, unsigned index, int64_t now_mono_ns)
 {
-	const struct watch *w = &c->watch[index];
+	int64_t interval_ns = collect_interval_ns(c, index, now_mono_ns);
 
-	return now_mono_ns - w->window_begin_mono_ns >= collect_interval_ns(c, index, now_mono_ns) &&
+	/* a look that comes a little early ends the interval: the next one would make it twice as long */
+	return now_mono_ns - c->watch[index].window_begin_mono_ns >= interval_ns - interval_ns / 20 &&
 	    window_is_ready(c, index);
+}
+
+/* In another pid name space nobody can be asked: then the process's own word, and time for its last handlers. */
+static bool
+proc_is_alive(struct collect *c, unsigned index, uint32_t state, int64_t now_mono_ns)
+{
+	const struct nwshm_proc *p = &c->shm->proc[index];
+	int64_t exit_mono_ns = atomic_load_explicit(&p->exit_mono_ns, memory_order_acquire);
+
+	if (state != NWSHM_LIVE)
+		return false;
+	if (c->watch[index].foreign)
+		return exit_mono_ns == 0 || now_mono_ns - exit_mono_ns < INT64_C(1000000000);
+	return proc_look(c, p, &c->watch[index]);
+}
+
+/* Decides what is to be done about a process, and ends its interval if there is anything. Returns whether it lives. */
+static bool
+proc_judge(struct collect *c, unsigned index, bool final, int64_t now_mono_ns)
+{
+	struct nwshm_proc *p = &c->shm->proc[index];
+	struct watch *w = &c->watch[index];
+	uint32_t state = atomic_load_explicit(&p->state, memory_order_acquire);
+	bool alive;
+
+	w->todo = WATCH_NOTHING;
+	if (state != NWSHM_LIVE && state != NWSHM_ENDED)
+		return false;
+	if (!w->used)
+		watch_start(c, index);
+	alive = proc_is_alive(c, index, state, now_mono_ns);
+	if (!alive || final)
+		w->todo = WATCH_GONE;
+	else if (proc_is_due(c, index, now_mono_ns))
+		w->todo = WATCH_DUE;
+	if (w->todo != WATCH_NOTHING)
+		w->epoch = atomic_fetch_add(&p->epoch, 1);
+	return alive && !w->foreign;
 }
 
 /* Two passes, so that one pause serves all processes whose interval ends now. */
@@ -184,41 +226,22 @@ static int
 look(struct collect *c, bool final, int64_t now_mono_ns, int64_t now_wall_ns)
 {
 	static const struct timespec store_visible = { .tv_nsec = 1000000 };
-	enum { NOTHING, DUE, GONE } todo[NWSHM_PROCS];
-	uint32_t state, epoch[NWSHM_PROCS], used = atomic_load(&c->shm->procs_used);
-	struct nwshm_proc *p;
-	int alive = 0, pause = 0;
-	unsigned i;
+	uint32_t used = atomic_load(&c->shm->procs_used), i;
+	int alive = 0, due = 0;
 
 	for (i = 0; i < used; i++) {
-		p = &c->shm->proc[i];
-		todo[i] = NOTHING;
-		state = atomic_load_explicit(&p->state, memory_order_acquire);
-		if (state != NWSHM_LIVE && state != NWSHM_ENDED)
-			continue;
-		if (!c->watch[i].used)
-			watch_start(c, i);
-		c->watch[i].alive = state == NWSHM_LIVE && (c->watch[i].foreign || proc_look(c, p, &c->watch[i]));
-		alive += c->watch[i].alive && !c->watch[i].foreign;
-		todo[i] = !c->watch[i].alive || final ? GONE : proc_is_due(c, i, now_mono_ns) ? DUE : NOTHING;
-		if (todo[i] == NOTHING)
-			continue;
-		epoch[i] = atomic_load(&p->epoch);
-		atomic_store(&p->epoch, epoch[i] + 1);
-		pause |= todo[i] == DUE;
+		alive += proc_judge(c, i, final, now_mono_ns);
+		due += c->watch[i].todo == WATCH_DUE;
 	}
-	if (pause)
+	if (due > 0)
 		nanosleep(&store_visible, NULL);
 	for (i = 0; i < used; i++) {
-		if (todo[i] == NOTHING)
-			continue;
-		if (todo[i] == GONE)
+		if (c->watch[i].todo == WATCH_GONE)
 			usage_at_end(c, i);
-		interval_report(c, i, epoch[i], todo[i] == GONE, now_mono_ns, now_wall_ns);
-		if (todo[i] == GONE) {
-			say_process_end(c, i, c->watch[i].window_begin_mono_ns);
+		if (c->watch[i].todo != WATCH_NOTHING)
+			interval_report(c, i, now_mono_ns, now_wall_ns);
+		if (c->watch[i].todo == WATCH_GONE)
 			proc_free(c, i);
-		}
 	}
 	object_sweep(c, now_mono_ns, now_wall_ns, final);
 	return alive;

@@ -46,8 +46,10 @@ struct label {
 
 /* A process slot as the collector knows it. */
 struct watch {
-	bool used, alive, said;
+	bool used, said;
 	bool foreign;                       /* of another pid name space: whether it lives cannot be told */
+	enum { WATCH_NOTHING, WATCH_DUE, WATCH_GONE } todo;
+	uint32_t epoch;                     /* of the interval that has just been ended */
 	uint64_t start_ticks;
 	uint32_t images_said;               /* which image's name was said */
 	char id[COLLECT_UUID_BYTES];

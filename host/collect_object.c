@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files and connections. A run may touch any number of them; 256 are reported one by one, half of those places are kept
- * for large ones, and what is small waits until it is closed before it may take a place. The rest is summed up in two
- * objects without a name, which are the first two of the table.
+ * Files and connections. A run may touch any number of them; 256 are reported one by one, half of those places are
+ * kept for large ones, and a small file waits until it is closed before it may take a place. The rest is summed up in
+ * two objects without a name, which are the first two of the table.
  */
 #include "host/collect_in.h"
 
@@ -79,7 +79,8 @@ label_stage(struct watch *w, const struct object_seen *seen)
  * When it is closed already, or in another network name space, there are the program's last ones.
  */
 static bool
-tcp_look(struct collect *c, const struct nwshm_object *o, struct object_seen *seen, struct tcp_sample *tcp, bool *worked)
+tcp_look(struct collect *c, const struct nwshm_object *o, struct object_seen *seen, struct tcp_sample *tcp,
+    bool *worked)
 {
 	uint64_t busy_us;
 	uint32_t len;

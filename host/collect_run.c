@@ -70,7 +70,7 @@ start_ticks_of(int pid)
 		fclose(f);
 	}
 	text[n] = '\0';
-	if (!procfile_parse_stat(text, &st) || st.state == 'Z' || st.state == 'X')
+	if (!procfile_parse_stat(text, &st) || procfile_is_over(&st))
 		return 0;
 	return st.start_ticks;
 }

@@ -6,10 +6,10 @@
  *	threads       one large slot each, sparse: a lane's pages are allocated when its first operation ends
  *
  * The measured side (preload) only adds. Every thread slot has one writer, its thread, so nothing on that path locks.
- * The collector reads, and frees what belonged to a process that is gone. Counters only grow, with one exception: what a
- * caliper needs per interval (extremes, means, variances) is kept in two banks per lane, chosen by the parity of the
- * process's epoch. The collector closes an interval by adding one to the epoch, lets a millisecond pass (a store of any
- * CPU is visible by then), and reads the bank that is no longer written; `seq` is odd while a bank is being written,
+ * The collector reads, and frees what belonged to a process that is gone. Counters only grow, with one exception: what
+ * a caliper needs per interval (extremes, means, variances) is kept in two banks per lane, chosen by the parity of the
+ * process's epoch. The collector closes an interval by adding one to the epoch, lets a millisecond pass (a store of
+ * any CPU is visible by then), and reads the bank that is no longer written; `seq` is odd while a bank is being written,
  * so one that a preempted or stopped thread left half done is seen and fetched an interval later.
  *
  * The collector may die, and so may the program, at any instruction: neither waits for the other.
@@ -72,7 +72,7 @@ struct nwshm_thread {
 	struct nwshm_lane lane[NWSHM_LANES];
 } __attribute__((aligned(NWSHM_PAGE)));
 
-/* An operation under way: when it began (relative to the region's birth), its stage, the second one of a combined call. */
+/* An operation under way: when it began (since the region's birth), its stage, the second one of a combined call. */
 #define NWSHM_INFLIGHT_WAIT 0x80u
 static inline uint64_t
 nwshm_inflight(int64_t since_base_ns, unsigned stage, unsigned stage2, unsigned flags)

@@ -7,8 +7,8 @@
  *	- must work in signal handlers, between vfork and exec, while libc starts, and after it has stopped;
  *	- when in doubt calls the real function and counts nothing.
  *
- * Reading order: preload_slot.c (process and thread slots), preload_fd.c (what a descriptor is), preload_object.c (files and
- * connections), preload_op.c (one operation into the counters); then the wrappers: preload_io.c, preload_wait.c,
+ * Reading order: preload_slot.c (process and thread slots), preload_fd.c (what a descriptor is), preload_object.c (files
+ * and connections), preload_op.c (one operation into the counters); then the wrappers: preload_io.c, preload_wait.c,
  * preload_stdio.c, preload_life.c.
  */
 #ifndef HOST_PRELOAD_H
@@ -79,9 +79,15 @@ extern __thread struct self self __attribute__((tls_model("initial-exec")));
 struct nwshm_thread *thread_attach(void);
 void process_attach(bool forked);
 void process_record_exit(void);
-void process_detach(void);
+bool process_is_vfork_child(void);          /* asked of a thread that is marked in_vfork */
 /* Pages of the region that nobody has used may not be there: see to it. False: they cannot be had. */
 bool region_touch(void *at, size_t bytes);
+
+static inline bool
+in_vfork_child(void)
+{
+	return unlikely(self.in_vfork) && process_is_vfork_child();
+}
 
 /* This thread's slot; NULL: do not measure. */
 static inline struct nwshm_thread *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a descriptor is: a file on a disk, an internet socket, or something else. Found out on first use, kept in a table,
- * forgotten whenever the number may get a new meaning. Forgetting too often only costs another look.
+ * What a descriptor is: a file on a disk, an internet socket, or something else. Found out on first use, kept in a
+ * table, forgotten whenever the number may get a new meaning. Forgetting too often only costs another look.
  */
 #include "host/preload.h"
 
@@ -155,7 +155,8 @@ fd_forget(int fd)
 {
 	uint32_t word;
 
-	if ((unsigned)fd >= FD_MAX || atomic_load_explicit(&fd_table[fd], memory_order_relaxed) == 0)
+	if ((unsigned)fd >= FD_MAX || atomic_load_explicit(&fd_table[fd], memory_order_relaxed) == 0 ||
+	    in_vfork_child())
 		return;
 	word = atomic_exchange(&fd_table[fd], 0);
 	if (region != NULL && fd_word_object(word) != NULL)
@@ -169,7 +170,7 @@ fd_closing(int fd)
 
 	if ((unsigned)fd >= FD_MAX || (word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed)) == 0)
 		return;
-	if (region != NULL && !self.in_vfork && fd_word_object(word) != NULL)
+	if (region != NULL && !in_vfork_child() && fd_word_object(word) != NULL)
 		object_closing(fd_word_object(word), fd);
 	fd_forget(fd);
 }

@@ -48,8 +48,39 @@ object_unref(struct nwshm_object *o)
 	atomic_compare_exchange_strong(&o->state, &s, NWSHM_ENDED);
 }
 
+/* The kernel's name for the open file: absolute, whatever the program called it. Returns its length, 0 for none. */
+static size_t
+read_fd_path(int fd, char path[NWSHM_PATH_BYTES])
+{
+	char link[32] = "/proc/self/fd/", digits[12];
+	size_t at = strlen(link), n = 0;
+	long len;
+
+	do
+		digits[n++] = (char)('0' + fd % 10);
+	while ((fd /= 10) > 0);
+	while (n > 0)
+		link[at++] = digits[--n];
+	link[at] = '\0';
+	len = sys(SYS_readlinkat, AT_FDCWD, link, path, NWSHM_PATH_BYTES - 1);
+	path[len > 0 ? len : 0] = '\0';
+	return len > 0 ? (size_t)len : 0;
+}
+
+/* A file with the inode of one that was closed may be that one opened again, or a new one in its place. */
+static bool
+is_same_file(const struct nwshm_object *o, int fd)
+{
+	char path[NWSHM_PATH_BYTES];
+
+	if (o->kind != NWSHM_FILE || atomic_load(&o->state) == NWSHM_LIVE)
+		return true;
+	read_fd_path(fd, path);
+	return strcmp(path, o->u.path) == 0;
+}
+
 static struct nwshm_object *
-object_find(enum nwshm_object_kind kind, uint64_t key, uint64_t dev, uint64_t ino)
+object_find(enum nwshm_object_kind kind, uint64_t key, int fd, uint64_t dev, uint64_t ino)
 {
 	uint32_t used = atomic_load_explicit(&region->objects_used, memory_order_relaxed), i;
 	struct nwshm_object *o;
@@ -59,7 +90,7 @@ object_find(enum nwshm_object_kind kind, uint64_t key, uint64_t dev, uint64_t in
 			continue;
 		o = &region->object[i];
 		if (o->owner == state->index && o->kind == (uint32_t)kind && o->dev == dev && o->ino == ino &&
-		    object_ref(o))
+		    is_same_file(o, fd) && object_ref(o))
 			return o;
 	}
 	return NULL;
@@ -105,25 +136,6 @@ object_publish(struct nwshm_object *o, uint32_t index, uint64_t key)
 	atomic_store_explicit(&region->object_key[index], key, memory_order_release);
 }
 
-/* The kernel's name for the open file: absolute, whatever the program called it. Returns its length, 0 for none. */
-static size_t
-read_fd_path(int fd, char path[NWSHM_PATH_BYTES])
-{
-	char link[32] = "/proc/self/fd/", digits[12];
-	size_t at = strlen(link), n = 0;
-	long len;
-
-	do
-		digits[n++] = (char)('0' + fd % 10);
-	while ((fd /= 10) > 0);
-	while (n > 0)
-		link[at++] = digits[--n];
-	link[at] = '\0';
-	len = sys(SYS_readlinkat, AT_FDCWD, link, path, NWSHM_PATH_BYTES - 1);
-	path[len > 0 ? len : 0] = '\0';
-	return len > 0 ? (size_t)len : 0;
-}
-
 static bool
 path_make_absolute(char path[NWSHM_PATH_BYTES], int dir, const char *name)
 {
@@ -153,7 +165,7 @@ object_get_file(int fd, uint64_t dev, uint64_t ino, int64_t size_bytes)
 	struct nwshm_object *o;
 	uint32_t index;
 
-	if ((o = object_find(NWSHM_FILE, key, dev, ino)) != NULL)
+	if ((o = object_find(NWSHM_FILE, key, fd, dev, ino)) != NULL)
 		return o;
 	if ((o = object_new(NWSHM_FILE, dev, ino, &index)) == NULL)
 		return &region->object[NWSHM_OTHER_FILES];
@@ -170,7 +182,7 @@ object_get_conn(uint64_t dev, uint64_t ino, const struct nwshm_addr *local, cons
 	struct nwshm_object *o;
 	uint32_t index;
 
-	if ((o = object_find(NWSHM_CONN, key, dev, ino)) != NULL)
+	if ((o = object_find(NWSHM_CONN, key, -1, dev, ino)) != NULL)
 		return o;
 	if ((o = object_new(NWSHM_CONN, dev, ino, &index)) == NULL)
 		return &region->object[NWSHM_OTHER_CONNS];

@@ -32,9 +32,7 @@ static char image_argv[NWSHM_ARGV_BYTES];
 
 /* --- the region --- */
 
-/*
- * A program that runs under a tight address space limit keeps all of it: measuring must not make its malloc fail.
- */
+/* A program that runs under a tight address space limit keeps all of it: measuring must not make its malloc fail. */
 static bool
 address_space_is_ample(void)
 {
@@ -131,19 +129,19 @@ usage_read(struct nwshm_usage *u, bool at_start)
 	}
 }
 
-/* cmdline holds the arguments, each ended by a NUL. */
+/* cmdline holds the arguments, each ended by a NUL: as text it is the first of them. */
 static void
 image_describe(void)
 {
+	const char *name = program_invocation_short_name, *slash;
 	size_t len, i;
-	const char *base;
 
 	if (!sys_read_file("/proc/self/cmdline", image_argv, sizeof(image_argv), &len))
 		len = 0;
-	base = strrchr(len > 0 ? image_argv : program_invocation_short_name, '/');
-	base = base != NULL ? base + 1 : len > 0 ? image_argv : program_invocation_short_name;
-	for (i = 0; i < sizeof(image_name) - 1 && base[i] != '\0'; i++)
-		image_name[i] = base[i];
+	if (len > 0)
+		name = (slash = strrchr(image_argv, '/')) != NULL ? slash + 1 : image_argv;
+	for (i = 0; i < sizeof(image_name) - 1 && name[i] != '\0'; i++)
+		image_name[i] = name[i];
 	image_name[i] = '\0';
 	for (i = 0; i + 1 < len; i++)
 		if (image_argv[i] == '\0')
@@ -182,11 +180,13 @@ proc_describe(struct nwshm_proc *p)
 static bool
 proc_has_threads(unsigned index)
 {
-	uint32_t used = atomic_load(&region->threads_used), i;
+	uint32_t used = atomic_load(&region->threads_used), i, owner;
 
-	for (i = 0; i < used; i++)
-		if ((atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed) & ~NWSHM_OWNER_SETUP) == index + 1)
+	for (i = 0; i < used; i++) {
+		owner = atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed);
+		if ((owner & ~NWSHM_OWNER_SETUP) == index + 1)
 			return true;
+	}
 	return false;
 }
 
@@ -294,16 +294,20 @@ process_record_exit(void)
 	atomic_store_explicit(&p->exit_mono_ns, nw_mono_ns(), memory_order_release);
 }
 
+/*
+ * A vfork child borrows its parent's memory, but neither its descriptors nor its counters. The mark stays on the thread
+ * until its parent has been seen to go on.
+ */
+bool
+process_is_vfork_child(void)
+{
+	return region != NULL && state->proc != NULL && sys(SYS_getpid, 0) != state->proc->pid;
+}
+
 /* For nwrun itself, whose collector must not be measured, or waited for, by an outer nwrun. */
 EXPORT void nwrun_detach(void);
 EXPORT void
 nwrun_detach(void)
-{
-	process_detach();
-}
-
-void
-process_detach(void)
 {
 	if (region == NULL)
 		return;
@@ -353,8 +357,8 @@ thread_attach(void)
 	if (generation == GENERATION_TAKING || region == NULL || sealed)
 		return NULL;
 	if (self.in_vfork) {
-		if ((int32_t)sys(SYS_getpid, 0) != state->proc->pid)
-			return NULL;    /* the child: it borrows its parent's memory, not its counters */
+		if (process_is_vfork_child())
+			return NULL;
 		self.in_vfork = false;
 		if (self.slot != NULL) {
 			self.generation = generation;
@@ -370,7 +374,7 @@ thread_attach(void)
 	self.slot = thread_claim((int32_t)sys(SYS_gettid, 0));
 	self.generation = generation;
 	if (self.slot == NULL)
-		atomic_fetch_add(&state->proc->missed_ops, 1);
+		atomic_fetch_add(&state->proc->missed_ops, 1);   /* and all that follow: at least it shows */
 	else if (thread_key_made)
 		pthread_setspecific(thread_key, &self);
 	return self.slot;

@@ -275,8 +275,8 @@ PRINT(__dprintf_chk, (int fd, int flag, const char *format, ...), __vdprintf_chk
 /* --- moving about: what was pending is written; a new place in the file may be read at once --- */
 
 /*
- * glibc moves within what it has read when it can, which leaves something of it to read. Else, and always after writing,
- * it fills the buffer anew around the new place; at the end of the file with nothing left to read.
+ * glibc moves within what it has read when it can, which leaves something of it to read. Else, and always after
+ * writing, it fills the buffer anew around the new place; at the end of the file with nothing left to read.
  */
 struct place {
 	const char *read_end;               /* NULL: nothing has been read */
@@ -454,7 +454,7 @@ name(FILE *f)                                                                   
 FLUSH(fflush)
 FLUSH(fflush_unlocked)
 
-/* libc will flush these after us, when nobody can look any more. To flush them here could change the order of output. */
+/* libc will flush these after us, when nobody can look any more. To flush them here could change the output's order. */
 void
 stdio_count_pending(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting for readiness: what tells a program that waits for its network from one that waits for its disk. A sender that
- * never blocks in send(2) spends its time here.
+ * Waiting for readiness: what tells a program that waits for its network from one that waits for its disk. A sender
+ * that never blocks in send(2) spends its time here.
  *
  * Only waits that watch an internet socket are measured. Such a wait belongs
  *	- to net.write or net.read, by the first internet socket that became ready, as it was writable or not;
@@ -191,6 +191,13 @@ epoll_hash(int epfd, uint64_t word)
 	return (h ^ h >> 31) | 1;
 }
 
+static void
+epoll_hope_set(int epfd, enum nwshm_wait hope)
+{
+	atomic_store_explicit(&epoll_hope[(unsigned)epfd % EPOLL_SETS], (uint8_t)(hope + 1), memory_order_relaxed);
+}
+
+/* Edge-triggered sets ask for writability once and for all: that says nothing about hope. */
 EXPORT int
 epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 {
@@ -200,8 +207,8 @@ epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 	if (op != EPOLL_CTL_DEL && ev != NULL && thread_slot() != NULL && is_net(fd)) {
 		h = epoll_hash(epfd, ev->data.u64);
 		atomic_store_explicit(&epoll_word[h % EPOLL_WORDS], h, memory_order_relaxed);
-		hope = (ev->events & EPOLLOUT) != 0 && (ev->events & EPOLLET) == 0 ? NWSHM_WAIT_WRITE : NWSHM_WAIT_READ;
-		atomic_store_explicit(&epoll_hope[(unsigned)epfd % EPOLL_SETS], (uint8_t)(hope + 1), memory_order_relaxed);
+		hope = (ev->events & (EPOLLOUT | EPOLLET)) == EPOLLOUT ? NWSHM_WAIT_WRITE : NWSHM_WAIT_READ;
+		epoll_hope_set(epfd, hope);
 	}
 	return REAL(epoll_ctl)(epfd, op, fd, ev);
 }
@@ -231,7 +238,7 @@ epoll_end(struct wait *w, int epfd, const struct epoll_event *events, int rc)
 			got = (events[i].events & EPOLLOUT) != 0 ? NWSHM_WAIT_WRITE : NWSHM_WAIT_READ;
 	}
 	if (got != NWSHM_WAIT_OTHER)
-		atomic_store_explicit(&epoll_hope[(unsigned)epfd % EPOLL_SETS], (uint8_t)(got + 1), memory_order_relaxed);
+		epoll_hope_set(epfd, got);
 	wait_end(w, got);
 }
 

@@ -10,7 +10,7 @@
 struct procfile_stat {
 	char state;                         /* 'R', 'S', ..., 'Z' */
 	int ppid;
-	uint64_t user_ticks, sys_ticks, start_ticks, rss_pages;
+	uint64_t user_ticks, sys_ticks, threads, start_ticks, rss_pages;
 };
 
 struct procfile_io { uint64_t rchar, wchar, read_bytes, write_bytes; };
@@ -40,11 +40,19 @@ procfile_parse_stat(const char *text, struct procfile_stat *out)
 		case 4: out->ppid = (int)procfile_number(p); break;
 		case 14: out->user_ticks = procfile_number(p); break;
 		case 15: out->sys_ticks = procfile_number(p); break;
+		case 20: out->threads = procfile_number(p); break;
 		case 22: out->start_ticks = procfile_number(p); break;
 		case 24: out->rss_pages = procfile_number(p); break;
 		}
 	}
 	return field > 24;
+}
+
+/* A leader that called pthread_exit is a zombie long before its process ends. */
+static inline bool
+procfile_is_over(const struct procfile_stat *st)
+{
+	return st->state == 'X' || (st->state == 'Z' && st->threads <= 1);
 }
 
 static inline bool

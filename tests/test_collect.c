@@ -491,7 +491,11 @@ test_procfile(void)
 
 	CHECK(procfile_parse_stat("12 (a) b) (c) S 7 1 1 0 -1 4 1 2 3 4 55 66 9 9 20 0 1 0 777 1000 42 9\n", &st));
 	CHECK(st.state == 'S' && st.ppid == 7 && st.user_ticks == 55 && st.sys_ticks == 66);
-	CHECK(st.start_ticks == 777 && st.rss_pages == 42);
+	CHECK(st.start_ticks == 777 && st.rss_pages == 42 && st.threads == 1 && !procfile_is_over(&st));
+	CHECK(procfile_parse_stat("12 (a) Z 7 1 1 0 -1 4 1 2 3 4 5 6 9 9 20 0 2 0 777 1000 42\n", &st));
+	CHECK(!procfile_is_over(&st));
+	st.threads = 1;
+	CHECK(procfile_is_over(&st));
 	CHECK(!procfile_parse_stat("12 (a) S 7", &st) && !procfile_parse_stat("", &st));
 	CHECK(procfile_parse_io(io, &counts));
 	CHECK(counts.rchar == 123 && counts.wchar == 45 && counts.read_bytes == 8 && counts.write_bytes == 9);

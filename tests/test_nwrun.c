@@ -261,6 +261,21 @@ act_stdio(void)
 	expect(r1 - r0, w1 - w0 + 13, 0, 0);
 }
 
+/* One inode after the other's death, often the same number: each file keeps its own name. */
+static void
+act_reuse(void)
+{
+	char name[16];
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "reuse.%d", i);
+		close(make_file(name, 100 + (size_t)i));
+		MUST(unlink(name) == 0);
+	}
+	expect(0, 20 * 100 + 190, 0, 0);
+}
+
 /* stdout itself as a file, closed and opened anew. */
 static void
 act_freopen(void)
@@ -312,6 +327,26 @@ act_threads(void)
 }
 
 static int shared_fd;
+
+static void *
+last_thread_body(void *arg)
+{
+	usleep(400000);
+	MUST(write(*(int *)arg, "last", 4) == 4);
+	return NULL;
+}
+
+/* The first thread leaves: the process looks dead, and is not. */
+static void
+act_leader(void)
+{
+	pthread_t t;
+
+	shared_fd = make_file("a", 10);
+	expect(0, 10 + 4, 0, 0);
+	MUST(pthread_create(&t, NULL, last_thread_body, &shared_fd) == 0 && pthread_detach(t) == 0);
+	pthread_exit(NULL);
+}
 
 static void
 fork_body(void)
@@ -609,7 +644,7 @@ static const struct {
 	void (*body)(void);
 } acts[] = {
 	{ "calls", act_calls }, { "moves", act_moves }, { "sockets", act_sockets }, { "stdio", act_stdio },
-	{ "freopen", act_freopen }, { "threads", act_threads }, { "forks", act_forks }, { "vfork", act_vfork },
+	{ "freopen", act_freopen }, { "threads", act_threads }, { "leader", act_leader }, { "reuse", act_reuse }, { "forks", act_forks }, { "vfork", act_vfork },
 	{ "signals", act_signals }, { "jumps", act_jumps }, { "sealed", act_sealed }, { "close_all", act_close_all },
 	{ "errno", act_errno }, { "limits", act_limits }, { "waits", act_waits }, { "killed", act_killed },
 	{ "exec", act_exec }, { "orphan", act_orphan }, { "nothing", act_nothing }, { "high_fds", act_high_fds },
@@ -682,13 +717,15 @@ run(char *const argv[], struct outcome *o)
 static double
 report_sum(const char *report, const char *line, const char *with, const char *key)
 {
-	char copy[65536], *p, *save, *at;
+	char one[4096];
+	const char *p, *end, *at;
 	double sum = 0;
 
-	snprintf(copy, sizeof(copy), "%s", report);
-	for (p = strtok_r(copy, "\n", &save); p != NULL; p = strtok_r(NULL, "\n", &save))
-		if (strncmp(p, line, strlen(line)) == 0 && strstr(p, with) != NULL && (at = strstr(p, key)) != NULL)
+	for (p = report; (end = strchr(p, '\n')) != NULL; p = end + 1) {
+		snprintf(one, sizeof(one), "%.*s", (int)(end + 1 - p), p);
+		if (strncmp(one, line, strlen(line)) == 0 && strstr(one, with) != NULL && (at = strstr(one, key)) != NULL)
 			sum += atof(at + strlen(key));
+	}
 	return sum;
 }
 
@@ -744,11 +781,18 @@ check_times(const char *name, const char *report)
 {
 	double net_read = report_sum(report, "stage", "stage=net.read ", "wait_s=");
 	double net_write = report_sum(report, "stage", "stage=net.write ", "wait_s=");
+	char file[32];
+	int i;
 
 	if (strcmp(name, "waits") == 0) {
 		CHECK_NEAR(net_read, 0.18, 0, 0.05);
 		CHECK_NEAR(net_write, 0.06, 0, 0.04);
 	}
+	if (strcmp(name, "reuse") == 0)
+		for (i = 0; i < 20; i++) {
+			snprintf(file, sizeof(file), "/reuse.%d\n", i);
+			CHECK(report_sum(report, "file", file, " written=") == 100 + i);
+		}
 	if (strcmp(name, "jumps") == 0)
 		CHECK(report_sum(report, "stage", "stage=net.read ", "busy_s=") < 0.5);
 }
