@@ -210,8 +210,7 @@ say_values(const struct column_plan *plan, const double *const *value, const int
 
 	switch (plan->form) {
 	case FORM_ORDER:
-		for (i = 0; i < n; i++)
-			said[i] = number_from_order(x[i]);
+		number_from_orders(x, n, said);
 		break;
 	case FORM_RATIO:
 		a = value[plan->numerator];
@@ -247,8 +246,7 @@ make_integers(struct column_work *work, const double *const *value, uint32_t n, 
 
 	switch (plan->form) {
 	case FORM_ORDER:
-		for (i = 0; i < n; i++)
-			work->x[i] = number_order(y[i]);
+		number_orders(y, n, work->x);
 		return;
 	case FORM_RATIO:
 		a = value[plan->numerator];
@@ -261,8 +259,7 @@ make_integers(struct column_work *work, const double *const *value, uint32_t n, 
 	}
 	say_values(plan, value, work->x, n, work->row);
 	if (has_ulps(plan))
-		for (i = 0; i < n; i++)
-			work->ulps[i] = wrap_sub(number_order(y[i]), number_order(work->row[i]));
+		number_ulps(y, work->row, n, work->ulps);
 }
 
 /* Fills x, ulps, skipped, gap and listed of `work`, and decides whether rows are skipped. */
@@ -311,14 +308,11 @@ static void
 guess_relation(struct column_work *work, const struct column_plan *plan, const double *const *value, uint32_t n,
     int64_t *x)
 {
-	uint32_t i;
-
 	relation_compute(&plan->relation, value, n, work->guess);
 	if (work->n_skipped > 0)
 		squeeze(work->skipped, work->n_skipped, work->guess, n, work->guess);
 	if (plan->form == FORM_ORDER)
-		for (i = 0; i < work->n_main; i++)
-			x[i] = number_order(work->guess[i]);
+		number_orders(work->guess, work->n_main, x);
 	else
 		scale_nearest(plan->scale, work->guess, work->n_main, x);
 }
@@ -702,8 +696,7 @@ column_read(struct column_work *work, struct byte_reader *in, const struct colum
 	}
 	say_values(plan, value, work->x, n, y);
 	if (has_ulps(plan))
-		for (i = 0; i < n; i++)
-			y[i] = number_from_order(wrap_add(number_order(y[i]), work->ulps[i]));
+		number_add_ulps(y, work->ulps, n);
 	fill_skipped(work, plan, y);
 	return NW_OK;
 }

@@ -33,6 +33,42 @@ scaled(struct number_scale scale, int64_t x)
 	return scale.multiplied ? (double)x * fraction[scale.digits] : (double)x / power[scale.digits];
 }
 
+void
+number_orders(const double *restrict y, uint32_t n, int64_t *restrict x)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		x[i] = number_order(y[i]);
+}
+
+void
+number_from_orders(const int64_t *restrict x, uint32_t n, double *restrict y)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		y[i] = number_from_order(x[i]);
+}
+
+void
+number_ulps(const double *restrict y, const double *restrict by, uint32_t n, int64_t *restrict ulps)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		ulps[i] = wrap_sub(number_order(y[i]), number_order(by[i]));
+}
+
+void
+number_add_ulps(double *restrict y, const int64_t *restrict ulps, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		y[i] = number_from_order(wrap_add(number_order(y[i]), ulps[i]));
+}
+
 /* Whole numbers go further than what can be rounded after a multiplication. */
 static inline int64_t
 nearest_whole(double v)

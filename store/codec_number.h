@@ -20,7 +20,9 @@
 #error "chunks need arithmetic in plain double precision"
 #endif
 #ifdef __clang__
-#pragma STDC FP_CONTRACT OFF      /* ISO mode has it off in gcc, which does not know the pragma */
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(__STRICT_ANSI__)
+#error "gcc contracts a * b + c unless it is told -std=c11, and it does not know the pragma"
 #endif
 
 enum { SCALE_DIGITS_MAX = 12 };
@@ -63,6 +65,12 @@ number_from_order(int64_t order)
 
 	return number_from_bits(bits ^ (0 - (bits >> 63)) >> 1);
 }
+
+/* The same for n of them; and y - by, in ulps. */
+void number_orders(const double *y, uint32_t n, int64_t *x);
+void number_from_orders(const int64_t *x, uint32_t n, double *y);
+void number_ulps(const double *y, const double *by, uint32_t n, int64_t *ulps);
+void number_add_ulps(double *y, const int64_t *ulps, uint32_t n);
 
 /* Nearest integer, ties to even, of what lies within 2^51; 0 for all else, NaN included. The addition leaves the
  * integer in the low bits of the sum: unlike llrint(), compilers make vectors of it. */

@@ -22,6 +22,9 @@ enum {
 	STEADY_BITS = 8, STEADY_BEST = 3,
 	CANDIDATES_PER_COLUMN = 6,
 	EXTREMES_MAX = 8,
+	BUDGET_PER_VALUE = 2,         /* rows computed in search of relations, per value of the chunk */
+	BUDGET_MIN = 1 << 16,
+	MEASURING = 4,                /* what measuring a row costs in rows computed */
 	DEPTH_UNKNOWN = 255, DEPTH_CIRCLE = 254
 };
 
@@ -47,6 +50,7 @@ struct column_search {
 	uint8_t *n_tried;                     /* [n_columns] candidates so far */
 	uint8_t *depth;                       /* [n_columns] of columns that each needs */
 	bool *explained;                      /* [n_columns] by another */
+	int64_t budget;                       /* rows that may still be computed */
 	/* of the run */
 	struct column_work *work;
 	const struct column_plan *plan;
@@ -138,6 +142,14 @@ pick_columns(struct column_search *s)
 	}
 }
 
+/* Whether there is enough left for so many rows. Bytes of a stranger must not make us search for ever. */
+static bool
+spend(struct column_search *s, uint32_t rows)
+{
+	s->budget -= rows;
+	return s->budget >= 0;
+}
+
 /* --- candidates --- */
 
 static void
@@ -146,7 +158,7 @@ consider(struct column_search *s, uint32_t c, struct column_plan plan)
 	struct candidate *cand = &s->found[s->n_found];
 	uint64_t bits;
 
-	if (s->n_tried[c] == CANDIDATES_PER_COLUMN)
+	if (s->n_tried[c] == CANDIDATES_PER_COLUMN || !spend(s, MEASURING * s->n_glimpse))
 		return;
 	plan.skip = SKIP_NONE;
 	bits = column_cost(s->work, s->glimpse, s->n_glimpse, c, &plan);
@@ -206,7 +218,7 @@ consider_function(struct column_search *s, enum relation_op op, uint32_t a, uint
 
 	plan.guess = GUESS_RELATION;
 	plan.relation = (struct relation){ op, { a, b } };
-	if (y == a || y == b || count_agreeing(s, &plan.relation, y) < SAMPLE_AGREE ||
+	if (y == a || y == b || !spend(s, SAMPLE_ROWS) || count_agreeing(s, &plan.relation, y) < SAMPLE_AGREE ||
 	    is_known(s, y, &plan.relation))
 		return;
 	if (plan.form != FORM_SCALED || op == RELATION_QUOTIENT)
@@ -293,7 +305,7 @@ look_for_ratio(struct column_search *s, uint32_t y)
 	uint32_t i, a;
 	int digits, guess;
 
-	for (i = 0; i < s->n_arguments; i++) {
+	for (i = 0; i < s->n_arguments && spend(s, SAMPLE_ROWS); i++) {
 		a = s->argument[i];
 		for (digits = 0; digits <= 9; digits += 3) {
 			if (a == y || !is_ratio(s->some[a], s->some[y], scale_power((unsigned)digits)))
@@ -335,7 +347,7 @@ look_for_steady(struct column_search *s, uint32_t y)
 	unsigned bits, alone = growth_bits(NULL, s->glimpse[y], power, n);
 
 	for (i = 0; i < s->n_arguments; i++) {
-		if (s->argument[i] == y || s->plan[s->argument[i]].form == FORM_EQUAL)
+		if (s->argument[i] == y || s->plan[s->argument[i]].form == FORM_EQUAL || !spend(s, n))
 			continue;
 		bits = growth_bits(s->glimpse[s->argument[i]], s->glimpse[y], power, n);
 		if (bits >= alone || (n_best == STEADY_BEST && bits >= best[n_best - 1].bits))
@@ -424,7 +436,7 @@ look_for_pooled(struct column_search *s, const struct relation *spread)
 		for (j = 0; j < s->n_arguments; j++) {
 			try.arg[3] = s->argument[i];
 			try.arg[4] = s->argument[j];
-			if (i == j || try.arg[3] == mean || try.arg[4] == mean)
+			if (i == j || try.arg[3] == mean || try.arg[4] == mean || !spend(s, SAMPLE_ROWS / 4))
 				continue;
 			for (k = 0; k < SAMPLE_ROWS; k++)
 				ratio[k] = s->some[try.arg[3]][k] / s->some[try.arg[4]][k];
@@ -456,7 +468,7 @@ fit_spread(struct column_search *s, uint32_t sd, struct pair extremes, struct re
 			continue;
 		for (j = 0; j < s->n_arguments; j++) {
 			try.arg[0] = s->argument[j];
-			if (try.arg[0] == sd || !is_count(s, try.arg[0]))
+			if (try.arg[0] == sd || !is_count(s, try.arg[0]) || !spend(s, SAMPLE_ROWS))
 				continue;
 			bits = ulps_bits(s, &try, sd);
 			if (bits < best) {
@@ -480,7 +492,7 @@ look_for_spread(struct column_search *s, uint32_t sd)
 	for (i = 0; i < s->n_arguments; i++) {
 		for (j = 0; j < s->n_arguments && n_extremes < EXTREMES_MAX; j++) {
 			extremes = (struct pair){ s->argument[i], s->argument[j] };
-			if (i == j || extremes.low == sd || extremes.high == sd ||
+			if (i == j || extremes.low == sd || extremes.high == sd || !spend(s, 1) ||
 			    !may_spread(s->some[sd], s->some[extremes.low], s->some[extremes.high]))
 				continue;
 			n_extremes++;
@@ -574,6 +586,7 @@ column_search_run(struct column_search *s, struct column_work *work, const doubl
 	s->n = n;
 	s->n_columns = n_columns;
 	s->n_found = 0;
+	s->budget = BUDGET_MIN + (int64_t)BUDGET_PER_VALUE * n * n_columns;
 	take_sample(s, value, n);
 	pick_columns(s);
 	for (probe = 0; probe < PROBES; probe++)

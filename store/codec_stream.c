@@ -178,9 +178,9 @@ magnitude(int64_t v)
 	return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 }
 
-/* The largest number all differences are multiples of. Numbers without one show it within a few steps. */
-static uint64_t
-common_unit(const int64_t *x, uint32_t n)
+/* Numbers without a common divisor show it within a few steps. */
+uint64_t
+stream_unit(const int64_t *x, uint32_t n)
 {
 	struct divisor by = { 0 };
 	int64_t least = x[0], most = x[0];
@@ -325,7 +325,7 @@ choose_fit(struct stream_coder *coder, const int64_t *x, uint32_t n, uint32_t n_
 	struct stream_fit low = { .cost_bits = HEAD_BITS }, mid;
 
 	low.base = x[0];
-	low.unit = common_unit(x, n);
+	low.unit = stream_unit(x, n);
 	if (low.unit == 0)
 		return low;
 	mid = low;
@@ -385,22 +385,21 @@ write_tokens(struct stream_coder *coder, uint32_t n, struct chunk_buf *out)
 	return NW_OK;
 }
 
+/* Into reserved room, with widths as measured. */
 static void
 write_packed(struct stream_coder *coder, uint32_t n, struct chunk_buf *out)
 {
-	blocks_measure(coder->plain, n, coder->width);
 	write_bytes(out, coder->width, (n + BITS_BLOCK - 1) / BITS_BLOCK);
 	out->len = (size_t)(blocks_pack(coder->plain, n, coder->width, out->bytes + out->len) - out->bytes);
 }
 
 /* Pure noise has nothing for zstd to find: tokens only make it longer. */
 static int
-write_shorter(struct stream_coder *coder, uint32_t n, uint8_t *head, struct chunk_buf *out)
+write_shorter(struct stream_coder *coder, uint32_t n, uint64_t packed_bits, uint8_t *head, struct chunk_buf *out)
 {
-	size_t begin = out->len, packed_bytes;
+	size_t begin = out->len, packed_bytes = packed_bits / 8 + n / BITS_BLOCK + 1;
 	int rc = write_tokens(coder, n, out);
 
-	packed_bytes = bits_bytes(blocks_measure(coder->plain, n, coder->width), 1) + n / BITS_BLOCK + 1;
 	if (rc == NW_OK && out->len - begin > packed_bytes) {
 		*head = (*head & ~MODE_MASK) | MODE_PACKED;
 		out->len = begin;
@@ -409,19 +408,31 @@ write_shorter(struct stream_coder *coder, uint32_t n, uint8_t *head, struct chun
 	return rc;
 }
 
-/* Which base is better may be seen from a sample, but not which numbers it has to reach. */
+/* Makes the numbers plain and measures them. Which base is better may be seen from a sample, but an outlier that it
+ * missed can make the least number a bad one: that shows in the width of all others. */
 static struct stream_fit
-final_fit(struct stream_coder *coder, const int64_t *x, uint32_t n)
+final_fit(struct stream_coder *coder, const int64_t *x, uint32_t n, uint64_t *packed_bits)
 {
 	struct stream_fit fit;
 
 	if (coder->effort == CHUNK_COMPACT)
-		return choose_fit(coder, x, n, n);
-	fit = sample_fit(coder, x, n);
-	fit.folded |= fit.unit == 0;          /* what a sample of equals does not show may be on either side */
-	fit.unit = common_unit(x, n);
-	if (!fit.folded)
-		fit.base = least_of(x, n);
+		fit = choose_fit(coder, x, n, n);
+	else {
+		fit = sample_fit(coder, x, n);
+		fit.folded |= fit.unit == 0;  /* what a sample of equals does not show may be on either side */
+		fit.unit = stream_unit(x, n);
+		if (!fit.folded)
+			fit.base = least_of(x, n);
+	}
+	if (fit.unit == 0)
+		return fit;
+	make_plain(x, n, &fit, coder->plain);
+	*packed_bits = blocks_measure(coder->plain, n, coder->width);
+	if (coder->effort == CHUNK_HOT && !fit.folded && *packed_bits > fit.cost_bits + fit.cost_bits / 4) {
+		fit = choose_fit(coder, x, n, n);
+		make_plain(x, n, &fit, coder->plain);
+		*packed_bits = blocks_measure(coder->plain, n, coder->width);
+	}
 	return fit;
 }
 
@@ -429,6 +440,7 @@ int
 stream_write(struct stream_coder *coder, const int64_t *x, uint32_t n, struct chunk_buf *out)
 {
 	struct stream_fit fit;
+	uint64_t packed_bits = 0;
 	uint8_t *head;
 	int rc;
 
@@ -438,7 +450,7 @@ stream_write(struct stream_coder *coder, const int64_t *x, uint32_t n, struct ch
 	    BITS_SLACK_BYTES);
 	if (rc != NW_OK)
 		return rc;
-	fit = final_fit(coder, x, n);
+	fit = final_fit(coder, x, n, &packed_bits);
 	head = out->bytes + out->len;
 	write_u8(out, (fit.unit == 0 ? MODE_EQUAL : coder->effort == CHUNK_HOT ? MODE_PACKED : MODE_TOKENS) |
 	    (fit.folded ? FLAG_FOLDED : 0) | (fit.unit > 1 ? FLAG_UNIT : 0));
@@ -447,9 +459,8 @@ stream_write(struct stream_coder *coder, const int64_t *x, uint32_t n, struct ch
 		write_varint(out, fit.unit);
 	if (fit.unit == 0)
 		return NW_OK;
-	make_plain(x, n, &fit, coder->plain);
 	if (coder->effort == CHUNK_COMPACT)
-		return write_shorter(coder, n, head, out);
+		return write_shorter(coder, n, packed_bits, head, out);
 	write_packed(coder, n, out);
 	return NW_OK;
 }

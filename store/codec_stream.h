@@ -31,6 +31,9 @@ void stream_clear(struct stream_coder *coder);
 void *stream_compressor(struct stream_coder *coder);
 void *stream_decompressor(struct stream_coder *coder);
 
+/* The largest number that all n differences are multiples of; 0 if all are equal. */
+uint64_t stream_unit(const int64_t *x, uint32_t n);
+
 /* Bits that writing these numbers would take: exact for CHUNK_HOT, from the entropy for CHUNK_COMPACT. O(n). */
 uint64_t stream_cost(struct stream_coder *coder, const int64_t *x, uint32_t n);
 

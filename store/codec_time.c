@@ -16,6 +16,7 @@ enum time_mode { TIME_STEPS, TIME_BENDS, TIME_GRID };
 enum {
 	PERIOD_SAMPLES = 31,
 	GRID_ROWS_MIN = 8,
+	LAG_GROWTH = 8,
 	ROUND_NS = 1000, ROUND_SLACK_NS = 4
 };
 
@@ -47,63 +48,74 @@ middle_step(const int64_t *t, uint32_t n)
 	return sorted[count / 2];
 }
 
-/* The median slope over half the rows, given how many steps each row is from the one before: one step's error, however
- * small, would pile up over the chunk. Timers are set in round numbers, which is worth a guess. */
+/* The median slope over `lag` rows, given how many steps each row is from the one before. */
 static uint64_t
-middle_slope(const int64_t *t, uint32_t n, const int64_t *steps)
+middle_slope(const int64_t *t, uint32_t n, uint32_t lag, const int64_t *steps)
 {
-	uint64_t sorted[PERIOD_SAMPLES], span_steps = 0, slope;
-	uint32_t count = 0, lag = n / 2, i;
+	uint64_t sorted[PERIOD_SAMPLES], span_steps = 0;
+	uint32_t count = 0, every = (n - lag + PERIOD_SAMPLES - 1) / PERIOD_SAMPLES, i;
 
 	for (i = 1; i <= lag; i++)
 		span_steps += (uint64_t)steps[i];
 	for (i = 0; i + lag < n; i++) {
 		if (i > 0)
 			span_steps += (uint64_t)steps[i + lag] - (uint64_t)steps[i];
-		if (i % ((n - lag + PERIOD_SAMPLES - 1) / PERIOD_SAMPLES) == 0 && span_steps > 0 && span_steps <= INT64_MAX)
+		if (i % every == 0 && span_steps > 0 && span_steps <= INT64_MAX)
 			count = insert_sorted(sorted, count,
 			    ((uint64_t)wrap_sub(t[i + lag], t[i]) + span_steps / 2) / span_steps);
 	}
-	if (count == 0)
-		return 0;
-	slope = sorted[count / 2];
-	if ((slope + ROUND_SLACK_NS) % ROUND_NS <= 2 * ROUND_SLACK_NS && slope >= ROUND_NS)
-		slope = (slope + ROUND_SLACK_NS) / ROUND_NS * ROUND_NS;
-	return slope;
+	return count > 0 ? sorted[count / 2] : 0;
 }
 
-/* Whole periods from the row before, nearest. */
-static inline uint64_t
-grid_step(int64_t distance, uint64_t period)
+/* Times in whole milliseconds have a period in whole milliseconds; and timers are set in round numbers, which is worth
+ * a guess. */
+static uint64_t
+round_period(uint64_t period, uint64_t unit)
 {
-	uint64_t d = (uint64_t)distance;
-
-	return distance >= 0 ? (d + period / 2) / period : 0 - ((0 - d + period / 2) / period);
+	if (unit > 1)
+		return (period + unit / 2) / unit * unit;
+	if (period >= ROUND_NS && (period + ROUND_SLACK_NS) % ROUND_NS <= 2 * ROUND_SLACK_NS)
+		return (period + ROUND_SLACK_NS) / ROUND_NS * ROUND_NS;
+	return period;
 }
 
-/* Splits times into steps on the grid and distances from it. */
+/* Splits times into steps on the grid, from the row before, and distances from it. */
 static void
 grid_split(const int64_t *t, uint32_t n, int64_t origin, uint64_t period, int64_t *steps, int64_t *distance)
 {
-	uint64_t at = 0, step;
+	double per_period = 1 / (double)period;
+	uint64_t at = (uint64_t)origin;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		step = grid_step(wrap_sub(wrap_sub(t[i], origin), (int64_t)(at * period)), period);
-		at += step;
-		steps[i] = (int64_t)step;
-		distance[i] = wrap_sub(wrap_sub(t[i], origin), (int64_t)(at * period));
+		steps[i] = number_round((double)wrap_sub(t[i], (int64_t)at) * per_period);
+		at += (uint64_t)steps[i] * period;
+		distance[i] = wrap_sub(t[i], (int64_t)at);
 	}
 }
 
-/* Fills x with the steps and ulps with the distances. False: these times have no period. */
+/* Fills x with the steps and ulps with the distances. False: these times have no period.
+ *
+ * An error of the period piles up from row to row, and once it reaches half a period, steps are counted wrong. So a
+ * period from single steps is used on few rows only, to get a better one over more, until it is good for all. */
 static bool
 grid_fit(struct column_work *work, const int64_t *t, uint32_t n, uint64_t *period)
 {
-	if (n < GRID_ROWS_MIN || (*period = middle_step(t, n)) == 0 || *period > PERIOD_MAX_NS)
+	uint32_t lag, rows;
+
+	if (n < GRID_ROWS_MIN)
 		return false;
-	grid_split(t, n, t[0], *period, work->x, work->ulps);
-	if ((*period = middle_slope(t, n, work->x)) == 0 || *period > PERIOD_MAX_NS)
+	*period = middle_step(t, n);
+	for (lag = LAG_GROWTH; *period > 0 && *period <= PERIOD_MAX_NS; lag *= LAG_GROWTH) {
+		lag = lag < n / 2 ? lag : n / 2;
+		rows = lag < n / 3 ? 3 * lag : n;
+		grid_split(t, rows, t[0], *period, work->x, work->ulps);
+		*period = middle_slope(t, rows, lag, work->x);
+		if (lag == n / 2)
+			break;
+	}
+	*period = round_period(*period, stream_unit(t, n));
+	if (*period == 0 || *period > PERIOD_MAX_NS)
 		return false;
 	grid_split(t, n, t[0], *period, work->x, work->ulps);
 	return true;

@@ -73,7 +73,7 @@ static const struct {
 	{ 2, 1024 / 2 + 60, 1024 / 2 - 50 },
 	{ 5, 1024 * 10 / 8 + 60, 1024 * 10 / 8 + 60 },
 	{ 6, 1024 * 18 / 8 + 60, 1024 * 17 / 8 + 40 },
-	{ 7, 4096, 260 },
+	{ 7, 5000, 300 },
 };
 
 static void
@@ -108,7 +108,7 @@ test_cost(struct stream_coder *coder)
 		cost_bytes = (double)stream_cost(coder, x, 1024) / 8;
 		CHECK_INT(stream_write(coder, x, 1024, &buf), NW_OK);
 		if (kind != 7)                /* outliers that a sample need not see */
-			CHECK_NEAR(cost_bytes, (double)buf.len, 0.1, 120);
+			CHECK_NEAR(cost_bytes, (double)buf.len, 0.25, 120);
 	}
 	chunk_buf_clear(&buf);
 }

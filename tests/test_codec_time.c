@@ -70,7 +70,7 @@ static const struct {
 	double hot_bits_max, compact_bits_max;
 } prices[] = {
 	{ REGULAR, 0.2, 0.2 },
-	{ MILLISECONDS, 4, 4 },
+	{ MILLISECONDS, 4.2, 3 },
 	{ JITTERED, 12.8, 12.8 },
 	{ GAPS, 17, 13.7 },
 	{ BURSTS, 30, 11 },
