@@ -265,7 +265,7 @@ act_stdio(void)
 static void
 act_reuse(void)
 {
-	char name[16];
+	char name[32];
 	int i;
 
 	for (i = 0; i < 20; i++) {
