@@ -70,7 +70,7 @@ log_line(int priority, const char *fmt, ...)
 static void
 usage(FILE *to)
 {
-	fputs("usage: blipp [-Bdn] [-b BOX] [-f FILE] [-H HOSTNAME] [-i INTERVAL] [-o name=value] [--once]\n", to);
+	fputs("usage: blipp [-BdhnV] [-b BOX] [-f FILE] [-H HOSTNAME] [-i INTERVAL] [-o name=value] [--once]\n", to);
 }
 
 /* --- sampling --- */
@@ -273,7 +273,7 @@ read_options(struct blipp *b, int argc, char **argv, struct options *o, char why
 {
 	static const struct option longs[] = { { "once", no_argument, NULL, '1' }, { "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 } };
-	static const char shorts[] = "Bb:df:H:hi:no:";
+	static const char shorts[] = "Bb:df:H:hi:no:V";
 	int c, rc = NW_OK;
 
 	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1)
@@ -296,6 +296,7 @@ read_options(struct blipp *b, int argc, char **argv, struct options *o, char why
 		case 'i': rc = blipp_conf_set(&b->conf, "interval", optarg, why); break;
 		case 'n': o->check_only = true; break;
 		case 'o': rc = blipp_conf_override(&b->conf, optarg, why); break;
+		case 'V': puts("blipp " NW_VERSION); exit(0);
 		case '1': b->once = true; break;
 		default: rc = NW_EINVAL; break;
 		}

@@ -120,7 +120,7 @@ blipp_conf_init(struct blipp_conf *c)
 
 	memset(c, 0, sizeof(*c));
 	c->interval_ns = INT64_C(1000000000);
-	c->queue_bytes = 4 << 20;
+	c->queue_bytes = 64 << 20;
 	for (i = 0; i < BLIPP_PROBES; i++)
 		c->probes[i] = true;
 }
