@@ -216,10 +216,14 @@ commit_flush(struct commit *c)
 void
 commit_drain(struct commit *c)
 {
+	int rc;
+
 	do {
 		c->blocked = false;
 		commit_flush(c);
-		store_sync(c->box->store);
+		rc = store_sync(c->box->store);
 		store_run_completions(c->box->store);
-	} while (c->batch != NULL);
+	} while (c->batch != NULL && rc == NW_OK);
+	if (rc < 0)
+		log_warnx("commit.drain why=\"%s\" note=\"what is queued gets one last try\"", nw_strerror(rc));
 }

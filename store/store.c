@@ -41,6 +41,7 @@ struct store {
 	pthread_cond_t drained;                /* store_sync(): nothing is queued any more */
 	struct batch_queue queue, done;
 	bool stop;
+	bool stuck;                            /* the last group went back: disk or memory are short */
 	struct store_stats stats;              /* queued_bytes: until committed */
 };
 
@@ -129,6 +130,8 @@ group_return(struct store *st, struct nw_batch *group)
 	if ((last->next = st->queue.first) == NULL)
 		st->queue.end = &last->next;
 	st->queue.first = group;
+	st->stuck = true;
+	pthread_cond_broadcast(&st->drained);
 	pthread_mutex_unlock(&st->lock);
 }
 
@@ -208,6 +211,7 @@ group_commit(struct store *st, struct nw_batch *group, bool last_chance)
 	stats_update(st);
 	if (rc == NW_OK) {
 		pthread_mutex_lock(&st->lock);
+		st->stuck = false;
 		st->stats.last_commit_wall_ns = clock_ns(CLOCK_REALTIME);
 		st->stats.last_commit_took_ns = clock_ns(CLOCK_MONOTONIC) - begin;
 		pthread_mutex_unlock(&st->lock);
@@ -386,13 +390,17 @@ store_submit(struct store *st, struct nw_batch *b)
 	return rc;
 }
 
-void
+int
 store_sync(struct store *st)
 {
+	int rc;
+
 	pthread_mutex_lock(&st->lock);
-	while (st->stats.queued_batches > 0)
+	while (st->stats.queued_batches > 0 && !st->stuck)
 		pthread_cond_wait(&st->drained, &st->lock);
+	rc = st->stats.queued_batches > 0 ? NW_EIO : NW_OK;
 	pthread_mutex_unlock(&st->lock);
+	return rc;
 }
 
 int

@@ -152,8 +152,11 @@ void store_next_ids(const struct store *st, struct store_ids *out);
 
 /* Any thread. Owns b from now on, unless NW_EFULL, which leaves it the caller's. */
 int store_submit(struct store *st, struct nw_batch *b);
-/* Waits until everything submitted before is committed or has failed. Any thread but a completion. */
-void store_sync(struct store *st);
+/*
+ * Waits until everything submitted before is committed or has failed. NW_EIO: disk or memory are short and it is still
+ * queued. Any thread but a completion.
+ */
+int store_sync(struct store *st);
 int store_completion_fd(const struct store *st);   /* readable when store_run_completions has work */
 void store_run_completions(struct store *st);      /* one thread */
 void store_get_stats(struct store *st, struct store_stats *out);   /* any thread */
