@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hot path is nw_caliper_begin() and _end(): two stores each, and a digest of 64 operations at a time. Reading the
+ * The hot path is nw_caliper_begin() and _end(): a few stores, and a digest of 64 operations at a time. Reading the
  * clock waits for every instruction before it, so arithmetic done per operation costs its whole latency; done in a
- * batch it costs throughput only (half as much in all), and both happen outside what is being timed.
+ * batch it costs throughput only (about half as much), and both happen outside what is being timed.
  *
  * Bytes and durations are integers: their sums and sums of squares are exact in 64 and 128 bits. Rates (v/d) and gaps
  * (d/v) of a batch are summed as differences to its first one, which costs no division and loses no digits over 64
@@ -235,4 +235,16 @@ nw_caliper_take(struct nw_caliper *c, int64_t now_mono_ns, struct nw_caliper_win
 	out->threads = 1;
 	out->hist = c->hist;
 	restart(c, now_mono_ns);
+}
+
+int64_t
+nw_clock_mono_ns(void)
+{
+	return nw_mono_ns();
+}
+
+int64_t
+nw_clock_wall_ns(void)
+{
+	return nw_wall_ns();
 }

@@ -58,9 +58,9 @@ struct disk_line { struct scan device; uint64_t v[DISK_FIELDS]; };
 bool disk_next(struct scan *text, struct disk_line *out);       /* skips lines it does not understand */
 
 /* --- /proc/net/dev --- */
-enum net_field { NET_BYTES_IN, NET_PACKETS_IN, NET_ERRORS_IN, NET_DROPS_IN, NET_FIFO_IN, NET_FRAME_IN, NET_COMPRESSED_IN,
-	NET_MULTICAST_IN, NET_BYTES_OUT, NET_PACKETS_OUT, NET_ERRORS_OUT, NET_DROPS_OUT, NET_FIFO_OUT, NET_COLLISIONS,
-	NET_CARRIER, NET_COMPRESSED_OUT, NET_FIELDS };
+enum net_field { NET_BYTES_IN, NET_PACKETS_IN, NET_ERRORS_IN, NET_DROPS_IN, NET_FIFO_IN, NET_FRAME_IN,
+	NET_COMPRESSED_IN, NET_MULTICAST_IN, NET_BYTES_OUT, NET_PACKETS_OUT, NET_ERRORS_OUT, NET_DROPS_OUT, NET_FIFO_OUT,
+	NET_COLLISIONS, NET_CARRIER, NET_COMPRESSED_OUT, NET_FIELDS };
 struct net_line { struct scan interface; uint64_t v[NET_FIELDS]; };
 bool net_next(struct scan *text, struct net_line *out);
 

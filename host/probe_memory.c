@@ -15,7 +15,8 @@ static const struct table_alias memory_aliases[] = {
 	{ "MemAvailable", "available", NULL, false }, { "Dirty", "dirty", NULL, false },
 	{ "Writeback", "writeback", NULL, false }, { NULL, NULL, NULL, false },
 };
-static const struct table_style memory_style = { SERIES_PREFIX "memory:utilization", "KiBy", false, memory_aliases, NULL };
+static const struct table_style memory_style = { SERIES_PREFIX "memory:utilization", "KiBy", false, memory_aliases,
+	NULL };
 static const struct table_style vmstat_style = { SERIES_PREFIX "memory:vmstat", "1", true, NULL, "nr_" };
 
 struct memory_probe { struct procfs_file file; struct table table; };

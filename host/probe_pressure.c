@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* /proc/pressure: how long some, or all, tasks have waited for CPU, disk and memory. Kernels without it have no files. */
+/* /proc/pressure: how long some, or all, tasks have waited for CPU, disk and memory. Some kernels are without. */
 #include "host/probe.h"
 
 #include <math.h>

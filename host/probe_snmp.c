@@ -126,4 +126,5 @@ clear_netstat(void *state)
 }
 
 const struct probe probe_snmp = { "snmp", sizeof(struct snmp_probe), sample_snmp, clear_snmp, NULL, NULL };
-const struct probe probe_netstat = { "netstat", sizeof(struct netstat_probe), sample_netstat, clear_netstat, NULL, NULL };
+const struct probe probe_netstat = { "netstat", sizeof(struct netstat_probe), sample_netstat, clear_netstat, NULL,
+	NULL };

@@ -523,7 +523,8 @@ xsp_sess_cmp(libxspSess *sess1, libxspSess *sess2)
 /* --- what is only here so that programs link --- */
 
 libxspSecInfo *
-xsp_sess_new_security(const char *username, const char *password, const char *key1, const char *key2, const char *keypass)
+xsp_sess_new_security(const char *username, const char *password, const char *key1, const char *key2,
+    const char *keypass)
 {
 	static struct xsp_sec_info empty;
 

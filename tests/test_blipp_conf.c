@@ -24,7 +24,8 @@ static const struct { const char *assignment; int64_t interval_ns; } intervals[]
 };
 static const char *const bad[] = {
 	"interval", "interval=", "interval=0", "interval=5ms", "interval=2 h", "interval=1 s x", "interval=-1",
-	"box=", "box=a b", "box=a/b/c", "host=a b", "probes=cpu,load", "probes=gpu", "queue-size=1", "queue-size=2 TiB", "colour=red",
+	"box=", "box=a b", "box=a/b/c", "host=a b", "probes=cpu,load", "probes=gpu", "queue-size=1", "queue-size=2 TiB",
+	"colour=red",
 };
 
 int
