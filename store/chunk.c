@@ -35,6 +35,7 @@ enum {
 	ATTACHED_RAW = 0, ATTACHED_ZSTD = 1,
 	ATTACHED_LEVEL_HOT = 1, ATTACHED_LEVEL_COMPACT = 9,
 	DEPTH_MAX = 16,
+	CAP_ROWS_MIN = 1024,
 	LEARN_ROWS_MIN = 256          /* what fewer rows suggest may be chance */
 };
 
@@ -117,6 +118,8 @@ chunk_rows_clear(struct chunk_rows *rows)
 static int
 codec_reserve(struct chunk_codec *codec, uint32_t n_rows, uint32_t n_columns)
 {
+	uint32_t cap_rows = CAP_ROWS_MIN;
+
 	if (codec->cap_columns == 0 || n_columns > codec->cap_columns) {
 		n_columns = n_columns > 0 ? n_columns : 1;
 		free_columns(codec);
@@ -133,7 +136,9 @@ codec_reserve(struct chunk_codec *codec, uint32_t n_rows, uint32_t n_columns)
 		}
 		codec->cap_columns = n_columns;
 	}
-	return column_work_reserve(&codec->work, n_rows > 0 ? n_rows : 1);
+	while (cap_rows < n_rows)
+		cap_rows *= 2;
+	return column_work_reserve(&codec->work, cap_rows);
 }
 
 static size_t
@@ -166,7 +171,7 @@ encode_attachments(struct column_work *work, const struct chunk_columns *in, enu
     struct chunk_buf *out)
 {
 	size_t total = in->n_rows > 0 ? in->attachment_end[in->n_rows - 1] : 0, len;
-	ZSTD_CCtx *cctx = stream_compressor(&work->coder);
+	ZSTD_CCtx *cctx = token_compressor(&work->coder.tokens);
 	uint32_t i;
 	int rc;
 
@@ -457,7 +462,7 @@ decode_attachments(struct column_work *work, const struct layout *layout, uint32
 	if (in.bad || end != total || method > ATTACHED_ZSTD)
 		return NW_ECORRUPT;
 	if (method == ATTACHED_ZSTD) {
-		if ((dctx = stream_decompressor(&work->coder)) == NULL)
+		if ((dctx = token_decompressor(&work->coder.tokens)) == NULL)
 			return NW_ENOMEM;
 		return ZSTD_decompressDCtx(dctx, bytes, total, in.at, reader_left(&in)) == total ? NW_OK : NW_ECORRUPT;
 	}

@@ -19,8 +19,9 @@
 
 #include <stdlib.h>
 
+#include "store/codec_skip.h"
+
 enum {
-	ZEROS_WORTH_SKIPPING = 4,
 	SCALE_MULTIPLIED = 0x80,
 	PLAN_BITS = 8 * 3
 };
@@ -91,99 +92,15 @@ n_seeds(const struct column_plan *plan, uint32_t n_main)
 
 /* --- rows that are left out --- */
 
-/* Closes the gaps that skipped rows leave. */
-static void
-squeeze(const uint32_t *skipped, uint32_t n_skipped, const void *from, uint32_t n, void *to)
-{
-	const uint64_t *in = from;
-	uint64_t *out = to;
-	uint32_t i, row = 0, rows;
-
-	for (i = 0; i <= n_skipped; i++) {
-		rows = (i < n_skipped ? skipped[i] : n) - row;
-		memmove(out, in + row, rows * sizeof(*out));
-		out += rows;
-		row += rows + 1;
-	}
-}
-
-/* Opens them again, from the end on, in place; what stands in them is for the caller to set. */
-static void
-stretch(const uint32_t *skipped, uint32_t n_skipped, uint32_t n, int64_t *x)
-{
-	uint32_t i = n_skipped, end = n, rows;
-
-	while (i > 0) {
-		i--;
-		rows = end - skipped[i] - 1;
-		memmove(x + skipped[i] + 1, x + skipped[i] - i, rows * sizeof(*x));
-		x[skipped[i]] = 0;
-		end = skipped[i];
-	}
-}
-
-/* Zeros, infinities and NaNs: twice the bits, less one, puts them all on top. */
-static inline bool
-is_odd(double v)
-{
-	return (number_bits(v) << 1) - 1 >= (UINT64_C(0x7ff) << 53) - 1;
-}
-
-static uint32_t
-list_different(const double *a, const double *b, uint32_t n, uint32_t *row)
-{
-	uint32_t *at = row, i;
-
-	if (memcmp(a, b, n * sizeof(*a)) == 0)
-		return 0;
-	for (i = 0; i < n; i++) {
-		*at = i;
-		at += number_bits(a[i]) != number_bits(b[i]);
-	}
-	return (uint32_t)(at - row);
-}
-
-static uint32_t
-list_repeated(const double *y, uint32_t n, uint32_t *row)
-{
-	uint32_t *at = row, i;
-
-	for (i = 1; i < n; i++) {
-		*at = i;
-		at += number_bits(y[i]) == number_bits(y[i - 1]);
-	}
-	return (uint32_t)(at - row);
-}
-
-/* What lies far from all other values: infinities, NaNs, and zeros unless they are few or can be guessed. */
-static uint32_t
-list_odd(const double *y, uint32_t n, bool keep_zeros, uint32_t *row)
-{
-	uint32_t *at = row, odd = 0, zeros = 0, i;
-
-	for (i = 0; i < n; i++)
-		odd += is_odd(y[i]);
-	if (odd == 0)
-		return 0;
-	for (i = 0; i < n; i++)
-		zeros += y[i] == 0;
-	keep_zeros |= zeros < ZEROS_WORTH_SKIPPING;
-	for (i = 0; i < n; i++) {
-		*at = i;
-		at += is_odd(y[i]) && (y[i] != 0 || !keep_zeros);
-	}
-	return (uint32_t)(at - row);
-}
-
 /* Which rows of y the form cannot say, given what it says of them. */
 static uint32_t
 find_skipped(const struct column_plan *plan, const double *y, const double *said, uint32_t n, uint32_t *row)
 {
 	if (plan->skip == SKIP_REPEATED)
-		return list_repeated(y, n, row);
+		return skip_repeated(y, n, row);
 	if (plan->form == FORM_SCALED)
-		return list_different(y, said, n, row);
-	return list_odd(y, n, plan->form == FORM_NEAR || plan->guess == GUESS_RELATION, row);
+		return skip_different(y, said, n, row);
+	return skip_odd(y, n, plan->form == FORM_NEAR || plan->guess == GUESS_RELATION, row);
 }
 
 static void
@@ -281,9 +198,9 @@ apply_form(struct column_work *work, const double *const *value, uint32_t n, uin
 		plan->skip = SKIP_LISTED;
 	if (work->n_skipped > 0) {
 		list_skipped(work, plan, y);
-		squeeze(work->skipped, work->n_skipped, work->x, n, work->x);
+		skip_squeeze(work->skipped, work->n_skipped, work->x, n, work->x);
 		if (has_ulps(plan))
-			squeeze(work->skipped, work->n_skipped, work->ulps, n, work->ulps);
+			skip_squeeze(work->skipped, work->n_skipped, work->ulps, n, work->ulps);
 	}
 	work->formed = y;
 	work->n_formed = n;
@@ -298,7 +215,7 @@ make_growth(struct column_work *work, const double *a, uint32_t n)
 {
 	uint32_t i;
 
-	squeeze(work->skipped, work->n_skipped, a, n, work->guess);
+	skip_squeeze(work->skipped, work->n_skipped, a, n, work->guess);
 	for (i = work->n_main; i-- > 1; )
 		work->guess[i] /= work->guess[i - 1];
 }
@@ -310,7 +227,7 @@ guess_relation(struct column_work *work, const struct column_plan *plan, const d
 {
 	relation_compute(&plan->relation, value, n, work->guess);
 	if (work->n_skipped > 0)
-		squeeze(work->skipped, work->n_skipped, work->guess, n, work->guess);
+		skip_squeeze(work->skipped, work->n_skipped, work->guess, n, work->guess);
 	if (plan->form == FORM_ORDER)
 		number_orders(work->guess, work->n_main, x);
 	else
@@ -690,9 +607,9 @@ column_read(struct column_work *work, struct byte_reader *in, const struct colum
 		return rc;
 	undo_guess(work, plan, value, n, work->x);
 	if (work->n_skipped > 0) {
-		stretch(work->skipped, work->n_skipped, n, work->x);
+		skip_stretch(work->skipped, work->n_skipped, n, work->x);
 		if (has_ulps(plan))
-			stretch(work->skipped, work->n_skipped, n, work->ulps);
+			skip_stretch(work->skipped, work->n_skipped, n, work->ulps);
 	}
 	say_values(plan, value, work->x, n, y);
 	if (has_ulps(plan))

@@ -6,31 +6,22 @@
  *   varint  unit, if it follows; else 1
  *   mode 0  nothing: all are equal to the base
  *   mode 1  u8 width per block of 32, then the blocks (codec_bits.h)
- *   mode 2  varint length, one zstd frame of that length less its magic number: n tokens; then the bits below them
+ *   mode 2  tokens (codec_token.c)
  *
- * x = base + unit * v, and v counts 0, -1, 1, -2 ... when folded. In mode 2 a v below 16 is its own token; a larger
- * one has a token for its length and the bit after the leading one, and its other bits follow uncompressed: they are
- * noise, and zstd would only lose time on them.
- *
- *   token 16 + 2 * (length - 5) + next bit, with length - 2 bits behind it
- */
+ * of v in x = base + unit * v; v counts 0, -1, 1, -2 ... when folded. */
 #include "store/codec_stream.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <zstd.h>
 
 #include "store/codec_bits.h"
+#include "store/codec_unit.h"
 
 enum {
 	MODE_EQUAL, MODE_PACKED, MODE_TOKENS, MODE_MASK = 3,
 	FLAG_FOLDED = 4, FLAG_UNIT = 8,
-	TOKEN_LITERALS = 16, N_TOKENS = TOKEN_LITERALS + 2 * 60,
 	MIDDLE_SAMPLES = 15,
-	ZSTD_MAGIC_BYTES = 4,
 	SAMPLE_BLOCKS = 8, SAMPLE_ROWS = SAMPLE_BLOCKS * BITS_BLOCK,
-	HEAD_BITS = 8 * 6,            /* mode, base and a unit, typically */
-	TOKENS_BITS = 8 * 8, TOKEN_TABLE_BITS = 4    /* zstd's frame, and its table for each token that occurs */
+	HEAD_BITS = 8 * 6             /* mode, base and a unit, typically */
 };
 
 /* How a run is written, and what that costs. */
@@ -41,57 +32,22 @@ struct stream_fit {
 	bool folded;                  /* values lie on both sides of the base */
 };
 
-static const uint8_t zstd_magic[ZSTD_MAGIC_BYTES] = { 0x28, 0xb5, 0x2f, 0xfd };
-
-static inline unsigned
-token_of(uint64_t v)
-{
-	unsigned length = bits_width(v | TOKEN_LITERALS);
-	unsigned token = TOKEN_LITERALS + 2 * (length - 5) + (unsigned)(v >> (length - 2) & 1);
-
-	return v < TOKEN_LITERALS ? (unsigned)v : token;
-}
-
-static unsigned
-token_bits(unsigned token)
-{
-	return token < TOKEN_LITERALS ? 0 : 3 + (token - TOKEN_LITERALS) / 2;
-}
-
-static uint64_t
-token_least(unsigned token)
-{
-	return token < TOKEN_LITERALS ? token : (UINT64_C(2) | (token & 1)) << token_bits(token);
-}
-
-static void
-fill_tables(struct stream_coder *coder)
-{
-	struct stream_token *means = coder->means;
-	unsigned token, n;
-
-	for (n = 1; n < STREAM_LOGS; n++)
-		coder->times_log[n] = (float)n * log2f((float)n);
-	for (token = 0; token <= UINT8_MAX; token++)
-		means[token] = token < N_TOKENS ? (struct stream_token){ token_least(token), token_bits(token) } :
-		    (struct stream_token){ 0, UINT32_MAX };
-}
-
 int
 stream_reserve(struct stream_coder *coder, uint32_t n)
 {
+	int rc;
+
 	if (n <= coder->cap)
 		return NW_OK;
 	stream_clear(coder);
+	if ((rc = token_reserve(&coder->tokens, n)) != NW_OK)
+		return rc;
 	coder->plain = malloc(n * sizeof(*coder->plain));
-	coder->token = malloc(n);
-	coder->frame = malloc(ZSTD_compressBound(n) + ZSTD_MAGIC_BYTES);
 	coder->width = malloc(n / BITS_BLOCK + 1);
-	if (coder->plain == NULL || coder->token == NULL || coder->frame == NULL || coder->width == NULL) {
+	if (coder->plain == NULL || coder->width == NULL) {
 		stream_clear(coder);
 		return NW_ENOMEM;
 	}
-	fill_tables(coder);
 	coder->cap = n;
 	return NW_OK;
 }
@@ -99,111 +55,13 @@ stream_reserve(struct stream_coder *coder, uint32_t n)
 void
 stream_clear(struct stream_coder *coder)
 {
-	ZSTD_freeCCtx(coder->zstd_in);
-	ZSTD_freeDCtx(coder->zstd_out);
+	token_clear(&coder->tokens);
 	free(coder->plain);
-	free(coder->token);
-	free(coder->frame);
 	free(coder->width);
 	memset(coder, 0, sizeof(*coder));
 }
 
-/* Tokens of noise have few symbols, and their short matches are chance: without them, zstd's Huffman codes do better
- * and the fastest level is as good as any. The length is known, and need not be in the frame. */
-void *
-stream_compressor(struct stream_coder *coder)
-{
-	if (coder->zstd_in == NULL && (coder->zstd_in = ZSTD_createCCtx()) != NULL) {
-		ZSTD_CCtx_setParameter(coder->zstd_in, ZSTD_c_compressionLevel, 1);
-		ZSTD_CCtx_setParameter(coder->zstd_in, ZSTD_c_minMatch, 7);
-		ZSTD_CCtx_setParameter(coder->zstd_in, ZSTD_c_contentSizeFlag, 0);
-	}
-	return coder->zstd_in;
-}
-
-void *
-stream_decompressor(struct stream_coder *coder)
-{
-	if (coder->zstd_out == NULL)
-		coder->zstd_out = ZSTD_createDCtx();
-	return coder->zstd_out;
-}
-
 /* --- choosing --- */
-
-static uint64_t
-common_divisor(uint64_t a, uint64_t b)
-{
-	uint64_t rest;
-
-	while (b != 0) {
-		rest = a % b;
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
-/* x % d == 0 without dividing: multiplied by d's inverse modulo 2^64, the multiples of an odd d, and only they, fall
- * to the bottom (Granlund and Montgomery 1994, section 9). Quotients of exact divisions come the same way. */
-struct divisor {
-	uint64_t odd_inverse, quotient_max;
-	unsigned twos;
-};
-
-static struct divisor
-divisor_of(uint64_t d)
-{
-	struct divisor by = { 0, UINT64_MAX / d, (unsigned)__builtin_ctzll(d) };
-	uint64_t odd = d >> by.twos;
-	int i;
-
-	by.odd_inverse = odd;                 /* right in 3 bits; each step doubles them */
-	for (i = 0; i < 5; i++)
-		by.odd_inverse *= 2 - odd * by.odd_inverse;
-	return by;
-}
-
-static inline bool
-divides(const struct divisor *by, uint64_t x)
-{
-	uint64_t q = x * by->odd_inverse;
-
-	return (by->twos != 0 ? q >> by->twos | q << (64 - by->twos) : q) <= by->quotient_max;
-}
-
-static inline uint64_t
-magnitude(int64_t v)
-{
-	return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-}
-
-/* Numbers without a common divisor show it within a few steps. */
-uint64_t
-stream_unit(const int64_t *x, uint32_t n)
-{
-	struct divisor by = { 0 };
-	int64_t least = x[0], most = x[0];
-	uint64_t unit = 0, d;
-	uint32_t i;
-
-	for (i = 1; i < n && unit != 1; i++) {
-		d = magnitude(wrap_sub(x[i], x[0]));
-		if (unit != 0 && divides(&by, d))
-			continue;
-		unit = common_divisor(d, unit);
-		if (unit != 0)
-			by = divisor_of(unit);
-	}
-	if (unit <= 1)
-		return unit;
-	/* Exact division keeps its sign only where differences do not wrap. */
-	for (i = 1; i < n; i++) {
-		least = x[i] < least ? x[i] : least;
-		most = x[i] > most ? x[i] : most;
-	}
-	return (uint64_t)wrap_sub(most, least) <= INT64_MAX ? unit : 1;
-}
 
 static int64_t
 least_of(const int64_t *x, uint32_t n)
@@ -249,7 +107,6 @@ make_plain_rows(const int64_t *x, uint32_t n, int64_t base, bool folded, uint64_
 static void
 make_plain(const int64_t *x, uint32_t n, const struct stream_fit *fit, uint64_t *restrict plain)
 {
-	struct divisor by;
 	uint32_t i;
 
 	if (fit->unit == 1) {
@@ -258,44 +115,9 @@ make_plain(const int64_t *x, uint32_t n, const struct stream_fit *fit, uint64_t 
 		make_plain_rows(x + i, n - i, fit->base, fit->folded, plain + i);
 		return;
 	}
-	by = divisor_of(fit->unit);
-	for (i = 0; i < n; i++)
-		plain[i] = (uint64_t)(wrap_sub(x[i], fit->base) >> by.twos) * by.odd_inverse;
+	unit_divide(fit->unit, fit->base, x, n, plain);
 	for (i = 0; fit->folded && i < n; i++)
 		plain[i] = fold_sign((int64_t)plain[i]);
-}
-
-static inline float
-times_log(const struct stream_coder *coder, uint32_t n)
-{
-	return n < STREAM_LOGS ? coder->times_log[n] : (float)n * log2f((float)n);
-}
-
-/* Shannon's bound for the tokens and the bits below them, for n_all numbers of which n are looked at; and about what
- * zstd's tables take. */
-static uint64_t
-tokens_cost_bits(const struct stream_coder *coder, uint32_t n, uint32_t n_all)
-{
-	const uint64_t *plain = coder->plain;
-	uint32_t even[N_TOKENS] = { 0 }, odd[N_TOKENS] = { 0 }, count, used = 0, i;
-	uint64_t n_below = 0;
-	float bits = times_log(coder, n);
-
-	/* Two tables, because an increment waits for the last one of the same counter. */
-	for (i = 0; i + 1 < n; i += 2) {
-		even[token_of(plain[i])]++;
-		odd[token_of(plain[i + 1])]++;
-	}
-	if (i < n)
-		even[token_of(plain[i])]++;
-	for (i = 0; i < N_TOKENS; i++) {
-		if ((count = even[i] + odd[i]) == 0)
-			continue;
-		used++;
-		n_below += (uint64_t)count * coder->means[i].n_below;
-		bits -= times_log(coder, count);
-	}
-	return (n_below + (bits > 0 ? (uint64_t)bits : 0)) * n_all / n + used * TOKEN_TABLE_BITS + TOKENS_BITS;
 }
 
 static uint64_t
@@ -303,7 +125,7 @@ plain_cost_bits(struct stream_coder *coder, uint32_t n, uint32_t n_all)
 {
 	if (coder->effort == CHUNK_HOT)
 		return blocks_measure(coder->plain, n, coder->width) * n_all / n + n_all / BITS_BLOCK * 8;
-	return tokens_cost_bits(coder, n, n_all);
+	return token_cost(&coder->tokens, coder->plain, n, n_all);
 }
 
 /* A few blocks from all over, in place of all. */
@@ -325,7 +147,7 @@ choose_fit(struct stream_coder *coder, const int64_t *x, uint32_t n, uint32_t n_
 	struct stream_fit low = { .cost_bits = HEAD_BITS }, mid;
 
 	low.base = x[0];
-	low.unit = stream_unit(x, n);
+	low.unit = unit_find(x, n);
 	if (low.unit == 0)
 		return low;
 	mid = low;
@@ -357,34 +179,6 @@ stream_cost(struct stream_coder *coder, const int64_t *x, uint32_t n)
 
 /* --- writing --- */
 
-static int
-write_tokens(struct stream_coder *coder, uint32_t n, struct chunk_buf *out)
-{
-	const struct stream_token *means;
-	struct bit_writer below;
-	ZSTD_CCtx *cctx;
-	uint32_t i;
-	size_t len;
-
-	for (i = 0; i < n; i++)
-		coder->token[i] = (uint8_t)token_of(coder->plain[i]);
-	if ((cctx = stream_compressor(coder)) == NULL)
-		return NW_ENOMEM;
-	len = ZSTD_compress2(cctx, coder->frame, ZSTD_compressBound(n), coder->token, n);
-	if (ZSTD_isError(len) || len < ZSTD_MAGIC_BYTES)
-		return NW_ENOMEM;             /* the room is enough: nothing else is left */
-	len -= ZSTD_MAGIC_BYTES;
-	write_varint(out, len);
-	write_bytes(out, coder->frame + ZSTD_MAGIC_BYTES, len);
-	below = (struct bit_writer){ out->bytes + out->len, 0, 0 };
-	for (i = 0; i < n; i++) {
-		means = &coder->means[coder->token[i]];
-		bits_put(&below, coder->plain[i] - means->least, means->n_below);
-	}
-	out->len = (size_t)(bits_flush(&below) - out->bytes);
-	return NW_OK;
-}
-
 /* Into reserved room, with widths as measured. */
 static void
 write_packed(struct stream_coder *coder, uint32_t n, struct chunk_buf *out)
@@ -398,7 +192,7 @@ static int
 write_shorter(struct stream_coder *coder, uint32_t n, uint64_t packed_bits, uint8_t *head, struct chunk_buf *out)
 {
 	size_t begin = out->len, packed_bytes = packed_bits / 8 + n / BITS_BLOCK + 1;
-	int rc = write_tokens(coder, n, out);
+	int rc = token_write(&coder->tokens, coder->plain, n, out);
 
 	if (rc == NW_OK && out->len - begin > packed_bytes) {
 		*head = (*head & ~MODE_MASK) | MODE_PACKED;
@@ -420,7 +214,7 @@ final_fit(struct stream_coder *coder, const int64_t *x, uint32_t n, uint64_t *pa
 	else {
 		fit = sample_fit(coder, x, n);
 		fit.folded |= fit.unit == 0;  /* what a sample of equals does not show may be on either side */
-		fit.unit = stream_unit(x, n);
+		fit.unit = unit_find(x, n);
 		if (!fit.folded)
 			fit.base = least_of(x, n);
 	}
@@ -446,8 +240,7 @@ stream_write(struct stream_coder *coder, const int64_t *x, uint32_t n, struct ch
 
 	if (n == 0)
 		return NW_OK;
-	rc = buf_reserve(out, 4 * VARINT_MAX_BYTES + ZSTD_compressBound(n) + n / BITS_BLOCK + (size_t)n * 8 +
-	    BITS_SLACK_BYTES);
+	rc = buf_reserve(out, 1 + 2 * VARINT_MAX_BYTES + n / BITS_BLOCK + 1 + token_bound(n));
 	if (rc != NW_OK)
 		return rc;
 	fit = final_fit(coder, x, n, &packed_bits);
@@ -466,68 +259,6 @@ stream_write(struct stream_coder *coder, const int64_t *x, uint32_t n, struct ch
 }
 
 /* --- reading --- */
-
-static int
-unpack_frame(struct stream_coder *coder, struct byte_reader *in, uint32_t n)
-{
-	uint64_t len = read_varint(in);
-	const uint8_t *frame;
-	ZSTD_DCtx *dctx;
-
-	if (len > ZSTD_compressBound(n) || (frame = read_bytes(in, len)) == NULL)
-		return NW_ECORRUPT;
-	if ((dctx = stream_decompressor(coder)) == NULL)
-		return NW_ENOMEM;
-	memcpy(coder->frame, zstd_magic, ZSTD_MAGIC_BYTES);
-	memcpy(coder->frame + ZSTD_MAGIC_BYTES, frame, len);
-	if (ZSTD_decompressDCtx(dctx, coder->token, n, coder->frame, len + ZSTD_MAGIC_BYTES) != n)
-		return NW_ECORRUPT;
-	return NW_OK;
-}
-
-/* Tokens and the bits below them. The last of these may lie too near the end to be fetched eight bytes at a time, and
- * are fetched from a copy. */
-static void
-join_tokens(const struct stream_coder *coder, uint32_t n, const uint8_t *below, size_t n_bytes)
-{
-	const struct stream_token *means = coder->means;
-	const uint8_t *token = coder->token;
-	uint8_t tail[2 * BITS_SLACK_BYTES + 8] = { 0 };
-	uint64_t *plain = coder->plain;
-	size_t pos = 0, safe_bits = n_bytes > BITS_SLACK_BYTES ? (n_bytes - BITS_SLACK_BYTES) * 8 : 0, from;
-	uint32_t i;
-
-	for (i = 0; i < n && pos < safe_bits; i++) {
-		plain[i] = means[token[i]].least + bits_get(below, pos, means[token[i]].n_below);
-		pos += means[token[i]].n_below;
-	}
-	from = pos / 8;
-	memcpy(tail, below + from, n_bytes - from);
-	pos -= from * 8;
-	for (; i < n; i++) {
-		plain[i] = means[token[i]].least + bits_get(tail, pos, means[token[i]].n_below);
-		pos += means[token[i]].n_below;
-	}
-}
-
-static int
-read_tokens(struct stream_coder *coder, struct byte_reader *in, uint32_t n)
-{
-	const uint8_t *below;
-	size_t n_bits = 0;
-	uint32_t i;
-	int rc = unpack_frame(coder, in, n);
-
-	if (rc != NW_OK)
-		return rc;
-	for (i = 0; i < n; i++)
-		n_bits += coder->means[coder->token[i]].n_below;
-	/* A byte that is no token counts for more bits than all that are could have. */
-	if (n_bits > (size_t)n * 64 || (below = read_bytes(in, (n_bits + 7) / 8)) == NULL)
-		return NW_ECORRUPT;
-	join_tokens(coder, n, below, (n_bits + 7) / 8);
-	return NW_OK;
-}
 
 /* Inlined with a constant number of rows, this becomes vector code. */
 static inline void
@@ -588,7 +319,7 @@ stream_read(struct stream_coder *coder, struct byte_reader *in, int64_t *x, uint
 			blocks_unpack(in, width, n, coder->plain);
 		break;
 	case MODE_TOKENS:
-		rc = in->bad ? NW_ECORRUPT : read_tokens(coder, in, n);
+		rc = in->bad ? NW_ECORRUPT : token_read(&coder->tokens, in, coder->plain, n);
 		break;
 	default:
 		in->bad = true;

@@ -11,6 +11,8 @@
  * Units coarser than the nanosecond are the streams' common divisors. */
 #include "store/codec_time.h"
 
+#include "store/codec_unit.h"
+
 enum time_mode { TIME_STEPS, TIME_BENDS, TIME_GRID };
 
 enum {
@@ -114,7 +116,7 @@ grid_fit(struct column_work *work, const int64_t *t, uint32_t n, uint64_t *perio
 		if (lag == n / 2)
 			break;
 	}
-	*period = round_period(*period, stream_unit(t, n));
+	*period = round_period(*period, unit_find(t, n));
 	if (*period == 0 || *period > PERIOD_MAX_NS)
 		return false;
 	grid_split(t, n, t[0], *period, work->x, work->ulps);
