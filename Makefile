@@ -80,8 +80,10 @@ $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -o $@ $^ -ldl -pthread
 $B/lib/libnarrows.a: $(call objs,host) $(call objs,xsp)
+	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $B/lib/libnarrows.so: $(call objs,host) $(call objs,xsp)
+	@mkdir -p $(@D)
 	$(Q)$(LD) -shared -Wl,-soname,libnarrows.so.0 -o $@ $^ $(call libs,host)
 
 # --- tests: each links its own room and those below, nothing else ---

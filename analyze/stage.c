@@ -187,6 +187,13 @@ stage_add(const struct work *w, struct nw_path *p, enum nw_place place, size_t h
 	return NW_OK;
 }
 
+/* A protocol's own bytes are a few percent: then the file's size is the better word for what was moved. */
+static bool
+nearly(double a, double b)
+{
+	return fabs(a - b) <= 0.05 * b;
+}
+
 static int
 stages_add(const struct work *w, struct nw_path *p)
 {
@@ -213,8 +220,8 @@ stages_add(const struct work *w, struct nw_path *p)
 	if (rc == NW_OK && writes)
 		rc = stage_add(w, p, NW_PLACE_DISK_WRITE, w->flows[writer].host, w->op_sum[NW_OP_DISK_WRITE]);
 	if (rc == NW_OK)
-		p->bytes = writes && w->op_sum[NW_OP_DISK_WRITE] >= 0.5 * moved ? w->op_sum[NW_OP_DISK_WRITE] :
-		    reads && w->op_sum[NW_OP_DISK_READ] >= 0.5 * moved ? w->op_sum[NW_OP_DISK_READ] : moved;
+		p->bytes = writes && nearly(w->op_sum[NW_OP_DISK_WRITE], moved) ? w->op_sum[NW_OP_DISK_WRITE] :
+		    reads && nearly(w->op_sum[NW_OP_DISK_READ], moved) ? w->op_sum[NW_OP_DISK_READ] : moved;
 	return rc;
 }
 

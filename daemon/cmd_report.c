@@ -19,7 +19,7 @@ stages_print(const json_t *list)
 
 	if (json_array_size(list) == 0)
 		return;
-	printf("\n  %-18s %-24s %12s %9s %9s %8s\n", "stage", "where", "could do", "in calls", "waiting", "windows");
+	printf("\n  %-18s %-24s %12s %9s %9s %8s\n", "stage", "where", "could do", "busy", "waiting", "windows");
 	json_array_foreach(list, i, o)
 		printf("%s %-18s %-24s %12s %9s %9s %8.0f\n", json_is_true(json_object_get(o, "candidate")) ? "*" : " ",
 		    show_text(o, "words", "?"), show_text(o, "host", "?"), fmt_bytes_per_s(show_number(o, "bytes_per_s")).s,

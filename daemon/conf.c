@@ -66,6 +66,23 @@ addresses_parse(const struct directive *d, const char *value, void *field, const
 	return text_parse(d, value, field, why);
 }
 
+/* One address, kept as host/port whatever it was written as. */
+static int
+address_parse(const struct directive *d, const char *value, void *field, const char **why)
+{
+	char host[256], **out = field;
+	uint16_t port;
+
+	(void)d;
+	if (conf_address(value, host, &port) < 0) {
+		*why = "not an address: write 127.0.0.1/8080";
+		return NW_EINVAL;
+	}
+	free(*out);
+	*out = xasprintf("%s/%u", host, port);
+	return NW_OK;
+}
+
 static int
 bool_parse(const struct directive *d, const char *value, void *field, const char **why)
 {
@@ -174,7 +191,7 @@ fraction_parse(const struct directive *d, const char *value, void *field, const 
 static const struct directive directives[] = {
 	{ "state-dir", text_parse, AT(state_dir), "/var/lib/narrows", NULL, NULL },
 	{ "listen-xsp", addresses_parse, AT(listen_xsp), "127.0.0.1/5006", NULL, NULL },
-	{ "listen-http", addresses_parse, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
+	{ "listen-http", address_parse, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
 	{ "plain-xsp-beyond-loopback", bool_parse, AT(plain_xsp_beyond_loopback), "no", NULL, NULL },
 	{ "max-connections", count_parse, AT(max_connections), "1024", "1", "65536" },
 	{ "max-connections-per-address", count_parse, AT(max_connections_per_address), "512", "1", "65536" },
@@ -361,6 +378,8 @@ conf_address(const char *text, char host[256], uint16_t *port)
 	if (sep == NULL)
 		sep = strrchr(text, ':');
 	if (sep == NULL || !isdigit((unsigned char)sep[1]))
+		return NW_EINVAL;
+	if (strpbrk(text, " \t") != NULL)
 		return NW_EINVAL;
 	number = strtoul(sep + 1, &rest, 10);
 	if (*rest != '\0' || number > 65535)

@@ -24,6 +24,7 @@ struct source {
 	enum nw_op op;
 	double dt_s;
 	bool has_connection;                 /* of a caliper: its metadata names the connection, and item is it */
+	uint64_t reports;                    /* numbered so far */
 	int64_t last_wall_ns;                /* of the row before, for senders that do not tell their window */
 };
 
@@ -45,7 +46,7 @@ struct loader {
 /* Columns of a layout that matter, -1 where a layout has none. */
 struct columns {
 	int sum_v, mean_r, count, dur_inst, window, busy, busy_max, wait, threads;
-	int cpu_user, cpu_sys, seen_read, seen_written, rchar, wchar;
+	int cpu_user, cpu_sys, report, seen_read, seen_written, rchar, wchar;
 	int read_bytes, write_bytes, bytes_in, bytes_out;
 	int rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;
 	int idle, iowait, disk_busy, offset_s, bound_s, kernel_synced;
@@ -54,7 +55,7 @@ struct columns {
 static const struct { const char *name; size_t at; } column_names[] = {
 #define COLUMN(c) { #c, offsetof(struct columns, c) }
 	COLUMN(sum_v), COLUMN(mean_r), COLUMN(count), COLUMN(dur_inst), COLUMN(window), COLUMN(busy), COLUMN(busy_max),
-	COLUMN(wait), COLUMN(threads), COLUMN(cpu_user), COLUMN(cpu_sys), COLUMN(seen_read), COLUMN(seen_written),
+	COLUMN(wait), COLUMN(threads), COLUMN(cpu_user), COLUMN(cpu_sys), COLUMN(report), COLUMN(seen_read), COLUMN(seen_written),
 	COLUMN(rchar), COLUMN(wchar), COLUMN(read_bytes), COLUMN(write_bytes), COLUMN(bytes_in), COLUMN(bytes_out),
 	COLUMN(rtt_s), COLUMN(rtt_min_s), COLUMN(retrans), COLUMN(cwnd_bytes), COLUMN(busy_s), COLUMN(rwnd_limited_s),
 	COLUMN(sndbuf_limited_s), COLUMN(idle), COLUMN(iowait), COLUMN(disk_busy), COLUMN(offset_s), COLUMN(bound_s),
@@ -391,6 +392,19 @@ intervals_count(struct loader *l, const struct span *s)
 		l->e->intervals_expected += (uint64_t)lround(fmin(gap_s / s->window_s, 1e6));
 }
 
+/* A sender that numbers its reports tells how many there should be; idle intervals have none. */
+static void
+reports_count(struct loader *l, double number)
+{
+	uint64_t upto = number >= 0 && number < 1e12 ? (uint64_t)number + 1 : 0;
+
+	l->e->intervals_got++;
+	if (upto > l->source->reports) {
+		l->e->intervals_expected += upto - l->source->reports;
+		l->source->reports = upto;
+	}
+}
+
 static void
 caliper_row(struct loader *l, const struct columns *c, const struct store_block *b, size_t i)
 {
@@ -439,7 +453,10 @@ process_row(struct loader *l, const struct columns *c, const struct store_block 
 
 	if (isfinite(user) || isfinite(sys))
 		f->cpu_s = known(f->cpu_s) + known(user) + known(sys);
-	intervals_count(l, &s);
+	if (c->report >= 0)
+		reports_count(l, cell(b, c->report, i));
+	else
+		intervals_count(l, &s);
 	f->seen_bytes += known(cell(b, c->seen_read, i)) + known(cell(b, c->seen_written, i));
 	f->kernel_bytes += known(cell(b, c->rchar, i)) + known(cell(b, c->wchar, i));
 }

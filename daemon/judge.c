@@ -197,6 +197,12 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 	j->confidence = "none";
 }
 
+static bool
+place_is_host(enum nw_place place)
+{
+	return place == NW_PLACE_SENDER_HOST || place == NW_PLACE_RECEIVER_HOST || place == NW_PLACE_HOST;
+}
+
 /* What the program did outside its calls: computing, or pausing. */
 static const char *
 host_stage_manner(const struct judgement *j, const struct evidence *e, const struct nw_path_stage *s)
@@ -222,7 +228,7 @@ known_words(struct judgement *j, const struct evidence *e)
 	char *what = stage_text(e, s), *rate = judge_rate_text(j->bytes_per_s), *next, *factor;
 	const char *manner = "";
 
-	if (s->place == NW_PLACE_SENDER_HOST || s->place == NW_PLACE_RECEIVER_HOST || s->place == NW_PLACE_HOST)
+	if (place_is_host(s->place))
 		manner = host_stage_manner(j, e, s);
 	next = b->runner_up < j->path.n ? stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("the next stage");
 	factor = j->effect >= FASTER_CAP ? xasprintf("more than %.0f times", FASTER_CAP) :
@@ -232,8 +238,11 @@ known_words(struct judgement *j, const struct evidence *e)
 	j->sentence = xasprintf("%s%s limited this transfer to %s; %s could have gone %s as fast.", what, manner, rate,
 	    next, factor);
 	j->words = stage_text(e, s);
-	reason_add(j, "%.0f %% of the time went there: %.0f %% inside calls, %.0f %% waiting.",
-	    100 * (s->busy_share + s->wait_share), 100 * s->busy_share, 100 * s->wait_share);
+	if (place_is_host(s->place))
+		reason_add(j, "%.0f %% of the time passed in the program, outside all its reads and writes.", 100 * s->busy_share);
+	else
+		reason_add(j, "%.0f %% of the time went there: %.0f %% inside calls, %.0f %% waiting.",
+		    100 * (s->busy_share + s->wait_share), 100 * s->busy_share, 100 * s->wait_share);
 	if (s->place == NW_PLACE_NETWORK)
 		reason_add(j, "Both ends waited for the network; with a slow sender or a slow receiver only one of them would.");
 	if (s->place == NW_PLACE_NET_WRITE || s->place == NW_PLACE_NET_READ)

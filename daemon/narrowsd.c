@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -171,7 +172,6 @@ health_fill(void *arg, struct nw_health *h)
 	if (statvfs(d->conf.state_dir, &vfs) == 0)
 		h->disk_free_bytes = (int64_t)vfs.f_bavail * (int64_t)vfs.f_frsize;
 	snprintf(h->listen_xsp, sizeof(h->listen_xsp), "%.63s", listeners_addresses(d->listeners));
-	snprintf(h->listen_http, sizeof(h->listen_http), "%.63s", d->conf.listen_http);
 	h->ok = h->store.trouble[0] == '\0';
 	if (!h->ok)
 		snprintf(h->problem, sizeof(h->problem), "store: %.200s", h->store.trouble);
@@ -255,6 +255,27 @@ events_start(struct daemon *d)
 		fatalx("events: libevent refuses");
 }
 
+/* A connection is a descriptor; the web and the store need some, too. */
+static void
+descriptors_raise(const struct conf *c)
+{
+	struct rlimit rl;
+	rlim_t want = (rlim_t)c->max_connections + 512;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) != 0 || rl.rlim_cur >= want)
+		return;
+	rl.rlim_cur = want;
+	if (rl.rlim_max < want)
+		rl.rlim_max = want;              /* root may */
+	if (setrlimit(RLIMIT_NOFILE, &rl) == 0)
+		return;
+	getrlimit(RLIMIT_NOFILE, &rl);
+	rl.rlim_cur = rl.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &rl);
+	log_warnx("daemon.descriptors have=%llu want=%llu note=\"max-connections cannot all be had\"",
+	    (unsigned long long)rl.rlim_cur, (unsigned long long)want);
+}
+
 static void
 daemon_start(struct daemon *d)
 {
@@ -264,6 +285,7 @@ daemon_start(struct daemon *d)
 	struct store_opts so = store_opts_default;
 	char why[STORE_WHY_BYTES];
 
+	descriptors_raise(&d->conf);
 	so.queue_max_bytes = d->conf.max_queue_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)d->conf.max_queue_bytes;
 	so.commit_interval_ns = d->conf.commit_interval_ns;
 	so.sync_full = d->conf.sync_full;
@@ -279,7 +301,7 @@ daemon_start(struct daemon *d)
 	if (listeners_start(&d->box, d->conf.listen_xsp, &d->listeners, why) < 0)
 		fatalx("%s", why);
 	if (web_start(&wo, &d->web, why) < 0)
-		fatalx("listen-http %s: %s", d->conf.listen_http, why);
+		fatalx("listen-http: %s", why);
 	run_file_write(d);
 	events_start(d);
 }
@@ -289,13 +311,13 @@ static void
 daemon_stop(struct daemon *d)
 {
 	d->box.stopping = true;
-	listeners_stop(d->listeners);
 	unlink(d->run_path);
+	web_stop(d->web);                        /* first: its health page looks at all that follows */
+	listeners_stop(d->listeners);
 	peer_drain_all(&d->box);
 	session_close_all(&d->box);
 	commit_drain(d->box.commit);
 	schedule_stop(d->box.schedule);
-	web_stop(d->web);
 	store_close(d->box.store);
 	event_free(d->tick);
 	event_free(d->on_int);
@@ -362,6 +384,7 @@ main(int argc, char **argv)
 		return 0;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);                 /* a closed terminal is no reason to stop storing */
 	umask(027);
 	log_open("narrowsd", true, getenv("NARROWS_DEBUG") != NULL);
 	if (!o.foreground)

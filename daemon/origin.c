@@ -16,7 +16,8 @@
 
 enum {
 	HELD_MAX_BYTES = 256 << 10,          /* per origin */
-	PARENTS_MAX = 32                     /* depth of inheritance */
+	PARENTS_MAX = 32,                    /* depth of inheritance */
+	PROVIDERS_MAX = 100000               /* whose numbers are remembered */
 };
 #define PROVIDER_KEEP_NS (10 * 60 * (int64_t)1000000000)
 
@@ -58,12 +59,10 @@ held_free(struct origin *o, struct held *h)
 }
 
 static void
-origin_free(struct origin *o)
+series_forget(struct origin *o)
 {
 	struct series *s, *tmp, *older;
 
-	if (o->provider_id != NULL)
-		HASH_DEL(o->box->origins, o);
 	HASH_ITER(hh, o->series, s, tmp) {
 		HASH_DEL(o->series, s);
 		for (; s != NULL; s = older) {
@@ -71,6 +70,15 @@ origin_free(struct origin *o)
 			series_free(s);
 		}
 	}
+	o->n_fields = 0;
+}
+
+static void
+origin_free(struct origin *o)
+{
+	if (o->provider_id != NULL)
+		HASH_DEL(o->box->origins, o);
+	series_forget(o);
 	while (o->held != NULL) {
 		counter_add(&o->box->counters.data_without_metadata, 1);
 		held_free(o, o->held);
@@ -123,14 +131,22 @@ origin_restore(struct box *box, const char *provider_id, uint64_t stored_seq)
 	origin_release(o);
 }
 
+/* Its metadata goes after a while; its numbers stay, or what is sent again after a long absence would be stored twice. */
 void
 origin_expire(struct box *box, int64_t now_mono_ns)
 {
+	unsigned spare = HASH_COUNT(box->origins) > PROVIDERS_MAX ? HASH_COUNT(box->origins) - PROVIDERS_MAX : 0;
 	struct origin *o, *tmp;
 
-	HASH_ITER(hh, box->origins, o, tmp)
-		if (o->refs == 0 && now_mono_ns - o->idle_since_mono_ns > PROVIDER_KEEP_NS)
-			origin_free(o);
+	HASH_ITER(hh, box->origins, o, tmp) {
+		if (o->refs > 0)
+			continue;
+		if (spare > 0) {
+			origin_free(o);          /* the oldest first: the hash keeps the order of insertion */
+			spare--;
+		} else if (o->series != NULL && now_mono_ns - o->idle_since_mono_ns > PROVIDER_KEEP_NS)
+			series_forget(o);
+	}
 }
 
 void

@@ -63,7 +63,7 @@ struct origin *origin_hold(struct origin *o);
 void origin_release(struct origin *o);
 /* Startup: what the store knows of a provider. */
 void origin_restore(struct box *box, const char *provider_id, uint64_t stored_seq);
-/* Forgets providers that nobody has held for a while. */
+/* Forgets the metadata of providers that nobody has held for a while, and the oldest of very many providers. */
 void origin_expire(struct box *box, int64_t now_mono_ns);
 void origin_free_all(struct box *box);
 

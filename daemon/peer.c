@@ -57,6 +57,14 @@ static void on_readable(evutil_socket_t fd, short what, void *arg);
 static void on_writable(evutil_socket_t fd, short what, void *arg);
 static void on_deadline(evutil_socket_t fd, short what, void *arg);
 
+/* The only place that changes the state; drawn in peer.h. */
+static void
+peer_set_state(struct peer *p, enum peer_state next)
+{
+	log_debug("peer.state peer=%s from=%d to=%d", p->name, (int)p->state, (int)next);
+	p->state = next;
+}
+
 static void
 timeval_of(int64_t ns, struct timeval *tv)
 {
@@ -237,7 +245,7 @@ peer_drain(struct peer *p, const char *reason)
 	if (p->state == PEER_DRAINING)
 		return;
 	p->end_reason = reason;
-	p->state = PEER_DRAINING;
+	peer_set_state(p, PEER_DRAINING);
 	p->in_len = 0;
 	event_add(p->deadline, &tv);
 	output_try(p);
@@ -295,7 +303,7 @@ auth_take(struct peer *p, const struct nw_frame *f)
 		peer_fail(p, NW_EUNSUPPORTED, "only authentication ANON is offered here");
 		return;
 	}
-	p->state = PEER_AUTHENTICATED;
+	peer_set_state(p, PEER_AUTHENTICATED);
 }
 
 static void
@@ -320,7 +328,7 @@ open_take(struct peer *p, const struct nw_frame *f)
 		return;
 	}
 	p->xsess = xsess_open(p->box, p, p->sess_id, p->name, p->address);
-	p->state = PEER_OPEN;
+	peer_set_state(p, PEER_OPEN);
 	timeval_of(p->box->conf->idle_timeout_ns, &tv);
 	event_add(p->deadline, &tv);
 	frame_send(p, p->version, NW_MSG_SESS_ACK, NULL, 0);

@@ -58,6 +58,7 @@ struct watch {
 	uint64_t other_bytes[2], combined_bytes, combined_ns;   /* the same */
 	uint64_t other_total[2];
 	uint64_t rss_bytes;
+	uint64_t reports;                   /* rows said of this process: the reader counts what did not arrive */
 	struct usage first, last, now;      /* at start, at the last interval's end, latest */
 	struct {
 		char id[COLLECT_UUID_BYTES];

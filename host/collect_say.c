@@ -171,6 +171,7 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 		return;
 	field(&f, "window", (double)(end_mono_ns - w->window_begin_mono_ns) * 1e-9);
 	field(&f, "rss", (double)w->rss_bytes);
+	field(&f, "report", (double)w->reports++);
 	field(&f, "missed_ops", (double)nwshm_get(&p->missed_ops));
 	say_process_meta(c, index, end_mono_ns);
 	c->sink->data(c->sink->arg, w->id, now_wall_ns, f.name, f.value, f.n);

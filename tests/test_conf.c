@@ -43,7 +43,7 @@ test_good(void)
 	CHECK(!c.sync_full);
 	CHECK_NEAR(c.alpha, 0.01, 1e-12, 0);
 	CHECK_INT(conf_override(&c, "listen-http=[::1]:9", why), NW_OK);
-	CHECK_STR(c.listen_http, "[::1]:9");
+	CHECK_STR(c.listen_http, "::1/9");
 	CHECK_INT(conf_check(&c, why), NW_OK);
 	conf_clear(&c);
 }
@@ -60,6 +60,7 @@ test_bad(void)
 		{ "state-dir\n", ":1:", "no value" },
 		{ "listen-xsp nowhere\n", ":1:", "not an address" },
 		{ "listen-xsp 127.0.0.1/99999\n", ":1:", "not an address" },
+		{ "listen-http 127.0.0.1/1 127.0.0.1/2\n", ":1:", "not an address" },
 		{ "sync-every-commit perhaps\n", ":1:", "yes or no" },
 		{ "max-connections -3\n", ":1:", "not a number" },
 	};

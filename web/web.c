@@ -173,6 +173,7 @@ read_health(const struct web *w, struct nw_health *health)
 	if (w->opts.health == NULL)
 		return false;
 	w->opts.health(w->opts.health_arg, health);
+	snprintf(health->listen_http, sizeof(health->listen_http), "%.63s", web_address(w));
 	return true;
 }
 
