@@ -7,7 +7,7 @@ set -eu
 
 B=${B:-build/release}
 bin=$(cd "$B/bin" && pwd)
-dir=build/demo
+dir=${DEMO_DIR:-build/demo}
 mib=${DEMO_MIB:-512}
 tag=nwdemo$$
 ns_a=$tag-a ns_b=$tag-b
@@ -93,7 +93,7 @@ head -c "${mib}M" /dev/urandom >"$dir/src/data.bin"
 cat >"$dir/rsyncd.conf" <<CONF
 use chroot = no
 [data]
-path = $PWD/$dir/src
+path = $(cd "$dir/src" && pwd)
 read only = yes
 CONF
 [ "$(id -u)" != 0 ] || printf 'uid = root\ngid = root\n' >>"$dir/rsyncd.conf"
@@ -114,12 +114,12 @@ transfer() {
 	task=$1
 	port=$((18730 + $$ % 1000))
 	rm -f "$dir/dst/data.bin"
-	"$bin/nwrun" -t "$task" -H dtn-a -p rsync $on_a \
+	"$bin/nwrun" -i 0.05 -t "$task" -H dtn-a -p rsync $on_a \
 	    rsync --daemon --no-detach $rsync_limit --address="$address" --port="$port" --config="$dir/rsyncd.conf" \
 	    >"$dir/$task-a.log" 2>&1 &
 	server=$!
 	wait_for 10 "rsync's daemon" listening
-	"$bin/nwrun" -t "$task" -H dtn-b -p rsync $on_b \
+	"$bin/nwrun" -i 0.05 -t "$task" -H dtn-b -p rsync $on_b \
 	    rsync -W --no-compress $rsync_limit "rsync://$address:$port/data/data.bin" "$dir/dst/" >"$dir/$task-b.log" 2>&1 &
 	client=$!
 	while kill -0 "$client" 2>/dev/null; do
