@@ -413,6 +413,21 @@ conn_step(struct conn *c, int64_t now_mono_ns)
 	return rc;
 }
 
+int64_t
+conn_deadline(const struct conn *c)
+{
+	switch (c->state) {
+	case CONN_CONNECTING:
+		return c->attempt_mono_ns;
+	case CONN_OPENING:
+		return c->deadline_mono_ns;
+	case CONN_CLOSED:
+	case CONN_OPEN:
+		break;
+	}
+	return INT64_MAX;
+}
+
 short
 conn_events(const struct conn *c)
 {

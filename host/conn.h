@@ -65,6 +65,7 @@ void conn_close(struct conn *c, const char *why);
 /* Connects, reads and writes what is possible now. NW_OK, or NW_ECLOSED, NW_EPROTO, NW_EIO and CLOSED. */
 int conn_step(struct conn *c, int64_t now_mono_ns);
 short conn_events(const struct conn *c);  /* poll(2) events to wait for */
+int64_t conn_deadline(const struct conn *c);   /* call conn_step() by then even without events; INT64_MAX: no need */
 static inline size_t
 conn_unsent_bytes(const struct conn *c)
 {

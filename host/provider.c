@@ -468,12 +468,10 @@ wait_for_work(const struct nw_provider *p, int64_t now_mono_ns, int64_t end_mono
 {
 	struct pollfd pfd;
 	struct timespec ts;
-	int64_t until = end_mono_ns;
+	int64_t until = conn_deadline(&p->conn);
 
-	if (p->state == PROVIDER_CONNECTING && p->conn.attempt_mono_ns < until)
-		until = p->conn.state == CONN_CONNECTING ? p->conn.attempt_mono_ns : until;
-	if (p->state == PROVIDER_CONNECTING && p->conn.deadline_mono_ns < until)
-		until = p->conn.deadline_mono_ns;
+	if (end_mono_ns < until)
+		until = end_mono_ns;
 	if ((p->state == PROVIDER_AWAY || p->state == PROVIDER_GREETING) && p->deadline_mono_ns < until)
 		until = p->deadline_mono_ns;
 	if (until <= now_mono_ns)

@@ -295,8 +295,7 @@ xsp_connect(libxspSess *sess)
 		return -1;
 	deadline = sess->conn.deadline_mono_ns;
 	while (sess->conn.state != CONN_OPEN) {
-		if (wait_io(sess, sess->conn.state == CONN_CONNECTING ? sess->conn.attempt_mono_ns : deadline) < 0 &&
-		    errno != ETIMEDOUT)
+		if (wait_io(sess, conn_deadline(&sess->conn)) < 0 && errno != ETIMEDOUT)
 			return -1;
 		if ((rc = conn_step(&sess->conn, nw_mono_ns())) < 0)
 			return fail(nw_mono_ns() >= deadline ? ETIMEDOUT : ECONNREFUSED);

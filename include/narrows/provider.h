@@ -9,6 +9,8 @@
  * On the wire: an ordinary XSP session (AUTH ANON, open), then HELLO; every box that does not answer HELLO is taken
  * for an original daemon and gets the documents without acknowledgement. Data documents (0x21) are numbered from
  * first_seq of the HELLO on; the box answers HELLO with the highest number it has stored, and STORED as it commits.
+ * HELLO may come again on the same connection and starts the count anew: after documents were dropped, or to leave out
+ * some that the box turned out to have. Numbers never go back for a new document.
  */
 #ifndef NARROWS_PROVIDER_H
 #define NARROWS_PROVIDER_H
