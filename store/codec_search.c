@@ -17,7 +17,7 @@ enum {
 	PROBES = 2,                   /* rows in which pairs are looked up */
 	GLIMPSE_ROWS = 128,           /* consecutive rows on which savings are estimated */
 	ROWS_MIN = 32,
-	ARGUMENTS_MAX = 96,
+	ARGUMENTS_MAX = 128,
 	DEAR_BITS = 3,                /* per row: below, there is nothing to gain */
 	STEADY_BITS = 8, STEADY_BEST = 3,
 	CANDIDATES_PER_COLUMN = 6,
@@ -115,25 +115,35 @@ take_sample(struct column_search *s, const double *const *value, uint32_t n)
 	}
 }
 
-/* A column of zeros explains nothing; another constant may be the block size that makes a rate a duration. */
-static bool
-is_argument(const struct column_search *s, uint32_t c)
+/* Columns that move come first. A column of zeros explains nothing; another constant may be the block size that makes a
+ * rate a duration. */
+static void
+pick_arguments(struct column_search *s)
 {
-	return s->plan[c].form != FORM_EQUAL || (s->some[c][0] != 0 && s->some[c][0] - s->some[c][0] == 0);
+	uint32_t c;
+	double v;
+
+	s->n_arguments = 0;
+	for (c = 0; c < s->n_columns && s->n_arguments < ARGUMENTS_MAX; c++)
+		if (s->plan[c].form != FORM_EQUAL)
+			s->argument[s->n_arguments++] = c;
+	for (c = 0; c < s->n_columns && s->n_arguments < ARGUMENTS_MAX; c++) {
+		v = s->some[c][0];
+		if (s->plan[c].form == FORM_EQUAL && v != 0 && v - v == 0)
+			s->argument[s->n_arguments++] = c;
+	}
 }
 
 static void
-pick_columns(struct column_search *s)
+pick_targets(struct column_search *s)
 {
 	struct column_plan own;
 	uint32_t c;
 
-	s->n_arguments = s->n_targets = 0;
+	s->n_targets = 0;
 	for (c = 0; c < s->n_columns; c++) {
 		s->n_tried[c] = 0;
 		s->explained[c] = false;
-		if (is_argument(s, c) && s->n_arguments < ARGUMENTS_MAX)
-			s->argument[s->n_arguments++] = c;
 		if (s->plan[c].form == FORM_EQUAL || s->plan[c].cost_bits < (uint64_t)s->n * DEAR_BITS)
 			continue;
 		s->target[s->n_targets++] = c;
@@ -588,7 +598,8 @@ column_search_run(struct column_search *s, struct column_work *work, const doubl
 	s->n_found = 0;
 	s->budget = BUDGET_MIN + (int64_t)BUDGET_PER_VALUE * n * n_columns;
 	take_sample(s, value, n);
-	pick_columns(s);
+	pick_arguments(s);
+	pick_targets(s);
 	for (probe = 0; probe < PROBES; probe++)
 		look_up_pairs(s, probe * SAMPLE_ROWS / PROBES);
 	for (i = 0; i < s->n_targets; i++) {

@@ -22,14 +22,17 @@ must(bool true_one)
 		abort();
 }
 
+/* With a kind, so that plans made for other inputs are tried on this one. */
 static void
 must_come_back(const struct chunk_columns *in)
 {
+	struct chunk_columns of_kind = *in;
 	uint32_t c;
 	int effort;
 
+	of_kind.kind = 1 + in->n_columns;
 	for (effort = CHUNK_HOT; effort <= CHUNK_COMPACT; effort++) {
-		must(chunk_encode(codec, in, (enum chunk_effort)effort, &buf) == NW_OK);
+		must(chunk_encode(codec, &of_kind, (enum chunk_effort)effort, &buf) == NW_OK);
 		must(chunk_decode(codec, buf.bytes, buf.len, NULL, &second) == NW_OK);
 		must(second.is.n_rows == in->n_rows && second.is.n_columns == in->n_columns);
 		if (in->n_rows == 0)
