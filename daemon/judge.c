@@ -239,7 +239,7 @@ known_words(struct judgement *j, const struct evidence *e)
 	    next, factor);
 	j->words = stage_text(e, s);
 	if (place_is_host(s->place))
-		reason_add(j, "%.0f %% of the time passed in the program, outside all its reads and writes.", 100 * s->busy_share);
+		reason_add(j, "%.0f %% of the time passed in the program, outside its disk and network calls.", 100 * s->busy_share);
 	else
 		reason_add(j, "%.0f %% of the time went there: %.0f %% inside calls, %.0f %% waiting.",
 		    100 * (s->busy_share + s->wait_share), 100 * s->busy_share, 100 * s->wait_share);
