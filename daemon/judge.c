@@ -9,7 +9,6 @@
 
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
-#include "narrows/special.h"
 
 static const double FASTER_CAP = 100;        /* a stage hardly used says little of its limits: beyond this, "more than" */
 
@@ -75,9 +74,8 @@ host_name(const struct evidence *e, size_t host)
 	return host < e->n_hosts ? e->hosts[host].name : "?";
 }
 
-/* "disk write on dtn-b" */
-static char *
-stage_text(const struct evidence *e, const struct nw_path_stage *s)
+char *
+judge_stage_text(const struct evidence *e, const struct nw_path_stage *s)
 {
 	if (s->place == NW_PLACE_NETWORK && s->to_host != s->host)
 		return xasprintf("the network path from %s to %s", host_name(e, s->host), host_name(e, s->to_host));
@@ -110,75 +108,30 @@ route_text(const struct evidence *e, const struct nw_path *p)
 	return e->n_hosts > 0 ? xstrdup(host_name(e, 0)) : xstrdup("?");
 }
 
-/* --- the test --- */
-
-static int
-stages_test(struct judgement *j, const struct judge_params *params)
-{
-	struct nw_bottleneck_options o = nw_bottleneck_better;
-	struct nw_component c[NW_PLACE_COUNT];
-	size_t i;
-
-	o.alpha = params->alpha;
-	j->tests = xcalloc(j->path.n + 1, sizeof(*j->tests));
-	for (i = 0; i < j->path.n; i++)
-		c[i] = (struct nw_component){ nw_place_name(j->path.stage[i].place), j->path.stage[i].free_share,
-		    j->path.n_windows };
-	return nw_bottleneck(c, j->path.n, &o, j->tests, &j->bottleneck);
-}
-
-/* Ratio of held shares with an interval by the delta method on its logarithm, effective n, normal quantile. */
-static void
-effect_compute(struct judgement *j, double alpha)
-{
-	const struct nw_bottleneck *b = &j->bottleneck;
-	const struct nw_group *lowest, *next;
-	double held, held_next, half;
-
-	j->effect = j->effect_low = j->effect_high = NAN;
-	if (b->status != NW_STATUS_OK || b->runner_up >= j->path.n)
-		return;
-	lowest = &j->tests[b->lowest].group;
-	next = &j->tests[b->runner_up].group;
-	held = 1 - lowest->mean;
-	held_next = fmax(1 - next->mean, 1e-6);
-	if (!(held > 0) || !(lowest->n >= 2) || !(next->n >= 2))
-		return;
-	half = nw_norm_quantile(1 - alpha / 2) * sqrt(pow(lowest->sd / held, 2) / lowest->n +
-	    pow(next->sd / held_next, 2) / next->n);
-	j->effect = held / held_next;
-	j->effect_low = j->effect * exp(-half);
-	j->effect_high = j->effect * exp(half);
-}
-
-static size_t
-windows_used(const struct judgement *j)
-{
-	return j->bottleneck.lowest < j->path.n ? j->tests[j->bottleneck.lowest].n_values : 0;
-}
+/* --- words --- */
 
 static void
 unknown_words(struct judgement *j, const struct evidence *e, const struct judge_params *params)
 {
-	const struct nw_bottleneck *b = &j->bottleneck;
+	const struct nw_bottleneck *b = &j->limit.bottleneck;
 	char *first, *second;
 
 	if (j->path.n == 0) {
 		reason_add(j, "No operation that moved bytes was reported.");
 		j->sentence = xstrdup("Cannot tell what limited this session: nothing was seen to move.");
-	} else if (windows_used(j) < JUDGE_WINDOWS_MIN) {
-		reason_add(j, "%zu measured interval%s; %d are needed.", windows_used(j), windows_used(j) == 1 ? "" : "s",
-		    JUDGE_WINDOWS_MIN);
+	} else if (j->limit.n_windows < LIMIT_WINDOWS_MIN) {
+		reason_add(j, "%zu measured interval%s; %d are needed.", j->limit.n_windows, j->limit.n_windows == 1 ? "" : "s",
+		    LIMIT_WINDOWS_MIN);
 		j->sentence = xstrdup("Cannot tell what limited this transfer: it was too short for its reporting interval.");
 	} else if (j->path.n == 1) {
-		first = stage_text(e, &j->path.stage[0]);
+		first = judge_stage_text(e, &j->path.stage[0]);
 		reason_add(j, "Only %s was measured.", first);
 		j->sentence = xasprintf("Cannot tell what limited this transfer: only %s was measured, "
 		    "with nothing to compare it to.", first);
 		free(first);
 	} else {
-		first = stage_text(e, &j->path.stage[b->lowest]);
-		second = b->runner_up < j->path.n ? stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("another stage");
+		first = judge_stage_text(e, &j->path.stage[b->lowest]);
+		second = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("another stage");
 		if (b->unique)
 			reason_add(j, "The slowest two differ by less than the margin of %.3g %%.", params->margin * 100);
 		else
@@ -223,21 +176,21 @@ host_stage_manner(const struct judgement *j, const struct evidence *e, const str
 static void
 known_words(struct judgement *j, const struct evidence *e)
 {
-	const struct nw_path_stage *s = &j->path.stage[j->stage];
-	const struct nw_bottleneck *b = &j->bottleneck;
-	char *what = stage_text(e, s), *rate = judge_rate_text(j->bytes_per_s), *next, *factor;
+	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
+	const struct nw_bottleneck *b = &j->limit.bottleneck;
+	char *what = judge_stage_text(e, s), *rate = judge_rate_text(j->bytes_per_s), *next, *factor;
 	const char *manner = "";
 
 	if (place_is_host(s->place))
 		manner = host_stage_manner(j, e, s);
-	next = b->runner_up < j->path.n ? stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("the next stage");
-	factor = j->effect >= FASTER_CAP ? xasprintf("more than %.0f times", FASTER_CAP) :
-	    xasprintf("%.2g times", j->effect);
+	next = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("the next stage");
+	factor = j->limit.effect >= FASTER_CAP ? xasprintf("more than %.0f times", FASTER_CAP) :
+	    xasprintf("%.2g times", j->limit.effect);
 	if (what[0] >= 'a' && what[0] <= 'z')
 		what[0] = (char)(what[0] - 'a' + 'A');
 	j->sentence = xasprintf("%s%s limited this transfer to %s; %s could have gone %s as fast.", what, manner, rate,
 	    next, factor);
-	j->words = stage_text(e, s);
+	j->words = judge_stage_text(e, s);
 	if (place_is_host(s->place))
 		reason_add(j, "%.0f %% of the time passed in the program, outside its disk and network calls.", 100 * s->busy_share);
 	else
@@ -258,18 +211,18 @@ known_words(struct judgement *j, const struct evidence *e)
 static void
 caliper_witness(struct judgement *j)
 {
-	const struct nw_bottleneck *b = &j->bottleneck;
+	const struct nw_bottleneck *b = &j->limit.bottleneck;
 	double worst_p = 0;
 	size_t i;
 
 	for (i = 0; i < j->path.n; i++)
-		if (i != b->lowest && j->tests[i].p_holm > worst_p)
-			worst_p = j->tests[i].p_holm;
+		if (i != b->lowest && j->limit.tests[i].p_holm > worst_p)
+			worst_p = j->limit.tests[i].p_holm;
 	if (j->path.n < 2)
 		return;
-	witness_add(j, "calipers", nw_place_name(j->path.stage[b->lowest].place), j->known ? 1 : -1,
+	witness_add(j, "calipers", nw_place_name(j->path.stage[b->lowest].place), j->limit.known ? 1 : -1,
 	    xasprintf("held the bytes longest of %zu stages over %zu windows (%.0f effective), p %s %.2g", j->path.n,
-	    windows_used(j), j->tests[b->lowest].group.n, worst_p < 1e-12 ? "<" : "=", worst_p < 1e-12 ? 1e-12 : worst_p));
+	    j->limit.n_windows, j->limit.tests[b->lowest].group.n, worst_p < 1e-12 ? "<" : "=", worst_p < 1e-12 ? 1e-12 : worst_p));
 }
 
 /* The sending kernel's own account of what it waited for. */
@@ -297,9 +250,9 @@ tcp_witness(struct judgement *j, const struct evidence *e)
 		says = "network";
 	else if (busy < 0.5)
 		says = "the sending end";
-	place = j->known ? j->path.stage[j->stage].place : NW_PLACE_COUNT;
+	place = j->limit.known ? j->path.stage[j->limit.stage].place : NW_PLACE_COUNT;
 	agrees = -1;
-	if (says != NULL && j->known) {
+	if (says != NULL && j->limit.known) {
 		bool at_sender = place == NW_PLACE_DISK_READ || place == NW_PLACE_SENDER_HOST;
 		bool at_receiver = place == NW_PLACE_DISK_WRITE || place == NW_PLACE_RECEIVER_HOST;
 
@@ -333,7 +286,7 @@ mean_known(const double *x, size_t n)
 static void
 disk_witness(struct judgement *j, const struct evidence *e)
 {
-	enum nw_place place = j->known ? j->path.stage[j->stage].place : NW_PLACE_COUNT;
+	enum nw_place place = j->limit.known ? j->path.stage[j->limit.stage].place : NW_PLACE_COUNT;
 	bool disk = place == NW_PLACE_DISK_READ || place == NW_PLACE_DISK_WRITE;
 	double busy, most = 0;
 	size_t i, where = 0;
@@ -349,7 +302,7 @@ disk_witness(struct judgement *j, const struct evidence *e)
 	}
 	if (!have)
 		return;
-	witness_add(j, "disk", most > 0.8 ? "disk" : NULL, !j->known || (most <= 0.8 && !disk) ? -1 : most > 0.8 ? disk : 0,
+	witness_add(j, "disk", most > 0.8 ? "disk" : NULL, !j->limit.known || (most <= 0.8 && !disk) ? -1 : most > 0.8 ? disk : 0,
 	    xasprintf("the busiest device, on %s, was busy %.0f %% of the time", e->hosts[where].name, 100 * most));
 }
 
@@ -416,7 +369,7 @@ confidence_set(struct judgement *j)
 		against |= j->witnesses[i].agrees == 0;
 		with |= j->witnesses[i].agrees == 1;
 	}
-	j->confidence = against ? "low" : with && windows_used(j) >= 2 * JUDGE_WINDOWS_MIN ? "high" : "medium";
+	j->confidence = against ? "low" : with && j->limit.n_windows >= 2 * LIMIT_WINDOWS_MIN ? "high" : "medium";
 	if (against)
 		reason_add(j, "Not every witness agrees: see below.");
 }
@@ -441,27 +394,35 @@ flows_view(const struct evidence *e, struct nw_flow **out)
 	return NW_OK;
 }
 
+void
+judge_add_story(struct judgement *j, const char *story)
+{
+	char *sentence;
+
+	if (story == NULL)
+		return;
+	reason_add(j, "The limit changed within the session: %s.", story);
+	sentence = xasprintf("%s That is the whole session; %s.", j->sentence, story);
+	free(j->sentence);
+	j->sentence = sentence;
+}
+
 int
 judge(const struct evidence *e, const struct judge_params *params, struct judgement *out)
 {
-	const struct nw_bottleneck *b = &out->bottleneck;
 	struct nw_flow *flows = NULL;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
 	if ((rc = flows_view(e, &flows)) < 0 ||
 	    (rc = nw_path_build(flows, e->n_flows, e->n_windows, (double)e->step_ns * 1e-9, &out->path)) < 0 ||
-	    (rc = stages_test(out, params)) < 0)
+	    (rc = limit_find(&out->path, 0, e->n_windows, params->alpha, params->margin, &out->limit)) < 0)
 		goto out;
-	effect_compute(out, params->alpha);
 	out->duration_s = (double)(e->last_wall_ns - e->first_wall_ns) * 1e-9;
 	out->bytes = out->path.bytes;
 	out->bytes_per_s = out->duration_s > 0 ? out->bytes / out->duration_s : NAN;
 	out->route = route_text(e, &out->path);
-	out->known = out->path.n >= 2 && b->status == NW_STATUS_OK && b->unique &&
-	    windows_used(out) >= JUDGE_WINDOWS_MIN && out->effect_low >= 1 + params->margin;
-	out->stage = b->lowest;
-	if (out->known)
+	if (out->limit.known)
 		known_words(out, e);
 	else
 		unknown_words(out, e, params);
@@ -470,7 +431,7 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	disk_witness(out, e);
 	cpu_witness(out, e);
 	per_call_witness(out, e);
-	if (out->known)
+	if (out->limit.known)
 		confidence_set(out);
 	rc = NW_OK;
 out:
@@ -486,7 +447,6 @@ judgement_clear(struct judgement *j)
 	size_t i;
 
 	nw_path_clear(&j->path);
-	free(j->tests);
 	free(j->words);
 	free(j->sentence);
 	free(j->route);

@@ -10,10 +10,10 @@
 #include <stddef.h>
 
 #include "daemon/evidence.h"
-#include "narrows/bottleneck.h"
+#include "daemon/limit.h"
 #include "narrows/stage.h"
 
-enum { JUDGE_WINDOWS_MIN = 5, JUDGE_REASONS_MAX = 8, JUDGE_WITNESSES_MAX = 6 };
+enum { JUDGE_REASONS_MAX = 8, JUDGE_WITNESSES_MAX = 6 };
 
 struct judge_params {
 	double alpha;
@@ -29,11 +29,7 @@ struct witness {
 
 struct judgement {
 	struct nw_path path;
-	struct nw_component_result *tests;   /* path.n of them */
-	struct nw_bottleneck bottleneck;     /* of the free shares: lowest is what held the bytes most of the time */
-	double effect, effect_low, effect_high;   /* service rate of the next slowest stage over the slowest's; NaN: none */
-	bool known;
-	size_t stage;                        /* index into path.stage, when known */
+	struct limit limit;                  /* of the whole session */
 	const char *confidence;              /* "high", "medium", "low", "none" */
 	char *words;                         /* "the network path" */
 	char *sentence;
@@ -48,9 +44,13 @@ struct judgement {
 /* NW_ENOMEM. */
 int judge(const struct evidence *e, const struct judge_params *params, struct judgement *out);
 void judgement_clear(struct judgement *j);
+/* What changed within the session, in words: "until 14:06:30 disk read on a, then ..". NULL: nothing did. */
+void judge_add_story(struct judgement *j, const char *story);
 
 /* "disk read", "network path", ...: what a person calls the stage; static text. */
 const char *judge_place_words(enum nw_place place);
+/* "disk write on dtn-b"; free() it. */
+char *judge_stage_text(const struct evidence *e, const struct nw_path_stage *s);
 /* "41.3 MB/s (330 Mbit/s)"; free() it. */
 char *judge_rate_text(double bytes_per_s);
 

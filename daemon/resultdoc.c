@@ -197,21 +197,21 @@ witnesses_doc(const struct judgement *j)
 static json_t *
 verdict_doc(const struct judgement *j)
 {
-	const struct nw_bottleneck *b = &j->bottleneck;
+	const struct nw_bottleneck *b = &j->limit.bottleneck;
 	json_t *v = json_object(), *list;
 	size_t i;
 
-	json_object_set_new(v, "stage", j->known ? text(nw_place_name(j->path.stage[j->stage].place)) : json_null());
+	json_object_set_new(v, "stage", j->limit.known ? text(nw_place_name(j->path.stage[j->limit.stage].place)) : json_null());
 	json_object_set_new(v, "words", text(j->words));
 	json_object_set_new(v, "confidence", text(j->confidence));
 	json_object_set_new(v, "sentence", text(j->sentence));
-	json_object_set_new(v, "effect", real(j->effect));
-	json_object_set_new(v, "interval", json_pack("[oo]", real(j->effect_low), real(j->effect_high)));
+	json_object_set_new(v, "effect", real(j->limit.effect));
+	json_object_set_new(v, "interval", json_pack("[oo]", real(j->limit.effect_low), real(j->limit.effect_high)));
 	json_object_set_new(v, "runner_up", b->runner_up < j->path.n ?
 	    text(nw_place_name(j->path.stage[b->runner_up].place)) : json_null());
 	list = json_array();
 	for (i = 0; i < j->path.n; i++)
-		if (j->tests[i].candidate)
+		if (j->limit.tests[i].candidate)
 			json_array_append_new(list, text(nw_place_name(j->path.stage[i].place)));
 	json_object_set_new(v, "candidates", list);
 	list = json_array();
@@ -246,7 +246,7 @@ per_call_rate(const struct evidence *e, enum nw_place place)
 static json_t *
 stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 {
-	const struct nw_component_result *t = &j->tests[i];
+	const struct nw_component_result *t = &j->limit.tests[i];
 	const struct nw_path_stage *s = &j->path.stage[i];
 	double held = 1 - t->group.mean, half = t->group.n >= 2 ? 1.96 * t->group.sd / sqrt(t->group.n) : NAN;
 	json_t *o = json_object(), *host;
@@ -266,11 +266,11 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	json_object_set_new(o, "busy_share", real(s->busy_share));
 	json_object_set_new(o, "wait_share", real(s->wait_share));
 	json_object_set_new(o, "candidate", json_boolean(t->candidate));
-	json_object_set_new(o, "lowest", json_boolean(i == j->bottleneck.lowest));
-	json_object_set_new(o, "t", i == j->bottleneck.lowest ? json_null() : real(t->test.t));
-	json_object_set_new(o, "df", i == j->bottleneck.lowest ? json_null() : real(t->test.df));
-	json_object_set_new(o, "p", i == j->bottleneck.lowest ? json_null() : real(t->test.p));
-	json_object_set_new(o, "p_holm", i == j->bottleneck.lowest ? json_null() : real(t->p_holm));
+	json_object_set_new(o, "lowest", json_boolean(i == j->limit.bottleneck.lowest));
+	json_object_set_new(o, "t", i == j->limit.bottleneck.lowest ? json_null() : real(t->test.t));
+	json_object_set_new(o, "df", i == j->limit.bottleneck.lowest ? json_null() : real(t->test.df));
+	json_object_set_new(o, "p", i == j->limit.bottleneck.lowest ? json_null() : real(t->test.p));
+	json_object_set_new(o, "p_holm", i == j->limit.bottleneck.lowest ? json_null() : real(t->p_holm));
 	return o;
 }
 
@@ -449,7 +449,7 @@ run_doc(const struct evidence *e, const struct result_run *run)
 	    "started", iso_text(run->started_wall_ns), "took_s", (double)run->took_ns * 1e-9, "version", NW_VERSION,
 	    "rows", (json_int_t)e->rows, "samples", (json_int_t)e->samples, "parameters", "alpha", run->params.alpha,
 	    "margin", run->params.margin, "test", "welch", "n_eff", 1, "window_s", (double)e->step_ns * 1e-9,
-	    "windows_min", JUDGE_WINDOWS_MIN);
+	    "windows_min", LIMIT_WINDOWS_MIN);
 }
 
 char *

@@ -53,7 +53,7 @@ result_write(struct schedule *s, const struct evidence *e, const struct judgemen
 		.started_wall_ns = run->started_wall_ns, .took_ns = run->took_ns, .version = NW_VERSION, .outcome = "ok" };
 	struct nw_result_rec res = { .session_id = e->session_id, .run_id = run->id, .json = json, .route = j->route,
 		.program = e->program != NULL ? e->program : e->n_flows > 0 ? e->flows[0].program : NULL,
-		.stage = j->known ? nw_place_name(j->path.stage[j->stage].place) : NULL, .sentence = j->sentence,
+		.stage = j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) : NULL, .sentence = j->sentence,
 		.bytes = j->bytes, .bytes_per_s = j->bytes_per_s,
 		.start_wall_ns = e->first_wall_ns ? e->first_wall_ns : e->opened_wall_ns,
 		.duration_ns = (int64_t)(j->duration_s * 1e9) };
@@ -90,7 +90,7 @@ out:
 		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id, nw_strerror(rc));
 	else
 		log_info("analysis.done session=%lld stage=%s took_ms=%.1f", (long long)session_id,
-		    j.known ? nw_place_name(j.path.stage[j.stage].place) : "-", (double)run.took_ns * 1e-6);
+		    j.limit.known ? nw_place_name(j.path.stage[j.limit.stage].place) : "-", (double)run.took_ns * 1e-6);
 	free(json);
 	judgement_clear(&j);
 	evidence_clear(&e);

@@ -140,9 +140,9 @@ transfer_check(const struct transfer *tr)
 	CHECK_INT(evidence_load(r, 1, &e), NW_OK);
 	CHECK_INT(e.n_windows, tr->windows);
 	CHECK_INT(judge(&e, &params, &j), NW_OK);
-	CHECK_INT(j.known, tr->stage != NULL);
-	if (j.known)
-		CHECK_STR(nw_place_name(j.path.stage[j.stage].place), tr->stage);
+	CHECK_INT(j.limit.known, tr->stage != NULL);
+	if (j.limit.known)
+		CHECK_STR(nw_place_name(j.path.stage[j.limit.stage].place), tr->stage);
 	if (strstr(j.sentence, tr->says) == NULL) {
 		fprintf(stderr, "%s: %s\n", tr->name, j.sentence);
 		CHECK(!"the sentence says it");
