@@ -20,7 +20,7 @@ enum {
 	MODE_EQUAL, MODE_PACKED, MODE_TOKENS, MODE_MASK = 3,
 	FLAG_FOLDED = 4, FLAG_UNIT = 8,
 	MIDDLE_SAMPLES = 15,
-	SAMPLE_BLOCKS = 8, SAMPLE_ROWS = SAMPLE_BLOCKS * BITS_BLOCK,
+	BLOCKS_HOT = 5, BLOCKS_COMPACT = 8, SAMPLE_ROWS_MAX = BLOCKS_COMPACT * BITS_BLOCK,
 	HEAD_BITS = 8 * 6             /* mode, base and a unit, typically */
 };
 
@@ -130,14 +130,14 @@ plain_cost_bits(struct stream_coder *coder, uint32_t n, uint32_t n_all)
 
 /* A few blocks from all over, in place of all. */
 static uint32_t
-take_sample(const int64_t *x, uint32_t n, int64_t *some)
+take_sample(const int64_t *x, uint32_t n, uint32_t n_blocks, int64_t *some)
 {
 	uint32_t i;
 
-	for (i = 0; i < SAMPLE_BLOCKS; i++)
-		memcpy(some + i * BITS_BLOCK, x + (uint64_t)i * (n - BITS_BLOCK) / (SAMPLE_BLOCKS - 1),
+	for (i = 0; i < n_blocks; i++)
+		memcpy(some + i * BITS_BLOCK, x + (uint64_t)i * (n - BITS_BLOCK) / (n_blocks - 1),
 		    BITS_BLOCK * sizeof(*some));
-	return SAMPLE_ROWS;
+	return n_blocks * BITS_BLOCK;
 }
 
 /* The better of the least number and one in the middle as a base, for n of n_all numbers. */
@@ -164,11 +164,12 @@ choose_fit(struct stream_coder *coder, const int64_t *x, uint32_t n, uint32_t n_
 static struct stream_fit
 sample_fit(struct stream_coder *coder, const int64_t *x, uint32_t n)
 {
-	int64_t some[SAMPLE_ROWS];
+	uint32_t n_blocks = coder->effort == CHUNK_HOT ? BLOCKS_HOT : BLOCKS_COMPACT;
+	int64_t some[SAMPLE_ROWS_MAX];
 
-	if (n <= 2 * SAMPLE_ROWS)
+	if (n <= 2 * n_blocks * BITS_BLOCK)
 		return choose_fit(coder, x, n, n);
-	return choose_fit(coder, some, take_sample(x, n, some), n);
+	return choose_fit(coder, some, take_sample(x, n, n_blocks, some), n);
 }
 
 uint64_t
