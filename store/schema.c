@@ -172,7 +172,40 @@ static const char version_1[] =
 "	count(DISTINCT x.session_id) AS sessions, coalesce(sum(x.samples), 0) AS samples, h.info\n"
 "	FROM host h LEFT JOIN xsp_session x ON x.host_id = h.id GROUP BY h.id ORDER BY h.name;\n";
 
-static const char *const ladder[STORE_SCHEMA_VERSION] = { version_1 };
+/*
+ * From 1 to 2: rows that get old are rolled up, and sessions can be pinned. A row counts in exactly one place: in the
+ * tail, in a chunk or in one roll-up. A chunk whose time has come becomes buckets of 10 s in the transaction that
+ * deletes it, those become buckets of a minute, and those of an hour; so nothing is kept twice, and a row that comes
+ * late is rolled up when its chunk is. A bucket may stand in several parts: readers add them up.
+ */
+static const char version_2[] =
+"ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;   -- 1: its samples are kept whatever the policy\n"
+"CREATE INDEX session_pinned ON session(id) WHERE pinned;\n"
+"CREATE TABLE rollup (                -- buckets of one layout, where the rows themselves are gone\n"
+"	id        INTEGER PRIMARY KEY,\n"
+"	layout_id INTEGER NOT NULL REFERENCES layout(id),\n"
+"	tier      INTEGER NOT NULL,       -- 1: of 10 s, 2: of a minute, 3: of an hour\n"
+"	t0_ns     INTEGER NOT NULL,       -- first and last time in it; a bucket's time is that of its last row\n"
+"	t1_ns     INTEGER NOT NULL,\n"
+"	n_rows    INTEGER NOT NULL,\n"
+"	data      BLOB NOT NULL           -- a chunk; columns n, sum, min, max, m2 of field 0, of field 1, ...\n"
+");\n"
+"CREATE INDEX rollup_by_time ON rollup(layout_id, tier, t0_ns, t1_ns);\n"
+"CREATE INDEX rollup_by_age ON rollup(tier, t1_ns);\n"
+"CREATE INDEX chunk_by_age ON chunk(t1_ns);\n"
+"DROP VIEW v_session;\n"
+"CREATE VIEW v_session AS             -- one line per session, newest first: what it was and what limited it\n"
+"	SELECT s.id,\n"
+"	strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(r.start_ns, s.opened_ns) / 1000000000, 'unixepoch') AS started,\n"
+"	round(coalesce(r.duration_ns, s.closed_ns - s.opened_ns) / 1e9, 3) AS duration_s,\n"
+"	r.route, coalesce(r.program, s.program) AS program, r.bytes, r.bytes_per_s,\n"
+"	r.stage,                          -- NULL: not judged, or cannot tell\n"
+"	r.sentence AS verdict,            -- NULL: not judged yet\n"
+"	CASE WHEN s.closed_ns IS NULL THEN 'open' ELSE 'closed' END AS state,\n"
+"	s.pinned                          -- 1: its samples stay (narrows pin)\n"
+"	FROM session s LEFT JOIN result r ON r.session_id = s.id ORDER BY s.id DESC;\n";
+
+static const char *const ladder[STORE_SCHEMA_VERSION] = { version_1, version_2 };
 
 /* What file is this? *version is 0 for an empty one. */
 static int

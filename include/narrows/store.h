@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_SCHEMA_VERSION = 1, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 2, STORE_WHY_BYTES = 256 };
 
 /* --- records; a text field is NULL when unknown, a time 0 when it has not happened --- */
 
@@ -112,6 +112,8 @@ int nw_batch_provider(struct nw_batch *b, const char *provider, uint64_t stored_
  */
 int nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n, const int64_t *t_wall_ns,
     const double *values, const uint8_t *hist, size_t hist_len);
+/* Two sessions turn out to be one: all of the first belongs to the second, and the first is gone. */
+int nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id);
 /* The session's series get no more rows: compact them now rather than when chunks are full. */
 int nw_batch_seal(struct nw_batch *b, int64_t session_id);
 
