@@ -36,12 +36,14 @@ LIBS_store    := sqlite3 libzstd
 LIBS_web      := libevent_core libevent_extra jansson
 LIBS_daemon   := libevent_core libevent_pthreads liblzma zlib jansson
 LIBS_host     := libbson-1.0
+TLS           := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
+EXTRA_xsp     := $(TLS)
 
 MAINS    := daemon/narrowsd.c daemon/narrows.c host/blipp.c host/nwrun.c
 PRELOAD  := $(sort $(wildcard host/preload*.c))
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
-libs      = $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d)))) -lm -pthread
+libs      = $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d)))) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
 room_of   = $(firstword $(foreach d,$(ROOMS),$(if $(wildcard $d/$1.c),$d)))
 
 PROGS   := $(foreach p,$(basename $(notdir $(MAINS))),$B/bin/$p)
