@@ -19,7 +19,7 @@ BASE        := -std=c11 -D_GNU_SOURCE -DNW_VERSION='"$(VERSION)"' -Wall -Wextra 
                $(PKG_CFLAGS) -MMD -MP
 FLAGS       := $(BASE) $(OPT_$(MODE)) $(CFLAGS)
 LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
-# nwrun.so goes into foreign programs: never with a sanitizer's runtime
+# nwrun.so and narrows_sqlite.so go into foreign programs: never with a sanitizer's runtime
 FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
 
 # What each room may stand on; a call against an arrow is an undefined reference in that room's tests.
@@ -52,7 +52,7 @@ FUZZERS := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/fuzz_*.c)))
 BENCHES := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/bench_*.c)))
 
 .PHONY: all tests check check-run unit demo demo-run bench fuzz install uninstall clean deps
-all: $(PROGS) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $(if $(wildcard tests/stat-cases.c),$B/bin/stat-cases)
+all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $(if $(wildcard tests/stat-cases.c),$B/bin/stat-cases)
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
 # --- objects, libraries, programs ---
@@ -81,6 +81,12 @@ $B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,daemon)
 $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -o $@ $^ -ldl -pthread
+$B/obj/extension/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FLAGS_preload) -ffunction-sections -include store/extension.h -c -o $@ $<
+$B/bin/narrows_sqlite.so: $(patsubst %.c,$B/obj/extension/%.o,$(sort $(wildcard store/*.c)))
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -Wl,--gc-sections -Wl,-z,defs -o $@ $^ $(shell pkg-config --libs libzstd) -lm -pthread
 $B/lib/libnarrows.a: $(call objs,host) $(call objs,xsp)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -120,7 +126,7 @@ fuzz: deps
 HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper doc hist err public)
 MANUALS := $(sort $(wildcard daemon/*.[1-8] conf/*.[1-8] host/*.[1-8]))
 PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun,$B/bin/$p:bin/$p) \
-           $B/bin/nwrun.so:lib/narrows/nwrun.so $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
+           $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \
            $(foreach u,$(wildcard conf/*.service),$u:lib/systemd/system/$(notdir $u)) \

@@ -114,21 +114,44 @@ db_open_any(struct store_reader *r, const char *path, char why[STORE_WHY_BYTES])
 	return rc;
 }
 
+static struct store_reader *
+reader_new(void)
+{
+	struct store_reader *r = calloc(1, sizeof(*r));
+
+	if (r != NULL && (r->tail = tail_new(SIZE_MAX)) != NULL && (r->codec = chunk_codec_new()) != NULL)
+		return r;
+	store_reader_close(r);
+	return NULL;
+}
+
 int
 store_reader_open(const char *path, struct store_reader **out, char why[STORE_WHY_BYTES])
 {
-	struct store_reader *r = calloc(1, sizeof(*r));
+	struct store_reader *r = reader_new();
 	int rc = NW_ENOMEM;
 
 	*out = NULL;
 	snprintf(why, STORE_WHY_BYTES, "out of memory");
-	if (r == NULL || (r->tail = tail_new(SIZE_MAX)) == NULL || (r->codec = chunk_codec_new()) == NULL ||
-	    (rc = db_open_any(r, path, why)) != NW_OK) {
+	if (r == NULL || (rc = db_open_any(r, path, why)) != NW_OK) {
 		store_reader_close(r);
 		return rc;
 	}
 	why[0] = '\0';
 	*out = r;
+	return NW_OK;
+}
+
+int
+reader_attach(sqlite3 *db, struct store_reader **out)
+{
+	struct store_reader *r = *out = reader_new();
+
+	if (r == NULL)
+		return NW_ENOMEM;
+	r->db = db;
+	r->borrowed = r->begun = true;
+	db_stmts_init(&r->stmts, db, sql, R_STMTS);
 	return NW_OK;
 }
 
@@ -138,7 +161,8 @@ store_reader_close(struct store_reader *r)
 	if (r == NULL)
 		return;
 	db_stmts_clear(&r->stmts);
-	sqlite3_close(r->db);
+	if (!r->borrowed)
+		sqlite3_close(r->db);
 	tail_free(r->tail);
 	chunk_codec_free(r->codec);
 	chunk_rows_clear(&r->decoded);

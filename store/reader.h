@@ -18,6 +18,7 @@ enum reader_stmt {
 
 struct store_reader {
 	sqlite3 *db;
+	bool borrowed;                         /* the connection is somebody else's */
 	struct db_stmts stmts;
 	bool begun;                            /* by the caller */
 	bool in_rows;                          /* the working memory below is in use */
@@ -33,6 +34,8 @@ struct store_reader {
 	size_t cap_value, cap_hist;
 };
 
+/* A reader within the statement that runs on a connection, and so within its snapshot. NW_ENOMEM. */
+int reader_attach(sqlite3 *db, struct store_reader **out);
 /* Brings the copy of the tail up to the snapshot. */
 int reader_load_tail(struct store_reader *r);
 /* A snapshot for one call, unless the caller holds one. reader_unpin() returns rc. */

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Samples by SQL are the samples of store_rows(), whatever is asked for and however; and a broken file is an error. */
+#include "store/sqlmodule.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tests/filled.h"
+
+enum { N_METAS = 5, N_LAYOUTS = 6 };
+static const int64_t t_base = 1700000000000000000;
+static const char *const fields[N_LAYOUTS] = { "mean_r", "sum_v", "it's \"c\"", "count", "e", "f" };
+static const struct nw_meta_rec metas[N_METAS] = {
+	{ .id = 10, .session_id = 1, .host_id = 1, .event_type = "nl:tools:calipers:summary:read", .subject_json = "{\"a\":1}" },
+	{ .id = 20, .session_id = 1, .host_id = 2, .event_type = "nl:tools:calipers:summary:write" },
+	{ .id = 30, .session_id = 2, .host_id = 1, .event_type = "nl:tools:calipers:summary:read" },
+	{ .id = 40, .session_id = 2, .event_type = "ps:other" },
+	{ .id = 50, .host_id = 2, .event_type = "ps:other" },
+};
+static const int64_t meta_of[N_LAYOUTS] = { 10, 10, 20, 30, 40, 50 };   /* layout i + 1 has i + 1 fields */
+static uint64_t seed = 20261120;
+
+static uint64_t
+rnd(uint64_t n)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed % n;
+}
+
+static double
+some_value(void)
+{
+	static const double odd[] = { NAN, INFINITY, -INFINITY, -0.0, 5e-324, 1e300 };
+
+	return rnd(20) == 0 ? odd[rnd(sizeof(odd) / sizeof(odd[0]))] : (double)rnd(1 << 20) / 64;
+}
+
+static void
+put_rows(struct nw_batch *b, int64_t layout, size_t n, int64_t t0, int64_t step)
+{
+	double values[N_LAYOUTS];
+	int64_t t;
+	size_t i, f;
+
+	for (i = 0; i < n; i++) {
+		t = t0 + (int64_t)i * step;
+		for (f = 0; f < (size_t)layout; f++)
+			values[f] = some_value();
+		CHECK_INT(nw_batch_rows(b, layout, (size_t)layout, 1, &t, values, (const uint8_t *)"h", i % 3 == 0), NW_OK);
+	}
+}
+
+/* What is sealed is in chunks; then late rows come, and new ones, which stay in the tail. */
+static void
+fill(void)
+{
+	struct store *st = filled_open(NULL);
+	struct nw_batch *b = nw_batch_new();
+	size_t i;
+
+	for (i = 1; i <= 2; i++) {
+		CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = (int64_t)i, .name = i == 1 ? "dtn-a" : "dtn-b" }), NW_OK);
+		CHECK_INT(nw_batch_session(b, &(struct nw_session_rec){ .id = (int64_t)i }), NW_OK);
+	}
+	for (i = 0; i < N_METAS; i++)
+		CHECK_INT(nw_batch_meta(b, &metas[i]), NW_OK);
+	for (i = 0; i < N_LAYOUTS; i++)
+		CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ (int64_t)i + 1, meta_of[i], i + 1, fields }), NW_OK);
+	put_rows(b, 1, 3000, t_base, 1000000);
+	put_rows(b, 2, 100, t_base, 7);
+	put_rows(b, 4, 20000, t_base + 5, 0);      /* of one time, more than the cursor takes at once */
+	put_rows(b, 4, 100, t_base + 6, 1);
+	put_rows(b, 5, 9000, t_base - 1500, 1);
+	CHECK_INT(nw_batch_seal(b, 1), NW_OK);
+	CHECK_INT(nw_batch_seal(b, 2), NW_OK);
+	filled_commit(st, b);
+	store_close(st);
+	st = filled_open(filled_path);
+	b = nw_batch_new();
+	put_rows(b, 1, 500, t_base + 500, 3000000);
+	put_rows(b, 1, 100, t_base + 1000000, 0);
+	put_rows(b, 3, 10, t_base, 1);
+	put_rows(b, 5, 20, t_base + 6000, 1);
+	put_rows(b, 6, 50, -5, 1);
+	filled_commit(st, b);
+	store_close(st);
+}
+
+static sqlite3 *
+connect_to(const char *path)
+{
+	sqlite3 *db = NULL;
+	char *err = NULL;
+
+	CHECK_INT(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	CHECK_INT(sqlmodule_register(db, &err), SQLITE_OK);
+	CHECK(err == NULL);
+	return db;
+}
+
+static sqlite3_stmt *
+prepare(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK) {
+		fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(db));
+		exit(1);
+	}
+	return st;
+}
+
+/* --- equal for every series --- */
+
+struct scan { sqlite3_stmt *st; size_t field, n_rows; };
+
+/* Each row of the block is the statement's next one, to the last bit; but SQL knows no NaN. */
+static int
+on_block(void *arg, const struct store_block *b)
+{
+	struct scan *s = arg;
+	size_t i;
+	double v, want;
+
+	for (i = 0; i < b->n_rows; i++) {
+		want = b->columns[s->field][i];
+		if (sqlite3_step(s->st) != SQLITE_ROW || sqlite3_column_int64(s->st, 0) != b->t_wall_ns[i])
+			return NW_ECONFLICT;
+		v = sqlite3_column_double(s->st, 1);
+		if (isnan(want) ? sqlite3_column_type(s->st, 1) != SQLITE_NULL :
+		    sqlite3_column_type(s->st, 1) != SQLITE_FLOAT || memcmp(&v, &want, sizeof(v)) != 0)
+			return NW_ECONFLICT;
+		s->n_rows++;
+	}
+	return 0;
+}
+
+static void
+test_series(sqlite3 *db)
+{
+	struct store_reader *r;
+	char why[STORE_WHY_BYTES];
+	struct scan s;
+	size_t total = 0;
+	int64_t l;
+
+	CHECK_INT(store_reader_open(filled_path, &r, why), NW_OK);
+	s.st = prepare(db, "SELECT t_ns, value FROM sample WHERE layout_id = ? AND field = ?");
+	for (l = 1; l <= N_LAYOUTS; l++)
+		for (s.field = 0; s.field < (size_t)l; s.field++) {
+			s.n_rows = 0;
+			sqlite3_bind_int64(s.st, 1, l);
+			sqlite3_bind_text(s.st, 2, fields[s.field], -1, SQLITE_STATIC);
+			CHECK_INT(store_rows(r, l, INT64_MIN, INT64_MAX, on_block, &s), NW_OK);
+			CHECK_INT(sqlite3_step(s.st), SQLITE_DONE);
+			sqlite3_reset(s.st);
+			total += s.n_rows;
+		}
+	sqlite3_finalize(s.st);
+	store_reader_close(r);
+	CHECK_INT(total, 3600 + 2 * 100 + 3 * 10 + 4 * 20100 + 5 * 9020 + 6 * 50);
+	s.st = prepare(db, "SELECT count(*) FROM sample");
+	CHECK_INT(sqlite3_step(s.st), SQLITE_ROW);
+	CHECK_INT(sqlite3_column_int64(s.st, 0), total);
+	sqlite3_finalize(s.st);
+}
+
+/* --- constraints: the same as from an ordinary table --- */
+
+static const char *const terms[] = {
+	"session_id = 1", "session_id = '2'", "session_id IS NULL", "session_id IN (1, 2)", "session_id > 1",
+	"series_id = 30", "series_id = 40.0", "meta_id = 10", "layout_id = 5", "layout_id IN (1, 3, 99)", "layout_id = 1.5",
+	"host = 'dtn-a'", "host IS NULL", "host = 'DTN-A' COLLATE NOCASE", "event_type GLOB 'nl:*'", "event_type LIKE 'PS:%'",
+	"event_type = 'ps:other'", "field = 'count'", "field = 'COUNT' COLLATE NOCASE", "field = 'it''s \"c\"'", "field = NULL",
+	"t_ns = 1700000000000000005", "t_ns < 1700000000000000003", "t_ns <= 1700000000000000003.0", "t_ns > 1.7e18",
+	"t_ns >= 1700000000000000006", "t_ns BETWEEN 1699999999999999000 AND 1700000000000000100", "t_ns < 0", "t_ns > '17'",
+	"t_ns < 1e30", "t_ns > 1e30", "t_ns >= -9223372036854775808", "t_ns > 9223372036854775807", "t_ns = NULL",
+	"value IS NULL", "value > 100", "unit = 'By'", "time < '2000'", "subject = '{\"a\":1}'",
+};
+
+static const char copy[] =
+"CREATE TEMP TABLE plain(session_id INTEGER, host TEXT, series_id INTEGER, layout_id INTEGER, subject TEXT,"
+" event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time TEXT, value REAL, meta_id INTEGER);"
+"INSERT INTO plain SELECT *, meta_id FROM sample";
+
+/* How many, and a sum that depends on each of them. */
+static void
+ask(sqlite3 *db, const char *table, const char *const *term, size_t n, int64_t got[2])
+{
+	char sql[1024];
+	size_t len, i;
+	sqlite3_stmt *st;
+
+	len = (size_t)snprintf(sql, sizeof(sql), "SELECT count(*), sum((t_ns & 0xffff) * 31 + layout_id * 7 + length(field) +"
+	    " coalesce(value BETWEEN 1 AND 1000, 3)) FROM %s WHERE 1", table);
+	for (i = 0; i < n; i++)
+		len += (size_t)snprintf(sql + len, sizeof(sql) - len, " AND %s", term[i]);
+	st = prepare(db, sql);
+	CHECK_INT(sqlite3_step(st), SQLITE_ROW);
+	got[0] = sqlite3_column_int64(st, 0);
+	got[1] = sqlite3_column_int64(st, 1);
+	sqlite3_finalize(st);
+}
+
+static void
+test_constraints(sqlite3 *db)
+{
+	enum { N_TERMS = sizeof(terms) / sizeof(terms[0]) };
+	const char *pick[3];
+	int64_t with[2], without[2];
+	size_t i, n, k, n_found = 0;
+
+	CHECK_INT(sqlite3_exec(db, copy, NULL, NULL, NULL), SQLITE_OK);
+	for (i = 0; i < N_TERMS + 60; i++) {
+		n = i < N_TERMS ? 1 : 2 + i % 2;
+		for (k = 0; k < n; k++)
+			pick[k] = terms[i < N_TERMS ? i : rnd(N_TERMS)];
+		ask(db, "sample", pick, n, with);
+		ask(db, "plain", pick, n, without);
+		if (with[0] != without[0] || with[1] != without[1])
+			fprintf(stderr, "%s, %s, ..\n", pick[0], n > 1 ? pick[1] : "");
+		CHECK_INT(with[0], without[0]);
+		CHECK_INT(with[1], without[1]);
+		n_found += with[0] > 0;
+	}
+	CHECK(n_found > N_TERMS / 2);
+}
+
+/* --- single answers --- */
+
+static const struct { const char *sql, *answer; } answers[] = {
+	{ "SELECT * FROM sample WHERE layout_id = 2 AND field = 'sum_v' AND t_ns = 1700000000000000007 AND value > -1 OR 0", NULL },
+	{ "SELECT session_id || host || series_id || layout_id || subject || event_type || field || unit || t_ns || ' ' || time"
+	    " FROM sample WHERE layout_id = 2 AND field = 'sum_v' LIMIT 1 OFFSET 1",
+	    "1dtn-a102{\"a\":1}nl:tools:calipers:summary:readsum_vBy1700000000000000007 2023-11-14T22:13:20.000000007Z" },
+	{ "SELECT group_concat(time) FROM sample(50) WHERE field = 'f' AND t_ns IN (-5, 0)",
+	    "1969-12-31T23:59:59.999999995Z,1970-01-01T00:00:00.000000000Z" },
+	{ "SELECT count(*) FROM sample(30)", "80400" },
+	{ "SELECT count(*) FROM sample a JOIN sample b USING (t_ns) WHERE a.layout_id = 3 AND b.layout_id = 3", "90" },
+	{ "SELECT count(*) FROM v_series s JOIN sample x ON x.layout_id = s.layout AND x.field = s.field", "129630" },
+	{ "SELECT (SELECT count(*) FROM v_sample) = (SELECT count(value) FROM sample)", "1" },
+	{ "SELECT min(t_ns >= before) FROM (SELECT t_ns, lag(t_ns, 1, 0) OVER (ORDER BY rowid) AS before FROM (SELECT rowid, t_ns"
+	    " FROM sample WHERE layout_id = 5 AND field = 'e' ORDER BY t_ns))", "1" },
+	{ "SELECT max(host) || (SELECT host FROM sample LIMIT 1) FROM sample", "dtn-bdtn-a" },
+	{ "SELECT count(*) FROM (SELECT DISTINCT layout_id, field FROM sample)", "21" },
+};
+
+static void
+test_answers(sqlite3 *db)
+{
+	sqlite3_stmt *st;
+	size_t i;
+
+	for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		st = prepare(db, answers[i].sql);
+		if (answers[i].answer == NULL)
+			CHECK_INT(sqlite3_column_count(st), 11);
+		CHECK_INT(sqlite3_step(st), SQLITE_ROW);
+		if (answers[i].answer != NULL)
+			CHECK_STR((const char *)sqlite3_column_text(st, 0), answers[i].answer);
+		sqlite3_finalize(st);
+	}
+}
+
+/* --- ending early, and trouble --- */
+
+static int
+after_some(void *arg)
+{
+	return --*(int *)arg < 0;
+}
+
+static void
+test_ending(sqlite3 *db)
+{
+	sqlite3_stmt *st, *other;
+	int n = 3, rc;
+
+	st = prepare(db, "SELECT * FROM sample");
+	other = prepare(db, "SELECT * FROM sample");
+	CHECK_INT(sqlite3_step(st), SQLITE_ROW);
+	CHECK_INT(sqlite3_step(other), SQLITE_ROW);
+	CHECK_INT(sqlite3_reset(st), SQLITE_OK);
+	CHECK_INT(sqlite3_step(st), SQLITE_ROW);
+	CHECK_INT(sqlite3_finalize(st), SQLITE_OK);
+	CHECK_INT(sqlite3_step(other), SQLITE_ROW);
+	CHECK_INT(sqlite3_finalize(other), SQLITE_OK);
+	sqlite3_progress_handler(db, 1000, after_some, &n);
+	st = prepare(db, "SELECT count(*) FROM sample a, sample b");
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		;
+	CHECK_INT(rc & 0xff, SQLITE_INTERRUPT);
+	sqlite3_finalize(st);
+	sqlite3_progress_handler(db, 0, NULL, NULL);
+}
+
+static const char *const damages[] = {
+	"UPDATE chunk SET data = CAST(substr(data, 1, 20) AS BLOB)",
+	"UPDATE chunk SET data = CAST(substr(data, 1, length(data) - 5) || x'0000000000' AS BLOB)",
+	"UPDATE chunk SET data = x''",
+	"UPDATE layout SET fields = '[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\"]'",
+	"UPDATE layout SET n_fields = 4096",
+	"UPDATE tail SET rows = x'ff'",
+};
+
+static void
+test_damage(void)
+{
+	sqlite3_stmt *st;
+	sqlite3 *db;
+	size_t i;
+	int rc;
+
+	for (i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		CHECK_INT(sqlite3_open(filled_path, &db), SQLITE_OK);
+		CHECK_INT(sqlmodule_register(db, NULL), SQLITE_OK);
+		CHECK_INT(sqlite3_exec(db, "BEGIN", NULL, NULL, NULL), SQLITE_OK);
+		CHECK_INT(sqlite3_exec(db, damages[i], NULL, NULL, NULL), SQLITE_OK);
+		st = prepare(db, "SELECT sum(value) FROM sample");
+		rc = sqlite3_step(st);
+		CHECK(rc == SQLITE_ERROR || rc == SQLITE_CORRUPT);
+		if (strstr(sqlite3_errmsg(db), "sample: layout ") == NULL)
+			CHECK_STR(sqlite3_errmsg(db), "sample: layout ..");
+		sqlite3_finalize(st);
+		CHECK_INT(sqlite3_exec(db, "ROLLBACK; SELECT sum(value) FROM sample", NULL, NULL, NULL), SQLITE_OK);
+		sqlite3_close(db);
+	}
+}
+
+static void
+test_no_store(void)
+{
+	sqlite3 *db = connect_to(":memory:");
+
+	CHECK_INT(sqlite3_exec(db, "SELECT * FROM sample", NULL, NULL, NULL), SQLITE_ERROR);
+	CHECK_STR(sqlite3_errmsg(db), "an empty file, not a narrows store");
+	sqlite3_close(db);
+}
+
+int
+main(int argc, char **argv)
+{
+	sqlite3 *db;
+
+	if (argc == 3 && strcmp(argv[1], "-s") == 0)
+		seed = strtoull(argv[2], NULL, 10);
+	printf("seed %" PRIu64 "\n", seed);
+	fill();
+	db = connect_to(filled_path);
+	test_series(db);
+	test_constraints(db);
+	test_answers(db);
+	test_ending(db);
+	sqlite3_close(db);
+	test_damage();
+	test_no_store();
+	filled_remove();
+	return check_done("sqlmodule");
+}
