@@ -100,6 +100,19 @@ bool_parse(const struct directive *d, const char *value, void *field, const char
 	return NW_OK;
 }
 
+static int
+response_parse(const struct directive *d, const char *value, void *field, const char **why)
+{
+	bool *operation_time = field;
+
+	(void)d;
+	*operation_time = strcmp(value, "operation-time") == 0;
+	if (*operation_time || strcmp(value, "rate") == 0)
+		return NW_OK;
+	*why = "write rate or operation-time";
+	return NW_EINVAL;
+}
+
 /* A number with an optional unit out of a table of {unit, factor}; the whole text must be used. */
 struct unit { const char *name; double factor; };
 
@@ -209,6 +222,14 @@ static const struct directive directives[] = {
 	{ "analysis-interval", duration_parse, AT(analysis_interval_ns), "10 s", "1 s", "1 d" },
 	{ "alpha", fraction_parse, AT(alpha), "0.05", "0.000001", "0.5" },
 	{ "margin", fraction_parse, AT(margin), "10 %", "0", "10" },
+	{ "segment-min-windows", count_parse, AT(segment_min_windows), "5", "5", "1000" },
+	{ "density-bandwidth", fraction_parse, AT(density_bandwidth), "2", "0.1", "10" },
+	{ "density-peak-min", fraction_parse, AT(density_peak_min), "1 %", "0", "1" },
+	{ "density-cutoff", fraction_parse, AT(density_cutoff), "5 %", "0", "1" },
+	{ "reduction-window", duration_parse, AT(reduction_window_ns), "10 m", "10 s", "1 d" },
+	{ "reduction-min-rows", count_parse, AT(reduction_min_rows), "30", "10", "100000" },
+	{ "reduction-response", response_parse, AT(reduction_operation_time), "rate", NULL, NULL },
+	{ "reduction-faithful", bool_parse, AT(reduction_faithful), "no", NULL, NULL },
 };
 enum { N_DIRECTIVES = sizeof(directives) / sizeof(directives[0]) };
 

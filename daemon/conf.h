@@ -36,6 +36,14 @@ struct conf {
 	int64_t analysis_interval_ns;
 	double alpha;
 	double margin;
+	uint64_t segment_min_windows;
+	double density_bandwidth;        /* times the usual one */
+	double density_peak_min;
+	double density_cutoff;
+	int64_t reduction_window_ns;
+	uint64_t reduction_min_rows;
+	bool reduction_operation_time;   /* what is explained; else the delivered rate */
+	bool reduction_faithful;
 };
 
 /* Defaults. */

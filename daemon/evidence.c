@@ -11,6 +11,7 @@
 
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
+#include "narrows/hist.h"
 
 static const double NS = 1e-9;
 
@@ -45,7 +46,7 @@ struct loader {
 
 /* Columns of a layout that matter, -1 where a layout has none. */
 struct columns {
-	int sum_v, mean_r, count, dur_inst, window, busy, busy_max, wait, threads;
+	int sum_v, mean_v, mean_r, sd_r, count, dur_inst, window, busy, busy_max, wait, threads;
 	int cpu_user, cpu_sys, report, seen_read, seen_written, rchar, wchar;
 	int read_bytes, write_bytes, bytes_in, bytes_out;
 	int rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;
@@ -54,7 +55,7 @@ struct columns {
 
 static const struct { const char *name; size_t at; } column_names[] = {
 #define COLUMN(c) { #c, offsetof(struct columns, c) }
-	COLUMN(sum_v), COLUMN(mean_r), COLUMN(count), COLUMN(dur_inst), COLUMN(window), COLUMN(busy), COLUMN(busy_max),
+	COLUMN(sum_v), COLUMN(mean_v), COLUMN(mean_r), COLUMN(sd_r), COLUMN(count), COLUMN(dur_inst), COLUMN(window), COLUMN(busy), COLUMN(busy_max),
 	COLUMN(wait), COLUMN(threads), COLUMN(cpu_user), COLUMN(cpu_sys), COLUMN(report), COLUMN(seen_read), COLUMN(seen_written),
 	COLUMN(rchar), COLUMN(wchar), COLUMN(read_bytes), COLUMN(write_bytes), COLUMN(bytes_in), COLUMN(bytes_out),
 	COLUMN(rtt_s), COLUMN(rtt_min_s), COLUMN(retrans), COLUMN(cwnd_bytes), COLUMN(busy_s), COLUMN(rwnd_limited_s),
@@ -405,6 +406,54 @@ reports_count(struct loader *l, double number)
 	}
 }
 
+static int
+size_class_of(double bytes)
+{
+	int e;
+
+	if (!(bytes >= 1) || bytes > 1e18)
+		return -1;
+	(void)frexp(bytes, &e);
+	return (e - 1) / 2;
+}
+
+static struct evidence_durations *
+durations_of(struct evidence *e, size_t host, enum nw_op op, int size_class)
+{
+	struct evidence_durations *d;
+	size_t i;
+
+	for (i = 0; i < e->n_durations; i++) {
+		d = &e->durations[i];
+		if (d->host == host && d->op == op && d->size_class == size_class)
+			return d;
+	}
+	if (e->n_durations == EVIDENCE_LIST_MAX)
+		return NULL;
+	e->durations = xreallocarray(e->durations, e->n_durations + 1, sizeof(*e->durations));
+	d = &e->durations[e->n_durations++];
+	*d = (struct evidence_durations){ .host = host, .op = op, .size_class = size_class,
+		.counts = xcalloc(NW_HIST_BUCKETS, sizeof(*d->counts)) };
+	return d;
+}
+
+/* A report's histogram goes where its mean operation belongs. */
+static void
+durations_add(struct loader *l, const struct columns *c, const struct store_block *b, size_t i)
+{
+	double size = cell(b, c->mean_v, i);
+	struct evidence_durations *d;
+
+	if (b->hist == NULL || b->hist[i] == NULL || b->hist_len[i] == 0)
+		return;
+	if (!isfinite(size))
+		size = cell(b, c->sum_v, i) / cell(b, c->count, i);
+	d = durations_of(l->e, l->source->host, l->source->op, size_class_of(size));
+	/* The box takes no histogram that does not decode, so this is a damaged store. */
+	if (d == NULL || nw_hist_decode_add(b->hist[i], b->hist_len[i], d->counts) < 0)
+		l->e->durations_rejected++;
+}
+
 static void
 caliper_row(struct loader *l, const struct columns *c, const struct store_block *b, size_t i)
 {
@@ -430,6 +479,8 @@ caliper_row(struct loader *l, const struct columns *c, const struct store_block 
 	grid_spread(e, grid_array(e, &f->wait_s[op], 0), &s, known(cell(b, c->wait, i)));
 	grid_spread(e, grid_array(e, &f->ops[op], 0), &s, ops);
 	grid_spread(e, grid_array(e, &f->rate_sum[op], 0), &s, known(cell(b, c->mean_r, i)) * 1e9 * ops);
+	grid_spread(e, grid_array(e, &f->rate_sd_sum[op], 0), &s, known(cell(b, c->sd_r, i)) * 1e9 * ops);
+	durations_add(l, c, b, i);
 	if (l->source->has_connection)
 		*(op == NW_OP_NET_READ ? &e->connections[l->source->item].bytes_in :
 		    &e->connections[l->source->item].bytes_out) += bytes;
@@ -451,8 +502,10 @@ process_row(struct loader *l, const struct columns *c, const struct store_block 
 	struct span s = row_span(l, c, b, i);
 	double user = cell(b, c->cpu_user, i), sys = cell(b, c->cpu_sys, i);
 
-	if (isfinite(user) || isfinite(sys))
+	if (isfinite(user) || isfinite(sys)) {
 		f->cpu_s = known(f->cpu_s) + known(user) + known(sys);
+		grid_spread(l->e, grid_array(l->e, &f->cpu, 0), &s, known(user) + known(sys));
+	}
 	if (c->report >= 0)
 		reports_count(l, cell(b, c->report, i));
 	else
@@ -780,10 +833,7 @@ evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out)
 
 	memset(out, 0, sizeof(*out));
 	out->session_id = session_id;
-	if ((rc = store_reader_begin(r)) < 0)
-		return rc;
 	rc = session_read(&l);
-	store_reader_end(r);
 	free(l.sources);
 	if (rc < 0)
 		evidence_clear(out);
@@ -805,14 +855,18 @@ evidence_clear(struct evidence *e)
 	}
 	for (i = 0; i < e->n_flows; i++) {
 		free(e->flows[i].program);
+		free(e->flows[i].cpu);
 		for (op = 0; op < NW_OP_COUNT; op++) {
 			free(e->flows[i].bytes[op]);
 			free(e->flows[i].busy_s[op]);
 			free(e->flows[i].wait_s[op]);
 			free(e->flows[i].rate_sum[op]);
+			free(e->flows[i].rate_sd_sum[op]);
 			free(e->flows[i].ops[op]);
 		}
 	}
+	for (i = 0; i < e->n_durations; i++)
+		free(e->durations[i].counts);
 	for (i = 0; i < e->n_files; i++)
 		free(e->files[i].path);
 	for (i = 0; i < e->n_connections; i++) {
@@ -823,6 +877,7 @@ evidence_clear(struct evidence *e)
 	free(e->flows);
 	free(e->files);
 	free(e->connections);
+	free(e->durations);
 	free(e->task_id);
 	free(e->program);
 	memset(e, 0, sizeof(*e));

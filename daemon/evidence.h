@@ -34,6 +34,8 @@ struct evidence_flow {
 	unsigned threads;                    /* most seen inside operations at once */
 	double *bytes[NW_OP_COUNT], *busy_s[NW_OP_COUNT], *wait_s[NW_OP_COUNT];
 	double *rate_sum[NW_OP_COUNT], *ops[NW_OP_COUNT];   /* throughput of single operations, and how many */
+	double *rate_sd_sum[NW_OP_COUNT];    /* its spread within reports, times operations */
+	double *cpu;                         /* seconds; NULL: not told */
 	double cpu_s;                        /* NaN: not told */
 	double seen_bytes, kernel_bytes;     /* what our calls saw, what the kernel counted; 0: not told */
 };
@@ -51,6 +53,14 @@ struct evidence_connection {
 	unsigned sport, dport;
 	double bytes_out, bytes_in;
 	double rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;   /* NaN: unknown */
+};
+
+/* How long the operations of one kind and about one size took, on one host: all reports' histograms merged. */
+struct evidence_durations {
+	size_t host;
+	enum nw_op op;
+	int size_class;                      /* 4^k <= mean bytes of a report's operations < 4^(k+1); -1: not told */
+	uint64_t *counts;                    /* NW_HIST_BUCKETS */
 };
 
 struct evidence {
@@ -71,13 +81,16 @@ struct evidence {
 	size_t n_files;
 	struct evidence_connection *connections;
 	size_t n_connections;
+	struct evidence_durations *durations;   /* at most EVIDENCE_LIST_MAX */
+	size_t n_durations;
+	uint64_t durations_rejected;         /* histograms that could not be read, or had no room */
 
 	uint64_t rows, samples;
 	uint64_t intervals_expected, intervals_got;
 	uint64_t documents, documents_rejected;
 };
 
-/* One snapshot of the store. NW_ENOTFOUND, NW_ENOMEM or what the store says. O(rows of the session). */
+/* One snapshot of the store between store_reader_begin() and _end(). NW_ENOTFOUND, NW_ENOMEM or what the store says. O(rows of the session). */
 int evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out);
 void evidence_clear(struct evidence *e);
 

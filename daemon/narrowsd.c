@@ -281,7 +281,7 @@ daemon_start(struct daemon *d)
 {
 	struct web_opts wo = { .listen = d->conf.listen_http, .store_path = d->store_path, .health = health_fill,
 		.health_arg = d };
-	struct judge_params jp = { .alpha = d->conf.alpha, .margin = d->conf.margin };
+	struct analysis_params ap;
 	struct store_opts so = store_opts_default;
 	char why[STORE_WHY_BYTES];
 
@@ -296,7 +296,8 @@ daemon_start(struct daemon *d)
 		fatalx("out of memory");
 	d->box.commit = commit_new(&d->box);
 	memory_restore(d);
-	if (schedule_start(d->box.store, d->store_path, &jp, d->box.next.run, &d->box.schedule, why) < 0)
+	analysis_params_init(&ap, &d->conf);
+	if (schedule_start(d->box.store, d->store_path, &ap, d->box.next.run, &d->box.schedule, why) < 0)
 		fatalx("analysis.start why=\"%s\"", why);
 	if (listeners_start(&d->box, d->conf.listen_xsp, &d->listeners, why) < 0)
 		fatalx("%s", why);

@@ -10,17 +10,19 @@
 
 #include <jansson.h>
 
+#include "daemon/resultdoc_in.h"
+
 enum { TIMELINE_POINTS_MAX = 300 };
 
 /* Undefined is null, never NaN. */
-static json_t *
-real(double v)
+json_t *
+resultdoc_real(double v)
 {
 	return isfinite(v) ? json_real(v) : json_null();
 }
 
-static json_t *
-text(const char *s)
+json_t *
+resultdoc_text(const char *s)
 {
 	json_t *v = s != NULL ? json_string(s) : json_null();
 
@@ -40,8 +42,8 @@ text(const char *s)
 }
 
 /* Nanoseconds do not fit a JavaScript number. */
-static json_t *
-ns_text(int64_t ns)
+json_t *
+resultdoc_ns(int64_t ns)
 {
 	char buf[32];
 
@@ -81,13 +83,13 @@ hosts_doc(const struct evidence *e, const struct nw_path *p)
 		    "destination" : NULL;
 		h = json_object();
 		json_object_set_new(h, "id", json_integer(e->hosts[i].id));
-		json_object_set_new(h, "name", text(e->hosts[i].name));
-		json_object_set_new(h, "role", text(role));
+		json_object_set_new(h, "name", resultdoc_text(e->hosts[i].name));
+		json_object_set_new(h, "role", resultdoc_text(role));
 		clock = json_object();
 		json_object_set_new(clock, "known", json_boolean(e->hosts[i].clock_known));
 		json_object_set_new(clock, "synchronised", json_boolean(e->hosts[i].clock_synchronised));
-		json_object_set_new(clock, "offset_s", real(e->hosts[i].clock_offset_s));
-		json_object_set_new(clock, "bound_s", real(e->hosts[i].clock_bound_s));
+		json_object_set_new(clock, "offset_s", resultdoc_real(e->hosts[i].clock_offset_s));
+		json_object_set_new(clock, "bound_s", resultdoc_real(e->hosts[i].clock_bound_s));
 		json_object_set_new(h, "clock", clock);
 		json_array_append_new(list, h);
 	}
@@ -102,12 +104,12 @@ files_doc(const struct evidence *e)
 
 	for (i = 0; i < e->n_files; i++) {
 		f = json_object();
-		json_object_set_new(f, "host", text(host_of(e, e->files[i].host)));
-		json_object_set_new(f, "path", text(e->files[i].path));
+		json_object_set_new(f, "host", resultdoc_text(host_of(e, e->files[i].host)));
+		json_object_set_new(f, "path", resultdoc_text(e->files[i].path));
 		json_object_set_new(f, "size_bytes", e->files[i].size_bytes >= 0 ? json_integer(e->files[i].size_bytes) :
 		    json_null());
-		json_object_set_new(f, "read_bytes", real(e->files[i].read_bytes));
-		json_object_set_new(f, "write_bytes", real(e->files[i].write_bytes));
+		json_object_set_new(f, "read_bytes", resultdoc_real(e->files[i].read_bytes));
+		json_object_set_new(f, "write_bytes", resultdoc_real(e->files[i].write_bytes));
 		json_array_append_new(list, f);
 	}
 	return list;
@@ -123,20 +125,20 @@ connections_doc(const struct evidence *e)
 		const struct evidence_connection *c = &e->connections[i];
 
 		o = json_object();
-		json_object_set_new(o, "host", text(host_of(e, c->host)));
-		json_object_set_new(o, "src", text(c->src));
+		json_object_set_new(o, "host", resultdoc_text(host_of(e, c->host)));
+		json_object_set_new(o, "src", resultdoc_text(c->src));
 		json_object_set_new(o, "sport", json_integer(c->sport));
-		json_object_set_new(o, "dst", text(c->dst));
+		json_object_set_new(o, "dst", resultdoc_text(c->dst));
 		json_object_set_new(o, "dport", json_integer(c->dport));
-		json_object_set_new(o, "bytes_out", real(c->bytes_out));
-		json_object_set_new(o, "bytes_in", real(c->bytes_in));
-		json_object_set_new(o, "rtt_s", real(c->rtt_s));
-		json_object_set_new(o, "rtt_min_s", real(c->rtt_min_s));
-		json_object_set_new(o, "retrans", real(c->retrans));
-		json_object_set_new(o, "cwnd_bytes", real(c->cwnd_bytes));
-		json_object_set_new(o, "busy_s", real(c->busy_s));
-		json_object_set_new(o, "rwnd_limited_s", real(c->rwnd_limited_s));
-		json_object_set_new(o, "sndbuf_limited_s", real(c->sndbuf_limited_s));
+		json_object_set_new(o, "bytes_out", resultdoc_real(c->bytes_out));
+		json_object_set_new(o, "bytes_in", resultdoc_real(c->bytes_in));
+		json_object_set_new(o, "rtt_s", resultdoc_real(c->rtt_s));
+		json_object_set_new(o, "rtt_min_s", resultdoc_real(c->rtt_min_s));
+		json_object_set_new(o, "retrans", resultdoc_real(c->retrans));
+		json_object_set_new(o, "cwnd_bytes", resultdoc_real(c->cwnd_bytes));
+		json_object_set_new(o, "busy_s", resultdoc_real(c->busy_s));
+		json_object_set_new(o, "rwnd_limited_s", resultdoc_real(c->rwnd_limited_s));
+		json_object_set_new(o, "sndbuf_limited_s", resultdoc_real(c->sndbuf_limited_s));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -160,17 +162,17 @@ session_doc(const struct evidence *e, const struct judgement *j)
 	json_t *s = json_object();
 
 	json_object_set_new(s, "id", json_integer(e->session_id));
-	json_object_set_new(s, "task_id", text(e->task_id));
-	json_object_set_new(s, "state", text(e->open ? "open" : "closed"));
-	json_object_set_new(s, "program", text(program_of(e, &j->path)));
-	json_object_set_new(s, "route", text(j->route));
-	json_object_set_new(s, "start_ns", ns_text(start));
-	json_object_set_new(s, "end_ns", ns_text(end));
+	json_object_set_new(s, "task_id", resultdoc_text(e->task_id));
+	json_object_set_new(s, "state", resultdoc_text(e->open ? "open" : "closed"));
+	json_object_set_new(s, "program", resultdoc_text(program_of(e, &j->path)));
+	json_object_set_new(s, "route", resultdoc_text(j->route));
+	json_object_set_new(s, "start_ns", resultdoc_ns(start));
+	json_object_set_new(s, "end_ns", resultdoc_ns(end));
 	json_object_set_new(s, "start", iso_text(start));
 	json_object_set_new(s, "end", iso_text(end));
-	json_object_set_new(s, "duration_s", real(j->duration_s));
-	json_object_set_new(s, "bytes", real(j->bytes));
-	json_object_set_new(s, "bytes_per_s", real(j->bytes_per_s));
+	json_object_set_new(s, "duration_s", resultdoc_real(j->duration_s));
+	json_object_set_new(s, "bytes", resultdoc_real(j->bytes));
+	json_object_set_new(s, "bytes_per_s", resultdoc_real(j->bytes_per_s));
 	json_object_set_new(s, "hosts", hosts_doc(e, &j->path));
 	json_object_set_new(s, "files", files_doc(e));
 	json_object_set_new(s, "connections", connections_doc(e));
@@ -185,10 +187,10 @@ witnesses_doc(const struct judgement *j)
 
 	for (i = 0; i < j->n_witnesses; i++) {
 		w = json_object();
-		json_object_set_new(w, "name", text(j->witnesses[i].name));
-		json_object_set_new(w, "says", text(j->witnesses[i].says));
+		json_object_set_new(w, "name", resultdoc_text(j->witnesses[i].name));
+		json_object_set_new(w, "says", resultdoc_text(j->witnesses[i].says));
 		json_object_set_new(w, "agrees", j->witnesses[i].agrees < 0 ? json_null() : json_boolean(j->witnesses[i].agrees));
-		json_object_set_new(w, "detail", text(j->witnesses[i].detail));
+		json_object_set_new(w, "detail", resultdoc_text(j->witnesses[i].detail));
 		json_array_append_new(list, w);
 	}
 	return list;
@@ -201,22 +203,24 @@ verdict_doc(const struct judgement *j)
 	json_t *v = json_object(), *list;
 	size_t i;
 
-	json_object_set_new(v, "stage", j->limit.known ? text(nw_place_name(j->path.stage[j->limit.stage].place)) : json_null());
-	json_object_set_new(v, "words", text(j->words));
-	json_object_set_new(v, "confidence", text(j->confidence));
-	json_object_set_new(v, "sentence", text(j->sentence));
-	json_object_set_new(v, "effect", real(j->limit.effect));
-	json_object_set_new(v, "interval", json_pack("[oo]", real(j->limit.effect_low), real(j->limit.effect_high)));
+	json_object_set_new(v, "stage", resultdoc_text(j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) :
+	    NULL));
+	json_object_set_new(v, "words", resultdoc_text(j->words));
+	json_object_set_new(v, "confidence", resultdoc_text(j->confidence));
+	json_object_set_new(v, "sentence", resultdoc_text(j->sentence));
+	json_object_set_new(v, "effect", resultdoc_real(j->limit.effect));
+	json_object_set_new(v, "interval", json_pack("[oo]", resultdoc_real(j->limit.effect_low),
+	    resultdoc_real(j->limit.effect_high)));
 	json_object_set_new(v, "runner_up", b->runner_up < j->path.n ?
-	    text(nw_place_name(j->path.stage[b->runner_up].place)) : json_null());
+	    resultdoc_text(nw_place_name(j->path.stage[b->runner_up].place)) : json_null());
 	list = json_array();
 	for (i = 0; i < j->path.n; i++)
 		if (j->limit.tests[i].candidate)
-			json_array_append_new(list, text(nw_place_name(j->path.stage[i].place)));
+			json_array_append_new(list, resultdoc_text(nw_place_name(j->path.stage[i].place)));
 	json_object_set_new(v, "candidates", list);
 	list = json_array();
 	for (i = 0; i < j->n_reasons; i++)
-		json_array_append_new(list, text(j->reasons[i]));
+		json_array_append_new(list, resultdoc_text(j->reasons[i]));
 	json_object_set_new(v, "reasons", list);
 	json_object_set_new(v, "witnesses", witnesses_doc(j));
 	return v;
@@ -252,41 +256,41 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	json_t *o = json_object(), *host;
 
 	host = s->to_host != s->host ? json_sprintf("%s -> %s", host_of(e, s->host), host_of(e, s->to_host)) : NULL;
-	json_object_set_new(o, "stage", text(nw_place_name(s->place)));
-	json_object_set_new(o, "host", host != NULL ? host : text(host_of(e, s->host)));
-	json_object_set_new(o, "words", text(judge_place_words(s->place)));
-	json_object_set_new(o, "bytes", real(s->bytes));
-	json_object_set_new(o, "bytes_per_s", real(s->service_rate));
-	json_object_set_new(o, "low", real(s->service_rate * held / (held + half)));
-	json_object_set_new(o, "high", held > half ? real(s->service_rate * held / (held - half)) : json_null());
-	json_object_set_new(o, "free_share", real(t->group.mean));
-	json_object_set_new(o, "tput_i", real(per_call_rate(e, s->place)));
+	json_object_set_new(o, "stage", resultdoc_text(nw_place_name(s->place)));
+	json_object_set_new(o, "host", host != NULL ? host : resultdoc_text(host_of(e, s->host)));
+	json_object_set_new(o, "words", resultdoc_text(judge_place_words(s->place)));
+	json_object_set_new(o, "bytes", resultdoc_real(s->bytes));
+	json_object_set_new(o, "bytes_per_s", resultdoc_real(s->service_rate));
+	json_object_set_new(o, "low", resultdoc_real(s->service_rate * held / (held + half)));
+	json_object_set_new(o, "high", held > half ? resultdoc_real(s->service_rate * held / (held - half)) : json_null());
+	json_object_set_new(o, "free_share", resultdoc_real(t->group.mean));
+	json_object_set_new(o, "tput_i", resultdoc_real(per_call_rate(e, s->place)));
 	json_object_set_new(o, "windows", json_integer((json_int_t)t->n_values));
-	json_object_set_new(o, "n_eff", real(t->group.n));
-	json_object_set_new(o, "busy_share", real(s->busy_share));
-	json_object_set_new(o, "wait_share", real(s->wait_share));
+	json_object_set_new(o, "n_eff", resultdoc_real(t->group.n));
+	json_object_set_new(o, "busy_share", resultdoc_real(s->busy_share));
+	json_object_set_new(o, "wait_share", resultdoc_real(s->wait_share));
 	json_object_set_new(o, "candidate", json_boolean(t->candidate));
 	json_object_set_new(o, "lowest", json_boolean(i == j->limit.bottleneck.lowest));
-	json_object_set_new(o, "t", i == j->limit.bottleneck.lowest ? json_null() : real(t->test.t));
-	json_object_set_new(o, "df", i == j->limit.bottleneck.lowest ? json_null() : real(t->test.df));
-	json_object_set_new(o, "p", i == j->limit.bottleneck.lowest ? json_null() : real(t->test.p));
-	json_object_set_new(o, "p_holm", i == j->limit.bottleneck.lowest ? json_null() : real(t->p_holm));
+	json_object_set_new(o, "t", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.t));
+	json_object_set_new(o, "df", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.df));
+	json_object_set_new(o, "p", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.p));
+	json_object_set_new(o, "p_holm", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->p_holm));
 	return o;
 }
 
 static json_t *
-bottleneck_doc(const struct evidence *e, const struct judgement *j, const struct result_run *run)
+bottleneck_doc(const struct evidence *e, const struct judgement *j, const struct judge_params *params)
 {
 	json_t *b = json_object(), *list = json_array();
 	size_t i;
 
 	for (i = 0; i < j->path.n; i++)
 		json_array_append_new(list, stage_doc(e, j, i));
-	json_object_set_new(b, "test", text("welch"));
-	json_object_set_new(b, "tested", text("share of each window that the stage left free"));
-	json_object_set_new(b, "alpha", real(run->params.alpha));
+	json_object_set_new(b, "test", resultdoc_text("welch"));
+	json_object_set_new(b, "tested", resultdoc_text("share of each window that the stage left free"));
+	json_object_set_new(b, "alpha", resultdoc_real(params->alpha));
 	json_object_set_new(b, "n_eff", json_true());
-	json_object_set_new(b, "window_s", real((double)e->step_ns * 1e-9));
+	json_object_set_new(b, "window_s", resultdoc_real((double)e->step_ns * 1e-9));
 	json_object_set_new(b, "stages", list);
 	return b;
 }
@@ -380,8 +384,8 @@ timeline_stage(const struct evidence *e, const struct thin *t, size_t host, enum
 		sum_into(ops, e->flows[f].ops[op], n);
 	}
 	o = json_object();
-	json_object_set_new(o, "stage", text(nw_op_name(op)));
-	json_object_set_new(o, "host", text(host_of(e, host)));
+	json_object_set_new(o, "stage", resultdoc_text(nw_op_name(op)));
+	json_object_set_new(o, "host", resultdoc_text(host_of(e, host)));
 	json_object_set_new(o, "bytes_per_s", thin_mean(e, t, bytes, 1e9 / (double)e->step_ns));
 	json_object_set_new(o, "tput_i", thin_ratio(e, t, rate, ops));
 	json_object_set_new(o, "busy", thin_mean(e, t, busy, 1e9 / (double)e->step_ns));
@@ -404,15 +408,15 @@ timeline_doc(const struct evidence *e)
 				json_array_append_new(stages, one);
 	for (h = 0; h < e->n_hosts; h++) {
 		one = json_object();
-		json_object_set_new(one, "host", text(e->hosts[h].name));
+		json_object_set_new(one, "host", resultdoc_text(e->hosts[h].name));
 		json_object_set_new(one, "cpu_busy", thin_mean(e, &t, e->hosts[h].cpu_busy, 1));
 		json_object_set_new(one, "cpu_iowait", thin_mean(e, &t, e->hosts[h].cpu_iowait, 1));
 		json_object_set_new(one, "disk_busy", thin_mean(e, &t, e->hosts[h].disk_busy, 1));
 		json_object_set_new(one, "disk_bytes_per_s", thin_mean(e, &t, e->hosts[h].disk_bytes_per_s, 1));
 		json_array_append_new(hosts, one);
 	}
-	json_object_set_new(o, "t0_ns", ns_text(e->t0_wall_ns));
-	json_object_set_new(o, "step_s", real(t.step_s));
+	json_object_set_new(o, "t0_ns", resultdoc_ns(e->t0_wall_ns));
+	json_object_set_new(o, "step_s", resultdoc_real(t.step_s));
 	json_object_set_new(o, "n", json_integer((json_int_t)t.n));
 	json_object_set_new(o, "stages", stages);
 	json_object_set_new(o, "hosts", hosts);
@@ -437,34 +441,54 @@ quality_doc(const struct evidence *e)
 	json_object_set_new(q, "intervals_got", json_integer((json_int_t)e->intervals_got));
 	json_object_set_new(q, "documents", json_integer((json_int_t)e->documents));
 	json_object_set_new(q, "documents_rejected", json_integer((json_int_t)e->documents_rejected));
-	json_object_set_new(q, "bytes_seen_share", real(kernel > 0 ? fmin(1, seen / kernel) : NAN));
+	json_object_set_new(q, "bytes_seen_share", resultdoc_real(kernel > 0 ? fmin(1, seen / kernel) : NAN));
+	if (e->durations_rejected > 0)
+		json_array_append_new(notes, json_sprintf("Durations of operations are missing from %llu reports.",
+		    (unsigned long long)e->durations_rejected));
 	json_object_set_new(q, "notes", notes);
 	return q;
 }
 
+/* Whatever a number in the document depends on and the operator may change. */
 static json_t *
-run_doc(const struct evidence *e, const struct result_run *run)
+parameters_doc(const struct analysis *a, const struct analysis_params *p)
 {
-	return json_pack("{s:I, s:o, s:f, s:s, s:I, s:I, s:{s:f, s:f, s:s, s:b, s:f, s:i}}", "id", (json_int_t)run->id,
+	json_t *o = json_pack("{s:f, s:f, s:s, s:b, s:f, s:i}", "alpha", p->judge.alpha, "margin", p->judge.margin, "test",
+	    "welch", "n_eff", 1, "window_s", (double)a->evidence.step_ns * 1e-9, "windows_min", LIMIT_WINDOWS_MIN);
+
+	json_object_set_new(o, "changes", resultdoc_changes_parameters(a));
+	json_object_set_new(o, "density", resultdoc_density_parameters(&p->classes));
+	json_object_set_new(o, "reduction", resultdoc_reduction_parameters(a, &p->reduction));
+	return o;
+}
+
+static json_t *
+run_doc(const struct analysis *a, const struct result_run *run)
+{
+	return json_pack("{s:I, s:o, s:f, s:s, s:I, s:I, s:o}", "id", (json_int_t)run->id,
 	    "started", iso_text(run->started_wall_ns), "took_s", (double)run->took_ns * 1e-9, "version", NW_VERSION,
-	    "rows", (json_int_t)e->rows, "samples", (json_int_t)e->samples, "parameters", "alpha", run->params.alpha,
-	    "margin", run->params.margin, "test", "welch", "n_eff", 1, "window_s", (double)e->step_ns * 1e-9,
-	    "windows_min", LIMIT_WINDOWS_MIN);
+	    "rows", (json_int_t)a->evidence.rows, "samples", (json_int_t)a->evidence.samples, "parameters",
+	    parameters_doc(a, &run->params));
 }
 
 char *
-resultdoc_build(const struct evidence *e, const struct judgement *j, const struct result_run *run)
+resultdoc_build(const struct analysis *a, const struct result_run *run)
 {
+	const struct evidence *e = &a->evidence;
+	const struct judgement *j = &a->judgement;
 	json_t *doc = json_object();
 	char *out;
 
-	json_object_set_new(doc, "schema", text("narrows-result/1"));
+	json_object_set_new(doc, "schema", resultdoc_text("narrows-result/1"));
 	json_object_set_new(doc, "session", session_doc(e, j));
 	json_object_set_new(doc, "verdict", verdict_doc(j));
-	json_object_set_new(doc, "bottleneck", bottleneck_doc(e, j, run));
+	json_object_set_new(doc, "bottleneck", bottleneck_doc(e, j, &run->params.judge));
+	json_object_set_new(doc, "changes", resultdoc_changes(a));
+	json_object_set_new(doc, "density", resultdoc_density(a, &run->params.classes));
+	json_object_set_new(doc, "reduction", resultdoc_reduction(a, &run->params.reduction));
 	json_object_set_new(doc, "timeline", timeline_doc(e));
 	json_object_set_new(doc, "quality", quality_doc(e));
-	json_object_set_new(doc, "run", run_doc(e, run));
+	json_object_set_new(doc, "run", run_doc(a, run));
 	out = json_dumps(doc, JSON_COMPACT);
 	json_decref(doc);
 	return out;

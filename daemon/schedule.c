@@ -19,7 +19,7 @@ enum { QUEUE_MAX = 100000, CLOCK_EVERY_S = 16 };
 struct schedule {
 	struct store *store;
 	struct store_reader *reader;         /* the thread's */
-	struct judge_params params;
+	struct analysis_params params;
 	int64_t next_run_id;
 	pthread_t thread;
 
@@ -46,9 +46,10 @@ batch_submit(struct schedule *s, struct nw_batch *b)
 }
 
 static int
-result_write(struct schedule *s, const struct evidence *e, const struct judgement *j, const struct result_run *run,
-    const char *json)
+result_write(struct schedule *s, const struct analysis *a, const struct result_run *run, const char *json)
 {
+	const struct evidence *e = &a->evidence;
+	const struct judgement *j = &a->judgement;
 	struct nw_run_rec r = { .id = run->id, .session_id = e->session_id, .kind = "verdict",
 		.started_wall_ns = run->started_wall_ns, .took_ns = run->took_ns, .version = NW_VERSION, .outcome = "ok" };
 	struct nw_result_rec res = { .session_id = e->session_id, .run_id = run->id, .json = json, .route = j->route,
@@ -73,27 +74,29 @@ session_analyse(struct schedule *s, int64_t session_id)
 {
 	struct result_run run = { .id = s->next_run_id++, .started_wall_ns = nw_wall_ns(), .params = s->params };
 	int64_t begin = nw_mono_ns();
-	struct judgement j = { 0 };
-	struct evidence e = { 0 };
+	const struct judgement *j;
+	struct analysis a;
 	char *json = NULL;
 	int rc;
 
-	if ((rc = evidence_load(s->reader, session_id, &e)) < 0 || (rc = judge(&e, &s->params, &j)) < 0)
+	if ((rc = analysis_run(s->reader, session_id, &s->params, &a)) < 0) {
+		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id, nw_strerror(rc));
 		goto out;
+	}
+	j = &a.judgement;
 	run.took_ns = nw_mono_ns() - begin;
-	if ((json = resultdoc_build(&e, &j, &run)) == NULL)
+	if ((json = resultdoc_build(&a, &run)) == NULL)
 		rc = NW_ENOMEM;
 	else
-		rc = result_write(s, &e, &j, &run, json);
-out:
+		rc = result_write(s, &a, &run, json);
 	if (rc < 0)
 		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id, nw_strerror(rc));
 	else
 		log_info("analysis.done session=%lld stage=%s took_ms=%.1f", (long long)session_id,
-		    j.limit.known ? nw_place_name(j.path.stage[j.limit.stage].place) : "-", (double)run.took_ns * 1e-6);
+		    j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) : "-", (double)run.took_ns * 1e-6);
+	analysis_clear(&a);
+out:
 	free(json);
-	judgement_clear(&j);
-	evidence_clear(&e);
 	pthread_mutex_lock(&s->lock);
 	s->stats.runs++;
 	s->stats.failures += rc < 0;
@@ -163,7 +166,7 @@ schedule_thread(void *arg)
 }
 
 int
-schedule_start(struct store *st, const char *store_path, const struct judge_params *params, int64_t first_run_id,
+schedule_start(struct store *st, const char *store_path, const struct analysis_params *params, int64_t first_run_id,
     struct schedule **out, char why[STORE_WHY_BYTES])
 {
 	struct schedule *s = xcalloc(1, sizeof(*s));

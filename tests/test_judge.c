@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "daemon/conf.h"
 #include "daemon/resultdoc.h"
 #include "narrows/err.h"
 #include "tests/check.h"
@@ -18,7 +19,7 @@
 #define STEP 100000000                       /* ns */
 
 static char dir[] = "/tmp/test_judge.XXXXXX";
-static const struct judge_params params = { .alpha = 0.05, .margin = 0.1 };
+static struct analysis_params params;
 static const char *const fields[] = { "sum_v", "mean_r", "count", "window", "busy", "busy_max", "wait", "threads" };
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
@@ -100,10 +101,10 @@ session_write(struct nw_batch *b, const struct transfer *tr)
 }
 
 static void
-document_check(const struct evidence *e, const struct judgement *j, const struct transfer *tr)
+document_check(const struct analysis *a, const struct transfer *tr)
 {
 	struct result_run run = { .id = 3, .started_wall_ns = T0, .took_ns = 1, .params = params };
-	char *text = resultdoc_build(e, j, &run), *again = resultdoc_build(e, j, &run);
+	char *text = resultdoc_build(a, &run), *again = resultdoc_build(a, &run);
 	json_t *doc = json_loads(text, 0, NULL), *stage;
 
 	CHECK(doc != NULL);
@@ -128,8 +129,8 @@ transfer_check(const struct transfer *tr)
 	struct store_reader *r = NULL;
 	struct store *st = NULL;
 	struct nw_batch *b = nw_batch_new();
-	struct judgement j;
-	struct evidence e;
+	const struct judgement *j;
+	struct analysis a;
 
 	snprintf(path, sizeof(path), "%s/%s.db", dir, tr->name);
 	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
@@ -137,22 +138,21 @@ transfer_check(const struct transfer *tr)
 	CHECK(store_submit(st, b) == NW_OK);
 	store_sync(st);
 	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(evidence_load(r, 1, &e), NW_OK);
-	CHECK_INT(e.n_windows, tr->windows);
-	CHECK_INT(judge(&e, &params, &j), NW_OK);
-	CHECK_INT(j.limit.known, tr->stage != NULL);
-	if (j.limit.known)
-		CHECK_STR(nw_place_name(j.path.stage[j.limit.stage].place), tr->stage);
-	if (strstr(j.sentence, tr->says) == NULL) {
-		fprintf(stderr, "%s: %s\n", tr->name, j.sentence);
+	CHECK_INT(analysis_run(r, 1, &params, &a), NW_OK);
+	j = &a.judgement;
+	CHECK_INT(a.evidence.n_windows, tr->windows);
+	CHECK_INT(j->limit.known, tr->stage != NULL);
+	if (j->limit.known)
+		CHECK_STR(nw_place_name(j->path.stage[j->limit.stage].place), tr->stage);
+	if (strstr(j->sentence, tr->says) == NULL) {
+		fprintf(stderr, "%s: %s\n", tr->name, j->sentence);
 		CHECK(!"the sentence says it");
 	}
-	CHECK_STR(j.route, "dtn-a -> dtn-b");
-	CHECK_NEAR(j.bytes, 4e6 * tr->windows, 1e-9, 0);
-	document_check(&e, &j, tr);
-	judgement_clear(&j);
-	evidence_clear(&e);
-	CHECK_INT(evidence_load(r, 99, &e), NW_ENOTFOUND);
+	CHECK_STR(j->route, "dtn-a -> dtn-b");
+	CHECK_NEAR(j->bytes, 4e6 * tr->windows, 1e-9, 0);
+	document_check(&a, tr);
+	analysis_clear(&a);
+	CHECK_INT(analysis_run(r, 99, &params, &a), NW_ENOTFOUND);
 	store_reader_close(r);
 	store_close(st);
 }
@@ -161,10 +161,14 @@ int
 main(void)
 {
 	char command[128];
+	struct conf conf;
 	size_t i;
 
 	if (mkdtemp(dir) == NULL)
 		return 1;
+	conf_init(&conf);
+	analysis_params_init(&params, &conf);
+	conf_clear(&conf);
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		transfer_check(&transfers[i]);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
