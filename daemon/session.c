@@ -11,6 +11,7 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
+#include "daemon/join.h"
 #include "daemon/log.h"
 #include "daemon/schedule.h"
 #include "narrows/caliper.h"
@@ -94,18 +95,21 @@ session_free(struct session *s)
 {
 	HASH_DEL(s->box->sessions, s);
 	event_free(s->linger);
+	join_free(s->join);
+	session_release(s->merged_into);
 	free(s->key);
 	free(s->program);
 	free(s);
 }
 
 struct session *
-session_join(struct box *box, const char *task_id, const char *sess_id_hex)
+session_join(struct box *box, const char *key)
 {
-	char *key = task_id != NULL ? xstrdup(task_id) : xasprintf("xsp:%s", sess_id_hex);
 	struct session *s;
 
 	HASH_FIND_STR(box->sessions, key, s);
+	while (s != NULL && s->merged_into != NULL)
+		s = s->merged_into;
 	if (s == NULL) {
 		s = session_new(box, box->next.session++, key);
 		s->opened_wall_ns = nw_wall_ns();
@@ -116,9 +120,41 @@ session_join(struct box *box, const char *task_id, const char *sess_id_hex)
 		session_write(s);
 		log_info("session.open id=%lld", (long long)s->id);
 	}
-	free(key);
 	s->refs++;
 	return s;
+}
+
+struct session *
+session_now(struct session *s)
+{
+	struct session *next;
+
+	while (s != NULL && (next = s->merged_into) != NULL) {
+		next->refs++;
+		session_release(s);
+		s = next;
+	}
+	return s;
+}
+
+void
+session_merge(struct session *from, struct session *into)
+{
+	event_del(from->linger);
+	session_set_state(from, SESSION_CLOSED);
+	from->merged_into = into;
+	into->refs++;
+	into->live += from->live;
+	if (from->opened_wall_ns < into->opened_wall_ns)
+		into->opened_wall_ns = from->opened_wall_ns;
+	if (from->last_data_wall_ns > into->last_data_wall_ns)
+		into->last_data_wall_ns = from->last_data_wall_ns;
+	into->fresh = true;
+	session_name(into, from->program);
+	session_write(into);
+	if (nw_batch_merge(commit_batch(into->box->commit), from->id, into->id) < 0)
+		fatalx("out of memory");
+	log_info("session.merge id=%lld into=%lld", (long long)from->id, (long long)into->id);
 }
 
 void
@@ -145,13 +181,28 @@ session_attach(struct session *s)
 void
 session_detach(struct session *s)
 {
-	if (--s->live == 0)
+	if (--s->live == 0 && s->state == SESSION_OPEN)
+		session_linger(s, s->box->conf->session_linger_ns);
+}
+
+void
+session_end(struct session *s)
+{
+	if (s->state == SESSION_OPEN)
 		session_linger(s, s->box->conf->session_linger_ns);
 }
 
 void
 session_touch(struct session *s, int64_t now_wall_ns)
 {
+	if (s->state != SESSION_OPEN && s->live > 0) {
+		bool was_closed = s->state == SESSION_CLOSED;
+
+		event_del(s->linger);            /* it goes on after its end */
+		session_set_state(s, SESSION_OPEN);
+		if (was_closed)
+			session_write(s);
+	}
 	s->last_data_wall_ns = now_wall_ns;
 	s->fresh = true;
 }
@@ -223,6 +274,8 @@ session_free_all(struct box *box)
 {
 	struct session *s, *tmp;
 
+	HASH_ITER(hh, box->sessions, s, tmp)
+		s->merged_into = NULL;           /* which may be freed first */
 	HASH_ITER(hh, box->sessions, s, tmp)
 		session_free(s);
 }

@@ -17,6 +17,7 @@
 
 struct box;
 struct event;
+struct join;
 
 enum session_state { SESSION_OPEN, SESSION_LINGERING, SESSION_CLOSED };
 
@@ -28,6 +29,8 @@ struct session {
 	unsigned live;                       /* XSP sessions attached */
 	unsigned refs;                       /* series and XSP sessions that point here */
 	int64_t opened_wall_ns, closed_wall_ns, last_data_wall_ns;
+	struct join *join;                   /* of a session without task: what may bring others to it (join.h) */
+	struct session *merged_into;         /* it turned out to be part of this one */
 	int64_t analysed_mono_ns;            /* when last put on the schedule while open */
 	bool fresh;                          /* rows since then */
 	struct box *box;
@@ -35,12 +38,18 @@ struct session {
 	UT_hash_handle hh;
 };
 
-/* Finds or makes the session of a task. A closed one opens again. One reference, to be released. */
-struct session *session_join(struct box *box, const char *task_id, const char *sess_id_hex);
+/* Finds or makes the session of a key (a task_id, "xsp:..."). A closed one opens again. One reference, to be released. */
+struct session *session_join(struct box *box, const char *key);
+/* What s is now: itself, or the session it was merged into. The reference moves along. NULL stays NULL. */
+struct session *session_now(struct session *s);
+/* All of `from` belongs to `into` from now on. */
+void session_merge(struct session *from, struct session *into);
 void session_release(struct session *s);
 /* An XSP session belongs to it / has ended. */
 void session_attach(struct session *s);
 void session_detach(struct session *s);
+/* The transfer has said that it is over, though connections may stay: no more than the linger until it is judged. */
+void session_end(struct session *s);
 void session_touch(struct session *s, int64_t now_wall_ns);
 /* The first name stays. */
 void session_name(struct session *s, const char *program);

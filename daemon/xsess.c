@@ -10,6 +10,7 @@
 #include "daemon/commit.h"
 #include "daemon/conf.h"
 #include "daemon/hostlist.h"
+#include "daemon/join.h"
 #include "daemon/log.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
@@ -45,7 +46,10 @@ struct xsess {
 static void
 xsess_write(struct xsess *x)
 {
-	struct nw_xsp_rec rec = {
+	struct nw_xsp_rec rec;
+
+	x->session = session_now(x->session);
+	rec = (struct nw_xsp_rec){
 		.id = x->id, .host_id = x->host->id, .session_id = x->session != NULL ? x->session->id : 0,
 		.sess_id_hex = x->sess_id_hex, .peer = x->peer_name, .software = x->software,
 		.provider = x->origin->provider_id, .opened_wall_ns = x->opened_wall_ns,
@@ -87,7 +91,7 @@ xsess_close(struct xsess *x, const char *reason)
 	x->closed_wall_ns = nw_wall_ns();
 	x->end_reason = reason;
 	xsess_write(x);
-	if (x->session != NULL) {
+	if ((x->session = session_now(x->session)) != NULL) {
 		session_detach(x->session);
 		session_release(x->session);
 	}
@@ -149,12 +153,17 @@ kv_int(const struct nw_kv *kv, size_t n, const char *key, int64_t def)
 	return def;
 }
 
-/* The first session an XSP session feeds is the one it keeps open. */
+/* The first session an XSP session feeds is the one it keeps open, until that has ended and another begins. */
 static void
 session_bind(struct xsess *x, struct session *s)
 {
-	if (x->session != NULL || s == NULL)
+	x->session = session_now(x->session);
+	if (s == NULL || x->session == s || (x->session != NULL && x->session->state != SESSION_CLOSED))
 		return;
+	if (x->session != NULL) {
+		session_detach(x->session);
+		session_release(x->session);
+	}
 	x->session = s;
 	s->refs++;
 	session_attach(s);
@@ -196,7 +205,7 @@ hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 		o->xsess = x;
 		x->hello = true;
 		if (x->task_id != NULL) {
-			s = session_join(x->box, x->task_id, x->sess_id_hex);
+			s = session_join(x->box, x->task_id);
 			session_name(s, kv_text(kv, n, "program"));
 			session_bind(x, s);
 			session_release(s);
@@ -220,13 +229,17 @@ event_is_transfer(const char *event_type)
 }
 
 static struct session *
-session_of(struct xsess *x, const struct series *sr)
+session_of(struct xsess *x, const struct series *sr, const struct nw_subject *subject)
 {
 	const char *task = sr->task_id != NULL ? sr->task_id : x->task_id;
+	struct join_clue clue = { .host_id = x->host->id, .sess_id_hex = x->sess_id_hex, .subject = subject };
 
-	if (task == NULL && !event_is_transfer(sr->event_type))
+	if (task != NULL)
+		return session_join(x->box, task);
+	if (!event_is_transfer(sr->event_type))
 		return NULL;
-	return session_join(x->box, task, x->sess_id_hex);
+	clue.current = x->session = session_now(x->session);
+	return join_find(x->box, &clue);
 }
 
 static int documents_release(struct xsess *x, const char *mid);
@@ -243,7 +256,7 @@ on_meta(void *arg, const struct nw_meta *m)
 		return NW_ETOOBIG;
 	if (!is_new)
 		return NW_OK;
-	if ((sr->session = session_of(x, sr)) != NULL)
+	if ((sr->session = session_of(x, sr, &m->subject)) != NULL)
 		session_bind(x, sr->session);
 	sr->meta_id = x->box->next.meta++;
 	rec.id = sr->meta_id;
@@ -371,7 +384,7 @@ on_data(void *arg, const struct nw_data *d)
 	}
 	x->samples += d->n_rows * d->n_fields;
 	counter_add(&x->box->counters.samples, d->n_rows * d->n_fields);
-	if (sr->session != NULL)
+	if ((sr->session = session_now(sr->session)) != NULL)
 		session_touch(sr->session, now);
 	return NW_OK;
 }
@@ -450,6 +463,8 @@ document_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, co
 	*why = NULL;
 	rc = document_decode(x, opt, data, len, why);
 	x->doc = NULL;
+	if (opt == NW_OPT_XFER_END && (x->session = session_now(x->session)) != NULL)
+		session_end(x->session);
 	if (numbered && x->hello)
 		commit_note_origin(x->box->commit, x->origin);
 	if (rc < 0) {

@@ -243,6 +243,19 @@ nw_batch_provider(struct nw_batch *b, const char *provider, uint64_t stored_seq)
 }
 
 int
+nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id)
+{
+	int rc;
+
+	if ((rc = put(b, BATCH_MERGE_META, "ii", from_id, into_id)) == NW_OK &&
+	    (rc = put(b, BATCH_MERGE_XSP, "ii", from_id, into_id)) == NW_OK &&
+	    (rc = put(b, BATCH_MERGE_RUN, "ii", from_id, into_id)) == NW_OK &&
+	    (rc = put(b, BATCH_MERGE_RESULT, "i", from_id)) == NW_OK)
+		rc = put(b, BATCH_MERGE_SESSION, "i", from_id);
+	return rc;
+}
+
+int
 nw_batch_seal(struct nw_batch *b, int64_t session_id)
 {
 	return put(b, BATCH_SEAL, "i", session_id);

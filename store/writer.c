@@ -50,6 +50,11 @@ static const char *const sql[W_STMTS] = {
 	    " outcome = excluded.outcome",
 	[BATCH_RESULT] = "INSERT OR REPLACE INTO result(session_id, run_id, route, program, stage, sentence, bytes,"
 	    " bytes_per_s, start_ns, duration_ns, document) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+	[BATCH_MERGE_META] = "UPDATE metadata SET session_id = ?2 WHERE session_id = ?1",
+	[BATCH_MERGE_XSP] = "UPDATE xsp_session SET session_id = ?2 WHERE session_id = ?1",
+	[BATCH_MERGE_RUN] = "UPDATE run SET session_id = ?2 WHERE session_id = ?1",
+	[BATCH_MERGE_RESULT] = "DELETE FROM result WHERE session_id = ?1",
+	[BATCH_MERGE_SESSION] = "DELETE FROM session WHERE id = ?1",
 	[BATCH_PROVIDER] = "INSERT INTO provider(id, stored_seq) VALUES(?,?)"
 	    " ON CONFLICT(id) DO UPDATE SET stored_seq = max(stored_seq, excluded.stored_seq)",
 	[W_BEGIN] = "BEGIN IMMEDIATE",

@@ -18,6 +18,8 @@
 #include <stdint.h>
 
 enum { STORE_SCHEMA_VERSION = 2, STORE_WHY_BYTES = 256 };
+/* Rows as they came, and what becomes of them with age: buckets of 10 s, of a minute, of an hour. */
+enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
 
 /* --- records; a text field is NULL when unknown, a time 0 when it has not happened --- */
 
@@ -48,6 +50,7 @@ struct nw_session_rec {
 	const char *task_id;                   /* what joined its XSP sessions */
 	const char *program;
 	int64_t opened_wall_ns, closed_wall_ns, last_data_wall_ns;
+	bool pinned;                           /* read only: see store_pin() */
 };
 
 struct nw_meta_rec {
@@ -131,6 +134,17 @@ struct store_opts {
 	uint32_t queue_max_bytes;              /* 64 MiB: store_submit says NW_EFULL above it */
 	int64_t commit_interval_ns;            /* 100 ms: the longest a batch waits for company */
 	bool sync_full;                        /* fsync every commit (default), else at checkpoints */
+	/*
+	 * How old rows get (by their time, but never older than their metadata is here) before they become buckets of
+	 * the next tier; the last are deleted. 0: for ever (default). Pinned sessions keep their rows.
+	 */
+	int64_t keep_ns[STORE_TIERS];
+	/*
+	 * File and WAL together are never bigger; 0: as big as they get (default). Then the oldest rows that are not
+	 * pinned become buckets early, and the oldest buckets are deleted; when that is not enough, commits fail and
+	 * `trouble` begins with "size ceiling". A batch must be smaller than a sixteenth of it.
+	 */
+	uint64_t max_bytes;
 };
 extern const struct store_opts store_opts_default;
 
@@ -140,7 +154,12 @@ struct store_stats {                       /* a consistent copy */
 	uint64_t queued_batches, queued_bytes;
 	uint64_t commits, batches, rows, samples, failed_batches;
 	int64_t last_commit_wall_ns, last_commit_took_ns;
-	uint64_t file_bytes;
+	uint64_t file_bytes;                   /* file and WAL */
+	uint64_t max_bytes;                    /* their ceiling; 0: none */
+	uint64_t tier_bytes[STORE_TIERS];      /* compressed, in chunks and roll-ups */
+	uint64_t rolled_rows[STORE_TIERS];     /* of each tier that became buckets of the next, since the start */
+	uint64_t expired_rows[STORE_TIERS];    /* and that were deleted */
+	double days_left;                      /* until the ceiling, at the rate since the start; NaN: not known */
 	char trouble[STORE_WHY_BYTES];         /* why commits fail now: "disk full", ...; empty: they do not */
 };
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which session a transfer without task_id belongs to. Original senders open one XSP session per file and one per
+ * network peer, on each host, and say nothing that names the whole. What joins them, in this order:
+ *
+ *	1. the XSP session it comes through, unless that one's transfer has ended
+ *	2. the same connection (two addresses, two ports, either way round): the two ends of one transfer
+ *	3. the same host, within JOIN_NEAR_NS, when only one session could be meant: its disk and its network
+ *
+ * Two sessions that turn out to share a connection or a host's transfer become one (session_merge).
+ */
+#ifndef JOIN_H
+#define JOIN_H
+
+#include <stdint.h>
+
+#include "narrows/doc.h"
+
+struct box;
+struct join;
+struct session;
+
+struct join_clue {
+	int64_t host_id;
+	const char *sess_id_hex;
+	struct session *current;             /* the session of this XSP session so far, or NULL */
+	const struct nw_subject *subject;
+};
+
+/* One reference, to be released. */
+struct session *join_find(struct box *box, const struct join_clue *clue);
+void join_free(struct join *j);
+
+#endif
