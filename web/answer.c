@@ -8,6 +8,7 @@
 #include "narrows/err.h"
 #include "narrows/web.h"
 #include "web/api.h"
+#include "web/export.h"
 #include "web/route.h"
 
 static int
@@ -43,6 +44,8 @@ web_answer(struct store_reader *r, const char *path,
 {
 	size_t len = strcspn(path, "?");
 	char *only = strndup(path, len);
+	const char *ending, *why;
+	struct export_opts opts;
 	struct route to;
 	int rc = NW_OK;
 
@@ -50,16 +53,18 @@ web_answer(struct store_reader *r, const char *path,
 		return NW_ENOMEM;
 	to = route_parse(only, path[len] == '?' ? path + len + 1 : NULL);
 	free(only);
-	if ((to.page == ROUTE_SESSION_JSON || to.page == ROUTE_SESSION_CSV) && to.id == ROUTE_LAST)
+	if ((ending = route_export_ending(to.page)) != NULL && export_opts_parse(&opts, ending, to.query, &why) < 0)
+		to.bad = true;
+	if (route_is_session(to.page) && to.page != ROUTE_SESSION && to.id == ROUTE_LAST)
 		rc = store_session_last(r, &to.id);
 	if (rc == NW_OK && !to.bad) {
 		if (to.page == ROUTE_SESSIONS_JSON || to.page == ROUTE_SESSION_JSON)
 			rc = answer_json(r, &to, write, arg);
-		else if (to.page == ROUTE_SESSION_CSV)
-			rc = web_csv_session(r, to.id, write, arg);
+		else if (ending != NULL)
+			rc = export_session(r, to.id, &opts, write, arg);
 		else
 			rc = NW_ENOTFOUND;
 	}
-	*status = to.bad ? 400 : rc == NW_OK ? 200 : rc == NW_ENOTFOUND ? 404 : 500;
-	return rc == NW_ENOTFOUND ? NW_OK : rc;
+	*status = to.bad || rc == NW_ETOOBIG ? 400 : rc == NW_OK ? 200 : rc == NW_ENOTFOUND ? 404 : 500;
+	return rc == NW_ENOTFOUND || rc == NW_ETOOBIG ? NW_OK : rc;
 }

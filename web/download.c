@@ -15,11 +15,11 @@
 #include <event2/http.h>
 
 #include "narrows/err.h"
-#include "web/csv.h"
+#include "web/export.h"
 
 struct download {
 	struct evhttp_request *req;
-	struct csv_export *export;
+	struct export *export;
 	struct evbuffer *slice;
 	struct event *again;
 };
@@ -29,7 +29,7 @@ static void download_step(struct download *d);
 static void
 download_free(struct download *d)
 {
-	csv_export_free(d->export);
+	export_free(d->export);
 	if (d->slice != NULL)
 		evbuffer_free(d->slice);
 	if (d->again != NULL)
@@ -97,7 +97,7 @@ static void
 download_step(struct download *d)
 {
 	bool done;
-	int rc = csv_export_next(d->export, add_to_slice, d, &done);
+	int rc = export_next(d->export, add_to_slice, d, &done);
 
 	if (rc < 0) {
 		/* half a table must not look like a whole one: break the connection instead of ending the body */
@@ -117,7 +117,8 @@ download_step(struct download *d)
 }
 
 int
-download_start(struct event_base *base, struct evhttp_request *req, struct store_reader *r, int64_t session_id)
+download_start(struct event_base *base, struct evhttp_request *req, struct store_reader *r, int64_t session_id,
+    const struct export_opts *opts)
 {
 	struct download *d = calloc(1, sizeof(*d));
 	int rc = NW_ENOMEM;
@@ -126,7 +127,7 @@ download_start(struct event_base *base, struct evhttp_request *req, struct store
 		return NW_ENOMEM;
 	d->req = req;
 	if ((d->slice = evbuffer_new()) == NULL || (d->again = evtimer_new(base, on_again, d)) == NULL ||
-	    (rc = csv_export_new(r, session_id, &d->export)) < 0) {
+	    (rc = export_new(r, session_id, opts, &d->export)) < 0) {
 		download_free(d);
 		return rc;
 	}

@@ -319,11 +319,22 @@ session_methods(struct html *h, const json_t *doc)
 static void
 write_links(struct html *h, int64_t id)
 {
-	html_raw(h, "<p class=\"links\"><a href=\"/session/");
-	html_int(h, id);
-	html_raw(h, ".json\">This result as JSON</a> <a href=\"/session/");
-	html_int(h, id);
-	html_raw(h, ".csv\">All measurements as CSV</a></p>");
+	static const struct { const char *ending, *text; } links[] = {
+		{ ".json", "This result as JSON" }, { ".csv", "All measurements as CSV" },
+		{ ".csv?shape=wide", "by seconds, for a spreadsheet" }, { ".ndjson", "NDJSON" }, { ".lp", "line protocol" },
+	};
+	size_t i;
+
+	html_raw(h, "<p class=\"links\">");
+	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		html_raw(h, i > 0 ? " <a href=\"/session/" : "<a href=\"/session/");
+		html_int(h, id);
+		html_raw(h, links[i].ending);
+		html_raw(h, "\">");
+		html_raw(h, links[i].text);
+		html_raw(h, "</a>");
+	}
+	html_raw(h, "</p>");
 }
 
 /* --- the page --- */

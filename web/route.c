@@ -20,14 +20,27 @@ parse_id(const char *text, const char *end, int64_t *id)
 	return errno == 0 && stop == end;
 }
 
-/* "12", "12.json", "12.csv", and "last" for 12. */
-static struct route
-parse_session(const char *what)
+static const struct form { const char *ending; enum route_page page; bool export; } forms[] = {
+	{ "", ROUTE_SESSION, false }, { ".json", ROUTE_SESSION_JSON, false }, { ".csv", ROUTE_SESSION_CSV, true },
+	{ ".ndjson", ROUTE_SESSION_NDJSON, true }, { ".lp", ROUTE_SESSION_LP, true },
+};
+
+const char *
+route_export_ending(enum route_page page)
 {
-	static const struct { const char *ending; enum route_page page; } forms[] = {
-		{ "", ROUTE_SESSION }, { ".json", ROUTE_SESSION_JSON }, { ".csv", ROUTE_SESSION_CSV },
-	};
-	struct route r = { .page = ROUTE_NONE };
+	size_t i;
+
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (forms[i].page == page && forms[i].export)
+			return forms[i].ending;
+	return NULL;
+}
+
+/* "12", "12.json", "12.csv", "12.ndjson", "12.lp", and "last" for 12. */
+static struct route
+parse_session(const char *what, const char *query)
+{
+	struct route r = { .page = ROUTE_NONE, .query = query };
 	const char *end = what + strcspn(what, ".");
 	size_t i;
 
@@ -69,7 +82,7 @@ route_parse(const char *path, const char *query)
 	size_t i;
 
 	if (strncmp(path, session, sizeof(session) - 1) == 0)
-		return parse_session(path + sizeof(session) - 1);
+		return parse_session(path + sizeof(session) - 1, query);
 	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		if (strcmp(path, fixed[i].path) == 0)
 			r.page = fixed[i].page;

@@ -9,7 +9,7 @@
 enum route_page {
 	ROUTE_NONE,                             /* 404 */
 	ROUTE_SESSIONS, ROUTE_SESSIONS_JSON,
-	ROUTE_SESSION, ROUTE_SESSION_JSON, ROUTE_SESSION_CSV,
+	ROUTE_SESSION, ROUTE_SESSION_JSON, ROUTE_SESSION_CSV, ROUTE_SESSION_NDJSON, ROUTE_SESSION_LP,
 	ROUTE_HEALTH, ROUTE_HEALTHZ,
 	ROUTE_STYLE, ROUTE_ICON,
 };
@@ -20,8 +20,18 @@ struct route {
 	enum route_page page;
 	int64_t id;                             /* ROUTE_SESSION*: a session or ROUTE_LAST */
 	int64_t before;                         /* ROUTE_SESSIONS*: ids below this; 0: from the newest */
+	const char *query;                      /* of an export: as given, the caller's */
 	bool bad;                               /* 400: the query makes no sense */
 };
+
+static inline bool
+route_is_session(enum route_page page)
+{
+	return page >= ROUTE_SESSION && page <= ROUTE_SESSION_LP;
+}
+
+/* ".csv" and so on, of a session's export; NULL of all else. */
+const char *route_export_ending(enum route_page page);
 
 /* query: what follows the '?', or NULL. */
 struct route route_parse(const char *path, const char *query);

@@ -29,6 +29,7 @@
 #include "web/api.h"
 #include "web/conns.h"
 #include "web/download.h"
+#include "web/export.h"
 #include "web/page.h"
 #include "web/route.h"
 #include "web/style.h"
@@ -155,7 +156,7 @@ answer_rc(struct answer *a, int rc)
 	if (rc == NW_OK)
 		answer_send(a, 200);
 	else
-		answer_error(a, rc == NW_ENOTFOUND ? 404 : rc == NW_ENOMEM ? 503 : 500);
+		answer_error(a, rc == NW_ENOTFOUND ? 404 : rc == NW_ENOMEM ? 503 : rc == NW_ETOOBIG ? 400 : 500);
 }
 
 static void
@@ -221,18 +222,24 @@ answer_constant(struct answer *a, const char *type, const char *text)
 }
 
 static void
-answer_csv(struct answer *a, int64_t id)
+answer_export(struct answer *a, const struct route *to)
 {
+	struct export_opts opts;
 	char name[96];
+	const char *why;
 	int rc;
 
-	snprintf(name, sizeof(name), "attachment; filename=\"narrows-session-%" PRId64 ".csv\"", id);
+	if (export_opts_parse(&opts, route_export_ending(to->page), to->query, &why) < 0) {
+		answer_error(a, 400);
+		return;
+	}
+	snprintf(name, sizeof(name), "attachment; filename=\"narrows-session-%" PRId64 "%s\"", to->id, export_ending(&opts));
 	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD &&
-	    (rc = api_session(a->body, a->w->reader, id)) < 0) {
+	    (rc = api_session(a->body, a->w->reader, to->id)) < 0) {
 		answer_rc(a, rc);
 		return;
 	}
-	a->type = "text/csv; charset=utf-8; header=present";
+	a->type = export_content_type(&opts);
 	add_header(a->req, "Content-Disposition", name);
 	add_headers(a);
 	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD) {
@@ -240,7 +247,7 @@ answer_csv(struct answer *a, int64_t id)
 		return;
 	}
 	conns_streams(a->w->conns, a->req);
-	if ((rc = download_start(a->w->base, a->req, a->w->reader, id)) < 0) {
+	if ((rc = download_start(a->w->base, a->req, a->w->reader, to->id, &opts)) < 0) {
 		evhttp_clear_headers(evhttp_request_get_output_headers(a->req));
 		a->type = NULL;
 		conns_asked(a->w->conns, a->req);
@@ -249,10 +256,11 @@ answer_csv(struct answer *a, int64_t id)
 }
 
 static void
-answer_last(struct answer *a, enum route_page page)
+answer_last(struct answer *a, const struct route *to)
 {
-	const char *ending = page == ROUTE_SESSION_JSON ? ".json" : page == ROUTE_SESSION_CSV ? ".csv" : "";
-	char location[64];
+	const char *ending = to->page == ROUTE_SESSION_JSON ? ".json" : route_export_ending(to->page);
+	const char *query = ending != NULL && to->query != NULL ? to->query : "";
+	char location[1024];
 	int64_t id;
 	int rc = store_session_last(a->w->reader, &id);
 
@@ -260,7 +268,11 @@ answer_last(struct answer *a, enum route_page page)
 		answer_rc(a, rc);
 		return;
 	}
-	snprintf(location, sizeof(location), "/session/%" PRId64 "%s", id, ending);
+	if (snprintf(location, sizeof(location), "/session/%" PRId64 "%s%s%s", id, ending != NULL ? ending : "",
+	    *query != '\0' ? "?" : "", query) >= (int)sizeof(location)) {
+		answer_error(a, 400);
+		return;
+	}
 	add_header(a->req, "Location", location);
 	answer_send(a, 303);
 }
@@ -273,8 +285,8 @@ answer_page(struct answer *a, const struct route *to)
 
 	if (to->page == ROUTE_SESSIONS_JSON || to->page == ROUTE_SESSION_JSON || to->page == ROUTE_HEALTHZ)
 		a->type = type_json;
-	if (to->page >= ROUTE_SESSION && to->page <= ROUTE_SESSION_CSV && to->id == ROUTE_LAST) {
-		answer_last(a, to->page);
+	if (route_is_session(to->page) && to->id == ROUTE_LAST) {
+		answer_last(a, to);
 		return;
 	}
 	if (to->bad) {
@@ -287,7 +299,9 @@ answer_page(struct answer *a, const struct route *to)
 	case ROUTE_SESSIONS_JSON: answer_rc(a, api_sessions(a->body, r, to->before)); break;
 	case ROUTE_SESSION: answer_html(a, &h, page_session(&h, r, to->id)); break;
 	case ROUTE_SESSION_JSON: answer_rc(a, api_session(a->body, r, to->id)); break;
-	case ROUTE_SESSION_CSV: answer_csv(a, to->id); break;
+	case ROUTE_SESSION_CSV:
+	case ROUTE_SESSION_NDJSON:
+	case ROUTE_SESSION_LP: answer_export(a, to); break;
 	case ROUTE_HEALTH: answer_health(a); break;
 	case ROUTE_HEALTHZ: answer_healthz(a); break;
 	case ROUTE_STYLE: answer_constant(a, "text/css; charset=utf-8", style_css); break;
