@@ -50,6 +50,8 @@ static const char *const sql[R_STMTS] = {
 	[R_CHUNK_LAST] = "SELECT t1_ns, last FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
 	[R_CHUNKS_ALL] = "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, c.last, c.data, l.n_fields"
 	    " FROM chunk c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.t0_ns, c.t1_ns",
+	[R_ROLLUPS_ALL] = "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, NULL, c.data, 5 * l.n_fields"
+	    " FROM rollup c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.tier, c.t0_ns",
 };
 
 /* --- opening --- */

@@ -1,135 +1,285 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Is everything in the file what it claims to be? SQLite's own checks, then ours: every chunk decodes and agrees with
- * its row and its layout, chunks of a layout do not overlap, every tail blob is a run of records of known layouts.
+ * Is everything in the file what it claims to be? SQLite's own checks, then ours: every reference leads somewhere, every
+ * chunk decodes and agrees with its row and its layout, chunks of a layout do not overlap, every tail blob is a run of
+ * records of known layouts. A fault ends the look at one thing, not at the next.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "narrows/care.h"
 #include "narrows/err.h"
 #include "store/reader.h"
 
-static int fault(char why[STORE_WHY_BYTES], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+enum {
+	PAGE_FAULTS_MAX = 100,                 /* told of what SQLite finds */
+	TICK_INSTRUCTIONS = 1 << 20            /* of SQLite between two looks whether to go on */
+};
 
+struct check {
+	struct store_reader *r;
+	const struct store_watch *watch;
+	struct store_counts *n;
+	uint64_t done, total;                  /* chunks and roll-ups */
+};
+
+static int fault(struct check *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* NW_OK: go on. */
 static int
-fault(char why[STORE_WHY_BYTES], const char *fmt, ...)
+fault(struct check *k, const char *fmt, ...)
 {
+	char what[STORE_WHY_BYTES];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(why, STORE_WHY_BYTES, fmt, ap);
+	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	return NW_ECORRUPT;
+	k->n->faults++;
+	return k->watch->fault != NULL && k->watch->fault(k->watch->arg, what) != 0 ? NW_ECLOSED : NW_OK;
 }
 
-/* A PRAGMA that answers with faults: the first row other than `good` is one. */
 static int
-pragma_check(struct store_reader *r, const char *sql, const char *good, char why[STORE_WHY_BYTES])
+progress(struct check *k)
+{
+	return k->watch->progress != NULL && k->watch->progress(k->watch->arg, k->done, k->total) != 0 ? NW_ECLOSED : NW_OK;
+}
+
+static int
+on_tick(void *arg)
+{
+	return progress(arg) != NW_OK;
+}
+
+/* What a statement's end means: damage is a fault, anything else is why the check cannot go on. */
+static int
+ended(struct check *k, const char *what, int step)
+{
+	int rc = db_code(step);
+
+	if ((step & 0xff) == SQLITE_INTERRUPT)
+		return NW_ECLOSED;
+	return rc == NW_ECORRUPT ? fault(k, "%s: %s", what, sqlite3_errmsg(k->r->db)) : rc;
+}
+
+/* --- pages and references --- */
+
+/* Each row of the answer is a fault, in words. */
+static int
+ask(struct check *k, const char *what, const char *sql)
 {
 	sqlite3_stmt *st = NULL;
 	const char *text;
-	int rc = NW_OK, step;
+	int rc = NW_OK, step = sqlite3_prepare_v2(k->r->db, sql, -1, &st, NULL);
 
-	if ((step = sqlite3_prepare_v2(r->db, sql, -1, &st, NULL)) == SQLITE_OK &&
-	    (step = sqlite3_step(st)) == SQLITE_ROW) {
-		text = (const char *)sqlite3_column_text(st, 0);
-		if (good == NULL || text == NULL || strcmp(text, good) != 0)
-			rc = fault(why, "%s: %s", sql, text == NULL ? "fault" : text);
-	}
+	while (rc == NW_OK && (step == SQLITE_OK || step == SQLITE_ROW) && (step = sqlite3_step(st)) == SQLITE_ROW)
+		if ((text = (const char *)sqlite3_column_text(st, 0)) == NULL || strcmp(text, "ok") != 0)
+			rc = fault(k, "%s: %s", what, text == NULL ? "fault" : text);
 	sqlite3_finalize(st);
-	if (rc == NW_OK && (rc = db_code(step)) != NW_OK)
-		db_why(r->db, why, STORE_WHY_BYTES);
+	return rc == NW_OK ? ended(k, what, step) : rc;
+}
+
+static int
+pages_check(struct check *k)
+{
+	char sql[64];
+
+	snprintf(sql, sizeof(sql), "PRAGMA integrity_check(%d)", PAGE_FAULTS_MAX);
+	return ask(k, "file", sql);
+}
+
+static const struct { const char *what, *sql; } rules[] = {
+	{ "reference", "SELECT f.\"table\" || ' ' || coalesce(f.rowid, '?') || ': its ' || f.parent || ' is not there'"
+	    " FROM pragma_foreign_key_check f" },
+	{ "layout", "SELECT id || ': not the names of ' || n_fields || ' fields' FROM layout WHERE CASE WHEN"
+	    " json_valid(fields) THEN json_type(fields) != 'array' OR json_array_length(fields) != n_fields ELSE 1 END" },
+	{ "layout", "SELECT id || ': hides rows that are not written yet' FROM layout"
+	    " WHERE tail_after > coalesce((SELECT max(id) FROM tail), 0)" },
+	{ "metadata", "SELECT id || ': its subject or parameters are not JSON' FROM metadata"
+	    " WHERE NOT json_valid(coalesce(subject, '{}')) OR NOT json_valid(coalesce(params, '{}'))" },
+	{ "result", "SELECT session_id || ': its document is not JSON' FROM result"
+	    " WHERE NOT json_valid(coalesce(document, '{}'))" },
+	{ "result", "SELECT r.session_id || ': made by a run of another session' FROM result r JOIN run n ON n.id = r.run_id"
+	    " WHERE n.session_id != r.session_id" },
+};
+
+static int
+rules_check(struct check *k)
+{
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; rc == NW_OK && i < sizeof(rules) / sizeof(rules[0]); i++)
+		rc = ask(k, rules[i].what, rules[i].sql);
 	return rc;
 }
 
+/* --- chunks --- */
+
 struct neighbour { int64_t layout_id, t1; };
 
-static int
-chunk_check(struct store_reader *r, sqlite3_stmt *st, struct neighbour *before, char why[STORE_WHY_BYTES])
+/* What is wrong with the row the statement is on, after decoding it; NULL: nothing. */
+static const char *
+chunk_fault(const struct chunk_columns *c, sqlite3_stmt *st, struct neighbour *before)
 {
-	const long long id = sqlite3_column_int64(st, 0);
 	const int64_t layout_id = sqlite3_column_int64(st, 1), t0 = sqlite3_column_int64(st, 2),
-	    t1 = sqlite3_column_int64(st, 3), n_fields = sqlite3_column_int64(st, 7);
-	const struct chunk_columns *c = &r->decoded.is;
+	    t1 = sqlite3_column_int64(st, 3);
 	const uint8_t *last = sqlite3_column_blob(st, 5);
+	struct neighbour left = *before;
 	size_t i;
-	int rc;
 
-	rc = chunk_decode(r->codec, sqlite3_column_blob(st, 6), (size_t)sqlite3_column_bytes(st, 6), NULL, &r->decoded);
-	if (rc == NW_ENOMEM)
-		return rc;
-	if (rc != NW_OK)
-		return fault(why, "chunk %lld: %s", id, nw_strerror(rc));
-	if (sqlite3_column_type(st, 7) == SQLITE_NULL || c->n_columns != n_fields)
-		return fault(why, "chunk %lld: %u columns, its layout says otherwise", id, c->n_columns);
+	*before = (struct neighbour){ layout_id, t1 };
+	if (sqlite3_column_type(st, 7) == SQLITE_NULL || c->n_columns != sqlite3_column_int64(st, 7))
+		return "not as many columns as its layout has";
 	if (c->n_rows == 0 || c->n_rows != sqlite3_column_int64(st, 4) || c->t_wall_ns[0] != t0 ||
 	    c->t_wall_ns[c->n_rows - 1] != t1)
-		return fault(why, "chunk %lld: rows or times are not what its row says", id);
+		return "rows or times are not what its row says";
 	for (i = 1; i < c->n_rows; i++)
 		if (c->t_wall_ns[i] < c->t_wall_ns[i - 1])
-			return fault(why, "chunk %lld: not in time order", id);
+			return "not in time order";
+	if (sqlite3_column_type(st, 5) == SQLITE_NULL)
+		return NULL;                   /* a roll-up: no last row, and parts may overlap */
 	if ((size_t)sqlite3_column_bytes(st, 5) != c->n_columns * sizeof(double))
-		return fault(why, "chunk %lld: no last row", id);
+		return "no last row";
 	for (i = 0; i < c->n_columns; i++)
 		if (memcmp(last + 8 * i, &c->value[i][c->n_rows - 1], sizeof(double)) != 0)
-			return fault(why, "chunk %lld: another last row", id);
-	if (before->layout_id == layout_id && t0 < before->t1)
-		return fault(why, "chunk %lld: overlaps the one before it", id);
-	*before = (struct neighbour){ layout_id, t1 };
-	return NW_OK;
+			return "another last row";
+	return left.layout_id == layout_id && t0 < left.t1 ? "overlaps the one before it" : NULL;
 }
 
 static int
-chunks_check(struct store_reader *r, char why[STORE_WHY_BYTES])
+chunk_check(struct check *k, const char *name, sqlite3_stmt *st, struct neighbour *before)
+{
+	const struct chunk_columns *c = &k->r->decoded.is;
+	const char *wrong;
+	int rc;
+
+	rc = chunk_decode(k->r->codec, sqlite3_column_blob(st, 6), (size_t)sqlite3_column_bytes(st, 6), NULL, &k->r->decoded);
+	if (rc == NW_ENOMEM)
+		return rc;
+	wrong = rc != NW_OK ? nw_strerror(rc) : chunk_fault(c, st, before);
+	k->n->rows += rc == NW_OK ? c->n_rows : 0;
+	k->n->values += rc == NW_OK ? (int64_t)c->n_rows * c->n_columns : 0;
+	if (wrong != NULL && (rc = fault(k, "%s %lld of layout %lld: %s", name, (long long)sqlite3_column_int64(st, 0),
+	    (long long)sqlite3_column_int64(st, 1), wrong)) != NW_OK)
+		return rc;
+	k->done++;
+	return progress(k);
+}
+
+static int
+chunks_check(struct check *k, const char *name, int which, int64_t *n)
 {
 	struct neighbour before = { 0, 0 };
 	sqlite3_stmt *st;
 	int rc, step = SQLITE_DONE;
 
-	if ((rc = db_take(&r->stmts, R_CHUNKS_ALL, &st, "")) != NW_OK)
-		return rc;
-	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW)
-		rc = chunk_check(r, st, &before, why);
-	db_give(&r->stmts, R_CHUNKS_ALL, st);
-	return rc == NW_OK ? db_code(step) : rc;
+	if ((rc = db_take(&k->r->stmts, which, &st, "")) != NW_OK)
+		return ended(k, name, sqlite3_errcode(k->r->db));
+	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		++*n;
+		rc = chunk_check(k, name, st, &before);
+	}
+	if (rc == NW_OK)
+		rc = ended(k, name, step);
+	db_give(&k->r->stmts, which, st);
+	return rc;
 }
 
+/* --- the tail --- */
+
 static int
-tail_check(struct store_reader *r, char why[STORE_WHY_BYTES])
+tail_check(struct check *k)
 {
 	const struct tail_layout *l;
 	int64_t n_fields;
 	int rc;
 
-	tail_clear(r->tail);
-	if ((rc = reader_load_tail(r)) == NW_ECORRUPT)
-		return fault(why, "tail: a blob is not a run of records");
-	for (l = tail_oldest(r->tail); rc == NW_OK && l != NULL; l = l->newer) {
-		if ((rc = db_get_int(&r->stmts, R_LAYOUT, l->id, &n_fields)) != NW_OK && rc != NW_ENOTFOUND)
-			return rc;
-		if (rc == NW_ENOTFOUND || n_fields != l->n_fields)
-			return fault(why, "tail: rows of layout %lld, which does not have %u fields", (long long)l->id,
-			    l->n_fields);
+	tail_clear(k->r->tail);
+	if ((rc = reader_load_tail(k->r)) == NW_ECORRUPT)
+		return fault(k, "tail: a blob is not a run of records");
+	for (l = tail_oldest(k->r->tail); rc == NW_OK && l != NULL; l = l->newer) {
+		if ((rc = db_get_int(&k->r->stmts, R_LAYOUT, l->id, &n_fields)) == NW_ENOTFOUND || (rc == NW_OK &&
+		    n_fields != l->n_fields))
+			rc = fault(k, "tail: rows of layout %lld, which does not have %u fields", (long long)l->id, l->n_fields);
+		k->n->rows += (int64_t)l->n_rows;
+		k->n->values += (int64_t)(l->n_rows * l->n_fields);
 	}
 	return rc;
+}
+
+/* --- all of it --- */
+
+static int
+count_all(struct check *k)
+{
+	const struct { const char *sql; int64_t *n; } all[] = {
+		{ "SELECT count(*) FROM host", &k->n->hosts }, { "SELECT count(*) FROM session", &k->n->sessions },
+		{ "SELECT count(*) FROM metadata", &k->n->metas }, { "SELECT count(*) FROM layout", &k->n->layouts },
+		{ "SELECT count(*) FROM result", &k->n->results }, { "SELECT count(*) FROM tail", &k->n->tail_blobs },
+		{ "SELECT (SELECT count(*) FROM chunk) + (SELECT count(*) FROM rollup)", (int64_t *)&k->total },
+	};
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; rc == NW_OK && i < sizeof(all) / sizeof(all[0]); i++)
+		if ((rc = db_int(k->r->db, all[i].sql, all[i].n)) == NW_ECORRUPT)
+			rc = NW_OK;            /* the pages said so already */
+	return rc;
+}
+
+static int
+check_all(struct check *k)
+{
+	int rc;
+
+	if ((rc = pages_check(k)) != NW_OK || (rc = count_all(k)) != NW_OK || (rc = rules_check(k)) != NW_OK ||
+	    (rc = chunks_check(k, "chunk", R_CHUNKS_ALL, &k->n->chunks)) != NW_OK ||
+	    (rc = chunks_check(k, "rollup", R_ROLLUPS_ALL, &k->n->rollups)) != NW_OK || (rc = tail_check(k)) != NW_OK)
+		return rc;
+	return k->n->faults > 0 ? NW_ECORRUPT : NW_OK;
+}
+
+int
+store_check(struct store_reader *r, const struct store_watch *watch, struct store_counts *out)
+{
+	static const struct store_watch silent = { NULL, NULL, NULL };
+	struct check k = { .r = r, .watch = watch == NULL ? &silent : watch, .n = out };
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if (r->in_rows)
+		return NW_EINVAL;
+	if ((rc = reader_pin(r)) != NW_OK)
+		return rc;
+	sqlite3_progress_handler(r->db, TICK_INSTRUCTIONS, on_tick, &k);
+	rc = check_all(&k);
+	sqlite3_progress_handler(r->db, 0, NULL, NULL);
+	return reader_unpin(r, rc);
+}
+
+/* --- the first fault only --- */
+
+static int
+on_first(void *arg, const char *what)
+{
+	snprintf(arg, STORE_WHY_BYTES, "%s", what);
+	return 1;
 }
 
 int
 store_verify(struct store_reader *r, char why[STORE_WHY_BYTES])
 {
+	struct store_watch watch = { .fault = on_first, .arg = why };
+	struct store_counts n;
 	int rc;
 
 	why[0] = '\0';
-	if (r->in_rows)
-		return NW_EINVAL;
-	if ((rc = reader_pin(r)) != NW_OK)
-		return rc;
-	if ((rc = pragma_check(r, "PRAGMA integrity_check(1)", "ok", why)) == NW_OK &&
-	    (rc = pragma_check(r, "PRAGMA foreign_key_check", NULL, why)) == NW_OK &&
-	    (rc = chunks_check(r, why)) == NW_OK)
-		rc = tail_check(r, why);
-	if (rc != NW_OK && why[0] == '\0')
+	rc = store_check(r, &watch, &n);
+	if (rc == NW_ECLOSED)
+		return NW_ECORRUPT;
+	if (rc != NW_OK)
 		snprintf(why, STORE_WHY_BYTES, "%s", nw_strerror(rc));
-	return reader_unpin(r, rc);
+	return rc;
 }
