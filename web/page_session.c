@@ -327,11 +327,11 @@ write_links(struct html *h, int64_t id)
 
 	html_raw(h, "<p class=\"links\">");
 	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-		html_raw(h, i > 0 ? " <a href=\"/session/" : "<a href=\"/session/");
+		html_raw(h, " <a href=\"/session/");
 		html_int(h, id);
-		html_raw(h, links[i].ending);
+		html_text(h, links[i].ending);
 		html_raw(h, "\">");
-		html_raw(h, links[i].text);
+		html_text(h, links[i].text);
 		html_raw(h, "</a>");
 	}
 	html_raw(h, "</p>");
