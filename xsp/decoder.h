@@ -113,8 +113,32 @@ int meta_decode(struct nw_doc_decoder *d, const struct item *it);
 
 /* --- rows (doc_data.c) --- */
 
+/* One item's rows, one after the other, `stride` values apart; dense when they are delivered. */
+struct rows {
+	const char **fields;            /* fields_max */
+	double *values;                 /* room for values_cap, at least fields_max */
+	int64_t *t_wall_ns, *sample_number;   /* room for rows_cap */
+	size_t values_cap, rows_cap;
+	size_t n, n_fields, stride;
+	uint32_t fields_max;
+	uint32_t depth;                 /* of the rows in the document */
+	uint64_t item, row;             /* serial numbers, to tell this item's and row's marks on names from old ones */
+	bool unit_is_second;            /* by the envelope */
+	const uint8_t *hist;
+	size_t hist_len;
+};
+
 struct rows *rows_new(uint32_t fields_max);
 void rows_free(struct rows *r);
+/* Room for n rows, for n values in all of them. NW_ETOOBIG, NW_ENOMEM. */
+int rows_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n);
+int values_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n);
+/* Hands them to the sink, if there are any. */
+int rows_deliver(struct nw_doc_decoder *d, struct rows *r, const char *mid, const char *event_type);
 int data_decode(struct nw_doc_decoder *d, const struct item *it);
+
+/* --- packed rows (batch_doc.c) --- */
+
+int batch_doc_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len);
 
 #endif

@@ -250,8 +250,6 @@ document_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len)
 	bool has_id;
 	int rc;
 
-	if (len > d->lim.doc_max_bytes)
-		return decode_fail(d, NW_ETOOBIG, "document too long");
 	if ((rc = item_read(d, buf, len, 1, &top)) < 0)
 		return rc;
 	if (item_has(&top, PART_VERSION) && top.part[PART_VERSION].type == BSON_TYPE_ARRAY) {
@@ -280,6 +278,7 @@ nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t
 	case NW_OPT_XFER_NEW:
 	case NW_OPT_XFER_END:
 	case NW_OPT_XFER_UPDATE:
+	case NW_OPT_BATCH:
 		break;
 	default:
 		*why = "not an option that carries documents";
@@ -288,7 +287,11 @@ nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t
 	d->sink = sink;
 	d->n_items = 0;
 	d->why = "the receiver refused";
-	if ((rc = document_decode(d, buf, len)) < 0)
+	if (len > d->lim.doc_max_bytes)
+		rc = decode_fail(d, NW_ETOOBIG, "document too long");
+	else
+		rc = opt == NW_OPT_BATCH ? batch_doc_decode(d, buf, len) : document_decode(d, buf, len);
+	if (rc < 0)
 		*why = d->why;
 	return rc;
 }

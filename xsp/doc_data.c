@@ -13,20 +13,6 @@
 #include "narrows/hist.h"
 #include "xsp/decoder.h"
 
-struct rows {
-	const char **fields;            /* fields_max */
-	double *values;                 /* room for values_cap, at least fields_max */
-	int64_t *t_wall_ns, *sample_number;   /* room for rows_cap */
-	size_t values_cap, rows_cap, values_max;
-	size_t n, n_fields, stride;
-	uint32_t fields_max;
-	uint32_t depth;                 /* of the rows in the document */
-	uint64_t item, row;             /* serial numbers, to tell this item's and row's marks on names from old ones */
-	bool unit_is_second;            /* by the envelope */
-	const uint8_t *hist;
-	size_t hist_len;
-};
-
 /* What a row says about when it was, until all of it has been read. */
 struct row {
 	struct element ts;              /* type 0: none */
@@ -68,7 +54,7 @@ rows_free(struct rows *r)
 	free(r);
 }
 
-static int
+int
 values_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n)
 {
 	size_t cap = r->values_cap;
@@ -88,22 +74,25 @@ values_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n)
 	return NW_OK;
 }
 
-static int
-rows_reserve(struct nw_doc_decoder *d, struct rows *r)
+int
+rows_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n)
 {
+	size_t cap = r->rows_cap;
 	int64_t *p;
 
-	if (r->n >= d->lim.rows_max)
+	if (n > d->lim.rows_max)
 		return decode_fail(d, NW_ETOOBIG, "too many rows");
-	if (r->n < r->rows_cap)
+	if (n <= cap)
 		return NW_OK;
-	if ((p = realloc(r->t_wall_ns, 2 * r->rows_cap * sizeof(*p))) == NULL)
+	while (cap < n)
+		cap *= 2;
+	if ((p = realloc(r->t_wall_ns, cap * sizeof(*p))) == NULL)
 		return decode_fail(d, NW_ENOMEM, "out of memory");
 	r->t_wall_ns = p;
-	if ((p = realloc(r->sample_number, 2 * r->rows_cap * sizeof(*p))) == NULL)
+	if ((p = realloc(r->sample_number, cap * sizeof(*p))) == NULL)
 		return decode_fail(d, NW_ENOMEM, "out of memory");
 	r->sample_number = p;
-	r->rows_cap *= 2;
+	r->rows_cap = cap;
 	return NW_OK;
 }
 
@@ -283,7 +272,7 @@ row_begin(struct nw_doc_decoder *d, struct rows *r, struct row *row)
 	row->has_ts_ns = row->is_caliper = false;
 	row->n_set = 0;
 	r->row++;
-	if (r->n > 0 && ((rc = rows_reserve(d, r)) < 0 || (rc = values_reserve(d, r, (r->n + 1) * r->stride)) < 0))
+	if (r->n > 0 && ((rc = rows_reserve(d, r, r->n + 1)) < 0 || (rc = values_reserve(d, r, (r->n + 1) * r->stride)) < 0))
 		return rc;
 	for (i = 0; i < r->n_fields; i++)
 		r->values[r->n * r->stride + i] = NAN;
@@ -402,7 +391,7 @@ rows_of_list(struct nw_doc_decoder *d, struct rows *r, const struct element *lis
 	return rc < 0 ? decode_walk_fail(d, rc) : NW_OK;
 }
 
-static int
+int
 rows_deliver(struct nw_doc_decoder *d, struct rows *r, const char *mid, const char *event_type)
 {
 	struct nw_data out;

@@ -7,6 +7,7 @@
  */
 #include <bson/bson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,6 +162,34 @@ nw_data_encode(struct nw_doc_buf *out, const char *mid, int64_t t_wall_ns, const
 	ok = bson_append_utf8(doc, "mid", 3, mid, -1) && bson_append_document_begin(doc, "data", 4, &row) &&
 	    row_append(&row, t_wall_ns, fields, values, n_fields, hist, hist_len) && bson_append_document_end(doc, &row);
 	return document_end(out, doc, ok);
+}
+
+int
+nw_list_doc_encode(struct nw_doc_buf *out, const struct nw_data *d)
+{
+	size_t bound = 64, per_row = 64, i;
+	bson_t *doc, list, row;
+	char key[24];
+	bool ok;
+
+	out->len = 0;
+	if (d->mid == NULL || d->mid[0] == '\0')
+		return NW_EINVAL;
+	if (d->n_rows > nw_doc_limits_default.rows_max || d->n_fields > nw_doc_limits_default.fields_max)
+		return NW_ETOOBIG;
+	for (i = 0; i < d->n_fields; i++)
+		per_row += ELEMENT_MAX_BYTES + strlen(d->fields[i]);
+	bound += strlen(d->mid) + d->n_rows * per_row;
+	if ((doc = document_begin(out, bound)) == NULL)
+		return NW_ENOMEM;
+	ok = bson_append_utf8(doc, "mid", 3, d->mid, -1) && bson_append_array_begin(doc, "data", 4, &list);
+	for (i = 0; ok && i < d->n_rows; i++) {
+		snprintf(key, sizeof(key), "%zu", i);
+		ok = bson_append_document_begin(&list, key, -1, &row) &&
+		    row_append(&row, d->t_wall_ns[i], d->fields, d->values + i * d->n_fields, d->n_fields, NULL, 0) &&
+		    bson_append_document_end(&list, &row);
+	}
+	return document_end(out, doc, ok && bson_append_array_end(doc, &list));
 }
 
 int

@@ -58,6 +58,15 @@ get_le64(const uint8_t *p)
 	return (uint64_t)get_le32(p) | (uint64_t)get_le32(p + 4) << 32;
 }
 
+static inline void
+put_le64(uint8_t *p, uint64_t v)
+{
+	int i;
+
+	for (i = 0; i < 8; i++)
+		p[i] = (uint8_t)(v >> 8 * i);
+}
+
 static inline double
 get_le_double(const uint8_t *p)
 {
@@ -66,6 +75,15 @@ get_le_double(const uint8_t *p)
 
 	memcpy(&v, &bits, sizeof(v));
 	return v;
+}
+
+static inline void
+put_le_double(uint8_t *p, double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	put_le64(p, bits);
 }
 
 #endif

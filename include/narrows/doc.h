@@ -93,8 +93,8 @@ void nw_doc_decoder_free(struct nw_doc_decoder *d);
 const struct nw_doc_stats *nw_doc_decoder_stats(const struct nw_doc_decoder *d);
 
 /*
- * Decodes one application block of option NW_OPT_META, _DATA or _XFER_*; others are NW_EUNSUPPORTED. Any generation is
- * taken from any of them: what counts is the document. A row without number, or without time and sample number, is
+ * Decodes one application block of option NW_OPT_META, _DATA, _XFER_* or _BATCH; others are NW_EUNSUPPORTED. Any
+ * generation is taken from any of the documents: what counts is the document. A row without number, or without time and sample number, is
  * left out. NW_EPROTO/NW_ETOOBIG/NW_ENOMEM with static *why on a bad document (items before the bad one have been
  * delivered); the sink's negative code is passed through.
  */
@@ -127,6 +127,15 @@ int nw_meta_encode(struct nw_doc_buf *out, const char *id, const char *pid, cons
  */
 int nw_data_encode(struct nw_doc_buf *out, const char *mid, int64_t t_wall_ns, const char *const *fields,
     const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len);
+
+/*
+ * Several rows of one metadata as one document: d's mid, fields, rows, times and values, without histogram.
+ * nw_batch_doc_encode() packs them in columns (NW_OPT_BATCH; the format is in batch_doc.c), for peers that can "batch";
+ * nw_list_doc_encode() says the same as NW_OPT_DATA {mid, data:[{ts, ts_ns, fields...}, ..]}, for all others.
+ * NW_ETOOBIG: more rows or fields than nw_doc_limits_default takes.
+ */
+int nw_batch_doc_encode(struct nw_doc_buf *out, const struct nw_data *d);
+int nw_list_doc_encode(struct nw_doc_buf *out, const struct nw_data *d);
 
 /* A flat control document (HELLO, STORED, ...): encode from a list, decode into one. */
 int nw_kv_encode(struct nw_doc_buf *out, const struct nw_kv *kv, size_t n);
