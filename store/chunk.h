@@ -18,7 +18,7 @@
 
 enum {
 	CHUNK_ROWS_MAX = 65536,
-	CHUNK_COLUMNS_MAX = 4096,
+	CHUNK_COLUMNS_MAX = 20480,             /* what a roll-up keeps of 4096 fields */
 	CHUNK_DECODED_MAX_BYTES = 64 << 20    /* times, columns and attachments of one chunk; over it: NW_ETOOBIG */
 };
 

@@ -92,6 +92,12 @@ hist_add(struct columns *c, size_t row, const uint8_t *hist, size_t len)
 }
 
 int
+columns_set_hist(struct columns *c, size_t row, const uint8_t *hist, size_t len)
+{
+	return hist_add(c, row, hist, len);
+}
+
+int
 columns_add_rec(struct columns *c, const struct tail_rec *rec)
 {
 	const double *value = tail_rec_values(rec);

@@ -30,6 +30,8 @@ void columns_clear(struct columns *c);
 /* Append, within the room made. NW_ENOMEM and NW_ETOOBIG are about histograms. */
 int columns_add_rec(struct columns *c, const struct tail_rec *rec);
 int columns_add_rows(struct columns *c, const struct chunk_columns *rows, size_t from, size_t to);
+/* The histogram of the newest row, for who fills values and times in place. */
+int columns_set_hist(struct columns *c, size_t row, const uint8_t *hist, size_t len);
 /* Stable: rows of one time stay in order of arrival. NW_ENOMEM leaves the order as it was. */
 int columns_sort(struct columns *c);
 /* First row at or after t; rows must be in time order. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From the tail into chunks. What must stay true: chunks of a layout do not overlap in time, so a reader walks them one
- * after the other.
+ * From the tail into chunks, and from old chunks into roll-ups. What must stay true: chunks of a shelf do not overlap in
+ * time, so a reader walks them one after the other.
  *
  * Rows that are newer than every chunk become a new one; when it and the small ones before it make up a whole chunk,
  * or there are many of them, they are merged. So a value is encoded about twice, however slowly its layout fills. Rows
- * that are older go into the chunk that covers their time, which is written again.
+ * that are older go into the chunk that covers their time, which is written again. Where buckets meet others of the same time
+ * in doing so, they become one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +22,13 @@ enum {
 struct span { int64_t id, t0, t1; };           /* a chunk; id 0: none */
 
 static int
-chunk_find(struct writer *w, int which, int64_t layout_id, int64_t t, struct span *out)
+chunk_find(struct writer *w, const struct shelf *s, enum shelf_stmt way, int64_t t, struct span *out)
 {
 	sqlite3_stmt *st;
-	int rc, step;
+	int rc, step, which = s->stmts + (int)way;
 
 	*out = (struct span){ 0, 0, 0 };
-	if ((rc = db_take(&w->stmts, which, &st, "ii", layout_id, t)) != NW_OK)
+	if ((rc = db_take(&w->stmts, which, &st, "ii", s->key, t)) != NW_OK)
 		return rc;
 	if ((step = sqlite3_step(st)) == SQLITE_ROW)
 		*out = (struct span){ sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
@@ -37,15 +38,15 @@ chunk_find(struct writer *w, int which, int64_t layout_id, int64_t t, struct spa
 	return rc;
 }
 
-/* The small chunks at the end of a layout, newest first, if together with n_more rows they are worth a rewrite. */
+/* The small chunks at the end of a shelf, newest first, if together with n_more rows they are worth a rewrite. */
 static int
-victims_small(struct writer *w, int64_t layout_id, size_t n_more, bool final)
+victims_small(struct writer *w, const struct shelf *s, size_t n_more, bool final)
 {
 	size_t n_rows = 0, n;
 	sqlite3_stmt *st;
 	int rc, step = SQLITE_DONE;
 
-	if ((rc = db_take(&w->stmts, W_CHUNK_NEWEST, &st, "ii", layout_id, (int64_t)SMALL_CHUNKS_MAX)) != NW_OK)
+	if ((rc = db_take(&w->stmts, s->stmts + SHELF_NEWEST, &st, "ii", s->key, (int64_t)SMALL_CHUNKS_MAX)) != NW_OK)
 		return rc;
 	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		if ((n = (size_t)sqlite3_column_int64(st, 1)) >= w->limits.chunk_rows)
@@ -53,7 +54,7 @@ victims_small(struct writer *w, int64_t layout_id, size_t n_more, bool final)
 		n_rows += n;
 		rc = id_list_add(&w->victims, sqlite3_column_int64(st, 0));
 	}
-	db_give(&w->stmts, W_CHUNK_NEWEST, st);
+	db_give(&w->stmts, s->stmts + SHELF_NEWEST, st);
 	if (rc == NW_OK)
 		rc = db_code(step);
 	if (!final && n_rows + n_more < w->limits.chunk_rows && w->victims.n < SMALL_CHUNKS_MAX)
@@ -66,7 +67,7 @@ victims_small(struct writer *w, int64_t layout_id, size_t n_more, bool final)
  * next chunk.
  */
 static int
-victims_find(struct writer *w, int64_t layout_id, size_t from, size_t *to, bool final)
+victims_find(struct writer *w, const struct shelf *s, size_t from, size_t *to, bool final)
 {
 	const struct columns *c = &w->fresh;
 	struct span before, after;
@@ -74,8 +75,8 @@ victims_find(struct writer *w, int64_t layout_id, size_t from, size_t *to, bool 
 
 	w->victims.n = 0;
 	*to = c->n_rows;
-	if ((rc = chunk_find(w, W_CHUNK_BEFORE, layout_id, c->t_wall_ns[from], &before)) != NW_OK ||
-	    (rc = chunk_find(w, W_CHUNK_AFTER, layout_id, c->t_wall_ns[from], &after)) != NW_OK)
+	if ((rc = chunk_find(w, s, SHELF_BEFORE, c->t_wall_ns[from], &before)) != NW_OK ||
+	    (rc = chunk_find(w, s, SHELF_AFTER, c->t_wall_ns[from], &after)) != NW_OK)
 		return rc;
 	if (after.id != 0) {
 		*to = columns_seek(c->t_wall_ns, c->n_rows, after.t0);
@@ -83,18 +84,18 @@ victims_find(struct writer *w, int64_t layout_id, size_t from, size_t *to, bool 
 	}
 	if (before.id != 0 && before.t1 > c->t_wall_ns[from])
 		return id_list_add(&w->victims, before.id);
-	return victims_small(w, layout_id, *to - from, final);
+	return victims_small(w, s, *to - from, final);
 }
 
 /* Decodes one victim onto the end of w->merged (add) or only counts its rows. */
 static int
-victim_read(struct writer *w, int64_t id, bool add, size_t *n_rows)
+victim_read(struct writer *w, const struct shelf *s, int64_t id, bool add, size_t *n_rows)
 {
 	struct chunk_head head;
 	sqlite3_stmt *st;
 	int rc, step;
 
-	if ((rc = db_take(&w->stmts, W_CHUNK_DATA, &st, "i", id)) != NW_OK)
+	if ((rc = db_take(&w->stmts, s->stmts + SHELF_DATA, &st, "i", id)) != NW_OK)
 		return rc;
 	if ((step = sqlite3_step(st)) != SQLITE_ROW) {
 		rc = step == SQLITE_DONE ? NW_EIO : db_code(step);   /* it was there a moment ago */
@@ -109,34 +110,39 @@ victim_read(struct writer *w, int64_t id, bool add, size_t *n_rows)
 		if (rc == NW_OK)
 			rc = columns_add_rows(&w->merged, &w->decoded.is, 0, w->decoded.is.n_rows);
 	}
-	db_give(&w->stmts, W_CHUNK_DATA, st);
+	db_give(&w->stmts, s->stmts + SHELF_DATA, st);
 	return rc;
 }
 
 /* Victims and rows from..to, in time order, in w->merged. */
 static int
-victims_merge(struct writer *w, size_t n_fields, size_t from, size_t to)
+victims_merge(struct writer *w, const struct shelf *s, size_t n_columns, size_t from, size_t to)
 {
 	size_t i, n_rows = to - from;
 	int rc = NW_OK;
 
 	for (i = 0; rc == NW_OK && i < w->victims.n; i++)
-		rc = victim_read(w, w->victims.id[i], false, &n_rows);
+		rc = victim_read(w, s, w->victims.id[i], false, &n_rows);
 	if (rc == NW_OK)
-		rc = columns_reset(&w->merged, n_fields, NULL, 0, n_rows);
+		rc = columns_reset(&w->merged, n_columns, NULL, 0, n_rows);
 	for (i = w->victims.n; rc == NW_OK && i > 0; i--)
-		rc = victim_read(w, w->victims.id[i - 1], true, NULL);
+		rc = victim_read(w, s, w->victims.id[i - 1], true, NULL);
 	if (rc == NW_OK && to > from && (rc = columns_cut(&w->fresh, from, to, &w->piece)) == NW_OK)
 		rc = columns_add_rows(&w->merged, &w->piece.is, 0, to - from);
 	return rc == NW_OK ? columns_sort(&w->merged) : rc;
 }
 
 static int
-chunk_insert(struct writer *w, int64_t layout_id, const struct chunk_columns *c)
+chunk_insert(struct writer *w, const struct shelf *s, const struct chunk_columns *c)
 {
+	const int64_t t0 = c->t_wall_ns[0], t1 = c->t_wall_ns[c->n_rows - 1], n_rows = c->n_rows;
 	size_t f;
 	double *grown;
 
+	w->moved.bytes[s->tier] += (int64_t)w->chunk.len;
+	if (s->tier > 0)
+		return db_run(&w->stmts, s->stmts + SHELF_ADD, "iiiib", s->key, t0, t1, n_rows,
+		    (const void *)w->chunk.bytes, w->chunk.len);
 	if (c->n_columns > w->cap_last) {
 		if ((grown = realloc(w->last, c->n_columns * sizeof(*grown))) == NULL)
 			return NW_ENOMEM;
@@ -145,14 +151,14 @@ chunk_insert(struct writer *w, int64_t layout_id, const struct chunk_columns *c)
 	}
 	for (f = 0; f < c->n_columns; f++)
 		w->last[f] = c->value[f][c->n_rows - 1];
-	return db_run(&w->stmts, W_CHUNK_ADD, "iiiibb", layout_id, c->t_wall_ns[0], c->t_wall_ns[c->n_rows - 1],
-	    (int64_t)c->n_rows, (const void *)w->last, (size_t)c->n_columns * sizeof(double),
-	    (const void *)w->chunk.bytes, w->chunk.len);
+	return db_run(&w->stmts, s->stmts + SHELF_ADD, "iiiibb", s->key, t0, t1, n_rows, (const void *)w->last,
+	    (size_t)c->n_columns * sizeof(double), (const void *)w->chunk.bytes, w->chunk.len);
 }
 
 /* One chunk, or more where the codec's limits say so. */
 static int
-piece_write(struct writer *w, int64_t layout_id, const struct columns *c, size_t from, size_t to, enum chunk_effort effort)
+piece_write(struct writer *w, const struct shelf *s, const struct columns *c, size_t from, size_t to,
+    enum chunk_effort effort)
 {
 	size_t half = from + (to - from) / 2;
 	int rc;
@@ -161,38 +167,64 @@ piece_write(struct writer *w, int64_t layout_id, const struct columns *c, size_t
 		return rc;
 	rc = chunk_encode(w->codec, &w->piece.is, effort, &w->chunk);
 	if (rc == NW_ETOOBIG && half > from) {
-		rc = piece_write(w, layout_id, c, from, half, effort);
-		return rc == NW_OK ? piece_write(w, layout_id, c, half, to, effort) : rc;
+		rc = piece_write(w, s, c, from, half, effort);
+		return rc == NW_OK ? piece_write(w, s, c, half, to, effort) : rc;
 	}
 	w->values_encoded += (to - from) * c->n_fields;
-	return rc == NW_OK ? chunk_insert(w, layout_id, &w->piece.is) : rc;
+	return rc == NW_OK ? chunk_insert(w, s, &w->piece.is) : rc;
 }
 
 /* Rows from..to in chunks of a good size. */
 static int
-chunks_write(struct writer *w, int64_t layout_id, const struct columns *c, size_t from, size_t to, bool final)
+chunks_write(struct writer *w, const struct shelf *s, const struct columns *c, size_t from, size_t to, bool final)
 {
 	size_t n = to - from, n_pieces = n / w->limits.chunk_rows, i;
 	size_t by_bytes = n * (c->n_fields + 1) * 8 / DECODED_WANTED_BYTES + 1;
-	enum chunk_effort effort = final || n >= w->limits.chunk_rows ? CHUNK_COMPACT : CHUNK_HOT;
+	enum chunk_effort effort = final || s->tier > 0 || n >= w->limits.chunk_rows ? CHUNK_COMPACT : CHUNK_HOT;
 	int rc = NW_OK;
 
 	if (n_pieces < by_bytes)
 		n_pieces = by_bytes < n ? by_bytes : n;
 	for (i = 0; rc == NW_OK && i < n_pieces; i++)
-		rc = piece_write(w, layout_id, c, from + n * i / n_pieces, from + n * (i + 1) / n_pieces, effort);
+		rc = piece_write(w, s, c, from + n * i / n_pieces, from + n * (i + 1) / n_pieces, effort);
+	return rc;
+}
+
+/* Buckets in time order, some of which stand in parts: those become one. In w->folded. */
+static int
+parts_join(struct writer *w, const struct shelf *s, const struct columns *c)
+{
+	int rc;
+
+	if ((rc = columns_reset(&w->folded, c->n_fields, NULL, 0, c->n_rows)) != NW_OK ||
+	    (rc = columns_cut(c, 0, c->n_rows, &w->piece)) != NW_OK)
+		return rc;
+	fold_begin(&w->fold, fold_step_ns[s->tier], &w->folded, NULL, c->n_fields / STATS);
+	rc = fold_rows(&w->fold, &w->piece.is, 0, c->n_rows, true);
+	return rc == NW_OK ? fold_end(&w->fold) : rc;
+}
+
+int
+shelf_drop(struct writer *w, const struct shelf *s, int64_t id)
+{
+	int64_t bytes = 0;
+	int rc = db_get_int(&w->stmts, s->stmts + SHELF_DROP, id, &bytes);
+
+	if (rc == NW_OK)
+		w->moved.bytes[s->tier] -= bytes;
 	return rc;
 }
 
 /* Writes rows from..to and what they have to be merged with. */
 static int
-group_write(struct writer *w, int64_t layout_id, size_t n_fields, size_t from, size_t to, bool final)
+group_write(struct writer *w, const struct shelf *s, size_t n_columns, size_t from, size_t to, bool final)
 {
+	const struct columns *c = &w->merged;
 	size_t i;
 	int rc;
 
 	if (w->victims.n > 0) {
-		rc = victims_merge(w, n_fields, from, to);
+		rc = victims_merge(w, s, n_columns, from, to);
 		/* A damaged chunk stays where it is, for verify to name; new rows do not suffer from it. */
 		if (rc == NW_ECORRUPT || rc == NW_EVERSION)
 			w->victims.n = 0;
@@ -200,10 +232,26 @@ group_write(struct writer *w, int64_t layout_id, size_t n_fields, size_t from, s
 			return rc;
 	}
 	if (w->victims.n == 0)
-		return chunks_write(w, layout_id, &w->fresh, from, to, final);
+		return chunks_write(w, s, &w->fresh, from, to, final);
 	for (i = 0, rc = NW_OK; rc == NW_OK && i < w->victims.n; i++)
-		rc = db_run(&w->stmts, W_CHUNK_DROP, "i", w->victims.id[i]);
-	return rc == NW_OK ? chunks_write(w, layout_id, &w->merged, 0, w->merged.n_rows, final) : rc;
+		rc = shelf_drop(w, s, w->victims.id[i]);
+	if (rc == NW_OK && s->tier > 0) {
+		rc = parts_join(w, s, c);
+		c = &w->folded;
+	}
+	return rc == NW_OK ? chunks_write(w, s, c, 0, c->n_rows, final) : rc;
+}
+
+int
+shelf_put(struct writer *w, const struct shelf *s, size_t n_columns, bool final)
+{
+	size_t from, to;
+	int rc = NW_OK;
+
+	for (from = 0; rc == NW_OK && from < w->fresh.n_rows; from = to)
+		if ((rc = victims_find(w, s, from, &to, final)) == NW_OK)
+			rc = group_write(w, s, n_columns, from, to, final);
+	return rc;
 }
 
 /* All rows of the layout in the tail, in time order, in w->fresh. */
@@ -221,35 +269,32 @@ fresh_gather(struct writer *w, const struct tail_layout *l)
 
 /* A sealed layout whose rows are all in chunks: the small ones at its end become one. */
 static int
-tidy(struct writer *w, int64_t layout_id)
+tidy(struct writer *w, const struct shelf *s)
 {
 	int64_t n_fields;
 	int rc;
 
 	w->victims.n = 0;
-	if ((rc = victims_small(w, layout_id, 0, true)) != NW_OK || w->victims.n == 0)
+	if ((rc = victims_small(w, s, 0, true)) != NW_OK || w->victims.n == 0)
 		return rc;
-	if ((rc = db_get_int(&w->stmts, W_LAYOUT_FIELDS, layout_id, &n_fields)) != NW_OK)
+	if ((rc = db_get_int(&w->stmts, W_LAYOUT_FIELDS, s->key, &n_fields)) != NW_OK)
 		return rc;
 	if (n_fields <= 0 || n_fields > TAIL_FIELDS_MAX)
 		return NW_OK;
 	if ((rc = columns_reset(&w->fresh, (size_t)n_fields, NULL, 0, 0)) != NW_OK)
 		return rc;
-	return group_write(w, layout_id, (size_t)n_fields, 0, 0, true);
+	return group_write(w, s, (size_t)n_fields, 0, 0, true);
 }
 
 int
 compact_layout(struct writer *w, int64_t layout_id, bool final)
 {
 	const struct tail_layout *l = tail_find(w->tail, layout_id);
-	size_t from, to;
+	const struct shelf s = { .stmts = W_CHUNK_BEFORE, .key = layout_id };
 	int rc;
 
 	if (l == NULL)
-		return final ? tidy(w, layout_id) : NW_OK;
+		return final ? tidy(w, &s) : NW_OK;
 	rc = fresh_gather(w, l);
-	for (from = 0; rc == NW_OK && from < w->fresh.n_rows; from = to)
-		if ((rc = victims_find(w, layout_id, from, &to, final)) == NW_OK)
-			rc = group_write(w, layout_id, l->n_fields, from, to, final);
-	return rc;
+	return rc == NW_OK ? shelf_put(w, &s, l->n_fields, final) : rc;
 }

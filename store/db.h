@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DB_STMTS_MAX = 40 };
+enum { DB_STMTS_MAX = 64 };
 
 struct db_stmts {
 	sqlite3 *db;

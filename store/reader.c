@@ -26,9 +26,9 @@ static const char *const sql[R_STMTS] = {
 	[R_HOSTS] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host ORDER BY id",
 	[R_HOST] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host WHERE id = ?",
 	[R_PROVIDERS] = "SELECT id, stored_seq FROM provider ORDER BY id",
-	[R_SESSIONS] = "SELECT " SESSION_COLUMNS ", NULL FROM session s LEFT JOIN result r ON r.session_id = s.id"
+	[R_SESSIONS] = "SELECT " SESSION_COLUMNS ", NULL, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
 	    " WHERE s.id < ? ORDER BY s.id DESC LIMIT ?",
-	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document FROM session s LEFT JOIN result r ON r.session_id = s.id"
+	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
 	    " WHERE s.id = ?",
 	[R_SESSION_LAST] = "SELECT max(id) FROM session",
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
@@ -328,7 +328,7 @@ session_row(struct sink *s, sqlite3_stmt *st)
 	struct nw_session_rec rec = {
 		.id = sqlite3_column_int64(st, 0), .task_id = text(st, 1), .program = text(st, 2),
 		.opened_wall_ns = sqlite3_column_int64(st, 3), .closed_wall_ns = sqlite3_column_int64(st, 4),
-		.last_data_wall_ns = sqlite3_column_int64(st, 5),
+		.last_data_wall_ns = sqlite3_column_int64(st, 5), .pinned = sqlite3_column_int(st, 17) != 0,
 	};
 	struct nw_result_rec res = {
 		.session_id = sqlite3_column_int64(st, 6), .run_id = sqlite3_column_int64(st, 7), .route = text(st, 8),

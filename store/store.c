@@ -8,6 +8,7 @@
  * struct writer belongs to the writer thread alone between start and join.
  */
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,9 +22,13 @@
 #include "narrows/err.h"
 #include "store/writer.h"
 
-enum { GROUP_MAX_BYTES = 64 << 20 };           /* of one transaction */
+enum {
+	GROUP_MAX_BYTES = 64 << 20,            /* of one transaction */
+	CEILING_MIN_BYTES = 4 << 20
+};
 static const int64_t idle_after_ns = 2000000000;   /* without a batch: time to shrink the file */
 static const int64_t retry_after_ns = 1000000000;  /* of trouble */
+static const int64_t expire_every_ns = 60000000000;   /* an idle store wakes up that often, if rows may get too old */
 static const int64_t close_care_ns = 3000000000;   /* compaction at the end; what is left costs space, nothing else */
 
 struct batch_queue { struct nw_batch *first, **end; };
@@ -35,6 +40,8 @@ struct store {
 	char *path;
 	pthread_t thread;
 	int done_fd;
+	int64_t opened_mono_ns;
+	uint64_t opened_bytes;                 /* compressed, on the shelves at that time */
 
 	pthread_mutex_t lock;                  /* everything below */
 	pthread_cond_t wake;                   /* the writer thread: a batch came, or stop */
@@ -101,8 +108,10 @@ static struct nw_batch *
 group_take(struct store *st, const struct wake_rule *rule)
 {
 	struct nw_batch *first, *b;
-	size_t bytes = 0;
+	size_t bytes = 0, max = GROUP_MAX_BYTES;
 
+	if (st->opts.max_bytes > 0 && st->writer->ceiling.group_max_bytes < max)
+		max = st->writer->ceiling.group_max_bytes;
 	while (st->queue.first == NULL && !st->stop && clock_ns(CLOCK_MONOTONIC) < rule->give_up_mono_ns)
 		sleep_until(st, rule->give_up_mono_ns);
 	while (st->queue.first != NULL && !st->stop && st->stats.queued_bytes < rule->unless_bytes &&
@@ -110,8 +119,8 @@ group_take(struct store *st, const struct wake_rule *rule)
 		sleep_until(st, rule->not_before_mono_ns);
 	if ((first = st->queue.first) == NULL)
 		return NULL;
-	for (b = first; b->next != NULL && bytes + nw_batch_bytes(b->next) < GROUP_MAX_BYTES; b = b->next)
-		bytes += nw_batch_bytes(b);
+	for (b = first, bytes = nw_batch_bytes(b); b->next != NULL && bytes + nw_batch_bytes(b->next) < max; b = b->next)
+		bytes += nw_batch_bytes(b->next);
 	if ((st->queue.first = b->next) == NULL)
 		st->queue.end = &st->queue.first;
 	b->next = NULL;
@@ -143,6 +152,31 @@ file_size(const char *path)
 	return stat(path, &sb) == 0 ? (uint64_t)sb.st_size : 0;
 }
 
+static void
+stats_update_tiers(struct store *st)
+{
+	const struct writer *w = st->writer;
+	int t;
+
+	st->stats.max_bytes = st->opts.max_bytes;
+	for (t = 0; t < STORE_TIERS; t++) {
+		st->stats.tier_bytes[t] = w->tier_bytes[t] > 0 ? (uint64_t)w->tier_bytes[t] : 0;
+		st->stats.rolled_rows[t] = w->total.rolled_rows[t];
+		st->stats.expired_rows[t] = w->total.expired_rows[t];
+	}
+}
+
+static uint64_t
+shelves_bytes(const struct store_stats *s)
+{
+	uint64_t n = 0;
+	int t;
+
+	for (t = 0; t < STORE_TIERS; t++)
+		n += s->tier_bytes[t];
+	return n;
+}
+
 /* What others may see of the writer. */
 static void
 stats_update(struct store *st)
@@ -155,6 +189,7 @@ stats_update(struct store *st)
 	st->stats.rows = w->rows;
 	st->stats.samples = w->samples;
 	st->stats.failed_batches = w->failed_batches;
+	stats_update_tiers(st);
 	memcpy(st->stats.trouble, w->trouble, sizeof(st->stats.trouble));
 	pthread_mutex_unlock(&st->lock);
 }
@@ -220,6 +255,17 @@ group_commit(struct store *st, struct nw_batch *group, bool last_chance)
 	return true;
 }
 
+static bool
+rows_get_old(const struct store_opts *o)
+{
+	int t;
+
+	for (t = 0; t < STORE_TIERS; t++)
+		if (o->keep_ns[t] != 0)
+			return true;
+	return false;
+}
+
 /* What can wait; then says when to look again if no batch comes. */
 static void
 care(struct store *st, int64_t quiet_since_mono_ns, struct wake_rule *rule)
@@ -233,7 +279,8 @@ care(struct store *st, int64_t quiet_since_mono_ns, struct wake_rule *rule)
 	else if (work < 0)
 		rule->give_up_mono_ns = clock_ns(CLOCK_MONOTONIC) + retry_after_ns;
 	else
-		rule->give_up_mono_ns = idle ? INT64_MAX : quiet_since_mono_ns + idle_after_ns;
+		rule->give_up_mono_ns = !idle ? quiet_since_mono_ns + idle_after_ns :
+		    rows_get_old(&st->opts) ? clock_ns(CLOCK_MONOTONIC) + expire_every_ns : INT64_MAX;
 }
 
 static void *
@@ -306,6 +353,11 @@ store_open(const char *path, const struct store_opts *opts, struct store **out, 
 	if (st == NULL)
 		return rc;
 	st->opts = opts == NULL ? store_opts_default : *opts;
+	if (st->opts.max_bytes > 0 && st->opts.max_bytes < CEILING_MIN_BYTES) {
+		snprintf(why, STORE_WHY_BYTES, "a size ceiling below %d bytes", CEILING_MIN_BYTES);
+		free(st);
+		return NW_EINVAL;
+	}
 	queue_init(&st->queue);
 	queue_init(&st->done);
 	if ((st->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) == -1) {
@@ -321,6 +373,9 @@ store_open(const char *path, const struct store_opts *opts, struct store **out, 
 		db_why(st->writer->db, why, STORE_WHY_BYTES);
 		goto fail;
 	}
+	st->opened_mono_ns = clock_ns(CLOCK_MONOTONIC);
+	stats_update_tiers(st);
+	st->opened_bytes = shelves_bytes(&st->stats);
 	if ((rc = thread_start(st)) != NW_OK) {
 		snprintf(why, STORE_WHY_BYTES, "cannot start a thread");
 		goto fail;
@@ -427,6 +482,18 @@ store_run_completions(struct store *st)
 	}
 }
 
+/* What is left to grow, at the speed at which the shelves grew since the start. */
+static double
+days_left(const struct store *st, const struct store_stats *s)
+{
+	double days = (double)(clock_ns(CLOCK_MONOTONIC) - st->opened_mono_ns) / 86400e9;
+	double grown = (double)shelves_bytes(s) - (double)st->opened_bytes;
+
+	if (s->max_bytes == 0 || grown <= 0)
+		return NAN;
+	return s->file_bytes >= s->max_bytes ? 0 : (double)(s->max_bytes - s->file_bytes) / (grown / days);
+}
+
 void
 store_get_stats(struct store *st, struct store_stats *out)
 {
@@ -437,4 +504,5 @@ store_get_stats(struct store *st, struct store_stats *out)
 	pthread_mutex_unlock(&st->lock);
 	out->file_bytes = file_size(st->path) + (wal == NULL ? 0 : file_size(wal));
 	sqlite3_free(wal);
+	out->days_left = days_left(st, out);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "narrows/err.h"
@@ -26,6 +27,16 @@ const struct writer_limits writer_limits_default = {
 	.tail_bytes = 16 << 20,
 	.step_values = 256 << 10,
 };
+
+/* Of metadata m and a stretch of time c: does no pinned session need it, be it its own or its hosts' in its time? */
+#define UNPINNED "NOT EXISTS (SELECT 1 FROM session p WHERE p.pinned AND (p.id = m.session_id OR (m.session_id IS NULL" \
+	" AND p.opened_ns <= c.t1_ns AND coalesce(p.closed_ns, c.t0_ns) >= c.t0_ns" \
+	" AND EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = p.id AND x.host_id = m.host_id))))"
+#define OLDEST(table, index) "SELECT c.id, c.layout_id, c.t1_ns FROM " table " c INDEXED BY " index \
+	" CROSS JOIN layout l ON l.id = c.layout_id CROSS JOIN metadata m ON m.id = l.meta_id" \
+	" WHERE (c.t1_ns, c.id) > (?1, ?2) AND c.t1_ns < ?3 AND coalesce(m.first_ns, 0) < ?3 AND " UNPINNED
+#define OF_KEY "layout_id = ?1 / 4 AND tier = ?1 % 4"
+_Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
 
 static const char *const sql[W_STMTS] = {
 	[BATCH_HOST] = "INSERT INTO host(id, name, info, first_seen_ns, last_seen_ns) VALUES(?,?,?,?,?)"
@@ -77,7 +88,17 @@ static const char *const sql[W_STMTS] = {
 	[W_CHUNK_NEWEST] = "SELECT id, n_rows FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, t1_ns DESC LIMIT ?",
 	[W_CHUNK_DATA] = "SELECT data FROM chunk WHERE id = ?",
 	[W_CHUNK_ADD] = "INSERT INTO chunk(layout_id, t0_ns, t1_ns, n_rows, last, data) VALUES(?,?,?,?,?,?)",
-	[W_CHUNK_DROP] = "DELETE FROM chunk WHERE id = ?",
+	[W_CHUNK_DROP] = "DELETE FROM chunk WHERE id = ? RETURNING length(data)",
+	[W_ROLLUP_BEFORE] = "SELECT id, t0_ns, t1_ns FROM rollup WHERE " OF_KEY " AND t0_ns <= ?2"
+	    " ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
+	[W_ROLLUP_AFTER] = "SELECT id, t0_ns, t1_ns FROM rollup WHERE " OF_KEY " AND t0_ns > ?2 ORDER BY t0_ns, t1_ns LIMIT 1",
+	[W_ROLLUP_NEWEST] = "SELECT id, n_rows FROM rollup WHERE " OF_KEY " ORDER BY t0_ns DESC, t1_ns DESC LIMIT ?2",
+	[W_ROLLUP_DATA] = "SELECT data FROM rollup WHERE id = ?",
+	[W_ROLLUP_ADD] = "INSERT INTO rollup(layout_id, tier, t0_ns, t1_ns, n_rows, data) VALUES(?1 / 4, ?1 % 4, ?2,?3,?4,?5)",
+	[W_ROLLUP_DROP] = "DELETE FROM rollup WHERE id = ? RETURNING length(data)",
+	[W_CHUNK_OLDEST] = OLDEST("chunk", "chunk_by_age") " ORDER BY c.t1_ns, c.id LIMIT 1",
+	[W_ROLLUP_OLDEST] = OLDEST("rollup", "rollup_by_age") " AND c.tier = ?4 ORDER BY c.t1_ns, c.id LIMIT 1",
+	[W_ROLLUP_ROWS] = "SELECT n_rows FROM rollup WHERE id = ?",
 };
 
 int
@@ -124,7 +145,7 @@ on_wal(void *arg, sqlite3 *db, const char *name, int n_pages)
 	struct writer *w = arg;
 
 	(void)db, (void)name;
-	w->wal_pages = n_pages;                /* writer_care() checkpoints, after the completions */
+	w->wal_pages = w->wal_frames = n_pages;   /* writer_care() checkpoints, after the completions */
 	return SQLITE_OK;
 }
 
@@ -206,6 +227,23 @@ tail_load(struct writer *w)
 	return rc;
 }
 
+/* What is on the shelves; kept up to date from here on. */
+static int
+sizes_load(struct writer *w)
+{
+	static const char *const query[STORE_TIERS] = {
+		"SELECT coalesce(sum(length(data)), 0) FROM chunk",
+		"SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 1",
+		"SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 2",
+		"SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 3",
+	};
+	int rc = NW_OK, t;
+
+	for (t = 0; rc == NW_OK && t < STORE_TIERS; t++)
+		rc = db_int(w->db, query[t], &w->tier_bytes[t]);
+	return rc;
+}
+
 int
 writer_open(const char *path, const struct store_opts *opts, const struct writer_limits *limits, struct writer **out,
     char why[STORE_WHY_BYTES])
@@ -225,8 +263,13 @@ writer_open(const char *path, const struct store_opts *opts, const struct writer
 	if ((rc = lock_take(w, path, why)) != NW_OK || (rc = db_open(w, path, opts, why)) != NW_OK)
 		goto out;
 	db_stmts_init(&w->stmts, w->db, sql, W_STMTS);
+	memcpy(w->keep_ns, opts->keep_ns, sizeof(w->keep_ns));
+	w->pass_tier = STORE_TIERS;
+	w->pass_wall_ns = INT64_MIN / 2;
 	if ((rc = tail_load(w)) != NW_OK)
 		snprintf(why, STORE_WHY_BYTES, "cannot read the tail: %s", nw_strerror(rc));
+	else if ((rc = sizes_load(w)) != NW_OK || (rc = ceiling_set(w, opts->max_bytes)) != NW_OK)
+		db_why(w->db, why, STORE_WHY_BYTES);
 out:
 	if (rc != NW_OK) {
 		if (why[0] == '\0')
@@ -254,6 +297,8 @@ writer_close(struct writer *w)
 	columns_clear(&w->fresh);
 	columns_clear(&w->merged);
 	columns_piece_clear(&w->piece);
+	columns_clear(&w->folded);
+	fold_clear(&w->fold);
 	free(w->seals.id);
 	free(w->finals.id);
 	free(w->victims.id);
@@ -287,6 +332,7 @@ writer_begin(struct writer *w)
 {
 	int rc = NW_OK;
 
+	memset(&w->moved, 0, sizeof(w->moved));
 	if (!sqlite3_get_autocommit(w->db))    /* the last one could not even be rolled back */
 		rc = db_run(&w->stmts, W_ROLLBACK, "");
 	if (rc == NW_OK)
@@ -296,6 +342,20 @@ writer_begin(struct writer *w)
 	return rc;
 }
 
+static void
+numbers_follow(struct writer *w)
+{
+	int t;
+
+	for (t = 0; t < STORE_TIERS; t++) {
+		w->tier_bytes[t] += w->moved.bytes[t];
+		w->total.rolled_rows[t] += w->moved.rolled_rows[t];
+		w->total.expired_rows[t] += w->moved.expired_rows[t];
+	}
+	w->total.lost_hists += w->moved.lost_hists;
+	memset(&w->moved, 0, sizeof(w->moved));
+}
+
 int
 writer_end(struct writer *w, int rc)
 {
@@ -303,8 +363,10 @@ writer_end(struct writer *w, int rc)
 		rc = db_run(&w->stmts, W_COMMIT, "");
 	if (rc == NW_OK) {
 		w->trouble[0] = '\0';
+		numbers_follow(w);
 		return NW_OK;
 	}
+	memset(&w->moved, 0, sizeof(w->moved));
 	if (db_code(sqlite3_errcode(w->db)) != NW_OK)
 		db_why(w->db, w->trouble, sizeof(w->trouble));
 	else
@@ -457,10 +519,14 @@ writer_commit(struct writer *w, struct nw_batch *list)
 {
 	struct nw_batch *b;
 	uint8_t *blob = NULL;
-	size_t len = 0;
+	size_t len = 0, bytes = 0;
 	int rc;
 
+	for (b = list; b != NULL; b = b->next)
+		bytes += nw_batch_bytes(b);
 	rc = w->tail_stale ? tail_load(w) : NW_OK;
+	if (rc == NW_OK)
+		rc = ceiling_make_room(w, bytes);
 	if (rc == NW_OK && (rc = writer_begin(w)) == NW_OK) {
 		for (b = list; b != NULL && rc == NW_OK; b = b->next) {
 			b->rc = batch_apply(w, b);
@@ -588,7 +654,7 @@ move_rows(struct writer *w)
 	size_t i;
 	int rc;
 
-	if ((rc = writer_begin(w)) != NW_OK)
+	if ((rc = ceiling_make_room(w, w->limits.tail_bytes)) != NW_OK || (rc = writer_begin(w)) != NW_OK)
 		return rc;
 	if ((rc = move_some(w, &m)) == NW_OK)
 		rc = tail_shorten(w, &first_kept);
@@ -608,21 +674,35 @@ move_rows(struct writer *w)
 	return rc;
 }
 
+bool
+writer_restart_wal(struct writer *w, int timeout_ms)
+{
+	int rc;
+
+	sqlite3_busy_timeout(w->db, timeout_ms);
+	rc = sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+	sqlite3_busy_timeout(w->db, BUSY_TIMEOUT_MS);
+	if (rc == SQLITE_OK)
+		w->wal_frames = w->wal_pages = 0;
+	return rc == SQLITE_OK;
+}
+
 /* Readers that never pause together keep the WAL from starting over. When it is big, wait for them, but not often. */
 static void
 checkpoint(struct writer *w, bool idle)
 {
-	if (w->wal_pages < (idle ? 1 : CHECKPOINT_PAGES))
+	int enough = CHECKPOINT_PAGES;
+
+	if (w->ceiling.max_bytes > 0 && (int64_t)w->ceiling.wal_max_bytes / 3 < enough * w->ceiling.page_bytes)
+		enough = (int)((int64_t)w->ceiling.wal_max_bytes / 3 / w->ceiling.page_bytes);
+	if (w->wal_pages < (idle ? 1 : enough))
 		return;
 	if (w->wal_pages < w->wal_pages_max) {
 		sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	} else if (writer_restart_wal(w, RESTART_TIMEOUT_MS)) {
+		w->wal_pages_max = WAL_PAGES_MAX;
 	} else {
-		sqlite3_busy_timeout(w->db, RESTART_TIMEOUT_MS);
-		if (sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL) == SQLITE_OK)
-			w->wal_pages_max = WAL_PAGES_MAX;
-		else
-			w->wal_pages_max *= 2;
-		sqlite3_busy_timeout(w->db, BUSY_TIMEOUT_MS);
+		w->wal_pages_max *= 2;
 	}
 	w->wal_pages = 0;
 }
@@ -634,7 +714,7 @@ checkpoint(struct writer *w, bool idle)
 static int
 shrink(struct writer *w, bool idle)
 {
-	int64_t n_free = 0, n_pages = 0, page_bytes = 0, n_left = 0;
+	int64_t n_free = 0, n_pages = 0, page_bytes = 0, n_left = 0, n_give = VACUUM_PAGES;
 	char step[64];
 	int rc;
 
@@ -642,14 +722,29 @@ shrink(struct writer *w, bool idle)
 	    (rc = db_int(w->db, "PRAGMA page_count", &n_pages)) != NW_OK ||
 	    (rc = db_int(w->db, "PRAGMA page_size", &page_bytes)) != NW_OK)
 		return rc;
-	if (n_free * 8 <= n_pages || (!idle && n_free * page_bytes <= (int64_t)(w->limits.tail_bytes + w->limits.tail_bytes / 4))) {
+	if (!ceiling_is_exceeded(w) && (n_free * 8 <= n_pages || (!idle && n_free * page_bytes <= (int64_t)(w->limits.tail_bytes + w->limits.tail_bytes / 4)))) {
 		w->pages_freed = false;
 		return WRITER_DONE;
 	}
-	snprintf(step, sizeof(step), "PRAGMA incremental_vacuum(%d)", VACUUM_PAGES);
+	if (w->ceiling.max_bytes > 0 && (int64_t)w->ceiling.wal_max_bytes / 16 / page_bytes < n_give)
+		n_give = (int64_t)w->ceiling.wal_max_bytes / 16 / page_bytes;
+	if ((rc = ceiling_make_room(w, (size_t)(3 * n_give * page_bytes))) != NW_OK)
+		return rc;
+	snprintf(step, sizeof(step), "PRAGMA incremental_vacuum(%lld)", (long long)n_give);
 	if ((rc = db_exec(w->db, step)) != NW_OK || (rc = db_int(w->db, "PRAGMA freelist_count", &n_left)) != NW_OK)
 		return rc;
 	return n_left < n_free ? WRITER_MORE : WRITER_DONE;
+}
+
+int64_t
+writer_now(const struct writer *w)
+{
+	struct timespec ts;
+
+	if (w->now_wall_ns != 0)
+		return w->now_wall_ns;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 /* Can the file be written again? Stamps the version that is there. */
@@ -675,13 +770,17 @@ writer_care(struct writer *w, bool idle)
 		return rc;
 	if (w->tail_stale && (rc = tail_load(w)) != NW_OK)
 		return rc;
-	if ((rc = seals_expand(w)) != NW_OK)
+	if ((rc = ceiling_step(w)) < 0 || (rc = seals_expand(w)) != NW_OK)
 		return rc;
 	if (w->finals.n > 0 || tail_next_full(w->tail, &at) != NULL ||
 	    (tail_oldest(w->tail) != NULL && tail_bytes(w->tail) > w->limits.tail_bytes)) {
 		rc = move_rows(w);
 		checkpoint(w, idle);
 		return rc == NW_OK ? WRITER_MORE : rc;
+	}
+	if ((rc = expire_step(w)) != WRITER_DONE) {
+		checkpoint(w, idle);
+		return rc;
 	}
 	checkpoint(w, idle);
 	return w->pages_freed ? shrink(w, idle) : WRITER_DONE;

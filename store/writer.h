@@ -13,6 +13,7 @@
 #include "store/batch.h"
 #include "store/columns.h"
 #include "store/db.h"
+#include "store/fold.h"
 #include "store/tail.h"
 
 /* When rows move. Tests take smaller numbers, so that little data meets every case. */
@@ -29,10 +30,30 @@ enum writer_stmt {
 	W_LAYOUT_FIELDS, W_LAYOUT_TAIL_AFTER, W_LAYOUT_MOVED, W_LAYOUTS_OF_SESSION,
 	W_TAIL_ADD, W_TAIL_ALL, W_TAIL_TRIM, W_TAIL_EMPTY,
 	W_CHUNK_BEFORE, W_CHUNK_AFTER, W_CHUNK_NEWEST, W_CHUNK_DATA, W_CHUNK_ADD, W_CHUNK_DROP,
+	W_ROLLUP_BEFORE, W_ROLLUP_AFTER, W_ROLLUP_NEWEST, W_ROLLUP_DATA, W_ROLLUP_ADD, W_ROLLUP_DROP,
+	W_CHUNK_OLDEST, W_ROLLUP_OLDEST, W_ROLLUP_ROWS,
 	W_STMTS
 };
 
+/* Where chunks of one kind stand: the rows of a layout, or one tier of its roll-ups. */
+enum shelf_stmt { SHELF_BEFORE, SHELF_AFTER, SHELF_NEWEST, SHELF_DATA, SHELF_ADD, SHELF_DROP };
+struct shelf {
+	int stmts;                             /* W_CHUNK_BEFORE or W_ROLLUP_BEFORE: the first of its statements */
+	int64_t key;                           /* layout id; of a roll-up: layout id * STORE_TIERS + tier */
+	int tier;
+};
+
 struct id_list { int64_t *id; size_t n, cap; };
+
+/* What a transaction changes of the store's numbers, which follow after COMMIT. By tier. */
+struct moved {
+	int64_t bytes[STORE_TIERS];
+	uint64_t rolled_rows[STORE_TIERS], expired_rows[STORE_TIERS], lost_hists;
+};
+
+/* How far an expiry has looked, from the oldest on. */
+struct age_cursor { int64_t t1, id; };
+extern const struct age_cursor age_cursor_first;
 
 struct writer {
 	sqlite3 *db;
@@ -45,6 +66,7 @@ struct writer {
 	struct id_list seals;                  /* sessions whose layouts are still to be listed */
 	struct id_list finals;                 /* layouts that get no more rows, still to be moved */
 	int wal_pages, wal_pages_max;          /* in the WAL; over the second: make it start over */
+	int wal_frames;                        /* in the WAL since it started over, checkpointed or not */
 	bool pages_freed;                      /* since the last look at the free list */
 
 	struct chunk_codec *codec;             /* working memory of compact.c */
@@ -56,6 +78,23 @@ struct writer {
 	double *last;
 	size_t cap_last;
 	size_t values_encoded;
+	struct fold fold;                      /* of rollup.c, and of compact.c where buckets meet */
+	struct columns folded;
+
+	int64_t keep_ns[STORE_TIERS];          /* 0: for ever */
+	int64_t now_wall_ns;                   /* of tests; 0: the clock's */
+	int64_t pass_wall_ns;                  /* when the pass of expiry in hand, or the last one, began */
+	int pass_tier;                         /* where it is; STORE_TIERS: none is in hand */
+	struct age_cursor pass_at;
+	struct ceiling {                       /* ceiling.c */
+		uint64_t max_bytes;            /* of file and WAL; 0: none */
+		int64_t page_bytes, pages_max; /* of the file */
+		size_t wal_max_bytes, group_max_bytes;
+		struct age_cursor at[STORE_TIERS];
+	} ceiling;
+	struct moved moved;                    /* by the transaction in hand */
+	struct moved total;                    /* since the start */
+	int64_t tier_bytes[STORE_TIERS];
 
 	uint64_t commits, batches, rows, samples, failed_batches;
 	char trouble[STORE_WHY_BYTES];         /* why the last transaction failed; empty: it did not */
@@ -87,5 +126,40 @@ int writer_end(struct writer *w, int rc);   /* COMMIT if rc is NW_OK, else rolls
 int id_list_add(struct id_list *l, int64_t id);
 /* Moves all rows of a layout from the tail into chunks, inside a transaction; memory stays as it is. final: no more come. */
 int compact_layout(struct writer *w, int64_t layout_id, bool final);
+/* Puts w->fresh, in time order, onto a shelf, together with chunks it has to be merged with. Inside a transaction. */
+int shelf_put(struct writer *w, const struct shelf *s, size_t n_columns, bool final);
+int shelf_drop(struct writer *w, const struct shelf *s, int64_t id);
+
+/* --- rollup.c, expire.c, ceiling.c --- */
+
+/* One chunk or roll-up, what it is and where. id 0: none. */
+struct aged { int64_t id, layout_id, t1; int tier; };
+/* The oldest of a tier behind the cursor that ended before a time and is not pinned; moves the cursor there. */
+int rollup_oldest(struct writer *w, int tier, int64_t before_wall_ns, struct age_cursor *at, struct aged *out);
+/*
+ * Inside a transaction: turns it into buckets of the next tier, or deletes it when there is none. NW_ECORRUPT: it does
+ * not decode, and stays.
+ */
+int rollup_demote(struct writer *w, const struct aged *what);
+
+/* Inside a transaction: deletes what cannot be read. */
+int rollup_discard(struct writer *w, const struct aged *what);
+/* One bounded step of the expiry by age: WRITER_MORE, WRITER_DONE or an error. */
+int expire_step(struct writer *w);
+
+/* Takes the opts' ceiling into force. */
+int ceiling_set(struct writer *w, uint64_t max_bytes);
+/*
+ * Outside a transaction: makes room for one that writes so many bytes, by freeing what is oldest. NW_EIO: there is none
+ * to make, trouble says so. Without a ceiling always NW_OK.
+ */
+int ceiling_make_room(struct writer *w, size_t bytes);
+/* The same in advance and a step at a time, as far as a working store needs. */
+int ceiling_step(struct writer *w);
+/* Pages the file has over its ceiling, which have to be given back. */
+bool ceiling_is_exceeded(struct writer *w);
+/* Starts the WAL over if it can. */
+bool writer_restart_wal(struct writer *w, int timeout_ms);
+int64_t writer_now(const struct writer *w);
 
 #endif

@@ -305,7 +305,7 @@ put_records(struct nw_batch *b)
 	rc |= nw_batch_host(b, &(struct nw_host_rec){ 7, "old name", NULL, 100, 200 });
 	rc |= nw_batch_host(b, &(struct nw_host_rec){ 7, "dtn7", "{\"k\":1}", 100, 300 });
 	rc |= nw_batch_session(b, &(struct nw_session_rec){ 5, "job'); drop table session; --", "rsync", 1000,
-	    2000000000000, 1500 });
+	    2000000000000, 1500, false });
 	rc |= nw_batch_xsp(b, &(struct nw_xsp_rec){ 3, 7, 5, "00112233445566778899aabbccddeeff", "127.0.0.1/4000",
 	    "libnarrows", "p1", 11, 12, 1, UINT64_MAX, 3, 4, "closed" });
 	rc |= nw_batch_meta(b, &(struct nw_meta_rec){ 21, 5, 7, 3, "mid", NULL, "nl:tools:calipers:summary:write",
@@ -676,7 +676,7 @@ test_open(void)
 	CHECK_INT(store_open(path, NULL, &second, why), NW_ECONFLICT);
 	CHECK_STR(why, "in use by another process");
 	store_close(st);
-	sql_do("PRAGMA user_version = 2");
+	sql_do("PRAGMA user_version = 1000");
 	CHECK_INT(store_open(path, NULL, &second, why), NW_EVERSION);
 	CHECK(strstr(why, "newer") != NULL);
 	CHECK_INT(store_reader_open(path, &r, why), NW_EVERSION);
@@ -718,8 +718,8 @@ test_views(void)
 	sqlite3 *db = NULL;
 	size_t i;
 	static const struct { const char *sql, *want; } cases[] = {
-		{ "SELECT * FROM v_session", "5|2023-11-14T22:13:20Z|12.5|a -> b|rsync|1000.0|80.0|path|It was the path.|closed\n"
-		    "1|1970-01-01T00:00:00Z|NULL|NULL|NULL|NULL|NULL|NULL|NULL|open\n" },
+		{ "SELECT * FROM v_session", "5|2023-11-14T22:13:20Z|12.5|a -> b|rsync|1000.0|80.0|path|It was the path.|closed|0\n"
+		    "1|1970-01-01T00:00:00Z|NULL|NULL|NULL|NULL|NULL|NULL|NULL|open|0\n" },
 		{ "SELECT session, stage, verdict, judged, took_s, version FROM v_verdict",
 		    "5|path|It was the path.|2023-11-14T22:13:40Z|0.5|0.1.0\n" },
 		{ "SELECT layout, col, session, host, event_type, field, unit FROM v_series ORDER BY 1, 2",
@@ -730,7 +730,7 @@ test_views(void)
 		    " AND sql NOT LIKE '%--%'", "0\n" },
 	};
 
-	nw_batch_session(b, &(struct nw_session_rec){ 5, "t5", "cp", 1700000000000000000, 1700000030000000000, 0 });
+	nw_batch_session(b, &(struct nw_session_rec){ 5, "t5", "cp", 1700000000000000000, 1700000030000000000, 0, false });
 	nw_batch_run(b, &(struct nw_run_rec){ 1, 5, "verdict", 1700000020000000000, 500000000, "0.1.0", "ok" });
 	nw_batch_result(b, &(struct nw_result_rec){ 5, 1, "{}", "a -> b", "rsync", "path", "It was the path.", 1000, 80,
 	    1700000000000000000, 12500000000 });

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The size ceiling. The file may have so many pages that WAL and file together stay below: SQLite itself refuses more
+ * (max_page_count), and no transaction begins for which the WAL has no room. Long before, what is oldest goes, so that
+ * a working store has free pages to write on.
+ *
+ * Rows go first, as long as they are half of what there is: if they went while there is one, years of buckets would
+ * leave no space for the hour that just was. Then buckets of 10 s, by the same rule, and so on.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "narrows/err.h"
+#include "store/writer.h"
+
+enum {
+	WAL_MAX_BYTES = 64 << 20,
+	WAL_FRAME_HEAD_BYTES = 24,
+	SPARE_BYTES = 64 << 10,                /* the index of the WAL, and what else stands beside the file */
+	HEADROOM_SHARE = 16,
+	RESTART_WAIT_MS = 100
+};
+const struct age_cursor age_cursor_first = { INT64_MIN, 0 };
+
+int
+ceiling_set(struct writer *w, uint64_t max_bytes)
+{
+	struct ceiling *c = &w->ceiling;
+	char pragma[64];
+	int64_t got;
+	size_t share;
+	int rc, t;
+
+	if ((c->max_bytes = max_bytes) == 0)
+		return NW_OK;
+	if ((rc = db_int(w->db, "PRAGMA page_size", &c->page_bytes)) != NW_OK)
+		return rc;
+	share = max_bytes / 4 < WAL_MAX_BYTES ? (size_t)(max_bytes / 4) : WAL_MAX_BYTES;
+	c->wal_max_bytes = share;
+	c->group_max_bytes = share / 3;
+	c->pages_max = (int64_t)(max_bytes - share - SPARE_BYTES) / c->page_bytes;
+	if (w->limits.tail_bytes > share / 4)
+		w->limits.tail_bytes = share / 4;
+	if (w->limits.step_values > share / 32)
+		w->limits.step_values = share / 32;
+	for (t = 0; t < STORE_TIERS; t++)
+		c->at[t] = age_cursor_first;
+	snprintf(pragma, sizeof(pragma), "PRAGMA max_page_count = %lld", (long long)c->pages_max);
+	return db_int(w->db, pragma, &got);
+}
+
+static int
+pages(struct writer *w, int64_t *n_pages, int64_t *n_live)
+{
+	int64_t n_free = 0;
+	int rc;
+
+	if ((rc = db_int(w->db, "PRAGMA page_count", n_pages)) == NW_OK)
+		rc = db_int(w->db, "PRAGMA freelist_count", &n_free);
+	*n_live = *n_pages - n_free;
+	return rc;
+}
+
+bool
+ceiling_is_exceeded(struct writer *w)
+{
+	int64_t n_pages, n_live;
+
+	return w->ceiling.max_bytes > 0 && pages(w, &n_pages, &n_live) == NW_OK && n_pages > w->ceiling.pages_max;
+}
+
+/* --- what goes next --- */
+
+static int
+oldest_of(struct writer *w, int tier, struct aged *out)
+{
+	return rollup_oldest(w, tier, INT64_MAX, &w->ceiling.at[tier], out);
+}
+
+/* The first tier that is half of itself and all behind it and has something that may go; else any. id 0: none. */
+static int
+next_find(struct writer *w, struct aged *out)
+{
+	int64_t behind, bytes;
+	int t, k, rc;
+
+	for (t = 0; t < 2 * STORE_TIERS; t++) {
+		bytes = w->tier_bytes[t % STORE_TIERS] + w->moved.bytes[t % STORE_TIERS];
+		for (behind = 0, k = t + 1; k < STORE_TIERS; k++)
+			behind += w->tier_bytes[k] + w->moved.bytes[k];
+		if (t < STORE_TIERS && bytes < behind)
+			continue;
+		if ((rc = oldest_of(w, t % STORE_TIERS, out)) != NW_OK || out->id != 0)
+			return rc;
+	}
+	return NW_OK;
+}
+
+static int
+next_find_again(struct writer *w, struct aged *out)
+{
+	int rc, t;
+
+	if ((rc = next_find(w, out)) != NW_OK || out->id != 0)
+		return rc;
+	for (t = 0; t < STORE_TIERS; t++)      /* late rows may stand before the cursors, or a session be unpinned */
+		w->ceiling.at[t] = age_cursor_first;
+	return next_find(w, out);
+}
+
+/* One transaction's worth. WRITER_DONE: nothing is left that may go. */
+static int
+free_some(struct writer *w, int64_t n_pages)
+{
+	int64_t had, has, all;
+	struct aged what;
+	int rc;
+
+	if ((rc = pages(w, &all, &had)) != NW_OK || (rc = next_find_again(w, &what)) != NW_OK)
+		return rc;
+	if (what.id == 0)
+		return WRITER_DONE;
+	if ((rc = writer_begin(w)) != NW_OK)
+		return rc;
+	w->values_encoded = 0;
+	do {
+		if ((rc = rollup_demote(w, &what)) == NW_ECORRUPT)
+			rc = rollup_discard(w, &what);   /* no use in keeping what cannot be read while good data goes */
+		if (rc == NW_OK)
+			rc = pages(w, &all, &has);
+	} while (rc == NW_OK && had - has < n_pages && w->values_encoded < w->limits.step_values &&
+	    (rc = next_find(w, &what)) == NW_OK && what.id != 0);
+	rc = writer_end(w, rc);
+	return rc == NW_OK ? WRITER_MORE : rc;
+}
+
+/* --- room --- */
+
+static bool
+wal_has_room(struct writer *w, size_t bytes)
+{
+	const struct ceiling *c = &w->ceiling;
+	size_t frame = (size_t)c->page_bytes + WAL_FRAME_HEAD_BYTES;
+	size_t need = (bytes + bytes / 4) / (size_t)c->page_bytes + 64, max = c->wal_max_bytes / frame;
+
+	return (size_t)w->wal_frames + need <= max || (writer_restart_wal(w, RESTART_WAIT_MS) && need <= max);
+}
+
+int
+ceiling_make_room(struct writer *w, size_t bytes)
+{
+	struct ceiling *c = &w->ceiling;
+	int64_t n_pages, n_live, need;
+	int rc;
+
+	if (c->max_bytes == 0)
+		return NW_OK;
+	need = (int64_t)(bytes + bytes / 16) / c->page_bytes + 16;
+	for (;;) {
+		if (!wal_has_room(w, bytes)) {
+			snprintf(w->trouble, sizeof(w->trouble), "size ceiling: a long read keeps the log from starting over");
+			return NW_EIO;
+		}
+		if ((rc = pages(w, &n_pages, &n_live)) != NW_OK || n_live + need <= c->pages_max)
+			return rc;
+		if ((rc = free_some(w, n_live + need - c->pages_max)) < 0)
+			return rc;
+		if (rc == WRITER_DONE) {
+			snprintf(w->trouble, sizeof(w->trouble),
+			    "size ceiling: %llu bytes are full, and nothing in them may go", (unsigned long long)c->max_bytes);
+			return NW_EIO;
+		}
+		w->pages_freed = true;
+	}
+}
+
+int
+ceiling_step(struct writer *w)
+{
+	struct ceiling *c = &w->ceiling;
+	int64_t n_pages, n_live, headroom = c->pages_max / HEADROOM_SHARE;
+	int rc;
+
+	if (c->max_bytes == 0)
+		return WRITER_DONE;
+	if ((rc = pages(w, &n_pages, &n_live)) != NW_OK || n_live + headroom <= c->pages_max)
+		return rc == NW_OK ? WRITER_DONE : rc;
+	if (!wal_has_room(w, w->limits.step_values * sizeof(double)))
+		return WRITER_DONE;            /* commits will say so if it lasts */
+	return free_some(w, n_live + headroom - c->pages_max);
+}
