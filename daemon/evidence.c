@@ -325,7 +325,7 @@ row_span(struct loader *l, const struct columns *c, const struct store_block *b,
 		s.window_s = l->source->dt_s;
 	if (!(s.window_s > 1e-6) || s.window_s > 1e6)
 		s.window_s = 1;
-	s.begin_wall_ns = s.end_wall_ns - (int64_t)(s.window_s / NS);
+	s.begin_wall_ns = s.end_wall_ns - llround(s.window_s / NS);
 	return s;
 }
 
@@ -750,7 +750,7 @@ grid_choose(struct loader *l)
 	step_s = l->step_votes[best] / l->step_rows[best];
 	if (step_s > 0.01)
 		step_s = round(step_s * 1000) / 1000;
-	e->step_ns = (int64_t)(step_s / NS);
+	e->step_ns = llround(step_s / NS);
 	e->n_windows = (size_t)((length + e->step_ns - 1) / e->step_ns);
 	if (e->n_windows > EVIDENCE_WINDOWS_MAX) {
 		e->step_ns = length / EVIDENCE_WINDOWS_MAX + 1;

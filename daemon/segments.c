@@ -139,6 +139,19 @@ series_add(struct work *w, const struct lane *lane, const double *y)
 	return nw_changes(y, w->e->n_windows, &s->options, &c->changes);
 }
 
+static int64_t
+window_ns(const struct evidence *e, size_t window)
+{
+	return e->t0_wall_ns + (int64_t)window * e->step_ns;
+}
+
+/* The first and the last window may be cut short by the session's ends: that is no change. */
+static bool
+is_whole(const struct evidence *e, size_t window)
+{
+	return window_ns(e, window) >= e->first_wall_ns && window_ns(e, window + 1) <= e->last_wall_ns;
+}
+
 static int
 series_find(struct work *w)
 {
@@ -147,13 +160,13 @@ series_find(struct work *w)
 	int rc;
 
 	for (i = 0; i < n; i++)
-		y[i] = w->delivered[i] / ((double)w->e->step_ns / NS_PER_S);
+		y[i] = is_whole(w->e, i) ? w->delivered[i] / ((double)w->e->step_ns / NS_PER_S) : NAN;
 	rc = series_add(w, NULL, y);
 	for (k = 0; k < w->lanes.n && rc == NW_OK; k++) {
 		const struct lane *l = &w->lanes.lane[k];
 
 		for (i = 0; i < n; i++)
-			y[i] = l->ops[i] > 0 ? l->rate_sum[i] / l->ops[i] : NAN;
+			y[i] = l->ops[i] > 0 && is_whole(w->e, i) ? l->rate_sum[i] / l->ops[i] : NAN;
 		rc = series_add(w, l, y);
 	}
 	free(y);
@@ -210,12 +223,15 @@ marks_join(const struct segments *s, size_t n_windows, size_t **out)
 static int
 segment_judge(const struct work *w, struct segment *s)
 {
-	double step_s = (double)w->e->step_ns / NS_PER_S;
+	const struct evidence *e = w->e;
+	int64_t from = window_ns(e, s->first), to = window_ns(e, s->end);
 	size_t i;
 
 	for (i = s->first; i < s->end; i++)
 		s->bytes += w->delivered[i];
-	s->bytes_per_s = s->bytes / ((double)(s->end - s->first) * step_s);
+	from = from < e->first_wall_ns ? e->first_wall_ns : from;
+	to = to > e->last_wall_ns ? e->last_wall_ns : to;
+	s->bytes_per_s = to > from ? s->bytes / ((double)(to - from) / NS_PER_S) : NAN;
 	return limit_find(w->path, s->first, s->end, w->params->alpha, w->params->margin, &s->limit);
 }
 
@@ -326,6 +342,50 @@ hidden_find(struct work *w)
 	}
 }
 
+static bool
+same_outcome(const struct segment *a, const struct segment *b)
+{
+	return a->known == b->known && (!a->known || (a->stage == b->stage && (a->hidden != 0) == (b->hidden != 0)));
+}
+
+static int
+segments_judge(struct work *w)
+{
+	struct segments *s = w->out;
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; i < s->n && rc == NW_OK; i++) {
+		s->segment[i] = (struct segment){ .first = s->segment[i].first, .end = s->segment[i].end };
+		rc = segment_judge(w, &s->segment[i]);
+	}
+	if (rc == NW_OK && (rc = segments_correct(w)) == NW_OK)
+		hidden_find(w);
+	return rc;
+}
+
+/* Neighbours that end the same and deliver the same are one segment: the mark between them moved nothing that matters. */
+static bool
+segments_merge(struct work *w)
+{
+	struct segments *s = w->out;
+	size_t i, n = 0;
+
+	for (i = 1; i < s->n; i++) {
+		struct segment *last = &s->segment[n], *now = &s->segment[i];
+		double more = fmax(last->bytes_per_s, now->bytes_per_s), less = fmin(last->bytes_per_s, now->bytes_per_s);
+
+		if (same_outcome(last, now) && !(more > less * (1 + w->params->margin)))
+			last->end = now->end;
+		else
+			s->segment[++n] = *now;
+	}
+	if (n + 1 == s->n)
+		return false;
+	s->n = n + 1;
+	return true;
+}
+
 int
 segments_find(const struct evidence *e, const struct nw_path *p, const struct segments_params *params,
     struct segments *out)
@@ -348,13 +408,13 @@ segments_find(const struct evidence *e, const struct nw_path *p, const struct se
 	n_marks = marks_join(out, e->n_windows, &marks);
 	out->n = n_marks + 1;
 	out->segment = xcalloc(out->n, sizeof(*out->segment));
-	for (i = 0; i < out->n && rc == NW_OK; i++) {
+	for (i = 0; i < out->n; i++) {
 		out->segment[i].first = i > 0 ? marks[i - 1] : 0;
 		out->segment[i].end = i < n_marks ? marks[i] : e->n_windows;
-		rc = segment_judge(&w, &out->segment[i]);
 	}
-	if (rc == NW_OK && (rc = segments_correct(&w)) == NW_OK)
-		hidden_find(&w);
+	do
+		rc = segments_judge(&w);
+	while (rc == NW_OK && segments_merge(&w));
 out:
 	free(marks);
 	free(w.delivered);
@@ -397,7 +457,7 @@ segment_words(const struct evidence *e, const struct nw_path *p, const struct se
 static char *
 clock_text(const struct evidence *e, size_t window)
 {
-	int64_t t_wall_ns = e->t0_wall_ns + (int64_t)window * e->step_ns;
+	int64_t t_wall_ns = window_ns(e, window);
 	time_t seconds = (time_t)(t_wall_ns / NS_PER_S);
 	char day[16];
 	struct tm tm;
@@ -408,12 +468,6 @@ clock_text(const struct evidence *e, size_t window)
 	if (e->step_ns >= NS_PER_S)
 		return xasprintf("%s UTC", day);
 	return xasprintf("%s.%d UTC", day, (int)(t_wall_ns % NS_PER_S / (NS_PER_S / 10)));
-}
-
-static bool
-same_outcome(const struct segment *a, const struct segment *b)
-{
-	return a->stage == b->stage && (a->hidden != 0) == (b->hidden != 0);
 }
 
 static char *

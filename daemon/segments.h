@@ -4,7 +4,8 @@
  *
  * Change points are looked for in the delivered rate and, per host and operation, in the throughput of single
  * operations. Marks of several series that lie within a few windows are one moment. Each segment gets its own verdict
- * by the session's test; the verdicts are corrected for their number (Holm).
+ * by the session's test; the verdicts are corrected for their number (Holm). Neighbours with the same verdict whose rates
+ * differ by less than the margin are one segment.
  *
  * Where the verdict leaves a stage, the stage may just have become invisible: an operation that waits outside itself
  * looks fast. So the stage of the segment before is compared with itself (nw_hidden_wait()), and unless the new one
