@@ -18,7 +18,8 @@ struct get {
 	struct event_base *base;
 	httpget_fn *fn;
 	void *arg;
-	int status, rc;
+	int *status;
+	int rc;
 };
 
 static void
@@ -27,6 +28,7 @@ body_pass(struct get *g, struct evhttp_request *req)
 	struct evbuffer *in = evhttp_request_get_input_buffer(req);
 	size_t len;
 
+	*g->status = evhttp_request_get_response_code(req);
 	while (g->rc == NW_OK && (len = evbuffer_get_contiguous_space(in)) > 0) {
 		g->rc = g->fn(g->arg, (const char *)evbuffer_pullup(in, (ev_ssize_t)len), len);
 		evbuffer_drain(in, len);
@@ -49,10 +51,8 @@ on_done(struct evhttp_request *req, void *arg)
 	if (req == NULL || evhttp_request_get_response_code(req) == 0) {
 		if (g->rc == NW_OK)
 			g->rc = NW_ECLOSED;
-	} else {
-		g->status = evhttp_request_get_response_code(req);
+	} else
 		body_pass(g, req);
-	}
 	event_base_loopbreak(g->base);
 }
 
@@ -69,7 +69,7 @@ on_error(enum evhttp_request_error error, void *arg)
 int
 httpget(const char *base, const char *path, httpget_fn *fn, void *arg, int *status)
 {
-	struct get g = { .fn = fn, .arg = arg };
+	struct get g = { .fn = fn, .arg = arg, .status = status };
 	struct evhttp_connection *c = NULL;
 	struct evhttp_request *req;
 	char host[256], address[300];
@@ -102,6 +102,5 @@ httpget(const char *base, const char *path, httpget_fn *fn, void *arg, int *stat
 	if (c != NULL)
 		evhttp_connection_free(c);
 	event_base_free(g.base);
-	*status = g.status;
 	return g.rc;
 }

@@ -8,8 +8,9 @@
 typedef int httpget_fn(void *arg, const char *data, size_t len);   /* negative ends it */
 
 /*
- * base is "http://host:port", "host:port" or "host/port". *status is the HTTP status; the body of any status is passed
- * to fn as it comes. NW_EINVAL: an address that does not parse; NW_ECLOSED: nobody answers, or not to the end.
+ * base is "http://host:port", "host:port" or "host/port". *status is the HTTP status, set before fn is called; the body of
+ * any status is passed to fn as it comes. NW_EINVAL: an address that does not parse; NW_ECLOSED: nobody answers, or not
+ * to the end.
  */
 int httpget(const char *base, const char *path, httpget_fn *fn, void *arg, int *status);
 

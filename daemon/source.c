@@ -157,25 +157,35 @@ source_result(struct source *s, int64_t id)
 	return text;
 }
 
-int
-source_csv(struct source *s, int64_t id, int (*write)(void *arg, const char *text, size_t len), void *arg)
-{
-	char *path = xasprintf("/session/%" PRId64 ".csv", id), *doc;
-	int rc, status;
+struct answer { httpget_fn *write; void *arg; int status; };
 
-	/* Ask first whether it exists: an error page must not end up in the file. */
-	if ((doc = source_result(s, id)) == NULL) {
-		free(path);
-		return NW_ENOTFOUND;
-	}
-	free(doc);
-	rc = source_get(s, path, write, arg, &status);
-	if (rc == NW_OK && status != 200) {
-		fprintf(stderr, "narrows: session %" PRId64 ": the box answers %d\n", id, status);
-		rc = NW_EIO;
-	}
+/* An error page must not end up in the file. */
+static int
+answer_pass(void *arg, const char *text, size_t len)
+{
+	struct answer *a = arg;
+
+	return a->status == 200 ? a->write(a->arg, text, len) : NW_OK;
+}
+
+int
+source_export(struct source *s, int64_t id, const char *ending, const char *query,
+    int (*write)(void *arg, const char *text, size_t len), void *arg)
+{
+	struct answer a = { .write = write, .arg = arg, .status = 200 };
+	char *path = xasprintf("/session/%" PRId64 "%s?%s", id, ending, query);
+	int rc = source_get(s, path, answer_pass, &a, &a.status);
+
 	free(path);
-	return rc;
+	if (rc < 0 || a.status == 200)
+		return rc;
+	if (a.status == 400) {
+		fputs("narrows: export: a time, step, series or line end that makes no sense, or more columns than a wide table may"
+		    " have (narrows export --help)\n", stderr);
+		return NW_EINVAL;
+	}
+	fprintf(stderr, "narrows: session %" PRId64 ": %s\n", id, a.status == 404 ? "there is none" : "not to be had");
+	return NW_ENOTFOUND;
 }
 
 /* The run file of a state directory tells where its box listens. */

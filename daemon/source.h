@@ -25,8 +25,9 @@ int source_session_id(struct source *s, const char *text, int64_t *id);
 json_t *source_sessions(struct source *s, int64_t before_id);
 /* The stored document, as stored. free() it. NULL, said on stderr. */
 char *source_result(struct source *s, int64_t id);
-/* Streams the CSV. */
-int source_csv(struct source *s, int64_t id, int (*write)(void *arg, const char *text, size_t len), void *arg);
+/* Streams an export of the report, ".csv", ".ndjson" or ".lp" with that query. NW_EINVAL (said): the query is wrong. */
+int source_export(struct source *s, int64_t id, const char *ending, const char *query,
+    int (*write)(void *arg, const char *text, size_t len), void *arg);
 /* What the running box says of itself, whatever its HTTP status; NULL, said on stderr, when none runs. */
 char *source_health(struct source *s, int *status);
 
