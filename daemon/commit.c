@@ -56,6 +56,12 @@ on_batch_done(void *arg, int rc)
 	struct commit *c = t->commit;
 	size_t i;
 
+	/*
+	 * Disk and memory are tried again by the store. Anything else means that what this process believes to be stored
+	 * is not: later rows would refer to it and fail, too. Begin anew from the file; providers send again.
+	 */
+	if (rc < 0 && !c->box->stopping)
+		fatalx("batch.conflict why=\"%s\"", nw_strerror(rc));
 	if (rc < 0) {
 		counter_add(&c->box->counters.failed_commits, 1);
 		if (!c->failing)
