@@ -75,6 +75,8 @@ uri_immutable(const char *path)
 static int
 db_open(struct store_reader *r, const char *name, int flags, char why[STORE_WHY_BYTES])
 {
+	int64_t version;
+
 	if (sqlite3_open_v2(name, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | flags, NULL) != SQLITE_OK) {
 		snprintf(why, STORE_WHY_BYTES, "%s", r->db == NULL ? "out of memory" : sqlite3_errmsg(r->db));
 		return r->db == NULL ? NW_ENOMEM : NW_EIO;
@@ -82,7 +84,7 @@ db_open(struct store_reader *r, const char *name, int flags, char why[STORE_WHY_
 	sqlite3_extended_result_codes(r->db, 1);
 	sqlite3_busy_timeout(r->db, READER_BUSY_TIMEOUT_MS);
 	sqlite3_exec(r->db, "PRAGMA cache_size = -8192", NULL, NULL, NULL);   /* a report reads a chunk several times */
-	return schema_check(r->db, why);
+	return r->old_too ? schema_identify(r->db, &version, why) : schema_check(r->db, why);
 }
 
 /*
@@ -127,21 +129,37 @@ reader_new(void)
 	return NULL;
 }
 
-int
-store_reader_open(const char *path, struct store_reader **out, char why[STORE_WHY_BYTES])
+static int
+open_path(const char *path, bool old_too, struct store_reader **out, char why[STORE_WHY_BYTES])
 {
 	struct store_reader *r = reader_new();
 	int rc = NW_ENOMEM;
 
 	*out = NULL;
 	snprintf(why, STORE_WHY_BYTES, "out of memory");
-	if (r == NULL || (rc = db_open_any(r, path, why)) != NW_OK) {
+	if (r != NULL) {
+		r->old_too = old_too;
+		rc = db_open_any(r, path, why);
+	}
+	if (rc != NW_OK) {
 		store_reader_close(r);
 		return rc;
 	}
 	why[0] = '\0';
 	*out = r;
 	return NW_OK;
+}
+
+int
+store_reader_open(const char *path, struct store_reader **out, char why[STORE_WHY_BYTES])
+{
+	return open_path(path, false, out, why);
+}
+
+int
+reader_open_old(const char *path, struct store_reader **out, char why[STORE_WHY_BYTES])
+{
+	return open_path(path, true, out, why);
 }
 
 int

@@ -19,6 +19,7 @@ enum reader_stmt {
 struct store_reader {
 	sqlite3 *db;
 	bool borrowed;                         /* the connection is somebody else's */
+	bool old_too;                          /* whatever version the file has */
 	struct db_stmts stmts;
 	bool begun;                            /* by the caller */
 	bool in_rows;                          /* the working memory below is in use */
@@ -34,6 +35,8 @@ struct store_reader {
 	size_t cap_value, cap_hist;
 };
 
+/* As store_reader_open(), of this version or an older one; good for copying. */
+int reader_open_old(const char *path, struct store_reader **out, char why[STORE_WHY_BYTES]);
 /* A reader within the statement that runs on a connection, and so within its snapshot. NW_ENOMEM. */
 int reader_attach(sqlite3 *db, struct store_reader **out);
 /* Brings the copy of the tail up to the snapshot. */

@@ -17,6 +17,7 @@
 
 #include "narrows/err.h"
 #include "store/db.h"
+#include "store/migrate.h"
 
 static const char version_1[] =
 "CREATE TABLE host (                  -- a machine that is measured\n"
@@ -207,9 +208,8 @@ static const char version_2[] =
 
 static const char *const ladder[STORE_SCHEMA_VERSION] = { version_1, version_2 };
 
-/* What file is this? *version is 0 for an empty one. */
-static int
-identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])
+int
+schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])
 {
 	int64_t application, objects = 0;
 	int rc;
@@ -234,41 +234,33 @@ identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])
 	return NW_OK;
 }
 
-/* One rung, all or nothing. */
-static int
-climb(sqlite3 *db, int from, char why[STORE_WHY_BYTES])
-{
-	char *stamp = sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID,
-	    from + 1);
-	int rc = stamp == NULL ? NW_ENOMEM : db_exec(db, "BEGIN IMMEDIATE");
-
-	if (rc == NW_OK && (rc = db_exec(db, ladder[from])) == NW_OK && (rc = db_exec(db, stamp)) == NW_OK)
-		rc = db_exec(db, "COMMIT");
-	if (rc != NW_OK) {
-		db_why(db, why, STORE_WHY_BYTES);
-		if (!sqlite3_get_autocommit(db))
-			db_exec(db, "ROLLBACK");
-	}
-	sqlite3_free(stamp);
-	return rc;
-}
-
 int
-schema_open(sqlite3 *db, char why[STORE_WHY_BYTES])
+schema_upgrade(sqlite3 *db, char why[STORE_WHY_BYTES])
 {
 	int64_t version;
-	int rc, v;
+	int rc;
 
 	/* Before the first page is written; without effect afterwards. */
 	if ((rc = db_exec(db, "PRAGMA auto_vacuum = INCREMENTAL")) != NW_OK) {
 		db_why(db, why, STORE_WHY_BYTES);
 		return rc;
 	}
-	if ((rc = identify(db, &version, why)) != NW_OK)
+	if ((rc = schema_identify(db, &version, why)) != NW_OK)
 		return rc;
-	for (v = (int)version; rc == NW_OK && v < STORE_SCHEMA_VERSION; v++)
-		rc = climb(db, v, why);
-	return rc;
+	return migrate_climb(db, ladder, (int)version, STORE_SCHEMA_VERSION, why);
+}
+
+int
+schema_open(sqlite3 *db, char why[STORE_WHY_BYTES])
+{
+	int64_t version;
+	int rc;
+
+	if ((rc = schema_identify(db, &version, why)) != NW_OK)
+		return rc;
+	if (version > 0 && version < STORE_SCHEMA_VERSION && (rc = migrate_keep(db, (int)version, why)) != NW_OK)
+		return rc;
+	return schema_upgrade(db, why);
 }
 
 int
@@ -277,7 +269,7 @@ schema_check(sqlite3 *db, char why[STORE_WHY_BYTES])
 	int64_t version;
 	int rc;
 
-	if ((rc = identify(db, &version, why)) != NW_OK)
+	if ((rc = schema_identify(db, &version, why)) != NW_OK)
 		return rc;
 	if (version == 0) {
 		snprintf(why, STORE_WHY_BYTES, "an empty file, not a narrows store");

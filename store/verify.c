@@ -43,7 +43,9 @@ fault(struct check *k, const char *fmt, ...)
 static int
 progress(struct check *k)
 {
-	return k->watch->progress != NULL && k->watch->progress(k->watch->arg, k->done, k->total) != 0 ? NW_ECLOSED : NW_OK;
+	const struct store_watch *w = k->watch;
+
+	return w->progress != NULL && w->progress(w->arg, "checking", k->done, k->total) != 0 ? NW_ECLOSED : NW_OK;
 }
 
 static int

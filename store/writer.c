@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "store/writer.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "narrows/err.h"
+#include "store/lock.h"
 #include "store/schema.h"
 
 enum {
@@ -118,26 +116,6 @@ id_list_add(struct id_list *l, int64_t id)
 }
 
 /* --- opening --- */
-
-/* Two writers would each believe in their own copy of the tail. */
-static int
-lock_take(struct writer *w, const char *path, char why[STORE_WHY_BYTES])
-{
-	char *name = sqlite3_mprintf("%s-lock", path);
-	int rc = NW_OK;
-
-	if (name == NULL)
-		return NW_ENOMEM;
-	if ((w->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644)) == -1) {
-		snprintf(why, STORE_WHY_BYTES, "%s: %s", name, strerror(errno));
-		rc = NW_EIO;
-	} else if (flock(w->lock_fd, LOCK_EX | LOCK_NB) == -1) {
-		snprintf(why, STORE_WHY_BYTES, "in use by another process");
-		rc = NW_ECONFLICT;
-	}
-	sqlite3_free(name);
-	return rc;
-}
 
 static int
 on_wal(void *arg, sqlite3 *db, const char *name, int n_pages)
@@ -260,7 +238,7 @@ writer_open(const char *path, const struct store_opts *opts, const struct writer
 	w->limits = limits == NULL ? writer_limits_default : *limits;
 	if ((w->tail = tail_new(w->limits.chunk_rows)) == NULL || (w->codec = chunk_codec_new()) == NULL)
 		goto out;
-	if ((rc = lock_take(w, path, why)) != NW_OK || (rc = db_open(w, path, opts, why)) != NW_OK)
+	if ((rc = lock_take(path, &w->lock_fd, why)) != NW_OK || (rc = db_open(w, path, opts, why)) != NW_OK)
 		goto out;
 	db_stmts_init(&w->stmts, w->db, sql, W_STMTS);
 	memcpy(w->keep_ns, opts->keep_ns, sizeof(w->keep_ns));
@@ -289,7 +267,7 @@ writer_close(struct writer *w)
 	db_stmts_clear(&w->stmts);
 	sqlite3_close(w->db);
 	if (w->lock_fd != -1)
-		close(w->lock_fd);             /* the name stays: removing it would race with the next owner */
+		close(w->lock_fd);
 	tail_free(w->tail);
 	chunk_codec_free(w->codec);
 	chunk_buf_clear(&w->chunk);

@@ -138,10 +138,11 @@ on_fault(void *arg, const char *what)
 }
 
 static int
-on_progress(void *arg, uint64_t done, uint64_t total)
+on_progress(void *arg, const char *doing, uint64_t done, uint64_t total)
 {
 	uint64_t *seen = arg;
 
+	CHECK_STR(doing, "checking");
 	CHECK(done >= seen[0] && done <= total);
 	seen[0] = done;
 	seen[1] = total;

@@ -13,7 +13,7 @@
 
 /* What a call tells while it works; each may be NULL. Non-zero from either ends it with NW_ECLOSED. */
 struct store_watch {
-	int (*progress)(void *arg, uint64_t done, uint64_t total);
+	int (*progress)(void *arg, const char *doing, uint64_t done, uint64_t total);   /* "copying", "checking" */
 	int (*fault)(void *arg, const char *what);   /* where and what, in words; on loan */
 	void *arg;
 };

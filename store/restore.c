@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A copy becomes the store. Everything that can go wrong goes wrong beside it: the copy is copied next to the store,
+ * brought up to this version and checked there. Then the store of before gets a second name, and one rename() puts the
+ * new one in its place. Whenever it is interrupted, one of the two is there, whole.
+ */
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "narrows/care.h"
+#include "narrows/err.h"
+#include "store/backup.h"
+#include "store/lock.h"
+#include "store/reader.h"
+#include "store/schema.h"
+
+static int
+failed(char why[STORE_WHY_BYTES], const char *doing)
+{
+	snprintf(why, STORE_WHY_BYTES, "%s: %s", doing, strerror(errno));
+	return NW_EIO;
+}
+
+/* What the store of before still has in its WAL goes into the file, if that can be read at all. */
+static void
+wal_fold(const char *path)
+{
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK)
+		sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_close(db);
+}
+
+/* PATH-wal, or PATH-shm: of no use to the file that comes. With content it goes with the old one. */
+static int
+companion_move(const char *path, const char *old, const char *end, bool keep)
+{
+	char *from = sqlite3_mprintf("%s%s", path, end), *to = sqlite3_mprintf("%s%s", old, end);
+	int rc = from == NULL || to == NULL ? -1 : 0;
+	struct stat sb;
+
+	if (rc == 0 && stat(from, &sb) == 0)
+		rc = keep && sb.st_size > 0 ? rename(from, to) : unlink(from);
+	sqlite3_free(from);
+	sqlite3_free(to);
+	return rc;
+}
+
+static int
+old_keep(const char *path, char kept[STORE_WHY_BYTES], char why[STORE_WHY_BYTES])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&now, &tm);
+	if ((n = (size_t)snprintf(kept, STORE_WHY_BYTES, "%s.old-", path)) + sizeof("20261120T101500Z-wal") > STORE_WHY_BYTES) {
+		errno = ENAMETOOLONG;
+		return failed(why, "the store of before");
+	}
+	strftime(kept + n, STORE_WHY_BYTES - n, "%Y%m%dT%H%M%SZ", &tm);
+	wal_fold(path);
+	if (companion_move(path, kept, "-wal", true) == -1 || companion_move(path, kept, "-shm", false) == -1)
+		return failed(why, "the store of before");
+	if (link(path, kept) == 0)
+		return NW_OK;
+	if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)   /* a file system without second names */
+		return rename(path, kept) == 0 ? NW_OK : failed(why, kept);
+	return failed(why, kept);
+}
+
+typedef int part_fn(sqlite3 *db, char why[STORE_WHY_BYTES]);
+
+/* Does something with the copy of the copy. */
+static int
+with_part(const struct backup_file *f, part_fn *fn, char why[STORE_WHY_BYTES])
+{
+	sqlite3 *db = NULL;
+	int rc = NW_EIO;
+
+	if (sqlite3_open_v2(f->part, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+		rc = fn(db, why);
+	else
+		db_why(db, why, STORE_WHY_BYTES);
+	sqlite3_close(db);
+	return rc;
+}
+
+/* As the writer keeps it: to change that later it would have to be alone. */
+static int
+to_wal(sqlite3 *db, char why[STORE_WHY_BYTES])
+{
+	int rc = db_exec(db, "PRAGMA journal_mode = WAL");
+
+	if (rc != NW_OK)
+		db_why(db, why, STORE_WHY_BYTES);
+	return rc;
+}
+
+static int
+prepare(struct backup_file *f, const char *from, const char *path, const char *like, const struct store_watch *watch,
+    char why[STORE_WHY_BYTES])
+{
+	struct store_reader *r = NULL;
+	int rc;
+
+	if ((rc = reader_open_old(from, &r, why)) != NW_OK)
+		return rc;
+	if ((rc = store_reader_begin(r)) != NW_OK)
+		db_why(r->db, why, STORE_WHY_BYTES);
+	else if ((rc = backup_begin(f, like, why, "%s", path)) == NW_OK)
+		rc = backup_copy(f, r->db, watch, why);
+	store_reader_close(r);
+	if (rc == NW_OK && (rc = with_part(f, schema_upgrade, why)) == NW_OK && (rc = backup_check(f, watch, why)) == NW_OK)
+		rc = with_part(f, to_wal, why);
+	if (rc == NW_ECLOSED)
+		snprintf(why, STORE_WHY_BYTES, "interrupted");
+	return rc;
+}
+
+int
+store_restore(const char *from, const char *path, bool force, const struct store_watch *watch,
+    char kept[STORE_WHY_BYTES], char why[STORE_WHY_BYTES])
+{
+	struct backup_file f = { NULL, NULL };
+	char *copy = strdup(path), *dir = copy == NULL ? NULL : dirname(copy);
+	int fd = -1, rc = NW_ENOMEM;
+	bool there = false;
+	struct stat sb;
+
+	kept[0] = '\0';
+	snprintf(why, STORE_WHY_BYTES, "out of memory");
+	if (dir == NULL || (rc = lock_take(path, &fd, why)) != NW_OK)
+		goto out;
+	there = access(path, F_OK) == 0;
+	if (there && !force) {
+		snprintf(why, STORE_WHY_BYTES, "there is a store");
+		rc = NW_ECONFLICT;
+		goto out;
+	}
+	if (geteuid() == 0 && stat(dir, &sb) == 0 && fchown(fd, sb.st_uid, sb.st_gid) == -1) {
+		rc = failed(why, "the lock");  /* the daemon is not root */
+		goto out;
+	}
+	if ((rc = prepare(&f, from, path, there ? path : dir, watch, why)) == NW_OK &&
+	    (!there || (rc = old_keep(path, kept, why)) == NW_OK))
+		rc = backup_publish(&f, true, why);
+out:
+	backup_end(&f);
+	if (fd != -1)
+		close(fd);
+	free(copy);
+	return rc;
+}
