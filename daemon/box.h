@@ -24,13 +24,14 @@ struct origin;
 struct session;
 struct host;
 struct peer;
+struct trust;
 
 typedef _Atomic uint64_t counter;
 
 struct counters {
 	counter connections, connections_open, connections_refused, xsess_open, sessions_open, sessions_total;
 	counter frames, documents, samples, unknown_options, duplicates, data_without_metadata, held_documents;
-	counter rejected_frames, rejected_documents, rejected_auth, timeouts, paused_reads, failed_commits;
+	counter rejected_frames, rejected_documents, rejected_auth, rejected_tls, timeouts, paused_reads, failed_commits;
 };
 
 static inline void
@@ -57,6 +58,7 @@ struct box {
 	struct store *store;
 	struct commit *commit;
 	struct schedule *schedule;
+	struct trust *trust;                 /* NULL: no port speaks TLS */
 	struct nw_doc_decoder *decoder;
 	struct nw_frame_limits limits;       /* of an open XSP session */
 	struct store_ids next;               /* the next free id of each kind */

@@ -10,4 +10,9 @@ int cmd_report(struct source *s, int argc, char **argv);
 int cmd_export(struct source *s, int argc, char **argv);
 int cmd_health(struct source *s, int argc, char **argv);
 
+/* These need no box and no store, only its directory of certificates. */
+int cmd_enroll(const char *tls_dir, int argc, char **argv);
+int cmd_revoke(const char *tls_dir, int argc, char **argv);
+int cmd_hosts(const char *tls_dir, int argc, char **argv);
+
 #endif

@@ -48,7 +48,7 @@ addresses_parse(const struct directive *d, const char *value, void *field, const
 	uint16_t port;
 	size_t len;
 
-	while (*p != '\0') {
+	while (!conf_is_none(value) && *p != '\0') {
 		len = strcspn(p, " \t");
 		if (len >= sizeof(one)) {
 			*why = "address too long";
@@ -111,6 +111,12 @@ response_parse(const struct directive *d, const char *value, void *field, const 
 		return NW_OK;
 	*why = "write rate or operation-time";
 	return NW_EINVAL;
+}
+
+static int
+address_or_none_parse(const struct directive *d, const char *value, void *field, const char **why)
+{
+	return conf_is_none(value) ? text_parse(d, value, field, why) : address_parse(d, value, field, why);
 }
 
 /* A number with an optional unit out of a table of {unit, factor}; the whole text must be used. */
@@ -204,7 +210,11 @@ fraction_parse(const struct directive *d, const char *value, void *field, const 
 static const struct directive directives[] = {
 	{ "state-dir", text_parse, AT(state_dir), "/var/lib/narrows", NULL, NULL },
 	{ "listen-xsp", addresses_parse, AT(listen_xsp), "127.0.0.1/5006", NULL, NULL },
+	{ "listen-xsp-tls", addresses_parse, AT(listen_xsp_tls), "none", NULL, NULL },
 	{ "listen-http", address_parse, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
+	{ "listen-https", address_or_none_parse, AT(listen_https), "none", NULL, NULL },
+	{ "tls-dir", text_parse, AT(tls_dir), "tls", NULL, NULL },
+	{ "tls-names", text_parse, AT(tls_names), "none", NULL, NULL },
 	{ "plain-xsp-beyond-loopback", bool_parse, AT(plain_xsp_beyond_loopback), "no", NULL, NULL },
 	{ "max-connections", count_parse, AT(max_connections), "1024", "1", "65536" },
 	{ "max-connections-per-address", count_parse, AT(max_connections_per_address), "512", "1", "65536" },
@@ -273,22 +283,42 @@ conf_init(struct conf *c)
 			abort();                 /* the table contradicts itself */
 }
 
+static bool
+is_text(const struct directive *d)
+{
+	return d->parse == text_parse || d->parse == addresses_parse || d->parse == address_parse ||
+	    d->parse == address_or_none_parse;
+}
+
+static char **
+text_of(struct conf *c, const struct directive *d)
+{
+	return (char **)((char *)c + d->offset);
+}
+
 void
 conf_clear(struct conf *c)
 {
-	free(c->state_dir);
-	free(c->listen_xsp);
-	free(c->listen_http);
+	size_t i;
+
+	for (i = 0; i < N_DIRECTIVES; i++)
+		if (is_text(&directives[i]))
+			free(*text_of(c, &directives[i]));
 	memset(c, 0, sizeof(*c));
 }
 
 static void
 conf_copy(struct conf *to, const struct conf *from)
 {
+	char **text;
+	size_t i;
+
 	*to = *from;
-	to->state_dir = xstrdup(from->state_dir);
-	to->listen_xsp = xstrdup(from->listen_xsp);
-	to->listen_http = xstrdup(from->listen_http);
+	for (i = 0; i < N_DIRECTIVES; i++)
+		if (is_text(&directives[i])) {
+			text = text_of(to, &directives[i]);
+			*text = xstrdup(*text);
+		}
 }
 
 static char *
@@ -430,6 +460,18 @@ conf_is_loopback(const char *host)
 	if (inet_pton(AF_INET6, host, &v6) == 1)
 		return IN6_IS_ADDR_LOOPBACK(&v6);
 	return strcmp(host, "localhost") == 0;
+}
+
+bool
+conf_is_none(const char *value)
+{
+	return strcmp(value, "none") == 0;
+}
+
+char *
+conf_tls_dir(const struct conf *c)
+{
+	return c->tls_dir[0] == '/' ? xstrdup(c->tls_dir) : xasprintf("%s/%s", c->state_dir, c->tls_dir);
 }
 
 int

@@ -15,7 +15,11 @@ enum { CONF_WHY_BYTES = 256 };
 struct conf {
 	char *state_dir;
 	char *listen_xsp;                /* "address/port", several separated by blanks */
+	char *listen_xsp_tls;            /* the same, or "none" */
 	char *listen_http;
+	char *listen_https;              /* "address/port" or "none" */
+	char *tls_dir;                   /* below the state directory unless absolute: conf_tls_dir() */
+	char *tls_names;
 	bool plain_xsp_beyond_loopback;
 
 	uint64_t max_connections;
@@ -59,5 +63,8 @@ int conf_check(const struct conf *c, char why[CONF_WHY_BYTES]);
 /* Splits "address/port" or "address:port" ("[v6]:port"). NW_EINVAL. host has room for 256 bytes. */
 int conf_address(const char *text, char host[256], uint16_t *port);
 bool conf_is_loopback(const char *host);
+bool conf_is_none(const char *value);
+/* free() it. */
+char *conf_tls_dir(const struct conf *c);
 
 #endif

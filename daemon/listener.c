@@ -22,6 +22,9 @@
 enum { LISTENERS_MAX = 16 };
 
 struct listeners {
+	struct box *box;
+	const char *directive;
+	bool tls;
 	struct evconnlistener *l[LISTENERS_MAX];
 	size_t n;
 	char addresses[1024];
@@ -30,9 +33,11 @@ struct listeners {
 static void
 on_connection(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa, int len, void *arg)
 {
+	struct listeners *ls = arg;
+
 	(void)l;
 	(void)len;
-	peer_accept(arg, fd, sa);
+	peer_accept(ls->box, fd, sa, ls->tls);
 }
 
 /* Out of descriptors: the connections that exist must go on; try again when one may have ended. */
@@ -77,7 +82,7 @@ address_note(struct listeners *ls, struct evconnlistener *l)
 }
 
 static int
-listen_one(struct box *box, struct listeners *ls, const char *address, char why[CONF_WHY_BYTES])
+listen_one(struct listeners *ls, const char *address, char why[CONF_WHY_BYTES])
 {
 	struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM }, *ai = NULL;
 	struct evconnlistener *l = NULL;
@@ -86,20 +91,20 @@ listen_one(struct box *box, struct listeners *ls, const char *address, char why[
 	int rc;
 
 	if (ls->n == LISTENERS_MAX || conf_address(address, host, &port) < 0) {
-		snprintf(why, CONF_WHY_BYTES, "listen-xsp %.100s: not an address, or too many", address);
+		snprintf(why, CONF_WHY_BYTES, "%s %.100s: not an address, or too many", ls->directive, address);
 		return NW_EINVAL;
 	}
 	snprintf(service, sizeof(service), "%u", port);
 	if ((rc = getaddrinfo(host, service, &hints, &ai)) != 0) {
-		snprintf(why, CONF_WHY_BYTES, "listen-xsp %.100s: %s", address, gai_strerror(rc));
+		snprintf(why, CONF_WHY_BYTES, "%s %.100s: %s", ls->directive, address, gai_strerror(rc));
 		return NW_EIO;
 	}
 	errno = 0;
-	l = evconnlistener_new_bind(box->base, on_connection, box,
+	l = evconnlistener_new_bind(ls->box->base, on_connection, ls,
 	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 1024, ai->ai_addr, (int)ai->ai_addrlen);
 	freeaddrinfo(ai);
 	if (l == NULL) {
-		snprintf(why, CONF_WHY_BYTES, "listen-xsp %.100s: %s", address, strerror(errno));
+		snprintf(why, CONF_WHY_BYTES, "%s %.100s: %s", ls->directive, address, strerror(errno));
 		return NW_EIO;
 	}
 	evconnlistener_set_error_cb(l, on_accept_error);
@@ -109,18 +114,22 @@ listen_one(struct box *box, struct listeners *ls, const char *address, char why[
 }
 
 int
-listeners_start(struct box *box, const char *addresses, struct listeners **out, char why[CONF_WHY_BYTES])
+listeners_start(struct box *box, const char *directive, bool tls, const char *addresses, struct listeners **out,
+    char why[CONF_WHY_BYTES])
 {
 	struct listeners *ls = xcalloc(1, sizeof(*ls));
-	const char *p = addresses;
+	const char *p = conf_is_none(addresses) ? "" : addresses;
 	char one[300];
 	size_t len;
 	int rc = NW_OK;
 
+	ls->box = box;
+	ls->directive = directive;
+	ls->tls = tls;
 	for (; *p != '\0' && rc == NW_OK; p += len, p += strspn(p, " \t")) {
 		len = strcspn(p, " \t");
 		snprintf(one, sizeof(one), "%.*s", (int)len, p);
-		rc = listen_one(box, ls, one, why);
+		rc = listen_one(ls, one, why);
 	}
 	if (rc < 0) {
 		listeners_stop(ls);

@@ -26,6 +26,17 @@ static const struct command {
 	{ "health", cmd_health, "how the running box is" },
 };
 
+static const struct {
+	const char *name;
+	int (*run)(const char *tls_dir, int argc, char **argv);
+	const char *help;
+} site_commands[] = {
+	{ "enroll", cmd_enroll, "a key and a certificate for a host" },
+	{ "revoke", cmd_revoke, "the certificates of a host are no longer good" },
+	{ "hosts", cmd_hosts, "certificates, and until when they are good" },
+};
+enum { N_SITE_COMMANDS = sizeof(site_commands) / sizeof(site_commands[0]) };
+
 static void
 usage(FILE *f)
 {
@@ -34,41 +45,61 @@ usage(FILE *f)
 	fputs("usage: narrows [-s STATE_DIR | -u URL] COMMAND [ARG ...]\n", f);
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		fprintf(f, "  %-9s  %s\n", commands[i].name, commands[i].help);
+	for (i = 0; i < N_SITE_COMMANDS; i++)
+		fprintf(f, "  %-9s  %s\n", site_commands[i].name, site_commands[i].help);
 	fputs("  stat       the statistics on a CSV file of yours (narrows stat --help)\n"
 	    "without -s and -u: the environment's NARROWS_STATE, else the state-dir of narrowsd.conf\n", f);
 }
 
-static char *
-default_state_dir(void)
+/* The box's configuration, when it is where it usually is; the state directory is what the user says, if anything. */
+static void
+conf_find(struct conf *c, const char *state_dir)
 {
 	const char *env = getenv("NARROWS_STATE");
 	char why[CONF_WHY_BYTES];
-	struct conf c;
-	char *dir;
 
-	if (env != NULL && *env != '\0')
-		return xstrdup(env);
-	conf_init(&c);
-	if (access(DEFAULT_CONF, R_OK) == 0 && conf_read(&c, DEFAULT_CONF, why) < 0)
+	conf_init(c);
+	if (state_dir == NULL && env != NULL && *env != '\0')
+		state_dir = env;
+	if (state_dir == NULL && access(DEFAULT_CONF, R_OK) == 0 && conf_read(c, DEFAULT_CONF, why) < 0)
 		fprintf(stderr, "narrows: %s\n", why);
-	dir = xstrdup(c.state_dir);
-	conf_clear(&c);
-	return dir;
+	if (state_dir == NULL)
+		return;
+	free(c->state_dir);
+	c->state_dir = xstrdup(state_dir);
 }
 
 static int
 command_run(const struct command *cmd, const char *state_dir, const char *url, int argc, char **argv)
 {
-	char *dir = state_dir != NULL ? xstrdup(state_dir) : default_state_dir();
-	struct source *s = source_open(dir, url);
+	struct conf c;
+	struct source *s;
 	int status = 1;
 
-	free(dir);
+	conf_find(&c, state_dir);
+	s = source_open(c.state_dir, url);
+	conf_clear(&c);
 	if (s != NULL) {
 		optind = 0;   /* 0, not 1: getopt begins anew and may permute again */
 		status = cmd->run(s, argc, argv);
 		source_close(s);
 	}
+	return status;
+}
+
+static int
+site_command_run(size_t i, const char *state_dir, int argc, char **argv)
+{
+	struct conf c;
+	char *dir;
+	int status;
+
+	conf_find(&c, state_dir);
+	dir = conf_tls_dir(&c);
+	optind = 0;
+	status = site_commands[i].run(dir, argc, argv);
+	free(dir);
+	conf_clear(&c);
 	return status;
 }
 
@@ -107,6 +138,9 @@ main(int argc, char **argv)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[0], commands[i].name) == 0)
 			return command_run(&commands[i], state_dir, url, argc, argv);
+	for (i = 0; i < N_SITE_COMMANDS; i++)
+		if (strcmp(argv[0], site_commands[i].name) == 0)
+			return site_command_run(i, state_dir, argc, argv);
 	fprintf(stderr, "narrows: %s: no such command\n", argv[0]);
 	usage(stderr);
 	return 2;

@@ -17,6 +17,7 @@
 #include "daemon/commit.h"
 #include "daemon/conf.h"
 #include "daemon/hostlist.h"
+#include "daemon/https.h"
 #include "daemon/listener.h"
 #include "daemon/log.h"
 #include "daemon/notify.h"
@@ -24,6 +25,7 @@
 #include "daemon/peer.h"
 #include "daemon/schedule.h"
 #include "daemon/session.h"
+#include "daemon/trust.h"
 #include "daemon/xmalloc.h"
 #include "narrows/caliper.h"
 #include "narrows/err.h"
@@ -42,7 +44,7 @@ struct daemon {
 	struct conf conf;
 	char *store_path, *run_path;
 	struct event *on_term, *on_int, *tick;
-	struct listeners *listeners;
+	struct listeners *listeners, *listeners_tls;
 	struct web *web;
 	int64_t started_wall_ns;
 };
@@ -122,8 +124,9 @@ run_file_write(struct daemon *d)
 	char *tmp = xasprintf("%s.tmp", d->run_path);
 	FILE *f = fopen(tmp, "w");
 
-	if (f == NULL || fprintf(f, "pid %ld\nxsp %s\nhttp %s\n", (long)getpid(), listeners_addresses(d->listeners),
-	    web_address(d->web)) < 0 || fclose(f) != 0 || rename(tmp, d->run_path) != 0)
+	if (f == NULL || fprintf(f, "pid %ld\nxsp %s\nxsp-tls %s\nhttp %s\nhttps %s\n", (long)getpid(),
+	    listeners_addresses(d->listeners), listeners_addresses(d->listeners_tls), web_address(d->web),
+	    web_address_https(d->web)) < 0 || fclose(f) != 0 || rename(tmp, d->run_path) != 0)
 		fatal("%s", d->run_path);
 	free(tmp);
 }
@@ -158,6 +161,7 @@ health_fill(void *arg, struct nw_health *h)
 	h->rejected_frames = counter_get(&c->rejected_frames);
 	h->rejected_documents = counter_get(&c->rejected_documents);
 	h->rejected_auth = counter_get(&c->rejected_auth);
+	h->rejected_tls = counter_get(&c->rejected_tls);
 	h->timeouts = counter_get(&c->timeouts);
 	h->paused_reads = counter_get(&c->paused_reads);
 	h->analysis_queued = s.queued;
@@ -172,6 +176,7 @@ health_fill(void *arg, struct nw_health *h)
 	if (statvfs(d->conf.state_dir, &vfs) == 0)
 		h->disk_free_bytes = (int64_t)vfs.f_bavail * (int64_t)vfs.f_frsize;
 	snprintf(h->listen_xsp, sizeof(h->listen_xsp), "%.63s", listeners_addresses(d->listeners));
+	snprintf(h->listen_xsp_tls, sizeof(h->listen_xsp_tls), "%.63s", listeners_addresses(d->listeners_tls));
 	h->ok = h->store.trouble[0] == '\0';
 	if (!h->ok)
 		snprintf(h->problem, sizeof(h->problem), "store: %.200s", h->store.trouble);
@@ -240,6 +245,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	session_tick(&d->box, now);
 	origin_expire(&d->box, now);
+	peer_tick(&d->box);
 }
 
 static void
@@ -276,6 +282,23 @@ descriptors_raise(const struct conf *c)
 	    (unsigned long long)rl.rlim_cur, (unsigned long long)want);
 }
 
+/* A port that speaks TLS needs certificates before it opens. */
+static void
+tls_start(struct daemon *d, struct web_opts *wo)
+{
+	char why[CONF_WHY_BYTES];
+
+	if (conf_is_none(d->conf.listen_xsp_tls) && conf_is_none(d->conf.listen_https))
+		return;
+	if (trust_open(&d->conf, &d->box.trust, why) < 0)
+		fatalx("tls.start why=\"%s\"", why);
+	if (conf_is_none(d->conf.listen_https))
+		return;
+	wo->listen_https = d->conf.listen_https;
+	wo->wrap = https_wrap;
+	wo->wrap_arg = &d->box;
+}
+
 static void
 daemon_start(struct daemon *d)
 {
@@ -299,7 +322,9 @@ daemon_start(struct daemon *d)
 	analysis_params_init(&ap, &d->conf);
 	if (schedule_start(d->box.store, d->store_path, &ap, d->box.next.run, &d->box.schedule, why) < 0)
 		fatalx("analysis.start why=\"%s\"", why);
-	if (listeners_start(&d->box, d->conf.listen_xsp, &d->listeners, why) < 0)
+	tls_start(d, &wo);
+	if (listeners_start(&d->box, "listen-xsp", false, d->conf.listen_xsp, &d->listeners, why) < 0 ||
+	    listeners_start(&d->box, "listen-xsp-tls", true, d->conf.listen_xsp_tls, &d->listeners_tls, why) < 0)
 		fatalx("%s", why);
 	if (web_start(&wo, &d->web, why) < 0)
 		fatalx("listen-http: %s", why);
@@ -314,12 +339,14 @@ daemon_stop(struct daemon *d)
 	d->box.stopping = true;
 	unlink(d->run_path);
 	web_stop(d->web);                        /* first: its health page looks at all that follows */
+	listeners_stop(d->listeners_tls);
 	listeners_stop(d->listeners);
 	peer_drain_all(&d->box);
 	session_close_all(&d->box);
 	commit_drain(d->box.commit);
 	schedule_stop(d->box.schedule);
 	store_close(d->box.store);
+	trust_close(d->box.trust);
 	event_free(d->tick);
 	event_free(d->on_int);
 	event_free(d->on_term);

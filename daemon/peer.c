@@ -20,23 +20,30 @@
 #include "daemon/box.h"
 #include "daemon/conf.h"
 #include "daemon/log.h"
+#include "daemon/trust.h"
 #include "daemon/xmalloc.h"
 #include "daemon/xsess.h"
+#include "narrows/caliper.h"
 #include "narrows/err.h"
+#include "narrows/tls.h"
 
 enum {
 	READ_BYTES = 256 << 10,              /* one read; also what one callback may take, so that peers take turns */
 	OUTPUT_MAX_BYTES = 256 << 10,        /* a peer that does not read its answers */
-	DRAIN_SECONDS = 2
+	RECORD_BYTES = 16 << 10,             /* what TLS seals at once */
+	PENDING_COPY_MAX_BYTES = 4096,       /* a beginning so short is copied in front of what follows */
+	DRAIN_SECONDS = 2,
+	DISTRUST_SECONDS = 60                /* certificates expire: how often that is looked at */
 };
 
-enum peer_state { PEER_HANDSHAKE, PEER_AUTHENTICATED, PEER_OPEN, PEER_DRAINING };
+enum peer_state { PEER_SECURING, PEER_HANDSHAKE, PEER_AUTHENTICATED, PEER_OPEN, PEER_DRAINING };
 
 struct peer {
 	struct box *box;
 	struct peer *prev, *next;
 	int fd;
 	enum peer_state state;
+	struct nw_tls *tls;                  /* NULL: it speaks in clear */
 	char address[INET6_ADDRSTRLEN];
 	char name[INET6_ADDRSTRLEN + 8];     /* address/port */
 	uint8_t version;                     /* of its SESS_OPEN: ours answers in it */
@@ -50,8 +57,8 @@ struct peer {
 	const char *end_reason;
 };
 
-/* One scratch area serves all: only the net thread reads. */
-static uint8_t scratch[READ_BYTES];
+/* One scratch area serves all: only the net thread reads. `wire` is what TLS makes plain text of. */
+static uint8_t scratch[READ_BYTES], wire[READ_BYTES];
 
 static void on_readable(evutil_socket_t fd, short what, void *arg);
 static void on_writable(evutil_socket_t fd, short what, void *arg);
@@ -88,6 +95,7 @@ peer_free(struct peer *p)
 		event_free(p->deadline);
 	if (p->out != NULL)
 		evbuffer_free(p->out);
+	nw_tls_free(p->tls);
 	close(p->fd);
 	free(p->in);
 	free(p);
@@ -132,7 +140,7 @@ limits_allow(struct box *box, const char *address, const char **why)
 }
 
 void
-peer_accept(struct box *box, int fd, const struct sockaddr *sa)
+peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls)
 {
 	struct peer *p = xcalloc(1, sizeof(*p));
 	const char *why = NULL;
@@ -147,10 +155,13 @@ peer_accept(struct box *box, int fd, const struct sockaddr *sa)
 		free(p);
 		return;
 	}
+	if (tls && (p->tls = trust_accept(box->trust, TRUST_XSP)) == NULL)
+		fatalx("out of memory");
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 	p->box = box;
 	p->fd = fd;
+	p->state = tls ? PEER_SECURING : PEER_HANDSHAKE;
 	p->need = 1;
 	DL_APPEND(box->peers, p);
 	counter_add(&box->counters.connections, 1);
@@ -169,22 +180,56 @@ peer_accept(struct box *box, int fd, const struct sockaddr *sa)
 
 /* --- output --- */
 
+/* Seals the next record when the last one is gone. */
+static size_t
+sealed_output(struct peer *p, const uint8_t **bytes)
+{
+	size_t len = nw_tls_output(p->tls, bytes), plain = evbuffer_get_length(p->out);
+	long n;
+
+	if (len > 0)
+		return len;
+	if (plain > RECORD_BYTES)
+		plain = RECORD_BYTES;
+	if (plain > 0 && (n = nw_tls_write(p->tls, evbuffer_pullup(p->out, (ev_ssize_t)plain), plain)) > 0)
+		evbuffer_drain(p->out, (size_t)n);
+	else if (p->state == PEER_DRAINING)
+		nw_tls_close(p->tls);
+	return nw_tls_output(p->tls, bytes);
+}
+
+/* Some of what waits, to the socket. 0: nothing waits. */
+static ssize_t
+output_some(struct peer *p)
+{
+	const uint8_t *bytes;
+	ssize_t n;
+	size_t len;
+
+	if (p->tls == NULL)
+		return evbuffer_get_length(p->out) > 0 ? evbuffer_write(p->out, p->fd) : 0;
+	if ((len = sealed_output(p, &bytes)) == 0)
+		return 0;
+	if ((n = send(p->fd, bytes, len, MSG_NOSIGNAL)) > 0)
+		nw_tls_sent(p->tls, (size_t)n);
+	return n;
+}
+
 static void
 output_try(struct peer *p)
 {
-	while (evbuffer_get_length(p->out) > 0) {
-		int n = evbuffer_write(p->out, p->fd);
+	const uint8_t *bytes;
+	ssize_t n;
 
-		if (n > 0)
-			continue;
-		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-			event_add(p->writable, NULL);
-			return;
-		}
-		evbuffer_drain(p->out, evbuffer_get_length(p->out));   /* gone: the read side will see it */
-		return;
-	}
-	if (p->state == PEER_DRAINING)
+	while ((n = output_some(p)) > 0)
+		continue;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		event_add(p->writable, NULL);
+	else if (n < 0) {                        /* gone: the read side will see it */
+		evbuffer_drain(p->out, evbuffer_get_length(p->out));
+		if (p->tls != NULL)
+			nw_tls_sent(p->tls, nw_tls_output(p->tls, &bytes));
+	} else if (p->state == PEER_DRAINING)
 		shutdown(p->fd, SHUT_WR);
 }
 
@@ -266,6 +311,23 @@ frame_fail(struct peer *p, int code, const char *why)
 {
 	counter_add(&p->box->counters.rejected_frames, 1);
 	peer_fail(p, code, why);
+}
+
+/* What is wrong with its TLS. Beyond what TLS itself says, nobody is told but the log. */
+static void
+tls_refuse(struct peer *p, const char *why)
+{
+	if (p->state == PEER_DRAINING)
+		return;
+	counter_add(&p->box->counters.rejected_tls, 1);
+	log_warnx("peer.reject peer=%s certificate=\"%s\" why=\"%s\"", p->name, nw_tls_peer_name(p->tls), why);
+	peer_drain(p, why);
+}
+
+const char *
+peer_certified_name(const struct peer *p)
+{
+	return p->tls != NULL ? nw_tls_peer_name(p->tls) : NULL;
 }
 
 static void
@@ -460,19 +522,36 @@ input_take(struct peer *p)
 	input_keep(p, p->in + used, p->in_len - used);
 }
 
-/* One read: into scratch, parsed where it lies, when nothing is pending; else behind what is pending. */
+/* Plain text: from the socket, or what TLS makes of the bytes it was given. As recv(). */
+static ssize_t
+bytes_get(struct peer *p, uint8_t *buf, size_t cap)
+{
+	long n;
+
+	if (p->tls == NULL)
+		return recv(p->fd, buf, cap, 0);
+	if ((n = nw_tls_read(p->tls, buf, cap)) >= 0)
+		return n;
+	errno = n == NW_EAGAIN ? EAGAIN : ECONNABORTED;
+	return n == NW_ECLOSED ? 0 : -1;
+}
+
+/* One read: parsed in scratch, behind what is pending when that is short; a long message grows where it is kept. */
 static ssize_t
 input_read(struct peer *p)
 {
-	size_t used, want;
+	size_t used, want, len = p->in_len;
 	ssize_t n;
 
-	if (p->in_len == 0 || p->state == PEER_DRAINING) {
-		if ((n = recv(p->fd, scratch, sizeof(scratch), 0)) <= 0 || p->state == PEER_DRAINING)
+	if (len <= PENDING_COPY_MAX_BYTES) {
+		if (len > 0)
+			memcpy(scratch, p->in, len);
+		if ((n = bytes_get(p, scratch + len, sizeof(scratch) - len)) <= 0)
 			return n;
-		used = messages_take(p, scratch, (size_t)n);
+		len += (size_t)n;
+		used = len >= p->need ? messages_take(p, scratch, len) : 0;
 		if (p->state != PEER_DRAINING)
-			input_keep(p, scratch + used, (size_t)n - used);
+			input_keep(p, scratch + used, len - used);
 		return n;
 	}
 	/* need is bounded by the limits of this state; reading a little beyond it saves calls */
@@ -483,11 +562,53 @@ input_read(struct peer *p)
 		p->in_cap = p->in_len + want;
 		p->in = xreallocarray(p->in, p->in_cap, 1);
 	}
-	if ((n = recv(p->fd, p->in + p->in_len, p->in_cap - p->in_len, 0)) <= 0)
+	if ((n = bytes_get(p, p->in + p->in_len, p->in_cap - p->in_len)) <= 0)
 		return n;
 	p->in_len += (size_t)n;
 	input_take(p);
 	return n;
+}
+
+static void
+securing_go_on(struct peer *p)
+{
+	int rc = nw_tls_handshake(p->tls);
+
+	if (rc == NW_OK) {
+		p->state = PEER_HANDSHAKE;
+		log_debug("peer.secure peer=%s certificate=%s", p->name, nw_tls_peer_name(p->tls));
+	} else if (rc != NW_EAGAIN)
+		tls_refuse(p, nw_tls_why(p->tls));
+	output_try(p);
+}
+
+/* What one read of the socket brought goes through TLS now: `wire` is only on loan. */
+static ssize_t
+sealed_read(struct peer *p)
+{
+	ssize_t n = recv(p->fd, wire, sizeof(wire), 0), k = -1;
+
+	if (n <= 0)
+		return n;
+	nw_tls_feed(p->tls, wire, (size_t)n);
+	if (p->state == PEER_SECURING)
+		securing_go_on(p);
+	if (p->state == PEER_SECURING)
+		return n;
+	errno = EAGAIN;
+	while (p->state != PEER_DRAINING && (k = input_read(p)) > 0)
+		continue;
+	if (k < 0 && errno != EAGAIN)
+		tls_refuse(p, nw_tls_why(p->tls));
+	return k == 0 ? 0 : n;
+}
+
+static ssize_t
+peer_read(struct peer *p)
+{
+	if (p->state == PEER_DRAINING)
+		return recv(p->fd, scratch, sizeof(scratch), 0);
+	return p->tls != NULL ? sealed_read(p) : input_read(p);
 }
 
 static void
@@ -499,7 +620,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	n = input_read(p);
+	n = peer_read(p);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -515,6 +636,21 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 }
 
 /* --- all peers --- */
+
+void
+peer_tick(struct box *box)
+{
+	static unsigned ticks;
+	int64_t now = nw_wall_ns();
+	struct peer *p, *tmp;
+	const char *why;
+
+	if (box->trust == NULL || (!trust_tick(box->trust, now) && ++ticks % DISTRUST_SECONDS != 0))
+		return;
+	DL_FOREACH_SAFE(box->peers, p, tmp)
+		if (p->tls != NULL && nw_tls_is_open(p->tls) && (why = trust_objection(box->trust, p->tls, now)) != NULL)
+			tls_refuse(p, why);
+}
 
 void
 peer_pause_all(struct box *box)
@@ -545,7 +681,7 @@ peer_drain_all(struct box *box)
 
 	DL_FOREACH_SAFE(box->peers, p, tmp) {
 		for (reads = 0; reads < 64 && p->state == PEER_OPEN; reads++)
-			if (input_read(p) <= 0)
+			if (peer_read(p) <= 0)
 				break;
 		if (p->end_reason == NULL)
 			p->end_reason = "the box stops";

@@ -2,13 +2,16 @@
 /*
  * One connection that speaks XSP: bytes to frames, the opening exchange, answers in the peer's version.
  *
+ *	SECURING --TLS done, certificate good--> HANDSHAKE      (on a TLS port; else it begins with HANDSHAKE)
  *	HANDSHAKE --AUTH_TYPE ANON--> AUTHENTICATED --SESS_OPEN--> OPEN
  *	any --violation--> (NACK when there is an exchange to refuse) --> DRAINING --sent and quiet--> gone
+ *	any --what TLS refuses, a certificate that is no longer good--> one line in the log --> DRAINING
  *	any --SESS_CLOSE, EOF, error, timer--> gone
  */
 #ifndef PEER_H
 #define PEER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,13 +19,17 @@ struct box;
 struct peer;
 struct sockaddr;
 
-/* Takes the socket. address is the numeric address alone, for limits and names. Refuses above the limits. */
-void peer_accept(struct box *box, int fd, const struct sockaddr *sa);
+/* Takes the socket. Refuses above the limits. tls: nothing but TLS is read from it. */
+void peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls);
+/* The name in its certificate, on loan as long as the peer lives; NULL: it came in clear. */
+const char *peer_certified_name(const struct peer *p);
 /* One APP_DATA block to a peer that said it can take it. Output above a bound ends the connection. */
 void peer_send(struct peer *p, uint16_t opt, const uint8_t *data, size_t len);
 /* Refuses: NACK if that means something to the peer, then close. The peer lives until the loop returns to it. */
 void peer_fail(struct peer *p, int code, const char *why);
 
+/* Once a second: certificates that are no longer good end their connections. */
+void peer_tick(struct box *box);
 void peer_pause_all(struct box *box);
 void peer_resume_all(struct box *box);
 /* Shutdown: reads what has already arrived, then closes every connection. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "daemon/box.h"
 #include "daemon/commit.h"
@@ -32,6 +33,7 @@ struct xsess {
 	struct origin *origin;
 	struct session *session;             /* the first it fed, or NULL; attached */
 	bool hello;
+	bool certified;                      /* host is what its certificate says */
 	uint64_t next_seq;                   /* of the next data document, after HELLO */
 	int64_t opened_wall_ns, closed_wall_ns;
 	uint64_t docs, samples, rejected, bytes;
@@ -74,7 +76,8 @@ xsess_open(struct box *box, struct peer *peer, const uint8_t sess_id[16], const 
 	for (i = 0; i < 16; i++)
 		snprintf(x->sess_id_hex + 2 * i, 3, "%02X", sess_id[i]);
 	x->peer_name = xstrdup(peer_name);
-	x->host = host_seen(box, peer_address, NULL);
+	x->certified = peer_certified_name(peer) != NULL;
+	x->host = host_seen(box, x->certified ? peer_certified_name(peer) : peer_address, NULL);
 	x->origin = origin_get(box, NULL);
 	x->origin->xsess = x;
 	x->opened_wall_ns = nw_wall_ns();
@@ -170,6 +173,17 @@ session_bind(struct xsess *x, struct session *s)
 	xsess_write(x);
 }
 
+/* In TLS the certificate is the host; nobody speaks for another one. */
+static int
+host_certified(struct xsess *x, const char *name, const char **why)
+{
+	if (!x->certified || name == NULL || strcasecmp(name, x->host->name) == 0)
+		return NW_OK;
+	counter_add(&x->box->counters.rejected_tls, 1);
+	*why = "HELLO names another host than the certificate";
+	return NW_EPROTO;
+}
+
 /* A provider introduces itself, or begins its numbering anew. */
 static int
 hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
@@ -191,6 +205,9 @@ hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 		return NW_EPROTO;
 	}
 	if (!x->hello) {
+		name = kv_text(kv, n, "host");
+		if ((rc = host_certified(x, name, why)) < 0)
+			return rc;
 		o = origin_get(x->box, provider);
 		if (x->origin->xsess == x)
 			x->origin->xsess = NULL;
@@ -198,7 +215,7 @@ hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 		x->origin = o;
 		x->software = xstrdup(kv_text(kv, n, "software"));
 		x->task_id = xstrdup(kv_text(kv, n, "task_id"));
-		if ((name = kv_text(kv, n, "host")) != NULL && strlen(name) <= 255)
+		if (name != NULL && strlen(name) <= 255 && !x->certified)
 			x->host = host_seen(x->box, name, NULL);
 		if (o->xsess != NULL && o->xsess != x)
 			xsess_abort(o->xsess, "the same provider connected again");

@@ -141,7 +141,7 @@ static const struct { const char *name; size_t offset; } counters[] = {
 	COUNTER(connections), COUNTER(connections_refused), COUNTER(xsp_sessions_open), COUNTER(sessions_open),
 	COUNTER(sessions_total), COUNTER(frames), COUNTER(documents), COUNTER(samples), COUNTER(unknown_options),
 	COUNTER(duplicates), COUNTER(data_without_metadata), COUNTER(rejected_frames), COUNTER(rejected_documents),
-	COUNTER(rejected_auth), COUNTER(timeouts), COUNTER(paused_reads), COUNTER(analysis_queued),
+	COUNTER(rejected_auth), COUNTER(rejected_tls), COUNTER(timeouts), COUNTER(paused_reads), COUNTER(analysis_queued),
 	COUNTER(analysis_runs), COUNTER(analysis_failures),
 };
 #undef COUNTER
@@ -194,7 +194,9 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 	json_object_set_new(doc, "started", time_or_null(health->started_wall_ns));
 	json_object_set_new(doc, "now", time_or_null(health->now_wall_ns));
 	json_object_set_new(doc, "listen_xsp", text_or_null(health->listen_xsp));
+	json_object_set_new(doc, "listen_xsp_tls", text_or_null(health->listen_xsp_tls));
 	json_object_set_new(doc, "listen_http", text_or_null(health->listen_http));
+	json_object_set_new(doc, "listen_https", text_or_null(health->listen_https));
 	json_object_set_new(doc, "store", store_object(&health->store));
 	json_object_set_new(doc, "clock", clock_object(health));
 	json_object_set_new(doc, "disk_free_bytes",

@@ -31,6 +31,8 @@ struct conns {
 	struct event *sweep;
 	struct evconnlistener *listener;
 	struct conns_limits limits;
+	struct bufferevent *(*make)(struct event_base *base, void *arg);
+	void *make_arg;
 	size_t n;
 	struct conn conn[];
 };
@@ -101,12 +103,19 @@ on_sweep(evutil_socket_t fd, short what, void *arg)
 		arm_sweep(c, c->limits.sweep_ns);
 }
 
+static struct bufferevent *
+make_plain(struct event_base *base, void *arg)
+{
+	(void)arg;
+	return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+}
+
 /* evhttp sets its callbacks after this returns: a sweep must not come before. */
 static struct bufferevent *
 on_connection(struct event_base *base, void *arg)
 {
 	struct conns *c = arg;
-	struct bufferevent *bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+	struct bufferevent *bev = c->make(base, c->make_arg);
 	size_t i;
 
 	if (bev == NULL)
@@ -139,6 +148,7 @@ conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_sock
 	if (c == NULL)
 		return NULL;
 	c->limits = *limits;
+	c->make = make_plain;
 	c->listener = evhttp_bound_socket_get_listener(bound);
 	if ((c->sweep = evtimer_new(base, on_sweep, c)) == NULL) {
 		free(c);
@@ -146,6 +156,13 @@ conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_sock
 	}
 	evhttp_set_bevcb(http, on_connection, c);
 	return c;
+}
+
+void
+conns_set_maker(struct conns *c, struct bufferevent *(*make)(struct event_base *base, void *arg), void *arg)
+{
+	c->make = make;
+	c->make_arg = arg;
 }
 
 void

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct bufferevent;
 struct event_base;
 struct evhttp;
 struct evhttp_bound_socket;
@@ -26,6 +27,8 @@ struct conns_limits {
 /* Counts the connections of `http` from now on. NULL: no memory. */
 struct conns *conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_socket *bound,
     const struct conns_limits *limits);
+/* Who makes a connection's bufferevent instead of us; it closes all below it when freed. NULL from it: no memory. */
+void conns_set_maker(struct conns *c, struct bufferevent *(*make)(struct event_base *base, void *arg), void *arg);
 void conns_free(struct conns *c);               /* after evhttp_free() */
 size_t conns_count(const struct conns *c);
 void conns_stop(struct conns *c);               /* the listener goes away: nothing to switch on or off any more */

@@ -79,6 +79,7 @@ write_ingest(struct html *h, const struct nw_health *health)
 	item_fault(h, "Frames rejected", health->rejected_frames);
 	item_fault(h, "Documents rejected", health->rejected_documents);
 	item_fault(h, "Logins rejected", health->rejected_auth);
+	item_fault(h, "TLS connections rejected", health->rejected_tls);
 	html_raw(h, "</dl></section>");
 }
 
@@ -103,7 +104,11 @@ write_box(struct html *h, const struct nw_health *health)
 	page_item(h, "Running since", fmt_time(health->started_wall_ns).s);
 	page_item(h, "Now", fmt_time(health->now_wall_ns).s);
 	page_item(h, "Takes measurements at", health->listen_xsp);
+	if (health->listen_xsp_tls[0] != '\0')
+		page_item(h, "Takes them encrypted at", health->listen_xsp_tls);
 	page_item(h, "Shows them at", health->listen_http);
+	if (health->listen_https[0] != '\0')
+		page_item(h, "Shows them encrypted at", health->listen_https);
 	if (!health->clock_known)
 		page_item(h, "Clock", "not known: no time service answers");
 	else {

@@ -45,18 +45,26 @@ static const struct conns_limits limits = {
 	.max = 128, .ask_max_ns = 10 * NS_PER_S, .answer_max_ns = 60 * NS_PER_S, .sweep_ns = NS_PER_S,
 };
 
-struct web {
-	struct event_base *base;
+/* One address it listens at: plain, or whatever opts.wrap makes of it. */
+struct port {
+	struct web *web;
 	struct evhttp *http;
 	struct evhttp_bound_socket *bound;
 	struct conns *conns;
+	char address[128];
+};
+
+enum { PORT_HTTP, PORT_HTTPS, PORTS };
+
+struct web {
+	struct event_base *base;
+	struct port ports[PORTS];
 	struct store_reader *reader;
 	struct event *on_stop, *on_drained;
 	int stop_fd;
 	int64_t stop_mono_ns;
 	pthread_t thread;
 	struct web_opts opts;
-	char address[128];
 };
 
 /* --- answers --- */
@@ -65,6 +73,7 @@ static const char type_json[] = "application/json";
 
 struct answer {
 	struct web *w;
+	struct conns *conns;
 	struct evhttp_request *req;
 	struct evbuffer *body;
 	const char *type;                       /* NULL: text/html */
@@ -175,6 +184,7 @@ read_health(const struct web *w, struct nw_health *health)
 		return false;
 	w->opts.health(w->opts.health_arg, health);
 	snprintf(health->listen_http, sizeof(health->listen_http), "%.63s", web_address(w));
+	snprintf(health->listen_https, sizeof(health->listen_https), "%.63s", web_address_https(w));
 	return true;
 }
 
@@ -246,11 +256,11 @@ answer_export(struct answer *a, const struct route *to)
 		evhttp_send_reply(a->req, 200, reason_of(200), NULL);
 		return;
 	}
-	conns_streams(a->w->conns, a->req);
+	conns_streams(a->conns, a->req);
 	if ((rc = download_start(a->w->base, a->req, a->w->reader, to->id, &opts)) < 0) {
 		evhttp_clear_headers(evhttp_request_get_output_headers(a->req));
 		a->type = NULL;
-		conns_asked(a->w->conns, a->req);
+		conns_asked(a->conns, a->req);
 		answer_rc(a, rc);
 	}
 }
@@ -312,12 +322,13 @@ answer_page(struct answer *a, const struct route *to)
 static void
 on_request(struct evhttp_request *req, void *arg)
 {
-	struct answer a = { .w = arg, .req = req, .body = evbuffer_new() };
+	struct port *port = arg;
+	struct answer a = { .w = port->web, .conns = port->conns, .req = req, .body = evbuffer_new() };
 	enum evhttp_cmd_type command = evhttp_request_get_command(req);
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
 	struct route to;
 
-	conns_asked(a.w->conns, req);
+	conns_asked(a.conns, req);
 	if (a.body == NULL)
 		evhttp_send_error(req, 503, NULL);
 	else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
@@ -340,9 +351,12 @@ on_drained(evutil_socket_t fd, short what, void *arg)
 {
 	static const struct timeval soon = { .tv_usec = 20000 };
 	struct web *w = arg;
+	size_t i, n = 0;
 
 	(void)fd, (void)what;
-	if (conns_count(w->conns) == 0 || nw_mono_ns() - w->stop_mono_ns > STOP_MAX_NS)
+	for (i = 0; i < PORTS; i++)
+		n += w->ports[i].conns != NULL ? conns_count(w->ports[i].conns) : 0;
+	if (n == 0 || nw_mono_ns() - w->stop_mono_ns > STOP_MAX_NS)
 		event_base_loopbreak(w->base);
 	else
 		event_add(w->on_drained, &soon);
@@ -353,11 +367,15 @@ static void
 on_stop(evutil_socket_t fd, short what, void *arg)
 {
 	struct web *w = arg;
+	struct port *p;
 
-	if (w->bound != NULL)
-		evhttp_del_accept_socket(w->http, w->bound);
-	w->bound = NULL;
-	conns_stop(w->conns);
+	for (p = w->ports; p < w->ports + PORTS; p++) {
+		if (p->bound == NULL)
+			continue;
+		evhttp_del_accept_socket(p->http, p->bound);
+		p->bound = NULL;
+		conns_stop(p->conns);
+	}
 	w->stop_mono_ns = nw_mono_ns();
 	on_drained(fd, what, w);
 }
@@ -397,46 +415,68 @@ parse_listen(const char *listen, char *host, size_t size, uint16_t *port)
 }
 
 static void
-name_address(struct web *w)
+name_address(struct port *p, const char *listen)
 {
 	struct sockaddr_storage ss;
 	socklen_t len = sizeof(ss);
 	char host[96], port[8];
 
-	if (getsockname(evhttp_bound_socket_get_fd(w->bound), (struct sockaddr *)&ss, &len) == 0 &&
+	if (getsockname(evhttp_bound_socket_get_fd(p->bound), (struct sockaddr *)&ss, &len) == 0 &&
 	    getnameinfo((struct sockaddr *)&ss, len, host, sizeof(host), port, sizeof(port),
 	    NI_NUMERICHOST | NI_NUMERICSERV) == 0)
-		snprintf(w->address, sizeof(w->address), "%s/%s", host, port);
+		snprintf(p->address, sizeof(p->address), "%s/%s", host, port);
 	else
-		snprintf(w->address, sizeof(w->address), "%s", w->opts.listen);
+		snprintf(p->address, sizeof(p->address), "%s", listen);
 }
 
 static int
-open_http(struct web *w, char why[STORE_WHY_BYTES])
+open_port(struct web *w, struct port *p, const char *directive, const char *listen, char why[STORE_WHY_BYTES])
 {
 	char host[96];
 	uint16_t port;
 
-	if (!parse_listen(w->opts.listen, host, sizeof(host), &port)) {
-		snprintf(why, STORE_WHY_BYTES, "listen-http: \"%s\" is not ADDRESS/PORT", w->opts.listen);
+	if (!parse_listen(listen, host, sizeof(host), &port)) {
+		snprintf(why, STORE_WHY_BYTES, "%s: \"%s\" is not ADDRESS/PORT", directive, listen);
 		return NW_EINVAL;
 	}
-	if ((w->base = event_base_new()) == NULL || (w->http = evhttp_new(w->base)) == NULL) {
+	p->web = w;
+	if ((p->http = evhttp_new(w->base)) == NULL) {
 		snprintf(why, STORE_WHY_BYTES, "%s", nw_strerror(NW_ENOMEM));
 		return NW_ENOMEM;
 	}
-	if ((w->bound = evhttp_bind_socket_with_handle(w->http, host, port)) == NULL) {
-		snprintf(why, STORE_WHY_BYTES, "listen-http %s: %s", w->opts.listen, strerror(errno));
+	if ((p->bound = evhttp_bind_socket_with_handle(p->http, host, port)) == NULL) {
+		snprintf(why, STORE_WHY_BYTES, "%s %s: %s", directive, listen, strerror(errno));
 		return NW_EIO;
 	}
-	name_address(w);
-	evhttp_set_allowed_methods(w->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
+	if ((p->conns = conns_new(w->base, p->http, p->bound, &limits)) == NULL) {
+		snprintf(why, STORE_WHY_BYTES, "%s", nw_strerror(NW_ENOMEM));
+		return NW_ENOMEM;
+	}
+	name_address(p, listen);
+	evhttp_set_allowed_methods(p->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
 	    EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH | EVHTTP_REQ_TRACE);
-	evhttp_set_max_headers_size(w->http, HEADERS_MAX_BYTES);
-	evhttp_set_max_body_size(w->http, BODY_MAX_BYTES);
-	evhttp_set_timeout(w->http, IO_TIMEOUT_S);
-	evhttp_set_gencb(w->http, on_request, w);
+	evhttp_set_max_headers_size(p->http, HEADERS_MAX_BYTES);
+	evhttp_set_max_body_size(p->http, BODY_MAX_BYTES);
+	evhttp_set_timeout(p->http, IO_TIMEOUT_S);
+	evhttp_set_gencb(p->http, on_request, p);
 	return NW_OK;
+}
+
+static int
+open_ports(struct web *w, char why[STORE_WHY_BYTES])
+{
+	struct port *https = &w->ports[PORT_HTTPS];
+	int rc;
+
+	if ((w->base = event_base_new()) == NULL) {
+		snprintf(why, STORE_WHY_BYTES, "%s", nw_strerror(NW_ENOMEM));
+		return NW_ENOMEM;
+	}
+	if ((rc = open_port(w, &w->ports[PORT_HTTP], "listen-http", w->opts.listen, why)) < 0 || w->opts.listen_https == NULL)
+		return rc;
+	if ((rc = open_port(w, https, "listen-https", w->opts.listen_https, why)) == NW_OK)
+		conns_set_maker(https->conns, w->opts.wrap, w->opts.wrap_arg);
+	return rc;
 }
 
 static int
@@ -445,7 +485,6 @@ open_events(struct web *w, char why[STORE_WHY_BYTES])
 	if ((w->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0 ||
 	    (w->on_stop = event_new(w->base, w->stop_fd, EV_READ, on_stop, w)) == NULL ||
 	    (w->on_drained = evtimer_new(w->base, on_drained, w)) == NULL ||
-	    (w->conns = conns_new(w->base, w->http, w->bound, &limits)) == NULL ||
 	    event_add(w->on_stop, NULL) != 0) {
 		snprintf(why, STORE_WHY_BYTES, "web: %s", strerror(errno));
 		return NW_ENOMEM;
@@ -456,9 +495,13 @@ open_events(struct web *w, char why[STORE_WHY_BYTES])
 static void
 web_free(struct web *w)
 {
-	if (w->http != NULL)
-		evhttp_free(w->http);
-	conns_free(w->conns);
+	struct port *p;
+
+	for (p = w->ports; p < w->ports + PORTS; p++) {
+		if (p->http != NULL)
+			evhttp_free(p->http);
+		conns_free(p->conns);
+	}
 	if (w->on_drained != NULL)
 		event_free(w->on_drained);
 	if (w->on_stop != NULL)
@@ -483,7 +526,7 @@ web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTE
 	w->stop_fd = -1;
 	w->opts = *opts;
 	if ((rc = store_reader_open(opts->store_path, &w->reader, why)) < 0 ||
-	    (rc = open_http(w, why)) < 0 ||
+	    (rc = open_ports(w, why)) < 0 ||
 	    (rc = open_events(w, why)) < 0)
 		goto fail;
 	if ((errno = pthread_create(&w->thread, NULL, web_main, w)) != 0) {
@@ -514,5 +557,11 @@ web_stop(struct web *w)
 const char *
 web_address(const struct web *w)
 {
-	return w->address;
+	return w->ports[PORT_HTTP].address;
+}
+
+const char *
+web_address_https(const struct web *w)
+{
+	return w->ports[PORT_HTTPS].address;
 }

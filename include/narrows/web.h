@@ -21,17 +21,23 @@ struct nw_health {
 	struct store_stats store;
 	uint64_t connections, connections_refused, xsp_sessions_open, sessions_open, sessions_total;
 	uint64_t frames, documents, samples, unknown_options, duplicates, data_without_metadata;
-	uint64_t rejected_frames, rejected_documents, rejected_auth, timeouts, paused_reads;
+	uint64_t rejected_frames, rejected_documents, rejected_auth, rejected_tls, timeouts, paused_reads;
 	uint64_t analysis_queued, analysis_runs, analysis_failures;
 	int64_t last_analysis_wall_ns, last_analysis_took_ns;
 	bool clock_known, clock_synchronised;
 	double clock_offset_s, clock_bound_s;
 	int64_t disk_free_bytes;
-	char listen_xsp[64], listen_http[64];
+	char listen_xsp[64], listen_xsp_tls[64], listen_http[64], listen_https[64];   /* "": not there */
 };
+
+struct bufferevent;
+struct event_base;
 
 struct web_opts {
 	const char *listen;                 /* "127.0.0.1/8080"; port 0: any */
+	const char *listen_https;           /* the same; NULL: none. Then wrap makes the connections of that port: */
+	struct bufferevent *(*wrap)(struct event_base *base, void *arg);    /* closes what is below when freed; NULL: no */
+	void *wrap_arg;
 	const char *store_path;
 	void (*health)(void *arg, struct nw_health *out);   /* called from the web thread */
 	void *health_arg;
@@ -41,6 +47,7 @@ struct web;
 int web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTES]);
 void web_stop(struct web *w);           /* answers what has begun, joins the thread; NULL is fine */
 const char *web_address(const struct web *w);   /* "127.0.0.1/8080" as bound; lives as long as w */
+const char *web_address_https(const struct web *w);     /* "" without */
 
 /*
  * The machine-readable answers without HTTP: "/sessions.json[?before=ID]", "/session/ID.json", "/session/ID.csv".
