@@ -19,6 +19,14 @@ enum { READER_BUSY_TIMEOUT_MS = 5000 };
 #define SESSION_COLUMNS "s.id, s.task_id, s.program, s.opened_ns, s.closed_ns, s.last_data_ns, r.session_id, r.run_id," \
 	" r.route, r.program, r.stage, r.sentence, r.bytes, r.bytes_per_s, r.start_ns, r.duration_ns"
 
+/* When the last roll-up of a tier that begins before ?3 ends. */
+#define ROLLUP_NEWEST(tier) "(SELECT t1_ns FROM rollup WHERE layout_id = ?1 AND tier = " tier " AND t0_ns < ?3" \
+	" ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1)"
+/* Chunks do not overlap, so only the last one that begins before ?2 can reach it. */
+#define PIECES(tier, table, and_tier) "SELECT data, " tier ", t0_ns, t1_ns FROM " table " WHERE layout_id = ?1 " and_tier \
+	" AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >= coalesce((SELECT max(t0_ns) FROM " table \
+	" WHERE layout_id = ?1 " and_tier " AND t0_ns < ?2), ?2)"
+
 static const char *const sql[R_STMTS] = {
 	[R_BEGIN] = "BEGIN",
 	[R_END] = "COMMIT",
@@ -50,6 +58,19 @@ static const char *const sql[R_STMTS] = {
 	[R_CHUNK_LAST] = "SELECT t1_ns, last FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
 	[R_CHUNKS_ALL] = "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, c.last, c.data, l.n_fields"
 	    " FROM chunk c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.t0_ns, c.t1_ns",
+	[R_ROLLUP_ANY] = "SELECT 1 FROM rollup LIMIT 1",
+	[R_ROLLUP_NEWEST] = "SELECT 1 WHERE " ROLLUP_NEWEST("1") " >= ?2 OR " ROLLUP_NEWEST("2") " >= ?2 OR "
+	    ROLLUP_NEWEST("3") " >= ?2",
+	[R_ROLLUP_LAST] = "SELECT max(t0_ns) FROM (SELECT max(t0_ns) AS t0_ns FROM rollup WHERE layout_id = ?1 AND tier = 1"
+	    " UNION ALL SELECT max(t0_ns) FROM rollup WHERE layout_id = ?1 AND tier = 2"
+	    " UNION ALL SELECT max(t0_ns) FROM rollup WHERE layout_id = ?1 AND tier = 3)",
+	/* Each part is in order by its index, so that they are merged, not sorted. */
+	[R_PIECES] = PIECES("0", "chunk", "") " UNION ALL " PIECES("1", "rollup", "AND tier = 1") " UNION ALL "
+	    PIECES("2", "rollup", "AND tier = 2") " UNION ALL " PIECES("3", "rollup", "AND tier = 3") " ORDER BY 3, 4",
+	[R_MEANING] = "SELECT f.value, m.event_type, CASE WHEN json_valid(m.params) THEN"
+	    " coalesce((SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind_' || f.value),"
+	    " (SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind')) END"
+	    " FROM layout l JOIN metadata m ON m.id = l.meta_id CROSS JOIN json_each(l.fields) f WHERE l.id = ? ORDER BY f.key",
 	[R_ROLLUPS_ALL] = "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, NULL, c.data, 5 * l.n_fields"
 	    " FROM rollup c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.tier, c.t0_ns",
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
-#include "store/reader.h"
+#include "store/blend.h"
 
 struct query {
 	struct store_reader *r;
@@ -18,6 +18,7 @@ struct query {
 	size_t fresh_at, fresh_end;            /* rows of r->fresh still to come */
 	store_block_fn *fn;
 	void *arg;
+	int64_t last_t;                        /* of the row that last_of_rollups() has found */
 };
 
 int
@@ -218,22 +219,33 @@ layout_find(struct store_reader *r, int64_t layout_id, size_t *n_fields, int64_t
 	return rc;
 }
 
+/* Finds the layout, checks the columns, gathers its rows in the tail. */
 static int
-query_run(struct query *q)
+query_begin(struct query *q)
 {
-	struct store_reader *r = q->r;
 	int64_t tail_after = 0;
-	sqlite3_stmt *st;
 	size_t i;
-	int rc, step = SQLITE_DONE;
+	int rc;
 
-	if ((rc = layout_find(r, q->layout_id, &q->n_fields, &tail_after)) != NW_OK)
+	if ((rc = layout_find(q->r, q->layout_id, &q->n_fields, &tail_after)) != NW_OK)
 		return rc;
 	for (i = 0; q->columns != NULL && i < q->n_columns; i++)
 		if (q->columns[i] >= q->n_fields)
 			return NW_EINVAL;
-	if ((rc = reader_load_tail(r)) != NW_OK || (rc = fresh_gather(q, tail_after)) != NW_OK ||
-	    (rc = db_take(&r->stmts, R_CHUNKS, &st, "iii", q->layout_id, q->t0, q->t1)) != NW_OK)
+	if ((rc = reader_load_tail(q->r)) != NW_OK)
+		return rc;
+	return fresh_gather(q, tail_after);
+}
+
+/* Where all rows are still there, which is most often. */
+static int
+chunks_run(struct query *q)
+{
+	struct store_reader *r = q->r;
+	sqlite3_stmt *st;
+	int rc, step = SQLITE_DONE;
+
+	if ((rc = db_take(&r->stmts, R_CHUNKS, &st, "iii", q->layout_id, q->t0, q->t1)) != NW_OK)
 		return rc;
 	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW)
 		rc = chunk_emit(q, sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0));
@@ -241,6 +253,52 @@ query_run(struct query *q)
 		rc = db_code(step);
 	db_give(&r->stmts, R_CHUNKS, st);
 	return rc == NW_OK ? emit_fresh(q, q->fresh_end) : rc;
+}
+
+/* Does a statement have a row? */
+static int
+has_row(struct store_reader *r, int which, const struct query *q, bool *yes)
+{
+	sqlite3_stmt *st;
+	int rc, step;
+
+	rc = q == NULL ? db_take(&r->stmts, which, &st, "") : db_take(&r->stmts, which, &st, "iii", q->layout_id, q->t0, q->t1);
+	if (rc != NW_OK)
+		return rc;
+	step = sqlite3_step(st);
+	*yes = step == SQLITE_ROW;
+	db_give(&r->stmts, which, st);
+	return db_code(step);
+}
+
+static int
+on_blended(void *arg, const struct columns *c, size_t from, size_t to)
+{
+	struct query *q = arg;
+	int rc;
+
+	if ((rc = columns_cut(c, from, to, &q->r->piece)) != NW_OK)
+		return rc;
+	return emit(q, &q->r->piece.is, 0, to - from);
+}
+
+static int
+query_run(struct query *q)
+{
+	struct blend b = { .r = q->r, .layout_id = q->layout_id, .t0 = q->t0, .t1 = q->t1, .fields = q->columns,
+	    .n_wanted = q->n_columns, .fn = on_blended, .arg = q };
+	bool rolled = false;
+	int rc;
+
+	if ((rc = query_begin(q)) != NW_OK || (rc = has_row(q->r, R_ROLLUP_ANY, NULL, &rolled)) != NW_OK ||
+	    (rolled && (rc = has_row(q->r, R_ROLLUP_NEWEST, q, &rolled)) != NW_OK))
+		return rc;
+	if (!rolled)
+		return chunks_run(q);
+	b.n_fields = q->n_fields;
+	b.fresh_at = q->fresh_at;
+	b.fresh_end = q->fresh_end;
+	return blend_run(&b);
 }
 
 int
@@ -288,6 +346,47 @@ tail_newest(const struct tail_layout *l, size_t *row)
 	return newest;
 }
 
+/* Keeps the last row of each block in r->merged, of which r->value is made. */
+static int
+on_last_kept(void *arg, const struct store_block *b)
+{
+	struct query *q = arg;
+	struct store_reader *r = q->r;
+	size_t f;
+	int rc;
+
+	if ((rc = columns_reset(&r->merged, b->n_fields, NULL, 0, 1)) != NW_OK)
+		return rc;
+	for (f = 0; f < b->n_fields; f++) {
+		r->merged.value[f][0] = b->columns[f][b->n_rows - 1];
+		r->value[f] = r->merged.value[f];
+	}
+	q->last_t = b->t_wall_ns[b->n_rows - 1];
+	return 0;
+}
+
+/* Where the newest row is gone: the end of the newest roll-up. */
+static int
+last_of_rollups(struct query *q)
+{
+	struct query newest = *q;
+	int64_t t0;
+	int rc;
+
+	if ((rc = db_get_int(&q->r->stmts, R_ROLLUP_LAST, q->layout_id, &t0)) != NW_OK)
+		return rc;
+	newest.t0 = t0;
+	newest.t1 = INT64_MAX;
+	newest.columns = NULL;
+	newest.fn = on_last_kept;
+	newest.arg = q;
+	q->last_t = INT64_MIN;
+	if ((rc = query_run(&newest)) != NW_OK || q->last_t == INT64_MIN)
+		return rc == NW_OK ? NW_ENOTFOUND : rc;
+	return q->fn(q->arg, &(struct store_block){ .n_rows = 1, .n_fields = q->n_fields, .t_wall_ns = &q->last_t,
+	    .columns = q->r->value });
+}
+
 static int
 last_run(struct query *q)
 {
@@ -319,8 +418,10 @@ last_run(struct query *q)
 		t = tail_rec_times(rec)[row];
 		value = tail_rec_values(rec) + row * q->n_fields;
 	}
-	if (rc == NW_OK && value == NULL)
-		rc = NW_ENOTFOUND;
+	if (rc == NW_OK && value == NULL) {
+		db_give(&r->stmts, R_CHUNK_LAST, st);
+		return last_of_rollups(q);
+	}
 	/* SQLite aligns no blob, so the values are copied. */
 	if (rc == NW_OK && (rc = columns_reset(&r->merged, q->n_fields, NULL, 0, 1)) == NW_OK) {
 		for (f = 0; f < q->n_fields; f++) {
@@ -346,6 +447,121 @@ store_last_row(struct store_reader *r, int64_t layout_id, store_block_fn *fn, vo
 		return rc;
 	r->in_rows = true;
 	rc = reader_unpin(r, last_run(&q));
+	r->in_rows = false;
+	return rc > 0 ? NW_OK : rc;
+}
+
+/* --- buckets --- */
+
+struct bucket_query { struct query q; store_bucket_fn *fn; void *arg; const struct meaning *meaning; };
+
+static int
+on_buckets(void *arg, const struct columns *c, size_t from, size_t to)
+{
+	struct bucket_query *bq = arg;
+	struct store_reader *r = bq->q.r;
+	size_t f, s, n = bq->q.n_fields;
+	struct store_bucket_block b = { .n_buckets = to - from, .n_fields = n, .t_wall_ns = c->t_wall_ns + from };
+	int rc;
+
+	if ((rc = block_room(r, n * STATS, 0)) != NW_OK)
+		return rc;
+	for (s = 0; s < STATS; s++)            /* side by side in a roll-up, apart in what callers get */
+		for (f = 0; f < n; f++)
+			r->value[s * n + f] = c->value[f * STATS + s] == NULL ? NULL : c->value[f * STATS + s] + from;
+	b.n = r->value + STAT_N * n;
+	b.sum = r->value + STAT_SUM * n;
+	b.min = r->value + STAT_MIN * n;
+	b.max = r->value + STAT_MAX * n;
+	b.m2 = r->value + STAT_M2 * n;
+	return bq->fn(bq->arg, &b);
+}
+
+/* Buckets as rows of the layout. */
+static int
+on_coarse_rows(void *arg, const struct columns *c, size_t from, size_t to)
+{
+	struct bucket_query *bq = arg;
+	struct store_reader *r = bq->q.r;
+	size_t i, f;
+	int rc;
+
+	if ((rc = columns_cut(c, from, to, &r->piece)) != NW_OK ||
+	    (rc = columns_reset(&r->merged, bq->q.n_fields, NULL, 0, to - from)) != NW_OK)
+		return rc;
+	for (f = 0; f < bq->q.n_fields; f++)
+		for (i = 0; i < to - from; i++)
+			r->merged.value[f][i] = meaning_value(&bq->meaning[f], (uint32_t)f, r->piece.is.value, i);
+	r->piece.is.value = (const double *const *)r->merged.value;
+	return emit(&bq->q, &r->piece.is, 0, to - from);
+}
+
+static int
+buckets_run(struct bucket_query *bq, int64_t step_ns, blend_fn *fn)
+{
+	struct query *q = &bq->q;
+	struct blend b = { .r = q->r, .layout_id = q->layout_id, .t0 = q->t0, .t1 = q->t1, .fields = q->columns,
+	    .n_wanted = q->n_columns, .step_ns = step_ns, .fn = fn, .arg = bq };
+	int rc;
+
+	if ((rc = query_begin(q)) != NW_OK)
+		return rc;
+	b.n_fields = q->n_fields;
+	b.fresh_at = q->fresh_at;
+	b.fresh_end = q->fresh_end;
+	return blend_run(&b);
+}
+
+int
+store_buckets(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields, int64_t t0_wall_ns,
+    int64_t t1_wall_ns, int64_t step_ns, store_bucket_fn *fn, void *arg)
+{
+	struct bucket_query bq = { .q = { .r = r, .layout_id = layout_id, .t0 = t0_wall_ns, .t1 = t1_wall_ns,
+	    .columns = fields, .n_columns = n_fields }, .fn = fn, .arg = arg };
+	int rc;
+
+	if (r->in_rows || step_ns <= 0)
+		return NW_EINVAL;
+	if ((rc = reader_pin(r)) != NW_OK)
+		return rc;
+	r->in_rows = true;
+	rc = reader_unpin(r, buckets_run(&bq, step_ns, on_buckets));
+	r->in_rows = false;
+	return rc > 0 ? NW_OK : rc;
+}
+
+static int
+coarse_run(struct bucket_query *bq, int64_t step_ns)
+{
+	struct meaning *meaning = NULL;
+	int64_t tail_after;
+	int rc;
+
+	if ((rc = layout_find(bq->q.r, bq->q.layout_id, &bq->q.n_fields, &tail_after)) != NW_OK ||
+	    (rc = meaning_load(bq->q.r, bq->q.layout_id, bq->q.n_fields, &meaning)) != NW_OK)
+		return rc;
+	bq->meaning = meaning;
+	rc = buckets_run(bq, step_ns, on_coarse_rows);
+	free(meaning);
+	return rc;
+}
+
+int
+store_rows_at(struct store_reader *r, int64_t layout_id, int64_t step_ns, int64_t t0_wall_ns, int64_t t1_wall_ns,
+    store_block_fn *fn, void *arg)
+{
+	struct bucket_query bq = { .q = { .r = r, .layout_id = layout_id, .t0 = t0_wall_ns, .t1 = t1_wall_ns, .fn = fn,
+	    .arg = arg } };
+	int rc;
+
+	if (step_ns <= 0)
+		return store_rows(r, layout_id, t0_wall_ns, t1_wall_ns, fn, arg);
+	if (r->in_rows)
+		return NW_EINVAL;
+	if ((rc = reader_pin(r)) != NW_OK)
+		return rc;
+	r->in_rows = true;
+	rc = reader_unpin(r, coarse_run(&bq, step_ns));
 	r->in_rows = false;
 	return rc > 0 ? NW_OK : rc;
 }

@@ -182,6 +182,12 @@ int store_completion_fd(const struct store *st);   /* readable when store_run_co
 void store_run_completions(struct store *st);      /* one thread */
 void store_get_stats(struct store *st, struct store_stats *out);   /* any thread */
 
+/*
+ * Pinned, a session keeps the rows it still has: its own, and those of its hosts from its time. Any process, whether the
+ * store is open or not; needs the right to write. NW_ENOTFOUND: no such session.
+ */
+int store_pin(const char *path, int64_t session_id, bool pinned, char why[STORE_WHY_BYTES]);
+
 /* --- reading --- */
 
 struct store_reader;
@@ -225,12 +231,34 @@ struct store_block {                       /* rows of one layout, rising in time
 	const size_t *hist_len;
 };
 typedef int store_block_fn(void *arg, const struct store_block *b);
-/* Rows of one layout with t0 <= t < t1, in time order over all blocks. Constant memory. */
+/*
+ * Rows of one layout with t0 <= t < t1, in time order over all blocks. Constant memory. Where the rows themselves are
+ * gone, a bucket of the finest tier that is left stands for those in it, at the time of the last one: amounts are sums,
+ * gauges are means, counters stand as they stood (store/meaning.c says it of each field).
+ */
 int store_rows(struct store_reader *r, int64_t layout_id, int64_t t0_wall_ns, int64_t t1_wall_ns,
     store_block_fn *fn, void *arg);
 /* The same with some fields only, which costs less: columns[f] of the others is NULL, and there are no histograms. */
 int store_rows_of(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields,
     int64_t t0_wall_ns, int64_t t1_wall_ns, store_block_fn *fn, void *arg);
+/* Rows as if they had come once per step_ns (> 0), made as above. Buckets of that length where there is finer data. */
+int store_rows_at(struct store_reader *r, int64_t layout_id, int64_t step_ns, int64_t t0_wall_ns, int64_t t1_wall_ns,
+    store_block_fn *fn, void *arg);
+
+struct store_bucket_block {                /* statistics of fields over stretches of time, rising; on loan */
+	size_t n_buckets, n_fields;
+	const int64_t *t_wall_ns;              /* of the last row in each */
+	/* [n_fields] pointers to n_buckets values. n: that are not NaN; min, max: NaN with none; m2: sum of squared
+	   differences from the mean, which is sum / n. Pointers of fields that were not asked for are NULL. */
+	const double *const *n, *const *sum, *const *min, *const *max, *const *m2;
+};
+typedef int store_bucket_fn(void *arg, const struct store_bucket_block *b);
+/*
+ * Buckets that begin at multiples of step_ns since 1970, of rows with t0 <= t < t1; those without rows are left out.
+ * fields NULL: all. Where finer data is gone buckets are longer: then the one that gets a row is that of its last time.
+ */
+int store_buckets(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields,
+    int64_t t0_wall_ns, int64_t t1_wall_ns, int64_t step_ns, store_bucket_fn *fn, void *arg);
 /* The newest row, without its histogram. NW_ENOTFOUND: there is none. */
 int store_last_row(struct store_reader *r, int64_t layout_id, store_block_fn *fn, void *arg);
 
