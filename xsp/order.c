@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/order.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "narrows/err.h"
+#include "narrows/frame.h"
+
+/* --- lists of keys and values --- */
+
+static const struct nw_kv *
+kv_find(const struct nw_kv *kv, size_t n, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(kv[i].key, key) == 0)
+			return &kv[i];
+	return NULL;
+}
+
+/* Whoever writes whole seconds may write them as an integer. NaN: not there, or no number. */
+static double
+kv_real(const struct nw_kv *kv, size_t n, const char *key)
+{
+	const struct nw_kv *f = kv_find(kv, n, key);
+
+	if (f == NULL)
+		return NAN;
+	return f->type == NW_KV_REAL ? f->v.d : f->type == NW_KV_INT ? (double)f->v.i : NAN;
+}
+
+static int64_t
+kv_int(const struct nw_kv *kv, size_t n, const char *key)
+{
+	const struct nw_kv *f = kv_find(kv, n, key);
+
+	return f != NULL && f->type == NW_KV_INT ? f->v.i : 0;
+}
+
+static const char *
+kv_text(const struct nw_kv *kv, size_t n, const char *key)
+{
+	const struct nw_kv *f = kv_find(kv, n, key);
+
+	return f != NULL && f->type == NW_KV_TEXT ? f->v.text : NULL;
+}
+
+/* Text that does not fit is refused: what is cut means something else. */
+static bool
+take_text(const struct nw_kv *kv, size_t n, const char *key, char *out, size_t cap)
+{
+	const char *text = kv_text(kv, n, key);
+	size_t len = text != NULL ? strlen(text) : 0;
+
+	if (len >= cap)
+		return false;
+	memcpy(out, text != NULL ? text : "", len + 1);
+	return true;
+}
+
+static bool
+take_port(const struct nw_kv *kv, size_t n, const char *key, uint16_t *out)
+{
+	int64_t port = kv_int(kv, n, key);
+
+	*out = (uint16_t)port;
+	return port >= 0 && port <= UINT16_MAX;
+}
+
+/* Bounded before it becomes an integer. Not given is 0. */
+static bool
+take_seconds(const struct nw_kv *kv, size_t n, const char *key, int64_t *out_ns)
+{
+	double s = kv_find(kv, n, key) != NULL ? kv_real(kv, n, key) : 0;
+
+	if (!(s >= 0 && s <= 1e6))
+		return false;
+	*out_ns = llround(s * 1e9);
+	return true;
+}
+
+/* --- orders --- */
+
+static bool
+within(int64_t ns, int64_t min_ns, int64_t max_ns)
+{
+	return ns >= min_ns && ns <= max_ns;
+}
+
+int
+nw_order_check(const struct nw_order *o, const char **why)
+{
+	bool some_connection = o->src[0] != '\0' || o->dst[0] != '\0' || o->sport != 0 || o->dport != 0;
+
+	*why = NULL;
+	if (o->opt != NW_OPT_START && o->opt != NW_OPT_STOP && o->opt != NW_OPT_RATE)
+		*why = "no such order";
+	else if (o->id[0] == '\0' || strpbrk(o->id, " \t\r\n") != NULL)
+		*why = "an order without id, or with blanks in it";
+	else if (o->opt == NW_OPT_STOP)
+		return NW_OK;
+	else if (o->opt == NW_OPT_START && some_connection && !nw_order_has_connection(o))
+		*why = "a connection is src, sport, dst and dport";
+	else if (o->opt == NW_OPT_START && !some_connection && o->event_type[0] == '\0')
+		*why = "nothing named to start";
+	else if (o->opt == NW_OPT_RATE && o->collection_ns == 0)
+		*why = "a rate without collection interval";
+	else if (o->collection_ns != 0 && !within(o->collection_ns, NW_ORDER_COLLECTION_MIN_NS, NW_ORDER_PERIOD_MAX_NS))
+		*why = "collection interval out of range 10 ms to 1 h";
+	else if (o->report_ns != 0 && !within(o->report_ns, o->collection_ns, NW_ORDER_PERIOD_MAX_NS))
+		*why = "report period out of range: collection interval to 1 h";
+	else if (!within(o->lease_ns, NW_ORDER_LEASE_MIN_NS, NW_ORDER_LEASE_MAX_NS))
+		*why = "lease out of range 100 ms to 1 d";
+	return *why == NULL ? NW_OK : NW_EPROTO;
+}
+
+static void
+put_text(struct nw_kv *kv, size_t *n, const char *key, const char *text)
+{
+	if (text != NULL && text[0] != '\0')
+		kv[(*n)++] = (struct nw_kv){ key, NW_KV_TEXT, { .text = text } };
+}
+
+static void
+put_int(struct nw_kv *kv, size_t *n, const char *key, int64_t i)
+{
+	kv[(*n)++] = (struct nw_kv){ key, NW_KV_INT, { .i = i } };
+}
+
+static void
+put_real(struct nw_kv *kv, size_t *n, const char *key, double d)
+{
+	kv[(*n)++] = (struct nw_kv){ key, NW_KV_REAL, { .d = d } };
+}
+
+static void
+put_seconds(struct nw_kv *kv, size_t *n, const char *key, int64_t ns)
+{
+	if (ns != 0)
+		put_real(kv, n, key, (double)ns / 1e9);
+}
+
+int
+nw_order_encode(struct nw_doc_buf *out, const struct nw_order *o)
+{
+	struct nw_kv kv[NW_ORDER_KEYS_MAX];
+	const char *why;
+	size_t n = 0;
+
+	if (nw_order_check(o, &why) < 0)
+		return NW_EINVAL;
+	put_text(kv, &n, "id", o->id);
+	if (o->opt != NW_OPT_STOP) {
+		put_text(kv, &n, "event_type", o->event_type);
+		put_text(kv, &n, "task_id", o->task_id);
+		if (nw_order_has_connection(o)) {
+			put_text(kv, &n, "src", o->src);
+			put_int(kv, &n, "sport", o->sport);
+			put_text(kv, &n, "dst", o->dst);
+			put_int(kv, &n, "dport", o->dport);
+		}
+		put_seconds(kv, &n, "collection_interval_s", o->collection_ns);
+		put_seconds(kv, &n, "report_period_s", o->report_ns);
+		put_seconds(kv, &n, "lease_s", o->lease_ns);
+	}
+	return nw_kv_encode(out, kv, n);
+}
+
+int
+nw_order_decode(struct nw_order *o, uint16_t opt, const uint8_t *buf, size_t len, const char **why)
+{
+	struct nw_kv kv[NW_ORDER_KEYS_MAX];
+	size_t n = 0;
+	int rc;
+
+	memset(o, 0, sizeof(*o));
+	if ((rc = nw_kv_decode(buf, len, kv, NW_ORDER_KEYS_MAX, &n, why)) < 0)
+		return rc;
+	o->opt = opt;
+	if (!take_text(kv, n, "id", o->id, sizeof(o->id)) ||
+	    !take_text(kv, n, "event_type", o->event_type, sizeof(o->event_type)) ||
+	    !take_text(kv, n, "task_id", o->task_id, sizeof(o->task_id)) ||
+	    !take_text(kv, n, "src", o->src, sizeof(o->src)) || !take_text(kv, n, "dst", o->dst, sizeof(o->dst))) {
+		*why = "text of an order too long";
+		return NW_ETOOBIG;
+	}
+	if (!take_port(kv, n, "sport", &o->sport) || !take_port(kv, n, "dport", &o->dport) ||
+	    !take_seconds(kv, n, "collection_interval_s", &o->collection_ns) ||
+	    !take_seconds(kv, n, "report_period_s", &o->report_ns) || !take_seconds(kv, n, "lease_s", &o->lease_ns)) {
+		*why = "number of an order out of range";
+		return NW_EPROTO;
+	}
+	return nw_order_check(o, why);
+}
+
+/* --- STATUS --- */
+
+int
+nw_order_status_encode(struct nw_doc_buf *out, const struct nw_order_status *s)
+{
+	struct nw_kv kv[NW_ORDER_KEYS_MAX];
+	size_t n = 0;
+
+	put_text(kv, &n, "collecting", s->collecting);
+	put_text(kv, &n, "orders", s->orders);
+	put_real(kv, &n, "collection_interval_s", s->collection_s);
+	put_real(kv, &n, "report_period_s", s->report_s);
+	put_real(kv, &n, "cpu_s", s->cpu_s);
+	put_int(kv, &n, "rss_bytes", s->rss_bytes);
+	put_int(kv, &n, "docs_queued", s->docs_queued);
+	put_int(kv, &n, "docs_dropped", s->docs_dropped);
+	put_int(kv, &n, "orders_rejected", s->orders_rejected);
+	return nw_kv_encode(out, kv, n);
+}
+
+int
+nw_order_status_decode(struct nw_order_status *s, const uint8_t *buf, size_t len, const char **why)
+{
+	struct nw_kv kv[NW_ORDER_KEYS_MAX];
+	size_t n = 0;
+	int rc;
+
+	memset(s, 0, sizeof(*s));
+	if ((rc = nw_kv_decode(buf, len, kv, NW_ORDER_KEYS_MAX, &n, why)) < 0)
+		return rc;
+	s->collecting = kv_text(kv, n, "collecting");
+	s->orders = kv_text(kv, n, "orders");
+	s->collection_s = kv_real(kv, n, "collection_interval_s");
+	s->report_s = kv_real(kv, n, "report_period_s");
+	s->cpu_s = kv_real(kv, n, "cpu_s");
+	s->rss_bytes = kv_int(kv, n, "rss_bytes");
+	s->docs_queued = kv_int(kv, n, "docs_queued");
+	s->docs_dropped = kv_int(kv, n, "docs_dropped");
+	s->orders_rejected = kv_int(kv, n, "orders_rejected");
+	if (!(s->cpu_s >= 0)) {
+		*why = "STATUS without cpu_s";
+		return NW_EPROTO;
+	}
+	return NW_OK;
+}
+
+/* --- CLOCK --- */
+
+int
+nw_clock_encode(struct nw_doc_buf *out, const struct nw_clock *c)
+{
+	struct nw_kv kv[3];
+	size_t n = 0;
+
+	put_int(kv, &n, "t1_ns", c->t1_wall_ns);
+	if (c->t2_wall_ns != 0) {
+		put_int(kv, &n, "t2_ns", c->t2_wall_ns);
+		put_int(kv, &n, "t3_ns", c->t3_wall_ns);
+	}
+	return nw_kv_encode(out, kv, n);
+}
+
+int
+nw_clock_decode(struct nw_clock *c, const uint8_t *buf, size_t len, const char **why)
+{
+	struct nw_kv kv[NW_ORDER_KEYS_MAX];
+	size_t n = 0;
+	int rc;
+
+	memset(c, 0, sizeof(*c));
+	if ((rc = nw_kv_decode(buf, len, kv, NW_ORDER_KEYS_MAX, &n, why)) < 0)
+		return rc;
+	c->t1_wall_ns = kv_int(kv, n, "t1_ns");
+	c->t2_wall_ns = kv_int(kv, n, "t2_ns");
+	c->t3_wall_ns = kv_int(kv, n, "t3_ns");
+	if (c->t1_wall_ns <= 0 || c->t2_wall_ns < 0 || c->t3_wall_ns < c->t2_wall_ns) {
+		*why = "CLOCK with times that cannot be";
+		return NW_EPROTO;
+	}
+	return NW_OK;
+}
+
+int
+nw_clock_offset(const struct nw_clock *c, int64_t t4_wall_ns, double *offset_s, double *bound_s)
+{
+	int64_t away_ns = t4_wall_ns - c->t1_wall_ns, held_ns = c->t3_wall_ns - c->t2_wall_ns;
+
+	if (c->t1_wall_ns <= 0 || c->t2_wall_ns <= 0 || held_ns < 0 || held_ns > away_ns)
+		return NW_EPROTO;
+	/* Differences of positive times are exact and do not overflow; their sum may: a peer's clock can say anything. */
+	*offset_s = ((double)(c->t2_wall_ns - c->t1_wall_ns) + (double)(c->t3_wall_ns - t4_wall_ns)) / 2e9;
+	*bound_s = (double)(away_ns - held_ns) / 2e9;
+	return NW_OK;
+}
+
+bool
+nw_order_word(const char *words, const char *word)
+{
+	size_t len = strlen(word), n;
+
+	for (; words != NULL && *words != '\0'; words += n) {
+		words += strspn(words, " ");
+		n = strcspn(words, " ");
+		if (n == len && n > 0 && memcmp(words, word, n) == 0)
+			return true;
+	}
+	return false;
+}
