@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/timex.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@
 #include "host/spool.h"
 #include "narrows/caliper.h"
 #include "narrows/err.h"
+#include "narrows/order.h"
 
 #define DEFAULT_BOX "127.0.0.1/5006"
 #define SECOND_NS INT64_C(1000000000)
@@ -47,7 +49,7 @@ enum {
 	QUEUE_DEFAULT_BYTES = 4 << 20,
 	OUT_LOW_BYTES = 64 << 10,         /* documents are framed when less than this waits for the socket */
 	UUID_BYTES = 37,
-	REPLY_FIELDS_MAX = 16
+	REPLY_FIELDS_MAX = 32
 };
 
 enum provider_state { PROVIDER_AWAY, PROVIDER_CONNECTING, PROVIDER_GREETING, PROVIDER_READY };
@@ -65,7 +67,10 @@ struct nw_provider {
 	struct nw_doc_buf doc;                /* scratch for encoding */
 	uint64_t wire_seq;                    /* the number the box would give the next document */
 	uint64_t sent_seq;                    /* the highest number ever sent */
-	char *software, *host, *task_id, *program;
+	char *software, *host, *task_id, *program, *can, *addresses;
+	void (*on_order)(void *arg, uint16_t opt, const uint8_t *doc, size_t len);
+	void *on_order_arg;
+	bool held;                            /* documents wait for the next report */
 	char uuid[UUID_BYTES];
 	struct nw_provider_stats stats;
 };
@@ -95,6 +100,19 @@ copy_text(char **out, const char *text)
 	return *out != NULL ? NW_OK : NW_ENOMEM;
 }
 
+/* What every provider can, and what this one's owner says. */
+static int
+can_make(const char *owners, char **out)
+{
+	static const char every[] = "stored clock";
+	size_t cap = sizeof(every) + 1 + (owners != NULL ? strlen(owners) : 0);
+
+	if ((*out = malloc(cap)) == NULL)
+		return NW_ENOMEM;
+	snprintf(*out, cap, "%s%s%s", every, owners != NULL ? " " : "", owners != NULL ? owners : "");
+	return NW_OK;
+}
+
 static void
 provider_free(struct nw_provider *p)
 {
@@ -106,6 +124,8 @@ provider_free(struct nw_provider *p)
 	free(p->host);
 	free(p->task_id);
 	free(p->program);
+	free(p->can);
+	free(p->addresses);
 	free(p);
 }
 
@@ -124,13 +144,17 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 	spool_init(&p->spool, queue_max);
 	catalog_init(&p->catalog, queue_max);
 	p->pause_ns = PAUSE_MIN_NS;
+	p->on_order = opts->on_order;
+	p->on_order_arg = opts->on_order_arg;
 	p->connect_timeout_ns = opts->connect_timeout_ns > 0 ? opts->connect_timeout_ns : CONNECT_TIMEOUT_NS;
 	if ((rc = conn_addr_parse(box != NULL && box[0] != '\0' ? box : DEFAULT_BOX, &p->addr)) < 0 ||
 	    (rc = uuid_make(p->uuid)) < 0 ||
 	    (rc = copy_text(&p->software, opts->software != NULL ? opts->software : "libnarrows")) < 0 ||
 	    (rc = copy_text(&p->host, hostname_get(opts->host, name))) < 0 ||
 	    (rc = copy_text(&p->task_id, opts->task_id)) < 0 ||
-	    (rc = copy_text(&p->program, opts->program)) < 0) {
+	    (rc = copy_text(&p->program, opts->program)) < 0 ||
+	    (rc = copy_text(&p->addresses, opts->addresses)) < 0 ||
+	    (rc = can_make(opts->can, &p->can)) < 0) {
 		provider_free(p);
 		return rc;
 	}
@@ -199,10 +223,24 @@ send_block(struct nw_provider *p, uint16_t opt, const uint8_t *bytes, size_t len
 	return conn_queue(&p->conn, 1, NW_MSG_APP_DATA, &b);
 }
 
+/* The kernel's word on this host's clock, if it is disciplined. */
+static size_t
+put_clock(struct nw_kv *kv)
+{
+	struct timex tx = { .modes = 0 };
+	int state = adjtimex(&tx);
+
+	if (state < 0)
+		return 0;
+	kv[0] = (struct nw_kv){ "clock_synced", NW_KV_BOOL, { .i = state != TIME_ERROR } };
+	kv[1] = (struct nw_kv){ "clock_bound_s", NW_KV_REAL, { .d = (double)tx.maxerror * 1e-6 } };
+	return state != TIME_ERROR ? 2 : 1;
+}
+
 static int
 send_hello(struct nw_provider *p)
 {
-	struct nw_kv kv[9] = {
+	struct nw_kv kv[16] = {
 		{ "software", NW_KV_TEXT, { .text = p->software } },
 		{ "version", NW_KV_TEXT, { .text = NW_VERSION } },
 		{ "host", NW_KV_TEXT, { .text = p->host } },
@@ -210,14 +248,15 @@ send_hello(struct nw_provider *p)
 		{ "first_seq", NW_KV_INT, { .i = (int64_t)next_to_send(p) } },
 		{ "pid", NW_KV_INT, { .i = getpid() } },
 		{ "time_ns", NW_KV_INT, { .i = nw_wall_ns() } },
+		{ "can", NW_KV_TEXT, { .text = p->can } },
+		{ "task_id", NW_KV_TEXT, { .text = p->task_id } },            /* what is NULL is left out */
+		{ "program", NW_KV_TEXT, { .text = p->program } },
+		{ "addresses", NW_KV_TEXT, { .text = p->addresses } },
 	};
-	size_t n = 7;
+	size_t n = 11;
 	int rc;
 
-	if (p->task_id != NULL)
-		kv[n++] = (struct nw_kv){ "task_id", NW_KV_TEXT, { .text = p->task_id } };
-	if (p->program != NULL)
-		kv[n++] = (struct nw_kv){ "program", NW_KV_TEXT, { .text = p->program } };
+	n += put_clock(kv + n);
 	p->doc.len = 0;
 	if ((rc = nw_kv_encode(&p->doc, kv, n)) < 0)
 		return rc;
@@ -267,6 +306,13 @@ send_doc(struct nw_provider *p)
 	return rc;
 }
 
+/* Holding back must not lose anything. */
+static bool
+is_held(const struct nw_provider *p)
+{
+	return p->held && p->spool.bytes < p->spool.bytes_max / 2;
+}
+
 /* Frames metadata, then documents, as far as there is room. Returns whether there was anything, or NW_E*. */
 static int
 send_waiting(struct nw_provider *p)
@@ -276,7 +322,7 @@ send_waiting(struct nw_provider *p)
 	while (rc == NW_OK && conn_unsent_bytes(&p->conn) < OUT_LOW_BYTES) {
 		if (p->catalog.unsent != NULL)
 			rc = send_meta(p);
-		else if (p->spool.unsent != NULL)
+		else if (p->spool.unsent != NULL && !is_held(p))
 			rc = send_doc(p);
 		else
 			break;
@@ -343,17 +389,52 @@ take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
 		set_ready(p, now_mono_ns);
 }
 
+/* Answered here, at once, whatever the program around us is doing. */
+static int
+answer_clock(struct nw_provider *p, const struct nw_block *b, int64_t came_wall_ns)
+{
+	struct nw_clock c;
+	const char *why;
+	int rc;
+
+	if (nw_clock_decode(&c, b->data, b->len, &why) < 0 || conn_unsent_bytes(&p->conn) >= OUT_LOW_BYTES)
+		return NW_OK;
+	c.t2_wall_ns = came_wall_ns;
+	c.t3_wall_ns = nw_wall_ns();
+	if (c.t3_wall_ns < c.t2_wall_ns)         /* the clock was set back in between: no answer is better */
+		return NW_OK;
+	if ((rc = nw_clock_encode(&p->doc, &c)) < 0)
+		return rc;
+	return send_block(p, NW_OPT_CLOCK, p->doc.data, p->doc.len);
+}
+
+/* From a box that has answered HELLO. */
+static int
+take_order(struct nw_provider *p, const struct nw_block *b)
+{
+	if (!p->stats.acknowledged)
+		return NW_OK;
+	if (b->type == NW_OPT_CLOCK)
+		return answer_clock(p, b, nw_wall_ns());
+	if (p->on_order != NULL && (b->type == NW_OPT_START || b->type == NW_OPT_STOP || b->type == NW_OPT_RATE))
+		p->on_order(p->on_order_arg, b->type, b->data, b->len);
+	return NW_OK;
+}
+
 static int
 take_frame(struct nw_provider *p, const struct nw_frame *f, int64_t now_mono_ns)
 {
 	struct nw_block b;
 	size_t cursor = 0;
+	int rc;
 
 	switch (f->type) {
 	case NW_MSG_APP_DATA:
 		while (nw_frame_next_block(f, &cursor, &b)) {
 			if (b.type == NW_OPT_HELLO || b.type == NW_OPT_STORED)
 				take_reply(p, &b, now_mono_ns);
+			else if ((rc = take_order(p, &b)) < 0)
+				return rc;
 		}
 		return NW_OK;
 	case NW_MSG_PING:
@@ -457,7 +538,7 @@ int
 nw_provider_fd(const struct nw_provider *p, short *events)
 {
 	*events = conn_events(&p->conn);
-	if (p->state == PROVIDER_READY && (p->spool.unsent != NULL || p->catalog.unsent != NULL))
+	if (p->state == PROVIDER_READY && (p->catalog.unsent != NULL || (p->spool.unsent != NULL && !is_held(p))))
 		*events |= POLLOUT;
 	return p->conn.fd;
 }
@@ -512,6 +593,20 @@ nw_provider_get_stats(const struct nw_provider *p, struct nw_provider_stats *out
 	out->queue_bytes = p->spool.bytes;
 }
 
+int
+nw_provider_tell(struct nw_provider *p, uint16_t opt, const uint8_t *doc, size_t len)
+{
+	if (p->state != PROVIDER_READY || !p->stats.acknowledged || conn_unsent_bytes(&p->conn) >= OUT_LOW_BYTES)
+		return NW_EAGAIN;
+	return send_block(p, opt, doc, len);
+}
+
+void
+nw_provider_hold(struct nw_provider *p, bool hold)
+{
+	p->held = hold;
+}
+
 const char *
 nw_provider_why(const struct nw_provider *p)
 {
@@ -557,6 +652,7 @@ nw_provider_close(struct nw_provider *p, int64_t wait_ns)
 
 	if (p == NULL)
 		return NW_OK;
+	p->held = false;
 	for (; !all_sent(p); now = nw_mono_ns()) {
 		step(p, now);
 		if (all_sent(p) || now >= end || wait_for_work(p, now, end) < 0)

@@ -32,6 +32,11 @@ struct nw_provider_opts {
 	const char *program;                /* what is measured; NULL: nothing in particular */
 	uint32_t queue_max_bytes;           /* 0: 4 MiB */
 	int64_t connect_timeout_ns;         /* 0: 5 s */
+	/* Orders of the box (order.h, narrows-xsp(7)). Left out: none are taken. */
+	const char *can;                    /* which, as words: "start stop rate status" */
+	const char *addresses;              /* this host's, as words, so that the box knows whose connections are whose */
+	void (*on_order)(void *arg, uint16_t opt, const uint8_t *doc, size_t len);   /* from within run() and close() */
+	void *on_order_arg;
 };
 
 struct nw_provider_stats {
@@ -56,6 +61,11 @@ NW_PUBLIC void nw_provider_meta_end(struct nw_provider *p, const char *id);
 /* Queues one data document. NW_ETOOBIG: larger than the queue. */
 NW_PUBLIC int nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
     const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len);
+
+/* Says something about itself (STATUS) to a box that has answered HELLO. NW_EAGAIN: there is none; it is not kept. */
+NW_PUBLIC int nw_provider_tell(struct nw_provider *p, uint16_t opt, const uint8_t *doc, size_t len);
+/* Documents wait for the next report until it is taken back, or the queue is half full. */
+NW_PUBLIC void nw_provider_hold(struct nw_provider *p, bool hold);
 
 /* Does what can be done on the connection for up to `wait_ns` (0: do not wait). Returns early only on error NW_E*. */
 NW_PUBLIC int nw_provider_run(struct nw_provider *p, int64_t wait_ns);
