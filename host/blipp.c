@@ -3,8 +3,9 @@
  * blipp: what this host's CPUs, memory, disks, network and clock do, once per interval, to a box.
  *
  * One thread, one poll(2): the next sample, the socket, and chronyc's pipe. Samples are due at whole multiples of the
- * interval since 1970, so that hosts sample together; every due time is computed from the clock anew, so nothing
- * drifts, and what was missed (a suspended machine) is not made up for.
+ * interval since 1970, so that hosts sample together (beat.h). The box may order other intervals, probes, and TCP
+ * connections to follow, for as long as it renews its lease (obey.h). Samples that need not be reported at once wait
+ * in the provider for the next report.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -18,8 +19,12 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "host/addresses.h"
+#include "host/beat.h"
 #include "host/blipp_conf.h"
+#include "host/follow.h"
 #include "host/hostname.h"
+#include "host/obey.h"
 #include "narrows/caliper.h"
 #include "narrows/err.h"
 #include "narrows/provider.h"
@@ -30,6 +35,8 @@
 #define ONCE_GOODBYE_NS (5 * SECOND_NS)
 #define AWAY_POLL_NS (SECOND_NS / 4)      /* without a socket to wait for, this often the provider may try again */
 
+enum { COLLECTING_BYTES = 2048, ADDRESSES_BYTES = 1024 };
+
 struct blipp {
 	struct blipp_conf conf;
 	struct nw_provider *provider;
@@ -37,6 +44,11 @@ struct blipp {
 	struct procfs_buf buf;
 	void *states[BLIPP_PROBES];
 	bool warned[BLIPP_PROBES];
+	bool absent[BLIPP_PROBES];            /* the system does not offer it */
+	struct beat beats[BLIPP_PROBES], report_beat;
+	struct obey obey;
+	struct followers followers;
+	int64_t interval_ns, report_ns;       /* the shortest in force; the period in force */
 	char hostname[HOSTNAME_BYTES];
 	bool connected;
 	bool once;
@@ -88,31 +100,105 @@ sample_one(struct blipp *b, size_t i)
 		log_line(LOG_WARNING, "probe.off name=%s why=\"%s\"", probe->name, strerror(errno));
 	else
 		log_line(LOG_WARNING, "probe.error name=%s why=\"%s\"", probe->name, nw_strerror(rc));
-	b->conf.probes[i] = rc != NW_EIO;
+	b->absent[i] = rc == NW_EIO;
+}
+
+static bool
+is_wanted(const struct blipp *b, size_t i)
+{
+	return !b->absent[i] && (b->conf.probes[i] || leases_started(&b->obey.leases, blipp_event_types[i]));
+}
+
+/* Returns whether anything was due. */
+static bool
+sample_due(struct blipp *b, struct moment now)
+{
+	uint64_t before = b->report.values;
+	bool any = false;
+	size_t i;
+
+	b->report.t_wall_ns = now.wall_ns;
+	for (i = 0; i < BLIPP_PROBES; i++)
+		if (is_wanted(b, i) && beat_is_due(&b->beats[i], now)) {
+			sample_one(b, i);
+			any = true;
+		}
+	if (followers_sample(&b->followers, &b->report, now) < 0)
+		log_line(LOG_DEBUG, "follow.error");
+	if (any)
+		log_line(LOG_DEBUG, "sample values=%llu", (unsigned long long)(b->report.values - before));
+	return any;
+}
+
+/* --- what the configuration and the box's orders come to --- */
+
+static void
+intervals_set(struct blipp *b, struct moment now)
+{
+	int64_t ns, shortest = INT64_MAX;
+	size_t i;
+
+	for (i = 0; i < BLIPP_PROBES; i++) {
+		ns = leases_interval_ns(&b->obey.leases, blipp_event_types[i], b->conf.interval_ns);
+		beat_set(&b->beats[i], ns, now);
+		if (is_wanted(b, i) && ns < shortest)
+			shortest = ns;
+	}
+	b->interval_ns = shortest != INT64_MAX ? shortest : b->conf.interval_ns;
+	followers_sync(&b->followers, &b->obey.leases, b->interval_ns, &b->report, now);
+	b->report_ns = leases_report_ns(&b->obey.leases, b->conf.report_ns);
+	nw_provider_hold(b->provider, b->report_ns > b->interval_ns);
+	if (b->report_ns > b->interval_ns)
+		beat_set(&b->report_beat, b->report_ns, now);
+	log_line(LOG_DEBUG, "rate interval_ms=%lld report_ms=%lld orders=%zu follows=%zu",
+	    (long long)(b->interval_ns / 1000000), (long long)(b->report_ns / 1000000), b->obey.leases.n, b->followers.n);
 }
 
 static void
-sample_all(struct blipp *b)
+say_status(struct blipp *b, struct moment now)
 {
-	uint64_t before = b->report.values;
-	size_t i;
+	char words[COLLECTING_BYTES] = "";
+	size_t i, len = 0;
 
-	b->report.t_wall_ns = nw_wall_ns();
+	if (now.mono_ns < b->obey.status_mono_ns)
+		return;
 	for (i = 0; i < BLIPP_PROBES; i++)
-		if (b->conf.probes[i])
-			sample_one(b, i);
-	log_line(LOG_DEBUG, "sample values=%llu", (unsigned long long)(b->report.values - before));
+		if (is_wanted(b, i))
+			len += (size_t)snprintf(words + len, sizeof(words) - len, "%s%s", len > 0 ? " " : "", blipp_probes[i]->name);
+	for (i = 0; i < b->followers.n && len + 128 < sizeof(words); i++) {
+		const struct nw_order *o = &b->followers.list[i].order;
+
+		len += (size_t)snprintf(words + len, sizeof(words) - len, " tcp:%s/%u-%s/%u", o->src, o->sport, o->dst, o->dport);
+	}
+	obey_status(&b->obey, now.mono_ns, words, b->interval_ns, b->report_ns);
 }
 
-/* The next multiple of the interval, at least half of one away: a clock that is being slewed is not sampled twice. */
-static int64_t
-next_due(int64_t interval_ns)
+/* What waits for a report goes when the report is due. */
+static void
+talk(struct blipp *b, struct moment now)
 {
-	int64_t ahead = interval_ns - nw_wall_ns() % interval_ns;
+	bool held = b->report_ns > b->interval_ns;
 
-	if (ahead < interval_ns / 2)
-		ahead += interval_ns;
-	return nw_mono_ns() + ahead;
+	if (held && beat_is_due(&b->report_beat, now))
+		nw_provider_hold(b->provider, false);
+	nw_provider_run(b->provider, 0);
+	nw_provider_hold(b->provider, held);
+}
+
+static int64_t
+next_due(const struct blipp *b)
+{
+	int64_t due = followers_due(&b->followers), other = obey_deadline(&b->obey);
+	size_t i;
+
+	if (other < due)
+		due = other;
+	if (b->report_ns > b->interval_ns && b->report_beat.due_mono_ns < due)
+		due = b->report_beat.due_mono_ns;
+	for (i = 0; i < BLIPP_PROBES; i++)
+		if (is_wanted(b, i) && b->beats[i].due_mono_ns < due)
+			due = b->beats[i].due_mono_ns;
+	return due;
 }
 
 /* --- the loop --- */
@@ -126,6 +212,7 @@ log_connection(struct blipp *b)
 	if (s.connected == b->connected)
 		return;
 	b->connected = s.connected;
+	b->obey.status_mono_ns = 0;
 	if (s.connected)
 		log_line(LOG_INFO, "box.connected acknowledges=%s", s.acknowledged ? "yes" : "no");
 	else
@@ -148,7 +235,7 @@ wait_for_work(struct blipp *b, int64_t until_mono_ns, const sigset_t *while_wait
 	if (left_ns < 0)
 		left_ns = 0;
 	for (i = 0; i < BLIPP_PROBES; i++) {
-		if (!b->conf.probes[i] || blipp_probes[i]->fd == NULL)
+		if (!is_wanted(b, i) || blipp_probes[i]->fd == NULL)
 			continue;
 		pfds[n] = (struct pollfd){ .fd = blipp_probes[i]->fd(b->states[i]), .events = POLLIN };
 		who[n++] = i;
@@ -166,19 +253,22 @@ wait_for_work(struct blipp *b, int64_t until_mono_ns, const sigset_t *while_wait
 static void
 run(struct blipp *b, const sigset_t *while_waiting)
 {
-	int64_t due_mono_ns = nw_mono_ns();
+	struct moment now = moment_now();
 	int samples = 0;
 
+	intervals_set(b, now);
 	while (!stop_wanted) {
-		if (nw_mono_ns() >= due_mono_ns) {
-			sample_all(b);
-			if (b->once && ++samples == 2)
-				return;
-			due_mono_ns = next_due(b->conf.interval_ns);
-		}
-		nw_provider_run(b->provider, 0);
+		now = moment_now();
+		if (obey_step(&b->obey, now.mono_ns))
+			intervals_set(b, now);
+		if (sample_due(b, now) && b->once && ++samples == 2)
+			return;
+		talk(b, now);
 		log_connection(b);
-		wait_for_work(b, due_mono_ns, while_waiting);
+		say_status(b, now);
+		if (b->obey.changed)
+			continue;                        /* an order has just come */
+		wait_for_work(b, next_due(b), while_waiting);
 	}
 }
 
@@ -221,6 +311,8 @@ blipp_clear(struct blipp *b)
 			blipp_probes[i]->clear(b->states[i]);
 		free(b->states[i]);
 	}
+	followers_clear(&b->followers);
+	obey_clear(&b->obey);
 	procfs_buf_clear(&b->buf);
 }
 
@@ -231,17 +323,25 @@ blipp_open(struct blipp *b)
 		.box = b->conf.box[0] != '\0' ? b->conf.box : NULL,
 		.software = "blipp",
 		.queue_max_bytes = (uint32_t)b->conf.queue_bytes,
+		.can = "start stop rate status",
+		.on_order = obey_order,
+		.on_order_arg = &b->obey,
 	};
+	char addresses[ADDRESSES_BYTES];
 	size_t i;
 	int rc;
 
+	addresses_list(addresses, sizeof(addresses));
+	opts.addresses = addresses;
+	obey_init(&b->obey, opts.can);
+	followers_init(&b->followers);
 	b->report.host = opts.host = hostname_get(b->conf.host, b->hostname);
 	b->report.interval_s = (double)b->conf.interval_ns / 1e9;
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if ((b->states[i] = calloc(1, blipp_probes[i]->state_bytes)) == NULL)
 			return NW_ENOMEM;
 	rc = nw_provider_new(&opts, &b->provider);
-	b->report.provider = b->provider;
+	b->report.provider = b->obey.provider = b->provider;
 	return rc;
 }
 

@@ -16,6 +16,12 @@ const struct probe *const blipp_probes[BLIPP_PROBES] = {
 	&probe_netstat, &probe_clock
 };
 
+const char *const blipp_event_types[BLIPP_PROBES] = {
+	SERIES_PREFIX "cpu:", SERIES_PREFIX "cpu:load", SERIES_PREFIX "memory:utilization", SERIES_PREFIX "memory:vmstat",
+	SERIES_PREFIX "pressure", SERIES_PREFIX "disk:", SERIES_PREFIX "network:utilization", SERIES_PREFIX "network:",
+	SERIES_PREFIX "network:", SERIES_PREFIX "clock"
+};
+
 struct unit { const char *name; double factor; };
 
 static const struct unit time_units[] = { { "", 1e9 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { NULL, 0 } };
@@ -72,6 +78,17 @@ set_interval(struct blipp_conf *c, const char *value)
 }
 
 static int
+set_report(struct blipp_conf *c, const char *value)
+{
+	double v;
+
+	if (parse_number(value, time_units, 0, 3600e9, &v) < 0)
+		return NW_EINVAL;
+	c->report_ns = (int64_t)v;
+	return NW_OK;
+}
+
+static int
 set_queue(struct blipp_conf *c, const char *value)
 {
 	double v;
@@ -108,6 +125,7 @@ static const struct {
 	{ "box", set_box, "an address such as 192.0.2.1/5006 or box.example.net" },
 	{ "host", set_host, "a name without blanks" },
 	{ "interval", set_interval, "a time from 10 ms to 60 m" },
+	{ "report-period", set_report, "a time up to 60 m" },
 	{ "queue-size", set_queue, "a size from 64 KiB to 1024 MiB" },
 	{ "probes", set_probes, "some of: cpu load memory vmstat pressure disk net snmp netstat clock" },
 };

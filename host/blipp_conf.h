@@ -11,11 +11,13 @@
 enum { BLIPP_PROBES = 10, BLIPP_TEXT_BYTES = 256, BLIPP_WHY_BYTES = 256 };
 
 extern const struct probe *const blipp_probes[BLIPP_PROBES];
+extern const char *const blipp_event_types[BLIPP_PROBES];       /* how those of each probe begin */
 
 struct blipp_conf {
 	char box[BLIPP_TEXT_BYTES];           /* empty: the provider's default */
 	char host[BLIPP_TEXT_BYTES];          /* empty: the host's name */
 	int64_t interval_ns;
+	int64_t report_ns;                    /* 0: every sample at once */
 	uint64_t queue_bytes;
 	bool probes[BLIPP_PROBES];            /* wanted, in the order of blipp_probes */
 };

@@ -259,6 +259,12 @@ collect_finish(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns)
 	look(c, true, now_mono_ns, now_wall_ns);
 }
 
+void
+collect_set_interval(struct collect *c, int64_t interval_ns)
+{
+	c->opts.interval_ns = interval_ns;
+}
+
 /* --- life --- */
 
 void

@@ -6,7 +6,7 @@
  *	collect_window.c   a process's threads into one caliper window per stage
  *	collect_object.c   files and connections
  *	collect_say.c      what is sent about them, and the text of NWRUN_REPORT
- *	collect_tcp.c      what the kernel knows about a connection
+ *	collect_tcp.c      what the kernel knows about a connection (tcpinfo.c)
  *	collect_run.c      the process around it, from fork to the last flush
  *
  * All of it belongs to one thread. Out of memory ends the collector, never the program.
@@ -48,6 +48,8 @@ struct collect *collect_new(struct nwshm *shm, const struct collect_opts *opts, 
 void collect_free(struct collect *c);
 /* One look. Returns how many processes are alive. Sleeps a millisecond when an interval ends. */
 int collect_look(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns);
+/* From now on, instead of opts.interval_ns. */
+void collect_set_interval(struct collect *c, int64_t interval_ns);
 /* Ends all intervals and processes as if everything were over. */
 void collect_finish(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns);
 

@@ -13,9 +13,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "host/obey.h"
 #include "narrows/provider.h"
 
-enum { LOOK_MS = 100, LINGER_MS = 250 };   /* linger: between spawn and the loader nobody shows that a child lives */
+#define LOOK_NS INT64_C(100000000)           /* at most; shorter intervals are looked at as often as they end */
+
+enum { LINGER_MS = 250 };   /* linger: between spawn and the loader nobody shows that a child lives */
 
 static volatile sig_atomic_t told_to_end;
 
@@ -75,11 +78,24 @@ start_ticks_of(int pid)
 	return st.start_ticks;
 }
 
+/* Returns how far from this look the next one is. */
+static int64_t
+orders_obey(struct collect *c, struct obey *o, int64_t base_ns, int64_t now_mono_ns)
+{
+	int64_t interval_ns;
+
+	(void)obey_step(o, now_mono_ns);
+	interval_ns = leases_interval_ns(&o->leases, "nl:", leases_interval_ns(&o->leases, "nw:", base_ns));
+	collect_set_interval(c, interval_ns);
+	obey_status(o, now_mono_ns, "calipers", interval_ns, interval_ns);
+	return interval_ns > 0 && interval_ns < LOOK_NS ? interval_ns : LOOK_NS;
+}
+
 static void
-wait_and_watch(struct nwshm *shm, struct collect *c, struct nw_provider *p)
+wait_and_watch(struct nwshm *shm, struct collect *c, struct obey *o, int64_t interval_ns)
 {
 	uint64_t root_start_ticks = start_ticks_of(shm->root_pid);
-	int64_t alone_since_mono_ns = 0, now_mono_ns;
+	int64_t alone_since_mono_ns = 0, now_mono_ns, wait_ns;
 	bool alive;
 
 	while (!told_to_end) {
@@ -93,8 +109,11 @@ wait_and_watch(struct nwshm *shm, struct collect *c, struct nw_provider *p)
 			alone_since_mono_ns = now_mono_ns;
 		else if (now_mono_ns - alone_since_mono_ns >= LINGER_MS * INT64_C(1000000))
 			break;
-		if (nw_provider_run(p, LOOK_MS * INT64_C(1000000)) != NW_OK && nw_mono_ns() - now_mono_ns < 1000000)
-			usleep(LOOK_MS * 1000);
+		wait_ns = orders_obey(c, o, interval_ns, now_mono_ns) - (nw_mono_ns() - now_mono_ns);
+		if (wait_ns < 1000000)
+			wait_ns = 1000000;
+		if (nw_provider_run(o->provider, wait_ns) != NW_OK && nw_mono_ns() - now_mono_ns < 1000000)
+			usleep((useconds_t)(wait_ns / 1000));
 	}
 }
 
@@ -147,9 +166,10 @@ collect_run(struct nwshm *shm, const struct collect_run_opts *opts)
 	struct collect_opts collect_opts = opts->collect;
 	struct nw_provider_opts provider_opts = {
 		.box = opts->box, .software = "nwrun", .host = collect_opts.host, .task_id = collect_opts.task_id,
-		.program = opts->program,
+		.program = opts->program, .can = "rate stop status", .on_order = obey_order,
 	};
 	struct collect_sink sink = { NULL, sink_meta, sink_caliper, sink_data, sink_end };
+	static struct obey obey;                 /* its leases are large */
 	struct nw_provider *p = NULL;
 	struct collect *c = NULL;
 	char temp[4096];
@@ -157,12 +177,14 @@ collect_run(struct nwshm *shm, const struct collect_run_opts *opts)
 	leave_program();
 	prctl(PR_SET_NAME, "nwrun-collector");   /* its arguments are the program's */
 	collect_opts.report = report_open(opts->report_path, temp, sizeof(temp));
+	obey_init(&obey, provider_opts.can);
+	provider_opts.on_order_arg = &obey;
 	if (chdir("/") != 0 || nw_provider_new(&provider_opts, &p) != NW_OK)
 		goto out;
-	sink.arg = p;
+	sink.arg = obey.provider = p;
 	if ((c = collect_new(shm, &collect_opts, &sink)) == NULL)
 		goto out;
-	wait_and_watch(shm, c, p);
+	wait_and_watch(shm, c, &obey, collect_opts.interval_ns);
 	collect_finish(c, nw_mono_ns(), nw_wall_ns());
 out:
 	unlink(opts->region_path);
@@ -170,4 +192,5 @@ out:
 		report_close(collect_opts.report, temp, opts->report_path, p);
 	collect_free(c);
 	nw_provider_close(p, opts->final_wait_ns);
+	obey_clear(&obey);
 }

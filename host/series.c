@@ -7,23 +7,17 @@
 
 #include "narrows/err.h"
 
-enum { KEY_BYTES = 64, PARAMS_MAX = 2 + 2 * SERIES_FIELDS_MAX };
-
 static const char *
 kind_name(bool counter)
 {
 	return counter ? "counter" : "gauge";
 }
 
-/*
- * parameters: collectionInterval in seconds; `unit` and `kind` of the first field, which are those of all others that
- * have no unit_<field> or kind_<field> of their own.
- */
-static size_t
-describe_fields(const struct series_kind *k, double interval_s, struct nw_kv kv[PARAMS_MAX + 1],
-    char keys[2 * SERIES_FIELDS_MAX][KEY_BYTES])
+size_t
+series_describe(const struct series_kind *k, double interval_s, struct series_params *p)
 {
 	size_t i, n = 0, n_keys = 0;
+	struct nw_kv *kv = p->kv;
 
 	kv[n++] = (struct nw_kv){ "collectionInterval", NW_KV_REAL, { .d = interval_s } };
 	kv[n++] = (struct nw_kv){ "unit", NW_KV_TEXT, { .text = k->fields[0].unit } };
@@ -32,12 +26,12 @@ describe_fields(const struct series_kind *k, double interval_s, struct nw_kv kv[
 		const struct series_field *f = &k->fields[i];
 
 		if (strcmp(f->unit, k->fields[0].unit) != 0) {
-			snprintf(keys[n_keys], KEY_BYTES, "unit_%s", f->name);
-			kv[n++] = (struct nw_kv){ keys[n_keys++], NW_KV_TEXT, { .text = f->unit } };
+			snprintf(p->keys[n_keys], SERIES_KEY_BYTES, "unit_%s", f->name);
+			kv[n++] = (struct nw_kv){ p->keys[n_keys++], NW_KV_TEXT, { .text = f->unit } };
 		}
 		if (f->counter != k->fields[0].counter) {
-			snprintf(keys[n_keys], KEY_BYTES, "kind_%s", f->name);
-			kv[n++] = (struct nw_kv){ keys[n_keys++], NW_KV_TEXT, { .text = kind_name(f->counter) } };
+			snprintf(p->keys[n_keys], SERIES_KEY_BYTES, "kind_%s", f->name);
+			kv[n++] = (struct nw_kv){ p->keys[n_keys++], NW_KV_TEXT, { .text = kind_name(f->counter) } };
 		}
 	}
 	return n;
@@ -46,8 +40,8 @@ describe_fields(const struct series_kind *k, double interval_s, struct nw_kv kv[
 static int
 announce(struct series *s, const struct series_kind *k, struct report *r)
 {
-	char event_type[SERIES_EVENT_BYTES], keys[2 * SERIES_FIELDS_MAX][KEY_BYTES];
-	struct nw_kv params[PARAMS_MAX + 1];
+	char event_type[SERIES_EVENT_BYTES];
+	struct series_params params;
 	struct nw_kv subject[3] = {
 		{ "hostname", NW_KV_TEXT, { .text = r->host } },
 		{ "type", NW_KV_TEXT, { .text = "host" } },
@@ -59,8 +53,9 @@ announce(struct series *s, const struct series_kind *k, struct report *r)
 	snprintf(event_type, sizeof(event_type), "%s%s", k->event_type, k->event_type[type_len - 1] == ':' ? s->device : "");
 	snprintf(s->id, sizeof(s->id), "%s/%s%s%s", r->host, k->event_type + strlen(SERIES_PREFIX),
 	    k->device_key != NULL && k->event_type[type_len - 1] != ':' ? "/" : "", s->device);
-	n_params = describe_fields(k, r->interval_s, params, keys);
-	rc = nw_provider_meta(r->provider, s->id, NULL, event_type, subject, k->device_key != NULL ? 3 : 2, params, n_params);
+	n_params = series_describe(k, r->interval_s, &params);
+	rc = nw_provider_meta(r->provider, s->id, NULL, event_type, subject, k->device_key != NULL ? 3 : 2, params.kv,
+	    n_params);
 	s->announced = rc == NW_OK;
 	return rc;
 }

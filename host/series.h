@@ -12,7 +12,10 @@
 
 #include "narrows/provider.h"
 
-enum { SERIES_FIELDS_MAX = 250, SERIES_DEVICE_BYTES = 64, SERIES_ID_BYTES = 400, SERIES_EVENT_BYTES = 160 };
+enum {
+	SERIES_FIELDS_MAX = 250, SERIES_DEVICE_BYTES = 64, SERIES_ID_BYTES = 400, SERIES_EVENT_BYTES = 160,
+	SERIES_KEY_BYTES = 64
+};
 
 #define SERIES_PREFIX "ps:tools:blipp:linux:"
 
@@ -47,6 +50,16 @@ struct series {
 /* Sends metadata first when it is new. values: one per field, NaN is left out. Errors as nw_provider_data(). */
 int series_send(struct series *s, const struct series_kind *kind, struct report *r, const double *values);
 void series_end(struct series *s, struct report *r);
+
+/*
+ * A metadata's parameters: collectionInterval in seconds; `unit` and `kind` of the first field, which are those of all
+ * others that have no unit_<field> or kind_<field> of their own. Returns how many there are in p->kv.
+ */
+struct series_params {
+	struct nw_kv kv[3 + 2 * SERIES_FIELDS_MAX];
+	char keys[2 * SERIES_FIELDS_MAX][SERIES_KEY_BYTES];
+};
+size_t series_describe(const struct series_kind *k, double interval_s, struct series_params *p);
 
 /* The devices of one kind, in the order they are listed. */
 struct series_set { struct series *list; size_t n, cap, next; };        /* zero to start */
