@@ -10,6 +10,12 @@ int cmd_report(struct source *s, int argc, char **argv);
 int cmd_export(struct source *s, int argc, char **argv);
 int cmd_health(struct source *s, int argc, char **argv);
 
+/* Of a state directory on this machine: not over HTTP, and there may be no store yet. */
+int cmd_sql(const char *state_dir, int argc, char **argv);
+int cmd_backup(const char *state_dir, int argc, char **argv);
+int cmd_verify(const char *state_dir, int argc, char **argv);
+int cmd_restore(const char *state_dir, int argc, char **argv);
+
 /* These need no box and no store, only its directory of certificates. */
 int cmd_enroll(const char *tls_dir, int argc, char **argv);
 int cmd_revoke(const char *tls_dir, int argc, char **argv);

@@ -18,12 +18,17 @@ static const char DEFAULT_CONF[] = "/etc/narrows/narrowsd.conf";
 static const struct command {
 	const char *name;
 	int (*run)(struct source *s, int argc, char **argv);
+	int (*run_local)(const char *state_dir, int argc, char **argv);
 	const char *help;
 } commands[] = {
-	{ "sessions", cmd_sessions, "list sessions, newest first" },
-	{ "report", cmd_report, "the verdict of a session (ID, or \"last\")" },
-	{ "export", cmd_export, "everything measured for a session, as CSV" },
-	{ "health", cmd_health, "how the running box is" },
+	{ "sessions", cmd_sessions, NULL, "list sessions, newest first" },
+	{ "report", cmd_report, NULL, "the verdict of a session (ID, or \"last\")" },
+	{ "export", cmd_export, NULL, "everything measured for a session, as CSV" },
+	{ "health", cmd_health, NULL, "how the running box is" },
+	{ "sql", NULL, cmd_sql, "SQL on everything there is, samples included" },
+	{ "backup", NULL, cmd_backup, "copy the store to a file, while the box runs" },
+	{ "verify", NULL, cmd_verify, "check a store, or a copy, down to every sample" },
+	{ "restore", NULL, cmd_restore, "put a copy in the place of the store" },
 };
 
 static const struct {
@@ -77,13 +82,16 @@ command_run(const struct command *cmd, const char *state_dir, const char *url, i
 	int status = 1;
 
 	conf_find(&c, state_dir);
-	s = source_open(c.state_dir, url);
-	conf_clear(&c);
-	if (s != NULL) {
-		optind = 0;   /* 0, not 1: getopt begins anew and may permute again */
+	optind = 0;           /* 0, not 1: getopt begins anew and may permute again */
+	if (cmd->run_local != NULL && url != NULL)
+		fprintf(stderr, "narrows: %s works on a state directory, not over HTTP\n", cmd->name);
+	else if (cmd->run_local != NULL)
+		status = cmd->run_local(c.state_dir, argc, argv);
+	else if ((s = source_open(c.state_dir, url)) != NULL) {
 		status = cmd->run(s, argc, argv);
 		source_close(s);
 	}
+	conf_clear(&c);
 	return status;
 }
 
