@@ -101,6 +101,19 @@ bool_parse(const struct directive *d, const char *value, void *field, const char
 }
 
 static int
+durability_parse(const struct directive *d, const char *value, void *field, const char **why)
+{
+	bool *full = field;
+
+	(void)d;
+	*full = strcmp(value, "full") == 0;
+	if (*full || strcmp(value, "normal") == 0)
+		return NW_OK;
+	*why = "write full or normal";
+	return NW_EINVAL;
+}
+
+static int
 response_parse(const struct directive *d, const char *value, void *field, const char **why)
 {
 	bool *operation_time = field;
@@ -173,6 +186,14 @@ duration_parse(const struct directive *d, const char *value, void *field, const 
 	return rc;
 }
 
+int
+conf_duration(const char *text, int64_t *out_ns, const char **why)
+{
+	static const struct directive any = { .name = "", .max = "36500 d" };
+
+	return duration_parse(&any, text, out_ns, why);
+}
+
 static int
 size_parse(const struct directive *d, const char *value, void *field, const char **why)
 {
@@ -183,6 +204,19 @@ size_parse(const struct directive *d, const char *value, void *field, const char
 
 	if ((rc = bounded_parse(d, value, units, &v, why)) == NW_OK)
 		*(uint64_t *)field = (uint64_t)v;
+	return rc;
+}
+
+/* Below the smallest a store can live in there is only 0: as much as the disk gives. */
+static int
+ceiling_parse(const struct directive *d, const char *value, void *field, const char **why)
+{
+	int rc = size_parse(d, value, field, why);
+
+	if (rc == NW_OK && *(uint64_t *)field != 0 && *(uint64_t *)field < (uint64_t)STORE_MAX_BYTES_MIN) {
+		*why = "write 0 or at least 16 MiB";
+		return NW_EINVAL;
+	}
 	return rc;
 }
 
@@ -227,7 +261,12 @@ static const struct directive directives[] = {
 	{ "idle-timeout", duration_parse, AT(idle_timeout_ns), "1 h", "1 s", "30 d" },
 	{ "flush-interval", duration_parse, AT(flush_interval_ns), "100 ms", "1 ms", "60 s" },
 	{ "commit-interval", duration_parse, AT(commit_interval_ns), "100 ms", "1 ms", "60 s" },
-	{ "sync-every-commit", bool_parse, AT(sync_full), "yes", NULL, NULL },
+	{ "durability", durability_parse, AT(sync_full), "full", NULL, NULL },
+	{ "keep-raw", duration_parse, AT(keep_ns[STORE_ROWS]), "7 d", "0 s", "36500 d" },
+	{ "keep-10s", duration_parse, AT(keep_ns[STORE_10S]), "90 d", "0 s", "36500 d" },
+	{ "keep-1min", duration_parse, AT(keep_ns[STORE_1MIN]), "730 d", "0 s", "36500 d" },
+	{ "keep-1h", duration_parse, AT(keep_ns[STORE_1H]), "0 s", "0 s", "36500 d" },
+	{ "max-store-size", ceiling_parse, AT(max_store_bytes), "0", NULL, NULL },
 	{ "session-linger", duration_parse, AT(session_linger_ns), "1 s", "0 s", "1 h" },
 	{ "analysis-interval", duration_parse, AT(analysis_interval_ns), "10 s", "1 s", "1 d" },
 	{ "alpha", fraction_parse, AT(alpha), "0.05", "0.000001", "0.5" },
@@ -240,6 +279,11 @@ static const struct directive directives[] = {
 	{ "reduction-min-rows", count_parse, AT(reduction_min_rows), "30", "10", "100000" },
 	{ "reduction-response", response_parse, AT(reduction_operation_time), "rate", NULL, NULL },
 	{ "reduction-faithful", bool_parse, AT(reduction_faithful), "no", NULL, NULL },
+	{ "escalate", bool_parse, AT(escalate), "yes", NULL, NULL },
+	{ "escalate-interval", duration_parse, AT(escalate_interval_ns), "100 ms", "10 ms", "1 m" },
+	{ "escalate-report-period", duration_parse, AT(escalate_report_ns), "500 ms", "10 ms", "1 m" },
+	{ "escalate-tcp", bool_parse, AT(escalate_tcp), "yes", NULL, NULL },
+	{ "escalate-lease", duration_parse, AT(escalate_lease_ns), "5 s", "1 s", "1 h" },
 };
 enum { N_DIRECTIVES = sizeof(directives) / sizeof(directives[0]) };
 
@@ -484,6 +528,10 @@ conf_check(const struct conf *c, char why[CONF_WHY_BYTES])
 
 	if (c->max_block_bytes > c->max_message_bytes) {
 		snprintf(why, CONF_WHY_BYTES, "max-block-size is above max-message-size");
+		return NW_EINVAL;
+	}
+	if (c->escalate_report_ns < c->escalate_interval_ns) {
+		snprintf(why, CONF_WHY_BYTES, "escalate-report-period is below escalate-interval");
 		return NW_EINVAL;
 	}
 	for (; *p != '\0'; p += len, p += strspn(p, " \t")) {

@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CONF_WHY_BYTES = 256 };
+#include "narrows/store.h"
+
+enum { CONF_WHY_BYTES = 256, STORE_MAX_BYTES_MIN = 16 << 20 };
 
 struct conf {
 	char *state_dir;
@@ -34,7 +36,9 @@ struct conf {
 
 	int64_t flush_interval_ns;
 	int64_t commit_interval_ns;
-	bool sync_full;
+	bool sync_full;                  /* durability */
+	int64_t keep_ns[STORE_TIERS];    /* 0: for ever */
+	uint64_t max_store_bytes;        /* 0: nine tenths of what there is */
 
 	int64_t session_linger_ns;
 	int64_t analysis_interval_ns;
@@ -48,6 +52,12 @@ struct conf {
 	uint64_t reduction_min_rows;
 	bool reduction_operation_time;   /* what is explained; else the delivered rate */
 	bool reduction_faithful;
+
+	bool escalate;                   /* a transfer's hosts sample faster while it runs */
+	int64_t escalate_interval_ns;
+	int64_t escalate_report_ns;
+	bool escalate_tcp;
+	int64_t escalate_lease_ns;       /* of every order, by hand too */
 };
 
 /* Defaults. */
@@ -63,6 +73,8 @@ int conf_check(const struct conf *c, char why[CONF_WHY_BYTES]);
 /* Splits "address/port" or "address:port" ("[v6]:port"). NW_EINVAL. host has room for 256 bytes. */
 int conf_address(const char *text, char host[256], uint16_t *port);
 bool conf_is_loopback(const char *host);
+/* "100 ms", as the directives take it. NW_EINVAL with static *why. */
+int conf_duration(const char *text, int64_t *out_ns, const char **why);
 bool conf_is_none(const char *value);
 /* free() it. */
 char *conf_tls_dir(const struct conf *c);

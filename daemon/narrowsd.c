@@ -2,6 +2,7 @@
 /* narrowsd: the box. Opens the store, listens for XSP, serves the report, analyses what it gets. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
+#include "daemon/control.h"
+#include "daemon/ctl.h"
 #include "daemon/hostlist.h"
 #include "daemon/https.h"
 #include "daemon/listener.h"
@@ -45,8 +48,10 @@ struct daemon {
 	char *store_path, *run_path;
 	struct event *on_term, *on_int, *tick;
 	struct listeners *listeners, *listeners_tls;
+	struct ctl *ctl;
 	struct web *web;
 	int64_t started_wall_ns;
+	uint64_t ticks, logged_rows[2];      /* of expiry_log() */
 };
 
 static void
@@ -235,6 +240,25 @@ on_stop(evutil_socket_t sig, short what, void *arg)
 	event_base_loopbreak(d->box.base);
 }
 
+/* What the store let go since the last line, once a minute at most. */
+static void
+expiry_log(struct daemon *d)
+{
+	struct store_stats s;
+	uint64_t *was = d->logged_rows, rolled, deleted;
+
+	if (++d->ticks % 60 != 0)
+		return;
+	store_get_stats(d->box.store, &s);
+	rolled = s.rolled_rows[STORE_ROWS] + s.rolled_rows[STORE_10S] + s.rolled_rows[STORE_1MIN];
+	deleted = s.expired_rows[STORE_1H];
+	if (rolled != was[0] || deleted != was[1])
+		log_info("store.expire rolled_rows=%" PRIu64 " deleted_buckets=%" PRIu64 " bytes=%" PRIu64, rolled - was[0],
+		    deleted - was[1], s.file_bytes);
+	was[0] = rolled;
+	was[1] = deleted;
+}
+
 static void
 on_tick(evutil_socket_t fd, short what, void *arg)
 {
@@ -244,7 +268,9 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	session_tick(&d->box, now);
+	expiry_log(d);
 	origin_expire(&d->box, now);
+	control_tick(d->box.control, now);
 	peer_tick(&d->box);
 }
 
@@ -282,6 +308,17 @@ descriptors_raise(const struct conf *c)
 	    (unsigned long long)rl.rlim_cur, (unsigned long long)want);
 }
 
+/* A box without it measures all the same. */
+static void
+ctl_open(struct daemon *d)
+{
+	char *path = xasprintf("%s/narrowsd.ctl", d->conf.state_dir), why[CONF_WHY_BYTES];
+
+	if (ctl_start(d->box.base, d->box.control, path, &d->ctl, why) < 0)
+		log_warnx("ctl.start why=\"%s\"", why);
+	free(path);
+}
+
 /* A port that speaks TLS needs certificates before it opens. */
 static void
 tls_start(struct daemon *d, struct web_opts *wo)
@@ -299,6 +336,25 @@ tls_start(struct daemon *d, struct web_opts *wo)
 	wo->wrap_arg = &d->box;
 }
 
+/*
+ * Nobody named a ceiling: nine tenths of what the store has and what is free now. It is not looked at again, so what
+ * others do to the disk later costs no measurements.
+ */
+static uint64_t
+store_ceiling(const struct daemon *d)
+{
+	struct statvfs vfs;
+	struct stat sb;
+	uint64_t has = stat(d->store_path, &sb) == 0 ? (uint64_t)sb.st_size : 0, ceiling;
+
+	if (d->conf.max_store_bytes != 0)
+		return d->conf.max_store_bytes;
+	if (statvfs(d->conf.state_dir, &vfs) != 0)
+		return 0;
+	ceiling = has + (uint64_t)vfs.f_bavail * vfs.f_frsize / 10 * 9;
+	return ceiling < (uint64_t)STORE_MAX_BYTES_MIN ? (uint64_t)STORE_MAX_BYTES_MIN : ceiling;
+}
+
 static void
 daemon_start(struct daemon *d)
 {
@@ -312,12 +368,15 @@ daemon_start(struct daemon *d)
 	so.queue_max_bytes = d->conf.max_queue_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)d->conf.max_queue_bytes;
 	so.commit_interval_ns = d->conf.commit_interval_ns;
 	so.sync_full = d->conf.sync_full;
+	memcpy(so.keep_ns, d->conf.keep_ns, sizeof(so.keep_ns));
+	so.max_bytes = store_ceiling(d);
 	if (store_open(d->store_path, &so, &d->box.store, why) < 0)
 		fatalx("store.open path=%s why=\"%s\"", d->store_path, why);
 	store_next_ids(d->box.store, &d->box.next);
 	if ((d->box.base = event_base_new()) == NULL || (d->box.decoder = nw_doc_decoder_new(NULL)) == NULL)
 		fatalx("out of memory");
 	d->box.commit = commit_new(&d->box);
+	d->box.control = control_new(d->box.base, &d->conf);
 	memory_restore(d);
 	analysis_params_init(&ap, &d->conf);
 	if (schedule_start(d->box.store, d->store_path, &ap, d->box.next.run, &d->box.schedule, why) < 0)
@@ -328,6 +387,7 @@ daemon_start(struct daemon *d)
 		fatalx("%s", why);
 	if (web_start(&wo, &d->web, why) < 0)
 		fatalx("listen-http: %s", why);
+	ctl_open(d);
 	run_file_write(d);
 	events_start(d);
 }
@@ -339,6 +399,7 @@ daemon_stop(struct daemon *d)
 	d->box.stopping = true;
 	unlink(d->run_path);
 	web_stop(d->web);                        /* first: its health page looks at all that follows */
+	ctl_stop(d->ctl);
 	listeners_stop(d->listeners_tls);
 	listeners_stop(d->listeners);
 	peer_drain_all(&d->box);
@@ -350,6 +411,7 @@ daemon_stop(struct daemon *d)
 	event_free(d->tick);
 	event_free(d->on_int);
 	event_free(d->on_term);
+	control_free(d->box.control);
 	commit_free(d->box.commit);
 	origin_free_all(&d->box);
 	session_free_all(&d->box);
@@ -412,6 +474,7 @@ main(int argc, char **argv)
 		return 0;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);            /* a limit on file sizes is a full disk, not a reason to die */
 	signal(SIGHUP, SIG_IGN);                 /* a closed terminal is no reason to stop storing */
 	umask(027);
 	log_open("narrowsd", true, getenv("NARROWS_DEBUG") != NULL);

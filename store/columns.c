@@ -121,6 +121,8 @@ columns_add_rows(struct columns *c, const struct chunk_columns *rows, size_t fro
 	size_t r, i, n = c->n_rows, start;
 	int rc;
 
+	if (from >= to)
+		return NW_OK;
 	for (r = from; r < to; r++) {
 		start = rows->attachment_end == NULL || r == 0 ? 0 : rows->attachment_end[r - 1];
 		rc = rows->attachment_end == NULL ? hist_add(c, n + r - from, NULL, 0) :

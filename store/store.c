@@ -24,7 +24,7 @@
 
 enum {
 	GROUP_MAX_BYTES = 64 << 20,            /* of one transaction */
-	CEILING_MIN_BYTES = 4 << 20
+	CEILING_MIN_BYTES = 4 << 20            /* below it a WAL of a quarter would have room for no transaction */
 };
 static const int64_t idle_after_ns = 2000000000;   /* without a batch: time to shrink the file */
 static const int64_t retry_after_ns = 1000000000;  /* of trouble */

@@ -7,7 +7,7 @@ export LC_ALL=C
 
 # --- narrowsd.conf(5) against the table in daemon/conf.c ---
 page=conf/narrowsd.conf.5
-awk -F'"' '/^\t\{ "[a-z-]+", [a-z]+_parse, AT\(/ {
+awk -F'"' '/^\t\{ "[a-z0-9-]+", [a-z]+_parse, AT\(/ {
 	print $2 "|Default " $4 (NF > 6 ? ", from " $6 " to " $8 : "") "." }' daemon/conf.c >"$tmp/table"
 awk '/^\.It Ic / { name = $3 } /^Default / { print name "|" $0 }' "$page" >"$tmp/page"
 [ "$(wc -l <"$tmp/table")" -ge 20 ] || fail "the table in conf.c is not understood"
@@ -27,7 +27,7 @@ sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE/{/^\.Bd/,/^\.Ed/{/^\./!p}}' "$page" >"$tmp/w
 [ -s "$tmp/whole.conf" ] && "$bin/narrowsd" -n -f "$tmp/whole.conf" >/dev/null || fail "$page: EXAMPLES"
 
 # the configuration that is installed shows defaults in its comments
-sed -n 's/^#\([a-z-][a-z-]* .*\)/\1/p' conf/narrowsd.conf | sed 's/  */ /' | while read -r name value; do
+sed -n 's/^#\([a-z][a-z0-9-]* .*\)/\1/p' conf/narrowsd.conf | sed 's/  */ /' | while read -r name value; do
 	grep -q -x -e "$name|Default $value\(, from .*\)\{0,1\}\." "$tmp/table" || fail "conf/narrowsd.conf: $name $value is not the default"
 done
 

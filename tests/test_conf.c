@@ -35,12 +35,15 @@ test_good(void)
 	CHECK(c.sync_full && !c.plain_xsp_beyond_loopback);
 	CHECK_NEAR(c.margin, 0.1, 1e-12, 0);
 	CHECK_INT(read_text(&c, "# a comment\n\n  state-dir /srv/n  # behind\nflush-interval = 250 ms\nmax-block-size 2MiB\n"
-	    "sync-every-commit no\nidle-timeout 2h\nalpha 1 %\n", why), NW_OK);
+	    "durability normal\nkeep-raw 36 h\nmax-store-size 1 GiB\nidle-timeout 2h\nalpha 1 %\n", why), NW_OK);
 	CHECK_STR(c.state_dir, "/srv/n");
 	CHECK_INT(c.flush_interval_ns, 250000000);
 	CHECK_INT(c.max_block_bytes, 2 << 20);
 	CHECK_INT(c.idle_timeout_ns, 7200000000000);
 	CHECK(!c.sync_full);
+	CHECK_INT(c.keep_ns[STORE_ROWS], INT64_C(36) * 3600 * 1000000000);
+	CHECK_INT(c.keep_ns[STORE_1H], 0);
+	CHECK_INT(c.max_store_bytes, 1 << 30);
 	CHECK_NEAR(c.alpha, 0.01, 1e-12, 0);
 	CHECK_INT(conf_override(&c, "listen-http=[::1]:9", why), NW_OK);
 	CHECK_STR(c.listen_http, "::1/9");
@@ -61,7 +64,8 @@ test_bad(void)
 		{ "listen-xsp nowhere\n", ":1:", "not an address" },
 		{ "listen-xsp 127.0.0.1/99999\n", ":1:", "not an address" },
 		{ "listen-http 127.0.0.1/1 127.0.0.1/2\n", ":1:", "not an address" },
-		{ "sync-every-commit perhaps\n", ":1:", "yes or no" },
+		{ "durability perhaps\n", ":1:", "full or normal" },
+		{ "max-store-size 1 MiB\n", ":1:", "at least 16 MiB" },
 		{ "max-connections -3\n", ":1:", "not a number" },
 	};
 	char why[CONF_WHY_BYTES];
