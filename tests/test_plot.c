@@ -172,6 +172,31 @@ test_many(void)
 	free(y);
 }
 
+/* Anything else than time: positions of their own, a logarithmic axis, areas with names, marks. */
+static void
+test_across(void)
+{
+	static const double x[] = { 1e-5, 1e-4, 1e-3, 1e-2 }, y[] = { 0, 4, 1, 0 }, marks[] = { 1e-4, 5 };
+	const struct plot_line line = { .name = "density", .y = y };
+	const struct plot_area areas[] = { { "A", -INFINITY, 3e-4, 0 }, { "B", 3e-4, INFINITY, 1 }, { "C", 2, 3, 2 } };
+	const struct plot p = { .id = "d", .title = "Density", .unit = PLOT_NUMBER, .unit_words = "per decade", .n = 4, .x = x,
+		.across = PLOT_DURATION, .across_words = "time", .lines = &line, .n_lines = 1, .areas = areas, .n_areas = 3,
+		.marks = marks, .n_marks = 2, .marks_words = "split" };
+	char *text = drawn(&p);
+
+	CHECK_INT(count(text, "class=\"area f"), 2);
+	CHECK(strstr(text, ">A</text>") != NULL && strstr(text, ">B</text>") != NULL && strstr(text, ">C</text>") == NULL);
+	CHECK_INT(count(text, "<line class=\"change\""), 1);       /* the other lies outside */
+	CHECK(strstr(text, "<line class=\"change\" x1=\"33.33%\"") != NULL);
+	CHECK(strstr(text, ">100\xc2\xa0\xc2\xb5s<") != NULL && strstr(text, "per decade") != NULL);
+	CHECK(strstr(text, "10\xc2\xa0\xc2\xb5s to 10\xc2\xa0ms.") != NULL && strstr(text, "split: ") != NULL);
+	CHECK(strstr(text, "<th scope=\"col\">time</th>") != NULL);
+	CHECK(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL);
+	/* an area begins and ends on the axis */
+	CHECK(strstr(text, "class=\"area f0\" d=\"M0 1000") != NULL);
+	free(text);
+}
+
 int
 main(void)
 {
@@ -180,6 +205,7 @@ main(void)
 	test_gaps();
 	test_nothing();
 	test_many();
+	test_across();
 	evbuffer_free(out);
 	return check_done("test_plot");
 }

@@ -101,7 +101,7 @@ document_check(const json_t *r, bool faithful)
 	CHECK(number(r, "r2_out_of_sample") > 0.9);
 	CHECK_NEAR(number(r, "reduction_degree"), 1 - (double)json_array_size(json_object_get(r, "kept")) / METRICS, 0, 1e-12);
 	if (!faithful)
-		CHECK(json_array_size(json_object_get(r, "kept")) <= 5);
+		CHECK(json_array_size(json_object_get(r, "kept")) <= 8);
 	CHECK_INT(json_array_size(json_object_get(r, "scan")), faithful ? 11 : 6);
 	CHECK_STR(json_string_value(json_object_get(json_object_get(r, "parameters"), "mode")), faithful ? "faithful" : "better");
 }

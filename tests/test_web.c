@@ -54,6 +54,30 @@ wander(double base, double spread)
 	return list;
 }
 
+/* Three segments of a long session, one with a wait that is hidden. */
+static json_t *
+make_segments(void)
+{
+	static const struct { int64_t from_s, to_s; const char *stage, *words; double rate; bool hidden; } segments[] = {
+		{ 0, 328, "network", "the network path from dtn-a.site-a.example.net to dtn-b.site-b.example.net", 2.1e9, false },
+		{ 328, 700, "network", "hidden wait in the network path from dtn-a.site-a.example.net to dtn-b.site-b.example.net", 9e8, true },
+		{ 700, 1050, NULL, "cannot tell", 1.8e9, false },
+	};
+	json_t *list = json_array(), *one;
+	size_t i;
+
+	for (i = 0; i < sizeof(segments) / sizeof(segments[0]); i++) {
+		one = json_pack("{s:o s:o s:s? s:s s:f s:f}", "start_ns", json_sprintf("%" PRId64, T0 + segments[i].from_s * 1000000000),
+		    "end_ns", json_sprintf("%" PRId64, T0 + segments[i].to_s * 1000000000), "stage", segments[i].stage,
+		    "words", segments[i].words, "bytes_per_s", segments[i].rate, "p_holm", 1e-5);
+		if (segments[i].hidden)
+			json_object_set_new(one, "hidden_wait", json_pack("[s s]", "single operations became faster while less was delivered",
+			    "most of the time is no longer inside its operations"));
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
 /* A long transfer with all five stages and two hosts with long names. */
 static json_t *
 make_full(void)
@@ -83,6 +107,7 @@ make_full(void)
 		    "cpu_iowait", wander(0.05, 0.3), "disk_busy", wander(0.3, 0.4), "disk_bytes_per_s", wander(6e7, 0.6)));
 	json_object_set_new(timeline, "stages", of_time);
 	json_object_set_new(timeline, "hosts", hosts);
+	json_object_set_new(json_object_get(doc, "changes"), "segments", make_segments());
 	json_object_set_new(timeline, "n", json_integer(STEPS));
 	json_object_set_new(timeline, "step_s", json_real(4.375));
 	json_object_set_new(json_object_get(doc, "bottleneck"), "stages", table);

@@ -43,7 +43,10 @@ void page_error(struct html *h, int code, const char *reason, const char *advice
 
 /* Sections of a session's page: `doc` is the result document, parts may be missing. */
 void session_stages(struct html *h, const json_t *doc);
+void session_changes(struct html *h, const json_t *doc);
 void session_plots(struct html *h, const json_t *doc);
+void session_classes(struct html *h, const json_t *doc);
+void session_reduction(struct html *h, const json_t *doc);
 void session_hosts(struct html *h, const json_t *doc);
 void session_quality(struct html *h, const json_t *doc);
 void session_files(struct html *h, const json_t *doc);

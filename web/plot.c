@@ -12,6 +12,7 @@ enum {
 	PLOT_UNITS = 1000,                      /* coordinates of the stretched drawing */
 	PLOT_POINTS_MAX = 400,                  /* per line; more are drawn as the range of each column */
 	PLOT_MARKERS = 9,
+	PLOT_MARKS_NAMED_MAX = 6,
 	TABLE_ROWS_MAX = 30,
 };
 
@@ -178,9 +179,23 @@ plot_has_data(const struct plot *p)
 	return find_range(p, &low, &high);
 }
 
+static double
+x_at(const struct plot *p, size_t i)
+{
+	return p->x != NULL ? p->x[i] : ((double)i + 0.5) * p->step_s;
+}
+
+static struct fmt
+x_text(const struct plot *p, double x)
+{
+	return p->across == PLOT_VALUE ? fmt_ratio(x) : fmt_duration(x);
+}
+
 static struct fmt
 value_text(const struct plot *p, double v)
 {
+	if (p->unit == PLOT_NUMBER)
+		return fmt_ratio(v);
 	return p->unit == PLOT_SHARE ? fmt_share(v) : fmt_bytes_per_s(v);
 }
 
@@ -213,8 +228,8 @@ y_tick_text(const struct drawing *d, double v)
 	struct fmt out;
 	int e;
 
-	if (d->p->unit == PLOT_SHARE) {
-		snprintf(out.s, sizeof(out.s), "%g", v * 100);
+	if (d->p->unit != PLOT_BYTES_PER_S) {
+		snprintf(out.s, sizeof(out.s), "%g", d->p->unit == PLOT_SHARE ? v * 100 : fabs(v) < 1e-9 ? 0 : v);
 	} else {
 		e = fmt_si_exponent(d->p->log_y ? v : d->y.high);
 		snprintf(out.s, sizeof(out.s), "%g%s%s", v / pow(10, e), d->p->log_y && e != 0 ? "\xc2\xa0" : "",
@@ -230,6 +245,8 @@ write_unit(const struct drawing *d)
 
 	if (d->p->unit == PLOT_SHARE)
 		html_raw(h, "%");
+	else if (d->p->unit == PLOT_NUMBER)
+		html_text(h, d->p->unit_words);
 	else {
 		html_text(h, d->p->log_y ? "" : fmt_si_prefix(fmt_si_exponent(d->y.high)));
 		html_raw(h, "B/s");
@@ -239,11 +256,15 @@ write_unit(const struct drawing *d)
 }
 
 static struct fmt
-x_tick_text(double s)
+x_tick_text(const struct plot *p, double s)
 {
 	struct fmt out;
 
-	if (s == 0)
+	if (p->across == PLOT_DURATION)
+		out = fmt_si(s, "s");
+	else if (p->across == PLOT_VALUE)
+		snprintf(out.s, sizeof(out.s), "%.3g", s);
+	else if (s == 0)
 		snprintf(out.s, sizeof(out.s), "0");
 	else if (s < 60)
 		snprintf(out.s, sizeof(out.s), "%g\xc2\xa0s", s);
@@ -296,7 +317,7 @@ write_axes(const struct drawing *d)
 		html_raw(h, "\" y=\"");
 		html_int(h, d->height_px + 17);
 		html_raw(h, "\">");
-		html_text(h, x_tick_text(d->x.ticks[i]).s);
+		html_text(h, x_tick_text(d->p, d->x.ticks[i]).s);
 		html_raw(h, "</text>");
 	}
 	html_raw(h, "</g>");
@@ -355,7 +376,7 @@ write_path(const struct drawing *d, const struct plot_line *line)
 			run = 0;
 			continue;
 		}
-		centre = plot_axis_place(&d->x, (double)(i + end) / 2 * p->step_s) * PLOT_UNITS;
+		centre = plot_axis_place(&d->x, (x_at(p, i) + x_at(p, end - 1)) / 2) * PLOT_UNITS;
 		pen_to(&pen, lround(centre), lround((1 - plot_axis_place(&d->y, high)) * PLOT_UNITS));
 		run++;
 		if (high > low) {
@@ -399,12 +420,97 @@ write_line_markers(const struct drawing *d, const struct plot_line *line)
 			continue;
 		write_use(h, line);
 		html_raw(h, " x=\"");
-		percent(h, plot_axis_place(&d->x, ((double)i + 0.5) * p->step_s));
+		percent(h, plot_axis_place(&d->x, x_at(p, i)));
 		html_raw(h, "\" y=\"");
 		html_coord(h, y_px(d, line->y[i]));
 		html_raw(h, "\"/>");
 	}
 	html_raw(h, "</g>");
+}
+
+/* The first line at any position, as drawn: straight between its points. */
+static double
+line_at(const struct plot *p, double x)
+{
+	const double *y = p->lines[0].y;
+	size_t i;
+
+	for (i = 0; i + 1 < p->n && x_at(p, i + 1) < x; i++)
+		;
+	if (i + 1 >= p->n || x <= x_at(p, i))
+		return y[i];
+	return y[i] + (y[i + 1] - y[i]) * (x - x_at(p, i)) / (x_at(p, i + 1) - x_at(p, i));
+}
+
+static void
+area_point(const struct drawing *d, struct pen *pen, double x, double y)
+{
+	pen_to(pen, lround(plot_axis_place(&d->x, x) * PLOT_UNITS), lround((1 - plot_axis_place(&d->y, y)) * PLOT_UNITS));
+}
+
+static void
+write_area(const struct drawing *d, const struct plot_area *area)
+{
+	const struct plot *p = d->p;
+	double from = fmax(area->from, x_at(p, 0)), to = fmin(area->to, x_at(p, p->n - 1));
+	struct pen pen = { .h = d->h };
+	size_t i;
+
+	if (!(to > from))
+		return;
+	html_raw(d->h, "<path class=\"area f");
+	html_int(d->h, area->style % PLOT_STYLES);
+	html_raw(d->h, "\" d=\"");
+	area_point(d, &pen, from, d->y.low);
+	area_point(d, &pen, from, line_at(p, from));
+	for (i = 0; i < p->n; i++)
+		if (x_at(p, i) > from && x_at(p, i) < to)
+			area_point(d, &pen, x_at(p, i), p->lines[0].y[i]);
+	area_point(d, &pen, to, line_at(p, to));
+	area_point(d, &pen, to, d->y.low);
+	html_raw(d->h, "z\"/>");
+}
+
+/* At the highest point of its area. */
+static void
+write_area_name(const struct drawing *d, const struct plot_area *area)
+{
+	const struct plot *p = d->p;
+	size_t i, top = p->n;
+
+	for (i = 0; i < p->n; i++)
+		if (x_at(p, i) >= area->from && x_at(p, i) <= area->to && (top == p->n || p->lines[0].y[i] > p->lines[0].y[top]))
+			top = i;
+	if (top == p->n)
+		return;
+	html_raw(d->h, "<text class=\"name\" x=\"");
+	percent(d->h, plot_axis_place(&d->x, x_at(p, top)));
+	html_raw(d->h, "\" y=\"");
+	html_coord(d->h, fmax(y_px(d, p->lines[0].y[top]) - 6, 10));
+	html_raw(d->h, "\">");
+	html_text(d->h, area->name);
+	html_raw(d->h, "</text>");
+}
+
+static void
+write_marks(const struct drawing *d)
+{
+	struct html *h = d->h;
+	size_t i;
+
+	for (i = 0; i < d->p->n_marks; i++) {
+		double at = plot_axis_place(&d->x, d->p->marks[i]);
+
+		if (!(at >= 0 && at <= 1))
+			continue;
+		html_raw(h, "<line class=\"change\" x1=\"");
+		percent(h, at);
+		html_raw(h, "\" x2=\"");
+		percent(h, at);
+		html_raw(h, "\" y2=\"");
+		html_int(h, d->height_px);
+		html_raw(h, "\"/>");
+	}
 }
 
 static void
@@ -416,6 +522,8 @@ write_lines(const struct drawing *d)
 	html_raw(h, "<svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" width=\"100%\" height=\"");
 	html_int(h, d->height_px);
 	html_raw(h, "\">");
+	for (k = 0; k < d->p->n_areas; k++)
+		write_area(d, &d->p->areas[k]);
 	for (k = 0; k < d->p->n_lines; k++) {
 		html_raw(h, "<path class=\"line ");
 		write_style(h, &d->p->lines[k]);
@@ -424,8 +532,11 @@ write_lines(const struct drawing *d)
 		html_raw(h, "\"/>");
 	}
 	html_raw(h, "</svg>");
-	for (k = 0; k < d->p->n_lines; k++)
+	write_marks(d);
+	for (k = 0; k < d->p->n_lines && d->p->n_areas == 0; k++)
 		write_line_markers(d, &d->p->lines[k]);
+	for (k = 0; k < d->p->n_areas; k++)
+		write_area_name(d, &d->p->areas[k]);
 }
 
 /* --- the words and the table around it --- */
@@ -447,6 +558,12 @@ write_legend(struct html *h, const struct plot *p)
 		html_text(h, p->lines[k].name);
 		html_raw(h, "</bdi></li>");
 	}
+	if (p->n_marks > 0) {
+		html_raw(h, "<li><svg width=\"34\" height=\"12\" aria-hidden=\"true\"><line class=\"change\" x1=\"17\" x2=\"17\" y2=\"12\"/>"
+		    "</svg>");
+		html_text(h, p->marks_words);
+		html_raw(h, "</li>");
+	}
 	html_raw(h, "</ul>");
 }
 
@@ -458,10 +575,27 @@ write_description(const struct drawing *d)
 	struct html *h = d->h;
 	size_t i, k, seen;
 
-	html_text(h, fmt_duration((double)p->n * p->step_s).s);
-	html_raw(h, " in steps of ");
-	html_text(h, fmt_duration(p->step_s).s);
+	if (p->x == NULL) {
+		html_text(h, fmt_duration((double)p->n * p->step_s).s);
+		html_raw(h, " in steps of ");
+		html_text(h, fmt_duration(p->step_s).s);
+	} else {
+		html_text(h, x_text(p, p->x[0]).s);
+		html_raw(h, " to ");
+		html_text(h, x_text(p, p->x[p->n - 1]).s);
+	}
 	html_raw(h, ".");
+	for (i = 0; i < p->n_marks && i < PLOT_MARKS_NAMED_MAX; i++) {
+		if (i == 0) {
+			html_raw(h, " ");
+			html_text(h, p->marks_words);
+			html_raw(h, ": ");
+		} else
+			html_raw(h, ", ");
+		html_text(h, x_text(p, p->marks[i]).s);
+	}
+	if (p->n_marks > 0)
+		html_raw(h, ".");
 	for (k = 0; k < p->n_lines; k++) {
 		double low = INFINITY, high = -INFINITY, sum = 0;
 
@@ -509,7 +643,9 @@ write_table(struct html *h, const struct plot *p)
 
 	html_raw(h, "<details><summary>As a table</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
 	html_text(h, p->title);
-	html_raw(h, "\"><table><thead><tr><th scope=\"col\">from</th>");
+	html_raw(h, "\"><table><thead><tr><th scope=\"col\">");
+	html_text(h, p->x != NULL ? p->across_words : "from");
+	html_raw(h, "</th>");
 	for (k = 0; k < p->n_lines; k++) {
 		html_raw(h, "<th scope=\"col\"><bdi>");
 		html_text(h, p->lines[k].name);
@@ -518,7 +654,7 @@ write_table(struct html *h, const struct plot *p)
 	html_raw(h, "</tr></thead><tbody>");
 	for (i = 0; i < p->n; i += every) {
 		html_raw(h, "<tr><th scope=\"row\">");
-		html_text(h, fmt_duration((double)i * p->step_s).s);
+		html_text(h, x_text(p, p->x != NULL ? p->x[i] : (double)i * p->step_s).s);
 		html_raw(h, "</th>");
 		for (k = 0; k < p->n_lines; k++) {
 			double v = mean_of(p->lines[k].y, i, i + every < p->n ? i + every : p->n);
@@ -556,6 +692,24 @@ plot_write_markers(struct html *h)
 	    "</defs></svg>");
 }
 
+/* Ends where the positions end, with the round ticks that lie between. */
+static void
+axis_across(struct plot_axis *a, const struct plot *p)
+{
+	double low = p->x[0], high = p->x[p->n - 1];
+	size_t i, n = 0;
+
+	plot_axis_fit(a, low, high, p->across == PLOT_DURATION, 6);
+	if (!(high > low))
+		return;
+	for (i = 0; i < a->n_ticks; i++)
+		if (a->ticks[i] >= low * (1 - 1e-9) && a->ticks[i] <= high * (1 + 1e-9))
+			a->ticks[n++] = a->ticks[i];
+	a->n_ticks = n;
+	a->low = low;
+	a->high = high;
+}
+
 void
 plot_write(struct html *h, const struct plot *p)
 {
@@ -564,20 +718,26 @@ plot_write(struct html *h, const struct plot *p)
 
 	if (!find_range(p, &low, &high))
 		return;
+	if (p->n_areas > 0)
+		high *= 1.12;                           /* room for a name above its peak */
 	if (p->unit == PLOT_SHARE) {
 		low = 0;
 		high = fmax(high, 1);
 	} else if (!p->log_y && low > 0)
 		low = 0;
 	plot_axis_fit(&d.y, low, high, p->log_y, p->low ? 2 : p->log_y ? 6 : 4);
-	plot_axis_fit_time(&d.x, (double)p->n * p->step_s, 9);
+	if (p->x == NULL)
+		plot_axis_fit_time(&d.x, (double)p->n * p->step_s, 9);
+	else
+		axis_across(&d.x, p);
 
 	html_raw(h, "<figure class=\"plot\"><figcaption><b>");
 	html_text(h, p->title);
 	html_raw(h, "</b> <span class=\"unit\">");
 	write_unit(&d);
 	html_raw(h, "</span></figcaption>");
-	write_legend(h, p);
+	if (p->n_areas == 0)                            /* areas carry their names */
+		write_legend(h, p);
 	html_raw(h, "<svg width=\"100%\" height=\"");
 	html_int(h, d.height_px);
 	html_raw(h, "\" role=\"img\"");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Line plots over time as inline SVG: a figure with title, legend, axes, a description for those who do not see it
+ * Line plots, over time or anything else, as inline SVG: a figure with title, legend, axes, a description for those who do not see it
  * and the same data as a table.
  *
  * The drawing takes the width it is given: horizontal positions are percentages, text and line widths are pixels, so
@@ -24,18 +24,35 @@ struct plot_line {
 	bool strong;                            /* the one to look at */
 };
 
-enum plot_unit { PLOT_BYTES_PER_S, PLOT_SHARE };
+enum plot_unit { PLOT_BYTES_PER_S, PLOT_SHARE, PLOT_NUMBER };
+enum plot_across { PLOT_TIME, PLOT_DURATION, PLOT_VALUE };
+
+/* Below the first line from one position to another, with its name at its top. */
+struct plot_area {
+	char name[16];
+	double from, to;                        /* may be infinite: to the edge */
+	unsigned style;
+};
 
 struct plot {
 	const char *id;                         /* a word, unique on the page */
 	const char *title;
 	enum plot_unit unit;
+	const char *unit_words;                 /* of PLOT_NUMBER */
 	bool log_y;                             /* values <= 0 are gaps */
 	bool low;                               /* half height: context, not the point */
 	double step_s;
 	size_t n;                               /* steps from time 0; step i covers i .. i + 1 */
+	const double *x;                        /* or n rising positions instead of steps, not over time */
+	enum plot_across across;                /* what they are; durations are on a logarithmic axis */
+	const char *across_words;               /* the table's first column */
 	const struct plot_line *lines;
 	size_t n_lines;
+	const struct plot_area *areas;
+	size_t n_areas;
+	const double *marks;                    /* positions where something changed: vertical lines */
+	size_t n_marks;
+	const char *marks_words;
 };
 
 /* Marker shapes that the plots of a page refer to: once, before the first plot. */

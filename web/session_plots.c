@@ -11,7 +11,7 @@
 #include "web/plot.h"
 #include "web/result.h"
 
-enum { STEPS_MAX = 100000, LINES_MAX = 16 };
+enum { STEPS_MAX = 100000, LINES_MAX = 16, MARKS_MAX = 100 };
 
 /* Hosts start with the styles that stages rarely reach; the two values of a host are one solid and one broken line. */
 static const unsigned host_styles[PLOT_STYLES] = { 5, 6, 7, 3, 0, 1, 2, 4 };
@@ -42,6 +42,8 @@ struct timeline {
 	const char *limit;                      /* the verdict's stage, or NULL */
 	double step_s, small_change;
 	size_t n, n_small;
+	double marks[MARKS_MAX];                /* seconds from the start */
+	size_t n_marks;
 };
 
 /* What an entry of the stages carried; acknowledgements and other small change are not drawn beside a transfer. */
@@ -75,6 +77,20 @@ find_small_change(struct timeline *t)
 		t->n_small += volume(t, entry) < t->small_change;
 }
 
+/* Where segments begin, except the first. */
+static void
+read_marks(struct timeline *t, const json_t *doc)
+{
+	const json_t *list = result_list(result_get(doc, "changes"), "segments");
+	int64_t t0 = result_ns(t->doc, "t0_ns"), at;
+	size_t i;
+
+	t->n_marks = 0;
+	for (i = 1; i < json_array_size(list) && t->n_marks < MARKS_MAX; i++)
+		if (t0 > 0 && (at = result_ns(json_array_get(list, i), "start_ns")) > t0)
+			t->marks[t->n_marks++] = (double)(at - t0) * 1e-9;
+}
+
 static bool
 timeline_read(struct timeline *t, const json_t *doc)
 {
@@ -88,6 +104,7 @@ timeline_read(struct timeline *t, const json_t *doc)
 		return false;
 	t->n = n < STEPS_MAX ? (size_t)n : STEPS_MAX;
 	find_small_change(t);
+	read_marks(t, doc);
 	return true;
 }
 
@@ -144,7 +161,8 @@ write_plot(struct html *h, const struct timeline *t, const struct timeline_plot 
 {
 	struct plot_line lines[LINES_MAX];
 	struct plot p = { .id = what->id, .title = what->title, .unit = what->unit, .log_y = what->log_y,
-	    .low = what->low, .step_s = t->step_s, .n = t->n, .lines = lines };
+	    .low = what->low, .step_s = t->step_s, .n = t->n, .lines = lines, .marks = t->marks, .n_marks = t->n_marks,
+	    .marks_words = "change" };
 
 	p.n_lines = collect_lines(t, what, lines, values);
 	if (!plot_has_data(&p))

@@ -7,8 +7,9 @@
 
 #include "web/fmt.h"
 #include "web/result.h"
+#include "web/table.h"
 
-enum { ROWS_MAX = 50 };
+enum { ROWS_MAX = TABLE_ROWS_MAX };
 
 /* --- clocks --- */
 
@@ -123,91 +124,22 @@ session_quality(struct html *h, const json_t *doc)
 	html_raw(h, "</section>");
 }
 
-/* --- tables with a bounded number of rows --- */
+/* --- tables --- */
 
-struct column {
-	const char *title;
-	void (*write)(struct html *h, const json_t *row);
-	bool num;
-};
-
-static void
-write_rows(struct html *h, const json_t *list, const struct column *columns, size_t n_columns)
-{
-	size_t i, k, n = json_array_size(list);
-
-	html_raw(h, "<table class=\"rows\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">");
-	for (k = 0; k < n_columns; k++) {
-		html_raw(h, "<th role=\"columnheader\" scope=\"col\"");
-		if (columns[k].num)
-			html_raw(h, " class=\"num\"");
-		html_raw(h, ">");
-		html_text(h, columns[k].title);
-		html_raw(h, "</th>");
-	}
-	html_raw(h, "</tr></thead><tbody role=\"rowgroup\">");
-	for (i = 0; i < n && i < ROWS_MAX; i++) {
-		html_raw(h, "<tr role=\"row\">");
-		for (k = 0; k < n_columns; k++) {
-			html_raw(h, "<td role=\"cell\"");
-			if (columns[k].num)
-				html_raw(h, " class=\"num\"");
-			html_attr(h, "data-label", columns[k].title);
-			html_raw(h, "><span>");
-			columns[k].write(h, json_array_get(list, i));
-			html_raw(h, "</span></td>");
-		}
-		html_raw(h, "</tr>");
-	}
-	html_raw(h, "</tbody></table>");
-	if (n > ROWS_MAX) {
-		html_raw(h, "<p class=\"note\">The first ");
-		html_int(h, ROWS_MAX);
-		html_raw(h, " of ");
-		html_int(h, (int64_t)n);
-		html_raw(h, "; the JSON document has all.</p>");
-	}
-}
-
-static void
-write_text(struct html *h, const char *text)
-{
-	if (text == NULL) {
-		html_raw(h, "<span class=\"soft\">unknown</span>");
-		return;
-	}
-	page_name(h, text);
-}
-
-static void
-write_value(struct html *h, double v, struct fmt text)
-{
-	if (isfinite(v))
-		html_text(h, text.s);
-	else
-		html_raw(h, "<span class=\"soft\">\xe2\x80\x93</span>");
-}
-
-#define TEXT_COLUMN(name, key) \
-	static void name(struct html *h, const json_t *row) { write_text(h, result_text(row, key)); }
-#define NUMBER_COLUMN(name, key, format) \
-	static void name(struct html *h, const json_t *row) \
-	{ double v = result_number(row, key); write_value(h, v, format(v)); }
-
-TEXT_COLUMN(column_host, "host")
-TEXT_COLUMN(column_path, "path")
-NUMBER_COLUMN(column_size, "size_bytes", fmt_bytes)
-NUMBER_COLUMN(column_read, "read_bytes", fmt_bytes)
-NUMBER_COLUMN(column_written, "write_bytes", fmt_bytes)
-NUMBER_COLUMN(column_out, "bytes_out", fmt_bytes)
-NUMBER_COLUMN(column_in, "bytes_in", fmt_bytes)
-NUMBER_COLUMN(column_rtt, "rtt_s", fmt_duration)
-NUMBER_COLUMN(column_rtt_min, "rtt_min_s", fmt_duration)
-NUMBER_COLUMN(column_retrans, "retrans", fmt_ratio)
-NUMBER_COLUMN(column_cwnd, "cwnd_bytes", fmt_bytes)
-NUMBER_COLUMN(column_busy, "busy_s", fmt_duration)
-NUMBER_COLUMN(column_rwnd, "rwnd_limited_s", fmt_duration)
-NUMBER_COLUMN(column_sndbuf, "sndbuf_limited_s", fmt_duration)
+TABLE_TEXT(column_host, "host")
+TABLE_TEXT(column_path, "path")
+TABLE_NUMBER(column_size, "size_bytes", fmt_bytes)
+TABLE_NUMBER(column_read, "read_bytes", fmt_bytes)
+TABLE_NUMBER(column_written, "write_bytes", fmt_bytes)
+TABLE_NUMBER(column_out, "bytes_out", fmt_bytes)
+TABLE_NUMBER(column_in, "bytes_in", fmt_bytes)
+TABLE_NUMBER(column_rtt, "rtt_s", fmt_duration)
+TABLE_NUMBER(column_rtt_min, "rtt_min_s", fmt_duration)
+TABLE_NUMBER(column_retrans, "retrans", fmt_ratio)
+TABLE_NUMBER(column_cwnd, "cwnd_bytes", fmt_bytes)
+TABLE_NUMBER(column_busy, "busy_s", fmt_duration)
+TABLE_NUMBER(column_rwnd, "rwnd_limited_s", fmt_duration)
+TABLE_NUMBER(column_sndbuf, "sndbuf_limited_s", fmt_duration)
 
 static void
 write_end(struct html *h, const json_t *row, const char *address, const char *port)
@@ -215,7 +147,7 @@ write_end(struct html *h, const json_t *row, const char *address, const char *po
 	const char *text = result_text(row, address);
 	double number = result_number(row, port);
 
-	write_text(h, text);
+	table_text(h, text);
 	if (text != NULL && number >= 0 && number <= 65535) {
 		html_raw(h, "<span class=\"soft\"> port ");
 		html_int(h, (int64_t)number);
@@ -239,7 +171,7 @@ column_connection(struct html *h, const json_t *row)
 void
 session_files(struct html *h, const json_t *doc)
 {
-	static const struct column columns[] = {
+	static const struct table_column columns[] = {
 		{ "File", column_path, false }, { "On", column_host, false }, { "Size", column_size, true },
 		{ "Read", column_read, true }, { "Written", column_written, true },
 	};
@@ -249,14 +181,14 @@ session_files(struct html *h, const json_t *doc)
 	if (json_array_size(list) == 0)
 		html_raw(h, "<p>No file was seen.</p>");
 	else
-		write_rows(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 	html_raw(h, "</section>");
 }
 
 void
 session_connections(struct html *h, const json_t *doc)
 {
-	static const struct column columns[] = {
+	static const struct table_column columns[] = {
 		{ "Connection", column_connection, false },
 		{ "Sent", column_out, true }, { "Received", column_in, true }, { "Round trip", column_rtt, true },
 		{ "Shortest", column_rtt_min, true }, { "Sent again", column_retrans, true },
@@ -269,6 +201,6 @@ session_connections(struct html *h, const json_t *doc)
 	if (json_array_size(list) == 0)
 		html_raw(h, "<p>No connection was seen.</p>");
 	else
-		write_rows(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 	html_raw(h, "</section>");
 }

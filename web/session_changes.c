@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What limited a session, and since when: its segments between change points, in words. */
+#include "web/page.h"
+
+#include <math.h>
+
+#include "web/result.h"
+#include "web/table.h"
+
+enum { REASONS_MAX = 5 };
+
+static void
+column_from(struct html *h, const json_t *row)
+{
+	page_time(h, result_ns(row, "start_ns"));
+}
+
+static void
+column_lasted(struct html *h, const json_t *row)
+{
+	double s = ((double)result_ns(row, "end_ns") - (double)result_ns(row, "start_ns")) * 1e-9;
+
+	table_value(h, s, fmt_duration(s));
+}
+
+static void
+column_limited(struct html *h, const json_t *row)
+{
+	const json_t *why = result_list(row, "hidden_wait");
+	size_t i;
+
+	table_text(h, result_text(row, "words"));
+	for (i = 0; i < json_array_size(why) && i < REASONS_MAX; i++) {
+		if (i == 0)
+			html_raw(h, "<span class=\"soft under\">");
+		else
+			html_raw(h, "; ");
+		html_text(h, json_string_value(json_array_get(why, i)));
+	}
+	if (i > 0)
+		html_raw(h, "</span>");
+}
+
+TABLE_NUMBER(column_rate, "bytes_per_s", fmt_bytes_per_s)
+TABLE_NUMBER(column_p, "p_holm", fmt_p)
+
+static size_t
+count_hidden(const json_t *list)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < json_array_size(list); i++)
+		n += json_array_size(result_list(json_array_get(list, i), "hidden_wait")) > 0;
+	return n;
+}
+
+void
+session_changes(struct html *h, const json_t *doc)
+{
+	static const struct table_column columns[] = {
+		{ "From", column_from, false }, { "Limited by", column_limited, false }, { "Lasted", column_lasted, true },
+		{ "Delivered", column_rate, true }, { "p", column_p, true },
+	};
+	const json_t *list = result_list(result_get(doc, "changes"), "segments");
+
+	if (list == NULL)
+		return;
+	html_raw(h, "<section><h2>Since when</h2>");
+	if (json_array_size(list) == 0)
+		html_raw(h, "<p>Nothing was seen to move, so nothing changed.</p>");
+	else if (json_array_size(list) == 1)
+		html_raw(h, "<p>All the time: within the session neither the rate nor what limited it changed.</p>");
+	else {
+		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+		html_raw(h, "<p class=\"note\">Each segment lies between two changes of the delivered rate or of the speed of single "
+		    "operations. p: chance of such a difference between the slowest stage and the next if there were none, corrected "
+		    "for testing several segments.");
+		if (count_hidden(list) > 0)
+			html_raw(h, " A hidden wait: the stage waits outside the operations that are timed, so that another one only "
+			    "seems to be slower.");
+		html_raw(h, "</p>");
+	}
+	html_raw(h, "</section>");
+}
