@@ -15,6 +15,9 @@ int cmd_sql(const char *state_dir, int argc, char **argv);
 int cmd_backup(const char *state_dir, int argc, char **argv);
 int cmd_verify(const char *state_dir, int argc, char **argv);
 int cmd_restore(const char *state_dir, int argc, char **argv);
+int cmd_pin(const char *state_dir, int argc, char **argv);
+int cmd_unpin(const char *state_dir, int argc, char **argv);
+int cmd_control(const char *state_dir, int argc, char **argv);
 
 /* These need no box and no store, only its directory of certificates. */
 int cmd_enroll(const char *tls_dir, int argc, char **argv);

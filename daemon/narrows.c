@@ -25,6 +25,8 @@ static const struct command {
 	{ "report", cmd_report, NULL, "the verdict of a session (ID, or \"last\")" },
 	{ "export", cmd_export, NULL, "everything measured for a session, as CSV" },
 	{ "health", cmd_health, NULL, "how the running box is" },
+	{ "pin", NULL, cmd_pin, "keep the samples of a session (ID, or \"last\") for ever" },
+	{ "unpin", NULL, cmd_unpin, "let them get old like others" },
 	{ "sql", NULL, cmd_sql, "SQL on everything there is, samples included" },
 	{ "backup", NULL, cmd_backup, "copy the store to a file, while the box runs" },
 	{ "verify", NULL, cmd_verify, "check a store, or a copy, down to every sample" },

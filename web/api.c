@@ -64,6 +64,7 @@ session_state(const struct nw_session_rec *s)
 	json_object_set_new(v, "start_ns", ns_or_null(s->opened_wall_ns));
 	json_object_set_new(v, "end", time_or_null(s->closed_wall_ns));
 	json_object_set_new(v, "end_ns", ns_or_null(s->closed_wall_ns));
+	json_object_set_new(v, "pinned", json_boolean(s->pinned));
 	return v;
 }
 
@@ -146,6 +147,25 @@ static const struct { const char *name; size_t offset; } counters[] = {
 };
 #undef COUNTER
 
+/* Rows, and what becomes of them with age; what left each since the start. */
+static json_t *
+tiers_array(const struct store_stats *s)
+{
+	static const char *const names[STORE_TIERS] = { "rows", "10 s", "1 min", "1 h" };
+	json_t *list = json_array(), *v;
+	int t;
+
+	for (t = 0; t < STORE_TIERS; t++) {
+		v = json_object();
+		json_object_set_new(v, "tier", json_string(names[t]));
+		json_object_set_new(v, "bytes", json_integer((json_int_t)s->tier_bytes[t]));
+		json_object_set_new(v, "rolled_up", json_integer((json_int_t)s->rolled_rows[t]));
+		json_object_set_new(v, "deleted", json_integer((json_int_t)s->expired_rows[t]));
+		json_array_append_new(list, v);
+	}
+	return list;
+}
+
 static json_t *
 store_object(const struct store_stats *s)
 {
@@ -161,6 +181,9 @@ store_object(const struct store_stats *s)
 	json_object_set_new(v, "last_commit", time_or_null(s->last_commit_wall_ns));
 	json_object_set_new(v, "last_commit_took_s", json_real((double)s->last_commit_took_ns / 1e9));
 	json_object_set_new(v, "file_bytes", json_integer((json_int_t)s->file_bytes));
+	json_object_set_new(v, "max_bytes", s->max_bytes > 0 ? json_integer((json_int_t)s->max_bytes) : json_null());
+	json_object_set_new(v, "days_left", number_or_null(s->days_left));
+	json_object_set_new(v, "tiers", tiers_array(s));
 	json_object_set_new(v, "trouble", s->trouble[0] != '\0' ? text_or_null(s->trouble) : json_null());
 	return v;
 }

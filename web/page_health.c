@@ -2,6 +2,8 @@
 /* The state of the box for its operator: what is wrong first, then what it did. */
 #include "web/page.h"
 
+#include <math.h>
+
 #include "web/fmt.h"
 
 static void
@@ -52,6 +54,13 @@ write_store(struct html *h, const struct nw_health *health)
 	item_count(h, "Commits", s->commits);
 	item_count(h, "Samples stored", s->samples);
 	page_item(h, "File", fmt_bytes((double)s->file_bytes).s);
+	page_item(h, "It may have", s->max_bytes > 0 ? fmt_bytes((double)s->max_bytes).s : "what there is");
+	page_item(h, "That is reached in", isnan(s->days_left) ? "not known" : fmt_duration(s->days_left * 86400).s);
+	page_item(h, "Rows in it", fmt_bytes((double)s->tier_bytes[STORE_ROWS]).s);
+	page_item(h, "Roll-ups in it", fmt_bytes((double)(s->tier_bytes[STORE_10S] + s->tier_bytes[STORE_1MIN] +
+	    s->tier_bytes[STORE_1H])).s);
+	item_count(h, "Rows rolled up", s->rolled_rows[STORE_ROWS]);
+	item_count(h, "Buckets deleted for their age", s->expired_rows[STORE_1H]);
 	page_item(h, "Free on its disk", health->disk_free_bytes >= 0 ? fmt_bytes((double)health->disk_free_bytes).s : "unknown");
 	item_count(h, "Batches waiting", s->queued_batches);
 	page_item(h, "Bytes waiting", fmt_bytes((double)s->queued_bytes).s);
