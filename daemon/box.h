@@ -4,6 +4,7 @@
  *
  *	listener -> peer (wire) -> xsess (one XSP session) -> origin (who sends: metadata, numbering)
  *	         -> session (one transfer) -> commit (batches to the store, acknowledgements back) -> schedule (analysis)
+ *	control (orders to providers, by hand or by rule) -> peer
  */
 #ifndef BOX_H
 #define BOX_H
@@ -19,6 +20,7 @@
 struct conf;
 struct event_base;
 struct commit;
+struct control;
 struct schedule;
 struct origin;
 struct session;
@@ -57,6 +59,7 @@ struct box {
 	const struct conf *conf;
 	struct store *store;
 	struct commit *commit;
+	struct control *control;
 	struct schedule *schedule;
 	struct trust *trust;                 /* NULL: no port speaks TLS */
 	struct nw_doc_decoder *decoder;

@@ -125,6 +125,17 @@ session_join(struct box *box, const char *key)
 }
 
 struct session *
+session_find(struct box *box, const char *key)
+{
+	struct session *s;
+
+	HASH_FIND_STR(box->sessions, key, s);
+	if (s != NULL)
+		s->refs++;
+	return session_now(s);
+}
+
+struct session *
 session_now(struct session *s)
 {
 	struct session *next;

@@ -40,6 +40,8 @@ struct session {
 
 /* Finds or makes the session of a key (a task_id, "xsp:..."). A closed one opens again. One reference, to be released. */
 struct session *session_join(struct box *box, const char *key);
+/* The session of a key if there is one, left as it is: of what only looks on. One reference, to be released. */
+struct session *session_find(struct box *box, const char *key);
 /* What s is now: itself, or the session it was merged into. The reference moves along. NULL stays NULL. */
 struct session *session_now(struct session *s);
 /* All of `from` belongs to `into` from now on. */

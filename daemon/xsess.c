@@ -10,11 +10,14 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
+#include "daemon/control.h"
+#include "daemon/hostclock.h"
 #include "daemon/hostlist.h"
 #include "daemon/join.h"
 #include "daemon/log.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
+#include "daemon/rules.h"
 #include "daemon/session.h"
 #include "daemon/xmalloc.h"
 #include "narrows/caliper.h"
@@ -32,7 +35,8 @@ struct xsess {
 	struct host *host;
 	struct origin *origin;
 	struct session *session;             /* the first it fed, or NULL; attached */
-	bool hello;
+	struct control_peer *control;        /* NULL: takes no orders */
+	bool hello, for_host;                /* for_host: it said HELLO and speaks for the host, not for one task */
 	bool certified;                      /* host is what its certificate says */
 	uint64_t next_seq;                   /* of the next data document, after HELLO */
 	int64_t opened_wall_ns, closed_wall_ns;
@@ -91,6 +95,7 @@ xsess_close(struct xsess *x, const char *reason)
 {
 	if (x == NULL)
 		return;
+	control_leave(x->control);
 	x->closed_wall_ns = nw_wall_ns();
 	x->end_reason = reason;
 	xsess_write(x);
@@ -170,7 +175,55 @@ session_bind(struct xsess *x, struct session *s)
 	x->session = s;
 	s->refs++;
 	session_attach(s);
+	rules_host(control_rules(x->box->control), s, x->host->name);
 	xsess_write(x);
+}
+
+static void
+on_order(void *arg, uint16_t opt, const uint8_t *data, size_t len)
+{
+	struct xsess *x = arg;
+
+	peer_send(x->peer, opt, data, len);
+}
+
+/* It has heard the answer to HELLO: now it may hear more. */
+static void
+control_enter(struct xsess *x, const struct nw_kv *kv, size_t n)
+{
+	struct control_hello h = { .host = x->host->name, .can = kv_text(kv, n, "can"),
+		.addresses = kv_text(kv, n, "addresses"), .for_host = x->for_host };
+	char *address = xstrdup(x->peer_name);
+
+	*strrchr(address, '/') = '\0';
+	h.address = address;
+	x->control = control_join(x->box->control, &h, on_order, x);
+	free(address);
+}
+
+/* STATUS and CLOCK, of whom may say them. */
+static int
+control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
+{
+	int64_t now = nw_wall_ns();
+	double offset_s, bound_s;
+	const char *why = "said without HELLO, or not offered there";
+	int rc = NW_EPROTO;
+
+	if (x->control != NULL && opt == NW_OPT_STATUS)
+		rc = control_take_status(x->control, data, len, now, &why);
+	else if (x->control != NULL &&
+	    (rc = control_take_clock(x->control, data, len, now, &offset_s, &bound_s, &why)) == NW_OK) {
+		hostclock_put(x->box, x->host, x->id, offset_s, bound_s, now);
+		commit_check(x->box->commit);
+	}
+	if (rc < 0) {
+		x->rejected++;
+		counter_add(&x->box->counters.rejected_documents, 1);
+		log_debug("control.reject peer=%s opt=0x%02x why=\"%s\"", x->peer_name, opt,
+		    why != NULL ? why : nw_strerror(rc));
+	}
+	return NW_OK;
 }
 
 /* In TLS the certificate is the host; nobody speaks for another one. */
@@ -188,8 +241,9 @@ host_certified(struct xsess *x, const char *name, const char **why)
 static int
 hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 {
-	struct nw_kv kv[HELLO_KEYS_MAX], answer[3];
+	struct nw_kv kv[HELLO_KEYS_MAX], answer[5];
 	const char *provider, *name;
+	bool again = x->hello;
 	struct session *s;
 	struct origin *o;
 	int64_t first;
@@ -221,6 +275,7 @@ hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 			xsess_abort(o->xsess, "the same provider connected again");
 		o->xsess = x;
 		x->hello = true;
+		x->for_host = x->task_id == NULL;
 		if (x->task_id != NULL) {
 			s = session_join(x->box, x->task_id);
 			session_name(s, kv_text(kv, n, "program"));
@@ -233,7 +288,11 @@ hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 	answer[0] = (struct nw_kv){ .key = "software", .type = NW_KV_TEXT, .v.text = "narrowsd" };
 	answer[1] = (struct nw_kv){ .key = "version", .type = NW_KV_TEXT, .v.text = NW_VERSION };
 	answer[2] = (struct nw_kv){ .key = "stored", .type = NW_KV_INT, .v.i = (int64_t)x->origin->stored_seq };
-	kv_send(x, NW_OPT_HELLO, answer, 3);
+	answer[3] = (struct nw_kv){ .key = "can", .type = NW_KV_TEXT, .v.text = "start stop rate status clock" };
+	answer[4] = (struct nw_kv){ .key = "time_ns", .type = NW_KV_INT, .v.i = nw_wall_ns() };
+	kv_send(x, NW_OPT_HELLO, answer, 5);
+	if (!again)
+		control_enter(x, kv, n);
 	return NW_OK;
 }
 
@@ -245,6 +304,13 @@ event_is_transfer(const char *event_type)
 	    strncmp(event_type, "nw:", 3) == 0 || strncmp(event_type, "xfer", 4) == 0;
 }
 
+/* What a host says about somebody's transfer neither opens its session nor keeps it open. */
+static bool
+is_witness(const struct xsess *x, const struct series *sr)
+{
+	return x->for_host && !event_is_transfer(sr->event_type);
+}
+
 static struct session *
 session_of(struct xsess *x, const struct series *sr, const struct nw_subject *subject)
 {
@@ -252,7 +318,7 @@ session_of(struct xsess *x, const struct series *sr, const struct nw_subject *su
 	struct join_clue clue = { .host_id = x->host->id, .sess_id_hex = x->sess_id_hex, .subject = subject };
 
 	if (task != NULL)
-		return session_join(x->box, task);
+		return is_witness(x, sr) ? session_find(x->box, task) : session_join(x->box, task);
 	if (!event_is_transfer(sr->event_type))
 		return NULL;
 	clue.current = x->session = session_now(x->session);
@@ -273,8 +339,10 @@ on_meta(void *arg, const struct nw_meta *m)
 		return NW_ETOOBIG;
 	if (!is_new)
 		return NW_OK;
-	if ((sr->session = session_of(x, sr, &m->subject)) != NULL)
+	if ((sr->session = session_of(x, sr, &m->subject)) != NULL && !is_witness(x, sr)) {
 		session_bind(x, sr->session);
+		rules_connection(control_rules(x->box->control), sr->session, x->host->name, &m->subject);
+	}
 	sr->meta_id = x->box->next.meta++;
 	rec.id = sr->meta_id;
 	rec.session_id = sr->session != NULL ? sr->session->id : 0;
@@ -401,7 +469,7 @@ on_data(void *arg, const struct nw_data *d)
 	}
 	x->samples += d->n_rows * d->n_fields;
 	counter_add(&x->box->counters.samples, d->n_rows * d->n_fields);
-	if ((sr->session = session_now(sr->session)) != NULL)
+	if ((sr->session = session_now(sr->session)) != NULL && !is_witness(x, sr))
 		session_touch(sr->session, now);
 	return NW_OK;
 }
@@ -507,6 +575,9 @@ xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, cons
 		return document_take(x, opt, data, len, why);
 	case NW_OPT_HELLO:
 		return hello_take(x, data, len, why);
+	case NW_OPT_STATUS:
+	case NW_OPT_CLOCK:
+		return control_take(x, opt, data, len);
 	default:
 		counter_add(&x->box->counters.unknown_options, 1);
 		return NW_OK;

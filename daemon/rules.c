@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/rules.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "daemon/conf.h"
+#include "daemon/control.h"
+#include "daemon/log.h"
+#include "daemon/session.h"
+#include "daemon/xmalloc.h"
+#include "narrows/frame.h"
+
+enum { HOSTS_MAX = 32, CONNECTIONS_MAX = 64 };   /* of one session; further ones are not followed */
+
+/* As the host `by` sees it. */
+struct connection {
+	char src[NW_ORDER_ADDRESS_BYTES], dst[NW_ORDER_ADDRESS_BYTES];
+	uint16_t sport, dport;
+	char *by;
+};
+
+struct escalation {
+	struct escalation *prev, *next;
+	struct session *session;             /* one reference */
+	bool active;                         /* the providers have been told */
+	char *hosts[HOSTS_MAX];
+	size_t n_hosts;
+	struct connection connections[CONNECTIONS_MAX];
+	size_t n_connections;
+};
+
+struct rules {
+	struct control *control;
+	const struct conf *conf;
+	struct escalation *list;
+};
+
+struct rules *
+rules_new(struct control *c, const struct conf *conf)
+{
+	struct rules *r = xcalloc(1, sizeof(*r));
+
+	r->control = c;
+	r->conf = conf;
+	return r;
+}
+
+static void
+escalation_free(struct rules *r, struct escalation *e)
+{
+	size_t i;
+
+	DL_DELETE(r->list, e);
+	session_release(e->session);
+	for (i = 0; i < e->n_hosts; i++)
+		free(e->hosts[i]);
+	for (i = 0; i < e->n_connections; i++)
+		free(e->connections[i].by);
+	free(e);
+}
+
+void
+rules_free(struct rules *r)
+{
+	if (r == NULL)
+		return;
+	while (r->list != NULL)
+		escalation_free(r, r->list);
+	free(r);
+}
+
+bool
+rules_idle(const struct rules *r)
+{
+	return r->list == NULL;
+}
+
+/* --- orders --- */
+
+/* "s12", and "s12/3" for its third connection: one STOP ends them all. */
+static void
+order_id(struct nw_order *o, const struct escalation *e, size_t connection)
+{
+	if (connection == 0)
+		snprintf(o->id, sizeof(o->id), "s%" PRId64, e->session->id);
+	else
+		snprintf(o->id, sizeof(o->id), "s%" PRId64 "/%zu", e->session->id, connection);
+}
+
+static void
+tell_rate(const struct rules *r, const struct escalation *e, struct control_peer *p)
+{
+	struct nw_order o = { .opt = NW_OPT_RATE, .event_type = "ps:", .collection_ns = r->conf->escalate_interval_ns,
+		.report_ns = r->conf->escalate_report_ns, .lease_ns = r->conf->escalate_lease_ns };
+
+	order_id(&o, e, 0);
+	control_tell(p, &o);
+}
+
+/* The host that told of it sees it as told, every other one from the other end. */
+static void
+tell_connection(const struct rules *r, const struct escalation *e, size_t i, struct control_peer *p)
+{
+	const struct connection *c = &e->connections[i];
+	struct nw_order o = { .opt = NW_OPT_START, .event_type = "ps:host:tcp",
+		.collection_ns = r->conf->escalate_interval_ns, .lease_ns = r->conf->escalate_lease_ns };
+	bool own = control_peer_is(p, c->by);
+
+	if (strlen(e->session->key) >= sizeof(o.task_id))
+		return;                          /* its series would belong to nobody */
+	order_id(&o, e, i + 1);
+	strcpy(o.task_id, e->session->key);
+	memcpy(o.src, own ? c->src : c->dst, sizeof(o.src));
+	memcpy(o.dst, own ? c->dst : c->src, sizeof(o.dst));
+	o.sport = own ? c->sport : c->dport;
+	o.dport = own ? c->dport : c->sport;
+	control_tell(p, &o);
+}
+
+static bool
+takes_part(const struct escalation *e, const struct control_peer *p)
+{
+	size_t i;
+
+	if (!p->for_host)
+		return false;
+	for (i = 0; i < e->n_hosts; i++)
+		if (control_peer_is(p, e->hosts[i]))
+			return true;
+	return false;
+}
+
+/* What a message to all is about. */
+struct telling { struct rules *r; struct escalation *e; };
+
+static void
+tell_all(struct control_peer *p, void *arg)
+{
+	struct telling *t = arg;
+	size_t i;
+
+	if (!takes_part(t->e, p))
+		return;
+	tell_rate(t->r, t->e, p);
+	for (i = 0; i < t->e->n_connections; i++)
+		tell_connection(t->r, t->e, i, p);
+}
+
+static void
+tell_stop(struct control_peer *p, void *arg)
+{
+	struct telling *t = arg;
+	struct nw_order o = { .opt = NW_OPT_STOP };
+
+	if (!takes_part(t->e, p))
+		return;
+	order_id(&o, t->e, 0);
+	control_tell(p, &o);
+}
+
+static void
+tell_newest_connection(struct control_peer *p, void *arg)
+{
+	struct telling *t = arg;
+
+	if (takes_part(t->e, p))
+		tell_connection(t->r, t->e, t->e->n_connections - 1, p);
+}
+
+/* --- what comes in --- */
+
+static struct escalation *
+escalation_of(struct rules *r, struct session *s)
+{
+	struct escalation *e;
+
+	DL_FOREACH(r->list, e)
+		if (e->session == s)
+			return e;
+	e = xcalloc(1, sizeof(*e));
+	e->session = s;
+	s->refs++;
+	e->active = true;
+	DL_APPEND(r->list, e);
+	control_wake(r->control);
+	return e;
+}
+
+static bool
+host_add(struct escalation *e, const char *host)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_hosts; i++)
+		if (strcmp(e->hosts[i], host) == 0)
+			return false;
+	if (e->n_hosts == HOSTS_MAX)
+		return false;
+	e->hosts[e->n_hosts++] = xstrdup(host);
+	return true;
+}
+
+void
+rules_host(struct rules *r, struct session *s, const char *host)
+{
+	struct telling t = { .r = r };
+
+	if (!r->conf->escalate || s->state != SESSION_OPEN)
+		return;
+	t.e = escalation_of(r, s);
+	if (host_add(t.e, host))
+		control_each(r->control, tell_all, &t);
+}
+
+/* Either end may tell of it. */
+static bool
+connection_known(const struct escalation *e, const char *host, const struct nw_subject *u)
+{
+	const struct connection *c;
+	bool same, mirrored;
+	size_t i;
+
+	for (i = 0; i < e->n_connections; i++) {
+		c = &e->connections[i];
+		same = c->sport == u->sport && c->dport == u->dport && strcmp(c->src, u->src) == 0 &&
+		    strcmp(c->dst, u->dst) == 0;
+		mirrored = c->sport == u->dport && c->dport == u->sport && strcmp(c->src, u->dst) == 0 &&
+		    strcmp(c->dst, u->src) == 0;
+		if (strcmp(c->by, host) == 0 ? same : mirrored)
+			return true;
+	}
+	return false;
+}
+
+void
+rules_connection(struct rules *r, struct session *s, const char *host, const struct nw_subject *u)
+{
+	struct telling t = { .r = r };
+	struct connection *c;
+
+	if (!r->conf->escalate || !r->conf->escalate_tcp || s->state != SESSION_OPEN || u->src == NULL ||
+	    u->dst == NULL || u->sport == 0 || u->dport == 0 || strlen(u->src) >= sizeof(c->src) ||
+	    strlen(u->dst) >= sizeof(c->dst))
+		return;
+	t.e = escalation_of(r, s);
+	if (connection_known(t.e, host, u) || t.e->n_connections == CONNECTIONS_MAX)
+		return;
+	c = &t.e->connections[t.e->n_connections++];
+	strcpy(c->src, u->src);
+	strcpy(c->dst, u->dst);
+	c->sport = u->sport;
+	c->dport = u->dport;
+	c->by = xstrdup(host);
+	/* whoever owns the other address takes part, too; on loopback everybody does */
+	if (!conf_is_loopback(u->dst) && host_add(t.e, u->dst))
+		control_each(r->control, tell_all, &t);
+	else
+		control_each(r->control, tell_newest_connection, &t);
+}
+
+void
+rules_peer(struct rules *r, struct control_peer *p)
+{
+	struct telling t = { .r = r };
+
+	DL_FOREACH(r->list, t.e)
+		if (t.e->active)
+			tell_all(p, &t);
+}
+
+/* It turned out to be part of another session: what takes part in it takes part in that one. */
+static void
+escalation_move(struct rules *r, const struct escalation *e, struct session *into)
+{
+	const struct connection *c;
+	size_t i;
+
+	for (i = 0; i < e->n_hosts; i++)
+		rules_host(r, into, e->hosts[i]);
+	for (i = 0; i < e->n_connections; i++) {
+		c = &e->connections[i];
+		rules_connection(r, into, c->by, &(struct nw_subject){ .src = c->src, .dst = c->dst, .sport = c->sport,
+			.dport = c->dport });
+	}
+}
+
+/* A session that lingers may go on. */
+void
+rules_tick(struct rules *r, bool renew)
+{
+	struct telling t = { .r = r };
+	struct escalation *e, *tmp;
+	bool open;
+
+	DL_FOREACH_SAFE(r->list, e, tmp) {
+		t.e = e;
+		if (e->session->merged_into != NULL)
+			escalation_move(r, e, e->session->merged_into);
+		open = e->session->state == SESSION_OPEN;
+		if (open ? renew || !e->active : e->active)
+			control_each(r->control, open ? tell_all : tell_stop, &t);
+		e->active = open;
+		if (e->session->state == SESSION_CLOSED)
+			escalation_free(r, e);
+	}
+}
