@@ -91,6 +91,7 @@ catalog_put(struct catalog *c, const char *id, const char *event_type, const uin
 		free(m);
 		return NW_EFULL;
 	}
+	m->serial = ++c->serial;
 	TAILQ_INSERT_TAIL(&c->metas, m, link);
 	c->bytes += m->cost_bytes;
 	if (c->unsent == NULL)
@@ -98,18 +99,33 @@ catalog_put(struct catalog *c, const char *id, const char *event_type, const uin
 	return NW_OK;
 }
 
+static void
+end(struct catalog *c, struct catalog_meta *m, uint64_t last_seq)
+{
+	if (m->ended)
+		return;
+	m->ended = true;
+	m->keep_seq = last_seq;
+	c->ended_count++;
+}
+
 void
 catalog_end(struct catalog *c, const char *id, uint64_t last_seq)
 {
 	struct catalog_meta *m;
 
-	TAILQ_FOREACH(m, &c->metas, link) {
-		if (m->ended || strcmp(m->id, id) != 0)
-			continue;
-		m->ended = true;
-		m->keep_seq = last_seq;
-		c->ended_count++;
-	}
+	TAILQ_FOREACH(m, &c->metas, link)
+		if (strcmp(m->id, id) == 0)
+			end(c, m, last_seq);
+}
+
+void
+catalog_end_all(struct catalog *c, uint64_t last_seq)
+{
+	struct catalog_meta *m;
+
+	TAILQ_FOREACH(m, &c->metas, link)
+		end(c, m, last_seq);
 }
 
 void

@@ -19,6 +19,7 @@ struct catalog_meta {
 	bool ended;
 	uint64_t keep_seq;                    /* ended: until this document is stored */
 	uint64_t sent_seq;                    /* the document sent next after it; 0: not sent yet */
+	uint64_t serial;                      /* rises with every one put in, from 1 */
 };
 
 struct catalog {
@@ -26,6 +27,7 @@ struct catalog {
 	struct catalog_meta *unsent;          /* NULL: the present connection has all */
 	uint64_t bytes, bytes_max;
 	uint64_t ended_count;
+	uint64_t serial;                      /* of the newest */
 };
 
 void catalog_init(struct catalog *c, uint64_t bytes_max);
@@ -34,6 +36,7 @@ void catalog_clear(struct catalog *c);
 int catalog_put(struct catalog *c, const char *id, const char *event_type, const uint8_t *bytes, size_t len);
 /* The series of this id have ended; their last document is at most last_seq. */
 void catalog_end(struct catalog *c, const char *id, uint64_t last_seq);
+void catalog_end_all(struct catalog *c, uint64_t last_seq);
 /* c->unsent was sent; next_seq is the document that follows it. */
 void catalog_mark_sent(struct catalog *c, uint64_t next_seq);
 void catalog_release(struct catalog *c, uint64_t stored_seq);

@@ -31,6 +31,7 @@
 #include "host/conn.h"
 #include "host/hostname.h"
 #include "host/spool.h"
+#include "host/spool_dir.h"
 #include "narrows/caliper.h"
 #include "narrows/err.h"
 #include "narrows/order.h"
@@ -47,12 +48,16 @@
 
 enum {
 	QUEUE_DEFAULT_BYTES = 4 << 20,
+	SPOOL_DEFAULT_BYTES = 256 << 20,
 	OUT_LOW_BYTES = 64 << 10,         /* documents are framed when less than this waits for the socket */
-	UUID_BYTES = 37,
+	LIST_MAX_BYTES = 60000,           /* rows in one document: an original peer takes it, if it must become a list */
 	REPLY_FIELDS_MAX = 32
 };
 
 enum provider_state { PROVIDER_AWAY, PROVIDER_CONNECTING, PROVIDER_GREETING, PROVIDER_READY };
+
+/* Documents up to seq are with the system when the connection has written so many bytes. */
+struct written_mark { uint64_t seq, bytes; };
 
 struct nw_provider {
 	enum provider_state state;
@@ -67,18 +72,21 @@ struct nw_provider {
 	struct nw_doc_buf doc;                /* scratch for encoding */
 	uint64_t wire_seq;                    /* the number the box would give the next document */
 	uint64_t sent_seq;                    /* the highest number ever sent */
+	struct written_mark next_mark, last_mark;   /* on this connection: waited for, of the last document; seq 0: none */
+	bool batches;                         /* the box takes packed rows */
+	struct nw_doc_decoder *decoder;       /* to unpack rows for one that does not; made when needed */
 	char *software, *host, *task_id, *program, *can, *addresses;
 	void (*on_order)(void *arg, uint16_t opt, const uint8_t *doc, size_t len);
 	void *on_order_arg;
 	bool held;                            /* documents wait for the next report */
-	char uuid[UUID_BYTES];
+	char uuid[SPOOL_UUID_BYTES];
 	struct nw_provider_stats stats;
 };
 
 /* --- birth --- */
 
 static int
-uuid_make(char out[UUID_BYTES])
+uuid_make(char out[SPOOL_UUID_BYTES])
 {
 	uint8_t r[16];
 
@@ -86,7 +94,7 @@ uuid_make(char out[UUID_BYTES])
 		return NW_EIO;
 	r[6] = (r[6] & 0x0f) | 0x40;        /* RFC 4122: version 4, its variant */
 	r[8] = (r[8] & 0x3f) | 0x80;
-	snprintf(out, UUID_BYTES, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", r[0], r[1], r[2],
+	snprintf(out, SPOOL_UUID_BYTES, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", r[0], r[1], r[2],
 	    r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13], r[14], r[15]);
 	return NW_OK;
 }
@@ -104,7 +112,7 @@ copy_text(char **out, const char *text)
 static int
 can_make(const char *owners, char **out)
 {
-	static const char every[] = "stored clock";
+	static const char every[] = "stored clock batch";
 	size_t cap = sizeof(every) + 1 + (owners != NULL ? strlen(owners) : 0);
 
 	if ((*out = malloc(cap)) == NULL)
@@ -120,6 +128,7 @@ provider_free(struct nw_provider *p)
 	catalog_clear(&p->catalog);
 	spool_clear(&p->spool);
 	nw_doc_buf_clear(&p->doc);
+	nw_doc_decoder_free(p->decoder);
 	free(p->software);
 	free(p->host);
 	free(p->task_id);
@@ -127,6 +136,28 @@ provider_free(struct nw_provider *p)
 	free(p->can);
 	free(p->addresses);
 	free(p);
+}
+
+/* A directory behind the queue, if there is to be one; what an earlier life left in it comes first, under its id. */
+static int
+spool_open(struct nw_provider *p, const struct nw_provider_opts *opts)
+{
+	const struct spool_place place = {
+		.dir = opts->spool_dir, .software = p->software, .task_id = p->task_id,
+		.bytes_max = opts->spool_max_bytes > 0 ? opts->spool_max_bytes : SPOOL_DEFAULT_BYTES,
+	};
+	struct spool_file *file;
+	struct spool_past past;
+	int rc = spool_dir_open(&place, p->uuid, &p->catalog, &file, &past);
+
+	if (rc < 0 || file == NULL)
+		return rc;
+	memcpy(p->uuid, past.uuid, sizeof(p->uuid));
+	spool_attach(&p->spool, file, &past, opts->spool_max_age_ns);
+	catalog_end_all(&p->catalog, past.first_seq - 1);
+	p->sent_seq = past.first_seq - 1;        /* by whom does not matter */
+	p->stats.docs_queued = spool_file_count(file, 1, UINT64_MAX);
+	return NW_OK;
 }
 
 int
@@ -154,7 +185,7 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 	    (rc = copy_text(&p->task_id, opts->task_id)) < 0 ||
 	    (rc = copy_text(&p->program, opts->program)) < 0 ||
 	    (rc = copy_text(&p->addresses, opts->addresses)) < 0 ||
-	    (rc = can_make(opts->can, &p->can)) < 0) {
+	    (rc = can_make(opts->can, &p->can)) < 0 || (rc = spool_open(p, opts)) < 0) {
 		provider_free(p);
 		return rc;
 	}
@@ -186,11 +217,23 @@ nw_provider_meta_end(struct nw_provider *p, const char *id)
 	catalog_end(&p->catalog, id, p->spool.next_seq - 1);
 }
 
+/* Puts p->doc into the queue. */
+static int
+queue_doc(struct nw_provider *p, uint16_t opt)
+{
+	int rc;
+
+	if (p->doc.len > nw_frame_limits_default.block_max_bytes)
+		return NW_ETOOBIG;
+	if ((rc = spool_put(&p->spool, opt, p->doc.data, p->doc.len, nw_wall_ns(), nw_mono_ns())) == NW_OK)
+		p->stats.docs_queued++;
+	return rc;
+}
+
 int
 nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
     const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len)
 {
-	uint64_t dropped;
 	int rc;
 
 	if (mid == NULL || mid[0] == '\0')
@@ -198,21 +241,48 @@ nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, cons
 	p->doc.len = 0;
 	if ((rc = nw_data_encode(&p->doc, mid, t_wall_ns, fields, values, n_fields, hist, hist_len)) < 0)
 		return rc;
-	if (p->doc.len > nw_frame_limits_default.block_max_bytes)
-		return NW_ETOOBIG;
-	if ((rc = spool_put(&p->spool, p->doc.data, p->doc.len, &dropped)) < 0)
-		return rc;
-	p->stats.docs_queued++;
-	p->stats.docs_dropped += dropped;
-	return NW_OK;
+	return queue_doc(p, NW_OPT_DATA);
+}
+
+/* So many rows fit, whichever way they are sent. */
+static size_t
+rows_at_once(const struct nw_data *d)
+{
+	size_t per_row = 80, i;
+
+	for (i = 0; i < d->n_fields; i++)
+		per_row += strlen(d->fields[i]) + 16;
+	return per_row < LIST_MAX_BYTES ? LIST_MAX_BYTES / per_row : 1;
+}
+
+int
+nw_provider_rows(struct nw_provider *p, const char *mid, const char *const *fields, size_t n_fields, size_t n_rows,
+    const int64_t *t_wall_ns, const double *values)
+{
+	struct nw_data d = { .mid = mid, .n_fields = n_fields, .fields = fields };
+	size_t step = rows_at_once(&d), at;
+	int rc = NW_OK;
+
+	for (at = 0; at < n_rows && rc == NW_OK; at += d.n_rows) {
+		d.n_rows = n_rows - at < step ? n_rows - at : step;
+		d.t_wall_ns = t_wall_ns + at;
+		d.values = values + at * n_fields;
+		if (d.n_rows == 1)
+			rc = nw_provider_data(p, mid, *d.t_wall_ns, fields, d.values, n_fields, NULL, 0);
+		else if ((rc = nw_batch_doc_encode(&p->doc, &d)) == NW_OK)
+			rc = queue_doc(p, NW_OPT_BATCH);
+	}
+	return rc;
 }
 
 /* --- what we tell the box --- */
 
 static uint64_t
-next_to_send(const struct nw_provider *p)
+next_to_send(struct nw_provider *p)
 {
-	return p->spool.unsent != NULL ? p->spool.unsent->seq : p->spool.next_seq;
+	struct spool_view v;
+
+	return spool_peek(&p->spool, &v) == NW_OK ? v.seq : p->spool.next_seq;
 }
 
 static int
@@ -246,6 +316,7 @@ send_hello(struct nw_provider *p)
 		{ "host", NW_KV_TEXT, { .text = p->host } },
 		{ "provider", NW_KV_TEXT, { .text = p->uuid } },
 		{ "first_seq", NW_KV_INT, { .i = (int64_t)next_to_send(p) } },
+		{ "lost", NW_KV_INT, { .i = (int64_t)p->spool.lost } },
 		{ "pid", NW_KV_INT, { .i = getpid() } },
 		{ "time_ns", NW_KV_INT, { .i = nw_wall_ns() } },
 		{ "can", NW_KV_TEXT, { .text = p->can } },
@@ -253,7 +324,7 @@ send_hello(struct nw_provider *p)
 		{ "program", NW_KV_TEXT, { .text = p->program } },
 		{ "addresses", NW_KV_TEXT, { .text = p->addresses } },
 	};
-	size_t n = 11;
+	size_t n = 12;
 	int rc;
 
 	n += put_clock(kv + n);
@@ -283,27 +354,57 @@ send_meta(struct nw_provider *p)
 }
 
 static int
+on_rows(void *arg, const struct nw_data *d)
+{
+	return nw_list_doc_encode(arg, d);
+}
+
+/* The same rows as a list, in p->doc. */
+static int
+rows_unpack(struct nw_provider *p, struct spool_view *v)
+{
+	const struct nw_doc_sink sink = { .arg = &p->doc, .on_data = on_rows };
+	const char *why;
+	int rc;
+
+	if (p->decoder == NULL && (p->decoder = nw_doc_decoder_new(NULL)) == NULL)
+		return NW_ENOMEM;
+	p->doc.len = 0;
+	if ((rc = nw_doc_decode(p->decoder, v->opt, v->bytes, v->len, &sink, &why)) < 0)
+		return rc;
+	v->opt = NW_OPT_DATA;
+	v->bytes = p->doc.data;
+	v->len = p->doc.len;
+	return NW_OK;
+}
+
+static int
 send_doc(struct nw_provider *p)
 {
-	struct spool_doc *d = p->spool.unsent;
-	int rc = NW_OK;
+	struct spool_view v;
+	int rc;
 
-	if (!fits_peer(p, d->len)) {
+	if (spool_peek(&p->spool, &v) < 0)
+		return NW_OK;
+	if (v.seq != p->wire_seq && (rc = send_hello(p)) < 0)
+		return rc;
+	if (v.opt == NW_OPT_BATCH && !p->batches && (rc = rows_unpack(p, &v)) < 0)
+		return rc;
+	if (!fits_peer(p, v.len))
 		p->stats.docs_dropped++;
-	} else {
-		if (d->seq != p->wire_seq && (rc = send_hello(p)) < 0)
-			return rc;
-		if ((rc = send_block(p, NW_OPT_DATA, d->bytes, d->len)) < 0)
-			return rc;
-		p->wire_seq = d->seq + 1;
-		if (d->seq > p->sent_seq) {
-			p->sent_seq = d->seq;
-			p->stats.docs_sent++;
-		}
+	else if ((rc = send_block(p, v.opt, v.bytes, v.len)) < 0)
+		return rc;
+	else
+		p->wire_seq = v.seq + 1;
+	if (v.seq > p->sent_seq) {
+		p->sent_seq = v.seq;
+		p->stats.docs_sent++;
 	}
-	d->written_at = p->conn.queued_bytes;
-	p->spool.unsent = STAILQ_NEXT(d, link);
-	return rc;
+	p->last_mark = (struct written_mark){ v.seq, p->conn.queued_bytes };
+	if (p->next_mark.seq == 0)
+		p->next_mark = p->last_mark;
+	spool_advance(&p->spool);
+	return NW_OK;
 }
 
 /* Holding back must not lose anything. */
@@ -322,7 +423,7 @@ send_waiting(struct nw_provider *p)
 	while (rc == NW_OK && conn_unsent_bytes(&p->conn) < OUT_LOW_BYTES) {
 		if (p->catalog.unsent != NULL)
 			rc = send_meta(p);
-		else if (p->spool.unsent != NULL && !is_held(p))
+		else if (spool_has_unsent(&p->spool) && !is_held(p))
 			rc = send_doc(p);
 		else
 			break;
@@ -347,16 +448,13 @@ release(struct nw_provider *p, uint64_t seq)
 static void
 release_written(struct nw_provider *p)
 {
-	const struct spool_doc *d;
-	uint64_t seq = 0;
+	uint64_t seq;
 
-	STAILQ_FOREACH(d, &p->spool.docs, link) {
-		if (d == p->spool.unsent || d->written_at > p->conn.written_bytes)
-			break;
-		seq = d->seq;
-	}
-	if (seq > 0)
+	while (p->next_mark.seq != 0 && p->next_mark.bytes <= p->conn.written_bytes) {
+		seq = p->next_mark.seq;
+		p->next_mark = p->last_mark.seq > seq ? p->last_mark : (struct written_mark){ 0, 0 };
 		release(p, seq);
+	}
 }
 
 static void
@@ -365,6 +463,17 @@ set_ready(struct nw_provider *p, int64_t now_mono_ns)
 	p->state = PROVIDER_READY;
 	p->ready_mono_ns = now_mono_ns;
 	p->stats.connected = true;
+}
+
+static bool
+has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *text != '\0'; text += strcspn(text, " "), text += strspn(text, " "))
+		if (strncmp(text, word, len) == 0 && (text[len] == '\0' || text[len] == ' '))
+			return true;
+	return false;
 }
 
 static void
@@ -380,6 +489,8 @@ take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
 		return;
 	p->known = p->stats.acknowledged = true;
 	for (i = 0; i < n; i++) {
+		if (strcmp(kv[i].key, "can") == 0 && kv[i].type == NW_KV_TEXT)
+			p->batches = has_word(kv[i].v.text, "batch");
 		if (strcmp(kv[i].key, "stored") != 0 || kv[i].type != NW_KV_INT || kv[i].v.i <= 0)
 			continue;
 		/* it cannot have what was never sent, whatever it says */
@@ -462,7 +573,8 @@ go_away(struct nw_provider *p, int64_t now_mono_ns)
 	p->deadline_mono_ns = now_mono_ns + p->pause_ns + p->pause_ns / 1024 * p->conn.sess_id[0];
 	p->pause_ns = p->pause_ns < PAUSE_MAX_NS / 2 ? 2 * p->pause_ns : PAUSE_MAX_NS;
 	p->state = PROVIDER_AWAY;
-	p->stats.connected = p->stats.acknowledged = false;
+	p->stats.connected = p->stats.acknowledged = p->batches = false;
+	p->next_mark.seq = p->last_mark.seq = 0;
 	conn_close(&p->conn, p->conn.why);
 	spool_rewind(&p->spool);
 	catalog_rewind(&p->catalog);
@@ -520,6 +632,7 @@ step_conn(struct nw_provider *p, int64_t now_mono_ns)
 static void
 step(struct nw_provider *p, int64_t now_mono_ns)
 {
+	spool_tick(&p->spool, nw_wall_ns(), now_mono_ns);
 	if (p->state == PROVIDER_AWAY) {
 		if (now_mono_ns < p->deadline_mono_ns)
 			return;
@@ -538,7 +651,7 @@ int
 nw_provider_fd(const struct nw_provider *p, short *events)
 {
 	*events = conn_events(&p->conn);
-	if (p->state == PROVIDER_READY && (p->catalog.unsent != NULL || (p->spool.unsent != NULL && !is_held(p))))
+	if (p->state == PROVIDER_READY && (p->catalog.unsent != NULL || (spool_has_unsent(&p->spool) && !is_held(p))))
 		*events |= POLLOUT;
 	return p->conn.fd;
 }
@@ -555,6 +668,8 @@ wait_for_work(const struct nw_provider *p, int64_t now_mono_ns, int64_t end_mono
 		until = end_mono_ns;
 	if ((p->state == PROVIDER_AWAY || p->state == PROVIDER_GREETING) && p->deadline_mono_ns < until)
 		until = p->deadline_mono_ns;
+	if (p->spool.unfiled != NULL && until > now_mono_ns + SECOND_NS)
+		until = now_mono_ns + SECOND_NS;         /* for spool_tick() */
 	if (until <= now_mono_ns)
 		return NW_OK;
 	ts.tv_sec = (until - now_mono_ns) / SECOND_NS;
@@ -590,7 +705,10 @@ void
 nw_provider_get_stats(const struct nw_provider *p, struct nw_provider_stats *out)
 {
 	*out = p->stats;
+	out->docs_dropped += p->spool.dropped;
 	out->queue_bytes = p->spool.bytes;
+	out->spool_bytes = p->spool.file != NULL ? spool_file_bytes(p->spool.file) : 0;
+	out->spooled = p->spool.file != NULL;
 }
 
 int
@@ -631,7 +749,7 @@ say_goodbye(struct nw_provider *p, int64_t end_mono_ns)
 
 	if (p->conn.state != CONN_OPEN || conn_queue(&p->conn, 1, NW_MSG_SESS_CLOSE, NULL) < 0)
 		return;
-	p->spool.unsent = NULL;
+	spool_skip_all(&p->spool);
 	p->catalog.unsent = NULL;
 	if (end_mono_ns > now + GOODBYE_NS)
 		end_mono_ns = now + GOODBYE_NS;
@@ -658,8 +776,9 @@ nw_provider_close(struct nw_provider *p, int64_t wait_ns)
 		if (all_sent(p) || now >= end || wait_for_work(p, now, end) < 0)
 			break;
 	}
-	rc = all_sent(p) && p->stats.docs_dropped == 0 ? NW_OK : NW_EAGAIN;
+	rc = all_sent(p) && p->stats.docs_dropped + p->spool.dropped == 0 ? NW_OK : NW_EAGAIN;
 	say_goodbye(p, end);
+	spool_save(&p->spool);
 	provider_free(p);
 	return rc;
 }

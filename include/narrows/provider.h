@@ -3,8 +3,10 @@
  * A provider sends measurements to a box: metadata once, data documents in order, kept until the box says stored.
  *
  * One thread owns a provider. Nothing here blocks except nw_provider_run() and nw_provider_close(), for the time
- * they are given. When the box is away, documents wait in a bounded queue; when that is full the oldest go and are
- * counted. Reconnects by itself with growing pauses. Never prints, never exits, never raises SIGPIPE.
+ * they are given. When the box is away, documents wait in a bounded queue; when that is full the oldest go, are
+ * counted, and the box is told how many. With a spool directory the queue goes on there: documents are written when
+ * they have waited for 2 s, when memory is half full, and at the end; a provider that is started again with the same
+ * directory has the same id and sends them first, whoever it was before that died and how. Reconnects by itself with growing pauses. Never prints, never exits, never raises SIGPIPE.
  *
  * On the wire: an ordinary XSP session (AUTH ANON, open), then HELLO; every box that does not answer HELLO is taken
  * for an original daemon and gets the documents without acknowledgement. Data documents (0x21) are numbered from
@@ -32,6 +34,9 @@ struct nw_provider_opts {
 	const char *program;                /* what is measured; NULL: nothing in particular */
 	uint32_t queue_max_bytes;           /* 0: 4 MiB */
 	int64_t connect_timeout_ns;         /* 0: 5 s */
+	const char *spool_dir;              /* NULL: one below NARROWS_SPOOL, named after software and task; else none */
+	uint64_t spool_max_bytes;           /* 0: 256 MiB */
+	int64_t spool_max_age_ns;           /* of a document, when there is a spool; 0: any */
 	/* Orders of the box (order.h, narrows-xsp(7)). Left out: none are taken. */
 	const char *can;                    /* which, as words: "start stop rate status" */
 	const char *addresses;              /* this host's, as words, so that the box knows whose connections are whose */
@@ -42,12 +47,17 @@ struct nw_provider_opts {
 struct nw_provider_stats {
 	uint64_t docs_queued, docs_sent, docs_stored, docs_dropped;
 	uint64_t connects, connect_failures;
-	uint64_t queue_bytes;
+	uint64_t queue_bytes;               /* in memory */
+	uint64_t spool_bytes;               /* in the directory; documents may be in both */
+	bool spooled;                       /* there is a directory */
 	bool connected;                     /* session open, ready to send */
 	bool acknowledged;                  /* the box answers HELLO: docs_stored means something */
 };
 
-/* NW_ENOMEM, NW_EINVAL (an address that does not parse). Connects later, from nw_provider_run(). */
+/*
+ * NW_ENOMEM, NW_EINVAL (an address that does not parse); of spool_dir: NW_ECONFLICT (another process has it), NW_EIO,
+ * NW_ECORRUPT. Connects later, from nw_provider_run().
+ */
 NW_PUBLIC int nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out);
 /* Waits at most `wait_ns` for what is queued to be stored (sent, for original boxes), closes, frees. NULL is fine.
  * NW_OK: everything arrived; NW_EAGAIN: something did not. */
@@ -61,6 +71,13 @@ NW_PUBLIC void nw_provider_meta_end(struct nw_provider *p, const char *id);
 /* Queues one data document. NW_ETOOBIG: larger than the queue. */
 NW_PUBLIC int nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
     const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len);
+
+/*
+ * Queues n_rows rows of one series, row by row in `values`: packed into columns if the box can unpack them, else as
+ * lists. Each document that comes of it has one number and counts as one in the statistics.
+ */
+NW_PUBLIC int nw_provider_rows(struct nw_provider *p, const char *mid, const char *const *fields, size_t n_fields,
+    size_t n_rows, const int64_t *t_wall_ns, const double *values);
 
 /* Says something about itself (STATUS) to a box that has answered HELLO. NW_EAGAIN: there is none; it is not kept. */
 NW_PUBLIC int nw_provider_tell(struct nw_provider *p, uint16_t opt, const uint8_t *doc, size_t len);
