@@ -157,6 +157,68 @@ transfer_check(const struct transfer *tr)
 	store_close(st);
 }
 
+/* --- the same when its rows are gone --- */
+
+struct outcome { bool known; enum nw_place place; double bytes; size_t n_windows; };
+
+static void
+outcome_of(const char *path, struct outcome *o)
+{
+	char why[STORE_WHY_BYTES];
+	struct store_reader *r = NULL;
+	const struct judgement *j;
+	struct analysis a;
+
+	memset(o, 0, sizeof(*o));
+	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
+	CHECK_INT(analysis_run(r, 1, &params, &a), NW_OK);
+	j = &a.judgement;
+	o->known = j->limit.known;
+	o->place = o->known ? j->path.stage[j->limit.stage].place : 0;
+	o->bytes = j->bytes;
+	o->n_windows = a.evidence.n_windows;
+	analysis_clear(&a);
+	store_reader_close(r);
+}
+
+/* Five minutes of 0.1 s windows, judged from its rows, and again from the buckets of 10 s that became of them. */
+static void
+rolled_check(const struct transfer *brief)
+{
+	struct store_opts opts = store_opts_default;
+	struct transfer tr = *brief;
+	struct store *st = NULL;
+	struct nw_batch *b = nw_batch_new();
+	struct store_stats stats = { 0 };
+	struct outcome rows, buckets;
+	char path[128], why[STORE_WHY_BYTES];
+	int i;
+
+	tr.windows = 3000;
+	snprintf(path, sizeof(path), "%s/long %s.db", dir, tr.name);
+	CHECK(store_open(path, &opts, &st, why) == NW_OK);
+	session_write(b, &tr);
+	CHECK(nw_batch_seal(b, 1) == NW_OK && store_submit(st, b) == NW_OK);
+	store_close(st);
+	outcome_of(path, &rows);
+	CHECK_INT(rows.n_windows, tr.windows);
+	opts.keep_ns[STORE_ROWS] = 1;
+	CHECK(store_open(path, &opts, &st, why) == NW_OK);
+	for (i = 0; i < 500 && stats.rolled_rows[STORE_ROWS] < (uint64_t)4 * 3000; i++) {
+		usleep(10000);
+		store_get_stats(st, &stats);
+	}
+	store_close(st);
+	CHECK_INT(stats.rolled_rows[STORE_ROWS], 4 * 3000);
+	outcome_of(path, &buckets);
+	CHECK(buckets.n_windows >= 30 && buckets.n_windows <= 32);
+	CHECK_INT(buckets.known, rows.known);
+	CHECK_INT(buckets.place, rows.place);
+	CHECK_NEAR(buckets.bytes, rows.bytes, 1e-9, 0);
+	if (buckets.known != rows.known)
+		fprintf(stderr, "%s\n", tr.name);
+}
+
 int
 main(void)
 {
@@ -171,6 +233,8 @@ main(void)
 	conf_clear(&conf);
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		transfer_check(&transfers[i]);
+	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
+		rolled_check(&transfers[i]);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	if (system(command) != 0)
 		return 1;
