@@ -78,7 +78,8 @@ extern __thread struct self self __attribute__((tls_model("initial-exec")));
 
 struct nwshm_thread *thread_attach(void);
 void process_attach(bool forked);
-void process_record_exit(void);
+/* `pending_bytes`: what libc will still write; the kernel has not counted it yet. */
+void process_record_exit(uint64_t pending_bytes);
 bool process_is_vfork_child(void);          /* asked of a thread that is marked in_vfork */
 /* Pages of the region that nobody has used may not be there: see to it. False: they cannot be had. */
 bool region_touch(void *at, size_t bytes);
@@ -147,8 +148,8 @@ void op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes);
 
 /* --- preload_stdio.c --- */
 
-/* At exit: what libc will flush when it is too late for us. */
-void stdio_count_pending(void);
+/* At exit: what libc will flush when it is too late for us. Returns the bytes. */
+uint64_t stdio_count_pending(void);
 
 #pragma GCC visibility pop
 

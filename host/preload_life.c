@@ -163,7 +163,7 @@ __asm__(
 EXPORT void
 _exit(int status)
 {
-	process_record_exit();
+	process_record_exit(0);
 	REAL(_exit)(status);
 	__builtin_unreachable();
 }
@@ -171,7 +171,7 @@ _exit(int status)
 EXPORT void
 _Exit(int status)
 {
-	process_record_exit();
+	process_record_exit(0);
 	REAL(_Exit)(status);
 	__builtin_unreachable();
 }
@@ -180,8 +180,7 @@ _Exit(int status)
 __attribute__((destructor)) static void
 preload_end(void)
 {
-	stdio_count_pending();
-	process_record_exit();
+	process_record_exit(stdio_count_pending());
 }
 
 /*

@@ -282,7 +282,7 @@ process_attach(bool forked)
 
 /* Called where a process ends in an orderly way; the collector would be too late to look. Not in a vfork child. */
 void
-process_record_exit(void)
+process_record_exit(uint64_t pending_bytes)
 {
 	struct nwshm_proc *p = state->proc;
 	uint32_t g = atomic_load_explicit(&state->generation, memory_order_acquire);
@@ -291,6 +291,7 @@ process_record_exit(void)
 		return;
 	fd_closing_all();
 	usage_read(&p->at_exit, false);
+	p->at_exit.wchar += pending_bytes;
 	atomic_store_explicit(&p->exit_mono_ns, nw_mono_ns(), memory_order_release);
 }
 

@@ -455,14 +455,18 @@ FLUSH(fflush)
 FLUSH(fflush_unlocked)
 
 /* libc will flush these after us, when nobody can look any more. To flush them here could change the output's order. */
-void
+uint64_t
 stdio_count_pending(void)
 {
+	uint64_t bytes = 0;
 	uint32_t i, used;
 	FILE *f;
 
 	if (region == NULL)
-		return;
-	EACH_STREAM(f, i, used)
+		return 0;
+	EACH_STREAM(f, i, used) {
 		op_untimed(f->_fileno, NWSHM_WRITE, pending(f));
+		bytes += pending(f);
+	}
+	return bytes;
 }
