@@ -164,6 +164,7 @@ health_fill(void *arg, struct nw_health *h)
 	h->duplicates = counter_get(&c->duplicates);
 	h->data_without_metadata = counter_get(&c->data_without_metadata);
 	h->rejected_frames = counter_get(&c->rejected_frames);
+	h->dropped_documents = counter_get(&c->dropped_documents);
 	h->rejected_documents = counter_get(&c->rejected_documents);
 	h->rejected_auth = counter_get(&c->rejected_auth);
 	h->rejected_tls = counter_get(&c->rejected_tls);

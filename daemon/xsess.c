@@ -23,7 +23,7 @@
 #include "narrows/caliper.h"
 #include "narrows/err.h"
 
-enum { LAYOUTS_MAX = 16, HELLO_KEYS_MAX = 32 };
+enum { LAYOUTS_MAX = 16, HELLO_KEYS_MAX = 32, ROWS_AT_ONCE = 64, FIELDS_MAX = 256 };
 
 struct xsess {
 	struct box *box;
@@ -39,11 +39,14 @@ struct xsess {
 	bool hello, for_host;                /* for_host: it said HELLO and speaks for the host, not for one task */
 	bool certified;                      /* host is what its certificate says */
 	uint64_t next_seq;                   /* of the next data document, after HELLO */
+	uint64_t lost;                       /* so many before it, by HELLO */
+	uint64_t dropped;                    /* of them, those we never had */
 	int64_t opened_wall_ns, closed_wall_ns;
 	uint64_t docs, samples, rejected, bytes;
 	const char *end_reason;
 	double *scatter;                     /* rows in the layout's order */
 	size_t scatter_cap;
+	int64_t now_wall_ns;                 /* of the document in hand */
 	uint16_t opt;                        /* of the block in hand, for documents that must wait */
 	const uint8_t *doc;
 	size_t doc_len;
@@ -60,7 +63,7 @@ xsess_write(struct xsess *x)
 		.sess_id_hex = x->sess_id_hex, .peer = x->peer_name, .software = x->software,
 		.provider = x->origin->provider_id, .opened_wall_ns = x->opened_wall_ns,
 		.closed_wall_ns = x->closed_wall_ns, .docs = x->docs, .samples = x->samples,
-		.rejected = x->rejected, .bytes = x->bytes, .end_reason = x->end_reason,
+		.rejected = x->rejected, .bytes = x->bytes, .dropped = x->dropped, .end_reason = x->end_reason,
 	};
 
 	if (nw_batch_xsp(commit_batch(x->box->commit), &rec) < 0)
@@ -246,7 +249,7 @@ hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 	bool again = x->hello;
 	struct session *s;
 	struct origin *o;
-	int64_t first;
+	int64_t first, lost;
 	size_t n = 0;
 	int rc;
 
@@ -285,10 +288,12 @@ hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 		xsess_write(x);
 	}
 	x->next_seq = (uint64_t)first;
+	lost = kv_int(kv, n, "lost", 0);
+	x->lost = lost > 0 ? (uint64_t)lost : 0;
 	answer[0] = (struct nw_kv){ .key = "software", .type = NW_KV_TEXT, .v.text = "narrowsd" };
 	answer[1] = (struct nw_kv){ .key = "version", .type = NW_KV_TEXT, .v.text = NW_VERSION };
 	answer[2] = (struct nw_kv){ .key = "stored", .type = NW_KV_INT, .v.i = (int64_t)x->origin->stored_seq };
-	answer[3] = (struct nw_kv){ .key = "can", .type = NW_KV_TEXT, .v.text = "start stop rate status clock" };
+	answer[3] = (struct nw_kv){ .key = "can", .type = NW_KV_TEXT, .v.text = "start stop rate status clock batch" };
 	answer[4] = (struct nw_kv){ .key = "time_ns", .type = NW_KV_INT, .v.i = nw_wall_ns() };
 	kv_send(x, NW_OPT_HELLO, answer, 5);
 	if (!again)
@@ -392,14 +397,15 @@ layout_extend(struct xsess *x, struct series *sr, const struct nw_data *d)
 	return NW_OK;
 }
 
-/* Fields almost always come in the layout's order: the search starts where the last one was found. */
+/*
+ * Where each field of d is in the layout; false when one is not. Fields almost always come in the layout's order: the
+ * search starts where the last one was found.
+ */
 static bool
-fields_place(const struct layout *l, const struct nw_data *d, double *rows)
+fields_find(const struct layout *l, const struct nw_data *d, uint32_t *where)
 {
-	size_t i, k, tries, row, at = 0;
+	size_t i, k, tries, at = 0;
 
-	for (i = 0; i < d->n_rows * l->n_fields; i++)
-		rows[i] = NAN;
 	for (i = 0; i < d->n_fields; i++) {
 		for (tries = 0; tries < l->n_fields; tries++) {
 			k = at + tries < l->n_fields ? at + tries : at + tries - l->n_fields;
@@ -408,20 +414,33 @@ fields_place(const struct layout *l, const struct nw_data *d, double *rows)
 		}
 		if (tries == l->n_fields)
 			return false;
-		for (row = 0; row < d->n_rows; row++)
-			rows[row * l->n_fields + k] = d->values[row * d->n_fields + i];
+		where[i] = (uint32_t)k;
 		at = k + 1 < l->n_fields ? k + 1 : 0;
 	}
 	return true;
 }
 
-static double *
-scatter_room(struct xsess *x, size_t n)
+/* Rows in the layout's order: those of d as they are when that is theirs. */
+static const double *
+rows_place(struct xsess *x, const struct layout *l, const struct nw_data *d, const uint32_t *where, size_t first,
+    size_t n)
 {
-	if (n > x->scatter_cap) {
-		x->scatter = xreallocarray(x->scatter, n, sizeof(*x->scatter));
-		x->scatter_cap = n;
+	const double *from = d->values + first * d->n_fields;
+	size_t i, k;
+
+	for (i = 0; i < d->n_fields && where[i] == i; i++)
+		continue;
+	if (i == l->n_fields)
+		return from;
+	if (n * l->n_fields > x->scatter_cap) {
+		x->scatter_cap = n * l->n_fields;
+		x->scatter = xreallocarray(x->scatter, x->scatter_cap, sizeof(*x->scatter));
 	}
+	for (i = 0; i < n * l->n_fields; i++)
+		x->scatter[i] = NAN;
+	for (i = 0; i < n; i++)
+		for (k = 0; k < d->n_fields; k++)
+			x->scatter[i * l->n_fields + where[k]] = from[i * d->n_fields + k];
 	return x->scatter;
 }
 
@@ -434,14 +453,34 @@ time_of_sample(const struct series *sr, int64_t number, int64_t now_wall_ns)
 	return (int64_t)((sr->ts_s + (double)number * sr->dt_s) * 1e9);
 }
 
+/* Rows in slices: what they take in memory does not depend on how many a document has. */
+static void
+rows_append(struct xsess *x, const struct series *sr, const struct nw_data *d, const uint32_t *where, int64_t now_wall_ns)
+{
+	int64_t t[ROWS_AT_ONCE];
+	const double *rows;
+	size_t i, n, first;
+
+	for (first = 0; first < d->n_rows; first += n) {
+		n = d->n_rows - first < ROWS_AT_ONCE ? d->n_rows - first : ROWS_AT_ONCE;
+		for (i = 0; i < n; i++) {
+			t[i] = d->t_wall_ns[first + i];
+			if (t[i] == NW_TIME_BY_SAMPLE)
+				t[i] = time_of_sample(sr, d->sample_number[first + i], now_wall_ns);
+		}
+		rows = rows_place(x, &sr->layout, d, where, first, n);
+		if (nw_batch_rows(commit_batch(x->box->commit), sr->layout.id, sr->layout.n_fields, n, t, rows, d->hist,
+		    d->hist_len) < 0)
+			fatalx("out of memory");
+	}
+}
+
 static int
 on_data(void *arg, const struct nw_data *d)
 {
 	struct xsess *x = arg;
 	struct series *sr = origin_series(x->origin, d->mid, d->event_type);
-	int64_t now = nw_wall_ns(), t;
-	double *rows;
-	size_t i;
+	uint32_t where[FIELDS_MAX];
 	int rc;
 
 	if (sr == NULL) {
@@ -451,26 +490,20 @@ on_data(void *arg, const struct nw_data *d)
 			counter_add(&x->box->counters.data_without_metadata, 1);
 		return NW_OK;
 	}
-	rows = scatter_room(x, d->n_rows * (sr->layout.n_fields + d->n_fields));
-	if (!fields_place(&sr->layout, d, rows)) {
+	if (d->n_fields > FIELDS_MAX)
+		return NW_ETOOBIG;
+	if (!fields_find(&sr->layout, d, where)) {
 		if ((rc = layout_extend(x, sr, d)) < 0)
 			return rc;
-		fields_place(&sr->layout, d, rows);
+		fields_find(&sr->layout, d, where);
 	}
 	if (sr->layout.n_fields == 0)
 		return NW_OK;
-	for (i = 0; i < d->n_rows; i++) {
-		t = d->t_wall_ns[i];
-		if (t == NW_TIME_BY_SAMPLE)
-			t = time_of_sample(sr, d->sample_number[i], now);
-		if (nw_batch_rows(commit_batch(x->box->commit), sr->layout.id, sr->layout.n_fields, 1, &t,
-		    rows + i * sr->layout.n_fields, i == 0 ? d->hist : NULL, i == 0 ? d->hist_len : 0) < 0)
-			fatalx("out of memory");
-	}
+	rows_append(x, sr, d, where, x->now_wall_ns);
 	x->samples += d->n_rows * d->n_fields;
 	counter_add(&x->box->counters.samples, d->n_rows * d->n_fields);
 	if ((sr->session = session_now(sr->session)) != NULL && !is_witness(x, sr))
-		session_touch(sr->session, now);
+		session_touch(sr->session, x->now_wall_ns);
 	return NW_OK;
 }
 
@@ -514,6 +547,24 @@ documents_release(struct xsess *x, const char *mid)
 	return NW_OK;
 }
 
+/*
+ * The first document behind a gap. What its sender lost counts once, with this document: should it come again, it is no
+ * longer new. Of the numbers in the gap more may be missing, but only because nobody ever had them.
+ */
+static void
+gap_note(struct xsess *x, uint64_t seq)
+{
+	uint64_t gap = seq - x->origin->accepted_seq - 1, lost = x->lost < gap ? x->lost : gap;
+
+	x->lost = 0;
+	if (lost == 0)
+		return;
+	x->dropped = lost < INT64_MAX - x->dropped ? x->dropped + lost : INT64_MAX;
+	counter_add(&x->box->counters.dropped_documents, lost);
+	log_warnx("document.gap peer=%s host=%s dropped=%llu", x->peer_name, x->host->name, (unsigned long long)lost);
+	xsess_write(x);
+}
+
 /* A data document of a provider has a number; one that was taken before is dropped. */
 static bool
 document_is_new(struct xsess *x)
@@ -524,9 +575,11 @@ document_is_new(struct xsess *x)
 		return true;
 	seq = x->next_seq++;
 	if (seq <= x->origin->accepted_seq) {
+		x->lost = 0;
 		counter_add(&x->box->counters.duplicates, 1);
 		return false;
 	}
+	gap_note(x, seq);
 	x->origin->accepted_seq = seq;
 	return true;
 }
@@ -534,7 +587,7 @@ document_is_new(struct xsess *x)
 static int
 document_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why)
 {
-	bool numbered = opt == NW_OPT_DATA;
+	bool numbered = opt == NW_OPT_DATA || opt == NW_OPT_BATCH;
 	int rc;
 
 	x->docs++;
@@ -542,6 +595,7 @@ document_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, co
 	counter_add(&x->box->counters.documents, 1);
 	if (numbered && !document_is_new(x))
 		return NW_OK;
+	x->now_wall_ns = nw_wall_ns();
 	x->opt = opt;
 	x->doc = data;
 	x->doc_len = len;
@@ -569,6 +623,7 @@ xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, cons
 	switch (opt) {
 	case NW_OPT_META:
 	case NW_OPT_DATA:
+	case NW_OPT_BATCH:
 	case NW_OPT_XFER_NEW:
 	case NW_OPT_XFER_END:
 	case NW_OPT_XFER_UPDATE:

@@ -153,9 +153,10 @@ nw_batch_host(struct nw_batch *b, const struct nw_host_rec *r)
 int
 nw_batch_xsp(struct nw_batch *b, const struct nw_xsp_rec *r)
 {
-	return put(b, BATCH_XSP, "inn" "tttt" "nn" "iiii" "t", r->id, r->host_id, r->session_id,
+	return put(b, BATCH_XSP, "inn" "tttt" "nn" "iiiii" "t", r->id, r->host_id, r->session_id,
 	    r->sess_id_hex, r->peer, r->software, r->provider, r->opened_wall_ns, r->closed_wall_ns,
-	    (int64_t)r->docs, (int64_t)r->samples, (int64_t)r->rejected, (int64_t)r->bytes, r->end_reason);
+	    (int64_t)r->docs, (int64_t)r->samples, (int64_t)r->rejected, (int64_t)r->bytes,
+	    (int64_t)r->dropped, r->end_reason);
 }
 
 int

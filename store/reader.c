@@ -13,7 +13,7 @@
 enum { READER_BUSY_TIMEOUT_MS = 5000 };
 
 #define XSP_COLUMNS "id, host_id, session_id, sess_id, peer, software, provider, opened_ns, closed_ns, docs, samples," \
-	" rejected, bytes, end_reason"
+	" rejected, bytes, dropped, end_reason"
 #define META_COLUMNS "id, session_id, host_id, xsp_id, mid, pid, event_type, subject, params, first_ns"
 #define META_PREFIX "substr(event_type, 1, length(?1)) = ?1"
 #define SESSION_COLUMNS "s.id, s.task_id, s.program, s.opened_ns, s.closed_ns, s.last_data_ns, r.session_id, r.run_id," \
@@ -425,7 +425,8 @@ xsp_row(struct sink *s, sqlite3_stmt *st)
 		.software = text(st, 5), .provider = text(st, 6), .opened_wall_ns = sqlite3_column_int64(st, 7),
 		.closed_wall_ns = sqlite3_column_int64(st, 8), .docs = (uint64_t)sqlite3_column_int64(st, 9),
 		.samples = (uint64_t)sqlite3_column_int64(st, 10), .rejected = (uint64_t)sqlite3_column_int64(st, 11),
-		.bytes = (uint64_t)sqlite3_column_int64(st, 12), .end_reason = text(st, 13),
+		.bytes = (uint64_t)sqlite3_column_int64(st, 12), .dropped = (uint64_t)sqlite3_column_int64(st, 13),
+		.end_reason = text(st, 14),
 	};
 
 	return s->fn.xsp(s->arg, &x);

@@ -181,6 +181,7 @@ static const char version_1[] =
  */
 static const char version_2[] =
 "ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;   -- 1: its samples are kept whatever the policy\n"
+"ALTER TABLE xsp_session ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0;   -- documents its sender could not keep\n"
 "CREATE INDEX session_pinned ON session(id) WHERE pinned;\n"
 "CREATE TABLE rollup (                -- buckets of one layout, where the rows themselves are gone\n"
 "	id        INTEGER PRIMARY KEY,\n"

@@ -41,12 +41,12 @@ static const char *const sql[W_STMTS] = {
 	    " ON CONFLICT(id) DO UPDATE SET name = excluded.name, info = excluded.info,"
 	    " first_seen_ns = excluded.first_seen_ns, last_seen_ns = excluded.last_seen_ns",
 	[BATCH_XSP] = "INSERT INTO xsp_session(id, host_id, session_id, sess_id, peer, software, provider, opened_ns,"
-	    " closed_ns, docs, samples, rejected, bytes, end_reason) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	    " closed_ns, docs, samples, rejected, bytes, dropped, end_reason) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 	    " ON CONFLICT(id) DO UPDATE SET host_id = excluded.host_id, session_id = excluded.session_id,"
 	    " sess_id = excluded.sess_id, peer = excluded.peer, software = excluded.software,"
 	    " provider = excluded.provider, opened_ns = excluded.opened_ns, closed_ns = excluded.closed_ns,"
 	    " docs = excluded.docs, samples = excluded.samples, rejected = excluded.rejected, bytes = excluded.bytes,"
-	    " end_reason = excluded.end_reason",
+	    " dropped = excluded.dropped, end_reason = excluded.end_reason",
 	[BATCH_SESSION] = "INSERT INTO session(id, task_id, program, opened_ns, closed_ns, last_data_ns)"
 	    " VALUES(?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET task_id = excluded.task_id, program = excluded.program,"
 	    " opened_ns = excluded.opened_ns, closed_ns = excluded.closed_ns, last_data_ns = excluded.last_data_ns",

@@ -211,7 +211,7 @@ xsp_seen(void *arg, const struct nw_xsp_rec *x)
 	CHECK_STR(x->provider, "p1");
 	CHECK_INT(x->opened_wall_ns, 11);
 	CHECK_INT(x->closed_wall_ns, 12);
-	CHECK(x->docs == 1 && x->samples == UINT64_MAX && x->rejected == 3 && x->bytes == 4);
+	CHECK(x->docs == 1 && x->samples == UINT64_MAX && x->rejected == 3 && x->bytes == 4 && x->dropped == 5);
 	CHECK_STR(x->end_reason, "closed");
 	return 0;
 }
@@ -307,7 +307,7 @@ put_records(struct nw_batch *b)
 	rc |= nw_batch_session(b, &(struct nw_session_rec){ 5, "job'); drop table session; --", "rsync", 1000,
 	    2000000000000, 1500, false });
 	rc |= nw_batch_xsp(b, &(struct nw_xsp_rec){ 3, 7, 5, "00112233445566778899aabbccddeeff", "127.0.0.1/4000",
-	    "libnarrows", "p1", 11, 12, 1, UINT64_MAX, 3, 4, "closed" });
+	    "libnarrows", "p1", 11, 12, 1, UINT64_MAX, 3, 4, 5, "closed" });
 	rc |= nw_batch_meta(b, &(struct nw_meta_rec){ 21, 5, 7, 3, "mid", NULL, "nl:tools:calipers:summary:write",
 	    "{\"type\":\"disk\"}", "{}", 77, (const uint8_t *)"\0raw", 4 });
 	rc |= nw_batch_meta(b, &(struct nw_meta_rec){ .id = 22, .host_id = 7, .event_type = "ps:host:x" });

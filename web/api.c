@@ -141,9 +141,9 @@ api_session(struct evbuffer *out, struct store_reader *r, int64_t id)
 static const struct { const char *name; size_t offset; } counters[] = {
 	COUNTER(connections), COUNTER(connections_refused), COUNTER(xsp_sessions_open), COUNTER(sessions_open),
 	COUNTER(sessions_total), COUNTER(frames), COUNTER(documents), COUNTER(samples), COUNTER(unknown_options),
-	COUNTER(duplicates), COUNTER(data_without_metadata), COUNTER(rejected_frames), COUNTER(rejected_documents),
-	COUNTER(rejected_auth), COUNTER(rejected_tls), COUNTER(timeouts), COUNTER(paused_reads), COUNTER(analysis_queued),
-	COUNTER(analysis_runs), COUNTER(analysis_failures),
+	COUNTER(duplicates), COUNTER(data_without_metadata), COUNTER(dropped_documents), COUNTER(rejected_frames),
+	COUNTER(rejected_documents), COUNTER(rejected_auth), COUNTER(rejected_tls), COUNTER(timeouts), COUNTER(paused_reads),
+	COUNTER(analysis_queued), COUNTER(analysis_runs), COUNTER(analysis_failures),
 };
 #undef COUNTER
 

@@ -41,6 +41,7 @@ struct nw_xsp_rec {
 	const char *provider;                  /* stable id of the sender, NULL for original peers */
 	int64_t opened_wall_ns, closed_wall_ns;
 	uint64_t docs, samples, rejected, bytes;
+	uint64_t dropped;                      /* documents that the provider says were lost before they could be sent */
 	const char *end_reason;
 };
 

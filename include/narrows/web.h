@@ -21,6 +21,7 @@ struct nw_health {
 	struct store_stats store;
 	uint64_t connections, connections_refused, xsp_sessions_open, sessions_open, sessions_total;
 	uint64_t frames, documents, samples, unknown_options, duplicates, data_without_metadata;
+	uint64_t dropped_documents;            /* by providers: they could not keep them */
 	uint64_t rejected_frames, rejected_documents, rejected_auth, rejected_tls, timeouts, paused_reads;
 	uint64_t analysis_queued, analysis_runs, analysis_failures;
 	int64_t last_analysis_wall_ns, last_analysis_took_ns;
