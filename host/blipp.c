@@ -50,7 +50,7 @@ struct blipp {
 	struct followers followers;
 	int64_t interval_ns, report_ns;       /* the shortest in force; the period in force */
 	char hostname[HOSTNAME_BYTES];
-	bool connected;
+	bool connected, complained;
 	bool once;
 };
 
@@ -209,8 +209,13 @@ log_connection(struct blipp *b)
 	struct nw_provider_stats s;
 
 	nw_provider_get_stats(b->provider, &s);
+	if (s.connect_failures > 0 && !s.connected && !b->complained) {
+		b->complained = true;             /* once, until it is heard of again */
+		log_line(LOG_WARNING, "box.unreachable why=\"%s\"", nw_provider_why(b->provider));
+	}
 	if (s.connected == b->connected)
 		return;
+	b->complained = false;
 	b->connected = s.connected;
 	b->obey.status_mono_ns = 0;
 	if (s.connected)
@@ -322,6 +327,7 @@ blipp_open(struct blipp *b)
 	struct nw_provider_opts opts = {
 		.box = b->conf.box[0] != '\0' ? b->conf.box : NULL,
 		.software = "blipp",
+		.tls_dir = b->conf.tls_dir[0] != '\0' ? b->conf.tls_dir : NULL,
 		.queue_max_bytes = (uint32_t)b->conf.queue_bytes,
 		.can = "start stop rate status",
 		.on_order = obey_order,

@@ -58,6 +58,15 @@ set_box(struct blipp_conf *c, const char *value)
 }
 
 static int
+set_tls_dir(struct blipp_conf *c, const char *value)
+{
+	if (strlen(value) >= sizeof(c->tls_dir) || value[0] != '/')
+		return NW_EINVAL;
+	strcpy(c->tls_dir, value);
+	return NW_OK;
+}
+
+static int
 set_host(struct blipp_conf *c, const char *value)
 {
 	if (strlen(value) >= sizeof(c->host) || strpbrk(value, " \t") != NULL)
@@ -122,7 +131,8 @@ static const struct {
 	int (*set)(struct blipp_conf *c, const char *value);
 	const char *expects;
 } directives[] = {
-	{ "box", set_box, "an address such as 192.0.2.1/5006 or box.example.net" },
+	{ "box", set_box, "an address such as 192.0.2.1/5006 or tls://box.example.net" },
+	{ "tls-dir", set_tls_dir, "an absolute path" },
 	{ "host", set_host, "a name without blanks" },
 	{ "interval", set_interval, "a time from 10 ms to 60 m" },
 	{ "report-period", set_report, "a time up to 60 m" },

@@ -14,6 +14,7 @@ extern const struct probe *const blipp_probes[BLIPP_PROBES];
 extern const char *const blipp_event_types[BLIPP_PROBES];       /* how those of each probe begin */
 
 struct blipp_conf {
+	char tls_dir[BLIPP_TEXT_BYTES];       /* "": the provider looks where it usually does */
 	char box[BLIPP_TEXT_BYTES];           /* empty: the provider's default */
 	char host[BLIPP_TEXT_BYTES];          /* empty: the host's name */
 	int64_t interval_ns;

@@ -11,16 +11,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "host/tlsfiles.h"
 #include "narrows/caliper.h"
 #include "narrows/err.h"
 
 #define DEFAULT_PORT "5006"
+#define DEFAULT_TLS_PORT "5007"
+#define TLS_SCHEME "tls://"
 
 enum {
 	HOP_BLOCK_BYTES = 20,
 	UNANSWERED_MS = 30 * 1000,      /* written bytes the peer's machine does not acknowledge for so long: it is gone */
 	KEEPALIVE_S = 30,
 	READ_AHEAD_BYTES = 4096,
+	WIRE_BYTES = 16 << 10,
 	READ_MIN_BYTES = NW_FRAME_V0_HEADER   /* no message is shorter */
 };
 
@@ -44,8 +48,11 @@ copy_part(char *out, size_t cap, const char *from, size_t len)
 int
 conn_addr_parse(const char *text, struct conn_addr *out)
 {
-	const char *port, *host = text, *host_end;
+	const char *port, *host, *host_end;
 
+	if ((out->tls = strncmp(text, TLS_SCHEME, strlen(TLS_SCHEME)) == 0))
+		text += strlen(TLS_SCHEME);
+	host = text;
 	if (text[0] == '[') {
 		host = text + 1;
 		if ((host_end = strchr(host, ']')) == NULL)
@@ -64,7 +71,7 @@ conn_addr_parse(const char *text, struct conn_addr *out)
 	if (strpbrk(host, " \t\r\n") != NULL || copy_part(out->host, sizeof(out->host), host, (size_t)(host_end - host)) < 0)
 		return NW_EINVAL;
 	if (port[0] == '\0')
-		port = "/" DEFAULT_PORT;
+		port = out->tls ? "/" DEFAULT_TLS_PORT : "/" DEFAULT_PORT;
 	if (strpbrk(port + 1, "/:") != NULL)
 		return NW_EINVAL;
 	return copy_part(out->port, sizeof(out->port), port + 1, strlen(port + 1));
@@ -99,6 +106,8 @@ conn_close(struct conn *c, const char *why)
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
+	nw_tls_free(c->tls);
+	c->tls = NULL;
 	if (c->addrs != NULL)
 		freeaddrinfo(c->addrs);
 	c->addrs = c->addr = NULL;
@@ -129,6 +138,7 @@ forget_bytes(struct conn *c)
 	c->in_need = READ_MIN_BYTES;
 	c->drained = false;
 	c->queued_bytes = c->written_bytes = 0;
+	c->sealed_bytes = c->sealed_plain_bytes = 0;
 }
 
 static void
@@ -197,6 +207,22 @@ queue_handshake(struct conn *c, const uint8_t *hops, size_t hops_len)
 	return rc;
 }
 
+static int
+prepare_tls(struct conn *c, const struct conn_addr *a)
+{
+	char why[NW_TLS_WHY_BYTES] = "TLS is not offered here";
+	struct nw_tls_ctx *ctx = NULL;
+	int rc = NW_EUNSUPPORTED;
+
+	if (c->files != NULL && (rc = tlsfiles_load(c->files, &ctx, why)) == NW_OK)
+		rc = nw_tls_new(ctx, a->host, &c->tls);
+	nw_tls_ctx_release(ctx);
+	if (rc == NW_OK)
+		return rc;
+	memcpy(c->refusal, why, sizeof(c->refusal));
+	return lose(c, NW_EIO, c->refusal);
+}
+
 int
 conn_connect(struct conn *c, const struct conn_addr *a, const uint8_t *hops, size_t hops_len, int64_t timeout_ns)
 {
@@ -208,6 +234,8 @@ conn_connect(struct conn *c, const struct conn_addr *a, const uint8_t *hops, siz
 		return lose(c, NW_EIO, "no random numbers");
 	if ((rc = queue_handshake(c, hops, hops_len)) < 0)
 		return lose(c, rc, "out of memory");
+	if (a->tls && (rc = prepare_tls(c, a)) < 0)
+		return rc;
 	if (resolve(a, &c->addrs) < 0)
 		return lose(c, NW_EIO, "the host name is not known");
 	c->addr = c->addrs;
@@ -252,7 +280,7 @@ conn_queue(struct conn *c, uint8_t version, uint16_t type, const struct nw_block
 	if (len < 0)
 		return (int)len;
 	if (c->out_sent > 0) {
-		memmove(c->out.data, c->out.data + c->out_sent, conn_unsent_bytes(c));
+		memmove(c->out.data, c->out.data + c->out_sent, c->out.len - c->out_sent);
 		c->out.len -= c->out_sent;
 		c->out_sent = 0;
 	}
@@ -264,28 +292,104 @@ conn_queue(struct conn *c, uint8_t version, uint16_t type, const struct nw_block
 	return NW_OK;
 }
 
+/* What goes to the socket next: plain text, or the record made of some. 0: nothing. */
+static size_t
+next_bytes(struct conn *c, const uint8_t **bytes)
+{
+	size_t plain = c->out.len - c->out_sent;
+	long n;
+
+	*bytes = c->out.data + c->out_sent;
+	if (c->tls == NULL)
+		return plain;
+	if (c->sealed_bytes == 0 && plain > 0 && c->state != CONN_SECURING && (n = nw_tls_write(c->tls, *bytes, plain)) > 0) {
+		c->out_sent += (size_t)n;
+		c->sealed_plain_bytes = (size_t)n;
+	}
+	return c->sealed_bytes = nw_tls_output(c->tls, bytes);
+}
+
+static void
+note_sent(struct conn *c, size_t n)
+{
+	if (c->tls == NULL) {
+		c->out_sent += n;
+		c->written_bytes += n;
+		return;
+	}
+	nw_tls_sent(c->tls, n);
+	c->sealed_bytes -= n;
+	if (c->sealed_bytes == 0) {                   /* only a whole record is of use to the peer */
+		c->written_bytes += c->sealed_plain_bytes;
+		c->sealed_plain_bytes = 0;
+	}
+}
+
 static int
 write_some(struct conn *c)
 {
+	const uint8_t *bytes;
+	size_t len;
 	ssize_t n;
 
-	while (conn_unsent_bytes(c) > 0) {
-		n = send(c->fd, c->out.data + c->out_sent, conn_unsent_bytes(c), MSG_NOSIGNAL | MSG_DONTWAIT);
+	while ((len = next_bytes(c, &bytes)) > 0) {
+		n = send(c->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return errno == EAGAIN || errno == EWOULDBLOCK ? NW_OK : lose(c, NW_ECLOSED, "the peer closed while we wrote");
-		c->out_sent += (size_t)n;
-		c->written_bytes += (uint64_t)n;
+		note_sent(c, (size_t)n);
 	}
 	return NW_OK;
+}
+
+/* All that TLS makes of the bytes it was given, so that it may be given others. Bytes, or as recv(). */
+static ssize_t
+take_plain(struct conn *c)
+{
+	size_t before = c->in.len;
+	long n;
+
+	do {
+		if (buf_reserve(&c->in, c->in.len + READ_AHEAD_BYTES) < 0) {
+			errno = ENOMEM;
+			return -1;
+		}
+		if ((n = nw_tls_read(c->tls, c->in.data + c->in.len, c->in.cap - c->in.len)) > 0)
+			c->in.len += (size_t)n;
+	} while (n > 0);
+	if (c->in.len > before)
+		return (ssize_t)(c->in.len - before);
+	errno = n == NW_EAGAIN ? EAGAIN : EPROTO;
+	return n == NW_ECLOSED ? 0 : -1;
+}
+
+/* One read into `in`, as recv() does it. */
+static ssize_t
+read_some(struct conn *c)
+{
+	uint8_t wire[WIRE_BYTES];
+	size_t room = (c->exact ? c->in_need : c->in.cap) - c->in.len;
+	ssize_t n;
+
+	if (c->tls == NULL) {
+		if ((n = recv(c->fd, c->in.data + c->in.len, room, MSG_DONTWAIT)) > 0)
+			c->in.len += (size_t)n;
+		c->drained = n >= 0 && (size_t)n < room;
+		return n;
+	}
+	if ((n = take_plain(c)) >= 0 || errno != EAGAIN)       /* the end may lie behind what was read last */
+		return n;
+	if ((n = recv(c->fd, wire, sizeof(wire), MSG_DONTWAIT)) <= 0)
+		return n;
+	nw_tls_feed(c->tls, wire, (size_t)n);
+	return take_plain(c);
 }
 
 /* Fills `in` to at least in_need. NW_OK: it is there. */
 static int
 read_needed(struct conn *c)
 {
-	size_t room;
 	ssize_t n;
 
 	if (buf_reserve(&c->in, c->exact || c->in_need > READ_AHEAD_BYTES ? c->in_need : READ_AHEAD_BYTES) < 0)
@@ -293,16 +397,15 @@ read_needed(struct conn *c)
 	while (c->in.len < c->in_need) {
 		if (c->drained)
 			return NW_EAGAIN;
-		room = (c->exact ? c->in_need : c->in.cap) - c->in.len;
-		n = recv(c->fd, c->in.data + c->in.len, room, MSG_DONTWAIT);
+		n = read_some(c);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return NW_EAGAIN;
+		if (n < 0 && errno == EPROTO)
+			return lose(c, NW_EPROTO, nw_tls_why(c->tls));
 		if (n <= 0)
 			return lose(c, NW_ECLOSED, n == 0 ? "the peer closed" : "the connection broke");
-		c->in.len += (size_t)n;
-		c->drained = (size_t)n < room;
 	}
 	return NW_OK;
 }
@@ -352,13 +455,41 @@ finish_connect(struct conn *c, int64_t now_mono_ns)
 	if (ready != 0 && getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error == 0) {
 		freeaddrinfo(c->addrs);
 		c->addrs = c->addr = NULL;
-		c->state = CONN_OPENING;
+		c->state = c->tls != NULL ? CONN_SECURING : CONN_OPENING;
 		return NW_OK;
 	}
 	close(c->fd);
 	c->fd = -1;
 	c->addr = c->addr->ai_next;
 	return connect_from(c) < 0 ? NW_ECLOSED : NW_EAGAIN;
+}
+
+/* The handshake, as far as the socket goes. */
+static int
+finish_secure(struct conn *c)
+{
+	uint8_t wire[WIRE_BYTES];
+	ssize_t n = 1;
+	int rc, sent;
+
+	while ((rc = nw_tls_handshake(c->tls)) == NW_EAGAIN && n > 0) {
+		if ((sent = write_some(c)) < 0)
+			return sent;
+		if ((n = recv(c->fd, wire, sizeof(wire), MSG_DONTWAIT)) > 0)
+			nw_tls_feed(c->tls, wire, (size_t)n);
+	}
+	if (rc == NW_OK) {
+		c->state = CONN_OPENING;
+		n = take_plain(c);                    /* what came with the end of the handshake */
+		return n >= 0 || errno == EAGAIN ? NW_OK : lose(c, NW_EPROTO, nw_tls_why(c->tls));
+	}
+	if (rc != NW_EAGAIN) {
+		(void)write_some(c);                  /* why we refuse, if that goes at once */
+		return lose(c, NW_EPROTO, nw_tls_why(c->tls));
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		return NW_EAGAIN;
+	return lose(c, NW_ECLOSED, "the peer closed during the TLS handshake");
 }
 
 static const char *
@@ -404,6 +535,8 @@ conn_step(struct conn *c, int64_t now_mono_ns)
 		return NW_ECLOSED;
 	if (c->state == CONN_CONNECTING)
 		rc = finish_connect(c, now_mono_ns);
+	if (rc == NW_OK && c->state == CONN_SECURING)
+		rc = finish_secure(c);
 	if (rc == NW_OK)
 		rc = write_some(c);
 	if (rc == NW_OK && c->state == CONN_OPENING)
@@ -419,6 +552,7 @@ conn_deadline(const struct conn *c)
 	switch (c->state) {
 	case CONN_CONNECTING:
 		return c->attempt_mono_ns;
+	case CONN_SECURING:
 	case CONN_OPENING:
 		return c->deadline_mono_ns;
 	case CONN_CLOSED:
@@ -436,6 +570,8 @@ conn_events(const struct conn *c)
 		return 0;
 	case CONN_CONNECTING:
 		return POLLOUT;
+	case CONN_SECURING:
+		return c->sealed_bytes > 0 ? POLLIN | POLLOUT : POLLIN;
 	case CONN_OPENING:
 	case CONN_OPEN:
 		break;

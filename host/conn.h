@@ -4,11 +4,12 @@
  * and by the original calls (xsp_client.c), which do; both wait with poll(2) for what conn_events() names.
  *
  *	CLOSED --connect--> CONNECTING --socket ready--> OPENING --SESS_ACK--> OPEN
+ *	                        +--(tls://)--> SECURING --handshake done--> OPENING
  *	any --error, end of stream, SESS_NACK, deadline--> CLOSED, and `why` says which
  *
  * AUTH_TYPE "ANON" and SESS_OPEN leave together in one write. With exact reads nothing is taken from the socket but
  * the message at hand, so that a program that polls the socket itself sees every message announced; without, one
- * system call takes what there is.
+ * system call takes what there is. In TLS reads are never exact: the socket has records, not messages.
  */
 #ifndef HOST_CONN_H
 #define HOST_CONN_H
@@ -21,24 +22,31 @@
 #include "narrows/doc.h"
 #include "narrows/frame.h"
 
-enum { CONN_HOST_BYTES = 254, CONN_PORT_BYTES = 32, CONN_REFUSAL_BYTES = 160 };
+struct nw_tls;
+struct tlsfiles;
+
+enum { CONN_HOST_BYTES = 254, CONN_PORT_BYTES = 32, CONN_REFUSAL_BYTES = 256 };
 
 struct conn_addr {
 	char host[CONN_HOST_BYTES];
 	char port[CONN_PORT_BYTES];
+	bool tls;
 };
 
-enum conn_state { CONN_CLOSED, CONN_CONNECTING, CONN_OPENING, CONN_OPEN };
+enum conn_state { CONN_CLOSED, CONN_CONNECTING, CONN_SECURING, CONN_OPENING, CONN_OPEN };
 
 struct conn {
 	enum conn_state state;
 	int fd;                               /* -1 when CLOSED */
 	const char *why;                      /* why the last one closed or failed; never NULL, good as long as c */
-	char refusal[CONN_REFUSAL_BYTES];     /* the peer's words, printable */
+	char refusal[CONN_REFUSAL_BYTES];     /* the peer's words, or what is wrong with our files; printable */
 	uint8_t sess_id[NW_SESS_ID_BYTES];
 	int64_t deadline_mono_ns;             /* for being OPEN */
 	int64_t attempt_mono_ns;              /* for `addr` to accept, when others are left */
 	struct addrinfo *addrs, *addr;        /* what the name resolved to; the one being tried */
+	const struct tlsfiles *files;         /* set by the owner after conn_init(), on loan; NULL: no TLS */
+	struct nw_tls *tls;                   /* NULL: in clear */
+	size_t sealed_bytes, sealed_plain_bytes;      /* of the record that waits for the socket, and what it holds */
 	struct nw_doc_buf in, out;
 	bool exact;                           /* set by the owner after conn_init() */
 	bool drained;                         /* the last read got less than it had room for */
@@ -47,7 +55,7 @@ struct conn {
 	uint64_t queued_bytes, written_bytes; /* of this session, since conn_connect() */
 };
 
-/* "host/port", "host:port", "[v6]:port", "v6/port"; the port may be missing: 5006. NW_EINVAL. */
+/* "host/port", "host:port", "[v6]:port", "v6/port", "tls://" and one of these; without port 5006, TLS 5007. NW_EINVAL. */
 int conn_addr_parse(const char *text, struct conn_addr *out);
 
 void conn_init(struct conn *c);
@@ -69,7 +77,7 @@ int64_t conn_deadline(const struct conn *c);   /* call conn_step() by then even 
 static inline size_t
 conn_unsent_bytes(const struct conn *c)
 {
-	return c->out.len - c->out_sent;
+	return c->out.len - c->out_sent + c->sealed_bytes;
 }
 
 /* The next message from the peer once OPEN, good until the next call on c. NW_EAGAIN: none yet. Else CLOSED. */

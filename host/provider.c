@@ -32,6 +32,7 @@
 #include "host/hostname.h"
 #include "host/spool.h"
 #include "host/spool_dir.h"
+#include "host/tlsfiles.h"
 #include "narrows/caliper.h"
 #include "narrows/err.h"
 #include "narrows/order.h"
@@ -67,6 +68,7 @@ struct nw_provider {
 	bool known;                           /* the box has answered a HELLO before */
 	struct conn conn;
 	struct conn_addr addr;
+	struct tlsfiles files;
 	struct spool spool;
 	struct catalog catalog;
 	struct nw_doc_buf doc;                /* scratch for encoding */
@@ -125,6 +127,7 @@ static void
 provider_free(struct nw_provider *p)
 {
 	conn_clear(&p->conn);
+	tlsfiles_clear(&p->files);
 	catalog_clear(&p->catalog);
 	spool_clear(&p->spool);
 	nw_doc_buf_clear(&p->doc);
@@ -165,6 +168,7 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 {
 	const char *box = opts->box != NULL ? opts->box : secure_getenv("NARROWS_BOX");
 	uint64_t queue_max = opts->queue_max_bytes ? opts->queue_max_bytes : QUEUE_DEFAULT_BYTES;
+	const struct tlsfiles_opts tls = { opts->tls_dir, opts->tls_ca, opts->tls_cert, opts->tls_key };
 	char name[HOSTNAME_BYTES];
 	struct nw_provider *p;
 	int rc;
@@ -172,6 +176,7 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return NW_ENOMEM;
 	conn_init(&p->conn);
+	p->conn.files = &p->files;
 	spool_init(&p->spool, queue_max);
 	catalog_init(&p->catalog, queue_max);
 	p->pause_ns = PAUSE_MIN_NS;
@@ -182,6 +187,7 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 	    (rc = uuid_make(p->uuid)) < 0 ||
 	    (rc = copy_text(&p->software, opts->software != NULL ? opts->software : "libnarrows")) < 0 ||
 	    (rc = copy_text(&p->host, hostname_get(opts->host, name))) < 0 ||
+	    (rc = tlsfiles_find(&p->files, &tls, p->host)) < 0 ||
 	    (rc = copy_text(&p->task_id, opts->task_id)) < 0 ||
 	    (rc = copy_text(&p->program, opts->program)) < 0 ||
 	    (rc = copy_text(&p->addresses, opts->addresses)) < 0 ||

@@ -17,9 +17,12 @@ static const struct { const char *text, *host, *port; } good[] = {
 	{ "::1", "::1", "5006" },
 	{ "::1/7", "::1", "7" },
 	{ "box:xsp", "box", "xsp" },
+	{ "tls://box.example.net", "box.example.net", "5007" },
+	{ "tls://127.0.0.1/5010", "127.0.0.1", "5010" },
+	{ "tls://[::1]:99", "::1", "99" },
 };
 static const char *const bad[] = {
-	"", "/5006", ":5006", "box/", "box:", "[::1", "[]:1", "[::1]x", "a b/1", "a/b/c", "a/1:2"
+	"", "/5006", ":5006", "box/", "box:", "[::1", "[]:1", "[::1]x", "a b/1", "a/b/c", "a/1:2", "tls://", "tls:///5007", "https://box"
 };
 
 static void
@@ -33,6 +36,7 @@ test_addresses(void)
 		CHECK_INT(conn_addr_parse(good[i].text, &a), NW_OK);
 		CHECK_STR(a.host, good[i].host);
 		CHECK_STR(a.port, good[i].port);
+		CHECK_INT(a.tls, strncmp(good[i].text, "tls:", 4) == 0);
 	}
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK_INT(conn_addr_parse(bad[i], &a), NW_EINVAL);
@@ -60,6 +64,9 @@ test_nobody(void)
 	CHECK_STR(c.why, "nobody listens at the address");
 	CHECK_INT(conn_addr_parse("127.0.0.1/no-such-service", &a), NW_OK);
 	CHECK_INT(conn_connect(&c, &a, NULL, 0, 1000000000), NW_EIO);
+	CHECK_INT(conn_addr_parse("tls://127.0.0.1/1", &a), NW_OK);
+	CHECK_INT(conn_connect(&c, &a, NULL, 0, 1000000000), NW_EIO);
+	CHECK_STR(c.why, "TLS is not offered here");
 	conn_clear(&c);
 }
 

@@ -27,7 +27,7 @@
 struct nw_provider;
 
 struct nw_provider_opts {
-	const char *box;                    /* "host/port" or "host:port"; NULL: NARROWS_BOX, else 127.0.0.1/5006 */
+	const char *box;                    /* "host/port", "host:port", "tls://host/port"; NULL: NARROWS_BOX, else 127.0.0.1/5006 */
 	const char *software;               /* "blipp", "nwrun", ... */
 	const char *host;                   /* NULL: NARROWS_HOST, else the host name */
 	const char *task_id;                /* joins sessions; NULL: these are the host's own series */
@@ -37,6 +37,9 @@ struct nw_provider_opts {
 	const char *spool_dir;              /* NULL: one below NARROWS_SPOOL, named after software and task; else none */
 	uint64_t spool_max_bytes;           /* 0: 256 MiB */
 	int64_t spool_max_age_ns;           /* of a document, when there is a spool; 0: any */
+	/* For tls://, what `narrows enroll` made: a directory with HOST.key, HOST.crt and ca.crt, or single files. NULL:
+	 * NARROWS_TLS, NARROWS_TLS_CA, NARROWS_TLS_CERT, NARROWS_TLS_KEY, else /etc/narrows/tls. Read at every connection. */
+	const char *tls_dir, *tls_ca, *tls_cert, *tls_key;
 	/* Orders of the box (order.h, narrows-xsp(7)). Left out: none are taken. */
 	const char *can;                    /* which, as words: "start stop rate status" */
 	const char *addresses;              /* this host's, as words, so that the box knows whose connections are whose */
