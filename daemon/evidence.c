@@ -730,6 +730,7 @@ on_xsp(void *arg, const struct nw_xsp_rec *x)
 
 	e->documents += x->docs;
 	e->documents_rejected += x->rejected;
+	e->documents_dropped += x->dropped;
 	return 0;
 }
 

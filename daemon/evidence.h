@@ -87,7 +87,7 @@ struct evidence {
 
 	uint64_t rows, samples;
 	uint64_t intervals_expected, intervals_got;
-	uint64_t documents, documents_rejected;
+	uint64_t documents, documents_rejected, documents_dropped;
 };
 
 /* One snapshot of the store between store_reader_begin() and _end(). NW_ENOTFOUND, NW_ENOMEM or what the store says. O(rows of the session). */

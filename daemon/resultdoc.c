@@ -441,10 +441,14 @@ quality_doc(const struct evidence *e)
 	json_object_set_new(q, "intervals_got", json_integer((json_int_t)e->intervals_got));
 	json_object_set_new(q, "documents", json_integer((json_int_t)e->documents));
 	json_object_set_new(q, "documents_rejected", json_integer((json_int_t)e->documents_rejected));
+	json_object_set_new(q, "documents_dropped", json_integer((json_int_t)e->documents_dropped));
 	json_object_set_new(q, "bytes_seen_share", resultdoc_real(kernel > 0 ? fmin(1, seen / kernel) : NAN));
 	if (e->durations_rejected > 0)
 		json_array_append_new(notes, json_sprintf("Durations of operations are missing from %llu reports.",
 		    (unsigned long long)e->durations_rejected));
+	if (e->documents_dropped > 0)
+		json_array_append_new(notes, json_sprintf("%llu documents are missing: their hosts could not keep them until "
+		    "they were sent.", (unsigned long long)e->documents_dropped));
 	json_object_set_new(q, "notes", notes);
 	return q;
 }
