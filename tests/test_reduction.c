@@ -131,7 +131,7 @@ run_check(int64_t session, const char *status, bool faithful)
 int
 main(int argc, char **argv)
 {
-	static char names[METRICS][8];
+	static char names[METRICS][16];
 	const char *fields[METRICS];
 	struct nw_batch *b;
 	struct store *st;

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# A real program under nwrun that changes its pace half way, on a host that measures itself: the report tells when it
+# changed, how long operations took, and which metrics follow; the page shows it.
+. tests/lib.sh
+command -v python3 >/dev/null 2>&1 || skip "no python3 here"
+
+start_box -o reduction-min-rows=10
+NARROWS_HOST=here "$bin/blipp" -i 200ms 2>"$tmp/blipp.log" &
+pids="$pids $!"
+cat >"$tmp/mover.py" <<'PY'
+import os, sys, time
+src, dst = os.open(sys.argv[1], os.O_RDONLY), os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT)
+def move(seconds, pause):
+    end, turn = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        os.lseek(src, 0, 0), os.lseek(dst, 0, 0)
+        for i in range(32):
+            os.write(dst, os.read(src, 65536))
+            turn += 1
+            # two kinds of operations: pages and blocks
+            if turn % 4 == 0:
+                os.write(dst, os.read(src, 4096))
+            time.sleep(pause * (1 + 0.5 * (int(time.monotonic()) % 3)))
+move(6, 0.012)
+move(6, 0.002)
+PY
+head -c 4194304 /dev/urandom >"$tmp/src"
+sleep 1
+"$bin/nwrun" -H here -t pace python3 "$tmp/mover.py" "$tmp/src" "$tmp/dst" 2>"$tmp/nwrun.log" ||
+	fail "nwrun: $(cat "$tmp/nwrun.log")"
+
+judged() { nw report last --json >"$tmp/doc" 2>/dev/null && grep -q '"state": *"closed"' "$tmp/doc"; }
+until_true 20 judged || fail "no closed session: $(cat "$tmp/nwrun.log")"
+
+python3 - "$tmp/doc" <<'PY' || fail "the document: $(cat "$tmp/doc" | head -c 3000)"
+import json, sys
+doc = json.load(open(sys.argv[1]))
+start, end = int(doc["session"]["start_ns"]), int(doc["session"]["end_ns"])
+changes = doc["changes"]
+delivered = [s for s in changes["series"] if s["what"] == "delivered"]
+assert len(delivered) == 1 and delivered[0]["status"] == "ok", changes["series"]
+near = [t for t in delivered[0]["at_ns"] if abs((int(t) - start) * 1e-9 - 6) < 1.5]
+assert near, ("no change near 6 s", delivered, start)
+segments = changes["segments"]
+assert len(segments) >= 2, segments
+assert int(segments[0]["start_ns"]) <= start + 200000000 and int(segments[-1]["end_ns"]) >= end - 200000000
+assert segments[-1]["bytes_per_s"] > 2 * segments[0]["bytes_per_s"], segments
+density = doc["density"]
+assert {d["op"] for d in density} >= {"disk.read", "disk.write"}, density
+for d in density:
+    if d["status"] != "ok":
+        continue
+    assert d["n"] >= 30 and 2 <= len(d["curve"]["x_s"]) <= 200
+    share = sum(c["share_ops"] for c in d["classes"]) + d["outlier_share"]
+    assert abs(share - 1) < 1e-6, d
+    time = sum(c["share_time"] for c in d["classes"]) + d["outlier_time_share"]
+    assert abs(time - 1) < 1e-6, d
+assert any(d["status"] == "ok" for d in density)
+reduction = doc["reduction"]
+assert len(reduction) == 1 and reduction[0]["host"] == "here", reduction
+r = reduction[0]
+assert r["n_metrics"] > 100 and r["n_rows"] >= 10, r
+assert r["status"] == "ok" and r["kept"], r
+assert r["r2"] > 0.5 and 0 < r["reduction_degree"] < 1 and len(r["scan"]) == 6, r
+parameters = doc["run"]["parameters"]
+assert parameters["reduction"]["rows_min"] == 10 and parameters["density"]["adjust"] == 2
+assert parameters["changes"]["min_segment"] == 5
+assert doc["run"]["took_s"] < 1
+print("segments", [(s["words"], round(s["bytes_per_s"] / 1e6, 1)) for s in segments], "kept", len(r["kept"]), "of", r["n_metrics"],
+    "r2", round(r["r2"], 3), r["r2_out_of_sample"], "took", doc["run"]["took_s"])
+PY
+id=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["session"]["id"])' "$tmp/doc")
+if command -v curl >/dev/null 2>&1; then
+	curl -fsS "$url/session/$id" >"$tmp/page"
+	for what in 'Since when' 'Classes of operations' 'Metrics that follow it' 'class="change"' 'class="area '; do
+		grep -q "$what" "$tmp/page" || fail "the page has no $what"
+	done
+fi
+stop_box
