@@ -2,15 +2,18 @@
 /* A backup under load is one moment of the store; restore puts it back, or leaves everything as it was. */
 #include "narrows/care.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "narrows/err.h"
 #include "tests/check.h"
+#include "tests/faults.h"
 
 static char dir[] = "/tmp/nw-backup-XXXXXX";
 static char path[64], copy[64], kept[STORE_WHY_BYTES], why[STORE_WHY_BYTES];
@@ -268,6 +271,105 @@ test_restore_wal(void)
 	CHECK_INT(rows_of(kept), was + 100);
 }
 
+/* --- the Nth allocation, write, sync, rename or link fails --- */
+
+static struct { long at, seen; bool for_ever; } name_fault;
+
+static bool
+name_fails(void)
+{
+	if (!fails(&name_fault.seen, name_fault.at, name_fault.for_ever))
+		return false;
+	errno = EIO;
+	return true;
+}
+
+#pragma GCC visibility push(default)
+int
+fsync(int fd)
+{
+	return name_fails() ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int
+rename(const char *from, const char *to)
+{
+	return name_fails() ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int
+renameat2(int dir1, const char *from, int dir2, const char *to, unsigned flags)
+{
+	return name_fails() ? -1 : (int)syscall(SYS_renameat2, dir1, from, dir2, to, flags);
+}
+
+int
+link(const char *from, const char *to)
+{
+	return name_fails() ? -1 : (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+#pragma GCC visibility pop
+
+/* The files of the working directory, without those that SQLite makes for readers. */
+static void
+start_over(const char *old, const char *new, int64_t n_old, int64_t n_new)
+{
+	char command[400];
+
+	snprintf(command, sizeof(command), "rm -f %s* %s/target* && cp %s %s", path, dir, old, path);
+	CHECK_INT(system(command), 0);
+	CHECK_INT(rows_of(path), n_old);
+	CHECK_INT(rows_of(new), n_new);
+}
+
+/* Whatever fails: there is the old file or the new one, whole, and nothing half made beside it. */
+static void
+test_faults(const char *what, long *at, long *seen, bool *for_ever, bool ever, long stride)
+{
+	char old[80], new[80], target[80], part[96], command[400];
+	int64_t n_old, n_new, n;
+	long i, n_failed = 0;
+	int rc, backup, restore;
+
+	snprintf(old, sizeof(old), "%s/old", dir);
+	snprintf(new, sizeof(new), "%s/copy", dir);
+	snprintf(target, sizeof(target), "%s/target", dir);
+	snprintf(part, sizeof(part), "%s.part", path);
+	snprintf(command, sizeof(command), "rm -f %s*", path);
+	CHECK_INT(system(command), 0);
+	make(1500);
+	unlink(old);
+	CHECK_INT(store_backup(path, old, true, NULL, why), NW_OK);
+	n_old = rows_of(old);
+	n_new = rows_of(new);
+	CHECK(n_old != n_new);
+	*for_ever = ever;
+	for (i = 1; i < 100000; i += stride) {
+		start_over(old, new, n_old, n_new);
+		*seen = 0;
+		*at = i;
+		backup = store_backup(path, target, false, NULL, why);
+		*at = 0;
+		CHECK(backup == NW_OK ? rows_of(target) == n_old : !is_there(target) || rows_of(target) == n_old);
+		CHECK(rows_of(path) == n_old);
+		rc = *seen < i;
+		*seen = 0;
+		*at = i;
+		restore = store_restore(new, path, true, NULL, kept, why);
+		*at = 0;
+		n = rows_of(path);
+		CHECK(restore == NW_OK ? n == n_new : n == n_old || n == n_new);
+		CHECK(kept[0] == '\0' || !is_there(kept) || rows_of(kept) == n_old);
+		CHECK(!is_there(part));
+		n_failed += backup != NW_OK || restore != NW_OK;
+		if (rc && *seen < i)
+			break;                 /* everything has failed once */
+	}
+	CHECK(i < 100000 && n_failed > 2);
+	printf("%s%s: %ld operations, %ld failures seen\n", what, ever ? " for ever" : "", i, n_failed);
+	*for_ever = false;
+}
+
 int
 main(void)
 {
@@ -281,6 +383,20 @@ main(void)
 	test_backup_refusals();
 	test_restore();
 	test_restore_wal();
+	CHECK_INT(unlink(copy), 0);
+	snprintf(command, sizeof(command), "rm -f %s*", path);
+	CHECK_INT(system(command), 0);
+	make(100);
+	CHECK_INT(store_backup(path, copy, false, NULL, why), NW_OK);
+	shim_register();
+	test_faults("sync or name", &name_fault.at, &name_fault.seen, &name_fault.for_ever, false, 1);
+	test_faults("sync or name", &name_fault.at, &name_fault.seen, &name_fault.for_ever, true, 1);
+	test_faults("write", &io_fault.at, &io_fault.seen, &io_fault.for_ever, false, 5);
+	test_faults("write", &io_fault.at, &io_fault.seen, &io_fault.for_ever, true, 11);
+	if (OWN_MALLOC) {
+		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, false, 101);
+		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, true, 211);
+	}
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	CHECK_INT(system(command), 0);
 	return check_done("backup");

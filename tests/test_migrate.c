@@ -16,6 +16,7 @@
 #include "store/schema.h"
 #include "store/sqlmodule.h"
 #include "tests/check.h"
+#include "tests/faults.h"
 
 static char dir[] = "/tmp/nw-migrate-XXXXXX";
 static char path[64], bak[80];
@@ -158,6 +159,42 @@ test_no_copy(void)
 	CHECK_INT(number(path, "PRAGMA user_version"), 1);
 }
 
+/* The Nth write or allocation fails: it is of one version or of the other, and complete. */
+static void
+test_faults(long *at, long *seen, long stride)
+{
+	struct store_counts n;
+	struct store_reader *r;
+	struct store *st;
+	long i, n_old = 0, n_new = 0;
+	int rc;
+
+	for (i = 1; i < 100000; i += stride) {
+		unpack("narrows-v1.db.gz");
+		*seen = 0;
+		*at = i;
+		rc = store_open(path, NULL, &st, why);
+		*at = 0;
+		store_close(st);
+		CHECK((rc == NW_OK) == (st != NULL) && (rc == NW_OK || why[0] != '\0'));
+		if (number(path, "PRAGMA user_version") == 1) {
+			CHECK(rc != NW_OK);
+			CHECK_INT(number(path, "SELECT count(*) FROM sqlite_schema WHERE name = 'rollup'"), 0);
+			CHECK_INT(number(path, "SELECT count(*) FROM metadata"), 9);
+			n_old++;
+		} else {
+			CHECK_INT(store_reader_open(path, &r, why), NW_OK);
+			CHECK_INT(store_check(r, NULL, &n), NW_OK);
+			store_reader_close(r);
+			CHECK_INT(number(bak, "PRAGMA user_version"), 1);
+			n_new++;
+		}
+		if (rc == NW_OK && *seen < i)
+			break;
+	}
+	CHECK(i < 100000 && n_old > 2 && n_new > 0);
+}
+
 /* All rungs or none. */
 static void
 test_ladder(void)
@@ -196,6 +233,10 @@ main(void)
 	test_newer();
 	test_no_copy();
 	test_ladder();
+	shim_register();
+	test_faults(&io_fault.at, &io_fault.seen, 7);
+	if (OWN_MALLOC)
+		test_faults(&alloc_fault.at, &alloc_fault.seen, 101);
 	remove_all();
 	rmdir(dir);
 	return check_done("migrate");

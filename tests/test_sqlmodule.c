@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "tests/faults.h"
 #include "tests/filled.h"
 
 enum { N_METAS = 5, N_LAYOUTS = 6 };
@@ -329,6 +330,42 @@ test_damage(void)
 	}
 }
 
+/* The Nth allocation fails: the right answer or none. */
+static void
+test_no_memory(void)
+{
+	static const char query[] = "SELECT count(*), sum(value IS NULL), max(subject) FROM sample WHERE session_id = 1 AND"
+	    " field <> 'x'";
+	sqlite3_stmt *st;
+	sqlite3 *db = connect_to(filled_path);
+	int64_t want;
+	long n, n_failed = 0;
+	int rc;
+
+	st = prepare(db, query);
+	CHECK_INT(sqlite3_step(st), SQLITE_ROW);
+	want = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	for (n = 1; n < 100000; n += 7) {
+		st = NULL;
+		alloc_fault.seen = 0;
+		alloc_fault.at = n;
+		if ((rc = sqlite3_prepare_v2(db, query, -1, &st, NULL)) == SQLITE_OK)
+			rc = sqlite3_step(st);
+		alloc_fault.at = 0;
+		if (rc == SQLITE_ROW)
+			CHECK_INT(sqlite3_column_int64(st, 0), want);
+		else
+			CHECK_INT(rc & 0xff, SQLITE_NOMEM);
+		sqlite3_finalize(st);
+		n_failed += rc != SQLITE_ROW;
+		if (rc == SQLITE_ROW && alloc_fault.seen < n)
+			break;
+	}
+	CHECK(n_failed > 10);
+	sqlite3_close(db);
+}
+
 static void
 test_no_store(void)
 {
@@ -348,6 +385,7 @@ main(int argc, char **argv)
 		seed = strtoull(argv[2], NULL, 10);
 	printf("seed %" PRIu64 "\n", seed);
 	fill();
+	shim_register();
 	db = connect_to(filled_path);
 	test_series(db);
 	test_constraints(db);
@@ -356,6 +394,8 @@ main(int argc, char **argv)
 	sqlite3_close(db);
 	test_damage();
 	test_no_store();
+	if (OWN_MALLOC)
+		test_no_memory();
 	filled_remove();
 	return check_done("sqlmodule");
 }
