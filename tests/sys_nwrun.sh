@@ -118,8 +118,9 @@ measured sort sort -nr numbers -o sorted
 file_is sort written "$tmp/sorted" "$(wc -c <numbers)"
 measured wc wc numbers
 status_is wc 0
-[ "$(sum process wchar)" = "$(wc -c <wc.out)" ] && [ "$(sum process seen_written)" = "$(wc -c <wc.out)" ] ||
-    fail "wc: its line, written by libc at the very end, is not in both counts"
+measured getconf getconf PAGESIZE   # leaves its line to libc, which writes it when nobody can look any more
+[ "$(sum process wchar)" = "$(wc -c <getconf.out)" ] && [ "$(sum process seen_written)" = "$(wc -c <getconf.out)" ] ||
+	fail "getconf: its line is not in both counts"
 measured seq seq 30000
 file_is seq written "$tmp/seq.out" "$(wc -c <seq.out)"
 
