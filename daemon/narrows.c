@@ -27,6 +27,7 @@ static const struct command {
 	{ "health", cmd_health, NULL, "how the running box is" },
 	{ "pin", NULL, cmd_pin, "keep the samples of a session (ID, or \"last\") for ever" },
 	{ "unpin", NULL, cmd_unpin, "let them get old like others" },
+	{ "control", NULL, cmd_control, "have a host measure more or faster for a while" },
 	{ "sql", NULL, cmd_sql, "SQL on everything there is, samples included" },
 	{ "backup", NULL, cmd_backup, "copy the store to a file, while the box runs" },
 	{ "verify", NULL, cmd_verify, "check a store, or a copy, down to every sample" },

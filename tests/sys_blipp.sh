@@ -38,7 +38,7 @@ stop_box
 cat >"$tmp/rows.py" <<'PY'
 import sqlite3, struct, sys
 db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
-mine = {row[0] for row in db.execute("SELECT DISTINCT layout FROM v_series WHERE host = 'dtn1'")}
+mine = {row[0] for row in db.execute("SELECT DISTINCT layout FROM v_series WHERE host = 'dtn1' AND event_type <> 'nw:clock'")}
 rows = sum(n for layout, n in db.execute("SELECT layout_id, n_rows FROM chunk") if layout in mine)
 for (blob,) in db.execute("SELECT rows FROM tail"):
     at = 0
