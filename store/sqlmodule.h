@@ -7,8 +7,10 @@
  *
  * One row is one value of one field; what is missing is NULL in sample and has no line in v_sample. series_id is the id
  * of the metadata, also to be had as meta_id, and as the argument in sample(412). session_id is NULL for what a host
- * measured by itself. Rows come by layout, then time, then field. Equality of session_id, host, series_id, layout_id,
- * event_type and field, event_type GLOB, and bounds of t_ns are looked up; anything else is compared row by row.
+ * measured by itself. Where rows have become roll-ups, a bucket stands for those in it, as in store_rows().
+ *
+ * Rows come by layout, then time, then field. Equality of session_id, host, series_id, layout_id, event_type and field,
+ * event_type GLOB, and bounds of t_ns are looked up; anything else is compared row by row.
  *
  * The tables are of the main database and exist as long as the connection.
  */

@@ -138,7 +138,7 @@ on_block(void *arg, const struct store_block *b)
 	return 0;
 }
 
-static void
+static size_t
 test_series(sqlite3 *db)
 {
 	struct store_reader *r;
@@ -161,11 +161,11 @@ test_series(sqlite3 *db)
 		}
 	sqlite3_finalize(s.st);
 	store_reader_close(r);
-	CHECK_INT(total, 3600 + 2 * 100 + 3 * 10 + 4 * 20100 + 5 * 9020 + 6 * 50);
 	s.st = prepare(db, "SELECT count(*) FROM sample");
 	CHECK_INT(sqlite3_step(s.st), SQLITE_ROW);
 	CHECK_INT(sqlite3_column_int64(s.st, 0), total);
 	sqlite3_finalize(s.st);
+	return total;
 }
 
 /* --- constraints: the same as from an ordinary table --- */
@@ -330,6 +330,33 @@ test_damage(void)
 	}
 }
 
+/* Where rows have become buckets, these stand for them. */
+static void
+test_rolled_up(void)
+{
+	struct store_opts opts = store_opts_default;
+	char why[STORE_WHY_BYTES];
+	sqlite3_stmt *st;
+	struct store *store;
+	struct nw_batch *b = nw_batch_new();
+	sqlite3 *db;
+
+	opts.keep_ns[0] = 1;
+	CHECK_INT(store_open(filled_path, &opts, &store, why), NW_OK);
+	put_rows(b, 5, 3000, t_base + 100 * 1000000000LL, 10000000);
+	CHECK_INT(nw_batch_seal(b, 1), NW_OK);
+	CHECK_INT(nw_batch_seal(b, 2), NW_OK);
+	filled_commit(store, b);
+	store_close(store);
+	db = connect_to(filled_path);
+	st = prepare(db, "SELECT count(*) FROM rollup");
+	CHECK_INT(sqlite3_step(st), SQLITE_ROW);
+	CHECK(sqlite3_column_int64(st, 0) > 0);
+	sqlite3_finalize(st);
+	CHECK(test_series(db) > 5 * 3);
+	sqlite3_close(db);
+}
+
 /* The Nth allocation fails: the right answer or none. */
 static void
 test_no_memory(void)
@@ -387,7 +414,7 @@ main(int argc, char **argv)
 	fill();
 	shim_register();
 	db = connect_to(filled_path);
-	test_series(db);
+	CHECK_INT(test_series(db), 3600 + 2 * 100 + 3 * 10 + 4 * 20100 + 5 * 9020 + 6 * 50);
 	test_constraints(db);
 	test_answers(db);
 	test_ending(db);
@@ -396,6 +423,7 @@ main(int argc, char **argv)
 	test_no_store();
 	if (OWN_MALLOC)
 		test_no_memory();
+	test_rolled_up();
 	filled_remove();
 	return check_done("sqlmodule");
 }
