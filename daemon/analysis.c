@@ -44,7 +44,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	if ((rc = analysis_read(r, session_id, p, out)) < 0 || (rc = judge(e, &p->judge, &out->judgement)) < 0 ||
 	    (rc = segments_find(e, &out->judgement.path, &p->segments, &out->segments)) < 0 ||
 	    (rc = classes_find(e, &p->classes, &out->classes)) < 0 ||
-	    (rc = reductions_find(e, &p->reduction, &out->reductions)) < 0) {
+	    (rc = reductions_find(&p->reduction, &out->reductions)) < 0) {
 		analysis_clear(out);
 		return rc;
 	}

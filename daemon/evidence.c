@@ -220,9 +220,8 @@ connection_add(struct evidence *e, size_t host, const json_t *subject)
 	return e->n_connections++;
 }
 
-/* disk or network, read or write: of any generation of caliper metadata. */
-static bool
-caliper_op(const char *event_type, const json_t *subject, enum nw_op *op)
+bool
+evidence_caliper_op(const char *event_type, const json_t *subject, enum nw_op *op)
 {
 	const char *type = json_text(subject, "type");
 	bool reads = strstr(event_type, "read") != NULL, writes = strstr(event_type, "write") != NULL, disk;
@@ -257,7 +256,7 @@ on_session_meta(void *arg, const struct nw_meta_rec *m)
 	s.host = host_index(l, m->host_id);
 	s.dt_s = json_is_number(dt) ? json_number_value(dt) : NAN;
 	if (prefixed(m->event_type, "nl:tools:calipers:summary:") || prefixed(m->event_type, "nl.")) {
-		if (caliper_op(m->event_type, subject, &s.op))
+		if (evidence_caliper_op(m->event_type, subject, &s.op))
 			s.kind = KIND_CALIPER;
 		/* Original senders have no document for connections: theirs is told by the caliper. */
 		s.has_connection = (s.op == NW_OP_NET_READ || s.op == NW_OP_NET_WRITE) && json_object_get(subject, "dst") != NULL &&

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "narrows/stage.h"
 #include "narrows/store.h"
 
@@ -93,5 +95,7 @@ struct evidence {
 /* One snapshot of the store between store_reader_begin() and _end(). NW_ENOTFOUND, NW_ENOMEM or what the store says. O(rows of the session). */
 int evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out);
 void evidence_clear(struct evidence *e);
+/* Disk or network, read or write: of any generation of caliper metadata. False: it is none. */
+bool evidence_caliper_op(const char *event_type, const json_t *subject, enum nw_op *op);
 
 #endif

@@ -280,7 +280,8 @@ columns_finish(struct hostmetrics *m)
 }
 
 int
-hostmetrics_load(struct store_reader *r, int64_t host_id, int64_t session_id, struct hostmetrics *out)
+hostmetrics_load(struct store_reader *r, int64_t host_id, const int64_t *sessions, size_t n_sessions,
+    struct hostmetrics *out)
 {
 	struct loader l = { .m = out, .host_id = host_id };
 	size_t i;
@@ -288,8 +289,8 @@ hostmetrics_load(struct store_reader *r, int64_t host_id, int64_t session_id, st
 
 	rc = store_metas(r, 0, host_id, prefix, on_meta, &l);
 	l.process = true;
-	if (rc == NW_OK)
-		rc = store_metas(r, session_id, 0, "nw:process", on_meta, &l);
+	for (i = 0; i < n_sessions && rc == NW_OK; i++)
+		rc = store_metas(r, sessions[i], 0, "nw:process", on_meta, &l);
 	for (i = 0; i < l.n_series && rc == NW_OK; i++)
 		rc = series_load(&l, r, &l.series[i]);
 	columns_finish(out);

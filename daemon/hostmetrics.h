@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a host measured of itself in a stretch of time, as columns on one grid: every field of its own series, and what a
- * session's processes used there.
+ * What a host measured of itself in a stretch of time, as columns on one grid: every field of its own series, and what the
+ * processes of some sessions used there.
  *
  *	gauge    holds for the time before its sample; the mean over a row
  *	counter  difference over time between two samples, per second; one that fell has started anew and tells nothing
@@ -38,7 +38,8 @@ struct hostmetrics {
 enum { HOSTMETRICS_MAX = 2000 };                 /* of one host; more are not looked at */
 
 /* t0, step and n_rows of `out` say what to load. O(samples). NW_ENOMEM or what the store says. */
-int hostmetrics_load(struct store_reader *r, int64_t host_id, int64_t session_id, struct hostmetrics *out);
+int hostmetrics_load(struct store_reader *r, int64_t host_id, const int64_t *sessions, size_t n_sessions,
+    struct hostmetrics *out);
 void hostmetrics_clear(struct hostmetrics *m);
 
 #endif

@@ -3,7 +3,8 @@
  * Per host and program of a session: of all that the host measured of itself, the few metrics that follow the
  * program's delivered rate (or the time its operations took).
  *
- * Rows are those of the session's grid, not finer than a second, over the last `window` of the session.
+ * Rows are those of the session's grid, not finer than a second, over the `window` that ends with the session. Earlier
+ * sessions of the same program on that host which reach into the window count as well, so that short ones add up.
  */
 #ifndef REDUCTION_H
 #define REDUCTION_H
@@ -14,6 +15,7 @@
 
 #include "daemon/evidence.h"
 #include "daemon/hostmetrics.h"
+#include "daemon/response.h"
 #include "narrows/reduce.h"
 
 struct reduction_params {
@@ -24,11 +26,9 @@ struct reduction_params {
 };
 
 struct reduction {
-	size_t host;                         /* index into hosts, and into the metrics */
-	char *program;
-	enum nw_op op;                       /* whose bytes or times are the response */
+	struct response response;            /* of which host and program */
 	const char *status;                  /* "ok", or why there is none; static text */
-	size_t n_rows;
+	size_t n_rows;                       /* that have a response */
 	const struct hostmetrics *metrics;
 	struct nw_reduction result;          /* empty unless it was computed */
 };
@@ -43,13 +43,13 @@ struct reductions {
 	struct nw_reduce_options options;
 };
 
-enum { REDUCTION_PROGRAMS_MAX = 4 };         /* of a host, the busiest */
+enum { REDUCTION_PROGRAMS_MAX = 4, REDUCTION_SESSIONS_MAX = 32, REDUCTION_ROWS_MAX = 3600 };   /* the busiest of a host, the latest */
 
-/* Reads what the hosts measured: call it in the snapshot of the evidence. */
+/* Reads responses and what the hosts measured: call it in the snapshot of the evidence. */
 int reductions_load(struct store_reader *r, const struct evidence *e, const struct reduction_params *params,
     struct reductions *out);
 /* Computes. NW_ENOMEM. */
-int reductions_find(const struct evidence *e, const struct reduction_params *params, struct reductions *out);
+int reductions_find(const struct reduction_params *params, struct reductions *out);
 void reductions_clear(struct reductions *s);
 
 #endif

@@ -359,12 +359,13 @@ one_reduction_doc(const struct analysis *a, const struct reduction *r, const str
 {
 	json_t *o = json_object();
 
-	set_text(o, "host", host_name(&a->evidence, r->host));
-	set_text(o, "program", r->program);
+	set_text(o, "host", host_name(&a->evidence, r->response.host));
+	set_text(o, "program", r->response.program);
 	set_text(o, "response", response_words(params->operation_time));
 	set_text(o, "response_unit", params->operation_time ? "s" : "B/s");
-	set_text(o, "stage", nw_op_name(r->op));
+	set_text(o, "stage", nw_op_name(r->response.op));
 	set_count(o, "n_rows", r->result.prepared.row != NULL ? r->result.prepared.n_rows : r->n_rows);
+	set_count(o, "n_sessions", r->response.n_sessions);
 	set_count(o, "n_metrics", r->metrics != NULL ? r->metrics->n : 0);
 	set_count(o, "n_varying", r->result.prepared.n_used);
 	set_count(o, "n_clusters", r->result.clusters.n_clusters);

@@ -41,20 +41,20 @@ stage_row(void *arg, int i, struct transfer_row *out)
 {
 	double share = *(const double *)arg;
 
-	out->bytes = rates[i];
+	out->bytes = rates[transfer_from + i];
 	out->count = out->bytes / out->size;
 	out->busy = share;
 	out->rate = out->bytes / share;
 }
 
 static void
-session_write(struct nw_batch *b, int64_t id, int windows)
+session_write(struct nw_batch *b, int64_t id, int windows, int64_t host)
 {
 	static double shares[2] = { 0.1, 0.8 };
 
 	transfer_session(b, id, windows);
-	transfer_stage(b, 10 * id + 1, id, 1, "read", "disk", windows, stage_row, &shares[0]);
-	transfer_stage(b, 10 * id + 2, id, 1, "write", "network", windows, stage_row, &shares[1]);
+	transfer_stage(b, 10 * id + 1, id, host, "read", "disk", windows, stage_row, &shares[0]);
+	transfer_stage(b, 10 * id + 2, id, host, "write", "network", windows, stage_row, &shares[1]);
 }
 
 static const json_t *
@@ -76,14 +76,14 @@ number(const json_t *o, const char *key)
 }
 
 static void
-document_check(const json_t *r, bool faithful)
+document_check(const json_t *r, bool faithful, const char *host)
 {
 	const json_t *gauge = kept_of(r, "test m7"), *image = kept_of(r, "test m8"), *counter = kept_of(r, "test m23");
 	const json_t *pair = gauge != NULL ? gauge : image, *members = json_object_get(pair, "members");
 
 	CHECK_STR(json_string_value(json_object_get(r, "status")), "ok");
 	CHECK_STR(json_string_value(json_object_get(r, "program")), "mover");
-	CHECK_STR(json_string_value(json_object_get(r, "host")), "dtn-a");
+	CHECK_STR(json_string_value(json_object_get(r, "host")), host);
 	CHECK_STR(json_string_value(json_object_get(r, "response")), "delivered rate");
 	CHECK_INT(number(r, "n_metrics"), METRICS);
 	CHECK_INT(number(r, "n_varying"), METRICS - 2);
@@ -106,6 +106,35 @@ document_check(const json_t *r, bool faithful)
 	CHECK_STR(json_string_value(json_object_get(json_object_get(r, "parameters"), "mode")), faithful ? "faithful" : "better");
 }
 
+/* Two sessions of one program, one after the other: the second is analysed with both. */
+static void
+earlier_check(struct store *st)
+{
+	struct nw_batch *b = nw_batch_new();
+	struct analysis a;
+	json_t *doc, *one;
+
+	session_write(b, 11, WINDOWS / 2, 2);
+	transfer_from = WINDOWS / 2;
+	session_write(b, 12, WINDOWS / 2, 2);
+	transfer_from = 0;
+	filled_commit(st, b);
+	transfer_params.reduction.faithful = false;
+	doc = transfer_analyse(filled_path, 12, &a);
+	one = json_array_get(json_object_get(doc, "reduction"), 0);
+	CHECK_INT(number(one, "n_sessions"), 2);
+	document_check(one, false, "dtn-b");
+	json_decref(doc);
+	analysis_clear(&a);
+	transfer_params.reduction.window_ns = (WINDOWS / 2) * TRANSFER_STEP;
+	doc = transfer_analyse(filled_path, 12, &a);
+	one = json_array_get(json_object_get(doc, "reduction"), 0);
+	CHECK_INT(number(one, "n_sessions"), 1);
+	CHECK_INT(number(one, "n_rows"), WINDOWS / 2);
+	json_decref(doc);
+	analysis_clear(&a);
+}
+
 static void
 run_check(int64_t session, const char *status, bool faithful)
 {
@@ -118,7 +147,7 @@ run_check(int64_t session, const char *status, bool faithful)
 	CHECK_INT(json_array_size(list), 1);
 	one = json_array_get(list, 0);
 	if (strcmp(status, "ok") == 0)
-		document_check(one, faithful);
+		document_check(one, faithful, "dtn-a");
 	else {
 		CHECK_STR(json_string_value(json_object_get(one, "status")), status);
 		CHECK_INT(json_array_size(json_object_get(one, "kept")), 0);
@@ -146,17 +175,19 @@ main(int argc, char **argv)
 	}
 	st = filled_open(NULL);
 	b = nw_batch_new();
-	session_write(b, 1, WINDOWS);
-	session_write(b, 2, 20);
+	session_write(b, 1, WINDOWS, 1);
+	session_write(b, 2, 20, 1);
 	filled_commit(st, b);
 	run_check(1, "no_metrics", false);
 	b = nw_batch_new();
-	transfer_host_series(b, 1000, 1, "ps:tools:blipp:linux:test", "{\"kind\":\"gauge\",\"unit\":\"1\",\"kind_m23\":\"counter\"}",
-	    fields, METRICS, &values[0][0], LEAD, ROWS);
+	for (i = 1; i <= 2; i++)
+		transfer_host_series(b, 1000 * i, i, "ps:tools:blipp:linux:test",
+		    "{\"kind\":\"gauge\",\"unit\":\"1\",\"kind_m23\":\"counter\"}", fields, METRICS, &values[0][0], LEAD, ROWS);
 	filled_commit(st, b);
 	run_check(1, "ok", false);
 	run_check(1, "ok", true);
 	run_check(2, "too_few_rows", false);
+	earlier_check(st);
 	store_close(st);
 	filled_remove();
 	return check_done("test_reduction");

@@ -46,7 +46,7 @@ test_example(void)
 	static const char *const says[] = {
 		"Since when", "disk write on dtn-b</", "Class <bdi>C</bdi> took 74\xc2\xa0% of the time in 8.0\xc2\xa0% of the operations",
 		"took longer than 9.20\xc2\xa0ms and belong to no class: 3.1\xc2\xa0%", "Kinds with too few operations to tell classes: 1.",
-		"3 others say the same", "memory:vmstat pgpgout", "explain <b>97\xc2\xa0%</b>", "and <b>95\xc2\xa0%</b> in stretches",
+		"3 others say the same", "memory:vmstat pgpgout", "explain <b>97\xc2\xa0%</b> of its ups and downs in 240 rows of 12 sessions (", "and <b>95\xc2\xa0%</b> in stretches",
 		"There are 6 complete rows; 30 are needed.", "R\xc2\xb2 out of sample", "-11.4",
 	};
 	char *text = written(doc);

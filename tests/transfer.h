@@ -25,6 +25,7 @@ struct transfer_row {
 typedef void transfer_row_fn(void *arg, int window, struct transfer_row *out);
 
 static struct analysis_params transfer_params;
+static int transfer_from;                    /* seconds after T0 at which the next session begins */
 
 static inline void
 transfer_init(void)
@@ -40,8 +41,9 @@ static inline void
 transfer_session(struct nw_batch *b, int64_t id, int windows)
 {
 	static const char *const hosts[] = { "dtn-a", "dtn-b" };
-	struct nw_session_rec s = { .id = id, .task_id = "task", .program = "mover", .opened_wall_ns = TRANSFER_T0,
-		.closed_wall_ns = TRANSFER_T0 + windows * TRANSFER_STEP, .last_data_wall_ns = TRANSFER_T0 };
+	struct nw_session_rec s = { .id = id, .task_id = "task", .program = "mover",
+		.opened_wall_ns = TRANSFER_T0 + transfer_from * TRANSFER_STEP,
+		.closed_wall_ns = TRANSFER_T0 + (transfer_from + windows) * TRANSFER_STEP };
 	int64_t i;
 
 	CHECK(nw_batch_session(b, &s) == NW_OK);
@@ -73,7 +75,7 @@ transfer_stage(struct nw_batch *b, int64_t id, int64_t session, int64_t host, co
 	CHECK(nw_batch_meta(b, &m) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
 	for (i = 0; i < windows; i++) {
 		struct transfer_row r = { .size = 65536, .threads = 1 };
-		int64_t at = TRANSFER_T0 + (i + 1) * TRANSFER_STEP;
+		int64_t at = TRANSFER_T0 + (transfer_from + i + 1) * TRANSFER_STEP;
 
 		fn(arg, i, &r);
 		double row[N] = { r.bytes, r.size, r.rate * 1e-9, r.rate_sd * 1e-9, r.count, 1, r.busy, r.busy, r.wait, r.threads };

@@ -77,7 +77,13 @@ write_finding(struct html *h, const json_t *entry)
 	write_share(h, entry, "r2");
 	html_raw(h, "</b> of its ups and downs in ");
 	write_count(h, entry, "n_rows");
-	html_raw(h, " rows (");
+	html_raw(h, " rows");
+	if (result_number(entry, "n_sessions") > 1) {
+		html_raw(h, " of ");
+		write_count(h, entry, "n_sessions");
+		html_raw(h, " sessions");
+	}
+	html_raw(h, " (");
 	write_share(h, entry, "r2_adjusted");
 	html_raw(h, " adjusted for their number), and <b>");
 	if (result_number(entry, "r2_out_of_sample") <= 0)
