@@ -8,6 +8,9 @@
  * in tail blob i counts only if i > layout.tail_after: up to there its rows are in chunks. So a layout moves from tail
  * to chunk in one transaction without rewriting blobs that other layouts share; a blob goes when nothing in it counts.
  *
+ * SQL alone cannot decode either. The table sample and the view v_sample can (sqlmodule.h); they are not in the file but
+ * where the module is loaded: in `narrows sql`, and in every program that loads narrows_sqlite.so.
+ *
  * ladder[i] takes a file from version i to i + 1. Rungs are never edited once released: new ones are added.
  */
 #include "store/schema.h"
