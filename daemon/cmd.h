@@ -11,6 +11,7 @@ int cmd_export(struct source *s, int argc, char **argv);
 int cmd_health(struct source *s, int argc, char **argv);
 
 /* Of a state directory on this machine: not over HTTP, and there may be no store yet. */
+int cmd_import(const char *state_dir, int argc, char **argv);
 int cmd_sql(const char *state_dir, int argc, char **argv);
 int cmd_backup(const char *state_dir, int argc, char **argv);
 int cmd_verify(const char *state_dir, int argc, char **argv);

@@ -23,7 +23,8 @@ static const struct command {
 } commands[] = {
 	{ "sessions", cmd_sessions, NULL, "list sessions, newest first" },
 	{ "report", cmd_report, NULL, "the verdict of a session (ID, or \"last\")" },
-	{ "export", cmd_export, NULL, "everything measured for a session, as CSV" },
+	{ "export", cmd_export, NULL, "everything measured for a session, as CSV and other tables" },
+	{ "import", NULL, cmd_import, "files that were exported, or that others recorded" },
 	{ "health", cmd_health, NULL, "how the running box is" },
 	{ "pin", NULL, cmd_pin, "keep the samples of a session (ID, or \"last\") for ever" },
 	{ "unpin", NULL, cmd_unpin, "let them get old like others" },

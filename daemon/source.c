@@ -188,29 +188,29 @@ source_export(struct source *s, int64_t id, const char *ending, const char *quer
 	return NW_ENOTFOUND;
 }
 
-/* The run file of a state directory tells where its box listens. */
-static char *
-box_url(const char *state_dir)
+char *
+source_run_value(const char *state_dir, const char *name)
 {
-	char *path = xasprintf("%s/narrowsd.run", state_dir), line[256], *url = NULL;
+	char *path = xasprintf("%s/narrowsd.run", state_dir), line[1024], *value = NULL;
 	FILE *f = fopen(path, "r");
+	size_t len = strlen(name);
 
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if (strncmp(line, "http ", 5) == 0) {
+		if (strncmp(line, name, len) == 0 && line[len] == ' ') {
 			line[strcspn(line, "\n")] = '\0';
-			free(url);
-			url = xstrdup(line + 5);
+			free(value);
+			value = xstrdup(line + len + 1);
 		}
 	if (f != NULL)
 		fclose(f);
 	free(path);
-	return url;
+	return value;
 }
 
 char *
 source_health(struct source *s, int *status)
 {
-	char *url = s->url != NULL ? xstrdup(s->url) : box_url(s->state_dir);
+	char *url = s->url != NULL ? xstrdup(s->url) : source_run_value(s->state_dir, "http");
 	struct text t = { 0 };
 
 	if (url == NULL)

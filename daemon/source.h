@@ -28,6 +28,8 @@ char *source_result(struct source *s, int64_t id);
 /* Streams an export of the report, ".csv", ".ndjson" or ".lp" with that query. NW_EINVAL (said): the query is wrong. */
 int source_export(struct source *s, int64_t id, const char *ending, const char *query,
     int (*write)(void *arg, const char *text, size_t len), void *arg);
+/* A line of the run file, in which a box says where it can be reached: "pid", "xsp", "http". free() it; NULL: none. */
+char *source_run_value(const char *state_dir, const char *name);
 /* What the running box says of itself, whatever its HTTP status; NULL, said on stderr, when none runs. */
 char *source_health(struct source *s, int *status);
 
