@@ -700,9 +700,12 @@ shrink(struct writer *w, bool idle)
 	    (rc = db_int(w->db, "PRAGMA page_count", &n_pages)) != NW_OK ||
 	    (rc = db_int(w->db, "PRAGMA page_size", &page_bytes)) != NW_OK)
 		return rc;
-	if (!ceiling_is_exceeded(w) && (n_free * 8 <= n_pages || (!idle && n_free * page_bytes <= (int64_t)(w->limits.tail_bytes + w->limits.tail_bytes / 4)))) {
-		w->pages_freed = false;
-		return WRITER_DONE;
+	if (!ceiling_is_exceeded(w)) {
+		if (n_free * 8 <= n_pages)
+			w->pages_freed = false;
+		if (!w->pages_freed ||
+		    (!idle && n_free * page_bytes <= (int64_t)(w->limits.tail_bytes + w->limits.tail_bytes / 4)))
+			return WRITER_DONE;
 	}
 	if (w->ceiling.max_bytes > 0 && (int64_t)w->ceiling.wal_max_bytes / 16 / page_bytes < n_give)
 		n_give = (int64_t)w->ceiling.wal_max_bytes / 16 / page_bytes;

@@ -596,6 +596,87 @@ bench_store(const char *what, bool sync_full)
 	printf("%-44s %8.3f\n", "  of it before the session was sealed", fed * 1e6 / (double)n_samples);
 }
 
+/* --- what becomes of rows --- */
+
+struct means { size_t n; double mean[4096]; };
+
+static int
+on_bucket_means(void *arg, const struct store_bucket_block *k)
+{
+	struct means *m = arg;
+	size_t f, i;
+
+	for (f = 0; f < k->n_fields; f++)
+		for (i = 0; i < k->n_buckets; i++)
+			m->mean[f] = k->sum[f][i] / k->n[f][i];
+	m->n += k->n_buckets * k->n_fields;
+	return 0;
+}
+
+/* One mean per minute and field, from what is there. */
+static size_t
+query_buckets(struct store_reader *r)
+{
+	struct means m = { 0 };
+	uint32_t g;
+
+	for (g = 0; g < n_groups; g++)
+		need(store_buckets(r, g + 1, NULL, 0, INT64_MIN, INT64_MAX, 60 * SECOND, on_bucket_means, &m), "query");
+	return m.n;
+}
+
+static void
+bench_minutes(const char *what)
+{
+	char why[STORE_WHY_BYTES];
+	struct store_reader *r;
+	double took[QUERY_RUNS], begin;
+	size_t i, n = 0;
+
+	need(store_reader_open(file_in_dir("narrows.db"), &r, why), why);
+	for (i = 0; i < QUERY_RUNS; i++) {
+		begin = wall_s();
+		need(store_reader_begin(r), "begin");
+		n = query_buckets(r);
+		store_reader_end(r);
+		took[i] = (wall_s() - begin) * 1e3;
+	}
+	qsort(took, QUERY_RUNS, sizeof(took[0]), double_cmp);
+	printf("%-28s %9.3f  %9.3f  %10zu\n", what, took[QUERY_RUNS / 2], took[QUERY_RUNS - 1], n);
+	store_reader_close(r);
+}
+
+/* All rows of the sealed store that is there become buckets of the next tier, and so on. */
+static void
+bench_tiers(void)
+{
+	static const char *const names[STORE_TIERS] = { "minutes from rows", "minutes from 10 s", "minutes from minutes", "" };
+	struct store_opts opts = store_opts_default;
+	struct store_stats s = { 0 };
+	char why[STORE_WHY_BYTES];
+	struct store *st;
+	double cpu, bytes;
+	int t;
+
+	printf("\n%-28s %9s  %9s  %10s\n", "buckets", "median ms", "slowest", "values");
+	bench_minutes(names[STORE_ROWS]);
+	for (t = STORE_ROWS; t < STORE_1MIN; t++) {
+		opts.keep_ns[t] = 1;
+		cpu = cpu_s();
+		need(store_open(file_in_dir("narrows.db"), &opts, &st, why), why);
+		do {
+			usleep(5000);
+			store_get_stats(st, &s);
+		} while (s.tier_bytes[t] > 0);
+		store_close(st);
+		cpu = cpu_s() - cpu;
+		bytes = (double)file_bytes(file_in_dir("narrows.db"));
+		printf("%-28s %.3f CPU s per million samples; file %.3f B/sample\n", t == 0 ? "rows to 10 s" : "10 s to minutes",
+		    cpu * 1e6 / (double)n_samples, bytes / (double)n_samples);
+		bench_minutes(names[t + 1]);
+	}
+}
+
 static void
 print_pages(void)
 {
@@ -642,6 +723,7 @@ main(int argc, char **argv)
 	bench_store("narrows, every commit fsynced", true);
 	print_pages();
 	bench_queries("all in chunks");
+	bench_tiers();
 	st = store_fresh(false);
 	store_feed(st);
 	bench_queries("the newest still in the tail");
