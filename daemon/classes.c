@@ -59,6 +59,8 @@ most_first(const void *a, const void *b)
 {
 	const struct op_classes *x = a, *y = b;
 
+	if (x->sum_s != y->sum_s)
+		return x->sum_s < y->sum_s ? 1 : -1;
 	if (x->n != y->n)
 		return x->n < y->n ? 1 : -1;
 	return (x->of > y->of) - (x->of < y->of);

@@ -8,7 +8,7 @@
 #include "daemon/evidence.h"
 #include "narrows/density.h"
 
-enum { CLASSES_OPS_MIN = 30 };               /* fewer operations make a curve of accidents */
+enum { CLASSES_OPS_MIN = 200 };              /* of fewer operations every lone one is a peak */
 
 struct classes_params {
 	double adjust;                       /* of the bandwidth */
@@ -26,7 +26,7 @@ struct op_classes {
 
 struct op_classes_list { struct op_classes *list; size_t n; };
 
-/* Most operations first. e must outlive it. NW_ENOMEM. */
+/* Those on which most time was spent first. e must outlive it. NW_ENOMEM. */
 int classes_find(const struct evidence *e, const struct classes_params *params, struct op_classes_list *out);
 void classes_clear(struct op_classes_list *l);
 

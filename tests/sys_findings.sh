@@ -51,7 +51,7 @@ assert {d["op"] for d in density} >= {"disk.read", "disk.write"}, density
 for d in density:
     if d["status"] != "ok":
         continue
-    assert d["n"] >= 30 and 2 <= len(d["curve"]["x_s"]) <= 200
+    assert d["n"] >= 200 and 2 <= len(d["curve"]["x_s"]) <= 200
     share = sum(c["share_ops"] for c in d["classes"]) + d["outlier_share"]
     assert abs(share - 1) < 1e-6, d
     time = sum(c["share_time"] for c in d["classes"]) + d["outlier_time_share"]

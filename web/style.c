@@ -91,7 +91,7 @@ const char style_css[] =
 ".empty{max-width:44rem}pre{background:var(--calm-bg);padding:.8rem 1rem;border-radius:.35rem;overflow-x:auto;font-size:.85rem}\n"
 "pre i{color:var(--soft);font-style:normal}var{color:var(--warm)}\n"
 /* plots */
-".plot{margin:1.6rem 0 0}.plot figcaption{margin-bottom:.15rem}.unit{color:var(--soft);font-size:.85rem;margin-left:.3rem}\n"
+".plot{margin:1.6rem 0 0}.plot figcaption{margin-bottom:.15rem}.plot figcaption+svg{margin-top:.7rem}.unit{color:var(--soft);font-size:.85rem;margin-left:.3rem}\n"
 ".legend{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1.2rem;padding:0;margin:0 0 .7rem;font-size:.85rem}\n"
 ".legend li{display:flex;align-items:center;gap:.4rem}.legend svg{flex:none}\n"
 ".defs{position:absolute}\n"
