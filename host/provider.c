@@ -29,6 +29,7 @@
 
 #include "host/catalog.h"
 #include "host/conn.h"
+#include "host/gather.h"
 #include "host/hostname.h"
 #include "host/spool.h"
 #include "host/spool_dir.h"
@@ -71,6 +72,7 @@ struct nw_provider {
 	struct tlsfiles files;
 	struct spool spool;
 	struct catalog catalog;
+	struct gather gather;                 /* rows of the report that is held */
 	struct nw_doc_buf doc;                /* scratch for encoding */
 	uint64_t wire_seq;                    /* the number the box would give the next document */
 	uint64_t sent_seq;                    /* the highest number ever sent */
@@ -130,6 +132,7 @@ provider_free(struct nw_provider *p)
 	tlsfiles_clear(&p->files);
 	catalog_clear(&p->catalog);
 	spool_clear(&p->spool);
+	gather_clear(&p->gather);
 	nw_doc_buf_clear(&p->doc);
 	nw_doc_decoder_free(p->decoder);
 	free(p->software);
@@ -201,28 +204,6 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 
 /* --- what the program hands us --- */
 
-int
-nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const char *event_type,
-    const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params)
-{
-	int rc;
-
-	if (id == NULL || id[0] == '\0' || event_type == NULL || event_type[0] == '\0')
-		return NW_EINVAL;
-	p->doc.len = 0;
-	if ((rc = nw_meta_encode(&p->doc, id, pid, event_type, subject, n_subject, params, n_params)) < 0)
-		return rc;
-	if (p->doc.len > nw_frame_limits_default.block_max_bytes)
-		return NW_ETOOBIG;
-	return catalog_put(&p->catalog, id, event_type, p->doc.data, p->doc.len);
-}
-
-void
-nw_provider_meta_end(struct nw_provider *p, const char *id)
-{
-	catalog_end(&p->catalog, id, p->spool.next_seq - 1);
-}
-
 /* Puts p->doc into the queue. */
 static int
 queue_doc(struct nw_provider *p, uint16_t opt)
@@ -236,18 +217,15 @@ queue_doc(struct nw_provider *p, uint16_t opt)
 	return rc;
 }
 
-int
-nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
-    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len)
+static int
+put_row(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields, const double *values,
+    size_t n_fields, const uint8_t *hist, size_t hist_len)
 {
 	int rc;
 
-	if (mid == NULL || mid[0] == '\0')
-		return NW_EINVAL;
 	p->doc.len = 0;
-	if ((rc = nw_data_encode(&p->doc, mid, t_wall_ns, fields, values, n_fields, hist, hist_len)) < 0)
-		return rc;
-	return queue_doc(p, NW_OPT_DATA);
+	rc = nw_data_encode(&p->doc, mid, t_wall_ns, fields, values, n_fields, hist, hist_len);
+	return rc == NW_OK ? queue_doc(p, NW_OPT_DATA) : rc;
 }
 
 /* So many rows fit, whichever way they are sent. */
@@ -261,8 +239,8 @@ rows_at_once(const struct nw_data *d)
 	return per_row < LIST_MAX_BYTES ? LIST_MAX_BYTES / per_row : 1;
 }
 
-int
-nw_provider_rows(struct nw_provider *p, const char *mid, const char *const *fields, size_t n_fields, size_t n_rows,
+static int
+put_rows(struct nw_provider *p, const char *mid, const char *const *fields, size_t n_fields, size_t n_rows,
     const int64_t *t_wall_ns, const double *values)
 {
 	struct nw_data d = { .mid = mid, .n_fields = n_fields, .fields = fields };
@@ -274,11 +252,105 @@ nw_provider_rows(struct nw_provider *p, const char *mid, const char *const *fiel
 		d.t_wall_ns = t_wall_ns + at;
 		d.values = values + at * n_fields;
 		if (d.n_rows == 1)
-			rc = nw_provider_data(p, mid, *d.t_wall_ns, fields, d.values, n_fields, NULL, 0);
+			rc = put_row(p, mid, *d.t_wall_ns, fields, d.values, n_fields, NULL, 0);
 		else if ((rc = nw_batch_doc_encode(&p->doc, &d)) == NW_OK)
 			rc = queue_doc(p, NW_OPT_BATCH);
 	}
 	return rc;
+}
+
+/* The rows that wait go into the queue. */
+static int
+series_put(struct nw_provider *p, struct gather_series *s)
+{
+	size_t n = s->n_rows;
+
+	s->n_rows = 0;
+	return put_rows(p, s->mid, s->fields, s->n_fields, n, s->t_wall_ns, s->values);
+}
+
+static void
+series_flush(struct nw_provider *p, const char *mid)
+{
+	struct gather_series *s = gather_find(&p->gather, mid);
+
+	if (s == NULL)
+		return;
+	(void)series_put(p, s);
+	gather_forget(&p->gather, s);
+}
+
+static void
+gather_flush(struct nw_provider *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->gather.n; i++)
+		(void)series_put(p, p->gather.list[i]);
+}
+
+static int
+gather_row(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields, const double *values,
+    size_t n_fields)
+{
+	struct gather_series *s = gather_find(&p->gather, mid);
+	int rc = NW_OK;
+
+	if (s != NULL && !gather_takes(s, fields, n_fields)) {
+		rc = series_put(p, s);
+		if (!gather_takes(s, fields, n_fields)) {
+			gather_forget(&p->gather, s);
+			s = NULL;
+		}
+	}
+	if (s == NULL && (s = gather_new(&p->gather, mid, fields, n_fields)) == NULL)
+		return NW_ENOMEM;
+	gather_add(s, t_wall_ns, values);
+	return rc;
+}
+
+int
+nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const char *event_type,
+    const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params)
+{
+	int rc;
+
+	if (id == NULL || id[0] == '\0' || event_type == NULL || event_type[0] == '\0')
+		return NW_EINVAL;
+	series_flush(p, id);                     /* they belong to what was said before */
+	p->doc.len = 0;
+	if ((rc = nw_meta_encode(&p->doc, id, pid, event_type, subject, n_subject, params, n_params)) < 0)
+		return rc;
+	if (p->doc.len > nw_frame_limits_default.block_max_bytes)
+		return NW_ETOOBIG;
+	return catalog_put(&p->catalog, id, event_type, p->doc.data, p->doc.len);
+}
+
+void
+nw_provider_meta_end(struct nw_provider *p, const char *id)
+{
+	series_flush(p, id);
+	catalog_end(&p->catalog, id, p->spool.next_seq - 1);
+}
+
+int
+nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
+    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len)
+{
+	if (mid == NULL || mid[0] == '\0')
+		return NW_EINVAL;
+	if (p->held && hist_len == 0 && n_fields > 0)
+		return gather_row(p, mid, t_wall_ns, fields, values, n_fields);
+	return put_row(p, mid, t_wall_ns, fields, values, n_fields, hist, hist_len);
+}
+
+int
+nw_provider_rows(struct nw_provider *p, const char *mid, const char *const *fields, size_t n_fields, size_t n_rows,
+    const int64_t *t_wall_ns, const double *values)
+{
+	if (mid == NULL || mid[0] == '\0')
+		return NW_EINVAL;
+	return put_rows(p, mid, fields, n_fields, n_rows, t_wall_ns, values);
 }
 
 /* --- what we tell the box --- */
@@ -729,6 +801,8 @@ void
 nw_provider_hold(struct nw_provider *p, bool hold)
 {
 	p->held = hold;
+	if (!hold)
+		gather_flush(p);
 }
 
 const char *
@@ -776,7 +850,7 @@ nw_provider_close(struct nw_provider *p, int64_t wait_ns)
 
 	if (p == NULL)
 		return NW_OK;
-	p->held = false;
+	nw_provider_hold(p, false);
 	for (; !all_sent(p); now = nw_mono_ns()) {
 		step(p, now);
 		if (all_sent(p) || now >= end || wait_for_work(p, now, end) < 0)

@@ -8,6 +8,7 @@
 #define FAKEBOX_H
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -33,6 +34,7 @@ struct fakebox {
 	bool original;                      /* never answers HELLO */
 	bool mute;                          /* does not even read */
 	bool refuse;                        /* answers the open with a NACK */
+	bool batches;                       /* says that it takes packed rows */
 	bool commit_each;                   /* stores and says so at once */
 	size_t read_max_bytes;              /* per step; 0: all there is */
 	void (*on_option)(struct fakebox *b, const struct nw_block *block);   /* other application options */
@@ -43,6 +45,10 @@ struct fakebox {
 	bool opened, auth_seen;
 	uint64_t next_seq, first_seq;       /* by the last HELLO */
 	uint64_t received, stored;          /* highest numbers, over all connections */
+	double arrived[FAKEBOX_DOCS_MAX];   /* every value of documents that were new, in order */
+	size_t n_arrived;
+	unsigned packed;                    /* documents of packed rows */
+	uint64_t lost;                      /* by HELLO, of gaps that there were */
 	double value_of[FAKEBOX_DOCS_MAX];  /* by number; NaN: never came */
 	unsigned copies_of[FAKEBOX_DOCS_MAX];
 	size_t hist_bytes;
@@ -104,19 +110,22 @@ fakebox_send(struct fakebox *b, uint8_t version, uint16_t type, const struct nw_
 	uint8_t out[70000];
 	long n = nw_frame_write(out, sizeof(out), version, type, b->sess_id, block, block != NULL);
 
-	CHECK(n > 0 && write(b->fd, out, (size_t)n) == n);
+	CHECK(n > 0);
+	/* a provider that has ended does not hear it */
+	CHECK(send(b->fd, out, (size_t)n, MSG_NOSIGNAL) == n || errno == EPIPE || errno == ECONNRESET);
 }
 
 static inline void
 fakebox_say_stored(struct fakebox *b, uint16_t opt, int64_t stored)
 {
 	const struct nw_kv kv[] = {
-		{ "software", NW_KV_TEXT, { .text = "fakebox" } }, { "stored", NW_KV_INT, { .i = stored } }
+		{ "software", NW_KV_TEXT, { .text = "fakebox" } }, { "stored", NW_KV_INT, { .i = stored } },
+		{ "can", NW_KV_TEXT, { .text = b->batches ? "stored batch" : NULL } }
 	};
 	struct nw_doc_buf doc = { 0 };
 	struct nw_block block = { .type = opt };
 
-	CHECK_INT(nw_kv_encode(&doc, kv, 2), NW_OK);
+	CHECK_INT(nw_kv_encode(&doc, kv, 3), NW_OK);
 	block.data = doc.data;
 	block.len = doc.len;
 	fakebox_send(b, 1, NW_MSG_APP_DATA, &block);
@@ -158,6 +167,8 @@ fakebox_on_hello(struct fakebox *b, const struct nw_block *block)
 			fakebox_copy_text(b->provider, sizeof(b->provider), &kv[i]);
 		else if (strcmp(kv[i].key, "task_id") == 0)
 			fakebox_copy_text(b->task_id, sizeof(b->task_id), &kv[i]);
+		else if (strcmp(kv[i].key, "lost") == 0)
+			b->lost = (uint64_t)kv[i].v.i;
 		else if (strcmp(kv[i].key, "pid") == 0)
 			b->pid = kv[i].v.i;
 		else if (strcmp(kv[i].key, "time_ns") == 0)
@@ -188,7 +199,8 @@ fakebox_on_data(void *arg, const struct nw_data *d)
 	b->docs++;
 	b->orphans += b->metas_here == 0;
 	b->hist_bytes += d->hist_len;
-	CHECK(seq > 0 && seq < FAKEBOX_DOCS_MAX);
+	for (i = 0; seq > b->received && i < d->n_rows && b->n_arrived < FAKEBOX_DOCS_MAX; i++)
+		b->arrived[b->n_arrived++] = d->values[i * d->n_fields];
 	if (seq < FAKEBOX_DOCS_MAX && d->n_rows == 1 && d->n_fields >= 1) {
 		b->value_of[seq] = d->values[0];
 		b->copies_of[seq]++;
@@ -243,14 +255,16 @@ fakebox_on_frame(struct fakebox *b, const struct nw_frame *f)
 		CHECK(b->opened);
 		CHECK(memcmp(f->sess_id, b->sess_id, sizeof(b->sess_id)) == 0);
 		while (nw_frame_next_block(f, &cursor, &block)) {
-			if (block.type == NW_OPT_HELLO)
+			if (block.type == NW_OPT_HELLO) {
 				fakebox_on_hello(b, &block);
-			else if (block.type == NW_OPT_META || block.type == NW_OPT_DATA)
+			} else if (block.type == NW_OPT_META || block.type == NW_OPT_DATA || block.type == NW_OPT_BATCH) {
+				b->packed += block.type == NW_OPT_BATCH;
 				CHECK_INT(nw_doc_decode(b->decoder, block.type, block.data, block.len, &sink, &why), NW_OK);
-			else if (b->on_option != NULL)
+			} else if (b->on_option != NULL) {
 				b->on_option(b, &block);
-			else
+			} else {
 				b->others++;
+			}
 		}
 		break;
 	case NW_MSG_PING:

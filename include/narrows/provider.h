@@ -84,7 +84,10 @@ NW_PUBLIC int nw_provider_rows(struct nw_provider *p, const char *mid, const cha
 
 /* Says something about itself (STATUS) to a box that has answered HELLO. NW_EAGAIN: there is none; it is not kept. */
 NW_PUBLIC int nw_provider_tell(struct nw_provider *p, uint16_t opt, const uint8_t *doc, size_t len);
-/* Documents wait for the next report until it is taken back, or the queue is half full. */
+/*
+ * Documents wait for the next report until it is taken back, or the queue is half full. Rows of one series that are
+ * queued meanwhile become one document, as with nw_provider_rows().
+ */
 NW_PUBLIC void nw_provider_hold(struct nw_provider *p, bool hold);
 
 /* Does what can be done on the connection for up to `wait_ns` (0: do not wait). Returns early only on error NW_E*. */
