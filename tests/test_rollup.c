@@ -3,7 +3,7 @@
  * Roll-ups against sums over everything that was ever committed: late rows, equal times, NaN, histograms, any order of
  * compaction and expiry, kill -9 in between; then what pins, ceilings and deletion do.
  *
- * usage: test_rollup [-s seed]
+ * usage: test_rollup [-s seed | -t seconds of soak]
  */
 #include "store/writer.h"
 
@@ -25,7 +25,7 @@
 
 enum { FIELDS = 3, ROWS_MAX = 30000, LAYOUTS = 3 };
 static const struct writer_limits small = { .chunk_rows = 32, .tail_bytes = 4000, .step_values = 300 };
-static char dir[] = "/tmp/nw-rollup-XXXXXX", path[64], why[STORE_WHY_BYTES];
+static char dir[32] = "/dev/shm/nw-rollup-XXXXXX", path[64], why[STORE_WHY_BYTES];
 static uint64_t rng;
 
 static uint64_t
@@ -654,16 +654,127 @@ test_ceiling(void)
 	writer_close(w);
 }
 
+/* --- soak: the whole store, its thread and retention, at 200 000 samples a second --- */
+
+static int64_t
+mono_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static long
+resident_kib(void)
+{
+	long size, resident = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (f == NULL || fscanf(f, "%ld %ld", &size, &resident) != 2)
+		exit(1);
+	fclose(f);
+	return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+enum { SOAK_LAYOUTS = 50, SOAK_FIELDS = 20 };
+
+/* One row of every layout, as a site of 50 calipers would send them; some values repeat, some are noise. */
+static void
+soak_rows(struct nw_batch *b, int64_t t)
+{
+	double v[SOAK_FIELDS];
+	int l, f;
+
+	for (l = 0; l < SOAK_LAYOUTS; l++) {
+		for (f = 0; f < SOAK_FIELDS; f++)
+			v[f] = f % 3 == 0 ? 4096.0 * l : f % 3 == 1 ? (double)rnd(1000) : (double)rnd(1ull << 52);
+		if (nw_batch_rows(b, l + 1, SOAK_FIELDS, 1, &t, v, NULL, 0) != NW_OK)
+			exit(1);
+	}
+}
+
+static struct store *
+soak_open(uint64_t max)
+{
+	static const char *fields[SOAK_FIELDS];
+	struct store_opts o = store_opts_default;
+	struct nw_batch *b = nw_batch_new();
+	struct store *st;
+	int l;
+
+	for (l = 0; l < SOAK_FIELDS; l++)
+		fields[l] = "x";
+	files_remove();
+	o.max_bytes = max;
+	o.commit_interval_ns = 20000000;
+	o.keep_ns[STORE_10S] = 600 * SECOND;
+	if (store_open(path, &o, &st, why) != NW_OK)
+		exit(1);
+	for (l = 0; l < SOAK_LAYOUTS; l++) {
+		nw_batch_meta(b, &(struct nw_meta_rec){ .id = l + 1 });
+		nw_batch_layout(b, &(struct nw_layout_rec){ l + 1, l + 1, SOAK_FIELDS, fields });
+	}
+	CHECK_INT(store_submit(st, b), NW_OK);
+	return st;
+}
+
+static void
+test_soak(double seconds)
+{
+	const uint64_t max = 6 << 20;
+	const int64_t period_ns = seconds < 10 ? 1000000 : 5000000;   /* a short one has to fill the space, too */
+	struct store *st = soak_open(max);
+	struct store_stats stats;
+	struct store_reader *r;
+	int64_t begin = mono_ns(), now, t = BASE, due = begin, n_full = 0;
+	uint64_t most = 0, rows = 0;
+	long warm = 0, high = 0;
+	struct nw_batch *b;
+
+	while ((now = mono_ns()) - begin < (int64_t)(seconds * 1e9)) {
+		for (b = nw_batch_new(); due < now; due += period_ns, t += SECOND / 2, rows += SOAK_LAYOUTS)
+			soak_rows(b, t);
+		if (nw_batch_rows_count(b) == 0 || store_submit(st, b) != NW_OK) {
+			n_full += nw_batch_rows_count(b) > 0;
+			nw_batch_free(b);
+		}
+		most = bytes_now() > most ? bytes_now() : most;
+		if (warm == 0 && now - begin > (int64_t)(seconds * 0.4e9))
+			warm = resident_kib();
+		high = resident_kib() > high ? resident_kib() : high;
+		usleep(1000);
+	}
+	CHECK_INT(store_sync(st), NW_OK);
+	store_get_stats(st, &stats);
+	printf("soak: %.1f s, %" PRIu64 " samples, at most %" PRIu64 " of %" PRIu64 " bytes, resident %ld KiB, then %ld; rows"
+	    " rolled up %" PRIu64 ", buckets deleted %" PRIu64 "\n", seconds, rows * SOAK_FIELDS, most, max, warm, high,
+	    stats.rolled_rows[STORE_ROWS], stats.expired_rows[STORE_1H]);
+	CHECK(most <= max && stats.file_bytes <= max);
+	CHECK_INT(n_full, 0);
+	CHECK_STR(stats.trouble, "");
+	CHECK(stats.rolled_rows[STORE_ROWS] > rows / 4);
+	CHECK(high - warm < 12 << 10 || !OWN_MALLOC);   /* sanitizers keep what was freed */
+	store_close(st);
+	CHECK(bytes_now() <= max);
+	r = open_reader();
+	CHECK_INT(store_verify(r, why), NW_OK);
+	store_reader_close(r);
+}
+
 int
 main(int argc, char **argv)
 {
 	static const int64_t to_10s[STORE_TIERS] = { 100, 0, 0, 0 }, to_1min[STORE_TIERS] = { 100, 600, 0, 0 },
 	    to_1h[STORE_TIERS] = { 50, 100, 4000, 0 };
 
+	double soak_s = argc > 2 && strcmp(argv[1], "-t") == 0 ? strtod(argv[2], NULL) : 2;
+
 	rng = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;
 	printf("seed %" PRIu64 "\n", rng);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED || mkdtemp(dir) == NULL)
+	/* Thousands of small transactions: in memory where there is a file system for that. */
+	if (shared == MAP_FAILED || (mkdtemp(dir) == NULL && mkdtemp(strcpy(dir, "/tmp/nw-rollup-XXXXXX")) == NULL))
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_model(to_10s, 10, 1200);
@@ -672,6 +783,7 @@ main(int argc, char **argv)
 	test_pin();
 	test_kill(15);
 	test_ceiling();
+	test_soak(soak_s);
 	shim_register();
 	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, false, 4);
 	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, true, 8);
