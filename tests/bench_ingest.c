@@ -6,7 +6,8 @@
  *
  * Cost model: per document one frame (184 bytes and the document) is parsed where it was read, the document is walked
  * once, its values are copied into the batch, the batch into the tail; a chunk is encoded once per 1,024 rows.
- * usage: bench_ingest [documents]
+ * Then the same in TLS: what sealing costs the box is the difference.
+ * usage: bench_ingest [documents [plain|tls]]
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +29,9 @@
 
 #include "narrows/caliper.h"
 #include "narrows/doc.h"
+#include "narrows/err.h"
 #include "narrows/frame.h"
+#include "narrows/tls.h"
 
 enum { FIELDS = 18, SLICE_DOCS = 64 };
 
@@ -36,7 +40,7 @@ static const char *const fields[FIELDS] = {
 	"mean_g", "sd_g", "count", "dur", "dur_inst"
 };
 
-struct box { pid_t pid; char dir[64], xsp[64]; };
+struct box { pid_t pid; char dir[64], xsp[64]; struct nw_tls_ctx *tls; };
 
 static void
 die(const char *what)
@@ -45,8 +49,27 @@ die(const char *what)
 	exit(1);
 }
 
+/* A certificate of the box's CA, and the context that shows it. */
 static void
-box_start(struct box *b, const char *self)
+host_enroll(struct box *b, const char *self)
+{
+	char command[1024], ca[128], crt[128], key[128], why[NW_TLS_WHY_BYTES];
+	struct nw_tls_opts o = { .ca_path = ca, .cert_path = crt, .key_path = key };
+	const char *slash = strrchr(self, '/');
+
+	snprintf(command, sizeof(command), "'%.*s/../bin/narrows' -s '%s' enroll -o '%s' bench >/dev/null",
+	    slash ? (int)(slash - self) : 1, slash ? self : ".", b->dir, b->dir);
+	if (system(command) != 0)
+		die(command);
+	snprintf(ca, sizeof(ca), "%s/ca.crt", b->dir);
+	snprintf(crt, sizeof(crt), "%s/bench.crt", b->dir);
+	snprintf(key, sizeof(key), "%s/bench.key", b->dir);
+	if (nw_tls_ctx_new(&o, &b->tls, why) < 0)
+		die(why);
+}
+
+static void
+box_start(struct box *b, const char *self, bool tls)
 {
 	char program[512], state[128], run[128], line[128];
 	const char *slash = strrchr(self, '/');
@@ -63,7 +86,7 @@ box_start(struct box *b, const char *self)
 		null = open("/dev/null", O_WRONLY);
 		dup2(null, 2);
 		execl(program, program, "-d", "-o", state, "-o", "listen-xsp=127.0.0.1/0", "-o", "listen-http=127.0.0.1/0", "-o",
-		    "commit-interval=1s", "-o", "max-connections-per-address=1024", (char *)NULL);
+		    "commit-interval=1s", "-o", tls ? "listen-xsp-tls=127.0.0.1/0" : "listen-xsp-tls=none", "-o", "max-connections-per-address=1024", (char *)NULL);
 		_exit(127);
 	}
 	for (tries = 0; tries < 200 && (f = fopen(run, "r")) == NULL; tries++)
@@ -71,9 +94,11 @@ box_start(struct box *b, const char *self)
 	if (f == NULL)
 		die(program);
 	while (fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "xsp %63s", b->xsp) == 1)
+		if (sscanf(line, tls ? "xsp-tls %63s" : "xsp %63s", b->xsp) == 1)
 			break;
 	fclose(f);
+	if (tls)
+		host_enroll(b, self);
 }
 
 static int
@@ -169,7 +194,76 @@ cpu_of_child(pid_t pid)
 	return (double)(user + sys) / (double)sysconf(_SC_CLK_TCK);
 }
 
-struct peer { int fd; struct bytes out; size_t sent; int64_t made, stored; uint8_t sid[16], in[4096]; size_t in_len; };
+struct peer { int fd; struct nw_tls *tls; struct bytes out; size_t sent; int64_t made, stored; uint8_t sid[16], in[4096]; size_t in_len; };
+
+/* As send() and recv(), in TLS where there is one. */
+static ssize_t
+peer_send(struct peer *p, const uint8_t *bytes, size_t len)
+{
+	const uint8_t *wire;
+	size_t n;
+	ssize_t k;
+	long taken = 0;
+
+	if (p->tls == NULL)
+		return send(p->fd, bytes, len, MSG_NOSIGNAL);
+	if (len > 0 && (taken = nw_tls_write(p->tls, bytes, len)) < 0)
+		taken = 0;
+	if ((n = nw_tls_output(p->tls, &wire)) > 0 && (k = send(p->fd, wire, n, MSG_NOSIGNAL)) > 0)
+		nw_tls_sent(p->tls, (size_t)k);
+	if (taken == 0)
+		errno = EAGAIN;
+	return taken > 0 ? taken : -1;
+}
+
+static bool
+is_sealed(const struct peer *p)
+{
+	const uint8_t *wire;
+
+	return p->tls != NULL && nw_tls_output(p->tls, &wire) > 0;
+}
+
+static ssize_t
+peer_recv(struct peer *p, uint8_t *buf, size_t cap, int flags)
+{
+	static uint8_t wire[16384];
+	ssize_t n;
+	long k;
+
+	if (p->tls == NULL)
+		return recv(p->fd, buf, cap, flags);
+	if ((n = recv(p->fd, wire, cap / 2 < sizeof(wire) ? cap / 2 : sizeof(wire), flags)) <= 0)   /* no more than fits */
+		return n;
+	nw_tls_feed(p->tls, wire, (size_t)n);
+	k = nw_tls_read(p->tls, buf, cap);
+	return k > 0 ? k : -1;
+}
+
+static void
+peer_secure(struct peer *p, const struct box *b)
+{
+	uint8_t wire[4096];
+	const uint8_t *out;
+	ssize_t n;
+	size_t len;
+	int rc;
+
+	if (b->tls == NULL)
+		return;
+	if (nw_tls_new(b->tls, "127.0.0.1", &p->tls) < 0)
+		die("tls");
+	do {
+		rc = nw_tls_handshake(p->tls);
+		len = nw_tls_output(p->tls, &out);
+		if (len > 0 && send(p->fd, out, len, MSG_NOSIGNAL) == (ssize_t)len)
+			nw_tls_sent(p->tls, len);
+		if (rc == NW_EAGAIN && (n = recv(p->fd, wire, sizeof(wire), 0)) > 0)
+			nw_tls_feed(p->tls, wire, (size_t)n);
+	} while (rc == NW_EAGAIN);
+	if (rc < 0)
+		die(nw_tls_why(p->tls));
+}
 
 /* The highest acknowledgement among the frames that have come. */
 static void
@@ -180,7 +274,7 @@ acks_read(struct peer *p)
 	struct nw_kv kv[8];
 	const char *why;
 	size_t need, cursor, n, i, at = 0;
-	ssize_t k = recv(p->fd, p->in + p->in_len, sizeof(p->in) - p->in_len, MSG_DONTWAIT);
+	ssize_t k = peer_recv(p, p->in + p->in_len, sizeof(p->in) - p->in_len, MSG_DONTWAIT);
 
 	if (k == 0)
 		die("the box closed");
@@ -200,22 +294,23 @@ acks_read(struct peer *p)
 }
 
 static void
-run(const char *self, int n_peers, int64_t n_docs, double walk_cpu)
+run(const char *self, int n_peers, int64_t n_docs, double walk_cpu, bool tls)
 {
 	struct peer *peers = calloc((size_t)n_peers, sizeof(*peers));
 	struct pollfd *pfd = calloc((size_t)n_peers, sizeof(*pfd));
 	int64_t each = n_docs / n_peers, begin, begun_stored = 0, last = 0, left;
 	unsigned seed = 1;
-	struct box b;
+	struct box b = { .tls = NULL };
 	double cpu, wall, samples = (double)(each * n_peers) * FIELDS / 1e6;
 	char command[128];
 	int i, status;
 
 	if (peers == NULL || pfd == NULL)
 		die("calloc");
-	box_start(&b, self);
+	box_start(&b, self, tls);
 	for (i = 0; i < n_peers; i++) {
 		peers[i].fd = pfd[i].fd = box_connect(&b);
+		peer_secure(&peers[i], &b);
 		fcntl(peers[i].fd, F_SETFL, O_NONBLOCK);
 		memset(peers[i].sid, i + 1, 16);
 		hello_add(&peers[i].out, peers[i].sid, i);
@@ -224,7 +319,7 @@ run(const char *self, int n_peers, int64_t n_docs, double walk_cpu)
 	cpu = cpu_of_child(b.pid);
 	for (left = n_peers; left > 0;) {
 		for (i = 0; i < n_peers; i++)
-			pfd[i].events = (short)(POLLIN | (peers[i].sent < peers[i].out.len || peers[i].made < each ? POLLOUT : 0));
+			pfd[i].events = (short)(POLLIN | (peers[i].sent < peers[i].out.len || peers[i].made < each || is_sealed(&peers[i]) ? POLLOUT : 0));
 		poll(pfd, (nfds_t)n_peers, 1000);
 		for (left = n_peers, i = 0; i < n_peers; i++) {
 			struct peer *p = &peers[i];
@@ -236,8 +331,8 @@ run(const char *self, int n_peers, int64_t n_docs, double walk_cpu)
 				p->made += SLICE_DOCS;
 				p->sent = 0;
 			}
-			if (p->sent < p->out.len && (pfd[i].revents & POLLOUT)) {
-				ssize_t k = send(p->fd, p->out.p + p->sent, p->out.len - p->sent, MSG_NOSIGNAL);
+			if ((p->sent < p->out.len || is_sealed(p)) && (pfd[i].revents & POLLOUT)) {
+				ssize_t k = peer_send(p, p->out.p + p->sent, p->out.len - p->sent);
 
 				if (k > 0)
 					p->sent += (size_t)k;
@@ -256,12 +351,14 @@ run(const char *self, int n_peers, int64_t n_docs, double walk_cpu)
 	(void)last;
 	usleep(500000);                          /* compaction of what is left */
 	cpu = cpu_of_child(b.pid) - cpu;
-	printf("%4d provider%s: %5.2f M samples, %5.2f M samples/s until stored, %.3f CPU s per M in the box (%.1f x a bare walk)\n",
-	    n_peers, n_peers == 1 ? " " : "s", samples, samples / wall, cpu / samples, cpu / samples / walk_cpu);
+	printf("%s %4d provider%s: %5.2f M samples, %5.2f M samples/s until stored, %.3f CPU s per M in the box (%.1f x a bare walk)\n",
+	    tls ? "tls  " : "plain", n_peers, n_peers == 1 ? " " : "s", samples, samples / wall, cpu / samples, cpu / samples / walk_cpu);
 	for (i = 0; i < n_peers; i++) {
+		nw_tls_free(peers[i].tls);
 		close(peers[i].fd);
 		free(peers[i].out.p);
 	}
+	nw_tls_ctx_release(b.tls);
 	kill(b.pid, SIGTERM);
 	waitpid(b.pid, &status, 0);
 	snprintf(command, sizeof(command), "rm -rf '%s'", b.dir);
@@ -302,10 +399,15 @@ main(int argc, char **argv)
 {
 	int64_t docs = argc > 1 ? atoll(argv[1]) : 400000;
 	double walk = walk_measure();
+	int i;
 
 	printf("bare libbson walk: %.4f CPU s per M samples\n", walk);
-	run(argv[0], 1, docs, walk);
-	run(argv[0], 20, docs, walk);
-	run(argv[0], 500, docs, walk);
+	for (i = 0; i < 2; i++) {
+		if (argc > 2 && strcmp(argv[2], i ? "tls" : "plain") != 0)
+			continue;
+		run(argv[0], 1, docs, walk, i);
+		run(argv[0], 20, docs, walk, i);
+		run(argv[0], 500, docs, walk, i);
+	}
 	return 0;
 }
