@@ -21,11 +21,12 @@
 
 enum { FILL_VALUES = 1 << 15 };                /* buffered at least, if there are as many; a chunk more at most */
 
-enum column { C_SESSION, C_HOST, C_SERIES, C_LAYOUT, C_SUBJECT, C_EVENT, C_FIELD, C_UNIT, C_T_NS, C_TIME, C_VALUE, C_META };
+enum column { C_SESSION, C_HOST, C_SERIES, C_LAYOUT, C_SUBJECT, C_EVENT, C_FIELD, C_UNIT, C_T_NS, C_TIME, C_VALUE, C_META,
+	C_STEP };
 
 static const char declaration[] = "CREATE TABLE sample(session_id INTEGER, host TEXT, series_id INTEGER,"
     " layout_id INTEGER, subject TEXT, event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time TEXT, value REAL,"
-    " meta_id INTEGER HIDDEN)";
+    " meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN)";
 
 static const char tidy[] = "CREATE TEMP VIEW IF NOT EXISTS v_sample AS SELECT session_id AS session, series_id, host,"
     " subject, event_type, field, unit, time, t_ns, value FROM main.sample WHERE value IS NOT NULL";
@@ -36,7 +37,7 @@ static const struct lookup {
 	unsigned char op;
 	bool text;                             /* compares by bytes, or not at all */
 	double share;                          /* of the rows that are left, as a guess */
-	const char *sql;
+	const char *sql;                       /* NULL: not about series */
 } lookups[] = {
 	{ C_LAYOUT, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-5, "layout = ?" },
 	{ C_SERIES, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-5, "metadata = ?" },
@@ -46,6 +47,7 @@ static const struct lookup {
 	{ C_EVENT, SQLITE_INDEX_CONSTRAINT_EQ, true, 0.1, "event_type = ?" },
 	{ C_EVENT, SQLITE_INDEX_CONSTRAINT_GLOB, true, 0.3, "event_type GLOB ?" },
 	{ C_FIELD, SQLITE_INDEX_CONSTRAINT_EQ, true, 0.1, "field = ?" },
+	{ C_STEP, SQLITE_INDEX_CONSTRAINT_EQ, false, 0.1, NULL },
 };
 
 static const struct bound { unsigned char op; bool from, to; } bounds[] = {
@@ -75,9 +77,11 @@ struct cursor {
 	sqlite3_vtab_cursor base;
 	struct store_reader *reader;
 	sqlite3_stmt *list;                    /* of series, on the first one of the next layout, or at its end */
+	int plan;                              /* what the statement looks up */
 	bool listed;                           /* to its end */
 	bool want_value;
 	int64_t t_from, t_to;                  /* both included */
+	int64_t step_ns;                       /* 0: rows as they came */
 
 	int64_t layout_id, meta_id, session_id;
 	bool has_session;
@@ -126,6 +130,9 @@ on_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 	bool one_layout = false;
 
 	(void)table;
+	for (i = 0; i < info->nConstraint; i++)
+		if (info->aConstraint[i].iColumn == C_STEP && !info->aConstraint[i].usable)
+			return SQLITE_CONSTRAINT;   /* it is no property of a row, to be compared afterwards */
 	info->idxNum = 0;
 	info->estimatedCost = 1e10;
 	for (i = 0; i < N_LOOKUPS; i++)
@@ -239,17 +246,17 @@ on_close(sqlite3_vtab_cursor *base)
 enum { L_LAYOUT, L_COLUMN, L_SESSION, L_HOST, L_SUBJECT, L_EVENT, L_FIELD, L_UNIT, L_META };
 
 static int
-list_begin(struct cursor *c, int plan, sqlite3_value **argv)
+list_prepare(struct cursor *c, int plan)
 {
 	sqlite3 *db = ((struct module_table *)c->base.pVtab)->db;
 	sqlite3_str *sql = sqlite3_str_new(db);
 	char *text;
-	int i, n = 0, rc;
+	int i, rc;
 
 	sqlite3_str_appendall(sql, "SELECT layout, col, session, host, subject, event_type, field, unit, metadata"
 	    " FROM main.v_series WHERE 1");
 	for (i = 0; i < N_LOOKUPS; i++)
-		if (plan & 1 << i)
+		if (plan & 1 << i && lookups[i].sql != NULL)
 			sqlite3_str_appendf(sql, " AND %s", lookups[i].sql);
 	sqlite3_str_appendall(sql, " ORDER BY layout, col");
 	if ((text = sqlite3_str_finish(sql)) == NULL)
@@ -258,8 +265,22 @@ list_begin(struct cursor *c, int plan, sqlite3_value **argv)
 	c->list = NULL;
 	rc = sqlite3_prepare_v2(db, text, -1, &c->list, NULL);
 	sqlite3_free(text);
+	c->plan = plan;
+	return rc;
+}
+
+/* A join comes here for every line of the other table, with the same plan. */
+static int
+list_begin(struct cursor *c, int plan, sqlite3_value **argv)
+{
+	int i, n = 0, rc = SQLITE_OK;
+
+	if (c->list == NULL || c->plan != plan)
+		rc = list_prepare(c, plan);
+	else
+		sqlite3_reset(c->list);
 	for (i = 0; rc == SQLITE_OK && i < N_LOOKUPS; i++)
-		if (plan & 1 << i) {
+		if (plan & 1 << i && lookups[i].sql != NULL) {
 			rc = sqlite3_bind_value(c->list, n + 1, argv[n]);
 			n++;
 		}
@@ -405,8 +426,11 @@ fill(struct cursor *c)
 	c->n_rows = c->row = 0;
 	c->to_skip = c->skip;
 	c->layout_done = true;
-	rc = store_rows_of(c->reader, c->layout_id, c->columns, c->want_value ? c->n_series : 0, c->next_t, t_end, on_block,
-	    c);
+	if (c->step_ns > 0)
+		rc = store_rows_at(c->reader, c->layout_id, c->step_ns, c->next_t, t_end, on_block, c);
+	else
+		rc = store_rows_of(c->reader, c->layout_id, c->columns, c->want_value ? c->n_series : 0, c->next_t, t_end,
+		    on_block, c);
 	if (rc != NW_OK)
 		return failed(c, rc);
 	while (same < c->n_rows && c->t[c->n_rows - 1 - same] == c->t[c->n_rows - 1])
@@ -459,6 +483,17 @@ bound_apply(struct cursor *c, const struct bound *b, sqlite3_value *v)
 		c->t_to = high;
 }
 
+static bool
+step_take(struct cursor *c, sqlite3_value *v)
+{
+	c->step_ns = sqlite3_value_int64(v);
+	if (sqlite3_value_type(v) == SQLITE_INTEGER && c->step_ns > 0)
+		return true;
+	sqlite3_free(c->base.pVtab->zErrMsg);
+	c->base.pVtab->zErrMsg = sqlite3_mprintf("sample: step_ns is a whole number above 0");
+	return false;
+}
+
 static int
 on_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int argc, sqlite3_value **argv)
 {
@@ -473,8 +508,13 @@ on_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int argc, sqlit
 	c->rowid = 0;
 	c->layout_done = true;
 	c->eof = false;
+	c->step_ns = 0;
 	for (i = 0; i < N_LOOKUPS; i++)
-		n += (plan >> i) & 1;
+		if (plan & 1 << i) {
+			if (lookups[i].column == C_STEP && !step_take(c, argv[n]))
+				return SQLITE_ERROR;
+			n++;
+		}
 	for (i = 0; i < N_BOUNDS; i++)
 		if (plan & 1 << (N_LOOKUPS + i))
 			bound_apply(c, &bounds[i], argv[n++]);
@@ -559,6 +599,10 @@ on_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 		break;
 	case C_TIME:
 		time_result(ctx, c->t[c->row]);
+		break;
+	case C_STEP:
+		if (c->step_ns > 0)
+			sqlite3_result_int64(ctx, c->step_ns);
 		break;
 	case C_VALUE:
 		if (c->want_value)

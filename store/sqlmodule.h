@@ -9,6 +9,9 @@
  * of the metadata, also to be had as meta_id, and as the argument in sample(412). session_id is NULL for what a host
  * measured by itself. Where rows have become roll-ups, a bucket stands for those in it, as in store_rows().
  *
+ * With step_ns = 60000000000, or sample(412, 60000000000), the samples are as if they had come once a minute, as in
+ * store_rows_at(); without it as they came.
+ *
  * Rows come by layout, then time, then field. Equality of session_id, host, series_id, layout_id, event_type and field,
  * event_type GLOB, and bounds of t_ns are looked up; anything else is compared row by row.
  *

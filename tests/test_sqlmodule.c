@@ -168,6 +168,39 @@ test_series(sqlite3 *db)
 	return total;
 }
 
+/* --- equal at any step --- */
+
+static void
+test_steps(sqlite3 *db)
+{
+	static const int64_t steps[] = { 1, 50, 1000000, 1000000000, 60000000000 };
+	struct store_reader *r;
+	char why[STORE_WHY_BYTES];
+	struct scan s;
+	size_t i;
+	int64_t l;
+
+	CHECK_INT(store_reader_open(filled_path, &r, why), NW_OK);
+	s.st = prepare(db, "SELECT t_ns, value FROM sample WHERE layout_id = ? AND field = ? AND step_ns = ?");
+	for (l = 1; l <= N_LAYOUTS; l++)
+		for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+			s.n_rows = 0;
+			s.field = (size_t)l - 1;
+			sqlite3_bind_int64(s.st, 1, l);
+			sqlite3_bind_text(s.st, 2, fields[s.field], -1, SQLITE_STATIC);
+			sqlite3_bind_int64(s.st, 3, steps[i]);
+			CHECK_INT(store_rows_at(r, l, steps[i], INT64_MIN, INT64_MAX, on_block, &s), NW_OK);
+			CHECK_INT(sqlite3_step(s.st), SQLITE_DONE);
+			CHECK(s.n_rows > 0);
+			sqlite3_reset(s.st);
+		}
+	sqlite3_finalize(s.st);
+	store_reader_close(r);
+	CHECK_INT(sqlite3_exec(db, "SELECT * FROM sample WHERE step_ns = 0", NULL, NULL, NULL), SQLITE_ERROR);
+	CHECK_STR(sqlite3_errmsg(db), "sample: step_ns is a whole number above 0");
+	CHECK_INT(sqlite3_exec(db, "SELECT * FROM sample WHERE step_ns = 'x'", NULL, NULL, NULL), SQLITE_ERROR);
+}
+
 /* --- constraints: the same as from an ordinary table --- */
 
 static const char *const terms[] = {
@@ -245,6 +278,11 @@ static const struct { const char *sql, *answer; } answers[] = {
 	{ "SELECT min(t_ns >= before) FROM (SELECT t_ns, lag(t_ns, 1, 0) OVER (ORDER BY rowid) AS before FROM (SELECT rowid, t_ns"
 	    " FROM sample WHERE layout_id = 5 AND field = 'e' ORDER BY t_ns))", "1" },
 	{ "SELECT max(host) || (SELECT host FROM sample LIMIT 1) FROM sample", "dtn-bdtn-a" },
+	{ "SELECT count(*) || ' ' || max(step_ns) FROM sample(10, 1000000000) WHERE field = 'mean_r' AND layout_id = 1",
+	    "3 1000000000" },
+	{ "SELECT count(*) FROM (SELECT 1000000000 AS s UNION SELECT 3000000000) CROSS JOIN sample WHERE step_ns = s"
+	    " AND layout_id = 1", "5" },
+	{ "SELECT count(step_ns) FROM sample", "0" },
 	{ "SELECT count(*) FROM (SELECT DISTINCT layout_id, field FROM sample)", "21" },
 };
 
@@ -354,6 +392,7 @@ test_rolled_up(void)
 	CHECK(sqlite3_column_int64(st, 0) > 0);
 	sqlite3_finalize(st);
 	CHECK(test_series(db) > 5 * 3);
+	test_steps(db);
 	sqlite3_close(db);
 }
 
@@ -415,6 +454,7 @@ main(int argc, char **argv)
 	shim_register();
 	db = connect_to(filled_path);
 	CHECK_INT(test_series(db), 3600 + 2 * 100 + 3 * 10 + 4 * 20100 + 5 * 9020 + 6 * 50);
+	test_steps(db);
 	test_constraints(db);
 	test_answers(db);
 	test_ending(db);
