@@ -394,6 +394,7 @@ flows_view(const struct evidence *e, struct nw_flow **out)
 	return NW_OK;
 }
 
+/* The headline stays short; the story is the first reason. */
 void
 judge_add_story(struct judgement *j, const char *story)
 {
@@ -401,10 +402,14 @@ judge_add_story(struct judgement *j, const char *story)
 
 	if (story == NULL)
 		return;
-	reason_add(j, "The limit changed within the session: %s.", story);
-	sentence = xasprintf("%s That is the whole session; %s.", j->sentence, story);
+	sentence = xasprintf("%s What limited it changed on the way.", j->sentence);
 	free(j->sentence);
 	j->sentence = sentence;
+	if (j->n_reasons == JUDGE_REASONS_MAX)
+		free(j->reasons[--j->n_reasons]);
+	memmove(j->reasons + 1, j->reasons, j->n_reasons * sizeof(j->reasons[0]));
+	j->reasons[0] = xasprintf("%c%s.", story[0] >= 'a' && story[0] <= 'z' ? story[0] - 'a' + 'A' : story[0], story + 1);
+	j->n_reasons++;
 }
 
 int

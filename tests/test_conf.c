@@ -35,7 +35,8 @@ test_good(void)
 	CHECK(c.sync_full && !c.plain_xsp_beyond_loopback);
 	CHECK_NEAR(c.margin, 0.1, 1e-12, 0);
 	CHECK_INT(read_text(&c, "# a comment\n\n  state-dir /srv/n  # behind\nflush-interval = 250 ms\nmax-block-size 2MiB\n"
-	    "durability normal\nkeep-raw 36 h\nmax-store-size 1 GiB\nidle-timeout 2h\nalpha 1 %\n", why), NW_OK);
+	    "durability normal\nkeep-raw 36 h\nmax-store-size 1 GiB\nidle-timeout 2h\nalpha 1 %\n"
+	    "reduction-response operation-time\nreduction-window 1 h\n", why), NW_OK);
 	CHECK_STR(c.state_dir, "/srv/n");
 	CHECK_INT(c.flush_interval_ns, 250000000);
 	CHECK_INT(c.max_block_bytes, 2 << 20);
@@ -45,6 +46,8 @@ test_good(void)
 	CHECK_INT(c.keep_ns[STORE_1H], 0);
 	CHECK_INT(c.max_store_bytes, 1 << 30);
 	CHECK_NEAR(c.alpha, 0.01, 1e-12, 0);
+	CHECK(c.reduction_operation_time && !c.reduction_faithful);
+	CHECK_INT(c.reduction_window_ns, 3600000000000);
 	CHECK_INT(conf_override(&c, "listen-http=[::1]:9", why), NW_OK);
 	CHECK_STR(c.listen_http, "::1/9");
 	CHECK_INT(conf_check(&c, why), NW_OK);
@@ -60,6 +63,8 @@ test_bad(void)
 		{ "flush-interval 5 parsecs\n", ":1:", "unknown unit" },
 		{ "\n\nflush-interval 2 h\n", ":3:", "out of range 1 ms to 60 s" },
 		{ "state-dir /a\nstate-dir /b\n", ":2:", "given twice" },
+		{ "reduction-response speed\n", ":1:", "write rate or operation-time" },
+		{ "segment-min-windows 4\n", ":1:", "out of range 5 to 1000" },
 		{ "state-dir\n", ":1:", "no value" },
 		{ "listen-xsp nowhere\n", ":1:", "not an address" },
 		{ "listen-xsp 127.0.0.1/99999\n", ":1:", "not an address" },

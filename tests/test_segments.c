@@ -79,7 +79,9 @@ document_check(const json_t *doc, const struct scenario *s)
 	CHECK_INT(json_array_size(json_object_get(changes, "series")), 5);
 	parameters = json_object_get(json_object_get(json_object_get(doc, "run"), "parameters"), "changes");
 	CHECK_INT(json_integer_value(json_object_get(parameters, "min_segment")), 5);
-	CHECK_INT(strstr(json_path_text(verdict, "sentence"), "whole session") != NULL, s->story != NULL);
+	CHECK_INT(strstr(json_path_text(verdict, "sentence"), "changed on the way") != NULL, s->story != NULL);
+	if (s->story != NULL)
+		CHECK(strncmp(json_string_value(json_array_get(json_object_get(verdict, "reasons"), 0)), "Until ", 6) == 0);
 }
 
 static void
