@@ -11,7 +11,7 @@
 #include "narrows/err.h"
 #include "narrows/ttest.h"
 
-enum { STORY_PARTS_MAX = 4, NS_PER_S = 1000000000 };
+enum { STORY_PARTS_MAX = 4, LANES_MAX = 32, NS_PER_S = 1000000000 };
 static const double SMALL_CHANGE = 0.01;     /* operations with less of the bytes than this are not looked at */
 static const double ACCOUNTED = 0.7;         /* a stage that held the bytes this long needs no hidden one */
 
@@ -35,11 +35,11 @@ add_to(double *to, const double *from, size_t n)
 }
 
 static void
-lane_init(struct lane *l, const struct evidence *e, size_t host, enum nw_op op)
+lane_init(struct lane *l, const struct evidence *e, size_t host, enum nw_op op, double bytes)
 {
 	size_t n = e->n_windows, f, i;
 
-	*l = (struct lane){ .host = host, .op = op, .store = xcalloc(5 * n, sizeof(double)) };
+	*l = (struct lane){ .host = host, .op = op, .total_bytes = bytes, .store = xcalloc(5 * n, sizeof(double)) };
 	l->bytes = l->store;
 	l->ops = l->bytes + n;
 	l->rate_sum = l->ops + n;
@@ -57,8 +57,6 @@ lane_init(struct lane *l, const struct evidence *e, size_t host, enum nw_op op)
 		for (i = 0; i < n; i++)
 			l->held_s[i] = fmax(l->held_s[i], flow->busy_s[op][i] + flow->wait_s[op][i]);
 	}
-	for (i = 0; i < n; i++)
-		l->total_bytes += l->bytes[i];
 }
 
 struct lanes { struct lane *lane; size_t n; };
@@ -73,26 +71,32 @@ lanes_clear(struct lanes *l)
 	free(l->lane);
 }
 
+static double
+total_bytes(const struct evidence *e, size_t host, enum nw_op op)
+{
+	double sum = 0;
+	size_t f, i;
+
+	for (f = 0; f < e->n_flows; f++)
+		for (i = 0; e->flows[f].host == host && e->flows[f].bytes[op] != NULL && i < e->n_windows; i++)
+			sum += e->flows[f].bytes[op][i];
+	return sum;
+}
+
 /* Those that carried the bytes; acknowledgements and small change are left out. */
 static void
 lanes_find(const struct evidence *e, struct lanes *out)
 {
-	double most = 0;
-	size_t h, i, kept = 0;
-	int op;
+	double *total = xcalloc(e->n_hosts * NW_OP_COUNT + 1, sizeof(*total)), most = 0;
+	size_t i, n = e->n_hosts * NW_OP_COUNT;
 
-	*out = (struct lanes){ .lane = xcalloc(e->n_hosts * NW_OP_COUNT + 1, sizeof(struct lane)) };
-	for (h = 0; h < e->n_hosts; h++)
-		for (op = 0; op < NW_OP_COUNT; op++) {
-			lane_init(&out->lane[out->n], e, h, (enum nw_op)op);
-			most = fmax(most, out->lane[out->n++].total_bytes);
-		}
-	for (i = 0; i < out->n; i++)
-		if (out->lane[i].total_bytes > 0 && out->lane[i].total_bytes >= SMALL_CHANGE * most)
-			out->lane[kept++] = out->lane[i];
-		else
-			free(out->lane[i].store);
-	out->n = kept;
+	*out = (struct lanes){ .lane = xcalloc(LANES_MAX, sizeof(struct lane)) };
+	for (i = 0; i < n; i++)
+		most = fmax(most, total[i] = total_bytes(e, i / NW_OP_COUNT, (enum nw_op)(i % NW_OP_COUNT)));
+	for (i = 0; i < n && out->n < LANES_MAX; i++)
+		if (total[i] > 0 && total[i] >= SMALL_CHANGE * most)
+			lane_init(&out->lane[out->n++], e, i / NW_OP_COUNT, (enum nw_op)(i % NW_OP_COUNT), total[i]);
+	free(total);
 }
 
 /* What arrived per window: the far end's word counts. */
