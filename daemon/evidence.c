@@ -15,7 +15,8 @@
 
 static const double NS = 1e-9;
 
-enum kind { KIND_OTHER, KIND_CALIPER, KIND_PROCESS, KIND_FILE, KIND_CONNECTION, KIND_CPU, KIND_DISK, KIND_CLOCK };
+enum kind { KIND_OTHER, KIND_CALIPER, KIND_PROCESS, KIND_FILE, KIND_CONNECTION, KIND_CPU, KIND_DISK, KIND_CLOCK,
+	KIND_EXCHANGE };
 
 /* One metadata that says something here, copied: the reader's text does not outlive its callback. */
 struct source {
@@ -116,7 +117,7 @@ host_index(struct loader *l, int64_t host_id)
 	h = &e->hosts[e->n_hosts];
 	memset(h, 0, sizeof(*h));
 	h->id = host_id;
-	h->clock_offset_s = h->clock_bound_s = NAN;
+	h->clock_offset_s = h->clock_bound_s = h->exchange_offset_s = h->exchange_bound_s = NAN;
 	return e->n_hosts++;
 }
 
@@ -300,6 +301,8 @@ on_host_meta(void *arg, const struct nw_meta_rec *m)
 		s.kind = KIND_DISK;
 	else if (prefixed(m->event_type, "ps:tools:blipp:linux:clock"))
 		s.kind = KIND_CLOCK;
+	else if (strcmp(m->event_type, "nw:clock") == 0)
+		s.kind = KIND_EXCHANGE;
 	if (s.kind != KIND_OTHER) {
 		l->sources = xreallocarray(l->sources, l->n_sources + 1, sizeof(*l->sources));
 		l->sources[l->n_sources++] = s;
@@ -589,8 +592,42 @@ clock_row(struct loader *l, const struct columns *c, const struct store_block *b
 	last_known(&h->clock_bound_s, bound);
 	if (isfinite(h->clock_bound_s))
 		h->clock_known = true;
-	if (isfinite(synced))
+	if (isfinite(synced)) {
+		h->clock_sync_told = true;
 		h->clock_synchronised = synced > 0;
+	}
+}
+
+/* What an exchange says is bounded by the time it took: the shortest knows best. */
+static void
+exchange_row(struct loader *l, const struct columns *c, const struct store_block *b, size_t i)
+{
+	struct evidence_host *h = &l->e->hosts[l->source->host];
+	double offset = cell(b, c->offset_s, i), bound = cell(b, c->bound_s, i);
+
+	if (isfinite(offset) && bound >= 0 && !(h->exchange_bound_s <= bound)) {
+		h->exchange_offset_s = offset;
+		h->exchange_bound_s = bound;
+	}
+}
+
+/* Where no chrony speaks, the box's own measurement does. */
+static void
+clocks_settle(struct evidence *e)
+{
+	struct evidence_host *h;
+	size_t i;
+
+	for (i = 0; i < e->n_hosts; i++) {
+		h = &e->hosts[i];
+		if (h->clock_known || !isfinite(h->exchange_bound_s))
+			continue;
+		h->clock_known = true;
+		h->clock_offset_s = h->exchange_offset_s;
+		h->clock_bound_s = fabs(h->exchange_offset_s) + h->exchange_bound_s;
+		if (!h->clock_sync_told)
+			h->clock_synchronised = true;   /* at any rate its error is known */
+	}
 }
 
 /* Raw counters: read and written bytes, and milliseconds of activity. Defined in blipp(8). */
@@ -646,6 +683,7 @@ on_block(void *arg, const struct store_block *b)
 		case KIND_CPU: cpu_row(l, &rr->c, b, i); break;
 		case KIND_DISK: disk_row(rr, b, i); break;
 		case KIND_CLOCK: clock_row(l, &rr->c, b, i); break;
+		case KIND_EXCHANGE: exchange_row(l, &rr->c, b, i); break;
 		case KIND_OTHER: break;
 		}
 		l->source->last_wall_ns = b->t_wall_ns[i];
@@ -814,6 +852,8 @@ session_read(struct loader *l)
 		struct host_metas hm = { .l = l, .host = i };
 
 		rc = store_metas(l->reader, 0, e->hosts[i].id, "ps:tools:blipp:linux:", on_host_meta, &hm);
+		if (rc == NW_OK)
+			rc = store_metas(l->reader, 0, e->hosts[i].id, "nw:clock", on_host_meta, &hm);
 	}
 	if (rc < 0 || e->n_windows == 0)
 		return rc;
@@ -821,6 +861,7 @@ session_read(struct loader *l)
 	for (i = 0; i < l->n_sources && rc == NW_OK; i++)
 		rc = i < n_own ? source_read(l, &l->sources[i], INT64_MIN, INT64_MAX) :
 		    source_read(l, &l->sources[i], l->begin_wall_ns - (int64_t)20e9, l->end_wall_ns + (int64_t)20e9);
+	clocks_settle(e);
 	lists_cut(e);
 	return rc;
 }

@@ -58,7 +58,7 @@ import os, socket, sys, time
 sys.path.insert(0, "tests")
 import xsp
 p = xsp.Peer(sys.argv[1]).open()
-p.app(0x20, xsp.meta("m1", event="nl:tools:calipers:summary:read", task_id="by-rule", src="127.0.0.1", sport=1, dst="127.0.0.1", dport=2))
+p.app(0x20, xsp.meta("m1", event="nl:tools:calipers:summary:read", task_id="original", src="127.0.0.1", sport=1, dst="127.0.0.1", dport=2))
 end, said = time.time() + float(sys.argv[2]), b""
 p.s.settimeout(0.2)
 n = 0
@@ -120,6 +120,14 @@ nw control dtn-a stop "$order" || fail "stop"
 until_true 2 rate a 1000 || fail "blipp does not stop"
 order=$(nw control dtn-a rate 20ms -e ps: -f 1s)
 until_true 2 rate a 20 && until_true 4 rate a 1000 || fail "an order for 1 s does not end"
+# a probe that is configured off
+"$bin/blipp" -b "$xsp" -H dtn-c -o probes=load 2>/dev/null &
+pids="$pids $!"
+collecting() { nw control dtn-c status | grep -q "collecting=\"$1\""; }
+until_true 5 collecting "load" || fail "blipp of dtn-c does not report: $(nw control all status)"
+nw control dtn-c start -e ps:tools:blipp:linux:memory:utilization -i 50ms -f 2s >/dev/null || fail "start by hand"
+until_true 2 collecting "load memory" || fail "a probe does not start: $(nw control dtn-c status)"
+until_true 5 collecting "load" || fail "a probe does not end"
 for wrong in "nobody rate 1s" "dtn-a rate 1ms" "dtn-a rate soon" "dtn-a start" "dtn-a stop h999" "dtn-a dance" "dtn-a start -c 1.2.3.4/1"; do
 	if nw control $wrong >"$tmp/out" 2>&1; then fail "control $wrong is taken"; fi
 	[ -s "$tmp/out" ] || fail "control $wrong: nothing said"
@@ -129,6 +137,9 @@ done
 # --- the box is killed in the middle: the lease ends, and so does the escalation ---
 transfer box-dies 12
 until_true 3 both 100 || fail "the hosts do not sample faster, this time"
+nw control dtn-a rate 20ms -e nw: -f 60s >/dev/null || fail "no order for nwrun"
+nwrun_obeys() { nw control dtn-a status | grep -q '^dtn-a program: .* interval_s=0.02 '; }
+until_true 3 nwrun_obeys || fail "nwrun does not obey: $(nw control dtn-a status)"
 kill -9 "$box"
 wait "$box" || :
 killed=$(date +%s)
@@ -145,7 +156,8 @@ wait "$blipp_a" "$blipp_b" || :
 stop_box
 
 # --- what is stored ---
-nw export "$(sql "SELECT id FROM session WHERE task_id = 'by-rule'")" >"$tmp/rows.csv" || fail "export"
+id=$(sql "SELECT id FROM session WHERE task_id = 'by-rule'")
+nw export "$id" >"$tmp/rows.csv" || fail "export"
 cat >"$tmp/check.py" <<'PY'
 import collections, csv, sys
 program, load, tcp, clock = [], collections.defaultdict(list), collections.defaultdict(list), set()
@@ -155,6 +167,9 @@ for r in csv.DictReader(open(sys.argv[1])):
         program.append(t)
     elif r["event_type"].endswith("cpu:load") and r["field"] == "onemin":
         load[r["host"]].append(t)
+    elif r["event_type"] == "nw:clock" and r["field"] == "offset_s":
+        assert abs(float(r["value"])) < 0.5, r          # it is the same clock
+        clock.add(r["host"])
     elif r["event_type"] == "ps:host:tcp" and r["session"]:
         tcp[r["host"], r["field"]].append(t)
 begin, end = min(program), max(program)
@@ -166,11 +181,18 @@ for host in ("dtn-a", "dtn-b"):
     assert fast and fast[0] - begin <= 1.2 and len(fast) >= 8 * (end - begin - 1.2), (host, len(fast), end - begin)
     off = sorted(abs(t * 10 - round(t * 10)) / 10 for t in fast)[len(fast) // 2]
     assert off < 0.02, (host, "not on the grid", off)
+    assert host in clock, host
     first = {f: min(v) - begin for (h, f), v in tcp.items() if h == host}
     for field in ("SegsOut", "SmoothedRTT", "CurCwnd", "SegsRetrans", "linux_delivery_rate"):
         assert field in first and first[field] <= 1, (host, field, first)
         assert len(tcp[host, field]) >= 8 * (end - begin - 1.2) - 5, (host, field, len(tcp[host, field]))
 PY
 python3 "$tmp/check.py" "$tmp/rows.csv" || fail "what is stored"
-[ "$(sql "SELECT count(*) FROM v_series WHERE event_type = 'nw:clock' AND host IN ('dtn-a', 'dtn-b')")" -ge 4 ] || fail "no clocks"
+nw report "$id" --json >"$tmp/result.json"
+python3 - "$tmp/result.json" <<'PY' || fail "clocks of the session's hosts"
+import json, sys
+hosts = json.load(open(sys.argv[1]))["session"]["hosts"]
+assert sorted(h["name"] for h in hosts) == ["dtn-a", "dtn-b"], hosts
+assert all(h["clock"]["known"] and 0 <= h["clock"]["bound_s"] < 0.5 for h in hosts), hosts
+PY
 echo "both hosts at 10 Hz with TCP, back by themselves $took s after the box died"
