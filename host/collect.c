@@ -141,19 +141,20 @@ interval_report(struct collect *c, unsigned index, int64_t now_mono_ns, int64_t 
 	struct watch *w = &c->watch[index];
 	bool gone = w->todo == WATCH_GONE;
 	int64_t end_mono_ns = window_end(c, index, gone, now_mono_ns);
+	int64_t end_wall_ns = now_wall_ns - (now_mono_ns - end_mono_ns);
 	uint64_t wait_ns[NWSHM_WAITS];
 	unsigned stage;
 
-	object_collect(c, index, gone, now_wall_ns);
+	object_collect(c, index, gone, end_wall_ns);
 	window_collect_rest(c, index, end_mono_ns, wait_ns);
 	for (stage = 0; stage < NWSHM_LANES; stage++) {
 		window_collect(c, index, stage, w->epoch, gone, end_mono_ns, &c->window);
 		c->window.w.window_ns = end_mono_ns - w->window_begin_mono_ns;
 		if (stage == NWSHM_NET_READ || stage == NWSHM_NET_WRITE)
 			c->window.w.wait_ns = (int64_t)wait_ns[stage - NWSHM_NET_READ];
-		say_stage(c, index, stage, &c->window, now_wall_ns);
+		say_stage(c, index, stage, &c->window, end_wall_ns);
 	}
-	say_process(c, index, end_mono_ns, now_wall_ns);
+	say_process(c, index, end_mono_ns, end_wall_ns);
 	if (gone)
 		say_process_end(c, index, end_mono_ns);
 	w->window_begin_mono_ns = end_mono_ns;

@@ -23,6 +23,7 @@
 
 enum { SAID_MAX = 4096 };
 static struct said {
+	int64_t t_wall_ns;                  /* of the last caliper window */
 	char id[COLLECT_UUID_BYTES], parent[COLLECT_UUID_BYTES], event_type[64], stage[16], resource[64], dst[64];
 	int64_t pid, size, dport;
 	unsigned times, ended, documents;
@@ -90,10 +91,10 @@ on_caliper(void *arg, const char *mid, int64_t t_wall_ns, const struct nw_calipe
 	unsigned i;
 
 	(void)arg;
-	(void)t_wall_ns;
 	if ((data_before_meta |= s == NULL))
 		return NW_EINVAL;
 	s->documents++;
+	s->t_wall_ns = t_wall_ns;
 	s->w = *w;
 	s->sum.n += w->n;
 	s->sum.v.sum += w->n > 0 ? w->v.sum : 0;
@@ -305,6 +306,24 @@ test_windows(void)
 	}
 	collect_look(c, t0 + 200 * MS, 3);
 	CHECK(s != NULL && s->documents == 1);              /* nothing happened: nothing is said */
+	teardown();
+}
+
+/* The last window of a process ends when the process did, not when somebody looked. */
+static void
+test_exit(void)
+{
+	static const double v[] = { 100 }, d[] = { 1000 };
+	const struct said *s;
+
+	setup();
+	add_proc(0, getpid());
+	fill_bank(add_thread(0, 0), NWSHM_DISK_WRITE, 1, v, d, 1);
+	atomic_store(&shm->proc[0].exit_mono_ns, t0 + 30 * MS);
+	atomic_store(&shm->proc[0].state, NWSHM_ENDED);
+	CHECK_INT(collect_look(c, t0 + 90 * MS, 1000 * MS), 0);
+	CHECK((s = said_stage(getpid(), "disk.write")) != NULL && s->w.n == 1);
+	CHECK(s != NULL && s->w.window_ns == 30 * MS && s->t_wall_ns == 940 * MS);
 	teardown();
 }
 
@@ -595,6 +614,7 @@ int
 main(void)
 {
 	test_windows();
+	test_exit();
 	test_late_bank();
 	test_unfinished();
 	test_waits();
