@@ -39,13 +39,14 @@ cat >"$tmp/rows.py" <<'PY'
 import sqlite3, struct, sys
 db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
 mine = {row[0] for row in db.execute("SELECT DISTINCT layout FROM v_series WHERE host = 'dtn1' AND event_type <> 'nw:clock'")}
+after = dict(db.execute("SELECT id, tail_after FROM layout"))   # up to this blob its rows are in chunks
 rows = sum(n for layout, n in db.execute("SELECT layout_id, n_rows FROM chunk") if layout in mine)
-for (blob,) in db.execute("SELECT rows FROM tail"):
+for number, blob in db.execute("SELECT id, rows FROM tail"):
     at = 0
     while at < len(blob):
         layout, n_rows, n_fields, hist_len = struct.unpack_from("<qIII", blob, at)
         at += 24 + 8 * n_rows * (1 + n_fields) + (hist_len + 7) // 8 * 8
-        rows += n_rows if layout in mine else 0
+        rows += n_rows if layout in mine and number > after[layout] else 0
 print(rows)
 PY
 rows=$(python3 "$tmp/rows.py" "$tmp/state/narrows.db")

@@ -79,6 +79,7 @@ n1, n2, d1 = peer(A), peer(A), peer(A)
 for p, i, port in ((n1, "t1", "1111"), (n2, "t2", "2222")):
     p.app(0x20, xsp.meta("m" + i, event="nl:tools:calipers:summary:write", **dict(net_a, sport=port)))
     rows(p, "m" + i, dur_inst=1.0)
+    p.sync()                            # both must be known when the disk comes
 d1.app(0x20, xsp.meta("mdisk", type="disk", resource="/which"))
 rows(d1, "mdisk", dur_inst=1.0)
 for p in (n1, n2, d1):

@@ -126,6 +126,12 @@ class Peer:
                 high = max(high, stored_of(blocks[0][1]))
         return high
 
+    def sync(self):
+        """Returns when the box has taken all that was sent."""
+        self.send(ping_v0(self.sid))
+        while self.message()[0] != PONG:
+            pass
+
     def ended(self, seconds=5):
         """True when the box closes; what it says before is ignored."""
         self.s.settimeout(seconds)
