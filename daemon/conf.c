@@ -127,7 +127,7 @@ response_parse(const struct directive *d, const char *value, void *field, const 
 }
 
 static int
-address_or_none_parse(const struct directive *d, const char *value, void *field, const char **why)
+optaddress_parse(const struct directive *d, const char *value, void *field, const char **why)
 {
 	return conf_is_none(value) ? text_parse(d, value, field, why) : address_parse(d, value, field, why);
 }
@@ -246,7 +246,7 @@ static const struct directive directives[] = {
 	{ "listen-xsp", addresses_parse, AT(listen_xsp), "127.0.0.1/5006", NULL, NULL },
 	{ "listen-xsp-tls", addresses_parse, AT(listen_xsp_tls), "none", NULL, NULL },
 	{ "listen-http", address_parse, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
-	{ "listen-https", address_or_none_parse, AT(listen_https), "none", NULL, NULL },
+	{ "listen-https", optaddress_parse, AT(listen_https), "none", NULL, NULL },
 	{ "tls-dir", text_parse, AT(tls_dir), "tls", NULL, NULL },
 	{ "tls-names", text_parse, AT(tls_names), "none", NULL, NULL },
 	{ "plain-xsp-beyond-loopback", bool_parse, AT(plain_xsp_beyond_loopback), "no", NULL, NULL },
@@ -331,7 +331,7 @@ static bool
 is_text(const struct directive *d)
 {
 	return d->parse == text_parse || d->parse == addresses_parse || d->parse == address_parse ||
-	    d->parse == address_or_none_parse;
+	    d->parse == optaddress_parse;
 }
 
 static char **
