@@ -29,7 +29,7 @@ column_limited(struct html *h, const json_t *row)
 	const json_t *why = result_list(row, "hidden_wait");
 	size_t i;
 
-	table_text(h, result_text(row, "words"));
+	html_text(h, result_text(row, "words") != NULL ? result_text(row, "words") : "unknown");
 	for (i = 0; i < json_array_size(why) && i < REASONS_MAX; i++) {
 		if (i == 0)
 			html_raw(h, "<span class=\"soft under\">");

@@ -105,7 +105,7 @@ const char style_css[] =
 ".line.s3{stroke:var(--s3);stroke-dasharray:2 4}.line.s4{stroke:var(--s4);stroke-dasharray:10 4 2 4}"
 ".line.s5{stroke:var(--s5)}.line.s6{stroke:var(--s6);stroke-dasharray:5 4}.line.s7{stroke:var(--s7)}\n"
 ".more{font-size:1rem;margin-top:.8rem}.more summary{color:var(--ink)}\n"
-".share{vertical-align:-.05em;margin-right:.3rem}.share rect{fill:var(--s2)}.share .base{fill:var(--rule)}\n"
+".rows time{white-space:nowrap}.share{vertical-align:-.05em;margin-right:.3rem}.share rect{fill:var(--s2)}.share .base{fill:var(--rule)}\n"
 ".warning{border-left:3px solid var(--warm);padding:.2rem .8rem}\n"
 ".change{stroke:var(--warm);stroke-width:1.5;stroke-dasharray:4 3}\n"
 ".area{stroke:none;fill-opacity:.28}.f0{fill:var(--s0)}.f1{fill:var(--s1)}.f2{fill:var(--s2)}.f3{fill:var(--s3)}"
