@@ -251,7 +251,8 @@ nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id)
 	if ((rc = put(b, BATCH_MERGE_META, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_XSP, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_RUN, "ii", from_id, into_id)) == NW_OK &&
-	    (rc = put(b, BATCH_MERGE_RESULT, "i", from_id)) == NW_OK)
+	    (rc = put(b, BATCH_MERGE_RESULT, "i", from_id)) == NW_OK &&
+	    (rc = put(b, BATCH_MERGE_PIN, "ii", from_id, into_id)) == NW_OK)
 		rc = put(b, BATCH_MERGE_SESSION, "i", from_id);
 	return rc;
 }

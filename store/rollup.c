@@ -116,5 +116,6 @@ rollup_discard(struct writer *w, const struct aged *what)
 {
 	struct shelf from = shelf_of(what->layout_id, what->tier);
 
+	w->moved.lost_chunks++;
 	return shelf_drop(w, &from, what->id);
 }

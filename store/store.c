@@ -164,6 +164,8 @@ stats_update_tiers(struct store *st)
 		st->stats.rolled_rows[t] = w->total.rolled_rows[t];
 		st->stats.expired_rows[t] = w->total.expired_rows[t];
 	}
+	st->stats.lost_chunks = w->total.lost_chunks;
+	st->stats.lost_hists = w->total.lost_hists;
 }
 
 static uint64_t

@@ -63,6 +63,8 @@ static const char *const sql[W_STMTS] = {
 	[BATCH_MERGE_XSP] = "UPDATE xsp_session SET session_id = ?2 WHERE session_id = ?1",
 	[BATCH_MERGE_RUN] = "UPDATE run SET session_id = ?2 WHERE session_id = ?1",
 	[BATCH_MERGE_RESULT] = "DELETE FROM result WHERE session_id = ?1",
+	[BATCH_MERGE_PIN] = "UPDATE session SET pinned = 1 WHERE id = ?2 AND EXISTS"
+	    " (SELECT 1 FROM session p WHERE p.id = ?1 AND p.pinned)",
 	[BATCH_MERGE_SESSION] = "DELETE FROM session WHERE id = ?1",
 	[BATCH_PROVIDER] = "INSERT INTO provider(id, stored_seq) VALUES(?,?)"
 	    " ON CONFLICT(id) DO UPDATE SET stored_seq = max(stored_seq, excluded.stored_seq)",
@@ -331,6 +333,7 @@ numbers_follow(struct writer *w)
 		w->total.expired_rows[t] += w->moved.expired_rows[t];
 	}
 	w->total.lost_hists += w->moved.lost_hists;
+	w->total.lost_chunks += w->moved.lost_chunks;
 	memset(&w->moved, 0, sizeof(w->moved));
 }
 

@@ -48,7 +48,7 @@ struct id_list { int64_t *id; size_t n, cap; };
 /* What a transaction changes of the store's numbers, which follow after COMMIT. By tier. */
 struct moved {
 	int64_t bytes[STORE_TIERS];
-	uint64_t rolled_rows[STORE_TIERS], expired_rows[STORE_TIERS], lost_hists;
+	uint64_t rolled_rows[STORE_TIERS], expired_rows[STORE_TIERS], lost_hists, lost_chunks;
 };
 
 /* How far an expiry has looked, from the oldest on. */

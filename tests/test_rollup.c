@@ -439,6 +439,189 @@ test_pin(void)
 	writer_close(w);
 }
 
+/* --- rows of the layout out of buckets --- */
+
+enum { KEPT_MAX = 400 };
+static const char *const caliper_fields[] = { "sum_v", "count", "mean_v", "sd_v", "min_v", "max_v", "window", "threads", "odd",
+    "ticks" };
+enum { N_CALIPER = sizeof(caliper_fields) / sizeof(caliper_fields[0]) };
+struct kept { size_t n; int64_t t[KEPT_MAX]; double v[KEPT_MAX][N_CALIPER]; };
+
+static int
+on_kept(void *arg, const struct store_block *b)
+{
+	struct kept *k = arg;
+	size_t i, f;
+
+	for (i = 0; i < b->n_rows && k->n < KEPT_MAX; i++, k->n++) {
+		k->t[k->n] = b->t_wall_ns[i];
+		for (f = 0; f < N_CALIPER; f++)
+			k->v[k->n][f] = b->columns[f] == NULL ? NAN : b->columns[f][i];
+	}
+	return 0;
+}
+
+/* Operations of a window, summarised, as a caliper would: 1 per second, in every minute one without operations. */
+static void
+caliper_commit(struct writer *w, size_t n_rows)
+{
+	struct nw_batch *b = nw_batch_new();
+	double v[N_CALIPER];
+	int64_t t;
+	size_t i;
+
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 10, .event_type = "nl:tools:calipers:summary:read",
+	    .params_json = "{\"kind\":\"gauge\",\"kind_ticks\":\"counter\"}" });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 10, 10, N_CALIPER, caliper_fields });
+	for (i = 0; i < n_rows; i++) {
+		t = BASE + (int64_t)(i + 1) * SECOND;
+		v[1] = i % 60 == 0 ? 0 : (double)(1 + i % 5);
+		v[0] = v[1] * (double)(100 + i % 7);
+		v[2] = v[1] > 0 ? v[0] / v[1] : NAN;
+		v[3] = v[1] > 1 ? 3 : NAN;
+		v[4] = v[1] > 0 ? (double)(50 + i % 11) : NAN;
+		v[5] = v[1] > 0 ? (double)(200 + i % 13) : NAN;
+		v[6] = 1;
+		v[7] = (double)(1 + i % 4);
+		v[8] = (double)(i % 10);
+		v[9] = (double)(i * i);
+		CHECK_INT(nw_batch_rows(b, 10, N_CALIPER, 1, &t, v, NULL, 0), NW_OK);
+	}
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+}
+
+static void
+check_first_bucket(const struct kept *k)
+{
+	double sum = 0, count = 0;
+	size_t i;
+
+	for (i = 0; i < 9; i++) {              /* the bucket that began with BASE has the seconds 1 to 9 */
+		double c = i % 60 == 0 ? 0 : (double)(1 + i % 5);
+
+		sum += c * (double)(100 + i % 7);
+		count += c;
+	}
+	CHECK_INT(k->t[0], BASE + 9 * SECOND);
+	CHECK_NEAR(k->v[0][0], sum, 1e-12, 0);
+	CHECK_NEAR(k->v[0][1], count, 1e-12, 0);
+	CHECK_NEAR(k->v[0][2], sum / count, 1e-12, 0);
+	CHECK(k->v[0][3] > 3 && k->v[0][3] < 5);       /* what is within, and what the means differ */
+	CHECK(k->v[0][4] == 51 && k->v[0][5] == 208);
+	CHECK_NEAR(k->v[0][6], 9, 1e-12, 0);
+	CHECK(k->v[0][7] == 4);
+	CHECK_NEAR(k->v[0][8], 4, 1e-12, 0);
+	CHECK(k->v[0][9] == 64);
+}
+
+static bool
+kept_equal(const struct kept *a, const struct kept *b, uint32_t only)
+{
+	size_t i;
+	uint32_t f;
+
+	if (a->n != b->n || memcmp(a->t, b->t, a->n * sizeof(a->t[0])) != 0)
+		return false;
+	for (i = 0; i < a->n; i++)
+		for (f = 0; f < N_CALIPER; f++)
+			if ((only == UINT32_MAX || f == only) && !same(a->v[i][f], b->v[i][f]) &&
+			    !near(a->v[i][f], b->v[i][f], fabs(a->v[i][f])))
+				return false;
+	return true;
+}
+
+/* What store_rows() gives once rows are gone is what store_rows_at() gave while they were there. */
+static void
+test_fields(void)
+{
+	static const int64_t keep_s[STORE_TIERS] = { 100, 0, 0, 0 };
+	static struct kept before, after;
+	struct writer *w = open_new(keep_s, 0);
+	struct store_reader *r;
+	uint32_t f;
+
+	caliper_commit(w, 1000);
+	expire_at(w, BASE);
+	w->limits.tail_bytes = 0;
+	care(w);
+	r = open_reader();
+	before.n = after.n = 0;
+	CHECK_INT(store_rows_at(r, 10, 10 * SECOND, INT64_MIN, INT64_MAX, on_kept, &before), NW_OK);
+	CHECK_INT(before.n, 101);
+	check_first_bucket(&before);
+	expire_at(w, BASE + 100000 * SECOND);
+	care(w);
+	CHECK_INT(ask(w, "SELECT count(*) FROM chunk"), 0);
+	/* Chunks end within buckets, which then stand in two parts until roll-ups are merged; at a resolution they are one. */
+	CHECK_INT(store_rows_at(r, 10, 10 * SECOND, INT64_MIN, INT64_MAX, on_kept, &after), NW_OK);
+	CHECK(kept_equal(&before, &after, UINT32_MAX));
+	after.n = 0;
+	CHECK_INT(store_rows(r, 10, BASE, BASE + 10 * SECOND, on_kept, &after), NW_OK);
+	CHECK_INT(after.n, 1);
+	check_first_bucket(&after);
+	for (f = 0; f < N_CALIPER; f++) {
+		after.n = 0;
+		CHECK_INT(store_rows_of(r, 10, &f, 1, BASE, BASE + 10 * SECOND, on_kept, &after), NW_OK);
+		before.n = 1;
+		CHECK(kept_equal(&before, &after, f));
+	}
+	after.n = 0;
+	CHECK_INT(store_last_row(r, 10, on_kept, &after), NW_OK);
+	CHECK(after.n == 1 && after.t[0] == BASE + 1000 * SECOND && after.v[0][9] == 999.0 * 999);
+	CHECK_INT(store_verify(r, why), NW_OK);
+	store_reader_close(r);
+	writer_close(w);
+}
+
+static int
+on_wide(void *arg, const struct store_block *b)
+{
+	size_t *n = arg;
+
+	*n += b->n_rows;
+	CHECK_INT(b->n_fields, TAIL_FIELDS_MAX);
+	CHECK_NEAR(b->columns[TAIL_FIELDS_MAX - 1][0], TAIL_FIELDS_MAX - 1, 1e-12, 0);
+	return 0;
+}
+
+/* The widest layout there can be is rolled up like any other. */
+static void
+test_wide(void)
+{
+	static const int64_t keep_s[STORE_TIERS] = { 100, 0, 0, 0 };
+	static const char *fields[TAIL_FIELDS_MAX];
+	static double v[TAIL_FIELDS_MAX];
+	struct writer *w = open_new(keep_s, 0);
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r;
+	int64_t t;
+	size_t n = 0;
+	int f;
+
+	for (f = 0; f < TAIL_FIELDS_MAX; f++) {
+		fields[f] = "x";
+		v[f] = f;
+	}
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 10 });
+	CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ 10, 10, TAIL_FIELDS_MAX, fields }), NW_OK);
+	for (t = BASE; t < BASE + 40 * SECOND; t += SECOND)
+		CHECK_INT(nw_batch_rows(b, 10, TAIL_FIELDS_MAX, 1, &t, v, NULL, 0), NW_OK);
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	w->limits.tail_bytes = 0;
+	expire_at(w, BASE + 100000 * SECOND);
+	care(w);
+	CHECK_INT(ask(w, "SELECT count(*) FROM chunk"), 0);
+	CHECK_INT(ask(w, "SELECT sum(n_rows) FROM rollup"), 4);
+	r = open_reader();
+	CHECK_INT(store_rows(r, 10, INT64_MIN, INT64_MAX, on_wide, &n), NW_OK);
+	CHECK_INT(n, 4);
+	CHECK_INT(store_verify(r, why), NW_OK);
+	store_reader_close(r);
+	writer_close(w);
+}
+
 /* --- kill -9 --- */
 
 static _Noreturn void
@@ -781,6 +964,8 @@ main(int argc, char **argv)
 	test_model(to_1min, 60, 1200);
 	test_model(to_1h, 3600, 1200);
 	test_pin();
+	test_fields();
+	test_wide();
 	test_kill(15);
 	test_ceiling();
 	test_soak(soak_s);

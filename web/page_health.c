@@ -65,6 +65,7 @@ write_store(struct html *h, const struct nw_health *health)
 	item_count(h, "Batches waiting", s->queued_batches);
 	page_item(h, "Bytes waiting", fmt_bytes((double)s->queued_bytes).s);
 	item_fault(h, "Batches that failed", s->failed_batches);
+	item_fault(h, "Chunks that were unreadable", s->lost_chunks);
 	html_raw(h, "</dl></section>");
 }
 

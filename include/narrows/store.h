@@ -160,6 +160,7 @@ struct store_stats {                       /* a consistent copy */
 	uint64_t tier_bytes[STORE_TIERS];      /* compressed, in chunks and roll-ups */
 	uint64_t rolled_rows[STORE_TIERS];     /* of each tier that became buckets of the next, since the start */
 	uint64_t expired_rows[STORE_TIERS];    /* and that were deleted */
+	uint64_t lost_chunks, lost_hists;      /* did not decode when they were to be rolled up, or to make room */
 	double days_left;                      /* until the ceiling, at the rate since the start; NaN: not known */
 	char trouble[STORE_WHY_BYTES];         /* why commits fail now: "disk full", ...; empty: they do not */
 };
