@@ -24,8 +24,10 @@ const char *const blipp_event_types[BLIPP_PROBES] = {
 
 struct unit { const char *name; double factor; };
 
-static const struct unit time_units[] = { { "", 1e9 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { NULL, 0 } };
-static const struct unit size_units[] = { { "", 1 }, { "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { NULL, 0 } };
+static const struct unit time_units[] = { { "", 1e9 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 },
+	{ "h", 3600e9 }, { "d", 86400e9 }, { NULL, 0 } };
+static const struct unit size_units[] = { { "", 1 }, { "KiB", 1 << 10 }, { "MiB", 1 << 20 },
+	{ "GiB", 1 << 30 }, { NULL, 0 } };
 
 static int
 parse_number(const char *value, const struct unit *units, double min, double max, double *out)
@@ -109,6 +111,37 @@ set_queue(struct blipp_conf *c, const char *value)
 }
 
 static int
+set_spool_dir(struct blipp_conf *c, const char *value)
+{
+	if (value[0] != '/' || strlen(value) >= sizeof(c->spool_dir))
+		return NW_EINVAL;
+	strcpy(c->spool_dir, value);
+	return NW_OK;
+}
+
+static int
+set_spool_size(struct blipp_conf *c, const char *value)
+{
+	double v;
+
+	if (parse_number(value, size_units, 1 << 20, 1e12, &v) < 0)
+		return NW_EINVAL;
+	c->spool_bytes = (uint64_t)v;
+	return NW_OK;
+}
+
+static int
+set_spool_age(struct blipp_conf *c, const char *value)
+{
+	double v;
+
+	if (parse_number(value, time_units, 60e9, 366 * 86400e9, &v) < 0)
+		return NW_EINVAL;
+	c->spool_age_ns = (int64_t)v;
+	return NW_OK;
+}
+
+static int
 set_probes(struct blipp_conf *c, const char *value)
 {
 	struct scan list = scan_text(value, strlen(value)), word;
@@ -137,6 +170,9 @@ static const struct {
 	{ "interval", set_interval, "a time from 10 ms to 60 m" },
 	{ "report-period", set_report, "a time up to 60 m" },
 	{ "queue-size", set_queue, "a size from 64 KiB to 1024 MiB" },
+	{ "spool-dir", set_spool_dir, "an absolute path" },
+	{ "spool-max-size", set_spool_size, "a size from 1 MiB to 931 GiB" },
+	{ "spool-max-age", set_spool_age, "a time from 1 m to 366 d" },
 	{ "probes", set_probes, "some of: cpu load memory vmstat pressure disk net snmp netstat clock" },
 };
 enum { N_DIRECTIVES = sizeof(directives) / sizeof(directives[0]) };
@@ -149,6 +185,8 @@ blipp_conf_init(struct blipp_conf *c)
 	memset(c, 0, sizeof(*c));
 	c->interval_ns = INT64_C(1000000000);
 	c->queue_bytes = 64 << 20;
+	c->spool_bytes = 256 << 20;
+	c->spool_age_ns = INT64_C(7) * 86400 * 1000000000;
 	for (i = 0; i < BLIPP_PROBES; i++)
 		c->probes[i] = true;
 }

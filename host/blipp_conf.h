@@ -20,6 +20,9 @@ struct blipp_conf {
 	int64_t interval_ns;
 	int64_t report_ns;                    /* 0: every sample at once */
 	uint64_t queue_bytes;
+	char spool_dir[BLIPP_TEXT_BYTES];     /* empty: below NARROWS_SPOOL, or none */
+	uint64_t spool_bytes;
+	int64_t spool_age_ns;
 	bool probes[BLIPP_PROBES];            /* wanted, in the order of blipp_probes */
 };
 

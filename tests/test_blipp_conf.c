@@ -60,6 +60,16 @@ main(void)
 	for (i = 0; i < BLIPP_PROBES; i++)
 		CHECK_INT(c.probes[i], blipp_probes[i] == &probe_cpu || blipp_probes[i] == &probe_clock);
 
+	CHECK_STR(c.spool_dir, "");
+	write_file("spool-dir /var/spool/x\nspool-max-size 2 GiB\nspool-max-age 36 h\n");
+	CHECK_INT(blipp_conf_read(&c, path, why), NW_OK);
+	CHECK_STR(c.spool_dir, "/var/spool/x");
+	CHECK_INT(c.spool_bytes, INT64_C(2) << 30);
+	CHECK_INT(c.spool_age_ns, 36 * INT64_C(3600) * 1000000000);
+	CHECK_INT(blipp_conf_override(&c, "spool-dir=here", why), NW_EINVAL);
+	CHECK_INT(blipp_conf_override(&c, "spool-max-size=1", why), NW_EINVAL);
+	CHECK_INT(blipp_conf_override(&c, "spool-max-age=1 s", why), NW_EINVAL);
+
 	write_file("host other\nprobes cpu\nintervall 5\n");
 	CHECK_INT(blipp_conf_read(&c, path, why), NW_EINVAL);
 	CHECK(strstr(why, ":3: intervall: unknown directive") != NULL);
