@@ -18,6 +18,7 @@
 #include "daemon/origin.h"
 #include "daemon/peer.h"
 #include "daemon/rules.h"
+#include "daemon/schedule.h"
 #include "daemon/session.h"
 #include "daemon/xmalloc.h"
 #include "narrows/caliper.h"
@@ -240,11 +241,33 @@ host_certified(struct xsess *x, const char *name, const char **why)
 	return NW_EPROTO;
 }
 
+/* Who we are, what is on disk, what we understand, and how good our clock is. */
+static void
+hello_answer(struct xsess *x)
+{
+	struct schedule_stats clock;
+	struct nw_kv kv[7] = {
+		{ "software", NW_KV_TEXT, { .text = "narrowsd" } },
+		{ "version", NW_KV_TEXT, { .text = NW_VERSION } },
+		{ "stored", NW_KV_INT, { .i = (int64_t)x->origin->stored_seq } },
+		{ "can", NW_KV_TEXT, { .text = "start stop rate status clock batch" } },
+		{ "time_ns", NW_KV_INT, { .i = nw_wall_ns() } },
+	};
+	size_t n = 5;
+
+	schedule_get_stats(x->box->schedule, &clock);
+	if (clock.clock_known) {
+		kv[n++] = (struct nw_kv){ "clock_synced", NW_KV_BOOL, { .i = clock.clock_synchronised } };
+		kv[n++] = (struct nw_kv){ "clock_bound_s", NW_KV_REAL, { .d = clock.clock_bound_s } };
+	}
+	kv_send(x, NW_OPT_HELLO, kv, n);
+}
+
 /* A provider introduces itself, or begins its numbering anew. */
 static int
 hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 {
-	struct nw_kv kv[HELLO_KEYS_MAX], answer[5];
+	struct nw_kv kv[HELLO_KEYS_MAX];
 	const char *provider, *name;
 	bool again = x->hello;
 	struct session *s;
@@ -290,12 +313,7 @@ hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 	x->next_seq = (uint64_t)first;
 	lost = kv_int(kv, n, "lost", 0);
 	x->lost = lost > 0 ? (uint64_t)lost : 0;
-	answer[0] = (struct nw_kv){ .key = "software", .type = NW_KV_TEXT, .v.text = "narrowsd" };
-	answer[1] = (struct nw_kv){ .key = "version", .type = NW_KV_TEXT, .v.text = NW_VERSION };
-	answer[2] = (struct nw_kv){ .key = "stored", .type = NW_KV_INT, .v.i = (int64_t)x->origin->stored_seq };
-	answer[3] = (struct nw_kv){ .key = "can", .type = NW_KV_TEXT, .v.text = "start stop rate status clock batch" };
-	answer[4] = (struct nw_kv){ .key = "time_ns", .type = NW_KV_INT, .v.i = nw_wall_ns() };
-	kv_send(x, NW_OPT_HELLO, answer, 5);
+	hello_answer(x);
 	if (!again)
 		control_enter(x, kv, n);
 	return NW_OK;

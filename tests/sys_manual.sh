@@ -54,6 +54,11 @@ for v in $(sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' daemon/narrowsd.8 daemon/narro
 	grep -q "\"$v\"" daemon/*.c || fail "$v: nobody reads it"
 done
 
+# --- narrows-xsp(7): every key that is read or written ---
+for key in $(sed -n 's/.*\(put\|take\|kv\)_[a-z]*(kv, &\{0,1\}n, "\([a-z0-9_]*\)".*/\2/p' xsp/order.c | sort -u); do
+	grep -q "^\.It Li.*\<$key\>" daemon/narrows-xsp.7 || fail "narrows-xsp.7: no key $key"
+done
+
 # --- narrows stat: kinds and their options, both ways ---
 kinds=$("$bin/narrows" stat --help | awk '/^Prints/ { on = 1 } on && /^  [a-z]/ { print $1 }')
 [ "$(printf '%s\n' "$kinds" | wc -l)" -ge 10 ] || fail "narrows stat --help is not understood"
