@@ -87,10 +87,12 @@ $B/obj/extension/%.o: %.c
 $B/bin/narrows_sqlite.so: $(patsubst %.c,$B/obj/extension/%.o,$(sort $(wildcard store/*.c)))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -Wl,--gc-sections -Wl,-z,defs -o $@ $^ $(shell pkg-config --libs libzstd) -lm -pthread
-$B/lib/libnarrows.a: $(call objs,host) $(call objs,xsp)
+LIBNARROWS := $(patsubst %,$B/obj/host/%.o,caliper caliper_doc catalog conn gather hop hostname provider spool spool_dir \
+              spool_file tlsfiles xsp_client) $(call objs,xsp)
+$B/lib/libnarrows.a: $(LIBNARROWS)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-$B/lib/libnarrows.so: $(call objs,host) $(call objs,xsp)
+$B/lib/libnarrows.so: $(LIBNARROWS)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -shared -Wl,-soname,libnarrows.so.0 -o $@ $^ $(call libs,host)
 
