@@ -29,6 +29,22 @@ failed(char why[STORE_WHY_BYTES], const char *name)
 
 /* --- the file --- */
 
+/* SQLite would take what lies beside a file under these names for a part of it. */
+static void
+companions_remove(const char *name)
+{
+	static const char *const end[] = { "-journal", "-wal", "-shm" };
+	char *path;
+	size_t i;
+
+	for (i = 0; i < sizeof(end) / sizeof(end[0]); i++) {
+		path = sqlite3_mprintf("%s%s", name, end[i]);
+		if (path != NULL)
+			unlink(path);
+		sqlite3_free(path);
+	}
+}
+
 int
 backup_begin(struct backup_file *f, const char *like, char why[STORE_WHY_BYTES], const char *name_fmt, ...)
 {
@@ -46,6 +62,7 @@ backup_begin(struct backup_file *f, const char *like, char why[STORE_WHY_BYTES],
 	if (stat(like, &sb) == -1)
 		return failed(why, like);
 	unlink(f->part);                       /* of one that was interrupted */
+	companions_remove(f->part);
 	if ((fd = open(f->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) == -1)
 		return failed(why, f->part);
 	if (geteuid() == 0 && fchown(fd, sb.st_uid, sb.st_gid) == -1) {
@@ -92,6 +109,8 @@ backup_publish(struct backup_file *f, bool replace, char why[STORE_WHY_BYTES])
 
 	if ((rc = sync_path(f->part, O_RDONLY, why)) != NW_OK)
 		return rc;
+	if (replace || access(f->name, F_OK) == -1)
+		companions_remove(f->name);
 	if ((replace ? rename(f->part, f->name) : rename_new(f->part, f->name)) == -1) {
 		rc = errno == EEXIST ? NW_ECONFLICT : NW_EIO;
 		failed(why, f->name);
@@ -109,8 +128,10 @@ backup_publish(struct backup_file *f, bool replace, char why[STORE_WHY_BYTES])
 void
 backup_end(struct backup_file *f)
 {
-	if (f->part != NULL)
+	if (f->part != NULL) {
 		unlink(f->part);
+		companions_remove(f->part);
+	}
 	sqlite3_free(f->part);
 	sqlite3_free(f->name);
 	f->part = f->name = NULL;

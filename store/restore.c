@@ -38,7 +38,7 @@ wal_fold(const char *path)
 	sqlite3_close(db);
 }
 
-/* PATH-wal, or PATH-shm: of no use to the file that comes. With content it goes with the old one. */
+/* PATH-wal and such: of no use to the file that comes. With content it goes with the old one. */
 static int
 companion_move(const char *path, const char *old, const char *end, bool keep)
 {
@@ -53,8 +53,9 @@ companion_move(const char *path, const char *old, const char *end, bool keep)
 	return rc;
 }
 
+/* A WAL goes even when the file it belongs to is gone: SQLite would believe that it is of the file that comes. */
 static int
-old_keep(const char *path, char kept[STORE_WHY_BYTES], char why[STORE_WHY_BYTES])
+old_keep(const char *path, bool there, char kept[STORE_WHY_BYTES], char why[STORE_WHY_BYTES])
 {
 	time_t now = time(NULL);
 	struct tm tm;
@@ -66,10 +67,14 @@ old_keep(const char *path, char kept[STORE_WHY_BYTES], char why[STORE_WHY_BYTES]
 		return failed(why, "the store of before");
 	}
 	strftime(kept + n, STORE_WHY_BYTES - n, "%Y%m%dT%H%M%SZ", &tm);
-	wal_fold(path);
-	if (companion_move(path, kept, "-wal", true) == -1 || companion_move(path, kept, "-shm", false) == -1)
+	if (there)
+		wal_fold(path);
+	if (companion_move(path, kept, "-wal", true) == -1 || companion_move(path, kept, "-journal", true) == -1 ||
+	    companion_move(path, kept, "-shm", false) == -1)
 		return failed(why, "the store of before");
-	if (link(path, kept) == 0)
+	if (!there)
+		kept[0] = '\0';
+	if (!there || link(path, kept) == 0)
 		return NW_OK;
 	if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)   /* a file system without second names */
 		return rename(path, kept) == 0 ? NW_OK : failed(why, kept);
@@ -150,7 +155,7 @@ store_restore(const char *from, const char *path, bool force, const struct store
 		goto out;
 	}
 	if ((rc = prepare(&f, from, path, there ? path : dir, watch, why)) == NW_OK &&
-	    (!there || (rc = old_keep(path, kept, why)) == NW_OK))
+	    (rc = old_keep(path, there, kept, why)) == NW_OK)
 		rc = backup_publish(&f, true, why);
 out:
 	backup_end(&f);

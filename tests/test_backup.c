@@ -177,7 +177,7 @@ never(void *arg, const char *doing, uint64_t done, uint64_t total)
 static void
 test_backup_refusals(void)
 {
-	char other[80], part[80];
+	char other[80], part[80], command[400];
 	struct stat sb;
 	int n = 0;
 
@@ -186,7 +186,13 @@ test_backup_refusals(void)
 	CHECK_INT(chmod(path, 0600), 0);
 	CHECK_INT(store_backup(path, copy, false, NULL, why), NW_ECONFLICT);
 	CHECK_STR(why, "there is such a file");
+	/* of backups that were interrupted, and of whatever was there before: SQLite would take them for parts of this one */
+	snprintf(command, sizeof(command), "for e in -wal -journal; do for f in %s %s; do echo stale >$f$e; done; done", copy,
+	    part);
+	CHECK_INT(system(command), 0);
 	CHECK_INT(store_backup(path, copy, true, NULL, why), NW_OK);
+	snprintf(command, sizeof(command), "ls %s | grep -q -e copy- -e part", dir);
+	CHECK(system(command) != 0);
 	CHECK_INT(stat(copy, &sb), 0);
 	CHECK_INT(sb.st_mode & 0777, 0600);
 	CHECK_INT(store_backup(path, path, true, NULL, why), NW_ECONFLICT);
@@ -261,7 +267,8 @@ test_restore_wal(void)
 	put_rows(b, was + 1, 100);
 	CHECK_INT(store_submit(st, b), NW_OK);
 	CHECK_INT(store_sync(st), NW_OK);
-	snprintf(command, sizeof(command), "mkdir %s/crashed && cp %s %s-wal %s/crashed", dir, path, path, dir);
+	snprintf(command, sizeof(command), "mkdir %s/crashed && cp %s %s-wal %s/crashed && cp %s-wal %s/stale", dir,
+	    path, path, dir, path, dir);
 	CHECK_INT(system(command), 0);
 	store_reader_close(r);
 	store_close(st);
@@ -269,6 +276,16 @@ test_restore_wal(void)
 	CHECK_INT(store_restore(copy, command, true, NULL, kept, why), NW_OK);
 	CHECK_INT(rows_of(command), n);
 	CHECK_INT(rows_of(kept), was + 100);
+	/* and one whose file is gone does no harm to the next */
+	CHECK_INT(unlink(command), 0);
+	snprintf(command, sizeof(command), "cp %s/stale %s/crashed/narrows.db-wal", dir, dir);
+	CHECK_INT(system(command), 0);
+	snprintf(command, sizeof(command), "%s/crashed/narrows.db", dir);
+	CHECK_INT(store_restore(copy, command, false, NULL, kept, why), NW_OK);
+	CHECK_STR(kept, "");
+	CHECK_INT(rows_of(command), n);
+	snprintf(command, sizeof(command), "test ! -e %s/crashed/narrows.db-wal || ! test -s %s/crashed/narrows.db-wal", dir, dir);
+	CHECK_INT(system(command), 0);
 }
 
 /* --- the Nth allocation, write, sync, rename or link fails --- */
