@@ -321,9 +321,11 @@ row_span(struct loader *l, const struct columns *c, const struct store_block *b,
 
 	if (!(s.window_s > 0) && l->source->last_wall_ns != 0 && l->source->last_wall_ns < s.end_wall_ns)
 		s.window_s = (double)(s.end_wall_ns - l->source->last_wall_ns) * NS;
-	/* A silent sender's gap is not a window: its reporting interval is. */
-	if (isfinite(l->source->dt_s) && l->source->dt_s > 0 && (!(s.window_s > 0) || s.window_s > 2 * l->source->dt_s) &&
-	    c->window < 0)
+	/* A silent sender's gap is not a window: its reporting interval is, or the bucket that its rows became. */
+	if (b->bucket_ns > 0 && !(s.window_s > 0))
+		s.window_s = (double)(s.end_wall_ns % b->bucket_ns) * NS;
+	else if (b->bucket_ns == 0 && isfinite(l->source->dt_s) && l->source->dt_s > 0 && c->window < 0 &&
+	    (!(s.window_s > 0) || s.window_s > 2 * l->source->dt_s))
 		s.window_s = l->source->dt_s;
 	if (!(s.window_s > 1e-6) || s.window_s > 1e6)
 		s.window_s = 1;

@@ -168,9 +168,11 @@ flush(struct blend *b, int64_t t, bool all)
 	n = all ? b->carry.n_rows : columns_seek(b->carry.t_wall_ns, b->carry.n_rows, t);
 	if (n == 0)
 		return NW_OK;
-	if ((rc = b->fn(b->arg, &b->carry, 0, n)) != 0)
+	if ((rc = b->fn(b->arg, &b->carry, 0, n)) != 0 || (rc = carry_cut(b, n)) != NW_OK)
 		return rc;
-	return carry_cut(b, n);
+	if (b->carry.n_rows == 0)
+		b->bucket_ns = 0;
+	return NW_OK;
 }
 
 static int
@@ -181,6 +183,7 @@ piece_add(struct blend *b, sqlite3_stmt *st)
 	    .columns = stats ? b->stat_columns : b->fields,
 	    .n_columns = (uint32_t)(stats ? b->n_stat_columns : b->n_wanted) };
 	const struct chunk_columns *c = &b->r->decoded.is;
+	int64_t step_ns;
 	size_t i, j;
 	int rc;
 
@@ -196,6 +199,8 @@ piece_add(struct blend *b, sqlite3_stmt *st)
 		return NW_OK;
 	if ((rc = flush(b, c->t_wall_ns[i], false)) != NW_OK)
 		return rc;
+	step_ns = fold_step_ns[sqlite3_column_int(st, 1) % STORE_TIERS];
+	b->bucket_ns = step_ns > b->bucket_ns ? step_ns : b->bucket_ns;
 	return carry_add(b, c, i, j, stats);
 }
 

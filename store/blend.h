@@ -22,6 +22,7 @@ struct blend {
 	struct meaning *meaning;               /* of rows */
 	uint32_t *stat_columns;                /* what is read of roll-ups; NULL: all */
 	size_t n_stat_columns;
+	int64_t bucket_ns;                     /* the longest buckets among what is carried */
 	struct columns carry, next, stats;
 	struct columns_piece piece;
 	struct fold fold;

@@ -136,12 +136,22 @@ free_some(struct writer *w, int64_t n_pages)
 
 /* --- room --- */
 
+static size_t
+wal_frames_needed(const struct ceiling *c, size_t bytes)
+{
+	return (bytes + bytes / 4) / (size_t)c->page_bytes + 64;
+}
+
+static size_t
+wal_frames_max(const struct ceiling *c)
+{
+	return c->wal_max_bytes / ((size_t)c->page_bytes + WAL_FRAME_HEAD_BYTES);
+}
+
 static bool
 wal_has_room(struct writer *w, size_t bytes)
 {
-	const struct ceiling *c = &w->ceiling;
-	size_t frame = (size_t)c->page_bytes + WAL_FRAME_HEAD_BYTES;
-	size_t need = (bytes + bytes / 4) / (size_t)c->page_bytes + 64, max = c->wal_max_bytes / frame;
+	size_t need = wal_frames_needed(&w->ceiling, bytes), max = wal_frames_max(&w->ceiling);
 
 	return (size_t)w->wal_frames + need <= max || (writer_restart_wal(w, RESTART_WAIT_MS) && need <= max);
 }
@@ -155,6 +165,10 @@ ceiling_make_room(struct writer *w, size_t bytes)
 
 	if (c->max_bytes == 0)
 		return NW_OK;
+	if (wal_frames_needed(c, bytes) > wal_frames_max(c)) {
+		snprintf(w->trouble, sizeof(w->trouble), "size ceiling: %zu bytes at once are too many for it", bytes);
+		return NW_ETOOBIG;
+	}
 	need = (int64_t)(bytes + bytes / 16) / c->page_bytes + 16;
 	for (;;) {
 		if (!wal_has_room(w, bytes)) {

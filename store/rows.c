@@ -18,6 +18,7 @@ struct query {
 	size_t fresh_at, fresh_end;            /* rows of r->fresh still to come */
 	store_block_fn *fn;
 	void *arg;
+	const int64_t *bucket_ns;              /* of the rows in hand; NULL: they are rows */
 	int64_t last_t;                        /* of the row that last_of_rollups() has found */
 };
 
@@ -91,7 +92,8 @@ static int
 emit(const struct query *q, const struct chunk_columns *c, size_t from, size_t to)
 {
 	struct store_reader *r = q->r;
-	struct store_block b = { .n_rows = to - from, .n_fields = q->n_fields, .t_wall_ns = c->t_wall_ns + from };
+	struct store_block b = { .n_rows = to - from, .n_fields = q->n_fields, .t_wall_ns = c->t_wall_ns + from,
+	    .bucket_ns = q->bucket_ns == NULL ? 0 : *q->bucket_ns };
 	bool hists = c->attachment_end != NULL && q->columns == NULL, any = false;
 	size_t f, i, start;
 	int rc;
@@ -298,7 +300,10 @@ query_run(struct query *q)
 	b.n_fields = q->n_fields;
 	b.fresh_at = q->fresh_at;
 	b.fresh_end = q->fresh_end;
-	return blend_run(&b);
+	q->bucket_ns = &b.bucket_ns;
+	rc = blend_run(&b);
+	q->bucket_ns = NULL;
+	return rc;
 }
 
 int
@@ -541,6 +546,7 @@ coarse_run(struct bucket_query *bq, int64_t step_ns)
 	    (rc = meaning_load(bq->q.r, bq->q.layout_id, bq->q.n_fields, &meaning)) != NW_OK)
 		return rc;
 	bq->meaning = meaning;
+	bq->q.bucket_ns = &step_ns;
 	rc = buckets_run(bq, step_ns, on_coarse_rows);
 	free(meaning);
 	return rc;

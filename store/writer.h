@@ -151,7 +151,7 @@ int expire_step(struct writer *w);
 int ceiling_set(struct writer *w, uint64_t max_bytes);
 /*
  * Outside a transaction: makes room for one that writes so many bytes, by freeing what is oldest. NW_EIO: there is none
- * to make, trouble says so. Without a ceiling always NW_OK.
+ * to make, trouble says so. NW_ETOOBIG: there never will be. Without a ceiling always NW_OK.
  */
 int ceiling_make_room(struct writer *w, size_t bytes);
 /* The same in advance and a step at a time, as far as a working store needs. */

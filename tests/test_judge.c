@@ -20,7 +20,7 @@
 
 static char dir[] = "/tmp/test_judge.XXXXXX";
 static struct analysis_params params;
-static const char *const fields[] = { "sum_v", "mean_r", "count", "window", "busy", "busy_max", "wait", "threads" };
+static const char *fields[] = { "sum_v", "mean_r", "count", "window", "busy", "busy_max", "wait", "threads" };
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
 /* Per window of 0.1 s: 4 MB cross; where the rest of the time goes is the case. */
@@ -183,7 +183,7 @@ outcome_of(const char *path, struct outcome *o)
 
 /* Five minutes of 0.1 s windows, judged from its rows, and again from the buckets of 10 s that became of them. */
 static void
-rolled_check(const struct transfer *brief)
+rolled_check(const struct transfer *brief, const char *sender)
 {
 	struct store_opts opts = store_opts_default;
 	struct transfer tr = *brief;
@@ -195,7 +195,7 @@ rolled_check(const struct transfer *brief)
 	int i;
 
 	tr.windows = 3000;
-	snprintf(path, sizeof(path), "%s/long %s.db", dir, tr.name);
+	snprintf(path, sizeof(path), "%s/%s %s.db", dir, sender, tr.name);
 	CHECK(store_open(path, &opts, &st, why) == NW_OK);
 	session_write(b, &tr);
 	CHECK(nw_batch_seal(b, 1) == NW_OK && store_submit(st, b) == NW_OK);
@@ -234,7 +234,10 @@ main(void)
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		transfer_check(&transfers[i]);
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
-		rolled_check(&transfers[i]);
+		rolled_check(&transfers[i], "ours");
+	fields[3] = "unknown";                   /* original senders do not tell their window */
+	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
+		rolled_check(&transfers[i], "original");
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	if (system(command) != 0)
 		return 1;

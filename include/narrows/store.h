@@ -143,7 +143,7 @@ struct store_opts {
 	/*
 	 * File and WAL together are never bigger; 0: as big as they get (default). Then the oldest rows that are not
 	 * pinned become buckets early, and the oldest buckets are deleted; when that is not enough, commits fail and
-	 * `trouble` begins with "size ceiling". A batch must be smaller than a sixteenth of it.
+	 * `trouble` begins with "size ceiling". A batch of more than a sixteenth of it may fail with NW_ETOOBIG.
 	 */
 	uint64_t max_bytes;
 };
@@ -231,6 +231,7 @@ struct store_block {                       /* rows of one layout, rising in time
 	const double *const *columns;          /* n_fields pointers to n_rows values */
 	const uint8_t *const *hist;            /* n_rows pointers, or NULL when no row has one */
 	const size_t *hist_len;
+	int64_t bucket_ns;                     /* 0: rows as they came; else some stand for a bucket, of that length at most */
 };
 typedef int store_block_fn(void *arg, const struct store_block *b);
 /*
