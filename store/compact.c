@@ -5,8 +5,8 @@
  *
  * Rows that are newer than every chunk become a new one; when it and the small ones before it make up a whole chunk,
  * or there are many of them, they are merged. So a value is encoded about twice, however slowly its layout fills. Rows
- * that are older go into the chunk that covers their time, which is written again. Where buckets meet others of the same time
- * in doing so, they become one.
+ * that are older go into the chunk that covers their time, which is written again. Where buckets meet others of the same
+ * time in doing so, they become one.
  */
 #include <stdlib.h>
 #include <string.h>
