@@ -277,6 +277,18 @@ run(struct blipp *b, const sigset_t *while_waiting)
 	}
 }
 
+/* Whoever runs it once wants to hear why nothing arrives, not only that. */
+static void
+await_box(struct blipp *b)
+{
+	int64_t end_mono_ns = nw_mono_ns() + ONCE_GOODBYE_NS;
+
+	while (!b->connected && !b->complained && !stop_wanted && nw_mono_ns() < end_mono_ns) {
+		nw_provider_run(b->provider, SECOND_NS / 20);
+		log_connection(b);
+	}
+}
+
 /* --- start and end --- */
 
 static void
@@ -448,6 +460,8 @@ main(int argc, char **argv)
 		return 1;
 	}
 	run(&b, &while_waiting);
+	if (b.once)
+		await_box(&b);
 	log_end(&b);
 	rc = nw_provider_close(b.provider, b.once ? ONCE_GOODBYE_NS : GOODBYE_NS);
 	blipp_clear(&b);

@@ -42,6 +42,8 @@ static const char *const fields[FIELDS] = {
 
 struct box { pid_t pid; char dir[64], xsp[64]; struct nw_tls_ctx *tls; };
 
+static void die(const char *what) __attribute__((noreturn));
+
 static void
 die(const char *what)
 {

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <mbedtls/ssl.h>
+
 #include "check.h"
 #include "narrows/cert.h"
 #include "narrows/err.h"
@@ -368,6 +370,92 @@ test_changed(void)
 	nw_tls_free(s);
 }
 
+#ifdef MBEDTLS_SSL_RENEGOTIATION
+struct wires { uint8_t to[65536], from[65536]; size_t to_len, from_len; };
+
+static int
+on_send(void *arg, const unsigned char *buf, size_t len)
+{
+	struct wires *w = arg;
+
+	memcpy(w->to + w->to_len, buf, len);
+	w->to_len += len;
+	return (int)len;
+}
+
+static int
+on_recv(void *arg, unsigned char *buf, size_t len)
+{
+	struct wires *w = arg;
+
+	if (w->from_len == 0)
+		return MBEDTLS_ERR_SSL_WANT_READ;
+	if (len > w->from_len)
+		len = w->from_len;
+	memcpy(buf, w->from, len);
+	memmove(w->from, w->from + len, w->from_len -= len);
+	return (int)len;
+}
+
+static long
+serve(struct nw_tls *s, struct wires *w)
+{
+	const uint8_t *out;
+	uint8_t plain[64];
+	long n;
+
+	nw_tls_feed(s, w->to, w->to_len);
+	n = nw_tls_handshake(s) == NW_OK ? nw_tls_read(s, plain, sizeof(plain)) : NW_EAGAIN;
+	w->to_len = 0;
+	w->from_len = nw_tls_output(s, &out);
+	memcpy(w->from, out, w->from_len);
+	nw_tls_sent(s, w->from_len);
+	return n;
+}
+
+/* A client that wants to shake hands again gets a word of refusal, however often it asks, and no second handshake. */
+static void
+test_again(void)
+{
+	static struct wires w;
+	struct nw_tls_ctx *ctx = context(true, false, "ca.crt", "box");
+	mbedtls_ssl_config conf;
+	mbedtls_ssl_context c;
+	struct nw_tls *s;
+	int rc;
+
+	mbedtls_ssl_config_init(&conf);
+	mbedtls_ssl_init(&c);
+	CHECK_INT(mbedtls_ssl_config_defaults(&conf, MBEDTLS_SSL_IS_CLIENT, MBEDTLS_SSL_TRANSPORT_STREAM,
+	    MBEDTLS_SSL_PRESET_DEFAULT), 0);
+	mbedtls_ssl_conf_rng(&conf, nw_tls_random, NULL);
+	mbedtls_ssl_conf_authmode(&conf, MBEDTLS_SSL_VERIFY_NONE);
+	mbedtls_ssl_conf_renegotiation(&conf, MBEDTLS_SSL_RENEGOTIATION_ENABLED);
+	CHECK_INT(mbedtls_ssl_setup(&c, &conf), 0);
+	mbedtls_ssl_set_bio(&c, &w, on_send, on_recv, NULL);
+	CHECK_INT(nw_tls_new(ctx, NULL, &s), NW_OK);
+	while ((rc = mbedtls_ssl_handshake(&c)) == MBEDTLS_ERR_SSL_WANT_READ)
+		serve(s, &w);
+	CHECK_INT(rc, 0);
+	serve(s, &w);
+	CHECK(nw_tls_is_open(s));
+	CHECK_INT(mbedtls_ssl_renegotiate(&c), MBEDTLS_ERR_SSL_WANT_READ);
+	CHECK(w.to_len > 40);
+	CHECK_INT(serve(s, &w), NW_EAGAIN);
+	CHECK(w.from_len < 64);
+	CHECK(mbedtls_ssl_renegotiate(&c) != 0);
+	mbedtls_ssl_free(&c);
+	mbedtls_ssl_config_free(&conf);
+	nw_tls_free(s);
+	nw_tls_ctx_release(ctx);
+}
+#else
+static void
+test_again(void)
+{
+}
+#endif
+
 static void
 test_files(void)
 {
@@ -418,5 +506,6 @@ main(void)
 	test_strangers();
 	test_bulk();
 	test_changed();
+	test_again();
 	return check_done("tls");
 }
