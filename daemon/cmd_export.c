@@ -32,7 +32,7 @@ static const char usage_text[] =
 	"  -c, --csv FILE        the same\n"
 	"  -s, --series PREFIX   only event types that start so\n"
 	"      --from T --to T   only values from T, and before T: 2026-11-20T08:12:11.25Z, or ns since 1970\n"
-	"  -r, --resolution STEP wide: the step, 1s if not given; 250ms, 1min, ... up to 24h\n"
+	"  -r, --resolution STEP a row for each 250ms, 1min, ... up to 24h; else rows as they came, but wide: 1s\n"
 	"      --eol crlf        CSV: line ends as RFC 4180 has them\n"
 	"      --safe-text       CSV: ' before text that a spreadsheet would take for a formula (= + - @ TAB CR)\n"
 	"wide: a row is for t_ns <= t < t_ns + STEP, t_ns a multiple of STEP since 1970; a cell is the last value in it as\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An import where no box runs: straight into the store, from the same documents that a box would get, decoded by the
- * same decoder. The provider's number is stored with every batch, so an import that was cut off goes on where it was,
- * and one that is done again changes nothing.
+ * same decoder. What fits a batch is one transaction. The provider's number is stored with every batch, so a larger
+ * import that was cut off goes on where it was, and one that is done again changes nothing.
  */
 #include "daemon/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
@@ -21,7 +21,7 @@
 #include "narrows/frame.h"
 #include "narrows/store.h"
 
-enum { BATCH_BYTES = 4 << 20 };
+enum { BATCH_BYTES = 16 << 20 };
 
 /* One metadata as the store knows it: its fields so far, in the order of its newest layout. */
 struct target {

@@ -63,7 +63,7 @@ EOF
 
 # what makes no sense is refused, and what was there stays
 echo old >"$tmp/kept"
-for o in "--from today" "--format wide --resolution 0s" "--resolution 1s" "--eol cr"; do
+for o in "--from today" "--format wide --resolution 0s" "--resolution 25h" "--eol cr"; do
 	if nw export $o -o "$tmp/kept" 1 2>"$tmp/err"; then fail "export $o"; else [ $? -eq 2 ] || fail "export $o: status"; fi
 	if "$bin/narrows" -u "$url" export $o -o "$tmp/kept" 1 2>"$tmp/err"; then fail "export -u $o"; fi
 	[ "$(wc -l <"$tmp/err")" -eq 1 ] || fail "export $o: $(cat "$tmp/err")"

@@ -5,7 +5,9 @@
 #include "narrows/web.h"
 #include "tests/filled.h"
 
+enum { LONG_ROWS = 80000 };
 #define T0 INT64_C(1795162331250000000)
+#define EVEN INT64_C(1795162330000000000)
 #define TIDY "session,series_id,host,subject,event_type,field,unit,time,t_ns,value\n"
 
 static void
@@ -48,6 +50,11 @@ fill(struct store *st)
 	add_row(b, 3, 1, -500000000, (double[]){ 1e15 });
 	add_row(b, 4, 1, T0 + 1, (double[]){ 2 });
 	add_row(b, 4, 1, T0 + 2, (double[]){ 1 });
+	CHECK_INT(nw_batch_session(b, &(struct nw_session_rec){ .id = 8, .task_id = "long", .opened_wall_ns = T0 }), NW_OK);
+	add_meta(b, &(struct nw_meta_rec){ .id = 5, .session_id = 8, .host_id = 1, .xsp_id = 1, .mid = "l", .event_type = "ps long",
+	    .subject_json = "{}", .params_json = "{}" }, one, 1);
+	for (int i = 0; i < LONG_ROWS; i++)
+		add_row(b, 5, 1, EVEN + i * INT64_C(1000000000), (double[]){ i });
 	filled_commit(st, b);
 }
 
@@ -103,6 +110,8 @@ static const struct { const char *path, *want; } shapes[] = {
 	  "time,t_ns,\"'=dtn,1/ps x{}#3 []\",\"'=dtn,1/ps x{k=v}#4 []\"\n"
 	  "2026-11-20T08:12:11.250000001Z,1795162331250000001,,2\n" "2026-11-20T08:12:11.250000002Z,1795162331250000002,,1\n" },
 	{ "/session/7.csv?shape=wide&series=nothing", "time,t_ns\n" },
+	/* a row for each second: the mean of a gauge, at the time of the last */
+	{ "/session/7.csv?shape=keys&resolution=1s&series=ps", "key,timestamp,value\n" "s@3,-0.500000000,1e+15\n" "s@4,1795162331.250000002,1.5\n" },
 	{ "/session/7.ndjson?to=1795162331250000002",
 	  "{\"series_id\":1,\"session\":7,\"host\":\"=dtn,1\",\"id\":\"h\",\"event_type\":\"ps:host:host\",\"subject\":{\"hostname\":\"dtn 1\"},\"parameters\":{}}\n"
 	  "{\"series_id\":2,\"session\":7,\"host\":\"=dtn,1\",\"id\":\"r\",\"pid\":\"h\",\"event_type\":\"nl:read\","
@@ -139,12 +148,33 @@ test_shapes(struct store_reader *r)
 	}
 }
 
+/* More steps than are read at once: none is lost, doubled or made of a part where reading goes on. */
+static void
+test_steps(struct store_reader *r)
+{
+	struct text t = { 0 };
+	int i, status = 0, bad = 0;
+	char *line;
+
+	CHECK_INT(web_answer(r, "/session/8.csv?shape=keys&resolution=2s", append, &t, &status), NW_OK);
+	CHECK_INT(status, 200);
+	line = t.s + strcspn(t.s, "\n") + 1;
+	for (i = 0; *line != '\0'; i++, line += strcspn(line, "\n") + 1) {
+		double s = 0, v = 0;
+
+		bad += sscanf(line, "l,%lf,%lf", &s, &v) != 2 || v != 2 * i + 0.5 || s != 1795162330 + 2.0 * i + 1;
+	}
+	CHECK_INT(i, LONG_ROWS / 2);
+	CHECK_INT(bad, 0);
+	free(t.s);
+}
+
 static void
 test_queries(struct store_reader *r)
 {
 	static const char *const bad[] = {
 		".csv?shape=ndjson", ".csv?shape=", ".ndjson?shape=tidy", ".csv?eol=cr", ".csv?safe=yes", ".csv?from=today",
-		".csv?to=", ".csv?to=99999999999999999999", ".csv?resolution=1s", ".csv?shape=wide&resolution=0s",
+		".csv?to=", ".csv?to=99999999999999999999", ".csv?resolution=1", ".csv?shape=wide&resolution=0s",
 		".csv?shape=wide&resolution=1", ".csv?shape=wide&resolution=25h", ".csv?shape=wide&resolution=-1s",
 		".csv?shape=wide&resolution=9999999999999999999s", ".csv?a", ".csv?=",
 	};
@@ -183,6 +213,7 @@ main(void)
 	fill(st);
 	CHECK_INT(store_reader_open(filled_path, &r, why), NW_OK);
 	test_shapes(r);
+	test_steps(r);
 	test_queries(r);
 	store_reader_close(r);
 	store_close(st);

@@ -78,7 +78,7 @@ opts_fill(struct export_opts *o, const char *ending, const struct evkeyvalq *q, 
 	const char *series = evhttp_find_header(q, "series"), *step = evhttp_find_header(q, "resolution");
 	const char *from = evhttp_find_header(q, "from"), *to = evhttp_find_header(q, "to");
 
-	*o = (struct export_opts){ .t0_wall_ns = INT64_MIN, .t1_wall_ns = INT64_MAX, .resolution_ns = 1000000000 };
+	*o = (struct export_opts){ .t0_wall_ns = INT64_MIN, .t1_wall_ns = INT64_MAX };
 	if ((o->shape = shape_named(evhttp_find_header(q, "shape"), ending)) == NULL)
 		*why = "shape: tidy, wide, keys or keys-long";
 	else if (eol != NULL && strcmp(eol, "lf") != 0 && strcmp(eol, "crlf") != 0)
@@ -89,8 +89,8 @@ opts_fill(struct export_opts *o, const char *ending, const struct evkeyvalq *q, 
 		*why = "series: too long";
 	else if ((from != NULL && !parse_time(from, &o->t0_wall_ns)) || (to != NULL && !parse_time(to, &o->t1_wall_ns)))
 		*why = "from, to: a time like 2026-11-20T08:12:11.25Z, or nanoseconds since 1970";
-	else if (step != NULL && (o->shape != &shape_wide || !parse_step(step, &o->resolution_ns)))
-		*why = "resolution: of the wide shape, like 250ms or 1min, at most 24h";
+	else if (step != NULL && !parse_step(step, &o->resolution_ns))
+		*why = "resolution: a time like 250ms or 1min, at most 24h";
 	else {
 		o->crlf = eol != NULL && strcmp(eol, "crlf") == 0;
 		o->safe_text = safe != NULL && strcmp(safe, "1") == 0;
@@ -243,7 +243,8 @@ series_open(struct export *x, bool *done)
 		return NW_OK;
 	if ((rc = make_prefix(x)) < 0)
 		return rc;
-	return merge_open(x->reader, x->meta->id, shape_t0(x, x->meta), shape_t1(x, x->meta), make_label, x, &x->merge);
+	return merge_open(x->reader, x->meta->id, x->opts.resolution_ns, shape_t0(x, x->meta), shape_t1(x, x->meta), make_label,
+	    x, &x->merge);
 }
 
 /* Rows of the current series until it ends or the slice is full. */

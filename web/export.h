@@ -18,7 +18,7 @@ struct export_opts {
 	bool safe_text;                         /* CSV: no text cell that a spreadsheet takes for a formula */
 	char series[128];                       /* event types that start so; "": all */
 	int64_t t0_wall_ns, t1_wall_ns;         /* rows from t0 to before t1 */
-	int64_t resolution_ns;                  /* wide: the grid's step */
+	int64_t resolution_ns;                  /* 0: rows as they came; wide: a step of one second */
 };
 
 /*

@@ -26,7 +26,7 @@ struct merge_layout {
 
 struct merge {
 	struct store_reader *reader;
-	int64_t t0, t1;
+	int64_t step_ns, t0, t1;
 	char *(*label)(void *arg, const char *field);
 	void *label_arg;
 	struct merge_layout *layouts;
@@ -76,7 +76,7 @@ layouts_reserve(struct merge *m)
 }
 
 int
-merge_open(struct store_reader *r, int64_t meta_id, int64_t t0_wall_ns, int64_t t1_wall_ns,
+merge_open(struct store_reader *r, int64_t meta_id, int64_t step_ns, int64_t t0_wall_ns, int64_t t1_wall_ns,
     char *(*label)(void *arg, const char *field), void *arg, struct merge **out)
 {
 	struct merge *m = calloc(1, sizeof(*m));
@@ -84,7 +84,8 @@ merge_open(struct store_reader *r, int64_t meta_id, int64_t t0_wall_ns, int64_t 
 
 	if (m == NULL)
 		return NW_ENOMEM;
-	*m = (struct merge){ .reader = r, .t0 = t0_wall_ns, .t1 = t1_wall_ns, .label = label, .label_arg = arg };
+	*m = (struct merge){ .reader = r, .step_ns = step_ns, .t0 = t0_wall_ns, .t1 = t1_wall_ns, .label = label,
+	    .label_arg = arg };
 	if ((rc = store_layouts(r, meta_id, on_layout, m)) < 0 || (rc = layouts_reserve(m)) < 0) {
 		merge_free(m);
 		return rc;
@@ -141,7 +142,10 @@ on_block(void *arg, const struct store_block *b)
 	return 0;
 }
 
-/* Reads on where the rows of this layout ended. Several rows may have that same time: they are counted over. */
+/*
+ * Reads on where the rows of this layout ended. Several rows may have that same time: they are counted over. So is the
+ * rest of a step whose row was read: it has the time of that row, the last one in it.
+ */
 static int
 layout_refill(struct merge *m, struct merge_layout *l)
 {
@@ -151,7 +155,8 @@ layout_refill(struct merge *m, struct merge_layout *l)
 
 	l->n = l->pos = 0;
 	l->at_end = true;
-	rc = store_rows(m->reader, l->id, l->next_t, m->t1, on_block, &fill);
+	rc = m->step_ns > 0 ? store_rows_at(m->reader, l->id, m->step_ns, l->next_t, m->t1, on_block, &fill) :
+	    store_rows(m->reader, l->id, l->next_t, m->t1, on_block, &fill);
 	if (rc < 0 || l->n == 0)
 		return rc;
 	for (same = 0; same < l->n && l->t[l->n - 1 - same] == l->t[l->n - 1]; same++)

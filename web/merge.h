@@ -21,8 +21,11 @@ struct merge_row {
 	const double *values;                   /* NaN: missing */
 };
 
-/* label's result is free()d by the merge; NULL: no memory. The reader must outlive the merge. */
-int merge_open(struct store_reader *r, int64_t meta_id, int64_t t0_wall_ns, int64_t t1_wall_ns,
+/*
+ * step_ns: rows as if they had come once per so long (store_rows_at), 0: as they came. label's result is free()d by the
+ * merge; NULL: no memory. The reader must outlive the merge.
+ */
+int merge_open(struct store_reader *r, int64_t meta_id, int64_t step_ns, int64_t t0_wall_ns, int64_t t1_wall_ns,
     char *(*label)(void *arg, const char *field), void *arg, struct merge **out);
 void merge_free(struct merge *m);
 /* 1: *row is filled, on loan until the next call. 0: there are no more. */

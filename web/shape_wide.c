@@ -216,6 +216,12 @@ wide_new(struct export *x)
 
 /* --- the grid --- */
 
+static int64_t
+step_ns(const struct export *x)
+{
+	return x->opts.resolution_ns > 0 ? x->opts.resolution_ns : INT64_C(1000000000);
+}
+
 static int
 on_first_row(void *arg, const struct store_block *b)
 {
@@ -278,7 +284,7 @@ on_block(void *arg, const struct store_block *b)
 static int
 grid_next(struct export *x, struct wide *w, bool *none)
 {
-	struct fold f = { .w = w, .resolution = x->opts.resolution_ns };
+	struct fold f = { .w = w, .resolution = step_ns(x) };
 	int64_t first = INT64_MAX, from;
 	size_t i;
 	int rc;
@@ -344,7 +350,7 @@ static int
 write_row(struct export *x, const struct wide *w, size_t step)
 {
 	const struct wide_cell *row = &w->cells[step * w->n_columns];
-	int64_t t = w->t0 + (int64_t)step * x->opts.resolution_ns;
+	int64_t t = w->t0 + (int64_t)step * step_ns(x);
 	size_t i;
 	int rc;
 
