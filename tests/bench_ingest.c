@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The whole box over TCP: caliper documents of 18 samples from 1, 20 and 500 providers through real sockets into the
- * real store, one fsynced commit per second, compaction included. Reported per million samples, beside what a bare
- * libbson walk over the same documents costs in the same run.
+ * The whole box over TCP: caliper documents of 18 samples, or the same rows packed by 64, from 1, 20 and 500 providers
+ * through real sockets into the real store, one fsynced commit per second, compaction included. Reported per million
+ * samples, beside what a bare libbson walk over the same documents costs in the same run. The time from sending to
+ * "stored" is that of a queue when senders send all they can; paced ones send 50 rows per second each.
  *
  * Cost model: per document one frame (184 bytes and the document) is parsed where it was read, the document is walked
  * once, its values are copied into the batch, the batch into the tail; a chunk is encoded once per 1,024 rows.
  * Then the same in TLS: what sealing costs the box is the difference.
- * usage: bench_ingest [documents [plain|tls]]
+ * usage: bench_ingest [rows [plain|tls]]
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -159,23 +160,37 @@ hello_add(struct bytes *out, const uint8_t *sid, int number)
 	nw_doc_buf_clear(&doc);
 }
 
+/* How they send: in TLS, a document per row or 64 rows packed, so many, rows per second of each (0: all they can). */
+struct load { bool tls, packed; int n_peers, rows_per_s; };
+
 /* One second apart, values as calipers give them: integers, and doubles with noise in every bit. */
 static void
-slice_make(struct bytes *out, const uint8_t *sid, int64_t first, unsigned *seed)
+slice_make(struct bytes *out, const uint8_t *sid, bool packed, int64_t first, int n, unsigned *seed)
 {
 	struct nw_doc_buf doc = { 0 };
-	double v[FIELDS];
+	struct nw_data d = { .mid = "m", .n_fields = FIELDS, .fields = fields };
+	double v[SLICE_DOCS * FIELDS];
+	int64_t t[SLICE_DOCS];
 	int i, k;
 
 	out->len = 0;
-	for (i = 0; i < SLICE_DOCS; i++) {
+	for (i = 0; i < n; i++) {
+		t[i] = 1700000000000000000 + (first + i) * 1000000000;
 		for (k = 0; k < FIELDS; k++) {
 			*seed = *seed * 1103515245u + 12345u;
-			v[k] = k < 3 || k == 15 ? (double)(*seed >> 12) : (double)*seed / 3.0;
+			v[i * FIELDS + k] = k < 3 || k == 15 ? (double)(*seed >> 12) : (double)*seed / 3.0;
 		}
-		doc.len = 0;
-		nw_data_encode(&doc, "m", 1700000000000000000 + (first + i) * 1000000000, fields, v, FIELDS, NULL, 0);
+	}
+	for (i = 0; i < n && !packed; i++) {
+		nw_data_encode(&doc, "m", t[i], fields, v + i * FIELDS, FIELDS, NULL, 0);
 		frame_add(out, NW_MSG_APP_DATA, sid, NW_OPT_DATA, doc.data, doc.len);
+	}
+	if (packed) {
+		d.n_rows = (size_t)n;
+		d.t_wall_ns = t;
+		d.values = v;
+		nw_batch_doc_encode(&doc, &d);
+		frame_add(out, NW_MSG_APP_DATA, sid, NW_OPT_BATCH, doc.data, doc.len);
 	}
 	nw_doc_buf_clear(&doc);
 }
@@ -196,7 +211,24 @@ cpu_of_child(pid_t pid)
 	return (double)(user + sys) / (double)sysconf(_SC_CLK_TCK);
 }
 
-struct peer { int fd; struct nw_tls *tls; struct bytes out; size_t sent; int64_t made, stored; uint8_t sid[16], in[4096]; size_t in_len; };
+enum { MARKS = 1024 };
+
+/* When the document of a number had been handed to the socket. */
+struct mark { int64_t seq, sent_mono_ns; };
+
+struct peer {
+	int fd;
+	struct nw_tls *tls;
+	struct bytes out;
+	size_t sent, in_len;
+	int64_t rows, seq, stored;            /* rows and documents made; documents stored */
+	int64_t next_mono_ns;                 /* paced: the next row is due */
+	uint8_t sid[16], in[4096];
+	struct mark marks[MARKS];             /* of slices on their way, a ring */
+	size_t mark_first, mark_next;
+};
+
+struct latencies { double *s; size_t n, cap; };
 
 /* As send() and recv(), in TLS where there is one. */
 static ssize_t
@@ -296,66 +328,139 @@ acks_read(struct peer *p)
 }
 
 static void
-run(const char *self, int n_peers, int64_t n_docs, double walk_cpu, bool tls)
+mark_sent(struct peer *p)
 {
-	struct peer *peers = calloc((size_t)n_peers, sizeof(*peers));
-	struct pollfd *pfd = calloc((size_t)n_peers, sizeof(*pfd));
-	int64_t each = n_docs / n_peers, begin, begun_stored = 0, last = 0, left;
+	if (p->mark_next - p->mark_first < MARKS)
+		p->marks[p->mark_next++ % MARKS] = (struct mark){ p->seq, nw_mono_ns() };
+}
+
+static void
+marks_take(struct peer *p, struct latencies *l)
+{
+	int64_t now = nw_mono_ns();
+
+	for (; p->mark_first < p->mark_next && p->marks[p->mark_first % MARKS].seq <= p->stored; p->mark_first++) {
+		if (l->n == l->cap) {
+			l->cap = l->cap ? 2 * l->cap : 1024;
+			if ((l->s = realloc(l->s, l->cap * sizeof(*l->s))) == NULL)
+				die("realloc");
+		}
+		l->s[l->n++] = (double)(now - p->marks[p->mark_first % MARKS].sent_mono_ns) * 1e-9;
+	}
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The next slice, if there is one to be made now. */
+static void
+peer_make(struct peer *p, const struct load *load, int64_t each, unsigned *seed)
+{
+	int64_t n = each - p->rows < SLICE_DOCS ? each - p->rows : SLICE_DOCS;
+
+	if (p->sent < p->out.len || n == 0)
+		return;
+	if (load->rows_per_s > 0) {
+		if (nw_mono_ns() < p->next_mono_ns)
+			return;
+		p->next_mono_ns += 1000000000 / load->rows_per_s;
+		n = 1;
+	}
+	slice_make(&p->out, p->sid, load->packed, p->rows, (int)n, seed);
+	p->rows += n;
+	p->seq += load->packed ? 1 : n;
+	p->sent = 0;
+}
+
+static void
+peer_push(struct peer *p)
+{
+	ssize_t k = peer_send(p, p->out.p + p->sent, p->out.len - p->sent);
+
+	if (k < 0 && errno != EAGAIN)
+		die("send");
+	if (k > 0 && (p->sent += (size_t)k) == p->out.len)
+		mark_sent(p);
+}
+
+/* Says hello at once: the box does not wait long for that. */
+static void
+peer_start(struct peer *p, const struct box *b, int number)
+{
+	p->fd = box_connect(b);
+	peer_secure(p, b);
+	fcntl(p->fd, F_SETFL, O_NONBLOCK);
+	memset(p->sid, number + 1, 16);
+	hello_add(&p->out, p->sid, number);
+	peer_push(p);
+}
+
+/* Until all is stored. */
+static void
+peers_drive(struct peer *peers, const struct load *load, int64_t each, struct latencies *l)
+{
+	struct pollfd *pfd = calloc((size_t)load->n_peers, sizeof(*pfd));
+	int i, left = load->n_peers;
 	unsigned seed = 1;
+
+	if (pfd == NULL)
+		die("calloc");
+	while (left > 0) {
+		for (i = 0; i < load->n_peers; i++) {
+			peer_make(&peers[i], load, each, &seed);
+			pfd[i].fd = peers[i].fd;
+			pfd[i].events = (short)(POLLIN | (peers[i].sent < peers[i].out.len || is_sealed(&peers[i]) ? POLLOUT : 0));
+		}
+		poll(pfd, (nfds_t)load->n_peers, load->rows_per_s > 0 ? 1 : 1000);
+		for (left = load->n_peers, i = 0; i < load->n_peers; i++) {
+			if (pfd[i].revents & POLLIN) {
+				acks_read(&peers[i]);
+				marks_take(&peers[i], l);
+			}
+			if (pfd[i].revents & POLLOUT)
+				peer_push(&peers[i]);
+			left -= peers[i].rows == each && peers[i].stored == peers[i].seq;
+		}
+	}
+	free(pfd);
+}
+
+static void
+run(const char *self, const struct load *load, int64_t n_rows, double walk_cpu)
+{
+	struct peer *peers = calloc((size_t)load->n_peers, sizeof(*peers));
+	int64_t each = n_rows / load->n_peers, begin;
+	struct latencies l = { 0 };
 	struct box b = { .tls = NULL };
-	double cpu, wall, samples = (double)(each * n_peers) * FIELDS / 1e6;
+	double cpu, wall, samples = (double)(each * load->n_peers) * FIELDS / 1e6;
 	char command[128];
 	int i, status;
 
-	if (peers == NULL || pfd == NULL)
+	if (peers == NULL)
 		die("calloc");
-	box_start(&b, self, tls);
-	for (i = 0; i < n_peers; i++) {
-		peers[i].fd = pfd[i].fd = box_connect(&b);
-		peer_secure(&peers[i], &b);
-		fcntl(peers[i].fd, F_SETFL, O_NONBLOCK);
-		memset(peers[i].sid, i + 1, 16);
-		hello_add(&peers[i].out, peers[i].sid, i);
-	}
+	box_start(&b, self, load->tls);
+	for (i = 0; i < load->n_peers; i++)
+		peer_start(&peers[i], &b, i);
 	begin = nw_mono_ns();
+	for (i = 0; i < load->n_peers; i++)
+		peers[i].next_mono_ns = begin + (int64_t)i * 20000000 / load->n_peers;
 	cpu = cpu_of_child(b.pid);
-	for (left = n_peers; left > 0;) {
-		for (i = 0; i < n_peers; i++)
-			pfd[i].events = (short)(POLLIN | (peers[i].sent < peers[i].out.len || peers[i].made < each || is_sealed(&peers[i]) ? POLLOUT : 0));
-		poll(pfd, (nfds_t)n_peers, 1000);
-		for (left = n_peers, i = 0; i < n_peers; i++) {
-			struct peer *p = &peers[i];
-
-			if (pfd[i].revents & POLLIN)
-				acks_read(p);
-			if (p->sent == p->out.len && p->made < each) {
-				slice_make(&p->out, p->sid, p->made, &seed);
-				p->made += SLICE_DOCS;
-				p->sent = 0;
-			}
-			if ((p->sent < p->out.len || is_sealed(p)) && (pfd[i].revents & POLLOUT)) {
-				ssize_t k = peer_send(p, p->out.p + p->sent, p->out.len - p->sent);
-
-				if (k > 0)
-					p->sent += (size_t)k;
-				else if (k < 0 && errno != EAGAIN)
-					die("send");
-			}
-			if (p->stored >= each)
-				left--;
-			if (p->stored > begun_stored) {
-				begun_stored = p->stored;
-				last = nw_mono_ns();
-			}
-		}
-	}
+	peers_drive(peers, load, each, &l);
 	wall = (double)(nw_mono_ns() - begin) * 1e-9;
-	(void)last;
 	usleep(500000);                          /* compaction of what is left */
 	cpu = cpu_of_child(b.pid) - cpu;
-	printf("%s %4d provider%s: %5.2f M samples, %5.2f M samples/s until stored, %.3f CPU s per M in the box (%.1f x a bare walk)\n",
-	    tls ? "tls  " : "plain", n_peers, n_peers == 1 ? " " : "s", samples, samples / wall, cpu / samples, cpu / samples / walk_cpu);
-	for (i = 0; i < n_peers; i++) {
+	qsort(l.s, l.n, sizeof(*l.s), by_size);
+	printf("%s %s %3d provider%s%s: %5.2f M samples, %5.2f M/s until stored, %.3f CPU s per M in the box (%.1f x a bare walk), "
+	    "stored after %.2f s, p99 %.2f s\n", load->tls ? "tls  " : "plain", load->packed ? "packed" : "BSON  ", load->n_peers,
+	    load->n_peers == 1 ? " " : "s", load->rows_per_s > 0 ? ", paced" : "", samples, samples / wall, cpu / samples,
+	    cpu / samples / walk_cpu, l.n > 0 ? l.s[l.n / 2] : 0, l.n > 0 ? l.s[l.n * 99 / 100] : 0);
+	fflush(stdout);
+	for (i = 0; i < load->n_peers; i++) {
 		nw_tls_free(peers[i].tls);
 		close(peers[i].fd);
 		free(peers[i].out.p);
@@ -367,7 +472,7 @@ run(const char *self, int n_peers, int64_t n_docs, double walk_cpu, bool tls)
 	if (system(command) != 0)
 		die(command);
 	free(peers);
-	free(pfd);
+	free(l.s);
 }
 
 /* CPU seconds per million samples of a bare walk over the same documents. */
@@ -399,17 +504,21 @@ walk_measure(void)
 int
 main(int argc, char **argv)
 {
-	int64_t docs = argc > 1 ? atoll(argv[1]) : 400000;
+	static const struct load loads[] = {
+		{ false, false, 1, 0 }, { false, false, 20, 0 }, { false, false, 500, 0 },
+		{ false, true, 1, 0 }, { false, true, 20, 0 }, { false, true, 500, 0 },
+		{ true, false, 1, 0 }, { true, false, 20, 0 }, { true, false, 500, 0 }, { true, true, 20, 0 },
+		{ false, false, 20, 50 }, { true, false, 20, 50 },
+	};
+	int64_t rows = argc > 1 ? atoll(argv[1]) : 400000;
 	double walk = walk_measure();
-	int i;
+	size_t i;
 
 	printf("bare libbson walk: %.4f CPU s per M samples\n", walk);
-	for (i = 0; i < 2; i++) {
-		if (argc > 2 && strcmp(argv[2], i ? "tls" : "plain") != 0)
+	for (i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+		if (argc > 2 && strcmp(argv[2], loads[i].tls ? "tls" : "plain") != 0)
 			continue;
-		run(argv[0], 1, docs, walk, i);
-		run(argv[0], 20, docs, walk, i);
-		run(argv[0], 500, docs, walk, i);
+		run(argv[0], &loads[i], loads[i].rows_per_s > 0 ? 3L * loads[i].n_peers * loads[i].rows_per_s : rows, walk);
 	}
 	return 0;
 }
