@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/xmalloc.h"
+#define uthash_malloc(size) xmalloc(size)
 #include "daemon/rules.h"
 
 #include <inttypes.h>
@@ -6,13 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <utlist.h>
+#include <uthash.h>
 
 #include "daemon/conf.h"
 #include "daemon/control.h"
 #include "daemon/log.h"
 #include "daemon/session.h"
-#include "daemon/xmalloc.h"
 #include "narrows/frame.h"
 
 enum { HOSTS_MAX = 32, CONNECTIONS_MAX = 64 };   /* of one session; further ones are not followed */
@@ -25,19 +26,20 @@ struct connection {
 };
 
 struct escalation {
-	struct escalation *prev, *next;
+	int64_t session_id;                  /* hash key */
 	struct session *session;             /* one reference */
 	bool active;                         /* the providers have been told */
-	char *hosts[HOSTS_MAX];
+	char **hosts;
 	size_t n_hosts;
-	struct connection connections[CONNECTIONS_MAX];
+	struct connection *connections;
 	size_t n_connections;
+	UT_hash_handle hh;
 };
 
 struct rules {
 	struct control *control;
 	const struct conf *conf;
-	struct escalation *list;
+	struct escalation *escalations;
 };
 
 struct rules *
@@ -55,12 +57,14 @@ escalation_free(struct rules *r, struct escalation *e)
 {
 	size_t i;
 
-	DL_DELETE(r->list, e);
+	HASH_DEL(r->escalations, e);
 	session_release(e->session);
 	for (i = 0; i < e->n_hosts; i++)
 		free(e->hosts[i]);
 	for (i = 0; i < e->n_connections; i++)
 		free(e->connections[i].by);
+	free(e->hosts);
+	free(e->connections);
 	free(e);
 }
 
@@ -69,15 +73,15 @@ rules_free(struct rules *r)
 {
 	if (r == NULL)
 		return;
-	while (r->list != NULL)
-		escalation_free(r, r->list);
+	while (r->escalations != NULL)
+		escalation_free(r, r->escalations);
 	free(r);
 }
 
 bool
 rules_idle(const struct rules *r)
 {
-	return r->list == NULL;
+	return r->escalations == NULL;
 }
 
 /* --- orders --- */
@@ -179,14 +183,15 @@ escalation_of(struct rules *r, struct session *s)
 {
 	struct escalation *e;
 
-	DL_FOREACH(r->list, e)
-		if (e->session == s)
-			return e;
+	HASH_FIND(hh, r->escalations, &s->id, sizeof(s->id), e);
+	if (e != NULL)
+		return e;
 	e = xcalloc(1, sizeof(*e));
+	e->session_id = s->id;
 	e->session = s;
 	s->refs++;
 	e->active = true;
-	DL_APPEND(r->list, e);
+	HASH_ADD(hh, r->escalations, session_id, sizeof(e->session_id), e);
 	control_wake(r->control);
 	return e;
 }
@@ -201,6 +206,7 @@ host_add(struct escalation *e, const char *host)
 			return false;
 	if (e->n_hosts == HOSTS_MAX)
 		return false;
+	e->hosts = xreallocarray(e->hosts, e->n_hosts + 1, sizeof(*e->hosts));
 	e->hosts[e->n_hosts++] = xstrdup(host);
 	return true;
 }
@@ -250,12 +256,11 @@ rules_connection(struct rules *r, struct session *s, const char *host, const str
 	t.e = escalation_of(r, s);
 	if (connection_known(t.e, host, u) || t.e->n_connections == CONNECTIONS_MAX)
 		return;
+	t.e->connections = xreallocarray(t.e->connections, t.e->n_connections + 1, sizeof(*c));
 	c = &t.e->connections[t.e->n_connections++];
+	*c = (struct connection){ .sport = u->sport, .dport = u->dport, .by = xstrdup(host) };
 	strcpy(c->src, u->src);
 	strcpy(c->dst, u->dst);
-	c->sport = u->sport;
-	c->dport = u->dport;
-	c->by = xstrdup(host);
 	/* whoever owns the other address takes part, too; on loopback everybody does */
 	if (!conf_is_loopback(u->dst) && host_add(t.e, u->dst))
 		control_each(r->control, tell_all, &t);
@@ -267,8 +272,9 @@ void
 rules_peer(struct rules *r, struct control_peer *p)
 {
 	struct telling t = { .r = r };
+	struct escalation *tmp;
 
-	DL_FOREACH(r->list, t.e)
+	HASH_ITER(hh, r->escalations, t.e, tmp)
 		if (t.e->active)
 			tell_all(p, &t);
 }
@@ -297,7 +303,7 @@ rules_tick(struct rules *r, bool renew)
 	struct escalation *e, *tmp;
 	bool open;
 
-	DL_FOREACH_SAFE(r->list, e, tmp) {
+	HASH_ITER(hh, r->escalations, e, tmp) {
 		t.e = e;
 		if (e->session->merged_into != NULL)
 			escalation_move(r, e, e->session->merged_into);
