@@ -40,20 +40,32 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 }
 
 static int
-on_xsp(void *arg, const struct nw_xsp_rec *xsp)
+host_add(struct walk *w, int64_t id)
 {
-	struct walk *w = arg;
 	struct walk_host *grown;
 	size_t i;
 
 	for (i = 0; i < w->n_hosts; i++)
-		if (w->hosts[i].id == xsp->host_id)
+		if (w->hosts[i].id == id)
 			return 0;
 	if ((grown = reallocarray(w->hosts, w->n_hosts + 1, sizeof(*grown))) == NULL)
 		return NW_ENOMEM;
 	w->hosts = grown;
-	w->hosts[w->n_hosts++] = (struct walk_host){ .id = xsp->host_id };
+	w->hosts[w->n_hosts++] = (struct walk_host){ .id = id };
 	return 0;
+}
+
+static int
+on_xsp(void *arg, const struct nw_xsp_rec *xsp)
+{
+	return host_add(arg, xsp->host_id);
+}
+
+/* A host where nothing of the session ran may have looked on: at the other end of a connection. */
+static int
+on_witness(void *arg, const struct nw_meta_rec *meta)
+{
+	return host_add(arg, meta->host_id);
 }
 
 static char *
@@ -84,7 +96,8 @@ walk_new(struct store_reader *r, int64_t session_id, const char *prefix, struct 
 	w->reader = r;
 	w->session_id = session_id;
 	if ((rc = store_session_get(r, session_id, on_session, w)) < 0 ||
-	    (rc = store_xsp_of_session(r, session_id, on_xsp, w)) < 0)
+	    (rc = store_xsp_of_session(r, session_id, on_xsp, w)) < 0 ||
+	    (rc = store_metas(r, session_id, 0, "ps:", on_witness, w)) < 0)
 		goto out;
 	for (i = 0; i < w->n_hosts; i++)
 		if ((rc = store_host_get(r, w->hosts[i].id, on_host, &w->hosts[i])) < 0 && rc != NW_ENOTFOUND)
