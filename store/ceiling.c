@@ -13,8 +13,9 @@
 #include "narrows/err.h"
 #include "store/writer.h"
 
+/* A reader that stays for long, a big export, keeps the WAL growing: that must not stop commits in a big store. */
+static const uint64_t wal_max_bytes = UINT64_C(4) << 30;
 enum {
-	WAL_MAX_BYTES = 64 << 20,
 	WAL_FRAME_HEAD_BYTES = 24,
 	SPARE_BYTES = 64 << 10,                /* the index of the WAL, and what else stands beside the file */
 	HEADROOM_SHARE = 16,
@@ -35,7 +36,7 @@ ceiling_set(struct writer *w, uint64_t max_bytes)
 		return NW_OK;
 	if ((rc = db_int(w->db, "PRAGMA page_size", &c->page_bytes)) != NW_OK)
 		return rc;
-	share = max_bytes / 4 < WAL_MAX_BYTES ? (size_t)(max_bytes / 4) : WAL_MAX_BYTES;
+	share = (size_t)(max_bytes / 4 < wal_max_bytes ? max_bytes / 4 : wal_max_bytes);
 	c->wal_max_bytes = share;
 	c->group_max_bytes = share / 3;
 	c->pages_max = (int64_t)(max_bytes - share - SPARE_BYTES) / c->page_bytes;

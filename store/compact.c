@@ -180,7 +180,7 @@ chunks_write(struct writer *w, const struct shelf *s, const struct columns *c, s
 {
 	size_t n = to - from, n_pieces = n / w->limits.chunk_rows, i;
 	size_t by_bytes = n * (c->n_fields + 1) * 8 / DECODED_WANTED_BYTES + 1;
-	enum chunk_effort effort = final || s->tier > 0 || n >= w->limits.chunk_rows ? CHUNK_COMPACT : CHUNK_HOT;
+	enum chunk_effort effort = final || n >= w->limits.chunk_rows ? CHUNK_COMPACT : CHUNK_HOT;
 	int rc = NW_OK;
 
 	if (n_pieces < by_bytes)
@@ -239,7 +239,8 @@ group_write(struct writer *w, const struct shelf *s, size_t n_columns, size_t fr
 		rc = parts_join(w, s, c);
 		c = &w->folded;
 	}
-	return rc == NW_OK ? chunks_write(w, s, c, 0, c->n_rows, final) : rc;
+	/* Roll-ups come in small pieces that stay for long: what has been merged once is worth the effort. */
+	return rc == NW_OK ? chunks_write(w, s, c, 0, c->n_rows, final || s->tier > 0) : rc;
 }
 
 int
