@@ -15,6 +15,8 @@
 
 #include "host/conn.h"
 #include "host/hop.h"
+#include "host/hostname.h"
+#include "host/tlsfiles.h"
 #include "narrows/caliper.h"
 #include "narrows/err.h"
 
@@ -46,6 +48,7 @@ struct xsp_sess {
 	int64_t receive_ns, send_ns;
 	STAILQ_HEAD(, kept) kept;
 	size_t kept_bytes;
+	struct tlsfiles files;
 };
 
 int
@@ -81,6 +84,7 @@ session_free(libxspSess *s)
 	}
 	hop_clear(&s->root);
 	conn_clear(&s->conn);
+	tlsfiles_clear(&s->files);
 	free(s);
 }
 
@@ -262,6 +266,18 @@ apply_options(libxspSess *s)
 		setsockopt(s->conn.fd, s->options[i].level, s->options[i].name, s->options[i].value, s->options[i].len);
 }
 
+/* A hop whose name begins with tls:// wants what `narrows enroll` made for this host. */
+static int
+files_find(libxspSess *s)
+{
+	static const struct tlsfiles_opts usual = { NULL, NULL, NULL, NULL };
+	char name[HOSTNAME_BYTES];
+
+	tlsfiles_clear(&s->files);
+	s->conn.files = &s->files;
+	return tlsfiles_find(&s->files, &usual, hostname_get(NULL, name));
+}
+
 static int
 start_connect(libxspSess *s, const struct hop *first)
 {
@@ -272,6 +288,8 @@ start_connect(libxspSess *s, const struct hop *first)
 
 	if (n > HOP_COUNT_MAX || conn_addr_parse(first->id, &addr) < 0)
 		return fail(EINVAL);
+	if (addr.tls && files_find(s) < 0)
+		return fail(ENOMEM);
 	if (n > 0 && (hops = malloc(n * HOP_RECORD_BYTES)) == NULL)
 		return -1;
 	hop_write_below(first, hops);

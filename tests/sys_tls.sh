@@ -35,6 +35,29 @@ cp "$hosts/ca.crt" "$tmp/stranger/ca.crt"
 "$bin/blipp" -b "tls://$tls" -H dtn1 -o tls-dir="$tmp/stranger" -i 100ms --once 2>"$tmp/why" && fail "a stranger is let in"
 grep -q 'box.unreachable why="the peer refuses our certificate: it is from a CA' "$tmp/why" || fail "blipp: $(cat "$tmp/why")"
 
+case $B in *release*)                        # a program for the original library, in TLS by the name of its hop alone
+	cat >"$tmp/client.c" <<'C'
+#include <libxsp_client.h>
+int
+main(int argc, char **argv)
+{
+	libxspSess *s = xsp_session();
+
+	if (argc < 2 || xsp_sess_appendchild(s, argv[1], 0) < 0 || xsp_connect(s) < 0 || xsp_send_msg(s, "0123456789", 10, 0x99) < 0)
+		return 1;
+	xsp_close2(s);
+	return 0;
+}
+C
+	${CC:-cc} -Iinclude -o "$tmp/client" "$tmp/client.c" "$B/lib/libnarrows.a" -lbson-1.0 -lmbedtls -lmbedx509 -lmbedcrypto -lm -pthread ||
+		fail "the original call names do not build"
+	before=$(nw health | tr -d ' ' | sed -n 's/.*"unknown_options":\([0-9]*\).*/\1/p')
+	NARROWS_HOST=dtn1 NARROWS_TLS="$hosts" "$tmp/client" "tls://$tls" || fail "the original calls in TLS"
+	until_true 5 sh -c "[ \$('$bin/narrows' -s '$tmp/state' health | tr -d ' ' | sed -n 's/.*\"unknown_options\":\([0-9]*\).*/\1/p') -gt $before ]" ||
+		fail "its message did not arrive"
+	NARROWS_HOST=dtn1 NARROWS_TLS="$tmp" "$tmp/client" "tls://$tls" && fail "the original calls without certificate" ;;
+esac
+
 # --- everybody else, one line each ---
 sleep 1
 cat >"$tmp/peers.py" <<'PY'

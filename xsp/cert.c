@@ -24,9 +24,12 @@
 #include "narrows/err.h"
 
 #if MBEDTLS_VERSION_NUMBER >= 0x03000000
+#include <psa/crypto.h>
 #define KEY_PARSE(pk, pem) mbedtls_pk_parse_key(pk, (const unsigned char *)(pem), strlen(pem) + 1, NULL, 0, nw_tls_random, NULL)
+#define LIBRARY_START() (psa_crypto_init() == PSA_SUCCESS)
 #else
 #define KEY_PARSE(pk, pem) mbedtls_pk_parse_key(pk, (const unsigned char *)(pem), strlen(pem) + 1, NULL, 0)
+#define LIBRARY_START() true
 #endif
 
 enum { SERIAL_BYTES = 16, NAMES_DER_BYTES = 2048, SAN_DNS = 2, SAN_IP = 7 };
@@ -226,7 +229,7 @@ nw_cert_make(const struct nw_cert_opts *opts, const struct nw_cert *ca, struct n
 	mbedtls_pk_init(&m.ca_key);
 	mbedtls_x509_crt_init(&m.ca);
 	mbedtls_x509write_crt_init(&m.out);
-	rc = cert_write(&m, opts, ca, out);
+	rc = LIBRARY_START() ? cert_write(&m, opts, ca, out) : NW_EIO;
 	mbedtls_x509write_crt_free(&m.out);
 	mbedtls_x509_crt_free(&m.ca);
 	mbedtls_pk_free(&m.ca_key);
