@@ -28,8 +28,8 @@ static const char usage_text[] =
 	"  -n, --session NAME    all of it belongs to this session. Else to the one its task_id names, else to one named\n"
 	"                        like the file; sadf's records belong to their host\n"
 	"  -H, --host NAME       the host of what names none (default: this one)\n"
-	"  -b, --box HOST/PORT   the box to send to, where it takes XSP (default: the one of the state directory; where none\n"
-	"                        runs, its store is written directly)\n"
+	"  -b, --box HOST/PORT   the box to send to, where it takes XSP (default: the one of the state directory;\n"
+	"                        where none runs, its store is written directly)\n"
 	"  -c, --check           read it, say what is in it, and stop\n"
 	"The whole file is read and checked before anything is sent. The same file twice is the same as once.\n";
 
@@ -177,8 +177,8 @@ cmd_import(const char *state_dir, int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "format", required_argument, NULL, 'f' }, { "session", required_argument, NULL, 'n' },
-		{ "host", required_argument, NULL, 'H' }, { "box", required_argument, NULL, 'b' }, { "check", no_argument, NULL, 'c' },
-		{ "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
+		{ "host", required_argument, NULL, 'H' }, { "box", required_argument, NULL, 'b' },
+		{ "check", no_argument, NULL, 'c' }, { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
 	};
 	struct arguments a = { 0 };
 	int ch;

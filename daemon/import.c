@@ -33,6 +33,14 @@ import_fail(struct import *im, const char *at, const char *fmt, ...)
 	return stat_fail(im->err, NW_EPROTO, "%s:%zu:%zu: %s", im->name, line, (size_t)(at - start) + 1, text);
 }
 
+int
+import_fail_json(struct import *im, struct slice text, const json_error_t *e)
+{
+	size_t at = e->position > 0 && (size_t)e->position <= text.len ? (size_t)e->position - 1 : 0;
+
+	return import_fail(im, text.s + at, "%s", e->text);
+}
+
 /* --- text --- */
 
 bool
@@ -385,7 +393,9 @@ meta_check(struct import *im, const struct import_series *s)
 	rc = d != NULL ? nw_doc_decode(d, 0x20, im->doc.data, im->doc.len, &none, &why) : NW_ENOMEM;
 	nw_doc_decoder_free(d);
 	hash_add(im, im->doc.data, im->doc.len);
-	return rc < 0 ? import_fail(im, s->at, "the description of this series: %s", why != NULL ? why : nw_strerror(rc)) : NW_OK;
+	if (rc == NW_OK)
+		return NW_OK;
+	return import_fail(im, s->at, "the description of this series: %s", why != NULL ? why : nw_strerror(rc));
 }
 
 /* --- formats --- */
@@ -396,28 +406,37 @@ has_text(struct slice text, const char *part)
 	return memmem(text.s, text.len, part, strlen(part)) != NULL;
 }
 
-static bool is_tidy(struct slice l) { return has_text(l, "event_type,field,") && has_text(l, ",value"); }
-static bool is_wide(struct slice l) { return slice_starts(l, "time,t_ns"); }
-static bool is_keys(struct slice l) { return slice_is(l, "key,timestamp,value"); }
-static bool is_keys_long(struct slice l) { return slice_is(l, "key,type,subject,param,timestamp,value"); }
-static bool is_ndjson(struct slice l) { return l.len > 1 && l.s[0] == '{' && (has_text(l, "\"series_id\"") || has_text(l, "\"mid\"") || has_text(l, "\"id\"")); }
-static bool is_sadf(struct slice l) { return l.len > 0 && l.s[0] == '{'; }
-static bool is_ulm(struct slice l) { return slice_starts(l, "DATE=") || has_text(l, " DATE=") || has_text(l, "NL.EVNT="); }
-static bool is_bp(struct slice l) { return (slice_starts(l, "ts=") || has_text(l, " ts=")) && has_text(l, "event="); }
-static bool is_influx(struct slice l) { return has_text(l, " ") && has_text(l, "="); }
-
 /* In the order in which they are tried on the first line that is not empty. */
 static const struct format {
 	const char *name;
-	bool (*is)(struct slice line);
 	int (*parse)(struct import *im);
 	bool of_session;                     /* belongs to a session even if it does not name one */
+	const char *begins;                  /* a line of it does so ... */
+	const char *has[3];                  /* ... and has all of these */
 } formats[] = {
-	{ "tidy", is_tidy, import_tidy, true }, { "wide", is_wide, import_wide, true }, { "keys", is_keys, import_keys, true },
-	{ "keys-long", is_keys_long, import_keys_long, true }, { "ndjson", is_ndjson, import_ndjson, true },
-	{ "sadf", is_sadf, import_sadf, false }, { "ulm", is_ulm, import_ulm, true }, { "bp", is_bp, import_bp, true },
-	{ "influx", is_influx, import_influx, true },
+	{ "wide", import_wide, true, "time,t_ns", { NULL } },
+	{ "keys", import_keys, true, "key,timestamp,value", { NULL } },
+	{ "keys-long", import_keys_long, true, "key,type,subject,param,timestamp,value", { NULL } },
+	{ "tidy", import_tidy, true, "", { "event_type,", "field,", "value" } },
+	{ "ndjson", import_ndjson, true, "{", { "\"event", "\"" } },
+	{ "ndjson", import_ndjson, true, "{", { "\"data\"" } },
+	{ "sadf", import_sadf, false, "{", { NULL } },
+	{ "ulm", import_ulm, true, "", { "DATE=", "NL.EVNT=" } },
+	{ "bp", import_bp, true, "", { "ts=", "event=" } },
+	{ "influx", import_influx, true, "", { " ", "=" } },
 };
+
+static bool
+is_format(const struct format *f, struct slice line)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(f->has) / sizeof(f->has[0]) && f->has[i] != NULL; i++)
+		if (!has_text(line, f->has[i]))
+			return false;
+	return slice_starts(line, f->begins);
+}
+
 const char import_formats[] = "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, influx";
 
 static const struct format *
@@ -434,10 +453,12 @@ format_find(struct import *im, const char *name)
 		}
 	while (line.len == 0 || (name == NULL && line.s[0] == '#'));
 	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (name != NULL ? strcmp(formats[i].name, name) == 0 : formats[i].is(line))
+		if (name != NULL ? strcmp(formats[i].name, name) == 0 : is_format(&formats[i], line))
 			return &formats[i];
-	import_fail(im, line.s, name != NULL ? "%s is no format (%s)" : "not a format known here: say which with --format%s (%s)",
-	    name != NULL ? name : "", import_formats);
+	if (name != NULL)
+		import_fail(im, line.s, "%s is no format (%s)", name, import_formats);
+	else
+		import_fail(im, line.s, "not a format known here: say which with --format (%s)", import_formats);
 	return NULL;
 }
 
@@ -456,8 +477,8 @@ import_init(struct import *im, const char *name, const char *bytes, size_t len, 
     struct stat_error *err)
 {
 	*im = (struct import){ .name = name, .bytes = bytes, .end = bytes + len, .session = xstrdup(session), .err = err,
-	    .host = xstrdup(host != NULL ? host : "import"), .hash = { UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4) },
-	    .t_min_wall_ns = INT64_MAX, .t_max_wall_ns = INT64_MIN };
+	    .host = xstrdup(host != NULL ? host : "import"), .t_min_wall_ns = INT64_MAX, .t_max_wall_ns = INT64_MIN,
+	    .hash = { UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4) } };
 	if (len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
 		im->bytes += 3;                 /* a mark that some put before UTF-8 */
 }

@@ -83,6 +83,8 @@ extern const char import_formats[];
 
 /* "file:line:column: ..." of a place in the file. Returns NW_EPROTO. */
 int import_fail(struct import *im, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* What jansson says of a text in the file. */
+int import_fail_json(struct import *im, struct slice text, const json_error_t *e);
 struct import_series *import_series_find(struct import *im, const char *key, size_t len);
 /* A new one; host empty: the import's. NULL, and err says why. */
 struct import_series *import_series_add(struct import *im, const char *at, struct slice key, struct slice host,

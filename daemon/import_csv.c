@@ -2,7 +2,7 @@
 /*
  * The tables that `narrows export` writes (see the report's export), and others of the same columns:
  *
- *	tidy       by header names: event_type, field, value, and t_ns or time; session, series_id, host, subject, unit if there
+ *	tidy       by header names: event_type, field, value, and t_ns or time; others if they are there
  *	wide       time,t_ns,HOST/METRIC [UNIT],...; METRIC becomes the event type, its field is "value"
  *	keys       key,timestamp,value
  *	keys-long  key,type,subject,param,timestamp,value
@@ -14,7 +14,7 @@
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 
-enum { CELLS_MAX = 65536 };
+enum { CELLS_MAX = 65536, SUBJECT_MAX_BYTES = 65536 };
 
 /* --- records --- */
 
@@ -148,10 +148,44 @@ cell_time(struct csv *c, size_t i, int64_t *t)
 static int
 cell_ns(struct csv *c, size_t i, int64_t *t)
 {
-	return import_integer(c->cells[i].text, t) ? NW_OK : import_fail(c->im, c->cells[i].at, "not a number of nanoseconds");
+	if (import_integer(c->cells[i].text, t))
+		return NW_OK;
+	return import_fail(c->im, c->cells[i].at, "not a number of nanoseconds");
 }
 
 /* --- k=v;k=v --- */
+
+static int
+set_text(struct import *im, const char *at, json_t *object, struct slice key, struct slice value)
+{
+	char *name;
+	int rc;
+
+	if (key.len == 0)
+		return import_fail(im, at, "a subject without a name before its =");
+	if (value.len > 0)
+		return import_set(im, at, object, key, value);
+	name = xasprintf("%.*s", (int)key.len, key.s);
+	rc = json_object_set_new(object, name, json_string(""));
+	free(name);
+	return rc == 0 ? NW_OK : import_fail(im, at, "a name is not UTF-8");
+}
+
+/* Whether what follows a ; is k= with a key that is not there yet. */
+static bool
+begins_pair(const char *p, const char *end, json_t *object, struct slice current)
+{
+	const char *eq = memchr(p, '=', (size_t)(end - p));
+	char *key;
+	bool is_new;
+
+	if (eq == NULL || eq == p || memchr(p, ';', (size_t)(eq - p)) != NULL)
+		return false;
+	key = xasprintf("%.*s", (int)(eq - p), p);
+	is_new = json_object_get(object, key) == NULL && !slice_is(current, key);
+	free(key);
+	return is_new;
+}
 
 /*
  * Flattening what comes of it gives the same text: a part that is no k=v, or has a key that was there before, belongs
@@ -160,43 +194,22 @@ cell_ns(struct csv *c, size_t i, int64_t *t)
 static int
 subject_parse(struct import *im, const char *at, struct slice text, json_t *object)
 {
-	const char *p = text.s, *end = text.s + text.len, *stop, *eq, *next_eq, *value_end;
-	char *key;
-	int rc;
+	const char *p = text.s, *end = text.s + text.len, *eq, *stop;
+	struct slice key;
+	int rc = NW_OK;
 
+	if (text.len > SUBJECT_MAX_BYTES)
+		return import_fail(im, at, "the subject is too long");
 	if (text.len > 0 && memchr(text.s, '=', text.len) == NULL)
 		return import_set(im, at, object, slice_of("subject"), text);
-	while (p < end) {
-		if ((eq = memchr(p, '=', (size_t)(end - p))) == NULL)
-			break;
-		for (value_end = eq; (stop = memchr(value_end, ';', (size_t)(end - value_end))) != NULL; value_end = stop + 1) {
-			next_eq = memchr(stop, '=', (size_t)(end - stop));
-			if (next_eq == NULL)
-				continue;
-			if (next_eq == stop + 1 || memchr(stop + 1, ';', (size_t)(next_eq - stop - 1)) != NULL)
-				continue;
-			key = xasprintf("%.*s", (int)(next_eq - stop - 1), stop + 1);
-			rc = json_object_get(object, key) != NULL || slice_is((struct slice){ p, (size_t)(eq - p) }, key);
-			free(key);
-			if (rc == 0)
-				break;
-		}
-		if (stop == NULL)
-			stop = end;
-		if (eq == p)
-			return import_fail(im, at, "a subject without a name before its =");
-		if (stop == eq + 1) {
-			key = xasprintf("%.*s", (int)(eq - p), p);
-			rc = json_object_set_new(object, key, json_string(""));
-			free(key);
-			if (rc != 0)
-				return import_fail(im, at, "a name is not UTF-8");
-		} else if ((rc = import_set(im, at, object, (struct slice){ p, (size_t)(eq - p) },
-		    (struct slice){ eq + 1, (size_t)(stop - eq - 1) })) < 0)
-			return rc;
-		p = stop < end ? stop + 1 : end;
+	for (; p < end && rc == NW_OK; p = stop + 1) {
+		eq = memchr(p, '=', (size_t)(end - p));         /* is there: else it were part of the last value */
+		key = (struct slice){ p, (size_t)(eq - p) };
+		for (stop = eq; stop < end && !(*stop == ';' && begins_pair(stop + 1, end, object, key)); stop++)
+			;
+		rc = set_text(im, at, object, key, (struct slice){ eq + 1, (size_t)(stop - eq - 1) });
 	}
-	return NW_OK;
+	return rc;
 }
 
 /* --- tidy --- */
@@ -215,8 +228,8 @@ tidy_header(struct csv *c, size_t column[N_TIDY])
 		for (i = 0, column[k] = SIZE_MAX; i < c->n; i++)
 			if (slice_is(c->cells[i].text, names[k]) && column[k] == SIZE_MAX)
 				column[k] = i;
-	for (k = 0; k < N_TIDY; k++)
-		if (column[k] == SIZE_MAX && (k == EVENT_TYPE || k == FIELD || k == VALUE || (k == TIME && column[T_NS] == SIZE_MAX)))
+	for (k = EVENT_TYPE; k < N_TIDY; k++)
+		if (column[k] == SIZE_MAX && k != UNIT && k != (column[T_NS] == SIZE_MAX ? T_NS : TIME))
 			return import_fail(c->im, c->start, "no column %s", names[k]);
 	return NW_OK;
 }
@@ -292,38 +305,51 @@ import_tidy(struct import *im)
 
 /* --- wide --- */
 
+struct column { struct slice host, metric, subject, unit; };
+
 /* HOST/METRIC{SUBJECT}#ID [UNIT], of which only METRIC must be there. */
+static struct column
+column_parse(struct slice text)
+{
+	struct column c = { .host = { "", 0 }, .subject = { "", 0 }, .unit = { "", 0 } };
+	const char *open, *close, *slash, *end = text.s + text.len;
+
+	open = memrchr(text.s, '[', text.len);
+	if (open != NULL && open > text.s && open[-1] == ' ' && end[-1] == ']') {
+		c.unit = (struct slice){ open + 1, (size_t)(end - open) - 2 };
+		end = open - 1;
+	}
+	if ((slash = memchr(text.s, '/', (size_t)(end - text.s))) != NULL) {
+		c.host = (struct slice){ text.s, (size_t)(slash - text.s) };
+		text.s = slash + 1;
+	}
+	open = memchr(text.s, '{', (size_t)(end - text.s));
+	close = memrchr(text.s, '}', (size_t)(end - text.s));
+	if (open != NULL && close != NULL && close > open && close + 1 < end && close[1] == '#') {
+		c.subject = (struct slice){ open + 1, (size_t)(close - open) - 1 };
+		end = open;
+	}
+	c.metric = (struct slice){ text.s, (size_t)(end - text.s) };
+	return c;
+}
+
 static int
 wide_series(struct csv *c, size_t i, struct import_series **out)
 {
-	struct slice text = c->cells[i].text, host = { "", 0 }, unit = { "", 0 }, subject = { "", 0 };
-	const char *p, *slash = memchr(text.s, '/', text.len);
-	char name[64];
-	int rc;
+	struct slice text = c->cells[i].text;
+	struct column column = column_parse(text);
+	char unit[64];
 
-	if (text.len > 2 && text.s[text.len - 1] == ']' && (p = memrchr(text.s, '[', text.len)) != NULL && p > text.s && p[-1] == ' ') {
-		unit = (struct slice){ p + 1, (size_t)(text.s + text.len - p) - 2 };
-		text.len = (size_t)(p - text.s) - 1;
-	}
-	if (slash != NULL && slash < text.s + text.len) {
-		host = (struct slice){ text.s, (size_t)(slash - text.s) };
-		text = (struct slice){ slash + 1, text.len - host.len - 1 };
-	}
-	if ((p = memrchr(text.s, '#', text.len)) != NULL && p > text.s && p[-1] == '}' && memchr(text.s, '{', text.len) != NULL) {
-		const char *open = memchr(text.s, '{', text.len);
-
-		subject = (struct slice){ open + 1, (size_t)(p - open) - 2 };
-		text.len = (size_t)(open - text.s);
-	}
-	if (import_series_find(c->im, c->cells[i].text.s, c->cells[i].text.len) != NULL)
+	if (import_series_find(c->im, text.s, text.len) != NULL)
 		return import_fail(c->im, c->cells[i].at, "this column is there twice");
-	if ((*out = import_series_add(c->im, c->cells[i].at, c->cells[i].text, host, text)) == NULL)
+	*out = import_series_add(c->im, c->cells[i].at, text, column.host, column.metric);
+	if (*out == NULL)
 		return NW_EPROTO;
-	if ((rc = subject_parse(c->im, c->cells[i].at, subject, (*out)->subject)) == NW_OK && unit.len > 0 && unit.len < sizeof(name)) {
-		snprintf(name, sizeof(name), "%.*s", (int)unit.len, unit.s);
-		import_set_unit(*out, slice_of("value"), name);
+	if (column.unit.len < sizeof(unit)) {
+		snprintf(unit, sizeof(unit), "%.*s", (int)column.unit.len, column.unit.s);
+		import_set_unit(*out, slice_of("value"), unit);
 	}
-	return rc;
+	return subject_parse(c->im, c->cells[i].at, column.subject, (*out)->subject);
 }
 
 int

@@ -86,7 +86,8 @@ line_series(struct line *l, struct import_series **out)
 		p++;
 		value = token(&p, l->p, ",");
 		if (!slice_is(name, "host") && !slice_is(name, "session") && !slice_is(name, "series_id"))
-			rc = import_set(l->im, name.s, (*out)->subject, unescape(name, &l->a, &l->a_cap), unescape(value, &l->b, &l->b_cap));
+			rc = import_set(l->im, name.s, (*out)->subject, unescape(name, &l->a, &l->a_cap),
+			    unescape(value, &l->b, &l->b_cap));
 	}
 	return rc;
 }
@@ -105,7 +106,8 @@ skip_text(struct line *l)
 static int
 line_value(struct line *l, double *v)
 {
-	static const char *const trues[] = { "t", "T", "true", "True", "TRUE" }, *const falses[] = { "f", "F", "false", "False", "FALSE" };
+	static const char *const trues[] = { "t", "T", "true", "True", "TRUE" };
+	static const char *const falses[] = { "f", "F", "false", "False", "FALSE" };
 	struct slice text;
 	int64_t i;
 	size_t k;

@@ -49,7 +49,8 @@ name_series(struct import *im, struct import_series *s, const char *id, struct s
 static int
 meta_take(struct import *im, const char *at, json_t *doc, struct slice key)
 {
-	static const char *const event_names[] = { "event_type", "eventType", "type", NULL }, *const host_names[] = { "host", NULL };
+	static const char *const event_names[] = { "event_type", "eventType", "type", NULL };
+	static const char *const host_names[] = { "host", NULL };
 	static const char *const param_names[] = { "parameters", "params", NULL };
 	char event_buf[24], host_buf[24];
 	struct import_series *s;
@@ -94,7 +95,7 @@ time_of(json_t *doc, json_t *data, int64_t *t)
 		}
 		if (!json_is_string(v))
 			return false;
-		return names[i].ns ? import_integer(slice_of(json_string_value(v)), t) : import_time(slice_of(json_string_value(v)), t);
+		return (names[i].ns ? import_integer : import_time)(slice_of(json_string_value(v)), t);
 	}
 	return false;
 }
@@ -137,7 +138,7 @@ line_take(struct import *im, struct slice line)
 	int rc;
 
 	if (doc == NULL)
-		return import_fail(im, line.s + (e.position > 0 && (size_t)e.position <= line.len ? e.position - 1 : 0), "%s", e.text);
+		return import_fail_json(im, line, &e);
 	data = json_object_get(doc, "data");
 	key = text_of(doc, data != NULL ? data_keys : meta_keys, buf);
 	if (!json_is_object(doc) || key.len == 0)

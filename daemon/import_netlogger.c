@@ -138,10 +138,11 @@ get(const struct line *l, const char *name)
 enum role { FIELD, SKIP, SUBJECT };
 
 static const struct known { const char *name, *as; enum role role; } known[] = {
-	{ "ts", NULL, SKIP }, { "event", NULL, SKIP }, { "DATE", NULL, SKIP }, { "NL.EVNT", NULL, SKIP }, { "NL.SEC", NULL, SKIP },
-	{ "NL.USEC", NULL, SKIP }, { "START", NULL, SKIP }, { "FILE", NULL, SKIP }, { "level", NULL, SKIP }, { "LVL", NULL, SKIP },
-	{ "msg", NULL, SKIP }, { "nlhash", NULL, SKIP }, { "_hash", NULL, SKIP }, { "retrans", NULL, SKIP },
-	{ "HOST", "hostname", SUBJECT }, { "host", "hostname", SUBJECT }, { "PROG", "prog", SUBJECT }, { "prog", "prog", SUBJECT },
+	{ "ts", NULL, SKIP }, { "event", NULL, SKIP }, { "DATE", NULL, SKIP }, { "NL.EVNT", NULL, SKIP },
+	{ "NL.SEC", NULL, SKIP }, { "NL.USEC", NULL, SKIP }, { "START", NULL, SKIP }, { "FILE", NULL, SKIP },
+	{ "level", NULL, SKIP }, { "LVL", NULL, SKIP }, { "msg", NULL, SKIP }, { "nlhash", NULL, SKIP },
+	{ "_hash", NULL, SKIP }, { "retrans", NULL, SKIP }, { "HOST", "hostname", SUBJECT },
+	{ "host", "hostname", SUBJECT }, { "PROG", "prog", SUBJECT }, { "prog", "prog", SUBJECT },
 	{ "guid", "guid", SUBJECT }, { "id", "id", SUBJECT }, { "ID", "id", SUBJECT }, { "TASKID", "task_id", SUBJECT },
 	{ "task_id", "task_id", SUBJECT }, { "SRC", "src", SUBJECT }, { "DST", "dst", SUBJECT }, { "DEST", "dst", SUBJECT },
 	{ "src", "src", SUBJECT }, { "dst", "dst", SUBJECT }, { "TYPE", "type", SUBJECT }, { "USER", "user", SUBJECT },
@@ -172,13 +173,17 @@ name_of(const struct known *k, struct slice name)
 static struct slice
 subject_value(struct slice name, struct slice value)
 {
+	static const struct slice nobody = { "", 0 };
 	const char *open;
 
-	if (slice_is(name, "TASKID") && slice_is(value, "none"))
-		return (struct slice){ "", 0 };
-	if (slice_is(name, "DEST") && value.len > 1 && value.s[value.len - 1] == ']' && (open = memchr(value.s, '[', value.len)) != NULL)
+	if (slice_is(name, "TASKID"))
+		return slice_is(value, "none") ? nobody : value;
+	if (!slice_is(name, "DEST"))
+		return value;
+	open = memchr(value.s, '[', value.len);
+	if (open != NULL && value.s[value.len - 1] == ']')
 		value = (struct slice){ open + 1, (size_t)(value.s + value.len - open) - 2 };
-	return slice_is(name, "DEST") && slice_is(value, "0.0.0.0") ? (struct slice){ "", 0 } : value;
+	return slice_is(value, "0.0.0.0") ? nobody : value;
 }
 
 /* 36,17,0,4: of all streams */
@@ -203,20 +208,25 @@ line_series(struct line *l, struct slice event, struct import_series **out)
 {
 	char *key = xasprintf("%.*s", (int)event.len, event.s), *longer, *type;
 	const struct known *k;
+	const struct pair *p;
 	struct slice v, host = get(l, "HOST");
 	size_t i;
 	int rc = NW_OK;
 
-	for (i = 0; i < l->n; i++)
-		if ((k = known_of(l->pairs[i].name))->role == SUBJECT && (v = subject_value(l->pairs[i].name, l->pairs[i].value)).len > 0) {
-			longer = xasprintf("%s\n%.*s=%.*s", key, (int)l->pairs[i].name.len, l->pairs[i].name.s, (int)v.len, v.s);
-			free(key);
-			key = longer;
-		}
+	for (i = 0; i < l->n; i++) {
+		p = &l->pairs[i];
+		v = subject_value(p->name, p->value);
+		if (known_of(p->name)->role != SUBJECT || v.len == 0)
+			continue;
+		longer = xasprintf("%s\n%.*s=%.*s", key, (int)p->name.len, p->name.s, (int)v.len, v.s);
+		free(key);
+		key = longer;
+	}
 	*out = import_series_find(l->im, key, strlen(key));
 	if (*out == NULL) {
 		type = xasprintf("nl:%.*s", (int)event.len, event.s);
-		*out = import_series_add(l->im, l->start, slice_of(key), host.len > 0 ? host : get(l, "host"), slice_of(type));
+		host = host.len > 0 ? host : get(l, "host");
+		*out = import_series_add(l->im, l->start, slice_of(key), host, slice_of(type));
 		free(type);
 		for (i = 0; *out != NULL && i < l->n && rc == NW_OK; i++)
 			if ((k = known_of(l->pairs[i].name))->role == SUBJECT)

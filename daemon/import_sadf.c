@@ -24,12 +24,14 @@ struct sadf {
 
 /* The first that fits. group NULL: any; field: "*..." an end, "...*" a beginning. */
 static const struct { const char *group, *field, *unit; } units[] = {
-	{ NULL, "*percent", "%" }, { NULL, "%*", "%" }, { "cpu-load", "*", "%" }, { "cpu-load-all", "*", "%" }, { "psi", "*", "%" },
-	{ NULL, "*kB", "KiBy/s" }, { "paging", "pgpg*", "KiBy/s" }, { "memory", "*", "KiBy" }, { "hugepages", "hug*", "KiBy" },
-	{ "filesystems", "MB*", "MiBy" }, { "filesystems", "*", "1" }, { "disk", "await", "ms" }, { "disk", "*_sec", "{sector}/s" },
+	{ NULL, "*percent", "%" }, { NULL, "%*", "%" }, { "cpu-load*", "*", "%" }, { "psi*", "*", "%" },
+	{ NULL, "*kB", "KiBy/s" }, { "paging", "pgpg*", "KiBy/s" }, { "memory", "*", "KiBy" },
+	{ "hugepages", "hug*", "KiBy" }, { "filesystems", "MB*", "MiBy" }, { "filesystems", "*", "1" },
+	{ "disk", "await", "ms" }, { "disk", "*_sec", "{sector}/s" },
 	{ "disk", "areq-sz", "KiBy" }, { "disk", "avgrq-sz", "{sector}" }, { "disk", "*qu-sz", "1" }, { "disk", "*", "1/s" },
 	{ "kernel", "*", "1" }, { "queue", "*", "1" }, { "network:net-sock*", "*", "1" }, { "network:net*", "*", "1/s" },
-	{ "network:softnet", "blg_len", "1" }, { "network:softnet", "*", "1/s" }, { "process-and-context-switch", "*", "1/s" },
+	{ "network:softnet", "blg_len", "1" }, { "network:softnet", "*", "1/s" },
+	{ "process-and-context-switch", "*", "1/s" },
 	{ "interrupts", "*", "1/s" }, { "swap-pages", "*", "1/s" }, { "paging", "*", "1/s" }, { "io*", "b*", "{block}/s" },
 	{ "io*", "*", "1/s" }, { "serial", "*", "1/s" },
 };
@@ -138,7 +140,8 @@ static int
 time_take(struct sadf *x, json_t *statistic)
 {
 	json_t *stamp = json_object_get(statistic, "timestamp");
-	const char *date = json_string_value(json_object_get(stamp, "date")), *time = json_string_value(json_object_get(stamp, "time"));
+	const char *date = json_string_value(json_object_get(stamp, "date"));
+	const char *time = json_string_value(json_object_get(stamp, "time"));
 	const char *tz = json_string_value(json_object_get(stamp, "tz"));
 	json_t *utc = json_object_get(stamp, "utc");
 	char *text;
@@ -193,12 +196,13 @@ import_sadf(struct import *im)
 {
 	struct sadf x = { .im = im, .at = im->bytes };
 	json_error_t e;
-	json_t *doc = json_loadb(im->bytes, (size_t)(im->end - im->bytes), 0, &e), *hosts, *host;
+	struct slice all = { im->bytes, (size_t)(im->end - im->bytes) };
+	json_t *doc = json_loadb(all.s, all.len, 0, &e), *hosts, *host;
 	size_t i;
 	int rc = NW_OK;
 
 	if (doc == NULL)
-		return import_fail(im, im->bytes + (e.position > 0 && e.position <= im->end - im->bytes ? e.position - 1 : 0), "%s", e.text);
+		return import_fail_json(im, all, &e);
 	hosts = json_object_get(json_object_get(doc, "sysstat"), "hosts");
 	if (!json_is_array(hosts))
 		rc = import_fail(im, im->bytes, "no sysstat.hosts: not what sadf -j writes");

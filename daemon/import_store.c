@@ -125,8 +125,8 @@ on_meta(void *arg, const struct nw_meta *m)
 {
 	struct direct *d = arg;
 	struct target *t = xcalloc(1, sizeof(*t));
-	struct nw_meta_rec rec = { .id = d->next.meta++, .session_id = d->session_id, .host_id = d->host_id, .xsp_id = d->xsp_id,
-	    .mid = m->id, .pid = m->pid, .event_type = m->event_type, .subject_json = m->subject_json,
+	struct nw_meta_rec rec = { .id = d->next.meta++, .session_id = d->session_id, .host_id = d->host_id,
+	    .xsp_id = d->xsp_id, .mid = m->id, .pid = m->pid, .event_type = m->event_type, .subject_json = m->subject_json,
 	    .params_json = m->params_json, .first_wall_ns = nw_wall_ns(), .raw = m->raw, .raw_len = m->raw_len };
 
 	t->mid = xstrdup(m->id);
@@ -304,8 +304,8 @@ xsp_put(struct direct *d, uint64_t n_docs)
 	uint8_t id[NW_SESS_ID_BYTES];
 	char hex[2 * NW_SESS_ID_BYTES + 1];
 	struct nw_xsp_rec rec = { .host_id = d->host_id, .session_id = d->session_id, .sess_id_hex = hex, .peer = "local",
-	    .software = "narrows import", .provider = d->provider, .opened_wall_ns = nw_wall_ns(), .closed_wall_ns = nw_wall_ns(),
-	    .docs = n_docs, .end_reason = "imported" };
+	    .software = "narrows import", .provider = d->provider, .opened_wall_ns = nw_wall_ns(),
+	    .closed_wall_ns = nw_wall_ns(), .docs = n_docs, .end_reason = "imported" };
 	size_t i;
 
 	if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id))

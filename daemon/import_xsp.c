@@ -153,6 +153,8 @@ client_connect(struct client *c)
 	uint16_t port;
 	int e;
 
+	if (c->box[0] == '\0')
+		return client_fail(c, "takes XSP in TLS only: let it listen on the loopback address, too (listen-xsp)");
 	if (conf_address(c->box, host, &port) < 0)
 		return client_fail(c, "not an address: write HOST/PORT");
 	snprintf(service, sizeof(service), "%u", port);
@@ -175,7 +177,8 @@ static int
 client_open(struct client *c)
 {
 	uint8_t hop[20];
-	struct nw_block auth = { .type = NW_BLOCK_AUTH_TYP, .data = (const uint8_t *)"ANON\0\0\0\0\0", .len = NW_AUTH_NAME_BYTES };
+	static const uint8_t anon[NW_AUTH_NAME_BYTES] = "ANON";
+	struct nw_block auth = { .type = NW_BLOCK_AUTH_TYP, .data = anon, .len = sizeof(anon) };
 	struct nw_block open = { .type = NW_BLOCK_HOP, .data = hop, .len = sizeof(hop) };
 	int rc;
 

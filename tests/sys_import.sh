@@ -66,6 +66,18 @@ nw export --format keys -o "$tmp/keys" last
 into via_keys "$tmp/keys" >/dev/null
 "$bin/narrows" -s "$tmp/via_keys" export --format keys last | cut -d, -f2- | sort >"$tmp/got"
 cut -d, -f2- "$tmp/keys" | sort | cmp - "$tmp/got" || fail "keys"
+
+# --- cut off in the middle: done again, it is whole, and there once ---
+seq 1 150000 | awk '{ printf "load,host=h,disk=d%d a=%d,b=%d.5 %d000\n", $1 % 3, $1, $1, $1 }' >"$tmp/long.lp"
+nw import "$tmp/long.lp" >"$tmp/said" &
+import=$!
+until_true 10 sh -c "[ \"\$(sqlite3 -readonly '$tmp/state/narrows.db' \"select count(*) from metadata where event_type = 'load'\")\" -gt 0 ]" || fail "the long import does not begin"
+kill -9 "$import"
+wait "$import" 2>/dev/null || :
+nw import "$tmp/long.lp" >"$tmp/said" || fail "import after one that was cut off"
+nw export last >"$tmp/long.csv"
+[ "$(wc -l <"$tmp/long.csv")" = 300001 ] && [ "$(cut -d, -f2 "$tmp/long.csv" | sort -u | wc -l)" = 4 ] ||
+    fail "cut off and done again: $(wc -l <"$tmp/long.csv") lines, $(cat "$tmp/said")"
 stop_box
 
 # --- what others wrote ---
