@@ -17,6 +17,7 @@
 enum {
 	HELD_MAX_BYTES = 256 << 10,          /* per origin */
 	PARENTS_MAX = 32,                    /* depth of inheritance */
+	IDLE_MAX = 1000,                     /* providers that are gone, whose metadata is remembered */
 	PROVIDERS_MAX = 100000               /* whose numbers are remembered */
 };
 #define PROVIDER_KEEP_NS (10 * 60 * (int64_t)1000000000)
@@ -131,21 +132,36 @@ origin_restore(struct box *box, const char *provider_id, uint64_t stored_seq)
 	origin_release(o);
 }
 
-/* Its metadata goes after a while; its numbers stay, or what is sent again after a long absence would be stored twice. */
+static bool
+is_idle_with_series(const struct origin *o)
+{
+	return o->refs == 0 && o->series != NULL;
+}
+
+/*
+ * Its metadata goes after a while, or when very many have gone since: a provider that is back says it again, and the
+ * series only begin anew in the store. Its numbers stay, or what is sent again after a long absence would be stored
+ * twice. The oldest go first: the hash keeps the order of insertion.
+ */
 void
 origin_expire(struct box *box, int64_t now_mono_ns)
 {
 	unsigned spare = HASH_COUNT(box->origins) > PROVIDERS_MAX ? HASH_COUNT(box->origins) - PROVIDERS_MAX : 0;
+	unsigned idle = 0;
 	struct origin *o, *tmp;
 
+	HASH_ITER(hh, box->origins, o, tmp)
+		idle += is_idle_with_series(o);
 	HASH_ITER(hh, box->origins, o, tmp) {
-		if (o->refs > 0)
-			continue;
-		if (spare > 0) {
-			origin_free(o);          /* the oldest first: the hash keeps the order of insertion */
-			spare--;
-		} else if (o->series != NULL && now_mono_ns - o->idle_since_mono_ns > PROVIDER_KEEP_NS)
+		if (is_idle_with_series(o) &&
+		    (idle > IDLE_MAX || now_mono_ns - o->idle_since_mono_ns > PROVIDER_KEEP_NS)) {
 			series_forget(o);
+			idle--;
+		}
+		if (o->refs == 0 && spare > 0) {
+			origin_free(o);
+			spare--;
+		}
 	}
 }
 
