@@ -72,7 +72,7 @@ for m in "$prefix"/share/man/man*/*; do
 	command -v mandoc >/dev/null || break
 	wrong=$(mandoc -T lint -W warning "$m" 2>&1) || fail "$wrong"
 done
-for m in narrows.1 nwrun.1 libnarrows.3 narrowsd.conf.5 narrowsd.8 blipp.8; do
+for m in narrows.1 nwrun.1 libnarrows.3 narrowsd.conf.5 narrows-xsp.7 narrowsd.8 blipp.8; do
 	[ -f "$prefix/share/man/man${m##*.}/$m" ] || fail "no manual $m"
 done
 ! grep -l -e /usr/local -e '@[A-Z]*@' "$prefix"/lib/systemd/system/* "$prefix"/lib/pkgconfig/* || fail "a prefix is left"
