@@ -75,7 +75,12 @@ ceiling_is_exceeded(struct writer *w)
 static int
 oldest_of(struct writer *w, int tier, struct aged *out)
 {
-	return rollup_oldest(w, tier, INT64_MAX, &w->ceiling.at[tier], out);
+	int rc;
+
+	do
+		rc = rollup_oldest(w, tier, INT64_MAX, &w->ceiling.at[tier], out);
+	while (rc == NW_OK && out->more);
+	return rc;
 }
 
 /* The first tier that is half of itself and all behind it and has something that may go; else any. id 0: none. */

@@ -27,7 +27,7 @@ next_find(struct writer *w, struct aged *out)
 		if (w->keep_ns[w->pass_tier] == 0)
 			continue;
 		rc = rollup_oldest(w, w->pass_tier, w->pass_wall_ns - w->keep_ns[w->pass_tier], &w->pass_at, out);
-		if (rc != NW_OK || out->id != 0)
+		if (rc != NW_OK || out->id != 0 || out->more)
 			return rc;
 	}
 	*out = (struct aged){ 0 };
@@ -52,7 +52,7 @@ expire_step(struct writer *w)
 	tier = w->pass_tier;
 	start = w->pass_at;
 	if ((rc = next_find(w, &what)) != NW_OK || what.id == 0)
-		return rc == NW_OK ? WRITER_DONE : rc;
+		return rc == NW_OK ? (what.more ? WRITER_MORE : WRITER_DONE) : rc;
 	if ((rc = ceiling_make_room(w, w->limits.step_values)) != NW_OK || (rc = writer_begin(w)) != NW_OK)
 		goto out;
 	w->values_encoded = 0;

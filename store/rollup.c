@@ -8,10 +8,12 @@
 #include "narrows/err.h"
 #include "store/writer.h"
 
+enum { LOOK_AT_MAX = 2000 };                   /* pinned ones passed in one go: a few ms */
+
 int
 rollup_oldest(struct writer *w, int tier, int64_t before_wall_ns, struct age_cursor *at, struct aged *out)
 {
-	int which = tier == STORE_ROWS ? W_CHUNK_OLDEST : W_ROLLUP_OLDEST, rc, step;
+	int which = tier == STORE_ROWS ? W_CHUNK_OLDEST : W_ROLLUP_OLDEST, rc, step = SQLITE_DONE, n = 0;
 	sqlite3_stmt *st;
 
 	*out = (struct aged){ .tier = tier };
@@ -19,12 +21,14 @@ rollup_oldest(struct writer *w, int tier, int64_t before_wall_ns, struct age_cur
 	    db_take(&w->stmts, which, &st, "iiii", at->t1, at->id, before_wall_ns, (int64_t)tier);
 	if (rc != NW_OK)
 		return rc;
-	if ((step = sqlite3_step(st)) == SQLITE_ROW) {
-		out->id = sqlite3_column_int64(st, 0);
-		out->layout_id = sqlite3_column_int64(st, 1);
-		out->t1 = sqlite3_column_int64(st, 2);
-		*at = (struct age_cursor){ out->t1, out->id };
+	while (out->id == 0 && n++ < LOOK_AT_MAX && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		*at = (struct age_cursor){ sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 0) };
+		if (sqlite3_column_int(st, 3) != 0) {
+			out->id = at->id;
+			out->layout_id = sqlite3_column_int64(st, 2);
+		}
 	}
+	out->more = out->id == 0 && step == SQLITE_ROW;
 	db_give(&w->stmts, which, st);
 	return db_code(step);
 }
@@ -105,10 +109,11 @@ rollup_demote(struct writer *w, const struct aged *what)
 	w->values_encoded += (size_t)c->n_rows * c->n_columns / 4;   /* decoding is that much cheaper */
 	w->moved.rolled_rows[what->tier] += c->n_rows;
 	to = shelf_of(what->layout_id, what->tier + 1);
-	if ((rc = fold_decoded(w, (size_t)n_fields, fold_step_ns[to.tier], what->tier != STORE_ROWS)) != NW_OK ||
-	    (rc = shelf_drop(w, &from, what->id)) != NW_OK)
+	if ((rc = fold_decoded(w, (size_t)n_fields, fold_step_ns[to.tier], what->tier != STORE_ROWS)) != NW_OK)
 		return rc;
-	return shelf_put(w, &to, (size_t)n_fields * STATS, false);
+	if ((rc = shelf_drop(w, &from, what->id)) == NW_OK)
+		rc = shelf_put(w, &to, (size_t)n_fields * STATS, false);
+	return rc == NW_ECORRUPT ? NW_EIO : rc;   /* of other pages: with half of it done nobody may go on */
 }
 
 int

@@ -30,9 +30,9 @@ const struct writer_limits writer_limits_default = {
 #define UNPINNED "NOT EXISTS (SELECT 1 FROM session p WHERE p.pinned AND (p.id = m.session_id OR (m.session_id IS NULL" \
 	" AND p.opened_ns <= c.t1_ns AND coalesce(p.closed_ns, c.t0_ns) >= c.t0_ns" \
 	" AND EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = p.id AND x.host_id = m.host_id))))"
-#define OLDEST(table, index) "SELECT c.id, c.layout_id, c.t1_ns FROM " table " c INDEXED BY " index \
-	" CROSS JOIN layout l ON l.id = c.layout_id CROSS JOIN metadata m ON m.id = l.meta_id" \
-	" WHERE (c.t1_ns, c.id) > (?1, ?2) AND c.t1_ns < ?3 AND coalesce(m.first_ns, 0) < ?3 AND " UNPINNED
+#define OLDEST(table, index) "SELECT c.id, c.t1_ns, c.layout_id, coalesce(m.first_ns, 0) < ?3 AND " UNPINNED " FROM " \
+	table " c INDEXED BY " index " CROSS JOIN layout l ON l.id = c.layout_id CROSS JOIN metadata m ON m.id = l.meta_id" \
+	" WHERE (c.t1_ns, c.id) > (?1, ?2) AND c.t1_ns < ?3"
 #define OF_KEY "layout_id = ?1 / 4 AND tier = ?1 % 4"
 _Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
 
@@ -96,8 +96,8 @@ static const char *const sql[W_STMTS] = {
 	[W_ROLLUP_DATA] = "SELECT data FROM rollup WHERE id = ?",
 	[W_ROLLUP_ADD] = "INSERT INTO rollup(layout_id, tier, t0_ns, t1_ns, n_rows, data) VALUES(?1 / 4, ?1 % 4, ?2,?3,?4,?5)",
 	[W_ROLLUP_DROP] = "DELETE FROM rollup WHERE id = ? RETURNING length(data)",
-	[W_CHUNK_OLDEST] = OLDEST("chunk", "chunk_by_age") " ORDER BY c.t1_ns, c.id LIMIT 1",
-	[W_ROLLUP_OLDEST] = OLDEST("rollup", "rollup_by_age") " AND c.tier = ?4 ORDER BY c.t1_ns, c.id LIMIT 1",
+	[W_CHUNK_OLDEST] = OLDEST("chunk", "chunk_by_age") " ORDER BY c.t1_ns, c.id",
+	[W_ROLLUP_OLDEST] = OLDEST("rollup", "rollup_by_age") " AND c.tier = ?4 ORDER BY c.t1_ns, c.id",
 	[W_ROLLUP_ROWS] = "SELECT n_rows FROM rollup WHERE id = ?",
 };
 

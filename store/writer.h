@@ -132,9 +132,9 @@ int shelf_drop(struct writer *w, const struct shelf *s, int64_t id);
 
 /* --- rollup.c, expire.c, ceiling.c --- */
 
-/* One chunk or roll-up, what it is and where. id 0: none. */
-struct aged { int64_t id, layout_id, t1; int tier; };
-/* The oldest of a tier behind the cursor that ended before a time and is not pinned; moves the cursor there. */
+/* One chunk or roll-up, what it is and where. id 0: none; but with more set, only none among the many looked at. */
+struct aged { int64_t id, layout_id; int tier; bool more; };
+/* The oldest of a tier behind the cursor that ended before a time and may go; moves the cursor there. */
 int rollup_oldest(struct writer *w, int tier, int64_t before_wall_ns, struct age_cursor *at, struct aged *out);
 /*
  * Inside a transaction: turns it into buckets of the next tier, or deletes it when there is none. NW_ECORRUPT: it does
