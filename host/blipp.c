@@ -49,6 +49,7 @@ struct blipp {
 	struct obey obey;
 	struct followers followers;
 	int64_t interval_ns, report_ns;       /* the shortest in force; the period in force */
+	uint64_t rejected;                    /* orders, as far as logged */
 	char hostname[HOSTNAME_BYTES];
 	bool connected, complained;
 	bool once;
@@ -225,6 +226,14 @@ log_connection(struct blipp *b)
 		    (unsigned long long)s.docs_dropped);
 }
 
+static void
+log_rejected(struct blipp *b)
+{
+	if (b->obey.rejected != b->rejected)
+		log_line(LOG_WARNING, "order.rejected why=\"%s\" all=%llu", b->obey.why, (unsigned long long)b->obey.rejected);
+	b->rejected = b->obey.rejected;
+}
+
 /* Waits for the first of: a socket or pipe, a signal, `until`. */
 static void
 wait_for_work(struct blipp *b, int64_t until_mono_ns, const sigset_t *while_waiting)
@@ -266,6 +275,7 @@ run(struct blipp *b, const sigset_t *while_waiting)
 		now = moment_now();
 		if (obey_step(&b->obey, now.mono_ns))
 			intervals_set(b, now);
+		log_rejected(b);
 		if (sample_due(b, now) && b->once && ++samples == 2)
 			return;
 		talk(b, now);
