@@ -4,7 +4,7 @@
  *
  *	socket --wire bytes--> on_input --plain--> evhttp --plain--> on_output --wire bytes--> socket
  *
- * The handshake is answered by on_input straight to the socket; until it is over on_output has nothing to do.
+ * on_input answers the handshake; until that is over on_output has nothing to do.
  *
  * evhttp puts an answer into its buffer first and allows writing then. A filter looks at its buffer at the first
  * moment only, when it may not write yet: so on_answer() has it look again as soon as evhttp is done. And evhttp closes
@@ -47,19 +47,24 @@ https_free(void *arg)
 	free(h);
 }
 
-/* What TLS has to say, behind what is there already. */
+/* What TLS has to say, to the socket; what that does not take waits in its buffer. False: some of it waits. */
 static bool
-wire_queue(struct https *h, struct evbuffer *out)
+wire_write(struct https *h, struct evbuffer *out)
 {
 	const uint8_t *bytes;
 	size_t len = nw_tls_output(h->tls, &bytes);
+	ssize_t n = 0;
 
-	if (len == 0)
-		return true;
-	if (evbuffer_add(out, bytes, len) != 0)
-		return false;
-	nw_tls_sent(h->tls, len);
-	return true;
+	if (len > 0 && evbuffer_get_length(out) == 0)
+		n = send(bufferevent_getfd(h->socket), bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n > 0)
+		nw_tls_sent(h->tls, (size_t)n);
+	if ((len = nw_tls_output(h->tls, &bytes)) > 0) {
+		if (evbuffer_add(out, bytes, len) != 0)
+			fatalx("out of memory");
+		nw_tls_sent(h->tls, len);
+	}
+	return evbuffer_get_length(out) == 0;
 }
 
 /* Browsers try and go away for many reasons: counted, and worth a line only to who looks for it. */
@@ -69,6 +74,7 @@ refuse(struct https *h)
 	if (!h->refused) {
 		counter_add(&h->box->counters.rejected_tls, 1);
 		log_info("https.reject why=\"%s\"", nw_tls_why(h->tls));
+		event_active(h->push, EV_TIMEOUT, 0);
 	}
 	h->refused = true;
 	return BEV_ERROR;
@@ -106,20 +112,8 @@ on_input(struct evbuffer *src, struct evbuffer *dst, ev_ssize_t limit, enum buff
 			result = got;
 		evbuffer_drain(src, len);
 	}
-	return wire_queue(h, bufferevent_get_output(h->socket)) ? result : BEV_ERROR;
-}
-
-/* What TLS has to say, to the socket; what that does not take waits in its buffer. False: some of it waits. */
-static bool
-wire_write(struct https *h, struct evbuffer *out)
-{
-	const uint8_t *bytes;
-	size_t len = nw_tls_output(h->tls, &bytes);
-	ssize_t n = send(bufferevent_getfd(h->socket), bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-	if (n > 0)
-		nw_tls_sent(h->tls, (size_t)n);
-	return nw_tls_output(h->tls, &bytes) == 0 || (wire_queue(h, out) && evbuffer_get_length(out) == 0);
+	(void)wire_write(h, bufferevent_get_output(h->socket));
+	return result;
 }
 
 static enum bufferevent_filter_result
@@ -155,7 +149,10 @@ on_push(evutil_socket_t fd, short what, void *arg)
 	struct https *h = arg;
 
 	(void)fd, (void)what;
-	bufferevent_flush(h->filter, EV_WRITE, BEV_FLUSH);
+	if (h->refused)                          /* a filter keeps its errors to itself; this may free us */
+		bufferevent_trigger_event(h->filter, BEV_EVENT_ERROR | BEV_EVENT_READING, 0);
+	else
+		bufferevent_flush(h->filter, EV_WRITE, BEV_FLUSH);
 }
 
 static void

@@ -222,7 +222,10 @@ for page in / /style.css /session/last /session/last.csv; do
 done
 curl -sS --max-time 5 "$https/" 2>/dev/null && fail "https without our CA"
 curl -sS --max-time 5 --tls-max 1.1 --cacert "$hosts/ca.crt" "$https/" 2>/dev/null && fail "https in TLS 1.1"
-curl -sS --max-time 5 "http://${https#https://}/" 2>/dev/null && fail "plain bytes at the https port"
+begin=$(date +%s)
+curl -sS --max-time 8 "http://${https#https://}/" 2>/dev/null && fail "plain bytes at the https port"
+[ $(($(date +%s) - begin)) -le 3 ] || fail "plain bytes at the https port are not refused at once"
+grep -q 'https.reject why="it does not speak TLS' "$tmp/box.log" || fail "https.reject is not logged"
 pids_curl=
 for i in 1 2 3 4 5 6 7 8; do
 	curl -sS --max-time 20 --cacert "$hosts/ca.crt" "$https/session/last.csv" >"$tmp/csv.$i" &
