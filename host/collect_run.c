@@ -191,6 +191,8 @@ out:
 	if (p != NULL)
 		report_close(collect_opts.report, temp, opts->report_path, p);
 	collect_free(c);
-	nw_provider_close(p, opts->final_wait_ns);
+	/* the box is there: it may as well have what runs before this one could not deliver */
+	if (nw_provider_close(p, opts->final_wait_ns) == NW_OK && p != NULL)
+		nw_provider_adopt(&provider_opts, opts->final_wait_ns);
 	obey_clear(&obey);
 }

@@ -862,3 +862,29 @@ nw_provider_close(struct nw_provider *p, int64_t wait_ns)
 	provider_free(p);
 	return rc;
 }
+
+/* --- heirs --- */
+
+struct adoption { struct nw_provider_opts opts; int64_t wait_ns; };
+
+static bool
+on_orphan(void *arg, const char *dir)
+{
+	struct adoption *a = arg;
+	struct nw_provider *p;
+
+	a->opts.spool_dir = dir;
+	if (nw_provider_new(&a->opts, &p) < 0)
+		return true;                     /* it is not an orphan: somebody has it */
+	return nw_provider_close(p, a->wait_ns) == NW_OK;
+}
+
+void
+nw_provider_adopt(const struct nw_provider_opts *opts, int64_t wait_ns)
+{
+	struct adoption a = { .opts = *opts, .wait_ns = wait_ns };
+
+	a.opts.task_id = a.opts.program = a.opts.can = NULL;     /* their metadata names their task */
+	a.opts.on_order = NULL;
+	spool_dir_each(on_orphan, &a);
+}

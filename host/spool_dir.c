@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/spool_dir.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +33,12 @@ spool_dir_open(const struct spool_place *place, const char *new_uuid, struct cat
 	int i, rc = NW_ECONFLICT;
 
 	*out = NULL;
-	if (place->dir != NULL)
-		return spool_file_open(place->dir, new_uuid, place->bytes_max, catalog, out, past);
+	if (place->dir != NULL) {
+		rc = spool_file_open(place->dir, new_uuid, place->bytes_max, catalog, out, past);
+		if (rc == NW_OK && parent != NULL && strncmp(place->dir, parent, strlen(parent)) == 0)
+			spool_file_set_temporary(*out);
+		return rc;
+	}
 	if (parent == NULL || parent[0] == '\0')
 		return NW_OK;
 	name_make(name, sizeof(name), place);
@@ -42,5 +47,39 @@ spool_dir_open(const struct spool_place *place, const char *new_uuid, struct cat
 			break;
 		rc = spool_file_open(dir, new_uuid, place->bytes_max, catalog, out, past);
 	}
+	if (rc == NW_OK)
+		spool_file_set_temporary(*out);
 	return rc == NW_ENOMEM ? rc : NW_OK;
+}
+
+static bool
+has_documents(const char *dir)
+{
+	const struct dirent *e;
+	DIR *d = opendir(dir);
+	bool found = false;
+
+	while (d != NULL && !found && (e = readdir(d)) != NULL)
+		found = strlen(e->d_name) > 4 && strcmp(e->d_name + strlen(e->d_name) - 4, ".seg") == 0;
+	if (d != NULL)
+		closedir(d);
+	return found;
+}
+
+void
+spool_dir_each(bool (*fn)(void *arg, const char *dir), void *arg)
+{
+	const char *parent = secure_getenv("NARROWS_SPOOL");
+	const struct dirent *e;
+	char dir[PATH_MAX];
+	bool more = true;
+	DIR *d;
+
+	if (parent == NULL || (d = opendir(parent)) == NULL)
+		return;
+	while (more && (e = readdir(d)) != NULL)
+		if (e->d_name[0] != '.' && (size_t)snprintf(dir, sizeof(dir), "%s/%s", parent, e->d_name) < sizeof(dir) &&
+		    has_documents(dir))
+			more = fn(arg, dir);
+	closedir(d);
 }

@@ -55,6 +55,8 @@ struct segment {
 
 struct spool_file {
 	int dir_fd, lock_fd;
+	char *dir;
+	bool temporary;
 	char uuid[SPOOL_UUID_BYTES];
 	struct catalog *catalog;
 	TAILQ_HEAD(segment_list, segment) segments;   /* oldest first */
@@ -569,6 +571,11 @@ spool_file_close(struct spool_file *f)
 		return;
 	read_stop(f);
 	write_stop(f);
+	if (f->temporary && TAILQ_EMPTY(&f->segments) && f->lost == 0) {
+		unlinkat(f->dir_fd, "state", 0);
+		unlinkat(f->dir_fd, "lock", 0);
+		rmdir(f->dir);
+	}
 	while ((s = TAILQ_FIRST(&f->segments)) != NULL) {
 		TAILQ_REMOVE(&f->segments, s, link);
 		free(s);
@@ -577,6 +584,7 @@ spool_file_close(struct spool_file *f)
 		close(f->lock_fd);
 	if (f->dir_fd >= 0)
 		close(f->dir_fd);
+	free(f->dir);
 	free(f->buf);
 	free(f);
 }
@@ -596,7 +604,7 @@ spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max, struc
 	f->catalog = catalog;
 	f->buf_cap = READ_BYTES;
 	snprintf(f->uuid, sizeof(f->uuid), "%s", new_uuid);
-	if ((f->buf = malloc(f->buf_cap)) == NULL)
+	if ((f->buf = malloc(f->buf_cap)) == NULL || (f->dir = strdup(dir)) == NULL)
 		rc = NW_ENOMEM;
 	else if ((rc = directory_take(f, dir)) == NW_OK && (rc = state_read(f)) == NW_OK) {
 		f->life++;
@@ -612,4 +620,10 @@ spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max, struc
 	past->lost = f->lost;
 	*out = f;
 	return NW_OK;
+}
+
+void
+spool_file_set_temporary(struct spool_file *f)
+{
+	f->temporary = true;
 }

@@ -38,6 +38,8 @@ struct spool_view { uint64_t seq; uint16_t opt; const uint8_t *bytes; size_t len
 int spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max, struct catalog *catalog,
     struct spool_file **out, struct spool_past *past);
 void spool_file_close(struct spool_file *f);                   /* NULL is fine */
+/* The directory goes with the process if nothing is in it by then. */
+void spool_file_set_temporary(struct spool_file *f);
 /* Keeps the count for the next life. */
 void spool_file_note_lost(struct spool_file *f, uint64_t lost);
 

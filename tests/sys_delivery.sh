@@ -81,8 +81,21 @@ send "$xsp" 400001 1000 0.5 || fail "killed: $(cat "$tmp/said")"
 stored 300001 "$before" || fail "killed: what was spooled is not there"
 stored 400001 "$(value last)" || fail "killed: $(cat "$tmp/said")"
 [ "$(value dropped)" = 0 ] || fail "killed: $(cat "$tmp/said")"
-unset NARROWS_SPOOL
+[ -z "$(ls "$tmp/spool")" ] || fail "killed: left behind: $(ls "$tmp/spool")"
 echo "provider killed: $(cat "$tmp/said")"
+
+# --- a run that ends while the box is away: the next one delivers it ---
+stop_box
+"$bin/nwrun" -b "$xsp" -t early -- dd if=/dev/zero of="$tmp/file" bs=64k count=200 2>>"$tmp/delivery.log" || fail "nwrun"
+until_true 8 sh -c "ls '$tmp/spool' | grep -q early" || fail "nwrun spools nothing"
+# shellcheck disable=SC2086
+start_box $again
+"$bin/nwrun" -b "$xsp" -t late -- dd if=/dev/zero of="$tmp/file" bs=64k count=200 2>>"$tmp/delivery.log" || fail "nwrun"
+until_true 8 sh -c "[ -z \"\$(ls '$tmp/spool')\" ]" || fail "nobody adopts what is left: $(ls "$tmp/spool")"
+until_true 5 sh -c "[ \"\$(sqlite3 -readonly '$tmp/state/narrows.db' \"SELECT count(*) FROM session s JOIN metadata m ON
+	m.session_id = s.id WHERE s.task_id IN ('early', 'late') AND m.event_type GLOB 'nl:tools:calipers:*'\")\" -ge 2 ]" ||
+	fail "a run is not in the store"
+unset NARROWS_SPOOL
 
 # --- no room: the oldest go, and the page says how many ---
 stop_box
@@ -98,5 +111,5 @@ dropped=$(value dropped)
 stored $((500001 + dropped)) "$(value last)" || fail "no room: $(cat "$tmp/said")"
 stop_box
 [ "$(sql 'SELECT sum(dropped) FROM xsp_session')" = "$dropped" ] || fail "the box counts other losses: $(sql 'SELECT sum(dropped) FROM xsp_session')"
-nw report last --json | grep -q "\"documents_dropped\":$dropped," || fail "the report does not say it: $(nw report last --json)"
+nw report 1 --json | grep -q "\"documents_dropped\":$dropped," || fail "the report does not say it: $(nw report 1 --json)"
 echo "no room: $(cat "$tmp/said")"

@@ -66,6 +66,12 @@ NW_PUBLIC int nw_provider_new(const struct nw_provider_opts *opts, struct nw_pro
  * NW_OK: everything arrived; NW_EAGAIN: something did not. */
 NW_PUBLIC int nw_provider_close(struct nw_provider *p, int64_t wait_ns);
 
+/*
+ * Sends what providers that are gone have left below NARROWS_SPOOL, as long as the box takes it, each for at most
+ * wait_ns. opts: as the own provider's, which is closed by now; task and directory are theirs.
+ */
+NW_PUBLIC void nw_provider_adopt(const struct nw_provider_opts *opts, int64_t wait_ns);
+
 /* Metadata is copied and sent again after every reconnect. One call per id and event type. */
 NW_PUBLIC int nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const char *event_type,
     const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params);
