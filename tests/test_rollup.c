@@ -405,6 +405,28 @@ test_model(const int64_t keep_s[STORE_TIERS], int64_t finest_s, int steps)
 	writer_close(w);
 }
 
+/* A series of the host, not of a session: two chunks in the time of session 1, two long after it. */
+static void
+host_commit(struct writer *w)
+{
+	static const char *const fields[] = { "idle" };
+	struct nw_batch *b = nw_batch_new();
+	double v = 0.5;
+	int64_t t;
+	int i;
+
+	nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .opened_wall_ns = BASE, .closed_wall_ns = BASE + 100 * SECOND });
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 1, .host_id = 1, .session_id = 1 });
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 20, .host_id = 1 });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 20, 20, 1, fields });
+	for (i = 0; i < 128; i++) {
+		t = BASE + (i < 64 ? i : 10000 + i) * SECOND;
+		CHECK_INT(nw_batch_rows(b, 20, 1, 1, &t, &v, NULL, 0), NW_OK);
+	}
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+}
+
 /* A pinned session keeps its rows bit by bit; unpinned they go; the oldest tier is deleted in the end, and counted. */
 static void
 test_pin(void)
@@ -416,9 +438,11 @@ test_pin(void)
 
 	for (i = 0; i < 400; i++)
 		CHECK_INT(random_commit(w), NW_OK);
+	host_commit(w);
 	w->limits.tail_bytes = 0;
 	expire_at(w, BASE);
 	care(w);
+	CHECK_INT(ask(w, "SELECT sum(n_rows) FROM chunk WHERE layout_id = 20"), 128);
 	CHECK_INT(store_pin(path, 1, true, why), NW_OK);
 	CHECK_INT(store_pin(path, 77, true, why), NW_ENOTFOUND);
 	n1 = ask(w, "SELECT sum(n_rows) FROM chunk WHERE layout_id = 1");
@@ -426,9 +450,10 @@ test_pin(void)
 	expire_at(w, model[1].now + 10000000 * SECOND);
 	care(w);
 	CHECK_INT(ask(w, "SELECT sum(n_rows) FROM chunk WHERE layout_id = 1"), n1);
-	CHECK_INT(ask(w, "SELECT count(*) FROM chunk WHERE layout_id <> 1"), 0);
+	CHECK_INT(ask(w, "SELECT sum(n_rows) FROM chunk WHERE layout_id = 20"), 64);
+	CHECK_INT(ask(w, "SELECT count(*) FROM chunk WHERE layout_id NOT IN (1, 20)"), 0);
 	CHECK_INT(ask(w, "SELECT count(*) FROM rollup"), 0);
-	CHECK_INT(w->total.rolled_rows[STORE_ROWS], model[1].n + model[2].n);
+	CHECK_INT(w->total.rolled_rows[STORE_ROWS], model[1].n + model[2].n + 64);
 	CHECK(w->total.expired_rows[STORE_1H] > 0);
 	CHECK_INT(ask(w, "SELECT pinned FROM v_session WHERE id = 1"), 1);
 	CHECK_INT(store_pin(path, 1, false, why), NW_OK);
