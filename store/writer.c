@@ -98,6 +98,8 @@ static const char *const sql[W_STMTS] = {
 	[W_ROLLUP_DROP] = "DELETE FROM rollup WHERE id = ? RETURNING length(data)",
 	[W_CHUNK_OLDEST] = OLDEST("chunk", "chunk_by_age") " ORDER BY c.t1_ns, c.id",
 	[W_ROLLUP_OLDEST] = OLDEST("rollup", "rollup_by_age") " AND c.tier = ?4 ORDER BY c.t1_ns, c.id",
+	[W_SHELF_BYTES] = "SELECT bytes FROM shelf WHERE tier = ?",
+	[W_SHELF_CHANGE] = "UPDATE shelf SET bytes = bytes + ?2 WHERE tier = ?1",
 	[W_ROLLUP_ROWS] = "SELECT n_rows FROM rollup WHERE id = ?",
 };
 
@@ -207,20 +209,27 @@ tail_load(struct writer *w)
 	return rc;
 }
 
-/* What is on the shelves; kept up to date from here on. */
 static int
 sizes_load(struct writer *w)
 {
-	static const char *const query[STORE_TIERS] = {
-		"SELECT coalesce(sum(length(data)), 0) FROM chunk",
-		"SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 1",
-		"SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 2",
-		"SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 3",
-	};
-	int rc = NW_OK, t;
+	int rc = NW_OK;
+	int64_t t;
 
 	for (t = 0; rc == NW_OK && t < STORE_TIERS; t++)
-		rc = db_int(w->db, query[t], &w->tier_bytes[t]);
+		rc = db_get_int(&w->stmts, W_SHELF_BYTES, t, &w->tier_bytes[t]);
+	return rc;
+}
+
+/* Inside the transaction that changes them. */
+static int
+sizes_write(struct writer *w)
+{
+	int rc = NW_OK;
+	int64_t t;
+
+	for (t = 0; rc == NW_OK && t < STORE_TIERS; t++)
+		if (w->moved.bytes[t] != 0)
+			rc = db_run(&w->stmts, W_SHELF_CHANGE, "ii", t, w->moved.bytes[t]);
 	return rc;
 }
 
@@ -340,7 +349,7 @@ numbers_follow(struct writer *w)
 int
 writer_end(struct writer *w, int rc)
 {
-	if (rc == NW_OK)
+	if (rc == NW_OK && (rc = sizes_write(w)) == NW_OK)
 		rc = db_run(&w->stmts, W_COMMIT, "");
 	if (rc == NW_OK) {
 		w->trouble[0] = '\0';
