@@ -107,6 +107,42 @@ box_of(const char *state_dir)
 	return xsp;
 }
 
+/* Documents that the box has refused so far; -1: it does not say. */
+static int64_t
+box_rejected(const char *state_dir)
+{
+	char *url = source_run_value(state_dir, "http"), *text;
+	struct source *s = url != NULL && *url != '\0' ? source_open(state_dir, url) : NULL;
+	json_t *doc = NULL;
+	int64_t n = -1;
+	int status;
+
+	if (s != NULL && (text = source_health(s, &status)) != NULL) {
+		doc = json_loads(text, 0, NULL);
+		if (json_is_integer(json_object_get(json_object_get(doc, "counters"), "rejected_documents")))
+			n = json_integer_value(json_object_get(json_object_get(doc, "counters"), "rejected_documents"));
+		json_decref(doc);
+		free(text);
+	}
+	source_close(s);
+	free(url);
+	return n;
+}
+
+/* What is acknowledged has been taken or refused, and only the box's counter tells which. */
+static int
+send_to_box(struct import *im, const char *state_dir, const char *box, bool is_local, struct progress *p,
+    struct import_done *done)
+{
+	int64_t before = is_local ? box_rejected(state_dir) : -1, after;
+	int rc = import_to_box(im, box, p, done);
+
+	if (rc < 0 || before < 0 || (after = box_rejected(state_dir)) <= before)
+		return rc;
+	return stat_fail(im->err, NW_ECONFLICT, "%s: box %s refused %" PRId64 " documents meanwhile: its log says why"
+	    " (is max-series-per-session too low?)", im->name, box, after - before);
+}
+
 static int
 import_send(struct import *im, const char *state_dir, const char *box, struct import_done *done)
 {
@@ -116,7 +152,7 @@ import_send(struct import *im, const char *state_dir, const char *box, struct im
 
 	progress_begin(&p, "narrows import", (uint64_t)ftello(im->spool), false);
 	if (at != NULL)
-		rc = import_to_box(im, at, &p, done);
+		rc = send_to_box(im, state_dir, at, box == NULL, &p, done);
 	else {
 		path = xasprintf("%s/narrows.db", state_dir);
 		mkdir(state_dir, 0750);

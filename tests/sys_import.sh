@@ -69,7 +69,7 @@ cut -d, -f2- "$tmp/keys" | sort | cmp - "$tmp/got" || fail "keys"
 
 # --- cut off in the middle: done again, it is whole, and there once ---
 seq 1 150000 | awk '{ printf "load,host=h,disk=d%d a=%d,b=%d.5 %d000\n", $1 % 3, $1, $1, $1 }' >"$tmp/long.lp"
-nw import "$tmp/long.lp" >"$tmp/said" &
+"$bin/narrows" -s "$tmp/state" import "$tmp/long.lp" >"$tmp/said" &
 import=$!
 until_true 10 sh -c "[ \"\$(sqlite3 -readonly '$tmp/state/narrows.db' \"select count(*) from metadata where event_type = 'load'\")\" -gt 0 ]" || fail "the long import does not begin"
 kill -9 "$import"
@@ -78,6 +78,13 @@ nw import "$tmp/long.lp" >"$tmp/said" || fail "import after one that was cut off
 nw export last >"$tmp/long.csv"
 [ "$(wc -l <"$tmp/long.csv")" = 300001 ] && [ "$(cut -d, -f2 "$tmp/long.csv" | sort -u | wc -l)" = 4 ] ||
     fail "cut off and done again: $(wc -l <"$tmp/long.csv") lines, $(cat "$tmp/said")"
+stop_box
+
+# --- what the box refuses is not a success ---
+start_box -o max-series-per-session=10
+printf 'm,host=h a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1,j=1,k=1 1\nm,host=h a=2 2\n' >"$tmp/many.lp"
+if nw import "$tmp/many.lp" 2>"$tmp/err"; then fail "documents that the box refused"; fi
+grep -q 'refused 1 documents meanwhile' "$tmp/err" || fail "refused: $(cat "$tmp/err")"
 stop_box
 
 # --- what others wrote ---
