@@ -54,6 +54,7 @@ struct work {
 	double (*sum)[NW_OP_COUNT];
 	double op_max[NW_OP_COUNT];      /* of the process with most of it */
 	double op_sum[NW_OP_COUNT];
+	struct { size_t first, end; } *span;   /* windows from a process's first operation to its last */
 	double *ref;                     /* bytes that crossed, per window */
 };
 
@@ -119,13 +120,29 @@ op_time(const struct work *w, enum nw_op op, size_t i, double *busy)
 	return most;
 }
 
-/* Outside every call: what is left of the window of a process with one thread. */
-static double
-own_time(const struct work *w, size_t flow, size_t i)
+static bool
+is_at_work(const struct work *w, size_t flow, size_t i)
 {
+	return i >= w->span[flow].first && i < w->span[flow].end;
+}
+
+/*
+ * Outside every call: what is left of the window of a process with one thread, the main one or whoever is at it
+ * before or after. Bytes still cross when a sender has handed over its last ones and ended: nobody's own time.
+ */
+static double
+own_time(const struct work *w, size_t main, enum nw_op end, size_t i)
+{
+	size_t flow = main;
 	double used = 0;
 	int op;
 
+	if (!is_at_work(w, main, i))
+		for (flow = 0; flow < w->n_flows; flow++)
+			if (w->flows[flow].one_thread && on_path(w, flow, end) && is_at_work(w, flow, i))
+				break;
+	if (flow == w->n_flows)
+		return 0;
 	for (op = 0; op < NW_OP_COUNT; op++)
 		used += at(w->flows[flow].busy_s[op], i) + at(w->flows[flow].wait_s[op], i);
 	return used < w->window_s ? w->window_s - used : 0;
@@ -135,7 +152,6 @@ static double
 stage_time(const struct work *w, const struct nw_path *p, enum nw_place place, size_t i, double *busy)
 {
 	double sent, received, busy_sent, busy_received;
-	size_t flow;
 
 	switch (place) {
 	case NW_PLACE_DISK_READ:
@@ -151,9 +167,13 @@ stage_time(const struct work *w, const struct nw_path *p, enum nw_place place, s
 		received = op_time(w, NW_OP_NET_READ, i, &busy_received);
 		*busy = sent < received ? busy_sent : busy_received;
 		return sent < received ? sent : received;
+	case NW_PLACE_SENDER_HOST:
+		return *busy = own_time(w, p->sender_flow, NW_OP_NET_WRITE, i);
+	case NW_PLACE_RECEIVER_HOST:
+		return *busy = own_time(w, p->receiver_flow, NW_OP_NET_READ, i);
 	default:
-		flow = place == NW_PLACE_RECEIVER_HOST ? p->receiver_flow : p->sender_flow;
-		return *busy = own_time(w, flow, i);
+		return *busy = own_time(w, p->sender_flow, on_path(w, p->sender_flow, NW_OP_DISK_WRITE) ? NW_OP_DISK_WRITE :
+		    NW_OP_DISK_READ, i);
 	}
 }
 
@@ -226,6 +246,26 @@ stages_add(const struct work *w, struct nw_path *p)
 }
 
 static void
+spans_fill(struct work *w)
+{
+	size_t f, i;
+	int op;
+
+	for (f = 0; f < w->n_flows; f++) {
+		w->span[f].first = w->n_windows;
+		for (op = 0; op < NW_OP_COUNT; op++)
+			for (i = 0; i < w->n_windows; i++) {
+				if (!(at(w->flows[f].bytes[op], i) + at(w->flows[f].busy_s[op], i) + at(w->flows[f].wait_s[op], i) > 0))
+					continue;
+				if (i < w->span[f].first)
+					w->span[f].first = i;
+				if (i >= w->span[f].end)
+					w->span[f].end = i + 1;
+			}
+	}
+}
+
+static void
 sums_fill(struct work *w)
 {
 	size_t f;
@@ -255,9 +295,11 @@ nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, dou
 	out->window_s = window_s;
 	if (n_flows == 0 || n_windows == 0)
 		return NW_OK;
-	if ((w.sum = calloc(n_flows, sizeof(*w.sum))) == NULL || (w.ref = calloc(n_windows, sizeof(*w.ref))) == NULL)
+	if ((w.sum = calloc(n_flows, sizeof(*w.sum))) == NULL || (w.ref = calloc(n_windows, sizeof(*w.ref))) == NULL ||
+	    (w.span = calloc(n_flows, sizeof(*w.span))) == NULL)
 		goto out;
 	sums_fill(&w);
+	spans_fill(&w);
 	out->has_sender = main_flow(&w, NW_OP_NET_WRITE, &out->sender_flow);
 	out->has_receiver = main_flow(&w, NW_OP_NET_READ, &out->receiver_flow);
 	/* A program that reads a disk and answers a few requests is no network transfer. */
@@ -288,6 +330,7 @@ nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, dou
 			out->active_s += window_s;
 	rc = out->active_s > 0 ? stages_add(&w, out) : NW_OK;
 out:
+	free(w.span);
 	free(w.sum);
 	free(w.ref);
 	return rc;

@@ -224,14 +224,12 @@ int
 control_take_status(struct control_peer *p, const uint8_t *data, size_t len, int64_t now_wall_ns, const char **why)
 {
 	struct nw_order_status s;
-	char name[300];
 	int rc;
 
 	if ((rc = nw_order_status_decode(&s, data, len, why)) < 0)
 		return rc;
 	if (s.orders_rejected > p->status.orders_rejected)
-		log_warnx("control.rejected host=\"%s\" orders=%" PRId64, log_escape(name, sizeof(name), p->host),
-		    s.orders_rejected);
+		log_warnx("control.rejected host=\"%s\" orders=%" PRId64, p->host, s.orders_rejected);
 	s.collecting = xstrdup(s.collecting);
 	s.orders = xstrdup(s.orders);
 	status_clear(&p->status);

@@ -514,6 +514,7 @@ process_row(struct loader *l, const struct columns *c, const struct store_block 
 		reports_count(l, cell(b, c->report, i));
 	else
 		intervals_count(l, &s);
+	f->storage_read_bytes += known(cell(b, c->read_bytes, i));
 	f->seen_bytes += known(cell(b, c->seen_read, i)) + known(cell(b, c->seen_written, i));
 	f->kernel_bytes += known(cell(b, c->rchar, i)) + known(cell(b, c->wchar, i));
 }

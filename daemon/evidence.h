@@ -41,6 +41,7 @@ struct evidence_flow {
 	double *rate_sd_sum[NW_OP_COUNT];    /* its spread within reports, times operations */
 	double *cpu;                         /* seconds; NULL: not told */
 	double cpu_s;                        /* NaN: not told */
+	double storage_read_bytes;           /* that the kernel fetched from devices for it */
 	double seen_bytes, kernel_bytes;     /* what our calls saw, what the kernel counted; 0: not told */
 };
 

@@ -10,6 +10,8 @@
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 
+/* A process has at most three stages, and its time is in them: with less in the slowest, it was somewhere not measured. */
+static const double HELD_MIN = 1.0 / 3;
 static const double FASTER_CAP = 100;        /* a stage hardly used says little of its limits: beyond this, "more than" */
 
 const char *
@@ -129,6 +131,13 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 		j->sentence = xasprintf("Cannot tell what limited this transfer: only %s was measured, "
 		    "with nothing to compare it to.", first);
 		free(first);
+	} else if (limit_held(&j->limit) < HELD_MIN) {
+		first = judge_stage_text(e, &j->path.stage[b->lowest]);
+		reason_add(j, "No measured stage held the bytes up for long; most of all %s, for %.0f %% of the time.", first,
+		    100 * limit_held(&j->limit));
+		j->sentence = xstrdup("Cannot tell what limited this transfer: most of its time passed outside the disk and "
+		    "network calls that were measured.");
+		free(first);
 	} else {
 		first = judge_stage_text(e, &j->path.stage[b->lowest]);
 		second = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("another stage");
@@ -160,11 +169,18 @@ place_is_host(enum nw_place place)
 static const char *
 host_stage_manner(const struct judgement *j, const struct evidence *e, const struct nw_path_stage *s)
 {
-	const struct evidence_flow *f = &e->flows[s->place == NW_PLACE_RECEIVER_HOST ? j->path.receiver_flow :
+	const struct evidence_flow *main_flow = &e->flows[s->place == NW_PLACE_RECEIVER_HOST ? j->path.receiver_flow :
 	    j->path.sender_flow];
-	double own = s->busy_share * j->path.active_s, share = f->cpu_s / own;
+	double own = s->busy_share * j->path.active_s, cpu_s = 0, share;
+	size_t i;
 
-	if (!isfinite(share))
+	/* Own time is whoever's is at work: so is the CPU, of the processes of one kind on that host. */
+	for (i = 0; i < e->n_flows; i++)
+		if (e->flows[i].host == main_flow->host && isfinite(e->flows[i].cpu_s) && e->flows[i].program != NULL &&
+		    main_flow->program != NULL && strcmp(e->flows[i].program, main_flow->program) == 0)
+			cpu_s += e->flows[i].cpu_s;
+	share = cpu_s / own;
+	if (!isfinite(share) || !isfinite(main_flow->cpu_s))
 		return "";
 	if (share >= 0.6)
 		return ", which was busy computing,";
@@ -268,6 +284,43 @@ tcp_witness(struct judgement *j, const struct evidence *e)
 	    100 * fmin(rwnd, 1), 100 * fmin(sndbuf, 1), isfinite(c->retrans) ? c->retrans : 0));
 }
 
+/*
+ * A blocking sendfile() is disk and network in one call: the two stages are held equally, and calipers cannot choose.
+ * The kernel's account of the connection can.
+ */
+static bool
+tie_break(struct judgement *j)
+{
+	const struct witness *tcp = NULL;
+	size_t i, disk = j->path.n, net = j->path.n, n = 0;
+
+	for (i = 0; i < j->n_witnesses; i++)
+		if (strcmp(j->witnesses[i].name, "tcp") == 0 && j->witnesses[i].says != NULL)
+			tcp = &j->witnesses[i];
+	if (j->limit.known || tcp == NULL || j->path.n < 2 || j->limit.n_windows < LIMIT_WINDOWS_MIN ||
+	    limit_held(&j->limit) < HELD_MIN)
+		return false;
+	for (i = 0; i < j->path.n; i++) {
+		if (!j->limit.tests[i].candidate)
+			continue;
+		n++;
+		if (j->path.stage[i].place == NW_PLACE_DISK_READ)
+			disk = i;
+		else if (j->path.stage[i].place == NW_PLACE_NETWORK || j->path.stage[i].place == NW_PLACE_NET_WRITE)
+			net = i;
+	}
+	if (n != 2 || disk == j->path.n || net == j->path.n || strcmp(tcp->says, "the receiving end") == 0)
+		return false;
+	j->limit.known = true;
+	j->limit.stage = strcmp(tcp->says, "network") == 0 ? net : disk;
+	free(j->words);
+	free(j->sentence);
+	while (j->n_reasons > 0)
+		free(j->reasons[--j->n_reasons]);
+	reason_add(j, "One call did both, reading the disk and sending; the kernel's account of the connection decides.");
+	return true;
+}
+
 static double
 mean_known(const double *x, size_t n)
 {
@@ -302,7 +355,8 @@ disk_witness(struct judgement *j, const struct evidence *e)
 	}
 	if (!have)
 		return;
-	witness_add(j, "disk", most > 0.8 ? "disk" : NULL, !j->limit.known || (most <= 0.8 && !disk) ? -1 : most > 0.8 ? disk : 0,
+	/* An idle device proves nothing: the limit may be a quota, or a disk that this host does not see. */
+	witness_add(j, "disk", most > 0.8 ? "disk" : NULL, !j->limit.known || most <= 0.8 ? -1 : disk,
 	    xasprintf("the busiest device, on %s, was busy %.0f %% of the time", e->hosts[where].name, 100 * most));
 }
 
@@ -357,8 +411,23 @@ per_call_witness(struct judgement *j, const struct evidence *e)
 	free(text);
 }
 
+/* The kernel read about as much from disk for a program as it moved, and no call of it shows that. */
+static bool
+reads_unseen(const struct judgement *j, const struct evidence *e)
+{
+	size_t i;
+
+	if (!place_is_host(j->path.stage[j->limit.stage].place) ||
+	    j->path.stage[j->limit.stage].place == NW_PLACE_RECEIVER_HOST)
+		return false;
+	for (i = 0; i < j->path.n; i++)
+		if (j->path.stage[i].place == NW_PLACE_DISK_READ)
+			return false;
+	return e->flows[j->path.sender_flow].storage_read_bytes > 0.5 * j->bytes;
+}
+
 static void
-confidence_set(struct judgement *j)
+confidence_set(struct judgement *j, const struct evidence *e)
 {
 	bool against = false, with = false;
 	size_t i;
@@ -369,8 +438,15 @@ confidence_set(struct judgement *j)
 		against |= j->witnesses[i].agrees == 0;
 		with |= j->witnesses[i].agrees == 1;
 	}
+	if (reads_unseen(j, e)) {
+		against = true;
+		reason_add(j, "The program read from disk without calls, by memory mapping perhaps: its disk may be behind this.");
+	}
 	j->confidence = against ? "low" : with && j->limit.n_windows >= 2 * LIMIT_WINDOWS_MIN ? "high" : "medium";
-	if (against)
+	for (i = 0; i < j->n_witnesses && against; i++)
+		if (j->witnesses[i].agrees == 0)
+			break;
+	if (against && i < j->n_witnesses)
 		reason_add(j, "Not every witness agrees: see below.");
 }
 
@@ -423,6 +499,7 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	    (rc = nw_path_build(flows, e->n_flows, e->n_windows, (double)e->step_ns * 1e-9, &out->path)) < 0 ||
 	    (rc = limit_find(&out->path, 0, e->n_windows, params->alpha, params->margin, &out->limit)) < 0)
 		goto out;
+	out->limit.known = out->limit.known && limit_held(&out->limit) >= HELD_MIN;
 	out->duration_s = (double)(e->last_wall_ns - e->first_wall_ns) * 1e-9;
 	out->bytes = out->path.bytes;
 	out->bytes_per_s = out->duration_s > 0 ? out->bytes / out->duration_s : NAN;
@@ -433,11 +510,13 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 		unknown_words(out, e, params);
 	caliper_witness(out);
 	tcp_witness(out, e);
+	if (tie_break(out))
+		known_words(out, e);
 	disk_witness(out, e);
 	cpu_witness(out, e);
 	per_call_witness(out, e);
 	if (out->limit.known)
-		confidence_set(out);
+		confidence_set(out, e);
 	rc = NW_OK;
 out:
 	free(flows);

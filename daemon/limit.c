@@ -7,13 +7,16 @@
 #include "narrows/err.h"
 #include "narrows/special.h"
 
-/* Ratio of held shares with an interval by the delta method on its logarithm, effective n, normal quantile. */
+/*
+ * Ratio of held shares with Fieller's interval (1954), effective n, normal quantile. The next stage may be held next
+ * to never, by a few windows only; on the logarithm's scale such a one would make any ratio uncertain.
+ */
 static void
 effect_find(struct limit *l, size_t n_stages, double alpha)
 {
 	const struct nw_bottleneck *b = &l->bottleneck;
 	const struct nw_group *lowest, *next;
-	double held, held_next, half;
+	double held, held_next, z2, var, var_next, a, root;
 
 	l->effect = l->effect_low = l->effect_high = NAN;
 	if (b->status != NW_STATUS_OK || b->runner_up >= n_stages)
@@ -24,11 +27,15 @@ effect_find(struct limit *l, size_t n_stages, double alpha)
 	held_next = fmax(1 - next->mean, 1e-6);
 	if (!(held > 0) || !(lowest->n >= 2) || !(next->n >= 2))
 		return;
-	half = nw_norm_quantile(1 - alpha / 2) * sqrt(pow(lowest->sd / held, 2) / lowest->n +
-	    pow(next->sd / held_next, 2) / next->n);
+	z2 = pow(nw_norm_quantile(1 - alpha / 2), 2);
+	var = pow(lowest->sd, 2) / lowest->n;
+	var_next = pow(next->sd, 2) / next->n;
 	l->effect = held / held_next;
-	l->effect_low = l->effect * exp(-half);
-	l->effect_high = l->effect * exp(half);
+	/* roots r of (held - r held_next)^2 = z^2 (var + r^2 var_next) */
+	a = held_next * held_next - z2 * var_next;
+	root = sqrt(fmax(0, held * held * held_next * held_next - a * (held * held - z2 * var)));
+	l->effect_low = (held * held - z2 * var) / (held * held_next + root);
+	l->effect_high = a > 0 ? (held * held_next + root) / a : INFINITY;
 }
 
 /* All tests must reject, so the verdict's p is the largest of theirs; a pair was picked by looking, and pays twice. */

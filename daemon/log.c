@@ -23,16 +23,35 @@ log_open(const char *name, bool to_stderr, bool debug)
 }
 
 static void
+escape(char *to, size_t cap, const char *from, bool quotes)
+{
+	size_t n = 0;
+
+	for (; *from != '\0' && n + 5 < cap; from++) {
+		unsigned char c = (unsigned char)*from;
+
+		if (quotes && (c == '"' || c == '\\'))
+			to[n++] = '\\';
+		if (c < 0x20 || c > 0x7e)
+			n += (size_t)snprintf(to + n, cap - n, "\\x%02x", c);
+		else
+			to[n++] = (char)c;
+	}
+	to[n] = '\0';
+}
+
+static void
 line_write(int priority, int err, const char *fmt, va_list ap)
 {
-	char line[1024], stamp[32];
+	char text[1024], line[2048], stamp[32];
 	struct timespec now;
 	struct tm tm;
 	int n;
 
-	n = vsnprintf(line, sizeof(line), fmt, ap);
-	if (err != 0 && n >= 0 && (size_t)n < sizeof(line))
-		snprintf(line + n, sizeof(line) - (size_t)n, ": %s", strerror(err));
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	if (err != 0 && n >= 0 && (size_t)n < sizeof(text))
+		snprintf(text + n, sizeof(text) - (size_t)n, ": %s", strerror(err));
+	escape(line, sizeof(line), text, false);
 	if (!log_to_stderr) {
 		syslog(priority, "%s", line);
 		return;
@@ -94,19 +113,6 @@ fatalx(const char *fmt, ...)
 const char *
 log_escape(char *buf, size_t cap, const char *s)
 {
-	size_t n = 0;
-
-	for (; *s != '\0' && n + 5 < cap; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c == '"' || c == '\\') {
-			buf[n++] = '\\';
-			buf[n++] = (char)c;
-		} else if (c < 0x20 || c > 0x7e)
-			n += (size_t)snprintf(buf + n, cap - n, "\\x%02x", c);
-		else
-			buf[n++] = (char)c;
-	}
-	buf[n] = '\0';
+	escape(buf, cap, s, true);
 	return buf;
 }

@@ -71,7 +71,7 @@ series_forget(struct origin *o)
 			series_free(s);
 		}
 	}
-	o->n_fields = 0;
+	o->n_fields = o->n_series = 0;
 }
 
 static void
@@ -238,7 +238,7 @@ origin_series_add(struct origin *o, const struct nw_meta *m, bool *is_new)
 		if (strcmp(s->event_type, m->event_type) == 0 && strcmp(s->params_json, m->params_json) == 0 &&
 		    strcmp(s->subject_json, m->subject_json) == 0)
 			return s;
-	if (HASH_COUNT(o->series) >= o->box->conf->max_series_per_session)
+	if (o->n_series >= o->box->conf->max_series_per_session)
 		return NULL;
 	s = xcalloc(1, sizeof(*s));
 	s->mid = xstrdup(m->id);
@@ -251,6 +251,7 @@ origin_series_add(struct origin *o, const struct nw_meta *m, bool *is_new)
 	if (head != NULL)
 		HASH_DEL(o->series, head);
 	HASH_ADD_KEYPTR(hh, o->series, s->mid, strlen(s->mid), s);
+	o->n_series++;
 	*is_new = true;
 	return s;
 }

@@ -50,7 +50,7 @@ struct origin {
 	const void *noted_in;                /* commit's: the ticket that has this origin, and where */
 	size_t noted_at;
 	struct series *series;
-	size_t n_fields;                     /* of all its layouts */
+	size_t n_series, n_fields;           /* of all its metadata, the older ones of one mid included; of all its layouts */
 	struct held *held;
 	size_t held_bytes;
 	int64_t idle_since_mono_ns;

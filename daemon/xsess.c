@@ -26,6 +26,8 @@
 
 enum { LAYOUTS_MAX = 16, HELLO_KEYS_MAX = 32, ROWS_AT_ONCE = 64, FIELDS_MAX = 256 };
 
+static const int64_t TIME_END_S = 7258118400;   /* 2200-01-01 */
+
 struct xsess {
 	struct box *box;
 	struct peer *peer;
@@ -51,6 +53,7 @@ struct xsess {
 	uint16_t opt;                        /* of the block in hand, for documents that must wait */
 	const uint8_t *doc;
 	size_t doc_len;
+	const char *only_mid;                /* of a held document: what is wanted of it */
 };
 
 static void
@@ -466,9 +469,25 @@ rows_place(struct xsess *x, const struct layout *l, const struct nw_data *d, con
 static int64_t
 time_of_sample(const struct series *sr, int64_t number, int64_t now_wall_ns)
 {
-	if (number < 0 || !isfinite(sr->ts_s) || !isfinite(sr->dt_s) || fabs(sr->ts_s) > 9e9)
+	double t_s = sr->ts_s + (double)number * sr->dt_s;
+
+	/* not a number, or outside the times that can be told: when it arrived is the best word for it */
+	if (number < 0 || !(t_s >= 0 && t_s < (double)TIME_END_S))
 		return now_wall_ns;
-	return (int64_t)((sr->ts_s + (double)number * sr->dt_s) * 1e9);
+	return (int64_t)(t_s * 1e9);
+}
+
+/* Nobody measured before 1970 or after 2200: such a time is a mistake, and arithmetic with it would overflow. */
+static bool
+times_are_sane(const struct nw_data *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_rows; i++)
+		if (d->t_wall_ns[i] != NW_TIME_BY_SAMPLE &&
+		    (d->t_wall_ns[i] < 0 || d->t_wall_ns[i] >= TIME_END_S * 1000000000))
+			return false;
+	return true;
 }
 
 /* Rows in slices: what they take in memory does not depend on how many a document has. */
@@ -501,6 +520,8 @@ on_data(void *arg, const struct nw_data *d)
 	uint32_t where[FIELDS_MAX];
 	int rc;
 
+	if (x->only_mid != NULL && strcmp(x->only_mid, d->mid) != 0)
+		return NW_OK;                    /* was taken when the document came, or waits by itself */
 	if (sr == NULL) {
 		if (x->doc != NULL && origin_held_add(x->origin, d->mid, x->opt, x->doc, x->doc_len))
 			counter_add(&x->box->counters.held_documents, 1);
@@ -510,6 +531,8 @@ on_data(void *arg, const struct nw_data *d)
 	}
 	if (d->n_fields > FIELDS_MAX)
 		return NW_ETOOBIG;
+	if (!times_are_sane(d))
+		return NW_EPROTO;
 	if (!fields_find(&sr->layout, d, where)) {
 		if ((rc = layout_extend(x, sr, d)) < 0)
 			return rc;
@@ -557,7 +580,9 @@ documents_release(struct xsess *x, const char *mid)
 		const uint8_t *outer = x->doc;
 
 		x->doc = NULL;                   /* what is still unknown now is not held again */
+		x->only_mid = mid;
 		(void)nw_doc_decode(decoder, opt, doc, len, &sink, &why);
+		x->only_mid = NULL;
 		x->doc = outer;
 		free(doc);
 	}

@@ -26,6 +26,7 @@ def wait(what, seconds, name):
 # two XSP sessions of one task, from two hosts; one says so in HELLO, one (original) in its metadata
 t0 = 1700000000.0
 a = xsp.Peer(address).open().hello("prov-a", host="dtn-a", task_id="joined", program="mover <1>")
+xsp.Peer(address).open().hello("forger", host="h\nnarrowsd fake.event x=1", dropped=10, lost=10).close()
 b = xsp.Peer(address).open()
 a.app(0x20, xsp.meta("disk", type="disk", resource="/data/we \"quote\",\n<b>", size=1 << 40))
 b.app(0x20, xsp.meta("net", event="nl:tools:calipers:summary:write", type="network", task_id="joined", src="192.0.2.1",
@@ -81,6 +82,19 @@ rows = list(csv.DictReader(io.StringIO(get("/session/%d.csv" % s["id"]))))
 assert sum(r["field"] == "sum_v" for r in rows) == 2, rows
 wait(lambda: json.loads(get("/healthz")).get("data_without_metadata", 0) >= 1 or "data_without_metadata" in get("/healthz"), 3, "counted")
 
+# a document with one series that is known and one that is not is taken once, whatever comes later
+p = xsp.Peer(address).open()
+p.app(0x20, xsp.meta("known", task_id="half"))
+p.app(0x32, xsp.bson({"version": "0.1", "meta": [], "data": [{"mid": "known", "values": [[t0, 1.0]]}, {"mid": "unknown", "values": [[t0, 2.0]]}]}))
+p.app(0x20, xsp.meta("unknown", task_id="half"))
+# times that nobody can have measured are refused, not computed with
+for bad in (-(1 << 63) + 1, -1, 1 << 62, (1 << 63) - 1):
+    p.app(0x21, xsp.bson({"mid": "known", "data": {"ts_ns": bad, "value": 3.0}}))
+p.close()
+s = wait(lambda: (lambda x: x if x and x["state"] == "closed" else None)(find("half")), 5, "half session")
+rows = list(csv.DictReader(io.StringIO(get("/session/%d.csv" % s["id"]))))
+assert sorted(float(r["value"]) for r in rows) == [1.0, 2.0], rows
+
 # host series make no session
 n = len(sessions())
 p = xsp.Peer(address).open().hello("host-1", host="dtn-a")
@@ -90,6 +104,7 @@ assert p.until_stored(1) == 1
 p.close()
 assert len(sessions()) == n
 PY
+grep -q '^narrowsd fake' "$tmp/box.log" && fail "a peer forged a line of the log"
 stop_box
 # after a restart the numbers and the sessions are known
 start_box

@@ -119,6 +119,28 @@ test_one_end(void)
 	nw_path_clear(&p);
 }
 
+/* The sender has handed over its last bytes and ended; the slow receiver goes on with what lies in buffers. */
+static void
+test_early_end(void)
+{
+	static const struct pipeline slow_receiver = { 1e9, 2e9, 1e9, 4e7, 2e9 };
+	struct nw_flow flow[2];
+	struct nw_path p;
+	bool unique;
+	int op, i, k;
+
+	play(&slow_receiver, flow, 5);
+	for (k = 0; k < 3; k++)
+		for (op = 0; op < NW_OP_COUNT; op++)
+			for (i = WINDOWS * 3 / 4; i < WINDOWS; i++)
+				values[0][k][op][i] = 0;
+	CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
+	CHECK_INT(judged(&p, &unique), NW_PLACE_RECEIVER_HOST);
+	CHECK(unique && p.stage[1].place == NW_PLACE_SENDER_HOST);
+	CHECK(p.stage[1].free_share[WINDOWS - 1] == 1);
+	nw_path_clear(&p);
+}
+
 static void
 test_local_copy(void)
 {
@@ -159,6 +181,7 @@ main(void)
 {
 	test_pipeline();
 	test_one_end();
+	test_early_end();
 	test_local_copy();
 	test_nothing();
 	return check_done("test_stage");
