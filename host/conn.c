@@ -299,7 +299,7 @@ next_bytes(struct conn *c, const uint8_t **bytes)
 	size_t plain = c->out.len - c->out_sent;
 	long n;
 
-	*bytes = c->out.data + c->out_sent;
+	*bytes = plain > 0 ? c->out.data + c->out_sent : NULL;
 	if (c->tls == NULL)
 		return plain;
 	if (c->sealed_bytes == 0 && plain > 0 && c->state != CONN_SECURING && (n = nw_tls_write(c->tls, *bytes, plain)) > 0) {

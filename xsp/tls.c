@@ -649,7 +649,7 @@ nw_tls_close(struct nw_tls *t)
 size_t
 nw_tls_output(const struct nw_tls *t, const uint8_t **bytes)
 {
-	*bytes = t->out + t->out_at;
+	*bytes = t->out != NULL ? t->out + t->out_at : NULL;
 	return t->out_len - t->out_at;
 }
 
