@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/hist.h"
 
 /* --- errors --- */
 
@@ -178,6 +179,7 @@ series_free(struct import_series *s)
 	for (i = 0; i < s->n_fields; i++)
 		free(s->fields[i].name);
 	free(s->fields);
+	free(s->hist);
 	free(s->key);
 	free(s->mid);
 	free(s->pid);
@@ -275,8 +277,9 @@ row_flush(struct import *im, struct import_series *s, const char *at)
 	if (new_field)
 		s->n_sent = s->n_fields;
 	s->n_set = 0;
-	if (nw_data_encode(&im->doc, s->mid, s->t_wall_ns, names, values, n, NULL, 0) < 0)
+	if (nw_data_encode(&im->doc, s->mid, s->t_wall_ns, names, values, n, s->hist, s->hist_len) < 0)
 		return import_fail(im, at, "this row makes no document");
+	s->hist_len = 0;
 	im->n_values += n;
 	if (s->t_wall_ns < im->t_min_wall_ns)
 		im->t_min_wall_ns = s->t_wall_ns;
@@ -313,6 +316,21 @@ import_value(struct import *im, struct import_series *s, const char *at, int64_t
 	f->set = true;
 	f->value = value;
 	s->n_set++;
+	return NW_OK;
+}
+
+int
+import_hist(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns, const uint8_t *hist,
+    size_t len)
+{
+	uint64_t counts[NW_HIST_BUCKETS] = { 0 };
+
+	if (len > NW_HIST_ENCODED_MAX_BYTES || nw_hist_decode_add(hist, len, counts) < 0)
+		return import_fail(im, at, "not a histogram");
+	if (s->n_set == 0 || s->t_wall_ns != t_wall_ns)
+		return NW_OK;
+	s->hist = xreallocarray(s->hist, len, 1);
+	memcpy(s->hist, hist, s->hist_len = len);
 	return NW_OK;
 }
 

@@ -44,6 +44,8 @@ struct import_series {
 	size_t n_fields, n_sent, n_set;      /* n_sent: fields that some document had */
 	unsigned n_layouts;
 	int64_t t_wall_ns;                   /* of the row being made, when n_set > 0 */
+	uint8_t *hist;                       /* of that row, or NULL */
+	size_t hist_len;
 	UT_hash_handle hh;
 };
 
@@ -92,6 +94,9 @@ struct import_series *import_series_add(struct import *im, const char *at, struc
 /* One value; values of one series and time become one row, until a field comes twice. */
 int import_value(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns, struct slice field,
     double value);
+/* The histogram of the row of that time, after its values, as narrows/hist.h has it. A row without values has none. */
+int import_hist(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns, const uint8_t *hist,
+    size_t len);
 /* Sets a text in an object of a series; an empty value is not set. */
 int import_set(struct import *im, const char *at, json_t *object, struct slice key, struct slice value);
 void import_set_unit(struct import_series *s, struct slice field, const char *unit);

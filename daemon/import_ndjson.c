@@ -14,6 +14,7 @@
 #include "daemon/import.h"
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
+#include "narrows/hist.h"
 
 /* A text, or an integer, under the first of the names that is there. */
 static struct slice
@@ -100,6 +101,23 @@ time_of(json_t *doc, json_t *data, int64_t *t)
 	return false;
 }
 
+/* In hex. */
+static int
+hist_take(struct import *im, const char *at, struct import_series *s, int64_t t, json_t *v)
+{
+	uint8_t hist[NW_HIST_ENCODED_MAX_BYTES];
+	const char *hex = json_string_value(v);
+	size_t n, len = hex != NULL ? strlen(hex) / 2 : 0;
+
+	if (v == NULL)
+		return NW_OK;
+	if (hex == NULL || len == 0 || len > sizeof(hist) || strspn(hex, "0123456789abcdef") != 2 * len)
+		return import_fail(im, at, "h_dur is not a histogram in hex");
+	for (n = 0; n < len; n++)
+		sscanf(hex + 2 * n, "%2hhx", &hist[n]);
+	return import_hist(im, s, at, t, hist, len);
+}
+
 static int
 data_take(struct import *im, const char *at, json_t *doc, json_t *data, struct slice key)
 {
@@ -115,7 +133,7 @@ data_take(struct import *im, const char *at, json_t *doc, json_t *data, struct s
 	if (!time_of(doc, data, &t))
 		return import_fail(im, at, "no time: t_ns, time, or ts_ns or ts within data");
 	json_object_foreach(data, name, v) {
-		if (strcmp(name, "ts") == 0 || strcmp(name, "ts_ns") == 0)
+		if (strcmp(name, "ts") == 0 || strcmp(name, "ts_ns") == 0 || strcmp(name, "h_dur") == 0)
 			continue;
 		if (json_is_number(v))
 			d = json_number_value(v);
@@ -124,7 +142,7 @@ data_take(struct import *im, const char *at, json_t *doc, json_t *data, struct s
 		if ((rc = import_value(im, s, at, t, slice_of(name), d)) < 0)
 			return rc;
 	}
-	return NW_OK;
+	return hist_take(im, at, s, t, json_object_get(data, "h_dur"));
 }
 
 static int

@@ -185,7 +185,8 @@ on_data(void *arg, const struct nw_data *data)
 			d->row[i] = NAN;
 		for (i = 0; i < data->n_fields; i++)
 			d->row[field_index(t, data->fields[i])] = data->values[row * data->n_fields + i];
-		if ((rc = nw_batch_rows(batch(d), t->layout_id, t->n_fields, 1, &data->t_wall_ns[row], d->row, NULL, 0)) < 0)
+		if ((rc = nw_batch_rows(batch(d), t->layout_id, t->n_fields, 1, &data->t_wall_ns[row], d->row,
+		    row == 0 ? data->hist : NULL, row == 0 ? data->hist_len : 0)) < 0)
 			return rc;
 	}
 	return NW_OK;

@@ -62,7 +62,13 @@ done
 nw export --format wide --resolution 1ns -o "$tmp/wide" last
 into via_wide "$tmp/wide" >/dev/null
 "$bin/narrows" -s "$tmp/via_wide" export --format wide --resolution 1ns last | cmp - "$tmp/wide" || fail "wide is not the same"
-nw export --format keys -o "$tmp/keys" last
+printf '%s\n' '{"series_id":1,"host":"h","event_type":"e"}' \
+    '{"series_id":1,"t_ns":"5","data":{"value":1,"h_dur":"0107050301ff01"}}' '{"series_id":1,"t_ns":"6","data":{"value":2}}' >"$tmp/h.ndjson"
+into hist "$tmp/h.ndjson" >/dev/null && nw import "$tmp/h.ndjson" >/dev/null
+for d in hist state; do
+	"$bin/narrows" -s "$tmp/$d" export --format ndjson last | grep -c 'value":1,"h_dur":"0107050301ff01"}}$' >/dev/null || fail "$d: a histogram"
+done
+nw export --format keys -o "$tmp/keys" 1
 into via_keys "$tmp/keys" >/dev/null
 "$bin/narrows" -s "$tmp/via_keys" export --format keys last | cut -d, -f2- | sort >"$tmp/got"
 cut -d, -f2- "$tmp/keys" | sort | cmp - "$tmp/got" || fail "keys"
@@ -142,6 +148,7 @@ printf 'a f=1\n' >"$tmp/bad"; bad 'bad:1:6: no time$' "$tmp/bad"
 printf '{"series_id":1,"event_type":"e"}\n{"series_id":1,"t_ns":"5","data":{"v":1}}\n{"series_id":2,"t_ns":"5","data":{"v":1}}\n' >"$tmp/bad"
 bad 'bad:3:1: data of a series that was not described before$' "$tmp/bad"
 printf '{"series_id":1,"event_type":"e"}\n{"series_id":1,\n' >"$tmp/bad"; bad 'bad:2:' "$tmp/bad"
+printf '{"series_id":1,"event_type":"e"}\n{"series_id":1,"t_ns":"1","data":{"v":1,"h_dur":"01"}}\n' >"$tmp/bad"; bad 'bad:2:1: not a histogram$' "$tmp/bad"
 printf 'DATE=20260504100431.2 HOST=h NL.EVNT=e VAL=1\nDATE=2026x HOST=h NL.EVNT=e VAL=1\n' >"$tmp/bad"; bad 'bad:2:1: DATE is not a time$' "$tmp/bad"
 printf 'ts=1777888805 event=e v=1\nts=1777888805 v=1\n' >"$tmp/bad"; bad 'bad:2:1: no event in this line$' "$tmp/bad"
 printf 'key,timestamp,value\nk,today,1\n' >"$tmp/bad"; bad 'bad:2:3: not a time$' "$tmp/bad"

@@ -243,8 +243,11 @@ series_open(struct export *x, bool *done)
 		return NW_OK;
 	if ((rc = make_prefix(x)) < 0)
 		return rc;
-	return merge_open(x->reader, x->meta->id, x->opts.resolution_ns, shape_t0(x, x->meta), shape_t1(x, x->meta),
+	rc = merge_open(x->reader, x->meta->id, x->opts.resolution_ns, shape_t0(x, x->meta), shape_t1(x, x->meta),
 	    make_label, x, &x->merge);
+	if (rc == NW_OK && x->opts.shape->hist)
+		merge_want_hist(x->merge);
+	return rc;
 }
 
 /* Rows of the current series until it ends or the slice is full. */

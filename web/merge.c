@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "narrows/err.h"
 
@@ -18,6 +19,7 @@ struct merge_layout {
 	char **labels;
 	int64_t *t;
 	double *values;
+	struct merge_hist { uint8_t *bytes; size_t len; } *hist;        /* per row; NULL: not wanted */
 	size_t cap, n, pos;
 	int64_t next_t;                         /* where reading goes on ... */
 	size_t skip;                            /* ... after so many rows of exactly that time */
@@ -31,6 +33,7 @@ struct merge {
 	void *label_arg;
 	struct merge_layout *layouts;
 	size_t n_layouts;
+	bool want_hist;
 };
 
 static int
@@ -95,6 +98,23 @@ merge_open(struct store_reader *r, int64_t meta_id, int64_t step_ns, int64_t t0_
 }
 
 void
+merge_want_hist(struct merge *m)
+{
+	m->want_hist = true;
+}
+
+static void
+hist_clear(struct merge_layout *l)
+{
+	size_t i;
+
+	for (i = 0; l->hist != NULL && i < l->n; i++) {
+		free(l->hist[i].bytes);
+		l->hist[i].bytes = NULL;
+	}
+}
+
+void
 merge_free(struct merge *m)
 {
 	size_t i, k;
@@ -104,6 +124,8 @@ merge_free(struct merge *m)
 	for (i = 0; i < m->n_layouts; i++) {
 		for (k = 0; k < m->layouts[i].n_fields; k++)
 			free(m->layouts[i].labels[k]);
+		hist_clear(&m->layouts[i]);
+		free(m->layouts[i].hist);
 		free(m->layouts[i].labels);
 		free(m->layouts[i].t);
 		free(m->layouts[i].values);
@@ -115,6 +137,21 @@ merge_free(struct merge *m)
 /* --- rows --- */
 
 struct refill { struct merge_layout *l; size_t skip; };
+
+/* Of row i of the block, which becomes the last of those kept. */
+static int
+hist_keep(struct merge_layout *l, const struct store_block *b, size_t i)
+{
+	struct merge_hist *h = &l->hist[l->n];
+
+	*h = (struct merge_hist){ 0 };
+	if (b->hist == NULL || b->hist[i] == NULL || b->hist_len[i] == 0)
+		return NW_OK;
+	if ((h->bytes = malloc(b->hist_len[i])) == NULL)
+		return NW_ENOMEM;
+	memcpy(h->bytes, b->hist[i], h->len = b->hist_len[i]);
+	return NW_OK;
+}
 
 static int
 on_block(void *arg, const struct store_block *b)
@@ -137,6 +174,8 @@ on_block(void *arg, const struct store_block *b)
 		l->t[l->n] = b->t_wall_ns[i];
 		for (k = 0; k < l->n_fields; k++)
 			l->values[l->n * l->n_fields + k] = b->columns[k][i];
+		if (l->hist != NULL && hist_keep(l, b, i) < 0)
+			return NW_ENOMEM;
 		l->n++;
 	}
 	return 0;
@@ -153,8 +192,11 @@ layout_refill(struct merge *m, struct merge_layout *l)
 	size_t same;
 	int rc;
 
+	hist_clear(l);
 	l->n = l->pos = 0;
 	l->at_end = true;
+	if (m->want_hist && l->hist == NULL && (l->hist = calloc(l->cap, sizeof(*l->hist))) == NULL)
+		return NW_ENOMEM;
 	rc = m->step_ns > 0 ? store_rows_at(m->reader, l->id, m->step_ns, l->next_t, m->t1, on_block, &fill) :
 	    store_rows(m->reader, l->id, l->next_t, m->t1, on_block, &fill);
 	if (rc < 0 || l->n == 0)
@@ -185,6 +227,10 @@ merge_next(struct merge *m, struct merge_row *row)
 		return 0;
 	*row = (struct merge_row){ .t_wall_ns = best->t[best->pos], .n_fields = best->n_fields,
 	    .labels = (const char *const *)best->labels, .values = &best->values[best->pos * best->n_fields] };
+	if (best->hist != NULL) {
+		row->hist = best->hist[best->pos].bytes;
+		row->hist_len = best->hist[best->pos].len;
+	}
 	best->pos++;
 	return 1;
 }

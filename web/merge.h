@@ -19,6 +19,8 @@ struct merge_row {
 	size_t n_fields;
 	const char *const *labels;              /* what label() made of each field's name */
 	const double *values;                   /* NaN: missing */
+	const uint8_t *hist;                    /* histogram of durations (narrows/hist.h), if asked for and there; or NULL */
+	size_t hist_len;
 };
 
 /*
@@ -28,6 +30,7 @@ struct merge_row {
 int merge_open(struct store_reader *r, int64_t meta_id, int64_t step_ns, int64_t t0_wall_ns, int64_t t1_wall_ns,
     char *(*label)(void *arg, const char *field), void *arg, struct merge **out);
 void merge_free(struct merge *m);
+void merge_want_hist(struct merge *m);          /* before the first row */
 /* 1: *row is filled, on loan until the next call. 0: there are no more. */
 int merge_next(struct merge *m, struct merge_row *row);
 

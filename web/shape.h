@@ -18,6 +18,7 @@ enum { SHAPE_SLICE_BYTES = 65536 };
 struct shape {
 	const char *name, *ending, *content_type;
 	const char *header;                     /* first line, without its end; NULL: none */
+	bool hist;                              /* rows with their histograms */
 	/* Both into a stream that is turned into text. prefix may put lines of its own first, with shape_put(). */
 	int (*prefix)(struct export *x, FILE *f, const struct walk_meta *m);
 	void (*label)(const struct export *x, FILE *f, const struct walk_meta *m, const char *field);

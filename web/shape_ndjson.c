@@ -7,7 +7,8 @@
  *	{"series_id":412,"time":"2026-11-20T08:12:11.250000000Z","t_ns":"1795162331250000000","data":{"mean_r":0.25}}
  *
  * `id` and `pid` are as the sender gave them; series_id is unique. Nanoseconds are text: JavaScript's numbers end at
- * 2^53. So are infinities, which JSON does not have. Missing values are left out.
+ * 2^53. So are infinities, which JSON does not have. Missing values are left out. "h_dur" in data is the histogram of
+ * durations (narrows/hist.h), its bytes in hex.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -67,6 +68,25 @@ number(char *out, size_t size, double v)
 }
 
 static int
+put_hist(struct export *x, const char *sep, const struct merge_row *r)
+{
+	static const char digits[] = "0123456789abcdef";
+	char hex[2];
+	size_t i;
+	int rc;
+
+	if ((rc = shape_puts(x, sep)) < 0 || (rc = shape_puts(x, "\"h_dur\":\"")) < 0)
+		return rc;
+	for (i = 0; i < r->hist_len; i++) {
+		hex[0] = digits[r->hist[i] >> 4];
+		hex[1] = digits[r->hist[i] & 15];
+		if ((rc = shape_put(x, hex, 2)) < 0)
+			return rc;
+	}
+	return shape_put(x, "\"", 1);
+}
+
+static int
 row(struct export *x, const char *before, const struct merge_row *r)
 {
 	const char *sep = "";
@@ -86,10 +106,12 @@ row(struct export *x, const char *before, const struct merge_row *r)
 			return rc;
 		sep = ",";
 	}
+	if (r->hist != NULL && (rc = put_hist(x, sep, r)) < 0)
+		return rc;
 	return shape_put(x, "}}\n", 3);
 }
 
 const struct shape shape_ndjson = {
 	.name = "ndjson", .ending = ".ndjson", .content_type = "application/x-ndjson",
-	.prefix = prefix, .label = label, .row = row,
+	.hist = true, .prefix = prefix, .label = label, .row = row,
 };
