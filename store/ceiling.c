@@ -72,15 +72,24 @@ ceiling_is_exceeded(struct writer *w)
 
 /* --- what goes next --- */
 
+/* From the cursor on, then from the start: rows may have come late, or a session been unpinned. */
 static int
 oldest_of(struct writer *w, int tier, struct aged *out)
 {
+	struct age_cursor *at = &w->ceiling.at[tier];
+	bool again = at->t1 == age_cursor_first.t1;
 	int rc;
 
-	do
-		rc = rollup_oldest(w, tier, INT64_MAX, &w->ceiling.at[tier], out);
-	while (rc == NW_OK && out->more);
-	return rc;
+	for (;;) {
+		if ((rc = rollup_oldest(w, tier, INT64_MAX, at, out)) != NW_OK || out->id != 0)
+			return rc;
+		if (!out->more && again)
+			return NW_OK;
+		if (!out->more) {
+			*at = age_cursor_first;
+			again = true;
+		}
+	}
 }
 
 /* The first tier that is half of itself and all behind it and has something that may go; else any. id 0: none. */
@@ -102,18 +111,6 @@ next_find(struct writer *w, struct aged *out)
 	return NW_OK;
 }
 
-static int
-next_find_again(struct writer *w, struct aged *out)
-{
-	int rc, t;
-
-	if ((rc = next_find(w, out)) != NW_OK || out->id != 0)
-		return rc;
-	for (t = 0; t < STORE_TIERS; t++)      /* late rows may stand before the cursors, or a session be unpinned */
-		w->ceiling.at[t] = age_cursor_first;
-	return next_find(w, out);
-}
-
 /* One transaction's worth. WRITER_DONE: nothing is left that may go. */
 static int
 free_some(struct writer *w, int64_t n_pages)
@@ -122,7 +119,7 @@ free_some(struct writer *w, int64_t n_pages)
 	struct aged what;
 	int rc;
 
-	if ((rc = pages(w, &all, &had)) != NW_OK || (rc = next_find_again(w, &what)) != NW_OK)
+	if ((rc = pages(w, &all, &had)) != NW_OK || (rc = next_find(w, &what)) != NW_OK)
 		return rc;
 	if (what.id == 0)
 		return WRITER_DONE;

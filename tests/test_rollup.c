@@ -810,7 +810,7 @@ test_ceiling(void)
 	const uint64_t max = 4 << 20;
 	struct writer *w = open_new(keep_s, max);
 	struct store_reader *r = open_reader();
-	uint64_t most = 0;
+	uint64_t most = 0, deleted;
 	int64_t t = BASE;
 	int i, rc = NW_OK;
 
@@ -839,7 +839,9 @@ test_ceiling(void)
 	CHECK(strncmp(w->trouble, "size ceiling", 12) == 0);
 	CHECK_INT(store_verify(r, why), NW_OK);
 	CHECK_INT(store_pin(path, 1, false, why), NW_OK);
-	CHECK_INT(noise_commit(w, 0, &t, 1000), NW_OK);   /* recovers by itself */
+	deleted = w->total.expired_rows[STORE_1H];
+	CHECK_INT(noise_commit(w, 0, &t, 1000), NW_OK);   /* recovers by itself, and not by deleting old buckets */
+	CHECK_INT(w->total.expired_rows[STORE_1H], deleted);
 	CHECK_STR(w->trouble, "");
 	CHECK(bytes_now() <= max);
 
