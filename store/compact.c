@@ -19,6 +19,16 @@ enum {
 	DECODED_WANTED_BYTES = CHUNK_DECODED_MAX_BYTES / 4
 };
 
+/* A chunk's worth of rows: fewer of wide ones. */
+static size_t
+rows_full(const struct writer *w, size_t n_columns)
+{
+	size_t bytes = w->limits.chunk_bytes == 0 ? DECODED_WANTED_BYTES : w->limits.chunk_bytes;
+	size_t rows = bytes / (8 * (n_columns + 1));
+
+	return rows > w->limits.chunk_rows ? w->limits.chunk_rows : rows < 2 ? 2 : rows;
+}
+
 struct span { int64_t id, t0, t1; };           /* a chunk; id 0: none */
 
 static int
@@ -42,14 +52,14 @@ chunk_find(struct writer *w, const struct shelf *s, enum shelf_stmt way, int64_t
 static int
 victims_small(struct writer *w, const struct shelf *s, size_t n_more, bool final)
 {
-	size_t n_rows = 0, n;
+	size_t n_rows = 0, n, full = rows_full(w, w->fresh.n_fields);
 	sqlite3_stmt *st;
 	int rc, step = SQLITE_DONE;
 
 	if ((rc = db_take(&w->stmts, s->stmts + SHELF_NEWEST, &st, "ii", s->key, (int64_t)SMALL_CHUNKS_MAX)) != NW_OK)
 		return rc;
 	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
-		if ((n = (size_t)sqlite3_column_int64(st, 1)) >= w->limits.chunk_rows)
+		if ((n = (size_t)sqlite3_column_int64(st, 1)) >= full)
 			break;
 		n_rows += n;
 		rc = id_list_add(&w->victims, sqlite3_column_int64(st, 0));
@@ -57,7 +67,7 @@ victims_small(struct writer *w, const struct shelf *s, size_t n_more, bool final
 	db_give(&w->stmts, s->stmts + SHELF_NEWEST, st);
 	if (rc == NW_OK)
 		rc = db_code(step);
-	if (!final && n_rows + n_more < w->limits.chunk_rows && w->victims.n < SMALL_CHUNKS_MAX)
+	if (!final && n_rows + n_more < full && w->victims.n < SMALL_CHUNKS_MAX)
 		w->victims.n = 0;
 	return rc;
 }
@@ -165,6 +175,8 @@ piece_write(struct writer *w, const struct shelf *s, const struct columns *c, si
 
 	if ((rc = columns_cut(c, from, to, &w->piece)) != NW_OK)
 		return rc;
+	/* a layout's chunks are alike, and so are its roll-ups of one tier, whose key says which */
+	w->piece.is.kind = (uint64_t)s->key * (s->tier == 0 ? STORE_TIERS : 1);
 	rc = chunk_encode(w->codec, &w->piece.is, effort, &w->chunk);
 	if (rc == NW_ETOOBIG && half > from) {
 		rc = piece_write(w, s, c, from, half, effort);
@@ -178,13 +190,10 @@ piece_write(struct writer *w, const struct shelf *s, const struct columns *c, si
 static int
 chunks_write(struct writer *w, const struct shelf *s, const struct columns *c, size_t from, size_t to, bool final)
 {
-	size_t n = to - from, n_pieces = n / w->limits.chunk_rows, i;
-	size_t by_bytes = n * (c->n_fields + 1) * 8 / DECODED_WANTED_BYTES + 1;
-	enum chunk_effort effort = final || n >= w->limits.chunk_rows ? CHUNK_COMPACT : CHUNK_HOT;
+	size_t n = to - from, full = rows_full(w, c->n_fields), n_pieces = n < full ? 1 : n / full, i;
+	enum chunk_effort effort = final || n >= full ? CHUNK_COMPACT : CHUNK_HOT;
 	int rc = NW_OK;
 
-	if (n_pieces < by_bytes)
-		n_pieces = by_bytes < n ? by_bytes : n;
 	for (i = 0; rc == NW_OK && i < n_pieces; i++)
 		rc = piece_write(w, s, c, from + n * i / n_pieces, from + n * (i + 1) / n_pieces, effort);
 	return rc;
@@ -276,13 +285,12 @@ tidy(struct writer *w, const struct shelf *s)
 	int rc;
 
 	w->victims.n = 0;
-	if ((rc = victims_small(w, s, 0, true)) != NW_OK || w->victims.n == 0)
-		return rc;
 	if ((rc = db_get_int(&w->stmts, W_LAYOUT_FIELDS, s->key, &n_fields)) != NW_OK)
 		return rc;
 	if (n_fields <= 0 || n_fields > TAIL_FIELDS_MAX)
 		return NW_OK;
-	if ((rc = columns_reset(&w->fresh, (size_t)n_fields, NULL, 0, 0)) != NW_OK)
+	if ((rc = columns_reset(&w->fresh, (size_t)n_fields, NULL, 0, 0)) != NW_OK ||
+	    (rc = victims_small(w, s, 0, true)) != NW_OK || w->victims.n == 0)
 		return rc;
 	return group_write(w, s, (size_t)n_fields, 0, 0, true);
 }
