@@ -57,7 +57,7 @@ if link_up 2>/dev/null; then
 else
 	on_a= on_b= address=127.0.0.1
 	limit_words="rsync --bwlimit at the sender (no root: no link of our own to limit)" expected=sender.host
-	limit_on() { rsync_limit="--bwlimit=48m"; }
+	limit_on() { rsync_limit="--bwlimit=48000"; }
 	rsync_limit=
 fi
 
