@@ -11,6 +11,7 @@ dir=${DEMO_DIR:-build/demo}
 mib=${DEMO_MIB:-512}
 tag=nwdemo$$
 ns_a=$tag-a ns_b=$tag-b
+in_a="nsenter --net=/run/netns/$ns_a"
 pids=
 
 say() { printf '%s\n' "$*"; }
@@ -45,14 +46,13 @@ link_up() {
 	ip -n "$ns_a" link set lo up && ip -n "$ns_b" link set lo up &&
 	ip -n "$ns_a" link set va up && ip -n "$ns_b" link set vb up || return 1
 	# the limited link must be possible before anything is promised
-	ip netns exec "$ns_a" tc qdisc add dev va root tbf rate 400mbit burst 256kb latency 50ms &&
-	ip netns exec "$ns_a" tc qdisc del dev va root
+	$in_a tc qdisc add dev va root tbf rate 400mbit burst 256kb latency 50ms && $in_a tc qdisc del dev va root
 }
 
 if link_up 2>/dev/null; then
-	on_a="ip netns exec $ns_a" on_b="ip netns exec $ns_b" address=10.231.0.1
+	on_a=$in_a on_b="nsenter --net=/run/netns/$ns_b" address=10.231.0.1
 	limit_words="a 400 Mbit/s token bucket on the link" expected=network
-	limit_on() { ip netns exec "$ns_a" tc qdisc add dev va root tbf rate 400mbit burst 256kb latency 50ms; }
+	limit_on() { $on_a tc qdisc add dev va root tbf rate 400mbit burst 256kb latency 50ms; }
 	rsync_limit=
 else
 	on_a= on_b= address=127.0.0.1
