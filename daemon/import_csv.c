@@ -416,19 +416,20 @@ ends_with(struct slice text, struct slice end)
 	return text.len >= end.len && memcmp(text.s + text.len - end.len, end.s, end.len) == 0;
 }
 
-/* ":field" at the end of both key and type is the field of several; else it is a scalar. */
-static struct slice
-field_of(struct slice key, struct slice type)
+/* ":field" at the end of the key, and of the type where there is one, is the field of several; false: a scalar. */
+static bool
+has_field(struct slice key, struct slice type, bool has_type, struct slice *field)
 {
 	const char *colon = memrchr(key.s, ':', key.len);
-	struct slice field = slice_of("value"), end;
+	struct slice end;
 
 	if (colon == NULL || colon + 1 == key.s + key.len)
-		return field;
+		return false;
 	end = (struct slice){ colon, (size_t)(key.s + key.len - colon) };
-	if (type.len > 0 && (!ends_with(type, end) || type.len == end.len))
-		return field;
-	return (struct slice){ end.s + 1, end.len - 1 };
+	if (has_type && (!ends_with(type, end) || type.len == end.len))
+		return false;
+	*field = (struct slice){ end.s + 1, end.len - 1 };
+	return true;
 }
 
 /* Columns before the timestamp: key, or key, type, subject, param. */
@@ -440,8 +441,8 @@ keys_series(struct csv *c, bool is_long, struct import_series **out, struct slic
 	json_t *subject;
 	int rc = NW_OK;
 
-	*field = field_of(key, is_long ? type : (struct slice){ "", 0 });
-	if (!slice_is(*field, "value")) {
+	*field = slice_of("value");
+	if (has_field(key, type, is_long, field)) {
 		key.len -= field->len + 1;
 		type.len -= is_long ? field->len + 1 : 0;
 	}
