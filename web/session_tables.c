@@ -110,6 +110,7 @@ session_quality(struct html *h, const json_t *doc)
 		item_number(h, "Documents received", q, "documents");
 	item_number(h, "Documents dropped by hosts", q, "documents_dropped");
 	item_number(h, "Documents rejected by the box", q, "documents_rejected");
+	item_number(h, "Documents the hosts could not keep", q, "documents_dropped");
 	page_item(h, "Bytes of the transfer seen", isfinite(seen) ? fmt_share(seen).s : "not reported");
 	html_raw(h, "</dl>");
 	if (json_array_size(notes) > 0) {
