@@ -11,7 +11,7 @@ dir=${DEMO_DIR:-build/demo}
 mib=${DEMO_MIB:-512}
 tag=nwdemo$$
 ns_a=$tag-a ns_b=$tag-b
-in_a="nsenter --net=/run/netns/$ns_a"
+in_a="nsenter --net=/run/netns/$ns_a" in_b="nsenter --net=/run/netns/$ns_b"
 pids=
 
 say() { printf '%s\n' "$*"; }
@@ -42,15 +42,14 @@ link_up() {
 	[ "$(id -u)" = 0 ] || return 1
 	ip netns add "$ns_a" 2>/dev/null && ip netns add "$ns_b" 2>/dev/null || return 1
 	ip link add va netns "$ns_a" type veth peer name vb netns "$ns_b" &&
-	ip -n "$ns_a" addr add 10.231.0.1/24 dev va && ip -n "$ns_b" addr add 10.231.0.2/24 dev vb &&
-	ip -n "$ns_a" link set lo up && ip -n "$ns_b" link set lo up &&
-	ip -n "$ns_a" link set va up && ip -n "$ns_b" link set vb up || return 1
+	$in_a ip addr add 10.231.0.1/24 dev va && $in_b ip addr add 10.231.0.2/24 dev vb &&
+	$in_a ip link set lo up && $in_b ip link set lo up && $in_a ip link set va up && $in_b ip link set vb up || return 1
 	# the limited link must be possible before anything is promised
 	$in_a tc qdisc add dev va root tbf rate 400mbit burst 256kb latency 50ms && $in_a tc qdisc del dev va root
 }
 
 if link_up 2>/dev/null; then
-	on_a=$in_a on_b="nsenter --net=/run/netns/$ns_b" address=10.231.0.1
+	on_a=$in_a on_b=$in_b address=10.231.0.1
 	limit_words="a 400 Mbit/s token bucket on the link" expected=network
 	limit_on() { $on_a tc qdisc add dev va root tbf rate 400mbit burst 256kb latency 50ms; }
 	rsync_limit=
