@@ -41,10 +41,10 @@ EXTRA_xsp     := $(TLS)
 
 MAINS    := daemon/narrowsd.c daemon/narrows.c host/blipp.c host/nwrun.c
 PRELOAD  := $(sort $(wildcard host/preload*.c))
-objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
+objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c $1/*/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
 libs      = $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d)))) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
-room_of   = $(firstword $(foreach d,$(ROOMS),$(if $(wildcard $d/$1.c),$d)))
+room_of   = $(firstword $(foreach d,$(ROOMS),$(if $(wildcard $d/$1.c $d/*/$1.c),$d)))
 
 PROGS   := $(foreach p,$(basename $(notdir $(MAINS))),$B/bin/$p)
 UNITS   := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/test_*.c)))

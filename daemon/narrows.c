@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/cmd.h"
+#include "daemon/cmd/cmd.h"
 #include "daemon/conf.h"
 #include "daemon/log.h"
-#include "daemon/source.h"
-#include "daemon/stat.h"
+#include "daemon/cmd/source.h"
+#include "daemon/cmd/stat.h"
 #include "daemon/xmalloc.h"
 
 static const char DEFAULT_CONF[] = "/etc/narrows/narrowsd.conf";

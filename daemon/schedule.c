@@ -9,7 +9,7 @@
 
 #include "daemon/chrony.h"
 #include "daemon/log.h"
-#include "daemon/resultdoc.h"
+#include "daemon/verdict/resultdoc.h"
 #include "daemon/xmalloc.h"
 #include "narrows/caliper.h"
 #include "narrows/err.h"

@@ -14,7 +14,7 @@ fuzz-one: R = $(call room_for,$(T))
 fuzz-one:
 	clang $(filter-out -MMD -MP,$(BASE)) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	    -o build/fuzz/$(T)/$(T) tests/$(T).c \
-	    $(filter-out $(MAINS) $(PRELOAD),$(foreach d,$(BELOW_$(R)),$(sort $(wildcard $d/*.c)))) $(call libs,$(R))' fuzz-one
+	    $(filter-out $(MAINS) $(PRELOAD),$(foreach d,$(BELOW_$(R)),$(sort $(wildcard $d/*.c $d/*/*.c)))) $(call libs,$(R))' fuzz-one
 }
 
 [ $# -gt 0 ] || set -- tests/fuzz_*.c

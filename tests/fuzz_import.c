@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/import.h"
+#include "daemon/cmd/import.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
 

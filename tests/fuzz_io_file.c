@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* io-model files: what is kept is finite and not negative, and every row is accounted for once. */
-#include "daemon/io_file.h"
+#include "daemon/cmd/io_file.h"
 
 #include <math.h>
 #include <stdint.h>

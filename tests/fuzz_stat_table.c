@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/stat.h"
+#include "daemon/cmd/stat.h"
 
 #define MUST(cond) do { if (!(cond)) abort(); } while (0)
 

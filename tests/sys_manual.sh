@@ -51,7 +51,7 @@ for c in $(printf '%s\n' "$usage" | awk '/^  [a-z]/ { print $1 }'); do
 	[ "$c" = stat ] || has daemon/narrows.1 "$("$bin/narrows" -u 127.0.0.1/1 "$c" --nonsense 2>&1 | grep usage)" "narrows $c"
 done
 for v in $(sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' daemon/narrowsd.8 daemon/narrows.1) ; do
-	grep -q "\"$v\"" daemon/*.c || fail "$v: nobody reads it"
+	grep -q "\"$v\"" daemon/*.c daemon/*/*.c || fail "$v: nobody reads it"
 done
 
 # --- narrows-xsp(7): every key that is read or written ---

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers and times as others write them, to the nanosecond, and nothing else. */
-#include "daemon/import.h"
+#include "daemon/cmd/import.h"
 
 #include "tests/check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* io-model output: the layouts, what is no operation, and what is rejected. */
-#include "daemon/io_file.h"
+#include "daemon/cmd/io_file.h"
 
 #include "check.h"
 #include "narrows/err.h"

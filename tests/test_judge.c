@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions with known limits through a real store: rows in, verdict and document out. */
-#include "daemon/judge.h"
+#include "daemon/verdict/judge.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 #include "daemon/conf.h"
-#include "daemon/resultdoc.h"
+#include "daemon/verdict/resultdoc.h"
 #include "narrows/err.h"
 #include "tests/check.h"
 

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 #include "check.h"
-#include "daemon/io_file.h"
-#include "daemon/stat.h"
+#include "daemon/cmd/io_file.h"
+#include "daemon/cmd/stat.h"
 #include "narrows/bottleneck.h"
 #include "narrows/changepoint.h"
 #include "narrows/density.h"

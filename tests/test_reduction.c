@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sixty host metrics, three of which drive a program's rate; gauges, a counter that starts anew, gaps, images. */
-#include "daemon/reduction.h"
+#include "daemon/verdict/reduction.h"
 
 #include "tests/transfer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions whose limit moves, hides or stays, through a real store: change points, a verdict per segment, the story. */
-#include "daemon/segments.h"
+#include "daemon/verdict/segments.h"
 
 #include "tests/transfer.h"
 

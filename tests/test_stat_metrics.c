@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists and thresholds as people write them; tables as a response and metrics. */
 #include "check.h"
-#include "daemon/stat_metrics.h"
+#include "daemon/cmd/stat_metrics.h"
 
 static void
 test_numbers(void)

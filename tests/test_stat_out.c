@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "check.h"
-#include "daemon/stat.h"
+#include "daemon/cmd/stat.h"
 
 static void
 check_number(double v, const char *want)

@@ -3,7 +3,7 @@
 #include <float.h>
 
 #include "check.h"
-#include "daemon/stat.h"
+#include "daemon/cmd/stat.h"
 
 static struct stat_table *
 parse(const char *text, size_t len, struct stat_error *err)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrows health: what the running box says of itself. Exit status 0: well, 1: not, or no box runs. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "daemon/cmd/cmd.h"
+#include "daemon/cmd/source.h"
+
+int
+cmd_health(struct source *s, int argc, char **argv)
+{
+	int status = 0;
+	char *text;
+
+	if (getopt(argc, argv, "") != -1 || optind != argc) {
+		fputs("usage: narrows health\n", stderr);
+		return 2;
+	}
+	if ((text = source_health(s, &status)) == NULL)
+		return 1;
+	fputs(text, stdout);
+	free(text);
+	return fflush(stdout) != 0 || status != 200;
+}
