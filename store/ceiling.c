@@ -39,7 +39,8 @@ ceiling_set(struct writer *w, uint64_t max_bytes)
 	share = (size_t)(max_bytes / 4 < wal_max_bytes ? max_bytes / 4 : wal_max_bytes);
 	c->wal_max_bytes = share;
 	c->group_max_bytes = share / 3;
-	c->pages_max = (int64_t)(max_bytes - share - SPARE_BYTES) / c->page_bytes;
+	/* What a transaction writes is estimated: a sixteenth is for those that write more. */
+	c->pages_max = (int64_t)(max_bytes - share - max_bytes / 16 - SPARE_BYTES) / c->page_bytes;
 	if (w->limits.tail_bytes > share / 4)
 		w->limits.tail_bytes = share / 4;
 	if (w->limits.step_values > share / 32)

@@ -21,6 +21,7 @@ struct writer_limits {
 	size_t chunk_rows;                     /* wanted in a chunk: more compress little better and take longer to read */
 	size_t tail_bytes;                     /* more than that in the tail: what has been there longest moves */
 	size_t step_values;                    /* moved per transaction: how long a commit may have to wait */
+	size_t chunk_bytes;                    /* decoded, wanted at most; 0: the default */
 };
 extern const struct writer_limits writer_limits_default;
 

@@ -82,7 +82,7 @@ class Load:
         while time.time() < end:
             self.step()
             assert what == "disk" or store_bytes() <= CEILING, store_bytes()
-            if self.acked > stuck + 50 and health()[0] == 200:
+            if self.acked > stuck + (50 if what == "disk" else 2000) and health()[0] == 200:
                 return
         raise AssertionError("does not go on: %d of %d, %s" % (self.acked, self.seq, health()))
 
