@@ -210,7 +210,9 @@ on_restored_session(void *arg, const struct nw_session_rec *s, const struct nw_r
 {
 	struct box *box = arg;
 
-	(void)res;
+	/* The box ended before it was judged, or it was imported. */
+	if (s->closed_wall_ns != 0 && res == NULL)
+		schedule_push(box->schedule, s->id);
 	session_restore(box, s->id, s->task_id, s->program, s->opened_wall_ns, s->closed_wall_ns, s->last_data_wall_ns);
 	counter_add(&box->counters.sessions_total, 1);
 	return 0;
@@ -396,10 +398,10 @@ daemon_start(struct daemon *d)
 		fatalx("out of memory");
 	d->box.commit = commit_new(&d->box);
 	d->box.control = control_new(d->box.base, &d->conf);
-	memory_restore(d);
 	analysis_params_init(&ap, &d->conf);
 	if (schedule_start(d->box.store, d->store_path, &ap, d->box.next.run, &d->box.schedule, why) < 0)
 		fatalx("analysis.start why=\"%s\"", why);
+	memory_restore(d);
 	tls_start(d, &wo);
 	if (listeners_start(&d->box, "listen-xsp", false, d->conf.listen_xsp, &d->listeners, why) < 0 ||
 	    listeners_start(&d->box, "listen-xsp-tls", true, d->conf.listen_xsp_tls, &d->listeners_tls, why) < 0)

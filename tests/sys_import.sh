@@ -158,3 +158,11 @@ into none "$tmp/bad.csv.gz" 2>/dev/null && fail "a gz that is cut off"
 into none "$tmp/nothere" 2>/dev/null && fail "a file that is not there"
 into none --check "$tmp/b.csv" | grep -q 'nothing imported' && [ ! -e "$tmp/none" ] || fail "--check"
 into direct2 "$tmp/b.csv" >/dev/null && "$bin/narrows" -s "$tmp/direct2" verify >/dev/null || fail "verify after an import"
+
+# --- what was imported without a box is judged by the next one ---
+rm -rf "$tmp/state"
+mv "$tmp/direct2" "$tmp/state"
+start_box
+judged() { [ "$(sql 'select count(*) from result')" = 1 ]; }
+until_true 5 judged || fail "an imported session is not judged"
+stop_box
