@@ -7,9 +7,9 @@
 
 #include <jansson.h>
 
-#include "daemon/analysis.h"
+#include "daemon/verdict/analysis.h"
 #include "daemon/conf.h"
-#include "daemon/resultdoc.h"
+#include "daemon/verdict/resultdoc.h"
 #include "tests/filled.h"
 #include "tests/noise.h"
 
