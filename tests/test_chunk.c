@@ -313,7 +313,7 @@ static const struct {
 	{ "NWX\x01\x00\x00\x00____", 11, NW_ECORRUPT },
 	{ "NWC\x01\x04\x00\x00____", 11, NW_ECORRUPT },                                  /* unknown flag */
 	{ "NWC\x01\x00\x81\x80\x04\x00____", 13, NW_ETOOBIG },                           /* 65537 rows */
-	{ "NWC\x01\x00\x01\x81\x20____", 12, NW_ETOOBIG },                               /* 4097 columns */
+	{ "NWC\x01\x00\x01\x81\xa0\x01____", 13, NW_ETOOBIG },                           /* 20481 columns */
 	{ "NWC\x01\x00\x80\x80\x04\x80\x20\x00\x00____", 16, NW_ETOOBIG },               /* 2 GB */
 	{ "NWC\x01\x02\x01\x01\x00\x00\x80\x80\x80\x40____", 17, NW_ETOOBIG },           /* of attachments */
 	{ "NWC\x01\x00\x01\x01\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01____", 22, NW_ECORRUPT },  /* times wrap */
