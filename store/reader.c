@@ -10,7 +10,10 @@
 #include "narrows/err.h"
 #include "store/schema.h"
 
-enum { READER_BUSY_TIMEOUT_MS = 5000 };
+enum {
+	READER_BUSY_TIMEOUT_MS = 5000,
+	READER_CACHE_BYTES = 8 << 20
+};
 
 #define XSP_COLUMNS "id, host_id, session_id, sess_id, peer, software, provider, opened_ns, closed_ns, docs, samples," \
 	" rejected, bytes, dropped, end_reason"
@@ -53,8 +56,10 @@ static const char *const sql[R_STMTS] = {
 	[R_TAIL_ENDS] = "SELECT (SELECT min(id) FROM tail), (SELECT max(id) FROM tail)",
 	[R_TAIL_NEWER] = "SELECT id, rows FROM tail WHERE id > ? ORDER BY id",
 	/* Chunks do not overlap, so only the last one that begins before ?2 can reach it. */
-	[R_CHUNKS] = "SELECT data FROM chunk WHERE layout_id = ?1 AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >="
+	[R_CHUNKS] = "SELECT id FROM chunk WHERE layout_id = ?1 AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >="
 	    " coalesce((SELECT max(t0_ns) FROM chunk WHERE layout_id = ?1 AND t0_ns < ?2), ?2) ORDER BY t0_ns, t1_ns",
+	[R_CHUNK_DATA] = "SELECT data FROM chunk WHERE id = ?",
+	[R_DATA_VERSION] = "PRAGMA data_version",
 	[R_CHUNK_LAST] = "SELECT t1_ns, last FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
 	[R_CHUNKS_ALL] = "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, c.last, c.data, l.n_fields"
 	    " FROM chunk c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.t0_ns, c.t1_ns",
@@ -144,7 +149,8 @@ reader_new(void)
 {
 	struct store_reader *r = calloc(1, sizeof(*r));
 
-	if (r != NULL && (r->tail = tail_new(SIZE_MAX)) != NULL && (r->codec = chunk_codec_new()) != NULL)
+	if (r != NULL && (r->tail = tail_new(SIZE_MAX)) != NULL && (r->codec = chunk_codec_new()) != NULL &&
+	    (r->cache = cache_new(READER_CACHE_BYTES)) != NULL)
 		return r;
 	store_reader_close(r);
 	return NULL;
@@ -213,6 +219,8 @@ store_reader_close(struct store_reader *r)
 	free(r->value);
 	free(r->hist);
 	free(r->hist_len);
+	cache_free(r->cache);
+	free(r->cached);
 	free(r);
 }
 
@@ -223,6 +231,7 @@ snapshot_begin(struct store_reader *r)
 {
 	int rc;
 
+	r->cache_fits = false;
 	if (!sqlite3_get_autocommit(r->db))    /* the last one could not be ended, for want of memory */
 		db_run(&r->stmts, R_END, "");
 	if ((rc = db_run(&r->stmts, R_BEGIN, "")) == NW_OK && (rc = db_run(&r->stmts, R_PIN, "")) != NW_OK)

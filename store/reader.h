@@ -4,6 +4,7 @@
 #define STORE_READER_H
 
 #include "narrows/store.h"
+#include "store/cache.h"
 #include "store/columns.h"
 #include "store/db.h"
 #include "store/tail.h"
@@ -12,7 +13,8 @@ enum reader_stmt {
 	R_BEGIN, R_END, R_PIN,
 	R_HOSTS, R_HOST, R_PROVIDERS, R_SESSIONS, R_SESSION, R_SESSION_LAST, R_XSP, R_RUNS,
 	R_METAS_OF_SESSION, R_METAS_OF_HOST, R_METAS_OF_HOSTS, R_LAYOUTS, R_FIELDS,
-	R_LAYOUT, R_TAIL_ENDS, R_TAIL_NEWER, R_CHUNKS, R_CHUNK_LAST, R_CHUNKS_ALL, R_ROLLUPS_ALL,
+	R_LAYOUT, R_TAIL_ENDS, R_TAIL_NEWER, R_CHUNKS, R_CHUNK_DATA, R_CHUNK_LAST, R_DATA_VERSION, R_CHUNKS_ALL,
+	R_ROLLUPS_ALL,
 	R_ROLLUP_ANY, R_ROLLUP_NEWEST, R_ROLLUP_LAST, R_PIECES, R_MEANING,
 	R_STMTS
 };
@@ -34,6 +36,12 @@ struct store_reader {
 	const uint8_t **hist;
 	size_t *hist_len;
 	size_t cap_value, cap_hist;
+
+	struct cache *cache;                   /* columns of chunks, as decoded */
+	int64_t cache_version;                 /* of the file, when they were */
+	bool cache_fits;                       /* they are those of the snapshot that is open */
+	const double **cached;                 /* [cap_cached] a chunk made of them */
+	size_t cap_cached;
 };
 
 /* As store_reader_open(), of this version or an older one; good for copying. */

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reading rows: the chunks of a layout one after the other, and its rows in the tail merged in where their time is.
- * A reader keeps the tail in memory and reads only blobs that are new to it, so a call costs what it returns.
+ * A reader keeps the tail in memory and reads only blobs that are new to it, so a call costs what it returns. Where some
+ * columns are wanted it keeps them as well, decoded, until the file changes: whoever asks for the next column or the next
+ * few minutes of the same chunk, in calls of their own, does not pay for its times, its checksum and its bytes again. A
+ * call for all columns passes the cache by, and no call fills more than a part of it, so that a long scan costs constant
+ * memory and leaves the others something.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "narrows/err.h"
 #include "store/blend.h"
+
+enum { CACHE_FILL_BYTES = 2 << 20 };           /* by one call */
 
 struct query {
 	struct store_reader *r;
@@ -20,6 +26,8 @@ struct query {
 	void *arg;
 	const int64_t *bucket_ns;              /* of the rows in hand; NULL: they are rows */
 	int64_t last_t;                        /* of the row that last_of_rollups() has found */
+	bool caching;
+	size_t cache_filled;                   /* bytes, by this call */
 };
 
 int
@@ -149,20 +157,119 @@ emit_merged(struct query *q, const struct chunk_columns *c, size_t i, size_t j, 
 	return emit(q, &r->piece.is, 0, n);
 }
 
+/* --- chunks --- */
+
+/*
+ * Empties the cache unless the file is as it was. A borrowed connection may write, which its data_version does not tell:
+ * then nothing is kept at all.
+ */
 static int
-chunk_emit(struct query *q, const uint8_t *bytes, size_t len)
+cache_begin(struct query *q)
+{
+	struct store_reader *r = q->r;
+	sqlite3_stmt *st;
+	int64_t version = 0;
+	void *grown;
+	int rc, step;
+
+	if (r->borrowed || q->columns == NULL)
+		return NW_OK;
+	if (q->n_fields > r->cap_cached) {
+		if ((grown = realloc(r->cached, q->n_fields * sizeof(*r->cached))) == NULL)
+			return NW_ENOMEM;
+		r->cached = grown;
+		r->cap_cached = q->n_fields;
+	}
+	q->caching = true;
+	if (r->cache_fits)
+		return NW_OK;
+	if ((rc = db_take(&r->stmts, R_DATA_VERSION, &st, "")) != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW)
+		version = sqlite3_column_int64(st, 0);
+	db_give(&r->stmts, R_DATA_VERSION, st);
+	if (step != SQLITE_ROW)
+		return step == SQLITE_DONE ? NW_EIO : db_code(step);
+	if (version != r->cache_version)
+		cache_clear(r->cache);
+	r->cache_version = version;
+	r->cache_fits = true;
+	return NW_OK;
+}
+
+/* The chunk as it would be decoded, if the cache has all of it that is wanted. */
+static bool
+chunk_recall(struct query *q, int64_t id, struct chunk_columns *out)
+{
+	struct store_reader *r = q->r;
+	uint32_t n_rows = 0, n;
+	size_t i;
+
+	if (!q->caching || (out->t_wall_ns = cache_get(r->cache, id, CACHE_TIMES, &n_rows)) == NULL)
+		return false;
+	memset(r->cached, 0, q->n_fields * sizeof(*r->cached));
+	for (i = 0; i < q->n_columns; i++)
+		if ((r->cached[q->columns[i]] = cache_get(r->cache, id, q->columns[i], &n)) == NULL || n != n_rows)
+			return false;
+	out->n_rows = n_rows;
+	out->n_columns = (uint32_t)q->n_fields;
+	out->value = r->cached;
+	return true;
+}
+
+static void
+chunk_keep(struct query *q, int64_t id, const struct chunk_columns *c)
+{
+	struct cache *cache = q->r->cache;
+	size_t bytes = (q->n_columns + 1) * c->n_rows * sizeof(double), i;
+
+	if (!q->caching || bytes > CACHE_FILL_BYTES - q->cache_filled)
+		return;
+	q->cache_filled += bytes;
+	cache_put(cache, id, CACHE_TIMES, c->t_wall_ns, c->n_rows);
+	for (i = 0; i < q->n_columns; i++)
+		cache_put(cache, id, q->columns[i], c->value[q->columns[i]], c->n_rows);
+}
+
+/* Only what has passed its checksum and decodes goes into the cache. */
+static int
+chunk_read(struct query *q, int64_t id)
 {
 	struct chunk_want want = { .times = true, .attachments = q->columns == NULL, .columns = q->columns,
 	    .n_columns = (uint32_t)q->n_columns };
-	const struct chunk_columns *c = &q->r->decoded.is;
+	struct store_reader *r = q->r;
+	sqlite3_stmt *st;
+	int rc, step;
+
+	if ((rc = db_take(&r->stmts, R_CHUNK_DATA, &st, "i", id)) != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW)
+		rc = chunk_decode(r->codec, sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), &want,
+		    &r->decoded);
+	else
+		rc = step == SQLITE_DONE ? NW_ECORRUPT : db_code(step);   /* the index has it */
+	db_give(&r->stmts, R_CHUNK_DATA, st);
+	if (rc != NW_OK)
+		return rc == NW_ENOTFOUND ? NW_ECORRUPT : rc;
+	if (r->decoded.is.n_columns != q->n_fields)
+		return NW_ECORRUPT;
+	chunk_keep(q, id, &r->decoded.is);
+	return NW_OK;
+}
+
+static int
+chunk_emit(struct query *q, int64_t id)
+{
 	const struct columns *fresh = &q->r->fresh;
+	const struct chunk_columns *c = &q->r->decoded.is;
+	struct chunk_columns recalled = { 0 };
 	size_t i, j, to;
 	int rc;
 
-	if ((rc = chunk_decode(q->r->codec, bytes, len, &want, &q->r->decoded)) != NW_OK)
-		return rc == NW_ENOTFOUND ? NW_ECORRUPT : rc;
-	if (c->n_columns != q->n_fields)
-		return NW_ECORRUPT;
+	if (chunk_recall(q, id, &recalled))
+		c = &recalled;
+	else if ((rc = chunk_read(q, id)) != NW_OK)
+		return rc;
 	i = columns_seek(c->t_wall_ns, c->n_rows, q->t0);
 	j = columns_seek(c->t_wall_ns, c->n_rows, q->t1);
 	if (i >= j)
@@ -247,10 +354,11 @@ chunks_run(struct query *q)
 	sqlite3_stmt *st;
 	int rc, step = SQLITE_DONE;
 
-	if ((rc = db_take(&r->stmts, R_CHUNKS, &st, "iii", q->layout_id, q->t0, q->t1)) != NW_OK)
+	if ((rc = cache_begin(q)) != NW_OK ||
+	    (rc = db_take(&r->stmts, R_CHUNKS, &st, "iii", q->layout_id, q->t0, q->t1)) != NW_OK)
 		return rc;
 	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW)
-		rc = chunk_emit(q, sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0));
+		rc = chunk_emit(q, sqlite3_column_int64(st, 0));
 	if (rc == NW_OK)
 		rc = db_code(step);
 	db_give(&r->stmts, R_CHUNKS, st);

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The cache of decoded columns against a model; then a reader that keeps its cache against readers that have none yet,
+ * while rows are committed, compacted, merged with late ones and deleted, and rowids come back.
+ *
+ * usage: test_cache [seed]
+ */
+#include "store/cache.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "narrows/err.h"
+#include "store/reader.h"
+#include "store/writer.h"
+#include "tests/check.h"
+
+#define SECOND INT64_C(1000000000)
+#define BASE (1700000000 * SECOND)
+
+enum { FIELDS = 4, LAYOUTS = 2, ROWS_MAX = 20000 };
+static const struct writer_limits small = { .chunk_rows = 32, .tail_bytes = 3000, .step_values = 300 };
+static char dir[32] = "/dev/shm/nw-cache-XXXXXX", path[64], why[STORE_WHY_BYTES];
+static uint64_t rng;
+
+static uint64_t
+rnd(uint64_t n)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return rng % n;
+}
+
+static void
+files_remove(void)
+{
+	static const char *const end[] = { "", "-wal", "-shm", "-lock" };
+	char name[80];
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "%s%s", path, end[i]);
+		unlink(name);
+	}
+}
+
+/* --- alone --- */
+
+enum { KEYS = 60, WORDS = 40, MODEL_BYTES = 8000 };
+static struct { bool put; uint32_t n; uint64_t word[WORDS], used; } model[KEYS];
+
+/* The model keeps everything and knows when: what is missing must have been asked for longer ago than all that is there. */
+static void
+check_oldest_went(struct cache *c)
+{
+	uint64_t oldest_here = UINT64_MAX, newest_gone = 0;
+	bool here[KEYS];
+	uint32_t n;
+	size_t k;
+
+	for (k = 0; k < KEYS; k++)
+		here[k] = cache_get(c, (int64_t)(k / 6), (int64_t)(k % 6) - 1, &n) != NULL;
+	for (k = 0; k < KEYS; k++)
+		if (here[k] && model[k].used < oldest_here)
+			oldest_here = model[k].used;
+		else if (!here[k] && model[k].put && model[k].used > newest_gone)
+			newest_gone = model[k].used;
+	CHECK(newest_gone < oldest_here);
+}
+
+static void
+test_alone(void)
+{
+	struct cache *c = cache_new(MODEL_BYTES);
+	uint64_t i, hits = 0, j;
+	const void *got;
+	uint32_t n;
+	size_t k;
+
+	for (i = 1; i < 50000; i++) {
+		k = rnd(KEYS);
+		if (rnd(2) == 0) {
+			model[k].put = true;
+			model[k].n = (uint32_t)rnd(WORDS + 1);
+			for (j = 0; j < model[k].n; j++)
+				model[k].word[j] = rnd(UINT64_MAX);
+			cache_put(c, (int64_t)(k / 6), (int64_t)(k % 6) - 1, model[k].word, model[k].n);
+			model[k].used = i;
+		} else if ((got = cache_get(c, (int64_t)(k / 6), (int64_t)(k % 6) - 1, &n)) != NULL) {
+			hits++;
+			model[k].used = i;
+			CHECK(model[k].put && n == model[k].n && memcmp(got, model[k].word, 8 * n) == 0);
+		}
+		CHECK(cache_bytes(c) <= MODEL_BYTES);
+		if (i % 10000 == 0) {
+			check_oldest_went(c);
+			for (k = 0; k < KEYS; k++)     /* which was a use of all that is here */
+				if (cache_get(c, (int64_t)(k / 6), (int64_t)(k % 6) - 1, &n) != NULL)
+					model[k].used = i;
+		}
+	}
+	CHECK(hits > 5000);
+	cache_clear(c);
+	CHECK_INT(cache_bytes(c), 0);
+	CHECK(cache_get(c, 0, 0, &n) == NULL);
+	cache_free(c);
+	c = cache_new(100);
+	cache_put(c, 1, 1, model[0].word, WORDS);
+	CHECK_INT(cache_bytes(c), 0);
+	cache_free(c);
+	cache_free(NULL);
+}
+
+/* --- in a reader --- */
+
+struct got { size_t n; bool wrong; int64_t t[ROWS_MAX]; double v[ROWS_MAX][FIELDS]; };
+static struct got kept, fresh;
+static size_t wanted_n;
+static uint32_t wanted[FIELDS];
+
+static bool
+is_wanted(uint32_t f)
+{
+	size_t i;
+
+	for (i = 0; i < wanted_n; i++)
+		if (wanted[i] == f)
+			return true;
+	return false;
+}
+
+static int
+on_rows(void *arg, const struct store_block *b)
+{
+	struct got *g = arg;
+	size_t i;
+	uint32_t f;
+
+	for (f = 0; f < b->n_fields; f++)
+		g->wrong = g->wrong || (b->columns[f] != NULL) != is_wanted(f);
+	for (i = 0; i < b->n_rows && g->n < ROWS_MAX; i++, g->n++) {
+		g->t[g->n] = b->t_wall_ns[i];
+		for (f = 0; f < b->n_fields; f++)
+			g->v[g->n][f] = b->columns[f] == NULL ? 0 : b->columns[f][i];
+	}
+	return 0;
+}
+
+static int
+ask(struct store_reader *r, int64_t layout, int64_t t0, int64_t t1, struct got *out)
+{
+	out->n = 0;
+	out->wrong = false;
+	return store_rows_of(r, layout, wanted, wanted_n, t0, t1, on_rows, out);
+}
+
+static struct store_reader *
+open_reader(void)
+{
+	struct store_reader *r = NULL;
+
+	if (store_reader_open(path, &r, why) != NW_OK) {
+		fprintf(stderr, "%s\n", why);
+		exit(1);
+	}
+	return r;
+}
+
+static bool
+same(const struct got *a, const struct got *b)
+{
+	return !a->wrong && !b->wrong && a->n == b->n && memcmp(a->t, b->t, a->n * sizeof(a->t[0])) == 0 &&
+	    memcmp(a->v, b->v, a->n * sizeof(a->v[0])) == 0;
+}
+
+static void
+check_agree(struct store_reader *r, int64_t now)
+{
+	struct store_reader *other = open_reader();
+	int64_t layout, t0, t1;
+	int i, again;
+
+	for (i = 0; i < 6; i++) {
+		layout = 1 + (int64_t)rnd(LAYOUTS);
+		t0 = rnd(3) == 0 ? INT64_MIN : BASE + (int64_t)rnd((uint64_t)(now - BASE) + 1);
+		t1 = rnd(3) == 0 ? INT64_MAX : BASE + (int64_t)rnd((uint64_t)(now - BASE) + 1);
+		for (wanted_n = 0; wanted_n < rnd(FIELDS + 1); wanted_n++)
+			wanted[wanted_n] = (uint32_t)rnd(FIELDS);
+		CHECK_INT(ask(other, layout, t0, t1, &fresh), NW_OK);
+		for (again = 0; again < 2; again++) {
+			CHECK_INT(ask(r, layout, t0, t1, &kept), NW_OK);
+			CHECK(same(&kept, &fresh));
+		}
+	}
+	store_reader_close(other);
+}
+
+static struct writer *
+open_new(const struct writer_limits *limits, int64_t keep_ns, size_t n_fields)
+{
+	static const char *const fields[FIELDS] = { "a", "b", "c", "d" };
+	struct nw_batch *b = nw_batch_new();
+	struct store_opts o = store_opts_default;
+	struct writer *w = NULL;
+	int64_t l;
+	int t;
+
+	files_remove();
+	o.sync_full = false;
+	for (t = 0; t < STORE_TIERS; t++)
+		o.keep_ns[t] = t == 0 ? keep_ns : 1;
+	if (writer_open(path, &o, limits, &w, why) != NW_OK) {
+		fprintf(stderr, "%s\n", why);
+		exit(1);
+	}
+	for (l = 1; l <= LAYOUTS; l++) {
+		nw_batch_session(b, &(struct nw_session_rec){ .id = l });
+		nw_batch_meta(b, &(struct nw_meta_rec){ .id = l, .session_id = l });
+		nw_batch_layout(b, &(struct nw_layout_rec){ l, l, n_fields, fields });
+	}
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	return w;
+}
+
+static void
+random_commit(struct writer *w, int64_t *now)
+{
+	struct nw_batch *b = nw_batch_new();
+	int i, f, n = 1 + (int)rnd(20);
+	double v[FIELDS];
+	uint64_t bits;
+	int64_t t;
+
+	for (i = 0; i < n; i++) {
+		if (rnd(8) > 0)
+			*now += SECOND;
+		t = rnd(25) == 0 ? BASE + (int64_t)rnd((uint64_t)(*now - BASE) + 1) / SECOND * SECOND : *now;
+		for (f = 0; f < FIELDS; f++) {
+			bits = rnd(UINT64_MAX);
+			v[f] = (double)rnd(1000);
+			if (rnd(4) == 0)
+				memcpy(&v[f], &bits, sizeof(bits));   /* NaN payloads and all */
+		}
+		CHECK_INT(nw_batch_rows(b, 1 + (int64_t)rnd(LAYOUTS), FIELDS, 1, &t, v, NULL, 0), NW_OK);
+	}
+	if (rnd(30) == 0)
+		nw_batch_seal(b, 1 + (int64_t)rnd(LAYOUTS));
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+}
+
+static int64_t
+sql(struct writer *w, const char *query)
+{
+	int64_t n = -1;
+
+	CHECK_INT(db_int(w->db, query, &n), NW_OK);
+	return n;
+}
+
+/* How many rowids stand for another chunk than the last time they were seen. */
+static size_t
+rowids_reused(struct writer *w)
+{
+	static int64_t was[1 << 14];
+	sqlite3_stmt *st = NULL;
+	int64_t id, is;
+	size_t n = 0;
+
+	CHECK_INT(sqlite3_prepare_v2(w->db, "SELECT id, t0_ns + 3 * t1_ns + n_rows + layout_id FROM chunk", -1, &st, NULL),
+	    SQLITE_OK);
+	while (sqlite3_step(st) == SQLITE_ROW) {
+		id = sqlite3_column_int64(st, 0) % (1 << 14);
+		is = sqlite3_column_int64(st, 1);
+		n += was[id] != 0 && was[id] != is;
+		was[id] = is;
+	}
+	sqlite3_finalize(st);
+	return n;
+}
+
+/* Everything that happens to chunks. That rowids do come back is counted, or the test would show nothing. */
+static void
+test_reader(int steps)
+{
+	struct writer *w = open_new(&small, 3000 * SECOND, FIELDS);
+	struct store_reader *r = open_reader();
+	int64_t now = BASE;
+	size_t reused = 0, filled = 0;
+	int i;
+
+	for (i = 0; i < steps; i++) {
+		random_commit(w, &now);
+		if (rnd(40) == 0) {
+			w->now_wall_ns = now;
+			w->pass_wall_ns = INT64_MIN / 2;
+		}
+		while (rnd(4) != 0 && writer_care(w, rnd(5) == 0) == WRITER_MORE)
+			;
+		reused += rowids_reused(w);
+		if (rnd(3) == 0)
+			check_agree(r, now);
+		filled += cache_bytes(r->cache) > 0;
+	}
+	printf("rowids that came back: %zu\n", reused);
+	CHECK(reused > 10);
+	CHECK((int)filled > steps / 4);
+	store_reader_close(r);
+	writer_close(w);
+}
+
+/* Two chunks change their bytes: same rowids, times, counts and lengths. Then one is damaged. */
+static void
+test_swap(void)
+{
+	static const uint32_t a = 0;
+	struct writer *w = open_new(&small, 0, FIELDS);
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = open_reader();
+	int64_t t, id;
+	double v[FIELDS];
+	uint32_t n;
+	int i, l;
+
+	for (i = 0; i < 20; i++)
+		for (l = 1; l <= LAYOUTS; l++) {
+			t = BASE + i * SECOND;
+			v[0] = v[1] = v[2] = v[3] = l * 100 + i;
+			CHECK_INT(nw_batch_rows(b, l, FIELDS, 1, &t, v, NULL, 0), NW_OK);
+		}
+	nw_batch_seal(b, 1);
+	nw_batch_seal(b, 2);
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	while (writer_care(w, true) == WRITER_MORE)
+		;
+	CHECK_INT(sql(w, "SELECT count(*) FROM chunk"), 2);
+	id = sql(w, "SELECT id FROM chunk WHERE layout_id = 1");
+	wanted_n = 1;
+	wanted[0] = a;
+	CHECK_INT(ask(r, 1, INT64_MIN, INT64_MAX, &kept), NW_OK);
+	CHECK(kept.n == 20 && kept.v[7][0] == 107);
+	CHECK(cache_get(r->cache, id, CACHE_TIMES, &n) != NULL && n == 20 && cache_get(r->cache, id, a, &n) != NULL);
+	CHECK(cache_get(r->cache, id, 1, &n) == NULL);
+	CHECK_INT(db_exec(w->db, "CREATE TEMP TABLE was AS SELECT layout_id, data FROM chunk; UPDATE chunk SET data ="
+	    " (SELECT w.data FROM was w WHERE w.layout_id = 3 - chunk.layout_id)"), NW_OK);
+	CHECK_INT(ask(r, 1, INT64_MIN, INT64_MAX, &kept), NW_OK);
+	CHECK(kept.n == 20 && kept.v[7][0] == 207);
+
+	/* A snapshot of before sees what was, the next one the damage; nothing of it is kept. */
+	CHECK_INT(store_reader_begin(r), NW_OK);
+	CHECK_INT(db_exec(w->db, "UPDATE chunk SET data = substr(data, 1, length(data) - 1) || x'00' WHERE layout_id = 1"
+	    " AND substr(data, -1) <> x'00'; UPDATE chunk SET data = substr(data, 1, length(data) - 2) || x'ffee'"
+	    " WHERE layout_id = 1"), NW_OK);
+	CHECK_INT(ask(r, 1, INT64_MIN, INT64_MAX, &kept), NW_OK);
+	CHECK(kept.n == 20 && kept.v[7][0] == 207);
+	store_reader_end(r);
+	for (i = 0; i < 2; i++) {
+		CHECK_INT(ask(r, 1, INT64_MIN, INT64_MAX, &kept), NW_ECORRUPT);
+		CHECK_INT(cache_bytes(r->cache), 0);
+	}
+	CHECK_INT(ask(r, 2, INT64_MIN, INT64_MAX, &kept), NW_OK);
+	CHECK(kept.n == 20 && kept.v[7][0] == 107);
+	store_reader_close(r);
+	writer_close(w);
+}
+
+static int
+on_count(void *arg, const struct store_block *b)
+{
+	*(size_t *)arg += b->n_rows;
+	return 0;
+}
+
+/* A long scan leaves most of the cache to others, and one of all columns all of it. */
+static void
+test_scan(void)
+{
+	enum { BLOCK = 1000, BLOCKS = 300 };
+	struct writer *w = open_new(&writer_limits_default, 0, 1);
+	struct store_reader *r;
+	static int64_t t[BLOCK];
+	static double v[BLOCK];
+	struct nw_batch *b;
+	const uint32_t a = 0;
+	size_t n = 0;
+	int i, k;
+
+	for (i = 0; i < BLOCKS; i++) {
+		for (k = 0; k < BLOCK; k++) {
+			t[k] = BASE + (i * BLOCK + k) * SECOND;
+			v[k] = k;
+		}
+		b = nw_batch_new();
+		CHECK_INT(nw_batch_rows(b, 1, 1, BLOCK, t, v, NULL, 0), NW_OK);
+		CHECK_INT(writer_commit(w, b), NW_OK);
+		nw_batch_free(b);
+		while (writer_care(w, false) == WRITER_MORE)
+			;
+	}
+	r = open_reader();
+	CHECK_INT(store_rows(r, 1, INT64_MIN, INT64_MAX, on_count, &n), NW_OK);
+	CHECK_INT(n, BLOCK * BLOCKS);
+	CHECK_INT(cache_bytes(r->cache), 0);
+	for (i = 0; i < 10; i++) {
+		n = 0;
+		CHECK_INT(store_rows_of(r, 1, &a, 1, INT64_MIN, INT64_MAX, on_count, &n), NW_OK);
+		CHECK_INT(n, BLOCK * BLOCKS);
+		CHECK(i > 0 || (cache_bytes(r->cache) > 1 << 20 && cache_bytes(r->cache) < 5 << 19));
+		CHECK(cache_bytes(r->cache) <= 8 << 20);
+	}
+	store_reader_close(r);
+	writer_close(w);
+}
+
+int
+main(int argc, char **argv)
+{
+	rng = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL) * 2654435761u + (uint64_t)getpid();
+	rng |= 1;
+	printf("seed %llu\n", (unsigned long long)rng);
+	if (mkdtemp(dir) == NULL) {
+		perror(dir);
+		return 1;
+	}
+	snprintf(path, sizeof(path), "%s/narrows.db", dir);
+	test_alone();
+	test_reader(2000);
+	test_swap();
+	test_scan();
+	files_remove();
+	rmdir(dir);
+	return check_done("cache");
+}
