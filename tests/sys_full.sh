@@ -102,6 +102,9 @@ else:
     assert h["store"]["max_bytes"] == CEILING and h["store"]["tiers"][0]["rolled_up"] == 0, h["store"]
     subprocess.check_call([narrows, "-s", state, "unpin", "last"])
 load.until_going(60)
+if what == "ceiling":
+    # at this size buckets may have gone again for rows that are still in the tail; that rows became some is counted
+    assert health()[1]["store"]["tiers"][0]["rolled_up"] > 0, health()
 while load.out or load.acked < load.seq:
     load.step() if load.out else select.select([load.p.s], [], [], 0.1)
     if not load.out:
@@ -137,4 +140,3 @@ start_box -o max-queue-size=1MiB -o session-linger=0s -o max-store-size=16MiB
 python3 -B "$tmp/load.py" "$xsp" "$url" "$tmp/state" "$box" "$bin/narrows" ceiling || fail "size ceiling"
 stop_box
 nw verify >"$tmp/verified" || fail "verify: $(cat "$tmp/verified")"
-[ "$(sql 'SELECT count(*) FROM rollup')" -gt 0 ] || fail "unpinned rows did not become buckets"
