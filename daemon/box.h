@@ -72,6 +72,7 @@ struct box {
 	struct origin *origins;              /* by provider id */
 	struct session *sessions;            /* by key; open ones and the newest closed ones */
 	struct peer *peers;
+	char trouble[STORE_WHY_BYTES];       /* of the store, as last said; empty: none */
 	bool stopping;
 };
 

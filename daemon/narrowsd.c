@@ -51,7 +51,6 @@ struct daemon {
 	struct ctl *ctl;
 	struct web *web;
 	int64_t started_wall_ns;
-	char trouble[STORE_WHY_BYTES];       /* of the store, as last logged */
 	uint64_t ticks, logged_rows[2];      /* of expiry_log() */
 };
 
@@ -263,20 +262,21 @@ expiry_log(struct daemon *d)
 	was[1] = deleted;
 }
 
-/* The store tries again by itself and says nothing to anybody who does not ask. */
+/* The store tries again by itself and says nothing to anybody who does not ask: the log and the providers should know. */
 static void
-trouble_log(struct daemon *d)
+trouble_tell(struct daemon *d)
 {
 	struct store_stats s;
 
 	store_get_stats(d->box.store, &s);
-	if (strcmp(s.trouble, d->trouble) == 0)
+	if (strcmp(s.trouble, d->box.trouble) == 0)
 		return;
 	if (s.trouble[0] != '\0')
 		log_warnx("store.trouble why=\"%s\"", s.trouble);
 	else
 		log_info("store.recover");
-	memcpy(d->trouble, s.trouble, sizeof(d->trouble));
+	memcpy(d->box.trouble, s.trouble, sizeof(d->box.trouble));
+	peer_tell_trouble(&d->box);
 }
 
 static void
@@ -287,7 +287,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	trouble_log(d);
+	trouble_tell(d);
 	session_tick(&d->box, now);
 	expiry_log(d);
 	origin_expire(&d->box, now);

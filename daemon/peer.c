@@ -663,6 +663,16 @@ peer_pause_all(struct box *box)
 }
 
 void
+peer_tell_trouble(struct box *box)
+{
+	struct peer *p;
+
+	DL_FOREACH(box->peers, p)
+		if (p->state == PEER_OPEN && p->xsess != NULL)
+			xsess_trouble(p->xsess);
+}
+
+void
 peer_resume_all(struct box *box)
 {
 	struct peer *p;

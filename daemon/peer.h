@@ -31,6 +31,8 @@ void peer_fail(struct peer *p, int code, const char *why);
 /* Once a second: certificates that are no longer good end their connections. */
 void peer_tick(struct box *box);
 void peer_pause_all(struct box *box);
+/* Tells every provider that said HELLO why nothing is stored, or that it is over. */
+void peer_tell_trouble(struct box *box);
 void peer_resume_all(struct box *box);
 /* Shutdown: reads what has already arrived, then closes every connection. */
 void peer_drain_all(struct box *box);

@@ -146,6 +146,18 @@ xsess_stored(struct xsess *x, uint64_t stored_seq)
 		kv_send(x, NW_OPT_STORED, &kv, 1);
 }
 
+void
+xsess_trouble(struct xsess *x)
+{
+	struct nw_kv kv[2] = {
+		{ .key = "stored", .type = NW_KV_INT, .v.i = (int64_t)x->origin->stored_seq },
+		{ .key = "trouble", .type = NW_KV_TEXT, .v.text = x->box->trouble },
+	};
+
+	if (x->hello)
+		kv_send(x, NW_OPT_STORED, kv, 2);
+}
+
 static const char *
 kv_text(const struct nw_kv *kv, size_t n, const char *key)
 {
@@ -317,6 +329,8 @@ hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 	lost = kv_int(kv, n, "lost", 0);
 	x->lost = lost > 0 ? (uint64_t)lost : 0;
 	hello_answer(x);
+	if (x->box->trouble[0] != '\0')
+		xsess_trouble(x);
 	if (!again)
 		control_enter(x, kv, n);
 	return NW_OK;

@@ -24,6 +24,8 @@ int xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, 
 
 /* Tells a provider that said HELLO what is on disk. */
 void xsess_stored(struct xsess *x, uint64_t stored_seq);
+/* Tells it why nothing is stored now (box->trouble), or that it is over. */
+void xsess_trouble(struct xsess *x);
 /* Ends the connection from our side. */
 void xsess_abort(struct xsess *x, const char *why);
 

@@ -51,6 +51,7 @@ struct blipp {
 	int64_t interval_ns, report_ns;       /* the shortest in force; the period in force */
 	uint64_t rejected;                    /* orders, as far as logged */
 	char hostname[HOSTNAME_BYTES];
+	char trouble[128];                    /* of the box, as far as logged */
 	bool connected, complained;
 	bool once;
 };
@@ -227,6 +228,20 @@ log_connection(struct blipp *b)
 }
 
 static void
+log_trouble(struct blipp *b)
+{
+	const char *trouble = nw_provider_trouble(b->provider);
+
+	if (strcmp(trouble, b->trouble) == 0)
+		return;
+	if (trouble[0] != '\0')
+		log_line(LOG_WARNING, "box.trouble why=\"%s\"", trouble);
+	else
+		log_line(LOG_INFO, "box.recovered");
+	snprintf(b->trouble, sizeof(b->trouble), "%s", trouble);
+}
+
+static void
 log_rejected(struct blipp *b)
 {
 	if (b->obey.rejected != b->rejected)
@@ -280,6 +295,7 @@ run(struct blipp *b, const sigset_t *while_waiting)
 			return;
 		talk(b, now);
 		log_connection(b);
+		log_trouble(b);
 		say_status(b, now);
 		if (b->obey.changed)
 			continue;                        /* an order has just come */

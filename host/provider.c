@@ -83,6 +83,7 @@ struct nw_provider {
 	void (*on_order)(void *arg, uint16_t opt, const uint8_t *doc, size_t len);
 	void *on_order_arg;
 	bool held;                            /* documents wait for the next report */
+	char trouble[128];                    /* of the box; empty: none */
 	char uuid[SPOOL_UUID_BYTES];
 	struct nw_provider_stats stats;
 };
@@ -554,6 +555,17 @@ has_word(const char *text, const char *word)
 	return false;
 }
 
+/* Why the box stores nothing, as it says; it goes to logs. */
+static void
+trouble_note(struct nw_provider *p, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < sizeof(p->trouble) && text[i] != '\0'; i++)
+		p->trouble[i] = text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?';
+	p->trouble[i] = '\0';
+}
+
 static void
 take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
 {
@@ -566,9 +578,13 @@ take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
 	if (nw_kv_decode(b->data, b->len, kv, REPLY_FIELDS_MAX, &n, &why) < 0)
 		return;
 	p->known = p->stats.acknowledged = true;
+	if (b->type == NW_OPT_HELLO)
+		p->trouble[0] = '\0';           /* a box in trouble says so right after */
 	for (i = 0; i < n; i++) {
 		if (strcmp(kv[i].key, "can") == 0 && kv[i].type == NW_KV_TEXT)
 			p->batches = has_word(kv[i].v.text, "batch");
+		if (strcmp(kv[i].key, "trouble") == 0 && kv[i].type == NW_KV_TEXT)
+			trouble_note(p, kv[i].v.text);
 		if (strcmp(kv[i].key, "stored") != 0 || kv[i].type != NW_KV_INT || kv[i].v.i <= 0)
 			continue;
 		/* it cannot have what was never sent, whatever it says */
@@ -809,6 +825,12 @@ const char *
 nw_provider_why(const struct nw_provider *p)
 {
 	return p->conn.why;
+}
+
+const char *
+nw_provider_trouble(const struct nw_provider *p)
+{
+	return p->trouble;
 }
 
 /* --- death --- */

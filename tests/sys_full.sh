@@ -36,6 +36,7 @@ def store_bytes():
 class Load:
     def __init__(self, name):
         self.seq = self.acked = 0
+        self.told = []                       # what the box says of its trouble
         self.p = xsp.Peer(address).open().hello(name, first_seq=1, task_id="full-" + what, host="h")
         self.p.message()
         self.p.app(0x20, xsp.meta("m", event="test:noise", pid=1))
@@ -58,6 +59,8 @@ class Load:
                     break
                 if int.from_bytes(self.p.buf[168:170], "big") == 0x85:
                     self.acked = max(self.acked, xsp.stored_of(self.p.buf[176:176 + n]))
+                    if b"\x02trouble\0" in self.p.buf[176:176 + n]:
+                        self.told.append(xsp.text_of(self.p.buf[176:176 + n], "trouble"))
                 self.p.buf = self.p.buf[176 + n:]
         if writable:
             went = self.p.s.send(self.out)
@@ -102,6 +105,7 @@ else:
     assert h["store"]["max_bytes"] == CEILING and h["store"]["tiers"][0]["rolled_up"] == 0, h["store"]
     subprocess.check_call([narrows, "-s", state, "unpin", "last"])
 load.until_going(60)
+assert load.told and load.told[0] in h["problem"], (load.told, h["problem"])
 if what == "ceiling":
     # at this size buckets may have gone again for rows that are still in the tail; that rows became some is counted
     assert health()[1]["store"]["tiers"][0]["rolled_up"] > 0, health()

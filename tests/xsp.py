@@ -153,3 +153,9 @@ def stored_of(doc):
     at = doc.find(b"stored\0")
     kind = doc[at - 1]
     return struct.unpack_from("<i" if kind == 0x10 else "<q", doc, at + 7)[0]
+
+
+def text_of(doc, key):
+    at = doc.find(b"\x02" + key.encode() + b"\0") + len(key) + 2
+    n = struct.unpack_from("<i", doc, at)[0]
+    return doc[at + 4:at + 3 + n].decode()

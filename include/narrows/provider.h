@@ -103,5 +103,7 @@ NW_PUBLIC int nw_provider_fd(const struct nw_provider *p, short *events);
 NW_PUBLIC void nw_provider_get_stats(const struct nw_provider *p, struct nw_provider_stats *out);
 /* Why there is no connection, or why the one before this ended. Printable; good until the next call on p. */
 NW_PUBLIC const char *nw_provider_why(const struct nw_provider *p);
+/* Why the box stores nothing now ("disk full", ...), in its own words; empty: it does. Printable; good until the next call. */
+NW_PUBLIC const char *nw_provider_trouble(const struct nw_provider *p);
 
 #endif
