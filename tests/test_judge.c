@@ -157,6 +157,52 @@ transfer_check(const struct transfer *tr)
 	store_close(st);
 }
 
+/* One row of cumulative or summed fields of another document than a caliper's. */
+static void
+single_write(struct nw_batch *b, int64_t id, const char *event, const char *subject, const char *const *names,
+    const double *values, size_t n)
+{
+	struct nw_meta_rec m = { .id = id, .session_id = 1, .host_id = 1, .xsp_id = 1, .mid = event, .event_type = event,
+		.subject_json = subject, .params_json = "{}" };
+	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = n, .fields = names };
+	int64_t at = T0 + 40 * (int64_t)STEP;
+
+	CHECK(nw_batch_meta(b, &m) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
+	CHECK(nw_batch_rows(b, id, n, 1, &at, values, NULL, 0) == NW_OK);
+}
+
+/* A blocking sendfile() is disk and network in one call: the connection's own account decides, or nobody. */
+static void
+tie_check(const char *name, double tcp_busy_s, const char *stage, const char *confidence)
+{
+	static const char *const names[] = { "bytes_out", "busy_s", "rwnd_limited_s", "sndbuf_limited_s" };
+	const struct transfer tr = { name, { .09, 0 }, { .09, 0 }, { .004, .088 }, { .004, 0 }, 0.05, 40, NULL, "" };
+	const double values[] = { 1.6e8, tcp_busy_s, 0, 0 };
+	char path[128], why[STORE_WHY_BYTES];
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_write(b, &tr);
+	if (tcp_busy_s > 0)
+		single_write(b, 5, "nw:connection", "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}", names,
+		    values, 4);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &params, &a), NW_OK);
+	CHECK_INT(a.judgement.limit.known, stage != NULL);
+	if (stage != NULL && a.judgement.limit.known)
+		CHECK_STR(nw_place_name(a.judgement.path.stage[a.judgement.limit.stage].place), stage);
+	CHECK_STR(a.judgement.confidence, confidence);
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
 /* --- the same when its rows are gone --- */
 
 struct outcome { bool known; enum nw_place place; double bytes; size_t n_windows; };
@@ -233,6 +279,9 @@ main(void)
 	conf_clear(&conf);
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		transfer_check(&transfers[i]);
+	tie_check("sendfile, slow link", 3.95, "network", "medium");
+	tie_check("sendfile, slow disk", 0.4, "disk.read", "medium");
+	tie_check("sendfile, nobody else", 0, NULL, "none");
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		rolled_check(&transfers[i], "ours");
 	fields[3] = "unknown";                   /* original senders do not tell their window */

@@ -289,19 +289,20 @@ tcp_witness(struct judgement *j, const struct evidence *e)
  * The kernel's account of the connection can.
  */
 static bool
-tie_break(struct judgement *j)
+tie_break(struct judgement *j, double margin)
 {
 	const struct witness *tcp = NULL;
+	double held = limit_held(&j->limit);
 	size_t i, disk = j->path.n, net = j->path.n, n = 0;
 
 	for (i = 0; i < j->n_witnesses; i++)
 		if (strcmp(j->witnesses[i].name, "tcp") == 0 && j->witnesses[i].says != NULL)
 			tcp = &j->witnesses[i];
 	if (j->limit.known || tcp == NULL || j->path.n < 2 || j->limit.n_windows < LIMIT_WINDOWS_MIN ||
-	    limit_held(&j->limit) < HELD_MIN)
+	    held < HELD_MIN)
 		return false;
 	for (i = 0; i < j->path.n; i++) {
-		if (!j->limit.tests[i].candidate)
+		if (!j->limit.tests[i].candidate && (1 - j->limit.tests[i].group.mean) * (1 + margin) < held)
 			continue;
 		n++;
 		if (j->path.stage[i].place == NW_PLACE_DISK_READ)
@@ -510,7 +511,7 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 		unknown_words(out, e, params);
 	caliper_witness(out);
 	tcp_witness(out, e);
-	if (tie_break(out))
+	if (tie_break(out, params->margin))
 		known_words(out, e);
 	disk_witness(out, e);
 	cpu_witness(out, e);
