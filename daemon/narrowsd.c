@@ -229,6 +229,7 @@ memory_restore(struct daemon *d)
 	    store_sessions(r, 0, RESTORE_SESSIONS, on_restored_session, &d->box) < 0)
 		fatalx("store.read path=%s", d->store_path);
 	store_reader_close(r);
+	session_restored(&d->box);
 }
 
 /* --- the loop --- */

@@ -247,6 +247,18 @@ session_restore(struct box *box, int64_t id, const char *task_id, const char *pr
 		session_linger(s, RESTORE_LINGER_NS);
 }
 
+static int
+older_first(const struct session *a, const struct session *b)
+{
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+void
+session_restored(struct box *box)
+{
+	HASH_SORT(box->sessions, older_first);
+}
+
 void
 session_tick(struct box *box, int64_t now_mono_ns)
 {

@@ -59,6 +59,8 @@ void session_name(struct session *s, const char *program);
 /* Startup: a session of the store; an open one lingers, so that its providers can come back. */
 void session_restore(struct box *box, int64_t id, const char *task_id, const char *program, int64_t opened_wall_ns,
     int64_t closed_wall_ns, int64_t last_data_wall_ns);
+/* All are there: the oldest will be forgotten first, in whatever order they came. */
+void session_restored(struct box *box);
 /* Once a second: puts open sessions with new data on the schedule, forgets old closed ones. */
 void session_tick(struct box *box, int64_t now_mono_ns);
 /* Shutdown: writes every open session down as closed. */
