@@ -44,12 +44,13 @@ cdp() {
 	id=$((id + 1))
 	printf '{"id":%d,"method":"%s","params":%s%s}\0' $id "$1" "$2" "${session:+,\"sessionId\":\"$session\"}" >&7
 	tries=0
-	until grep -a -z -q "^{\"id\":$id," "$tmp/out" 2>/dev/null; do
+	# a picture comes in pieces: the answer is there when its last brace is
+	until grep -a -z -m 1 "^{\"id\":$id," "$tmp/out" 2>/dev/null | tr -d '\0' >"$tmp/answer" &&
+	    [ "$(tail -c 1 "$tmp/answer")" = '}' ]; do
 		tries=$((tries + 1))
 		[ $tries -lt 400 ] || fail "the browser does not answer $1"
 		sleep 0.03
 	done
-	grep -a -z -m 1 "^{\"id\":$id," "$tmp/out" | tr -d '\0' >"$tmp/answer"
 }
 field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" "$tmp/answer"; }
 
