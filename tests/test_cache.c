@@ -14,36 +14,14 @@
 #include "store/reader.h"
 #include "store/writer.h"
 #include "tests/check.h"
+#include "tests/storefile.h"
 
 #define SECOND INT64_C(1000000000)
 #define BASE (1700000000 * SECOND)
 
 enum { FIELDS = 4, LAYOUTS = 2, ROWS_MAX = 20000 };
 static const struct writer_limits small = { .chunk_rows = 32, .tail_bytes = 3000, .step_values = 300 };
-static char dir[32] = "/dev/shm/nw-cache-XXXXXX", path[64], why[STORE_WHY_BYTES];
-static uint64_t rng;
-
-static uint64_t
-rnd(uint64_t n)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return rng % n;
-}
-
-static void
-files_remove(void)
-{
-	static const char *const end[] = { "", "-wal", "-shm", "-lock" };
-	char name[80];
-	size_t i;
-
-	for (i = 0; i < 4; i++) {
-		snprintf(name, sizeof(name), "%s%s", path, end[i]);
-		unlink(name);
-	}
-}
+static char dir[32] = "/dev/shm/nw-cache-XXXXXX", why[STORE_WHY_BYTES];
 
 /* --- alone --- */
 

@@ -15,33 +15,10 @@
 
 #include "narrows/err.h"
 #include "tests/check.h"
+#include "tests/storefile.h"
 
 static char dir[] = "/tmp/nw-store-XXXXXX";
-static char path[64];
 static char why[STORE_WHY_BYTES];
-static uint64_t rng;
-
-static uint64_t
-rnd(uint64_t n)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return rng % n;
-}
-
-static void
-files_remove(void)
-{
-	static const char *const end[] = { "", "-wal", "-shm", "-lock" };
-	char name[80];
-	size_t i;
-
-	for (i = 0; i < 4; i++) {
-		snprintf(name, sizeof(name), "%s%s", path, end[i]);
-		unlink(name);
-	}
-}
 
 static struct store *
 open_store(const struct store_opts *opts)

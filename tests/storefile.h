@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What tests of the store's inside share: the file under test, and random numbers that a seed repeats. */
+#ifndef TESTS_STOREFILE_H
+#define TESTS_STOREFILE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static char path[64];
+static uint64_t rng;
+
+/* xorshift64; rng must not be 0 */
+static uint64_t
+rnd(uint64_t n)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return rng % n;
+}
+
+/* The store and what SQLite and the writer put beside it. */
+static void
+files_remove(void)
+{
+	static const char *const end[] = { "", "-wal", "-shm", "-lock" };
+	char name[80];
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "%s%s", path, end[i]);
+		unlink(name);
+	}
+}
+
+#endif
