@@ -43,8 +43,10 @@ static const char *const sql[R_STMTS] = {
 	    " WHERE s.id = ?",
 	[R_SESSION_LAST] = "SELECT max(id) FROM session",
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
+	[R_XSP_ONE] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE id = ?",
 	[R_RUNS] = "SELECT id, session_id, kind, started_ns, took_ns, version, outcome FROM run WHERE session_id = ?"
 	    " ORDER BY id",
+	[R_META] = "SELECT " META_COLUMNS ", raw FROM metadata WHERE id = ?",
 	[R_METAS_OF_SESSION] = "SELECT " META_COLUMNS " FROM metadata WHERE " META_PREFIX " AND session_id = ?2 ORDER BY id",
 	[R_METAS_OF_HOST] = "SELECT " META_COLUMNS " FROM metadata WHERE " META_PREFIX
 	    " AND session_id IS NULL AND host_id = ?2 ORDER BY id",
@@ -451,6 +453,18 @@ store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_fn *f
 	return rc == NW_OK ? each(r, R_XSP, st, xsp_row, &s) : rc;
 }
 
+int
+store_xsp_get(struct store_reader *r, int64_t id, store_xsp_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.xsp = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_XSP_ONE, &st, "i", id);
+
+	if (rc == NW_OK)
+		rc = each(r, R_XSP_ONE, st, xsp_row, &s);
+	return rc == NW_OK && s.n_rows == 0 ? NW_ENOTFOUND : rc;
+}
+
 static int
 run_row(struct sink *s, sqlite3_stmt *st)
 {
@@ -483,7 +497,23 @@ meta_row(struct sink *s, sqlite3_stmt *st)
 		.first_wall_ns = sqlite3_column_int64(st, 9),
 	};
 
+	if (sqlite3_column_count(st) > 10) {
+		m.raw = sqlite3_column_blob(st, 10);
+		m.raw_len = (size_t)sqlite3_column_bytes(st, 10);
+	}
 	return s->fn.meta(s->arg, &m);
+}
+
+int
+store_meta_get(struct store_reader *r, int64_t id, store_meta_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.meta = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_META, &st, "i", id);
+
+	if (rc == NW_OK)
+		rc = each(r, R_META, st, meta_row, &s);
+	return rc == NW_OK && s.n_rows == 0 ? NW_ENOTFOUND : rc;
 }
 
 int

@@ -253,6 +253,16 @@ host_meta_seen(void *arg, const struct nw_meta_rec *m)
 static const char *const odd_fields[] = { "sum_v", "we\"ird\\\n\001", "", "\xc3\xa9t\xc3\xa9" };
 
 static int
+raw_seen(void *arg, const struct nw_meta_rec *m)
+{
+	++*(int *)arg;
+	CHECK_INT(m->xsp_id, m->id == 21 ? 3 : 0);
+	CHECK_INT(m->raw_len, m->id == 21 ? 4 : 0);
+	CHECK(m->id == 21 ? m->raw != NULL && memcmp(m->raw, "\0raw", 4) == 0 : m->raw == NULL);
+	return 0;
+}
+
+static int
 layout_seen(void *arg, const struct nw_layout_rec *l)
 {
 	size_t i;
@@ -326,6 +336,9 @@ test_records(void)
 	CHECK_INT(store_xsp_of_session(r, 5, xsp_seen, &n), NW_OK);
 	CHECK_INT(store_runs(r, 5, run_seen, &n), NW_OK);
 	CHECK_INT(n, 4);
+	CHECK_INT(store_xsp_get(r, 3, xsp_seen, &n), NW_OK);
+	CHECK_INT(store_xsp_get(r, 4, xsp_seen, &n), NW_ENOTFOUND);
+	CHECK_INT(n, 5);
 	n = 0;
 	CHECK_INT(store_sessions(r, 0, 10, session_seen, &n), NW_OK);
 	CHECK_INT(store_session_get(r, 5, session_seen, &n), NW_OK);
@@ -343,6 +356,12 @@ test_records(void)
 	CHECK_INT(store_metas(r, 0, 0, "", host_meta_seen, &n), NW_OK);
 	CHECK_INT(store_metas(r, 0, 8, "", host_meta_seen, &n), NW_OK);
 	CHECK_INT(n, 4);
+	n = 0;
+	CHECK_INT(store_meta_get(r, 21, raw_seen, &n), NW_OK);
+	CHECK_INT(store_meta_get(r, 22, raw_seen, &n), NW_OK);
+	CHECK_INT(store_meta_get(r, 23, raw_seen, &n), NW_ENOTFOUND);
+	CHECK_INT(n, 2);
+	n = 4;
 	CHECK_INT(store_layouts(r, 21, layout_seen, &n), NW_OK);
 	CHECK_INT(store_providers(r, provider_seen, &n), NW_OK);
 	CHECK_INT(n, 6);

@@ -216,6 +216,7 @@ int store_sessions(struct store_reader *r, int64_t before_id, size_t limit, stor
 int store_session_get(struct store_reader *r, int64_t id, store_session_fn *fn, void *arg);    /* NW_ENOTFOUND; with json */
 int store_session_last(struct store_reader *r, int64_t *id);                                   /* NW_ENOTFOUND */
 int store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_fn *fn, void *arg);
+int store_xsp_get(struct store_reader *r, int64_t id, store_xsp_fn *fn, void *arg);            /* NW_ENOTFOUND */
 int store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, void *arg);
 /*
  * Metadata of a session (session_id > 0) or of a host alone (session_id 0, host_id > 0; 0: of all hosts),
@@ -223,6 +224,8 @@ int store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, voi
  */
 int store_metas(struct store_reader *r, int64_t session_id, int64_t host_id, const char *event_prefix,
     store_meta_fn *fn, void *arg);
+/* One of them, with raw (NULL: the box made it itself). NW_ENOTFOUND */
+int store_meta_get(struct store_reader *r, int64_t id, store_meta_fn *fn, void *arg);
 int store_layouts(struct store_reader *r, int64_t meta_id, store_layout_fn *fn, void *arg);
 
 struct store_block {                       /* rows of one layout, rising in time; on loan */
