@@ -440,6 +440,7 @@ void *malloc(size_t size);
 void *calloc(size_t n, size_t size);
 void *realloc(void *old, size_t size);
 void *aligned_alloc(size_t alignment, size_t size);
+int posix_memalign(void **out, size_t alignment, size_t size);
 void free(void *p);
 #pragma GCC visibility pop
 
@@ -484,6 +485,13 @@ aligned_alloc(size_t alignment, size_t size)
 
 	live += counting && p != NULL;
 	return p;
+}
+
+/* The same in newer versions of it. */
+int
+posix_memalign(void **out, size_t alignment, size_t size)
+{
+	return (*out = aligned_alloc(alignment, size)) != NULL ? 0 : ENOMEM;
 }
 
 void

@@ -13,24 +13,14 @@
 #include <time.h>
 
 #include <mbedtls/asn1write.h>
-#include <mbedtls/bignum.h>
 #include <mbedtls/ecp.h>
 #include <mbedtls/oid.h>
 #include <mbedtls/pk.h>
 #include <mbedtls/platform_util.h>
-#include <mbedtls/version.h>
 #include <mbedtls/x509_crt.h>
 
 #include "narrows/err.h"
-
-#if MBEDTLS_VERSION_NUMBER >= 0x03000000
-#include <psa/crypto.h>
-#define KEY_PARSE(pk, pem) mbedtls_pk_parse_key(pk, (const unsigned char *)(pem), strlen(pem) + 1, NULL, 0, nw_tls_random, NULL)
-#define LIBRARY_START() (psa_crypto_init() == PSA_SUCCESS)
-#else
-#define KEY_PARSE(pk, pem) mbedtls_pk_parse_key(pk, (const unsigned char *)(pem), strlen(pem) + 1, NULL, 0)
-#define LIBRARY_START() true
-#endif
+#include "xsp/mbed.h"
 
 enum { SERIAL_BYTES = 16, NAMES_DER_BYTES = 2048, SAN_DNS = 2, SAN_IP = 7 };
 
@@ -67,17 +57,7 @@ serial_set(mbedtls_x509write_cert *w, char text[NW_TLS_SERIAL_BYTES])
 	serial[0] = (serial[0] & 0x3f) | 0x40;   /* positive, and always as long */
 	for (i = 0; i < sizeof(serial); i++)
 		snprintf(text + 2 * i, 3, "%02x", serial[i]);
-#if MBEDTLS_VERSION_NUMBER >= 0x03040000
-	return mbedtls_x509write_crt_set_serial_raw(w, serial, sizeof(serial));
-#else
-	mbedtls_mpi number;
-
-	mbedtls_mpi_init(&number);
-	if ((rc = mbedtls_mpi_read_binary(&number, serial, sizeof(serial))) == 0)
-		rc = mbedtls_x509write_crt_set_serial(w, &number);
-	mbedtls_mpi_free(&number);
-	return rc;
-#endif
+	return mbed_serial_set(w, serial, sizeof(serial));
 }
 
 static int
@@ -174,7 +154,7 @@ issuer_set(struct maker *m, const struct nw_cert *ca, const char *subject)
 		mbedtls_x509write_crt_set_issuer_key(&m->out, &m->key);
 		return mbedtls_x509write_crt_set_issuer_name(&m->out, subject);
 	}
-	if ((rc = KEY_PARSE(&m->ca_key, ca->key_pem)) != 0 ||
+	if ((rc = mbed_key_parse(&m->ca_key, ca->key_pem)) != 0 ||
 	    (rc = mbedtls_x509_crt_parse(&m->ca, (const unsigned char *)ca->cert_pem, strlen(ca->cert_pem) + 1)) != 0 ||
 	    (rc = mbedtls_x509_dn_gets(issuer, sizeof(issuer), &m->ca.subject)) < 0)
 		return rc;
@@ -229,7 +209,7 @@ nw_cert_make(const struct nw_cert_opts *opts, const struct nw_cert *ca, struct n
 	mbedtls_pk_init(&m.ca_key);
 	mbedtls_x509_crt_init(&m.ca);
 	mbedtls_x509write_crt_init(&m.out);
-	rc = LIBRARY_START() ? cert_write(&m, opts, ca, out) : NW_EIO;
+	rc = mbed_start() ? cert_write(&m, opts, ca, out) : NW_EIO;
 	mbedtls_x509write_crt_free(&m.out);
 	mbedtls_x509_crt_free(&m.ca);
 	mbedtls_pk_free(&m.ca_key);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The only file that drives mbedTLS's protocol (daemon/ca.c uses its certificate writer). Compiles with 2.28 and 3.x:
- * what differs between them stands in the first section.
+ * The only file that drives mbedTLS's protocol (cert.c uses its certificate writer; mbed.h is for its two versions).
  *
  *	HANDSHAKE --done--> OPEN --close_notify--> CLOSED
  *	HANDSHAKE, OPEN --anything wrong--> FAILED
@@ -24,51 +23,10 @@
 #include <mbedtls/oid.h>
 #include <mbedtls/pk.h>
 #include <mbedtls/ssl.h>
-#include <mbedtls/version.h>
 #include <mbedtls/x509_crt.h>
 
 #include "narrows/err.h"
-
-/* --- two generations of one library --- */
-
-#if MBEDTLS_VERSION_NUMBER >= 0x03000000
-#include <psa/crypto.h>
-#define KEY_PARSE(pk, path) mbedtls_pk_parse_keyfile(pk, path, NULL, nw_tls_random, NULL)
-#define KEY_FITS(cert, key) mbedtls_pk_check_pair(&(cert)->pk, key, nw_tls_random, NULL)
-#define OLD_VERSION MBEDTLS_ERR_SSL_BAD_PROTOCOL_VERSION
-#define LIBRARY_START() (psa_crypto_init() == PSA_SUCCESS)      /* TLS 1.3 works through it */
-#else
-#define KEY_PARSE(pk, path) mbedtls_pk_parse_keyfile(pk, path, NULL)
-#define KEY_FITS(cert, key) mbedtls_pk_check_pair(&(cert)->pk, key)
-#define OLD_VERSION MBEDTLS_ERR_SSL_BAD_HS_PROTOCOL_VERSION
-#define LIBRARY_START() true
-#endif
-
-static void
-version_limit(mbedtls_ssl_config *conf)
-{
-#if MBEDTLS_VERSION_NUMBER >= 0x03020000
-	mbedtls_ssl_conf_min_tls_version(conf, MBEDTLS_SSL_VERSION_TLS1_2);
-#else
-	mbedtls_ssl_conf_min_version(conf, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-#endif
-}
-
-static void
-groups_limit(mbedtls_ssl_config *conf)
-{
-#if MBEDTLS_VERSION_NUMBER >= 0x03010000
-	static const uint16_t groups[] = { MBEDTLS_SSL_IANA_TLS_GROUP_SECP256R1, MBEDTLS_SSL_IANA_TLS_GROUP_X25519,
-		MBEDTLS_SSL_IANA_TLS_GROUP_SECP384R1, MBEDTLS_SSL_IANA_TLS_GROUP_NONE };
-
-	mbedtls_ssl_conf_groups(conf, groups);
-#else
-	static const mbedtls_ecp_group_id groups[] = { MBEDTLS_ECP_DP_SECP256R1, MBEDTLS_ECP_DP_CURVE25519,
-		MBEDTLS_ECP_DP_SECP384R1, MBEDTLS_ECP_DP_NONE };
-
-	mbedtls_ssl_conf_curves(conf, groups);
-#endif
-}
+#include "xsp/mbed.h"
 
 /* --- contexts --- */
 
@@ -82,7 +40,7 @@ static const int suites[] = {
 	MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, MBEDTLS_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, 0
 };
 
-enum { RECORD_TYPE_ALERT = 21, RECORD_TYPE_HANDSHAKE = 22, RECORD_ROOM_BYTES = 17 << 10 };
+enum { RECORD_TYPE_ALERT = 21, RECORD_TYPE_HANDSHAKE = 22, RECORD_ROOM_BYTES = 17 << 10, ALERT_RECORD_BYTES = 7 };
 
 typedef char serial_text[NW_TLS_SERIAL_BYTES];
 
@@ -178,25 +136,30 @@ files_load(struct nw_tls_ctx *c, const struct nw_tls_opts *o, char why[NW_TLS_WH
 		return NW_OK;
 	if ((rc = cert_load(&c->cert, o->cert_path, why)) < 0)
 		return rc;
-	if ((code = KEY_PARSE(&c->key, o->key_path)) != 0)
+	if ((code = mbed_key_parse_file(&c->key, o->key_path)) != 0)
 		return refuse_file(why, o->key_path, "no private key can be read there", code);
-	if ((code = KEY_FITS(&c->cert, &c->key)) != 0)
+	if ((code = mbed_key_fits(&c->cert, &c->key)) != 0)
 		return refuse_file(why, o->key_path, "is not the key of the certificate beside it", 0);
 	if ((code = mbedtls_ssl_conf_own_cert(&c->conf, &c->cert, &c->key)) != 0)
 		return refuse_file(why, o->cert_path, "cannot be used", code);
 	return NW_OK;
 }
 
+/*
+ * In TLS 1.3 a client is through before its certificate has been looked at, and this library's servers then refuse it
+ * under keys that the client has left (against RFC 8446 section 7.3; no client can read that). A client of ours that
+ * shows one stays with 1.2, where it hears why.
+ */
 static int
 conf_make(struct nw_tls_ctx *c, const struct nw_tls_opts *o)
 {
-	bool checked = !o->server || o->peer_certificate;
+	bool checked = !o->server || o->peer_certificate, shows = !o->server && o->cert_path != NULL;
 
-	if (!LIBRARY_START() || mbedtls_ssl_config_defaults(&c->conf, o->server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
+	if (!mbed_start() || mbedtls_ssl_config_defaults(&c->conf, o->server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
 	    MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT) != 0)
 		return NW_ENOMEM;
-	version_limit(&c->conf);
-	groups_limit(&c->conf);
+	mbed_versions_limit(&c->conf, shows);
+	mbed_groups_limit(&c->conf);
 	mbedtls_ssl_conf_ciphersuites(&c->conf, suites);
 	mbedtls_ssl_conf_cert_profile(&c->conf, &mbedtls_x509_crt_profile_next);
 	mbedtls_ssl_conf_rng(&c->conf, nw_tls_random, NULL);
@@ -276,9 +239,10 @@ struct nw_tls {
 	enum tls_state state;
 	const char *why;
 	bool begun;                          /* the first byte was looked at */
+	bool heard;                          /* something of the peer was read */
 	const uint8_t *in;                   /* on loan */
 	size_t in_len;
-	uint8_t in_last[2];                  /* the newest bytes: an alert is the last thing a peer says in clear */
+	uint8_t in_last[ALERT_RECORD_BYTES]; /* the newest bytes */
 	uint8_t *out;
 	size_t out_at, out_len, out_cap;
 	char wanted[NW_TLS_NAME_BYTES];      /* client: what the server must be called */
@@ -389,6 +353,15 @@ on_certificate(void *arg, mbedtls_x509_crt *crt, int depth, uint32_t *flags)
 
 /* --- bytes --- */
 
+static void
+last_note(uint8_t last[ALERT_RECORD_BYTES], const unsigned char *bytes, size_t len)
+{
+	size_t n = len < ALERT_RECORD_BYTES ? len : ALERT_RECORD_BYTES;
+
+	memmove(last, last + n, ALERT_RECORD_BYTES - n);
+	memcpy(last + ALERT_RECORD_BYTES - n, bytes + len - n, n);
+}
+
 static int
 on_wire_read(void *arg, unsigned char *buf, size_t len)
 {
@@ -408,8 +381,7 @@ on_wire_read(void *arg, unsigned char *buf, size_t len)
 	memcpy(buf, t->in, len);
 	t->in += len;
 	t->in_len -= len;
-	t->in_last[0] = len > 1 ? buf[len - 2] : t->in_last[1];
-	t->in_last[1] = buf[len - 1];
+	last_note(t->in_last, buf, len);
 	return (int)len;
 }
 
@@ -466,9 +438,9 @@ fault_text(const struct nw_tls *t)
 
 /* RFC 5246 section 7.2; what a peer that refuses us says about it. */
 static const char *
-alert_text(const struct nw_tls *t)
+alert_text(const unsigned char alert[2])
 {
-	switch (t->in_last[0] == MBEDTLS_SSL_ALERT_LEVEL_FATAL ? t->in_last[1] : 0) {
+	switch (alert[0] == MBEDTLS_SSL_ALERT_LEVEL_FATAL ? alert[1] : 0) {
 	case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
 	case 116:                                /* RFC 8446: certificate_required */
 		return "the peer refuses: it wants a certificate, or ciphers we do not have";
@@ -488,16 +460,32 @@ alert_text(const struct nw_tls *t)
 	return "the peer ended the TLS session with an alert";
 }
 
+/*
+ * Bytes that do not decipher. TLS 1.3 has two more reasons for that than 1.2: a client that does not like the server
+ * says so before it uses its keys, and what conf_make() says of servers.
+ */
+static const char *
+garbled_text(const struct nw_tls *t)
+{
+	static const uint8_t alert[] = { RECORD_TYPE_ALERT, 3, 3, 0, 2 };
+
+	if (t->state == TLS_HANDSHAKE && memcmp(t->in_last, alert, sizeof(alert)) == 0)
+		return alert_text(t->in_last + sizeof(alert));
+	if (!t->ctx->server && !t->heard && mbed_is_13(&t->ssl))
+		return "the peer ended the TLS session at once: most likely it wants a certificate";
+	return "bytes were changed on the way";
+}
+
 static const char *
 code_text(const struct nw_tls *t, int code)
 {
 	switch (code) {
 	case MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE: return "it shows no certificate";
 	case MBEDTLS_ERR_X509_CERT_VERIFY_FAILED: return fault_text(t);
-	case OLD_VERSION: return "it speaks TLS older than 1.2";
-	case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE: return alert_text(t);
+	case MBED_OLD_VERSION: return "it speaks TLS older than 1.2";
+	case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE: return alert_text(mbed_alert(&t->ssl));
 	case MBEDTLS_ERR_SSL_ALLOC_FAILED: return "out of memory";
-	case MBEDTLS_ERR_SSL_INVALID_MAC: return "bytes were changed on the way";
+	case MBEDTLS_ERR_SSL_INVALID_MAC: return garbled_text(t);
 	}
 	if (t->faults != 0)
 		return fault_text(t);
@@ -569,18 +557,6 @@ is_want(int code)
 	return code == MBEDTLS_ERR_SSL_WANT_READ || code == MBEDTLS_ERR_SSL_WANT_WRITE;
 }
 
-/* Nothing happened that is of interest: go on. */
-static bool
-is_noise(int code)
-{
-#ifdef MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET
-	if (code == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET)
-		return true;
-#endif
-	(void)code;
-	return false;
-}
-
 int
 nw_tls_handshake(struct nw_tls *t)
 {
@@ -590,7 +566,7 @@ nw_tls_handshake(struct nw_tls *t)
 		return t->state == TLS_OPEN ? NW_OK : NW_EPROTO;
 	do
 		code = mbedtls_ssl_handshake(&t->ssl);
-	while (is_noise(code));
+	while (mbed_is_noise(code));
 	if (is_want(code))
 		return NW_EAGAIN;
 	if (code != 0)
@@ -615,11 +591,13 @@ nw_tls_read(struct nw_tls *t, uint8_t *buf, size_t cap)
 			t->state = TLS_CLOSED;
 			t->why = "the peer closed";
 			t->in_len = 0;
-		} else if (!is_noise(code))
+		} else if (!mbed_is_noise(code))
 			fail(t, code);
 	}
-	if (got > 0)
+	if (got > 0) {
+		t->heard = true;
 		return (long)got;
+	}
 	return t->state == TLS_CLOSED ? NW_ECLOSED : t->state == TLS_FAILED ? NW_EPROTO : NW_EAGAIN;
 }
 
