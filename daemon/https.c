@@ -6,9 +6,10 @@
  *
  * on_input answers the handshake; until that is over on_output has nothing to do.
  *
- * evhttp puts an answer into its buffer first and allows writing then. A filter looks at its buffer at the first
- * moment only, when it may not write yet: so on_answer() has it look again as soon as evhttp is done. And evhttp closes
- * when its buffer is empty: so plain text stays there until its wire bytes are the kernel's.
+ * evhttp puts an answer into its buffer first, then says whom to tell when it is sent, and allows writing. A filter
+ * looks at its buffer at the first moment: too early to write, or, in the middle of a download, to tell anybody. So
+ * nothing is written but by on_push(), from the event loop; on_answer() has it called. And evhttp closes when its buffer
+ * is empty: so plain text stays there until its wire bytes are the kernel's.
  */
 #include "daemon/https.h"
 
@@ -33,6 +34,7 @@ struct https {
 	struct event *push;
 	struct nw_tls *tls;
 	size_t sealed;                           /* of evhttp's buffer: sent or on its way, to be taken off it next */
+	bool pushing;                            /* on_output() is called by on_push() */
 	bool refused;
 };
 
@@ -125,6 +127,11 @@ on_output(struct evbuffer *src, struct evbuffer *dst, ev_ssize_t limit, enum buf
 	long n;
 
 	(void)limit, (void)mode;
+	if (!h->pushing) {
+		event_active(h->push, EV_TIMEOUT, 0);
+		return BEV_NEED_MORE;
+	}
+	h->pushing = false;
 	while (nw_tls_is_open(h->tls) && evbuffer_get_length(dst) == 0) {
 		evbuffer_drain(src, h->sealed);
 		if (h->sealed > 0)
@@ -149,10 +156,13 @@ on_push(evutil_socket_t fd, short what, void *arg)
 	struct https *h = arg;
 
 	(void)fd, (void)what;
-	if (h->refused)                          /* a filter keeps its errors to itself; this may free us */
+	if (h->refused) {                        /* a filter keeps its errors to itself; this may free us */
 		bufferevent_trigger_event(h->filter, BEV_EVENT_ERROR | BEV_EVENT_READING, 0);
-	else
-		bufferevent_flush(h->filter, EV_WRITE, BEV_FLUSH);
+		return;
+	}
+	h->pushing = true;
+	bufferevent_flush(h->filter, EV_WRITE, BEV_FLUSH);
+	h->pushing = false;                      /* it may not have been called */
 }
 
 static void
