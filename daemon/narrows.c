@@ -14,6 +14,7 @@
 #include "daemon/xmalloc.h"
 
 static const char DEFAULT_CONF[] = "/etc/narrows/narrowsd.conf";
+static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 
 static const struct command {
 	const char *name;
@@ -51,7 +52,7 @@ usage(FILE *f)
 {
 	size_t i;
 
-	fputs("usage: narrows [-s STATE_DIR | -u URL] COMMAND [ARG ...]\n", f);
+	fputs("usage: narrows [-s STATE_DIR | [-C CA_FILE] -u URL] COMMAND [ARG ...]\n", f);
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		fprintf(f, "  %-9s  %s\n", commands[i].name, commands[i].help);
 	for (i = 0; i < N_SITE_COMMANDS; i++)
@@ -78,23 +79,49 @@ conf_find(struct conf *c, const char *state_dir)
 	c->state_dir = xstrdup(state_dir);
 }
 
+/*
+ * Who must have signed what an https box shows: said, else where hosts have it (host/tlsfiles.h), else, on a box, what
+ * it made itself.
+ */
+static char *
+ca_find(const struct conf *c, const char *said)
+{
+	const char *dir = secure_getenv("NARROWS_TLS");
+	char *tls_dir, *path;
+
+	if (said != NULL || (said = secure_getenv("NARROWS_TLS_CA")) != NULL)
+		return xstrdup(said);
+	path = xasprintf("%s/ca.crt", dir != NULL ? dir : HOST_TLS_DIR);
+	if (dir != NULL || access(path, F_OK) == 0)
+		return path;
+	free(path);
+	tls_dir = conf_tls_dir(c);
+	path = xasprintf("%s/ca.crt", tls_dir);
+	free(tls_dir);
+	return path;
+}
+
 static int
-command_run(const struct command *cmd, const char *state_dir, const char *url, int argc, char **argv)
+command_run(const struct command *cmd, const char *state_dir, const char *url, const char *ca, int argc, char **argv)
 {
 	struct conf c;
 	struct source *s;
 	int status = 1;
+	char *ca_path;
 
 	conf_find(&c, state_dir);
+	ca_path = ca_find(&c, ca);
 	optind = 0;           /* 0, not 1: getopt begins anew and may permute again */
 	if (cmd->run_local != NULL && url != NULL)
 		fprintf(stderr, "narrows: %s works on a state directory, not over HTTP\n", cmd->name);
 	else if (cmd->run_local != NULL)
 		status = cmd->run_local(c.state_dir, argc, argv);
 	else if ((s = source_open(c.state_dir, url)) != NULL) {
+		source_trust(s, ca_path);
 		status = cmd->run(s, argc, argv);
 		source_close(s);
 	}
+	free(ca_path);
 	conf_clear(&c);
 	return status;
 }
@@ -118,14 +145,15 @@ site_command_run(size_t i, const char *state_dir, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	const char *state_dir = NULL, *url = NULL;
+	const char *state_dir = NULL, *url = NULL, *ca = NULL;
 	size_t i;
 	int ch;
 
 	log_open("narrows", true, false);
 	signal(SIGPIPE, SIG_IGN);
-	while ((ch = getopt(argc, argv, "+hs:u:V")) != -1) {
+	while ((ch = getopt(argc, argv, "+C:hs:u:V")) != -1) {
 		switch (ch) {
+		case 'C': ca = optarg; break;
 		case 's': state_dir = optarg; break;
 		case 'u': url = optarg; break;
 		case 'V': puts("narrows " NW_VERSION); return 0;
@@ -149,7 +177,7 @@ main(int argc, char **argv)
 	}
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[0], commands[i].name) == 0)
-			return command_run(&commands[i], state_dir, url, argc, argv);
+			return command_run(&commands[i], state_dir, url, ca, argc, argv);
 	for (i = 0; i < N_SITE_COMMANDS; i++)
 		if (strcmp(argv[0], site_commands[i].name) == 0)
 			return site_command_run(i, state_dir, argc, argv);

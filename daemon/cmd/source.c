@@ -17,6 +17,7 @@
 
 struct source {
 	char *url;                           /* NULL: the directory */
+	char *ca_path;
 	char *state_dir;
 	struct store_reader *reader;
 };
@@ -61,12 +62,20 @@ source_open(const char *state_dir, const char *url)
 }
 
 void
+source_trust(struct source *s, const char *ca_path)
+{
+	free(s->ca_path);
+	s->ca_path = xstrdup(ca_path);
+}
+
+void
 source_close(struct source *s)
 {
 	if (s == NULL)
 		return;
 	store_reader_close(s->reader);
 	free(s->url);
+	free(s->ca_path);
 	free(s->state_dir);
 	free(s);
 }
@@ -75,14 +84,17 @@ source_close(struct source *s)
 static int
 source_get(struct source *s, const char *path, httpget_fn *fn, void *arg, int *status)
 {
+	char why[HTTPGET_WHY_BYTES];
 	int rc;
 
-	if (s->url == NULL)
+	if (s->url != NULL)
+		rc = httpget(s->url, s->ca_path, path, fn, arg, status, why);
+	else {
 		rc = web_answer(s->reader, path, fn, arg, status);
-	else
-		rc = httpget(s->url, path, fn, arg, status);
+		snprintf(why, sizeof(why), "%s", nw_strerror(rc));
+	}
 	if (rc < 0)
-		fprintf(stderr, "narrows: %s: %s\n", s->url != NULL ? s->url : s->state_dir, nw_strerror(rc));
+		fprintf(stderr, "narrows: %s: %s\n", s->url != NULL ? s->url : s->state_dir, why);
 	return rc;
 }
 
@@ -211,12 +223,13 @@ char *
 source_health(struct source *s, int *status)
 {
 	char *url = s->url != NULL ? xstrdup(s->url) : source_run_value(s->state_dir, "http");
+	char why[HTTPGET_WHY_BYTES];
 	struct text t = { 0 };
 
 	if (url == NULL)
 		fprintf(stderr, "narrows: %s: no box runs here\n", s->state_dir);
-	else if (httpget(url, "/healthz", text_append, &t, status) < 0) {
-		fprintf(stderr, "narrows: %s: nobody answers\n", url);
+	else if (httpget(url, s->ca_path, "/healthz", text_append, &t, status, why) < 0) {
+		fprintf(stderr, "narrows: %s: %s\n", url, why);
 		free(t.s);
 		t.s = NULL;
 	}

@@ -17,6 +17,8 @@ struct source;
 
 /* url NULL: the directory. Prints why not to stderr and returns NULL. */
 struct source *source_open(const char *state_dir, const char *url);
+/* Who must have signed the certificate of an https url: a file of certificates. */
+void source_trust(struct source *s, const char *ca_path);
 void source_close(struct source *s);
 
 /* A session by what the user typed: a number, or "last". NW_EINVAL (said on stderr), NW_ENOTFOUND (said). */
