@@ -15,7 +15,8 @@ struct lane_seen {
 
 struct thread_seen {
 	uint64_t wait_ns[NWSHM_WAITS];
-	uint64_t other_bytes[2], combined_bytes, combined_ns;
+	uint64_t other_bytes[2], pipe_bytes[2], combined_bytes, combined_ns;
+	uint64_t pipe_ns[2];                /* inside calls, finished and begun, as far as reported */
 	uint64_t waiting;                   /* the unfinished wait that was reported in part */
 	uint64_t waiting_ns;                /* how much of it */
 	struct lane_seen lane[NWSHM_LANES];
@@ -28,6 +29,7 @@ struct stage_window {
 };
 
 struct stage_total { uint64_t ops, bytes, busy_ns, wait_ns; };
+struct pipe_use { uint64_t bytes, ns; };    /* ns: in calls and waiting for them, of the thread that moved most this way */
 
 struct usage {                              /* cumulative */
 	double user_s, sys_s;
@@ -56,6 +58,8 @@ struct watch {
 	int64_t window_begin_mono_ns;
 	uint64_t seen_bytes[2];             /* of this interval, by direction, whatever the stage */
 	uint64_t other_bytes[2], combined_bytes, combined_ns;   /* the same */
+	struct pipe_use pipe[2];            /* by direction: of this interval */
+	struct pipe_use pipe_total[2];
 	uint64_t other_total[2];
 	uint64_t rss_bytes;
 	uint64_t reports;                   /* rows said of this process: the reader counts what did not arrive */
@@ -106,7 +110,10 @@ void window_collect(struct collect *c, unsigned index, unsigned stage, uint32_t 
     struct stage_window *out);
 /* False while a bank of the interval before is still being written: then do not end another one. */
 bool window_is_ready(const struct collect *c, unsigned index);
-/* Time waited by all threads of the process, by enum nwshm_wait, and the bytes of no stage, since the last call. */
+/*
+ * Time waited by all threads of the process, by enum nwshm_wait, and into its watch what pipes did, and the bytes of no
+ * stage, since the last call.
+ */
 void window_collect_rest(struct collect *c, unsigned index, int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS]);
 /* Forgets and gives back the slots of a process that is gone. */
 void window_free_threads(struct collect *c, unsigned index);

@@ -128,6 +128,18 @@ field_io(struct field_list *f, const struct usage *from, const struct usage *to)
 	field(f, "write_bytes", (double)to->io.write_bytes - (double)from->io.write_bytes);
 }
 
+/* Most processes never use one. */
+static void
+field_pipes(struct field_list *f, const struct watch *w)
+{
+	if (w->pipe_total[NWSHM_READ].bytes + w->pipe_total[NWSHM_WRITE].bytes == 0)
+		return;
+	field(f, "pipe_read_bytes", (double)w->pipe[NWSHM_READ].bytes);
+	field(f, "pipe_write_bytes", (double)w->pipe[NWSHM_WRITE].bytes);
+	field(f, "pipe_read_s", (double)w->pipe[NWSHM_READ].ns * 1e-9);
+	field(f, "pipe_write_s", (double)w->pipe[NWSHM_WRITE].ns * 1e-9);
+}
+
 /* Ticks of /proc are coarser than a process's own word: a difference may come out below nothing. */
 static double
 positive(double x)
@@ -140,7 +152,7 @@ static bool
 is_trifle(const struct watch *w)
 {
 	return !w->said && w->seen_bytes[NWSHM_READ] + w->seen_bytes[NWSHM_WRITE] + w->other_bytes[NWSHM_READ] +
-	    w->other_bytes[NWSHM_WRITE] == 0 &&
+	    w->other_bytes[NWSHM_WRITE] + w->pipe[NWSHM_READ].bytes + w->pipe[NWSHM_WRITE].bytes == 0 &&
 	    w->now.user_s + w->now.sys_s - w->first.user_s - w->first.sys_s < 0.002;
 }
 
@@ -159,10 +171,13 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	field_io(&f, &w->last, &w->now);
 	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
 		field(&f, dir == NWSHM_READ ? "seen_read" : "seen_written",
-		    (double)(w->seen_bytes[dir] + w->other_bytes[dir]));
+		    (double)(w->seen_bytes[dir] + w->other_bytes[dir] + w->pipe[dir].bytes));
 		w->other_total[dir] += w->other_bytes[dir];
+		w->pipe_total[dir].bytes += w->pipe[dir].bytes;
+		w->pipe_total[dir].ns += w->pipe[dir].ns;
 		w->other_bytes[dir] = w->seen_bytes[dir] = 0;
 	}
+	field_pipes(&f, w);
 	field(&f, "combined_bytes", (double)w->combined_bytes);
 	field(&f, "combined_s", (double)w->combined_ns * 1e-9);
 	w->combined_bytes = w->combined_ns = 0;
@@ -333,7 +348,8 @@ report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
 	const struct nwshm_proc *p = &c->shm->proc[index];
 	const struct watch *w = &c->watch[index];
 	const struct stage_total *t;
-	uint64_t seen[2] = { w->other_total[NWSHM_READ], w->other_total[NWSHM_WRITE] };
+	uint64_t seen[2] = { w->other_total[NWSHM_READ] + w->pipe_total[NWSHM_READ].bytes,
+		w->other_total[NWSHM_WRITE] + w->pipe_total[NWSHM_WRITE].bytes };
 	FILE *to = c->opts.report;
 	unsigned stage;
 
@@ -356,6 +372,9 @@ report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
 	if (w->now.io_known && w->first.io_known)
 		fprintf(to, " rchar=%llu wchar=%llu", (unsigned long long)(w->now.io.rchar - w->first.io.rchar),
 		    (unsigned long long)(w->now.io.wchar - w->first.io.wchar));
+	fprintf(to, " pipe_read=%llu pipe_written=%llu pipe_read_s=%.9f pipe_write_s=%.9f",
+	    (unsigned long long)w->pipe_total[NWSHM_READ].bytes, (unsigned long long)w->pipe_total[NWSHM_WRITE].bytes,
+	    (double)w->pipe_total[NWSHM_READ].ns * 1e-9, (double)w->pipe_total[NWSHM_WRITE].ns * 1e-9);
 	fprintf(to, " missed_ops=%llu missed_bytes=%llu", (unsigned long long)nwshm_get(&p->missed_ops),
 	    (unsigned long long)nwshm_get(&p->missed_bytes));
 	report_text(to, "argv", p->argv);

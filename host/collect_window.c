@@ -136,22 +136,22 @@ static bool
 inflight_is_in(uint64_t inflight, unsigned stage)
 {
 	return inflight != 0 && (inflight & NWSHM_INFLIGHT_WAIT) == 0 &&
-	    ((inflight & 7) == stage || (inflight >> 4 & 7) == stage);
+	    ((inflight & 7) == stage || (inflight >> 4 & 15) == stage);
 }
 
 /* An operation that ends between the two loads counts twice for now; the next difference is smaller by as much. */
 static uint64_t
-lane_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned stage, struct lane_seen *seen,
+thread_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned stage, uint64_t *seen_ns,
     int64_t now_mono_ns)
 {
 	uint64_t inflight = nwshm_get(&t->inflight);
-	uint64_t total = nwshm_get(&t->busy_ns[stage]), before = seen->busy_ns;
+	uint64_t total = nwshm_get(&t->busy_ns[stage]), before = *seen_ns;
 
 	if (inflight_is_in(inflight, stage))
 		total += (uint64_t)inflight_elapsed(c, inflight, now_mono_ns);
 	if (total <= before)
 		return 0;
-	seen->busy_ns = total;
+	*seen_ns = total;
 	return total - before;
 }
 
@@ -167,7 +167,7 @@ window_take_lane(struct collect *c, unsigned thread, unsigned stage, uint32_t ep
 	uint64_t ops, n_before = out->w.n;
 	int64_t busy_ns;
 
-	busy_ns = (int64_t)lane_take_busy(c, t, stage, seen, now_mono_ns);
+	busy_ns = (int64_t)thread_take_busy(c, t, stage, &seen->busy_ns, now_mono_ns);
 	if (lane_is_there(t, stage)) {
 		lane_take_banks(l, seen, epoch, final, &out->w);
 		if ((ops = nwshm_get(&l->ops)) != seen->ops)
@@ -256,21 +256,52 @@ take(const _Atomic uint64_t *counter, uint64_t *seen)
 	return difference;
 }
 
+/*
+ * A helper that sleeps at a pipe says nothing of its process: the time is that of the thread which moved most so far,
+ * in each direction, for one may read and another write.
+ */
+static void
+thread_take_pipes(struct collect *c, unsigned thread, const uint64_t wait_ns[NWSHM_WAITS], int64_t now_mono_ns,
+    struct pipe_use out[2], uint64_t most[2])
+{
+	const struct nwshm_thread *t = &c->shm->thread[thread];
+	struct thread_seen *seen = &c->thread[thread];
+	uint64_t ns;
+	unsigned dir;
+
+	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
+		ns = thread_take_busy(c, t, NWSHM_PIPE_READ + dir, &seen->pipe_ns[dir], now_mono_ns) +
+		    wait_ns[NWSHM_WAIT_PIPE_READ + dir];
+		out[dir].bytes += take(&t->pipe_bytes[dir], &seen->pipe_bytes[dir]);
+		if (seen->pipe_bytes[dir] < most[dir])
+			continue;
+		most[dir] = seen->pipe_bytes[dir];
+		out[dir].ns = ns;
+	}
+}
+
 void
 window_collect_rest(struct collect *c, unsigned index, int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS])
 {
+	uint64_t thread_wait_ns[NWSHM_WAITS], most[2] = { 0, 0 };
 	uint32_t used = atomic_load(&c->shm->threads_used), i;
 	const struct nwshm_thread *t;
 	struct thread_seen *seen;
 	struct watch *w = &c->watch[index];
+	unsigned k;
 
 	memset(wait_ns, 0, NWSHM_WAITS * sizeof(*wait_ns));
+	memset(w->pipe, 0, sizeof(w->pipe));
 	for (i = 0; i < used; i++) {
 		if (!owns(c->shm, i, index))
 			continue;
 		t = &c->shm->thread[i];
 		seen = &c->thread[i];
-		thread_take_waits(c, t, seen, now_mono_ns, wait_ns);
+		memset(thread_wait_ns, 0, sizeof(thread_wait_ns));
+		thread_take_waits(c, t, seen, now_mono_ns, thread_wait_ns);
+		for (k = 0; k < NWSHM_WAITS; k++)
+			wait_ns[k] += thread_wait_ns[k];
+		thread_take_pipes(c, i, thread_wait_ns, now_mono_ns, w->pipe, most);
 		w->other_bytes[NWSHM_READ] += take(&t->other_bytes[NWSHM_READ], &seen->other_bytes[NWSHM_READ]);
 		w->other_bytes[NWSHM_WRITE] += take(&t->other_bytes[NWSHM_WRITE], &seen->other_bytes[NWSHM_WRITE]);
 		w->combined_bytes += take(&t->combined_bytes, &seen->combined_bytes);

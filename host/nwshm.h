@@ -28,7 +28,7 @@
 #define NWSHM_PAGE 4096
 
 enum {
-	NWSHM_VERSION = 1,
+	NWSHM_VERSION = 2,
 	NWSHM_PROCS = 512,
 	NWSHM_THREADS = 512,
 	NWSHM_OBJECTS = 512,
@@ -38,13 +38,20 @@ enum {
 	NWSHM_ARGV_BYTES = 208
 };
 
-/* Direction is the lowest bit; the stages that calipers report come first. */
+/*
+ * Direction is the lowest bit; the stages that calipers report come first. Of pipes and local sockets, behind which
+ * there is a neighbour, only bytes and time are kept.
+ */
 enum nwshm_stage {
 	NWSHM_DISK_READ, NWSHM_DISK_WRITE, NWSHM_NET_READ, NWSHM_NET_WRITE, NWSHM_LANES,
-	NWSHM_OTHER_READ = NWSHM_LANES, NWSHM_OTHER_WRITE, NWSHM_NO_STAGE = 7
+	NWSHM_PIPE_READ = NWSHM_LANES, NWSHM_PIPE_WRITE, NWSHM_TIMED,
+	NWSHM_OTHER_READ = NWSHM_TIMED, NWSHM_OTHER_WRITE, NWSHM_NO_STAGE = 15
 };
 enum nwshm_dir { NWSHM_READ, NWSHM_WRITE };
-enum nwshm_wait { NWSHM_WAIT_READ, NWSHM_WAIT_WRITE, NWSHM_WAIT_OTHER, NWSHM_WAITS };
+/* What a wait was for; its direction is the lowest bit, too. */
+enum nwshm_wait {
+	NWSHM_WAIT_READ, NWSHM_WAIT_WRITE, NWSHM_WAIT_PIPE_READ, NWSHM_WAIT_PIPE_WRITE, NWSHM_WAIT_OTHER, NWSHM_WAITS
+};
 
 /* What one thread did in one stage in one interval. */
 struct nwshm_bank {
@@ -63,9 +70,10 @@ struct nwshm_lane {
 
 struct nwshm_thread {
 	_Atomic uint64_t inflight;            /* the operation or wait this thread is in, see nwshm_inflight() */
-	_Atomic uint64_t busy_ns[NWSHM_LANES];   /* inside finished operations, failed ones and fsync(2) included */
+	_Atomic uint64_t busy_ns[NWSHM_TIMED];   /* inside finished operations, failed ones and fsync(2) included */
 	_Atomic uint64_t wait_ns[NWSHM_WAITS];
-	_Atomic uint64_t other_bytes[2];      /* pipes, terminals, unix sockets, ...: by direction */
+	_Atomic uint64_t pipe_bytes[2];       /* by direction */
+	_Atomic uint64_t other_bytes[2];      /* terminals, devices, a pipe to oneself, ...: the same */
 	_Atomic uint64_t combined_bytes;      /* moved by one call that both read and wrote */
 	_Atomic uint64_t combined_ns;
 	_Atomic uint32_t ready[NWSHM_LANES];  /* the lane's pages are there: else a look at them may be SIGBUS */
@@ -73,11 +81,11 @@ struct nwshm_thread {
 } __attribute__((aligned(NWSHM_PAGE)));
 
 /* An operation under way: when it began (since the region's birth), its stage, the second one of a combined call. */
-#define NWSHM_INFLIGHT_WAIT 0x80u
+#define NWSHM_INFLIGHT_WAIT 0x08u
 static inline uint64_t
 nwshm_inflight(int64_t since_base_ns, unsigned stage, unsigned stage2, unsigned flags)
 {
-	return (uint64_t)since_base_ns << 8 | flags | stage2 << 4 | stage;
+	return (uint64_t)since_base_ns << 8 | stage2 << 4 | flags | stage;
 }
 
 enum nwshm_state { NWSHM_FREE, NWSHM_SETUP, NWSHM_LIVE, NWSHM_ENDED };

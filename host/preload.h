@@ -113,6 +113,8 @@ void fd_closing(int fd);                    /* the same, while it is still open 
 void fd_closing_all(void);                  /* at exit */
 void fd_forget_range(unsigned first, unsigned last);
 void fd_forget_all_on_fork(void);
+void fd_pair_made(const int fds[2]);        /* by pipe() or socketpair(), in this process */
+void fd_pairs_shared(void);                 /* a child may have them, too */
 
 static inline uint64_t
 statx_dev(const struct statx *st)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a descriptor is: a file on a disk, an internet socket, or something else. Found out on first use, kept in a
- * table, forgotten whenever the number may get a new meaning. Forgetting too often only costs another look.
+ * What a descriptor is: a file on a disk, an internet socket, a pipe or local socket to a neighbour, or something else.
+ * Found out on first use, kept in a table, forgotten whenever the number may get a new meaning. Forgetting too often
+ * only costs another look.
+ *
+ * A pipe leads to a neighbour unless this process made it and has both ends: threads wake each other so, and a wait for
+ * that is no wait for a neighbour. Such a pair is private until one end is closed or a child may have it.
  */
 #include "host/preload.h"
 
@@ -14,8 +18,8 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 
-/* One word per descriptor, changed by compare and exchange: object + 1, "look again", stage + 1. */
-enum { FD_MAX = 65536, FD_STAGE_MASK = 0xf, FD_AGAIN = 0x10, FD_OBJECT_SHIFT = 8 };
+/* One word per descriptor, changed by compare and exchange: object + 1, "private", "look again", stage + 1. */
+enum { FD_MAX = 65536, FD_STAGE_MASK = 0xf, FD_AGAIN = 0x10, FD_PRIVATE = 0x20, FD_OBJECT_SHIFT = 8 };
 
 static _Atomic uint32_t fd_table[FD_MAX];
 static _Atomic uint32_t fd_used;              /* highest number ever entered, plus one */
@@ -91,9 +95,10 @@ look_at_socket(int fd, uint64_t dev, uint64_t ino)
 	struct nwshm_addr local, peer;
 	socklen_t len = sizeof(ss);
 
-	if (sys(SYS_getsockname, fd, &ss, &len) < 0 || (ss.ss_family != AF_INET && ss.ss_family != AF_INET6) ||
-	    socket_option(fd, SO_ACCEPTCONN) == 1)
+	if (sys(SYS_getsockname, fd, &ss, &len) < 0 || socket_option(fd, SO_ACCEPTCONN) == 1)
 		return fd_word(NWSHM_OTHER_READ, false, NULL);
+	if (ss.ss_family != AF_INET && ss.ss_family != AF_INET6)
+		return fd_word(ss.ss_family == AF_UNIX ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
 	addr_from_sockaddr(&local, &ss);
 	len = sizeof(ss);
 	if (sys(SYS_getpeername, fd, &ss, &len) < 0)
@@ -115,7 +120,7 @@ look_at(int fd)
 		return look_at_socket(fd, dev, st.stx_ino);
 	if (S_ISBLK(st.stx_mode) || (S_ISREG(st.stx_mode) && !is_pseudo_file(fd)))
 		return fd_word(NWSHM_DISK_READ, false, object_get_file(fd, dev, st.stx_ino, (int64_t)st.stx_size));
-	return fd_word(NWSHM_OTHER_READ, false, NULL);
+	return fd_word(S_ISFIFO(st.stx_mode) ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
 }
 
 /* Another thread may have looked meanwhile, or closed the descriptor: then what it left stands. */
@@ -150,6 +155,17 @@ fd_get(int fd)
 	return (struct fd_info){ (word & FD_STAGE_MASK) - 1, fd_word_object(word) };
 }
 
+/* Which pair a number belongs to is not kept: a pair that is still private counts as a neighbour's from now on. */
+void
+fd_pairs_shared(void)
+{
+	uint32_t used = atomic_load_explicit(&fd_used, memory_order_relaxed), i, word;
+
+	for (i = 0; i < used; i++)
+		if (((word = atomic_load_explicit(&fd_table[i], memory_order_relaxed)) & FD_PRIVATE) != 0)
+			atomic_compare_exchange_strong(&fd_table[i], &word, 0);
+}
+
 void
 fd_forget(int fd)
 {
@@ -159,8 +175,24 @@ fd_forget(int fd)
 	    in_vfork_child())
 		return;
 	word = atomic_exchange(&fd_table[fd], 0);
+	if ((word & FD_PRIVATE) != 0)
+		fd_pairs_shared();
 	if (region != NULL && fd_word_object(word) != NULL)
 		object_unref(fd_word_object(word));
+}
+
+void
+fd_pair_made(const int fds[2])
+{
+	int i;
+
+	fd_forget(fds[0]);
+	fd_forget(fds[1]);
+	for (i = 0; region != NULL && !in_vfork_child() && i < 2; i++)
+		if ((unsigned)fds[i] < FD_MAX) {
+			atomic_store(&fd_table[fds[i]], fd_word(NWSHM_OTHER_READ, false, NULL) | FD_PRIVATE);
+			nwshm_used(&fd_used, (uint32_t)fds[i]);
+		}
 }
 
 void

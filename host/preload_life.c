@@ -66,10 +66,8 @@ name params                                                                     
 {                                                                                 \
 	int rc = REAL(name) args;                                                 \
                                                                                   \
-	if (rc == 0) {                                                            \
-		fd_forget(fds[0]);                                                \
-		fd_forget(fds[1]);                                                \
-	}                                                                         \
+	if (rc == 0)                                                              \
+		fd_pair_made(fds);                                                \
 	return rc;                                                                \
 }
 MAKE_PAIR(pipe, (int fds[2]), (fds))
@@ -136,6 +134,8 @@ vfork_begin(void)
 {
 	if (atomic_load_explicit(&state->generation, memory_order_relaxed) == 0)
 		process_attach(true);       /* now, rather than in the child */
+	if (!in_vfork_child())
+		fd_pairs_shared();
 	self.generation = UINT32_MAX - 1;
 	self.in_vfork = true;
 	return real_get(REAL_vfork);

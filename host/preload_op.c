@@ -108,7 +108,9 @@ stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_
 {
 	if (stage >= NWSHM_LANES) {
 		if (bytes > 0)
-			nwshm_add(&t->other_bytes[stage & 1], (uint64_t)bytes);
+			nwshm_add(stage < NWSHM_TIMED ? &t->pipe_bytes[stage & 1] : &t->other_bytes[stage & 1], (uint64_t)bytes);
+		if (stage < NWSHM_TIMED)
+			nwshm_add(&t->busy_ns[stage], (uint64_t)(end_mono_ns - begin_mono_ns));
 		return;
 	}
 	if (bytes < 0) {
@@ -120,12 +122,25 @@ stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_
 		object_add(o, stage & 1, (uint64_t)bytes, end_mono_ns - begin_mono_ns);
 }
 
+static inline bool
+is_pipe(unsigned stage)
+{
+	return stage >= NWSHM_LANES && stage < NWSHM_TIMED;
+}
+
+/* A call that blocks on a pipe waits for the neighbour, as far as anybody can tell, whatever else it reads or writes. */
+static inline unsigned
+timed_stage(unsigned stage, unsigned beside)
+{
+	return is_pipe(beside) && !is_pipe(stage) ? NWSHM_OTHER_READ : stage;
+}
+
 static inline void
 op_start_clock(struct op *op)
 {
 	op->begin_mono_ns = nw_mono_ns();
-	atomic_store_explicit(&op->thread->inflight,
-	    nwshm_inflight(op->begin_mono_ns - region->base_mono_ns, op->stage, op->stage2, 0), memory_order_relaxed);
+	atomic_store_explicit(&op->thread->inflight, nwshm_inflight(op->begin_mono_ns - region->base_mono_ns,
+	    timed_stage(op->stage, op->stage2), timed_stage(op->stage2, op->stage), 0), memory_order_relaxed);
 }
 
 void
@@ -139,11 +154,11 @@ op_begin(struct op *op, int fd, enum nwshm_dir dir)
 	op->stage = info.stage + (unsigned)dir;
 	op->stage2 = NWSHM_NO_STAGE;
 	op->object = info.object;
-	if (op->stage < NWSHM_LANES)
+	if (op->stage < NWSHM_TIMED)
 		op_start_clock(op);
 }
 
-/* sendfile and its like: one duration, which nobody can split, stands in both stages. */
+/* sendfile and its like: one duration, which nobody can split, stands in both stages, or in that of a pipe. */
 void
 op_begin2(struct op *op, int from_fd, int to_fd)
 {
@@ -160,6 +175,13 @@ op_begin2(struct op *op, int from_fd, int to_fd)
 	op_start_clock(op);
 }
 
+/* Of a stage whose time is another's: none, so no rate comes of it. */
+static inline int64_t
+op_begin_of(const struct op *op, unsigned stage, unsigned beside, int64_t end_mono_ns)
+{
+	return timed_stage(stage, beside) == stage ? op->begin_mono_ns : end_mono_ns;
+}
+
 void
 op_end(struct op *op, ssize_t bytes)
 {
@@ -168,14 +190,16 @@ op_end(struct op *op, ssize_t bytes)
 
 	if (t == NULL)
 		return;
-	if (op->stage < NWSHM_LANES || op->stage2 != NWSHM_NO_STAGE) {
+	if (op->stage < NWSHM_TIMED || op->stage2 != NWSHM_NO_STAGE) {
 		end_mono_ns = nw_mono_ns();
 		atomic_store_explicit(&t->inflight, 0, memory_order_relaxed);
 	}
-	stage_add(t, op->stage, op->object, op->begin_mono_ns, end_mono_ns, bytes);
-	if (op->stage2 == NWSHM_NO_STAGE)
+	if (op->stage2 == NWSHM_NO_STAGE) {
+		stage_add(t, op->stage, op->object, op->begin_mono_ns, end_mono_ns, bytes);
 		return;
-	stage_add(t, op->stage2, op->object2, op->begin_mono_ns, end_mono_ns, bytes);
+	}
+	stage_add(t, op->stage, op->object, op_begin_of(op, op->stage, op->stage2, end_mono_ns), end_mono_ns, bytes);
+	stage_add(t, op->stage2, op->object2, op_begin_of(op, op->stage2, op->stage, end_mono_ns), end_mono_ns, bytes);
 	if (bytes > 0 && op->stage < NWSHM_LANES && op->stage2 < NWSHM_LANES) {
 		nwshm_add(&t->combined_bytes, (uint64_t)bytes);
 		nwshm_add(&t->combined_ns, (uint64_t)(end_mono_ns - op->begin_mono_ns));
@@ -185,7 +209,7 @@ op_end(struct op *op, ssize_t bytes)
 void
 op_cancel(struct op *op)
 {
-	if (op->thread != NULL && op->stage < NWSHM_LANES)
+	if (op->thread != NULL && op->stage < NWSHM_TIMED)
 		atomic_store_explicit(&op->thread->inflight, 0, memory_order_relaxed);
 }
 

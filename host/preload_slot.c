@@ -406,6 +406,13 @@ on_fork_child(void)
 	process_attach(true);
 }
 
+static void
+on_fork_parent(void)
+{
+	if (region != NULL)
+		fd_pairs_shared();
+}
+
 __attribute__((constructor)) static void
 preload_start(void)
 {
@@ -416,7 +423,7 @@ preload_start(void)
 	if (path != NULL && (region = region_map(path)) != NULL) {
 		image_describe();
 		state_make_wiped_on_fork();
-		pthread_atfork(NULL, NULL, on_fork_child);
+		pthread_atfork(NULL, on_fork_parent, on_fork_child);
 		thread_key_made = pthread_key_create(&thread_key, on_thread_end) == 0;
 		process_attach(false);
 	}

@@ -23,6 +23,8 @@ static const struct { const char *event, *field; enum meaning_how how; } names[]
 	{ "nw:process", "read_bytes", MEANING_SUM }, { "nw:process", "write_bytes", MEANING_SUM },
 	{ "nw:process", "seen_read", MEANING_SUM }, { "nw:process", "seen_written", MEANING_SUM },
 	{ "nw:process", "combined_bytes", MEANING_SUM }, { "nw:process", "combined_s", MEANING_SUM },
+	{ "nw:process", "pipe_read_bytes", MEANING_SUM }, { "nw:process", "pipe_write_bytes", MEANING_SUM },
+	{ "nw:process", "pipe_read_s", MEANING_SUM }, { "nw:process", "pipe_write_s", MEANING_SUM },
 	{ "nw:process", "window", MEANING_SUM }, { "nw:process", "missed_ops", MEANING_LAST },
 	{ "nw:file", "read_bytes", MEANING_SUM }, { "nw:file", "write_bytes", MEANING_SUM },
 	{ "nw:file", "read_s", MEANING_SUM }, { "nw:file", "write_s", MEANING_SUM },

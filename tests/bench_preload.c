@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nwrun adds to a call: one-byte reads of a file (measured) and of /dev/zero (only counted), bare and under nwrun in
- * turns, beside two clock reads, below which no timing can go.
+ * What nwrun adds to a call: one-byte reads of a file (measured), through a pipe and back (two calls, timed) and of
+ * /dev/zero (only counted), bare and under nwrun in turns, beside two clock reads, below which no timing can go.
  */
 #include "narrows/caliper.h"
 
@@ -13,8 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BATCHES = 31, CALLS = 20000, ROUNDS = 5, WHATS = 4 };
-static const char *const whats[WHATS] = { "two clock reads", "pread of a file", "read of /dev/zero", "fwrite of a byte" };
+enum { BATCHES = 31, CALLS = 20000, ROUNDS = 5, WHATS = 5 };
+static const char *const whats[WHATS] = { "two clock reads", "pread of a file", "read of /dev/zero", "fwrite of a byte",
+	"pipe, both ways" };
 
 static int
 compare(const void *a, const void *b)
@@ -42,7 +43,7 @@ cpu_ns(void)
 }
 
 static void
-do_calls(int what, int file, int zero, FILE *stream)
+do_calls(int what, int file, int zero, FILE *stream, const int pipes[2])
 {
 	volatile int64_t t;
 	char c;
@@ -54,6 +55,7 @@ do_calls(int what, int file, int zero, FILE *stream)
 		case 1: if (pread(file, &c, 1, 0) != 1) abort(); break;
 		case 2: if (read(zero, &c, 1) != 1) abort(); break;
 		case 3: if (fwrite("x", 1, 1, stream) != 1) abort(); break;
+		case 4: if (write(pipes[1], "x", 1) != 1 || read(pipes[0], &c, 1) != 1) abort(); break;
 		}
 }
 
@@ -62,18 +64,21 @@ static int
 inner(void)
 {
 	char name[] = "/tmp/bench_preload.XXXXXX";
-	int file = mkstemp(name), zero = open("/dev/zero", O_RDONLY), what, b;
+	int file = mkstemp(name), zero = open("/dev/zero", O_RDONLY), pipes[2], what, b;
 	FILE *stream = fopen("/dev/null", "w");
 	double ns[BATCHES];
 	int64_t t;
 
-	if (file < 0 || zero < 0 || stream == NULL || write(file, "x", 1) != 1)
+	if (file < 0 || zero < 0 || stream == NULL || write(file, "x", 1) != 1 || pipe(pipes) != 0)
 		return 1;
+	if (fork() == 0)        /* now the pipe leads to somebody */
+		_exit(0);
+	wait(NULL);
 	unlink(name);
 	for (what = 0; what < WHATS; what++) {
 		for (b = 0; b < BATCHES; b++) {
 			t = cpu_ns();
-			do_calls(what, file, zero, stream);
+			do_calls(what, file, zero, stream, pipes);
 			ns[b] = (double)(cpu_ns() - t) / CALLS;
 		}
 		printf("%.2f ", median(ns, BATCHES));

@@ -27,7 +27,7 @@ static struct said {
 	char id[COLLECT_UUID_BYTES], parent[COLLECT_UUID_BYTES], event_type[64], stage[16], resource[64], dst[64];
 	int64_t pid, size, dport;
 	unsigned times, ended, documents;
-	double bytes, bytes_in, rtt_s;
+	double bytes, bytes_in, rtt_s, pipe_bytes[2], pipe_s[2];   /* pipe_s: of the last report */
 	struct nw_caliper_window w, sum;      /* last; n, v.sum, busy, wait of all */
 	uint64_t hist_n;
 } said[SAID_MAX];
@@ -123,6 +123,10 @@ on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields
 			s->bytes_in += values[i];
 		else if (strcmp(fields[i], "rtt_s") == 0)
 			s->rtt_s = values[i];
+		else if (strcmp(fields[i], "pipe_read_bytes") == 0 || strcmp(fields[i], "pipe_write_bytes") == 0)
+			s->pipe_bytes[fields[i][5] == 'w'] += values[i];
+		else if (strcmp(fields[i], "pipe_read_s") == 0 || strcmp(fields[i], "pipe_write_s") == 0)
+			s->pipe_s[fields[i][5] == 'w'] = values[i];
 	return NW_OK;
 }
 
@@ -400,6 +404,55 @@ test_waits(void)
 	teardown();
 }
 
+static const struct said *
+said_process(void)
+{
+	size_t i;
+
+	for (i = 0; i < said_n; i++)
+		if (strcmp(said[i].event_type, "nw:process") == 0)
+			return &said[i];
+	return NULL;
+}
+
+/* Blocked in a read, waited in poll to write: both where they passed. A helper that sleeps at a pipe changes nothing. */
+static void
+test_pipes(void)
+{
+	struct nwshm_thread *t, *helper;
+	const struct said *s;
+
+	setup();
+	add_proc(0, getpid());
+	t = add_thread(0, 0);
+	helper = add_thread(1, 0);
+	atomic_store(&helper->inflight, nwshm_inflight(0, NWSHM_PIPE_READ, NWSHM_NO_STAGE, 0));
+	collect_look(c, t0 + 100 * MS, 1);
+	CHECK(said_process() == NULL || said_process()->pipe_s[NWSHM_READ] == 0);   /* nothing has moved yet */
+	nwshm_add(&t->pipe_bytes[NWSHM_READ], 5000);
+	nwshm_add(&t->pipe_bytes[NWSHM_WRITE], 3000);
+	nwshm_add(&t->busy_ns[NWSHM_PIPE_READ], 20 * MS);
+	nwshm_add(&helper->pipe_bytes[NWSHM_READ], 1);
+	atomic_store(&t->inflight, nwshm_inflight(170 * MS, NWSHM_WAIT_PIPE_WRITE, 0, NWSHM_INFLIGHT_WAIT));
+	collect_look(c, t0 + 200 * MS, 2);
+	s = said_process();
+	CHECK(s != NULL);
+	if (s == NULL)
+		goto out;
+	CHECK(s->pipe_bytes[NWSHM_READ] == 5001 && s->pipe_bytes[NWSHM_WRITE] == 3000);
+	CHECK_NEAR(s->pipe_s[NWSHM_READ], 0.02, 1e-9, 0);
+	CHECK_NEAR(s->pipe_s[NWSHM_WRITE], 0.03, 1e-9, 0);
+	atomic_store(&t->inflight, nwshm_inflight(250 * MS, NWSHM_PIPE_READ, NWSHM_NO_STAGE, 0));
+	nwshm_add(&t->wait_ns[NWSHM_WAIT_PIPE_WRITE], 50 * MS);
+	collect_look(c, t0 + 300 * MS, 3);
+	CHECK_NEAR(s->pipe_s[NWSHM_READ], 0.05, 1e-9, 0);
+	CHECK_NEAR(s->pipe_s[NWSHM_WRITE], 0.02, 1e-9, 0);
+	CHECK(said_stage(getpid(), "net.write") == NULL && said_stage(getpid(), "disk.read") == NULL);
+	CHECK(s->pipe_bytes[NWSHM_READ] == 5001);
+out:
+	teardown();
+}
+
 static struct nwshm_object *
 add_object(unsigned i, const char *path, uint64_t bytes)
 {
@@ -618,6 +671,7 @@ main(void)
 	test_late_bank();
 	test_unfinished();
 	test_waits();
+	test_pipes();
 	test_objects();
 	test_killed();
 	test_recycled_pid();

@@ -2,7 +2,7 @@
 /*
  * nwrun from end to end, with this file as the program: every act does something that a preloaded object can get wrong,
  * and says on stdout what must be seen of it. It runs bare and under nwrun: output and status must be the same, the
- * counts what the act said. stdout is a pipe here, which is of no stage.
+ * counts what the act said. stdout is a pipe here, which is of none of the four stages.
  */
 #include "host/nwshm.h"
 
@@ -567,6 +567,71 @@ act_waits(void)
 	expect(0, 0, 0, -1);
 }
 
+/* A message a while after `go`, over and over. */
+static void
+act_pipes_child(int go, int pipe_in, int pipe_out, int local)
+{
+	char buf[65536];
+	size_t left = 200000;
+	ssize_t n;
+	int i;
+
+	MUST(read(go, buf, 1) == 1);
+	usleep(100000);
+	MUST(write(pipe_out, buf, 1000) == 1000);
+	for (i = 0; i < 3; i++) {
+		MUST(read(go, buf, 1) == 1);
+		usleep(100000);
+		MUST(write(local, buf, 100) == 100);
+	}
+	usleep(100000);
+	while (left > 0 && (n = read(pipe_in, buf, sizeof(buf))) > 0)
+		left -= (size_t)n;
+	MUST(left == 0);
+	_exit(0);
+}
+
+/* Waits for a neighbour in every way; what the process only says to itself is none of that. */
+static void
+act_pipes(void)
+{
+	int go[2], in[2], out[2], local[2], own[2], fd = make_file("a", 200000), ep = epoll_create1(0), i, status, copy;
+	struct epoll_event ev = { .events = EPOLLIN };
+	struct pollfd p;
+	char buf[1000];
+	fd_set set;
+	ssize_t n;
+	pid_t pid;
+
+	MUST(pipe(go) == 0 && pipe(in) == 0 && pipe(out) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, local) == 0);
+	if ((pid = fork()) == 0)
+		act_pipes_child(go[0], in[0], out[1], local[1]);
+	MUST(write(go[1], "x", 1) == 1 && read(out[0], buf, 1000) == 1000);
+	for (i = 0; i < 3; i++) {
+		MUST(write(go[1], "x", 1) == 1);
+		p = (struct pollfd){ local[0], POLLIN, 0 };
+		FD_ZERO(&set);
+		FD_SET(local[0], &set);
+		if (i == 0)
+			MUST(poll(&p, 1, -1) == 1);
+		else if (i == 1)
+			MUST(select(local[0] + 1, &set, NULL, NULL, NULL) == 1);
+		else
+			MUST(epoll_ctl(ep, EPOLL_CTL_ADD, local[0], &ev) == 0 && epoll_wait(ep, &ev, 1, -1) == 1);
+		MUST(recv(local[0], buf, 1000, 0) == 100);
+	}
+	for (i = 0; i < 200000; i += (int)n)      /* as much as fits, then blocked until the child wakes up */
+		MUST((n = splice(fd, NULL, in[1], NULL, 200000 - (size_t)i, 0)) > 0);
+	MUST(waitpid(pid, &status, 0) == pid && status == 0);
+	MUST(pipe(own) == 0 && write(own[1], buf, 11) == 11);
+	MUST(read(own[0], buf, 11) == 11);
+	p = (struct pollfd){ own[0], POLLIN, 0 };
+	MUST(poll(&p, 1, 60) == 0);
+	/* somebody else may have the copy */
+	MUST((copy = dup(own[1])) >= 0 && close(own[1]) == 0 && write(copy, buf, 7) == 7 && read(own[0], buf, 7) == 7);
+	expect(200000, 200000, 0, 0);
+}
+
 static void
 act_killed(void)
 {
@@ -646,7 +711,8 @@ static const struct {
 	{ "calls", act_calls }, { "moves", act_moves }, { "sockets", act_sockets }, { "stdio", act_stdio },
 	{ "freopen", act_freopen }, { "threads", act_threads }, { "leader", act_leader }, { "reuse", act_reuse }, { "forks", act_forks }, { "vfork", act_vfork },
 	{ "signals", act_signals }, { "jumps", act_jumps }, { "sealed", act_sealed }, { "close_all", act_close_all },
-	{ "errno", act_errno }, { "limits", act_limits }, { "waits", act_waits }, { "killed", act_killed },
+	{ "errno", act_errno }, { "limits", act_limits }, { "waits", act_waits }, { "pipes", act_pipes },
+	{ "killed", act_killed },
 	{ "exec", act_exec }, { "orphan", act_orphan }, { "nothing", act_nothing }, { "high_fds", act_high_fds },
 	{ "executed", act_executed },             /* the end of exec, not called by itself */
 };
@@ -777,7 +843,7 @@ check_counts(const char *name, const char *out, const char *err, const char *rep
 
 /* Busy and waiting time where it must be, and only there. */
 static void
-check_times(const char *name, const char *report)
+check_times(const char *name, const char *out, const char *report)
 {
 	double net_read = report_sum(report, "stage", "stage=net.read ", "wait_s=");
 	double net_write = report_sum(report, "stage", "stage=net.write ", "wait_s=");
@@ -787,6 +853,15 @@ check_times(const char *name, const char *report)
 	if (strcmp(name, "waits") == 0) {
 		CHECK_NEAR(net_read, 0.18, 0, 0.05);
 		CHECK_NEAR(net_write, 0.06, 0, 0.04);
+	}
+	if (strcmp(name, "pipes") == 0) {
+		CHECK_INT((long)report_sum(report, "process", "", "pipe_read="), 4 + 1000 + 300 + 200000 + 7);
+		CHECK_INT((long)report_sum(report, "process", "", "pipe_written="),
+		    4 + 1000 + 300 + 200000 + 7 + (long)strlen(out));   /* stdout is one, too */
+		/* the parent's four waits; the child's for the first go is next to nothing */
+		CHECK_NEAR(report_sum(report, "process", "", "pipe_read_s="), 0.4, 0, 0.1);
+		CHECK_NEAR(report_sum(report, "process", "", "pipe_write_s="), 0.1, 0, 0.05);
+		CHECK(report_sum(report, "stage", "stage=disk.read ", "busy_s=") < 0.02);
 	}
 	if (strcmp(name, "reuse") == 0)
 		for (i = 0; i < 20; i++) {
@@ -822,7 +897,7 @@ perform(const char *self, const char *nwrun, const char *name)
 	if (strcmp(name, "stdio") != 0 || !SANITIZED)
 		CHECK_STR(b.out, a.out);
 	check_counts(name, b.out, b.err, report);
-	check_times(name, report);
+	check_times(name, b.out, report);
 }
 
 enum { STAGES = 4 };                      /* the acts wait more than they work: on so many stages at once */
