@@ -186,7 +186,7 @@ static void
 test_queries(struct store_reader *r)
 {
 	static const char *const bad[] = {
-		".csv?shape=ndjson", ".csv?shape=", ".ndjson?shape=tidy", ".csv?eol=cr", ".csv?safe=yes", ".csv?from=today",
+		".csv?shape=ndjson", ".csv?shape=bson", ".bson?shape=ndjson", ".csv?shape=", ".ndjson?shape=tidy", ".csv?eol=cr", ".csv?safe=yes", ".csv?from=today",
 		".csv?to=", ".csv?to=99999999999999999999", ".csv?resolution=1", ".csv?shape=wide&resolution=0s",
 		".csv?shape=wide&resolution=1", ".csv?shape=wide&resolution=25h", ".csv?shape=wide&resolution=-1s",
 		".csv?shape=wide&resolution=9999999999999999999s", ".csv?a", ".csv?=",

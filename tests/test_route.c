@@ -20,7 +20,7 @@ main(void)
 		{ "/sessions.json", "before=5", ROUTE_SESSIONS_JSON, 0, 5 }, { "/sessions.json", "before=z", ROUTE_SESSIONS_JSON, 0, BAD },
 		{ "/session/12", NULL, ROUTE_SESSION, 12, 0 }, { "/session/12.json", NULL, ROUTE_SESSION_JSON, 12, 0 },
 		{ "/session/12.csv", "before=x", ROUTE_SESSION_CSV, 12, 0 },
-		{ "/session/12.ndjson", "x", ROUTE_SESSION_NDJSON, 12, 0 }, { "/session/12.lp", NULL, ROUTE_SESSION_LP, 12, 0 }, { "/session/12.lpx", NULL, ROUTE_NONE, 0, 0 },
+		{ "/session/12.ndjson", "x", ROUTE_SESSION_NDJSON, 12, 0 }, { "/session/12.lp", NULL, ROUTE_SESSION_LP, 12, 0 }, { "/session/last.bson", "shape=g1", ROUTE_SESSION_BSON, ROUTE_LAST, 0 }, { "/session/12.lpx", NULL, ROUTE_NONE, 0, 0 },
 		{ "/session/last", NULL, ROUTE_SESSION, ROUTE_LAST, 0 }, { "/session/last.csv", NULL, ROUTE_SESSION_CSV, ROUTE_LAST, 0 },
 		{ "/session/9223372036854775807", NULL, ROUTE_SESSION, INT64_MAX, 0 },
 		{ "/session/9223372036854775808", NULL, ROUTE_NONE, 0, 0 },

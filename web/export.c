@@ -21,6 +21,7 @@ enum { SLICE_METAS = 16 };                      /* a slice ends after so many se
 
 static const struct shape *const shapes[] = {
 	&shape_tidy, &shape_wide, &shape_keys, &shape_keys_long, &shape_ndjson, &shape_influx,
+	&shape_bson, &shape_g1, &shape_g2, &shape_g3,
 };
 
 /* Seconds as ISO 8601 with Z, or an integer of ns. */
@@ -80,7 +81,7 @@ opts_fill(struct export_opts *o, const char *ending, const struct evkeyvalq *q, 
 
 	*o = (struct export_opts){ .t0_wall_ns = INT64_MIN, .t1_wall_ns = INT64_MAX };
 	if ((o->shape = shape_named(evhttp_find_header(q, "shape"), ending)) == NULL)
-		*why = "shape: tidy, wide, keys or keys-long";
+		*why = "shape: tidy, wide, keys or keys-long; of .bson: bson, g1, g2 or g3";
 	else if (eol != NULL && strcmp(eol, "lf") != 0 && strcmp(eol, "crlf") != 0)
 		*why = "eol: lf or crlf";
 	else if (safe != NULL && strcmp(safe, "0") != 0 && strcmp(safe, "1") != 0)

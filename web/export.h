@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Everything measured for a session, as text in one of several shapes, in slices, so that one slow reader of a large
+/* Everything measured for a session, in one of several shapes, in slices, so that one slow reader of a large
  * export holds up nobody. Constant memory: it depends on the number of series (see web/shape.h), not of samples. */
 #ifndef NARROWS_WEB_EXPORT_H
 #define NARROWS_WEB_EXPORT_H
@@ -22,7 +22,7 @@ struct export_opts {
 };
 
 /*
- * What the query of ".csv", ".ndjson" or ".lp" (ending) asks for: shape, eol, safe, series, from, to, resolution.
+ * What the query of ".csv", ".ndjson", ".lp" or ".bson" (ending) asks for: shape, eol, safe, series, from, to, resolution.
  * query may be NULL; parameters of other names are ignored. NW_EINVAL with static *why.
  */
 int export_opts_parse(struct export_opts *o, const char *ending, const char *query, const char **why);

@@ -322,6 +322,7 @@ write_links(struct html *h, int64_t id)
 	static const struct { const char *ending, *text; } links[] = {
 		{ ".json", "This result as JSON" }, { ".csv", "All measurements as CSV" },
 		{ ".csv?shape=wide", "by seconds, for a spreadsheet" }, { ".ndjson", "NDJSON" }, { ".lp", "line protocol" },
+		{ ".bson", "as it was sent, in BSON" },
 	};
 	size_t i;
 

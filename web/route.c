@@ -23,6 +23,7 @@ parse_id(const char *text, const char *end, int64_t *id)
 static const struct form { const char *ending; enum route_page page; bool export; } forms[] = {
 	{ "", ROUTE_SESSION, false }, { ".json", ROUTE_SESSION_JSON, false }, { ".csv", ROUTE_SESSION_CSV, true },
 	{ ".ndjson", ROUTE_SESSION_NDJSON, true }, { ".lp", ROUTE_SESSION_LP, true },
+	{ ".bson", ROUTE_SESSION_BSON, true },
 };
 
 const char *
@@ -36,7 +37,7 @@ route_export_ending(enum route_page page)
 	return NULL;
 }
 
-/* "12", "12.json", "12.csv", "12.ndjson", "12.lp", and "last" for 12. */
+/* "12", "12.json", "12.csv", "12.ndjson", "12.lp", "12.bson", and "last" for 12. */
 static struct route
 parse_session(const char *what, const char *query)
 {

@@ -10,6 +10,7 @@ enum route_page {
 	ROUTE_NONE,                             /* 404 */
 	ROUTE_SESSIONS, ROUTE_SESSIONS_JSON,
 	ROUTE_SESSION, ROUTE_SESSION_JSON, ROUTE_SESSION_CSV, ROUTE_SESSION_NDJSON, ROUTE_SESSION_LP,
+	ROUTE_SESSION_BSON,
 	ROUTE_HEALTH, ROUTE_HEALTHZ,
 	ROUTE_STYLE, ROUTE_ICON,
 };
@@ -27,7 +28,7 @@ struct route {
 static inline bool
 route_is_session(enum route_page page)
 {
-	return page >= ROUTE_SESSION && page <= ROUTE_SESSION_LP;
+	return page >= ROUTE_SESSION && page <= ROUTE_SESSION_BSON;
 }
 
 /* ".csv" and so on, of a session's export; NULL of all else. */

@@ -19,6 +19,7 @@ struct shape {
 	const char *name, *ending, *content_type;
 	const char *header;                     /* first line, without its end; NULL: none */
 	bool hist;                              /* rows with their histograms */
+	unsigned generation;                    /* of documents; 0: in which each was sent */
 	/* Both into a stream that is turned into text. prefix may put lines of its own first, with shape_put(). */
 	int (*prefix)(struct export *x, FILE *f, const struct walk_meta *m);
 	void (*label)(const struct export *x, FILE *f, const struct walk_meta *m, const char *field);
@@ -29,7 +30,8 @@ struct shape {
 	void (*state_free)(void *state);
 };
 
-extern const struct shape shape_tidy, shape_wide, shape_keys, shape_keys_long, shape_ndjson, shape_influx;
+extern const struct shape shape_tidy, shape_wide, shape_keys, shape_keys_long, shape_ndjson, shape_influx,
+    shape_bson, shape_g1, shape_g2, shape_g3;
 
 struct export {
 	struct export_opts opts;

@@ -311,7 +311,8 @@ answer_page(struct answer *a, const struct route *to)
 	case ROUTE_SESSION_JSON: answer_rc(a, api_session(a->body, r, to->id)); break;
 	case ROUTE_SESSION_CSV:
 	case ROUTE_SESSION_NDJSON:
-	case ROUTE_SESSION_LP: answer_export(a, to); break;
+	case ROUTE_SESSION_LP:
+	case ROUTE_SESSION_BSON: answer_export(a, to); break;
 	case ROUTE_HEALTH: answer_health(a); break;
 	case ROUTE_HEALTHZ: answer_healthz(a); break;
 	case ROUTE_STYLE: answer_constant(a, "text/css; charset=utf-8", style_css); break;

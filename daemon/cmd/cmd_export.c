@@ -18,6 +18,7 @@
 static const struct format { const char *name, *ending, *shape; } formats[] = {
 	{ "tidy", ".csv", "tidy" }, { "wide", ".csv", "wide" }, { "keys", ".csv", "keys" },
 	{ "keys-long", ".csv", "keys-long" }, { "ndjson", ".ndjson", "ndjson" }, { "influx", ".lp", "influx" },
+	{ "bson", ".bson", "bson" }, { "g1", ".bson", "g1" }, { "g2", ".bson", "g2" }, { "g3", ".bson", "g3" },
 };
 
 static const char usage_text[] =
@@ -28,6 +29,8 @@ static const char usage_text[] =
 	"                        keys-long  key,type,subject,param,timestamp,value\n"
 	"                        ndjson     the canonical documents, one JSON object per line\n"
 	"                        influx     InfluxDB line protocol, nanoseconds\n"
+	"                        bson       documents as they were sent, in BSON, each in its generation\n"
+	"                        g1, g2, g3 the same, all in one generation\n"
 	"  -o, --output FILE     there instead of standard output, whole or not at all\n"
 	"  -c, --csv FILE        the same\n"
 	"  -s, --series PREFIX   only event types that start so\n"
