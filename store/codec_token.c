@@ -21,6 +21,8 @@
 enum {
 	TOKEN_LITERALS = 16, N_TOKENS = TOKEN_LITERALS + 2 * 60,
 	ZSTD_MAGIC_BYTES = 4,
+	MOST_LANES = 16,
+	BITS_SHORT = 57,                      /* that a load of eight bytes has, whichever bit they begin at */
 	FRAME_BITS = 8 * 8, TABLE_BITS = 4    /* zstd's own, and about that for each token that occurs */
 };
 
@@ -50,14 +52,15 @@ token_least(unsigned token)
 static void
 fill_tables(struct token_coder *coder)
 {
-	struct token_meaning *means = coder->means;
 	unsigned token, n;
 
 	for (n = 1; n < TOKEN_LOGS; n++)
 		coder->times_log[n] = (float)n * log2f((float)n);
-	for (token = 0; token <= UINT8_MAX; token++)
-		means[token] = token < N_TOKENS ? (struct token_meaning){ token_least(token), token_bits(token) } :
-		    (struct token_meaning){ 0, UINT32_MAX };
+	for (token = 0; token < N_TOKENS; token++) {
+		coder->n_below[token] = (uint8_t)token_bits(token);
+		coder->means[token].least = token_least(token);
+		coder->means[token].below = (UINT64_C(1) << token_bits(token)) - 1;
+	}
 }
 
 int
@@ -133,7 +136,7 @@ token_cost(const struct token_coder *coder, const uint64_t *v, uint32_t n, uint3
 		if ((count = even[i] + odd[i]) == 0)
 			continue;
 		used++;
-		n_below += (uint64_t)count * coder->means[i].n_below;
+		n_below += (uint64_t)count * coder->n_below[i];
 		bits -= times_log(coder, count);
 	}
 	return (n_below + (bits > 0 ? (uint64_t)bits : 0)) * n_all / n + used * TABLE_BITS + FRAME_BITS;
@@ -148,10 +151,10 @@ token_bound(uint32_t n)
 int
 token_write(struct token_coder *coder, const uint64_t *v, uint32_t n, struct chunk_buf *out)
 {
-	const struct token_meaning *means;
 	struct bit_writer below;
 	ZSTD_CCtx *cctx;
 	uint32_t i;
+	uint8_t token;
 	size_t len;
 
 	for (i = 0; i < n; i++)
@@ -166,8 +169,8 @@ token_write(struct token_coder *coder, const uint64_t *v, uint32_t n, struct chu
 	write_bytes(out, coder->frame + ZSTD_MAGIC_BYTES, len);
 	below = (struct bit_writer){ out->bytes + out->len, 0, 0 };
 	for (i = 0; i < n; i++) {
-		means = &coder->means[coder->token[i]];
-		bits_put(&below, v[i] - means->least, means->n_below);
+		token = coder->token[i];
+		bits_put(&below, v[i] - coder->means[token].least, coder->n_below[token]);
 	}
 	out->len = (size_t)(bits_flush(&below) - out->bytes);
 	return NW_OK;
@@ -191,45 +194,90 @@ unpack_frame(struct token_coder *coder, struct byte_reader *in, uint32_t n)
 	return NW_OK;
 }
 
-/* Tokens and the bits below them. The last of these may lie too near the end to be fetched eight bytes at a time, and
- * are fetched from a copy. */
-static void
-join_tokens(const struct token_coder *coder, uint32_t n, const uint8_t *below, size_t n_bytes, uint64_t *v)
+/* Inlined with a constant number of rows, this becomes vector code. */
+static inline void
+most_rows(const uint8_t *token, uint8_t most[MOST_LANES])
 {
-	const struct token_meaning *means = coder->means;
-	const uint8_t *token = coder->token;
-	uint8_t tail[2 * BITS_SLACK_BYTES + 8] = { 0 };
-	size_t pos = 0, safe_bits = n_bytes > BITS_SLACK_BYTES ? (n_bytes - BITS_SLACK_BYTES) * 8 : 0, from;
+	uint32_t k;
+
+	for (k = 0; k < MOST_LANES; k++)
+		most[k] = token[k] > most[k] ? token[k] : most[k];
+}
+
+static uint8_t
+most_of(const uint8_t *token, uint32_t n)
+{
+	uint8_t most[MOST_LANES] = { 0 };
+	uint32_t i, k;
+
+	for (i = 0; i + MOST_LANES <= n; i += MOST_LANES)
+		most_rows(token + i, most);
+	for (; i < n; i++)
+		most[0] = token[i] > most[0] ? token[i] : most[0];
+	for (k = 1; k < MOST_LANES; k++)
+		most[0] = most[k] > most[0] ? most[k] : most[0];
+	return most[0];
+}
+
+/*
+ * Numbers i.. below n, as long as their bits begin before `end`; 16 bytes behind it can be read. Those with few bits below
+ * their tokens are most, and take one load each.
+ */
+static inline uint32_t
+join_some(const struct token_coder *coder, uint32_t i, uint32_t n, const uint8_t *below, size_t *pos, size_t end,
+    bool few, uint64_t *v)
+{
+	const struct token_meaning *means;
+	size_t at = *pos;
+	uint8_t token;
+
+	for (; i < n && at < end; i++) {
+		token = coder->token[i];
+		means = &coder->means[token];
+		v[i] = means->least + (few ? load_le64(below + at / 8) >> (at % 8) & means->below :
+		    bits_get(below, at, coder->n_below[token]));
+		at += coder->n_below[token];
+	}
+	*pos = at;
+	return i;
+}
+
+/*
+ * Tokens and the bits below them, which end somewhere in `in`. Those near its end cannot be fetched eight bytes at a time,
+ * and are fetched from a copy that has zeros behind.
+ */
+static int
+join_tokens(const struct token_coder *coder, uint32_t n, bool few, struct byte_reader *in, uint64_t *v)
+{
+	uint8_t tail[4 * BITS_SLACK_BYTES] = { 0 };
+	size_t left = reader_left(in), pos = 0, safe = left > BITS_SLACK_BYTES ? (left - BITS_SLACK_BYTES) * 8 : 0, from;
 	uint32_t i;
 
-	for (i = 0; i < n && pos < safe_bits; i++) {
-		v[i] = means[token[i]].least + bits_get(below, pos, means[token[i]].n_below);
-		pos += means[token[i]].n_below;
-	}
+	i = few ? join_some(coder, 0, n, in->at, &pos, safe, true, v) : join_some(coder, 0, n, in->at, &pos, safe, false, v);
 	from = pos / 8;
-	memcpy(tail, below + from, n_bytes - from);
-	pos -= from * 8;
-	for (; i < n; i++) {
-		v[i] = means[token[i]].least + bits_get(tail, pos, means[token[i]].n_below);
-		pos += means[token[i]].n_below;
+	if (i < n && from <= left) {
+		memcpy(tail, in->at + from, left - from);
+		pos -= from * 8;
+		i = join_some(coder, i, n, tail, &pos, (left - from) * 8 + 1, false, v);
+		pos += from * 8;
 	}
+	return i < n || read_bytes(in, (pos + 7) / 8) == NULL ? NW_ECORRUPT : NW_OK;
 }
 
 int
 token_read(struct token_coder *coder, struct byte_reader *in, uint64_t *v, uint32_t n)
 {
-	const uint8_t *below;
-	size_t n_bits = 0;
 	uint32_t i;
+	uint8_t most;
 	int rc = unpack_frame(coder, in, n);
 
 	if (rc != NW_OK)
 		return rc;
-	for (i = 0; i < n; i++)
-		n_bits += coder->means[coder->token[i]].n_below;
-	/* A byte that is no token counts for more bits than all that are could have. */
-	if (n_bits > (size_t)n * 64 || (below = read_bytes(in, (n_bits + 7) / 8)) == NULL)
+	if ((most = most_of(coder->token, n)) >= N_TOKENS)
 		return NW_ECORRUPT;
-	join_tokens(coder, n, below, (n_bits + 7) / 8, v);
+	if (most >= TOKEN_LITERALS)
+		return join_tokens(coder, n, token_bits(most) <= BITS_SHORT, in, v);
+	for (i = 0; i < n; i++)
+		v[i] = coder->token[i];
 	return NW_OK;
 }

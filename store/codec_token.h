@@ -9,11 +9,12 @@ enum { TOKEN_LOGS = 257 };
 
 struct token_meaning {
 	uint64_t least;               /* of the numbers it stands for */
-	uint32_t n_below;             /* bits that tell these apart */
+	uint64_t below;               /* mask of the bits that tell these apart */
 };
 
 struct token_coder {              /* working memory; zero, then token_reserve() */
 	struct token_meaning means[UINT8_MAX + 1];
+	uint8_t n_below[UINT8_MAX + 1];       /* how many these bits are */
 	float times_log[TOKEN_LOGS];  /* n log2 n */
 	void *compressor, *decompressor;      /* made when first needed */
 	uint8_t *token, *frame;

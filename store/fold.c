@@ -9,10 +9,41 @@
 #include "narrows/hist.h"
 #include "narrows/store.h"
 
+enum { LANES = 4 };
+
 const int64_t fold_step_ns[STORE_TIERS] = { 0, INT64_C(10000000000), INT64_C(60000000000), INT64_C(3600000000000) };
 
-struct fold_stat
-fold_values(const double *v, size_t n)
+/* Of values that are numbers. Several sums, because an addition has to wait for the one before it. */
+static double
+sum_of(const double *v, size_t n)
+{
+	double sum[LANES] = { 0 };
+	size_t i, k;
+
+	for (i = 0; i + LANES <= n; i += LANES)
+		for (k = 0; k < LANES; k++)
+			sum[k] += v[i + k];
+	for (k = 0; i < n; i++, k++)
+		sum[k] += v[i];
+	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static double
+m2_of(const double *v, size_t n, double mean)
+{
+	double sum[LANES] = { 0 };
+	size_t i, k;
+
+	for (i = 0; i + LANES <= n; i += LANES)
+		for (k = 0; k < LANES; k++)
+			sum[k] += (v[i + k] - mean) * (v[i + k] - mean);
+	for (k = 0; i < n; i++, k++)
+		sum[k] += (v[i] - mean) * (v[i] - mean);
+	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static struct fold_stat
+fold_odd(const double *v, size_t n)
 {
 	struct fold_stat s = { 0, 0, NAN, NAN, 0 };
 	double mean;
@@ -30,6 +61,23 @@ fold_values(const double *v, size_t n)
 	for (i = 0; s.n > 1 && i < n; i++)
 		if (!isnan(v[i]))
 			s.m2 += (v[i] - mean) * (v[i] - mean);
+	return s;
+}
+
+struct fold_stat
+fold_values(const double *v, size_t n)
+{
+	struct fold_stat s = { (double)n, sum_of(v, n), v[0], v[0], 0 };
+	size_t i;
+
+	if (isnan(s.sum))
+		return fold_odd(v, n);         /* not numbers among them, or infinities that cancel */
+	for (i = 1; i < n; i++) {
+		s.min = v[i] < s.min ? v[i] : s.min;
+		s.max = v[i] > s.max ? v[i] : s.max;
+	}
+	if (s.min != s.max)
+		s.m2 = m2_of(v, n, s.sum / s.n);
 	return s;
 }
 

@@ -25,7 +25,7 @@ fold_bucket(int64_t t_wall_ns, int64_t step_ns)
 	return t_wall_ns / step_ns - (t_wall_ns % step_ns < 0);
 }
 
-/* n values of one field. */
+/* n values of one field, at least one. */
 struct fold_stat fold_values(const double *v, size_t n);
 void fold_join(struct fold_stat *a, const struct fold_stat *b);
 
