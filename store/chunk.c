@@ -36,7 +36,8 @@ enum {
 	ATTACHED_LEVEL_HOT = 1, ATTACHED_LEVEL_COMPACT = 9,
 	DEPTH_MAX = 16,
 	CAP_ROWS_MIN = 1024,
-	LEARN_ROWS_MIN = 256          /* what fewer rows suggest may be chance */
+	LEARN_ROWS_MIN = 256,         /* what fewer rows suggest may be chance */
+	STRANGE_SHARE = 3             /* one column of so many that is not like its family's: so is the chunk */
 };
 
 static const uint8_t magic[MAGIC_BYTES] = { 'N', 'W', 'C', VERSION };
@@ -226,19 +227,23 @@ encode_unknown(struct chunk_codec *codec, const struct chunk_columns *in, enum c
 	for (c = 0; c < in->n_columns; c++)
 		if ((rc = encode_column(codec, in, c)) != NW_OK)
 			return rc;
-	if (codec->plans != NULL && in->n_rows >= LEARN_ROWS_MIN)
+	if (codec->plans != NULL && in->n_rows >= LEARN_ROWS_MIN) {
 		plans_learn(codec->plans, in->kind, plan, codec->piece_len, in->n_columns, in->n_rows);
+		plans_learn(codec->plans, in->family, plan, codec->piece_len, in->n_columns, in->n_rows);
+	}
 	return NW_OK;
 }
 
-/* As the last time; where that does not do well any more, as the column looks by itself. */
+/* As the last time; where that does not do well any more, as the column looks by itself. Counts such columns. */
 static int
 encode_known(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort,
-    struct known_column *known)
+    struct known_column *known, uint32_t *n_strange)
 {
 	size_t begin, len;
 	uint32_t c;
 	int rc;
+
+	*n_strange = 0;
 
 	for (c = 0; c < in->n_columns; c++) {
 		begin = codec->pieces.len;
@@ -250,6 +255,7 @@ encode_known(struct chunk_codec *codec, const struct chunk_columns *in, enum chu
 		len = codec->piece_len[c];
 		if (!plan_is_stale(&known[c], len, in->n_rows, effort))
 			continue;
+		++*n_strange;
 		column_choose(&codec->work, in->value, in->n_rows, c, &codec->plan[c]);
 		if ((rc = encode_column(codec, in, c)) != NW_OK)
 			return rc;
@@ -265,14 +271,29 @@ encode_known(struct chunk_codec *codec, const struct chunk_columns *in, enum chu
 static int
 encode_columns(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort)
 {
-	struct known_column *known = NULL;
+	struct known_column *known;
+	size_t begin = codec->pieces.len;
+	uint32_t n_strange;
+	int rc;
 
 	column_work_forget(&codec->work);
 	if (in->kind != 0 && codec->plans == NULL)
 		codec->plans = plans_new();
-	if (codec->plans != NULL)
-		known = plans_recall(codec->plans, in->kind, in->n_columns, effort);
-	return known != NULL ? encode_known(codec, in, effort, known) : encode_unknown(codec, in, effort);
+	if (codec->plans == NULL)
+		return encode_unknown(codec, in, effort);
+	if ((known = plans_recall(codec->plans, in->kind, in->n_columns, effort)) != NULL)
+		return encode_known(codec, in, effort, known, &n_strange);
+	if ((known = plans_recall(codec->plans, in->family, in->n_columns, effort)) == NULL)
+		return encode_unknown(codec, in, effort);
+	if ((rc = encode_known(codec, in, effort, known, &n_strange)) != NW_OK)
+		return rc;
+	if (n_strange > in->n_columns / STRANGE_SHARE) {
+		codec->pieces.len = begin;
+		return encode_unknown(codec, in, effort);
+	}
+	if (effort == CHUNK_COMPACT && in->n_rows >= LEARN_ROWS_MIN)
+		plans_learn(codec->plans, in->kind, codec->plan, codec->piece_len, in->n_columns, in->n_rows);
+	return NW_OK;
 }
 
 static void

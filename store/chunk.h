@@ -36,6 +36,8 @@ struct chunk_columns {
 	const uint8_t *attachment;              /* row r owns [r ? attachment_end[r - 1] : 0, attachment_end[r]) */
 	uint64_t kind;                          /* chunks of one kind (a metadata) are alike: what a codec has found
 						   for one, it tries first on the next; 0: of no kind */
+	uint64_t family;                        /* kinds of one family (metadata with the same fields) may be alike: what
+						   it found for one, it tries on one that it does not know; 0: of none */
 };
 
 /* What a chunk says of itself, without decoding. */

@@ -210,20 +210,16 @@ final_fit(struct stream_coder *coder, const int64_t *x, uint32_t n, uint64_t *pa
 {
 	struct stream_fit fit;
 
-	if (coder->effort == CHUNK_COMPACT)
-		fit = choose_fit(coder, x, n, n);
-	else {
-		fit = sample_fit(coder, x, n);
-		fit.folded |= fit.unit == 0;  /* what a sample of equals does not show may be on either side */
-		fit.unit = unit_find(x, n);
-		if (!fit.folded)
-			fit.base = least_of(x, n);
-	}
+	fit = sample_fit(coder, x, n);
+	fit.folded |= fit.unit == 0;          /* what a sample of equals does not show may be on either side */
+	fit.unit = unit_find(x, n);
+	if (!fit.folded)
+		fit.base = least_of(x, n);
 	if (fit.unit == 0)
 		return fit;
 	make_plain(x, n, &fit, coder->plain);
 	*packed_bits = blocks_measure(coder->plain, n, coder->width);
-	if (coder->effort == CHUNK_HOT && !fit.folded && *packed_bits > fit.cost_bits + fit.cost_bits / 4) {
+	if (!fit.folded && *packed_bits > fit.cost_bits + fit.cost_bits / 4) {
 		fit = choose_fit(coder, x, n, n);
 		make_plain(x, n, &fit, coder->plain);
 		*packed_bits = blocks_measure(coder->plain, n, coder->width);

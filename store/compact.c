@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "store/codec_hash.h"
 #include "store/writer.h"
 
 enum {
@@ -178,6 +179,7 @@ piece_write(struct writer *w, const struct shelf *s, const struct columns *c, si
 	/* a layout's chunks are alike, and so are its roll-ups of one tier, whose key says which */
 	w->piece.is.kind = (uint64_t)s->key * (s->tier == 0 ? STORE_TIERS : 1);
 	rc = chunk_encode(w->codec, &w->piece.is, effort, &w->chunk);
+	w->piece.is.family = w->family;
 	if (rc == NW_ETOOBIG && half > from) {
 		rc = piece_write(w, s, c, from, half, effort);
 		return rc == NW_OK ? piece_write(w, s, c, half, to, effort) : rc;
@@ -253,10 +255,26 @@ group_write(struct writer *w, const struct shelf *s, size_t n_columns, size_t fr
 }
 
 int
+/* Layouts whose event type and fields are the same are likely to hold the like: those of one program's next session. */
+static int
+family_find(struct writer *w, const struct shelf *s)
+{
+	sqlite3_stmt *st;
+	int rc, step;
+
+	w->family = 0;
+	if ((rc = db_take(&w->stmts, W_LAYOUT_NAMES, &st, "i", s->tier == 0 ? s->key : s->key / STORE_TIERS)) != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW)
+		w->family = hash_bytes(sqlite3_column_text(st, 0), (size_t)sqlite3_column_bytes(st, 0)) + (uint64_t)s->tier;
+	db_give(&w->stmts, W_LAYOUT_NAMES, st);
+	return db_code(step);
+}
+
 shelf_put(struct writer *w, const struct shelf *s, size_t n_columns, bool final)
 {
 	size_t from, to;
-	int rc = NW_OK;
+	int rc = family_find(w, s);
 
 	for (from = 0; rc == NW_OK && from < w->fresh.n_rows; from = to)
 		if ((rc = victims_find(w, s, from, &to, final)) == NW_OK)
@@ -290,7 +308,7 @@ tidy(struct writer *w, const struct shelf *s)
 	if (n_fields <= 0 || n_fields > TAIL_FIELDS_MAX)
 		return NW_OK;
 	if ((rc = columns_reset(&w->fresh, (size_t)n_fields, NULL, 0, 0)) != NW_OK ||
-	    (rc = victims_small(w, s, 0, true)) != NW_OK || w->victims.n == 0)
+	    (rc = victims_small(w, s, 0, true)) != NW_OK || w->victims.n == 0 || (rc = family_find(w, s)) != NW_OK)
 		return rc;
 	return group_write(w, s, (size_t)n_fields, 0, 0, true);
 }

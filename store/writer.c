@@ -76,6 +76,8 @@ static const char *const sql[W_STMTS] = {
 	[W_UNDO] = "ROLLBACK TO batch",
 	[W_LAYOUT_FIELDS] = "SELECT n_fields FROM layout WHERE id = ?",
 	[W_LAYOUT_TAIL_AFTER] = "SELECT tail_after FROM layout WHERE id = ?",
+	[W_LAYOUT_NAMES] = "SELECT coalesce(m.event_type, '') || ' ' || l.fields FROM layout l JOIN metadata m ON m.id = l.meta_id"
+	    " WHERE l.id = ?",
 	[W_LAYOUT_MOVED] = "UPDATE layout SET tail_after = ?2 WHERE id = ?1",
 	[W_LAYOUTS_OF_SESSION] = "SELECT l.id FROM metadata m JOIN layout l ON l.meta_id = m.id WHERE m.session_id = ?",
 	[W_TAIL_ADD] = "INSERT INTO tail(id, rows) VALUES(?,?)",

@@ -28,7 +28,7 @@ extern const struct writer_limits writer_limits_default;
 /* Statements after those that apply records (batch.h). */
 enum writer_stmt {
 	W_BEGIN = BATCH_KINDS, W_COMMIT, W_ROLLBACK, W_SAVE, W_KEEP, W_UNDO,
-	W_LAYOUT_FIELDS, W_LAYOUT_TAIL_AFTER, W_LAYOUT_MOVED, W_LAYOUTS_OF_SESSION,
+	W_LAYOUT_FIELDS, W_LAYOUT_NAMES, W_LAYOUT_TAIL_AFTER, W_LAYOUT_MOVED, W_LAYOUTS_OF_SESSION,
 	W_TAIL_ADD, W_TAIL_ALL, W_TAIL_TRIM, W_TAIL_EMPTY,
 	W_CHUNK_BEFORE, W_CHUNK_AFTER, W_CHUNK_NEWEST, W_CHUNK_DATA, W_CHUNK_ADD, W_CHUNK_DROP,
 	W_ROLLUP_BEFORE, W_ROLLUP_AFTER, W_ROLLUP_NEWEST, W_ROLLUP_DATA, W_ROLLUP_ADD, W_ROLLUP_DROP,
@@ -83,6 +83,7 @@ struct writer {
 	struct columns folded;
 
 	int64_t keep_ns[STORE_TIERS];          /* 0: for ever */
+	uint64_t family;                       /* of the layout in hand, for the codec */
 	int64_t now_wall_ns;                   /* of tests; 0: the clock's */
 	int64_t pass_wall_ns;                  /* when the pass of expiry in hand, or the last one, began */
 	int pass_tier;                         /* where it is; STORE_TIERS: none is in hand */
