@@ -32,7 +32,7 @@ struct batch_rec {
 };
 
 struct nw_batch {
-	uint8_t *rows;                         /* tail records (tail.h) */
+	uint8_t *rows;                         /* tail records (tail.h); NULL once the tail has taken them */
 	size_t rows_len, rows_cap;
 	struct batch_rec *recs;
 	size_t n_recs, cap_recs;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decoded columns of chunks, the ones used last, in bounded memory. Values go in and come out bit for bit. A chunk is
- * known here by its rowid, which SQLite may give to another chunk once the first is deleted: whoever owns a cache empties
- * it when the file may have changed. One thread at a time.
+ * known here by its id, which stands for the same rows for ever (schema.c). One thread at a time.
  */
 #ifndef STORE_CACHE_H
 #define STORE_CACHE_H

@@ -162,8 +162,9 @@ chunk_insert(struct writer *w, const struct shelf *s, const struct chunk_columns
 	}
 	for (f = 0; f < c->n_columns; f++)
 		w->last[f] = c->value[f][c->n_rows - 1];
-	return db_run(&w->stmts, s->stmts + SHELF_ADD, "iiiibb", s->key, t0, t1, n_rows, (const void *)w->last,
-	    (size_t)c->n_columns * sizeof(double), (const void *)w->chunk.bytes, w->chunk.len);
+	w->moved.chunk_ids = true;
+	return db_run(&w->stmts, s->stmts + SHELF_ADD, "iiiibbi", s->key, t0, t1, n_rows, (const void *)w->last,
+	    (size_t)c->n_columns * sizeof(double), (const void *)w->chunk.bytes, w->chunk.len, w->next_chunk_id++);
 }
 
 /* One chunk, or more where the codec's limits say so. */
@@ -178,8 +179,8 @@ piece_write(struct writer *w, const struct shelf *s, const struct columns *c, si
 		return rc;
 	/* a layout's chunks are alike, and so are its roll-ups of one tier, whose key says which */
 	w->piece.is.kind = (uint64_t)s->key * (s->tier == 0 ? STORE_TIERS : 1);
-	rc = chunk_encode(w->codec, &w->piece.is, effort, &w->chunk);
 	w->piece.is.family = w->family;
+	rc = chunk_encode(w->codec, &w->piece.is, effort, &w->chunk);
 	if (rc == NW_ETOOBIG && half > from) {
 		rc = piece_write(w, s, c, from, half, effort);
 		return rc == NW_OK ? piece_write(w, s, c, half, to, effort) : rc;
@@ -254,7 +255,6 @@ group_write(struct writer *w, const struct shelf *s, size_t n_columns, size_t fr
 	return rc == NW_OK ? chunks_write(w, s, c, 0, c->n_rows, final || s->tier > 0) : rc;
 }
 
-int
 /* Layouts whose event type and fields are the same are likely to hold the like: those of one program's next session. */
 static int
 family_find(struct writer *w, const struct shelf *s)
@@ -271,6 +271,7 @@ family_find(struct writer *w, const struct shelf *s)
 	return db_code(step);
 }
 
+int
 shelf_put(struct writer *w, const struct shelf *s, size_t n_columns, bool final)
 {
 	size_t from, to;

@@ -61,7 +61,6 @@ static const char *const sql[R_STMTS] = {
 	[R_CHUNKS] = "SELECT id FROM chunk WHERE layout_id = ?1 AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >="
 	    " coalesce((SELECT max(t0_ns) FROM chunk WHERE layout_id = ?1 AND t0_ns < ?2), ?2) ORDER BY t0_ns, t1_ns",
 	[R_CHUNK_DATA] = "SELECT data FROM chunk WHERE id = ?",
-	[R_DATA_VERSION] = "PRAGMA data_version",
 	[R_CHUNK_LAST] = "SELECT t1_ns, last FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
 	[R_CHUNKS_ALL] = "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, c.last, c.data, l.n_fields"
 	    " FROM chunk c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.t0_ns, c.t1_ns",
@@ -233,7 +232,6 @@ snapshot_begin(struct store_reader *r)
 {
 	int rc;
 
-	r->cache_fits = false;
 	if (!sqlite3_get_autocommit(r->db))    /* the last one could not be ended, for want of memory */
 		db_run(&r->stmts, R_END, "");
 	if ((rc = db_run(&r->stmts, R_BEGIN, "")) == NW_OK && (rc = db_run(&r->stmts, R_PIN, "")) != NW_OK)

@@ -13,7 +13,7 @@ enum reader_stmt {
 	R_BEGIN, R_END, R_PIN,
 	R_HOSTS, R_HOST, R_PROVIDERS, R_SESSIONS, R_SESSION, R_SESSION_LAST, R_XSP, R_XSP_ONE, R_RUNS,
 	R_META, R_METAS_OF_SESSION, R_METAS_OF_HOST, R_METAS_OF_HOSTS, R_LAYOUTS, R_FIELDS,
-	R_LAYOUT, R_TAIL_ENDS, R_TAIL_NEWER, R_CHUNKS, R_CHUNK_DATA, R_CHUNK_LAST, R_DATA_VERSION, R_CHUNKS_ALL,
+	R_LAYOUT, R_TAIL_ENDS, R_TAIL_NEWER, R_CHUNKS, R_CHUNK_DATA, R_CHUNK_LAST, R_CHUNKS_ALL,
 	R_ROLLUPS_ALL,
 	R_ROLLUP_ANY, R_ROLLUP_NEWEST, R_ROLLUP_LAST, R_PIECES, R_MEANING,
 	R_STMTS
@@ -38,8 +38,6 @@ struct store_reader {
 	size_t cap_value, cap_hist;
 
 	struct cache *cache;                   /* columns of chunks, as decoded */
-	int64_t cache_version;                 /* of the file, when they were */
-	bool cache_fits;                       /* they are those of the snapshot that is open */
 	const double **cached;                 /* [cap_cached] a chunk made of them */
 	size_t cap_cached;
 };

@@ -160,17 +160,14 @@ emit_merged(struct query *q, const struct chunk_columns *c, size_t i, size_t j, 
 /* --- chunks --- */
 
 /*
- * Empties the cache unless the file is as it was. A borrowed connection may write, which its data_version does not tell:
- * then nothing is kept at all.
+ * What was decoded in earlier snapshots is good in this one: a chunk does not change, and its id is never used again. But
+ * a borrowed connection may write anything, and so nothing of it is kept.
  */
 static int
 cache_begin(struct query *q)
 {
 	struct store_reader *r = q->r;
-	sqlite3_stmt *st;
-	int64_t version = 0;
 	void *grown;
-	int rc, step;
 
 	if (r->borrowed || q->columns == NULL)
 		return NW_OK;
@@ -181,19 +178,6 @@ cache_begin(struct query *q)
 		r->cap_cached = q->n_fields;
 	}
 	q->caching = true;
-	if (r->cache_fits)
-		return NW_OK;
-	if ((rc = db_take(&r->stmts, R_DATA_VERSION, &st, "")) != NW_OK)
-		return rc;
-	if ((step = sqlite3_step(st)) == SQLITE_ROW)
-		version = sqlite3_column_int64(st, 0);
-	db_give(&r->stmts, R_DATA_VERSION, st);
-	if (step != SQLITE_ROW)
-		return step == SQLITE_DONE ? NW_EIO : db_code(step);
-	if (version != r->cache_version)
-		cache_clear(r->cache);
-	r->cache_version = version;
-	r->cache_fits = true;
 	return NW_OK;
 }
 

@@ -216,7 +216,16 @@ static const char version_2[] =
 "	s.pinned                          -- 1: its samples stay (narrows pin)\n"
 "	FROM session s LEFT JOIN result r ON r.session_id = s.id ORDER BY s.id DESC;\n";
 
-static const char *const ladder[STORE_SCHEMA_VERSION] = { version_1, version_2 };
+/*
+ * From 2 to 3: the id of a chunk is never used again, not even when the newest chunk is deleted, so that whoever decoded
+ * it need not look whether it is still the same. Blobs of the tail are closed by a checksum, as chunks are.
+ */
+static const char version_3[] =
+"ALTER TABLE shelf ADD COLUMN next_id INTEGER;   -- of tier 0: of the next chunk\n"
+"UPDATE shelf SET next_id = 1 + coalesce((SELECT max(id) FROM chunk), 0) WHERE tier = 0;\n"
+"ALTER TABLE tail ADD COLUMN sum INTEGER;   -- XXH64 of rows; NULL: none was made\n";
+
+static const char *const ladder[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

@@ -2,7 +2,7 @@
 /*
  * Is everything in the file what it claims to be? SQLite's own checks, then ours: every reference leads somewhere, every
  * chunk decodes and agrees with its row and its layout, chunks of a layout do not overlap, every tail blob is a run of
- * records of known layouts. A fault ends the look at one thing, not at the next.
+ * records of known layouts with the checksum it was written with. A fault ends the look at one thing, not at the next.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 
 #include "narrows/care.h"
 #include "narrows/err.h"
+#include "store/codec_hash.h"
 #include "store/reader.h"
 
 enum {
@@ -91,7 +92,9 @@ pages_check(struct check *k)
 	return ask(k, "file", sql);
 }
 
-static const struct { const char *what, *sql; } rules[] = {
+struct rule { const char *what, *sql; };
+
+static const struct rule rules[] = {
 	{ "reference", "SELECT f.\"table\" || ' ' || coalesce(f.rowid, '?') || ': its ' || f.parent || ' is not there'"
 	    " FROM pragma_foreign_key_check f" },
 	{ "layout", "SELECT id || ': not the names of ' || n_fields || ' fields' FROM layout WHERE CASE WHEN"
@@ -106,14 +109,23 @@ static const struct { const char *what, *sql; } rules[] = {
 	    " WHERE n.session_id != r.session_id" },
 };
 
+/* What is said of all chunks together. */
+static const struct rule totals[] = {
+	{ "chunk", "SELECT id || ': its id may be used again' FROM chunk WHERE id >= (SELECT next_id FROM shelf WHERE tier = 0)" },
+	{ "shelf", "SELECT 'tier ' || tier || ': ' || bytes || ' bytes, not the ' || held || ' it holds' FROM (SELECT tier,"
+	    " bytes, coalesce(CASE tier WHEN 0 THEN (SELECT sum(length(data)) FROM chunk) ELSE"
+	    " (SELECT sum(length(r.data)) FROM rollup r WHERE r.tier = s.tier) END, 0) AS held FROM shelf s)"
+	    " WHERE bytes != held" },
+};
+
 static int
-rules_check(struct check *k)
+rules_check(struct check *k, const struct rule *all, size_t n)
 {
 	size_t i;
 	int rc = NW_OK;
 
-	for (i = 0; rc == NW_OK && i < sizeof(rules) / sizeof(rules[0]); i++)
-		rc = ask(k, rules[i].what, rules[i].sql);
+	for (i = 0; rc == NW_OK && i < n; i++)
+		rc = ask(k, all[i].what, all[i].sql);
 	return rc;
 }
 
@@ -211,6 +223,25 @@ tail_check(struct check *k)
 	return rc;
 }
 
+/* Bits that changed: the records may look well all the same. */
+static int
+tail_sums_check(struct check *k)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = NW_OK, step;
+
+	step = sqlite3_prepare_v2(k->r->db, "SELECT id, rows, sum FROM tail WHERE sum IS NOT NULL", -1, &st, NULL);
+	while (rc == NW_OK && (step == SQLITE_OK || step == SQLITE_ROW) && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		if ((int64_t)hash_bytes(sqlite3_column_blob(st, 1), (size_t)sqlite3_column_bytes(st, 1)) !=
+		    sqlite3_column_int64(st, 2))
+			rc = fault(k, "tail %lld: its checksum is another", (long long)sqlite3_column_int64(st, 0));
+		if (rc == NW_OK)
+			rc = progress(k);
+	}
+	sqlite3_finalize(st);
+	return rc == NW_OK ? ended(k, "tail", step) : rc;
+}
+
 /* --- all of it --- */
 
 static int
@@ -236,9 +267,12 @@ check_all(struct check *k)
 {
 	int rc;
 
-	if ((rc = pages_check(k)) != NW_OK || (rc = count_all(k)) != NW_OK || (rc = rules_check(k)) != NW_OK ||
+	if ((rc = pages_check(k)) != NW_OK || (rc = count_all(k)) != NW_OK ||
+	    (rc = rules_check(k, rules, sizeof(rules) / sizeof(rules[0]))) != NW_OK ||
 	    (rc = chunks_check(k, "chunk", R_CHUNKS_ALL, &k->n->chunks)) != NW_OK ||
-	    (rc = chunks_check(k, "rollup", R_ROLLUPS_ALL, &k->n->rollups)) != NW_OK || (rc = tail_check(k)) != NW_OK)
+	    (rc = chunks_check(k, "rollup", R_ROLLUPS_ALL, &k->n->rollups)) != NW_OK ||
+	    (rc = rules_check(k, totals, sizeof(totals) / sizeof(totals[0]))) != NW_OK ||
+	    (rc = tail_check(k)) != NW_OK || (rc = tail_sums_check(k)) != NW_OK)
 		return rc;
 	return k->n->faults > 0 ? NW_ECORRUPT : NW_OK;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
+#include "store/codec_hash.h"
 #include "store/lock.h"
 #include "store/schema.h"
 
@@ -75,21 +76,21 @@ static const char *const sql[W_STMTS] = {
 	[W_KEEP] = "RELEASE batch",
 	[W_UNDO] = "ROLLBACK TO batch",
 	[W_LAYOUT_FIELDS] = "SELECT n_fields FROM layout WHERE id = ?",
-	[W_LAYOUT_TAIL_AFTER] = "SELECT tail_after FROM layout WHERE id = ?",
 	[W_LAYOUT_NAMES] = "SELECT coalesce(m.event_type, '') || ' ' || l.fields FROM layout l JOIN metadata m ON m.id = l.meta_id"
 	    " WHERE l.id = ?",
+	[W_LAYOUT_TAIL_AFTER] = "SELECT tail_after FROM layout WHERE id = ?",
 	[W_LAYOUT_MOVED] = "UPDATE layout SET tail_after = ?2 WHERE id = ?1",
 	[W_LAYOUTS_OF_SESSION] = "SELECT l.id FROM metadata m JOIN layout l ON l.meta_id = m.id WHERE m.session_id = ?",
-	[W_TAIL_ADD] = "INSERT INTO tail(id, rows) VALUES(?,?)",
+	[W_TAIL_ADD] = "INSERT INTO tail(id, rows, sum) VALUES(?,?,?)",
 	[W_TAIL_ALL] = "SELECT id, rows FROM tail ORDER BY id",
 	[W_TAIL_TRIM] = "DELETE FROM tail WHERE id < ?",
-	[W_TAIL_EMPTY] = "UPDATE tail SET rows = x'' WHERE id = ?",
+	[W_TAIL_EMPTY] = "UPDATE tail SET rows = x'', sum = NULL WHERE id = ?",
 	[W_CHUNK_BEFORE] = "SELECT id, t0_ns, t1_ns FROM chunk WHERE layout_id = ? AND t0_ns <= ?"
 	    " ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
 	[W_CHUNK_AFTER] = "SELECT id, t0_ns, t1_ns FROM chunk WHERE layout_id = ? AND t0_ns > ? ORDER BY t0_ns, t1_ns LIMIT 1",
 	[W_CHUNK_NEWEST] = "SELECT id, n_rows FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, t1_ns DESC LIMIT ?",
 	[W_CHUNK_DATA] = "SELECT data FROM chunk WHERE id = ?",
-	[W_CHUNK_ADD] = "INSERT INTO chunk(layout_id, t0_ns, t1_ns, n_rows, last, data) VALUES(?,?,?,?,?,?)",
+	[W_CHUNK_ADD] = "INSERT INTO chunk(layout_id, t0_ns, t1_ns, n_rows, last, data, id) VALUES(?,?,?,?,?,?,?)",
 	[W_CHUNK_DROP] = "DELETE FROM chunk WHERE id = ? RETURNING length(data)",
 	[W_ROLLUP_BEFORE] = "SELECT id, t0_ns, t1_ns FROM rollup WHERE " OF_KEY " AND t0_ns <= ?2"
 	    " ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
@@ -102,6 +103,8 @@ static const char *const sql[W_STMTS] = {
 	[W_ROLLUP_OLDEST] = OLDEST("rollup", "rollup_by_age") " AND c.tier = ?4 ORDER BY c.t1_ns, c.id",
 	[W_SHELF_BYTES] = "SELECT bytes FROM shelf WHERE tier = ?",
 	[W_SHELF_CHANGE] = "UPDATE shelf SET bytes = bytes + ?2 WHERE tier = ?1",
+	[W_CHUNK_NEXT_ID] = "SELECT next_id FROM shelf WHERE tier = ?",
+	[W_CHUNK_SET_NEXT_ID] = "UPDATE shelf SET next_id = ?2 WHERE tier = ?1",
 	[W_ROLLUP_ROWS] = "SELECT n_rows FROM rollup WHERE id = ?",
 };
 
@@ -219,7 +222,7 @@ sizes_load(struct writer *w)
 
 	for (t = 0; rc == NW_OK && t < STORE_TIERS; t++)
 		rc = db_get_int(&w->stmts, W_SHELF_BYTES, t, &w->tier_bytes[t]);
-	return rc;
+	return rc == NW_OK ? db_get_int(&w->stmts, W_CHUNK_NEXT_ID, STORE_ROWS, &w->next_chunk_id) : rc;
 }
 
 /* Inside the transaction that changes them. */
@@ -232,6 +235,8 @@ sizes_write(struct writer *w)
 	for (t = 0; rc == NW_OK && t < STORE_TIERS; t++)
 		if (w->moved.bytes[t] != 0)
 			rc = db_run(&w->stmts, W_SHELF_CHANGE, "ii", t, w->moved.bytes[t]);
+	if (rc == NW_OK && w->moved.chunk_ids)
+		rc = db_run(&w->stmts, W_CHUNK_SET_NEXT_ID, "ii", (int64_t)STORE_ROWS, w->next_chunk_id);
 	return rc;
 }
 
@@ -456,32 +461,67 @@ batch_apply(struct writer *w, const struct nw_batch *b)
 	return sqlite3_get_autocommit(w->db) || db_run(&w->stmts, W_KEEP, "") != NW_OK ? NW_EIO : rc;
 }
 
-/* The rows of all batches that were applied, as one blob, in the file and in *out. */
+/* The rows of all batches that were applied, one after the other: malloc'ed, or those of the only one that has any. */
+struct tail_blob {
+	uint8_t *bytes;
+	size_t len;
+	struct nw_batch *only;
+};
+
 static int
-rows_write(struct writer *w, const struct nw_batch *list, uint8_t **out, size_t *len)
+rows_gather(struct nw_batch *list, struct tail_blob *out)
 {
-	const struct nw_batch *b;
+	struct nw_batch *b;
+	size_t n = 0;
 	uint8_t *p;
 
-	*out = NULL;
-	*len = 0;
+	*out = (struct tail_blob){ 0 };
 	for (b = list; b != NULL; b = b->next)
-		*len += b->rc == NW_OK ? b->rows_len : 0;
-	if (*len == 0)
+		if (b->rc == NW_OK && b->rows_len > 0) {
+			out->only = b;
+			out->len += b->rows_len;
+			n++;
+		}
+	if (n < 2) {
+		out->bytes = n == 0 ? NULL : out->only->rows;
 		return NW_OK;
-	if ((p = *out = malloc(*len)) == NULL)
+	}
+	out->only = NULL;
+	if ((p = out->bytes = malloc(out->len)) == NULL)
 		return NW_ENOMEM;
 	for (b = list; b != NULL; b = b->next)
 		if (b->rc == NW_OK && b->rows_len > 0) {
 			memcpy(p, b->rows, b->rows_len);
 			p += b->rows_len;
 		}
-	return db_run(&w->stmts, W_TAIL_ADD, "ib", w->next_tail_id, (const void *)*out, *len);
+	return NW_OK;
+}
+
+static int
+rows_write(struct writer *w, const struct tail_blob *blob)
+{
+	if (blob->len == 0)
+		return NW_OK;
+	return db_run(&w->stmts, W_TAIL_ADD, "ibi", w->next_tail_id, (const void *)blob->bytes, blob->len,
+	    (int64_t)hash_bytes(blob->bytes, blob->len));
+}
+
+/* The tail's own from now on: the batch gives it away, and what it had reserved for more rows. */
+static uint8_t *
+blob_take(struct tail_blob *blob)
+{
+	uint8_t *fitted;
+
+	if (blob->only == NULL)
+		return blob->bytes;
+	blob->only->rows = NULL;
+	fitted = realloc(blob->bytes, blob->len);
+	return fitted != NULL ? fitted : blob->bytes;
 }
 
 /* After the commit: memory follows the file. */
 static void
-committed(struct writer *w, const struct nw_batch *list, uint8_t *blob, size_t len)
+committed(struct writer *w, const struct nw_batch *list, struct tail_blob *blob)
 {
 	const struct nw_batch *b;
 	size_t i;
@@ -499,9 +539,9 @@ committed(struct writer *w, const struct nw_batch *list, uint8_t *blob, size_t l
 			if (b->recs[i].kind == BATCH_SEAL)   /* one that is lost for want of memory costs space, not data */
 				id_list_add(&w->seals, b->values[b->recs[i].first_value].u.i);
 	}
-	if (len == 0)
+	if (blob->len == 0)
 		return;
-	if (tail_add(w->tail, w->next_tail_id, blob, len) != NW_OK)
+	if (tail_add(w->tail, w->next_tail_id, blob_take(blob), blob->len) != NW_OK)
 		w->tail_stale = true;
 	w->next_tail_id++;
 }
@@ -509,9 +549,9 @@ committed(struct writer *w, const struct nw_batch *list, uint8_t *blob, size_t l
 int
 writer_commit(struct writer *w, struct nw_batch *list)
 {
+	struct tail_blob blob = { 0 };
 	struct nw_batch *b;
-	uint8_t *blob = NULL;
-	size_t len = 0, bytes = 0;
+	size_t bytes = 0;
 	int rc;
 
 	for (b = list; b != NULL; b = b->next)
@@ -525,15 +565,16 @@ writer_commit(struct writer *w, struct nw_batch *list)
 			if (b->rc == NW_EIO || b->rc == NW_ENOMEM || b->rc == NW_ECORRUPT)
 				rc = b->rc;    /* not the batch's fault */
 		}
-		if (rc == NW_OK)
-			rc = rows_write(w, list, &blob, &len);
+		if (rc == NW_OK && (rc = rows_gather(list, &blob)) == NW_OK)
+			rc = rows_write(w, &blob);
 		rc = writer_end(w, rc);
 	}
 	if (rc == NW_OK) {
-		committed(w, list, blob, len);
+		committed(w, list, &blob);
 		return NW_OK;
 	}
-	free(blob);
+	if (blob.only == NULL)
+		free(blob.bytes);
 	for (b = list; b != NULL; b = b->next)
 		b->rc = rc;
 	return rc;
@@ -715,10 +756,10 @@ shrink(struct writer *w, bool idle)
 	    (rc = db_int(w->db, "PRAGMA page_size", &page_bytes)) != NW_OK)
 		return rc;
 	if (!ceiling_is_exceeded(w)) {
-		if (n_free * 8 <= n_pages)
-			w->pages_freed = false;
-		if (!w->pages_freed ||
-		    (!idle && n_free * page_bytes <= (int64_t)(w->limits.tail_bytes + w->limits.tail_bytes / 4)))
+		w->pages_spare = n_free * 8 > n_pages;
+		w->pages_freed = w->pages_spare &&
+		    (idle || n_free * page_bytes > (int64_t)(w->limits.tail_bytes + w->limits.tail_bytes / 4));
+		if (!w->pages_freed)
 			return WRITER_DONE;
 	}
 	if (w->ceiling.max_bytes > 0 && (int64_t)w->ceiling.wal_max_bytes / 16 / page_bytes < n_give)
@@ -778,5 +819,5 @@ writer_care(struct writer *w, bool idle)
 		return rc;
 	}
 	checkpoint(w, idle);
-	return w->pages_freed ? shrink(w, idle) : WRITER_DONE;
+	return w->pages_freed || (idle && w->pages_spare) ? shrink(w, idle) : WRITER_DONE;
 }

@@ -33,6 +33,7 @@ enum writer_stmt {
 	W_CHUNK_BEFORE, W_CHUNK_AFTER, W_CHUNK_NEWEST, W_CHUNK_DATA, W_CHUNK_ADD, W_CHUNK_DROP,
 	W_ROLLUP_BEFORE, W_ROLLUP_AFTER, W_ROLLUP_NEWEST, W_ROLLUP_DATA, W_ROLLUP_ADD, W_ROLLUP_DROP,
 	W_CHUNK_OLDEST, W_ROLLUP_OLDEST, W_ROLLUP_ROWS, W_SHELF_BYTES, W_SHELF_CHANGE,
+	W_CHUNK_NEXT_ID, W_CHUNK_SET_NEXT_ID,
 	W_STMTS
 };
 
@@ -50,6 +51,7 @@ struct id_list { int64_t *id; size_t n, cap; };
 struct moved {
 	int64_t bytes[STORE_TIERS];
 	uint64_t rolled_rows[STORE_TIERS], expired_rows[STORE_TIERS], lost_hists, lost_chunks;
+	bool chunk_ids;                        /* some were used */
 };
 
 /* How far an expiry has looked, from the oldest on. */
@@ -64,11 +66,13 @@ struct writer {
 	struct tail *tail;
 	bool tail_stale;                       /* out of memory: read it again */
 	int64_t next_tail_id;
+	int64_t next_chunk_id;                 /* never less than what the file says; those of a transaction that failed go unused */
 	struct id_list seals;                  /* sessions whose layouts are still to be listed */
 	struct id_list finals;                 /* layouts that get no more rows, still to be moved */
 	int wal_pages, wal_pages_max;          /* in the WAL; over the second: make it start over */
 	int wal_frames;                        /* in the WAL since it started over, checkpointed or not */
-	bool pages_freed;                      /* since the last look at the free list */
+	bool pages_freed;                      /* since the last look at the free list, or it has too many */
+	bool pages_spare;                      /* more than an idle store keeps */
 
 	struct chunk_codec *codec;             /* working memory of compact.c */
 	struct chunk_buf chunk;
@@ -79,11 +83,11 @@ struct writer {
 	double *last;
 	size_t cap_last;
 	size_t values_encoded;
+	uint64_t family;                       /* of the layout in hand, for the codec */
 	struct fold fold;                      /* of rollup.c, and of compact.c where buckets meet */
 	struct columns folded;
 
 	int64_t keep_ns[STORE_TIERS];          /* 0: for ever */
-	uint64_t family;                       /* of the layout in hand, for the codec */
 	int64_t now_wall_ns;                   /* of tests; 0: the clock's */
 	int64_t pass_wall_ns;                  /* when the pass of expiry in hand, or the last one, began */
 	int pass_tier;                         /* where it is; STORE_TIERS: none is in hand */

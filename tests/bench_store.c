@@ -10,7 +10,8 @@
  * own call. CPU seconds are those of the whole process, compaction included. Everything read is compared with the data.
  *
  * Queries are timed warm, one after the other on a file that does not change, so that the reader has the columns it
- * decoded the first time; and cold, each after a commit, which empties that cache and SQLite's own.
+ * decoded the first time; and cold, each after a commit, which empties the cache of SQLite. The slowest cold one is the
+ * first, for which nothing was decoded yet.
  */
 #include "narrows/store.h"
 

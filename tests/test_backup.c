@@ -231,7 +231,7 @@ test_restore(void)
 	CHECK_STR(why, "there is a store");
 	CHECK_STR(kept, "");
 	CHECK_INT(store_restore(bad, path, true, NULL, kept, why), NW_ECORRUPT);
-	CHECK_STR(why, "it is damaged: 1 faults");
+	CHECK_STR(why, "it is damaged: 2 faults");
 	CHECK_INT(rows_of(path), was);
 	st = open_store();
 	CHECK_INT(store_restore(copy, path, true, NULL, kept, why), NW_ECONFLICT);

@@ -2,7 +2,8 @@
 /*
  * Stores of earlier versions are brought up to date, whole or not at all. tests/data/narrows-v1.db.gz was written by a
  * box of version 1: a transfer of two series, one of odd numbers, one by nwrun with histograms, a host's own series;
- * part in chunks, part in the tail.
+ * part in chunks, part in the tail. narrows-v2.db.gz is that store after version 2 took it up, had rolled up what is
+ * old in it, and three more sessions, one of them pinned.
  */
 #include "store/migrate.h"
 
@@ -25,7 +26,7 @@ static char why[STORE_WHY_BYTES];
 static void
 remove_all(void)
 {
-	static const char *const end[] = { "", "-wal", "-shm", "-lock", ".v1.bak", ".v1.bak.part" };
+	static const char *const end[] = { "", "-wal", "-shm", "-lock", ".v1.bak", ".v1.bak.part", ".v2.bak", ".v2.bak.part" };
 	char name[96];
 	size_t i;
 
@@ -66,8 +67,10 @@ number(const char *file, const char *sql)
 	return v;
 }
 
+struct answer { const char *sql; double is; };
+
 /* What the box of version 1 itself exported from the file. */
-static const struct { const char *sql; double answer; } version_1[] = {
+static const struct answer version_1[] = {
 	{ "SELECT count(*) FROM v_sample WHERE session = 1", 17600 },
 	{ "SELECT sum(t_ns % 1000003) FROM v_sample WHERE session = 1", 8253402160 },
 	{ "SELECT sum(value) FROM v_sample WHERE session = 1", 132189130809.04062 },
@@ -82,7 +85,31 @@ static const struct { const char *sql; double answer; } version_1[] = {
 	{ "SELECT stored_seq FROM provider WHERE id = 'prov-dtn-a-read'", 1100 },
 };
 
-static const struct { const char *fixture; int version; } fixtures[] = { { "narrows-v1.db.gz", 1 } };
+/* And what version 2 read in its own. */
+static const struct answer version_2[] = {
+	{ "SELECT count(*) FROM v_sample WHERE session = 1", 1760 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 1", 131669998266.9572 },
+	{ "SELECT count(*) FROM v_sample WHERE session = 4", 192 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 4", 6478418414.366665 },
+	{ "SELECT count(*) FROM v_sample WHERE session = 5", 10800 },
+	{ "SELECT sum(t_ns % 1000003) FROM v_sample WHERE session = 5", 5416213878 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 5", 6478843217.5 },
+	{ "SELECT count(*) FROM v_sample WHERE session = 6", 282 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 6", 6478421930.05 },
+	{ "SELECT sum(n_rows) FROM rollup WHERE tier = 2", 128 },
+	{ "SELECT sum(pinned) FROM session", 1 },
+	{ "SELECT stored_seq FROM provider WHERE id = 'prov-dtn-a-read'", 1100 },
+};
+
+static const struct {
+	const char *fixture;
+	int version, n_sessions, n_metas;
+	const struct answer *answers;
+	size_t n_answers;
+} fixtures[] = {
+	{ "narrows-v2.db.gz", 2, 6, 12, version_2, sizeof(version_2) / sizeof(version_2[0]) },
+	{ "narrows-v1.db.gz", 1, 3, 9, version_1, sizeof(version_1) / sizeof(version_1[0]) },
+};
 
 static void
 test_fixtures(void)
@@ -94,6 +121,7 @@ test_fixtures(void)
 
 	for (i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++) {
 		unpack(fixtures[i].fixture);
+		snprintf(bak, sizeof(bak), "%s.v%d.bak", path, fixtures[i].version);
 		CHECK_INT(number(path, "PRAGMA user_version"), fixtures[i].version);
 		CHECK_INT(store_reader_open(path, &r, why), NW_EVERSION);
 		CHECK(strstr(why, "older narrows") != NULL && strstr(why, "start narrowsd on it once") != NULL);
@@ -101,15 +129,15 @@ test_fixtures(void)
 		store_close(st);
 		CHECK_INT(store_reader_open(path, &r, why), NW_OK);
 		CHECK_INT(store_check(r, NULL, &n), NW_OK);
-		CHECK_INT(n.sessions, 3);
-		CHECK_INT(n.metas, 9);
+		CHECK_INT(n.sessions, fixtures[i].n_sessions);
+		CHECK_INT(n.metas, fixtures[i].n_metas);
 		store_reader_close(r);
-		for (k = 0; k < sizeof(version_1) / sizeof(version_1[0]); k++)
-			CHECK_NEAR(number(path, version_1[k].sql), version_1[k].answer, 1e-13, 0);
+		for (k = 0; k < fixtures[i].n_answers; k++)
+			CHECK_NEAR(number(path, fixtures[i].answers[k].sql), fixtures[i].answers[k].is, 1e-13, 0);
 		/* what was there before is beside it, and can be put back */
 		CHECK_INT(number(bak, "PRAGMA user_version"), fixtures[i].version);
 		CHECK_INT(number(bak, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
-		CHECK_INT(number(bak, "SELECT count(*) FROM metadata"), 9);
+		CHECK_INT(number(bak, "SELECT count(*) FROM metadata"), fixtures[i].n_metas);
 	}
 }
 
@@ -227,7 +255,6 @@ main(void)
 	if (mkdtemp(dir) == NULL)
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
-	snprintf(bak, sizeof(bak), "%s.v1.bak", path);
 	test_fixtures();
 	test_once();
 	test_newer();

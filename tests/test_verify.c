@@ -79,6 +79,10 @@ static const struct { const char *damage, *says; } cases[] = {
 	{ "PRAGMA foreign_keys = OFF; DELETE FROM metadata", "reference: layout 1: its metadata is not there" },
 	{ "UPDATE tail SET rows = CAST(rows || x'00' AS BLOB)", "tail: a blob" },
 	{ "UPDATE tail SET rows = CAST(x'63' || substr(rows, 2) AS BLOB) WHERE length(rows) > 0", "tail: rows of layout 99" },
+	{ "UPDATE tail SET rows = CAST(substr(rows, 1, length(rows) - 1) || x'77' AS BLOB) WHERE length(rows) > 0",
+	    ": its checksum is another" },
+	{ "UPDATE shelf SET next_id = 2 WHERE tier = 0", "chunk: 2: its id may be used again" },
+	{ "UPDATE shelf SET bytes = bytes + 1 WHERE tier = 0", "shelf: tier 0: " },
 	{ "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage ="
 	    " (SELECT rootpage FROM sqlite_schema WHERE name = 'layout_by_meta') WHERE name = 'chunk_by_time'",
 	    "file: " },
@@ -178,8 +182,8 @@ test_all(void)
 	sqlite3_close(db);
 	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
 	CHECK_INT(store_check(r, &watch, &n), NW_ECORRUPT);
-	CHECK_INT(n.faults, 4);
-	CHECK_INT(t.n, 4);
+	CHECK_INT(n.faults, 6);                /* of the tail one by its records, two by their checksums */
+	CHECK_INT(t.n, 6);
 	CHECK(t.layout && t.chunk && t.tail);
 	t = (struct told){ .max = 2 };
 	CHECK_INT(store_check(r, &watch, &n), NW_ECLOSED);
