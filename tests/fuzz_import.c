@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whatever the file: one line about what is wrong and where, or documents that every box takes. The first byte says
  * which format, or that it is to be found out. */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +14,26 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static uint64_t n_values;
+static uint64_t n_metas, n_values;
 
+static int
+on_meta(void *arg, const struct nw_meta *m)
+{
+	(void)arg, (void)m;
+	n_metas++;
+	return 0;
+}
+
+/* Made by us, or of others and passed on as it is. */
 static int
 on_data(void *arg, const struct nw_data *d)
 {
-	(void)arg;
-	MUST(d->n_rows == 1 && d->t_wall_ns[0] != NW_TIME_BY_SAMPLE);
-	n_values += d->n_fields;
+	const struct import *im = arg;
+	size_t k;
+
+	MUST(im->hosts[0].sender != NULL || (d->n_rows == 1 && d->t_wall_ns[0] != NW_TIME_BY_SAMPLE));
+	for (k = 0; k < d->n_rows * d->n_fields; k++)
+		n_values += !isnan(d->values[k]);
 	return 0;
 }
 
@@ -28,7 +41,8 @@ static void
 check_documents(struct import *im)
 {
 	struct nw_doc_decoder *decoder = nw_doc_decoder_new(NULL);
-	struct nw_doc_sink sink = { .on_data = on_data };
+	struct nw_doc_sink sink = { .arg = im, .on_meta = on_meta, .on_data = on_data };
+	uint64_t before;
 	struct spooled head;
 	const char *why;
 	uint8_t *doc = NULL;
@@ -39,7 +53,9 @@ check_documents(struct import *im)
 	while (fread(&head, sizeof(head), 1, im->spool) == 1) {
 		MUST(head.host < im->n_hosts && (doc = realloc(doc, head.len)) != NULL);
 		MUST(fread(doc, 1, head.len, im->spool) == head.len);
-		MUST(nw_doc_decode(decoder, NW_OPT_DATA, doc, head.len, &sink, &why) == NW_OK);
+		before = n_metas;
+		MUST(nw_doc_decode(decoder, (uint16_t)head.opt, doc, head.len, &sink, &why) == NW_OK);
+		MUST(head.opt == NW_OPT_DATA || (head.opt == NW_OPT_META && n_metas == before + 1));
 	}
 	MUST(n_values <= im->n_values);
 	free(doc);

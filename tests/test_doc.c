@@ -862,6 +862,7 @@ test_encode_meta(void)
 	static const struct nw_kv params[] = { { "dt_s", NW_KV_REAL, { .d = 0.1 } } };
 	struct nw_doc_buf buf = { 0 };
 	const char *why;
+	char *json;
 	bson_t b;
 
 	CHECK_INT(nw_meta_encode(&buf, "i", "p", "nw:disk:read", subject, 5, params, 1), NW_OK);
@@ -872,6 +873,12 @@ test_encode_meta(void)
 	CHECK_INT(nw_meta_encode(&buf, "i", NULL, "e", NULL, 0, NULL, 0), NW_OK);
 	CHECK_INT(decode_bytes(NULL, buf.data, buf.len, NULL, &why), NW_OK);
 	CHECK_STR(seen, "meta i - e g3 {} {}\n");
+	CHECK_INT(nw_envelope_encode(&buf, (const uint8_t *)"\5\0\0\0\0", 5), NW_OK);
+	CHECK(bson_init_static(&b, buf.data, buf.len) && bson_validate(&b, BSON_VALIDATE_UTF8, NULL));
+	json = bson_as_canonical_extended_json(&b, NULL);
+	CHECK_STR(json, quoted("{ 'version' : '0.1', 'meta' : [ {  } ], 'data' : [  ] }"));
+	bson_free(json);
+	CHECK_INT(nw_envelope_encode(&buf, (const uint8_t *)"\6\0\0\0\0", 5), NW_EINVAL);
 	CHECK_INT(nw_meta_encode(&buf, "", NULL, "e", NULL, 0, NULL, 0), NW_EINVAL);
 	CHECK_INT(nw_meta_encode(&buf, "i", NULL, NULL, NULL, 0, NULL, 0), NW_EINVAL);
 	nw_doc_buf_clear(&buf);

@@ -128,6 +128,23 @@ nw_meta_encode(struct nw_doc_buf *out, const char *id, const char *pid, const ch
 	return document_end(out, doc, ok);
 }
 
+int
+nw_envelope_encode(struct nw_doc_buf *out, const uint8_t *meta, size_t len)
+{
+	bson_t *doc, list, item;
+	bool ok;
+
+	out->len = 0;
+	if (len > INT32_MAX / 4 || !bson_init_static(&item, meta, len))
+		return NW_EINVAL;
+	if ((doc = document_begin(out, 64 + len)) == NULL)
+		return NW_ENOMEM;
+	ok = bson_append_utf8(doc, "version", 7, "0.1", 3) && bson_append_array_begin(doc, "meta", 4, &list) &&
+	    bson_append_document(&list, "0", 1, &item) && bson_append_array_end(doc, &list) &&
+	    bson_append_array_begin(doc, "data", 4, &list) && bson_append_array_end(doc, &list);
+	return document_end(out, doc, ok);
+}
+
 static bool
 row_append(bson_t *doc, int64_t t_wall_ns, const char *const *fields, const double *values, size_t n_fields,
     const uint8_t *hist, size_t hist_len)

@@ -25,6 +25,7 @@ static const char usage_text[] =
 	"                        tidy wide keys keys-long ndjson influx   as narrows export writes them\n"
 	"                        sadf      sar's records: sadf -j\n"
 	"                        ulm, bp   NetLogger lines, GridFTP's transfer lines\n"
+	"                        bson      documents of any generation, as exported or recorded\n"
 	"  -n, --session NAME    all of it belongs to this session. Else to the one its task_id names, else to one named\n"
 	"                        like the file; sadf's records belong to their host\n"
 	"  -H, --host NAME       the host of what names none (default: this one)\n"
@@ -164,11 +165,28 @@ import_send(struct import *im, const char *state_dir, const char *box, struct im
 	return rc;
 }
 
+/* Several senders may be on one. */
+static size_t
+hosts_count(const struct import *im)
+{
+	size_t i, k, n = 0;
+
+	for (i = 0; i < im->n_hosts; i++) {
+		for (k = 0; k < i && strcmp(im->hosts[k].name, im->hosts[i].name) != 0; k++)
+			;
+		n += k == i;
+	}
+	return n;
+}
+
 static void
 say(const struct import *im, const struct arguments *a, const struct import_done *done)
 {
-	printf("%" PRIu64 " values in %u series of %zu host%s", im->n_values, HASH_COUNT(im->series), im->n_hosts,
-	    im->n_hosts == 1 ? "" : "s");
+	size_t n_series = HASH_COUNT(im->series), n_hosts = hosts_count(im), i;
+
+	for (i = 0; i < im->n_hosts; i++)
+		n_series += im->hosts[i].n_described;
+	printf("%" PRIu64 " values in %zu series of %zu host%s", im->n_values, n_series, n_hosts, n_hosts == 1 ? "" : "s");
 	if (im->session != NULL)
 		printf(", session %s", im->session);
 	if (im->n_left_out > 0)

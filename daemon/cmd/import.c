@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/frame.h"
 #include "narrows/hist.h"
 
 /* --- errors --- */
@@ -131,16 +132,22 @@ import_series_find(struct import *im, const char *key, size_t len)
 	return s;
 }
 
-static size_t
-host_index(struct import *im, const char *name)
+static bool
+is_sender(const struct import_host *h, const char *sender)
+{
+	return h->sender == NULL || sender == NULL ? h->sender == sender : strcmp(h->sender, sender) == 0;
+}
+
+size_t
+import_host_index(struct import *im, const char *name, const char *sender)
 {
 	size_t i;
 
 	for (i = im->n_hosts; i-- > 0;)                 /* mostly the newest */
-		if (strcmp(im->hosts[i].name, name) == 0)
+		if (strcmp(im->hosts[i].name, name) == 0 && is_sender(&im->hosts[i], sender))
 			return i;
 	im->hosts = xreallocarray(im->hosts, im->n_hosts + 1, sizeof(*im->hosts));
-	im->hosts[im->n_hosts] = (struct import_host){ .name = xstrdup(name) };
+	im->hosts[im->n_hosts] = (struct import_host){ .name = xstrdup(name), .sender = xstrdup(sender) };
 	return im->n_hosts++;
 }
 
@@ -157,7 +164,7 @@ import_series_add(struct import *im, const char *at, struct slice key, struct sl
 		return NULL;
 	}
 	s = xcalloc(1, sizeof(*s));
-	s->host = host_index(im, name);
+	s->host = import_host_index(im, name, NULL);
 	free(name);
 	s->event_type = event;
 	s->at = at;
@@ -241,15 +248,15 @@ hash_add(struct import *im, const void *data, size_t len)
 	}
 }
 
-static int
-spool_write(struct import *im, const struct import_series *s)
+int
+import_spool(struct import *im, size_t host, uint16_t opt, const uint8_t *doc, size_t len)
 {
-	struct spooled head = { .host = (uint32_t)s->host, .len = (uint32_t)im->doc.len };
+	struct spooled head = { .host = (uint32_t)host, .opt = opt, .len = (uint32_t)len };
 
-	hash_add(im, im->doc.data, im->doc.len);
-	if (fwrite(&head, sizeof(head), 1, im->spool) != 1 || fwrite(im->doc.data, 1, im->doc.len, im->spool) != im->doc.len)
+	hash_add(im, doc, len);
+	if (fwrite(&head, sizeof(head), 1, im->spool) != 1 || fwrite(doc, 1, len, im->spool) != len)
 		return stat_fail(im->err, NW_EIO, "temporary file: %s", strerror(errno));
-	im->hosts[s->host].n_docs++;
+	im->hosts[host].n_docs += opt == NW_OPT_DATA;
 	return NW_OK;
 }
 
@@ -285,7 +292,7 @@ row_flush(struct import *im, struct import_series *s, const char *at)
 		im->t_min_wall_ns = s->t_wall_ns;
 	if (s->t_wall_ns > im->t_max_wall_ns)
 		im->t_max_wall_ns = s->t_wall_ns;
-	return spool_write(im, s);
+	return import_spool(im, s->host, NW_OPT_DATA, im->doc.data, im->doc.len);
 }
 
 /* What a box takes for "no value", whoever sends it: not a number, infinite, a minimum of nothing, a deviation of -1. */
@@ -408,7 +415,7 @@ meta_check(struct import *im, const struct import_series *s)
 	int rc;
 
 	import_meta(im, s);
-	rc = d != NULL ? nw_doc_decode(d, 0x20, im->doc.data, im->doc.len, &none, &why) : NW_ENOMEM;
+	rc = d != NULL ? nw_doc_decode(d, NW_OPT_META, im->doc.data, im->doc.len, &none, &why) : NW_ENOMEM;
 	nw_doc_decoder_free(d);
 	hash_add(im, im->doc.data, im->doc.len);
 	if (rc == NW_OK)
@@ -455,7 +462,9 @@ is_format(const struct format *f, struct slice line)
 	return slice_starts(line, f->begins);
 }
 
-const char import_formats[] = "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, influx";
+static const struct format format_bson = { .name = "bson", .parse = import_bson, .of_session = true };
+
+const char import_formats[] = "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, influx, bson";
 
 static const struct format *
 format_find(struct import *im, const char *name)
@@ -464,6 +473,8 @@ format_find(struct import *im, const char *name)
 	struct slice line;
 	size_t i;
 
+	if (name != NULL ? strcmp(name, format_bson.name) == 0 : import_is_bson(im))
+		return &format_bson;
 	do
 		if (!import_line(&at, im->end, &line)) {
 			stat_fail(im->err, NW_EPROTO, "%s:1:1: there is nothing in it", im->name);
@@ -511,8 +522,11 @@ import_clear(struct import *im)
 		HASH_DEL(im->series, s);
 		series_free(s);
 	}
-	for (i = 0; i < im->n_hosts; i++)
+	for (i = 0; i < im->n_hosts; i++) {
+		described_clear(&im->hosts[i].described);
+		free(im->hosts[i].sender);
 		free(im->hosts[i].name);
+	}
 	free(im->hosts);
 	if (im->spool != NULL)
 		fclose(im->spool);
@@ -554,10 +568,12 @@ void
 import_provider(const struct import *im, size_t host, char out[64])
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
-	const char *texts[] = { im->session != NULL ? im->session : "", "/", im->hosts[host].name }, *p;
+	const struct import_host *of = &im->hosts[host];
+	const char *texts[] = { im->session != NULL ? im->session : "", "/", of->name,
+	    of->sender != NULL ? "/" : "", of->sender != NULL ? of->sender : "" }, *p;
 	size_t i;
 
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		for (p = texts[i]; *p != '\0'; p++)
 			h = (h ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
 	snprintf(out, 64, "import-%016" PRIx64 "%016" PRIx64 "%08x", im->hash[0], im->hash[1], (unsigned)(h ^ h >> 32));

@@ -30,6 +30,8 @@ enum {
 	IMPORT_TEXT_MAX_BYTES = 4096,
 };
 
+#define IMPORT_TIME_END_S INT64_C(7258118400)    /* 2200: boxes take no later times, and none before 1970 */
+
 struct slice { const char *s; size_t len; };
 
 struct import_field { char *name; bool set; double value; };
@@ -49,7 +51,25 @@ struct import_series {
 	UT_hash_handle hh;
 };
 
-struct import_host { char *name; size_t n_fields; uint64_t n_docs; };
+/* One metadata as it was sent; import_described.c */
+struct described {
+	char *mid;                           /* hash key */
+	char *event_type, *pid, *subject, *params;   /* pid may be NULL */
+	double dt_s, ts_s;                   /* own or inherited; NaN: neither */
+	struct described *older;             /* the same mid, with another event type, subject or parameters */
+	int64_t meta_id, layout_id;          /* import_store.c's: in the store, with its fields so far */
+	size_t n_fields;
+	char **fields;
+	UT_hash_handle hh;
+};
+
+struct import_host {
+	char *name, *sender;                 /* sender NULL: all of that host are one */
+	size_t n_fields;
+	uint64_t n_docs;                     /* with data */
+	struct described *described;         /* of documents that are sent as they came */
+	size_t n_described;
+};
 
 struct import {
 	const char *name, *bytes, *end;      /* the file */
@@ -66,7 +86,7 @@ struct import {
 	struct stat_error *err;
 };
 
-struct spooled { uint32_t host, len; };
+struct spooled { uint32_t host, opt, len; };     /* opt: NW_OPT_META, NW_OPT_DATA */
 
 /* --- a whole import: import.c --- */
 
@@ -111,6 +131,21 @@ slice_of(const char *text)
 	return (struct slice){ text, __builtin_strlen(text) };
 }
 
+/* Of the host, or of one of several senders there. */
+size_t import_host_index(struct import *im, const char *name, const char *sender);
+/* A document that is to be sent as it is. */
+int import_spool(struct import *im, size_t host, uint16_t opt, const uint8_t *doc, size_t len);
+
+/* --- import_described.c --- */
+
+/* Keeps it; one that is there already is returned as it is, with *is_new false. */
+struct described *described_add(struct described **all, const struct nw_meta *m, bool *is_new);
+/* The newest of that id, and of that event type unless it is NULL. NULL: there is none. */
+struct described *described_find(struct described *all, const char *mid, const char *event_type);
+/* When the row was, be it by its sample number; false when that cannot be told. */
+bool described_time(const struct described *s, const struct nw_data *d, size_t row, int64_t *t_wall_ns);
+void described_clear(struct described **all);
+
 /* --- import_value.c: numbers and times as others write them --- */
 
 /* A decimal number, or Inf, NaN (any case). False: neither. */
@@ -135,6 +170,8 @@ int import_sadf(struct import *im);
 int import_influx(struct import *im);
 int import_bp(struct import *im);
 int import_ulm(struct import *im);
+int import_bson(struct import *im);
+bool import_is_bson(const struct import *im);
 
 /* --- where it goes; both say on err why not --- */
 

@@ -23,15 +23,6 @@
 
 enum { BATCH_BYTES = 16 << 20 };
 
-/* One metadata as the store knows it: its fields so far, in the order of its newest layout. */
-struct target {
-	char *mid;                           /* hash key */
-	int64_t meta_id, layout_id;
-	size_t n_fields;
-	char **fields;
-	UT_hash_handle hh;
-};
-
 struct direct {
 	struct import *im;
 	struct store *st;
@@ -46,7 +37,7 @@ struct direct {
 	bool skip;                           /* the document in hand is in the store already */
 	int failed;                          /* of any batch */
 	unsigned pending;
-	struct target *targets;
+	struct described *described;
 	double *row;
 	size_t row_cap;
 };
@@ -104,39 +95,24 @@ batch_submit(struct direct *d, bool all)
 
 /* --- documents --- */
 
-static void
-targets_clear(struct direct *d)
-{
-	struct target *t, *tmp;
-	size_t i;
-
-	HASH_ITER(hh, d->targets, t, tmp) {
-		HASH_DEL(d->targets, t);
-		for (i = 0; i < t->n_fields; i++)
-			free(t->fields[i]);
-		free(t->fields);
-		free(t->mid);
-		free(t);
-	}
-}
-
 static int
 on_meta(void *arg, const struct nw_meta *m)
 {
 	struct direct *d = arg;
-	struct target *t = xcalloc(1, sizeof(*t));
-	struct nw_meta_rec rec = { .id = d->next.meta++, .session_id = d->session_id, .host_id = d->host_id,
+	bool is_new;
+	struct described *t = described_add(&d->described, m, &is_new);
+	struct nw_meta_rec rec = { .session_id = d->session_id, .host_id = d->host_id,
 	    .xsp_id = d->xsp_id, .mid = m->id, .pid = m->pid, .event_type = m->event_type, .subject_json = m->subject_json,
 	    .params_json = m->params_json, .first_wall_ns = nw_wall_ns(), .raw = m->raw, .raw_len = m->raw_len };
 
-	t->mid = xstrdup(m->id);
-	t->meta_id = rec.id;
-	HASH_ADD_KEYPTR(hh, d->targets, t->mid, strlen(t->mid), t);
+	if (!is_new)
+		return NW_OK;
+	rec.id = t->meta_id = d->next.meta++;
 	return nw_batch_meta(batch(d), &rec);
 }
 
 static size_t
-field_index(struct target *t, const char *name)
+field_index(const struct described *t, const char *name)
 {
 	size_t i;
 
@@ -147,7 +123,7 @@ field_index(struct target *t, const char *name)
 
 /* A layout that holds the old fields and the new ones behind them; older rows keep the old layout. */
 static int
-layout_extend(struct direct *d, struct target *t, const struct nw_data *data)
+layout_extend(struct direct *d, struct described *t, const struct nw_data *data)
 {
 	struct nw_layout_rec rec;
 	size_t i;
@@ -167,11 +143,11 @@ static int
 on_data(void *arg, const struct nw_data *data)
 {
 	struct direct *d = arg;
-	struct target *t;
+	struct described *t = described_find(d->described, data->mid, data->event_type);
 	size_t i, row;
+	int64_t t_wall_ns;
 	int rc;
 
-	HASH_FIND_STR(d->targets, data->mid, t);
 	if (t == NULL)
 		return NW_ENOTFOUND;
 	for (i = 0; i < data->n_fields && field_index(t, data->fields[i]) < t->n_fields; i++)
@@ -185,7 +161,9 @@ on_data(void *arg, const struct nw_data *data)
 			d->row[i] = NAN;
 		for (i = 0; i < data->n_fields; i++)
 			d->row[field_index(t, data->fields[i])] = data->values[row * data->n_fields + i];
-		if ((rc = nw_batch_rows(batch(d), t->layout_id, t->n_fields, 1, &data->t_wall_ns[row], d->row,
+		if (!described_time(t, data, row, &t_wall_ns))
+			return NW_EPROTO;
+		if ((rc = nw_batch_rows(batch(d), t->layout_id, t->n_fields, 1, &t_wall_ns, d->row,
 		    row == 0 ? data->hist : NULL, row == 0 ? data->hist_len : 0)) < 0)
 			return rc;
 	}
@@ -230,10 +208,10 @@ docs_take(struct direct *d, size_t host, struct progress *p)
 		doc = xreallocarray(doc, head.len, 1);
 		if (fread(doc, 1, head.len, d->im->spool) != head.len)
 			rc = stat_fail(d->im->err, NW_EIO, "temporary file: cut short");
-		if (rc < 0 || head.host != host || ++d->seq <= d->known)
+		if (rc < 0 || head.host != host || (head.opt == NW_OPT_DATA && ++d->seq <= d->known))
 			continue;
 		progress_add(p, sizeof(head) + head.len);
-		if ((rc = doc_take(d, NW_OPT_DATA, doc, head.len)) == NW_OK)
+		if ((rc = doc_take(d, (uint16_t)head.opt, doc, head.len)) == NW_OK)
 			rc = batch_submit(d, false);
 	}
 	free(doc);
@@ -341,7 +319,7 @@ host_to_store(struct direct *d, size_t host, struct progress *p, struct import_d
 	int rc;
 
 	d->seq = d->known = 0;
-	targets_clear(d);
+	described_clear(&d->described);
 	import_provider(d->im, host, d->provider);
 	if ((rc = store_providers(d->reader, on_provider, d)) < 0)
 		return direct_fail(d, rc, NULL);
@@ -379,7 +357,7 @@ import_to_store(struct import *im, const char *path, struct progress *p, struct 
 	for (host = 0; host < im->n_hosts && rc == NW_OK; host++)
 		rc = host_to_store(&d, host, p, done);
 	nw_batch_free(d.batch);
-	targets_clear(&d);
+	described_clear(&d.described);
 	free(d.row);
 	nw_doc_decoder_free(d.decoder);
 	store_reader_close(d.reader);

@@ -29,8 +29,8 @@ struct client {
 	int fd;
 	uint8_t sess_id[NW_SESS_ID_BYTES];
 	uint8_t *out, *in;
-	size_t out_len, in_len;
-	bool opened, greeted;
+	size_t out_len, out_cap, in_len;
+	bool opened, greeted, answered;      /* answered: to the ping behind all */
 	int64_t stored;
 };
 
@@ -54,6 +54,8 @@ reply_take(struct client *c, const struct nw_frame *f)
 
 	if (f->type == NW_MSG_SESS_ACK)
 		c->opened = true;
+	if (f->type == NW_MSG_PONG)
+		c->answered = true;
 	if (f->type == NW_MSG_SESS_NACK) {
 		snprintf(refusal, sizeof(refusal), "refused");
 		if (nw_token_parse(f, &text, &n, &why) == NW_OK)
@@ -125,12 +127,14 @@ put_frame(struct client *c, uint16_t type, const struct nw_block *b)
 	long len = nw_frame_write(NULL, 0, 1, type, c->sess_id, b, b != NULL);
 	int rc;
 
-	if (len < 0 || len > OUT_BYTES)
+	if (len < 0)
 		return client_fail(c, "a document is too large");
-	while ((size_t)len > OUT_BYTES - c->out_len)
+	if ((size_t)len > c->out_cap)
+		c->out = xreallocarray(c->out, c->out_cap = (size_t)len, 1);
+	while ((size_t)len > c->out_cap - c->out_len)
 		if ((rc = client_wait(c)) < 0)
 			return rc;
-	nw_frame_write(c->out + c->out_len, OUT_BYTES - c->out_len, 1, type, c->sess_id, b, b != NULL);
+	nw_frame_write(c->out + c->out_len, c->out_cap - c->out_len, 1, type, c->sess_id, b, b != NULL);
 	c->out_len += (size_t)len;
 	return NW_OK;
 }
@@ -233,7 +237,7 @@ send_metas(struct client *c, size_t host)
 	return NW_OK;
 }
 
-/* Every document, in order: the box leaves out those it has. */
+/* Every document, in order: the box leaves out those with data that it has. */
 static int
 send_docs(struct client *c, size_t host, struct progress *p)
 {
@@ -248,7 +252,7 @@ send_docs(struct client *c, size_t host, struct progress *p)
 			rc = stat_fail(c->im->err, NW_EIO, "temporary file: cut short");
 		else if (head.host == host) {
 			progress_add(p, sizeof(head) + head.len);
-			rc = put_doc(c, NW_OPT_DATA, doc, head.len);
+			rc = put_doc(c, (uint16_t)head.opt, doc, head.len);
 		}
 	}
 	free(doc);
@@ -266,9 +270,11 @@ host_to_box(struct client *c, size_t host, struct progress *p, struct import_don
 	known = c->stored > 0 ? (uint64_t)c->stored : 0;
 	done->n_docs += n;
 	done->n_known += known < n ? known : n;
-	if (known < n && ((rc = send_metas(c, host)) < 0 || (rc = send_docs(c, host, p)) < 0))
+	if ((known < n || n == 0) && ((rc = send_metas(c, host)) < 0 || (rc = send_docs(c, host, p)) < 0))
 		return rc;
-	while (c->stored < (int64_t)n)
+	if ((rc = put_frame(c, NW_MSG_PING, NULL)) < 0)
+		return rc;
+	while (c->stored < (int64_t)n || !c->answered)  /* nobody says of metadata that they are stored */
 		if ((rc = client_wait(c)) < 0)
 			return rc;
 	if ((rc = put_frame(c, NW_MSG_SESS_CLOSE, NULL)) < 0)
@@ -287,7 +293,8 @@ import_to_box(struct import *im, const char *box, struct progress *p, struct imp
 
 	*done = (struct import_done){ 0 };
 	for (host = 0; host < im->n_hosts && rc == NW_OK; host++) {
-		struct client c = { .im = im, .box = box, .fd = -1, .out = xmalloc(OUT_BYTES), .in = xmalloc(IN_BYTES) };
+		struct client c = { .im = im, .box = box, .fd = -1, .out = xmalloc(OUT_BYTES), .out_cap = OUT_BYTES,
+		    .in = xmalloc(IN_BYTES) };
 
 		rc = host_to_box(&c, host, p, done);
 		if (c.fd >= 0)

@@ -121,6 +121,9 @@ struct nw_kv {
 int nw_meta_encode(struct nw_doc_buf *out, const char *id, const char *pid, const char *event_type,
     const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params);
 
+/* An envelope of generation 1 or 2 around one metadata as it was received. NW_EINVAL: that is no document. */
+int nw_envelope_encode(struct nw_doc_buf *out, const uint8_t *meta, size_t len);
+
 /*
  * One data document {mid, data:{ts, ts_ns, fields..., h_dur?}}. `ts` is double seconds for original readers, `ts_ns`
  * int64 for exact ones. NaN values are left out.
