@@ -48,12 +48,14 @@ at(const double *x, size_t i)
 
 /* What all that follows needs: totals per process and operation, and who is on the path. */
 struct work {
-	const struct nw_flow *flows;
+	struct nw_flow *flows;           /* a copy: pipes may stand for the network */
 	size_t n_flows, n_windows;
 	double window_s;
 	double (*sum)[NW_OP_COUNT];
 	double op_max[NW_OP_COUNT];      /* of the process with most of it */
 	double op_sum[NW_OP_COUNT];
+	double *piped;                   /* bytes over pipes, per process; 0: next to what it moved otherwise, nothing */
+	struct end { size_t main; enum nw_op op; bool *member; double *own_s; size_t n; } end;   /* of the host in hand */
 	struct { size_t first, end; } *span;   /* windows from a process's first operation to its last */
 	double *ref;                     /* bytes that crossed, per window */
 };
@@ -127,29 +129,87 @@ is_at_work(const struct work *w, size_t flow, size_t i)
 }
 
 /*
- * Outside every call: what is left of the window of a process with one thread, the main one or whoever is at it
- * before or after. Bytes still cross when a sender has handed over its last ones and ended: nobody's own time.
+ * Who besides the main process of an end is part of it: those on its host that move much over pipes, if it does so
+ * itself, but not the other end. Where one pipeline ends and another begins is not known: with both ends on one host,
+ * what stands between pipes counts for both, and is then no difference between them.
  */
-static double
-own_time(const struct work *w, size_t main, enum nw_op end, size_t i)
+static void
+end_fill(struct work *w, const struct nw_path *p, enum nw_place place)
 {
-	size_t flow = main;
-	double used = 0;
+	struct end *e = &w->end;
+	enum nw_op other = place == NW_PLACE_SENDER_HOST ? NW_OP_NET_READ : NW_OP_NET_WRITE;
+	double most = 0;
+	size_t f;
+
+	e->main = place == NW_PLACE_RECEIVER_HOST ? p->receiver_flow : p->sender_flow;
+	e->op = place == NW_PLACE_SENDER_HOST ? NW_OP_NET_WRITE : place == NW_PLACE_RECEIVER_HOST ? NW_OP_NET_READ :
+	    on_path(w, e->main, NW_OP_DISK_WRITE) ? NW_OP_DISK_WRITE : NW_OP_DISK_READ;
+	e->n = 0;
+	for (f = 0; f < w->n_flows; f++)
+		if (w->flows[f].host == w->flows[e->main].host && w->piped[f] > most)
+			most = w->piped[f];
+	for (f = 0; f < w->n_flows; f++) {
+		e->own_s[f] = 0;
+		e->member[f] = f == e->main || (w->piped[e->main] > 0 && w->flows[f].one_thread &&
+		    w->flows[f].host == w->flows[e->main].host && w->piped[f] > 0 && w->piped[f] >= MAIN_SHARE * most &&
+		    (place == NW_PLACE_HOST || !on_path(w, f, other)));
+		e->n += e->member[f];
+	}
+}
+
+/* Outside every call, and not waiting for a neighbour: what is left of its part of the window. Of one thread only. */
+static double
+own_time(const struct work *w, size_t flow, size_t i)
+{
+	const struct nw_flow *f = &w->flows[flow];
+	double used = w->piped[flow] > 0 ? at(f->pipe_s[0], i) + at(f->pipe_s[1], i) : 0, there = w->window_s;
 	int op;
 
-	if (!is_at_work(w, main, i))
-		for (flow = 0; flow < w->n_flows; flow++)
-			if (w->flows[flow].one_thread && on_path(w, flow, end) && is_at_work(w, flow, i))
-				break;
-	if (flow == w->n_flows)
-		return 0;
 	for (op = 0; op < NW_OP_COUNT; op++)
-		used += at(w->flows[flow].busy_s[op], i) + at(w->flows[flow].wait_s[op], i);
-	return used < w->window_s ? w->window_s - used : 0;
+		used += at(f->busy_s[op], i) + at(f->wait_s[op], i);
+	if (f->end_s > f->begin_s)
+		there = fmin(f->end_s, (double)(i + 1) * w->window_s) - fmax(f->begin_s, (double)i * w->window_s);
+	return used < there ? there - used : 0;
+}
+
+/*
+ * Of the busiest process of the end. Where the main one is not at work it is who is before or after. Bytes still cross
+ * when a sender has handed over its last ones and ended: nobody's own time.
+ */
+static double
+end_time(struct work *w, size_t i)
+{
+	struct end *e = &w->end;
+	size_t stand_in = e->main, f;
+	double most = 0, t;
+
+	if (!is_at_work(w, e->main, i))
+		for (stand_in = 0; stand_in < w->n_flows; stand_in++)
+			if (w->flows[stand_in].one_thread && on_path(w, stand_in, e->op) && is_at_work(w, stand_in, i))
+				break;
+	for (f = 0; f < w->n_flows; f++) {
+		if (f != stand_in && (!e->member[f] || !is_at_work(w, f, i)))
+			continue;
+		t = own_time(w, f, i);
+		e->own_s[f] += t;
+		most = t > most ? t : most;
+	}
+	return most;
+}
+
+static size_t
+end_busiest(const struct work *w)
+{
+	size_t f, best = w->end.main;
+
+	for (f = 0; w->end.n > 1 && f < w->n_flows; f++)
+		if (w->end.member[f] && w->end.own_s[f] > w->end.own_s[best])
+			best = f;
+	return best;
 }
 
 static double
-stage_time(const struct work *w, const struct nw_path *p, enum nw_place place, size_t i, double *busy)
+stage_time(struct work *w, enum nw_place place, size_t i, double *busy)
 {
 	double sent, received, busy_sent, busy_received;
 
@@ -167,18 +227,19 @@ stage_time(const struct work *w, const struct nw_path *p, enum nw_place place, s
 		received = op_time(w, NW_OP_NET_READ, i, &busy_received);
 		*busy = sent < received ? busy_sent : busy_received;
 		return sent < received ? sent : received;
-	case NW_PLACE_SENDER_HOST:
-		return *busy = own_time(w, p->sender_flow, NW_OP_NET_WRITE, i);
-	case NW_PLACE_RECEIVER_HOST:
-		return *busy = own_time(w, p->receiver_flow, NW_OP_NET_READ, i);
 	default:
-		return *busy = own_time(w, p->sender_flow, on_path(w, p->sender_flow, NW_OP_DISK_WRITE) ? NW_OP_DISK_WRITE :
-		    NW_OP_DISK_READ, i);
+		return *busy = end_time(w, i);
 	}
 }
 
+static bool
+is_host(enum nw_place place)
+{
+	return place == NW_PLACE_SENDER_HOST || place == NW_PLACE_RECEIVER_HOST || place == NW_PLACE_HOST;
+}
+
 static int
-stage_add(const struct work *w, struct nw_path *p, enum nw_place place, size_t host, double bytes)
+stage_add(struct work *w, struct nw_path *p, enum nw_place place, size_t host, double bytes)
 {
 	struct nw_path_stage *s = &p->stage[p->n];
 	double crossed = 0, held = 0, busy_sum = 0, t, busy;
@@ -191,11 +252,13 @@ stage_add(const struct work *w, struct nw_path *p, enum nw_place place, size_t h
 	s->host = host;
 	s->to_host = place == NW_PLACE_NETWORK ? p->receiver_host : host;
 	s->bytes = bytes;
+	if (is_host(place))
+		end_fill(w, p, place);
 	for (i = 0; i < w->n_windows; i++) {
 		s->free_share[i] = NAN;
 		if (!(w->ref[i] > 0))
 			continue;
-		t = stage_time(w, p, place, i, &busy);
+		t = stage_time(w, place, i, &busy);
 		s->free_share[i] = 1 - t / w->window_s;
 		crossed += w->ref[i];
 		busy_sum += busy;
@@ -204,6 +267,8 @@ stage_add(const struct work *w, struct nw_path *p, enum nw_place place, size_t h
 	s->service_rate = held > 0 ? crossed / held : INFINITY;
 	s->busy_share = p->active_s > 0 ? busy_sum / p->active_s : NAN;
 	s->wait_share = p->active_s > 0 ? (held - busy_sum) / p->active_s : NAN;
+	s->flow = is_host(place) ? end_busiest(w) : 0;
+	s->of_several = is_host(place) && w->end.n > 1;
 	return NW_OK;
 }
 
@@ -215,7 +280,7 @@ nearly(double a, double b)
 }
 
 static int
-stages_add(const struct work *w, struct nw_path *p)
+stages_add(struct work *w, struct nw_path *p)
 {
 	const double moved = total(w->ref, w->n_windows);
 	bool local = !p->has_sender && !p->has_receiver;
@@ -253,40 +318,110 @@ spans_fill(struct work *w)
 
 	for (f = 0; f < w->n_flows; f++) {
 		w->span[f].first = w->n_windows;
-		for (op = 0; op < NW_OP_COUNT; op++)
-			for (i = 0; i < w->n_windows; i++) {
-				if (!(at(w->flows[f].bytes[op], i) + at(w->flows[f].busy_s[op], i) + at(w->flows[f].wait_s[op], i) > 0))
-					continue;
-				if (i < w->span[f].first)
-					w->span[f].first = i;
-				if (i >= w->span[f].end)
-					w->span[f].end = i + 1;
-			}
+		for (i = 0; i < w->n_windows; i++) {
+			const struct nw_flow *flow = &w->flows[f];
+			double any = w->piped[f] > 0 ? at(flow->pipe_bytes[0], i) + at(flow->pipe_bytes[1], i) +
+			    at(flow->pipe_s[0], i) + at(flow->pipe_s[1], i) : 0;
+
+			for (op = 0; op < NW_OP_COUNT; op++)
+				any += at(flow->bytes[op], i) + at(flow->busy_s[op], i) + at(flow->wait_s[op], i);
+			if (!(any > 0))
+				continue;
+			if (i < w->span[f].first)
+				w->span[f].first = i;
+			w->span[f].end = i + 1;
+		}
 	}
 }
 
 static void
 sums_fill(struct work *w)
 {
+	double most;
 	size_t f;
 	int op;
 
-	for (f = 0; f < w->n_flows; f++)
-		for (op = 0; op < NW_OP_COUNT; op++) {
+	for (op = 0; op < NW_OP_COUNT; op++)
+		w->op_max[op] = w->op_sum[op] = 0;
+	for (f = 0; f < w->n_flows; f++) {
+		for (op = 0, most = 0; op < NW_OP_COUNT; op++) {
 			w->sum[f][op] = total(w->flows[f].bytes[op], w->n_windows);
 			if (w->sum[f][op] > w->op_max[op])
 				w->op_max[op] = w->sum[f][op];
+			if (w->sum[f][op] > most)
+				most = w->sum[f][op];
 		}
+		/* Who is only woken or told something over a pipe does not wait for bytes there. */
+		w->piped[f] = total(w->flows[f].pipe_bytes[0], w->n_windows) + total(w->flows[f].pipe_bytes[1], w->n_windows);
+		if (w->piped[f] < STAGE_SHARE * most)
+			w->piped[f] = 0;
+	}
 	for (f = 0; f < w->n_flows; f++)
 		for (op = 0; op < NW_OP_COUNT; op++)
 			if (on_path(w, f, op))
 				w->op_sum[op] += w->sum[f][op];
 }
 
+/* The end that no sockets show: who has, on another host and at a pipe, most nearly what crossed at this one. */
+static bool
+end_at_pipe(struct work *w, size_t near, enum nw_op crossed, enum nw_op missing, size_t *flow)
+{
+	int dir = missing == NW_OP_NET_WRITE;
+	double factor, best = 2, bytes;
+	bool found = false;
+	size_t f;
+
+	for (f = 0; f < w->n_flows; f++) {
+		bytes = total(w->flows[f].pipe_bytes[dir], w->n_windows);
+		factor = bytes > w->op_sum[crossed] ? bytes / w->op_sum[crossed] : w->op_sum[crossed] / bytes;
+		if (w->flows[f].host == w->flows[near].host || !(factor < best) ||
+		    w->sum[f][NW_OP_NET_READ] + w->sum[f][NW_OP_NET_WRITE] > STAGE_SHARE * bytes)
+			continue;
+		best = factor;
+		*flow = f;
+		found = true;
+	}
+	if (!found)
+		return false;
+	w->flows[*flow].bytes[missing] = w->flows[*flow].pipe_bytes[dir];
+	w->flows[*flow].busy_s[missing] = w->flows[*flow].pipe_s[dir];
+	w->flows[*flow].wait_s[missing] = w->flows[*flow].pipe_s[dir] = NULL;
+	sums_fill(w);
+	return true;
+}
+
+/* Who sends and who receives. */
+static void
+ends_find(struct work *w, struct nw_path *p)
+{
+	const double *sum = w->op_sum;
+
+	p->has_sender = main_flow(w, NW_OP_NET_WRITE, &p->sender_flow);
+	p->has_receiver = main_flow(w, NW_OP_NET_READ, &p->receiver_flow);
+	/* A program that reads a disk and answers a few requests is no network transfer. */
+	if (p->has_sender && sum[NW_OP_NET_WRITE] < STAGE_SHARE * sum[NW_OP_DISK_READ])
+		p->has_sender = false;
+	if (p->has_receiver && sum[NW_OP_NET_READ] < STAGE_SHARE * sum[NW_OP_DISK_WRITE])
+		p->has_receiver = false;
+	/* Two ends belong together only if about as much left the one as reached the other. */
+	if (p->has_sender && p->has_receiver && sum[NW_OP_NET_WRITE] < 0.5 * sum[NW_OP_NET_READ])
+		p->has_sender = false;
+	else if (p->has_sender && p->has_receiver && sum[NW_OP_NET_READ] < 0.5 * sum[NW_OP_NET_WRITE])
+		p->has_receiver = false;
+	if (p->has_sender && !p->has_receiver)
+		p->has_receiver = p->end_at_pipe = end_at_pipe(w, p->sender_flow, NW_OP_NET_WRITE, NW_OP_NET_READ,
+		    &p->receiver_flow);
+	else if (p->has_receiver && !p->has_sender)
+		p->has_sender = p->end_at_pipe = end_at_pipe(w, p->receiver_flow, NW_OP_NET_READ, NW_OP_NET_WRITE,
+		    &p->sender_flow);
+	p->sender_host = w->flows[p->sender_flow].host;
+	p->receiver_host = w->flows[p->receiver_flow].host;
+}
+
 int
 nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, double window_s, struct nw_path *out)
 {
-	struct work w = { .flows = flows, .n_flows = n_flows, .n_windows = n_windows, .window_s = window_s };
+	struct work w = { .n_flows = n_flows, .n_windows = n_windows, .window_s = window_s };
 	int rc = NW_ENOMEM;
 	size_t i;
 
@@ -295,29 +430,16 @@ nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, dou
 	out->window_s = window_s;
 	if (n_flows == 0 || n_windows == 0)
 		return NW_OK;
-	if ((w.sum = calloc(n_flows, sizeof(*w.sum))) == NULL || (w.ref = calloc(n_windows, sizeof(*w.ref))) == NULL ||
-	    (w.span = calloc(n_flows, sizeof(*w.span))) == NULL)
+	if ((w.flows = calloc(n_flows, sizeof(*w.flows))) == NULL ||
+	    (w.sum = calloc(n_flows, sizeof(*w.sum))) == NULL || (w.ref = calloc(n_windows, sizeof(*w.ref))) == NULL ||
+	    (w.span = calloc(n_flows, sizeof(*w.span))) == NULL || (w.piped = calloc(n_flows, sizeof(*w.piped))) == NULL ||
+	    (w.end.member = calloc(n_flows, sizeof(*w.end.member))) == NULL ||
+	    (w.end.own_s = calloc(n_flows, sizeof(*w.end.own_s))) == NULL)
 		goto out;
+	memcpy(w.flows, flows, n_flows * sizeof(*w.flows));
 	sums_fill(&w);
 	spans_fill(&w);
-	out->has_sender = main_flow(&w, NW_OP_NET_WRITE, &out->sender_flow);
-	out->has_receiver = main_flow(&w, NW_OP_NET_READ, &out->receiver_flow);
-	/* A program that reads a disk and answers a few requests is no network transfer. */
-	if (out->has_sender && w.op_sum[NW_OP_NET_WRITE] < STAGE_SHARE * w.op_sum[NW_OP_DISK_READ])
-		out->has_sender = false;
-	if (out->has_receiver && w.op_sum[NW_OP_NET_READ] < STAGE_SHARE * w.op_sum[NW_OP_DISK_WRITE])
-		out->has_receiver = false;
-	/* Two ends belong together only if about as much left the one as reached the other. */
-	if (out->has_sender && out->has_receiver) {
-		double a = w.op_sum[NW_OP_NET_WRITE], b = w.op_sum[NW_OP_NET_READ];
-
-		if (a < 0.5 * b)
-			out->has_sender = false;
-		else if (b < 0.5 * a)
-			out->has_receiver = false;
-	}
-	out->sender_host = flows[out->sender_flow].host;
-	out->receiver_host = flows[out->receiver_flow].host;
+	ends_find(&w, out);
 	if (out->has_receiver)
 		reference_add(&w, NW_OP_NET_READ, w.ref);
 	else if (out->has_sender)
@@ -330,7 +452,11 @@ nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, dou
 			out->active_s += window_s;
 	rc = out->active_s > 0 ? stages_add(&w, out) : NW_OK;
 out:
+	free(w.end.own_s);
+	free(w.end.member);
+	free(w.piped);
 	free(w.span);
+	free(w.flows);
 	free(w.sum);
 	free(w.ref);
 	return rc;

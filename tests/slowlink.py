@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A slow link: forwards TCP connections with a rate in each direction and a delay. It prints its port.
-usage: slowlink.py HOST/PORT BITS_PER_SECOND ROUND_TRIP_SECONDS"""
-import asyncio, sys
+With BUFFER_BYTES the kernel keeps no more than that in front of it: the sender feels the link from the first moment on.
+usage: slowlink.py HOST/PORT BITS_PER_SECOND ROUND_TRIP_SECONDS [BUFFER_BYTES]"""
+import asyncio, socket, sys
 
 host, port = sys.argv[1].rsplit("/", 1)
 rate, delay = float(sys.argv[2]) / 8, float(sys.argv[3]) / 2
@@ -47,6 +48,8 @@ async def accept(reader, writer):
 
 async def main():
     server = await asyncio.start_server(accept, "127.0.0.1", 0, limit=4096)
+    if len(sys.argv) > 4:
+        server.sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(sys.argv[4]))
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

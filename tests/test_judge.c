@@ -203,6 +203,73 @@ tie_check(const char *name, double tcp_busy_s, const char *stage, const char *co
 	store_close(st);
 }
 
+/* --- a pipe to gzip, which has no calipers, only its process's documents --- */
+
+struct member { int pid; const char *program; double cpu, bytes_in, bytes_out, waits_in, waits_out; };
+
+static void
+process_write(struct nw_batch *b, int64_t id, const struct member *m, int windows, bool with_pipes)
+{
+	static const char *const names[] = { "cpu_user", "window", "report", "pipe_read_bytes", "pipe_write_bytes",
+		"pipe_read_s", "pipe_write_s" };
+	char subject[128], mid[32];
+	struct nw_meta_rec meta = { .id = id, .session_id = 1, .host_id = 1, .xsp_id = 1, .mid = mid,
+		.event_type = "nw:process", .subject_json = subject, .params_json = "{\"collectionInterval\":0.1}" };
+	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = with_pipes ? 7 : 3, .fields = names };
+	int i;
+
+	snprintf(mid, sizeof(mid), "m%" PRId64, id);
+	snprintf(subject, sizeof(subject), "{\"pid\":%d,\"program\":\"%s\"}", m->pid, m->program);
+	CHECK(nw_batch_meta(b, &meta) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
+	for (i = 0; i < windows; i++) {
+		double row[] = { noisy(m->cpu, 0.1), 0.1, i, m->bytes_in, m->bytes_out, noisy(m->waits_in, 0.02),
+			noisy(m->waits_out, 0.02) };
+		int64_t at = T0 + (i + 1) * (int64_t)STEP;
+
+		CHECK(nw_batch_rows(b, id, l.n_fields, 1, &at, row, NULL, 0) == NW_OK);
+	}
+}
+
+static void
+pipeline_check(const char *name, bool with_pipes, const char *stage, const char *says)
+{
+	static const struct transfer tr = { "pipeline", { .003, 0 }, { 0, 0 }, { 0, 0 }, { .004, 0 }, 0.05, 40, NULL, "" };
+	static const struct member members[] = {
+		{ 101, "mover", 0.002, 0, 4e6, 0, 0.094 }, { 300, "gzip", 0.095, 4e6, 4e6, 0.002, 0.001 },
+	};
+	char path[128], why[STORE_WHY_BYTES];
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct nw_session_rec s = { .id = 1, .task_id = name, .program = "sh", .opened_wall_ns = T0,
+		.closed_wall_ns = T0 + tr.windows * (int64_t)STEP, .last_data_wall_ns = T0 };
+	struct nw_host_rec h = { .id = 1, .name = "dtn-a" };
+	struct nw_xsp_rec x = { .id = 1, .host_id = 1, .session_id = 1, .sess_id_hex = "00", .peer = "p", .docs = 5 };
+	const struct judgement *j;
+	struct analysis a;
+	size_t i;
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	CHECK(nw_batch_session(b, &s) == NW_OK && nw_batch_host(b, &h) == NW_OK && nw_batch_xsp(b, &x) == NW_OK);
+	stage_write(b, 1, 1, "read", "disk", &tr.disk_read, &tr);
+	for (i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		process_write(b, 10 + (int64_t)i, &members[i], tr.windows, with_pipes);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &params, &a), NW_OK);
+	j = &a.judgement;
+	CHECK(j->limit.known && strcmp(nw_place_name(j->path.stage[j->limit.stage].place), stage) == 0);
+	if (strstr(j->sentence, says) == NULL) {
+		fprintf(stderr, "%s: %s\n", name, j->sentence);
+		CHECK(!"the sentence says it");
+	}
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
 /* --- the same when its rows are gone --- */
 
 struct outcome { bool known; enum nw_place place; double bytes; size_t n_windows; };
@@ -282,6 +349,8 @@ main(void)
 	tie_check("sendfile, slow link", 3.95, "network", "medium");
 	tie_check("sendfile, slow disk", 0.4, "disk.read", "medium");
 	tie_check("sendfile, nobody else", 0, NULL, "none");
+	pipeline_check("pipes told", true, "host", "The program gzip on dtn-a, which was busy computing, limited");
+	pipeline_check("pipes not told", false, "host", "The program on dtn-a, which paused by itself or waited for something");
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		rolled_check(&transfers[i], "ours");
 	fields[3] = "unknown";                   /* original senders do not tell their window */

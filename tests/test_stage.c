@@ -25,6 +25,7 @@ play(const struct pipeline *p, struct nw_flow flow[2], unsigned seed)
 	int i, f, op;
 
 	memset(values, 0, sizeof(values));
+	memset(flow, 0, 2 * sizeof(*flow));
 	send_side = 1 / (1 / p->disk_read + 1 / p->sender);
 	receive_side = 1 / (1 / p->receiver + 1 / p->disk_write);
 	net = p->network;
@@ -164,6 +165,127 @@ test_local_copy(void)
 	nw_path_clear(&p);
 }
 
+/* --- pipes --- */
+
+enum { READER, MIDDLE, WRITER, MEMBERS };
+
+/* cat | gzip | cat: the slowest works all the time, the others wait for it. `slow`: disk.read, the middle, disk.write. */
+static void
+play_pipes(int slow, double pipe[MEMBERS][4][WINDOWS], struct nw_flow flow[MEMBERS])
+{
+	const double b = 4e7 * STEP, quick = 0.05 * STEP, wait = 0.94 * STEP;
+	int i, f, k;
+
+	memset(values, 0, sizeof(values));
+	memset(pipe, 0, MEMBERS * sizeof(*pipe));
+	memset(flow, 0, MEMBERS * sizeof(*flow));
+	for (i = 0; i < WINDOWS; i++) {
+		double jitter = 1 - 0.02 * (i % 3);
+
+		values[0][0][NW_OP_DISK_READ][i] = values[1][0][NW_OP_DISK_WRITE][i] = b;
+		values[0][1][NW_OP_DISK_READ][i] = slow == READER ? wait * jitter : quick * jitter;
+		values[1][1][NW_OP_DISK_WRITE][i] = slow == WRITER ? wait * jitter : quick * jitter;
+		pipe[READER][1][i] = pipe[MIDDLE][0][i] = pipe[MIDDLE][1][i] = pipe[WRITER][0][i] = b;
+		pipe[READER][3][i] = slow == READER ? 0 : wait * jitter;
+		pipe[WRITER][2][i] = slow == WRITER ? 0 : wait * jitter;
+		pipe[MIDDLE][2][i] = slow == READER ? wait * jitter : 0;
+		pipe[MIDDLE][3][i] = slow == WRITER ? wait * jitter : 0;
+	}
+	for (f = 0; f < MEMBERS; f++) {
+		flow[f].host = 7;
+		flow[f].one_thread = true;
+		for (k = 0; k < 2; k++) {
+			flow[f].pipe_bytes[k] = pipe[f][k];
+			flow[f].pipe_s[k] = pipe[f][2 + k];
+		}
+	}
+	flow[READER].bytes[NW_OP_DISK_READ] = values[0][0][NW_OP_DISK_READ];
+	flow[READER].busy_s[NW_OP_DISK_READ] = values[0][1][NW_OP_DISK_READ];
+	flow[WRITER].bytes[NW_OP_DISK_WRITE] = values[1][0][NW_OP_DISK_WRITE];
+	flow[WRITER].busy_s[NW_OP_DISK_WRITE] = values[1][1][NW_OP_DISK_WRITE];
+}
+
+static void
+test_pipes(void)
+{
+	static const enum nw_place want[MEMBERS] = { NW_PLACE_DISK_READ, NW_PLACE_HOST, NW_PLACE_DISK_WRITE };
+	static double pipe[MEMBERS][4][WINDOWS];
+	struct nw_flow flow[MEMBERS];
+	struct nw_path p;
+	bool unique;
+	int slow, i;
+
+	for (slow = 0; slow < MEMBERS; slow++) {
+		play_pipes(slow, pipe, flow);
+		CHECK(nw_path_build(flow, MEMBERS, WINDOWS, STEP, &p) == NW_OK);
+		CHECK_INT(p.n, 3);
+		CHECK_INT(judged(&p, &unique), want[slow]);
+		CHECK(unique && p.stage[1].place == NW_PLACE_HOST && p.stage[1].of_several);
+		CHECK(slow != MIDDLE || p.stage[1].flow == MIDDLE);
+		nw_path_clear(&p);
+	}
+	/* On another host it is none of this pipeline. */
+	play_pipes(MIDDLE, pipe, flow);
+	flow[MIDDLE].host = 8;
+	CHECK(nw_path_build(flow, MEMBERS, WINDOWS, STEP, &p) == NW_OK);
+	CHECK(p.stage[1].flow != MIDDLE && p.stage[1].free_share[3] > 0.9);
+	nw_path_clear(&p);
+	/* Woken over a pipe, by a byte now and then: it waits there, but for nobody's bytes. */
+	play_pipes(WRITER, pipe, flow);
+	for (i = 0; i < WINDOWS; i++) {
+		values[1][1][NW_OP_DISK_WRITE][i] = 0.1 * STEP;
+		pipe[WRITER][0][i] = 1;
+		pipe[WRITER][2][i] = 0.85 * STEP;
+	}
+	CHECK(nw_path_build(flow + WRITER, 1, WINDOWS, STEP, &p) == NW_OK);
+	CHECK_INT(judged(&p, &unique), NW_PLACE_HOST);
+	CHECK_NEAR(p.stage[0].free_share[3], 0.1, 1e-9, 0);
+	CHECK(!p.stage[0].of_several);
+	nw_path_clear(&p);
+}
+
+/* One end behind a program that is not measured: what it does at its pipe stands for the network. */
+static void
+test_end_at_pipe(void)
+{
+	static const struct { struct pipeline p; enum nw_place want; } cases[] = {
+		{ { 4e7, 2e9, 1e9, 2e9, 1e9 }, NW_PLACE_DISK_READ },
+		{ { 1e9, 4e7, 1e9, 2e9, 1e9 }, NW_PLACE_SENDER_HOST },
+		{ { 1e9, 2e9, 4e7, 2e9, 1e9 }, NW_PLACE_NETWORK },
+		{ { 1e9, 2e9, 1e9, 4e7, 1e9 }, NW_PLACE_RECEIVER_HOST },
+		{ { 1e9, 2e9, 1e9, 2e9, 4e7 }, NW_PLACE_DISK_WRITE },
+	};
+	static double waited[WINDOWS];
+	struct nw_flow flow[2], *end;
+	struct nw_path p;
+	bool unique;
+	size_t i, k;
+	int w;
+
+	for (i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		enum nw_op op = i % 2 == 0 ? NW_OP_NET_WRITE : NW_OP_NET_READ;
+
+		k = i / 2;
+		play(&cases[k].p, flow, (unsigned)k + 1);
+		end = &flow[i % 2];
+		for (w = 0; w < WINDOWS; w++)
+			waited[w] = end->busy_s[op][w] + end->wait_s[op][w];
+		end->pipe_bytes[op == NW_OP_NET_WRITE] = end->bytes[op];
+		end->pipe_s[op == NW_OP_NET_WRITE] = waited;
+		end->bytes[op] = end->busy_s[op] = end->wait_s[op] = NULL;
+		CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK(p.end_at_pipe && p.has_sender && p.has_receiver && p.sender_host == 7 && p.receiver_host == 8);
+		CHECK_INT(p.n, 5);
+		CHECK_INT(judged(&p, &unique), cases[k].want);
+		CHECK(unique);
+		nw_path_clear(&p);
+		end->host = flow[1 - i % 2].host;   /* of the same host it is nobody's far end */
+		CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK(!p.end_at_pipe && p.has_sender != p.has_receiver);
+		nw_path_clear(&p);
+	}
+}
+
 static void
 test_nothing(void)
 {
@@ -183,6 +305,8 @@ main(void)
 	test_one_end();
 	test_early_end();
 	test_local_copy();
+	test_pipes();
+	test_end_at_pipe();
 	test_nothing();
 	return check_done("test_stage");
 }

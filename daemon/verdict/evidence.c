@@ -49,6 +49,7 @@ struct loader {
 struct columns {
 	int sum_v, mean_v, mean_r, sd_r, count, dur_inst, window, busy, busy_max, wait, threads;
 	int cpu_user, cpu_sys, report, seen_read, seen_written, rchar, wchar;
+	int pipe_read_bytes, pipe_write_bytes, pipe_read_s, pipe_write_s;
 	int read_bytes, write_bytes, bytes_in, bytes_out;
 	int rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;
 	int idle, iowait, disk_busy, offset_s, bound_s, kernel_synced;
@@ -58,7 +59,8 @@ static const struct { const char *name; size_t at; } column_names[] = {
 #define COLUMN(c) { #c, offsetof(struct columns, c) }
 	COLUMN(sum_v), COLUMN(mean_v), COLUMN(mean_r), COLUMN(sd_r), COLUMN(count), COLUMN(dur_inst), COLUMN(window), COLUMN(busy), COLUMN(busy_max),
 	COLUMN(wait), COLUMN(threads), COLUMN(cpu_user), COLUMN(cpu_sys), COLUMN(report), COLUMN(seen_read), COLUMN(seen_written),
-	COLUMN(rchar), COLUMN(wchar), COLUMN(read_bytes), COLUMN(write_bytes), COLUMN(bytes_in), COLUMN(bytes_out),
+	COLUMN(rchar), COLUMN(wchar), COLUMN(pipe_read_bytes), COLUMN(pipe_write_bytes), COLUMN(pipe_read_s),
+	COLUMN(pipe_write_s), COLUMN(read_bytes), COLUMN(write_bytes), COLUMN(bytes_in), COLUMN(bytes_out),
 	COLUMN(rtt_s), COLUMN(rtt_min_s), COLUMN(retrans), COLUMN(cwnd_bytes), COLUMN(busy_s), COLUMN(rwnd_limited_s),
 	COLUMN(sndbuf_limited_s), COLUMN(idle), COLUMN(iowait), COLUMN(disk_busy), COLUMN(offset_s), COLUMN(bound_s),
 	COLUMN(kernel_synced),
@@ -152,8 +154,11 @@ flow_index(struct evidence *e, size_t host, int64_t pid, const char *program)
 		f->pid = pid;
 		f->cpu_s = NAN;
 	}
-	if (e->flows[i].program == NULL)
+	/* What a process became by exec is what it is: before, it was a shell, or a wrapper. */
+	if (program != NULL || e->flows[i].program == NULL) {
+		free(e->flows[i].program);
 		e->flows[i].program = xstrdup(program);
+	}
 	return i;
 }
 
@@ -459,6 +464,15 @@ durations_add(struct loader *l, const struct columns *c, const struct store_bloc
 }
 
 static void
+flow_covers(struct evidence_flow *f, const struct span *s)
+{
+	if (f->first_wall_ns == 0 || s->begin_wall_ns < f->first_wall_ns)
+		f->first_wall_ns = s->begin_wall_ns;
+	if (s->end_wall_ns > f->last_wall_ns)
+		f->last_wall_ns = s->end_wall_ns;
+}
+
+static void
 caliper_row(struct loader *l, const struct columns *c, const struct store_block *b, size_t i)
 {
 	struct span s = row_span(l, c, b, i);
@@ -473,6 +487,7 @@ caliper_row(struct loader *l, const struct columns *c, const struct store_block 
 	}
 	if (!l->have_processes)
 		intervals_count(l, &s);
+	flow_covers(f, &s);
 	busy = cell(b, c->busy_max, i);
 	if (!isfinite(busy))
 		busy = cell(b, c->busy, i);
@@ -506,9 +521,16 @@ process_row(struct loader *l, const struct columns *c, const struct store_block 
 	struct span s = row_span(l, c, b, i);
 	double user = cell(b, c->cpu_user, i), sys = cell(b, c->cpu_sys, i);
 
+	flow_covers(f, &s);
 	if (isfinite(user) || isfinite(sys)) {
 		f->cpu_s = known(f->cpu_s) + known(user) + known(sys);
 		grid_spread(l->e, grid_array(l->e, &f->cpu, 0), &s, known(user) + known(sys));
+	}
+	if (c->pipe_read_bytes >= 0) {
+		grid_spread(l->e, grid_array(l->e, &f->pipe_bytes[0], 0), &s, known(cell(b, c->pipe_read_bytes, i)));
+		grid_spread(l->e, grid_array(l->e, &f->pipe_bytes[1], 0), &s, known(cell(b, c->pipe_write_bytes, i)));
+		grid_spread(l->e, grid_array(l->e, &f->pipe_s[0], 0), &s, known(cell(b, c->pipe_read_s, i)));
+		grid_spread(l->e, grid_array(l->e, &f->pipe_s[1], 0), &s, known(cell(b, c->pipe_write_s, i)));
 	}
 	if (c->report >= 0)
 		reports_count(l, cell(b, c->report, i));
@@ -900,6 +922,10 @@ evidence_clear(struct evidence *e)
 	for (i = 0; i < e->n_flows; i++) {
 		free(e->flows[i].program);
 		free(e->flows[i].cpu);
+		for (op = 0; op < 2; op++) {
+			free(e->flows[i].pipe_bytes[op]);
+			free(e->flows[i].pipe_s[op]);
+		}
 		for (op = 0; op < NW_OP_COUNT; op++) {
 			free(e->flows[i].bytes[op]);
 			free(e->flows[i].busy_s[op]);

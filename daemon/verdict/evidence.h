@@ -36,9 +36,11 @@ struct evidence_flow {
 	int64_t pid;                         /* -1: not told */
 	char *program;
 	unsigned threads;                    /* most seen inside operations at once */
+	int64_t first_wall_ns, last_wall_ns; /* that its reports cover; 0: none did */
 	double *bytes[NW_OP_COUNT], *busy_s[NW_OP_COUNT], *wait_s[NW_OP_COUNT];
 	double *rate_sum[NW_OP_COUNT], *ops[NW_OP_COUNT];   /* throughput of single operations, and how many */
 	double *rate_sd_sum[NW_OP_COUNT];    /* its spread within reports, times operations */
+	double *pipe_bytes[2], *pipe_s[2];   /* pipes and local sockets, read and written: in calls and waiting. NULL: none */
 	double *cpu;                         /* seconds; NULL: not told */
 	double cpu_s;                        /* NaN: not told */
 	double storage_read_bytes;           /* that the kernel fetched from devices for it */

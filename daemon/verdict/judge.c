@@ -89,6 +89,8 @@ judge_stage_text(const struct evidence *e, const struct nw_path_stage *s)
 		return xasprintf("the network path to %s, or the end it comes from", host_name(e, s->host));
 	if (s->place == NW_PLACE_DISK_READ || s->place == NW_PLACE_DISK_WRITE)
 		return xasprintf("%s on %s", judge_place_words(s->place), host_name(e, s->host));
+	if (s->of_several && s->flow < e->n_flows && e->flows[s->flow].program != NULL)
+		return xasprintf("the %s %s on %s", judge_place_words(s->place), e->flows[s->flow].program, host_name(e, s->host));
 	return xasprintf("the %s on %s", judge_place_words(s->place), host_name(e, s->host));
 }
 
@@ -111,6 +113,28 @@ route_text(const struct evidence *e, const struct nw_path *p)
 }
 
 /* --- words --- */
+
+/* Everybody waited for somebody: say who waited longest at a pipe, because its other end is where to look. */
+static void
+neighbour_reason(struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_flow *waits = NULL;
+	double most = 0.5 * j->path.active_s, s;
+	size_t f, i;
+
+	for (f = 0; f < e->n_flows; f++) {
+		for (i = 0, s = 0; e->flows[f].pipe_s[0] != NULL && i < e->n_windows; i++)
+			s += e->flows[f].pipe_s[0][i] + e->flows[f].pipe_s[1][i];
+		if (s > most) {
+			most = s;
+			waits = &e->flows[f];
+		}
+	}
+	if (waits != NULL)
+		reason_add(j, "%s on %s waited at a pipe for %.0f %% of the time; what is behind it waited too, or was not measured.",
+		    waits->program != NULL ? waits->program : "A program", host_name(e, waits->host),
+		    100 * fmin(1, most / j->path.active_s));
+}
 
 static void
 unknown_words(struct judgement *j, const struct evidence *e, const struct judge_params *params)
@@ -135,6 +159,7 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 		first = judge_stage_text(e, &j->path.stage[b->lowest]);
 		reason_add(j, "No measured stage held the bytes up for long; most of all %s, for %.0f %% of the time.", first,
 		    100 * limit_held(&j->limit));
+		neighbour_reason(j, e);
 		j->sentence = xstrdup("Cannot tell what limited this transfer: most of its time passed outside the disk and "
 		    "network calls that were measured.");
 		free(first);
@@ -169,8 +194,7 @@ place_is_host(enum nw_place place)
 static const char *
 host_stage_manner(const struct judgement *j, const struct evidence *e, const struct nw_path_stage *s)
 {
-	const struct evidence_flow *main_flow = &e->flows[s->place == NW_PLACE_RECEIVER_HOST ? j->path.receiver_flow :
-	    j->path.sender_flow];
+	const struct evidence_flow *main_flow = &e->flows[s->flow];
 	double own = s->busy_share * j->path.active_s, cpu_s = 0, share;
 	size_t i;
 
@@ -214,6 +238,8 @@ known_words(struct judgement *j, const struct evidence *e)
 		    100 * (s->busy_share + s->wait_share), 100 * s->busy_share, 100 * s->wait_share);
 	if (s->place == NW_PLACE_NETWORK)
 		reason_add(j, "Both ends waited for the network; with a slow sender or a slow receiver only one of them would.");
+	if (s->place == NW_PLACE_NETWORK && j->path.end_at_pipe)
+		reason_add(j, "One end was measured at a pipe: the program between it and the network counts as the network.");
 	if (s->place == NW_PLACE_NET_WRITE || s->place == NW_PLACE_NET_READ)
 		reason_add(j, "Only one end is instrumented: the network and the other end cannot be told apart.");
 	free(what);
@@ -424,7 +450,7 @@ reads_unseen(const struct judgement *j, const struct evidence *e)
 	for (i = 0; i < j->path.n; i++)
 		if (j->path.stage[i].place == NW_PLACE_DISK_READ)
 			return false;
-	return e->flows[j->path.sender_flow].storage_read_bytes > 0.5 * j->bytes;
+	return e->flows[j->path.stage[j->limit.stage].flow].storage_read_bytes > 0.5 * j->bytes;
 }
 
 static void
@@ -460,11 +486,17 @@ flows_view(const struct evidence *e, struct nw_flow **out)
 
 	for (f = 0; f < e->n_flows; f++) {
 		v[f].host = e->flows[f].host;
+		v[f].begin_s = (double)(e->flows[f].first_wall_ns - e->t0_wall_ns) * 1e-9;
+		v[f].end_s = (double)(e->flows[f].last_wall_ns - e->t0_wall_ns) * 1e-9;
 		v[f].one_thread = e->flows[f].pid >= 0 && e->flows[f].threads <= 1;
 		for (op = 0; op < NW_OP_COUNT; op++) {
 			v[f].bytes[op] = e->flows[f].bytes[op];
 			v[f].busy_s[op] = e->flows[f].busy_s[op];
 			v[f].wait_s[op] = e->flows[f].wait_s[op];
+		}
+		for (op = 0; op < 2; op++) {
+			v[f].pipe_bytes[op] = e->flows[f].pipe_bytes[op];
+			v[f].pipe_s[op] = e->flows[f].pipe_s[op];
 		}
 	}
 	*out = v;

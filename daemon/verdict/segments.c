@@ -109,7 +109,8 @@ delivered_fill(const struct lanes *l, const struct nw_path *p, double *bytes)
 
 	for (i = 0; i < l->n; i++)
 		total[l->lane[i].op] += l->lane[i].total_bytes;
-	op = p->has_receiver ? NW_OP_NET_READ : p->has_sender ? NW_OP_NET_WRITE :
+	op = p->has_receiver && !(p->end_at_pipe && total[NW_OP_NET_READ] < total[NW_OP_NET_WRITE]) ? NW_OP_NET_READ :
+	    p->has_sender ? NW_OP_NET_WRITE :
 	    total[NW_OP_DISK_WRITE] >= total[NW_OP_DISK_READ] ? NW_OP_DISK_WRITE : NW_OP_DISK_READ;
 	for (i = 0; i < l->n; i++)
 		if (l->lane[i].op == op)
@@ -313,7 +314,7 @@ accounted(const struct work *w, const struct segment *s)
 
 	if (place != NW_PLACE_SENDER_HOST && place != NW_PLACE_RECEIVER_HOST && place != NW_PLACE_HOST)
 		return limit_held(&s->limit);
-	f = &w->e->flows[place == NW_PLACE_RECEIVER_HOST ? p->receiver_flow : p->sender_flow];
+	f = &w->e->flows[p->stage[s->limit.stage].flow];
 	for (i = s->first; f->cpu != NULL && i < s->end; i++)
 		cpu += f->cpu[i];
 	return cpu / ((double)(s->end - s->first) * (double)w->e->step_ns / NS_PER_S);

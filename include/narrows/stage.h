@@ -10,7 +10,13 @@
  *	                        the receiver is slow, and a receiver when the sender is; only the network makes both wait.
  *	net.write, net.read     the one of the two that was measured: network or what lies behind it
  *	sender.host, receiver.host, host
- *	                        the rest of the window, outside all calls: the program itself (one thread only)
+ *	                        the rest of the window, outside all calls: the program itself (one thread only). Of several
+ *	                        programs joined by pipes, the one that has the most of it: time at a pipe is time spent
+ *	                        waiting for a neighbour, and who waits for a neighbour is not what holds up the bytes
+ *
+ * An end may be measured behind a program that is not, as rsync is behind sshd: a process on another host that took
+ * from a pipe, or gave to it, about as much as crossed the network. What it did there stands for the network, which so
+ * includes the program between.
  *
  * A blocking call includes the wait for the peer, so throughput per call alone names the wrong stage (a slow source
  * disk shows as a slow net.read); taking the smaller wait of both ends removes exactly that.
@@ -41,9 +47,12 @@ const char *nw_op_name(enum nw_op op);
 struct nw_flow {
 	size_t host;                     /* any number that tells hosts apart */
 	bool one_thread;
+	double begin_s, end_s;           /* first and last report, since the first window began; both 0: not known */
 	const double *bytes[NW_OP_COUNT];
 	const double *busy_s[NW_OP_COUNT];   /* inside calls, of its busiest thread */
 	const double *wait_s[NW_OP_COUNT];   /* waiting for readiness on their behalf */
+	/* Pipes and local sockets, read and written: time in calls and waiting. NULL: none. */
+	const double *pipe_bytes[2], *pipe_s[2];
 };
 
 struct nw_path_stage {
@@ -53,6 +62,8 @@ struct nw_path_stage {
 	double *free_share;              /* n_windows, of the window; NaN where nothing crossed */
 	double service_rate;             /* bytes/s: all that crossed over all the time it was held */
 	double busy_share, wait_share;   /* of the time in which something crossed */
+	size_t flow;                     /* of a host: the process with most time of its own */
+	bool of_several;                 /* of a host: processes joined by pipes */
 };
 
 struct nw_path {
@@ -63,6 +74,7 @@ struct nw_path {
 	bool has_sender, has_receiver;
 	size_t sender_host, receiver_host;
 	size_t sender_flow, receiver_flow;            /* the busiest process of each end */
+	bool end_at_pipe;                             /* one end was measured behind a program that was not */
 	double bytes;                                 /* what the transfer moved */
 	double active_s;                              /* windows in which something crossed */
 };
