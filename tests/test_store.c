@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The store as its users see it: records and rows come back, completions tell the truth, kill -9 loses nothing told. */
+/*
+ * The store as its users see it: records and rows come back, completions tell the truth, kill -9 loses nothing told.
+ *
+ * usage: test_store [-s seed | -k kills]
+ */
 #include "narrows/store.h"
 
 #include <fcntl.h>
@@ -996,6 +1000,8 @@ test_kill(int rounds)
 int
 main(int argc, char **argv)
 {
+	int kills = argc > 2 && strcmp(argv[1], "-k") == 0 ? atoi(argv[2]) : 20;
+
 	rng = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;
 	printf("seed %" PRIu64 "\n", rng);
 	if (mkdtemp(dir) == NULL)
@@ -1011,7 +1017,7 @@ main(int argc, char **argv)
 	test_open();
 	test_views();
 	test_disk_full();
-	test_kill(20);
+	test_kill(kills);
 	files_remove();
 	rmdir(dir);
 	return check_done("store");
