@@ -13,7 +13,8 @@ address, state, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
 acked = json.load(open(state)) if os.path.exists(state) else {}
 end = time.time() + seconds
 peers = []
-for name in ("p1", "p2", "p3"):
+
+def join(name):
     p = xsp.Peer(address).open().hello(name, first_seq=1, task_id="crash", host="h-" + name)
     kind, blocks = p.message()
     stored = xsp.stored_of(blocks[0][1])
@@ -36,7 +37,9 @@ def listen(p, name):
             acked[name] = max(acked.get(name, 0), xsp.stored_of(p.buf[176:176 + n]))
         p.buf = p.buf[176 + n:]
 
-try:
+try:                                   # the box may die at any moment, the first included
+    for name in ("p1", "p2", "p3"):
+        join(name)
     while time.time() < end:
         for q in peers:
             name, p, seq = q
@@ -49,7 +52,7 @@ try:
             p.s.setblocking(False)
             q[2] = seq
             listen(p, name)
-except OSError:
+except (OSError, EOFError):
     pass
 for name, p, _ in peers:
     try:
