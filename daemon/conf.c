@@ -4,9 +4,12 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <netdb.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
@@ -286,6 +289,7 @@ static const struct directive directives[] = {
 	{ "escalate-lease", duration_parse, AT(escalate_lease_ns), "5 s", "1 s", "1 h" },
 };
 enum { N_DIRECTIVES = sizeof(directives) / sizeof(directives[0]) };
+_Static_assert((int)N_DIRECTIVES <= (int)CONF_DIRECTIVES_MAX, "a line number for each");
 
 static const struct directive *
 directive_find(const char *name)
@@ -348,6 +352,7 @@ conf_clear(struct conf *c)
 	for (i = 0; i < N_DIRECTIVES; i++)
 		if (is_text(&directives[i]))
 			free(*text_of(c, &directives[i]));
+	free(c->path);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -363,6 +368,7 @@ conf_copy(struct conf *to, const struct conf *from)
 			text = text_of(to, &directives[i]);
 			*text = xstrdup(*text);
 		}
+	to->path = xstrdup(from->path);
 }
 
 static char *
@@ -377,9 +383,9 @@ trim(char *s)
 	return s;
 }
 
-/* One line, already cut at '#'. Empty is fine. */
+/* One line, already cut at '#'. Empty is fine. Number 0: of the command line, where a name may come again. */
 static int
-line_apply(struct conf *c, char *line, bool seen[N_DIRECTIVES], char why[CONF_WHY_BYTES])
+line_apply(struct conf *c, char *line, unsigned number, char why[CONF_WHY_BYTES])
 {
 	const struct directive *d;
 	char *name = trim(line), *value;
@@ -400,13 +406,11 @@ line_apply(struct conf *c, char *line, bool seen[N_DIRECTIVES], char why[CONF_WH
 		snprintf(why, CONF_WHY_BYTES, "%s: no value", name);
 		return NW_EINVAL;
 	}
-	if (seen != NULL) {
-		if (seen[d - directives]) {
-			snprintf(why, CONF_WHY_BYTES, "%s: given twice", name);
-			return NW_EINVAL;
-		}
-		seen[d - directives] = true;
+	if (number != 0 && c->line[d - directives] != 0) {
+		snprintf(why, CONF_WHY_BYTES, "%s: given twice", name);
+		return NW_EINVAL;
 	}
+	c->line[d - directives] = number;
 	return directive_set(c, d, value, why);
 }
 
@@ -414,7 +418,6 @@ int
 conf_read(struct conf *c, const char *path, char why[CONF_WHY_BYTES])
 {
 	char line[1024], reason[CONF_WHY_BYTES];
-	bool seen[N_DIRECTIVES] = { false };
 	struct conf fresh;
 	unsigned number = 0;
 	int rc = NW_OK;
@@ -425,6 +428,9 @@ conf_read(struct conf *c, const char *path, char why[CONF_WHY_BYTES])
 		return NW_EIO;
 	}
 	conf_copy(&fresh, c);
+	free(fresh.path);
+	fresh.path = xstrdup(path);
+	memset(fresh.line, 0, sizeof(fresh.line));
 	while (rc == NW_OK && fgets(line, sizeof(line), f) != NULL) {
 		number++;
 		if (strchr(line, '\n') == NULL && !feof(f)) {
@@ -432,7 +438,7 @@ conf_read(struct conf *c, const char *path, char why[CONF_WHY_BYTES])
 			rc = NW_EINVAL;
 		} else {
 			line[strcspn(line, "#")] = '\0';
-			rc = line_apply(&fresh, line, seen, reason);
+			rc = line_apply(&fresh, line, number, reason);
 		}
 	}
 	if (rc == NW_OK && ferror(f)) {
@@ -456,7 +462,7 @@ conf_override(struct conf *c, const char *assignment, char why[CONF_WHY_BYTES])
 	char *line = xstrdup(assignment), reason[CONF_WHY_BYTES];
 	int rc;
 
-	if ((rc = line_apply(c, line, NULL, reason)) < 0)
+	if ((rc = line_apply(c, line, 0, reason)) < 0)
 		snprintf(why, CONF_WHY_BYTES, "-o %.60s: %.150s", assignment, reason);
 	free(line);
 	return rc;
@@ -518,30 +524,74 @@ conf_tls_dir(const struct conf *c)
 	return c->tls_dir[0] == '/' ? xstrdup(c->tls_dir) : xasprintf("%s/%s", c->state_dir, c->tls_dir);
 }
 
+/* What is wrong with a directive that parses, and where it stands. */
+static int
+refuse(const struct conf *c, const char *name, char why[CONF_WHY_BYTES], const char *fmt, ...)
+{
+	unsigned line = c->line[directive_find(name) - directives];
+	size_t n = 0;
+	va_list ap;
+
+	if (line != 0)
+		n = (size_t)snprintf(why, CONF_WHY_BYTES, "%.80s:%u: ", c->path, line);
+	n += (size_t)snprintf(why + n, CONF_WHY_BYTES - n, "%s ", name);
+	va_start(ap, fmt);
+	vsnprintf(why + n, CONF_WHY_BYTES - n, fmt, ap);
+	va_end(ap);
+	return NW_EINVAL;
+}
+
+/* Numbers need no lookup; a name must lead somewhere now, as it will have to when the box starts. */
+static int
+address_check(const struct conf *c, const char *name, const char *address, bool in_clear, char why[CONF_WHY_BYTES])
+{
+	const struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM };
+	struct addrinfo *ai = NULL;
+	char host[256];
+	uint16_t port;
+	int rc;
+
+	if (conf_address(address, host, &port) < 0)
+		return refuse(c, name, why, "%.100s: not an address", address);
+	if ((rc = getaddrinfo(host, NULL, &hints, &ai)) != 0)
+		return refuse(c, name, why, "%.100s: %s", address, gai_strerror(rc));
+	freeaddrinfo(ai);
+	if (in_clear && !conf_is_loopback(host))
+		return refuse(c, name, why, "%.60s: measurements would cross the network in clear; "
+		    "say \"plain-xsp-beyond-loopback yes\" if that is meant", address);
+	return NW_OK;
+}
+
+static int
+addresses_check(const struct conf *c, const char *name, bool in_clear, char why[CONF_WHY_BYTES])
+{
+	const char *p = *(char *const *)((const char *)c + directive_find(name)->offset);
+	char one[300];
+	int rc = NW_OK, n = 0;
+	size_t len;
+
+	for (; !conf_is_none(p) && *p != '\0' && rc == NW_OK; p += len, p += strspn(p, " \t")) {
+		len = strcspn(p, " \t");
+		snprintf(one, sizeof(one), "%.*s", (int)len, p);
+		if (++n > CONF_LISTENERS_MAX)
+			return refuse(c, name, why, "has more than %d addresses", CONF_LISTENERS_MAX);
+		rc = address_check(c, name, one, in_clear, why);
+	}
+	return rc;
+}
+
 int
 conf_check(const struct conf *c, char why[CONF_WHY_BYTES])
 {
-	char host[256], one[300];
-	const char *p = c->listen_xsp;
-	uint16_t port;
-	size_t len;
+	static const char *const listeners[] = { "listen-xsp", "listen-xsp-tls", "listen-http", "listen-https" };
+	int rc = NW_OK;
+	size_t i;
 
-	if (c->max_block_bytes > c->max_message_bytes) {
-		snprintf(why, CONF_WHY_BYTES, "max-block-size is above max-message-size");
-		return NW_EINVAL;
-	}
-	if (c->escalate_report_ns < c->escalate_interval_ns) {
-		snprintf(why, CONF_WHY_BYTES, "escalate-report-period is below escalate-interval");
-		return NW_EINVAL;
-	}
-	for (; *p != '\0'; p += len, p += strspn(p, " \t")) {
-		len = strcspn(p, " \t");
-		snprintf(one, sizeof(one), "%.*s", (int)len, p);
-		if (conf_address(one, host, &port) == NW_OK && !conf_is_loopback(host) && !c->plain_xsp_beyond_loopback) {
-			snprintf(why, CONF_WHY_BYTES, "listen-xsp %.100s: measurements would cross the network in clear; "
-			    "say \"plain-xsp-beyond-loopback yes\" if that is meant", one);
-			return NW_EINVAL;
-		}
-	}
-	return NW_OK;
+	if (c->max_block_bytes > c->max_message_bytes)
+		return refuse(c, "max-block-size", why, "is above max-message-size");
+	if (c->escalate_report_ns < c->escalate_interval_ns)
+		return refuse(c, "escalate-report-period", why, "is below escalate-interval");
+	for (i = 0; i < sizeof(listeners) / sizeof(listeners[0]) && rc == NW_OK; i++)
+		rc = addresses_check(c, listeners[i], i == 0 && !c->plain_xsp_beyond_loopback, why);
+	return rc;
 }

@@ -12,7 +12,7 @@
 
 #include "narrows/store.h"
 
-enum { CONF_WHY_BYTES = 256, STORE_MAX_BYTES_MIN = 16 << 20 };
+enum { CONF_WHY_BYTES = 256, CONF_DIRECTIVES_MAX = 64, CONF_LISTENERS_MAX = 16, STORE_MAX_BYTES_MIN = 16 << 20 };
 
 struct conf {
 	char *state_dir;
@@ -58,6 +58,9 @@ struct conf {
 	int64_t escalate_report_ns;
 	bool escalate_tcp;
 	int64_t escalate_lease_ns;       /* of every order, by hand too */
+
+	char *path;                      /* of the file that was read, and the line of each directive in it */
+	unsigned line[CONF_DIRECTIVES_MAX];
 };
 
 /* Defaults. */
@@ -67,7 +70,10 @@ void conf_clear(struct conf *c);
 int conf_read(struct conf *c, const char *path, char why[CONF_WHY_BYTES]);
 /* One "name=value" of the command line. */
 int conf_override(struct conf *c, const char *assignment, char why[CONF_WHY_BYTES]);
-/* What only the whole can tell: directives that contradict each other. */
+/*
+ * What only the whole can tell, and lookups: directives that contradict each other, listeners whose host there is not.
+ * why has "file:line: " if it stands in a file.
+ */
 int conf_check(const struct conf *c, char why[CONF_WHY_BYTES]);
 
 /* Splits "address/port" or "address:port" ("[v6]:port"). NW_EINVAL. host has room for 256 bytes. */

@@ -19,13 +19,11 @@
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 
-enum { LISTENERS_MAX = 16 };
-
 struct listeners {
 	struct box *box;
 	const char *directive;
 	bool tls;
-	struct evconnlistener *l[LISTENERS_MAX];
+	struct evconnlistener *l[CONF_LISTENERS_MAX];
 	size_t n;
 	char addresses[1024];
 };
@@ -90,7 +88,7 @@ listen_one(struct listeners *ls, const char *address, char why[CONF_WHY_BYTES])
 	uint16_t port;
 	int rc;
 
-	if (ls->n == LISTENERS_MAX || conf_address(address, host, &port) < 0) {
+	if (ls->n == CONF_LISTENERS_MAX || conf_address(address, host, &port) < 0) {
 		snprintf(why, CONF_WHY_BYTES, "%s %.100s: not an address, or too many", ls->directive, address);
 		return NW_EINVAL;
 	}

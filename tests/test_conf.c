@@ -107,6 +107,24 @@ test_whole(void)
 	CHECK_INT(conf_override(&c, "max-message-size=5KiB", why), NW_OK);
 	CHECK_INT(conf_check(&c, why), NW_EINVAL);
 	conf_clear(&c);
+
+	/* where it stands, if it stands somewhere; the command line wins */
+	conf_init(&c);
+	CHECK_INT(read_text(&c, "# nothing\nstate-dir /a\nlisten-xsp 127.0.0.1/1 no.such.host.invalid/5006\n", why), NW_OK);
+	CHECK_INT(conf_check(&c, why), NW_EINVAL);
+	CHECK(strstr(why, path) == why && strstr(why, ":3: listen-xsp no.such.host.invalid/5006: ") != NULL);
+	CHECK_INT(conf_override(&c, "listen-xsp=another.host.invalid/1", why), NW_OK);
+	CHECK_INT(conf_check(&c, why), NW_EINVAL);
+	CHECK(strstr(why, "listen-xsp another.host.invalid/1: ") == why);
+	CHECK_INT(conf_override(&c, "listen-xsp=127.0.0.1/1", why), NW_OK);
+	CHECK_INT(conf_check(&c, why), NW_OK);
+	CHECK_INT(conf_override(&c, "listen-xsp-tls=0.0.0.0/1 ::/1 1.1.1.1/1 1.1.1.1/2 1.1.1.1/3 1.1.1.1/4 1.1.1.1/5 1.1.1.1/6 1.1.1.1/7 "
+	    "1.1.1.1/8 1.1.1.1/9 1.1.1.1/10 1.1.1.1/11 1.1.1.1/12 1.1.1.1/13 1.1.1.1/14 1.1.1.1/15", why), NW_OK);
+	CHECK(conf_check(&c, why) == NW_EINVAL && strstr(why, "more than 16") != NULL);
+	CHECK_INT(conf_override(&c, "listen-xsp-tls=none", why), NW_OK);
+	CHECK_INT(read_text(&c, "listen-https 0.0.0.0/1\n\nlisten-http no.such.host.invalid/1\n", why), NW_OK);
+	CHECK(conf_check(&c, why) == NW_EINVAL && strstr(why, ":3: listen-http ") != NULL);
+	conf_clear(&c);
 	CHECK(conf_is_loopback("127.1.2.3") && conf_is_loopback("::1") && conf_is_loopback("localhost"));
 	CHECK(!conf_is_loopback("0.0.0.0") && !conf_is_loopback("::") && !conf_is_loopback("10.0.0.1"));
 }
