@@ -384,7 +384,7 @@ open_take(struct peer *p, const struct nw_frame *f)
 	memcpy(p->sess_id, open.sess_id, sizeof(p->sess_id));
 	if (open.id_differs)
 		log_info("peer.open peer=%s note=\"header and hop block name different sessions; the latter counts\"", p->name);
-	if (open.n_hops > 0) {
+	if (open.n_native > 0) {             /* the original ignores the others, too */
 		counter_add(&p->box->counters.rejected_frames, 1);
 		peer_fail(p, NW_EUNSUPPORTED, "forwarding to further hops is not supported");
 		return;

@@ -26,7 +26,7 @@ check_contents(const struct nw_frame *f)
 	if (nw_token_parse(f, &token, &n, &why) == NW_OK)
 		MUST(token >= f->body && token + n <= f->body + f->body_len);
 	if (nw_open_parse(f, &nw_frame_limits_default, &open, &why) == NW_OK)
-		MUST(open.n_hops <= nw_frame_limits_default.hops_max);
+		MUST(open.n_native <= open.n_hops && open.n_hops <= nw_frame_limits_default.hops_max);
 }
 
 /* The blocks lie inside the body, one behind the other; written again they parse to the same. */

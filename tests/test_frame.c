@@ -320,7 +320,7 @@ test_tolerance(void)
 	CHECK(n == 2 && memcmp(token, "ab", 2) == 0);
 }
 
-/* Builds an open whose hop records have these child counts. */
+/* Builds an open whose hop records have these child counts; every second one speaks XSP. */
 static int
 open_with_hops(const unsigned *children, size_t n_hops, const struct nw_frame_limits *lim, struct nw_open *out)
 {
@@ -335,7 +335,7 @@ open_with_hops(const unsigned *children, size_t n_hops, const struct nw_frame_li
 	nw_open_write(hop, sid);
 	for (i = 0; i < n_hops; i++) {
 		memcpy(hop + 20 + i * 84, "127.0.0.1/15602", 15);
-		nw_odd32_put(hop + 20 + i * 84 + 76, 1);
+		nw_odd32_put(hop + 20 + i * 84 + 76, i % 2 == 0);
 		hop[20 + i * 84 + 81] = (uint8_t)children[i];
 	}
 	len = nw_frame_write(frame, sizeof(frame), 1, NW_MSG_SESS_OPEN, sid, &b, 1);
@@ -359,9 +359,11 @@ test_hops(void)
 
 	CHECK_INT(open_with_hops(chain, 8, LIM, &o), NW_OK);
 	CHECK_INT(o.n_hops, 8);
+	CHECK_INT(o.n_native, 4);
 	CHECK_INT(open_with_hops(too_deep, 9, LIM, &o), NW_ETOOBIG);
 	CHECK_INT(open_with_hops(tree, 9, LIM, &o), NW_OK);
 	CHECK_INT(o.n_hops, 9);
+	CHECK_INT(o.n_native, 5);
 	CHECK_INT(open_with_hops(open_end, 2, LIM, &o), NW_EPROTO);
 	CHECK_INT(open_with_hops(flat, 64, LIM, &o), NW_OK);
 	CHECK_INT(open_with_hops(flat, 65, LIM, &o), NW_ETOOBIG);

@@ -49,11 +49,12 @@ last_block(const struct nw_frame *f, uint16_t type, struct nw_block *out)
 
 /* The records are a tree in depth-first order; children_left is the path from the top to where we are. */
 static int
-hops_parse(const uint8_t *p, size_t len, const struct nw_frame_limits *lim, uint32_t *n_hops, const char **why)
+hops_parse(const uint8_t *p, size_t len, const struct nw_frame_limits *lim, struct nw_open *out, const char **why)
 {
 	uint32_t children_left[HOP_DEPTH_CEILING], depth = 0, depth_max = lim->hop_depth_max, flags;
 	size_t i, n = len / HOP_RECORD_BYTES;
 
+	out->n_hops = out->n_native = 0;
 	if (len % HOP_RECORD_BYTES != 0)
 		return fail(why, NW_EPROTO, "hop list is cut");
 	if (n > lim->hops_max)
@@ -63,6 +64,7 @@ hops_parse(const uint8_t *p, size_t len, const struct nw_frame_limits *lim, uint
 	for (i = 0; i < n; i++, p += HOP_RECORD_BYTES) {
 		if (nw_odd32_get(p + HOP_FLAGS_AT, &flags) < 0)
 			return fail(why, NW_EPROTO, "bad hop flags");
+		out->n_native += (flags & HOP_FLAG_NATIVE) != 0;
 		while (depth > 0 && children_left[depth - 1] == 0)
 			depth--;
 		if (depth > 0)
@@ -76,7 +78,7 @@ hops_parse(const uint8_t *p, size_t len, const struct nw_frame_limits *lim, uint
 	while (depth > 0)
 		if (children_left[--depth] != 0)
 			return fail(why, NW_EPROTO, "hop counts more children than there are records");
-	*n_hops = (uint32_t)n;
+	out->n_hops = (uint32_t)n;
 	return NW_OK;
 }
 
@@ -93,7 +95,7 @@ nw_open_parse(const struct nw_frame *f, const struct nw_frame_limits *lim, struc
 	memcpy(out->sess_id, b.data, NW_SESS_ID_BYTES);
 	out->id_differs = memcmp(out->sess_id, f->sess_id, NW_SESS_ID_BYTES) != 0;
 	out->flags = get_be32(b.data + fixed - 4);
-	return hops_parse(b.data + fixed, b.len - fixed, lim, &out->n_hops, why);
+	return hops_parse(b.data + fixed, b.len - fixed, lim, out, why);
 }
 
 void

@@ -99,6 +99,7 @@ struct nw_open {
 	bool id_differs;                     /* the header said another id */
 	uint32_t flags;
 	uint32_t n_hops;                     /* hop records beyond us, all depths */
+	uint32_t n_native;                   /* of them, those that speak XSP: what we would have to open in turn */
 };
 int nw_open_parse(const struct nw_frame *f, const struct nw_frame_limits *lim, struct nw_open *out, const char **why);
 
