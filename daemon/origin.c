@@ -3,9 +3,12 @@
 #define uthash_malloc(size) xmalloc(size)
 #include "daemon/origin.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
 #include <utlist.h>
 
 #include "daemon/box.h"
@@ -17,6 +20,8 @@
 enum {
 	HELD_MAX_BYTES = 256 << 10,          /* per origin */
 	PARENTS_MAX = 32,                    /* depth of inheritance */
+	INHERITED_MAX_BYTES = 64 << 10,      /* of a subject with what its transfer's says */
+	REPORT_SLACK_NS = 10000,             /* times of generation 3 are doubles in seconds */
 	IDLE_MAX = 1000,                     /* providers that are gone, whose metadata is remembered */
 	PROVIDERS_MAX = 100000               /* whose numbers are remembered */
 };
@@ -43,6 +48,7 @@ series_free(struct series *s)
 	free(s->pid);
 	free(s->params_json);
 	free(s->subject_json);
+	free(s->inherited_json);
 	free(s->task_id);
 	free(s->hostname);
 	session_release(s->session);
@@ -202,6 +208,115 @@ origin_series(struct origin *o, const char *mid, const char *event_type)
 	return s;
 }
 
+static bool
+has_newer(const struct series *newest, const struct series *s)
+{
+	while (newest != s && strcmp(newest->event_type, s->event_type) != 0)
+		newest = newest->older;
+	return newest != s;
+}
+
+/* NaN: the report does not say how long it was. */
+static double
+report_duration(const struct nw_data *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_fields && d->n_rows == 1; i++)
+		if (strcmp(d->fields[i], "dur") == 0)
+			return d->values[i];
+	return NAN;
+}
+
+/*
+ * Of the series whose last report had ended when this one began: the one that had waited as long before its last report.
+ * Before that is known, one that waited for less than half of this report's length reports all the time, and of several
+ * such it is the turn of the one that waited longest; else the one that spoke last goes on. By number: only those whose
+ * next one this is.
+ */
+static struct series *
+reporter_find(struct series *newest, int64_t begin_wall_ns, int64_t length_ns, int64_t number)
+{
+	struct series *s, *same = NULL, *turn = NULL, *last = NULL;
+	int64_t waited, off, least_off = 0;
+	bool know_all = true;
+
+	for (s = newest; s != NULL; s = s->older) {
+		waited = begin_wall_ns - s->last_wall_ns;
+		if (waited < 0 || has_newer(newest, s) || (number >= 0 && s->next_sample != number))
+			continue;
+		off = waited > s->waited_ns ? waited - s->waited_ns : s->waited_ns - waited;
+		if (s->waited_ns == 0)
+			know_all = false;
+		else if (same == NULL || off < least_off) {
+			same = s;
+			least_off = off;
+		}
+		if (waited < length_ns / 2 && (turn == NULL || s->last_wall_ns < turn->last_wall_ns))
+			turn = s;
+		if (last == NULL || s->last_wall_ns > last->last_wall_ns)
+			last = s;
+	}
+	return know_all ? same : turn != NULL ? turn : last;
+}
+
+struct series *
+origin_series_of(struct origin *o, const struct nw_data *d)
+{
+	struct series *newest = origin_series(o, d->mid, d->event_type), *found;
+	int64_t begin_wall_ns, length_ns;
+	double dur_s;
+
+	if (newest == NULL || newest->older == NULL || d->event_type != NULL || newest->last_wall_ns == 0)
+		return newest;                   /* metadata are followed by their first data */
+	dur_s = report_duration(d);
+	if (!(dur_s >= 0 && dur_s < 1e9) || d->t_wall_ns[0] == NW_TIME_BY_SAMPLE)
+		return newest;
+	length_ns = (int64_t)(dur_s * 1e9);
+	begin_wall_ns = d->t_wall_ns[0] - length_ns + REPORT_SLACK_NS;
+	if ((found = reporter_find(newest, begin_wall_ns, length_ns, d->sample_number[0])) == NULL &&
+	    (found = reporter_find(newest, begin_wall_ns, length_ns, -1)) == NULL)
+		return newest;
+	found->waited_ns = begin_wall_ns - found->last_wall_ns;
+	return found;
+}
+
+static const char *
+series_subject(const struct series *s)
+{
+	return s->inherited_json != NULL ? s->inherited_json : s->subject_json;
+}
+
+/*
+ * The transfer notice of generation 1 says what is measured, disk or network and where; its calipers' own subject is
+ * empty, or has the ports of one of its streams.
+ */
+static void
+subject_inherit(struct origin *o, struct series *s, const struct nw_subject *own)
+{
+	const struct series *transfer = s->pid != NULL ? origin_series(o, s->pid, NULL) : NULL;
+	json_t *whole, *mine;
+	char port[8];
+
+	if (transfer == NULL || strncmp(transfer->event_type, "xfer", 4) != 0 ||
+	    strlen(series_subject(transfer)) + strlen(s->subject_json) > INHERITED_MAX_BYTES)
+		return;
+	whole = json_loads(series_subject(transfer), 0, NULL);
+	mine = json_loads(s->subject_json, 0, NULL);
+	if (whole != NULL && mine != NULL) {
+		if (own->stream_id != NULL && own->sport != 0 && own->dport != 0) {
+			snprintf(port, sizeof(port), "%u", own->sport);
+			json_object_set_new(whole, "sport", json_string(port));
+			snprintf(port, sizeof(port), "%u", own->dport);
+			json_object_set_new(whole, "dport", json_string(port));
+		}
+		json_object_update(whole, mine);
+		s->inherited_json = json_dumps(whole, JSON_COMPACT);
+	}
+	json_decref(whole);
+	json_decref(mine);
+}
+
 /* What the subject or a parent says; own value first. */
 static void
 series_inherit(struct origin *o, struct series *s, const struct nw_meta *m)
@@ -247,6 +362,7 @@ origin_series_add(struct origin *o, const struct nw_meta *m, bool *is_new)
 	s->params_json = xstrdup(m->params_json);
 	s->subject_json = xstrdup(m->subject_json);
 	series_inherit(o, s, m);
+	subject_inherit(o, s, &m->subject);
 	s->older = head;
 	if (head != NULL)
 		HASH_DEL(o->series, head);

@@ -29,12 +29,16 @@ struct layout {
 struct series {
 	char *mid;                           /* hash key */
 	char *event_type, *pid, *params_json, *subject_json;
+	char *inherited_json;                /* the subject with what its transfer's says, where that says more; else NULL */
 	char *task_id, *hostname;            /* own or inherited */
 	double dt_s, ts_s;
 	int64_t meta_id;
 	struct session *session;             /* NULL: the host's own */
 	struct layout layout;
 	unsigned n_layouts;
+	int64_t last_wall_ns;                /* of its newest row; 0: none yet */
+	int64_t waited_ns;                   /* between its last report but one and the begin of its last; 0: not known */
+	int64_t next_sample;                 /* the number its next row should have, where rows have one */
 	struct series *older;                /* the same mid with another event type or other parameters */
 	UT_hash_handle hh;
 };
@@ -73,6 +77,11 @@ void origin_lost(struct origin *o);
 
 /* NULL when unknown. event_type NULL: the newest of that mid. */
 struct series *origin_series(struct origin *o, const char *mid, const char *event_type);
+/*
+ * Whose data it is. Calipers of one file or connection share an id, and their data of generation 3 do not say which one
+ * speaks: there it is the one whose report can have begun where this one does. Times must be sane. NULL: unknown.
+ */
+struct series *origin_series_of(struct origin *o, const struct nw_data *d);
 /* Keeps a series; identical ones are returned as they are with *is_new false. NULL: over the limit. */
 struct series *origin_series_add(struct origin *o, const struct nw_meta *m, bool *is_new);
 

@@ -391,7 +391,7 @@ on_meta(void *arg, const struct nw_meta *m)
 	rec.mid = m->id;
 	rec.pid = m->pid;
 	rec.event_type = m->event_type;
-	rec.subject_json = m->subject_json;
+	rec.subject_json = sr->inherited_json != NULL ? sr->inherited_json : m->subject_json;
 	rec.params_json = m->params_json;
 	rec.first_wall_ns = nw_wall_ns();
 	rec.raw = m->raw;
@@ -506,7 +506,7 @@ times_are_sane(const struct nw_data *d)
 
 /* Rows in slices: what they take in memory does not depend on how many a document has. */
 static void
-rows_append(struct xsess *x, const struct series *sr, const struct nw_data *d, const uint32_t *where, int64_t now_wall_ns)
+rows_append(struct xsess *x, struct series *sr, const struct nw_data *d, const uint32_t *where, int64_t now_wall_ns)
 {
 	int64_t t[ROWS_AT_ONCE];
 	const double *rows;
@@ -518,6 +518,9 @@ rows_append(struct xsess *x, const struct series *sr, const struct nw_data *d, c
 			t[i] = d->t_wall_ns[first + i];
 			if (t[i] == NW_TIME_BY_SAMPLE)
 				t[i] = time_of_sample(sr, d->sample_number[first + i], now_wall_ns);
+			if (t[i] > sr->last_wall_ns)
+				sr->last_wall_ns = t[i];
+			sr->next_sample = d->sample_number[first + i] < 0 ? 0 : d->sample_number[first + i] + 1;
 		}
 		rows = rows_place(x, &sr->layout, d, where, first, n);
 		if (nw_batch_rows(commit_batch(x->box->commit), sr->layout.id, sr->layout.n_fields, n, t, rows, d->hist,
@@ -530,13 +533,15 @@ static int
 on_data(void *arg, const struct nw_data *d)
 {
 	struct xsess *x = arg;
-	struct series *sr = origin_series(x->origin, d->mid, d->event_type);
+	struct series *sr;
 	uint32_t where[FIELDS_MAX];
 	int rc;
 
 	if (x->only_mid != NULL && strcmp(x->only_mid, d->mid) != 0)
 		return NW_OK;                    /* was taken when the document came, or waits by itself */
-	if (sr == NULL) {
+	if (!times_are_sane(d))
+		return NW_EPROTO;
+	if ((sr = origin_series_of(x->origin, d)) == NULL) {
 		if (x->doc != NULL && origin_held_add(x->origin, d->mid, x->opt, x->doc, x->doc_len))
 			counter_add(&x->box->counters.held_documents, 1);
 		else
@@ -545,8 +550,6 @@ on_data(void *arg, const struct nw_data *d)
 	}
 	if (d->n_fields > FIELDS_MAX)
 		return NW_ETOOBIG;
-	if (!times_are_sane(d))
-		return NW_EPROTO;
 	if (!fields_find(&sr->layout, d, where)) {
 		if ((rc = layout_extend(x, sr, d)) < 0)
 			return rc;
