@@ -15,6 +15,8 @@
 
 static const double NS = 1e-9;
 
+enum { PID_NOT_TOLD = -1, PID_RECEIVER = -2 };   /* the latter: not told either, see ends_separate() */
+
 enum kind { KIND_OTHER, KIND_CALIPER, KIND_PROCESS, KIND_FILE, KIND_CONNECTION, KIND_CPU, KIND_DISK, KIND_CLOCK,
 	KIND_EXCHANGE };
 
@@ -25,7 +27,7 @@ struct source {
 	size_t host, flow, item;             /* item: file or connection */
 	enum nw_op op;
 	double dt_s;
-	bool has_connection;                 /* of a caliper: its metadata names the connection, and item is it */
+	bool has_connection, has_file;       /* of a caliper: its metadata names what it is about, and item is it */
 	uint64_t reports;                    /* numbered so far */
 	int64_t last_wall_ns;                /* of the row before, for senders that do not tell their window */
 };
@@ -250,6 +252,23 @@ prefixed(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+static bool
+op_is_network(enum nw_op op)
+{
+	return op == NW_OP_NET_READ || op == NW_OP_NET_WRITE;
+}
+
+static void
+caliper_item(struct loader *l, struct source *s, const json_t *subject)
+{
+	s->has_connection = op_is_network(s->op) && json_object_get(subject, "dst") != NULL;
+	s->has_file = !op_is_network(s->op) && json_object_get(subject, "resource") != NULL;
+	if (s->has_connection)
+		s->item = connection_add(l->e, s->host, subject);
+	else if (s->has_file)
+		s->item = file_add(l->e, s->host, subject);
+}
+
 /* A session's own metadata. */
 static int
 on_session_meta(void *arg, const struct nw_meta_rec *m)
@@ -264,11 +283,9 @@ on_session_meta(void *arg, const struct nw_meta_rec *m)
 	if (prefixed(m->event_type, "nl:tools:calipers:summary:") || prefixed(m->event_type, "nl.")) {
 		if (evidence_caliper_op(m->event_type, subject, &s.op))
 			s.kind = KIND_CALIPER;
-		/* Original senders have no document for connections: theirs is told by the caliper. */
-		s.has_connection = (s.op == NW_OP_NET_READ || s.op == NW_OP_NET_WRITE) && json_object_get(subject, "dst") != NULL &&
-		    json_object_get(subject, "pid") == NULL;
-		if (s.has_connection)
-			s.item = connection_add(l->e, s.host, subject);
+		/* Original senders have no document for connections and files: theirs are told by the caliper. */
+		if (s.kind == KIND_CALIPER && json_object_get(subject, "pid") == NULL)
+			caliper_item(l, &s, subject);
 	} else if (prefixed(m->event_type, "nw:process")) {
 		s.kind = KIND_PROCESS;
 		l->have_processes = true;
@@ -280,7 +297,7 @@ on_session_meta(void *arg, const struct nw_meta_rec *m)
 		s.item = connection_add(l->e, s.host, subject);
 	}
 	if (s.kind == KIND_CALIPER || s.kind == KIND_PROCESS)
-		s.flow = flow_index(l->e, s.host, json_number(subject, "pid", -1), json_text(subject, "program"));
+		s.flow = flow_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD), json_text(subject, "program"));
 	if (s.kind != KIND_OTHER) {
 		l->sources = xreallocarray(l->sources, l->n_sources + 1, sizeof(*l->sources));
 		l->sources[l->n_sources++] = s;
@@ -288,6 +305,46 @@ on_session_meta(void *arg, const struct nw_meta_rec *m)
 	json_decref(subject);
 	json_decref(params);
 	return 0;
+}
+
+/* The same connection, told from its other end on the same host. */
+static bool
+has_other_end_here(const struct evidence *e, const struct evidence_connection *c)
+{
+	const struct evidence_connection *o;
+	size_t i;
+
+	for (i = 0; i < e->n_connections; i++) {
+		o = &e->connections[i];
+		if (o->host == c->host && o->sport == c->dport && o->dport == c->sport && o->sport != 0 && o->sport != o->dport &&
+		    strcmp(o->src, c->dst) == 0 && strcmp(o->dst, c->src) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Original senders do not name their process. Where both ends of a connection are on one host, there are two at least:
+ * who receives and writes to disk is made a flow of its own. (A third-party transfer between two servers of one host.)
+ */
+static void
+ends_separate(struct loader *l)
+{
+	struct evidence *e = l->e;
+	struct source *s, *t;
+	size_t i, k;
+
+	for (i = 0; i < l->n_sources; i++) {
+		s = &l->sources[i];
+		if (!s->has_connection || !has_other_end_here(e, &e->connections[s->item]))
+			continue;
+		for (k = 0; k < l->n_sources; k++) {
+			t = &l->sources[k];
+			if (t->kind == KIND_CALIPER && t->host == s->host && e->flows[t->flow].pid == PID_NOT_TOLD &&
+			    (t->op == NW_OP_NET_READ || t->op == NW_OP_DISK_WRITE))
+				t->flow = flow_index(e, t->host, PID_RECEIVER, e->flows[t->flow].program);
+		}
+	}
 }
 
 struct host_metas { struct loader *l; size_t host; };
@@ -503,6 +560,9 @@ caliper_row(struct loader *l, const struct columns *c, const struct store_block 
 	if (l->source->has_connection)
 		*(op == NW_OP_NET_READ ? &e->connections[l->source->item].bytes_in :
 		    &e->connections[l->source->item].bytes_out) += bytes;
+	if (l->source->has_file)
+		*(op == NW_OP_DISK_READ ? &e->files[l->source->item].read_bytes :
+		    &e->files[l->source->item].write_bytes) += bytes;
 	threads = cell(b, c->threads, i);
 	if (threads > f->threads && threads < 1e6)
 		f->threads = (unsigned)threads;
@@ -867,6 +927,7 @@ session_read(struct loader *l)
 	    (rc = store_metas(l->reader, e->session_id, 0, "", on_session_meta, l)) < 0)
 		return rc;
 	hosts_name(l);
+	ends_separate(l);
 	for (i = 0; i < l->n_sources && rc == NW_OK; i++)
 		if (l->sources[i].kind == KIND_CALIPER)
 			rc = source_read(l, &l->sources[i], INT64_MIN, INT64_MAX);

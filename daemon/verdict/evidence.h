@@ -33,7 +33,7 @@ struct evidence_host {
 
 struct evidence_flow {
 	size_t host;                         /* index into hosts */
-	int64_t pid;                         /* -1: not told */
+	int64_t pid;                         /* < 0: not told */
 	char *program;
 	unsigned threads;                    /* most seen inside operations at once */
 	int64_t first_wall_ns, last_wall_ns; /* that its reports cover; 0: none did */
