@@ -22,6 +22,11 @@ struct conf {
 	char *listen_https;              /* "address/port" or "none" */
 	char *tls_dir;                   /* below the state directory unless absolute: conf_tls_dir() */
 	char *tls_names;
+	char *http_names;                /* separated by blanks, or "none" */
+	uint64_t http_max_connections;
+	uint64_t http_max_connections_per_address;
+	int64_t http_request_timeout_ns;
+	int64_t http_answer_timeout_ns;
 	bool plain_xsp_beyond_loopback;
 
 	uint64_t max_connections;

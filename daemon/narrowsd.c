@@ -45,7 +45,7 @@ struct options {
 struct daemon {
 	struct box box;
 	struct conf conf;
-	char *store_path, *run_path;
+	char *store_path, *run_path, *web_names;
 	struct event *on_term, *on_int, *tick;
 	struct listeners *listeners, *listeners_tls;
 	struct ctl *ctl;
@@ -314,7 +314,7 @@ static void
 descriptors_raise(const struct conf *c)
 {
 	struct rlimit rl;
-	rlim_t want = (rlim_t)c->max_connections + 512;
+	rlim_t want = (rlim_t)c->max_connections + 2 * (rlim_t)c->http_max_connections + 256;
 
 	if (getrlimit(RLIMIT_NOFILE, &rl) != 0 || rl.rlim_cur >= want)
 		return;
@@ -358,6 +358,13 @@ tls_start(struct daemon *d, struct web_opts *wo)
 	wo->wrap_arg = &d->box;
 }
 
+/* What the report answers to, besides what web/authority.h says: names of its own, and those of the certificate. */
+static char *
+web_names_join(const struct conf *c)
+{
+	return xasprintf("%s %s", conf_is_none(c->http_names) ? "" : c->http_names, conf_is_none(c->tls_names) ? "" : c->tls_names);
+}
+
 /*
  * Nobody named a ceiling: nine tenths of what the store has and what is free now. It is not looked at again, so what
  * others do to the disk later costs no measurements.
@@ -381,7 +388,9 @@ static void
 daemon_start(struct daemon *d)
 {
 	struct web_opts wo = { .listen = d->conf.listen_http, .store_path = d->store_path, .health = health_fill,
-		.health_arg = d };
+		.health_arg = d, .connections_max = (uint32_t)d->conf.http_max_connections,
+		.connections_per_address_max = (uint32_t)d->conf.http_max_connections_per_address,
+		.request_max_ns = d->conf.http_request_timeout_ns, .answer_max_ns = d->conf.http_answer_timeout_ns };
 	struct analysis_params ap;
 	struct store_opts so = store_opts_default;
 	char why[STORE_WHY_BYTES];
@@ -404,6 +413,7 @@ daemon_start(struct daemon *d)
 		fatalx("analysis.start why=\"%s\"", why);
 	memory_restore(d);
 	tls_start(d, &wo);
+	wo.names = d->web_names = web_names_join(&d->conf);
 	if (listeners_start(&d->box, "listen-xsp", false, d->conf.listen_xsp, &d->listeners, why) < 0 ||
 	    listeners_start(&d->box, "listen-xsp-tls", true, d->conf.listen_xsp_tls, &d->listeners_tls, why) < 0)
 		fatalx("%s", why);
@@ -440,6 +450,7 @@ daemon_stop(struct daemon *d)
 	host_free_all(&d->box);
 	nw_doc_decoder_free(d->box.decoder);
 	event_base_free(d->box.base);
+	free(d->web_names);
 	free(d->run_path);
 	free(d->store_path);
 	conf_clear(&d->conf);

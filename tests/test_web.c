@@ -252,7 +252,8 @@ on_health(void *arg, struct nw_health *out)
 static struct web *
 serve(const char *path)
 {
-	const struct web_opts opts = { .listen = "127.0.0.1/0", .store_path = path, .health = on_health, .health_arg = &health };
+	const struct web_opts opts = { .listen = "127.0.0.1/0", .store_path = path, .health = on_health, .health_arg = &health,
+		.names = "narrows.example" };
 	struct web *w = NULL;
 	char why[STORE_WHY_BYTES];
 
@@ -367,7 +368,7 @@ static struct reply
 ask(const char *method, const char *path, const char *headers)
 {
 	char request[1024];
-	int len = snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: evil.example\r\n%s\r\n", method, path, headers);
+	int len = snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", method, path, headers);
 
 	return ask_raw(request, (size_t)len);
 }
@@ -547,13 +548,14 @@ test_refusals(void)
 		CHECK(r.status == 0 || r.status >= 400);
 		if (r.status != 0 && r.status < 400)
 			fprintf(stderr, "%.60s: %d\n", wrong[i], r.status);
+		CHECK(r.status == 0 || has(&r, "\r\nContent-Security-Policy: default-src 'none'; "));
 		CHECK(!has(&r, "root:"));
 		free(r.text);
 	}
 	/* a path, a header and a body that are too long */
 	n = (size_t)sprintf(big, "GET /");
 	memset(big + n, 'a', 7000);
-	n += 7000 + (size_t)sprintf(big + n + 7000, " HTTP/1.1\r\n\r\n");
+	n += 7000 + (size_t)sprintf(big + n + 7000, " HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	r = ask_raw(big, n);
 	CHECK_INT(r.status, 404);
 	CHECK(r.body_len < 2000);                       /* it is not repeated */
@@ -573,6 +575,67 @@ test_refusals(void)
 	r = get("/");
 	CHECK_INT(r.status, 200);
 	free(r.text);
+}
+
+/* Another site's name that leads here is not answered, whatever form it comes in. */
+static void
+test_hosts(void)
+{
+	static const struct { const char *request; int status; } cases[] = {
+		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", 200 }, { "GET / HTTP/1.1\r\nhost: [::1]\r\n\r\n", 200 },
+		{ "GET / HTTP/1.1\r\nHost: narrows.example:8080\r\n\r\n", 200 }, { "GET / HTTP/1.0\r\n\r\n", 200 },
+		{ "GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 200 },
+		{ "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421 }, { "GET / HTTP/1.0\r\nHost: evil.example\r\n\r\n", 421 },
+		{ "GET /healthz HTTP/1.1\r\nHost: narrows.example.evil.example\r\n\r\n", 421 },
+		{ "GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 421 },
+		{ "HEAD / HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n", 421 }, { "POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\n\r\n", 400 }, { "GET / HTTP/1.1\r\nHost: \r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\nHost: evil.example, localhost\r\n\r\n", 400 },
+	};
+	struct reply r;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		r = ask_raw(cases[i].request, strlen(cases[i].request));
+		CHECK_INT(r.status, cases[i].status);
+		if (r.status != cases[i].status)
+			fprintf(stderr, "%s", cases[i].request);
+		CHECK(r.status == 200 || (!has(&r, "Sessions</h1>") && !has(&r, "evil.example") && has(&r, "Content-Security-Policy: ")));
+		free(r.text);
+	}
+	r = get("/healthz");
+	CHECK(has(&r, "\"http_misdirected\": 6") && !has(&r, "\"http_malformed\": 0"));
+	free(r.text);
+}
+
+/* Hundreds that say nothing, then somebody who wants a page. */
+static void
+test_flood(void)
+{
+	enum { IDLE = 257 };
+	int fd[IDLE], i;
+	int64_t begin;
+	struct reply r;
+
+	for (i = 0; i < IDLE; i++)
+		fd[i] = dial(0);
+	for (i = 0; i < IDLE; i++)
+		(void)send(fd[i], "GET / HTTP/1.1\r\nX-Drip: ", 24, MSG_NOSIGNAL);
+	begin = nw_mono_ns();
+	r = get("/");
+	CHECK_INT(r.status, 200);
+	CHECK(nw_mono_ns() - begin < INT64_C(300000000));
+	free(r.text);
+	r = get("/healthz");
+	CHECK(has(&r, "\"http_connections\": 32"));
+	CHECK(!has(&r, "\"http_refused\": 0"));
+	free(r.text);
+	r = get("/health");
+	CHECK(has(&r, "class=\"fault\"><dt>Connections refused"));
+	free(r.text);
+	for (i = 0; i < IDLE; i++)
+		close(fd[i]);
 }
 
 static void
@@ -661,7 +724,7 @@ in_use(void)
 static void
 test_slow(void)
 {
-	static const char request[] = "GET /session/8.csv HTTP/1.1\r\nHost: x\r\n\r\n";
+	static const char request[] = "GET /session/8.csv HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	enum { SLOW = 6 };
 	struct text whole = { 0 };
 	struct store_reader *reader = NULL;
@@ -721,7 +784,7 @@ test_http10(void)
 static void
 test_stop(struct web *w)
 {
-	static const char csv[] = "GET /session/8.csv HTTP/1.1\r\n\r\n";
+	static const char csv[] = "GET /session/8.csv HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	int idle = dial(0), half = dial(0), streaming = dial(4096);
 	int64_t start;
 
@@ -807,6 +870,8 @@ main(int argc, char **argv)
 	test_hostile();
 	test_size();
 	test_refusals();
+	test_hosts();
+	test_flood();
 	test_cache();
 	test_many();
 	test_health();

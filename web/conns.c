@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "web/conns.h"
 
-#include <stdbool.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
+#include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
@@ -11,10 +14,17 @@
 
 #include "narrows/caliper.h"
 
-/* More than a whole request: what a client sends beyond is not read. */
-enum { INPUT_MAX_BYTES = 16384 };
+enum {
+	INPUT_MAX_BYTES = 16384,                /* more than a whole request: what a client sends beyond is not read */
+	ADDRESS_BYTES = 8                       /* as much of one as counts */
+};
 
-enum conn_state { CONN_FREE, CONN_ASKING, CONN_ANSWERING, CONN_STREAMING };
+/*
+ *	ASKING --the whole request--> ANSWERING --a download--> STREAMING
+ *	ASKING --evhttp answers by itself--> REFUSED
+ *	any --evhttp lets go, late, or others need its place--> FREE
+ */
+enum conn_state { CONN_FREE, CONN_ASKING, CONN_REFUSED, CONN_ANSWERING, CONN_STREAMING };
 
 /*
  * We hold a reference of our own; evhttp takes its callbacks off when it is done with a connection and tells the client
@@ -22,18 +32,24 @@ enum conn_state { CONN_FREE, CONN_ASKING, CONN_ANSWERING, CONN_STREAMING };
  * still watches the old one: hence BEV_OPT_CLOSE_ON_FREE.
  */
 struct conn {
+	struct conns *owner;
 	struct bufferevent *bev;
+	struct evbuffer_cb_entry *on_output;    /* while ASKING or REFUSED */
 	enum conn_state state;
 	int64_t since_mono_ns;
+	bool placed;                            /* its address is known and was counted */
+	uint8_t address[1 + ADDRESS_BYTES];     /* after the family */
 };
 
 struct conns {
-	struct event *sweep;
+	struct event *sweep, *fresh;
 	struct evconnlistener *listener;
 	struct conns_limits limits;
+	struct conns_stats stats;
+	const char *headers;
 	struct bufferevent *(*make)(struct event_base *base, void *arg);
 	void *make_arg;
-	size_t n;
+	size_t n, n_slots;
 	struct conn conn[];
 };
 
@@ -45,6 +61,8 @@ arm_sweep(struct conns *c, int64_t after_ns)
 	evtimer_add(c->sweep, &after);
 }
 
+/* --- one connection --- */
+
 static bool
 is_abandoned(struct bufferevent *bev)
 {
@@ -54,12 +72,37 @@ is_abandoned(struct bufferevent *bev)
 	return on_event == NULL;
 }
 
-static void
-conn_release(struct conns *c, struct conn *conn)
+/* Nobody waits for an answer of ours on it. */
+static bool
+is_spare(const struct conn *conn)
 {
+	return conn->state == CONN_ASKING || conn->state == CONN_REFUSED;
+}
+
+static void
+output_ignore(struct conn *conn)
+{
+	if (conn->on_output != NULL)
+		evbuffer_remove_cb_entry(bufferevent_get_output(conn->bev), conn->on_output);
+	conn->on_output = NULL;
+}
+
+static void
+conn_release(struct conn *conn)
+{
+	conn->owner->n--;
+	output_ignore(conn);
 	bufferevent_decref(conn->bev);
 	*conn = (struct conn){ 0 };
-	c->n--;
+}
+
+static void
+conn_end(struct conn *conn)
+{
+	if (!is_abandoned(conn->bev))
+		bufferevent_trigger_event(conn->bev, BEV_EVENT_TIMEOUT | BEV_EVENT_READING, 0);
+	if (is_abandoned(conn->bev))
+		conn_release(conn);
 }
 
 static bool
@@ -68,40 +111,152 @@ is_late(const struct conns *c, const struct conn *conn, int64_t now_mono_ns)
 	int64_t age_ns = now_mono_ns - conn->since_mono_ns;
 
 	return (conn->state == CONN_ASKING && age_ns > c->limits.ask_max_ns) ||
-	    (conn->state == CONN_ANSWERING && age_ns > c->limits.answer_max_ns);
+	    ((conn->state == CONN_ANSWERING || conn->state == CONN_REFUSED) && age_ns > c->limits.answer_max_ns);
+}
+
+/*
+ * evhttp answers what is not HTTP, or too big, without asking us, and leaves the connection open. Its first words are the
+ * status line, and what we add stands behind that.
+ */
+static void
+on_output(struct evbuffer *output, const struct evbuffer_cb_info *info, void *arg)
+{
+	struct conn *conn = arg;
+	char status[12] = "";
+
+	evbuffer_copyout(output, status, sizeof(status));
+	if (conn->state == CONN_ASKING && info->n_added > 0 && memcmp(status + 9, "100", 3) != 0) {
+		conn->state = CONN_REFUSED;
+		conn->owner->stats.malformed++;
+		evbuffer_add(output, conn->owner->headers, strlen(conn->owner->headers));
+	} else if (conn->state == CONN_REFUSED && evbuffer_get_length(output) == 0)
+		shutdown(bufferevent_getfd(conn->bev), SHUT_WR);        /* the next sweep closes it */
+}
+
+/* --- all of them --- */
+
+static void
+abandoned_release(struct conns *c)
+{
+	struct conn *conn;
+
+	for (conn = c->conn; conn < c->conn + c->n_slots; conn++)
+		if (conn->state != CONN_FREE && is_abandoned(conn->bev))
+			conn_release(conn);
+}
+
+/* Of those without a question, the one that has been there longest; address NULL: of any. */
+static struct conn *
+spare_oldest(struct conns *c, const uint8_t *address)
+{
+	struct conn *conn, *oldest = NULL;
+
+	for (conn = c->conn; conn < c->conn + c->n_slots; conn++)
+		if (is_spare(conn) && (address == NULL || (conn->placed && memcmp(conn->address, address, sizeof(conn->address)) == 0)) &&
+		    (oldest == NULL || conn->since_mono_ns < oldest->since_mono_ns))
+			oldest = conn;
+	return oldest;
+}
+
+/* Among many answers those few that are about to ask should not have to go for each other: then who comes waits. */
+static bool
+is_open(const struct conns *c)
+{
+	size_t i, n_spare = 0;
+
+	for (i = 0; i < c->n_slots; i++)
+		n_spare += is_spare(&c->conn[i]);
+	return c->n < c->limits.max || (c->n == c->limits.max && n_spare > c->limits.max / 4);
+}
+
+/* While nobody can be let in it is looked more often whether somebody can. */
+static void
+listener_set(struct conns *c)
+{
+	bool open = is_open(c);
+
+	if (c->listener != NULL)
+		(open ? evconnlistener_enable : evconnlistener_disable)(c->listener);
+	if (!open)
+		arm_sweep(c, c->limits.sweep_ns / 20);
+	else if (c->n > 0 && !evtimer_pending(c->sweep, NULL))
+		arm_sweep(c, c->limits.sweep_ns);
 }
 
 /* Forgets what has ended and ends what is late. */
 static void
-conns_sweep(struct conns *c)
-{
-	int64_t now = nw_mono_ns();
-	size_t i;
-
-	for (i = 0; i < c->limits.max; i++) {
-		struct conn *conn = &c->conn[i];
-
-		if (conn->state == CONN_FREE)
-			continue;
-		if (!is_abandoned(conn->bev) && is_late(c, conn, now))
-			bufferevent_trigger_event(conn->bev, BEV_EVENT_TIMEOUT | BEV_EVENT_READING, 0);
-		if (is_abandoned(conn->bev))
-			conn_release(c, conn);
-	}
-	if (c->n < c->limits.max && c->listener != NULL)
-		evconnlistener_enable(c->listener);
-}
-
-static void
 on_sweep(evutil_socket_t fd, short what, void *arg)
 {
 	struct conns *c = arg;
+	int64_t now = nw_mono_ns();
+	struct conn *conn;
 
 	(void)fd, (void)what;
-	conns_sweep(c);
-	if (c->n > 0)
-		arm_sweep(c, c->limits.sweep_ns);
+	abandoned_release(c);
+	for (conn = c->conn; conn < c->conn + c->n_slots; conn++) {
+		if (conn->state == CONN_REFUSED && evbuffer_get_length(bufferevent_get_output(conn->bev)) == 0)
+			conn_end(conn);
+		else if (conn->state != CONN_FREE && is_late(c, conn, now)) {
+			c->stats.timeouts++;
+			conn_end(conn);
+		}
+	}
+	listener_set(c);
 }
+
+/* --- addresses --- */
+
+/* evhttp tells the descriptor after on_connection(), and the address nobody. */
+static void
+address_take(struct conn *conn)
+{
+	struct sockaddr_storage ss = { 0 };
+	const struct in6_addr *v6 = &((const struct sockaddr_in6 *)&ss)->sin6_addr;
+	socklen_t len = sizeof(ss);
+
+	conn->placed = true;
+	if (getpeername(bufferevent_getfd(conn->bev), (struct sockaddr *)&ss, &len) != 0)
+		return;
+	conn->address[0] = ss.ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(v6);
+	if (conn->address[0] != 0)
+		memcpy(conn->address + 1, v6, ADDRESS_BYTES);
+	else
+		memcpy(conn->address + 1, ss.ss_family == AF_INET ? (const void *)&((const struct sockaddr_in *)&ss)->sin_addr :
+		    (const void *)(v6->s6_addr + 12), 4);
+}
+
+static size_t
+address_count(const struct conns *c, const uint8_t *address)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < c->n_slots; i++)
+		n += c->conn[i].state != CONN_FREE && c->conn[i].placed &&
+		    memcmp(c->conn[i].address, address, sizeof(c->conn[i].address)) == 0;
+	return n;
+}
+
+/* Over its address's limit a new connection takes the place of one that has not asked, or is that one itself. */
+static void
+on_fresh(evutil_socket_t fd, short what, void *arg)
+{
+	struct conns *c = arg;
+	struct conn *conn;
+
+	(void)fd, (void)what;
+	abandoned_release(c);
+	for (conn = c->conn; conn < c->conn + c->n_slots; conn++) {
+		if (conn->state == CONN_FREE || conn->placed)
+			continue;
+		address_take(conn);
+		if (address_count(c, conn->address) > c->limits.per_address_max && is_spare(conn)) {
+			c->stats.refused++;
+			conn_end(spare_oldest(c, conn->address));
+		}
+	}
+}
+
+/* --- what evhttp calls --- */
 
 static struct bufferevent *
 make_plain(struct event_base *base, void *arg)
@@ -110,48 +265,64 @@ make_plain(struct event_base *base, void *arg)
 	return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
 }
 
-/* evhttp sets its callbacks after this returns: a sweep must not come before. */
+static void
+room_make(struct conns *c)
+{
+	struct conn *oldest;
+
+	if (c->n >= c->limits.max)
+		abandoned_release(c);
+	if (c->n < c->limits.max || (oldest = spare_oldest(c, NULL)) == NULL)
+		return;
+	c->stats.refused++;
+	conn_end(oldest);
+}
+
+/* evhttp sets its callbacks after this returns: nothing may look for them before. */
 static struct bufferevent *
 on_connection(struct event_base *base, void *arg)
 {
 	struct conns *c = arg;
 	struct bufferevent *bev = c->make(base, c->make_arg);
-	size_t i;
+	struct conn *conn = c->conn;
 
 	if (bev == NULL)
 		return NULL;
 	bufferevent_setwatermark(bev, EV_READ, 0, INPUT_MAX_BYTES);
-	if (c->n == 0)
-		arm_sweep(c, c->limits.sweep_ns);
-	for (i = 0; i < c->limits.max && c->conn[i].state != CONN_FREE; i++)
-		;
-	if (i < c->limits.max) {
-		bufferevent_incref(bev);
-		c->conn[i] = (struct conn){ .bev = bev, .state = CONN_ASKING, .since_mono_ns = nw_mono_ns() };
-		c->n++;
-	}
-	if (c->n == c->limits.max) {
-		/* no more for now; most likely some have ended and are only to be swept up */
-		if (c->listener != NULL)
-			evconnlistener_disable(c->listener);
-		arm_sweep(c, 0);
-	}
+	room_make(c);
+	while (conn < c->conn + c->n_slots && conn->state != CONN_FREE)
+		conn++;
+	if (conn == c->conn + c->n_slots)
+		return bev;                      /* evhttp's own limit of time must do */
+	bufferevent_incref(bev);
+	*conn = (struct conn){ .owner = c, .bev = bev, .state = CONN_ASKING, .since_mono_ns = nw_mono_ns() };
+	conn->on_output = evbuffer_add_cb(bufferevent_get_output(bev), on_output, conn);
+	c->n++;
+	event_active(c->fresh, EV_TIMEOUT, 0);
+	listener_set(c);
 	return bev;
 }
 
+/* --- what the web room calls --- */
+
 struct conns *
 conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_socket *bound,
-    const struct conns_limits *limits)
+    const struct conns_limits *limits, const char *headers)
 {
-	struct conns *c = calloc(1, sizeof(*c) + limits->max * sizeof(c->conn[0]));
+	size_t n_slots = limits->max + 1;       /* one may have been accepted when the last one had asked */
+	struct conns *c = calloc(1, sizeof(*c) + n_slots * sizeof(c->conn[0]));
 
 	if (c == NULL)
 		return NULL;
 	c->limits = *limits;
+	c->headers = headers;
+	c->n_slots = n_slots;
 	c->make = make_plain;
 	c->listener = evhttp_bound_socket_get_listener(bound);
-	if ((c->sweep = evtimer_new(base, on_sweep, c)) == NULL) {
-		free(c);
+	c->sweep = evtimer_new(base, on_sweep, c);
+	c->fresh = evtimer_new(base, on_fresh, c);
+	if (c->sweep == NULL || c->fresh == NULL) {
+		conns_free(c);
 		return NULL;
 	}
 	evhttp_set_bevcb(http, on_connection, c);
@@ -168,14 +339,17 @@ conns_set_maker(struct conns *c, struct bufferevent *(*make)(struct event_base *
 void
 conns_free(struct conns *c)
 {
-	size_t i;
+	struct conn *conn;
 
 	if (c == NULL)
 		return;
-	for (i = 0; i < c->limits.max; i++)
-		if (c->conn[i].state != CONN_FREE)
-			conn_release(c, &c->conn[i]);
-	event_free(c->sweep);
+	for (conn = c->conn; conn < c->conn + c->n_slots; conn++)
+		if (conn->state != CONN_FREE)
+			conn_release(conn);
+	if (c->fresh != NULL)
+		event_free(c->fresh);
+	if (c->sweep != NULL)
+		event_free(c->sweep);
 	free(c);
 }
 
@@ -190,34 +364,54 @@ conns_count(const struct conns *c)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < c->limits.max; i++)
+	for (i = 0; i < c->n_slots; i++)
 		n += c->conn[i].state != CONN_FREE && !is_abandoned(c->conn[i].bev);
 	return n;
 }
 
-static void
-set_state(struct conns *c, struct evhttp_request *req, enum conn_state state)
+const struct conns_stats *
+conns_get_stats(const struct conns *c)
+{
+	return &c->stats;
+}
+
+static struct conn *
+conn_of(struct conns *c, struct evhttp_request *req)
 {
 	struct evhttp_connection *evcon = evhttp_request_get_connection(req);
 	struct bufferevent *bev = evcon != NULL ? evhttp_connection_get_bufferevent(evcon) : NULL;
-	size_t i;
+	struct conn *conn;
 
-	for (i = 0; bev != NULL && i < c->limits.max; i++)
-		if (c->conn[i].bev == bev) {
-			c->conn[i].state = state;
-			c->conn[i].since_mono_ns = nw_mono_ns();
-			return;
-		}
+	for (conn = c->conn; bev != NULL && conn < c->conn + c->n_slots; conn++)
+		if (conn->bev == bev)
+			return conn;
+	return NULL;
 }
 
 void
 conns_asked(struct conns *c, struct evhttp_request *req)
 {
-	set_state(c, req, CONN_ANSWERING);
+	struct conn *conn = conn_of(c, req);
+
+	if (conn == NULL)
+		return;
+	output_ignore(conn);
+	conn->state = CONN_ANSWERING;
+	conn->since_mono_ns = nw_mono_ns();
 }
 
-void
+bool
 conns_streams(struct conns *c, struct evhttp_request *req)
 {
-	set_state(c, req, CONN_STREAMING);
+	struct conn *conn = conn_of(c, req);
+	size_t i, n = 0;
+
+	for (i = 0; i < c->n_slots; i++)
+		n += c->conn[i].state == CONN_STREAMING;
+	if (conn == NULL || n >= (c->limits.max + 1) / 2) {
+		c->stats.refused++;
+		return false;
+	}
+	conn->state = CONN_STREAMING;
+	return true;
 }

@@ -108,6 +108,19 @@ write_analysis(struct html *h, const struct nw_health *health)
 }
 
 static void
+write_report(struct html *h, const struct nw_health *health)
+{
+	html_raw(h, "<section><h2>These pages</h2><dl class=\"items\">");
+	item_count(h, "Connections now", health->http_connections);
+	item_count(h, "Requests", health->http_requests);
+	item_count(h, "Timeouts", health->http_timeouts);
+	item_fault(h, "Connections refused", health->http_refused);
+	item_fault(h, "Requests that are not HTTP", health->http_malformed);
+	item_fault(h, "Requests for another name", health->http_misdirected);
+	html_raw(h, "</dl></section>");
+}
+
+static void
 write_box(struct html *h, const struct nw_health *health)
 {
 	html_raw(h, "<section><h2>Box</h2><dl class=\"items\">");
@@ -143,6 +156,7 @@ page_health(struct html *h, const struct nw_health *health)
 		write_ingest(h, health);
 		write_store(h, health);
 		write_analysis(h, health);
+		write_report(h, health);
 		write_box(h, health);
 		html_raw(h, "</div><p class=\"note\">The same as JSON: <a href=\"/healthz\">/healthz</a></p>");
 	}

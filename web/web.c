@@ -3,8 +3,8 @@
  * The web thread: listener, routes, answers. Everything it needs is its own: event base, store reader, connections.
  * Other threads reach it through one eventfd, which means stop.
  *
- * Requests are hostile. Methods, sizes, times and the number of connections are limited; of a request only the path,
- * `before` and If-None-Match are read. The Host header is never used.
+ * Requests are hostile. Methods, sizes, times and the number of connections are limited; of a request only the path, the
+ * query and If-None-Match are used, and Host to see that it means us: no link is made of it.
  */
 #include "narrows/web.h"
 
@@ -15,7 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <netinet/in.h>
 #include <sys/eventfd.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <netdb.h>
 #include <unistd.h>
@@ -23,10 +26,13 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/http.h>
+#include <event2/http_struct.h>
+#include <event2/keyvalq_struct.h>
 
 #include "narrows/caliper.h"
 #include "narrows/err.h"
 #include "web/api.h"
+#include "web/authority.h"
 #include "web/conns.h"
 #include "web/download.h"
 #include "web/export.h"
@@ -37,12 +43,13 @@
 enum {
 	HEADERS_MAX_BYTES = 8192,
 	BODY_MAX_BYTES = 1024,
+	HEADER_LINES_BYTES = 1024,
 	IO_TIMEOUT_S = 20,                      /* without any progress */
 };
 #define NS_PER_S INT64_C(1000000000)
 #define STOP_MAX_NS (2 * NS_PER_S)
-static const struct conns_limits limits = {
-	.max = 128, .ask_max_ns = 10 * NS_PER_S, .answer_max_ns = 60 * NS_PER_S, .sweep_ns = NS_PER_S,
+static const struct conns_limits default_limits = {
+	.max = 128, .per_address_max = 32, .ask_max_ns = 10 * NS_PER_S, .answer_max_ns = 60 * NS_PER_S, .sweep_ns = NS_PER_S,
 };
 
 /* One address it listens at: plain, or whatever opts.wrap makes of it. */
@@ -52,6 +59,7 @@ struct port {
 	struct evhttp_bound_socket *bound;
 	struct conns *conns;
 	char address[128];
+	bool on_loopback;
 };
 
 enum { PORT_HTTP, PORT_HTTPS, PORTS };
@@ -63,6 +71,8 @@ struct web {
 	struct event *on_stop, *on_drained;
 	int stop_fd;
 	int64_t stop_mono_ns;
+	uint64_t n_requests, n_misdirected, n_malformed;
+	char own_headers[HEADER_LINES_BYTES];
 	pthread_t thread;
 	struct web_opts opts;
 };
@@ -73,7 +83,7 @@ static const char type_json[] = "application/json";
 
 struct answer {
 	struct web *w;
-	struct conns *conns;
+	struct port *port;
 	struct evhttp_request *req;
 	struct evbuffer *body;
 	const char *type;                       /* NULL: text/html */
@@ -87,19 +97,37 @@ add_header(struct evhttp_request *req, const char *name, const char *value)
 }
 
 /* Nothing may run, nothing may be fetched from elsewhere, nobody may frame the page or learn where a link came from. */
+static const struct { const char *name, *value; } safe_headers[] = {
+	{ "Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
+	    "frame-ancestors 'none'" },
+	{ "X-Content-Type-Options", "nosniff" },
+	{ "X-Frame-Options", "DENY" },
+	{ "Referrer-Policy", "no-referrer" },
+	{ "Cross-Origin-Resource-Policy", "same-origin" },
+};
+enum { N_SAFE_HEADERS = sizeof(safe_headers) / sizeof(safe_headers[0]) };
+
 static void
 add_headers(const struct answer *a)
 {
+	size_t i;
+
 	add_header(a->req, "Content-Type", a->type != NULL ? a->type : "text/html; charset=utf-8");
 	add_header(a->req, "Cache-Control", a->cache != NULL ? a->cache : "no-store");
-	add_header(a->req, "Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; "
-	    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-	add_header(a->req, "X-Content-Type-Options", "nosniff");
-	add_header(a->req, "X-Frame-Options", "DENY");
-	add_header(a->req, "Referrer-Policy", "no-referrer");
-	add_header(a->req, "Cross-Origin-Resource-Policy", "same-origin");
+	for (i = 0; i < N_SAFE_HEADERS; i++)
+		add_header(a->req, safe_headers[i].name, safe_headers[i].value);
 	/* one answer per connection keeps limits on time and number simple */
 	add_header(a->req, "Connection", "close");
+}
+
+/* The same for answers that evhttp gives, as lines. */
+static void
+headers_write(char out[HEADER_LINES_BYTES])
+{
+	size_t i, n = (size_t)snprintf(out, HEADER_LINES_BYTES, "Cache-Control: no-store\r\n");
+
+	for (i = 0; i < N_SAFE_HEADERS; i++)
+		n += (size_t)snprintf(out + n, HEADER_LINES_BYTES - n, "%s: %s\r\n", safe_headers[i].name, safe_headers[i].value);
 }
 
 static const char *
@@ -112,6 +140,7 @@ reason_of(int code)
 	case 400: return "Bad Request";
 	case 404: return "Not Found";
 	case 405: return "Method Not Allowed";
+	case 421: return "Misdirected Request";
 	case 500: return "Internal Server Error";
 	case 503: return "Service Unavailable";
 	}
@@ -137,6 +166,8 @@ static const struct { int code; const char *title, *advice; } troubles[] = {
 	{ 400, "That is not a request this box understands.", "The address has a part that makes no sense." },
 	{ 404, "There is nothing at this address.", "The session may have expired, or the address has a typing error." },
 	{ 405, "This page can only be read.", "GET and HEAD are answered, nothing else." },
+	{ 421, "This box does not go by that name.", "Use its address, or have its operator add the name to http-names." },
+	{ 503, "The box is busy.", "Too many downloads are under way. Try again when one has ended." },
 	{ 0, "The box could not answer.", "Its health page may say why." },
 };
 
@@ -165,7 +196,7 @@ answer_rc(struct answer *a, int rc)
 	if (rc == NW_OK)
 		answer_send(a, 200);
 	else
-		answer_error(a, rc == NW_ENOTFOUND ? 404 : rc == NW_ENOMEM ? 503 : rc == NW_ETOOBIG ? 400 : 500);
+		answer_error(a, rc == NW_ENOTFOUND ? 404 : rc == NW_ENOMEM || rc == NW_EFULL ? 503 : rc == NW_ETOOBIG ? 400 : 500);
 }
 
 static void
@@ -179,12 +210,27 @@ answer_html(struct answer *a, const struct html *h, int rc)
 static bool
 read_health(const struct web *w, struct nw_health *health)
 {
+	const struct conns_stats *stats;
+	const struct port *p;
+
 	*health = (struct nw_health){ 0 };
 	if (w->opts.health == NULL)
 		return false;
 	w->opts.health(w->opts.health_arg, health);
 	snprintf(health->listen_http, sizeof(health->listen_http), "%.63s", web_address(w));
 	snprintf(health->listen_https, sizeof(health->listen_https), "%.63s", web_address_https(w));
+	health->http_requests = w->n_requests;
+	health->http_misdirected = w->n_misdirected;
+	health->http_malformed = w->n_malformed;
+	for (p = w->ports; p < w->ports + PORTS; p++) {
+		if (p->conns == NULL)
+			continue;
+		stats = conns_get_stats(p->conns);
+		health->http_connections += conns_count(p->conns);
+		health->http_refused += stats->refused;
+		health->http_timeouts += stats->timeouts;
+		health->http_malformed += stats->malformed;
+	}
 	return true;
 }
 
@@ -256,11 +302,11 @@ answer_export(struct answer *a, const struct route *to)
 		evhttp_send_reply(a->req, 200, reason_of(200), NULL);
 		return;
 	}
-	conns_streams(a->conns, a->req);
-	if ((rc = download_start(a->w->base, a->req, a->w->reader, to->id, &opts)) < 0) {
+	rc = conns_streams(a->port->conns, a->req) ? download_start(a->w->base, a->req, a->w->reader, to->id, &opts) : NW_EFULL;
+	if (rc < 0) {
 		evhttp_clear_headers(evhttp_request_get_output_headers(a->req));
 		a->type = NULL;
-		conns_asked(a->conns, a->req);
+		conns_asked(a->port->conns, a->req);
 		answer_rc(a, rc);
 	}
 }
@@ -320,19 +366,46 @@ answer_page(struct answer *a, const struct route *to)
 	}
 }
 
+/* 0, or what is wrong with whom it asks: in the header, or in the path if that is a whole URL (RFC 9112, section 3.2). */
+static int
+misdirection(const struct answer *a, const struct evhttp_uri *uri)
+{
+	const char *names = a->w->opts.names != NULL ? a->w->opts.names : "";
+	const char *in_uri = uri != NULL ? evhttp_uri_get_host(uri) : NULL, *host = NULL;
+	const struct evkeyval *header;
+	int code;
+
+	TAILQ_FOREACH(header, evhttp_request_get_input_headers(a->req), next) {
+		if (strcasecmp(header->key, "Host") != 0)
+			continue;
+		if (host != NULL)
+			return 400;
+		host = header->value;
+	}
+	if (host == NULL)
+		return a->req->major > 1 || a->req->minor > 0 ? 400 : 0;
+	code = authority_check(host, names, a->port->on_loopback);
+	return code == 0 && in_uri != NULL ? authority_check(in_uri, names, a->port->on_loopback) : code;
+}
+
 static void
 on_request(struct evhttp_request *req, void *arg)
 {
 	struct port *port = arg;
-	struct answer a = { .w = port->web, .conns = port->conns, .req = req, .body = evbuffer_new() };
+	struct answer a = { .w = port->web, .port = port, .req = req, .body = evbuffer_new() };
 	enum evhttp_cmd_type command = evhttp_request_get_command(req);
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
 	struct route to;
+	int code;
 
-	conns_asked(a.conns, req);
+	conns_asked(port->conns, req);
+	a.w->n_requests++;
 	if (a.body == NULL)
 		evhttp_send_error(req, 503, NULL);
-	else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
+	else if ((code = misdirection(&a, uri)) != 0) {
+		*(code == 421 ? &a.w->n_misdirected : &a.w->n_malformed) += 1;
+		answer_error(&a, code);
+	} else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
 		add_header(req, "Allow", "GET, HEAD");
 		answer_error(&a, 405);
 	} else if (uri == NULL)
@@ -415,10 +488,17 @@ parse_listen(const char *listen, char *host, size_t size, uint16_t *port)
 	return true;
 }
 
+static bool
+is_loopback(const struct sockaddr_storage *ss)
+{
+	return ss->ss_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)ss)->sin6_addr) :
+	    ntohl(((const struct sockaddr_in *)ss)->sin_addr.s_addr) >> 24 == 127;
+}
+
 static void
 name_address(struct port *p, const char *listen)
 {
-	struct sockaddr_storage ss;
+	struct sockaddr_storage ss = { 0 };
 	socklen_t len = sizeof(ss);
 	char host[96], port[8];
 
@@ -428,11 +508,29 @@ name_address(struct port *p, const char *listen)
 		snprintf(p->address, sizeof(p->address), "%s/%s", host, port);
 	else
 		snprintf(p->address, sizeof(p->address), "%s", listen);
+	p->on_loopback = is_loopback(&ss);
+}
+
+static struct conns_limits
+limits_of(const struct web_opts *o)
+{
+	struct conns_limits l = default_limits;
+
+	if (o->connections_max > 0)
+		l.max = o->connections_max;
+	if (o->connections_per_address_max > 0)
+		l.per_address_max = o->connections_per_address_max;
+	if (o->request_max_ns > 0)
+		l.ask_max_ns = o->request_max_ns;
+	if (o->answer_max_ns > 0)
+		l.answer_max_ns = o->answer_max_ns;
+	return l;
 }
 
 static int
 open_port(struct web *w, struct port *p, const char *directive, const char *listen, char why[STORE_WHY_BYTES])
 {
+	const struct conns_limits limits = limits_of(&w->opts);
 	char host[96];
 	uint16_t port;
 
@@ -449,7 +547,7 @@ open_port(struct web *w, struct port *p, const char *directive, const char *list
 		snprintf(why, STORE_WHY_BYTES, "%s %s: %s", directive, listen, strerror(errno));
 		return NW_EIO;
 	}
-	if ((p->conns = conns_new(w->base, p->http, p->bound, &limits)) == NULL) {
+	if ((p->conns = conns_new(w->base, p->http, p->bound, &limits, w->own_headers)) == NULL) {
 		snprintf(why, STORE_WHY_BYTES, "%s", nw_strerror(NW_ENOMEM));
 		return NW_ENOMEM;
 	}
@@ -526,6 +624,7 @@ web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTE
 		return NW_ENOMEM;
 	w->stop_fd = -1;
 	w->opts = *opts;
+	headers_write(w->own_headers);
 	if ((rc = store_reader_open(opts->store_path, &w->reader, why)) < 0 ||
 	    (rc = open_ports(w, why)) < 0 ||
 	    (rc = open_events(w, why)) < 0)
