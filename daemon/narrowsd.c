@@ -166,6 +166,7 @@ health_fill(void *arg, struct nw_health *h)
 	h->rejected_frames = counter_get(&c->rejected_frames);
 	h->dropped_documents = counter_get(&c->dropped_documents);
 	h->rejected_documents = counter_get(&c->rejected_documents);
+	h->rejected_control = counter_get(&c->rejected_control);
 	h->rejected_auth = counter_get(&c->rejected_auth);
 	h->rejected_tls = counter_get(&c->rejected_tls);
 	h->timeouts = counter_get(&c->timeouts);

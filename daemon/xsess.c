@@ -238,7 +238,7 @@ control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 	}
 	if (rc < 0) {
 		x->rejected++;
-		counter_add(&x->box->counters.rejected_documents, 1);
+		counter_add(&x->box->counters.rejected_control, 1);
 		log_debug("control.reject peer=%s opt=0x%02x why=\"%s\"", x->peer_name, opt,
 		    why != NULL ? why : nw_strerror(rc));
 	}

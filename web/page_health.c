@@ -88,6 +88,7 @@ write_ingest(struct html *h, const struct nw_health *health)
 	item_fault(h, "Data without metadata", health->data_without_metadata);
 	item_fault(h, "Frames rejected", health->rejected_frames);
 	item_fault(h, "Documents rejected", health->rejected_documents);
+	item_fault(h, "Control messages rejected", health->rejected_control);
 	item_fault(h, "Documents dropped by providers", health->dropped_documents);
 	item_fault(h, "Logins rejected", health->rejected_auth);
 	item_fault(h, "TLS connections rejected", health->rejected_tls);

@@ -22,7 +22,7 @@ struct nw_health {
 	uint64_t connections, connections_refused, xsp_sessions_open, sessions_open, sessions_total;
 	uint64_t frames, documents, samples, unknown_options, duplicates, data_without_metadata;
 	uint64_t dropped_documents;            /* by providers: they could not keep them */
-	uint64_t rejected_frames, rejected_documents, rejected_auth, rejected_tls, timeouts, paused_reads;
+	uint64_t rejected_frames, rejected_documents, rejected_control /* STATUS and CLOCK */, rejected_auth, rejected_tls, timeouts, paused_reads;
 	uint64_t analysis_queued, analysis_runs, analysis_failures;
 	uint64_t http_connections, http_requests, http_refused, http_timeouts, http_malformed, http_misdirected;  /* by web/ */
 	int64_t last_analysis_wall_ns, last_analysis_took_ns;
