@@ -7,7 +7,7 @@
 # --- every generation, as senders wrote them, and odd ones among them ---
 start_box -o analysis-interval=60s -o session-linger=1s
 NARROWS_TASK=job-42 "$bin/nwrun" dd if=/dev/zero of="$tmp/zero" bs=64k count=200 2>/dev/null || fail "nwrun"
-python3 -B - "$xsp" "$tmp/sent" <<'EOF' || fail "senders"
+python3 -B - "$xsp" "$tmp/sent" "$tmp/recorded" <<'EOF' || fail "senders"
 import sys, time
 sys.path.insert(0, "tests")
 from xsp import *
@@ -17,11 +17,20 @@ def item(d):
     return (3, sent[-1])
 def envelope(metas=(), data=()):
     return bson({"version": "0.1", "meta": list(metas), "data": list(data)})
+recorded = open(sys.argv[3], "wb")
+class Original(Peer):
+    """Says no HELLO; what it sends is recorded."""
+    def open(self):
+        recorded.write(bson({"sender": self.sid.hex(), "host": "127.0.0.1"}))
+        return super().open()
+    def app(self, option, doc):
+        recorded.write(doc)
+        super().app(option, doc)
 
 # generation 1: XIO, the network stack and the disk stack, each a session of its own
 for n, subject in enumerate(({"type": "network", "src": "192.0.2.10", "dst": "198.51.100.7", "sport": "50432", "dport": "50001"},
                              {"type": "disk", "resource": "/data/\xe4", "size": 2**40})):
-    p = Peer(sys.argv[1]).open()
+    p = Original(sys.argv[1]).open()
     transfer = {"_id": f"x{n}", "event_type": "xfer.xsp.xio", "params": {}, "subject": {"task_id": "job-42", **subject}}
     p.app(0x30, envelope([item(transfer)]))
     calipers = [{"_id": f"c{n}", "_pid": f"x{n}", "event_type": f"nl.{op}.summary", "params": {"dt": 5.0, "ts": 1297112631.70669},
@@ -35,7 +44,7 @@ for n, subject in enumerate(({"type": "network", "src": "192.0.2.10", "dst": "19
     p.sync(); p.close()
 
 # generation 2: a host, and a connection of the transfer
-p = Peer(sys.argv[1]).open()
+p = Original(sys.argv[1]).open()
 metas = [{"id": "h", "type": "ps:host:host", "subject": {"hostname": "dtn1", "ipv4": "192.0.2.10"}},
          {"id": "t", "pid": "h", "type": "ps:host:timeseries", "params": {"ts": now, "dt": 1.0}, "subject": {}},
          {"id": "u", "pid": "t", "event_type": "ps:host:stat:cpu:socket:user", "subject": {"index": 0}, "params": {}},
@@ -49,7 +58,7 @@ for i in range(20):
 p.sync(); p.close()
 
 # generation 3: one id with two event types, then with other parameters; lists; what some made arrays
-p = Peer(sys.argv[1]).open()
+p = Original(sys.argv[1]).open()
 for event in ("read", "write"):
     p.app(0x20, item({"id": "g", "eventType": "nl:tools:calipers:summary:" + event, "subject": {"task_id": "job-42", "type": "disk", "resource": "/in", "size": 5},
                       "parameters": {"collectionInterval": 1.0, "datumSchema": "http://unis.incntre.iu.edu/schema/20120709/datum#"}})[1])
@@ -140,6 +149,12 @@ EOF
 python3 -B "$tmp/replay.py" "$xsp" "$tmp/a.bson" || fail "replay"
 same "$tmp/state" "replay"
 stop_box
+
+# --- what was recorded of originals: envelopes with both, metadata said again ---
+"$bin/narrows" -s "$tmp/recorded.d" import "$tmp/recorded" | grep -q 'of 1 host, session job-42$' || fail "import of what was recorded"
+"$bin/narrows" -s "$tmp/recorded.d" export last >"$tmp/got.csv"
+grep '^127.0.0.1,' "$tmp/a" >"$tmp/a.originals"
+bare "$tmp/got.csv" | grep '^127.0.0.1,' | cmp - "$tmp/a.originals" || fail "what was recorded: not the same"
 
 # --- all in one generation: 1 and 3 can say all of it; 2 has microseconds, and a series for each field ---
 for f in g1 g3; do

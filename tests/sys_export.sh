@@ -89,7 +89,7 @@ with open(sys.argv[1], "w") as f:
 EOF
 nw import --session big "$tmp/gen.lp" >/dev/null || fail "import of the large one"
 case $B in *asan* | *tsan*) limit=600000 ;; *) limit=80000 ;; esac    # KiB; sanitizers keep what was freed
-for f in "tidy" "wide --resolution 1ms" "ndjson"; do
+for f in "tidy" "wide --resolution 1ms" "ndjson" "bson" "g2"; do
 	python3 - $limit "$bin/narrows" -s "$tmp/state" export -o "$tmp/big" last --format $f <<'EOF' || fail "$f of the large one"
 import resource, subprocess, sys
 subprocess.run(sys.argv[2:], check=True)

@@ -30,8 +30,6 @@ enum {
 	IMPORT_TEXT_MAX_BYTES = 4096,
 };
 
-#define IMPORT_TIME_END_S INT64_C(7258118400)    /* 2200: boxes take no later times, and none before 1970 */
-
 struct slice { const char *s; size_t len; };
 
 struct import_field { char *name; bool set; double value; };

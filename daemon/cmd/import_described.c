@@ -13,6 +13,7 @@
 #include "daemon/cmd/import.h"
 
 enum { PARENTS_MAX = 32 };
+static const double TIME_END_S = 7258118400;     /* 2200: what adds up to later is no time */
 
 struct described *
 described_find(struct described *all, const char *mid, const char *event_type)
@@ -83,7 +84,7 @@ described_time(const struct described *s, const struct nw_data *d, size_t row, i
 	if (*t_wall_ns != NW_TIME_BY_SAMPLE)
 		return true;
 	t_s = s->ts_s + (double)d->sample_number[row] * s->dt_s;
-	if (!(t_s >= 0 && t_s < IMPORT_TIME_END_S))
+	if (!(t_s >= 0 && t_s < TIME_END_S))
 		return false;
 	*t_wall_ns = (int64_t)(t_s * 1e9);
 	return true;
