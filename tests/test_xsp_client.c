@@ -250,6 +250,7 @@ test_timeouts_and_ends(void)
 static void
 test_refusals(void)
 {
+	libxspNetPathRuleCrit crit = { .src = "a", .dst = "b", .vlan = 605, .bandwidth = 300000, .duration = 600 };
 	libxspSess *sess = xsp_session();
 
 	peer_start(0xffff, true, 0);
@@ -270,6 +271,7 @@ test_refusals(void)
 	CHECK_INT(xsp_sess_set_security(sess, NULL, XSP_SEC_SSL), -1);
 	CHECK_INT(errno, ENOTSUP);
 	CHECK(xsp_sess_new_net_path(XSP_NET_PATH_CREATE) == NULL);
+	CHECK_INT(xsp_sess_set_net_path_rule_crit(xsp_sess_new_net_path_rule(NULL, "OSCARS"), &crit), -1);
 	CHECK_INT(xsp_signal_path(sess, NULL), -1);
 	CHECK_INT(xsp_close(sess), 0);
 	CHECK_INT(xsp_close(NULL), -1);

@@ -36,14 +36,17 @@ typedef struct xsp_sec_info libxspSecInfo;
 typedef struct xsp_net_path libxspNetPath;
 typedef struct xsp_net_path_rule libxspNetPathRule;
 typedef struct libxsp_net_path_rule_crit {
-	char *src, *dst;
-	uint64_t src_mask;
+	const char *iface, *src, *dst, *src_mask, *dst_mask, *l2_src, *l2_dst;
+	uint16_t vlan, src_vlan, dst_vlan;
 	uint32_t src_port, dst_port;
+	uint64_t bandwidth, duration;
 } libxspNetPathRuleCrit;
 
 enum { XSP_HOP_NATIVE = 1 };                            /* the hop speaks XSP */
 enum xsp_sec { XSP_SEC_NONE = 0, XSP_SEC_SSH, XSP_SEC_SSL };
 enum { XSP_SOCKET = 2 };                                /* option level of the session itself: it has none here */
+enum xsp_eid_types_t { XSP_EID_NULL = 0, XSP_EID_IPv4, XSP_EID_IPv6, XSP_EID_URN, XSP_EID_HRN, XSP_EID_HOPID, XSP_EID_DPID,
+	XSP_EID_DPIDC };
 enum xsp_sess_net_path_actions_t { XSP_NET_PATH_CREATE = 0, XSP_NET_PATH_DELETE, XSP_NET_PATH_MODIFY, XSP_NET_PATH_QUERY };
 
 NW_PUBLIC int libxsp_init(void);                        /* does nothing, always 0 */
