@@ -362,22 +362,27 @@ sums_fill(struct work *w)
 				w->op_sum[op] += w->sum[f][op];
 }
 
-/* The end that no sockets show: who has, on another host and at a pipe, most nearly what crossed at this one. */
+/*
+ * The end that no sockets show: who moved, on another host and through a pipe, about what crossed at this one. Of several
+ * programs in a row whose pipes carried that, all behind a slow one wait, but those before it do not: the one that waited
+ * least is next to the network, or as good.
+ */
 static bool
 end_at_pipe(struct work *w, size_t near, enum nw_op crossed, enum nw_op missing, size_t *flow)
 {
 	int dir = missing == NW_OP_NET_WRITE;
-	double factor, best = 2, bytes;
+	double bytes, waited, least = INFINITY;
 	bool found = false;
 	size_t f;
 
 	for (f = 0; f < w->n_flows; f++) {
 		bytes = total(w->flows[f].pipe_bytes[dir], w->n_windows);
-		factor = bytes > w->op_sum[crossed] ? bytes / w->op_sum[crossed] : w->op_sum[crossed] / bytes;
-		if (w->flows[f].host == w->flows[near].host || !(factor < best) ||
+		waited = total(w->flows[f].pipe_s[dir], w->n_windows);
+		if (w->flows[f].host == w->flows[near].host || bytes < 0.5 * w->op_sum[crossed] ||
+		    bytes > 2 * w->op_sum[crossed] || !(waited < least) ||
 		    w->sum[f][NW_OP_NET_READ] + w->sum[f][NW_OP_NET_WRITE] > STAGE_SHARE * bytes)
 			continue;
-		best = factor;
+		least = waited;
 		*flow = f;
 		found = true;
 	}

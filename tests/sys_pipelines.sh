@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Real programs that talk over pipes and local sockets, each pipeline with one known limit: the verdict must name it,
-# or nothing, but never an innocent stage.
+# Real programs that talk over pipes and local sockets, each pipeline with one known limit: the verdict must name it.
+# On a busy machine it may have to say that it cannot tell, and then gets two more chances; to name an innocent stage it
+# gets none.
 . tests/lib.sh
 for program in python3 curl rsync tar gzip "${CC:-cc}"; do
 	command -v "$program" >/dev/null 2>&1 || skip "no $program here"
@@ -9,66 +10,21 @@ done
 export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
 
 "${CC:-cc}" -D_GNU_SOURCE -O2 -shared -fPIC -o "$tmp/slowdisk.so" tests/slowdisk.c -ldl || fail "slowdisk.so"
-# The texts of pipelines find these: one program below nwrun gets the slow disk, and nwrun's own object still comes first.
+# In the texts below: one program of the pipeline gets the slow disk, and nwrun's own object still comes first.
 SLOW="env LD_PRELOAD=\$LD_PRELOAD:$tmp/slowdisk.so"
 start_box
 
 mkdir "$tmp/src" "$tmp/out"
-head -c 30000000 /dev/urandom >"$tmp/src/one"
-head -c 15000000 /dev/urandom >"$tmp/src/two"
-head -c 3000000 /dev/urandom >"$tmp/three"
-
-# pipeline TASK TEXT: a shell under nwrun
-pipeline() {
-	timeout 60 "$bin/nwrun" -i 0.1 -H here -t "$1" sh -c "cd $tmp && $2" 2>"$tmp/$1.log" || fail "$1: $(cat "$tmp/$1.log")"
-}
-session_of() { nw sessions --json | grep "\"task_id\":\"$1\"" | sed -n 's/.*"id":\([0-9]*\).*/\1/p' | head -n 1; }
-judged() {
-	id=$(session_of "$1")
-	[ -n "$id" ] && nw report "$id" --json >"$tmp/$1.json" 2>/dev/null && grep -q '"state": *"closed".*"sentence"' "$tmp/$1.json"
-}
-# verdict TASK STAGE [TEXT]: "none" is "cannot tell"
-verdict() {
-	until_true 20 judged "$1" || fail "$1: no verdict"
-	python3 - "$tmp/$1.json" "$2" "${3:-}" <<'PY' || fail "$1: want $2 ${3:-}"
-import json, sys
-doc = json.load(open(sys.argv[1]))
-verdict, want, text = doc["verdict"], sys.argv[2], sys.argv[3]
-print(verdict["stage"], verdict["confidence"], verdict["sentence"])
-for s in doc["bottleneck"]["stages"]:
-    print("   ", s["stage"], "%.3f" % (1 - s["free_share"]))
-sys.exit(0 if (verdict["stage"] or "none") == want and text in verdict["sentence"] + " ".join(verdict["reasons"]) else 1)
-PY
-}
-
-# --- one machine ---
-pipeline rsync-read "SLOWDISK_READ=3e7 $SLOW rsync -a -W src/ rsync-read/"
-pipeline rsync-write "SLOWDISK_WRITE=3e7 $SLOW rsync -a -W src/ rsync-write/"
-pipeline tar-write "tar cf - src/two | gzip -1 | SLOWDISK_WRITE=1e7 $SLOW cat >out/tar-write"
-pipeline tar-gzip "tar cf - src | gzip -6 | cat >out/tar-gzip"
-pipeline cat-gzip "cat src/one src/two | gzip -6 >out/cat-gzip"
-
-# --- a network before a pipe ---
-(cd "$tmp" && exec python3 -c '
+head -c 40000000 /dev/urandom >"$tmp/src/one"
+head -c 20000000 /dev/urandom >"$tmp/src/two"
+head -c 4000000 /dev/urandom >"$tmp/four"
+cat >"$tmp/serve.py" <<'PY'
 import http.server, socketserver
 class server(socketserver.ThreadingMixIn, http.server.HTTPServer): pass
 s = server(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
 print(s.server_address[1], flush=True)
-s.serve_forever()' >"$tmp/http.port" 2>"$tmp/http.log") &
-pids="$pids $!"
-until_true 5 test -s "$tmp/http.port" || fail "no http server"
-http=127.0.0.1/$(cat "$tmp/http.port")
-python3 -B tests/slowlink.py "$http" 80000000 0.002 >"$tmp/link.port" 2>"$tmp/link.log" &
-pids="$pids $!"
-until_true 5 test -s "$tmp/link.port" || fail "no slow link"
-pipeline curl-net "curl -s http://127.0.0.1:$(cat "$tmp/link.port")/three | dd of=out/curl-net bs=64k status=none"
-pipeline curl-disk "curl -s http://$(echo "$http" | tr / :)/src/one | SLOWDISK_WRITE=2e7 $SLOW dd of=out/curl-disk bs=64k status=none"
-
-# --- neighbours that are not measured ---
-timeout 60 "$bin/nwrun" -i 0.1 -H here -t outside tar cf - -C "$tmp" src |
-	SLOWDISK_WRITE=3e7 LD_PRELOAD="$tmp/slowdisk.so" dd of="$tmp/out/outside" bs=64k status=none || fail "outside"
-
-# As with ssh: what sends is measured, what receives is a pipe behind a program that is not.
+s.serve_forever()
+PY
 cat >"$tmp/arrive.py" <<'PY'
 import os, socket
 s = socket.create_server(("127.0.0.1", 0))
@@ -86,40 +42,117 @@ s.connect(("127.0.0.1", int(sys.argv[1])))
 while data := os.read(0, 65536):
     s.sendall(data)
 PY
-# far TASK [LINK_BITS_PER_S]: "there" waits for a connection, through a slow link perhaps; sets $port
-far() {
-	{ python3 "$tmp/arrive.py" 2>"$tmp/$1.port" | timeout 60 "$bin/nwrun" -i 0.1 -H there -t "$1" sh -c "$far_text"; } &
-	far_pid=$!
-	until_true 5 test -s "$tmp/$1.port" || fail "$1: nobody listens"
-	port=$(cat "$tmp/$1.port")
-	[ -n "${2:-}" ] || return 0
-	python3 -B tests/slowlink.py "127.0.0.1/$port" "$2" 0.002 65536 >"$tmp/$1.link" 2>"$tmp/$1.link.log" &
+cat >"$tmp/pause.py" <<'PY'
+import os, time
+while data := os.read(0, 65536):
+    time.sleep(len(data) / 2e7)
+    os.write(1, data)
+PY
+
+# behind FILE COMMAND ...: starts what prints its port to FILE, and sets $port
+behind() {
+	file=$1
+	shift
+	"$@" >"$file" 2>"$file.log" &
 	pids="$pids $!"
-	until_true 5 test -s "$tmp/$1.link" || fail "$1: no slow link"
-	port=$(cat "$tmp/$1.link")
+	until_true 20 test -s "$file" || fail "$*: no port"
+	port=$(cat "$file")
 }
-far_text="cat >$tmp/out/far-net" && far far-net 80000000
-pipeline far-net "cat three | python3 leave.py $port" && wait "$far_pid" || fail "far-net"
-far_text="SLOWDISK_WRITE=2e7 $SLOW cat >$tmp/out/far-disk" && far far-disk
-pipeline far-disk "cat src/one | python3 leave.py $port" && wait "$far_pid" || fail "far-disk"
-far_text="gzip -6 >$tmp/out/far-gzip" && far far-gzip
-pipeline far-gzip "cat src/one | python3 leave.py $port" && wait "$far_pid" || fail "far-gzip"
+behind "$tmp/http.port" sh -c "cd $tmp && exec python3 serve.py"
+http=$port
+behind "$tmp/link.port" python3 -B tests/slowlink.py "127.0.0.1/$http" 80000000 0.002
+link=$port
 
-for task in rsync-read rsync-write; do
-	cmp -s "$tmp/src/one" "$tmp/$task/one" || fail "$task: the copy differs"
+# pipeline TASK TEXT: below one nwrun
+pipeline() {
+	timeout 60 "$bin/nwrun" -i 0.1 -H here -t "$1" sh -c "cd $tmp && $2" 2>"$tmp/$1.log" || fail "$1: $(cat "$tmp/$1.log")"
+}
+# far TASK TEXT: a host "there", its pipeline behind a program that is not measured, as below sshd; sets $port and $far
+far() {
+	{ python3 "$tmp/arrive.py" 2>"$tmp/$1.port" | timeout 60 "$bin/nwrun" -i 0.1 -H there -t "$1" sh -c "$2"; } &
+	far=$!
+	until_true 20 test -s "$tmp/$1.port" || fail "$1: nobody listens"
+	port=$(cat "$tmp/$1.port")
+}
+send() {
+	pipeline "$1" "cat $2 | python3 leave.py $port" && wait "$far" || fail "$1"
+}
+
+# Each case runs as task $1.
+rsync_read() { rm -rf "$tmp/out/r"; pipeline "$1" "SLOWDISK_READ=3e7 $SLOW rsync -a -W src/ out/r/"; cmp -s "$tmp/src/one" "$tmp/out/r/one"; }
+rsync_write() { rm -rf "$tmp/out/w"; pipeline "$1" "SLOWDISK_WRITE=3e7 $SLOW rsync -a -W src/ out/w/"; cmp -s "$tmp/src/one" "$tmp/out/w/one"; }
+tar_write() { pipeline "$1" "tar cf - src/two | gzip -1 | SLOWDISK_WRITE=8e6 $SLOW cat >out/tar_write"; }
+tar_gzip() { pipeline "$1" "tar cf - src src | gzip -6 | cat >out/tar_gzip"; }
+cat_gzip() { pipeline "$1" "cat src/one src/two src/one | gzip -6 >out/cat_gzip"; }
+cat_pause() { pipeline "$1" "cat src/one | python3 pause.py | cat >out/cat_pause"; cmp -s "$tmp/src/one" "$tmp/out/cat_pause"; }
+curl_net() { pipeline "$1" "curl -s http://127.0.0.1:$link/four | dd of=out/curl_net bs=64k status=none"; cmp -s "$tmp/four" "$tmp/out/curl_net"; }
+curl_write() {
+	pipeline "$1" "curl -s http://127.0.0.1:$http/src/one | SLOWDISK_WRITE=2e7 $SLOW dd of=out/curl_write bs=64k status=none"
+	cmp -s "$tmp/src/one" "$tmp/out/curl_write"
+}
+far_net() {
+	far "$1" "cat >$tmp/out/far_net"
+	behind "$tmp/$1.link" python3 -B tests/slowlink.py "127.0.0.1/$port" 80000000 0.002 65536
+	send "$1" four
+	cmp -s "$tmp/four" "$tmp/out/far_net"
+}
+far_write() { far "$1" "SLOWDISK_WRITE=2e7 $SLOW cat >$tmp/out/far_write"; send "$1" src/one; cmp -s "$tmp/src/one" "$tmp/out/far_write"; }
+far_pause() { far "$1" "python3 $tmp/pause.py | cat >$tmp/out/far_pause"; send "$1" src/one; cmp -s "$tmp/src/one" "$tmp/out/far_pause"; }
+# The slow neighbour is not measured: nobody may be blamed.
+outside() {
+	timeout 60 "$bin/nwrun" -i 0.1 -H here -t "$1" tar cf - -C "$tmp" src |
+		SLOWDISK_WRITE=3e7 LD_PRELOAD="$tmp/slowdisk.so" dd of="$tmp/out/outside" bs=64k status=none
+}
+
+# What the verdict must be, and say.
+cat >"$tmp/want" <<'END'
+rsync_read disk.read Disk read on here
+rsync_write disk.write Disk write on here
+tar_write disk.write Disk write on here
+tar_gzip host The program gzip on here
+cat_gzip host The program gzip on here
+cat_pause host The program python3 on here, which paused by itself or waited for something not measured,
+curl_net net.read The network path to here
+curl_write disk.write Disk write on here
+far_net network One end was measured at a pipe
+far_write disk.write Disk write on there
+far_pause receiver.host The receiving program python3 on there
+outside none waited at a pipe for
+END
+
+session_of() { nw sessions --json | grep "\"task_id\":\"$1\"" | sed -n 's/.*"id":\([0-9]*\).*/\1/p' | head -n 1; }
+judged() {
+	id=$(session_of "$1")
+	[ -n "$id" ] && nw report "$id" --json >"$tmp/$1.json" 2>/dev/null && grep -q '"state": *"closed".*"sentence"' "$tmp/$1.json"
+}
+# verdict TASK CASE: 0 as wanted, 2 cannot tell, 1 wrong
+verdict() {
+	python3 - "$tmp/$1.json" "$(grep "^$2 " "$tmp/want")" <<'PY'
+import json, sys
+doc, (case, stage, says) = json.load(open(sys.argv[1])), sys.argv[2].split(" ", 2)
+verdict = doc["verdict"]
+got = verdict["stage"] or "none"
+right = got == stage and says in verdict["sentence"] + " ".join(verdict["reasons"])
+print(case, verdict["sentence"], *["%s %.2f" % (s["stage"], 1 - s["free_share"]) for s in doc["bottleneck"]["stages"]])
+sys.exit(0 if right else 2 if got == "none" and stage != "none" else 1)
+PY
+}
+
+pending=$(cut -d' ' -f1 "$tmp/want")
+for attempt in 1 2 3; do
+	for case in $pending; do
+		"$case" "$case.$attempt" || fail "$case: the copies differ"
+	done
+	unclear=
+	for case in $pending; do
+		until_true 20 judged "$case.$attempt" || fail "$case: no verdict"
+		rc=0
+		verdict "$case.$attempt" "$case" || rc=$?
+		[ "$rc" != 1 ] || fail "$case: want $(grep "^$case " "$tmp/want")"
+		[ "$rc" = 0 ] || unclear="$unclear $case"
+	done
+	pending=$unclear
+	[ -n "$pending" ] || break
 done
-cmp -s "$tmp/three" "$tmp/out/curl-net" && cmp -s "$tmp/src/one" "$tmp/out/curl-disk" || fail "curl: the copies differ"
-cmp -s "$tmp/three" "$tmp/out/far-net" && cmp -s "$tmp/src/one" "$tmp/out/far-disk" || fail "far: the copies differ"
-
-verdict rsync-read disk.read
-verdict rsync-write disk.write
-verdict tar-write disk.write
-verdict tar-gzip host "The program gzip on here, which was busy computing,"
-verdict cat-gzip host "The program gzip on here, which was busy computing,"
-verdict curl-net net.read
-verdict curl-disk disk.write
-verdict outside none "waited at a pipe for"
-verdict far-net network "One end was measured at a pipe"
-verdict far-disk disk.write "Disk write on there"
-verdict far-gzip receiver.host "The receiving program"
+[ -z "$pending" ] || fail "cannot tell:$pending"
 stop_box

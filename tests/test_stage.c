@@ -286,6 +286,42 @@ test_end_at_pipe(void)
 	}
 }
 
+/* Behind that end others in a row: whoever is slow there makes those behind it wait, and is not the network. */
+static void
+test_row_at_pipe(void)
+{
+	static const struct pipeline slow_receiver = { 1e9, 2e9, 1e9, 4e7, 2e9 };
+	static double bytes[WINDOWS], head_waits[WINDOWS], tail_waits[WINDOWS];
+	struct nw_flow flow[3];
+	struct nw_path p;
+	bool unique;
+	int i, order;
+
+	for (order = 1; order <= 2; order++) {
+		struct nw_flow *head = &flow[order], *tail = &flow[3 - order];
+
+		play(&slow_receiver, flow, 5);
+		for (i = 0; i < WINDOWS; i++) {
+			bytes[i] = values[1][0][NW_OP_NET_READ][i];
+			head_waits[i] = values[1][1][NW_OP_NET_READ][i];
+			tail_waits[i] = 0.95 * STEP;
+		}
+		memset(flow + 1, 0, 2 * sizeof(*flow));
+		head->host = tail->host = 8;
+		head->one_thread = tail->one_thread = true;
+		head->pipe_bytes[0] = head->pipe_bytes[1] = tail->pipe_bytes[0] = bytes;
+		head->pipe_s[0] = head_waits;
+		tail->pipe_s[0] = tail_waits;
+		tail->bytes[NW_OP_DISK_WRITE] = bytes;
+		tail->busy_s[NW_OP_DISK_WRITE] = values[1][1][NW_OP_DISK_WRITE];
+		CHECK(nw_path_build(flow, 3, WINDOWS, STEP, &p) == NW_OK);
+		CHECK(p.end_at_pipe && p.receiver_flow == (size_t)order);
+		CHECK_INT(judged(&p, &unique), NW_PLACE_RECEIVER_HOST);
+		CHECK(unique);
+		nw_path_clear(&p);
+	}
+}
+
 static void
 test_nothing(void)
 {
@@ -307,6 +343,7 @@ main(void)
 	test_local_copy();
 	test_pipes();
 	test_end_at_pipe();
+	test_row_at_pipe();
 	test_nothing();
 	return check_done("test_stage");
 }
