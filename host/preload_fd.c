@@ -23,6 +23,7 @@ enum { FD_MAX = 65536, FD_STAGE_MASK = 0xf, FD_AGAIN = 0x10, FD_PRIVATE = 0x20, 
 
 static _Atomic uint32_t fd_table[FD_MAX];
 static _Atomic uint32_t fd_used;              /* highest number ever entered, plus one */
+static _Atomic bool fd_has_private;           /* or had */
 
 static uint32_t
 fd_word(unsigned stage, bool again, const struct nwshm_object *o)
@@ -161,6 +162,8 @@ fd_pairs_shared(void)
 {
 	uint32_t used = atomic_load_explicit(&fd_used, memory_order_relaxed), i, word;
 
+	if (!atomic_exchange(&fd_has_private, false))
+		return;
 	for (i = 0; i < used; i++)
 		if (((word = atomic_load_explicit(&fd_table[i], memory_order_relaxed)) & FD_PRIVATE) != 0)
 			atomic_compare_exchange_strong(&fd_table[i], &word, 0);
@@ -192,6 +195,7 @@ fd_pair_made(const int fds[2])
 		if ((unsigned)fds[i] < FD_MAX) {
 			atomic_store(&fd_table[fds[i]], fd_word(NWSHM_OTHER_READ, false, NULL) | FD_PRIVATE);
 			nwshm_used(&fd_used, (uint32_t)fds[i]);
+			atomic_store(&fd_has_private, true);
 		}
 }
 
