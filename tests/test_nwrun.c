@@ -859,8 +859,10 @@ check_times(const char *name, const char *out, const char *report)
 		CHECK_INT((long)report_sum(report, "process", "", "pipe_written="),
 		    4 + 1000 + 300 + 200000 + 7 + (long)strlen(out));   /* stdout is one, too */
 		/* the parent's four waits, longer on a busy machine; the child's for the first go is next to nothing */
-		CHECK_NEAR(report_sum(report, "process", "", "pipe_read_s="), 0.7, 0, 0.35);
-		CHECK_NEAR(report_sum(report, "process", "", "pipe_write_s="), 0.3, 0, 0.25);
+		CHECK(report_sum(report, "process", "", "pipe_read_s=") > 0.35);
+		CHECK(report_sum(report, "process", "", "pipe_write_s=") > 0.08);
+		CHECK(report_sum(report, "process", "", "pipe_read_s=") + report_sum(report, "process", "", "pipe_write_s=") <
+		    report_sum(report, "process", "", " wall_s="));
 		CHECK(report_sum(report, "stage", "stage=disk.read ", "busy_s=") < 0.05);
 	}
 	if (strcmp(name, "reuse") == 0)
