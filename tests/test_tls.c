@@ -269,6 +269,66 @@ test_unasked(void)
 	}
 }
 
+/* A client that knows the CA by its pin only. */
+static void
+test_pin(void)
+{
+	static const struct { bool show, ours; const char *name, *why; } cases[] = {
+		{ true, true, "box.example", NULL }, { true, true, "box.example.net", "for another name" },
+		{ true, false, "box.example", "not from our CA" }, { false, true, "box.example", "not from our CA" },
+	};
+	struct nw_tls_opts so = { .server = true, .ca_path = path_of("ca.crt"), .cert_path = path_of("box.crt"), .key_path = path_of("box.key") };
+	struct nw_tls_ctx *sc = NULL, *cc = NULL;
+	char why[NW_TLS_WHY_BYTES];
+	uint8_t pin[NW_TLS_PIN_BYTES];
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct nw_tls_opts co = { .ca_pin = pin };
+		struct nw_tls *c, *s;
+
+		CHECK_INT(nw_cert_pin(cases[i].ours ? ca.cert_pem : other_ca.cert_pem, pin), NW_OK);
+		so.show_ca = cases[i].show;
+		CHECK_INT(nw_tls_ctx_new(&so, &sc, why), NW_OK);
+		CHECK_INT(nw_tls_ctx_new(&co, &cc, why), NW_OK);
+		pair_make(cc, sc, cases[i].name, &c, &s);
+		shake(c, s, 4096);
+		check_end(c, cases[i].why, "pin", i);
+		nw_tls_free(c);
+		nw_tls_free(s);
+	}
+	CHECK_INT(nw_cert_pin("nothing", pin), NW_EINVAL);
+}
+
+/* A certificate for a key that stays where it is. */
+static void
+test_request(void)
+{
+	struct nw_cert_opts o = { .use = NW_CERT_CLIENT, .name = "dtn9", .names = "dtn9", .from_wall_s = now_s - 60, .to_wall_s = now_s + 3600 };
+	struct nw_cert asked, made;
+	struct nw_tls *c, *s;
+
+	CHECK_INT(nw_cert_request("somebody else", &asked), NW_OK);
+	CHECK(strstr(asked.cert_pem, "BEGIN CERTIFICATE REQUEST") != NULL && strstr(asked.key_pem, "BEGIN EC PRIVATE KEY") != NULL);
+	CHECK(strlen(asked.cert_pem) < 700);
+	o.request_pem = asked.cert_pem;
+	CHECK_INT(nw_cert_make(&o, &ca, &made), NW_OK);
+	CHECK(made.key_pem[0] == '\0' && strlen(made.serial) == 32);
+	file_write("asked.key", asked.key_pem);
+	file_write("asked.crt", made.cert_pem);
+	pair_make(context(false, true, "ca.crt", "asked"), context(true, true, "ca.crt", "box"), "box.example", &c, &s);
+	shake(c, s, 4096);
+	CHECK(nw_tls_is_open(s));
+	CHECK_STR(nw_tls_peer_name(s), "dtn9");
+	nw_tls_free(c);
+	nw_tls_free(s);
+	o.request_pem = ca.cert_pem;
+	CHECK_INT(nw_cert_make(&o, &ca, &made), NW_EINVAL);
+	o.request_pem = "";
+	CHECK_INT(nw_cert_make(&o, &ca, &made), NW_EINVAL);
+	CHECK(made.cert_pem[0] == '\0');
+}
+
 static void
 test_distrust(void)
 {
@@ -528,6 +588,8 @@ main(void)
 	test_cut_anywhere();
 	test_meetings();
 	test_unasked();
+	test_pin();
+	test_request();
 	test_distrust();
 	test_strangers();
 	test_bulk("host");

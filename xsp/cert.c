@@ -18,6 +18,7 @@
 #include <mbedtls/pk.h>
 #include <mbedtls/platform_util.h>
 #include <mbedtls/x509_crt.h>
+#include <mbedtls/x509_csr.h>
 
 #include "narrows/err.h"
 #include "xsp/mbed.h"
@@ -27,6 +28,7 @@ enum { SERIAL_BYTES = 16, NAMES_DER_BYTES = 2048, SAN_DNS = 2, SAN_IP = 7 };
 struct maker {
 	mbedtls_pk_context key, ca_key;
 	mbedtls_x509_crt ca;
+	mbedtls_x509_csr request;
 	mbedtls_x509write_cert out;
 };
 
@@ -170,6 +172,38 @@ key_make(mbedtls_pk_context *key)
 	return rc != 0 ? rc : mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, mbedtls_pk_ec(*key), nw_tls_random, NULL);
 }
 
+static bool
+request_parse(mbedtls_x509_csr *out, const char *pem)
+{
+	return mbedtls_x509_csr_parse(out, (const unsigned char *)pem, strlen(pem) + 1) == 0 &&
+	    mbedtls_pk_can_do(&out->pk, MBEDTLS_PK_ECKEY) && mbedtls_pk_get_bitlen(&out->pk) == 256;
+}
+
+/*
+ * The key of a request. That whoever sent it has the other half is not looked at: a certificate for a key one does not
+ * have is of no use.
+ */
+static int
+request_take(struct maker *m, const char *pem)
+{
+	if (!request_parse(&m->request, pem))
+		return NW_EINVAL;
+	mbedtls_x509write_crt_set_subject_key(&m->out, &m->request.pk);
+	return 0;
+}
+
+static int
+subject_key_set(struct maker *m, const char *request_pem)
+{
+	int rc;
+
+	if (request_pem != NULL)
+		return request_take(m, request_pem);
+	if ((rc = key_make(&m->key)) == 0)
+		mbedtls_x509write_crt_set_subject_key(&m->out, &m->key);
+	return rc;
+}
+
 static int
 cert_write(struct maker *m, const struct nw_cert_opts *o, const struct nw_cert *ca, struct nw_cert *out)
 {
@@ -182,10 +216,8 @@ cert_write(struct maker *m, const struct nw_cert_opts *o, const struct nw_cert *
 	snprintf(subject, sizeof(subject), "CN=%.253s", o->name);
 	mbedtls_x509write_crt_set_version(w, MBEDTLS_X509_CRT_VERSION_3);
 	mbedtls_x509write_crt_set_md_alg(w, MBEDTLS_MD_SHA256);
-	if ((rc = key_make(&m->key)) != 0)
-		return rc;
-	mbedtls_x509write_crt_set_subject_key(w, &m->key);
-	if ((rc = issuer_set(m, ca, subject)) != 0 ||
+	if ((rc = subject_key_set(m, o->request_pem)) != 0 ||
+	    (rc = issuer_set(m, ca, subject)) != 0 ||
 	    (rc = mbedtls_x509write_crt_set_subject_name(w, subject)) != 0 ||
 	    (rc = serial_set(w, out->serial)) != 0 ||
 	    (rc = validity_set(w, o->from_wall_s, o->to_wall_s)) != 0 ||
@@ -195,7 +227,7 @@ cert_write(struct maker *m, const struct nw_cert_opts *o, const struct nw_cert *
 	    (rc = mbedtls_x509write_crt_set_authority_key_identifier(w)) != 0 ||
 	    (rc = mbedtls_x509write_crt_pem(w, (unsigned char *)out->cert_pem, sizeof(out->cert_pem), nw_tls_random, NULL)) != 0)
 		return rc;
-	return mbedtls_pk_write_key_pem(&m->key, (unsigned char *)out->key_pem, sizeof(out->key_pem));
+	return o->request_pem != NULL ? 0 : mbedtls_pk_write_key_pem(&m->key, (unsigned char *)out->key_pem, sizeof(out->key_pem));
 }
 
 int
@@ -208,9 +240,11 @@ nw_cert_make(const struct nw_cert_opts *opts, const struct nw_cert *ca, struct n
 	mbedtls_pk_init(&m.key);
 	mbedtls_pk_init(&m.ca_key);
 	mbedtls_x509_crt_init(&m.ca);
+	mbedtls_x509_csr_init(&m.request);
 	mbedtls_x509write_crt_init(&m.out);
 	rc = mbed_start() ? cert_write(&m, opts, ca, out) : NW_EIO;
 	mbedtls_x509write_crt_free(&m.out);
+	mbedtls_x509_csr_free(&m.request);
 	mbedtls_x509_crt_free(&m.ca);
 	mbedtls_pk_free(&m.ca_key);
 	mbedtls_pk_free(&m.key);
@@ -218,4 +252,56 @@ nw_cert_make(const struct nw_cert_opts *opts, const struct nw_cert *ca, struct n
 		return NW_OK;
 	nw_cert_clear(out);
 	return rc == NW_EINVAL ? NW_EINVAL : NW_EIO;
+}
+
+int
+nw_cert_request(const char *name, struct nw_cert *out)
+{
+	mbedtls_x509write_csr w;
+	mbedtls_pk_context key;
+	char subject[300];
+	int rc = NW_EIO;
+
+	memset(out, 0, sizeof(*out));
+	snprintf(subject, sizeof(subject), "CN=%.253s", name);
+	mbedtls_pk_init(&key);
+	mbedtls_x509write_csr_init(&w);
+	mbedtls_x509write_csr_set_md_alg(&w, MBEDTLS_MD_SHA256);
+	if (mbed_start() && key_make(&key) == 0 && mbedtls_x509write_csr_set_subject_name(&w, subject) == 0) {
+		mbedtls_x509write_csr_set_key(&w, &key);
+		if (mbedtls_x509write_csr_pem(&w, (unsigned char *)out->cert_pem, sizeof(out->cert_pem), nw_tls_random, NULL) == 0 &&
+		    mbedtls_pk_write_key_pem(&key, (unsigned char *)out->key_pem, sizeof(out->key_pem)) == 0)
+			rc = NW_OK;
+	}
+	mbedtls_x509write_csr_free(&w);
+	mbedtls_pk_free(&key);
+	if (rc < 0)
+		nw_cert_clear(out);
+	return rc;
+}
+
+bool
+nw_cert_is_request(const char *pem)
+{
+	mbedtls_x509_csr request;
+	bool good;
+
+	mbedtls_x509_csr_init(&request);
+	good = mbed_start() && request_parse(&request, pem);
+	mbedtls_x509_csr_free(&request);
+	return good;
+}
+
+int
+nw_cert_pin(const char *cert_pem, uint8_t out[NW_TLS_PIN_BYTES])
+{
+	mbedtls_x509_crt crt;
+	int rc;
+
+	mbedtls_x509_crt_init(&crt);
+	rc = mbedtls_x509_crt_parse(&crt, (const unsigned char *)cert_pem, strlen(cert_pem) + 1) == 0 ? NW_OK : NW_EINVAL;
+	if (rc == NW_OK)
+		nw_tls_sha256(crt.raw.p, crt.raw.len, out);
+	mbedtls_x509_crt_free(&crt);
+	return rc;
 }

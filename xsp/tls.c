@@ -20,6 +20,7 @@
 #include <sys/random.h>
 
 #include <mbedtls/error.h>
+#include <mbedtls/md.h>
 #include <mbedtls/oid.h>
 #include <mbedtls/pk.h>
 #include <mbedtls/ssl.h>
@@ -46,7 +47,8 @@ typedef char serial_text[NW_TLS_SERIAL_BYTES];
 
 struct nw_tls_ctx {
 	atomic_uint refs;
-	bool server;
+	bool server, pinned;
+	uint8_t pin[NW_TLS_PIN_BYTES];
 	mbedtls_ssl_config conf;
 	mbedtls_x509_crt ca, cert;
 	mbedtls_pk_context key;
@@ -70,6 +72,13 @@ nw_tls_random(void *unused, unsigned char *out, size_t len)
 			return MBEDTLS_ERR_SSL_INTERNAL_ERROR;
 		}
 	return 0;
+}
+
+void
+nw_tls_sha256(const void *bytes, size_t len, uint8_t out[NW_TLS_PIN_BYTES])
+{
+	if (mbedtls_md(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), bytes, len, out) != 0)
+		abort();                         /* a library without it has no TLS either */
 }
 
 static int
@@ -134,7 +143,7 @@ files_load(struct nw_tls_ctx *c, const struct nw_tls_opts *o, char why[NW_TLS_WH
 		return rc;
 	if (o->cert_path == NULL)
 		return NW_OK;
-	if ((rc = cert_load(&c->cert, o->cert_path, why)) < 0)
+	if ((rc = cert_load(&c->cert, o->cert_path, why)) < 0 || (o->show_ca && (rc = cert_load(&c->cert, o->ca_path, why)) < 0))
 		return rc;
 	if ((code = mbed_key_parse_file(&c->key, o->key_path)) != 0)
 		return refuse_file(why, o->key_path, "no private key can be read there", code);
@@ -186,6 +195,8 @@ nw_tls_ctx_new(const struct nw_tls_opts *opts, struct nw_tls_ctx **out, char why
 		return NW_ENOMEM;
 	atomic_init(&c->refs, 1);
 	c->server = opts->server;
+	if ((c->pinned = opts->ca_pin != NULL))
+		memcpy(c->pin, opts->ca_pin, sizeof(c->pin));
 	mbedtls_ssl_config_init(&c->conf);
 	mbedtls_x509_crt_init(&c->ca);
 	mbedtls_x509_crt_init(&c->cert);
@@ -333,12 +344,23 @@ certificate_note(struct nw_tls *t, mbedtls_x509_crt *crt)
 	t->expires_wall_s = days * 86400 + end->hour * 3600 + end->min * 60 + end->sec;
 }
 
+static bool
+is_pinned(const struct nw_tls_ctx *c, const mbedtls_x509_crt *crt)
+{
+	uint8_t pin[NW_TLS_PIN_BYTES];
+
+	nw_tls_sha256(crt->raw.p, crt->raw.len, pin);
+	return memcmp(pin, c->pin, sizeof(pin)) == 0;
+}
+
 static int
 on_certificate(void *arg, mbedtls_x509_crt *crt, int depth, uint32_t *flags)
 {
 	struct nw_tls *t = arg;
 
 	if (depth > 0) {
+		if (t->ctx->pinned && is_pinned(t->ctx, crt))
+			*flags &= ~(uint32_t)MBEDTLS_X509_BADCERT_NOT_TRUSTED;
 		t->faults |= *flags;             /* an authority that is not good: so is what it signed */
 		return 0;
 	}

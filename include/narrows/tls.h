@@ -19,6 +19,7 @@ enum {
 	NW_TLS_WHY_BYTES = 256,
 	NW_TLS_NAME_BYTES = 256,
 	NW_TLS_SERIAL_BYTES = 41,           /* 20 bytes in hexadecimal */
+	NW_TLS_PIN_BYTES = 32,              /* SHA-256 of a certificate */
 	NW_TLS_OUT_MAX_BYTES = 128 << 10    /* what an endpoint keeps for the wire, at most */
 };
 
@@ -28,6 +29,8 @@ struct nw_tls;
 struct nw_tls_opts {
 	bool server;
 	bool peer_certificate;              /* server: only peers with a certificate of the CA */
+	bool show_ca;                       /* server: for clients that know no more of it than its pin */
+	const uint8_t *ca_pin;              /* client: a CA the server shows is good, too, if it is this one; or NULL */
 	const char *ca_path;                /* PEM, as the next two; needed unless peers are not checked */
 	const char *cert_path, *key_path;   /* NULL, NULL: we have none (a client, or a test) */
 	const char *revoked_path;           /* lines "revoked SERIAL ..."; NULL or not there: none are */
@@ -65,6 +68,7 @@ const char *nw_tls_why(const struct nw_tls *t);
 /* NULL, or why the peer's certificate is no longer good: it expired, or `now` (newer than its own) has it revoked. */
 const char *nw_tls_distrust(const struct nw_tls *t, const struct nw_tls_ctx *now, int64_t now_wall_ns);
 
+void nw_tls_sha256(const void *bytes, size_t len, uint8_t out[NW_TLS_PIN_BYTES]);
 /* Random bytes for the library's keys; the shape its functions want. */
 int nw_tls_random(void *unused, unsigned char *out, size_t len);
 
