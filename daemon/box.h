@@ -33,8 +33,8 @@ typedef _Atomic uint64_t counter;
 struct counters {
 	counter connections, connections_open, connections_refused, xsess_open, sessions_open, sessions_total;
 	counter frames, documents, samples, unknown_options, duplicates, data_without_metadata, held_documents;
-	counter rejected_frames, rejected_documents, rejected_control, rejected_auth, rejected_tls, timeouts, paused_reads,
-	    failed_commits, dropped_documents;
+	counter rejected_frames, rejected_documents, rejected_control, rejected_auth, rejected_tls, rejected_tokens,
+	    timeouts, paused_reads, failed_commits, dropped_documents;
 };
 
 static inline void

@@ -173,9 +173,8 @@ ca_ensure(const char *dir, char why[CONF_WHY_BYTES])
 	return rc;
 }
 
-/* What follows lock and load in every change; `work` has the authority for as long as it takes. */
-static int
-authority_use(const char *dir, int (*work)(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES]),
+int
+ca_use(const char *dir, int (*work)(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES]),
     void *arg, char why[CONF_WHY_BYTES])
 {
 	struct nw_cert ca = { .serial = "" };
@@ -185,6 +184,8 @@ authority_use(const char *dir, int (*work)(const char *dir, const struct nw_cert
 		return rc;
 	if ((rc = authority_load(dir, &ca, why)) == NW_OK)
 		rc = work(dir, &ca, arg, why);
+	else if (rc == NW_ENOTFOUND)
+		snprintf(why, CONF_WHY_BYTES, "%.150s: no ca.key here: this box's certificates are made elsewhere", dir);
 	nw_cert_clear(&ca);
 	close(lock);
 	return rc;
@@ -222,7 +223,7 @@ ca_issue_box(const char *dir, const char *names, int64_t now_wall_s, int64_t *ex
 {
 	struct nw_cert_opts o = { .use = NW_CERT_SERVER, .name = "narrowsd", .names = names,
 		.from_wall_s = now_wall_s - SKEW_S, .to_wall_s = now_wall_s + BOX_DAYS * DAY_S };
-	int rc = authority_use(dir, box_work, &o, why);
+	int rc = ca_use(dir, box_work, &o, why);
 
 	*expires_wall_s = rc == NW_OK ? o.to_wall_s : 0;
 	return rc == NW_ENOTFOUND ? NW_OK : rc;
@@ -305,45 +306,51 @@ on_old_line(void *arg, const struct ca_host *old)
 
 /* --- hosts --- */
 
-struct enrolment { struct nw_cert_opts opts; struct nw_cert *out; };
-
-static int
-enroll_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES])
+int
+ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enrolment *e, struct nw_cert *out,
+    char why[CONF_WHY_BYTES])
 {
-	struct enrolment *e = arg;
-	struct ca_host h = { .expires_wall_s = e->opts.to_wall_s };
+	const struct nw_cert_opts o = { .use = NW_CERT_CLIENT, .name = e->host, .names = e->host, .request_pem = e->request_pem,
+		.from_wall_s = e->now_wall_s - SKEW_S, .to_wall_s = e->now_wall_s + e->for_s };
+	struct ca_host h = { .expires_wall_s = o.to_wall_s };
 	struct list l = { 0 };
 	int rc;
 
-	if ((rc = cert_make(dir, &e->opts, ca, e->out, why)) < 0)
+	if (!nw_cert_name_ok(e->host)) {
+		snprintf(why, CONF_WHY_BYTES, "%.100s: not a host name", e->host);
+		return NW_EINVAL;
+	}
+	if ((rc = cert_make(dir, &o, ca, out, why)) < 0)
 		return rc;
-	snprintf(h.name, sizeof(h.name), "%s", e->opts.name);
-	memcpy(h.serial, e->out->serial, sizeof(h.serial));
+	snprintf(h.name, sizeof(h.name), "%s", e->host);
+	memcpy(h.serial, out->serial, sizeof(h.serial));
 	if ((rc = ca_hosts(dir, on_old_line, &l, why)) == NW_OK) {
 		list_add(&l, &h);
 		rc = ca_file_write(dir, "hosts", l.text, 0644, why);
 	}
 	free(l.text);
 	if (rc < 0)
-		nw_cert_clear(e->out);
+		nw_cert_clear(out);
 	return rc;
+}
+
+struct enroll_work { struct ca_enrolment e; struct nw_cert *out; };
+
+static int
+enroll_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES])
+{
+	const struct enroll_work *w = arg;
+
+	return ca_enroll_within(dir, ca, &w->e, w->out, why);
 }
 
 int
 ca_enroll(const char *dir, const char *host, int64_t now_wall_s, int64_t for_s, struct nw_cert *out,
     char why[CONF_WHY_BYTES])
 {
-	struct enrolment e = { .opts = { .use = NW_CERT_CLIENT, .name = host, .names = host,
-		.from_wall_s = now_wall_s - SKEW_S, .to_wall_s = now_wall_s + for_s }, .out = out };
-	int rc;
+	struct enroll_work w = { .e = { .host = host, .now_wall_s = now_wall_s, .for_s = for_s }, .out = out };
 
-	if (!nw_cert_name_ok(host)) {
-		snprintf(why, CONF_WHY_BYTES, "%.100s: not a host name", host);
-		return NW_EINVAL;
-	}
-	if ((rc = authority_use(dir, enroll_work, &e, why)) == NW_ENOTFOUND)
-		snprintf(why, CONF_WHY_BYTES, "%.150s: no ca.key here: this box's certificates are made elsewhere", dir);
-	return rc;
+	return ca_use(dir, enroll_work, &w, why);
 }
 
 int

@@ -42,6 +42,7 @@ static const struct {
 	const char *help;
 } site_commands[] = {
 	{ "enroll", cmd_enroll, "a key and a certificate for a host" },
+	{ "join", cmd_join, "on a host: get them from a box, with a token" },
 	{ "revoke", cmd_revoke, "the certificates of a host are no longer good" },
 	{ "hosts", cmd_hosts, "certificates, and until when they are good" },
 };

@@ -19,6 +19,7 @@
 #include "daemon/conf.h"
 #include "daemon/control.h"
 #include "daemon/ctl.h"
+#include "daemon/enroll.h"
 #include "daemon/hostlist.h"
 #include "daemon/https.h"
 #include "daemon/listener.h"
@@ -169,6 +170,7 @@ health_fill(void *arg, struct nw_health *h)
 	h->rejected_control = counter_get(&c->rejected_control);
 	h->rejected_auth = counter_get(&c->rejected_auth);
 	h->rejected_tls = counter_get(&c->rejected_tls);
+	h->rejected_tokens = counter_get(&c->rejected_tokens);
 	h->timeouts = counter_get(&c->timeouts);
 	h->paused_reads = counter_get(&c->paused_reads);
 	h->analysis_queued = s.queued;
@@ -357,6 +359,8 @@ tls_start(struct daemon *d, struct web_opts *wo)
 	wo->listen_https = d->conf.listen_https;
 	wo->wrap = https_wrap;
 	wo->wrap_arg = &d->box;
+	wo->enroll = enroll_answer;
+	wo->enroll_arg = &d->box;
 }
 
 /* What the report answers to, besides what web/authority.h says: names of its own, and those of the certificate. */

@@ -79,7 +79,8 @@ context_load(const struct trust *t, enum trust_port port, struct nw_tls_ctx **ou
 {
 	char *ca = xasprintf("%s/ca.crt", t->dir), *crt = xasprintf("%s/box.crt", t->dir),
 	    *key = xasprintf("%s/box.key", t->dir), *hosts = xasprintf("%s/hosts", t->dir);
-	struct nw_tls_opts o = { .server = true, .peer_certificate = port == TRUST_XSP, .ca_path = ca, .cert_path = crt,
+	struct nw_tls_opts o = { .server = true, .peer_certificate = port == TRUST_XSP,
+		.show_ca = port == TRUST_HTTPS, .ca_path = ca, .cert_path = crt,
 		.key_path = key, .revoked_path = hosts };
 	int rc = nw_tls_ctx_new(&o, out, why);
 

@@ -143,7 +143,7 @@ static const struct { const char *name; size_t offset; } counters[] = {
 	COUNTER(sessions_total), COUNTER(frames), COUNTER(documents), COUNTER(samples), COUNTER(unknown_options),
 	COUNTER(duplicates), COUNTER(data_without_metadata), COUNTER(dropped_documents), COUNTER(rejected_frames),
 	COUNTER(rejected_documents), COUNTER(rejected_control), COUNTER(rejected_auth), COUNTER(rejected_tls),
-	COUNTER(timeouts), COUNTER(paused_reads),
+	COUNTER(rejected_tokens), COUNTER(timeouts), COUNTER(paused_reads),
 	COUNTER(analysis_queued), COUNTER(analysis_runs), COUNTER(analysis_failures), COUNTER(http_connections),
 	COUNTER(http_requests), COUNTER(http_refused), COUNTER(http_timeouts), COUNTER(http_malformed), COUNTER(http_misdirected),
 };

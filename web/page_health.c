@@ -92,6 +92,7 @@ write_ingest(struct html *h, const struct nw_health *health)
 	item_fault(h, "Documents dropped by providers", health->dropped_documents);
 	item_fault(h, "Logins rejected", health->rejected_auth);
 	item_fault(h, "TLS connections rejected", health->rejected_tls);
+	item_fault(h, "Enrolments rejected", health->rejected_tokens);
 	html_raw(h, "</dl></section>");
 }
 

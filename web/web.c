@@ -44,6 +44,7 @@ enum {
 	HEADERS_MAX_BYTES = 8192,
 	BODY_MAX_BYTES = 1024,
 	HEADER_LINES_BYTES = 1024,
+	ENROLMENT_BYTES = 10240,                /* two certificates and a name */
 	IO_TIMEOUT_S = 20,                      /* without any progress */
 };
 #define NS_PER_S INT64_C(1000000000)
@@ -139,6 +140,7 @@ reason_of(int code)
 	case 304: return "Not Modified";
 	case 400: return "Bad Request";
 	case 404: return "Not Found";
+	case 403: return "Forbidden";
 	case 405: return "Method Not Allowed";
 	case 421: return "Misdirected Request";
 	case 500: return "Internal Server Error";
@@ -311,6 +313,33 @@ answer_export(struct answer *a, const struct route *to)
 	}
 }
 
+static bool
+is_enrolment(const struct answer *a, const struct evhttp_uri *uri)
+{
+	return a->port == &a->w->ports[PORT_HTTPS] && a->w->opts.enroll != NULL && uri != NULL &&
+	    evhttp_request_get_command(a->req) == EVHTTP_REQ_POST && strcmp(evhttp_uri_get_path(uri), "/enroll") == 0;
+}
+
+/* The one thing that changes anything: a host with a token gets its certificate. No page can ask for it: it has none. */
+static void
+answer_enrolment(struct answer *a)
+{
+	struct evbuffer *in = evhttp_request_get_input_buffer(a->req);
+	char body[BODY_MAX_BYTES + 1], out[ENROLMENT_BYTES] = "", *peer = NULL;
+	ssize_t n = evbuffer_copyout(in, body, BODY_MAX_BYTES);
+	uint16_t port;
+	int code;
+
+	body[n > 0 ? n : 0] = '\0';
+	evhttp_connection_get_peer(evhttp_request_get_connection(a->req), &peer, &port);
+	code = a->w->opts.enroll(a->w->opts.enroll_arg, peer != NULL ? peer : "?", body, out, sizeof(out));
+	a->type = "text/plain; charset=utf-8";
+	if (evbuffer_add(a->body, out, strlen(out)) != 0)
+		answer_error(a, 503);
+	else
+		answer_send(a, code);
+}
+
 static void
 answer_last(struct answer *a, const struct route *to)
 {
@@ -405,7 +434,9 @@ on_request(struct evhttp_request *req, void *arg)
 	else if ((code = misdirection(&a, uri)) != 0) {
 		*(code == 421 ? &a.w->n_misdirected : &a.w->n_malformed) += 1;
 		answer_error(&a, code);
-	} else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
+	} else if (is_enrolment(&a, uri))
+		answer_enrolment(&a);
+	else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
 		add_header(req, "Allow", "GET, HEAD");
 		answer_error(&a, 405);
 	} else if (uri == NULL)

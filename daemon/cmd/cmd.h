@@ -22,6 +22,7 @@ int cmd_control(const char *state_dir, int argc, char **argv);
 
 /* These need no box and no store, only its directory of certificates. */
 int cmd_enroll(const char *tls_dir, int argc, char **argv);
+int cmd_join(const char *tls_dir, int argc, char **argv);
 int cmd_revoke(const char *tls_dir, int argc, char **argv);
 int cmd_hosts(const char *tls_dir, int argc, char **argv);
 

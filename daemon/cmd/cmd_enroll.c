@@ -8,6 +8,7 @@
 
 #include "daemon/ca.h"
 #include "daemon/cmd/cmd.h"
+#include "daemon/token.h"
 #include "daemon/xmalloc.h"
 #include "narrows/caliper.h"
 #include "narrows/err.h"
@@ -15,6 +16,8 @@
 #define DAY_S 86400
 #define DAYS_DEFAULT 730.0
 #define DAYS_MAX 3650.0
+#define TOKEN_FOR_NS (INT64_C(3600) * 1000000000)
+#define TOKEN_FOR_MAX_NS (INT64_C(30) * 86400 * 1000000000)
 
 static void
 date_print(int64_t wall_s)
@@ -67,38 +70,77 @@ files_write(const char *tls_dir, const char *dir, const char *host, const struct
 	return rc;
 }
 
-int
-cmd_enroll(const char *tls_dir, int argc, char **argv)
-{
-	static const struct option longs[] = { { "days", required_argument, NULL, 'd' }, { NULL, 0, NULL, 0 } };
-	int64_t now_s = nw_wall_ns() / 1000000000;
-	double days = DAYS_DEFAULT;
-	char why[CONF_WHY_BYTES];
-	const char *dir = ".";
-	struct nw_cert c;
-	bool good = true;
-	int ch, rc;
+struct enrolling { const char *dir; bool token; int64_t token_for_ns; double days; };
 
-	while ((ch = getopt_long(argc, argv, "o:", longs, NULL)) != -1) {
-		if (ch == 'o')
-			dir = optarg;
-		else
-			good = good && ch == 'd' && days_parse(optarg, &days);
-	}
-	if (!good || optind != argc - 1) {
-		fputs("usage: narrows enroll [-o DIR] [--days N] HOST\n", stderr);
-		return 2;
-	}
-	if (ca_ensure(tls_dir, why) < 0 || ca_enroll(tls_dir, argv[optind], now_s, (int64_t)(days * DAY_S), &c, why) < 0)
+static bool
+options_parse(struct enrolling *e, int argc, char **argv)
+{
+	static const struct option longs[] = { { "days", required_argument, NULL, 'd' }, { "token", no_argument, NULL, 't' },
+		{ "for", required_argument, NULL, 'f' }, { NULL, 0, NULL, 0 } };
+	const char *why;
+	bool good = true;
+	int ch;
+
+	while (good && (ch = getopt_long(argc, argv, "o:", longs, NULL)) != -1)
+		switch (ch) {
+		case 'o': e->dir = optarg; break;
+		case 'd': good = days_parse(optarg, &e->days); break;
+		case 't': e->token = true; break;
+		case 'f':
+			good = conf_duration(optarg, &e->token_for_ns, &why) == NW_OK && e->token_for_ns > 0 &&
+			    e->token_for_ns <= TOKEN_FOR_MAX_NS;
+			break;
+		default: good = false;
+		}
+	return good && optind == argc - 1 && (!e->token || e->dir == NULL);
+}
+
+static int
+files_make(const char *tls_dir, const char *host, const struct enrolling *e, int64_t now_s)
+{
+	const char *dir = e->dir != NULL ? e->dir : ".";
+	int64_t for_s = (int64_t)(e->days * DAY_S);
+	char why[CONF_WHY_BYTES];
+	struct nw_cert c;
+	int rc;
+
+	if (ca_enroll(tls_dir, host, now_s, for_s, &c, why) < 0)
 		return complain(why);
-	rc = files_write(tls_dir, dir, argv[optind], &c, why);
+	rc = files_write(tls_dir, dir, host, &c, why);
 	nw_cert_clear(&c);
 	if (rc < 0)
 		return complain(why);
-	printf("%s/%s.key  %s/%s.crt  %s/ca.crt  good until ", dir, argv[optind], dir, argv[optind], dir);
-	date_print(now_s + (int64_t)(days * DAY_S));
+	printf("%s/%s.key  %s/%s.crt  %s/ca.crt  good until ", dir, host, dir, host, dir);
+	date_print(now_s + for_s);
 	puts(" UTC");
 	return fflush(stdout) != 0;
+}
+
+static int
+token_print(const char *tls_dir, const char *host, const struct enrolling *e, int64_t now_s)
+{
+	char text[TOKEN_TEXT_BYTES], why[CONF_WHY_BYTES];
+
+	if (token_make(tls_dir, host, now_s, now_s + e->token_for_ns / 1000000000, (int64_t)(e->days * DAY_S), text, why) < 0)
+		return complain(why);
+	puts(text);
+	return fflush(stdout) != 0;
+}
+
+int
+cmd_enroll(const char *tls_dir, int argc, char **argv)
+{
+	struct enrolling e = { .token_for_ns = TOKEN_FOR_NS, .days = DAYS_DEFAULT };
+	int64_t now_s = nw_wall_ns() / 1000000000;
+	char why[CONF_WHY_BYTES];
+
+	if (!options_parse(&e, argc, argv)) {
+		fputs("usage: narrows enroll [--days N] [-o DIR | --token [--for TIME]] HOST\n", stderr);
+		return 2;
+	}
+	if (ca_ensure(tls_dir, why) < 0)
+		return complain(why);
+	return (e.token ? token_print : files_make)(tls_dir, argv[optind], &e, now_s);
 }
 
 int

@@ -10,7 +10,7 @@
 
 #include <event2/buffer.h>
 
-#include "daemon/cmd/httpget.h"
+#include "daemon/cmd/httpask.h"
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 #include "narrows/web.h"
@@ -82,13 +82,13 @@ source_close(struct source *s)
 
 /* One path of the report, from either. The body is what a browser would get. */
 static int
-source_get(struct source *s, const char *path, httpget_fn *fn, void *arg, int *status)
+source_get(struct source *s, const char *path, httpask_fn *fn, void *arg, int *status)
 {
-	char why[HTTPGET_WHY_BYTES];
+	char why[HTTPASK_WHY_BYTES];
 	int rc;
 
 	if (s->url != NULL)
-		rc = httpget(s->url, s->ca_path, path, fn, arg, status, why);
+		rc = httpask(&(struct httpask){ .base = s->url, .ca_path = s->ca_path, .path = path }, fn, arg, status, why);
 	else {
 		rc = web_answer(s->reader, path, fn, arg, status);
 		snprintf(why, sizeof(why), "%s", nw_strerror(rc));
@@ -169,7 +169,7 @@ source_result(struct source *s, int64_t id)
 	return text;
 }
 
-struct answer { httpget_fn *write; void *arg; int status; };
+struct answer { httpask_fn *write; void *arg; int status; };
 
 /* An error page must not end up in the file. */
 static int
@@ -223,12 +223,13 @@ char *
 source_health(struct source *s, int *status)
 {
 	char *url = s->url != NULL ? xstrdup(s->url) : source_run_value(s->state_dir, "http");
-	char why[HTTPGET_WHY_BYTES];
+	char why[HTTPASK_WHY_BYTES];
 	struct text t = { 0 };
 
 	if (url == NULL)
 		fprintf(stderr, "narrows: %s: no box runs here\n", s->state_dir);
-	else if (httpget(url, s->ca_path, "/healthz", text_append, &t, status, why) < 0) {
+	else if (httpask(&(struct httpask){ .base = url, .ca_path = s->ca_path, .path = "/healthz" }, text_append, &t, status,
+	    why) < 0) {
 		fprintf(stderr, "narrows: %s: %s\n", url, why);
 		free(t.s);
 		t.s = NULL;

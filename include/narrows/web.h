@@ -22,7 +22,8 @@ struct nw_health {
 	uint64_t connections, connections_refused, xsp_sessions_open, sessions_open, sessions_total;
 	uint64_t frames, documents, samples, unknown_options, duplicates, data_without_metadata;
 	uint64_t dropped_documents;            /* by providers: they could not keep them */
-	uint64_t rejected_frames, rejected_documents, rejected_control /* STATUS and CLOCK */, rejected_auth, rejected_tls, timeouts, paused_reads;
+	uint64_t rejected_frames, rejected_documents, rejected_control /* STATUS and CLOCK */, rejected_auth, rejected_tls,
+	    rejected_tokens, timeouts, paused_reads;
 	uint64_t analysis_queued, analysis_runs, analysis_failures;
 	uint64_t http_connections, http_requests, http_refused, http_timeouts, http_malformed, http_misdirected;  /* by web/ */
 	int64_t last_analysis_wall_ns, last_analysis_took_ns;
@@ -40,6 +41,9 @@ struct web_opts {
 	const char *listen_https;           /* the same; NULL: none. Then wrap makes the connections of that port: */
 	struct bufferevent *(*wrap)(struct event_base *base, void *arg);    /* closes what is below when freed; NULL: no */
 	void *wrap_arg;
+	/* A host asks for its certificate, over HTTPS; returns the HTTP status and the text to it. NULL: not here. */
+	int (*enroll)(void *arg, const char *peer, const char *body, char *out, size_t cap);
+	void *enroll_arg;
 	const char *names;                  /* further names of the box, separated by blanks; "any": all; NULL: none */
 	uint32_t connections_max, connections_per_address_max;     /* of each port; 0, as in the next two: the usual */
 	int64_t request_max_ns, answer_max_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers good and bad to one GET: what is whole arrives whole, what is not is refused, whatever the server says. */
-#include "daemon/cmd/httpget.h"
+/* Answers good and bad to one question: what is whole arrives whole, what is not is refused, whatever the server says. */
+#include "daemon/cmd/httpask.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ serve(const char *answer, size_t len, uint16_t *port, int *heard)
 		return pid;
 	}
 	fd = accept(listener, NULL, NULL);
-	while (n < sizeof(in) && (n < 4 || memcmp(in + n - 4, "\r\n\r\n", 4) != 0) && (got = read(fd, in + n, sizeof(in) - n)) > 0)
+	while (n < sizeof(in) && memmem(in, n, "\r\n\r\n", 4) == NULL && (got = read(fd, in + n, sizeof(in) - n)) > 0)
 		n += (size_t)got;
 	got = write(pipes[1], in, n);
 	for (n = 0; n < len; n += (size_t)got)
@@ -63,7 +63,7 @@ on_data(void *arg, const char *data, size_t len)
 }
 
 static int
-get(const char *answer, size_t len, struct body *b, int *status, char why[HTTPGET_WHY_BYTES])
+get(const char *answer, size_t len, const char *body, struct body *b, int *status, char why[HTTPASK_WHY_BYTES])
 {
 	char base[64];
 	uint16_t port;
@@ -75,7 +75,7 @@ get(const char *answer, size_t len, struct body *b, int *status, char why[HTTPGE
 	b->text[0] = '\0';
 	*status = 0;
 	snprintf(base, sizeof(base), "http://127.0.0.1:%u/", port);
-	rc = httpget(base, NULL, "/x?y=1", on_data, b, status, why);
+	rc = httpask(&(struct httpask){ .base = base, .path = "/x?y=1", .body = body }, on_data, b, status, why);
 	n = read(heard, asked, sizeof(asked) - 1);
 	asked[n > 0 ? n : 0] = '\0';
 	close(heard);
@@ -120,13 +120,13 @@ test_answers(void)
 		{ CHUNKED "-5\r\nhello\r\n0\r\n\r\n", NW_EPROTO, 200, "", "chunk" },
 		{ CHUNKED "4\r\nhello\r\n0\r\n\r\n", NW_EPROTO, 200, "hell", "longer" },
 	};
-	char why[HTTPGET_WHY_BYTES];
+	char why[HTTPASK_WHY_BYTES];
 	struct body b = { .rc = NW_OK };
 	int rc, status;
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		rc = get(cases[i].answer, strlen(cases[i].answer), &b, &status, why);
+		rc = get(cases[i].answer, strlen(cases[i].answer), NULL, &b, &status, why);
 		CHECK_INT(rc, cases[i].rc);
 		CHECK_INT(status, cases[i].status);
 		CHECK_STR(b.text, cases[i].body);
@@ -136,8 +136,10 @@ test_answers(void)
 	}
 	CHECK(strstr(asked, "GET /x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:") == asked);
 	CHECK(strstr(asked, "\r\nConnection: close\r\n") != NULL);
+	CHECK_INT(get(OK "Content-Length: 0\r\n\r\n", sizeof(OK) + 20, "what is sent", &b, &status, why), NW_OK);
+	CHECK(strstr(asked, "POST /x?y=1 HTTP/1.1\r\n") == asked && strstr(asked, "\r\nContent-Length: 12\r\n") != NULL);
 	b.rc = NW_EIO;                               /* nowhere to write it */
-	CHECK_INT(get(CHUNKED "5\r\nhello\r\n0\r\n\r\n", sizeof(CHUNKED) + 14, &b, &status, why), NW_EIO);
+	CHECK_INT(get(CHUNKED "5\r\nhello\r\n0\r\n\r\n", sizeof(CHUNKED) + 14, NULL, &b, &status, why), NW_EIO);
 }
 
 /* Heads without end. */
@@ -145,18 +147,18 @@ static void
 test_floods(void)
 {
 	static char big[400000];
-	char why[HTTPGET_WHY_BYTES];
+	char why[HTTPASK_WHY_BYTES];
 	struct body b = { .rc = NW_OK };
 	size_t n, i;
 	int status;
 
 	n = (size_t)sprintf(big, OK "X: ");
 	memset(big + n, 'a', sizeof(big) - n);
-	CHECK_INT(get(big, sizeof(big), &b, &status, why), NW_EPROTO);
+	CHECK_INT(get(big, sizeof(big), NULL, &b, &status, why), NW_EPROTO);
 	CHECK(strstr(why, "too long") != NULL);
 	for (n = (size_t)sprintf(big, OK), i = 0; i < 1000; i++)
 		n += (size_t)sprintf(big + n, "X-%zu: y\r\n", i);
-	CHECK_INT(get(big, n, &b, &status, why), NW_EPROTO);
+	CHECK_INT(get(big, n, NULL, &b, &status, why), NW_EPROTO);
 	CHECK(strstr(why, "too many") != NULL);
 }
 
@@ -171,12 +173,13 @@ test_addresses(void)
 		{ "https://127.0.0.1:1/", NW_EINVAL, "/nonexistent/ca.crt" }, { "http://[::1]:1", NW_EIO, "" },
 		{ "http://no.such.host.invalid:1", NW_EIO, "" },
 	};
-	char why[HTTPGET_WHY_BYTES];
+	char why[HTTPASK_WHY_BYTES];
 	size_t i;
 	int status, rc;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		rc = httpget(cases[i].base, "/nonexistent/ca.crt", "/", on_data, NULL, &status, why);
+		rc = httpask(&(struct httpask){ .base = cases[i].base, .ca_path = "/nonexistent/ca.crt", .path = "/" }, on_data, NULL, &status,
+		    why);
 		CHECK_INT(rc, cases[i].rc);
 		CHECK(why[0] != '\0' && strstr(why, cases[i].why) != NULL);
 		if (rc != cases[i].rc)
@@ -192,5 +195,5 @@ main(void)
 	test_answers();
 	test_floods();
 	test_addresses();
-	return check_done("httpget");
+	return check_done("httpask");
 }

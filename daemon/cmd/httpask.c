@@ -4,7 +4,7 @@
  * length, or comes in chunks, or ends with the connection. Half an answer is never taken for a whole one where any of
  * the three can tell: the last can in TLS only.
  */
-#include "daemon/cmd/httpget.h"
+#include "daemon/cmd/httpask.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,21 +21,21 @@
 
 enum { PORT_HTTP = 80, PORT_HTTPS = 443, LINE_MAX_BYTES = 8192, HEADERS_MAX = 200 };
 
-struct get {
+struct answer {
 	struct dial *dial;
 	const char *why;
 	char in[32 << 10];
 	size_t at, len;                          /* what of `in` is not used yet */
-	httpget_fn *fn;
+	httpask_fn *fn;
 	void *arg;
 	uint64_t length;                         /* of the body; UINT64_MAX: not said */
 	bool chunked;
 };
 
 static int
-refuse(struct get *g, const char *why)
+refuse(struct answer *a, const char *why)
 {
-	g->why = why;
+	a->why = why;
 	return NW_EPROTO;
 }
 
@@ -43,33 +43,33 @@ refuse(struct get *g, const char *why)
 
 /* NW_ECLOSED: no more will come. */
 static int
-input_fill(struct get *g)
+input_fill(struct answer *a)
 {
 	long n;
 
-	if (g->at < g->len)
+	if (a->at < a->len)
 		return NW_OK;
-	g->at = g->len = 0;
-	if ((n = dial_recv(g->dial, g->in, sizeof(g->in), &g->why)) < 0)
+	a->at = a->len = 0;
+	if ((n = dial_recv(a->dial, a->in, sizeof(a->in), &a->why)) < 0)
 		return (int)n;
-	g->len = (size_t)n;
+	a->len = (size_t)n;
 	return n > 0 ? NW_OK : NW_ECLOSED;
 }
 
 /* One line, without its end. */
 static int
-line_read(struct get *g, char line[LINE_MAX_BYTES])
+line_read(struct answer *a, char line[LINE_MAX_BYTES])
 {
 	size_t n = 0;
 	char ch = '\0';
 	int rc;
 
 	while (ch != '\n') {
-		if ((rc = input_fill(g)) < 0)
-			return rc == NW_ECLOSED ? refuse(g, "the answer breaks off") : rc;
-		ch = g->in[g->at++];
+		if ((rc = input_fill(a)) < 0)
+			return rc == NW_ECLOSED ? refuse(a, "the answer breaks off") : rc;
+		ch = a->in[a->at++];
 		if (n == LINE_MAX_BYTES - 1)
-			return refuse(g, "a header that is too long");
+			return refuse(a, "a header that is too long");
 		line[n++] = ch;
 	}
 	line[--n] = '\0';
@@ -80,19 +80,19 @@ line_read(struct get *g, char line[LINE_MAX_BYTES])
 
 /* Passes on what comes: n bytes, or with UINT64_MAX all there is. */
 static int
-body_pass(struct get *g, uint64_t n)
+body_pass(struct answer *a, uint64_t n)
 {
 	size_t some;
 	int rc = NW_OK;
 
 	for (; n > 0 && rc == NW_OK; n -= n == UINT64_MAX ? 0 : some) {
-		if ((rc = input_fill(g)) < 0)
-			return rc != NW_ECLOSED ? rc : n == UINT64_MAX ? NW_OK : refuse(g, "the answer breaks off");
-		some = g->len - g->at;
+		if ((rc = input_fill(a)) < 0)
+			return rc != NW_ECLOSED ? rc : n == UINT64_MAX ? NW_OK : refuse(a, "the answer breaks off");
+		some = a->len - a->at;
 		if (some > n)
 			some = (size_t)n;
-		rc = g->fn(g->arg, g->in + g->at, some);
-		g->at += some;
+		rc = a->fn(a->arg, a->in + a->at, some);
+		a->at += some;
 	}
 	return rc;
 }
@@ -111,71 +111,71 @@ number_parse(const char *text, int base, const char *ends, uint64_t *out)
 }
 
 static int
-header_take(struct get *g, char *line)
+header_take(struct answer *a, char *line)
 {
 	char *value = strchr(line, ':');
 
 	if (value == NULL)
-		return refuse(g, "a header that is none");
+		return refuse(a, "a header that is none");
 	*value++ = '\0';
 	value += strspn(value, " \t");
 	if (strcasecmp(line, "Transfer-Encoding") == 0) {
-		g->chunked = strcasecmp(value, "chunked") == 0;
-		return g->chunked ? NW_OK : refuse(g, "an encoding we do not know");
+		a->chunked = strcasecmp(value, "chunked") == 0;
+		return a->chunked ? NW_OK : refuse(a, "an encoding we do not know");
 	}
-	if (strcasecmp(line, "Content-Length") == 0 && !number_parse(value, 10, "", &g->length))
-		return refuse(g, "a length that is none");
+	if (strcasecmp(line, "Content-Length") == 0 && !number_parse(value, 10, "", &a->length))
+		return refuse(a, "a length that is none");
 	return NW_OK;
 }
 
 static int
-head_read(struct get *g, int *status)
+head_read(struct answer *a, int *status)
 {
 	char line[LINE_MAX_BYTES];
 	int rc, n;
 
-	if ((rc = line_read(g, line)) < 0)
+	if ((rc = line_read(a, line)) < 0)
 		return rc;
 	if (sscanf(line, "HTTP/1.%*1[01] %3d", status) != 1 || *status < 200 || *status > 599)
-		return refuse(g, "the answer is not HTTP");
+		return refuse(a, "the answer is not HTTP");
 	for (n = 0; n < HEADERS_MAX; n++) {
-		if ((rc = line_read(g, line)) < 0 || *line == '\0')
+		if ((rc = line_read(a, line)) < 0 || *line == '\0')
 			return rc;
-		if ((rc = header_take(g, line)) < 0)
+		if ((rc = header_take(a, line)) < 0)
 			return rc;
 	}
-	return refuse(g, "too many headers");
+	return refuse(a, "too many headers");
 }
 
 static int
-chunks_read(struct get *g)
+chunks_read(struct answer *a)
 {
 	char line[LINE_MAX_BYTES];
 	uint64_t len;
 	int rc;
 
 	for (;;) {
-		if ((rc = line_read(g, line)) < 0)
+		if ((rc = line_read(a, line)) < 0)
 			return rc;
 		if (!number_parse(line, 16, " ;", &len))
-			return refuse(g, "a chunk without length");
+			return refuse(a, "a chunk without length");
 		if (len == 0)
 			return NW_OK;            /* trailers are nothing to us */
-		if ((rc = body_pass(g, len)) < 0 || (rc = line_read(g, line)) < 0)
+		if ((rc = body_pass(a, len)) < 0 || (rc = line_read(a, line)) < 0)
 			return rc;
 		if (*line != '\0')
-			return refuse(g, "a chunk that is longer than it says");
+			return refuse(a, "a chunk that is longer than it says");
 	}
 }
 
 static int
-answer_read(struct get *g, int *status)
+answer_read(struct answer *a, int *status)
 {
-	int rc = head_read(g, status);
+	int rc = head_read(a, status);
 
 	if (rc < 0 || *status == 204 || *status == 304)
 		return rc;
-	return g->chunked ? chunks_read(g) : body_pass(g, g->length);
+	return a->chunked ? chunks_read(a) : body_pass(a, a->length);
 }
 
 /* --- the question --- */
@@ -205,39 +205,44 @@ base_parse(const char *base, char host[256], uint16_t *port, bool *tls)
 }
 
 static int
-ask(struct get *g, const char *host, uint16_t port, const char *path, int *status)
+ask(struct answer *a, const struct httpask *q, const char *host, uint16_t port, int *status)
 {
-	const char *v6 = strchr(host, ':');
-	char *request = xasprintf("GET %s HTTP/1.1\r\nHost: %s%s%s:%u\r\nUser-Agent: narrows/%s\r\nConnection: close\r\n\r\n", path,
-	    v6 != NULL ? "[" : "", host, v6 != NULL ? "]" : "", port, NW_VERSION);
-	int rc = dial_send(g->dial, request, strlen(request), &g->why);
+	bool v6 = strchr(host, ':') != NULL;
+	char *question = xasprintf("%s %s HTTP/1.1\r\nHost: %s%s%s:%u\r\nUser-Agent: narrows/%s\r\nConnection: close\r\n",
+	    q->body != NULL ? "POST" : "GET", q->path, v6 ? "[" : "", host, v6 ? "]" : "", port, NW_VERSION), *whole;
+	int rc;
 
-	free(request);
-	return rc == NW_OK ? answer_read(g, status) : rc;
+	if (q->body != NULL)
+		whole = xasprintf("%sContent-Type: text/plain\r\nContent-Length: %zu\r\n\r\n%s", question, strlen(q->body), q->body);
+	else
+		whole = xasprintf("%s\r\n", question);
+	rc = dial_send(a->dial, whole, strlen(whole), &a->why);
+	free(whole);
+	free(question);
+	return rc == NW_OK ? answer_read(a, status) : rc;
 }
 
 int
-httpget(const char *base, const char *ca_path, const char *path, httpget_fn *fn, void *arg, int *status,
-    char why[HTTPGET_WHY_BYTES])
+httpask(const struct httpask *q, httpask_fn *fn, void *arg, int *status, char why[HTTPASK_WHY_BYTES])
 {
-	struct get g = { .fn = fn, .arg = arg, .length = UINT64_MAX };
-	const struct nw_tls_opts opts = { .ca_path = ca_path };
+	struct answer a = { .fn = fn, .arg = arg, .length = UINT64_MAX };
+	const struct nw_tls_opts opts = { .ca_path = q->ca_path, .ca_pin = q->ca_pin };
 	struct nw_tls_ctx *ctx = NULL;
 	char host[256], reason[NW_TLS_WHY_BYTES];
 	uint16_t port;
 	bool tls;
 	int rc;
 
-	if (!base_parse(base, host, &port, &tls)) {
-		snprintf(why, HTTPGET_WHY_BYTES, "not an address: write https://host:port");
+	if (!base_parse(q->base, host, &port, &tls) || (q->ca_pin != NULL && !tls)) {
+		snprintf(why, HTTPASK_WHY_BYTES, "not an address: write https://host:port");
 		return NW_EINVAL;
 	}
 	if (tls && (rc = nw_tls_ctx_new(&opts, &ctx, reason)) < 0)
-		g.why = reason;
-	else if ((rc = dial_open(host, port, ctx, &g.dial, &g.why)) == NW_OK)
-		rc = ask(&g, host, port, path, status);
-	snprintf(why, HTTPGET_WHY_BYTES, "%s", g.why != NULL && *g.why != '\0' ? g.why : nw_strerror(rc));
-	dial_close(g.dial);
+		a.why = reason;
+	else if ((rc = dial_open(host, port, ctx, &a.dial, &a.why)) == NW_OK)
+		rc = ask(&a, q, host, port, status);
+	snprintf(why, HTTPASK_WHY_BYTES, "%s", a.why != NULL && *a.why != '\0' ? a.why : nw_strerror(rc));
+	dial_close(a.dial);
 	nw_tls_ctx_release(ctx);
 	return rc;
 }

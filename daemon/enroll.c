@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/enroll.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/box.h"
+#include "daemon/log.h"
+#include "daemon/token.h"
+#include "narrows/caliper.h"
+#include "narrows/err.h"
+
+static int
+status_of(int rc)
+{
+	switch (rc) {
+	case NW_OK: return 200;
+	case NW_EINVAL: return 400;
+	case NW_ECONFLICT: return 403;
+	case NW_ENOTFOUND: return 404;
+	}
+	return 500;
+}
+
+int
+enroll_answer(void *arg, const char *peer, const char *body, char *out, size_t cap)
+{
+	struct box *box = arg;
+	char *tls_dir = conf_tls_dir(box->conf), secret[TOKEN_SECRET_CHARS + 1] = "", why[CONF_WHY_BYTES] = "";
+	size_t len = strcspn(body, "\r\n");
+	struct token_grant grant;
+	int rc;
+
+	if (len < sizeof(secret))
+		memcpy(secret, body, len);
+	rc = token_redeem(tls_dir, secret, body + len + strspn(body + len, "\r\n"), nw_wall_ns() / 1000000000, &grant, why);
+	if (rc == NW_OK) {
+		log_info("host.enroll peer=%s host=\"%s\" serial=%s", peer, grant.host, grant.cert.serial);
+		snprintf(out, cap, "%s\n%s%s", grant.host, grant.cert.cert_pem, grant.ca_pem);
+	} else {
+		counter_add(&box->counters.rejected_tokens, 1);
+		log_warnx("enroll.reject peer=%s why=\"%s\"", peer, why);
+		snprintf(out, cap, "%s\n", rc == NW_EIO ? "the box cannot write: its log says why" : why);
+	}
+	free(tls_dir);
+	return status_of(rc);
+}
