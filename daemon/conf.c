@@ -274,6 +274,7 @@ static const struct directive directives[] = {
 	{ "keep-10s", duration_parse, AT(keep_ns[STORE_10S]), "90 d", "0 s", "36500 d" },
 	{ "keep-1min", duration_parse, AT(keep_ns[STORE_1MIN]), "730 d", "0 s", "36500 d" },
 	{ "keep-1h", duration_parse, AT(keep_ns[STORE_1H]), "0 s", "0 s", "36500 d" },
+	{ "keep-sessions", duration_parse, AT(keep_sessions_ns), "0 s", "0 s", "36500 d" },
 	{ "max-store-size", ceiling_parse, AT(max_store_bytes), "0", NULL, NULL },
 	{ "session-linger", duration_parse, AT(session_linger_ns), "1 s", "0 s", "1 h" },
 	{ "analysis-interval", duration_parse, AT(analysis_interval_ns), "10 s", "1 s", "1 d" },

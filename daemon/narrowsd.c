@@ -405,6 +405,7 @@ daemon_start(struct daemon *d)
 	so.commit_interval_ns = d->conf.commit_interval_ns;
 	so.sync_full = d->conf.sync_full;
 	memcpy(so.keep_ns, d->conf.keep_ns, sizeof(so.keep_ns));
+	so.keep_sessions_ns = d->conf.keep_sessions_ns;
 	so.max_bytes = store_ceiling(d);
 	if (store_open(d->store_path, &so, &d->box.store, why) < 0)
 		fatalx("store.open path=%s why=\"%s\"", d->store_path, why);

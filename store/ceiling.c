@@ -5,7 +5,8 @@
  * a working store has free pages to write on.
  *
  * Rows go first, as long as they are half of what there is: if they went while there is one, years of buckets would
- * leave no space for the hour that just was. Then buckets of 10 s, by the same rule, and so on.
+ * leave no space for the hour that just was. Then buckets of 10 s, by the same rule, and so on. When all samples are less
+ * than a quarter of what there is, old sessions go instead: else their descriptions and verdicts would leave none.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@ enum {
 	WAL_FRAME_HEAD_BYTES = 24,
 	SPARE_BYTES = 64 << 10,                /* the index of the WAL, and what else stands beside the file */
 	HEADROOM_SHARE = 16,
+	SAMPLES_SHARE = 4,
 	RESTART_WAIT_MS = 100
 };
 const struct age_cursor age_cursor_first = { INT64_MIN, 0 };
@@ -112,6 +114,32 @@ next_find(struct writer *w, struct aged *out)
 	return NW_OK;
 }
 
+static bool
+samples_are_few(const struct writer *w, int64_t n_live)
+{
+	int64_t bytes = (int64_t)tail_bytes(w->tail);
+	int t;
+
+	for (t = 0; t < STORE_TIERS; t++)
+		bytes += w->tier_bytes[t];
+	return bytes < n_live * w->ceiling.page_bytes / SAMPLES_SHARE;
+}
+
+/* WRITER_DONE: there is none. */
+static int
+forget_one(struct writer *w)
+{
+	int64_t id;
+	int rc;
+
+	if ((rc = forget_oldest(w, INT64_MAX, &id)) != NW_OK || id == 0)
+		return rc == NW_OK ? WRITER_DONE : rc;
+	if ((rc = writer_begin(w)) != NW_OK)
+		return rc;
+	rc = writer_end(w, forget_session(w, id));
+	return rc == NW_OK ? WRITER_MORE : rc;
+}
+
 /* One transaction's worth. WRITER_DONE: nothing is left that may go. */
 static int
 free_some(struct writer *w, int64_t n_pages)
@@ -120,10 +148,14 @@ free_some(struct writer *w, int64_t n_pages)
 	struct aged what;
 	int rc;
 
-	if ((rc = pages(w, &all, &had)) != NW_OK || (rc = next_find(w, &what)) != NW_OK)
+	if ((rc = pages(w, &all, &had)) != NW_OK)
+		return rc;
+	if (samples_are_few(w, had) && (rc = forget_one(w)) != WRITER_DONE)
+		return rc;
+	if ((rc = next_find(w, &what)) != NW_OK)
 		return rc;
 	if (what.id == 0)
-		return WRITER_DONE;
+		return forget_one(w);
 	if ((rc = writer_begin(w)) != NW_OK)
 		return rc;
 	w->values_encoded = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Expiry by age: once a minute a pass over all tiers, each from its oldest on, a bounded transaction at a time, so that
- * commits come in between. A chunk goes as a whole, when its last row is old enough.
+ * Expiry by age: once a minute a pass over all tiers, each from its oldest on, and over sessions, a bounded transaction at a
+ * time, so that commits come in between. A chunk goes as a whole, when its last row is old enough.
  */
 #include "narrows/err.h"
 #include "store/writer.h"
@@ -34,6 +34,28 @@ next_find(struct writer *w, struct aged *out)
 	return NW_OK;
 }
 
+/* After the tiers: what is left of sessions that are old. */
+static int
+sessions_step(struct writer *w)
+{
+	int64_t id = 0;
+	int rc;
+
+	if (w->keep_sessions_ns != 0 &&
+	    (rc = forget_oldest(w, w->pass_wall_ns - w->keep_sessions_ns, &id)) != NW_OK)
+		return rc;
+	if (id == 0) {
+		w->pass_tier++;                /* the pass is over */
+		return WRITER_DONE;
+	}
+	if ((rc = ceiling_make_room(w, w->limits.step_values)) != NW_OK || (rc = writer_begin(w)) != NW_OK)
+		return rc;
+	if ((rc = writer_end(w, forget_session(w, id))) != NW_OK)
+		return rc;
+	w->pages_freed = true;
+	return WRITER_MORE;
+}
+
 int
 expire_step(struct writer *w)
 {
@@ -42,7 +64,7 @@ expire_step(struct writer *w)
 	struct aged what;
 	int rc, tier;
 
-	if (w->pass_tier == STORE_TIERS) {
+	if (w->pass_tier > STORE_TIERS) {
 		if (!pass_is_due(w, now))
 			return WRITER_DONE;
 		w->pass_tier = 0;
@@ -51,8 +73,10 @@ expire_step(struct writer *w)
 	}
 	tier = w->pass_tier;
 	start = w->pass_at;
-	if ((rc = next_find(w, &what)) != NW_OK || what.id == 0)
-		return rc == NW_OK ? (what.more ? WRITER_MORE : WRITER_DONE) : rc;
+	if ((rc = next_find(w, &what)) != NW_OK)
+		return rc;
+	if (what.id == 0)
+		return what.more ? WRITER_MORE : sessions_step(w);
 	if ((rc = ceiling_make_room(w, w->limits.step_values)) != NW_OK || (rc = writer_begin(w)) != NW_OK)
 		goto out;
 	w->values_encoded = 0;

@@ -218,12 +218,16 @@ static const char version_2[] =
 
 /*
  * From 2 to 3: the id of a chunk is never used again, not even when the newest chunk is deleted, so that whoever decoded
- * it need not look whether it is still the same. Blobs of the tail are closed by a checksum, as chunks are.
+ * it need not look whether it is still the same. Blobs of the tail are closed by a checksum, as chunks are. The indices
+ * find what refers to a session that is forgotten as a whole (forget.c).
  */
 static const char version_3[] =
 "ALTER TABLE shelf ADD COLUMN next_id INTEGER;   -- of tier 0: of the next chunk\n"
 "UPDATE shelf SET next_id = 1 + coalesce((SELECT max(id) FROM chunk), 0) WHERE tier = 0;\n"
-"ALTER TABLE tail ADD COLUMN sum INTEGER;   -- XXH64 of rows; NULL: none was made\n";
+"ALTER TABLE tail ADD COLUMN sum INTEGER;   -- XXH64 of rows; NULL: none was made\n"
+"CREATE INDEX metadata_by_xsp ON metadata(xsp_id) WHERE xsp_id IS NOT NULL;\n"
+"CREATE INDEX xsp_session_by_provider ON xsp_session(provider) WHERE provider IS NOT NULL;\n"
+"CREATE INDEX result_by_run ON result(run_id);\n";
 
 static const char *const ladder[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3 };
 

@@ -164,6 +164,7 @@ stats_update_tiers(struct store *st)
 		st->stats.rolled_rows[t] = w->total.rolled_rows[t];
 		st->stats.expired_rows[t] = w->total.expired_rows[t];
 	}
+	st->stats.forgotten_sessions = w->total.forgotten_sessions;
 	st->stats.lost_chunks = w->total.lost_chunks;
 	st->stats.lost_hists = w->total.lost_hists;
 }
@@ -265,7 +266,7 @@ rows_get_old(const struct store_opts *o)
 	for (t = 0; t < STORE_TIERS; t++)
 		if (o->keep_ns[t] != 0)
 			return true;
-	return false;
+	return o->keep_sessions_ns != 0;
 }
 
 /* What can wait; then says when to look again if no batch comes. */

@@ -34,6 +34,7 @@ const struct writer_limits writer_limits_default = {
 #define OLDEST(table, index) "SELECT c.id, c.t1_ns, c.layout_id, coalesce(m.first_ns, 0) < ?3 AND " UNPINNED " FROM " \
 	table " c INDEXED BY " index " CROSS JOIN layout l ON l.id = c.layout_id CROSS JOIN metadata m ON m.id = l.meta_id" \
 	" WHERE (c.t1_ns, c.id) > (?1, ?2) AND c.t1_ns < ?3"
+#define LAYOUTS_OF "(SELECT l.id FROM metadata m JOIN layout l ON l.meta_id = m.id WHERE m.session_id = ?)"
 #define OF_KEY "layout_id = ?1 / 4 AND tier = ?1 % 4"
 _Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
 
@@ -105,6 +106,23 @@ static const char *const sql[W_STMTS] = {
 	[W_SHELF_CHANGE] = "UPDATE shelf SET bytes = bytes + ?2 WHERE tier = ?1",
 	[W_CHUNK_NEXT_ID] = "SELECT next_id FROM shelf WHERE tier = ?",
 	[W_CHUNK_SET_NEXT_ID] = "UPDATE shelf SET next_id = ?2 WHERE tier = ?1",
+	[W_SESSION_OLDEST] = "SELECT s.id FROM session s WHERE s.id > ?1 AND NOT s.pinned AND s.closed_ns < ?2"
+	    " AND s.id < (SELECT max(id) FROM session) AND NOT EXISTS (SELECT 1 FROM metadata m JOIN layout l ON l.meta_id = m.id"
+	    " WHERE m.session_id = s.id AND l.tail_after >= ?3) ORDER BY s.id LIMIT 1",
+	[W_FORGET_CHUNKS] = "DELETE FROM chunk WHERE layout_id IN " LAYOUTS_OF " RETURNING 0, length(data)",
+	[W_FORGET_ROLLUPS] = "DELETE FROM rollup WHERE layout_id IN " LAYOUTS_OF " RETURNING tier, length(data)",
+	[W_FORGET_LAYOUTS] = "DELETE FROM layout WHERE id IN " LAYOUTS_OF,
+	[W_FORGET_METAS] = "DELETE FROM metadata WHERE session_id = ?",
+	[W_FORGET_RESULT] = "DELETE FROM result WHERE session_id = ?",
+	[W_FORGET_RUNS] = "DELETE FROM run WHERE session_id = ?",
+	/* What its senders delivered is not asked again, unless they sent for others, too. */
+	[W_FORGET_PROVIDERS] = "DELETE FROM provider WHERE id IN (SELECT provider FROM xsp_session WHERE session_id = ?1)"
+	    " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.provider = provider.id AND x.session_id IS NOT ?1)",
+	/* A connection that told of its host as well stays as the host's. */
+	[W_FORGET_XSP] = "DELETE FROM xsp_session WHERE session_id = ? AND NOT EXISTS"
+	    " (SELECT 1 FROM metadata m WHERE m.xsp_id = xsp_session.id)",
+	[W_FORGET_XSP_REST] = "UPDATE xsp_session SET session_id = NULL WHERE session_id = ?",
+	[W_FORGET_SESSION] = "DELETE FROM session WHERE id = ?",
 	[W_ROLLUP_ROWS] = "SELECT n_rows FROM rollup WHERE id = ?",
 };
 
@@ -260,7 +278,8 @@ writer_open(const char *path, const struct store_opts *opts, const struct writer
 		goto out;
 	db_stmts_init(&w->stmts, w->db, sql, W_STMTS);
 	memcpy(w->keep_ns, opts->keep_ns, sizeof(w->keep_ns));
-	w->pass_tier = STORE_TIERS;
+	w->keep_sessions_ns = opts->keep_sessions_ns;
+	w->pass_tier = STORE_TIERS + 1;
 	w->pass_wall_ns = INT64_MIN / 2;
 	if ((rc = tail_load(w)) != NW_OK)
 		snprintf(why, STORE_WHY_BYTES, "cannot read the tail: %s", nw_strerror(rc));
@@ -350,6 +369,7 @@ numbers_follow(struct writer *w)
 	}
 	w->total.lost_hists += w->moved.lost_hists;
 	w->total.lost_chunks += w->moved.lost_chunks;
+	w->total.forgotten_sessions += w->moved.forgotten_sessions;
 	memset(&w->moved, 0, sizeof(w->moved));
 }
 

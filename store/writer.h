@@ -33,6 +33,9 @@ enum writer_stmt {
 	W_CHUNK_BEFORE, W_CHUNK_AFTER, W_CHUNK_NEWEST, W_CHUNK_DATA, W_CHUNK_ADD, W_CHUNK_DROP,
 	W_ROLLUP_BEFORE, W_ROLLUP_AFTER, W_ROLLUP_NEWEST, W_ROLLUP_DATA, W_ROLLUP_ADD, W_ROLLUP_DROP,
 	W_CHUNK_OLDEST, W_ROLLUP_OLDEST, W_ROLLUP_ROWS, W_SHELF_BYTES, W_SHELF_CHANGE,
+	W_SESSION_OLDEST, W_FORGET_CHUNKS, W_FORGET_ROLLUPS,
+	W_FORGET_LAYOUTS, W_FORGET_METAS, W_FORGET_RESULT, W_FORGET_RUNS, W_FORGET_PROVIDERS, W_FORGET_XSP,
+	W_FORGET_XSP_REST, W_FORGET_SESSION,   /* in this order, those from W_FORGET_LAYOUTS on */
 	W_CHUNK_NEXT_ID, W_CHUNK_SET_NEXT_ID,
 	W_STMTS
 };
@@ -50,7 +53,8 @@ struct id_list { int64_t *id; size_t n, cap; };
 /* What a transaction changes of the store's numbers, which follow after COMMIT. By tier. */
 struct moved {
 	int64_t bytes[STORE_TIERS];
-	uint64_t rolled_rows[STORE_TIERS], expired_rows[STORE_TIERS], lost_hists, lost_chunks;
+	uint64_t rolled_rows[STORE_TIERS], expired_rows[STORE_TIERS], lost_hists, lost_chunks,
+	    forgotten_sessions;
 	bool chunk_ids;                        /* some were used */
 };
 
@@ -88,9 +92,10 @@ struct writer {
 	struct columns folded;
 
 	int64_t keep_ns[STORE_TIERS];          /* 0: for ever */
+	int64_t keep_sessions_ns;              /* after they closed; 0: for ever */
 	int64_t now_wall_ns;                   /* of tests; 0: the clock's */
 	int64_t pass_wall_ns;                  /* when the pass of expiry in hand, or the last one, began */
-	int pass_tier;                         /* where it is; STORE_TIERS: none is in hand */
+	int pass_tier;                         /* where it is; STORE_TIERS: at sessions; more: none is in hand */
 	struct age_cursor pass_at;
 	struct ceiling {                       /* ceiling.c */
 		uint64_t max_bytes;            /* of file and WAL; 0: none */
@@ -136,7 +141,7 @@ int compact_layout(struct writer *w, int64_t layout_id, bool final);
 int shelf_put(struct writer *w, const struct shelf *s, size_t n_columns, bool final);
 int shelf_drop(struct writer *w, const struct shelf *s, int64_t id);
 
-/* --- rollup.c, expire.c, ceiling.c --- */
+/* --- rollup.c, forget.c, expire.c, ceiling.c --- */
 
 /* One chunk or roll-up, what it is and where. id 0: none; but with more set, only none among the many looked at. */
 struct aged { int64_t id, layout_id; int tier; bool more; };
@@ -150,6 +155,13 @@ int rollup_demote(struct writer *w, const struct aged *what);
 
 /* Inside a transaction: deletes what cannot be read. */
 int rollup_discard(struct writer *w, const struct aged *what);
+/*
+ * The oldest session that closed before a time and can be forgotten; *id 0: none. Then all of it, inside a transaction, as
+ * the only thing in it: what one session has is bounded by max-series-per-session.
+ */
+int forget_oldest(struct writer *w, int64_t closed_before_wall_ns, int64_t *id);
+int forget_session(struct writer *w, int64_t id);
+
 /* One bounded step of the expiry by age: WRITER_MORE, WRITER_DONE or an error. */
 int expire_step(struct writer *w);
 

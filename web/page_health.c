@@ -61,6 +61,7 @@ write_store(struct html *h, const struct nw_health *health)
 	    s->tier_bytes[STORE_1H])).s);
 	item_count(h, "Rows rolled up", s->rolled_rows[STORE_ROWS]);
 	item_count(h, "Buckets deleted for their age", s->expired_rows[STORE_1H]);
+	item_count(h, "Old sessions forgotten", s->forgotten_sessions);
 	page_item(h, "Free on its disk", health->disk_free_bytes >= 0 ? fmt_bytes((double)health->disk_free_bytes).s : "unknown");
 	item_count(h, "Batches waiting", s->queued_batches);
 	page_item(h, "Bytes waiting", fmt_bytes((double)s->queued_bytes).s);

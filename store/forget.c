@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Forgetting: the oldest session goes as a whole, its metadata, verdict and runs, and what is left of its samples. A
+ * verdict is worth more than samples and outlives them; but a session's descriptions and results take tens of KiB, and
+ * nothing else ever frees them.
+ *
+ * Only sessions that ended a while ago go, so that nothing on its way still belongs to one, and never the newest, so that
+ * ids are not given twice. The tail must be free of their rows: a blob whose layout is gone could not be read.
+ */
+#include "narrows/err.h"
+#include "store/writer.h"
+
+static const int64_t settled_after_ns = INT64_C(3600000000000);
+
+/* Rows that are not in chunks yet. */
+static int
+session_is_fresh(struct writer *w, int64_t id, bool *fresh)
+{
+	sqlite3_stmt *st;
+	int rc, step = SQLITE_DONE;
+
+	*fresh = false;
+	if ((rc = db_take(&w->stmts, W_LAYOUTS_OF_SESSION, &st, "i", id)) != NW_OK)
+		return rc;
+	while (!*fresh && (step = sqlite3_step(st)) == SQLITE_ROW)
+		*fresh = tail_find(w->tail, sqlite3_column_int64(st, 0)) != NULL;
+	db_give(&w->stmts, W_LAYOUTS_OF_SESSION, st);
+	return db_code(step);
+}
+
+int
+forget_oldest(struct writer *w, int64_t closed_before_wall_ns, int64_t *id)
+{
+	/* With the last row the last blob is emptied; its id stays. */
+	int64_t first = tail_oldest(w->tail) == NULL ? INT64_MAX : tail_first_id(w->tail);
+	int64_t settled = writer_now(w) - settled_after_ns;
+	sqlite3_stmt *st;
+	bool fresh;
+	int rc, step;
+
+	if (closed_before_wall_ns > settled)
+		closed_before_wall_ns = settled;
+	for (*id = 0;;) {
+		if ((rc = db_take(&w->stmts, W_SESSION_OLDEST, &st, "iii", *id, closed_before_wall_ns, first)) != NW_OK)
+			return rc;
+		step = sqlite3_step(st);
+		*id = step == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+		db_give(&w->stmts, W_SESSION_OLDEST, st);
+		if (*id == 0)
+			return db_code(step);
+		if ((rc = session_is_fresh(w, *id, &fresh)) != NW_OK || !fresh)
+			return rc;
+	}
+}
+
+/* Deletes chunks or roll-ups, and takes their bytes off the shelves. */
+static int
+samples_drop(struct writer *w, int which, int64_t id)
+{
+	sqlite3_stmt *st;
+	int rc, step;
+
+	if ((rc = db_take(&w->stmts, which, &st, "i", id)) != NW_OK)
+		return rc;
+	while ((step = sqlite3_step(st)) == SQLITE_ROW)
+		w->moved.bytes[sqlite3_column_int(st, 0)] -= sqlite3_column_int64(st, 1);
+	db_give(&w->stmts, which, st);
+	return db_code(step);
+}
+
+int
+forget_session(struct writer *w, int64_t id)
+{
+	int rc = samples_drop(w, W_FORGET_CHUNKS, id), which;
+
+	if (rc == NW_OK)
+		rc = samples_drop(w, W_FORGET_ROLLUPS, id);
+	for (which = W_FORGET_LAYOUTS; rc == NW_OK && which <= W_FORGET_SESSION; which++)
+		rc = db_run(&w->stmts, which, "i", id);
+	w->moved.forgotten_sessions += rc == NW_OK;
+	return rc;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sessions are forgotten as a whole or not at all: which ones, what goes with them, what stays, and a ceiling they fill. */
+#include "store/writer.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "narrows/err.h"
+#include "tests/check.h"
+#include "tests/faults.h"
+#include "tests/storefile.h"
+
+#define SECOND INT64_C(1000000000)
+#define HOUR (3600 * SECOND)
+#define BASE (1700000000 * SECOND)
+
+static char dir[32] = "/dev/shm/nw-forget-XXXXXX", why[STORE_WHY_BYTES];
+
+static struct writer *
+open_writer(int64_t keep_sessions_ns, uint64_t max_bytes)
+{
+	struct store_opts o = store_opts_default;
+	struct writer *w = NULL;
+
+	o.sync_full = false;
+	o.keep_sessions_ns = keep_sessions_ns;
+	o.max_bytes = max_bytes;
+	CHECK_INT(writer_open(path, &o, NULL, &w, why), NW_OK);
+	if (w == NULL)
+		exit(1);
+	return w;
+}
+
+static int64_t
+count(struct writer *w, const char *sql)
+{
+	int64_t n = -1;
+
+	CHECK_INT(db_int(w->db, sql, &n), NW_OK);
+	return n;
+}
+
+/* As others see it: when memory is short a transaction may stay open for a while. */
+static int64_t
+count_outside(const char *sql)
+{
+	sqlite3 *db = NULL;
+	int64_t n = -1;
+
+	CHECK_INT(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	CHECK_INT(db_int(db, sql, &n), NW_OK);
+	sqlite3_close(db);
+	return n;
+}
+
+/* A session that is over, by a sender of its own, of one series with n_rows and a description of raw_len bytes. */
+static int
+session_add(struct writer *w, int64_t id, int64_t at, size_t n_rows, size_t raw_len)
+{
+	static const char *const fields[] = { "value" };
+	static uint8_t raw[64 << 10];
+	struct nw_batch *b = nw_batch_new();
+	char sender[32];
+	double v;
+	int64_t t;
+	size_t i;
+	int rc;
+
+	for (i = 0; i < raw_len; i++)
+		raw[i] = (uint8_t)rnd(256);
+	snprintf(sender, sizeof(sender), "sender-%" PRId64, id);
+	nw_batch_session(b, &(struct nw_session_rec){ .id = id, .opened_wall_ns = at, .closed_wall_ns = at + SECOND });
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = id, .host_id = 1, .session_id = id, .provider = sender });
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = id, .session_id = id, .host_id = 1, .xsp_id = id, .mid = "m",
+	    .raw = raw, .raw_len = raw_len });
+	nw_batch_layout(b, &(struct nw_layout_rec){ id, id, 1, fields });
+	nw_batch_run(b, &(struct nw_run_rec){ .id = id, .session_id = id, .kind = "verdict" });
+	nw_batch_result(b, &(struct nw_result_rec){ .session_id = id, .run_id = id, .sentence = "cannot tell" });
+	nw_batch_provider(b, sender, 1);
+	for (i = 0; i < n_rows; i++) {
+		t = at + (int64_t)i;
+		v = (double)i;
+		nw_batch_rows(b, id, 1, 1, &t, &v, NULL, 0);
+	}
+	nw_batch_seal(b, id);
+	rc = writer_commit(w, b);
+	nw_batch_free(b);
+	return rc;
+}
+
+static void
+host_add(struct writer *w)
+{
+	struct nw_batch *b = nw_batch_new();
+
+	nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = "h" });
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+}
+
+/* A pass of expiry at that time, to its end. */
+static void
+pass(struct writer *w, int64_t now)
+{
+	w->now_wall_ns = now;
+	w->pass_wall_ns = INT64_MIN / 2;
+	while (writer_care(w, true) == WRITER_MORE)
+		;
+}
+
+static void
+verify(void)
+{
+	struct store_reader *r;
+
+	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
+	CHECK_INT(store_verify(r, why), NW_OK);
+	CHECK_STR(why, "");
+	store_reader_close(r);
+}
+
+static void
+test_which(void)
+{
+	struct writer *w = open_writer(10 * HOUR, 0);
+	struct nw_batch *b = nw_batch_new();
+	int64_t id;
+
+	host_add(w);
+	for (id = 1; id <= 6; id++)
+		CHECK_INT(session_add(w, id, BASE + id * SECOND, 50, 100), NW_OK);
+	CHECK_INT(session_add(w, 7, BASE + 5 * HOUR, 50, 100), NW_OK);
+	CHECK_INT(session_add(w, 8, BASE, 50, 100), NW_OK);
+	/* 1 is running, 2 is pinned, 3 told of its host too, the sender of 4 sends for another as well */
+	nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .opened_wall_ns = BASE });
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 100, .host_id = 1, .xsp_id = 3, .mid = "host" });
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 100, .host_id = 1, .session_id = 7, .provider = "sender-4" });
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	CHECK_INT(store_pin(path, 2, true, why), NW_OK);
+	pass(w, BASE + 10 * HOUR);
+	CHECK_INT(count(w, "SELECT count(*) FROM session"), 8);
+	CHECK_INT(count(w, "SELECT count(*) FROM chunk"), 8);
+	pass(w, BASE + 11 * HOUR);
+	CHECK_INT(w->total.forgotten_sessions, 4);
+	/* left: the running one, the pinned one, the one that is not old enough, and the newest whatever its age */
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 1278);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT session_id AS id FROM result ORDER BY id)"), 1278);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT session_id AS id FROM run ORDER BY id)"), 1278);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM metadata ORDER BY id)"), 1278100);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM layout ORDER BY id)"), 1278);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT layout_id AS id FROM chunk ORDER BY id)"), 1278);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM xsp_session ORDER BY id)"), 12378100);
+	CHECK_INT(count(w, "SELECT session_id IS NULL FROM xsp_session WHERE id = 3"), 1);
+	CHECK_INT(count(w, "SELECT count(*) FROM provider"), 5);
+	CHECK_INT(count(w, "SELECT count(*) FROM provider WHERE id = 'sender-4'"), 1);
+	CHECK_INT(w->tier_bytes[STORE_ROWS], count(w, "SELECT sum(length(data)) FROM chunk"));
+	verify();
+	writer_close(w);
+}
+
+/* What nobody has moved out of the tail yet stays readable, also by a writer that starts anew. */
+static void
+test_tail(void)
+{
+	static const char *const fields[] = { "value" };
+	struct writer *w = open_writer(HOUR, 0);
+	struct nw_batch *b = nw_batch_new();
+	const int64_t t = BASE;
+	const double v = 7;
+
+	host_add(w);
+	nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .closed_wall_ns = BASE });
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 1, .session_id = 1, .host_id = 1 });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 1, 1, 1, fields });
+	nw_batch_rows(b, 1, 1, 1, &t, &v, NULL, 0);          /* not sealed */
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 50, .host_id = 1 });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 50, 50, 1, fields });
+	nw_batch_rows(b, 50, 1, 1, &t, &v, NULL, 0);         /* the host's own, in the same blob */
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	CHECK_INT(session_add(w, 2, BASE, 5, 10), NW_OK);
+	CHECK_INT(session_add(w, 3, BASE, 5, 10), NW_OK);
+	pass(w, BASE + 3 * HOUR);
+	CHECK_INT(w->total.forgotten_sessions, 0);           /* 2 is in chunks, but a blob still has its rows */
+	b = nw_batch_new();
+	nw_batch_seal(b, 1);
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	pass(w, BASE + 3 * HOUR);
+	CHECK_INT(w->total.forgotten_sessions, 0);           /* the host's row keeps the blobs */
+	writer_close(w);
+	w = open_writer(HOUR, 0);
+	b = nw_batch_new();
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 60, .session_id = 3, .host_id = 1 });
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	CHECK_INT(db_exec(w->db, "UPDATE metadata SET session_id = 3 WHERE id = 50"), NW_OK);
+	b = nw_batch_new();
+	nw_batch_seal(b, 3);
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	pass(w, BASE + 3 * HOUR);
+	CHECK_INT(w->total.forgotten_sessions, 2);
+	CHECK_INT(count(w, "SELECT id FROM session"), 3);
+	verify();
+	writer_close(w);
+}
+
+/* Descriptions fill the space: the oldest sessions go, samples keep a quarter, and nothing is refused. */
+static void
+test_ceiling(void)
+{
+	const uint64_t max = 16 << 20;
+	struct writer *w = open_writer(0, max);
+	struct stat sb;
+	uint64_t most = 0;
+	int64_t id;
+	char name[80];
+	int i;
+
+	host_add(w);
+	for (id = 1; id <= 1500; id++) {
+		w->now_wall_ns = BASE + id * HOUR;
+		CHECK_INT(session_add(w, id, BASE + id * HOUR, 2000, 30 << 10), NW_OK);
+		for (i = 0; i < 20 && writer_care(w, i == 19) == WRITER_MORE; i++)
+			;
+		snprintf(name, sizeof(name), "%s-wal", path);
+		most = stat(path, &sb) == 0 && (uint64_t)sb.st_size > most ? (uint64_t)sb.st_size : most;
+		CHECK(stat(path, &sb) == 0 && (uint64_t)sb.st_size <= max);
+	}
+	printf("sessions left: %" PRId64 ", file at most %" PRIu64 "\n", count(w, "SELECT count(*) FROM session"), most);
+	CHECK_STR(w->trouble, "");
+	CHECK(count(w, "SELECT count(*) FROM session") > 100);
+	CHECK(count(w, "SELECT min(id) FROM session") > 1000);
+	CHECK(count(w, "SELECT sum(length(data)) FROM chunk") > 0);
+	CHECK_INT(count(w, "SELECT max(id) FROM session"), 1500);
+	verify();
+	writer_close(w);
+}
+
+/* The Nth write or allocation fails while one is forgotten: it is there, or it is not. */
+static void
+test_faults(long *at, long *seen, bool *for_ever, bool ever, long stride)
+{
+	int64_t n_sessions, n_metas, n_chunks;
+	struct writer *w;
+	long i, n_failed = 0;
+
+	for (i = 1; i < 100000; i += stride) {
+		files_remove();
+		w = open_writer(10 * HOUR, 0);
+		host_add(w);
+		CHECK_INT(session_add(w, 1, BASE, 50, 5000), NW_OK);
+		CHECK_INT(session_add(w, 2, BASE, 50, 5000), NW_OK);
+		CHECK_INT(session_add(w, 3, BASE, 50, 5000), NW_OK);
+		pass(w, BASE);
+		*seen = 0;
+		*for_ever = ever;
+		*at = i;
+		pass(w, BASE + 20 * HOUR);
+		*at = 0;
+		n_sessions = count_outside("SELECT count(*) FROM session");
+		n_metas = count_outside("SELECT count(*) FROM metadata");
+		n_chunks = count_outside("SELECT count(*) FROM chunk");
+		CHECK_INT(n_metas, n_sessions);
+		CHECK_INT(n_chunks, n_sessions);
+		CHECK_INT(w->total.forgotten_sessions, 3 - n_sessions);
+		n_failed += n_sessions > 1;
+		verify();
+		if (*seen < i)
+			CHECK_INT(n_sessions, 1);
+		writer_close(w);
+		if (*seen < i)
+			break;
+	}
+	CHECK(i < 100000 && n_failed > 0);
+}
+
+int
+main(void)
+{
+	rng = (uint64_t)time(NULL) | 1;
+	if (mkdtemp(dir) == NULL && mkdtemp(strcpy(dir, "/tmp/nw-forget-XXXXXX")) == NULL)
+		return 1;
+	snprintf(path, sizeof(path), "%s/narrows.db", dir);
+	test_which();
+	files_remove();
+	test_tail();
+	files_remove();
+	test_ceiling();
+	files_remove();
+	shim_register();
+	test_faults(&io_fault.at, &io_fault.seen, &io_fault.for_ever, false, 1);
+	test_faults(&io_fault.at, &io_fault.seen, &io_fault.for_ever, true, 1);
+	if (OWN_MALLOC) {
+		test_faults(&alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, false, 7);
+		test_faults(&alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, true, 7);
+	}
+	files_remove();
+	rmdir(dir);
+	return check_done("forget");
+}
