@@ -25,6 +25,7 @@ enum {
 	IDLE_MAX = 1000,                     /* providers that are gone, whose metadata is remembered */
 	PROVIDERS_MAX = 100000               /* whose numbers are remembered */
 };
+static const int64_t TIME_END_S = 7258118400;   /* 2200-01-01 */
 #define PROVIDER_KEEP_NS (10 * 60 * (int64_t)1000000000)
 
 struct held {
@@ -279,6 +280,43 @@ origin_series_of(struct origin *o, const struct nw_data *d)
 		return newest;
 	found->waited_ns = begin_wall_ns - found->last_wall_ns;
 	return found;
+}
+
+bool
+data_times_are_sane(const struct nw_data *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_rows; i++)
+		if (d->t_wall_ns[i] != NW_TIME_BY_SAMPLE &&
+		    (d->t_wall_ns[i] < 0 || d->t_wall_ns[i] >= TIME_END_S * 1000000000))
+			return false;
+	return true;
+}
+
+/* Senders of generation 1 number their samples and say once when the first was. */
+static int64_t
+time_of_sample(const struct series *s, int64_t number, int64_t now_wall_ns)
+{
+	double t_s = s->ts_s + (double)number * s->dt_s;
+
+	/* not a number, or outside the times that can be told: when it arrived is the best word for it */
+	if (number < 0 || !(t_s >= 0 && t_s < (double)TIME_END_S))
+		return now_wall_ns;
+	return (int64_t)(t_s * 1e9);
+}
+
+int64_t
+series_row_time(struct series *s, const struct nw_data *d, size_t row, int64_t now_wall_ns)
+{
+	int64_t t = d->t_wall_ns[row];
+
+	if (t == NW_TIME_BY_SAMPLE)
+		t = time_of_sample(s, d->sample_number[row], now_wall_ns);
+	if (t > s->last_wall_ns)
+		s->last_wall_ns = t;
+	s->next_sample = d->sample_number[row] < 0 ? 0 : d->sample_number[row] + 1;
+	return t;
 }
 
 static const char *

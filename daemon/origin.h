@@ -82,6 +82,10 @@ struct series *origin_series(struct origin *o, const char *mid, const char *even
  * speaks: there it is the one whose report can have begun where this one does. Times must be sane. NULL: unknown.
  */
 struct series *origin_series_of(struct origin *o, const struct nw_data *d);
+/* Nobody measured before 1970 or after 2200: such a time is a mistake, and arithmetic with it would overflow. */
+bool data_times_are_sane(const struct nw_data *d);
+/* When that row was; now, where its number does not tell it. The series notes that it has come. */
+int64_t series_row_time(struct series *s, const struct nw_data *d, size_t row, int64_t now_wall_ns);
 /* Keeps a series; identical ones are returned as they are with *is_new false. NULL: over the limit. */
 struct series *origin_series_add(struct origin *o, const struct nw_meta *m, bool *is_new);
 

@@ -26,8 +26,6 @@
 
 enum { LAYOUTS_MAX = 16, HELLO_KEYS_MAX = 32, ROWS_AT_ONCE = 64, FIELDS_MAX = 256 };
 
-static const int64_t TIME_END_S = 7258118400;   /* 2200-01-01 */
-
 struct xsess {
 	struct box *box;
 	struct peer *peer;
@@ -479,31 +477,6 @@ rows_place(struct xsess *x, const struct layout *l, const struct nw_data *d, con
 	return x->scatter;
 }
 
-/* Senders of generation 1 number their samples and say once when the first was. */
-static int64_t
-time_of_sample(const struct series *sr, int64_t number, int64_t now_wall_ns)
-{
-	double t_s = sr->ts_s + (double)number * sr->dt_s;
-
-	/* not a number, or outside the times that can be told: when it arrived is the best word for it */
-	if (number < 0 || !(t_s >= 0 && t_s < (double)TIME_END_S))
-		return now_wall_ns;
-	return (int64_t)(t_s * 1e9);
-}
-
-/* Nobody measured before 1970 or after 2200: such a time is a mistake, and arithmetic with it would overflow. */
-static bool
-times_are_sane(const struct nw_data *d)
-{
-	size_t i;
-
-	for (i = 0; i < d->n_rows; i++)
-		if (d->t_wall_ns[i] != NW_TIME_BY_SAMPLE &&
-		    (d->t_wall_ns[i] < 0 || d->t_wall_ns[i] >= TIME_END_S * 1000000000))
-			return false;
-	return true;
-}
-
 /* Rows in slices: what they take in memory does not depend on how many a document has. */
 static void
 rows_append(struct xsess *x, struct series *sr, const struct nw_data *d, const uint32_t *where, int64_t now_wall_ns)
@@ -514,14 +487,8 @@ rows_append(struct xsess *x, struct series *sr, const struct nw_data *d, const u
 
 	for (first = 0; first < d->n_rows; first += n) {
 		n = d->n_rows - first < ROWS_AT_ONCE ? d->n_rows - first : ROWS_AT_ONCE;
-		for (i = 0; i < n; i++) {
-			t[i] = d->t_wall_ns[first + i];
-			if (t[i] == NW_TIME_BY_SAMPLE)
-				t[i] = time_of_sample(sr, d->sample_number[first + i], now_wall_ns);
-			if (t[i] > sr->last_wall_ns)
-				sr->last_wall_ns = t[i];
-			sr->next_sample = d->sample_number[first + i] < 0 ? 0 : d->sample_number[first + i] + 1;
-		}
+		for (i = 0; i < n; i++)
+			t[i] = series_row_time(sr, d, first + i, now_wall_ns);
 		rows = rows_place(x, &sr->layout, d, where, first, n);
 		if (nw_batch_rows(commit_batch(x->box->commit), sr->layout.id, sr->layout.n_fields, n, t, rows, d->hist,
 		    d->hist_len) < 0)
@@ -539,7 +506,7 @@ on_data(void *arg, const struct nw_data *d)
 
 	if (x->only_mid != NULL && strcmp(x->only_mid, d->mid) != 0)
 		return NW_OK;                    /* was taken when the document came, or waits by itself */
-	if (!times_are_sane(d))
+	if (!data_times_are_sane(d))
 		return NW_EPROTO;
 	if ((sr = origin_series_of(x->origin, d)) == NULL) {
 		if (x->doc != NULL && origin_held_add(x->origin, d->mid, x->opt, x->doc, x->doc_len))

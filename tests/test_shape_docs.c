@@ -34,6 +34,9 @@ static const struct series {
 	{ 6, "k", NULL, "nw:clock", "{\"a\":[1,9007199254740993,1.5,true,null,{\"b\":\"c\"}]}", "{}", NULL, 1, { "value" }, T0 + 1, { 3 } },
 	{ 7, "d", NULL, "e", "{}", "{}", "{\"id\":\"d\",\"event_type\":\"e\",\"type\":\"x\",\"$schema\":\"s\"}", 1, { "count" }, T0, { 0.5 } },
 	{ 8, "o", NULL, "untyped", "{\"process\":1}", "{}", "{\"id\":\"o\",\"subject\":{\"process\":1},\"$schema\":\"s\"}", 1, { "value" }, T0 + 7, { -0.0 } },
+	/* the id of another one; it inherited a subject */
+	{ 9, "d", NULL, "nl:again", "{\"k\":5,\"more\":7}", "{}", "{\"id\":\"d\",\"eventType\":\"nl:again\",\"parameters\":{},"
+	  "\"subject\":{\"k\":{\"$numberDouble\":\"5.0\"}}}", 2, { "value", "dur" }, T0, { 1, 2 } },
 };
 enum { N_SERIES = sizeof(series) / sizeof(series[0]) };
 
@@ -121,7 +124,10 @@ static const struct { const char *query; const char *want[32]; } exports[] = {
 	  "{ \"mid\" : \"d\", \"data\" : { \"ts\" : " DOUBLE("1795162331.25") ", \"count\" : " DOUBLE("0.5") " } }",
 	  META("{ \"id\" : \"o\", \"subject\" : { \"process\" : " INT("1") " }, \"$schema\" : \"s\" }"),
 	  DATA("{ \"mid\" : \"o\", \"data\" : { \"ts\" : " DOUBLE("1795162331.25") ", \"ts_ns\" : " NS("1795162331250000007") ", \"value\" : "
-	  DOUBLE("-0.0") " } }") } },
+	  DOUBLE("-0.0") " } }"),
+	  "{ \"id\" : \"d\", \"eventType\" : \"nl:again\", \"parameters\" : {  }, \"subject\" : { \"k\" : " DOUBLE("5.0") " } }",
+	  "{ \"mid\" : \"d\", \"eventType\" : \"nl:again\", \"data\" : { \"ts\" : " DOUBLE("1795162331.25") ", \"value\" : " DOUBLE("1.0")
+	  ", \"dur\" : " DOUBLE("2.0") " } }" } },
 	{ "?shape=g1&series=n", { A,
 	  META("{ \"_id\" : \"c\", \"_pid\" : \"x\", \"event_type\" : \"nl.read.summary\", \"params\" : { \"dt\" : " DOUBLE("5.0")
 	  ", \"ts\" : " DOUBLE("1297112631.75") " }, \"subject\" : {  } }"),
@@ -132,13 +138,22 @@ static const struct { const char *query; const char *want[32]; } exports[] = {
 	  NS("1795162331250000001") ", \"sum.v\" : " DOUBLE("1.0") ", \"value\" : " DOUBLE("2.0") ", \"dur\" : " DOUBLE("NaN") ", " HIST " } }"),
 	  B, META("{ \"_id\" : \"k\", \"event_type\" : \"nw:clock\", \"subject\" : " LIST ", \"params\" : {  } }"),
 	  DATA("{ \"_mid\" : \"k\", \"event_type\" : \"nw:clock\", \"values\" : { \"ts\" : " DOUBLE("1795162331.25") ", \"ts_ns\" : "
-	  NS("1795162331250000001") ", \"value\" : " DOUBLE("3.0") " } }") } },
+	  NS("1795162331250000001") ", \"value\" : " DOUBLE("3.0") " } }"),
+	  META("{ \"_id\" : \"d\", \"event_type\" : \"nl:again\", \"subject\" : { \"k\" : " DOUBLE("5.0") ", \"more\" : " INT("7") " }, \"params\" : {  } }"),
+	  DATA("{ \"_mid\" : \"d\", \"event_type\" : \"nl:again\", \"values\" : { \"ts\" : " DOUBLE("1795162331.25") ", \"value\" : " DOUBLE("1.0")
+	  ", \"dur\" : " DOUBLE("2.0") " } }") } },
+	/* "d" alone shares nothing with anybody in this one */
 	{ "?shape=g2&series=nl:", { A,
 	  META("{ \"id\" : \"g\", \"event_type\" : \"nl:read\", \"subject\" : {  }, \"params\" : {  } }"),
 	  META("{ \"id\" : \"g:sum_v\", \"pid\" : \"g\", \"event_type\" : \"nl:read:sum_v\", \"subject\" : {  }, \"params\" : {  } }"),
 	  META("{ \"id\" : \"g:dur\", \"pid\" : \"g\", \"event_type\" : \"nl:read:dur\", \"subject\" : {  }, \"params\" : {  } }"),
 	  DATA("{ \"mid\" : \"g:sum_v\", \"values\" : [ [ " DOUBLE("1795162331.25") ", " DOUBLE("1.0") " ] ] }, "
-	  "{ \"mid\" : \"g\", \"values\" : [ [ " DOUBLE("1795162331.25") ", " DOUBLE("2.0") " ] ] }") } },
+	  "{ \"mid\" : \"g\", \"values\" : [ [ " DOUBLE("1795162331.25") ", " DOUBLE("2.0") " ] ] }"),
+	  B, META("{ \"id\" : \"d\", \"event_type\" : \"nl:again\", \"subject\" : { \"k\" : " DOUBLE("5.0") ", \"more\" : " INT("7") " }, \"params\" : {  } }"),
+	  META("{ \"id\" : \"d:dur\", \"pid\" : \"d\", \"event_type\" : \"nl:again:dur\", \"subject\" : { \"k\" : " DOUBLE("5.0") ", \"more\" : "
+	  INT("7") " }, \"params\" : {  } }"),
+	  DATA("{ \"mid\" : \"d\", \"values\" : [ [ " DOUBLE("1795162331.25") ", " DOUBLE("1.0") " ] ] }, "
+	  "{ \"mid\" : \"d:dur\", \"values\" : [ [ " DOUBLE("1795162331.25") ", " DOUBLE("2.0") " ] ] }") } },
 	{ "?shape=g3&series=ps:user", { A,
 	  "{ \"id\" : \"u\", \"pid\" : \"h\", \"eventType\" : \"ps:user\", \"subject\" : {  }, \"parameters\" : {  } }",
 	  "{ \"mid\" : \"u\", \"data\" : { \"ts\" : " DOUBLE("1795162331.5") ", \"value\" : " DOUBLE("0.25") " } }" } },

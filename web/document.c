@@ -35,7 +35,7 @@ document_generation(const bson_t *sent)
 	return has(sent, "eventType") ? DOCUMENT_G3 : DOCUMENT_G2;
 }
 
-static void object_append(bson_t *out, const json_t *object);
+static void object_append(bson_t *out, const json_t *object, const bson_t *sent);
 
 static void
 json_append(bson_t *out, const char *key, const json_t *v)
@@ -48,7 +48,7 @@ json_append(bson_t *out, const char *key, const json_t *v)
 	switch (json_typeof(v)) {
 	case JSON_OBJECT:
 		bson_append_document_begin(out, key, -1, &child);
-		object_append(&child, v);
+		object_append(&child, v, NULL);
 		bson_append_document_end(out, &child);
 		break;
 	case JSON_ARRAY:
@@ -73,17 +73,22 @@ json_append(bson_t *out, const char *key, const json_t *v)
 	}
 }
 
+/* What was sent has types that JSON does not tell apart. */
 static void
-object_append(bson_t *out, const json_t *object)
+object_append(bson_t *out, const json_t *object, const bson_t *sent)
 {
+	bson_iter_t at;
 	const char *key;
 	json_t *v;
 
 	json_object_foreach((json_t *)object, key, v)
-		json_append(out, key, v);
+		if (sent != NULL && bson_iter_init_find(&at, sent, key))
+			bson_append_iter(out, key, -1, &at);
+		else
+			json_append(out, key, v);
 }
 
-/* What was sent under the first of these names, with the types that JSON does not tell apart. */
+/* What was sent under the first of these names. */
 static bool
 part_find(const bson_t *sent, const char *const *names, bson_t *part)
 {
@@ -109,21 +114,28 @@ part_find(const bson_t *sent, const char *const *names, bson_t *part)
 	return false;
 }
 
+/* The record's may be more than was sent: what a metadata inherits. */
 static void
 part_append(bson_t *out, const char *key, const bson_t *sent, const char *const *names, const char *json)
 {
-	bson_t part;
-	json_t *object;
+	json_t *object = json_loads(json, 0, NULL);
+	bson_t part, child;
+	bool found = part_find(sent, names, &part);
 
-	if (part_find(sent, names, &part)) {
-		bson_append_document(out, key, -1, &part);
-		return;
-	}
-	object = json_loads(json, 0, NULL);
-	bson_append_document_begin(out, key, -1, &part);
-	object_append(&part, object);
-	bson_append_document_end(out, &part);
+	bson_append_document_begin(out, key, -1, &child);
+	object_append(&child, object, found ? &part : NULL);
+	bson_append_document_end(out, &child);
 	json_decref(object);
+}
+
+/* "text", or "text:field" of a field alone. */
+static void
+text_append(bson_t *out, const char *key, const char *text, const char *field)
+{
+	char *whole = bson_strdup_printf("%s%s%s", text, field != NULL ? ":" : "", field != NULL ? field : "");
+
+	bson_append_utf8(out, key, -1, whole, -1);
+	bson_free(whole);
 }
 
 void
@@ -131,18 +143,13 @@ document_meta(bson_t *out, unsigned generation, const struct walk_meta *m, const
 {
 	static const char *const subject[] = { "subject", NULL }, *const params[] = { "parameters", "params", "param", NULL };
 	const struct keys *k = &keys[generation];
-	const char *sep = field != NULL ? ":" : "", *name = field != NULL ? field : "";
-	char *id = bson_strdup_printf("%s%s%s", m->mid, sep, name);
-	char *event = bson_strdup_printf("%s%s%s", m->event_type, sep, name);
 
-	bson_append_utf8(out, k->id, -1, id, -1);
+	text_append(out, k->id, m->mid, field);
 	if (field != NULL || m->pid[0] != '\0')
 		bson_append_utf8(out, k->pid, -1, field != NULL ? m->mid : m->pid, -1);
-	bson_append_utf8(out, k->event_type, -1, event, -1);
+	text_append(out, k->event_type, m->event_type, field);
 	part_append(out, "subject", sent, subject, m->subject_json);
 	part_append(out, k->params, sent, params, m->params_json);
-	bson_free(event);
-	bson_free(id);
 }
 
 /* --- data --- */
@@ -243,6 +250,8 @@ document_row_g3(bson_t *out, const struct document_series *s, const struct merge
 	size_t k;
 
 	bson_append_utf8(out, "mid", 3, s->mid, -1);
+	if (s->shares_mid)
+		bson_append_utf8(out, "eventType", 9, s->event_type, -1);
 	bson_append_document_begin(out, "data", 4, &data);
 	time_append(&data, r->t_wall_ns);
 	for (k = 0; k < r->n_fields; k++)
@@ -252,11 +261,13 @@ document_row_g3(bson_t *out, const struct document_series *s, const struct merge
 }
 
 void
-document_pair(bson_t *out, const char *mid, int64_t t_wall_ns, double value)
+document_pair(bson_t *out, const struct document_series *s, const char *field, int64_t t_wall_ns, double value)
 {
 	bson_t values, pair;
 
-	bson_append_utf8(out, "mid", 3, mid, -1);
+	text_append(out, "mid", s->mid, field);
+	if (s->shares_mid)
+		text_append(out, "event_type", s->event_type, field);
 	bson_append_array_begin(out, "values", 6, &values);
 	bson_append_array_begin(&values, "0", 1, &pair);
 	bson_append_double(&pair, "0", 1, seconds(t_wall_ns));

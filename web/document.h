@@ -6,6 +6,7 @@
 #ifndef NARROWS_WEB_DOCUMENT_H
 #define NARROWS_WEB_DOCUMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <bson/bson.h>
@@ -19,7 +20,7 @@ enum { DOCUMENT_G1 = 1, DOCUMENT_G2, DOCUMENT_G3 };
 unsigned document_generation(const bson_t *sent);
 
 /*
- * One metadata in a generation. Subject and parameters are those of `sent`, with their types, or else of the record.
+ * One metadata in a generation. Subject and parameters are the record's, with the types that `sent` has them in.
  * field: a series of this field alone, child of the metadata; NULL: all of it.
  */
 void document_meta(bson_t *out, unsigned generation, const struct walk_meta *m, const bson_t *sent, const char *field);
@@ -27,12 +28,13 @@ void document_meta(bson_t *out, unsigned generation, const struct walk_meta *m, 
 /* One row in the shape of its generation. */
 struct document_series {
 	const char *mid, *event_type;
+	bool shares_mid;                        /* with others, so that data have to say of which event type they are */
 	double ts_s, dt_s;                      /* generation 1: times are ts + sample number * dt; NaN: they are not */
 };
 void document_row_g1(bson_t *out, const struct document_series *s, const struct merge_row *r);
 void document_row_g3(bson_t *out, const struct document_series *s, const struct merge_row *r);
-/* A time and a value; generation 2 has no more. mid: of the field. */
-void document_pair(bson_t *out, const char *mid, int64_t t_wall_ns, double value);
+/* A time and a value; generation 2 has no more. field NULL: the metadata's only one. */
+void document_pair(bson_t *out, const struct document_series *s, const char *field, int64_t t_wall_ns, double value);
 /* Does a double of seconds, rounded to microseconds as readers do, keep this time? */
 bool document_time_fits(int64_t t_wall_ns);
 

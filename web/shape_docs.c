@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Documents, as peers send them, one after the other: BSON says itself how long it is. Each metadata comes before its
- * rows, for where two have one id, data belong to the newest.
+ * rows; where a sender has more than one of an id, data of all but the first say their event type, too.
  *
  *	{"sender":"...","host":"dtn1","task_id":"...","software":"..."}      all that follows is from that one
  *	{"version":"0.1","meta":[{metadata, byte for byte}],"data":[]}       generations 1 and 2
@@ -26,6 +26,7 @@
 struct docs {
 	char *task_id;                          /* of the session; NULL: it has none */
 	char *sender;                           /* who was named last */
+	json_t *mids;                           /* SENDER/MID of all metadata so far */
 	unsigned generation;                    /* of the series in hand */
 	struct document_series series;
 	int64_t xsp_id;                         /* who sent its metadata ... */
@@ -119,14 +120,26 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 	return 0;
 }
 
-/* Where generation 1 has the times of its rows. */
+/* Did the sender describe something of that id before? */
+static bool
+mid_again(struct docs *d, const char *mid)
+{
+	char *key = bson_strdup_printf("%s/%s", d->sender, mid);
+	bool again = json_object_get(d->mids, key) != NULL;
+
+	json_object_set_new(d->mids, key, json_true());
+	bson_free(key);
+	return again;
+}
+
+/* Generation 1 has the times of its rows there. */
 static void
 series_begin(struct docs *d, const struct walk_meta *m)
 {
 	json_t *params = json_loads(m->params_json, 0, NULL);
 	const json_t *ts = json_object_get(params, "ts"), *dt = json_object_get(params, "dt");
 
-	d->series = (struct document_series){ .mid = m->mid, .event_type = m->event_type,
+	d->series = (struct document_series){ .mid = m->mid, .event_type = m->event_type, .shares_mid = mid_again(d, m->mid),
 	    .ts_s = json_is_number(ts) ? json_number_value(ts) : NAN, .dt_s = json_is_number(dt) ? json_number_value(dt) : NAN };
 	json_decref(params);
 }
@@ -216,8 +229,8 @@ static int
 put_pairs(struct export *x, const struct document_series *s, const struct merge_row *r)
 {
 	struct document_envelope e;
+	const char *field;
 	bson_t item;
-	char *mid;
 	size_t k;
 	int rc;
 
@@ -225,15 +238,11 @@ put_pairs(struct export *x, const struct document_series *s, const struct merge_
 	for (k = 0; k < r->n_fields; k++) {
 		if (isnan(r->values[k]))
 			continue;
-		if (strcmp(r->labels[k], "value") == 0)
-			mid = bson_strdup(s->mid);
-		else
-			mid = bson_strdup_printf("%s:%s", s->mid, r->labels[k]);
+		field = strcmp(r->labels[k], "value") == 0 ? NULL : r->labels[k];
 		bson_init(&item);
-		document_pair(&item, mid, r->t_wall_ns, r->values[k]);
+		document_pair(&item, s, field, r->t_wall_ns, r->values[k]);
 		document_item(&e, &item);
 		bson_destroy(&item);
-		bson_free(mid);
 	}
 	rc = put(x, document_end(&e));
 	bson_destroy(&e.whole);
@@ -295,6 +304,7 @@ state_free(void *state)
 	struct docs *d = state;
 
 	free(d->raw);
+	json_decref(d->mids);
 	bson_free(d->sender);
 	bson_free(d->task_id);
 	free(d);
@@ -305,7 +315,9 @@ state_new(struct export *x)
 {
 	struct docs *d = x->state = calloc(1, sizeof(*d));
 
-	return d != NULL ? store_session_get(x->reader, x->session_id, on_session, d) : NW_ENOMEM;
+	if (d == NULL || (d->mids = json_object()) == NULL)
+		return NW_ENOMEM;
+	return store_session_get(x->reader, x->session_id, on_session, d);
 }
 
 #define DOCS(name_, generation_) { .name = name_, .ending = ".bson", .content_type = "application/bson", .hist = true, \

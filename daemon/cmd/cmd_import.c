@@ -16,6 +16,7 @@
 #include "daemon/cmd/import.h"
 #include "daemon/cmd/progress.h"
 #include "daemon/cmd/source.h"
+#include "daemon/origin.h"
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 
@@ -185,7 +186,7 @@ say(const struct import *im, const struct arguments *a, const struct import_done
 	size_t n_series = HASH_COUNT(im->series), n_hosts = hosts_count(im), i;
 
 	for (i = 0; i < im->n_hosts; i++)
-		n_series += im->hosts[i].n_described;
+		n_series += im->hosts[i].origin != NULL ? im->hosts[i].origin->n_series : 0;
 	printf("%" PRIu64 " values in %zu series of %zu host%s", im->n_values, n_series, n_hosts, n_hosts == 1 ? "" : "s");
 	if (im->session != NULL)
 		printf(", session %s", im->session);

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/box.h"
+#include "daemon/conf.h"
+#include "daemon/origin.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
 #include "narrows/hist.h"
@@ -130,6 +133,15 @@ import_series_find(struct import *im, const char *key, size_t len)
 
 	HASH_FIND(hh, im->series, key, len, s);
 	return s;
+}
+
+struct origin *
+import_origin(void)
+{
+	static const struct conf conf = { .max_series_per_session = IMPORT_FIELDS_MAX };
+	static struct box nowhere = { .conf = &conf };
+
+	return origin_get(&nowhere, NULL);
 }
 
 static bool
@@ -523,7 +535,7 @@ import_clear(struct import *im)
 		series_free(s);
 	}
 	for (i = 0; i < im->n_hosts; i++) {
-		described_clear(&im->hosts[i].described);
+		origin_release(im->hosts[i].origin);
 		free(im->hosts[i].sender);
 		free(im->hosts[i].name);
 	}

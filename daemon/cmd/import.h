@@ -49,24 +49,11 @@ struct import_series {
 	UT_hash_handle hh;
 };
 
-/* One metadata as it was sent; import_described.c */
-struct described {
-	char *mid;                           /* hash key */
-	char *event_type, *pid, *subject, *params;   /* pid may be NULL */
-	double dt_s, ts_s;                   /* own or inherited; NaN: neither */
-	struct described *older;             /* the same mid, with another event type, subject or parameters */
-	int64_t meta_id, layout_id;          /* import_store.c's: in the store, with its fields so far */
-	size_t n_fields;
-	char **fields;
-	UT_hash_handle hh;
-};
-
 struct import_host {
 	char *name, *sender;                 /* sender NULL: all of that host are one */
 	size_t n_fields;
 	uint64_t n_docs;                     /* with data */
-	struct described *described;         /* of documents that are sent as they came */
-	size_t n_described;
+	struct origin *origin;               /* as a box will know it, of documents that are sent as they came; or NULL */
 };
 
 struct import {
@@ -134,15 +121,8 @@ size_t import_host_index(struct import *im, const char *name, const char *sender
 /* A document that is to be sent as it is. */
 int import_spool(struct import *im, size_t host, uint16_t opt, const uint8_t *doc, size_t len);
 
-/* --- import_described.c --- */
-
-/* Keeps it; one that is there already is returned as it is, with *is_new false. */
-struct described *described_add(struct described **all, const struct nw_meta *m, bool *is_new);
-/* The newest of that id, and of that event type unless it is NULL. NULL: there is none. */
-struct described *described_find(struct described *all, const char *mid, const char *event_type);
-/* When the row was, be it by its sample number; false when that cannot be told. */
-bool described_time(const struct described *s, const struct nw_data *d, size_t row, int64_t *t_wall_ns);
-void described_clear(struct described **all);
+/* A sender as a box knows it, where there is no box: see daemon/origin.h. */
+struct origin *import_origin(void);
 
 /* --- import_value.c: numbers and times as others write them --- */
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "daemon/cmd/import.h"
+#include "daemon/origin.h"
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
@@ -72,6 +73,17 @@ is_sender(const struct bson_file *f)
 	return f->len > 4 + sizeof(begin) && memcmp(f->doc + 4, begin, sizeof(begin)) == 0;
 }
 
+static void
+host_begin(struct bson_file *f, const char *name, const char *sender)
+{
+	struct import_host *h;
+
+	f->host = import_host_index(f->im, name, sender);
+	h = &f->im->hosts[f->host];
+	if (h->origin == NULL)
+		h->origin = import_origin();
+}
+
 static int
 sender_take(struct bson_file *f)
 {
@@ -91,7 +103,7 @@ sender_take(struct bson_file *f)
 		else if (strcmp(kv[i].key, "task_id") == 0 && f->im->session == NULL)
 			f->im->session = xstrdup(kv[i].v.text);
 	}
-	f->host = import_host_index(f->im, host, sender);
+	host_begin(f, host, sender);
 	return NW_OK;
 }
 
@@ -122,11 +134,10 @@ on_meta(void *arg, const struct nw_meta *m)
 	const char *task = m->subject.task_id;
 	bool is_new;
 
-	described_add(&im->hosts[f->host].described, m, &is_new);
+	if (origin_series_add(im->hosts[f->host].origin, m, &is_new) == NULL)
+		return bson_fail(f, "more metadata of one sender than a box takes: split the file");
 	if (!is_new)
 		return NW_OK;
-	if (++im->hosts[f->host].n_described > IMPORT_FIELDS_MAX)
-		return bson_fail(f, "more metadata of one sender than a box takes: split the file");
 	if (task != NULL && f->given_session != NULL && strcmp(task, f->given_session) != 0)
 		return bson_fail(f, "names another session itself: import it without --session");
 	if (task != NULL && im->session == NULL)
@@ -139,14 +150,16 @@ on_data(void *arg, const struct nw_data *d)
 {
 	struct bson_file *f = arg;
 	struct import *im = f->im;
-	const struct described *s = described_find(im->hosts[f->host].described, d->mid, d->event_type);
+	struct series *s;
 	size_t row, k;
 	int64_t t;
 
-	if (s == NULL)
+	if (!data_times_are_sane(d))
+		return bson_fail(f, "a row from before 1970 or after 2199");
+	if ((s = origin_series_of(im->hosts[f->host].origin, d)) == NULL)
 		return bson_fail(f, "data of a series that was not described before");
 	for (row = 0; row < d->n_rows; row++) {
-		if (!described_time(s, d, row, &t))
+		if ((t = series_row_time(s, d, row, NW_TIME_BY_SAMPLE)) == NW_TIME_BY_SAMPLE)
 			return bson_fail(f, "a row without a time");
 		if (t < im->t_min_wall_ns)
 			im->t_min_wall_ns = t;
@@ -167,7 +180,7 @@ document_take(struct bson_file *f)
 	int rc;
 
 	if (f->host == NOBODY)
-		f->host = import_host_index(f->im, f->im->host, "");
+		host_begin(f, f->im->host, "");
 	f->has_data = false;
 	f->im->err->text[0] = '\0';
 	rc = nw_doc_decode(f->decoder, NW_OPT_META, f->doc, f->len, &sink, &why);

@@ -16,6 +16,7 @@
 
 #include "daemon/cmd/import.h"
 #include "daemon/cmd/progress.h"
+#include "daemon/origin.h"
 #include "narrows/caliper.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
@@ -37,7 +38,7 @@ struct direct {
 	bool skip;                           /* the document in hand is in the store already */
 	int failed;                          /* of any batch */
 	unsigned pending;
-	struct described *described;
+	struct origin *origin;               /* whose part is in hand */
 	double *row;
 	size_t row_cap;
 };
@@ -100,42 +101,47 @@ on_meta(void *arg, const struct nw_meta *m)
 {
 	struct direct *d = arg;
 	bool is_new;
-	struct described *t = described_add(&d->described, m, &is_new);
+	struct series *s = origin_series_add(d->origin, m, &is_new);
 	struct nw_meta_rec rec = { .session_id = d->session_id, .host_id = d->host_id,
 	    .xsp_id = d->xsp_id, .mid = m->id, .pid = m->pid, .event_type = m->event_type, .subject_json = m->subject_json,
 	    .params_json = m->params_json, .first_wall_ns = nw_wall_ns(), .raw = m->raw, .raw_len = m->raw_len };
 
+	if (s == NULL)
+		return NW_ETOOBIG;
 	if (!is_new)
 		return NW_OK;
-	rec.id = t->meta_id = d->next.meta++;
+	if (s->inherited_json != NULL)
+		rec.subject_json = s->inherited_json;
+	rec.id = s->meta_id = d->next.meta++;
 	return nw_batch_meta(batch(d), &rec);
 }
 
 static size_t
-field_index(const struct described *t, const char *name)
+field_index(const struct layout *l, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < t->n_fields && strcmp(t->fields[i], name) != 0; i++)
+	for (i = 0; i < l->n_fields && strcmp(l->fields[i], name) != 0; i++)
 		;
 	return i;
 }
 
 /* A layout that holds the old fields and the new ones behind them; older rows keep the old layout. */
 static int
-layout_extend(struct direct *d, struct described *t, const struct nw_data *data)
+layout_extend(struct direct *d, struct series *s, const struct nw_data *data)
 {
+	struct layout *l = &s->layout;
 	struct nw_layout_rec rec;
 	size_t i;
 
 	for (i = 0; i < data->n_fields; i++)
-		if (field_index(t, data->fields[i]) == t->n_fields) {
-			t->fields = xreallocarray(t->fields, t->n_fields + 1, sizeof(*t->fields));
-			t->fields[t->n_fields++] = xstrdup(data->fields[i]);
+		if (field_index(l, data->fields[i]) == l->n_fields) {
+			l->fields = xreallocarray(l->fields, l->n_fields + 1, sizeof(*l->fields));
+			l->fields[l->n_fields++] = xstrdup(data->fields[i]);
 		}
-	t->layout_id = d->next.layout++;
-	rec = (struct nw_layout_rec){ .id = t->layout_id, .meta_id = t->meta_id, .n_fields = t->n_fields,
-	    .fields = (const char *const *)t->fields };
+	l->id = d->next.layout++;
+	rec = (struct nw_layout_rec){ .id = l->id, .meta_id = s->meta_id, .n_fields = l->n_fields,
+	    .fields = (const char *const *)l->fields };
 	return nw_batch_layout(batch(d), &rec);
 }
 
@@ -143,27 +149,28 @@ static int
 on_data(void *arg, const struct nw_data *data)
 {
 	struct direct *d = arg;
-	struct described *t = described_find(d->described, data->mid, data->event_type);
+	struct series *s = origin_series_of(d->origin, data);
+	struct layout *l;
 	size_t i, row;
 	int64_t t_wall_ns;
 	int rc;
 
-	if (t == NULL)
+	if (s == NULL)
 		return NW_ENOTFOUND;
-	for (i = 0; i < data->n_fields && field_index(t, data->fields[i]) < t->n_fields; i++)
+	l = &s->layout;
+	for (i = 0; i < data->n_fields && field_index(l, data->fields[i]) < l->n_fields; i++)
 		;
-	if (i < data->n_fields && (rc = layout_extend(d, t, data)) < 0)
+	if (i < data->n_fields && (rc = layout_extend(d, s, data)) < 0)
 		return rc;
-	if (t->n_fields > d->row_cap)
-		d->row = xreallocarray(d->row, d->row_cap = 2 * t->n_fields, sizeof(*d->row));
+	if (l->n_fields > d->row_cap)
+		d->row = xreallocarray(d->row, d->row_cap = 2 * l->n_fields, sizeof(*d->row));
 	for (row = 0; row < data->n_rows; row++) {
-		for (i = 0; i < t->n_fields; i++)
+		for (i = 0; i < l->n_fields; i++)
 			d->row[i] = NAN;
 		for (i = 0; i < data->n_fields; i++)
-			d->row[field_index(t, data->fields[i])] = data->values[row * data->n_fields + i];
-		if (!described_time(t, data, row, &t_wall_ns))
-			return NW_EPROTO;
-		if ((rc = nw_batch_rows(batch(d), t->layout_id, t->n_fields, 1, &t_wall_ns, d->row,
+			d->row[field_index(l, data->fields[i])] = data->values[row * data->n_fields + i];
+		t_wall_ns = series_row_time(s, data, row, nw_wall_ns());
+		if ((rc = nw_batch_rows(batch(d), l->id, l->n_fields, 1, &t_wall_ns, d->row,
 		    row == 0 ? data->hist : NULL, row == 0 ? data->hist_len : 0)) < 0)
 			return rc;
 	}
@@ -319,7 +326,8 @@ host_to_store(struct direct *d, size_t host, struct progress *p, struct import_d
 	int rc;
 
 	d->seq = d->known = 0;
-	described_clear(&d->described);
+	origin_release(d->origin);
+	d->origin = import_origin();
 	import_provider(d->im, host, d->provider);
 	if ((rc = store_providers(d->reader, on_provider, d)) < 0)
 		return direct_fail(d, rc, NULL);
@@ -357,7 +365,7 @@ import_to_store(struct import *im, const char *path, struct progress *p, struct 
 	for (host = 0; host < im->n_hosts && rc == NW_OK; host++)
 		rc = host_to_store(&d, host, p, done);
 	nw_batch_free(d.batch);
-	described_clear(&d.described);
+	origin_release(d.origin);
 	free(d.row);
 	nw_doc_decoder_free(d.decoder);
 	store_reader_close(d.reader);
