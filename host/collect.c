@@ -56,6 +56,7 @@ proc_look(struct collect *c, const struct nwshm_proc *p, struct watch *w)
 {
 	struct procfile_stat st;
 	struct procfile_io io;
+	uint64_t wait_ns;
 	char text[1024];
 
 	if (!read_proc(p->pid, "stat", text, sizeof(text)) || !procfile_parse_stat(text, &st))
@@ -70,6 +71,12 @@ proc_look(struct collect *c, const struct nwshm_proc *p, struct watch *w)
 	if (read_proc(p->pid, "io", text, sizeof(text)) && procfile_parse_io(text, &io)) {
 		w->now.io = io;
 		w->now.io_known = true;
+	}
+	if (read_proc(p->pid, "schedstat", text, sizeof(text)) && procfile_parse_schedstat(text, &wait_ns)) {
+		w->now.wait_s = (double)wait_ns * 1e-9;
+		if (!w->now.wait_known)        /* what was before we looked is not of this interval */
+			w->last.wait_s = w->first.wait_s = w->now.wait_s;
+		w->now.wait_known = true;
 	}
 	return !procfile_is_over(&st);
 }

@@ -33,8 +33,9 @@ struct pipe_use { uint64_t bytes, ns; };    /* ns: in calls and waiting for them
 
 struct usage {                              /* cumulative */
 	double user_s, sys_s;
+	double wait_s;                      /* main thread: could run, but for a processor */
 	struct procfile_io io;
-	bool io_known;
+	bool io_known, wait_known;
 };
 
 /* What identifies a stage or an object to a person: the file, or the connection. */

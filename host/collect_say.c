@@ -168,6 +168,8 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 		return;
 	field(&f, "cpu_user", positive(w->now.user_s - w->last.user_s));
 	field(&f, "cpu_sys", positive(w->now.sys_s - w->last.sys_s));
+	if (w->now.wait_known)
+		field(&f, "cpu_wait", positive(w->now.wait_s - w->last.wait_s));
 	field_io(&f, &w->last, &w->now);
 	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
 		field(&f, dir == NWSHM_READ ? "seen_read" : "seen_written",

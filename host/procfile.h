@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The text of /proc/PID/stat and /proc/PID/io. Header only: both the collector and the preload object read them. */
+/* The text of /proc/PID/stat, /proc/PID/io and /proc/PID/schedstat. Header only: both the collector and the preload object read them. */
 #ifndef HOST_PROCFILE_H
 #define HOST_PROCFILE_H
 
@@ -70,6 +70,18 @@ procfile_parse_io(const char *text, struct procfile_io *out)
 			return false;
 		*want[i].to = procfile_number(p + strlen(want[i].key));
 	}
+	return true;
+}
+
+/* Time on a processor, time runnable but waiting for one, how often it got one: of the main thread. */
+static inline bool
+procfile_parse_schedstat(const char *text, uint64_t *wait_ns)
+{
+	const char *p = strchr(text, ' ');
+
+	if (p == NULL || p[1] < '0' || p[1] > '9')
+		return false;
+	*wait_ns = procfile_number(p + 1);
 	return true;
 }
 

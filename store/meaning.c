@@ -19,6 +19,7 @@ static const struct { const char *event, *field; enum meaning_how how; } names[]
 	{ "nl", "busy", MEANING_SUM }, { "nl", "busy_max", MEANING_SUM }, { "nl", "wait", MEANING_SUM },
 	{ "nl", "threads", MEANING_MAX },
 	{ "nw:process", "cpu_user", MEANING_SUM }, { "nw:process", "cpu_sys", MEANING_SUM },
+	{ "nw:process", "cpu_wait", MEANING_SUM },
 	{ "nw:process", "rchar", MEANING_SUM }, { "nw:process", "wchar", MEANING_SUM },
 	{ "nw:process", "read_bytes", MEANING_SUM }, { "nw:process", "write_bytes", MEANING_SUM },
 	{ "nw:process", "seen_read", MEANING_SUM }, { "nw:process", "seen_written", MEANING_SUM },

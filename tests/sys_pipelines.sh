@@ -98,6 +98,19 @@ far_net() {
 }
 far_write() { far "$1" "SLOWDISK_WRITE=2e7 $SLOW cat >$tmp/out/far_write"; send "$1" src/one; cmp -s "$tmp/src/one" "$tmp/out/far_write"; }
 far_pause() { far "$1" "python3 $tmp/pause.py | cat >$tmp/out/far_pause"; send "$1" src/one; cmp -s "$tmp/src/one" "$tmp/out/far_pause"; }
+# Others have the only processor it may use.
+crowded() {
+	cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')
+	hogs=
+	for _ in 1 2 3 4; do
+		taskset -c "$cpu" sh -c 'while :; do :; done' &
+		hogs="$hogs $!"
+	done
+	pids="$pids$hogs"
+	pipeline "$1" "taskset -c $cpu gzip -1 -c src/two >out/crowded"
+	# shellcheck disable=SC2086
+	kill $hogs
+}
 # The slow neighbour is not measured: nobody may be blamed.
 outside() {
 	timeout 60 "$bin/nwrun" -i 0.1 -H here -t "$1" tar cf - -C "$tmp" src |
@@ -117,6 +130,7 @@ curl_write disk.write Disk write on here
 far_net network One end was measured at a pipe
 far_write disk.write Disk write on there
 far_pause receiver.host The receiving program python3 on there
+crowded host The program could run, but had no processor, for
 outside none waited at a pipe for
 END
 

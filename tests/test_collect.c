@@ -560,6 +560,7 @@ test_procfile(void)
 	    "cancelled_write_bytes: 10\n";
 	struct procfile_stat st;
 	struct procfile_io counts;
+	uint64_t wait_ns;
 
 	CHECK(procfile_parse_stat("12 (a) b) (c) S 7 1 1 0 -1 4 1 2 3 4 55 66 9 9 20 0 1 0 777 1000 42 9\n", &st));
 	CHECK(st.state == 'S' && st.ppid == 7 && st.user_ticks == 55 && st.sys_ticks == 66);
@@ -572,6 +573,8 @@ test_procfile(void)
 	CHECK(procfile_parse_io(io, &counts));
 	CHECK(counts.rchar == 123 && counts.wchar == 45 && counts.read_bytes == 8 && counts.write_bytes == 9);
 	CHECK(!procfile_parse_io("rchar: 1\n", &counts));
+	CHECK(procfile_parse_schedstat("287659 3153968 1\n", &wait_ns) && wait_ns == 3153968);
+	CHECK(!procfile_parse_schedstat("287659", &wait_ns) && !procfile_parse_schedstat("1 x 1", &wait_ns));
 }
 
 static void

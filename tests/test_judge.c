@@ -205,24 +205,24 @@ tie_check(const char *name, double tcp_busy_s, const char *stage, const char *co
 
 /* --- a pipe to gzip, which has no calipers, only its process's documents --- */
 
-struct member { int pid; const char *program; double cpu, bytes_in, bytes_out, waits_in, waits_out; };
+struct member { int pid; const char *program; double cpu, cpu_wait, bytes_in, bytes_out, waits_in, waits_out; };
 
 static void
 process_write(struct nw_batch *b, int64_t id, const struct member *m, int windows, bool with_pipes)
 {
-	static const char *const names[] = { "cpu_user", "window", "report", "pipe_read_bytes", "pipe_write_bytes",
+	static const char *const names[] = { "cpu_user", "cpu_wait", "window", "report", "pipe_read_bytes", "pipe_write_bytes",
 		"pipe_read_s", "pipe_write_s" };
 	char subject[128], mid[32];
 	struct nw_meta_rec meta = { .id = id, .session_id = 1, .host_id = 1, .xsp_id = 1, .mid = mid,
 		.event_type = "nw:process", .subject_json = subject, .params_json = "{\"collectionInterval\":0.1}" };
-	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = with_pipes ? 7 : 3, .fields = names };
+	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = with_pipes ? 8 : 4, .fields = names };
 	int i;
 
 	snprintf(mid, sizeof(mid), "m%" PRId64, id);
 	snprintf(subject, sizeof(subject), "{\"pid\":%d,\"program\":\"%s\"}", m->pid, m->program);
 	CHECK(nw_batch_meta(b, &meta) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
 	for (i = 0; i < windows; i++) {
-		double row[] = { noisy(m->cpu, 0.1), 0.1, i, m->bytes_in, m->bytes_out, noisy(m->waits_in, 0.02),
+		double row[] = { noisy(m->cpu, 0.1), m->cpu_wait, 0.1, i, m->bytes_in, m->bytes_out, noisy(m->waits_in, 0.02),
 			noisy(m->waits_out, 0.02) };
 		int64_t at = T0 + (i + 1) * (int64_t)STEP;
 
@@ -231,11 +231,12 @@ process_write(struct nw_batch *b, int64_t id, const struct member *m, int window
 }
 
 static void
-pipeline_check(const char *name, bool with_pipes, const char *stage, const char *says)
+pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_cpu_wait, const char *stage, const char *says)
 {
 	static const struct transfer tr = { "pipeline", { .003, 0 }, { 0, 0 }, { 0, 0 }, { .004, 0 }, 0.05, 40, NULL, "" };
-	static const struct member members[] = {
-		{ 101, "mover", 0.002, 0, 4e6, 0, 0.094 }, { 300, "gzip", 0.095, 4e6, 4e6, 0.002, 0.001 },
+	const struct member members[] = {
+		{ 101, "mover", 0.002, 0, 0, 4e6, 0, 0.094 },
+		{ 300, "gzip", gzip_cpu, gzip_cpu_wait, 4e6, 4e6, 0.002, 0.001 },
 	};
 	char path[128], why[STORE_WHY_BYTES];
 	struct nw_batch *b = nw_batch_new();
@@ -349,8 +350,11 @@ main(void)
 	tie_check("sendfile, slow link", 3.95, "network", "medium");
 	tie_check("sendfile, slow disk", 0.4, "disk.read", "medium");
 	tie_check("sendfile, nobody else", 0, NULL, "none");
-	pipeline_check("pipes told", true, "host", "The program gzip on dtn-a, which was busy computing, limited");
-	pipeline_check("pipes not told", false, "host", "The program on dtn-a, which paused by itself or waited for something");
+	pipeline_check("pipes told", true, 0.095, 0.001, "host", "The program gzip on dtn-a, which was busy computing, limited");
+	pipeline_check("no processor", true, 0.035, 0.06, "host", "The program gzip on dtn-a, which had to wait for a processor,");
+	pipeline_check("half of each", true, 0.02, 0.02, "host", "The program gzip on dtn-a limited");
+	pipeline_check("pausing", true, 0.01, 0.01, "host", "The program gzip on dtn-a, which paused by itself or");
+	pipeline_check("pipes not told", false, 0.095, 0, "host", "The program on dtn-a, which paused by itself or waited for something");
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		rolled_check(&transfers[i], "ours");
 	fields[3] = "unknown";                   /* original senders do not tell their window */

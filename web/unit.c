@@ -32,7 +32,7 @@ unit_of_name(const char *field)
 	static const struct named_unit names[] = {
 		{ "count", "1" }, { "count_r", "1" }, { "threads", "1" }, { "clamped", "1" }, { "missed_ops", "1" }, { "retrans", "1" },
 		{ "dur", "s" }, { "dur_inst", "s" }, { "window", "s" }, { "busy", "s" }, { "busy_max", "s" }, { "wait", "s" },
-		{ "cpu_user", "s" }, { "cpu_sys", "s" }, { "bytes_in", "By" }, { "bytes_out", "By" }, { "rchar", "By" },
+		{ "cpu_user", "s" }, { "cpu_sys", "s" }, { "cpu_wait", "s" }, { "bytes_in", "By" }, { "bytes_out", "By" }, { "rchar", "By" },
 		{ "wchar", "By" }, { "rss", "By" }, { "seen_read", "By" }, { "seen_written", "By" }, { "snd_mss", "By" },
 		{ "delivery_rate", "By/s" },
 	};

@@ -43,6 +43,7 @@ struct evidence_flow {
 	double *pipe_bytes[2], *pipe_s[2];   /* pipes and local sockets, read and written: in calls and waiting. NULL: none */
 	double *cpu;                         /* seconds; NULL: not told */
 	double cpu_s;                        /* NaN: not told */
+	double cpu_wait_s;                   /* could run, but for a processor; of main threads. NaN: not told */
 	double storage_read_bytes;           /* that the kernel fetched from devices for it */
 	double seen_bytes, kernel_bytes;     /* what our calls saw, what the kernel counted; 0: not told */
 };

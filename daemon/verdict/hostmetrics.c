@@ -35,7 +35,7 @@ struct loader {
 
 /* What processes used. What they moved is the response itself in other words, and left out. */
 static const struct { const char *field, *unit; enum hostmetric_kind kind; } process_fields[] = {
-	{ "cpu_user", "s/s", METRIC_AMOUNT }, { "cpu_sys", "s/s", METRIC_AMOUNT }, { "read_bytes", "B/s", METRIC_AMOUNT },
+	{ "cpu_user", "s/s", METRIC_AMOUNT }, { "cpu_sys", "s/s", METRIC_AMOUNT }, { "cpu_wait", "s/s", METRIC_AMOUNT }, { "read_bytes", "B/s", METRIC_AMOUNT },
 	{ "write_bytes", "B/s", METRIC_AMOUNT }, { "rss", "B", METRIC_GAUGE },
 };
 

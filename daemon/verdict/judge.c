@@ -190,25 +190,32 @@ place_is_host(enum nw_place place)
 	return place == NW_PLACE_SENDER_HOST || place == NW_PLACE_RECEIVER_HOST || place == NW_PLACE_HOST;
 }
 
-/* What the program did outside its calls: computing, or pausing. */
+/*
+ * What the program did outside its calls: computing, waiting for a processor that others had, or pausing. Own time is
+ * whoever's is at work: so is the CPU, of the processes of one kind on that host.
+ */
 static const char *
-host_stage_manner(const struct judgement *j, const struct evidence *e, const struct nw_path_stage *s)
+host_stage_manner(struct judgement *j, const struct evidence *e, const struct nw_path_stage *s)
 {
-	const struct evidence_flow *main_flow = &e->flows[s->flow];
-	double own = s->busy_share * j->path.active_s, cpu_s = 0, share;
-	size_t i;
+	const struct evidence_flow *main_flow = &e->flows[s->flow], *f;
+	double own = s->busy_share * j->path.active_s, cpu_s = 0, wait_s = 0;
 
-	/* Own time is whoever's is at work: so is the CPU, of the processes of one kind on that host. */
-	for (i = 0; i < e->n_flows; i++)
-		if (e->flows[i].host == main_flow->host && isfinite(e->flows[i].cpu_s) && e->flows[i].program != NULL &&
-		    main_flow->program != NULL && strcmp(e->flows[i].program, main_flow->program) == 0)
-			cpu_s += e->flows[i].cpu_s;
-	share = cpu_s / own;
-	if (!isfinite(share) || !isfinite(main_flow->cpu_s))
+	for (f = e->flows; f < e->flows + e->n_flows; f++)
+		if (f->host == main_flow->host && f->program != NULL && main_flow->program != NULL &&
+		    strcmp(f->program, main_flow->program) == 0) {
+			cpu_s += isfinite(f->cpu_s) ? f->cpu_s : 0;
+			wait_s += isfinite(f->cpu_wait_s) ? f->cpu_wait_s : 0;
+		}
+	if (!isfinite(main_flow->cpu_s) || !(own > 0))
 		return "";
-	if (share >= 0.6)
+	if (wait_s >= 0.3 * own && cpu_s + wait_s >= 0.6 * own) {
+		reason_add(j, "The program could run, but had no processor, for %.0f %% of the time.",
+		    100 * fmin(wait_s / j->path.active_s, 1));
+		return ", which had to wait for a processor,";
+	}
+	if (cpu_s >= 0.6 * own)
 		return ", which was busy computing,";
-	if (share < 0.3)
+	if (cpu_s + wait_s < 0.3 * own)
 		return ", which paused by itself or waited for something not measured,";
 	return "";
 }
@@ -387,9 +394,23 @@ disk_witness(struct judgement *j, const struct evidence *e)
 	    xasprintf("the busiest device, on %s, was busy %.0f %% of the time", e->hosts[where].name, 100 * most));
 }
 
+/* The process that waited most for a processor, if that was long; NULL: none did. */
+static const struct evidence_flow *
+cpu_waiter(const struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_flow *f, *most = NULL;
+
+	for (f = e->flows; f < e->flows + e->n_flows; f++)
+		if (f->program != NULL && f->cpu_wait_s >= 0.1 * j->path.active_s && j->path.active_s > 0 &&
+		    (most == NULL || f->cpu_wait_s > most->cpu_wait_s))
+			most = f;
+	return most;
+}
+
 static void
 cpu_witness(struct judgement *j, const struct evidence *e)
 {
+	const struct evidence_flow *waiter = cpu_waiter(j, e);
 	char *text = NULL, *more;
 	double busy;
 	size_t i;
@@ -400,6 +421,12 @@ cpu_witness(struct judgement *j, const struct evidence *e)
 			continue;
 		more = xasprintf("%s%s%s %.0f %% busy", text != NULL ? text : "", text != NULL ? ", " : "",
 		    e->hosts[i].name, 100 * busy);
+		free(text);
+		text = more;
+	}
+	if (waiter != NULL) {
+		more = xasprintf("%s%s%s waited for a processor %.0f %% of the time", text != NULL ? text : "",
+		    text != NULL ? "; " : "", waiter->program, 100 * fmin(waiter->cpu_wait_s / j->path.active_s, 1));
 		free(text);
 		text = more;
 	}
