@@ -78,7 +78,7 @@ seq 1 150000 | awk '{ printf "load,host=h,disk=d%d a=%d,b=%d.5 %d000\n", $1 % 3,
 "$bin/narrows" -s "$tmp/state" import "$tmp/long.lp" >"$tmp/said" &
 import=$!
 until_true 10 sh -c "[ \"\$(sqlite3 -readonly '$tmp/state/narrows.db' \"select count(*) from metadata where event_type = 'load'\")\" -gt 0 ]" || fail "the long import does not begin"
-kill -9 "$import"
+kill -9 "$import" 2>/dev/null || :                # too late on a busy machine: then it is whole, and there once, too
 wait "$import" 2>/dev/null || :
 nw import "$tmp/long.lp" >"$tmp/said" || fail "import after one that was cut off"
 nw export last >"$tmp/long.csv"
