@@ -12,12 +12,24 @@
 #include "daemon/session.h"
 #include "narrows/caliper.h"
 
-enum { TUPLES_MAX = 64, HOSTS_MAX = 8, SIDE_DISK = 1, SIDE_NET = 2 };
+enum { MARKS_MAX = 128, HOSTS_MAX = 8, UUID_CHARS = 36 };
+
+/* What was measured on a host; a notice does not say in which direction. */
+enum { DISK_READ = 1, NET_WRITE = 2, DISK_WRITE = 4, NET_READ = 8, DISK_SOME = 16, NET_SOME = 32 };
+
+static const struct { unsigned side, same, other_half; } sides[] = {
+	{ DISK_READ, DISK_READ | DISK_SOME, NET_WRITE | NET_SOME },
+	{ NET_WRITE, NET_WRITE | NET_SOME, DISK_READ | DISK_SOME },
+	{ DISK_WRITE, DISK_WRITE | DISK_SOME, NET_READ | NET_SOME },
+	{ NET_READ, NET_READ | NET_SOME, DISK_WRITE | DISK_SOME },
+	{ DISK_SOME, DISK_READ | DISK_WRITE | DISK_SOME, NET_WRITE | NET_READ | NET_SOME },
+	{ NET_SOME, NET_WRITE | NET_READ | NET_SOME, DISK_READ | DISK_WRITE | DISK_SOME },
+};
 #define JOIN_NEAR_NS (30 * (int64_t)1000000000)
 
 struct join {
-	char *tuple[TUPLES_MAX];
-	unsigned n_tuples;
+	char *mark[MARKS_MAX];               /* connections and transfers: whoever has one of them belongs to it */
+	unsigned n_marks;
 	struct { int64_t id; unsigned sides; } host[HOSTS_MAX];
 	unsigned n_hosts;
 };
@@ -25,8 +37,8 @@ struct join {
 void
 join_free(struct join *j)
 {
-	while (j != NULL && j->n_tuples > 0)
-		free(j->tuple[--j->n_tuples]);
+	while (j != NULL && j->n_marks > 0)
+		free(j->mark[--j->n_marks]);
 	free(j);
 }
 
@@ -45,12 +57,24 @@ tuple_text(const struct nw_subject *s)
 	return xasprintf("%s %s", order < 0 ? a : b, order < 0 ? b : a);
 }
 
-static unsigned
-side_of(const struct nw_subject *s)
+/* NULL: none, or not one that is unique in the world. */
+static char *
+xfer_text(const struct join_clue *clue)
 {
-	if (s->type != NULL)
-		return strcmp(s->type, "disk") == 0 ? SIDE_DISK : strcmp(s->type, "network") == 0 ? SIDE_NET : 0;
-	return s->resource != NULL ? SIDE_DISK : s->dst != NULL ? SIDE_NET : 0;
+	return clue->xfer_id != NULL && strlen(clue->xfer_id) == UUID_CHARS ? xasprintf("xfer %s", clue->xfer_id) : NULL;
+}
+
+static unsigned
+side_of(const struct join_clue *clue)
+{
+	const struct nw_subject *s = clue->subject;
+	bool reads = strstr(clue->event_type, "read") != NULL, writes = strstr(clue->event_type, "write") != NULL;
+
+	if (s->type != NULL ? strcmp(s->type, "disk") == 0 : s->resource != NULL)
+		return reads == writes ? DISK_SOME : reads ? DISK_READ : DISK_WRITE;
+	if (s->type != NULL ? strcmp(s->type, "network") == 0 : s->dst != NULL)
+		return reads == writes ? NET_SOME : reads ? NET_READ : NET_WRITE;
+	return 0;
 }
 
 static unsigned
@@ -65,48 +89,111 @@ sides_of_host(const struct join *j, int64_t host_id)
 }
 
 static bool
-has_tuple(const struct join *j, const char *tuple)
+has_mark(const struct join *j, const char *mark)
 {
 	unsigned i;
 
-	for (i = 0; i < j->n_tuples; i++)
-		if (strcmp(j->tuple[i], tuple) == 0)
+	for (i = 0; mark != NULL && i < j->n_marks; i++)
+		if (strcmp(j->mark[i], mark) == 0)
 			return true;
 	return false;
 }
 
 static void
-note(struct join *j, int64_t host_id, unsigned side, const char *tuple)
+note_mark(struct join *j, const char *mark)
+{
+	if (mark != NULL && j->n_marks < MARKS_MAX && !has_mark(j, mark))
+		j->mark[j->n_marks++] = xstrdup(mark);
+}
+
+static void
+note_side(struct join *j, int64_t host_id, unsigned side)
 {
 	unsigned i;
 
 	for (i = 0; i < j->n_hosts && j->host[i].id != host_id; i++)
 		;
-	if (i == j->n_hosts && i < HOSTS_MAX)
+	if (i == HOSTS_MAX)
+		return;
+	if (i == j->n_hosts)
 		j->host[j->n_hosts++].id = host_id;
-	if (i < HOSTS_MAX)
-		j->host[i].sides |= side;
-	if (tuple != NULL && j->n_tuples < TUPLES_MAX && !has_tuple(j, tuple))
-		j->tuple[j->n_tuples++] = xstrdup(tuple);
+	if (side & (DISK_READ | DISK_WRITE))     /* now it is known what the notice spoke of */
+		j->host[i].sides &= ~(unsigned)DISK_SOME;
+	if (side & (NET_READ | NET_WRITE))
+		j->host[i].sides &= ~(unsigned)NET_SOME;
+	j->host[i].sides |= side;
 }
 
-/* The one session that fits; NULL when none or several do. O(sessions in memory), for senders without task only. */
+static void
+merge(struct session *from, struct session *into)
+{
+	unsigned i;
+
+	session_merge(from, into);
+	for (i = 0; i < from->join->n_hosts; i++)
+		note_side(into->join, from->join->host[i].id, from->join->host[i].sides);
+	for (i = 0; i < from->join->n_marks; i++)
+		note_mark(into->join, from->join->mark[i]);
+}
+
+/* Could these be the other half, on one host, of a transfer that has `side`? */
+static bool
+is_other_half(unsigned have, unsigned side)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
+		if (sides[i].side == side)
+			return (have & sides[i].other_half) != 0 && (have & sides[i].same) == 0;
+	return false;
+}
+
+/* Nothing on any host that both have. */
+static bool
+can_be_one(const struct join *a, const struct join *b)
+{
+	unsigned i, have;
+	size_t k;
+
+	for (i = 0; i < a->n_hosts; i++) {
+		have = sides_of_host(b, a->host[i].id);
+		for (k = 0; k < sizeof(sides) / sizeof(sides[0]); k++)
+			if ((a->host[i].sides & sides[k].side) != 0 && (have & sides[k].same) != 0)
+				return false;
+	}
+	return true;
+}
+
+static bool
+is_candidate(const struct session *s, const struct session *but)
+{
+	return s != but && s->join != NULL && s->merged_into == NULL && s->state != SESSION_CLOSED;
+}
+
+/* O(sessions in memory), for senders without task only; as is what follows. */
 static struct session *
-only_match(struct box *box, const struct session *but, const char *tuple, int64_t host_id, unsigned lacks)
+marked(struct box *box, const struct session *but, const char *mark, const char *other_mark)
+{
+	struct session *s, *tmp;
+
+	if (mark == NULL && other_mark == NULL)
+		return NULL;
+	HASH_ITER(hh, box->sessions, s, tmp)
+		if (is_candidate(s, but) && (has_mark(s->join, mark) || has_mark(s->join, other_mark)))
+			return s;
+	return NULL;
+}
+
+/* The one session with the other half on this host; NULL when none or several fit. */
+static struct session *
+other_half(struct box *box, const struct session *but, int64_t host_id, unsigned side)
 {
 	int64_t now = nw_wall_ns();
 	struct session *s, *tmp, *found = NULL;
 
 	HASH_ITER(hh, box->sessions, s, tmp) {
-		if (s == but || s->join == NULL || s->merged_into != NULL || s->state == SESSION_CLOSED)
-			continue;
-		if (tuple != NULL) {
-			if (has_tuple(s->join, tuple))
-				return s;        /* a connection is one thing */
-			continue;
-		}
-		if (now - s->opened_wall_ns > JOIN_NEAR_NS || sides_of_host(s->join, host_id) == 0 ||
-		    (sides_of_host(s->join, host_id) & lacks) != 0)
+		if (!is_candidate(s, but) || now - s->opened_wall_ns > JOIN_NEAR_NS ||
+		    !is_other_half(sides_of_host(s->join, host_id), side))
 			continue;
 		if (found != NULL)
 			return NULL;
@@ -129,19 +216,31 @@ session_begin(struct box *box, const char *sess_id_hex, bool again)
 	return s;
 }
 
+/* What s has on this host may be halves whose other ones have begun apart. */
+static void
+halves_join(struct box *box, struct session *s, int64_t host_id)
+{
+	struct session *other;
+	size_t i;
+
+	for (i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
+		if ((sides_of_host(s->join, host_id) & sides[i].side) != 0 &&
+		    (other = other_half(box, s, host_id, sides[i].side)) != NULL && can_be_one(other->join, s->join))
+			merge(other, s);
+}
+
 struct session *
 join_find(struct box *box, const struct join_clue *clue)
 {
-	struct session *s = clue->current, *other = NULL;
-	unsigned side = side_of(clue->subject);
-	char *tuple = tuple_text(clue->subject);
+	struct session *s = clue->current, *other;
+	unsigned side = side_of(clue);
+	char *tuple = tuple_text(clue->subject), *xfer = xfer_text(clue);
 
 	if (s != NULL && (s->join == NULL || s->state == SESSION_CLOSED))
 		s = NULL;                        /* that one has a task of its own, or has ended */
-	if (tuple != NULL)
-		other = only_match(box, s, tuple, 0, 0);
+	other = marked(box, s, tuple, xfer);
 	if (other == NULL && s == NULL && side != 0)
-		other = only_match(box, NULL, NULL, clue->host_id, side);
+		other = other_half(box, NULL, clue->host_id, side);
 	if (s == NULL && other == NULL)
 		s = session_begin(box, clue->sess_id_hex, clue->current != NULL);
 	else if (s == NULL) {
@@ -150,15 +249,16 @@ join_find(struct box *box, const struct join_clue *clue)
 	} else {
 		s->refs++;
 		if (other != NULL) {
-			session_merge(s, other);
+			merge(s, other);
 			s = session_now(s);
 		}
 	}
-	/* Its two halves on this host may have begun apart. */
-	if (tuple != NULL && (other = only_match(box, s, NULL, clue->host_id, side)) != NULL &&
-	    sides_of_host(other->join, clue->host_id) == SIDE_DISK && (sides_of_host(s->join, clue->host_id) & SIDE_DISK) == 0)
-		session_merge(other, s);
-	note(s->join, clue->host_id, side, tuple);
+	note_side(s->join, clue->host_id, side);
+	note_mark(s->join, tuple);
+	note_mark(s->join, xfer);
+	if (side != 0)
+		halves_join(box, s, clue->host_id);
 	free(tuple);
+	free(xfer);
 	return s;
 }

@@ -4,10 +4,12 @@
  * network peer, on each host, and say nothing that names the whole. What joins them, in this order:
  *
  *	1. the XSP session it comes through, unless that one's transfer has ended
- *	2. the same connection (two addresses, two ports, either way round): the two ends of one transfer
- *	3. the same host, within JOIN_NEAR_NS, when only one session could be meant: its disk and its network
+ *	2. the same connection (two addresses, two ports, either way round): the two ends of one transfer; or the same
+ *	   xfer_id: what the original driver told the box, and what it told BLiPP
+ *	3. the same host, within JOIN_NEAR_NS, when only one session could be meant: what it reads from disk and sends, or
+ *	   receives and writes to disk
  *
- * Two sessions that turn out to share a connection or a host's transfer become one (session_merge).
+ * Two sessions that turn out to share one of these become one (session_merge).
  */
 #ifndef JOIN_H
 #define JOIN_H
@@ -23,6 +25,7 @@ struct session;
 struct join_clue {
 	int64_t host_id;
 	const char *sess_id_hex;
+	const char *event_type, *xfer_id;    /* xfer_id: NULL, or of whose transfer it is */
 	struct session *current;             /* the session of this XSP session so far, or NULL */
 	const struct nw_subject *subject;
 };

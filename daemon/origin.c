@@ -49,6 +49,7 @@ series_free(struct series *s)
 	free(s->pid);
 	free(s->params_json);
 	free(s->subject_json);
+	json_decref(s->whole_subject);
 	free(s->inherited_json);
 	free(s->task_id);
 	free(s->hostname);
@@ -319,12 +320,6 @@ series_row_time(struct series *s, const struct nw_data *d, size_t row, int64_t n
 	return t;
 }
 
-static const char *
-series_subject(const struct series *s)
-{
-	return s->inherited_json != NULL ? s->inherited_json : s->subject_json;
-}
-
 /*
  * The transfer notice of generation 1 says what is measured, disk or network and where; its calipers' own subject is
  * empty, or has the ports of one of its streams.
@@ -337,11 +332,11 @@ subject_inherit(struct origin *o, struct series *s, const struct nw_subject *own
 	char port[8];
 
 	if (transfer == NULL || strncmp(transfer->event_type, "xfer", 4) != 0 ||
-	    strlen(series_subject(transfer)) + strlen(s->subject_json) > INHERITED_MAX_BYTES)
+	    strlen(transfer->subject_json) + strlen(s->subject_json) > INHERITED_MAX_BYTES)
 		return;
-	whole = json_loads(series_subject(transfer), 0, NULL);
+	whole = json_loads(transfer->subject_json, 0, NULL);
 	mine = json_loads(s->subject_json, 0, NULL);
-	if (whole != NULL && mine != NULL) {
+	if (json_is_object(whole) && json_is_object(mine)) {
 		if (own->stream_id != NULL && own->sport != 0 && own->dport != 0) {
 			snprintf(port, sizeof(port), "%u", own->sport);
 			json_object_set_new(whole, "sport", json_string(port));
@@ -349,10 +344,27 @@ subject_inherit(struct origin *o, struct series *s, const struct nw_subject *own
 			json_object_set_new(whole, "dport", json_string(port));
 		}
 		json_object_update(whole, mine);
+		s->whole_subject = json_incref(whole);
 		s->inherited_json = json_dumps(whole, JSON_COMPACT);
 	}
 	json_decref(whole);
 	json_decref(mine);
+}
+
+static void
+text_fill(const char **text, const struct series *s, const char *key)
+{
+	if (*text == NULL)
+		*text = json_string_value(json_object_get(s->whole_subject, key));
+}
+
+void
+origin_series_subject(const struct series *s, struct nw_subject *subject)
+{
+	text_fill(&subject->type, s, "type");
+	text_fill(&subject->resource, s, "resource");
+	text_fill(&subject->src, s, "src");
+	text_fill(&subject->dst, s, "dst");
 }
 
 /* What the subject or a parent says; own value first. */

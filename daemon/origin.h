@@ -15,6 +15,7 @@
 #include "narrows/doc.h"
 
 struct box;
+struct json_t;
 struct session;
 struct xsess;
 
@@ -29,7 +30,8 @@ struct layout {
 struct series {
 	char *mid;                           /* hash key */
 	char *event_type, *pid, *params_json, *subject_json;
-	char *inherited_json;                /* the subject with what its transfer's says, where that says more; else NULL */
+	struct json_t *whole_subject;        /* with what its transfer's says; NULL: there is none that says more */
+	char *inherited_json;                /* the same as text */
 	char *task_id, *hostname;            /* own or inherited */
 	double dt_s, ts_s;
 	int64_t meta_id;
@@ -88,6 +90,9 @@ bool data_times_are_sane(const struct nw_data *d);
 int64_t series_row_time(struct series *s, const struct nw_data *d, size_t row, int64_t now_wall_ns);
 /* Keeps a series; identical ones are returned as they are with *is_new false. NULL: over the limit. */
 struct series *origin_series_add(struct origin *o, const struct nw_meta *m, bool *is_new);
+
+/* Adds to the subject of s what only its transfer says of disk, network and addresses: on loan as long as s. */
+void origin_series_subject(const struct series *s, struct nw_subject *subject);
 
 /* Holds a document until metadata `mid` comes; false when there is no room. */
 bool origin_held_add(struct origin *o, const char *mid, uint16_t opt, const uint8_t *doc, size_t len);

@@ -350,15 +350,20 @@ is_witness(const struct xsess *x, const struct series *sr)
 }
 
 static struct session *
-session_of(struct xsess *x, const struct series *sr, const struct nw_subject *subject)
+session_of(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 {
 	const char *task = sr->task_id != NULL ? sr->task_id : x->task_id;
-	struct join_clue clue = { .host_id = x->host->id, .sess_id_hex = x->sess_id_hex, .subject = subject };
+	struct nw_subject subject = m->subject;
+	struct join_clue clue = { .host_id = x->host->id, .sess_id_hex = x->sess_id_hex, .subject = &subject,
+		.event_type = m->event_type, .xfer_id = m->subject.xfer_id };
 
 	if (task != NULL)
 		return is_witness(x, sr) ? session_find(x->box, task) : session_join(x->box, task);
 	if (!event_is_transfer(sr->event_type))
 		return NULL;
+	origin_series_subject(sr, &subject);
+	if (clue.xfer_id == NULL && strncmp(m->event_type, "xfer", 4) == 0)
+		clue.xfer_id = m->id;
 	clue.current = x->session = session_now(x->session);
 	return join_find(x->box, &clue);
 }
@@ -377,7 +382,7 @@ on_meta(void *arg, const struct nw_meta *m)
 		return NW_ETOOBIG;
 	if (!is_new)
 		return NW_OK;
-	if ((sr->session = session_of(x, sr, &m->subject)) != NULL && !is_witness(x, sr)) {
+	if ((sr->session = session_of(x, sr, m)) != NULL && !is_witness(x, sr)) {
 		session_bind(x, sr->session);
 		rules_connection(control_rules(x->box->control), sr->session, x->host->name, &m->subject);
 	}

@@ -85,6 +85,40 @@ rows(d1, "mdisk", dur_inst=1.0)
 for p in (n1, n2, d1):
     p.close()
 closed(5)
+
+# both ends on one host: what reads and sends, and what receives and writes, in the worst order; and a BLiPP that is told
+# of each file by a connection of its own
+net_c, net_d = dict(net_a, dst="192.0.2.1", sport="7001", dport="7002"), dict(net_a, dst="192.0.2.1", sport="7002", dport="7001")
+uuid = "03f0120c-e4d9-11f1-b5b2-02fc0000000%d"
+ends = (("read", dict(type="disk", resource="/in")), ("write", dict(type="disk", resource="/out")), ("write", net_c), ("read", net_d))
+all_of_it = []
+for i, (event, subject) in enumerate(ends):
+    told, p = peer(A), peer(A)
+    new_xfer(told, uuid % i, **subject)
+    told.sync()
+    p.app(0x20, xsp.meta(uuid % i, event="nl:tools:calipers:summary:" + event, xfer_id=uuid % i, **subject))
+    rows(p, uuid % i, dur_inst=1.0)
+    p.sync()
+    all_of_it += [told, p]
+for p in all_of_it:
+    p.close()
+judged = lambda n: get("/session/%d.json" % max(closed(n), key=lambda x: x["id"])["id"])["bottleneck"]["stages"]
+assert {x["stage"] for x in judged(6)} == {"disk.read", "network", "disk.write"}, judged(6)
+
+# the same of the first generation, where only the notice says what is measured, and not in which direction
+all_of_it = [peer(A) for _ in ends]
+for i, (event, subject) in enumerate(ends):
+    new_xfer(all_of_it[i], "x%d" % i, **subject)
+    all_of_it[i].sync()
+for i, (event, subject) in reversed(list(enumerate(ends))):
+    stream = {"stream_id": subject["sport"] + ":" + subject["dport"]} if "sport" in subject else {}
+    all_of_it[i].app(0x32, xsp.bson({"version": "0.1", "data": [], "meta": [
+        {"_id": "c%d" % i, "_pid": "x%d" % i, "event_type": "nl.%s.summary" % event, "params": {"dt": 5.0, "ts": t0}, "subject": stream}]}))
+    rows(all_of_it[i], "c%d" % i, dur_inst=1.0)
+    all_of_it[i].sync()
+for p in all_of_it:
+    p.close()
+assert {x["stage"] for x in judged(7)} == {"disk.read", "network", "disk.write"}, judged(7)
 PY
 [ "$(sql 'pragma integrity_check')" = ok ] || fail "integrity"
 [ "$(sql 'pragma foreign_key_check' | wc -l)" = 0 ] || fail "references"
