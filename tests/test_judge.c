@@ -56,6 +56,8 @@ noisy(double v, double noise)
 	return v * (1 + noise * ((double)(seed >> 16 & 0xff) / 128 - 1));
 }
 
+static int64_t ahead_ns;                        /* of the second host's clock */
+
 static void
 stage_write(struct nw_batch *b, int64_t id, int64_t host, const char *op, const char *type, const struct times *t,
     const struct transfer *tr)
@@ -73,7 +75,7 @@ stage_write(struct nw_batch *b, int64_t id, int64_t host, const char *op, const 
 	for (i = 0; i < tr->windows; i++) {
 		double busy = noisy(t->busy, tr->noise), wait = noisy(t->wait, tr->noise);
 		double row[N_FIELDS] = { 4e6, 1.5, 16, 0.1, busy, busy, wait, 1 };
-		int64_t at = T0 + (i + 1) * (int64_t)STEP;
+		int64_t at = T0 + (i + 1) * (int64_t)STEP + (host == 2 ? ahead_ns : 0);
 
 		CHECK(nw_batch_rows(b, id, N_FIELDS, 1, &at, row, NULL, 0) == NW_OK);
 	}
@@ -271,6 +273,68 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 	store_close(st);
 }
 
+/* --- two clocks --- */
+
+/* What the box found of a host's clock when they talked: one exchange took long, one was short. */
+static void
+exchanges_write(struct nw_batch *b, int64_t id, int64_t host, double offset_s)
+{
+	static const char *const names[] = { "offset_s", "bound_s" };
+	struct nw_meta_rec m = { .id = id, .host_id = host, .mid = "c", .event_type = "nw:clock", .subject_json = "{}",
+		.params_json = "{}" };
+	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = 2, .fields = names };
+	const double row[2][2] = { { offset_s + 0.4, 0.5 }, { offset_s + 0.0001, 0.0004 } };
+	const int64_t at[2] = { T0 - 1000000000, T0 + 1000000 };
+	int i;
+
+	CHECK(nw_batch_meta(b, &m) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
+	for (i = 0; i < 2; i++)
+		CHECK(nw_batch_rows(b, id, 2, 1, &at[i], row[i], NULL, 0) == NW_OK);
+}
+
+/* The receiver's clock is wrong by so much. Where the box knows, the transfer looks as it was. */
+static void
+clocks_check(double ahead_s, bool known)
+{
+	static const struct transfer tr = { "clocks", { .01, 0 }, { .09, 0 }, { .09, 0 }, { .01, 0 }, 0.05, 40, "network", "" };
+	char path[128], why[STORE_WHY_BYTES], *text;
+	struct result_run run = { .id = 3, .started_wall_ns = T0, .took_ns = 1, .params = params };
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+
+	snprintf(path, sizeof(path), "%s/clocks %g %d.db", dir, ahead_s, known);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	ahead_ns = llround(ahead_s * 1e9);
+	session_write(b, &tr);
+	ahead_ns = 0;
+	exchanges_write(b, 50, 1, 0);
+	if (known)
+		exchanges_write(b, 51, 2, ahead_s);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &params, &a), NW_OK);
+	text = resultdoc_build(&a, &run);
+	if (known) {
+		CHECK_INT(a.evidence.n_windows, tr.windows + 1);   /* the clock is known to a tenth of a millisecond */
+		CHECK(a.judgement.limit.known);
+		CHECK_STR(nw_place_name(a.judgement.path.stage[a.judgement.limit.stage].place), "network");
+		CHECK_INT(a.evidence.hosts[0].ahead_ns, 0);
+		CHECK_INT(a.evidence.hosts[1].ahead_ns, llround((ahead_s + 0.0001) * 1e9));
+		CHECK(strstr(text, ahead_s > 0 ? "The clock of dtn-b is 2.5 s ahead of the box's, give or take 0.0004 s" :
+		    "The clock of dtn-b is 8.64e+04 s behind the box's, give or take 0.0004 s") != NULL);
+	} else {
+		CHECK(a.evidence.n_windows > (size_t)tr.windows + 20);
+		CHECK(strstr(text, "The clock of dtn-b") == NULL);
+	}
+	free(text);
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
 /* --- the same when its rows are gone --- */
 
 struct outcome { bool known; enum nw_place place; double bytes; size_t n_windows; };
@@ -350,6 +414,9 @@ main(void)
 	tie_check("sendfile, slow link", 3.95, "network", "medium");
 	tie_check("sendfile, slow disk", 0.4, "disk.read", "medium");
 	tie_check("sendfile, nobody else", 0, NULL, "none");
+	clocks_check(2.5, true);
+	clocks_check(2.5, false);
+	clocks_check(-86400, true);
 	pipeline_check("pipes told", true, 0.095, 0.001, "host", "The program gzip on dtn-a, which was busy computing, limited");
 	pipeline_check("no processor", true, 0.035, 0.06, "host", "The program gzip on dtn-a, which had to wait for a processor,");
 	pipeline_check("half of each", true, 0.02, 0.02, "host", "The program gzip on dtn-a limited");

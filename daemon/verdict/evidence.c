@@ -9,11 +9,13 @@
 
 #include <jansson.h>
 
+#include "daemon/verdict/hosttime.h"
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 #include "narrows/hist.h"
 
 static const double NS = 1e-9;
+#define EXCHANGE_LEAD_NS INT64_C(600000000000)
 
 enum { PID_NOT_TOLD = -1, PID_RECEIVER = -2 };   /* the latter: not told either, see ends_separate() */
 
@@ -811,6 +813,8 @@ on_layout(void *arg, const struct nw_layout_rec *rec)
 static int
 source_read(struct loader *l, struct source *s, int64_t t0, int64_t t1)
 {
+	/* an exchange is noted at the time of the box that made it */
+	int64_t ahead_ns = s->kind == KIND_EXCHANGE ? 0 : l->e->hosts[s->host].ahead_ns;
 	struct layout_list list = { 0 };
 	struct row_reader rr = { .l = l };
 	size_t i;
@@ -824,7 +828,7 @@ source_read(struct loader *l, struct source *s, int64_t t0, int64_t t1)
 		rr.disk_io = list.l[i].disk_io;
 		rr.disk_read = list.l[i].disk_read;
 		rr.disk_written = list.l[i].disk_written;
-		rc = store_rows(l->reader, list.l[i].id, t0, t1, on_block, &rr);
+		rc = hosttime_rows(l->reader, list.l[i].id, NULL, 0, t0, t1, ahead_ns, on_block, &rr);
 	}
 	free(list.l);
 	return rc;
@@ -917,6 +921,32 @@ lists_cut(struct evidence *e)
 	}
 }
 
+/* How far each host's clock was ahead while the session ran, for all that comes after. One host is its own clock. */
+static int
+clocks_load(struct loader *l)
+{
+	struct evidence *e = l->e;
+	/* A session opens by the box's clock and ends by its hosts'. */
+	int64_t t0 = e->opened_wall_ns, t1 = e->open ? INT64_MAX / 2 : e->closed_wall_ns;
+	size_t i, k, n = l->n_sources;
+	int rc = NW_OK;
+
+	for (i = 0; i < e->n_hosts && rc == NW_OK; i++) {
+		struct host_metas hm = { .l = l, .host = i };
+
+		if ((rc = store_metas(l->reader, 0, e->hosts[i].id, "nw:clock", on_host_meta, &hm)) < 0)
+			break;
+		for (k = n; k < l->n_sources && rc == NW_OK; k++)
+			rc = source_read(l, &l->sources[k], (t0 < t1 ? t0 : t1) - EXCHANGE_LEAD_NS,
+			    (t0 < t1 ? t1 : t0) + EXCHANGE_LEAD_NS);
+		l->n_sources = n;
+		if (e->n_hosts > 1)
+			e->hosts[i].ahead_ns = hosttime_ahead_ns(e->hosts[i].exchange_offset_s,
+			    e->hosts[i].exchange_bound_s);
+	}
+	return rc;
+}
+
 static int
 session_read(struct loader *l)
 {
@@ -929,6 +959,8 @@ session_read(struct loader *l)
 	    (rc = store_metas(l->reader, e->session_id, 0, "", on_session_meta, l)) < 0)
 		return rc;
 	hosts_name(l);
+	if ((rc = clocks_load(l)) < 0)
+		return rc;
 	ends_separate(l);
 	for (i = 0; i < l->n_sources && rc == NW_OK; i++)
 		if (l->sources[i].kind == KIND_CALIPER)
@@ -940,8 +972,6 @@ session_read(struct loader *l)
 		struct host_metas hm = { .l = l, .host = i };
 
 		rc = store_metas(l->reader, 0, e->hosts[i].id, "ps:tools:blipp:linux:", on_host_meta, &hm);
-		if (rc == NW_OK)
-			rc = store_metas(l->reader, 0, e->hosts[i].id, "nw:clock", on_host_meta, &hm);
 	}
 	if (rc < 0 || e->n_windows == 0)
 		return rc;

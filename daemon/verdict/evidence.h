@@ -27,6 +27,7 @@ struct evidence_host {
 	double clock_offset_s, clock_bound_s;
 	bool clock_sync_told;                /* its kernel said whether it is synchronised */
 	double exchange_offset_s, exchange_bound_s;   /* against the box's clock, by the best exchange; NaN: none */
+	int64_t ahead_ns;                    /* of the box's clock; taken off all its times here */
 	double *cpu_busy, *cpu_iowait;       /* shares, NaN where not measured; NULL: never */
 	double *disk_busy, *disk_bytes_per_s;   /* of the busiest device; of all devices */
 };

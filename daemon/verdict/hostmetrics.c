@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "daemon/verdict/hosttime.h"
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 
@@ -250,7 +251,8 @@ series_load(struct loader *l, struct store_reader *r, const struct series *s)
 	for (i = 0; i < ls.n && rc == NW_OK; i++) {
 		struct row_reader rr = { .m = l->m, .c = &ls.c[i] };
 
-		rc = store_rows(r, ls.c[i].layout_id, l->m->t0_wall_ns - LEAD_NS, end + LEAD_NS, on_block, &rr);
+		rc = hosttime_rows(r, ls.c[i].layout_id, NULL, 0, l->m->t0_wall_ns - LEAD_NS, end + LEAD_NS,
+		    l->m->ahead_ns, on_block, &rr);
 	}
 	for (i = 0; i < ls.n; i++) {
 		free(ls.c[i].metric);

@@ -28,7 +28,7 @@ struct hostmetric {
 };
 
 struct hostmetrics {
-	int64_t t0_wall_ns, step_ns;
+	int64_t t0_wall_ns, step_ns, ahead_ns;    /* the last: of the host's clock (hosttime.h) */
 	size_t n_rows;
 	struct hostmetric *metric;
 	size_t n;
@@ -37,7 +37,7 @@ struct hostmetrics {
 
 enum { HOSTMETRICS_MAX = 2000 };                 /* of one host; more are not looked at */
 
-/* t0, step and n_rows of `out` say what to load. O(samples). NW_ENOMEM or what the store says. */
+/* t0, step, n_rows and ahead of `out` say what to load. O(samples). NW_ENOMEM or what the store says. */
 int hostmetrics_load(struct store_reader *r, int64_t host_id, const int64_t *sessions, size_t n_sessions,
     struct hostmetrics *out);
 void hostmetrics_clear(struct hostmetrics *m);

@@ -172,7 +172,8 @@ metrics_load(struct store_reader *r, const struct evidence *e, const struct redu
 		one->metrics = m;
 		if (m->n_rows > 0)
 			continue;
-		*m = (struct hostmetrics){ .t0_wall_ns = one->response.t0_wall_ns, .step_ns = out->step_ns, .n_rows = out->n_rows };
+		*m = (struct hostmetrics){ .t0_wall_ns = one->response.t0_wall_ns, .step_ns = out->step_ns,
+			.n_rows = out->n_rows, .ahead_ns = e->hosts[one->response.host].ahead_ns };
 		rc = hostmetrics_load(r, e->hosts[one->response.host].id, before->id, before->n + 1, m);
 	}
 	return rc;

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "daemon/verdict/hosttime.h"
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 
@@ -97,6 +98,7 @@ struct rows {
 	int64_t begin_wall_ns, end_wall_ns;  /* of the session's rows; 0: none yet */
 	struct { int64_t id; int at[N_FIELDS]; } *layout;
 	size_t n_layouts, now;
+	int64_t ahead_ns;                    /* of the host's clock */
 };
 
 static int
@@ -177,7 +179,8 @@ rows_read(struct rows *rs, struct store_reader *reader, int64_t meta_id)
 			if (rs->layout[rs->now].at[k] >= 0)
 				fields[n++] = (uint32_t)rs->layout[rs->now].at[k];
 		if (n > 0)
-			rc = store_rows_of(reader, rs->layout[rs->now].id, fields, n, rs->r->t0_wall_ns, end + LEAD_NS, on_block, rs);
+			rc = hosttime_rows(reader, rs->layout[rs->now].id, fields, n, rs->r->t0_wall_ns, end + LEAD_NS,
+			    rs->ahead_ns, on_block, rs);
 	}
 	return rc;
 }
@@ -202,7 +205,7 @@ int
 response_add(struct response *r, const struct evidence *e, struct store_reader *reader, int64_t session_id)
 {
 	struct metas m = { .r = r, .host_id = e->hosts[r->host].id };
-	struct rows rs = { .r = r };
+	struct rows rs = { .r = r, .ahead_ns = e->hosts[r->host].ahead_ns };
 	size_t i;
 	int rc = store_metas(reader, session_id, 0, "nl", on_meta, &m);
 

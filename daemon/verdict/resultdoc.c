@@ -437,6 +437,10 @@ quality_doc(const struct evidence *e)
 	for (i = 0; i < e->n_hosts; i++)
 		if (!e->hosts[i].clock_known)
 			json_array_append_new(notes, json_sprintf("%s does not report its clock.", e->hosts[i].name));
+		else if (e->hosts[i].ahead_ns != 0)
+			json_array_append_new(notes, json_sprintf("The clock of %s is %.3g s %s the box's, give or take %.1g s; that "
+			    "is taken off.", e->hosts[i].name, fabs((double)e->hosts[i].ahead_ns / 1e9),
+			    e->hosts[i].ahead_ns > 0 ? "ahead of" : "behind", e->hosts[i].exchange_bound_s));
 	json_object_set_new(q, "intervals_expected", json_integer((json_int_t)e->intervals_expected));
 	json_object_set_new(q, "intervals_got", json_integer((json_int_t)e->intervals_got));
 	json_object_set_new(q, "documents", json_integer((json_int_t)e->documents));
