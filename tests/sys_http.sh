@@ -3,7 +3,7 @@
 # The report under people who mean no good: hundreds of silent or dripping connections, in clear and in TLS, pages of
 # others that lead their names here, requests that are none. Whoever asks is answered at once, and all of it is counted.
 . tests/lib.sh
-start_box -o listen-https=127.0.0.1/0 -o http-names=report.example -o http-request-timeout=2s -o http-max-connections=40 \
+start_box -o listen-https=127.0.0.1/0 -o http-names=report.example -o http-request-timeout=4s -o http-max-connections=40 \
 	-o http-max-connections-per-address=20
 https=$(sed -n 's/^https //p' "$tmp/state/narrowsd.run")
 http=$(sed -n 's/^http //p' "$tmp/state/narrowsd.run")
@@ -63,7 +63,7 @@ for where in http, https:
             pass
     t = time.monotonic()
     assert get(where).startswith(b"HTTP/1.1 200 ")
-    assert time.monotonic() - t < 0.5, time.monotonic() - t
+    assert time.monotonic() - t < 2, time.monotonic() - t
     time.sleep(0.1)
     assert sum(map(held, idle)) <= 20
     assert counter("http_refused") >= before + 237
@@ -72,12 +72,12 @@ for where in http, https:
     t = time.monotonic()
     for n in range(20):
         assert get(where, source="127.0.0.250").startswith(b"HTTP/1.1 200 ")
-    assert time.monotonic() - t < 1, time.monotonic() - t
+    assert time.monotonic() - t < 2, time.monotonic() - t
     time.sleep(0.1)
     assert sum(map(held, many)) <= 40
     # --- those left go when their time is over ---
     before = counter("http_timeouts")
-    end = time.monotonic() + 6
+    end = time.monotonic() + 9
     while sum(map(held, idle + many)) > 0 and time.monotonic() < end:
         time.sleep(0.05)
     assert sum(map(held, idle + many)) == 0
