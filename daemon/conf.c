@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "daemon/xmalloc.h"
+#include "narrows/cert.h"
 #include "narrows/err.h"
 
 struct directive;
@@ -65,6 +66,25 @@ addresses_parse(const struct directive *d, const char *value, void *field, const
 		}
 		p += len;
 		p += strspn(p, " \t");
+	}
+	return text_parse(d, value, field, why);
+}
+
+/* Host names and addresses without port; "none" and "any" are of their form. */
+static int
+names_parse(const struct directive *d, const char *value, void *field, const char **why)
+{
+	const char *p = value;
+	char one[256];
+	size_t len;
+
+	for (; *p != '\0'; p += len, p += strspn(p, " \t")) {
+		len = strcspn(p, " \t");
+		snprintf(one, sizeof(one), "%.*s", (int)len, p);
+		if (len >= sizeof(one) || !nw_cert_name_ok(one)) {
+			*why = "not a name: write box.example.net";
+			return NW_EINVAL;
+		}
 	}
 	return text_parse(d, value, field, why);
 }
@@ -250,13 +270,13 @@ static const struct directive directives[] = {
 	{ "listen-xsp-tls", addresses_parse, AT(listen_xsp_tls), "none", NULL, NULL },
 	{ "listen-http", address_parse, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
 	{ "listen-https", optaddress_parse, AT(listen_https), "none", NULL, NULL },
-	{ "http-names", text_parse, AT(http_names), "none", NULL, NULL },
+	{ "http-names", names_parse, AT(http_names), "none", NULL, NULL },
 	{ "http-max-connections", count_parse, AT(http_max_connections), "128", "1", "4096" },
 	{ "http-max-connections-per-address", count_parse, AT(http_max_connections_per_address), "32", "1", "4096" },
 	{ "http-request-timeout", duration_parse, AT(http_request_timeout_ns), "10 s", "100 ms", "10 m" },
 	{ "http-answer-timeout", duration_parse, AT(http_answer_timeout_ns), "1 m", "1 s", "1 h" },
 	{ "tls-dir", text_parse, AT(tls_dir), "tls", NULL, NULL },
-	{ "tls-names", text_parse, AT(tls_names), "none", NULL, NULL },
+	{ "tls-names", names_parse, AT(tls_names), "none", NULL, NULL },
 	{ "plain-xsp-beyond-loopback", bool_parse, AT(plain_xsp_beyond_loopback), "no", NULL, NULL },
 	{ "max-connections", count_parse, AT(max_connections), "1024", "1", "65536" },
 	{ "max-connections-per-address", count_parse, AT(max_connections_per_address), "512", "1", "65536" },
@@ -341,7 +361,7 @@ static bool
 is_text(const struct directive *d)
 {
 	return d->parse == text_parse || d->parse == addresses_parse || d->parse == address_parse ||
-	    d->parse == optaddress_parse;
+	    d->parse == optaddress_parse || d->parse == names_parse;
 }
 
 static char **

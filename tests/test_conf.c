@@ -50,6 +50,8 @@ test_good(void)
 	CHECK_INT(c.reduction_window_ns, 3600000000000);
 	CHECK_INT(conf_override(&c, "listen-http=[::1]:9", why), NW_OK);
 	CHECK_STR(c.listen_http, "::1/9");
+	CHECK_INT(conf_override(&c, "http-names=box.example.net 2001:db8::1", why), NW_OK);
+	CHECK_STR(c.http_names, "box.example.net 2001:db8::1");
 	CHECK_INT(conf_check(&c, why), NW_OK);
 	conf_clear(&c);
 }
@@ -72,6 +74,8 @@ test_bad(void)
 		{ "durability perhaps\n", ":1:", "full or normal" },
 		{ "max-store-size 1 MiB\n", ":1:", "at least 16 MiB" },
 		{ "max-connections -3\n", ":1:", "not a number" },
+		{ "http-names box https://box.example.net\n", ":1:", "not a name" },
+		{ "\ntls-names box.example.net:8443/x\n", ":2:", "not a name" },
 	};
 	char why[CONF_WHY_BYTES];
 	struct conf c;
