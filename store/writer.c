@@ -106,6 +106,8 @@ static const char *const sql[W_STMTS] = {
 	[W_SHELF_CHANGE] = "UPDATE shelf SET bytes = bytes + ?2 WHERE tier = ?1",
 	[W_CHUNK_NEXT_ID] = "SELECT next_id FROM shelf WHERE tier = ?",
 	[W_CHUNK_SET_NEXT_ID] = "UPDATE shelf SET next_id = ?2 WHERE tier = ?1",
+	[W_XSP_ABANDONED] = "UPDATE xsp_session SET end_reason = 'the box ended', closed_ns = max(coalesce(opened_ns, 0),"
+	    " coalesce((SELECT last_data_ns FROM session s WHERE s.id = session_id), 0)) WHERE closed_ns IS NULL",
 	[W_SESSION_OLDEST] = "SELECT s.id FROM session s WHERE s.id > ?1 AND NOT s.pinned AND s.closed_ns < ?2"
 	    " AND s.id < (SELECT max(id) FROM session) AND NOT EXISTS (SELECT 1 FROM metadata m JOIN layout l ON l.meta_id = m.id"
 	    " WHERE m.session_id = s.id AND l.tail_after >= ?3) ORDER BY s.id LIMIT 1",
@@ -258,6 +260,14 @@ sizes_write(struct writer *w)
 	return rc;
 }
 
+/* Nobody else writes, so what is open belongs to a box that was killed. On a full disk it stays so until the next start. */
+static void
+abandoned_close(struct writer *w)
+{
+	if (writer_begin(w) == NW_OK)
+		writer_end(w, db_run(&w->stmts, W_XSP_ABANDONED, ""));
+}
+
 int
 writer_open(const char *path, const struct store_opts *opts, const struct writer_limits *limits, struct writer **out,
     char why[STORE_WHY_BYTES])
@@ -285,6 +295,8 @@ writer_open(const char *path, const struct store_opts *opts, const struct writer
 		snprintf(why, STORE_WHY_BYTES, "cannot read the tail: %s", nw_strerror(rc));
 	else if ((rc = sizes_load(w)) != NW_OK || (rc = ceiling_set(w, opts->max_bytes)) != NW_OK)
 		db_why(w->db, why, STORE_WHY_BYTES);
+	else
+		abandoned_close(w);
 out:
 	if (rc != NW_OK) {
 		if (why[0] == '\0')

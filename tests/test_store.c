@@ -959,6 +959,31 @@ check_survivors(uint32_t told)
 	return stored;
 }
 
+/* A box that is killed cannot say that its connections ended: the next one does. */
+static void
+test_abandoned(void)
+{
+	struct store *st = open_store(NULL);
+	struct nw_batch *b = nw_batch_new();
+	sqlite3 *db;
+	sqlite3_stmt *stmt;
+
+	nw_batch_session(b, &(struct nw_session_rec){ .id = 900, .opened_wall_ns = 50, .last_data_wall_ns = 70 });
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 900, .session_id = 900, .opened_wall_ns = 60 });
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 901, .opened_wall_ns = 80 });
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 902, .opened_wall_ns = 80, .closed_wall_ns = 90, .end_reason = "closed" });
+	CHECK_INT(commit(st, b), NW_OK);
+	store_close(st);
+	store_close(open_store(NULL));
+	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	CHECK_INT(sqlite3_prepare_v2(db, "SELECT group_concat(closed_ns || ' ' || end_reason) FROM"
+	    " (SELECT * FROM xsp_session WHERE id >= 900 ORDER BY id)", -1, &stmt, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_step(stmt), SQLITE_ROW);
+	CHECK_STR((const char *)sqlite3_column_text(stmt, 0), "70 the box ended,80 the box ended,90 closed");
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+}
+
 static void
 test_kill(int rounds)
 {
@@ -1017,6 +1042,7 @@ main(int argc, char **argv)
 	test_open();
 	test_views();
 	test_disk_full();
+	test_abandoned();
 	test_kill(kills);
 	files_remove();
 	rmdir(dir);
