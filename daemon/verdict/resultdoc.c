@@ -12,13 +12,28 @@
 
 #include "daemon/verdict/resultdoc_in.h"
 
-enum { TIMELINE_POINTS_MAX = 300 };
+enum {
+	TIMELINE_POINTS_MAX = 300,
+	TIMELINE_DIGITS = 5,
+	NUMBER_DIGITS = 12           /* of all others: more would be noise, and a document is kept for every session */
+};
 
 /* Undefined is null, never NaN. */
 json_t *
 resultdoc_real(double v)
 {
 	return isfinite(v) ? json_real(v) : json_null();
+}
+
+json_t *
+resultdoc_drawn(double v, int digits)
+{
+	char text[32];
+
+	if (!isfinite(v))
+		return json_null();
+	snprintf(text, sizeof(text), "%.*g", digits, v);
+	return json_real(strtod(text, NULL));
 }
 
 json_t *
@@ -325,7 +340,7 @@ thin_mean(const struct evidence *e, const struct thin *t, const double *x, doubl
 				sum += x[k];
 				n++;
 			}
-		json_array_append_new(list, n > 0 ? json_real(sum / (double)n * factor) : json_null());
+		json_array_append_new(list, resultdoc_drawn(n > 0 ? sum / (double)n * factor : NAN, TIMELINE_DIGITS));
 	}
 	return list;
 }
@@ -342,7 +357,7 @@ thin_ratio(const struct evidence *e, const struct thin *t, const double *num, co
 			a += num[k];
 			b += den[k];
 		}
-		json_array_append_new(list, b > 0 ? json_real(a / b) : json_null());
+		json_array_append_new(list, resultdoc_drawn(b > 0 ? a / b : NAN, TIMELINE_DIGITS));
 	}
 	return list;
 }
@@ -497,7 +512,7 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	json_object_set_new(doc, "timeline", timeline_doc(e));
 	json_object_set_new(doc, "quality", quality_doc(e));
 	json_object_set_new(doc, "run", run_doc(a, run));
-	out = json_dumps(doc, JSON_COMPACT);
+	out = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(NUMBER_DIGITS));
 	json_decref(doc);
 	return out;
 }

@@ -193,8 +193,8 @@ curve_doc(const struct nw_density *d)
 		for (top = i, k = i; k < i + by && k < d->m; k++)
 			if (d->y[k] > d->y[top])
 				top = k;
-		json_array_append_new(x, resultdoc_real(exp(d->from + (double)top * step) * NS));
-		json_array_append_new(y, resultdoc_real(d->y[top]));
+		json_array_append_new(x, resultdoc_drawn(exp(d->from + (double)top * step) * NS, 6));
+		json_array_append_new(y, resultdoc_drawn(d->y[top], 4));
 	}
 	set(o, "x_s", x);
 	set(o, "y", y);

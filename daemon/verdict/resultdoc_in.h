@@ -10,6 +10,7 @@
 #include "daemon/verdict/analysis.h"
 
 json_t *resultdoc_real(double v);            /* not finite: null */
+json_t *resultdoc_drawn(double v, int digits);   /* the same of a point that is only drawn, with so many digits */
 json_t *resultdoc_text(const char *s);       /* NULL: null; what is no UTF-8 byte by byte */
 json_t *resultdoc_ns(int64_t ns);            /* as text: nanoseconds do not fit a JavaScript number */
 
