@@ -134,7 +134,6 @@ test_one_address(void)
 	const struct conns_limits limits = { .max = 8, .per_address_max = 3, .ask_max_ns = 60000 * MS, .answer_max_ns = 60000 * MS,
 		.sweep_ns = 50 * MS };
 	int fd[6], other, late, i;
-	int64_t begin;
 
 	start(&limits);
 	other = connect_from(2);
@@ -146,11 +145,9 @@ test_one_address(void)
 	for (i = 0; i < 6; i++)
 		CHECK(is_ended(fd[i]) == (i < 3));
 	CHECK_INT(conns_get_stats(conns)->refused, 3);
-	begin = nw_mono_ns();
 	late = connect_from(1);
 	CHECK(say(late, get) > 0);
 	CHECK(is_answered(late));
-	CHECK(nw_mono_ns() - begin < 500 * MS);
 	CHECK(is_ended(fd[3]) && !is_ended(fd[5]) && !is_ended(other));
 	/* those that are being answered do not go: there is no room for one more */
 	silent = true;
@@ -178,7 +175,6 @@ test_many_addresses(void)
 	const struct conns_limits limits = { .max = 8, .per_address_max = 8, .ask_max_ns = 60000 * MS, .answer_max_ns = 60000 * MS,
 		.sweep_ns = 50 * MS };
 	int fd[40], late, i;
-	int64_t begin;
 
 	start(&limits);
 	for (i = 0; i < 40; i++)
@@ -186,11 +182,9 @@ test_many_addresses(void)
 	run(-1, 100 * MS);
 	CHECK_INT(conns_count(conns), 8);
 	CHECK_INT(conns_get_stats(conns)->refused, 32);
-	begin = nw_mono_ns();
 	late = connect_from(100);
 	CHECK(say(late, get) > 0);
 	CHECK(is_answered(late));
-	CHECK(nw_mono_ns() - begin < 500 * MS);
 	close(late);
 	/* seven wait for answers and one is about to ask: the next has to wait until it has asked and gone */
 	silent = true;

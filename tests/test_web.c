@@ -625,7 +625,7 @@ test_flood(void)
 	begin = nw_mono_ns();
 	r = get("/");
 	CHECK_INT(r.status, 200);
-	CHECK(nw_mono_ns() - begin < INT64_C(300000000));
+	CHECK(nw_mono_ns() - begin < INT64_C(5000000000));   /* and not when they time out, after ten */
 	free(r.text);
 	r = get("/healthz");
 	CHECK(has(&r, "\"http_connections\": 32"));
@@ -752,7 +752,7 @@ test_slow(void)
 		if (in_use() > most)
 			most = in_use();
 	}
-	CHECK(nw_mono_ns() - start < INT64_C(3000000000));
+	CHECK(nw_mono_ns() - start < INT64_C(20000000000));   /* a slow reader takes minutes */
 	CHECK(most < before + SLOW * 3000000);
 	for (i = 1; i < SLOW; i++)
 		close(fd[i]);
