@@ -24,8 +24,8 @@ struct ticket {
 	struct commit *commit;
 	struct acceptance *accepted;
 	size_t n_accepted, cap_accepted;
-	int64_t *sealed;
-	size_t n_sealed, cap_sealed;
+	struct { int64_t session_id; bool is_over; } *judge;
+	size_t n_judge, cap_judge;
 };
 
 struct commit {
@@ -45,7 +45,7 @@ ticket_free(struct ticket *t)
 	for (i = 0; i < t->n_accepted; i++)
 		origin_release(t->accepted[i].origin);
 	free(t->accepted);
-	free(t->sealed);
+	free(t->judge);
 	free(t);
 }
 
@@ -75,8 +75,8 @@ on_batch_done(void *arg, int rc)
 		else
 			origin_stored(t->accepted[i].origin, t->accepted[i].seq);
 	}
-	for (i = 0; i < t->n_sealed && rc >= 0; i++)
-		schedule_push(c->box->schedule, t->sealed[i]);
+	for (i = 0; i < t->n_judge && rc >= 0; i++)
+		schedule_push(c->box->schedule, t->judge[i].session_id, t->judge[i].is_over);
 	ticket_free(t);
 }
 
@@ -169,17 +169,18 @@ commit_note_origin(struct commit *c, struct origin *o)
 }
 
 void
-commit_note_sealed(struct commit *c, int64_t session_id)
+commit_note_session(struct commit *c, int64_t session_id, bool is_over)
 {
 	struct ticket *t;
 
 	commit_batch(c);
 	t = c->ticket;
-	if (t->n_sealed == t->cap_sealed) {
-		t->cap_sealed = t->cap_sealed ? t->cap_sealed * 2 : 8;
-		t->sealed = xreallocarray(t->sealed, t->cap_sealed, sizeof(*t->sealed));
+	if (t->n_judge == t->cap_judge) {
+		t->cap_judge = t->cap_judge ? t->cap_judge * 2 : 8;
+		t->judge = xreallocarray(t->judge, t->cap_judge, sizeof(*t->judge));
 	}
-	t->sealed[t->n_sealed++] = session_id;
+	t->judge[t->n_judge].session_id = session_id;
+	t->judge[t->n_judge++].is_over = is_over;
 }
 
 void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Batches on their way to the store. Everybody on the net thread appends to the current batch; a timer, or its size,
- * submits it; its completion acknowledges the providers and puts sealed sessions on the analysis schedule.
+ * submits it; its completion acknowledges the providers and puts sessions on the analysis schedule.
  * When the store's queue is full, reading from all peers stops until the store has drained.
  */
 #ifndef COMMIT_H
@@ -22,8 +22,8 @@ void commit_free(struct commit *c);
 struct nw_batch *commit_batch(struct commit *c);
 /* This origin has accepted documents that are in the current batch. */
 void commit_note_origin(struct commit *c, struct origin *o);
-/* This session is complete once the current batch is stored: analyse it then. */
-void commit_note_sealed(struct commit *c, int64_t session_id);
+/* Analyse this session once the current batch is stored: it is over, and then complete, or open. */
+void commit_note_session(struct commit *c, int64_t session_id, bool is_over);
 /* Call after appending rows: submits a batch that has grown large. */
 void commit_check(struct commit *c);
 void commit_flush(struct commit *c);

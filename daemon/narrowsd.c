@@ -214,7 +214,7 @@ on_restored_session(void *arg, const struct nw_session_rec *s, const struct nw_r
 
 	/* The box ended before it was judged, or it was imported. */
 	if (s->closed_wall_ns != 0 && res == NULL)
-		schedule_push(box->schedule, s->id);
+		schedule_push(box->schedule, s->id, true);
 	session_restore(box, s->id, s->task_id, s->program, s->opened_wall_ns, s->closed_wall_ns, s->last_data_wall_ns);
 	counter_add(&box->counters.sessions_total, 1);
 	return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/schedule.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +13,26 @@
 #include "narrows/caliper.h"
 #include "narrows/err.h"
 
-enum { QUEUE_MAX = 100000, CLOCK_EVERY_S = 16 };
+enum {
+	QUEUE_MAX = 100000,
+	CLOCK_EVERY_S = 16,
+	REST_FACTOR = 4              /* looks at open sessions are at most a fifth of the thread's time */
+};
+
+struct id_queue { int64_t *id; size_t n, cap; };
 
 struct schedule {
 	struct store *store;
 	struct store_reader *reader;         /* the thread's */
 	struct analysis_params params;
 	int64_t next_run_id;
+	struct { int64_t session_id, run_id; } last;
 	pthread_t thread;
 
 	pthread_mutex_t lock;                /* guards what follows; never held across other locks or work */
 	pthread_cond_t wake;
-	int64_t *queue;
-	size_t n, cap;
+	struct id_queue over, open;          /* sessions to be judged, and to be looked at meanwhile */
+	int64_t rest_until_mono_ns;          /* no looks before */
 	bool stopping;
 	struct schedule_stats stats;
 };
@@ -70,9 +76,34 @@ result_write(struct schedule *s, const struct analysis *a, const struct result_r
 }
 
 static int
+on_result_before(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *result)
+{
+	int64_t *run_id = arg;
+
+	(void)rec;
+	*run_id = result != NULL ? result->run_id : 0;
+	return 1;
+}
+
+/* A session is judged again and again while it is open: that stays one run, or they would pile up. */
+static int64_t
+run_id_of(struct schedule *s, int64_t session_id)
+{
+	int64_t id = 0;
+
+	if (session_id == s->last.session_id)
+		return s->last.run_id;         /* which may be on its way to the file */
+	if (store_session_get(s->reader, session_id, on_result_before, &id) < 0 || id == 0)
+		id = s->next_run_id++;
+	s->last.session_id = session_id;
+	s->last.run_id = id;
+	return id;
+}
+
+static int
 session_analyse(struct schedule *s, int64_t session_id)
 {
-	struct result_run run = { .id = s->next_run_id++, .started_wall_ns = nw_wall_ns(), .params = s->params };
+	struct result_run run = { .id = run_id_of(s, session_id), .started_wall_ns = nw_wall_ns(), .params = s->params };
 	int64_t begin = nw_mono_ns();
 	const struct judgement *j;
 	struct analysis a;
@@ -120,47 +151,67 @@ clock_look(struct schedule *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Waits for a session. False: stop, the queue is empty. *clock_due: time to look at the clock instead. */
-static bool
-queue_take(struct schedule *s, const struct timespec *clock_at, int64_t *session_id, bool *clock_due)
+static struct timespec
+timespec_of(int64_t mono_ns)
 {
-	bool have;
+	return (struct timespec){ mono_ns / 1000000000, mono_ns % 1000000000 };
+}
 
-	*clock_due = false;
+enum job { JOB_STOP, JOB_CLOCK, JOB_JUDGE, JOB_LOOK };
+
+/* Waits for something to do. Whoever is over is judged before others are looked at; stopping, they are not. */
+static enum job
+job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
+{
+	enum job job = JOB_STOP;
+	struct timespec until;
+	struct id_queue *q;
+	int64_t now;
+
 	pthread_mutex_lock(&s->lock);
-	while (s->n == 0 && !s->stopping && !*clock_due)
-		*clock_due = pthread_cond_timedwait(&s->wake, &s->lock, clock_at) == ETIMEDOUT;
-	have = s->n > 0;
-	if (have) {
-		*session_id = s->queue[0];
-		memmove(s->queue, s->queue + 1, --s->n * sizeof(*s->queue));
-		*clock_due = false;
+	for (;;) {
+		now = nw_mono_ns();
+		if (s->over.n > 0)
+			job = JOB_JUDGE;
+		else if (s->stopping)
+			break;
+		else if (now >= clock_at_mono_ns)
+			job = JOB_CLOCK;
+		else if (s->open.n > 0 && now >= s->rest_until_mono_ns)
+			job = JOB_LOOK;
+		if (job != JOB_STOP)
+			break;
+		until = timespec_of(s->open.n > 0 && s->rest_until_mono_ns < clock_at_mono_ns ? s->rest_until_mono_ns :
+		    clock_at_mono_ns);
+		pthread_cond_timedwait(&s->wake, &s->lock, &until);
 	}
-	have = have || !s->stopping;
+	if (job == JOB_JUDGE || job == JOB_LOOK) {
+		q = job == JOB_JUDGE ? &s->over : &s->open;
+		*session_id = q->id[0];
+		memmove(q->id, q->id + 1, --q->n * sizeof(*q->id));
+	}
 	pthread_mutex_unlock(&s->lock);
-	return have;
+	return job;
 }
 
 static void *
 schedule_thread(void *arg)
 {
 	struct schedule *s = arg;
-	struct timespec clock_at;
-	int64_t session_id = 0;
-	bool clock_due;
+	int64_t clock_at = nw_mono_ns(), session_id = 0, begin, end;
+	enum job job;
 
-	clock_look(s);
-	clock_gettime(CLOCK_MONOTONIC, &clock_at);
-	clock_at.tv_sec += CLOCK_EVERY_S;
-	while (queue_take(s, &clock_at, &session_id, &clock_due)) {
-		if (clock_due) {
+	while ((job = job_take(s, clock_at, &session_id)) != JOB_STOP) {
+		begin = nw_mono_ns();
+		if (job == JOB_CLOCK) {
 			clock_look(s);
-			clock_gettime(CLOCK_MONOTONIC, &clock_at);
-			clock_at.tv_sec += CLOCK_EVERY_S;
-		} else if (session_id != 0) {
-			session_analyse(s, session_id);
-			session_id = 0;
+			clock_at = begin + CLOCK_EVERY_S * INT64_C(1000000000);
+			continue;
 		}
+		session_analyse(s, session_id);
+		end = nw_mono_ns();
+		if (job == JOB_LOOK)
+			s->rest_until_mono_ns = end + REST_FACTOR * (end - begin);   /* only read by this thread */
 	}
 	return NULL;
 }
@@ -204,33 +255,52 @@ schedule_stop(struct schedule *s)
 	store_reader_close(s->reader);
 	pthread_cond_destroy(&s->wake);
 	pthread_mutex_destroy(&s->lock);
-	free(s->queue);
+	free(s->over.id);
+	free(s->open.id);
 	free(s);
 }
 
-void
-schedule_push(struct schedule *s, int64_t session_id)
+static bool
+queue_find(const struct id_queue *q, int64_t id, size_t *at)
 {
-	bool full = false;
-	size_t i;
+	for (*at = 0; *at < q->n; ++*at)
+		if (q->id[*at] == id)
+			return true;
+	return false;
+}
+
+/* False: it is full. */
+static bool
+queue_add(struct id_queue *q, int64_t id)
+{
+	size_t at;
+
+	if (queue_find(q, id, &at))
+		return true;
+	if (q->n == QUEUE_MAX)
+		return false;
+	if (q->n == q->cap) {
+		q->cap = q->cap ? q->cap * 2 : 64;
+		q->id = xreallocarray(q->id, q->cap, sizeof(*q->id));
+	}
+	q->id[q->n++] = id;
+	return true;
+}
+
+void
+schedule_push(struct schedule *s, int64_t session_id, bool is_over)
+{
+	bool added;
+	size_t at;
 
 	pthread_mutex_lock(&s->lock);
-	for (i = 0; i < s->n; i++)
-		if (s->queue[i] == session_id)
-			break;
-	if (i == s->n) {
-		full = s->n == QUEUE_MAX;
-		if (!full && s->n == s->cap) {
-			s->cap = s->cap ? s->cap * 2 : 64;
-			s->queue = xreallocarray(s->queue, s->cap, sizeof(*s->queue));
-		}
-		if (!full)
-			s->queue[s->n++] = session_id;
-		s->stats.failures += full;
-	}
+	added = queue_add(is_over ? &s->over : &s->open, session_id);
+	if (is_over && queue_find(&s->open, session_id, &at))
+		memmove(s->open.id + at, s->open.id + at + 1, (--s->open.n - at) * sizeof(*s->open.id));
+	s->stats.failures += !added;
 	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);
-	if (full)
+	if (!added)
 		log_warnx("analysis.drop session=%lld why=\"queue full\"", (long long)session_id);
 }
 
@@ -239,6 +309,6 @@ schedule_get_stats(struct schedule *s, struct schedule_stats *out)
 {
 	pthread_mutex_lock(&s->lock);
 	*out = s->stats;
-	out->queued = s->n;
+	out->queued = s->over.n + s->open.n;
 	pthread_mutex_unlock(&s->lock);
 }

@@ -26,8 +26,8 @@ int schedule_start(struct store *st, const char *store_path, const struct analys
     struct schedule **out, char why[STORE_WHY_BYTES]);
 /* Finishes what is queued, joins the thread. The store must still be open. */
 void schedule_stop(struct schedule *s);
-/* Any thread. */
-void schedule_push(struct schedule *s, int64_t session_id);
+/* Any thread. A session that is over is judged next; an open one when there is time for it. */
+void schedule_push(struct schedule *s, int64_t session_id, bool is_over);
 void schedule_get_stats(struct schedule *s, struct schedule_stats *out);
 
 #endif

@@ -54,7 +54,7 @@ session_close(struct session *s)
 	session_write(s);
 	if (nw_batch_seal(commit_batch(s->box->commit), s->id) < 0)
 		fatalx("out of memory");
-	commit_note_sealed(s->box->commit, s->id);
+	commit_note_session(s->box->commit, s->id, true);
 	log_info("session.close id=%lld", (long long)s->id);
 }
 
@@ -272,7 +272,7 @@ session_tick(struct box *box, int64_t now_mono_ns)
 			if (s->analysed_mono_ns != 0) {
 				s->fresh = false;
 				session_write(s);
-				commit_note_sealed(box->commit, s->id);
+				commit_note_session(box->commit, s->id, false);
 			}
 			s->analysed_mono_ns = now_mono_ns;
 		} else if (spare > 0 && s->state == SESSION_CLOSED && s->refs == 0) {

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The analysis thread: who is over is judged, who is open is looked at and stays one run, and stopping does not wait. */
+#include "daemon/schedule.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "narrows/err.h"
+#include "tests/check.h"
+#include "tests/transfer.h"
+
+static char dir[] = "/tmp/nw-schedule-XXXXXX", path[64], why[STORE_WHY_BYTES];
+
+static void
+even_row(void *arg, int window, struct transfer_row *out)
+{
+	(void)window;
+	out->bytes = 65536 * 100;
+	out->count = 100;
+	out->rate = 65536 * 1e3;
+	out->busy = *(double *)arg;
+}
+
+static struct store *
+store_make(void)
+{
+	double slow = 0.9, fast = 0.05;
+	struct nw_batch *b = nw_batch_new();
+	struct store *st;
+	int64_t id;
+
+	CHECK_INT(store_open(path, NULL, &st, why), NW_OK);
+	for (id = 1; id <= 3; id++) {
+		transfer_session(b, id, 20);
+		transfer_stage(b, 10 * id + 1, id, 1, "read", "disk", 20, even_row, &slow);
+		transfer_stage(b, 10 * id + 2, id, 1, "write", "network", 20, even_row, &fast);
+	}
+	CHECK_INT(store_submit(st, b), NW_OK);
+	CHECK_INT(store_sync(st), NW_OK);
+	return st;
+}
+
+static void
+runs_await(struct schedule *s, uint64_t n)
+{
+	struct schedule_stats stats;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		schedule_get_stats(s, &stats);
+		if (stats.runs >= n)
+			break;
+		usleep(10000);
+	}
+	CHECK_INT(stats.runs, n);
+	CHECK_INT(stats.failures, 0);
+}
+
+static int
+count(const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db = NULL;
+	int n = -1;
+
+	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		n = sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return n;
+}
+
+int
+main(void)
+{
+	struct schedule_stats stats;
+	struct schedule *s;
+	struct store *st;
+	char command[64];
+	int i;
+
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	snprintf(path, sizeof(path), "%s/narrows.db", dir);
+	transfer_init();
+	st = store_make();
+	CHECK_INT(schedule_start(st, path, &transfer_params, 7, &s, why), NW_OK);
+	for (i = 1; i <= 3; i++) {             /* looked at three times, each stored before the next */
+		schedule_push(s, 1, false);
+		runs_await(s, (uint64_t)i);
+		CHECK_INT(store_sync(st), NW_OK);
+	}
+	schedule_push(s, 2, true);
+	runs_await(s, 4);
+	schedule_push(s, 2, true);             /* perhaps before the first is stored */
+	runs_await(s, 5);
+	schedule_push(s, 1, true);
+	runs_await(s, 6);
+	CHECK_INT(store_sync(st), NW_OK);
+	CHECK_INT(count("SELECT count(*) FROM run"), 2);
+	CHECK_INT(count("SELECT count(*) FROM result r JOIN run n ON n.id = r.run_id AND n.session_id = r.session_id"), 2);
+	CHECK_INT(count("SELECT min(id) FROM run"), 7);
+	CHECK_INT(count("SELECT count(*) FROM result WHERE stage = 'disk.read'"), 2);
+
+	schedule_push(s, 3, true);             /* this one is still judged, but nobody waits for looks */
+	for (i = 1000; i < 3000; i++)
+		schedule_push(s, i, false);
+	schedule_push(s, 1500, true);          /* no longer one of them */
+	schedule_get_stats(s, &stats);
+	CHECK(stats.queued <= 2001);
+	schedule_stop(s);
+	CHECK_INT(store_sync(st), NW_OK);
+	CHECK_INT(count("SELECT count(*) FROM result"), 3);
+	store_close(st);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	CHECK_INT(system(command), 0);
+	return check_done("schedule");
+}
