@@ -122,7 +122,7 @@ void window_clear(struct collect *c);
 
 /* --- collect_object.c --- */
 
-enum { COLLECT_OBJECTS_SAID = 256, COLLECT_OBJECT_SMALL_BYTES = 1 << 20 };
+enum { COLLECT_OBJECTS_SAID = 256, COLLECT_SMALL_SAID = 32, COLLECT_OBJECT_SMALL_BYTES = 1 << 20 };
 
 /* Reports what the objects of a process did; with `gone`, for the last time. */
 void object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns);
