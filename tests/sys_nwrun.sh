@@ -96,6 +96,17 @@ cat src tree/two | cmp -s - cat.out || fail "cat: wrong output"
 file_is cat read "$tmp/src" $bytes
 file_is cat written "$tmp/cat.out" $((bytes + 70000))
 
+# of many small files some have documents of their own, and the rest one
+mkdir many
+i=0
+while [ $i -lt 100 ]; do
+	head -c 1000 src >many/$i
+	i=$((i + 1))
+done
+measured many cat many/*
+n=$(sum run docs_queued)
+[ "$n" -ge 32 ] && [ "$n" -le 50 ] || fail "cat many: $n documents"
+
 measured tar tar cf t.tar tree
 file_is tar written "$tmp/t.tar" "$(wc -c <t.tar)"
 file_is tar read "$tmp/tree/one" $bytes
