@@ -423,6 +423,31 @@ ends_find(struct work *w, struct nw_path *p)
 	p->receiver_host = w->flows[p->receiver_flow].host;
 }
 
+/*
+ * When it went on: while bytes crossed, and while some end moved more than a hundredth of them, as a sender that reads all
+ * before it begins. A server that reads its configuration and then waits for its client has not begun.
+ */
+static void
+extent_find(const struct work *w, struct nw_path *p)
+{
+	const double little = STAGE_SHARE * total(w->ref, w->n_windows);
+	double bytes, done;
+	size_t f, i;
+	int op;
+
+	p->first = w->n_windows;
+	p->end = 0;
+	for (op = -1; op < NW_OP_COUNT; op++)
+		for (i = 0, done = 0; i < w->n_windows; i++, done += bytes) {
+			for (f = 0, bytes = op < 0 ? w->ref[i] : 0; op >= 0 && f < w->n_flows; f++)
+				bytes += on_path(w, f, (enum nw_op)op) ? at(w->flows[f].bytes[op], i) : 0;
+			if (!(bytes > 0) || (op >= 0 && (done + bytes <= little || done >= w->op_sum[op] - little)))
+				continue;
+			p->first = i < p->first ? i : p->first;
+			p->end = i + 1 > p->end ? i + 1 : p->end;
+		}
+}
+
 int
 nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, double window_s, struct nw_path *out)
 {
@@ -455,6 +480,7 @@ nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, dou
 	for (i = 0; i < n_windows; i++)
 		if (w.ref[i] > 0)
 			out->active_s += window_s;
+	extent_find(&w, out);
 	rc = out->active_s > 0 ? stages_add(&w, out) : NW_OK;
 out:
 	free(w.end.own_s);

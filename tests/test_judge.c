@@ -248,8 +248,10 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 		.closed_wall_ns = T0 + tr.windows * (int64_t)STEP, .last_data_wall_ns = T0 };
 	struct nw_host_rec h = { .id = 1, .name = "dtn-a" };
 	struct nw_xsp_rec x = { .id = 1, .host_id = 1, .session_id = 1, .sess_id_hex = "00", .peer = "p", .docs = 5 };
+	struct result_run run = { .id = 3, .started_wall_ns = T0, .took_ns = 1, .params = params };
 	const struct judgement *j;
 	struct analysis a;
+	char *text;
 	size_t i;
 
 	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
@@ -268,6 +270,73 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 		fprintf(stderr, "%s: %s\n", name, j->sentence);
 		CHECK(!"the sentence says it");
 	}
+	text = resultdoc_build(&a, &run);
+	CHECK(strstr(text, "\"program\":\"mover\"") != NULL || strstr(text, "\"program\": \"mover\"") != NULL);   /* sh became it */
+	free(text);
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
+/* --- a sender that waits for a processor within poll(), which looks like the network --- */
+
+static void
+crowded_check(const char *name, double cpu_wait_s, const char *confidence, const char *says)
+{
+	const struct member sender = { 101, "mover", 0.002, cpu_wait_s, 0, 0, 0, 0 };
+	char path[128], why[STORE_WHY_BYTES];
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_write(b, &transfers[0]);
+	process_write(b, 10, &sender, transfers[0].windows, false);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &params, &a), NW_OK);
+	CHECK_STR(a.judgement.confidence, confidence);
+	CHECK_INT(a.judgement.limit.known, strcmp(confidence, "none") != 0);
+	if (strstr(a.judgement.sentence, says) == NULL) {
+		fprintf(stderr, "%s: %s\n", name, a.judgement.sentence);
+		CHECK(!"the sentence says it");
+	}
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
+/* The kernel counts a child that was waited for with its parent as well: that is no byte that nobody saw. */
+static void
+seen_check(void)
+{
+	static const char *const names[] = { "seen_read", "rchar" };
+	static const double parent[] = { 0, 1e8 }, child[] = { 8e7, 1e8 };
+	struct result_run run = { .id = 3, .started_wall_ns = T0, .took_ns = 1, .params = params };
+	char path[128], why[STORE_WHY_BYTES], *text;
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+	json_t *doc;
+
+	snprintf(path, sizeof(path), "%s/seen.db", dir);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_write(b, &transfers[0]);
+	single_write(b, 10, "nw:process", "{\"pid\":101,\"ppid\":1,\"program\":\"mover\"}", names, parent, 2);
+	single_write(b, 11, "nw:process", "{\"pid\":300,\"ppid\":101,\"program\":\"mover\"}", names, child, 2);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &params, &a), NW_OK);
+	text = resultdoc_build(&a, &run);
+	CHECK((doc = json_loads(text, 0, NULL)) != NULL);
+	CHECK_NEAR(json_number_value(json_object_get(json_object_get(doc, "quality"), "bytes_seen_share")), 0.8, 1e-9, 0);
+	json_decref(doc);
+	free(text);
 	analysis_clear(&a);
 	store_reader_close(r);
 	store_close(st);
@@ -414,6 +483,10 @@ main(void)
 	tie_check("sendfile, slow link", 3.95, "network", "medium");
 	tie_check("sendfile, slow disk", 0.4, "disk.read", "medium");
 	tie_check("sendfile, nobody else", 0, NULL, "none");
+	crowded_check("processors are there", 0.01, "medium", "The network path from dtn-a to dtn-b limited");
+	crowded_check("processors may be it", 0.06, "low", "The network path from dtn-a to dtn-b limited");
+	crowded_check("processors explain it", 0.095, "none", "its programs waited for a processor");
+	seen_check();
 	clocks_check(2.5, true);
 	clocks_check(2.5, false);
 	clocks_check(-86400, true);

@@ -334,6 +334,33 @@ test_nothing(void)
 	nw_path_clear(&p);
 }
 
+/* A server that reads a little and then waits for its client has not begun; one that reads all before it sends has. */
+static void
+test_extent(void)
+{
+	static const struct pipeline slow_network = { 1e9, 2e9, 4e7, 2e9, 1e9 };
+	static const struct { double early_bytes; size_t first; } cases[] = { { 1e5, 10 }, { 1e8, 3 } };
+	struct nw_flow flow[2];
+	struct nw_path p;
+	size_t k, i;
+	int f, op;
+
+	for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		play(&slow_network, flow, 5);
+		for (i = 0; i < 10; i++)
+			for (f = 0; f < 2; f++)
+				for (op = 0; op < NW_OP_COUNT; op++)
+					values[f][0][op][i] = values[f][1][op][i] = values[f][2][op][i] = 0;
+		values[0][0][NW_OP_DISK_READ][3] = cases[k].early_bytes;
+		values[1][0][NW_OP_DISK_WRITE][WINDOWS - 1] = 1e7;
+		values[1][0][NW_OP_NET_READ][WINDOWS - 1] = 0;
+		CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK_INT(p.first, cases[k].first);
+		CHECK_INT(p.end, WINDOWS);
+		nw_path_clear(&p);
+	}
+}
+
 int
 main(void)
 {
@@ -344,6 +371,7 @@ main(void)
 	test_pipes();
 	test_end_at_pipe();
 	test_row_at_pipe();
+	test_extent();
 	test_nothing();
 	return check_done("test_stage");
 }

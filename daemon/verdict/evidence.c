@@ -156,6 +156,7 @@ flow_index(struct evidence *e, size_t host, int64_t pid, const char *program)
 		memset(f, 0, sizeof(*f));
 		f->host = host;
 		f->pid = pid;
+		f->parent_pid = PID_NOT_TOLD;
 		f->cpu_s = f->cpu_wait_s = NAN;
 	}
 	/* What a process became by exec is what it is: before, it was a shell, or a wrapper. */
@@ -300,6 +301,8 @@ on_session_meta(void *arg, const struct nw_meta_rec *m)
 	}
 	if (s.kind == KIND_CALIPER || s.kind == KIND_PROCESS)
 		s.flow = flow_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD), json_text(subject, "program"));
+	if (s.kind == KIND_PROCESS)
+		l->e->flows[s.flow].parent_pid = json_number(subject, "ppid", PID_NOT_TOLD);
 	if (s.kind != KIND_OTHER) {
 		l->sources = xreallocarray(l->sources, l->n_sources + 1, sizeof(*l->sources));
 		l->sources[l->n_sources++] = s;
@@ -997,6 +1000,21 @@ evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out)
 	if (rc < 0)
 		evidence_clear(out);
 	return rc;
+}
+
+void
+evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t *first_wall_ns, int64_t *last_wall_ns)
+{
+	int64_t first = e->t0_wall_ns + (int64_t)p->first * e->step_ns, last = e->t0_wall_ns + (int64_t)p->end * e->step_ns;
+
+	*first_wall_ns = e->first_wall_ns;
+	*last_wall_ns = e->last_wall_ns;
+	if (p->first >= p->end)
+		return;
+	if (first > *first_wall_ns)
+		*first_wall_ns = first;
+	if (last < *last_wall_ns)
+		*last_wall_ns = last;
 }
 
 void

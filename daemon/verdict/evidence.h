@@ -34,7 +34,7 @@ struct evidence_host {
 
 struct evidence_flow {
 	size_t host;                         /* index into hosts */
-	int64_t pid;                         /* < 0: not told */
+	int64_t pid, parent_pid;             /* < 0: not told */
 	char *program;
 	unsigned threads;                    /* most seen inside operations at once */
 	int64_t first_wall_ns, last_wall_ns; /* that its reports cover; 0: none did */
@@ -46,7 +46,8 @@ struct evidence_flow {
 	double cpu_s;                        /* NaN: not told */
 	double cpu_wait_s;                   /* could run, but for a processor; of main threads. NaN: not told */
 	double storage_read_bytes;           /* that the kernel fetched from devices for it */
-	double seen_bytes, kernel_bytes;     /* what our calls saw, what the kernel counted; 0: not told */
+	double seen_bytes, kernel_bytes;     /* what our calls saw, what the kernel counted, with children that it
+	                                        waited for; 0: not told */
 };
 
 struct evidence_file {
@@ -102,6 +103,8 @@ struct evidence {
 /* One snapshot of the store between store_reader_begin() and _end(). NW_ENOTFOUND, NW_ENOMEM or what the store says. O(rows of the session). */
 int evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out);
 void evidence_clear(struct evidence *e);
+/* When the path was at work: its windows, no wider than the reports of operations that moved bytes. Both 0: never. */
+void evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t *first_wall_ns, int64_t *last_wall_ns);
 /* Disk or network, read or write: of any generation of caliper metadata. False: it is none. */
 bool evidence_caliper_op(const char *event_type, const json_t *subject, enum nw_op *op);
 

@@ -10,8 +10,8 @@
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 
-/* A process has at most three stages, and its time is in them: with less in the slowest, it was somewhere not measured. */
-static const double HELD_MIN = 1.0 / 3;
+static const double CROWDED = 1;             /* waiting for processors explains all the time that a network took */
+static const double CROWDED_DOUBT = 0.5;     /* .. half of it */
 static const double FASTER_CAP = 100;        /* a stage hardly used says little of its limits: beyond this, "more than" */
 
 const char *
@@ -136,6 +136,40 @@ neighbour_reason(struct judgement *j, const struct evidence *e)
 		    100 * fmin(1, most / j->path.active_s));
 }
 
+static double
+cpu_wait_s(const struct evidence *e, size_t flow)
+{
+	return isfinite(e->flows[flow].cpu_wait_s) ? e->flows[flow].cpu_wait_s : 0;
+}
+
+/*
+ * Who gets a processor late comes late to its socket: waiting for a processor within poll() looks like waiting for the
+ * network, and makes the other end wait for it. So of the time in which a network held the bytes, the share that its
+ * ends' programs could have run, but for a processor; 0 for other stages.
+ */
+static double
+crowded_share(const struct judgement *j, const struct evidence *e)
+{
+	enum nw_place place = j->limit.stage < j->path.n ? j->path.stage[j->limit.stage].place : NW_PLACE_COUNT;
+	double wait_s = 0, held_s = limit_held(&j->limit) * j->path.active_s;
+
+	if (place == NW_PLACE_NETWORK || place == NW_PLACE_NET_WRITE)
+		wait_s += cpu_wait_s(e, j->path.sender_flow);
+	if (place == NW_PLACE_NETWORK || place == NW_PLACE_NET_READ)
+		wait_s += cpu_wait_s(e, j->path.receiver_flow);
+	return held_s > 0 ? wait_s / held_s : 0;
+}
+
+static void
+crowded_reason(struct judgement *j, const struct evidence *e, size_t flow)
+{
+	const struct evidence_flow *f = &e->flows[flow];
+
+	reason_add(j, "%s on %s could run, but had no processor, for %.0f %% of the time.",
+	    f->program != NULL ? f->program : "The program", host_name(e, f->host),
+	    100 * fmin(cpu_wait_s(e, flow) / j->path.active_s, 1));
+}
+
 static void
 unknown_words(struct judgement *j, const struct evidence *e, const struct judge_params *params)
 {
@@ -155,7 +189,7 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 		j->sentence = xasprintf("Cannot tell what limited this transfer: only %s was measured, "
 		    "with nothing to compare it to.", first);
 		free(first);
-	} else if (limit_held(&j->limit) < HELD_MIN) {
+	} else if (!limit_is_held(&j->limit)) {
 		first = judge_stage_text(e, &j->path.stage[b->lowest]);
 		reason_add(j, "No measured stage held the bytes up for long; most of all %s, for %.0f %% of the time.", first,
 		    100 * limit_held(&j->limit));
@@ -163,6 +197,13 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 		j->sentence = xstrdup("Cannot tell what limited this transfer: most of its time passed outside the disk and "
 		    "network calls that were measured.");
 		free(first);
+	} else if (j->crowded_share >= CROWDED) {
+		if (j->path.has_sender)
+			crowded_reason(j, e, j->path.sender_flow);
+		if (j->path.has_receiver)
+			crowded_reason(j, e, j->path.receiver_flow);
+		j->sentence = xstrdup("Cannot tell whether the network limited this transfer: its programs waited for a processor "
+		    "for as long as they seem to have waited for the network.");
 	} else {
 		first = judge_stage_text(e, &j->path.stage[b->lowest]);
 		second = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("another stage");
@@ -332,7 +373,7 @@ tie_break(struct judgement *j, double margin)
 		if (strcmp(j->witnesses[i].name, "tcp") == 0 && j->witnesses[i].says != NULL)
 			tcp = &j->witnesses[i];
 	if (j->limit.known || tcp == NULL || j->path.n < 2 || j->limit.n_windows < LIMIT_WINDOWS_MIN ||
-	    held < HELD_MIN)
+	    !limit_is_held(&j->limit) || j->crowded_share >= CROWDED)
 		return false;
 	for (i = 0; i < j->path.n; i++) {
 		if (!j->limit.tests[i].candidate && (1 - j->limit.tests[i].group.mean) * (1 + margin) < held)
@@ -431,7 +472,8 @@ cpu_witness(struct judgement *j, const struct evidence *e)
 		text = more;
 	}
 	if (text != NULL)
-		witness_add(j, "host cpu", NULL, -1, text);
+		witness_add(j, "host cpu", j->crowded_share >= CROWDED_DOUBT ? "processor" : NULL,
+		    j->limit.known && j->crowded_share >= CROWDED_DOUBT ? 0 : -1, text);
 }
 
 /* What the published method would have said: the lowest mean throughput of single operations. */
@@ -536,7 +578,7 @@ judge_add_story(struct judgement *j, const char *story)
 {
 	char *sentence;
 
-	if (story == NULL)
+	if (story == NULL || j->crowded_share >= CROWDED)
 		return;
 	sentence = xasprintf("%s What limited it changed on the way.", j->sentence);
 	free(j->sentence);
@@ -559,8 +601,10 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	    (rc = nw_path_build(flows, e->n_flows, e->n_windows, (double)e->step_ns * 1e-9, &out->path)) < 0 ||
 	    (rc = limit_find(&out->path, 0, e->n_windows, params->alpha, params->margin, &out->limit)) < 0)
 		goto out;
-	out->limit.known = out->limit.known && limit_held(&out->limit) >= HELD_MIN;
-	out->duration_s = (double)(e->last_wall_ns - e->first_wall_ns) * 1e-9;
+	out->crowded_share = crowded_share(out, e);
+	out->limit.known = out->limit.known && limit_is_held(&out->limit) && out->crowded_share < CROWDED;
+	evidence_extent(e, &out->path, &out->first_wall_ns, &out->last_wall_ns);
+	out->duration_s = (double)(out->last_wall_ns - out->first_wall_ns) * 1e-9;
 	out->bytes = out->path.bytes;
 	out->bytes_per_s = out->duration_s > 0 ? out->bytes / out->duration_s : NAN;
 	out->route = route_text(e, &out->path);

@@ -30,6 +30,7 @@ struct witness {
 struct judgement {
 	struct nw_path path;
 	struct limit limit;                  /* of the whole session */
+	double crowded_share;                /* of a network's time: what waiting for processors explains */
 	const char *confidence;              /* "high", "medium", "low", "none" */
 	char *words;                         /* "the network path" */
 	char *sentence;
@@ -38,6 +39,7 @@ struct judgement {
 	struct witness witnesses[JUDGE_WITNESSES_MAX];
 	size_t n_witnesses;
 	double bytes, bytes_per_s, duration_s;
+	int64_t first_wall_ns, last_wall_ns; /* of the transfer; both 0: nothing moved */
 	char *route;
 };
 

@@ -79,3 +79,9 @@ limit_held(const struct limit *l)
 {
 	return l->n_windows > 0 ? 1 - l->tests[l->stage].group.mean : NAN;
 }
+
+bool
+limit_is_held(const struct limit *l)
+{
+	return limit_held(l) >= 1.0 / 3;
+}

@@ -28,5 +28,7 @@ struct limit {
 int limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, double margin, struct limit *out);
 /* The share of the time in which the slowest stage held the bytes; NaN: nothing was measured. */
 double limit_held(const struct limit *l);
+/* Whether that is a third: a process has at most three stages, and with less in its slowest it was somewhere not measured. */
+bool limit_is_held(const struct limit *l);
 
 #endif

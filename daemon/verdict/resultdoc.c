@@ -159,11 +159,21 @@ connections_doc(const struct evidence *e)
 	return list;
 }
 
+/* What was started is the name, unless it was a wrapper that became something else: then no process has that name. */
 static const char *
 program_of(const struct evidence *e, const struct nw_path *p)
 {
+	const char *first = NULL;
+	size_t i;
+
+	for (i = 0; i < e->n_flows && e->program != NULL; i++) {
+		if (e->flows[i].program != NULL && strcmp(e->flows[i].program, e->program) == 0)
+			return e->program;
+		if (first == NULL)
+			first = e->flows[i].program;
+	}
 	if (e->program != NULL)
-		return e->program;
+		return first != NULL ? first : e->program;
 	if (p->n > 0 && p->sender_flow < e->n_flows && e->flows[p->sender_flow].program != NULL)
 		return e->flows[p->sender_flow].program;
 	return e->n_flows > 0 ? e->flows[0].program : NULL;
@@ -172,8 +182,8 @@ program_of(const struct evidence *e, const struct nw_path *p)
 static json_t *
 session_doc(const struct evidence *e, const struct judgement *j)
 {
-	int64_t start = e->first_wall_ns ? e->first_wall_ns : e->opened_wall_ns;
-	int64_t end = e->last_wall_ns ? e->last_wall_ns : e->closed_wall_ns;
+	int64_t start = j->first_wall_ns ? j->first_wall_ns : e->opened_wall_ns;
+	int64_t end = j->last_wall_ns ? j->last_wall_ns : e->closed_wall_ns;
 	json_t *s = json_object();
 
 	json_object_set_new(s, "id", json_integer(e->session_id));
@@ -438,6 +448,19 @@ timeline_doc(const struct evidence *e)
 	return o;
 }
 
+/* What the kernel counted of a process itself. Children are in its parent's once that has waited for them, not before. */
+static double
+kernel_own_bytes(const struct evidence *e, const struct evidence_flow *parent)
+{
+	const struct evidence_flow *f;
+	double children = 0;
+
+	for (f = e->flows; f < e->flows + e->n_flows; f++)
+		if (f != parent && f->host == parent->host && f->parent_pid >= 0 && f->parent_pid == parent->pid)
+			children += f->kernel_bytes;
+	return fmax(parent->kernel_bytes - children, fmin(parent->kernel_bytes, parent->seen_bytes));
+}
+
 static json_t *
 quality_doc(const struct evidence *e)
 {
@@ -447,7 +470,7 @@ quality_doc(const struct evidence *e)
 
 	for (i = 0; i < e->n_flows; i++) {
 		seen += e->flows[i].kernel_bytes > 0 ? e->flows[i].seen_bytes : 0;
-		kernel += e->flows[i].kernel_bytes;
+		kernel += kernel_own_bytes(e, &e->flows[i]);
 	}
 	for (i = 0; i < e->n_hosts; i++)
 		if (!e->hosts[i].clock_known)

@@ -126,6 +126,7 @@ struct work {
 	struct segments *out;
 	struct lanes lanes;
 	double *delivered;                   /* bytes per window */
+	int64_t first_wall_ns, last_wall_ns; /* of the transfer */
 };
 
 static int
@@ -152,9 +153,9 @@ window_ns(const struct evidence *e, size_t window)
 
 /* The first and the last window may be cut short by the session's ends: that is no change. */
 static bool
-is_whole(const struct evidence *e, size_t window)
+is_whole(const struct work *w, size_t window)
 {
-	return window_ns(e, window) >= e->first_wall_ns && window_ns(e, window + 1) <= e->last_wall_ns;
+	return window_ns(w->e, window) >= w->first_wall_ns && window_ns(w->e, window + 1) <= w->last_wall_ns;
 }
 
 static int
@@ -165,13 +166,13 @@ series_find(struct work *w)
 	int rc;
 
 	for (i = 0; i < n; i++)
-		y[i] = is_whole(w->e, i) ? w->delivered[i] / ((double)w->e->step_ns / NS_PER_S) : NAN;
+		y[i] = is_whole(w, i) ? w->delivered[i] / ((double)w->e->step_ns / NS_PER_S) : NAN;
 	rc = series_add(w, NULL, y);
 	for (k = 0; k < w->lanes.n && rc == NW_OK; k++) {
 		const struct lane *l = &w->lanes.lane[k];
 
 		for (i = 0; i < n; i++)
-			y[i] = l->ops[i] > 0 && is_whole(w->e, i) ? l->rate_sum[i] / l->ops[i] : NAN;
+			y[i] = l->ops[i] > 0 && is_whole(w, i) ? l->rate_sum[i] / l->ops[i] : NAN;
 		rc = series_add(w, l, y);
 	}
 	free(y);
@@ -234,8 +235,8 @@ segment_judge(const struct work *w, struct segment *s)
 
 	for (i = s->first; i < s->end; i++)
 		s->bytes += w->delivered[i];
-	from = from < e->first_wall_ns ? e->first_wall_ns : from;
-	to = to > e->last_wall_ns ? e->last_wall_ns : to;
+	from = from < w->first_wall_ns ? w->first_wall_ns : from;
+	to = to > w->last_wall_ns ? w->last_wall_ns : to;
 	s->bytes_per_s = to > from ? s->bytes / ((double)(to - from) / NS_PER_S) : NAN;
 	return limit_find(w->path, s->first, s->end, w->params->alpha, w->params->margin, &s->limit);
 }
@@ -254,7 +255,8 @@ segments_correct(struct work *w)
 	for (i = 0; i < s->n && rc == NW_OK; i++) {
 		s->segment[i].p_holm = p[i];
 		s->segment[i].stage = s->segment[i].limit.stage;
-		s->segment[i].known = s->segment[i].limit.known && p[i] < w->params->alpha;
+		s->segment[i].known = s->segment[i].limit.known && limit_is_held(&s->segment[i].limit) &&
+		    p[i] < w->params->alpha;
 	}
 	free(p);
 	return rc;
@@ -405,6 +407,7 @@ segments_find(const struct evidence *e, const struct nw_path *p, const struct se
 	out->join_windows = params->windows_min;
 	if (p->n == 0 || e->n_windows == 0)
 		return NW_OK;
+	evidence_extent(e, p, &w.first_wall_ns, &w.last_wall_ns);
 	lanes_find(e, &w.lanes);
 	w.delivered = xcalloc(e->n_windows, sizeof(*w.delivered));
 	delivered_fill(&w.lanes, p, w.delivered);

@@ -77,6 +77,7 @@ struct nw_path {
 	bool end_at_pipe;                             /* one end was measured behind a program that was not */
 	double bytes;                                 /* what the transfer moved */
 	double active_s;                              /* windows in which something crossed */
+	size_t first, end;                            /* windows: it went on from the one to before the other */
 };
 
 /* O(flows x windows). NW_ENOMEM; a session that moved nothing gives n = 0. nw_path_clear() either way. */
