@@ -175,9 +175,10 @@ single_write(struct nw_batch *b, int64_t id, const char *event, const char *subj
 
 /* A blocking sendfile() is disk and network in one call: the connection's own account decides, or nobody. */
 static void
-tie_check(const char *name, double tcp_busy_s, const char *stage, const char *confidence)
+tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char *stage, const char *confidence)
 {
 	static const char *const names[] = { "bytes_out", "busy_s", "rwnd_limited_s", "sndbuf_limited_s" };
+	static const char *const process[] = { "cpu_user", "combined_bytes" };
 	const struct transfer tr = { name, { .09, 0 }, { .09, 0 }, { .004, .088 }, { .004, 0 }, 0.05, 40, NULL, "" };
 	const double values[] = { 1.6e8, tcp_busy_s, 0, 0 };
 	char path[128], why[STORE_WHY_BYTES];
@@ -192,6 +193,8 @@ tie_check(const char *name, double tcp_busy_s, const char *stage, const char *co
 	if (tcp_busy_s > 0)
 		single_write(b, 5, "nw:connection", "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}", names,
 		    values, 4);
+	if (combined_bytes >= 0)
+		single_write(b, 6, "nw:process", "{\"pid\":101,\"program\":\"mover\"}", process, (const double[]){ 1, combined_bytes }, 2);
 	CHECK(store_submit(st, b) == NW_OK);
 	store_sync(st);
 	CHECK(store_reader_open(path, &r, why) == NW_OK);
@@ -200,6 +203,7 @@ tie_check(const char *name, double tcp_busy_s, const char *stage, const char *co
 	if (stage != NULL && a.judgement.limit.known)
 		CHECK_STR(nw_place_name(a.judgement.path.stage[a.judgement.limit.stage].place), stage);
 	CHECK_STR(a.judgement.confidence, confidence);
+	CHECK(stage == NULL || (isnan(a.judgement.limit.effect) && strstr(a.judgement.sentence, "as fast") == NULL));
 	analysis_clear(&a);
 	store_reader_close(r);
 	store_close(st);
@@ -480,9 +484,10 @@ main(void)
 	conf_clear(&conf);
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		transfer_check(&transfers[i]);
-	tie_check("sendfile, slow link", 3.95, "network", "medium");
-	tie_check("sendfile, slow disk", 0.4, "disk.read", "medium");
-	tie_check("sendfile, nobody else", 0, NULL, "none");
+	tie_check("sendfile, slow link", 3.95, -1, "network", "medium");
+	tie_check("sendfile, slow disk", 0.4, 1.6e8, "disk.read", "medium");
+	tie_check("sendfile, nobody else", 0, -1, NULL, "none");
+	tie_check("no sendfile", 0.4, 0, NULL, "none");
 	crowded_check("processors are there", 0.01, "medium", "The network path from dtn-a to dtn-b limited");
 	crowded_check("processors may be it", 0.06, "low", "The network path from dtn-a to dtn-b limited");
 	crowded_check("processors explain it", 0.095, "none", "its programs waited for a processor");

@@ -52,7 +52,7 @@ struct loader {
 /* Columns of a layout that matter, -1 where a layout has none. */
 struct columns {
 	int sum_v, mean_v, mean_r, sd_r, count, dur_inst, window, busy, busy_max, wait, threads;
-	int cpu_user, cpu_sys, cpu_wait, report, seen_read, seen_written, rchar, wchar;
+	int cpu_user, cpu_sys, cpu_wait, combined_bytes, report, seen_read, seen_written, rchar, wchar;
 	int pipe_read_bytes, pipe_write_bytes, pipe_read_s, pipe_write_s;
 	int read_bytes, write_bytes, bytes_in, bytes_out;
 	int rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;
@@ -62,7 +62,7 @@ struct columns {
 static const struct { const char *name; size_t at; } column_names[] = {
 #define COLUMN(c) { #c, offsetof(struct columns, c) }
 	COLUMN(sum_v), COLUMN(mean_v), COLUMN(mean_r), COLUMN(sd_r), COLUMN(count), COLUMN(dur_inst), COLUMN(window), COLUMN(busy), COLUMN(busy_max),
-	COLUMN(wait), COLUMN(threads), COLUMN(cpu_user), COLUMN(cpu_sys), COLUMN(cpu_wait), COLUMN(report), COLUMN(seen_read), COLUMN(seen_written),
+	COLUMN(wait), COLUMN(threads), COLUMN(cpu_user), COLUMN(cpu_sys), COLUMN(cpu_wait), COLUMN(combined_bytes), COLUMN(report), COLUMN(seen_read), COLUMN(seen_written),
 	COLUMN(rchar), COLUMN(wchar), COLUMN(pipe_read_bytes), COLUMN(pipe_write_bytes), COLUMN(pipe_read_s),
 	COLUMN(pipe_write_s), COLUMN(read_bytes), COLUMN(write_bytes), COLUMN(bytes_in), COLUMN(bytes_out),
 	COLUMN(rtt_s), COLUMN(rtt_min_s), COLUMN(retrans), COLUMN(cwnd_bytes), COLUMN(busy_s), COLUMN(rwnd_limited_s),
@@ -157,7 +157,7 @@ flow_index(struct evidence *e, size_t host, int64_t pid, const char *program)
 		f->host = host;
 		f->pid = pid;
 		f->parent_pid = PID_NOT_TOLD;
-		f->cpu_s = f->cpu_wait_s = NAN;
+		f->cpu_s = f->cpu_wait_s = f->combined_bytes = NAN;
 	}
 	/* What a process became by exec is what it is: before, it was a shell, or a wrapper. */
 	if (program != NULL || e->flows[i].program == NULL) {
@@ -593,6 +593,7 @@ process_row(struct loader *l, const struct columns *c, const struct store_block 
 	}
 	if (isfinite(wait))
 		f->cpu_wait_s = known(f->cpu_wait_s) + wait;
+	f->combined_bytes = known(f->combined_bytes) + known(cell(b, c->combined_bytes, i));   /* left out when it is 0 */
 	if (c->pipe_read_bytes >= 0) {
 		grid_spread(l->e, grid_array(l->e, &f->pipe_bytes[0], 0), &s, known(cell(b, c->pipe_read_bytes, i)));
 		grid_spread(l->e, grid_array(l->e, &f->pipe_bytes[1], 0), &s, known(cell(b, c->pipe_write_bytes, i)));

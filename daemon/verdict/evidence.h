@@ -45,6 +45,7 @@ struct evidence_flow {
 	double *cpu;                         /* seconds; NULL: not told */
 	double cpu_s;                        /* NaN: not told */
 	double cpu_wait_s;                   /* could run, but for a processor; of main threads. NaN: not told */
+	double combined_bytes;               /* by calls that read and write at once; NaN: not told */
 	double storage_read_bytes;           /* that the kernel fetched from devices for it */
 	double seen_bytes, kernel_bytes;     /* what our calls saw, what the kernel counted, with children that it
 	                                        waited for; 0: not told */

@@ -266,7 +266,7 @@ known_words(struct judgement *j, const struct evidence *e)
 {
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
 	const struct nw_bottleneck *b = &j->limit.bottleneck;
-	char *what = judge_stage_text(e, s), *rate = judge_rate_text(j->bytes_per_s), *next, *factor;
+	char *what = judge_stage_text(e, s), *rate = judge_rate_text(j->bytes_per_s), *next, *factor, *than;
 	const char *manner = "";
 
 	if (place_is_host(s->place))
@@ -274,10 +274,10 @@ known_words(struct judgement *j, const struct evidence *e)
 	next = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("the next stage");
 	factor = j->limit.effect >= FASTER_CAP ? xasprintf("more than %.0f times", FASTER_CAP) :
 	    xasprintf("%.2g times", j->limit.effect);
+	than = isfinite(j->limit.effect) ? xasprintf("; %s could have gone %s as fast", next, factor) : xstrdup("");
 	if (what[0] >= 'a' && what[0] <= 'z')
 		what[0] = (char)(what[0] - 'a' + 'A');
-	j->sentence = xasprintf("%s%s limited this transfer to %s; %s could have gone %s as fast.", what, manner, rate,
-	    next, factor);
+	j->sentence = xasprintf("%s%s limited this transfer to %s%s.", what, manner, rate, than);
 	j->words = judge_stage_text(e, s);
 	if (place_is_host(s->place))
 		reason_add(j, "%.0f %% of the time passed in the program, outside its disk and network calls.", 100 * s->busy_share);
@@ -294,6 +294,7 @@ known_words(struct judgement *j, const struct evidence *e)
 	free(rate);
 	free(next);
 	free(factor);
+	free(than);
 }
 
 /* --- witnesses --- */
@@ -363,7 +364,7 @@ tcp_witness(struct judgement *j, const struct evidence *e)
  * The kernel's account of the connection can.
  */
 static bool
-tie_break(struct judgement *j, double margin)
+tie_break(struct judgement *j, const struct evidence *e, double margin)
 {
 	const struct witness *tcp = NULL;
 	double held = limit_held(&j->limit);
@@ -373,7 +374,8 @@ tie_break(struct judgement *j, double margin)
 		if (strcmp(j->witnesses[i].name, "tcp") == 0 && j->witnesses[i].says != NULL)
 			tcp = &j->witnesses[i];
 	if (j->limit.known || tcp == NULL || j->path.n < 2 || j->limit.n_windows < LIMIT_WINDOWS_MIN ||
-	    !limit_is_held(&j->limit) || j->crowded_share >= CROWDED)
+	    !limit_is_held(&j->limit) || j->crowded_share >= CROWDED || !j->path.has_sender ||
+	    e->flows[j->path.sender_flow].combined_bytes < 0.5 * j->path.bytes)
 		return false;
 	for (i = 0; i < j->path.n; i++) {
 		if (!j->limit.tests[i].candidate && (1 - j->limit.tests[i].group.mean) * (1 + margin) < held)
@@ -388,6 +390,9 @@ tie_break(struct judgement *j, double margin)
 		return false;
 	j->limit.known = true;
 	j->limit.stage = strcmp(tcp->says, "network") == 0 ? net : disk;
+	/* the calls did not tell them apart: how much faster the other one is nobody knows */
+	j->limit.effect = j->limit.effect_low = j->limit.effect_high = NAN;
+	j->limit.bottleneck.runner_up = j->path.n;
 	free(j->words);
 	free(j->sentence);
 	while (j->n_reasons > 0)
@@ -614,7 +619,7 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 		unknown_words(out, e, params);
 	caliper_witness(out);
 	tcp_witness(out, e);
-	if (tie_break(out, params->margin))
+	if (tie_break(out, e, params->margin))
 		known_words(out, e);
 	disk_witness(out, e);
 	cpu_witness(out, e);
