@@ -270,6 +270,9 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 	CHECK_INT(analysis_run(r, 1, &params, &a), NW_OK);
 	j = &a.judgement;
 	CHECK(j->limit.known && strcmp(nw_place_name(j->path.stage[j->limit.stage].place), stage) == 0);
+	text = resultdoc_build(&a, &(struct result_run){ .id = 3, .started_wall_ns = T0, .took_ns = 1, .params = params });
+	CHECK((strstr(text, "\"words\":\"program gzip\",\"program\":\"gzip\"") != NULL) == with_pipes);
+	free(text);
 	if (strstr(j->sentence, says) == NULL) {
 		fprintf(stderr, "%s: %s\n", name, j->sentence);
 		CHECK(!"the sentence says it");

@@ -76,9 +76,17 @@ host_name(const struct evidence *e, size_t host)
 	return host < e->n_hosts ? e->hosts[host].name : "?";
 }
 
+const char *
+judge_stage_program(const struct evidence *e, const struct nw_path_stage *s)
+{
+	return s->of_several && s->flow < e->n_flows ? e->flows[s->flow].program : NULL;
+}
+
 char *
 judge_stage_text(const struct evidence *e, const struct nw_path_stage *s)
 {
+	const char *program = judge_stage_program(e, s);
+
 	if (s->place == NW_PLACE_NETWORK && s->to_host != s->host)
 		return xasprintf("the network path from %s to %s", host_name(e, s->host), host_name(e, s->to_host));
 	if (s->place == NW_PLACE_NETWORK)
@@ -89,8 +97,8 @@ judge_stage_text(const struct evidence *e, const struct nw_path_stage *s)
 		return xasprintf("the network path to %s, or the end it comes from", host_name(e, s->host));
 	if (s->place == NW_PLACE_DISK_READ || s->place == NW_PLACE_DISK_WRITE)
 		return xasprintf("%s on %s", judge_place_words(s->place), host_name(e, s->host));
-	if (s->of_several && s->flow < e->n_flows && e->flows[s->flow].program != NULL)
-		return xasprintf("the %s %s on %s", judge_place_words(s->place), e->flows[s->flow].program, host_name(e, s->host));
+	if (program != NULL)
+		return xasprintf("the %s %s on %s", judge_place_words(s->place), program, host_name(e, s->host));
 	return xasprintf("the %s on %s", judge_place_words(s->place), host_name(e, s->host));
 }
 

@@ -51,6 +51,8 @@ void judge_add_story(struct judgement *j, const char *story);
 
 /* "disk read", "network path", ...: what a person calls the stage; static text. */
 const char *judge_place_words(enum nw_place place);
+/* Of processes joined by pipes, the one that was busiest; NULL: there is nothing to choose from. On loan. */
+const char *judge_stage_program(const struct evidence *e, const struct nw_path_stage *s);
 /* "disk write on dtn-b"; free() it. */
 char *judge_stage_text(const struct evidence *e, const struct nw_path_stage *s);
 /* "41.3 MB/s (330 Mbit/s)"; free() it. */

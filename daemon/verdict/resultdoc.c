@@ -277,13 +277,18 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 {
 	const struct nw_component_result *t = &j->limit.tests[i];
 	const struct nw_path_stage *s = &j->path.stage[i];
+	const char *words = judge_place_words(s->place), *program = judge_stage_program(e, s);
 	double held = 1 - t->group.mean, half = t->group.n >= 2 ? 1.96 * t->group.sd / sqrt(t->group.n) : NAN;
 	json_t *o = json_object(), *host;
+	char *named;
 
 	host = s->to_host != s->host ? json_sprintf("%s -> %s", host_of(e, s->host), host_of(e, s->to_host)) : NULL;
 	json_object_set_new(o, "stage", resultdoc_text(nw_place_name(s->place)));
 	json_object_set_new(o, "host", host != NULL ? host : resultdoc_text(host_of(e, s->host)));
-	json_object_set_new(o, "words", resultdoc_text(judge_place_words(s->place)));
+	named = program != NULL ? xasprintf("%s %s", words, program) : xstrdup(words);
+	json_object_set_new(o, "words", resultdoc_text(named));
+	json_object_set_new(o, "program", resultdoc_text(program));
+	free(named);
 	json_object_set_new(o, "bytes", resultdoc_real(s->bytes));
 	json_object_set_new(o, "bytes_per_s", resultdoc_real(s->service_rate));
 	json_object_set_new(o, "low", resultdoc_real(s->service_rate * held / (held + half)));
