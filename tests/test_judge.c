@@ -256,6 +256,7 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 	const struct judgement *j;
 	struct analysis a;
 	char *text;
+	char *text;
 	size_t i;
 
 	snprintf(path, sizeof(path), "%s/%s.db", dir, name);

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "daemon/verdict/resultdoc_in.h"
+#include "daemon/xmalloc.h"
 
 enum {
 	TIMELINE_POINTS_MAX = 300,
