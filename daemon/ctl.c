@@ -88,6 +88,8 @@ option_parse(char *word, struct nw_order *o, int64_t *keep_ns, const char **why)
 		return text_put(o->event_type, sizeof(o->event_type), value);
 	if (strcmp(word, "task") == 0)
 		return text_put(o->task_id, sizeof(o->task_id), value);
+	if (strcmp(word, "tcp") == 0)
+		*why = "not a connection: SRC/PORT-DST/PORT";
 	return strcmp(word, "tcp") == 0 && connection_parse(value, o);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows: asks a state directory, or a running box, what it knows; and the statistics on anybody's files. */
+#include <getopt.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +60,8 @@ usage(FILE *f)
 		fprintf(f, "  %-9s  %s\n", commands[i].name, commands[i].help);
 	for (i = 0; i < N_SITE_COMMANDS; i++)
 		fprintf(f, "  %-9s  %s\n", site_commands[i].name, site_commands[i].help);
-	fputs("  stat       the statistics on a CSV file of yours (narrows stat --help)\n"
+	fputs("  stat       the statistics on a CSV file of yours\n"
+	    "narrows COMMAND --help says how one is used\n"
 	    "without -s and -u: the environment's NARROWS_STATE, else the state-dir of narrowsd.conf\n", f);
 }
 
@@ -146,13 +149,16 @@ site_command_run(size_t i, const char *state_dir, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
+	static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 } };
 	const char *state_dir = NULL, *url = NULL, *ca = NULL;
+	bool help;
 	size_t i;
 	int ch;
 
 	log_open("narrows", true, false);
 	signal(SIGPIPE, SIG_IGN);
-	while ((ch = getopt(argc, argv, "+C:hs:u:V")) != -1) {
+	while ((ch = getopt_long(argc, argv, "+C:hs:u:V", longs, NULL)) != -1) {
 		switch (ch) {
 		case 'C': ca = optarg; break;
 		case 's': state_dir = optarg; break;
@@ -176,12 +182,13 @@ main(int argc, char **argv)
 		usage(stdout);
 		return 0;
 	}
+	help = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[0], commands[i].name) == 0)
-			return command_run(&commands[i], state_dir, url, ca, argc, argv);
+			return help ? cmd_usage(argv[0], stdout) : command_run(&commands[i], state_dir, url, ca, argc, argv);
 	for (i = 0; i < N_SITE_COMMANDS; i++)
 		if (strcmp(argv[0], site_commands[i].name) == 0)
-			return site_command_run(i, state_dir, argc, argv);
+			return help ? cmd_usage(argv[0], stdout) : site_command_run(i, state_dir, argc, argv);
 	fprintf(stderr, "narrows: %s: no such command\n", argv[0]);
 	usage(stderr);
 	return 2;

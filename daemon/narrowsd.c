@@ -2,6 +2,7 @@
 /* narrowsd: the box. Opens the store, listens for XSP, serves the report, analyses what it gets. */
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -69,13 +70,15 @@ usage(FILE *f)
 static void
 options_parse(int argc, char **argv, struct options *o, struct conf *c)
 {
+	static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 } };
 	char why[CONF_WHY_BYTES];
 	char **overrides = xcalloc((size_t)argc, sizeof(*overrides));
 	size_t n = 0, i;
 	int ch;
 
 	o->conf_path = "/etc/narrows/narrowsd.conf";
-	while ((ch = getopt(argc, argv, "df:hno:V")) != -1) {
+	while ((ch = getopt_long(argc, argv, "df:hno:V", longs, NULL)) != -1) {
 		switch (ch) {
 		case 'd': o->foreground = true; break;
 		case 'f': o->conf_path = optarg; o->conf_given = true; break;

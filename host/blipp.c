@@ -419,7 +419,7 @@ static int
 read_options(struct blipp *b, int argc, char **argv, struct options *o, char why[BLIPP_WHY_BYTES])
 {
 	static const struct option longs[] = { { "once", no_argument, NULL, '1' }, { "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 } };
+		{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
 	static const char shorts[] = "Bb:df:H:hi:no:V";
 	int c, rc = NW_OK;
 

@@ -8,6 +8,7 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -63,6 +64,8 @@ parse_interval(const char *text, int64_t *out_ns)
 static void
 parse_options(int argc, char *argv[], struct options *o)
 {
+	static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 } };
 	const char *interval = getenv("NL_INTERVAL");
 	int ch;
 
@@ -73,7 +76,7 @@ parse_options(int argc, char *argv[], struct options *o)
 	o->run.report_path = getenv("NWRUN_REPORT");
 	if (interval != NULL && !parse_interval(interval, &o->run.collect.interval_ns))
 		o->run.collect.interval_ns = 0;
-	while ((ch = getopt(argc, argv, "+b:H:hi:p:t:Vv")) != -1) {
+	while ((ch = getopt_long(argc, argv, "+b:H:hi:p:t:Vv", longs, NULL)) != -1) {
 		switch (ch) {
 		case 'b': o->run.box = optarg; break;
 		case 'H': o->run.collect.host = optarg; break;

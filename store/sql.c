@@ -184,7 +184,8 @@ store_sql_run(struct store_sql *s, const char *text, store_sql_fn *fn, void *arg
 		else if (st != NULL)           /* not only a comment */
 			rc = statement_run(s, st, fn, arg);
 		if (rc == NW_EINVAL) {
-			snprintf(why, STORE_WHY_BYTES, "%s", sqlite3_errmsg(db));
+			snprintf(why, STORE_WHY_BYTES, "%s%s", sqlite3_errmsg(db),
+			    (sqlite3_errcode(db) & 0xff) == SQLITE_AUTH ? ": here the store is only read" : "");
 			if ((rc = db_code(sqlite3_errcode(db))) != NW_ENOMEM && rc != NW_ECORRUPT)
 				rc = NW_EINVAL;
 		} else if (rc != NW_OK) {

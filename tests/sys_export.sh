@@ -63,10 +63,12 @@ EOF
 
 # what makes no sense is refused, and what was there stays
 echo old >"$tmp/kept"
-for o in "--from today" "--format wide --resolution 0s" "--resolution 25h" "--eol cr"; do
+for o in "--from today" "--format wide --resolution 0s" "--resolution 25h" "--eol cr" \
+    "--from 2026-11-20T00:00:01Z --to 2026-11-20T00:00:00Z"; do
 	if nw export $o -o "$tmp/kept" 1 2>"$tmp/err"; then fail "export $o"; else [ $? -eq 2 ] || fail "export $o: status"; fi
 	if "$bin/narrows" -u "$url" export $o -o "$tmp/kept" 1 2>"$tmp/err"; then fail "export -u $o"; fi
-	[ "$(wc -l <"$tmp/err")" -eq 1 ] || fail "export $o: $(cat "$tmp/err")"
+	[ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q -e "${o%% *}" -e "$(echo "$o" | sed 's/^--\([a-z]*\).*/\1/;s/format/resolution/')" "$tmp/err" ||
+	    fail "export $o: $(cat "$tmp/err")"
 done
 nw export -o "$tmp/kept" 99 2>"$tmp/err" && fail "a session that is not there"
 [ "$(cat "$tmp/kept")" = old ] && [ ! -e "$tmp/kept.part" ] || fail "a failed export left something"

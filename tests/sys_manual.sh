@@ -48,6 +48,7 @@ usage=$("$bin/narrows" -h)
 has daemon/narrows.1 "$usage" narrows
 for c in $(printf '%s\n' "$usage" | awk '/^  [a-z]/ { print $1 }'); do
 	grep -q "^\.It Cm $c\>" daemon/narrows.1 || fail "narrows.1: no command $c"
+	"$bin/narrows" -s "$tmp/nowhere" "$c" --help 2>"$tmp/err" | grep -q "^usage: narrows $c" && [ ! -s "$tmp/err" ] || fail "narrows $c --help"
 	[ "$c" = stat ] || has daemon/narrows.1 "$("$bin/narrows" -u 127.0.0.1/1 "$c" --nonsense 2>&1 | grep usage)" "narrows $c"
 done
 for v in $(sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' daemon/narrowsd.8 daemon/narrows.1) ; do

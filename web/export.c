@@ -90,6 +90,8 @@ opts_fill(struct export_opts *o, const char *ending, const struct evkeyvalq *q, 
 		*why = "series: too long";
 	else if ((from != NULL && !parse_time(from, &o->t0_wall_ns)) || (to != NULL && !parse_time(to, &o->t1_wall_ns)))
 		*why = "from, to: a time like 2026-11-20T08:12:11.25Z, or nanoseconds since 1970";
+	else if (o->t0_wall_ns >= o->t1_wall_ns)
+		*why = "from, to: the one has to be before the other";
 	else if (step != NULL && !parse_step(step, &o->resolution_ns))
 		*why = "resolution: a time like 250ms or 1min, at most 24h";
 	else {

@@ -3,7 +3,12 @@
 #ifndef CMD_H
 #define CMD_H
 
+#include <stdio.h>
+
 struct source;
+
+/* How a word is used; the exit status: 0 where that was asked for, on stdout, else 2. */
+int cmd_usage(const char *word, FILE *to);
 
 int cmd_sessions(struct source *s, int argc, char **argv);
 int cmd_report(struct source *s, int argc, char **argv);

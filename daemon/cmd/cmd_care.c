@@ -72,16 +72,14 @@ watch_begin(struct store_watch *w, struct shown *s)
 
 /* The one option, -f, and how many arguments come after it: -1 for wrong usage. */
 static int
-options(int argc, char **argv, bool *force, const char *use)
+options(int argc, char **argv, bool *force)
 {
 	static const struct option longs[] = { { "force", no_argument, NULL, 'f' }, { NULL, 0, NULL, 0 } };
 	int ch;
 
 	while ((ch = getopt_long(argc, argv, force == NULL ? "" : "f", force == NULL ? longs + 1 : longs, NULL)) != -1) {
-		if (ch != 'f') {
-			fputs(use, stderr);
+		if (ch != 'f')
 			return -1;
-		}
 		*force = true;
 	}
 	return argc - optind;
@@ -92,19 +90,15 @@ options(int argc, char **argv, bool *force, const char *use)
 int
 cmd_backup(const char *state_dir, int argc, char **argv)
 {
-	static const char use[] = "usage: narrows backup [-f] FILE     (-f: even if there is such a file)\n";
 	struct store_watch watch;
 	struct shown shown;
 	char why[STORE_WHY_BYTES], *path;
 	bool force = false;
 	struct stat sb;
-	int n, rc;
+	int rc;
 
-	if ((n = options(argc, argv, &force, use)) != 1) {
-		if (n >= 0)
-			fputs(use, stderr);
-		return 2;
-	}
+	if (options(argc, argv, &force) != 1)
+		return cmd_usage(argv[0], stderr);
 	path = xasprintf("%s/narrows.db", state_dir);
 	watch_begin(&watch, &shown);
 	rc = store_backup(path, argv[optind], force, &watch, why);
@@ -132,7 +126,6 @@ counts_print(const char *path, const struct store_counts *n)
 int
 cmd_verify(const char *state_dir, int argc, char **argv)
 {
-	static const char use[] = "usage: narrows verify [FILE]     (without FILE: the store of the state directory)\n";
 	struct store_reader *r = NULL;
 	struct store_watch watch;
 	struct store_counts counts;
@@ -140,11 +133,8 @@ cmd_verify(const char *state_dir, int argc, char **argv)
 	char why[STORE_WHY_BYTES], *path;
 	int n, rc;
 
-	if ((n = options(argc, argv, NULL, use)) < 0 || n > 1) {
-		if (n > 1)
-			fputs(use, stderr);
-		return 2;
-	}
+	if ((n = options(argc, argv, NULL)) < 0 || n > 1)
+		return cmd_usage(argv[0], stderr);
 	path = n == 1 ? xstrdup(argv[optind]) : xasprintf("%s/narrows.db", state_dir);
 	watch_begin(&watch, &shown);
 	if ((rc = store_reader_open(path, &r, why)) == NW_OK) {
@@ -165,18 +155,14 @@ cmd_verify(const char *state_dir, int argc, char **argv)
 int
 cmd_restore(const char *state_dir, int argc, char **argv)
 {
-	static const char use[] = "usage: narrows restore [-f] FILE     (-f: even if there is a store, which is kept)\n";
 	struct store_watch watch;
 	struct shown shown;
 	char kept[STORE_WHY_BYTES], why[STORE_WHY_BYTES], *path;
 	bool force = false;
-	int n, rc;
+	int rc;
 
-	if ((n = options(argc, argv, &force, use)) != 1) {
-		if (n >= 0)
-			fputs(use, stderr);
-		return 2;
-	}
+	if (options(argc, argv, &force) != 1)
+		return cmd_usage(argv[0], stderr);
 	if (mkdir(state_dir, 0750) == -1 && errno != EEXIST) {
 		fprintf(stderr, "narrows: %s: %s\n", state_dir, strerror(errno));
 		return 1;

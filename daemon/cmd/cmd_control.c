@@ -16,15 +16,6 @@
 
 enum { PATIENCE_SECONDS = 10 };
 
-static void
-usage(void)
-{
-	fputs("usage: narrows control HOST rate INTERVAL [-e EVENT] [-r REPORT] [-f FOR]\n"
-	    "       narrows control HOST start [-c SRC/PORT-DST/PORT] [-t TASK] [-e EVENT] [-i INTERVAL] [-r REPORT] [-f FOR]\n"
-	    "       narrows control HOST stop [ID]\n"
-	    "       narrows control HOST|all status\n", stderr);
-}
-
 /* The words of the line are parted by blanks: none may have one. */
 static bool
 line_add(char **line, const char *name, const char *value)
@@ -56,13 +47,13 @@ line_make(int argc, char **argv)
 		for (i = 0; i < sizeof(names) / sizeof(names[0]) && names[i].letter != ch; i++)
 			continue;
 		if (i == sizeof(names) / sizeof(names[0])) {
-			usage();
+			cmd_usage(argv[0], stderr);
 			good = false;
 		} else
 			good = line_add(&options, names[i].name, optarg);
 	}
 	if (good && argc - optind < 2) {
-		usage();
+		cmd_usage(argv[0], stderr);
 		good = false;
 	}
 	for (; good && optind < argc; optind++)

@@ -78,7 +78,7 @@ options_parse(struct enrolling *e, int argc, char **argv)
 	static const struct option longs[] = { { "days", required_argument, NULL, 'd' }, { "token", no_argument, NULL, 't' },
 		{ "for", required_argument, NULL, 'f' }, { NULL, 0, NULL, 0 } };
 	const char *why;
-	bool good = true;
+	bool good = true, timed = false;
 	int ch;
 
 	while (good && (ch = getopt_long(argc, argv, "o:", longs, NULL)) != -1)
@@ -89,10 +89,11 @@ options_parse(struct enrolling *e, int argc, char **argv)
 		case 'f':
 			good = conf_duration(optarg, &e->token_for_ns, &why) == NW_OK && e->token_for_ns > 0 &&
 			    e->token_for_ns <= TOKEN_FOR_MAX_NS;
+			timed = true;
 			break;
 		default: good = false;
 		}
-	return good && optind == argc - 1 && (!e->token || e->dir == NULL);
+	return good && optind == argc - 1 && (!e->token || e->dir == NULL) && (e->token || !timed);
 }
 
 static int
@@ -134,10 +135,8 @@ cmd_enroll(const char *tls_dir, int argc, char **argv)
 	int64_t now_s = nw_wall_ns() / 1000000000;
 	char why[CONF_WHY_BYTES];
 
-	if (!options_parse(&e, argc, argv)) {
-		fputs("usage: narrows enroll [--days N] [-o DIR | --token [--for TIME]] HOST\n", stderr);
-		return 2;
-	}
+	if (!options_parse(&e, argc, argv))
+		return cmd_usage(argv[0], stderr);
 	if (ca_ensure(tls_dir, why) < 0)
 		return complain(why);
 	return (e.token ? token_print : files_make)(tls_dir, argv[optind], &e, now_s);
@@ -148,10 +147,8 @@ cmd_revoke(const char *tls_dir, int argc, char **argv)
 {
 	char why[CONF_WHY_BYTES];
 
-	if (getopt(argc, argv, "") != -1 || optind != argc - 1) {
-		fputs("usage: narrows revoke HOST\n", stderr);
-		return 2;
-	}
+	if (getopt(argc, argv, "") != -1 || optind != argc - 1)
+		return cmd_usage(argv[0], stderr);
 	return ca_revoke(tls_dir, argv[optind], why) < 0 ? complain(why) : 0;
 }
 
@@ -172,10 +169,8 @@ cmd_hosts(const char *tls_dir, int argc, char **argv)
 	int64_t now_s = nw_wall_ns() / 1000000000;
 	char why[CONF_WHY_BYTES];
 
-	if (getopt(argc, argv, "") != -1 || optind != argc) {
-		fputs("usage: narrows hosts\n", stderr);
-		return 2;
-	}
+	if (getopt(argc, argv, "") != -1 || optind != argc)
+		return cmd_usage(argv[0], stderr);
 	printf("%-30s  %-16s  %-8s  %s\n", "HOST", "UNTIL (UTC)", "STATE", "SERIAL");
 	if (ca_hosts(tls_dir, on_host, &now_s, why) < 0)
 		return complain(why);

@@ -14,32 +14,13 @@
 #include "daemon/cmd/source.h"
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
+#include "web/export.h"
 
 static const struct format { const char *name, *ending, *shape; } formats[] = {
 	{ "tidy", ".csv", "tidy" }, { "wide", ".csv", "wide" }, { "keys", ".csv", "keys" },
 	{ "keys-long", ".csv", "keys-long" }, { "ndjson", ".ndjson", "ndjson" }, { "influx", ".lp", "influx" },
 	{ "bson", ".bson", "bson" }, { "g1", ".bson", "g1" }, { "g2", ".bson", "g2" }, { "g3", ".bson", "g3" },
 };
-
-static const char usage_text[] =
-	"usage: narrows export [OPTION ...] ID        (ID: a number, or \"last\")\n"
-	"  -f, --format FORMAT   tidy       one value per line (the default)\n"
-	"                        wide       one row per time step, one column per series\n"
-	"                        keys       key,timestamp,value\n"
-	"                        keys-long  key,type,subject,param,timestamp,value\n"
-	"                        ndjson     the canonical documents, one JSON object per line\n"
-	"                        influx     InfluxDB line protocol, nanoseconds\n"
-	"                        bson       documents as they were sent, in BSON, each in its generation\n"
-	"                        g1, g2, g3 the same, all in one generation\n"
-	"  -o, --output FILE     there instead of standard output, whole or not at all\n"
-	"  -c, --csv FILE        the same\n"
-	"  -s, --series PREFIX   only event types that start so\n"
-	"      --from T --to T   only values from T, and before T: 2026-11-20T08:12:11.25Z, or ns since 1970\n"
-	"  -r, --resolution STEP a row for each 250ms, 1min, ... up to 24h; else rows as they came, but wide: 1s\n"
-	"      --eol crlf        CSV: line ends as RFC 4180 has them\n"
-	"      --safe-text       CSV: ' before text that a spreadsheet would take for a formula (= + - @ TAB CR)\n"
-	"wide: a row is for t_ns <= t < t_ns + STEP, t_ns a multiple of STEP since 1970; a cell is the last value in it as\n"
-	"measured, empty if there is none; steps without any value have no row.\n";
 
 struct request {
 	const struct format *format;
@@ -129,12 +110,14 @@ request_parse(struct request *r, int argc, char **argv)
 		{ "csv", required_argument, NULL, 'o' }, { "series", required_argument, NULL, 's' },
 		{ "from", required_argument, NULL, 'F' }, { "to", required_argument, NULL, 'T' },
 		{ "resolution", required_argument, NULL, 'r' }, { "eol", required_argument, NULL, 'e' },
-		{ "safe-text", no_argument, NULL, 'S' }, { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
+		{ "safe-text", no_argument, NULL, 'S' }, { NULL, 0, NULL, 0 },
 	};
+	struct export_opts opts;
+	const char *why;
 	int ch;
 
 	r->format = &formats[0];
-	while ((ch = getopt_long(argc, argv, "c:f:ho:r:s:", longs, NULL)) != -1) {
+	while ((ch = getopt_long(argc, argv, "c:f:o:r:s:", longs, NULL)) != -1) {
 		switch (ch) {
 		case 'c':
 		case 'o': r->path = optarg; break;
@@ -148,15 +131,16 @@ request_parse(struct request *r, int argc, char **argv)
 		case 'r': query_add(r, "resolution", optarg); break;
 		case 'e': query_add(r, "eol", optarg); break;
 		case 'S': query_add(r, "safe", "1"); break;
-		case 'h': fputs(usage_text, stdout); return 1;
-		default: fputs(usage_text, stderr); return 3;
+		default: return 1 + cmd_usage(argv[0], stderr);
 		}
 	}
-	if (optind + 1 != argc) {
-		fputs(usage_text, stderr);
+	if (optind + 1 != argc)
+		return 1 + cmd_usage(argv[0], stderr);
+	query_add(r, "shape", r->format->shape);
+	if (export_opts_parse(&opts, r->format->ending, r->query, &why) < 0) {
+		fprintf(stderr, "narrows: export: %s\n", why);
 		return 3;
 	}
-	query_add(r, "shape", r->format->shape);
 	return 0;
 }
 

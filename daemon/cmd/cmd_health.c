@@ -13,10 +13,8 @@ cmd_health(struct source *s, int argc, char **argv)
 	int status = 0;
 	char *text;
 
-	if (getopt(argc, argv, "") != -1 || optind != argc) {
-		fputs("usage: narrows health\n", stderr);
-		return 2;
-	}
+	if (getopt(argc, argv, "") != -1 || optind != argc)
+		return cmd_usage(argv[0], stderr);
 	if ((text = source_health(s, &status)) == NULL)
 		return 1;
 	fputs(text, stdout);

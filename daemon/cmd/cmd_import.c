@@ -20,21 +20,6 @@
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 
-static const char usage_text[] =
-	"usage: narrows import [OPTION ...] FILE      (\"-\": standard input; .gz, .xz and .zst are unpacked)\n"
-	"  -f, --format FORMAT   what it is; else found out from its first line:\n"
-	"                        tidy wide keys keys-long ndjson influx   as narrows export writes them\n"
-	"                        sadf      sar's records: sadf -j\n"
-	"                        ulm, bp   NetLogger lines, GridFTP's transfer lines\n"
-	"                        bson      documents of any generation, as exported or recorded\n"
-	"  -n, --session NAME    all of it belongs to this session. Else to the one its task_id names, else to one named\n"
-	"                        like the file; sadf's records belong to their host\n"
-	"  -H, --host NAME       the host of what names none (default: this one)\n"
-	"  -b, --box HOST/PORT   the box to send to, where it takes XSP (default: the one of the state directory;\n"
-	"                        where none runs, its store is written directly)\n"
-	"  -c, --check           read it, say what is in it, and stop\n"
-	"The whole file is read and checked before anything is sent. The same file twice is the same as once.\n";
-
 struct arguments {
 	const char *format, *session, *host, *box, *file;
 	bool check;
@@ -233,26 +218,23 @@ cmd_import(const char *state_dir, int argc, char **argv)
 	static const struct option longs[] = {
 		{ "format", required_argument, NULL, 'f' }, { "session", required_argument, NULL, 'n' },
 		{ "host", required_argument, NULL, 'H' }, { "box", required_argument, NULL, 'b' },
-		{ "check", no_argument, NULL, 'c' }, { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
+		{ "check", no_argument, NULL, 'c' }, { NULL, 0, NULL, 0 },
 	};
 	struct arguments a = { 0 };
 	int ch;
 
-	while ((ch = getopt_long(argc, argv, "b:cf:H:hn:", longs, NULL)) != -1) {
+	while ((ch = getopt_long(argc, argv, "b:cf:H:n:", longs, NULL)) != -1) {
 		switch (ch) {
 		case 'b': a.box = optarg; break;
 		case 'c': a.check = true; break;
 		case 'f': a.format = optarg; break;
 		case 'H': a.host = optarg; break;
 		case 'n': a.session = *optarg != '\0' ? optarg : NULL; break;
-		case 'h': fputs(usage_text, stdout); return 0;
-		default: fputs(usage_text, stderr); return 2;
+		default: return cmd_usage(argv[0], stderr);
 		}
 	}
-	if (optind + 1 != argc) {
-		fputs(usage_text, stderr);
-		return 2;
-	}
+	if (optind + 1 != argc)
+		return cmd_usage(argv[0], stderr);
 	a.file = argv[optind];
 	return import_run(&a, state_dir);
 }

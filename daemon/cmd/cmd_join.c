@@ -142,10 +142,8 @@ cmd_join(const char *tls_dir, int argc, char **argv)
 	(void)tls_dir;                           /* of a box; this is a host */
 	while ((ch = getopt(argc, argv, "o:")) == 'o')
 		dir = optarg;
-	if (ch != -1 || optind != argc - 2) {
-		fputs("usage: narrows join [-o DIR] URL TOKEN\n", stderr);
-		return 2;
-	}
+	if (ch != -1 || optind != argc - 2)
+		return cmd_usage(argv[0], stderr);
 	if (!token_take(argv[optind + 1], pin, secret))
 		return complain("join", "not a token: narrows enroll --token prints one");
 	if (mkdir(dir, 0755) != 0 && errno != EEXIST)

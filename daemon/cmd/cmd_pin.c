@@ -19,10 +19,8 @@ pin(const char *state_dir, int argc, char **argv, bool pinned)
 	int64_t id;
 	int rc;
 
-	if (getopt(argc, argv, "") != -1 || optind + 1 != argc) {
-		fprintf(stderr, "usage: narrows %s ID\n", argv[0]);
-		return 2;
-	}
+	if (getopt(argc, argv, "") != -1 || optind + 1 != argc)
+		return cmd_usage(argv[0], stderr);
 	if ((s = source_open(state_dir, NULL)) == NULL)
 		return 1;
 	rc = source_session_id(s, argv[optind], &id);

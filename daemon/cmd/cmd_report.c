@@ -79,11 +79,11 @@ cmd_report(struct source *s, int argc, char **argv)
 
 	while ((ch = getopt_long(argc, argv, "j", longs, NULL)) != -1) {
 		if (ch != 'j')
-			goto usage;
+			return cmd_usage(argv[0], stderr);
 		json = 1;
 	}
 	if (optind + 1 != argc)
-		goto usage;
+		return cmd_usage(argv[0], stderr);
 	if (source_session_id(s, argv[optind], &id) < 0 || (text = source_result(s, id)) == NULL)
 		return 1;
 	if (json)
@@ -98,7 +98,4 @@ cmd_report(struct source *s, int argc, char **argv)
 	}
 	free(text);
 	return ferror(stdout) || fflush(stdout) != 0;
-usage:
-	fputs("usage: narrows report ID [--json]     (ID: a number, or \"last\")\n", stderr);
-	return 2;
 }

@@ -41,17 +41,17 @@ cmd_sessions(struct source *s, int argc, char **argv)
 			json = 1;
 		else if (ch == 'n' && (limit = strtol(optarg, &end, 10)) > 0 && *end == '\0')
 			continue;
-		else {
-			fputs("usage: narrows sessions [-n COUNT] [--json]\n", stderr);
-			return 2;
-		}
+		else
+			return cmd_usage(argv[0], stderr);
 	}
-	if (!json)
-		printf("%6s  %-19s  %-28s  %-12s  %9s  %11s  %s\n", "id", "start (UTC)", "route", "program", "bytes", "rate",
-		    "limited by");
+	if (optind != argc)
+		return cmd_usage(argv[0], stderr);
 	do {
 		if ((doc = source_sessions(s, before)) == NULL)
 			return 1;
+		if (!json && before == 0)
+			printf("%6s  %-19s  %-28s  %-12s  %9s  %11s  %s\n", "id", "start (UTC)", "route", "program", "bytes",
+			    "rate", "limited by");
 		list = json_object_get(doc, "sessions");
 		json_array_foreach(list, i, o) {
 			if (shown_count++ >= limit)

@@ -307,10 +307,10 @@ cmd_sql(const char *state_dir, int argc, char **argv)
 		case 'c': o.form = FORM_CSV; break;
 		case 'j': o.form = FORM_JSON; break;
 		case 'H': o.header = true; break;
-		default: goto usage;
+		default: return cmd_usage(argv[0], stderr);
 		}
 	if (argc - optind > 1)
-		goto usage;
+		return cmd_usage(argv[0], stderr);
 	path = xasprintf("%s/narrows.db", state_dir);
 	if ((rc = store_sql_open(path, &running, why)) < 0)
 		fprintf(stderr, "narrows: %s: %s\n", path, why);
@@ -325,7 +325,4 @@ cmd_sql(const char *state_dir, int argc, char **argv)
 	free(o.width);
 	free(o.held);
 	return rc < 0;
-usage:
-	fputs("usage: narrows sql [--csv [--header] | --json] [QUERY]     (without QUERY: from standard input)\n", stderr);
-	return 2;
 }

@@ -192,8 +192,7 @@ source_export(struct source *s, int64_t id, const char *ending, const char *quer
 	if (rc < 0 || a.status == 200)
 		return rc;
 	if (a.status == 400) {
-		fputs("narrows: export: a time, step, series or line end that makes no sense, or more columns than a wide"
-		    " table may have (narrows export --help)\n", stderr);
+		fputs("narrows: export: more columns than a wide table may have: see --series\n", stderr);
 		return NW_EINVAL;
 	}
 	fprintf(stderr, "narrows: session %" PRId64 ": %s\n", id, a.status == 404 ? "there is none" : "not to be had");
