@@ -30,7 +30,7 @@ nw_batch_free(struct nw_batch *b)
 size_t
 nw_batch_bytes(const struct nw_batch *b)
 {
-	return b->rows_len + b->text_len + b->n_recs * sizeof(*b->recs) + b->n_values * sizeof(*b->values);
+	return b->rows_len + b->late_len + b->text_len + b->n_recs * sizeof(*b->recs) + b->n_values * sizeof(*b->values);
 }
 
 size_t

@@ -34,6 +34,7 @@ struct batch_rec {
 struct nw_batch {
 	uint8_t *rows;                         /* tail records (tail.h); NULL once the tail has taken them */
 	size_t rows_len, rows_cap;
+	size_t late_len;                       /* of rows that were taken out: what a batch counts for does not change */
 	struct batch_rec *recs;
 	size_t n_recs, cap_recs;
 	struct batch_value *values;

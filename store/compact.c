@@ -305,7 +305,7 @@ tidy(struct writer *w, const struct shelf *s)
 
 	w->victims.n = 0;
 	if ((rc = db_get_int(&w->stmts, W_LAYOUT_FIELDS, s->key, &n_fields)) != NW_OK)
-		return rc;
+		return rc == NW_ENOTFOUND ? NW_OK : rc;   /* forgotten since it was listed */
 	if (n_fields <= 0 || n_fields > TAIL_FIELDS_MAX)
 		return NW_OK;
 	if ((rc = columns_reset(&w->fresh, (size_t)n_fields, NULL, 0, 0)) != NW_OK ||

@@ -48,9 +48,7 @@ sessions_step(struct writer *w)
 		w->pass_tier++;                /* the pass is over */
 		return WRITER_DONE;
 	}
-	if ((rc = ceiling_make_room(w, w->limits.step_values)) != NW_OK || (rc = writer_begin(w)) != NW_OK)
-		return rc;
-	if ((rc = writer_end(w, forget_session(w, id))) != NW_OK)
+	if ((rc = ceiling_make_room(w, w->limits.step_values)) != NW_OK || (rc = forget_session(w, id)) != NW_OK)
 		return rc;
 	w->pages_freed = true;
 	return WRITER_MORE;
@@ -70,6 +68,7 @@ expire_step(struct writer *w)
 		w->pass_tier = 0;
 		w->pass_at = age_cursor_first;
 		w->pass_wall_ns = now;
+		w->forget_after = 0;
 	}
 	tier = w->pass_tier;
 	start = w->pass_at;

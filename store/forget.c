@@ -5,7 +5,11 @@
  * nothing else ever frees them.
  *
  * Only sessions that ended a while ago go, so that nothing on its way still belongs to one, and never the newest, so that
- * ids are not given twice. The tail must be free of their rows: a blob whose layout is gone could not be read.
+ * ids are not given twice. The tail must be free of their rows: a blob whose layout is gone could not be read. No row
+ * stays there for more than an hour, so that is no reason to keep one for long.
+ *
+ * Senders may remember a session that is gone. Those that feed it hold it as long as they are connected, and an hour
+ * longer, because the box remembers their series for a while; what others say of it comes too late (writer.c).
  */
 #include "narrows/err.h"
 #include "store/writer.h"
@@ -40,8 +44,8 @@ forget_oldest(struct writer *w, int64_t closed_before_wall_ns, int64_t *id)
 
 	if (closed_before_wall_ns > settled)
 		closed_before_wall_ns = settled;
-	for (*id = 0;;) {
-		if ((rc = db_take(&w->stmts, W_SESSION_OLDEST, &st, "iii", *id, closed_before_wall_ns, first)) != NW_OK)
+	for (*id = w->forget_after;;) {
+		if ((rc = db_take(&w->stmts, W_SESSION_OLDEST, &st, "iiii", *id, closed_before_wall_ns, first, settled)) != NW_OK)
 			return rc;
 		step = sqlite3_step(st);
 		*id = step == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
@@ -68,8 +72,8 @@ samples_drop(struct writer *w, int which, int64_t id)
 	return db_code(step);
 }
 
-int
-forget_session(struct writer *w, int64_t id)
+static int
+session_drop(struct writer *w, int64_t id)
 {
 	int rc = samples_drop(w, W_FORGET_CHUNKS, id), which;
 
@@ -77,6 +81,21 @@ forget_session(struct writer *w, int64_t id)
 		rc = samples_drop(w, W_FORGET_ROLLUPS, id);
 	for (which = W_FORGET_LAYOUTS; rc == NW_OK && which <= W_FORGET_SESSION; which++)
 		rc = db_run(&w->stmts, which, "i", id);
-	w->moved.forgotten_sessions += rc == NW_OK;
+	if (rc == NW_OK)
+		w->moved.forgotten_sessions += (uint64_t)sqlite3_changes(w->db);
 	return rc;
+}
+
+int
+forget_session(struct writer *w, int64_t id)
+{
+	int rc = writer_begin(w);
+
+	if (rc != NW_OK || (rc = writer_end(w, session_drop(w, id))) == NW_OK)
+		return rc;
+	if (rc != NW_ECORRUPT && rc != NW_ECONFLICT)
+		return rc;
+	w->forget_after = id;                  /* it stays, for verify to name */
+	w->trouble[0] = '\0';
+	return NW_OK;
 }

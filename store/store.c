@@ -165,6 +165,7 @@ stats_update_tiers(struct store *st)
 		st->stats.expired_rows[t] = w->total.expired_rows[t];
 	}
 	st->stats.forgotten_sessions = w->total.forgotten_sessions;
+	st->stats.late_rows = w->late_rows;
 	st->stats.lost_chunks = w->total.lost_chunks;
 	st->stats.lost_hists = w->total.lost_hists;
 }

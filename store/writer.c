@@ -21,6 +21,8 @@ enum {
 	RESTART_TIMEOUT_MS = 100
 };
 
+static const int64_t tail_stay_ns = INT64_C(1800000000000);   /* no row is in the tail for twice that: forget.c counts on it */
+
 const struct writer_limits writer_limits_default = {
 	.chunk_rows = 1024,
 	.tail_bytes = 16 << 20,
@@ -109,7 +111,9 @@ static const char *const sql[W_STMTS] = {
 	[W_XSP_ABANDONED] = "UPDATE xsp_session SET end_reason = 'the box ended', closed_ns = max(coalesce(opened_ns, 0),"
 	    " coalesce((SELECT last_data_ns FROM session s WHERE s.id = session_id), 0)) WHERE closed_ns IS NULL",
 	[W_SESSION_OLDEST] = "SELECT s.id FROM session s WHERE s.id > ?1 AND NOT s.pinned AND s.closed_ns < ?2"
-	    " AND s.id < (SELECT max(id) FROM session) AND NOT EXISTS (SELECT 1 FROM metadata m JOIN layout l ON l.meta_id = m.id"
+	    " AND s.id < (SELECT max(id) FROM session)"
+	    " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = s.id AND coalesce(x.closed_ns, ?4) >= ?4)"
+	    " AND NOT EXISTS (SELECT 1 FROM metadata m JOIN layout l ON l.meta_id = m.id"
 	    " WHERE m.session_id = s.id AND l.tail_after >= ?3) ORDER BY s.id LIMIT 1",
 	[W_FORGET_CHUNKS] = "DELETE FROM chunk WHERE layout_id IN " LAYOUTS_OF " RETURNING 0, length(data)",
 	[W_FORGET_ROLLUPS] = "DELETE FROM rollup WHERE layout_id IN " LAYOUTS_OF " RETURNING tier, length(data)",
@@ -291,9 +295,11 @@ writer_open(const char *path, const struct store_opts *opts, const struct writer
 	w->keep_sessions_ns = opts->keep_sessions_ns;
 	w->pass_tier = STORE_TIERS + 1;
 	w->pass_wall_ns = INT64_MIN / 2;
+	w->tail_mark_wall_ns = writer_now(w);
 	if ((rc = tail_load(w)) != NW_OK)
 		snprintf(why, STORE_WHY_BYTES, "cannot read the tail: %s", nw_strerror(rc));
-	else if ((rc = sizes_load(w)) != NW_OK || (rc = ceiling_set(w, opts->max_bytes)) != NW_OK)
+	else if ((rc = sizes_load(w)) != NW_OK || (rc = writer_next_ids(w, &w->next)) != NW_OK ||
+	    (rc = ceiling_set(w, opts->max_bytes)) != NW_OK)
 		db_why(w->db, why, STORE_WHY_BYTES);
 	else
 		abandoned_close(w);
@@ -407,6 +413,17 @@ writer_end(struct writer *w, int rc)
 
 /* --- committing --- */
 
+/* Ids below w->next were given once. */
+static void
+ids_follow(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
+{
+	int64_t *next = r->kind == BATCH_SESSION ? &w->next.session : r->kind == BATCH_META ? &w->next.meta :
+	    r->kind == BATCH_LAYOUT ? &w->next.layout : NULL;
+
+	if (next != NULL && b->values[r->first_value].u.i >= *next)
+		*next = b->values[r->first_value].u.i + 1;
+}
+
 static int
 record_bind(sqlite3_stmt *st, const struct nw_batch *b, const struct batch_rec *r)
 {
@@ -435,6 +452,33 @@ record_bind(sqlite3_stmt *st, const struct nw_batch *b, const struct batch_rec *
 	return db_code(rc);
 }
 
+/* Does the record refer to something that was here and is forgotten? An id that was never given is a contradiction. */
+static bool
+record_is_late(const struct writer *w, const struct nw_batch *b, const struct batch_rec *r, size_t value, int64_t next_id)
+{
+	const struct batch_value *v = &b->values[r->first_value + value];
+
+	return sqlite3_extended_errcode(w->db) == SQLITE_CONSTRAINT_FOREIGNKEY && v->type == 'i' && v->u.i < next_id;
+}
+
+/* Who still remembers a forgotten session may speak of it: then that is the host's alone, and new fields are nobody's. */
+static int
+record_apply_late(struct writer *w, const struct nw_batch *b, const struct batch_rec *r, sqlite3_stmt *st)
+{
+	size_t session = r->kind == BATCH_XSP ? 2 : 1;   /* the values of nw_batch_xsp() and nw_batch_meta() */
+
+	if (r->kind == BATCH_LAYOUT && record_is_late(w, b, r, 1, w->next.meta)) {
+		ids_follow(w, b, r);           /* or its rows would be a contradiction */
+		return NW_OK;
+	}
+	if ((r->kind != BATCH_XSP && r->kind != BATCH_META) || !record_is_late(w, b, r, session, w->next.session))
+		return NW_ECONFLICT;
+	sqlite3_reset(st);
+	if (sqlite3_bind_null(st, (int)session + 1) != SQLITE_OK)
+		return NW_ENOMEM;
+	return db_code(sqlite3_step(st));
+}
+
 static int
 record_apply(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
 {
@@ -445,37 +489,72 @@ record_apply(struct writer *w, const struct nw_batch *b, const struct batch_rec 
 		return NW_OK;                  /* once it is committed */
 	if ((rc = db_take(&w->stmts, (int)r->kind, &st, "")) != NW_OK)
 		return rc;
-	if ((rc = record_bind(st, b, r)) == NW_OK)
-		rc = db_code(sqlite3_step(st));
+	if ((rc = record_bind(st, b, r)) == NW_OK && (rc = db_code(sqlite3_step(st))) == NW_ECONFLICT)
+		rc = record_apply_late(w, b, r, st);
 	db_give(&w->stmts, (int)r->kind, st);
 	return rc;
 }
 
-/* Do the rows belong to layouts as they are? A layout that is new to the tail has to be looked up. */
-static int
-rows_check(struct writer *w, const struct nw_batch *b)
+/* Takes the rows out that were marked. */
+static void
+rows_squeeze(struct writer *w, struct nw_batch *b)
 {
 	const struct tail_rec *rec;
+	size_t at, bytes, kept = 0;
+
+	for (at = 0; at < b->rows_len; at += bytes) {
+		rec = (const void *)(b->rows + at);
+		bytes = tail_rec_bytes(rec->n_rows, rec->n_fields, rec->hist_len);
+		if (rec->layout_id == 0) {
+			w->late_rows += rec->n_rows;
+			b->n_rows -= rec->n_rows;
+			b->n_samples -= (uint64_t)rec->n_rows * rec->n_fields;
+			continue;
+		}
+		memmove(b->rows + kept, rec, bytes);
+		kept += bytes;
+	}
+	b->late_len += b->rows_len - kept;
+	b->rows_len = kept;
+}
+
+/*
+ * Do the rows belong to layouts as they are? A layout that is new to the tail has to be looked up. Rows of one that is
+ * forgotten are taken out of the batch.
+ */
+static int
+rows_check(struct writer *w, struct nw_batch *b)
+{
 	const struct tail_layout *l;
+	struct tail_rec *rec;
 	int64_t n_fields;
+	bool late = false;
 	size_t at;
 	int rc;
 
 	for (at = 0; at < b->rows_len; at += tail_rec_bytes(rec->n_rows, rec->n_fields, rec->hist_len)) {
-		rec = (const void *)(b->rows + at);
-		if ((l = tail_find(w->tail, rec->layout_id)) != NULL)
+		rec = (void *)(b->rows + at);
+		if ((l = tail_find(w->tail, rec->layout_id)) != NULL) {
 			n_fields = l->n_fields;
-		else if ((rc = db_get_int(&w->stmts, W_LAYOUT_FIELDS, rec->layout_id, &n_fields)) != NW_OK)
+		} else if ((rc = db_get_int(&w->stmts, W_LAYOUT_FIELDS, rec->layout_id, &n_fields)) == NW_ENOTFOUND &&
+		    rec->layout_id < w->next.layout) {
+			rec->layout_id = 0;
+			late = true;
+			continue;
+		} else if (rc != NW_OK) {
 			return rc == NW_ENOTFOUND ? NW_ECONFLICT : rc;
+		}
 		if (n_fields != rec->n_fields)
 			return NW_ECONFLICT;
 	}
+	if (late)
+		rows_squeeze(w, b);
 	return NW_OK;
 }
 
 /* All of a batch or nothing of it. A batch of rows alone has nothing to undo. */
 static int
-batch_apply(struct writer *w, const struct nw_batch *b)
+batch_apply(struct writer *w, struct nw_batch *b)
 {
 	size_t i;
 	int rc = NW_OK;
@@ -567,9 +646,11 @@ committed(struct writer *w, const struct nw_batch *list, struct tail_blob *blob)
 		w->batches++;
 		w->rows += b->n_rows;
 		w->samples += b->n_samples;
-		for (i = 0; i < b->n_recs; i++)
+		for (i = 0; i < b->n_recs; i++) {
+			ids_follow(w, b, &b->recs[i]);
 			if (b->recs[i].kind == BATCH_SEAL)   /* one that is lost for want of memory costs space, not data */
 				id_list_add(&w->seals, b->values[b->recs[i].first_value].u.i);
+		}
 	}
 	if (blob->len == 0)
 		return;
@@ -671,13 +752,35 @@ staying(struct tail_layout *l)
 	return l;
 }
 
-/* Sealed layouts first, then full ones, then what keeps the tail too long. */
+/* Of a sender that says little: its rows keep all that came with them and after them, and sessions from being forgotten. */
+static void
+tail_look(struct writer *w)
+{
+	int64_t now = writer_now(w), since = now - w->tail_mark_wall_ns;
+
+	if (since >= 0 && since < tail_stay_ns)
+		return;
+	w->tail_due_id = w->tail_mark_id;
+	w->tail_mark_id = tail_last_id(w->tail);
+	w->tail_mark_wall_ns = now;
+}
+
+static bool
+tail_is_due(const struct writer *w)
+{
+	const struct tail_layout *l = tail_oldest(w->tail);
+
+	return l != NULL && (tail_bytes(w->tail) > w->limits.tail_bytes || l->recs[0].blob_id <= w->tail_due_id);
+}
+
+/* Sealed layouts first, then full ones, then what has been in the tail too long. */
 static int
 move_some(struct writer *w, struct move *m)
 {
 	/* Compaction has fallen behind: now ingest waits for it. */
 	size_t max = tail_bytes(w->tail) > 2 * w->limits.tail_bytes ? SIZE_MAX : w->limits.step_values;
 	int64_t excess = tail_excess_id(w->tail, w->limits.tail_bytes);
+	int64_t last = excess > w->tail_due_id ? excess : w->tail_due_id;
 	struct tail_layout *l;
 	size_t at = 0;
 	int rc = NW_OK;
@@ -690,7 +793,7 @@ move_some(struct writer *w, struct move *m)
 	while (rc == NW_OK && w->values_encoded < max && (l = tail_next_full(w->tail, &at)) != NULL)
 		rc = move_one(w, m, l->id, false);
 	l = tail_oldest(w->tail);
-	while (rc == NW_OK && w->values_encoded < max && (l = staying(l)) != NULL && l->recs[0].blob_id <= excess)
+	while (rc == NW_OK && w->values_encoded < max && (l = staying(l)) != NULL && l->recs[0].blob_id <= last)
 		rc = move_one(w, m, l->id, false);
 	return rc;
 }
@@ -719,7 +822,7 @@ move_rows(struct writer *w)
 	size_t i;
 	int rc;
 
-	if ((rc = ceiling_make_room(w, w->limits.tail_bytes)) != NW_OK || (rc = writer_begin(w)) != NW_OK)
+	if ((rc = writer_begin(w)) != NW_OK)
 		return rc;
 	if ((rc = move_some(w, &m)) == NW_OK)
 		rc = tail_shorten(w, &first_kept);
@@ -737,6 +840,19 @@ move_rows(struct writer *w)
 	}
 	free(m.layouts.id);
 	return rc;
+}
+
+int
+writer_move_oldest(struct writer *w)
+{
+	int64_t first = tail_first_id(w->tail);
+	int rc;
+
+	if (tail_oldest(w->tail) == NULL)
+		return WRITER_DONE;
+	w->tail_due_id = first > w->tail_due_id ? first : w->tail_due_id;
+	rc = move_rows(w);
+	return rc == NW_OK ? WRITER_MORE : rc;
 }
 
 bool
@@ -840,9 +956,10 @@ writer_care(struct writer *w, bool idle)
 		return rc;
 	if ((rc = ceiling_step(w)) < 0 || (rc = seals_expand(w)) != NW_OK)
 		return rc;
-	if (w->finals.n > 0 || tail_next_full(w->tail, &at) != NULL ||
-	    (tail_oldest(w->tail) != NULL && tail_bytes(w->tail) > w->limits.tail_bytes)) {
-		rc = move_rows(w);
+	tail_look(w);
+	if (w->finals.n > 0 || tail_next_full(w->tail, &at) != NULL || tail_is_due(w)) {
+		if ((rc = ceiling_make_room(w, w->limits.tail_bytes)) == NW_OK)
+			rc = move_rows(w);
 		checkpoint(w, idle);
 		return rc == NW_OK ? WRITER_MORE : rc;
 	}

@@ -70,7 +70,10 @@ struct writer {
 	struct tail *tail;
 	bool tail_stale;                       /* out of memory: read it again */
 	int64_t next_tail_id;
+	struct store_ids next;                 /* only session, meta, layout: lower ones were given, though they may be forgotten */
 	int64_t next_chunk_id;                 /* never less than what the file says; those of a transaction that failed go unused */
+	int64_t tail_mark_id, tail_mark_wall_ns;   /* the newest blob when it was last looked at, and when that was */
+	int64_t tail_due_id;                   /* rows in blobs up to this one have been there for long enough */
 	struct id_list seals;                  /* sessions whose layouts are still to be listed */
 	struct id_list finals;                 /* layouts that get no more rows, still to be moved */
 	int wal_pages, wal_pages_max;          /* in the WAL; over the second: make it start over */
@@ -94,6 +97,7 @@ struct writer {
 	int64_t keep_ns[STORE_TIERS];          /* 0: for ever */
 	int64_t keep_sessions_ns;              /* after they closed; 0: for ever */
 	int64_t now_wall_ns;                   /* of tests; 0: the clock's */
+	int64_t forget_after;                  /* a session that could not be forgotten, and those before it: in this pass */
 	int64_t pass_wall_ns;                  /* when the pass of expiry in hand, or the last one, began */
 	int pass_tier;                         /* where it is; STORE_TIERS: at sessions; more: none is in hand */
 	struct age_cursor pass_at;
@@ -107,7 +111,7 @@ struct writer {
 	struct moved total;                    /* since the start */
 	int64_t tier_bytes[STORE_TIERS];
 
-	uint64_t commits, batches, rows, samples, failed_batches;
+	uint64_t commits, batches, rows, samples, failed_batches, late_rows;
 	char trouble[STORE_WHY_BYTES];         /* why the last transaction failed; empty: it did not */
 };
 
@@ -156,8 +160,8 @@ int rollup_demote(struct writer *w, const struct aged *what);
 /* Inside a transaction: deletes what cannot be read. */
 int rollup_discard(struct writer *w, const struct aged *what);
 /*
- * The oldest session that closed before a time and can be forgotten; *id 0: none. Then all of it, inside a transaction, as
- * the only thing in it: what one session has is bounded by max-series-per-session.
+ * The oldest session that closed before a time and can be forgotten; *id 0: none. Then all of it, in a transaction of its
+ * own: what one session has is bounded by max-series-per-session. One that damage holds is passed over until the next pass.
  */
 int forget_oldest(struct writer *w, int64_t closed_before_wall_ns, int64_t *id);
 int forget_session(struct writer *w, int64_t id);
@@ -176,6 +180,8 @@ int ceiling_make_room(struct writer *w, size_t bytes);
 int ceiling_step(struct writer *w);
 /* Pages the file has over its ceiling, which have to be given back. */
 bool ceiling_is_exceeded(struct writer *w);
+/* For want of room: at least one layout of those whose rows have been in the tail longest. WRITER_MORE, WRITER_DONE or an error. */
+int writer_move_oldest(struct writer *w);
 /* Starts the WAL over if it can. */
 bool writer_restart_wal(struct writer *w, int timeout_ms);
 int64_t writer_now(const struct writer *w);

@@ -71,7 +71,8 @@ session_add(struct writer *w, int64_t id, int64_t at, size_t n_rows, size_t raw_
 		raw[i] = (uint8_t)rnd(256);
 	snprintf(sender, sizeof(sender), "sender-%" PRId64, id);
 	nw_batch_session(b, &(struct nw_session_rec){ .id = id, .opened_wall_ns = at, .closed_wall_ns = at + SECOND });
-	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = id, .host_id = 1, .session_id = id, .provider = sender });
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = id, .host_id = 1, .session_id = id, .provider = sender,
+	    .opened_wall_ns = at, .closed_wall_ns = at + SECOND });
 	nw_batch_meta(b, &(struct nw_meta_rec){ .id = id, .session_id = id, .host_id = 1, .xsp_id = id, .mid = "m",
 	    .raw = raw, .raw_len = raw_len });
 	nw_batch_layout(b, &(struct nw_layout_rec){ id, id, 1, fields });
@@ -208,6 +209,163 @@ test_tail(void)
 	writer_close(w);
 }
 
+/* A batch's own rc, which is what its sender hears. */
+static int
+commit_one(struct writer *w, struct nw_batch *b)
+{
+	size_t bytes = nw_batch_bytes(b);
+	int rc = writer_commit(w, b);
+
+	if (rc == NW_OK)
+		rc = b->rc;
+	CHECK_INT(nw_batch_bytes(b), bytes);   /* the queue counts on it */
+	nw_batch_free(b);
+	return rc;
+}
+
+/* Senders that have been silent for long may still speak of a session that is gone; only ids that never were are refused. */
+static void
+test_late(void)
+{
+	static const char *const fields[] = { "value", "more" };
+	struct writer *w = open_writer(10 * HOUR, 0);
+	struct nw_batch *b;
+	const int64_t t[] = { BASE + 20 * HOUR, BASE + 20 * HOUR + 1 };
+	const double v[] = { 1, 2, 3, 4 };
+	int64_t id;
+
+	host_add(w);
+	for (id = 1; id <= 3; id++)
+		CHECK_INT(session_add(w, id, BASE, 50, 100), NW_OK);
+	b = nw_batch_new();                                  /* 3 becomes a part of 2, which has the newest ids then */
+	nw_batch_merge(b, 3, 2);
+	nw_batch_session(b, &(struct nw_session_rec){ .id = 4, .opened_wall_ns = BASE });
+	CHECK_INT(commit_one(w, b), NW_OK);
+	pass(w, BASE + 20 * HOUR);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM session"), 4);
+	CHECK_INT(count(w, "SELECT count(*) FROM layout"), 0);
+	b = nw_batch_new();
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 5, .host_id = 1, .session_id = 2 });
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 5, .session_id = 1, .host_id = 1, .xsp_id = 5 });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 5, 5, 1, fields });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 6, 3, 2, fields });   /* of a description that is gone */
+	nw_batch_rows(b, 3, 1, 2, t, v, NULL, 0);
+	nw_batch_rows(b, 5, 1, 2, t, v, NULL, 0);
+	nw_batch_rows(b, 6, 2, 2, t, v, NULL, 0);
+	nw_batch_rows(b, 5, 1, 1, t, v, NULL, 0);
+	CHECK_INT(commit_one(w, b), NW_OK);
+	CHECK_INT(w->late_rows, 4);
+	CHECK_INT(count(w, "SELECT count(*) FROM xsp_session WHERE id = 5 AND session_id IS NULL"), 1);
+	CHECK_INT(count(w, "SELECT count(*) FROM metadata WHERE id = 5 AND session_id IS NULL"), 1);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM layout"), 5);
+	CHECK_INT(tail_find(w->tail, 5)->n_rows, 3);
+	CHECK(tail_find(w->tail, 3) == NULL && tail_find(w->tail, 6) == NULL);
+	b = nw_batch_new();
+	nw_batch_rows(b, 6, 2, 2, t, v, NULL, 0);            /* nothing else in it */
+	CHECK_INT(commit_one(w, b), NW_OK);
+	CHECK_INT(w->late_rows, 6);
+	b = nw_batch_new();
+	nw_batch_rows(b, 7, 2, 2, t, v, NULL, 0);
+	CHECK_INT(commit_one(w, b), NW_ECONFLICT);
+	b = nw_batch_new();
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 8, .session_id = 5, .host_id = 1 });
+	CHECK_INT(commit_one(w, b), NW_ECONFLICT);
+	b = nw_batch_new();
+	nw_batch_layout(b, &(struct nw_layout_rec){ 8, 6, 2, fields });
+	CHECK_INT(commit_one(w, b), NW_ECONFLICT);
+	verify();
+	writer_close(w);
+}
+
+/* Whose connection is open, or was a while ago, is still spoken of. */
+static void
+test_connected(void)
+{
+	struct writer *w = open_writer(10 * HOUR, 0);
+	struct nw_batch *b = nw_batch_new();
+	int64_t id;
+
+	host_add(w);
+	for (id = 1; id <= 4; id++)
+		CHECK_INT(session_add(w, id, BASE, 50, 100), NW_OK);
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 10, .host_id = 1, .session_id = 1 });
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 11, .host_id = 1, .session_id = 2, .closed_wall_ns = BASE + 19 * HOUR + 1 });
+	CHECK_INT(commit_one(w, b), NW_OK);
+	pass(w, BASE + 20 * HOUR);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 124);
+	pass(w, BASE + 21 * HOUR);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 14);
+	writer_close(w);
+}
+
+/* One that damage holds does not keep the others. */
+static void
+test_damaged(void)
+{
+	struct writer *w = open_writer(10 * HOUR, 0);
+	int64_t id;
+
+	host_add(w);
+	for (id = 1; id <= 4; id++)
+		CHECK_INT(session_add(w, id, BASE, 50, 100), NW_OK);
+	CHECK_INT(db_exec(w->db, "UPDATE result SET run_id = 1 WHERE session_id = 4"), NW_OK);
+	pass(w, BASE + 20 * HOUR);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 14);
+	CHECK_INT(count(w, "SELECT count(*) FROM chunk"), 2);
+	CHECK_INT(w->total.forgotten_sessions, 2);
+	CHECK_STR(w->trouble, "");
+	CHECK_INT(db_exec(w->db, "UPDATE result SET run_id = 4 WHERE session_id = 4"), NW_OK);
+	pass(w, BASE + 21 * HOUR);
+	CHECK_INT(count(w, "SELECT id FROM session"), 4);
+	verify();
+	writer_close(w);
+}
+
+/* Few rows and a sender that says little: what lies in the tail for long must not keep sessions from going. */
+static void
+test_ceiling_slow(void)
+{
+	static const char *const fields[] = { "value" };
+	struct writer *w = open_writer(0, 16 << 20);
+	struct nw_batch *b = nw_batch_new();
+	int64_t id, t = BASE;
+	double v = 1;
+	int i;
+
+	host_add(w);
+	w->now_wall_ns = BASE;
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 5000, .host_id = 1 });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 5000, 5000, 1, fields });
+	nw_batch_rows(b, 5000, 1, 1, &t, &v, NULL, 0);
+	CHECK_INT(commit_one(w, b), NW_OK);
+	for (id = 1; id <= 300; id++) {
+		w->now_wall_ns = BASE + id * HOUR / 12;
+		if (session_add(w, id, w->now_wall_ns, 2, 60000) != NW_OK)
+			break;
+		for (i = 0; i < 20 && writer_care(w, i == 19) == WRITER_MORE; i++)
+			;
+	}
+	CHECK_INT(id, 301);
+	CHECK_STR(w->trouble, "");
+	CHECK(count(w, "SELECT count(*) FROM session") < 200);
+	/* all in the same hour: it is full, and the next rows of the slow sender lie before them */
+	t = w->now_wall_ns;
+	b = nw_batch_new();
+	nw_batch_rows(b, 5000, 1, 1, &t, &v, NULL, 0);
+	CHECK_INT(commit_one(w, b), NW_OK);
+	while (session_add(w, id, t, 2, 60000) == NW_OK) {
+		id++;
+		for (i = 0; i < 20 && writer_care(w, i == 19) == WRITER_MORE; i++)
+			;
+	}
+	CHECK(strncmp(w->trouble, "size ceiling", 12) == 0);
+	w->now_wall_ns += 2 * HOUR;            /* nobody but who commits gets a turn now */
+	for (i = 0; i < 40; i++)
+		CHECK_INT(session_add(w, id + i, t, 2, 60000), NW_OK);
+	verify();
+	writer_close(w);
+}
+
 /* Descriptions fill the space: the oldest sessions go, samples keep a quarter, and nothing is refused. */
 static void
 test_ceiling(void)
@@ -289,7 +447,15 @@ main(void)
 	files_remove();
 	test_tail();
 	files_remove();
+	test_late();
+	files_remove();
+	test_connected();
+	files_remove();
+	test_damaged();
+	files_remove();
 	test_ceiling();
+	files_remove();
+	test_ceiling_slow();
 	files_remove();
 	shim_register();
 	test_faults(&io_fault.at, &io_fault.seen, &io_fault.for_ever, false, 1);

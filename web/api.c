@@ -185,6 +185,7 @@ store_object(const struct store_stats *s)
 	json_object_set_new(v, "file_bytes", json_integer((json_int_t)s->file_bytes));
 	json_object_set_new(v, "max_bytes", s->max_bytes > 0 ? json_integer((json_int_t)s->max_bytes) : json_null());
 	json_object_set_new(v, "forgotten_sessions", json_integer((json_int_t)s->forgotten_sessions));
+	json_object_set_new(v, "late_rows", json_integer((json_int_t)s->late_rows));
 	json_object_set_new(v, "lost_chunks", json_integer((json_int_t)s->lost_chunks));
 	json_object_set_new(v, "lost_hists", json_integer((json_int_t)s->lost_hists));
 	json_object_set_new(v, "days_left", number_or_null(s->days_left));

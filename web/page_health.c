@@ -62,6 +62,7 @@ write_store(struct html *h, const struct nw_health *health)
 	item_count(h, "Rows rolled up", s->rolled_rows[STORE_ROWS]);
 	item_count(h, "Buckets deleted for their age", s->expired_rows[STORE_1H]);
 	item_count(h, "Old sessions forgotten", s->forgotten_sessions);
+	item_count(h, "Rows that came for them too late", s->late_rows);
 	page_item(h, "Free on its disk", health->disk_free_bytes >= 0 ? fmt_bytes((double)health->disk_free_bytes).s : "unknown");
 	item_count(h, "Batches waiting", s->queued_batches);
 	page_item(h, "Bytes waiting", fmt_bytes((double)s->queued_bytes).s);

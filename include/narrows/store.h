@@ -140,12 +140,17 @@ struct store_opts {
 	 * the next tier; the last are deleted. 0: for ever (default). Pinned sessions keep their rows.
 	 */
 	int64_t keep_ns[STORE_TIERS];
-	/* So long after it closed a session that is not pinned is forgotten, verdict and all. 0: for ever (default). */
+	/*
+	 * So long after it closed a session that is not pinned is forgotten, verdict and all; but none whose connections
+	 * are open or ended within the hour. What is said of it afterwards belongs to the host alone, and rows of its
+	 * layouts are not kept (late_rows). 0: for ever (default).
+	 */
 	int64_t keep_sessions_ns;
 	/*
 	 * File and WAL together are never bigger; 0: as big as they get (default). Then the oldest rows that are not
-	 * pinned become buckets early, the oldest buckets are deleted, and the oldest sessions forgotten once they take
-	 * more than samples do; when that is not enough, commits fail and `trouble` begins with "size ceiling". A batch of more than a sixteenth of it may fail with NW_ETOOBIG.
+	 * pinned become buckets early, the oldest buckets are deleted, and the oldest sessions forgotten once samples are
+	 * less than a quarter of what there is; when that is not enough, commits fail and `trouble` begins with "size
+	 * ceiling". A batch of more than a sixteenth of it may fail with NW_ETOOBIG.
 	 */
 	uint64_t max_bytes;
 };
@@ -163,6 +168,7 @@ struct store_stats {                       /* a consistent copy */
 	uint64_t rolled_rows[STORE_TIERS];     /* of each tier that became buckets of the next, since the start */
 	uint64_t expired_rows[STORE_TIERS];    /* and that were deleted */
 	uint64_t forgotten_sessions;           /* since the start */
+	uint64_t late_rows;                    /* came for them afterwards, and were not kept */
 	uint64_t lost_chunks, lost_hists;      /* did not decode when they were to be rolled up, or to make room */
 	double days_left;                      /* until the ceiling, at the rate since the start; NaN: not known */
 	char trouble[STORE_WHY_BYTES];         /* why commits fail now: "disk full", ...; empty: they do not */
