@@ -267,7 +267,10 @@ stage_add(struct work *w, struct nw_path *p, enum nw_place place, size_t host, d
 	s->service_rate = held > 0 ? crossed / held : INFINITY;
 	s->busy_share = p->active_s > 0 ? busy_sum / p->active_s : NAN;
 	s->wait_share = p->active_s > 0 ? (held - busy_sum) / p->active_s : NAN;
-	s->flow = is_host(place) ? end_busiest(w) : 0;
+	if (is_host(place))
+		s->flow = end_busiest(w);
+	else if (place == NW_PLACE_DISK_READ || place == NW_PLACE_DISK_WRITE)
+		(void)main_flow(w, place == NW_PLACE_DISK_READ ? NW_OP_DISK_READ : NW_OP_DISK_WRITE, &s->flow);
 	s->of_several = is_host(place) && w->end.n > 1;
 	return NW_OK;
 }

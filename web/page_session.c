@@ -52,6 +52,10 @@ write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec)
 		page_rate(h, result_number(s, "bytes_per_s"));
 	} else
 		html_raw(h, "rate unknown");
+	if (result_task(s) != NULL) {
+		html_raw(h, "</li><li>task ");
+		page_name(h, result_task(s));
+	}
 	html_raw(h, "</li><li>session ");
 	html_int(h, rec->id);
 	html_raw(h, "</li><li><a href=\"/session/");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "web/result.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +19,20 @@ const char *
 result_text(const json_t *object, const char *key)
 {
 	return json_string_value(json_object_get(object, key));
+}
+
+const char *
+result_task(const json_t *session)
+{
+	static const char uuid[] = "########-####-####-####-############";
+	const char *task = result_text(session, "task_id");
+	size_t i;
+
+	if (task == NULL || strncmp(task, "xsp:", 4) == 0)
+		return NULL;
+	for (i = 0; task[i] != '\0' && (uuid[i] == '#' ? isxdigit((unsigned char)task[i]) : task[i] == uuid[i]); i++)
+		continue;
+	return i == sizeof(uuid) - 1 && task[i] == '\0' ? NULL : task;
 }
 
 double

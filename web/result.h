@@ -21,6 +21,9 @@ const json_t *result_list(const json_t *object, const char *key);     /* an arra
 /* n numbers from an array, NaN where it has none. */
 void result_numbers(const json_t *list, double *out, size_t n);
 
+/* The task of a "session", if somebody gave it that name: a made-up one (a UUID, "xsp:..") tells people nothing. NULL: none. */
+const char *result_task(const json_t *session);
+
 /* "disk write" for "disk.write"; a key nobody knows is its own name. NULL stays NULL. */
 const char *result_stage_words(const char *stage);
 

@@ -10,6 +10,7 @@
 #include "daemon/cmd/show.h"
 #include "daemon/cmd/source.h"
 #include "web/fmt.h"
+#include "web/result.h"
 
 static void
 stages_print(const json_t *list)
@@ -50,10 +51,12 @@ report_print(const json_t *doc)
 	const json_t *q = json_object_get(doc, "quality");
 	size_t i;
 
-	printf("session %" JSON_INTEGER_FORMAT "%s: %s, %s, %s\n", json_integer_value(json_object_get(s, "id")),
+	printf("session %" JSON_INTEGER_FORMAT "%s: %s, %s, %s", json_integer_value(json_object_get(s, "id")),
 	    strcmp(show_text(s, "state", ""), "open") == 0 ? " (still running)" : "", show_text(s, "program", "unknown program"),
 	    show_text(s, "route", "unknown route"), show_text(s, "start", "?"));
-	printf("%s in %s: %s (%s)\n\n", fmt_bytes(show_number(s, "bytes")).s, fmt_duration(show_number(s, "duration_s")).s,
+	if (result_task(s) != NULL)
+		printf(", task %s", show_string(result_task(s)));
+	printf("\n%s in %s: %s (%s)\n\n", fmt_bytes(show_number(s, "bytes")).s, fmt_duration(show_number(s, "duration_s")).s,
 	    fmt_bytes_per_s(show_number(s, "bytes_per_s")).s, fmt_bits_per_s(show_number(s, "bytes_per_s")).s);
 	printf("%s\n", show_text(v, "sentence", "Not judged yet."));
 	if (v == NULL)

@@ -10,7 +10,7 @@
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 
-static const double CROWDED = 1;             /* waiting for processors explains all the time that a network took */
+static const double CROWDED = 1;             /* waiting for processors explains all the time that the slowest stage took */
 static const double CROWDED_DOUBT = 0.5;     /* .. half of it */
 static const double FASTER_CAP = 100;        /* a stage hardly used says little of its limits: beyond this, "more than" */
 
@@ -150,32 +150,52 @@ cpu_wait_s(const struct evidence *e, size_t flow)
 	return isfinite(e->flows[flow].cpu_wait_s) ? e->flows[flow].cpu_wait_s : 0;
 }
 
+/* The processes in whose time the slowest stage was measured; 0: it is a program's own time. */
+static size_t
+limit_flows(const struct judgement *j, size_t flow[2])
+{
+	const struct nw_path *p = &j->path;
+	enum nw_place place = j->limit.stage < p->n ? p->stage[j->limit.stage].place : NW_PLACE_COUNT;
+	size_t n = 0;
+
+	if (place == NW_PLACE_DISK_READ || place == NW_PLACE_DISK_WRITE)
+		flow[n++] = p->stage[j->limit.stage].flow;
+	if (place == NW_PLACE_NETWORK || place == NW_PLACE_NET_WRITE)
+		flow[n++] = p->sender_flow;
+	if (place == NW_PLACE_NETWORK || place == NW_PLACE_NET_READ)
+		flow[n++] = p->receiver_flow;
+	return n;
+}
+
 /*
  * Who gets a processor late comes late to its socket: waiting for a processor within poll() looks like waiting for the
- * network, and makes the other end wait for it. So of the time in which a network held the bytes, the share that its
- * ends' programs could have run, but for a processor; 0 for other stages.
+ * network, and makes the other end wait for it; within write() it looks like a slow disk. So of the time in which the
+ * slowest stage held the bytes, the share that its programs could have run, but for a processor.
  */
 static double
 crowded_share(const struct judgement *j, const struct evidence *e)
 {
-	enum nw_place place = j->limit.stage < j->path.n ? j->path.stage[j->limit.stage].place : NW_PLACE_COUNT;
 	double wait_s = 0, held_s = limit_held(&j->limit) * j->path.active_s;
+	size_t flow[2], n = limit_flows(j, flow);
 
-	if (place == NW_PLACE_NETWORK || place == NW_PLACE_NET_WRITE)
-		wait_s += cpu_wait_s(e, j->path.sender_flow);
-	if (place == NW_PLACE_NETWORK || place == NW_PLACE_NET_READ)
-		wait_s += cpu_wait_s(e, j->path.receiver_flow);
+	while (n > 0)
+		wait_s += cpu_wait_s(e, flow[--n]);
 	return held_s > 0 ? wait_s / held_s : 0;
 }
 
 static void
-crowded_reason(struct judgement *j, const struct evidence *e, size_t flow)
+crowded_words(struct judgement *j, const struct evidence *e)
 {
-	const struct evidence_flow *f = &e->flows[flow];
+	char *what = judge_stage_text(e, &j->path.stage[j->limit.stage]);
+	size_t flow[2], n = limit_flows(j, flow), i;
 
-	reason_add(j, "%s on %s could run, but had no processor, for %.0f %% of the time.",
-	    f->program != NULL ? f->program : "The program", host_name(e, f->host),
-	    100 * fmin(cpu_wait_s(e, flow) / j->path.active_s, 1));
+	for (i = 0; i < n; i++)
+		reason_add(j, "%s on %s could run, but had no processor, for %.0f %% of the time.",
+		    e->flows[flow[i]].program != NULL ? e->flows[flow[i]].program : "The program",
+		    host_name(e, e->flows[flow[i]].host), 100 * fmin(cpu_wait_s(e, flow[i]) / j->path.active_s, 1));
+	j->sentence = xasprintf("Cannot tell whether %s limited this transfer: programs waited for a processor for as long as "
+	    "they seem to have waited for it.", what);
+	free(what);
 }
 
 static void
@@ -206,12 +226,7 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 		    "network calls that were measured.");
 		free(first);
 	} else if (j->crowded_share >= CROWDED) {
-		if (j->path.has_sender)
-			crowded_reason(j, e, j->path.sender_flow);
-		if (j->path.has_receiver)
-			crowded_reason(j, e, j->path.receiver_flow);
-		j->sentence = xstrdup("Cannot tell whether the network limited this transfer: its programs waited for a processor "
-		    "for as long as they seem to have waited for the network.");
+		crowded_words(j, e);
 	} else {
 		first = judge_stage_text(e, &j->path.stage[b->lowest]);
 		second = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("another stage");

@@ -30,7 +30,7 @@ struct witness {
 struct judgement {
 	struct nw_path path;
 	struct limit limit;                  /* of the whole session */
-	double crowded_share;                /* of a network's time: what waiting for processors explains */
+	double crowded_share;                /* of the slowest stage's time: what waiting for processors explains */
 	const char *confidence;              /* "high", "medium", "low", "none" */
 	char *words;                         /* "the network path" */
 	char *sentence;

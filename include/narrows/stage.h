@@ -62,7 +62,7 @@ struct nw_path_stage {
 	double *free_share;              /* n_windows, of the window; NaN where nothing crossed */
 	double service_rate;             /* bytes/s: all that crossed over all the time it was held */
 	double busy_share, wait_share;   /* of the time in which something crossed */
-	size_t flow;                     /* of a host: the process with most time of its own */
+	size_t flow;                     /* of a host: the process with most time of its own; of a disk: with most bytes */
 	bool of_several;                 /* of a host: processes joined by pipes */
 };
 
