@@ -59,10 +59,10 @@ result_write(struct schedule *s, const struct analysis *a, const struct result_r
 	struct nw_run_rec r = { .id = run->id, .session_id = e->session_id, .kind = "verdict",
 		.started_wall_ns = run->started_wall_ns, .took_ns = run->took_ns, .version = NW_VERSION, .outcome = "ok" };
 	struct nw_result_rec res = { .session_id = e->session_id, .run_id = run->id, .json = json, .route = j->route,
-		.program = e->program != NULL ? e->program : e->n_flows > 0 ? e->flows[0].program : NULL,
+		.program = j->program,
 		.stage = j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) : NULL, .sentence = j->sentence,
 		.bytes = j->bytes, .bytes_per_s = j->bytes_per_s,
-		.start_wall_ns = e->first_wall_ns ? e->first_wall_ns : e->opened_wall_ns,
+		.start_wall_ns = j->first_wall_ns ? j->first_wall_ns : e->opened_wall_ns,
 		.duration_ns = (int64_t)(j->duration_s * 1e9) };
 	struct nw_batch *b = nw_batch_new();
 

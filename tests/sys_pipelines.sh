@@ -169,4 +169,10 @@ for attempt in 1 2 3; do
 	[ -n "$pending" ] || break
 done
 [ -z "$pending" ] || fail "cannot tell:$pending"
+
+# a wrapper that became a program gives the session its name: the document and the list agree
+"$bin/nwrun" -t wrapped env A=1 dd if="$tmp/four" of="$tmp/out/wrapped" bs=64k status=none || fail "env dd"
+until_true 20 judged wrapped || fail "wrapped: no verdict"
+grep -q '"program": *"dd"' "$tmp/wrapped.json" || fail "wrapped: the document says another program"
+nw sessions --json | grep '"task_id":"wrapped"' | grep -q '"program":"dd"' || fail "wrapped: the list says another program"
 stop_box

@@ -92,9 +92,9 @@ judge_stage_text(const struct evidence *e, const struct nw_path_stage *s)
 	if (s->place == NW_PLACE_NETWORK)
 		return xasprintf("the network path within %s", host_name(e, s->host));
 	if (s->place == NW_PLACE_NET_WRITE)
-		return xasprintf("the network path from %s, or the end it leads to", host_name(e, s->host));
+		return xasprintf("the network path from %s (or the end it leads to)", host_name(e, s->host));
 	if (s->place == NW_PLACE_NET_READ)
-		return xasprintf("the network path to %s, or the end it comes from", host_name(e, s->host));
+		return xasprintf("the network path to %s (or the end it comes from)", host_name(e, s->host));
 	if (s->place == NW_PLACE_DISK_READ || s->place == NW_PLACE_DISK_WRITE)
 		return xasprintf("%s on %s", judge_place_words(s->place), host_name(e, s->host));
 	if (program != NULL)
@@ -118,6 +118,26 @@ route_text(const struct evidence *e, const struct nw_path *p)
 	if (p->n > 0)
 		return xasprintf("%s (local)", host_name(e, p->stage[0].host));
 	return e->n_hosts > 0 ? xstrdup(host_name(e, 0)) : xstrdup("?");
+}
+
+/* What was started is the name, unless it was a wrapper that became something else: then no process has that name. */
+static const char *
+program_of(const struct evidence *e, const struct nw_path *p)
+{
+	const char *first = NULL;
+	size_t i;
+
+	for (i = 0; i < e->n_flows && e->program != NULL; i++) {
+		if (e->flows[i].program != NULL && strcmp(e->flows[i].program, e->program) == 0)
+			return e->program;
+		if (first == NULL)
+			first = e->flows[i].program;
+	}
+	if (e->program != NULL)
+		return first != NULL ? first : e->program;
+	if (p->n > 0 && p->sender_flow < e->n_flows && e->flows[p->sender_flow].program != NULL)
+		return e->flows[p->sender_flow].program;
+	return e->n_flows > 0 ? e->flows[0].program : NULL;
 }
 
 /* --- words --- */
@@ -636,6 +656,7 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	out->bytes = out->path.bytes;
 	out->bytes_per_s = out->duration_s > 0 ? out->bytes / out->duration_s : NAN;
 	out->route = route_text(e, &out->path);
+	out->program = program_of(e, &out->path);
 	if (out->limit.known)
 		known_words(out, e);
 	else

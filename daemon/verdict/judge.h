@@ -41,6 +41,7 @@ struct judgement {
 	double bytes, bytes_per_s, duration_s;
 	int64_t first_wall_ns, last_wall_ns; /* of the transfer; both 0: nothing moved */
 	char *route;
+	const char *program;                 /* on loan from the evidence; NULL: not told */
 };
 
 /* NW_ENOMEM. */

@@ -160,26 +160,6 @@ connections_doc(const struct evidence *e)
 	return list;
 }
 
-/* What was started is the name, unless it was a wrapper that became something else: then no process has that name. */
-static const char *
-program_of(const struct evidence *e, const struct nw_path *p)
-{
-	const char *first = NULL;
-	size_t i;
-
-	for (i = 0; i < e->n_flows && e->program != NULL; i++) {
-		if (e->flows[i].program != NULL && strcmp(e->flows[i].program, e->program) == 0)
-			return e->program;
-		if (first == NULL)
-			first = e->flows[i].program;
-	}
-	if (e->program != NULL)
-		return first != NULL ? first : e->program;
-	if (p->n > 0 && p->sender_flow < e->n_flows && e->flows[p->sender_flow].program != NULL)
-		return e->flows[p->sender_flow].program;
-	return e->n_flows > 0 ? e->flows[0].program : NULL;
-}
-
 static json_t *
 session_doc(const struct evidence *e, const struct judgement *j)
 {
@@ -190,7 +170,7 @@ session_doc(const struct evidence *e, const struct judgement *j)
 	json_object_set_new(s, "id", json_integer(e->session_id));
 	json_object_set_new(s, "task_id", resultdoc_text(e->task_id));
 	json_object_set_new(s, "state", resultdoc_text(e->open ? "open" : "closed"));
-	json_object_set_new(s, "program", resultdoc_text(program_of(e, &j->path)));
+	json_object_set_new(s, "program", resultdoc_text(j->program));
 	json_object_set_new(s, "route", resultdoc_text(j->route));
 	json_object_set_new(s, "start_ns", resultdoc_ns(start));
 	json_object_set_new(s, "end_ns", resultdoc_ns(end));
