@@ -111,7 +111,8 @@ static const struct rule rules[] = {
 
 /* What is said of all chunks together. */
 static const struct rule totals[] = {
-	{ "chunk", "SELECT id || ': its id may be used again' FROM chunk WHERE id >= (SELECT next_id FROM shelf WHERE tier = 0)" },
+	{ "chunk", "SELECT id || ': its id may be used again' FROM chunk WHERE id >="
+	    " coalesce((SELECT next_id FROM shelf WHERE tier = 0), 0)" },
 	{ "shelf", "SELECT 'tier ' || tier || ': ' || bytes || ' bytes, not the ' || held || ' it holds' FROM (SELECT tier,"
 	    " bytes, coalesce(CASE tier WHEN 0 THEN (SELECT sum(length(data)) FROM chunk) ELSE"
 	    " (SELECT sum(length(r.data)) FROM rollup r WHERE r.tier = s.tier) END, 0) AS held FROM shelf s)"
@@ -203,23 +204,44 @@ chunks_check(struct check *k, const char *name, int which, int64_t *n)
 
 /* --- the tail --- */
 
+/* Rows that are in chunks as well count there. */
+static int
+tail_layout_check(struct check *k, const struct tail_layout *l)
+{
+	int64_t n_fields = 0, tail_after = 0;
+	sqlite3_stmt *st;
+	size_t i;
+	int rc, step;
+
+	if ((rc = db_take(&k->r->stmts, R_LAYOUT, &st, "i", l->id)) != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW) {
+		n_fields = sqlite3_column_int64(st, 0);
+		tail_after = sqlite3_column_int64(st, 1);
+	}
+	rc = db_code(step);
+	db_give(&k->r->stmts, R_LAYOUT, st);
+	if (rc == NW_OK && n_fields != l->n_fields)
+		rc = fault(k, "tail: rows of layout %lld, which does not have %u fields", (long long)l->id, l->n_fields);
+	for (i = 0; i < l->n_recs; i++)
+		if (l->recs[i].blob_id > tail_after) {
+			k->n->rows += l->recs[i].rec->n_rows;
+			k->n->values += (int64_t)l->recs[i].rec->n_rows * l->n_fields;
+		}
+	return rc;
+}
+
 static int
 tail_check(struct check *k)
 {
 	const struct tail_layout *l;
-	int64_t n_fields;
 	int rc;
 
 	tail_clear(k->r->tail);
 	if ((rc = reader_load_tail(k->r)) == NW_ECORRUPT)
 		return fault(k, "tail: a blob is not a run of records");
-	for (l = tail_oldest(k->r->tail); rc == NW_OK && l != NULL; l = l->newer) {
-		if ((rc = db_get_int(&k->r->stmts, R_LAYOUT, l->id, &n_fields)) == NW_ENOTFOUND || (rc == NW_OK &&
-		    n_fields != l->n_fields))
-			rc = fault(k, "tail: rows of layout %lld, which does not have %u fields", (long long)l->id, l->n_fields);
-		k->n->rows += (int64_t)l->n_rows;
-		k->n->values += (int64_t)(l->n_rows * l->n_fields);
-	}
+	for (l = tail_oldest(k->r->tail); rc == NW_OK && l != NULL; l = l->newer)
+		rc = tail_layout_check(k, l);
 	return rc;
 }
 

@@ -82,6 +82,7 @@ static const struct { const char *damage, *says; } cases[] = {
 	{ "UPDATE tail SET rows = CAST(substr(rows, 1, length(rows) - 1) || x'77' AS BLOB) WHERE length(rows) > 0",
 	    ": its checksum is another" },
 	{ "UPDATE shelf SET next_id = 2 WHERE tier = 0", "chunk: 2: its id may be used again" },
+	{ "UPDATE shelf SET next_id = NULL", "chunk: 1: its id may be used again" },
 	{ "UPDATE shelf SET bytes = bytes + 1 WHERE tier = 0", "shelf: tier 0: " },
 	{ "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage ="
 	    " (SELECT rootpage FROM sqlite_schema WHERE name = 'layout_by_meta') WHERE name = 'chunk_by_time'",
@@ -176,6 +177,12 @@ test_all(void)
 	CHECK_INT(seen[1], seen[0]);
 	store_reader_close(r);
 	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	/* as when they are in chunks, and their blobs stay for another layout's sake: they do not count there, too */
+	CHECK_INT(sqlite3_exec(db, "UPDATE layout SET tail_after = (SELECT max(id) FROM tail)", NULL, NULL, NULL), SQLITE_OK);
+	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
+	CHECK_INT(store_check(r, NULL, &n), NW_OK);
+	CHECK_INT(n.rows, 2500);
+	store_reader_close(r);
 	CHECK_INT(sqlite3_exec(db, "UPDATE layout SET fields = '[]'; UPDATE chunk SET data ="
 	    " CAST(substr(data, 1, 40) || x'00' || substr(data, 42) AS BLOB) WHERE id IN (1, 2);"
 	    " UPDATE tail SET rows = CAST(x'63' || substr(rows, 2) AS BLOB) WHERE length(rows) > 0", NULL, NULL, NULL), SQLITE_OK);
