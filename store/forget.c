@@ -4,9 +4,10 @@
  * verdict is worth more than samples and outlives them; but a session's descriptions and results take tens of KiB, and
  * nothing else ever frees them.
  *
- * Only sessions that ended a while ago go, so that nothing on its way still belongs to one, and never the newest, so that
- * ids are not given twice. The tail must be free of their rows: a blob whose layout is gone could not be read. No row
- * stays there for more than an hour, so that is no reason to keep one for long.
+ * Only sessions that ended a while ago go, so that nothing on its way still belongs to one, and never the newest nor
+ * that with the newest layout, so that ids are not given twice: a reader may remember rows by their layout. The tail must
+ * be free of their rows: a blob whose layout is gone could not be read. No row stays there for more than an hour, so that
+ * is no reason to keep one for long.
  *
  * Senders may remember a session that is gone. Those that feed it hold it as long as they are connected, and an hour
  * longer, because the box remembers their series for a while; what others say of it comes too late (writer.c).

@@ -240,10 +240,12 @@ test_late(void)
 	b = nw_batch_new();                                  /* 3 becomes a part of 2, which has the newest ids then */
 	nw_batch_merge(b, 3, 2);
 	nw_batch_session(b, &(struct nw_session_rec){ .id = 4, .opened_wall_ns = BASE });
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 4, .session_id = 4, .host_id = 1 });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 4, 4, 1, fields });
 	CHECK_INT(commit_one(w, b), NW_OK);
 	pass(w, BASE + 20 * HOUR);
 	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM session"), 4);
-	CHECK_INT(count(w, "SELECT count(*) FROM layout"), 0);
+	CHECK_INT(count(w, "SELECT id FROM layout"), 4);
 	b = nw_batch_new();
 	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 5, .host_id = 1, .session_id = 2 });
 	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 5, .session_id = 1, .host_id = 1, .xsp_id = 5 });
@@ -257,7 +259,7 @@ test_late(void)
 	CHECK_INT(w->late_rows, 4);
 	CHECK_INT(count(w, "SELECT count(*) FROM xsp_session WHERE id = 5 AND session_id IS NULL"), 1);
 	CHECK_INT(count(w, "SELECT count(*) FROM metadata WHERE id = 5 AND session_id IS NULL"), 1);
-	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM layout"), 5);
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM layout"), 45);
 	CHECK_INT(tail_find(w->tail, 5)->n_rows, 3);
 	CHECK(tail_find(w->tail, 3) == NULL && tail_find(w->tail, 6) == NULL);
 	b = nw_batch_new();
@@ -274,6 +276,57 @@ test_late(void)
 	nw_batch_layout(b, &(struct nw_layout_rec){ 8, 6, 2, fields });
 	CHECK_INT(commit_one(w, b), NW_ECONFLICT);
 	verify();
+	writer_close(w);
+}
+
+static int
+on_rows(void *arg, const struct store_block *b)
+{
+	*(size_t *)arg += b->n_rows;
+	return 0;
+}
+
+static size_t
+rows_read(struct store_reader *r, int64_t layout_id)
+{
+	size_t n = 0;
+
+	CHECK_INT(store_rows(r, layout_id, INT64_MIN, INT64_MAX, on_rows, &n), NW_OK);
+	return n;
+}
+
+/* A reader outlives the box and what it remembers of the tail: it must not take the rows of one layout for another's. */
+static void
+test_ids(void)
+{
+	static const char *const fields[] = { "value" };
+	struct writer *w = open_writer(10 * HOUR, 0);
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r;
+	struct store_ids ids;
+	const int64_t t = BASE;
+	const double v = 1;
+
+	host_add(w);
+	CHECK_INT(session_add(w, 1, BASE, 50, 100), NW_OK);
+	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
+	CHECK_INT(rows_read(r, 1), 50);                      /* from the tail */
+	nw_batch_session(b, &(struct nw_session_rec){ .id = 2, .opened_wall_ns = BASE });
+	CHECK_INT(commit_one(w, b), NW_OK);
+	pass(w, BASE + 20 * HOUR);
+	writer_close(w);
+	w = open_writer(10 * HOUR, 0);
+	CHECK_INT(writer_next_ids(w, &ids), NW_OK);
+	b = nw_batch_new();
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = ids.meta, .session_id = 2, .host_id = 1 });
+	nw_batch_layout(b, &(struct nw_layout_rec){ ids.layout, ids.meta, 1, fields });
+	nw_batch_rows(b, ids.layout, 1, 1, &t, &v, NULL, 0);
+	CHECK_INT(commit_one(w, b), NW_OK);
+	CHECK_INT(rows_read(r, ids.layout), 1);
+	pass(w, BASE + 21 * HOUR);
+	pass(w, BASE + 22 * HOUR);                           /* there is a newer one, and the tail holds nothing of the first */
+	CHECK_INT(count(w, "SELECT id FROM session"), 2);
+	store_reader_close(r);
 	writer_close(w);
 }
 
@@ -448,6 +501,8 @@ main(void)
 	test_tail();
 	files_remove();
 	test_late();
+	files_remove();
+	test_ids();
 	files_remove();
 	test_connected();
 	files_remove();
