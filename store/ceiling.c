@@ -6,8 +6,8 @@
  *
  * Rows go first, as long as they are half of what there is: if they went while there is one, years of buckets would
  * leave no space for the hour that just was. Then buckets of 10 s, by the same rule, and so on. When all samples are less
- * than a quarter of what there is, old sessions go instead: else their descriptions and verdicts would leave none. At the
- * end the tail is moved out: it may be what keeps them, and takes less space in chunks.
+ * than a quarter of what there is, old sessions go instead: else their descriptions and verdicts would leave none. Where
+ * only the tail holds those, it is moved out.
  */
 #include <stdio.h>
 #include <string.h>
@@ -154,7 +154,7 @@ free_some(struct writer *w, int64_t n_pages)
 	if ((rc = next_find(w, &what)) != NW_OK)
 		return rc;
 	if (what.id == 0)
-		return (rc = forget_one(w)) == WRITER_DONE ? writer_move_oldest(w) : rc;
+		return (rc = forget_one(w)) == WRITER_DONE && forget_waits(w) ? writer_move_oldest(w) : rc;
 	if ((rc = writer_begin(w)) != NW_OK)
 		return rc;
 	w->values_encoded = 0;

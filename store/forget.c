@@ -33,29 +33,47 @@ session_is_fresh(struct writer *w, int64_t id, bool *fresh)
 	return db_code(step);
 }
 
+/* The next after *id that closed before a time, and has no rows in blobs from the first one on; 0: none. */
+static int
+session_next(struct writer *w, int64_t closed_before_wall_ns, int64_t first_blob, int64_t *id)
+{
+	int64_t settled = writer_now(w) - settled_after_ns;
+	sqlite3_stmt *st;
+	int rc, step;
+
+	if (closed_before_wall_ns > settled)
+		closed_before_wall_ns = settled;
+	if ((rc = db_take(&w->stmts, W_SESSION_OLDEST, &st, "iiii", *id, closed_before_wall_ns, first_blob, settled)) != NW_OK)
+		return rc;
+	step = sqlite3_step(st);
+	*id = step == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+	db_give(&w->stmts, W_SESSION_OLDEST, st);
+	return db_code(step);
+}
+
 int
 forget_oldest(struct writer *w, int64_t closed_before_wall_ns, int64_t *id)
 {
 	/* With the last row the last blob is emptied; its id stays. */
 	int64_t first = tail_oldest(w->tail) == NULL ? INT64_MAX : tail_first_id(w->tail);
-	int64_t settled = writer_now(w) - settled_after_ns;
-	sqlite3_stmt *st;
-	bool fresh;
-	int rc, step;
+	bool fresh = false;
+	int rc;
 
-	if (closed_before_wall_ns > settled)
-		closed_before_wall_ns = settled;
-	for (*id = w->forget_after;;) {
-		if ((rc = db_take(&w->stmts, W_SESSION_OLDEST, &st, "iiii", *id, closed_before_wall_ns, first, settled)) != NW_OK)
+	*id = w->forget_after;
+	do {
+		if ((rc = session_next(w, closed_before_wall_ns, first, id)) != NW_OK || *id == 0)
 			return rc;
-		step = sqlite3_step(st);
-		*id = step == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-		db_give(&w->stmts, W_SESSION_OLDEST, st);
-		if (*id == 0)
-			return db_code(step);
-		if ((rc = session_is_fresh(w, *id, &fresh)) != NW_OK || !fresh)
-			return rc;
-	}
+		rc = session_is_fresh(w, *id, &fresh);
+	} while (rc == NW_OK && fresh);
+	return rc;
+}
+
+bool
+forget_waits(struct writer *w)
+{
+	int64_t id = w->forget_after;
+
+	return tail_oldest(w->tail) != NULL && session_next(w, INT64_MAX, INT64_MAX, &id) == NW_OK && id != 0;
 }
 
 /* Deletes chunks or roll-ups, and takes their bytes off the shelves. */

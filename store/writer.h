@@ -165,6 +165,8 @@ int rollup_discard(struct writer *w, const struct aged *what);
  */
 int forget_oldest(struct writer *w, int64_t closed_before_wall_ns, int64_t *id);
 int forget_session(struct writer *w, int64_t id);
+/* Is there one that only the tail holds? */
+bool forget_waits(struct writer *w);
 
 /* One bounded step of the expiry by age: WRITER_MORE, WRITER_DONE or an error. */
 int expire_step(struct writer *w);
@@ -180,7 +182,7 @@ int ceiling_make_room(struct writer *w, size_t bytes);
 int ceiling_step(struct writer *w);
 /* Pages the file has over its ceiling, which have to be given back. */
 bool ceiling_is_exceeded(struct writer *w);
-/* For want of room: at least one layout of those whose rows have been in the tail longest. WRITER_MORE, WRITER_DONE or an error. */
+/* For want of room: rows that have been in the tail longest, of one layout at least. WRITER_MORE, WRITER_DONE or an error. */
 int writer_move_oldest(struct writer *w);
 /* Starts the WAL over if it can. */
 bool writer_restart_wal(struct writer *w, int timeout_ms);
