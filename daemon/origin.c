@@ -27,6 +27,8 @@ enum {
 };
 static const int64_t TIME_END_S = 7258118400;   /* 2200-01-01 */
 #define PROVIDER_KEEP_NS (10 * 60 * (int64_t)1000000000)
+#define WITNESS_KEEP_NS (60 * (int64_t)1000000000)
+#define MAKE_ROOM_EVERY_NS ((int64_t)1000000000)
 
 struct held {
 	struct held *prev, *next;
@@ -392,6 +394,52 @@ series_inherit(struct origin *o, struct series *s, const struct nw_meta *m)
 	}
 }
 
+static void
+series_drop(struct origin *o, struct series *s)
+{
+	struct series *head = origin_series(o, s->mid, NULL), *newer = head;
+
+	if (head == s) {
+		HASH_DEL(o->series, s);
+		if (s->older != NULL)
+			HASH_ADD_KEYPTR(hh, o->series, s->older->mid, strlen(s->older->mid), s->older);
+	} else {
+		while (newer->older != s)
+			newer = newer->older;
+		newer->older = s->older;
+	}
+	o->n_series--;
+	o->n_fields -= s->layout.n_fields;
+	series_free(s);
+}
+
+static bool
+series_is_over(struct series *s, int64_t now_wall_ns)
+{
+	if (!s->witness || (s->session = session_now(s->session)) == NULL)
+		return false;
+	return s->session->state == SESSION_CLOSED && now_wall_ns - s->session->closed_wall_ns > WITNESS_KEEP_NS;
+}
+
+bool
+origin_make_room(struct origin *o, const struct series *but)
+{
+	int64_t now_mono_ns = nw_mono_ns(), now_wall_ns = nw_wall_ns();
+	struct series *head, *tmp, *s, *older;
+	size_t n = o->n_series;
+
+	if (o->made_room_mono_ns != 0 && now_mono_ns - o->made_room_mono_ns < MAKE_ROOM_EVERY_NS)
+		return false;
+	o->made_room_mono_ns = now_mono_ns;
+	HASH_ITER(hh, o->series, head, tmp)
+		for (s = head; s != NULL; s = older) {
+			older = s->older;
+			if (s != but && series_is_over(s, now_wall_ns))
+				series_drop(o, s);
+		}
+	return o->n_series < n;
+}
+
 struct series *
 origin_series_add(struct origin *o, const struct nw_meta *m, bool *is_new)
 {
@@ -403,8 +451,11 @@ origin_series_add(struct origin *o, const struct nw_meta *m, bool *is_new)
 		if (strcmp(s->event_type, m->event_type) == 0 && strcmp(s->params_json, m->params_json) == 0 &&
 		    strcmp(s->subject_json, m->subject_json) == 0)
 			return s;
-	if (o->n_series >= o->box->conf->max_series_per_session)
-		return NULL;
+	if (o->n_series >= o->box->conf->max_series_per_session) {
+		if (!origin_make_room(o, NULL))
+			return NULL;
+		HASH_FIND_STR(o->series, m->id, head);
+	}
 	s = xcalloc(1, sizeof(*s));
 	s->mid = xstrdup(m->id);
 	s->pid = xstrdup(m->pid);

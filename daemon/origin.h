@@ -36,6 +36,7 @@ struct series {
 	double dt_s, ts_s;
 	int64_t meta_id;
 	struct session *session;             /* NULL: the host's own */
+	bool witness;                        /* what a host says of somebody's transfer */
 	struct layout layout;
 	unsigned n_layouts;
 	int64_t last_wall_ns;                /* of its newest row; 0: none yet */
@@ -59,7 +60,7 @@ struct origin {
 	size_t n_series, n_fields;           /* of all its metadata, the older ones of one mid included; of all its layouts */
 	struct held *held;
 	size_t held_bytes;
-	int64_t idle_since_mono_ns;
+	int64_t idle_since_mono_ns, made_room_mono_ns;
 	UT_hash_handle hh;
 };
 
@@ -90,6 +91,8 @@ bool data_times_are_sane(const struct nw_data *d);
 int64_t series_row_time(struct series *s, const struct nw_data *d, size_t row, int64_t now_wall_ns);
 /* Keeps a series; identical ones are returned as they are with *is_new false. NULL: over the limit. */
 struct series *origin_series_add(struct origin *o, const struct nw_meta *m, bool *is_new);
+/* At a limit: what a host said of transfers that are over makes room, but for one. True: something did. */
+bool origin_make_room(struct origin *o, const struct series *but);
 
 /* Adds to the subject of s what only its transfer says of disk, network and addresses: on loan as long as s. */
 void origin_series_subject(const struct series *s, struct nw_subject *subject);

@@ -382,7 +382,8 @@ on_meta(void *arg, const struct nw_meta *m)
 		return NW_ETOOBIG;
 	if (!is_new)
 		return NW_OK;
-	if ((sr->session = session_of(x, sr, m)) != NULL && !is_witness(x, sr)) {
+	sr->witness = is_witness(x, sr);
+	if ((sr->session = session_of(x, sr, m)) != NULL && !sr->witness) {
 		session_bind(x, sr->session);
 		rules_connection(control_rules(x->box->control), sr->session, x->host->name, &m->subject);
 	}
@@ -412,7 +413,9 @@ layout_extend(struct xsess *x, struct series *sr, const struct nw_data *d)
 	struct nw_layout_rec rec;
 	size_t i, j;
 
-	if (sr->n_layouts >= LAYOUTS_MAX || x->origin->n_fields + d->n_fields > x->box->conf->max_series_per_session)
+	if (sr->n_layouts >= LAYOUTS_MAX || (x->origin->n_fields + d->n_fields > x->box->conf->max_series_per_session &&
+	    (!origin_make_room(x->origin, sr) ||
+	    x->origin->n_fields + d->n_fields > x->box->conf->max_series_per_session)))
 		return NW_ETOOBIG;
 	for (i = 0; i < d->n_fields; i++) {
 		for (j = 0; j < l->n_fields; j++)

@@ -4,6 +4,7 @@
 
 #include "daemon/box.h"
 #include "daemon/conf.h"
+#include "daemon/session.h"
 #include "tests/check.h"
 
 static const struct conf conf = { .max_series_per_session = 150 };
@@ -96,9 +97,43 @@ test_parents(void)
 	origin_release(o);
 }
 
+/* A host speaks for months, of transfer after transfer: those that are over make room, and nothing else does. */
+static void
+test_room(void)
+{
+	struct session over = { .state = SESSION_CLOSED, .closed_wall_ns = 1, .refs = 1000 }, open = { .state = SESSION_OPEN, .refs = 1000 };
+	struct origin *o = origin_get(&box, NULL);
+	struct series *s, *first = NULL;
+	char id[16];
+	size_t i;
+
+	for (i = 0; i < conf.max_series_per_session; i++) {
+		snprintf(id, sizeof(id), "%zu", i % 100);          /* some have the same id, and other parameters */
+		CHECK((s = add(o, id, NULL, i < 100 ? "e" : "f", "{}", NAN, NAN)) != NULL);
+		s->session = i % 3 == 0 ? &over : i % 3 == 1 ? &open : NULL;
+		s->witness = i % 2 == 0;
+		first = first == NULL ? s : first;
+	}
+	CHECK(origin_make_room(o, first));                               /* each sixth of them, but that one */
+	CHECK_INT(o->n_series, conf.max_series_per_session - 24);
+	CHECK(origin_series(o, "0", "e") == first && origin_series(o, "6", "e") == NULL);
+	CHECK(origin_series(o, "2", "f") == NULL && origin_series(o, "2", "e") != NULL);   /* the newer of two */
+	CHECK(origin_series(o, "3", "e") != NULL && origin_series(o, "4", "e") != NULL);
+	CHECK_INT(over.refs, 1000 - 24);
+	CHECK(!origin_make_room(o, NULL));                               /* a moment ago */
+	o->made_room_mono_ns = 0;
+	for (i = 0; add(o, (snprintf(id, sizeof(id), "new%zu", i), id), NULL, "e", "{}", NAN, NAN) != NULL; i++)
+		;
+	CHECK_INT(i, 25);                                                /* with the place of the one that was spared */
+	CHECK(origin_series(o, "0", "e") == NULL);
+	CHECK_INT(o->n_series, conf.max_series_per_session);
+	origin_release(o);
+}
+
 int
 main(void)
 {
+	test_room();
 	test_versions();
 	test_times();
 	test_parents();
