@@ -15,6 +15,7 @@
 #include "narrows/err.h"
 #include "store/writer.h"
 
+enum { CHUNKS_AT_ONCE = 1000 };                /* so many take some 10 ms, and ten times that from a slow disk */
 static const int64_t settled_after_ns = INT64_C(3600000000000);
 
 /* Rows that are not in chunks yet. */
@@ -76,28 +77,32 @@ forget_waits(struct writer *w)
 	return tail_oldest(w->tail) != NULL && session_next(w, INT64_MAX, INT64_MAX, &id) == NW_OK && id != 0;
 }
 
-/* Deletes chunks or roll-ups, and takes their bytes off the shelves. */
+/* Deletes chunks or roll-ups, not more than *n, which is lowered, and takes their bytes off the shelves. */
 static int
-samples_drop(struct writer *w, int which, int64_t id)
+samples_drop(struct writer *w, int which, int64_t id, int64_t *n)
 {
 	sqlite3_stmt *st;
 	int rc, step;
 
-	if ((rc = db_take(&w->stmts, which, &st, "i", id)) != NW_OK)
+	if ((rc = db_take(&w->stmts, which, &st, "ii", id, *n)) != NW_OK)
 		return rc;
-	while ((step = sqlite3_step(st)) == SQLITE_ROW)
+	for (; (step = sqlite3_step(st)) == SQLITE_ROW; --*n)
 		w->moved.bytes[sqlite3_column_int(st, 0)] -= sqlite3_column_int64(st, 1);
 	db_give(&w->stmts, which, st);
 	return db_code(step);
 }
 
+/* Of very many samples a part at first: then it is still the oldest one, and its turn comes again. */
 static int
 session_drop(struct writer *w, int64_t id)
 {
-	int rc = samples_drop(w, W_FORGET_CHUNKS, id), which;
+	int64_t n = CHUNKS_AT_ONCE;
+	int rc = samples_drop(w, W_FORGET_CHUNKS, id, &n), which;
 
 	if (rc == NW_OK)
-		rc = samples_drop(w, W_FORGET_ROLLUPS, id);
+		rc = samples_drop(w, W_FORGET_ROLLUPS, id, &n);
+	if (n == 0)
+		return rc;
 	for (which = W_FORGET_LAYOUTS; rc == NW_OK && which <= W_FORGET_SESSION; which++)
 		rc = db_run(&w->stmts, which, "i", id);
 	if (rc == NW_OK)

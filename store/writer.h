@@ -161,7 +161,7 @@ int rollup_demote(struct writer *w, const struct aged *what);
 int rollup_discard(struct writer *w, const struct aged *what);
 /*
  * The oldest session that closed before a time and can be forgotten; *id 0: none. Then all of it, in a transaction of its
- * own: what one session has is bounded by max-series-per-session. One that damage holds is passed over until the next pass.
+ * own, or, where there is much, a bounded part of its samples. One that damage holds is passed over until the next pass.
  */
 int forget_oldest(struct writer *w, int64_t closed_before_wall_ns, int64_t *id);
 int forget_session(struct writer *w, int64_t id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions are forgotten as a whole or not at all: which ones, what goes with them, what stays, and a ceiling they fill. */
+/* Sessions are forgotten as a whole: which ones, what goes with them, what stays, and a ceiling they fill. */
 #include "store/writer.h"
 
 #include <inttypes.h>
@@ -374,6 +374,35 @@ test_damaged(void)
 	writer_close(w);
 }
 
+/* One with very many chunks goes in several transactions, which commits can come between. */
+static void
+test_many(void)
+{
+	const struct writer_limits limits = { .chunk_rows = 2, .tail_bytes = 1 << 20, .step_values = 1 << 20 };
+	struct store_opts o = store_opts_default;
+	struct writer *w;
+
+	o.sync_full = false;
+	o.keep_sessions_ns = 10 * HOUR;
+	CHECK_INT(writer_open(path, &o, &limits, &w, why), NW_OK);
+	host_add(w);
+	CHECK_INT(session_add(w, 1, BASE, 2500, 100), NW_OK);
+	CHECK_INT(session_add(w, 2, BASE, 5, 100), NW_OK);
+	pass(w, BASE);
+	CHECK_INT(count(w, "SELECT count(*) FROM chunk WHERE layout_id = 1"), 1250);
+	w->now_wall_ns = BASE + 20 * HOUR;
+	CHECK_INT(writer_care(w, false), WRITER_MORE);
+	CHECK_INT(count(w, "SELECT count(*) FROM chunk WHERE layout_id = 1"), 250);
+	CHECK_INT(count(w, "SELECT count(*) FROM session"), 2);
+	CHECK_INT(w->total.forgotten_sessions, 0);
+	verify();
+	pass(w, BASE + 20 * HOUR);
+	CHECK_INT(count(w, "SELECT count(*) FROM session"), 1);
+	CHECK_INT(w->total.forgotten_sessions, 1);
+	verify();
+	writer_close(w);
+}
+
 /* Few rows and a sender that says little: what lies in the tail for long must not keep sessions from going. */
 static void
 test_ceiling_slow(void)
@@ -507,6 +536,8 @@ main(void)
 	test_connected();
 	files_remove();
 	test_damaged();
+	files_remove();
+	test_many();
 	files_remove();
 	test_ceiling();
 	files_remove();
