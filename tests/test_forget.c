@@ -518,6 +518,49 @@ test_faults(long *at, long *seen, bool *for_ever, bool ever, long stride)
 	CHECK(i < 100000 && n_failed > 0);
 }
 
+/* Late rows in a batch whose commit fails and is tried again: the others are there once, and they are counted once. */
+static void
+test_late_faults(long *at, long *seen, bool *for_ever)
+{
+	const int64_t t = BASE + 20 * HOUR;
+	const double v = 1;
+	struct nw_batch *b;
+	struct writer *w;
+	long i;
+	int rc;
+
+	for (i = 1; i < 1000; i++) {
+		files_remove();
+		w = open_writer(10 * HOUR, 0);
+		host_add(w);
+		CHECK_INT(session_add(w, 1, BASE, 5, 10), NW_OK);
+		CHECK_INT(session_add(w, 2, BASE, 5, 10), NW_OK);
+		pass(w, BASE + 20 * HOUR);
+		b = nw_batch_new();
+		nw_batch_rows(b, 2, 1, 1, &t, &v, NULL, 0);
+		nw_batch_rows(b, 1, 1, 1, &t, &v, NULL, 0);
+		nw_batch_rows(b, 2, 1, 1, &t, &v, NULL, 0);
+		nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 9, .host_id = 1, .session_id = 1 });
+		*seen = 0;
+		*for_ever = false;
+		*at = i;
+		rc = writer_commit(w, b);
+		*at = 0;
+		if (rc != NW_OK)
+			rc = writer_commit(w, b);
+		CHECK_INT(rc, NW_OK);
+		CHECK_INT(b->rc, NW_OK);
+		CHECK_INT(w->late_rows, 1);
+		CHECK_INT(tail_find(w->tail, 2) == NULL ? 0 : tail_find(w->tail, 2)->n_rows, w->tail_stale ? 0 : 2);
+		CHECK_INT(count_outside("SELECT count(*) FROM xsp_session WHERE id = 9 AND session_id IS NULL"), 1);
+		nw_batch_free(b);
+		writer_close(w);
+		if (*seen < i)
+			break;
+	}
+	CHECK(i > 3 && i < 1000);
+}
+
 int
 main(void)
 {
@@ -546,7 +589,9 @@ main(void)
 	shim_register();
 	test_faults(&io_fault.at, &io_fault.seen, &io_fault.for_ever, false, 1);
 	test_faults(&io_fault.at, &io_fault.seen, &io_fault.for_ever, true, 1);
+	test_late_faults(&io_fault.at, &io_fault.seen, &io_fault.for_ever);
 	if (OWN_MALLOC) {
+		test_late_faults(&alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever);
 		test_faults(&alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, false, 7);
 		test_faults(&alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, true, 7);
 	}
