@@ -96,10 +96,13 @@ samples_drop(struct writer *w, int which, int64_t id, int64_t *n)
 static int
 session_drop(struct writer *w, int64_t id)
 {
-	int64_t n = CHUNKS_AT_ONCE;
-	int rc = samples_drop(w, W_FORGET_CHUNKS, id, &n), which;
+	int64_t n = CHUNKS_AT_ONCE, pinned = 0;
+	int rc, which;
 
-	if (rc == NW_OK)
+	/* Another process may have pinned it since it was found. */
+	if ((rc = db_get_int(&w->stmts, W_SESSION_PINNED, id, &pinned)) != NW_OK || pinned != 0)
+		return rc == NW_ENOTFOUND ? NW_OK : rc;
+	if ((rc = samples_drop(w, W_FORGET_CHUNKS, id, &n)) == NW_OK)
 		rc = samples_drop(w, W_FORGET_ROLLUPS, id, &n);
 	if (n == 0)
 		return rc;

@@ -115,6 +115,7 @@ static const char *const sql[W_STMTS] = {
 	    " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = s.id AND coalesce(x.closed_ns, ?4) >= ?4)"
 	    " AND NOT EXISTS (SELECT 1 FROM metadata m JOIN layout l ON l.meta_id = m.id"
 	    " WHERE m.session_id = s.id AND (l.tail_after >= ?3 OR l.id = (SELECT max(id) FROM layout))) ORDER BY s.id LIMIT 1",
+	[W_SESSION_PINNED] = "SELECT pinned FROM session WHERE id = ?",
 	[W_FORGET_CHUNKS] = "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE layout_id IN " LAYOUTS_OF " LIMIT ?2)"
 	    " RETURNING 0, length(data)",
 	[W_FORGET_ROLLUPS] = "DELETE FROM rollup WHERE id IN (SELECT id FROM rollup WHERE layout_id IN " LAYOUTS_OF " LIMIT ?2)"

@@ -374,6 +374,31 @@ test_damaged(void)
 	writer_close(w);
 }
 
+/* Whoever pins a session and is told that it is pinned finds it there afterwards. */
+static void
+test_pinned_meanwhile(void)
+{
+	struct writer *w = open_writer(0, 0);
+	int64_t id = 0;
+
+	host_add(w);
+	CHECK_INT(session_add(w, 1, BASE, 5, 100), NW_OK);
+	CHECK_INT(session_add(w, 2, BASE, 5, 100), NW_OK);
+	pass(w, BASE + 20 * HOUR);
+	CHECK_INT(forget_oldest(w, BASE + 20 * HOUR, &id), NW_OK);
+	CHECK_INT(id, 1);
+	CHECK_INT(store_pin(path, 1, true, why), NW_OK);
+	CHECK_INT(forget_session(w, 1), NW_OK);
+	CHECK_INT(forget_session(w, 77), NW_OK);
+	CHECK_INT(count(w, "SELECT count(*) FROM session"), 2);
+	CHECK_INT(count(w, "SELECT count(*) FROM chunk"), 2);
+	CHECK_INT(w->total.forgotten_sessions, 0);
+	CHECK_INT(store_pin(path, 1, false, why), NW_OK);
+	CHECK_INT(forget_session(w, 1), NW_OK);
+	CHECK_INT(w->total.forgotten_sessions, 1);
+	writer_close(w);
+}
+
 /* One with very many chunks goes in several transactions, which commits can come between. */
 static void
 test_many(void)
@@ -579,6 +604,8 @@ main(void)
 	test_connected();
 	files_remove();
 	test_damaged();
+	files_remove();
+	test_pinned_meanwhile();
 	files_remove();
 	test_many();
 	files_remove();
