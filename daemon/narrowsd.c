@@ -427,7 +427,7 @@ daemon_start(struct daemon *d)
 	    listeners_start(&d->box, "listen-xsp-tls", true, d->conf.listen_xsp_tls, &d->listeners_tls, why) < 0)
 		fatalx("%s", why);
 	if (web_start(&wo, &d->web, why) < 0)
-		fatalx("listen-http: %s", why);
+		fatalx("%s", why);
 	ctl_open(d);
 	run_file_write(d);
 	events_start(d);
@@ -530,8 +530,9 @@ main(int argc, char **argv)
 	d.box.limits.block_max_bytes = (uint32_t)d.conf.max_block_bytes;
 	d.box.limits.message_max_bytes = (uint32_t)d.conf.max_message_bytes;
 	daemon_start(&d);
-	log_info("daemon.start version=%s xsp=\"%s\" http=%s store=%s", NW_VERSION, listeners_addresses(d.listeners),
-	    web_address(d.web), d.store_path);
+	log_info("daemon.start version=%s xsp=\"%s\" xsp-tls=\"%s\" http=%s https=%s store=%s", NW_VERSION,
+	    listeners_addresses(d.listeners), listeners_addresses(d.listeners_tls), web_address(d.web),
+	    web_address_https(d.web), d.store_path);
 	notify_ready();
 	if (ready_fd >= 0)
 		background_finish(ready_fd);

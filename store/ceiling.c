@@ -216,7 +216,7 @@ ceiling_make_room(struct writer *w, size_t bytes)
 			return rc;
 		if (rc == WRITER_DONE) {
 			snprintf(w->trouble, sizeof(w->trouble),
-			    "size ceiling: %llu bytes are full, and nothing in them may go", (unsigned long long)c->max_bytes);
+			    "size ceiling: %.3g MiB are full, and nothing in them may go", (double)c->max_bytes / (1 << 20));
 			return NW_EIO;
 		}
 		w->pages_freed = true;

@@ -103,6 +103,13 @@ else:
     h = load.until_stuck(100)
     assert h["problem"].startswith("store: size ceiling"), h["problem"]
     assert h["store"]["max_bytes"] == CEILING and h["store"]["tiers"][0]["rolled_up"] == 0, h["store"]
+    with open(state + "/late.csv", "w") as f:
+        f.write("event_type,field,value,t_ns\nlate,v,1,%d\n" % time.time_ns())
+    try:
+        subprocess.run([narrows, "-s", state, "import", state + "/late.csv"], timeout=2, stderr=subprocess.PIPE)
+        sys.exit("stored at the ceiling")
+    except subprocess.TimeoutExpired as e:
+        assert b"stores nothing now: size ceiling" in e.stderr, e.stderr
     subprocess.check_call([narrows, "-s", state, "unpin", "last"])
 load.until_going(60)
 assert load.told and load.told[0] in h["problem"], (load.told, h["problem"])

@@ -18,6 +18,7 @@
 #include <strings.h>
 #include <arpa/inet.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <mbedtls/error.h>
 #include <mbedtls/md.h>
@@ -86,9 +87,12 @@ refuse_file(char why[NW_TLS_WHY_BYTES], const char *path, const char *what, int 
 {
 	char text[128] = "";
 
-	if (code != 0)
+	/* what the system says of a file is plainer than what the library makes of it */
+	if (access(path, R_OK) != 0)
+		snprintf(text, sizeof(text), "%s", strerror(errno));
+	else if (code != 0)
 		mbedtls_strerror(code, text, sizeof(text));
-	snprintf(why, NW_TLS_WHY_BYTES, "%.100s: %.50s%s%.90s", path, what, code != 0 ? ": " : "", text);
+	snprintf(why, NW_TLS_WHY_BYTES, "%.100s: %.50s%s%.90s", path, what, text[0] != '\0' ? ": " : "", text);
 	return NW_EINVAL;
 }
 

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <netdb.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -17,6 +18,7 @@
 #include "daemon/conf.h"
 #include "daemon/cmd/import.h"
 #include "daemon/cmd/progress.h"
+#include "daemon/log.h"
 #include "daemon/xmalloc.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
@@ -31,6 +33,7 @@ struct client {
 	uint8_t *out, *in;
 	size_t out_len, out_cap, in_len;
 	bool opened, greeted, answered;      /* answered: to the ping behind all */
+	bool troubled;                       /* and that was said */
 	int64_t stored;
 };
 
@@ -41,6 +44,18 @@ client_fail(struct client *c, const char *why)
 }
 
 /* --- bytes --- */
+
+/* The box may go on by itself, so the wait goes on as well; but whoever waits wants to know why. Once is enough. */
+static void
+trouble_say(struct client *c, const char *text)
+{
+	char shown[256];
+
+	if (!c->troubled && *text != '\0')
+		fprintf(stderr, "narrows: box %s stores nothing now: %s\n", c->box,
+		    log_escape(shown, sizeof(shown), text));
+	c->troubled = true;
+}
 
 static int
 reply_take(struct client *c, const struct nw_frame *f)
@@ -70,6 +85,8 @@ reply_take(struct client *c, const struct nw_frame *f)
 		for (i = 0; i < n; i++)
 			if (kv[i].type == NW_KV_INT && strcmp(kv[i].key, "stored") == 0 && kv[i].v.i > c->stored)
 				c->stored = kv[i].v.i;
+			else if (kv[i].type == NW_KV_TEXT && strcmp(kv[i].key, "trouble") == 0)
+				trouble_say(c, kv[i].v.text);
 	}
 	return NW_OK;
 }

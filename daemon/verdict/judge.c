@@ -653,7 +653,7 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	out->limit.known = out->limit.known && limit_is_held(&out->limit) && out->crowded_share < CROWDED;
 	evidence_extent(e, &out->path, &out->first_wall_ns, &out->last_wall_ns);
 	out->duration_s = (double)(out->last_wall_ns - out->first_wall_ns) * 1e-9;
-	out->bytes = out->path.bytes;
+	out->bytes = round(out->path.bytes);     /* spread over windows and summed: off by rounding */
 	out->bytes_per_s = out->duration_s > 0 ? out->bytes / out->duration_s : NAN;
 	out->route = route_text(e, &out->path);
 	out->program = program_of(e, &out->path);
