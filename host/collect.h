@@ -70,6 +70,9 @@ void collect_run(struct nwshm *shm, const struct collect_run_opts *opts);
 struct nwshm *region_new(char *path, size_t path_cap, const char **why);
 void region_free(struct nwshm *shm, const char *path);
 
+/* " key=text" into a line of the report: blanks and control characters as %XX, so that it is split at blanks safely. */
+void collect_report_text(FILE *to, const char *key, const char *text);
+
 /* A random UUID as text. */
 void collect_uuid(char out[COLLECT_UUID_BYTES]);
 

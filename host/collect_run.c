@@ -134,9 +134,12 @@ report_close(FILE *f, const char *temp, const char *path, const struct nw_provid
 	if (f == NULL)
 		return;
 	nw_provider_get_stats(p, &st);
-	fprintf(f, "run docs_queued=%llu docs_sent=%llu docs_stored=%llu docs_dropped=%llu connected=%d\n",
+	fprintf(f, "run docs_queued=%llu docs_sent=%llu docs_stored=%llu docs_dropped=%llu connected=%d",
 	    (unsigned long long)st.docs_queued, (unsigned long long)st.docs_sent, (unsigned long long)st.docs_stored,
 	    (unsigned long long)st.docs_dropped, st.connected);
+	if (!st.connected)
+		collect_report_text(f, "why", nw_provider_why(p));
+	putc('\n', f);
 	if (fclose(f) == 0)
 		rename(temp, path);
 }

@@ -297,9 +297,8 @@ say_object(struct collect *c, unsigned object, const struct object_delta *d, con
 
 /* --- last words, and the text report --- */
 
-/* Blanks and control characters as %XX, so that a line is split at blanks safely. */
-static void
-report_text(FILE *to, const char *key, const char *text)
+void
+collect_report_text(FILE *to, const char *key, const char *text)
 {
 	fprintf(to, " %s=", key);
 	for (; *text != '\0'; text++)
@@ -323,9 +322,9 @@ report_object(struct collect *c, unsigned object)
 	    object < NWSHM_OBJECTS_FIXED ? 0 : c->shm->proc[c->shm->object[object].owner].pid,
 	    (unsigned long long)seen->bytes[NWSHM_READ], (unsigned long long)seen->bytes[NWSHM_WRITE]);
 	if (!seen->label.known)
-		report_text(to, "resource", "other");
+		collect_report_text(to, "resource", "other");
 	else if (file)
-		report_text(to, "resource", seen->label.path);
+		collect_report_text(to, "resource", seen->label.path);
 	else
 		fprintf(to, " src=%s sport=%d dst=%s dport=%d", addr_text(&seen->label.local, text[0]),
 		    seen->label.local.port, addr_text(&seen->label.peer, text[1]), seen->label.peer.port);
@@ -366,7 +365,7 @@ report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
 			    (double)t->busy_ns * 1e-9, (double)t->wait_ns * 1e-9, w->stage[stage].threads_max);
 	}
 	fprintf(to, "process pid=%d ppid=%d", p->pid, p->ppid);
-	report_text(to, "program", program_name(c, p));
+	collect_report_text(to, "program", program_name(c, p));
 	fprintf(to, " wall_s=%.9f cpu_user_s=%.6f cpu_sys_s=%.6f seen_read=%llu seen_written=%llu",
 	    (double)(end_mono_ns - p->attach_mono_ns) * 1e-9, positive(w->now.user_s - w->first.user_s),
 	    positive(w->now.sys_s - w->first.sys_s), (unsigned long long)seen[NWSHM_READ],
@@ -379,7 +378,7 @@ report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
 	    (double)w->pipe_total[NWSHM_READ].ns * 1e-9, (double)w->pipe_total[NWSHM_WRITE].ns * 1e-9);
 	fprintf(to, " missed_ops=%llu missed_bytes=%llu", (unsigned long long)nwshm_get(&p->missed_ops),
 	    (unsigned long long)nwshm_get(&p->missed_bytes));
-	report_text(to, "argv", p->argv);
+	collect_report_text(to, "argv", p->argv);
 	putc('\n', to);
 }
 

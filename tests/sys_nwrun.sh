@@ -272,6 +272,12 @@ if have python3 && have iperf3; then
 	[ $n -ge 0 ] && [ $n -lt 4096 ] || fail "iperf3 server: the kernel counted $n bytes more than nwrun"
 fi
 
+# no box: the report says so, and why
+NWRUN_REPORT=$tmp/away.report "$nwrun" -b 127.0.0.1/1 dd if="$tmp/src" of=/dev/null bs=64k count=1 status=none
+await away.report && grep -q '^run .* connected=0 why=nobody%20listens%20at%20the%20address$' away.report || fail "away: $(cat away.report)"
+NARROWS_TLS=$tmp/none NWRUN_REPORT=$tmp/keyless.report "$nwrun" -b tls://127.0.0.1/1 true
+await keyless.report && grep -q '^run .* connected=0 why=.*/none/ca.crt:%20.*No%20such%20file' keyless.report || fail "keyless: $(cat keyless.report)"
+
 sleep 0.5
 ls /dev/shm/nwrun.* >/dev/null 2>&1 && {
 	sleep 2   # other tests' runs may be under way
