@@ -397,8 +397,8 @@ tcp_witness(struct judgement *j, const struct evidence *e)
 		else
 			agrees = at_sender || place == NW_PLACE_NET_READ;
 	}
-	witness_add(j, "tcp", says, agrees, xasprintf("of the time the sender's kernel had data in flight %.0f %%, was held "
-	    "by the receive window %.0f %%, by the send buffer %.0f %%; %.0f retransmissions", 100 * fmin(busy, 1),
+	witness_add(j, "tcp", says, agrees, xasprintf("the sender's kernel had data in flight for %.0f %% of the time, "
+	    "and was held by the receive window for %.0f %%, by the send buffer for %.0f %%; %.0f retransmissions", 100 * fmin(busy, 1),
 	    100 * fmin(rwnd, 1), 100 * fmin(sndbuf, 1), isfinite(c->retrans) ? c->retrans : 0));
 }
 
