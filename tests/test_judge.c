@@ -305,6 +305,8 @@ crowded_check(const struct transfer *tr, const char *name, double cpu_wait_s, co
 	CHECK_INT(analysis_run(r, 1, &params, &a), NW_OK);
 	CHECK_STR(a.judgement.confidence, confidence);
 	CHECK_INT(a.judgement.limit.known, strcmp(confidence, "none") != 0);
+	if (!a.judgement.limit.known)
+		CHECK(strstr(a.judgement.reasons[a.judgement.n_reasons - 1], "mover on dtn-a could run, but had no processor") != NULL);
 	if (strstr(a.judgement.sentence, says) == NULL) {
 		fprintf(stderr, "%s: %s\n", name, a.judgement.sentence);
 		CHECK(!"the sentence says it");
@@ -494,6 +496,7 @@ main(void)
 	crowded_check(&transfers[0], "processors explain it", 0.095, "none", "Cannot tell whether the network path from dtn-a to dtn-b");
 	crowded_check(&transfers[1], "processors are not the disk", 0.01, "medium", "Disk read on dtn-a limited");
 	crowded_check(&transfers[1], "processors look like a disk", 0.095, "none", "Cannot tell whether disk read on dtn-a");
+	crowded_check(&transfers[4], "processors beside a tie", 0.03, "none", "No single stage stands out");
 	seen_check();
 	clocks_check(2.5, true);
 	clocks_check(2.5, false);

@@ -203,6 +203,27 @@ crowded_share(const struct judgement *j, const struct evidence *e)
 	return held_s > 0 ? wait_s / held_s : 0;
 }
 
+/* The process that waited most for a processor, if that was long; NULL: none did. */
+static const struct evidence_flow *
+cpu_waiter(const struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_flow *f, *most = NULL;
+
+	for (f = e->flows; f < e->flows + e->n_flows; f++)
+		if (f->program != NULL && f->cpu_wait_s >= 0.1 * j->path.active_s && j->path.active_s > 0 &&
+		    (most == NULL || f->cpu_wait_s > most->cpu_wait_s))
+			most = f;
+	return most;
+}
+
+static void
+cpu_wait_reason(struct judgement *j, const struct evidence *e, const struct evidence_flow *f)
+{
+	reason_add(j, "%s on %s could run, but had no processor, for %.0f %% of the time.",
+	    f->program != NULL ? f->program : "The program", host_name(e, f->host),
+	    100 * fmin(f->cpu_wait_s / j->path.active_s, 1));
+}
+
 static void
 crowded_words(struct judgement *j, const struct evidence *e)
 {
@@ -210,9 +231,8 @@ crowded_words(struct judgement *j, const struct evidence *e)
 	size_t flow[2], n = limit_flows(j, flow), i;
 
 	for (i = 0; i < n; i++)
-		reason_add(j, "%s on %s could run, but had no processor, for %.0f %% of the time.",
-		    e->flows[flow[i]].program != NULL ? e->flows[flow[i]].program : "The program",
-		    host_name(e, e->flows[flow[i]].host), 100 * fmin(cpu_wait_s(e, flow[i]) / j->path.active_s, 1));
+		if (cpu_wait_s(e, flow[i]) > 0)
+			cpu_wait_reason(j, e, &e->flows[flow[i]]);
 	j->sentence = xasprintf("Cannot tell whether %s limited this transfer: programs waited for a processor for as long as "
 	    "they seem to have waited for it.", what);
 	free(what);
@@ -222,6 +242,7 @@ static void
 unknown_words(struct judgement *j, const struct evidence *e, const struct judge_params *params)
 {
 	const struct nw_bottleneck *b = &j->limit.bottleneck;
+	const struct evidence_flow *waiter;
 	char *first, *second;
 
 	if (j->path.n == 0) {
@@ -255,6 +276,8 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 		else
 			reason_add(j, "The test does not tell %zu of %zu stages apart (alpha %.3g).", b->n_candidates, j->path.n,
 			    b->alpha);
+		if ((waiter = cpu_waiter(j, e)) != NULL)
+			cpu_wait_reason(j, e, waiter);
 		if (b->n_candidates > 2)
 			j->sentence = xasprintf("No single stage stands out: %zu of %zu may have limited this transfer, first of all "
 			    "%s and %s.", b->n_candidates, j->path.n, first, second);
@@ -481,19 +504,6 @@ disk_witness(struct judgement *j, const struct evidence *e)
 	/* An idle device proves nothing: the limit may be a quota, or a disk that this host does not see. */
 	witness_add(j, "disk", most > 0.8 ? "disk" : NULL, !j->limit.known || most <= 0.8 ? -1 : disk,
 	    xasprintf("the busiest device, on %s, was busy %.0f %% of the time", e->hosts[where].name, 100 * most));
-}
-
-/* The process that waited most for a processor, if that was long; NULL: none did. */
-static const struct evidence_flow *
-cpu_waiter(const struct judgement *j, const struct evidence *e)
-{
-	const struct evidence_flow *f, *most = NULL;
-
-	for (f = e->flows; f < e->flows + e->n_flows; f++)
-		if (f->program != NULL && f->cpu_wait_s >= 0.1 * j->path.active_s && j->path.active_s > 0 &&
-		    (most == NULL || f->cpu_wait_s > most->cpu_wait_s))
-			most = f;
-	return most;
 }
 
 static void
