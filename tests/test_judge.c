@@ -3,6 +3,7 @@
 #include "daemon/verdict/judge.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,7 @@ noisy(double v, double noise)
 }
 
 static int64_t ahead_ns;                        /* of the second host's clock */
+static int reading_windows = INT_MAX;           /* then the first host reads from memory, and its program computes */
 
 static void
 stage_write(struct nw_batch *b, int64_t id, int64_t host, const char *op, const char *type, const struct times *t,
@@ -73,7 +75,8 @@ stage_write(struct nw_batch *b, int64_t id, int64_t host, const char *op, const 
 	snprintf(subject, sizeof(subject), "{\"type\":\"%s\",\"pid\":%d,\"program\":\"mover\"}", type, 100 + (int)host);
 	CHECK(nw_batch_meta(b, &m) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
 	for (i = 0; i < tr->windows; i++) {
-		double busy = noisy(t->busy, tr->noise), wait = noisy(t->wait, tr->noise);
+		bool reads = strcmp(op, "read") == 0 && strcmp(type, "disk") == 0;
+		double busy = noisy(reads && i >= reading_windows ? 0.001 : t->busy, tr->noise), wait = noisy(t->wait, tr->noise);
 		double row[N_FIELDS] = { 4e6, 1.5, 16, 0.1, busy, busy, wait, 1 };
 		int64_t at = T0 + (i + 1) * (int64_t)STEP + (host == 2 ? ahead_ns : 0);
 
@@ -411,6 +414,42 @@ clocks_check(double ahead_s, bool known)
 	store_close(st);
 }
 
+/* --- phases --- */
+
+/* First the disk, then the program: which of them cannot be told, but that it is neither of the others can. */
+static void
+phases_check(void)
+{
+	static const struct transfer tr = { "phases", { .095, 0 }, { .002, 0 }, { .001, .094 }, { .002, 0 }, 0.05, 40, NULL, "" };
+	char path[128], why[STORE_WHY_BYTES];
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+	size_t i;
+
+	snprintf(path, sizeof(path), "%s/phases.db", dir);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	reading_windows = 22;
+	session_write(b, &tr);
+	reading_windows = INT_MAX;
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &params, &a), NW_OK);
+	CHECK(!a.judgement.limit.known);
+	CHECK_INT(a.judgement.limit.bottleneck.n_candidates, 2);
+	for (i = 0; i < a.judgement.path.n; i++)
+		CHECK_INT(a.judgement.limit.tests[i].candidate, a.judgement.path.stage[i].place == NW_PLACE_DISK_READ ||
+		    a.judgement.path.stage[i].place == NW_PLACE_SENDER_HOST);
+	CHECK(strstr(a.judgement.sentence, "Cannot tell whether disk read on dtn-a or the sending program on dtn-a limited") != NULL);
+	if (check_failed > 0)
+		fprintf(stderr, "%s\n", a.judgement.sentence);
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
 /* --- the same when its rows are gone --- */
 
 struct outcome { bool known; enum nw_place place; double bytes; size_t n_windows; };
@@ -498,6 +537,7 @@ main(void)
 	crowded_check(&transfers[1], "processors look like a disk", 0.095, "none", "Cannot tell whether disk read on dtn-a");
 	crowded_check(&transfers[4], "processors beside a tie", 0.03, "none", "No single stage stands out");
 	seen_check();
+	phases_check();
 	clocks_check(2.5, true);
 	clocks_check(2.5, false);
 	clocks_check(-86400, true);

@@ -7,6 +7,37 @@
 #include "narrows/err.h"
 #include "narrows/special.h"
 
+static const double held_min = 1.0 / 3;
+
+/* One-sided: the chance of so small a held share in a stage that held the bytes for a third of the time. */
+static double
+idle_p(const struct nw_group *g)
+{
+	double se = g->sd / sqrt(g->n), far = held_min - (1 - g->mean);
+
+	if (!(g->n >= 2) || !(far > 0))
+		return 1;
+	return se > 0 ? 1 - nw_t_cdf(far / se, g->n - 1) : 0;
+}
+
+/*
+ * Where a transfer has phases, few windows are independent, and the test cannot tell the slowest stage from one that did
+ * next to nothing all the time. But that one did not limit the transfer: it held the bytes for less than a third of it.
+ */
+static void
+idle_exclude(struct limit *l, size_t n_stages)
+{
+	struct nw_bottleneck *b = &l->bottleneck;
+	size_t i;
+
+	for (i = 0; b->status == NW_STATUS_OK && i < n_stages; i++)
+		if (i != b->lowest && l->tests[i].candidate && idle_p(&l->tests[i].group) < b->alpha) {
+			l->tests[i].candidate = false;
+			b->n_candidates--;
+		}
+	b->unique = b->n_candidates == 1 && b->lowest < n_stages && l->tests[b->lowest].n_values >= 2;
+}
+
 /*
  * Ratio of held shares with Fieller's interval (1954), effective n, normal quantile. The next stage may be held next
  * to never, by a few windows only; on the logarithm's scale such a one would make any ratio uncertain.
@@ -38,16 +69,21 @@ effect_find(struct limit *l, size_t n_stages, double alpha)
 	l->effect_high = a > 0 ? (held * held_next + root) / a : INFINITY;
 }
 
-/* All tests must reject, so the verdict's p is the largest of theirs; a pair was picked by looking, and pays twice. */
+/*
+ * Each other stage is excluded by one of its tests, so the verdict's p is the largest of theirs; a pair was picked by
+ * looking, and pays twice.
+ */
 static double
 verdict_p(const struct limit *l, size_t n_stages)
 {
-	double p = NAN;
+	double p = NAN, one;
 	size_t i;
 
-	for (i = 0; i < n_stages; i++)
-		if (i != l->bottleneck.lowest && l->tests[i].has_data && !(l->tests[i].test.p <= p))
-			p = l->tests[i].test.p;
+	for (i = 0; i < n_stages; i++) {
+		one = fmin(l->tests[i].test.p, idle_p(&l->tests[i].group));
+		if (i != l->bottleneck.lowest && l->tests[i].has_data && !(one <= p))
+			p = one;
+	}
 	return l->bottleneck.n_components == 2 ? fmin(1, 2 * p) : p;
 }
 
@@ -65,6 +101,7 @@ limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, doub
 		c[i] = (struct nw_component){ nw_place_name(p->stage[i].place), p->stage[i].free_share + first, end - first };
 	if ((rc = nw_bottleneck(c, p->n, &o, out->tests, &out->bottleneck)) < 0)
 		return rc;
+	idle_exclude(out, p->n);
 	effect_find(out, p->n, alpha);
 	out->stage = out->bottleneck.lowest;
 	out->n_windows = out->stage < p->n ? out->tests[out->stage].n_values : 0;
@@ -83,5 +120,5 @@ limit_held(const struct limit *l)
 bool
 limit_is_held(const struct limit *l)
 {
-	return limit_held(l) >= 1.0 / 3;
+	return limit_held(l) >= held_min;
 }
