@@ -203,7 +203,6 @@ static void
 group_done(struct store *st, struct nw_batch *group)
 {
 	struct nw_batch *b, *next, *silent = NULL;
-	bool any = false;
 
 	pthread_mutex_lock(&st->lock);
 	for (b = group; b != NULL; b = next) {
@@ -212,7 +211,6 @@ group_done(struct store *st, struct nw_batch *group)
 		st->stats.queued_bytes -= nw_batch_bytes(b);
 		if (b->done != NULL) {
 			queue_append(&st->done, b);
-			any = true;
 		} else {
 			b->next = silent;
 			silent = b;
@@ -221,8 +219,7 @@ group_done(struct store *st, struct nw_batch *group)
 	if (st->stats.queued_batches == 0)
 		pthread_cond_broadcast(&st->drained);
 	pthread_mutex_unlock(&st->lock);
-	if (any)
-		eventfd_write(st->done_fd, 1);
+	eventfd_write(st->done_fd, 1);         /* also when nobody is called: there is room for whom NW_EFULL sent away */
 	for (b = silent; b != NULL; b = next) {
 		next = b->next;
 		nw_batch_free(b);
@@ -486,16 +483,20 @@ store_run_completions(struct store *st)
 	}
 }
 
-/* What is left to grow, at the speed at which the shelves grew since the start. */
+/*
+ * What is left to grow before what is oldest goes, at the speed at which the shelves grew since the start. A full store
+ * has about five eighths of its ceiling: the rest is for the log and for transactions (ceiling.c).
+ */
 static double
 days_left(const struct store *st, const struct store_stats *s)
 {
 	double days = (double)(clock_ns(CLOCK_MONOTONIC) - st->opened_mono_ns) / 86400e9;
-	double grown = (double)shelves_bytes(s) - (double)st->opened_bytes;
+	double grown = (double)shelves_bytes(s) - (double)st->opened_bytes, room;
 
 	if (s->max_bytes == 0 || grown <= 0)
 		return NAN;
-	return s->file_bytes >= s->max_bytes ? 0 : (double)(s->max_bytes - s->file_bytes) / (grown / days);
+	room = (double)s->max_bytes * 5 / 8 - (double)s->file_bytes;
+	return room <= 0 ? 0 : room / (grown / days);
 }
 
 void

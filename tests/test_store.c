@@ -589,6 +589,34 @@ test_full_queue(void)
 	store_close(st);
 }
 
+/* Whoever was sent away hears that there is room, even if what made it is nobody's to be told of. */
+static void
+test_room(void)
+{
+	struct store_opts opts = store_opts_default;
+	struct nw_batch *silent = nw_batch_new(), *refused = nw_batch_new();
+	struct pollfd p = { .events = POLLIN };
+	struct store *st;
+	int i;
+
+	opts.queue_max_bytes = 20000;
+	opts.commit_interval_ns = 200000000;
+	st = open_with_basics(&opts);          /* that was a commit: the next waits for company */
+	store_run_completions(st);
+	p.fd = store_completion_fd(st);
+	put_row(silent, 1, 3000000, 1, 1);
+	for (i = 0; i < 2000; i++)
+		put_row(refused, 1, 3000001 + i, 1, 1);
+	CHECK_INT(poll(&p, 1, 0), 0);
+	CHECK_INT(store_submit(st, silent), NW_OK);
+	CHECK_INT(store_submit(st, refused), NW_EFULL);
+	CHECK_INT(poll(&p, 1, 20000), 1);
+	store_run_completions(st);
+	CHECK_INT(poll(&p, 1, 0), 0);
+	CHECK_INT(commit(st, refused), NW_OK);
+	store_close(st);
+}
+
 /* A batch that contradicts the store fails whole and alone. */
 static void
 test_bad_batch(void)
@@ -971,6 +999,8 @@ test_abandoned(void)
 	nw_batch_session(b, &(struct nw_session_rec){ .id = 900, .opened_wall_ns = 50, .last_data_wall_ns = 70 });
 	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 900, .session_id = 900, .opened_wall_ns = 60 });
 	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 901, .opened_wall_ns = 80 });
+	nw_batch_host(b, &(struct nw_host_rec){ .id = 900, .name = "abandoned", .last_seen_wall_ns = 95 });
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 903, .host_id = 900, .opened_wall_ns = 60 });
 	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 902, .opened_wall_ns = 80, .closed_wall_ns = 90, .end_reason = "closed" });
 	CHECK_INT(commit(st, b), NW_OK);
 	store_close(st);
@@ -979,7 +1009,7 @@ test_abandoned(void)
 	CHECK_INT(sqlite3_prepare_v2(db, "SELECT group_concat(closed_ns || ' ' || end_reason) FROM"
 	    " (SELECT * FROM xsp_session WHERE id >= 900 ORDER BY id)", -1, &stmt, NULL), SQLITE_OK);
 	CHECK_INT(sqlite3_step(stmt), SQLITE_ROW);
-	CHECK_STR((const char *)sqlite3_column_text(stmt, 0), "70 the box ended,80 the box ended,90 closed");
+	CHECK_STR((const char *)sqlite3_column_text(stmt, 0), "70 the box ended,80 the box ended,90 closed,95 the box ended");
 	sqlite3_finalize(stmt);
 	sqlite3_close(db);
 }
@@ -1037,6 +1067,7 @@ main(int argc, char **argv)
 	test_late_rows();
 	test_group_commit();
 	test_full_queue();
+	test_room();
 	test_bad_batch();
 	test_snapshot();
 	test_open();

@@ -189,7 +189,8 @@ int store_submit(struct store *st, struct nw_batch *b);
  * queued. Any thread but a completion.
  */
 int store_sync(struct store *st);
-int store_completion_fd(const struct store *st);   /* readable when store_run_completions has work */
+/* Readable when store_run_completions has work, and when there is room again for whom NW_EFULL sent away. */
+int store_completion_fd(const struct store *st);
 void store_run_completions(struct store *st);      /* one thread */
 void store_get_stats(struct store *st, struct store_stats *out);   /* any thread */
 
