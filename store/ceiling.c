@@ -4,6 +4,8 @@
  * (max_page_count), and no transaction begins for which the WAL has no room. Long before, what is oldest goes, so that
  * a working store has free pages to write on.
  *
+ * A commit leaves room for the tail to be moved into chunks: else the store would be full of what is in nobody's way.
+ *
  * Rows go first, as long as they are half of what there is: if they went while there is one, years of buckets would
  * leave no space for the hour that just was. Then buckets of 10 s, by the same rule, and so on. When all samples are less
  * than a quarter of what there is, old sessions go instead: else their descriptions and verdicts would leave none. Where
@@ -139,6 +141,15 @@ forget_one(struct writer *w)
 	return rc == NW_OK ? WRITER_MORE : rc;
 }
 
+/* Into chunks, before it leaves: noise does not get smaller there. */
+static bool
+tail_fits(const struct writer *w, int64_t n_live)
+{
+	int64_t bytes = (int64_t)tail_bytes(w->tail);
+
+	return n_live + (bytes + bytes / 16) / w->ceiling.page_bytes + 16 <= w->ceiling.pages_max;
+}
+
 /* One transaction's worth. WRITER_DONE: nothing is left that may go. */
 static int
 free_some(struct writer *w, int64_t n_pages)
@@ -154,7 +165,8 @@ free_some(struct writer *w, int64_t n_pages)
 	if ((rc = next_find(w, &what)) != NW_OK)
 		return rc;
 	if (what.id == 0)
-		return (rc = forget_one(w)) == WRITER_DONE && forget_waits(w) ? writer_move_oldest(w) : rc;
+		return (rc = forget_one(w)) == WRITER_DONE && forget_waits(w) && tail_fits(w, had) ?
+		    writer_move_oldest(w) : rc;
 	if ((rc = writer_begin(w)) != NW_OK)
 		return rc;
 	w->values_encoded = 0;
@@ -191,8 +203,9 @@ wal_has_room(struct writer *w, size_t bytes)
 	return (size_t)w->wal_frames + need <= max || (writer_restart_wal(w, RESTART_WAIT_MS) && need <= max);
 }
 
-int
-ceiling_make_room(struct writer *w, size_t bytes)
+/* For a transaction that writes so many bytes and leaves so many free. */
+static int
+room_make(struct writer *w, size_t bytes, size_t spare)
 {
 	struct ceiling *c = &w->ceiling;
 	int64_t n_pages, n_live, need;
@@ -204,9 +217,10 @@ ceiling_make_room(struct writer *w, size_t bytes)
 		snprintf(w->trouble, sizeof(w->trouble), "size ceiling: %zu bytes at once are too many for it", bytes);
 		return NW_ETOOBIG;
 	}
+	bytes += spare;
 	need = (int64_t)(bytes + bytes / 16) / c->page_bytes + 16;
 	for (;;) {
-		if (!wal_has_room(w, bytes)) {
+		if (!wal_has_room(w, bytes - spare)) {
 			snprintf(w->trouble, sizeof(w->trouble), "size ceiling: a long read keeps the log from starting over");
 			return NW_EIO;
 		}
@@ -221,6 +235,28 @@ ceiling_make_room(struct writer *w, size_t bytes)
 		}
 		w->pages_freed = true;
 	}
+}
+
+int
+ceiling_make_room(struct writer *w, size_t bytes)
+{
+	return room_make(w, bytes, 0);
+}
+
+int
+ceiling_make_room_to_commit(struct writer *w, size_t bytes)
+{
+	return room_make(w, bytes, tail_bytes(w->tail) + bytes);
+}
+
+int
+ceiling_make_room_to_move(struct writer *w)
+{
+	size_t bytes = tail_bytes(w->tail), most = w->ceiling.wal_max_bytes / 2;
+
+	if (bytes < w->limits.tail_bytes)
+		bytes = w->limits.tail_bytes;
+	return room_make(w, bytes < most ? bytes : most, 0);
 }
 
 int

@@ -109,7 +109,8 @@ static const char *const sql[W_STMTS] = {
 	[W_CHUNK_NEXT_ID] = "SELECT next_id FROM shelf WHERE tier = ?",
 	[W_CHUNK_SET_NEXT_ID] = "UPDATE shelf SET next_id = ?2 WHERE tier = ?1",
 	[W_XSP_ABANDONED] = "UPDATE xsp_session SET end_reason = 'the box ended', closed_ns = max(coalesce(opened_ns, 0),"
-	    " coalesce((SELECT last_data_ns FROM session s WHERE s.id = session_id), 0)) WHERE closed_ns IS NULL",
+	    " coalesce((SELECT last_data_ns FROM session s WHERE s.id = session_id),"
+	    " (SELECT last_seen_ns FROM host h WHERE h.id = host_id), 0)) WHERE closed_ns IS NULL",
 	[W_SESSION_OLDEST] = "SELECT s.id FROM session s WHERE s.id > ?1 AND NOT s.pinned AND s.closed_ns < ?2"
 	    " AND s.id < (SELECT max(id) FROM session)"
 	    " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = s.id AND coalesce(x.closed_ns, ?4) >= ?4)"
@@ -674,7 +675,7 @@ writer_commit(struct writer *w, struct nw_batch *list)
 		bytes += nw_batch_bytes(b);
 	rc = w->tail_stale ? tail_load(w) : NW_OK;
 	if (rc == NW_OK)
-		rc = ceiling_make_room(w, bytes);
+		rc = ceiling_make_room_to_commit(w, bytes);
 	if (rc == NW_OK && (rc = writer_begin(w)) == NW_OK) {
 		for (b = list; b != NULL && rc == NW_OK; b = b->next) {
 			b->rc = batch_apply(w, b);
@@ -961,7 +962,7 @@ writer_care(struct writer *w, bool idle)
 		return rc;
 	tail_look(w);
 	if (w->finals.n > 0 || tail_next_full(w->tail, &at) != NULL || tail_is_due(w)) {
-		if ((rc = ceiling_make_room(w, w->limits.tail_bytes)) == NW_OK)
+		if ((rc = ceiling_make_room_to_move(w)) == NW_OK)
 			rc = move_rows(w);
 		checkpoint(w, idle);
 		return rc == NW_OK ? WRITER_MORE : rc;

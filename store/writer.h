@@ -178,6 +178,9 @@ int ceiling_set(struct writer *w, uint64_t max_bytes);
  * to make, trouble says so. NW_ETOOBIG: there never will be. Without a ceiling always NW_OK.
  */
 int ceiling_make_room(struct writer *w, size_t bytes);
+/* For a commit, which adds to the tail; for moving all of the tail into chunks. */
+int ceiling_make_room_to_commit(struct writer *w, size_t bytes);
+int ceiling_make_room_to_move(struct writer *w);
 /* The same in advance and a step at a time, as far as a working store needs. */
 int ceiling_step(struct writer *w);
 /* Pages the file has over its ceiling, which have to be given back. */

@@ -586,6 +586,66 @@ test_late_faults(long *at, long *seen, bool *for_ever)
 	CHECK(i > 3 && i < 1000);
 }
 
+/*
+ * One wide series of noise that may not go fills the space. What is in the tail by then fits into chunks, so that once the
+ * rows may go the store goes on by itself.
+ */
+static void
+test_full_tail(void)
+{
+	enum { WIDTH = 250, ROUNDS = 6 };
+	const uint64_t max = 16 << 20;
+	const char *names[WIDTH];
+	static double v[64 * WIDTH];
+	static int64_t t[64];
+	int64_t now = BASE;
+	struct nw_batch *b;
+	struct writer *w;
+	size_t n, i;
+	int round, f, rc;
+
+	for (f = 0; f < WIDTH; f++)
+		names[f] = "x";
+	for (round = 0; round < ROUNDS; round++) {
+		files_remove();
+		w = open_writer(0, max);
+		host_add(w);
+		b = nw_batch_new();
+		nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .opened_wall_ns = BASE });
+		nw_batch_meta(b, &(struct nw_meta_rec){ .id = 1, .session_id = 1, .host_id = 1 });
+		nw_batch_layout(b, &(struct nw_layout_rec){ 1, 1, WIDTH, names });
+		CHECK_INT(writer_commit(w, b), NW_OK);
+		nw_batch_free(b);
+		CHECK_INT(store_pin(path, 1, true, why), NW_OK);
+		for (rc = NW_OK; rc == NW_OK;) {
+			n = 1 + rnd(64);
+			for (i = 0; i < n * WIDTH; i++)
+				v[i] = (double)rnd(1ull << 52);
+			for (i = 0; i < n; i++)
+				t[i] = now += SECOND;
+			b = nw_batch_new();
+			nw_batch_rows(b, 1, WIDTH, n, t, v, NULL, 0);
+			if ((rc = writer_commit(w, b)) == NW_OK)
+				while (rnd(4) > 0 && writer_care(w, false) == WRITER_MORE)
+					;
+			nw_batch_free(b);
+		}
+		CHECK_INT(rc, NW_EIO);
+		CHECK(strncmp(w->trouble, "size ceiling", 12) == 0);
+		CHECK_INT(store_pin(path, 1, false, why), NW_OK);
+		for (i = 0; i < 100 && (rc = writer_care(w, true)) == WRITER_MORE; i++)
+			;
+		CHECK_INT(rc, WRITER_DONE);
+		CHECK_STR(w->trouble, "");
+		b = nw_batch_new();
+		nw_batch_rows(b, 1, WIDTH, 1, &now, v, NULL, 0);
+		CHECK_INT(writer_commit(w, b), NW_OK);
+		nw_batch_free(b);
+		verify();
+		writer_close(w);
+	}
+}
+
 int
 main(void)
 {
@@ -610,6 +670,7 @@ main(void)
 	test_many();
 	files_remove();
 	test_ceiling();
+	test_full_tail();
 	files_remove();
 	test_ceiling_slow();
 	files_remove();

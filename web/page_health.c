@@ -55,7 +55,8 @@ write_store(struct html *h, const struct nw_health *health)
 	item_count(h, "Samples stored", s->samples);
 	page_item(h, "File", fmt_bytes((double)s->file_bytes).s);
 	page_item(h, "It may have", s->max_bytes > 0 ? fmt_bytes((double)s->max_bytes).s : "what there is");
-	page_item(h, "That is reached in", isnan(s->days_left) ? "not known" : fmt_duration(s->days_left * 86400).s);
+	page_item(h, "It is full in", isnan(s->days_left) ? "not known" : s->days_left > 0 ?
+	    fmt_duration(s->days_left * 86400).s : "it is: what is oldest goes");
 	page_item(h, "Rows in it", fmt_bytes((double)s->tier_bytes[STORE_ROWS]).s);
 	page_item(h, "Roll-ups in it", fmt_bytes((double)(s->tier_bytes[STORE_10S] + s->tier_bytes[STORE_1MIN] +
 	    s->tier_bytes[STORE_1H])).s);
