@@ -15,6 +15,8 @@ SLOW="env LD_PRELOAD=\$LD_PRELOAD:$tmp/slowdisk.so"
 start_box
 
 mkdir "$tmp/src" "$tmp/out"
+# the interpreter itself: what is first in PATH may be a script that becomes it
+ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$tmp/python3"
 head -c 40000000 /dev/urandom >"$tmp/src/one"
 head -c 20000000 /dev/urandom >"$tmp/src/two"
 head -c 4000000 /dev/urandom >"$tmp/four"
@@ -75,7 +77,7 @@ far() {
 	port=$(cat "$tmp/$1.port")
 }
 send() {
-	pipeline "$1" "cat $2 | python3 leave.py $port" && wait "$far" || fail "$1"
+	pipeline "$1" "cat $2 | ./python3 leave.py $port" && wait "$far" || fail "$1"
 }
 
 # Each case runs as task $1.
@@ -84,7 +86,7 @@ rsync_write() { rm -rf "$tmp/out/w"; pipeline "$1" "SLOWDISK_WRITE=3e7 $SLOW rsy
 tar_write() { pipeline "$1" "tar cf - src/two | gzip -1 | SLOWDISK_WRITE=8e6 $SLOW cat >out/tar_write"; }
 tar_gzip() { pipeline "$1" "tar cf - src src | gzip -6 | cat >out/tar_gzip"; }
 cat_gzip() { pipeline "$1" "cat src/one src/two src/one | gzip -6 >out/cat_gzip"; }
-cat_pause() { pipeline "$1" "cat src/one | python3 pause.py | cat >out/cat_pause"; cmp -s "$tmp/src/one" "$tmp/out/cat_pause"; }
+cat_pause() { pipeline "$1" "cat src/one | ./python3 pause.py | cat >out/cat_pause"; cmp -s "$tmp/src/one" "$tmp/out/cat_pause"; }
 curl_net() { pipeline "$1" "curl -s http://127.0.0.1:$link/four | dd of=out/curl_net bs=64k status=none"; cmp -s "$tmp/four" "$tmp/out/curl_net"; }
 curl_write() {
 	pipeline "$1" "curl -s http://127.0.0.1:$http/src/one | SLOWDISK_WRITE=2e7 $SLOW dd of=out/curl_write bs=64k status=none"
@@ -97,7 +99,7 @@ far_net() {
 	cmp -s "$tmp/four" "$tmp/out/far_net"
 }
 far_write() { far "$1" "SLOWDISK_WRITE=2e7 $SLOW cat >$tmp/out/far_write"; send "$1" src/one; cmp -s "$tmp/src/one" "$tmp/out/far_write"; }
-far_pause() { far "$1" "python3 $tmp/pause.py | cat >$tmp/out/far_pause"; send "$1" src/one; cmp -s "$tmp/src/one" "$tmp/out/far_pause"; }
+far_pause() { far "$1" "$tmp/python3 $tmp/pause.py | cat >$tmp/out/far_pause"; send "$1" src/one; cmp -s "$tmp/src/one" "$tmp/out/far_pause"; }
 # Others have the only processor it may use.
 crowded() {
 	cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')
