@@ -141,13 +141,18 @@ forget_one(struct writer *w)
 	return rc == NW_OK ? WRITER_MORE : rc;
 }
 
+/* Of the file, for so many bytes that are written. */
+static int64_t
+pages_needed(const struct ceiling *c, size_t bytes)
+{
+	return (int64_t)(bytes + bytes / 16) / c->page_bytes + 16;
+}
+
 /* Into chunks, before it leaves: noise does not get smaller there. */
 static bool
 tail_fits(const struct writer *w, int64_t n_live)
 {
-	int64_t bytes = (int64_t)tail_bytes(w->tail);
-
-	return n_live + (bytes + bytes / 16) / w->ceiling.page_bytes + 16 <= w->ceiling.pages_max;
+	return n_live + pages_needed(&w->ceiling, tail_bytes(w->tail)) <= w->ceiling.pages_max;
 }
 
 /* One transaction's worth. WRITER_DONE: nothing is left that may go. */
@@ -217,10 +222,9 @@ room_make(struct writer *w, size_t bytes, size_t spare)
 		snprintf(w->trouble, sizeof(w->trouble), "size ceiling: %zu bytes at once are too many for it", bytes);
 		return NW_ETOOBIG;
 	}
-	bytes += spare;
-	need = (int64_t)(bytes + bytes / 16) / c->page_bytes + 16;
+	need = pages_needed(c, bytes + spare);
 	for (;;) {
-		if (!wal_has_room(w, bytes - spare)) {
+		if (!wal_has_room(w, bytes)) {
 			snprintf(w->trouble, sizeof(w->trouble), "size ceiling: a long read keeps the log from starting over");
 			return NW_EIO;
 		}
