@@ -22,41 +22,56 @@ LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
 # nwrun.so and narrows_sqlite.so go into foreign programs: never with a sanitizer's runtime
 FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
 
-# What each room may stand on; a call against an arrow is an undefined reference in that room's tests.
-ROOMS         := xsp analyze store web daemon host
-BELOW_xsp     := xsp
-BELOW_analyze := analyze
-BELOW_store   := store
-BELOW_web     := web store analyze
-BELOW_daemon  := daemon web store analyze xsp
-BELOW_host    := host xsp
+# What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
+ROOMS := base base/fatal xsp pki analyze store/codec store analyze/verdict web daemon cli/stat cli/import cli \
+         host/lib host/nwrun host/blipp
+FATAL                 := base/fatal base
+BELOW_base            := base
+BELOW_base/fatal      := $(FATAL)
+BELOW_xsp             := xsp base
+BELOW_pki             := pki $(FATAL)
+BELOW_analyze         := analyze base
+BELOW_store/codec     := store/codec base
+BELOW_store           := store store/codec base
+BELOW_analyze/verdict := analyze/verdict analyze store store/codec $(FATAL)
+BELOW_web             := web store store/codec base
+BELOW_daemon          := daemon web analyze/verdict analyze store store/codec xsp pki $(FATAL)
+BELOW_cli/stat        := cli/stat analyze $(FATAL)
+BELOW_cli/import      := cli/import cli/stat daemon web analyze/verdict analyze store store/codec xsp pki $(FATAL)
+BELOW_cli             := cli cli/import cli/stat daemon web analyze/verdict analyze store store/codec xsp pki $(FATAL)
+BELOW_host/lib        := host/lib xsp pki base
+BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
+BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
 LIBS_xsp      := libbson-1.0
 LIBS_analyze  := lapacke openblas
-LIBS_store    := sqlite3 libzstd
+LIBS_store    := sqlite3
+LIBS_store/codec := libzstd
 LIBS_web      := libevent_core libevent_extra jansson libbson-1.0
-LIBS_daemon   := libevent_core libevent_pthreads liblzma zlib jansson
-LIBS_host     := libbson-1.0
-TLS           := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
-EXTRA_xsp     := $(TLS)
+LIBS_daemon   := libevent_core libevent_pthreads jansson
+LIBS_cli      := libevent_core
+LIBS_cli/stat := liblzma zlib libzstd jansson
+LIBS_analyze/verdict := jansson
+EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
-MAINS    := daemon/narrowsd.c daemon/narrows.c host/blipp.c host/nwrun.c
-PRELOAD  := $(sort $(wildcard host/preload*.c))
-objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c $1/*/*.c))))
+MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c
+PRELOAD  := $(sort $(wildcard host/nwrun/preload*.c))
+objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
-libs      = $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d)))) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
-room_of   = $(firstword $(foreach d,$(ROOMS),$(if $(wildcard $d/$1.c $d/*/$1.c),$d)))
+link      = $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d))) 2>/dev/null) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
+room_of   = $(patsubst tests/%/,%,$(dir $1))
 
 PROGS   := $(foreach p,$(basename $(notdir $(MAINS))),$B/bin/$p)
-UNITS   := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/test_*.c)))
-FUZZERS := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/fuzz_*.c)))
-BENCHES := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/bench_*.c)))
+found    = $(patsubst %.c,$B/%,$(sort $(foreach d,$(ROOMS),$(wildcard tests/$d/$1_*.c))))
+UNITS   := $(call found,test)
+FUZZERS := $(call found,fuzz)
+BENCHES := $(call found,bench)
 
 .PHONY: all tests check check-run unit demo demo-run bench fuzz install uninstall clean deps
-all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $(if $(wildcard tests/stat-cases.c),$B/bin/stat-cases)
+all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/bin/stat-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
 # --- objects, libraries, programs ---
-$B/obj/host/preload%.o: host/preload%.c
+$B/obj/host/nwrun/preload%.o: host/nwrun/preload%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -c -o $@ $<
 $B/obj/%.o: %.c
@@ -69,42 +84,41 @@ $B/lib/$1.a: $(call objs,$1)
 endef
 $(foreach d,$(ROOMS),$(eval $(call room,$d)))
 
-$(addprefix $B/bin/,narrowsd narrows): $B/bin/%: $B/obj/daemon/%.o $(call archives,daemon)
+# program NAME, of room ROOM
+define program
+$B/bin/$1: $B/obj/$2/$1.o $(call archives,$2)
+	@mkdir -p $$(@D)
+	$$(Q)$$(LD) -o $$@ $$^ $$(call link,$2)
+endef
+$(foreach m,$(MAINS),$(eval $(call program,$(basename $(notdir $m)),$(patsubst %/,%,$(dir $m)))))
+$B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,cli/stat)
 	@mkdir -p $(@D)
-	$(Q)$(LD) -o $@ $^ $(call libs,daemon)
-$(addprefix $B/bin/,blipp nwrun): $B/bin/%: $B/obj/host/%.o $(call archives,host)
-	@mkdir -p $(@D)
-	$(Q)$(LD) -o $@ $^ $(call libs,host)
-$B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,daemon)
-	@mkdir -p $(@D)
-	$(Q)$(LD) -o $@ $^ $(call libs,daemon)
+	$(Q)$(LD) -o $@ $^ $(call link,cli/stat)
 $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -o $@ $^ -ldl -pthread
 $B/obj/extension/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -ffunction-sections -include store/extension.h -c -o $@ $<
-$B/bin/narrows_sqlite.so: $(patsubst %.c,$B/obj/extension/%.o,$(sort $(wildcard store/*.c)))
+$B/bin/narrows_sqlite.so: $(patsubst %.c,$B/obj/extension/%.o,$(sort $(foreach d,$(BELOW_store),$(wildcard $d/*.c))))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -Wl,--gc-sections -Wl,-z,defs -o $@ $^ $(shell pkg-config --libs libzstd) -lm -pthread
-LIBNARROWS := $(patsubst %,$B/obj/host/%.o,caliper caliper_doc catalog conn gather hop hostname provider spool spool_dir \
-              spool_file tlsfiles xsp_client) $(call objs,xsp)
+LIBNARROWS := $(call objs,host/lib) $(call objs,xsp) $(filter %/tls.o %/cert.o,$(call objs,pki)) $(call objs,base)
 $B/lib/libnarrows.a: $(LIBNARROWS)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $B/lib/libnarrows.so: $(LIBNARROWS)
 	@mkdir -p $(@D)
-	$(Q)$(LD) -shared -Wl,-soname,libnarrows.so.0 -o $@ $^ $(call libs,host)
+	$(Q)$(LD) -shared -Wl,-soname,libnarrows.so.0 -o $@ $^ $(call link,host/lib)
 
-# --- tests: each links its own room and those below, nothing else ---
+# --- tests: tests/ROOM/test_FILE.c links its room and those below, nothing else ---
 .SECONDEXPANSION:
-room_for = $(or $(call room_of,$(patsubst test_%,%,$(patsubst fuzz_%,%,$(patsubst bench_%,%,$1)))),daemon)
-$(UNITS) $(BENCHES): $B/tests/%: $B/obj/tests/%.o $$(call archives,$$(call room_for,$$*))
+$(UNITS) $(BENCHES): $B/%: $B/obj/%.o $$(call archives,$$(call room_of,$$*))
 	@mkdir -p $(@D)
-	$(Q)$(LD) -o $@ $^ $(call libs,$(call room_for,$*))
-$(FUZZERS): $B/tests/%: $B/obj/tests/%.o $B/obj/tests/fuzzmain.o $$(call archives,$$(call room_for,$$*))
+	$(Q)$(LD) -o $@ $^ $(call link,$(call room_of,$*))
+$(FUZZERS): $B/%: $B/obj/%.o $B/obj/tests/fuzzmain.o $$(call archives,$$(call room_of,$$*))
 	@mkdir -p $(@D)
-	$(Q)$(LD) -o $@ $^ $(call libs,$(call room_for,$*))
+	$(Q)$(LD) -o $@ $^ $(call link,$(call room_of,$*))
 
 deps:
 	@sh conf/deps.sh
@@ -125,14 +139,14 @@ fuzz: deps
 	@sh tests/fuzz.sh
 
 # --- install: what goes where below PREFIX, one list for both directions ---
-HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper doc hist err public)
-MANUALS := $(sort $(wildcard daemon/*.[1-8] conf/*.[1-8] host/*.[1-8]))
+HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock doc hist err public)
+MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
 PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \
            $(foreach u,$(wildcard conf/*.service),$u:lib/systemd/system/$(notdir $u)) \
-           host/narrows.pc.in:lib/pkgconfig/narrows.pc
+           host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
 TO       = $(DESTDIR)$(PREFIX)
 install: all
 	@set -e; for p in $(PLACES); do to="$(TO)/$${p#*:}"; mode=644; [ ! -x "$${p%:*}" ] || mode=755; \

@@ -8,11 +8,11 @@
 
 #include "daemon/box.h"
 #include "daemon/conf.h"
-#include "daemon/log.h"
+#include "narrows/log.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
 #include "daemon/schedule.h"
-#include "daemon/xmalloc.h"
+#include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
 enum { BATCH_TARGET_BYTES = 1 << 20 };

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "daemon/xmalloc.h"
+#include "narrows/xmalloc.h"
 #include "narrows/cert.h"
 #include "narrows/err.h"
 

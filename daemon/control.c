@@ -11,10 +11,10 @@
 #include <utlist.h>
 
 #include "daemon/conf.h"
-#include "daemon/log.h"
+#include "narrows/log.h"
 #include "daemon/rules.h"
-#include "daemon/xmalloc.h"
-#include "narrows/caliper.h"
+#include "narrows/xmalloc.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
 

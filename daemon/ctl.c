@@ -16,9 +16,9 @@
 #include <event2/listener.h>
 
 #include "daemon/control.h"
-#include "daemon/log.h"
-#include "daemon/xmalloc.h"
-#include "narrows/caliper.h"
+#include "narrows/log.h"
+#include "narrows/xmalloc.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
 

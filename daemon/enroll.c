@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "daemon/box.h"
-#include "daemon/log.h"
-#include "daemon/token.h"
-#include "narrows/caliper.h"
+#include "narrows/log.h"
+#include "narrows/token.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
 
 static int

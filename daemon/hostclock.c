@@ -8,8 +8,8 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/hostlist.h"
-#include "daemon/log.h"
-#include "daemon/xmalloc.h"
+#include "narrows/log.h"
+#include "narrows/xmalloc.h"
 
 static const char *const fields[] = { "offset_s", "bound_s" };
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/xmalloc.h"
+#include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
 #include "daemon/hostlist.h"
 
@@ -8,8 +8,8 @@
 
 #include "daemon/box.h"
 #include "daemon/commit.h"
-#include "daemon/log.h"
-#include "narrows/caliper.h"
+#include "narrows/log.h"
+#include "narrows/clock.h"
 
 static struct host *
 host_new(struct box *box, int64_t id, const char *name, int64_t first_seen_wall_ns)

@@ -21,9 +21,9 @@
 #include <event2/event.h>
 
 #include "daemon/box.h"
-#include "daemon/log.h"
+#include "narrows/log.h"
 #include "daemon/trust.h"
-#include "daemon/xmalloc.h"
+#include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
 enum { PLAIN_BYTES = 16 << 10 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/xmalloc.h"
+#include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
 #include "daemon/join.h"
 
@@ -10,7 +10,7 @@
 
 #include "daemon/box.h"
 #include "daemon/session.h"
-#include "narrows/caliper.h"
+#include "narrows/clock.h"
 
 enum { MARKS_MAX = 128, HOSTS_MAX = 8, UUID_CHARS = 36 };
 

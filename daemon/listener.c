@@ -14,9 +14,9 @@
 #include <event2/listener.h>
 
 #include "daemon/box.h"
-#include "daemon/log.h"
+#include "narrows/log.h"
 #include "daemon/peer.h"
-#include "daemon/xmalloc.h"
+#include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
 struct listeners {

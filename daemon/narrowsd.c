@@ -24,15 +24,15 @@
 #include "daemon/hostlist.h"
 #include "daemon/https.h"
 #include "daemon/listener.h"
-#include "daemon/log.h"
+#include "narrows/log.h"
 #include "daemon/notify.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
 #include "daemon/schedule.h"
 #include "daemon/session.h"
 #include "daemon/trust.h"
-#include "daemon/xmalloc.h"
-#include "narrows/caliper.h"
+#include "narrows/xmalloc.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/web.h"
 
@@ -392,6 +392,18 @@ store_ceiling(const struct daemon *d)
 	return ceiling < (uint64_t)STORE_MAX_BYTES_MIN ? (uint64_t)STORE_MAX_BYTES_MIN : ceiling;
 }
 
+static struct analysis_params
+analysis_params(const struct conf *c)
+{
+	return (struct analysis_params){
+		.judge = { .alpha = c->alpha, .margin = c->margin },
+		.segments = { .alpha = c->alpha, .margin = c->margin, .windows_min = c->segment_min_windows },
+		.classes = { .adjust = c->density_bandwidth, .peak_min = c->density_peak_min, .cutoff = c->density_cutoff },
+		.reduction = { .window_ns = c->reduction_window_ns, .rows_min = c->reduction_min_rows,
+		    .operation_time = c->reduction_operation_time, .faithful = c->reduction_faithful },
+	};
+}
+
 static void
 daemon_start(struct daemon *d)
 {
@@ -417,7 +429,7 @@ daemon_start(struct daemon *d)
 		fatalx("out of memory");
 	d->box.commit = commit_new(&d->box);
 	d->box.control = control_new(d->box.base, &d->conf);
-	analysis_params_init(&ap, &d->conf);
+	ap = analysis_params(&d->conf);
 	if (schedule_start(d->box.store, d->store_path, &ap, d->box.next.run, &d->box.schedule, why) < 0)
 		fatalx("analysis.start why=\"%s\"", why);
 	memory_restore(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/xmalloc.h"
+#include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
 #include "daemon/origin.h"
 
@@ -15,7 +15,7 @@
 #include "daemon/conf.h"
 #include "daemon/session.h"
 #include "daemon/xsess.h"
-#include "narrows/caliper.h"
+#include "narrows/clock.h"
 
 enum {
 	HELD_MAX_BYTES = 256 << 10,          /* per origin */

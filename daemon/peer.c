@@ -19,11 +19,11 @@
 
 #include "daemon/box.h"
 #include "daemon/conf.h"
-#include "daemon/log.h"
+#include "narrows/log.h"
 #include "daemon/trust.h"
-#include "daemon/xmalloc.h"
+#include "narrows/xmalloc.h"
 #include "daemon/xsess.h"
-#include "narrows/caliper.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/tls.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/xmalloc.h"
+#include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
 #include "daemon/rules.h"
 
@@ -12,7 +12,7 @@
 
 #include "daemon/conf.h"
 #include "daemon/control.h"
-#include "daemon/log.h"
+#include "narrows/log.h"
 #include "daemon/session.h"
 #include "narrows/frame.h"
 

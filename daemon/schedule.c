@@ -7,10 +7,10 @@
 #include <time.h>
 
 #include "daemon/chrony.h"
-#include "daemon/log.h"
-#include "daemon/verdict/resultdoc.h"
-#include "daemon/xmalloc.h"
-#include "narrows/caliper.h"
+#include "narrows/log.h"
+#include "narrows/resultdoc.h"
+#include "narrows/xmalloc.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
 
 enum {

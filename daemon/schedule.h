@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/verdict/analysis.h"
+#include "narrows/analysis.h"
 #include "narrows/store.h"
 
 struct schedule;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/xmalloc.h"
+#include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
 #include "daemon/session.h"
 
@@ -12,9 +12,9 @@
 #include "daemon/commit.h"
 #include "daemon/conf.h"
 #include "daemon/join.h"
-#include "daemon/log.h"
+#include "narrows/log.h"
 #include "daemon/schedule.h"
-#include "narrows/caliper.h"
+#include "narrows/clock.h"
 
 enum { CLOSED_KEEP = 10000 };                /* closed sessions that a late XSP session can still find by task */
 #define RESTORE_LINGER_NS (30 * (int64_t)1000000000)

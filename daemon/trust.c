@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/ca.h"
-#include "daemon/log.h"
-#include "daemon/xmalloc.h"
-#include "narrows/caliper.h"
+#include "narrows/ca.h"
+#include "narrows/log.h"
+#include "narrows/xmalloc.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
 
 enum { NAMES_BYTES = 1024, RENEW_BEFORE_S = 30 * 86400, RETRY_S = 60 };

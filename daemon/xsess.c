@@ -14,14 +14,14 @@
 #include "daemon/hostclock.h"
 #include "daemon/hostlist.h"
 #include "daemon/join.h"
-#include "daemon/log.h"
+#include "narrows/log.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
 #include "daemon/rules.h"
 #include "daemon/schedule.h"
 #include "daemon/session.h"
-#include "daemon/xmalloc.h"
-#include "narrows/caliper.h"
+#include "narrows/xmalloc.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
 
 enum { LAYOUTS_MAX = 16, HELLO_KEYS_MAX = 32, ROWS_AT_ONCE = 64, FIELDS_MAX = 256 };

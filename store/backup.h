@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-#include "narrows/care.h"
+#include "narrows/maintenance.h"
 
 struct backup_file {
 	char *name, *part;                     /* what it will be, and what it is until then; both NULL: nothing */

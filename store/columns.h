@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "store/chunk.h"
+#include "store/codec/chunk.h"
 #include "store/tail.h"
 
 struct columns {

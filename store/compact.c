@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
-#include "store/codec_hash.h"
+#include "store/codec/codec_hash.h"
 #include "store/writer.h"
 
 enum {

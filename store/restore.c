@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "narrows/care.h"
+#include "narrows/maintenance.h"
 #include "narrows/err.h"
 #include "store/backup.h"
 #include "store/lock.h"

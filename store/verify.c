@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "narrows/care.h"
+#include "narrows/maintenance.h"
 #include "narrows/err.h"
-#include "store/codec_hash.h"
+#include "store/codec/codec_hash.h"
 #include "store/reader.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
-#include "store/codec_hash.h"
+#include "store/codec/codec_hash.h"
 #include "store/lock.h"
 #include "store/schema.h"
 

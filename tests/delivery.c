@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "narrows/caliper.h"
+#include "narrows/clock.h"
 #include "narrows/provider.h"
 
 #define TICK_NS INT64_C(20000000)

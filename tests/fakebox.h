@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "tests/check.h"
 #include "narrows/doc.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"

@@ -21,11 +21,11 @@ one() {
 	esac
 }
 
-for t in "$B"/tests/test_*; do
-	[ -f "$t" ] && [ -x "$t" ] && one "${t##*/}" timeout 300 "$t"
+for t in $(find "$B/tests" -name "test_*" -type f -perm -u+x | sort); do
+	one "${t##*/}" timeout 300 "$t"
 done
-for t in "$B"/tests/fuzz_*; do
-	[ -f "$t" ] && [ -x "$t" ] && { n=${t##*/}; one "$n" timeout 300 "$t" "tests/corpus/${n#fuzz_}"; }
+for t in $(find "$B/tests" -name "fuzz_*" -type f -perm -u+x | sort); do
+	n=${t##*/}; one "$n" timeout 300 "$t" "tests/corpus/${n#fuzz_}"
 done
 if [ "$what" = all ]; then
 	for t in tests/sys_*.sh; do

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "daemon/cmd/stat.h"
+#include "cli/stat/stat.h"
 
 static unsigned n_answered, n_failed, n_unknown;
 

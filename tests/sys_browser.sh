@@ -21,7 +21,7 @@ trap cleanup EXIT
 trap 'exit 1' INT TERM
 fail() { echo "FAIL: $*"; exit 1; }
 
-"$B/tests/test_web" --serve "$tmp/store.db" >"$tmp/server" 2>"$tmp/server.err" &
+"$B/tests/web/test_web" --serve "$tmp/store.db" >"$tmp/server" 2>"$tmp/server.err" &
 server=$!
 n=0
 until [ -s "$tmp/server" ]; do

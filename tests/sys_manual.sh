@@ -45,19 +45,19 @@ has() {
 }
 has daemon/narrowsd.8 "$("$bin/narrowsd" -h)" narrowsd
 usage=$("$bin/narrows" -h)
-has daemon/narrows.1 "$usage" narrows
+has cli/narrows.1 "$usage" narrows
 for c in $(printf '%s\n' "$usage" | awk '/^  [a-z]/ { print $1 }'); do
-	grep -q "^\.It Cm $c\>" daemon/narrows.1 || fail "narrows.1: no command $c"
+	grep -q "^\.It Cm $c\>" cli/narrows.1 || fail "narrows.1: no command $c"
 	"$bin/narrows" -s "$tmp/nowhere" "$c" --help 2>"$tmp/err" | grep -q "^usage: narrows $c" && [ ! -s "$tmp/err" ] || fail "narrows $c --help"
-	[ "$c" = stat ] || has daemon/narrows.1 "$("$bin/narrows" -u 127.0.0.1/1 "$c" --nonsense 2>&1 | grep usage)" "narrows $c"
+	[ "$c" = stat ] || has cli/narrows.1 "$("$bin/narrows" -u 127.0.0.1/1 "$c" --nonsense 2>&1 | grep usage)" "narrows $c"
 done
-for v in $(sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' daemon/narrowsd.8 daemon/narrows.1) ; do
+for v in $(sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' daemon/narrowsd.8 cli/narrows.1) ; do
 	grep -q "\"$v\"" daemon/*.c daemon/*/*.c || fail "$v: nobody reads it"
 done
 
 # --- narrows-xsp(7): every key that is read or written ---
 for key in $(sed -n 's/.*\(put\|take\|kv\)_[a-z]*(kv, &\{0,1\}n, "\([a-z0-9_]*\)".*/\2/p' xsp/order.c | sort -u); do
-	grep -q "^\.It Li.*\<$key\>" daemon/narrows-xsp.7 || fail "narrows-xsp.7: no key $key"
+	grep -q "^\.It Li.*\<$key\>" xsp/narrows-xsp.7 || fail "narrows-xsp.7: no key $key"
 done
 
 # --- narrows stat: kinds and their options, both ways ---
@@ -65,14 +65,14 @@ kinds=$("$bin/narrows" stat --help | awk '/^Prints/ { on = 1 } on && /^  [a-z]/ 
 [ "$(printf '%s\n' "$kinds" | wc -l)" -ge 10 ] || fail "narrows stat --help is not understood"
 common=$("$bin/narrows" stat summary --help | grep -o -e '^  --[a-z0-9-]*' | grep -v group)
 for k in $kinds; do
-	awk -v kind="$k" '/^\.Sh/ { on = 0 } /^\.It Ic / { on = $3 == kind } on' daemon/narrows.1 >"$tmp/section"
+	awk -v kind="$k" '/^\.Sh/ { on = 0 } /^\.It Ic / { on = $3 == kind } on' cli/narrows.1 >"$tmp/section"
 	[ -s "$tmp/section" ] || fail "narrows.1: no statistic $k"
 	"$bin/narrows" stat "$k" --help | grep -o -e '^  --[a-z0-9-]*' | grep -v -x -F -e "$common" | tr -d ' ' | sort >"$tmp/has"
 	grep -o -e 'Fl -[a-z0-9-]*' "$tmp/section" | sed 's/Fl /-/' | sort -u | diff "$tmp/has" - ||
 	    fail "narrows.1: options of stat $k: < the program, > the page"
 done
 printf '%s\n' "$kinds" | sort >"$tmp/kinds"
-awk '/^\.Sh STATISTICS/ { on = 1 } /^\.Sh ENV/ { on = 0 } on && /^\.It Ic / { print $3 }' daemon/narrows.1 | sort |
+awk '/^\.Sh STATISTICS/ { on = 1 } /^\.Sh ENV/ { on = 0 } on && /^\.It Ic / { print $3 }' cli/narrows.1 | sort |
     diff "$tmp/kinds" - || fail "narrows.1: < kinds of the program, > of the page"
 
 # --- the README's lines, on a machine that has nothing but sh and apt-get ---

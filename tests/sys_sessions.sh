@@ -5,7 +5,7 @@
 count=${SESSIONS:-24000}
 case $B in *asan* | *tsan* | *cov*) skip "the memory of an instrumented box says nothing" ;; esac
 # shellcheck disable=SC2046
-${CC:-cc} -O1 -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude -o "$tmp/sessions" tests/sessions.c "$B/lib/xsp.a" \
+${CC:-cc} -O1 -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude -o "$tmp/sessions" tests/sessions.c "$B/lib/xsp.a" "$B/lib/base.a" \
 	$(pkg-config --libs libbson-1.0) -lmbedtls -lmbedx509 -lmbedcrypto -lm || fail "tests/sessions.c does not compile"
 start_box -o session-linger=1s
 "$tmp/sessions" "${xsp##*/}" "$box" "$count" >"$tmp/resident" || fail "the box does not take them"

@@ -7,9 +7,8 @@
 
 #include <jansson.h>
 
-#include "daemon/verdict/analysis.h"
-#include "daemon/conf.h"
-#include "daemon/verdict/resultdoc.h"
+#include "narrows/analysis.h"
+#include "narrows/resultdoc.h"
 #include "tests/filled.h"
 #include "tests/noise.h"
 
@@ -30,11 +29,12 @@ static int transfer_from;                    /* seconds after T0 at which the ne
 static inline void
 transfer_init(void)
 {
-	struct conf conf;
-
-	conf_init(&conf);
-	analysis_params_init(&transfer_params, &conf);
-	conf_clear(&conf);
+	transfer_params = (struct analysis_params){
+		.judge = { .alpha = 0.05, .margin = 0.1 },
+		.segments = { .alpha = 0.05, .margin = 0.1, .windows_min = 5 },
+		.classes = { .adjust = 2, .peak_min = 0.01, .cutoff = 0.05 },
+		.reduction = { .window_ns = (int64_t)600 * 1000000000, .rows_min = 30 },
+	};
 }
 
 static inline void

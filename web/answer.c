@@ -8,7 +8,7 @@
 #include "narrows/err.h"
 #include "narrows/web.h"
 #include "web/api.h"
-#include "web/export.h"
+#include "narrows/export.h"
 #include "web/route.h"
 
 static int

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "narrows/err.h"
-#include "web/fmt.h"
+#include "narrows/format.h"
 
 /* Takes doc. Doubles are written so that they read back exactly. */
 static int

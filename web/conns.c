@@ -12,7 +12,7 @@
 #include <event2/http.h>
 #include <event2/listener.h>
 
-#include "narrows/caliper.h"
+#include "narrows/clock.h"
 
 enum {
 	INPUT_MAX_BYTES = 16384,                /* more than a whole request: what a client sends beyond is not read */

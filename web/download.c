@@ -15,7 +15,7 @@
 #include <event2/http.h>
 
 #include "narrows/err.h"
-#include "web/export.h"
+#include "narrows/export.h"
 
 struct download {
 	struct evhttp_request *req;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "web/export.h"
+#include "narrows/export.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "narrows/err.h"
 #include "narrows/web.h"
 #include "web/csv.h"
-#include "web/fmt.h"
+#include "narrows/format.h"
 #include "web/shape.h"
 
 enum { SLICE_METAS = 16 };                      /* a slice ends after so many series even if they were empty */

@@ -7,7 +7,7 @@
 
 #include <event2/buffer.h>
 
-#include "web/fmt.h"
+#include "narrows/format.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
 

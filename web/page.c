@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "web/fmt.h"
+#include "narrows/format.h"
 
 enum { NAME_MAX_BYTES = 80 };
 

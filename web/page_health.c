@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "web/fmt.h"
+#include "narrows/format.h"
 
 static void
 write_verdict(struct html *h, const struct nw_health *health)

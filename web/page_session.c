@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "narrows/err.h"
-#include "web/fmt.h"
-#include "web/result.h"
+#include "narrows/format.h"
+#include "narrows/result.h"
 
 enum { REFRESH_S = 10, LIST_MAX = 20 };
 

@@ -7,8 +7,8 @@
 
 #include "narrows/err.h"
 #include "web/api.h"
-#include "web/fmt.h"
-#include "web/result.h"
+#include "narrows/format.h"
+#include "narrows/result.h"
 
 struct listing {
 	struct html *h;

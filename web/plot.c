@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "web/fmt.h"
+#include "narrows/format.h"
 
 enum {
 	PLOT_HEIGHT = 168, PLOT_HEIGHT_LOW = 92,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "web/result.h"
+#include "narrows/result.h"
 
 #include <ctype.h>
 #include <errno.h>

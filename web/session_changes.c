@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "web/result.h"
+#include "narrows/result.h"
 #include "web/table.h"
 
 enum { REASONS_MAX = 5 };

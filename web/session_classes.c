@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "web/plot.h"
-#include "web/result.h"
+#include "narrows/result.h"
 #include "web/table.h"
 
 enum { OPEN_MAX = 2, ENTRIES_MAX = 24, POINTS_MAX = 400, CLASSES_MAX = 32 };

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "web/fmt.h"
+#include "narrows/format.h"
 #include "web/plot.h"
-#include "web/result.h"
+#include "narrows/result.h"
 
 enum { STEPS_MAX = 100000, LINES_MAX = 16, MARKS_MAX = 100 };
 

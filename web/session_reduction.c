@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "web/plot.h"
-#include "web/result.h"
+#include "narrows/result.h"
 #include "web/table.h"
 
 enum { OPEN_MAX = 2, ENTRIES_MAX = 16, SCAN_MAX = 64, MEMBERS_MAX = 40 };

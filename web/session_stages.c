@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "web/fmt.h"
+#include "narrows/format.h"
 #include "web/plot.h"
-#include "web/result.h"
+#include "narrows/result.h"
 
 enum { STAGES_MAX = 12 };
 

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "web/fmt.h"
-#include "web/result.h"
+#include "narrows/format.h"
+#include "narrows/result.h"
 #include "web/table.h"
 
 enum { ROWS_MAX = TABLE_ROWS_MAX };

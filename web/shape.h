@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "web/export.h"
+#include "narrows/export.h"
 #include "web/merge.h"
 #include "web/walk.h"
 

@@ -15,7 +15,7 @@
 #include <jansson.h>
 
 #include "narrows/err.h"
-#include "web/fmt.h"
+#include "narrows/format.h"
 #include "web/shape.h"
 
 static void

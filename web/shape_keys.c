@@ -19,7 +19,7 @@
 
 #include "narrows/err.h"
 #include "web/csv.h"
-#include "web/fmt.h"
+#include "narrows/format.h"
 #include "web/shape.h"
 
 enum { PARENTS_MAX = 32 };

@@ -22,7 +22,7 @@
 
 #include "narrows/err.h"
 #include "web/csv.h"
-#include "web/fmt.h"
+#include "narrows/format.h"
 #include "web/shape.h"
 #include "web/unit.h"
 

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "web/fmt.h"
+#include "narrows/format.h"
 #include "web/html.h"
 
 enum { TABLE_ROWS_MAX = 50 };

@@ -29,13 +29,13 @@
 #include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
 
-#include "narrows/caliper.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "web/api.h"
 #include "web/authority.h"
 #include "web/conns.h"
 #include "web/download.h"
-#include "web/export.h"
+#include "narrows/export.h"
 #include "web/page.h"
 #include "web/route.h"
 #include "web/style.h"

@@ -21,43 +21,13 @@
 #define NARROWS_CALIPER_H
 
 #include <stdint.h>
-#include <time.h>
 
+#include "narrows/clock.h"
 #include "narrows/public.h"
 
 struct nw_caliper;
 struct nw_provider;
 struct nw_hist;
-
-/* The clocks, for programs that are compiled as strict ISO C, where <time.h> hides them. */
-NW_PUBLIC int64_t nw_clock_mono_ns(void);
-NW_PUBLIC int64_t nw_clock_wall_ns(void);
-
-static inline int64_t
-nw_mono_ns(void)
-{
-#ifdef CLOCK_MONOTONIC
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-#else
-	return nw_clock_mono_ns();
-#endif
-}
-
-static inline int64_t
-nw_wall_ns(void)
-{
-#ifdef CLOCK_REALTIME
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-#else
-	return nw_clock_wall_ns();
-#endif
-}
 
 struct nw_caliper_sum { double sum, min, max, mean, m2; };   /* min, max, mean undefined when n is 0 */
 

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/reduction.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/xmalloc.h"
+#include "narrows/err.h"
+
+static const int64_t STEP_MIN_NS = 1000000000;
+static const double PROGRAM_SHARE = 0.1;     /* programs that moved less than this of the busiest one's bytes: noise */
+
+/* The published scan, and the one chosen from; 0.95 is where the published selection is made. */
+static const double scan_faithful[] = { 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1 };
+
+/* --- programs --- */
+
+static double
+op_bytes(const struct evidence *e, size_t host, const char *program, int op)
+{
+	double sum = 0;
+	size_t f, i;
+
+	for (f = 0; f < e->n_flows; f++)
+		for (i = 0; response_is_flow(&e->flows[f], host, program) && e->flows[f].bytes[op] != NULL && i < e->n_windows; i++)
+			sum += e->flows[f].bytes[op][i];
+	return sum;
+}
+
+struct candidate { char *program; enum nw_op op; double bytes; };
+
+/* What the program delivers: to or from the network where it moves about as much there as anywhere. */
+static void
+op_choose(const struct evidence *e, size_t host, struct candidate *c)
+{
+	static const enum nw_op order[] = { NW_OP_NET_WRITE, NW_OP_NET_READ, NW_OP_DISK_WRITE, NW_OP_DISK_READ };
+	double bytes[NW_OP_COUNT], most = 0;
+	int i;
+
+	for (i = 0; i < NW_OP_COUNT; i++)
+		most = fmax(most, bytes[i] = op_bytes(e, host, c->program, i));
+	for (i = 0; i < NW_OP_COUNT && c->bytes == 0; i++)
+		if (bytes[order[i]] >= 0.5 * most) {
+			c->op = order[i];
+			c->bytes = bytes[order[i]];
+		}
+}
+
+static int
+most_first(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : strcmp(x->program, y->program);
+}
+
+/* The programs of a host that carried the session, the busiest first, onto the list. */
+static void
+host_programs(const struct evidence *e, size_t host, size_t by, struct reductions *out)
+{
+	struct candidate *all = xcalloc(e->n_flows + 1, sizeof(*all));
+	size_t f, n = 0, i;
+
+	for (f = 0; f < e->n_flows; f++) {
+		const char *program = e->flows[f].program != NULL ? e->flows[f].program : "?";
+
+		for (i = 0; i < n && strcmp(all[i].program, program) != 0; i++)
+			;
+		if (e->flows[f].host != host || i < n)
+			continue;
+		all[n].program = xstrdup(program);
+		op_choose(e, host, &all[n++]);
+	}
+	if (n > 0)
+		qsort(all, n, sizeof(*all), most_first);
+	for (i = 0; i < n; i++) {
+		if (i >= REDUCTION_PROGRAMS_MAX || !(all[i].bytes > 0) || all[i].bytes < PROGRAM_SHARE * all[0].bytes) {
+			free(all[i].program);
+			continue;
+		}
+		out->list = xreallocarray(out->list, out->n + 1, sizeof(*out->list));
+		out->list[out->n] = (struct reduction){ .status = "too_few_rows" };
+		response_init(&out->list[out->n++].response, e, host, all[i].program, all[i].op, by, out->n_rows);
+	}
+	free(all);
+}
+
+/* --- the window, and who else ran in it --- */
+
+struct earlier {
+	int64_t from_wall_ns;                /* of the window */
+	int64_t first_wall_ns;               /* of the earliest that reaches into it */
+	int64_t id[REDUCTION_SESSIONS_MAX + 1];   /* and behind them the session itself */
+	size_t n;
+};
+
+static int
+on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct earlier *e = arg;
+	int64_t last = s->last_data_wall_ns > s->closed_wall_ns ? s->last_data_wall_ns : s->closed_wall_ns;
+
+	(void)res;
+	if (last <= e->from_wall_ns)
+		return 0;
+	e->id[e->n++] = s->id;
+	if (s->opened_wall_ns < e->first_wall_ns)
+		e->first_wall_ns = s->opened_wall_ns;
+	return e->n == REDUCTION_SESSIONS_MAX;
+}
+
+/* Whole windows of the evidence's grid are one row of a second or more. */
+static size_t
+windows_per_row(const struct evidence *e)
+{
+	return (size_t)((STEP_MIN_NS + e->step_ns - 1) / e->step_ns);
+}
+
+/* From the earliest session in the window, and not from before the window, to the session's end. */
+static int
+window_choose(struct store_reader *r, const struct evidence *e, const struct reduction_params *params,
+    struct reductions *out, struct earlier *before)
+{
+	int64_t end = e->t0_wall_ns + (int64_t)e->n_windows * e->step_ns, rows;
+	int rc;
+
+	*before = (struct earlier){ .from_wall_ns = end - params->window_ns, .first_wall_ns = e->t0_wall_ns };
+	if ((rc = store_sessions(r, e->session_id, 4 * REDUCTION_SESSIONS_MAX, on_session, before)) < 0)
+		return rc;
+	before->id[before->n] = e->session_id;
+	out->step_ns = e->step_ns * (int64_t)windows_per_row(e);
+	rows = (end - before->first_wall_ns) / out->step_ns;
+	if (rows > params->window_ns / out->step_ns)
+		rows = params->window_ns / out->step_ns;
+	out->n_rows = rows > REDUCTION_ROWS_MAX ? REDUCTION_ROWS_MAX : (size_t)rows;
+	return NW_OK;
+}
+
+static int
+responses_load(struct store_reader *r, const struct evidence *e, const struct earlier *before, struct reductions *out)
+{
+	size_t i, k;
+	int rc = NW_OK;
+
+	for (i = 0; i < e->n_hosts; i++)
+		host_programs(e, i, windows_per_row(e), out);
+	for (i = 0; i < out->n; i++)
+		for (k = 0; k < before->n && rc == NW_OK; k++)
+			rc = response_add(&out->list[i].response, e, r, before->id[k]);
+	return rc;
+}
+
+/* Of the hosts whose programs have rows enough. */
+static int
+metrics_load(struct store_reader *r, const struct evidence *e, const struct reduction_params *params,
+    const struct earlier *before, struct reductions *out)
+{
+	size_t i, k;
+	int rc = NW_OK;
+
+	out->n_hosts = e->n_hosts;
+	out->metrics = xcalloc(e->n_hosts + 1, sizeof(*out->metrics));
+	for (i = 0; i < out->n && rc == NW_OK; i++) {
+		struct reduction *one = &out->list[i];
+		struct hostmetrics *m = &out->metrics[one->response.host];
+
+		for (k = 0; k < out->n_rows; k++)
+			one->n_rows += isfinite(response_at(&one->response, k, params->operation_time));
+		if (one->n_rows < params->rows_min)
+			continue;
+		one->metrics = m;
+		if (m->n_rows > 0)
+			continue;
+		*m = (struct hostmetrics){ .t0_wall_ns = one->response.t0_wall_ns, .step_ns = out->step_ns,
+			.n_rows = out->n_rows, .ahead_ns = e->hosts[one->response.host].ahead_ns };
+		rc = hostmetrics_load(r, e->hosts[one->response.host].id, before->id, before->n + 1, m);
+	}
+	return rc;
+}
+
+int
+reductions_load(struct store_reader *r, const struct evidence *e, const struct reduction_params *params,
+    struct reductions *out)
+{
+	struct earlier before;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if (e->n_windows == 0)
+		return NW_OK;
+	rc = window_choose(r, e, params, out, &before);
+	if (rc == NW_OK)
+		rc = responses_load(r, e, &before, out);
+	if (rc == NW_OK)
+		rc = metrics_load(r, e, params, &before, out);
+	if (rc < 0)
+		reductions_clear(out);
+	return rc;
+}
+
+/* --- the reduction --- */
+
+static int
+reduction_find(const struct reduction_params *params, const struct reductions *all, struct reduction *r)
+{
+	const struct hostmetrics *m = r->metrics;
+	const double **x;
+	double *y;
+	size_t i;
+	int rc;
+
+	if (m == NULL)                       /* too few rows */
+		return NW_OK;
+	if (m->n == 0) {
+		r->status = "no_metrics";
+		return NW_OK;
+	}
+	x = xcalloc(m->n, sizeof(*x));
+	y = xcalloc(all->n_rows, sizeof(*y));
+	for (i = 0; i < m->n; i++)
+		x[i] = m->metric[i].x;
+	for (i = 0; i < all->n_rows; i++)
+		y[i] = response_at(&r->response, i, params->operation_time);
+	rc = nw_reduce(x, m->n, y, all->n_rows, NULL, 0, &all->options, &r->result);
+	r->status = nw_status_text(rc == NW_OK ? r->result.elimination.status : NW_STATUS_UNDEFINED);
+	if (rc == NW_OK && r->result.prepared.n_rows < params->rows_min)
+		r->status = "too_few_rows";
+	free(x);
+	free(y);
+	return rc;
+}
+
+static struct nw_reduce_options
+options_of(const struct reduction_params *params)
+{
+	struct nw_reduce_options o = params->faithful ? nw_reduce_faithful() : nw_reduce_better();
+
+	if (params->faithful) {
+		o.n_thresholds = sizeof(scan_faithful) / sizeof(scan_faithful[0]);
+		o.threshold = scan_faithful;
+		o.folds = 5;
+	}
+	o.n_random = 0;
+	return o;
+}
+
+int
+reductions_find(const struct reduction_params *params, struct reductions *out)
+{
+	size_t i;
+	int rc = NW_OK;
+
+	out->options = options_of(params);
+	for (i = 0; i < out->n && rc == NW_OK; i++)
+		rc = reduction_find(params, out, &out->list[i]);
+	return rc;
+}
+
+void
+reductions_clear(struct reductions *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		nw_reduction_clear(&s->list[i].result);
+		response_clear(&s->list[i].response);
+	}
+	for (i = 0; i < s->n_hosts; i++)
+		hostmetrics_clear(&s->metrics[i]);
+	free(s->list);
+	free(s->metrics);
+	memset(s, 0, sizeof(*s));
+}

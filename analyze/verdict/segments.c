@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/segments.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analyze/verdict/judge.h"
+#include "narrows/xmalloc.h"
+#include "narrows/err.h"
+#include "narrows/ttest.h"
+
+enum { STORY_PARTS_MAX = 4, LANES_MAX = 32, NS_PER_S = 1000000000 };
+static const double SMALL_CHANGE = 0.01;     /* operations with less of the bytes than this are not looked at */
+static const double ACCOUNTED = 0.7;         /* a stage that held the bytes this long needs no hidden one */
+
+/* --- lanes: one operation on one host, all its processes together --- */
+
+struct lane {
+	size_t host;
+	enum nw_op op;
+	double total_bytes;
+	double *store;
+	double *bytes, *ops, *rate_sum, *rate_sd_sum, *held_s;   /* per window; held_s: of the busiest process */
+};
+
+static void
+add_to(double *to, const double *from, size_t n)
+{
+	size_t i;
+
+	for (i = 0; from != NULL && i < n; i++)
+		to[i] += from[i];
+}
+
+static void
+lane_init(struct lane *l, const struct evidence *e, size_t host, enum nw_op op, double bytes)
+{
+	size_t n = e->n_windows, f, i;
+
+	*l = (struct lane){ .host = host, .op = op, .total_bytes = bytes, .store = xcalloc(5 * n, sizeof(double)) };
+	l->bytes = l->store;
+	l->ops = l->bytes + n;
+	l->rate_sum = l->ops + n;
+	l->rate_sd_sum = l->rate_sum + n;
+	l->held_s = l->rate_sd_sum + n;
+	for (f = 0; f < e->n_flows; f++) {
+		const struct evidence_flow *flow = &e->flows[f];
+
+		if (flow->host != host || flow->bytes[op] == NULL)
+			continue;
+		add_to(l->bytes, flow->bytes[op], n);
+		add_to(l->ops, flow->ops[op], n);
+		add_to(l->rate_sum, flow->rate_sum[op], n);
+		add_to(l->rate_sd_sum, flow->rate_sd_sum[op], n);
+		for (i = 0; i < n; i++)
+			l->held_s[i] = fmax(l->held_s[i], flow->busy_s[op][i] + flow->wait_s[op][i]);
+	}
+}
+
+struct lanes { struct lane *lane; size_t n; };
+
+static void
+lanes_clear(struct lanes *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		free(l->lane[i].store);
+	free(l->lane);
+}
+
+static double
+total_bytes(const struct evidence *e, size_t host, enum nw_op op)
+{
+	double sum = 0;
+	size_t f, i;
+
+	for (f = 0; f < e->n_flows; f++)
+		for (i = 0; e->flows[f].host == host && e->flows[f].bytes[op] != NULL && i < e->n_windows; i++)
+			sum += e->flows[f].bytes[op][i];
+	return sum;
+}
+
+/* Those that carried the bytes; acknowledgements and small change are left out. */
+static void
+lanes_find(const struct evidence *e, struct lanes *out)
+{
+	double *total = xcalloc(e->n_hosts * NW_OP_COUNT + 1, sizeof(*total)), most = 0;
+	size_t i, n = e->n_hosts * NW_OP_COUNT;
+
+	*out = (struct lanes){ .lane = xcalloc(LANES_MAX, sizeof(struct lane)) };
+	for (i = 0; i < n; i++)
+		most = fmax(most, total[i] = total_bytes(e, i / NW_OP_COUNT, (enum nw_op)(i % NW_OP_COUNT)));
+	for (i = 0; i < n && out->n < LANES_MAX; i++)
+		if (total[i] > 0 && total[i] >= SMALL_CHANGE * most)
+			lane_init(&out->lane[out->n++], e, i / NW_OP_COUNT, (enum nw_op)(i % NW_OP_COUNT), total[i]);
+	free(total);
+}
+
+/* What arrived per window: the far end's word counts. */
+static void
+delivered_fill(const struct lanes *l, const struct nw_path *p, double *bytes)
+{
+	double total[NW_OP_COUNT] = { 0 };
+	enum nw_op op;
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		total[l->lane[i].op] += l->lane[i].total_bytes;
+	op = p->has_receiver && !(p->end_at_pipe && total[NW_OP_NET_READ] < total[NW_OP_NET_WRITE]) ? NW_OP_NET_READ :
+	    p->has_sender ? NW_OP_NET_WRITE :
+	    total[NW_OP_DISK_WRITE] >= total[NW_OP_DISK_READ] ? NW_OP_DISK_WRITE : NW_OP_DISK_READ;
+	for (i = 0; i < l->n; i++)
+		if (l->lane[i].op == op)
+			add_to(bytes, l->lane[i].bytes, p->n_windows);
+}
+
+/* --- change points --- */
+
+struct work {
+	const struct evidence *e;
+	const struct nw_path *path;
+	const struct segments_params *params;
+	struct segments *out;
+	struct lanes lanes;
+	double *delivered;                   /* bytes per window */
+	int64_t first_wall_ns, last_wall_ns; /* of the transfer */
+};
+
+static int
+series_add(struct work *w, const struct lane *lane, const double *y)
+{
+	struct segments *s = w->out;
+	struct change_series *c;
+
+	s->series = xreallocarray(s->series, s->n_series + 1, sizeof(*s->series));
+	c = &s->series[s->n_series++];
+	*c = (struct change_series){ .delivered = lane == NULL };
+	if (lane != NULL) {
+		c->host = lane->host;
+		c->op = lane->op;
+	}
+	return nw_changes(y, w->e->n_windows, &s->options, &c->changes);
+}
+
+static int64_t
+window_ns(const struct evidence *e, size_t window)
+{
+	return e->t0_wall_ns + (int64_t)window * e->step_ns;
+}
+
+/* The first and the last window may be cut short by the session's ends: that is no change. */
+static bool
+is_whole(const struct work *w, size_t window)
+{
+	return window_ns(w->e, window) >= w->first_wall_ns && window_ns(w->e, window + 1) <= w->last_wall_ns;
+}
+
+static int
+series_find(struct work *w)
+{
+	size_t n = w->e->n_windows, i, k;
+	double *y = xcalloc(n, sizeof(*y));
+	int rc;
+
+	for (i = 0; i < n; i++)
+		y[i] = is_whole(w, i) ? w->delivered[i] / ((double)w->e->step_ns / NS_PER_S) : NAN;
+	rc = series_add(w, NULL, y);
+	for (k = 0; k < w->lanes.n && rc == NW_OK; k++) {
+		const struct lane *l = &w->lanes.lane[k];
+
+		for (i = 0; i < n; i++)
+			y[i] = l->ops[i] > 0 && is_whole(w, i) ? l->rate_sum[i] / l->ops[i] : NAN;
+		rc = series_add(w, l, y);
+	}
+	free(y);
+	return rc;
+}
+
+struct mark { size_t at; bool delivered; };
+
+static int
+mark_order(const void *a, const void *b)
+{
+	const struct mark *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Marks of all series in time; those of one moment become one, where the delivered rate changed if it did. */
+static size_t
+marks_join(const struct segments *s, size_t n_windows, size_t **out)
+{
+	struct mark *marks = NULL;
+	size_t *at, n = 0, joined = 0, i, k, end;
+
+	for (i = 0; i < s->n_series; i++)
+		for (k = 1; k < s->series[i].changes.n_segments; k++) {
+			marks = xreallocarray(marks, n + 1, sizeof(*marks));
+			marks[n++] = (struct mark){ s->series[i].changes.segment[k].start, s->series[i].delivered };
+		}
+	if (n > 0)
+		qsort(marks, n, sizeof(*marks), mark_order);
+	at = xcalloc(n + 1, sizeof(*at));
+	for (i = 0; i < n; i = end) {
+		size_t chosen = i;
+
+		for (end = i + 1; end < n && marks[end].at < marks[i].at + s->join_windows; end++)
+			;
+		chosen = i + (end - i) / 2;
+		for (k = i; k < end; k++)
+			if (marks[k].delivered) {
+				chosen = k;
+				break;
+			}
+		if (marks[chosen].at >= (joined > 0 ? at[joined - 1] : 0) + s->options.min_segment &&
+		    marks[chosen].at + s->options.min_segment <= n_windows)
+			at[joined++] = marks[chosen].at;
+	}
+	free(marks);
+	*out = at;
+	return joined;
+}
+
+/* --- verdicts --- */
+
+static int
+segment_judge(const struct work *w, struct segment *s)
+{
+	const struct evidence *e = w->e;
+	int64_t from = window_ns(e, s->first), to = window_ns(e, s->end);
+	size_t i;
+
+	for (i = s->first; i < s->end; i++)
+		s->bytes += w->delivered[i];
+	from = from < w->first_wall_ns ? w->first_wall_ns : from;
+	to = to > w->last_wall_ns ? w->last_wall_ns : to;
+	s->bytes_per_s = to > from ? s->bytes / ((double)(to - from) / NS_PER_S) : NAN;
+	return limit_find(w->path, s->first, s->end, w->params->alpha, w->params->margin, &s->limit);
+}
+
+static int
+segments_correct(struct work *w)
+{
+	struct segments *s = w->out;
+	double *p = xcalloc(s->n, sizeof(*p));
+	size_t i;
+	int rc;
+
+	for (i = 0; i < s->n; i++)
+		p[i] = s->segment[i].limit.p;
+	rc = nw_holm(p, s->n, p);
+	for (i = 0; i < s->n && rc == NW_OK; i++) {
+		s->segment[i].p_holm = p[i];
+		s->segment[i].stage = s->segment[i].limit.stage;
+		s->segment[i].known = s->segment[i].limit.known && limit_is_held(&s->segment[i].limit) &&
+		    p[i] < w->params->alpha;
+	}
+	free(p);
+	return rc;
+}
+
+/* --- hidden waits --- */
+
+/* What one operation did in a segment, as nw_hidden_wait() wants it. */
+static struct nw_stage_segment
+lane_summary(const struct work *w, const struct lane *l, const struct segment *s)
+{
+	double step_s = (double)w->e->step_ns / NS_PER_S, windows = (double)(s->end - s->first);
+	double rate = 0, sd = 0, ops = 0, held = 0;
+	size_t i;
+
+	for (i = s->first; i < s->end; i++) {
+		rate += l->rate_sum[i];
+		sd += l->rate_sd_sum[i];
+		ops += l->ops[i];
+		held += l->held_s[i];
+	}
+	return (struct nw_stage_segment){ .tput_mean = ops > 0 ? rate / ops : NAN, .tput_sd = sd > 0 ? sd / ops : NAN,
+		.ops_per_window = ops / windows, .delivered_bytes_per_s = s->bytes_per_s,
+		.busy_fraction = held / (windows * step_s) };
+}
+
+/* The operation that shows what a stage does; a program between its calls has none. */
+static const struct lane *
+lane_of(const struct work *w, const struct nw_path_stage *s)
+{
+	enum nw_op op;
+	size_t i, host = s->host;
+
+	switch (s->place) {
+	case NW_PLACE_DISK_READ: op = NW_OP_DISK_READ; break;
+	case NW_PLACE_DISK_WRITE: op = NW_OP_DISK_WRITE; break;
+	case NW_PLACE_NET_WRITE: op = NW_OP_NET_WRITE; break;
+	case NW_PLACE_NET_READ: op = NW_OP_NET_READ; break;
+	case NW_PLACE_NETWORK: op = NW_OP_NET_READ; host = s->to_host; break;
+	default: return NULL;
+	}
+	for (i = 0; i < w->lanes.n; i++)
+		if (w->lanes.lane[i].op == op && w->lanes.lane[i].host == host)
+			return &w->lanes.lane[i];
+	return NULL;
+}
+
+/* The share of a segment that its slowest stage explains. */
+static double
+accounted(const struct work *w, const struct segment *s)
+{
+	const struct nw_path *p = w->path;
+	enum nw_place place = p->stage[s->limit.stage].place;
+	const struct evidence_flow *f;
+	double cpu = 0;
+	size_t i;
+
+	if (place != NW_PLACE_SENDER_HOST && place != NW_PLACE_RECEIVER_HOST && place != NW_PLACE_HOST)
+		return limit_held(&s->limit);
+	f = &w->e->flows[p->stage[s->limit.stage].flow];
+	for (i = s->first; f->cpu != NULL && i < s->end; i++)
+		cpu += f->cpu[i];
+	return cpu / ((double)(s->end - s->first) * (double)w->e->step_ns / NS_PER_S);
+}
+
+/* From the second segment on: did the stage of the last one that was seen just become invisible? */
+static void
+hidden_find(struct work *w)
+{
+	struct segments *s = w->out;
+	const struct segment *seen = NULL;
+	struct nw_stage_segment before, after;
+	const struct lane *l;
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		struct segment *now = &s->segment[i];
+		bool moved = seen != NULL && now->limit.n_windows > 0 && !(now->known && now->stage == seen->stage);
+
+		if (moved && !(accounted(w, now) >= ACCOUNTED) && (l = lane_of(w, &w->path->stage[seen->stage])) != NULL) {
+			before = lane_summary(w, l, seen);
+			after = lane_summary(w, l, now);
+			now->hidden = nw_hidden_wait(&before, &after);
+		}
+		if (now->hidden != 0) {
+			now->known = true;
+			now->stage = seen->stage;
+		} else if (now->known)
+			seen = now;
+	}
+}
+
+static bool
+same_outcome(const struct segment *a, const struct segment *b)
+{
+	return a->known == b->known && (!a->known || (a->stage == b->stage && (a->hidden != 0) == (b->hidden != 0)));
+}
+
+static int
+segments_judge(struct work *w)
+{
+	struct segments *s = w->out;
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; i < s->n && rc == NW_OK; i++) {
+		s->segment[i] = (struct segment){ .first = s->segment[i].first, .end = s->segment[i].end };
+		rc = segment_judge(w, &s->segment[i]);
+	}
+	if (rc == NW_OK && (rc = segments_correct(w)) == NW_OK)
+		hidden_find(w);
+	return rc;
+}
+
+/* Neighbours that end the same and deliver the same are one segment: the mark between them moved nothing that matters. */
+static bool
+segments_merge(struct work *w)
+{
+	struct segments *s = w->out;
+	size_t i, n = 0;
+
+	for (i = 1; i < s->n; i++) {
+		struct segment *last = &s->segment[n], *now = &s->segment[i];
+		double more = fmax(last->bytes_per_s, now->bytes_per_s), less = fmin(last->bytes_per_s, now->bytes_per_s);
+
+		if (same_outcome(last, now) && !(more > less * (1 + w->params->margin)))
+			last->end = now->end;
+		else
+			s->segment[++n] = *now;
+	}
+	if (n + 1 == s->n)
+		return false;
+	s->n = n + 1;
+	return true;
+}
+
+int
+segments_find(const struct evidence *e, const struct nw_path *p, const struct segments_params *params,
+    struct segments *out)
+{
+	struct work w = { .e = e, .path = p, .params = params, .out = out };
+	size_t *marks = NULL, n_marks, i;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	out->options = nw_change_better;
+	out->options.min_segment = params->windows_min;
+	out->join_windows = params->windows_min;
+	if (p->n == 0 || e->n_windows == 0)
+		return NW_OK;
+	evidence_extent(e, p, &w.first_wall_ns, &w.last_wall_ns);
+	lanes_find(e, &w.lanes);
+	w.delivered = xcalloc(e->n_windows, sizeof(*w.delivered));
+	delivered_fill(&w.lanes, p, w.delivered);
+	if ((rc = series_find(&w)) < 0)
+		goto out;
+	n_marks = marks_join(out, e->n_windows, &marks);
+	out->n = n_marks + 1;
+	out->segment = xcalloc(out->n, sizeof(*out->segment));
+	for (i = 0; i < out->n; i++) {
+		out->segment[i].first = i > 0 ? marks[i - 1] : 0;
+		out->segment[i].end = i < n_marks ? marks[i] : e->n_windows;
+	}
+	do
+		rc = segments_judge(&w);
+	while (rc == NW_OK && segments_merge(&w));
+out:
+	free(marks);
+	free(w.delivered);
+	lanes_clear(&w.lanes);
+	if (rc < 0)
+		segments_clear(out);
+	return rc;
+}
+
+void
+segments_clear(struct segments *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_series; i++)
+		nw_changes_clear(&s->series[i].changes);
+	free(s->series);
+	free(s->segment);
+	memset(s, 0, sizeof(*s));
+}
+
+/* --- words --- */
+
+char *
+segment_words(const struct evidence *e, const struct nw_path *p, const struct segment *s)
+{
+	char *stage, *words;
+
+	if (!s->known)
+		return xstrdup("cannot tell");
+	stage = judge_stage_text(e, &p->stage[s->stage]);
+	if (s->hidden == 0)
+		return stage;
+	words = xasprintf("hidden wait in %s", stage);
+	free(stage);
+	return words;
+}
+
+/* Tenths where windows are shorter than a second. */
+static char *
+clock_text(const struct evidence *e, size_t window)
+{
+	int64_t t_wall_ns = window_ns(e, window);
+	time_t seconds = (time_t)(t_wall_ns / NS_PER_S);
+	char day[16];
+	struct tm tm;
+
+	if (t_wall_ns <= 0 || gmtime_r(&seconds, &tm) == NULL)
+		return xstrdup("?");
+	strftime(day, sizeof(day), "%H:%M:%S", &tm);
+	if (e->step_ns >= NS_PER_S)
+		return xasprintf("%s UTC", day);
+	return xasprintf("%s.%d UTC", day, (int)(t_wall_ns % NS_PER_S / (NS_PER_S / 10)));
+}
+
+static char *
+story_part(const struct evidence *e, const struct nw_path *p, const char *so_far, const struct segment *before,
+    const struct segment *now)
+{
+	char *when = clock_text(e, now->first), *was = segment_words(e, p, before), *is = segment_words(e, p, now), *text;
+
+	if (so_far == NULL)
+		text = xasprintf("until %s it was %s, then %s", when, was, is);
+	else
+		text = xasprintf("%s until %s, then %s", so_far, when, is);
+	free(when);
+	free(was);
+	free(is);
+	return text;
+}
+
+char *
+segments_story(const struct evidence *e, const struct nw_path *p, const struct segments *s)
+{
+	const struct segment *last = NULL;
+	char *text = NULL, *longer;
+	size_t i, parts = 0;
+
+	for (i = 0; i < s->n; i++) {
+		const struct segment *now = &s->segment[i];
+
+		if (!now->known || (last != NULL && same_outcome(last, now)))
+			continue;
+		if (last != NULL && parts++ < STORY_PARTS_MAX) {
+			longer = story_part(e, p, text, last, now);
+			free(text);
+			text = longer;
+		}
+		last = now;
+	}
+	if (parts > STORY_PARTS_MAX) {
+		longer = xasprintf("%s, and so on through %zu more changes", text, parts - STORY_PARTS_MAX);
+		free(text);
+		text = longer;
+	}
+	return text;
+}

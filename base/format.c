@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NBSP "\xc2\xa0"
+#define NS_PER_S INT64_C(1000000000)
+
+static const struct fmt unknown = { "unknown" };
+
+struct fmt
+fmt_exact(double v)
+{
+	struct fmt out = { "" };
+	int digits;
+
+	if (isnan(v))
+		return out;
+	if (isinf(v)) {
+		strcpy(out.s, v > 0 ? "Inf" : "-Inf");
+		return out;
+	}
+	if (v == 0) {
+		strcpy(out.s, signbit(v) ? "-0" : "0");
+		return out;
+	}
+	if (fabs(v) < 1e15 && v == (double)(int64_t)v) {
+		snprintf(out.s, sizeof(out.s), "%" PRId64, (int64_t)v);
+		return out;
+	}
+	/* Any text of up to 15 digits survives a normal double, so %.15g finds all shorter ones; subnormals hold less. */
+	for (digits = isnormal(v) ? 15 : 1; digits <= 17; digits++) {
+		snprintf(out.s, sizeof(out.s), "%.*g", digits, v);
+		if (strtod(out.s, NULL) == v)
+			break;
+	}
+	return out;
+}
+
+struct fmt
+fmt_int(int64_t v)
+{
+	struct fmt out;
+
+	snprintf(out.s, sizeof(out.s), "%" PRId64, v);
+	return out;
+}
+
+struct fmt
+fmt_count(uint64_t v)
+{
+	struct fmt out;
+
+	snprintf(out.s, sizeof(out.s), "%" PRIu64, v);
+	return out;
+}
+
+/* --- time --- */
+
+struct civil { int year, month, day, hour, minute, second; int64_t ns; };
+
+/* Days to year, month, day in a year that starts in March, so that the leap day is the last (Hinnant 2013). */
+static struct civil
+civil_from_ns(int64_t t_wall_ns)
+{
+	struct civil c;
+	int64_t s = t_wall_ns / NS_PER_S, days, era, doe, yoe, doy, mp;
+
+	c.ns = t_wall_ns % NS_PER_S;
+	if (c.ns < 0) {
+		c.ns += NS_PER_S;
+		s--;
+	}
+	days = s / 86400;
+	s %= 86400;
+	if (s < 0) {
+		s += 86400;
+		days--;
+	}
+	days += 719468;                         /* since 0000-03-01; positive for every int64_t of ns */
+	era = days / 146097;
+	doe = days % 146097;
+	yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+	mp = (5 * doy + 2) / 153;
+	c.day = (int)(doy - (153 * mp + 2) / 5 + 1);
+	c.month = (int)(mp < 10 ? mp + 3 : mp - 9);
+	c.year = (int)(yoe + era * 400 + (c.month <= 2));
+	c.hour = (int)(s / 3600);
+	c.minute = (int)(s / 60 % 60);
+	c.second = (int)(s % 60);
+	return c;
+}
+
+struct fmt
+fmt_iso_ns(int64_t t_wall_ns)
+{
+	struct civil c = civil_from_ns(t_wall_ns);
+	struct fmt out;
+
+	snprintf(out.s, sizeof(out.s), "%04d-%02d-%02dT%02d:%02d:%02d.%09" PRId64 "Z", c.year, c.month, c.day,
+	    c.hour, c.minute, c.second, c.ns);
+	return out;
+}
+
+/* Days since 1970-01-01, the inverse of the above. */
+static int64_t
+days_from_civil(int year, int month, int day)
+{
+	int64_t y = month <= 2 ? year - 1 : year, era = y / 400, yoe = y % 400;
+	int64_t doy = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+
+	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+}
+
+int64_t
+fmt_parse_iso(const char *text)
+{
+	int year, month, day, hour, minute, second, used = 0;
+	int64_t ns = 0, unit = NS_PER_S;
+
+	if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &used) != 6 ||
+	    used != 19 || strspn(text, "0123456789-:T") < 19)
+		return 0;
+	if (year < 1970 || year > 2261 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 ||
+	    minute < 0 || minute > 59 || second < 0 || second > 60)
+		return 0;
+	text += used;
+	if (*text == '.')
+		for (text++; *text >= '0' && *text <= '9' && unit > 1; text++)
+			ns += (*text - '0') * (unit /= 10);
+	if (strcmp(text, "Z") != 0)
+		return 0;
+	return (days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second) * NS_PER_S + ns;
+}
+
+struct fmt
+fmt_time(int64_t t_wall_ns)
+{
+	struct civil c = civil_from_ns(t_wall_ns);
+	struct fmt out;
+
+	if (t_wall_ns == 0)
+		return unknown;
+	snprintf(out.s, sizeof(out.s), "%04d-%02d-%02d" NBSP "%02d:%02d:%02d" NBSP "UTC", c.year, c.month, c.day,
+	    c.hour, c.minute, c.second);
+	return out;
+}
+
+struct fmt
+fmt_duration(double s)
+{
+	struct fmt out;
+	int64_t n;
+
+	if (isnan(s) || fabs(s) > 1e15)
+		return unknown;
+	if (fabs(s) < 59.95)
+		return fmt_si(s, "s");
+	n = llround(s);
+	if (n < 0)
+		snprintf(out.s, sizeof(out.s), "%" PRId64 NBSP "s", n);
+	else if (n < 3600)
+		snprintf(out.s, sizeof(out.s), "%" PRId64 NBSP "min" NBSP "%" PRId64 NBSP "s", n / 60, n % 60);
+	else if (n < 86400)
+		snprintf(out.s, sizeof(out.s), "%" PRId64 NBSP "h" NBSP "%" PRId64 NBSP "min", n / 3600, n / 60 % 60);
+	else
+		snprintf(out.s, sizeof(out.s), "%" PRId64 NBSP "d" NBSP "%" PRId64 NBSP "h", n / 86400, n / 3600 % 24);
+	return out;
+}
+
+/* --- numbers for people --- */
+
+static const struct { int exponent; const char *prefix; } prefixes[] = {
+	{ -9, "n" }, { -6, "\xc2\xb5" }, { -3, "m" }, { 0, "" }, { 3, "k" }, { 6, "M" }, { 9, "G" }, { 12, "T" },
+	{ 15, "P" }, { 18, "E" },
+};
+enum { N_PREFIXES = sizeof(prefixes) / sizeof(prefixes[0]) };
+
+/* Rounds to three digits first: 999.7 k is 1.00 M. */
+int
+fmt_si_exponent(double v)
+{
+	char text[32];
+	int e;
+
+	if (v == 0 || !isfinite(v))
+		return 0;
+	snprintf(text, sizeof(text), "%.2e", v);
+	e = atoi(strchr(text, 'e') + 1);
+	e = e >= 0 ? e / 3 * 3 : -((2 - e) / 3 * 3);
+	if (e < prefixes[0].exponent)
+		return prefixes[0].exponent;
+	return e > prefixes[N_PREFIXES - 1].exponent ? prefixes[N_PREFIXES - 1].exponent : e;
+}
+
+const char *
+fmt_si_prefix(int exponent)
+{
+	size_t i;
+
+	for (i = 0; i < N_PREFIXES; i++)
+		if (prefixes[i].exponent == exponent)
+			return prefixes[i].prefix;
+	return "";
+}
+
+/* Three digits without exponent as long as that is readable. */
+static void
+put_three_digits(char *out, size_t size, double v)
+{
+	double a = fabs(v);
+
+	if (v == rint(v) && a < 1000)
+		snprintf(out, size, "%.0f", v);
+	else if (a >= 1e6 || a < 1e-4)
+		snprintf(out, size, "%.2e", v);
+	else
+		snprintf(out, size, "%.*f", a >= 99.95 ? 0 : a >= 9.995 ? 1 : a >= 0.9995 ? 2 : 3, v);
+}
+
+struct fmt
+fmt_si(double v, const char *unit)
+{
+	struct fmt out;
+	char digits[40];
+	int e;
+
+	if (!isfinite(v))
+		return unknown;
+	e = fmt_si_exponent(v);
+	/* division by an exact power of ten: 0.001 s is 1 ms, not 1.00 */
+	v = e < 0 ? v * pow(10, -e) : v / pow(10, e);
+	put_three_digits(digits, sizeof(digits), v);
+	snprintf(out.s, sizeof(out.s), "%s" NBSP "%s%s", digits, fmt_si_prefix(e), unit);
+	return out;
+}
+
+/* Bytes and bits have no thousandths. */
+static struct fmt
+data_amount(double v, const char *unit)
+{
+	struct fmt out;
+
+	if (!isfinite(v) || fabs(v) >= 1 || v == 0)
+		return fmt_si(v, unit);
+	snprintf(out.s, sizeof(out.s), "%.2f" NBSP "%s", v, unit);
+	return out;
+}
+
+struct fmt
+fmt_bytes(double bytes)
+{
+	return data_amount(bytes, "B");
+}
+
+struct fmt
+fmt_bytes_per_s(double bytes_per_s)
+{
+	return data_amount(bytes_per_s, "B/s");
+}
+
+struct fmt
+fmt_bits_per_s(double bytes_per_s)
+{
+	return data_amount(bytes_per_s * 8, "bit/s");
+}
+
+struct fmt
+fmt_share(double share)
+{
+	struct fmt out;
+	double percent = share * 100;
+
+	if (!isfinite(share))
+		return unknown;
+	/* 99.8 % of the data is not all of it, 0.4 % busy is not idle */
+	snprintf(out.s, sizeof(out.s), "%.*f" NBSP "%%",
+	    (percent > 0 && percent < 9.95) || (percent > 99 && percent < 100) ? 1 : 0, percent);
+	return out;
+}
+
+struct fmt
+fmt_ratio(double v)
+{
+	struct fmt out;
+
+	if (!isfinite(v))
+		return unknown;
+	put_three_digits(out.s, sizeof(out.s), v);
+	return out;
+}
+
+struct fmt
+fmt_p(double p)
+{
+	struct fmt out;
+
+	if (!isfinite(p))
+		return unknown;
+	if (p < 0.001)
+		return (struct fmt){ "<" NBSP "0.001" };
+	snprintf(out.s, sizeof(out.s), "%.*f", p < 0.01 ? 4 : p < 0.1 ? 3 : 2, p);
+	return out;
+}

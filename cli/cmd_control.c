@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrows control: hands one line to the running box (ctl.h) and prints what it answers. Exit status 0: "ok". */
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "narrows/xmalloc.h"
+
+enum { PATIENCE_SECONDS = 10 };
+
+/* The words of the line are parted by blanks: none may have one. */
+static bool
+line_add(char **line, const char *name, const char *value)
+{
+	char *longer;
+
+	if (value[0] == '\0' || strpbrk(value, " \t\r\n") != NULL) {
+		fprintf(stderr, "narrows: \"%s\": empty, or with blanks\n", value);
+		return false;
+	}
+	longer = xasprintf("%s%s%s%s", *line, **line != '\0' ? " " : "", name, value);
+	free(*line);
+	*line = longer;
+	return true;
+}
+
+/* NULL: said why on stderr. free() it. */
+static char *
+line_make(int argc, char **argv)
+{
+	static const struct { int letter; const char *name; } names[] = { { 'c', "tcp=" }, { 't', "task=" },
+		{ 'e', "event=" }, { 'i', "interval=" }, { 'r', "report=" }, { 'f', "for=" } };
+	char *words = xstrdup(""), *options = xstrdup(""), *line = NULL;
+	bool good = true;
+	size_t i;
+	int ch;
+
+	while (good && (ch = getopt(argc, argv, "c:e:f:i:r:t:")) != -1) {
+		for (i = 0; i < sizeof(names) / sizeof(names[0]) && names[i].letter != ch; i++)
+			continue;
+		if (i == sizeof(names) / sizeof(names[0])) {
+			cmd_usage(argv[0], stderr);
+			good = false;
+		} else
+			good = line_add(&options, names[i].name, optarg);
+	}
+	if (good && argc - optind < 2) {
+		cmd_usage(argv[0], stderr);
+		good = false;
+	}
+	for (; good && optind < argc; optind++)
+		good = line_add(&words, "", argv[optind]);
+	if (good)
+		line = xasprintf("%s %s\n", words, options);
+	free(words);
+	free(options);
+	return line;
+}
+
+static int
+box_connect(const char *state_dir)
+{
+	struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	int fd;
+
+	if ((size_t)snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/narrowsd.ctl", state_dir) >= sizeof(sun.sun_path)) {
+		fprintf(stderr, "narrows: %s: too long for a socket\n", state_dir);
+		return -1;
+	}
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
+	    connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0)
+		return fd;
+	fprintf(stderr, "narrows: %s: %s\n", sun.sun_path,
+	    errno == ENOENT || errno == ECONNREFUSED ? "no box runs here" : strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* "ok ..." and all that follows goes to stdout, "error ..." to stderr. */
+static int
+answer_print(FILE *from)
+{
+	char line[8192];
+	bool ok;
+
+	if (fgets(line, sizeof(line), from) == NULL) {
+		fputs("narrows: the box does not answer\n", stderr);
+		return 1;
+	}
+	ok = strncmp(line, "ok", 2) == 0;
+	if (!ok)
+		fprintf(stderr, "narrows: %s", strncmp(line, "error ", 6) == 0 ? line + 6 : line);
+	else if (line[2] == ' ')
+		fputs(line + 3, stdout);
+	while (fgets(line, sizeof(line), from) != NULL)
+		fputs(line, ok ? stdout : stderr);
+	return fflush(stdout) != 0 || !ok;
+}
+
+int
+cmd_control(const char *state_dir, int argc, char **argv)
+{
+	char *line = line_make(argc, argv);
+	int fd = -1, status = 2;
+	FILE *f = NULL;
+
+	if (line == NULL)
+		goto out;
+	status = 1;
+	if ((fd = box_connect(state_dir)) < 0)
+		goto out;
+	if (send(fd, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line) || (f = fdopen(fd, "r")) == NULL) {
+		fprintf(stderr, "narrows: the box does not listen: %s\n", strerror(errno));
+		goto out;
+	}
+	status = answer_print(f);
+out:
+	if (f != NULL)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
+	free(line);
+	return status;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrows enroll, revoke, hosts: who may send measurements in TLS. They change files; a running box sees it. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "narrows/ca.h"
+#include "cli/cmd.h"
+#include "narrows/token.h"
+#include "narrows/xmalloc.h"
+#include "narrows/clock.h"
+#include "narrows/err.h"
+
+#define DAY_S 86400
+#define DAYS_DEFAULT 730.0
+#define DAYS_MAX 3650.0
+#define TOKEN_FOR_NS (INT64_C(3600) * 1000000000)
+#define TOKEN_FOR_MAX_NS (INT64_C(30) * 86400 * 1000000000)
+
+static void
+date_print(int64_t wall_s)
+{
+	time_t t = (time_t)wall_s;
+	char text[32];
+	struct tm tm;
+
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M", gmtime_r(&t, &tm));
+	fputs(text, stdout);
+}
+
+static int
+complain(const char *why)
+{
+	fprintf(stderr, "narrows: %s\n", why);
+	return 1;
+}
+
+/* Parts of a day are for trying out what happens at the end. */
+static bool
+days_parse(const char *text, double *days)
+{
+	char *end;
+
+	*days = strtod(text, &end);
+	return end != text && *end == '\0' && *days > 0 && *days <= DAYS_MAX;
+}
+
+static int
+files_write(const char *tls_dir, const char *dir, const char *host, const struct nw_cert *c, char why[CONF_WHY_BYTES])
+{
+	char *key = xasprintf("%s.key", host), *crt = xasprintf("%s.crt", host), *ca_path = xasprintf("%s/ca.crt", tls_dir);
+	char ca[sizeof(c->cert_pem)];
+	FILE *f = fopen(ca_path, "re");
+	size_t n = f != NULL ? fread(ca, 1, sizeof(ca) - 1, f) : 0;
+	int rc = NW_EIO;
+
+	ca[n] = '\0';
+	if (n == 0)
+		snprintf(why, CONF_WHY_BYTES, "%.200s: cannot be read", ca_path);
+	else if ((rc = ca_file_write(dir, key, c->key_pem, 0600, why)) == NW_OK &&
+	    (rc = ca_file_write(dir, crt, c->cert_pem, 0644, why)) == NW_OK)
+		rc = ca_file_write(dir, "ca.crt", ca, 0644, why);
+	if (f != NULL)
+		fclose(f);
+	free(ca_path);
+	free(crt);
+	free(key);
+	return rc;
+}
+
+struct enrolling { const char *dir; bool token; int64_t token_for_ns; double days; };
+
+static bool
+options_parse(struct enrolling *e, int argc, char **argv)
+{
+	static const struct option longs[] = { { "days", required_argument, NULL, 'd' }, { "token", no_argument, NULL, 't' },
+		{ "for", required_argument, NULL, 'f' }, { NULL, 0, NULL, 0 } };
+	const char *why;
+	bool good = true, timed = false;
+	int ch;
+
+	while (good && (ch = getopt_long(argc, argv, "o:", longs, NULL)) != -1)
+		switch (ch) {
+		case 'o': e->dir = optarg; break;
+		case 'd': good = days_parse(optarg, &e->days); break;
+		case 't': e->token = true; break;
+		case 'f':
+			good = conf_duration(optarg, &e->token_for_ns, &why) == NW_OK && e->token_for_ns > 0 &&
+			    e->token_for_ns <= TOKEN_FOR_MAX_NS;
+			timed = true;
+			break;
+		default: good = false;
+		}
+	return good && optind == argc - 1 && (!e->token || e->dir == NULL) && (e->token || !timed);
+}
+
+static int
+files_make(const char *tls_dir, const char *host, const struct enrolling *e, int64_t now_s)
+{
+	const char *dir = e->dir != NULL ? e->dir : ".";
+	int64_t for_s = (int64_t)(e->days * DAY_S);
+	char why[CONF_WHY_BYTES];
+	struct nw_cert c;
+	int rc;
+
+	if (ca_enroll(tls_dir, host, now_s, for_s, &c, why) < 0)
+		return complain(why);
+	rc = files_write(tls_dir, dir, host, &c, why);
+	nw_cert_clear(&c);
+	if (rc < 0)
+		return complain(why);
+	printf("%s/%s.key  %s/%s.crt  %s/ca.crt  good until ", dir, host, dir, host, dir);
+	date_print(now_s + for_s);
+	puts(" UTC");
+	return fflush(stdout) != 0;
+}
+
+static int
+token_print(const char *tls_dir, const char *host, const struct enrolling *e, int64_t now_s)
+{
+	char text[TOKEN_TEXT_BYTES], why[CONF_WHY_BYTES];
+
+	if (token_make(tls_dir, host, now_s, now_s + e->token_for_ns / 1000000000, (int64_t)(e->days * DAY_S), text, why) < 0)
+		return complain(why);
+	puts(text);
+	return fflush(stdout) != 0;
+}
+
+int
+cmd_enroll(const char *tls_dir, int argc, char **argv)
+{
+	struct enrolling e = { .token_for_ns = TOKEN_FOR_NS, .days = DAYS_DEFAULT };
+	int64_t now_s = nw_wall_ns() / 1000000000;
+	char why[CONF_WHY_BYTES];
+
+	if (!options_parse(&e, argc, argv))
+		return cmd_usage(argv[0], stderr);
+	if (ca_ensure(tls_dir, why) < 0)
+		return complain(why);
+	return (e.token ? token_print : files_make)(tls_dir, argv[optind], &e, now_s);
+}
+
+int
+cmd_revoke(const char *tls_dir, int argc, char **argv)
+{
+	char why[CONF_WHY_BYTES];
+
+	if (getopt(argc, argv, "") != -1 || optind != argc - 1)
+		return cmd_usage(argv[0], stderr);
+	return ca_revoke(tls_dir, argv[optind], why) < 0 ? complain(why) : 0;
+}
+
+static int
+on_host(void *arg, const struct ca_host *h)
+{
+	int64_t now_s = *(const int64_t *)arg;
+
+	printf("%-30s  ", h->name);
+	date_print(h->expires_wall_s);
+	printf("  %-8s  %s\n", h->revoked ? "revoked" : h->expires_wall_s < now_s ? "expired" : "good", h->serial);
+	return NW_OK;
+}
+
+int
+cmd_hosts(const char *tls_dir, int argc, char **argv)
+{
+	int64_t now_s = nw_wall_ns() / 1000000000;
+	char why[CONF_WHY_BYTES];
+
+	if (getopt(argc, argv, "") != -1 || optind != argc)
+		return cmd_usage(argv[0], stderr);
+	printf("%-30s  %-16s  %-8s  %s\n", "HOST", "UNTIL (UTC)", "STATE", "SERIAL");
+	if (ca_hosts(tls_dir, on_host, &now_s, why) < 0)
+		return complain(why);
+	return fflush(stdout) != 0;
+}

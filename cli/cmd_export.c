@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrows export: everything measured for a session, in one of the shapes the report offers. */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/progress.h"
+#include "cli/source.h"
+#include "narrows/xmalloc.h"
+#include "narrows/err.h"
+#include "narrows/export.h"
+
+static const struct format { const char *name, *ending, *shape; } formats[] = {
+	{ "tidy", ".csv", "tidy" }, { "wide", ".csv", "wide" }, { "keys", ".csv", "keys" },
+	{ "keys-long", ".csv", "keys-long" }, { "ndjson", ".ndjson", "ndjson" }, { "influx", ".lp", "influx" },
+	{ "bson", ".bson", "bson" }, { "g1", ".bson", "g1" }, { "g2", ".bson", "g2" }, { "g3", ".bson", "g3" },
+};
+
+struct request {
+	const struct format *format;
+	char *query;
+	const char *path;                    /* NULL: standard output */
+};
+
+struct output { FILE *f; struct progress progress; };
+
+static int
+output_write(void *arg, const char *text, size_t len)
+{
+	struct output *o = arg;
+
+	progress_add(&o->progress, len);
+	return fwrite(text, 1, len, o->f) == len ? NW_OK : NW_EIO;
+}
+
+static int
+export_into(struct source *s, int64_t id, const struct request *r, FILE *f)
+{
+	struct output o = { .f = f };
+	int rc;
+
+	progress_begin(&o.progress, "narrows export", 0, isatty(fileno(f)) != 0);
+	rc = source_export(s, id, r->format->ending, r->query, output_write, &o);
+	progress_end(&o.progress);
+	return rc;
+}
+
+/* Into a file beside it first: a broken export leaves what was there. */
+static int
+export_to_file(struct source *s, int64_t id, const struct request *r)
+{
+	char *tmp = xasprintf("%s.part", r->path);
+	FILE *f = fopen(tmp, "w");
+	int rc = NW_EIO;
+
+	if (f != NULL) {
+		rc = export_into(s, id, r, f);
+		if (fclose(f) != 0)
+			rc = rc < 0 ? rc : NW_EIO;
+		if (rc == NW_OK && rename(tmp, r->path) != 0)
+			rc = NW_EIO;
+		if (rc < 0)
+			unlink(tmp);
+	}
+	if (rc == NW_EIO)
+		fprintf(stderr, "narrows: %s: %s\n", r->path, strerror(errno));
+	free(tmp);
+	return rc;
+}
+
+static void
+query_add(struct request *r, const char *name, const char *value)
+{
+	char *escaped = xmalloc(3 * strlen(value) + 1), *at = escaped, *longer;
+
+	for (; *value != '\0'; value++)
+		at += sprintf(at, isalnum((unsigned char)*value) || strchr("-._:", *value) != NULL ? "%c" : "%%%02X",
+		    (unsigned char)*value);
+	*at = '\0';
+	longer = xasprintf("%s%s%s=%s", r->query != NULL ? r->query : "", r->query != NULL ? "&" : "", name, escaped);
+	free(r->query);
+	free(escaped);
+	r->query = longer;
+}
+
+static const struct format *
+format_named(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(formats[i].name, name) == 0)
+			return &formats[i];
+	fprintf(stderr, "narrows: export: %s: no such format\n", name);
+	return NULL;
+}
+
+/* 0: go on; else the command's exit status + 1. */
+static int
+request_parse(struct request *r, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "format", required_argument, NULL, 'f' }, { "output", required_argument, NULL, 'o' },
+		{ "csv", required_argument, NULL, 'o' }, { "series", required_argument, NULL, 's' },
+		{ "from", required_argument, NULL, 'F' }, { "to", required_argument, NULL, 'T' },
+		{ "resolution", required_argument, NULL, 'r' }, { "eol", required_argument, NULL, 'e' },
+		{ "safe-text", no_argument, NULL, 'S' }, { NULL, 0, NULL, 0 },
+	};
+	struct export_opts opts;
+	const char *why;
+	int ch;
+
+	r->format = &formats[0];
+	while ((ch = getopt_long(argc, argv, "c:f:o:r:s:", longs, NULL)) != -1) {
+		switch (ch) {
+		case 'c':
+		case 'o': r->path = optarg; break;
+		case 'f':
+			if ((r->format = format_named(optarg)) == NULL)
+				return 3;
+			break;
+		case 's': query_add(r, "series", optarg); break;
+		case 'F': query_add(r, "from", optarg); break;
+		case 'T': query_add(r, "to", optarg); break;
+		case 'r': query_add(r, "resolution", optarg); break;
+		case 'e': query_add(r, "eol", optarg); break;
+		case 'S': query_add(r, "safe", "1"); break;
+		default: return 1 + cmd_usage(argv[0], stderr);
+		}
+	}
+	if (optind + 1 != argc)
+		return 1 + cmd_usage(argv[0], stderr);
+	query_add(r, "shape", r->format->shape);
+	if (export_opts_parse(&opts, r->format->ending, r->query, &why) < 0) {
+		fprintf(stderr, "narrows: export: %s\n", why);
+		return 3;
+	}
+	return 0;
+}
+
+int
+cmd_export(struct source *s, int argc, char **argv)
+{
+	struct request r = { 0 };
+	int64_t id;
+	int status = request_parse(&r, argc, argv), rc;
+
+	if (status == 0) {
+		status = 2;
+		if (source_session_id(s, argv[optind], &id) == NW_OK) {
+			if (r.path != NULL && strcmp(r.path, "-") != 0)
+				rc = export_to_file(s, id, &r);
+			else if ((rc = export_into(s, id, &r, stdout)) == NW_OK && fflush(stdout) != 0)
+				rc = NW_EIO;
+			status = rc == NW_EINVAL ? 3 : rc < 0 ? 2 : 1;
+		}
+	}
+	free(r.query);
+	return status - 1;
+}

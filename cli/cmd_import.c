@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrows import: what others recorded, or what was exported, into a box. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/import/import.h"
+#include "cli/progress.h"
+#include "cli/source.h"
+#include "daemon/origin.h"
+#include "narrows/xmalloc.h"
+#include "narrows/err.h"
+
+struct arguments {
+	const char *format, *session, *host, *box, *file;
+	bool check;
+};
+
+/* --- the file --- */
+
+struct file { char *bytes; size_t len; bool mapped; };
+
+static bool
+is_packed(const char *path)
+{
+	static const char *const ends[] = { ".gz", ".xz", ".zst" };
+	size_t i, n = strlen(path);
+
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (n > strlen(ends[i]) && strcmp(path + n - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return false;
+}
+
+/* A plain file is mapped, whatever its size; what comes through a pipe or is unpacked has to be held. */
+static int
+file_open(struct file *f, const char *path, struct stat_error *err)
+{
+	struct stat st;
+	void *map;
+	int fd;
+
+	if (strcmp(path, "-") == 0 || is_packed(path))
+		return stat_file_read(path, &f->bytes, &f->len, err);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0 || fstat(fd, &st) != 0) {
+		stat_fail(err, NW_EIO, "%s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return NW_EIO;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_size == 0) {
+		close(fd);
+		return stat_file_read(path, &f->bytes, &f->len, err);
+	}
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return stat_fail(err, NW_EIO, "%s: %s", path, strerror(errno));
+	madvise(map, (size_t)st.st_size, MADV_SEQUENTIAL);
+	*f = (struct file){ map, (size_t)st.st_size, true };
+	return NW_OK;
+}
+
+static void
+file_close(struct file *f)
+{
+	if (f->mapped)
+		munmap(f->bytes, f->len);
+	else
+		free(f->bytes);
+}
+
+/* --- where to --- */
+
+/* The box of the directory, when one runs; a run file may be left from one that was killed. */
+static char *
+box_of(const char *state_dir)
+{
+	char *pid = source_run_value(state_dir, "pid"), *xsp = NULL;
+
+	if (pid != NULL && (kill((pid_t)atol(pid), 0) == 0 || errno == EPERM) &&
+	    (xsp = source_run_value(state_dir, "xsp")) != NULL)
+		xsp[strcspn(xsp, " ,")] = '\0';
+	free(pid);
+	return xsp;
+}
+
+/* Documents that the box has refused so far; -1: it does not say. */
+static int64_t
+box_rejected(const char *state_dir)
+{
+	char *url = source_run_value(state_dir, "http"), *text;
+	struct source *s = url != NULL && *url != '\0' ? source_open(state_dir, url) : NULL;
+	json_t *doc = NULL;
+	int64_t n = -1;
+	int status;
+
+	if (s != NULL && (text = source_health(s, &status)) != NULL) {
+		doc = json_loads(text, 0, NULL);
+		if (json_is_integer(json_object_get(json_object_get(doc, "counters"), "rejected_documents")))
+			n = json_integer_value(json_object_get(json_object_get(doc, "counters"), "rejected_documents"));
+		json_decref(doc);
+		free(text);
+	}
+	source_close(s);
+	free(url);
+	return n;
+}
+
+/* What is acknowledged has been taken or refused, and only the box's counter tells which. */
+static int
+send_to_box(struct import *im, const char *state_dir, const char *box, bool is_local, struct progress *p,
+    struct import_done *done)
+{
+	int64_t before = is_local ? box_rejected(state_dir) : -1, after;
+	int rc = import_to_box(im, box, p, done);
+
+	if (rc < 0 || before < 0 || (after = box_rejected(state_dir)) <= before)
+		return rc;
+	return stat_fail(im->err, NW_ECONFLICT, "%s: box %s refused %" PRId64 " documents meanwhile: its log says why"
+	    " (is max-series-per-session too low?)", im->name, box, after - before);
+}
+
+static int
+import_send(struct import *im, const char *state_dir, const char *box, struct import_done *done)
+{
+	char *at = box != NULL ? xstrdup(box) : box_of(state_dir), *path;
+	struct progress p;
+	int rc;
+
+	progress_begin(&p, "narrows import", (uint64_t)ftello(im->spool), false);
+	if (at != NULL)
+		rc = send_to_box(im, state_dir, at, box == NULL, &p, done);
+	else {
+		path = xasprintf("%s/narrows.db", state_dir);
+		mkdir(state_dir, 0750);
+		rc = import_to_store(im, path, &p, done);
+		free(path);
+	}
+	progress_end(&p);
+	free(at);
+	return rc;
+}
+
+/* Several senders may be on one. */
+static size_t
+hosts_count(const struct import *im)
+{
+	size_t i, k, n = 0;
+
+	for (i = 0; i < im->n_hosts; i++) {
+		for (k = 0; k < i && strcmp(im->hosts[k].name, im->hosts[i].name) != 0; k++)
+			;
+		n += k == i;
+	}
+	return n;
+}
+
+static void
+say(const struct import *im, const struct arguments *a, const struct import_done *done)
+{
+	size_t n_series = HASH_COUNT(im->series), n_hosts = hosts_count(im), i;
+
+	for (i = 0; i < im->n_hosts; i++)
+		n_series += im->hosts[i].origin != NULL ? im->hosts[i].origin->n_series : 0;
+	printf("%" PRIu64 " values in %zu series of %zu host%s", im->n_values, n_series, n_hosts, n_hosts == 1 ? "" : "s");
+	if (im->session != NULL)
+		printf(", session %s", im->session);
+	if (im->n_left_out > 0)
+		printf("; %" PRIu64 " that stand for no value (infinite, NaN) left out", im->n_left_out);
+	if (a->check)
+		fputs("; nothing imported", stdout);
+	else if (done->n_known == done->n_docs)
+		fputs("; all of it was there already", stdout);
+	else if (done->n_known > 0)
+		fputs("; a part was there already", stdout);
+	putchar('\n');
+}
+
+static int
+import_run(const struct arguments *a, const char *state_dir)
+{
+	struct stat_error err = { "" };
+	struct import_done done = { 0 };
+	struct file f = { 0 };
+	struct import im;
+	char host[256] = "import";
+	int rc;
+
+	gethostname(host, sizeof(host) - 1);
+	if ((rc = file_open(&f, a->file, &err)) == NW_OK) {
+		import_init(&im, strcmp(a->file, "-") == 0 ? "stdin" : a->file, f.bytes, f.len, a->session,
+		    a->host != NULL ? a->host : host, &err);
+		if ((rc = import_parse(&im, a->format)) == NW_OK && !a->check)
+			rc = import_send(&im, state_dir, a->box, &done);
+		if (rc == NW_OK)
+			say(&im, a, &done);
+		import_clear(&im);
+		file_close(&f);
+	}
+	if (rc < 0)
+		fprintf(stderr, "narrows: %s\n", err.text[0] != '\0' ? err.text : nw_strerror(rc));
+	return rc == NW_OK ? 0 : rc == NW_EPROTO ? 2 : 1;
+}
+
+int
+cmd_import(const char *state_dir, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "format", required_argument, NULL, 'f' }, { "session", required_argument, NULL, 'n' },
+		{ "host", required_argument, NULL, 'H' }, { "box", required_argument, NULL, 'b' },
+		{ "check", no_argument, NULL, 'c' }, { NULL, 0, NULL, 0 },
+	};
+	struct arguments a = { 0 };
+	int ch;
+
+	while ((ch = getopt_long(argc, argv, "b:cf:H:n:", longs, NULL)) != -1) {
+		switch (ch) {
+		case 'b': a.box = optarg; break;
+		case 'c': a.check = true; break;
+		case 'f': a.format = optarg; break;
+		case 'H': a.host = optarg; break;
+		case 'n': a.session = *optarg != '\0' ? optarg : NULL; break;
+		default: return cmd_usage(argv[0], stderr);
+		}
+	}
+	if (optind + 1 != argc)
+		return cmd_usage(argv[0], stderr);
+	a.file = argv[optind];
+	return import_run(&a, state_dir);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * narrows join: on a host, with what `narrows enroll --token` printed on the box. The key is made here and stays here.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "narrows/ca.h"
+#include "cli/cmd.h"
+#include "cli/httpask.h"
+#include "narrows/token.h"
+#include "narrows/xmalloc.h"
+#include "narrows/err.h"
+
+static const char DEFAULT_DIR[] = "/etc/narrows/tls";
+static const char PEM_BEGIN[] = "-----BEGIN CERTIFICATE-----";
+
+static int
+complain(const char *what, const char *why)
+{
+	fprintf(stderr, "narrows: %s: %s\n", what, why);
+	return 1;
+}
+
+/* "-": from standard input, where no list of processes shows it. */
+static bool
+token_take(const char *text, uint8_t pin[NW_TLS_PIN_BYTES], char secret[TOKEN_SECRET_CHARS + 1])
+{
+	char line[256];
+
+	if (strcmp(text, "-") == 0) {
+		if (fgets(line, sizeof(line), stdin) == NULL)
+			return false;
+		line[strcspn(line, " \t\r\n")] = '\0';
+		text = line;
+	}
+	return token_parse(text, pin, secret) == NW_OK;
+}
+
+/* --- the box's answer --- */
+
+struct reply { char text[10240]; size_t len; };
+
+static int
+on_data(void *arg, const char *data, size_t len)
+{
+	struct reply *r = arg;
+
+	if (len >= sizeof(r->text) - r->len)
+		return NW_ETOOBIG;
+	memcpy(r->text + r->len, data, len);
+	r->len += len;
+	return NW_OK;
+}
+
+/* Cuts it into name, certificate, and CA, which must be the one of the token. */
+static bool
+reply_parse(struct reply *r, const uint8_t pin[NW_TLS_PIN_BYTES], char **host, char **cert, char **ca)
+{
+	uint8_t pin_of_ca[NW_TLS_PIN_BYTES];
+	char *end = strchr(r->text, '\n');
+
+	if (end == NULL)
+		return false;
+	*end = '\0';
+	*host = r->text;
+	if (strncmp(end + 1, PEM_BEGIN, strlen(PEM_BEGIN)) != 0 || (*ca = strstr(end + 2, PEM_BEGIN)) == NULL)
+		return false;
+	*cert = xasprintf("%.*s", (int)(*ca - (end + 1)), end + 1);
+	if (nw_cert_name_ok(*host) && nw_cert_pin(*ca, pin_of_ca) == NW_OK && memcmp(pin, pin_of_ca, sizeof(pin_of_ca)) == 0)
+		return true;
+	free(*cert);
+	return false;
+}
+
+static int
+box_ask(const char *url, const uint8_t pin[NW_TLS_PIN_BYTES], const char *secret, const char *request_pem, struct reply *r)
+{
+	char *body = xasprintf("%s\n%s", secret, request_pem), why[HTTPASK_WHY_BYTES];
+	const struct httpask q = { .base = url, .ca_pin = pin, .path = "/enroll", .body = body };
+	int status = 0, rc = httpask(&q, on_data, r, &status, why);
+
+	free(body);
+	if (rc < 0)
+		return complain(url, why);
+	if (status == 200)
+		return 0;
+	r->text[strcspn(r->text, "\r\n")] = '\0';
+	return complain(url, status == 403 || status == 400 ? r->text : "no host can be enrolled there");
+}
+
+/* --- this host's directory --- */
+
+/* It may have been enrolled before, at this site: another one's CA is not replaced by accident. */
+static bool
+is_other_site(const char *dir, const uint8_t pin[NW_TLS_PIN_BYTES])
+{
+	char *path = xasprintf("%s/ca.crt", dir), pem[4096];
+	FILE *f = fopen(path, "re");
+	size_t n = f != NULL ? fread(pem, 1, sizeof(pem) - 1, f) : 0;
+	uint8_t pin_here[NW_TLS_PIN_BYTES];
+
+	pem[n] = '\0';
+	if (f != NULL)
+		fclose(f);
+	free(path);
+	return n > 0 && (nw_cert_pin(pem, pin_here) < 0 || memcmp(pin, pin_here, sizeof(pin_here)) != 0);
+}
+
+/* The key first: a certificate without it is of no use to anybody. */
+static int
+files_write(const char *dir, const char *host, const char *key, const char *cert, const char *ca)
+{
+	char *names[2] = { xasprintf("%s.key", host), xasprintf("%s.crt", host) }, why[CONF_WHY_BYTES];
+	int rc;
+
+	if ((rc = ca_file_write(dir, names[0], key, 0600, why)) == NW_OK &&
+	    (rc = ca_file_write(dir, names[1], cert, 0644, why)) == NW_OK)
+		rc = ca_file_write(dir, "ca.crt", ca, 0644, why);
+	if (rc == NW_OK)
+		printf("%s/%s  %s/%s  %s/ca.crt\n", dir, names[0], dir, names[1], dir);
+	free(names[0]);
+	free(names[1]);
+	return rc == NW_OK ? 0 : complain(host, why);
+}
+
+int
+cmd_join(const char *tls_dir, int argc, char **argv)
+{
+	char secret[TOKEN_SECRET_CHARS + 1], *host, *cert, *ca;
+	uint8_t pin[NW_TLS_PIN_BYTES];
+	const char *dir = DEFAULT_DIR;
+	struct reply r = { .len = 0 };
+	struct nw_cert c;
+	int ch, status;
+
+	(void)tls_dir;                           /* of a box; this is a host */
+	while ((ch = getopt(argc, argv, "o:")) == 'o')
+		dir = optarg;
+	if (ch != -1 || optind != argc - 2)
+		return cmd_usage(argv[0], stderr);
+	if (!token_take(argv[optind + 1], pin, secret))
+		return complain("join", "not a token: narrows enroll --token prints one");
+	if (mkdir(dir, 0755) != 0 && errno != EEXIST)
+		return complain(dir, strerror(errno));
+	if (is_other_site(dir, pin))
+		return complain(dir, "its ca.crt is of another site: remove it if this host is to change");
+	if (nw_cert_request("host", &c) < 0)
+		return complain("join", "no key can be made");
+	if ((status = box_ask(argv[optind], pin, secret, c.cert_pem, &r)) == 0) {
+		if (!reply_parse(&r, pin, &host, &cert, &ca))
+			status = complain(argv[optind], "its answer makes no sense");
+		else {
+			status = files_write(dir, host, c.key_pem, cert, ca);
+			free(cert);
+		}
+	}
+	nw_cert_clear(&c);
+	return status != 0 || fflush(stdout) != 0;
+}

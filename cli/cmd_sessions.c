@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrows sessions: the list, newest first. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd.h"
+#include "cli/show.h"
+#include "cli/source.h"
+#include "narrows/format.h"
+
+static void
+session_print(const json_t *o)
+{
+	char start[32];
+
+	snprintf(start, sizeof(start), "%.19s", show_text(o, "start", "-"));
+	printf("%6" JSON_INTEGER_FORMAT "  %-19s  %-28s  %-12s  %9s  %11s  %s\n",
+	    json_integer_value(json_object_get(o, "id")), start, show_text(o, "route", "-"), show_text(o, "program", "-"),
+	    fmt_bytes(show_number(o, "bytes")).s, fmt_bytes_per_s(show_number(o, "bytes_per_s")).s,
+	    json_is_string(json_object_get(o, "stage")) ? show_text(o, "stage", "-") :
+	    json_object_get(o, "sentence") != NULL && json_is_string(json_object_get(o, "sentence")) ? "cannot tell" :
+	    show_text(o, "state", "-"));
+}
+
+int
+cmd_sessions(struct source *s, int argc, char **argv)
+{
+	static const struct option longs[] = { { "json", no_argument, NULL, 'j' }, { NULL, 0, NULL, 0 } };
+	long limit = 20, shown_count = 0;
+	json_t *doc, *list, *o;
+	int64_t before = 0;
+	int ch, json = 0;
+	size_t i;
+	char *end;
+
+	while ((ch = getopt_long(argc, argv, "jn:", longs, NULL)) != -1) {
+		if (ch == 'j')
+			json = 1;
+		else if (ch == 'n' && (limit = strtol(optarg, &end, 10)) > 0 && *end == '\0')
+			continue;
+		else
+			return cmd_usage(argv[0], stderr);
+	}
+	if (optind != argc)
+		return cmd_usage(argv[0], stderr);
+	do {
+		if ((doc = source_sessions(s, before)) == NULL)
+			return 1;
+		if (!json && before == 0)
+			printf("%6s  %-19s  %-28s  %-12s  %9s  %11s  %s\n", "id", "start (UTC)", "route", "program", "bytes",
+			    "rate", "limited by");
+		list = json_object_get(doc, "sessions");
+		json_array_foreach(list, i, o) {
+			if (shown_count++ >= limit)
+				break;
+			if (json) {
+				json_dumpf(o, stdout, JSON_COMPACT);
+				putchar('\n');
+			} else
+				session_print(o);
+		}
+		before = json_integer_value(json_object_get(doc, "next_before"));
+		json_decref(doc);
+	} while (before > 0 && shown_count < limit);
+	return ferror(stdout) || fflush(stdout) != 0;
+}

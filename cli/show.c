@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/show.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *
+show_string(const char *s)
+{
+	static char buf[8][1024];
+	static unsigned turn;
+	char *out = buf[turn++ % 8];
+	size_t n = 0;
+
+	for (; *s != '\0' && n + 1 < sizeof(buf[0]); s++) {
+		unsigned char c = (unsigned char)*s;
+
+		/* C0, DEL, and C1 as UTF-8 writes it */
+		if (c == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0) {
+			out[n++] = '?';
+			s++;
+		} else
+			out[n++] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+	}
+	out[n] = '\0';
+	return out;
+}
+
+const char *
+show_text(const json_t *o, const char *key, const char *none)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s != NULL ? show_string(s) : none;
+}
+
+double
+show_number(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/buffer.h>
+
+#include "cli/httpask.h"
+#include "narrows/xmalloc.h"
+#include "narrows/err.h"
+#include "narrows/web.h"
+
+struct source {
+	char *url;                           /* NULL: the directory */
+	char *ca_path;
+	char *state_dir;
+	struct store_reader *reader;
+};
+
+struct text { char *s; size_t len; };
+
+static int
+text_append(void *arg, const char *data, size_t len)
+{
+	struct text *t = arg;
+
+	if (len > ((size_t)1 << 30) - t->len)
+		return NW_ETOOBIG;
+	t->s = xreallocarray(t->s, t->len + len + 1, 1);
+	memcpy(t->s + t->len, data, len);
+	t->len += len;
+	t->s[t->len] = '\0';
+	return NW_OK;
+}
+
+struct source *
+source_open(const char *state_dir, const char *url)
+{
+	struct source *s = xcalloc(1, sizeof(*s));
+	char why[STORE_WHY_BYTES];
+	char *path;
+	int rc;
+
+	s->url = xstrdup(url);
+	s->state_dir = xstrdup(state_dir);
+	if (url != NULL)
+		return s;
+	path = xasprintf("%s/narrows.db", state_dir);
+	rc = store_reader_open(path, &s->reader, why);
+	if (rc < 0) {
+		fprintf(stderr, "narrows: %s: %s\n", path, why);
+		source_close(s);
+		s = NULL;
+	}
+	free(path);
+	return s;
+}
+
+void
+source_trust(struct source *s, const char *ca_path)
+{
+	free(s->ca_path);
+	s->ca_path = xstrdup(ca_path);
+}
+
+void
+source_close(struct source *s)
+{
+	if (s == NULL)
+		return;
+	store_reader_close(s->reader);
+	free(s->url);
+	free(s->ca_path);
+	free(s->state_dir);
+	free(s);
+}
+
+/* One path of the report, from either. The body is what a browser would get. */
+static int
+source_get(struct source *s, const char *path, httpask_fn *fn, void *arg, int *status)
+{
+	char why[HTTPASK_WHY_BYTES];
+	int rc;
+
+	if (s->url != NULL)
+		rc = httpask(&(struct httpask){ .base = s->url, .ca_path = s->ca_path, .path = path }, fn, arg, status, why);
+	else {
+		rc = web_answer(s->reader, path, fn, arg, status);
+		snprintf(why, sizeof(why), "%s", nw_strerror(rc));
+	}
+	if (rc < 0)
+		fprintf(stderr, "narrows: %s: %s\n", s->url != NULL ? s->url : s->state_dir, why);
+	return rc;
+}
+
+static char *
+source_text(struct source *s, const char *path, int *status)
+{
+	struct text t = { 0 };
+
+	if (source_get(s, path, text_append, &t, status) < 0) {
+		free(t.s);
+		return NULL;
+	}
+	return t.s != NULL ? t.s : xstrdup("");
+}
+
+json_t *
+source_sessions(struct source *s, int64_t before_id)
+{
+	char *path = before_id != 0 ? xasprintf("/sessions.json?before=%" PRId64, before_id) : xstrdup("/sessions.json");
+	json_t *doc = NULL;
+	char *text;
+	int status;
+
+	text = source_text(s, path, &status);
+	if (text != NULL && (status != 200 || (doc = json_loads(text, 0, NULL)) == NULL))
+		fprintf(stderr, "narrows: no list of sessions there (status %d)\n", status);
+	free(text);
+	free(path);
+	return doc;
+}
+
+int
+source_session_id(struct source *s, const char *text, int64_t *id)
+{
+	json_t *doc, *first;
+	char *end;
+	int rc = NW_OK;
+
+	if (strcmp(text, "last") != 0) {
+		errno = 0;
+		*id = strtoll(text, &end, 10);
+		if (errno == 0 && *text != '\0' && *end == '\0' && *id > 0)
+			return NW_OK;
+		fprintf(stderr, "narrows: %s: not a session; write its number, or \"last\"\n", text);
+		return NW_EINVAL;
+	}
+	if ((doc = source_sessions(s, 0)) == NULL)
+		return NW_EIO;
+	first = json_array_get(json_object_get(doc, "sessions"), 0);
+	if (first == NULL) {
+		fputs("narrows: no sessions yet\n", stderr);
+		rc = NW_ENOTFOUND;
+	} else
+		*id = json_integer_value(json_object_get(first, "id"));
+	json_decref(doc);
+	return rc;
+}
+
+char *
+source_result(struct source *s, int64_t id)
+{
+	char *path = xasprintf("/session/%" PRId64 ".json", id), *text;
+	int status;
+
+	text = source_text(s, path, &status);
+	if (text != NULL && status != 200) {
+		fprintf(stderr, "narrows: session %" PRId64 ": %s\n", id, status == 404 ? "there is none" : "not to be had");
+		free(text);
+		text = NULL;
+	}
+	free(path);
+	return text;
+}
+
+struct answer { httpask_fn *write; void *arg; int status; };
+
+/* An error page must not end up in the file. */
+static int
+answer_pass(void *arg, const char *text, size_t len)
+{
+	struct answer *a = arg;
+
+	return a->status == 200 ? a->write(a->arg, text, len) : NW_OK;
+}
+
+int
+source_export(struct source *s, int64_t id, const char *ending, const char *query,
+    int (*write)(void *arg, const char *text, size_t len), void *arg)
+{
+	struct answer a = { .write = write, .arg = arg, .status = 200 };
+	char *path = xasprintf("/session/%" PRId64 "%s?%s", id, ending, query);
+	int rc = source_get(s, path, answer_pass, &a, &a.status);
+
+	free(path);
+	if (rc < 0 || a.status == 200)
+		return rc;
+	if (a.status == 400) {
+		fputs("narrows: export: more columns than a wide table may have: see --series\n", stderr);
+		return NW_EINVAL;
+	}
+	fprintf(stderr, "narrows: session %" PRId64 ": %s\n", id, a.status == 404 ? "there is none" : "not to be had");
+	return NW_ENOTFOUND;
+}
+
+char *
+source_run_value(const char *state_dir, const char *name)
+{
+	char *path = xasprintf("%s/narrowsd.run", state_dir), line[1024], *value = NULL;
+	FILE *f = fopen(path, "r");
+	size_t len = strlen(name);
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (strncmp(line, name, len) == 0 && line[len] == ' ') {
+			line[strcspn(line, "\n")] = '\0';
+			free(value);
+			value = xstrdup(line + len + 1);
+		}
+	if (f != NULL)
+		fclose(f);
+	free(path);
+	return value;
+}
+
+char *
+source_health(struct source *s, int *status)
+{
+	char *url = s->url != NULL ? xstrdup(s->url) : source_run_value(s->state_dir, "http");
+	char why[HTTPASK_WHY_BYTES];
+	struct text t = { 0 };
+
+	if (url == NULL)
+		fprintf(stderr, "narrows: %s: no box runs here\n", s->state_dir);
+	else if (httpask(&(struct httpask){ .base = url, .ca_path = s->ca_path, .path = "/healthz" }, text_append, &t, status,
+	    why) < 0) {
+		fprintf(stderr, "narrows: %s: %s\n", url, why);
+		free(t.s);
+		t.s = NULL;
+	}
+	free(url);
+	return t.s;
+}

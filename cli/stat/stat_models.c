@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * `narrows stat models`: lines of the slowest ordinary duration over the access size. They come from limits (size,
+ * limit), from operations (size, duration; a density per size gives the limit), or straight from io-model files.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/stat/stat_ops.h"
+#include "cli/stat/stat_series.h"
+#include "narrows/iomodel.h"
+
+const struct stat_option models_options[] = {
+	{ "page", "BYTES", "largest size of the small model (4096)" },
+	{ "inflate", "F", "the target is F times the limit (1.1)" },
+	{ "size", "BYTES", "access size of io-model files that do not say it" },
+	{ "keep-last", NULL, "io-model files: the last row is an operation, too" },
+	{ "adjust", "A", "density: bandwidth A times nrd0 (2)" },
+	{ "h-min", "H", "density: lowest peak that counts, of the highest (0.01)" },
+	{ "cutoff", "F", "density: the limit is where the curve is below F times the last peak (0.05)" },
+	{ "grid", "N", "density: points of the curve; 0: steps of at most bandwidth/8 (512)" },
+	{ NULL, NULL, NULL }
+};
+
+static json_t *
+line_json(const struct nw_io_line *l)
+{
+	json_t *o;
+
+	if (l->n == 0)
+		return json_null();
+	o = json_object();
+	json_object_set_new(o, "I", stat_json(l->intercept_s));
+	json_object_set_new(o, "c", stat_json(l->slope_s_per_byte));
+	json_object_set_new(o, "abs_err", stat_json(l->abs_err_s));
+	json_object_set_new(o, "rel_err_pct", stat_json(100 * l->rel_err));
+	return o;
+}
+
+static void
+set_model(json_t *out, const struct nw_io_model *m)
+{
+	json_object_set_new(out, "status", json_string(nw_status_text(m->status)));
+	json_object_set_new(out, "small", line_json(&m->small));
+	json_object_set_new(out, "large", line_json(&m->large));
+}
+
+/* The rows of one condition; of NULL: all rows are. */
+struct rows {
+	const uint32_t *of;
+	uint32_t group;
+	size_t n;
+};
+
+static bool
+has_row(const struct rows *r, size_t i)
+{
+	return r->of == NULL || r->of[i] == r->group;
+}
+
+static int
+model_of_limits(const struct stat_table *t, const struct rows *r, const struct nw_io_options *o, json_t *out,
+    struct stat_error *err)
+{
+	const double *size = stat_table_numbers(t, "size", err), *limit = stat_table_numbers(t, "limit", err);
+	struct nw_io_limit *l;
+	struct nw_io_model m;
+	size_t i, n = 0;
+
+	if (size == NULL || limit == NULL)
+		return NW_EPROTO;
+	if ((l = malloc((r->n + 1) * sizeof(*l))) == NULL)
+		return NW_ENOMEM;
+	for (i = 0; i < r->n; i++)
+		if (has_row(r, i))
+			l[n++] = (struct nw_io_limit){ size[i], limit[i] };
+	nw_io_fit(l, n, o, &m);
+	set_model(out, &m);
+	free(l);
+	return NW_OK;
+}
+
+/* Where published models say both, the small line at the page is the large line's intercept. */
+static int
+intercepts_of_models(struct stat_table *t, double page, json_t *out, struct stat_error *err)
+{
+	const double *i_small = stat_table_numbers(t, "small_I", err), *c_small = stat_table_numbers(t, "small_c", err),
+	    *i_large = stat_table_numbers(t, "large_I", err);
+	const char *const *names = stat_table_texts(t, "name", err);
+	char key[40];
+	size_t i;
+
+	if (i_small == NULL || c_small == NULL || i_large == NULL || names == NULL)
+		return NW_EPROTO;
+	snprintf(key, sizeof(key), "small_prediction_at_%.0f", page);
+	for (i = 0; i < t->n_rows; i++)
+		json_object_set_new(out, names[i], json_pack("{s:o,s:o}", key, stat_json(i_small[i] + page * c_small[i]),
+		    "published_large_intercept", stat_json(i_large[i])));
+	return NW_OK;
+}
+
+/* The slowest duration of one size that is no outlier; how many are. */
+static int
+limit_of_size(const struct op *op, size_t n, const struct density_settings *s, double *limit, double *n_outliers)
+{
+	double *x = malloc((n + 1) * sizeof(*x)), slowest = 0;
+	struct nw_density d = { 0 };
+	struct nw_classes c = { 0 };
+	size_t i;
+	int rc = NW_ENOMEM;
+
+	if (x == NULL)
+		return rc;
+	for (i = 0; i < n; i++) {
+		x[i] = op[i].duration_s;
+		slowest = fmax(slowest, x[i]);
+	}
+	if ((rc = nw_density(x, n, &s->curve, &d)) == NW_OK &&
+	    (rc = nw_classes_find(&d, s->h_min, s->cutoff_fraction, s->midpoint, &c)) == NW_OK) {
+		nw_classes_count(&c, &d, x, n);
+		*limit = isfinite(c.cutoff) ? c.cutoff : slowest;
+		*n_outliers = c.n_outliers;
+	}
+	nw_classes_clear(&c);
+	nw_density_clear(&d);
+	free(x);
+	return rc;
+}
+
+static json_t *
+size_json(const struct op *op, size_t n, double limit, double n_outliers)
+{
+	return json_pack("{s:o,s:o,s:o,s:o}", "size", stat_json(op->size_bytes), "n", json_integer((json_int_t)n), "limit",
+	    stat_json(limit), "outliers_pct", stat_json(100 * n_outliers / (double)n));
+}
+
+static int
+compare_ops(const void *a, const void *b)
+{
+	double x = ((const struct op *)a)->size_bytes, y = ((const struct op *)b)->size_bytes;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Sorts the operations by size, finds each size's limit and fits the model to them. */
+static int
+model_of_ops(struct ops *o, const struct nw_io_options *options, const struct density_settings *s, json_t *out)
+{
+	json_t *sizes = json_array(), *limits = json_object();
+	struct nw_io_limit *l = malloc((o->n + 1) * sizeof(*l));
+	struct nw_io_model m;
+	double n_outliers, n_purged = 0, n_beyond = 0;
+	char key[40];
+	size_t i, end, n = 0;
+	int rc = l == NULL ? NW_ENOMEM : NW_OK;
+
+	if (o->n > 0)
+		qsort(o->op, o->n, sizeof(*o->op), compare_ops);
+	for (i = 0; i < o->n && rc == NW_OK; i = end) {
+		for (end = i; end < o->n && o->op[end].size_bytes == o->op[i].size_bytes; end++)
+			;
+		l[n].size_bytes = o->op[i].size_bytes;
+		rc = limit_of_size(o->op + i, end - i, s, &l[n].limit_s, &n_outliers);
+		if (rc != NW_OK)
+			break;
+		snprintf(key, sizeof(key), "%.15g", l[n].size_bytes);
+		json_object_set_new(limits, key, stat_json(l[n].limit_s));
+		json_array_append_new(sizes, size_json(o->op + i, end - i, l[n].limit_s, n_outliers));
+		n_purged += n_outliers;
+		n++;
+	}
+	json_object_set_new(out, "sizes", sizes);
+	json_object_set_new(out, "limits", limits);
+	if (rc == NW_OK) {
+		nw_io_fit(l, n, options, &m);
+		set_model(out, &m);
+		for (i = 0; i < o->n; i++)
+			n_beyond += o->op[i].duration_s > nw_io_predict(&m, o->op[i].size_bytes);
+		json_object_set_new(out, "outliers_exp_pct", stat_json(100 * n_purged / (double)o->n));
+		json_object_set_new(out, "outliers_model_pct", stat_json(100 * n_beyond / (double)o->n));
+	}
+	free(l);
+	return rc;
+}
+
+/* The rows of one condition: limits, or operations that have them found. */
+static int
+model_of_rows(const struct stat_table *t, const struct rows *r, const struct nw_io_options *o,
+    const struct density_settings *s, json_t *out, struct stat_error *err)
+{
+	struct ops ops = { 0 };
+	int rc;
+
+	if (stat_table_find(t, "duration") < 0)
+		return model_of_limits(t, r, o, out, err);
+	if ((rc = ops_add_table(&ops, t, r->of, r->group, err)) == NW_OK)
+		rc = model_of_ops(&ops, o, s, out);
+	free(ops.op);
+	return rc;
+}
+
+/* Published models; or one model, or one for each value of a column of names. */
+static int
+models_of_table(struct stat_table *t, const struct nw_io_options *o, const struct density_settings *s, json_t *out,
+    struct stat_error *err)
+{
+	struct rows r = { NULL, 0, t->n_rows };
+	struct series_groups g;
+	const char *const *names;
+	size_t col = name_column(t, NULL);
+	json_t *part;
+	int rc;
+
+	if (stat_table_find(t, "small_I") >= 0)
+		return intercepts_of_models(t, o->page_bytes, out, err);
+	if (col == SIZE_MAX)
+		return model_of_rows(t, &r, o, s, out, err);
+	if ((names = stat_table_texts(t, t->cols[col].name, err)) == NULL ||
+	    (rc = series_groups_make(names, t->n_rows, &g)) != NW_OK)
+		return NW_ENOMEM;
+	r.of = g.of;
+	for (rc = NW_OK; r.group < g.n && rc == NW_OK; r.group++) {
+		json_object_set_new(out, g.name[r.group], part = json_object());
+		rc = model_of_rows(t, &r, o, s, part, err);
+	}
+	series_groups_free(&g);
+	return rc;
+}
+
+int
+models_run(const struct stat_args *a, json_t **out, struct stat_error *err)
+{
+	struct nw_io_options o = nw_io_defaults;
+	struct density_settings s;
+	struct ops ops = { 0 };
+	struct stat_table *t = NULL;
+	const char *const *files;
+	size_t i, n_files = stat_arg_files(a, &files);
+	int rc;
+
+	if ((rc = density_settings_args(a, &s, err)) != NW_OK ||
+	    (rc = stat_arg_number(a, "page", 0, 1e18, &o.page_bytes, err)) != NW_OK ||
+	    (rc = stat_arg_number(a, "inflate", 1e-6, 1e6, &o.inflate, err)) != NW_OK)
+		return rc;
+	o.weighted = stat_arg_given(a, "better");
+	for (i = 0; i < n_files && rc == NW_OK; i++)
+		rc = ops_add_file(&ops, files[i], a, n_files == 1 ? &t : NULL, err);
+	if (rc == NW_OK) {
+		*out = json_object();
+		rc = t != NULL ? models_of_table(t, &o, &s, *out, err) : model_of_ops(&ops, &o, &s, *out);
+	}
+	stat_table_free(t);
+	free(ops.op);
+	return rc;
+}
+
+static void
+io_options_case(const struct stat_case *c, struct nw_io_options *o)
+{
+	*o = nw_io_defaults;
+	o->page_bytes = stat_case_number(c, "page", o->page_bytes);
+	o->inflate = stat_case_number(c, "inflate", o->inflate);
+}
+
+int
+models_case(const struct stat_case *c, json_t **out, struct stat_error *err)
+{
+	struct nw_io_options o;
+	struct density_settings s;
+	struct stat_table *t;
+	int rc;
+
+	if ((rc = stat_case_table(c, NULL, &t, err)) != NW_OK)
+		return stat_fail(err, rc, "%s: no input", c->id);
+	io_options_case(c, &o);
+	density_settings_case(c, &s);
+	*out = json_object();
+	rc = models_of_table(t, &o, &s, *out, err);
+	stat_table_free(t);
+	return rc;
+}
+
+/* A trace of operations: models if it has sizes to fit them to and the parameters speak of models, else its density. */
+int
+iotrace_case(const struct stat_case *c, json_t **out, struct stat_error *err)
+{
+	if (isnan(stat_case_number(c, "inflate", NAN)) && isnan(stat_case_number(c, "page", NAN)))
+		return density_case(c, out, err);
+	return models_case(c, out, err);
+}

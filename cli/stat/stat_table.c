@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * CSV to columns. The bytes are walked twice: once to check their shape and count rows, once to read the numbers, so
+ * that nothing is allocated before its size is known to be backed by as many bytes. Text is cut out when asked for.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/stat/stat.h"
+
+#define NUMBER_LEN_MAX 512      /* longer than any number that is meant */
+#define EXCERPT 40              /* bytes of a bad field that are shown */
+
+/* --- numbers --- */
+
+static const char *
+skip_digits(const char *p, const char *end)
+{
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	return p;
+}
+
+/* [+-] digits [. digits] [e [+-] digits], at least one digit before the exponent */
+static bool
+is_decimal(const char *p, const char *end)
+{
+	const char *start, *digits;
+	size_t n;
+
+	p += p < end && (*p == '+' || *p == '-');
+	start = p;
+	p = skip_digits(p, end);
+	n = (size_t)(p - start);
+	if (p < end && *p == '.') {
+		digits = p + 1;
+		p = skip_digits(digits, end);
+		n += (size_t)(p - digits);
+	}
+	if (n == 0)
+		return false;
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		p += p < end && (*p == '+' || *p == '-');
+		digits = p;
+		p = skip_digits(digits, end);
+		if (p == digits)
+			return false;
+	}
+	return p == end;
+}
+
+/* Up to 15 digits and a power of ten up to 22 are both exact doubles, so one division is the nearest double (Clinger
+ * 1990). False: leave it to strtod. No exponent: these are the numbers in most files. */
+static bool
+parse_short(const char *p, const char *end, double *out)
+{
+	static const double tens[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+	bool negative = *p == '-', after_point = false;
+	uint64_t mantissa = 0;
+	int n_digits = 0, n_after = 0;
+
+	for (p += *p == '-' || *p == '+'; p < end; p++) {
+		if (*p == '.' && !after_point) {
+			after_point = true;
+			continue;
+		}
+		if (*p < '0' || *p > '9' || ++n_digits > 15)
+			return false;
+		mantissa = 10 * mantissa + (uint64_t)(*p - '0');
+		n_after += after_point;
+	}
+	*out = (double)mantissa / tens[n_after];
+	if (negative)
+		*out = -*out;
+	return n_digits > 0;
+}
+
+static void
+trim(const char **p, const char **end)
+{
+	while (*p < *end && (**p == ' ' || **p == '\t'))
+		(*p)++;
+	while (*p < *end && ((*end)[-1] == ' ' || (*end)[-1] == '\t'))
+		(*end)--;
+}
+
+bool
+stat_number_parse(const char *s, size_t len, double *out)
+{
+	const char *end = s + len;
+	char copy[NUMBER_LEN_MAX + 1];
+
+	trim(&s, &end);
+	if (s == end)
+		return false;
+	if (parse_short(s, end, out))
+		return true;
+	len = (size_t)(end - s);
+	if (len > NUMBER_LEN_MAX || !is_decimal(s, end))
+		return false;
+	memcpy(copy, s, len);
+	copy[len] = '\0';
+	*out = strtod(copy, NULL);
+	return isfinite(*out);
+}
+
+/* Empty, NA, NaN, infinite: in words or by being too large for a double. */
+static bool
+is_missing(const char *s, size_t len)
+{
+	static const char *const words[] = { "na", "nan", "inf", "infinity" };
+	const char *end = s + len;
+	size_t i;
+
+	trim(&s, &end);
+	if (s == end)
+		return true;
+	if (end - s <= NUMBER_LEN_MAX && is_decimal(s, end))
+		return true;            /* and not finite, or stat_number_parse had taken it */
+	s += *s == '+' || *s == '-';
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if ((size_t)(end - s) == strlen(words[i]) && strncasecmp(s, words[i], (size_t)(end - s)) == 0)
+			return true;
+	return false;
+}
+
+/* --- fields --- */
+
+struct cursor {
+	const char *at, *end;
+	const char *line_start;
+	size_t line;            /* 1-based */
+	const char *why;        /* of a failure */
+};
+
+struct field {
+	const char *s;          /* between the quotes, if any; doubled quotes are still doubled */
+	size_t len;
+	bool doubled;
+	bool last;              /* of its row */
+	const char *start;      /* first byte, for messages */
+	size_t line, byte;      /* where it starts, 1-based */
+};
+
+static bool
+fail_at(struct cursor *c, const char *at, const char *why)
+{
+	c->at = at;
+	c->why = why;
+	return false;
+}
+
+/* The end of a field: a comma, a line end or the end of the file. */
+static bool
+field_end(struct cursor *c, struct field *f)
+{
+	const char *p = c->at;
+
+	f->last = true;
+	if (p == c->end)
+		return true;
+	if (*p == ',') {
+		f->last = false;
+		c->at = p + 1;
+		return true;
+	}
+	if (*p == '\r' && p + 1 < c->end && p[1] == '\n')
+		p++;
+	if (*p != '\n')
+		return fail_at(c, p, *p == '\r' ? "carriage return without line feed" : "text after a closing quote");
+	c->at = c->line_start = p + 1;
+	c->line++;
+	return true;
+}
+
+static bool
+quoted_field(struct cursor *c, struct field *f)
+{
+	const char *p = c->at + 1;
+
+	f->s = p;
+	f->doubled = false;
+	for (;; p++) {
+		if (p == c->end) {
+			c->line = f->line;
+			c->line_start = f->start - (f->byte - 1);
+			return fail_at(c, f->start, "quote that is never closed");
+		}
+		if (*p == '"' && p + 1 < c->end && p[1] == '"') {
+			f->doubled = true;
+			p++;
+		} else if (*p == '"') {
+			break;
+		} else if (*p == '\n') {
+			c->line++;
+			c->line_start = p + 1;
+		} else if (*p == '\0') {
+			return fail_at(c, p, "NUL byte");
+		}
+	}
+	f->len = (size_t)(p - f->s);
+	c->at = p + 1;
+	return field_end(c, f);
+}
+
+static bool
+next_field(struct cursor *c, struct field *f)
+{
+	const char *p = c->at;
+
+	f->start = f->s = p;
+	f->line = c->line;
+	f->byte = (size_t)(p - c->line_start) + 1;
+	f->doubled = false;
+	if (p < c->end && *p == '"')
+		return quoted_field(c, f);
+	for (; p < c->end && *p != ',' && *p != '\n' && *p != '\r'; p++)
+		if (*p == '"' || *p == '\0')
+			return fail_at(c, p, *p == '"' ? "quote inside an unquoted field" : "NUL byte");
+	f->len = (size_t)(p - f->s);
+	c->at = p;
+	return field_end(c, f);
+}
+
+static int
+fail_cursor(const struct stat_table *t, const struct cursor *c, struct stat_error *err)
+{
+	return stat_fail(err, NW_EPROTO, "%s:%zu:%zu: %s", t->file, c->line, (size_t)(c->at - c->line_start) + 1, c->why);
+}
+
+/* Length of the UTF-8 sequence at p, 0 if it is none: overlong, a surrogate, beyond U+10FFFF, cut. */
+static size_t
+utf8_length(const unsigned char *p)
+{
+	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf8 ? 4 : 0, i;
+	uint32_t code = n < 2 ? p[0] : p[0] & (0x7fu >> n);
+
+	for (i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)      /* the closing NUL, too */
+			return 0;
+		code = code << 6 | (p[i] & 0x3f);
+	}
+	return n > 1 && (code < lowest[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) ? 0 : n;
+}
+
+/* JSON is UTF-8; what is not, such as Latin-1, becomes question marks. */
+static void
+make_utf8(char *s)
+{
+	size_t n;
+
+	for (; *s != '\0'; s += n)
+		if ((n = utf8_length((const unsigned char *)s)) == 0) {
+			*s = '?';
+			n = 1;
+		}
+}
+
+/* The field's text, quotes undone, to `out` (len + 1 bytes at most). Returns its length. */
+static size_t
+field_copy(const struct field *f, char *out)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < f->len; i++) {
+		if (f->doubled && f->s[i] == '"')
+			i++;
+		out[n++] = f->s[i];
+	}
+	out[n] = '\0';
+	make_utf8(out);
+	return n;
+}
+
+/* --- shape --- */
+
+static int
+add_row(struct stat_table *t, size_t *room, size_t at, size_t line)
+{
+	size_t *row_at;
+	uint32_t *row_line;
+
+	if (line > UINT32_MAX)
+		return NW_ETOOBIG;
+	if (t->n_rows == *room) {
+		*room = *room == 0 ? 256 : 2 * *room;
+		if ((row_at = realloc(t->row_at, *room * sizeof(*row_at))) == NULL)
+			return NW_ENOMEM;
+		t->row_at = row_at;
+		if ((row_line = realloc(t->row_line, *room * sizeof(*row_line))) == NULL)
+			return NW_ENOMEM;
+		t->row_line = row_line;
+	}
+	t->row_at[t->n_rows] = at;
+	t->row_line[t->n_rows++] = (uint32_t)line;
+	return NW_OK;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+	const struct stat_column *x = *(const struct stat_column *const *)a, *y = *(const struct stat_column *const *)b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int
+check_names(const struct stat_table *t, struct stat_error *err)
+{
+	const struct stat_column **sorted;
+	int rc = NW_OK;
+	size_t i;
+
+	if ((sorted = malloc(t->n_cols * sizeof(*sorted))) == NULL)
+		return NW_ENOMEM;
+	for (i = 0; i < t->n_cols; i++)
+		sorted[i] = &t->cols[i];
+	qsort(sorted, t->n_cols, sizeof(*sorted), compare_names);
+	for (i = 1; i < t->n_cols && rc == NW_OK; i++)
+		if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
+			rc = stat_fail(err, NW_EPROTO, "%s:1:1: two columns are named \"%.*s\"", t->file, EXCERPT,
+			    sorted[i]->name);
+	free(sorted);
+	return rc;
+}
+
+static int
+add_column(struct stat_table *t, const struct field *f)
+{
+	struct stat_column *cols, *c;
+	struct field inner = *f;
+	const char *end = f->s + f->len;
+
+	trim(&inner.s, &end);
+	inner.len = (size_t)(end - inner.s);
+	if ((t->n_cols & (t->n_cols - 1)) == 0) {       /* a power of two: full */
+		if ((cols = realloc(t->cols, (t->n_cols == 0 ? 1 : 2 * t->n_cols) * sizeof(*cols))) == NULL)
+			return NW_ENOMEM;
+		t->cols = cols;
+	}
+	c = &t->cols[t->n_cols];
+	*c = (struct stat_column){ .text_row = SIZE_MAX };
+	if ((c->name = malloc(inner.len + 32)) == NULL)
+		return NW_ENOMEM;
+	t->n_cols++;
+	if (field_copy(&inner, c->name) == 0)
+		snprintf(c->name, 32, "column %zu", t->n_cols);
+	return NW_OK;
+}
+
+static int
+read_header(struct stat_table *t, struct cursor *c, struct stat_error *err)
+{
+	struct field f = { 0 };
+	int rc;
+
+	if (c->at == c->end || *c->at == '\n' || *c->at == '\r')
+		return stat_fail(err, NW_EPROTO, "%s:1:1: no header line", t->file);
+	do {
+		if (!next_field(c, &f))
+			return fail_cursor(t, c, err);
+		if ((rc = add_column(t, &f)) != NW_OK)
+			return rc;
+	} while (!f.last);
+	return check_names(t, err);
+}
+
+/* Only line ends from here on. */
+static bool
+rest_is_blank(const struct cursor *c)
+{
+	const char *p;
+
+	for (p = c->at; p < c->end; p++)
+		if (*p != '\n' && *p != '\r')
+			return false;
+	return true;
+}
+
+static int
+check_row(struct stat_table *t, struct cursor *c, size_t *room, struct stat_error *err)
+{
+	size_t n = 0, at = (size_t)(c->at - t->bytes), line = c->line;
+	struct field f;
+
+	do {
+		if (!next_field(c, &f))
+			return fail_cursor(t, c, err);
+		if (++n > t->n_cols)
+			return stat_fail(err, NW_EPROTO, "%s:%zu:%zu: more fields than the header's %zu", t->file, f.line,
+			    f.byte, t->n_cols);
+	} while (!f.last);
+	if (n < t->n_cols)
+		return stat_fail(err, NW_EPROTO, "%s:%zu:%zu: row ends after %zu of %zu fields", t->file, f.line,
+		    f.byte + (size_t)(f.s - f.start) + f.len, n, t->n_cols);
+	return add_row(t, room, at, line);
+}
+
+/* --- values --- */
+
+static struct cursor
+row_cursor(const struct stat_table *t, size_t row)
+{
+	const char *at = t->bytes + t->row_at[row];
+
+	return (struct cursor){ .at = at, .end = t->bytes + t->n_bytes, .line_start = at, .line = t->row_line[row] };
+}
+
+static int
+read_values(struct stat_table *t)
+{
+	struct cursor c;
+	struct field f;
+	size_t row, col;
+	double v;
+
+	for (col = 0; col < t->n_cols; col++) {
+		t->cols[col].value = malloc((t->n_rows + 1) * sizeof(double));
+		if (t->cols[col].value == NULL)
+			return NW_ENOMEM;
+	}
+	for (row = 0; row < t->n_rows; row++) {
+		c = row_cursor(t, row);
+		for (col = 0; col < t->n_cols; col++) {
+			struct stat_column *k = &t->cols[col];
+
+			next_field(&c, &f);     /* cannot fail: the row's shape was checked */
+			if (stat_number_parse(f.s, f.len, &v)) {
+				k->value[row] = v;
+				continue;
+			}
+			k->value[row] = NAN;
+			if (is_missing(f.s, f.len)) {
+				k->n_missing++;
+			} else if (k->n_text++ == 0) {
+				k->text_row = row;
+			}
+		}
+	}
+	return NW_OK;
+}
+
+/* Takes `bytes`. */
+static int
+table_build(const char *file, char *bytes, size_t n_bytes, struct stat_table **out, struct stat_error *err)
+{
+	struct stat_table *t = calloc(1, sizeof(*t));
+	struct cursor c = { .at = bytes, .end = bytes + n_bytes, .line_start = bytes, .line = 1 };
+	size_t room = 0;
+	int rc = NW_ENOMEM;
+
+	*out = NULL;
+	if (t == NULL) {
+		free(bytes);
+		goto out;
+	}
+	t->bytes = bytes;
+	t->n_bytes = n_bytes;
+	if ((t->file = strdup(strcmp(file, "-") == 0 ? "stdin" : file)) == NULL)
+		goto out;
+	if (n_bytes >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
+		c.at = c.line_start = bytes + 3;
+	if ((rc = read_header(t, &c, err)) != NW_OK)
+		goto out;
+	while (c.at < c.end && !((*c.at == '\n' || *c.at == '\r') && rest_is_blank(&c)))
+		if ((rc = check_row(t, &c, &room, err)) != NW_OK)
+			goto out;
+	rc = read_values(t);
+out:
+	if (rc != NW_OK) {
+		stat_table_free(t);
+		return stat_fail(err, rc, "%s: %s", file, nw_strerror(rc));
+	}
+	*out = t;
+	return NW_OK;
+}
+
+int
+stat_table_read(const char *path, struct stat_table **out, struct stat_error *err)
+{
+	char *bytes;
+	size_t n;
+	int rc;
+
+	*out = NULL;
+	if ((rc = stat_file_read(path, &bytes, &n, err)) != NW_OK)
+		return rc;
+	return table_build(path, bytes, n, out, err);
+}
+
+int
+stat_table_parse(const char *file, const char *bytes, size_t n_bytes, struct stat_table **out, struct stat_error *err)
+{
+	char *copy = malloc(n_bytes + 1);
+
+	*out = NULL;
+	if (copy == NULL)
+		return stat_fail(err, NW_ENOMEM, "%s: %s", file, nw_strerror(NW_ENOMEM));
+	if (n_bytes > 0)
+		memcpy(copy, bytes, n_bytes);
+	copy[n_bytes] = '\0';
+	return table_build(file, copy, n_bytes, out, err);
+}
+
+void
+stat_table_free(struct stat_table *t)
+{
+	size_t i;
+
+	if (t == NULL)
+		return;
+	for (i = 0; i < t->n_cols; i++) {
+		free(t->cols[i].name);
+		free(t->cols[i].value);
+		if (t->cols[i].text != NULL)
+			free(t->cols[i].text[0]);
+		free(t->cols[i].text);
+	}
+	free(t->cols);
+	free(t->row_at);
+	free(t->row_line);
+	free(t->bytes);
+	free(t->file);
+	free(t);
+}
+
+/* --- columns --- */
+
+long
+stat_table_find(const struct stat_table *t, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_cols; i++)
+		if (strcmp(t->cols[i].name, name) == 0)
+			return (long)i;
+	return -1;
+}
+
+/* The field at (row, col), with its place in the file. */
+static void
+find_field(const struct stat_table *t, size_t row, size_t col, struct field *f)
+{
+	struct cursor c = row_cursor(t, row);
+	size_t i;
+
+	for (i = 0; i <= col; i++)
+		next_field(&c, f);
+}
+
+const double *
+stat_table_numbers_at(const struct stat_table *t, size_t col, struct stat_error *err)
+{
+	const struct stat_column *c = &t->cols[col];
+	struct field f;
+
+	if (c->text_row == SIZE_MAX)
+		return c->value;
+	find_field(t, c->text_row, col, &f);
+	stat_fail(err, NW_EPROTO, "%s:%zu:%zu: column %zu (%.*s): \"%.*s\" is not a number", t->file, f.line, f.byte, col + 1,
+	    EXCERPT, c->name, f.len < EXCERPT ? (int)f.len : EXCERPT, f.s);
+	return NULL;
+}
+
+static long
+find_or_fail(const struct stat_table *t, const char *name, struct stat_error *err)
+{
+	long col = stat_table_find(t, name);
+
+	if (col < 0)
+		stat_fail(err, NW_ENOTFOUND, "%s:1:1: no column \"%.*s\"", t->file, EXCERPT, name);
+	return col;
+}
+
+const double *
+stat_table_numbers(const struct stat_table *t, const char *name, struct stat_error *err)
+{
+	long col = find_or_fail(t, name, err);
+
+	return col < 0 ? NULL : stat_table_numbers_at(t, (size_t)col, err);
+}
+
+int
+stat_table_check_numbers(const struct stat_table *t, const char *const *but, struct stat_error *err)
+{
+	const char *const *b;
+	size_t col;
+
+	for (col = 0; col < t->n_cols; col++) {
+		for (b = but; b != NULL && *b != NULL && strcmp(*b, t->cols[col].name) != 0; b++)
+			;
+		if ((b == NULL || *b == NULL) && stat_table_numbers_at(t, col, err) == NULL)
+			return NW_EPROTO;
+	}
+	return NW_OK;
+}
+
+/* All texts in one block, which text[0] owns; so there is always a text[0]. */
+static int
+cut_texts(struct stat_table *t, size_t col)
+{
+	struct stat_column *k = &t->cols[col];
+	struct field f;
+	size_t row, n_bytes = 1;
+	char *block;
+
+	for (row = 0; row < t->n_rows; row++) {
+		find_field(t, row, col, &f);
+		n_bytes += f.len + 1;
+	}
+	if ((k->text = malloc((t->n_rows + 1) * sizeof(*k->text))) == NULL)
+		return NW_ENOMEM;
+	if ((k->text[0] = block = malloc(n_bytes)) == NULL) {
+		free(k->text);
+		k->text = NULL;
+		return NW_ENOMEM;
+	}
+	*block = '\0';
+	for (row = 0; row < t->n_rows; row++) {
+		find_field(t, row, col, &f);
+		k->text[row] = block;
+		block += field_copy(&f, block) + 1;
+	}
+	return NW_OK;
+}
+
+const char *const *
+stat_table_texts(struct stat_table *t, const char *name, struct stat_error *err)
+{
+	long col = find_or_fail(t, name, err);
+
+	if (col < 0)
+		return NULL;
+	if (t->cols[col].text == NULL && cut_texts(t, (size_t)col) != NW_OK) {
+		stat_fail(err, NW_ENOMEM, "%s: %s", t->file, nw_strerror(NW_ENOMEM));
+		return NULL;
+	}
+	return (const char *const *)t->cols[col].text;
+}

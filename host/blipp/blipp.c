@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * blipp: what this host's CPUs, memory, disks, network and clock do, once per interval, to a box.
+ *
+ * One thread, one poll(2): the next sample, the socket, and chronyc's pipe. Samples are due at whole multiples of the
+ * interval since 1970, so that hosts sample together (beat.h). The box may order other intervals, probes, and TCP
+ * connections to follow, for as long as it renews its lease (obey.h). Samples that need not be reported at once wait
+ * in the provider for the next report.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "host/blipp/addresses.h"
+#include "host/lib/beat.h"
+#include "host/blipp/blipp_conf.h"
+#include "host/blipp/follow.h"
+#include "host/lib/hostname.h"
+#include "host/lib/obey.h"
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/provider.h"
+
+#define DEFAULT_FILE "/etc/narrows/blipp.conf"
+#define SECOND_NS INT64_C(1000000000)
+#define GOODBYE_NS (2 * SECOND_NS)
+#define ONCE_GOODBYE_NS (5 * SECOND_NS)
+#define AWAY_POLL_NS (SECOND_NS / 4)      /* without a socket to wait for, this often the provider may try again */
+
+enum { COLLECTING_BYTES = 2048, ADDRESSES_BYTES = 1024 };
+
+struct blipp {
+	struct blipp_conf conf;
+	struct nw_provider *provider;
+	struct report report;
+	struct procfs_buf buf;
+	void *states[BLIPP_PROBES];
+	bool warned[BLIPP_PROBES];
+	bool absent[BLIPP_PROBES];            /* the system does not offer it */
+	struct beat beats[BLIPP_PROBES], report_beat;
+	struct obey obey;
+	struct followers followers;
+	int64_t interval_ns, report_ns;       /* the shortest in force; the period in force */
+	uint64_t rejected;                    /* orders, as far as logged */
+	char hostname[HOSTNAME_BYTES];
+	char trouble[128];                    /* of the box, as far as logged */
+	bool connected, complained;
+	bool once;
+};
+
+static volatile sig_atomic_t stop_wanted;
+static bool to_syslog, debug;
+
+/* --- words --- */
+
+static void log_line(int priority, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void
+log_line(int priority, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (priority == LOG_DEBUG && !debug)
+		return;
+	va_start(ap, fmt);
+	if (to_syslog) {
+		vsyslog(priority, fmt, ap);
+	} else {
+		fputs("blipp: ", stderr);
+		vfprintf(stderr, fmt, ap);
+		fputc('\n', stderr);
+	}
+	va_end(ap);
+}
+
+static void
+usage(FILE *to)
+{
+	fputs("usage: blipp [-BdhnV] [-b BOX] [-f FILE] [-H HOSTNAME] [-i INTERVAL] [-o name=value] [--once]\n", to);
+}
+
+/* --- sampling --- */
+
+static void
+sample_one(struct blipp *b, size_t i)
+{
+	const struct probe *probe = blipp_probes[i];
+	int rc = probe->sample(b->states[i], &b->report, &b->buf);
+
+	if (rc == NW_OK || b->warned[i])
+		return;
+	b->warned[i] = true;
+	if (rc == NW_EIO)
+		log_line(LOG_WARNING, "probe.off name=%s why=\"%s\"", probe->name, strerror(errno));
+	else
+		log_line(LOG_WARNING, "probe.error name=%s why=\"%s\"", probe->name, nw_strerror(rc));
+	b->absent[i] = rc == NW_EIO;
+}
+
+static bool
+is_wanted(const struct blipp *b, size_t i)
+{
+	return !b->absent[i] && (b->conf.probes[i] || leases_started(&b->obey.leases, blipp_event_types[i]));
+}
+
+/* Returns whether anything was due. */
+static bool
+sample_due(struct blipp *b, struct moment now)
+{
+	uint64_t before = b->report.values;
+	bool any = false;
+	size_t i;
+
+	b->report.t_wall_ns = now.wall_ns;
+	for (i = 0; i < BLIPP_PROBES; i++)
+		if (is_wanted(b, i) && beat_is_due(&b->beats[i], now)) {
+			sample_one(b, i);
+			any = true;
+		}
+	if (followers_sample(&b->followers, &b->report, now) < 0)
+		log_line(LOG_DEBUG, "follow.error");
+	if (any)
+		log_line(LOG_DEBUG, "sample values=%llu", (unsigned long long)(b->report.values - before));
+	return any;
+}
+
+/* --- what the configuration and the box's orders come to --- */
+
+static void
+intervals_set(struct blipp *b, struct moment now)
+{
+	int64_t ns, shortest = INT64_MAX;
+	size_t i;
+
+	for (i = 0; i < BLIPP_PROBES; i++) {
+		ns = leases_interval_ns(&b->obey.leases, blipp_event_types[i], b->conf.interval_ns);
+		beat_set(&b->beats[i], ns, now);
+		if (is_wanted(b, i) && ns < shortest)
+			shortest = ns;
+	}
+	b->interval_ns = shortest != INT64_MAX ? shortest : b->conf.interval_ns;
+	followers_sync(&b->followers, &b->obey.leases, b->interval_ns, &b->report, now);
+	b->report_ns = leases_report_ns(&b->obey.leases, b->conf.report_ns);
+	nw_provider_hold(b->provider, b->report_ns > b->interval_ns);
+	if (b->report_ns > b->interval_ns)
+		beat_set(&b->report_beat, b->report_ns, now);
+	log_line(LOG_DEBUG, "rate interval_ms=%lld report_ms=%lld orders=%zu follows=%zu",
+	    (long long)(b->interval_ns / 1000000), (long long)(b->report_ns / 1000000), b->obey.leases.n, b->followers.n);
+}
+
+static void
+say_status(struct blipp *b, struct moment now)
+{
+	char words[COLLECTING_BYTES] = "";
+	size_t i, len = 0;
+
+	if (now.mono_ns < b->obey.status_mono_ns)
+		return;
+	for (i = 0; i < BLIPP_PROBES; i++)
+		if (is_wanted(b, i))
+			len += (size_t)snprintf(words + len, sizeof(words) - len, "%s%s", len > 0 ? " " : "", blipp_probes[i]->name);
+	for (i = 0; i < b->followers.n && len + 128 < sizeof(words); i++) {
+		const struct nw_order *o = &b->followers.list[i].order;
+
+		len += (size_t)snprintf(words + len, sizeof(words) - len, " tcp:%s/%u-%s/%u", o->src, o->sport, o->dst, o->dport);
+	}
+	obey_status(&b->obey, now.mono_ns, words, b->interval_ns, b->report_ns);
+}
+
+/* What waits for a report goes when the report is due. */
+static void
+talk(struct blipp *b, struct moment now)
+{
+	bool held = b->report_ns > b->interval_ns;
+
+	if (held && beat_is_due(&b->report_beat, now))
+		nw_provider_hold(b->provider, false);
+	nw_provider_run(b->provider, 0);
+	nw_provider_hold(b->provider, held);
+}
+
+static int64_t
+next_due(const struct blipp *b)
+{
+	int64_t due = followers_due(&b->followers), other = obey_deadline(&b->obey);
+	size_t i;
+
+	if (other < due)
+		due = other;
+	if (b->report_ns > b->interval_ns && b->report_beat.due_mono_ns < due)
+		due = b->report_beat.due_mono_ns;
+	for (i = 0; i < BLIPP_PROBES; i++)
+		if (is_wanted(b, i) && b->beats[i].due_mono_ns < due)
+			due = b->beats[i].due_mono_ns;
+	return due;
+}
+
+/* --- the loop --- */
+
+static void
+log_connection(struct blipp *b)
+{
+	struct nw_provider_stats s;
+
+	nw_provider_get_stats(b->provider, &s);
+	if (s.connect_failures > 0 && !s.connected && !b->complained) {
+		b->complained = true;             /* once, until it is heard of again */
+		log_line(LOG_WARNING, "box.unreachable why=\"%s\"", nw_provider_why(b->provider));
+	}
+	if (s.connected == b->connected)
+		return;
+	b->complained = false;
+	b->connected = s.connected;
+	b->obey.status_mono_ns = 0;
+	if (s.connected)
+		log_line(LOG_INFO, "box.connected acknowledges=%s", s.acknowledged ? "yes" : "no");
+	else
+		log_line(LOG_WARNING, "box.lost why=\"%s\" dropped=%llu", nw_provider_why(b->provider),
+		    (unsigned long long)s.docs_dropped);
+}
+
+static void
+log_trouble(struct blipp *b)
+{
+	const char *trouble = nw_provider_trouble(b->provider);
+
+	if (strcmp(trouble, b->trouble) == 0)
+		return;
+	if (trouble[0] != '\0')
+		log_line(LOG_WARNING, "box.trouble why=\"%s\"", trouble);
+	else
+		log_line(LOG_INFO, "box.recovered");
+	snprintf(b->trouble, sizeof(b->trouble), "%s", trouble);
+}
+
+static void
+log_rejected(struct blipp *b)
+{
+	if (b->obey.rejected != b->rejected)
+		log_line(LOG_WARNING, "order.rejected why=\"%s\" all=%llu", b->obey.why, (unsigned long long)b->obey.rejected);
+	b->rejected = b->obey.rejected;
+}
+
+/* Waits for the first of: a socket or pipe, a signal, `until`. */
+static void
+wait_for_work(struct blipp *b, int64_t until_mono_ns, const sigset_t *while_waiting)
+{
+	struct pollfd pfds[1 + BLIPP_PROBES];
+	size_t who[1 + BLIPP_PROBES], i, n = 1;
+	int64_t left_ns = until_mono_ns - nw_mono_ns();
+	struct timespec ts;
+
+	pfds[0].fd = nw_provider_fd(b->provider, &pfds[0].events);
+	if (!b->connected && left_ns > AWAY_POLL_NS)
+		left_ns = AWAY_POLL_NS;
+	if (left_ns < 0)
+		left_ns = 0;
+	for (i = 0; i < BLIPP_PROBES; i++) {
+		if (!is_wanted(b, i) || blipp_probes[i]->fd == NULL)
+			continue;
+		pfds[n] = (struct pollfd){ .fd = blipp_probes[i]->fd(b->states[i]), .events = POLLIN };
+		who[n++] = i;
+	}
+	ts.tv_sec = left_ns / SECOND_NS;
+	ts.tv_nsec = left_ns % SECOND_NS;
+	if (ppoll(pfds, n, &ts, while_waiting) <= 0)
+		return;
+	b->report.t_wall_ns = nw_wall_ns();
+	for (i = 1; i < n; i++)
+		if (pfds[i].revents != 0)
+			blipp_probes[who[i]]->ready(b->states[who[i]], &b->report);
+}
+
+static void
+run(struct blipp *b, const sigset_t *while_waiting)
+{
+	struct moment now = moment_now();
+	int samples = 0;
+
+	intervals_set(b, now);
+	while (!stop_wanted) {
+		now = moment_now();
+		if (obey_step(&b->obey, now.mono_ns))
+			intervals_set(b, now);
+		log_rejected(b);
+		if (sample_due(b, now) && b->once && ++samples == 2)
+			return;
+		talk(b, now);
+		log_connection(b);
+		log_trouble(b);
+		say_status(b, now);
+		if (b->obey.changed)
+			continue;                        /* an order has just come */
+		wait_for_work(b, next_due(b), while_waiting);
+	}
+}
+
+/* Whoever runs it once wants to hear why nothing arrives, not only that. */
+static void
+await_box(struct blipp *b)
+{
+	int64_t end_mono_ns = nw_mono_ns() + ONCE_GOODBYE_NS;
+
+	while (!b->connected && !b->complained && !stop_wanted && nw_mono_ns() < end_mono_ns) {
+		nw_provider_run(b->provider, SECOND_NS / 20);
+		log_connection(b);
+	}
+}
+
+/* --- start and end --- */
+
+static void
+on_stop(int signal_number)
+{
+	(void)signal_number;
+	stop_wanted = 1;
+}
+
+/* Signals arrive only while we wait: no system call elsewhere has to expect them. */
+static void
+catch_signals(sigset_t *while_waiting)
+{
+	static const int wanted[] = { SIGTERM, SIGINT, SIGHUP };
+	struct sigaction sa = { .sa_handler = on_stop };
+	sigset_t blocked;
+	size_t i;
+
+	sigemptyset(&blocked);
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		sigaction(wanted[i], &sa, NULL);
+		sigaddset(&blocked, wanted[i]);
+	}
+	sigprocmask(SIG_BLOCK, &blocked, while_waiting);
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		sigdelset(while_waiting, wanted[i]);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void
+blipp_clear(struct blipp *b)
+{
+	size_t i;
+
+	for (i = 0; i < BLIPP_PROBES; i++) {
+		if (b->states[i] != NULL)
+			blipp_probes[i]->clear(b->states[i]);
+		free(b->states[i]);
+	}
+	followers_clear(&b->followers);
+	obey_clear(&b->obey);
+	procfs_buf_clear(&b->buf);
+}
+
+static int
+blipp_open(struct blipp *b)
+{
+	struct nw_provider_opts opts = {
+		.box = b->conf.box[0] != '\0' ? b->conf.box : NULL,
+		.software = "blipp",
+		.tls_dir = b->conf.tls_dir[0] != '\0' ? b->conf.tls_dir : NULL,
+		.queue_max_bytes = (uint32_t)b->conf.queue_bytes,
+		.spool_dir = b->conf.spool_dir[0] != '\0' ? b->conf.spool_dir : NULL,
+		.spool_max_bytes = b->conf.spool_bytes,
+		.spool_max_age_ns = b->conf.spool_age_ns,
+		.can = "start stop rate status",
+		.on_order = obey_order,
+		.on_order_arg = &b->obey,
+	};
+	char addresses[ADDRESSES_BYTES];
+	size_t i;
+	int rc;
+
+	addresses_list(addresses, sizeof(addresses));
+	opts.addresses = addresses;
+	obey_init(&b->obey, opts.can);
+	followers_init(&b->followers);
+	b->report.host = opts.host = hostname_get(b->conf.host, b->hostname);
+	b->report.interval_s = (double)b->conf.interval_ns / 1e9;
+	for (i = 0; i < BLIPP_PROBES; i++)
+		if ((b->states[i] = calloc(1, blipp_probes[i]->state_bytes)) == NULL)
+			return NW_ENOMEM;
+	rc = nw_provider_new(&opts, &b->provider);
+	b->report.provider = b->obey.provider = b->provider;
+	return rc;
+}
+
+/* What it was, and what it cost: children (chronyc) included. */
+static void
+log_end(const struct blipp *b)
+{
+	static const int whose[] = { RUSAGE_SELF, RUSAGE_CHILDREN };
+	struct nw_provider_stats s;
+	struct rusage u;
+	double cpu_ms = 0;
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		if (getrusage(whose[i], &u) == 0)
+			cpu_ms += (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
+			    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
+	nw_provider_get_stats(b->provider, &s);
+	log_line(LOG_INFO, "end values=%llu documents=%llu stored=%llu dropped=%llu cpu_ms=%.1f cpu_ms_per_1000=%.2f",
+	    (unsigned long long)b->report.values, (unsigned long long)s.docs_queued, (unsigned long long)s.docs_stored,
+	    (unsigned long long)s.docs_dropped, cpu_ms, b->report.values ? cpu_ms * 1e3 / (double)b->report.values : 0);
+}
+
+struct options { const char *file; bool check_only, background; };
+
+/* The file first, whatever the order on the command line: what is said there wins. */
+static int
+read_options(struct blipp *b, int argc, char **argv, struct options *o, char why[BLIPP_WHY_BYTES])
+{
+	static const struct option longs[] = { { "once", no_argument, NULL, '1' }, { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
+	static const char shorts[] = "Bb:df:H:hi:no:V";
+	int c, rc = NW_OK;
+
+	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1)
+		if (c == 'f')
+			o->file = optarg;
+	if (o->file != NULL)
+		rc = blipp_conf_read(&b->conf, o->file, why);
+	else if (access(DEFAULT_FILE, F_OK) == 0)
+		rc = blipp_conf_read(&b->conf, DEFAULT_FILE, why);
+	optind = 0;
+	opterr = 0;
+	while (rc == NW_OK && (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		switch (c) {
+		case 'B': o->background = true; break;
+		case 'b': rc = blipp_conf_set(&b->conf, "box", optarg, why); break;
+		case 'd': debug = true; break;
+		case 'f': break;
+		case 'H': rc = blipp_conf_set(&b->conf, "host", optarg, why); break;
+		case 'h': usage(stdout); exit(0);
+		case 'i': rc = blipp_conf_set(&b->conf, "interval", optarg, why); break;
+		case 'n': o->check_only = true; break;
+		case 'o': rc = blipp_conf_override(&b->conf, optarg, why); break;
+		case 'V': puts("blipp " NW_VERSION); exit(0);
+		case '1': b->once = true; break;
+		default: rc = NW_EINVAL; break;
+		}
+	}
+	if (rc == NW_OK && optind < argc) {
+		snprintf(why, BLIPP_WHY_BYTES, "%.80s: unexpected argument", argv[optind]);
+		rc = NW_EINVAL;
+	}
+	return rc;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct blipp b;
+	struct options o = { 0 };
+	char why[BLIPP_WHY_BYTES] = "";
+	sigset_t while_waiting;
+	int rc;
+
+	blipp_conf_init(&b.conf);
+	if (read_options(&b, argc, argv, &o, why) < 0) {
+		if (why[0] != '\0')
+			log_line(LOG_ERR, "%s", why);
+		usage(stderr);
+		return 2;
+	}
+	if (o.check_only)
+		return 0;
+	if (o.background && daemon(0, 0) < 0) {
+		log_line(LOG_ERR, "daemon: %s", strerror(errno));
+		return 1;
+	}
+	if ((to_syslog = o.background))
+		openlog("blipp", LOG_PID, LOG_DAEMON);
+	catch_signals(&while_waiting);
+	if ((rc = blipp_open(&b)) < 0) {
+		log_line(LOG_ERR, "start why=\"%s\"", nw_strerror(rc));
+		blipp_clear(&b);
+		return 1;
+	}
+	run(&b, &while_waiting);
+	if (b.once)
+		await_box(&b);
+	log_end(&b);
+	rc = nw_provider_close(b.provider, b.once ? ONCE_GOODBYE_NS : GOODBYE_NS);
+	blipp_clear(&b);
+	if (b.once && rc < 0)
+		log_line(LOG_ERR, "not everything arrived");
+	return b.once && rc < 0 ? 1 : 0;
+}

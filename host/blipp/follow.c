@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/blipp/follow.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "narrows/err.h"
+#include "narrows/frame.h"
+
+/* SEGMENTS: times the sender's segment size, as RFC 4898 counts windows in bytes. */
+enum width { U8, U32, U64, SEGMENTS };
+
+/* Same order as `where`. */
+static const struct series_field fields[] = {
+	{ "SegsOut", "{segment}", true }, { "SegsIn", "{segment}", true },
+	{ "DataSegsOut", "{segment}", true }, { "DataSegsIn", "{segment}", true },
+	{ "HCDataOctetsOut", "By", true }, { "SegsRetrans", "{segment}", true }, { "OctetsRetrans", "By", true },
+	{ "CurMSS", "By", false }, { "SmoothedRTT", "ms", false }, { "MinRTT", "ms", false }, { "CurRTO", "ms", false },
+	{ "RcvRTT", "us", false }, { "CurCwnd", "By", false }, { "CurSsthresh", "By", false },
+	{ "CurTimeoutCount", "1", false }, { "CurRwinSent", "By", false }, { "CurRwinRcvd", "By", false },
+	{ "DSACKDups", "{segment}", true }, { "CurAppWQueue", "By", false },
+	{ "HCThruOctetsAcked", "By", true }, { "HCThruOctetsReceived", "By", true },
+	{ "linux_rttvar", "us", false }, { "linux_unacked", "{segment}", false }, { "linux_lost", "{segment}", false },
+	{ "linux_rcv_space", "By", false }, { "linux_pacing_rate", "By/s", false },
+	{ "linux_delivery_rate", "By/s", false }, { "linux_busy_time", "us", true },
+	{ "linux_rwnd_limited", "us", true }, { "linux_sndbuf_limited", "us", true },
+	{ "linux_delivered", "{segment}", true }, { "linux_reord_seen", "{event}", true },
+	{ "linux_rcv_ooopack", "{segment}", true },
+};
+
+static const struct where {
+	enum tcpinfo_at at;
+	enum width width;
+	double unit;
+	uint64_t none;                          /* what the kernel says when there is no value; 0: nothing special */
+} where[] = {
+	{ TCP_SEGS_OUT, U32, 1, 0 }, { TCP_SEGS_IN, U32, 1, 0 },
+	{ TCP_DATA_SEGS_OUT, U32, 1, 0 }, { TCP_DATA_SEGS_IN, U32, 1, 0 },
+	{ TCP_BYTES_SENT, U64, 1, 0 }, { TCP_TOTAL_RETRANS, U32, 1, 0 }, { TCP_BYTES_RETRANS, U64, 1, 0 },
+	{ TCP_SND_MSS, U32, 1, 0 }, { TCP_RTT_US, U32, 1e-3, 0 }, { TCP_MIN_RTT_US, U32, 1e-3, UINT32_MAX },
+	{ TCP_RTO_US, U32, 1e-3, 0 }, { TCP_RCV_RTT_US, U32, 1, 0 }, { TCP_SND_CWND, SEGMENTS, 1, 0 },
+	{ TCP_SND_SSTHRESH, SEGMENTS, 1, INT32_MAX }, { TCP_RETRANSMITS, U8, 1, 0 }, { TCP_RCV_WND, U32, 1, 0 },
+	{ TCP_SND_WND, U32, 1, 0 }, { TCP_DSACK_DUPS, U32, 1, 0 }, { TCP_NOTSENT_BYTES, U32, 1, 0 },
+	{ TCP_BYTES_ACKED, U64, 1, 0 }, { TCP_BYTES_RECEIVED, U64, 1, 0 },
+	{ TCP_RTTVAR_US, U32, 1, 0 }, { TCP_UNACKED, U32, 1, 0 }, { TCP_LOST, U32, 1, 0 },
+	{ TCP_RCV_SPACE, U32, 1, 0 }, { TCP_PACING_RATE, U64, 1, UINT64_MAX },
+	{ TCP_DELIVERY_RATE, U64, 1, 0 }, { TCP_BUSY_US, U64, 1, 0 },
+	{ TCP_RWND_LIMITED_US, U64, 1, 0 }, { TCP_SNDBUF_LIMITED_US, U64, 1, 0 },
+	{ TCP_DELIVERED, U32, 1, 0 }, { TCP_REORD_SEEN, U32, 1, 0 }, { TCP_RCV_OOOPACK, U32, 1, 0 },
+};
+
+enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
+_Static_assert(sizeof(where) / sizeof(where[0]) == N_FIELDS, "one place for every field");
+
+const struct series_kind follow_kind = { FOLLOW_EVENT_TYPE, NULL, fields, N_FIELDS };
+
+static double
+field_value(const uint8_t *info, size_t len, const struct where *w)
+{
+	double v = NAN;
+
+	switch (w->width) {
+	case U8: v = len > (size_t)w->at ? info[w->at] : NAN; break;
+	case U64: v = tcpinfo_u64(info, len, w->at, 1); break;
+	case U32:
+	case SEGMENTS: v = tcpinfo_u32(info, len, w->at, 1); break;
+	}
+	if (w->none != 0 && v >= (double)w->none)
+		return NAN;
+	return v * w->unit * (w->width == SEGMENTS ? tcpinfo_u32(info, len, TCP_SND_MSS, 1) : 1);
+}
+
+void
+follow_parse(const uint8_t *info, size_t len, double *values)
+{
+	size_t i;
+
+	for (i = 0; i < N_FIELDS; i++)
+		values[i] = field_value(info, len, &where[i]);
+}
+
+/* --- who is followed --- */
+
+void
+followers_init(struct followers *f)
+{
+	f->n = 0;
+	f->fd = tcpinfo_open();
+}
+
+void
+followers_clear(struct followers *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->n = 0;
+	f->fd = -1;
+}
+
+static bool
+address_parse(const char *text, uint16_t port, struct nwshm_addr *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->port = port;
+	out->family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET;
+	return inet_pton(out->family, text, out->ip) == 1;
+}
+
+static struct follower *
+follower_of(struct followers *f, const char *order_id)
+{
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		if (strcmp(f->list[i].order_id, order_id) == 0)
+			return &f->list[i];
+	return NULL;
+}
+
+static bool
+same_connection(const struct nw_order *a, const struct nw_order *b)
+{
+	return strcmp(a->src, b->src) == 0 && strcmp(a->dst, b->dst) == 0 && a->sport == b->sport &&
+	    a->dport == b->dport && strcmp(a->task_id, b->task_id) == 0;
+}
+
+static void
+follower_start(struct followers *f, const struct nw_order *o, const struct report *r)
+{
+	struct follower *w;
+
+	if (f->n == LEASES_MAX)
+		return;
+	w = &f->list[f->n];
+	memset(w, 0, sizeof(*w));
+	if (!address_parse(o->src, o->sport, &w->local) || !address_parse(o->dst, o->dport, &w->peer) ||
+	    w->local.family != w->peer.family)
+		return;
+	memcpy(w->order_id, o->id, sizeof(w->order_id));
+	w->order = *o;
+	snprintf(w->id, sizeof(w->id), "%.150s/tcp/%s/%s/%u-%s/%u", r->host, o->id, o->src, o->sport, o->dst, o->dport);
+	f->n++;
+}
+
+static void
+follower_end(struct follower *w, struct report *r)
+{
+	if (w->announced)
+		nw_provider_meta_end(r->provider, w->id);
+}
+
+void
+followers_sync(struct followers *f, const struct leases *l, int64_t base_ns, struct report *r, struct moment now)
+{
+	const struct lease *s;
+	struct follower *w;
+	size_t i, kept = 0;
+
+	for (i = 0; i < f->n; i++) {
+		s = leases_find(l, f->list[i].order_id);
+		if (s == NULL || !same_connection(&s->order, &f->list[i].order)) {
+			follower_end(&f->list[i], r);
+			continue;
+		}
+		if (kept != i)
+			f->list[kept] = f->list[i];
+		kept++;
+	}
+	f->n = kept;
+	for (i = 0; i < l->n; i++) {
+		s = &l->list[i];
+		if (s->order.opt != NW_OPT_START || !nw_order_has_connection(&s->order))
+			continue;
+		if (follower_of(f, s->order.id) == NULL)
+			follower_start(f, &s->order, r);
+		if ((w = follower_of(f, s->order.id)) != NULL)
+			beat_set(&w->beat, s->order.collection_ns != 0 ? s->order.collection_ns : base_ns, now);
+	}
+}
+
+/* --- sampling --- */
+
+static int
+announce(struct follower *w, struct report *r)
+{
+	struct nw_kv subject[] = {
+		{ "hostname", NW_KV_TEXT, { .text = r->host } },
+		{ "type", NW_KV_TEXT, { .text = "network" } },
+		{ "src", NW_KV_TEXT, { .text = w->order.src } },
+		{ "sport", NW_KV_INT, { .i = w->order.sport } },
+		{ "dst", NW_KV_TEXT, { .text = w->order.dst } },
+		{ "dport", NW_KV_INT, { .i = w->order.dport } },
+		{ "task_id", NW_KV_TEXT, { .text = w->order.task_id[0] != '\0' ? w->order.task_id : NULL } },
+	};
+	struct series_params params;
+	size_t n = series_describe(&follow_kind, (double)w->beat.interval_ns / 1e9, &params);
+	int rc;
+
+	rc = nw_provider_meta(r->provider, w->id, NULL, follow_kind.event_type, subject,
+	    sizeof(subject) / sizeof(subject[0]), params.kv, n);
+	w->announced = rc == NW_OK;
+	return rc;
+}
+
+static int
+follower_sample(struct follower *w, int fd, struct report *r)
+{
+	const char *names[N_FIELDS];
+	uint8_t info[TCPINFO_BYTES];
+	double values[N_FIELDS];
+	size_t i, len = tcpinfo_ask(fd, &w->local, &w->peer, info);
+	int rc;
+
+	if (len == 0 || (!w->announced && (rc = announce(w, r)) < 0))
+		return len == 0 ? NW_OK : rc;
+	follow_parse(info, len, values);
+	for (i = 0; i < N_FIELDS; i++)
+		names[i] = fields[i].name;
+	r->values += N_FIELDS;
+	return nw_provider_data(r->provider, w->id, r->t_wall_ns, names, values, N_FIELDS, NULL, 0);
+}
+
+int
+followers_sample(struct followers *f, struct report *r, struct moment now)
+{
+	int rc, worst = NW_OK;
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		if (beat_is_due(&f->list[i].beat, now) && (rc = follower_sample(&f->list[i], f->fd, r)) < 0)
+			worst = rc;
+	return worst;
+}
+
+int64_t
+followers_due(const struct followers *f)
+{
+	int64_t first = INT64_MAX;
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		if (f->list[i].beat.due_mono_ns < first)
+			first = f->list[i].beat.due_mono_ns;
+	return first;
+}

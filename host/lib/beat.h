@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * When something periodic is due: at whole multiples of its interval since 1970, so that hosts, and series of one host
+ * with different intervals, sample together. Every due time is computed from the clock anew: nothing drifts, whatever
+ * becomes of the interval, and what was missed (a suspended machine) is not made up for.
+ */
+#ifndef HOST_BEAT_H
+#define HOST_BEAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "narrows/clock.h"
+
+/* Both clocks at once: due times of one look must not differ by the time the look takes. */
+struct moment { int64_t mono_ns, wall_ns; };
+
+static inline struct moment
+moment_now(void)
+{
+	return (struct moment){ nw_mono_ns(), nw_wall_ns() };
+}
+
+struct beat { int64_t interval_ns, due_mono_ns; };      /* zero to start: due at once */
+
+/* The next multiple, at least half an interval away: a clock that is being slewed is not met twice. */
+static inline int64_t
+beat_after(int64_t interval_ns, struct moment now)
+{
+	int64_t ahead = interval_ns - now.wall_ns % interval_ns;
+
+	if (ahead < interval_ns / 2)
+		ahead += interval_ns;
+	return now.mono_ns + ahead;
+}
+
+/* A new interval counts from now on, not after the old one. */
+static inline void
+beat_set(struct beat *b, int64_t interval_ns, struct moment now)
+{
+	if (b->interval_ns != 0 && b->interval_ns != interval_ns)
+		b->due_mono_ns = beat_after(interval_ns, now);
+	b->interval_ns = interval_ns;
+}
+
+/* True once for every beat: the next one is set then. */
+static inline bool
+beat_is_due(struct beat *b, struct moment now)
+{
+	if (now.mono_ns < b->due_mono_ns)
+		return false;
+	b->due_mono_ns = beat_after(b->interval_ns, now);
+	return true;
+}
+
+#endif

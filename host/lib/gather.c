@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/lib/gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void
+series_free(struct gather_series *s)
+{
+	if (s == NULL)
+		return;
+	free(s->mid);
+	free(s->fields);
+	free(s->values);
+	free(s);
+}
+
+void
+gather_clear(struct gather *g)
+{
+	while (g->n > 0)
+		series_free(g->list[--g->n]);
+	free(g->list);
+	memset(g, 0, sizeof(*g));
+}
+
+struct gather_series *
+gather_find(struct gather *g, const char *mid)
+{
+	struct gather_series *s;
+	size_t i;
+
+	for (i = 0; i < g->n; i++) {
+		s = g->list[(g->next + i) % g->n];
+		if (strcmp(s->mid, mid) == 0) {
+			g->next = (g->next + i) % g->n + 1;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+static struct gather_series *
+series_new(const char *mid, const char *const *fields, size_t n_fields)
+{
+	struct gather_series *s = calloc(1, sizeof(*s));
+	size_t bytes = strlen(mid) + 1, len, i;
+	char *p;
+
+	if (s == NULL)
+		return NULL;
+	for (i = 0; i < n_fields; i++)
+		bytes += strlen(fields[i]) + 1;
+	s->n_fields = n_fields;
+	s->mid = p = malloc(bytes);
+	s->fields = reallocarray(NULL, n_fields + 1, sizeof(*s->fields));
+	s->values = reallocarray(NULL, (n_fields + 1) * GATHER_ROWS_MAX, sizeof(*s->values));
+	if (s->mid == NULL || s->fields == NULL || s->values == NULL) {
+		series_free(s);
+		return NULL;
+	}
+	p = stpcpy(p, mid) + 1;
+	for (i = 0; i < n_fields; i++, p += len) {
+		len = strlen(fields[i]) + 1;
+		s->fields[i] = memcpy(p, fields[i], len);
+	}
+	return s;
+}
+
+struct gather_series *
+gather_new(struct gather *g, const char *mid, const char *const *fields, size_t n_fields)
+{
+	struct gather_series *s, **list;
+	size_t cap = g->cap > 0 ? 2 * g->cap : 16;
+
+	if (g->n == g->cap) {
+		if ((list = reallocarray(g->list, cap, sizeof(*list))) == NULL)
+			return NULL;
+		g->list = list;
+		g->cap = cap;
+	}
+	if ((s = series_new(mid, fields, n_fields)) != NULL)
+		g->list[g->n++] = s;
+	return s;
+}
+
+void
+gather_forget(struct gather *g, struct gather_series *s)
+{
+	size_t i;
+
+	for (i = 0; i < g->n && g->list[i] != s; i++)
+		continue;
+	if (i == g->n)
+		return;
+	memmove(g->list + i, g->list + i + 1, (--g->n - i) * sizeof(*g->list));
+	series_free(s);
+}
+
+bool
+gather_takes(const struct gather_series *s, const char *const *fields, size_t n_fields)
+{
+	size_t i;
+
+	if (s->n_rows == GATHER_ROWS_MAX || s->n_fields != n_fields)
+		return false;
+	for (i = 0; i < n_fields; i++)
+		if (strcmp(s->fields[i], fields[i]) != 0)
+			return false;
+	return true;
+}
+
+void
+gather_add(struct gather_series *s, int64_t t_wall_ns, const double *values)
+{
+	s->t_wall_ns[s->n_rows] = t_wall_ns;
+	memcpy(s->values + s->n_rows++ * s->n_fields, values, s->n_fields * sizeof(*values));
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/lib/obey.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/frame.h"
+
+#define STATUS_PERIOD_NS (10 * INT64_C(1000000000))
+
+enum { IDS_BYTES = 1024 };
+
+void
+obey_init(struct obey *o, const char *can)
+{
+	memset(o, 0, sizeof(*o));
+	o->can = can;
+}
+
+void
+obey_clear(struct obey *o)
+{
+	nw_doc_buf_clear(&o->doc);
+}
+
+static const char *
+order_word(uint16_t opt)
+{
+	switch (opt) {
+	case NW_OPT_START: return "start";
+	case NW_OPT_STOP: return "stop";
+	case NW_OPT_RATE: return "rate";
+	}
+	return "";
+}
+
+void
+obey_order(void *arg, uint16_t opt, const uint8_t *doc, size_t len)
+{
+	struct obey *o = arg;
+	struct nw_order order;
+	const char *why = NULL;
+	bool changed = false;
+	int rc = NW_EUNSUPPORTED;
+
+	if (nw_order_word(o->can, order_word(opt)) && (rc = nw_order_decode(&order, opt, doc, len, &why)) == NW_OK)
+		rc = leases_take(&o->leases, &order, nw_mono_ns(), &changed);
+	if (rc < 0) {
+		o->rejected++;
+		o->why = why != NULL ? why : nw_strerror(rc);
+		o->status_mono_ns = 0;               /* the box should know */
+	}
+	o->changed |= changed;
+}
+
+bool
+obey_step(struct obey *o, int64_t now_mono_ns)
+{
+	bool changed = leases_expire(&o->leases, now_mono_ns) || o->changed;
+
+	o->changed = false;
+	if (changed)
+		o->status_mono_ns = 0;
+	return changed;
+}
+
+/* What is over the room is left out, whole. */
+static void
+list_ids(const struct leases *l, char ids[IDS_BYTES])
+{
+	size_t i, len = 0, n;
+
+	ids[0] = '\0';
+	for (i = 0; i < l->n; i++) {
+		n = strlen(l->list[i].order.id);
+		if (len + n + 2 > IDS_BYTES)
+			break;
+		if (len > 0)
+			ids[len++] = ' ';
+		memcpy(ids + len, l->list[i].order.id, n + 1);
+		len += n;
+	}
+}
+
+/* 0: not to be had. */
+static int64_t
+rss_bytes(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	long long pages = 0;
+
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%*d %lld", &pages) != 1)
+		pages = 0;
+	fclose(f);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
+static double
+cpu_s(void)
+{
+	struct rusage u;
+
+	if (getrusage(RUSAGE_SELF, &u) != 0)
+		return 0;
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+void
+obey_status(struct obey *o, int64_t now_mono_ns, const char *collecting, int64_t collection_ns, int64_t report_ns)
+{
+	struct nw_provider_stats stats;
+	struct nw_order_status s = { .collecting = collecting, .collection_s = (double)collection_ns / 1e9,
+		.report_s = (double)report_ns / 1e9, .cpu_s = cpu_s(), .rss_bytes = rss_bytes(),
+		.orders_rejected = (int64_t)o->rejected };
+	char ids[IDS_BYTES];
+
+	if (now_mono_ns < o->status_mono_ns)
+		return;
+	o->status_mono_ns = now_mono_ns + STATUS_PERIOD_NS;
+	nw_provider_get_stats(o->provider, &stats);
+	list_ids(&o->leases, ids);
+	s.orders = ids;
+	s.docs_queued = (int64_t)stats.docs_queued;
+	s.docs_dropped = (int64_t)stats.docs_dropped;
+	if (nw_order_status_encode(&o->doc, &s) == NW_OK)
+		(void)nw_provider_tell(o->provider, NW_OPT_STATUS, o->doc.data, o->doc.len);   /* to nobody: not worth keeping */
+}
+
+int64_t
+obey_deadline(const struct obey *o)
+{
+	int64_t first = leases_deadline(&o->leases);
+
+	return o->status_mono_ns < first ? o->status_mono_ns : first;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Files and connections. A run may touch any number of them; 256 are reported one by one, half of those places are
+ * kept for large ones, and a small file waits until it is closed before it may take a place. The rest is summed up in
+ * two objects without a name, which are the first two of the table.
+ */
+#include "host/nwrun/collect_in.h"
+
+#include <string.h>
+
+static void
+label_fill(struct label *l, const struct nwshm_object *o)
+{
+	l->known = true;
+	l->kind = o->kind;
+	l->size_bytes = atomic_load_explicit(&o->size_bytes, memory_order_relaxed);
+	if (o->kind == NWSHM_CONN) {
+		l->local = o->u.conn.local;
+		l->peer = o->u.conn.peer;
+		return;
+	}
+	memcpy(l->path, o->u.path, sizeof(l->path));
+	l->path[sizeof(l->path) - 1] = '\0';
+}
+
+static void
+seen_start(struct object_seen *seen, const struct nwshm_object *o)
+{
+	memset(seen, 0, sizeof(*seen));
+	seen->used = true;
+	collect_uuid(seen->id);
+	label_fill(&seen->label, o);
+}
+
+static bool
+delta_take(const struct nwshm_object *o, struct object_seen *seen, struct object_delta *d)
+{
+	int dir;
+
+	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
+		d->bytes[dir] = nwshm_get(&o->bytes[dir]) - seen->bytes[dir];
+		d->ns[dir] = nwshm_get(&o->ns[dir]) - seen->ns[dir];
+		seen->bytes[dir] += d->bytes[dir];
+		seen->ns[dir] += d->ns[dir];
+	}
+	return d->bytes[NWSHM_READ] + d->bytes[NWSHM_WRITE] + d->ns[NWSHM_READ] + d->ns[NWSHM_WRITE] > 0;
+}
+
+static bool
+may_be_said(const struct collect *c, const struct object_seen *seen, bool closed)
+{
+	uint64_t moved = seen->bytes[NWSHM_READ] + seen->bytes[NWSHM_WRITE];
+
+	if (seen->said)
+		return true;
+	if (c->objects_said >= COLLECT_OBJECTS_SAID)
+		return false;
+	if (moved >= COLLECT_OBJECT_SMALL_BYTES)
+		return true;
+	/* Each takes a KiB in the box for good: a few of very many small files say what they were. */
+	return seen->label.kind == NWSHM_CONN ? c->objects_said < COLLECT_OBJECTS_SAID / 2 :
+	    closed && c->objects_said < COLLECT_SMALL_SAID;
+}
+
+/* The stage is known by its largest object. */
+static void
+label_stage(struct watch *w, const struct object_seen *seen)
+{
+	unsigned dir, stage;
+
+	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
+		stage = (seen->label.kind == NWSHM_CONN ? NWSHM_NET_READ : NWSHM_DISK_READ) + dir;
+		if (seen->bytes[dir] == 0 || seen->bytes[dir] < w->stage[stage].label_bytes)
+			continue;
+		w->stage[stage].label_bytes = seen->bytes[dir];
+		w->stage[stage].label = seen->label;
+	}
+}
+
+/*
+ * A connection may be busy although its program sleeps; then the kernel's numbers are worth a document of their own.
+ * When it is closed already, or in another network name space, there are the program's last ones.
+ */
+static bool
+tcp_look(struct collect *c, const struct nwshm_object *o, struct object_seen *seen, struct tcp_sample *tcp,
+    bool *worked)
+{
+	uint64_t busy_us;
+	uint32_t len;
+
+	*worked = false;
+	if (seen->label.kind != NWSHM_CONN)
+		return false;
+	if (!tcp_ask(c->tcp_fd, &seen->label.local, &seen->label.peer, tcp)) {
+		len = atomic_load_explicit(&o->u.conn.tcp_info_len, memory_order_acquire);
+		if (len == 0 || len > NWSHM_TCP_INFO_BYTES)
+			return false;
+		tcp_parse(o->u.conn.tcp_info, len, tcp);
+	}
+	busy_us = tcp->busy_s >= 0 ? (uint64_t)(tcp->busy_s * 1e6) : 0;
+	*worked = busy_us != seen->tcp_busy_us;
+	seen->tcp_busy_us = busy_us;
+	return true;
+}
+
+/* What is not said yet because it may stay small is taken back, to be looked at again. */
+static void
+delta_put_back(struct object_seen *seen, const struct object_delta *d)
+{
+	int dir;
+
+	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
+		seen->bytes[dir] -= d->bytes[dir];
+		seen->ns[dir] -= d->ns[dir];
+	}
+}
+
+static void
+add_to_nameless(struct collect *c, enum nwshm_object_kind kind, const struct object_delta *d)
+{
+	struct nwshm_object *o = &c->shm->object[kind == NWSHM_FILE ? NWSHM_OTHER_FILES : NWSHM_OTHER_CONNS];
+	int dir;
+
+	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
+		atomic_fetch_add(&o->bytes[dir], d->bytes[dir]);
+		atomic_fetch_add(&o->ns[dir], d->ns[dir]);
+	}
+}
+
+/* Files get other names and sizes while they are written. */
+static void
+label_refresh(struct object_seen *seen, const struct nwshm_object *o)
+{
+	uint32_t renames = atomic_load_explicit(&o->renames, memory_order_acquire);
+
+	if ((renames & 1) != 0 || (renames == seen->renames &&
+	    atomic_load_explicit(&o->size_bytes, memory_order_relaxed) == seen->label.size_bytes))
+		return;
+	seen->renames = renames;
+	seen->relabelled = true;
+	label_fill(&seen->label, o);
+}
+
+static void
+object_report(struct collect *c, unsigned object, bool closed, int64_t now_wall_ns)
+{
+	struct nwshm_object *o = &c->shm->object[object];
+	struct object_seen *seen = &c->object[object];
+	struct tcp_sample tcp;
+	struct object_delta d;
+	bool moved, has_tcp, tcp_worked;
+
+	if (!seen->used)
+		seen_start(seen, o);
+	label_refresh(seen, o);
+	moved = delta_take(o, seen, &d);
+	label_stage(&c->watch[o->owner], seen);
+	has_tcp = tcp_look(c, o, seen, &tcp, &tcp_worked);
+	if (!moved && !tcp_worked)
+		return;
+	if (may_be_said(c, seen, closed))
+		say_object(c, object, &d, has_tcp ? &tcp : NULL, now_wall_ns);
+	else if (closed)
+		add_to_nameless(c, o->kind, &d);
+	else
+		delta_put_back(seen, &d);
+}
+
+static void
+object_free(struct collect *c, unsigned object)
+{
+	struct nwshm_object *o = &c->shm->object[object];
+	struct object_seen *seen = &c->object[object];
+
+	if (seen->used)
+		say_object_end(c, object);
+	seen->used = false;
+	atomic_store(&c->shm->object_key[object], 0);
+	memset((char *)o + sizeof(o->state), 0, sizeof(*o) - sizeof(o->state));
+	atomic_store(&o->state, NWSHM_FREE);
+}
+
+static bool
+object_is_there(const struct nwshm_object *o)
+{
+	uint32_t s = atomic_load_explicit(&o->state, memory_order_acquire);
+
+	return s == NWSHM_LIVE || s == NWSHM_ENDED;
+}
+
+void
+object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns)
+{
+	uint32_t used = atomic_load(&c->shm->objects_used), i;
+
+	for (i = NWSHM_OBJECTS_FIXED; i < used; i++) {
+		if (!object_is_there(&c->shm->object[i]) || c->shm->object[i].owner != index)
+			continue;
+		object_report(c, i, gone, now_wall_ns);
+		if (gone)
+			object_free(c, i);
+	}
+}
+
+/*
+ * Closed at this look and the one before: no operation that began on it is still under way. From SETUP on nobody else
+ * can find it.
+ */
+static void
+sweep_closed(struct collect *c, int64_t now_wall_ns)
+{
+	uint32_t used = atomic_load(&c->shm->objects_used), i, ended;
+	struct nwshm_object *o;
+
+	for (i = NWSHM_OBJECTS_FIXED; i < used; i++) {
+		o = &c->shm->object[i];
+		ended = NWSHM_ENDED;
+		if (atomic_load_explicit(&o->state, memory_order_acquire) != NWSHM_ENDED) {
+			c->object[i].ended = false;
+			continue;
+		}
+		if (!c->object[i].used)
+			seen_start(&c->object[i], o);
+		if (!c->object[i].ended) {
+			c->object[i].ended = true;
+			continue;
+		}
+		if (!atomic_compare_exchange_strong(&o->state, &ended, NWSHM_SETUP))
+			continue;
+		object_report(c, i, true, now_wall_ns);
+		object_free(c, i);
+	}
+}
+
+static void
+report_nameless(struct collect *c, unsigned object, int64_t now_wall_ns)
+{
+	struct nwshm_object *o = &c->shm->object[object];
+	struct object_seen *seen = &c->object[object];
+	struct object_delta d;
+
+	if (!seen->used) {
+		o->kind = object == NWSHM_OTHER_FILES ? NWSHM_FILE : NWSHM_CONN;
+		seen_start(seen, o);
+		seen->label.known = false;
+	}
+	if (delta_take(o, seen, &d))
+		say_object(c, object, &d, NULL, now_wall_ns);
+}
+
+void
+object_sweep(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, bool final)
+{
+	unsigned i;
+
+	sweep_closed(c, now_wall_ns);
+	if (!final && now_mono_ns - c->others_mono_ns < INT64_C(1000000000))
+		return;
+	c->others_mono_ns = now_mono_ns;
+	for (i = 0; i < NWSHM_OBJECTS_FIXED; i++) {
+		report_nameless(c, i, now_wall_ns);
+		if (final && c->object[i].used)
+			say_object_end(c, i);
+	}
+}

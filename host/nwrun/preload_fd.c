@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a descriptor is: a file on a disk, an internet socket, a pipe or local socket to a neighbour, or something else.
+ * Found out on first use, kept in a table, forgotten whenever the number may get a new meaning. Forgetting too often
+ * only costs another look.
+ *
+ * A pipe leads to a neighbour unless this process made it and has both ends: threads wake each other so, and a wait for
+ * that is no wait for a neighbour. Such a pair is private until one end is closed or a child may have it.
+ */
+#include "host/nwrun/preload.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+
+/* One word per descriptor, changed by compare and exchange: object + 1, "private", "look again", stage + 1. */
+enum { FD_MAX = 65536, FD_STAGE_MASK = 0xf, FD_AGAIN = 0x10, FD_PRIVATE = 0x20, FD_OBJECT_SHIFT = 8 };
+
+static _Atomic uint32_t fd_table[FD_MAX];
+static _Atomic uint32_t fd_used;              /* highest number ever entered, plus one */
+static _Atomic bool fd_has_private;           /* or had */
+
+static uint32_t
+fd_word(unsigned stage, bool again, const struct nwshm_object *o)
+{
+	uint32_t object = o == NULL ? 0 : (uint32_t)(o - region->object) + 1;
+
+	return object << FD_OBJECT_SHIFT | (again ? FD_AGAIN : 0) | (stage + 1);
+}
+
+static struct nwshm_object *
+fd_word_object(uint32_t word)
+{
+	uint32_t object = word >> FD_OBJECT_SHIFT;
+
+	return object == 0 ? NULL : &region->object[object - 1];
+}
+
+/* /proc and its like are kernel memory behind file calls: no disk. */
+static bool
+is_pseudo_file(int fd)
+{
+	struct statfs fs;
+
+	if (sys(SYS_fstatfs, fd, &fs) < 0)
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case PROC_SUPER_MAGIC: case SYSFS_MAGIC: case CGROUP_SUPER_MAGIC: case CGROUP2_SUPER_MAGIC:
+	case DEBUGFS_MAGIC: case TRACEFS_MAGIC: case SECURITYFS_MAGIC: case BPF_FS_MAGIC: case ANON_INODE_FS_MAGIC:
+		return true;
+	}
+	return false;
+}
+
+static void
+addr_from_sockaddr(struct nwshm_addr *out, const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in *in4 = (const struct sockaddr_in *)ss;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
+
+	memset(out, 0, sizeof(*out));
+	if (ss->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
+		out->family = AF_INET;
+		memcpy(out->ip, &in6->sin6_addr.s6_addr[12], 4);
+		out->port = ntohs(in6->sin6_port);
+	} else if (ss->ss_family == AF_INET6) {
+		out->family = AF_INET6;
+		memcpy(out->ip, &in6->sin6_addr, 16);
+		out->port = ntohs(in6->sin6_port);
+	} else {
+		out->family = AF_INET;
+		memcpy(out->ip, &in4->sin_addr, 4);
+		out->port = ntohs(in4->sin_port);
+	}
+}
+
+static int
+socket_option(int fd, int option)
+{
+	socklen_t len = sizeof(int);
+	int value = 0;
+
+	return sys(SYS_getsockopt, fd, SOL_SOCKET, option, &value, &len) < 0 ? -1 : value;
+}
+
+/* A stream that is not connected yet is looked at again with every use until it is. */
+static uint32_t
+look_at_socket(int fd, uint64_t dev, uint64_t ino)
+{
+	struct sockaddr_storage ss;
+	struct nwshm_addr local, peer;
+	socklen_t len = sizeof(ss);
+
+	if (sys(SYS_getsockname, fd, &ss, &len) < 0 || socket_option(fd, SO_ACCEPTCONN) == 1)
+		return fd_word(NWSHM_OTHER_READ, false, NULL);
+	if (ss.ss_family != AF_INET && ss.ss_family != AF_INET6)
+		return fd_word(ss.ss_family == AF_UNIX ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
+	addr_from_sockaddr(&local, &ss);
+	len = sizeof(ss);
+	if (sys(SYS_getpeername, fd, &ss, &len) < 0)
+		return fd_word(NWSHM_NET_READ, socket_option(fd, SO_TYPE) == SOCK_STREAM, NULL);
+	addr_from_sockaddr(&peer, &ss);
+	return fd_word(NWSHM_NET_READ, false, object_get_conn(dev, ino, &local, &peer));
+}
+
+static uint32_t
+look_at(int fd)
+{
+	struct statx st;
+	uint64_t dev;
+
+	if (sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_SIZE, &st) < 0)
+		return 0;
+	dev = statx_dev(&st);
+	if (S_ISSOCK(st.stx_mode))
+		return look_at_socket(fd, dev, st.stx_ino);
+	if (S_ISBLK(st.stx_mode) || (S_ISREG(st.stx_mode) && !is_pseudo_file(fd)))
+		return fd_word(NWSHM_DISK_READ, false, object_get_file(fd, dev, st.stx_ino, (int64_t)st.stx_size));
+	return fd_word(S_ISFIFO(st.stx_mode) ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
+}
+
+/* Another thread may have looked meanwhile, or closed the descriptor: then what it left stands. */
+static uint32_t
+fd_look(int fd, uint32_t old)
+{
+	uint32_t word = look_at(fd);
+
+	if (word == 0)
+		return fd_word(NWSHM_OTHER_READ, false, NULL);
+	if ((unsigned)fd >= FD_MAX || !atomic_compare_exchange_strong(&fd_table[fd], &old, word)) {
+		if (fd_word_object(word) != NULL)
+			object_unref(fd_word_object(word));
+		return word;
+	}
+	nwshm_used(&fd_used, (uint32_t)fd);
+	return word;
+}
+
+struct fd_info
+fd_get(int fd)
+{
+	uint32_t word = 0;
+
+	if (likely((unsigned)fd < FD_MAX))
+		word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed);
+	if (unlikely(word == 0 || (word & FD_AGAIN) != 0)) {
+		if (sealed)
+			return (struct fd_info){ NWSHM_OTHER_READ, NULL };
+		word = fd_look(fd, word);
+	}
+	return (struct fd_info){ (word & FD_STAGE_MASK) - 1, fd_word_object(word) };
+}
+
+/* Which pair a number belongs to is not kept: a pair that is still private counts as a neighbour's from now on. */
+void
+fd_pairs_shared(void)
+{
+	uint32_t used = atomic_load_explicit(&fd_used, memory_order_relaxed), i, word;
+
+	if (!atomic_exchange(&fd_has_private, false))
+		return;
+	for (i = 0; i < used; i++)
+		if (((word = atomic_load_explicit(&fd_table[i], memory_order_relaxed)) & FD_PRIVATE) != 0)
+			atomic_compare_exchange_strong(&fd_table[i], &word, 0);
+}
+
+void
+fd_forget(int fd)
+{
+	uint32_t word;
+
+	if ((unsigned)fd >= FD_MAX || atomic_load_explicit(&fd_table[fd], memory_order_relaxed) == 0 ||
+	    in_vfork_child())
+		return;
+	word = atomic_exchange(&fd_table[fd], 0);
+	if ((word & FD_PRIVATE) != 0)
+		fd_pairs_shared();
+	if (region != NULL && fd_word_object(word) != NULL)
+		object_unref(fd_word_object(word));
+}
+
+void
+fd_pair_made(const int fds[2])
+{
+	int i;
+
+	fd_forget(fds[0]);
+	fd_forget(fds[1]);
+	for (i = 0; region != NULL && !in_vfork_child() && i < 2; i++)
+		if ((unsigned)fds[i] < FD_MAX) {
+			atomic_store(&fd_table[fds[i]], fd_word(NWSHM_OTHER_READ, false, NULL) | FD_PRIVATE);
+			nwshm_used(&fd_used, (uint32_t)fds[i]);
+			atomic_store(&fd_has_private, true);
+		}
+}
+
+void
+fd_closing(int fd)
+{
+	uint32_t word;
+
+	if ((unsigned)fd >= FD_MAX || (word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed)) == 0)
+		return;
+	if (region != NULL && !in_vfork_child() && fd_word_object(word) != NULL)
+		object_closing(fd_word_object(word), fd);
+	fd_forget(fd);
+}
+
+/* The kernel will close what the program left open. */
+void
+fd_closing_all(void)
+{
+	uint32_t used = atomic_load_explicit(&fd_used, memory_order_relaxed), i;
+	struct nwshm_object *o;
+
+	for (i = 0; region != NULL && i < used; i++)
+		if ((o = fd_word_object(atomic_load_explicit(&fd_table[i], memory_order_relaxed))) != NULL)
+			object_closing(o, (int)i);
+}
+
+void
+fd_forget_range(unsigned first, unsigned last)
+{
+	unsigned used = atomic_load_explicit(&fd_used, memory_order_relaxed);
+
+	for (; first <= last && first < used; first++)
+		fd_forget((int)first);
+}
+
+/* The objects stay the parent's. */
+void
+fd_forget_all_on_fork(void)
+{
+	uint32_t used = atomic_load_explicit(&fd_used, memory_order_relaxed);
+
+	memset((void *)fd_table, 0, used * sizeof(fd_table[0]));
+	atomic_store(&fd_used, 0);
+}

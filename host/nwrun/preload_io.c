@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The calls that move bytes. */
+#include "host/nwrun/preload.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+/* The names behind _FORTIFY_SOURCE: no header of ours declares them. */
+ssize_t __read_chk(int, void *, size_t, size_t);
+ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
+ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
+ssize_t __recv_chk(int, void *, size_t, size_t, int);
+ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, __SOCKADDR_ARG, socklen_t *);
+
+/* The real call inside begin and end. `bytes` is what of its result `rc` to count. */
+#define WRAP(type, name, dir, fd, bytes, params, args)                            \
+EXPORT type                                                                       \
+name params                                                                       \
+{                                                                                 \
+	struct op op;                                                             \
+	type rc;                                                                  \
+                                                                                  \
+	op_begin(&op, fd, dir);                                                   \
+	rc = REAL(name) args;                                                     \
+	op_end(&op, bytes);                                                       \
+	return rc;                                                                \
+}
+#define IN(name, params, args) WRAP(ssize_t, name, NWSHM_READ, fd, rc, params, args)
+#define OUT(name, params, args) WRAP(ssize_t, name, NWSHM_WRITE, fd, rc, params, args)
+
+IN(read, (int fd, void *buf, size_t n), (fd, buf, n))
+IN(pread, (int fd, void *buf, size_t n, off_t at), (fd, buf, n, at))
+IN(pread64, (int fd, void *buf, size_t n, off64_t at), (fd, buf, n, at))
+IN(readv, (int fd, const struct iovec *v, int n), (fd, v, n))
+IN(preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
+IN(preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
+IN(preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
+IN(preadv64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags))
+IN(__read_chk, (int fd, void *buf, size_t n, size_t room), (fd, buf, n, room))
+IN(__pread_chk, (int fd, void *buf, size_t n, off_t at, size_t room), (fd, buf, n, at, room))
+IN(__pread64_chk, (int fd, void *buf, size_t n, off64_t at, size_t room), (fd, buf, n, at, room))
+
+OUT(write, (int fd, const void *buf, size_t n), (fd, buf, n))
+OUT(pwrite, (int fd, const void *buf, size_t n, off_t at), (fd, buf, n, at))
+OUT(pwrite64, (int fd, const void *buf, size_t n, off64_t at), (fd, buf, n, at))
+OUT(writev, (int fd, const struct iovec *v, int n), (fd, v, n))
+OUT(pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
+OUT(pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
+OUT(pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
+OUT(pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags))
+
+OUT(send, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags))
+OUT(sendto, (int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t len),
+    (fd, buf, n, flags, to, len))
+OUT(sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
+
+/* A look at what waits in the socket moves nothing on; neither does the error queue. */
+static inline ssize_t
+taken(ssize_t rc, int flags)
+{
+	return (flags & (MSG_PEEK | MSG_ERRQUEUE)) != 0 ? -1 : rc;
+}
+#define RECV(name, params, args) WRAP(ssize_t, name, NWSHM_READ, fd, taken(rc, flags), params, args)
+
+RECV(recv, (int fd, void *buf, size_t n, int flags), (fd, buf, n, flags))
+RECV(__recv_chk, (int fd, void *buf, size_t n, size_t room, int flags), (fd, buf, n, room, flags))
+RECV(recvfrom, (int fd, void *restrict buf, size_t n, int flags, __SOCKADDR_ARG from, socklen_t *restrict len),
+    (fd, buf, n, flags, from, len))
+RECV(__recvfrom_chk, (int fd, void *buf, size_t n, size_t room, int flags, __SOCKADDR_ARG from, socklen_t *len),
+    (fd, buf, n, room, flags, from, len))
+RECV(recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags))
+
+static ssize_t
+messages_bytes(const struct mmsghdr *m, int n)
+{
+	ssize_t bytes = n < 0 ? -1 : 0;
+	int i;
+
+	for (i = 0; i < n; i++)
+		bytes += m[i].msg_len;
+	return bytes;
+}
+
+WRAP(int, sendmmsg, NWSHM_WRITE, fd, messages_bytes(m, rc),
+    (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags))
+WRAP(int, recvmmsg, NWSHM_READ, fd, taken(messages_bytes(m, rc), flags),
+    (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *timeout), (fd, m, n, flags, timeout))
+
+/* Time spent until data are on the disk is time of the disk; no bytes move. */
+WRAP(int, fsync, NWSHM_WRITE, fd, -1, (int fd), (fd))
+WRAP(int, fdatasync, NWSHM_WRITE, fd, -1, (int fd), (fd))
+
+/* --- from one descriptor to another --- */
+
+#define MOVE(name, from, to, params, args)                                        \
+EXPORT ssize_t                                                                    \
+name params                                                                       \
+{                                                                                 \
+	struct op op;                                                             \
+	ssize_t rc;                                                               \
+                                                                                  \
+	op_begin2(&op, from, to);                                                 \
+	rc = REAL(name) args;                                                     \
+	op_end(&op, rc);                                                          \
+	return rc;                                                                \
+}
+
+MOVE(sendfile, in, out, (int out, int in, off_t *at, size_t n), (out, in, at, n))
+MOVE(sendfile64, in, out, (int out, int in, off64_t *at, size_t n), (out, in, at, n))
+MOVE(splice, in, out, (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
+    (in, in_at, out, out_at, n, flags))
+MOVE(copy_file_range, in, out, (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
+    (in, in_at, out, out_at, n, flags))

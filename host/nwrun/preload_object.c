@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The files and connections of this process in the region. Found by a key that a short scan compares; when the table is
+ * full, two objects without a name take the bytes.
+ */
+#include "host/nwrun/preload.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/single_threaded.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+/* Never 0, which marks a free key. */
+static uint64_t
+object_hash(enum nwshm_object_kind kind, uint64_t dev, uint64_t ino)
+{
+	uint64_t h = state->index * 2 + (uint64_t)kind + 1;
+
+	h = (h ^ dev) * 0x9e3779b97f4a7c15u;
+	h = (h ^ h >> 29 ^ ino) * 0xbf58476d1ce4e5b9u;
+	return (h ^ h >> 32) | 1;
+}
+
+/* A closed object comes back to life unless the collector has already begun to clear it away. */
+static bool
+object_ref(struct nwshm_object *o)
+{
+	uint32_t s = NWSHM_ENDED;
+
+	atomic_fetch_add(&o->refs, 1);
+	if (atomic_load(&o->state) == NWSHM_LIVE || atomic_compare_exchange_strong(&o->state, &s, NWSHM_LIVE))
+		return true;
+	atomic_fetch_sub(&o->refs, 1);
+	return false;
+}
+
+void
+object_unref(struct nwshm_object *o)
+{
+	uint32_t s = NWSHM_LIVE;
+
+	if (o < &region->object[NWSHM_OBJECTS_FIXED] || atomic_fetch_sub(&o->refs, 1) != 1)
+		return;
+	atomic_compare_exchange_strong(&o->state, &s, NWSHM_ENDED);
+}
+
+/* The kernel's name for the open file: absolute, whatever the program called it. Returns its length, 0 for none. */
+static size_t
+read_fd_path(int fd, char path[NWSHM_PATH_BYTES])
+{
+	char link[32] = "/proc/self/fd/", digits[12];
+	size_t at = strlen(link), n = 0;
+	long len;
+
+	do
+		digits[n++] = (char)('0' + fd % 10);
+	while ((fd /= 10) > 0);
+	while (n > 0)
+		link[at++] = digits[--n];
+	link[at] = '\0';
+	len = sys(SYS_readlinkat, AT_FDCWD, link, path, NWSHM_PATH_BYTES - 1);
+	path[len > 0 ? len : 0] = '\0';
+	return len > 0 ? (size_t)len : 0;
+}
+
+/* A file with the inode of one that was closed may be that one opened again, or a new one in its place. */
+static bool
+is_same_file(const struct nwshm_object *o, int fd)
+{
+	char path[NWSHM_PATH_BYTES];
+
+	if (o->kind != NWSHM_FILE || atomic_load(&o->state) == NWSHM_LIVE)
+		return true;
+	read_fd_path(fd, path);
+	return strcmp(path, o->u.path) == 0;
+}
+
+static struct nwshm_object *
+object_find(enum nwshm_object_kind kind, uint64_t key, int fd, uint64_t dev, uint64_t ino)
+{
+	uint32_t used = atomic_load_explicit(&region->objects_used, memory_order_relaxed), i;
+	struct nwshm_object *o;
+
+	for (i = NWSHM_OBJECTS_FIXED; i < used; i++) {
+		if (atomic_load_explicit(&region->object_key[i], memory_order_relaxed) != key)
+			continue;
+		o = &region->object[i];
+		if (o->owner == state->index && o->kind == (uint32_t)kind && o->dev == dev && o->ino == ino &&
+		    is_same_file(o, fd) && object_ref(o))
+			return o;
+	}
+	return NULL;
+}
+
+/* In state SETUP; NULL when the table is full. */
+static struct nwshm_object *
+object_claim(uint32_t *index)
+{
+	uint32_t i, s;
+
+	for (i = NWSHM_OBJECTS_FIXED; i < NWSHM_OBJECTS; i++) {
+		s = NWSHM_FREE;
+		if (atomic_load_explicit(&region->object[i].state, memory_order_relaxed) != NWSHM_FREE ||
+		    !atomic_compare_exchange_strong(&region->object[i].state, &s, NWSHM_SETUP))
+			continue;
+		nwshm_used(&region->objects_used, i);
+		*index = i;
+		return &region->object[i];
+	}
+	return NULL;
+}
+
+static struct nwshm_object *
+object_new(enum nwshm_object_kind kind, uint64_t dev, uint64_t ino, uint32_t *index)
+{
+	struct nwshm_object *o;
+
+	if ((o = object_claim(index)) == NULL)
+		return NULL;
+	o->owner = state->index;
+	o->kind = (uint32_t)kind;
+	o->dev = dev;
+	o->ino = ino;
+	atomic_store(&o->refs, 1);
+	return o;
+}
+
+static void
+object_publish(struct nwshm_object *o, uint32_t index, uint64_t key)
+{
+	atomic_store_explicit(&o->state, NWSHM_LIVE, memory_order_release);
+	atomic_store_explicit(&region->object_key[index], key, memory_order_release);
+}
+
+static bool
+path_make_absolute(char path[NWSHM_PATH_BYTES], int dir, const char *name)
+{
+	size_t at = 0, len = strlen(name);
+	long n;
+
+	if (name[0] != '/') {
+		if (dir != AT_FDCWD)
+			at = read_fd_path(dir, path);
+		else if ((n = sys(SYS_getcwd, path, NWSHM_PATH_BYTES)) > 1)
+			at = (size_t)n - 1;   /* counts the NUL */
+		if (at == 0 || at + 1 + len >= NWSHM_PATH_BYTES)
+			return false;
+		if (path[at - 1] != '/')
+			path[at++] = '/';
+	}
+	if (at + len >= NWSHM_PATH_BYTES)
+		return false;
+	memcpy(path + at, name, len + 1);
+	return true;
+}
+
+struct nwshm_object *
+object_get_file(int fd, uint64_t dev, uint64_t ino, int64_t size_bytes)
+{
+	uint64_t key = object_hash(NWSHM_FILE, dev, ino);
+	struct nwshm_object *o;
+	uint32_t index;
+
+	if ((o = object_find(NWSHM_FILE, key, fd, dev, ino)) != NULL)
+		return o;
+	if ((o = object_new(NWSHM_FILE, dev, ino, &index)) == NULL)
+		return &region->object[NWSHM_OTHER_FILES];
+	atomic_store_explicit(&o->size_bytes, size_bytes, memory_order_relaxed);
+	read_fd_path(fd, o->u.path);
+	object_publish(o, index, key);
+	return o;
+}
+
+struct nwshm_object *
+object_get_conn(uint64_t dev, uint64_t ino, const struct nwshm_addr *local, const struct nwshm_addr *peer)
+{
+	uint64_t key = object_hash(NWSHM_CONN, dev, ino);
+	struct nwshm_object *o;
+	uint32_t index;
+
+	if ((o = object_find(NWSHM_CONN, key, -1, dev, ino)) != NULL)
+		return o;
+	if ((o = object_new(NWSHM_CONN, dev, ino, &index)) == NULL)
+		return &region->object[NWSHM_OTHER_CONNS];
+	o->u.conn.local = *local;
+	o->u.conn.peer = *peer;
+	object_publish(o, index, key);
+	return o;
+}
+
+/* A file that is being written often gets its real name at the end; whoever wrote it. */
+void
+object_renamed(int dir, const char *name)
+{
+	char path[NWSHM_PATH_BYTES] = "";
+	struct nwshm_object *o;
+	uint32_t used, even;
+	struct statx st;
+
+	if (thread_slot() == NULL || sys(SYS_statx, dir, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &st) < 0)
+		return;
+	used = atomic_load_explicit(&region->objects_used, memory_order_relaxed);
+	for (o = &region->object[NWSHM_OBJECTS_FIXED]; o < &region->object[used]; o++) {
+		if (o->ino != st.stx_ino || o->kind != NWSHM_FILE || o->dev != statx_dev(&st))
+			continue;
+		if (path[0] == '\0' && !path_make_absolute(path, dir, name))
+			return;
+		even = atomic_load(&o->renames) & ~1u;
+		if (!atomic_compare_exchange_strong(&o->renames, &even, even + 1))
+			continue;
+		memcpy(o->u.path, path, sizeof(path));
+		atomic_store_explicit(&o->renames, even + 2, memory_order_release);
+	}
+}
+
+/* The descriptor is about to be closed: now the size of a written file is known, and a connection's fate. */
+void
+object_closing(struct nwshm_object *o, int fd)
+{
+	struct statx st;
+	socklen_t len = NWSHM_TCP_INFO_BYTES;
+
+	if (o < &region->object[NWSHM_OBJECTS_FIXED] || sealed || atomic_load_explicit(&o->refs, memory_order_relaxed) != 1)
+		return;
+	if (o->kind == NWSHM_CONN) {
+		if (sys(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, o->u.conn.tcp_info, &len) == 0)
+			atomic_store_explicit(&o->u.conn.tcp_info_len, len, memory_order_release);
+	} else if (nwshm_get(&o->bytes[NWSHM_WRITE]) > 0 &&
+	    sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) == 0) {
+		atomic_store_explicit(&o->size_bytes, (int64_t)st.stx_size, memory_order_relaxed);
+	}
+}
+
+void
+object_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int64_t ns)
+{
+	if (__libc_single_threaded && o >= &region->object[NWSHM_OBJECTS_FIXED]) {
+		nwshm_add(&o->bytes[dir], bytes);
+		nwshm_add(&o->ns[dir], (uint64_t)ns);
+		return;
+	}
+	atomic_fetch_add_explicit(&o->bytes[dir], bytes, memory_order_relaxed);
+	atomic_fetch_add_explicit(&o->ns[dir], (uint64_t)ns, memory_order_relaxed);
+}

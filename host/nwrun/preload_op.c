@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One operation into the counters. Its cost is two clock reads and about as much again: one reciprocal serves all four
+ * running means.
+ */
+#include "host/nwrun/preload.h"
+
+#include <math.h>
+
+static bool
+lane_is_ready(struct nwshm_thread *t, unsigned stage)
+{
+	if (likely(atomic_load_explicit(&t->ready[stage], memory_order_relaxed) != 0))
+		return true;
+	if (!region_touch(&t->lane[stage], sizeof(t->lane[stage])))
+		return false;
+	atomic_store_explicit(&t->ready[stage], 1, memory_order_release);
+	return true;
+}
+
+static void
+lane_miss(uint64_t bytes)
+{
+	atomic_fetch_add(&state->proc->missed_ops, 1);
+	atomic_fetch_add(&state->proc->missed_bytes, bytes);
+}
+
+static void
+bank_restart(struct nwshm_bank *b, uint32_t epoch, int64_t begin_mono_ns)
+{
+	static const struct nw_caliper_sum empty = { .min = INFINITY, .max = -INFINITY };
+
+	b->n = b->n_rate = b->clamped = 0;
+	b->first_begin_mono_ns = begin_mono_ns;
+	b->v = b->d = b->r = b->g = empty;
+	atomic_store_explicit(&b->epoch, epoch, memory_order_relaxed);
+}
+
+/* Welford 1962, with 1/n given. */
+static inline void
+sum_add(struct nw_caliper_sum *s, double x, double one_over_n)
+{
+	double delta = x - s->mean;
+
+	s->sum += x;
+	s->mean += delta * one_over_n;
+	s->m2 += delta * (x - s->mean);
+	s->min = x < s->min ? x : s->min;
+	s->max = x > s->max ? x : s->max;
+}
+
+static inline void
+bank_add(struct nwshm_bank *b, double bytes, double ns, bool has_rate)
+{
+	double one_over_n = 1.0 / (double)++b->n;
+
+	sum_add(&b->v, bytes, one_over_n);
+	sum_add(&b->d, ns, one_over_n);
+	if (!has_rate)
+		return;
+	if (++b->n_rate != b->n)
+		one_over_n = 1.0 / (double)b->n_rate;
+	sum_add(&b->r, bytes / ns, one_over_n);
+	sum_add(&b->g, ns / bytes, one_over_n);
+}
+
+/* A time of 0 ns: not known (or below the clock's step): counted, but no rate comes of it. */
+static void
+lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t end_mono_ns, uint64_t bytes)
+{
+	struct nwshm_lane *l = &t->lane[stage];
+	int64_t ns = end_mono_ns - begin_mono_ns;
+	struct nwshm_bank *b;
+	uint32_t seq, epoch;
+	bool timed = ns > 0;
+
+	if (unlikely(!lane_is_ready(t, stage))) {
+		lane_miss(bytes);
+		return;
+	}
+	seq = atomic_load_explicit(&l->seq, memory_order_relaxed);
+	if (unlikely((seq & 1) != 0)) {   /* we are in a signal handler that came in the middle of an update */
+		lane_miss(bytes);
+		return;
+	}
+	atomic_store_explicit(&l->seq, seq + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	epoch = atomic_load_explicit(&state->proc->epoch, memory_order_relaxed);
+	b = &l->bank[epoch & 1];
+	if (unlikely(atomic_load_explicit(&b->epoch, memory_order_relaxed) != epoch))
+		bank_restart(b, epoch, begin_mono_ns);
+	if (!timed) {
+		b->clamped++;
+		ns = 1;
+	}
+	bank_add(b, (double)bytes, (double)ns, timed && bytes > 0);
+	b->last_end_mono_ns = end_mono_ns;
+	l->hist[nw_hist_index((uint64_t)ns)]++;
+	nwshm_add(&l->bytes, bytes);
+	nwshm_add(&l->ops, 1);
+	nwshm_add(&t->busy_ns[stage], timed ? (uint64_t)ns : 0);
+	atomic_store_explicit(&l->seq, seq + 2, memory_order_release);
+}
+
+static void
+stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_t begin_mono_ns, int64_t end_mono_ns,
+    ssize_t bytes)
+{
+	if (stage >= NWSHM_LANES) {
+		if (bytes > 0)
+			nwshm_add(stage < NWSHM_TIMED ? &t->pipe_bytes[stage & 1] : &t->other_bytes[stage & 1], (uint64_t)bytes);
+		if (stage < NWSHM_TIMED)
+			nwshm_add(&t->busy_ns[stage], (uint64_t)(end_mono_ns - begin_mono_ns));
+		return;
+	}
+	if (bytes < 0) {
+		nwshm_add(&t->busy_ns[stage], (uint64_t)(end_mono_ns - begin_mono_ns));
+		return;
+	}
+	lane_add(t, stage, begin_mono_ns, end_mono_ns, (uint64_t)bytes);
+	if (o != NULL)
+		object_add(o, stage & 1, (uint64_t)bytes, end_mono_ns - begin_mono_ns);
+}
+
+static inline bool
+is_pipe(unsigned stage)
+{
+	return stage >= NWSHM_LANES && stage < NWSHM_TIMED;
+}
+
+/* A call that blocks on a pipe waits for the neighbour, as far as anybody can tell, whatever else it reads or writes. */
+static inline unsigned
+timed_stage(unsigned stage, unsigned beside)
+{
+	return is_pipe(beside) && !is_pipe(stage) ? NWSHM_OTHER_READ : stage;
+}
+
+static inline void
+op_start_clock(struct op *op)
+{
+	op->begin_mono_ns = nw_mono_ns();
+	atomic_store_explicit(&op->thread->inflight, nwshm_inflight(op->begin_mono_ns - region->base_mono_ns,
+	    timed_stage(op->stage, op->stage2), timed_stage(op->stage2, op->stage), 0), memory_order_relaxed);
+}
+
+void
+op_begin(struct op *op, int fd, enum nwshm_dir dir)
+{
+	struct fd_info info;
+
+	if ((op->thread = thread_slot()) == NULL)
+		return;
+	info = fd_get(fd);
+	op->stage = info.stage + (unsigned)dir;
+	op->stage2 = NWSHM_NO_STAGE;
+	op->object = info.object;
+	if (op->stage < NWSHM_TIMED)
+		op_start_clock(op);
+}
+
+/* sendfile and its like: one duration, which nobody can split, stands in both stages, or in that of a pipe. */
+void
+op_begin2(struct op *op, int from_fd, int to_fd)
+{
+	struct fd_info from, to;
+
+	if ((op->thread = thread_slot()) == NULL)
+		return;
+	from = fd_get(from_fd);
+	to = fd_get(to_fd);
+	op->stage = from.stage + NWSHM_READ;
+	op->stage2 = to.stage + NWSHM_WRITE;
+	op->object = from.object;
+	op->object2 = to.object;
+	op_start_clock(op);
+}
+
+/* Of a stage whose time is another's: none, so no rate comes of it. */
+static inline int64_t
+op_begin_of(const struct op *op, unsigned stage, unsigned beside, int64_t end_mono_ns)
+{
+	return timed_stage(stage, beside) == stage ? op->begin_mono_ns : end_mono_ns;
+}
+
+void
+op_end(struct op *op, ssize_t bytes)
+{
+	struct nwshm_thread *t = op->thread;
+	int64_t end_mono_ns = 0;
+
+	if (t == NULL)
+		return;
+	if (op->stage < NWSHM_TIMED || op->stage2 != NWSHM_NO_STAGE) {
+		end_mono_ns = nw_mono_ns();
+		atomic_store_explicit(&t->inflight, 0, memory_order_relaxed);
+	}
+	if (op->stage2 == NWSHM_NO_STAGE) {
+		stage_add(t, op->stage, op->object, op->begin_mono_ns, end_mono_ns, bytes);
+		return;
+	}
+	stage_add(t, op->stage, op->object, op_begin_of(op, op->stage, op->stage2, end_mono_ns), end_mono_ns, bytes);
+	stage_add(t, op->stage2, op->object2, op_begin_of(op, op->stage2, op->stage, end_mono_ns), end_mono_ns, bytes);
+	if (bytes > 0 && op->stage < NWSHM_LANES && op->stage2 < NWSHM_LANES) {
+		nwshm_add(&t->combined_bytes, (uint64_t)bytes);
+		nwshm_add(&t->combined_ns, (uint64_t)(end_mono_ns - op->begin_mono_ns));
+	}
+}
+
+void
+op_cancel(struct op *op)
+{
+	if (op->thread != NULL && op->stage < NWSHM_TIMED)
+		atomic_store_explicit(&op->thread->inflight, 0, memory_order_relaxed);
+}
+
+void
+op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes)
+{
+	struct nwshm_thread *t = thread_slot();
+	struct fd_info info;
+	int64_t now_mono_ns;
+
+	if (t == NULL || bytes == 0)
+		return;
+	info = fd_get(fd);
+	now_mono_ns = nw_mono_ns();
+	stage_add(t, info.stage + (unsigned)dir, info.object, now_mono_ns, now_mono_ns, (ssize_t)bytes);
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How a process and its threads get, change and give back their slots in the region. */
+#include "host/nwrun/preload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host/blipp/procfile.h"
+
+#define GENERATION_TAKING UINT32_MAX
+
+static struct state state_static;
+struct state *state = &state_static;
+struct nwshm *region;
+bool sealed;
+__thread struct self self;
+
+static pthread_key_t thread_key;
+static bool thread_key_made;
+
+/* What every image of this process has: read once, forked children inherit it. */
+static char image_name[NWSHM_NAME_BYTES];
+static char image_argv[NWSHM_ARGV_BYTES];
+
+/* --- the region --- */
+
+/* A program that runs under a tight address space limit keeps all of it: measuring must not make its malloc fail. */
+static bool
+address_space_is_ample(void)
+{
+	struct rlimit lim;
+
+	if (sys(SYS_prlimit64, 0, RLIMIT_AS, NULL, &lim) < 0)
+		return true;
+	return lim.rlim_cur == RLIM_INFINITY || lim.rlim_cur / 16 >= sizeof(struct nwshm);
+}
+
+static struct nwshm *
+region_map(const char *path)
+{
+	struct nwshm *r = NULL;
+	struct statx st;
+	long fd, at;
+
+	if ((fd = sys(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)) < 0)
+		return NULL;
+	if (sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) < 0 || st.stx_size < sizeof(*r) ||
+	    !address_space_is_ample())
+		goto out;
+	at = sys(SYS_mmap, NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at < 0 && at > -NWSHM_PAGE)
+		goto out;
+	r = (struct nwshm *)at;
+	if (r->magic != NWSHM_MAGIC || r->version != NWSHM_VERSION || r->size_check != sizeof(*r)) {
+		sys(SYS_munmap, r, sizeof(*r));
+		r = NULL;
+	}
+out:
+	sys(SYS_close, fd);
+	return r;
+}
+
+/*
+ * A full /dev/shm must not kill the program with SIGBUS: ask the kernel to write into each page first. It answers with
+ * an error where we would get the signal.
+ */
+bool
+region_touch(void *at, size_t bytes)
+{
+	char *page = at, *end = page + bytes;
+	struct timespec *probe;
+
+	if (sealed)
+		return false;
+	for (; page < end; page += NWSHM_PAGE) {
+		probe = (struct timespec *)(page + NWSHM_PAGE - sizeof(*probe));
+		if (sys(SYS_clock_gettime, CLOCK_MONOTONIC, probe) < 0)
+			return false;
+		*probe = (struct timespec){ 0, 0 };
+	}
+	return true;
+}
+
+/* Older kernels cannot wipe: then the fork handler alone makes children take slots of their own. */
+static void
+state_make_wiped_on_fork(void)
+{
+	long at = sys(SYS_mmap, NULL, NWSHM_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at < 0 && at > -NWSHM_PAGE)
+		return;
+	if (sys(SYS_madvise, at, NWSHM_PAGE, MADV_WIPEONFORK) < 0) {
+		sys(SYS_munmap, at, NWSHM_PAGE);
+		return;
+	}
+	state = (struct state *)at;
+}
+
+/* --- the process --- */
+
+/* The kernel counts our own reading as the program's from the next look on: what has been read by then is known now. */
+static void
+usage_read(struct nwshm_usage *u, bool at_start)
+{
+	struct procfile_io io;
+	struct rusage ru;
+	char text[512];
+	size_t len;
+
+	u->cpu_known = !sealed && sys(SYS_getrusage, RUSAGE_SELF, &ru) == 0;
+	if (u->cpu_known) {
+		u->user_us = ru.ru_utime.tv_sec * 1000000 + ru.ru_utime.tv_usec;
+		u->sys_us = ru.ru_stime.tv_sec * 1000000 + ru.ru_stime.tv_usec;
+	}
+	u->io_known = sys_read_file("/proc/self/io", text, sizeof(text), &len) && procfile_parse_io(text, &io);
+	if (u->io_known) {
+		u->rchar = io.rchar + (at_start ? len : 0);
+		u->wchar = io.wchar;
+		u->read_bytes = io.read_bytes;
+		u->write_bytes = io.write_bytes;
+	}
+}
+
+/* cmdline holds the arguments, each ended by a NUL: as text it is the first of them. */
+static void
+image_describe(void)
+{
+	const char *name = program_invocation_short_name, *slash;
+	size_t len, i;
+
+	if (!sys_read_file("/proc/self/cmdline", image_argv, sizeof(image_argv), &len))
+		len = 0;
+	if (len > 0)
+		name = (slash = strrchr(image_argv, '/')) != NULL ? slash + 1 : image_argv;
+	for (i = 0; i < sizeof(image_name) - 1 && name[i] != '\0'; i++)
+		image_name[i] = name[i];
+	image_name[i] = '\0';
+	for (i = 0; i + 1 < len; i++)
+		if (image_argv[i] == '\0')
+			image_argv[i] = ' ';
+}
+
+static uint64_t
+own_start_ticks(size_t *len)
+{
+	struct procfile_stat st;
+	char text[1024];
+
+	if (!sys_read_file("/proc/self/stat", text, sizeof(text), len) || !procfile_parse_stat(text, &st))
+		return 0;
+	return st.start_ticks;
+}
+
+static uint64_t
+own_pid_ns(void)
+{
+	struct statx st;
+
+	if (sealed || sys(SYS_statx, AT_FDCWD, "/proc/self/ns/pid", 0, STATX_INO, &st) < 0)
+		return 0;
+	return st.stx_ino;
+}
+
+static void
+proc_describe(struct nwshm_proc *p)
+{
+	p->ppid = (int32_t)sys(SYS_getppid, 0);
+	memcpy(p->name, image_name, sizeof(p->name));
+	memcpy(p->argv, image_argv, sizeof(p->argv));
+}
+
+static bool
+proc_has_threads(unsigned index)
+{
+	uint32_t used = atomic_load(&region->threads_used), i, owner;
+
+	for (i = 0; i < used; i++) {
+		owner = atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed);
+		if ((owner & ~NWSHM_OWNER_SETUP) == index + 1)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whoever had this pid before, on the other side of an exec or in an earlier life, is gone. But a child that did nothing
+ * between fork and exec is not worth a life of its own: its slot is taken over.
+ */
+static struct nwshm_proc *
+proc_succeed(int32_t pid, uint64_t start_ticks)
+{
+	struct nwshm_proc *p, *heir = NULL;
+	uint32_t live;
+
+	for (p = region->proc; p < region->proc + atomic_load(&region->procs_used); p++) {
+		live = NWSHM_LIVE;
+		if (p->pid != pid || atomic_load_explicit(&p->state, memory_order_acquire) != NWSHM_LIVE)
+			continue;
+		if (heir == NULL && start_ticks != 0 && p->start_ticks == start_ticks &&
+		    !proc_has_threads((unsigned)(p - region->proc)))
+			heir = p;
+		else
+			atomic_compare_exchange_strong(&p->state, &live, NWSHM_ENDED);
+	}
+	return heir;
+}
+
+static struct nwshm_proc *
+proc_claim(void)
+{
+	uint32_t want, i;
+
+	for (i = 0; i < NWSHM_PROCS; i++) {
+		want = NWSHM_FREE;
+		if (atomic_load_explicit(&region->proc[i].state, memory_order_relaxed) != NWSHM_FREE ||
+		    !atomic_compare_exchange_strong(&region->proc[i].state, &want, NWSHM_SETUP))
+			continue;
+		nwshm_used(&region->procs_used, i);
+		return &region->proc[i];
+	}
+	return NULL;
+}
+
+static struct nwshm_proc *
+proc_start(bool forked)
+{
+	struct nwshm_proc *p;
+	size_t own_read;
+	uint64_t start_ticks = own_start_ticks(&own_read);
+	int32_t pid = (int32_t)sys(SYS_getpid, 0);
+
+	if (!forked && (p = proc_succeed(pid, start_ticks)) != NULL) {
+		atomic_fetch_add(&p->images, 1);
+		proc_describe(p);
+		atomic_fetch_add(&p->images, 1);
+		return p;
+	}
+	if ((p = proc_claim()) == NULL)
+		return NULL;
+	p->pid = pid;
+	p->start_ticks = start_ticks;
+	p->pid_ns = own_pid_ns();
+	p->attach_mono_ns = nw_mono_ns();
+	proc_describe(p);
+	atomic_store_explicit(&p->images, 0, memory_order_relaxed);
+	atomic_store_explicit(&p->epoch, 1, memory_order_relaxed);
+	if (forked)
+		p->at_start = (struct nwshm_usage){ .rchar = own_read, .cpu_known = 1, .io_known = 1 };
+	else
+		usage_read(&p->at_start, true);
+	atomic_store_explicit(&p->state, NWSHM_LIVE, memory_order_release);
+	return p;
+}
+
+void
+process_attach(bool forked)
+{
+	struct nwshm_proc *p;
+	uint32_t none = 0;
+
+	if (region == NULL || sealed ||
+	    !atomic_compare_exchange_strong(&state->generation, &none, GENERATION_TAKING))
+		return;
+	if (forked)
+		fd_forget_all_on_fork();
+	if ((p = proc_start(forked)) == NULL) {
+		region = NULL;   /* stays attached to nothing: later calls cost a comparison */
+		return;
+	}
+	state->proc = p;
+	state->index = (uint32_t)(p - region->proc);
+	atomic_store_explicit(&state->generation, atomic_fetch_add(&region->generation, 1) + 1, memory_order_release);
+}
+
+/* Called where a process ends in an orderly way; the collector would be too late to look. Not in a vfork child. */
+void
+process_record_exit(uint64_t pending_bytes)
+{
+	struct nwshm_proc *p = state->proc;
+	uint32_t g = atomic_load_explicit(&state->generation, memory_order_acquire);
+
+	if (region == NULL || sealed || g == 0 || g == GENERATION_TAKING || sys(SYS_getpid, 0) != p->pid)
+		return;
+	fd_closing_all();
+	usage_read(&p->at_exit, false);
+	p->at_exit.wchar += pending_bytes;
+	atomic_store_explicit(&p->exit_mono_ns, nw_mono_ns(), memory_order_release);
+}
+
+/*
+ * A vfork child borrows its parent's memory, but neither its descriptors nor its counters. The mark stays on the thread
+ * until its parent has been seen to go on.
+ */
+bool
+process_is_vfork_child(void)
+{
+	return region != NULL && state->proc != NULL && sys(SYS_getpid, 0) != state->proc->pid;
+}
+
+/* For nwrun itself, whose collector must not be measured, or waited for, by an outer nwrun. */
+EXPORT void nwrun_detach(void);
+EXPORT void
+nwrun_detach(void)
+{
+	if (region == NULL)
+		return;
+	region = NULL;
+	atomic_store(&state->generation, GENERATION_TAKING);
+	self.generation = GENERATION_TAKING;
+	self.slot = NULL;
+}
+
+/* --- threads --- */
+
+/* An idle slot of our own first: its sums may go on growing, whoever adds. */
+static struct nwshm_thread *
+thread_claim(int32_t tid)
+{
+	uint32_t used = atomic_load(&region->threads_used), owner = state->index + 1, i, want_owner;
+	int32_t idle;
+
+	for (i = 0; i < used; i++) {
+		idle = 0;
+		if (atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed) == owner &&
+		    atomic_compare_exchange_strong(&region->thread_tid[i], &idle, tid))
+			return &region->thread[i];
+	}
+	for (i = 0; i < NWSHM_THREADS; i++) {
+		want_owner = 0;
+		if (atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed) != 0 ||
+		    !atomic_compare_exchange_strong(&region->thread_owner[i], &want_owner, owner | NWSHM_OWNER_SETUP))
+			continue;
+		nwshm_used(&region->threads_used, i);
+		if (!region_touch(&region->thread[i], NWSHM_PAGE)) {
+			atomic_store(&region->thread_owner[i], 0);
+			return NULL;
+		}
+		atomic_store(&region->thread_tid[i], tid);
+		atomic_store(&region->thread_owner[i], owner);
+		return &region->thread[i];
+	}
+	return NULL;
+}
+
+struct nwshm_thread *
+thread_attach(void)
+{
+	uint32_t generation = atomic_load_explicit(&state->generation, memory_order_acquire);
+
+	if (generation == GENERATION_TAKING || region == NULL || sealed)
+		return NULL;
+	if (self.in_vfork) {
+		if (process_is_vfork_child())
+			return NULL;
+		self.in_vfork = false;
+		if (self.slot != NULL) {
+			self.generation = generation;
+			return self.slot;
+		}
+	}
+	if (generation == 0) {
+		process_attach(true);
+		generation = atomic_load(&state->generation);
+		if (generation == 0 || generation == GENERATION_TAKING)
+			return NULL;
+	}
+	self.slot = thread_claim((int32_t)sys(SYS_gettid, 0));
+	self.generation = generation;
+	if (self.slot == NULL)
+		atomic_fetch_add(&state->proc->missed_ops, 1);   /* and all that follow: at least it shows */
+	else if (thread_key_made)
+		pthread_setspecific(thread_key, &self);
+	return self.slot;
+}
+
+/* Runs when a thread ends; if a later destructor does I/O, the thread attaches once more. */
+static void
+on_thread_end(void *unused)
+{
+	(void)unused;
+	if (region == NULL || self.slot == NULL ||
+	    self.generation != atomic_load_explicit(&state->generation, memory_order_relaxed))
+		return;
+	atomic_store(&self.slot->inflight, 0);
+	atomic_store(&region->thread_tid[self.slot - region->thread], 0);
+	self.slot = NULL;
+	self.generation = 0;
+}
+
+/* --- life --- */
+
+static void
+on_fork_child(void)
+{
+	if (region == NULL || sealed)
+		return;
+	atomic_store(&state->generation, 0);
+	process_attach(true);
+}
+
+static void
+on_fork_parent(void)
+{
+	if (region != NULL)
+		fd_pairs_shared();
+}
+
+__attribute__((constructor)) static void
+preload_start(void)
+{
+	const char *path = getenv(NWSHM_ENV);
+	int saved = errno;
+
+	real_resolve();
+	if (path != NULL && (region = region_map(path)) != NULL) {
+		image_describe();
+		state_make_wiped_on_fork();
+		pthread_atfork(NULL, on_fork_parent, on_fork_child);
+		thread_key_made = pthread_key_create(&thread_key, on_thread_end) == 0;
+		process_attach(false);
+	}
+	errno = saved;
+}

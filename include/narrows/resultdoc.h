@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The result document of a session ("narrows-result/1"): an analysis as one JSON object. */
+#ifndef NARROWS_RESULTDOC_H
+#define NARROWS_RESULTDOC_H
+
+#include <stdint.h>
+
+#include "narrows/analysis.h"
+
+struct result_run {
+	int64_t id;
+	int64_t started_wall_ns, took_ns;
+	struct analysis_params params;
+};
+
+/* One line of JSON; free() it. NULL: no memory. */
+char *resultdoc_build(const struct analysis *a, const struct result_run *run);
+
+#endif

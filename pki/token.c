@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/token.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/ca.h"
+#include "narrows/xmalloc.h"
+#include "narrows/err.h"
+
+enum { SECRET_BYTES = TOKEN_SECRET_CHARS / 2, HASH_CHARS = 2 * NW_TLS_PIN_BYTES, REMEMBER_S = 30 * 86400 };
+static const char file_name[] = "tokens";
+
+/* --- hexadecimal --- */
+
+static void
+hex_write(char *out, const uint8_t *bytes, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static bool
+hex_read(uint8_t *out, const char *text, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *high, *low;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (text[2 * i] == '\0' || text[2 * i + 1] == '\0' || (high = strchr(digits, text[2 * i])) == NULL ||
+		    (low = strchr(digits, text[2 * i + 1])) == NULL)
+			return false;
+		out[i] = (uint8_t)((high - digits) << 4 | (low - digits));
+	}
+	return true;
+}
+
+static void
+secret_hash(const char *secret, char out[HASH_CHARS + 1])
+{
+	uint8_t hash[NW_TLS_PIN_BYTES];
+
+	nw_tls_sha256(secret, strlen(secret), hash);
+	hex_write(out, hash, sizeof(hash));
+}
+
+/* --- the file --- */
+
+struct line {
+	char state[8], hash[HASH_CHARS + 1];
+	int64_t until_wall_s, for_s;
+	char host[NW_TLS_NAME_BYTES];
+};
+
+/* The file, read and written anew: without what is long over, with `add`, and with the one of `use` marked as used. */
+struct rewrite {
+	const struct line *add;
+	const char *use;                         /* a hash */
+	int64_t now_wall_s;
+};
+
+static bool
+line_parse(const char *text, struct line *l)
+{
+	return sscanf(text, "%7s %64s %" SCNd64 " %" SCNd64 " %255s", l->state, l->hash, &l->until_wall_s, &l->for_s, l->host) == 5;
+}
+
+static void
+line_write(FILE *out, const struct line *l)
+{
+	fprintf(out, "%s %s %" PRId64 " %" PRId64 " %s\n", l->state, l->hash, l->until_wall_s, l->for_s, l->host);
+}
+
+static void
+lines_copy(struct rewrite *r, FILE *in, FILE *out)
+{
+	char text[512];
+	struct line l;
+
+	while (in != NULL && fgets(text, sizeof(text), in) != NULL) {
+		if (!line_parse(text, &l) || l.until_wall_s + REMEMBER_S < r->now_wall_s)
+			continue;
+		if (r->use != NULL && strcmp(l.hash, r->use) == 0)
+			strcpy(l.state, "used");
+		line_write(out, &l);
+	}
+	if (r->add != NULL)
+		line_write(out, r->add);
+}
+
+static int
+file_rewrite(const char *dir, struct rewrite *r, char why[CONF_WHY_BYTES])
+{
+	char *path = xasprintf("%s/%s", dir, file_name), *text = NULL;
+	FILE *in = fopen(path, "re"), *out = NULL;
+	size_t len = 0;
+	int rc = NW_EIO;
+
+	if ((in == NULL && errno != ENOENT) || (out = open_memstream(&text, &len)) == NULL) {
+		snprintf(why, CONF_WHY_BYTES, "%.200s: %s", path, strerror(errno));
+		goto done;
+	}
+	lines_copy(r, in, out);
+	if ((in != NULL && ferror(in)) || fclose(out) != 0)
+		snprintf(why, CONF_WHY_BYTES, "%.200s: cannot be read", path);
+	else
+		rc = ca_file_write(dir, file_name, text, 0600, why);
+done:
+	if (in != NULL)
+		fclose(in);
+	free(text);
+	free(path);
+	return rc;
+}
+
+/* --- making one --- */
+
+struct making { struct line line; struct rewrite rewrite; char *out; };
+
+static int
+make_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES])
+{
+	struct making *m = arg;
+	uint8_t pin[NW_TLS_PIN_BYTES], secret[SECRET_BYTES];
+
+	if (nw_cert_pin(ca->cert_pem, pin) < 0 || nw_tls_random(NULL, secret, sizeof(secret)) != 0) {
+		snprintf(why, CONF_WHY_BYTES, "%.200s: no token can be made", dir);
+		return NW_EIO;
+	}
+	hex_write(m->out, pin, sizeof(pin));
+	m->out[2 * sizeof(pin)] = '.';
+	hex_write(m->out + 2 * sizeof(pin) + 1, secret, sizeof(secret));
+	secret_hash(m->out + 2 * sizeof(pin) + 1, m->line.hash);
+	return file_rewrite(dir, &m->rewrite, why);
+}
+
+int
+token_make(const char *tls_dir, const char *host, int64_t now_wall_s, int64_t until_wall_s, int64_t for_s,
+    char out[TOKEN_TEXT_BYTES], char why[CONF_WHY_BYTES])
+{
+	struct making m = { .line = { .state = "open", .until_wall_s = until_wall_s, .for_s = for_s },
+		.rewrite = { .now_wall_s = now_wall_s }, .out = out };
+
+	if (!nw_cert_name_ok(host)) {
+		snprintf(why, CONF_WHY_BYTES, "%.100s: not a host name", host);
+		return NW_EINVAL;
+	}
+	snprintf(m.line.host, sizeof(m.line.host), "%s", host);
+	m.rewrite.add = &m.line;
+	return ca_use(tls_dir, make_work, &m, why);
+}
+
+/* --- using one --- */
+
+struct redeeming { const char *request_pem; struct rewrite rewrite; struct token_grant *out; };
+
+static int
+refuse(char why[CONF_WHY_BYTES], const char *text)
+{
+	snprintf(why, CONF_WHY_BYTES, "%s", text);
+	return NW_ECONFLICT;
+}
+
+/* Nothing is written for a token that is no good, or every wrong guess would. */
+static int
+line_find(const char *dir, const char *hash, struct line *found)
+{
+	char *path = xasprintf("%s/%s", dir, file_name), text[512];
+	FILE *in = fopen(path, "re");
+	struct line l;
+
+	found->state[0] = '\0';
+	while (in != NULL && fgets(text, sizeof(text), in) != NULL)
+		if (line_parse(text, &l) && strcmp(l.hash, hash) == 0)
+			*found = l;
+	if (in != NULL)
+		fclose(in);
+	free(path);
+	return found->state[0] != '\0' ? NW_OK : NW_ENOTFOUND;
+}
+
+static int
+redeem_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES])
+{
+	struct redeeming *r = arg;
+	struct ca_enrolment e = { .request_pem = r->request_pem, .now_wall_s = r->rewrite.now_wall_s };
+	struct line l;
+	int rc;
+
+	if (line_find(dir, r->rewrite.use, &l) < 0)
+		return refuse(why, "there is no such token");
+	if (strcmp(l.state, "open") != 0)
+		return refuse(why, "this token was used already");
+	if (l.until_wall_s < r->rewrite.now_wall_s)
+		return refuse(why, "this token has expired");
+	if (!nw_cert_is_request(r->request_pem)) {
+		snprintf(why, CONF_WHY_BYTES, "this is no request for a certificate");
+		return NW_EINVAL;
+	}
+	if ((rc = file_rewrite(dir, &r->rewrite, why)) < 0)
+		return rc;
+	e.host = l.host;
+	e.for_s = l.for_s;
+	if ((rc = ca_enroll_within(dir, ca, &e, &r->out->cert, why)) < 0)
+		return rc;
+	snprintf(r->out->host, sizeof(r->out->host), "%s", l.host);
+	memcpy(r->out->ca_pem, ca->cert_pem, sizeof(r->out->ca_pem));
+	return NW_OK;
+}
+
+int
+token_redeem(const char *tls_dir, const char *secret, const char *request_pem, int64_t now_wall_s, struct token_grant *out,
+    char why[CONF_WHY_BYTES])
+{
+	char hash[HASH_CHARS + 1];
+	struct redeeming r = { .request_pem = request_pem, .rewrite = { .use = hash, .now_wall_s = now_wall_s }, .out = out };
+
+	secret_hash(secret, hash);
+	return ca_use(tls_dir, redeem_work, &r, why);
+}
+
+int
+token_parse(const char *text, uint8_t pin[NW_TLS_PIN_BYTES], char secret[TOKEN_SECRET_CHARS + 1])
+{
+	uint8_t unused[SECRET_BYTES];
+
+	if (strlen(text) != TOKEN_TEXT_BYTES - 1 || !hex_read(pin, text, NW_TLS_PIN_BYTES) || text[HASH_CHARS] != '.' ||
+	    !hex_read(unused, text + HASH_CHARS + 1, SECRET_BYTES))
+		return NW_EINVAL;
+	memcpy(secret, text + HASH_CHARS + 1, TOKEN_SECRET_CHARS + 1);
+	return NW_OK;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Stores of earlier versions are brought up to date, whole or not at all. tests/data/narrows-v1.db.gz was written by a
+ * box of version 1: a transfer of two series, one of odd numbers, one by nwrun with histograms, a host's own series;
+ * part in chunks, part in the tail. narrows-v2.db.gz is that store after version 2 took it up, had rolled up what is
+ * old in it, and three more sessions, one of them pinned.
+ */
+#include "store/migrate.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "narrows/maintenance.h"
+#include "narrows/err.h"
+#include "store/schema.h"
+#include "store/sqlmodule.h"
+#include "tests/check.h"
+#include "tests/faults.h"
+
+static char dir[] = "/tmp/nw-migrate-XXXXXX";
+static char path[64], bak[80];
+static char why[STORE_WHY_BYTES];
+
+static void
+remove_all(void)
+{
+	static const char *const end[] = { "", "-wal", "-shm", "-lock", ".v1.bak", ".v1.bak.part", ".v2.bak", ".v2.bak.part" };
+	char name[96];
+	size_t i;
+
+	for (i = 0; i < sizeof(end) / sizeof(end[0]); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, end[i]);
+		if (unlink(name) == -1)
+			rmdir(name);
+	}
+}
+
+static void
+unpack(const char *fixture)
+{
+	char command[160];
+
+	remove_all();
+	snprintf(command, sizeof(command), "gzip -dc tests/data/%s >%s", fixture, path);
+	if (system(command) != 0)
+		exit(1);
+}
+
+static double
+number(const char *file, const char *sql)
+{
+	sqlite3_stmt *st = NULL;
+	sqlite3 *db;
+	double v = NAN;
+
+	CHECK_INT(sqlite3_open_v2(file, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	CHECK_INT(sqlmodule_register(db, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		v = sqlite3_column_double(st, 0);
+	else
+		fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(db));
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return v;
+}
+
+struct answer { const char *sql; double is; };
+
+/* What the box of version 1 itself exported from the file. */
+static const struct answer version_1[] = {
+	{ "SELECT count(*) FROM v_sample WHERE session = 1", 17600 },
+	{ "SELECT sum(t_ns % 1000003) FROM v_sample WHERE session = 1", 8253402160 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 1", 132189130809.04062 },
+	{ "SELECT count(*) FROM v_sample WHERE session = 2", 24 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 2", 1e300 },
+	{ "SELECT count(*) FROM v_sample WHERE session = 3", 78 },
+	{ "SELECT sum(t_ns % 1000003) FROM v_sample WHERE session = 3", 56961528 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 3", 22103892.905908108 },
+	{ "SELECT count(*) FROM v_sample WHERE session IS NULL AND host = 'dtn-b'", 200 },
+	{ "SELECT count(*) FROM v_session WHERE verdict LIKE 'Cannot tell%'", 3 },
+	{ "SELECT count(*) FROM v_verdict WHERE json_valid(document)", 3 },
+	{ "SELECT stored_seq FROM provider WHERE id = 'prov-dtn-a-read'", 1100 },
+};
+
+/* And what version 2 read in its own. */
+static const struct answer version_2[] = {
+	{ "SELECT count(*) FROM v_sample WHERE session = 1", 1760 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 1", 131669998266.9572 },
+	{ "SELECT count(*) FROM v_sample WHERE session = 4", 192 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 4", 6478418414.366665 },
+	{ "SELECT count(*) FROM v_sample WHERE session = 5", 10800 },
+	{ "SELECT sum(t_ns % 1000003) FROM v_sample WHERE session = 5", 5416213878 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 5", 6478843217.5 },
+	{ "SELECT count(*) FROM v_sample WHERE session = 6", 282 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 6", 6478421930.05 },
+	{ "SELECT sum(n_rows) FROM rollup WHERE tier = 2", 128 },
+	{ "SELECT sum(pinned) FROM session", 1 },
+	{ "SELECT stored_seq FROM provider WHERE id = 'prov-dtn-a-read'", 1100 },
+};
+
+static const struct {
+	const char *fixture;
+	int version, n_sessions, n_metas;
+	const struct answer *answers;
+	size_t n_answers;
+} fixtures[] = {
+	{ "narrows-v2.db.gz", 2, 6, 12, version_2, sizeof(version_2) / sizeof(version_2[0]) },
+	{ "narrows-v1.db.gz", 1, 3, 9, version_1, sizeof(version_1) / sizeof(version_1[0]) },
+};
+
+static void
+test_fixtures(void)
+{
+	struct store_counts n;
+	struct store_reader *r;
+	struct store *st;
+	size_t i, k;
+
+	for (i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++) {
+		unpack(fixtures[i].fixture);
+		snprintf(bak, sizeof(bak), "%s.v%d.bak", path, fixtures[i].version);
+		CHECK_INT(number(path, "PRAGMA user_version"), fixtures[i].version);
+		CHECK_INT(store_reader_open(path, &r, why), NW_EVERSION);
+		CHECK(strstr(why, "older narrows") != NULL && strstr(why, "start narrowsd on it once") != NULL);
+		CHECK_INT(store_open(path, NULL, &st, why), NW_OK);
+		store_close(st);
+		CHECK_INT(store_reader_open(path, &r, why), NW_OK);
+		CHECK_INT(store_check(r, NULL, &n), NW_OK);
+		CHECK_INT(n.sessions, fixtures[i].n_sessions);
+		CHECK_INT(n.metas, fixtures[i].n_metas);
+		store_reader_close(r);
+		for (k = 0; k < fixtures[i].n_answers; k++)
+			CHECK_NEAR(number(path, fixtures[i].answers[k].sql), fixtures[i].answers[k].is, 1e-13, 0);
+		/* what was there before is beside it, and can be put back */
+		CHECK_INT(number(bak, "PRAGMA user_version"), fixtures[i].version);
+		CHECK_INT(number(bak, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+		CHECK_INT(number(bak, "SELECT count(*) FROM metadata"), fixtures[i].n_metas);
+	}
+}
+
+/* A second start migrates nothing, and so keeps the copy there is. */
+static void
+test_once(void)
+{
+	struct store *st;
+	struct stat before, after;
+
+	CHECK_INT(stat(bak, &before), 0);
+	CHECK_INT(store_open(path, NULL, &st, why), NW_OK);
+	store_close(st);
+	CHECK_INT(stat(bak, &after), 0);
+	CHECK(before.st_ino == after.st_ino);
+}
+
+static void
+test_newer(void)
+{
+	struct store_reader *r;
+	struct store *st;
+	sqlite3 *db;
+
+	unpack("narrows-v1.db.gz");
+	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	CHECK_INT(store_open(path, NULL, &st, why), NW_EVERSION);
+	CHECK(strstr(why, "made by a newer narrows: schema 99") != NULL);
+	CHECK_INT(store_reader_open(path, &r, why), NW_EVERSION);
+	CHECK(strstr(why, "made by a newer narrows: schema 99") != NULL);
+	CHECK_INT(number(path, "PRAGMA user_version"), 99);
+	CHECK(access(bak, F_OK) == -1);
+}
+
+/* Without a copy nothing is changed. */
+static void
+test_no_copy(void)
+{
+	struct store *st;
+
+	unpack("narrows-v1.db.gz");
+	CHECK_INT(mkdir(bak, 0700), 0);
+	CHECK_INT(store_open(path, NULL, &st, why), NW_EIO);
+	CHECK(strstr(why, "no copy can be made") != NULL);
+	CHECK_INT(number(path, "PRAGMA user_version"), 1);
+}
+
+/* The Nth write or allocation fails: it is of one version or of the other, and complete. */
+static void
+test_faults(long *at, long *seen, long stride)
+{
+	struct store_counts n;
+	struct store_reader *r;
+	struct store *st;
+	long i, n_old = 0, n_new = 0;
+	int rc;
+
+	for (i = 1; i < 100000; i += stride) {
+		unpack("narrows-v1.db.gz");
+		*seen = 0;
+		*at = i;
+		rc = store_open(path, NULL, &st, why);
+		*at = 0;
+		store_close(st);
+		CHECK((rc == NW_OK) == (st != NULL) && (rc == NW_OK || why[0] != '\0'));
+		if (number(path, "PRAGMA user_version") == 1) {
+			CHECK(rc != NW_OK);
+			CHECK_INT(number(path, "SELECT count(*) FROM sqlite_schema WHERE name = 'rollup'"), 0);
+			CHECK_INT(number(path, "SELECT count(*) FROM metadata"), 9);
+			n_old++;
+		} else {
+			CHECK_INT(store_reader_open(path, &r, why), NW_OK);
+			CHECK_INT(store_check(r, NULL, &n), NW_OK);
+			store_reader_close(r);
+			CHECK_INT(number(bak, "PRAGMA user_version"), 1);
+			n_new++;
+		}
+		if (rc == NW_OK && *seen < i)
+			break;
+	}
+	CHECK(i < 100000 && n_old > 2 && n_new > 0);
+}
+
+/* All rungs or none. */
+static void
+test_ladder(void)
+{
+	static const char *const good[] = { "CREATE TABLE a(x)", "CREATE TABLE b(x); INSERT INTO a VALUES (1)",
+		"ALTER TABLE a ADD COLUMN y" };
+	static const char *const bad[] = { "CREATE TABLE a(x)", "CREATE TABLE b(x)", "CREATE TABLE b(x)" };
+	sqlite3 *db;
+
+	remove_all();
+	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	CHECK_INT(migrate_climb(db, bad, 0, 3, why), NW_EIO);
+	CHECK_STR(why, "table b already exists");
+	CHECK_INT(sqlite3_get_autocommit(db), 1);
+	CHECK_INT(number(path, "SELECT count(*) FROM sqlite_schema"), 0);
+	CHECK_INT(number(path, "PRAGMA user_version"), 0);
+	CHECK_INT(migrate_climb(db, good, 0, 2, why), NW_OK);
+	CHECK_INT(number(path, "PRAGMA user_version"), 2);
+	CHECK_INT(migrate_climb(db, good, 2, 3, why), NW_OK);
+	CHECK_INT(number(path, "PRAGMA user_version"), 3);
+	CHECK_INT(number(path, "PRAGMA application_id"), SCHEMA_APPLICATION_ID);
+	CHECK_INT(number(path, "SELECT count(y IS NULL) FROM a, (SELECT count(*) FROM b)"), 1);
+	CHECK_INT(migrate_climb(db, good, 3, 3, why), NW_OK);
+	sqlite3_close(db);
+}
+
+int
+main(void)
+{
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	snprintf(path, sizeof(path), "%s/narrows.db", dir);
+	test_fixtures();
+	test_once();
+	test_newer();
+	test_no_copy();
+	test_ladder();
+	shim_register();
+	test_faults(&io_fault.at, &io_fault.seen, 7);
+	if (OWN_MALLOC)
+		test_faults(&alloc_fault.at, &alloc_fault.seen, 101);
+	remove_all();
+	rmdir(dir);
+	return check_done("migrate");
+}

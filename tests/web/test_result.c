@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Result documents that are not what they should be have no values; and which tasks have a name. */
+#include "narrows/result.h"
+
+#include "tests/check.h"
+
+static void
+test_values(void)
+{
+	static const char *const documents[] = { "{}", "{\"v\":null}", "{\"v\":{}}", "{\"v\":[]}", "{\"v\":true}" };
+	json_t *doc;
+	size_t i;
+
+	for (i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
+		CHECK((doc = json_loads(documents[i], 0, NULL)) != NULL);
+		CHECK(result_text(doc, "v") == NULL && isnan(result_number(doc, "v")) && result_ns(doc, "v") == 0);
+		json_decref(doc);
+	}
+	CHECK(result_text(NULL, "v") == NULL && result_get(NULL, "v") == NULL && result_task(NULL) == NULL);
+}
+
+static void
+test_task(void)
+{
+	static const struct { const char *task; bool named; } cases[] = {
+		{ "copy-7", true }, { "", true }, { "xsp:0123456789abcdef0123456789abcdef", false },
+		{ "b74d090f-de4a-40ca-919d-43c4a38b69e2", false }, { "b74d090f-de4a-40ca-919d-43c4a38b69e2x", true },
+		{ "b74d090f-de4a-40ca-919d-43c4a38b69e", true }, { "b74d090fade4a-40ca-919d-43c4a38b69e2", true },
+		{ "gggggggg-de4a-40ca-919d-43c4a38b69e2", true },
+	};
+	json_t *session;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CHECK((session = json_pack("{ss}", "task_id", cases[i].task)) != NULL);
+		CHECK_INT(result_task(session) != NULL, cases[i].named);
+		json_decref(session);
+	}
+}
+
+int
+main(void)
+{
+	test_values();
+	test_task();
+	return check_done("test_result");
+}

@@ -1,0 +1,884 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The report over real HTTP: every address, every refusal, hostile names, slow and vanishing clients.
+ *
+ *	test_web --serve FILE        makes a store with a session of every kind, serves it, prints the address, waits
+ */
+#include "narrows/web.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <jansson.h>
+
+#include "narrows/clock.h"
+#include "tests/filled.h"
+
+#define T0 INT64_C(1795162331250000000)
+enum { STEPS = 240, BIG_ROWS = 200000, SESSIONS = 60, BIG = 8 };
+
+static const char evil[] = "<script>alert(1)</script>\"'&<img src=x onerror=alert(1)> \xe2\x80\xaegnp.exe \a\n=1+1";
+
+/* --- documents --- */
+
+static json_t *
+load_example(void)
+{
+	json_error_t error;
+	json_t *doc = json_load_file("tests/data/result_example.json", 0, &error);
+
+	if (doc == NULL) {
+		fprintf(stderr, "tests/data/result_example.json:%d: %s\n", error.line, error.text);
+		exit(1);
+	}
+	return doc;
+}
+
+static json_t *
+wander(double base, double spread)
+{
+	json_t *list = json_array();
+	double x = 0;
+	int i;
+
+	for (i = 0; i < STEPS; i++) {
+		x = 0.9 * x + spread * ((double)rand() / RAND_MAX - 0.5);
+		json_array_append_new(list, rand() % 60 == 0 ? json_null() : json_real(base * exp(x)));
+	}
+	return list;
+}
+
+/* Three segments of a long session, one with a wait that is hidden. */
+static json_t *
+make_segments(void)
+{
+	static const struct { int64_t from_s, to_s; const char *stage, *words; double rate; bool hidden; } segments[] = {
+		{ 0, 328, "network", "the network path from dtn-a.site-a.example.net to dtn-b.site-b.example.net", 2.1e9, false },
+		{ 328, 700, "network", "hidden wait in the network path from dtn-a.site-a.example.net to dtn-b.site-b.example.net", 9e8, true },
+		{ 700, 1050, NULL, "cannot tell", 1.8e9, false },
+	};
+	json_t *list = json_array(), *one;
+	size_t i;
+
+	for (i = 0; i < sizeof(segments) / sizeof(segments[0]); i++) {
+		one = json_pack("{s:o s:o s:s? s:s s:f s:f}", "start_ns", json_sprintf("%" PRId64, T0 + segments[i].from_s * 1000000000),
+		    "end_ns", json_sprintf("%" PRId64, T0 + segments[i].to_s * 1000000000), "stage", segments[i].stage,
+		    "words", segments[i].words, "bytes_per_s", segments[i].rate, "p_holm", 1e-5);
+		if (segments[i].hidden)
+			json_object_set_new(one, "hidden_wait", json_pack("[s s]", "single operations became faster while less was delivered",
+			    "most of the time is no longer inside its operations"));
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+/* A long transfer with all five stages and two hosts with long names. */
+static json_t *
+make_full(void)
+{
+	static const struct { const char *stage, *words, *host; double rate, busy; } stages[] = {
+		{ "disk.read", "disk read", "dtn-a.site-a.example.net", 2.1e9, 0.02 },
+		{ "net.write", "network send", "dtn-a.site-a.example.net", 1.2e9, 0.03 },
+		{ "network", "network path", "dtn-a.site-a.example.net -> dtn-b.site-b.example.net", 4.4e7, 0.94 },
+		{ "net.read", "network receive", "dtn-b.site-b.example.net", 9e8, 0.05 },
+		{ "disk.write", "disk write", "dtn-b.site-b.example.net", 5.8e8, 0.07 },
+	};
+	json_t *doc = load_example(), *timeline = json_object_get(doc, "timeline"), *of_time = json_array(), *table = json_array();
+	json_t *hosts = json_array();
+	size_t i;
+
+	srand(4);
+	for (i = 0; i < 5; i++) {
+		json_array_append_new(of_time, json_pack("{s:s s:s s:o s:o}", "stage", stages[i].stage, "host", stages[i].host,
+		    "bytes_per_s", wander(4.1e7, 0.15), "tput_i", wander(stages[i].rate, 0.3)));
+		json_array_append_new(table, json_pack("{s:s s:s s:s s:f s:f s:f s:i s:f s:f s:f s:b s:f}", "stage", stages[i].stage,
+		    "host", stages[i].host, "words", stages[i].words, "bytes_per_s", stages[i].rate, "low", stages[i].rate * 0.9,
+		    "high", stages[i].rate * 1.08, "windows", STEPS, "n_eff", 61.7, "busy_share", stages[i].busy, "wait_share", 0.01,
+		    "lowest", (int)(i == 2), "p_holm", i == 4 ? 0.0123 : 1e-20));
+	}
+	for (i = 0; i < 2; i++)
+		json_array_append_new(hosts, json_pack("{s:s s:o s:o s:o s:o}", "host", stages[4 * i].host, "cpu_busy", wander(0.2 + 0.2 * (double)i, 0.2),
+		    "cpu_iowait", wander(0.05, 0.3), "disk_busy", wander(0.3, 0.4), "disk_bytes_per_s", wander(6e7, 0.6)));
+	json_object_set_new(timeline, "stages", of_time);
+	json_object_set_new(timeline, "hosts", hosts);
+	json_object_set_new(json_object_get(doc, "changes"), "segments", make_segments());
+	json_object_set_new(timeline, "n", json_integer(STEPS));
+	json_object_set_new(timeline, "step_s", json_real(4.375));
+	json_object_set_new(json_object_get(doc, "bottleneck"), "stages", table);
+	json_object_set_new(json_object_get(doc, "session"), "route", json_string("dtn-a.site-a.example.net -> dtn-b.site-b.example.net"));
+	json_object_set_new(json_object_get(doc, "session"), "duration_s", json_real(1050));
+	json_object_set_new(json_object_get(doc, "session"), "bytes", json_real(1.84e12));
+	json_object_set_new(json_object_get(doc, "session"), "bytes_per_s", json_real(1.752e9));
+	return doc;
+}
+
+static json_t *
+make_undecided(void)
+{
+	json_t *doc = load_example(), *verdict = json_object_get(doc, "verdict");
+
+	json_object_set_new(verdict, "stage", json_null());
+	json_object_set_new(verdict, "words", json_null());
+	json_object_set_new(verdict, "confidence", json_null());
+	json_object_set_new(verdict, "sentence", json_string("It cannot be told whether disk read on dtn-a or the network path "
+	    "limited this transfer: their rates differ by less than 10 %."));
+	json_object_set_new(verdict, "candidates", json_pack("[s s]", "disk.read", "network"));
+	json_object_set_new(verdict, "reasons", json_pack("[s s]", "disk read: 41.3 MB/s (39.8 to 42.9), network path: 42.9 MB/s "
+	    "(40.1 to 45.2).", "Only 14 windows were long enough to compare; 30 would tell a difference of 10 %."));
+	json_object_set_new(verdict, "witnesses", json_pack("[{s:s s:n s:n s:s} {s:s s:s s:b s:s}]", "name", "calipers", "says",
+	    "agrees", "detail", "two candidates", "name", "tcp", "says", "network", "agrees", 0, "detail", "busy 98 %"));
+	return doc;
+}
+
+/* Every text somebody could choose, chosen badly; or everything null. */
+static void
+spoil(json_t *v, bool nulls)
+{
+	const char *key;
+	json_t *child;
+	size_t i;
+	void *next;
+	char longer[512];
+
+	memset(longer, 'a', sizeof(longer));
+	memcpy(longer, evil, sizeof(evil) - 1);
+	longer[400] = '\0';
+	json_object_foreach_safe(v, next, key, child) {
+		if (json_is_object(child) || (json_is_array(child) && json_array_size(child) > 0 && json_is_object(json_array_get(child, 0))))
+			spoil(child, nulls);
+		else if (nulls && strcmp(key, "stage") != 0)
+			json_object_set_new(v, key, json_null());
+		else if (!nulls && json_is_string(child) && strcmp(key, "stage") != 0)
+			json_object_set_new(v, key, json_string(longer));
+	}
+	json_array_foreach(v, i, child)
+		spoil(child, nulls);
+}
+
+/* --- the store --- */
+
+static void
+add_session(struct nw_batch *b, int64_t id, const char *program, json_t *doc, bool open)
+{
+	json_t *s = json_object_get(doc, "session"), *verdict = json_object_get(doc, "verdict");
+	int64_t t = T0 + (id - 1) * INT64_C(3600000000000);
+	char *json = doc != NULL ? json_dumps(doc, JSON_INDENT(1)) : NULL;
+	json_t *bytes = json_object_get(s, "bytes"), *rate = json_object_get(s, "bytes_per_s");
+
+	CHECK_INT(nw_batch_session(b, &(struct nw_session_rec){ .id = id, .task_id = "task", .program = program,
+	    .opened_wall_ns = t, .closed_wall_ns = open ? 0 : t + INT64_C(6500000000), .last_data_wall_ns = t + INT64_C(6000000000) }), NW_OK);
+	if (doc != NULL) {
+		CHECK_INT(nw_batch_run(b, &(struct nw_run_rec){ .id = id, .session_id = id, .kind = "verdict", .started_wall_ns = t,
+		    .version = "0.1.0", .outcome = "ok" }), NW_OK);
+		CHECK_INT(nw_batch_result(b, &(struct nw_result_rec){ .session_id = id, .run_id = id, .json = json, .program = program,
+		    .route = json_string_value(json_object_get(s, "route")), .stage = json_string_value(json_object_get(verdict, "stage")),
+		    .sentence = json_string_value(json_object_get(verdict, "sentence")), .bytes = json_is_number(bytes) ? json_number_value(bytes) : NAN,
+		    .bytes_per_s = json_is_number(rate) ? json_number_value(rate) : NAN, .start_wall_ns = t, .duration_ns = INT64_C(6500000000) }), NW_OK);
+	}
+	free(json);
+	json_decref(doc);
+}
+
+static void
+add_samples(struct nw_batch *b)
+{
+	static const char *const fields[] = { "value" };
+	int64_t *t = calloc(BIG_ROWS, sizeof(*t));
+	double *v = calloc(BIG_ROWS, sizeof(*v));
+	int i;
+
+	CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = evil, .first_seen_wall_ns = T0 }), NW_OK);
+	CHECK_INT(nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 1, .host_id = 1, .session_id = BIG, .sess_id_hex =
+	    "00000000000000000000000000000001", .opened_wall_ns = T0 }), NW_OK);
+	CHECK_INT(nw_batch_meta(b, &(struct nw_meta_rec){ .id = 1, .session_id = BIG, .host_id = 1, .xsp_id = 1, .mid = "m",
+	    .event_type = "test:big", .subject_json = "{}", .params_json = "{}", .first_wall_ns = T0 }), NW_OK);
+	CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ .id = 1, .meta_id = 1, .n_fields = 1, .fields = fields }), NW_OK);
+	for (i = 0; i < BIG_ROWS; i++) {
+		t[i] = T0 + (int64_t)i * 1000;
+		v[i] = sqrt(i);
+	}
+	CHECK_INT(nw_batch_rows(b, 1, 1, BIG_ROWS, t, v, NULL, 0), NW_OK);
+	free(t);
+	free(v);
+}
+
+static void
+fill(struct store *st, int sessions)
+{
+	struct nw_batch *b = nw_batch_new();
+	json_t *doc;
+	int i;
+
+	add_session(b, 1, "rsync", load_example(), false);
+	add_session(b, 2, "rsync", json_object(), false);
+	add_session(b, 3, "rsync", make_full(), true);
+	add_session(b, 4, "rsync", make_undecided(), false);
+	doc = make_full();
+	spoil(doc, false);
+	add_session(b, 5, evil, doc, false);
+	doc = load_example();
+	spoil(doc, true);
+	add_session(b, 6, NULL, doc, false);
+	add_session(b, 7, "curl", NULL, true);
+	add_session(b, BIG, "globus-url-copy", NULL, false);
+	add_samples(b);
+	for (i = BIG + 1; i <= sessions; i++)
+		add_session(b, i, i % 3 == 0 ? "curl" : "rsync", i % 2 == 0 ? load_example() : make_full(), false);
+	filled_commit(st, b);
+}
+
+static struct nw_health health = {
+	.ok = true, .version = "0.1.0", .started_wall_ns = T0, .now_wall_ns = T0 + INT64_C(7200000000000),
+	.store = { .commits = 1234, .batches = 5678, .rows = 480000, .samples = 963541, .file_bytes = 48234496,
+	    .last_commit_wall_ns = T0 + INT64_C(7199000000000), .last_commit_took_ns = 3400000 },
+	.connections = 4, .xsp_sessions_open = 4, .sessions_open = 2, .sessions_total = 40, .frames = 9000, .documents = 8800,
+	.samples = 963541, .analysis_runs = 40, .last_analysis_wall_ns = T0 + INT64_C(7100000000000), .last_analysis_took_ns = 21000000,
+	.clock_known = true, .clock_synchronised = true, .clock_offset_s = 1.2e-5, .clock_bound_s = 4e-4,
+	.disk_free_bytes = INT64_C(81234496000), .listen_xsp = "127.0.0.1/5006", .listen_http = "127.0.0.1/8080",
+};
+
+static void
+on_health(void *arg, struct nw_health *out)
+{
+	*out = *(const struct nw_health *)arg;
+}
+
+static struct web *
+serve(const char *path)
+{
+	const struct web_opts opts = { .listen = "127.0.0.1/0", .store_path = path, .health = on_health, .health_arg = &health,
+		.names = "narrows.example" };
+	struct web *w = NULL;
+	char why[STORE_WHY_BYTES];
+
+	CHECK_INT(web_start(&opts, &w, why), NW_OK);
+	if (w == NULL) {
+		fprintf(stderr, "%s\n", why);
+		exit(1);
+	}
+	return w;
+}
+
+static int
+serve_for_ever(const char *path)
+{
+	struct store *st = filled_open(path);
+	struct web *w;
+	sigset_t set;
+	int sig;
+
+	fill(st, SESSIONS);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	w = serve(path);
+	printf("%s\n", web_address(w));
+	fflush(stdout);
+	sigwait(&set, &sig);
+	web_stop(w);
+	store_close(st);
+	return check_failed != 0;
+}
+
+/* --- a client --- */
+
+struct reply { char *text; size_t len; int status; const char *body; size_t body_len; };
+
+static struct sockaddr_in where;
+
+static int
+dial(int receive_bytes)
+{
+	const struct timeval patience = { .tv_sec = 10 };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (receive_bytes > 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	CHECK_INT(connect(fd, (struct sockaddr *)&where, sizeof(where)), 0);
+	return fd;
+}
+
+static void
+reply_read(struct reply *r, int fd)
+{
+	size_t cap = 1 << 16;
+	ssize_t n;
+
+	*r = (struct reply){ .text = malloc(cap + 1) };
+	while ((n = recv(fd, r->text + r->len, cap - r->len, 0)) > 0) {
+		r->len += (size_t)n;
+		if (r->len == cap)
+			r->text = realloc(r->text, (cap *= 2) + 1);
+	}
+	r->text[r->len] = '\0';
+	sscanf(r->text, "HTTP/1.%*c %d", &r->status);
+	r->body = strstr(r->text, "\r\n\r\n");
+	r->body = r->body != NULL ? r->body + 4 : r->text + r->len;
+	r->body_len = r->len - (size_t)(r->body - r->text);
+}
+
+/* Joins the pieces of a chunked body; false: it did not end as it should. */
+static bool
+unchunk(struct reply *r)
+{
+	char *from = (char *)(uintptr_t)r->body, *out = from, *end;
+	bool whole = false;
+
+	for (;;) {
+		size_t len = strtoul(from, &end, 16);
+
+		if (end == from || strncmp(end, "\r\n", 2) != 0 || len > (size_t)(r->text + r->len - end))
+			break;
+		from = end + 2;
+		if (len == 0) {
+			whole = strcmp(from, "\r\n") == 0;
+			break;
+		}
+		memmove(out, from, len);
+		out += len;
+		from += len + 2;
+	}
+	r->body_len = (size_t)(out - r->body);
+	*out = '\0';
+	return whole;
+}
+
+static struct reply
+ask_raw(const char *request, size_t len)
+{
+	struct reply r;
+	int fd = dial(0);
+
+	CHECK_INT(send(fd, request, len, MSG_NOSIGNAL), len);
+	reply_read(&r, fd);
+	close(fd);
+	return r;
+}
+
+static struct reply
+ask(const char *method, const char *path, const char *headers)
+{
+	char request[1024];
+	int len = snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", method, path, headers);
+
+	return ask_raw(request, (size_t)len);
+}
+
+static struct reply
+get(const char *path)
+{
+	return ask("GET", path, "");
+}
+
+static bool
+has(const struct reply *r, const char *what)
+{
+	return strstr(r->text, what) != NULL;
+}
+
+/* --- the tests --- */
+
+static void
+test_routes(void)
+{
+	static const struct { const char *path; int status; const char *type, *part; } cases[] = {
+		{ "/", 200, "text/html; charset=utf-8", "<h1 class=\"page\">Sessions</h1>" },
+		{ "/?before=11", 200, "text/html; charset=utf-8", "href=\"/session/10\"" },
+		{ "/?before=1", 200, "text/html; charset=utf-8", "No older sessions" },
+		{ "/?before=0", 400, "text/html; charset=utf-8", "makes no sense" },
+		{ "/sessions.json", 200, "application/json", "\"next_before\": 11" },
+		{ "/sessions.json?before=2", 200, "application/json", "\"next_before\": null" },
+		{ "/sessions.json?before=q", 400, "application/json", "\"status\": 400" },
+		{ "/session/1", 200, "text/html; charset=utf-8", "The network path from dtn-a to dtn-b limited this transfer" },
+		{ "/session/1.json", 200, "application/json", "\"narrows-result/1\"" },
+		{ "/session/7", 200, "text/html; charset=utf-8", "has not been analysed yet" },
+		{ "/session/7.json", 200, "application/json", "\"state\": \"open\"" },
+		{ "/session/7.csv", 200, "text/csv; charset=utf-8; header=present", "session,series_id," },
+		{ "/session/last", 303, "text/html; charset=utf-8", "Location: /session/60\r\n" },
+		{ "/session/last.json", 303, "application/json", "Location: /session/60.json\r\n" },
+		{ "/session/61", 404, "text/html; charset=utf-8", "There is nothing at this address." },
+		{ "/session/61.json", 404, "application/json", "\"error\": \"Not Found\"" },
+		{ "/session/61.csv", 404, "text/html; charset=utf-8", "There is nothing" },
+		{ "/session/1%00", 404, "text/html; charset=utf-8", "There is nothing" },
+		{ "/health", 200, "text/html; charset=utf-8", "The box is well." },
+		{ "/healthz", 200, "application/json", "\"ok\": true" },
+		{ "/style.css", 200, "text/css; charset=utf-8", "prefers-color-scheme" },
+		{ "/icon.svg", 200, "image/svg+xml", "<svg" },
+		{ "/nothing", 404, "text/html; charset=utf-8", "There is nothing" },
+	};
+	static const char *const headers[] = { "Content-Security-Policy: default-src 'none'; ", "X-Content-Type-Options: nosniff\r\n",
+	    "Referrer-Policy: no-referrer\r\n", "frame-ancestors 'none'", "Cache-Control: no-" };
+	size_t i, k;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct reply r = get(cases[i].path), head = ask("HEAD", cases[i].path, "");
+		char type[128];
+
+		CHECK_INT(r.status, cases[i].status);
+		snprintf(type, sizeof(type), "Content-Type: %s\r\n", cases[i].type);
+		if (!has(&r, type) || !has(&r, cases[i].part))
+			fprintf(stderr, "%s: %.300s\n", cases[i].path, r.text);
+		CHECK(has(&r, type));
+		CHECK(has(&r, cases[i].part));
+		for (k = 0; k < sizeof(headers) / sizeof(headers[0]); k++)
+			CHECK(has(&r, headers[k]));
+		/* HEAD: the same without the body */
+		CHECK_INT(head.status, cases[i].status);
+		CHECK_INT(head.body_len, 0);
+		CHECK(has(&head, type));
+		if (strstr(r.text, "\r\nContent-Length:") != NULL) {
+			CHECK_INT(strtoul(strstr(r.text, "\r\nContent-Length:") + 17, NULL, 10), r.body_len);
+			CHECK(strstr(head.text, "\r\nContent-Length:") != NULL);
+		}
+		free(r.text);
+		free(head.text);
+	}
+}
+
+static void
+test_words(void)
+{
+	static const struct { const char *path; const char *parts[6]; } cases[] = {
+		{ "/session/1", { "41.3\xc2\xa0MB/s", "330\xc2\xa0Mbit/s", "<b>high</b>", "within 400\xc2\xa0\xc2\xb5s", "clock not reported",
+		    "128 of 130 (98\xc2\xa0%)" } },
+		{ "/session/2", { "has not been analysed yet", "unknown route", "No stage of this transfer was measured",
+		    "There is no timeline", "No host is known", "No file was seen" } },
+		{ "/session/3", { "Still running.", "http-equiv=\"refresh\"", "2026-11-20\xc2\xa0""08:12:19\xc2\xa0UTC", "narrowest",
+		    "Host CPU", "<bdi>network path, dtn-a" } },
+		{ "/session/4", { "It cannot be told.", "It may have been disk read or network path.", "Only 14 windows",
+		    "disagrees", "neutral", NULL } },
+		{ "/session/6", { "The network path limited this transfer.", "not stated", "not measured", "duration unknown",
+		    "No witness confirms it", "not reported" } },
+		{ "/session/7", { "Still running.", "http-equiv=\"refresh\"", "curl", NULL } },
+		{ "/session/8", { "has not been analysed yet", "/session/8.csv", NULL } },
+	};
+	size_t i, k;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct reply r = get(cases[i].path);
+
+		for (k = 0; k < 6 && cases[i].parts[k] != NULL; k++) {
+			CHECK(has(&r, cases[i].parts[k]));
+			if (!has(&r, cases[i].parts[k]))
+				fprintf(stderr, "%s lacks: %s\n", cases[i].path, cases[i].parts[k]);
+		}
+		CHECK(has(&r, "refresh") == (strcmp(cases[i].path, "/session/3") == 0 || strcmp(cases[i].path, "/session/7") == 0));
+		free(r.text);
+	}
+}
+
+/* No page says a name as markup, runs anything or fetches anything from elsewhere. */
+static void
+test_hostile(void)
+{
+	static const char *const paths[] = { "/", "/?before=11", "/session/1", "/session/3", "/session/5", "/session/6", "/health" };
+	static const char *const never[] = { "<script", "<img", "javascript:", "style=\"", "http://", "https://", "\"//", "\xe2\x80\xae",
+	    "url(", "@import", "<iframe", "<form", "<input", "\a" };
+	struct reply r;
+	size_t i, k;
+
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		const char *s, *end;
+
+		r = get(paths[i]);
+		CHECK_INT(r.status, 200);
+		for (k = 0; k < sizeof(never) / sizeof(never[0]); k++)
+			if (strstr(r.body, never[k]) != NULL) {
+				fprintf(stderr, "%s has %s\n", paths[i], never[k]);
+				CHECK(strstr(r.body, never[k]) == NULL);
+			}
+		/* onerror= and the like only ever follow escaped text, never a quote that ends an attribute */
+		for (s = r.body; (s = strstr(s, " on")) != NULL; s++) {
+			end = s + 1 + strspn(s + 1, "abcdefghijklmnopqrstuvwxyz");
+			CHECK(*end != '=' || strncmp(s, " onerror=alert(1)&gt;", 21) == 0);
+		}
+		free(r.text);
+	}
+	r = get("/session/5");
+	CHECK(has(&r, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;&lt;img"));
+	CHECK(has(&r, "\xe2\x90\x87\xe2\x90\x8a=1+1"));
+	free(r.text);
+	r = get("/style.css");
+	CHECK(!has(&r, "url(") && !has(&r, "@import") && !has(&r, "http:"));
+	free(r.text);
+}
+
+static void
+test_size(void)
+{
+	struct reply page = get("/session/3"), list = get("/"), css = get("/style.css");
+
+	/* before compression, which takes four fifths of it away */
+	CHECK(page.body_len < 120000);
+	CHECK(list.body_len < 60000);
+	CHECK(css.body_len < 16000);
+	free(page.text);
+	free(list.text);
+	free(css.text);
+}
+
+static void
+test_refusals(void)
+{
+	static const char *const methods[] = { "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE" };
+	static const char *const wrong[] = { "BREW / HTTP/1.1\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1 x\r\n\r\n",
+	    "\x16\x03\x01\x02\x01\r\n\r\n", "GET / SMTP\r\n\r\n", "GET /%zz HTTP/1.1\r\n\r\n", "GET ../../etc/passwd HTTP/1.1\r\n\r\n" };
+	char *big = malloc(200000);
+	struct reply r;
+	size_t i, n;
+
+	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		r = ask(methods[i], "/session/1", "Content-Length: 0\r\n");
+		CHECK_INT(r.status, 405);
+		CHECK(has(&r, "Allow: GET, HEAD\r\n"));
+		CHECK(has(&r, "Content-Security-Policy"));
+		free(r.text);
+	}
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		r = ask_raw(wrong[i], strlen(wrong[i]));
+		CHECK(r.status == 0 || r.status >= 400);
+		if (r.status != 0 && r.status < 400)
+			fprintf(stderr, "%.60s: %d\n", wrong[i], r.status);
+		CHECK(r.status == 0 || has(&r, "\r\nContent-Security-Policy: default-src 'none'; "));
+		CHECK(!has(&r, "root:"));
+		free(r.text);
+	}
+	/* a path, a header and a body that are too long */
+	n = (size_t)sprintf(big, "GET /");
+	memset(big + n, 'a', 7000);
+	n += 7000 + (size_t)sprintf(big + n + 7000, " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	r = ask_raw(big, n);
+	CHECK_INT(r.status, 404);
+	CHECK(r.body_len < 2000);                       /* it is not repeated */
+	free(r.text);
+	n = (size_t)sprintf(big, "GET / HTTP/1.1\r\nX: ");
+	memset(big + n, 'a', 100000);
+	n += 100000 + (size_t)sprintf(big + n + 100000, "\r\n\r\n");
+	r = ask_raw(big, n);
+	CHECK(r.status == 0 || r.status >= 400);
+	free(r.text);
+	n = (size_t)sprintf(big, "POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n");
+	r = ask_raw(big, n);
+	CHECK(r.status == 0 || r.status >= 400);
+	free(r.text);
+	free(big);
+	/* and the server is still there */
+	r = get("/");
+	CHECK_INT(r.status, 200);
+	free(r.text);
+}
+
+/* Another site's name that leads here is not answered, whatever form it comes in. */
+static void
+test_hosts(void)
+{
+	static const struct { const char *request; int status; } cases[] = {
+		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", 200 }, { "GET / HTTP/1.1\r\nhost: [::1]\r\n\r\n", 200 },
+		{ "GET / HTTP/1.1\r\nHost: narrows.example:8080\r\n\r\n", 200 }, { "GET / HTTP/1.0\r\n\r\n", 200 },
+		{ "GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 200 },
+		{ "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421 }, { "GET / HTTP/1.0\r\nHost: evil.example\r\n\r\n", 421 },
+		{ "GET /healthz HTTP/1.1\r\nHost: narrows.example.evil.example\r\n\r\n", 421 },
+		{ "GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 421 },
+		{ "HEAD / HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n", 421 }, { "POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\n\r\n", 400 }, { "GET / HTTP/1.1\r\nHost: \r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\nHost: evil.example, localhost\r\n\r\n", 400 },
+	};
+	struct reply r;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		r = ask_raw(cases[i].request, strlen(cases[i].request));
+		CHECK_INT(r.status, cases[i].status);
+		if (r.status != cases[i].status)
+			fprintf(stderr, "%s", cases[i].request);
+		CHECK(r.status == 200 || (!has(&r, "Sessions</h1>") && !has(&r, "evil.example") && has(&r, "Content-Security-Policy: ")));
+		free(r.text);
+	}
+	r = get("/healthz");
+	CHECK(has(&r, "\"http_misdirected\": 6") && !has(&r, "\"http_malformed\": 0"));
+	free(r.text);
+}
+
+/* Hundreds that say nothing, then somebody who wants a page. */
+static void
+test_flood(void)
+{
+	enum { IDLE = 257 };
+	int fd[IDLE], i;
+	int64_t begin;
+	struct reply r;
+
+	for (i = 0; i < IDLE; i++)
+		fd[i] = dial(0);
+	for (i = 0; i < IDLE; i++)
+		(void)send(fd[i], "GET / HTTP/1.1\r\nX-Drip: ", 24, MSG_NOSIGNAL);
+	begin = nw_mono_ns();
+	r = get("/");
+	CHECK_INT(r.status, 200);
+	CHECK(nw_mono_ns() - begin < INT64_C(5000000000));   /* and not when they time out, after ten */
+	free(r.text);
+	r = get("/healthz");
+	CHECK(has(&r, "\"http_connections\": 32"));
+	CHECK(!has(&r, "\"http_refused\": 0"));
+	free(r.text);
+	r = get("/health");
+	CHECK(has(&r, "class=\"fault\"><dt>Connections refused"));
+	free(r.text);
+	for (i = 0; i < IDLE; i++)
+		close(fd[i]);
+}
+
+static void
+test_cache(void)
+{
+	struct reply r = get("/style.css");
+	char *tag = strstr(r.text, "ETag: "), headers[256];
+
+	CHECK(tag != NULL);
+	if (tag != NULL) {
+		snprintf(headers, sizeof(headers), "If-None-Match: %.*s\r\n", (int)strcspn(tag + 6, "\r"), tag + 6);
+		free(r.text);
+		r = ask("GET", "/style.css", headers);
+		CHECK_INT(r.status, 304);
+		CHECK_INT(r.body_len, 0);
+	}
+	free(r.text);
+}
+
+/* Descriptors and connections come and go without losing one. */
+static void
+test_many(void)
+{
+	int i, idle[200], answered = 0;
+	struct reply r;
+
+	for (i = 0; i < 1000; i++) {
+		r = get("/icon.svg");
+		answered += r.status == 200;
+		free(r.text);
+	}
+	CHECK_INT(answered, 1000);
+	/* more silent ones than there may be: they leave, and the next is served */
+	for (i = 0; i < 200; i++)
+		idle[i] = dial(0);
+	for (i = 0; i < 200; i++)
+		close(idle[i]);
+	r = get("/icon.svg");
+	CHECK_INT(r.status, 200);
+	free(r.text);
+}
+
+static void
+test_health(void)
+{
+	struct reply r;
+
+	health.ok = false;
+	health.rejected_documents = 3;
+	strcpy(health.problem, "Nothing has been committed for 14 s: the disk is <full>.");
+	r = get("/healthz");
+	CHECK_INT(r.status, 503);
+	CHECK(has(&r, "\"ok\": false") && has(&r, "the disk is <full>") && has(&r, "\"rejected_documents\": 3"));
+	free(r.text);
+	r = get("/health");
+	CHECK_INT(r.status, 200);
+	CHECK(has(&r, "the disk is &lt;full&gt;") && has(&r, "class=\"fault\"><dt>Documents rejected"));
+	free(r.text);
+	health.ok = true;
+	health.rejected_documents = 0;
+}
+
+struct text { char *s; size_t len, cap; };
+
+static int
+append(void *arg, const char *s, size_t len)
+{
+	struct text *t = arg;
+
+	if (t->len + len > t->cap)
+		t->s = realloc(t->s, t->cap = 2 * (t->len + len));
+	memcpy(t->s + t->len, s, len);
+	t->len += len;
+	return 0;
+}
+
+static size_t
+in_use(void)
+{
+	struct mallinfo2 now = mallinfo2();
+
+	return now.uordblks + now.hblkhd;
+}
+
+/* Clients that do not read their export cost little memory and hold up nobody; one that leaves is forgotten. */
+static void
+test_slow(void)
+{
+	static const char request[] = "GET /session/8.csv HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	enum { SLOW = 6 };
+	struct text whole = { 0 };
+	struct store_reader *reader = NULL;
+	char why[STORE_WHY_BYTES];
+	size_t before, most = 0;
+	int fd[SLOW], wide = 1 << 20, i;
+	int64_t start;
+	struct reply r;
+
+	CHECK_INT(store_reader_open(filled_path, &reader, why), NW_OK);
+	CHECK_INT(web_csv_session(reader, BIG, append, &whole), NW_OK);
+	store_reader_close(reader);
+	CHECK(whole.len > 10000000);
+
+	before = in_use();
+	for (i = 0; i < SLOW; i++) {
+		fd[i] = dial(4096);
+		CHECK_INT(send(fd[i], request, sizeof(request) - 1, 0), sizeof(request) - 1);
+	}
+	start = nw_mono_ns();
+	for (i = 0; i < 50; i++) {
+		r = get(i % 2 == 0 ? "/session/1" : "/");
+		CHECK_INT(r.status, 200);
+		free(r.text);
+		if (in_use() > most)
+			most = in_use();
+	}
+	CHECK(nw_mono_ns() - start < INT64_C(20000000000));   /* a slow reader takes minutes */
+	CHECK(most < before + SLOW * 3000000);
+	for (i = 1; i < SLOW; i++)
+		close(fd[i]);
+	setsockopt(fd[0], SOL_SOCKET, SO_RCVBUF, &wide, sizeof(wide));
+	reply_read(&r, fd[0]);                          /* the patient one gets all of it */
+	close(fd[0]);
+	CHECK_INT(r.status, 200);
+	CHECK(has(&r, "Content-Disposition: attachment; filename=\"narrows-session-8.csv\"\r\n"));
+	CHECK(has(&r, "Transfer-Encoding: chunked\r\n"));
+	CHECK(unchunk(&r));
+	CHECK(r.body_len == whole.len && memcmp(r.body, whole.s, whole.len) == 0);
+	free(r.text);
+	free(whole.s);
+}
+
+/* An old client: no chunks, the end of the connection is the end. */
+static void
+test_http10(void)
+{
+	static const char request[] = "GET /session/7.csv HTTP/1.0\r\n\r\n";
+	struct reply r = ask_raw(request, sizeof(request) - 1);
+
+	CHECK_INT(r.status, 200);
+	CHECK_STR(r.body, "session,series_id,host,subject,event_type,field,unit,time,t_ns,value\n");
+	free(r.text);
+}
+
+/* Stopping with clients in every state. */
+static void
+test_stop(struct web *w)
+{
+	static const char csv[] = "GET /session/8.csv HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	int idle = dial(0), half = dial(0), streaming = dial(4096);
+	int64_t start;
+
+	CHECK(send(half, "GET / HT", 8, 0) == 8 && send(streaming, csv, sizeof(csv) - 1, 0) > 0);
+	poll(NULL, 0, 100);
+	start = nw_mono_ns();
+	web_stop(w);
+	CHECK(nw_mono_ns() - start < INT64_C(4000000000));
+	close(idle);
+	close(half);
+	close(streaming);
+}
+
+static void
+test_start_fails(void)
+{
+	static const char *const listens[] = { "", "127.0.0.1", "127.0.0.1/", "/80", "127.0.0.1/x", "127.0.0.1/65536", "127.0.0.1/-1" };
+	struct web_opts opts = { .store_path = filled_path };
+	char why[STORE_WHY_BYTES], taken[64];
+	struct web *w = NULL, *first;
+	size_t i;
+
+	for (i = 0; i < sizeof(listens) / sizeof(listens[0]); i++) {
+		opts.listen = listens[i];
+		CHECK_INT(web_start(&opts, &w, why), NW_EINVAL);
+		CHECK(strstr(why, "is not ADDRESS/PORT") != NULL);
+	}
+	first = serve(filled_path);
+	snprintf(taken, sizeof(taken), "%s", web_address(first));
+	opts.listen = taken;
+	CHECK_INT(web_start(&opts, &w, why), NW_EIO);
+	CHECK(strstr(why, "in use") != NULL);
+	web_stop(first);
+	opts.listen = "127.0.0.1/0";
+	opts.store_path = "/nonexistent/store.db";
+	CHECK(web_start(&opts, &w, why) < 0 && why[0] != '\0');
+	web_stop(NULL);
+}
+
+static void
+test_empty(void)
+{
+	struct store *st = filled_open(NULL);
+	const struct web_opts opts = { .listen = "127.0.0.1/0", .store_path = filled_path };
+	struct web *w = NULL;
+	char why[STORE_WHY_BYTES];
+	struct reply r;
+
+	CHECK_INT(web_start(&opts, &w, why), NW_OK);
+	CHECK_INT(sscanf(web_address(w), "127.0.0.1/%hu", &where.sin_port), 1);
+	where.sin_port = htons(where.sin_port);
+	r = get("/");
+	CHECK(r.status == 200 && has(&r, "Nothing has been measured yet.") && has(&r, "nwrun rsync"));
+	free(r.text);
+	r = get("/session/last");
+	CHECK_INT(r.status, 404);
+	free(r.text);
+	r = get("/sessions.json");
+	CHECK(r.status == 200 && has(&r, "\"sessions\": []"));
+	free(r.text);
+	r = get("/healthz");                            /* nobody told this server how the box is */
+	CHECK_INT(r.status, 503);
+	free(r.text);
+	web_stop(w);
+	fill(st, SESSIONS);
+	store_close(st);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct web *w;
+
+	if (argc == 3 && strcmp(argv[1], "--serve") == 0)
+		return serve_for_ever(argv[2]);
+	where = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	test_empty();
+	w = serve(filled_path);
+	sscanf(web_address(w), "127.0.0.1/%hu", &where.sin_port);
+	where.sin_port = htons(where.sin_port);
+	test_routes();
+	test_words();
+	test_hostile();
+	test_size();
+	test_refusals();
+	test_hosts();
+	test_flood();
+	test_cache();
+	test_many();
+	test_health();
+	test_slow();
+	test_http10();
+	test_stop(w);
+	test_start_fails();
+	filled_remove();
+	return check_done("test_web");
+}
