@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#define R_MAX 0.98      /* beyond, 60 values would be worth less than one */
-#define N_EFF_MIN 2     /* below, no test has a degree of freedom */
+#define R_MAX     0.98 /* beyond, 60 values would be worth less than one */
+#define N_EFF_MIN 2    /* below, no test has a degree of freedom */
 
 static double
 effective(double n, double r)
@@ -16,8 +16,11 @@ effective(double n, double r)
 struct nw_autocorr
 nw_autocorr(const double *x, size_t n)
 {
-	struct nw_autocorr a = { .status = NW_STATUS_OK, .sum = nw_summary_of(x, n), .r1 = NAN, .r = 0 };
-	double scale = ldexp(1, -a.sum.m2_exp), mean = a.sum.mean * scale, products = 0, size = (double)a.sum.n;
+	struct nw_autocorr a = {
+		.status = NW_STATUS_OK, .sum = nw_summary_of(x, n), .r1 = NAN, .r = 0
+	};
+	double scale = ldexp(1, -a.sum.m2_exp), mean = a.sum.mean * scale, products = 0,
+	       size = (double)a.sum.n;
 	size_t i;
 
 	a.n_eff = a.n_eff_plain = size;

@@ -9,13 +9,15 @@
 #include "narrows/err.h"
 #include "narrows/special.h"
 
-#define CHANGE_MIN 0.05         /* smaller moves of a mean are noise */
-#define OPS_FALL 0.7
+#define CHANGE_MIN    0.05 /* smaller moves of a mean are noise */
+#define OPS_FALL      0.7
 #define SPREAD_GROWTH 2.0
-#define BUSY_MIN 0.7
+#define BUSY_MIN      0.7
 
 const struct nw_bottleneck_options nw_bottleneck_faithful = { .alpha = 0.05 };
-const struct nw_bottleneck_options nw_bottleneck_better = { .alpha = 0.05, .n_eff = true, .halve_alpha = true };
+const struct nw_bottleneck_options nw_bottleneck_better = {
+	.alpha = 0.05, .n_eff = true, .halve_alpha = true
+};
 
 /* Lowest mean, then second lowest; ties go to the first in order. */
 static void
@@ -81,7 +83,9 @@ set_holm(struct nw_component_result *r, size_t n)
 static struct nw_component_result
 untested(const struct nw_group *group, uint64_t n_values, double r1)
 {
-	struct nw_component_result r = { .group = *group, .n_values = (size_t)n_values, .r1 = r1, .p_holm = NAN };
+	struct nw_component_result r = {
+		.group = *group, .n_values = (size_t)n_values, .r1 = r1, .p_holm = NAN
+	};
 	struct nw_group none = { 0, NAN, NAN };
 
 	r.has_data = n_values > 0 && isfinite(group->mean);
@@ -91,14 +95,16 @@ untested(const struct nw_group *group, uint64_t n_values, double r1)
 
 /* Groups, and the tests if they were paired, are set; the rest of the verdict follows. */
 static int
-decide(struct nw_component_result *r, size_t n, const struct nw_bottleneck_options *o, struct nw_bottleneck *out)
+decide(struct nw_component_result *r, size_t n, const struct nw_bottleneck_options *o,
+    struct nw_bottleneck *out)
 {
 	const struct nw_group *low = &r[out->lowest].group;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
 		if (i != out->lowest && r[i].has_data && !o->paired)
-			r[i].test = o->student ? nw_ttest_student(low, &r[i].group) : nw_ttest_welch(low, &r[i].group);
+			r[i].test = o->student ? nw_ttest_student(low, &r[i].group)
+					       : nw_ttest_welch(low, &r[i].group);
 		r[i].candidate = r[i].has_data && !(r[i].test.p < out->alpha);
 		out->n_candidates += r[i].candidate;
 	}
@@ -109,9 +115,12 @@ decide(struct nw_component_result *r, size_t n, const struct nw_bottleneck_optio
 }
 
 static void
-start(struct nw_component_result *r, size_t n, const struct nw_bottleneck_options *o, struct nw_bottleneck *out)
+start(struct nw_component_result *r, size_t n, const struct nw_bottleneck_options *o,
+    struct nw_bottleneck *out)
 {
-	*out = (struct nw_bottleneck){ .alpha = o->alpha, .effect = NAN, .effect_low = NAN, .effect_high = NAN };
+	*out = (struct nw_bottleneck){
+		.alpha = o->alpha, .effect = NAN, .effect_low = NAN, .effect_high = NAN
+	};
 	find_lowest(r, n, out);
 	if (out->n_components == 0)
 		out->status = NW_STATUS_INSUFFICIENT;
@@ -120,8 +129,9 @@ start(struct nw_component_result *r, size_t n, const struct nw_bottleneck_option
 }
 
 int
-nw_bottleneck_groups(const struct nw_group *groups, size_t n, const struct nw_bottleneck_options *options,
-    struct nw_component_result *result, struct nw_bottleneck *out)
+nw_bottleneck_groups(const struct nw_group *groups, size_t n,
+    const struct nw_bottleneck_options *options, struct nw_component_result *result,
+    struct nw_bottleneck *out)
 {
 	struct nw_bottleneck_options o = *options;
 	size_t i;
@@ -158,8 +168,9 @@ test_paired(const struct nw_component *c, struct nw_component_result *r, size_t 
 }
 
 int
-nw_bottleneck(const struct nw_component *components, size_t n, const struct nw_bottleneck_options *options,
-    struct nw_component_result *result, struct nw_bottleneck *out)
+nw_bottleneck(const struct nw_component *components, size_t n,
+    const struct nw_bottleneck_options *options, struct nw_component_result *result,
+    struct nw_bottleneck *out)
 {
 	size_t i;
 	int rc;
@@ -175,7 +186,8 @@ nw_bottleneck(const struct nw_component *components, size_t n, const struct nw_b
 	start(result, n, options, out);
 	if (out->status != NW_STATUS_OK)
 		return NW_OK;
-	if (options->paired && (rc = test_paired(components, result, n, out->lowest, options)) != NW_OK)
+	if (options->paired &&
+	    (rc = test_paired(components, result, n, out->lowest, options)) != NW_OK)
 		return rc;
 	return decide(result, n, options, out);
 }
@@ -183,14 +195,16 @@ nw_bottleneck(const struct nw_component *components, size_t n, const struct nw_b
 unsigned
 nw_hidden_wait(const struct nw_stage_segment *before, const struct nw_stage_segment *after)
 {
-	double cv_before = before->tput_sd / before->tput_mean, cv_after = after->tput_sd / after->tput_mean;
+	double cv_before = before->tput_sd / before->tput_mean,
+	       cv_after = after->tput_sd / after->tput_mean;
 	unsigned found = 0;
 
 	if (after->tput_mean > before->tput_mean * (1 + CHANGE_MIN) &&
 	    after->delivered_bytes_per_s < before->delivered_bytes_per_s * (1 - CHANGE_MIN))
 		found |= NW_HIDDEN_FASTER_YET_LESS;
 	if (after->ops_per_window < OPS_FALL * before->ops_per_window &&
-	    (cv_after > SPREAD_GROWTH * cv_before || after->tput_sd > SPREAD_GROWTH * before->tput_sd))
+	    (cv_after > SPREAD_GROWTH * cv_before ||
+		after->tput_sd > SPREAD_GROWTH * before->tput_sd))
 		found |= NW_HIDDEN_FEWER_AND_WILDER;
 	if (before->busy_fraction >= BUSY_MIN && after->busy_fraction < BUSY_MIN)
 		found |= NW_HIDDEN_UNACCOUNTED;

@@ -11,24 +11,25 @@
 #include "narrows/err.h"
 #include "narrows/summary.h"
 
-#define VARIANCE_MIN 1e-8       /* of the series' variance, which is 1 here */
-#define R_MAX 0.95
-#define EXACT_MAX 8192          /* values; above, coarse to fine */
+#define VARIANCE_MIN     1e-8 /* of the series' variance, which is 1 here */
+#define R_MAX            0.95
+#define EXACT_MAX        8192 /* values; above, coarse to fine */
 #define COARSE_POSITIONS 4096
-#define REFINE_STRIDES 2
-#define PRUNE_EVERY 16
-#define LINE_LENGTH 32          /* values a candidate's lower bound reaches ahead */
+#define REFINE_STRIDES   2
+#define PRUNE_EVERY      16
+#define LINE_LENGTH      32 /* values a candidate's lower bound reaches ahead */
 
 const struct nw_change_options nw_change_faithful = { 0, 5, false, 0 };
 const struct nw_change_options nw_change_better = { 0, 5, true, 5 };
 
-/* The values that are there, standardised, as prefix sums: sum[i] and square[i] over the first i values. */
+/* The values that are there, standardised, as prefix sums: sum[i] and square[i] over the first i
+ * values. */
 struct series {
 	size_t n;
-	size_t *index;          /* in the caller's array */
+	size_t *index; /* in the caller's array */
 	double *x;
 	double *sum, *square;
-	double scale;           /* a unit of x in the caller's unit */
+	double scale; /* a unit of x in the caller's unit */
 };
 
 static void
@@ -74,7 +75,7 @@ winsorise(struct series *s, double mad_count, double *scratch)
 	for (i = 0; i < s->n; i++)
 		scratch[i] = fabs(s->x[i] - median);
 	reach = mad_count * quantile(scratch, s->n, 0.5);
-	if (!(reach > 0))               /* more than half the values are equal: no scale to cut by */
+	if (!(reach > 0)) /* more than half the values are equal: no scale to cut by */
 		return;
 	for (i = 0; i < s->n; i++)
 		s->x[i] = fmin(median + reach, fmax(median - reach, s->x[i]));
@@ -99,7 +100,7 @@ robust_r(const struct series *s, double *scratch)
 	if (s->n < 4)
 		return 0;
 	one = median_step(s, 1, scratch);
-	if (!(one > 0))                 /* mostly equal neighbours: a clock or a counter, not a memory */
+	if (!(one > 0)) /* mostly equal neighbours: a clock or a counter, not a memory */
 		return 0;
 	ratio = median_step(s, 2, scratch) / one;
 	return fmin(R_MAX, fmax(0, ratio * ratio - 1));
@@ -125,7 +126,8 @@ standardise(struct series *s)
 	return true;
 }
 
-/* ln max(var, vmin) of m values; times m it is the cost but for what is the same in every segmentation. */
+/* ln max(var, vmin) of m values; times m it is the cost but for what is the same in every
+ * segmentation. */
 static inline double
 log_variance(double sum, double square, double m)
 {
@@ -135,32 +137,37 @@ log_variance(double sum, double square, double m)
 }
 
 /*
- * A start of the last segment that may still win. Its sums are copied, so that the inner loop reads one array.
+ * A start of the last segment that may still win. Its sums are copied, so that the inner loop reads
+ * one array.
  *
- * Most candidates are far from winning, and cannot catch up at once: the squared deviations of a segment only grow, so
- * k more values change its cost m ln v by at least (m+k) ln (mv/(m+k)) - m ln v >= k (ln v - 1 - k/m). Until that line
- * falls to the best cost, the logarithm need not be taken; it is for one candidate in ten.
+ * Most candidates are far from winning, and cannot catch up at once: the squared deviations of a
+ * segment only grow, so k more values change its cost m ln v by at least (m+k) ln (mv/(m+k)) - m ln
+ * v >= k (ln v - 1 - k/m). Until that line falls to the best cost, the logarithm need not be taken;
+ * it is for one candidate in ten.
  */
 struct candidate {
-	double line, slope;     /* the cost at end t is at least line + slope t .. */
-	double line_end;        /* .. for t up to this */
+	double line, slope; /* the cost at end t is at least line + slope t .. */
+	double line_end;    /* .. for t up to this */
 	double sum, square, at;
-	double cost;            /* of everything before it */
-	uint32_t i;             /* index of its position */
-	uint32_t last;          /* index of the first position it need not serve any more; UINT32_MAX: not beaten yet */
+	double cost; /* of everything before it */
+	uint32_t i;  /* index of its position */
+	/* index of the first position it need not serve any more; UINT32_MAX: not beaten yet */
+	uint32_t last;
 };
 
 struct pelt {
 	const struct series *s;
-	const size_t *pos;      /* 0 = pos[0] < .. < pos[n_pos] = s->n: where segments may start and end */
+	/* 0 = pos[0] < .. < pos[n_pos] = s->n: where segments may start and end */
+	const size_t *pos;
 	size_t n_pos;
 	size_t min_segment;
 	double penalty;
-	double *best;           /* n_pos + 1: lowest cost of the values before pos[i]; Inf if none is possible */
-	uint32_t *from;         /* n_pos + 1: start of the last segment of that */
+	/* n_pos + 1: lowest cost of the values before pos[i]; Inf if none is possible */
+	double *best;
+	uint32_t *from; /* n_pos + 1: start of the last segment of that */
 	struct candidate *candidate;
 	size_t n_candidates;
-	size_t leader;          /* the candidate that won the last step, SIZE_MAX = none */
+	size_t leader; /* the candidate that won the last step, SIZE_MAX = none */
 };
 
 static double
@@ -187,8 +194,9 @@ first_after(const struct pelt *p, size_t j)
 	return (uint32_t)i;
 }
 
-/* Lowest cost of the values before pos[j], over all candidates; the last winner goes first, to be a low bar. One that
- * costs a penalty more loses to a change at pos[j] for any end that leaves room for that segment; until there it stays. */
+/* Lowest cost of the values before pos[j], over all candidates; the last winner goes first, to be a
+ * low bar. One that costs a penalty more loses to a change at pos[j] for any end that leaves room
+ * for that segment; until there it stays. */
 static void
 pelt_step(struct pelt *p, size_t j)
 {
@@ -241,27 +249,35 @@ pelt_run(struct pelt *p)
 {
 	size_t j, next = 0;
 
-	p->best[0] = -p->penalty;       /* the first segment is not a change */
+	p->best[0] = -p->penalty; /* the first segment is not a change */
 	p->from[0] = 0;
 	p->leader = SIZE_MAX;
 	for (j = 1; j <= p->n_pos; j++) {
 		for (; next < j && p->pos[next] + p->min_segment <= p->pos[j]; next++)
 			if (p->best[next] < INFINITY)
-				p->candidate[p->n_candidates++] = (struct candidate){ .line_end = -1, .i = (uint32_t)next,
-				    .sum = p->s->sum[p->pos[next]], .square = p->s->square[p->pos[next]],
-				    .at = (double)p->pos[next], .cost = p->best[next], .last = UINT32_MAX };
+				p->candidate[p->n_candidates++] =
+				    (struct candidate){ .line_end = -1,
+					    .i = (uint32_t)next,
+					    .sum = p->s->sum[p->pos[next]],
+					    .square = p->s->square[p->pos[next]],
+					    .at = (double)p->pos[next],
+					    .cost = p->best[next],
+					    .last = UINT32_MAX };
 		pelt_step(p, j);
 		if (j % PRUNE_EVERY == 0)
 			pelt_prune(p, j);
 	}
 }
 
-/* Segments over the given positions: their starts, ascending, to `starts` (room for n_pos), how many to *n_starts. */
+/* Segments over the given positions: their starts, ascending, to `starts` (room for n_pos), how
+ * many to *n_starts. */
 static int
-segment_over(const struct series *s, const size_t *pos, size_t n_pos, size_t min_segment, double penalty,
-    size_t *starts, size_t *n_starts)
+segment_over(const struct series *s, const size_t *pos, size_t n_pos, size_t min_segment,
+    double penalty, size_t *starts, size_t *n_starts)
 {
-	struct pelt p = { .s = s, .pos = pos, .n_pos = n_pos, .min_segment = min_segment, .penalty = penalty };
+	struct pelt p = {
+		.s = s, .pos = pos, .n_pos = n_pos, .min_segment = min_segment, .penalty = penalty
+	};
 	size_t i, k;
 	int rc = NW_ENOMEM;
 
@@ -318,7 +334,8 @@ positions_near(const size_t *starts, size_t n_starts, size_t n, size_t reach, si
 }
 
 static int
-segment_all(const struct series *s, size_t min_segment, double penalty, size_t *starts, size_t *n_starts)
+segment_all(
+    const struct series *s, size_t min_segment, double penalty, size_t *starts, size_t *n_starts)
 {
 	size_t *pos, stride = 1, n_pos;
 	int rc;
@@ -337,8 +354,8 @@ segment_all(const struct series *s, size_t min_segment, double penalty, size_t *
 	return rc;
 }
 
-/* Cost of the found segmentation, in the caller's unit. Two passes: the search's prefix sums have lost the last digits
- * of a variance near the floor. */
+/* Cost of the found segmentation, in the caller's unit. Two passes: the search's prefix sums have
+ * lost the last digits of a variance near the floor. */
 static double
 total_cost(const struct series *s, const size_t *starts, size_t n_starts, double penalty)
 {
@@ -382,7 +399,8 @@ report(const struct series *s, const double *y, size_t n, const size_t *starts, 
 }
 
 int
-nw_changes(const double *y, size_t n, const struct nw_change_options *options, struct nw_changes *out)
+nw_changes(
+    const double *y, size_t n, const struct nw_change_options *options, struct nw_changes *out)
 {
 	struct series s;
 	size_t n_starts = 1, *starts = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Families of metrics that say the same, and the one that speaks for each. See narrows/correlate.h. */
+/* Families of metrics that say the same, and the one that speaks for each. See
+ * narrows/correlate.h. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@ lag1(const double *x, size_t n)
 }
 
 int
-nw_correlations_of(const struct nw_prepared *prep, enum nw_missing missing, bool n_eff, struct nw_correlations *out)
+nw_correlations_of(const struct nw_prepared *prep, enum nw_missing missing, bool n_eff,
+    struct nw_correlations *out)
 {
 	size_t p = prep->n_used;
 	int rc;
@@ -32,7 +34,8 @@ nw_correlations_of(const struct nw_prepared *prep, enum nw_missing missing, bool
 		out->n_pairs = calloc(p + 1, (p + 1) * sizeof(*out->n_pairs));
 	if (n_eff)
 		out->lag1 = calloc(p + 1, sizeof(*out->lag1));
-	if (out->r == NULL || out->r_response == NULL || (missing == NW_MISSING_PAIRWISE && out->n_pairs == NULL) ||
+	if (out->r == NULL || out->r_response == NULL ||
+	    (missing == NW_MISSING_PAIRWISE && out->n_pairs == NULL) ||
 	    (n_eff && out->lag1 == NULL))
 		return NW_ENOMEM;
 	if (missing == NW_MISSING_PAIRWISE)
@@ -57,7 +60,8 @@ nw_correlations_clear(struct nw_correlations *c)
 }
 
 /* --- edges --- */
-/* Rows that pair is worth. Opposite autocorrelations would make more rows than there are: not believed. */
+/* Rows that pair is worth. Opposite autocorrelations would make more rows than there are: not
+ * believed. */
 static double
 pair_size(const struct nw_correlations *c, size_t i, size_t j)
 {
@@ -69,9 +73,11 @@ pair_size(const struct nw_correlations *c, size_t i, size_t j)
 	return ab > 0 ? n * (1 - ab) / (1 + ab) : n;
 }
 
-/* `critical` is that of n_rows, the smallest any pair can have: most pairs end at one comparison. NaN: none can pass. */
+/* `critical` is that of n_rows, the smallest any pair can have: most pairs end at one comparison.
+ * NaN: none can pass. */
 static bool
-is_edge(const struct nw_correlations *c, const struct nw_cluster_options *opts, double critical, size_t i, size_t j)
+is_edge(const struct nw_correlations *c, const struct nw_cluster_options *opts, double critical,
+    size_t i, size_t j)
 {
 	double r = fabs(c->r[i * c->p + j]);
 
@@ -103,7 +109,8 @@ join(size_t *parent, size_t i, size_t j)
 }
 
 static void
-link_all(const struct nw_correlations *c, const struct nw_cluster_options *opts, struct nw_clusters *out)
+link_all(
+    const struct nw_correlations *c, const struct nw_cluster_options *opts, struct nw_clusters *out)
 {
 	double critical = nw_correlation_critical(c->n_rows, opts->rho0, opts->alpha);
 
@@ -117,7 +124,8 @@ link_all(const struct nw_correlations *c, const struct nw_cluster_options *opts,
 			}
 }
 
-/* Roots become 0, 1, ... in order. Parents come before their children, so a root has its number already. */
+/* Roots become 0, 1, ... in order. Parents come before their children, so a root has its number
+ * already. */
 static void
 number(struct nw_clusters *out)
 {
@@ -173,7 +181,8 @@ find_ends(const struct nw_correlations *c, struct nw_clusters *out)
 }
 
 int
-nw_cluster(const struct nw_correlations *c, const struct nw_cluster_options *opts, struct nw_clusters *out)
+nw_cluster(
+    const struct nw_correlations *c, const struct nw_cluster_options *opts, struct nw_clusters *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->n_metrics = c->p;

@@ -13,8 +13,8 @@
 
 /* Columns of S for R = S'S. */
 struct columns {
-	double *z;              /* n x p, column after column */
-	bool *varies;           /* p */
+	double *z;    /* n x p, column after column */
+	bool *varies; /* p */
 };
 
 static int
@@ -61,7 +61,8 @@ cross(const struct columns *s, size_t p, size_t n, double *r)
 	if (p == 0)
 		return;
 	blas_single_thread();
-	cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)p, (int)n, 1, s->z, n > 0 ? (int)n : 1, 0, r, (int)p);
+	cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)p, (int)n, 1, s->z,
+	    n > 0 ? (int)n : 1, 0, r, (int)p);
 	mirror(r, p);
 	for (size_t i = 0; i < p; i++)
 		for (size_t j = 0; j < p && !s->varies[i]; j++)
@@ -85,7 +86,7 @@ nw_correlate(const double *const *x, size_t p, size_t n, double *r)
 
 /* --- pairs with gaps --- */
 struct pair_scratch {
-	double *a, *b, *za, *zb;        /* n each */
+	double *a, *b, *za, *zb; /* n each */
 };
 
 /* The rows where both are there. */
@@ -108,7 +109,8 @@ pair_r(const double *a, const double *b, size_t m, struct pair_scratch *t)
 	struct standard unused;
 	double r;
 
-	if (m < 2 || !column_standardise(a, m, true, t->za, &unused) || !column_standardise(b, m, true, t->zb, &unused))
+	if (m < 2 || !column_standardise(a, m, true, t->za, &unused) ||
+	    !column_standardise(b, m, true, t->zb, &unused))
 		return NAN;
 	r = cblas_ddot((int)m, t->za, 1, t->zb, 1);
 	return r > 1 ? 1 : r < -1 ? -1 : r;
@@ -153,9 +155,11 @@ has_gaps(const double *x, size_t n)
 	return false;
 }
 
-/* All pairs: complete ones by dsyrk, the others one by one. ranks: of the values, within what is compared. */
+/* All pairs: complete ones by dsyrk, the others one by one. ranks: of the values, within what is
+ * compared. */
 static int
-correlate_with_gaps(const double *const *x, size_t p, size_t n, bool ranks, double *r, size_t *n_pairs)
+correlate_with_gaps(
+    const double *const *x, size_t p, size_t n, bool ranks, double *r, size_t *n_pairs)
 {
 	struct columns s;
 	struct standard unused;

@@ -15,7 +15,8 @@ press(const struct design *d, const struct factor *f, double *out)
 {
 	size_t n = d->n, k = f->k;
 	const double *y = d->z + d->p * n;
-	double *t = calloc(k + 1, (n + 1) * sizeof(*t)), *rest = calloc(n + 1, sizeof(*rest)), sum = 0;
+	double *t = calloc(k + 1, (n + 1) * sizeof(*t)), *rest = calloc(n + 1, sizeof(*rest)),
+	       sum = 0;
 	int rc = t != NULL && rest != NULL ? NW_OK : NW_ENOMEM;
 
 	if (rc != NW_OK)
@@ -27,8 +28,8 @@ press(const struct design *d, const struct factor *f, double *out)
 	}
 	/* T = Z W has the orthonormal columns of Q. W lies row by row: W' column by column */
 	if (k > 0)
-		cblas_dtrmm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)k, 1, f->w,
-		    (int)f->ld, t, (int)n);
+		cblas_dtrmm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n,
+		    (int)k, 1, f->w, (int)f->ld, t, (int)n);
 	for (size_t i = 0; i < n; i++) {
 		double free_share = 1 - (d->centred ? 1 / (double)n : 0), e;
 
@@ -53,7 +54,7 @@ leave_out(const double *x, size_t n, size_t from, size_t to, double *out)
 }
 
 struct fold {
-	double *store;                  /* p + 1 columns */
+	double *store; /* p + 1 columns */
 	const double **x;
 	double *y;
 };
@@ -91,8 +92,8 @@ columns_used(const struct nw_term *terms, size_t n_terms)
 
 /* Squared errors of all folds, in units of `unit`^2. */
 static int
-blocked(const double *const *x, const struct nw_term *terms, size_t n_terms, const double *y, size_t n, size_t folds,
-    const struct nw_lm_options *opts, double unit, double *sse)
+blocked(const double *const *x, const struct nw_term *terms, size_t n_terms, const double *y,
+    size_t n, size_t folds, const struct nw_lm_options *opts, double unit, double *sse)
 {
 	struct fold f;
 	size_t p = columns_used(terms, n_terms);
@@ -119,8 +120,8 @@ blocked(const double *const *x, const struct nw_term *terms, size_t n_terms, con
 }
 
 int
-nw_validate(const double *const *x, const struct nw_term *terms, size_t n_terms, const double *y, size_t n,
-    size_t folds, const struct nw_lm_options *opts, struct nw_validation *out)
+nw_validate(const double *const *x, const struct nw_term *terms, size_t n_terms, const double *y,
+    size_t n, size_t folds, const struct nw_lm_options *opts, struct nw_validation *out)
 {
 	struct design d;
 	struct factor f = { 0 };
@@ -136,7 +137,8 @@ nw_validate(const double *const *x, const struct nw_term *terms, size_t n_terms,
 	if (rc != NW_OK)
 		goto out;
 	lm_of_factor(&d, &f, &lm);
-	*out = (struct nw_validation){ lm.status, n, n_terms, lm.rank, lm.df, folds, lm.r2, lm.adj_r2, NAN, NAN, NAN };
+	*out = (struct nw_validation){ lm.status, n, n_terms, lm.rank, lm.df, folds, lm.r2,
+		lm.adj_r2, NAN, NAN, NAN };
 	if (lm.status != NW_STATUS_OK)
 		goto out;
 	if ((rc = press(&d, &f, &share)) != NW_OK)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The density curve of raw values or of a histogram. See narrows/density.h; classes are in density_classes.c. */
+/* The density curve of raw values or of a histogram. See narrows/density.h; classes are in
+ * density_classes.c. */
 #include "narrows/density.h"
 
 #include <float.h>
@@ -11,23 +12,24 @@
 #include "analyze/quantile.h"
 #include "narrows/err.h"
 
-#define GRID_MIN 512
+#define GRID_MIN      512
 #define GRID_FINE_MAX 65536
-#define GRID_MAX (1u << 20)
-#define BW_PER_STEP 8           /* fine grid */
-#define MARGIN_BW 4             /* the transform is circular: room for the kernel's tails */
-#define BW_RESOLUTION (64 * DBL_EPSILON)        /* below, times the values, a grid step is lost in rounding */
+#define GRID_MAX      (1u << 20)
+#define BW_PER_STEP   8 /* fine grid */
+#define MARGIN_BW     4 /* the transform is circular: room for the kernel's tails */
+#define BW_RESOLUTION \
+	(64 * DBL_EPSILON) /* below, times the values, a grid step is lost in rounding */
 
 const struct nw_density_options nw_density_defaults = { true, 2, 3, GRID_MIN, NW_DENSITY_R44 };
 
 /* What is left of the input: usable values on the working scale, and their moments. */
 struct sample {
 	double *x;
-	double *weight;         /* NULL: each value counts 1 */
+	double *weight; /* NULL: each value counts 1 */
 	size_t n;
-	double total;           /* sum of weights */
+	double total; /* sum of weights */
 	double min, max, mean, sd, iqr, first;
-	double widest;          /* bucket, on the working scale */
+	double widest; /* bucket, on the working scale */
 };
 
 static void
@@ -48,8 +50,8 @@ sample_init(struct sample *s, size_t n, bool weighted)
 	return NW_OK;
 }
 
-/* ln of the values into the sample, in one pass with extremes and mean. Subtracting the first value keeps the digits
- * of the mean under a large offset. */
+/* ln of the values into the sample, in one pass with extremes and mean. Subtracting the first value
+ * keeps the digits of the mean under a large offset. */
 static void
 sample_fill(struct sample *s, const double *x, size_t n, struct nw_density *out)
 {
@@ -110,8 +112,8 @@ sample_sd(struct sample *s)
 	s->sd = range * sqrt(fmax(0, m2 - rest * rest / s->total) / (s->total - 1));
 }
 
-/* nrd0 (Silverman 1986) with R's fall-backs; quantised clocks make the interquartile range 0 in practice. A width that
- * the values cannot resolve is no width. */
+/* nrd0 (Silverman 1986) with R's fall-backs; quantised clocks make the interquartile range 0 in
+ * practice. A width that the values cannot resolve is no width. */
 static void
 set_bandwidth(const struct sample *s, double adjust, struct nw_density *out)
 {
@@ -138,14 +140,16 @@ power_of_two(double at_least, size_t low, size_t high)
 	return m;
 }
 
-/* Smoothing of weights at equal steps `delta`: w becomes w convolved with the Gaussian, per unit. w has 2 m entries, the
- * second half zero. Weights and kernel are real and the kernel is even, so one transform serves both: the weights in
- * the real part, the kernel, of unit mass like them, in the imaginary part. */
+/* Smoothing of weights at equal steps `delta`: w becomes w convolved with the Gaussian, per unit. w
+ * has 2 m entries, the second half zero. Weights and kernel are real and the kernel is even, so one
+ * transform serves both: the weights in the real part, the kernel, of unit mass like them, in the
+ * imaginary part. */
 static int
 smooth(double *w, size_t m, double delta, double bw, enum nw_density_kernel kernel)
 {
 	size_t n = 2 * m, j, k;
-	/* R 4.4: the distance of j grid steps. Before, n points over 2 (m-1) steps, which is a little less. */
+	/* R 4.4: the distance of j grid steps. Before, n points over 2 (m-1) steps, which is a
+	 * little less. */
 	double step = kernel == NW_DENSITY_R44 ? delta : delta * (double)(n - 2) / (double)(n - 1);
 	double u, re, im, *z = malloc(2 * n * sizeof(*z));
 	struct fft *f = fft_new(n);
@@ -163,8 +167,8 @@ smooth(double *w, size_t m, double delta, double bw, enum nw_density_kernel kern
 	fft_forward(f, z);
 	for (j = 0; j <= m; j++) {
 		k = (n - j) % n;
-		u = 0.5 * (z[2 * j + 1] + z[2 * k + 1]);        /* kernel: real, even */
-		re = 0.5 * (z[2 * j] + z[2 * k]) * u;           /* weights: conjugate even */
+		u = 0.5 * (z[2 * j + 1] + z[2 * k + 1]); /* kernel: real, even */
+		re = 0.5 * (z[2 * j] + z[2 * k]) * u;    /* weights: conjugate even */
 		im = 0.5 * (z[2 * j + 1] - z[2 * k + 1]) * u;
 		z[2 * j] = z[2 * k] = re;
 		z[2 * j + 1] = im;
@@ -190,7 +194,7 @@ spread(const struct sample *s, double low, double delta, size_t m, double *w)
 	for (i = 0; i < s->n; i++) {
 		at = (s->x[i] - low) * per_step;
 		k = (int)at;
-		if (k < 0 || (size_t)k > m - 2)         /* rounding only: the margin keeps values inside */
+		if (k < 0 || (size_t)k > m - 2) /* rounding only: the margin keeps values inside */
 			continue;
 		share = at - k;
 		v = each * weight_of(s, i);
@@ -231,10 +235,12 @@ draw(const struct sample *s, const struct nw_density_options *o, struct nw_densi
 	}
 	out->m = o->grid;
 	if (o->grid == 0)
-		out->m = power_of_two(BW_PER_STEP * (out->to - out->from) / out->bw + 1, GRID_MIN, GRID_FINE_MAX);
+		out->m = power_of_two(
+		    BW_PER_STEP * (out->to - out->from) / out->bw + 1, GRID_MIN, GRID_FINE_MAX);
 	m = power_of_two((double)out->m, GRID_MIN, GRID_MAX);
 	delta = (high - low) / (double)(m - 1);
-	if ((w = calloc(2 * m, sizeof(*w))) == NULL || (out->y = malloc(out->m * sizeof(*out->y))) == NULL)
+	if ((w = calloc(2 * m, sizeof(*w))) == NULL ||
+	    (out->y = malloc(out->m * sizeof(*out->y))) == NULL)
 		goto out;
 	spread(s, low, delta, m, w);
 	if ((rc = smooth(w, m, delta, out->bw, o->kernel)) == NW_OK)
@@ -266,14 +272,15 @@ finish(struct sample *s, const struct nw_density_options *o, struct nw_density *
 static int
 check_options(const struct nw_density_options *o)
 {
-	bool ok = o->adjust > 0 && o->cut > 0 && isfinite(o->adjust) && isfinite(o->cut) && o->grid <= GRID_MAX &&
-	    o->grid != 1;
+	bool ok = o->adjust > 0 && o->cut > 0 && isfinite(o->adjust) && isfinite(o->cut) &&
+	    o->grid <= GRID_MAX && o->grid != 1;
 
 	return ok ? NW_OK : NW_EINVAL;
 }
 
 int
-nw_density(const double *x, size_t n, const struct nw_density_options *options, struct nw_density *out)
+nw_density(
+    const double *x, size_t n, const struct nw_density_options *options, struct nw_density *out)
 {
 	static const double quartiles[] = { 0.25, 0.75 };
 	struct sample s = { 0 };
@@ -307,7 +314,8 @@ compare_buckets(const void *a, const void *b)
 static double
 weighted_quantile(const double *pairs, size_t n, double total, double q)
 {
-	double at = (total - 1) * q, rank = floor(at), below = 0, low = pairs[2 * n - 2], high = low;
+	double at = (total - 1) * q, rank = floor(at), below = 0, low = pairs[2 * n - 2],
+	       high = low;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
@@ -322,7 +330,8 @@ weighted_quantile(const double *pairs, size_t n, double total, double q)
 }
 
 static int
-sample_fill_buckets(struct sample *s, const struct nw_density_bucket *b, size_t n, double step, struct nw_density *out)
+sample_fill_buckets(struct sample *s, const struct nw_density_bucket *b, size_t n, double step,
+    struct nw_density *out)
 {
 	double v, value, sum = 0, *pairs;
 	size_t i;
@@ -337,7 +346,8 @@ sample_fill_buckets(struct sample *s, const struct nw_density_bucket *b, size_t 
 			continue;
 		}
 		if (!bucket_is_single(&b[i], step, &value))
-			s->widest = fmax(s->widest, out->log ? log(b[i].high / b[i].low) : b[i].high - b[i].low);
+			s->widest = fmax(
+			    s->widest, out->log ? log(b[i].high / b[i].low) : b[i].high - b[i].low);
 		s->x[s->n] = out->log ? log(v) : v;
 		s->weight[s->n] = b[i].count;
 		s->total += b[i].count;
@@ -357,7 +367,8 @@ sample_fill_buckets(struct sample *s, const struct nw_density_bucket *b, size_t 
 		pairs[2 * i + 1] = s->weight[i];
 	}
 	qsort(pairs, s->n, 2 * sizeof(*pairs), compare_buckets);
-	s->iqr = weighted_quantile(pairs, s->n, s->total, 0.75) - weighted_quantile(pairs, s->n, s->total, 0.25);
+	s->iqr = weighted_quantile(pairs, s->n, s->total, 0.75) -
+	    weighted_quantile(pairs, s->n, s->total, 0.25);
 	free(pairs);
 	return NW_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peaks, splits and cutoff of a density curve, and what falls between them. See narrows/density.h. */
+/* Peaks, splits and cutoff of a density curve, and what falls between them. See
+ * narrows/density.h. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,10 +8,10 @@
 #include "narrows/density.h"
 #include "narrows/err.h"
 
-#define FLAT 1e-6               /* of the highest peak: the floor of a valley */
+#define FLAT 1e-6 /* of the highest peak: the floor of a valley */
 
 struct peak {
-	size_t first, last;     /* grid points of equal height */
+	size_t first, last; /* grid points of equal height */
 };
 
 /* Position of grid point `at`, in the data's unit. */
@@ -51,7 +52,8 @@ highest(const struct nw_density *d)
 }
 
 static double
-split_between(const struct nw_density *d, const struct peak *a, const struct peak *b, double top, bool midpoint)
+split_between(const struct nw_density *d, const struct peak *a, const struct peak *b, double top,
+    bool midpoint)
 {
 	size_t i, low = a->last, first, last;
 
@@ -89,7 +91,8 @@ peak_position(const struct nw_density *d, const struct peak *p)
 }
 
 int
-nw_classes_find(const struct nw_density *d, double h_min, double cutoff_fraction, bool midpoint, struct nw_classes *out)
+nw_classes_find(const struct nw_density *d, double h_min, double cutoff_fraction, bool midpoint,
+    struct nw_classes *out)
 {
 	struct peak p, before = { 0, 0 };
 	double top, split;
@@ -106,10 +109,14 @@ nw_classes_find(const struct nw_density *d, double h_min, double cutoff_fraction
 	for (at = 0; next_peak(d, at, &p); at = p.last + 1) {
 		if (d->y[p.first] < h_min * top)
 			continue;
-		split = out->n > 0 ? split_between(d, &before, &p, top, midpoint) : d->log ? 0 : -INFINITY;
+		split = out->n > 0 ? split_between(d, &before, &p, top, midpoint)
+		    : d->log       ? 0
+				   : -INFINITY;
 		if (out->n > 0)
 			out->class[out->n - 1].high = split;
-		out->class[out->n++] = (struct nw_class){ .peak = peak_position(d, &p), .height = d->y[p.first], .low = split };
+		out->class[out->n++] = (struct nw_class){
+			.peak = peak_position(d, &p), .height = d->y[p.first], .low = split
+		};
 		before = p;
 	}
 	out->cutoff = out->class[n - 1].high = find_cutoff(d, &before, cutoff_fraction);
@@ -123,7 +130,7 @@ nw_classes_of(const struct nw_classes *c, double x)
 
 	if (x > c->cutoff)
 		return c->n;
-	while (left > 1) {              /* without branches that random data would mispredict */
+	while (left > 1) { /* without branches that random data would mispredict */
 		half = left / 2;
 		at += c->class[at + half].low < x ? half : 0;
 		left -= half;
@@ -156,8 +163,8 @@ nw_classes_count(struct nw_classes *c, const struct nw_density *d, const double 
 }
 
 void
-nw_classes_count_buckets(struct nw_classes *c, const struct nw_density *d, const struct nw_density_bucket *buckets,
-    size_t n, double step)
+nw_classes_count_buckets(struct nw_classes *c, const struct nw_density *d,
+    const struct nw_density_bucket *buckets, size_t n, double step)
 {
 	double x;
 	size_t i;

@@ -7,12 +7,12 @@
 #include "narrows/density.h"
 #include "narrows/err.h"
 
-#define HEAVY 0.01              /* of all values: such neighbours have nothing between them for a reason */
-#define GAPS_MIN 2
-#define STEP_MAX 65536          /* ticks; a coarser clock's values are single buckets' worth anyway */
-#define TICKS_MAX 1e15          /* still whole numbers, with room for rounding */
+#define HEAVY     0.01 /* of all values: such neighbours have nothing between them for a reason */
+#define GAPS_MIN  2
+#define STEP_MAX  65536 /* ticks; a coarser clock's values are single buckets' worth anyway */
+#define TICKS_MAX 1e15  /* still whole numbers, with room for rounding */
 
-struct range {                  /* low <= ticks < high */
+struct range { /* low <= ticks < high */
 	double low, high, count;
 };
 
@@ -39,8 +39,10 @@ to_ticks(const struct nw_density_bucket *b, size_t n, double tick, struct range 
 	for (i = 0; i < n; i++) {
 		if (!bucket_is_usable(&b[i]) || !(b[i].low > 0))
 			continue;
-		r[kept] = (struct range){ round(b[i].low / tick), round(b[i].high / tick), b[i].count };
-		if (r[kept].high > TICKS_MAX || fabs(b[i].low / tick - r[kept].low) > 1e-3 || r[kept].high <= r[kept].low)
+		r[kept] =
+		    (struct range){ round(b[i].low / tick), round(b[i].high / tick), b[i].count };
+		if (r[kept].high > TICKS_MAX || fabs(b[i].low / tick - r[kept].low) > 1e-3 ||
+		    r[kept].high <= r[kept].low)
 			return 0;
 		kept++;
 	}
@@ -48,7 +50,8 @@ to_ticks(const struct nw_density_bucket *b, size_t n, double tick, struct range 
 	return kept;
 }
 
-/* Does every bucket hold a multiple of the step, and does it explain why some heavy neighbours have a gap between? */
+/* Does every bucket hold a multiple of the step, and does it explain why some heavy neighbours have
+ * a gap between? */
 static bool
 explains(const struct range *r, size_t n, double heavy, double step)
 {
@@ -58,8 +61,8 @@ explains(const struct range *r, size_t n, double heavy, double step)
 		if (!holds_multiple(r[i].low, r[i].high, step))
 			return false;
 	for (i = 1; i < n; i++)
-		gaps += r[i - 1].count >= heavy && r[i].count >= heavy && r[i].low > r[i - 1].high &&
-		    !holds_multiple(r[i - 1].high, r[i].low, step);
+		gaps += r[i - 1].count >= heavy && r[i].count >= heavy &&
+		    r[i].low > r[i - 1].high && !holds_multiple(r[i - 1].high, r[i].low, step);
 	return gaps >= GAPS_MIN;
 }
 
@@ -76,7 +79,8 @@ nw_density_clock_step(const struct nw_density_bucket *buckets, size_t n, double 
 	n_ranges = to_ticks(buckets, n, tick, r);
 	for (i = 0; i < n_ranges; i++) {
 		total += r[i].count;
-		if (i > 0)              /* two multiples lie in two buckets: they are no farther apart than this */
+		/* two multiples lie in two buckets: they are no farther apart than this */
+		if (i > 0)
 			largest = fmin(largest, r[i].high - 1 - r[i - 1].low);
 	}
 	for (q = n_ranges > 1 ? largest : 0; q >= 2; q--)

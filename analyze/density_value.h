@@ -6,7 +6,8 @@
 
 #include "narrows/density.h"
 
-/* Does the bucket hold exactly one multiple of the clock's step? Then that. The slack forgives bounds that were scaled. */
+/* Does the bucket hold exactly one multiple of the clock's step? Then that. The slack forgives
+ * bounds that were scaled. */
 static inline bool
 bucket_is_single(const struct nw_density_bucket *b, double step, double *value)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dgeqrf factors all columns at once, blocked and fast, but does not notice a column that brings nothing new. A pass over
- * R in column order does: the part of the column below the accepted rows is its residual. An aliased column leaves R one
- * row too high for all that follow; the next accepted column is then reduced by one more reflection.
+ * dgeqrf factors all columns at once, blocked and fast, but does not notice a column that brings
+ * nothing new. A pass over R in column order does: the part of the column below the accepted rows
+ * is its residual. An aliased column leaves R one row too high for all that follow; the next
+ * accepted column is then reduced by one more reflection.
  */
 #include "analyze/design.h"
 
@@ -15,7 +16,8 @@
 #include <lapacke.h>
 
 static bool
-standardise_term(const struct design *d, const double *const *x, const struct nw_term *t, double *z, struct standard *s)
+standardise_term(const struct design *d, const double *const *x, const struct nw_term *t, double *z,
+    struct standard *s)
 {
 	if (t->squared)
 		return square_standardise(x[t->column], d->n, t->centre, d->centred, z, s);
@@ -23,8 +25,8 @@ standardise_term(const struct design *d, const double *const *x, const struct nw
 }
 
 int
-design_init(struct design *d, const double *const *x, const struct nw_term *terms, size_t p, const double *y, size_t n,
-    bool centred)
+design_init(struct design *d, const double *const *x, const struct nw_term *terms, size_t p,
+    const double *y, size_t n, bool centred)
 {
 	memset(d, 0, sizeof(*d));
 	if (p >= INT_MAX / 64 || n >= INT_MAX)
@@ -40,7 +42,8 @@ design_init(struct design *d, const double *const *x, const struct nw_term *term
 	for (size_t j = 0; j < p; j++) {
 		struct nw_term plain = { j, false, 0 };
 
-		if (!standardise_term(d, x, terms != NULL ? &terms[j] : &plain, d->z + j * n, &d->column[j]))
+		if (!standardise_term(
+			d, x, terms != NULL ? &terms[j] : &plain, d->z + j * n, &d->column[j]))
 			d->state[j] = NW_TERM_CONSTANT;
 	}
 	d->response_varies = column_standardise(y, n, centred, d->z + p * n, &d->column[p]);
@@ -58,10 +61,10 @@ design_clear(struct design *d)
 
 /* --- factor --- */
 struct qr {
-	size_t n, m, rows;      /* m columns and the response; R has `rows` rows */
-	double *a;              /* n x (m + 1) */
+	size_t n, m, rows; /* m columns and the response; R has `rows` rows */
+	double *a;         /* n x (m + 1) */
 	double *work;
-	size_t *term;           /* m: of the design */
+	size_t *term; /* m: of the design */
 };
 
 static double *
@@ -93,8 +96,8 @@ qr_init(struct qr *qr, const struct design *d)
 	if (qr->n == 0)
 		return NW_OK;
 	tau = qr->work + 64 * (d->p + 1);
-	rc = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, (int)qr->n, (int)qr->m + 1, qr->a, (int)qr->n, tau, qr->work,
-	    64 * ((int)d->p + 1));
+	rc = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, (int)qr->n, (int)qr->m + 1, qr->a, (int)qr->n,
+	    tau, qr->work, 64 * ((int)d->p + 1));
 	return rc == 0 ? NW_OK : NW_EINVAL;
 }
 
@@ -116,11 +119,13 @@ reduce_column(struct qr *qr, size_t j, size_t k, size_t last)
 	LAPACKE_dlarfg_work(length, v, v + 1, 1, &tau);
 	diagonal = *v;
 	*v = 1;
-	LAPACKE_dlarfx_work(LAPACK_COL_MAJOR, 'L', length, later, v, tau, at(qr, k, j + 1), (int)qr->n, qr->work);
+	LAPACKE_dlarfx_work(
+	    LAPACK_COL_MAJOR, 'L', length, later, v, tau, at(qr, k, j + 1), (int)qr->n, qr->work);
 	*v = diagonal;
 }
 
-/* Column order, rows of R in place. Returns how many columns were accepted; *accepted: their places in qr. */
+/* Column order, rows of R in place. Returns how many columns were accepted; *accepted: their places
+ * in qr. */
 static size_t
 accept_columns(struct qr *qr, struct design *d, double tolerance, size_t *accepted)
 {
@@ -150,7 +155,9 @@ invert(struct qr *qr, const size_t *accepted, struct factor *f)
 			f->w[i * f->ld + j] = *at(qr, i, accepted[j]);
 	if (f->k == 0)
 		return NW_OK;
-	return LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (int)f->k, f->w, (int)f->ld) == 0 ? NW_OK : NW_EINVAL;
+	return LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (int)f->k, f->w, (int)f->ld) == 0
+	    ? NW_OK
+	    : NW_EINVAL;
 }
 
 int
@@ -167,7 +174,8 @@ factor_init(struct factor *f, struct design *d, double alias_tolerance)
 		rc = NW_ENOMEM;
 	if (rc != NW_OK)
 		goto out;
-	f->k = accept_columns(&qr, d, alias_tolerance > 0 ? alias_tolerance : NW_ALIAS_TOLERANCE, accepted);
+	f->k = accept_columns(
+	    &qr, d, alias_tolerance > 0 ? alias_tolerance : NW_ALIAS_TOLERANCE, accepted);
 	f->ld = f->k + 1;
 	f->term = calloc(f->k + 1, sizeof(*f->term));
 	f->w = calloc(f->ld, f->ld * sizeof(*f->w));
@@ -216,7 +224,8 @@ factor_r2(const struct factor *f)
 		explained += f->q[i] * f->q[i];
 	if (f->rss <= NW_PERFECT_FIT)
 		return 1;
-	return explained < f->rss ? explained / (explained + f->rss) : 1 - f->rss / (explained + f->rss);
+	return explained < f->rss ? explained / (explained + f->rss)
+				  : 1 - f->rss / (explained + f->rss);
 }
 
 double

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The standardised design matrix and its inverse QR factor: what lm, elimination and validation share.
+ * The standardised design matrix and its inverse QR factor: what lm, elimination and validation
+ * share.
  *
  *   design   Z = columns of unit length (centred unless the model has no intercept), response last
  *   factor   W = R^-1 of the accepted columns, row by row, q = Q'y:
@@ -18,19 +19,19 @@ struct design {
 	size_t n, p;
 	bool centred;
 	bool response_varies;
-	double *z;                      /* n x (p + 1), column after column */
-	struct standard *column;        /* p + 1 */
-	enum nw_term_state *state;      /* p */
+	double *z;                 /* n x (p + 1), column after column */
+	struct standard *column;   /* p + 1 */
+	enum nw_term_state *state; /* p */
 };
 
-int design_init(struct design *d, const double *const *x, const struct nw_term *terms, size_t p, const double *y,
-    size_t n, bool centred);
+int design_init(struct design *d, const double *const *x, const struct nw_term *terms, size_t p,
+    const double *y, size_t n, bool centred);
 void design_clear(struct design *d);
 
 struct factor {
-	size_t k, ld;                   /* accepted terms; row stride of w */
-	size_t *term;                   /* k: term of each row of w */
-	double *w, *q, *beta, *c;       /* c_i = w_i . w_i */
+	size_t k, ld;             /* accepted terms; row stride of w */
+	size_t *term;             /* k: term of each row of w */
+	double *w, *q, *beta, *c; /* c_i = w_i . w_i */
 	double rss;
 };
 
@@ -38,7 +39,8 @@ struct factor {
 int factor_init(struct factor *f, struct design *d, double alias_tolerance);
 void factor_clear(struct factor *f);
 
-/* Share of SSyy that the terms explain; exactly 0 without terms, 1 for a perfect fit, small values to all digits. */
+/* Share of SSyy that the terms explain; exactly 0 without terms, 1 for a perfect fit, small values
+ * to all digits. */
 double factor_r2(const struct factor *f);
 /* Partial F of a term whose removal adds `delta` to rss; both as shares of SSyy. */
 double partial_f(double delta, double rss, size_t df);

@@ -2,10 +2,11 @@
 /*
  * Backward elimination by updating R^-1. See narrows/linear.h.
  *
- * The factor's rows w_i (one per term) and q give everything a step needs: beta_i = w_i . q, c_i = |w_i|^2,
- * F_i = (beta_i^2 / c_i) / (rss / df). To drop term j, reflect all rows and q so that w_j becomes a multiple of the last
- * unit vector; the leading part of the others is then the factor of the model without j, and
- * beta_i -= w_i,last q_last, c_i -= w_i,last^2, rss += q_last^2 follow. W is square, not triangular, from then on.
+ * The factor's rows w_i (one per term) and q give everything a step needs: beta_i = w_i . q, c_i =
+ * |w_i|^2, F_i = (beta_i^2 / c_i) / (rss / df). To drop term j, reflect all rows and q so that w_j
+ * becomes a multiple of the last unit vector; the leading part of the others is then the factor of
+ * the model without j, and beta_i -= w_i,last q_last, c_i -= w_i,last^2, rss += q_last^2 follow. W
+ * is square, not triangular, from then on.
  */
 #include <math.h>
 #include <stdint.h>
@@ -19,7 +20,8 @@
 
 /* --- candidates --- */
 static void
-make_terms(const double *const *x, const struct nw_eliminate_options *opts, struct nw_elimination *e)
+make_terms(
+    const double *const *x, const struct nw_eliminate_options *opts, struct nw_elimination *e)
 {
 	size_t p = e->n_metrics;
 
@@ -51,12 +53,16 @@ weakest(const struct nw_elimination *e, const struct factor *f, const bool *lock
 	double best_f = INFINITY, best_delta = INFINITY;
 
 	for (size_t i = 0; i < f->k; i++) {
-		double delta = f->beta[i] * f->beta[i] / f->c[i], f_i = partial_f(delta, f->rss, df);
+		double delta = f->beta[i] * f->beta[i] / f->c[i],
+		       f_i = partial_f(delta, f->rss, df);
 
 		if (locked[f->term[i]] && !e->terms[f->term[i]].squared)
 			continue;
-		if (best != SIZE_MAX && (f_i > best_f || (f_i == best_f && (delta > best_delta ||
-		    (delta == best_delta && f->term[i] > f->term[best])))))
+		if (best != SIZE_MAX &&
+		    (f_i > best_f ||
+			(f_i == best_f &&
+			    (delta > best_delta ||
+				(delta == best_delta && f->term[i] > f->term[best])))))
 			continue;
 		best = i;
 		best_f = f_i;
@@ -110,7 +116,8 @@ drop_row(struct factor *f, size_t j, double *v, double *s)
 	v[m - 1] += v[m - 1] < 0 ? -length : length;
 	tau = 2 / cblas_ddot(m, v, 1, v, 1);
 	move_last(f, j);
-	cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)k - 1, m, tau, w + from, (int)f->ld, v, 1, 0, s, 1);
+	cblas_dgemv(
+	    CblasRowMajor, CblasNoTrans, (int)k - 1, m, tau, w + from, (int)f->ld, v, 1, 0, s, 1);
 	cblas_dger(CblasRowMajor, (int)k - 1, m, -1, s, 1, v, 1, w + from, (int)f->ld);
 	cblas_daxpy(m, -tau * cblas_ddot(m, v, 1, f->q + from, 1), v, 1, f->q + from, 1);
 	q_last = f->q[k - 1];
@@ -125,7 +132,7 @@ struct path {
 	struct design d;
 	struct factor f;
 	bool *locked;
-	double *scratch;                /* 2 (k + 1) */
+	double *scratch; /* 2 (k + 1) */
 };
 
 static int
@@ -198,7 +205,8 @@ verify(const struct nw_elimination *e, const struct factor *f)
 }
 
 static int
-collect(const double *const *x, const double *y, const struct nw_eliminate_options *opts, struct nw_elimination *e)
+collect(const double *const *x, const double *y, const struct nw_eliminate_options *opts,
+    struct nw_elimination *e)
 {
 	struct nw_lm_options lm_opts = { false, opts->alias_tolerance };
 
@@ -212,12 +220,14 @@ collect(const double *const *x, const double *y, const struct nw_eliminate_optio
 			e->n_metrics_kept += !e->metric_kept[e->terms[j].column];
 			e->metric_kept[e->terms[j].column] = true;
 		}
-	e->reduction_degree = e->n_metrics > 0 ? 1 - (double)e->n_metrics_kept / (double)e->n_metrics : NAN;
+	e->reduction_degree =
+	    e->n_metrics > 0 ? 1 - (double)e->n_metrics_kept / (double)e->n_metrics : NAN;
 	return nw_lm_fit(x, e->kept_terms, e->n_kept, y, e->n_rows, &lm_opts, &e->lm);
 }
 
 static int
-elimination_init(struct nw_elimination *e, size_t p, size_t n, const struct nw_eliminate_options *opts)
+elimination_init(
+    struct nw_elimination *e, size_t p, size_t n, const struct nw_eliminate_options *opts)
 {
 	size_t n_terms = opts->quadratic == NW_QUADRATIC_NONE ? p : 2 * p;
 
@@ -259,8 +269,8 @@ full_model(struct path *path, struct nw_elimination *e)
 }
 
 int
-nw_eliminate(const double *const *x, size_t p, const double *y, size_t n, const struct nw_eliminate_options *opts,
-    struct nw_elimination *out)
+nw_eliminate(const double *const *x, size_t p, const double *y, size_t n,
+    const struct nw_eliminate_options *opts, struct nw_elimination *out)
 {
 	struct path path = { 0 };
 	int rc = elimination_init(out, p, n, opts);

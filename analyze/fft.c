@@ -8,7 +8,8 @@
 
 struct fft {
 	size_t n;
-	double root[];          /* cos, -sin of 2 pi j / n, j < n/2: each computed by itself, so errors do not add up */
+	/* cos, -sin of 2 pi j / n, j < n/2: each computed by itself, so errors do not add up */
+	double root[];
 };
 
 struct fft *
@@ -82,8 +83,8 @@ transform(const struct fft *f, double *z, double sign)
 		stride = f->n / (2 * half);
 		for (start = 0; start < f->n; start += 2 * half)
 			for (j = 0; j < half; j++)
-				butterfly(&z[2 * (start + j)], &z[2 * (start + j + half)], f->root[2 * j * stride],
-				    sign * f->root[2 * j * stride + 1]);
+				butterfly(&z[2 * (start + j)], &z[2 * (start + j + half)],
+				    f->root[2 * j * stride], sign * f->root[2 * j * stride + 1]);
 	}
 }
 

@@ -9,7 +9,8 @@ const struct nw_io_options nw_io_defaults = { 4096, 1.1, false };
 static bool
 usable(const struct nw_io_limit *l)
 {
-	return l->size_bytes >= 0 && isfinite(l->size_bytes) && l->limit_s > 0 && isfinite(l->limit_s);
+	return l->size_bytes >= 0 && isfinite(l->size_bytes) && l->limit_s > 0 &&
+	    isfinite(l->limit_s);
 }
 
 /* The limits one line is fitted to. */
@@ -99,7 +100,8 @@ set_errors(const struct part *p, struct nw_io_line *line)
 	for (i = 0; i < p->n; i++) {
 		if (!in_part(p, i))
 			continue;
-		d = line->intercept_s + line->slope_s_per_byte * p->limits[i].size_bytes - p->limits[i].limit_s;
+		d = line->intercept_s + line->slope_s_per_byte * p->limits[i].size_bytes -
+		    p->limits[i].limit_s;
 		abs_sum += fabs(d);
 		rel_sum += fabs(d) / p->limits[i].limit_s;
 	}
@@ -108,7 +110,8 @@ set_errors(const struct part *p, struct nw_io_line *line)
 }
 
 void
-nw_io_fit(const struct nw_io_limit *limits, size_t n, const struct nw_io_options *options, struct nw_io_model *out)
+nw_io_fit(const struct nw_io_limit *limits, size_t n, const struct nw_io_options *options,
+    struct nw_io_model *out)
 {
 	static const struct nw_io_line none = { 0, NAN, NAN, NAN, NAN };
 	struct part small = { limits, n, options, false }, large = { limits, n, options, true };
@@ -116,7 +119,9 @@ nw_io_fit(const struct nw_io_limit *limits, size_t n, const struct nw_io_options
 	*out = (struct nw_io_model){ NW_STATUS_OK, options->page_bytes, none, none };
 	fit_line(&small, &out->small);
 	if (out->small.n > 0)
-		fit_slope(&large, out->small.intercept_s + options->page_bytes * out->small.slope_s_per_byte, &out->large);
+		fit_slope(&large,
+		    out->small.intercept_s + options->page_bytes * out->small.slope_s_per_byte,
+		    &out->large);
 	else
 		fit_line(&large, &out->large);
 	set_errors(&small, &out->small);

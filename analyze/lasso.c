@@ -2,8 +2,9 @@
 /*
  * The lasso path. See narrows/linear.h.
  *
- * In units of the response's population sd and with G = U'U, g = U'u_y (u: centred columns of unit length) the problem is
- * min b'Gb/2 - b'g + lambda |b|_1; gradient r = g - Gb is kept up to date, one axpy per coefficient that moves.
+ * In units of the response's population sd and with G = U'U, g = U'u_y (u: centred columns of unit
+ * length) the problem is min b'Gb/2 - b'g + lambda |b|_1; gradient r = g - Gb is kept up to date,
+ * one axpy per coefficient that moves.
  */
 #include <float.h>
 #include <limits.h>
@@ -20,10 +21,10 @@
 struct descent {
 	size_t p;
 	const enum nw_term_state *state;
-	double *gram;                   /* p x p */
-	double *g, *r, *b;              /* p */
-	double *trial, *a;              /* p, p x p: the exact solution's right side and matrix */
-	size_t *active;                 /* p */
+	double *gram;      /* p x p */
+	double *g, *r, *b; /* p */
+	double *trial, *a; /* p, p x p: the exact solution's right side and matrix */
+	size_t *active;    /* p */
 	double *store;
 };
 
@@ -49,9 +50,10 @@ descent_init(struct descent *s, const struct design *d)
 		return NW_OK;
 	blas_single_thread();
 	/* both triangles: a whole column is one axpy */
-	cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)p, (int)p, (int)d->n, 1, d->z, (int)d->n, d->z,
-	    (int)d->n, 0, s->gram, (int)p);
-	cblas_dgemv(CblasColMajor, CblasTrans, (int)d->n, (int)p, 1, d->z, (int)d->n, d->z + p * d->n, 1, 0, s->g, 1);
+	cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)p, (int)p, (int)d->n, 1, d->z,
+	    (int)d->n, d->z, (int)d->n, 0, s->gram, (int)p);
+	cblas_dgemv(CblasColMajor, CblasTrans, (int)d->n, (int)p, 1, d->z, (int)d->n,
+	    d->z + p * d->n, 1, 0, s->g, 1);
 	memcpy(s->r, s->g, p * sizeof(*s->r));
 	return NW_OK;
 }
@@ -124,8 +126,8 @@ swap_active(struct descent *s, size_t k)
 	gradient(s);
 }
 
-/* Given which b are not 0 and their signs, the solution is linear: G_AA b_A = g_A - lambda sign. True if it is one, and
- * then it is exact; false leaves b and r as they were. */
+/* Given which b are not 0 and their signs, the solution is linear: G_AA b_A = g_A - lambda sign.
+ * True if it is one, and then it is exact; false leaves b and r as they were. */
 static bool
 solve_active(struct descent *s, double lambda)
 {
@@ -140,7 +142,9 @@ solve_active(struct descent *s, double lambda)
 			s->a[j * k + i] = s->gram[s->active[j] * s->p + s->active[i]];
 		s->trial[j] = s->g[s->active[j]] - copysign(lambda, s->b[s->active[j]]);
 	}
-	if (k > 0 && LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (int)k, 1, s->a, (int)k, s->trial, (int)k) != 0)
+	if (k > 0 &&
+	    LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (int)k, 1, s->a, (int)k, s->trial, (int)k) !=
+		0)
 		return false;
 	for (size_t j = 0; j < k; j++)
 		if (!(s->trial[j] * s->b[s->active[j]] > 0))
@@ -152,7 +156,8 @@ solve_active(struct descent *s, double lambda)
 	return good;
 }
 
-/* Sweeps until the active set gives the exact answer, or nothing moves. Strongly correlated columns need many. */
+/* Sweeps until the active set gives the exact answer, or nothing moves. Strongly correlated columns
+ * need many. */
 static bool
 descend(struct descent *s, double lambda)
 {
@@ -213,8 +218,8 @@ lasso_init(struct nw_lasso *l, size_t p, size_t n, const double *lambda, size_t 
 	return NW_OK;
 }
 
-/* The fit after `last` in falling order of lambda (equal ones in input order); n_fits before the first and after the
- * last. Quadratic, and small against one fit. */
+/* The fit after `last` in falling order of lambda (equal ones in input order); n_fits before the
+ * first and after the last. Quadratic, and small against one fit. */
 static size_t
 next_lambda(const struct nw_lasso *l, size_t last)
 {
@@ -223,7 +228,8 @@ next_lambda(const struct nw_lasso *l, size_t last)
 	for (size_t i = 0; i < l->n_fits; i++) {
 		double v = l->fit[i].lambda;
 
-		if (last < l->n_fits && (v > l->fit[last].lambda || (v == l->fit[last].lambda && i <= last)))
+		if (last < l->n_fits &&
+		    (v > l->fit[last].lambda || (v == l->fit[last].lambda && i <= last)))
 			continue;
 		if (best == l->n_fits || v > l->fit[best].lambda)
 			best = i;
@@ -243,8 +249,8 @@ follow_path(struct descent *s, const struct design *d, struct nw_lasso *l)
 }
 
 int
-nw_lasso_fit(const double *const *x, size_t p, const double *y, size_t n, const double *lambda, size_t n_lambda,
-    struct nw_lasso *out)
+nw_lasso_fit(const double *const *x, size_t p, const double *y, size_t n, const double *lambda,
+    size_t n_lambda, struct nw_lasso *out)
 {
 	struct design d = { 0 };
 	struct descent s = { 0 };
@@ -256,8 +262,9 @@ nw_lasso_fit(const double *const *x, size_t p, const double *y, size_t n, const 
 		rc = descent_init(&s, &d);
 	if (rc != NW_OK)
 		goto out;
-	out->status = n == 0 ? NW_STATUS_INSUFFICIENT :
-	    d.response_varies ? NW_STATUS_OK : NW_STATUS_CONSTANT_RESPONSE;
+	out->status = n == 0    ? NW_STATUS_INSUFFICIENT
+	    : d.response_varies ? NW_STATUS_OK
+				: NW_STATUS_CONSTANT_RESPONSE;
 	if (n > 0)
 		follow_path(&s, &d, out);
 out:

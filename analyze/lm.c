@@ -19,7 +19,8 @@ intercept_variance(const struct design *d, const struct factor *f)
 		double u = 0;
 
 		for (size_t i = 0; i <= j; i++)
-			u += f->w[i * f->ld + j] * (d->column[f->term[i]].mean / d->column[f->term[i]].norm);
+			u += f->w[i * f->ld + j] *
+			    (d->column[f->term[i]].mean / d->column[f->term[i]].norm);
 		v += u * u;
 	}
 	return v;
@@ -32,7 +33,8 @@ intercept_value(const struct nw_lm *lm)
 
 	for (size_t j = 0; j < lm->n_terms; j++)
 		if (lm->coef[j].state == NW_TERM_OK)
-			b0 -= lm->coef[j].value * ((long double)lm->coef[j].mean + lm->coef[j].mean_rest);
+			b0 -= lm->coef[j].value *
+			    ((long double)lm->coef[j].mean + lm->coef[j].mean_rest);
 	return (double)b0;
 }
 
@@ -110,8 +112,8 @@ lm_of_factor(const struct design *d, const struct factor *f, struct nw_lm *lm)
 }
 
 int
-nw_lm_fit(const double *const *x, const struct nw_term *terms, size_t n_terms, const double *y, size_t n,
-    const struct nw_lm_options *opts, struct nw_lm *out)
+nw_lm_fit(const double *const *x, const struct nw_term *terms, size_t n_terms, const double *y,
+    size_t n, const struct nw_lm_options *opts, struct nw_lm *out)
 {
 	struct design d;
 	struct factor f = { 0 };
@@ -142,7 +144,8 @@ nw_lm_clear(struct nw_lm *lm)
 }
 
 double
-nw_lm_residual(const struct nw_lm *lm, const struct nw_term *terms, const double *const *x, const double *y, size_t row)
+nw_lm_residual(const struct nw_lm *lm, const struct nw_term *terms, const double *const *x,
+    const double *y, size_t row)
 {
 	double rest = y[row] - lm->response_mean - lm->response_mean_rest;
 

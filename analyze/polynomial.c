@@ -2,10 +2,11 @@
 /*
  * Polynomial regression that survives x^10. See narrows/linear.h.
  *
- * P_0 = 1, P_{k+1}(t) = (t - a_k) P_k - b_k P_{k-1} with a_k = <t P_k, P_k>/<P_k, P_k>, b_k = <P_k, P_k>/<P_{k-1}, P_{k-1}>
- * are orthogonal on the data (Forsythe 1957), so every coefficient is a projection of what is left of y. The same
- * recurrence on coefficients turns them into powers of x: b = sum c_k L_k, var b_j = s^2 sum L_kj^2 / <P_k, P_k>.
- * t is x moved and scaled to [-1, 1]. Going back to powers of x cancels up to 1e10 (Filip) and more; hence 113 bits.
+ * P_0 = 1, P_{k+1}(t) = (t - a_k) P_k - b_k P_{k-1} with a_k = <t P_k, P_k>/<P_k, P_k>, b_k = <P_k,
+ * P_k>/<P_{k-1}, P_{k-1}> are orthogonal on the data (Forsythe 1957), so every coefficient is a
+ * projection of what is left of y. The same recurrence on coefficients turns them into powers of x:
+ * b = sum c_k L_k, var b_j = s^2 sum L_kj^2 / <P_k, P_k>. t is x moved and scaled to [-1, 1]. Going
+ * back to powers of x cancels up to 1e10 (Filip) and more; hence 113 bits.
  */
 #include <float.h>
 #include <math.h>
@@ -25,11 +26,11 @@ enum { N_POWERS = NW_POLY_MAX_DEGREE + 1 };
 
 struct basis {
 	size_t n;
-	wide middle, half;              /* x 2^-exponent = middle + half t */
+	wide middle, half; /* x 2^-exponent = middle + half t */
 	int exponent;
-	wide *t, *rest;                 /* n: positions; y less what is fitted */
-	wide *now, *before;             /* n: P_k, P_{k-1} at the points */
-	wide poly[2][N_POWERS];         /* their coefficients, powers of x 2^-exponent */
+	wide *t, *rest;         /* n: positions; y less what is fitted */
+	wide *now, *before;     /* n: P_k, P_{k-1} at the points */
+	wide poly[2][N_POWERS]; /* their coefficients, powers of x 2^-exponent */
 	wide coef[N_POWERS], variance[N_POWERS];
 };
 
@@ -102,7 +103,8 @@ next(struct basis *b, wide alpha, wide beta)
 	for (size_t j = N_POWERS; j-- > 0;) {
 		wide p = b->poly[0][j];
 
-		b->poly[1][j] = (j > 0 ? b->poly[0][j - 1] / b->half : 0) - shift * p - beta * b->poly[1][j];
+		b->poly[1][j] =
+		    (j > 0 ? b->poly[0][j - 1] / b->half : 0) - shift * p - beta * b->poly[1][j];
 	}
 	for (size_t j = 0; j < N_POWERS; j++) {
 		wide p = b->poly[1][j];
@@ -125,8 +127,9 @@ project(struct basis *b, wide square)
 	}
 }
 
-/* Returns how many polynomials the points can tell apart, at most `count`. Below 1e-45 of the first one's square there is
- * nothing left but rounding: two doubles apart by one unit still make 1e-32. */
+/* Returns how many polynomials the points can tell apart, at most `count`. Below 1e-45 of the first
+ * one's square there is nothing left but rounding: two doubles apart by one unit still make
+ * 1e-32. */
 static size_t
 fit(struct basis *b, size_t count, bool no_intercept)
 {
@@ -148,7 +151,8 @@ fit(struct basis *b, size_t count, bool no_intercept)
 }
 
 static struct nw_coefficient
-coefficient(const struct basis *b, size_t power, wide s2, enum nw_status status, bool perfect, double ssyy)
+coefficient(
+    const struct basis *b, size_t power, wide s2, enum nw_status status, bool perfect, double ssyy)
 {
 	struct nw_coefficient c = { NW_TERM_OK, NAN, NAN, NAN, 0, 0 };
 	int scale = -b->exponent * (int)power;
@@ -215,18 +219,20 @@ report(const struct basis *b, const double *y, size_t rank, bool no_intercept, s
 		out->adj_r2 = 1 - (1 - out->r2) * (double)(b->n - constant) / (double)out->df;
 	}
 	if (constant == 1 && rank > 0)
-		out->intercept = coefficient(b, 0, sse / (wide)(out->df > 0 ? out->df : 1), out->status, perfect,
-		    out->ssyy);
+		out->intercept = coefficient(
+		    b, 0, sse / (wide)(out->df > 0 ? out->df : 1), out->status, perfect, out->ssyy);
 	for (size_t j = 0; j < out->n_terms; j++) {
 		out->coef[j] = (struct nw_coefficient){ NW_TERM_ALIASED, NAN, NAN, NAN, 0, 0 };
 		if (j < out->rank)
-			out->coef[j] = coefficient(b, j + 1, sse / (wide)(out->df > 0 ? out->df : 1), out->status,
-			    perfect, out->ssyy);
+			out->coef[j] =
+			    coefficient(b, j + 1, sse / (wide)(out->df > 0 ? out->df : 1),
+				out->status, perfect, out->ssyy);
 	}
 }
 
 int
-nw_lm_fit_polynomial(const double *x, const double *y, size_t n, unsigned degree, bool no_intercept, struct nw_lm *out)
+nw_lm_fit_polynomial(const double *x, const double *y, size_t n, unsigned degree, bool no_intercept,
+    struct nw_lm *out)
 {
 	struct basis *b = NULL;
 	size_t count;
@@ -235,7 +241,8 @@ nw_lm_fit_polynomial(const double *x, const double *y, size_t n, unsigned degree
 	memset(out, 0, sizeof(*out));
 	if (degree > NW_POLY_MAX_DEGREE)
 		return NW_EINVAL;
-	if ((b = calloc(1, sizeof(*b))) == NULL || (out->coef = calloc(degree + 1, sizeof(*out->coef))) == NULL)
+	if ((b = calloc(1, sizeof(*b))) == NULL ||
+	    (out->coef = calloc(degree + 1, sizeof(*out->coef))) == NULL)
 		goto out;
 	if ((rc = basis_init(b, x, y, n)) != NW_OK)
 		goto out;

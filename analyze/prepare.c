@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which rows and metrics take part. The order of the steps is part of the definition: see narrows/correlate.h. */
+/* Which rows and metrics take part. The order of the steps is part of the definition: see
+ * narrows/correlate.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,8 @@ drop_incomplete_rows(const double *const *x, struct nw_prepared *out)
 	for (size_t i = 0; i < out->n_rows; i++) {
 		size_t j = 0;
 
-		while (j < out->n_metrics && (out->class[j] != NW_METRIC_USED || isfinite(x[j][out->row[i]])))
+		while (j < out->n_metrics &&
+		    (out->class[j] != NW_METRIC_USED || isfinite(x[j][out->row[i]])))
 			j++;
 		if (j == out->n_metrics)
 			out->row[kept++] = out->row[i];
@@ -65,7 +67,8 @@ drop_incomplete_rows(const double *const *x, struct nw_prepared *out)
 	out->n_rows = kept;
 }
 
-/* `z` gets the rows of the column, gaps as NaN; what is there goes to `there`, and its count is returned. */
+/* `z` gets the rows of the column, gaps as NaN; what is there goes to `there`, and its count is
+ * returned. */
 static size_t
 gather(const double *x, const struct nw_prepared *out, double *z, double *there)
 {
@@ -96,8 +99,8 @@ classify(double *there, size_t n, const struct nw_prepare_options *opts, bool dr
 }
 
 int
-nw_prepare(const double *const *x, size_t p, const double *y, size_t n, const struct nw_prepare_options *opts,
-    bool drop_constant, struct nw_prepared *out)
+nw_prepare(const double *const *x, size_t p, const double *y, size_t n,
+    const struct nw_prepare_options *opts, bool drop_constant, struct nw_prepared *out)
 {
 	double *there = NULL;
 	int rc = NW_ENOMEM;
@@ -111,8 +114,8 @@ nw_prepare(const double *const *x, size_t p, const double *y, size_t n, const st
 	out->y = calloc(n + 1, sizeof(*out->y));
 	out->store = calloc(p + 1, (n + 1) * sizeof(*out->store));
 	there = calloc(n + 1, sizeof(*there));
-	if (out->row == NULL || out->class == NULL || out->used == NULL || out->x == NULL || out->y == NULL ||
-	    out->store == NULL || there == NULL)
+	if (out->row == NULL || out->class == NULL || out->used == NULL || out->x == NULL ||
+	    out->y == NULL || out->store == NULL || there == NULL)
 		goto out;
 	take_rows(y, n, out);
 	for (size_t j = 0; j < p; j++)

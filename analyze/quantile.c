@@ -8,7 +8,8 @@
 
 #include "narrows/err.h"
 
-#define SAMPLE_MIN 600          /* Floyd & Rivest's: below it, picking a pivot from a sample costs more than it saves */
+#define SAMPLE_MIN \
+	600 /* Floyd & Rivest's: below it, picking a pivot from a sample costs more than it saves */
 
 static void
 swap(double *a, double *b)
@@ -32,7 +33,8 @@ select_range(double *v, long left, long right, long k)
 			at = k - left + 1;
 			z = log((double)m);
 			s = 0.5 * exp(2 * z / 3);
-			sd = 0.5 * sqrt(z * s * ((double)m - s) / (double)m) * (2 * at < m ? -1 : 1);
+			sd =
+			    0.5 * sqrt(z * s * ((double)m - s) / (double)m) * (2 * at < m ? -1 : 1);
 			i = (long)((double)k - (double)at * s / (double)m + sd);
 			j = (long)((double)k + (double)(m - at) * s / (double)m + sd);
 			select_range(v, i > left ? i : left, j < right ? j : right, k);
@@ -80,7 +82,7 @@ quantile(double *v, size_t n, double q)
 		k = n - 1;
 	low = high = quantile_nth(v, n, k);
 	if (at > (double)k && k + 1 < n) {
-		high = v[k + 1];        /* the smallest of those behind v[k] */
+		high = v[k + 1]; /* the smallest of those behind v[k] */
 		for (i = k + 2; i < n; i++)
 			if (v[i] < high)
 				high = v[i];
@@ -88,22 +90,22 @@ quantile(double *v, size_t n, double q)
 	return low + (at - (double)k) * (high - low);
 }
 
-#define BIN_COUNT 4096          /* counters fit the first level cache */
-#define Q_MAX 4
-#define NEEDED_MAX (2 * Q_MAX)  /* two ranks each */
+#define BIN_COUNT  4096 /* counters fit the first level cache */
+#define Q_MAX      4
+#define NEEDED_MAX (2 * Q_MAX) /* two ranks each */
 
 /* The values of one bin that holds a rank. */
 struct gathered {
 	double *v;
-	size_t n, n_below;      /* its values, and those in the bins before it */
+	size_t n, n_below; /* its values, and those in the bins before it */
 	double min, max;
 };
 
 struct bins {
 	double min, per_unit;
 	size_t n;
-	uint32_t needed[BIN_COUNT];     /* 1 + index of the gathered bin; 0 = no rank here */
-	size_t below[BIN_COUNT + 1];    /* values in the bins before */
+	uint32_t needed[BIN_COUNT];  /* 1 + index of the gathered bin; 0 = no rank here */
+	size_t below[BIN_COUNT + 1]; /* values in the bins before */
 	struct gathered gathered[NEEDED_MAX];
 	size_t n_needed;
 };
@@ -111,7 +113,8 @@ struct bins {
 static inline size_t
 bin_of(const struct bins *b, double v)
 {
-	int i = (int)((v - b->min) * b->per_unit);       /* at most BIN_COUNT, and an int converts faster */
+	/* at most BIN_COUNT, and an int converts faster */
+	int i = (int)((v - b->min) * b->per_unit);
 
 	return i < BIN_COUNT ? (size_t)i : BIN_COUNT - 1;
 }
@@ -154,7 +157,8 @@ need_rank(struct bins *b, size_t k)
 
 	if (b->needed[bin] != 0)
 		return;
-	b->gathered[b->n_needed] = (struct gathered){ .n = b->below[bin + 1] - b->below[bin], .n_below = b->below[bin] };
+	b->gathered[b->n_needed] =
+	    (struct gathered){ .n = b->below[bin + 1] - b->below[bin], .n_below = b->below[bin] };
 	b->needed[bin] = (uint32_t)++b->n_needed;
 }
 
@@ -188,13 +192,14 @@ value_of_rank(struct bins *b, size_t k)
 {
 	struct gathered *g = &b->gathered[b->needed[bin_of_rank(b, k)] - 1];
 
-	if (g->min == g->max)           /* a clock's tick: most operations took the same time */
+	if (g->min == g->max) /* a clock's tick: most operations took the same time */
 		return g->min;
 	return quantile_nth(g->v, g->n, (k < b->n ? k : b->n - 1) - g->n_below);
 }
 
 int
-quantiles(const double *v, size_t n, double min, double max, const double *q, size_t n_q, double *out)
+quantiles(
+    const double *v, size_t n, double min, double max, const double *q, size_t n_q, double *out)
 {
 	struct bins *b = calloc(1, sizeof(*b));
 	double *room = NULL, at, low, high;
@@ -209,7 +214,7 @@ quantiles(const double *v, size_t n, double min, double max, const double *q, si
 	b->min = min;
 	b->per_unit = max > min ? BIN_COUNT / (max - min) : 0;
 	if (!isfinite(b->per_unit))
-		b->per_unit = 0;        /* the range is so small that its inverse overflows: one bin */
+		b->per_unit = 0; /* the range is so small that its inverse overflows: one bin */
 	count_bins(b, v);
 	for (i = 0; i < n_q; i++) {
 		k = (size_t)((double)(n - 1) * q[i]);

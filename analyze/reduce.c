@@ -42,7 +42,7 @@ nw_reduce_better(void)
 /* --- training rows --- */
 struct training {
 	size_t n;
-	double *store;                  /* p + 1 columns of n */
+	double *store; /* p + 1 columns of n */
 	const double **x;
 	double *y;
 };
@@ -98,8 +98,9 @@ static struct nw_scan_point
 summarise(const struct selection *s, double threshold, size_t n_metrics)
 {
 	const struct nw_elimination *e = &s->elimination;
-	struct nw_scan_point point = { threshold, s->clusters.n_clusters, s->clusters.n_edges, s->in.n, e->status,
-	    e->n_metrics_kept, e->n_kept, NAN, NAN, NAN, NAN, s->out_of_sample_r2 };
+	struct nw_scan_point point = { threshold, s->clusters.n_clusters, s->clusters.n_edges,
+		s->in.n, e->status, e->n_metrics_kept, e->n_kept, NAN, NAN, NAN, NAN,
+		s->out_of_sample_r2 };
 
 	if (e->status == NW_STATUS_OK) {
 		point.r2 = e->lm.r2;
@@ -122,7 +123,8 @@ same_edges(const struct nw_reduction *r, size_t n_edges)
 }
 
 static int
-scan_point(const struct nw_correlations *c, const struct nw_reduce_options *opts, double threshold, struct nw_reduction *r)
+scan_point(const struct nw_correlations *c, const struct nw_reduce_options *opts, double threshold,
+    struct nw_reduction *r)
 {
 	const struct nw_scan_point *twin;
 	struct selection s;
@@ -140,7 +142,8 @@ scan_point(const struct nw_correlations *c, const struct nw_reduce_options *opts
 	return rc;
 }
 
-/* Best out-of-sample R^2; of equals the smaller selection, then the first. rho0 if there is none. */
+/* Best out-of-sample R^2; of equals the smaller selection, then the first. rho0 if there is
+ * none. */
 static double
 choose(const struct nw_reduction *r, double rho0)
 {
@@ -152,7 +155,8 @@ choose(const struct nw_reduction *r, double rho0)
 		if (isnan(p->out_of_sample_r2))
 			continue;
 		if (best == NULL || p->out_of_sample_r2 > best->out_of_sample_r2 ||
-		    (p->out_of_sample_r2 == best->out_of_sample_r2 && p->n_selected < best->n_selected))
+		    (p->out_of_sample_r2 == best->out_of_sample_r2 &&
+			p->n_selected < best->n_selected))
 			best = p;
 	}
 	return best != NULL ? best->threshold : rho0;
@@ -213,7 +217,8 @@ scan_and_select(const struct nw_reduce_options *opts, struct nw_reduction *r)
 		rc = selection_cluster(&s, &c, opts, r->threshold);
 	if (rc == NW_OK) {
 		twin = same_edges(r, s.clusters.n_edges);
-		rc = selection_eliminate(&s, &r->prepared, opts, twin != NULL ? twin->out_of_sample_r2 : NAN);
+		rc = selection_eliminate(
+		    &s, &r->prepared, opts, twin != NULL ? twin->out_of_sample_r2 : NAN);
 	}
 	if (rc == NW_OK)
 		rc = take(&s, r);
@@ -225,8 +230,8 @@ scan_and_select(const struct nw_reduce_options *opts, struct nw_reduction *r)
 }
 
 int
-nw_reduce(const double *const *x, size_t p, const double *y, size_t n, const struct nw_chunk *chunk, size_t n_chunks,
-    const struct nw_reduce_options *opts, struct nw_reduction *out)
+nw_reduce(const double *const *x, size_t p, const double *y, size_t n, const struct nw_chunk *chunk,
+    size_t n_chunks, const struct nw_reduce_options *opts, struct nw_reduction *out)
 {
 	struct reduce_input in = { x, p, y, n, chunk, n_chunks, opts };
 	struct training t;

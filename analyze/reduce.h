@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between the scan (reduce.c), a selection (reduce_select.c) and the verification (reduce_verify.c). */
+/* Between the scan (reduce.c), a selection (reduce_select.c) and the verification
+ * (reduce_verify.c). */
 #ifndef ANALYZE_REDUCE_H
 #define ANALYZE_REDUCE_H
 #include "narrows/reduce.h"
@@ -22,8 +23,9 @@ struct candidates {
 
 struct selection {
 	struct nw_clusters clusters;
-	struct nw_prepared complete;    /* of the representatives, when pairwise correlation let rows with gaps through */
-	const double **x;               /* representatives of all clusters */
+	/* of the representatives, when pairwise correlation let rows with gaps through */
+	struct nw_prepared complete;
+	const double **x; /* representatives of all clusters */
 	const double *y;
 	size_t n_rows;
 	struct candidates in;
@@ -31,11 +33,11 @@ struct selection {
 	double out_of_sample_r2;
 };
 
-int selection_cluster(struct selection *s, const struct nw_correlations *c, const struct nw_reduce_options *opts,
-    double threshold);
+int selection_cluster(struct selection *s, const struct nw_correlations *c,
+    const struct nw_reduce_options *opts, double threshold);
 /* `known_r2`: out of sample, from a selection with the same clusters; NaN to find it. */
-int selection_eliminate(struct selection *s, const struct nw_prepared *prep, const struct nw_reduce_options *opts,
-    double known_r2);
+int selection_eliminate(struct selection *s, const struct nw_prepared *prep,
+    const struct nw_reduce_options *opts, double known_r2);
 void selection_clear(struct selection *s);
 
 /* Fills random, check and mean; the selection is there. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One selection: clusters at a threshold, their representatives as candidates, elimination, and its blocked
- * cross-validation. Screening is part of what is validated: every fold screens on its own rows, or it would have seen
- * the rows it predicts.
+ * One selection: clusters at a threshold, their representatives as candidates, elimination, and its
+ * blocked cross-validation. Screening is part of what is validated: every fold screens on its own
+ * rows, or it would have seen the rows it predicts.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "analyze/reduce.h"
 
 int
-selection_cluster(struct selection *s, const struct nw_correlations *c, const struct nw_reduce_options *opts,
-    double threshold)
+selection_cluster(struct selection *s, const struct nw_correlations *c,
+    const struct nw_reduce_options *opts, double threshold)
 {
 	struct nw_cluster_options cluster = opts->cluster;
 
@@ -50,7 +50,8 @@ take_representatives(struct selection *s, const struct nw_prepared *prep, enum n
 	s->n_rows = prep->n_rows;
 	if (missing == NW_MISSING_LISTWISE)
 		return NW_OK;
-	if ((rc = nw_prepare(s->x, k, prep->y, prep->n_rows, &listwise, false, &s->complete)) != NW_OK)
+	if ((rc = nw_prepare(s->x, k, prep->y, prep->n_rows, &listwise, false, &s->complete)) !=
+	    NW_OK)
 		return rc;
 	memcpy((void *)s->x, (const void *)s->complete.x, k * sizeof(*s->x));
 	s->y = s->complete.y;
@@ -67,7 +68,8 @@ by_falling_value(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The `limit` columns of largest strength in input order; of equals the first. `sorted` is scratch. */
+/* The `limit` columns of largest strength in input order; of equals the first. `sorted` is
+ * scratch. */
 static void
 strongest(const double *strength, double *sorted, size_t p, size_t limit, struct candidates *in)
 {
@@ -78,14 +80,15 @@ strongest(const double *strength, double *sorted, size_t p, size_t limit, struct
 	for (size_t i = 0; i < p; i++)
 		ties -= strength[i] > sorted[limit - 1];
 	for (size_t i = 0; i < p; i++)
-		if (strength[i] > sorted[limit - 1] || (strength[i] == sorted[limit - 1] && ties > 0)) {
+		if (strength[i] > sorted[limit - 1] ||
+		    (strength[i] == sorted[limit - 1] && ties > 0)) {
 			ties -= strength[i] == sorted[limit - 1];
 			in->index[in->n++] = i;
 		}
 }
 
-/* n / ln n columns of largest |r| with the response if there are more than half as many as rows (Fan & Lv 2008: sure
- * independence screening), else all. Columns are `x`, rows all n of them. */
+/* n / ln n columns of largest |r| with the response if there are more than half as many as rows
+ * (Fan & Lv 2008: sure independence screening), else all. Columns are `x`, rows all n of them. */
 static int
 screen(const double *const *x, size_t p, const double *y, size_t n, bool on, struct candidates *in)
 {
@@ -135,9 +138,11 @@ leave_out(const struct selection *s, size_t from, size_t to, const double **x)
 	return store;
 }
 
-/* Adds the squared errors on rows [from, to) of what is selected without them; NaN if nothing can be. */
+/* Adds the squared errors on rows [from, to) of what is selected without them; NaN if nothing can
+ * be. */
 static int
-fold_error(const struct selection *s, const struct nw_reduce_options *opts, size_t from, size_t to, double *sse)
+fold_error(const struct selection *s, const struct nw_reduce_options *opts, size_t from, size_t to,
+    double *sse)
 {
 	size_t p = s->clusters.n_clusters, rest = s->n_rows - (to - from);
 	const double **x = calloc(p + 1, sizeof(*x));
@@ -181,15 +186,16 @@ cross_validate(struct selection *s, const struct nw_reduce_options *opts)
 }
 
 int
-selection_eliminate(struct selection *s, const struct nw_prepared *prep, const struct nw_reduce_options *opts,
-    double known_r2)
+selection_eliminate(struct selection *s, const struct nw_prepared *prep,
+    const struct nw_reduce_options *opts, double known_r2)
 {
 	int rc = take_representatives(s, prep, opts->prepare.missing);
 
 	if (rc == NW_OK)
 		rc = screen(s->x, s->clusters.n_clusters, s->y, s->n_rows, opts->screen, &s->in);
 	if (rc == NW_OK)
-		rc = nw_eliminate(s->in.x, s->in.n, s->y, s->n_rows, &opts->eliminate, &s->elimination);
+		rc = nw_eliminate(
+		    s->in.x, s->in.n, s->y, s->n_rows, &opts->eliminate, &s->elimination);
 	if (rc != NW_OK || s->elimination.status != NW_STATUS_OK)
 		return rc;
 	s->out_of_sample_r2 = known_r2;

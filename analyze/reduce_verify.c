@@ -7,7 +7,8 @@
 #include "analyze/reduce.h"
 
 /* --- random sets --- */
-/* splitmix64 (Steele, Lea & Flood 2014): every seed is good, and the same draws come on every machine. */
+/* splitmix64 (Steele, Lea & Flood 2014): every seed is good, and the same draws come on every
+ * machine. */
 static uint64_t
 draw(uint64_t *state)
 {
@@ -61,8 +62,8 @@ out:
 
 /* --- a set of metrics on a chunk --- */
 static int
-prepare_chunk(const struct reduce_input *in, const struct nw_metric_set *set, const struct nw_chunk *chunk,
-    struct nw_prepared *out)
+prepare_chunk(const struct reduce_input *in, const struct nw_metric_set *set,
+    const struct nw_chunk *chunk, struct nw_prepared *out)
 {
 	static const struct nw_prepare_options complete_rows = { 1, NW_MISSING_LISTWISE, false };
 	const double **x = calloc(set->n + 1, sizeof(*x));
@@ -78,15 +79,16 @@ prepare_chunk(const struct reduce_input *in, const struct nw_metric_set *set, co
 			x[j] = in->x[set->metric[j]] + chunk->first_row;
 	}
 	if (rc == NW_OK)
-		rc = nw_prepare(x, set->n, in->y + chunk->first_row, chunk->end_row - chunk->first_row, &complete_rows,
-		    false, out);
+		rc = nw_prepare(x, set->n, in->y + chunk->first_row,
+		    chunk->end_row - chunk->first_row, &complete_rows, false, out);
 	free((void *)x);
 	return rc;
 }
 
 /* x, then x^2 unless the mode is linear: raw squares, which span the same space as centred ones. */
 static int
-refit(const struct reduce_input *in, const struct nw_metric_set *set, const struct nw_chunk *chunk, struct nw_refit *out)
+refit(const struct reduce_input *in, const struct nw_metric_set *set, const struct nw_chunk *chunk,
+    struct nw_refit *out)
 {
 	size_t k = set->n, n_terms = in->opts->eliminate.quadratic == NW_QUADRATIC_NONE ? k : 2 * k;
 	struct nw_lm_options lm_opts = { false, in->opts->eliminate.alias_tolerance };
@@ -152,10 +154,11 @@ selected_clear(struct selected *s)
 	free(s->terms);
 }
 
-/* 1 - sum (y - prediction)^2 / sum (y - mean)^2 over the chunk, with the coefficients of the training rows. */
+/* 1 - sum (y - prediction)^2 / sum (y - mean)^2 over the chunk, with the coefficients of the
+ * training rows. */
 static int
-apply(const struct reduce_input *in, const struct nw_lm *lm, const struct selected *s, const struct nw_chunk *chunk,
-    double *r2)
+apply(const struct reduce_input *in, const struct nw_lm *lm, const struct selected *s,
+    const struct nw_chunk *chunk, double *r2)
 {
 	struct nw_prepared prep;
 	double sse = 0, ssyy = 0, mean = 0;
@@ -167,7 +170,8 @@ apply(const struct reduce_input *in, const struct nw_lm *lm, const struct select
 	for (size_t i = 0; i < prep.n_rows; i++)
 		mean += prep.y[i] / (double)prep.n_rows;
 	for (size_t i = 0; i < prep.n_rows; i++) {
-		double error = nw_lm_residual(lm, s->terms, prep.x, prep.y, i), d = prep.y[i] - mean;
+		double error = nw_lm_residual(lm, s->terms, prep.x, prep.y, i),
+		       d = prep.y[i] - mean;
 
 		sse += error * error;
 		ssyy += d * d;

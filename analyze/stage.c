@@ -8,15 +8,16 @@
 
 #include "narrows/err.h"
 
-static const double MAIN_SHARE = 0.1;        /* a process with less of an operation than this is not on the path */
-static const double STAGE_SHARE = 0.01;      /* a disk that carried less of the bytes than this is no stage */
+/* a process with less of an operation than this is not on the path */
+static const double MAIN_SHARE = 0.1;
+/* a disk that carried less of the bytes than this is no stage */
+static const double STAGE_SHARE = 0.01;
 
 const char *
 nw_place_name(enum nw_place place)
 {
-	static const char *const names[NW_PLACE_COUNT] = {
-		"disk.read", "sender.host", "net.write", "network", "net.read", "receiver.host", "host", "disk.write"
-	};
+	static const char *const names[NW_PLACE_COUNT] = { "disk.read", "sender.host", "net.write",
+		"network", "net.read", "receiver.host", "host", "disk.write" };
 
 	return names[place];
 }
@@ -24,7 +25,8 @@ nw_place_name(enum nw_place place)
 const char *
 nw_op_name(enum nw_op op)
 {
-	static const char *const names[NW_OP_COUNT] = { "disk.read", "net.write", "net.read", "disk.write" };
+	static const char *const names[NW_OP_COUNT] = { "disk.read", "net.write", "net.read",
+		"disk.write" };
 
 	return names[op];
 }
@@ -48,19 +50,31 @@ at(const double *x, size_t i)
 
 /* What all that follows needs: totals per process and operation, and who is on the path. */
 struct work {
-	struct nw_flow *flows;           /* a copy: pipes may stand for the network */
+	struct nw_flow *flows; /* a copy: pipes may stand for the network */
 	size_t n_flows, n_windows;
 	double window_s;
 	double (*sum)[NW_OP_COUNT];
-	double op_max[NW_OP_COUNT];      /* of the process with most of it */
+	double op_max[NW_OP_COUNT]; /* of the process with most of it */
 	double op_sum[NW_OP_COUNT];
-	double *piped;                   /* bytes over pipes, per process; 0: next to what it moved otherwise, nothing */
-	struct end { size_t main; enum nw_op op; bool *member; double *own_s; size_t n; } end;   /* of the host in hand */
-	struct { size_t first, end; } *span;   /* windows from a process's first operation to its last */
-	double *ref;                     /* bytes that crossed, per window */
+	/* bytes over pipes, per process; 0: next to what it moved otherwise, nothing */
+	double *piped;
+	/* of the host in hand */
+	struct end {
+		size_t main;
+		enum nw_op op;
+		bool *member;
+		double *own_s;
+		size_t n;
+	} end;
+	/* windows from a process's first operation to its last */
+	struct {
+		size_t first, end;
+	} * span;
+	double *ref; /* bytes that crossed, per window */
 };
 
-/* Sends and receives answer each other in small change: an end is who moves most in that direction. */
+/* Sends and receives answer each other in small change: an end is who moves most in that
+ * direction. */
 static bool
 on_path(const struct work *w, size_t flow, enum nw_op op)
 {
@@ -97,7 +111,8 @@ reference_add(struct work *w, enum nw_op op, double *ref)
 			ref[i] += at(w->flows[f].bytes[op], i);
 }
 
-/* Busiest process of the operation, per window: parallel ones overlap, and sums of small shares would not. */
+/* Busiest process of the operation, per window: parallel ones overlap, and sums of small shares
+ * would not. */
 static double
 op_time(const struct work *w, enum nw_op op, size_t i, double *busy)
 {
@@ -129,9 +144,10 @@ is_at_work(const struct work *w, size_t flow, size_t i)
 }
 
 /*
- * Who besides the main process of an end is part of it: those on its host that move much over pipes, if it does so
- * itself, but not the other end. Where one pipeline ends and another begins is not known: with both ends on one host,
- * what stands between pipes counts for both, and is then no difference between them.
+ * Who besides the main process of an end is part of it: those on its host that move much over
+ * pipes, if it does so itself, but not the other end. Where one pipeline ends and another begins is
+ * not known: with both ends on one host, what stands between pipes counts for both, and is then no
+ * difference between them.
  */
 static void
 end_fill(struct work *w, const struct nw_path *p, enum nw_place place)
@@ -142,39 +158,47 @@ end_fill(struct work *w, const struct nw_path *p, enum nw_place place)
 	size_t f;
 
 	e->main = place == NW_PLACE_RECEIVER_HOST ? p->receiver_flow : p->sender_flow;
-	e->op = place == NW_PLACE_SENDER_HOST ? NW_OP_NET_WRITE : place == NW_PLACE_RECEIVER_HOST ? NW_OP_NET_READ :
-	    on_path(w, e->main, NW_OP_DISK_WRITE) ? NW_OP_DISK_WRITE : NW_OP_DISK_READ;
+	e->op = place == NW_PLACE_SENDER_HOST       ? NW_OP_NET_WRITE
+	    : place == NW_PLACE_RECEIVER_HOST       ? NW_OP_NET_READ
+	    : on_path(w, e->main, NW_OP_DISK_WRITE) ? NW_OP_DISK_WRITE
+						    : NW_OP_DISK_READ;
 	e->n = 0;
 	for (f = 0; f < w->n_flows; f++)
 		if (w->flows[f].host == w->flows[e->main].host && w->piped[f] > most)
 			most = w->piped[f];
 	for (f = 0; f < w->n_flows; f++) {
 		e->own_s[f] = 0;
-		e->member[f] = f == e->main || (w->piped[e->main] > 0 && w->flows[f].one_thread &&
-		    w->flows[f].host == w->flows[e->main].host && w->piped[f] > 0 && w->piped[f] >= MAIN_SHARE * most &&
-		    (place == NW_PLACE_HOST || !on_path(w, f, other)));
+		e->member[f] = f == e->main ||
+		    (w->piped[e->main] > 0 && w->flows[f].one_thread &&
+			w->flows[f].host == w->flows[e->main].host && w->piped[f] > 0 &&
+			w->piped[f] >= MAIN_SHARE * most &&
+			(place == NW_PLACE_HOST || !on_path(w, f, other)));
 		e->n += e->member[f];
 	}
 }
 
-/* Outside every call, and not waiting for a neighbour: what is left of its part of the window. Of one thread only. */
+/* Outside every call, and not waiting for a neighbour: what is left of its part of the window. Of
+ * one thread only. */
 static double
 own_time(const struct work *w, size_t flow, size_t i)
 {
 	const struct nw_flow *f = &w->flows[flow];
-	double used = w->piped[flow] > 0 ? at(f->pipe_s[0], i) + at(f->pipe_s[1], i) : 0, there = w->window_s;
+	double used = w->piped[flow] > 0 ? at(f->pipe_s[0], i) + at(f->pipe_s[1], i) : 0,
+	       there = w->window_s;
 	int op;
 
 	for (op = 0; op < NW_OP_COUNT; op++)
 		used += at(f->busy_s[op], i) + at(f->wait_s[op], i);
 	if (f->end_s > f->begin_s)
-		there = fmin(f->end_s, (double)(i + 1) * w->window_s) - fmax(f->begin_s, (double)i * w->window_s);
+		there = fmin(f->end_s, (double)(i + 1) * w->window_s) -
+		    fmax(f->begin_s, (double)i * w->window_s);
 	return used < there ? there - used : 0;
 }
 
 /*
- * Of the busiest process of the end. Where the main one is not at work it is who is before or after. Bytes still cross
- * when a sender has handed over its last ones and ended: nobody's own time.
+ * Of the busiest process of the end. Where the main one is not at work it is who is before or
+ * after. Bytes still cross when a sender has handed over its last ones and ended: nobody's own
+ * time.
  */
 static double
 end_time(struct work *w, size_t i)
@@ -185,7 +209,8 @@ end_time(struct work *w, size_t i)
 
 	if (!is_at_work(w, e->main, i))
 		for (stand_in = 0; stand_in < w->n_flows; stand_in++)
-			if (w->flows[stand_in].one_thread && on_path(w, stand_in, e->op) && is_at_work(w, stand_in, i))
+			if (w->flows[stand_in].one_thread && on_path(w, stand_in, e->op) &&
+			    is_at_work(w, stand_in, i))
 				break;
 	for (f = 0; f < w->n_flows; f++) {
 		if (f != stand_in && (!e->member[f] || !is_at_work(w, f, i)))
@@ -214,28 +239,24 @@ stage_time(struct work *w, enum nw_place place, size_t i, double *busy)
 	double sent, received, busy_sent, busy_received;
 
 	switch (place) {
-	case NW_PLACE_DISK_READ:
-		return op_time(w, NW_OP_DISK_READ, i, busy);
-	case NW_PLACE_DISK_WRITE:
-		return op_time(w, NW_OP_DISK_WRITE, i, busy);
-	case NW_PLACE_NET_WRITE:
-		return op_time(w, NW_OP_NET_WRITE, i, busy);
-	case NW_PLACE_NET_READ:
-		return op_time(w, NW_OP_NET_READ, i, busy);
+	case NW_PLACE_DISK_READ: return op_time(w, NW_OP_DISK_READ, i, busy);
+	case NW_PLACE_DISK_WRITE: return op_time(w, NW_OP_DISK_WRITE, i, busy);
+	case NW_PLACE_NET_WRITE: return op_time(w, NW_OP_NET_WRITE, i, busy);
+	case NW_PLACE_NET_READ: return op_time(w, NW_OP_NET_READ, i, busy);
 	case NW_PLACE_NETWORK:
 		sent = op_time(w, NW_OP_NET_WRITE, i, &busy_sent);
 		received = op_time(w, NW_OP_NET_READ, i, &busy_received);
 		*busy = sent < received ? busy_sent : busy_received;
 		return sent < received ? sent : received;
-	default:
-		return *busy = end_time(w, i);
+	default: return *busy = end_time(w, i);
 	}
 }
 
 static bool
 is_host(enum nw_place place)
 {
-	return place == NW_PLACE_SENDER_HOST || place == NW_PLACE_RECEIVER_HOST || place == NW_PLACE_HOST;
+	return place == NW_PLACE_SENDER_HOST || place == NW_PLACE_RECEIVER_HOST ||
+	    place == NW_PLACE_HOST;
 }
 
 static int
@@ -270,12 +291,14 @@ stage_add(struct work *w, struct nw_path *p, enum nw_place place, size_t host, d
 	if (is_host(place))
 		s->flow = end_busiest(w);
 	else if (place == NW_PLACE_DISK_READ || place == NW_PLACE_DISK_WRITE)
-		(void)main_flow(w, place == NW_PLACE_DISK_READ ? NW_OP_DISK_READ : NW_OP_DISK_WRITE, &s->flow);
+		(void)main_flow(
+		    w, place == NW_PLACE_DISK_READ ? NW_OP_DISK_READ : NW_OP_DISK_WRITE, &s->flow);
 	s->of_several = is_host(place) && w->end.n > 1;
 	return NW_OK;
 }
 
-/* A protocol's own bytes are a few percent: then the file's size is the better word for what was moved. */
+/* A protocol's own bytes are a few percent: then the file's size is the better word for what was
+ * moved. */
 static bool
 nearly(double a, double b)
 {
@@ -288,28 +311,38 @@ stages_add(struct work *w, struct nw_path *p)
 	const double moved = total(w->ref, w->n_windows);
 	bool local = !p->has_sender && !p->has_receiver;
 	size_t reader = 0, writer = 0;
-	bool reads = main_flow(w, NW_OP_DISK_READ, &reader) && w->op_sum[NW_OP_DISK_READ] >= STAGE_SHARE * moved;
-	bool writes = main_flow(w, NW_OP_DISK_WRITE, &writer) && w->op_sum[NW_OP_DISK_WRITE] >= STAGE_SHARE * moved;
+	bool reads = main_flow(w, NW_OP_DISK_READ, &reader) &&
+	    w->op_sum[NW_OP_DISK_READ] >= STAGE_SHARE * moved;
+	bool writes = main_flow(w, NW_OP_DISK_WRITE, &writer) &&
+	    w->op_sum[NW_OP_DISK_WRITE] >= STAGE_SHARE * moved;
 	int rc = NW_OK;
 
 	if (local)
 		p->sender_flow = p->receiver_flow = writes ? writer : reader;
 	if (reads)
-		rc = stage_add(w, p, NW_PLACE_DISK_READ, w->flows[reader].host, w->op_sum[NW_OP_DISK_READ]);
+		rc = stage_add(
+		    w, p, NW_PLACE_DISK_READ, w->flows[reader].host, w->op_sum[NW_OP_DISK_READ]);
 	if (rc == NW_OK && p->has_sender && w->flows[p->sender_flow].one_thread)
 		rc = stage_add(w, p, NW_PLACE_SENDER_HOST, p->sender_host, moved);
 	if (rc == NW_OK && !local)
-		rc = stage_add(w, p, !p->has_receiver ? NW_PLACE_NET_WRITE : !p->has_sender ? NW_PLACE_NET_READ :
-		    NW_PLACE_NETWORK, p->has_sender ? p->sender_host : p->receiver_host, moved);
+		rc = stage_add(w, p,
+		    !p->has_receiver     ? NW_PLACE_NET_WRITE
+			: !p->has_sender ? NW_PLACE_NET_READ
+					 : NW_PLACE_NETWORK,
+		    p->has_sender ? p->sender_host : p->receiver_host, moved);
 	if (rc == NW_OK && p->has_receiver && w->flows[p->receiver_flow].one_thread)
 		rc = stage_add(w, p, NW_PLACE_RECEIVER_HOST, p->receiver_host, moved);
 	if (rc == NW_OK && local && w->flows[p->sender_flow].one_thread)
 		rc = stage_add(w, p, NW_PLACE_HOST, w->flows[p->sender_flow].host, moved);
 	if (rc == NW_OK && writes)
-		rc = stage_add(w, p, NW_PLACE_DISK_WRITE, w->flows[writer].host, w->op_sum[NW_OP_DISK_WRITE]);
+		rc = stage_add(
+		    w, p, NW_PLACE_DISK_WRITE, w->flows[writer].host, w->op_sum[NW_OP_DISK_WRITE]);
 	if (rc == NW_OK)
-		p->bytes = writes && nearly(w->op_sum[NW_OP_DISK_WRITE], moved) ? w->op_sum[NW_OP_DISK_WRITE] :
-		    reads && nearly(w->op_sum[NW_OP_DISK_READ], moved) ? w->op_sum[NW_OP_DISK_READ] : moved;
+		p->bytes = writes && nearly(w->op_sum[NW_OP_DISK_WRITE], moved)
+		    ? w->op_sum[NW_OP_DISK_WRITE]
+		    : reads && nearly(w->op_sum[NW_OP_DISK_READ], moved)
+		    ? w->op_sum[NW_OP_DISK_READ]
+		    : moved;
 	return rc;
 }
 
@@ -323,11 +356,14 @@ spans_fill(struct work *w)
 		w->span[f].first = w->n_windows;
 		for (i = 0; i < w->n_windows; i++) {
 			const struct nw_flow *flow = &w->flows[f];
-			double any = w->piped[f] > 0 ? at(flow->pipe_bytes[0], i) + at(flow->pipe_bytes[1], i) +
-			    at(flow->pipe_s[0], i) + at(flow->pipe_s[1], i) : 0;
+			double any = w->piped[f] > 0
+			    ? at(flow->pipe_bytes[0], i) + at(flow->pipe_bytes[1], i) +
+				at(flow->pipe_s[0], i) + at(flow->pipe_s[1], i)
+			    : 0;
 
 			for (op = 0; op < NW_OP_COUNT; op++)
-				any += at(flow->bytes[op], i) + at(flow->busy_s[op], i) + at(flow->wait_s[op], i);
+				any += at(flow->bytes[op], i) + at(flow->busy_s[op], i) +
+				    at(flow->wait_s[op], i);
 			if (!(any > 0))
 				continue;
 			if (i < w->span[f].first)
@@ -355,7 +391,8 @@ sums_fill(struct work *w)
 				most = w->sum[f][op];
 		}
 		/* Who is only woken or told something over a pipe does not wait for bytes there. */
-		w->piped[f] = total(w->flows[f].pipe_bytes[0], w->n_windows) + total(w->flows[f].pipe_bytes[1], w->n_windows);
+		w->piped[f] = total(w->flows[f].pipe_bytes[0], w->n_windows) +
+		    total(w->flows[f].pipe_bytes[1], w->n_windows);
 		if (w->piped[f] < STAGE_SHARE * most)
 			w->piped[f] = 0;
 	}
@@ -366,9 +403,9 @@ sums_fill(struct work *w)
 }
 
 /*
- * The end that no sockets show: who moved, on another host and through a pipe, about what crossed at this one. Of several
- * programs in a row whose pipes carried that, all behind a slow one wait, but those before it do not: the one that waited
- * least is next to the network, or as good.
+ * The end that no sockets show: who moved, on another host and through a pipe, about what crossed
+ * at this one. Of several programs in a row whose pipes carried that, all behind a slow one wait,
+ * but those before it do not: the one that waited least is next to the network, or as good.
  */
 static bool
 end_at_pipe(struct work *w, size_t near, enum nw_op crossed, enum nw_op missing, size_t *flow)
@@ -414,21 +451,23 @@ ends_find(struct work *w, struct nw_path *p)
 	/* Two ends belong together only if about as much left the one as reached the other. */
 	if (p->has_sender && p->has_receiver && sum[NW_OP_NET_WRITE] < 0.5 * sum[NW_OP_NET_READ])
 		p->has_sender = false;
-	else if (p->has_sender && p->has_receiver && sum[NW_OP_NET_READ] < 0.5 * sum[NW_OP_NET_WRITE])
+	else if (p->has_sender && p->has_receiver &&
+	    sum[NW_OP_NET_READ] < 0.5 * sum[NW_OP_NET_WRITE])
 		p->has_receiver = false;
 	if (p->has_sender && !p->has_receiver)
-		p->has_receiver = p->end_at_pipe = end_at_pipe(w, p->sender_flow, NW_OP_NET_WRITE, NW_OP_NET_READ,
-		    &p->receiver_flow);
+		p->has_receiver = p->end_at_pipe = end_at_pipe(
+		    w, p->sender_flow, NW_OP_NET_WRITE, NW_OP_NET_READ, &p->receiver_flow);
 	else if (p->has_receiver && !p->has_sender)
-		p->has_sender = p->end_at_pipe = end_at_pipe(w, p->receiver_flow, NW_OP_NET_READ, NW_OP_NET_WRITE,
-		    &p->sender_flow);
+		p->has_sender = p->end_at_pipe = end_at_pipe(
+		    w, p->receiver_flow, NW_OP_NET_READ, NW_OP_NET_WRITE, &p->sender_flow);
 	p->sender_host = w->flows[p->sender_flow].host;
 	p->receiver_host = w->flows[p->receiver_flow].host;
 }
 
 /*
- * When it went on: while bytes crossed, and while some end moved more than a hundredth of them, as a sender that reads all
- * before it begins. A server that reads its configuration and then waits for its client has not begun.
+ * When it went on: while bytes crossed, and while some end moved more than a hundredth of them, as
+ * a sender that reads all before it begins. A server that reads its configuration and then waits
+ * for its client has not begun.
  */
 static void
 extent_find(const struct work *w, struct nw_path *p)
@@ -443,8 +482,11 @@ extent_find(const struct work *w, struct nw_path *p)
 	for (op = -1; op < NW_OP_COUNT; op++)
 		for (i = 0, done = 0; i < w->n_windows; i++, done += bytes) {
 			for (f = 0, bytes = op < 0 ? w->ref[i] : 0; op >= 0 && f < w->n_flows; f++)
-				bytes += on_path(w, f, (enum nw_op)op) ? at(w->flows[f].bytes[op], i) : 0;
-			if (!(bytes > 0) || (op >= 0 && (done + bytes <= little || done >= w->op_sum[op] - little)))
+				bytes += on_path(w, f, (enum nw_op)op)
+				    ? at(w->flows[f].bytes[op], i)
+				    : 0;
+			if (!(bytes > 0) ||
+			    (op >= 0 && (done + bytes <= little || done >= w->op_sum[op] - little)))
 				continue;
 			p->first = i < p->first ? i : p->first;
 			p->end = i + 1 > p->end ? i + 1 : p->end;
@@ -452,7 +494,8 @@ extent_find(const struct work *w, struct nw_path *p)
 }
 
 int
-nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, double window_s, struct nw_path *out)
+nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, double window_s,
+    struct nw_path *out)
 {
 	struct work w = { .n_flows = n_flows, .n_windows = n_windows, .window_s = window_s };
 	int rc = NW_ENOMEM;
@@ -464,8 +507,10 @@ nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, dou
 	if (n_flows == 0 || n_windows == 0)
 		return NW_OK;
 	if ((w.flows = calloc(n_flows, sizeof(*w.flows))) == NULL ||
-	    (w.sum = calloc(n_flows, sizeof(*w.sum))) == NULL || (w.ref = calloc(n_windows, sizeof(*w.ref))) == NULL ||
-	    (w.span = calloc(n_flows, sizeof(*w.span))) == NULL || (w.piped = calloc(n_flows, sizeof(*w.piped))) == NULL ||
+	    (w.sum = calloc(n_flows, sizeof(*w.sum))) == NULL ||
+	    (w.ref = calloc(n_windows, sizeof(*w.ref))) == NULL ||
+	    (w.span = calloc(n_flows, sizeof(*w.span))) == NULL ||
+	    (w.piped = calloc(n_flows, sizeof(*w.piped))) == NULL ||
 	    (w.end.member = calloc(n_flows, sizeof(*w.end.member))) == NULL ||
 	    (w.end.own_s = calloc(n_flows, sizeof(*w.end.own_s))) == NULL)
 		goto out;
@@ -478,8 +523,10 @@ nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, dou
 	else if (out->has_sender)
 		reference_add(&w, NW_OP_NET_WRITE, w.ref);
 	else
-		reference_add(&w, w.op_sum[NW_OP_DISK_WRITE] >= w.op_sum[NW_OP_DISK_READ] ? NW_OP_DISK_WRITE :
-		    NW_OP_DISK_READ, w.ref);
+		reference_add(&w,
+		    w.op_sum[NW_OP_DISK_WRITE] >= w.op_sum[NW_OP_DISK_READ] ? NW_OP_DISK_WRITE
+									    : NW_OP_DISK_READ,
+		    w.ref);
 	for (i = 0; i < n_windows; i++)
 		if (w.ref[i] > 0)
 			out->active_s += window_s;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Centring twice removes the rounding of the first mean, so an offset 1e12 times the spread leaves the spread intact;
- * a scale by a power of two is exact and keeps squares between 1e-308 and 1e308 whatever the unit.
+ * Centring twice removes the rounding of the first mean, so an offset 1e12 times the spread leaves
+ * the spread intact; a scale by a power of two is exact and keeps squares between 1e-308 and 1e308
+ * whatever the unit.
  */
 #include "analyze/standardise.h"
 
@@ -136,12 +137,14 @@ column_standardise(const double *x, size_t n, bool centre, double *z, struct sta
 }
 
 /*
- * With d = x - mean and g = mean - origin, (x - origin)^2 = d (d + 2 g) + g^2: no cancellation, where squaring first
- * loses (mean / sd)^2 eps. That these squares are constant (origin between two equally frequent values) is decided on the
- * rounded squares, with the error that a rounded origin puts into them.
+ * With d = x - mean and g = mean - origin, (x - origin)^2 = d (d + 2 g) + g^2: no cancellation,
+ * where squaring first loses (mean / sd)^2 eps. That these squares are constant (origin between two
+ * equally frequent values) is decided on the rounded squares, with the error that a rounded origin
+ * puts into them.
  */
 bool
-square_standardise(const double *x, size_t n, double origin, bool centre, double *z, struct standard *s)
+square_standardise(
+    const double *x, size_t n, double origin, bool centre, double *z, struct standard *s)
 {
 	double min, max, scale, mean, g, o, lo = INFINITY, hi = 0, noise;
 	int e;

@@ -7,7 +7,7 @@
 /* Between these, delta^2 n neither overflows nor loses digits, whatever n. */
 #define ORDINARY_MIN 1e-120
 #define ORDINARY_MAX 1e120
-#define UNIT_EXP_MAX 1000       /* 2^+-1000 and its inverse are doubles */
+#define UNIT_EXP_MAX 1000 /* 2^+-1000 and its inverse are doubles */
 
 /* Exponent of the unit in which deviations of values up to `largest` can be squared. */
 static int
@@ -34,8 +34,8 @@ set_unit(struct nw_summary *s, int exp)
 	s->m2_exp = exp;
 }
 
-/* Moves the mean by `share` of the way to `to` and m2 by `weight` times the squared distance. Half the distance is a
- * double even between the largest and the smallest one. */
+/* Moves the mean by `share` of the way to `to` and m2 by `weight` times the squared distance. Half
+ * the distance is a double even between the largest and the smallest one. */
 static void
 shift(struct nw_summary *s, double to, double share, double weight)
 {
@@ -53,7 +53,9 @@ nw_summary_add(struct nw_summary *s, double v)
 	if (!isfinite(v))
 		return;
 	if (s->n == 0) {
-		*s = (struct nw_summary){ .n = 1, .mean = v, .min = v, .max = v, .sum = v, .m2_exp = unit_for(size) };
+		*s = (struct nw_summary){
+			.n = 1, .mean = v, .min = v, .max = v, .sum = v, .m2_exp = unit_for(size)
+		};
 		return;
 	}
 	n = (double)++s->n;
@@ -97,7 +99,8 @@ nw_summary_merge(struct nw_summary *s, const struct nw_summary *from)
 	s->n += b.n;
 }
 
-/* Neumaier 1974: the sum of v * scale as if in twice the precision. A sum that overflows is left as it is. */
+/* Neumaier 1974: the sum of v * scale as if in twice the precision. A sum that overflows is left as
+ * it is. */
 static double
 sum_compensated(const double *v, size_t n, double scale)
 {
@@ -145,7 +148,7 @@ nw_summary_of(const double *v, size_t n)
 		return (struct nw_summary){ 0 };
 	s.sum = sum_compensated(v, n, 1);
 	s.m2_exp = summary_unit(&s);
-	if (s.min == s.max) {           /* sum / n may miss the constant by a bit */
+	if (s.min == s.max) { /* sum / n may miss the constant by a bit */
 		s.mean = s.min;
 		return s;
 	}
@@ -158,7 +161,7 @@ nw_summary_of(const double *v, size_t n)
 		s.m2 += d * d;
 		rest += d;
 	}
-	s.m2 -= rest * rest / (double)s.n;      /* what the rounding of the mean added */
+	s.m2 -= rest * rest / (double)s.n; /* what the rounding of the mean added */
 	s.mean = ldexp(mean, s.m2_exp);
 	return s;
 }
@@ -178,7 +181,9 @@ nw_summary_sd(const struct nw_summary *s)
 struct nw_summary
 nw_summary_from_tuple(uint64_t n, double mean, double sd)
 {
-	struct nw_summary s = { .n = n, .mean = mean, .min = mean, .max = mean, .sum = mean * (double)n };
+	struct nw_summary s = {
+		.n = n, .mean = mean, .min = mean, .max = mean, .sum = mean * (double)n
+	};
 	double d;
 
 	s.m2_exp = unit_for(fmax(fabs(mean), sd));

@@ -55,7 +55,7 @@ test_two(const struct nw_group *a, const struct nw_group *b, int pooled)
 		return nothing;
 	if (!isfinite(a->mean) || !isfinite(b->mean) || !isfinite(a->sd) || !isfinite(b->sd))
 		return undefined();
-	unit = fmax(a->sd, b->sd);      /* squares of ratios to it cannot overflow */
+	unit = fmax(a->sd, b->sd); /* squares of ratios to it cannot overflow */
 	if (!(unit > 0))
 		return without_variance(a->mean - b->mean);
 	va = a->sd / unit * (a->sd / unit);
@@ -99,7 +99,8 @@ nw_ttest_single(const struct nw_group *d)
 static int
 compare_p(const void *a, const void *b, void *p)
 {
-	double pa = ((const double *)p)[*(const size_t *)a], pb = ((const double *)p)[*(const size_t *)b];
+	double pa = ((const double *)p)[*(const size_t *)a],
+	       pb = ((const double *)p)[*(const size_t *)b];
 
 	return pa < pb ? -1 : pa > pb;
 }

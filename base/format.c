@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NBSP "\xc2\xa0"
+#define NBSP     "\xc2\xa0"
 #define NS_PER_S INT64_C(1000000000)
 
 static const struct fmt unknown = { "unknown" };
@@ -32,7 +32,8 @@ fmt_exact(double v)
 		snprintf(out.s, sizeof(out.s), "%" PRId64, (int64_t)v);
 		return out;
 	}
-	/* Any text of up to 15 digits survives a normal double, so %.15g finds all shorter ones; subnormals hold less. */
+	/* Any text of up to 15 digits survives a normal double, so %.15g finds all shorter ones;
+	 * subnormals hold less. */
 	for (digits = isnormal(v) ? 15 : 1; digits <= 17; digits++) {
 		snprintf(out.s, sizeof(out.s), "%.*g", digits, v);
 		if (strtod(out.s, NULL) == v)
@@ -61,9 +62,13 @@ fmt_count(uint64_t v)
 
 /* --- time --- */
 
-struct civil { int year, month, day, hour, minute, second; int64_t ns; };
+struct civil {
+	int year, month, day, hour, minute, second;
+	int64_t ns;
+};
 
-/* Days to year, month, day in a year that starts in March, so that the leap day is the last (Hinnant 2013). */
+/* Days to year, month, day in a year that starts in March, so that the leap day is the last
+ * (Hinnant 2013). */
 static struct civil
 civil_from_ns(int64_t t_wall_ns)
 {
@@ -81,7 +86,7 @@ civil_from_ns(int64_t t_wall_ns)
 		s += 86400;
 		days--;
 	}
-	days += 719468;                         /* since 0000-03-01; positive for every int64_t of ns */
+	days += 719468; /* since 0000-03-01; positive for every int64_t of ns */
 	era = days / 146097;
 	doe = days % 146097;
 	yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
@@ -102,8 +107,8 @@ fmt_iso_ns(int64_t t_wall_ns)
 	struct civil c = civil_from_ns(t_wall_ns);
 	struct fmt out;
 
-	snprintf(out.s, sizeof(out.s), "%04d-%02d-%02dT%02d:%02d:%02d.%09" PRId64 "Z", c.year, c.month, c.day,
-	    c.hour, c.minute, c.second, c.ns);
+	snprintf(out.s, sizeof(out.s), "%04d-%02d-%02dT%02d:%02d:%02d.%09" PRId64 "Z", c.year,
+	    c.month, c.day, c.hour, c.minute, c.second, c.ns);
 	return out;
 }
 
@@ -123,11 +128,12 @@ fmt_parse_iso(const char *text)
 	int year, month, day, hour, minute, second, used = 0;
 	int64_t ns = 0, unit = NS_PER_S;
 
-	if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &used) != 6 ||
+	if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second,
+		&used) != 6 ||
 	    used != 19 || strspn(text, "0123456789-:T") < 19)
 		return 0;
-	if (year < 1970 || year > 2261 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 ||
-	    minute < 0 || minute > 59 || second < 0 || second > 60)
+	if (year < 1970 || year > 2261 || month < 1 || month > 12 || day < 1 || day > 31 ||
+	    hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
 		return 0;
 	text += used;
 	if (*text == '.')
@@ -135,7 +141,9 @@ fmt_parse_iso(const char *text)
 			ns += (*text - '0') * (unit /= 10);
 	if (strcmp(text, "Z") != 0)
 		return 0;
-	return (days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second) * NS_PER_S + ns;
+	return (days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second) *
+	    NS_PER_S +
+	    ns;
 }
 
 struct fmt
@@ -146,8 +154,8 @@ fmt_time(int64_t t_wall_ns)
 
 	if (t_wall_ns == 0)
 		return unknown;
-	snprintf(out.s, sizeof(out.s), "%04d-%02d-%02d" NBSP "%02d:%02d:%02d" NBSP "UTC", c.year, c.month, c.day,
-	    c.hour, c.minute, c.second);
+	snprintf(out.s, sizeof(out.s), "%04d-%02d-%02d" NBSP "%02d:%02d:%02d" NBSP "UTC", c.year,
+	    c.month, c.day, c.hour, c.minute, c.second);
 	return out;
 }
 
@@ -165,19 +173,33 @@ fmt_duration(double s)
 	if (n < 0)
 		snprintf(out.s, sizeof(out.s), "%" PRId64 NBSP "s", n);
 	else if (n < 3600)
-		snprintf(out.s, sizeof(out.s), "%" PRId64 NBSP "min" NBSP "%" PRId64 NBSP "s", n / 60, n % 60);
+		snprintf(out.s, sizeof(out.s), "%" PRId64 NBSP "min" NBSP "%" PRId64 NBSP "s",
+		    n / 60, n % 60);
 	else if (n < 86400)
-		snprintf(out.s, sizeof(out.s), "%" PRId64 NBSP "h" NBSP "%" PRId64 NBSP "min", n / 3600, n / 60 % 60);
+		snprintf(out.s, sizeof(out.s), "%" PRId64 NBSP "h" NBSP "%" PRId64 NBSP "min",
+		    n / 3600, n / 60 % 60);
 	else
-		snprintf(out.s, sizeof(out.s), "%" PRId64 NBSP "d" NBSP "%" PRId64 NBSP "h", n / 86400, n / 3600 % 24);
+		snprintf(out.s, sizeof(out.s), "%" PRId64 NBSP "d" NBSP "%" PRId64 NBSP "h",
+		    n / 86400, n / 3600 % 24);
 	return out;
 }
 
 /* --- numbers for people --- */
 
-static const struct { int exponent; const char *prefix; } prefixes[] = {
-	{ -9, "n" }, { -6, "\xc2\xb5" }, { -3, "m" }, { 0, "" }, { 3, "k" }, { 6, "M" }, { 9, "G" }, { 12, "T" },
-	{ 15, "P" }, { 18, "E" },
+static const struct {
+	int exponent;
+	const char *prefix;
+} prefixes[] = {
+	{ -9, "n" },
+	{ -6, "\xc2\xb5" },
+	{ -3, "m" },
+	{ 0, "" },
+	{ 3, "k" },
+	{ 6, "M" },
+	{ 9, "G" },
+	{ 12, "T" },
+	{ 15, "P" },
+	{ 18, "E" },
 };
 enum { N_PREFIXES = sizeof(prefixes) / sizeof(prefixes[0]) };
 
@@ -220,7 +242,12 @@ put_three_digits(char *out, size_t size, double v)
 	else if (a >= 1e6 || a < 1e-4)
 		snprintf(out, size, "%.2e", v);
 	else
-		snprintf(out, size, "%.*f", a >= 99.95 ? 0 : a >= 9.995 ? 1 : a >= 0.9995 ? 2 : 3, v);
+		snprintf(out, size, "%.*f",
+		    a >= 99.95        ? 0
+			: a >= 9.995  ? 1
+			: a >= 0.9995 ? 2
+				      : 3,
+		    v);
 }
 
 struct fmt

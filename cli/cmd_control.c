@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows control: hands one line to the running box (ctl.h) and prints what it answers. Exit status 0: "ok". */
+/* narrows control: hands one line to the running box (ctl.h) and prints what it answers. Exit
+ * status 0: "ok". */
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
@@ -36,8 +37,11 @@ line_add(char **line, const char *name, const char *value)
 static char *
 line_make(int argc, char **argv)
 {
-	static const struct { int letter; const char *name; } names[] = { { 'c', "tcp=" }, { 't', "task=" },
-		{ 'e', "event=" }, { 'i', "interval=" }, { 'r', "report=" }, { 'f', "for=" } };
+	static const struct {
+		int letter;
+		const char *name;
+	} names[] = { { 'c', "tcp=" }, { 't', "task=" }, { 'e', "event=" }, { 'i', "interval=" },
+		{ 'r', "report=" }, { 'f', "for=" } };
 	char *words = xstrdup(""), *options = xstrdup(""), *line = NULL;
 	bool good = true;
 	size_t i;
@@ -72,7 +76,8 @@ box_connect(const char *state_dir)
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	int fd;
 
-	if ((size_t)snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/narrowsd.ctl", state_dir) >= sizeof(sun.sun_path)) {
+	if ((size_t)snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/narrowsd.ctl", state_dir) >=
+	    sizeof(sun.sun_path)) {
 		fprintf(stderr, "narrows: %s: too long for a socket\n", state_dir);
 		return -1;
 	}
@@ -120,7 +125,8 @@ cmd_control(const char *state_dir, int argc, char **argv)
 	status = 1;
 	if ((fd = box_connect(state_dir)) < 0)
 		goto out;
-	if (send(fd, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line) || (f = fdopen(fd, "r")) == NULL) {
+	if (send(fd, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line) ||
+	    (f = fdopen(fd, "r")) == NULL) {
 		fprintf(stderr, "narrows: the box does not listen: %s\n", strerror(errno));
 		goto out;
 	}

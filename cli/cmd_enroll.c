@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows enroll, revoke, hosts: who may send measurements in TLS. They change files; a running box sees it. */
+/* narrows enroll, revoke, hosts: who may send measurements in TLS. They change files; a running box
+ * sees it. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +14,10 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
-#define DAY_S 86400
-#define DAYS_DEFAULT 730.0
-#define DAYS_MAX 3650.0
-#define TOKEN_FOR_NS (INT64_C(3600) * 1000000000)
+#define DAY_S            86400
+#define DAYS_DEFAULT     730.0
+#define DAYS_MAX         3650.0
+#define TOKEN_FOR_NS     (INT64_C(3600) * 1000000000)
 #define TOKEN_FOR_MAX_NS (INT64_C(30) * 86400 * 1000000000)
 
 static void
@@ -48,9 +49,11 @@ days_parse(const char *text, double *days)
 }
 
 static int
-files_write(const char *tls_dir, const char *dir, const char *host, const struct nw_cert *c, char why[CONF_WHY_BYTES])
+files_write(const char *tls_dir, const char *dir, const char *host, const struct nw_cert *c,
+    char why[CONF_WHY_BYTES])
 {
-	char *key = xasprintf("%s.key", host), *crt = xasprintf("%s.crt", host), *ca_path = xasprintf("%s/ca.crt", tls_dir);
+	char *key = xasprintf("%s.key", host), *crt = xasprintf("%s.crt", host),
+	     *ca_path = xasprintf("%s/ca.crt", tls_dir);
 	char ca[sizeof(c->cert_pem)];
 	FILE *f = fopen(ca_path, "re");
 	size_t n = f != NULL ? fread(ca, 1, sizeof(ca) - 1, f) : 0;
@@ -70,13 +73,19 @@ files_write(const char *tls_dir, const char *dir, const char *host, const struct
 	return rc;
 }
 
-struct enrolling { const char *dir; bool token; int64_t token_for_ns; double days; };
+struct enrolling {
+	const char *dir;
+	bool token;
+	int64_t token_for_ns;
+	double days;
+};
 
 static bool
 options_parse(struct enrolling *e, int argc, char **argv)
 {
-	static const struct option longs[] = { { "days", required_argument, NULL, 'd' }, { "token", no_argument, NULL, 't' },
-		{ "for", required_argument, NULL, 'f' }, { NULL, 0, NULL, 0 } };
+	static const struct option longs[] = { { "days", required_argument, NULL, 'd' },
+		{ "token", no_argument, NULL, 't' }, { "for", required_argument, NULL, 'f' },
+		{ NULL, 0, NULL, 0 } };
 	const char *why;
 	bool good = true, timed = false;
 	int ch;
@@ -87,8 +96,8 @@ options_parse(struct enrolling *e, int argc, char **argv)
 		case 'd': good = days_parse(optarg, &e->days); break;
 		case 't': e->token = true; break;
 		case 'f':
-			good = conf_duration(optarg, &e->token_for_ns, &why) == NW_OK && e->token_for_ns > 0 &&
-			    e->token_for_ns <= TOKEN_FOR_MAX_NS;
+			good = conf_duration(optarg, &e->token_for_ns, &why) == NW_OK &&
+			    e->token_for_ns > 0 && e->token_for_ns <= TOKEN_FOR_MAX_NS;
 			timed = true;
 			break;
 		default: good = false;
@@ -122,7 +131,8 @@ token_print(const char *tls_dir, const char *host, const struct enrolling *e, in
 {
 	char text[TOKEN_TEXT_BYTES], why[CONF_WHY_BYTES];
 
-	if (token_make(tls_dir, host, now_s, now_s + e->token_for_ns / 1000000000, (int64_t)(e->days * DAY_S), text, why) < 0)
+	if (token_make(tls_dir, host, now_s, now_s + e->token_for_ns / 1000000000,
+		(int64_t)(e->days * DAY_S), text, why) < 0)
 		return complain(why);
 	puts(text);
 	return fflush(stdout) != 0;
@@ -159,7 +169,11 @@ on_host(void *arg, const struct ca_host *h)
 
 	printf("%-30s  ", h->name);
 	date_print(h->expires_wall_s);
-	printf("  %-8s  %s\n", h->revoked ? "revoked" : h->expires_wall_s < now_s ? "expired" : "good", h->serial);
+	printf("  %-8s  %s\n",
+	    h->revoked                      ? "revoked"
+		: h->expires_wall_s < now_s ? "expired"
+					    : "good",
+	    h->serial);
 	return NW_OK;
 }
 

@@ -16,19 +16,31 @@
 #include "narrows/err.h"
 #include "narrows/export.h"
 
-static const struct format { const char *name, *ending, *shape; } formats[] = {
-	{ "tidy", ".csv", "tidy" }, { "wide", ".csv", "wide" }, { "keys", ".csv", "keys" },
-	{ "keys-long", ".csv", "keys-long" }, { "ndjson", ".ndjson", "ndjson" }, { "influx", ".lp", "influx" },
-	{ "bson", ".bson", "bson" }, { "g1", ".bson", "g1" }, { "g2", ".bson", "g2" }, { "g3", ".bson", "g3" },
+static const struct format {
+	const char *name, *ending, *shape;
+} formats[] = {
+	{ "tidy", ".csv", "tidy" },
+	{ "wide", ".csv", "wide" },
+	{ "keys", ".csv", "keys" },
+	{ "keys-long", ".csv", "keys-long" },
+	{ "ndjson", ".ndjson", "ndjson" },
+	{ "influx", ".lp", "influx" },
+	{ "bson", ".bson", "bson" },
+	{ "g1", ".bson", "g1" },
+	{ "g2", ".bson", "g2" },
+	{ "g3", ".bson", "g3" },
 };
 
 struct request {
 	const struct format *format;
 	char *query;
-	const char *path;                    /* NULL: standard output */
+	const char *path; /* NULL: standard output */
 };
 
-struct output { FILE *f; struct progress progress; };
+struct output {
+	FILE *f;
+	struct progress progress;
+};
 
 static int
 output_write(void *arg, const char *text, size_t len)
@@ -80,10 +92,13 @@ query_add(struct request *r, const char *name, const char *value)
 	char *escaped = xmalloc(3 * strlen(value) + 1), *at = escaped, *longer;
 
 	for (; *value != '\0'; value++)
-		at += sprintf(at, isalnum((unsigned char)*value) || strchr("-._:", *value) != NULL ? "%c" : "%%%02X",
+		at += sprintf(at,
+		    isalnum((unsigned char)*value) || strchr("-._:", *value) != NULL ? "%c"
+										     : "%%%02X",
 		    (unsigned char)*value);
 	*at = '\0';
-	longer = xasprintf("%s%s%s=%s", r->query != NULL ? r->query : "", r->query != NULL ? "&" : "", name, escaped);
+	longer = xasprintf("%s%s%s=%s", r->query != NULL ? r->query : "",
+	    r->query != NULL ? "&" : "", name, escaped);
 	free(r->query);
 	free(escaped);
 	r->query = longer;
@@ -106,11 +121,16 @@ static int
 request_parse(struct request *r, int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "format", required_argument, NULL, 'f' }, { "output", required_argument, NULL, 'o' },
-		{ "csv", required_argument, NULL, 'o' }, { "series", required_argument, NULL, 's' },
-		{ "from", required_argument, NULL, 'F' }, { "to", required_argument, NULL, 'T' },
-		{ "resolution", required_argument, NULL, 'r' }, { "eol", required_argument, NULL, 'e' },
-		{ "safe-text", no_argument, NULL, 'S' }, { NULL, 0, NULL, 0 },
+		{ "format", required_argument, NULL, 'f' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "csv", required_argument, NULL, 'o' },
+		{ "series", required_argument, NULL, 's' },
+		{ "from", required_argument, NULL, 'F' },
+		{ "to", required_argument, NULL, 'T' },
+		{ "resolution", required_argument, NULL, 'r' },
+		{ "eol", required_argument, NULL, 'e' },
+		{ "safe-text", no_argument, NULL, 'S' },
+		{ NULL, 0, NULL, 0 },
 	};
 	struct export_opts opts;
 	const char *why;
@@ -156,7 +176,8 @@ cmd_export(struct source *s, int argc, char **argv)
 		if (source_session_id(s, argv[optind], &id) == NW_OK) {
 			if (r.path != NULL && strcmp(r.path, "-") != 0)
 				rc = export_to_file(s, id, &r);
-			else if ((rc = export_into(s, id, &r, stdout)) == NW_OK && fflush(stdout) != 0)
+			else if ((rc = export_into(s, id, &r, stdout)) == NW_OK &&
+			    fflush(stdout) != 0)
 				rc = NW_EIO;
 			status = rc == NW_EINVAL ? 3 : rc < 0 ? 2 : 1;
 		}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows health: what the running box says of itself. Exit status 0: well, 1: not, or no box runs. */
+/* narrows health: what the running box says of itself. Exit status 0: well, 1: not, or no box
+ * runs. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,7 +27,11 @@ struct arguments {
 
 /* --- the file --- */
 
-struct file { char *bytes; size_t len; bool mapped; };
+struct file {
+	char *bytes;
+	size_t len;
+	bool mapped;
+};
 
 static bool
 is_packed(const char *path)
@@ -41,7 +45,8 @@ is_packed(const char *path)
 	return false;
 }
 
-/* A plain file is mapped, whatever its size; what comes through a pipe or is unpacked has to be held. */
+/* A plain file is mapped, whatever its size; what comes through a pipe or is unpacked has to be
+ * held. */
 static int
 file_open(struct file *f, const char *path, struct stat_error *err)
 {
@@ -106,8 +111,10 @@ box_rejected(const char *state_dir)
 
 	if (s != NULL && (text = source_health(s, &status)) != NULL) {
 		doc = json_loads(text, 0, NULL);
-		if (json_is_integer(json_object_get(json_object_get(doc, "counters"), "rejected_documents")))
-			n = json_integer_value(json_object_get(json_object_get(doc, "counters"), "rejected_documents"));
+		if (json_is_integer(
+			json_object_get(json_object_get(doc, "counters"), "rejected_documents")))
+			n = json_integer_value(json_object_get(
+			    json_object_get(doc, "counters"), "rejected_documents"));
 		json_decref(doc);
 		free(text);
 	}
@@ -118,16 +125,18 @@ box_rejected(const char *state_dir)
 
 /* What is acknowledged has been taken or refused, and only the box's counter tells which. */
 static int
-send_to_box(struct import *im, const char *state_dir, const char *box, bool is_local, struct progress *p,
-    struct import_done *done)
+send_to_box(struct import *im, const char *state_dir, const char *box, bool is_local,
+    struct progress *p, struct import_done *done)
 {
 	int64_t before = is_local ? box_rejected(state_dir) : -1, after;
 	int rc = import_to_box(im, box, p, done);
 
 	if (rc < 0 || before < 0 || (after = box_rejected(state_dir)) <= before)
 		return rc;
-	return stat_fail(im->err, NW_ECONFLICT, "%s: box %s refused %" PRId64 " documents meanwhile: its log says why"
-	    " (is max-series-per-session too low?)", im->name, box, after - before);
+	return stat_fail(im->err, NW_ECONFLICT,
+	    "%s: box %s refused %" PRId64 " documents meanwhile: its log says why"
+	    " (is max-series-per-session too low?)",
+	    im->name, box, after - before);
 }
 
 static int
@@ -172,11 +181,13 @@ say(const struct import *im, const struct arguments *a, const struct import_done
 
 	for (i = 0; i < im->n_hosts; i++)
 		n_series += im->hosts[i].origin != NULL ? im->hosts[i].origin->n_series : 0;
-	printf("%" PRIu64 " values in %zu series of %zu host%s", im->n_values, n_series, n_hosts, n_hosts == 1 ? "" : "s");
+	printf("%" PRIu64 " values in %zu series of %zu host%s", im->n_values, n_series, n_hosts,
+	    n_hosts == 1 ? "" : "s");
 	if (im->session != NULL)
 		printf(", session %s", im->session);
 	if (im->n_left_out > 0)
-		printf("; %" PRIu64 " that stand for no value (infinite, NaN) left out", im->n_left_out);
+		printf("; %" PRIu64 " that stand for no value (infinite, NaN) left out",
+		    im->n_left_out);
 	if (a->check)
 		fputs("; nothing imported", stdout);
 	else if (done->n_known == done->n_docs)
@@ -198,8 +209,8 @@ import_run(const struct arguments *a, const char *state_dir)
 
 	gethostname(host, sizeof(host) - 1);
 	if ((rc = file_open(&f, a->file, &err)) == NW_OK) {
-		import_init(&im, strcmp(a->file, "-") == 0 ? "stdin" : a->file, f.bytes, f.len, a->session,
-		    a->host != NULL ? a->host : host, &err);
+		import_init(&im, strcmp(a->file, "-") == 0 ? "stdin" : a->file, f.bytes, f.len,
+		    a->session, a->host != NULL ? a->host : host, &err);
 		if ((rc = import_parse(&im, a->format)) == NW_OK && !a->check)
 			rc = import_send(&im, state_dir, a->box, &done);
 		if (rc == NW_OK)
@@ -216,9 +227,12 @@ int
 cmd_import(const char *state_dir, int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "format", required_argument, NULL, 'f' }, { "session", required_argument, NULL, 'n' },
-		{ "host", required_argument, NULL, 'H' }, { "box", required_argument, NULL, 'b' },
-		{ "check", no_argument, NULL, 'c' }, { NULL, 0, NULL, 0 },
+		{ "format", required_argument, NULL, 'f' },
+		{ "session", required_argument, NULL, 'n' },
+		{ "host", required_argument, NULL, 'H' },
+		{ "box", required_argument, NULL, 'b' },
+		{ "check", no_argument, NULL, 'c' },
+		{ NULL, 0, NULL, 0 },
 	};
 	struct arguments a = { 0 };
 	int ch;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * narrows join: on a host, with what `narrows enroll --token` printed on the box. The key is made here and stays here.
+ * narrows join: on a host, with what `narrows enroll --token` printed on the box. The key is made
+ * here and stays here.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -44,7 +45,10 @@ token_take(const char *text, uint8_t pin[NW_TLS_PIN_BYTES], char secret[TOKEN_SE
 
 /* --- the box's answer --- */
 
-struct reply { char text[10240]; size_t len; };
+struct reply {
+	char text[10240];
+	size_t len;
+};
 
 static int
 on_data(void *arg, const char *data, size_t len)
@@ -60,7 +64,8 @@ on_data(void *arg, const char *data, size_t len)
 
 /* Cuts it into name, certificate, and CA, which must be the one of the token. */
 static bool
-reply_parse(struct reply *r, const uint8_t pin[NW_TLS_PIN_BYTES], char **host, char **cert, char **ca)
+reply_parse(
+    struct reply *r, const uint8_t pin[NW_TLS_PIN_BYTES], char **host, char **cert, char **ca)
 {
 	uint8_t pin_of_ca[NW_TLS_PIN_BYTES];
 	char *end = strchr(r->text, '\n');
@@ -69,17 +74,20 @@ reply_parse(struct reply *r, const uint8_t pin[NW_TLS_PIN_BYTES], char **host, c
 		return false;
 	*end = '\0';
 	*host = r->text;
-	if (strncmp(end + 1, PEM_BEGIN, strlen(PEM_BEGIN)) != 0 || (*ca = strstr(end + 2, PEM_BEGIN)) == NULL)
+	if (strncmp(end + 1, PEM_BEGIN, strlen(PEM_BEGIN)) != 0 ||
+	    (*ca = strstr(end + 2, PEM_BEGIN)) == NULL)
 		return false;
 	*cert = xasprintf("%.*s", (int)(*ca - (end + 1)), end + 1);
-	if (nw_cert_name_ok(*host) && nw_cert_pin(*ca, pin_of_ca) == NW_OK && memcmp(pin, pin_of_ca, sizeof(pin_of_ca)) == 0)
+	if (nw_cert_name_ok(*host) && nw_cert_pin(*ca, pin_of_ca) == NW_OK &&
+	    memcmp(pin, pin_of_ca, sizeof(pin_of_ca)) == 0)
 		return true;
 	free(*cert);
 	return false;
 }
 
 static int
-box_ask(const char *url, const uint8_t pin[NW_TLS_PIN_BYTES], const char *secret, const char *request_pem, struct reply *r)
+box_ask(const char *url, const uint8_t pin[NW_TLS_PIN_BYTES], const char *secret,
+    const char *request_pem, struct reply *r)
 {
 	char *body = xasprintf("%s\n%s", secret, request_pem), why[HTTPASK_WHY_BYTES];
 	const struct httpask q = { .base = url, .ca_pin = pin, .path = "/enroll", .body = body };
@@ -91,7 +99,8 @@ box_ask(const char *url, const uint8_t pin[NW_TLS_PIN_BYTES], const char *secret
 	if (status == 200)
 		return 0;
 	r->text[strcspn(r->text, "\r\n")] = '\0';
-	return complain(url, status == 403 || status == 400 ? r->text : "no host can be enrolled there");
+	return complain(
+	    url, status == 403 || status == 400 ? r->text : "no host can be enrolled there");
 }
 
 /* --- this host's directory --- */
@@ -109,14 +118,16 @@ is_other_site(const char *dir, const uint8_t pin[NW_TLS_PIN_BYTES])
 	if (f != NULL)
 		fclose(f);
 	free(path);
-	return n > 0 && (nw_cert_pin(pem, pin_here) < 0 || memcmp(pin, pin_here, sizeof(pin_here)) != 0);
+	return n > 0 &&
+	    (nw_cert_pin(pem, pin_here) < 0 || memcmp(pin, pin_here, sizeof(pin_here)) != 0);
 }
 
 /* The key first: a certificate without it is of no use to anybody. */
 static int
 files_write(const char *dir, const char *host, const char *key, const char *cert, const char *ca)
 {
-	char *names[2] = { xasprintf("%s.key", host), xasprintf("%s.crt", host) }, why[CONF_WHY_BYTES];
+	char *names[2] = { xasprintf("%s.key", host), xasprintf("%s.crt", host) },
+	     why[CONF_WHY_BYTES];
 	int rc;
 
 	if ((rc = ca_file_write(dir, names[0], key, 0600, why)) == NW_OK &&
@@ -139,7 +150,7 @@ cmd_join(const char *tls_dir, int argc, char **argv)
 	struct nw_cert c;
 	int ch, status;
 
-	(void)tls_dir;                           /* of a box; this is a host */
+	(void)tls_dir; /* of a box; this is a host */
 	while ((ch = getopt(argc, argv, "o:")) == 'o')
 		dir = optarg;
 	if (ch != -1 || optind != argc - 2)
@@ -149,7 +160,8 @@ cmd_join(const char *tls_dir, int argc, char **argv)
 	if (mkdir(dir, 0755) != 0 && errno != EEXIST)
 		return complain(dir, strerror(errno));
 	if (is_other_site(dir, pin))
-		return complain(dir, "its ca.crt is of another site: remove it if this host is to change");
+		return complain(
+		    dir, "its ca.crt is of another site: remove it if this host is to change");
 	if (nw_cert_request("host", &c) < 0)
 		return complain("join", "no key can be made");
 	if ((status = box_ask(argv[optind], pin, secret, c.cert_pem, &r)) == 0) {

@@ -27,7 +27,10 @@ on_interrupt(int sig)
 
 /* --- what is seen meanwhile --- */
 
-struct shown { const char *doing; int percent; };
+struct shown {
+	const char *doing;
+	int percent;
+};
 
 static int
 on_progress(void *arg, const char *doing, uint64_t done, uint64_t total)
@@ -74,10 +77,12 @@ watch_begin(struct store_watch *w, struct shown *s)
 static int
 options(int argc, char **argv, bool *force)
 {
-	static const struct option longs[] = { { "force", no_argument, NULL, 'f' }, { NULL, 0, NULL, 0 } };
+	static const struct option longs[] = { { "force", no_argument, NULL, 'f' },
+		{ NULL, 0, NULL, 0 } };
 	int ch;
 
-	while ((ch = getopt_long(argc, argv, force == NULL ? "" : "f", force == NULL ? longs + 1 : longs, NULL)) != -1) {
+	while ((ch = getopt_long(argc, argv, force == NULL ? "" : "f",
+		    force == NULL ? longs + 1 : longs, NULL)) != -1) {
 		if (ch != 'f')
 			return -1;
 		*force = true;
@@ -114,9 +119,10 @@ cmd_backup(const char *state_dir, int argc, char **argv)
 static void
 counts_print(const char *path, const struct store_counts *n)
 {
-	printf("%s: %s: %" PRId64 " hosts, %" PRId64 " sessions, %" PRId64 " results, %" PRId64 " metadata, %" PRId64
-	    " layouts; %" PRId64 " rows, %" PRId64 " values in %" PRId64 " chunks, %" PRId64 " roll-ups, %" PRId64
-	    " blobs of the tail", path, n->faults == 0 ? "whole" : "damaged", n->hosts, n->sessions, n->results, n->metas,
+	printf("%s: %s: %" PRId64 " hosts, %" PRId64 " sessions, %" PRId64 " results, %" PRId64
+	       " metadata, %" PRId64 " layouts; %" PRId64 " rows, %" PRId64 " values in %" PRId64
+	       " chunks, %" PRId64 " roll-ups, %" PRId64 " blobs of the tail",
+	    path, n->faults == 0 ? "whole" : "damaged", n->hosts, n->sessions, n->results, n->metas,
 	    n->layouts, n->rows, n->values, n->chunks, n->rollups, n->tail_blobs);
 	if (n->faults > 0)
 		printf("; %" PRIu64 " faults", n->faults);
@@ -143,7 +149,8 @@ cmd_verify(const char *state_dir, int argc, char **argv)
 		if (rc == NW_OK || rc == NW_ECORRUPT)
 			counts_print(path, &counts);
 		else
-			snprintf(why, sizeof(why), "%s", rc == NW_ECLOSED ? "interrupted" : nw_strerror(rc));
+			snprintf(why, sizeof(why), "%s",
+			    rc == NW_ECLOSED ? "interrupted" : nw_strerror(rc));
 	}
 	if (rc < 0 && why[0] != '\0')
 		fprintf(stderr, "narrows: %s: %s\n", path, why);

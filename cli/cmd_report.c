@@ -20,12 +20,13 @@ stages_print(const json_t *list)
 
 	if (json_array_size(list) == 0)
 		return;
-	printf("\n  %-18s %-24s %12s %9s %9s %8s\n", "stage", "where", "could do", "busy", "waiting", "windows");
-	json_array_foreach(list, i, o)
-		printf("%s %-18s %-24s %12s %9s %9s %8.0f\n", json_is_true(json_object_get(o, "candidate")) ? "*" : " ",
-		    show_text(o, "words", "?"), show_text(o, "host", "?"), fmt_bytes_per_s(show_number(o, "bytes_per_s")).s,
-		    fmt_share(show_number(o, "busy_share")).s, fmt_share(show_number(o, "wait_share")).s,
-		    show_number(o, "windows"));
+	printf("\n  %-18s %-24s %12s %9s %9s %8s\n", "stage", "where", "could do", "busy",
+	    "waiting", "windows");
+	json_array_foreach(list, i, o) printf("%s %-18s %-24s %12s %9s %9s %8.0f\n",
+	    json_is_true(json_object_get(o, "candidate")) ? "*" : " ", show_text(o, "words", "?"),
+	    show_text(o, "host", "?"), fmt_bytes_per_s(show_number(o, "bytes_per_s")).s,
+	    fmt_share(show_number(o, "busy_share")).s, fmt_share(show_number(o, "wait_share")).s,
+	    show_number(o, "windows"));
 }
 
 static void
@@ -37,44 +38,54 @@ witnesses_print(const json_t *list)
 	if (json_array_size(list) == 0)
 		return;
 	printf("\n");
-	json_array_foreach(list, i, o) {
+	json_array_foreach(list, i, o)
+	{
 		agrees = json_object_get(o, "agrees");
-		printf("  %-10s %-9s %s\n", show_text(o, "name", "?"), json_is_true(agrees) ? "agrees" :
-		    json_is_false(agrees) ? "disagrees" : "", show_text(o, "detail", ""));
+		printf("  %-10s %-9s %s\n", show_text(o, "name", "?"),
+		    json_is_true(agrees)        ? "agrees"
+			: json_is_false(agrees) ? "disagrees"
+						: "",
+		    show_text(o, "detail", ""));
 	}
 }
 
 static void
 report_print(const json_t *doc)
 {
-	const json_t *s = json_object_get(doc, "session"), *v = json_object_get(doc, "verdict"), *reason;
+	const json_t *s = json_object_get(doc, "session"), *v = json_object_get(doc, "verdict"),
+		     *reason;
 	const json_t *q = json_object_get(doc, "quality");
 	size_t i;
 
-	printf("session %" JSON_INTEGER_FORMAT "%s: %s, %s, %s", json_integer_value(json_object_get(s, "id")),
-	    strcmp(show_text(s, "state", ""), "open") == 0 ? " (still running)" : "", show_text(s, "program", "unknown program"),
-	    show_text(s, "route", "unknown route"), show_text(s, "start", "?"));
+	printf("session %" JSON_INTEGER_FORMAT "%s: %s, %s, %s",
+	    json_integer_value(json_object_get(s, "id")),
+	    strcmp(show_text(s, "state", ""), "open") == 0 ? " (still running)" : "",
+	    show_text(s, "program", "unknown program"), show_text(s, "route", "unknown route"),
+	    show_text(s, "start", "?"));
 	if (result_task(s) != NULL)
 		printf(", task %s", show_string(result_task(s)));
-	printf("\n%s in %s: %s (%s)\n\n", fmt_bytes(show_number(s, "bytes")).s, fmt_duration(show_number(s, "duration_s")).s,
-	    fmt_bytes_per_s(show_number(s, "bytes_per_s")).s, fmt_bits_per_s(show_number(s, "bytes_per_s")).s);
+	printf("\n%s in %s: %s (%s)\n\n", fmt_bytes(show_number(s, "bytes")).s,
+	    fmt_duration(show_number(s, "duration_s")).s,
+	    fmt_bytes_per_s(show_number(s, "bytes_per_s")).s,
+	    fmt_bits_per_s(show_number(s, "bytes_per_s")).s);
 	printf("%s\n", show_text(v, "sentence", "Not judged yet."));
 	if (v == NULL)
 		return;
 	printf("Confidence: %s.\n", show_text(v, "confidence", "none"));
-	json_array_foreach(json_object_get(v, "reasons"), i, reason)
-		if (json_is_string(reason))
-			printf("- %s\n", show_string(json_string_value(reason)));
+	json_array_foreach(json_object_get(v, "reasons"), i, reason) if (json_is_string(reason))
+	    printf("- %s\n", show_string(json_string_value(reason)));
 	stages_print(json_object_get(json_object_get(doc, "bottleneck"), "stages"));
 	witnesses_print(json_object_get(v, "witnesses"));
-	printf("\nintervals expected %.0f, got %.0f; documents rejected %.0f\n", show_number(q, "intervals_expected"),
-	    show_number(q, "intervals_got"), show_number(q, "documents_rejected"));
+	printf("\nintervals expected %.0f, got %.0f; documents rejected %.0f\n",
+	    show_number(q, "intervals_expected"), show_number(q, "intervals_got"),
+	    show_number(q, "documents_rejected"));
 }
 
 int
 cmd_report(struct source *s, int argc, char **argv)
 {
-	static const struct option longs[] = { { "json", no_argument, NULL, 'j' }, { NULL, 0, NULL, 0 } };
+	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
+		{ NULL, 0, NULL, 0 } };
 	json_t *doc;
 	int64_t id;
 	int ch, json = 0;

@@ -18,17 +18,21 @@ session_print(const json_t *o)
 
 	snprintf(start, sizeof(start), "%.19s", show_text(o, "start", "-"));
 	printf("%6" JSON_INTEGER_FORMAT "  %-19s  %-28s  %-12s  %9s  %11s  %s\n",
-	    json_integer_value(json_object_get(o, "id")), start, show_text(o, "route", "-"), show_text(o, "program", "-"),
-	    fmt_bytes(show_number(o, "bytes")).s, fmt_bytes_per_s(show_number(o, "bytes_per_s")).s,
-	    json_is_string(json_object_get(o, "stage")) ? show_text(o, "stage", "-") :
-	    json_object_get(o, "sentence") != NULL && json_is_string(json_object_get(o, "sentence")) ? "cannot tell" :
-	    show_text(o, "state", "-"));
+	    json_integer_value(json_object_get(o, "id")), start, show_text(o, "route", "-"),
+	    show_text(o, "program", "-"), fmt_bytes(show_number(o, "bytes")).s,
+	    fmt_bytes_per_s(show_number(o, "bytes_per_s")).s,
+	    json_is_string(json_object_get(o, "stage")) ? show_text(o, "stage", "-")
+		: json_object_get(o, "sentence") != NULL &&
+		    json_is_string(json_object_get(o, "sentence"))
+		? "cannot tell"
+		: show_text(o, "state", "-"));
 }
 
 int
 cmd_sessions(struct source *s, int argc, char **argv)
 {
-	static const struct option longs[] = { { "json", no_argument, NULL, 'j' }, { NULL, 0, NULL, 0 } };
+	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
+		{ NULL, 0, NULL, 0 } };
 	long limit = 20, shown_count = 0;
 	json_t *doc, *list, *o;
 	int64_t before = 0;
@@ -50,10 +54,11 @@ cmd_sessions(struct source *s, int argc, char **argv)
 		if ((doc = source_sessions(s, before)) == NULL)
 			return 1;
 		if (!json && before == 0)
-			printf("%6s  %-19s  %-28s  %-12s  %9s  %11s  %s\n", "id", "start (UTC)", "route", "program", "bytes",
-			    "rate", "limited by");
+			printf("%6s  %-19s  %-28s  %-12s  %9s  %11s  %s\n", "id", "start (UTC)",
+			    "route", "program", "bytes", "rate", "limited by");
 		list = json_object_get(doc, "sessions");
-		json_array_foreach(list, i, o) {
+		json_array_foreach(list, i, o)
+		{
 			if (shown_count++ >= limit)
 				break;
 			if (json) {

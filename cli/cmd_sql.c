@@ -18,7 +18,7 @@
 #include "narrows/format.h"
 
 enum {
-	HELD_ROWS = 200,                       /* of a table are read before the widths of its columns are fixed */
+	HELD_ROWS = 200, /* of a table are read before the widths of its columns are fixed */
 	TABLE_CELL_CHARS = 80
 };
 
@@ -27,11 +27,11 @@ enum form { FORM_TABLE, FORM_CSV, FORM_JSON };
 struct out {
 	enum form form;
 	bool header;
-	size_t n;                              /* columns */
+	size_t n; /* columns */
 	size_t *width;
-	char **held;                           /* [n_held][n], as they will be printed; the first row is the names */
+	char **held; /* [n_held][n], as they will be printed; the first row is the names */
 	size_t n_held;
-	bool flowing;                          /* the widths are fixed */
+	bool flowing; /* the widths are fixed */
 };
 
 static struct store_sql *running;
@@ -54,20 +54,16 @@ cell_text(const struct store_cell *c, const char *null)
 	size_t i;
 
 	switch (c->type) {
-	case CELL_INT:
-		return xstrdup(fmt_int(c->i).s);
-	case CELL_REAL:
-		return xstrdup(fmt_exact(c->d).s);
-	case CELL_TEXT:
-		return xstrdup(c->bytes);
+	case CELL_INT: return xstrdup(fmt_int(c->i).s);
+	case CELL_REAL: return xstrdup(fmt_exact(c->d).s);
+	case CELL_TEXT: return xstrdup(c->bytes);
 	case CELL_BLOB:
 		s = xreallocarray(NULL, c->len + 1, 2);
 		for (i = 0; i < c->len; i++)
 			sprintf(s + 2 * i, "%02x", (unsigned char)c->bytes[i]);
 		s[2 * c->len] = '\0';
 		return s;
-	case CELL_NULL:
-		break;
+	case CELL_NULL: break;
 	}
 	return xstrdup(null);
 }
@@ -88,7 +84,8 @@ count_chars(const char *s)
 	return n;
 }
 
-/* For a terminal: on one line, not too long, and without control bytes of whoever sent it. Takes s. */
+/* For a terminal: on one line, not too long, and without control bytes of whoever sent it. Takes
+ * s. */
 static char *
 tame(char *s)
 {
@@ -219,7 +216,8 @@ json_row(size_t n, const char *const *names, const struct store_cell *cells)
 		if (cells[i].type == CELL_TEXT || cells[i].type == CELL_BLOB)
 			json_text(s);
 		else if (cells[i].type == CELL_REAL && isinf(cells[i].d))
-			fputs(cells[i].d > 0 ? "1e999" : "-1e999", stdout);   /* which reads as infinity */
+			/* which reads as infinity */
+			fputs(cells[i].d > 0 ? "1e999" : "-1e999", stdout);
 		else
 			fputs(s, stdout);
 		free(s);
@@ -295,9 +293,11 @@ run_stdin(struct out *o)
 int
 cmd_sql(const char *state_dir, int argc, char **argv)
 {
-	static const struct option longs[] = { { "csv", no_argument, NULL, 'c' }, { "json", no_argument, NULL, 'j' },
-		{ "header", no_argument, NULL, 'H' }, { NULL, 0, NULL, 0 } };
-	struct sigaction on_int = { .sa_handler = on_interrupt };   /* without SA_RESTART: it also ends waiting for a line */
+	static const struct option longs[] = { { "csv", no_argument, NULL, 'c' },
+		{ "json", no_argument, NULL, 'j' }, { "header", no_argument, NULL, 'H' },
+		{ NULL, 0, NULL, 0 } };
+	/* without SA_RESTART: it also ends waiting for a line */
+	struct sigaction on_int = { .sa_handler = on_interrupt };
 	struct out o = { .form = FORM_TABLE };
 	char why[STORE_WHY_BYTES], *path;
 	int ch, rc;

@@ -19,8 +19,8 @@ enum { TIMEOUT_S = 60, WIRE_BYTES = 32 << 10 };
 
 struct dial {
 	int fd;
-	struct nw_tls *tls;                      /* NULL: in clear */
-	uint8_t wire[WIRE_BYTES];                /* what tls reads from */
+	struct nw_tls *tls;       /* NULL: in clear */
+	uint8_t wire[WIRE_BYTES]; /* what tls reads from */
 };
 
 /* --- the socket --- */
@@ -28,7 +28,8 @@ struct dial {
 static const char *
 errno_text(void)
 {
-	return errno == EAGAIN || errno == EINPROGRESS ? "no answer within a minute" : strerror(errno);
+	return errno == EAGAIN || errno == EINPROGRESS ? "no answer within a minute"
+						       : strerror(errno);
 }
 
 static int
@@ -78,7 +79,8 @@ wire_connect(struct dial *d, const char *host, uint16_t port, const char **why)
 		return NW_EIO;
 	}
 	for (a = all; a != NULL && d->fd < 0; a = a->ai_next) {
-		if ((d->fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol)) >= 0 &&
+		if ((d->fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol)) >=
+			0 &&
 		    setsockopt(d->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
 		    setsockopt(d->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
 		    connect(d->fd, a->ai_addr, a->ai_addrlen) == 0)
@@ -123,7 +125,7 @@ tls_feed(struct dial *d, const char **why)
 		return NW_OK;
 	}
 	if (n == 0)
-		*why = "the connection broke off";       /* in TLS an end is announced */
+		*why = "the connection broke off"; /* in TLS an end is announced */
 	return n < 0 ? (int)n : NW_EPROTO;
 }
 
@@ -132,7 +134,7 @@ tls_fail(struct dial *d, const char **why)
 {
 	const char *unused;
 
-	(void)tls_flush(d, &unused);             /* the other side's log should know, too */
+	(void)tls_flush(d, &unused); /* the other side's log should know, too */
 	*why = nw_tls_why(d->tls);
 	return NW_EPROTO;
 }
@@ -153,14 +155,16 @@ tls_open(struct dial *d, struct nw_tls_ctx *ctx, const char *host, const char **
 /* --- what others see --- */
 
 int
-dial_open(const char *host, uint16_t port, struct nw_tls_ctx *ctx, struct dial **out, const char **why)
+dial_open(
+    const char *host, uint16_t port, struct nw_tls_ctx *ctx, struct dial **out, const char **why)
 {
 	struct dial *d = xcalloc(1, sizeof(*d));
 	int rc;
 
 	*why = "";
 	d->fd = -1;
-	if ((rc = wire_connect(d, host, port, why)) < 0 || (ctx != NULL && (rc = tls_open(d, ctx, host, why)) < 0)) {
+	if ((rc = wire_connect(d, host, port, why)) < 0 ||
+	    (ctx != NULL && (rc = tls_open(d, ctx, host, why)) < 0)) {
 		dial_close(d);
 		return rc;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection to a box that waits for what it wants: TCP, or TLS on it. For programs that have nothing else to do
- * meanwhile. Nothing waits longer than a minute without progress.
+ * A connection to a box that waits for what it wants: TCP, or TLS on it. For programs that have
+ * nothing else to do meanwhile. Nothing waits longer than a minute without progress.
  */
 #ifndef DIAL_H
 #define DIAL_H
@@ -12,8 +12,10 @@
 struct dial;
 struct nw_tls_ctx;
 
-/* ctx NULL: in clear. Else the server's certificate must have the name `host`. NW_EIO, NW_EPROTO: *why, good until the next call. */
-int dial_open(const char *host, uint16_t port, struct nw_tls_ctx *ctx, struct dial **out, const char **why);
+/* ctx NULL: in clear. Else the server's certificate must have the name `host`. NW_EIO, NW_EPROTO:
+ * *why, good until the next call. */
+int dial_open(
+    const char *host, uint16_t port, struct nw_tls_ctx *ctx, struct dial **out, const char **why);
 void dial_close(struct dial *d);
 /* All of it. */
 int dial_send(struct dial *d, const void *bytes, size_t len, const char **why);

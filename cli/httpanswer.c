@@ -16,8 +16,8 @@ struct answer {
 	const struct httpanswer *to;
 	const char *why;
 	char in[32 << 10];
-	size_t at, len;                          /* what of `in` is not used yet */
-	uint64_t length;                         /* of the body; UINT64_MAX: not said */
+	size_t at, len;  /* what of `in` is not used yet */
+	uint64_t length; /* of the body; UINT64_MAX: not said */
 	bool chunked;
 };
 
@@ -76,7 +76,9 @@ body_pass(struct answer *a, uint64_t n)
 
 	for (; n > 0 && rc == NW_OK; n -= n == UINT64_MAX ? 0 : some) {
 		if ((rc = input_fill(a)) < 0)
-			return rc != NW_ECLOSED ? rc : n == UINT64_MAX ? NW_OK : refuse(a, "the answer breaks off");
+			return rc != NW_ECLOSED ? rc
+			    : n == UINT64_MAX   ? NW_OK
+						: refuse(a, "the answer breaks off");
 		some = a->len - a->at;
 		if (some > n)
 			some = (size_t)n;
@@ -149,7 +151,7 @@ chunks_read(struct answer *a)
 		if (!number_parse(line, 16, " ;", &len))
 			return refuse(a, "a chunk without length");
 		if (len == 0)
-			return NW_OK;            /* trailers are nothing to us */
+			return NW_OK; /* trailers are nothing to us */
 		if ((rc = body_pass(a, len)) < 0 || (rc = line_read(a, line)) < 0)
 			return rc;
 		if (*line != '\0')

@@ -41,15 +41,20 @@ base_parse(const char *base, char host[256], uint16_t *port, bool *tls)
 }
 
 static int
-question_send(struct dial *d, const struct httpask *q, const char *host, uint16_t port, const char **why)
+question_send(
+    struct dial *d, const struct httpask *q, const char *host, uint16_t port, const char **why)
 {
 	bool v6 = strchr(host, ':') != NULL;
-	char *question = xasprintf("%s %s HTTP/1.1\r\nHost: %s%s%s:%u\r\nUser-Agent: narrows/%s\r\nConnection: close\r\n",
-	    q->body != NULL ? "POST" : "GET", q->path, v6 ? "[" : "", host, v6 ? "]" : "", port, NW_VERSION), *whole;
+	char *question = xasprintf("%s %s HTTP/1.1\r\nHost: %s%s%s:%u\r\nUser-Agent: "
+				   "narrows/%s\r\nConnection: close\r\n",
+		 q->body != NULL ? "POST" : "GET", q->path, v6 ? "[" : "", host, v6 ? "]" : "",
+		 port, NW_VERSION),
+	     *whole;
 	int rc;
 
 	if (q->body != NULL)
-		whole = xasprintf("%sContent-Type: text/plain\r\nContent-Length: %zu\r\n\r\n%s", question, strlen(q->body), q->body);
+		whole = xasprintf("%sContent-Type: text/plain\r\nContent-Length: %zu\r\n\r\n%s",
+		    question, strlen(q->body), q->body);
 	else
 		whole = xasprintf("%s\r\n", question);
 	rc = dial_send(d, whole, strlen(whole), why);
@@ -65,7 +70,8 @@ on_recv(void *from, void *buf, size_t cap, const char **why)
 }
 
 int
-httpask(const struct httpask *q, httpask_fn *fn, void *arg, int *status, char why[HTTPASK_WHY_BYTES])
+httpask(
+    const struct httpask *q, httpask_fn *fn, void *arg, int *status, char why[HTTPASK_WHY_BYTES])
 {
 	const struct nw_tls_opts opts = { .ca_path = q->ca_path, .ca_pin = q->ca_pin };
 	struct nw_tls_ctx *ctx = NULL;
@@ -84,8 +90,11 @@ httpask(const struct httpask *q, httpask_fn *fn, void *arg, int *status, char wh
 		said = reason;
 	else if ((rc = dial_open(host, port, ctx, &dial, &said)) == NW_OK &&
 	    (rc = question_send(dial, q, host, port, &said)) == NW_OK)
-		rc = httpanswer_read(&(struct httpanswer){ .recv = on_recv, .from = dial, .fn = fn, .arg = arg }, status, &said);
-	snprintf(why, HTTPASK_WHY_BYTES, "%s", said != NULL && *said != '\0' ? said : nw_strerror(rc));
+		rc = httpanswer_read(
+		    &(struct httpanswer){ .recv = on_recv, .from = dial, .fn = fn, .arg = arg },
+		    status, &said);
+	snprintf(
+	    why, HTTPASK_WHY_BYTES, "%s", said != NULL && *said != '\0' ? said : nw_strerror(rc));
 	dial_close(dial);
 	nw_tls_ctx_release(ctx);
 	return rc;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows: asks a state directory, or a running box, what it knows; and the statistics on anybody's files. */
+/* narrows: asks a state directory, or a running box, what it knows; and the statistics on anybody's
+ * files. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -26,7 +27,8 @@ static const struct command {
 } commands[] = {
 	{ "sessions", cmd_sessions, NULL, "list sessions, newest first" },
 	{ "report", cmd_report, NULL, "the verdict of a session (ID, or \"last\")" },
-	{ "export", cmd_export, NULL, "everything measured for a session, as CSV and other tables" },
+	{ "export", cmd_export, NULL,
+	    "everything measured for a session, as CSV and other tables" },
 	{ "import", NULL, cmd_import, "files that were exported, or that others recorded" },
 	{ "health", cmd_health, NULL, "how the running box is" },
 	{ "pin", NULL, cmd_pin, "keep the samples of a session (ID, or \"last\") for ever" },
@@ -61,11 +63,14 @@ usage(FILE *f)
 	for (i = 0; i < N_SITE_COMMANDS; i++)
 		fprintf(f, "  %-9s  %s\n", site_commands[i].name, site_commands[i].help);
 	fputs("  stat       the statistics on a CSV file of yours\n"
-	    "narrows COMMAND --help says how one is used\n"
-	    "without -s and -u: the environment's NARROWS_STATE, else the state-dir of narrowsd.conf\n", f);
+	      "narrows COMMAND --help says how one is used\n"
+	      "without -s and -u: the environment's NARROWS_STATE, else the state-dir of "
+	      "narrowsd.conf\n",
+	    f);
 }
 
-/* The box's configuration, when it is where it usually is; the state directory is what the user says, if anything. */
+/* The box's configuration, when it is where it usually is; the state directory is what the user
+ * says, if anything. */
 static void
 conf_find(struct conf *c, const char *state_dir)
 {
@@ -75,7 +80,8 @@ conf_find(struct conf *c, const char *state_dir)
 	conf_init(c);
 	if (state_dir == NULL && env != NULL && *env != '\0')
 		state_dir = env;
-	if (state_dir == NULL && access(DEFAULT_CONF, R_OK) == 0 && conf_read(c, DEFAULT_CONF, why) < 0)
+	if (state_dir == NULL && access(DEFAULT_CONF, R_OK) == 0 &&
+	    conf_read(c, DEFAULT_CONF, why) < 0)
 		fprintf(stderr, "narrows: %s\n", why);
 	if (state_dir == NULL)
 		return;
@@ -84,8 +90,8 @@ conf_find(struct conf *c, const char *state_dir)
 }
 
 /*
- * Who must have signed what an https box shows: said, else where hosts have it (host/tlsfiles.h), else, on a box, what
- * it made itself.
+ * Who must have signed what an https box shows: said, else where hosts have it (host/tlsfiles.h),
+ * else, on a box, what it made itself.
  */
 static char *
 ca_find(const struct conf *c, const char *said)
@@ -106,7 +112,8 @@ ca_find(const struct conf *c, const char *said)
 }
 
 static int
-command_run(const struct command *cmd, const char *state_dir, const char *url, const char *ca, int argc, char **argv)
+command_run(const struct command *cmd, const char *state_dir, const char *url, const char *ca,
+    int argc, char **argv)
 {
 	struct conf c;
 	struct source *s;
@@ -115,9 +122,10 @@ command_run(const struct command *cmd, const char *state_dir, const char *url, c
 
 	conf_find(&c, state_dir);
 	ca_path = ca_find(&c, ca);
-	optind = 0;           /* 0, not 1: getopt begins anew and may permute again */
+	optind = 0; /* 0, not 1: getopt begins anew and may permute again */
 	if (cmd->run_local != NULL && url != NULL)
-		fprintf(stderr, "narrows: %s works on a state directory, not over HTTP\n", cmd->name);
+		fprintf(
+		    stderr, "narrows: %s works on a state directory, not over HTTP\n", cmd->name);
 	else if (cmd->run_local != NULL)
 		status = cmd->run_local(c.state_dir, argc, argv);
 	else if ((s = source_open(c.state_dir, url)) != NULL) {
@@ -149,8 +157,8 @@ site_command_run(size_t i, const char *state_dir, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 } };
+	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
 	const char *state_dir = NULL, *url = NULL, *ca = NULL;
 	bool help;
 	size_t i;
@@ -175,7 +183,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	if (strcmp(argv[0], "stat") == 0) {
-		optind = 0;   /* 0, not 1: getopt begins anew and may permute again */
+		optind = 0; /* 0, not 1: getopt begins anew and may permute again */
 		return cmd_stat(argc, argv);
 	}
 	if (strcmp(argv[0], "help") == 0) {
@@ -185,10 +193,12 @@ main(int argc, char **argv)
 	help = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[0], commands[i].name) == 0)
-			return help ? cmd_usage(argv[0], stdout) : command_run(&commands[i], state_dir, url, ca, argc, argv);
+			return help ? cmd_usage(argv[0], stdout)
+				    : command_run(&commands[i], state_dir, url, ca, argc, argv);
 	for (i = 0; i < N_SITE_COMMANDS; i++)
 		if (strcmp(argv[0], site_commands[i].name) == 0)
-			return help ? cmd_usage(argv[0], stdout) : site_command_run(i, state_dir, argc, argv);
+			return help ? cmd_usage(argv[0], stdout)
+				    : site_command_run(i, state_dir, argc, argv);
 	fprintf(stderr, "narrows: %s: no such command\n", argv[0]);
 	usage(stderr);
 	return 2;

@@ -9,12 +9,14 @@
 
 /* Short work shows nothing; long work, four times a second. */
 #define FIRST_NS INT64_C(1000000000)
-#define STEP_NS INT64_C(250000000)
+#define STEP_NS  INT64_C(250000000)
 
 void
 progress_begin(struct progress *p, const char *what, uint64_t of_bytes, bool quiet)
 {
-	*p = (struct progress){ .what = what, .of_bytes = of_bytes, .shown = !quiet && isatty(STDERR_FILENO) };
+	*p = (struct progress){
+		.what = what, .of_bytes = of_bytes, .shown = !quiet && isatty(STDERR_FILENO)
+	};
 	p->next_mono_ns = nw_mono_ns() + FIRST_NS;
 }
 
@@ -28,7 +30,8 @@ progress_add(struct progress *p, uint64_t bytes)
 		return;
 	p->next_mono_ns = now + STEP_NS;
 	p->drawn = true;
-	fprintf(stderr, "\r\033[K%s: %" PRIu64 ".%" PRIu64 " MB", p->what, p->bytes / 1000000, p->bytes / 100000 % 10);
+	fprintf(stderr, "\r\033[K%s: %" PRIu64 ".%" PRIu64 " MB", p->what, p->bytes / 1000000,
+	    p->bytes / 100000 % 10);
 	if (p->of_bytes > 0)
 		fprintf(stderr, ", %.0f %%", 100 * ((double)p->bytes / (double)p->of_bytes));
 }

@@ -5,7 +5,8 @@
 
 #include <jansson.h>
 
-/* Text of a peer goes to a terminal: control bytes become '?'. On loan until the eighth next call. One thread. */
+/* Text of a peer goes to a terminal: control bytes become '?'. On loan until the eighth next call.
+ * One thread. */
 const char *show_text(const json_t *o, const char *key, const char *none);
 const char *show_string(const char *s);
 /* NaN when absent or null. */

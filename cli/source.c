@@ -16,13 +16,16 @@
 #include "narrows/web.h"
 
 struct source {
-	char *url;                           /* NULL: the directory */
+	char *url; /* NULL: the directory */
 	char *ca_path;
 	char *state_dir;
 	struct store_reader *reader;
 };
 
-struct text { char *s; size_t len; };
+struct text {
+	char *s;
+	size_t len;
+};
 
 static int
 text_append(void *arg, const char *data, size_t len)
@@ -88,7 +91,9 @@ source_get(struct source *s, const char *path, httpask_fn *fn, void *arg, int *s
 	int rc;
 
 	if (s->url != NULL)
-		rc = httpask(&(struct httpask){ .base = s->url, .ca_path = s->ca_path, .path = path }, fn, arg, status, why);
+		rc = httpask(
+		    &(struct httpask){ .base = s->url, .ca_path = s->ca_path, .path = path }, fn,
+		    arg, status, why);
 	else {
 		rc = web_answer(s->reader, path, fn, arg, status);
 		snprintf(why, sizeof(why), "%s", nw_strerror(rc));
@@ -113,7 +118,8 @@ source_text(struct source *s, const char *path, int *status)
 json_t *
 source_sessions(struct source *s, int64_t before_id)
 {
-	char *path = before_id != 0 ? xasprintf("/sessions.json?before=%" PRId64, before_id) : xstrdup("/sessions.json");
+	char *path = before_id != 0 ? xasprintf("/sessions.json?before=%" PRId64, before_id)
+				    : xstrdup("/sessions.json");
 	json_t *doc = NULL;
 	char *text;
 	int status;
@@ -138,7 +144,8 @@ source_session_id(struct source *s, const char *text, int64_t *id)
 		*id = strtoll(text, &end, 10);
 		if (errno == 0 && *text != '\0' && *end == '\0' && *id > 0)
 			return NW_OK;
-		fprintf(stderr, "narrows: %s: not a session; write its number, or \"last\"\n", text);
+		fprintf(
+		    stderr, "narrows: %s: not a session; write its number, or \"last\"\n", text);
 		return NW_EINVAL;
 	}
 	if ((doc = source_sessions(s, 0)) == NULL)
@@ -161,7 +168,8 @@ source_result(struct source *s, int64_t id)
 
 	text = source_text(s, path, &status);
 	if (text != NULL && status != 200) {
-		fprintf(stderr, "narrows: session %" PRId64 ": %s\n", id, status == 404 ? "there is none" : "not to be had");
+		fprintf(stderr, "narrows: session %" PRId64 ": %s\n", id,
+		    status == 404 ? "there is none" : "not to be had");
 		free(text);
 		text = NULL;
 	}
@@ -169,7 +177,11 @@ source_result(struct source *s, int64_t id)
 	return text;
 }
 
-struct answer { httpask_fn *write; void *arg; int status; };
+struct answer {
+	httpask_fn *write;
+	void *arg;
+	int status;
+};
 
 /* An error page must not end up in the file. */
 static int
@@ -192,10 +204,12 @@ source_export(struct source *s, int64_t id, const char *ending, const char *quer
 	if (rc < 0 || a.status == 200)
 		return rc;
 	if (a.status == 400) {
-		fputs("narrows: export: more columns than a wide table may have: see --series\n", stderr);
+		fputs("narrows: export: more columns than a wide table may have: see --series\n",
+		    stderr);
 		return NW_EINVAL;
 	}
-	fprintf(stderr, "narrows: session %" PRId64 ": %s\n", id, a.status == 404 ? "there is none" : "not to be had");
+	fprintf(stderr, "narrows: session %" PRId64 ": %s\n", id,
+	    a.status == 404 ? "there is none" : "not to be had");
 	return NW_ENOTFOUND;
 }
 
@@ -227,8 +241,9 @@ source_health(struct source *s, int *status)
 
 	if (url == NULL)
 		fprintf(stderr, "narrows: %s: no box runs here\n", s->state_dir);
-	else if (httpask(&(struct httpask){ .base = url, .ca_path = s->ca_path, .path = "/healthz" }, text_append, &t, status,
-	    why) < 0) {
+	else if (httpask(
+		     &(struct httpask){ .base = url, .ca_path = s->ca_path, .path = "/healthz" },
+		     text_append, &t, status, why) < 0) {
 		fprintf(stderr, "narrows: %s: %s\n", url, why);
 		free(t.s);
 		t.s = NULL;

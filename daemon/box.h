@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the net thread owns. Everything here belongs to it alone, except the counters, which any thread may read.
+ * What the net thread owns. Everything here belongs to it alone, except the counters, which any
+ * thread may read.
  *
  *	listener -> peer (wire) -> xsess (one XSP session) -> origin (who sends: metadata, numbering)
  *	         -> session (one transfer) -> commit (batches to the store, acknowledgements back) -> schedule (analysis)
@@ -31,10 +32,12 @@ struct trust;
 typedef _Atomic uint64_t counter;
 
 struct counters {
-	counter connections, connections_open, connections_refused, xsess_open, sessions_open, sessions_total;
-	counter frames, documents, samples, unknown_options, duplicates, data_without_metadata, held_documents;
-	counter rejected_frames, rejected_documents, rejected_control, rejected_auth, rejected_tls, rejected_tokens,
-	    timeouts, paused_reads, failed_commits, dropped_documents;
+	counter connections, connections_open, connections_refused, xsess_open, sessions_open,
+	    sessions_total;
+	counter frames, documents, samples, unknown_options, duplicates, data_without_metadata,
+	    held_documents;
+	counter rejected_frames, rejected_documents, rejected_control, rejected_auth, rejected_tls,
+	    rejected_tokens, timeouts, paused_reads, failed_commits, dropped_documents;
 };
 
 static inline void
@@ -62,17 +65,17 @@ struct box {
 	struct commit *commit;
 	struct control *control;
 	struct schedule *schedule;
-	struct trust *trust;                 /* NULL: no port speaks TLS */
+	struct trust *trust; /* NULL: no port speaks TLS */
 	struct nw_doc_decoder *decoder;
-	struct nw_frame_limits limits;       /* of an open XSP session */
-	struct store_ids next;               /* the next free id of each kind */
+	struct nw_frame_limits limits; /* of an open XSP session */
+	struct store_ids next;         /* the next free id of each kind */
 	struct counters counters;
 
-	struct host *hosts;                  /* by name */
-	struct origin *origins;              /* by provider id */
-	struct session *sessions;            /* by key; open ones and the newest closed ones */
+	struct host *hosts;       /* by name */
+	struct origin *origins;   /* by provider id */
+	struct session *sessions; /* by key; open ones and the newest closed ones */
 	struct peer *peers;
-	char trouble[STORE_WHY_BYTES];       /* of the store, as last said; empty: none */
+	char trouble[STORE_WHY_BYTES]; /* of the store, as last said; empty: none */
 	bool stopping;
 };
 

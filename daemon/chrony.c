@@ -16,8 +16,8 @@
 
 enum { ANSWER_WAIT_MS = 1500 };
 
-/* Comma separated: ref id, name, stratum, ref time, system offset, last offset, rms offset, frequency, residual,
- * skew, root delay, root dispersion, update interval, leap status. */
+/* Comma separated: ref id, name, stratum, ref time, system offset, last offset, rms offset,
+ * frequency, residual, skew, root delay, root dispersion, update interval, leap status. */
 int
 chrony_tracking_parse(const char *line, struct chrony_tracking *out)
 {
@@ -48,7 +48,8 @@ answer_read(int fd, char *buf, size_t cap)
 	size_t n = 0;
 	ssize_t k;
 
-	while (n + 1 < cap && poll(&pfd, 1, ANSWER_WAIT_MS) > 0 && (k = read(fd, buf + n, cap - 1 - n)) > 0)
+	while (n + 1 < cap && poll(&pfd, 1, ANSWER_WAIT_MS) > 0 &&
+	    (k = read(fd, buf + n, cap - 1 - n)) > 0)
 		n += (size_t)k;
 	buf[n] = '\0';
 	return n;

@@ -8,7 +8,7 @@
 struct chrony_tracking {
 	bool synchronised;
 	double offset_s;
-	double bound_s;                      /* |offset| + root dispersion + root delay / 2 */
+	double bound_s; /* |offset| + root dispersion + root delay / 2 */
 };
 
 /* Asks chronyd through chronyc; may block for a second. NW_ENOTFOUND: no chronyd answers. */

@@ -17,24 +17,30 @@
 
 enum { BATCH_TARGET_BYTES = 1 << 20 };
 
-struct acceptance { struct origin *origin; uint64_t seq; };
+struct acceptance {
+	struct origin *origin;
+	uint64_t seq;
+};
 
 /* What to do when a batch is stored. */
 struct ticket {
 	struct commit *commit;
 	struct acceptance *accepted;
 	size_t n_accepted, cap_accepted;
-	struct { int64_t session_id; bool is_over; } *judge;
+	struct {
+		int64_t session_id;
+		bool is_over;
+	} * judge;
 	size_t n_judge, cap_judge;
 };
 
 struct commit {
 	struct box *box;
-	struct nw_batch *batch;              /* NULL: nothing to say */
-	struct ticket *ticket;               /* of that batch */
+	struct nw_batch *batch; /* NULL: nothing to say */
+	struct ticket *ticket;  /* of that batch */
 	struct event *flush_timer, *completions;
-	bool blocked;                        /* the store's queue is full */
-	bool failing;                        /* the last commit failed: say so once */
+	bool blocked; /* the store's queue is full */
+	bool failing; /* the last commit failed: say so once */
 };
 
 static void
@@ -57,8 +63,9 @@ on_batch_done(void *arg, int rc)
 	size_t i;
 
 	/*
-	 * Disk and memory are tried again by the store. Anything else means that what this process believes to be stored
-	 * is not: later rows would refer to it and fail, too. Begin anew from the file; providers send again.
+	 * Disk and memory are tried again by the store. Anything else means that what this process
+	 * believes to be stored is not: later rows would refer to it and fail, too. Begin anew from
+	 * the file; providers send again.
 	 */
 	if (rc < 0 && !c->box->stopping)
 		fatalx("batch.conflict why=\"%s\"", nw_strerror(rc));
@@ -111,8 +118,10 @@ commit_new(struct box *box)
 
 	c->box = box;
 	c->flush_timer = event_new(box->base, -1, 0, on_flush, c);
-	c->completions = event_new(box->base, store_completion_fd(box->store), EV_READ | EV_PERSIST, on_completions, c);
-	if (c->flush_timer == NULL || c->completions == NULL || event_add(c->completions, NULL) != 0)
+	c->completions = event_new(
+	    box->base, store_completion_fd(box->store), EV_READ | EV_PERSIST, on_completions, c);
+	if (c->flush_timer == NULL || c->completions == NULL ||
+	    event_add(c->completions, NULL) != 0)
 		fatalx("commit.events: libevent refuses");
 	return c;
 }
@@ -201,7 +210,8 @@ commit_flush(struct commit *c)
 		return;
 	for (i = 0; i < t->n_accepted; i++)
 		if (t->accepted[i].origin->provider_id != NULL &&
-		    nw_batch_provider(c->batch, t->accepted[i].origin->provider_id, t->accepted[i].seq) < 0)
+		    nw_batch_provider(
+			c->batch, t->accepted[i].origin->provider_id, t->accepted[i].seq) < 0)
 			fatalx("out of memory");
 	nw_batch_on_done(c->batch, on_batch_done, t);
 	rc = store_submit(c->box->store, c->batch);
@@ -232,5 +242,6 @@ commit_drain(struct commit *c)
 		store_run_completions(c->box->store);
 	} while (c->batch != NULL && rc == NW_OK);
 	if (rc < 0)
-		log_warnx("commit.drain why=\"%s\" note=\"what is queued gets one last try\"", nw_strerror(rc));
+		log_warnx("commit.drain why=\"%s\" note=\"what is queued gets one last try\"",
+		    nw_strerror(rc));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Batches on their way to the store. Everybody on the net thread appends to the current batch; a timer, or its size,
- * submits it; its completion acknowledges the providers and puts sessions on the analysis schedule.
- * When the store's queue is full, reading from all peers stops until the store has drained.
+ * Batches on their way to the store. Everybody on the net thread appends to the current batch; a
+ * timer, or its size, submits it; its completion acknowledges the providers and puts sessions on
+ * the analysis schedule. When the store's queue is full, reading from all peers stops until the
+ * store has drained.
  */
 #ifndef COMMIT_H
 #define COMMIT_H

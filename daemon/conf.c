@@ -23,7 +23,7 @@ struct directive {
 	parse_fn *parse;
 	size_t offset;
 	const char *def;
-	const char *min, *max;           /* in the directive's own syntax; NULL: none */
+	const char *min, *max; /* in the directive's own syntax; NULL: none */
 };
 
 static const char *const E_NUMBER = "not a number";
@@ -152,11 +152,15 @@ response_parse(const struct directive *d, const char *value, void *field, const 
 static int
 optaddress_parse(const struct directive *d, const char *value, void *field, const char **why)
 {
-	return conf_is_none(value) ? text_parse(d, value, field, why) : address_parse(d, value, field, why);
+	return conf_is_none(value) ? text_parse(d, value, field, why)
+				   : address_parse(d, value, field, why);
 }
 
 /* A number with an optional unit out of a table of {unit, factor}; the whole text must be used. */
-struct unit { const char *name; double factor; };
+struct unit {
+	const char *name;
+	double factor;
+};
 
 static int
 scaled_parse(const char *value, const struct unit *units, double *out, const char **why)
@@ -181,7 +185,8 @@ scaled_parse(const char *value, const struct unit *units, double *out, const cha
 }
 
 static int
-bounded_parse(const struct directive *d, const char *value, const struct unit *units, double *out, const char **why)
+bounded_parse(const struct directive *d, const char *value, const struct unit *units, double *out,
+    const char **why)
 {
 	double lo, hi;
 	int rc;
@@ -199,8 +204,9 @@ bounded_parse(const struct directive *d, const char *value, const struct unit *u
 static int
 duration_parse(const struct directive *d, const char *value, void *field, const char **why)
 {
-	static const struct unit units[] = { { "s", 1e9 }, { "", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "m", 60e9 },
-	    { "min", 60e9 }, { "h", 3600e9 }, { "d", 86400e9 }, { NULL, 0 } };
+	static const struct unit units[] = { { "s", 1e9 }, { "", 1e9 }, { "ms", 1e6 },
+		{ "us", 1e3 }, { "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 }, { "d", 86400e9 },
+		{ NULL, 0 } };
 	double v;
 	int rc;
 
@@ -220,8 +226,8 @@ conf_duration(const char *text, int64_t *out_ns, const char **why)
 static int
 size_parse(const struct directive *d, const char *value, void *field, const char **why)
 {
-	static const struct unit units[] = { { "", 1 }, { "B", 1 }, { "KiB", 1024 }, { "MiB", 1048576 },
-	    { "GiB", 1073741824 }, { "TiB", 1099511627776 }, { NULL, 0 } };
+	static const struct unit units[] = { { "", 1 }, { "B", 1 }, { "KiB", 1024 },
+		{ "MiB", 1048576 }, { "GiB", 1073741824 }, { "TiB", 1099511627776 }, { NULL, 0 } };
 	double v;
 	int rc;
 
@@ -236,7 +242,8 @@ ceiling_parse(const struct directive *d, const char *value, void *field, const c
 {
 	int rc = size_parse(d, value, field, why);
 
-	if (rc == NW_OK && *(uint64_t *)field != 0 && *(uint64_t *)field < (uint64_t)STORE_MAX_BYTES_MIN) {
+	if (rc == NW_OK && *(uint64_t *)field != 0 &&
+	    *(uint64_t *)field < (uint64_t)STORE_MAX_BYTES_MIN) {
 		*why = "write 0 or at least 16 MiB";
 		return NW_EINVAL;
 	}
@@ -272,19 +279,24 @@ static const struct directive directives[] = {
 	{ "listen-https", optaddress_parse, AT(listen_https), "none", NULL, NULL },
 	{ "http-names", names_parse, AT(http_names), "none", NULL, NULL },
 	{ "http-max-connections", count_parse, AT(http_max_connections), "128", "1", "4096" },
-	{ "http-max-connections-per-address", count_parse, AT(http_max_connections_per_address), "32", "1", "4096" },
-	{ "http-request-timeout", duration_parse, AT(http_request_timeout_ns), "10 s", "100 ms", "10 m" },
+	{ "http-max-connections-per-address", count_parse, AT(http_max_connections_per_address),
+	    "32", "1", "4096" },
+	{ "http-request-timeout", duration_parse, AT(http_request_timeout_ns), "10 s", "100 ms",
+	    "10 m" },
 	{ "http-answer-timeout", duration_parse, AT(http_answer_timeout_ns), "1 m", "1 s", "1 h" },
 	{ "tls-dir", text_parse, AT(tls_dir), "tls", NULL, NULL },
 	{ "tls-names", names_parse, AT(tls_names), "none", NULL, NULL },
-	{ "plain-xsp-beyond-loopback", bool_parse, AT(plain_xsp_beyond_loopback), "no", NULL, NULL },
+	{ "plain-xsp-beyond-loopback", bool_parse, AT(plain_xsp_beyond_loopback), "no", NULL,
+	    NULL },
 	{ "max-connections", count_parse, AT(max_connections), "1024", "1", "65536" },
-	{ "max-connections-per-address", count_parse, AT(max_connections_per_address), "512", "1", "65536" },
+	{ "max-connections-per-address", count_parse, AT(max_connections_per_address), "512", "1",
+	    "65536" },
 	{ "max-blocks", count_parse, AT(max_blocks), "64", "1", "65535" },
 	{ "max-block-size", size_parse, AT(max_block_bytes), "1 MiB", "4 KiB", "64 MiB" },
 	{ "max-message-size", size_parse, AT(max_message_bytes), "4 MiB", "4 KiB", "256 MiB" },
 	{ "max-queue-size", size_parse, AT(max_queue_bytes), "64 MiB", "1 MiB", "4 GiB" },
-	{ "max-series-per-session", count_parse, AT(max_series_per_session), "10000", "10", "1000000" },
+	{ "max-series-per-session", count_parse, AT(max_series_per_session), "10000", "10",
+	    "1000000" },
 	{ "handshake-timeout", duration_parse, AT(handshake_timeout_ns), "10 s", "100 ms", "10 m" },
 	{ "idle-timeout", duration_parse, AT(idle_timeout_ns), "1 h", "1 s", "30 d" },
 	{ "flush-interval", duration_parse, AT(flush_interval_ns), "100 ms", "1 ms", "60 s" },
@@ -310,7 +322,8 @@ static const struct directive directives[] = {
 	{ "reduction-faithful", bool_parse, AT(reduction_faithful), "no", NULL, NULL },
 	{ "escalate", bool_parse, AT(escalate), "yes", NULL, NULL },
 	{ "escalate-interval", duration_parse, AT(escalate_interval_ns), "100 ms", "10 ms", "1 m" },
-	{ "escalate-report-period", duration_parse, AT(escalate_report_ns), "500 ms", "10 ms", "1 m" },
+	{ "escalate-report-period", duration_parse, AT(escalate_report_ns), "500 ms", "10 ms",
+	    "1 m" },
 	{ "escalate-tcp", bool_parse, AT(escalate_tcp), "yes", NULL, NULL },
 	{ "escalate-lease", duration_parse, AT(escalate_lease_ns), "5 s", "1 s", "1 h" },
 };
@@ -329,7 +342,8 @@ directive_find(const char *name)
 }
 
 static int
-directive_set(struct conf *c, const struct directive *d, const char *value, char why[CONF_WHY_BYTES])
+directive_set(
+    struct conf *c, const struct directive *d, const char *value, char why[CONF_WHY_BYTES])
 {
 	const char *reason = "";
 	int rc;
@@ -337,8 +351,8 @@ directive_set(struct conf *c, const struct directive *d, const char *value, char
 	rc = d->parse(d, value, (char *)c + d->offset, &reason);
 	if (rc < 0) {
 		if (reason == E_RANGE)
-			snprintf(why, CONF_WHY_BYTES, "%s %s: out of range %s to %s", d->name, value,
-			    d->min ? d->min : "0", d->max ? d->max : "any");
+			snprintf(why, CONF_WHY_BYTES, "%s %s: out of range %s to %s", d->name,
+			    value, d->min ? d->min : "0", d->max ? d->max : "any");
 		else
 			snprintf(why, CONF_WHY_BYTES, "%s %s: %s", d->name, value, reason);
 	}
@@ -354,7 +368,7 @@ conf_init(struct conf *c)
 	memset(c, 0, sizeof(*c));
 	for (i = 0; i < N_DIRECTIVES; i++)
 		if (directive_set(c, &directives[i], directives[i].def, why) < 0)
-			abort();                 /* the table contradicts itself */
+			abort(); /* the table contradicts itself */
 }
 
 static bool
@@ -409,7 +423,8 @@ trim(char *s)
 	return s;
 }
 
-/* One line, already cut at '#'. Empty is fine. Number 0: of the command line, where a name may come again. */
+/* One line, already cut at '#'. Empty is fine. Number 0: of the command line, where a name may come
+ * again. */
 static int
 line_apply(struct conf *c, char *line, unsigned number, char why[CONF_WHY_BYTES])
 {
@@ -547,7 +562,8 @@ conf_is_none(const char *value)
 char *
 conf_tls_dir(const struct conf *c)
 {
-	return c->tls_dir[0] == '/' ? xstrdup(c->tls_dir) : xasprintf("%s/%s", c->state_dir, c->tls_dir);
+	return c->tls_dir[0] == '/' ? xstrdup(c->tls_dir)
+				    : xasprintf("%s/%s", c->state_dir, c->tls_dir);
 }
 
 /* What is wrong with a directive that parses, and where it stands. */
@@ -567,9 +583,11 @@ refuse(const struct conf *c, const char *name, char why[CONF_WHY_BYTES], const c
 	return NW_EINVAL;
 }
 
-/* Numbers need no lookup; a name must lead somewhere now, as it will have to when the box starts. */
+/* Numbers need no lookup; a name must lead somewhere now, as it will have to when the box
+ * starts. */
 static int
-address_check(const struct conf *c, const char *name, const char *address, bool in_clear, char why[CONF_WHY_BYTES])
+address_check(const struct conf *c, const char *name, const char *address, bool in_clear,
+    char why[CONF_WHY_BYTES])
 {
 	const struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *ai = NULL;
@@ -583,8 +601,10 @@ address_check(const struct conf *c, const char *name, const char *address, bool 
 		return refuse(c, name, why, "%.100s: %s", address, gai_strerror(rc));
 	freeaddrinfo(ai);
 	if (in_clear && !conf_is_loopback(host))
-		return refuse(c, name, why, "%.60s: measurements would cross the network in clear; "
-		    "say \"plain-xsp-beyond-loopback yes\" if that is meant", address);
+		return refuse(c, name, why,
+		    "%.60s: measurements would cross the network in clear; "
+		    "say \"plain-xsp-beyond-loopback yes\" if that is meant",
+		    address);
 	return NW_OK;
 }
 
@@ -600,7 +620,8 @@ addresses_check(const struct conf *c, const char *name, bool in_clear, char why[
 		len = strcspn(p, " \t");
 		snprintf(one, sizeof(one), "%.*s", (int)len, p);
 		if (++n > CONF_LISTENERS_MAX)
-			return refuse(c, name, why, "has more than %d addresses", CONF_LISTENERS_MAX);
+			return refuse(
+			    c, name, why, "has more than %d addresses", CONF_LISTENERS_MAX);
 		rc = address_check(c, name, one, in_clear, why);
 	}
 	return rc;
@@ -609,7 +630,8 @@ addresses_check(const struct conf *c, const char *name, bool in_clear, char why[
 int
 conf_check(const struct conf *c, char why[CONF_WHY_BYTES])
 {
-	static const char *const listeners[] = { "listen-xsp", "listen-xsp-tls", "listen-http", "listen-https" };
+	static const char *const listeners[] = { "listen-xsp", "listen-xsp-tls", "listen-http",
+		"listen-https" };
 	int rc = NW_OK;
 	size_t i;
 

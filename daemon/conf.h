@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration: one line a directive, "name value", '#' begins a comment. One table in conf.c describes every
- * directive; narrowsd.conf(5) says the same in words.
+ * The configuration: one line a directive, "name value", '#' begins a comment. One table in conf.c
+ * describes every directive; narrowsd.conf(5) says the same in words.
  */
 #ifndef CONF_H
 #define CONF_H
@@ -12,17 +12,22 @@
 
 #include "narrows/store.h"
 
-enum { CONF_WHY_BYTES = 256, CONF_DIRECTIVES_MAX = 64, CONF_LISTENERS_MAX = 16, STORE_MAX_BYTES_MIN = 16 << 20 };
+enum {
+	CONF_WHY_BYTES = 256,
+	CONF_DIRECTIVES_MAX = 64,
+	CONF_LISTENERS_MAX = 16,
+	STORE_MAX_BYTES_MIN = 16 << 20
+};
 
 struct conf {
 	char *state_dir;
-	char *listen_xsp;                /* "address/port", several separated by blanks */
-	char *listen_xsp_tls;            /* the same, or "none" */
+	char *listen_xsp;     /* "address/port", several separated by blanks */
+	char *listen_xsp_tls; /* the same, or "none" */
 	char *listen_http;
-	char *listen_https;              /* "address/port" or "none" */
-	char *tls_dir;                   /* below the state directory unless absolute: conf_tls_dir() */
+	char *listen_https; /* "address/port" or "none" */
+	char *tls_dir;      /* below the state directory unless absolute: conf_tls_dir() */
 	char *tls_names;
-	char *http_names;                /* separated by blanks, or "none" */
+	char *http_names; /* separated by blanks, or "none" */
 	uint64_t http_max_connections;
 	uint64_t http_max_connections_per_address;
 	int64_t http_request_timeout_ns;
@@ -41,31 +46,31 @@ struct conf {
 
 	int64_t flush_interval_ns;
 	int64_t commit_interval_ns;
-	bool sync_full;                  /* durability */
-	int64_t keep_ns[STORE_TIERS];    /* 0: for ever */
-	int64_t keep_sessions_ns;        /* 0: for ever */
-	uint64_t max_store_bytes;        /* 0: nine tenths of what there is */
+	bool sync_full;               /* durability */
+	int64_t keep_ns[STORE_TIERS]; /* 0: for ever */
+	int64_t keep_sessions_ns;     /* 0: for ever */
+	uint64_t max_store_bytes;     /* 0: nine tenths of what there is */
 
 	int64_t session_linger_ns;
 	int64_t analysis_interval_ns;
 	double alpha;
 	double margin;
 	uint64_t segment_min_windows;
-	double density_bandwidth;        /* times the usual one */
+	double density_bandwidth; /* times the usual one */
 	double density_peak_min;
 	double density_cutoff;
 	int64_t reduction_window_ns;
 	uint64_t reduction_min_rows;
-	bool reduction_operation_time;   /* what is explained; else the delivered rate */
+	bool reduction_operation_time; /* what is explained; else the delivered rate */
 	bool reduction_faithful;
 
-	bool escalate;                   /* a transfer's hosts sample faster while it runs */
+	bool escalate; /* a transfer's hosts sample faster while it runs */
 	int64_t escalate_interval_ns;
 	int64_t escalate_report_ns;
 	bool escalate_tcp;
-	int64_t escalate_lease_ns;       /* of every order, by hand too */
+	int64_t escalate_lease_ns; /* of every order, by hand too */
 
-	char *path;                      /* of the file that was read, and the line of each directive in it */
+	char *path; /* of the file that was read, and the line of each directive in it */
 	unsigned line[CONF_DIRECTIVES_MAX];
 };
 
@@ -77,8 +82,8 @@ int conf_read(struct conf *c, const char *path, char why[CONF_WHY_BYTES]);
 /* One "name=value" of the command line. */
 int conf_override(struct conf *c, const char *assignment, char why[CONF_WHY_BYTES]);
 /*
- * What only the whole can tell, and lookups: directives that contradict each other, listeners whose host there is not.
- * why has "file:line: " if it stands in a file.
+ * What only the whole can tell, and lookups: directives that contradict each other, listeners whose
+ * host there is not. why has "file:line: " if it stands in a file.
  */
 int conf_check(const struct conf *c, char why[CONF_WHY_BYTES]);
 

@@ -20,7 +20,7 @@
 
 #define CLOCK_PERIOD_NS (10 * INT64_C(1000000000))
 
-enum { TICK_MS = 250, HAND_MAX = 64 };       /* orders by hand at once */
+enum { TICK_MS = 250, HAND_MAX = 64 }; /* orders by hand at once */
 
 /* An order by hand. */
 struct hand {
@@ -38,7 +38,7 @@ struct control {
 	size_t n_hands;
 	uint64_t next_hand;
 	int64_t renew_mono_ns;
-	struct event *timer;                 /* runs while there is something to renew; NULL: nobody ticks */
+	struct event *timer; /* runs while there is something to renew; NULL: nobody ticks */
 };
 
 static void
@@ -109,8 +109,14 @@ control_wake(struct control *c)
 static unsigned
 can_parse(const char *words)
 {
-	static const struct { const char *word; unsigned bit; } known[] = {
-		{ "start", CAN_START }, { "stop", CAN_STOP }, { "rate", CAN_RATE }, { "status", CAN_STATUS },
+	static const struct {
+		const char *word;
+		unsigned bit;
+	} known[] = {
+		{ "start", CAN_START },
+		{ "stop", CAN_STOP },
+		{ "rate", CAN_RATE },
+		{ "status", CAN_STATUS },
 		{ "clock", CAN_CLOCK },
 	};
 	unsigned can = 0;
@@ -154,7 +160,7 @@ control_join(struct control *c, const struct control_hello *h,
 	p->arg = arg;
 	DL_APPEND(c->peers, p);
 	rules_peer(c->rules, p);
-	DL_FOREACH(c->hands, hand)
+	DL_FOREACH (c->hands, hand)
 		hand_tell(c, hand, p);
 	return p;
 }
@@ -183,7 +189,8 @@ control_leave(struct control_peer *p)
 bool
 control_peer_is(const struct control_peer *p, const char *host)
 {
-	return strcmp(p->host, host) == 0 || strcmp(p->address, host) == 0 || nw_order_word(p->addresses, host);
+	return strcmp(p->host, host) == 0 || strcmp(p->address, host) == 0 ||
+	    nw_order_word(p->addresses, host);
 }
 
 void
@@ -191,7 +198,7 @@ control_each(struct control *c, void (*fn)(struct control_peer *p, void *arg), v
 {
 	struct control_peer *p;
 
-	DL_FOREACH(c->peers, p)
+	DL_FOREACH (c->peers, p)
 		fn(p, arg);
 }
 
@@ -221,7 +228,8 @@ control_tell(struct control_peer *p, const struct nw_order *o)
 /* --- what they say --- */
 
 int
-control_take_status(struct control_peer *p, const uint8_t *data, size_t len, int64_t now_wall_ns, const char **why)
+control_take_status(
+    struct control_peer *p, const uint8_t *data, size_t len, int64_t now_wall_ns, const char **why)
 {
 	struct nw_order_status s;
 	int rc;
@@ -229,7 +237,8 @@ control_take_status(struct control_peer *p, const uint8_t *data, size_t len, int
 	if ((rc = nw_order_status_decode(&s, data, len, why)) < 0)
 		return rc;
 	if (s.orders_rejected > p->status.orders_rejected)
-		log_warnx("control.rejected host=\"%s\" orders=%" PRId64, p->host, s.orders_rejected);
+		log_warnx(
+		    "control.rejected host=\"%s\" orders=%" PRId64, p->host, s.orders_rejected);
 	s.collecting = xstrdup(s.collecting);
 	s.orders = xstrdup(s.orders);
 	status_clear(&p->status);
@@ -239,8 +248,8 @@ control_take_status(struct control_peer *p, const uint8_t *data, size_t len, int
 }
 
 int
-control_take_clock(struct control_peer *p, const uint8_t *data, size_t len, int64_t now_wall_ns, double *offset_s,
-    double *bound_s, const char **why)
+control_take_clock(struct control_peer *p, const uint8_t *data, size_t len, int64_t now_wall_ns,
+    double *offset_s, double *bound_s, const char **why)
 {
 	struct nw_clock c;
 	int rc;
@@ -278,15 +287,15 @@ hand_stop(struct control *c, struct hand *h)
 	struct control_peer *p;
 
 	memcpy(stop.id, h->order.id, sizeof(stop.id));
-	DL_FOREACH(c->peers, p)
+	DL_FOREACH (c->peers, p)
 		if (control_peer_is(p, h->host))
 			control_tell(p, &stop);
 	hand_free(c, h);
 }
 
 int
-control_order(struct control *c, const char *host, struct nw_order *o, int64_t keep_ns, int64_t now_mono_ns,
-    const char **why)
+control_order(struct control *c, const char *host, struct nw_order *o, int64_t keep_ns,
+    int64_t now_mono_ns, const char **why)
 {
 	struct control_peer *p;
 	struct hand *h;
@@ -297,7 +306,7 @@ control_order(struct control *c, const char *host, struct nw_order *o, int64_t k
 	o->lease_ns = c->conf->escalate_lease_ns;
 	if (nw_order_check(o, why) < 0)
 		return NW_EINVAL;
-	DL_FOREACH(c->peers, p)
+	DL_FOREACH (c->peers, p)
 		any |= control_peer_is(p, host) && (p->can & can_of(o->opt)) != 0;
 	if (!any)
 		return NW_ENOTFOUND;
@@ -310,7 +319,7 @@ control_order(struct control *c, const char *host, struct nw_order *o, int64_t k
 	DL_APPEND(c->hands, h);
 	c->n_hands++;
 	c->next_hand++;
-	DL_FOREACH(c->peers, p)
+	DL_FOREACH (c->peers, p)
 		hand_tell(c, h, p);
 	control_wake(c);
 	return NW_OK;
@@ -323,10 +332,10 @@ control_stop(struct control *c, const char *host, const char *id)
 	int rc = NW_ENOTFOUND;
 
 	DL_FOREACH_SAFE(c->hands, h, tmp)
-		if (strcmp(h->host, host) == 0 && (id == NULL || strcmp(h->order.id, id) == 0)) {
-			hand_stop(c, h);
-			rc = NW_OK;
-		}
+	if (strcmp(h->host, host) == 0 && (id == NULL || strcmp(h->order.id, id) == 0)) {
+		hand_stop(c, h);
+		rc = NW_OK;
+	}
 	return rc;
 }
 
@@ -342,7 +351,8 @@ control_tick(struct control *c, int64_t now_mono_ns)
 	if (renew)
 		c->renew_mono_ns = now_mono_ns + c->conf->escalate_lease_ns / 3;
 	rules_tick(c->rules, renew);
-	DL_FOREACH_SAFE(c->hands, h, tmp) {
+	DL_FOREACH_SAFE(c->hands, h, tmp)
+	{
 		if (now_mono_ns >= h->until_mono_ns) {
 			hand_stop(c, h);
 			continue;
@@ -350,7 +360,7 @@ control_tick(struct control *c, int64_t now_mono_ns)
 		for (p = renew ? c->peers : NULL; p != NULL; p = p->next)
 			hand_tell(c, h, p);
 	}
-	DL_FOREACH(c->peers, p)
+	DL_FOREACH (c->peers, p)
 		if ((p->can & CAN_CLOCK) != 0 && now_mono_ns >= p->clock_mono_ns) {
 			p->clock_mono_ns = now_mono_ns + CLOCK_PERIOD_NS;
 			clock_ask(p);
@@ -367,23 +377,28 @@ control_describe(const struct control *c, const char *host, int64_t now_wall_ns,
 	const struct control_peer *p;
 	size_t n = 0;
 
-	DL_FOREACH(c->peers, p) {
+	DL_FOREACH (c->peers, p) {
 		if (host != NULL && !control_peer_is(p, host))
 			continue;
 		n++;
 		log_escape(name, sizeof(name), p->host);
 		if (p->status_wall_ns == 0) {
-			snprintf(text, sizeof(text), "%s %s: no status yet", name, p->for_host ? "host" : "program");
+			snprintf(text, sizeof(text), "%s %s: no status yet", name,
+			    p->for_host ? "host" : "program");
 			line(arg, text);
 			continue;
 		}
-		log_escape(collecting, sizeof(collecting), p->status.collecting != NULL ? p->status.collecting : "-");
-		log_escape(orders, sizeof(orders), p->status.orders != NULL ? p->status.orders : "-");
-		snprintf(text, sizeof(text), "%s %s: age_s=%.1f interval_s=%g report_s=%g orders=\"%s\" collecting=\"%s\" "
-		    "cpu_s=%.3f rss_bytes=%" PRId64 " dropped=%" PRId64 " rejected=%" PRId64, name,
-		    p->for_host ? "host" : "program", (double)(now_wall_ns - p->status_wall_ns) / 1e9, p->status.collection_s,
-		    p->status.report_s, orders, collecting, p->status.cpu_s, p->status.rss_bytes, p->status.docs_dropped,
-		    p->status.orders_rejected);
+		log_escape(collecting, sizeof(collecting),
+		    p->status.collecting != NULL ? p->status.collecting : "-");
+		log_escape(
+		    orders, sizeof(orders), p->status.orders != NULL ? p->status.orders : "-");
+		snprintf(text, sizeof(text),
+		    "%s %s: age_s=%.1f interval_s=%g report_s=%g orders=\"%s\" collecting=\"%s\" "
+		    "cpu_s=%.3f rss_bytes=%" PRId64 " dropped=%" PRId64 " rejected=%" PRId64,
+		    name, p->for_host ? "host" : "program",
+		    (double)(now_wall_ns - p->status_wall_ns) / 1e9, p->status.collection_s,
+		    p->status.report_s, orders, collecting, p->status.cpu_s, p->status.rss_bytes,
+		    p->status.docs_dropped, p->status.orders_rejected);
 		line(arg, text);
 	}
 	return n;

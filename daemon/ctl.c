@@ -24,9 +24,13 @@
 
 enum { LINE_MAX_BYTES = 1024, CALLERS_MAX = 8, PATIENCE_SECONDS = 10 };
 
-#define KEEP_NS (60 * INT64_C(1000000000))   /* an order by hand, when nobody says how long */
+#define KEEP_NS (60 * INT64_C(1000000000)) /* an order by hand, when nobody says how long */
 
-struct caller { struct ctl *ctl; struct bufferevent *bev; struct caller *next; };
+struct caller {
+	struct ctl *ctl;
+	struct bufferevent *bev;
+	struct caller *next;
+};
 
 struct ctl {
 	struct control *control;
@@ -64,7 +68,8 @@ connection_parse(char *text, struct nw_order *o)
 	if (other == NULL)
 		return false;
 	*other++ = '\0';
-	return conf_address(text, host, &o->sport) == NW_OK && text_put(o->src, sizeof(o->src), host) &&
+	return conf_address(text, host, &o->sport) == NW_OK &&
+	    text_put(o->src, sizeof(o->src), host) &&
 	    conf_address(other, host, &o->dport) == NW_OK && text_put(o->dst, sizeof(o->dst), host);
 }
 
@@ -104,7 +109,8 @@ answer_error(struct evbuffer *out, const char *what, const char *why)
 }
 
 static void
-answer_order(struct control *c, const char *host, uint16_t opt, char *rest, int64_t now_mono_ns, struct evbuffer *out)
+answer_order(struct control *c, const char *host, uint16_t opt, char *rest, int64_t now_mono_ns,
+    struct evbuffer *out)
 {
 	struct nw_order o = { .opt = opt };
 	int64_t keep_ns = KEEP_NS;
@@ -112,7 +118,9 @@ answer_order(struct control *c, const char *host, uint16_t opt, char *rest, int6
 	char *word;
 	int rc;
 
-	if (opt == NW_OPT_RATE && ((word = word_next(&rest)) == NULL || conf_duration(word, &o.collection_ns, &why) < 0)) {
+	if (opt == NW_OPT_RATE &&
+	    ((word = word_next(&rest)) == NULL ||
+		conf_duration(word, &o.collection_ns, &why) < 0)) {
 		answer_error(out, word != NULL ? word : "rate", word != NULL ? why : "how often?");
 		return;
 	}
@@ -145,7 +153,8 @@ answer_status(struct control *c, const char *host, int64_t now_wall_ns, struct e
 
 	if (lines == NULL)
 		fatalx("out of memory");
-	if (control_describe(c, strcmp(host, "all") == 0 ? NULL : host, now_wall_ns, answer_line, lines) == 0)
+	if (control_describe(
+		c, strcmp(host, "all") == 0 ? NULL : host, now_wall_ns, answer_line, lines) == 0)
 		answer_error(out, host, "no provider is connected");
 	else {
 		evbuffer_add_printf(out, "ok\n");
@@ -155,7 +164,8 @@ answer_status(struct control *c, const char *host, int64_t now_wall_ns, struct e
 }
 
 void
-ctl_answer(struct control *c, char *line, int64_t now_mono_ns, int64_t now_wall_ns, struct evbuffer *out)
+ctl_answer(
+    struct control *c, char *line, int64_t now_mono_ns, int64_t now_wall_ns, struct evbuffer *out)
 {
 	char *host = word_next(&line), *verb = host != NULL ? word_next(&line) : NULL, *id;
 
@@ -218,7 +228,8 @@ on_line(struct bufferevent *bev, void *arg)
 		return;
 	}
 	bufferevent_disable(bev, EV_READ);
-	ctl_answer(caller->ctl->control, line, nw_mono_ns(), nw_wall_ns(), bufferevent_get_output(bev));
+	ctl_answer(
+	    caller->ctl->control, line, nw_mono_ns(), nw_wall_ns(), bufferevent_get_output(bev));
 	free(line);
 	bufferevent_setcb(bev, NULL, on_written, on_event, caller);
 }
@@ -263,13 +274,14 @@ ctl_start(struct event_base *base, struct control *control, const char *path, st
 		return NW_EIO;
 	}
 	strcpy(sun.sun_path, path);
-	unlink(path);                        /* the store's lock says that no other box is here */
+	unlink(path); /* the store's lock says that no other box is here */
 	ctl = xcalloc(1, sizeof(*ctl));
 	ctl->control = control;
 	ctl->path = xstrdup(path);
 	mask = umask(0177);
-	ctl->listener = evconnlistener_new_bind(base, on_caller, ctl, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 8,
-	    (struct sockaddr *)&sun, (int)sizeof(sun));
+	ctl->listener = evconnlistener_new_bind(base, on_caller, ctl,
+	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 8, (struct sockaddr *)&sun,
+	    (int)sizeof(sun));
 	umask(mask);
 	if (ctl->listener == NULL) {
 		snprintf(why, CONF_WHY_BYTES, "%.150s: %s", path, strerror(errno));

@@ -27,21 +27,25 @@ int
 enroll_answer(void *arg, const char *peer, const char *body, char *out, size_t cap)
 {
 	struct box *box = arg;
-	char *tls_dir = conf_tls_dir(box->conf), secret[TOKEN_SECRET_CHARS + 1] = "", why[CONF_WHY_BYTES] = "";
+	char *tls_dir = conf_tls_dir(box->conf), secret[TOKEN_SECRET_CHARS + 1] = "",
+	     why[CONF_WHY_BYTES] = "";
 	size_t len = strcspn(body, "\r\n");
 	struct token_grant grant;
 	int rc;
 
 	if (len < sizeof(secret))
 		memcpy(secret, body, len);
-	rc = token_redeem(tls_dir, secret, body + len + strspn(body + len, "\r\n"), nw_wall_ns() / 1000000000, &grant, why);
+	rc = token_redeem(tls_dir, secret, body + len + strspn(body + len, "\r\n"),
+	    nw_wall_ns() / 1000000000, &grant, why);
 	if (rc == NW_OK) {
-		log_info("host.enroll peer=%s host=\"%s\" serial=%s", peer, grant.host, grant.cert.serial);
+		log_info("host.enroll peer=%s host=\"%s\" serial=%s", peer, grant.host,
+		    grant.cert.serial);
 		snprintf(out, cap, "%s\n%s%s", grant.host, grant.cert.cert_pem, grant.ca_pem);
 	} else {
 		counter_add(&box->counters.rejected_tokens, 1);
 		log_warnx("enroll.reject peer=%s why=\"%s\"", peer, why);
-		snprintf(out, cap, "%s\n", rc == NW_EIO ? "the box cannot write: its log says why" : why);
+		snprintf(out, cap, "%s\n",
+		    rc == NW_EIO ? "the box cannot write: its log says why" : why);
 	}
 	free(tls_dir);
 	return status_of(rc);

@@ -26,7 +26,9 @@ host_new(struct box *box, int64_t id, const char *name, int64_t first_seen_wall_
 struct host *
 host_seen(struct box *box, const char *name, const char *info_json)
 {
-	struct nw_host_rec rec = { .name = name, .info_json = info_json, .last_seen_wall_ns = nw_wall_ns() };
+	struct nw_host_rec rec = {
+		.name = name, .info_json = info_json, .last_seen_wall_ns = nw_wall_ns()
+	};
 	struct host *h;
 
 	HASH_FIND_STR(box->hosts, name, h);
@@ -50,7 +52,7 @@ host_free_all(struct box *box)
 {
 	struct host *h, *tmp;
 
-	HASH_ITER(hh, box->hosts, h, tmp) {
+	HASH_ITER (hh, box->hosts, h, tmp) {
 		HASH_DEL(box->hosts, h);
 		free(h->name);
 		free(h);

@@ -11,9 +11,9 @@ struct box;
 
 struct host {
 	int64_t id;
-	char *name;                          /* hash key */
+	char *name; /* hash key */
 	int64_t first_seen_wall_ns;
-	int64_t clock_layout_id;             /* of its nw:clock (hostclock.h); 0: none yet */
+	int64_t clock_layout_id; /* of its nw:clock (hostclock.h); 0: none yet */
 	UT_hash_handle hh;
 };
 

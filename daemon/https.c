@@ -6,10 +6,11 @@
  *
  * on_input answers the handshake; until that is over on_output has nothing to do.
  *
- * evhttp puts an answer into its buffer first, then says whom to tell when it is sent, and allows writing. A filter
- * looks at its buffer at the first moment: too early to write, or, in the middle of a download, to tell anybody. So
- * nothing is written but by on_push(), from the event loop; on_answer() has it called. And evhttp closes when its buffer
- * is empty: so plain text stays there until its wire bytes are the kernel's.
+ * evhttp puts an answer into its buffer first, then says whom to tell when it is sent, and allows
+ * writing. A filter looks at its buffer at the first moment: too early to write, or, in the middle
+ * of a download, to tell anybody. So nothing is written but by on_push(), from the event loop;
+ * on_answer() has it called. And evhttp closes when its buffer is empty: so plain text stays there
+ * until its wire bytes are the kernel's.
  */
 #include "daemon/https.h"
 
@@ -30,11 +31,11 @@ enum { PLAIN_BYTES = 16 << 10 };
 
 struct https {
 	struct box *box;
-	struct bufferevent *socket, *filter;     /* the filter owns the socket, and us */
+	struct bufferevent *socket, *filter; /* the filter owns the socket, and us */
 	struct event *push;
 	struct nw_tls *tls;
-	size_t sealed;                           /* of evhttp's buffer: sent or on its way, to be taken off it next */
-	bool pushing;                            /* on_output() is called by on_push() */
+	size_t sealed; /* of evhttp's buffer: sent or on its way, to be taken off it next */
+	bool pushing;  /* on_output() is called by on_push() */
 	bool refused;
 };
 
@@ -49,7 +50,8 @@ https_free(void *arg)
 	free(h);
 }
 
-/* What TLS has to say, to the socket; what that does not take waits in its buffer. False: some of it waits. */
+/* What TLS has to say, to the socket; what that does not take waits in its buffer. False: some of
+ * it waits. */
 static bool
 wire_write(struct https *h, struct evbuffer *out)
 {
@@ -98,7 +100,8 @@ plain_take(struct https *h, struct evbuffer *dst)
 }
 
 static enum bufferevent_filter_result
-on_input(struct evbuffer *src, struct evbuffer *dst, ev_ssize_t limit, enum bufferevent_flush_mode mode, void *arg)
+on_input(struct evbuffer *src, struct evbuffer *dst, ev_ssize_t limit,
+    enum bufferevent_flush_mode mode, void *arg)
 {
 	enum bufferevent_filter_result result = BEV_NEED_MORE, got;
 	struct https *h = arg;
@@ -109,7 +112,9 @@ on_input(struct evbuffer *src, struct evbuffer *dst, ev_ssize_t limit, enum buff
 	while ((len = evbuffer_get_contiguous_space(src)) > 0 && result != BEV_ERROR) {
 		nw_tls_feed(h->tls, evbuffer_pullup(src, (ev_ssize_t)len), len);
 		rc = nw_tls_handshake(h->tls);
-		got = rc == NW_OK ? plain_take(h, dst) : rc == NW_EAGAIN ? BEV_NEED_MORE : refuse(h);
+		got = rc == NW_OK     ? plain_take(h, dst)
+		    : rc == NW_EAGAIN ? BEV_NEED_MORE
+				      : refuse(h);
 		if (got != BEV_NEED_MORE)
 			result = got;
 		evbuffer_drain(src, len);
@@ -119,7 +124,8 @@ on_input(struct evbuffer *src, struct evbuffer *dst, ev_ssize_t limit, enum buff
 }
 
 static enum bufferevent_filter_result
-on_output(struct evbuffer *src, struct evbuffer *dst, ev_ssize_t limit, enum bufferevent_flush_mode mode, void *arg)
+on_output(struct evbuffer *src, struct evbuffer *dst, ev_ssize_t limit,
+    enum bufferevent_flush_mode mode, void *arg)
 {
 	enum bufferevent_filter_result result = BEV_NEED_MORE;
 	struct https *h = arg;
@@ -156,13 +162,13 @@ on_push(evutil_socket_t fd, short what, void *arg)
 	struct https *h = arg;
 
 	(void)fd, (void)what;
-	if (h->refused) {                        /* a filter keeps its errors to itself; this may free us */
+	if (h->refused) { /* a filter keeps its errors to itself; this may free us */
 		bufferevent_trigger_event(h->filter, BEV_EVENT_ERROR | BEV_EVENT_READING, 0);
 		return;
 	}
 	h->pushing = true;
 	bufferevent_flush(h->filter, EV_WRITE, BEV_FLUSH);
-	h->pushing = false;                      /* it may not have been called */
+	h->pushing = false; /* it may not have been called */
 }
 
 static void
@@ -184,7 +190,8 @@ https_wrap(struct event_base *base, void *arg)
 	if ((h->tls = trust_accept(h->box->trust, TRUST_HTTPS)) == NULL ||
 	    (h->push = event_new(base, -1, 0, on_push, h)) == NULL ||
 	    (h->socket = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE)) == NULL ||
-	    (h->filter = bufferevent_filter_new(h->socket, on_input, on_output, BEV_OPT_CLOSE_ON_FREE, https_free, h)) == NULL ||
+	    (h->filter = bufferevent_filter_new(
+		 h->socket, on_input, on_output, BEV_OPT_CLOSE_ON_FREE, https_free, h)) == NULL ||
 	    evbuffer_add_cb(bufferevent_get_output(h->filter), on_answer, h) == NULL)
 		fatalx("out of memory");
 	return h->filter;

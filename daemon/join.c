@@ -17,7 +17,9 @@ enum { MARKS_MAX = 128, HOSTS_MAX = 8, UUID_CHARS = 36 };
 /* What was measured on a host; a notice does not say in which direction. */
 enum { DISK_READ = 1, NET_WRITE = 2, DISK_WRITE = 4, NET_READ = 8, DISK_SOME = 16, NET_SOME = 32 };
 
-static const struct { unsigned side, same, other_half; } sides[] = {
+static const struct {
+	unsigned side, same, other_half;
+} sides[] = {
 	{ DISK_READ, DISK_READ | DISK_SOME, NET_WRITE | NET_SOME },
 	{ NET_WRITE, NET_WRITE | NET_SOME, DISK_READ | DISK_SOME },
 	{ DISK_WRITE, DISK_WRITE | DISK_SOME, NET_READ | NET_SOME },
@@ -28,9 +30,13 @@ static const struct { unsigned side, same, other_half; } sides[] = {
 #define JOIN_NEAR_NS (30 * (int64_t)1000000000)
 
 struct join {
-	char *mark[MARKS_MAX];               /* connections and transfers: whoever has one of them belongs to it */
+	/* connections and transfers: whoever has one of them belongs to it */
+	char *mark[MARKS_MAX];
 	unsigned n_marks;
-	struct { int64_t id; unsigned sides; } host[HOSTS_MAX];
+	struct {
+		int64_t id;
+		unsigned sides;
+	} host[HOSTS_MAX];
 	unsigned n_hosts;
 };
 
@@ -61,14 +67,17 @@ tuple_text(const struct nw_subject *s)
 static char *
 xfer_text(const struct join_clue *clue)
 {
-	return clue->xfer_id != NULL && strlen(clue->xfer_id) == UUID_CHARS ? xasprintf("xfer %s", clue->xfer_id) : NULL;
+	return clue->xfer_id != NULL && strlen(clue->xfer_id) == UUID_CHARS
+	    ? xasprintf("xfer %s", clue->xfer_id)
+	    : NULL;
 }
 
 static unsigned
 side_of(const struct join_clue *clue)
 {
 	const struct nw_subject *s = clue->subject;
-	bool reads = strstr(clue->event_type, "read") != NULL, writes = strstr(clue->event_type, "write") != NULL;
+	bool reads = strstr(clue->event_type, "read") != NULL,
+	     writes = strstr(clue->event_type, "write") != NULL;
 
 	if (s->type != NULL ? strcmp(s->type, "disk") == 0 : s->resource != NULL)
 		return reads == writes ? DISK_SOME : reads ? DISK_READ : DISK_WRITE;
@@ -117,7 +126,7 @@ note_side(struct join *j, int64_t host_id, unsigned side)
 		return;
 	if (i == j->n_hosts)
 		j->host[j->n_hosts++].id = host_id;
-	if (side & (DISK_READ | DISK_WRITE))     /* now it is known what the notice spoke of */
+	if (side & (DISK_READ | DISK_WRITE)) /* now it is known what the notice spoke of */
 		j->host[i].sides &= ~(unsigned)DISK_SOME;
 	if (side & (NET_READ | NET_WRITE))
 		j->host[i].sides &= ~(unsigned)NET_SOME;
@@ -178,8 +187,9 @@ marked(struct box *box, const struct session *but, const char *mark, const char 
 
 	if (mark == NULL && other_mark == NULL)
 		return NULL;
-	HASH_ITER(hh, box->sessions, s, tmp)
-		if (is_candidate(s, but) && (has_mark(s->join, mark) || has_mark(s->join, other_mark)))
+	HASH_ITER (hh, box->sessions, s, tmp)
+		if (is_candidate(s, but) &&
+		    (has_mark(s->join, mark) || has_mark(s->join, other_mark)))
 			return s;
 	return NULL;
 }
@@ -191,7 +201,7 @@ other_half(struct box *box, const struct session *but, int64_t host_id, unsigned
 	int64_t now = nw_wall_ns();
 	struct session *s, *tmp, *found = NULL;
 
-	HASH_ITER(hh, box->sessions, s, tmp) {
+	HASH_ITER (hh, box->sessions, s, tmp) {
 		if (!is_candidate(s, but) || now - s->opened_wall_ns > JOIN_NEAR_NS ||
 		    !is_other_half(sides_of_host(s->join, host_id), side))
 			continue;
@@ -206,8 +216,8 @@ other_half(struct box *box, const struct session *but, int64_t host_id, unsigned
 static struct session *
 session_begin(struct box *box, const char *sess_id_hex, bool again)
 {
-	char *key = again ? xasprintf("xsp:%s#%lld", sess_id_hex, (long long)box->next.session) :
-	    xasprintf("xsp:%s", sess_id_hex);
+	char *key = again ? xasprintf("xsp:%s#%lld", sess_id_hex, (long long)box->next.session)
+			  : xasprintf("xsp:%s", sess_id_hex);
 	struct session *s = session_join(box, key);
 
 	if (s->join == NULL)
@@ -225,7 +235,8 @@ halves_join(struct box *box, struct session *s, int64_t host_id)
 
 	for (i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
 		if ((sides_of_host(s->join, host_id) & sides[i].side) != 0 &&
-		    (other = other_half(box, s, host_id, sides[i].side)) != NULL && can_be_one(other->join, s->join))
+		    (other = other_half(box, s, host_id, sides[i].side)) != NULL &&
+		    can_be_one(other->join, s->join))
 			merge(other, s);
 }
 
@@ -237,7 +248,7 @@ join_find(struct box *box, const struct join_clue *clue)
 	char *tuple = tuple_text(clue->subject), *xfer = xfer_text(clue);
 
 	if (s != NULL && (s->join == NULL || s->state == SESSION_CLOSED))
-		s = NULL;                        /* that one has a task of its own, or has ended */
+		s = NULL; /* that one has a task of its own, or has ended */
 	other = marked(box, s, tuple, xfer);
 	if (other == NULL && s == NULL && side != 0)
 		other = other_half(box, NULL, clue->host_id, side);

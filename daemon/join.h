@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which session a transfer without task_id belongs to. Original senders open one XSP session per file and one per
- * network peer, on each host, and say nothing that names the whole. What joins them, in this order:
+ * Which session a transfer without task_id belongs to. Original senders open one XSP session per
+ * file and one per network peer, on each host, and say nothing that names the whole. What joins
+ * them, in this order:
  *
  *	1. the XSP session it comes through, unless that one's transfer has ended
  *	2. the same connection (two addresses, two ports, either way round): the two ends of one transfer; or the same
@@ -25,8 +26,8 @@ struct session;
 struct join_clue {
 	int64_t host_id;
 	const char *sess_id_hex;
-	const char *event_type, *xfer_id;    /* xfer_id: NULL, or of whose transfer it is */
-	struct session *current;             /* the session of this XSP session so far, or NULL */
+	const char *event_type, *xfer_id; /* xfer_id: NULL, or of whose transfer it is */
+	struct session *current;          /* the session of this XSP session so far, or NULL */
 	const struct nw_subject *subject;
 };
 

@@ -69,40 +69,49 @@ address_note(struct listeners *ls, struct evconnlistener *l)
 
 	if (getsockname(evconnlistener_get_fd(l), (struct sockaddr *)&ss, &len) == 0) {
 		if (ss.ss_family == AF_INET6) {
-			inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&ss)->sin6_addr, host, sizeof(host));
+			inet_ntop(
+			    AF_INET6, &((struct sockaddr_in6 *)&ss)->sin6_addr, host, sizeof(host));
 			port = ntohs(((struct sockaddr_in6 *)&ss)->sin6_port);
 		} else {
-			inet_ntop(AF_INET, &((struct sockaddr_in *)&ss)->sin_addr, host, sizeof(host));
+			inet_ntop(
+			    AF_INET, &((struct sockaddr_in *)&ss)->sin_addr, host, sizeof(host));
 			port = ntohs(((struct sockaddr_in *)&ss)->sin_port);
 		}
 	}
-	snprintf(ls->addresses + at, sizeof(ls->addresses) - at, "%s%s/%u", at ? " " : "", host, port);
+	snprintf(
+	    ls->addresses + at, sizeof(ls->addresses) - at, "%s%s/%u", at ? " " : "", host, port);
 }
 
 static int
 listen_one(struct listeners *ls, const char *address, char why[CONF_WHY_BYTES])
 {
-	struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM }, *ai = NULL;
+	struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+		.ai_socktype = SOCK_STREAM },
+			*ai = NULL;
 	struct evconnlistener *l = NULL;
 	char host[256], service[8];
 	uint16_t port;
 	int rc;
 
 	if (ls->n == CONF_LISTENERS_MAX || conf_address(address, host, &port) < 0) {
-		snprintf(why, CONF_WHY_BYTES, "%s %.100s: not an address, or too many", ls->directive, address);
+		snprintf(why, CONF_WHY_BYTES, "%s %.100s: not an address, or too many",
+		    ls->directive, address);
 		return NW_EINVAL;
 	}
 	snprintf(service, sizeof(service), "%u", port);
 	if ((rc = getaddrinfo(host, service, &hints, &ai)) != 0) {
-		snprintf(why, CONF_WHY_BYTES, "%s %.100s: %s", ls->directive, address, gai_strerror(rc));
+		snprintf(
+		    why, CONF_WHY_BYTES, "%s %.100s: %s", ls->directive, address, gai_strerror(rc));
 		return NW_EIO;
 	}
 	errno = 0;
 	l = evconnlistener_new_bind(ls->box->base, on_connection, ls,
-	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 1024, ai->ai_addr, (int)ai->ai_addrlen);
+	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 1024, ai->ai_addr,
+	    (int)ai->ai_addrlen);
 	freeaddrinfo(ai);
 	if (l == NULL) {
-		snprintf(why, CONF_WHY_BYTES, "%s %.100s: %s", ls->directive, address, strerror(errno));
+		snprintf(
+		    why, CONF_WHY_BYTES, "%s %.100s: %s", ls->directive, address, strerror(errno));
 		return NW_EIO;
 	}
 	evconnlistener_set_error_cb(l, on_accept_error);
@@ -112,8 +121,8 @@ listen_one(struct listeners *ls, const char *address, char why[CONF_WHY_BYTES])
 }
 
 int
-listeners_start(struct box *box, const char *directive, bool tls, const char *addresses, struct listeners **out,
-    char why[CONF_WHY_BYTES])
+listeners_start(struct box *box, const char *directive, bool tls, const char *addresses,
+    struct listeners **out, char why[CONF_WHY_BYTES])
 {
 	struct listeners *ls = xcalloc(1, sizeof(*ls));
 	const char *p = conf_is_none(addresses) ? "" : addresses;

@@ -11,10 +11,10 @@
 struct box;
 struct listeners;
 
-/* Listens on every address of the list ("a/p b/p", "none"), for XSP or for XSP in TLS. directive: who asks, for why.
- * NW_EIO: why says which and what. */
-int listeners_start(struct box *box, const char *directive, bool tls, const char *addresses, struct listeners **out,
-    char why[CONF_WHY_BYTES]);
+/* Listens on every address of the list ("a/p b/p", "none"), for XSP or for XSP in TLS. directive:
+ * who asks, for why. NW_EIO: why says which and what. */
+int listeners_start(struct box *box, const char *directive, bool tls, const char *addresses,
+    struct listeners **out, char why[CONF_WHY_BYTES]);
 void listeners_stop(struct listeners *l);
 /* "127.0.0.1/5006", as bound, separated by blanks. On loan until listeners_stop. */
 const char *listeners_addresses(const struct listeners *l);

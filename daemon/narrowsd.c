@@ -53,25 +53,27 @@ struct daemon {
 	struct ctl *ctl;
 	struct web *web;
 	int64_t started_wall_ns;
-	uint64_t ticks, logged_rows[2];      /* of expiry_log() */
+	uint64_t ticks, logged_rows[2]; /* of expiry_log() */
 };
 
 static void
 usage(FILE *f)
 {
-	fputs("usage: narrowsd [-dhnV] [-f FILE] [-o NAME=VALUE] ...\n"
+	fputs(
+	    "usage: narrowsd [-dhnV] [-f FILE] [-o NAME=VALUE] ...\n"
 	    "  -f FILE        configuration (default /etc/narrows/narrowsd.conf, if it is there)\n"
 	    "  -o NAME=VALUE  override a directive\n"
 	    "  -n             check the configuration and stop\n"
 	    "  -d             stay in the foreground, log to stderr\n"
-	    "  -V             version\n", f);
+	    "  -V             version\n",
+	    f);
 }
 
 static void
 options_parse(int argc, char **argv, struct options *o, struct conf *c)
 {
-	static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 } };
+	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
 	char why[CONF_WHY_BYTES];
 	char **overrides = xcalloc((size_t)argc, sizeof(*overrides));
 	size_t n = 0, i;
@@ -81,7 +83,10 @@ options_parse(int argc, char **argv, struct options *o, struct conf *c)
 	while ((ch = getopt_long(argc, argv, "df:hno:V", longs, NULL)) != -1) {
 		switch (ch) {
 		case 'd': o->foreground = true; break;
-		case 'f': o->conf_path = optarg; o->conf_given = true; break;
+		case 'f':
+			o->conf_path = optarg;
+			o->conf_given = true;
+			break;
 		case 'n': o->check_only = true; break;
 		case 'o': overrides[n++] = optarg; break;
 		case 'V': puts("narrowsd " NW_VERSION); exit(0);
@@ -95,7 +100,8 @@ options_parse(int argc, char **argv, struct options *o, struct conf *c)
 	}
 	conf_init(c);
 	/* The command line comes last and wins, wherever it stands. */
-	if ((o->conf_given || access(o->conf_path, F_OK) == 0) && conf_read(c, o->conf_path, why) < 0)
+	if ((o->conf_given || access(o->conf_path, F_OK) == 0) &&
+	    conf_read(c, o->conf_path, why) < 0)
 		goto bad;
 	for (i = 0; i < n; i++)
 		if (conf_override(c, overrides[i], why) < 0)
@@ -117,7 +123,7 @@ state_dir_make(struct daemon *d)
 
 	if (mkdir(d->conf.state_dir, 0750) != 0 && errno != EEXIST)
 		fatal("state-dir %s", d->conf.state_dir);
-	absolute = realpath(d->conf.state_dir, NULL);   /* the box leaves its directory */
+	absolute = realpath(d->conf.state_dir, NULL); /* the box leaves its directory */
 	if (absolute == NULL)
 		fatal("state-dir %s", d->conf.state_dir);
 	free(d->conf.state_dir);
@@ -133,9 +139,11 @@ run_file_write(struct daemon *d)
 	char *tmp = xasprintf("%s.tmp", d->run_path);
 	FILE *f = fopen(tmp, "w");
 
-	if (f == NULL || fprintf(f, "pid %ld\nxsp %s\nxsp-tls %s\nhttp %s\nhttps %s\n", (long)getpid(),
-	    listeners_addresses(d->listeners), listeners_addresses(d->listeners_tls), web_address(d->web),
-	    web_address_https(d->web)) < 0 || fclose(f) != 0 || rename(tmp, d->run_path) != 0)
+	if (f == NULL ||
+	    fprintf(f, "pid %ld\nxsp %s\nxsp-tls %s\nhttp %s\nhttps %s\n", (long)getpid(),
+		listeners_addresses(d->listeners), listeners_addresses(d->listeners_tls),
+		web_address(d->web), web_address_https(d->web)) < 0 ||
+	    fclose(f) != 0 || rename(tmp, d->run_path) != 0)
 		fatal("%s", d->run_path);
 	free(tmp);
 }
@@ -188,7 +196,8 @@ health_fill(void *arg, struct nw_health *h)
 	if (statvfs(d->conf.state_dir, &vfs) == 0)
 		h->disk_free_bytes = (int64_t)vfs.f_bavail * (int64_t)vfs.f_frsize;
 	snprintf(h->listen_xsp, sizeof(h->listen_xsp), "%.63s", listeners_addresses(d->listeners));
-	snprintf(h->listen_xsp_tls, sizeof(h->listen_xsp_tls), "%.63s", listeners_addresses(d->listeners_tls));
+	snprintf(h->listen_xsp_tls, sizeof(h->listen_xsp_tls), "%.63s",
+	    listeners_addresses(d->listeners_tls));
 	h->ok = h->store.trouble[0] == '\0';
 	if (!h->ok)
 		snprintf(h->problem, sizeof(h->problem), "store: %.200s", h->store.trouble);
@@ -218,7 +227,8 @@ on_restored_session(void *arg, const struct nw_session_rec *s, const struct nw_r
 	/* The box ended before it was judged, or it was imported. */
 	if (s->closed_wall_ns != 0 && res == NULL)
 		schedule_push(box->schedule, s->id, true);
-	session_restore(box, s->id, s->task_id, s->program, s->opened_wall_ns, s->closed_wall_ns, s->last_data_wall_ns);
+	session_restore(box, s->id, s->task_id, s->program, s->opened_wall_ns, s->closed_wall_ns,
+	    s->last_data_wall_ns);
 	counter_add(&box->counters.sessions_total, 1);
 	return 0;
 }
@@ -231,7 +241,8 @@ memory_restore(struct daemon *d)
 
 	if (store_reader_open(d->store_path, &r, why) < 0)
 		fatalx("store.read path=%s why=\"%s\"", d->store_path, why);
-	if (store_hosts(r, on_restored_host, &d->box) < 0 || store_providers(r, on_restored_provider, &d->box) < 0 ||
+	if (store_hosts(r, on_restored_host, &d->box) < 0 ||
+	    store_providers(r, on_restored_provider, &d->box) < 0 ||
 	    store_sessions(r, 0, RESTORE_SESSIONS, on_restored_session, &d->box) < 0)
 		fatalx("store.read path=%s", d->store_path);
 	store_reader_close(r);
@@ -263,13 +274,15 @@ expiry_log(struct daemon *d)
 	rolled = s.rolled_rows[STORE_ROWS] + s.rolled_rows[STORE_10S] + s.rolled_rows[STORE_1MIN];
 	deleted = s.expired_rows[STORE_1H];
 	if (rolled != was[0] || deleted != was[1])
-		log_info("store.expire rolled_rows=%" PRIu64 " deleted_buckets=%" PRIu64 " bytes=%" PRIu64, rolled - was[0],
-		    deleted - was[1], s.file_bytes);
+		log_info("store.expire rolled_rows=%" PRIu64 " deleted_buckets=%" PRIu64
+			 " bytes=%" PRIu64,
+		    rolled - was[0], deleted - was[1], s.file_bytes);
 	was[0] = rolled;
 	was[1] = deleted;
 }
 
-/* The store tries again by itself and says nothing to anybody who does not ask: the log and the providers should know. */
+/* The store tries again by itself and says nothing to anybody who does not ask: the log and the
+ * providers should know. */
 static void
 trouble_tell(struct daemon *d)
 {
@@ -310,8 +323,9 @@ events_start(struct daemon *d)
 	d->on_term = evsignal_new(d->box.base, SIGTERM, on_stop, d);
 	d->on_int = evsignal_new(d->box.base, SIGINT, on_stop, d);
 	d->tick = event_new(d->box.base, -1, EV_PERSIST, on_tick, d);
-	if (d->on_term == NULL || d->on_int == NULL || d->tick == NULL || event_add(d->on_term, NULL) != 0 ||
-	    event_add(d->on_int, NULL) != 0 || event_add(d->tick, &second) != 0)
+	if (d->on_term == NULL || d->on_int == NULL || d->tick == NULL ||
+	    event_add(d->on_term, NULL) != 0 || event_add(d->on_int, NULL) != 0 ||
+	    event_add(d->tick, &second) != 0)
 		fatalx("events: libevent refuses");
 }
 
@@ -326,13 +340,14 @@ descriptors_raise(const struct conf *c)
 		return;
 	rl.rlim_cur = want;
 	if (rl.rlim_max < want)
-		rl.rlim_max = want;              /* root may */
+		rl.rlim_max = want; /* root may */
 	if (setrlimit(RLIMIT_NOFILE, &rl) == 0)
 		return;
 	getrlimit(RLIMIT_NOFILE, &rl);
 	rl.rlim_cur = rl.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &rl);
-	log_warnx("daemon.descriptors have=%llu want=%llu note=\"max-connections cannot all be had\"",
+	log_warnx(
+	    "daemon.descriptors have=%llu want=%llu note=\"max-connections cannot all be had\"",
 	    (unsigned long long)rl.rlim_cur, (unsigned long long)want);
 }
 
@@ -366,16 +381,18 @@ tls_start(struct daemon *d, struct web_opts *wo)
 	wo->enroll_arg = &d->box;
 }
 
-/* What the report answers to, besides what web/authority.h says: names of its own, and those of the certificate. */
+/* What the report answers to, besides what web/authority.h says: names of its own, and those of the
+ * certificate. */
 static char *
 web_names_join(const struct conf *c)
 {
-	return xasprintf("%s %s", conf_is_none(c->http_names) ? "" : c->http_names, conf_is_none(c->tls_names) ? "" : c->tls_names);
+	return xasprintf("%s %s", conf_is_none(c->http_names) ? "" : c->http_names,
+	    conf_is_none(c->tls_names) ? "" : c->tls_names);
 }
 
 /*
- * Nobody named a ceiling: nine tenths of what the store has and what is free now. It is not looked at again, so what
- * others do to the disk later costs no measurements.
+ * Nobody named a ceiling: nine tenths of what the store has and what is free now. It is not looked
+ * at again, so what others do to the disk later costs no measurements.
  */
 static uint64_t
 store_ceiling(const struct daemon *d)
@@ -397,26 +414,37 @@ analysis_params(const struct conf *c)
 {
 	return (struct analysis_params){
 		.judge = { .alpha = c->alpha, .margin = c->margin },
-		.segments = { .alpha = c->alpha, .margin = c->margin, .windows_min = c->segment_min_windows },
-		.classes = { .adjust = c->density_bandwidth, .peak_min = c->density_peak_min, .cutoff = c->density_cutoff },
-		.reduction = { .window_ns = c->reduction_window_ns, .rows_min = c->reduction_min_rows,
-		    .operation_time = c->reduction_operation_time, .faithful = c->reduction_faithful },
+		.segments = { .alpha = c->alpha,
+		    .margin = c->margin,
+		    .windows_min = c->segment_min_windows },
+		.classes = { .adjust = c->density_bandwidth,
+		    .peak_min = c->density_peak_min,
+		    .cutoff = c->density_cutoff },
+		.reduction = { .window_ns = c->reduction_window_ns,
+		    .rows_min = c->reduction_min_rows,
+		    .operation_time = c->reduction_operation_time,
+		    .faithful = c->reduction_faithful },
 	};
 }
 
 static void
 daemon_start(struct daemon *d)
 {
-	struct web_opts wo = { .listen = d->conf.listen_http, .store_path = d->store_path, .health = health_fill,
-		.health_arg = d, .connections_max = (uint32_t)d->conf.http_max_connections,
+	struct web_opts wo = { .listen = d->conf.listen_http,
+		.store_path = d->store_path,
+		.health = health_fill,
+		.health_arg = d,
+		.connections_max = (uint32_t)d->conf.http_max_connections,
 		.connections_per_address_max = (uint32_t)d->conf.http_max_connections_per_address,
-		.request_max_ns = d->conf.http_request_timeout_ns, .answer_max_ns = d->conf.http_answer_timeout_ns };
+		.request_max_ns = d->conf.http_request_timeout_ns,
+		.answer_max_ns = d->conf.http_answer_timeout_ns };
 	struct analysis_params ap;
 	struct store_opts so = store_opts_default;
 	char why[STORE_WHY_BYTES];
 
 	descriptors_raise(&d->conf);
-	so.queue_max_bytes = d->conf.max_queue_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)d->conf.max_queue_bytes;
+	so.queue_max_bytes =
+	    d->conf.max_queue_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)d->conf.max_queue_bytes;
 	so.commit_interval_ns = d->conf.commit_interval_ns;
 	so.sync_full = d->conf.sync_full;
 	memcpy(so.keep_ns, d->conf.keep_ns, sizeof(so.keep_ns));
@@ -425,18 +453,22 @@ daemon_start(struct daemon *d)
 	if (store_open(d->store_path, &so, &d->box.store, why) < 0)
 		fatalx("store.open path=%s why=\"%s\"", d->store_path, why);
 	store_next_ids(d->box.store, &d->box.next);
-	if ((d->box.base = event_base_new()) == NULL || (d->box.decoder = nw_doc_decoder_new(NULL)) == NULL)
+	if ((d->box.base = event_base_new()) == NULL ||
+	    (d->box.decoder = nw_doc_decoder_new(NULL)) == NULL)
 		fatalx("out of memory");
 	d->box.commit = commit_new(&d->box);
 	d->box.control = control_new(d->box.base, &d->conf);
 	ap = analysis_params(&d->conf);
-	if (schedule_start(d->box.store, d->store_path, &ap, d->box.next.run, &d->box.schedule, why) < 0)
+	if (schedule_start(
+		d->box.store, d->store_path, &ap, d->box.next.run, &d->box.schedule, why) < 0)
 		fatalx("analysis.start why=\"%s\"", why);
 	memory_restore(d);
 	tls_start(d, &wo);
 	wo.names = d->web_names = web_names_join(&d->conf);
-	if (listeners_start(&d->box, "listen-xsp", false, d->conf.listen_xsp, &d->listeners, why) < 0 ||
-	    listeners_start(&d->box, "listen-xsp-tls", true, d->conf.listen_xsp_tls, &d->listeners_tls, why) < 0)
+	if (listeners_start(&d->box, "listen-xsp", false, d->conf.listen_xsp, &d->listeners, why) <
+		0 ||
+	    listeners_start(&d->box, "listen-xsp-tls", true, d->conf.listen_xsp_tls,
+		&d->listeners_tls, why) < 0)
 		fatalx("%s", why);
 	if (web_start(&wo, &d->web, why) < 0)
 		fatalx("%s", why);
@@ -445,13 +477,14 @@ daemon_start(struct daemon *d)
 	events_start(d);
 }
 
-/* No new connections; what has arrived is stored and acknowledged; every session ends and is judged. */
+/* No new connections; what has arrived is stored and acknowledged; every session ends and is
+ * judged. */
 static void
 daemon_stop(struct daemon *d)
 {
 	d->box.stopping = true;
 	unlink(d->run_path);
-	web_stop(d->web);                        /* first: its health page looks at all that follows */
+	web_stop(d->web); /* first: its health page looks at all that follows */
 	ctl_stop(d->ctl);
 	listeners_stop(d->listeners_tls);
 	listeners_stop(d->listeners);
@@ -487,15 +520,12 @@ background_begin(void)
 	if (pipe2(fd, O_CLOEXEC) != 0)
 		fatal("pipe");
 	switch (fork()) {
-	case -1:
-		fatal("fork");
+	case -1: fatal("fork");
 	case 0:
 		close(fd[0]);
 		setsid();
 		return fd[1];
-	default:
-		close(fd[1]);
-		_exit(read(fd[0], &ready, 1) == 1 ? 0 : 1);
+	default: close(fd[1]); _exit(read(fd[0], &ready, 1) == 1 ? 0 : 1);
 	}
 }
 
@@ -505,8 +535,8 @@ background_finish(int fd)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	log_open("narrowsd", false, getenv("NARROWS_DEBUG") != NULL);
-	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || chdir("/") != 0 ||
-	    write(fd, "", 1) != 1)
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+	    chdir("/") != 0 || write(fd, "", 1) != 1)
 		fatal("daemon.detach");
 	close(fd);
 	if (null > 2)
@@ -528,8 +558,8 @@ main(int argc, char **argv)
 		return 0;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);            /* a limit on file sizes is a full disk, not a reason to die */
-	signal(SIGHUP, SIG_IGN);                 /* a closed terminal is no reason to stop storing */
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a full disk, not a reason to die */
+	signal(SIGHUP, SIG_IGN);  /* a closed terminal is no reason to stop storing */
 	umask(027);
 	log_open("narrowsd", true, getenv("NARROWS_DEBUG") != NULL);
 	if (!o.foreground)
@@ -542,9 +572,9 @@ main(int argc, char **argv)
 	d.box.limits.block_max_bytes = (uint32_t)d.conf.max_block_bytes;
 	d.box.limits.message_max_bytes = (uint32_t)d.conf.max_message_bytes;
 	daemon_start(&d);
-	log_info("daemon.start version=%s xsp=\"%s\" xsp-tls=\"%s\" http=%s https=%s store=%s", NW_VERSION,
-	    listeners_addresses(d.listeners), listeners_addresses(d.listeners_tls), web_address(d.web),
-	    web_address_https(d.web), d.store_path);
+	log_info("daemon.start version=%s xsp=\"%s\" xsp-tls=\"%s\" http=%s https=%s store=%s",
+	    NW_VERSION, listeners_addresses(d.listeners), listeners_addresses(d.listeners_tls),
+	    web_address(d.web), web_address_https(d.web), d.store_path);
 	notify_ready();
 	if (ready_fd >= 0)
 		background_finish(ready_fd);

@@ -16,11 +16,12 @@ notify_ready(void)
 	size_t len;
 	int fd;
 
-	if (path == NULL || (path[0] != '/' && path[0] != '@') || (len = strlen(path)) >= sizeof(sa.sun_path))
+	if (path == NULL || (path[0] != '/' && path[0] != '@') ||
+	    (len = strlen(path)) >= sizeof(sa.sun_path))
 		return;
 	memcpy(sa.sun_path, path, len);
 	if (sa.sun_path[0] == '@')
-		sa.sun_path[0] = '\0';           /* an abstract socket */
+		sa.sun_path[0] = '\0'; /* an abstract socket */
 	if ((fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) < 0)
 		return;
 	(void)sendto(fd, "READY=1", 7, MSG_NOSIGNAL, (struct sockaddr *)&sa,

@@ -18,16 +18,16 @@
 #include "narrows/clock.h"
 
 enum {
-	HELD_MAX_BYTES = 256 << 10,          /* per origin */
-	PARENTS_MAX = 32,                    /* depth of inheritance */
-	INHERITED_MAX_BYTES = 64 << 10,      /* of a subject with what its transfer's says */
-	REPORT_SLACK_NS = 10000,             /* times of generation 3 are doubles in seconds */
-	IDLE_MAX = 1000,                     /* providers that are gone, whose metadata is remembered */
-	PROVIDERS_MAX = 100000               /* whose numbers are remembered */
+	HELD_MAX_BYTES = 256 << 10,     /* per origin */
+	PARENTS_MAX = 32,               /* depth of inheritance */
+	INHERITED_MAX_BYTES = 64 << 10, /* of a subject with what its transfer's says */
+	REPORT_SLACK_NS = 10000,        /* times of generation 3 are doubles in seconds */
+	IDLE_MAX = 1000,                /* providers that are gone, whose metadata is remembered */
+	PROVIDERS_MAX = 100000          /* whose numbers are remembered */
 };
-static const int64_t TIME_END_S = 7258118400;   /* 2200-01-01 */
-#define PROVIDER_KEEP_NS (10 * 60 * (int64_t)1000000000)
-#define WITNESS_KEEP_NS (60 * (int64_t)1000000000)
+static const int64_t TIME_END_S = 7258118400; /* 2200-01-01 */
+#define PROVIDER_KEEP_NS   (10 * 60 * (int64_t)1000000000)
+#define WITNESS_KEEP_NS    (60 * (int64_t)1000000000)
 #define MAKE_ROOM_EVERY_NS ((int64_t)1000000000)
 
 struct held {
@@ -74,7 +74,7 @@ series_forget(struct origin *o)
 {
 	struct series *s, *tmp, *older;
 
-	HASH_ITER(hh, o->series, s, tmp) {
+	HASH_ITER (hh, o->series, s, tmp) {
 		HASH_DEL(o->series, s);
 		for (; s != NULL; s = older) {
 			older = s->older;
@@ -110,7 +110,8 @@ origin_get(struct box *box, const char *provider_id)
 		o->box = box;
 		o->provider_id = xstrdup(provider_id);
 		if (provider_id != NULL)
-			HASH_ADD_KEYPTR(hh, box->origins, o->provider_id, strlen(o->provider_id), o);
+			HASH_ADD_KEYPTR(
+			    hh, box->origins, o->provider_id, strlen(o->provider_id), o);
 	}
 	return origin_hold(o);
 }
@@ -149,20 +150,22 @@ is_idle_with_series(const struct origin *o)
 }
 
 /*
- * Its metadata goes after a while, or when very many have gone since: a provider that is back says it again, and the
- * series only begin anew in the store. Its numbers stay, or what is sent again after a long absence would be stored
- * twice. The oldest go first: the hash keeps the order of insertion.
+ * Its metadata goes after a while, or when very many have gone since: a provider that is back says
+ * it again, and the series only begin anew in the store. Its numbers stay, or what is sent again
+ * after a long absence would be stored twice. The oldest go first: the hash keeps the order of
+ * insertion.
  */
 void
 origin_expire(struct box *box, int64_t now_mono_ns)
 {
-	unsigned spare = HASH_COUNT(box->origins) > PROVIDERS_MAX ? HASH_COUNT(box->origins) - PROVIDERS_MAX : 0;
+	unsigned spare =
+	    HASH_COUNT(box->origins) > PROVIDERS_MAX ? HASH_COUNT(box->origins) - PROVIDERS_MAX : 0;
 	unsigned idle = 0;
 	struct origin *o, *tmp;
 
-	HASH_ITER(hh, box->origins, o, tmp)
+	HASH_ITER (hh, box->origins, o, tmp)
 		idle += is_idle_with_series(o);
-	HASH_ITER(hh, box->origins, o, tmp) {
+	HASH_ITER (hh, box->origins, o, tmp) {
 		if (is_idle_with_series(o) &&
 		    (idle > IDLE_MAX || now_mono_ns - o->idle_since_mono_ns > PROVIDER_KEEP_NS)) {
 			series_forget(o);
@@ -180,7 +183,7 @@ origin_free_all(struct box *box)
 {
 	struct origin *o, *tmp;
 
-	HASH_ITER(hh, box->origins, o, tmp)
+	HASH_ITER (hh, box->origins, o, tmp)
 		origin_free(o);
 }
 
@@ -233,10 +236,10 @@ report_duration(const struct nw_data *d)
 }
 
 /*
- * Of the series whose last report had ended when this one began: the one that had waited as long before its last report.
- * Before that is known, one that waited for less than half of this report's length reports all the time, and of several
- * such it is the turn of the one that waited longest; else the one that spoke last goes on. By number: only those whose
- * next one this is.
+ * Of the series whose last report had ended when this one began: the one that had waited as long
+ * before its last report. Before that is known, one that waited for less than half of this report's
+ * length reports all the time, and of several such it is the turn of the one that waited longest;
+ * else the one that spoke last goes on. By number: only those whose next one this is.
  */
 static struct series *
 reporter_find(struct series *newest, int64_t begin_wall_ns, int64_t length_ns, int64_t number)
@@ -256,7 +259,8 @@ reporter_find(struct series *newest, int64_t begin_wall_ns, int64_t length_ns, i
 			same = s;
 			least_off = off;
 		}
-		if (waited < length_ns / 2 && (turn == NULL || s->last_wall_ns < turn->last_wall_ns))
+		if (waited < length_ns / 2 &&
+		    (turn == NULL || s->last_wall_ns < turn->last_wall_ns))
 			turn = s;
 		if (last == NULL || s->last_wall_ns > last->last_wall_ns)
 			last = s;
@@ -271,14 +275,16 @@ origin_series_of(struct origin *o, const struct nw_data *d)
 	int64_t begin_wall_ns, length_ns;
 	double dur_s;
 
-	if (newest == NULL || newest->older == NULL || d->event_type != NULL || newest->last_wall_ns == 0)
-		return newest;                   /* metadata are followed by their first data */
+	if (newest == NULL || newest->older == NULL || d->event_type != NULL ||
+	    newest->last_wall_ns == 0)
+		return newest; /* metadata are followed by their first data */
 	dur_s = report_duration(d);
 	if (!(dur_s >= 0 && dur_s < 1e9) || d->t_wall_ns[0] == NW_TIME_BY_SAMPLE)
 		return newest;
 	length_ns = (int64_t)(dur_s * 1e9);
 	begin_wall_ns = d->t_wall_ns[0] - length_ns + REPORT_SLACK_NS;
-	if ((found = reporter_find(newest, begin_wall_ns, length_ns, d->sample_number[0])) == NULL &&
+	if ((found = reporter_find(newest, begin_wall_ns, length_ns, d->sample_number[0])) ==
+		NULL &&
 	    (found = reporter_find(newest, begin_wall_ns, length_ns, -1)) == NULL)
 		return newest;
 	found->waited_ns = begin_wall_ns - found->last_wall_ns;
@@ -303,7 +309,8 @@ time_of_sample(const struct series *s, int64_t number, int64_t now_wall_ns)
 {
 	double t_s = s->ts_s + (double)number * s->dt_s;
 
-	/* not a number, or outside the times that can be told: when it arrived is the best word for it */
+	/* not a number, or outside the times that can be told: when it arrived is the best word for
+	 * it */
 	if (number < 0 || !(t_s >= 0 && t_s < (double)TIME_END_S))
 		return now_wall_ns;
 	return (int64_t)(t_s * 1e9);
@@ -323,8 +330,8 @@ series_row_time(struct series *s, const struct nw_data *d, size_t row, int64_t n
 }
 
 /*
- * The transfer notice of generation 1 says what is measured, disk or network and where; its calipers' own subject is
- * empty, or has the ports of one of its streams.
+ * The transfer notice of generation 1 says what is measured, disk or network and where; its
+ * calipers' own subject is empty, or has the ports of one of its streams.
  */
 static void
 subject_inherit(struct origin *o, struct series *s, const struct nw_subject *own)
@@ -402,7 +409,8 @@ series_drop(struct origin *o, struct series *s)
 	if (head == s) {
 		HASH_DEL(o->series, s);
 		if (s->older != NULL)
-			HASH_ADD_KEYPTR(hh, o->series, s->older->mid, strlen(s->older->mid), s->older);
+			HASH_ADD_KEYPTR(
+			    hh, o->series, s->older->mid, strlen(s->older->mid), s->older);
 	} else {
 		while (newer->older != s)
 			newer = newer->older;
@@ -418,7 +426,8 @@ series_is_over(struct series *s, int64_t now_wall_ns)
 {
 	if (!s->witness || (s->session = session_now(s->session)) == NULL)
 		return false;
-	return s->session->state == SESSION_CLOSED && now_wall_ns - s->session->closed_wall_ns > WITNESS_KEEP_NS;
+	return s->session->state == SESSION_CLOSED &&
+	    now_wall_ns - s->session->closed_wall_ns > WITNESS_KEEP_NS;
 }
 
 bool
@@ -431,7 +440,7 @@ origin_make_room(struct origin *o, const struct series *but)
 	if (o->made_room_mono_ns != 0 && now_mono_ns - o->made_room_mono_ns < MAKE_ROOM_EVERY_NS)
 		return false;
 	o->made_room_mono_ns = now_mono_ns;
-	HASH_ITER(hh, o->series, head, tmp)
+	HASH_ITER (hh, o->series, head, tmp)
 		for (s = head; s != NULL; s = older) {
 			older = s->older;
 			if (s != but && series_is_over(s, now_wall_ns))
@@ -448,7 +457,8 @@ origin_series_add(struct origin *o, const struct nw_meta *m, bool *is_new)
 	*is_new = false;
 	HASH_FIND_STR(o->series, m->id, head);
 	for (s = head; s != NULL; s = s->older)
-		if (strcmp(s->event_type, m->event_type) == 0 && strcmp(s->params_json, m->params_json) == 0 &&
+		if (strcmp(s->event_type, m->event_type) == 0 &&
+		    strcmp(s->params_json, m->params_json) == 0 &&
 		    strcmp(s->subject_json, m->subject_json) == 0)
 			return s;
 	if (o->n_series >= o->box->conf->max_series_per_session) {
@@ -496,7 +506,7 @@ origin_held_take(struct origin *o, const char *mid, uint16_t *opt, size_t *len)
 	struct held *h;
 	uint8_t *doc;
 
-	DL_FOREACH(o->held, h)
+	DL_FOREACH (o->held, h)
 		if (strcmp(h->mid, mid) == 0)
 			break;
 	if (h == NULL)

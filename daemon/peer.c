@@ -28,12 +28,13 @@
 #include "narrows/tls.h"
 
 enum {
-	READ_BYTES = 256 << 10,              /* one read; also what one callback may take, so that peers take turns */
-	OUTPUT_MAX_BYTES = 256 << 10,        /* a peer that does not read its answers */
-	RECORD_BYTES = 16 << 10,             /* what TLS seals at once */
-	PENDING_COPY_MAX_BYTES = 4096,       /* a beginning so short is copied in front of what follows */
+	/* one read; also what one callback may take, so that peers take turns */
+	READ_BYTES = 256 << 10,
+	OUTPUT_MAX_BYTES = 256 << 10,  /* a peer that does not read its answers */
+	RECORD_BYTES = 16 << 10,       /* what TLS seals at once */
+	PENDING_COPY_MAX_BYTES = 4096, /* a beginning so short is copied in front of what follows */
 	DRAIN_SECONDS = 2,
-	DISTRUST_SECONDS = 60                /* certificates expire: how often that is looked at */
+	DISTRUST_SECONDS = 60 /* certificates expire: how often that is looked at */
 };
 
 enum peer_state { PEER_SECURING, PEER_HANDSHAKE, PEER_AUTHENTICATED, PEER_OPEN, PEER_DRAINING };
@@ -43,21 +44,22 @@ struct peer {
 	struct peer *prev, *next;
 	int fd;
 	enum peer_state state;
-	struct nw_tls *tls;                  /* NULL: it speaks in clear */
+	struct nw_tls *tls; /* NULL: it speaks in clear */
 	char address[INET6_ADDRSTRLEN];
-	char name[INET6_ADDRSTRLEN + 8];     /* address/port */
-	uint8_t version;                     /* of its SESS_OPEN: ours answers in it */
+	char name[INET6_ADDRSTRLEN + 8]; /* address/port */
+	uint8_t version;                 /* of its SESS_OPEN: ours answers in it */
 	uint8_t sess_id[NW_SESS_ID_BYTES];
 	struct xsess *xsess;
 	struct event *readable, *writable, *deadline;
 	struct evbuffer *out;
-	uint8_t *in;                         /* the beginning of a message that is not whole yet */
+	uint8_t *in; /* the beginning of a message that is not whole yet */
 	size_t in_len, in_cap, need;
 	bool paused;
 	const char *end_reason;
 };
 
-/* One scratch area serves all: only the net thread reads. `wire` is what TLS makes plain text of. */
+/* One scratch area serves all: only the net thread reads. `wire` is what TLS makes plain text
+ * of. */
 static uint8_t scratch[READ_BYTES], wire[READ_BYTES];
 
 static void on_readable(evutil_socket_t fd, short what, void *arg);
@@ -107,7 +109,7 @@ connections_of(const struct box *box, const char *address)
 	const struct peer *p;
 	uint64_t n = 0;
 
-	DL_FOREACH(box->peers, p)
+	DL_FOREACH (box->peers, p)
 		n += strcmp(p->address, address) == 0;
 	return n;
 }
@@ -191,7 +193,8 @@ sealed_output(struct peer *p, const uint8_t **bytes)
 		return len;
 	if (plain > RECORD_BYTES)
 		plain = RECORD_BYTES;
-	if (plain > 0 && (n = nw_tls_write(p->tls, evbuffer_pullup(p->out, (ev_ssize_t)plain), plain)) > 0)
+	if (plain > 0 &&
+	    (n = nw_tls_write(p->tls, evbuffer_pullup(p->out, (ev_ssize_t)plain), plain)) > 0)
 		evbuffer_drain(p->out, (size_t)n);
 	else if (p->state == PEER_DRAINING)
 		nw_tls_close(p->tls);
@@ -225,7 +228,7 @@ output_try(struct peer *p)
 		continue;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		event_add(p->writable, NULL);
-	else if (n < 0) {                        /* gone: the read side will see it */
+	else if (n < 0) { /* gone: the read side will see it */
 		evbuffer_drain(p->out, evbuffer_get_length(p->out));
 		if (p->tls != NULL)
 			nw_tls_sent(p->tls, nw_tls_output(p->tls, &bytes));
@@ -242,7 +245,8 @@ on_writable(evutil_socket_t fd, short what, void *arg)
 }
 
 static void
-frame_send(struct peer *p, uint8_t version, uint16_t type, const struct nw_block *blocks, uint16_t n)
+frame_send(
+    struct peer *p, uint8_t version, uint16_t type, const struct nw_block *blocks, uint16_t n)
 {
 	long len = nw_frame_write(NULL, 0, version, type, p->sess_id, blocks, n);
 	struct evbuffer_iovec v;
@@ -281,7 +285,8 @@ nack_send(struct peer *p, const char *why)
 	frame_send(p, p->version, NW_MSG_SESS_NACK, &b, 1);
 }
 
-/* Closing at once would turn unread input into a reset that can destroy the answer: stop writing, read to the end. */
+/* Closing at once would turn unread input into a reset that can destroy the answer: stop writing,
+ * read to the end. */
 static void
 peer_drain(struct peer *p, const char *reason)
 {
@@ -320,7 +325,8 @@ tls_refuse(struct peer *p, const char *why)
 	if (p->state == PEER_DRAINING)
 		return;
 	counter_add(&p->box->counters.rejected_tls, 1);
-	log_warnx("peer.reject peer=%s certificate=\"%s\" why=\"%s\"", p->name, nw_tls_peer_name(p->tls), why);
+	log_warnx("peer.reject peer=%s certificate=\"%s\" why=\"%s\"", p->name,
+	    nw_tls_peer_name(p->tls), why);
 	peer_drain(p, why);
 }
 
@@ -339,7 +345,8 @@ on_deadline(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (p->state != PEER_DRAINING) {
 		counter_add(&p->box->counters.timeouts, 1);
-		p->end_reason = p->state == PEER_OPEN ? "idle for too long" : "handshake took too long";
+		p->end_reason =
+		    p->state == PEER_OPEN ? "idle for too long" : "handshake took too long";
 		log_info("peer.timeout peer=%s why=\"%s\"", p->name, p->end_reason);
 	}
 	peer_free(p);
@@ -383,8 +390,10 @@ open_take(struct peer *p, const struct nw_frame *f)
 	}
 	memcpy(p->sess_id, open.sess_id, sizeof(p->sess_id));
 	if (open.id_differs)
-		log_info("peer.open peer=%s note=\"header and hop block name different sessions; the latter counts\"", p->name);
-	if (open.n_native > 0) {             /* the original ignores the others, too */
+		log_info("peer.open peer=%s note=\"header and hop block name different sessions; "
+			 "the latter counts\"",
+		    p->name);
+	if (open.n_native > 0) { /* the original ignores the others, too */
 		counter_add(&p->box->counters.rejected_frames, 1);
 		peer_fail(p, NW_EUNSUPPORTED, "forwarding to further hops is not supported");
 		return;
@@ -414,7 +423,8 @@ app_data_take(struct peer *p, const struct nw_frame *f)
 	}
 }
 
-/* What is refused without ending the session: the original answers these, and its clients wait for the answer. */
+/* What is refused without ending the session: the original answers these, and its clients wait for
+ * the answer. */
 static void
 request_refuse(struct peer *p, const char *why)
 {
@@ -426,22 +436,14 @@ static void
 open_message(struct peer *p, const struct nw_frame *f)
 {
 	switch (f->type) {
-	case NW_MSG_APP_DATA:
-		app_data_take(p, f);
-		break;
+	case NW_MSG_APP_DATA: app_data_take(p, f); break;
 	case NW_MSG_SESS_OPEN:
 	case NW_MSG_PONG:
 	case NW_MSG_SLAB_INFO:
-	case NW_MSG_INF_DATA:
-		break;                           /* nothing to do, as the original */
-	case NW_MSG_NET_PATH:
-		request_refuse(p, "network paths are not managed here");
-		break;
-	case NW_MSG_DATA_CHAN:
-		request_refuse(p, "no data channels here");
-		break;
-	default:
-		frame_fail(p, NW_EPROTO, "message type not expected in a session");
+	case NW_MSG_INF_DATA: break; /* nothing to do, as the original */
+	case NW_MSG_NET_PATH: request_refuse(p, "network paths are not managed here"); break;
+	case NW_MSG_DATA_CHAN: request_refuse(p, "no data channels here"); break;
+	default: frame_fail(p, NW_EPROTO, "message type not expected in a session");
 	}
 }
 
@@ -450,11 +452,13 @@ message_take(struct peer *p, const struct nw_frame *f)
 {
 	counter_add(&p->box->counters.frames, 1);
 	if (f->type == NW_MSG_PING) {
-		memcpy(p->sess_id, p->state == PEER_OPEN ? p->sess_id : f->sess_id, sizeof(p->sess_id));
+		memcpy(p->sess_id, p->state == PEER_OPEN ? p->sess_id : f->sess_id,
+		    sizeof(p->sess_id));
 		frame_send(p, f->version, NW_MSG_PONG, NULL, 0);
 	} else if (f->type == NW_MSG_SESS_CLOSE) {
 		peer_drain(p, "closed by the peer");
-		xsess_close(p->xsess, p->end_reason);   /* the session ends now, whenever the socket does */
+		/* the session ends now, whenever the socket does */
+		xsess_close(p->xsess, p->end_reason);
 		p->xsess = NULL;
 	} else if (p->state == PEER_OPEN)
 		open_message(p, f);
@@ -476,7 +480,8 @@ messages_take(struct peer *p, const uint8_t *buf, size_t len)
 	int rc;
 
 	while (at < len && p->state != PEER_DRAINING) {
-		const struct nw_frame_limits *lim = p->state == PEER_OPEN ? &p->box->limits : &nw_frame_limits_preauth;
+		const struct nw_frame_limits *lim =
+		    p->state == PEER_OPEN ? &p->box->limits : &nw_frame_limits_preauth;
 
 		rc = nw_frame_parse(buf + at, len - at, lim, &f, &p->need, &why);
 		if (rc == NW_EAGAIN)
@@ -536,7 +541,8 @@ bytes_get(struct peer *p, uint8_t *buf, size_t cap)
 	return n == NW_ECLOSED ? 0 : -1;
 }
 
-/* One read: parsed in scratch, behind what is pending when that is short; a long message grows where it is kept. */
+/* One read: parsed in scratch, behind what is pending when that is short; a long message grows
+ * where it is kept. */
 static ssize_t
 input_read(struct peer *p)
 {
@@ -648,8 +654,9 @@ peer_tick(struct box *box)
 	if (box->trust == NULL || (!trust_tick(box->trust, now) && ++ticks % DISTRUST_SECONDS != 0))
 		return;
 	DL_FOREACH_SAFE(box->peers, p, tmp)
-		if (p->tls != NULL && nw_tls_is_open(p->tls) && (why = trust_objection(box->trust, p->tls, now)) != NULL)
-			tls_refuse(p, why);
+	if (p->tls != NULL && nw_tls_is_open(p->tls) &&
+	    (why = trust_objection(box->trust, p->tls, now)) != NULL)
+		tls_refuse(p, why);
 }
 
 void
@@ -658,7 +665,7 @@ peer_pause_all(struct box *box)
 	struct peer *p;
 
 	counter_add(&box->counters.paused_reads, 1);
-	DL_FOREACH(box->peers, p)
+	DL_FOREACH (box->peers, p)
 		event_del(p->readable);
 }
 
@@ -667,7 +674,7 @@ peer_tell_trouble(struct box *box)
 {
 	struct peer *p;
 
-	DL_FOREACH(box->peers, p)
+	DL_FOREACH (box->peers, p)
 		if (p->state == PEER_OPEN && p->xsess != NULL)
 			xsess_trouble(p->xsess);
 }
@@ -679,7 +686,7 @@ peer_resume_all(struct box *box)
 
 	if (box->stopping)
 		return;
-	DL_FOREACH(box->peers, p)
+	DL_FOREACH (box->peers, p)
 		event_add(p->readable, NULL);
 }
 
@@ -689,7 +696,8 @@ peer_drain_all(struct box *box)
 	struct peer *p, *tmp;
 	int reads;
 
-	DL_FOREACH_SAFE(box->peers, p, tmp) {
+	DL_FOREACH_SAFE(box->peers, p, tmp)
+	{
 		for (reads = 0; reads < 64 && p->state == PEER_OPEN; reads++)
 			if (peer_read(p) <= 0)
 				break;

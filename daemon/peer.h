@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One connection that speaks XSP: bytes to frames, the opening exchange, answers in the peer's version.
+ * One connection that speaks XSP: bytes to frames, the opening exchange, answers in the peer's
+ * version.
  *
  *	SECURING --TLS done, certificate good--> HANDSHAKE      (on a TLS port; else it begins with HANDSHAKE)
  *	HANDSHAKE --AUTH_TYPE ANON--> AUTHENTICATED --SESS_OPEN--> OPEN
@@ -23,9 +24,11 @@ struct sockaddr;
 void peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls);
 /* The name in its certificate, on loan as long as the peer lives; NULL: it came in clear. */
 const char *peer_certified_name(const struct peer *p);
-/* One APP_DATA block to a peer that said it can take it. Output above a bound ends the connection. */
+/* One APP_DATA block to a peer that said it can take it. Output above a bound ends the
+ * connection. */
 void peer_send(struct peer *p, uint16_t opt, const uint8_t *data, size_t len);
-/* Refuses: NACK if that means something to the peer, then close. The peer lives until the loop returns to it. */
+/* Refuses: NACK if that means something to the peer, then close. The peer lives until the loop
+ * returns to it. */
 void peer_fail(struct peer *p, int code, const char *why);
 
 /* Once a second: certificates that are no longer good end their connections. */

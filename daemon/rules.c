@@ -16,7 +16,7 @@
 #include "daemon/session.h"
 #include "narrows/frame.h"
 
-enum { HOSTS_MAX = 32, CONNECTIONS_MAX = 64 };   /* of one session; further ones are not followed */
+enum { HOSTS_MAX = 32, CONNECTIONS_MAX = 64 }; /* of one session; further ones are not followed */
 
 /* As the host `by` sees it. */
 struct connection {
@@ -26,9 +26,9 @@ struct connection {
 };
 
 struct escalation {
-	int64_t session_id;                  /* hash key */
-	struct session *session;             /* one reference */
-	bool active;                         /* the providers have been told */
+	int64_t session_id;      /* hash key */
+	struct session *session; /* one reference */
+	bool active;             /* the providers have been told */
 	char **hosts;
 	size_t n_hosts;
 	struct connection *connections;
@@ -99,8 +99,11 @@ order_id(struct nw_order *o, const struct escalation *e, size_t connection)
 static void
 tell_rate(const struct rules *r, const struct escalation *e, struct control_peer *p)
 {
-	struct nw_order o = { .opt = NW_OPT_RATE, .event_type = "ps:", .collection_ns = r->conf->escalate_interval_ns,
-		.report_ns = r->conf->escalate_report_ns, .lease_ns = r->conf->escalate_lease_ns };
+	struct nw_order o = { .opt = NW_OPT_RATE,
+		.event_type = "ps:",
+		.collection_ns = r->conf->escalate_interval_ns,
+		.report_ns = r->conf->escalate_report_ns,
+		.lease_ns = r->conf->escalate_lease_ns };
 
 	order_id(&o, e, 0);
 	control_tell(p, &o);
@@ -111,12 +114,14 @@ static void
 tell_connection(const struct rules *r, const struct escalation *e, size_t i, struct control_peer *p)
 {
 	const struct connection *c = &e->connections[i];
-	struct nw_order o = { .opt = NW_OPT_START, .event_type = "ps:host:tcp",
-		.collection_ns = r->conf->escalate_interval_ns, .lease_ns = r->conf->escalate_lease_ns };
+	struct nw_order o = { .opt = NW_OPT_START,
+		.event_type = "ps:host:tcp",
+		.collection_ns = r->conf->escalate_interval_ns,
+		.lease_ns = r->conf->escalate_lease_ns };
 	bool own = control_peer_is(p, c->by);
 
 	if (strlen(e->session->key) >= sizeof(o.task_id))
-		return;                          /* its series would belong to nobody */
+		return; /* its series would belong to nobody */
 	order_id(&o, e, i + 1);
 	strcpy(o.task_id, e->session->key);
 	memcpy(o.src, own ? c->src : c->dst, sizeof(o.src));
@@ -140,7 +145,10 @@ takes_part(const struct escalation *e, const struct control_peer *p)
 }
 
 /* What a message to all is about. */
-struct telling { struct rules *r; struct escalation *e; };
+struct telling {
+	struct rules *r;
+	struct escalation *e;
+};
 
 static void
 tell_all(struct control_peer *p, void *arg)
@@ -233,10 +241,10 @@ connection_known(const struct escalation *e, const char *host, const struct nw_s
 
 	for (i = 0; i < e->n_connections; i++) {
 		c = &e->connections[i];
-		same = c->sport == u->sport && c->dport == u->dport && strcmp(c->src, u->src) == 0 &&
-		    strcmp(c->dst, u->dst) == 0;
-		mirrored = c->sport == u->dport && c->dport == u->sport && strcmp(c->src, u->dst) == 0 &&
-		    strcmp(c->dst, u->src) == 0;
+		same = c->sport == u->sport && c->dport == u->dport &&
+		    strcmp(c->src, u->src) == 0 && strcmp(c->dst, u->dst) == 0;
+		mirrored = c->sport == u->dport && c->dport == u->sport &&
+		    strcmp(c->src, u->dst) == 0 && strcmp(c->dst, u->src) == 0;
 		if (strcmp(c->by, host) == 0 ? same : mirrored)
 			return true;
 	}
@@ -249,9 +257,9 @@ rules_connection(struct rules *r, struct session *s, const char *host, const str
 	struct telling t = { .r = r };
 	struct connection *c;
 
-	if (!r->conf->escalate || !r->conf->escalate_tcp || s->state != SESSION_OPEN || u->src == NULL ||
-	    u->dst == NULL || u->sport == 0 || u->dport == 0 || strlen(u->src) >= sizeof(c->src) ||
-	    strlen(u->dst) >= sizeof(c->dst))
+	if (!r->conf->escalate || !r->conf->escalate_tcp || s->state != SESSION_OPEN ||
+	    u->src == NULL || u->dst == NULL || u->sport == 0 || u->dport == 0 ||
+	    strlen(u->src) >= sizeof(c->src) || strlen(u->dst) >= sizeof(c->dst))
 		return;
 	t.e = escalation_of(r, s);
 	if (connection_known(t.e, host, u) || t.e->n_connections == CONNECTIONS_MAX)
@@ -274,7 +282,7 @@ rules_peer(struct rules *r, struct control_peer *p)
 	struct telling t = { .r = r };
 	struct escalation *tmp;
 
-	HASH_ITER(hh, r->escalations, t.e, tmp)
+	HASH_ITER (hh, r->escalations, t.e, tmp)
 		if (t.e->active)
 			tell_all(p, &t);
 }
@@ -290,8 +298,9 @@ escalation_move(struct rules *r, const struct escalation *e, struct session *int
 		rules_host(r, into, e->hosts[i]);
 	for (i = 0; i < e->n_connections; i++) {
 		c = &e->connections[i];
-		rules_connection(r, into, c->by, &(struct nw_subject){ .src = c->src, .dst = c->dst, .sport = c->sport,
-			.dport = c->dport });
+		rules_connection(r, into, c->by,
+		    &(struct nw_subject){
+			.src = c->src, .dst = c->dst, .sport = c->sport, .dport = c->dport });
 	}
 }
 
@@ -303,7 +312,7 @@ rules_tick(struct rules *r, bool renew)
 	struct escalation *e, *tmp;
 	bool open;
 
-	HASH_ITER(hh, r->escalations, e, tmp) {
+	HASH_ITER (hh, r->escalations, e, tmp) {
 		t.e = e;
 		if (e->session->merged_into != NULL)
 			escalation_move(r, e, e->session->merged_into);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rule: while a transfer's session is open, whoever measures a host that takes part in it samples faster, and
- * follows the transfer's TCP connections. Which hosts and connections those are comes in piece by piece. Net thread.
+ * The rule: while a transfer's session is open, whoever measures a host that takes part in it
+ * samples faster, and follows the transfer's TCP connections. Which hosts and connections those are
+ * comes in piece by piece. Net thread.
  */
 #ifndef RULES_H
 #define RULES_H
@@ -22,11 +23,12 @@ void rules_free(struct rules *r);
 /* A host (name or address) takes part in an open session. */
 void rules_host(struct rules *r, struct session *s, const char *host);
 /* Metadata of that host speaks of a connection; src is the host's end. Others are ignored. */
-void rules_connection(struct rules *r, struct session *s, const char *host, const struct nw_subject *subject);
+void rules_connection(
+    struct rules *r, struct session *s, const char *host, const struct nw_subject *subject);
 /* A provider has come: it is told what is in force for it. */
 void rules_peer(struct rules *r, struct control_peer *p);
 /* Ends what is over; with `renew`, says the rest again. */
 void rules_tick(struct rules *r, bool renew);
-bool rules_idle(const struct rules *r);      /* nothing to renew */
+bool rules_idle(const struct rules *r); /* nothing to renew */
 
 #endif

@@ -16,23 +16,28 @@
 enum {
 	QUEUE_MAX = 100000,
 	CLOCK_EVERY_S = 16,
-	REST_FACTOR = 4              /* looks at open sessions are at most a fifth of the thread's time */
+	REST_FACTOR = 4 /* looks at open sessions are at most a fifth of the thread's time */
 };
 
-struct id_queue { int64_t *id; size_t n, cap; };
+struct id_queue {
+	int64_t *id;
+	size_t n, cap;
+};
 
 struct schedule {
 	struct store *store;
-	struct store_reader *reader;         /* the thread's */
+	struct store_reader *reader; /* the thread's */
 	struct analysis_params params;
 	int64_t next_run_id;
-	struct { int64_t session_id, run_id; } last;
+	struct {
+		int64_t session_id, run_id;
+	} last;
 	pthread_t thread;
 
-	pthread_mutex_t lock;                /* guards what follows; never held across other locks or work */
+	pthread_mutex_t lock; /* guards what follows; never held across other locks or work */
 	pthread_cond_t wake;
-	struct id_queue over, open;          /* sessions to be judged, and to be looked at meanwhile */
-	int64_t rest_until_mono_ns;          /* no looks before */
+	struct id_queue over, open; /* sessions to be judged, and to be looked at meanwhile */
+	int64_t rest_until_mono_ns; /* no looks before */
 	bool stopping;
 	struct schedule_stats stats;
 };
@@ -52,16 +57,27 @@ batch_submit(struct schedule *s, struct nw_batch *b)
 }
 
 static int
-result_write(struct schedule *s, const struct analysis *a, const struct result_run *run, const char *json)
+result_write(
+    struct schedule *s, const struct analysis *a, const struct result_run *run, const char *json)
 {
 	const struct evidence *e = &a->evidence;
 	const struct judgement *j = &a->judgement;
-	struct nw_run_rec r = { .id = run->id, .session_id = e->session_id, .kind = "verdict",
-		.started_wall_ns = run->started_wall_ns, .took_ns = run->took_ns, .version = NW_VERSION, .outcome = "ok" };
-	struct nw_result_rec res = { .session_id = e->session_id, .run_id = run->id, .json = json, .route = j->route,
+	struct nw_run_rec r = { .id = run->id,
+		.session_id = e->session_id,
+		.kind = "verdict",
+		.started_wall_ns = run->started_wall_ns,
+		.took_ns = run->took_ns,
+		.version = NW_VERSION,
+		.outcome = "ok" };
+	struct nw_result_rec res = { .session_id = e->session_id,
+		.run_id = run->id,
+		.json = json,
+		.route = j->route,
 		.program = j->program,
-		.stage = j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) : NULL, .sentence = j->sentence,
-		.bytes = j->bytes, .bytes_per_s = j->bytes_per_s,
+		.stage = j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) : NULL,
+		.sentence = j->sentence,
+		.bytes = j->bytes,
+		.bytes_per_s = j->bytes_per_s,
 		.start_wall_ns = j->first_wall_ns ? j->first_wall_ns : e->opened_wall_ns,
 		.duration_ns = (int64_t)(j->duration_s * 1e9) };
 	struct nw_batch *b = nw_batch_new();
@@ -85,14 +101,15 @@ on_result_before(void *arg, const struct nw_session_rec *rec, const struct nw_re
 	return 1;
 }
 
-/* A session is judged again and again while it is open: that stays one run, or they would pile up. */
+/* A session is judged again and again while it is open: that stays one run, or they would pile
+ * up. */
 static int64_t
 run_id_of(struct schedule *s, int64_t session_id)
 {
 	int64_t id = 0;
 
 	if (session_id == s->last.session_id)
-		return s->last.run_id;         /* which may be on its way to the file */
+		return s->last.run_id; /* which may be on its way to the file */
 	if (store_session_get(s->reader, session_id, on_result_before, &id) < 0 || id == 0)
 		id = s->next_run_id++;
 	s->last.session_id = session_id;
@@ -103,7 +120,9 @@ run_id_of(struct schedule *s, int64_t session_id)
 static int
 session_analyse(struct schedule *s, int64_t session_id)
 {
-	struct result_run run = { .id = run_id_of(s, session_id), .started_wall_ns = nw_wall_ns(), .params = s->params };
+	struct result_run run = {
+		.id = run_id_of(s, session_id), .started_wall_ns = nw_wall_ns(), .params = s->params
+	};
 	int64_t begin = nw_mono_ns();
 	const struct judgement *j;
 	struct analysis a;
@@ -111,7 +130,8 @@ session_analyse(struct schedule *s, int64_t session_id)
 	int rc;
 
 	if ((rc = analysis_run(s->reader, session_id, &s->params, &a)) < 0) {
-		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id, nw_strerror(rc));
+		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id,
+		    nw_strerror(rc));
 		goto out;
 	}
 	j = &a.judgement;
@@ -121,10 +141,12 @@ session_analyse(struct schedule *s, int64_t session_id)
 	else
 		rc = result_write(s, &a, &run, json);
 	if (rc < 0)
-		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id, nw_strerror(rc));
+		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id,
+		    nw_strerror(rc));
 	else
 		log_info("analysis.done session=%lld stage=%s took_ms=%.1f", (long long)session_id,
-		    j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) : "-", (double)run.took_ns * 1e-6);
+		    j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) : "-",
+		    (double)run.took_ns * 1e-6);
 	analysis_clear(&a);
 out:
 	free(json);
@@ -159,7 +181,8 @@ timespec_of(int64_t mono_ns)
 
 enum job { JOB_STOP, JOB_CLOCK, JOB_JUDGE, JOB_LOOK };
 
-/* Waits for something to do. Whoever is over is judged before others are looked at; stopping, they are not. */
+/* Waits for something to do. Whoever is over is judged before others are looked at; stopping, they
+ * are not. */
 static enum job
 job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 {
@@ -181,8 +204,9 @@ job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 			job = JOB_LOOK;
 		if (job != JOB_STOP)
 			break;
-		until = timespec_of(s->open.n > 0 && s->rest_until_mono_ns < clock_at_mono_ns ? s->rest_until_mono_ns :
-		    clock_at_mono_ns);
+		until = timespec_of(s->open.n > 0 && s->rest_until_mono_ns < clock_at_mono_ns
+			? s->rest_until_mono_ns
+			: clock_at_mono_ns);
 		pthread_cond_timedwait(&s->wake, &s->lock, &until);
 	}
 	if (job == JOB_JUDGE || job == JOB_LOOK) {
@@ -211,14 +235,15 @@ schedule_thread(void *arg)
 		session_analyse(s, session_id);
 		end = nw_mono_ns();
 		if (job == JOB_LOOK)
-			s->rest_until_mono_ns = end + REST_FACTOR * (end - begin);   /* only read by this thread */
+			/* only read by this thread */
+			s->rest_until_mono_ns = end + REST_FACTOR * (end - begin);
 	}
 	return NULL;
 }
 
 int
-schedule_start(struct store *st, const char *store_path, const struct analysis_params *params, int64_t first_run_id,
-    struct schedule **out, char why[STORE_WHY_BYTES])
+schedule_start(struct store *st, const char *store_path, const struct analysis_params *params,
+    int64_t first_run_id, struct schedule **out, char why[STORE_WHY_BYTES])
 {
 	struct schedule *s = xcalloc(1, sizeof(*s));
 	pthread_condattr_t attr;
@@ -296,7 +321,8 @@ schedule_push(struct schedule *s, int64_t session_id, bool is_over)
 	pthread_mutex_lock(&s->lock);
 	added = queue_add(is_over ? &s->over : &s->open, session_id);
 	if (is_over && queue_find(&s->open, session_id, &at))
-		memmove(s->open.id + at, s->open.id + at + 1, (--s->open.n - at) * sizeof(*s->open.id));
+		memmove(
+		    s->open.id + at, s->open.id + at + 1, (--s->open.n - at) * sizeof(*s->open.id));
 	s->stats.failures += !added;
 	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);

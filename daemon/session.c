@@ -16,14 +16,17 @@
 #include "daemon/schedule.h"
 #include "narrows/clock.h"
 
-enum { CLOSED_KEEP = 10000 };                /* closed sessions that a late XSP session can still find by task */
+enum { CLOSED_KEEP = 10000 }; /* closed sessions that a late XSP session can still find by task */
 #define RESTORE_LINGER_NS (30 * (int64_t)1000000000)
 
 static void
 session_write(struct session *s)
 {
 	struct nw_session_rec rec = {
-		.id = s->id, .task_id = s->key, .program = s->program, .opened_wall_ns = s->opened_wall_ns,
+		.id = s->id,
+		.task_id = s->key,
+		.program = s->program,
+		.opened_wall_ns = s->opened_wall_ns,
 		.closed_wall_ns = s->state == SESSION_CLOSED ? s->closed_wall_ns : 0,
 		.last_data_wall_ns = s->last_data_wall_ns,
 	};
@@ -69,7 +72,8 @@ on_linger(evutil_socket_t fd, short what, void *arg)
 static void
 session_linger(struct session *s, int64_t linger_ns)
 {
-	struct timeval tv = { (time_t)(linger_ns / 1000000000), (suseconds_t)(linger_ns % 1000000000 / 1000) };
+	struct timeval tv = { (time_t)(linger_ns / 1000000000),
+		(suseconds_t)(linger_ns % 1000000000 / 1000) };
 
 	session_set_state(s, SESSION_LINGERING);
 	event_add(s->linger, &tv);
@@ -209,7 +213,7 @@ session_touch(struct session *s, int64_t now_wall_ns)
 	if (s->state != SESSION_OPEN && s->live > 0) {
 		bool was_closed = s->state == SESSION_CLOSED;
 
-		event_del(s->linger);            /* it goes on after its end */
+		event_del(s->linger); /* it goes on after its end */
 		session_set_state(s, SESSION_OPEN);
 		if (was_closed)
 			session_write(s);
@@ -228,8 +232,8 @@ session_name(struct session *s, const char *program)
 }
 
 void
-session_restore(struct box *box, int64_t id, const char *task_id, const char *program, int64_t opened_wall_ns,
-    int64_t closed_wall_ns, int64_t last_data_wall_ns)
+session_restore(struct box *box, int64_t id, const char *task_id, const char *program,
+    int64_t opened_wall_ns, int64_t closed_wall_ns, int64_t last_data_wall_ns)
 {
 	struct session *s;
 
@@ -262,13 +266,15 @@ session_restored(struct box *box)
 void
 session_tick(struct box *box, int64_t now_mono_ns)
 {
-	unsigned spare = HASH_COUNT(box->sessions) > CLOSED_KEEP ? HASH_COUNT(box->sessions) - CLOSED_KEEP : 0;
+	unsigned spare =
+	    HASH_COUNT(box->sessions) > CLOSED_KEEP ? HASH_COUNT(box->sessions) - CLOSED_KEEP : 0;
 	struct session *s, *tmp;
 
-	HASH_ITER(hh, box->sessions, s, tmp) {
+	HASH_ITER (hh, box->sessions, s, tmp) {
 		if (s->state != SESSION_CLOSED && s->fresh &&
 		    now_mono_ns - s->analysed_mono_ns >= box->conf->analysis_interval_ns) {
-			/* The first look waits one interval: a short session is judged when it ends. */
+			/* The first look waits one interval: a short session is judged when it
+			 * ends. */
 			if (s->analysed_mono_ns != 0) {
 				s->fresh = false;
 				session_write(s);
@@ -276,7 +282,7 @@ session_tick(struct box *box, int64_t now_mono_ns)
 			}
 			s->analysed_mono_ns = now_mono_ns;
 		} else if (spare > 0 && s->state == SESSION_CLOSED && s->refs == 0) {
-			session_free(s);         /* oldest first: the hash keeps the order of insertion */
+			session_free(s); /* oldest first: the hash keeps the order of insertion */
 			spare--;
 		}
 	}
@@ -287,7 +293,7 @@ session_close_all(struct box *box)
 {
 	struct session *s, *tmp;
 
-	HASH_ITER(hh, box->sessions, s, tmp)
+	HASH_ITER (hh, box->sessions, s, tmp)
 		if (s->state != SESSION_CLOSED)
 			session_close(s);
 }
@@ -297,8 +303,8 @@ session_free_all(struct box *box)
 {
 	struct session *s, *tmp;
 
-	HASH_ITER(hh, box->sessions, s, tmp)
-		s->merged_into = NULL;           /* which may be freed first */
-	HASH_ITER(hh, box->sessions, s, tmp)
+	HASH_ITER (hh, box->sessions, s, tmp)
+		s->merged_into = NULL; /* which may be freed first */
+	HASH_ITER (hh, box->sessions, s, tmp)
 		session_free(s);
 }

@@ -24,10 +24,10 @@ enum { N_WATCHED = sizeof(watched) / sizeof(watched[0]) };
 
 struct trust {
 	char *dir, *names;
-	pthread_mutex_t lock;                    /* of ctx */
+	pthread_mutex_t lock; /* of ctx */
 	struct nw_tls_ctx *ctx[TRUST_PORTS];
 	struct stat seen[N_WATCHED];
-	int64_t renew_wall_s;                    /* 0: not ours to renew */
+	int64_t renew_wall_s; /* 0: not ours to renew */
 };
 
 /* --- the names of this machine --- */
@@ -61,11 +61,14 @@ names_find(const char *more)
 	if (getifaddrs(&all) != 0)
 		all = NULL;
 	for (a = all; a != NULL; a = a->ifa_next) {
-		if (a->ifa_addr == NULL || (a->ifa_addr->sa_family != AF_INET && a->ifa_addr->sa_family != AF_INET6))
+		if (a->ifa_addr == NULL ||
+		    (a->ifa_addr->sa_family != AF_INET && a->ifa_addr->sa_family != AF_INET6))
 			continue;
-		len = a->ifa_addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-		if (getnameinfo(a->ifa_addr, (socklen_t)len, text, sizeof(text), NULL, 0, NI_NUMERICHOST) == 0 &&
-		    strchr(text, '%') == NULL)       /* not those of one link only */
+		len = a->ifa_addr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+							: sizeof(struct sockaddr_in6);
+		if (getnameinfo(a->ifa_addr, (socklen_t)len, text, sizeof(text), NULL, 0,
+			NI_NUMERICHOST) == 0 &&
+		    strchr(text, '%') == NULL) /* not those of one link only */
 			name_add(names, text);
 	}
 	freeifaddrs(all);
@@ -75,13 +78,18 @@ names_find(const char *more)
 /* --- contexts --- */
 
 static int
-context_load(const struct trust *t, enum trust_port port, struct nw_tls_ctx **out, char why[CONF_WHY_BYTES])
+context_load(
+    const struct trust *t, enum trust_port port, struct nw_tls_ctx **out, char why[CONF_WHY_BYTES])
 {
 	char *ca = xasprintf("%s/ca.crt", t->dir), *crt = xasprintf("%s/box.crt", t->dir),
-	    *key = xasprintf("%s/box.key", t->dir), *hosts = xasprintf("%s/hosts", t->dir);
-	struct nw_tls_opts o = { .server = true, .peer_certificate = port == TRUST_XSP,
-		.show_ca = port == TRUST_HTTPS, .ca_path = ca, .cert_path = crt,
-		.key_path = key, .revoked_path = hosts };
+	     *key = xasprintf("%s/box.key", t->dir), *hosts = xasprintf("%s/hosts", t->dir);
+	struct nw_tls_opts o = { .server = true,
+		.peer_certificate = port == TRUST_XSP,
+		.show_ca = port == TRUST_HTTPS,
+		.ca_path = ca,
+		.cert_path = crt,
+		.key_path = key,
+		.revoked_path = hosts };
 	int rc = nw_tls_ctx_new(&o, out, why);
 
 	free(ca);
@@ -121,7 +129,8 @@ file_changed(const char *dir, const char *name, struct stat *seen)
 
 	if (stat(path, &now) != 0)
 		memset(&now, 0, sizeof(now));
-	changed = now.st_ino != seen->st_ino || now.st_size != seen->st_size || now.st_mtim.tv_sec != seen->st_mtim.tv_sec ||
+	changed = now.st_ino != seen->st_ino || now.st_size != seen->st_size ||
+	    now.st_mtim.tv_sec != seen->st_mtim.tv_sec ||
 	    now.st_mtim.tv_nsec != seen->st_mtim.tv_nsec;
 	*seen = now;
 	free(path);
@@ -145,7 +154,9 @@ box_renew(struct trust *t, int64_t now_wall_s, char why[CONF_WHY_BYTES])
 	int64_t expires = 0;
 	int rc = ca_issue_box(t->dir, t->names, now_wall_s, &expires, why);
 
-	t->renew_wall_s = rc < 0 ? now_wall_s + RETRY_S : expires > 0 ? expires - RENEW_BEFORE_S : 0;
+	t->renew_wall_s = rc < 0 ? now_wall_s + RETRY_S
+	    : expires > 0        ? expires - RENEW_BEFORE_S
+				 : 0;
 	return rc;
 }
 
@@ -160,7 +171,8 @@ trust_open(const struct conf *c, struct trust **out, char why[CONF_WHY_BYTES])
 	pthread_mutex_init(&t->lock, NULL);
 	t->dir = conf_tls_dir(c);
 	t->names = names_find(conf_is_none(c->tls_names) ? "" : c->tls_names);
-	if ((rc = ca_ensure(t->dir, why)) < 0 || (rc = box_renew(t, nw_wall_ns() / 1000000000, why)) < 0)
+	if ((rc = ca_ensure(t->dir, why)) < 0 ||
+	    (rc = box_renew(t, nw_wall_ns() / 1000000000, why)) < 0)
 		goto fail;
 	files_changed(t);
 	if ((rc = contexts_load(t, why)) < 0)

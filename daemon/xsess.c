@@ -31,27 +31,28 @@ struct xsess {
 	struct peer *peer;
 	int64_t id;
 	char sess_id_hex[33];
-	char *peer_name;                     /* address/port */
-	char *software, *task_id;            /* of HELLO */
+	char *peer_name;          /* address/port */
+	char *software, *task_id; /* of HELLO */
 	struct host *host;
 	struct origin *origin;
-	struct session *session;             /* the first it fed, or NULL; attached */
-	struct control_peer *control;        /* NULL: takes no orders */
-	bool hello, for_host;                /* for_host: it said HELLO and speaks for the host, not for one task */
-	bool certified;                      /* host is what its certificate says */
-	uint64_t next_seq;                   /* of the next data document, after HELLO */
-	uint64_t lost;                       /* so many before it, by HELLO */
-	uint64_t dropped;                    /* of them, those we never had */
+	struct session *session;      /* the first it fed, or NULL; attached */
+	struct control_peer *control; /* NULL: takes no orders */
+	/* for_host: it said HELLO and speaks for the host, not for one task */
+	bool hello, for_host;
+	bool certified;    /* host is what its certificate says */
+	uint64_t next_seq; /* of the next data document, after HELLO */
+	uint64_t lost;     /* so many before it, by HELLO */
+	uint64_t dropped;  /* of them, those we never had */
 	int64_t opened_wall_ns, closed_wall_ns;
 	uint64_t docs, samples, rejected, bytes;
 	const char *end_reason;
-	double *scatter;                     /* rows in the layout's order */
+	double *scatter; /* rows in the layout's order */
 	size_t scatter_cap;
-	int64_t now_wall_ns;                 /* of the document in hand */
-	uint16_t opt;                        /* of the block in hand, for documents that must wait */
+	int64_t now_wall_ns; /* of the document in hand */
+	uint16_t opt;        /* of the block in hand, for documents that must wait */
 	const uint8_t *doc;
 	size_t doc_len;
-	const char *only_mid;                /* of a held document: what is wanted of it */
+	const char *only_mid; /* of a held document: what is wanted of it */
 };
 
 static void
@@ -61,11 +62,21 @@ xsess_write(struct xsess *x)
 
 	x->session = session_now(x->session);
 	rec = (struct nw_xsp_rec){
-		.id = x->id, .host_id = x->host->id, .session_id = x->session != NULL ? x->session->id : 0,
-		.sess_id_hex = x->sess_id_hex, .peer = x->peer_name, .software = x->software,
-		.provider = x->origin->provider_id, .opened_wall_ns = x->opened_wall_ns,
-		.closed_wall_ns = x->closed_wall_ns, .docs = x->docs, .samples = x->samples,
-		.rejected = x->rejected, .bytes = x->bytes, .dropped = x->dropped, .end_reason = x->end_reason,
+		.id = x->id,
+		.host_id = x->host->id,
+		.session_id = x->session != NULL ? x->session->id : 0,
+		.sess_id_hex = x->sess_id_hex,
+		.peer = x->peer_name,
+		.software = x->software,
+		.provider = x->origin->provider_id,
+		.opened_wall_ns = x->opened_wall_ns,
+		.closed_wall_ns = x->closed_wall_ns,
+		.docs = x->docs,
+		.samples = x->samples,
+		.rejected = x->rejected,
+		.bytes = x->bytes,
+		.dropped = x->dropped,
+		.end_reason = x->end_reason,
 	};
 
 	if (nw_batch_xsp(commit_batch(x->box->commit), &rec) < 0)
@@ -162,7 +173,8 @@ kv_text(const struct nw_kv *kv, size_t n, const char *key)
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (kv[i].type == NW_KV_TEXT && strcmp(kv[i].key, key) == 0 && kv[i].v.text[0] != '\0')
+		if (kv[i].type == NW_KV_TEXT && strcmp(kv[i].key, key) == 0 &&
+		    kv[i].v.text[0] != '\0')
 			return kv[i].v.text;
 	return NULL;
 }
@@ -178,12 +190,14 @@ kv_int(const struct nw_kv *kv, size_t n, const char *key, int64_t def)
 	return def;
 }
 
-/* The first session an XSP session feeds is the one it keeps open, until that has ended and another begins. */
+/* The first session an XSP session feeds is the one it keeps open, until that has ended and another
+ * begins. */
 static void
 session_bind(struct xsess *x, struct session *s)
 {
 	x->session = session_now(x->session);
-	if (s == NULL || x->session == s || (x->session != NULL && x->session->state != SESSION_CLOSED))
+	if (s == NULL || x->session == s ||
+	    (x->session != NULL && x->session->state != SESSION_CLOSED))
 		return;
 	if (x->session != NULL) {
 		session_detach(x->session);
@@ -208,8 +222,10 @@ on_order(void *arg, uint16_t opt, const uint8_t *data, size_t len)
 static void
 control_enter(struct xsess *x, const struct nw_kv *kv, size_t n)
 {
-	struct control_hello h = { .host = x->host->name, .can = kv_text(kv, n, "can"),
-		.addresses = kv_text(kv, n, "addresses"), .for_host = x->for_host };
+	struct control_hello h = { .host = x->host->name,
+		.can = kv_text(kv, n, "can"),
+		.addresses = kv_text(kv, n, "addresses"),
+		.for_host = x->for_host };
 	char *address = xstrdup(x->peer_name);
 
 	*strrchr(address, '/') = '\0';
@@ -230,7 +246,8 @@ control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 	if (x->control != NULL && opt == NW_OPT_STATUS)
 		rc = control_take_status(x->control, data, len, now, &why);
 	else if (x->control != NULL &&
-	    (rc = control_take_clock(x->control, data, len, now, &offset_s, &bound_s, &why)) == NW_OK) {
+	    (rc = control_take_clock(x->control, data, len, now, &offset_s, &bound_s, &why)) ==
+		NW_OK) {
 		hostclock_put(x->box, x->host, x->id, offset_s, bound_s, now);
 		commit_check(x->box->commit);
 	}
@@ -270,8 +287,10 @@ hello_answer(struct xsess *x)
 
 	schedule_get_stats(x->box->schedule, &clock);
 	if (clock.clock_known) {
-		kv[n++] = (struct nw_kv){ "clock_synced", NW_KV_BOOL, { .i = clock.clock_synchronised } };
-		kv[n++] = (struct nw_kv){ "clock_bound_s", NW_KV_REAL, { .d = clock.clock_bound_s } };
+		kv[n++] =
+		    (struct nw_kv){ "clock_synced", NW_KV_BOOL, { .i = clock.clock_synchronised } };
+		kv[n++] =
+		    (struct nw_kv){ "clock_bound_s", NW_KV_REAL, { .d = clock.clock_bound_s } };
 	}
 	kv_send(x, NW_OPT_HELLO, kv, n);
 }
@@ -354,8 +373,11 @@ session_of(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 {
 	const char *task = sr->task_id != NULL ? sr->task_id : x->task_id;
 	struct nw_subject subject = m->subject;
-	struct join_clue clue = { .host_id = x->host->id, .sess_id_hex = x->sess_id_hex, .subject = &subject,
-		.event_type = m->event_type, .xfer_id = m->subject.xfer_id };
+	struct join_clue clue = { .host_id = x->host->id,
+		.sess_id_hex = x->sess_id_hex,
+		.subject = &subject,
+		.event_type = m->event_type,
+		.xfer_id = m->subject.xfer_id };
 
 	if (task != NULL)
 		return is_witness(x, sr) ? session_find(x->box, task) : session_join(x->box, task);
@@ -385,7 +407,8 @@ on_meta(void *arg, const struct nw_meta *m)
 	sr->witness = is_witness(x, sr);
 	if ((sr->session = session_of(x, sr, m)) != NULL && !sr->witness) {
 		session_bind(x, sr->session);
-		rules_connection(control_rules(x->box->control), sr->session, x->host->name, &m->subject);
+		rules_connection(
+		    control_rules(x->box->control), sr->session, x->host->name, &m->subject);
 	}
 	sr->meta_id = x->box->next.meta++;
 	rec.id = sr->meta_id;
@@ -405,7 +428,8 @@ on_meta(void *arg, const struct nw_meta *m)
 	return documents_release(x, m->id);
 }
 
-/* A layout that holds the old fields and the new ones behind them; older rows keep the old layout. */
+/* A layout that holds the old fields and the new ones behind them; older rows keep the old
+ * layout. */
 static int
 layout_extend(struct xsess *x, struct series *sr, const struct nw_data *d)
 {
@@ -413,9 +437,10 @@ layout_extend(struct xsess *x, struct series *sr, const struct nw_data *d)
 	struct nw_layout_rec rec;
 	size_t i, j;
 
-	if (sr->n_layouts >= LAYOUTS_MAX || (x->origin->n_fields + d->n_fields > x->box->conf->max_series_per_session &&
-	    (!origin_make_room(x->origin, sr) ||
-	    x->origin->n_fields + d->n_fields > x->box->conf->max_series_per_session)))
+	if (sr->n_layouts >= LAYOUTS_MAX ||
+	    (x->origin->n_fields + d->n_fields > x->box->conf->max_series_per_session &&
+		(!origin_make_room(x->origin, sr) ||
+		    x->origin->n_fields + d->n_fields > x->box->conf->max_series_per_session)))
 		return NW_ETOOBIG;
 	for (i = 0; i < d->n_fields; i++) {
 		for (j = 0; j < l->n_fields; j++)
@@ -439,8 +464,8 @@ layout_extend(struct xsess *x, struct series *sr, const struct nw_data *d)
 }
 
 /*
- * Where each field of d is in the layout; false when one is not. Fields almost always come in the layout's order: the
- * search starts where the last one was found.
+ * Where each field of d is in the layout; false when one is not. Fields almost always come in the
+ * layout's order: the search starts where the last one was found.
  */
 static bool
 fields_find(const struct layout *l, const struct nw_data *d, uint32_t *where)
@@ -463,8 +488,8 @@ fields_find(const struct layout *l, const struct nw_data *d, uint32_t *where)
 
 /* Rows in the layout's order: those of d as they are when that is theirs. */
 static const double *
-rows_place(struct xsess *x, const struct layout *l, const struct nw_data *d, const uint32_t *where, size_t first,
-    size_t n)
+rows_place(struct xsess *x, const struct layout *l, const struct nw_data *d, const uint32_t *where,
+    size_t first, size_t n)
 {
 	const double *from = d->values + first * d->n_fields;
 	size_t i, k;
@@ -487,7 +512,8 @@ rows_place(struct xsess *x, const struct layout *l, const struct nw_data *d, con
 
 /* Rows in slices: what they take in memory does not depend on how many a document has. */
 static void
-rows_append(struct xsess *x, struct series *sr, const struct nw_data *d, const uint32_t *where, int64_t now_wall_ns)
+rows_append(struct xsess *x, struct series *sr, const struct nw_data *d, const uint32_t *where,
+    int64_t now_wall_ns)
 {
 	int64_t t[ROWS_AT_ONCE];
 	const double *rows;
@@ -498,8 +524,8 @@ rows_append(struct xsess *x, struct series *sr, const struct nw_data *d, const u
 		for (i = 0; i < n; i++)
 			t[i] = series_row_time(sr, d, first + i, now_wall_ns);
 		rows = rows_place(x, &sr->layout, d, where, first, n);
-		if (nw_batch_rows(commit_batch(x->box->commit), sr->layout.id, sr->layout.n_fields, n, t, rows, d->hist,
-		    d->hist_len) < 0)
+		if (nw_batch_rows(commit_batch(x->box->commit), sr->layout.id, sr->layout.n_fields,
+			n, t, rows, d->hist, d->hist_len) < 0)
 			fatalx("out of memory");
 	}
 }
@@ -513,11 +539,12 @@ on_data(void *arg, const struct nw_data *d)
 	int rc;
 
 	if (x->only_mid != NULL && strcmp(x->only_mid, d->mid) != 0)
-		return NW_OK;                    /* was taken when the document came, or waits by itself */
+		return NW_OK; /* was taken when the document came, or waits by itself */
 	if (!data_times_are_sane(d))
 		return NW_EPROTO;
 	if ((sr = origin_series_of(x->origin, d)) == NULL) {
-		if (x->doc != NULL && origin_held_add(x->origin, d->mid, x->opt, x->doc, x->doc_len))
+		if (x->doc != NULL &&
+		    origin_held_add(x->origin, d->mid, x->opt, x->doc, x->doc_len))
 			counter_add(&x->box->counters.held_documents, 1);
 		else
 			counter_add(&x->box->counters.data_without_metadata, 1);
@@ -571,7 +598,7 @@ documents_release(struct xsess *x, const char *mid)
 		struct nw_doc_sink sink = { .arg = x, .on_meta = on_meta, .on_data = on_data };
 		const uint8_t *outer = x->doc;
 
-		x->doc = NULL;                   /* what is still unknown now is not held again */
+		x->doc = NULL; /* what is still unknown now is not held again */
 		x->only_mid = mid;
 		(void)nw_doc_decode(decoder, opt, doc, len, &sink, &why);
 		x->only_mid = NULL;
@@ -583,8 +610,9 @@ documents_release(struct xsess *x, const char *mid)
 }
 
 /*
- * The first document behind a gap. What its sender lost counts once, with this document: should it come again, it is no
- * longer new. Of the numbers in the gap more may be missing, but only because nobody ever had them.
+ * The first document behind a gap. What its sender lost counts once, with this document: should it
+ * come again, it is no longer new. Of the numbers in the gap more may be missing, but only because
+ * nobody ever had them.
  */
 static void
 gap_note(struct xsess *x, uint64_t seq)
@@ -596,7 +624,8 @@ gap_note(struct xsess *x, uint64_t seq)
 		return;
 	x->dropped = lost < INT64_MAX - x->dropped ? x->dropped + lost : INT64_MAX;
 	counter_add(&x->box->counters.dropped_documents, lost);
-	log_warnx("document.gap peer=%s host=%s dropped=%llu", x->peer_name, x->host->name, (unsigned long long)lost);
+	log_warnx("document.gap peer=%s host=%s dropped=%llu", x->peer_name, x->host->name,
+	    (unsigned long long)lost);
 	xsess_write(x);
 }
 
@@ -661,15 +690,10 @@ xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, cons
 	case NW_OPT_BATCH:
 	case NW_OPT_XFER_NEW:
 	case NW_OPT_XFER_END:
-	case NW_OPT_XFER_UPDATE:
-		return document_take(x, opt, data, len, why);
-	case NW_OPT_HELLO:
-		return hello_take(x, data, len, why);
+	case NW_OPT_XFER_UPDATE: return document_take(x, opt, data, len, why);
+	case NW_OPT_HELLO: return hello_take(x, data, len, why);
 	case NW_OPT_STATUS:
-	case NW_OPT_CLOCK:
-		return control_take(x, opt, data, len);
-	default:
-		counter_add(&x->box->counters.unknown_options, 1);
-		return NW_OK;
+	case NW_OPT_CLOCK: return control_take(x, opt, data, len);
+	default: counter_add(&x->box->counters.unknown_options, 1); return NW_OK;
 	}
 }

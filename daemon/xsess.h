@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One XSP session: from the open message to the end of its connection. It knows who sends (origin) and turns
- * documents into rows of the current batch.
+ * One XSP session: from the open message to the end of its connection. It knows who sends (origin)
+ * and turns documents into rows of the current batch.
  */
 #ifndef XSESS_H
 #define XSESS_H
@@ -14,12 +14,13 @@ struct box;
 struct peer;
 struct xsess;
 
-struct xsess *xsess_open(struct box *box, struct peer *peer, const uint8_t sess_id[16], const char *peer_name,
-    const char *peer_address);
+struct xsess *xsess_open(struct box *box, struct peer *peer, const uint8_t sess_id[16],
+    const char *peer_name, const char *peer_address);
 /* Frees it; reason goes to the store and is static text. */
 void xsess_close(struct xsess *x, const char *reason);
 
-/* One application block. NW_OK, or a negative code with static *why: the caller ends the connection. */
+/* One application block. NW_OK, or a negative code with static *why: the caller ends the
+ * connection. */
 int xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why);
 
 /* Tells a provider that said HELLO what is on disk. */

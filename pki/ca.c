@@ -17,10 +17,10 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
-#define DAY_S INT64_C(86400)
-#define CA_DAYS 3653
+#define DAY_S    INT64_C(86400)
+#define CA_DAYS  3653
 #define BOX_DAYS 365
-#define SKEW_S 3600                           /* hosts whose clocks are late must take a new certificate, too */
+#define SKEW_S   3600 /* hosts whose clocks are late must take a new certificate, too */
 
 /* --- files --- */
 
@@ -41,16 +41,17 @@ owner_follow(const char *dir, int fd)
 }
 
 int
-ca_file_write(const char *dir, const char *name, const char *text, unsigned mode, char why[CONF_WHY_BYTES])
+ca_file_write(
+    const char *dir, const char *name, const char *text, unsigned mode, char why[CONF_WHY_BYTES])
 {
 	char *path = xasprintf("%s/%s", dir, name), *tmp = xasprintf("%s/.%s.XXXXXX", dir, name);
 	size_t len = strlen(text);
 	int fd, rc = NW_OK;
 
-	if ((fd = mkostemp(tmp, O_CLOEXEC)) < 0)        /* 0600 from the first moment */
+	if ((fd = mkostemp(tmp, O_CLOEXEC)) < 0) /* 0600 from the first moment */
 		rc = refuse(why, dir, name);
-	else if (write(fd, text, len) != (ssize_t)len || !owner_follow(dir, fd) || fchmod(fd, mode) != 0 || fsync(fd) != 0 ||
-	    rename(tmp, path) != 0) {
+	else if (write(fd, text, len) != (ssize_t)len || !owner_follow(dir, fd) ||
+	    fchmod(fd, mode) != 0 || fsync(fd) != 0 || rename(tmp, path) != 0) {
 		rc = refuse(why, dir, name);
 		unlink(tmp);
 	}
@@ -114,7 +115,9 @@ authority_make(const char *dir, char why[CONF_WHY_BYTES])
 {
 	int64_t now_s = nw_wall_ns() / 1000000000;
 	char host[64] = "", name[128];
-	struct nw_cert_opts o = { .use = NW_CERT_CA, .name = name, .from_wall_s = now_s - SKEW_S,
+	struct nw_cert_opts o = { .use = NW_CERT_CA,
+		.name = name,
+		.from_wall_s = now_s - SKEW_S,
 		.to_wall_s = now_s + CA_DAYS * DAY_S };
 	struct nw_cert ca;
 	int rc;
@@ -140,7 +143,8 @@ dir_make(const char *dir, char why[CONF_WHY_BYTES])
 	int fd = -1, rc = NW_OK;
 
 	if (mkdir(dir, 0750) == 0) {
-		if ((fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 || !owner_follow(parent, fd))
+		if ((fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
+		    !owner_follow(parent, fd))
 			rc = refuse(why, dir, "");
 	} else if (errno != EEXIST)
 		rc = refuse(why, dir, "");
@@ -174,7 +178,8 @@ ca_ensure(const char *dir, char why[CONF_WHY_BYTES])
 }
 
 int
-ca_use(const char *dir, int (*work)(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES]),
+ca_use(const char *dir,
+    int (*work)(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES]),
     void *arg, char why[CONF_WHY_BYTES])
 {
 	struct nw_cert ca = { .serial = "" };
@@ -185,20 +190,22 @@ ca_use(const char *dir, int (*work)(const char *dir, const struct nw_cert *ca, v
 	if ((rc = authority_load(dir, &ca, why)) == NW_OK)
 		rc = work(dir, &ca, arg, why);
 	else if (rc == NW_ENOTFOUND)
-		snprintf(why, CONF_WHY_BYTES, "%.150s: no ca.key here: this box's certificates are made elsewhere", dir);
+		snprintf(why, CONF_WHY_BYTES,
+		    "%.150s: no ca.key here: this box's certificates are made elsewhere", dir);
 	nw_cert_clear(&ca);
 	close(lock);
 	return rc;
 }
 
 static int
-cert_make(const char *dir, const struct nw_cert_opts *o, const struct nw_cert *ca, struct nw_cert *out,
-    char why[CONF_WHY_BYTES])
+cert_make(const char *dir, const struct nw_cert_opts *o, const struct nw_cert *ca,
+    struct nw_cert *out, char why[CONF_WHY_BYTES])
 {
 	int rc = nw_cert_make(o, ca, out);
 
 	if (rc < 0)
-		snprintf(why, CONF_WHY_BYTES, "%.100s: no certificate can be made for %.100s", dir, o->name);
+		snprintf(why, CONF_WHY_BYTES, "%.100s: no certificate can be made for %.100s", dir,
+		    o->name);
 	return rc;
 }
 
@@ -219,10 +226,14 @@ box_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY
 }
 
 int
-ca_issue_box(const char *dir, const char *names, int64_t now_wall_s, int64_t *expires_wall_s, char why[CONF_WHY_BYTES])
+ca_issue_box(const char *dir, const char *names, int64_t now_wall_s, int64_t *expires_wall_s,
+    char why[CONF_WHY_BYTES])
 {
-	struct nw_cert_opts o = { .use = NW_CERT_SERVER, .name = "narrowsd", .names = names,
-		.from_wall_s = now_wall_s - SKEW_S, .to_wall_s = now_wall_s + BOX_DAYS * DAY_S };
+	struct nw_cert_opts o = { .use = NW_CERT_SERVER,
+		.name = "narrowsd",
+		.names = names,
+		.from_wall_s = now_wall_s - SKEW_S,
+		.to_wall_s = now_wall_s + BOX_DAYS * DAY_S };
 	int rc = ca_use(dir, box_work, &o, why);
 
 	*expires_wall_s = rc == NW_OK ? o.to_wall_s : 0;
@@ -255,7 +266,8 @@ line_parse(const char *line, struct ca_host *h)
 }
 
 int
-ca_hosts(const char *dir, int (*fn)(void *arg, const struct ca_host *h), void *arg, char why[CONF_WHY_BYTES])
+ca_hosts(const char *dir, int (*fn)(void *arg, const struct ca_host *h), void *arg,
+    char why[CONF_WHY_BYTES])
 {
 	char *path = xasprintf("%s/hosts", dir), line[512];
 	FILE *f = fopen(path, "re");
@@ -275,7 +287,12 @@ ca_hosts(const char *dir, int (*fn)(void *arg, const struct ca_host *h), void *a
 }
 
 /* The list being written anew. */
-struct list { char *text; size_t len; const char *revoke; size_t n_revoked; };
+struct list {
+	char *text;
+	size_t len;
+	const char *revoke;
+	size_t n_revoked;
+};
 
 static void
 list_add(struct list *l, const struct ca_host *h)
@@ -284,7 +301,8 @@ list_add(struct list *l, const struct ca_host *h)
 	int n;
 
 	time_write(expires, h->expires_wall_s);
-	n = snprintf(line, sizeof(line), "%s %s %s %s\n", h->revoked ? "revoked" : "valid", h->serial, expires, h->name);
+	n = snprintf(line, sizeof(line), "%s %s %s %s\n", h->revoked ? "revoked" : "valid",
+	    h->serial, expires, h->name);
 	l->text = xreallocarray(l->text, l->len + (size_t)n + 1, 1);
 	memcpy(l->text + l->len, line, (size_t)n + 1);
 	l->len += (size_t)n;
@@ -307,11 +325,15 @@ on_old_line(void *arg, const struct ca_host *old)
 /* --- hosts --- */
 
 int
-ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enrolment *e, struct nw_cert *out,
-    char why[CONF_WHY_BYTES])
+ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enrolment *e,
+    struct nw_cert *out, char why[CONF_WHY_BYTES])
 {
-	const struct nw_cert_opts o = { .use = NW_CERT_CLIENT, .name = e->host, .names = e->host, .request_pem = e->request_pem,
-		.from_wall_s = e->now_wall_s - SKEW_S, .to_wall_s = e->now_wall_s + e->for_s };
+	const struct nw_cert_opts o = { .use = NW_CERT_CLIENT,
+		.name = e->host,
+		.names = e->host,
+		.request_pem = e->request_pem,
+		.from_wall_s = e->now_wall_s - SKEW_S,
+		.to_wall_s = e->now_wall_s + e->for_s };
 	struct ca_host h = { .expires_wall_s = o.to_wall_s };
 	struct list l = { 0 };
 	int rc;
@@ -334,7 +356,10 @@ ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enro
 	return rc;
 }
 
-struct enroll_work { struct ca_enrolment e; struct nw_cert *out; };
+struct enroll_work {
+	struct ca_enrolment e;
+	struct nw_cert *out;
+};
 
 static int
 enroll_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES])
@@ -348,7 +373,8 @@ int
 ca_enroll(const char *dir, const char *host, int64_t now_wall_s, int64_t for_s, struct nw_cert *out,
     char why[CONF_WHY_BYTES])
 {
-	struct enroll_work w = { .e = { .host = host, .now_wall_s = now_wall_s, .for_s = for_s }, .out = out };
+	struct enroll_work w = { .e = { .host = host, .now_wall_s = now_wall_s, .for_s = for_s },
+		.out = out };
 
 	return ca_use(dir, enroll_work, &w, why);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Certificates are small and alike: EC P-256 with SHA-256, a random serial number of 127 bits, and the extended use
- * that keeps a host's certificate from passing for the box's. Extensions that old versions of mbedTLS cannot write are
- * encoded here (RFC 5280, sections 4.2.1.6 and 4.2.1.12).
+ * Certificates are small and alike: EC P-256 with SHA-256, a random serial number of 127 bits, and
+ * the extended use that keeps a host's certificate from passing for the box's. Extensions that old
+ * versions of mbedTLS cannot write are encoded here (RFC 5280, sections 4.2.1.6 and 4.2.1.12).
  */
 #include "narrows/cert.h"
 
@@ -35,10 +35,12 @@ struct maker {
 bool
 nw_cert_name_ok(const char *name)
 {
-	static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:";
+	static const char chars[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:";
 	size_t len = strlen(name);
 
-	return len > 0 && len <= 253 && strspn(name, chars) == len && name[0] != '.' && name[0] != '-';
+	return len > 0 && len <= 253 && strspn(name, chars) == len && name[0] != '.' &&
+	    name[0] != '-';
 }
 
 void
@@ -56,7 +58,7 @@ serial_set(mbedtls_x509write_cert *w, char text[NW_TLS_SERIAL_BYTES])
 
 	if ((rc = nw_tls_random(NULL, serial, sizeof(serial))) != 0)
 		return rc;
-	serial[0] = (serial[0] & 0x3f) | 0x40;   /* positive, and always as long */
+	serial[0] = (serial[0] & 0x3f) | 0x40; /* positive, and always as long */
 	for (i = 0; i < sizeof(serial); i++)
 		snprintf(text + 2 * i, 3, "%02x", serial[i]);
 	return mbed_serial_set(w, serial, sizeof(serial));
@@ -92,7 +94,8 @@ name_write(unsigned char **p, unsigned char *start, const char *name)
 		kind = SAN_IP;
 		len = 16;
 	}
-	if ((total = mbedtls_asn1_write_raw_buffer(p, start, kind == SAN_IP ? address : (const unsigned char *)name, len)) < 0)
+	if ((total = mbedtls_asn1_write_raw_buffer(
+		 p, start, kind == SAN_IP ? address : (const unsigned char *)name, len)) < 0)
 		return total;
 	if ((n = mbedtls_asn1_write_len(p, start, len)) < 0)
 		return n;
@@ -121,7 +124,8 @@ names_set(mbedtls_x509write_cert *w, const char *names)
 	if ((n = mbedtls_asn1_write_len(&p, der, (size_t)total)) < 0)
 		return n;
 	total += n;
-	if ((n = mbedtls_asn1_write_tag(&p, der, MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE)) < 0)
+	if ((n = mbedtls_asn1_write_tag(
+		 &p, der, MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE)) < 0)
 		return n;
 	return mbedtls_x509write_crt_set_extension(w, MBEDTLS_OID_SUBJECT_ALT_NAME,
 	    MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_ALT_NAME), 0, p, (size_t)(total + n));
@@ -131,13 +135,16 @@ names_set(mbedtls_x509write_cert *w, const char *names)
 static int
 use_set(mbedtls_x509write_cert *w, enum nw_cert_use use)
 {
-	unsigned char der[] = { 0x30, 0x0a, 0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01 };
+	unsigned char der[] = { 0x30, 0x0a, 0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03,
+		0x01 };
 	int rc;
 
 	der[sizeof(der) - 1] = use == NW_CERT_SERVER ? 1 : 2;
 	if (use == NW_CERT_CA) {
 		rc = mbedtls_x509write_crt_set_basic_constraints(w, 1, 0);
-		return rc != 0 ? rc : mbedtls_x509write_crt_set_key_usage(w, MBEDTLS_X509_KU_KEY_CERT_SIGN | MBEDTLS_X509_KU_CRL_SIGN);
+		return rc != 0 ? rc
+			       : mbedtls_x509write_crt_set_key_usage(
+				     w, MBEDTLS_X509_KU_KEY_CERT_SIGN | MBEDTLS_X509_KU_CRL_SIGN);
 	}
 	if ((rc = mbedtls_x509write_crt_set_basic_constraints(w, 0, -1)) != 0 ||
 	    (rc = mbedtls_x509write_crt_set_key_usage(w, MBEDTLS_X509_KU_DIGITAL_SIGNATURE)) != 0)
@@ -157,7 +164,8 @@ issuer_set(struct maker *m, const struct nw_cert *ca, const char *subject)
 		return mbedtls_x509write_crt_set_issuer_name(&m->out, subject);
 	}
 	if ((rc = mbed_key_parse(&m->ca_key, ca->key_pem)) != 0 ||
-	    (rc = mbedtls_x509_crt_parse(&m->ca, (const unsigned char *)ca->cert_pem, strlen(ca->cert_pem) + 1)) != 0 ||
+	    (rc = mbedtls_x509_crt_parse(
+		 &m->ca, (const unsigned char *)ca->cert_pem, strlen(ca->cert_pem) + 1)) != 0 ||
 	    (rc = mbedtls_x509_dn_gets(issuer, sizeof(issuer), &m->ca.subject)) < 0)
 		return rc;
 	mbedtls_x509write_crt_set_issuer_key(&m->out, &m->ca_key);
@@ -169,7 +177,9 @@ key_make(mbedtls_pk_context *key)
 {
 	int rc = mbedtls_pk_setup(key, mbedtls_pk_info_from_type(MBEDTLS_PK_ECKEY));
 
-	return rc != 0 ? rc : mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, mbedtls_pk_ec(*key), nw_tls_random, NULL);
+	return rc != 0 ? rc
+		       : mbedtls_ecp_gen_key(
+			     MBEDTLS_ECP_DP_SECP256R1, mbedtls_pk_ec(*key), nw_tls_random, NULL);
 }
 
 static bool
@@ -180,8 +190,8 @@ request_parse(mbedtls_x509_csr *out, const char *pem)
 }
 
 /*
- * The key of a request. That whoever sent it has the other half is not looked at: a certificate for a key one does not
- * have is of no use.
+ * The key of a request. That whoever sent it has the other half is not looked at: a certificate for
+ * a key one does not have is of no use.
  */
 static int
 request_take(struct maker *m, const char *pem)
@@ -205,7 +215,8 @@ subject_key_set(struct maker *m, const char *request_pem)
 }
 
 static int
-cert_write(struct maker *m, const struct nw_cert_opts *o, const struct nw_cert *ca, struct nw_cert *out)
+cert_write(
+    struct maker *m, const struct nw_cert_opts *o, const struct nw_cert *ca, struct nw_cert *out)
 {
 	mbedtls_x509write_cert *w = &m->out;
 	char subject[300];
@@ -225,9 +236,12 @@ cert_write(struct maker *m, const struct nw_cert_opts *o, const struct nw_cert *
 	    (o->names != NULL && (rc = names_set(w, o->names)) != 0) ||
 	    (rc = mbedtls_x509write_crt_set_subject_key_identifier(w)) != 0 ||
 	    (rc = mbedtls_x509write_crt_set_authority_key_identifier(w)) != 0 ||
-	    (rc = mbedtls_x509write_crt_pem(w, (unsigned char *)out->cert_pem, sizeof(out->cert_pem), nw_tls_random, NULL)) != 0)
+	    (rc = mbedtls_x509write_crt_pem(w, (unsigned char *)out->cert_pem,
+		 sizeof(out->cert_pem), nw_tls_random, NULL)) != 0)
 		return rc;
-	return o->request_pem != NULL ? 0 : mbedtls_pk_write_key_pem(&m->key, (unsigned char *)out->key_pem, sizeof(out->key_pem));
+	return o->request_pem != NULL ? 0
+				      : mbedtls_pk_write_key_pem(&m->key,
+					    (unsigned char *)out->key_pem, sizeof(out->key_pem));
 }
 
 int
@@ -267,10 +281,13 @@ nw_cert_request(const char *name, struct nw_cert *out)
 	mbedtls_pk_init(&key);
 	mbedtls_x509write_csr_init(&w);
 	mbedtls_x509write_csr_set_md_alg(&w, MBEDTLS_MD_SHA256);
-	if (mbed_start() && key_make(&key) == 0 && mbedtls_x509write_csr_set_subject_name(&w, subject) == 0) {
+	if (mbed_start() && key_make(&key) == 0 &&
+	    mbedtls_x509write_csr_set_subject_name(&w, subject) == 0) {
 		mbedtls_x509write_csr_set_key(&w, &key);
-		if (mbedtls_x509write_csr_pem(&w, (unsigned char *)out->cert_pem, sizeof(out->cert_pem), nw_tls_random, NULL) == 0 &&
-		    mbedtls_pk_write_key_pem(&key, (unsigned char *)out->key_pem, sizeof(out->key_pem)) == 0)
+		if (mbedtls_x509write_csr_pem(&w, (unsigned char *)out->cert_pem,
+			sizeof(out->cert_pem), nw_tls_random, NULL) == 0 &&
+		    mbedtls_pk_write_key_pem(
+			&key, (unsigned char *)out->key_pem, sizeof(out->key_pem)) == 0)
 			rc = NW_OK;
 	}
 	mbedtls_x509write_csr_free(&w);
@@ -299,7 +316,10 @@ nw_cert_pin(const char *cert_pem, uint8_t out[NW_TLS_PIN_BYTES])
 	int rc;
 
 	mbedtls_x509_crt_init(&crt);
-	rc = mbedtls_x509_crt_parse(&crt, (const unsigned char *)cert_pem, strlen(cert_pem) + 1) == 0 ? NW_OK : NW_EINVAL;
+	rc =
+	    mbedtls_x509_crt_parse(&crt, (const unsigned char *)cert_pem, strlen(cert_pem) + 1) == 0
+	    ? NW_OK
+	    : NW_EINVAL;
 	if (rc == NW_OK)
 		nw_tls_sha256(crt.raw.p, crt.raw.len, out);
 	mbedtls_x509_crt_free(&crt);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mbedTLS 2.28 and 3.x: everything that differs between them for us, so that the rest of the code knows one library. */
+/* mbedTLS 2.28 and 3.x: everything that differs between them for us, so that the rest of the code
+ * knows one library. */
 #ifndef XSP_MBED_H
 #define XSP_MBED_H
 
@@ -90,8 +91,9 @@ mbed_versions_limit(mbedtls_ssl_config *conf, bool only_12)
 	if (only_12)
 		mbedtls_ssl_conf_max_tls_version(conf, MBEDTLS_SSL_VERSION_TLS1_2);
 #else
-	mbedtls_ssl_conf_min_version(conf, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-	(void)only_12;                           /* there is nothing newer */
+	mbedtls_ssl_conf_min_version(
+	    conf, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
+	(void)only_12; /* there is nothing newer */
 #endif
 }
 
@@ -110,19 +112,21 @@ static inline void
 mbed_groups_limit(mbedtls_ssl_config *conf)
 {
 #if MBEDTLS_VERSION_NUMBER >= 0x03010000
-	static const uint16_t groups[] = { MBEDTLS_SSL_IANA_TLS_GROUP_SECP256R1, MBEDTLS_SSL_IANA_TLS_GROUP_X25519,
-		MBEDTLS_SSL_IANA_TLS_GROUP_SECP384R1, MBEDTLS_SSL_IANA_TLS_GROUP_NONE };
+	static const uint16_t groups[] = { MBEDTLS_SSL_IANA_TLS_GROUP_SECP256R1,
+		MBEDTLS_SSL_IANA_TLS_GROUP_X25519, MBEDTLS_SSL_IANA_TLS_GROUP_SECP384R1,
+		MBEDTLS_SSL_IANA_TLS_GROUP_NONE };
 
 	mbedtls_ssl_conf_groups(conf, groups);
 #else
-	static const mbedtls_ecp_group_id groups[] = { MBEDTLS_ECP_DP_SECP256R1, MBEDTLS_ECP_DP_CURVE25519,
-		MBEDTLS_ECP_DP_SECP384R1, MBEDTLS_ECP_DP_NONE };
+	static const mbedtls_ecp_group_id groups[] = { MBEDTLS_ECP_DP_SECP256R1,
+		MBEDTLS_ECP_DP_CURVE25519, MBEDTLS_ECP_DP_SECP384R1, MBEDTLS_ECP_DP_NONE };
 
 	mbedtls_ssl_conf_curves(conf, groups);
 #endif
 }
 
-/* The two bytes of the alert that ended the connection, deciphered; neither version has a function that tells. */
+/* The two bytes of the alert that ended the connection, deciphered; neither version has a function
+ * that tells. */
 static inline const unsigned char *
 mbed_alert(const mbedtls_ssl_context *ssl)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The only file that drives mbedTLS's protocol (cert.c uses its certificate writer; mbed.h is for its two versions).
+ * The only file that drives mbedTLS's protocol (cert.c uses its certificate writer; mbed.h is for
+ * its two versions).
  *
  *	HANDSHAKE --done--> OPEN --close_notify--> CLOSED
  *	HANDSHAKE, OPEN --anything wrong--> FAILED
  *
- * Memory: mbedTLS keeps one record in each direction (34 KiB); received bytes are read where the caller has them; what
- * waits for the wire is bounded here, so that a peer that provokes answers and does not read them fails.
+ * Memory: mbedTLS keeps one record in each direction (34 KiB); received bytes are read where the
+ * caller has them; what waits for the wire is bounded here, so that a peer that provokes answers
+ * and does not read them fails.
  */
 #include "narrows/tls.h"
 
@@ -32,17 +34,27 @@
 
 /* --- contexts --- */
 
-/* ChaCha20 first: this library opens 350 MB/s of it, and 260 MB/s of AES-GCM although processors have instructions. */
+/* ChaCha20 first: this library opens 350 MB/s of it, and 260 MB/s of AES-GCM although processors
+ * have instructions. */
 static const int suites[] = {
 #ifdef MBEDTLS_TLS1_3_AES_128_GCM_SHA256
-	MBEDTLS_TLS1_3_CHACHA20_POLY1305_SHA256, MBEDTLS_TLS1_3_AES_128_GCM_SHA256, MBEDTLS_TLS1_3_AES_256_GCM_SHA384,
+	MBEDTLS_TLS1_3_CHACHA20_POLY1305_SHA256, MBEDTLS_TLS1_3_AES_128_GCM_SHA256,
+	MBEDTLS_TLS1_3_AES_256_GCM_SHA384,
 #endif
-	MBEDTLS_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, MBEDTLS_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-	MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-	MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, MBEDTLS_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, 0
+	MBEDTLS_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+	MBEDTLS_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+	MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+	MBEDTLS_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, 0
 };
 
-enum { RECORD_TYPE_ALERT = 21, RECORD_TYPE_HANDSHAKE = 22, RECORD_ROOM_BYTES = 17 << 10, ALERT_RECORD_BYTES = 7 };
+enum {
+	RECORD_TYPE_ALERT = 21,
+	RECORD_TYPE_HANDSHAKE = 22,
+	RECORD_ROOM_BYTES = 17 << 10,
+	ALERT_RECORD_BYTES = 7
+};
 
 typedef char serial_text[NW_TLS_SERIAL_BYTES];
 
@@ -79,7 +91,7 @@ void
 nw_tls_sha256(const void *bytes, size_t len, uint8_t out[NW_TLS_PIN_BYTES])
 {
 	if (mbedtls_md(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), bytes, len, out) != 0)
-		abort();                         /* a library without it has no TLS either */
+		abort(); /* a library without it has no TLS either */
 }
 
 static int
@@ -92,7 +104,8 @@ refuse_file(char why[NW_TLS_WHY_BYTES], const char *path, const char *what, int 
 		snprintf(text, sizeof(text), "%s", strerror(errno));
 	else if (code != 0)
 		mbedtls_strerror(code, text, sizeof(text));
-	snprintf(why, NW_TLS_WHY_BYTES, "%.100s: %.50s%s%.90s", path, what, text[0] != '\0' ? ": " : "", text);
+	snprintf(why, NW_TLS_WHY_BYTES, "%.100s: %.50s%s%.90s", path, what,
+	    text[0] != '\0' ? ": " : "", text);
 	return NW_EINVAL;
 }
 
@@ -101,7 +114,9 @@ cert_load(mbedtls_x509_crt *crt, const char *path, char why[NW_TLS_WHY_BYTES])
 {
 	int code = mbedtls_x509_crt_parse_file(crt, path);
 
-	return code == 0 ? NW_OK : refuse_file(why, path, "no certificate can be read there", code < 0 ? code : 0);
+	return code == 0
+	    ? NW_OK
+	    : refuse_file(why, path, "no certificate can be read there", code < 0 ? code : 0);
 }
 
 static int
@@ -147,36 +162,42 @@ files_load(struct nw_tls_ctx *c, const struct nw_tls_opts *o, char why[NW_TLS_WH
 		return rc;
 	if (o->cert_path == NULL)
 		return NW_OK;
-	if ((rc = cert_load(&c->cert, o->cert_path, why)) < 0 || (o->show_ca && (rc = cert_load(&c->cert, o->ca_path, why)) < 0))
+	if ((rc = cert_load(&c->cert, o->cert_path, why)) < 0 ||
+	    (o->show_ca && (rc = cert_load(&c->cert, o->ca_path, why)) < 0))
 		return rc;
 	if ((code = mbed_key_parse_file(&c->key, o->key_path)) != 0)
 		return refuse_file(why, o->key_path, "no private key can be read there", code);
 	if ((code = mbed_key_fits(&c->cert, &c->key)) != 0)
-		return refuse_file(why, o->key_path, "is not the key of the certificate beside it", 0);
+		return refuse_file(
+		    why, o->key_path, "is not the key of the certificate beside it", 0);
 	if ((code = mbedtls_ssl_conf_own_cert(&c->conf, &c->cert, &c->key)) != 0)
 		return refuse_file(why, o->cert_path, "cannot be used", code);
 	return NW_OK;
 }
 
 /*
- * In TLS 1.3 a client is through before its certificate has been looked at, and this library's servers then refuse it
- * under keys that the client has left (against RFC 8446 section 7.3; no client can read that). A client of ours that
- * shows one stays with 1.2, where it hears why.
+ * In TLS 1.3 a client is through before its certificate has been looked at, and this library's
+ * servers then refuse it under keys that the client has left (against RFC 8446 section 7.3; no
+ * client can read that). A client of ours that shows one stays with 1.2, where it hears why.
  */
 static int
 conf_make(struct nw_tls_ctx *c, const struct nw_tls_opts *o)
 {
-	bool checked = !o->server || o->peer_certificate, shows = !o->server && o->cert_path != NULL;
+	bool checked = !o->server || o->peer_certificate,
+	     shows = !o->server && o->cert_path != NULL;
 
-	if (!mbed_start() || mbedtls_ssl_config_defaults(&c->conf, o->server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
-	    MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT) != 0)
+	if (!mbed_start() ||
+	    mbedtls_ssl_config_defaults(&c->conf,
+		o->server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
+		MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT) != 0)
 		return NW_ENOMEM;
 	mbed_versions_limit(&c->conf, shows);
 	mbed_groups_limit(&c->conf);
 	mbedtls_ssl_conf_ciphersuites(&c->conf, suites);
 	mbedtls_ssl_conf_cert_profile(&c->conf, &mbedtls_x509_crt_profile_next);
 	mbedtls_ssl_conf_rng(&c->conf, nw_tls_random, NULL);
-	mbedtls_ssl_conf_authmode(&c->conf, checked ? MBEDTLS_SSL_VERIFY_REQUIRED : MBEDTLS_SSL_VERIFY_NONE);
+	mbedtls_ssl_conf_authmode(
+	    &c->conf, checked ? MBEDTLS_SSL_VERIFY_REQUIRED : MBEDTLS_SSL_VERIFY_NONE);
 	mbedtls_ssl_conf_ca_chain(&c->conf, &c->ca, NULL);
 #ifdef MBEDTLS_SSL_RENEGOTIATION
 	mbedtls_ssl_conf_renegotiation(&c->conf, MBEDTLS_SSL_RENEGOTIATION_DISABLED);
@@ -253,18 +274,18 @@ struct nw_tls {
 	mbedtls_ssl_context ssl;
 	enum tls_state state;
 	const char *why;
-	bool begun;                          /* the first byte was looked at */
-	bool heard;                          /* something of the peer was read */
-	const uint8_t *in;                   /* on loan */
+	bool begun;        /* the first byte was looked at */
+	bool heard;        /* something of the peer was read */
+	const uint8_t *in; /* on loan */
 	size_t in_len;
 	uint8_t in_last[ALERT_RECORD_BYTES]; /* the newest bytes */
 	uint8_t *out;
 	size_t out_at, out_len, out_cap;
-	char wanted[NW_TLS_NAME_BYTES];      /* client: what the server must be called */
-	char name[NW_TLS_NAME_BYTES];        /* of the peer's certificate, as are the next two */
+	char wanted[NW_TLS_NAME_BYTES]; /* client: what the server must be called */
+	char name[NW_TLS_NAME_BYTES];   /* of the peer's certificate, as are the next two */
 	serial_text serial;
 	int64_t expires_wall_s;
-	uint32_t faults;                     /* of that certificate: MBEDTLS_X509_BADCERT_* */
+	uint32_t faults; /* of that certificate: MBEDTLS_X509_BADCERT_* */
 };
 
 /* --- the peer's certificate --- */
@@ -272,8 +293,8 @@ struct nw_tls {
 static bool
 is_name_char(unsigned char ch)
 {
-	return (ch >= '0' && ch <= '9') || ((ch | 0x20) >= 'a' && (ch | 0x20) <= 'z') || ch == '.' || ch == '-' ||
-	    ch == '_' || ch == ':';
+	return (ch >= '0' && ch <= '9') || ((ch | 0x20) >= 'a' && (ch | 0x20) <= 'z') ||
+	    ch == '.' || ch == '-' || ch == '_' || ch == ':';
 }
 
 /* Names go to logs and become hosts: anything unusual is no name. */
@@ -298,11 +319,14 @@ names_address(const mbedtls_x509_buf *san, const char *wanted)
 {
 	unsigned char address[16];
 
-	return (san->len == 4 && inet_pton(AF_INET, wanted, address) == 1 && memcmp(address, san->p, 4) == 0) ||
-	    (san->len == 16 && inet_pton(AF_INET6, wanted, address) == 1 && memcmp(address, san->p, 16) == 0);
+	return (san->len == 4 && inet_pton(AF_INET, wanted, address) == 1 &&
+		   memcmp(address, san->p, 4) == 0) ||
+	    (san->len == 16 && inet_pton(AF_INET6, wanted, address) == 1 &&
+		memcmp(address, san->p, 16) == 0);
 }
 
-/* No wildcards: one certificate, one machine. The common name counts only without alternative names (RFC 6125). */
+/* No wildcards: one certificate, one machine. The common name counts only without alternative names
+ * (RFC 6125). */
 static bool
 certificate_names(const mbedtls_x509_crt *crt, const char *wanted, const char *first_name)
 {
@@ -317,7 +341,8 @@ certificate_names(const mbedtls_x509_crt *crt, const char *wanted, const char *f
 		name[0] = '\0';
 		if (kind == SAN_DNS)
 			name_take(name, s->buf.p, s->buf.len);
-		if ((kind == SAN_IP && names_address(&s->buf, wanted)) || (name[0] != '\0' && strcasecmp(name, wanted) == 0))
+		if ((kind == SAN_IP && names_address(&s->buf, wanted)) ||
+		    (name[0] != '\0' && strcasecmp(name, wanted) == 0))
 			return true;
 	}
 	return false;
@@ -336,15 +361,18 @@ certificate_note(struct nw_tls *t, mbedtls_x509_crt *crt)
 	for (; s != NULL && s->buf.p != NULL && t->name[0] == '\0'; s = s->next)
 		if ((s->buf.tag & MBEDTLS_ASN1_TAG_VALUE_MASK) == SAN_DNS)
 			name_take(t->name, s->buf.p, s->buf.len);
-	cn = mbedtls_asn1_find_named_data(&crt->subject, MBEDTLS_OID_AT_CN, MBEDTLS_OID_SIZE(MBEDTLS_OID_AT_CN));
+	cn = mbedtls_asn1_find_named_data(
+	    &crt->subject, MBEDTLS_OID_AT_CN, MBEDTLS_OID_SIZE(MBEDTLS_OID_AT_CN));
 	if (t->name[0] == '\0' && cn != NULL)
 		name_take(t->name, cn->val.p, cn->val.len);
 	t->serial[0] = '\0';
 	for (i = 0; i < crt->serial.len && i < 20; i++)
 		snprintf(t->serial + 2 * i, 3, "%02x", crt->serial.p[i]);
-	/* days since 1970 of a civil date (Fliegel and van Flandern's counting, years from March) */
+	/* days since 1970 of a civil date (Fliegel and van Flandern's counting, years from
+	 * March) */
 	y = end->mon > 2 ? end->year : end->year - 1;
-	days = y * 365 + y / 4 - y / 100 + y / 400 + ((end->mon + 9) % 12 * 153 + 2) / 5 + end->day - 1 - 719468;
+	days = y * 365 + y / 4 - y / 100 + y / 400 + ((end->mon + 9) % 12 * 153 + 2) / 5 +
+	    end->day - 1 - 719468;
 	t->expires_wall_s = days * 86400 + end->hour * 3600 + end->min * 60 + end->sec;
 }
 
@@ -365,7 +393,7 @@ on_certificate(void *arg, mbedtls_x509_crt *crt, int depth, uint32_t *flags)
 	if (depth > 0) {
 		if (t->ctx->pinned && is_pinned(t->ctx, crt))
 			*flags &= ~(uint32_t)MBEDTLS_X509_BADCERT_NOT_TRUSTED;
-		t->faults |= *flags;             /* an authority that is not good: so is what it signed */
+		t->faults |= *flags; /* an authority that is not good: so is what it signed */
 		return 0;
 	}
 	certificate_note(t, crt);
@@ -397,7 +425,8 @@ on_wire_read(void *arg, unsigned char *buf, size_t len)
 		return MBEDTLS_ERR_SSL_WANT_READ;
 	if (!t->begun) {
 		t->begun = true;
-		if (t->in[0] != RECORD_TYPE_HANDSHAKE && (t->ctx->server || t->in[0] != RECORD_TYPE_ALERT)) {
+		if (t->in[0] != RECORD_TYPE_HANDSHAKE &&
+		    (t->ctx->server || t->in[0] != RECORD_TYPE_ALERT)) {
 			t->why = "it does not speak TLS: plain bytes on a TLS port";
 			return MBEDTLS_ERR_SSL_INVALID_RECORD;
 		}
@@ -445,14 +474,19 @@ on_wire_write(void *arg, const unsigned char *buf, size_t len)
 static const char *
 fault_text(const struct nw_tls *t)
 {
-	static const struct { uint32_t flag; const char *text; } faults[] = {
+	static const struct {
+		uint32_t flag;
+		const char *text;
+	} faults[] = {
 		{ MBEDTLS_X509_BADCERT_MISSING, "it shows no certificate" },
 		{ MBEDTLS_X509_BADCERT_NOT_TRUSTED, "its certificate is not from our CA" },
 		{ MBEDTLS_X509_BADCERT_REVOKED, "its certificate was revoked" },
 		{ MBEDTLS_X509_BADCERT_EXPIRED, "its certificate has expired" },
-		{ MBEDTLS_X509_BADCERT_FUTURE, "its certificate is not valid yet: one of the clocks is wrong" },
+		{ MBEDTLS_X509_BADCERT_FUTURE,
+		    "its certificate is not valid yet: one of the clocks is wrong" },
 		{ MBEDTLS_X509_BADCERT_CN_MISMATCH, "its certificate is for another name" },
-		{ MBEDTLS_X509_BADCERT_KEY_USAGE | MBEDTLS_X509_BADCERT_EXT_KEY_USAGE, "its certificate is for another use" },
+		{ MBEDTLS_X509_BADCERT_KEY_USAGE | MBEDTLS_X509_BADCERT_EXT_KEY_USAGE,
+		    "its certificate is for another use" },
 	};
 	size_t i;
 
@@ -468,27 +502,25 @@ alert_text(const unsigned char alert[2])
 {
 	switch (alert[0] == MBEDTLS_SSL_ALERT_LEVEL_FATAL ? alert[1] : 0) {
 	case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
-	case 116:                                /* RFC 8446: certificate_required */
+	case 116: /* RFC 8446: certificate_required */
 		return "the peer refuses: it wants a certificate, or ciphers we do not have";
 	case MBEDTLS_SSL_ALERT_MSG_BAD_CERT:
 	case MBEDTLS_SSL_ALERT_MSG_UNSUPPORTED_CERT:
-	case MBEDTLS_SSL_ALERT_MSG_CERT_UNKNOWN:
-		return "the peer refuses our certificate";
+	case MBEDTLS_SSL_ALERT_MSG_CERT_UNKNOWN: return "the peer refuses our certificate";
 	case MBEDTLS_SSL_ALERT_MSG_CERT_REVOKED:
 		return "the peer refuses our certificate: it was revoked";
 	case MBEDTLS_SSL_ALERT_MSG_CERT_EXPIRED:
 		return "the peer refuses our certificate: it has expired";
 	case MBEDTLS_SSL_ALERT_MSG_UNKNOWN_CA:
 		return "the peer refuses our certificate: it is from a CA it does not trust";
-	case MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION:
-		return "the peer refuses our version of TLS";
+	case MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION: return "the peer refuses our version of TLS";
 	}
 	return "the peer ended the TLS session with an alert";
 }
 
 /*
- * Bytes that do not decipher. TLS 1.3 has two more reasons for that than 1.2: a client that does not like the server
- * says so before it uses its keys, and what conf_make() says of servers.
+ * Bytes that do not decipher. TLS 1.3 has two more reasons for that than 1.2: a client that does
+ * not like the server says so before it uses its keys, and what conf_make() says of servers.
  */
 static const char *
 garbled_text(const struct nw_tls *t)
@@ -515,7 +547,8 @@ code_text(const struct nw_tls *t, int code)
 	}
 	if (t->faults != 0)
 		return fault_text(t);
-	return t->state == TLS_HANDSHAKE ? "its TLS handshake is not acceptable" : "its TLS bytes are wrong";
+	return t->state == TLS_HANDSHAKE ? "its TLS handshake is not acceptable"
+					 : "its TLS bytes are wrong";
 }
 
 static int
@@ -523,9 +556,9 @@ fail(struct nw_tls *t, int code)
 {
 	uint32_t faults = t->state == TLS_HANDSHAKE ? mbedtls_ssl_get_verify_result(&t->ssl) : 0;
 
-	if (faults != UINT32_MAX)                /* which is: not looked at yet */
+	if (faults != UINT32_MAX) /* which is: not looked at yet */
 		t->faults |= faults;
-	if (code == MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE)       /* the library tells only us */
+	if (code == MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE) /* the library tells only us */
 		(void)mbedtls_ssl_send_alert_message(&t->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL,
 		    MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE);
 	if (t->why == NULL)
@@ -548,8 +581,10 @@ nw_tls_new(struct nw_tls_ctx *c, const char *peer_name, struct nw_tls **out)
 	mbedtls_ssl_init(&t->ssl);
 	if (peer_name != NULL)
 		name_take(t->wanted, (const unsigned char *)peer_name, strlen(peer_name));
-	/* names are compared in on_certificate(): addresses too, which old versions of the library cannot */
-	if (mbedtls_ssl_setup(&t->ssl, &c->conf) != 0 || mbedtls_ssl_set_hostname(&t->ssl, NULL) != 0) {
+	/* names are compared in on_certificate(): addresses too, which old versions of the library
+	 * cannot */
+	if (mbedtls_ssl_setup(&t->ssl, &c->conf) != 0 ||
+	    mbedtls_ssl_set_hostname(&t->ssl, NULL) != 0) {
 		nw_tls_free(t);
 		return NW_ENOMEM;
 	}

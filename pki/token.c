@@ -12,7 +12,11 @@
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
-enum { SECRET_BYTES = TOKEN_SECRET_CHARS / 2, HASH_CHARS = 2 * NW_TLS_PIN_BYTES, REMEMBER_S = 30 * 86400 };
+enum {
+	SECRET_BYTES = TOKEN_SECRET_CHARS / 2,
+	HASH_CHARS = 2 * NW_TLS_PIN_BYTES,
+	REMEMBER_S = 30 * 86400
+};
 static const char file_name[] = "tokens";
 
 /* --- hexadecimal --- */
@@ -34,7 +38,8 @@ hex_read(uint8_t *out, const char *text, size_t len)
 	size_t i;
 
 	for (i = 0; i < len; i++) {
-		if (text[2 * i] == '\0' || text[2 * i + 1] == '\0' || (high = strchr(digits, text[2 * i])) == NULL ||
+		if (text[2 * i] == '\0' || text[2 * i + 1] == '\0' ||
+		    (high = strchr(digits, text[2 * i])) == NULL ||
 		    (low = strchr(digits, text[2 * i + 1])) == NULL)
 			return false;
 		out[i] = (uint8_t)((high - digits) << 4 | (low - digits));
@@ -59,23 +64,26 @@ struct line {
 	char host[NW_TLS_NAME_BYTES];
 };
 
-/* The file, read and written anew: without what is long over, with `add`, and with the one of `use` marked as used. */
+/* The file, read and written anew: without what is long over, with `add`, and with the one of `use`
+ * marked as used. */
 struct rewrite {
 	const struct line *add;
-	const char *use;                         /* a hash */
+	const char *use; /* a hash */
 	int64_t now_wall_s;
 };
 
 static bool
 line_parse(const char *text, struct line *l)
 {
-	return sscanf(text, "%7s %64s %" SCNd64 " %" SCNd64 " %255s", l->state, l->hash, &l->until_wall_s, &l->for_s, l->host) == 5;
+	return sscanf(text, "%7s %64s %" SCNd64 " %" SCNd64 " %255s", l->state, l->hash,
+		   &l->until_wall_s, &l->for_s, l->host) == 5;
 }
 
 static void
 line_write(FILE *out, const struct line *l)
 {
-	fprintf(out, "%s %s %" PRId64 " %" PRId64 " %s\n", l->state, l->hash, l->until_wall_s, l->for_s, l->host);
+	fprintf(out, "%s %s %" PRId64 " %" PRId64 " %s\n", l->state, l->hash, l->until_wall_s,
+	    l->for_s, l->host);
 }
 
 static void
@@ -122,7 +130,11 @@ done:
 
 /* --- making one --- */
 
-struct making { struct line line; struct rewrite rewrite; char *out; };
+struct making {
+	struct line line;
+	struct rewrite rewrite;
+	char *out;
+};
 
 static int
 make_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES])
@@ -130,7 +142,8 @@ make_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WH
 	struct making *m = arg;
 	uint8_t pin[NW_TLS_PIN_BYTES], secret[SECRET_BYTES];
 
-	if (nw_cert_pin(ca->cert_pem, pin) < 0 || nw_tls_random(NULL, secret, sizeof(secret)) != 0) {
+	if (nw_cert_pin(ca->cert_pem, pin) < 0 ||
+	    nw_tls_random(NULL, secret, sizeof(secret)) != 0) {
 		snprintf(why, CONF_WHY_BYTES, "%.200s: no token can be made", dir);
 		return NW_EIO;
 	}
@@ -142,11 +155,14 @@ make_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WH
 }
 
 int
-token_make(const char *tls_dir, const char *host, int64_t now_wall_s, int64_t until_wall_s, int64_t for_s,
-    char out[TOKEN_TEXT_BYTES], char why[CONF_WHY_BYTES])
+token_make(const char *tls_dir, const char *host, int64_t now_wall_s, int64_t until_wall_s,
+    int64_t for_s, char out[TOKEN_TEXT_BYTES], char why[CONF_WHY_BYTES])
 {
-	struct making m = { .line = { .state = "open", .until_wall_s = until_wall_s, .for_s = for_s },
-		.rewrite = { .now_wall_s = now_wall_s }, .out = out };
+	struct making m = {
+		.line = { .state = "open", .until_wall_s = until_wall_s, .for_s = for_s },
+		.rewrite = { .now_wall_s = now_wall_s },
+		.out = out
+	};
 
 	if (!nw_cert_name_ok(host)) {
 		snprintf(why, CONF_WHY_BYTES, "%.100s: not a host name", host);
@@ -159,7 +175,11 @@ token_make(const char *tls_dir, const char *host, int64_t now_wall_s, int64_t un
 
 /* --- using one --- */
 
-struct redeeming { const char *request_pem; struct rewrite rewrite; struct token_grant *out; };
+struct redeeming {
+	const char *request_pem;
+	struct rewrite rewrite;
+	struct token_grant *out;
+};
 
 static int
 refuse(char why[CONF_WHY_BYTES], const char *text)
@@ -190,7 +210,8 @@ static int
 redeem_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES])
 {
 	struct redeeming *r = arg;
-	struct ca_enrolment e = { .request_pem = r->request_pem, .now_wall_s = r->rewrite.now_wall_s };
+	struct ca_enrolment e = { .request_pem = r->request_pem,
+		.now_wall_s = r->rewrite.now_wall_s };
 	struct line l;
 	int rc;
 
@@ -216,11 +237,13 @@ redeem_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_
 }
 
 int
-token_redeem(const char *tls_dir, const char *secret, const char *request_pem, int64_t now_wall_s, struct token_grant *out,
-    char why[CONF_WHY_BYTES])
+token_redeem(const char *tls_dir, const char *secret, const char *request_pem, int64_t now_wall_s,
+    struct token_grant *out, char why[CONF_WHY_BYTES])
 {
 	char hash[HASH_CHARS + 1];
-	struct redeeming r = { .request_pem = request_pem, .rewrite = { .use = hash, .now_wall_s = now_wall_s }, .out = out };
+	struct redeeming r = { .request_pem = request_pem,
+		.rewrite = { .use = hash, .now_wall_s = now_wall_s },
+		.out = out };
 
 	secret_hash(secret, hash);
 	return ca_use(tls_dir, redeem_work, &r, why);
@@ -231,8 +254,8 @@ token_parse(const char *text, uint8_t pin[NW_TLS_PIN_BYTES], char secret[TOKEN_S
 {
 	uint8_t unused[SECRET_BYTES];
 
-	if (strlen(text) != TOKEN_TEXT_BYTES - 1 || !hex_read(pin, text, NW_TLS_PIN_BYTES) || text[HASH_CHARS] != '.' ||
-	    !hex_read(unused, text + HASH_CHARS + 1, SECRET_BYTES))
+	if (strlen(text) != TOKEN_TEXT_BYTES - 1 || !hex_read(pin, text, NW_TLS_PIN_BYTES) ||
+	    text[HASH_CHARS] != '.' || !hex_read(unused, text + HASH_CHARS + 1, SECRET_BYTES))
 		return NW_EINVAL;
 	memcpy(secret, text + HASH_CHARS + 1, TOKEN_SECRET_CHARS + 1);
 	return NW_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A copy while others write: one read transaction is held over all steps, so that SQLite reads one snapshot and need not
- * begin again whenever something is committed. The price is a WAL that grows meanwhile.
+ * A copy while others write: one read transaction is held over all steps, so that SQLite reads one
+ * snapshot and need not begin again whenever something is committed. The price is a WAL that grows
+ * meanwhile.
  */
 #include "store/backup.h"
 
@@ -46,7 +47,8 @@ companions_remove(const char *name)
 }
 
 int
-backup_begin(struct backup_file *f, const char *like, char why[STORE_WHY_BYTES], const char *name_fmt, ...)
+backup_begin(
+    struct backup_file *f, const char *like, char why[STORE_WHY_BYTES], const char *name_fmt, ...)
 {
 	struct stat sb;
 	va_list ap;
@@ -61,7 +63,7 @@ backup_begin(struct backup_file *f, const char *like, char why[STORE_WHY_BYTES],
 		return NW_ENOMEM;
 	if (stat(like, &sb) == -1)
 		return failed(why, like);
-	unlink(f->part);                       /* of one that was interrupted */
+	unlink(f->part); /* of one that was interrupted */
 	companions_remove(f->part);
 	if ((fd = open(f->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) == -1)
 		return failed(why, f->part);
@@ -154,7 +156,8 @@ pages_copy(sqlite3 *to, sqlite3 *from, const struct store_watch *watch, char why
 		step = sqlite3_backup_step(b, STEP_PAGES);
 		total = (uint64_t)sqlite3_backup_pagecount(b);
 		if (watch != NULL && watch->progress != NULL &&
-		    watch->progress(watch->arg, "copying", total - (uint64_t)sqlite3_backup_remaining(b), total) != 0)
+		    watch->progress(watch->arg, "copying",
+			total - (uint64_t)sqlite3_backup_remaining(b), total) != 0)
 			rc = NW_ECLOSED;
 	}
 	end = sqlite3_backup_finish(b);
@@ -166,13 +169,15 @@ pages_copy(sqlite3 *to, sqlite3 *from, const struct store_watch *watch, char why
 }
 
 int
-backup_copy(const struct backup_file *f, sqlite3 *from, const struct store_watch *watch, char why[STORE_WHY_BYTES])
+backup_copy(const struct backup_file *f, sqlite3 *from, const struct store_watch *watch,
+    char why[STORE_WHY_BYTES])
 {
 	sqlite3 *to = NULL;
 	int rc = NW_EIO;
 
 	why[0] = '\0';
-	if (sqlite3_open_v2(f->part, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
+	if (sqlite3_open_v2(f->part, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ==
+		SQLITE_OK &&
 	    db_exec(to, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF") == NW_OK)
 		rc = pages_copy(to, from, watch, why);
 	else
@@ -180,8 +185,10 @@ backup_copy(const struct backup_file *f, sqlite3 *from, const struct store_watch
 	sqlite3_close(to);
 	to = NULL;
 	/* The first page says WAL, as it did where it comes from. */
-	if (rc == NW_OK && (sqlite3_open_v2(f->part, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
-	    (rc = db_exec(to, "PRAGMA journal_mode = DELETE")) != NW_OK)) {
+	if (rc == NW_OK &&
+	    (sqlite3_open_v2(f->part, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+		    SQLITE_OK ||
+		(rc = db_exec(to, "PRAGMA journal_mode = DELETE")) != NW_OK)) {
 		db_why(to, why, STORE_WHY_BYTES);
 		rc = rc == NW_OK ? NW_EIO : rc;
 	}
@@ -190,7 +197,8 @@ backup_copy(const struct backup_file *f, sqlite3 *from, const struct store_watch
 }
 
 int
-backup_check(const struct backup_file *f, const struct store_watch *watch, char why[STORE_WHY_BYTES])
+backup_check(
+    const struct backup_file *f, const struct store_watch *watch, char why[STORE_WHY_BYTES])
 {
 	struct store_counts n;
 	struct store_reader *r;
@@ -199,9 +207,11 @@ backup_check(const struct backup_file *f, const struct store_watch *watch, char 
 	if ((rc = store_reader_open(f->part, &r, why)) != NW_OK)
 		return rc;
 	if ((rc = store_check(r, watch, &n)) == NW_ECORRUPT)
-		snprintf(why, STORE_WHY_BYTES, "it is damaged: %llu faults", (unsigned long long)n.faults);
+		snprintf(why, STORE_WHY_BYTES, "it is damaged: %llu faults",
+		    (unsigned long long)n.faults);
 	else if (rc != NW_OK)
-		snprintf(why, STORE_WHY_BYTES, "%s", rc == NW_ECLOSED ? "interrupted" : nw_strerror(rc));
+		snprintf(
+		    why, STORE_WHY_BYTES, "%s", rc == NW_ECLOSED ? "interrupted" : nw_strerror(rc));
 	store_reader_close(r);
 	return rc;
 }
@@ -211,11 +221,13 @@ same_file(const char *a, const char *b)
 {
 	struct stat sa, sb;
 
-	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
+	    sa.st_ino == sb.st_ino;
 }
 
 int
-store_backup(const char *path, const char *to, bool force, const struct store_watch *watch, char why[STORE_WHY_BYTES])
+store_backup(const char *path, const char *to, bool force, const struct store_watch *watch,
+    char why[STORE_WHY_BYTES])
 {
 	struct backup_file f = { NULL, NULL };
 	struct store_reader *r = NULL;
@@ -224,7 +236,8 @@ store_backup(const char *path, const char *to, bool force, const struct store_wa
 	if ((rc = store_reader_open(path, &r, why)) != NW_OK)
 		goto out;
 	if (same_file(path, to) || (!force && access(to, F_OK) == 0)) {
-		snprintf(why, STORE_WHY_BYTES, "%s", same_file(path, to) ? "this is the store itself" : "there is such a file");
+		snprintf(why, STORE_WHY_BYTES, "%s",
+		    same_file(path, to) ? "this is the store itself" : "there is such a file");
 		rc = NW_ECONFLICT;
 		goto out;
 	}

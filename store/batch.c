@@ -30,7 +30,8 @@ nw_batch_free(struct nw_batch *b)
 size_t
 nw_batch_bytes(const struct nw_batch *b)
 {
-	return b->rows_len + b->late_len + b->text_len + b->n_recs * sizeof(*b->recs) + b->n_values * sizeof(*b->values);
+	return b->rows_len + b->late_len + b->text_len + b->n_recs * sizeof(*b->recs) +
+	    b->n_values * sizeof(*b->values);
 }
 
 size_t
@@ -91,16 +92,12 @@ put_value(struct nw_batch *b, struct batch_value *v, va_list *ap)
 	const void *blob;
 
 	switch (v->type) {
-	case 'i':
-		v->u.i = va_arg(*ap, int64_t);
-		return NW_OK;
-	case 'n':                              /* 0 is "unknown" */
+	case 'i': v->u.i = va_arg(*ap, int64_t); return NW_OK;
+	case 'n': /* 0 is "unknown" */
 		v->u.i = va_arg(*ap, int64_t);
 		v->type = v->u.i == 0 ? 0 : 'i';
 		return NW_OK;
-	case 'd':                              /* SQLite makes NaN a NULL */
-		v->u.d = va_arg(*ap, double);
-		return NW_OK;
+	case 'd': /* SQLite makes NaN a NULL */ v->u.d = va_arg(*ap, double); return NW_OK;
 	case 't':
 		text = va_arg(*ap, const char *);
 		return put_bytes(b, v, text, text == NULL ? 0 : strlen(text));
@@ -147,33 +144,44 @@ put(struct nw_batch *b, enum batch_kind kind, const char *types, ...)
 int
 nw_batch_host(struct nw_batch *b, const struct nw_host_rec *r)
 {
-	return put(b, BATCH_HOST, "ittnn", r->id, r->name, r->info_json, r->first_seen_wall_ns, r->last_seen_wall_ns);
+	return put(b, BATCH_HOST, "ittnn", r->id, r->name, r->info_json, r->first_seen_wall_ns,
+	    r->last_seen_wall_ns);
 }
 
 int
 nw_batch_xsp(struct nw_batch *b, const struct nw_xsp_rec *r)
 {
-	return put(b, BATCH_XSP, "inn" "tttt" "nn" "iiiii" "t", r->id, r->host_id, r->session_id,
-	    r->sess_id_hex, r->peer, r->software, r->provider, r->opened_wall_ns, r->closed_wall_ns,
-	    (int64_t)r->docs, (int64_t)r->samples, (int64_t)r->rejected, (int64_t)r->bytes,
-	    (int64_t)r->dropped, r->end_reason);
+	return put(b, BATCH_XSP,
+	    "inn"
+	    "tttt"
+	    "nn"
+	    "iiiii"
+	    "t",
+	    r->id, r->host_id, r->session_id, r->sess_id_hex, r->peer, r->software, r->provider,
+	    r->opened_wall_ns, r->closed_wall_ns, (int64_t)r->docs, (int64_t)r->samples,
+	    (int64_t)r->rejected, (int64_t)r->bytes, (int64_t)r->dropped, r->end_reason);
 }
 
 int
 nw_batch_session(struct nw_batch *b, const struct nw_session_rec *r)
 {
-	return put(b, BATCH_SESSION, "ittnnn", r->id, r->task_id, r->program, r->opened_wall_ns, r->closed_wall_ns,
-	    r->last_data_wall_ns);
+	return put(b, BATCH_SESSION, "ittnnn", r->id, r->task_id, r->program, r->opened_wall_ns,
+	    r->closed_wall_ns, r->last_data_wall_ns);
 }
 
 int
 nw_batch_meta(struct nw_batch *b, const struct nw_meta_rec *r)
 {
-	return put(b, BATCH_META, "innn" "ttttt" "nb", r->id, r->session_id, r->host_id, r->xsp_id, r->mid, r->pid,
-	    r->event_type, r->subject_json, r->params_json, r->first_wall_ns, (const void *)r->raw, r->raw_len);
+	return put(b, BATCH_META,
+	    "innn"
+	    "ttttt"
+	    "nb",
+	    r->id, r->session_id, r->host_id, r->xsp_id, r->mid, r->pid, r->event_type,
+	    r->subject_json, r->params_json, r->first_wall_ns, (const void *)r->raw, r->raw_len);
 }
 
-/* A JSON string: quotes, backslashes and control bytes escaped, everything else as it is. Returns its length. */
+/* A JSON string: quotes, backslashes and control bytes escaped, everything else as it is. Returns
+ * its length. */
 static size_t
 json_text(char *out, const char *s)
 {
@@ -226,15 +234,20 @@ nw_batch_layout(struct nw_batch *b, const struct nw_layout_rec *r)
 int
 nw_batch_run(struct nw_batch *b, const struct nw_run_rec *r)
 {
-	return put(b, BATCH_RUN, "intnitt", r->id, r->session_id, r->kind, r->started_wall_ns, r->took_ns, r->version,
-	    r->outcome);
+	return put(b, BATCH_RUN, "intnitt", r->id, r->session_id, r->kind, r->started_wall_ns,
+	    r->took_ns, r->version, r->outcome);
 }
 
 int
 nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r)
 {
-	return put(b, BATCH_RESULT, "in" "tttt" "dd" "nnt", r->session_id, r->run_id, r->route, r->program, r->stage,
-	    r->sentence, r->bytes, r->bytes_per_s, r->start_wall_ns, r->duration_ns, r->json);
+	return put(b, BATCH_RESULT,
+	    "in"
+	    "tttt"
+	    "dd"
+	    "nnt",
+	    r->session_id, r->run_id, r->route, r->program, r->stage, r->sentence, r->bytes,
+	    r->bytes_per_s, r->start_wall_ns, r->duration_ns, r->json);
 }
 
 int
@@ -264,8 +277,8 @@ nw_batch_seal(struct nw_batch *b, int64_t session_id)
 }
 
 static int
-put_rows(struct nw_batch *b, const struct tail_rec *head, const int64_t *t_wall_ns, const double *values,
-    const uint8_t *hist)
+put_rows(struct nw_batch *b, const struct tail_rec *head, const int64_t *t_wall_ns,
+    const double *values, const uint8_t *hist)
 {
 	size_t bytes = tail_rec_bytes(head->n_rows, head->n_fields, head->hist_len), n_values;
 	uint8_t *p;
@@ -275,7 +288,7 @@ put_rows(struct nw_batch *b, const struct tail_rec *head, const int64_t *t_wall_
 	b->rows = p;
 	n_values = (size_t)head->n_rows * head->n_fields;
 	p = b->rows + b->rows_len;
-	memset(p + bytes - 8, 0, 8);           /* the padding; what is not padding is written below */
+	memset(p + bytes - 8, 0, 8); /* the padding; what is not padding is written below */
 	memcpy(p, head, sizeof(*head));
 	p += sizeof(*head);
 	memcpy(p, t_wall_ns, 8 * (size_t)head->n_rows);
@@ -290,15 +303,16 @@ put_rows(struct nw_batch *b, const struct tail_rec *head, const int64_t *t_wall_
 }
 
 int
-nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n, const int64_t *t_wall_ns,
-    const double *values, const uint8_t *hist, size_t hist_len)
+nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n,
+    const int64_t *t_wall_ns, const double *values, const uint8_t *hist, size_t hist_len)
 {
 	struct tail_rec head = { .layout_id = layout_id, .n_fields = (uint32_t)n_fields };
 	size_t rows_len = b->rows_len, done, step;
 	uint64_t n_rows = b->n_rows, n_samples = b->n_samples;
 	int rc = NW_OK;
 
-	if (n_fields == 0 || n_fields > TAIL_FIELDS_MAX || hist_len > TAIL_HIST_MAX_BYTES || (hist_len > 0 && n != 1))
+	if (n_fields == 0 || n_fields > TAIL_FIELDS_MAX || hist_len > TAIL_HIST_MAX_BYTES ||
+	    (hist_len > 0 && n != 1))
 		return NW_EINVAL;
 	head.hist_len = hist == NULL ? 0 : (uint32_t)hist_len;
 	for (done = 0; rc == NW_OK && done < n; done += step) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inside of a batch, for the writer: rows as one tail blob in the making, everything else as a list of records. A
- * record is the number of the statement that applies it and the values to bind, so applying needs no code per kind.
+ * The inside of a batch, for the writer: rows as one tail blob in the making, everything else as a
+ * list of records. A record is the number of the statement that applies it and the values to bind,
+ * so applying needs no code per kind.
  */
 #ifndef STORE_BATCH_H
 #define STORE_BATCH_H
@@ -9,19 +10,30 @@
 #include "narrows/store.h"
 
 enum batch_kind {
-	BATCH_HOST, BATCH_XSP, BATCH_SESSION, BATCH_META, BATCH_LAYOUT, BATCH_RUN, BATCH_RESULT, BATCH_PROVIDER,
-	BATCH_MERGE_META, BATCH_MERGE_XSP, BATCH_MERGE_RUN, BATCH_MERGE_RESULT, BATCH_MERGE_PIN,
+	BATCH_HOST,
+	BATCH_XSP,
+	BATCH_SESSION,
+	BATCH_META,
+	BATCH_LAYOUT,
+	BATCH_RUN,
+	BATCH_RESULT,
+	BATCH_PROVIDER,
+	BATCH_MERGE_META,
+	BATCH_MERGE_XSP,
+	BATCH_MERGE_RUN,
+	BATCH_MERGE_RESULT,
+	BATCH_MERGE_PIN,
 	BATCH_MERGE_SESSION,
 	BATCH_KINDS,
-	BATCH_SEAL = BATCH_KINDS               /* no statement: its one value is the session */
+	BATCH_SEAL = BATCH_KINDS /* no statement: its one value is the session */
 };
 
 struct batch_value {
-	char type;                             /* i, d, t, b; 0: NULL */
+	char type; /* i, d, t, b; 0: NULL */
 	union {
 		int64_t i;
 		double d;
-		size_t at;                     /* t and b: in text */
+		size_t at; /* t and b: in text */
 	} u;
 	size_t len;
 };
@@ -32,9 +44,9 @@ struct batch_rec {
 };
 
 struct nw_batch {
-	uint8_t *rows;                         /* tail records (tail.h); NULL once the tail has taken them */
+	uint8_t *rows; /* tail records (tail.h); NULL once the tail has taken them */
 	size_t rows_len, rows_cap;
-	size_t late_len;                       /* of rows that were taken out: what a batch counts for does not change */
+	size_t late_len; /* of rows that were taken out: what a batch counts for does not change */
 	struct batch_rec *recs;
 	size_t n_recs, cap_recs;
 	struct batch_value *values;
@@ -46,7 +58,7 @@ struct nw_batch {
 	void (*done)(void *arg, int rc);
 	void *arg;
 	int rc;
-	struct nw_batch *next;                 /* in the store's queues */
+	struct nw_batch *next; /* in the store's queues */
 };
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chunks of one tier do not overlap, but those of different tiers may: a row that came late stands in a chunk long after
- * the rows around it were rolled up. So what has been decoded is carried until the next chunk begins behind it, and is
- * then in order. At most one chunk of each tier is carried at a time.
+ * Chunks of one tier do not overlap, but those of different tiers may: a row that came late stands
+ * in a chunk long after the rows around it were rolled up. So what has been decoded is carried
+ * until the next chunk begins behind it, and is then in order. At most one chunk of each tier is
+ * carried at a time.
  */
 #include "store/blend.h"
 
@@ -37,7 +38,8 @@ next_begin(struct blend *b, size_t n)
 	int rc;
 
 	wanted = out_wanted(b, &n_wanted);
-	if ((rc = columns_reset(&b->next, out_columns(b), wanted, n_wanted, b->carry.n_rows + n)) != NW_OK ||
+	if ((rc = columns_reset(&b->next, out_columns(b), wanted, n_wanted, b->carry.n_rows + n)) !=
+		NW_OK ||
 	    (rc = columns_cut(&b->carry, 0, b->carry.n_rows, &b->piece)) != NW_OK)
 		return rc;
 	return columns_add_rows(&b->next, &b->piece.is, 0, b->carry.n_rows);
@@ -70,7 +72,8 @@ rows_of_buckets(struct blend *b, const struct chunk_columns *c, size_t from, siz
 			out->value[f][out->n_rows] = meaning_value(&b->meaning[f], f, c->value, r);
 		}
 		start = c->attachment_end == NULL || r == 0 ? 0 : c->attachment_end[r - 1];
-		rc = columns_set_hist(out, out->n_rows, c->attachment_end == NULL ? NULL : c->attachment + start,
+		rc = columns_set_hist(out, out->n_rows,
+		    c->attachment_end == NULL ? NULL : c->attachment + start,
 		    c->attachment_end == NULL ? 0 : c->attachment_end[r] - start);
 		if (rc != NW_OK)
 			return rc;
@@ -91,16 +94,18 @@ carry_add(struct blend *b, const struct chunk_columns *c, size_t from, size_t to
 		return NW_OK;
 	if (b->step_ns == 0) {
 		if ((rc = next_begin(b, to - from)) != NW_OK ||
-		    (rc = stats ? rows_of_buckets(b, c, from, to) : columns_add_rows(&b->next, c, from, to)) != NW_OK)
+		    (rc = stats ? rows_of_buckets(b, c, from, to)
+				: columns_add_rows(&b->next, c, from, to)) != NW_OK)
 			return rc;
 		return next_end(b);
 	}
 	wanted = out_wanted(b, &n_wanted);
 	if ((rc = columns_reset(&b->stats, out_columns(b), wanted, n_wanted, to - from)) != NW_OK)
 		return rc;
-	fold_begin(&b->fold, b->step_ns, &b->stats, b->fields, b->fields == NULL ? b->n_fields : b->n_wanted);
-	if ((rc = fold_rows(&b->fold, c, from, to, stats)) != NW_OK || (rc = fold_end(&b->fold)) != NW_OK ||
-	    (rc = next_begin(b, b->stats.n_rows)) != NW_OK ||
+	fold_begin(&b->fold, b->step_ns, &b->stats, b->fields,
+	    b->fields == NULL ? b->n_fields : b->n_wanted);
+	if ((rc = fold_rows(&b->fold, c, from, to, stats)) != NW_OK ||
+	    (rc = fold_end(&b->fold)) != NW_OK || (rc = next_begin(b, b->stats.n_rows)) != NW_OK ||
 	    (rc = columns_cut(&b->stats, 0, b->stats.n_rows, &b->piece)) != NW_OK ||
 	    (rc = columns_add_rows(&b->next, &b->piece.is, 0, b->stats.n_rows)) != NW_OK)
 		return rc;
@@ -116,10 +121,12 @@ carry_join(struct blend *b)
 	int rc;
 
 	wanted = out_wanted(b, &n_wanted);
-	if ((rc = columns_reset(&b->next, out_columns(b), wanted, n_wanted, b->carry.n_rows)) != NW_OK ||
+	if ((rc = columns_reset(&b->next, out_columns(b), wanted, n_wanted, b->carry.n_rows)) !=
+		NW_OK ||
 	    (rc = columns_cut(&b->carry, 0, b->carry.n_rows, &b->piece)) != NW_OK)
 		return rc;
-	fold_begin(&b->fold, b->step_ns, &b->next, b->fields, b->fields == NULL ? b->n_fields : b->n_wanted);
+	fold_begin(&b->fold, b->step_ns, &b->next, b->fields,
+	    b->fields == NULL ? b->n_fields : b->n_wanted);
 	if ((rc = fold_rows(&b->fold, &b->piece.is, 0, b->carry.n_rows, true)) != NW_OK ||
 	    (rc = fold_end(&b->fold)) != NW_OK)
 		return rc;
@@ -179,16 +186,17 @@ static int
 piece_add(struct blend *b, sqlite3_stmt *st)
 {
 	bool stats = sqlite3_column_int(st, 1) > 0;
-	struct chunk_want want = { .times = true, .attachments = b->fields == NULL,
-	    .columns = stats ? b->stat_columns : b->fields,
-	    .n_columns = (uint32_t)(stats ? b->n_stat_columns : b->n_wanted) };
+	struct chunk_want want = { .times = true,
+		.attachments = b->fields == NULL,
+		.columns = stats ? b->stat_columns : b->fields,
+		.n_columns = (uint32_t)(stats ? b->n_stat_columns : b->n_wanted) };
 	const struct chunk_columns *c = &b->r->decoded.is;
 	int64_t step_ns;
 	size_t i, j;
 	int rc;
 
-	rc = chunk_decode(b->r->codec, sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), &want,
-	    &b->r->decoded);
+	rc = chunk_decode(b->r->codec, sqlite3_column_blob(st, 0),
+	    (size_t)sqlite3_column_bytes(st, 0), &want, &b->r->decoded);
 	if (rc != NW_OK)
 		return rc == NW_ENOTFOUND ? NW_ECORRUPT : rc;
 	if (c->n_columns != b->n_fields * (stats ? STATS : 1))
@@ -204,7 +212,8 @@ piece_add(struct blend *b, sqlite3_stmt *st)
 	return carry_add(b, c, i, j, stats);
 }
 
-/* The statistics that are read of roll-ups: of the wanted fields, and of those their meaning needs. */
+/* The statistics that are read of roll-ups: of the wanted fields, and of those their meaning
+ * needs. */
 static int
 stat_columns_list(struct blend *b)
 {
@@ -213,7 +222,8 @@ stat_columns_list(struct blend *b)
 
 	if (b->fields == NULL)
 		return NW_OK;
-	if ((b->stat_columns = calloc(b->n_wanted * per * STATS + 1, sizeof(*b->stat_columns))) == NULL)
+	if ((b->stat_columns = calloc(b->n_wanted * per * STATS + 1, sizeof(*b->stat_columns))) ==
+	    NULL)
 		return NW_ENOMEM;
 	for (k = 0; k < b->n_wanted * per; k++) {
 		f = b->fields[k / per];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One stream of rows, or of buckets, out of all places where a layout's rows may be: tail, chunks, roll-ups. */
+/* One stream of rows, or of buckets, out of all places where a layout's rows may be: tail, chunks,
+ * roll-ups. */
 #ifndef STORE_BLEND_H
 #define STORE_BLEND_H
 
@@ -11,24 +12,25 @@ typedef int blend_fn(void *arg, const struct columns *c, size_t from, size_t to)
 struct blend {
 	struct store_reader *r;
 	int64_t layout_id, t0, t1;
-	int64_t step_ns;                       /* 0: rows, where there are some; else buckets of that length */
+	int64_t step_ns; /* 0: rows, where there are some; else buckets of that length */
 	size_t n_fields;
-	const uint32_t *fields;                /* NULL: all */
-	size_t n_wanted;                       /* of fields */
-	size_t fresh_at, fresh_end;            /* rows of r->fresh still to come */
-	blend_fn *fn;                          /* gets columns of fields, or of STATS each (step_ns > 0) */
+	const uint32_t *fields;     /* NULL: all */
+	size_t n_wanted;            /* of fields */
+	size_t fresh_at, fresh_end; /* rows of r->fresh still to come */
+	blend_fn *fn;               /* gets columns of fields, or of STATS each (step_ns > 0) */
 	void *arg;
 
-	struct meaning *meaning;               /* of rows */
-	uint32_t *stat_columns;                /* what is read of roll-ups; NULL: all */
+	struct meaning *meaning; /* of rows */
+	uint32_t *stat_columns;  /* what is read of roll-ups; NULL: all */
 	size_t n_stat_columns;
-	int64_t bucket_ns;                     /* the longest buckets among what is carried */
+	int64_t bucket_ns; /* the longest buckets among what is carried */
 	struct columns carry, next, stats;
 	struct columns_piece piece;
 	struct fold fold;
 };
 
-/* r->fresh holds the layout's rows in the tail, with the same fields. Streams; returns what fn said last. */
+/* r->fresh holds the layout's rows in the tail, with the same fields. Streams; returns what fn said
+ * last. */
 int blend_run(struct blend *b);
 
 #endif

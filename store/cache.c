@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-enum { BUCKETS = 2048 };                       /* a power of two; 8 MiB are about a thousand columns of 1024 rows */
+enum { BUCKETS = 2048 }; /* a power of two; 8 MiB are about a thousand columns of 1024 rows */
 
 struct entry {
 	TAILQ_ENTRY(entry) by_use;
@@ -17,7 +17,7 @@ struct entry {
 
 struct cache {
 	size_t max_bytes, bytes;
-	TAILQ_HEAD(, entry) used;              /* the one used last comes last */
+	TAILQ_HEAD(, entry) used; /* the one used last comes last */
 	LIST_HEAD(bucket, entry) bucket[BUCKETS];
 };
 
@@ -68,7 +68,8 @@ cache_free(struct cache *c)
 static struct bucket *
 bucket_of(struct cache *c, int64_t chunk_id, int64_t column)
 {
-	uint64_t h = ((uint64_t)chunk_id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)column) * UINT64_C(0xd6e8feb86659fd93);
+	uint64_t h = ((uint64_t)chunk_id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)column) *
+	    UINT64_C(0xd6e8feb86659fd93);
 
 	return &c->bucket[(h >> 32) % BUCKETS];
 }
@@ -79,8 +80,8 @@ entry_find(struct cache *c, int64_t chunk_id, int64_t column)
 	struct entry *e;
 
 	LIST_FOREACH(e, bucket_of(c, chunk_id, column), by_key)
-		if (e->chunk_id == chunk_id && e->column == column)
-			return e;
+	if (e->chunk_id == chunk_id && e->column == column)
+		return e;
 	return NULL;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decoded columns of chunks, the ones used last, in bounded memory. Values go in and come out bit for bit. A chunk is
- * known here by its id, which stands for the same rows for ever (schema.c). One thread at a time.
+ * Decoded columns of chunks, the ones used last, in bounded memory. Values go in and come out bit
+ * for bit. A chunk is known here by its id, which stands for the same rows for ever (schema.c). One
+ * thread at a time.
  */
 #ifndef STORE_CACHE_H
 #define STORE_CACHE_H
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CACHE_TIMES = -1 };                     /* stands for the column of times */
+enum { CACHE_TIMES = -1 }; /* stands for the column of times */
 
 /* NULL: out of memory. */
 struct cache *cache_new(size_t max_bytes);
@@ -18,12 +19,14 @@ void cache_free(struct cache *c);
 void cache_clear(struct cache *c);
 
 /*
- * A column's n_rows words of 8 bytes; NULL: not here. Good until the next cache_put() or cache_clear(); what was asked
- * for last stays longest.
+ * A column's n_rows words of 8 bytes; NULL: not here. Good until the next cache_put() or
+ * cache_clear(); what was asked for last stays longest.
  */
 const void *cache_get(struct cache *c, int64_t chunk_id, int64_t column, uint32_t *n_rows);
-/* Copies a column in, in place of those not asked for longest. Without memory for it, it just is not there. */
-void cache_put(struct cache *c, int64_t chunk_id, int64_t column, const void *words, uint32_t n_rows);
-size_t cache_bytes(const struct cache *c);     /* in use, at most what it may have */
+/* Copies a column in, in place of those not asked for longest. Without memory for it, it just is
+ * not there. */
+void
+cache_put(struct cache *c, int64_t chunk_id, int64_t column, const void *words, uint32_t n_rows);
+size_t cache_bytes(const struct cache *c); /* in use, at most what it may have */
 
 #endif

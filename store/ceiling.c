@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The size ceiling. The file may have so many pages that WAL and file together stay below: SQLite itself refuses more
+ * The size ceiling. The file may have so many pages that WAL and file together stay below: SQLite
+ * itself refuses more
  * (max_page_count), and no transaction begins for which the WAL has no room. Long before, what is oldest goes, so that
  * a working store has free pages to write on.
  *
- * A commit leaves room for the tail to be moved into chunks: else the store would be full of what is in nobody's way.
+ * A commit leaves room for the tail to be moved into chunks: else the store would be full of what
+ * is in nobody's way.
  *
- * Rows go first, as long as they are half of what there is: if they went while there is one, years of buckets would
- * leave no space for the hour that just was. Then buckets of 10 s, by the same rule, and so on. When all samples are less
- * than a quarter of what there is, old sessions go instead: else their descriptions and verdicts would leave none. Where
- * only the tail holds those, it is moved out.
+ * Rows go first, as long as they are half of what there is: if they went while there is one, years
+ * of buckets would leave no space for the hour that just was. Then buckets of 10 s, by the same
+ * rule, and so on. When all samples are less than a quarter of what there is, old sessions go
+ * instead: else their descriptions and verdicts would leave none. Where only the tail holds those,
+ * it is moved out.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,11 +20,12 @@
 #include "narrows/err.h"
 #include "store/writer.h"
 
-/* A reader that stays for long, a big export, keeps the WAL growing: that must not stop commits in a big store. */
+/* A reader that stays for long, a big export, keeps the WAL growing: that must not stop commits in
+ * a big store. */
 static const uint64_t wal_max_bytes = UINT64_C(4) << 30;
 enum {
 	WAL_FRAME_HEAD_BYTES = 24,
-	SPARE_BYTES = 64 << 10,                /* the index of the WAL, and what else stands beside the file */
+	SPARE_BYTES = 64 << 10, /* the index of the WAL, and what else stands beside the file */
 	HEADROOM_SHARE = 16,
 	SAMPLES_SHARE = 4,
 	RESTART_WAIT_MS = 100
@@ -73,7 +77,8 @@ ceiling_is_exceeded(struct writer *w)
 {
 	int64_t n_pages, n_live;
 
-	return w->ceiling.max_bytes > 0 && pages(w, &n_pages, &n_live) == NW_OK && n_pages > w->ceiling.pages_max;
+	return w->ceiling.max_bytes > 0 && pages(w, &n_pages, &n_live) == NW_OK &&
+	    n_pages > w->ceiling.pages_max;
 }
 
 /* --- what goes next --- */
@@ -98,7 +103,8 @@ oldest_of(struct writer *w, int tier, struct aged *out)
 	}
 }
 
-/* The first tier that is half of itself and all behind it and has something that may go; else any. id 0: none. */
+/* The first tier that is half of itself and all behind it and has something that may go; else any.
+ * id 0: none. */
 static int
 next_find(struct writer *w, struct aged *out)
 {
@@ -170,14 +176,16 @@ free_some(struct writer *w, int64_t n_pages)
 	if ((rc = next_find(w, &what)) != NW_OK)
 		return rc;
 	if (what.id == 0)
-		return (rc = forget_one(w)) == WRITER_DONE && forget_waits(w) && tail_fits(w, had) ?
-		    writer_move_oldest(w) : rc;
+		return (rc = forget_one(w)) == WRITER_DONE && forget_waits(w) && tail_fits(w, had)
+		    ? writer_move_oldest(w)
+		    : rc;
 	if ((rc = writer_begin(w)) != NW_OK)
 		return rc;
 	w->values_encoded = 0;
 	do {
 		if ((rc = rollup_demote(w, &what)) == NW_ECORRUPT)
-			rc = rollup_discard(w, &what);   /* no use in keeping what cannot be read while good data goes */
+			/* no use in keeping what cannot be read while good data goes */
+			rc = rollup_discard(w, &what);
 		if (rc == NW_OK)
 			rc = pages(w, &all, &has);
 	} while (rc == NW_OK && had - has < n_pages && w->values_encoded < w->limits.step_values &&
@@ -205,7 +213,8 @@ wal_has_room(struct writer *w, size_t bytes)
 {
 	size_t need = wal_frames_needed(&w->ceiling, bytes), max = wal_frames_max(&w->ceiling);
 
-	return (size_t)w->wal_frames + need <= max || (writer_restart_wal(w, RESTART_WAIT_MS) && need <= max);
+	return (size_t)w->wal_frames + need <= max ||
+	    (writer_restart_wal(w, RESTART_WAIT_MS) && need <= max);
 }
 
 /* For a transaction that writes so many bytes and leaves so many free. */
@@ -219,13 +228,15 @@ room_make(struct writer *w, size_t bytes, size_t spare)
 	if (c->max_bytes == 0)
 		return NW_OK;
 	if (wal_frames_needed(c, bytes) > wal_frames_max(c)) {
-		snprintf(w->trouble, sizeof(w->trouble), "size ceiling: %zu bytes at once are too many for it", bytes);
+		snprintf(w->trouble, sizeof(w->trouble),
+		    "size ceiling: %zu bytes at once are too many for it", bytes);
 		return NW_ETOOBIG;
 	}
 	need = pages_needed(c, bytes + spare);
 	for (;;) {
 		if (!wal_has_room(w, bytes)) {
-			snprintf(w->trouble, sizeof(w->trouble), "size ceiling: a long read keeps the log from starting over");
+			snprintf(w->trouble, sizeof(w->trouble),
+			    "size ceiling: a long read keeps the log from starting over");
 			return NW_EIO;
 		}
 		if ((rc = pages(w, &n_pages, &n_live)) != NW_OK || n_live + need <= c->pages_max)
@@ -234,7 +245,8 @@ room_make(struct writer *w, size_t bytes, size_t spare)
 			return rc;
 		if (rc == WRITER_DONE) {
 			snprintf(w->trouble, sizeof(w->trouble),
-			    "size ceiling: %.3g MiB are full, and nothing in them may go", (double)c->max_bytes / (1 << 20));
+			    "size ceiling: %.3g MiB are full, and nothing in them may go",
+			    (double)c->max_bytes / (1 << 20));
 			return NW_EIO;
 		}
 		w->pages_freed = true;
@@ -275,6 +287,6 @@ ceiling_step(struct writer *w)
 	if ((rc = pages(w, &n_pages, &n_live)) != NW_OK || n_live + headroom <= c->pages_max)
 		return rc == NW_OK ? WRITER_DONE : rc;
 	if (!wal_has_room(w, w->limits.step_values * sizeof(double)))
-		return WRITER_DONE;            /* commits will say so if it lasts */
+		return WRITER_DONE; /* commits will say so if it lasts */
 	return free_some(w, n_live + headroom - c->pages_max);
 }

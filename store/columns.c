@@ -6,7 +6,8 @@
 
 #include "narrows/err.h"
 
-/* An array with room for n elements: the old one, or it reallocated. NULL: no memory, and the old one stays. */
+/* An array with room for n elements: the old one, or it reallocated. NULL: no memory, and the old
+ * one stays. */
 static void *
 reserve(void *old, size_t *cap, size_t n, size_t size)
 {
@@ -21,9 +22,11 @@ reserve(void *old, size_t *cap, size_t n, size_t size)
 }
 
 int
-columns_reset(struct columns *c, size_t n_fields, const uint32_t *wanted, size_t n_wanted, size_t cap_rows)
+columns_reset(
+    struct columns *c, size_t n_fields, const uint32_t *wanted, size_t n_wanted, size_t cap_rows)
 {
-	/* An odd number of cache lines keeps the values of one row out of each other's cache sets. */
+	/* An odd number of cache lines keeps the values of one row out of each other's cache
+	 * sets. */
 	size_t stride = (cap_rows / 8 | 1) * 8 + 16, i;
 	void *times, *ends, *value, *list, *mem;
 
@@ -125,19 +128,25 @@ columns_add_rows(struct columns *c, const struct chunk_columns *rows, size_t fro
 		return NW_OK;
 	for (r = from; r < to; r++) {
 		start = rows->attachment_end == NULL || r == 0 ? 0 : rows->attachment_end[r - 1];
-		rc = rows->attachment_end == NULL ? hist_add(c, n + r - from, NULL, 0) :
-		    hist_add(c, n + r - from, rows->attachment + start, rows->attachment_end[r] - start);
+		rc = rows->attachment_end == NULL
+		    ? hist_add(c, n + r - from, NULL, 0)
+		    : hist_add(c, n + r - from, rows->attachment + start,
+			  rows->attachment_end[r] - start);
 		if (rc != NW_OK)
 			return rc;
 	}
 	memcpy(c->t_wall_ns + n, rows->t_wall_ns + from, (to - from) * sizeof(int64_t));
 	for (i = 0; i < c->n_wanted; i++)
-		memcpy(c->value[c->wanted[i]] + n, rows->value[c->wanted[i]] + from, (to - from) * sizeof(double));
+		memcpy(c->value[c->wanted[i]] + n, rows->value[c->wanted[i]] + from,
+		    (to - from) * sizeof(double));
 	c->n_rows += to - from;
 	return NW_OK;
 }
 
-struct place { int64_t t; size_t row; };
+struct place {
+	int64_t t;
+	size_t row;
+};
 
 static int
 place_cmp(const void *a, const void *b)
@@ -185,7 +194,8 @@ columns_sort(struct columns *c)
 		;
 	if (r >= c->n_rows)
 		return NW_OK;
-	if ((p = malloc(c->n_rows * sizeof(*p))) == NULL || (scratch = malloc(c->n_rows * sizeof(*scratch))) == NULL)
+	if ((p = malloc(c->n_rows * sizeof(*p))) == NULL ||
+	    (scratch = malloc(c->n_rows * sizeof(*scratch))) == NULL)
 		goto out;
 	for (r = 0; r < c->n_rows; r++)
 		p[r] = (struct place){ c->t_wall_ns[r], r };
@@ -229,9 +239,11 @@ columns_cut(const struct columns *c, size_t from, size_t to, struct columns_piec
 	void *value, *ends;
 	size_t r, f;
 
-	if ((value = reserve(out->value, &out->cap_value, c->n_fields, sizeof(*out->value))) != NULL)
+	if ((value = reserve(out->value, &out->cap_value, c->n_fields, sizeof(*out->value))) !=
+	    NULL)
 		out->value = value;
-	if ((ends = reserve(out->hist_end, &out->cap_ends, to - from, sizeof(*out->hist_end))) != NULL)
+	if ((ends = reserve(out->hist_end, &out->cap_ends, to - from, sizeof(*out->hist_end))) !=
+	    NULL)
 		out->hist_end = ends;
 	if (value == NULL || ends == NULL)
 		return NW_ENOMEM;
@@ -240,8 +252,10 @@ columns_cut(const struct columns *c, size_t from, size_t to, struct columns_piec
 	for (r = from; c->has_hist && r < to; r++)
 		out->hist_end[r - from] = c->hist_end[r] - start;
 	out->is = (struct chunk_columns){
-		.n_rows = (uint32_t)(to - from), .n_columns = (uint32_t)c->n_fields,
-		.t_wall_ns = c->t_wall_ns + from, .value = out->value,
+		.n_rows = (uint32_t)(to - from),
+		.n_columns = (uint32_t)c->n_fields,
+		.t_wall_ns = c->t_wall_ns + from,
+		.value = out->value,
 		.attachment_end = c->has_hist ? out->hist_end : NULL,
 		.attachment = c->has_hist ? c->hist + start : NULL,
 	};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of one layout as columns, in memory: gathered from tail records and decoded chunks, put in time order, handed to
- * the chunk codec or to a reader's callback. Zero it before first use; memory grows and is used again.
+ * Rows of one layout as columns, in memory: gathered from tail records and decoded chunks, put in
+ * time order, handed to the chunk codec or to a reader's callback. Zero it before first use; memory
+ * grows and is used again.
  */
 #ifndef STORE_COLUMNS_H
 #define STORE_COLUMNS_H
@@ -14,18 +15,21 @@
 struct columns {
 	size_t n_rows, n_fields;
 	size_t n_wanted;
-	uint32_t *wanted;                      /* the fields that are gathered; value[] of the others is NULL */
+	uint32_t *wanted; /* the fields that are gathered; value[] of the others is NULL */
 	int64_t *t_wall_ns;
-	double **value;                        /* [n_fields] columns, into mem */
-	uint32_t *hist_end;                    /* [n_rows], as chunk_columns.attachment_end */
+	double **value;     /* [n_fields] columns, into mem */
+	uint32_t *hist_end; /* [n_rows], as chunk_columns.attachment_end */
 	uint8_t *hist;
 	bool has_hist;
 	double *mem;
-	size_t cap_times, cap_ends, cap_value, cap_wanted, cap_mem, cap_hist;   /* elements there is room for */
+	/* elements there is room for */
+	size_t cap_times, cap_ends, cap_value, cap_wanted, cap_mem, cap_hist;
 };
 
-/* Empties c and makes room for rows of n_fields values, or of the wanted fields only (NULL: all). NW_ENOMEM. */
-int columns_reset(struct columns *c, size_t n_fields, const uint32_t *wanted, size_t n_wanted, size_t cap_rows);
+/* Empties c and makes room for rows of n_fields values, or of the wanted fields only (NULL: all).
+ * NW_ENOMEM. */
+int columns_reset(
+    struct columns *c, size_t n_fields, const uint32_t *wanted, size_t n_wanted, size_t cap_rows);
 void columns_clear(struct columns *c);
 /* Append, within the room made. NW_ENOMEM and NW_ETOOBIG are about histograms. */
 int columns_add_rec(struct columns *c, const struct tail_rec *rec);
@@ -40,11 +44,12 @@ size_t columns_seek(const int64_t *t_wall_ns, size_t n_rows, int64_t t);
 /* Rows from..to of columns, as the codec takes them: points into c. Zero it before first use. */
 struct columns_piece {
 	struct chunk_columns is;
-	const double **value;                  /* [n_fields], the piece's own */
-	uint32_t *hist_end;                    /* [n_rows], the piece's own */
+	const double **value; /* [n_fields], the piece's own */
+	uint32_t *hist_end;   /* [n_rows], the piece's own */
 	size_t cap_value, cap_ends;
 };
-int columns_cut(const struct columns *c, size_t from, size_t to, struct columns_piece *out);   /* NW_ENOMEM */
+/* NW_ENOMEM */
+int columns_cut(const struct columns *c, size_t from, size_t to, struct columns_piece *out);
 void columns_piece_clear(struct columns_piece *p);
 
 #endif

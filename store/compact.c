@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From the tail into chunks, and from old chunks into roll-ups. What must stay true: chunks of a shelf do not overlap in
- * time, so a reader walks them one after the other.
+ * From the tail into chunks, and from old chunks into roll-ups. What must stay true: chunks of a
+ * shelf do not overlap in time, so a reader walks them one after the other.
  *
- * Rows that are newer than every chunk become a new one; when it and the small ones before it make up a whole chunk,
- * or there are many of them, they are merged. So a value is encoded about twice, however slowly its layout fills. Rows
- * that are older go into the chunk that covers their time, which is written again. Where buckets meet others of the same
- * time in doing so, they become one.
+ * Rows that are newer than every chunk become a new one; when it and the small ones before it make
+ * up a whole chunk, or there are many of them, they are merged. So a value is encoded about twice,
+ * however slowly its layout fills. Rows that are older go into the chunk that covers their time,
+ * which is written again. Where buckets meet others of the same time in doing so, they become one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +15,7 @@
 #include "store/codec/codec_hash.h"
 #include "store/writer.h"
 
-enum {
-	SMALL_CHUNKS_MAX = 32,
-	DECODED_WANTED_BYTES = CHUNK_DECODED_MAX_BYTES / 4
-};
+enum { SMALL_CHUNKS_MAX = 32, DECODED_WANTED_BYTES = CHUNK_DECODED_MAX_BYTES / 4 };
 
 /* A chunk's worth of rows: fewer of wide ones. */
 static size_t
@@ -30,10 +27,13 @@ rows_full(const struct writer *w, size_t n_columns)
 	return rows > w->limits.chunk_rows ? w->limits.chunk_rows : rows < 2 ? 2 : rows;
 }
 
-struct span { int64_t id, t0, t1; };           /* a chunk; id 0: none */
+struct span {
+	int64_t id, t0, t1;
+}; /* a chunk; id 0: none */
 
 static int
-chunk_find(struct writer *w, const struct shelf *s, enum shelf_stmt way, int64_t t, struct span *out)
+chunk_find(
+    struct writer *w, const struct shelf *s, enum shelf_stmt way, int64_t t, struct span *out)
 {
 	sqlite3_stmt *st;
 	int rc, step, which = s->stmts + (int)way;
@@ -43,13 +43,14 @@ chunk_find(struct writer *w, const struct shelf *s, enum shelf_stmt way, int64_t
 		return rc;
 	if ((step = sqlite3_step(st)) == SQLITE_ROW)
 		*out = (struct span){ sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
-		    sqlite3_column_int64(st, 2) };
+			sqlite3_column_int64(st, 2) };
 	rc = db_code(step);
 	db_give(&w->stmts, which, st);
 	return rc;
 }
 
-/* The small chunks at the end of a shelf, newest first, if together with n_more rows they are worth a rewrite. */
+/* The small chunks at the end of a shelf, newest first, if together with n_more rows they are worth
+ * a rewrite. */
 static int
 victims_small(struct writer *w, const struct shelf *s, size_t n_more, bool final)
 {
@@ -57,7 +58,8 @@ victims_small(struct writer *w, const struct shelf *s, size_t n_more, bool final
 	sqlite3_stmt *st;
 	int rc, step = SQLITE_DONE;
 
-	if ((rc = db_take(&w->stmts, s->stmts + SHELF_NEWEST, &st, "ii", s->key, (int64_t)SMALL_CHUNKS_MAX)) != NW_OK)
+	if ((rc = db_take(&w->stmts, s->stmts + SHELF_NEWEST, &st, "ii", s->key,
+		 (int64_t)SMALL_CHUNKS_MAX)) != NW_OK)
 		return rc;
 	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		if ((n = (size_t)sqlite3_column_int64(st, 1)) >= full)
@@ -74,8 +76,8 @@ victims_small(struct writer *w, const struct shelf *s, size_t n_more, bool final
 }
 
 /*
- * Which chunks to write again with rows from..: w->victims, any order. *to: the rows that go with them, those before the
- * next chunk.
+ * Which chunks to write again with rows from..: w->victims, any order. *to: the rows that go with
+ * them, those before the next chunk.
  */
 static int
 victims_find(struct writer *w, const struct shelf *s, size_t from, size_t *to, bool final)
@@ -109,13 +111,14 @@ victim_read(struct writer *w, const struct shelf *s, int64_t id, bool add, size_
 	if ((rc = db_take(&w->stmts, s->stmts + SHELF_DATA, &st, "i", id)) != NW_OK)
 		return rc;
 	if ((step = sqlite3_step(st)) != SQLITE_ROW) {
-		rc = step == SQLITE_DONE ? NW_EIO : db_code(step);   /* it was there a moment ago */
+		rc = step == SQLITE_DONE ? NW_EIO : db_code(step); /* it was there a moment ago */
 	} else if (!add) {
-		if ((rc = chunk_read_head(sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), &head)) == NW_OK)
+		if ((rc = chunk_read_head(sqlite3_column_blob(st, 0),
+			 (size_t)sqlite3_column_bytes(st, 0), &head)) == NW_OK)
 			*n_rows += head.n_rows;
 	} else {
-		rc = chunk_decode(w->codec, sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), NULL,
-		    &w->decoded);
+		rc = chunk_decode(w->codec, sqlite3_column_blob(st, 0),
+		    (size_t)sqlite3_column_bytes(st, 0), NULL, &w->decoded);
 		if (rc == NW_OK && w->decoded.is.n_columns != w->merged.n_fields)
 			rc = NW_ECORRUPT;
 		if (rc == NW_OK)
@@ -163,14 +166,15 @@ chunk_insert(struct writer *w, const struct shelf *s, const struct chunk_columns
 	for (f = 0; f < c->n_columns; f++)
 		w->last[f] = c->value[f][c->n_rows - 1];
 	w->moved.chunk_ids = true;
-	return db_run(&w->stmts, s->stmts + SHELF_ADD, "iiiibbi", s->key, t0, t1, n_rows, (const void *)w->last,
-	    (size_t)c->n_columns * sizeof(double), (const void *)w->chunk.bytes, w->chunk.len, w->next_chunk_id++);
+	return db_run(&w->stmts, s->stmts + SHELF_ADD, "iiiibbi", s->key, t0, t1, n_rows,
+	    (const void *)w->last, (size_t)c->n_columns * sizeof(double),
+	    (const void *)w->chunk.bytes, w->chunk.len, w->next_chunk_id++);
 }
 
 /* One chunk, or more where the codec's limits say so. */
 static int
-piece_write(struct writer *w, const struct shelf *s, const struct columns *c, size_t from, size_t to,
-    enum chunk_effort effort)
+piece_write(struct writer *w, const struct shelf *s, const struct columns *c, size_t from,
+    size_t to, enum chunk_effort effort)
 {
 	size_t half = from + (to - from) / 2;
 	int rc;
@@ -191,14 +195,17 @@ piece_write(struct writer *w, const struct shelf *s, const struct columns *c, si
 
 /* Rows from..to in chunks of a good size. */
 static int
-chunks_write(struct writer *w, const struct shelf *s, const struct columns *c, size_t from, size_t to, bool final)
+chunks_write(struct writer *w, const struct shelf *s, const struct columns *c, size_t from,
+    size_t to, bool final)
 {
-	size_t n = to - from, full = rows_full(w, c->n_fields), n_pieces = n < full ? 1 : n / full, i;
+	size_t n = to - from, full = rows_full(w, c->n_fields), n_pieces = n < full ? 1 : n / full,
+	       i;
 	enum chunk_effort effort = final || n >= full ? CHUNK_COMPACT : CHUNK_HOT;
 	int rc = NW_OK;
 
 	for (i = 0; rc == NW_OK && i < n_pieces; i++)
-		rc = piece_write(w, s, c, from + n * i / n_pieces, from + n * (i + 1) / n_pieces, effort);
+		rc = piece_write(
+		    w, s, c, from + n * i / n_pieces, from + n * (i + 1) / n_pieces, effort);
 	return rc;
 }
 
@@ -229,7 +236,8 @@ shelf_drop(struct writer *w, const struct shelf *s, int64_t id)
 
 /* Writes rows from..to and what they have to be merged with. */
 static int
-group_write(struct writer *w, const struct shelf *s, size_t n_columns, size_t from, size_t to, bool final)
+group_write(
+    struct writer *w, const struct shelf *s, size_t n_columns, size_t from, size_t to, bool final)
 {
 	const struct columns *c = &w->merged;
 	size_t i;
@@ -237,7 +245,8 @@ group_write(struct writer *w, const struct shelf *s, size_t n_columns, size_t fr
 
 	if (w->victims.n > 0) {
 		rc = victims_merge(w, s, n_columns, from, to);
-		/* A damaged chunk stays where it is, for verify to name; new rows do not suffer from it. */
+		/* A damaged chunk stays where it is, for verify to name; new rows do not suffer
+		 * from it. */
 		if (rc == NW_ECORRUPT || rc == NW_EVERSION)
 			w->victims.n = 0;
 		else if (rc != NW_OK)
@@ -251,11 +260,13 @@ group_write(struct writer *w, const struct shelf *s, size_t n_columns, size_t fr
 		rc = parts_join(w, s, c);
 		c = &w->folded;
 	}
-	/* Roll-ups come in small pieces that stay for long: what has been merged once is worth the effort. */
+	/* Roll-ups come in small pieces that stay for long: what has been merged once is worth the
+	 * effort. */
 	return rc == NW_OK ? chunks_write(w, s, c, 0, c->n_rows, final || s->tier > 0) : rc;
 }
 
-/* Layouts whose event type and fields are the same are likely to hold the like: those of one program's next session. */
+/* Layouts whose event type and fields are the same are likely to hold the like: those of one
+ * program's next session. */
 static int
 family_find(struct writer *w, const struct shelf *s)
 {
@@ -263,10 +274,13 @@ family_find(struct writer *w, const struct shelf *s)
 	int rc, step;
 
 	w->family = 0;
-	if ((rc = db_take(&w->stmts, W_LAYOUT_NAMES, &st, "i", s->tier == 0 ? s->key : s->key / STORE_TIERS)) != NW_OK)
+	if ((rc = db_take(&w->stmts, W_LAYOUT_NAMES, &st, "i",
+		 s->tier == 0 ? s->key : s->key / STORE_TIERS)) != NW_OK)
 		return rc;
 	if ((step = sqlite3_step(st)) == SQLITE_ROW)
-		w->family = hash_bytes(sqlite3_column_text(st, 0), (size_t)sqlite3_column_bytes(st, 0)) + (uint64_t)s->tier;
+		w->family =
+		    hash_bytes(sqlite3_column_text(st, 0), (size_t)sqlite3_column_bytes(st, 0)) +
+		    (uint64_t)s->tier;
 	db_give(&w->stmts, W_LAYOUT_NAMES, st);
 	return db_code(step);
 }
@@ -305,11 +319,12 @@ tidy(struct writer *w, const struct shelf *s)
 
 	w->victims.n = 0;
 	if ((rc = db_get_int(&w->stmts, W_LAYOUT_FIELDS, s->key, &n_fields)) != NW_OK)
-		return rc == NW_ENOTFOUND ? NW_OK : rc;   /* forgotten since it was listed */
+		return rc == NW_ENOTFOUND ? NW_OK : rc; /* forgotten since it was listed */
 	if (n_fields <= 0 || n_fields > TAIL_FIELDS_MAX)
 		return NW_OK;
 	if ((rc = columns_reset(&w->fresh, (size_t)n_fields, NULL, 0, 0)) != NW_OK ||
-	    (rc = victims_small(w, s, 0, true)) != NW_OK || w->victims.n == 0 || (rc = family_find(w, s)) != NW_OK)
+	    (rc = victims_small(w, s, 0, true)) != NW_OK || w->victims.n == 0 ||
+	    (rc = family_find(w, s)) != NW_OK)
 		return rc;
 	return group_write(w, s, (size_t)n_fields, 0, 0, true);
 }

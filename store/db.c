@@ -14,20 +14,14 @@ db_code(int sqlite_rc)
 	switch (sqlite_rc & 0xff) {
 	case SQLITE_OK:
 	case SQLITE_ROW:
-	case SQLITE_DONE:
-		return NW_OK;
-	case SQLITE_NOMEM:
-		return NW_ENOMEM;
-	case SQLITE_TOOBIG:
-		return NW_ETOOBIG;
-	case SQLITE_CONSTRAINT:
-		return NW_ECONFLICT;
+	case SQLITE_DONE: return NW_OK;
+	case SQLITE_NOMEM: return NW_ENOMEM;
+	case SQLITE_TOOBIG: return NW_ETOOBIG;
+	case SQLITE_CONSTRAINT: return NW_ECONFLICT;
 	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return NW_ECORRUPT;
+	case SQLITE_NOTADB: return NW_ECORRUPT;
 	case SQLITE_MISUSE:
-	case SQLITE_RANGE:
-		return NW_EINVAL;
+	case SQLITE_RANGE: return NW_EINVAL;
 	}
 	return NW_EIO;
 }
@@ -57,7 +51,8 @@ db_int(sqlite3 *db, const char *sql, int64_t *out)
 	sqlite3_stmt *st = NULL;
 	int rc;
 
-	if ((rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL)) == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW)
+	if ((rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL)) == SQLITE_OK &&
+	    (rc = sqlite3_step(st)) == SQLITE_ROW)
 		*out = sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
 	return rc == SQLITE_DONE ? NW_ENOTFOUND : db_code(rc);
@@ -94,16 +89,12 @@ bind_all(sqlite3_stmt *st, const char *types, va_list ap)
 	for (t = types; *t != '\0' && rc == SQLITE_OK; t++) {
 		n++;
 		switch (*t) {
-		case 'i':
-			rc = sqlite3_bind_int64(st, n, va_arg(ap, int64_t));
-			break;
+		case 'i': rc = sqlite3_bind_int64(st, n, va_arg(ap, int64_t)); break;
 		case 'n':
 			i = va_arg(ap, int64_t);
 			rc = i == 0 ? sqlite3_bind_null(st, n) : sqlite3_bind_int64(st, n, i);
 			break;
-		case 'd':
-			rc = sqlite3_bind_double(st, n, va_arg(ap, double));
-			break;
+		case 'd': rc = sqlite3_bind_double(st, n, va_arg(ap, double)); break;
 		case 't':
 			rc = sqlite3_bind_text(st, n, va_arg(ap, const char *), -1, SQLITE_STATIC);
 			break;
@@ -111,8 +102,7 @@ bind_all(sqlite3_stmt *st, const char *types, va_list ap)
 			blob = va_arg(ap, const void *);
 			rc = sqlite3_bind_blob64(st, n, blob, va_arg(ap, size_t), SQLITE_STATIC);
 			break;
-		default:
-			assert(!"unknown type letter");
+		default: assert(!"unknown type letter");
 		}
 	}
 	return rc;
@@ -126,7 +116,8 @@ take(struct db_stmts *s, int which, sqlite3_stmt **out, const char *types, va_li
 
 	*out = NULL;
 	if (st == NULL || s->slot[which].taken)
-		rc = sqlite3_prepare_v3(s->db, s->sql[which], -1, SQLITE_PREPARE_PERSISTENT, &st, NULL);
+		rc = sqlite3_prepare_v3(
+		    s->db, s->sql[which], -1, SQLITE_PREPARE_PERSISTENT, &st, NULL);
 	if (rc != SQLITE_OK)
 		return db_code(rc);
 	if (!s->slot[which].taken) {

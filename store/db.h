@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the store's files share of SQLite: result codes to ours, statements that are prepared once, values bound by a
- * format string. A struct db_stmts belongs to one connection and so to one thread at a time.
+ * What the store's files share of SQLite: result codes to ours, statements that are prepared once,
+ * values bound by a format string. A struct db_stmts belongs to one connection and so to one thread
+ * at a time.
  */
 #ifndef STORE_DB_H
 #define STORE_DB_H
@@ -15,14 +16,14 @@ enum { DB_STMTS_MAX = 64 };
 
 struct db_stmts {
 	sqlite3 *db;
-	const char *const *sql;                /* by number */
+	const char *const *sql; /* by number */
 	struct {
 		sqlite3_stmt *st;
 		bool taken;
 	} slot[DB_STMTS_MAX];
 };
 
-int db_code(int sqlite_rc);                /* NW_OK for SQLITE_OK, _ROW and _DONE */
+int db_code(int sqlite_rc); /* NW_OK for SQLITE_OK, _ROW and _DONE */
 /* Why the last call on db failed, for a person: "disk full", ... Fits any buffer. */
 void db_why(sqlite3 *db, char *why, size_t size);
 
@@ -31,12 +32,13 @@ int db_exec(sqlite3 *db, const char *sql);
 int db_int(sqlite3 *db, const char *sql, int64_t *out);
 
 void db_stmts_init(struct db_stmts *s, sqlite3 *db, const char *const *sql, size_t n);
-void db_stmts_clear(struct db_stmts *s);   /* before sqlite3_close() */
+void db_stmts_clear(struct db_stmts *s); /* before sqlite3_close() */
 
 /*
- * A statement, reset and with its values bound: i int64_t, n int64_t with 0 as NULL, d double with NaN as NULL, t text,
- * b blob and its size_t length. Text and blobs stay the caller's and must live until the give. Who takes gives back:
- * a statement that is taken twice at a time is prepared a second time, so callbacks may use the reader they came from.
+ * A statement, reset and with its values bound: i int64_t, n int64_t with 0 as NULL, d double with
+ * NaN as NULL, t text, b blob and its size_t length. Text and blobs stay the caller's and must live
+ * until the give. Who takes gives back: a statement that is taken twice at a time is prepared a
+ * second time, so callbacks may use the reader they came from.
  */
 int db_take(struct db_stmts *s, int which, sqlite3_stmt **out, const char *types, ...);
 void db_give(struct db_stmts *s, int which, sqlite3_stmt *st);

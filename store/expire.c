@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Expiry by age: once a minute a pass over all tiers, each from its oldest on, and over sessions, a bounded transaction at a
- * time, so that commits come in between. A chunk goes as a whole, when its last row is old enough.
+ * Expiry by age: once a minute a pass over all tiers, each from its oldest on, and over sessions, a
+ * bounded transaction at a time, so that commits come in between. A chunk goes as a whole, when its
+ * last row is old enough.
  */
 #include "narrows/err.h"
 #include "store/writer.h"
@@ -13,7 +14,7 @@ pass_is_due(struct writer *w, int64_t now)
 {
 	int64_t wait = w->pass_wall_ns + pass_every_ns - now;
 
-	return wait <= 0 || wait > pass_every_ns;   /* the second: the clock was set back */
+	return wait <= 0 || wait > pass_every_ns; /* the second: the clock was set back */
 }
 
 /* The next that is too old, of any tier from the one in hand on. */
@@ -26,7 +27,8 @@ next_find(struct writer *w, struct aged *out)
 		*out = (struct aged){ 0 };
 		if (w->keep_ns[w->pass_tier] == 0)
 			continue;
-		rc = rollup_oldest(w, w->pass_tier, w->pass_wall_ns - w->keep_ns[w->pass_tier], &w->pass_at, out);
+		rc = rollup_oldest(
+		    w, w->pass_tier, w->pass_wall_ns - w->keep_ns[w->pass_tier], &w->pass_at, out);
 		if (rc != NW_OK || out->id != 0 || out->more)
 			return rc;
 	}
@@ -45,10 +47,11 @@ sessions_step(struct writer *w)
 	    (rc = forget_oldest(w, w->pass_wall_ns - w->keep_sessions_ns, &id)) != NW_OK)
 		return rc;
 	if (id == 0) {
-		w->pass_tier++;                /* the pass is over */
+		w->pass_tier++; /* the pass is over */
 		return WRITER_DONE;
 	}
-	if ((rc = ceiling_make_room(w, w->limits.step_values)) != NW_OK || (rc = forget_session(w, id)) != NW_OK)
+	if ((rc = ceiling_make_room(w, w->limits.step_values)) != NW_OK ||
+	    (rc = forget_session(w, id)) != NW_OK)
 		return rc;
 	w->pages_freed = true;
 	return WRITER_MORE;
@@ -76,14 +79,15 @@ expire_step(struct writer *w)
 		return rc;
 	if (what.id == 0)
 		return what.more ? WRITER_MORE : sessions_step(w);
-	if ((rc = ceiling_make_room(w, w->limits.step_values)) != NW_OK || (rc = writer_begin(w)) != NW_OK)
+	if ((rc = ceiling_make_room(w, w->limits.step_values)) != NW_OK ||
+	    (rc = writer_begin(w)) != NW_OK)
 		goto out;
 	w->values_encoded = 0;
 	do {
 		if ((rc = rollup_demote(w, &what)) == NW_ECORRUPT)
-			rc = NW_OK;            /* it stays, for verify to name */
-	} while (rc == NW_OK && w->values_encoded < w->limits.step_values && (rc = next_find(w, &what)) == NW_OK &&
-	    what.id != 0);
+			rc = NW_OK; /* it stays, for verify to name */
+	} while (rc == NW_OK && w->values_encoded < w->limits.step_values &&
+	    (rc = next_find(w, &what)) == NW_OK && what.id != 0);
 	rc = writer_end(w, rc);
 out:
 	if (rc != NW_OK) {

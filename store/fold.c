@@ -11,9 +11,11 @@
 
 enum { LANES = 4 };
 
-const int64_t fold_step_ns[STORE_TIERS] = { 0, INT64_C(10000000000), INT64_C(60000000000), INT64_C(3600000000000) };
+const int64_t fold_step_ns[STORE_TIERS] = { 0, INT64_C(10000000000), INT64_C(60000000000),
+	INT64_C(3600000000000) };
 
-/* Of values that are numbers. Several sums, because an addition has to wait for the one before it. */
+/* Of values that are numbers. Several sums, because an addition has to wait for the one before
+ * it. */
 static double
 sum_of(const double *v, size_t n)
 {
@@ -71,7 +73,7 @@ fold_values(const double *v, size_t n)
 	size_t i;
 
 	if (isnan(s.sum))
-		return fold_odd(v, n);         /* not numbers among them, or infinities that cancel */
+		return fold_odd(v, n); /* not numbers among them, or infinities that cancel */
 	for (i = 1; i < n; i++) {
 		s.min = v[i] < s.min ? v[i] : s.min;
 		s.max = v[i] > s.max ? v[i] : s.max;
@@ -105,7 +107,8 @@ stat_get(const double *const *value, size_t field, size_t row)
 {
 	const double *const *c = value + field * STATS;
 
-	return (struct fold_stat){ c[STAT_N][row], c[STAT_SUM][row], c[STAT_MIN][row], c[STAT_MAX][row], c[STAT_M2][row] };
+	return (struct fold_stat){ c[STAT_N][row], c[STAT_SUM][row], c[STAT_MIN][row],
+		c[STAT_MAX][row], c[STAT_M2][row] };
 }
 
 static void
@@ -127,7 +130,8 @@ hist_add(struct fold *f, const uint8_t *bytes, size_t len)
 {
 	if (len == 0)
 		return NW_OK;
-	if (f->counts == NULL && (f->counts = calloc(2 * NW_HIST_BUCKETS, sizeof(*f->counts))) == NULL)
+	if (f->counts == NULL &&
+	    (f->counts = calloc(2 * NW_HIST_BUCKETS, sizeof(*f->counts))) == NULL)
 		return NW_ENOMEM;
 	/* Into a copy: bytes that turn out to be no histogram leave nothing behind. */
 	memcpy(f->counts + NW_HIST_BUCKETS, f->counts, NW_HIST_BUCKETS * sizeof(*f->counts));
@@ -161,9 +165,10 @@ bucket_close(struct fold *f)
 /* --- values --- */
 
 void
-fold_begin(struct fold *f, int64_t step_ns, struct columns *out, const uint32_t *fields, size_t n_fields)
+fold_begin(
+    struct fold *f, int64_t step_ns, struct columns *out, const uint32_t *fields, size_t n_fields)
 {
-	if (f->has_hist)                       /* of a fold that was given up */
+	if (f->has_hist) /* of a fold that was given up */
 		memset(f->counts, 0, NW_HIST_BUCKETS * sizeof(*f->counts));
 	f->open = f->has_hist = false;
 	f->step_ns = step_ns;
@@ -174,7 +179,8 @@ fold_begin(struct fold *f, int64_t step_ns, struct columns *out, const uint32_t 
 
 /* Rows i..j are of one bucket: into the last row of out, which is new or open. */
 static void
-values_add(struct fold *f, const struct chunk_columns *rows, size_t i, size_t j, bool stats, bool fresh)
+values_add(
+    struct fold *f, const struct chunk_columns *rows, size_t i, size_t j, bool stats, bool fresh)
 {
 	size_t row = f->out->n_rows - 1, k, field, r;
 	struct fold_stat s, more;
@@ -211,9 +217,11 @@ fold_rows(struct fold *f, const struct chunk_columns *rows, size_t from, size_t 
 
 	for (i = from; i < to; i = j) {
 		bucket = fold_bucket(rows->t_wall_ns[i], f->step_ns);
-		for (j = i + 1; j < to && fold_bucket(rows->t_wall_ns[j], f->step_ns) == bucket; j++)
+		for (j = i + 1; j < to && fold_bucket(rows->t_wall_ns[j], f->step_ns) == bucket;
+		     j++)
 			;
-		fresh = !f->open || fold_bucket(out->t_wall_ns[out->n_rows - 1], f->step_ns) != bucket;
+		fresh =
+		    !f->open || fold_bucket(out->t_wall_ns[out->n_rows - 1], f->step_ns) != bucket;
 		if (fresh) {
 			if ((rc = bucket_close(f)) != NW_OK)
 				return rc;
@@ -223,7 +231,8 @@ fold_rows(struct fold *f, const struct chunk_columns *rows, size_t from, size_t 
 		values_add(f, rows, i, j, stats, fresh);
 		for (r = i; rows->attachment_end != NULL && r < j; r++) {
 			start = r == 0 ? 0 : rows->attachment_end[r - 1];
-			if ((rc = hist_add(f, rows->attachment + start, rows->attachment_end[r] - start)) != NW_OK)
+			if ((rc = hist_add(f, rows->attachment + start,
+				 rows->attachment_end[r] - start)) != NW_OK)
 				return rc;
 		}
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Folding: rows of a layout into buckets of time, and buckets into longer ones. A bucket is a row of five statistics
- * per field, column f * STATS + s; its time is that of its last row, so what reports the interval before it still says
- * where it ended. Buckets begin at multiples of their length since 1970.
+ * Folding: rows of a layout into buckets of time, and buckets into longer ones. A bucket is a row
+ * of five statistics per field, column f * STATS + s; its time is that of its last row, so what
+ * reports the interval before it still says where it ended. Buckets begin at multiples of their
+ * length since 1970.
  *
- * NaN is "not measured" and skipped. Mean and variance are joined as Chan, Golub, LeVeque 1979: no sum of squares, so
- * nothing cancels.
+ * NaN is "not measured" and skipped. Mean and variance are joined as Chan, Golub, LeVeque 1979: no
+ * sum of squares, so nothing cancels.
  */
 #ifndef STORE_FOLD_H
 #define STORE_FOLD_H
@@ -13,11 +14,14 @@
 #include "store/columns.h"
 
 enum { STAT_N, STAT_SUM, STAT_MIN, STAT_MAX, STAT_M2, STATS };
-_Static_assert(STATS * TAIL_FIELDS_MAX <= CHUNK_COLUMNS_MAX, "a roll-up of the widest layout is a chunk");
+_Static_assert(
+    STATS *TAIL_FIELDS_MAX <= CHUNK_COLUMNS_MAX, "a roll-up of the widest layout is a chunk");
 
-struct fold_stat { double n, sum, min, max, m2; };
+struct fold_stat {
+	double n, sum, min, max, m2;
+};
 
-extern const int64_t fold_step_ns[];           /* by tier (STORE_TIERS); 0: rows as they came */
+extern const int64_t fold_step_ns[]; /* by tier (STORE_TIERS); 0: rows as they came */
 
 static inline int64_t
 fold_bucket(int64_t t_wall_ns, int64_t step_ns)
@@ -32,22 +36,24 @@ void fold_join(struct fold_stat *a, const struct fold_stat *b);
 /* Zero it before first use. */
 struct fold {
 	int64_t step_ns;
-	struct columns *out;                   /* the caller's, reset to STATS columns a field, room for every row */
-	const uint32_t *fields;                /* NULL: all */
-	size_t n_fields;                       /* of the list, or of the layout */
-	bool open;                             /* the last row of out may still grow */
+	struct columns *out; /* the caller's, reset to STATS columns a field, room for every row */
+	const uint32_t *fields; /* NULL: all */
+	size_t n_fields;        /* of the list, or of the layout */
+	bool open;              /* the last row of out may still grow */
 	bool has_hist;
-	uint64_t *counts;                      /* of the open bucket */
+	uint64_t *counts; /* of the open bucket */
 	uint8_t *hist;
 	size_t cap_hist;
-	uint64_t lost_hists;                   /* that were none */
+	uint64_t lost_hists; /* that were none */
 };
 
 /* Where buckets go; what is open is closed first. */
-void fold_begin(struct fold *f, int64_t step_ns, struct columns *out, const uint32_t *fields, size_t n_fields);
-/* Rows from..to, in time order and not before those of earlier calls: plain ones, or buckets (stats). NW_ENOMEM. */
+void fold_begin(
+    struct fold *f, int64_t step_ns, struct columns *out, const uint32_t *fields, size_t n_fields);
+/* Rows from..to, in time order and not before those of earlier calls: plain ones, or buckets
+ * (stats). NW_ENOMEM. */
 int fold_rows(struct fold *f, const struct chunk_columns *rows, size_t from, size_t to, bool stats);
-int fold_end(struct fold *f);                  /* closes the last bucket */
+int fold_end(struct fold *f); /* closes the last bucket */
 void fold_clear(struct fold *f);
 
 #endif

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forgetting: the oldest session goes as a whole, its metadata, verdict and runs, and what is left of its samples. A
- * verdict is worth more than samples and outlives them; but a session's descriptions and results take tens of KiB, and
- * nothing else ever frees them.
+ * Forgetting: the oldest session goes as a whole, its metadata, verdict and runs, and what is left
+ * of its samples. A verdict is worth more than samples and outlives them; but a session's
+ * descriptions and results take tens of KiB, and nothing else ever frees them.
  *
- * Only sessions that ended a while ago go, so that nothing on its way still belongs to one, and never the newest nor
- * that with the newest layout, so that ids are not given twice: a reader may remember rows by their layout. The tail must
- * be free of their rows: a blob whose layout is gone could not be read. No row stays there for more than an hour, so that
- * is no reason to keep one for long.
+ * Only sessions that ended a while ago go, so that nothing on its way still belongs to one, and
+ * never the newest nor that with the newest layout, so that ids are not given twice: a reader may
+ * remember rows by their layout. The tail must be free of their rows: a blob whose layout is gone
+ * could not be read. No row stays there for more than an hour, so that is no reason to keep one for
+ * long.
  *
- * Senders may remember a session that is gone. Those that feed it hold it as long as they are connected, and an hour
- * longer, because the box remembers their series for a while; what others say of it comes too late (writer.c).
+ * Senders may remember a session that is gone. Those that feed it hold it as long as they are
+ * connected, and an hour longer, because the box remembers their series for a while; what others
+ * say of it comes too late (writer.c).
  */
 #include "narrows/err.h"
 #include "store/writer.h"
 
-enum { CHUNKS_AT_ONCE = 1000 };                /* so many take some 10 ms, and ten times that from a slow disk */
+enum { CHUNKS_AT_ONCE = 1000 }; /* so many take some 10 ms, and ten times that from a slow disk */
 static const int64_t settled_after_ns = INT64_C(3600000000000);
 
 /* Rows that are not in chunks yet. */
@@ -34,7 +36,8 @@ session_is_fresh(struct writer *w, int64_t id, bool *fresh)
 	return db_code(step);
 }
 
-/* The next after *id that closed before a time, and has no rows in blobs from the first one on; 0: none. */
+/* The next after *id that closed before a time, and has no rows in blobs from the first one on; 0:
+ * none. */
 static int
 session_next(struct writer *w, int64_t closed_before_wall_ns, int64_t first_blob, int64_t *id)
 {
@@ -44,7 +47,8 @@ session_next(struct writer *w, int64_t closed_before_wall_ns, int64_t first_blob
 
 	if (closed_before_wall_ns > settled)
 		closed_before_wall_ns = settled;
-	if ((rc = db_take(&w->stmts, W_SESSION_OLDEST, &st, "iiii", *id, closed_before_wall_ns, first_blob, settled)) != NW_OK)
+	if ((rc = db_take(&w->stmts, W_SESSION_OLDEST, &st, "iiii", *id, closed_before_wall_ns,
+		 first_blob, settled)) != NW_OK)
 		return rc;
 	step = sqlite3_step(st);
 	*id = step == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
@@ -74,10 +78,12 @@ forget_waits(struct writer *w)
 {
 	int64_t id = w->forget_after;
 
-	return tail_oldest(w->tail) != NULL && session_next(w, INT64_MAX, INT64_MAX, &id) == NW_OK && id != 0;
+	return tail_oldest(w->tail) != NULL &&
+	    session_next(w, INT64_MAX, INT64_MAX, &id) == NW_OK && id != 0;
 }
 
-/* Deletes chunks or roll-ups, not more than *n, which is lowered, and takes their bytes off the shelves. */
+/* Deletes chunks or roll-ups, not more than *n, which is lowered, and takes their bytes off the
+ * shelves. */
 static int
 samples_drop(struct writer *w, int which, int64_t id, int64_t *n)
 {
@@ -92,7 +98,8 @@ samples_drop(struct writer *w, int which, int64_t id, int64_t *n)
 	return db_code(step);
 }
 
-/* Of very many samples a part at first: then it is still the oldest one, and its turn comes again. */
+/* Of very many samples a part at first: then it is still the oldest one, and its turn comes
+ * again. */
 static int
 session_drop(struct writer *w, int64_t id)
 {
@@ -122,7 +129,7 @@ forget_session(struct writer *w, int64_t id)
 		return rc;
 	if (rc != NW_ECORRUPT && rc != NW_ECONFLICT)
 		return rc;
-	w->forget_after = id;                  /* it stays, for verify to name */
+	w->forget_after = id; /* it stays, for verify to name */
 	w->trouble[0] = '\0';
 	return NW_OK;
 }

@@ -6,8 +6,8 @@
 #include "narrows/store.h"
 
 /*
- * Until *fd is closed the store at path is ours. NW_ECONFLICT: it is another process's. The file PATH-lock stays when
- * the lock goes: removing it would race with the next owner.
+ * Until *fd is closed the store at path is ours. NW_ECONFLICT: it is another process's. The file
+ * PATH-lock stays when the lock goes: removing it would race with the next owner.
  */
 int lock_take(const char *path, int *fd, char why[STORE_WHY_BYTES]);
 

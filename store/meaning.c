@@ -9,33 +9,58 @@
 #include "store/fold.h"
 
 /*
- * Names mean something within event types that begin so. sum_x, min_x, max_x, mean_x and sd_x mean what they say
- * everywhere. What is in neither is a counter if its metadata's parameters say kind (or kind_<field>) "counter", and a
- * gauge if not.
+ * Names mean something within event types that begin so. sum_x, min_x, max_x, mean_x and sd_x mean
+ * what they say everywhere. What is in neither is a counter if its metadata's parameters say kind
+ * (or kind_<field>) "counter", and a gauge if not.
  */
-static const struct { const char *event, *field; enum meaning_how how; } names[] = {
-	{ "nl", "count", MEANING_SUM }, { "nl", "count_r", MEANING_SUM }, { "nl", "clamped", MEANING_SUM },
-	{ "nl", "dur", MEANING_SUM }, { "nl", "dur_inst", MEANING_SUM }, { "nl", "window", MEANING_SUM },
-	{ "nl", "busy", MEANING_SUM }, { "nl", "busy_max", MEANING_SUM }, { "nl", "wait", MEANING_SUM },
+static const struct {
+	const char *event, *field;
+	enum meaning_how how;
+} names[] = {
+	{ "nl", "count", MEANING_SUM },
+	{ "nl", "count_r", MEANING_SUM },
+	{ "nl", "clamped", MEANING_SUM },
+	{ "nl", "dur", MEANING_SUM },
+	{ "nl", "dur_inst", MEANING_SUM },
+	{ "nl", "window", MEANING_SUM },
+	{ "nl", "busy", MEANING_SUM },
+	{ "nl", "busy_max", MEANING_SUM },
+	{ "nl", "wait", MEANING_SUM },
 	{ "nl", "threads", MEANING_MAX },
-	{ "nw:process", "cpu_user", MEANING_SUM }, { "nw:process", "cpu_sys", MEANING_SUM },
+	{ "nw:process", "cpu_user", MEANING_SUM },
+	{ "nw:process", "cpu_sys", MEANING_SUM },
 	{ "nw:process", "cpu_wait", MEANING_SUM },
-	{ "nw:process", "rchar", MEANING_SUM }, { "nw:process", "wchar", MEANING_SUM },
-	{ "nw:process", "read_bytes", MEANING_SUM }, { "nw:process", "write_bytes", MEANING_SUM },
-	{ "nw:process", "seen_read", MEANING_SUM }, { "nw:process", "seen_written", MEANING_SUM },
-	{ "nw:process", "combined_bytes", MEANING_SUM }, { "nw:process", "combined_s", MEANING_SUM },
-	{ "nw:process", "pipe_read_bytes", MEANING_SUM }, { "nw:process", "pipe_write_bytes", MEANING_SUM },
-	{ "nw:process", "pipe_read_s", MEANING_SUM }, { "nw:process", "pipe_write_s", MEANING_SUM },
-	{ "nw:process", "window", MEANING_SUM }, { "nw:process", "missed_ops", MEANING_LAST },
-	{ "nw:file", "read_bytes", MEANING_SUM }, { "nw:file", "write_bytes", MEANING_SUM },
-	{ "nw:file", "read_s", MEANING_SUM }, { "nw:file", "write_s", MEANING_SUM },
-	{ "nw:connection", "bytes_in", MEANING_SUM }, { "nw:connection", "bytes_out", MEANING_SUM },
-	{ "nw:connection", "rtt_min_s", MEANING_MIN }, { "nw:connection", "retrans", MEANING_LAST },
-	{ "nw:connection", "busy_s", MEANING_LAST }, { "nw:connection", "rwnd_limited_s", MEANING_LAST },
+	{ "nw:process", "rchar", MEANING_SUM },
+	{ "nw:process", "wchar", MEANING_SUM },
+	{ "nw:process", "read_bytes", MEANING_SUM },
+	{ "nw:process", "write_bytes", MEANING_SUM },
+	{ "nw:process", "seen_read", MEANING_SUM },
+	{ "nw:process", "seen_written", MEANING_SUM },
+	{ "nw:process", "combined_bytes", MEANING_SUM },
+	{ "nw:process", "combined_s", MEANING_SUM },
+	{ "nw:process", "pipe_read_bytes", MEANING_SUM },
+	{ "nw:process", "pipe_write_bytes", MEANING_SUM },
+	{ "nw:process", "pipe_read_s", MEANING_SUM },
+	{ "nw:process", "pipe_write_s", MEANING_SUM },
+	{ "nw:process", "window", MEANING_SUM },
+	{ "nw:process", "missed_ops", MEANING_LAST },
+	{ "nw:file", "read_bytes", MEANING_SUM },
+	{ "nw:file", "write_bytes", MEANING_SUM },
+	{ "nw:file", "read_s", MEANING_SUM },
+	{ "nw:file", "write_s", MEANING_SUM },
+	{ "nw:connection", "bytes_in", MEANING_SUM },
+	{ "nw:connection", "bytes_out", MEANING_SUM },
+	{ "nw:connection", "rtt_min_s", MEANING_MIN },
+	{ "nw:connection", "retrans", MEANING_LAST },
+	{ "nw:connection", "busy_s", MEANING_LAST },
+	{ "nw:connection", "rwnd_limited_s", MEANING_LAST },
 	{ "nw:connection", "sndbuf_limited_s", MEANING_LAST },
 };
 
-struct names { char **name; size_t n; };
+struct names {
+	char **name;
+	size_t n;
+};
 
 static bool
 field_find(const struct names *f, const char *prefix, const char *rest, uint32_t *out)
@@ -54,8 +79,14 @@ field_find(const struct names *f, const char *prefix, const char *rest, uint32_t
 static bool
 family(const struct names *f, const char *name, struct meaning *m)
 {
-	static const struct { const char *prefix; enum meaning_how how; } all[] = {
-		{ "sum_", MEANING_SUM }, { "min_", MEANING_MIN }, { "max_", MEANING_MAX }, { "mean_", MEANING_RATIO },
+	static const struct {
+		const char *prefix;
+		enum meaning_how how;
+	} all[] = {
+		{ "sum_", MEANING_SUM },
+		{ "min_", MEANING_MIN },
+		{ "max_", MEANING_MAX },
+		{ "mean_", MEANING_RATIO },
 		{ "sd_", MEANING_SPREAD },
 	};
 	const char *x;
@@ -69,8 +100,10 @@ family(const struct names *f, const char *name, struct meaning *m)
 	m->how = all[i].how;
 	x = name + strlen(all[i].prefix);
 	if (m->how == MEANING_RATIO)
-		return field_find(f, "sum_", x, &m->over) && (((strcmp(x, "r") == 0 || strcmp(x, "g") == 0) &&
-		    field_find(f, "count_r", "", &m->by)) || field_find(f, "count", "", &m->by));
+		return field_find(f, "sum_", x, &m->over) &&
+		    (((strcmp(x, "r") == 0 || strcmp(x, "g") == 0) &&
+			 field_find(f, "count_r", "", &m->by)) ||
+			field_find(f, "count", "", &m->by));
 	return m->how != MEANING_SPREAD || field_find(f, "mean_", x, &m->over);
 }
 
@@ -158,27 +191,25 @@ stat_of(const double *const *stats, uint32_t field, int stat, size_t row)
 double
 meaning_value(const struct meaning *m, uint32_t field, const double *const *stats, size_t row)
 {
-	double n = stat_of(stats, field, STAT_N, row), mean = stat_of(stats, field, STAT_SUM, row) / n, by, within, between;
+	double n = stat_of(stats, field, STAT_N, row),
+	       mean = stat_of(stats, field, STAT_SUM, row) / n, by, within, between;
 
 	if (!(n > 0))
 		return NAN;
 	switch (m->how) {
-	case MEANING_SUM:
-		return stat_of(stats, field, STAT_SUM, row);
-	case MEANING_MIN:
-		return stat_of(stats, field, STAT_MIN, row);
+	case MEANING_SUM: return stat_of(stats, field, STAT_SUM, row);
+	case MEANING_MIN: return stat_of(stats, field, STAT_MIN, row);
 	case MEANING_MAX:
-	case MEANING_LAST:
-		return stat_of(stats, field, STAT_MAX, row);
+	case MEANING_LAST: return stat_of(stats, field, STAT_MAX, row);
 	case MEANING_RATIO:
 		by = stat_of(stats, m->by, STAT_SUM, row);
 		return by > 0 ? stat_of(stats, m->over, STAT_SUM, row) / by : mean;
 	case MEANING_SPREAD:
 		within = stat_of(stats, field, STAT_M2, row) / n + mean * mean;
-		between = stat_of(stats, m->over, STAT_M2, row) / fmax(stat_of(stats, m->over, STAT_N, row), 1);
+		between = stat_of(stats, m->over, STAT_M2, row) /
+		    fmax(stat_of(stats, m->over, STAT_N, row), 1);
 		return sqrt(within + between);
-	case MEANING_MEAN:
-		break;
+	case MEANING_MEAN: break;
 	}
 	return mean;
 }

@@ -16,7 +16,8 @@ migrate_climb(sqlite3 *db, const char *const *ladder, int from, int to, char why
 
 	if (from >= to)
 		return NW_OK;
-	snprintf(stamp, sizeof(stamp), "PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID, to);
+	snprintf(stamp, sizeof(stamp), "PRAGMA application_id = %d; PRAGMA user_version = %d",
+	    SCHEMA_APPLICATION_ID, to);
 	rc = db_exec(db, "BEGIN IMMEDIATE");
 	for (v = from; rc == NW_OK && v < to; v++)
 		rc = db_exec(db, ladder[v]);
@@ -39,13 +40,15 @@ migrate_keep(sqlite3 *db, int version, char why[STORE_WHY_BYTES])
 	int rc;
 
 	if (path == NULL || *path == '\0')
-		return NW_OK;                  /* in memory: nobody expects it to stay */
+		return NW_OK; /* in memory: nobody expects it to stay */
 	if ((rc = backup_begin(&f, path, cause, "%s.v%d.bak", path, version)) == NW_OK &&
 	    (rc = backup_copy(&f, db, NULL, cause)) == NW_OK)
 		rc = backup_publish(&f, true, cause);
 	if (rc != NW_OK)
-		snprintf(why, STORE_WHY_BYTES, "made by an older narrows, and no copy can be made before it is brought up to"
-		    " date: %.100s", cause);
+		snprintf(why, STORE_WHY_BYTES,
+		    "made by an older narrows, and no copy can be made before it is brought up to"
+		    " date: %.100s",
+		    cause);
 	backup_end(&f);
 	return rc;
 }

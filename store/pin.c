@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pinning, from any process: SQLite lets one more connection write a row that the writer's memory knows nothing of, and
- * the writer asks the file each time before it lets rows go.
+ * Pinning, from any process: SQLite lets one more connection write a row that the writer's memory
+ * knows nothing of, and the writer asks the file each time before it lets rows go.
  */
 #include <stdio.h>
 
@@ -31,8 +31,10 @@ store_pin(const char *path, int64_t session_id, bool pinned, char why[STORE_WHY_
 	int rc;
 
 	why[0] = '\0';
-	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
-		snprintf(why, STORE_WHY_BYTES, "%s", db == NULL ? "out of memory" : sqlite3_errmsg(db));
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+	    SQLITE_OK) {
+		snprintf(
+		    why, STORE_WHY_BYTES, "%s", db == NULL ? "out of memory" : sqlite3_errmsg(db));
 		sqlite3_close(db);
 		return NW_EIO;
 	}

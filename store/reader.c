@@ -10,47 +10,58 @@
 #include "narrows/err.h"
 #include "store/schema.h"
 
-enum {
-	READER_BUSY_TIMEOUT_MS = 5000,
-	READER_CACHE_BYTES = 8 << 20
-};
+enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20 };
 
-#define XSP_COLUMNS "id, host_id, session_id, sess_id, peer, software, provider, opened_ns, closed_ns, docs, samples," \
+#define XSP_COLUMNS                                                                                \
+	"id, host_id, session_id, sess_id, peer, software, provider, opened_ns, closed_ns, docs, " \
+	"samples,"                                                                                 \
 	" rejected, bytes, dropped, end_reason"
-#define META_COLUMNS "id, session_id, host_id, xsp_id, mid, pid, event_type, subject, params, first_ns"
+#define META_COLUMNS \
+	"id, session_id, host_id, xsp_id, mid, pid, event_type, subject, params, first_ns"
 #define META_PREFIX "substr(event_type, 1, length(?1)) = ?1"
-#define SESSION_COLUMNS "s.id, s.task_id, s.program, s.opened_ns, s.closed_ns, s.last_data_ns, r.session_id, r.run_id," \
-	" r.route, r.program, r.stage, r.sentence, r.bytes, r.bytes_per_s, r.start_ns, r.duration_ns"
+#define SESSION_COLUMNS                                                                        \
+	"s.id, s.task_id, s.program, s.opened_ns, s.closed_ns, s.last_data_ns, r.session_id, " \
+	"r.run_id,"                                                                            \
+	" r.route, r.program, r.stage, r.sentence, r.bytes, r.bytes_per_s, r.start_ns, "       \
+	"r.duration_ns"
 
 /* When the last roll-up of a tier that begins before ?3 ends. */
-#define ROLLUP_NEWEST(tier) "(SELECT t1_ns FROM rollup WHERE layout_id = ?1 AND tier = " tier " AND t0_ns < ?3" \
+#define ROLLUP_NEWEST(tier)                                                                 \
+	"(SELECT t1_ns FROM rollup WHERE layout_id = ?1 AND tier = " tier " AND t0_ns < ?3" \
 	" ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1)"
 /* Chunks do not overlap, so only the last one that begins before ?2 can reach it. */
-#define PIECES(tier, table, and_tier) "SELECT data, " tier ", t0_ns, t1_ns FROM " table " WHERE layout_id = ?1 " and_tier \
+#define PIECES(tier, table, and_tier)                                                          \
+	"SELECT data, " tier ", t0_ns, t1_ns FROM " table " WHERE layout_id = ?1 " and_tier    \
 	" AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >= coalesce((SELECT max(t0_ns) FROM " table \
 	" WHERE layout_id = ?1 " and_tier " AND t0_ns < ?2), ?2)"
 
 static const char *const sql[R_STMTS] = {
 	[R_BEGIN] = "BEGIN",
 	[R_END] = "COMMIT",
-	[R_PIN] = "SELECT 1 FROM sqlite_schema LIMIT 1",   /* BEGIN alone takes no snapshot */
+	[R_PIN] = "SELECT 1 FROM sqlite_schema LIMIT 1", /* BEGIN alone takes no snapshot */
 	[R_HOSTS] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host ORDER BY id",
 	[R_HOST] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host WHERE id = ?",
 	[R_PROVIDERS] = "SELECT id, stored_seq FROM provider ORDER BY id",
-	[R_SESSIONS] = "SELECT " SESSION_COLUMNS ", NULL, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
-	    " WHERE s.id < ? ORDER BY s.id DESC LIMIT ?",
-	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
+	[R_SESSIONS] = "SELECT " SESSION_COLUMNS
+		       ", NULL, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
+		       " WHERE s.id < ? ORDER BY s.id DESC LIMIT ?",
+	[R_SESSION] =
+	    "SELECT " SESSION_COLUMNS
+	    ", r.document, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
 	    " WHERE s.id = ?",
 	[R_SESSION_LAST] = "SELECT max(id) FROM session",
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
 	[R_XSP_ONE] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE id = ?",
-	[R_RUNS] = "SELECT id, session_id, kind, started_ns, took_ns, version, outcome FROM run WHERE session_id = ?"
-	    " ORDER BY id",
+	[R_RUNS] = "SELECT id, session_id, kind, started_ns, took_ns, version, outcome FROM run "
+		   "WHERE session_id = ?"
+		   " ORDER BY id",
 	[R_META] = "SELECT " META_COLUMNS ", raw FROM metadata WHERE id = ?",
-	[R_METAS_OF_SESSION] = "SELECT " META_COLUMNS " FROM metadata WHERE " META_PREFIX " AND session_id = ?2 ORDER BY id",
+	[R_METAS_OF_SESSION] = "SELECT " META_COLUMNS " FROM metadata WHERE " META_PREFIX
+			       " AND session_id = ?2 ORDER BY id",
 	[R_METAS_OF_HOST] = "SELECT " META_COLUMNS " FROM metadata WHERE " META_PREFIX
-	    " AND session_id IS NULL AND host_id = ?2 ORDER BY id",
-	[R_METAS_OF_HOSTS] = "SELECT " META_COLUMNS " FROM metadata INDEXED BY metadata_by_host WHERE " META_PREFIX
+			    " AND session_id IS NULL AND host_id = ?2 ORDER BY id",
+	[R_METAS_OF_HOSTS] =
+	    "SELECT " META_COLUMNS " FROM metadata INDEXED BY metadata_by_host WHERE " META_PREFIX
 	    " AND session_id IS NULL ORDER BY id",
 	[R_LAYOUTS] = "SELECT id, meta_id, fields FROM layout WHERE meta_id = ? ORDER BY id",
 	[R_FIELDS] = "SELECT value FROM json_each(?) ORDER BY key",
@@ -58,32 +69,45 @@ static const char *const sql[R_STMTS] = {
 	[R_TAIL_ENDS] = "SELECT (SELECT min(id) FROM tail), (SELECT max(id) FROM tail)",
 	[R_TAIL_NEWER] = "SELECT id, rows FROM tail WHERE id > ? ORDER BY id",
 	/* Chunks do not overlap, so only the last one that begins before ?2 can reach it. */
-	[R_CHUNKS] = "SELECT id FROM chunk WHERE layout_id = ?1 AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >="
-	    " coalesce((SELECT max(t0_ns) FROM chunk WHERE layout_id = ?1 AND t0_ns < ?2), ?2) ORDER BY t0_ns, t1_ns",
+	[R_CHUNKS] =
+	    "SELECT id FROM chunk WHERE layout_id = ?1 AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >="
+	    " coalesce((SELECT max(t0_ns) FROM chunk WHERE layout_id = ?1 AND t0_ns < ?2), ?2) "
+	    "ORDER BY t0_ns, t1_ns",
 	[R_CHUNK_DATA] = "SELECT data FROM chunk WHERE id = ?",
-	[R_CHUNK_LAST] = "SELECT t1_ns, last FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
-	[R_CHUNKS_ALL] = "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, c.last, c.data, l.n_fields"
-	    " FROM chunk c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.t0_ns, c.t1_ns",
+	[R_CHUNK_LAST] = "SELECT t1_ns, last FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, "
+			 "t1_ns DESC LIMIT 1",
+	[R_CHUNKS_ALL] =
+	    "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, c.last, c.data, l.n_fields"
+	    " FROM chunk c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.t0_ns, "
+	    "c.t1_ns",
 	[R_ROLLUP_ANY] = "SELECT 1 FROM rollup LIMIT 1",
-	[R_ROLLUP_NEWEST] = "SELECT 1 WHERE " ROLLUP_NEWEST("1") " >= ?2 OR " ROLLUP_NEWEST("2") " >= ?2 OR "
-	    ROLLUP_NEWEST("3") " >= ?2",
-	[R_ROLLUP_LAST] = "SELECT max(t0_ns) FROM (SELECT max(t0_ns) AS t0_ns FROM rollup WHERE layout_id = ?1 AND tier = 1"
+	[R_ROLLUP_NEWEST] = "SELECT 1 WHERE " ROLLUP_NEWEST("1") " >= ?2 OR " ROLLUP_NEWEST(
+	    "2") " >= ?2 OR " ROLLUP_NEWEST("3") " >= ?2",
+	[R_ROLLUP_LAST] =
+	    "SELECT max(t0_ns) FROM (SELECT max(t0_ns) AS t0_ns FROM rollup WHERE layout_id = ?1 "
+	    "AND tier = 1"
 	    " UNION ALL SELECT max(t0_ns) FROM rollup WHERE layout_id = ?1 AND tier = 2"
 	    " UNION ALL SELECT max(t0_ns) FROM rollup WHERE layout_id = ?1 AND tier = 3)",
 	/* Each part is in order by its index, so that they are merged, not sorted. */
-	[R_PIECES] = PIECES("0", "chunk", "") " UNION ALL " PIECES("1", "rollup", "AND tier = 1") " UNION ALL "
-	    PIECES("2", "rollup", "AND tier = 2") " UNION ALL " PIECES("3", "rollup", "AND tier = 3") " ORDER BY 3, 4",
+	[R_PIECES] = PIECES("0", "chunk", "") " UNION ALL " PIECES(
+	    "1", "rollup", "AND tier = 1") " UNION ALL " PIECES("2", "rollup",
+	    "AND tier = 2") " UNION ALL " PIECES("3", "rollup", "AND tier = 3") " ORDER BY 3, 4",
 	[R_MEANING] = "SELECT f.value, m.event_type, CASE WHEN json_valid(m.params) THEN"
-	    " coalesce((SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind_' || f.value),"
-	    " (SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind')) END"
-	    " FROM layout l JOIN metadata m ON m.id = l.meta_id CROSS JOIN json_each(l.fields) f WHERE l.id = ? ORDER BY f.key",
-	[R_ROLLUPS_ALL] = "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, NULL, c.data, 5 * l.n_fields"
-	    " FROM rollup c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.tier, c.t0_ns",
+		      " coalesce((SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind_' "
+		      "|| f.value),"
+		      " (SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind')) END"
+		      " FROM layout l JOIN metadata m ON m.id = l.meta_id CROSS JOIN "
+		      "json_each(l.fields) f WHERE l.id = ? ORDER BY f.key",
+	[R_ROLLUPS_ALL] =
+	    "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, NULL, c.data, 5 * l.n_fields"
+	    " FROM rollup c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.tier, "
+	    "c.t0_ns",
 };
 
 /* --- opening --- */
 
-/* A file: URI for SQLite, which would take some characters of the path for its own. NULL: no memory. */
+/* A file: URI for SQLite, which would take some characters of the path for its own. NULL: no
+ * memory. */
 static char *
 uri_immutable(const char *path)
 {
@@ -94,7 +118,8 @@ uri_immutable(const char *path)
 		return NULL;
 	p += sprintf(p, "file:");
 	for (; *path != '\0'; path++)
-		p += sprintf(p, *path == '?' || *path == '#' || *path == '%' ? "%%%02x" : "%c", *path);
+		p += sprintf(
+		    p, *path == '?' || *path == '#' || *path == '%' ? "%%%02x" : "%c", *path);
 	strcpy(p, tail);
 	return uri;
 }
@@ -104,19 +129,23 @@ db_open(struct store_reader *r, const char *name, int flags, char why[STORE_WHY_
 {
 	int64_t version;
 
-	if (sqlite3_open_v2(name, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | flags, NULL) != SQLITE_OK) {
-		snprintf(why, STORE_WHY_BYTES, "%s", r->db == NULL ? "out of memory" : sqlite3_errmsg(r->db));
+	if (sqlite3_open_v2(name, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | flags,
+		NULL) != SQLITE_OK) {
+		snprintf(why, STORE_WHY_BYTES, "%s",
+		    r->db == NULL ? "out of memory" : sqlite3_errmsg(r->db));
 		return r->db == NULL ? NW_ENOMEM : NW_EIO;
 	}
 	sqlite3_extended_result_codes(r->db, 1);
 	sqlite3_busy_timeout(r->db, READER_BUSY_TIMEOUT_MS);
-	sqlite3_exec(r->db, "PRAGMA cache_size = -8192", NULL, NULL, NULL);   /* a report reads a chunk several times */
+	/* a report reads a chunk several times */
+	sqlite3_exec(r->db, "PRAGMA cache_size = -8192", NULL, NULL, NULL);
 	return r->old_too ? schema_identify(r->db, &version, why) : schema_check(r->db, why);
 }
 
 /*
- * Readers share memory with the writer through files beside the store. Where they do not exist and cannot be made,
- * nobody writes, unless a WAL says that somebody did: then the store is read as a file that does not change.
+ * Readers share memory with the writer through files beside the store. Where they do not exist and
+ * cannot be made, nobody writes, unless a WAL says that somebody did: then the store is read as a
+ * file that does not change.
  */
 static int
 db_open_any(struct store_reader *r, const char *path, char why[STORE_WHY_BYTES])
@@ -150,7 +179,8 @@ reader_new(void)
 {
 	struct store_reader *r = calloc(1, sizeof(*r));
 
-	if (r != NULL && (r->tail = tail_new(SIZE_MAX)) != NULL && (r->codec = chunk_codec_new()) != NULL &&
+	if (r != NULL && (r->tail = tail_new(SIZE_MAX)) != NULL &&
+	    (r->codec = chunk_codec_new()) != NULL &&
 	    (r->cache = cache_new(READER_CACHE_BYTES)) != NULL)
 		return r;
 	store_reader_close(r);
@@ -232,9 +262,11 @@ snapshot_begin(struct store_reader *r)
 {
 	int rc;
 
-	if (!sqlite3_get_autocommit(r->db))    /* the last one could not be ended, for want of memory */
+	/* the last one could not be ended, for want of memory */
+	if (!sqlite3_get_autocommit(r->db))
 		db_run(&r->stmts, R_END, "");
-	if ((rc = db_run(&r->stmts, R_BEGIN, "")) == NW_OK && (rc = db_run(&r->stmts, R_PIN, "")) != NW_OK)
+	if ((rc = db_run(&r->stmts, R_BEGIN, "")) == NW_OK &&
+	    (rc = db_run(&r->stmts, R_PIN, "")) != NW_OK)
 		db_run(&r->stmts, R_END, "");
 	return rc;
 }
@@ -318,15 +350,19 @@ text(sqlite3_stmt *st, int column)
 static double
 real(sqlite3_stmt *st, int column)
 {
-	return sqlite3_column_type(st, column) == SQLITE_NULL ? NAN : sqlite3_column_double(st, column);
+	return sqlite3_column_type(st, column) == SQLITE_NULL ? NAN
+							      : sqlite3_column_double(st, column);
 }
 
 static int
 host_row(struct sink *s, sqlite3_stmt *st)
 {
 	struct nw_host_rec h = {
-		.id = sqlite3_column_int64(st, 0), .name = text(st, 1), .info_json = text(st, 2),
-		.first_seen_wall_ns = sqlite3_column_int64(st, 3), .last_seen_wall_ns = sqlite3_column_int64(st, 4),
+		.id = sqlite3_column_int64(st, 0),
+		.name = text(st, 1),
+		.info_json = text(st, 2),
+		.first_seen_wall_ns = sqlite3_column_int64(st, 3),
+		.last_seen_wall_ns = sqlite3_column_int64(st, 4),
 	};
 
 	return s->fn.host(s->arg, &h);
@@ -374,22 +410,34 @@ static int
 session_row(struct sink *s, sqlite3_stmt *st)
 {
 	struct nw_session_rec rec = {
-		.id = sqlite3_column_int64(st, 0), .task_id = text(st, 1), .program = text(st, 2),
-		.opened_wall_ns = sqlite3_column_int64(st, 3), .closed_wall_ns = sqlite3_column_int64(st, 4),
-		.last_data_wall_ns = sqlite3_column_int64(st, 5), .pinned = sqlite3_column_int(st, 17) != 0,
+		.id = sqlite3_column_int64(st, 0),
+		.task_id = text(st, 1),
+		.program = text(st, 2),
+		.opened_wall_ns = sqlite3_column_int64(st, 3),
+		.closed_wall_ns = sqlite3_column_int64(st, 4),
+		.last_data_wall_ns = sqlite3_column_int64(st, 5),
+		.pinned = sqlite3_column_int(st, 17) != 0,
 	};
 	struct nw_result_rec res = {
-		.session_id = sqlite3_column_int64(st, 6), .run_id = sqlite3_column_int64(st, 7), .route = text(st, 8),
-		.program = text(st, 9), .stage = text(st, 10), .sentence = text(st, 11), .bytes = real(st, 12),
-		.bytes_per_s = real(st, 13), .start_wall_ns = sqlite3_column_int64(st, 14),
-		.duration_ns = sqlite3_column_int64(st, 15), .json = text(st, 16),
+		.session_id = sqlite3_column_int64(st, 6),
+		.run_id = sqlite3_column_int64(st, 7),
+		.route = text(st, 8),
+		.program = text(st, 9),
+		.stage = text(st, 10),
+		.sentence = text(st, 11),
+		.bytes = real(st, 12),
+		.bytes_per_s = real(st, 13),
+		.start_wall_ns = sqlite3_column_int64(st, 14),
+		.duration_ns = sqlite3_column_int64(st, 15),
+		.json = text(st, 16),
 	};
 
 	return s->fn.session(s->arg, &rec, sqlite3_column_type(st, 6) == SQLITE_NULL ? NULL : &res);
 }
 
 int
-store_sessions(struct store_reader *r, int64_t before_id, size_t limit, store_session_fn *fn, void *arg)
+store_sessions(
+    struct store_reader *r, int64_t before_id, size_t limit, store_session_fn *fn, void *arg)
 {
 	struct sink s = { .arg = arg, .fn.session = fn };
 	sqlite3_stmt *st;
@@ -429,12 +477,20 @@ static int
 xsp_row(struct sink *s, sqlite3_stmt *st)
 {
 	struct nw_xsp_rec x = {
-		.id = sqlite3_column_int64(st, 0), .host_id = sqlite3_column_int64(st, 1),
-		.session_id = sqlite3_column_int64(st, 2), .sess_id_hex = text(st, 3), .peer = text(st, 4),
-		.software = text(st, 5), .provider = text(st, 6), .opened_wall_ns = sqlite3_column_int64(st, 7),
-		.closed_wall_ns = sqlite3_column_int64(st, 8), .docs = (uint64_t)sqlite3_column_int64(st, 9),
-		.samples = (uint64_t)sqlite3_column_int64(st, 10), .rejected = (uint64_t)sqlite3_column_int64(st, 11),
-		.bytes = (uint64_t)sqlite3_column_int64(st, 12), .dropped = (uint64_t)sqlite3_column_int64(st, 13),
+		.id = sqlite3_column_int64(st, 0),
+		.host_id = sqlite3_column_int64(st, 1),
+		.session_id = sqlite3_column_int64(st, 2),
+		.sess_id_hex = text(st, 3),
+		.peer = text(st, 4),
+		.software = text(st, 5),
+		.provider = text(st, 6),
+		.opened_wall_ns = sqlite3_column_int64(st, 7),
+		.closed_wall_ns = sqlite3_column_int64(st, 8),
+		.docs = (uint64_t)sqlite3_column_int64(st, 9),
+		.samples = (uint64_t)sqlite3_column_int64(st, 10),
+		.rejected = (uint64_t)sqlite3_column_int64(st, 11),
+		.bytes = (uint64_t)sqlite3_column_int64(st, 12),
+		.dropped = (uint64_t)sqlite3_column_int64(st, 13),
 		.end_reason = text(st, 14),
 	};
 
@@ -467,9 +523,13 @@ static int
 run_row(struct sink *s, sqlite3_stmt *st)
 {
 	struct nw_run_rec run = {
-		.id = sqlite3_column_int64(st, 0), .session_id = sqlite3_column_int64(st, 1), .kind = text(st, 2),
-		.started_wall_ns = sqlite3_column_int64(st, 3), .took_ns = sqlite3_column_int64(st, 4),
-		.version = text(st, 5), .outcome = text(st, 6),
+		.id = sqlite3_column_int64(st, 0),
+		.session_id = sqlite3_column_int64(st, 1),
+		.kind = text(st, 2),
+		.started_wall_ns = sqlite3_column_int64(st, 3),
+		.took_ns = sqlite3_column_int64(st, 4),
+		.version = text(st, 5),
+		.outcome = text(st, 6),
 	};
 
 	return s->fn.run(s->arg, &run);
@@ -489,9 +549,15 @@ static int
 meta_row(struct sink *s, sqlite3_stmt *st)
 {
 	struct nw_meta_rec m = {
-		.id = sqlite3_column_int64(st, 0), .session_id = sqlite3_column_int64(st, 1),
-		.host_id = sqlite3_column_int64(st, 2), .xsp_id = sqlite3_column_int64(st, 3), .mid = text(st, 4),
-		.pid = text(st, 5), .event_type = text(st, 6), .subject_json = text(st, 7), .params_json = text(st, 8),
+		.id = sqlite3_column_int64(st, 0),
+		.session_id = sqlite3_column_int64(st, 1),
+		.host_id = sqlite3_column_int64(st, 2),
+		.xsp_id = sqlite3_column_int64(st, 3),
+		.mid = text(st, 4),
+		.pid = text(st, 5),
+		.event_type = text(st, 6),
+		.subject_json = text(st, 7),
+		.params_json = text(st, 8),
 		.first_wall_ns = sqlite3_column_int64(st, 9),
 	};
 
@@ -515,19 +581,22 @@ store_meta_get(struct store_reader *r, int64_t id, store_meta_fn *fn, void *arg)
 }
 
 int
-store_metas(struct store_reader *r, int64_t session_id, int64_t host_id, const char *event_prefix, store_meta_fn *fn,
-    void *arg)
+store_metas(struct store_reader *r, int64_t session_id, int64_t host_id, const char *event_prefix,
+    store_meta_fn *fn, void *arg)
 {
 	struct sink s = { .arg = arg, .fn.meta = fn };
 	const char *prefix = event_prefix == NULL ? "" : event_prefix;
 	sqlite3_stmt *st;
 	int which, rc;
 
-	which = session_id > 0 ? R_METAS_OF_SESSION : host_id > 0 ? R_METAS_OF_HOST : R_METAS_OF_HOSTS;
+	which = session_id > 0 ? R_METAS_OF_SESSION
+	    : host_id > 0      ? R_METAS_OF_HOST
+			       : R_METAS_OF_HOSTS;
 	if (which == R_METAS_OF_HOSTS)
 		rc = db_take(&r->stmts, which, &st, "t", prefix);
 	else
-		rc = db_take(&r->stmts, which, &st, "ti", prefix, session_id > 0 ? session_id : host_id);
+		rc = db_take(
+		    &r->stmts, which, &st, "ti", prefix, session_id > 0 ? session_id : host_id);
 	return rc == NW_OK ? each(r, which, st, meta_row, &s) : rc;
 }
 
@@ -549,14 +618,17 @@ names_new(struct store_reader *r, const char *json, size_t *n, int *rc)
 	}
 	bytes = (char *)(names + n_max);
 	if ((*rc = db_take(&r->stmts, R_FIELDS, &st, "t", json)) == NW_OK) {
-		/* A name is shorter than its quoted form, so all of them fit; a file that was tampered with may lie. */
+		/* A name is shorter than its quoted form, so all of them fit; a file that was
+		 * tampered with may lie. */
 		while ((step = sqlite3_step(st)) == SQLITE_ROW && *n < n_max) {
 			if ((name = text(st, 0)) == NULL || (len = strlen(name)) >= room + 1 - at)
 				break;
 			names[(*n)++] = memcpy(bytes + at, name, len + 1);
 			at += len + 1;
 		}
-		*rc = step == SQLITE_DONE ? NW_OK : step == SQLITE_ROW ? NW_ECORRUPT : db_code(step);
+		*rc = step == SQLITE_DONE ? NW_OK
+		    : step == SQLITE_ROW  ? NW_ECORRUPT
+					  : db_code(step);
 		db_give(&r->stmts, R_FIELDS, st);
 	}
 	if (*rc != NW_OK) {
@@ -569,7 +641,8 @@ names_new(struct store_reader *r, const char *json, size_t *n, int *rc)
 static int
 layout_row(struct sink *s, sqlite3_stmt *st)
 {
-	struct nw_layout_rec l = { .id = sqlite3_column_int64(st, 0), .meta_id = sqlite3_column_int64(st, 1) };
+	struct nw_layout_rec l = { .id = sqlite3_column_int64(st, 0),
+		.meta_id = sqlite3_column_int64(st, 1) };
 	const char **names;
 	int rc;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A copy becomes the store. Everything that can go wrong goes wrong beside it: the copy is copied next to the store,
- * brought up to this version and checked there. Then the store of before gets a second name, and one rename() puts the
- * new one in its place. Whenever it is interrupted, one of the two is there, whole.
+ * A copy becomes the store. Everything that can go wrong goes wrong beside it: the copy is copied
+ * next to the store, brought up to this version and checked there. Then the store of before gets a
+ * second name, and one rename() puts the new one in its place. Whenever it is interrupted, one of
+ * the two is there, whole.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -53,7 +54,8 @@ companion_move(const char *path, const char *old, const char *end, bool keep)
 	return rc;
 }
 
-/* A WAL goes even when the file it belongs to is gone: SQLite would believe that it is of the file that comes. */
+/* A WAL goes even when the file it belongs to is gone: SQLite would believe that it is of the file
+ * that comes. */
 static int
 old_keep(const char *path, bool there, char kept[STORE_WHY_BYTES], char why[STORE_WHY_BYTES])
 {
@@ -62,21 +64,25 @@ old_keep(const char *path, bool there, char kept[STORE_WHY_BYTES], char why[STOR
 	size_t n;
 
 	gmtime_r(&now, &tm);
-	if ((n = (size_t)snprintf(kept, STORE_WHY_BYTES, "%s.old-", path)) + sizeof("20261120T101500Z-wal") > STORE_WHY_BYTES) {
+	if ((n = (size_t)snprintf(kept, STORE_WHY_BYTES, "%s.old-", path)) +
+		sizeof("20261120T101500Z-wal") >
+	    STORE_WHY_BYTES) {
 		errno = ENAMETOOLONG;
 		return failed(why, "the store of before");
 	}
 	strftime(kept + n, STORE_WHY_BYTES - n, "%Y%m%dT%H%M%SZ", &tm);
 	if (there)
 		wal_fold(path);
-	if (companion_move(path, kept, "-wal", true) == -1 || companion_move(path, kept, "-journal", true) == -1 ||
+	if (companion_move(path, kept, "-wal", true) == -1 ||
+	    companion_move(path, kept, "-journal", true) == -1 ||
 	    companion_move(path, kept, "-shm", false) == -1)
 		return failed(why, "the store of before");
 	if (!there)
 		kept[0] = '\0';
 	if (!there || link(path, kept) == 0)
 		return NW_OK;
-	if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)   /* a file system without second names */
+	/* a file system without second names */
+	if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)
 		return rename(path, kept) == 0 ? NW_OK : failed(why, kept);
 	return failed(why, kept);
 }
@@ -90,7 +96,8 @@ with_part(const struct backup_file *f, part_fn *fn, char why[STORE_WHY_BYTES])
 	sqlite3 *db = NULL;
 	int rc = NW_EIO;
 
-	if (sqlite3_open_v2(f->part, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+	if (sqlite3_open_v2(f->part, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ==
+	    SQLITE_OK)
 		rc = fn(db, why);
 	else
 		db_why(db, why, STORE_WHY_BYTES);
@@ -110,8 +117,8 @@ to_wal(sqlite3 *db, char why[STORE_WHY_BYTES])
 }
 
 static int
-prepare(struct backup_file *f, const char *from, const char *path, const char *like, const struct store_watch *watch,
-    char why[STORE_WHY_BYTES])
+prepare(struct backup_file *f, const char *from, const char *path, const char *like,
+    const struct store_watch *watch, char why[STORE_WHY_BYTES])
 {
 	struct store_reader *r = NULL;
 	int rc;
@@ -123,7 +130,8 @@ prepare(struct backup_file *f, const char *from, const char *path, const char *l
 	else if ((rc = backup_begin(f, like, why, "%s", path)) == NW_OK)
 		rc = backup_copy(f, r->db, watch, why);
 	store_reader_close(r);
-	if (rc == NW_OK && (rc = with_part(f, schema_upgrade, why)) == NW_OK && (rc = backup_check(f, watch, why)) == NW_OK)
+	if (rc == NW_OK && (rc = with_part(f, schema_upgrade, why)) == NW_OK &&
+	    (rc = backup_check(f, watch, why)) == NW_OK)
 		rc = with_part(f, to_wal, why);
 	if (rc == NW_ECLOSED)
 		snprintf(why, STORE_WHY_BYTES, "interrupted");
@@ -151,7 +159,7 @@ store_restore(const char *from, const char *path, bool force, const struct store
 		goto out;
 	}
 	if (geteuid() == 0 && stat(dir, &sb) == 0 && fchown(fd, sb.st_uid, sb.st_gid) == -1) {
-		rc = failed(why, "the lock");  /* the daemon is not root */
+		rc = failed(why, "the lock"); /* the daemon is not root */
 		goto out;
 	}
 	if ((rc = prepare(&f, from, path, there ? path : dir, watch, why)) == NW_OK &&

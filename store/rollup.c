@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Demotion: the oldest chunk of a tier becomes buckets of the next one, in the transaction that deletes it. So each row
- * is counted in exactly one place at any moment, whatever fails and however late it came.
+ * Demotion: the oldest chunk of a tier becomes buckets of the next one, in the transaction that
+ * deletes it. So each row is counted in exactly one place at any moment, whatever fails and however
+ * late it came.
  */
 #include <stdlib.h>
 
 #include "narrows/err.h"
 #include "store/writer.h"
 
-enum { LOOK_AT_MAX = 2000 };                   /* pinned ones passed in one go: a few ms */
+enum { LOOK_AT_MAX = 2000 }; /* pinned ones passed in one go: a few ms */
 
 int
-rollup_oldest(struct writer *w, int tier, int64_t before_wall_ns, struct age_cursor *at, struct aged *out)
+rollup_oldest(
+    struct writer *w, int tier, int64_t before_wall_ns, struct age_cursor *at, struct aged *out)
 {
-	int which = tier == STORE_ROWS ? W_CHUNK_OLDEST : W_ROLLUP_OLDEST, rc, step = SQLITE_DONE, n = 0;
+	int which = tier == STORE_ROWS ? W_CHUNK_OLDEST : W_ROLLUP_OLDEST, rc, step = SQLITE_DONE,
+	    n = 0;
 	sqlite3_stmt *st;
 
 	*out = (struct aged){ .tier = tier };
-	rc = tier == STORE_ROWS ? db_take(&w->stmts, which, &st, "iii", at->t1, at->id, before_wall_ns) :
-	    db_take(&w->stmts, which, &st, "iiii", at->t1, at->id, before_wall_ns, (int64_t)tier);
+	rc = tier == STORE_ROWS
+	    ? db_take(&w->stmts, which, &st, "iii", at->t1, at->id, before_wall_ns)
+	    : db_take(&w->stmts, which, &st, "iiii", at->t1, at->id, before_wall_ns, (int64_t)tier);
 	if (rc != NW_OK)
 		return rc;
 	while (out->id == 0 && n++ < LOOK_AT_MAX && (step = sqlite3_step(st)) == SQLITE_ROW) {
-		*at = (struct age_cursor){ sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 0) };
+		*at =
+		    (struct age_cursor){ sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 0) };
 		if (sqlite3_column_int(st, 3) != 0) {
 			out->id = at->id;
 			out->layout_id = sqlite3_column_int64(st, 2);
@@ -50,8 +55,8 @@ decode(struct writer *w, const struct shelf *from, int64_t id)
 	if ((rc = db_take(&w->stmts, which, &st, "i", id)) != NW_OK)
 		return rc;
 	if ((step = sqlite3_step(st)) == SQLITE_ROW)
-		rc = chunk_decode(w->codec, sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), NULL,
-		    &w->decoded);
+		rc = chunk_decode(w->codec, sqlite3_column_blob(st, 0),
+		    (size_t)sqlite3_column_bytes(st, 0), NULL, &w->decoded);
 	else
 		rc = step == SQLITE_DONE ? NW_EIO : db_code(step);
 	db_give(&w->stmts, which, st);
@@ -64,7 +69,8 @@ buckets_count(const struct chunk_columns *c, int64_t step_ns)
 	size_t n = c->n_rows > 0, i;
 
 	for (i = 1; i < c->n_rows; i++)
-		n += fold_bucket(c->t_wall_ns[i], step_ns) != fold_bucket(c->t_wall_ns[i - 1], step_ns);
+		n += fold_bucket(c->t_wall_ns[i], step_ns) !=
+		    fold_bucket(c->t_wall_ns[i - 1], step_ns);
 	return n;
 }
 
@@ -76,7 +82,8 @@ fold_decoded(struct writer *w, size_t n_fields, int64_t step_ns, bool stats)
 	uint64_t lost = w->fold.lost_hists;
 	int rc;
 
-	if ((rc = columns_reset(&w->fresh, n_fields * STATS, NULL, 0, buckets_count(c, step_ns))) != NW_OK)
+	if ((rc = columns_reset(&w->fresh, n_fields * STATS, NULL, 0, buckets_count(c, step_ns))) !=
+	    NW_OK)
 		return rc;
 	fold_begin(&w->fold, step_ns, &w->fresh, NULL, n_fields);
 	if ((rc = fold_rows(&w->fold, c, 0, c->n_rows, stats)) == NW_OK)
@@ -106,14 +113,17 @@ rollup_demote(struct writer *w, const struct aged *what)
 	if (n_fields <= 0 || n_fields > TAIL_FIELDS_MAX ||
 	    c->n_columns != (uint32_t)n_fields * (what->tier == STORE_ROWS ? 1 : STATS))
 		return NW_ECORRUPT;
-	w->values_encoded += (size_t)c->n_rows * c->n_columns / 4;   /* decoding is that much cheaper */
+	/* decoding is that much cheaper */
+	w->values_encoded += (size_t)c->n_rows * c->n_columns / 4;
 	w->moved.rolled_rows[what->tier] += c->n_rows;
 	to = shelf_of(what->layout_id, what->tier + 1);
-	if ((rc = fold_decoded(w, (size_t)n_fields, fold_step_ns[to.tier], what->tier != STORE_ROWS)) != NW_OK)
+	if ((rc = fold_decoded(
+		 w, (size_t)n_fields, fold_step_ns[to.tier], what->tier != STORE_ROWS)) != NW_OK)
 		return rc;
 	if ((rc = shelf_drop(w, &from, what->id)) == NW_OK)
 		rc = shelf_put(w, &to, (size_t)n_fields * STATS, false);
-	return rc == NW_ECORRUPT ? NW_EIO : rc;   /* of other pages: with half of it done nobody may go on */
+	/* of other pages: with half of it done nobody may go on */
+	return rc == NW_ECORRUPT ? NW_EIO : rc;
 }
 
 int

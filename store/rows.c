@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading rows: the chunks of a layout one after the other, and its rows in the tail merged in where their time is.
- * A reader keeps the tail in memory and reads only blobs that are new to it, so a call costs what it returns. Where some
- * columns are wanted it keeps them as well, decoded, until the file changes: whoever asks for the next column or the next
- * few minutes of the same chunk, in calls of their own, does not pay for its times, its checksum and its bytes again. A
- * call for all columns passes the cache by, and no call fills more than a part of it, so that a long scan costs constant
- * memory and leaves the others something.
+ * Reading rows: the chunks of a layout one after the other, and its rows in the tail merged in
+ * where their time is. A reader keeps the tail in memory and reads only blobs that are new to it,
+ * so a call costs what it returns. Where some columns are wanted it keeps them as well, decoded,
+ * until the file changes: whoever asks for the next column or the next few minutes of the same
+ * chunk, in calls of their own, does not pay for its times, its checksum and its bytes again. A
+ * call for all columns passes the cache by, and no call fills more than a part of it, so that a
+ * long scan costs constant memory and leaves the others something.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,21 +14,21 @@
 #include "narrows/err.h"
 #include "store/blend.h"
 
-enum { CACHE_FILL_BYTES = 2 << 20 };           /* by one call */
+enum { CACHE_FILL_BYTES = 2 << 20 }; /* by one call */
 
 struct query {
 	struct store_reader *r;
 	int64_t layout_id, t0, t1;
 	size_t n_fields;
-	const uint32_t *columns;               /* NULL: all */
+	const uint32_t *columns; /* NULL: all */
 	size_t n_columns;
-	size_t fresh_at, fresh_end;            /* rows of r->fresh still to come */
+	size_t fresh_at, fresh_end; /* rows of r->fresh still to come */
 	store_block_fn *fn;
 	void *arg;
-	const int64_t *bucket_ns;              /* of the rows in hand; NULL: they are rows */
-	int64_t last_t;                        /* of the row that last_of_rollups() has found */
+	const int64_t *bucket_ns; /* of the rows in hand; NULL: they are rows */
+	int64_t last_t;           /* of the row that last_of_rollups() has found */
 	bool caching;
-	size_t cache_filled;                   /* bytes, by this call */
+	size_t cache_filled; /* bytes, by this call */
 };
 
 int
@@ -100,8 +101,10 @@ static int
 emit(const struct query *q, const struct chunk_columns *c, size_t from, size_t to)
 {
 	struct store_reader *r = q->r;
-	struct store_block b = { .n_rows = to - from, .n_fields = q->n_fields, .t_wall_ns = c->t_wall_ns + from,
-	    .bucket_ns = q->bucket_ns == NULL ? 0 : *q->bucket_ns };
+	struct store_block b = { .n_rows = to - from,
+		.n_fields = q->n_fields,
+		.t_wall_ns = c->t_wall_ns + from,
+		.bucket_ns = q->bucket_ns == NULL ? 0 : *q->bucket_ns };
 	bool hists = c->attachment_end != NULL && q->columns == NULL, any = false;
 	size_t f, i, start;
 	int rc;
@@ -151,7 +154,8 @@ emit_merged(struct query *q, const struct chunk_columns *c, size_t i, size_t j, 
 	    (rc = columns_add_rows(&r->merged, c, i, j)) != NW_OK ||
 	    (rc = columns_cut(&r->fresh, q->fresh_at, to, &r->piece)) != NW_OK ||
 	    (rc = columns_add_rows(&r->merged, &r->piece.is, 0, to - q->fresh_at)) != NW_OK ||
-	    (rc = columns_sort(&r->merged)) != NW_OK || (rc = columns_cut(&r->merged, 0, n, &r->piece)) != NW_OK)
+	    (rc = columns_sort(&r->merged)) != NW_OK ||
+	    (rc = columns_cut(&r->merged, 0, n, &r->piece)) != NW_OK)
 		return rc;
 	q->fresh_at = to;
 	return emit(q, &r->piece.is, 0, n);
@@ -160,8 +164,8 @@ emit_merged(struct query *q, const struct chunk_columns *c, size_t i, size_t j, 
 /* --- chunks --- */
 
 /*
- * What was decoded in earlier snapshots is good in this one: a chunk does not change, and its id is never used again. But
- * a borrowed connection may write anything, and so nothing of it is kept.
+ * What was decoded in earlier snapshots is good in this one: a chunk does not change, and its id is
+ * never used again. But a borrowed connection may write anything, and so nothing of it is kept.
  */
 static int
 cache_begin(struct query *q)
@@ -193,7 +197,9 @@ chunk_recall(struct query *q, int64_t id, struct chunk_columns *out)
 		return false;
 	memset(r->cached, 0, q->n_fields * sizeof(*r->cached));
 	for (i = 0; i < q->n_columns; i++)
-		if ((r->cached[q->columns[i]] = cache_get(r->cache, id, q->columns[i], &n)) == NULL || n != n_rows)
+		if ((r->cached[q->columns[i]] = cache_get(r->cache, id, q->columns[i], &n)) ==
+			NULL ||
+		    n != n_rows)
 			return false;
 	out->n_rows = n_rows;
 	out->n_columns = (uint32_t)q->n_fields;
@@ -219,8 +225,10 @@ chunk_keep(struct query *q, int64_t id, const struct chunk_columns *c)
 static int
 chunk_read(struct query *q, int64_t id)
 {
-	struct chunk_want want = { .times = true, .attachments = q->columns == NULL, .columns = q->columns,
-	    .n_columns = (uint32_t)q->n_columns };
+	struct chunk_want want = { .times = true,
+		.attachments = q->columns == NULL,
+		.columns = q->columns,
+		.n_columns = (uint32_t)q->n_columns };
 	struct store_reader *r = q->r;
 	sqlite3_stmt *st;
 	int rc, step;
@@ -228,10 +236,10 @@ chunk_read(struct query *q, int64_t id)
 	if ((rc = db_take(&r->stmts, R_CHUNK_DATA, &st, "i", id)) != NW_OK)
 		return rc;
 	if ((step = sqlite3_step(st)) == SQLITE_ROW)
-		rc = chunk_decode(r->codec, sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), &want,
-		    &r->decoded);
+		rc = chunk_decode(r->codec, sqlite3_column_blob(st, 0),
+		    (size_t)sqlite3_column_bytes(st, 0), &want, &r->decoded);
 	else
-		rc = step == SQLITE_DONE ? NW_ECORRUPT : db_code(step);   /* the index has it */
+		rc = step == SQLITE_DONE ? NW_ECORRUPT : db_code(step); /* the index has it */
 	db_give(&r->stmts, R_CHUNK_DATA, st);
 	if (rc != NW_OK)
 		return rc == NW_ENOTFOUND ? NW_ECORRUPT : rc;
@@ -280,10 +288,12 @@ fresh_gather(struct query *q, int64_t tail_after)
 	l = tail_find(r->tail, q->layout_id);
 	if (l != NULL && l->n_fields != q->n_fields)
 		return NW_ECORRUPT;
-	rc = columns_reset(&r->fresh, q->n_fields, q->columns, q->n_columns, l == NULL ? 0 : l->n_rows);
+	rc = columns_reset(
+	    &r->fresh, q->n_fields, q->columns, q->n_columns, l == NULL ? 0 : l->n_rows);
 	for (i = 0; rc == NW_OK && l != NULL && i < l->n_recs; i++)
-		if (l->recs[i].rec->n_rows > 1 || (tail_rec_times(l->recs[i].rec)[0] >= q->t0 &&
-		    tail_rec_times(l->recs[i].rec)[0] < q->t1))
+		if (l->recs[i].rec->n_rows > 1 ||
+		    (tail_rec_times(l->recs[i].rec)[0] >= q->t0 &&
+			tail_rec_times(l->recs[i].rec)[0] < q->t1))
 			rc = columns_add_rec(&r->fresh, l->recs[i].rec);
 	if (rc == NW_OK)
 		rc = columns_sort(&r->fresh);
@@ -356,7 +366,8 @@ has_row(struct store_reader *r, int which, const struct query *q, bool *yes)
 	sqlite3_stmt *st;
 	int rc, step;
 
-	rc = q == NULL ? db_take(&r->stmts, which, &st, "") : db_take(&r->stmts, which, &st, "iii", q->layout_id, q->t0, q->t1);
+	rc = q == NULL ? db_take(&r->stmts, which, &st, "")
+		       : db_take(&r->stmts, which, &st, "iii", q->layout_id, q->t0, q->t1);
 	if (rc != NW_OK)
 		return rc;
 	step = sqlite3_step(st);
@@ -379,12 +390,19 @@ on_blended(void *arg, const struct columns *c, size_t from, size_t to)
 static int
 query_run(struct query *q)
 {
-	struct blend b = { .r = q->r, .layout_id = q->layout_id, .t0 = q->t0, .t1 = q->t1, .fields = q->columns,
-	    .n_wanted = q->n_columns, .fn = on_blended, .arg = q };
+	struct blend b = { .r = q->r,
+		.layout_id = q->layout_id,
+		.t0 = q->t0,
+		.t1 = q->t1,
+		.fields = q->columns,
+		.n_wanted = q->n_columns,
+		.fn = on_blended,
+		.arg = q };
 	bool rolled = false;
 	int rc;
 
-	if ((rc = query_begin(q)) != NW_OK || (rc = has_row(q->r, R_ROLLUP_ANY, NULL, &rolled)) != NW_OK ||
+	if ((rc = query_begin(q)) != NW_OK ||
+	    (rc = has_row(q->r, R_ROLLUP_ANY, NULL, &rolled)) != NW_OK ||
 	    (rolled && (rc = has_row(q->r, R_ROLLUP_NEWEST, q, &rolled)) != NW_OK))
 		return rc;
 	if (!rolled)
@@ -399,11 +417,17 @@ query_run(struct query *q)
 }
 
 int
-store_rows_of(struct store_reader *r, int64_t layout_id, const uint32_t *columns, size_t n_columns, int64_t t0_wall_ns,
-    int64_t t1_wall_ns, store_block_fn *fn, void *arg)
+store_rows_of(struct store_reader *r, int64_t layout_id, const uint32_t *columns, size_t n_columns,
+    int64_t t0_wall_ns, int64_t t1_wall_ns, store_block_fn *fn, void *arg)
 {
-	struct query q = { .r = r, .layout_id = layout_id, .t0 = t0_wall_ns, .t1 = t1_wall_ns, .columns = columns,
-	    .n_columns = n_columns, .fn = fn, .arg = arg };
+	struct query q = { .r = r,
+		.layout_id = layout_id,
+		.t0 = t0_wall_ns,
+		.t1 = t1_wall_ns,
+		.columns = columns,
+		.n_columns = n_columns,
+		.fn = fn,
+		.arg = arg };
 	int rc;
 
 	if (r->in_rows)
@@ -417,8 +441,8 @@ store_rows_of(struct store_reader *r, int64_t layout_id, const uint32_t *columns
 }
 
 int
-store_rows(struct store_reader *r, int64_t layout_id, int64_t t0_wall_ns, int64_t t1_wall_ns, store_block_fn *fn,
-    void *arg)
+store_rows(struct store_reader *r, int64_t layout_id, int64_t t0_wall_ns, int64_t t1_wall_ns,
+    store_block_fn *fn, void *arg)
 {
 	return store_rows_of(r, layout_id, NULL, 0, t0_wall_ns, t1_wall_ns, fn, arg);
 }
@@ -480,8 +504,11 @@ last_of_rollups(struct query *q)
 	q->last_t = INT64_MIN;
 	if ((rc = query_run(&newest)) != NW_OK || q->last_t == INT64_MIN)
 		return rc == NW_OK ? NW_ENOTFOUND : rc;
-	return q->fn(q->arg, &(struct store_block){ .n_rows = 1, .n_fields = q->n_fields, .t_wall_ns = &q->last_t,
-	    .columns = q->r->value });
+	return q->fn(q->arg,
+	    &(struct store_block){ .n_rows = 1,
+		.n_fields = q->n_fields,
+		.t_wall_ns = &q->last_t,
+		.columns = q->r->value });
 }
 
 static int
@@ -525,8 +552,11 @@ last_run(struct query *q)
 			memcpy(r->merged.value[f], (const uint8_t *)value + 8 * f, sizeof(double));
 			r->value[f] = r->merged.value[f];
 		}
-		rc = q->fn(q->arg, &(struct store_block){ .n_rows = 1, .n_fields = q->n_fields, .t_wall_ns = &t,
-		    .columns = r->value });
+		rc = q->fn(q->arg,
+		    &(struct store_block){ .n_rows = 1,
+			.n_fields = q->n_fields,
+			.t_wall_ns = &t,
+			.columns = r->value });
 	}
 	db_give(&r->stmts, R_CHUNK_LAST, st);
 	return rc;
@@ -550,7 +580,12 @@ store_last_row(struct store_reader *r, int64_t layout_id, store_block_fn *fn, vo
 
 /* --- buckets --- */
 
-struct bucket_query { struct query q; store_bucket_fn *fn; void *arg; const struct meaning *meaning; };
+struct bucket_query {
+	struct query q;
+	store_bucket_fn *fn;
+	void *arg;
+	const struct meaning *meaning;
+};
 
 static int
 on_buckets(void *arg, const struct columns *c, size_t from, size_t to)
@@ -558,14 +593,17 @@ on_buckets(void *arg, const struct columns *c, size_t from, size_t to)
 	struct bucket_query *bq = arg;
 	struct store_reader *r = bq->q.r;
 	size_t f, s, n = bq->q.n_fields;
-	struct store_bucket_block b = { .n_buckets = to - from, .n_fields = n, .t_wall_ns = c->t_wall_ns + from };
+	struct store_bucket_block b = {
+		.n_buckets = to - from, .n_fields = n, .t_wall_ns = c->t_wall_ns + from
+	};
 	int rc;
 
 	if ((rc = block_room(r, n * STATS, 0)) != NW_OK)
 		return rc;
-	for (s = 0; s < STATS; s++)            /* side by side in a roll-up, apart in what callers get */
+	for (s = 0; s < STATS; s++) /* side by side in a roll-up, apart in what callers get */
 		for (f = 0; f < n; f++)
-			r->value[s * n + f] = c->value[f * STATS + s] == NULL ? NULL : c->value[f * STATS + s] + from;
+			r->value[s * n + f] =
+			    c->value[f * STATS + s] == NULL ? NULL : c->value[f * STATS + s] + from;
 	b.n = r->value + STAT_N * n;
 	b.sum = r->value + STAT_SUM * n;
 	b.min = r->value + STAT_MIN * n;
@@ -588,7 +626,8 @@ on_coarse_rows(void *arg, const struct columns *c, size_t from, size_t to)
 		return rc;
 	for (f = 0; f < bq->q.n_fields; f++)
 		for (i = 0; i < to - from; i++)
-			r->merged.value[f][i] = meaning_value(&bq->meaning[f], (uint32_t)f, r->piece.is.value, i);
+			r->merged.value[f][i] =
+			    meaning_value(&bq->meaning[f], (uint32_t)f, r->piece.is.value, i);
 	r->piece.is.value = (const double *const *)r->merged.value;
 	return emit(&bq->q, &r->piece.is, 0, to - from);
 }
@@ -597,8 +636,15 @@ static int
 buckets_run(struct bucket_query *bq, int64_t step_ns, blend_fn *fn)
 {
 	struct query *q = &bq->q;
-	struct blend b = { .r = q->r, .layout_id = q->layout_id, .t0 = q->t0, .t1 = q->t1, .fields = q->columns,
-	    .n_wanted = q->n_columns, .step_ns = step_ns, .fn = fn, .arg = bq };
+	struct blend b = { .r = q->r,
+		.layout_id = q->layout_id,
+		.t0 = q->t0,
+		.t1 = q->t1,
+		.fields = q->columns,
+		.n_wanted = q->n_columns,
+		.step_ns = step_ns,
+		.fn = fn,
+		.arg = bq };
 	int rc;
 
 	if ((rc = query_begin(q)) != NW_OK)
@@ -610,11 +656,17 @@ buckets_run(struct bucket_query *bq, int64_t step_ns, blend_fn *fn)
 }
 
 int
-store_buckets(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields, int64_t t0_wall_ns,
-    int64_t t1_wall_ns, int64_t step_ns, store_bucket_fn *fn, void *arg)
+store_buckets(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields,
+    int64_t t0_wall_ns, int64_t t1_wall_ns, int64_t step_ns, store_bucket_fn *fn, void *arg)
 {
-	struct bucket_query bq = { .q = { .r = r, .layout_id = layout_id, .t0 = t0_wall_ns, .t1 = t1_wall_ns,
-	    .columns = fields, .n_columns = n_fields }, .fn = fn, .arg = arg };
+	struct bucket_query bq = { .q = { .r = r,
+				       .layout_id = layout_id,
+				       .t0 = t0_wall_ns,
+				       .t1 = t1_wall_ns,
+				       .columns = fields,
+				       .n_columns = n_fields },
+		.fn = fn,
+		.arg = arg };
 	int rc;
 
 	if (r->in_rows || step_ns <= 0)
@@ -645,11 +697,15 @@ coarse_run(struct bucket_query *bq, int64_t step_ns)
 }
 
 int
-store_rows_at(struct store_reader *r, int64_t layout_id, int64_t step_ns, int64_t t0_wall_ns, int64_t t1_wall_ns,
-    store_block_fn *fn, void *arg)
+store_rows_at(struct store_reader *r, int64_t layout_id, int64_t step_ns, int64_t t0_wall_ns,
+    int64_t t1_wall_ns, store_block_fn *fn, void *arg)
 {
-	struct bucket_query bq = { .q = { .r = r, .layout_id = layout_id, .t0 = t0_wall_ns, .t1 = t1_wall_ns, .fn = fn,
-	    .arg = arg } };
+	struct bucket_query bq = { .q = { .r = r,
+				       .layout_id = layout_id,
+				       .t0 = t0_wall_ns,
+				       .t1 = t1_wall_ns,
+				       .fn = fn,
+				       .arg = arg } };
 	int rc;
 
 	if (step_ns <= 0)

@@ -7,13 +7,14 @@
 
 #include "narrows/store.h"
 
-enum { SCHEMA_APPLICATION_ID = 0x4e527773 };   /* "NRws", bytes 68 to 71 of the file, for file(1) */
+enum { SCHEMA_APPLICATION_ID = 0x4e527773 }; /* "NRws", bytes 68 to 71 of the file, for file(1) */
 
-/* What file is this? *version is 0 for an empty one. NW_ECORRUPT: not a store. NW_EVERSION: a newer one. */
+/* What file is this? *version is 0 for an empty one. NW_ECORRUPT: not a store. NW_EVERSION: a newer
+ * one. */
 int schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES]);
 /*
- * For the writer: creates the schema in an empty file, climbs from an older version, of which a copy stays beside the
- * file: narrows.db.v1.bak.
+ * For the writer: creates the schema in an empty file, climbs from an older version, of which a
+ * copy stays beside the file: narrows.db.v1.bak.
  */
 int schema_open(sqlite3 *db, char why[STORE_WHY_BYTES]);
 /* The same of a file that is a copy itself. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two locks on the door: the file is opened for reading only, and an authorizer knows what reading is. The second is
- * for what SQLite would write elsewhere, such as VACUUM INTO or an attached file.
+ * Two locks on the door: the file is opened for reading only, and an authorizer knows what reading
+ * is. The second is for what SQLite would write elsewhere, such as VACUUM INTO or an attached file.
  */
 #include "narrows/sql.h"
 
@@ -14,7 +14,7 @@
 #include "store/sqlmodule.h"
 
 struct store_sql {
-	struct store_reader *reader;           /* for its connection */
+	struct store_reader *reader; /* for its connection */
 	const char **names;
 	struct store_cell *cells;
 	size_t cap;
@@ -24,8 +24,9 @@ struct store_sql {
 static bool
 only_tells(const char *pragma)
 {
-	static const char *const tells[] = { "table_info", "table_xinfo", "table_list", "index_info", "index_xinfo", "index_list",
-		"foreign_key_list", "foreign_key_check", "integrity_check", "quick_check" };
+	static const char *const tells[] = { "table_info", "table_xinfo", "table_list",
+		"index_info", "index_xinfo", "index_list", "foreign_key_list", "foreign_key_check",
+		"integrity_check", "quick_check" };
 	size_t i;
 
 	for (i = 0; i < sizeof(tells) / sizeof(tells[0]); i++)
@@ -35,7 +36,8 @@ only_tells(const char *pragma)
 }
 
 static int
-on_authorize(void *arg, int action, const char *a, const char *b, const char *database, const char *view)
+on_authorize(
+    void *arg, int action, const char *a, const char *b, const char *database, const char *view)
 {
 	(void)arg, (void)database, (void)view;
 	switch (action) {
@@ -43,14 +45,12 @@ on_authorize(void *arg, int action, const char *a, const char *b, const char *da
 	case SQLITE_READ:
 	case SQLITE_RECURSIVE:
 	case SQLITE_TRANSACTION:
-	case SQLITE_SAVEPOINT:
-		return SQLITE_OK;
+	case SQLITE_SAVEPOINT: return SQLITE_OK;
 	case SQLITE_FUNCTION:
 		return sqlite3_stricmp(b, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
-	case SQLITE_UPDATE:                    /* what SQLite asks when a virtual table declares itself; nobody else may */
+	case SQLITE_UPDATE: /* what SQLite asks when a virtual table declares itself; nobody else may */
 		return strcmp(a, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
-	case SQLITE_PRAGMA:
-		return b == NULL || only_tells(a) ? SQLITE_OK : SQLITE_DENY;
+	case SQLITE_PRAGMA: return b == NULL || only_tells(a) ? SQLITE_OK : SQLITE_DENY;
 	}
 	return SQLITE_DENY;
 }
@@ -67,8 +67,9 @@ store_sql_open(const char *path, struct store_sql **out, char why[STORE_WHY_BYTE
 		return NW_ENOMEM;
 	if ((rc = store_reader_open(path, &s->reader, why)) == NW_OK &&
 	    ((rc = db_code(sqlmodule_register(s->reader->db, &err))) != NW_OK ||
-	    (rc = db_code(sqlite3_db_config(s->reader->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL))) != NW_OK ||
-	    (rc = db_code(sqlite3_set_authorizer(s->reader->db, on_authorize, NULL))) != NW_OK))
+		(rc = db_code(sqlite3_db_config(
+		     s->reader->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL))) != NW_OK ||
+		(rc = db_code(sqlite3_set_authorizer(s->reader->db, on_authorize, NULL))) != NW_OK))
 		snprintf(why, STORE_WHY_BYTES, "%s", err != NULL ? err : nw_strerror(rc));
 	sqlite3_free(err);
 	if (rc == NW_OK)
@@ -166,11 +167,14 @@ statement_run(struct store_sql *s, sqlite3_stmt *st, store_sql_fn *fn, void *arg
 		if (fn(arg, n, s->names, s->cells) != 0)
 			return NW_ECLOSED;
 	}
-	return step == SQLITE_DONE ? NW_OK : (step & 0xff) == SQLITE_INTERRUPT ? NW_ECLOSED : NW_EINVAL;
+	return step == SQLITE_DONE              ? NW_OK
+	    : (step & 0xff) == SQLITE_INTERRUPT ? NW_ECLOSED
+						: NW_EINVAL;
 }
 
 int
-store_sql_run(struct store_sql *s, const char *text, store_sql_fn *fn, void *arg, char why[STORE_WHY_BYTES])
+store_sql_run(
+    struct store_sql *s, const char *text, store_sql_fn *fn, void *arg, char why[STORE_WHY_BYTES])
 {
 	sqlite3 *db = s->reader->db;
 	sqlite3_stmt *st;
@@ -181,15 +185,18 @@ store_sql_run(struct store_sql *s, const char *text, store_sql_fn *fn, void *arg
 		st = NULL;
 		if (sqlite3_prepare_v2(db, text, -1, &st, &text) != SQLITE_OK)
 			rc = NW_EINVAL;
-		else if (st != NULL)           /* not only a comment */
+		else if (st != NULL) /* not only a comment */
 			rc = statement_run(s, st, fn, arg);
 		if (rc == NW_EINVAL) {
 			snprintf(why, STORE_WHY_BYTES, "%s%s", sqlite3_errmsg(db),
-			    (sqlite3_errcode(db) & 0xff) == SQLITE_AUTH ? ": here the store is only read" : "");
+			    (sqlite3_errcode(db) & 0xff) == SQLITE_AUTH
+				? ": here the store is only read"
+				: "");
 			if ((rc = db_code(sqlite3_errcode(db))) != NW_ENOMEM && rc != NW_ECORRUPT)
 				rc = NW_EINVAL;
 		} else if (rc != NW_OK) {
-			snprintf(why, STORE_WHY_BYTES, "%s", rc == NW_ECLOSED ? "interrupted" : nw_strerror(rc));
+			snprintf(why, STORE_WHY_BYTES, "%s",
+			    rc == NW_ECLOSED ? "interrupted" : nw_strerror(rc));
 		}
 		sqlite3_finalize(st);
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A virtual table over store_rows_of(). A scan walks the wanted series in order of layout with a statement of its own;
- * for each layout it decodes the wanted fields only, some thousand rows at a time, into the cursor's buffer. Between
- * two fillings it holds no chunk: it remembers the time it came to and how many rows of exactly that time it has given.
+ * A virtual table over store_rows_of(). A scan walks the wanted series in order of layout with a
+ * statement of its own; for each layout it decodes the wanted fields only, some thousand rows at a
+ * time, into the cursor's buffer. Between two fillings it holds no chunk: it remembers the time it
+ * came to and how many rows of exactly that time it has given.
  *
- * The reader works on the connection that runs the query, inside its snapshot: what it gives is what the other tables
- * of the same statement say.
+ * The reader works on the connection that runs the query, inside its snapshot: what it gives is
+ * what the other tables of the same statement say.
  */
 #include "store/sqlmodule.h"
 
@@ -19,25 +20,42 @@
 #include "store/reader.h"
 #include "store/schema.h"
 
-enum { FILL_VALUES = 1 << 15 };                /* buffered at least, if there are as many; a chunk more at most */
+enum { FILL_VALUES = 1 << 15 }; /* buffered at least, if there are as many; a chunk more at most */
 
-enum column { C_SESSION, C_HOST, C_SERIES, C_LAYOUT, C_SUBJECT, C_EVENT, C_FIELD, C_UNIT, C_T_NS, C_TIME, C_VALUE, C_META,
-	C_STEP };
+enum column {
+	C_SESSION,
+	C_HOST,
+	C_SERIES,
+	C_LAYOUT,
+	C_SUBJECT,
+	C_EVENT,
+	C_FIELD,
+	C_UNIT,
+	C_T_NS,
+	C_TIME,
+	C_VALUE,
+	C_META,
+	C_STEP
+};
 
-static const char declaration[] = "CREATE TABLE sample(session_id INTEGER, host TEXT, series_id INTEGER,"
-    " layout_id INTEGER, subject TEXT, event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time TEXT, value REAL,"
+static const char declaration[] =
+    "CREATE TABLE sample(session_id INTEGER, host TEXT, series_id INTEGER,"
+    " layout_id INTEGER, subject TEXT, event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time "
+    "TEXT, value REAL,"
     " meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN)";
 
-static const char tidy[] = "CREATE TEMP VIEW IF NOT EXISTS v_sample AS SELECT session_id AS session, series_id, host,"
+static const char tidy[] =
+    "CREATE TEMP VIEW IF NOT EXISTS v_sample AS SELECT session_id AS session, series_id, host,"
     " subject, event_type, field, unit, time, t_ns, value FROM main.sample WHERE value IS NOT NULL";
 
-/* What the plan may ask of the list of series. A bit of idxNum each, their arguments in this order. */
+/* What the plan may ask of the list of series. A bit of idxNum each, their arguments in this
+ * order. */
 static const struct lookup {
 	enum column column;
 	unsigned char op;
-	bool text;                             /* compares by bytes, or not at all */
-	double share;                          /* of the rows that are left, as a guess */
-	const char *sql;                       /* NULL: not about series */
+	bool text;       /* compares by bytes, or not at all */
+	double share;    /* of the rows that are left, as a guess */
+	const char *sql; /* NULL: not about series */
 } lookups[] = {
 	{ C_LAYOUT, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-5, "layout = ?" },
 	{ C_SERIES, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-5, "metadata = ?" },
@@ -50,7 +68,10 @@ static const struct lookup {
 	{ C_STEP, SQLITE_INDEX_CONSTRAINT_EQ, false, 0.1, NULL },
 };
 
-static const struct bound { unsigned char op; bool from, to; } bounds[] = {
+static const struct bound {
+	unsigned char op;
+	bool from, to;
+} bounds[] = {
 	{ SQLITE_INDEX_CONSTRAINT_EQ, true, true },
 	{ SQLITE_INDEX_CONSTRAINT_GT, true, false },
 	{ SQLITE_INDEX_CONSTRAINT_GE, true, false },
@@ -61,42 +82,45 @@ static const struct bound { unsigned char op; bool from, to; } bounds[] = {
 enum {
 	N_LOOKUPS = sizeof(lookups) / sizeof(lookups[0]),
 	N_BOUNDS = sizeof(bounds) / sizeof(bounds[0]),
-	PLAN_VALUE = 1 << (N_LOOKUPS + N_BOUNDS)   /* somebody looks at the values */
+	PLAN_VALUE = 1 << (N_LOOKUPS + N_BOUNDS) /* somebody looks at the values */
 };
 
-struct module_table { sqlite3_vtab base; sqlite3 *db; };
+struct module_table {
+	sqlite3_vtab base;
+	sqlite3 *db;
+};
 
 /* What is the same for all rows of one series; NULL where it is not known. */
 enum { S_HOST, S_SUBJECT, S_EVENT, S_FIELD, S_UNIT, S_TEXTS };
 struct series {
-	char *text[S_TEXTS];                   /* in mem */
+	char *text[S_TEXTS]; /* in mem */
 	char *mem;
 };
 
 struct cursor {
 	sqlite3_vtab_cursor base;
 	struct store_reader *reader;
-	sqlite3_stmt *list;                    /* of series, on the first one of the next layout, or at its end */
-	int plan;                              /* what the statement looks up */
-	bool listed;                           /* to its end */
+	sqlite3_stmt *list; /* of series, on the first one of the next layout, or at its end */
+	int plan;           /* what the statement looks up */
+	bool listed;        /* to its end */
 	bool want_value;
-	int64_t t_from, t_to;                  /* both included */
-	int64_t step_ns;                       /* 0: rows as they came */
+	int64_t t_from, t_to; /* both included */
+	int64_t step_ns;      /* 0: rows as they came */
 
 	int64_t layout_id, meta_id, session_id;
 	bool has_session;
-	struct series *series;                 /* of the layout */
+	struct series *series; /* of the layout */
 	uint32_t *columns;
 	size_t n_series, cap_series;
 
-	int64_t next_t;                        /* reading goes on here ... */
-	size_t skip;                           /* ... after so many rows of that time */
+	int64_t next_t; /* reading goes on here ... */
+	size_t skip;    /* ... after so many rows of that time */
 	bool layout_done;
-	int64_t *t;                            /* [n_rows] */
-	double *value;                         /* [n_rows][n_series] */
+	int64_t *t;    /* [n_rows] */
+	double *value; /* [n_rows][n_series] */
 	size_t n_rows, cap_rows, cap_values, to_skip;
 
-	size_t row, at;                        /* the current one, and which series of it */
+	size_t row, at; /* the current one, and which series of it */
 	int64_t rowid;
 	bool eof;
 };
@@ -116,13 +140,15 @@ find(sqlite3_index_info *info, int column, unsigned char op, bool text)
 	int i;
 
 	for (i = 0; i < info->nConstraint; i++)
-		if (info->aConstraint[i].usable && info->aConstraint[i].iColumn == column && info->aConstraint[i].op == op &&
-		    info->aConstraintUsage[i].argvIndex == 0 && (!text || by_bytes(info, i)))
+		if (info->aConstraint[i].usable && info->aConstraint[i].iColumn == column &&
+		    info->aConstraint[i].op == op && info->aConstraintUsage[i].argvIndex == 0 &&
+		    (!text || by_bytes(info, i)))
 			return i;
 	return -1;
 }
 
-/* Nothing is promised: SQLite compares again, so what is looked up may be more than was asked for, never less. */
+/* Nothing is promised: SQLite compares again, so what is looked up may be more than was asked for,
+ * never less. */
 static int
 on_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 {
@@ -132,7 +158,8 @@ on_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 	(void)table;
 	for (i = 0; i < info->nConstraint; i++)
 		if (info->aConstraint[i].iColumn == C_STEP && !info->aConstraint[i].usable)
-			return SQLITE_CONSTRAINT;   /* it is no property of a row, to be compared afterwards */
+			/* it is no property of a row, to be compared afterwards */
+			return SQLITE_CONSTRAINT;
 	info->idxNum = 0;
 	info->estimatedCost = 1e10;
 	for (i = 0; i < N_LOOKUPS; i++)
@@ -153,16 +180,17 @@ on_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 	if (info->estimatedCost < 1)
 		info->estimatedCost = 1;
 	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
-	info->estimatedCost += 100;            /* to begin, however few there are */
-	info->orderByConsumed = one_layout && info->nOrderBy == 1 && info->aOrderBy[0].iColumn == C_T_NS &&
-	    !info->aOrderBy[0].desc;
+	info->estimatedCost += 100; /* to begin, however few there are */
+	info->orderByConsumed = one_layout && info->nOrderBy == 1 &&
+	    info->aOrderBy[0].iColumn == C_T_NS && !info->aOrderBy[0].desc;
 	return SQLITE_OK;
 }
 
 /* --- the table --- */
 
 static int
-on_connect(sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **out, char **err)
+on_connect(
+    sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **out, char **err)
 {
 	struct module_table *t;
 	char why[STORE_WHY_BYTES];
@@ -175,7 +203,8 @@ on_connect(sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vt
 	}
 	if ((rc = sqlite3_declare_vtab(db, declaration)) != SQLITE_OK)
 		return rc;
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);   /* it reads what its database holds, nothing else */
+	/* it reads what its database holds, nothing else */
+	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	if ((t = calloc(1, sizeof(*t))) == NULL)
 		return SQLITE_NOMEM;
 	t->db = db;
@@ -201,7 +230,8 @@ failed(struct cursor *c, int rc)
 	if (rc == NW_EIO && sqlite3_errcode(((struct module_table *)table)->db) == SQLITE_INTERRUPT)
 		return SQLITE_INTERRUPT;
 	sqlite3_free(table->zErrMsg);
-	table->zErrMsg = sqlite3_mprintf("sample: layout %lld: %s", (long long)c->layout_id, nw_strerror(rc));
+	table->zErrMsg =
+	    sqlite3_mprintf("sample: layout %lld: %s", (long long)c->layout_id, nw_strerror(rc));
 	return rc == NW_ECORRUPT ? SQLITE_CORRUPT_VTAB : SQLITE_ERROR;
 }
 
@@ -253,7 +283,8 @@ list_prepare(struct cursor *c, int plan)
 	char *text;
 	int i, rc;
 
-	sqlite3_str_appendall(sql, "SELECT layout, col, session, host, subject, event_type, field, unit, metadata"
+	sqlite3_str_appendall(sql,
+	    "SELECT layout, col, session, host, subject, event_type, field, unit, metadata"
 	    " FROM main.v_series WHERE 1");
 	for (i = 0; i < N_LOOKUPS; i++)
 		if (plan & 1 << i && lookups[i].sql != NULL)
@@ -362,7 +393,8 @@ layout_begin(struct cursor *c)
 	c->meta_id = sqlite3_column_int64(c->list, L_META);
 	c->session_id = sqlite3_column_int64(c->list, L_SESSION);
 	c->has_session = sqlite3_column_type(c->list, L_SESSION) != SQLITE_NULL;
-	while (rc == SQLITE_OK && !c->listed && sqlite3_column_int64(c->list, L_LAYOUT) == c->layout_id)
+	while (rc == SQLITE_OK && !c->listed &&
+	    sqlite3_column_int64(c->list, L_LAYOUT) == c->layout_id)
 		if ((rc = series_add(c)) == SQLITE_OK)
 			rc = list_step(c);
 	c->next_t = c->t_from;
@@ -427,10 +459,11 @@ fill(struct cursor *c)
 	c->to_skip = c->skip;
 	c->layout_done = true;
 	if (c->step_ns > 0)
-		rc = store_rows_at(c->reader, c->layout_id, c->step_ns, c->next_t, t_end, on_block, c);
+		rc = store_rows_at(
+		    c->reader, c->layout_id, c->step_ns, c->next_t, t_end, on_block, c);
 	else
-		rc = store_rows_of(c->reader, c->layout_id, c->columns, c->want_value ? c->n_series : 0, c->next_t, t_end,
-		    on_block, c);
+		rc = store_rows_of(c->reader, c->layout_id, c->columns,
+		    c->want_value ? c->n_series : 0, c->next_t, t_end, on_block, c);
 	if (rc != NW_OK)
 		return failed(c, rc);
 	while (same < c->n_rows && c->t[c->n_rows - 1 - same] == c->t[c->n_rows - 1])
@@ -466,16 +499,13 @@ bound_apply(struct cursor *c, const struct bound *b, sqlite3_value *v)
 	double x;
 
 	switch (sqlite3_value_numeric_type(v)) {
-	case SQLITE_INTEGER:
-		low = high = sqlite3_value_int64(v);
-		break;
+	case SQLITE_INTEGER: low = high = sqlite3_value_int64(v); break;
 	case SQLITE_FLOAT:
 		x = sqlite3_value_double(v);
 		low = x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)floor(x);
 		high = x <= -0x1p63 ? INT64_MIN : x > 0x1p62 * 1.9 ? INT64_MAX : (int64_t)ceil(x);
 		break;
-	default:
-		return;
+	default: return;
 	}
 	if (b->from && low > c->t_from)
 		c->t_from = low;
@@ -555,7 +585,7 @@ time_result(sqlite3_context *ctx, int64_t t_wall_ns)
 		ns += 1000000000;
 		s--;
 	}
-	gmtime_r(&s, &tm);                     /* from 1677 to 2262 */
+	gmtime_r(&s, &tm); /* from 1677 to 2262 */
 	len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(text + len, sizeof(text) - len, ".%09ldZ", ns);
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
@@ -573,40 +603,23 @@ on_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 			sqlite3_result_int64(ctx, c->session_id);
 		break;
 	case C_SERIES:
-	case C_META:
-		sqlite3_result_int64(ctx, c->meta_id);
-		break;
-	case C_LAYOUT:
-		sqlite3_result_int64(ctx, c->layout_id);
-		break;
-	case C_HOST:
-		sqlite3_result_text(ctx, s->text[S_HOST], -1, SQLITE_TRANSIENT);
-		break;
-	case C_SUBJECT:
-		sqlite3_result_text(ctx, s->text[S_SUBJECT], -1, SQLITE_TRANSIENT);
-		break;
-	case C_EVENT:
-		sqlite3_result_text(ctx, s->text[S_EVENT], -1, SQLITE_TRANSIENT);
-		break;
-	case C_FIELD:
-		sqlite3_result_text(ctx, s->text[S_FIELD], -1, SQLITE_TRANSIENT);
-		break;
-	case C_UNIT:
-		sqlite3_result_text(ctx, s->text[S_UNIT], -1, SQLITE_TRANSIENT);
-		break;
-	case C_T_NS:
-		sqlite3_result_int64(ctx, c->t[c->row]);
-		break;
-	case C_TIME:
-		time_result(ctx, c->t[c->row]);
-		break;
+	case C_META: sqlite3_result_int64(ctx, c->meta_id); break;
+	case C_LAYOUT: sqlite3_result_int64(ctx, c->layout_id); break;
+	case C_HOST: sqlite3_result_text(ctx, s->text[S_HOST], -1, SQLITE_TRANSIENT); break;
+	case C_SUBJECT: sqlite3_result_text(ctx, s->text[S_SUBJECT], -1, SQLITE_TRANSIENT); break;
+	case C_EVENT: sqlite3_result_text(ctx, s->text[S_EVENT], -1, SQLITE_TRANSIENT); break;
+	case C_FIELD: sqlite3_result_text(ctx, s->text[S_FIELD], -1, SQLITE_TRANSIENT); break;
+	case C_UNIT: sqlite3_result_text(ctx, s->text[S_UNIT], -1, SQLITE_TRANSIENT); break;
+	case C_T_NS: sqlite3_result_int64(ctx, c->t[c->row]); break;
+	case C_TIME: time_result(ctx, c->t[c->row]); break;
 	case C_STEP:
 		if (c->step_ns > 0)
 			sqlite3_result_int64(ctx, c->step_ns);
 		break;
 	case C_VALUE:
 		if (c->want_value)
-			sqlite3_result_double(ctx, c->value[c->row * c->n_series + c->at]);   /* NaN becomes NULL */
+			/* NaN becomes NULL */
+			sqlite3_result_double(ctx, c->value[c->row * c->n_series + c->at]);
 		break;
 	}
 	return SQLITE_OK;
@@ -621,8 +634,17 @@ on_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 
 /* Without xCreate: the table is there under its name in every database that has the module. */
 static const sqlite3_module module = {
-	.iVersion = 1, .xConnect = on_connect, .xDisconnect = on_disconnect, .xBestIndex = on_plan, .xOpen = on_open,
-	.xClose = on_close, .xFilter = on_filter, .xNext = on_next, .xEof = on_eof, .xColumn = on_column, .xRowid = on_rowid,
+	.iVersion = 1,
+	.xConnect = on_connect,
+	.xDisconnect = on_disconnect,
+	.xBestIndex = on_plan,
+	.xOpen = on_open,
+	.xClose = on_close,
+	.xFilter = on_filter,
+	.xNext = on_next,
+	.xEof = on_eof,
+	.xColumn = on_column,
+	.xRowid = on_rowid,
 };
 
 int

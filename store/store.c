@@ -4,8 +4,8 @@
  *
  *	any thread --submit--> queue --writer thread: commit--> done list --eventfd--> one thread: callbacks
  *
- * One lock guards queue, done list and numbers; it is held for a few instructions and never while SQLite works. The
- * struct writer belongs to the writer thread alone between start and join.
+ * One lock guards queue, done list and numbers; it is held for a few instructions and never while
+ * SQLite works. The struct writer belongs to the writer thread alone between start and join.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,15 +23,20 @@
 #include "store/writer.h"
 
 enum {
-	GROUP_MAX_BYTES = 64 << 20,            /* of one transaction */
-	CEILING_MIN_BYTES = 4 << 20            /* below it a WAL of a quarter would have room for no transaction */
+	GROUP_MAX_BYTES = 64 << 20, /* of one transaction */
+	/* below it a WAL of a quarter would have room for no transaction */
+	CEILING_MIN_BYTES = 4 << 20
 };
-static const int64_t idle_after_ns = 2000000000;   /* without a batch: time to shrink the file */
-static const int64_t retry_after_ns = 1000000000;  /* of trouble */
-static const int64_t expire_every_ns = 60000000000;   /* an idle store wakes up that often, if rows may get too old */
-static const int64_t close_care_ns = 3000000000;   /* compaction at the end; what is left costs space, nothing else */
+static const int64_t idle_after_ns = 2000000000;  /* without a batch: time to shrink the file */
+static const int64_t retry_after_ns = 1000000000; /* of trouble */
+/* an idle store wakes up that often, if rows may get too old */
+static const int64_t expire_every_ns = 60000000000;
+/* compaction at the end; what is left costs space, nothing else */
+static const int64_t close_care_ns = 3000000000;
 
-struct batch_queue { struct nw_batch *first, **end; };
+struct batch_queue {
+	struct nw_batch *first, **end;
+};
 
 struct store {
 	struct store_opts opts;
@@ -41,15 +46,15 @@ struct store {
 	pthread_t thread;
 	int done_fd;
 	int64_t opened_mono_ns;
-	uint64_t opened_bytes;                 /* compressed, on the shelves at that time */
+	uint64_t opened_bytes; /* compressed, on the shelves at that time */
 
-	pthread_mutex_t lock;                  /* everything below */
-	pthread_cond_t wake;                   /* the writer thread: a batch came, or stop */
-	pthread_cond_t drained;                /* store_sync(): nothing is queued any more */
+	pthread_mutex_t lock;   /* everything below */
+	pthread_cond_t wake;    /* the writer thread: a batch came, or stop */
+	pthread_cond_t drained; /* store_sync(): nothing is queued any more */
 	struct batch_queue queue, done;
 	bool stop;
-	bool stuck;                            /* the last group went back: disk or memory are short */
-	struct store_stats stats;              /* queued_bytes: until committed */
+	bool stuck;               /* the last group went back: disk or memory are short */
+	struct store_stats stats; /* queued_bytes: until committed */
 };
 
 const struct store_opts store_opts_default = {
@@ -84,11 +89,13 @@ queue_append(struct batch_queue *q, struct nw_batch *b)
 
 /* --- the writer thread --- */
 
-/* Holding the lock: sleeps until there is something to do or the moment has come; INT64_MAX: no such moment. */
+/* Holding the lock: sleeps until there is something to do or the moment has come; INT64_MAX: no
+ * such moment. */
 static void
 sleep_until(struct store *st, int64_t t_mono_ns)
 {
-	struct timespec ts = { .tv_sec = t_mono_ns / 1000000000, .tv_nsec = t_mono_ns % 1000000000 };
+	struct timespec ts = { .tv_sec = t_mono_ns / 1000000000,
+		.tv_nsec = t_mono_ns % 1000000000 };
 
 	if (t_mono_ns == INT64_MAX)
 		pthread_cond_wait(&st->wake, &st->lock);
@@ -98,12 +105,13 @@ sleep_until(struct store *st, int64_t t_mono_ns)
 
 /* When the writer thread wakes for a group. */
 struct wake_rule {
-	int64_t not_before_mono_ns;            /* a batch waits that long for company */
-	size_t unless_bytes;                   /* unless so much is queued */
-	int64_t give_up_mono_ns;               /* with no batch there */
+	int64_t not_before_mono_ns; /* a batch waits that long for company */
+	size_t unless_bytes;        /* unless so much is queued */
+	int64_t give_up_mono_ns;    /* with no batch there */
 };
 
-/* Holding the lock: the batches of the next transaction; NULL: nothing came. Closing ends all waiting. */
+/* Holding the lock: the batches of the next transaction; NULL: nothing came. Closing ends all
+ * waiting. */
 static struct nw_batch *
 group_take(struct store *st, const struct wake_rule *rule)
 {
@@ -112,14 +120,17 @@ group_take(struct store *st, const struct wake_rule *rule)
 
 	if (st->opts.max_bytes > 0 && st->writer->ceiling.group_max_bytes < max)
 		max = st->writer->ceiling.group_max_bytes;
-	while (st->queue.first == NULL && !st->stop && clock_ns(CLOCK_MONOTONIC) < rule->give_up_mono_ns)
+	while (st->queue.first == NULL && !st->stop &&
+	    clock_ns(CLOCK_MONOTONIC) < rule->give_up_mono_ns)
 		sleep_until(st, rule->give_up_mono_ns);
-	while (st->queue.first != NULL && !st->stop && st->stats.queued_bytes < rule->unless_bytes &&
+	while (st->queue.first != NULL && !st->stop &&
+	    st->stats.queued_bytes < rule->unless_bytes &&
 	    clock_ns(CLOCK_MONOTONIC) < rule->not_before_mono_ns)
 		sleep_until(st, rule->not_before_mono_ns);
 	if ((first = st->queue.first) == NULL)
 		return NULL;
-	for (b = first, bytes = nw_batch_bytes(b); b->next != NULL && bytes + nw_batch_bytes(b->next) < max; b = b->next)
+	for (b = first, bytes = nw_batch_bytes(b);
+	     b->next != NULL && bytes + nw_batch_bytes(b->next) < max; b = b->next)
 		bytes += nw_batch_bytes(b->next);
 	if ((st->queue.first = b->next) == NULL)
 		st->queue.end = &st->queue.first;
@@ -219,7 +230,8 @@ group_done(struct store *st, struct nw_batch *group)
 	if (st->stats.queued_batches == 0)
 		pthread_cond_broadcast(&st->drained);
 	pthread_mutex_unlock(&st->lock);
-	eventfd_write(st->done_fd, 1);         /* also when nobody is called: there is room for whom NW_EFULL sent away */
+	/* also when nobody is called: there is room for whom NW_EFULL sent away */
+	eventfd_write(st->done_fd, 1);
 	for (b = silent; b != NULL; b = next) {
 		next = b->next;
 		nw_batch_free(b);
@@ -227,8 +239,9 @@ group_done(struct store *st, struct nw_batch *group)
 }
 
 /*
- * Commits a group and hands it back. false: disk or memory are short; the group is back in the queue, to be tried again.
- * Who submits notices by a queue that fills up, and nothing is lost while the process lives.
+ * Commits a group and hands it back. false: disk or memory are short; the group is back in the
+ * queue, to be tried again. Who submits notices by a queue that fills up, and nothing is lost while
+ * the process lives.
  */
 static bool
 group_commit(struct store *st, struct nw_batch *group, bool last_chance)
@@ -280,8 +293,9 @@ care(struct store *st, int64_t quiet_since_mono_ns, struct wake_rule *rule)
 	else if (work < 0)
 		rule->give_up_mono_ns = clock_ns(CLOCK_MONOTONIC) + retry_after_ns;
 	else
-		rule->give_up_mono_ns = !idle ? quiet_since_mono_ns + idle_after_ns :
-		    rows_get_old(&st->opts) ? clock_ns(CLOCK_MONOTONIC) + expire_every_ns : INT64_MAX;
+		rule->give_up_mono_ns = !idle ? quiet_since_mono_ns + idle_after_ns
+		    : rows_get_old(&st->opts) ? clock_ns(CLOCK_MONOTONIC) + expire_every_ns
+					      : INT64_MAX;
 }
 
 static void *
@@ -331,7 +345,7 @@ thread_start(struct store *st)
 	pthread_cond_init(&st->wake, &attr);
 	pthread_cond_init(&st->drained, NULL);
 	pthread_condattr_destroy(&attr);
-	sigfillset(&all);                      /* signals are for the thread that has a loop */
+	sigfillset(&all); /* signals are for the thread that has a loop */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&st->thread, NULL, writer_main, st);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -344,7 +358,8 @@ thread_start(struct store *st)
 }
 
 int
-store_open(const char *path, const struct store_opts *opts, struct store **out, char why[STORE_WHY_BYTES])
+store_open(
+    const char *path, const struct store_opts *opts, struct store **out, char why[STORE_WHY_BYTES])
 {
 	struct store *st = calloc(1, sizeof(*st));
 	int rc = NW_ENOMEM;
@@ -434,7 +449,8 @@ store_submit(struct store *st, struct nw_batch *b)
 
 	pthread_mutex_lock(&st->lock);
 	/* A batch bigger than the whole queue may pass alone. */
-	if (st->stats.queued_batches > 0 && st->stats.queued_bytes + bytes > st->opts.queue_max_bytes) {
+	if (st->stats.queued_batches > 0 &&
+	    st->stats.queued_bytes + bytes > st->opts.queue_max_bytes) {
 		rc = NW_EFULL;
 	} else {
 		queue_append(&st->queue, b);
@@ -471,7 +487,7 @@ store_run_completions(struct store *st)
 	struct nw_batch *b, *next;
 	eventfd_t count;
 
-	eventfd_read(st->done_fd, &count);     /* before looking: what comes later wakes again */
+	eventfd_read(st->done_fd, &count); /* before looking: what comes later wakes again */
 	pthread_mutex_lock(&st->lock);
 	b = st->done.first;
 	queue_init(&st->done);
@@ -484,8 +500,9 @@ store_run_completions(struct store *st)
 }
 
 /*
- * What is left to grow before what is oldest goes, at the speed at which the shelves grew since the start. A full store
- * has about five eighths of its ceiling: the rest is for the log and for transactions (ceiling.c).
+ * What is left to grow before what is oldest goes, at the speed at which the shelves grew since the
+ * start. A full store has about five eighths of its ceiling: the rest is for the log and for
+ * transactions (ceiling.c).
  */
 static double
 days_left(const struct store *st, const struct store_stats *s)

@@ -14,14 +14,14 @@ struct blob {
 };
 
 struct tail {
-	struct blob *first, **end;             /* rising ids */
+	struct blob *first, **end; /* rising ids */
 	int64_t last_id;
 	size_t bytes;
-	struct tail_layout **buckets;          /* n_buckets is a power of two, at least n_layouts */
+	struct tail_layout **buckets; /* n_buckets is a power of two, at least n_layouts */
 	size_t n_buckets, n_layouts;
 	struct tail_layout *oldest, *newest;
 	size_t full_rows;
-	int64_t *full;                         /* layouts that became full, some of which are no longer */
+	int64_t *full; /* layouts that became full, some of which are no longer */
 	size_t n_full, cap_full;
 };
 
@@ -33,8 +33,9 @@ tail_rec_at(const uint8_t *p, size_t len)
 	const struct tail_rec *r = (const void *)p;
 
 	if (len < sizeof(*r) || r->n_rows == 0 || r->n_rows > TAIL_ROWS_MAX || r->n_fields == 0 ||
-	    r->n_fields > TAIL_FIELDS_MAX || r->hist_len > TAIL_HIST_MAX_BYTES || (r->hist_len > 0 && r->n_rows != 1) ||
-	    r->zero != 0 || tail_rec_bytes(r->n_rows, r->n_fields, r->hist_len) > len)
+	    r->n_fields > TAIL_FIELDS_MAX || r->hist_len > TAIL_HIST_MAX_BYTES ||
+	    (r->hist_len > 0 && r->n_rows != 1) || r->zero != 0 ||
+	    tail_rec_bytes(r->n_rows, r->n_fields, r->hist_len) > len)
 		return NULL;
 	return r;
 }
@@ -44,7 +45,8 @@ tail_new(size_t full_rows)
 {
 	struct tail *t = calloc(1, sizeof(*t));
 
-	if (t == NULL || (t->buckets = calloc(BUCKETS_FIRST, sizeof(struct tail_layout *))) == NULL) {
+	if (t == NULL ||
+	    (t->buckets = calloc(BUCKETS_FIRST, sizeof(struct tail_layout *))) == NULL) {
 		free(t);
 		return NULL;
 	}
@@ -197,7 +199,8 @@ list_take_out(struct tail *t, struct tail_layout *l)
 	*(l->newer == NULL ? &t->newest : &l->newer->older) = l->older;
 }
 
-/* Keeps the list in the order of first blobs when a layout lost its first rows but not all of them. */
+/* Keeps the list in the order of first blobs when a layout lost its first rows but not all of
+ * them. */
 static void
 list_put_back(struct tail *t, struct tail_layout *l)
 {
@@ -267,7 +270,8 @@ tail_add(struct tail *t, int64_t id, uint8_t *bytes, size_t len)
 	t->end = &b->next;
 	t->last_id = id;
 	t->bytes += len;
-	for (at = 0; rc == NW_OK && at < len; at += tail_rec_bytes(rec->n_rows, rec->n_fields, rec->hist_len)) {
+	for (at = 0; rc == NW_OK && at < len;
+	     at += tail_rec_bytes(rec->n_rows, rec->n_fields, rec->hist_len)) {
 		if ((rec = tail_rec_at(bytes + at, len - at)) == NULL)
 			return NW_ECORRUPT;
 		rc = rec_add(t, id, rec);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Is everything in the file what it claims to be? SQLite's own checks, then ours: every reference leads somewhere, every
- * chunk decodes and agrees with its row and its layout, chunks of a layout do not overlap, every tail blob is a run of
- * records of known layouts with the checksum it was written with. A fault ends the look at one thing, not at the next.
+ * Is everything in the file what it claims to be? SQLite's own checks, then ours: every reference
+ * leads somewhere, every chunk decodes and agrees with its row and its layout, chunks of a layout
+ * do not overlap, every tail blob is a run of records of known layouts with the checksum it was
+ * written with. A fault ends the look at one thing, not at the next.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,15 +15,15 @@
 #include "store/reader.h"
 
 enum {
-	PAGE_FAULTS_MAX = 100,                 /* told of what SQLite finds */
-	TICK_INSTRUCTIONS = 1 << 20            /* of SQLite between two looks whether to go on */
+	PAGE_FAULTS_MAX = 100,      /* told of what SQLite finds */
+	TICK_INSTRUCTIONS = 1 << 20 /* of SQLite between two looks whether to go on */
 };
 
 struct check {
 	struct store_reader *r;
 	const struct store_watch *watch;
 	struct store_counts *n;
-	uint64_t done, total;                  /* chunks and roll-ups */
+	uint64_t done, total; /* chunks and roll-ups */
 };
 
 static int fault(struct check *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -38,7 +39,8 @@ fault(struct check *k, const char *fmt, ...)
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	k->n->faults++;
-	return k->watch->fault != NULL && k->watch->fault(k->watch->arg, what) != 0 ? NW_ECLOSED : NW_OK;
+	return k->watch->fault != NULL && k->watch->fault(k->watch->arg, what) != 0 ? NW_ECLOSED
+										    : NW_OK;
 }
 
 static int
@@ -46,7 +48,9 @@ progress(struct check *k)
 {
 	const struct store_watch *w = k->watch;
 
-	return w->progress != NULL && w->progress(w->arg, "checking", k->done, k->total) != 0 ? NW_ECLOSED : NW_OK;
+	return w->progress != NULL && w->progress(w->arg, "checking", k->done, k->total) != 0
+	    ? NW_ECLOSED
+	    : NW_OK;
 }
 
 static int
@@ -76,8 +80,10 @@ ask(struct check *k, const char *what, const char *sql)
 	const char *text;
 	int rc = NW_OK, step = sqlite3_prepare_v2(k->r->db, sql, -1, &st, NULL);
 
-	while (rc == NW_OK && (step == SQLITE_OK || step == SQLITE_ROW) && (step = sqlite3_step(st)) == SQLITE_ROW)
-		if ((text = (const char *)sqlite3_column_text(st, 0)) == NULL || strcmp(text, "ok") != 0)
+	while (rc == NW_OK && (step == SQLITE_OK || step == SQLITE_ROW) &&
+	    (step = sqlite3_step(st)) == SQLITE_ROW)
+		if ((text = (const char *)sqlite3_column_text(st, 0)) == NULL ||
+		    strcmp(text, "ok") != 0)
 			rc = fault(k, "%s: %s", what, text == NULL ? "fault" : text);
 	sqlite3_finalize(st);
 	return rc == NW_OK ? ended(k, what, step) : rc;
@@ -92,30 +98,47 @@ pages_check(struct check *k)
 	return ask(k, "file", sql);
 }
 
-struct rule { const char *what, *sql; };
+struct rule {
+	const char *what, *sql;
+};
 
 static const struct rule rules[] = {
-	{ "reference", "SELECT f.\"table\" || ' ' || coalesce(f.rowid, '?') || ': its ' || f.parent || ' is not there'"
+	{ "reference",
+	    "SELECT f.\"table\" || ' ' || coalesce(f.rowid, '?') || ': its ' || f.parent || ' is "
+	    "not there'"
 	    " FROM pragma_foreign_key_check f" },
-	{ "layout", "SELECT id || ': not the names of ' || n_fields || ' fields' FROM layout WHERE CASE WHEN"
-	    " json_valid(fields) THEN json_type(fields) != 'array' OR json_array_length(fields) != n_fields ELSE 1 END" },
-	{ "layout", "SELECT id || ': hides rows that are not written yet' FROM layout"
+	{ "layout",
+	    "SELECT id || ': not the names of ' || n_fields || ' fields' FROM layout WHERE CASE "
+	    "WHEN"
+	    " json_valid(fields) THEN json_type(fields) != 'array' OR json_array_length(fields) != "
+	    "n_fields ELSE 1 END" },
+	{ "layout",
+	    "SELECT id || ': hides rows that are not written yet' FROM layout"
 	    " WHERE tail_after > coalesce((SELECT max(id) FROM tail), 0)" },
-	{ "metadata", "SELECT id || ': its subject or parameters are not JSON' FROM metadata"
-	    " WHERE NOT json_valid(coalesce(subject, '{}')) OR NOT json_valid(coalesce(params, '{}'))" },
-	{ "result", "SELECT session_id || ': its document is not JSON' FROM result"
+	{ "metadata",
+	    "SELECT id || ': its subject or parameters are not JSON' FROM metadata"
+	    " WHERE NOT json_valid(coalesce(subject, '{}')) OR NOT json_valid(coalesce(params, "
+	    "'{}'))" },
+	{ "result",
+	    "SELECT session_id || ': its document is not JSON' FROM result"
 	    " WHERE NOT json_valid(coalesce(document, '{}'))" },
-	{ "result", "SELECT r.session_id || ': made by a run of another session' FROM result r JOIN run n ON n.id = r.run_id"
+	{ "result",
+	    "SELECT r.session_id || ': made by a run of another session' FROM result r JOIN run n "
+	    "ON n.id = r.run_id"
 	    " WHERE n.session_id != r.session_id" },
 };
 
 /* What is said of all chunks together. */
 static const struct rule totals[] = {
-	{ "chunk", "SELECT id || ': its id may be used again' FROM chunk WHERE id >="
+	{ "chunk",
+	    "SELECT id || ': its id may be used again' FROM chunk WHERE id >="
 	    " coalesce((SELECT next_id FROM shelf WHERE tier = 0), 0)" },
-	{ "shelf", "SELECT 'tier ' || tier || ': ' || bytes || ' bytes, not the ' || held || ' it holds' FROM (SELECT tier,"
+	{ "shelf",
+	    "SELECT 'tier ' || tier || ': ' || bytes || ' bytes, not the ' || held || ' it holds' "
+	    "FROM (SELECT tier,"
 	    " bytes, coalesce(CASE tier WHEN 0 THEN (SELECT sum(length(data)) FROM chunk) ELSE"
-	    " (SELECT sum(length(r.data)) FROM rollup r WHERE r.tier = s.tier) END, 0) AS held FROM shelf s)"
+	    " (SELECT sum(length(r.data)) FROM rollup r WHERE r.tier = s.tier) END, 0) AS held "
+	    "FROM shelf s)"
 	    " WHERE bytes != held" },
 };
 
@@ -132,20 +155,23 @@ rules_check(struct check *k, const struct rule *all, size_t n)
 
 /* --- chunks --- */
 
-struct neighbour { int64_t layout_id, t1; };
+struct neighbour {
+	int64_t layout_id, t1;
+};
 
 /* What is wrong with the row the statement is on, after decoding it; NULL: nothing. */
 static const char *
 chunk_fault(const struct chunk_columns *c, sqlite3_stmt *st, struct neighbour *before)
 {
 	const int64_t layout_id = sqlite3_column_int64(st, 1), t0 = sqlite3_column_int64(st, 2),
-	    t1 = sqlite3_column_int64(st, 3);
+		      t1 = sqlite3_column_int64(st, 3);
 	const uint8_t *last = sqlite3_column_blob(st, 5);
 	struct neighbour left = *before;
 	size_t i;
 
 	*before = (struct neighbour){ layout_id, t1 };
-	if (sqlite3_column_type(st, 7) == SQLITE_NULL || c->n_columns != sqlite3_column_int64(st, 7))
+	if (sqlite3_column_type(st, 7) == SQLITE_NULL ||
+	    c->n_columns != sqlite3_column_int64(st, 7))
 		return "not as many columns as its layout has";
 	if (c->n_rows == 0 || c->n_rows != sqlite3_column_int64(st, 4) || c->t_wall_ns[0] != t0 ||
 	    c->t_wall_ns[c->n_rows - 1] != t1)
@@ -154,7 +180,7 @@ chunk_fault(const struct chunk_columns *c, sqlite3_stmt *st, struct neighbour *b
 		if (c->t_wall_ns[i] < c->t_wall_ns[i - 1])
 			return "not in time order";
 	if (sqlite3_column_type(st, 5) == SQLITE_NULL)
-		return NULL;                   /* a roll-up: no last row, and parts may overlap */
+		return NULL; /* a roll-up: no last row, and parts may overlap */
 	if ((size_t)sqlite3_column_bytes(st, 5) != c->n_columns * sizeof(double))
 		return "no last row";
 	for (i = 0; i < c->n_columns; i++)
@@ -170,14 +196,17 @@ chunk_check(struct check *k, const char *name, sqlite3_stmt *st, struct neighbou
 	const char *wrong;
 	int rc;
 
-	rc = chunk_decode(k->r->codec, sqlite3_column_blob(st, 6), (size_t)sqlite3_column_bytes(st, 6), NULL, &k->r->decoded);
+	rc = chunk_decode(k->r->codec, sqlite3_column_blob(st, 6),
+	    (size_t)sqlite3_column_bytes(st, 6), NULL, &k->r->decoded);
 	if (rc == NW_ENOMEM)
 		return rc;
 	wrong = rc != NW_OK ? nw_strerror(rc) : chunk_fault(c, st, before);
 	k->n->rows += rc == NW_OK ? c->n_rows : 0;
 	k->n->values += rc == NW_OK ? (int64_t)c->n_rows * c->n_columns : 0;
-	if (wrong != NULL && (rc = fault(k, "%s %lld of layout %lld: %s", name, (long long)sqlite3_column_int64(st, 0),
-	    (long long)sqlite3_column_int64(st, 1), wrong)) != NW_OK)
+	if (wrong != NULL &&
+	    (rc = fault(k, "%s %lld of layout %lld: %s", name,
+		 (long long)sqlite3_column_int64(st, 0), (long long)sqlite3_column_int64(st, 1),
+		 wrong)) != NW_OK)
 		return rc;
 	k->done++;
 	return progress(k);
@@ -222,7 +251,8 @@ tail_layout_check(struct check *k, const struct tail_layout *l)
 	rc = db_code(step);
 	db_give(&k->r->stmts, R_LAYOUT, st);
 	if (rc == NW_OK && n_fields != l->n_fields)
-		rc = fault(k, "tail: rows of layout %lld, which does not have %u fields", (long long)l->id, l->n_fields);
+		rc = fault(k, "tail: rows of layout %lld, which does not have %u fields",
+		    (long long)l->id, l->n_fields);
 	for (i = 0; i < l->n_recs; i++)
 		if (l->recs[i].blob_id > tail_after) {
 			k->n->rows += l->recs[i].rec->n_rows;
@@ -252,11 +282,14 @@ tail_sums_check(struct check *k)
 	sqlite3_stmt *st = NULL;
 	int rc = NW_OK, step;
 
-	step = sqlite3_prepare_v2(k->r->db, "SELECT id, rows, sum FROM tail WHERE sum IS NOT NULL", -1, &st, NULL);
-	while (rc == NW_OK && (step == SQLITE_OK || step == SQLITE_ROW) && (step = sqlite3_step(st)) == SQLITE_ROW) {
-		if ((int64_t)hash_bytes(sqlite3_column_blob(st, 1), (size_t)sqlite3_column_bytes(st, 1)) !=
-		    sqlite3_column_int64(st, 2))
-			rc = fault(k, "tail %lld: its checksum is another", (long long)sqlite3_column_int64(st, 0));
+	step = sqlite3_prepare_v2(
+	    k->r->db, "SELECT id, rows, sum FROM tail WHERE sum IS NOT NULL", -1, &st, NULL);
+	while (rc == NW_OK && (step == SQLITE_OK || step == SQLITE_ROW) &&
+	    (step = sqlite3_step(st)) == SQLITE_ROW) {
+		if ((int64_t)hash_bytes(sqlite3_column_blob(st, 1),
+			(size_t)sqlite3_column_bytes(st, 1)) != sqlite3_column_int64(st, 2))
+			rc = fault(k, "tail %lld: its checksum is another",
+			    (long long)sqlite3_column_int64(st, 0));
 		if (rc == NW_OK)
 			rc = progress(k);
 	}
@@ -269,18 +302,25 @@ tail_sums_check(struct check *k)
 static int
 count_all(struct check *k)
 {
-	const struct { const char *sql; int64_t *n; } all[] = {
-		{ "SELECT count(*) FROM host", &k->n->hosts }, { "SELECT count(*) FROM session", &k->n->sessions },
-		{ "SELECT count(*) FROM metadata", &k->n->metas }, { "SELECT count(*) FROM layout", &k->n->layouts },
-		{ "SELECT count(*) FROM result", &k->n->results }, { "SELECT count(*) FROM tail", &k->n->tail_blobs },
-		{ "SELECT (SELECT count(*) FROM chunk) + (SELECT count(*) FROM rollup)", (int64_t *)&k->total },
+	const struct {
+		const char *sql;
+		int64_t *n;
+	} all[] = {
+		{ "SELECT count(*) FROM host", &k->n->hosts },
+		{ "SELECT count(*) FROM session", &k->n->sessions },
+		{ "SELECT count(*) FROM metadata", &k->n->metas },
+		{ "SELECT count(*) FROM layout", &k->n->layouts },
+		{ "SELECT count(*) FROM result", &k->n->results },
+		{ "SELECT count(*) FROM tail", &k->n->tail_blobs },
+		{ "SELECT (SELECT count(*) FROM chunk) + (SELECT count(*) FROM rollup)",
+		    (int64_t *)&k->total },
 	};
 	size_t i;
 	int rc = NW_OK;
 
 	for (i = 0; rc == NW_OK && i < sizeof(all) / sizeof(all[0]); i++)
 		if ((rc = db_int(k->r->db, all[i].sql, all[i].n)) == NW_ECORRUPT)
-			rc = NW_OK;            /* the pages said so already */
+			rc = NW_OK; /* the pages said so already */
 	return rc;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* BSON as JSON: libbson writes what is empty with one blank inside, or with two, by its version; here with one. */
+/* BSON as JSON: libbson writes what is empty with one blank inside, or with two, by its version;
+ * here with one. */
 #ifndef BSONTEXT_H
 #define BSONTEXT_H
 

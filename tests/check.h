@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every unit test uses: CHECK counts and reports, check_done() prints the one PASS or FAIL line. */
+/* What every unit test uses: CHECK counts and reports, check_done() prints the one PASS or FAIL
+ * line. */
 #ifndef CHECK_H
 #define CHECK_H
 #include <math.h>
@@ -9,43 +10,51 @@
 
 static int check_count, check_failed;
 
-#define CHECK(cond) do {                                                          \
-	check_count++;                                                            \
-	if (!(cond)) {                                                            \
-		check_failed++;                                                   \
-		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);        \
-	}                                                                         \
-} while (0)
-#define CHECK_INT(got, want) do {                                                 \
-	long long g_ = (long long)(got), w_ = (long long)(want);                  \
-	check_count++;                                                            \
-	if (g_ != w_) {                                                           \
-		check_failed++;                                                   \
-		fprintf(stderr, "%s:%d: %s is %lld, want %lld\n", __FILE__, __LINE__, #got, g_, w_); \
-	}                                                                         \
-} while (0)
-#define CHECK_STR(got, want) do {                                                 \
-	const char *g_ = (got), *w_ = (want);                                     \
-	check_count++;                                                            \
-	if (g_ == NULL || strcmp(g_, w_) != 0) {                                  \
-		check_failed++;                                                   \
-		fprintf(stderr, "%s:%d: %s is \"%s\", want \"%s\"\n", __FILE__, __LINE__, #got, g_ ? g_ : "(null)", w_); \
-	}                                                                         \
-} while (0)
+#define CHECK(cond)                                                                \
+	do {                                                                       \
+		check_count++;                                                     \
+		if (!(cond)) {                                                     \
+			check_failed++;                                            \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond); \
+		}                                                                  \
+	} while (0)
+#define CHECK_INT(got, want)                                                                  \
+	do {                                                                                  \
+		long long g_ = (long long)(got), w_ = (long long)(want);                      \
+		check_count++;                                                                \
+		if (g_ != w_) {                                                               \
+			check_failed++;                                                       \
+			fprintf(stderr, "%s:%d: %s is %lld, want %lld\n", __FILE__, __LINE__, \
+			    #got, g_, w_);                                                    \
+		}                                                                             \
+	} while (0)
+#define CHECK_STR(got, want)                                                                      \
+	do {                                                                                      \
+		const char *g_ = (got), *w_ = (want);                                             \
+		check_count++;                                                                    \
+		if (g_ == NULL || strcmp(g_, w_) != 0) {                                          \
+			check_failed++;                                                           \
+			fprintf(stderr, "%s:%d: %s is \"%s\", want \"%s\"\n", __FILE__, __LINE__, \
+			    #got, g_ ? g_ : "(null)", w_);                                        \
+		}                                                                                 \
+	} while (0)
 /* |got - want| <= abs_tol + rel_tol |want| */
-#define CHECK_NEAR(got, want, rel_tol, abs_tol) do {                              \
-	double g_ = (got), w_ = (want);                                           \
-	check_count++;                                                            \
-	if (!(fabs(g_ - w_) <= (abs_tol) + (rel_tol) * fabs(w_))) {               \
-		check_failed++;                                                   \
-		fprintf(stderr, "%s:%d: %s is %.17g, want %.17g\n", __FILE__, __LINE__, #got, g_, w_); \
-	}                                                                         \
-} while (0)
+#define CHECK_NEAR(got, want, rel_tol, abs_tol)                                                 \
+	do {                                                                                    \
+		double g_ = (got), w_ = (want);                                                 \
+		check_count++;                                                                  \
+		if (!(fabs(g_ - w_) <= (abs_tol) + (rel_tol)*fabs(w_))) {                       \
+			check_failed++;                                                         \
+			fprintf(stderr, "%s:%d: %s is %.17g, want %.17g\n", __FILE__, __LINE__, \
+			    #got, g_, w_);                                                      \
+		}                                                                               \
+	} while (0)
 
 static inline int
 check_done(const char *name)
 {
-	printf("%s %s: %d checks, %d failed\n", check_failed ? "FAIL" : "PASS", name, check_count, check_failed);
+	printf("%s %s: %d checks, %d failed\n", check_failed ? "FAIL" : "PASS", name, check_count,
+	    check_failed);
 	return check_failed != 0;
 }
 

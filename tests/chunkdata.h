@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers for the tests of the chunk codecs: reproducible from a seed, and as nasty as doubles can be. */
+/* Numbers for the tests of the chunk codecs: reproducible from a seed, and as nasty as doubles can
+ * be. */
 #ifndef CHUNKDATA_H
 #define CHUNKDATA_H
 
@@ -58,12 +59,13 @@ double_of(uint64_t bits)
 static inline double
 odd_double(void)
 {
-	static const uint64_t odd[] = { 0, 0x8000000000000000, 1, 0x8000000000000001, 0x000fffffffffffff,
-	    0x0010000000000000, 0x7fefffffffffffff, 0xffefffffffffffff, 0x7ff0000000000000, 0xfff0000000000000,
-	    0x7ff8000000000000, 0x7ff8000000000001, 0x7ff0000000000001, 0xfff4deadbeef0001, 0xffffffffffffffff,
-	    0x4340000000000000, 0x433fffffffffffff, 0x4340000000000001, 0xc340000000000000, 0x43e0000000000000,
-	    0xc3e0000000000000, 0x43dfffffffffffff, 0x3ff0000000000000, 0x3ff0000000000001, 0x3fb999999999999a,
-	    0x3e112e0be826d695 };
+	static const uint64_t odd[] = { 0, 0x8000000000000000, 1, 0x8000000000000001,
+		0x000fffffffffffff, 0x0010000000000000, 0x7fefffffffffffff, 0xffefffffffffffff,
+		0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0x7ff8000000000001,
+		0x7ff0000000000001, 0xfff4deadbeef0001, 0xffffffffffffffff, 0x4340000000000000,
+		0x433fffffffffffff, 0x4340000000000001, 0xc340000000000000, 0x43e0000000000000,
+		0xc3e0000000000000, 0x43dfffffffffffff, 0x3ff0000000000000, 0x3ff0000000000001,
+		0x3fb999999999999a, 0x3e112e0be826d695 };
 
 	return double_of(odd[random_below(sizeof(odd) / sizeof(odd[0]))]);
 }
@@ -87,11 +89,19 @@ random_column(unsigned kind, uint32_t n, double *y)
 		case 5: y[i] = (double)(4096 * random_below(64)); break;
 		case 6: y[i] = (double)random_below(10000) / 100; break;
 		case 7: y[i] = (double)random_below(1000000000) * 1e-9; break;
-		case 8: y[i] = (double)random_below(1000000000) * 1e-9 + (double)random_below(1000) * 1e-9; break;
+		case 8:
+			y[i] = (double)random_below(1000000000) * 1e-9 +
+			    (double)random_below(1000) * 1e-9;
+			break;
 		case 9: y[i] = 1e9 * (1 + random_unit()); break;
 		case 10: y[i] = random_below(10) > 0 && i > 0 ? y[i - 1] : random_unit(); break;
-		case 11: y[i] = random_below(3) > 0 ? double_of(0x7ff80000000007a2) : 1e9 * random_unit(); break;
-		case 12: y[i] = random_below(20) > 0 ? (double)random_below(50) : odd_double(); break;
+		case 11:
+			y[i] = random_below(3) > 0 ? double_of(0x7ff80000000007a2)
+						   : 1e9 * random_unit();
+			break;
+		case 12:
+			y[i] = random_below(20) > 0 ? (double)random_below(50) : odd_double();
+			break;
 		default: y[i] = (double)(float)random_unit(); break;
 		}
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A provider for tests/sys_delivery.sh: documents with the numbers FIRST, FIRST + 1, ... at a rate, and what became of
- * them. Built there, with the library that programs use.
- * usage: delivery BOX FIRST PER_SECOND SECONDS [QUEUE_KIB [COUNT_FILE]]     PACK=1: rows of a report are packed
+ * A provider for tests/sys_delivery.sh: documents with the numbers FIRST, FIRST + 1, ... at a rate,
+ * and what became of them. Built there, with the library that programs use. usage: delivery BOX
+ * FIRST PER_SECOND SECONDS [QUEUE_KIB [COUNT_FILE]] PACK=1: rows of a report are packed
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "narrows/clock.h"
 #include "narrows/provider.h"
 
-#define TICK_NS INT64_C(20000000)
+#define TICK_NS     INT64_C(20000000)
 #define PATIENCE_NS INT64_C(12000000000)
 
 static void
@@ -30,7 +30,9 @@ main(int argc, char **argv)
 {
 	static const char *const fields[] = { "n" };
 	const struct nw_kv subject[] = { { "type", NW_KV_TEXT, { .text = "disk" } } };
-	struct nw_provider_opts opts = { .software = "delivery", .host = "h1", .task_id = "delivery" };
+	struct nw_provider_opts opts = {
+		.software = "delivery", .host = "h1", .task_id = "delivery"
+	};
 	struct nw_provider_stats s;
 	struct nw_provider *p;
 	double per_second, seconds, value;
@@ -53,7 +55,8 @@ main(int argc, char **argv)
 		double due = atof(argv[2]) + (double)(now - begin) * 1e-9 * per_second;
 
 		for (; value < due; value++)
-			if (nw_provider_data(p, "m", 1700000000000000000 + (int64_t)value * 1000000, fields, &value, 1, NULL, 0) < 0)
+			if (nw_provider_data(p, "m", 1700000000000000000 + (int64_t)value * 1000000,
+				fields, &value, 1, NULL, 0) < 0)
 				return 1;
 		count_note(argc > 6 ? argv[6] : NULL, (long long)value - 1);
 		if (pack && now - told > 10 * TICK_NS) {
@@ -65,14 +68,16 @@ main(int argc, char **argv)
 		nw_provider_hold(p, pack);
 	}
 	nw_provider_hold(p, 0);
-	for (begin = now; nw_clock_mono_ns() - begin < PATIENCE_NS; ) {
+	for (begin = now; nw_clock_mono_ns() - begin < PATIENCE_NS;) {
 		nw_provider_get_stats(p, &s);
-		if (s.docs_stored + s.docs_dropped >= s.docs_queued || nw_provider_run(p, TICK_NS) < 0)
+		if (s.docs_stored + s.docs_dropped >= s.docs_queued ||
+		    nw_provider_run(p, TICK_NS) < 0)
 			break;
 	}
 	nw_provider_get_stats(p, &s);
-	printf("last=%.0f queued=%llu stored=%llu dropped=%llu connects=%llu\n", value - 1, (unsigned long long)s.docs_queued,
-	    (unsigned long long)s.docs_stored, (unsigned long long)s.docs_dropped, (unsigned long long)s.connects);
+	printf("last=%.0f queued=%llu stored=%llu dropped=%llu connects=%llu\n", value - 1,
+	    (unsigned long long)s.docs_queued, (unsigned long long)s.docs_stored,
+	    (unsigned long long)s.docs_dropped, (unsigned long long)s.connects);
 	rc = s.docs_stored + s.docs_dropped >= s.docs_queued ? 0 : 1;
 	nw_provider_close(p, 0);
 	return rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A small box for the host tests: the peer's end of XSP sessions on a loopback socket, driven by the test itself with
- * fakebox_step(), so that no test depends on timing. It numbers data documents as HELLO says and keeps what it
- * "stored", which the test decides.
+ * A small box for the host tests: the peer's end of XSP sessions on a loopback socket, driven by
+ * the test itself with fakebox_step(), so that no test depends on timing. It numbers data documents
+ * as HELLO says and keeps what it "stored", which the test decides.
  */
 #ifndef FAKEBOX_H
 #define FAKEBOX_H
@@ -31,47 +31,50 @@ struct fakebox {
 	struct nw_doc_decoder *decoder;
 
 	/* what the test wants */
-	bool original;                      /* never answers HELLO */
-	bool mute;                          /* does not even read */
-	bool refuse;                        /* answers the open with a NACK */
-	bool batches;                       /* says that it takes packed rows */
-	bool commit_each;                   /* stores and says so at once */
-	size_t read_max_bytes;              /* per step; 0: all there is */
-	void (*on_option)(struct fakebox *b, const struct nw_block *block);   /* other application options */
+	bool original;         /* never answers HELLO */
+	bool mute;             /* does not even read */
+	bool refuse;           /* answers the open with a NACK */
+	bool batches;          /* says that it takes packed rows */
+	bool commit_each;      /* stores and says so at once */
+	size_t read_max_bytes; /* per step; 0: all there is */
+	/* other application options */
+	void (*on_option)(struct fakebox *b, const struct nw_block *block);
 
 	/* what has happened */
 	uint8_t sess_id[NW_SESS_ID_BYTES];
 	unsigned accepts, opens, hops, hellos, metas, docs, closes, pings, others;
 	bool opened, auth_seen;
-	uint64_t next_seq, first_seq;       /* by the last HELLO */
-	uint64_t received, stored;          /* highest numbers, over all connections */
-	double arrived[FAKEBOX_DOCS_MAX];   /* every value of documents that were new, in order */
+	uint64_t next_seq, first_seq;     /* by the last HELLO */
+	uint64_t received, stored;        /* highest numbers, over all connections */
+	double arrived[FAKEBOX_DOCS_MAX]; /* every value of documents that were new, in order */
 	size_t n_arrived;
-	unsigned packed;                    /* documents of packed rows */
-	uint64_t lost;                      /* by HELLO, of gaps that there were */
-	double value_of[FAKEBOX_DOCS_MAX];  /* by number; NaN: never came */
+	unsigned packed;                   /* documents of packed rows */
+	uint64_t lost;                     /* by HELLO, of gaps that there were */
+	double value_of[FAKEBOX_DOCS_MAX]; /* by number; NaN: never came */
 	unsigned copies_of[FAKEBOX_DOCS_MAX];
 	size_t hist_bytes;
-	size_t n_last;                      /* the last data document */
+	size_t n_last; /* the last data document */
 	char last_fields[64][24];
 	double last_values[64];
 	char software[64], host[64], provider[64], task_id[64], last_meta_id[64];
 	int64_t pid, time_ns;
-	unsigned orphans;                   /* data before any metadata of this connection */
+	unsigned orphans; /* data before any metadata of this connection */
 	unsigned metas_here;
 };
 
 static inline void
 fakebox_start(struct fakebox *b)
 {
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(sin);
 	size_t i;
 
 	memset(b, 0, sizeof(*b));
 	b->fd = -1;
 	b->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	if (bind(b->listen_fd, (struct sockaddr *)&sin, sizeof(sin)) < 0 || listen(b->listen_fd, 8) < 0 ||
+	if (bind(b->listen_fd, (struct sockaddr *)&sin, sizeof(sin)) < 0 ||
+	    listen(b->listen_fd, 8) < 0 ||
 	    getsockname(b->listen_fd, (struct sockaddr *)&sin, &len) < 0) {
 		perror("fakebox");
 		exit(1);
@@ -112,16 +115,16 @@ fakebox_send(struct fakebox *b, uint8_t version, uint16_t type, const struct nw_
 
 	CHECK(n > 0);
 	/* a provider that has ended does not hear it */
-	CHECK(send(b->fd, out, (size_t)n, MSG_NOSIGNAL) == n || errno == EPIPE || errno == ECONNRESET);
+	CHECK(send(b->fd, out, (size_t)n, MSG_NOSIGNAL) == n || errno == EPIPE ||
+	    errno == ECONNRESET);
 }
 
 static inline void
 fakebox_say_stored(struct fakebox *b, uint16_t opt, int64_t stored)
 {
-	const struct nw_kv kv[] = {
-		{ "software", NW_KV_TEXT, { .text = "fakebox" } }, { "stored", NW_KV_INT, { .i = stored } },
-		{ "can", NW_KV_TEXT, { .text = b->batches ? "stored batch" : NULL } }
-	};
+	const struct nw_kv kv[] = { { "software", NW_KV_TEXT, { .text = "fakebox" } },
+		{ "stored", NW_KV_INT, { .i = stored } },
+		{ "can", NW_KV_TEXT, { .text = b->batches ? "stored batch" : NULL } } };
 	struct nw_doc_buf doc = { 0 };
 	struct nw_block block = { .type = opt };
 
@@ -257,9 +260,12 @@ fakebox_on_frame(struct fakebox *b, const struct nw_frame *f)
 		while (nw_frame_next_block(f, &cursor, &block)) {
 			if (block.type == NW_OPT_HELLO) {
 				fakebox_on_hello(b, &block);
-			} else if (block.type == NW_OPT_META || block.type == NW_OPT_DATA || block.type == NW_OPT_BATCH) {
+			} else if (block.type == NW_OPT_META || block.type == NW_OPT_DATA ||
+			    block.type == NW_OPT_BATCH) {
 				b->packed += block.type == NW_OPT_BATCH;
-				CHECK_INT(nw_doc_decode(b->decoder, block.type, block.data, block.len, &sink, &why), NW_OK);
+				CHECK_INT(nw_doc_decode(b->decoder, block.type, block.data,
+					      block.len, &sink, &why),
+				    NW_OK);
 			} else if (b->on_option != NULL) {
 				b->on_option(b, &block);
 			} else {
@@ -271,11 +277,8 @@ fakebox_on_frame(struct fakebox *b, const struct nw_frame *f)
 		b->pings++;
 		fakebox_send(b, f->version, NW_MSG_PONG, NULL);
 		break;
-	case NW_MSG_SESS_CLOSE:
-		b->closes++;
-		break;
-	default:
-		b->others++;
+	case NW_MSG_SESS_CLOSE: b->closes++; break;
+	default: b->others++;
 	}
 }
 
@@ -317,7 +320,8 @@ fakebox_step(struct fakebox *b)
 	if (n > 0)
 		b->len += (size_t)n;
 	while (b->fd >= 0 && used < b->len) {
-		rc = nw_frame_parse(b->buf + used, b->len - used, &nw_frame_limits_default, &f, &need, &why);
+		rc = nw_frame_parse(
+		    b->buf + used, b->len - used, &nw_frame_limits_default, &f, &need, &why);
 		if (rc == NW_EAGAIN)
 			break;
 		CHECK_INT(rc, NW_OK);

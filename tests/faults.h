@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocations, writes, syncs and truncations that fail: the Nth, and all after it if for_ever. For tests of the store. */
+/* Allocations, writes, syncs and truncations that fail: the Nth, and all after it if for_ever. For
+ * tests of the store. */
 #ifndef FAULTS_H
 #define FAULTS_H
 
@@ -15,7 +16,10 @@
 #define OWN_MALLOC 1
 #endif
 
-static struct { long at, seen; bool for_ever; } alloc_fault, io_fault;
+static struct {
+	long at, seen;
+	bool for_ever;
+} alloc_fault, io_fault;
 
 static bool
 fails(long *seen, long at, bool for_ever)
@@ -27,7 +31,7 @@ fails(long *seen, long at, bool for_ever)
 }
 
 #if OWN_MALLOC
-#pragma GCC visibility push(default)           /* SQLite and zstd shall find these, too */
+#pragma GCC visibility push(default) /* SQLite and zstd shall find these, too */
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
@@ -35,26 +39,36 @@ void *__libc_realloc(void *p, size_t n);
 void *
 malloc(size_t n)
 {
-	return fails(&alloc_fault.seen, alloc_fault.at, alloc_fault.for_ever) ? NULL : __libc_malloc(n);
+	return fails(&alloc_fault.seen, alloc_fault.at, alloc_fault.for_ever) ? NULL
+									      : __libc_malloc(n);
 }
 
 void *
 calloc(size_t n, size_t size)
 {
-	return fails(&alloc_fault.seen, alloc_fault.at, alloc_fault.for_ever) ? NULL : __libc_calloc(n, size);
+	return fails(&alloc_fault.seen, alloc_fault.at, alloc_fault.for_ever)
+	    ? NULL
+	    : __libc_calloc(n, size);
 }
 
 void *
 realloc(void *p, size_t n)
 {
-	return fails(&alloc_fault.seen, alloc_fault.at, alloc_fault.for_ever) ? NULL : __libc_realloc(p, n);
+	return fails(&alloc_fault.seen, alloc_fault.at, alloc_fault.for_ever)
+	    ? NULL
+	    : __libc_realloc(p, n);
 }
 #pragma GCC visibility pop
 #endif
 
-/* A VFS that is the default one, except that stores and WALs may fail to write, sync and truncate. */
+/* A VFS that is the default one, except that stores and WALs may fail to write, sync and
+ * truncate. */
 static sqlite3_vfs shim, *real_vfs;
-static struct { const sqlite3_io_methods *real; sqlite3_io_methods faulty; } methods[2];   /* of stores, of WALs */
+/* of stores, of WALs */
+static struct {
+	const sqlite3_io_methods *real;
+	sqlite3_io_methods faulty;
+} methods[2];
 
 static const sqlite3_io_methods *
 real_of(const sqlite3_file *f)

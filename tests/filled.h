@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A store in a temporary directory for tests of those who read it: commit batches and wait for them. */
+/* A store in a temporary directory for tests of those who read it: commit batches and wait for
+ * them. */
 #ifndef FILLED_H
 #define FILLED_H
 

@@ -15,7 +15,8 @@ static unsigned long n_inputs;
 static void
 run_bytes(const uint8_t *data, size_t len)
 {
-	uint8_t *exact = malloc(len ? len : 1);   /* exact size, so that a sanitizer sees one byte too far */
+	/* exact size, so that a sanitizer sees one byte too far */
+	uint8_t *exact = malloc(len ? len : 1);
 
 	if (exact == NULL)
 		abort();

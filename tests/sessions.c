@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Short XSP sessions, one after the other, for tests/sys_sessions.sh: open, HELLO with a new provider and a new task,
- * metadata, one document, close. Every other one is an original peer's, without HELLO. Prints the box's resident KiB
- * after each eighth. Built there. usage: sessions PORT PID COUNT
+ * Short XSP sessions, one after the other, for tests/sys_sessions.sh: open, HELLO with a new
+ * provider and a new task, metadata, one document, close. Every other one is an original peer's,
+ * without HELLO. Prints the box's resident KiB after each eighth. Built there. usage: sessions PORT
+ * PID COUNT
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -15,13 +16,18 @@
 #include "narrows/doc.h"
 #include "narrows/frame.h"
 
-struct out { uint8_t bytes[8192]; size_t len; };
+struct out {
+	uint8_t bytes[8192];
+	size_t len;
+};
 
 static void
-add(struct out *o, uint16_t type, const uint8_t *sid, uint16_t block_type, const uint8_t *data, size_t len)
+add(struct out *o, uint16_t type, const uint8_t *sid, uint16_t block_type, const uint8_t *data,
+    size_t len)
 {
 	const struct nw_block b = { .type = block_type, .sport = 1, .data = data, .len = len };
-	long n = nw_frame_write(o->bytes + o->len, sizeof(o->bytes) - o->len, 1, type, sid, &b, data != NULL);
+	long n = nw_frame_write(
+	    o->bytes + o->len, sizeof(o->bytes) - o->len, 1, type, sid, &b, data != NULL);
 
 	if (n > 0)
 		o->len += (size_t)n;
@@ -35,8 +41,10 @@ session_make(struct out *o, int number)
 	const struct nw_kv subject[] = { { "type", NW_KV_TEXT, { .text = "disk" } } };
 	char provider[40], task[40];
 	const struct nw_kv hello[] = {
-		{ "provider", NW_KV_TEXT, { .text = provider } }, { "first_seq", NW_KV_INT, { .i = 1 } },
-		{ "host", NW_KV_TEXT, { .text = "h1" } }, { "task_id", NW_KV_TEXT, { .text = task } },
+		{ "provider", NW_KV_TEXT, { .text = provider } },
+		{ "first_seq", NW_KV_INT, { .i = 1 } },
+		{ "host", NW_KV_TEXT, { .text = "h1" } },
+		{ "task_id", NW_KV_TEXT, { .text = task } },
 	};
 	uint8_t sid[NW_SESS_ID_BYTES] = { 0 }, open[20];
 	struct nw_doc_buf doc = { 0 };
@@ -50,7 +58,8 @@ session_make(struct out *o, int number)
 	add(o, NW_MSG_SESS_OPEN, sid, NW_BLOCK_HOP, open, sizeof(open));
 	if (number % 2 == 0 && nw_kv_encode(&doc, hello, 4) == 0)
 		add(o, NW_MSG_APP_DATA, sid, NW_OPT_HELLO, doc.data, doc.len);
-	if (nw_meta_encode(&doc, "m", NULL, "nl:tools:calipers:summary:read", subject, 1, NULL, 0) == 0)
+	if (nw_meta_encode(
+		&doc, "m", NULL, "nl:tools:calipers:summary:read", subject, 1, NULL, 0) == 0)
 		add(o, NW_MSG_APP_DATA, sid, NW_OPT_META, doc.data, doc.len);
 	if (nw_data_encode(&doc, "m", 1700000000000000000, fields, values, 2, NULL, 0) == 0)
 		add(o, NW_MSG_APP_DATA, sid, NW_OPT_DATA, doc.data, doc.len);
@@ -58,7 +67,8 @@ session_make(struct out *o, int number)
 	nw_doc_buf_clear(&doc);
 }
 
-/* Sends all of it and hears the box out; a reset at the end keeps our ports free for the next ones. */
+/* Sends all of it and hears the box out; a reset at the end keeps our ports free for the next
+ * ones. */
 static int
 session_run(const struct sockaddr_in *sa, const struct out *o)
 {
@@ -69,8 +79,8 @@ session_run(const struct sockaddr_in *sa, const struct out *o)
 
 	if (fd < 0)
 		return -1;
-	if (connect(fd, (const struct sockaddr *)sa, sizeof(*sa)) == 0 && write(fd, o->bytes, o->len) == (ssize_t)o->len &&
-	    shutdown(fd, SHUT_WR) == 0) {
+	if (connect(fd, (const struct sockaddr *)sa, sizeof(*sa)) == 0 &&
+	    write(fd, o->bytes, o->len) == (ssize_t)o->len && shutdown(fd, SHUT_WR) == 0) {
 		while (n > 0)
 			n = read(fd, answer, sizeof(answer));
 		rc = (int)n;
@@ -99,7 +109,8 @@ resident_kib(int pid)
 int
 main(int argc, char **argv)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in sa = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	static struct out o;
 	int count, i;
 

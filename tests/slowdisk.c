@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A slow disk for one program: LD_PRELOAD it, and every read(2) or write(2) of a regular file takes as long as a disk
- * of SLOWDISK_READ or SLOWDISK_WRITE bytes per second would need. The program blocks in the call, as it would there.
+ * A slow disk for one program: LD_PRELOAD it, and every read(2) or write(2) of a regular file takes
+ * as long as a disk of SLOWDISK_READ or SLOWDISK_WRITE bytes per second would need. The program
+ * blocks in the call, as it would there.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ read(int fd, void *buf, size_t n)
 	ssize_t rc;
 
 	if (real == NULL)
-		real = (ssize_t (*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
+		real = (ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
 	rc = real(fd, buf, n);
 	take_time(fd, rc, "SLOWDISK_READ");
 	return rc;
@@ -48,7 +49,7 @@ write(int fd, const void *buf, size_t n)
 	ssize_t rc;
 
 	if (real == NULL)
-		real = (ssize_t (*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
+		real = (ssize_t(*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
 	rc = real(fd, buf, n);
 	take_time(fd, rc, "SLOWDISK_WRITE");
 	return rc;

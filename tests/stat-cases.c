@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers recorded cases: for every case.json below CASES_DIR whose kind is known, OUT_DIR/<kind>__<name>.json in the
- * shape of its expected answer. A case is its id, kind, parameters and the names of its inputs; what to do depends on
- * the kind, the parameters and what the inputs look like, never on the id. Unknown kinds are named on stderr.
- * usage: stat-cases CASES_DIR OUT_DIR      Exit status 1 if a case of a known kind could not be answered.
+ * Answers recorded cases: for every case.json below CASES_DIR whose kind is known,
+ * OUT_DIR/<kind>__<name>.json in the shape of its expected answer. A case is its id, kind,
+ * parameters and the names of its inputs; what to do depends on the kind, the parameters and what
+ * the inputs look like, never on the id. Unknown kinds are named on stderr. usage: stat-cases
+ * CASES_DIR OUT_DIR Exit status 1 if a case of a known kind could not be answered.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -46,7 +47,8 @@ answer_path(const char *out_dir, const char *id)
 }
 
 static int
-answer(const struct stat_case *c, const struct stat_kind *k, const char *out_dir, struct stat_error *err)
+answer(const struct stat_case *c, const struct stat_kind *k, const char *out_dir,
+    struct stat_error *err)
 {
 	json_t *doc = NULL;
 	char *text = NULL, *path = NULL;
@@ -74,9 +76,11 @@ run_case(const char *dir, const char *path, const char *out_dir)
 	json_t *root = json_load_file(path, 0, &why);
 	const char *id = json_string_value(json_object_get(root, "id"));
 	const char *kind = json_string_value(json_object_get(root, "kind"));
-	json_t *none = json_object(), *params = json_object_get(root, "params"), *inputs = json_object_get(root, "inputs");
+	json_t *none = json_object(), *params = json_object_get(root, "params"),
+	       *inputs = json_object_get(root, "inputs");
 	const struct stat_kind *k = kind != NULL ? stat_kind_find_case(kind) : NULL;
-	struct stat_case c = { id, dir, json_is_object(params) ? params : none, json_is_object(inputs) ? inputs : none };
+	struct stat_case c = { id, dir, json_is_object(params) ? params : none,
+		json_is_object(inputs) ? inputs : none };
 
 	if (id == NULL || kind == NULL) {
 		fprintf(stderr, "%s: %s\n", path, root == NULL ? why.text : "no id or kind");

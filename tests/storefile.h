@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tests of the store's inside share: the file under test, and random numbers that a seed repeats. */
+/* What tests of the store's inside share: the file under test, and random numbers that a seed
+ * repeats. */
 #ifndef TESTS_STOREFILE_H
 #define TESTS_STOREFILE_H
 

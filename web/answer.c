@@ -31,7 +31,8 @@ answer_json(struct store_reader *r, const struct route *to,
 
 	if (b == NULL)
 		return NW_ENOMEM;
-	rc = to->page == ROUTE_SESSIONS_JSON ? api_sessions(b, r, to->before) : api_session(b, r, to->id);
+	rc = to->page == ROUTE_SESSIONS_JSON ? api_sessions(b, r, to->before)
+					     : api_session(b, r, to->id);
 	if (rc == NW_OK)
 		rc = write_buffer(b, write, arg);
 	evbuffer_free(b);
@@ -53,7 +54,8 @@ web_answer(struct store_reader *r, const char *path,
 		return NW_ENOMEM;
 	to = route_parse(only, path[len] == '?' ? path + len + 1 : NULL);
 	free(only);
-	if ((ending = route_export_ending(to.page)) != NULL && export_opts_parse(&opts, ending, to.query, &why) < 0)
+	if ((ending = route_export_ending(to.page)) != NULL &&
+	    export_opts_parse(&opts, ending, to.query, &why) < 0)
 		to.bad = true;
 	if (route_is_session(to.page) && to.page != ROUTE_SESSION && to.id == ROUTE_LAST)
 		rc = store_session_last(r, &to.id);
@@ -65,6 +67,9 @@ web_answer(struct store_reader *r, const char *path,
 		else
 			rc = NW_ENOTFOUND;
 	}
-	*status = to.bad || rc == NW_ETOOBIG ? 400 : rc == NW_OK ? 200 : rc == NW_ENOTFOUND ? 404 : 500;
+	*status = to.bad || rc == NW_ETOOBIG ? 400
+	    : rc == NW_OK                    ? 200
+	    : rc == NW_ENOTFOUND             ? 404
+					     : 500;
 	return rc == NW_ENOTFOUND || rc == NW_ETOOBIG ? NW_OK : rc;
 }

@@ -68,7 +68,10 @@ session_state(const struct nw_session_rec *s)
 	return v;
 }
 
-struct listing { json_t *sessions; int64_t last_id; };
+struct listing {
+	json_t *sessions;
+	int64_t last_id;
+};
 
 static int
 on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
@@ -85,7 +88,8 @@ on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec 
 			json_object_set_new(v, "start_ns", ns_or_null(res->start_wall_ns));
 		}
 		json_object_set_new(v, "route", text_or_null(res->route));
-		json_object_set_new(v, "duration_s", number_or_null((double)res->duration_ns / 1e9));
+		json_object_set_new(
+		    v, "duration_s", number_or_null((double)res->duration_ns / 1e9));
 		json_object_set_new(v, "bytes", number_or_null(res->bytes));
 		json_object_set_new(v, "bytes_per_s", number_or_null(res->bytes_per_s));
 		json_object_set_new(v, "stage", text_or_null(res->stage));
@@ -137,15 +141,43 @@ api_session(struct evbuffer *out, struct store_reader *r, int64_t id)
 }
 
 /* Each field of struct nw_health that is a plain counter, by its own name. */
-#define COUNTER(name) { #name, offsetof(struct nw_health, name) }
-static const struct { const char *name; size_t offset; } counters[] = {
-	COUNTER(connections), COUNTER(connections_refused), COUNTER(xsp_sessions_open), COUNTER(sessions_open),
-	COUNTER(sessions_total), COUNTER(frames), COUNTER(documents), COUNTER(samples), COUNTER(unknown_options),
-	COUNTER(duplicates), COUNTER(data_without_metadata), COUNTER(dropped_documents), COUNTER(rejected_frames),
-	COUNTER(rejected_documents), COUNTER(rejected_control), COUNTER(rejected_auth), COUNTER(rejected_tls),
-	COUNTER(rejected_tokens), COUNTER(timeouts), COUNTER(paused_reads),
-	COUNTER(analysis_queued), COUNTER(analysis_runs), COUNTER(analysis_failures), COUNTER(http_connections),
-	COUNTER(http_requests), COUNTER(http_refused), COUNTER(http_timeouts), COUNTER(http_malformed), COUNTER(http_misdirected),
+#define COUNTER(name)                                   \
+	{                                               \
+#name, offsetof(struct nw_health, name) \
+	}
+static const struct {
+	const char *name;
+	size_t offset;
+} counters[] = {
+	COUNTER(connections),
+	COUNTER(connections_refused),
+	COUNTER(xsp_sessions_open),
+	COUNTER(sessions_open),
+	COUNTER(sessions_total),
+	COUNTER(frames),
+	COUNTER(documents),
+	COUNTER(samples),
+	COUNTER(unknown_options),
+	COUNTER(duplicates),
+	COUNTER(data_without_metadata),
+	COUNTER(dropped_documents),
+	COUNTER(rejected_frames),
+	COUNTER(rejected_documents),
+	COUNTER(rejected_control),
+	COUNTER(rejected_auth),
+	COUNTER(rejected_tls),
+	COUNTER(rejected_tokens),
+	COUNTER(timeouts),
+	COUNTER(paused_reads),
+	COUNTER(analysis_queued),
+	COUNTER(analysis_runs),
+	COUNTER(analysis_failures),
+	COUNTER(http_connections),
+	COUNTER(http_requests),
+	COUNTER(http_refused),
+	COUNTER(http_timeouts),
+	COUNTER(http_malformed),
+	COUNTER(http_misdirected),
 };
 #undef COUNTER
 
@@ -181,16 +213,20 @@ store_object(const struct store_stats *s)
 	json_object_set_new(v, "samples", json_integer((json_int_t)s->samples));
 	json_object_set_new(v, "failed_batches", json_integer((json_int_t)s->failed_batches));
 	json_object_set_new(v, "last_commit", time_or_null(s->last_commit_wall_ns));
-	json_object_set_new(v, "last_commit_took_s", json_real((double)s->last_commit_took_ns / 1e9));
+	json_object_set_new(
+	    v, "last_commit_took_s", json_real((double)s->last_commit_took_ns / 1e9));
 	json_object_set_new(v, "file_bytes", json_integer((json_int_t)s->file_bytes));
-	json_object_set_new(v, "max_bytes", s->max_bytes > 0 ? json_integer((json_int_t)s->max_bytes) : json_null());
-	json_object_set_new(v, "forgotten_sessions", json_integer((json_int_t)s->forgotten_sessions));
+	json_object_set_new(v, "max_bytes",
+	    s->max_bytes > 0 ? json_integer((json_int_t)s->max_bytes) : json_null());
+	json_object_set_new(
+	    v, "forgotten_sessions", json_integer((json_int_t)s->forgotten_sessions));
 	json_object_set_new(v, "late_rows", json_integer((json_int_t)s->late_rows));
 	json_object_set_new(v, "lost_chunks", json_integer((json_int_t)s->lost_chunks));
 	json_object_set_new(v, "lost_hists", json_integer((json_int_t)s->lost_hists));
 	json_object_set_new(v, "days_left", number_or_null(s->days_left));
 	json_object_set_new(v, "tiers", tiers_array(s));
-	json_object_set_new(v, "trouble", s->trouble[0] != '\0' ? text_or_null(s->trouble) : json_null());
+	json_object_set_new(
+	    v, "trouble", s->trouble[0] != '\0' ? text_or_null(s->trouble) : json_null());
 	return v;
 }
 
@@ -201,8 +237,10 @@ clock_object(const struct nw_health *health)
 
 	json_object_set_new(v, "known", json_boolean(health->clock_known));
 	json_object_set_new(v, "synchronised", json_boolean(health->clock_synchronised));
-	json_object_set_new(v, "offset_s", number_or_null(health->clock_known ? health->clock_offset_s : NAN));
-	json_object_set_new(v, "bound_s", number_or_null(health->clock_known ? health->clock_bound_s : NAN));
+	json_object_set_new(
+	    v, "offset_s", number_or_null(health->clock_known ? health->clock_offset_s : NAN));
+	json_object_set_new(
+	    v, "bound_s", number_or_null(health->clock_known ? health->clock_bound_s : NAN));
 	return v;
 }
 
@@ -214,11 +252,13 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 
 	if (health == NULL) {
 		json_object_set_new(doc, "ok", json_false());
-		json_object_set_new(doc, "problem", json_string("this server knows nothing about the box"));
+		json_object_set_new(
+		    doc, "problem", json_string("this server knows nothing about the box"));
 		return put_document(out, doc);
 	}
 	json_object_set_new(doc, "ok", json_boolean(health->ok));
-	json_object_set_new(doc, "problem", health->ok ? json_null() : text_or_null(health->problem));
+	json_object_set_new(
+	    doc, "problem", health->ok ? json_null() : text_or_null(health->problem));
 	json_object_set_new(doc, "version", text_or_null(health->version));
 	json_object_set_new(doc, "started", time_or_null(health->started_wall_ns));
 	json_object_set_new(doc, "now", time_or_null(health->now_wall_ns));
@@ -231,7 +271,8 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 	json_object_set_new(doc, "disk_free_bytes",
 	    health->disk_free_bytes >= 0 ? json_integer(health->disk_free_bytes) : json_null());
 	json_object_set_new(doc, "last_analysis", time_or_null(health->last_analysis_wall_ns));
-	json_object_set_new(doc, "last_analysis_took_s", json_real((double)health->last_analysis_took_ns / 1e9));
+	json_object_set_new(
+	    doc, "last_analysis_took_s", json_real((double)health->last_analysis_took_ns / 1e9));
 	count = json_object();
 	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
 		uint64_t v;

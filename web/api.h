@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The JSON side of the pages. Each writes one document, or returns NW_E* and then nothing it wrote counts. */
+/* The JSON side of the pages. Each writes one document, or returns NW_E* and then nothing it wrote
+ * counts. */
 #ifndef NARROWS_WEB_API_H
 #define NARROWS_WEB_API_H
 
@@ -10,12 +11,14 @@
 
 struct evbuffer;
 
-enum { PAGE_OF_SESSIONS = 50 };         /* sessions in one list, here and on the page */
+enum { PAGE_OF_SESSIONS = 50 }; /* sessions in one list, here and on the page */
 
 int api_sessions(struct evbuffer *out, struct store_reader *r, int64_t before_id);
-/* The result document as stored. A session without one: its state, so that a program can wait for the rest. */
+/* The result document as stored. A session without one: its state, so that a program can wait for
+ * the rest. */
 int api_session(struct evbuffer *out, struct store_reader *r, int64_t id);
-int api_health(struct evbuffer *out, const struct nw_health *health);   /* NULL: the box does not tell */
+/* NULL: the box does not tell */
+int api_health(struct evbuffer *out, const struct nw_health *health);
 int api_error(struct evbuffer *out, int code, const char *reason);
 
 #endif

@@ -11,7 +11,8 @@ enum { NAME_BYTES = 256 };
 static bool
 is_port(const char *text)
 {
-	return *text == '\0' || (*text == ':' && strlen(text) <= 6 && text[1 + strspn(text + 1, "0123456789")] == '\0');
+	return *text == '\0' ||
+	    (*text == ':' && strlen(text) <= 6 && text[1 + strspn(text + 1, "0123456789")] == '\0');
 }
 
 /* Cuts off brackets, port, and the dot of the root. False: not of the form. */
@@ -29,7 +30,8 @@ name_take(char name[NAME_BYTES], const char *host)
 	name[len] = '\0';
 	if (!v6 && len > 1 && name[len - 1] == '.')
 		name[len - 1] = '\0';
-	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:") == strlen(name);
+	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:") ==
+	    strlen(name);
 }
 
 static bool
@@ -39,7 +41,8 @@ is_listed(const char *name, const char *names)
 
 	for (; *names != '\0'; names += len, names += strspn(names, " \t")) {
 		len = strcspn(names, " \t");
-		if ((len == strlen(name) && strncasecmp(names, name, len) == 0) || (len == 3 && strncmp(names, "any", 3) == 0))
+		if ((len == strlen(name) && strncasecmp(names, name, len) == 0) ||
+		    (len == 3 && strncmp(names, "any", 3) == 0))
 			return true;
 	}
 	return false;
@@ -65,7 +68,8 @@ is_localhost(const char *name)
 	static const char last[] = ".localhost";
 	size_t len = strlen(name), n = sizeof(last) - 1;
 
-	return strcasecmp(name, last + 1) == 0 || (len > n && strcasecmp(name + len - n, last) == 0);
+	return strcasecmp(name, last + 1) == 0 ||
+	    (len > n && strcasecmp(name + len - n, last) == 0);
 }
 
 int

@@ -15,8 +15,9 @@
 #include "narrows/clock.h"
 
 enum {
-	INPUT_MAX_BYTES = 16384,                /* more than a whole request: what a client sends beyond is not read */
-	ADDRESS_BYTES = 8                       /* as much of one as counts */
+	/* more than a whole request: what a client sends beyond is not read */
+	INPUT_MAX_BYTES = 16384,
+	ADDRESS_BYTES = 8 /* as much of one as counts */
 };
 
 /*
@@ -27,18 +28,19 @@ enum {
 enum conn_state { CONN_FREE, CONN_ASKING, CONN_REFUSED, CONN_ANSWERING, CONN_STREAMING };
 
 /*
- * We hold a reference of our own; evhttp takes its callbacks off when it is done with a connection and tells the client
- * so. The descriptor must stay ours until we let go as well, or the next connection gets the same number while libevent
- * still watches the old one: hence BEV_OPT_CLOSE_ON_FREE.
+ * We hold a reference of our own; evhttp takes its callbacks off when it is done with a connection
+ * and tells the client so. The descriptor must stay ours until we let go as well, or the next
+ * connection gets the same number while libevent still watches the old one: hence
+ * BEV_OPT_CLOSE_ON_FREE.
  */
 struct conn {
 	struct conns *owner;
 	struct bufferevent *bev;
-	struct evbuffer_cb_entry *on_output;    /* while ASKING or REFUSED */
+	struct evbuffer_cb_entry *on_output; /* while ASKING or REFUSED */
 	enum conn_state state;
 	int64_t since_mono_ns;
-	bool placed;                            /* its address is known and was counted */
-	uint8_t address[1 + ADDRESS_BYTES];     /* after the family */
+	bool placed;                        /* its address is known and was counted */
+	uint8_t address[1 + ADDRESS_BYTES]; /* after the family */
 };
 
 struct conns {
@@ -56,7 +58,8 @@ struct conns {
 static void
 arm_sweep(struct conns *c, int64_t after_ns)
 {
-	const struct timeval after = { .tv_sec = after_ns / 1000000000, .tv_usec = after_ns / 1000 % 1000000 };
+	const struct timeval after = { .tv_sec = after_ns / 1000000000,
+		.tv_usec = after_ns / 1000 % 1000000 };
 
 	evtimer_add(c->sweep, &after);
 }
@@ -111,12 +114,13 @@ is_late(const struct conns *c, const struct conn *conn, int64_t now_mono_ns)
 	int64_t age_ns = now_mono_ns - conn->since_mono_ns;
 
 	return (conn->state == CONN_ASKING && age_ns > c->limits.ask_max_ns) ||
-	    ((conn->state == CONN_ANSWERING || conn->state == CONN_REFUSED) && age_ns > c->limits.answer_max_ns);
+	    ((conn->state == CONN_ANSWERING || conn->state == CONN_REFUSED) &&
+		age_ns > c->limits.answer_max_ns);
 }
 
 /*
- * evhttp answers what is not HTTP, or too big, without asking us, and leaves the connection open. Its first words are the
- * status line, and what we add stands behind that.
+ * evhttp answers what is not HTTP, or too big, without asking us, and leaves the connection open.
+ * Its first words are the status line, and what we add stands behind that.
  */
 static void
 on_output(struct evbuffer *output, const struct evbuffer_cb_info *info, void *arg)
@@ -130,7 +134,7 @@ on_output(struct evbuffer *output, const struct evbuffer_cb_info *info, void *ar
 		conn->owner->stats.malformed++;
 		evbuffer_add(output, conn->owner->headers, strlen(conn->owner->headers));
 	} else if (conn->state == CONN_REFUSED && evbuffer_get_length(output) == 0)
-		shutdown(bufferevent_getfd(conn->bev), SHUT_WR);        /* the next sweep closes it */
+		shutdown(bufferevent_getfd(conn->bev), SHUT_WR); /* the next sweep closes it */
 }
 
 /* --- all of them --- */
@@ -152,13 +156,17 @@ spare_oldest(struct conns *c, const uint8_t *address)
 	struct conn *conn, *oldest = NULL;
 
 	for (conn = c->conn; conn < c->conn + c->n_slots; conn++)
-		if (is_spare(conn) && (address == NULL || (conn->placed && memcmp(conn->address, address, sizeof(conn->address)) == 0)) &&
+		if (is_spare(conn) &&
+		    (address == NULL ||
+			(conn->placed &&
+			    memcmp(conn->address, address, sizeof(conn->address)) == 0)) &&
 		    (oldest == NULL || conn->since_mono_ns < oldest->since_mono_ns))
 			oldest = conn;
 	return oldest;
 }
 
-/* Among many answers those few that are about to ask should not have to go for each other: then who comes waits. */
+/* Among many answers those few that are about to ask should not have to go for each other: then who
+ * comes waits. */
 static bool
 is_open(const struct conns *c)
 {
@@ -194,7 +202,8 @@ on_sweep(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	abandoned_release(c);
 	for (conn = c->conn; conn < c->conn + c->n_slots; conn++) {
-		if (conn->state == CONN_REFUSED && evbuffer_get_length(bufferevent_get_output(conn->bev)) == 0)
+		if (conn->state == CONN_REFUSED &&
+		    evbuffer_get_length(bufferevent_get_output(conn->bev)) == 0)
 			conn_end(conn);
 		else if (conn->state != CONN_FREE && is_late(c, conn, now)) {
 			c->stats.timeouts++;
@@ -221,8 +230,11 @@ address_take(struct conn *conn)
 	if (conn->address[0] != 0)
 		memcpy(conn->address + 1, v6, ADDRESS_BYTES);
 	else
-		memcpy(conn->address + 1, ss.ss_family == AF_INET ? (const void *)&((const struct sockaddr_in *)&ss)->sin_addr :
-		    (const void *)(v6->s6_addr + 12), 4);
+		memcpy(conn->address + 1,
+		    ss.ss_family == AF_INET
+			? (const void *)&((const struct sockaddr_in *)&ss)->sin_addr
+			: (const void *)(v6->s6_addr + 12),
+		    4);
 }
 
 static size_t
@@ -236,7 +248,8 @@ address_count(const struct conns *c, const uint8_t *address)
 	return n;
 }
 
-/* Over its address's limit a new connection takes the place of one that has not asked, or is that one itself. */
+/* Over its address's limit a new connection takes the place of one that has not asked, or is that
+ * one itself. */
 static void
 on_fresh(evutil_socket_t fd, short what, void *arg)
 {
@@ -293,9 +306,11 @@ on_connection(struct event_base *base, void *arg)
 	while (conn < c->conn + c->n_slots && conn->state != CONN_FREE)
 		conn++;
 	if (conn == c->conn + c->n_slots)
-		return bev;                      /* evhttp's own limit of time must do */
+		return bev; /* evhttp's own limit of time must do */
 	bufferevent_incref(bev);
-	*conn = (struct conn){ .owner = c, .bev = bev, .state = CONN_ASKING, .since_mono_ns = nw_mono_ns() };
+	*conn = (struct conn){
+		.owner = c, .bev = bev, .state = CONN_ASKING, .since_mono_ns = nw_mono_ns()
+	};
 	conn->on_output = evbuffer_add_cb(bufferevent_get_output(bev), on_output, conn);
 	c->n++;
 	event_active(c->fresh, EV_TIMEOUT, 0);
@@ -309,7 +324,8 @@ struct conns *
 conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_socket *bound,
     const struct conns_limits *limits, const char *headers)
 {
-	size_t n_slots = limits->max + 1;       /* one may have been accepted when the last one had asked */
+	/* one may have been accepted when the last one had asked */
+	size_t n_slots = limits->max + 1;
 	struct conns *c = calloc(1, sizeof(*c) + n_slots * sizeof(c->conn[0]));
 
 	if (c == NULL)
@@ -330,7 +346,8 @@ conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_sock
 }
 
 void
-conns_set_maker(struct conns *c, struct bufferevent *(*make)(struct event_base *base, void *arg), void *arg)
+conns_set_maker(
+    struct conns *c, struct bufferevent *(*make)(struct event_base *base, void *arg), void *arg)
 {
 	c->make = make;
 	c->make_arg = arg;

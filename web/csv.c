@@ -9,7 +9,8 @@
 void
 csv_cell(FILE *f, const char *text, unsigned how)
 {
-	bool formula = (how & CSV_SAFE) != 0 && text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL;
+	bool formula =
+	    (how & CSV_SAFE) != 0 && text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL;
 
 	if ((how & CSV_QUOTED) == 0 && text[strcspn(text, ",\"\r\n")] == '\0') {
 		fprintf(f, "%s%s", formula ? "'" : "", text);
@@ -40,7 +41,8 @@ csv_flatten(const char *json)
 	}
 	if ((f = open_memstream(&flat, &len)) == NULL)
 		goto out;
-	json_object_foreach(object, key, v) {
+	json_object_foreach(object, key, v)
+	{
 		fprintf(f, "%s%s=", sep, key);
 		sep = ";";
 		if (json_is_string(v))

@@ -11,7 +11,9 @@
 
 /* --- metadata --- */
 
-static const struct keys { const char *id, *pid, *event_type, *params; } keys[] = {
+static const struct keys {
+	const char *id, *pid, *event_type, *params;
+} keys[] = {
 	[DOCUMENT_G1] = { "_id", "_pid", "event_type", "params" },
 	[DOCUMENT_G2] = { "id", "pid", "event_type", "params" },
 	[DOCUMENT_G3] = { "id", "pid", "eventType", "parameters" },
@@ -81,11 +83,9 @@ object_append(bson_t *out, const json_t *object, const bson_t *sent)
 	const char *key;
 	json_t *v;
 
-	json_object_foreach((json_t *)object, key, v)
-		if (sent != NULL && bson_iter_init_find(&at, sent, key))
-			bson_append_iter(out, key, -1, &at);
-		else
-			json_append(out, key, v);
+	json_object_foreach((json_t *)object, key, v) if (sent != NULL &&
+	    bson_iter_init_find(&at, sent, key)) bson_append_iter(out, key, -1, &at);
+	else json_append(out, key, v);
 }
 
 /* What was sent under the first of these names. */
@@ -105,7 +105,8 @@ part_find(const bson_t *sent, const char *const *names, bson_t *part)
 				continue;
 			if (BSON_ITER_HOLDS_DOCUMENT(&at))
 				bson_iter_document(&at, &len, &data);
-			else if (BSON_ITER_HOLDS_ARRAY(&at))    /* some declared one and named its keys */
+			else if (BSON_ITER_HOLDS_ARRAY(
+				     &at)) /* some declared one and named its keys */
 				bson_iter_array(&at, &len, &data);
 			else
 				return false;
@@ -116,7 +117,8 @@ part_find(const bson_t *sent, const char *const *names, bson_t *part)
 
 /* The record's may be more than was sent: what a metadata inherits. */
 static void
-part_append(bson_t *out, const char *key, const bson_t *sent, const char *const *names, const char *json)
+part_append(
+    bson_t *out, const char *key, const bson_t *sent, const char *const *names, const char *json)
 {
 	json_t *object = json_loads(json, 0, NULL);
 	bson_t part, child;
@@ -132,16 +134,19 @@ part_append(bson_t *out, const char *key, const bson_t *sent, const char *const 
 static void
 text_append(bson_t *out, const char *key, const char *text, const char *field)
 {
-	char *whole = bson_strdup_printf("%s%s%s", text, field != NULL ? ":" : "", field != NULL ? field : "");
+	char *whole = bson_strdup_printf(
+	    "%s%s%s", text, field != NULL ? ":" : "", field != NULL ? field : "");
 
 	bson_append_utf8(out, key, -1, whole, -1);
 	bson_free(whole);
 }
 
 void
-document_meta(bson_t *out, unsigned generation, const struct walk_meta *m, const bson_t *sent, const char *field)
+document_meta(bson_t *out, unsigned generation, const struct walk_meta *m, const bson_t *sent,
+    const char *field)
 {
-	static const char *const subject[] = { "subject", NULL }, *const params[] = { "parameters", "params", "param", NULL };
+	static const char *const subject[] = { "subject", NULL },
+				 *const params[] = { "parameters", "params", "param", NULL };
 	const struct keys *k = &keys[generation];
 
 	text_append(out, k->id, m->mid, field);
@@ -176,8 +181,8 @@ time_append(bson_t *out, int64_t t_wall_ns)
 }
 
 /*
- * A missing value is NaN, as originals write it, and not left out: so a reader learns all fields of a series from its
- * first row, in their order. count is an integer in all of them.
+ * A missing value is NaN, as originals write it, and not left out: so a reader learns all fields of
+ * a series from its first row, in their order. count is an integer in all of them.
  */
 static void
 field_append(bson_t *out, const char *name, double value)
@@ -192,7 +197,8 @@ static void
 hist_append(bson_t *out, const struct merge_row *r)
 {
 	if (r->hist != NULL)
-		bson_append_binary(out, "h_dur", 5, BSON_SUBTYPE_BINARY, r->hist, (uint32_t)r->hist_len);
+		bson_append_binary(
+		    out, "h_dur", 5, BSON_SUBTYPE_BINARY, r->hist, (uint32_t)r->hist_len);
 }
 
 /* sum_v is sum.v in generation 1. */
@@ -204,7 +210,8 @@ dotted(const char *name, char buf[8])
 
 	for (i = 0; i < sizeof(statistics) / sizeof(statistics[0]); i++) {
 		n = strlen(statistics[i]);
-		if (strncmp(name, statistics[i], n) == 0 && name[n] != '\0' && strchr("vrgd", name[n]) != NULL && name[n + 1] == '\0') {
+		if (strncmp(name, statistics[i], n) == 0 && name[n] != '\0' &&
+		    strchr("vrgd", name[n]) != NULL && name[n + 1] == '\0') {
 			strcpy(buf, name);
 			buf[n - 1] = '.';
 			return buf;
@@ -219,7 +226,10 @@ sample_number(const struct document_series *s, int64_t t_wall_ns)
 {
 	double n = round((seconds(t_wall_ns) - s->ts_s) / s->dt_s), t_s = s->ts_s + n * s->dt_s;
 
-	return n >= 0 && n <= INT32_MAX && t_s >= 0 && t_s < 9e9 && (int64_t)(t_s * 1e9) == t_wall_ns ? (int32_t)n : -1;
+	return n >= 0 && n <= INT32_MAX && t_s >= 0 && t_s < 9e9 &&
+		(int64_t)(t_s * 1e9) == t_wall_ns
+	    ? (int32_t)n
+	    : -1;
 }
 
 void
@@ -261,7 +271,8 @@ document_row_g3(bson_t *out, const struct document_series *s, const struct merge
 }
 
 void
-document_pair(bson_t *out, const struct document_series *s, const char *field, int64_t t_wall_ns, double value)
+document_pair(bson_t *out, const struct document_series *s, const char *field, int64_t t_wall_ns,
+    double value)
 {
 	bson_t values, pair;
 

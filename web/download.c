@@ -3,7 +3,8 @@
  *	start --> slice --> wait until it is sent --> slice ... --> end
  *	                                  client gone --> forget
  *
- * An empty slice (many series, none with data) is followed by the next from the event loop, so others get their turn.
+ * An empty slice (many series, none with data) is followed by the next from the event loop, so
+ * others get their turn.
  */
 #include "web/download.h"
 
@@ -100,10 +101,11 @@ download_step(struct download *d)
 	int rc = export_next(d->export, add_to_slice, d, &done);
 
 	if (rc < 0) {
-		/* half a table must not look like a whole one: break the connection instead of ending the body */
+		/* half a table must not look like a whole one: break the connection instead of
+		 * ending the body */
 		struct evhttp_connection *evcon = evhttp_request_get_connection(d->req);
 
-		evhttp_connection_free(evcon);          /* runs on_close */
+		evhttp_connection_free(evcon); /* runs on_close */
 		return;
 	}
 	if (done) {
@@ -117,8 +119,8 @@ download_step(struct download *d)
 }
 
 int
-download_start(struct event_base *base, struct evhttp_request *req, struct store_reader *r, int64_t session_id,
-    const struct export_opts *opts)
+download_start(struct event_base *base, struct evhttp_request *req, struct store_reader *r,
+    int64_t session_id, const struct export_opts *opts)
 {
 	struct download *d = calloc(1, sizeof(*d));
 	int rc = NW_ENOMEM;
@@ -126,7 +128,8 @@ download_start(struct event_base *base, struct evhttp_request *req, struct store
 	if (d == NULL)
 		return NW_ENOMEM;
 	d->req = req;
-	if ((d->slice = evbuffer_new()) == NULL || (d->again = evtimer_new(base, on_again, d)) == NULL ||
+	if ((d->slice = evbuffer_new()) == NULL ||
+	    (d->again = evtimer_new(base, on_again, d)) == NULL ||
 	    (rc = export_new(r, session_id, opts, &d->export)) < 0) {
 		download_free(d);
 		return rc;

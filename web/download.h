@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A session's export on its way to one client: the next slice is made when the last one has left. */
+/* A session's export on its way to one client: the next slice is made when the last one has
+ * left. */
 #ifndef NARROWS_WEB_DOWNLOAD_H
 #define NARROWS_WEB_DOWNLOAD_H
 
@@ -11,10 +12,10 @@ struct export_opts;
 struct store_reader;
 
 /*
- * Answers req from now on, headers included; whatever happens to the connection, the download ends itself. On an
- * error nothing has been sent and req is still the caller's.
+ * Answers req from now on, headers included; whatever happens to the connection, the download ends
+ * itself. On an error nothing has been sent and req is still the caller's.
  */
-int download_start(struct event_base *base, struct evhttp_request *req, struct store_reader *r, int64_t session_id,
-    const struct export_opts *opts);
+int download_start(struct event_base *base, struct evhttp_request *req, struct store_reader *r,
+    int64_t session_id, const struct export_opts *opts);
 
 #endif

@@ -14,14 +14,22 @@
 #include "narrows/format.h"
 #include "web/shape.h"
 
-enum { SLICE_METAS = 16 };                      /* a slice ends after so many series even if they were empty */
+enum { SLICE_METAS = 16 }; /* a slice ends after so many series even if they were empty */
 #define STEP_MAX_NS (86400 * INT64_C(1000000000))
 
 /* --- what is asked for --- */
 
 static const struct shape *const shapes[] = {
-	&shape_tidy, &shape_wide, &shape_keys, &shape_keys_long, &shape_ndjson, &shape_influx,
-	&shape_bson, &shape_g1, &shape_g2, &shape_g3,
+	&shape_tidy,
+	&shape_wide,
+	&shape_keys,
+	&shape_keys_long,
+	&shape_ndjson,
+	&shape_influx,
+	&shape_bson,
+	&shape_g1,
+	&shape_g2,
+	&shape_g3,
 };
 
 /* Seconds as ISO 8601 with Z, or an integer of ns. */
@@ -41,8 +49,15 @@ parse_time(const char *text, int64_t *t)
 static bool
 parse_step(const char *text, int64_t *ns)
 {
-	static const struct { const char *unit; int64_t ns; } units[] = {
-		{ "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", INT64_C(1000000000) }, { "min", INT64_C(60000000000) },
+	static const struct {
+		const char *unit;
+		int64_t ns;
+	} units[] = {
+		{ "ns", 1 },
+		{ "us", 1000 },
+		{ "ms", 1000000 },
+		{ "s", INT64_C(1000000000) },
+		{ "min", INT64_C(60000000000) },
 		{ "h", INT64_C(3600000000000) },
 	};
 	char *end;
@@ -67,7 +82,8 @@ shape_named(const char *name, const char *ending)
 	size_t i;
 
 	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
-		if (strcmp(shapes[i]->ending, ending) == 0 && (name == NULL || strcmp(shapes[i]->name, name) == 0))
+		if (strcmp(shapes[i]->ending, ending) == 0 &&
+		    (name == NULL || strcmp(shapes[i]->name, name) == 0))
 			return shapes[i];
 	return NULL;
 }
@@ -76,7 +92,8 @@ static int
 opts_fill(struct export_opts *o, const char *ending, const struct evkeyvalq *q, const char **why)
 {
 	const char *eol = evhttp_find_header(q, "eol"), *safe = evhttp_find_header(q, "safe");
-	const char *series = evhttp_find_header(q, "series"), *step = evhttp_find_header(q, "resolution");
+	const char *series = evhttp_find_header(q, "series"),
+		   *step = evhttp_find_header(q, "resolution");
 	const char *from = evhttp_find_header(q, "from"), *to = evhttp_find_header(q, "to");
 
 	*o = (struct export_opts){ .t0_wall_ns = INT64_MIN, .t1_wall_ns = INT64_MAX };
@@ -88,7 +105,8 @@ opts_fill(struct export_opts *o, const char *ending, const struct evkeyvalq *q, 
 		*why = "safe: 0 or 1";
 	else if (series != NULL && strlen(series) >= sizeof(o->series))
 		*why = "series: too long";
-	else if ((from != NULL && !parse_time(from, &o->t0_wall_ns)) || (to != NULL && !parse_time(to, &o->t1_wall_ns)))
+	else if ((from != NULL && !parse_time(from, &o->t0_wall_ns)) ||
+	    (to != NULL && !parse_time(to, &o->t1_wall_ns)))
 		*why = "from, to: a time like 2026-11-20T08:12:11.25Z, or nanoseconds since 1970";
 	else if (o->t0_wall_ns >= o->t1_wall_ns)
 		*why = "from, to: the one has to be before the other";
@@ -114,7 +132,7 @@ export_opts_parse(struct export_opts *o, const char *ending, const char *query, 
 		*why = "the query makes no sense";
 		return NW_EINVAL;
 	}
-	if (q.tqh_last == NULL)                         /* nothing parsed: still a list */
+	if (q.tqh_last == NULL) /* nothing parsed: still a list */
 		q.tqh_last = &q.tqh_first;
 	rc = opts_fill(o, ending, &q, why);
 	evhttp_clear_headers(&q);
@@ -246,8 +264,8 @@ series_open(struct export *x, bool *done)
 		return NW_OK;
 	if ((rc = make_prefix(x)) < 0)
 		return rc;
-	rc = merge_open(x->reader, x->meta->id, x->opts.resolution_ns, shape_t0(x, x->meta), shape_t1(x, x->meta),
-	    make_label, x, &x->merge);
+	rc = merge_open(x->reader, x->meta->id, x->opts.resolution_ns, shape_t0(x, x->meta),
+	    shape_t1(x, x->meta), make_label, x, &x->merge);
 	if (rc == NW_OK && x->opts.shape->hist)
 		merge_want_hist(x->merge);
 	return rc;
@@ -289,7 +307,8 @@ series_slice(struct export *x, bool *done)
 /* --- an export --- */
 
 int
-export_new(struct store_reader *r, int64_t session_id, const struct export_opts *o, struct export **out)
+export_new(
+    struct store_reader *r, int64_t session_id, const struct export_opts *o, struct export **out)
 {
 	struct export *x = calloc(1, sizeof(*x));
 	int rc;
@@ -328,7 +347,8 @@ slice(struct export *x, bool *done)
 
 	if (!x->header_written) {
 		x->header_written = true;
-		if (s->header != NULL && ((rc = shape_puts(x, s->header)) < 0 || (rc = shape_end_line(x)) < 0))
+		if (s->header != NULL &&
+		    ((rc = shape_puts(x, s->header)) < 0 || (rc = shape_end_line(x)) < 0))
 			return rc;
 	}
 	return s->slice != NULL ? s->slice(x, done) : series_slice(x, done);
@@ -349,7 +369,8 @@ export_next(struct export *x, export_write_fn *write, void *arg, bool *done)
 }
 
 int
-export_session(struct store_reader *r, int64_t session_id, const struct export_opts *o, export_write_fn *write, void *arg)
+export_session(struct store_reader *r, int64_t session_id, const struct export_opts *o,
+    export_write_fn *write, void *arg)
 {
 	struct export *x = NULL;
 	bool done = false;

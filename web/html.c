@@ -46,7 +46,7 @@ utf8_length(const unsigned char *s)
 		high = 0x8f;
 	for (i = 1; i < len; i++, low = 0x80, high = 0xbf)
 		if (s[i] < low || s[i] > high)
-			return 0;                       /* the final NUL stops here, too */
+			return 0; /* the final NUL stops here, too */
 	return len;
 }
 
@@ -78,7 +78,7 @@ replacement(const unsigned char *s, size_t len, char picture[4])
 		return REPLACEMENT;
 	if (s[0] >= 0x20 && s[0] != 0x7f)
 		return NULL;
-	memcpy(picture, "\xe2\x90\x80", 4);             /* U+2400 and on: SYMBOL FOR ... */
+	memcpy(picture, "\xe2\x90\x80", 4); /* U+2400 and on: SYMBOL FOR ... */
 	picture[2] = (char)(0x80 + (s[0] == 0x7f ? 0x21 : s[0]));
 	return picture;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one place that writes HTML. Markup is string constants (html_raw takes nothing else), everything that is not
- * is text or an attribute value and is escaped here. So a name can never become markup, whoever chose it.
+ * The one place that writes HTML. Markup is string constants (html_raw takes nothing else),
+ * everything that is not is text or an attribute value and is escaped here. So a name can never
+ * become markup, whoever chose it.
  *
- * Bytes that are not UTF-8 become U+FFFD, control characters their visible pictures, and marks that reorder text
+ * Bytes that are not UTF-8 become U+FFFD, control characters their visible pictures, and marks that
+ * reorder text
  * (a name that reads backwards) U+FFFD.
  */
 #ifndef NARROWS_WEB_HTML_H
@@ -17,15 +19,16 @@ struct evbuffer;
 
 struct html {
 	struct evbuffer *out;
-	bool failed;                            /* out of memory: the page is not complete */
+	bool failed; /* out of memory: the page is not complete */
 };
 
 #define html_raw(h, literal) html_constant((h), "" literal, sizeof(literal) - 1)
-void html_constant(struct html *h, const char *text, size_t len);   /* through html_raw() only */
+void html_constant(struct html *h, const char *text, size_t len); /* through html_raw() only */
 
-void html_text(struct html *h, const char *text);                   /* NULL: nothing */
+void html_text(struct html *h, const char *text); /* NULL: nothing */
 /* ` name="value"`, with the leading blank; NULL: nothing. */
-#define html_attr(h, name, value) html_attribute((h), " " name "=\"", sizeof(" " name "=\"") - 1, (value))
+#define html_attr(h, name, value) \
+	html_attribute((h), " " name "=\"", sizeof(" " name "=\"") - 1, (value))
 void html_attribute(struct html *h, const char *open, size_t open_len, const char *value);
 
 void html_int(struct html *h, int64_t v);

@@ -8,7 +8,7 @@
 #include "narrows/err.h"
 
 enum {
-	ROW_VALUES_MAX = 1 << 16,               /* shared by the layouts */
+	ROW_VALUES_MAX = 1 << 16, /* shared by the layouts */
 	ROWS_MIN = 64,
 };
 
@@ -19,10 +19,13 @@ struct merge_layout {
 	char **labels;
 	int64_t *t;
 	double *values;
-	struct merge_hist { uint8_t *bytes; size_t len; } *hist;        /* per row; NULL: not wanted */
+	struct merge_hist {
+		uint8_t *bytes;
+		size_t len;
+	} * hist; /* per row; NULL: not wanted */
 	size_t cap, n, pos;
-	int64_t next_t;                         /* where reading goes on ... */
-	size_t skip;                            /* ... after so many rows of exactly that time */
+	int64_t next_t; /* where reading goes on ... */
+	size_t skip;    /* ... after so many rows of exactly that time */
 	bool at_end;
 };
 
@@ -72,23 +75,28 @@ layouts_reserve(struct merge *m)
 
 		l->cap = rows;
 		if ((l->t = calloc(rows, sizeof(*l->t))) == NULL ||
-		    (l->values = calloc(rows * (l->n_fields > 0 ? l->n_fields : 1), sizeof(*l->values))) == NULL)
+		    (l->values = calloc(
+			 rows * (l->n_fields > 0 ? l->n_fields : 1), sizeof(*l->values))) == NULL)
 			return NW_ENOMEM;
 	}
 	return NW_OK;
 }
 
 int
-merge_open(struct store_reader *r, int64_t meta_id, int64_t step_ns, int64_t t0_wall_ns, int64_t t1_wall_ns,
-    char *(*label)(void *arg, const char *field), void *arg, struct merge **out)
+merge_open(struct store_reader *r, int64_t meta_id, int64_t step_ns, int64_t t0_wall_ns,
+    int64_t t1_wall_ns, char *(*label)(void *arg, const char *field), void *arg, struct merge **out)
 {
 	struct merge *m = calloc(1, sizeof(*m));
 	int rc;
 
 	if (m == NULL)
 		return NW_ENOMEM;
-	*m = (struct merge){ .reader = r, .step_ns = step_ns, .t0 = t0_wall_ns, .t1 = t1_wall_ns, .label = label,
-	    .label_arg = arg };
+	*m = (struct merge){ .reader = r,
+		.step_ns = step_ns,
+		.t0 = t0_wall_ns,
+		.t1 = t1_wall_ns,
+		.label = label,
+		.label_arg = arg };
 	if ((rc = store_layouts(r, meta_id, on_layout, m)) < 0 || (rc = layouts_reserve(m)) < 0) {
 		merge_free(m);
 		return rc;
@@ -136,7 +144,10 @@ merge_free(struct merge *m)
 
 /* --- rows --- */
 
-struct refill { struct merge_layout *l; size_t skip; };
+struct refill {
+	struct merge_layout *l;
+	size_t skip;
+};
 
 /* Of row i of the block, which becomes the last of those kept. */
 static int
@@ -182,8 +193,9 @@ on_block(void *arg, const struct store_block *b)
 }
 
 /*
- * Reads on where the rows of this layout ended. Several rows may have that same time: they are counted over. So is the
- * rest of a step whose row was read: it has the time of that row, the last one in it.
+ * Reads on where the rows of this layout ended. Several rows may have that same time: they are
+ * counted over. So is the rest of a step whose row was read: it has the time of that row, the last
+ * one in it.
  */
 static int
 layout_refill(struct merge *m, struct merge_layout *l)
@@ -197,8 +209,9 @@ layout_refill(struct merge *m, struct merge_layout *l)
 	l->at_end = true;
 	if (m->want_hist && l->hist == NULL && (l->hist = calloc(l->cap, sizeof(*l->hist))) == NULL)
 		return NW_ENOMEM;
-	rc = m->step_ns > 0 ? store_rows_at(m->reader, l->id, m->step_ns, l->next_t, m->t1, on_block, &fill) :
-	    store_rows(m->reader, l->id, l->next_t, m->t1, on_block, &fill);
+	rc = m->step_ns > 0
+	    ? store_rows_at(m->reader, l->id, m->step_ns, l->next_t, m->t1, on_block, &fill)
+	    : store_rows(m->reader, l->id, l->next_t, m->t1, on_block, &fill);
 	if (rc < 0 || l->n == 0)
 		return rc;
 	for (same = 0; same < l->n && l->t[l->n - 1 - same] == l->t[l->n - 1]; same++)
@@ -225,8 +238,10 @@ merge_next(struct merge *m, struct merge_row *row)
 	}
 	if (best == NULL)
 		return 0;
-	*row = (struct merge_row){ .t_wall_ns = best->t[best->pos], .n_fields = best->n_fields,
-	    .labels = (const char *const *)best->labels, .values = &best->values[best->pos * best->n_fields] };
+	*row = (struct merge_row){ .t_wall_ns = best->t[best->pos],
+		.n_fields = best->n_fields,
+		.labels = (const char *const *)best->labels,
+		.values = &best->values[best->pos * best->n_fields] };
 	if (best->hist != NULL) {
 		row->hist = best->hist[best->pos].bytes;
 		row->hist_len = best->hist[best->pos].len;

@@ -12,7 +12,8 @@ enum { NAME_MAX_BYTES = 80 };
 void
 page_begin(struct html *h, const struct page_frame *f)
 {
-	html_raw(h, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+	html_raw(h,
+	    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 	    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
 	    "<meta name=\"color-scheme\" content=\"light dark\">");
 	if (f->refresh_s > 0) {
@@ -22,10 +23,12 @@ page_begin(struct html *h, const struct page_frame *f)
 	}
 	html_raw(h, "<title>");
 	html_text(h, f->title);
-	html_raw(h, " \xe2\x80\x93 Narrows</title><link rel=\"stylesheet\" href=\"/style.css\">"
+	html_raw(h,
+	    " \xe2\x80\x93 Narrows</title><link rel=\"stylesheet\" href=\"/style.css\">"
 	    "<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\"></head><body>"
 	    "<a class=\"skip\" href=\"#main\">Skip to content</a>"
-	    "<header class=\"top\"><a class=\"brand\" href=\"/\">Narrows</a><nav aria-label=\"Pages\"><a href=\"/\"");
+	    "<header class=\"top\"><a class=\"brand\" href=\"/\">Narrows</a><nav "
+	    "aria-label=\"Pages\"><a href=\"/\"");
 	if (f->tab == PAGE_SESSIONS)
 		html_raw(h, " aria-current=\"page\"");
 	html_raw(h, ">Sessions</a><a href=\"/health\"");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all pages share: the frame around them, and small pieces they repeat. The pages themselves are below. */
+/* What all pages share: the frame around them, and small pieces they repeat. The pages themselves
+ * are below. */
 #ifndef NARROWS_WEB_PAGE_H
 #define NARROWS_WEB_PAGE_H
 
@@ -16,12 +17,13 @@ enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_HEALTH };
 struct page_frame {
 	const char *title;
 	enum page_tab tab;
-	unsigned refresh_s;                     /* 0: the page does not change by itself */
+	unsigned refresh_s; /* 0: the page does not change by itself */
 };
 void page_begin(struct html *h, const struct page_frame *f);
 void page_end(struct html *h);
 
-/* A name somebody else chose, as text; a long one loses its middle (the whole is its title). NULL: nothing. */
+/* A name somebody else chose, as text; a long one loses its middle (the whole is its title). NULL:
+ * nothing. */
 void page_name(struct html *h, const char *name);
 /* "a -> b" with a real arrow. */
 void page_route(struct html *h, const char *route);
@@ -34,11 +36,12 @@ void page_stamp(struct html *h, const char *iso);
 /* One row of a list of names and values; the value is text. */
 void page_item(struct html *h, const char *name, const char *value);
 
-/* --- the pages. Each writes a whole page, or returns NW_E* and then nothing it wrote counts. --- */
+/* --- the pages. Each writes a whole page, or returns NW_E* and then nothing it wrote counts.
+ * --- */
 
 int page_sessions(struct html *h, struct store_reader *r, int64_t before_id);
 int page_session(struct html *h, struct store_reader *r, int64_t id);
-void page_health(struct html *h, const struct nw_health *health);      /* NULL: the box does not tell */
+void page_health(struct html *h, const struct nw_health *health); /* NULL: the box does not tell */
 void page_error(struct html *h, int code, const char *reason, const char *advice);
 
 /* Sections of a session's page: `doc` is the result document, parts may be missing. */

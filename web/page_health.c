@@ -10,12 +10,16 @@ static void
 write_verdict(struct html *h, const struct nw_health *health)
 {
 	if (health->ok)
-		html_raw(h, "<section class=\"verdict well\"><p class=\"kicker\">Health</p>"
+		html_raw(h,
+		    "<section class=\"verdict well\"><p class=\"kicker\">Health</p>"
 		    "<h1 class=\"sentence\">The box is well.</h1></section>");
 	else {
-		html_raw(h, "<section class=\"verdict\"><p class=\"kicker\">Health: there is a problem</p>"
+		html_raw(h,
+		    "<section class=\"verdict\"><p class=\"kicker\">Health: there is a problem</p>"
 		    "<h1 class=\"sentence\">");
-		html_text(h, health->problem[0] != '\0' ? health->problem : "The box says it is not well, but not why.");
+		html_text(h,
+		    health->problem[0] != '\0' ? health->problem
+					       : "The box says it is not well, but not why.");
 		html_raw(h, "</h1></section>");
 	}
 }
@@ -49,22 +53,32 @@ write_store(struct html *h, const struct nw_health *health)
 
 	html_raw(h, "<section><h2>Store</h2><dl class=\"items\">");
 	page_item(h, "Trouble", s->trouble[0] != '\0' ? s->trouble : "none");
-	page_item(h, "Last commit", s->last_commit_wall_ns != 0 ? fmt_time(s->last_commit_wall_ns).s : "none yet");
-	page_item(h, "It took", s->last_commit_wall_ns != 0 ? fmt_duration((double)s->last_commit_took_ns / 1e9).s : "\xe2\x80\x93");
+	page_item(h, "Last commit",
+	    s->last_commit_wall_ns != 0 ? fmt_time(s->last_commit_wall_ns).s : "none yet");
+	page_item(h, "It took",
+	    s->last_commit_wall_ns != 0 ? fmt_duration((double)s->last_commit_took_ns / 1e9).s
+					: "\xe2\x80\x93");
 	item_count(h, "Commits", s->commits);
 	item_count(h, "Samples stored", s->samples);
 	page_item(h, "File", fmt_bytes((double)s->file_bytes).s);
-	page_item(h, "It may have", s->max_bytes > 0 ? fmt_bytes((double)s->max_bytes).s : "what there is");
-	page_item(h, "It is full in", isnan(s->days_left) ? "not known" : s->days_left > 0 ?
-	    fmt_duration(s->days_left * 86400).s : "it is: what is oldest goes");
+	page_item(h, "It may have",
+	    s->max_bytes > 0 ? fmt_bytes((double)s->max_bytes).s : "what there is");
+	page_item(h, "It is full in",
+	    isnan(s->days_left)    ? "not known"
+		: s->days_left > 0 ? fmt_duration(s->days_left * 86400).s
+				   : "it is: what is oldest goes");
 	page_item(h, "Rows in it", fmt_bytes((double)s->tier_bytes[STORE_ROWS]).s);
-	page_item(h, "Roll-ups in it", fmt_bytes((double)(s->tier_bytes[STORE_10S] + s->tier_bytes[STORE_1MIN] +
-	    s->tier_bytes[STORE_1H])).s);
+	page_item(h, "Roll-ups in it",
+	    fmt_bytes((double)(s->tier_bytes[STORE_10S] + s->tier_bytes[STORE_1MIN] +
+			  s->tier_bytes[STORE_1H]))
+		.s);
 	item_count(h, "Rows rolled up", s->rolled_rows[STORE_ROWS]);
 	item_count(h, "Buckets deleted for their age", s->expired_rows[STORE_1H]);
 	item_count(h, "Old sessions forgotten", s->forgotten_sessions);
 	item_count(h, "Rows that came for them too late", s->late_rows);
-	page_item(h, "Free on its disk", health->disk_free_bytes >= 0 ? fmt_bytes((double)health->disk_free_bytes).s : "unknown");
+	page_item(h, "Free on its disk",
+	    health->disk_free_bytes >= 0 ? fmt_bytes((double)health->disk_free_bytes).s
+					 : "unknown");
 	item_count(h, "Batches waiting", s->queued_batches);
 	page_item(h, "Bytes waiting", fmt_bytes((double)s->queued_bytes).s);
 	item_fault(h, "Batches that failed", s->failed_batches);
@@ -105,9 +119,13 @@ write_analysis(struct html *h, const struct nw_health *health)
 	html_raw(h, "<section><h2>Analysis</h2><dl class=\"items\">");
 	item_count(h, "Waiting", health->analysis_queued);
 	item_count(h, "Runs", health->analysis_runs);
-	page_item(h, "Last run", health->last_analysis_wall_ns != 0 ? fmt_time(health->last_analysis_wall_ns).s : "none yet");
-	page_item(h, "It took", health->last_analysis_wall_ns != 0 ?
-	    fmt_duration((double)health->last_analysis_took_ns / 1e9).s : "\xe2\x80\x93");
+	page_item(h, "Last run",
+	    health->last_analysis_wall_ns != 0 ? fmt_time(health->last_analysis_wall_ns).s
+					       : "none yet");
+	page_item(h, "It took",
+	    health->last_analysis_wall_ns != 0
+		? fmt_duration((double)health->last_analysis_took_ns / 1e9).s
+		: "\xe2\x80\x93");
 	item_fault(h, "Runs that failed", health->analysis_failures);
 	html_raw(h, "</dl></section>");
 }
@@ -141,7 +159,8 @@ write_box(struct html *h, const struct nw_health *health)
 	if (!health->clock_known)
 		page_item(h, "Clock", "not known: no time service answers");
 	else {
-		page_item(h, "Clock", health->clock_synchronised ? "synchronised" : "not synchronised");
+		page_item(
+		    h, "Clock", health->clock_synchronised ? "synchronised" : "not synchronised");
 		page_item(h, "Clock offset", fmt_duration(health->clock_offset_s).s);
 		page_item(h, "Clock is right within", fmt_duration(health->clock_bound_s).s);
 	}
@@ -153,7 +172,9 @@ page_health(struct html *h, const struct nw_health *health)
 {
 	page_begin(h, &(struct page_frame){ .title = "Health", .tab = PAGE_HEALTH });
 	if (health == NULL)
-		html_raw(h, "<section class=\"verdict none\"><h1 class=\"sentence\">This server knows nothing about the box."
+		html_raw(h,
+		    "<section class=\"verdict none\"><h1 class=\"sentence\">This server knows "
+		    "nothing about the box."
 		    "</h1><p>It shows a store only.</p></section>");
 	else {
 		write_verdict(h, health);
@@ -163,7 +184,9 @@ page_health(struct html *h, const struct nw_health *health)
 		write_analysis(h, health);
 		write_report(h, health);
 		write_box(h, health);
-		html_raw(h, "</div><p class=\"note\">The same as JSON: <a href=\"/healthz\">/healthz</a></p>");
+		html_raw(h,
+		    "</div><p class=\"note\">The same as JSON: <a "
+		    "href=\"/healthz\">/healthz</a></p>");
 	}
 	page_end(h);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The page of one session: answers in words first, numbers second, graphs third, raw data last. It is one view of the
- * result document; whatever the document lacks is said in words. The sections are the table at the end.
+ * The page of one session: answers in words first, numbers second, graphs third, raw data last. It
+ * is one view of the result document; whatever the document lacks is said in words. The sections
+ * are the table at the end.
  */
 #include "web/page.h"
 
@@ -33,7 +34,8 @@ write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec)
 	html_raw(h, "<header class=\"facts\"><h1>");
 	page_route(h, result_text(s, "route"));
 	html_raw(h, "</h1><ul><li>");
-	page_name(h, first_text(first_text(result_text(s, "program"), rec->program), "unknown program"));
+	page_name(
+	    h, first_text(first_text(result_text(s, "program"), rec->program), "unknown program"));
 	html_raw(h, "</li><li>");
 	page_time(h, start != 0 ? start : rec->opened_wall_ns);
 	html_raw(h, "</li><li>");
@@ -174,14 +176,20 @@ session_verdict(struct html *h, const json_t *doc)
 	const char *stage = result_text(verdict, "stage");
 
 	if (verdict == NULL) {
-		html_raw(h, "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow?</p><h2 class=\"sentence\">"
-		    "This session has not been analysed yet.</h2><p>A session is analysed within seconds after it ends.</p></section>");
+		html_raw(h,
+		    "<section class=\"verdict none\"><p class=\"kicker\">Where did it "
+		    "narrow?</p><h2 class=\"sentence\">"
+		    "This session has not been analysed yet.</h2><p>A session is analysed within "
+		    "seconds after it ends.</p></section>");
 		return;
 	}
 	if (stage == NULL)
-		html_raw(h, "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow? It cannot be told.</p>");
+		html_raw(h,
+		    "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow? It "
+		    "cannot be told.</p>");
 	else
-		html_raw(h, "<section class=\"verdict\"><p class=\"kicker\">Where did it narrow?</p>");
+		html_raw(
+		    h, "<section class=\"verdict\"><p class=\"kicker\">Where did it narrow?</p>");
 	html_raw(h, "<h2 class=\"sentence\">");
 	write_sentence(h, verdict, stage);
 	html_raw(h, "</h2>");
@@ -244,8 +252,13 @@ session_witnesses(struct html *h, const json_t *doc)
 		const char *says = result_text(w, "says");
 
 		switch (result_bool(w, "agrees")) {
-		case 1: html_raw(h, "<li class=\"yes\"><b class=\"mark\">\xe2\x9c\x93 agrees</b>"); break;
-		case 0: html_raw(h, "<li class=\"no\"><b class=\"mark\">\xe2\x9c\x97 disagrees</b>"); break;
+		case 1:
+			html_raw(h, "<li class=\"yes\"><b class=\"mark\">\xe2\x9c\x93 agrees</b>");
+			break;
+		case 0:
+			html_raw(
+			    h, "<li class=\"no\"><b class=\"mark\">\xe2\x9c\x97 disagrees</b>");
+			break;
 		default: html_raw(h, "<li><b class=\"mark\">\xe2\x80\x93 neutral</b>");
 		}
 		html_raw(h, "<span><b>");
@@ -303,10 +316,12 @@ session_methods(struct html *h, const json_t *doc)
 		if (result_text(bottleneck, "tested") != NULL)
 			page_item(h, "What it compares", result_text(bottleneck, "tested"));
 		item_plain(h, "Significance level", bottleneck, "alpha");
-		item_plain(h, "Stages count as equal within", result_get(run, "parameters"), "margin");
+		item_plain(
+		    h, "Stages count as equal within", result_get(run, "parameters"), "margin");
 		item_seconds(h, "Length of a window", bottleneck, "window_s");
 		if (result_bool(bottleneck, "n_eff") >= 0)
-			page_item(h, "Corrected for autocorrelation", result_bool(bottleneck, "n_eff") == 1 ? "yes" : "no");
+			page_item(h, "Corrected for autocorrelation",
+			    result_bool(bottleneck, "n_eff") == 1 ? "yes" : "no");
 	}
 	item_plain(h, "Rows read", run, "rows");
 	item_plain(h, "Samples read", run, "samples");
@@ -323,9 +338,14 @@ session_methods(struct html *h, const json_t *doc)
 static void
 write_links(struct html *h, int64_t id)
 {
-	static const struct { const char *ending, *text; } links[] = {
-		{ ".json", "This result as JSON" }, { ".csv", "All measurements as CSV" },
-		{ ".csv?shape=wide", "by seconds, for a spreadsheet" }, { ".ndjson", "NDJSON" }, { ".lp", "line protocol" },
+	static const struct {
+		const char *ending, *text;
+	} links[] = {
+		{ ".json", "This result as JSON" },
+		{ ".csv", "All measurements as CSV" },
+		{ ".csv?shape=wide", "by seconds, for a spreadsheet" },
+		{ ".ndjson", "NDJSON" },
+		{ ".lp", "line protocol" },
 		{ ".bson", "as it was sent, in BSON" },
 	};
 	size_t i;
@@ -370,7 +390,9 @@ on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_r
 	size_t i;
 
 	snprintf(title, sizeof(title), "Session %s", fmt_int(rec->id).s);
-	page_begin(h, &(struct page_frame){ .title = title, .tab = PAGE_SESSIONS, .refresh_s = open ? REFRESH_S : 0 });
+	page_begin(h,
+	    &(struct page_frame){
+		.title = title, .tab = PAGE_SESSIONS, .refresh_s = open ? REFRESH_S : 0 });
 	write_facts(h, doc, rec);
 	if (open)
 		write_running(h, doc);

@@ -51,10 +51,13 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 
 	list->n++;
 	list->last_id = s->id;
-	html_raw(h, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"when\"><a href=\"/session/");
+	html_raw(h,
+	    "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"when\"><a "
+	    "href=\"/session/");
 	html_int(h, s->id);
 	html_raw(h, "\">");
-	page_time(h, res != NULL && res->start_wall_ns != 0 ? res->start_wall_ns : s->opened_wall_ns);
+	page_time(
+	    h, res != NULL && res->start_wall_ns != 0 ? res->start_wall_ns : s->opened_wall_ns);
 	html_raw(h, "</a></th><td role=\"cell\" class=\"route\">");
 	page_route(h, res != NULL ? res->route : NULL);
 	html_raw(h, "</td><td role=\"cell\" class=\"program\">");
@@ -72,7 +75,8 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 static void
 write_empty(struct html *h)
 {
-	html_raw(h, "<section class=\"empty\"><p class=\"sentence\">Nothing has been measured yet.</p>"
+	html_raw(h,
+	    "<section class=\"empty\"><p class=\"sentence\">Nothing has been measured yet.</p>"
 	    "<p>Measure the first transfer in three lines, on the hosts that take part in it:</p>"
 	    "<pre tabindex=\"0\">export NARROWS_BOX=<var>this-box</var>/5006 NARROWS_TASK=first\n"
 	    "blipp &amp;                     <i># CPU, memory, disk and network of this host</i>\n"
@@ -97,11 +101,15 @@ page_sessions(struct html *h, struct store_reader *r, int64_t before_id)
 	}
 	if (rc < 0)
 		return rc;
-	html_raw(h, "<table class=\"sessions\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">"
-	    "<th role=\"columnheader\" scope=\"col\">When</th><th role=\"columnheader\" scope=\"col\">Route</th>"
-	    "<th role=\"columnheader\" scope=\"col\">Program</th><th role=\"columnheader\" scope=\"col\" class=\"num\">Bytes</th>"
+	html_raw(h,
+	    "<table class=\"sessions\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">"
+	    "<th role=\"columnheader\" scope=\"col\">When</th><th role=\"columnheader\" "
+	    "scope=\"col\">Route</th>"
+	    "<th role=\"columnheader\" scope=\"col\">Program</th><th role=\"columnheader\" "
+	    "scope=\"col\" class=\"num\">Bytes</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Mean rate</th>"
-	    "<th role=\"columnheader\" scope=\"col\">Limited by</th></tr></thead><tbody role=\"rowgroup\">");
+	    "<th role=\"columnheader\" scope=\"col\">Limited by</th></tr></thead><tbody "
+	    "role=\"rowgroup\">");
 	if ((rc = store_sessions(r, before_id, PAGE_OF_SESSIONS, on_session, &list)) < 0)
 		return rc;
 	html_raw(h, "</tbody></table>");

@@ -8,9 +8,10 @@
 #include "narrows/format.h"
 
 enum {
-	PLOT_HEIGHT = 168, PLOT_HEIGHT_LOW = 92,
-	PLOT_UNITS = 1000,                      /* coordinates of the stretched drawing */
-	PLOT_POINTS_MAX = 400,                  /* per line; more are drawn as the range of each column */
+	PLOT_HEIGHT = 168,
+	PLOT_HEIGHT_LOW = 92,
+	PLOT_UNITS = 1000,     /* coordinates of the stretched drawing */
+	PLOT_POINTS_MAX = 400, /* per line; more are drawn as the range of each column */
 	PLOT_MARKERS = 9,
 	PLOT_MARKS_NAMED_MAX = 6,
 	TABLE_ROWS_MAX = 30,
@@ -70,7 +71,7 @@ fit_log_digits(struct plot_axis *a, int from, int to)
 			double v = digits[i] * pow(10, e);
 
 			if (v <= a->low * (1 + 1e-9))
-				a->n_ticks = 0;                 /* a better start */
+				a->n_ticks = 0; /* a better start */
 			else if (a->n_ticks > 1 && a->ticks[a->n_ticks - 1] >= a->high * (1 - 1e-9))
 				return;
 			add_tick(a, v);
@@ -83,7 +84,7 @@ fit_log(struct plot_axis *a, unsigned want)
 {
 	int from, to, e, every;
 
-	if (a->high < a->low * 1.05) {                  /* a constant runs through the middle */
+	if (a->high < a->low * 1.05) { /* a constant runs through the middle */
 		a->low /= 1.2;
 		a->high *= 1.2;
 	}
@@ -113,7 +114,8 @@ plot_axis_fit(struct plot_axis *a, double low, double high, bool log, unsigned w
 void
 plot_axis_fit_time(struct plot_axis *a, double high_s, unsigned want)
 {
-	static const double steps[] = { 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400 };
+	static const double steps[] = { 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
+		43200, 86400 };
 	double step = high_s / want;
 	size_t i;
 
@@ -229,11 +231,14 @@ y_tick_text(const struct drawing *d, double v)
 	int e;
 
 	if (d->p->unit != PLOT_BYTES_PER_S) {
-		snprintf(out.s, sizeof(out.s), "%g", d->p->unit == PLOT_SHARE ? v * 100 : fabs(v) < 1e-9 ? 0 : v);
+		snprintf(out.s, sizeof(out.s), "%g",
+		    d->p->unit == PLOT_SHARE ? v * 100
+			: fabs(v) < 1e-9     ? 0
+					     : v);
 	} else {
 		e = fmt_si_exponent(d->p->log_y ? v : d->y.high);
-		snprintf(out.s, sizeof(out.s), "%g%s%s", v / pow(10, e), d->p->log_y && e != 0 ? "\xc2\xa0" : "",
-		    d->p->log_y ? fmt_si_prefix(e) : "");
+		snprintf(out.s, sizeof(out.s), "%g%s%s", v / pow(10, e),
+		    d->p->log_y && e != 0 ? "\xc2\xa0" : "", d->p->log_y ? fmt_si_prefix(e) : "");
 	}
 	return out;
 }
@@ -269,7 +274,8 @@ x_tick_text(const struct plot *p, double s)
 	else if (s < 60)
 		snprintf(out.s, sizeof(out.s), "%g\xc2\xa0s", s);
 	else if (s < 3600)
-		snprintf(out.s, sizeof(out.s), fmod(s, 60) == 0 ? "%g\xc2\xa0min" : "%.3g\xc2\xa0min", s / 60);
+		snprintf(out.s, sizeof(out.s),
+		    fmod(s, 60) == 0 ? "%g\xc2\xa0min" : "%.3g\xc2\xa0min", s / 60);
 	else
 		snprintf(out.s, sizeof(out.s), "%.4g\xc2\xa0h", s / 3600);
 	return out;
@@ -324,7 +330,11 @@ write_axes(const struct drawing *d)
 }
 
 /* Lines in integer coordinates, each relative to the last: a few bytes per point. */
-struct pen { struct html *h; bool down, moved; long x, y; };
+struct pen {
+	struct html *h;
+	bool down, moved;
+	long x, y;
+};
 
 static void
 pen_to(struct pen *pen, long x, long y)
@@ -377,10 +387,12 @@ write_path(const struct drawing *d, const struct plot_line *line)
 			continue;
 		}
 		centre = plot_axis_place(&d->x, (x_at(p, i) + x_at(p, end - 1)) / 2) * PLOT_UNITS;
-		pen_to(&pen, lround(centre), lround((1 - plot_axis_place(&d->y, high)) * PLOT_UNITS));
+		pen_to(
+		    &pen, lround(centre), lround((1 - plot_axis_place(&d->y, high)) * PLOT_UNITS));
 		run++;
 		if (high > low) {
-			pen_to(&pen, lround(centre), lround((1 - plot_axis_place(&d->y, low)) * PLOT_UNITS));
+			pen_to(&pen, lround(centre),
+			    lround((1 - plot_axis_place(&d->y, low)) * PLOT_UNITS));
 			run++;
 		}
 	}
@@ -445,7 +457,8 @@ line_at(const struct plot *p, double x)
 static void
 area_point(const struct drawing *d, struct pen *pen, double x, double y)
 {
-	pen_to(pen, lround(plot_axis_place(&d->x, x) * PLOT_UNITS), lround((1 - plot_axis_place(&d->y, y)) * PLOT_UNITS));
+	pen_to(pen, lround(plot_axis_place(&d->x, x) * PLOT_UNITS),
+	    lround((1 - plot_axis_place(&d->y, y)) * PLOT_UNITS));
 }
 
 static void
@@ -479,7 +492,8 @@ write_area_name(const struct drawing *d, const struct plot_area *area)
 	size_t i, top = p->n;
 
 	for (i = 0; i < p->n; i++)
-		if (x_at(p, i) >= area->from && x_at(p, i) <= area->to && (top == p->n || p->lines[0].y[i] > p->lines[0].y[top]))
+		if (x_at(p, i) >= area->from && x_at(p, i) <= area->to &&
+		    (top == p->n || p->lines[0].y[i] > p->lines[0].y[top]))
 			top = i;
 	if (top == p->n)
 		return;
@@ -519,7 +533,8 @@ write_lines(const struct drawing *d)
 	struct html *h = d->h;
 	size_t k;
 
-	html_raw(h, "<svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" width=\"100%\" height=\"");
+	html_raw(h,
+	    "<svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" width=\"100%\" height=\"");
 	html_int(h, d->height_px);
 	html_raw(h, "\">");
 	for (k = 0; k < d->p->n_areas; k++)
@@ -548,7 +563,8 @@ write_legend(struct html *h, const struct plot *p)
 
 	html_raw(h, "<ul class=\"legend\">");
 	for (k = 0; k < p->n_lines; k++) {
-		html_raw(h, "<li><svg width=\"34\" height=\"12\" aria-hidden=\"true\"><path class=\"line ");
+		html_raw(h,
+		    "<li><svg width=\"34\" height=\"12\" aria-hidden=\"true\"><path class=\"line ");
 		write_style(h, &p->lines[k]);
 		html_raw(h, "\" d=\"M1 6h32\"/><g class=\"mark ");
 		write_style(h, &p->lines[k]);
@@ -559,7 +575,9 @@ write_legend(struct html *h, const struct plot *p)
 		html_raw(h, "</bdi></li>");
 	}
 	if (p->n_marks > 0) {
-		html_raw(h, "<li><svg width=\"34\" height=\"12\" aria-hidden=\"true\"><line class=\"change\" x1=\"17\" x2=\"17\" y2=\"12\"/>"
+		html_raw(h,
+		    "<li><svg width=\"34\" height=\"12\" aria-hidden=\"true\"><line "
+		    "class=\"change\" x1=\"17\" x2=\"17\" y2=\"12\"/>"
 		    "</svg>");
 		html_text(h, p->marks_words);
 		html_raw(h, "</li>");
@@ -641,7 +659,9 @@ write_table(struct html *h, const struct plot *p)
 {
 	size_t every = (p->n + TABLE_ROWS_MAX - 1) / TABLE_ROWS_MAX, i, k;
 
-	html_raw(h, "<details><summary>As a table</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
+	html_raw(h,
+	    "<details><summary>As a table</summary><div class=\"scroll\" tabindex=\"0\" "
+	    "role=\"region\" aria-label=\"");
 	html_text(h, p->title);
 	html_raw(h, "\"><table><thead><tr><th scope=\"col\">");
 	html_text(h, p->x != NULL ? p->across_words : "from");
@@ -680,7 +700,8 @@ write_table(struct html *h, const struct plot *p)
 void
 plot_write_markers(struct html *h)
 {
-	html_raw(h, "<svg width=\"0\" height=\"0\" class=\"defs\" aria-hidden=\"true\"><defs>"
+	html_raw(h,
+	    "<svg width=\"0\" height=\"0\" class=\"defs\" aria-hidden=\"true\"><defs>"
 	    "<circle id=\"k0\" r=\"3.2\"/>"
 	    "<rect id=\"k1\" x=\"-2.9\" y=\"-2.9\" width=\"5.8\" height=\"5.8\"/>"
 	    "<path id=\"k2\" d=\"M0-4L3.8 2.8H-3.8z\"/>"
@@ -719,7 +740,7 @@ plot_write(struct html *h, const struct plot *p)
 	if (!find_range(p, &low, &high))
 		return;
 	if (p->n_areas > 0)
-		high *= 1.12;                           /* room for a name above its peak */
+		high *= 1.12; /* room for a name above its peak */
 	if (p->unit == PLOT_SHARE) {
 		low = 0;
 		high = fmax(high, 1);
@@ -736,7 +757,7 @@ plot_write(struct html *h, const struct plot *p)
 	html_raw(h, "</b> <span class=\"unit\">");
 	write_unit(&d);
 	html_raw(h, "</span></figcaption>");
-	if (p->n_areas == 0)                            /* areas carry their names */
+	if (p->n_areas == 0) /* areas carry their names */
 		write_legend(h, p);
 	html_raw(h, "<svg width=\"100%\" height=\"");
 	html_int(h, d.height_px);

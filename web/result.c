@@ -30,7 +30,9 @@ result_task(const json_t *session)
 
 	if (task == NULL || strncmp(task, "xsp:", 4) == 0)
 		return NULL;
-	for (i = 0; task[i] != '\0' && (uuid[i] == '#' ? isxdigit((unsigned char)task[i]) : task[i] == uuid[i]); i++)
+	for (i = 0; task[i] != '\0' &&
+	     (uuid[i] == '#' ? isxdigit((unsigned char)task[i]) : task[i] == uuid[i]);
+	     i++)
 		continue;
 	return i == sizeof(uuid) - 1 && task[i] == '\0' ? NULL : task;
 }
@@ -91,10 +93,17 @@ result_numbers(const json_t *list, double *out, size_t n)
 const char *
 result_stage_words(const char *stage)
 {
-	static const struct { const char *stage, *words; } stages[] = {
-		{ "disk.read", "disk read" }, { "sender.host", "sending program" }, { "net.write", "network send" },
-		{ "network", "network path" }, { "net.read", "network receive" }, { "receiver.host", "receiving program" },
-		{ "host", "program" }, { "disk.write", "disk write" },
+	static const struct {
+		const char *stage, *words;
+	} stages[] = {
+		{ "disk.read", "disk read" },
+		{ "sender.host", "sending program" },
+		{ "net.write", "network send" },
+		{ "network", "network path" },
+		{ "net.read", "network receive" },
+		{ "receiver.host", "receiving program" },
+		{ "host", "program" },
+		{ "disk.write", "disk write" },
 	};
 	size_t i;
 

@@ -20,9 +20,16 @@ parse_id(const char *text, const char *end, int64_t *id)
 	return errno == 0 && stop == end;
 }
 
-static const struct form { const char *ending; enum route_page page; bool export; } forms[] = {
-	{ "", ROUTE_SESSION, false }, { ".json", ROUTE_SESSION_JSON, false }, { ".csv", ROUTE_SESSION_CSV, true },
-	{ ".ndjson", ROUTE_SESSION_NDJSON, true }, { ".lp", ROUTE_SESSION_LP, true },
+static const struct form {
+	const char *ending;
+	enum route_page page;
+	bool export;
+} forms[] = {
+	{ "", ROUTE_SESSION, false },
+	{ ".json", ROUTE_SESSION_JSON, false },
+	{ ".csv", ROUTE_SESSION_CSV, true },
+	{ ".ndjson", ROUTE_SESSION_NDJSON, true },
+	{ ".lp", ROUTE_SESSION_LP, true },
 	{ ".bson", ROUTE_SESSION_BSON, true },
 };
 
@@ -64,7 +71,8 @@ parse_query(const char *query, int64_t *before)
 
 	for (; query != NULL && *query != '\0'; query = *end == '&' ? end + 1 : end) {
 		end = query + strcspn(query, "&");
-		if (strncmp(query, name, sizeof(name) - 1) == 0 && !parse_id(query + sizeof(name) - 1, end, before))
+		if (strncmp(query, name, sizeof(name) - 1) == 0 &&
+		    !parse_id(query + sizeof(name) - 1, end, before))
 			return false;
 	}
 	return true;
@@ -74,10 +82,17 @@ struct route
 route_parse(const char *path, const char *query)
 {
 	static const char session[] = "/session/";
-	static const struct { const char *path; enum route_page page; } fixed[] = {
-		{ "", ROUTE_SESSIONS }, { "/", ROUTE_SESSIONS }, { "/sessions.json", ROUTE_SESSIONS_JSON },
-		{ "/health", ROUTE_HEALTH }, { "/healthz", ROUTE_HEALTHZ },
-		{ "/style.css", ROUTE_STYLE }, { "/icon.svg", ROUTE_ICON },
+	static const struct {
+		const char *path;
+		enum route_page page;
+	} fixed[] = {
+		{ "", ROUTE_SESSIONS },
+		{ "/", ROUTE_SESSIONS },
+		{ "/sessions.json", ROUTE_SESSIONS_JSON },
+		{ "/health", ROUTE_HEALTH },
+		{ "/healthz", ROUTE_HEALTHZ },
+		{ "/style.css", ROUTE_STYLE },
+		{ "/icon.svg", ROUTE_ICON },
 	};
 	struct route r = { .page = ROUTE_NONE };
 	size_t i;

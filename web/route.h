@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which page an address means. Paths and queries are hostile: what is not exactly right is nothing. */
+/* Which page an address means. Paths and queries are hostile: what is not exactly right is
+ * nothing. */
 #ifndef NARROWS_WEB_ROUTE_H
 #define NARROWS_WEB_ROUTE_H
 
@@ -7,22 +8,29 @@
 #include <stdint.h>
 
 enum route_page {
-	ROUTE_NONE,                             /* 404 */
-	ROUTE_SESSIONS, ROUTE_SESSIONS_JSON,
-	ROUTE_SESSION, ROUTE_SESSION_JSON, ROUTE_SESSION_CSV, ROUTE_SESSION_NDJSON, ROUTE_SESSION_LP,
+	ROUTE_NONE, /* 404 */
+	ROUTE_SESSIONS,
+	ROUTE_SESSIONS_JSON,
+	ROUTE_SESSION,
+	ROUTE_SESSION_JSON,
+	ROUTE_SESSION_CSV,
+	ROUTE_SESSION_NDJSON,
+	ROUTE_SESSION_LP,
 	ROUTE_SESSION_BSON,
-	ROUTE_HEALTH, ROUTE_HEALTHZ,
-	ROUTE_STYLE, ROUTE_ICON,
+	ROUTE_HEALTH,
+	ROUTE_HEALTHZ,
+	ROUTE_STYLE,
+	ROUTE_ICON,
 };
 
-enum { ROUTE_LAST = 0 };                        /* a session's id: the newest one, whichever that is */
+enum { ROUTE_LAST = 0 }; /* a session's id: the newest one, whichever that is */
 
 struct route {
 	enum route_page page;
-	int64_t id;                             /* ROUTE_SESSION*: a session or ROUTE_LAST */
-	int64_t before;                         /* ROUTE_SESSIONS*: ids below this; 0: from the newest */
-	const char *query;                      /* of an export: as given, the caller's */
-	bool bad;                               /* 400: the query makes no sense */
+	int64_t id;        /* ROUTE_SESSION*: a session or ROUTE_LAST */
+	int64_t before;    /* ROUTE_SESSIONS*: ids below this; 0: from the newest */
+	const char *query; /* of an export: as given, the caller's */
+	bool bad;          /* 400: the query makes no sense */
 };
 
 static inline bool

@@ -58,8 +58,11 @@ void
 session_changes(struct html *h, const json_t *doc)
 {
 	static const struct table_column columns[] = {
-		{ "From", column_from, false }, { "Limited by", column_limited, false }, { "Lasted", column_lasted, true },
-		{ "Delivered", column_rate, true }, { "p", column_p, true },
+		{ "From", column_from, false },
+		{ "Limited by", column_limited, false },
+		{ "Lasted", column_lasted, true },
+		{ "Delivered", column_rate, true },
+		{ "p", column_p, true },
 	};
 	const json_t *list = result_list(result_get(doc, "changes"), "segments");
 
@@ -69,14 +72,21 @@ session_changes(struct html *h, const json_t *doc)
 	if (json_array_size(list) == 0)
 		html_raw(h, "<p>Nothing was seen to move, so nothing changed.</p>");
 	else if (json_array_size(list) == 1)
-		html_raw(h, "<p>All the time: within the session neither the rate nor what limited it changed.</p>");
+		html_raw(h,
+		    "<p>All the time: within the session neither the rate nor what limited it "
+		    "changed.</p>");
 	else {
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
-		html_raw(h, "<p class=\"note\">Each segment lies between two changes of the delivered rate or of the speed of single "
-		    "operations. p: chance of such a difference between the slowest stage and the next if there were none, corrected "
+		html_raw(h,
+		    "<p class=\"note\">Each segment lies between two changes of the delivered rate "
+		    "or of the speed of single "
+		    "operations. p: chance of such a difference between the slowest stage and the "
+		    "next if there were none, corrected "
 		    "for testing several segments.");
 		if (count_hidden(list) > 0)
-			html_raw(h, " A hidden wait: the stage waits outside the operations that are timed, so that another one only "
+			html_raw(h,
+			    " A hidden wait: the stage waits outside the operations that are "
+			    "timed, so that another one only "
 			    "seems to be slower.");
 		html_raw(h, "</p>");
 	}

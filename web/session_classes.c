@@ -18,12 +18,15 @@ static void
 write_title(char *out, size_t size, const json_t *entry)
 {
 	const char *host = result_text(entry, "host");
-	double from = result_number(entry, "size_from_bytes"), to = result_number(entry, "size_to_bytes");
-	int n = snprintf(out, size, "%s%s%s", result_stage_words(result_text(entry, "op") ? result_text(entry, "op") : "unnamed"),
+	double from = result_number(entry, "size_from_bytes"),
+	       to = result_number(entry, "size_to_bytes");
+	int n = snprintf(out, size, "%s%s%s",
+	    result_stage_words(result_text(entry, "op") ? result_text(entry, "op") : "unnamed"),
 	    host != NULL ? " on " : "", host != NULL ? host : "");
 
 	if (n > 0 && (size_t)n < size && isfinite(from) && isfinite(to))
-		snprintf(out + n, size - (size_t)n, ", %s to %s each", fmt_bytes(from).s, fmt_bytes(to).s);
+		snprintf(out + n, size - (size_t)n, ", %s to %s each", fmt_bytes(from).s,
+		    fmt_bytes(to).s);
 }
 
 static double
@@ -34,11 +37,13 @@ number_or(const json_t *object, const char *key, double otherwise)
 	return isfinite(v) ? v : otherwise;
 }
 
-/* A curve that can be drawn: two points or more, rising positive times, finite heights. 0: there is none. */
+/* A curve that can be drawn: two points or more, rising positive times, finite heights. 0: there is
+ * none. */
 static size_t
 read_curve(const json_t *entry, double x[POINTS_MAX], double y[POINTS_MAX])
 {
-	const json_t *xs = result_list(result_get(entry, "curve"), "x_s"), *ys = result_list(result_get(entry, "curve"), "y");
+	const json_t *xs = result_list(result_get(entry, "curve"), "x_s"),
+		     *ys = result_list(result_get(entry, "curve"), "y");
 	size_t n = json_array_size(xs), i;
 
 	if (n < 2 || n > POINTS_MAX || json_array_size(ys) != n)
@@ -46,7 +51,8 @@ read_curve(const json_t *entry, double x[POINTS_MAX], double y[POINTS_MAX])
 	result_numbers(xs, x, n);
 	result_numbers(ys, y, n);
 	for (i = 0; i < n; i++)
-		if (!(x[i] > 1e-15 && x[i] < 1e15) || !(y[i] >= 0 && y[i] < 1e15) || (i > 0 && !(x[i] > x[i - 1])))
+		if (!(x[i] > 1e-15 && x[i] < 1e15) || !(y[i] >= 0 && y[i] < 1e15) ||
+		    (i > 0 && !(x[i] > x[i - 1])))
 			return 0;
 	return n;
 }
@@ -59,20 +65,31 @@ write_curve(struct html *h, const json_t *entry, const char *title, size_t rank)
 	struct plot_area areas[CLASSES_MAX];
 	struct plot_line line = { .y = y, .style = 5 };
 	char id[24];
-	struct plot p = { .id = id, .title = title, .unit = PLOT_NUMBER, .unit_words = "density of the logarithm of time",
-		.x = x, .across = PLOT_DURATION, .across_words = "time", .lines = &line, .n_lines = 1, .areas = areas };
+	struct plot p = { .id = id,
+		.title = title,
+		.unit = PLOT_NUMBER,
+		.unit_words = "density of the logarithm of time",
+		.x = x,
+		.across = PLOT_DURATION,
+		.across_words = "time",
+		.lines = &line,
+		.n_lines = 1,
+		.areas = areas };
 
 	if ((p.n = read_curve(entry, x, y)) == 0)
 		return;
 	snprintf(id, sizeof(id), "p-class%zu", rank);
 	snprintf(line.name, sizeof(line.name), "density");
-	for (p.n_areas = 0; p.n_areas < json_array_size(classes) && p.n_areas < CLASSES_MAX; p.n_areas++) {
+	for (p.n_areas = 0; p.n_areas < json_array_size(classes) && p.n_areas < CLASSES_MAX;
+	     p.n_areas++) {
 		const json_t *c = json_array_get(classes, p.n_areas);
 		struct plot_area *area = &areas[p.n_areas];
 
-		*area = (struct plot_area){ .from = number_or(c, "from_s", -INFINITY), .to = number_or(c, "to_s", INFINITY),
+		*area = (struct plot_area){ .from = number_or(c, "from_s", -INFINITY),
+			.to = number_or(c, "to_s", INFINITY),
 			.style = (unsigned)p.n_areas };
-		snprintf(area->name, sizeof(area->name), "%s", result_text(c, "name") ? result_text(c, "name") : "?");
+		snprintf(area->name, sizeof(area->name), "%s",
+		    result_text(c, "name") ? result_text(c, "name") : "?");
 	}
 	plot_write(h, &p);
 }
@@ -108,7 +125,9 @@ column_time(struct html *h, const json_t *row)
 	double share = result_number(row, "share_time");
 
 	if (share >= 0 && share <= 1) {
-		html_raw(h, "<svg class=\"share\" width=\"100\" height=\"10\" aria-hidden=\"true\"><rect width=\"100\" height=\"10\" class=\"base\"/>"
+		html_raw(h,
+		    "<svg class=\"share\" width=\"100\" height=\"10\" aria-hidden=\"true\"><rect "
+		    "width=\"100\" height=\"10\" class=\"base\"/>"
 		    "<rect height=\"10\" width=\"");
 		html_coord(h, 100 * share);
 		html_raw(h, "\"/></svg> ");
@@ -126,10 +145,12 @@ write_most(struct html *h, const json_t *classes)
 	for (i = 0; i < json_array_size(classes); i++) {
 		const json_t *c = json_array_get(classes, i);
 
-		if (most == NULL || result_number(c, "share_time") > result_number(most, "share_time"))
+		if (most == NULL ||
+		    result_number(c, "share_time") > result_number(most, "share_time"))
 			most = c;
 	}
-	if (json_array_size(classes) < 2 || result_text(most, "name") == NULL || !isfinite(result_number(most, "share_time")))
+	if (json_array_size(classes) < 2 || result_text(most, "name") == NULL ||
+	    !isfinite(result_number(most, "share_time")))
 		return;
 	html_raw(h, "<p>Class ");
 	page_name(h, result_text(most, "name"));
@@ -143,7 +164,8 @@ write_most(struct html *h, const json_t *classes)
 static void
 write_outliers(struct html *h, const json_t *entry)
 {
-	double share = result_number(entry, "outlier_share"), time = result_number(entry, "outlier_time_share");
+	double share = result_number(entry, "outlier_share"),
+	       time = result_number(entry, "outlier_time_share");
 	double cutoff = result_number(entry, "cutoff_s"), n = result_number(entry, "n");
 
 	html_raw(h, "<p class=\"note\">");
@@ -167,7 +189,9 @@ write_outliers(struct html *h, const json_t *entry)
 		html_raw(h, "; none is an outlier");
 	html_raw(h, ".");
 	if (result_bool(result_get(entry, "parameters"), "coarse") == 1)
-		html_raw(h, " Durations were counted in steps wider than the curve is smooth: classes may have merged.");
+		html_raw(h,
+		    " Durations were counted in steps wider than the curve is smooth: classes may "
+		    "have merged.");
 	html_raw(h, "</p>");
 }
 
@@ -175,8 +199,11 @@ static void
 write_entry(struct html *h, const json_t *entry, const char *title, size_t rank)
 {
 	static const struct table_column columns[] = {
-		{ "Class", column_name, false }, { "Time", column_range, false }, { "Most often", column_mode, true },
-		{ "Operations", column_ops, true }, { "Time spent", column_time, false },
+		{ "Class", column_name, false },
+		{ "Time", column_range, false },
+		{ "Most often", column_mode, true },
+		{ "Operations", column_ops, true },
+		{ "Time spent", column_time, false },
 	};
 	const json_t *classes = result_list(entry, "classes");
 
@@ -205,7 +232,9 @@ session_classes(struct html *h, const json_t *doc)
 	for (i = 0; i < n; i++)
 		without += !has_classes(json_array_get(list, i));
 	if (n > without)
-		html_raw(h, "<p class=\"note\">Operations of one kind that take alike times do alike things: answered from memory, read "
+		html_raw(h,
+		    "<p class=\"note\">Operations of one kind that take alike times do alike "
+		    "things: answered from memory, read "
 		    "ahead, waiting for a device. Each peak is a class.</p>");
 	for (i = 0; i < n && shown < ENTRIES_MAX; i++) {
 		if (!has_classes(entry = json_array_get(list, i)))

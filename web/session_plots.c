@@ -13,40 +13,45 @@
 
 enum { STEPS_MAX = 100000, LINES_MAX = 16, MARKS_MAX = 100 };
 
-/* Hosts start with the styles that stages rarely reach; the two values of a host are one solid and one broken line. */
+/* Hosts start with the styles that stages rarely reach; the two values of a host are one solid and
+ * one broken line. */
 static const unsigned host_styles[PLOT_STYLES] = { 5, 6, 7, 3, 0, 1, 2, 4 };
 
 /* What is drawn from each entry of a list of the timeline. */
 static const struct timeline_plot {
 	const char *id, *title, *missing;
 	const char *list;
-	struct { const char *key, *words; } values[2];
+	struct {
+		const char *key, *words;
+	} values[2];
 	enum plot_unit unit;
 	bool log_y, low;
 } plots[] = {
 	{ "p-rate", "Throughput per stage", "throughput per stage", "stages",
 	    { { "bytes_per_s", "" } }, PLOT_BYTES_PER_S, false, false },
-	{ "p-tput", "Rate while working, per stage (tput_i)", "rate while working per stage", "stages",
-	    { { "tput_i", "" } }, PLOT_BYTES_PER_S, true, false },
+	{ "p-tput", "Rate while working, per stage (tput_i)", "rate while working per stage",
+	    "stages", { { "tput_i", "" } }, PLOT_BYTES_PER_S, true, false },
 	{ "p-cpu", "Host CPU", "host CPU", "hosts",
-	    { { "cpu_busy", ", busy" }, { "cpu_iowait", ", waiting for disk" } }, PLOT_SHARE, false, true },
-	{ "p-busy", "Disk busy", "how busy the disks were", "hosts",
-	    { { "disk_busy", "" } }, PLOT_SHARE, false, true },
-	{ "p-disk", "Disk throughput", "disk throughput", "hosts",
-	    { { "disk_bytes_per_s", "" } }, PLOT_BYTES_PER_S, false, true },
+	    { { "cpu_busy", ", busy" }, { "cpu_iowait", ", waiting for disk" } }, PLOT_SHARE, false,
+	    true },
+	{ "p-busy", "Disk busy", "how busy the disks were", "hosts", { { "disk_busy", "" } },
+	    PLOT_SHARE, false, true },
+	{ "p-disk", "Disk throughput", "disk throughput", "hosts", { { "disk_bytes_per_s", "" } },
+	    PLOT_BYTES_PER_S, false, true },
 };
 enum { N_PLOTS = sizeof(plots) / sizeof(plots[0]) };
 
 struct timeline {
 	const json_t *doc;
-	const char *limit;                      /* the verdict's stage, or NULL */
+	const char *limit; /* the verdict's stage, or NULL */
 	double step_s, small_change;
 	size_t n, n_small;
-	double marks[MARKS_MAX];                /* seconds from the start */
+	double marks[MARKS_MAX]; /* seconds from the start */
 	size_t n_marks;
 };
 
-/* What an entry of the stages carried; acknowledgements and other small change are not drawn beside a transfer. */
+/* What an entry of the stages carried; acknowledgements and other small change are not drawn beside
+ * a transfer. */
 #define SMALL_CHANGE 0.01
 
 static double
@@ -56,9 +61,8 @@ volume(const struct timeline *t, const json_t *entry)
 	double sum = 0;
 	size_t i;
 
-	json_array_foreach(list, i, v)
-		if (i < t->n && json_is_number(v))
-			sum += json_number_value(v);
+	json_array_foreach(list, i, v) if (i < t->n && json_is_number(v)) sum +=
+	    json_number_value(v);
 	return sum;
 }
 
@@ -69,12 +73,10 @@ find_small_change(struct timeline *t)
 	double most = 0;
 	size_t i;
 
-	json_array_foreach(list, i, entry)
-		most = fmax(most, volume(t, entry));
+	json_array_foreach(list, i, entry) most = fmax(most, volume(t, entry));
 	t->small_change = most * SMALL_CHANGE;
 	t->n_small = 0;
-	json_array_foreach(list, i, entry)
-		t->n_small += volume(t, entry) < t->small_change;
+	json_array_foreach(list, i, entry) t->n_small += volume(t, entry) < t->small_change;
 }
 
 /* Where segments begin, except the first. */
@@ -114,15 +116,17 @@ name_line(struct plot_line *line, const json_t *entry, const char *words)
 	const char *stage = result_text(entry, "stage"), *host = result_text(entry, "host");
 
 	if (stage != NULL)
-		snprintf(line->name, sizeof(line->name), "%s%s%s", result_stage_words(stage), host != NULL ? ", " : "",
-		    host != NULL ? host : "");
+		snprintf(line->name, sizeof(line->name), "%s%s%s", result_stage_words(stage),
+		    host != NULL ? ", " : "", host != NULL ? host : "");
 	else
-		snprintf(line->name, sizeof(line->name), "%s%s", host != NULL ? host : "unnamed host", words);
+		snprintf(line->name, sizeof(line->name), "%s%s",
+		    host != NULL ? host : "unnamed host", words);
 }
 
 /* Lines with at least one value. Their values go to `values`, LINES_MAX x n. */
 static size_t
-collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct plot_line *lines, double *values)
+collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct plot_line *lines,
+    double *values)
 {
 	const json_t *list = result_list(t->doc, plot->list), *data;
 	bool hosts = strcmp(plot->list, "hosts") == 0;
@@ -147,8 +151,10 @@ collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct
 			name_line(&lines[n], entry, plot->values[k].words);
 			lines[n].y = y;
 			/* by entry, not by line: a stage looks the same in every plot */
-			lines[n].style = hosts ? host_styles[(2 * rank + k) % PLOT_STYLES] : (unsigned)rank;
-			lines[n].strong = stage != NULL && t->limit != NULL && strcmp(stage, t->limit) == 0;
+			lines[n].style =
+			    hosts ? host_styles[(2 * rank + k) % PLOT_STYLES] : (unsigned)rank;
+			lines[n].strong =
+			    stage != NULL && t->limit != NULL && strcmp(stage, t->limit) == 0;
 			n++;
 		}
 		rank++;
@@ -157,12 +163,21 @@ collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct
 }
 
 static bool
-write_plot(struct html *h, const struct timeline *t, const struct timeline_plot *what, double *values)
+write_plot(
+    struct html *h, const struct timeline *t, const struct timeline_plot *what, double *values)
 {
 	struct plot_line lines[LINES_MAX];
-	struct plot p = { .id = what->id, .title = what->title, .unit = what->unit, .log_y = what->log_y,
-	    .low = what->low, .step_s = t->step_s, .n = t->n, .lines = lines, .marks = t->marks, .n_marks = t->n_marks,
-	    .marks_words = "change" };
+	struct plot p = { .id = what->id,
+		.title = what->title,
+		.unit = what->unit,
+		.log_y = what->log_y,
+		.low = what->low,
+		.step_s = t->step_s,
+		.n = t->n,
+		.lines = lines,
+		.marks = t->marks,
+		.n_marks = t->n_marks,
+		.marks_words = "change" };
 
 	p.n_lines = collect_lines(t, what, lines, values);
 	if (!plot_has_data(&p))

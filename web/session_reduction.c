@@ -112,7 +112,8 @@ write_lack(struct html *h, const json_t *entry)
 		write_count(h, result_get(entry, "parameters"), "rows_min");
 		html_raw(h, " are needed.");
 	} else if (strcmp(status, "no_metrics") == 0)
-		html_raw(h, "the host told nothing of itself in that time; the program blipp does.");
+		html_raw(
+		    h, "the host told nothing of itself in that time; the program blipp does.");
 	else if (strcmp(status, "constant_response") == 0)
 		html_raw(h, "its rate did not vary, so nothing follows it.");
 	else if (strcmp(status, "underdetermined") == 0)
@@ -134,7 +135,9 @@ column_metric(struct html *h, const json_t *row)
 
 	table_text(h, result_text(row, "name"));
 	if (fabs(result_number(row, "drift")) > 0.9)
-		html_raw(h, "<span class=\"soft under\">rises or falls all the time: it may follow the clock rather than the rate</span>");
+		html_raw(h,
+		    "<span class=\"soft under\">rises or falls all the time: it may follow the "
+		    "clock rather than the rate</span>");
 	if (n == 0)
 		return;
 	html_raw(h, "<details><summary>");
@@ -164,7 +167,8 @@ column_coefficient(struct html *h, const json_t *row)
 	double v = result_number(row, "coefficient");
 
 	table_value(h, v, fabs(v) >= 1000 ? fmt_si(v, "") : fmt_ratio(v));
-	if (isfinite(v) && result_text(row, "unit") != NULL && strcmp(result_text(row, "unit"), "1") != 0) {
+	if (isfinite(v) && result_text(row, "unit") != NULL &&
+	    strcmp(result_text(row, "unit"), "1") != 0) {
 		html_raw(h, " <span class=\"soft\">per ");
 		html_text(h, result_text(row, "unit"));
 		html_raw(h, "</span>");
@@ -188,7 +192,8 @@ read_scan(const json_t *entry, double x[SCAN_MAX], double y[4][SCAN_MAX])
 			continue;
 		x[n] = at;
 		for (k = 0; k < 4; k++)
-			y[k][n] = fmax(result_number(point, keys[k]), isfinite(result_number(point, keys[k])) ? R2_FLOOR : NAN);
+			y[k][n] = fmax(result_number(point, keys[k]),
+			    isfinite(result_number(point, keys[k])) ? R2_FLOOR : NAN);
 		n++;
 	}
 	return n;
@@ -197,13 +202,23 @@ read_scan(const json_t *entry, double x[SCAN_MAX], double y[4][SCAN_MAX])
 static void
 write_scan(struct html *h, const json_t *entry, size_t rank)
 {
-	static const char *const names[4] = { "R\xc2\xb2", "R\xc2\xb2 adjusted", "R\xc2\xb2 out of sample", "reduction degree" };
+	static const char *const names[4] = { "R\xc2\xb2", "R\xc2\xb2 adjusted",
+		"R\xc2\xb2 out of sample", "reduction degree" };
 	double x[SCAN_MAX], y[4][SCAN_MAX], chosen = result_number(entry, "threshold");
 	struct plot_line lines[4];
 	char id[24];
-	struct plot p = { .id = id, .title = "The choice of the threshold", .unit = PLOT_NUMBER, .unit_words = "R\xc2\xb2 of 1 is perfect",
-		.x = x, .across = PLOT_VALUE, .across_words = "threshold", .lines = lines, .n_lines = 4, .marks = &chosen,
-		.n_marks = isfinite(chosen), .marks_words = "chosen" };
+	struct plot p = { .id = id,
+		.title = "The choice of the threshold",
+		.unit = PLOT_NUMBER,
+		.unit_words = "R\xc2\xb2 of 1 is perfect",
+		.x = x,
+		.across = PLOT_VALUE,
+		.across_words = "threshold",
+		.lines = lines,
+		.n_lines = 4,
+		.marks = &chosen,
+		.n_marks = isfinite(chosen),
+		.marks_words = "chosen" };
 	size_t k;
 
 	if ((p.n = read_scan(entry, x, y)) < 2)
@@ -216,15 +231,21 @@ write_scan(struct html *h, const json_t *entry, size_t rank)
 	if (!plot_has_data(&p))
 		return;
 	plot_write(h, &p);
-	html_raw(h, "<p class=\"note\">From left to right metrics must correlate more before one stands for the others. Reduction "
-	    "degree: the share of metrics that could be dropped. Values below \xe2\x88\x92" "1 are shown as \xe2\x88\x92" "1.</p>");
+	html_raw(h,
+	    "<p class=\"note\">From left to right metrics must correlate more before one stands "
+	    "for the others. Reduction "
+	    "degree: the share of metrics that could be dropped. Values below \xe2\x88\x92"
+	    "1 are shown as \xe2\x88\x92"
+	    "1.</p>");
 }
 
 static void
 write_entry(struct html *h, const json_t *entry, size_t rank)
 {
 	static const struct table_column columns[] = {
-		{ "Metric", column_metric, false }, { "Slope", column_coefficient, true }, { "r", column_r, true },
+		{ "Metric", column_metric, false },
+		{ "Slope", column_coefficient, true },
+		{ "r", column_r, true },
 	};
 
 	write_finding(h, entry);
@@ -234,10 +255,14 @@ write_entry(struct html *h, const json_t *entry, size_t rank)
 		html_raw(h, "</p>");
 	}
 	if (json_array_size(result_list(entry, "kept")) > 0) {
-		table_write(h, result_list(entry, "kept"), columns, sizeof(columns) / sizeof(columns[0]));
-		html_raw(h, "<p class=\"note\">Slope (coefficient): how much more of the response, in ");
+		table_write(
+		    h, result_list(entry, "kept"), columns, sizeof(columns) / sizeof(columns[0]));
+		html_raw(
+		    h, "<p class=\"note\">Slope (coefficient): how much more of the response, in ");
 		html_text(h, text_or(entry, "response_unit", "its unit"));
-		html_raw(h, ", goes with one more of the metric while the others stay. r: correlation with the response. None of it "
+		html_raw(h,
+		    ", goes with one more of the metric while the others stay. r: correlation with "
+		    "the response. None of it "
 		    "says which is the cause.</p>");
 	}
 	write_scan(h, entry, rank);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The stages of a transfer: drawn as the pipe that the data ran through, as wide as each stage is fast, and as a table
- * with the numbers behind it.
+ * The stages of a transfer: drawn as the pipe that the data ran through, as wide as each stage is
+ * fast, and as a table with the numbers behind it.
  */
 #include "web/page.h"
 
@@ -19,7 +19,7 @@ struct stage {
 	const json_t *doc;
 	const char *key, *words, *host;
 	double rate, low, high;
-	double width;                           /* of the pipe, 0..1 */
+	double width; /* of the pipe, 0..1 */
 	bool limits;
 };
 
@@ -44,9 +44,13 @@ collect(const json_t *doc, struct stage stages[STAGES_MAX])
 
 		if (!json_is_object(v))
 			continue;
-		*s = (struct stage){ .doc = v, .key = result_text(v, "stage"), .words = result_text(v, "words"),
-		    .host = result_text(v, "host"), .rate = result_number(v, "bytes_per_s"),
-		    .low = result_number(v, "low"), .high = result_number(v, "high") };
+		*s = (struct stage){ .doc = v,
+			.key = result_text(v, "stage"),
+			.words = result_text(v, "words"),
+			.host = result_text(v, "host"),
+			.rate = result_number(v, "bytes_per_s"),
+			.low = result_number(v, "low"),
+			.high = result_number(v, "high") };
 		if (s->words == NULL)
 			s->words = s->key != NULL ? result_stage_words(s->key) : "unnamed stage";
 		s->limits = limit != NULL && s->key != NULL && strcmp(limit, s->key) == 0;
@@ -55,7 +59,8 @@ collect(const json_t *doc, struct stage stages[STAGES_MAX])
 	return n;
 }
 
-/* Rates differ by powers of ten, so width is their logarithm; no range is drawn as less than a decade. */
+/* Rates differ by powers of ten, so width is their logarithm; no range is drawn as less than a
+ * decade. */
 static void
 find_widths(struct stage *stages, size_t n)
 {
@@ -69,7 +74,8 @@ find_widths(struct stage *stages, size_t n)
 		}
 	span = high > 0 ? fmax(1, log10(high / low)) : 1;
 	for (i = 0; i < n; i++)
-		stages[i].width = is_rate(stages[i].rate) ? 1 - 0.84 * log10(high / stages[i].rate) / span : 0.5;
+		stages[i].width =
+		    is_rate(stages[i].rate) ? 1 - 0.84 * log10(high / stages[i].rate) / span : 0.5;
 }
 
 static double
@@ -80,7 +86,8 @@ shoulder(const struct stage *stages, size_t n, size_t i, int side)
 	return (stages[i].width + stages[(size_t)((long)i + side)].width) / 2;
 }
 
-/* One piece of the pipe, in a square of 100. It reaches a little into its neighbours, so that no seam shows. */
+/* One piece of the pipe, in a square of 100. It reaches a little into its neighbours, so that no
+ * seam shows. */
 static void
 write_pipe(struct html *h, const struct stage *stages, size_t n, size_t i_stage)
 {
@@ -91,7 +98,9 @@ write_pipe(struct html *h, const struct stage *stages, size_t n, size_t i_stage)
 	const double w[4] = { in + (in - at) * from / flat, at, at, out + (out - at) * to / flat };
 	int i;
 
-	html_raw(h, "<svg class=\"pipe\" viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+	html_raw(h,
+	    "<svg class=\"pipe\" viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\" "
+	    "aria-hidden=\"true\">"
 	    "<path d=\"");
 	for (i = 0; i < 8; i++) {
 		int k = i < 4 ? i : 7 - i;
@@ -143,7 +152,9 @@ write_strip(struct html *h, const struct stage *stages, size_t n)
 			html_raw(h, "<span class=\"tag\">narrowest</span>");
 		html_raw(h, "</div></li>");
 	}
-	html_raw(h, "</ol><p class=\"note\">Data runs from left to right. The width of the pipe is the rate each stage "
+	html_raw(h,
+	    "</ol><p class=\"note\">Data runs from left to right. The width of the pipe is the "
+	    "rate each stage "
 	    "could have had by itself, on a logarithmic scale.</p>");
 }
 
@@ -153,9 +164,12 @@ write_strip(struct html *h, const struct stage *stages, size_t n)
 static void
 write_interval(struct html *h, const struct stage *s, const struct plot_axis *axis)
 {
-	double low = is_rate(s->low) ? s->low : s->rate, high = is_rate(s->high) ? s->high : s->rate;
+	double low = is_rate(s->low) ? s->low : s->rate,
+	       high = is_rate(s->high) ? s->high : s->rate;
 
-	html_raw(h, "<svg class=\"ci\" width=\"100%\" height=\"16\" aria-hidden=\"true\"><line class=\"base\" x2=\"100%\" y1=\"8\" y2=\"8\"/>");
+	html_raw(h,
+	    "<svg class=\"ci\" width=\"100%\" height=\"16\" aria-hidden=\"true\"><line "
+	    "class=\"base\" x2=\"100%\" y1=\"8\" y2=\"8\"/>");
 	if (is_rate(s->rate)) {
 		html_raw(h, "<line class=\"range\" y1=\"8\" y2=\"8\" x1=\"");
 		html_coord(h, 100 * plot_axis_place(axis, low));
@@ -250,7 +264,8 @@ write_row(struct html *h, const struct stage *s, const struct plot_axis *axis)
 	if (result_bool(s->doc, "lowest") == 1)
 		html_raw(h, "<span class=\"soft\">lowest</span>");
 	else
-		write_number(h, s->doc, isfinite(result_number(s->doc, "p_holm")) ? "p_holm" : "p", fmt_p);
+		write_number(
+		    h, s->doc, isfinite(result_number(s->doc, "p_holm")) ? "p_holm" : "p", fmt_p);
 	html_raw(h, "</td></tr>");
 }
 
@@ -262,28 +277,38 @@ write_stage_table(struct html *h, const struct stage *stages, size_t n, const js
 	bool rates = fit_axis(&axis, stages, n);
 	size_t i;
 
-	html_raw(h, "<table class=\"stages\" role=\"table\"><caption>Each stage by itself: the bytes over the time it held them up, with its ");
+	html_raw(h,
+	    "<table class=\"stages\" role=\"table\"><caption>Each stage by itself: the bytes over "
+	    "the time it held them up, with its ");
 	if (alpha > 0 && alpha < 1) {
 		html_text(h, fmt_share(1 - alpha).s);
 		html_raw(h, " ");
 	}
-	html_raw(h, "interval</caption><thead role=\"rowgroup\"><tr role=\"row\"><th role=\"columnheader\" scope=\"col\">Stage</th>"
+	html_raw(h,
+	    "interval</caption><thead role=\"rowgroup\"><tr role=\"row\"><th role=\"columnheader\" "
+	    "scope=\"col\">Stage</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Rate</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"wide\"><span class=\"axis\"><span>");
 	html_text(h, rates ? fmt_bytes_per_s(axis.low).s : "");
 	html_raw(h, "</span><span>");
 	html_text(h, rates ? fmt_bytes_per_s(axis.high).s : "");
-	html_raw(h, "</span></span></th><th role=\"columnheader\" scope=\"col\" class=\"num\">Interval</th>"
+	html_raw(h,
+	    "</span></span></th><th role=\"columnheader\" scope=\"col\" class=\"num\">Interval</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Busy</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Waiting</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Windows</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Effective n</th>"
-	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">p</th></tr></thead><tbody role=\"rowgroup\">");
+	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">p</th></tr></thead><tbody "
+	    "role=\"rowgroup\">");
 	for (i = 0; i < n; i++)
 		write_row(h, &stages[i], &axis);
-	html_raw(h, "</tbody></table><p class=\"note\">Busy: share of the time inside its operations. Waiting: share of the time "
-	    "until the other side was ready. Effective n: how many independent windows the correlated ones are "
-	    "worth. p: chance of such a difference from the slowest stage if there were none, corrected for comparing "
+	html_raw(h,
+	    "</tbody></table><p class=\"note\">Busy: share of the time inside its operations. "
+	    "Waiting: share of the time "
+	    "until the other side was ready. Effective n: how many independent windows the "
+	    "correlated ones are "
+	    "worth. p: chance of such a difference from the slowest stage if there were none, "
+	    "corrected for comparing "
 	    "several.</p>");
 }
 

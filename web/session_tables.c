@@ -71,7 +71,9 @@ session_hosts(struct html *h, const json_t *doc)
 		html_text(h, fmt_duration(sum).s);
 		html_raw(h, " have no known order.</p>");
 	} else if (n > 1)
-		html_raw(h, "<p class=\"note\">The order of events on different hosts is not certain. The verdict does not "
+		html_raw(h,
+		    "<p class=\"note\">The order of events on different hosts is not certain. The "
+		    "verdict does not "
 		    "depend on it: rates are measured on each host by its own clock.</p>");
 	html_raw(h, "</section>");
 }
@@ -90,7 +92,8 @@ void
 session_quality(struct html *h, const json_t *doc)
 {
 	const json_t *q = result_get(doc, "quality"), *notes = result_list(q, "notes");
-	double expected = result_number(q, "intervals_expected"), got = result_number(q, "intervals_got");
+	double expected = result_number(q, "intervals_expected"),
+	       got = result_number(q, "intervals_got");
 	double seen = result_number(q, "bytes_seen_share");
 	char text[160];
 	size_t i;
@@ -101,8 +104,10 @@ session_quality(struct html *h, const json_t *doc)
 		return;
 	}
 	html_raw(h, "<dl class=\"items\">");
-	if (isfinite(expected) && isfinite(got) && expected > 0 && got >= 0 && fabs(got) < 9e15 && expected < 9e15)
-		snprintf(text, sizeof(text), "%lld of %lld (%s)", llround(got), llround(expected), fmt_share(got / expected).s);
+	if (isfinite(expected) && isfinite(got) && expected > 0 && got >= 0 && fabs(got) < 9e15 &&
+	    expected < 9e15)
+		snprintf(text, sizeof(text), "%lld of %lld (%s)", llround(got), llround(expected),
+		    fmt_share(got / expected).s);
 	else
 		snprintf(text, sizeof(text), "not reported");
 	page_item(h, "Intervals received", text);
@@ -111,7 +116,8 @@ session_quality(struct html *h, const json_t *doc)
 	item_number(h, "Documents dropped by hosts", q, "documents_dropped");
 	item_number(h, "Documents rejected by the box", q, "documents_rejected");
 	item_number(h, "Documents the hosts could not keep", q, "documents_dropped");
-	page_item(h, "Bytes of the transfer seen", isfinite(seen) ? fmt_share(seen).s : "not reported");
+	page_item(
+	    h, "Bytes of the transfer seen", isfinite(seen) ? fmt_share(seen).s : "not reported");
 	html_raw(h, "</dl>");
 	if (json_array_size(notes) > 0) {
 		html_raw(h, "<ul>");
@@ -173,8 +179,11 @@ void
 session_files(struct html *h, const json_t *doc)
 {
 	static const struct table_column columns[] = {
-		{ "File", column_path, false }, { "On", column_host, false }, { "Size", column_size, true },
-		{ "Read", column_read, true }, { "Written", column_written, true },
+		{ "File", column_path, false },
+		{ "On", column_host, false },
+		{ "Size", column_size, true },
+		{ "Read", column_read, true },
+		{ "Written", column_written, true },
 	};
 	const json_t *list = result_list(result_get(doc, "session"), "files");
 
@@ -191,10 +200,15 @@ session_connections(struct html *h, const json_t *doc)
 {
 	static const struct table_column columns[] = {
 		{ "Connection", column_connection, false },
-		{ "Sent", column_out, true }, { "Received", column_in, true }, { "Round trip", column_rtt, true },
-		{ "Shortest", column_rtt_min, true }, { "Sent again", column_retrans, true },
-		{ "Congestion window", column_cwnd, true }, { "Busy sending", column_busy, true },
-		{ "Held by receiver", column_rwnd, true }, { "Held by send buffer", column_sndbuf, true },
+		{ "Sent", column_out, true },
+		{ "Received", column_in, true },
+		{ "Round trip", column_rtt, true },
+		{ "Shortest", column_rtt_min, true },
+		{ "Sent again", column_retrans, true },
+		{ "Congestion window", column_cwnd, true },
+		{ "Busy sending", column_busy, true },
+		{ "Held by receiver", column_rwnd, true },
+		{ "Held by send buffer", column_sndbuf, true },
 	};
 	const json_t *list = result_list(result_get(doc, "session"), "connections");
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one shape adds to the walk over a session's series (export.c). Either it says what stands before every row of
- * a series (prefix) and with every field (label), made once each, and writes rows from those; or, when rows run across
- * series, it makes slices of its own.
+ * What one shape adds to the walk over a session's series (export.c). Either it says what stands
+ * before every row of a series (prefix) and with every field (label), made once each, and writes
+ * rows from those; or, when rows run across series, it makes slices of its own.
  */
 #ifndef NARROWS_WEB_SHAPE_H
 #define NARROWS_WEB_SHAPE_H
@@ -17,30 +17,33 @@ enum { SHAPE_SLICE_BYTES = 65536 };
 
 struct shape {
 	const char *name, *ending, *content_type;
-	const char *header;                     /* first line, without its end; NULL: none */
-	bool hist;                              /* rows with their histograms */
-	unsigned generation;                    /* of documents; 0: in which each was sent */
-	/* Both into a stream that is turned into text. prefix may put lines of its own first, with shape_put(). */
+	const char *header;  /* first line, without its end; NULL: none */
+	bool hist;           /* rows with their histograms */
+	unsigned generation; /* of documents; 0: in which each was sent */
+	/* Both into a stream that is turned into text. prefix may put lines of its own first, with
+	 * shape_put(). */
 	int (*prefix)(struct export *x, FILE *f, const struct walk_meta *m);
-	void (*label)(const struct export *x, FILE *f, const struct walk_meta *m, const char *field);
+	void (*label)(
+	    const struct export *x, FILE *f, const struct walk_meta *m, const char *field);
 	int (*row)(struct export *x, const char *prefix, const struct merge_row *row);
 	/* Instead of those three: up to SHAPE_SLICE_BYTES of text. */
 	int (*slice)(struct export *x, bool *done);
-	int (*state_new)(struct export *x);     /* NULL: no state */
+	int (*state_new)(struct export *x); /* NULL: no state */
 	void (*state_free)(void *state);
 };
 
-extern const struct shape shape_tidy, shape_wide, shape_keys, shape_keys_long, shape_ndjson, shape_influx,
-    shape_bson, shape_g1, shape_g2, shape_g3;
+extern const struct shape shape_tidy, shape_wide, shape_keys, shape_keys_long, shape_ndjson,
+    shape_influx, shape_bson, shape_g1, shape_g2, shape_g3;
 
-struct export {
+struct export
+{
 	struct export_opts opts;
 	struct store_reader *reader;
 	int64_t session_id;
 	struct walk *walk;
-	void *state;                            /* the shape's own */
+	void *state; /* the shape's own */
 	bool header_written;
-	const struct walk_meta *meta;           /* being written, with its rows and prefix */
+	const struct walk_meta *meta; /* being written, with its rows and prefix */
 	struct merge *merge;
 	char *prefix;
 	export_write_fn *write;
@@ -51,7 +54,7 @@ struct export {
 
 int shape_put(struct export *x, const char *text, size_t len);
 int shape_puts(struct export *x, const char *text);
-int shape_end_line(struct export *x);           /* as asked for */
+int shape_end_line(struct export *x); /* as asked for */
 /* Of CSV cells, as asked for. */
 unsigned shape_cell_how(const struct export *x);
 /* The part of a series' rows that is asked for. */

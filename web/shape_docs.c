@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Documents, as peers send them, one after the other: BSON says itself how long it is. Each metadata comes before its
- * rows; where a sender has more than one of an id, data of all but the first say their event type, too.
+ * Documents, as peers send them, one after the other: BSON says itself how long it is. Each
+ * metadata comes before its rows; where a sender has more than one of an id, data of all but the
+ * first say their event type, too.
  *
  *	{"sender":"...","host":"dtn1","task_id":"...","software":"..."}      all that follows is from that one
  *	{"version":"0.1","meta":[{metadata, byte for byte}],"data":[]}       generations 1 and 2
@@ -9,9 +10,10 @@
  *	{metadata, byte for byte}                                            generation 3
  *	{"mid":"...","data":{row}}
  *
- * The shape "bson" has everything in the generation in which it was sent, and loses nothing that is stored. The others
- * turn what was sent otherwise into theirs. Generation 2 has one value per metadata, so there each field of a row
- * becomes a child of its metadata; and times of microseconds.
+ * The shape "bson" has everything in the generation in which it was sent, and loses nothing that is
+ * stored. The others turn what was sent otherwise into theirs. Generation 2 has one value per
+ * metadata, so there each field of a row becomes a child of its metadata; and times of
+ * microseconds.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,13 +26,13 @@
 #include "web/shape.h"
 
 struct docs {
-	char *task_id;                          /* of the session; NULL: it has none */
-	char *sender;                           /* who was named last */
-	json_t *mids;                           /* SENDER/MID of all metadata so far */
-	unsigned generation;                    /* of the series in hand */
+	char *task_id;       /* of the session; NULL: it has none */
+	char *sender;        /* who was named last */
+	json_t *mids;        /* SENDER/MID of all metadata so far */
+	unsigned generation; /* of the series in hand */
 	struct document_series series;
-	int64_t xsp_id;                         /* who sent its metadata ... */
-	uint8_t *raw;                           /* ... and what; NULL: nobody did */
+	int64_t xsp_id; /* who sent its metadata ... */
+	uint8_t *raw;   /* ... and what; NULL: nobody did */
 	size_t raw_len;
 };
 
@@ -58,7 +60,10 @@ put_item(struct export *x, unsigned generation, bool is_data, const bson_t *item
 
 /* --- who sent it --- */
 
-struct sender { char *name; bson_t doc; };
+struct sender {
+	char *name;
+	bson_t doc;
+};
 
 static int
 on_xsp(void *arg, const struct nw_xsp_rec *xsp)
@@ -139,12 +144,20 @@ series_begin(struct docs *d, const struct walk_meta *m)
 	json_t *params = json_loads(m->params_json, 0, NULL);
 	const json_t *ts = json_object_get(params, "ts"), *dt = json_object_get(params, "dt");
 
-	d->series = (struct document_series){ .mid = m->mid, .event_type = m->event_type, .shares_mid = mid_again(d, m->mid),
-	    .ts_s = json_is_number(ts) ? json_number_value(ts) : NAN, .dt_s = json_is_number(dt) ? json_number_value(dt) : NAN };
+	d->series = (struct document_series){ .mid = m->mid,
+		.event_type = m->event_type,
+		.shares_mid = mid_again(d, m->mid),
+		.ts_s = json_is_number(ts) ? json_number_value(ts) : NAN,
+		.dt_s = json_is_number(dt) ? json_number_value(dt) : NAN };
 	json_decref(params);
 }
 
-struct children { struct export *x; const bson_t *sent; const struct walk_meta *m; json_t *seen; };
+struct children {
+	struct export *x;
+	const bson_t *sent;
+	const struct walk_meta *m;
+	json_t *seen;
+};
 
 static int
 on_layout(void *arg, const struct nw_layout_rec *l)
@@ -155,7 +168,8 @@ on_layout(void *arg, const struct nw_layout_rec *l)
 	int rc = NW_OK;
 
 	for (i = 0; i < l->n_fields && rc == NW_OK; i++) {
-		if (strcmp(l->fields[i], "value") == 0 || json_object_get(c->seen, l->fields[i]) != NULL)
+		if (strcmp(l->fields[i], "value") == 0 ||
+		    json_object_get(c->seen, l->fields[i]) != NULL)
 			continue;
 		json_object_set_new(c->seen, l->fields[i], json_true());
 		bson_init(&item);
@@ -209,7 +223,8 @@ prefix(struct export *x, FILE *f, const struct walk_meta *m)
 	int rc;
 
 	(void)f;
-	if ((rc = store_meta_get(x->reader, m->id, on_meta, x->state)) < 0 || (rc = put_sender(x, m)) < 0)
+	if ((rc = store_meta_get(x->reader, m->id, on_meta, x->state)) < 0 ||
+	    (rc = put_sender(x, m)) < 0)
 		return rc;
 	series_begin(x->state, m);
 	return put_meta(x, m);
@@ -255,12 +270,14 @@ is_pair(const struct merge_row *r)
 {
 	size_t k;
 
-	for (k = 0; k < r->n_fields && (isnan(r->values[k]) || strcmp(r->labels[k], "value") == 0); k++)
+	for (k = 0; k < r->n_fields && (isnan(r->values[k]) || strcmp(r->labels[k], "value") == 0);
+	     k++)
 		;
 	return k == r->n_fields && r->hist == NULL && document_time_fits(r->t_wall_ns);
 }
 
-/* What a sender of generation 2 sent as a row of fields goes as such into its envelope, unless all must be scalars. */
+/* What a sender of generation 2 sent as a row of fields goes as such into its envelope, unless all
+ * must be scalars. */
 static int
 row(struct export *x, const char *before, const struct merge_row *r)
 {
@@ -274,7 +291,8 @@ row(struct export *x, const char *before, const struct merge_row *r)
 		;
 	if (k == r->n_fields)
 		return NW_OK;
-	if (d->generation == DOCUMENT_G2 && (x->opts.shape->generation == DOCUMENT_G2 || is_pair(r)))
+	if (d->generation == DOCUMENT_G2 &&
+	    (x->opts.shape->generation == DOCUMENT_G2 || is_pair(r)))
 		return put_pairs(x, &d->series, r);
 	bson_init(&item);
 	if (d->generation == DOCUMENT_G1)
@@ -320,7 +338,11 @@ state_new(struct export *x)
 	return store_session_get(x->reader, x->session_id, on_session, d);
 }
 
-#define DOCS(name_, generation_) { .name = name_, .ending = ".bson", .content_type = "application/bson", .hist = true, \
-	.generation = generation_, .prefix = prefix, .label = label, .row = row, .state_new = state_new, .state_free = state_free }
-const struct shape shape_bson = DOCS("bson", 0), shape_g1 = DOCS("g1", DOCUMENT_G1), shape_g2 = DOCS("g2", DOCUMENT_G2),
-    shape_g3 = DOCS("g3", DOCUMENT_G3);
+#define DOCS(name_, generation_)                                                           \
+	{                                                                                  \
+		.name = name_, .ending = ".bson", .content_type = "application/bson",      \
+		.hist = true, .generation = generation_, .prefix = prefix, .label = label, \
+		.row = row, .state_new = state_new, .state_free = state_free               \
+	}
+const struct shape shape_bson = DOCS("bson", 0), shape_g1 = DOCS("g1", DOCUMENT_G1),
+		   shape_g2 = DOCS("g2", DOCUMENT_G2), shape_g3 = DOCS("g3", DOCUMENT_G3);

@@ -4,10 +4,11 @@
  *
  *	event_type,session=7,host=dtn1,series_id=412,KEY=VALUE... FIELD=VALUE... t_ns
  *
- * Tags after series_id are the subject's. All values are floats, also whole ones: a field keeps the type of its first
- * value for ever, and a double of ours may get a fraction, or pass 2^63, later. Infinities have no spelling there and
- * are left out. A name has comma, blank and = escaped; control characters, which no escape exists for, become blanks,
- * and a backslash at the end, which would escape what follows, gets one behind it. Empty tags are left out.
+ * Tags after series_id are the subject's. All values are floats, also whole ones: a field keeps the
+ * type of its first value for ever, and a double of ours may get a fraction, or pass 2^63, later.
+ * Infinities have no spelling there and are left out. A name has comma, blank and = escaped;
+ * control characters, which no escape exists for, become blanks, and a backslash at the end, which
+ * would escape what follows, gets one behind it. Empty tags are left out.
  */
 #include <math.h>
 #include <string.h>
@@ -48,7 +49,8 @@ put_tag(FILE *f, const char *key, const char *value)
 static bool
 is_own_tag(const char *key)
 {
-	return strcmp(key, "session") == 0 || strcmp(key, "host") == 0 || strcmp(key, "series_id") == 0;
+	return strcmp(key, "session") == 0 || strcmp(key, "host") == 0 ||
+	    strcmp(key, "series_id") == 0;
 }
 
 static int
@@ -61,7 +63,8 @@ prefix(struct export *x, FILE *f, const struct walk_meta *m)
 	put_tag(f, "session", fmt_int(x->session_id).s);
 	put_tag(f, "host", m->host);
 	put_tag(f, "series_id", fmt_int(m->id).s);
-	json_object_foreach(subject, key, v) {
+	json_object_foreach(subject, key, v)
+	{
 		if (is_own_tag(key))
 			continue;
 		if (json_is_string(v))
@@ -95,8 +98,9 @@ row(struct export *x, const char *before, const struct merge_row *r)
 	for (k = 0; k < r->n_fields; k++) {
 		if (!isfinite(r->values[k]))
 			continue;
-		if ((sep[0] == ' ' && (rc = shape_puts(x, before)) < 0) || (rc = shape_puts(x, sep)) < 0 ||
-		    (rc = shape_puts(x, r->labels[k])) < 0 || (rc = shape_puts(x, fmt_exact(r->values[k]).s)) < 0)
+		if ((sep[0] == ' ' && (rc = shape_puts(x, before)) < 0) ||
+		    (rc = shape_puts(x, sep)) < 0 || (rc = shape_puts(x, r->labels[k])) < 0 ||
+		    (rc = shape_puts(x, fmt_exact(r->values[k]).s)) < 0)
 			return rc;
 		sep = ",";
 	}
@@ -108,6 +112,10 @@ row(struct export *x, const char *before, const struct merge_row *r)
 }
 
 const struct shape shape_influx = {
-	.name = "influx", .ending = ".lp", .content_type = "text/plain; charset=utf-8",
-	.prefix = prefix, .label = label, .row = row,
+	.name = "influx",
+	.ending = ".lp",
+	.content_type = "text/plain; charset=utf-8",
+	.prefix = prefix,
+	.label = label,
+	.row = row,
 };

@@ -5,10 +5,10 @@
  *	key,timestamp,value
  *	key,type,subject,param,timestamp,value
  *
- * key is the metadata's id as sent, with ":field" for a field of several (a scalar's is "value"), and "@series_id"
- * before that where two series of the export were sent with one id. type, subject and param are those of the chain
- * from the outermost parent to the series, joined by '/', subjects and parameters as k=v;k=v. The timestamp is seconds
- * with nine digits, exact as text.
+ * key is the metadata's id as sent, with ":field" for a field of several (a scalar's is "value"),
+ * and "@series_id" before that where two series of the export were sent with one id. type, subject
+ * and param are those of the chain from the outermost parent to the series, joined by '/', subjects
+ * and parameters as k=v;k=v. The timestamp is seconds with nine digits, exact as text.
  *
  * All descriptions of the session are held, sorted by id, to find parents and ids that came twice.
  */
@@ -26,10 +26,13 @@ enum { PARENTS_MAX = 32 };
 
 struct relative {
 	int64_t id, host_id;
-	char *mid, *pid, *type, *subject, *params;      /* the last two as k=v;k=v */
+	char *mid, *pid, *type, *subject, *params; /* the last two as k=v;k=v */
 };
 
-struct family { struct relative *all; size_t n; };
+struct family {
+	struct relative *all;
+	size_t n;
+};
 
 /* --- the family --- */
 
@@ -64,16 +67,24 @@ family_add(struct family *fam, const struct walk_meta *m)
 {
 	struct relative *grown, *r;
 
-	if ((fam->n & (fam->n - 1)) == 0) {             /* a power of two: full */
-		if ((grown = reallocarray(fam->all, fam->n > 0 ? 2 * fam->n : 1, sizeof(*grown))) == NULL)
+	if ((fam->n & (fam->n - 1)) == 0) { /* a power of two: full */
+		if ((grown = reallocarray(fam->all, fam->n > 0 ? 2 * fam->n : 1, sizeof(*grown))) ==
+		    NULL)
 			return NW_ENOMEM;
 		fam->all = grown;
 	}
 	r = &fam->all[fam->n++];
-	*r = (struct relative){ .id = m->id, .host_id = m->host_id, .mid = strdup(m->mid), .pid = strdup(m->pid),
-	    .type = strdup(m->event_type), .subject = csv_flatten(m->subject_json), .params = csv_flatten(m->params_json) };
-	return r->mid != NULL && r->pid != NULL && r->type != NULL && r->subject != NULL && r->params != NULL ?
-	    NW_OK : NW_ENOMEM;
+	*r = (struct relative){ .id = m->id,
+		.host_id = m->host_id,
+		.mid = strdup(m->mid),
+		.pid = strdup(m->pid),
+		.type = strdup(m->event_type),
+		.subject = csv_flatten(m->subject_json),
+		.params = csv_flatten(m->params_json) };
+	return r->mid != NULL && r->pid != NULL && r->type != NULL && r->subject != NULL &&
+		r->params != NULL
+	    ? NW_OK
+	    : NW_ENOMEM;
 }
 
 static int
@@ -129,14 +140,16 @@ parent_of(const struct family *fam, const struct relative *r)
 	if (r->pid[0] == '\0')
 		return NULL;
 	for (i = family_find(fam, r->pid); is_named(fam, i, r->pid); i++)
-		if (fam->all[i].host_id == r->host_id && fam->all[i].id != r->id && (found == NULL || fam->all[i].id < r->id))
+		if (fam->all[i].host_id == r->host_id && fam->all[i].id != r->id &&
+		    (found == NULL || fam->all[i].id < r->id))
 			found = &fam->all[i];
 	return found;
 }
 
 /* From the series to its outermost parent. Returns how many. */
 static size_t
-chain_of(const struct family *fam, const struct walk_meta *m, const struct relative *chain[PARENTS_MAX])
+chain_of(
+    const struct family *fam, const struct walk_meta *m, const struct relative *chain[PARENTS_MAX])
 {
 	const struct relative *r = NULL;
 	size_t i, n;
@@ -173,8 +186,10 @@ key_text(const struct family *fam, const struct walk_meta *m, const char *field)
 
 	if (is_named(fam, first + 1, m->mid))
 		snprintf(at, sizeof(at), "@%" PRId64, m->id);
-	return asprintf(&text, "%s%s%s%s", m->mid, at, is_scalar(field) ? "" : ":", is_scalar(field) ? "" : field) < 0 ?
-	    NULL : text;
+	return asprintf(&text, "%s%s%s%s", m->mid, at, is_scalar(field) ? "" : ":",
+		   is_scalar(field) ? "" : field) < 0
+	    ? NULL
+	    : text;
 }
 
 enum part { TYPE, SUBJECT, PARAMS };
@@ -189,7 +204,10 @@ chain_text(const struct relative *const *chain, size_t n, enum part part, const 
 	if (f == NULL)
 		return NULL;
 	while (n-- > 0)
-		fprintf(f, "%s%s", part == TYPE ? chain[n]->type : part == SUBJECT ? chain[n]->subject : chain[n]->params,
+		fprintf(f, "%s%s",
+		    part == TYPE          ? chain[n]->type
+			: part == SUBJECT ? chain[n]->subject
+					  : chain[n]->params,
 		    n > 0 ? "/" : "");
 	if (part == TYPE && !is_scalar(field))
 		fprintf(f, ":%s", field);
@@ -236,8 +254,9 @@ row(struct export *x, const char *before, const struct merge_row *r)
 	for (k = 0; k < r->n_fields; k++) {
 		if (isnan(r->values[k]))
 			continue;
-		snprintf(tail, sizeof(tail), "%s%" PRIu64 ".%09" PRIu64 ",%s", r->t_wall_ns < 0 ? "-" : "",
-		    ns / 1000000000, ns % 1000000000, fmt_exact(r->values[k]).s);
+		snprintf(tail, sizeof(tail), "%s%" PRIu64 ".%09" PRIu64 ",%s",
+		    r->t_wall_ns < 0 ? "-" : "", ns / 1000000000, ns % 1000000000,
+		    fmt_exact(r->values[k]).s);
 		if ((rc = shape_puts(x, before)) < 0 || (rc = shape_puts(x, r->labels[k])) < 0 ||
 		    (rc = shape_puts(x, tail)) < 0 || (rc = shape_end_line(x)) < 0)
 			return rc;
@@ -246,13 +265,25 @@ row(struct export *x, const char *before, const struct merge_row *r)
 }
 
 const struct shape shape_keys = {
-	.name = "keys", .ending = ".csv", .content_type = "text/csv; charset=utf-8; header=present",
+	.name = "keys",
+	.ending = ".csv",
+	.content_type = "text/csv; charset=utf-8; header=present",
 	.header = "key,timestamp,value",
-	.prefix = prefix, .label = label, .row = row, .state_new = family_new, .state_free = family_free,
+	.prefix = prefix,
+	.label = label,
+	.row = row,
+	.state_new = family_new,
+	.state_free = family_free,
 };
 
 const struct shape shape_keys_long = {
-	.name = "keys-long", .ending = ".csv", .content_type = "text/csv; charset=utf-8; header=present",
+	.name = "keys-long",
+	.ending = ".csv",
+	.content_type = "text/csv; charset=utf-8; header=present",
 	.header = "key,type,subject,param,timestamp,value",
-	.prefix = prefix, .label = label_long, .row = row, .state_new = family_new, .state_free = family_free,
+	.prefix = prefix,
+	.label = label_long,
+	.row = row,
+	.state_new = family_new,
+	.state_free = family_free,
 };

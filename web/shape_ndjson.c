@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The canonical documents, one JSON object per line. Metadata come before their data; metadata without data (a host, a
- * parent) are there, too.
+ * The canonical documents, one JSON object per line. Metadata come before their data; metadata
+ * without data (a host, a parent) are there, too.
  *
  *	{"series_id":412,"session":7,"host":"dtn1","id":"...","pid":"...","event_type":"...","subject":{},"parameters":{}}
  *	{"series_id":412,"time":"2026-11-20T08:12:11.250000000Z","t_ns":"1795162331250000000","data":{"mean_r":0.25}}
  *
- * `id` and `pid` are as the sender gave them; series_id is unique. Nanoseconds are text: JavaScript's numbers end at
+ * `id` and `pid` are as the sender gave them; series_id is unique. Nanoseconds are text:
+ * JavaScript's numbers end at
  * 2^53. So are infinities, which JSON does not have. Missing values are left out. "h_dur" in data is the histogram of
  * durations (narrows/hist.h), its bytes in hex.
  */
@@ -34,9 +35,10 @@ object_of(const char *json)
 static int
 prefix(struct export *x, FILE *f, const struct walk_meta *m)
 {
-	json_t *doc = json_pack("{s:I s:I s:s s:s s:s* s:s s:o s:o}", "series_id", (json_int_t)m->id, "session",
-	    (json_int_t)x->session_id, "host", m->host, "id", m->mid, "pid", m->pid[0] != '\0' ? m->pid : NULL,
-	    "event_type", m->event_type, "subject", object_of(m->subject_json), "parameters", object_of(m->params_json));
+	json_t *doc = json_pack("{s:I s:I s:s s:s s:s* s:s s:o s:o}", "series_id",
+	    (json_int_t)m->id, "session", (json_int_t)x->session_id, "host", m->host, "id", m->mid,
+	    "pid", m->pid[0] != '\0' ? m->pid : NULL, "event_type", m->event_type, "subject",
+	    object_of(m->subject_json), "parameters", object_of(m->params_json));
 	char *text = doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	int rc = NW_ENOMEM;
 
@@ -64,7 +66,11 @@ label(const struct export *x, FILE *f, const struct walk_meta *m, const char *fi
 static void
 number(char *out, size_t size, double v)
 {
-	snprintf(out, size, isinf(v) ? "\"%s\"" : v == 0 && signbit(v) ? "%s.0" : "%s", fmt_exact(v).s);
+	snprintf(out, size,
+	    isinf(v)                   ? "\"%s\""
+		: v == 0 && signbit(v) ? "%s.0"
+				       : "%s",
+	    fmt_exact(v).s);
 }
 
 static int
@@ -94,15 +100,16 @@ row(struct export *x, const char *before, const struct merge_row *r)
 	size_t k;
 	int rc;
 
-	snprintf(text, sizeof(text), "\"time\":\"%s\",\"t_ns\":\"%s\",\"data\":{", fmt_iso_ns(r->t_wall_ns).s,
-	    fmt_int(r->t_wall_ns).s);
+	snprintf(text, sizeof(text), "\"time\":\"%s\",\"t_ns\":\"%s\",\"data\":{",
+	    fmt_iso_ns(r->t_wall_ns).s, fmt_int(r->t_wall_ns).s);
 	if ((rc = shape_puts(x, before)) < 0 || (rc = shape_puts(x, text)) < 0)
 		return rc;
 	for (k = 0; k < r->n_fields; k++) {
 		if (isnan(r->values[k]))
 			continue;
 		number(text, sizeof(text), r->values[k]);
-		if ((rc = shape_puts(x, sep)) < 0 || (rc = shape_puts(x, r->labels[k])) < 0 || (rc = shape_puts(x, text)) < 0)
+		if ((rc = shape_puts(x, sep)) < 0 || (rc = shape_puts(x, r->labels[k])) < 0 ||
+		    (rc = shape_puts(x, text)) < 0)
 			return rc;
 		sep = ",";
 	}
@@ -112,6 +119,11 @@ row(struct export *x, const char *before, const struct merge_row *r)
 }
 
 const struct shape shape_ndjson = {
-	.name = "ndjson", .ending = ".ndjson", .content_type = "application/x-ndjson",
-	.hist = true, .prefix = prefix, .label = label, .row = row,
+	.name = "ndjson",
+	.ending = ".ndjson",
+	.content_type = "application/x-ndjson",
+	.hist = true,
+	.prefix = prefix,
+	.label = label,
+	.row = row,
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tidy CSV: one value per line, so any statistics program reads it without being told anything. series_id is the id of
- * the metadata in the store; with `field` it names one series. Ordered by series_id (the session's own first, then each
- * host's), then time. Values that are missing have no line.
+ * Tidy CSV: one value per line, so any statistics program reads it without being told anything.
+ * series_id is the id of the metadata in the store; with `field` it names one series. Ordered by
+ * series_id (the session's own first, then each host's), then time. Values that are missing have no
+ * line.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +42,8 @@ label(const struct export *x, FILE *f, const struct walk_meta *m, const char *fi
 
 	csv_cell(f, field, shape_cell_how(x));
 	putc(',', f);
-	csv_cell(f, unit_of_field(m->event_type, m->params_json, field, unit, sizeof(unit)), shape_cell_how(x));
+	csv_cell(f, unit_of_field(m->event_type, m->params_json, field, unit, sizeof(unit)),
+	    shape_cell_how(x));
 	putc(',', f);
 }
 
@@ -65,7 +67,11 @@ row(struct export *x, const char *before, const struct merge_row *r)
 }
 
 const struct shape shape_tidy = {
-	.name = "tidy", .ending = ".csv", .content_type = "text/csv; charset=utf-8; header=present",
+	.name = "tidy",
+	.ending = ".csv",
+	.content_type = "text/csv; charset=utf-8; header=present",
 	.header = "session,series_id,host,subject,event_type,field,unit,time,t_ns,value",
-	.prefix = prefix, .label = label, .row = row,
+	.prefix = prefix,
+	.label = label,
+	.row = row,
 };

@@ -4,17 +4,18 @@
  *
  *	time,t_ns,HOST/METRIC [UNIT],...
  *
- * METRIC is the event type, with ":field" for a field of several (a scalar's is "value"); where two series would share
- * a column name, "{SUBJECT}#series_id" follows it. Columns come in the order of tidy lines.
+ * METRIC is the event type, with ":field" for a field of several (a scalar's is "value"); where two
+ * series would share a column name, "{SUBJECT}#series_id" follows it. Columns come in the order of
+ * tidy lines.
  *
- * Alignment: a row is for the times t_ns <= t < t_ns + resolution, with t_ns a multiple of the resolution since 1970;
- * a cell is the last value of its series within them, as measured, or empty if there is none. Steps in which no series
- * has a value have no row.
+ * Alignment: a row is for the times t_ns <= t < t_ns + resolution, with t_ns a multiple of the
+ * resolution since 1970; a cell is the last value of its series within them, as measured, or empty
+ * if there is none. Steps in which no series has a value have no row.
  *
- * Rows are made a stretch of the grid at a time: GRID_CELLS cells, filled by one query per layout that has rows in the
- * stretch, which also finds where the layout goes on. So every sample is read once, a chunk once per stretch it reaches
- * into (a stretch has GRID_CELLS / columns steps, at most GRID_STEPS_MAX), and empty stretches cost nothing. Memory: the
- * cells, and some bytes per column.
+ * Rows are made a stretch of the grid at a time: GRID_CELLS cells, filled by one query per layout
+ * that has rows in the stretch, which also finds where the layout goes on. So every sample is read
+ * once, a chunk once per stretch it reaches into (a stretch has GRID_CELLS / columns steps, at most
+ * GRID_STEPS_MAX), and empty stretches cost nothing. Memory: the cells, and some bytes per column.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,35 +28,38 @@
 #include "web/unit.h"
 
 enum {
-	COLUMNS_MAX = 16384,                    /* the most a spreadsheet takes */
+	COLUMNS_MAX = 16384, /* the most a spreadsheet takes */
 	GRID_CELLS = 1 << 20,
 	GRID_STEPS_MAX = 4096,
-	SLICE_PEEKS = 64,                       /* layouts looked at in one slice */
+	SLICE_PEEKS = 64, /* layouts looked at in one slice */
 };
 
 struct wide_column {
 	char *field, *name, *unit;
-	char *more;                             /* NULL, or what tells it from columns of the same name and unit */
+	char *more; /* NULL, or what tells it from columns of the same name and unit */
 };
 
 struct wide_layout {
 	int64_t id, t1;
-	int64_t next_t;                         /* of the first row that has not been on a grid; t1: there is none */
+	int64_t next_t; /* of the first row that has not been on a grid; t1: there is none */
 	size_t n_fields;
-	uint32_t *columns;                      /* of its fields */
+	uint32_t *columns; /* of its fields */
 };
 
-struct wide_cell { int64_t t; double value; };
+struct wide_cell {
+	int64_t t;
+	double value;
+};
 
 struct wide {
 	struct wide_column *columns;
 	struct wide_layout *layouts;
 	size_t n_columns, n_layouts, n_peeked;
 	bool header_written;
-	struct wide_cell *cells;                /* n_steps x n_columns; NaN: empty */
-	bool *filled;                           /* per step */
-	size_t n_steps, step;                   /* step: the next to be written */
-	int64_t t0, t1;                         /* of the grid */
+	struct wide_cell *cells; /* n_steps x n_columns; NaN: empty */
+	bool *filled;            /* per step */
+	size_t n_steps, step;    /* step: the next to be written */
+	int64_t t0, t1;          /* of the grid */
 };
 
 /* --- columns --- */
@@ -81,7 +85,8 @@ wide_free(void *state)
 	free(w);
 }
 
-/* One more of an array that doubles at every power of two. NULL: no memory, and the array is as it was. */
+/* One more of an array that doubles at every power of two. NULL: no memory, and the array is as it
+ * was. */
 static void *
 grow(void *array, size_t n, size_t size)
 {
@@ -103,11 +108,14 @@ column_add(struct wide *w, const struct walk_meta *m, const char *subject, const
 	c = &w->columns[w->n_columns++];
 	*c = (struct wide_column){ .field = strdup(field) };
 	c->unit = strdup(unit_of_field(m->event_type, m->params_json, field, unit, sizeof(unit)));
-	if (asprintf(&c->name, "%s/%s%s%s", m->host, m->event_type, scalar ? "" : ":", scalar ? "" : field) < 0)
+	if (asprintf(&c->name, "%s/%s%s%s", m->host, m->event_type, scalar ? "" : ":",
+		scalar ? "" : field) < 0)
 		c->name = NULL;
 	if (asprintf(&c->more, "{%s}#%s", subject, fmt_int(m->id).s) < 0)
 		c->more = NULL;
-	return c->field != NULL && c->unit != NULL && c->name != NULL && c->more != NULL ? NW_OK : NW_ENOMEM;
+	return c->field != NULL && c->unit != NULL && c->name != NULL && c->more != NULL
+	    ? NW_OK
+	    : NW_ENOMEM;
 }
 
 struct meta_columns {
@@ -115,7 +123,7 @@ struct meta_columns {
 	struct wide *w;
 	const struct walk_meta *m;
 	char *subject;
-	size_t first;                           /* of the series' columns */
+	size_t first; /* of the series' columns */
 };
 
 /* A field that several layouts of a series have is one column. */
@@ -132,12 +140,16 @@ on_layout(void *arg, const struct nw_layout_rec *rec)
 		return NW_ENOMEM;
 	w->layouts = grown;
 	l = &grown[w->n_layouts++];
-	*l = (struct wide_layout){ .id = rec->id, .next_t = shape_t0(a->x, a->m), .t1 = shape_t1(a->x, a->m),
-	    .n_fields = rec->n_fields, .columns = calloc(rec->n_fields + 1, sizeof(*l->columns)) };
+	*l = (struct wide_layout){ .id = rec->id,
+		.next_t = shape_t0(a->x, a->m),
+		.t1 = shape_t1(a->x, a->m),
+		.n_fields = rec->n_fields,
+		.columns = calloc(rec->n_fields + 1, sizeof(*l->columns)) };
 	if (l->columns == NULL)
 		return NW_ENOMEM;
 	for (k = 0; k < rec->n_fields; k++) {
-		for (c = a->first; c < w->n_columns && strcmp(w->columns[c].field, rec->fields[k]) != 0; c++)
+		for (c = a->first;
+		     c < w->n_columns && strcmp(w->columns[c].field, rec->fields[k]) != 0; c++)
 			;
 		if (c == w->n_columns && (rc = column_add(w, a->m, a->subject, rec->fields[k])) < 0)
 			return rc;
@@ -167,7 +179,8 @@ columns_load(struct export *x, struct wide *w)
 static int
 by_name(const void *a, const void *b)
 {
-	const struct wide_column *x = *(struct wide_column *const *)a, *y = *(struct wide_column *const *)b;
+	const struct wide_column *x = *(struct wide_column *const *)a,
+				 *y = *(struct wide_column *const *)b;
 	int by = strcmp(x->name, y->name);
 
 	return by != 0 ? by : strcmp(x->unit, y->unit);
@@ -251,7 +264,11 @@ layouts_peek(struct export *x, struct wide *w)
 	return NW_OK;
 }
 
-struct fold { struct wide *w; struct wide_layout *l; int64_t resolution; };
+struct fold {
+	struct wide *w;
+	struct wide_layout *l;
+	int64_t resolution;
+};
 
 static int
 on_block(void *arg, const struct store_block *b)
@@ -331,7 +348,8 @@ write_header(struct export *x, struct wide *w)
 	for (i = 0; i < w->n_columns; i++) {
 		const struct wide_column *c = &w->columns[i];
 
-		if (asprintf(&cell, "%s%s [%s]", c->name, c->more != NULL ? c->more : "", c->unit) < 0) {
+		if (asprintf(&cell, "%s%s [%s]", c->name, c->more != NULL ? c->more : "", c->unit) <
+		    0) {
 			fclose(f);
 			goto out;
 		}
@@ -358,7 +376,8 @@ write_row(struct export *x, const struct wide *w, size_t step)
 	    (rc = shape_puts(x, fmt_int(t).s)) < 0)
 		return rc;
 	for (i = 0; i < w->n_columns; i++)
-		if ((rc = shape_put(x, ",", 1)) < 0 || (rc = shape_puts(x, fmt_exact(row[i].value).s)) < 0)
+		if ((rc = shape_put(x, ",", 1)) < 0 ||
+		    (rc = shape_puts(x, fmt_exact(row[i].value).s)) < 0)
 			return rc;
 	return shape_end_line(x);
 }
@@ -385,6 +404,10 @@ slice(struct export *x, bool *done)
 }
 
 const struct shape shape_wide = {
-	.name = "wide", .ending = ".csv", .content_type = "text/csv; charset=utf-8; header=present",
-	.slice = slice, .state_new = wide_new, .state_free = wide_free,
+	.name = "wide",
+	.ending = ".csv",
+	.content_type = "text/csv; charset=utf-8; header=present",
+	.slice = slice,
+	.state_new = wide_new,
+	.state_free = wide_free,
 };

@@ -6,11 +6,13 @@
 #include "web/page.h"
 
 void
-table_write(struct html *h, const json_t *list, const struct table_column *columns, size_t n_columns)
+table_write(
+    struct html *h, const json_t *list, const struct table_column *columns, size_t n_columns)
 {
 	size_t i, k, n = json_array_size(list);
 
-	html_raw(h, "<table class=\"rows\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">");
+	html_raw(
+	    h, "<table class=\"rows\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">");
 	for (k = 0; k < n_columns; k++) {
 		html_raw(h, "<th role=\"columnheader\" scope=\"col\"");
 		if (columns[k].num)

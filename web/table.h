@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables of a list of the result document, a bounded number of rows; on a phone every row becomes a card. */
+/* Tables of a list of the result document, a bounded number of rows; on a phone every row becomes a
+ * card. */
 #ifndef NARROWS_WEB_TABLE_H
 #define NARROWS_WEB_TABLE_H
 
@@ -19,16 +20,23 @@ struct table_column {
 	bool num;
 };
 
-void table_write(struct html *h, const json_t *list, const struct table_column *columns, size_t n_columns);
+void table_write(
+    struct html *h, const json_t *list, const struct table_column *columns, size_t n_columns);
 /* A cell: a name or "unknown"; a number as text, or a dash when it is none. */
 void table_text(struct html *h, const char *text);
 void table_value(struct html *h, double v, struct fmt text);
 
 /* Writers of a column from one key of the row. */
-#define TABLE_TEXT(name, key) \
-	static void name(struct html *h, const json_t *row) { table_text(h, result_text(row, key)); }
-#define TABLE_NUMBER(name, key, format) \
+#define TABLE_TEXT(name, key)                               \
 	static void name(struct html *h, const json_t *row) \
-	{ double v = result_number(row, key); table_value(h, v, format(v)); }
+	{                                                   \
+		table_text(h, result_text(row, key));       \
+	}
+#define TABLE_NUMBER(name, key, format)                     \
+	static void name(struct html *h, const json_t *row) \
+	{                                                   \
+		double v = result_number(row, key);         \
+		table_value(h, v, format(v));               \
+	}
 
 #endif

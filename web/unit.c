@@ -7,7 +7,9 @@
 
 #include <jansson.h>
 
-struct named_unit { const char *name, *unit; };
+struct named_unit {
+	const char *name, *unit;
+};
 
 static const char *
 find_unit(const struct named_unit *table, size_t n, const char *name)
@@ -27,16 +29,38 @@ static const char *
 unit_of_name(const char *field)
 {
 	/* sum_v, mean_r, ...: the letter says of what */
-	static const struct named_unit letters[] = { { "v", "By" }, { "d", "s" }, { "r", "By/ns" }, { "g", "ns/By" } };
-	static const struct named_unit stats[] = { { "sum", "" }, { "min", "" }, { "max", "" }, { "mean", "" }, { "sd", "" } };
+	static const struct named_unit letters[] = { { "v", "By" }, { "d", "s" }, { "r", "By/ns" },
+		{ "g", "ns/By" } };
+	static const struct named_unit stats[] = { { "sum", "" }, { "min", "" }, { "max", "" },
+		{ "mean", "" }, { "sd", "" } };
 	static const struct named_unit names[] = {
-		{ "count", "1" }, { "count_r", "1" }, { "threads", "1" }, { "clamped", "1" }, { "missed_ops", "1" }, { "retrans", "1" },
-		{ "dur", "s" }, { "dur_inst", "s" }, { "window", "s" }, { "busy", "s" }, { "busy_max", "s" }, { "wait", "s" },
-		{ "cpu_user", "s" }, { "cpu_sys", "s" }, { "cpu_wait", "s" }, { "bytes_in", "By" }, { "bytes_out", "By" }, { "rchar", "By" },
-		{ "wchar", "By" }, { "rss", "By" }, { "seen_read", "By" }, { "seen_written", "By" }, { "snd_mss", "By" },
+		{ "count", "1" },
+		{ "count_r", "1" },
+		{ "threads", "1" },
+		{ "clamped", "1" },
+		{ "missed_ops", "1" },
+		{ "retrans", "1" },
+		{ "dur", "s" },
+		{ "dur_inst", "s" },
+		{ "window", "s" },
+		{ "busy", "s" },
+		{ "busy_max", "s" },
+		{ "wait", "s" },
+		{ "cpu_user", "s" },
+		{ "cpu_sys", "s" },
+		{ "cpu_wait", "s" },
+		{ "bytes_in", "By" },
+		{ "bytes_out", "By" },
+		{ "rchar", "By" },
+		{ "wchar", "By" },
+		{ "rss", "By" },
+		{ "seen_read", "By" },
+		{ "seen_written", "By" },
+		{ "snd_mss", "By" },
 		{ "delivery_rate", "By/s" },
 	};
-	static const struct named_unit ends[] = { { "bytes", "By" }, { "s", "s" }, { "ns", "ns" }, { "share", "1" } };
+	static const struct named_unit ends[] = { { "bytes", "By" }, { "s", "s" }, { "ns", "ns" },
+		{ "share", "1" } };
 	const char *unit = FIND_UNIT(names, field), *end = strrchr(field, '_');
 	char stat[8];
 
@@ -55,9 +79,11 @@ is_ours(const char *event_type)
 }
 
 const char *
-unit_of_field(const char *event_type, const char *params_json, const char *field, char *buf, size_t size)
+unit_of_field(
+    const char *event_type, const char *params_json, const char *field, char *buf, size_t size)
 {
-	json_t *params = params_json != NULL ? json_loads(params_json, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	json_t *params =
+	    params_json != NULL ? json_loads(params_json, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const char *unit;
 
 	snprintf(buf, size, "unit_%s", field);

@@ -6,9 +6,10 @@
 #include <stddef.h>
 
 /*
- * The unit of a field (UCUM): what the parameters say (`unit_FIELD`, else `unit`); else, for calipers and nwrun, what
- * the field's name says; else "". Written to buf, which is returned.
+ * The unit of a field (UCUM): what the parameters say (`unit_FIELD`, else `unit`); else, for
+ * calipers and nwrun, what the field's name says; else "". Written to buf, which is returned.
  */
-const char *unit_of_field(const char *event_type, const char *params_json, const char *field, char *buf, size_t size);
+const char *unit_of_field(
+    const char *event_type, const char *params_json, const char *field, char *buf, size_t size);
 
 #endif

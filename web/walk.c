@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instead of holding a query open while a client reads, a walk remembers the last id it saw, and seeks. */
+/* Instead of holding a query open while a client reads, a walk remembers the last id it saw, and
+ * seeks. */
 #include "web/walk.h"
 
 #include <stdbool.h>
@@ -10,14 +11,17 @@
 
 enum { WINDOW_METAS = 256 };
 
-struct walk_host { int64_t id; char *name; };
+struct walk_host {
+	int64_t id;
+	char *name;
+};
 
 struct walk {
 	struct store_reader *reader;
-	int64_t session_id, host_t0, host_t1;   /* hosts' own series count from t0 to before t1 */
+	int64_t session_id, host_t0, host_t1; /* hosts' own series count from t0 to before t1 */
 	char *prefix;
 	struct walk_host *hosts;
-	size_t n_hosts, source;                 /* 0: the session's series; k: those of hosts[k - 1] */
+	size_t n_hosts, source; /* 0: the session's series; k: those of hosts[k - 1] */
 	struct walk_meta metas[WINDOW_METAS];
 	size_t n_metas, next;
 	int64_t after_id;
@@ -32,7 +36,9 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	w->host_t0 = s->opened_wall_ns;
 	w->host_t1 = INT64_MAX;
 	if (s->closed_wall_ns != 0)
-		w->host_t1 = (s->closed_wall_ns > s->last_data_wall_ns ? s->closed_wall_ns : s->last_data_wall_ns) + 1;
+		w->host_t1 = (s->closed_wall_ns > s->last_data_wall_ns ? s->closed_wall_ns
+								       : s->last_data_wall_ns) +
+		    1;
 	/* a session opens at the box; what it measured may have begun before */
 	if (res != NULL && res->start_wall_ns != 0 && res->start_wall_ns < w->host_t0)
 		w->host_t0 = res->start_wall_ns;
@@ -100,7 +106,8 @@ walk_new(struct store_reader *r, int64_t session_id, const char *prefix, struct 
 	    (rc = store_metas(r, session_id, 0, "ps:", on_witness, w)) < 0)
 		goto out;
 	for (i = 0; i < w->n_hosts; i++)
-		if ((rc = store_host_get(r, w->hosts[i].id, on_host, &w->hosts[i])) < 0 && rc != NW_ENOTFOUND)
+		if ((rc = store_host_get(r, w->hosts[i].id, on_host, &w->hosts[i])) < 0 &&
+		    rc != NW_ENOTFOUND)
 			goto out;
 	*out = w;
 	return NW_OK;
@@ -162,10 +169,14 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 		w->last_window = false;
 		return 1;
 	}
-	*m = (struct walk_meta){ .id = rec->id, .host_id = rec->host_id, .host = host_name(w, rec->host_id),
-	    .t0_wall_ns = w->source > 0 ? w->host_t0 : INT64_MIN, .t1_wall_ns = w->source > 0 ? w->host_t1 : INT64_MAX };
+	*m = (struct walk_meta){ .id = rec->id,
+		.host_id = rec->host_id,
+		.host = host_name(w, rec->host_id),
+		.t0_wall_ns = w->source > 0 ? w->host_t0 : INT64_MIN,
+		.t1_wall_ns = w->source > 0 ? w->host_t1 : INT64_MAX };
 	w->n_metas++;
-	if ((m->mid = dup_or_empty(rec->mid)) == NULL || (m->pid = dup_or_empty(rec->pid)) == NULL ||
+	if ((m->mid = dup_or_empty(rec->mid)) == NULL ||
+	    (m->pid = dup_or_empty(rec->pid)) == NULL ||
 	    (m->event_type = dup_or_empty(rec->event_type)) == NULL ||
 	    (m->subject_json = dup_or_empty(rec->subject_json)) == NULL ||
 	    (m->params_json = dup_or_empty(rec->params_json)) == NULL)
@@ -181,8 +192,8 @@ window_load(struct walk *w)
 
 	metas_clear(w);
 	w->last_window = true;
-	rc = store_metas(w->reader, of_host ? 0 : w->session_id, of_host ? w->hosts[w->source - 1].id : 0, w->prefix,
-	    on_meta, w);
+	rc = store_metas(w->reader, of_host ? 0 : w->session_id,
+	    of_host ? w->hosts[w->source - 1].id : 0, w->prefix, on_meta, w);
 	if (w->n_metas > 0)
 		w->after_id = w->metas[w->n_metas - 1].id;
 	return rc;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which series belong to a session, in a stable order: its own by id, then each of its hosts' own by id, those within
- * the session's time. A window of descriptions is held at a time, however many there are.
+ * Which series belong to a session, in a stable order: its own by id, then each of its hosts' own
+ * by id, those within the session's time. A window of descriptions is held at a time, however many
+ * there are.
  */
 #ifndef NARROWS_WEB_WALK_H
 #define NARROWS_WEB_WALK_H
@@ -14,12 +15,13 @@ struct walk;
 
 struct walk_meta {
 	int64_t id, host_id;
-	const char *host;                       /* "" when unknown; so are the texts */
+	const char *host; /* "" when unknown; so are the texts */
 	char *mid, *pid, *event_type, *subject_json, *params_json;
-	int64_t t0_wall_ns, t1_wall_ns;         /* rows from t0 to before t1 belong to the session */
+	int64_t t0_wall_ns, t1_wall_ns; /* rows from t0 to before t1 belong to the session */
 };
 
-/* Series whose event type starts with `prefix`. The reader must outlive the walk. NW_ENOTFOUND, NW_ENOMEM. */
+/* Series whose event type starts with `prefix`. The reader must outlive the walk. NW_ENOTFOUND,
+ * NW_ENOMEM. */
 int walk_new(struct store_reader *r, int64_t session_id, const char *prefix, struct walk **out);
 void walk_free(struct walk *w);
 /* The next one, on loan until the next call; NULL behind the last, and then the first again. */

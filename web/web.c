@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The web thread: listener, routes, answers. Everything it needs is its own: event base, store reader, connections.
- * Other threads reach it through one eventfd, which means stop.
+ * The web thread: listener, routes, answers. Everything it needs is its own: event base, store
+ * reader, connections. Other threads reach it through one eventfd, which means stop.
  *
- * Requests are hostile. Methods, sizes, times and the number of connections are limited; of a request only the path, the
- * query and If-None-Match are used, and Host to see that it means us: no link is made of it.
+ * Requests are hostile. Methods, sizes, times and the number of connections are limited; of a
+ * request only the path, the query and If-None-Match are used, and Host to see that it means us: no
+ * link is made of it.
  */
 #include "narrows/web.h"
 
@@ -44,13 +45,17 @@ enum {
 	HEADERS_MAX_BYTES = 8192,
 	BODY_MAX_BYTES = 1024,
 	HEADER_LINES_BYTES = 1024,
-	ENROLMENT_BYTES = 10240,                /* two certificates and a name */
-	IO_TIMEOUT_S = 20,                      /* without any progress */
+	ENROLMENT_BYTES = 10240, /* two certificates and a name */
+	IO_TIMEOUT_S = 20,       /* without any progress */
 };
-#define NS_PER_S INT64_C(1000000000)
+#define NS_PER_S    INT64_C(1000000000)
 #define STOP_MAX_NS (2 * NS_PER_S)
 static const struct conns_limits default_limits = {
-	.max = 128, .per_address_max = 32, .ask_max_ns = 10 * NS_PER_S, .answer_max_ns = 60 * NS_PER_S, .sweep_ns = NS_PER_S,
+	.max = 128,
+	.per_address_max = 32,
+	.ask_max_ns = 10 * NS_PER_S,
+	.answer_max_ns = 60 * NS_PER_S,
+	.sweep_ns = NS_PER_S,
 };
 
 /* One address it listens at: plain, or whatever opts.wrap makes of it. */
@@ -87,8 +92,8 @@ struct answer {
 	struct port *port;
 	struct evhttp_request *req;
 	struct evbuffer *body;
-	const char *type;                       /* NULL: text/html */
-	const char *cache;                      /* NULL: no-store */
+	const char *type;  /* NULL: text/html */
+	const char *cache; /* NULL: no-store */
 };
 
 static void
@@ -97,9 +102,14 @@ add_header(struct evhttp_request *req, const char *name, const char *value)
 	evhttp_add_header(evhttp_request_get_output_headers(req), name, value);
 }
 
-/* Nothing may run, nothing may be fetched from elsewhere, nobody may frame the page or learn where a link came from. */
-static const struct { const char *name, *value; } safe_headers[] = {
-	{ "Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
+/* Nothing may run, nothing may be fetched from elsewhere, nobody may frame the page or learn where
+ * a link came from. */
+static const struct {
+	const char *name, *value;
+} safe_headers[] = {
+	{ "Content-Security-Policy",
+	    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action "
+	    "'none'; "
 	    "frame-ancestors 'none'" },
 	{ "X-Content-Type-Options", "nosniff" },
 	{ "X-Frame-Options", "DENY" },
@@ -128,7 +138,8 @@ headers_write(char out[HEADER_LINES_BYTES])
 	size_t i, n = (size_t)snprintf(out, HEADER_LINES_BYTES, "Cache-Control: no-store\r\n");
 
 	for (i = 0; i < N_SAFE_HEADERS; i++)
-		n += (size_t)snprintf(out + n, HEADER_LINES_BYTES - n, "%s: %s\r\n", safe_headers[i].name, safe_headers[i].value);
+		n += (size_t)snprintf(out + n, HEADER_LINES_BYTES - n, "%s: %s\r\n",
+		    safe_headers[i].name, safe_headers[i].value);
 }
 
 static const char *
@@ -164,12 +175,19 @@ answer_send(struct answer *a, int code)
 }
 
 /* What went wrong, in words for a person; the last one is for all other codes. */
-static const struct { int code; const char *title, *advice; } troubles[] = {
-	{ 400, "That is not a request this box understands.", "The address has a part that makes no sense." },
-	{ 404, "There is nothing at this address.", "The session may have expired, or the address has a typing error." },
+static const struct {
+	int code;
+	const char *title, *advice;
+} troubles[] = {
+	{ 400, "That is not a request this box understands.",
+	    "The address has a part that makes no sense." },
+	{ 404, "There is nothing at this address.",
+	    "The session may have expired, or the address has a typing error." },
 	{ 405, "This page can only be read.", "GET and HEAD are answered, nothing else." },
-	{ 421, "This box does not go by that name.", "Use its address, or have its operator add the name to http-names." },
-	{ 503, "The box is busy.", "Too many downloads are under way. Try again when one has ended." },
+	{ 421, "This box does not go by that name.",
+	    "Use its address, or have its operator add the name to http-names." },
+	{ 503, "The box is busy.",
+	    "Too many downloads are under way. Try again when one has ended." },
 	{ 0, "The box could not answer.", "Its health page may say why." },
 };
 
@@ -198,7 +216,11 @@ answer_rc(struct answer *a, int rc)
 	if (rc == NW_OK)
 		answer_send(a, 200);
 	else
-		answer_error(a, rc == NW_ENOTFOUND ? 404 : rc == NW_ENOMEM || rc == NW_EFULL ? 503 : rc == NW_ETOOBIG ? 400 : 500);
+		answer_error(a,
+		    rc == NW_ENOTFOUND                      ? 404
+			: rc == NW_ENOMEM || rc == NW_EFULL ? 503
+			: rc == NW_ETOOBIG                  ? 400
+							    : 500);
 }
 
 static void
@@ -264,7 +286,8 @@ static void
 answer_constant(struct answer *a, const char *type, const char *text)
 {
 	size_t len = strlen(text);
-	const char *have = evhttp_find_header(evhttp_request_get_input_headers(a->req), "If-None-Match");
+	const char *have =
+	    evhttp_find_header(evhttp_request_get_input_headers(a->req), "If-None-Match");
 	char tag[64];
 
 	snprintf(tag, sizeof(tag), "\"%s-%zu\"", NW_VERSION, len);
@@ -291,7 +314,8 @@ answer_export(struct answer *a, const struct route *to)
 		answer_error(a, 400);
 		return;
 	}
-	snprintf(name, sizeof(name), "attachment; filename=\"narrows-session-%" PRId64 "%s\"", to->id, export_ending(&opts));
+	snprintf(name, sizeof(name), "attachment; filename=\"narrows-session-%" PRId64 "%s\"",
+	    to->id, export_ending(&opts));
 	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD &&
 	    (rc = api_session(a->body, a->w->reader, to->id)) < 0) {
 		answer_rc(a, rc);
@@ -304,7 +328,9 @@ answer_export(struct answer *a, const struct route *to)
 		evhttp_send_reply(a->req, 200, reason_of(200), NULL);
 		return;
 	}
-	rc = conns_streams(a->port->conns, a->req) ? download_start(a->w->base, a->req, a->w->reader, to->id, &opts) : NW_EFULL;
+	rc = conns_streams(a->port->conns, a->req)
+	    ? download_start(a->w->base, a->req, a->w->reader, to->id, &opts)
+	    : NW_EFULL;
 	if (rc < 0) {
 		evhttp_clear_headers(evhttp_request_get_output_headers(a->req));
 		a->type = NULL;
@@ -317,10 +343,12 @@ static bool
 is_enrolment(const struct answer *a, const struct evhttp_uri *uri)
 {
 	return a->port == &a->w->ports[PORT_HTTPS] && a->w->opts.enroll != NULL && uri != NULL &&
-	    evhttp_request_get_command(a->req) == EVHTTP_REQ_POST && strcmp(evhttp_uri_get_path(uri), "/enroll") == 0;
+	    evhttp_request_get_command(a->req) == EVHTTP_REQ_POST &&
+	    strcmp(evhttp_uri_get_path(uri), "/enroll") == 0;
 }
 
-/* The one thing that changes anything: a host with a token gets its certificate. No page can ask for it: it has none. */
+/* The one thing that changes anything: a host with a token gets its certificate. No page can ask
+ * for it: it has none. */
 static void
 answer_enrolment(struct answer *a)
 {
@@ -332,7 +360,8 @@ answer_enrolment(struct answer *a)
 
 	body[n > 0 ? n : 0] = '\0';
 	evhttp_connection_get_peer(evhttp_request_get_connection(a->req), &peer, &port);
-	code = a->w->opts.enroll(a->w->opts.enroll_arg, peer != NULL ? peer : "?", body, out, sizeof(out));
+	code = a->w->opts.enroll(
+	    a->w->opts.enroll_arg, peer != NULL ? peer : "?", body, out, sizeof(out));
 	a->type = "text/plain; charset=utf-8";
 	if (evbuffer_add(a->body, out, strlen(out)) != 0)
 		answer_error(a, 503);
@@ -343,7 +372,8 @@ answer_enrolment(struct answer *a)
 static void
 answer_last(struct answer *a, const struct route *to)
 {
-	const char *ending = to->page == ROUTE_SESSION_JSON ? ".json" : route_export_ending(to->page);
+	const char *ending =
+	    to->page == ROUTE_SESSION_JSON ? ".json" : route_export_ending(to->page);
 	const char *query = ending != NULL && to->query != NULL ? to->query : "";
 	char location[1024];
 	int64_t id;
@@ -353,8 +383,9 @@ answer_last(struct answer *a, const struct route *to)
 		answer_rc(a, rc);
 		return;
 	}
-	if (snprintf(location, sizeof(location), "/session/%" PRId64 "%s%s%s", id, ending != NULL ? ending : "",
-	    *query != '\0' ? "?" : "", query) >= (int)sizeof(location)) {
+	if (snprintf(location, sizeof(location), "/session/%" PRId64 "%s%s%s", id,
+		ending != NULL ? ending : "", *query != '\0' ? "?" : "",
+		query) >= (int)sizeof(location)) {
 		answer_error(a, 400);
 		return;
 	}
@@ -368,7 +399,8 @@ answer_page(struct answer *a, const struct route *to)
 	struct store_reader *r = a->w->reader;
 	struct html h = { .out = a->body };
 
-	if (to->page == ROUTE_SESSIONS_JSON || to->page == ROUTE_SESSION_JSON || to->page == ROUTE_HEALTHZ)
+	if (to->page == ROUTE_SESSIONS_JSON || to->page == ROUTE_SESSION_JSON ||
+	    to->page == ROUTE_HEALTHZ)
 		a->type = type_json;
 	if (route_is_session(to->page) && to->id == ROUTE_LAST) {
 		answer_last(a, to);
@@ -395,7 +427,8 @@ answer_page(struct answer *a, const struct route *to)
 	}
 }
 
-/* 0, or what is wrong with whom it asks: in the header, or in the path if that is a whole URL (RFC 9112, section 3.2). */
+/* 0, or what is wrong with whom it asks: in the header, or in the path if that is a whole URL (RFC
+ * 9112, section 3.2). */
 static int
 misdirection(const struct answer *a, const struct evhttp_uri *uri)
 {
@@ -404,7 +437,8 @@ misdirection(const struct answer *a, const struct evhttp_uri *uri)
 	const struct evkeyval *header;
 	int code;
 
-	TAILQ_FOREACH(header, evhttp_request_get_input_headers(a->req), next) {
+	TAILQ_FOREACH(header, evhttp_request_get_input_headers(a->req), next)
+	{
 		if (strcasecmp(header->key, "Host") != 0)
 			continue;
 		if (host != NULL)
@@ -414,7 +448,8 @@ misdirection(const struct answer *a, const struct evhttp_uri *uri)
 	if (host == NULL)
 		return a->req->major > 1 || a->req->minor > 0 ? 400 : 0;
 	code = authority_check(host, names, a->port->on_loopback);
-	return code == 0 && in_uri != NULL ? authority_check(in_uri, names, a->port->on_loopback) : code;
+	return code == 0 && in_uri != NULL ? authority_check(in_uri, names, a->port->on_loopback)
+					   : code;
 }
 
 static void
@@ -508,7 +543,8 @@ parse_listen(const char *listen, char *host, size_t size, uint16_t *port)
 	char *end;
 	long v;
 
-	if (slash == NULL || slash == listen || (size_t)(slash - listen) >= size || slash[1] < '0' || slash[1] > '9')
+	if (slash == NULL || slash == listen || (size_t)(slash - listen) >= size ||
+	    slash[1] < '0' || slash[1] > '9')
 		return false;
 	memcpy(host, listen, (size_t)(slash - listen));
 	host[slash - listen] = '\0';
@@ -522,8 +558,9 @@ parse_listen(const char *listen, char *host, size_t size, uint16_t *port)
 static bool
 is_loopback(const struct sockaddr_storage *ss)
 {
-	return ss->ss_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)ss)->sin6_addr) :
-	    ntohl(((const struct sockaddr_in *)ss)->sin_addr.s_addr) >> 24 == 127;
+	return ss->ss_family == AF_INET6
+	    ? IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)ss)->sin6_addr)
+	    : ntohl(((const struct sockaddr_in *)ss)->sin_addr.s_addr) >> 24 == 127;
 }
 
 static void
@@ -535,7 +572,7 @@ name_address(struct port *p, const char *listen)
 
 	if (getsockname(evhttp_bound_socket_get_fd(p->bound), (struct sockaddr *)&ss, &len) == 0 &&
 	    getnameinfo((struct sockaddr *)&ss, len, host, sizeof(host), port, sizeof(port),
-	    NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+		NI_NUMERICHOST | NI_NUMERICSERV) == 0)
 		snprintf(p->address, sizeof(p->address), "%s/%s", host, port);
 	else
 		snprintf(p->address, sizeof(p->address), "%s", listen);
@@ -559,7 +596,8 @@ limits_of(const struct web_opts *o)
 }
 
 static int
-open_port(struct web *w, struct port *p, const char *directive, const char *listen, char why[STORE_WHY_BYTES])
+open_port(struct web *w, struct port *p, const char *directive, const char *listen,
+    char why[STORE_WHY_BYTES])
 {
 	const struct conns_limits limits = limits_of(&w->opts);
 	char host[96];
@@ -583,8 +621,9 @@ open_port(struct web *w, struct port *p, const char *directive, const char *list
 		return NW_ENOMEM;
 	}
 	name_address(p, listen);
-	evhttp_set_allowed_methods(p->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
-	    EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH | EVHTTP_REQ_TRACE);
+	evhttp_set_allowed_methods(p->http,
+	    EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
+		EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH | EVHTTP_REQ_TRACE);
 	evhttp_set_max_headers_size(p->http, HEADERS_MAX_BYTES);
 	evhttp_set_max_body_size(p->http, BODY_MAX_BYTES);
 	evhttp_set_timeout(p->http, IO_TIMEOUT_S);
@@ -602,7 +641,8 @@ open_ports(struct web *w, char why[STORE_WHY_BYTES])
 		snprintf(why, STORE_WHY_BYTES, "%s", nw_strerror(NW_ENOMEM));
 		return NW_ENOMEM;
 	}
-	if ((rc = open_port(w, &w->ports[PORT_HTTP], "listen-http", w->opts.listen, why)) < 0 || w->opts.listen_https == NULL)
+	if ((rc = open_port(w, &w->ports[PORT_HTTP], "listen-http", w->opts.listen, why)) < 0 ||
+	    w->opts.listen_https == NULL)
 		return rc;
 	if ((rc = open_port(w, https, "listen-https", w->opts.listen_https, why)) == NW_OK)
 		conns_set_maker(https->conns, w->opts.wrap, w->opts.wrap_arg);
@@ -657,8 +697,7 @@ web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTE
 	w->opts = *opts;
 	headers_write(w->own_headers);
 	if ((rc = store_reader_open(opts->store_path, &w->reader, why)) < 0 ||
-	    (rc = open_ports(w, why)) < 0 ||
-	    (rc = open_events(w, why)) < 0)
+	    (rc = open_ports(w, why)) < 0 || (rc = open_events(w, why)) < 0)
 		goto fail;
 	if ((errno = pthread_create(&w->thread, NULL, web_main, w)) != 0) {
 		snprintf(why, STORE_WHY_BYTES, "web thread: %s", strerror(errno));
@@ -680,7 +719,7 @@ web_stop(struct web *w)
 	if (w == NULL)
 		return;
 	if (write(w->stop_fd, &one, sizeof(one)) != (ssize_t)sizeof(one))
-		abort();                                /* an eventfd that nobody else writes takes 1 */
+		abort(); /* an eventfd that nobody else writes takes 1 */
 	pthread_join(w->thread, NULL);
 	web_free(w);
 }

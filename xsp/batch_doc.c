@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * BATCH (option 0x87): rows of one metadata, packed in columns, for rates where a BSON document per row is waste. Only
- * to peers whose HELLO says that they can "batch". One BATCH is one document: it has one number, whatever its rows.
+ * BATCH (option 0x87): rows of one metadata, packed in columns, for rates where a BSON document per
+ * row is waste. Only to peers whose HELLO says that they can "batch". One BATCH is one document: it
+ * has one number, whatever its rows.
  *
  *	byte      1: this version
  *	text      mid, NUL terminated
@@ -12,9 +13,10 @@
  *	varint    for each further row: its time less that of the row before, zigzag
  *	columns   for each field and each row: 8 bytes, double little endian; NaN is "no value"
  *
- * A varint is LEB128, at most ten bytes; zigzag maps 0, -1, 1, -2 to 0, 1, 2, 3. Nothing follows the last column. The
- * names are in every BATCH, not once per connection: a document must mean the same when it comes from a spool, over
- * another connection, to a box that has been restarted. With ten rows they are a byte per value.
+ * A varint is LEB128, at most ten bytes; zigzag maps 0, -1, 1, -2 to 0, 1, 2, 3. Nothing follows
+ * the last column. The names are in every BATCH, not once per connection: a document must mean the
+ * same when it comes from a spool, over another connection, to a box that has been restarted. With
+ * ten rows they are a byte per value.
  */
 #include <float.h>
 #include <math.h>
@@ -63,7 +65,9 @@ put_times(uint8_t *p, const int64_t *t, size_t n)
 static size_t
 encoded_bound(const struct nw_data *d)
 {
-	size_t n = 1 + strlen(d->mid) + 1 + 2 * VARINT_MAX_BYTES + 8 + d->n_rows * (VARINT_MAX_BYTES + 8 * d->n_fields), i;
+	size_t n = 1 + strlen(d->mid) + 1 + 2 * VARINT_MAX_BYTES + 8 +
+	    d->n_rows * (VARINT_MAX_BYTES + 8 * d->n_fields),
+	       i;
 
 	for (i = 0; i < d->n_fields; i++)
 		n += strlen(d->fields[i]) + 1;
@@ -79,7 +83,8 @@ nw_batch_doc_encode(struct nw_doc_buf *out, const struct nw_data *d)
 	out->len = 0;
 	if (d->mid == NULL || d->mid[0] == '\0' || d->n_fields == 0 || d->n_rows == 0)
 		return NW_EINVAL;
-	if (d->n_rows > nw_doc_limits_default.rows_max || d->n_fields > nw_doc_limits_default.fields_max)
+	if (d->n_rows > nw_doc_limits_default.rows_max ||
+	    d->n_fields > nw_doc_limits_default.fields_max)
 		return NW_ETOOBIG;
 	if ((bound = encoded_bound(d)) > out->cap) {
 		if ((p = realloc(out->data, bound)) == NULL)
@@ -102,7 +107,9 @@ nw_batch_doc_encode(struct nw_doc_buf *out, const struct nw_data *d)
 
 /* --- from bytes --- */
 
-struct bytes { const uint8_t *at, *end; };
+struct bytes {
+	const uint8_t *at, *end;
+};
 
 static int
 cut_short(struct nw_doc_decoder *d)
@@ -128,7 +135,8 @@ take_varint(struct nw_doc_decoder *d, struct bytes *b, uint64_t *v)
 {
 	size_t n;
 
-	/* Steady clocks tick in steps of four or five bytes, but small numbers are most of what is left. */
+	/* Steady clocks tick in steps of four or five bytes, but small numbers are most of what is
+	 * left. */
 	if (b->at < b->end && *b->at < 0x80) {
 		*v = *b->at++;
 		return NW_OK;
@@ -172,9 +180,12 @@ take_fields(struct nw_doc_decoder *d, struct bytes *b, struct rows *r)
 		if ((rc = take_text(d, b, &text, &len)) < 0)
 			return rc;
 		if ((rc = names_get(&d->names, text, (uint32_t)len, &name)) < 0)
-			return decode_fail(d, rc, rc == NW_EPROTO ? "bad field name" : "field names too long or too many");
+			return decode_fail(d, rc,
+			    rc == NW_EPROTO ? "bad field name"
+					    : "field names too long or too many");
 		if (name->kind != NAME_FIELD || name->item == r->item)
-			return decode_fail(d, NW_EPROTO, "a field name that is repeated or not a field's");
+			return decode_fail(
+			    d, NW_EPROTO, "a field name that is repeated or not a field's");
 		name->item = r->item;
 		r->fields[r->n_fields] = name->spelling;
 	}
@@ -255,11 +266,12 @@ batch_doc_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len)
 	if (len == 0 || *b.at++ != VERSION)
 		return decode_fail(d, NW_EPROTO, "packed rows of an unknown version");
 	r->hist = NULL;
-	if ((rc = take_mid(d, &b, &mid)) < 0 || (rc = take_fields(d, &b, r)) < 0 || (rc = take_row_count(d, &b, r)) < 0 ||
-	    (rc = take_times(d, &b, r)) < 0)
+	if ((rc = take_mid(d, &b, &mid)) < 0 || (rc = take_fields(d, &b, r)) < 0 ||
+	    (rc = take_row_count(d, &b, r)) < 0 || (rc = take_times(d, &b, r)) < 0)
 		return rc;
 	if ((size_t)(b.end - b.at) != 8 * r->n * r->n_fields)
-		return decode_fail(d, NW_EPROTO, "packed columns are not as long as they should be");
+		return decode_fail(
+		    d, NW_EPROTO, "packed columns are not as long as they should be");
 	take_columns(d, &b, r);
 	r->stride = r->n_fields;
 	return rows_deliver(d, r, mid, NULL);

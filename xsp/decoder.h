@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of the document decoder share: the decoder itself, field names, text. Not for other rooms. */
+/* What the parts of the document decoder share: the decoder itself, field names, text. Not for
+ * other rooms. */
 #ifndef XSP_DECODER_H
 #define XSP_DECODER_H
 
@@ -12,26 +13,27 @@ enum name_kind { NAME_FIELD, NAME_TS, NAME_TS_NS, NAME_SAMPLE, NAME_HIST };
 
 enum { NAME_MAX_BYTES = 255 };
 
-/* One spelling of a field name. `canon` is the name it stands for: itself, unless dots or synonyms were in it. */
+/* One spelling of a field name. `canon` is the name it stands for: itself, unless dots or synonyms
+ * were in it. */
 struct name {
 	uint64_t head;
 	const char *spelling;
 	struct name *canon;
 	uint32_t spelling_len;
-	uint32_t column;                /* of the canonical name, within the item whose serial is `item` */
-	uint64_t item, row;             /* serial numbers of the last item and row it was seen in */
+	uint32_t column;    /* of the canonical name, within the item whose serial is `item` */
+	uint64_t item, row; /* serial numbers of the last item and row it was seen in */
 	uint8_t kind;
-	bool is_caliper;                /* only calipers use it: the row's time is in seconds */
-	bool is_deviation;              /* negative means undefined */
+	bool is_caliper;   /* only calipers use it: the row's time is in seconds */
+	bool is_deviation; /* negative means undefined */
 };
 
 /*
- * Spellings seen, so that a field of a row costs one hash instead of a search. Bounded: emptied between items when
- * half full, and half is more than one item may use.
+ * Spellings seen, so that a field of a row costs one hash instead of a search. Bounded: emptied
+ * between items when half full, and half is more than one item may use.
  */
 struct names {
 	struct name *all;
-	uint32_t *slots;                /* index into all + 1; 0 is free */
+	uint32_t *slots; /* index into all + 1; 0 is free */
 	char *text;
 	uint32_t n, max, mask;
 	uint32_t text_len, text_cap;
@@ -61,25 +63,40 @@ bool text_is_valid(const char *p, size_t len);
 const char *text_repair(struct scratch *s, const char *p, size_t len);
 /* The shortest of 15 and 17 digits that reads back as v. Assumes the C numeric locale. */
 int number_text(char out[32], double v);
-/* The container as JSON. Binary and other types without a JSON form become null, and so do NaN and infinities. */
+/* The container as JSON. Binary and other types without a JSON form become null, and so do NaN and
+ * infinities. */
 int json_put(struct nw_doc_decoder *d, struct scratch *s, const struct element *e);
 
 /* --- the decoder (doc.c) --- */
 
 enum part {
-	PART_ID, PART_ID_OLD, PART_PID, PART_MID, PART_MID_OLD, PART_EVENT_TYPE, PART_TYPE, PART_SUBJECT, PART_PARAMS,
-	PART_VALUES, PART_DATA, PART_META, PART_VERSION, PART_UNIS, PART_COUNT
+	PART_ID,
+	PART_ID_OLD,
+	PART_PID,
+	PART_MID,
+	PART_MID_OLD,
+	PART_EVENT_TYPE,
+	PART_TYPE,
+	PART_SUBJECT,
+	PART_PARAMS,
+	PART_VALUES,
+	PART_DATA,
+	PART_META,
+	PART_VERSION,
+	PART_UNIS,
+	PART_COUNT
 };
 
-/* One item: the top-level elements that mean something, whatever they are called in its generation. */
+/* One item: the top-level elements that mean something, whatever they are called in its
+ * generation. */
 struct item {
 	const uint8_t *doc;
 	size_t len;
 	uint32_t depth;
-	uint32_t have;                  /* bit per part */
+	uint32_t have; /* bit per part */
 	bool in_envelope;
-	bool is_list;                   /* its keys are 0, 1, ...: a list that came as a document */
-	struct element part[PART_COUNT];   /* only those in `have` are filled */
+	bool is_list; /* its keys are 0, 1, ...: a list that came as a document */
+	struct element part[PART_COUNT]; /* only those in `have` are filled */
 };
 
 static inline bool
@@ -103,7 +120,8 @@ struct nw_doc_decoder {
 
 int decode_fail(struct nw_doc_decoder *d, int rc, const char *why);
 int decode_walk_fail(struct nw_doc_decoder *d, int rc);
-/* Text that identifies: must be UTF-8 without NUL and not empty. An object id stands for its 24 hex digits. */
+/* Text that identifies: must be UTF-8 without NUL and not empty. An object id stands for its 24 hex
+ * digits. */
 int decode_id(struct nw_doc_decoder *d, const struct element *e, char hex[25], const char **out);
 bool element_is_list(const struct element *container);
 /* Checks those of values, data and meta that are not in the bit set of parts `used`. */
@@ -115,15 +133,16 @@ int meta_decode(struct nw_doc_decoder *d, const struct item *it);
 
 /* One item's rows, one after the other, `stride` values apart; dense when they are delivered. */
 struct rows {
-	const char **fields;            /* fields_max */
-	double *values;                 /* room for values_cap, at least fields_max */
-	int64_t *t_wall_ns, *sample_number;   /* room for rows_cap */
+	const char **fields;                /* fields_max */
+	double *values;                     /* room for values_cap, at least fields_max */
+	int64_t *t_wall_ns, *sample_number; /* room for rows_cap */
 	size_t values_cap, rows_cap;
 	size_t n, n_fields, stride;
 	uint32_t fields_max;
-	uint32_t depth;                 /* of the rows in the document */
-	uint64_t item, row;             /* serial numbers, to tell this item's and row's marks on names from old ones */
-	bool unit_is_second;            /* by the envelope */
+	uint32_t depth; /* of the rows in the document */
+	/* serial numbers, to tell this item's and row's marks on names from old ones */
+	uint64_t item, row;
+	bool unit_is_second; /* by the envelope */
 	const uint8_t *hist;
 	size_t hist_len;
 };

@@ -9,18 +9,20 @@
  *   generation 3   {id, eventType, parameters, subject}          {mid, data: {ts, _sample, sum_v, ..}}
  *   generation 4   the same in a list, or single                 {mid, data: [{ts, value}, ..]}
  *
- * Senders mix them, so each part of an item is looked for under all its names. Every part of an accepted document
- * has been walked once: rows by doc_data.c, everything else by item_read().
+ * Senders mix them, so each part of an item is looked for under all its names. Every part of an
+ * accepted document has been walked once: rows by doc_data.c, everything else by item_read().
  */
 #include <stdlib.h>
 
 #include "xsp/decoder.h"
 #include "narrows/frame.h"
 
-const struct nw_doc_limits nw_doc_limits_default = {
-	.doc_max_bytes = 1 << 20, .depth_max = 16, .items_max = 4096, .fields_max = 256, .rows_max = 65536,
-	.text_max_bytes = 4096
-};
+const struct nw_doc_limits nw_doc_limits_default = { .doc_max_bytes = 1 << 20,
+	.depth_max = 16,
+	.items_max = 4096,
+	.fields_max = 256,
+	.rows_max = 65536,
+	.text_max_bytes = 4096 };
 
 struct nw_doc_decoder *
 nw_doc_decoder_new(const struct nw_doc_limits *lim)
@@ -30,7 +32,8 @@ nw_doc_decoder_new(const struct nw_doc_limits *lim)
 	if (d == NULL)
 		return NULL;
 	d->lim = lim != NULL ? *lim : nw_doc_limits_default;
-	if (names_init(&d->names, d->lim.fields_max) < 0 || (d->rows = rows_new(d->lim.fields_max)) == NULL) {
+	if (names_init(&d->names, d->lim.fields_max) < 0 ||
+	    (d->rows = rows_new(d->lim.fields_max)) == NULL) {
 		nw_doc_decoder_free(d);
 		return NULL;
 	}
@@ -93,7 +96,8 @@ decode_id(struct nw_doc_decoder *d, const struct element *e, char hex[25], const
 	return NW_OK;
 }
 
-/* The type is not to be trusted: calipers declared `data` an array and gave it names. The first key tells. */
+/* The type is not to be trusted: calipers declared `data` an array and gave it names. The first key
+ * tells. */
 bool
 element_is_list(const struct element *container)
 {
@@ -117,12 +121,25 @@ part_of_key(const struct element *e)
 		const char *key;
 		uint8_t len, part;
 	} known[] = {
-		{ "mid", 3, PART_MID }, { "data", 4, PART_DATA }, { "_mid", 4, PART_MID_OLD }, { "values", 6, PART_VALUES },
-		{ "id", 2, PART_ID }, { "_id", 3, PART_ID_OLD }, { "pid", 3, PART_PID }, { "_pid", 4, PART_PID },
-		{ "eventType", 9, PART_EVENT_TYPE }, { "event_type", 10, PART_EVENT_TYPE }, { "type", 4, PART_TYPE },
-		{ "subject", 7, PART_SUBJECT }, { "parameters", 10, PART_PARAMS }, { "params", 6, PART_PARAMS },
-		{ "param", 5, PART_PARAMS }, { "meta", 4, PART_META }, { "version", 7, PART_VERSION },
-		{ "$schema", 7, PART_UNIS }, { "selfRef", 7, PART_UNIS },
+		{ "mid", 3, PART_MID },
+		{ "data", 4, PART_DATA },
+		{ "_mid", 4, PART_MID_OLD },
+		{ "values", 6, PART_VALUES },
+		{ "id", 2, PART_ID },
+		{ "_id", 3, PART_ID_OLD },
+		{ "pid", 3, PART_PID },
+		{ "_pid", 4, PART_PID },
+		{ "eventType", 9, PART_EVENT_TYPE },
+		{ "event_type", 10, PART_EVENT_TYPE },
+		{ "type", 4, PART_TYPE },
+		{ "subject", 7, PART_SUBJECT },
+		{ "parameters", 10, PART_PARAMS },
+		{ "params", 6, PART_PARAMS },
+		{ "param", 5, PART_PARAMS },
+		{ "meta", 4, PART_META },
+		{ "version", 7, PART_VERSION },
+		{ "$schema", 7, PART_UNIS },
+		{ "selfRef", 7, PART_UNIS },
 	};
 	size_t i;
 
@@ -132,7 +149,8 @@ part_of_key(const struct element *e)
 	return PART_COUNT;
 }
 
-/* Finds the parts of an item. Values, data and meta are left to who uses them, everything else is checked here. */
+/* Finds the parts of an item. Values, data and meta are left to who uses them, everything else is
+ * checked here. */
 static int
 item_read(struct nw_doc_decoder *d, const uint8_t *doc, size_t len, uint32_t depth, struct item *it)
 {
@@ -152,7 +170,8 @@ item_read(struct nw_doc_decoder *d, const uint8_t *doc, size_t len, uint32_t dep
 		return decode_fail(d, rc, "length of the document differs from its own");
 	while ((rc = walk_next(&w, &e)) > 0) {
 		p = part_of_key(&e);
-		if (p == PART_COUNT && e.key_len == 1 && e.key[0] == '0' && element_is_container(&e))
+		if (p == PART_COUNT && e.key_len == 1 && e.key[0] == '0' &&
+		    element_is_container(&e))
 			it->is_list = true;
 		if (p != PART_COUNT && !item_has(it, p)) {
 			it->part[p] = e;
@@ -162,7 +181,8 @@ item_read(struct nw_doc_decoder *d, const uint8_t *doc, size_t len, uint32_t dep
 		} else if (p != PART_COUNT && p != PART_UNIS) {
 			d->stats.duplicate_keys++;
 		}
-		if (element_is_container(&e) && (rc = walk_check(e.value, e.value_len, &d->lim, depth + 1)) < 0)
+		if (element_is_container(&e) &&
+		    (rc = walk_check(e.value, e.value_len, &d->lim, depth + 1)) < 0)
 			return decode_walk_fail(d, rc);
 	}
 	return rc < 0 ? decode_walk_fail(d, rc) : NW_OK;
@@ -245,7 +265,9 @@ envelope_decode(struct nw_doc_decoder *d, const struct item *top)
 static int
 document_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len)
 {
-	struct element whole = { .value = buf, .value_len = (uint32_t)len, .type = BSON_TYPE_DOCUMENT };
+	struct element whole = {
+		.value = buf, .value_len = (uint32_t)len, .type = BSON_TYPE_DOCUMENT
+	};
 	struct item top;
 	bool has_id;
 	int rc;
@@ -258,7 +280,8 @@ document_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len)
 		rc = walk_check(buf, len, &d->lim, 1);
 		return rc < 0 ? decode_walk_fail(d, rc) : NW_OK;
 	}
-	has_id = top.have & (1u << PART_MID | 1u << PART_MID_OLD | 1u << PART_ID | 1u << PART_ID_OLD);
+	has_id =
+	    top.have & (1u << PART_MID | 1u << PART_MID_OLD | 1u << PART_ID | 1u << PART_ID_OLD);
 	if (item_has(&top, PART_META) || (item_has(&top, PART_DATA) && !has_id))
 		return envelope_decode(d, &top);
 	if (top.is_list && top.have == 0)
@@ -267,8 +290,8 @@ document_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len)
 }
 
 int
-nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t len, const struct nw_doc_sink *sink,
-    const char **why)
+nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t len,
+    const struct nw_doc_sink *sink, const char **why)
 {
 	int rc;
 
@@ -278,11 +301,8 @@ nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t
 	case NW_OPT_XFER_NEW:
 	case NW_OPT_XFER_END:
 	case NW_OPT_XFER_UPDATE:
-	case NW_OPT_BATCH:
-		break;
-	default:
-		*why = "not an option that carries documents";
-		return NW_EUNSUPPORTED;
+	case NW_OPT_BATCH: break;
+	default: *why = "not an option that carries documents"; return NW_EUNSUPPORTED;
 	}
 	d->sink = sink;
 	d->n_items = 0;
@@ -290,7 +310,8 @@ nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t
 	if (len > d->lim.doc_max_bytes)
 		rc = decode_fail(d, NW_ETOOBIG, "document too long");
 	else
-		rc = opt == NW_OPT_BATCH ? batch_doc_decode(d, buf, len) : document_decode(d, buf, len);
+		rc = opt == NW_OPT_BATCH ? batch_doc_decode(d, buf, len)
+					 : document_decode(d, buf, len);
 	if (rc < 0)
 		*why = d->why;
 	return rc;

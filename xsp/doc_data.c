@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data items to rows of doubles: the path every sample takes. Nothing here allocates once the rows have grown to the
- * largest item seen.
+ * Data items to rows of doubles: the path every sample takes. Nothing here allocates once the rows
+ * have grown to the largest item seen.
  *
- * A row is a document of named fields, or a pair [time, value]. Columns appear in the order they are first met;
- * rows are stored one after the other, `stride` values apart, and made dense at the end.
+ * A row is a document of named fields, or a pair [time, value]. Columns appear in the order they
+ * are first met; rows are stored one after the other, `stride` values apart, and made dense at the
+ * end.
  */
 #include <float.h>
 #include <math.h>
@@ -15,10 +16,10 @@
 
 /* What a row says about when it was, until all of it has been read. */
 struct row {
-	struct element ts;              /* type 0: none */
+	struct element ts; /* type 0: none */
 	int64_t ts_ns, sample_number;
 	bool has_ts_ns, is_caliper;
-	uint64_t n_set;                 /* values that are numbers */
+	uint64_t n_set; /* values that are numbers */
 };
 
 struct rows *
@@ -35,7 +36,8 @@ rows_new(uint32_t fields_max)
 	r->values = malloc(r->values_cap * sizeof(*r->values));
 	r->t_wall_ns = malloc(r->rows_cap * sizeof(*r->t_wall_ns));
 	r->sample_number = malloc(r->rows_cap * sizeof(*r->sample_number));
-	if (r->fields == NULL || r->values == NULL || r->t_wall_ns == NULL || r->sample_number == NULL) {
+	if (r->fields == NULL || r->values == NULL || r->t_wall_ns == NULL ||
+	    r->sample_number == NULL) {
 		rows_free(r);
 		return NULL;
 	}
@@ -62,7 +64,8 @@ values_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n)
 
 	if (n <= cap)
 		return NW_OK;
-	/* A value takes at least four bytes of a dense document; one that needs more rows times fields is empty air. */
+	/* A value takes at least four bytes of a dense document; one that needs more rows times
+	 * fields is empty air. */
 	if (n > d->lim.doc_max_bytes / 2)
 		return decode_fail(d, NW_ETOOBIG, "too many rows of too many fields");
 	while (cap < n)
@@ -96,7 +99,8 @@ rows_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n)
 	return NW_OK;
 }
 
-/* Moves the rows apart; doubling keeps a document that adds a field per row from moving them each time. */
+/* Moves the rows apart; doubling keeps a document that adds a field per row from moving them each
+ * time. */
 static int
 rows_widen(struct nw_doc_decoder *d, struct rows *r)
 {
@@ -106,7 +110,8 @@ rows_widen(struct nw_doc_decoder *d, struct rows *r)
 	if ((rc = values_reserve(d, r, (r->n + 1) * stride)) < 0)
 		return rc;
 	for (i = r->n + 1; i-- > 0;) {
-		memmove(r->values + i * stride, r->values + i * r->stride, r->stride * sizeof(*r->values));
+		memmove(r->values + i * stride, r->values + i * r->stride,
+		    r->stride * sizeof(*r->values));
 		for (k = r->stride; k < stride; k++)
 			r->values[i * stride + k] = NAN;
 	}
@@ -114,7 +119,8 @@ rows_widen(struct nw_doc_decoder *d, struct rows *r)
 	return NW_OK;
 }
 
-/* The place of a field in the row that is being read. The first row is alone, so it needs no stride yet. */
+/* The place of a field in the row that is being read. The first row is alone, so it needs no stride
+ * yet. */
 static inline int
 row_place(struct nw_doc_decoder *d, struct rows *r, struct name *name, double **out)
 {
@@ -135,7 +141,8 @@ row_place(struct nw_doc_decoder *d, struct rows *r, struct name *name, double **
 
 /* Puts what element e says about the field into the row. */
 static inline int
-row_value(struct nw_doc_decoder *d, struct rows *r, struct row *row, struct name *name, const struct element *e)
+row_value(struct nw_doc_decoder *d, struct rows *r, struct row *row, struct name *name,
+    const struct element *e)
 {
 	double v, *place = NULL;
 	int rc;
@@ -145,20 +152,19 @@ row_value(struct nw_doc_decoder *d, struct rows *r, struct row *row, struct name
 	} else {
 		switch (element_number(e, &v)) {
 		case NUMBER_OK:
-		case NUMBER_NONE:
-			break;
-		case NUMBER_TEXT:
-			d->stats.text_values++;
-			return NW_OK;
+		case NUMBER_NONE: break;
+		case NUMBER_TEXT: d->stats.text_values++; return NW_OK;
 		case NUMBER_OTHER:
-			/* Arrays are the originals' histograms h_gd and h_rd, which nobody reads. */
+			/* Arrays are the originals' histograms h_gd and h_rd, which nobody
+			 * reads. */
 			d->stats.bad_values += e->type != BSON_TYPE_ARRAY;
 			return NW_OK;
 		}
 	}
 	if ((rc = row_place(d, r, name, &place)) < 0)
 		return rc;
-	/* DBL_MAX is a minimum of nothing, -1 a deviation of too few: markers, not numbers. NaN compares false. */
+	/* DBL_MAX is a minimum of nothing, -1 a deviation of too few: markers, not numbers. NaN
+	 * compares false. */
 	if (fabs(v) < DBL_MAX && !(name->is_deviation && v < 0)) {
 		*place = v;
 		row->n_set++;
@@ -175,14 +181,16 @@ seconds_to_ns(double s, int64_t *out)
 
 	if (!(fabs(s) < 9.2e9))
 		return false;
-	/* Doubles near today are 238 ns apart: rounded to what their senders' clocks had, microseconds. */
+	/* Doubles near today are 238 ns apart: rounded to what their senders' clocks had,
+	 * microseconds. */
 	*out = (int64_t)whole * 1000000000 + (int64_t)((s - whole) * 1e6 + 0.5) * 1000;
 	return true;
 }
 
 /*
- * The envelope decides the unit: seconds in generations 1 to 3, microseconds in 4. A double that would be a
- * microsecond of 1970-01-01 is the one exception: no generation 4 clock says so, a careless sender of seconds does.
+ * The envelope decides the unit: seconds in generations 1 to 3, microseconds in 4. A double that
+ * would be a microsecond of 1970-01-01 is the one exception: no generation 4 clock says so, a
+ * careless sender of seconds does.
  */
 static bool
 element_time(const struct element *e, bool unit_is_second, int64_t *out)
@@ -201,7 +209,8 @@ element_time(const struct element *e, bool unit_is_second, int64_t *out)
 		return true;
 	case BSON_TYPE_INT32:
 	case BSON_TYPE_INT64:
-		i = e->type == BSON_TYPE_INT32 ? (int32_t)get_le32(e->value) : (int64_t)get_le64(e->value);
+		i = e->type == BSON_TYPE_INT32 ? (int32_t)get_le32(e->value)
+					       : (int64_t)get_le64(e->value);
 		return !__builtin_mul_overflow(i, unit_is_second ? 1000000000 : 1000, out);
 	case BSON_TYPE_DATE_TIME:
 		return !__builtin_mul_overflow((int64_t)get_le64(e->value), 1000000, out);
@@ -245,7 +254,8 @@ row_hist(struct nw_doc_decoder *d, struct rows *r, const struct element *e)
 }
 
 static void
-row_time_part(struct nw_doc_decoder *d, struct row *row, const struct name *name, const struct element *e)
+row_time_part(
+    struct nw_doc_decoder *d, struct row *row, const struct name *name, const struct element *e)
 {
 	double v;
 
@@ -254,7 +264,8 @@ row_time_part(struct nw_doc_decoder *d, struct row *row, const struct name *name
 	} else if (name->kind == NAME_TS_NS && e->type == BSON_TYPE_INT64) {
 		row->ts_ns = (int64_t)get_le64(e->value);
 		row->has_ts_ns = true;
-	} else if (name->kind == NAME_SAMPLE && element_number(e, &v) == NUMBER_OK && v >= 0 && v < 9e15) {
+	} else if (name->kind == NAME_SAMPLE && element_number(e, &v) == NUMBER_OK && v >= 0 &&
+	    v < 9e15) {
 		row->sample_number = (int64_t)v;
 	} else {
 		d->stats.bad_values++;
@@ -272,7 +283,9 @@ row_begin(struct nw_doc_decoder *d, struct rows *r, struct row *row)
 	row->has_ts_ns = row->is_caliper = false;
 	row->n_set = 0;
 	r->row++;
-	if (r->n > 0 && ((rc = rows_reserve(d, r, r->n + 1)) < 0 || (rc = values_reserve(d, r, (r->n + 1) * r->stride)) < 0))
+	if (r->n > 0 &&
+	    ((rc = rows_reserve(d, r, r->n + 1)) < 0 ||
+		(rc = values_reserve(d, r, (r->n + 1) * r->stride)) < 0))
 		return rc;
 	for (i = 0; i < r->n_fields; i++)
 		r->values[r->n * r->stride + i] = NAN;
@@ -287,7 +300,8 @@ row_end(struct nw_doc_decoder *d, struct rows *r, const struct row *row)
 
 	if (row->has_ts_ns)
 		t = row->ts_ns;
-	else if (row->ts.type == 0 || !element_time(&row->ts, r->unit_is_second || row->is_caliper, &t))
+	else if (row->ts.type == 0 ||
+	    !element_time(&row->ts, r->unit_is_second || row->is_caliper, &t))
 		t = NW_TIME_BY_SAMPLE;
 	if (t == NW_TIME_BY_SAMPLE && row->sample_number < 0) {
 		d->stats.bad_values++;
@@ -315,10 +329,13 @@ row_of_fields(struct nw_doc_decoder *d, struct rows *r, const struct element *fi
 		return rc;
 	walk_enter(&w, fields, d->lim.text_max_bytes);
 	while ((rc = walk_next(&w, &e)) > 0) {
-		if (element_is_container(&e) && (rc = walk_check(e.value, e.value_len, &d->lim, r->depth + 1)) < 0)
+		if (element_is_container(&e) &&
+		    (rc = walk_check(e.value, e.value_len, &d->lim, r->depth + 1)) < 0)
 			return decode_walk_fail(d, rc);
 		if ((rc = names_get(&d->names, e.key, e.key_len, &name)) < 0)
-			return decode_fail(d, rc, rc == NW_EPROTO ? "bad field name" : "field names too long or too many");
+			return decode_fail(d, rc,
+			    rc == NW_EPROTO ? "bad field name"
+					    : "field names too long or too many");
 		if (name->row == r->row) {
 			d->stats.duplicate_keys++;
 			continue;
@@ -341,7 +358,8 @@ row_of_fields(struct nw_doc_decoder *d, struct rows *r, const struct element *fi
 }
 
 static int
-row_of_pair(struct nw_doc_decoder *d, struct rows *r, const struct element *pair, struct name *value_name)
+row_of_pair(
+    struct nw_doc_decoder *d, struct rows *r, const struct element *pair, struct name *value_name)
 {
 	struct element e[3];
 	struct row row;
@@ -401,7 +419,8 @@ rows_deliver(struct nw_doc_decoder *d, struct rows *r, const char *mid, const ch
 	if (r->n == 0)
 		return NW_OK;
 	for (i = 1; i < r->n && r->stride > r->n_fields; i++)
-		memmove(r->values + i * r->n_fields, r->values + i * r->stride, r->n_fields * sizeof(*r->values));
+		memmove(r->values + i * r->n_fields, r->values + i * r->stride,
+		    r->n_fields * sizeof(*r->values));
 	out.mid = mid;
 	out.event_type = event_type;
 	out.n_fields = r->n_fields;
@@ -420,7 +439,8 @@ rows_deliver(struct nw_doc_decoder *d, struct rows *r, const char *mid, const ch
 int
 data_decode(struct nw_doc_decoder *d, const struct item *it)
 {
-	const struct element *mid_element = &it->part[item_has(it, PART_MID) ? PART_MID : PART_MID_OLD];
+	const struct element *mid_element =
+	    &it->part[item_has(it, PART_MID) ? PART_MID : PART_MID_OLD];
 	enum part p = item_has(it, PART_DATA) ? PART_DATA : PART_VALUES;
 	const char *mid, *event_type = NULL;
 	char mid_hex[25], type_hex[25];
@@ -430,7 +450,8 @@ data_decode(struct nw_doc_decoder *d, const struct item *it)
 
 	if ((rc = decode_id(d, mid_element, mid_hex, &mid)) < 0)
 		return rc;
-	if (item_has(it, PART_EVENT_TYPE) && (rc = decode_id(d, &it->part[PART_EVENT_TYPE], type_hex, &event_type)) < 0)
+	if (item_has(it, PART_EVENT_TYPE) &&
+	    (rc = decode_id(d, &it->part[PART_EVENT_TYPE], type_hex, &event_type)) < 0)
 		return rc;
 	if (!item_has(it, p) || !element_is_container(&it->part[p]))
 		return decode_fail(d, NW_EPROTO, "data without values");

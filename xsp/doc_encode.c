@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Documents of generation 3, and the flat control documents, written with libbson into the caller's buffer.
+ * Documents of generation 3, and the flat control documents, written with libbson into the caller's
+ * buffer.
  *
- * The buffer is made large enough first, from an upper bound of the document: libbson answers a failed allocation
- * with abort(), and this code runs inside other people's programs. What is left to libbson is one small handle.
+ * The buffer is made large enough first, from an upper bound of the document: libbson answers a
+ * failed allocation with abort(), and this code runs inside other people's programs. What is left
+ * to libbson is one small handle.
  */
 #include <bson/bson.h>
 #include <math.h>
@@ -13,7 +15,8 @@
 
 #include "xsp/decoder.h"
 
-enum { ELEMENT_MAX_BYTES = 1 + 1 + 4 + 1 + 8 };   /* type, key's NUL, length and NUL of text, or 8 bytes of number */
+/* type, key's NUL, length and NUL of text, or 8 bytes of number */
+enum { ELEMENT_MAX_BYTES = 1 + 1 + 4 + 1 + 8 };
 
 void
 nw_doc_buf_clear(struct nw_doc_buf *b)
@@ -31,7 +34,8 @@ buffer_realloc(void *p, size_t n, void *ctx)
 	return realloc(p, n);
 }
 
-/* Makes room for a document of n bytes and opens it. NULL: no memory, or longer than a document can be. */
+/* Makes room for a document of n bytes and opens it. NULL: no memory, or longer than a document can
+ * be. */
 static bson_t *
 document_begin(struct nw_doc_buf *b, size_t n)
 {
@@ -83,15 +87,9 @@ kv_append(bson_t *doc, const struct nw_kv *kv, size_t n)
 			if (kv[i].v.text != NULL)
 				ok = bson_append_utf8(doc, kv[i].key, -1, kv[i].v.text, -1);
 			break;
-		case NW_KV_INT:
-			ok = bson_append_int64(doc, kv[i].key, -1, kv[i].v.i);
-			break;
-		case NW_KV_REAL:
-			ok = bson_append_double(doc, kv[i].key, -1, kv[i].v.d);
-			break;
-		case NW_KV_BOOL:
-			ok = bson_append_bool(doc, kv[i].key, -1, kv[i].v.i != 0);
-			break;
+		case NW_KV_INT: ok = bson_append_int64(doc, kv[i].key, -1, kv[i].v.i); break;
+		case NW_KV_REAL: ok = bson_append_double(doc, kv[i].key, -1, kv[i].v.d); break;
+		case NW_KV_BOOL: ok = bson_append_bool(doc, kv[i].key, -1, kv[i].v.i != 0); break;
 		}
 	}
 	return ok;
@@ -111,7 +109,8 @@ nw_meta_encode(struct nw_doc_buf *out, const char *id, const char *pid, const ch
     const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params)
 {
 	const struct nw_kv head[] = {
-		{ "id", NW_KV_TEXT, { .text = id } }, { "pid", NW_KV_TEXT, { .text = pid } },
+		{ "id", NW_KV_TEXT, { .text = id } },
+		{ "pid", NW_KV_TEXT, { .text = pid } },
 		{ "eventType", NW_KV_TEXT, { .text = event_type } },
 	};
 	bson_t *doc;
@@ -120,7 +119,8 @@ nw_meta_encode(struct nw_doc_buf *out, const char *id, const char *pid, const ch
 	out->len = 0;
 	if (id == NULL || id[0] == '\0' || event_type == NULL || event_type[0] == '\0')
 		return NW_EINVAL;
-	doc = document_begin(out, kv_bound(head, 3) + kv_bound(subject, n_subject) + kv_bound(params, n_params));
+	doc = document_begin(
+	    out, kv_bound(head, 3) + kv_bound(subject, n_subject) + kv_bound(params, n_params));
 	if (doc == NULL)
 		return NW_ENOMEM;
 	ok = kv_append(doc, head, 3) && kv_append_document(doc, "subject", subject, n_subject) &&
@@ -139,30 +139,34 @@ nw_envelope_encode(struct nw_doc_buf *out, const uint8_t *meta, size_t len)
 		return NW_EINVAL;
 	if ((doc = document_begin(out, 64 + len)) == NULL)
 		return NW_ENOMEM;
-	ok = bson_append_utf8(doc, "version", 7, "0.1", 3) && bson_append_array_begin(doc, "meta", 4, &list) &&
+	ok = bson_append_utf8(doc, "version", 7, "0.1", 3) &&
+	    bson_append_array_begin(doc, "meta", 4, &list) &&
 	    bson_append_document(&list, "0", 1, &item) && bson_append_array_end(doc, &list) &&
 	    bson_append_array_begin(doc, "data", 4, &list) && bson_append_array_end(doc, &list);
 	return document_end(out, doc, ok);
 }
 
 static bool
-row_append(bson_t *doc, int64_t t_wall_ns, const char *const *fields, const double *values, size_t n_fields,
-    const uint8_t *hist, size_t hist_len)
+row_append(bson_t *doc, int64_t t_wall_ns, const char *const *fields, const double *values,
+    size_t n_fields, const uint8_t *hist, size_t hist_len)
 {
-	bool ok = bson_append_double(doc, "ts", 2, (double)t_wall_ns / 1e9) && bson_append_int64(doc, "ts_ns", 5, t_wall_ns);
+	bool ok = bson_append_double(doc, "ts", 2, (double)t_wall_ns / 1e9) &&
+	    bson_append_int64(doc, "ts_ns", 5, t_wall_ns);
 	size_t i;
 
 	for (i = 0; ok && i < n_fields; i++)
 		if (!isnan(values[i]))
 			ok = bson_append_double(doc, fields[i], -1, values[i]);
 	if (ok && hist_len > 0)
-		ok = bson_append_binary(doc, "h_dur", 5, BSON_SUBTYPE_BINARY, hist, (uint32_t)hist_len);
+		ok = bson_append_binary(
+		    doc, "h_dur", 5, BSON_SUBTYPE_BINARY, hist, (uint32_t)hist_len);
 	return ok;
 }
 
 int
-nw_data_encode(struct nw_doc_buf *out, const char *mid, int64_t t_wall_ns, const char *const *fields,
-    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len)
+nw_data_encode(struct nw_doc_buf *out, const char *mid, int64_t t_wall_ns,
+    const char *const *fields, const double *values, size_t n_fields, const uint8_t *hist,
+    size_t hist_len)
 {
 	size_t bound = 128 + hist_len, i;
 	bson_t *doc, row;
@@ -176,8 +180,10 @@ nw_data_encode(struct nw_doc_buf *out, const char *mid, int64_t t_wall_ns, const
 		bound += ELEMENT_MAX_BYTES + strlen(fields[i]);
 	if ((doc = document_begin(out, bound)) == NULL)
 		return NW_ENOMEM;
-	ok = bson_append_utf8(doc, "mid", 3, mid, -1) && bson_append_document_begin(doc, "data", 4, &row) &&
-	    row_append(&row, t_wall_ns, fields, values, n_fields, hist, hist_len) && bson_append_document_end(doc, &row);
+	ok = bson_append_utf8(doc, "mid", 3, mid, -1) &&
+	    bson_append_document_begin(doc, "data", 4, &row) &&
+	    row_append(&row, t_wall_ns, fields, values, n_fields, hist, hist_len) &&
+	    bson_append_document_end(doc, &row);
 	return document_end(out, doc, ok);
 }
 
@@ -192,18 +198,21 @@ nw_list_doc_encode(struct nw_doc_buf *out, const struct nw_data *d)
 	out->len = 0;
 	if (d->mid == NULL || d->mid[0] == '\0')
 		return NW_EINVAL;
-	if (d->n_rows > nw_doc_limits_default.rows_max || d->n_fields > nw_doc_limits_default.fields_max)
+	if (d->n_rows > nw_doc_limits_default.rows_max ||
+	    d->n_fields > nw_doc_limits_default.fields_max)
 		return NW_ETOOBIG;
 	for (i = 0; i < d->n_fields; i++)
 		per_row += ELEMENT_MAX_BYTES + strlen(d->fields[i]);
 	bound += strlen(d->mid) + d->n_rows * per_row;
 	if ((doc = document_begin(out, bound)) == NULL)
 		return NW_ENOMEM;
-	ok = bson_append_utf8(doc, "mid", 3, d->mid, -1) && bson_append_array_begin(doc, "data", 4, &list);
+	ok = bson_append_utf8(doc, "mid", 3, d->mid, -1) &&
+	    bson_append_array_begin(doc, "data", 4, &list);
 	for (i = 0; ok && i < d->n_rows; i++) {
 		snprintf(key, sizeof(key), "%zu", i);
 		ok = bson_append_document_begin(&list, key, -1, &row) &&
-		    row_append(&row, d->t_wall_ns[i], d->fields, d->values + i * d->n_fields, d->n_fields, NULL, 0) &&
+		    row_append(&row, d->t_wall_ns[i], d->fields, d->values + i * d->n_fields,
+			d->n_fields, NULL, 0) &&
 		    bson_append_document_end(&list, &row);
 	}
 	return document_end(out, doc, ok && bson_append_array_end(doc, &list));
@@ -264,7 +273,8 @@ kv_has(const struct nw_kv *kv, size_t n, const char *key)
 }
 
 int
-nw_kv_decode(const uint8_t *buf, size_t len, struct nw_kv *kv, size_t cap, size_t *n, const char **why)
+nw_kv_decode(
+    const uint8_t *buf, size_t len, struct nw_kv *kv, size_t cap, size_t *n, const char **why)
 {
 	struct element e;
 	struct nw_kv one;

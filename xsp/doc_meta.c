@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One metadata item, of any generation. Metadata comes once per series: this path is for tolerance, not for speed. */
+/* One metadata item, of any generation. Metadata comes once per series: this path is for tolerance,
+ * not for speed. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -50,9 +51,20 @@ subject_size(struct nw_doc_decoder *d, const struct element *e)
 }
 
 enum subject_field {
-	SUBJECT_TASK_ID, SUBJECT_XFER_ID, SUBJECT_STREAM_ID, SUBJECT_TYPE, SUBJECT_SRC, SUBJECT_DST, SUBJECT_RESOURCE,
-	SUBJECT_HOSTNAME, SUBJECT_TEXTS,
-	SUBJECT_SPORT = SUBJECT_TEXTS, SUBJECT_DPORT, SUBJECT_SIZE, SUBJECT_ENDPOINTS, SUBJECT_COUNT
+	SUBJECT_TASK_ID,
+	SUBJECT_XFER_ID,
+	SUBJECT_STREAM_ID,
+	SUBJECT_TYPE,
+	SUBJECT_SRC,
+	SUBJECT_DST,
+	SUBJECT_RESOURCE,
+	SUBJECT_HOSTNAME,
+	SUBJECT_TEXTS,
+	SUBJECT_SPORT = SUBJECT_TEXTS,
+	SUBJECT_DPORT,
+	SUBJECT_SIZE,
+	SUBJECT_ENDPOINTS,
+	SUBJECT_COUNT
 };
 
 static enum subject_field
@@ -62,13 +74,25 @@ subject_field_of_key(const struct element *e)
 		const char *key;
 		enum subject_field field;
 	} known[] = {
-		{ "task_id", SUBJECT_TASK_ID }, { "xfer_id", SUBJECT_XFER_ID }, { "stream_id", SUBJECT_STREAM_ID },
-		{ "type", SUBJECT_TYPE }, { "hostname", SUBJECT_HOSTNAME }, { "size", SUBJECT_SIZE },
-		{ "src", SUBJECT_SRC }, { "LocalAddress", SUBJECT_SRC }, { "source", SUBJECT_SRC },
-		{ "dst", SUBJECT_DST }, { "RemAddress", SUBJECT_DST }, { "destination", SUBJECT_DST },
-		{ "sport", SUBJECT_SPORT }, { "LocalPort", SUBJECT_SPORT },
-		{ "dport", SUBJECT_DPORT }, { "RemPort", SUBJECT_DPORT },
-		{ "resource", SUBJECT_RESOURCE }, { "FILE", SUBJECT_RESOURCE }, { "filename", SUBJECT_RESOURCE },
+		{ "task_id", SUBJECT_TASK_ID },
+		{ "xfer_id", SUBJECT_XFER_ID },
+		{ "stream_id", SUBJECT_STREAM_ID },
+		{ "type", SUBJECT_TYPE },
+		{ "hostname", SUBJECT_HOSTNAME },
+		{ "size", SUBJECT_SIZE },
+		{ "src", SUBJECT_SRC },
+		{ "LocalAddress", SUBJECT_SRC },
+		{ "source", SUBJECT_SRC },
+		{ "dst", SUBJECT_DST },
+		{ "RemAddress", SUBJECT_DST },
+		{ "destination", SUBJECT_DST },
+		{ "sport", SUBJECT_SPORT },
+		{ "LocalPort", SUBJECT_SPORT },
+		{ "dport", SUBJECT_DPORT },
+		{ "RemPort", SUBJECT_DPORT },
+		{ "resource", SUBJECT_RESOURCE },
+		{ "FILE", SUBJECT_RESOURCE },
+		{ "filename", SUBJECT_RESOURCE },
 		{ "endPointPair", SUBJECT_ENDPOINTS },
 	};
 	size_t i;
@@ -81,7 +105,8 @@ subject_field_of_key(const struct element *e)
 
 /* The first element of each field, under any of its names, at this level or in an endPointPair. */
 static void
-subject_collect(struct nw_doc_decoder *d, const struct element *subject, struct element found[SUBJECT_COUNT])
+subject_collect(
+    struct nw_doc_decoder *d, const struct element *subject, struct element found[SUBJECT_COUNT])
 {
 	enum subject_field f;
 	struct element e;
@@ -147,8 +172,8 @@ subject_decode(struct nw_doc_decoder *d, const struct element *subject, struct n
 }
 
 /*
- * The collection interval has no unit in its name. XIO wrote seconds; generation 4 documents show what must be
- * milliseconds but never say so: theirs stays in params_json only.
+ * The collection interval has no unit in its name. XIO wrote seconds; generation 4 documents show
+ * what must be milliseconds but never say so: theirs stays in params_json only.
  */
 static void
 params_decode(const struct element *params, struct nw_meta *m)
@@ -199,7 +224,7 @@ event_type_decode(struct nw_doc_decoder *d, const struct item *it, char hex[25],
 		return decode_id(d, &it->part[PART_TYPE], hex, &m->event_type);
 	if (!it->in_envelope || !item_has(it, PART_SUBJECT))
 		return decode_fail(d, NW_EPROTO, "metadata without an event type");
-	m->event_type = "untyped";      /* processes of generation 2 */
+	m->event_type = "untyped"; /* processes of generation 2 */
 	return NW_OK;
 }
 
@@ -215,7 +240,7 @@ json_decode(struct nw_doc_decoder *d, const struct item *it, enum part p, const 
 	object = it->part[p];
 	if (!element_is_container(&object))
 		return decode_fail(d, NW_EPROTO, "subject or parameters is not a document");
-	object.type = BSON_TYPE_DOCUMENT;       /* even where it was declared an array */
+	object.type = BSON_TYPE_DOCUMENT; /* even where it was declared an array */
 	*out = d->scratch.p + d->scratch.len;
 	if ((rc = json_put(d, &d->scratch, &object)) < 0)
 		return rc;
@@ -228,18 +253,24 @@ has_pid(const struct item *it)
 {
 	const struct element *e = &it->part[PART_PID];
 
-	return item_has(it, PART_PID) && e->type != BSON_TYPE_NULL && !(e->type == BSON_TYPE_UTF8 && e->value_len == 5);
+	return item_has(it, PART_PID) && e->type != BSON_TYPE_NULL &&
+	    !(e->type == BSON_TYPE_UTF8 && e->value_len == 5);
 }
 
 int
 meta_decode(struct nw_doc_decoder *d, const struct item *it)
 {
 	const struct element *id = &it->part[item_has(it, PART_ID) ? PART_ID : PART_ID_OLD];
-	struct nw_meta m = { .subject = { .size_bytes = -1 }, .dt_s = NAN, .ts_s = NAN, .raw = it->doc, .raw_len = it->len };
+	struct nw_meta m = { .subject = { .size_bytes = -1 },
+		.dt_s = NAN,
+		.ts_s = NAN,
+		.raw = it->doc,
+		.raw_len = it->len };
 	char id_hex[25], pid_hex[25], type_hex[25];
 	int rc;
 
-	/* Enough for all: JSON at most sextuples (control characters), repaired text triples and occurs once more. */
+	/* Enough for all: JSON at most sextuples (control characters), repaired text triples and
+	 * occurs once more. */
 	if (scratch_reserve(&d->scratch, 10 * it->len + 512) < 0)
 		return decode_fail(d, NW_ENOMEM, "out of memory");
 	m.generation = generation_of(it);

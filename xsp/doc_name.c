@@ -54,10 +54,12 @@ name_head(const char *s, uint32_t len)
 		memcpy(&y, s + len - 4, 4);
 		return (uint64_t)x << 32 | y;
 	}
-	return (uint64_t)(uint8_t)s[0] << 16 | (uint64_t)(uint8_t)s[len / 2] << 8 | (uint8_t)s[len - 1];
+	return (uint64_t)(uint8_t)s[0] << 16 | (uint64_t)(uint8_t)s[len / 2] << 8 |
+	    (uint8_t)s[len - 1];
 }
 
-/* The ends of a name tell names apart well enough; a bad case costs at most `max` comparisons of heads. */
+/* The ends of a name tell names apart well enough; a bad case costs at most `max` comparisons of
+ * heads. */
 static inline uint32_t
 name_hash(const char *s, uint32_t len, uint64_t head)
 {
@@ -78,7 +80,8 @@ is_caliper_statistic(const char *s)
 
 	for (i = 0; i < sizeof(statistics) / sizeof(statistics[0]); i++) {
 		n = strlen(statistics[i]);
-		if (strncmp(s, statistics[i], n) == 0 && s[n] != '\0' && strchr("vrgd", s[n]) != NULL && s[n + 1] == '\0')
+		if (strncmp(s, statistics[i], n) == 0 && s[n] != '\0' &&
+		    strchr("vrgd", s[n]) != NULL && s[n + 1] == '\0')
 			return true;
 	}
 	return false;
@@ -92,8 +95,12 @@ name_classify(struct name *n)
 		enum name_kind kind;
 		bool is_caliper;
 	} known[] = {
-		{ "ts", NAME_TS, false }, { "ts_ns", NAME_TS_NS, false }, { "_sample", NAME_SAMPLE, true },
-		{ "h_dur", NAME_HIST, true }, { "count", NAME_FIELD, true }, { "dur", NAME_FIELD, true },
+		{ "ts", NAME_TS, false },
+		{ "ts_ns", NAME_TS_NS, false },
+		{ "_sample", NAME_SAMPLE, true },
+		{ "h_dur", NAME_HIST, true },
+		{ "count", NAME_FIELD, true },
+		{ "dur", NAME_FIELD, true },
 		{ "dur_inst", NAME_FIELD, true },
 	};
 	size_t i;
@@ -135,19 +142,21 @@ name_add(struct names *t, uint32_t *slot, const char *spelling, uint32_t len, st
 		return NW_ETOOBIG;
 	if (!text_is_valid(spelling, len))
 		return NW_EPROTO;
-	if (t->max - t->n < 2)      /* room for the canonical name, too */
+	if (t->max - t->n < 2) /* room for the canonical name, too */
 		return NW_ETOOBIG;
 	n = &t->all[t->n++];
 	*slot = t->n;
-	*n = (struct name){
-		.spelling = t->text + t->text_len, .spelling_len = len, .head = name_head(spelling, len), .canon = n
-	};
+	*n = (struct name){ .spelling = t->text + t->text_len,
+		.spelling_len = len,
+		.head = name_head(spelling, len),
+		.canon = n };
 	memcpy(t->text + t->text_len, spelling, len + 1);
 	t->text_len += len + 1;
 	name_classify(n);
 	canonical_len = name_canonical(canonical, spelling, len);
 	if (canonical_len != len || memcmp(canonical, spelling, len) != 0)
-		(void)names_get(t, canonical, canonical_len, &n->canon);    /* valid, and has room: cannot fail */
+		/* valid, and has room: cannot fail */
+		(void)names_get(t, canonical, canonical_len, &n->canon);
 	*out = n->canon;
 	return NW_OK;
 }
@@ -161,10 +170,12 @@ names_get(struct names *t, const char *spelling, uint32_t len, struct name **out
 	if (len == 0)
 		return NW_EPROTO;
 	head = name_head(spelling, len);
-	for (at = name_hash(spelling, len, head) & t->mask; (i = t->slots[at]) != 0; at = (at + 1) & t->mask) {
+	for (at = name_hash(spelling, len, head) & t->mask; (i = t->slots[at]) != 0;
+	     at = (at + 1) & t->mask) {
 		struct name *n = &t->all[i - 1];
 
-		if (n->head == head && n->spelling_len == len && (len <= 8 || memcmp(n->spelling, spelling, len) == 0)) {
+		if (n->head == head && n->spelling_len == len &&
+		    (len <= 8 || memcmp(n->spelling, spelling, len) == 0)) {
 			*out = n->canon;
 			return NW_OK;
 		}

@@ -46,13 +46,13 @@ sequence_len(const unsigned char *p, size_t left)
 	if (n > left)
 		return 0;
 	if (p[0] == 0xe0)
-		low = 0xa0;             /* shorter forms exist */
+		low = 0xa0; /* shorter forms exist */
 	else if (p[0] == 0xed)
-		high = 0x9f;            /* surrogates */
+		high = 0x9f; /* surrogates */
 	else if (p[0] == 0xf0)
 		low = 0x90;
 	else if (p[0] == 0xf4)
-		high = 0x8f;            /* above U+10FFFF */
+		high = 0x8f; /* above U+10FFFF */
 	if (p[1] < low || p[1] > high)
 		return 0;
 	for (i = 2; i < n; i++)
@@ -120,7 +120,8 @@ json_text(struct scratch *s, const char *p, size_t len)
 		if (c == '"' || c == '\\')
 			scratch_put(s, escape, (size_t)snprintf(escape, sizeof(escape), "\\%c", c));
 		else if (c < 0x20 && c != 0)
-			scratch_put(s, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", c));
+			scratch_put(
+			    s, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", c));
 		else if (n > 0)
 			scratch_put(s, p + i, n);
 		else
@@ -152,11 +153,13 @@ json_scalar(struct scratch *s, const struct element *e)
 			scratch_put(s, "null", 4);
 		return;
 	case BSON_TYPE_INT32:
-		scratch_put(s, buf, (size_t)snprintf(buf, sizeof(buf), "%" PRId32, (int32_t)get_le32(e->value)));
+		scratch_put(s, buf,
+		    (size_t)snprintf(buf, sizeof(buf), "%" PRId32, (int32_t)get_le32(e->value)));
 		return;
 	case BSON_TYPE_INT64:
-	case BSON_TYPE_DATE_TIME:       /* milliseconds since 1970 */
-		scratch_put(s, buf, (size_t)snprintf(buf, sizeof(buf), "%" PRId64, (int64_t)get_le64(e->value)));
+	case BSON_TYPE_DATE_TIME: /* milliseconds since 1970 */
+		scratch_put(s, buf,
+		    (size_t)snprintf(buf, sizeof(buf), "%" PRId64, (int64_t)get_le64(e->value)));
 		return;
 	case BSON_TYPE_BOOL:
 		scratch_put(s, e->value[0] ? "true" : "false", e->value[0] ? 4 : 5);
@@ -164,14 +167,16 @@ json_scalar(struct scratch *s, const struct element *e)
 	case BSON_TYPE_OID:
 		scratch_put(s, "\"", 1);
 		for (i = 0; i < 12; i++)
-			scratch_put(s, buf, (size_t)snprintf(buf, sizeof(buf), "%02x", e->value[i]));
+			scratch_put(
+			    s, buf, (size_t)snprintf(buf, sizeof(buf), "%02x", e->value[i]));
 		scratch_put(s, "\"", 1);
 		return;
 	}
 	scratch_put(s, "null", 4);
 }
 
-/* Is there an element of this name before e in its document? Quadratic, on documents of fields_max elements. */
+/* Is there an element of this name before e in its document? Quadratic, on documents of fields_max
+ * elements. */
 static bool
 is_repeated(const struct element *container, const struct element *e, uint32_t text_max_bytes)
 {

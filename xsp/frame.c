@@ -7,9 +7,9 @@
  *   v0  version 1, type 1, body length 2, session id 16                                                  20 bytes
  *       then the body; in APP_DATA and NET_PATH it is one block: type 2, sport 2, length 4
  *
- * Both versions occur in one session, so the first byte of every message chooses. v1 has no total length: the end is
- * known only after walking the blocks. Flags, reserved, sport and the endpoint ids carry nothing: original senders
- * leave stack bytes in the latter.
+ * Both versions occur in one session, so the first byte of every message chooses. v1 has no total
+ * length: the end is known only after walking the blocks. Flags, reserved, sport and the endpoint
+ * ids carry nothing: original senders leave stack bytes in the latter.
  */
 #include "narrows/frame.h"
 
@@ -26,13 +26,17 @@ enum {
 	V0_SESS_ID_AT = 4
 };
 
-const struct nw_frame_limits nw_frame_limits_default = {
-	.blocks_max = 64, .block_max_bytes = 1 << 20, .message_max_bytes = 4 << 20, .hops_max = 64, .hop_depth_max = 8
-};
+const struct nw_frame_limits nw_frame_limits_default = { .blocks_max = 64,
+	.block_max_bytes = 1 << 20,
+	.message_max_bytes = 4 << 20,
+	.hops_max = 64,
+	.hop_depth_max = 8 };
 
-const struct nw_frame_limits nw_frame_limits_preauth = {
-	.blocks_max = 64, .block_max_bytes = 4096, .message_max_bytes = 4096, .hops_max = 64, .hop_depth_max = 8
-};
+const struct nw_frame_limits nw_frame_limits_preauth = { .blocks_max = 64,
+	.block_max_bytes = 4096,
+	.message_max_bytes = 4096,
+	.hops_max = 64,
+	.hop_depth_max = 8 };
 
 static int
 fail(const char **why, int rc, const char *text)
@@ -72,8 +76,8 @@ block_header_read(const uint8_t *p, size_t avail, struct nw_block *b, uint64_t *
 }
 
 static int
-parse_v1(const uint8_t *buf, size_t len, const struct nw_frame_limits *lim, struct nw_frame *out, size_t *need,
-    const char **why)
+parse_v1(const uint8_t *buf, size_t len, const struct nw_frame_limits *lim, struct nw_frame *out,
+    size_t *need, const char **why)
 {
 	uint64_t at = NW_FRAME_V1_HEADER, payload_len, header_len, headers_left;
 	struct nw_block b;
@@ -107,8 +111,8 @@ parse_v1(const uint8_t *buf, size_t len, const struct nw_frame_limits *lim, stru
 }
 
 static int
-parse_v0(const uint8_t *buf, size_t len, const struct nw_frame_limits *lim, struct nw_frame *out, size_t *need,
-    const char **why)
+parse_v0(const uint8_t *buf, size_t len, const struct nw_frame_limits *lim, struct nw_frame *out,
+    size_t *need, const char **why)
 {
 	if (len < NW_FRAME_V0_HEADER)
 		return more(need, NW_FRAME_V0_HEADER);
@@ -137,17 +141,15 @@ parse_v0(const uint8_t *buf, size_t len, const struct nw_frame_limits *lim, stru
 }
 
 int
-nw_frame_parse(const uint8_t *buf, size_t len, const struct nw_frame_limits *lim, struct nw_frame *out, size_t *need,
-    const char **why)
+nw_frame_parse(const uint8_t *buf, size_t len, const struct nw_frame_limits *lim,
+    struct nw_frame *out, size_t *need, const char **why)
 {
 	if (len == 0)
 		return more(need, 1);
 	out->version = buf[0];
 	switch (buf[0]) {
-	case 0:
-		return parse_v0(buf, len, lim, out, need, why);
-	case 1:
-		return parse_v1(buf, len, lim, out, need, why);
+	case 0: return parse_v0(buf, len, lim, out, need, why);
+	case 1: return parse_v1(buf, len, lim, out, need, why);
 	}
 	return fail(why, NW_EPROTO, "unknown protocol version");
 }
@@ -195,15 +197,17 @@ nw_frame_next_block(const struct nw_frame *f, size_t *cursor, struct nw_block *o
 }
 
 static long
-write_v1(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id, const struct nw_block *blocks,
-    uint16_t n_blocks)
+write_v1(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id,
+    const struct nw_block *blocks, uint16_t n_blocks)
 {
 	size_t total = NW_FRAME_V1_HEADER;
 	uint8_t *p = buf;
 	unsigned i;
 
 	for (i = 0; i < n_blocks; i++)
-		total += (blocks[i].len >= LENGTH_EXTENDED ? BLOCK_HEADER_EXTENDED : NW_BLOCK_HEADER) + blocks[i].len;
+		total +=
+		    (blocks[i].len >= LENGTH_EXTENDED ? BLOCK_HEADER_EXTENDED : NW_BLOCK_HEADER) +
+		    blocks[i].len;
 	if (buf == NULL)
 		return (long)total;
 	if (total > cap)
@@ -234,8 +238,8 @@ write_v1(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id, const 
 }
 
 static long
-write_v0(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id, const struct nw_block *blocks,
-    uint16_t n_blocks)
+write_v0(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id,
+    const struct nw_block *blocks, uint16_t n_blocks)
 {
 	size_t header_len = n_blocks > 0 && v0_has_block_header(type) ? NW_BLOCK_HEADER : 0;
 	size_t payload_len = n_blocks > 0 ? blocks[0].len : 0;
@@ -264,14 +268,12 @@ write_v0(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id, const 
 }
 
 long
-nw_frame_write(uint8_t *buf, size_t cap, uint8_t version, uint16_t type, const uint8_t sess_id[NW_SESS_ID_BYTES],
-    const struct nw_block *blocks, uint16_t n_blocks)
+nw_frame_write(uint8_t *buf, size_t cap, uint8_t version, uint16_t type,
+    const uint8_t sess_id[NW_SESS_ID_BYTES], const struct nw_block *blocks, uint16_t n_blocks)
 {
 	switch (version) {
-	case 0:
-		return write_v0(buf, cap, type, sess_id, blocks, n_blocks);
-	case 1:
-		return write_v1(buf, cap, type, sess_id, blocks, n_blocks);
+	case 0: return write_v0(buf, cap, type, sess_id, blocks, n_blocks);
+	case 1: return write_v1(buf, cap, type, sess_id, blocks, n_blocks);
 	}
 	return NW_EINVAL;
 }
@@ -295,10 +297,9 @@ nw_odd32_put(uint8_t p[4], uint32_t value)
 const char *
 nw_msg_name(unsigned type)
 {
-	static const char *const names[NW_MSG_COUNT] = {
-		"INVALID", "SESS_OPEN", "SESS_ACK", "SESS_CLOSE", "BLOCK_HEADER", "AUTH_TYPE", "AUTH_TOKEN",
-		"SESS_NACK", "PING", "PONG", "DATA_CHAN", "NET_PATH", "APP_DATA", "SLAB_INFO", "INF_DATA"
-	};
+	static const char *const names[NW_MSG_COUNT] = { "INVALID", "SESS_OPEN", "SESS_ACK",
+		"SESS_CLOSE", "BLOCK_HEADER", "AUTH_TYPE", "AUTH_TOKEN", "SESS_NACK", "PING",
+		"PONG", "DATA_CHAN", "NET_PATH", "APP_DATA", "SLAB_INFO", "INF_DATA" };
 
 	return type < NW_MSG_COUNT ? names[type] : "?";
 }

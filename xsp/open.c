@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What stands in the messages that open a session, or refuse to: SESS_OPEN, AUTH_TYPE, AUTH_TOKEN, SESS_NACK.
+ * What stands in the messages that open a session, or refuse to: SESS_OPEN, AUTH_TYPE, AUTH_TOKEN,
+ * SESS_NACK.
  *
- * Original receivers act on the last block of such a message, and original senders never send two: the last block of
- * the right type is the one that counts here.
+ * Original receivers act on the last block of such a message, and original senders never send two:
+ * the last block of the right type is the one that counts here.
  */
 #include "narrows/frame.h"
 
@@ -12,15 +13,17 @@
 #include "narrows/err.h"
 #include "xsp/wire.h"
 
-/* A hop record: id text 63, protocol 10, padding 3, flags 4 (odd encoding), child count 2, padding 2. */
+/* A hop record: id text 63, protocol 10, padding 3, flags 4 (odd encoding), child count 2, padding
+ * 2. */
 enum {
 	HOP_RECORD_BYTES = 84,
 	HOP_FLAGS_AT = 76,
 	HOP_CHILDREN_AT = 80,
-	HOP_DEPTH_CEILING = 64,         /* whatever the limits say: the walk's stack has a fixed size */
+	HOP_DEPTH_CEILING = 64, /* whatever the limits say: the walk's stack has a fixed size */
 	HOP_FLAG_NATIVE = 1,
-	OPEN_V1_BYTES = 20,             /* session id 16, flags 4 */
-	OPEN_V0_BYTES = 88,             /* session id 16, source text 63, padding 1, session flags 4, hop flags 4 */
+	OPEN_V1_BYTES = 20, /* session id 16, flags 4 */
+	/* session id 16, source text 63, padding 1, session flags 4, hop flags 4 */
+	OPEN_V0_BYTES = 88,
 	TOKEN_LENGTH_BYTES = 4
 };
 
@@ -47,9 +50,11 @@ last_block(const struct nw_frame *f, uint16_t type, struct nw_block *out)
 	return found;
 }
 
-/* The records are a tree in depth-first order; children_left is the path from the top to where we are. */
+/* The records are a tree in depth-first order; children_left is the path from the top to where we
+ * are. */
 static int
-hops_parse(const uint8_t *p, size_t len, const struct nw_frame_limits *lim, struct nw_open *out, const char **why)
+hops_parse(const uint8_t *p, size_t len, const struct nw_frame_limits *lim, struct nw_open *out,
+    const char **why)
 {
 	uint32_t children_left[HOP_DEPTH_CEILING], depth = 0, depth_max = lim->hop_depth_max, flags;
 	size_t i, n = len / HOP_RECORD_BYTES;
@@ -72,18 +77,21 @@ hops_parse(const uint8_t *p, size_t len, const struct nw_frame_limits *lim, stru
 		if (depth + 1 > depth_max)
 			return fail(why, NW_ETOOBIG, "hops nested too deep");
 		if (get_be16(p + HOP_CHILDREN_AT) > n - i - 1)
-			return fail(why, NW_EPROTO, "hop counts more children than there are records");
+			return fail(
+			    why, NW_EPROTO, "hop counts more children than there are records");
 		children_left[depth++] = get_be16(p + HOP_CHILDREN_AT);
 	}
 	while (depth > 0)
 		if (children_left[--depth] != 0)
-			return fail(why, NW_EPROTO, "hop counts more children than there are records");
+			return fail(
+			    why, NW_EPROTO, "hop counts more children than there are records");
 	out->n_hops = (uint32_t)n;
 	return NW_OK;
 }
 
 int
-nw_open_parse(const struct nw_frame *f, const struct nw_frame_limits *lim, struct nw_open *out, const char **why)
+nw_open_parse(const struct nw_frame *f, const struct nw_frame_limits *lim, struct nw_open *out,
+    const char **why)
 {
 	size_t fixed = f->version == 0 ? OPEN_V0_BYTES : OPEN_V1_BYTES;
 	struct nw_block b;
@@ -143,7 +151,8 @@ nw_token_parse(const struct nw_frame *f, const uint8_t **data, size_t *len, cons
 
 	if (!last_block(f, is_text ? NW_BLOCK_NACK : NW_BLOCK_AUTH_TOK, &b))
 		return fail(why, NW_EPROTO, "token message without a token");
-	if (b.len < TOKEN_LENGTH_BYTES || nw_odd32_get(b.data, &n) < 0 || n > b.len - TOKEN_LENGTH_BYTES)
+	if (b.len < TOKEN_LENGTH_BYTES || nw_odd32_get(b.data, &n) < 0 ||
+	    n > b.len - TOKEN_LENGTH_BYTES)
 		return fail(why, NW_EPROTO, "bad token length");
 	if (n > NW_TOKEN_MAX_BYTES)
 		return fail(why, NW_ETOOBIG, "token too long");
@@ -155,7 +164,8 @@ nw_token_parse(const struct nw_frame *f, const uint8_t **data, size_t *len, cons
 size_t
 nw_nack_write(uint8_t *out, size_t cap, const char *text)
 {
-	size_t n = strlen(text), room = cap < TOKEN_LENGTH_BYTES + 1 ? 0 : cap - TOKEN_LENGTH_BYTES - 1;
+	size_t n = strlen(text),
+	       room = cap < TOKEN_LENGTH_BYTES + 1 ? 0 : cap - TOKEN_LENGTH_BYTES - 1;
 
 	if (cap < TOKEN_LENGTH_BYTES + 1)
 		return 0;
@@ -165,6 +175,7 @@ nw_nack_write(uint8_t *out, size_t cap, const char *text)
 		n = room;
 	nw_odd32_put(out, (uint32_t)n + 1);
 	memcpy(out + TOKEN_LENGTH_BYTES, text, n);
-	out[TOKEN_LENGTH_BYTES + n] = 0;    /* counted: original clients print the text without adding one */
+	/* counted: original clients print the text without adding one */
+	out[TOKEN_LENGTH_BYTES + n] = 0;
 	return TOKEN_LENGTH_BYTES + n + 1;
 }

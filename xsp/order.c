@@ -92,7 +92,8 @@ within(int64_t ns, int64_t min_ns, int64_t max_ns)
 int
 nw_order_check(const struct nw_order *o, const char **why)
 {
-	bool some_connection = o->src[0] != '\0' || o->dst[0] != '\0' || o->sport != 0 || o->dport != 0;
+	bool some_connection =
+	    o->src[0] != '\0' || o->dst[0] != '\0' || o->sport != 0 || o->dport != 0;
 
 	*why = NULL;
 	if (o->opt != NW_OPT_START && o->opt != NW_OPT_STOP && o->opt != NW_OPT_RATE)
@@ -107,9 +108,11 @@ nw_order_check(const struct nw_order *o, const char **why)
 		*why = "nothing named to start";
 	else if (o->opt == NW_OPT_RATE && o->collection_ns == 0)
 		*why = "a rate without collection interval";
-	else if (o->collection_ns != 0 && !within(o->collection_ns, NW_ORDER_COLLECTION_MIN_NS, NW_ORDER_PERIOD_MAX_NS))
+	else if (o->collection_ns != 0 &&
+	    !within(o->collection_ns, NW_ORDER_COLLECTION_MIN_NS, NW_ORDER_PERIOD_MAX_NS))
 		*why = "collection interval out of range 10 ms to 1 h";
-	else if (o->report_ns != 0 && !within(o->report_ns, o->collection_ns, NW_ORDER_PERIOD_MAX_NS))
+	else if (o->report_ns != 0 &&
+	    !within(o->report_ns, o->collection_ns, NW_ORDER_PERIOD_MAX_NS))
 		*why = "report period out of range: collection interval to 1 h";
 	else if (!within(o->lease_ns, NW_ORDER_LEASE_MIN_NS, NW_ORDER_LEASE_MAX_NS))
 		*why = "lease out of range 100 ms to 1 d";
@@ -182,13 +185,15 @@ nw_order_decode(struct nw_order *o, uint16_t opt, const uint8_t *buf, size_t len
 	if (!take_text(kv, n, "id", o->id, sizeof(o->id)) ||
 	    !take_text(kv, n, "event_type", o->event_type, sizeof(o->event_type)) ||
 	    !take_text(kv, n, "task_id", o->task_id, sizeof(o->task_id)) ||
-	    !take_text(kv, n, "src", o->src, sizeof(o->src)) || !take_text(kv, n, "dst", o->dst, sizeof(o->dst))) {
+	    !take_text(kv, n, "src", o->src, sizeof(o->src)) ||
+	    !take_text(kv, n, "dst", o->dst, sizeof(o->dst))) {
 		*why = "text of an order too long";
 		return NW_ETOOBIG;
 	}
 	if (!take_port(kv, n, "sport", &o->sport) || !take_port(kv, n, "dport", &o->dport) ||
 	    !take_seconds(kv, n, "collection_interval_s", &o->collection_ns) ||
-	    !take_seconds(kv, n, "report_period_s", &o->report_ns) || !take_seconds(kv, n, "lease_s", &o->lease_ns)) {
+	    !take_seconds(kv, n, "report_period_s", &o->report_ns) ||
+	    !take_seconds(kv, n, "lease_s", &o->lease_ns)) {
 		*why = "number of an order out of range";
 		return NW_EPROTO;
 	}
@@ -284,8 +289,10 @@ nw_clock_offset(const struct nw_clock *c, int64_t t4_wall_ns, double *offset_s, 
 
 	if (c->t1_wall_ns <= 0 || c->t2_wall_ns <= 0 || held_ns < 0 || held_ns > away_ns)
 		return NW_EPROTO;
-	/* Differences of positive times are exact and do not overflow; their sum may: a peer's clock can say anything. */
-	*offset_s = ((double)(c->t2_wall_ns - c->t1_wall_ns) + (double)(c->t3_wall_ns - t4_wall_ns)) / 2e9;
+	/* Differences of positive times are exact and do not overflow; their sum may: a peer's
+	 * clock can say anything. */
+	*offset_s =
+	    ((double)(c->t2_wall_ns - c->t1_wall_ns) + (double)(c->t3_wall_ns - t4_wall_ns)) / 2e9;
 	*bound_s = (double)(away_ns - held_ns) / 2e9;
 	return NW_OK;
 }

@@ -57,40 +57,31 @@ regex_len(const uint8_t *p, size_t left)
 	return second == SIZE_MAX ? SIZE_MAX : first + second;
 }
 
-/* Code with scope and database pointers are missing on purpose: deprecated, and nobody measures in them. */
+/* Code with scope and database pointers are missing on purpose: deprecated, and nobody measures in
+ * them. */
 size_t
 walk_value_len(uint8_t type, const uint8_t *p, size_t left)
 {
 	switch (type) {
 	case BSON_TYPE_UTF8:
 	case BSON_TYPE_CODE:
-	case BSON_TYPE_SYMBOL:
-		return string_len(p, left);
+	case BSON_TYPE_SYMBOL: return string_len(p, left);
 	case BSON_TYPE_DOCUMENT:
-	case BSON_TYPE_ARRAY:
-		return container_len(p, left);
-	case BSON_TYPE_BINARY:
-		return binary_len(p, left);
-	case BSON_TYPE_REGEX:
-		return regex_len(p, left);
-	case BSON_TYPE_BOOL:
-		return left >= 1 && p[0] <= 1 ? 1 : SIZE_MAX;
+	case BSON_TYPE_ARRAY: return container_len(p, left);
+	case BSON_TYPE_BINARY: return binary_len(p, left);
+	case BSON_TYPE_REGEX: return regex_len(p, left);
+	case BSON_TYPE_BOOL: return left >= 1 && p[0] <= 1 ? 1 : SIZE_MAX;
 	case BSON_TYPE_NULL:
 	case BSON_TYPE_UNDEFINED:
 	case BSON_TYPE_MINKEY:
-	case BSON_TYPE_MAXKEY:
-		return 0;
-	case BSON_TYPE_INT32:
-		return 4;
+	case BSON_TYPE_MAXKEY: return 0;
+	case BSON_TYPE_INT32: return 4;
 	case BSON_TYPE_DOUBLE:
 	case BSON_TYPE_INT64:
 	case BSON_TYPE_DATE_TIME:
-	case BSON_TYPE_TIMESTAMP:
-		return 8;
-	case BSON_TYPE_OID:
-		return 12;
-	case BSON_TYPE_DECIMAL128:
-		return 16;
+	case BSON_TYPE_TIMESTAMP: return 8;
+	case BSON_TYPE_OID: return 12;
+	case BSON_TYPE_DECIMAL128: return 16;
 	}
 	return SIZE_MAX;
 }
@@ -107,7 +98,8 @@ walk_check(const uint8_t *doc, size_t len, const struct nw_doc_limits *lim, uint
 	if ((rc = walk_open(&w, doc, len, lim)) < 0)
 		return rc;
 	while ((rc = walk_next(&w, &e)) > 0) {
-		if (element_is_container(&e) && (rc = walk_check(e.value, e.value_len, lim, depth + 1)) < 0)
+		if (element_is_container(&e) &&
+		    (rc = walk_check(e.value, e.value_len, lim, depth + 1)) < 0)
 			return rc;
 	}
 	return rc;
@@ -138,24 +130,13 @@ element_number(const struct element *e, double *out)
 
 	*out = NAN;
 	switch (e->type) {
-	case BSON_TYPE_DOUBLE:
-		*out = get_le_double(e->value);
-		return NUMBER_OK;
-	case BSON_TYPE_INT32:
-		*out = (int32_t)get_le32(e->value);
-		return NUMBER_OK;
-	case BSON_TYPE_INT64:
-		*out = (double)(int64_t)get_le64(e->value);
-		return NUMBER_OK;
-	case BSON_TYPE_BOOL:
-		*out = e->value[0];
-		return NUMBER_OK;
+	case BSON_TYPE_DOUBLE: *out = get_le_double(e->value); return NUMBER_OK;
+	case BSON_TYPE_INT32: *out = (int32_t)get_le32(e->value); return NUMBER_OK;
+	case BSON_TYPE_INT64: *out = (double)(int64_t)get_le64(e->value); return NUMBER_OK;
+	case BSON_TYPE_BOOL: *out = e->value[0]; return NUMBER_OK;
 	case BSON_TYPE_NULL:
-	case BSON_TYPE_UNDEFINED:
-		return NUMBER_NONE;
-	case BSON_TYPE_UTF8:
-		text = element_text(e, &len);
-		return text_number(text, len, out);
+	case BSON_TYPE_UNDEFINED: return NUMBER_NONE;
+	case BSON_TYPE_UTF8: text = element_text(e, &len); return text_number(text, len, out);
 	}
 	return NUMBER_OTHER;
 }

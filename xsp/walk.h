@@ -2,10 +2,11 @@
 /*
  * A walk over the elements of one BSON document that trusts no byte of it.
  *
- * Every length is checked against the document before anything is read, strings and documents must end in their NUL,
- * and a document must end where it says. libbson's iterator is as safe, but it cannot tell a document's end from a key
- * that runs into it, leaves sub-documents unchecked, and costs several calls per element: its bare walk takes longer
- * than all of the decoding here (tests/bench_doc.c). What this walk accepts, libbson accepts (tests/fuzz_doc.c).
+ * Every length is checked against the document before anything is read, strings and documents must
+ * end in their NUL, and a document must end where it says. libbson's iterator is as safe, but it
+ * cannot tell a document's end from a key that runs into it, leaves sub-documents unchecked, and
+ * costs several calls per element: its bare walk takes longer than all of the decoding here
+ * (tests/bench_doc.c). What this walk accepts, libbson accepts (tests/fuzz_doc.c).
  */
 #ifndef XSP_WALK_H
 #define XSP_WALK_H
@@ -17,23 +18,25 @@
 #include "xsp/wire.h"
 
 struct element {
-	const char *key;                /* NUL terminated, in the document */
-	const uint8_t *value;           /* what follows the key, length prefix included */
+	const char *key;      /* NUL terminated, in the document */
+	const uint8_t *value; /* what follows the key, length prefix included */
 	uint32_t key_len;
 	uint32_t value_len;
-	uint8_t type;                   /* BSON_TYPE_*; 0 in an element that was never filled */
+	uint8_t type; /* BSON_TYPE_*; 0 in an element that was never filled */
 };
 
 struct walk {
 	const uint8_t *at;
-	const uint8_t *end;             /* the document's final NUL: stops any search for a key's end */
+	const uint8_t *end; /* the document's final NUL: stops any search for a key's end */
 	uint32_t text_max_bytes;
 };
 
-/* Bytes taken by a value of a type that has no fixed length, or SIZE_MAX when they are not all there. */
+/* Bytes taken by a value of a type that has no fixed length, or SIZE_MAX when they are not all
+ * there. */
 size_t walk_value_len(uint8_t type, const uint8_t *p, size_t left);
 
-/* Checks a whole document, `depth` levels down already. NW_EPROTO, or NW_ETOOBIG for text and depth limits. */
+/* Checks a whole document, `depth` levels down already. NW_EPROTO, or NW_ETOOBIG for text and depth
+ * limits. */
 int walk_check(const uint8_t *doc, size_t len, const struct nw_doc_limits *lim, uint32_t depth);
 
 const char *walk_why(int rc);
@@ -75,18 +78,14 @@ walk_next(struct walk *w, struct element *e)
 	left = (size_t)(w->end - p);
 	switch (e->type) {
 	case BSON_TYPE_DOUBLE:
-	case BSON_TYPE_INT64:
-		n = 8;
-		break;
-	case BSON_TYPE_INT32:
-		n = 4;
-		break;
-	default:
-		n = walk_value_len(e->type, p, left);
+	case BSON_TYPE_INT64: n = 8; break;
+	case BSON_TYPE_INT32: n = 4; break;
+	default: n = walk_value_len(e->type, p, left);
 	}
 	if (n > left)
 		return NW_EPROTO;
-	if (e->key_len > w->text_max_bytes || (e->type == BSON_TYPE_UTF8 && n - 5 > w->text_max_bytes))
+	if (e->key_len > w->text_max_bytes ||
+	    (e->type == BSON_TYPE_UTF8 && n - 5 > w->text_max_bytes))
 		return NW_ETOOBIG;
 	e->value_len = (uint32_t)n;
 	w->at = p + n;
@@ -102,7 +101,8 @@ walk_enter(struct walk *w, const struct element *e, uint32_t text_max_bytes)
 	w->text_max_bytes = text_max_bytes;
 }
 
-/* Text of a BSON_TYPE_UTF8 element: NUL terminated, but possibly with more NULs inside and not UTF-8. */
+/* Text of a BSON_TYPE_UTF8 element: NUL terminated, but possibly with more NULs inside and not
+ * UTF-8. */
 static inline const char *
 element_text(const struct element *e, size_t *len)
 {
@@ -110,7 +110,8 @@ element_text(const struct element *e, size_t *len)
 	return (const char *)e->value + 4;
 }
 
-enum number_kind { NUMBER_OK, NUMBER_NONE, NUMBER_TEXT, NUMBER_OTHER };   /* NONE: null and undefined */
+/* NONE: null and undefined */
+enum number_kind { NUMBER_OK, NUMBER_NONE, NUMBER_TEXT, NUMBER_OTHER };
 
 /* Numbers, booleans, and text that is a decimal number from its first to its last byte. */
 enum number_kind element_number(const struct element *e, double *out);

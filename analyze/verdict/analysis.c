@@ -7,7 +7,8 @@
 #include "narrows/err.h"
 
 static int
-analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_params *p, struct analysis *out)
+analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
+    struct analysis *out)
 {
 	int rc;
 
@@ -21,14 +22,16 @@ analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_
 }
 
 int
-analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_params *p, struct analysis *out)
+analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
+    struct analysis *out)
 {
 	const struct evidence *e = &out->evidence;
 	char *story;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if ((rc = analysis_read(r, session_id, p, out)) < 0 || (rc = judge(e, &p->judge, &out->judgement)) < 0 ||
+	if ((rc = analysis_read(r, session_id, p, out)) < 0 ||
+	    (rc = judge(e, &p->judge, &out->judgement)) < 0 ||
 	    (rc = segments_find(e, &out->judgement.path, &p->segments, &out->segments)) < 0 ||
 	    (rc = classes_find(e, &p->classes, &out->classes)) < 0 ||
 	    (rc = reductions_find(&p->reduction, &out->reductions)) < 0) {

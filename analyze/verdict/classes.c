@@ -26,8 +26,8 @@ buckets_fill(const uint64_t counts[NW_HIST_BUCKETS], struct nw_density_bucket *o
 }
 
 static int
-op_classes_find(const struct evidence_durations *d, const struct classes_params *params, struct nw_density_bucket *buckets,
-    struct op_classes *out)
+op_classes_find(const struct evidence_durations *d, const struct classes_params *params,
+    struct nw_density_bucket *buckets, struct op_classes *out)
 {
 	struct nw_density_options o = nw_density_defaults;
 	size_t n = buckets_fill(d->counts, buckets), i;
@@ -44,7 +44,8 @@ op_classes_find(const struct evidence_durations *d, const struct classes_params 
 	o.grid = 0;
 	if ((rc = nw_density_clock_step(buckets, n, 1, &step)) < 0 ||
 	    (rc = nw_density_buckets(buckets, n, step, &o, &out->density)) < 0 ||
-	    (rc = nw_classes_find(&out->density, params->peak_min, params->cutoff, false, &out->classes)) < 0)
+	    (rc = nw_classes_find(
+		 &out->density, params->peak_min, params->cutoff, false, &out->classes)) < 0)
 		return rc;
 	nw_classes_count_buckets(&out->classes, &out->density, buckets, n, step);
 	out->clock_step_s = step * NS;
@@ -67,7 +68,8 @@ most_first(const void *a, const void *b)
 }
 
 int
-classes_find(const struct evidence *e, const struct classes_params *params, struct op_classes_list *out)
+classes_find(
+    const struct evidence *e, const struct classes_params *params, struct op_classes_list *out)
 {
 	struct nw_density_bucket *buckets;
 	int rc = NW_OK;

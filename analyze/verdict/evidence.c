@@ -17,21 +17,33 @@
 static const double NS = 1e-9;
 #define EXCHANGE_LEAD_NS INT64_C(600000000000)
 
-enum { PID_NOT_TOLD = -1, PID_RECEIVER = -2 };   /* the latter: not told either, see ends_separate() */
+/* the latter: not told either, see ends_separate() */
+enum { PID_NOT_TOLD = -1, PID_RECEIVER = -2 };
 
-enum kind { KIND_OTHER, KIND_CALIPER, KIND_PROCESS, KIND_FILE, KIND_CONNECTION, KIND_CPU, KIND_DISK, KIND_CLOCK,
-	KIND_EXCHANGE };
+enum kind {
+	KIND_OTHER,
+	KIND_CALIPER,
+	KIND_PROCESS,
+	KIND_FILE,
+	KIND_CONNECTION,
+	KIND_CPU,
+	KIND_DISK,
+	KIND_CLOCK,
+	KIND_EXCHANGE
+};
 
-/* One metadata that says something here, copied: the reader's text does not outlive its callback. */
+/* One metadata that says something here, copied: the reader's text does not outlive its
+ * callback. */
 struct source {
 	enum kind kind;
 	int64_t meta_id;
-	size_t host, flow, item;             /* item: file or connection */
+	size_t host, flow, item; /* item: file or connection */
 	enum nw_op op;
 	double dt_s;
-	bool has_connection, has_file;       /* of a caliper: its metadata names what it is about, and item is it */
-	uint64_t reports;                    /* numbered so far */
-	int64_t last_wall_ns;                /* of the row before, for senders that do not tell their window */
+	/* of a caliper: its metadata names what it is about, and item is it */
+	bool has_connection, has_file;
+	uint64_t reports;     /* numbered so far */
+	int64_t last_wall_ns; /* of the row before, for senders that do not tell their window */
 };
 
 struct loader {
@@ -40,33 +52,75 @@ struct loader {
 	struct source *sources;
 	size_t n_sources;
 	/* pass one */
-	double step_votes[64];               /* seconds covered, by log2 of the window in 1/8 octaves around 1 s */
-	double step_rows[64];                /* how many rows that were: their mean is the step */
+	/* seconds covered, by log2 of the window in 1/8 octaves around 1 s */
+	double step_votes[64];
+	double step_rows[64]; /* how many rows that were: their mean is the step */
 	int64_t begin_wall_ns, end_wall_ns;
 	/* the rows in hand */
 	struct source *source;
-	bool filling;                        /* pass two */
-	bool have_processes;                 /* which report every interval, busy or not */
+	bool filling;        /* pass two */
+	bool have_processes; /* which report every interval, busy or not */
 };
 
 /* Columns of a layout that matter, -1 where a layout has none. */
 struct columns {
 	int sum_v, mean_v, mean_r, sd_r, count, dur_inst, window, busy, busy_max, wait, threads;
-	int cpu_user, cpu_sys, cpu_wait, combined_bytes, report, seen_read, seen_written, rchar, wchar;
+	int cpu_user, cpu_sys, cpu_wait, combined_bytes, report, seen_read, seen_written, rchar,
+	    wchar;
 	int pipe_read_bytes, pipe_write_bytes, pipe_read_s, pipe_write_s;
 	int read_bytes, write_bytes, bytes_in, bytes_out;
 	int rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;
 	int idle, iowait, disk_busy, offset_s, bound_s, kernel_synced;
 };
 
-static const struct { const char *name; size_t at; } column_names[] = {
-#define COLUMN(c) { #c, offsetof(struct columns, c) }
-	COLUMN(sum_v), COLUMN(mean_v), COLUMN(mean_r), COLUMN(sd_r), COLUMN(count), COLUMN(dur_inst), COLUMN(window), COLUMN(busy), COLUMN(busy_max),
-	COLUMN(wait), COLUMN(threads), COLUMN(cpu_user), COLUMN(cpu_sys), COLUMN(cpu_wait), COLUMN(combined_bytes), COLUMN(report), COLUMN(seen_read), COLUMN(seen_written),
-	COLUMN(rchar), COLUMN(wchar), COLUMN(pipe_read_bytes), COLUMN(pipe_write_bytes), COLUMN(pipe_read_s),
-	COLUMN(pipe_write_s), COLUMN(read_bytes), COLUMN(write_bytes), COLUMN(bytes_in), COLUMN(bytes_out),
-	COLUMN(rtt_s), COLUMN(rtt_min_s), COLUMN(retrans), COLUMN(cwnd_bytes), COLUMN(busy_s), COLUMN(rwnd_limited_s),
-	COLUMN(sndbuf_limited_s), COLUMN(idle), COLUMN(iowait), COLUMN(disk_busy), COLUMN(offset_s), COLUMN(bound_s),
+static const struct {
+	const char *name;
+	size_t at;
+} column_names[] = {
+#define COLUMN(c)                               \
+	{                                       \
+#c, offsetof(struct columns, c) \
+	}
+	COLUMN(sum_v),
+	COLUMN(mean_v),
+	COLUMN(mean_r),
+	COLUMN(sd_r),
+	COLUMN(count),
+	COLUMN(dur_inst),
+	COLUMN(window),
+	COLUMN(busy),
+	COLUMN(busy_max),
+	COLUMN(wait),
+	COLUMN(threads),
+	COLUMN(cpu_user),
+	COLUMN(cpu_sys),
+	COLUMN(cpu_wait),
+	COLUMN(combined_bytes),
+	COLUMN(report),
+	COLUMN(seen_read),
+	COLUMN(seen_written),
+	COLUMN(rchar),
+	COLUMN(wchar),
+	COLUMN(pipe_read_bytes),
+	COLUMN(pipe_write_bytes),
+	COLUMN(pipe_read_s),
+	COLUMN(pipe_write_s),
+	COLUMN(read_bytes),
+	COLUMN(write_bytes),
+	COLUMN(bytes_in),
+	COLUMN(bytes_out),
+	COLUMN(rtt_s),
+	COLUMN(rtt_min_s),
+	COLUMN(retrans),
+	COLUMN(cwnd_bytes),
+	COLUMN(busy_s),
+	COLUMN(rwnd_limited_s),
+	COLUMN(sndbuf_limited_s),
+	COLUMN(idle),
+	COLUMN(iowait),
+	COLUMN(disk_busy),
+	COLUMN(offset_s),
+	COLUMN(bound_s),
 	COLUMN(kernel_synced),
 };
 
@@ -219,7 +273,8 @@ connection_add(struct evidence *e, size_t host, const json_t *subject)
 	const char *dst = json_either(subject, "dst", "RemAddress", "destination");
 	struct evidence_connection *c;
 
-	e->connections = xreallocarray(e->connections, e->n_connections + 1, sizeof(*e->connections));
+	e->connections =
+	    xreallocarray(e->connections, e->n_connections + 1, sizeof(*e->connections));
 	c = &e->connections[e->n_connections];
 	memset(c, 0, sizeof(*c));
 	c->host = host;
@@ -227,7 +282,8 @@ connection_add(struct evidence *e, size_t host, const json_t *subject)
 	c->dst = xstrdup(dst != NULL ? dst : "?");
 	c->sport = (unsigned)json_number(subject, "sport", 0) & 0xffff;
 	c->dport = (unsigned)json_number(subject, "dport", 0) & 0xffff;
-	c->rtt_s = c->rtt_min_s = c->retrans = c->cwnd_bytes = c->busy_s = c->rwnd_limited_s = c->sndbuf_limited_s = NAN;
+	c->rtt_s = c->rtt_min_s = c->retrans = c->cwnd_bytes = c->busy_s = c->rwnd_limited_s =
+	    c->sndbuf_limited_s = NAN;
 	return e->n_connections++;
 }
 
@@ -235,7 +291,8 @@ bool
 evidence_caliper_op(const char *event_type, const json_t *subject, enum nw_op *op)
 {
 	const char *type = json_text(subject, "type");
-	bool reads = strstr(event_type, "read") != NULL, writes = strstr(event_type, "write") != NULL, disk;
+	bool reads = strstr(event_type, "read") != NULL,
+	     writes = strstr(event_type, "write") != NULL, disk;
 
 	if (reads == writes)
 		return false;
@@ -245,7 +302,8 @@ evidence_caliper_op(const char *event_type, const json_t *subject, enum nw_op *o
 		disk = true;
 	else
 		disk = false;
-	*op = disk ? (reads ? NW_OP_DISK_READ : NW_OP_DISK_WRITE) : (reads ? NW_OP_NET_READ : NW_OP_NET_WRITE);
+	*op = disk ? (reads ? NW_OP_DISK_READ : NW_OP_DISK_WRITE)
+		   : (reads ? NW_OP_NET_READ : NW_OP_NET_WRITE);
 	return true;
 }
 
@@ -278,15 +336,18 @@ on_session_meta(void *arg, const struct nw_meta_rec *m)
 {
 	struct loader *l = arg;
 	struct source s = { .kind = KIND_OTHER, .meta_id = m->id };
-	json_t *subject = json_loads(m->subject_json, 0, NULL), *params = json_loads(m->params_json, 0, NULL);
+	json_t *subject = json_loads(m->subject_json, 0, NULL),
+	       *params = json_loads(m->params_json, 0, NULL);
 	json_t *dt = json_object_get(params, "collectionInterval");
 
 	s.host = host_index(l, m->host_id);
 	s.dt_s = json_is_number(dt) ? json_number_value(dt) : NAN;
-	if (prefixed(m->event_type, "nl:tools:calipers:summary:") || prefixed(m->event_type, "nl.")) {
+	if (prefixed(m->event_type, "nl:tools:calipers:summary:") ||
+	    prefixed(m->event_type, "nl.")) {
 		if (evidence_caliper_op(m->event_type, subject, &s.op))
 			s.kind = KIND_CALIPER;
-		/* Original senders have no document for connections and files: theirs are told by the caliper. */
+		/* Original senders have no document for connections and files: theirs are told by
+		 * the caliper. */
 		if (s.kind == KIND_CALIPER && json_object_get(subject, "pid") == NULL)
 			caliper_item(l, &s, subject);
 	} else if (prefixed(m->event_type, "nw:process")) {
@@ -300,7 +361,8 @@ on_session_meta(void *arg, const struct nw_meta_rec *m)
 		s.item = connection_add(l->e, s.host, subject);
 	}
 	if (s.kind == KIND_CALIPER || s.kind == KIND_PROCESS)
-		s.flow = flow_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD), json_text(subject, "program"));
+		s.flow = flow_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD),
+		    json_text(subject, "program"));
 	if (s.kind == KIND_PROCESS)
 		l->e->flows[s.flow].parent_pid = json_number(subject, "ppid", PID_NOT_TOLD);
 	if (s.kind != KIND_OTHER) {
@@ -321,16 +383,18 @@ has_other_end_here(const struct evidence *e, const struct evidence_connection *c
 
 	for (i = 0; i < e->n_connections; i++) {
 		o = &e->connections[i];
-		if (o->host == c->host && o->sport == c->dport && o->dport == c->sport && o->sport != 0 && o->sport != o->dport &&
-		    strcmp(o->src, c->dst) == 0 && strcmp(o->dst, c->src) == 0)
+		if (o->host == c->host && o->sport == c->dport && o->dport == c->sport &&
+		    o->sport != 0 && o->sport != o->dport && strcmp(o->src, c->dst) == 0 &&
+		    strcmp(o->dst, c->src) == 0)
 			return true;
 	}
 	return false;
 }
 
 /*
- * Original senders do not name their process. Where both ends of a connection are on one host, there are two at least:
- * who receives and writes to disk is made a flow of its own. (A third-party transfer between two servers of one host.)
+ * Original senders do not name their process. Where both ends of a connection are on one host,
+ * there are two at least: who receives and writes to disk is made a flow of its own. (A third-party
+ * transfer between two servers of one host.)
  */
 static void
 ends_separate(struct loader *l)
@@ -345,14 +409,19 @@ ends_separate(struct loader *l)
 			continue;
 		for (k = 0; k < l->n_sources; k++) {
 			t = &l->sources[k];
-			if (t->kind == KIND_CALIPER && t->host == s->host && e->flows[t->flow].pid == PID_NOT_TOLD &&
+			if (t->kind == KIND_CALIPER && t->host == s->host &&
+			    e->flows[t->flow].pid == PID_NOT_TOLD &&
 			    (t->op == NW_OP_NET_READ || t->op == NW_OP_DISK_WRITE))
-				t->flow = flow_index(e, t->host, PID_RECEIVER, e->flows[t->flow].program);
+				t->flow =
+				    flow_index(e, t->host, PID_RECEIVER, e->flows[t->flow].program);
 		}
 	}
 }
 
-struct host_metas { struct loader *l; size_t host; };
+struct host_metas {
+	struct loader *l;
+	size_t host;
+};
 
 /* What a host says of itself, in the time of the session. */
 static int
@@ -379,20 +448,25 @@ on_host_meta(void *arg, const struct nw_meta_rec *m)
 
 /* --- rows --- */
 
-struct span { double window_s; int64_t begin_wall_ns, end_wall_ns; };
+struct span {
+	double window_s;
+	int64_t begin_wall_ns, end_wall_ns;
+};
 
 static struct span
 row_span(struct loader *l, const struct columns *c, const struct store_block *b, size_t i)
 {
 	struct span s = { .window_s = cell(b, c->window, i), .end_wall_ns = b->t_wall_ns[i] };
 
-	if (!(s.window_s > 0) && l->source->last_wall_ns != 0 && l->source->last_wall_ns < s.end_wall_ns)
+	if (!(s.window_s > 0) && l->source->last_wall_ns != 0 &&
+	    l->source->last_wall_ns < s.end_wall_ns)
 		s.window_s = (double)(s.end_wall_ns - l->source->last_wall_ns) * NS;
-	/* A silent sender's gap is not a window: its reporting interval is, or the bucket that its rows became. */
+	/* A silent sender's gap is not a window: its reporting interval is, or the bucket that its
+	 * rows became. */
 	if (b->bucket_ns > 0 && !(s.window_s > 0))
 		s.window_s = (double)(s.end_wall_ns % b->bucket_ns) * NS;
-	else if (b->bucket_ns == 0 && isfinite(l->source->dt_s) && l->source->dt_s > 0 && c->window < 0 &&
-	    (!(s.window_s > 0) || s.window_s > 2 * l->source->dt_s))
+	else if (b->bucket_ns == 0 && isfinite(l->source->dt_s) && l->source->dt_s > 0 &&
+	    c->window < 0 && (!(s.window_s > 0) || s.window_s > 2 * l->source->dt_s))
 		s.window_s = l->source->dt_s;
 	if (!(s.window_s > 1e-6) || s.window_s > 1e6)
 		s.window_s = 1;
@@ -503,7 +577,9 @@ durations_of(struct evidence *e, size_t host, enum nw_op op, int size_class)
 		return NULL;
 	e->durations = xreallocarray(e->durations, e->n_durations + 1, sizeof(*e->durations));
 	d = &e->durations[e->n_durations++];
-	*d = (struct evidence_durations){ .host = host, .op = op, .size_class = size_class,
+	*d = (struct evidence_durations){ .host = host,
+		.op = op,
+		.size_class = size_class,
 		.counts = xcalloc(NW_HIST_BUCKETS, sizeof(*d->counts)) };
 	return d;
 }
@@ -541,7 +617,8 @@ caliper_row(struct loader *l, const struct columns *c, const struct store_block 
 	struct evidence *e = l->e;
 	struct evidence_flow *f = &e->flows[l->source->flow];
 	enum nw_op op = l->source->op;
-	double bytes = known(cell(b, c->sum_v, i)), ops = known(cell(b, c->count, i)), busy, threads;
+	double bytes = known(cell(b, c->sum_v, i)), ops = known(cell(b, c->count, i)), busy,
+	       threads;
 
 	if (!l->filling) {
 		span_vote(l, &s);
@@ -559,15 +636,17 @@ caliper_row(struct loader *l, const struct columns *c, const struct store_block 
 	grid_spread(e, grid_array(e, &f->busy_s[op], 0), &s, known(busy));
 	grid_spread(e, grid_array(e, &f->wait_s[op], 0), &s, known(cell(b, c->wait, i)));
 	grid_spread(e, grid_array(e, &f->ops[op], 0), &s, ops);
-	grid_spread(e, grid_array(e, &f->rate_sum[op], 0), &s, known(cell(b, c->mean_r, i)) * 1e9 * ops);
-	grid_spread(e, grid_array(e, &f->rate_sd_sum[op], 0), &s, known(cell(b, c->sd_r, i)) * 1e9 * ops);
+	grid_spread(
+	    e, grid_array(e, &f->rate_sum[op], 0), &s, known(cell(b, c->mean_r, i)) * 1e9 * ops);
+	grid_spread(
+	    e, grid_array(e, &f->rate_sd_sum[op], 0), &s, known(cell(b, c->sd_r, i)) * 1e9 * ops);
 	durations_add(l, c, b, i);
 	if (l->source->has_connection)
-		*(op == NW_OP_NET_READ ? &e->connections[l->source->item].bytes_in :
-		    &e->connections[l->source->item].bytes_out) += bytes;
+		*(op == NW_OP_NET_READ ? &e->connections[l->source->item].bytes_in
+				       : &e->connections[l->source->item].bytes_out) += bytes;
 	if (l->source->has_file)
-		*(op == NW_OP_DISK_READ ? &e->files[l->source->item].read_bytes :
-		    &e->files[l->source->item].write_bytes) += bytes;
+		*(op == NW_OP_DISK_READ ? &e->files[l->source->item].read_bytes
+					: &e->files[l->source->item].write_bytes) += bytes;
 	threads = cell(b, c->threads, i);
 	if (threads > f->threads && threads < 1e6)
 		f->threads = (unsigned)threads;
@@ -584,7 +663,8 @@ process_row(struct loader *l, const struct columns *c, const struct store_block 
 {
 	struct evidence_flow *f = &l->e->flows[l->source->flow];
 	struct span s = row_span(l, c, b, i);
-	double user = cell(b, c->cpu_user, i), sys = cell(b, c->cpu_sys, i), wait = cell(b, c->cpu_wait, i);
+	double user = cell(b, c->cpu_user, i), sys = cell(b, c->cpu_sys, i),
+	       wait = cell(b, c->cpu_wait, i);
 
 	flow_covers(f, &s);
 	if (isfinite(user) || isfinite(sys)) {
@@ -593,12 +673,17 @@ process_row(struct loader *l, const struct columns *c, const struct store_block 
 	}
 	if (isfinite(wait))
 		f->cpu_wait_s = known(f->cpu_wait_s) + wait;
-	f->combined_bytes = known(f->combined_bytes) + known(cell(b, c->combined_bytes, i));   /* left out when it is 0 */
+	/* left out when it is 0 */
+	f->combined_bytes = known(f->combined_bytes) + known(cell(b, c->combined_bytes, i));
 	if (c->pipe_read_bytes >= 0) {
-		grid_spread(l->e, grid_array(l->e, &f->pipe_bytes[0], 0), &s, known(cell(b, c->pipe_read_bytes, i)));
-		grid_spread(l->e, grid_array(l->e, &f->pipe_bytes[1], 0), &s, known(cell(b, c->pipe_write_bytes, i)));
-		grid_spread(l->e, grid_array(l->e, &f->pipe_s[0], 0), &s, known(cell(b, c->pipe_read_s, i)));
-		grid_spread(l->e, grid_array(l->e, &f->pipe_s[1], 0), &s, known(cell(b, c->pipe_write_s, i)));
+		grid_spread(l->e, grid_array(l->e, &f->pipe_bytes[0], 0), &s,
+		    known(cell(b, c->pipe_read_bytes, i)));
+		grid_spread(l->e, grid_array(l->e, &f->pipe_bytes[1], 0), &s,
+		    known(cell(b, c->pipe_write_bytes, i)));
+		grid_spread(l->e, grid_array(l->e, &f->pipe_s[0], 0), &s,
+		    known(cell(b, c->pipe_read_s, i)));
+		grid_spread(l->e, grid_array(l->e, &f->pipe_s[1], 0), &s,
+		    known(cell(b, c->pipe_write_s, i)));
 	}
 	if (c->report >= 0)
 		reports_count(l, cell(b, c->report, i));
@@ -643,7 +728,8 @@ connection_row(struct loader *l, const struct columns *c, const struct store_blo
 
 /* A gauge holds for the interval before it. */
 static void
-grid_gauge(const struct evidence *e, double *a, int64_t begin_wall_ns, int64_t end_wall_ns, double v)
+grid_gauge(
+    const struct evidence *e, double *a, int64_t begin_wall_ns, int64_t end_wall_ns, double v)
 {
 	int64_t i, first, last;
 
@@ -679,7 +765,8 @@ static void
 clock_row(struct loader *l, const struct columns *c, const struct store_block *b, size_t i)
 {
 	struct evidence_host *h = &l->e->hosts[l->source->host];
-	double offset = cell(b, c->offset_s, i), bound = cell(b, c->bound_s, i), synced = cell(b, c->kernel_synced, i);
+	double offset = cell(b, c->offset_s, i), bound = cell(b, c->bound_s, i),
+	       synced = cell(b, c->kernel_synced, i);
 
 	last_known(&h->clock_offset_s, offset);
 	last_known(&h->clock_bound_s, bound);
@@ -719,14 +806,23 @@ clocks_settle(struct evidence *e)
 		h->clock_offset_s = h->exchange_offset_s;
 		h->clock_bound_s = fabs(h->exchange_offset_s) + h->exchange_bound_s;
 		if (!h->clock_sync_told)
-			h->clock_synchronised = true;   /* at any rate its error is known */
+			h->clock_synchronised = true; /* at any rate its error is known */
 	}
 }
 
 /* Raw counters: read and written bytes, and milliseconds of activity. Defined in blipp(8). */
-struct disk_state { bool have; int64_t t; double bytes, io_ms; };
+struct disk_state {
+	bool have;
+	int64_t t;
+	double bytes, io_ms;
+};
 
-struct row_reader { struct loader *l; struct columns c; struct disk_state disk; int disk_io, disk_read, disk_written; };
+struct row_reader {
+	struct loader *l;
+	struct columns c;
+	struct disk_state disk;
+	int disk_io, disk_read, disk_written;
+};
 
 static void
 disk_row(struct row_reader *rr, const struct store_block *b, size_t i)
@@ -750,7 +846,8 @@ disk_row(struct row_reader *rr, const struct store_block *b, size_t i)
 		for (k = 0; k < e->n_windows; k++) {
 			int64_t at = e->t0_wall_ns + (int64_t)k * e->step_ns;
 
-			if (at + e->step_ns > s.begin_wall_ns && at < s.end_wall_ns && !(busiest[k] >= busy))
+			if (at + e->step_ns > s.begin_wall_ns && at < s.end_wall_ns &&
+			    !(busiest[k] >= busy))
 				busiest[k] = busy > 1 ? 1 : busy;
 		}
 		if (now.bytes > rr->disk.bytes)
@@ -788,8 +885,15 @@ on_block(void *arg, const struct store_block *b)
 	return 0;
 }
 
-struct layout_copy { int64_t id; struct columns c; int disk_io, disk_read, disk_written; };
-struct layout_list { struct layout_copy *l; size_t n; };
+struct layout_copy {
+	int64_t id;
+	struct columns c;
+	int disk_io, disk_read, disk_written;
+};
+struct layout_list {
+	struct layout_copy *l;
+	size_t n;
+};
 
 static int
 on_layout(void *arg, const struct nw_layout_rec *rec)
@@ -832,7 +936,8 @@ source_read(struct loader *l, struct source *s, int64_t t0, int64_t t1)
 		rr.disk_io = list.l[i].disk_io;
 		rr.disk_read = list.l[i].disk_read;
 		rr.disk_written = list.l[i].disk_written;
-		rc = hosttime_rows(l->reader, list.l[i].id, NULL, 0, t0, t1, ahead_ns, on_block, &rr);
+		rc = hosttime_rows(
+		    l->reader, list.l[i].id, NULL, 0, t0, t1, ahead_ns, on_block, &rr);
 	}
 	free(list.l);
 	return rc;
@@ -925,7 +1030,8 @@ lists_cut(struct evidence *e)
 	}
 }
 
-/* How far each host's clock was ahead while the session ran, for all that comes after. One host is its own clock. */
+/* How far each host's clock was ahead while the session ran, for all that comes after. One host is
+ * its own clock. */
 static int
 clocks_load(struct loader *l)
 {
@@ -938,15 +1044,16 @@ clocks_load(struct loader *l)
 	for (i = 0; i < e->n_hosts && rc == NW_OK; i++) {
 		struct host_metas hm = { .l = l, .host = i };
 
-		if ((rc = store_metas(l->reader, 0, e->hosts[i].id, "nw:clock", on_host_meta, &hm)) < 0)
+		if ((rc = store_metas(
+			 l->reader, 0, e->hosts[i].id, "nw:clock", on_host_meta, &hm)) < 0)
 			break;
 		for (k = n; k < l->n_sources && rc == NW_OK; k++)
 			rc = source_read(l, &l->sources[k], (t0 < t1 ? t0 : t1) - EXCHANGE_LEAD_NS,
 			    (t0 < t1 ? t1 : t0) + EXCHANGE_LEAD_NS);
 		l->n_sources = n;
 		if (e->n_hosts > 1)
-			e->hosts[i].ahead_ns = hosttime_ahead_ns(e->hosts[i].exchange_offset_s,
-			    e->hosts[i].exchange_bound_s);
+			e->hosts[i].ahead_ns = hosttime_ahead_ns(
+			    e->hosts[i].exchange_offset_s, e->hosts[i].exchange_bound_s);
 	}
 	return rc;
 }
@@ -975,14 +1082,16 @@ session_read(struct loader *l)
 	for (i = 0; i < n_hosts && rc == NW_OK; i++) {
 		struct host_metas hm = { .l = l, .host = i };
 
-		rc = store_metas(l->reader, 0, e->hosts[i].id, "ps:tools:blipp:linux:", on_host_meta, &hm);
+		rc = store_metas(
+		    l->reader, 0, e->hosts[i].id, "ps:tools:blipp:linux:", on_host_meta, &hm);
 	}
 	if (rc < 0 || e->n_windows == 0)
 		return rc;
 	l->filling = true;
 	for (i = 0; i < l->n_sources && rc == NW_OK; i++)
-		rc = i < n_own ? source_read(l, &l->sources[i], INT64_MIN, INT64_MAX) :
-		    source_read(l, &l->sources[i], l->begin_wall_ns - (int64_t)20e9, l->end_wall_ns + (int64_t)20e9);
+		rc = i < n_own ? source_read(l, &l->sources[i], INT64_MIN, INT64_MAX)
+			       : source_read(l, &l->sources[i], l->begin_wall_ns - (int64_t)20e9,
+				     l->end_wall_ns + (int64_t)20e9);
 	clocks_settle(e);
 	lists_cut(e);
 	return rc;
@@ -1004,9 +1113,11 @@ evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out)
 }
 
 void
-evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t *first_wall_ns, int64_t *last_wall_ns)
+evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t *first_wall_ns,
+    int64_t *last_wall_ns)
 {
-	int64_t first = e->t0_wall_ns + (int64_t)p->first * e->step_ns, last = e->t0_wall_ns + (int64_t)p->end * e->step_ns;
+	int64_t first = e->t0_wall_ns + (int64_t)p->first * e->step_ns,
+		last = e->t0_wall_ns + (int64_t)p->end * e->step_ns;
 
 	*first_wall_ns = e->first_wall_ns;
 	*last_wall_ns = e->last_wall_ns;

@@ -14,14 +14,16 @@
 
 static const char prefix[] = "ps:tools:blipp:linux:";
 static const double NS = 1e-9;
-static const int64_t LEAD_NS = 20000000000;  /* a counter's first difference needs the sample before */
-static const int64_t SILENCE_NS = 120000000000;   /* what came before a longer one does not hold until after it */
+/* a counter's first difference needs the sample before */
+static const int64_t LEAD_NS = 20000000000;
+/* what came before a longer one does not hold until after it */
+static const int64_t SILENCE_NS = 120000000000;
 
 /* One series, copied: the reader's text does not outlive its callback. */
 struct series {
 	int64_t meta_id;
 	bool process;
-	char *name;                          /* "disk:partition:sda", "process mover" */
+	char *name; /* "disk:partition:sda", "process mover" */
 	json_t *params;
 };
 
@@ -35,9 +37,16 @@ struct loader {
 };
 
 /* What processes used. What they moved is the response itself in other words, and left out. */
-static const struct { const char *field, *unit; enum hostmetric_kind kind; } process_fields[] = {
-	{ "cpu_user", "s/s", METRIC_AMOUNT }, { "cpu_sys", "s/s", METRIC_AMOUNT }, { "cpu_wait", "s/s", METRIC_AMOUNT }, { "read_bytes", "B/s", METRIC_AMOUNT },
-	{ "write_bytes", "B/s", METRIC_AMOUNT }, { "rss", "B", METRIC_GAUGE },
+static const struct {
+	const char *field, *unit;
+	enum hostmetric_kind kind;
+} process_fields[] = {
+	{ "cpu_user", "s/s", METRIC_AMOUNT },
+	{ "cpu_sys", "s/s", METRIC_AMOUNT },
+	{ "cpu_wait", "s/s", METRIC_AMOUNT },
+	{ "read_bytes", "B/s", METRIC_AMOUNT },
+	{ "write_bytes", "B/s", METRIC_AMOUNT },
+	{ "rss", "B", METRIC_GAUGE },
 };
 
 /* --- which series --- */
@@ -66,12 +75,15 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 	struct series *s;
 
 	/* Clocks say when something was measured, not what. */
-	if (rec->host_id != l->host_id || strncmp(rec->event_type, "ps:tools:blipp:linux:clock", sizeof(prefix) + 4) == 0)
+	if (rec->host_id != l->host_id ||
+	    strncmp(rec->event_type, "ps:tools:blipp:linux:clock", sizeof(prefix) + 4) == 0)
 		return 0;
 	subject = json_loads(rec->subject_json != NULL ? rec->subject_json : "{}", 0, NULL);
 	l->series = xreallocarray(l->series, l->n_series + 1, sizeof(*l->series));
 	s = &l->series[l->n_series++];
-	*s = (struct series){ .meta_id = rec->id, .process = l->process, .name = series_name(rec, l->process, subject),
+	*s = (struct series){ .meta_id = rec->id,
+		.process = l->process,
+		.name = series_name(rec, l->process, subject),
 		.params = json_loads(rec->params_json != NULL ? rec->params_json : "{}", 0, NULL) };
 	json_decref(subject);
 	return 0;
@@ -98,9 +110,12 @@ column_kind(const struct series *s, const char *field, enum hostmetric_kind *kin
 
 	if (!s->process) {
 		told = field_param(s->params, "kind", field);
-		*kind = told != NULL && strcmp(told, "counter") == 0 ? METRIC_COUNTER : METRIC_GAUGE;
+		*kind =
+		    told != NULL && strcmp(told, "counter") == 0 ? METRIC_COUNTER : METRIC_GAUGE;
 		told = field_param(s->params, "unit", field);
-		*unit = told == NULL ? NULL : *kind == METRIC_COUNTER ? xasprintf("%s/s", told) : xstrdup(told);
+		*unit = told == NULL          ? NULL
+		    : *kind == METRIC_COUNTER ? xasprintf("%s/s", told)
+					      : xstrdup(told);
 		return true;
 	}
 	for (i = 0; i < sizeof(process_fields) / sizeof(process_fields[0]); i++)
@@ -112,7 +127,8 @@ column_kind(const struct series *s, const char *field, enum hostmetric_kind *kin
 	return false;
 }
 
-/* Index of the metric a field belongs to; HOSTMETRICS_MAX: to none. A series that began anew goes on in its old column. */
+/* Index of the metric a field belongs to; HOSTMETRICS_MAX: to none. A series that began anew goes
+ * on in its old column. */
 static size_t
 metric_of(struct hostmetrics *m, const struct series *s, const char *field)
 {
@@ -146,11 +162,15 @@ struct columns {
 	int64_t layout_id;
 	size_t n;
 	size_t *metric;
-	double *before;                      /* the last sample of each counter */
-	int64_t before_wall_ns;              /* 0: no sample yet */
-	int window;                          /* the field with the length of an interval in s; -1: none */
+	double *before;         /* the last sample of each counter */
+	int64_t before_wall_ns; /* 0: no sample yet */
+	int window;             /* the field with the length of an interval in s; -1: none */
 };
-struct layouts { struct loader *l; struct columns *c; size_t n; };
+struct layouts {
+	struct loader *l;
+	struct columns *c;
+	size_t n;
+};
 
 static int
 on_layout(void *arg, const struct nw_layout_rec *rec)
@@ -189,7 +209,8 @@ metric_add(const struct hostmetrics *m, struct hostmetric *t, double from, doubl
 }
 
 static void
-row_add(struct hostmetrics *m, struct columns *c, const struct store_block *b, size_t row, double from, double to)
+row_add(struct hostmetrics *m, struct columns *c, const struct store_block *b, size_t row,
+    double from, double to)
 {
 	size_t f;
 
@@ -210,7 +231,10 @@ row_add(struct hostmetrics *m, struct columns *c, const struct store_block *b, s
 	}
 }
 
-struct row_reader { struct hostmetrics *m; struct columns *c; };
+struct row_reader {
+	struct hostmetrics *m;
+	struct columns *c;
+};
 
 static int
 on_block(void *arg, const struct store_block *b)
@@ -227,7 +251,8 @@ on_block(void *arg, const struct store_block *b)
 		window_s = c->window >= 0 ? b->columns[c->window][i] : NAN;
 		if (window_s > 0 && window_s < 1e6)
 			from = to - window_s / NS;
-		if ((c->before_wall_ns != 0 || window_s > 0) && to > from && to - from < (double)SILENCE_NS)
+		if ((c->before_wall_ns != 0 || window_s > 0) && to > from &&
+		    to - from < (double)SILENCE_NS)
 			row_add(m, c, b, i, from, to);
 		else
 			for (f = 0; f < c->n; f++)
@@ -251,8 +276,8 @@ series_load(struct loader *l, struct store_reader *r, const struct series *s)
 	for (i = 0; i < ls.n && rc == NW_OK; i++) {
 		struct row_reader rr = { .m = l->m, .c = &ls.c[i] };
 
-		rc = hosttime_rows(r, ls.c[i].layout_id, NULL, 0, l->m->t0_wall_ns - LEAD_NS, end + LEAD_NS,
-		    l->m->ahead_ns, on_block, &rr);
+		rc = hosttime_rows(r, ls.c[i].layout_id, NULL, 0, l->m->t0_wall_ns - LEAD_NS,
+		    end + LEAD_NS, l->m->ahead_ns, on_block, &rr);
 	}
 	for (i = 0; i < ls.n; i++) {
 		free(ls.c[i].metric);
@@ -275,15 +300,17 @@ columns_finish(struct hostmetrics *m)
 			if (t->kind == METRIC_AMOUNT)
 				t->x[i] /= (double)m->step_ns;
 			else
-				t->x[i] = t->covered_ns[i] >= 0.5 * (double)m->step_ns ? t->x[i] / t->covered_ns[i] : NAN;
+				t->x[i] = t->covered_ns[i] >= 0.5 * (double)m->step_ns
+				    ? t->x[i] / t->covered_ns[i]
+				    : NAN;
 		free(t->covered_ns);
 		t->covered_ns = NULL;
 	}
 }
 
 int
-hostmetrics_load(struct store_reader *r, int64_t host_id, const int64_t *sessions, size_t n_sessions,
-    struct hostmetrics *out)
+hostmetrics_load(struct store_reader *r, int64_t host_id, const int64_t *sessions,
+    size_t n_sessions, struct hostmetrics *out)
 {
 	struct loader l = { .m = out, .host_id = host_id };
 	size_t i;

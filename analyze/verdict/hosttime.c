@@ -44,8 +44,8 @@ later(int64_t t_wall_ns, int64_t ns)
 }
 
 int
-hosttime_rows(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields, int64_t t0_wall_ns,
-    int64_t t1_wall_ns, int64_t ahead_ns, store_block_fn *fn, void *arg)
+hosttime_rows(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields,
+    int64_t t0_wall_ns, int64_t t1_wall_ns, int64_t ahead_ns, store_block_fn *fn, void *arg)
 {
 	struct shifted s = { .fn = fn, .arg = arg, .ahead_ns = ahead_ns };
 	int rc;
@@ -56,8 +56,9 @@ hosttime_rows(struct store_reader *r, int64_t layout_id, const uint32_t *fields,
 		fn = on_block;
 		arg = &s;
 	}
-	rc = fields == NULL ? store_rows(r, layout_id, t0_wall_ns, t1_wall_ns, fn, arg) :
-	    store_rows_of(r, layout_id, fields, n_fields, t0_wall_ns, t1_wall_ns, fn, arg);
+	rc = fields == NULL
+	    ? store_rows(r, layout_id, t0_wall_ns, t1_wall_ns, fn, arg)
+	    : store_rows_of(r, layout_id, fields, n_fields, t0_wall_ns, t1_wall_ns, fn, arg);
 	free(s.t_wall_ns);
 	return rc;
 }
@@ -65,7 +66,8 @@ hosttime_rows(struct store_reader *r, int64_t layout_id, const uint32_t *fields,
 int64_t
 hosttime_ahead_ns(double offset_s, double bound_s)
 {
-	if (!(fabs(offset_s) >= AHEAD_MIN_S) || !(fabs(offset_s) <= AHEAD_MAX_S) || !(fabs(offset_s) > bound_s))
+	if (!(fabs(offset_s) >= AHEAD_MIN_S) || !(fabs(offset_s) <= AHEAD_MAX_S) ||
+	    !(fabs(offset_s) > bound_s))
 		return 0;
 	return llround(offset_s * 1e9);
 }

@@ -10,17 +10,18 @@
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
-static const double CROWDED = 1;             /* waiting for processors explains all the time that the slowest stage took */
-static const double CROWDED_DOUBT = 0.5;     /* .. half of it */
-static const double FASTER_CAP = 100;        /* a stage hardly used says little of its limits: beyond this, "more than" */
+/* waiting for processors explains all the time that the slowest stage took */
+static const double CROWDED = 1;
+static const double CROWDED_DOUBT = 0.5; /* .. half of it */
+/* a stage hardly used says little of its limits: beyond this, "more than" */
+static const double FASTER_CAP = 100;
 
 const char *
 judge_place_words(enum nw_place place)
 {
-	static const char *const words[NW_PLACE_COUNT] = {
-		"disk read", "sending program", "network send", "network path", "network receive", "receiving program",
-		"program", "disk write"
-	};
+	static const char *const words[NW_PLACE_COUNT] = { "disk read", "sending program",
+		"network send", "network path", "network receive", "receiving program", "program",
+		"disk write" };
 
 	return words[place];
 }
@@ -88,17 +89,21 @@ judge_stage_text(const struct evidence *e, const struct nw_path_stage *s)
 	const char *program = judge_stage_program(e, s);
 
 	if (s->place == NW_PLACE_NETWORK && s->to_host != s->host)
-		return xasprintf("the network path from %s to %s", host_name(e, s->host), host_name(e, s->to_host));
+		return xasprintf("the network path from %s to %s", host_name(e, s->host),
+		    host_name(e, s->to_host));
 	if (s->place == NW_PLACE_NETWORK)
 		return xasprintf("the network path within %s", host_name(e, s->host));
 	if (s->place == NW_PLACE_NET_WRITE)
-		return xasprintf("the network path from %s (or the end it leads to)", host_name(e, s->host));
+		return xasprintf(
+		    "the network path from %s (or the end it leads to)", host_name(e, s->host));
 	if (s->place == NW_PLACE_NET_READ)
-		return xasprintf("the network path to %s (or the end it comes from)", host_name(e, s->host));
+		return xasprintf(
+		    "the network path to %s (or the end it comes from)", host_name(e, s->host));
 	if (s->place == NW_PLACE_DISK_READ || s->place == NW_PLACE_DISK_WRITE)
 		return xasprintf("%s on %s", judge_place_words(s->place), host_name(e, s->host));
 	if (program != NULL)
-		return xasprintf("the %s %s on %s", judge_place_words(s->place), program, host_name(e, s->host));
+		return xasprintf(
+		    "the %s %s on %s", judge_place_words(s->place), program, host_name(e, s->host));
 	return xasprintf("the %s on %s", judge_place_words(s->place), host_name(e, s->host));
 }
 
@@ -108,19 +113,23 @@ route_text(const struct evidence *e, const struct nw_path *p)
 	const struct evidence_connection *c = e->n_connections > 0 ? &e->connections[0] : NULL;
 
 	if (p->has_sender && p->has_receiver)
-		return p->sender_host != p->receiver_host ?
-		    xasprintf("%s -> %s", host_name(e, p->sender_host), host_name(e, p->receiver_host)) :
-		    xasprintf("%s (both ends)", host_name(e, p->sender_host));
+		return p->sender_host != p->receiver_host
+		    ? xasprintf(
+			  "%s -> %s", host_name(e, p->sender_host), host_name(e, p->receiver_host))
+		    : xasprintf("%s (both ends)", host_name(e, p->sender_host));
 	if (p->has_sender)
-		return xasprintf("%s -> %s", host_name(e, p->sender_host), c != NULL ? c->dst : "?");
+		return xasprintf(
+		    "%s -> %s", host_name(e, p->sender_host), c != NULL ? c->dst : "?");
 	if (p->has_receiver)
-		return xasprintf("%s -> %s", c != NULL ? c->dst : "?", host_name(e, p->receiver_host));
+		return xasprintf(
+		    "%s -> %s", c != NULL ? c->dst : "?", host_name(e, p->receiver_host));
 	if (p->n > 0)
 		return xasprintf("%s (local)", host_name(e, p->stage[0].host));
 	return e->n_hosts > 0 ? xstrdup(host_name(e, 0)) : xstrdup("?");
 }
 
-/* What was started is the name, unless it was a wrapper that became something else: then no process has that name. */
+/* What was started is the name, unless it was a wrapper that became something else: then no process
+ * has that name. */
 static const char *
 program_of(const struct evidence *e, const struct nw_path *p)
 {
@@ -142,7 +151,8 @@ program_of(const struct evidence *e, const struct nw_path *p)
 
 /* --- words --- */
 
-/* Everybody waited for somebody: say who waited longest at a pipe, because its other end is where to look. */
+/* Everybody waited for somebody: say who waited longest at a pipe, because its other end is where
+ * to look. */
 static void
 neighbour_reason(struct judgement *j, const struct evidence *e)
 {
@@ -159,9 +169,11 @@ neighbour_reason(struct judgement *j, const struct evidence *e)
 		}
 	}
 	if (waits != NULL)
-		reason_add(j, "%s on %s waited at a pipe for %.0f %% of the time; what is behind it waited too, or was not measured.",
-		    waits->program != NULL ? waits->program : "A program", host_name(e, waits->host),
-		    100 * fmin(1, most / j->path.active_s));
+		reason_add(j,
+		    "%s on %s waited at a pipe for %.0f %% of the time; what is behind it waited "
+		    "too, or was not measured.",
+		    waits->program != NULL ? waits->program : "A program",
+		    host_name(e, waits->host), 100 * fmin(1, most / j->path.active_s));
 }
 
 static double
@@ -175,7 +187,8 @@ static size_t
 limit_flows(const struct judgement *j, size_t flow[2])
 {
 	const struct nw_path *p = &j->path;
-	enum nw_place place = j->limit.stage < p->n ? p->stage[j->limit.stage].place : NW_PLACE_COUNT;
+	enum nw_place place =
+	    j->limit.stage < p->n ? p->stage[j->limit.stage].place : NW_PLACE_COUNT;
 	size_t n = 0;
 
 	if (place == NW_PLACE_DISK_READ || place == NW_PLACE_DISK_WRITE)
@@ -188,9 +201,10 @@ limit_flows(const struct judgement *j, size_t flow[2])
 }
 
 /*
- * Who gets a processor late comes late to its socket: waiting for a processor within poll() looks like waiting for the
- * network, and makes the other end wait for it; within write() it looks like a slow disk. So of the time in which the
- * slowest stage held the bytes, the share that its programs could have run, but for a processor.
+ * Who gets a processor late comes late to its socket: waiting for a processor within poll() looks
+ * like waiting for the network, and makes the other end wait for it; within write() it looks like a
+ * slow disk. So of the time in which the slowest stage held the bytes, the share that its programs
+ * could have run, but for a processor.
  */
 static double
 crowded_share(const struct judgement *j, const struct evidence *e)
@@ -210,8 +224,8 @@ cpu_waiter(const struct judgement *j, const struct evidence *e)
 	const struct evidence_flow *f, *most = NULL;
 
 	for (f = e->flows; f < e->flows + e->n_flows; f++)
-		if (f->program != NULL && f->cpu_wait_s >= 0.1 * j->path.active_s && j->path.active_s > 0 &&
-		    (most == NULL || f->cpu_wait_s > most->cpu_wait_s))
+		if (f->program != NULL && f->cpu_wait_s >= 0.1 * j->path.active_s &&
+		    j->path.active_s > 0 && (most == NULL || f->cpu_wait_s > most->cpu_wait_s))
 			most = f;
 	return most;
 }
@@ -233,8 +247,10 @@ crowded_words(struct judgement *j, const struct evidence *e)
 	for (i = 0; i < n; i++)
 		if (cpu_wait_s(e, flow[i]) > 0)
 			cpu_wait_reason(j, e, &e->flows[flow[i]]);
-	j->sentence = xasprintf("Cannot tell whether %s limited this transfer: programs waited for a processor for as long as "
-	    "they seem to have waited for it.", what);
+	j->sentence = xasprintf("Cannot tell whether %s limited this transfer: programs waited for "
+				"a processor for as long as "
+				"they seem to have waited for it.",
+	    what);
 	free(what);
 }
 
@@ -247,43 +263,58 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 
 	if (j->path.n == 0) {
 		reason_add(j, "No operation that moved bytes was reported.");
-		j->sentence = xstrdup("Cannot tell what limited this session: nothing was seen to move.");
+		j->sentence =
+		    xstrdup("Cannot tell what limited this session: nothing was seen to move.");
 	} else if (j->limit.n_windows < LIMIT_WINDOWS_MIN) {
-		reason_add(j, "%zu measured interval%s; %d are needed.", j->limit.n_windows, j->limit.n_windows == 1 ? "" : "s",
-		    LIMIT_WINDOWS_MIN);
-		j->sentence = xstrdup("Cannot tell what limited this transfer: it was too short for its reporting interval.");
+		reason_add(j, "%zu measured interval%s; %d are needed.", j->limit.n_windows,
+		    j->limit.n_windows == 1 ? "" : "s", LIMIT_WINDOWS_MIN);
+		j->sentence = xstrdup("Cannot tell what limited this transfer: it was too short "
+				      "for its reporting interval.");
 	} else if (j->path.n == 1) {
 		first = judge_stage_text(e, &j->path.stage[0]);
 		reason_add(j, "Only %s was measured.", first);
-		j->sentence = xasprintf("Cannot tell what limited this transfer: only %s was measured, "
-		    "with nothing to compare it to.", first);
+		j->sentence =
+		    xasprintf("Cannot tell what limited this transfer: only %s was measured, "
+			      "with nothing to compare it to.",
+			first);
 		free(first);
 	} else if (!limit_is_held(&j->limit)) {
 		first = judge_stage_text(e, &j->path.stage[b->lowest]);
-		reason_add(j, "No measured stage held the bytes up for long; most of all %s, for %.0f %% of the time.", first,
-		    100 * limit_held(&j->limit));
+		reason_add(j,
+		    "No measured stage held the bytes up for long; most of all %s, for %.0f %% of "
+		    "the time.",
+		    first, 100 * limit_held(&j->limit));
 		neighbour_reason(j, e);
-		j->sentence = xstrdup("Cannot tell what limited this transfer: most of its time passed outside the disk and "
-		    "network calls that were measured.");
+		j->sentence = xstrdup("Cannot tell what limited this transfer: most of its time "
+				      "passed outside the disk and "
+				      "network calls that were measured.");
 		free(first);
 	} else if (j->crowded_share >= CROWDED) {
 		crowded_words(j, e);
 	} else {
 		first = judge_stage_text(e, &j->path.stage[b->lowest]);
-		second = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("another stage");
+		second = b->runner_up < j->path.n
+		    ? judge_stage_text(e, &j->path.stage[b->runner_up])
+		    : xstrdup("another stage");
 		if (b->unique)
-			reason_add(j, "The slowest two differ by less than the margin of %.3g %%.", params->margin * 100);
+			reason_add(j, "The slowest two differ by less than the margin of %.3g %%.",
+			    params->margin * 100);
 		else
-			reason_add(j, "The test does not tell %zu of %zu stages apart (alpha %.3g).", b->n_candidates, j->path.n,
-			    b->alpha);
+			reason_add(j,
+			    "The test does not tell %zu of %zu stages apart (alpha %.3g).",
+			    b->n_candidates, j->path.n, b->alpha);
 		if ((waiter = cpu_waiter(j, e)) != NULL)
 			cpu_wait_reason(j, e, waiter);
 		if (b->n_candidates > 2)
-			j->sentence = xasprintf("No single stage stands out: %zu of %zu may have limited this transfer, first of all "
-			    "%s and %s.", b->n_candidates, j->path.n, first, second);
+			j->sentence = xasprintf("No single stage stands out: %zu of %zu may have "
+						"limited this transfer, first of all "
+						"%s and %s.",
+			    b->n_candidates, j->path.n, first, second);
 		else
-			j->sentence = xasprintf("Cannot tell whether %s or %s limited this transfer: their rates are too close for "
-			    "the evidence.", first, second);
+			j->sentence = xasprintf("Cannot tell whether %s or %s limited this "
+						"transfer: their rates are too close for "
+						"the evidence.",
+			    first, second);
 		free(first);
 		free(second);
 	}
@@ -294,12 +325,14 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 static bool
 place_is_host(enum nw_place place)
 {
-	return place == NW_PLACE_SENDER_HOST || place == NW_PLACE_RECEIVER_HOST || place == NW_PLACE_HOST;
+	return place == NW_PLACE_SENDER_HOST || place == NW_PLACE_RECEIVER_HOST ||
+	    place == NW_PLACE_HOST;
 }
 
 /*
- * What the program did outside its calls: computing, waiting for a processor that others had, or pausing. Own time is
- * whoever's is at work: so is the CPU, of the processes of one kind on that host.
+ * What the program did outside its calls: computing, waiting for a processor that others had, or
+ * pausing. Own time is whoever's is at work: so is the CPU, of the processes of one kind on that
+ * host.
  */
 static const char *
 host_stage_manner(struct judgement *j, const struct evidence *e, const struct nw_path_stage *s)
@@ -308,15 +341,16 @@ host_stage_manner(struct judgement *j, const struct evidence *e, const struct nw
 	double own = s->busy_share * j->path.active_s, cpu_s = 0, wait_s = 0;
 
 	for (f = e->flows; f < e->flows + e->n_flows; f++)
-		if (f->host == main_flow->host && f->program != NULL && main_flow->program != NULL &&
-		    strcmp(f->program, main_flow->program) == 0) {
+		if (f->host == main_flow->host && f->program != NULL &&
+		    main_flow->program != NULL && strcmp(f->program, main_flow->program) == 0) {
 			cpu_s += isfinite(f->cpu_s) ? f->cpu_s : 0;
 			wait_s += isfinite(f->cpu_wait_s) ? f->cpu_wait_s : 0;
 		}
 	if (!isfinite(main_flow->cpu_s) || !(own > 0))
 		return "";
 	if (wait_s >= 0.3 * own && cpu_s + wait_s >= 0.6 * own) {
-		reason_add(j, "The program could run, but had no processor, for %.0f %% of the time.",
+		reason_add(j,
+		    "The program could run, but had no processor, for %.0f %% of the time.",
 		    100 * fmin(wait_s / j->path.active_s, 1));
 		return ", which had to wait for a processor,";
 	}
@@ -332,30 +366,45 @@ known_words(struct judgement *j, const struct evidence *e)
 {
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
 	const struct nw_bottleneck *b = &j->limit.bottleneck;
-	char *what = judge_stage_text(e, s), *rate = judge_rate_text(j->bytes_per_s), *next, *factor, *than;
+	char *what = judge_stage_text(e, s), *rate = judge_rate_text(j->bytes_per_s), *next,
+	     *factor, *than;
 	const char *manner = "";
 
 	if (place_is_host(s->place))
 		manner = host_stage_manner(j, e, s);
-	next = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up]) : xstrdup("the next stage");
-	factor = j->limit.effect >= FASTER_CAP ? xasprintf("more than %.0f times", FASTER_CAP) :
-	    xasprintf("%.2g times", j->limit.effect);
-	than = isfinite(j->limit.effect) ? xasprintf("; %s could have gone %s as fast", next, factor) : xstrdup("");
+	next = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up])
+					: xstrdup("the next stage");
+	factor = j->limit.effect >= FASTER_CAP ? xasprintf("more than %.0f times", FASTER_CAP)
+					       : xasprintf("%.2g times", j->limit.effect);
+	than = isfinite(j->limit.effect)
+	    ? xasprintf("; %s could have gone %s as fast", next, factor)
+	    : xstrdup("");
 	if (what[0] >= 'a' && what[0] <= 'z')
 		what[0] = (char)(what[0] - 'a' + 'A');
 	j->sentence = xasprintf("%s%s limited this transfer to %s%s.", what, manner, rate, than);
 	j->words = judge_stage_text(e, s);
 	if (place_is_host(s->place))
-		reason_add(j, "%.0f %% of the time passed in the program, outside its disk and network calls.", 100 * s->busy_share);
+		reason_add(j,
+		    "%.0f %% of the time passed in the program, outside its disk and network "
+		    "calls.",
+		    100 * s->busy_share);
 	else
-		reason_add(j, "%.0f %% of the time went there: %.0f %% inside calls, %.0f %% waiting.",
-		    100 * (s->busy_share + s->wait_share), 100 * s->busy_share, 100 * s->wait_share);
+		reason_add(j,
+		    "%.0f %% of the time went there: %.0f %% inside calls, %.0f %% waiting.",
+		    100 * (s->busy_share + s->wait_share), 100 * s->busy_share,
+		    100 * s->wait_share);
 	if (s->place == NW_PLACE_NETWORK)
-		reason_add(j, "Both ends waited for the network; with a slow sender or a slow receiver only one of them would.");
+		reason_add(j,
+		    "Both ends waited for the network; with a slow sender or a slow receiver only "
+		    "one of them would.");
 	if (s->place == NW_PLACE_NETWORK && j->path.end_at_pipe)
-		reason_add(j, "One end was measured at a pipe: the program between it and the network counts as the network.");
+		reason_add(j,
+		    "One end was measured at a pipe: the program between it and the network counts "
+		    "as the network.");
 	if (s->place == NW_PLACE_NET_WRITE || s->place == NW_PLACE_NET_READ)
-		reason_add(j, "Only one end is instrumented: the network and the other end cannot be told apart.");
+		reason_add(j,
+		    "Only one end is instrumented: the network and the other end cannot be told "
+		    "apart.");
 	free(what);
 	free(rate);
 	free(next);
@@ -377,9 +426,12 @@ caliper_witness(struct judgement *j)
 			worst_p = j->limit.tests[i].p_holm;
 	if (j->path.n < 2)
 		return;
-	witness_add(j, "calipers", nw_place_name(j->path.stage[b->lowest].place), j->limit.known ? 1 : -1,
-	    xasprintf("held the bytes longest of %zu stages over %zu windows (%.0f effective), p %s %.2g", j->path.n,
-	    j->limit.n_windows, j->limit.tests[b->lowest].group.n, worst_p < 1e-12 ? "<" : "=", worst_p < 1e-12 ? 1e-12 : worst_p));
+	witness_add(j, "calipers", nw_place_name(j->path.stage[b->lowest].place),
+	    j->limit.known ? 1 : -1,
+	    xasprintf(
+		"held the bytes longest of %zu stages over %zu windows (%.0f effective), p %s %.2g",
+		j->path.n, j->limit.n_windows, j->limit.tests[b->lowest].group.n,
+		worst_p < 1e-12 ? "<" : "=", worst_p < 1e-12 ? 1e-12 : worst_p));
 }
 
 /* The sending kernel's own account of what it waited for. */
@@ -394,7 +446,8 @@ tcp_witness(struct judgement *j, const struct evidence *e)
 	int agrees;
 
 	for (i = 0; i < e->n_connections; i++)
-		if (isfinite(e->connections[i].busy_s) && (c == NULL || e->connections[i].bytes_out > c->bytes_out))
+		if (isfinite(e->connections[i].busy_s) &&
+		    (c == NULL || e->connections[i].bytes_out > c->bytes_out))
 			c = &e->connections[i];
 	if (c == NULL || !(j->duration_s > 0) || c->bytes_out < 0.1 * j->bytes)
 		return;
@@ -420,14 +473,17 @@ tcp_witness(struct judgement *j, const struct evidence *e)
 		else
 			agrees = at_sender || place == NW_PLACE_NET_READ;
 	}
-	witness_add(j, "tcp", says, agrees, xasprintf("the sender's kernel had data in flight for %.0f %% of the time, "
-	    "and was held by the receive window for %.0f %%, by the send buffer for %.0f %%; %.0f retransmissions", 100 * fmin(busy, 1),
-	    100 * fmin(rwnd, 1), 100 * fmin(sndbuf, 1), isfinite(c->retrans) ? c->retrans : 0));
+	witness_add(j, "tcp", says, agrees,
+	    xasprintf("the sender's kernel had data in flight for %.0f %% of the time, "
+		      "and was held by the receive window for %.0f %%, by the send buffer for %.0f "
+		      "%%; %.0f retransmissions",
+		100 * fmin(busy, 1), 100 * fmin(rwnd, 1), 100 * fmin(sndbuf, 1),
+		isfinite(c->retrans) ? c->retrans : 0));
 }
 
 /*
- * A blocking sendfile() is disk and network in one call: the two stages are held equally, and calipers cannot choose.
- * The kernel's account of the connection can.
+ * A blocking sendfile() is disk and network in one call: the two stages are held equally, and
+ * calipers cannot choose. The kernel's account of the connection can.
  */
 static bool
 tie_break(struct judgement *j, const struct evidence *e, double margin)
@@ -439,20 +495,24 @@ tie_break(struct judgement *j, const struct evidence *e, double margin)
 	for (i = 0; i < j->n_witnesses; i++)
 		if (strcmp(j->witnesses[i].name, "tcp") == 0 && j->witnesses[i].says != NULL)
 			tcp = &j->witnesses[i];
-	if (j->limit.known || tcp == NULL || j->path.n < 2 || j->limit.n_windows < LIMIT_WINDOWS_MIN ||
-	    !limit_is_held(&j->limit) || j->crowded_share >= CROWDED || !j->path.has_sender ||
+	if (j->limit.known || tcp == NULL || j->path.n < 2 ||
+	    j->limit.n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(&j->limit) ||
+	    j->crowded_share >= CROWDED || !j->path.has_sender ||
 	    e->flows[j->path.sender_flow].combined_bytes < 0.5 * j->path.bytes)
 		return false;
 	for (i = 0; i < j->path.n; i++) {
-		if (!j->limit.tests[i].candidate && (1 - j->limit.tests[i].group.mean) * (1 + margin) < held)
+		if (!j->limit.tests[i].candidate &&
+		    (1 - j->limit.tests[i].group.mean) * (1 + margin) < held)
 			continue;
 		n++;
 		if (j->path.stage[i].place == NW_PLACE_DISK_READ)
 			disk = i;
-		else if (j->path.stage[i].place == NW_PLACE_NETWORK || j->path.stage[i].place == NW_PLACE_NET_WRITE)
+		else if (j->path.stage[i].place == NW_PLACE_NETWORK ||
+		    j->path.stage[i].place == NW_PLACE_NET_WRITE)
 			net = i;
 	}
-	if (n != 2 || disk == j->path.n || net == j->path.n || strcmp(tcp->says, "the receiving end") == 0)
+	if (n != 2 || disk == j->path.n || net == j->path.n ||
+	    strcmp(tcp->says, "the receiving end") == 0)
 		return false;
 	j->limit.known = true;
 	j->limit.stage = strcmp(tcp->says, "network") == 0 ? net : disk;
@@ -463,7 +523,9 @@ tie_break(struct judgement *j, const struct evidence *e, double margin)
 	free(j->sentence);
 	while (j->n_reasons > 0)
 		free(j->reasons[--j->n_reasons]);
-	reason_add(j, "One call did both, reading the disk and sending; the kernel's account of the connection decides.");
+	reason_add(j,
+	    "One call did both, reading the disk and sending; the kernel's account of the "
+	    "connection decides.");
 	return true;
 }
 
@@ -501,9 +563,12 @@ disk_witness(struct judgement *j, const struct evidence *e)
 	}
 	if (!have)
 		return;
-	/* An idle device proves nothing: the limit may be a quota, or a disk that this host does not see. */
-	witness_add(j, "disk", most > 0.8 ? "disk" : NULL, !j->limit.known || most <= 0.8 ? -1 : disk,
-	    xasprintf("the busiest device, on %s, was busy %.0f %% of the time", e->hosts[where].name, 100 * most));
+	/* An idle device proves nothing: the limit may be a quota, or a disk that this host does
+	 * not see. */
+	witness_add(j, "disk", most > 0.8 ? "disk" : NULL,
+	    !j->limit.known || most <= 0.8 ? -1 : disk,
+	    xasprintf("the busiest device, on %s, was busy %.0f %% of the time",
+		e->hosts[where].name, 100 * most));
 }
 
 static void
@@ -518,14 +583,15 @@ cpu_witness(struct judgement *j, const struct evidence *e)
 		busy = mean_known(e->hosts[i].cpu_busy, e->n_windows);
 		if (!isfinite(busy))
 			continue;
-		more = xasprintf("%s%s%s %.0f %% busy", text != NULL ? text : "", text != NULL ? ", " : "",
-		    e->hosts[i].name, 100 * busy);
+		more = xasprintf("%s%s%s %.0f %% busy", text != NULL ? text : "",
+		    text != NULL ? ", " : "", e->hosts[i].name, 100 * busy);
 		free(text);
 		text = more;
 	}
 	if (waiter != NULL) {
-		more = xasprintf("%s%s%s waited for a processor %.0f %% of the time", text != NULL ? text : "",
-		    text != NULL ? "; " : "", waiter->program, 100 * fmin(waiter->cpu_wait_s / j->path.active_s, 1));
+		more = xasprintf("%s%s%s waited for a processor %.0f %% of the time",
+		    text != NULL ? text : "", text != NULL ? "; " : "", waiter->program,
+		    100 * fmin(waiter->cpu_wait_s / j->path.active_s, 1));
 		free(text);
 		text = more;
 	}
@@ -560,12 +626,14 @@ per_call_witness(struct judgement *j, const struct evidence *e)
 		return;
 	text = judge_rate_text(lowest);
 	witness_add(j, "per call", nw_op_name((enum nw_op)which), -1,
-	    xasprintf("lowest mean throughput of single calls, waits in poll not counted: %s at %s; shown for comparison",
-	    nw_op_name((enum nw_op)which), text));
+	    xasprintf("lowest mean throughput of single calls, waits in poll not counted: %s at "
+		      "%s; shown for comparison",
+		nw_op_name((enum nw_op)which), text));
 	free(text);
 }
 
-/* The kernel read about as much from disk for a program as it moved, and no call of it shows that. */
+/* The kernel read about as much from disk for a program as it moved, and no call of it shows
+ * that. */
 static bool
 reads_unseen(const struct judgement *j, const struct evidence *e)
 {
@@ -594,9 +662,13 @@ confidence_set(struct judgement *j, const struct evidence *e)
 	}
 	if (reads_unseen(j, e)) {
 		against = true;
-		reason_add(j, "The program read from disk without calls, by memory mapping perhaps: its disk may be behind this.");
+		reason_add(j,
+		    "The program read from disk without calls, by memory mapping perhaps: its disk "
+		    "may be behind this.");
 	}
-	j->confidence = against ? "low" : with && j->limit.n_windows >= 2 * LIMIT_WINDOWS_MIN ? "high" : "medium";
+	j->confidence = against                                   ? "low"
+	    : with && j->limit.n_windows >= 2 * LIMIT_WINDOWS_MIN ? "high"
+								  : "medium";
 	for (i = 0; i < j->n_witnesses && against; i++)
 		if (j->witnesses[i].agrees == 0)
 			break;
@@ -644,7 +716,8 @@ judge_add_story(struct judgement *j, const char *story)
 	if (j->n_reasons == JUDGE_REASONS_MAX)
 		free(j->reasons[--j->n_reasons]);
 	memmove(j->reasons + 1, j->reasons, j->n_reasons * sizeof(j->reasons[0]));
-	j->reasons[0] = xasprintf("%c%s.", story[0] >= 'a' && story[0] <= 'z' ? story[0] - 'a' + 'A' : story[0], story + 1);
+	j->reasons[0] = xasprintf("%c%s.",
+	    story[0] >= 'a' && story[0] <= 'z' ? story[0] - 'a' + 'A' : story[0], story + 1);
 	j->n_reasons++;
 }
 
@@ -656,14 +729,17 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 
 	memset(out, 0, sizeof(*out));
 	if ((rc = flows_view(e, &flows)) < 0 ||
-	    (rc = nw_path_build(flows, e->n_flows, e->n_windows, (double)e->step_ns * 1e-9, &out->path)) < 0 ||
-	    (rc = limit_find(&out->path, 0, e->n_windows, params->alpha, params->margin, &out->limit)) < 0)
+	    (rc = nw_path_build(
+		 flows, e->n_flows, e->n_windows, (double)e->step_ns * 1e-9, &out->path)) < 0 ||
+	    (rc = limit_find(
+		 &out->path, 0, e->n_windows, params->alpha, params->margin, &out->limit)) < 0)
 		goto out;
 	out->crowded_share = crowded_share(out, e);
-	out->limit.known = out->limit.known && limit_is_held(&out->limit) && out->crowded_share < CROWDED;
+	out->limit.known =
+	    out->limit.known && limit_is_held(&out->limit) && out->crowded_share < CROWDED;
 	evidence_extent(e, &out->path, &out->first_wall_ns, &out->last_wall_ns);
 	out->duration_s = (double)(out->last_wall_ns - out->first_wall_ns) * 1e-9;
-	out->bytes = round(out->path.bytes);     /* spread over windows and summed: off by rounding */
+	out->bytes = round(out->path.bytes); /* spread over windows and summed: off by rounding */
 	out->bytes_per_s = out->duration_s > 0 ? out->bytes / out->duration_s : NAN;
 	out->route = route_text(e, &out->path);
 	out->program = program_of(e, &out->path);

@@ -9,7 +9,8 @@
 
 static const double held_min = 1.0 / 3;
 
-/* One-sided: the chance of so small a held share in a stage that held the bytes for a third of the time. */
+/* One-sided: the chance of so small a held share in a stage that held the bytes for a third of the
+ * time. */
 static double
 idle_p(const struct nw_group *g)
 {
@@ -21,8 +22,9 @@ idle_p(const struct nw_group *g)
 }
 
 /*
- * Where a transfer has phases, few windows are independent, and the test cannot tell the slowest stage from one that did
- * next to nothing all the time. But that one did not limit the transfer: it held the bytes for less than a third of it.
+ * Where a transfer has phases, few windows are independent, and the test cannot tell the slowest
+ * stage from one that did next to nothing all the time. But that one did not limit the transfer: it
+ * held the bytes for less than a third of it.
  */
 static void
 idle_exclude(struct limit *l, size_t n_stages)
@@ -31,16 +33,19 @@ idle_exclude(struct limit *l, size_t n_stages)
 	size_t i;
 
 	for (i = 0; b->status == NW_STATUS_OK && i < n_stages; i++)
-		if (i != b->lowest && l->tests[i].candidate && idle_p(&l->tests[i].group) < b->alpha) {
+		if (i != b->lowest && l->tests[i].candidate &&
+		    idle_p(&l->tests[i].group) < b->alpha) {
 			l->tests[i].candidate = false;
 			b->n_candidates--;
 		}
-	b->unique = b->n_candidates == 1 && b->lowest < n_stages && l->tests[b->lowest].n_values >= 2;
+	b->unique =
+	    b->n_candidates == 1 && b->lowest < n_stages && l->tests[b->lowest].n_values >= 2;
 }
 
 /*
- * Ratio of held shares with Fieller's interval (1954), effective n, normal quantile. The next stage may be held next
- * to never, by a few windows only; on the logarithm's scale such a one would make any ratio uncertain.
+ * Ratio of held shares with Fieller's interval (1954), effective n, normal quantile. The next stage
+ * may be held next to never, by a few windows only; on the logarithm's scale such a one would make
+ * any ratio uncertain.
  */
 static void
 effect_find(struct limit *l, size_t n_stages, double alpha)
@@ -70,8 +75,8 @@ effect_find(struct limit *l, size_t n_stages, double alpha)
 }
 
 /*
- * Each other stage is excluded by one of its tests, so the verdict's p is the largest of theirs; a pair was picked by
- * looking, and pays twice.
+ * Each other stage is excluded by one of its tests, so the verdict's p is the largest of theirs; a
+ * pair was picked by looking, and pays twice.
  */
 static double
 verdict_p(const struct limit *l, size_t n_stages)
@@ -88,7 +93,8 @@ verdict_p(const struct limit *l, size_t n_stages)
 }
 
 int
-limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, double margin, struct limit *out)
+limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, double margin,
+    struct limit *out)
 {
 	struct nw_bottleneck_options o = nw_bottleneck_better;
 	struct nw_component c[NW_PLACE_COUNT];
@@ -98,7 +104,8 @@ limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, doub
 	memset(out, 0, sizeof(*out));
 	o.alpha = alpha;
 	for (i = 0; i < p->n; i++)
-		c[i] = (struct nw_component){ nw_place_name(p->stage[i].place), p->stage[i].free_share + first, end - first };
+		c[i] = (struct nw_component){ nw_place_name(p->stage[i].place),
+			p->stage[i].free_share + first, end - first };
 	if ((rc = nw_bottleneck(c, p->n, &o, out->tests, &out->bottleneck)) < 0)
 		return rc;
 	idle_exclude(out, p->n);
@@ -106,8 +113,9 @@ limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, doub
 	out->stage = out->bottleneck.lowest;
 	out->n_windows = out->stage < p->n ? out->tests[out->stage].n_values : 0;
 	out->p = out->stage < p->n ? verdict_p(out, p->n) : NAN;
-	out->known = p->n >= 2 && out->bottleneck.status == NW_STATUS_OK && out->bottleneck.unique &&
-	    out->n_windows >= LIMIT_WINDOWS_MIN && out->effect_low >= 1 + margin;
+	out->known = p->n >= 2 && out->bottleneck.status == NW_STATUS_OK &&
+	    out->bottleneck.unique && out->n_windows >= LIMIT_WINDOWS_MIN &&
+	    out->effect_low >= 1 + margin;
 	return NW_OK;
 }
 

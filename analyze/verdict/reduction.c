@@ -9,7 +9,8 @@
 #include "narrows/err.h"
 
 static const int64_t STEP_MIN_NS = 1000000000;
-static const double PROGRAM_SHARE = 0.1;     /* programs that moved less than this of the busiest one's bytes: noise */
+/* programs that moved less than this of the busiest one's bytes: noise */
+static const double PROGRAM_SHARE = 0.1;
 
 /* The published scan, and the one chosen from; 0.95 is where the published selection is made. */
 static const double scan_faithful[] = { 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1 };
@@ -23,18 +24,26 @@ op_bytes(const struct evidence *e, size_t host, const char *program, int op)
 	size_t f, i;
 
 	for (f = 0; f < e->n_flows; f++)
-		for (i = 0; response_is_flow(&e->flows[f], host, program) && e->flows[f].bytes[op] != NULL && i < e->n_windows; i++)
+		for (i = 0; response_is_flow(&e->flows[f], host, program) &&
+		     e->flows[f].bytes[op] != NULL && i < e->n_windows;
+		     i++)
 			sum += e->flows[f].bytes[op][i];
 	return sum;
 }
 
-struct candidate { char *program; enum nw_op op; double bytes; };
+struct candidate {
+	char *program;
+	enum nw_op op;
+	double bytes;
+};
 
-/* What the program delivers: to or from the network where it moves about as much there as anywhere. */
+/* What the program delivers: to or from the network where it moves about as much there as
+ * anywhere. */
 static void
 op_choose(const struct evidence *e, size_t host, struct candidate *c)
 {
-	static const enum nw_op order[] = { NW_OP_NET_WRITE, NW_OP_NET_READ, NW_OP_DISK_WRITE, NW_OP_DISK_READ };
+	static const enum nw_op order[] = { NW_OP_NET_WRITE, NW_OP_NET_READ, NW_OP_DISK_WRITE,
+		NW_OP_DISK_READ };
 	double bytes[NW_OP_COUNT], most = 0;
 	int i;
 
@@ -75,13 +84,15 @@ host_programs(const struct evidence *e, size_t host, size_t by, struct reduction
 	if (n > 0)
 		qsort(all, n, sizeof(*all), most_first);
 	for (i = 0; i < n; i++) {
-		if (i >= REDUCTION_PROGRAMS_MAX || !(all[i].bytes > 0) || all[i].bytes < PROGRAM_SHARE * all[0].bytes) {
+		if (i >= REDUCTION_PROGRAMS_MAX || !(all[i].bytes > 0) ||
+		    all[i].bytes < PROGRAM_SHARE * all[0].bytes) {
 			free(all[i].program);
 			continue;
 		}
 		out->list = xreallocarray(out->list, out->n + 1, sizeof(*out->list));
 		out->list[out->n] = (struct reduction){ .status = "too_few_rows" };
-		response_init(&out->list[out->n++].response, e, host, all[i].program, all[i].op, by, out->n_rows);
+		response_init(&out->list[out->n++].response, e, host, all[i].program, all[i].op, by,
+		    out->n_rows);
 	}
 	free(all);
 }
@@ -89,9 +100,9 @@ host_programs(const struct evidence *e, size_t host, size_t by, struct reduction
 /* --- the window, and who else ran in it --- */
 
 struct earlier {
-	int64_t from_wall_ns;                /* of the window */
-	int64_t first_wall_ns;               /* of the earliest that reaches into it */
-	int64_t id[REDUCTION_SESSIONS_MAX + 1];   /* and behind them the session itself */
+	int64_t from_wall_ns;                   /* of the window */
+	int64_t first_wall_ns;                  /* of the earliest that reaches into it */
+	int64_t id[REDUCTION_SESSIONS_MAX + 1]; /* and behind them the session itself */
 	size_t n;
 };
 
@@ -99,7 +110,8 @@ static int
 on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
 	struct earlier *e = arg;
-	int64_t last = s->last_data_wall_ns > s->closed_wall_ns ? s->last_data_wall_ns : s->closed_wall_ns;
+	int64_t last =
+	    s->last_data_wall_ns > s->closed_wall_ns ? s->last_data_wall_ns : s->closed_wall_ns;
 
 	(void)res;
 	if (last <= e->from_wall_ns)
@@ -119,14 +131,16 @@ windows_per_row(const struct evidence *e)
 
 /* From the earliest session in the window, and not from before the window, to the session's end. */
 static int
-window_choose(struct store_reader *r, const struct evidence *e, const struct reduction_params *params,
-    struct reductions *out, struct earlier *before)
+window_choose(struct store_reader *r, const struct evidence *e,
+    const struct reduction_params *params, struct reductions *out, struct earlier *before)
 {
 	int64_t end = e->t0_wall_ns + (int64_t)e->n_windows * e->step_ns, rows;
 	int rc;
 
-	*before = (struct earlier){ .from_wall_ns = end - params->window_ns, .first_wall_ns = e->t0_wall_ns };
-	if ((rc = store_sessions(r, e->session_id, 4 * REDUCTION_SESSIONS_MAX, on_session, before)) < 0)
+	*before = (struct earlier){ .from_wall_ns = end - params->window_ns,
+		.first_wall_ns = e->t0_wall_ns };
+	if ((rc = store_sessions(
+		 r, e->session_id, 4 * REDUCTION_SESSIONS_MAX, on_session, before)) < 0)
 		return rc;
 	before->id[before->n] = e->session_id;
 	out->step_ns = e->step_ns * (int64_t)windows_per_row(e);
@@ -138,7 +152,8 @@ window_choose(struct store_reader *r, const struct evidence *e, const struct red
 }
 
 static int
-responses_load(struct store_reader *r, const struct evidence *e, const struct earlier *before, struct reductions *out)
+responses_load(struct store_reader *r, const struct evidence *e, const struct earlier *before,
+    struct reductions *out)
 {
 	size_t i, k;
 	int rc = NW_OK;
@@ -153,8 +168,8 @@ responses_load(struct store_reader *r, const struct evidence *e, const struct ea
 
 /* Of the hosts whose programs have rows enough. */
 static int
-metrics_load(struct store_reader *r, const struct evidence *e, const struct reduction_params *params,
-    const struct earlier *before, struct reductions *out)
+metrics_load(struct store_reader *r, const struct evidence *e,
+    const struct reduction_params *params, const struct earlier *before, struct reductions *out)
 {
 	size_t i, k;
 	int rc = NW_OK;
@@ -166,22 +181,26 @@ metrics_load(struct store_reader *r, const struct evidence *e, const struct redu
 		struct hostmetrics *m = &out->metrics[one->response.host];
 
 		for (k = 0; k < out->n_rows; k++)
-			one->n_rows += isfinite(response_at(&one->response, k, params->operation_time));
+			one->n_rows +=
+			    isfinite(response_at(&one->response, k, params->operation_time));
 		if (one->n_rows < params->rows_min)
 			continue;
 		one->metrics = m;
 		if (m->n_rows > 0)
 			continue;
-		*m = (struct hostmetrics){ .t0_wall_ns = one->response.t0_wall_ns, .step_ns = out->step_ns,
-			.n_rows = out->n_rows, .ahead_ns = e->hosts[one->response.host].ahead_ns };
-		rc = hostmetrics_load(r, e->hosts[one->response.host].id, before->id, before->n + 1, m);
+		*m = (struct hostmetrics){ .t0_wall_ns = one->response.t0_wall_ns,
+			.step_ns = out->step_ns,
+			.n_rows = out->n_rows,
+			.ahead_ns = e->hosts[one->response.host].ahead_ns };
+		rc = hostmetrics_load(
+		    r, e->hosts[one->response.host].id, before->id, before->n + 1, m);
 	}
 	return rc;
 }
 
 int
-reductions_load(struct store_reader *r, const struct evidence *e, const struct reduction_params *params,
-    struct reductions *out)
+reductions_load(struct store_reader *r, const struct evidence *e,
+    const struct reduction_params *params, struct reductions *out)
 {
 	struct earlier before;
 	int rc;
@@ -202,7 +221,8 @@ reductions_load(struct store_reader *r, const struct evidence *e, const struct r
 /* --- the reduction --- */
 
 static int
-reduction_find(const struct reduction_params *params, const struct reductions *all, struct reduction *r)
+reduction_find(
+    const struct reduction_params *params, const struct reductions *all, struct reduction *r)
 {
 	const struct hostmetrics *m = r->metrics;
 	const double **x;
@@ -210,7 +230,7 @@ reduction_find(const struct reduction_params *params, const struct reductions *a
 	size_t i;
 	int rc;
 
-	if (m == NULL)                       /* too few rows */
+	if (m == NULL) /* too few rows */
 		return NW_OK;
 	if (m->n == 0) {
 		r->status = "no_metrics";
@@ -223,7 +243,8 @@ reduction_find(const struct reduction_params *params, const struct reductions *a
 	for (i = 0; i < all->n_rows; i++)
 		y[i] = response_at(&r->response, i, params->operation_time);
 	rc = nw_reduce(x, m->n, y, all->n_rows, NULL, 0, &all->options, &r->result);
-	r->status = nw_status_text(rc == NW_OK ? r->result.elimination.status : NW_STATUS_UNDEFINED);
+	r->status =
+	    nw_status_text(rc == NW_OK ? r->result.elimination.status : NW_STATUS_UNDEFINED);
 	if (rc == NW_OK && r->result.prepared.n_rows < params->rows_min)
 		r->status = "too_few_rows";
 	free(x);

@@ -12,7 +12,7 @@
 #include "narrows/err.h"
 
 static const double NS = 1e-9;
-static const int64_t LEAD_NS = 60000000000;  /* a row may end this long after the grid does */
+static const int64_t LEAD_NS = 60000000000; /* a row may end this long after the grid does */
 
 bool
 response_is_flow(const struct evidence_flow *f, size_t host, const char *program)
@@ -26,14 +26,16 @@ response_is_flow(const struct evidence_flow *f, size_t host, const char *program
 static void
 add_own(struct response *r, const struct evidence *e, size_t by)
 {
-	size_t row, i, f, first, covered = r->n_rows < e->n_windows / by ? r->n_rows : e->n_windows / by;
+	size_t row, i, f, first,
+	    covered = r->n_rows < e->n_windows / by ? r->n_rows : e->n_windows / by;
 
 	for (row = r->n_rows - covered; row < r->n_rows; row++) {
 		first = e->n_windows - (r->n_rows - row) * by;
 		r->active[row] = true;
 		for (f = 0; f < e->n_flows; f++)
 			for (i = first; response_is_flow(&e->flows[f], r->host, r->program) &&
-			    e->flows[f].bytes[r->op] != NULL && i < first + by; i++) {
+			     e->flows[f].bytes[r->op] != NULL && i < first + by;
+			     i++) {
 				r->bytes[row] += e->flows[f].bytes[r->op][i];
 				r->busy_s[row] += e->flows[f].busy_s[r->op][i];
 				r->ops[row] += e->flows[f].ops[r->op][i];
@@ -42,12 +44,17 @@ add_own(struct response *r, const struct evidence *e, size_t by)
 }
 
 void
-response_init(struct response *r, const struct evidence *e, size_t host, char *program, enum nw_op op, size_t by,
-    size_t n_rows)
+response_init(struct response *r, const struct evidence *e, size_t host, char *program,
+    enum nw_op op, size_t by, size_t n_rows)
 {
-	*r = (struct response){ .host = host, .program = program, .op = op, .n_rows = n_rows, .n_sessions = 1,
+	*r = (struct response){ .host = host,
+		.program = program,
+		.op = op,
+		.n_rows = n_rows,
+		.n_sessions = 1,
 		.step_ns = e->step_ns * (int64_t)by };
-	r->t0_wall_ns = e->t0_wall_ns + (int64_t)e->n_windows * e->step_ns - (int64_t)n_rows * r->step_ns;
+	r->t0_wall_ns =
+	    e->t0_wall_ns + (int64_t)e->n_windows * e->step_ns - (int64_t)n_rows * r->step_ns;
 	r->bytes = xcalloc(n_rows + 1, sizeof(*r->bytes));
 	r->busy_s = xcalloc(n_rows + 1, sizeof(*r->busy_s));
 	r->ops = xcalloc(n_rows + 1, sizeof(*r->ops));
@@ -68,7 +75,12 @@ response_clear(struct response *r)
 
 /* --- earlier sessions --- */
 
-struct metas { const struct response *r; int64_t host_id; int64_t *id; size_t n; };
+struct metas {
+	const struct response *r;
+	int64_t host_id;
+	int64_t *id;
+	size_t n;
+};
 
 static int
 on_meta(void *arg, const struct nw_meta_rec *rec)
@@ -78,7 +90,8 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 	const char *program;
 	enum nw_op op;
 
-	if (rec->host_id != m->host_id || rec->subject_json == NULL || (subject = json_loads(rec->subject_json, 0, NULL)) == NULL)
+	if (rec->host_id != m->host_id || rec->subject_json == NULL ||
+	    (subject = json_loads(rec->subject_json, 0, NULL)) == NULL)
 		return 0;
 	program = json_string_value(json_object_get(subject, "program"));
 	if (evidence_caliper_op(rec->event_type, subject, &op) && op == m->r->op &&
@@ -95,10 +108,13 @@ static const char *const field_names[N_FIELDS] = { "sum_v", "count", "busy", "bu
 
 struct rows {
 	struct response *r;
-	int64_t begin_wall_ns, end_wall_ns;  /* of the session's rows; 0: none yet */
-	struct { int64_t id; int at[N_FIELDS]; } *layout;
+	int64_t begin_wall_ns, end_wall_ns; /* of the session's rows; 0: none yet */
+	struct {
+		int64_t id;
+		int at[N_FIELDS];
+	} * layout;
 	size_t n_layouts, now;
-	int64_t ahead_ns;                    /* of the host's clock */
+	int64_t ahead_ns; /* of the host's clock */
 };
 
 static int
@@ -179,13 +195,14 @@ rows_read(struct rows *rs, struct store_reader *reader, int64_t meta_id)
 			if (rs->layout[rs->now].at[k] >= 0)
 				fields[n++] = (uint32_t)rs->layout[rs->now].at[k];
 		if (n > 0)
-			rc = hosttime_rows(reader, rs->layout[rs->now].id, fields, n, rs->r->t0_wall_ns, end + LEAD_NS,
-			    rs->ahead_ns, on_block, rs);
+			rc = hosttime_rows(reader, rs->layout[rs->now].id, fields, n,
+			    rs->r->t0_wall_ns, end + LEAD_NS, rs->ahead_ns, on_block, rs);
 	}
 	return rc;
 }
 
-/* Rows that lie wholly within what the session reported: it ran there, even where it moved nothing. */
+/* Rows that lie wholly within what the session reported: it ran there, even where it moved
+ * nothing. */
 static void
 mark_active(const struct rows *rs)
 {
@@ -202,7 +219,8 @@ mark_active(const struct rows *rs)
 }
 
 int
-response_add(struct response *r, const struct evidence *e, struct store_reader *reader, int64_t session_id)
+response_add(
+    struct response *r, const struct evidence *e, struct store_reader *reader, int64_t session_id)
 {
 	struct metas m = { .r = r, .host_id = e->hosts[r->host].id };
 	struct rows rs = { .r = r, .ahead_ns = e->hosts[r->host].ahead_ns };

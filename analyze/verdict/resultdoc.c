@@ -16,7 +16,8 @@
 enum {
 	TIMELINE_POINTS_MAX = 300,
 	TIMELINE_DIGITS = 5,
-	NUMBER_DIGITS = 12           /* of all others: more would be noise, and a document is kept for every session */
+	/* of all others: more would be noise, and a document is kept for every session */
+	NUMBER_DIGITS = 12
 };
 
 /* Undefined is null, never NaN. */
@@ -50,7 +51,8 @@ resultdoc_text(const char *s)
 		if (t == NULL)
 			return NULL;
 		for (t[0] = '\0'; *s != '\0'; s++)
-			n += (size_t)snprintf(t + n, cap - n, (unsigned char)*s < 0x80 ? "%c" : "\\x%02x", (unsigned char)*s);
+			n += (size_t)snprintf(t + n, cap - n,
+			    (unsigned char)*s < 0x80 ? "%c" : "\\x%02x", (unsigned char)*s);
 		v = json_string(t);
 		free(t);
 	}
@@ -95,15 +97,17 @@ hosts_doc(const struct evidence *e, const struct nw_path *p)
 	size_t i;
 
 	for (i = 0; i < e->n_hosts; i++) {
-		role = p->has_sender && p->sender_host == i ? "source" : p->has_receiver && p->receiver_host == i ?
-		    "destination" : NULL;
+		role = p->has_sender && p->sender_host == i    ? "source"
+		    : p->has_receiver && p->receiver_host == i ? "destination"
+							       : NULL;
 		h = json_object();
 		json_object_set_new(h, "id", json_integer(e->hosts[i].id));
 		json_object_set_new(h, "name", resultdoc_text(e->hosts[i].name));
 		json_object_set_new(h, "role", resultdoc_text(role));
 		clock = json_object();
 		json_object_set_new(clock, "known", json_boolean(e->hosts[i].clock_known));
-		json_object_set_new(clock, "synchronised", json_boolean(e->hosts[i].clock_synchronised));
+		json_object_set_new(
+		    clock, "synchronised", json_boolean(e->hosts[i].clock_synchronised));
 		json_object_set_new(clock, "offset_s", resultdoc_real(e->hosts[i].clock_offset_s));
 		json_object_set_new(clock, "bound_s", resultdoc_real(e->hosts[i].clock_bound_s));
 		json_object_set_new(h, "clock", clock);
@@ -122,8 +126,9 @@ files_doc(const struct evidence *e)
 		f = json_object();
 		json_object_set_new(f, "host", resultdoc_text(host_of(e, e->files[i].host)));
 		json_object_set_new(f, "path", resultdoc_text(e->files[i].path));
-		json_object_set_new(f, "size_bytes", e->files[i].size_bytes >= 0 ? json_integer(e->files[i].size_bytes) :
-		    json_null());
+		json_object_set_new(f, "size_bytes",
+		    e->files[i].size_bytes >= 0 ? json_integer(e->files[i].size_bytes)
+						: json_null());
 		json_object_set_new(f, "read_bytes", resultdoc_real(e->files[i].read_bytes));
 		json_object_set_new(f, "write_bytes", resultdoc_real(e->files[i].write_bytes));
 		json_array_append_new(list, f);
@@ -195,7 +200,9 @@ witnesses_doc(const struct judgement *j)
 		w = json_object();
 		json_object_set_new(w, "name", resultdoc_text(j->witnesses[i].name));
 		json_object_set_new(w, "says", resultdoc_text(j->witnesses[i].says));
-		json_object_set_new(w, "agrees", j->witnesses[i].agrees < 0 ? json_null() : json_boolean(j->witnesses[i].agrees));
+		json_object_set_new(w, "agrees",
+		    j->witnesses[i].agrees < 0 ? json_null()
+					       : json_boolean(j->witnesses[i].agrees));
 		json_object_set_new(w, "detail", resultdoc_text(j->witnesses[i].detail));
 		json_array_append_new(list, w);
 	}
@@ -209,20 +216,25 @@ verdict_doc(const struct judgement *j)
 	json_t *v = json_object(), *list;
 	size_t i;
 
-	json_object_set_new(v, "stage", resultdoc_text(j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) :
-	    NULL));
+	json_object_set_new(v, "stage",
+	    resultdoc_text(
+		j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) : NULL));
 	json_object_set_new(v, "words", resultdoc_text(j->words));
 	json_object_set_new(v, "confidence", resultdoc_text(j->confidence));
 	json_object_set_new(v, "sentence", resultdoc_text(j->sentence));
 	json_object_set_new(v, "effect", resultdoc_real(j->limit.effect));
-	json_object_set_new(v, "interval", json_pack("[oo]", resultdoc_real(j->limit.effect_low),
-	    resultdoc_real(j->limit.effect_high)));
-	json_object_set_new(v, "runner_up", b->runner_up < j->path.n ?
-	    resultdoc_text(nw_place_name(j->path.stage[b->runner_up].place)) : json_null());
+	json_object_set_new(v, "interval",
+	    json_pack(
+		"[oo]", resultdoc_real(j->limit.effect_low), resultdoc_real(j->limit.effect_high)));
+	json_object_set_new(v, "runner_up",
+	    b->runner_up < j->path.n
+		? resultdoc_text(nw_place_name(j->path.stage[b->runner_up].place))
+		: json_null());
 	list = json_array();
 	for (i = 0; i < j->path.n; i++)
 		if (j->limit.tests[i].candidate)
-			json_array_append_new(list, resultdoc_text(nw_place_name(j->path.stage[i].place)));
+			json_array_append_new(
+			    list, resultdoc_text(nw_place_name(j->path.stage[i].place)));
 	json_object_set_new(v, "candidates", list);
 	list = json_array();
 	for (i = 0; i < j->n_reasons; i++)
@@ -232,15 +244,19 @@ verdict_doc(const struct judgement *j)
 	return v;
 }
 
-/* Mean throughput of single operations: of the operation this stage is about, where there is one. */
+/* Mean throughput of single operations: of the operation this stage is about, where there is
+ * one. */
 static double
 per_call_rate(const struct evidence *e, enum nw_place place)
 {
-	static const int op_of[NW_PLACE_COUNT] = {
-		[NW_PLACE_DISK_READ] = NW_OP_DISK_READ, [NW_PLACE_SENDER_HOST] = -1, [NW_PLACE_NET_WRITE] = NW_OP_NET_WRITE,
-		[NW_PLACE_NETWORK] = NW_OP_NET_WRITE, [NW_PLACE_NET_READ] = NW_OP_NET_READ, [NW_PLACE_RECEIVER_HOST] = -1,
-		[NW_PLACE_HOST] = -1, [NW_PLACE_DISK_WRITE] = NW_OP_DISK_WRITE
-	};
+	static const int op_of[NW_PLACE_COUNT] = { [NW_PLACE_DISK_READ] = NW_OP_DISK_READ,
+		[NW_PLACE_SENDER_HOST] = -1,
+		[NW_PLACE_NET_WRITE] = NW_OP_NET_WRITE,
+		[NW_PLACE_NETWORK] = NW_OP_NET_WRITE,
+		[NW_PLACE_NET_READ] = NW_OP_NET_READ,
+		[NW_PLACE_RECEIVER_HOST] = -1,
+		[NW_PLACE_HOST] = -1,
+		[NW_PLACE_DISK_WRITE] = NW_OP_DISK_WRITE };
 	double rate = 0, ops = 0;
 	int op = op_of[place];
 	size_t f, i;
@@ -259,11 +275,14 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	const struct nw_component_result *t = &j->limit.tests[i];
 	const struct nw_path_stage *s = &j->path.stage[i];
 	const char *words = judge_place_words(s->place), *program = judge_stage_program(e, s);
-	double held = 1 - t->group.mean, half = t->group.n >= 2 ? 1.96 * t->group.sd / sqrt(t->group.n) : NAN;
+	double held = 1 - t->group.mean,
+	       half = t->group.n >= 2 ? 1.96 * t->group.sd / sqrt(t->group.n) : NAN;
 	json_t *o = json_object(), *host;
 	char *named;
 
-	host = s->to_host != s->host ? json_sprintf("%s -> %s", host_of(e, s->host), host_of(e, s->to_host)) : NULL;
+	host = s->to_host != s->host
+	    ? json_sprintf("%s -> %s", host_of(e, s->host), host_of(e, s->to_host))
+	    : NULL;
 	json_object_set_new(o, "stage", resultdoc_text(nw_place_name(s->place)));
 	json_object_set_new(o, "host", host != NULL ? host : resultdoc_text(host_of(e, s->host)));
 	named = program != NULL ? xasprintf("%s %s", words, program) : xstrdup(words);
@@ -273,7 +292,8 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	json_object_set_new(o, "bytes", resultdoc_real(s->bytes));
 	json_object_set_new(o, "bytes_per_s", resultdoc_real(s->service_rate));
 	json_object_set_new(o, "low", resultdoc_real(s->service_rate * held / (held + half)));
-	json_object_set_new(o, "high", held > half ? resultdoc_real(s->service_rate * held / (held - half)) : json_null());
+	json_object_set_new(o, "high",
+	    held > half ? resultdoc_real(s->service_rate * held / (held - half)) : json_null());
 	json_object_set_new(o, "free_share", resultdoc_real(t->group.mean));
 	json_object_set_new(o, "tput_i", resultdoc_real(per_call_rate(e, s->place)));
 	json_object_set_new(o, "windows", json_integer((json_int_t)t->n_values));
@@ -282,15 +302,20 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	json_object_set_new(o, "wait_share", resultdoc_real(s->wait_share));
 	json_object_set_new(o, "candidate", json_boolean(t->candidate));
 	json_object_set_new(o, "lowest", json_boolean(i == j->limit.bottleneck.lowest));
-	json_object_set_new(o, "t", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.t));
-	json_object_set_new(o, "df", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.df));
-	json_object_set_new(o, "p", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.p));
-	json_object_set_new(o, "p_holm", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->p_holm));
+	json_object_set_new(
+	    o, "t", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.t));
+	json_object_set_new(
+	    o, "df", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.df));
+	json_object_set_new(
+	    o, "p", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.p));
+	json_object_set_new(
+	    o, "p_holm", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->p_holm));
 	return o;
 }
 
 static json_t *
-bottleneck_doc(const struct evidence *e, const struct judgement *j, const struct judge_params *params)
+bottleneck_doc(
+    const struct evidence *e, const struct judgement *j, const struct judge_params *params)
 {
 	json_t *b = json_object(), *list = json_array();
 	size_t i;
@@ -298,7 +323,8 @@ bottleneck_doc(const struct evidence *e, const struct judgement *j, const struct
 	for (i = 0; i < j->path.n; i++)
 		json_array_append_new(list, stage_doc(e, j, i));
 	json_object_set_new(b, "test", resultdoc_text("welch"));
-	json_object_set_new(b, "tested", resultdoc_text("share of each window that the stage left free"));
+	json_object_set_new(
+	    b, "tested", resultdoc_text("share of each window that the stage left free"));
 	json_object_set_new(b, "alpha", resultdoc_real(params->alpha));
 	json_object_set_new(b, "n_eff", json_true());
 	json_object_set_new(b, "window_s", resultdoc_real((double)e->step_ns * 1e-9));
@@ -308,7 +334,10 @@ bottleneck_doc(const struct evidence *e, const struct judgement *j, const struct
 
 /* --- the timeline, thinned to what a plot can show --- */
 
-struct thin { size_t n, by; double step_s; };
+struct thin {
+	size_t n, by;
+	double step_s;
+};
 
 static struct thin
 thin_of(const struct evidence *e)
@@ -336,7 +365,8 @@ thin_mean(const struct evidence *e, const struct thin *t, const double *x, doubl
 				sum += x[k];
 				n++;
 			}
-		json_array_append_new(list, resultdoc_drawn(n > 0 ? sum / (double)n * factor : NAN, TIMELINE_DIGITS));
+		json_array_append_new(
+		    list, resultdoc_drawn(n > 0 ? sum / (double)n * factor : NAN, TIMELINE_DIGITS));
 	}
 	return list;
 }
@@ -423,7 +453,8 @@ timeline_doc(const struct evidence *e)
 		json_object_set_new(one, "cpu_busy", thin_mean(e, &t, e->hosts[h].cpu_busy, 1));
 		json_object_set_new(one, "cpu_iowait", thin_mean(e, &t, e->hosts[h].cpu_iowait, 1));
 		json_object_set_new(one, "disk_busy", thin_mean(e, &t, e->hosts[h].disk_busy, 1));
-		json_object_set_new(one, "disk_bytes_per_s", thin_mean(e, &t, e->hosts[h].disk_bytes_per_s, 1));
+		json_object_set_new(
+		    one, "disk_bytes_per_s", thin_mean(e, &t, e->hosts[h].disk_bytes_per_s, 1));
 		json_array_append_new(hosts, one);
 	}
 	json_object_set_new(o, "t0_ns", resultdoc_ns(e->t0_wall_ns));
@@ -434,7 +465,8 @@ timeline_doc(const struct evidence *e)
 	return o;
 }
 
-/* What the kernel counted of a process itself. Children are in its parent's once that has waited for them, not before. */
+/* What the kernel counted of a process itself. Children are in its parent's once that has waited
+ * for them, not before. */
 static double
 kernel_own_bytes(const struct evidence *e, const struct evidence_flow *parent)
 {
@@ -442,9 +474,11 @@ kernel_own_bytes(const struct evidence *e, const struct evidence_flow *parent)
 	double children = 0;
 
 	for (f = e->flows; f < e->flows + e->n_flows; f++)
-		if (f != parent && f->host == parent->host && f->parent_pid >= 0 && f->parent_pid == parent->pid)
+		if (f != parent && f->host == parent->host && f->parent_pid >= 0 &&
+		    f->parent_pid == parent->pid)
 			children += f->kernel_bytes;
-	return fmax(parent->kernel_bytes - children, fmin(parent->kernel_bytes, parent->seen_bytes));
+	return fmax(
+	    parent->kernel_bytes - children, fmin(parent->kernel_bytes, parent->seen_bytes));
 }
 
 static json_t *
@@ -460,23 +494,35 @@ quality_doc(const struct evidence *e)
 	}
 	for (i = 0; i < e->n_hosts; i++)
 		if (!e->hosts[i].clock_known)
-			json_array_append_new(notes, json_sprintf("%s does not report its clock.", e->hosts[i].name));
+			json_array_append_new(
+			    notes, json_sprintf("%s does not report its clock.", e->hosts[i].name));
 		else if (e->hosts[i].ahead_ns != 0)
-			json_array_append_new(notes, json_sprintf("The clock of %s is %.3g s %s the box's, give or take %.1g s; that "
-			    "is taken off.", e->hosts[i].name, fabs((double)e->hosts[i].ahead_ns / 1e9),
-			    e->hosts[i].ahead_ns > 0 ? "ahead of" : "behind", e->hosts[i].exchange_bound_s));
-	json_object_set_new(q, "intervals_expected", json_integer((json_int_t)e->intervals_expected));
+			json_array_append_new(notes,
+			    json_sprintf(
+				"The clock of %s is %.3g s %s the box's, give or take %.1g s; that "
+				"is taken off.",
+				e->hosts[i].name, fabs((double)e->hosts[i].ahead_ns / 1e9),
+				e->hosts[i].ahead_ns > 0 ? "ahead of" : "behind",
+				e->hosts[i].exchange_bound_s));
+	json_object_set_new(
+	    q, "intervals_expected", json_integer((json_int_t)e->intervals_expected));
 	json_object_set_new(q, "intervals_got", json_integer((json_int_t)e->intervals_got));
 	json_object_set_new(q, "documents", json_integer((json_int_t)e->documents));
-	json_object_set_new(q, "documents_rejected", json_integer((json_int_t)e->documents_rejected));
+	json_object_set_new(
+	    q, "documents_rejected", json_integer((json_int_t)e->documents_rejected));
 	json_object_set_new(q, "documents_dropped", json_integer((json_int_t)e->documents_dropped));
-	json_object_set_new(q, "bytes_seen_share", resultdoc_real(kernel > 0 ? fmin(1, seen / kernel) : NAN));
+	json_object_set_new(
+	    q, "bytes_seen_share", resultdoc_real(kernel > 0 ? fmin(1, seen / kernel) : NAN));
 	if (e->durations_rejected > 0)
-		json_array_append_new(notes, json_sprintf("Durations of operations are missing from %llu reports.",
-		    (unsigned long long)e->durations_rejected));
+		json_array_append_new(notes,
+		    json_sprintf("Durations of operations are missing from %llu reports.",
+			(unsigned long long)e->durations_rejected));
 	if (e->documents_dropped > 0)
-		json_array_append_new(notes, json_sprintf("%llu documents are missing: their hosts could not keep them until "
-		    "they were sent.", (unsigned long long)e->documents_dropped));
+		json_array_append_new(notes,
+		    json_sprintf(
+			"%llu documents are missing: their hosts could not keep them until "
+			"they were sent.",
+			(unsigned long long)e->documents_dropped));
 	json_object_set_new(q, "notes", notes);
 	return q;
 }
@@ -485,8 +531,9 @@ quality_doc(const struct evidence *e)
 static json_t *
 parameters_doc(const struct analysis *a, const struct analysis_params *p)
 {
-	json_t *o = json_pack("{s:f, s:f, s:s, s:b, s:f, s:i}", "alpha", p->judge.alpha, "margin", p->judge.margin, "test",
-	    "welch", "n_eff", 1, "window_s", (double)a->evidence.step_ns * 1e-9, "windows_min", LIMIT_WINDOWS_MIN);
+	json_t *o = json_pack("{s:f, s:f, s:s, s:b, s:f, s:i}", "alpha", p->judge.alpha, "margin",
+	    p->judge.margin, "test", "welch", "n_eff", 1, "window_s",
+	    (double)a->evidence.step_ns * 1e-9, "windows_min", LIMIT_WINDOWS_MIN);
 
 	json_object_set_new(o, "changes", resultdoc_changes_parameters(a));
 	json_object_set_new(o, "density", resultdoc_density_parameters(&p->classes));
@@ -498,9 +545,9 @@ static json_t *
 run_doc(const struct analysis *a, const struct result_run *run)
 {
 	return json_pack("{s:I, s:o, s:f, s:s, s:I, s:I, s:o}", "id", (json_int_t)run->id,
-	    "started", iso_text(run->started_wall_ns), "took_s", (double)run->took_ns * 1e-9, "version", NW_VERSION,
-	    "rows", (json_int_t)a->evidence.rows, "samples", (json_int_t)a->evidence.samples, "parameters",
-	    parameters_doc(a, &run->params));
+	    "started", iso_text(run->started_wall_ns), "took_s", (double)run->took_ns * 1e-9,
+	    "version", NW_VERSION, "rows", (json_int_t)a->evidence.rows, "samples",
+	    (json_int_t)a->evidence.samples, "parameters", parameters_doc(a, &run->params));
 }
 
 char *

@@ -55,7 +55,8 @@ series_doc(const struct evidence *e, const struct change_series *s)
 
 	for (i = 0; i < s->changes.n_segments; i++) {
 		if (i > 0)
-			json_array_append_new(at, resultdoc_ns(window_ns(e, s->changes.segment[i].start)));
+			json_array_append_new(
+			    at, resultdoc_ns(window_ns(e, s->changes.segment[i].start)));
 		json_array_append_new(means, resultdoc_real(s->changes.segment[i].mean));
 	}
 	set_text(o, "what", s->delivered ? "delivered" : "tput_i");
@@ -79,11 +80,14 @@ hidden_doc(unsigned hidden)
 		return json_null();
 	list = json_array();
 	if (hidden & NW_HIDDEN_FASTER_YET_LESS)
-		json_array_append_new(list, resultdoc_text("single operations became faster while less was delivered"));
+		json_array_append_new(list,
+		    resultdoc_text("single operations became faster while less was delivered"));
 	if (hidden & NW_HIDDEN_FEWER_AND_WILDER)
-		json_array_append_new(list, resultdoc_text("there were fewer operations, and they varied more"));
+		json_array_append_new(
+		    list, resultdoc_text("there were fewer operations, and they varied more"));
 	if (hidden & NW_HIDDEN_UNACCOUNTED)
-		json_array_append_new(list, resultdoc_text("most of the time is no longer inside its operations"));
+		json_array_append_new(
+		    list, resultdoc_text("most of the time is no longer inside its operations"));
 	return list;
 }
 
@@ -102,10 +106,13 @@ segment_doc(const struct analysis *a, const struct segment *s)
 	set_text(o, "words", words);
 	set_real(o, "bytes", s->bytes);
 	set_real(o, "bytes_per_s", s->bytes_per_s);
-	set_text(o, "lowest", s->limit.stage < p->n ? nw_place_name(p->stage[s->limit.stage].place) : NULL);
+	set_text(o, "lowest",
+	    s->limit.stage < p->n ? nw_place_name(p->stage[s->limit.stage].place) : NULL);
 	set_real(o, "held_share", limit_held(&s->limit));
 	set_real(o, "effect", s->limit.effect);
-	set(o, "interval", json_pack("[oo]", resultdoc_real(s->limit.effect_low), resultdoc_real(s->limit.effect_high)));
+	set(o, "interval",
+	    json_pack(
+		"[oo]", resultdoc_real(s->limit.effect_low), resultdoc_real(s->limit.effect_high)));
 	set_real(o, "p", s->limit.p);
 	set_real(o, "p_holm", s->p_holm);
 	set(o, "hidden_wait", hidden_doc(s->hidden));
@@ -193,7 +200,8 @@ curve_doc(const struct nw_density *d)
 		for (top = i, k = i; k < i + by && k < d->m; k++)
 			if (d->y[k] > d->y[top])
 				top = k;
-		json_array_append_new(x, resultdoc_drawn(exp(d->from + (double)top * step) * NS, 6));
+		json_array_append_new(
+		    x, resultdoc_drawn(exp(d->from + (double)top * step) * NS, 6));
 		json_array_append_new(y, resultdoc_drawn(d->y[top], 4));
 	}
 	set(o, "x_s", x);
@@ -216,7 +224,8 @@ resultdoc_density_parameters(const struct classes_params *params)
 }
 
 static json_t *
-op_classes_doc(const struct analysis *a, const struct op_classes *c, const struct classes_params *params)
+op_classes_doc(
+    const struct analysis *a, const struct op_classes *c, const struct classes_params *params)
 {
 	const struct nw_density *d = &c->density;
 	bool drawn = c->classes.n > 0;
@@ -233,7 +242,8 @@ op_classes_doc(const struct analysis *a, const struct op_classes *c, const struc
 	set_real(o, "time_s", drawn ? c->sum_s : NAN);
 	set_real(o, "cutoff_s", drawn ? c->classes.cutoff * NS : NAN);
 	set_real(o, "outlier_share", drawn ? c->classes.n_outliers / c->n : NAN);
-	set_real(o, "outlier_time_share", drawn && c->sum_s > 0 ? c->classes.outlier_sum * NS / c->sum_s : NAN);
+	set_real(o, "outlier_time_share",
+	    drawn && c->sum_s > 0 ? c->classes.outlier_sum * NS / c->sum_s : NAN);
 	set(o, "classes", classes_doc(c));
 	set(o, "curve", drawn ? curve_doc(d) : json_null());
 	set_real(p, "bw", drawn ? d->bw : NAN);
@@ -278,7 +288,8 @@ members_doc(const struct reduction *r, size_t cluster)
 
 	for (i = 0; i < c->n_metrics; i++)
 		if (c->label[i] == cluster && i != c->rep[cluster])
-			json_array_append_new(list, resultdoc_text(r->metrics->metric[r->result.prepared.used[i]].name));
+			json_array_append_new(list,
+			    resultdoc_text(r->metrics->metric[r->result.prepared.used[i]].name));
 	return list;
 }
 
@@ -290,7 +301,8 @@ kept_doc(const struct reduction *r)
 	size_t i;
 
 	for (i = 0; i < e->n_kept; i++) {
-		size_t candidate = e->kept_terms[i].column, cluster = cluster_of(&r->result, candidate);
+		size_t candidate = e->kept_terms[i].column,
+		       cluster = cluster_of(&r->result, candidate);
 		const struct hostmetric *m = &r->metrics->metric[r->result.candidate[candidate]];
 
 		o = json_object();
@@ -298,7 +310,10 @@ kept_doc(const struct reduction *r)
 		set_real(o, "coefficient", e->lm.coef[i].value);
 		set_real(o, "se", e->lm.coef[i].se);
 		set_text(o, "unit", m->unit);
-		set_real(o, "r", r->result.r_response != NULL ? r->result.r_response[r->result.clusters.rep[cluster]] : NAN);
+		set_real(o, "r",
+		    r->result.r_response != NULL
+			? r->result.r_response[r->result.clusters.rep[cluster]]
+			: NAN);
 		set_real(o, "drift", r->result.drift[candidate]);
 		set(o, "members", members_doc(r, cluster));
 		set_real(o, "min_r", r->result.clusters.min_abs_r[cluster]);
@@ -343,8 +358,10 @@ set_fit(json_t *o, const struct reduction *r)
 	set_real(o, "r2_adjusted", ok ? n->elimination.lm.adj_r2 : NAN);
 	set_real(o, "r2_out_of_sample", ok ? n->out_of_sample_r2 : NAN);
 	set_real(o, "reduction_degree", ok ? n->reduction_degree : NAN);
-	set_text(o, "warning", ok && n->too_many_terms ? "The model has more terms than a fifth of its rows: "
-	    "much of its R2 is chance." : NULL);
+	set_text(o, "warning",
+	    ok && n->too_many_terms ? "The model has more terms than a fifth of its rows: "
+				      "much of its R2 is chance."
+				    : NULL);
 	set(o, "scan", ok ? scan_doc(n) : json_array());
 }
 
@@ -355,7 +372,8 @@ response_words(bool operation_time)
 }
 
 static json_t *
-one_reduction_doc(const struct analysis *a, const struct reduction *r, const struct reduction_params *params)
+one_reduction_doc(
+    const struct analysis *a, const struct reduction *r, const struct reduction_params *params)
 {
 	json_t *o = json_object();
 
@@ -364,7 +382,8 @@ one_reduction_doc(const struct analysis *a, const struct reduction *r, const str
 	set_text(o, "response", response_words(params->operation_time));
 	set_text(o, "response_unit", params->operation_time ? "s" : "B/s");
 	set_text(o, "stage", nw_op_name(r->response.op));
-	set_count(o, "n_rows", r->result.prepared.row != NULL ? r->result.prepared.n_rows : r->n_rows);
+	set_count(
+	    o, "n_rows", r->result.prepared.row != NULL ? r->result.prepared.n_rows : r->n_rows);
 	set_count(o, "n_sessions", r->response.n_sessions);
 	set_count(o, "n_metrics", r->metrics != NULL ? r->metrics->n : 0);
 	set_count(o, "n_varying", r->result.prepared.n_used);
@@ -391,7 +410,9 @@ resultdoc_reduction_parameters(const struct analysis *a, const struct reduction_
 	set_real(o, "rho0", n->cluster.rho0);
 	set_real(o, "alpha", n->cluster.alpha);
 	set(o, "n_eff", json_boolean(n->cluster.n_eff));
-	set(o, "f_remove", isfinite(n->eliminate.f_remove) ? json_real(n->eliminate.f_remove) : resultdoc_text("ln n"));
+	set(o, "f_remove",
+	    isfinite(n->eliminate.f_remove) ? json_real(n->eliminate.f_remove)
+					    : resultdoc_text("ln n"));
 	set_real(o, "alias_tolerance", n->eliminate.alias_tolerance);
 	set_count(o, "folds", n->folds);
 	set(o, "screen", json_boolean(n->screen));

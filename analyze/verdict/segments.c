@@ -12,8 +12,9 @@
 #include "narrows/ttest.h"
 
 enum { STORY_PARTS_MAX = 4, LANES_MAX = 32, NS_PER_S = 1000000000 };
-static const double SMALL_CHANGE = 0.01;     /* operations with less of the bytes than this are not looked at */
-static const double ACCOUNTED = 0.7;         /* a stage that held the bytes this long needs no hidden one */
+/* operations with less of the bytes than this are not looked at */
+static const double SMALL_CHANGE = 0.01;
+static const double ACCOUNTED = 0.7; /* a stage that held the bytes this long needs no hidden one */
 
 /* --- lanes: one operation on one host, all its processes together --- */
 
@@ -22,7 +23,8 @@ struct lane {
 	enum nw_op op;
 	double total_bytes;
 	double *store;
-	double *bytes, *ops, *rate_sum, *rate_sd_sum, *held_s;   /* per window; held_s: of the busiest process */
+	/* per window; held_s: of the busiest process */
+	double *bytes, *ops, *rate_sum, *rate_sd_sum, *held_s;
 };
 
 static void
@@ -39,7 +41,10 @@ lane_init(struct lane *l, const struct evidence *e, size_t host, enum nw_op op, 
 {
 	size_t n = e->n_windows, f, i;
 
-	*l = (struct lane){ .host = host, .op = op, .total_bytes = bytes, .store = xcalloc(5 * n, sizeof(double)) };
+	*l = (struct lane){ .host = host,
+		.op = op,
+		.total_bytes = bytes,
+		.store = xcalloc(5 * n, sizeof(double)) };
 	l->bytes = l->store;
 	l->ops = l->bytes + n;
 	l->rate_sum = l->ops + n;
@@ -55,11 +60,15 @@ lane_init(struct lane *l, const struct evidence *e, size_t host, enum nw_op op, 
 		add_to(l->rate_sum, flow->rate_sum[op], n);
 		add_to(l->rate_sd_sum, flow->rate_sd_sum[op], n);
 		for (i = 0; i < n; i++)
-			l->held_s[i] = fmax(l->held_s[i], flow->busy_s[op][i] + flow->wait_s[op][i]);
+			l->held_s[i] =
+			    fmax(l->held_s[i], flow->busy_s[op][i] + flow->wait_s[op][i]);
 	}
 }
 
-struct lanes { struct lane *lane; size_t n; };
+struct lanes {
+	struct lane *lane;
+	size_t n;
+};
 
 static void
 lanes_clear(struct lanes *l)
@@ -78,7 +87,9 @@ total_bytes(const struct evidence *e, size_t host, enum nw_op op)
 	size_t f, i;
 
 	for (f = 0; f < e->n_flows; f++)
-		for (i = 0; e->flows[f].host == host && e->flows[f].bytes[op] != NULL && i < e->n_windows; i++)
+		for (i = 0;
+		     e->flows[f].host == host && e->flows[f].bytes[op] != NULL && i < e->n_windows;
+		     i++)
 			sum += e->flows[f].bytes[op][i];
 	return sum;
 }
@@ -92,10 +103,12 @@ lanes_find(const struct evidence *e, struct lanes *out)
 
 	*out = (struct lanes){ .lane = xcalloc(LANES_MAX, sizeof(struct lane)) };
 	for (i = 0; i < n; i++)
-		most = fmax(most, total[i] = total_bytes(e, i / NW_OP_COUNT, (enum nw_op)(i % NW_OP_COUNT)));
+		most = fmax(most,
+		    total[i] = total_bytes(e, i / NW_OP_COUNT, (enum nw_op)(i % NW_OP_COUNT)));
 	for (i = 0; i < n && out->n < LANES_MAX; i++)
 		if (total[i] > 0 && total[i] >= SMALL_CHANGE * most)
-			lane_init(&out->lane[out->n++], e, i / NW_OP_COUNT, (enum nw_op)(i % NW_OP_COUNT), total[i]);
+			lane_init(&out->lane[out->n++], e, i / NW_OP_COUNT,
+			    (enum nw_op)(i % NW_OP_COUNT), total[i]);
 	free(total);
 }
 
@@ -109,9 +122,11 @@ delivered_fill(const struct lanes *l, const struct nw_path *p, double *bytes)
 
 	for (i = 0; i < l->n; i++)
 		total[l->lane[i].op] += l->lane[i].total_bytes;
-	op = p->has_receiver && !(p->end_at_pipe && total[NW_OP_NET_READ] < total[NW_OP_NET_WRITE]) ? NW_OP_NET_READ :
-	    p->has_sender ? NW_OP_NET_WRITE :
-	    total[NW_OP_DISK_WRITE] >= total[NW_OP_DISK_READ] ? NW_OP_DISK_WRITE : NW_OP_DISK_READ;
+	op = p->has_receiver && !(p->end_at_pipe && total[NW_OP_NET_READ] < total[NW_OP_NET_WRITE])
+	    ? NW_OP_NET_READ
+	    : p->has_sender                                     ? NW_OP_NET_WRITE
+	    : total[NW_OP_DISK_WRITE] >= total[NW_OP_DISK_READ] ? NW_OP_DISK_WRITE
+								: NW_OP_DISK_READ;
 	for (i = 0; i < l->n; i++)
 		if (l->lane[i].op == op)
 			add_to(bytes, l->lane[i].bytes, p->n_windows);
@@ -155,7 +170,8 @@ window_ns(const struct evidence *e, size_t window)
 static bool
 is_whole(const struct work *w, size_t window)
 {
-	return window_ns(w->e, window) >= w->first_wall_ns && window_ns(w->e, window + 1) <= w->last_wall_ns;
+	return window_ns(w->e, window) >= w->first_wall_ns &&
+	    window_ns(w->e, window + 1) <= w->last_wall_ns;
 }
 
 static int
@@ -179,7 +195,10 @@ series_find(struct work *w)
 	return rc;
 }
 
-struct mark { size_t at; bool delivered; };
+struct mark {
+	size_t at;
+	bool delivered;
+};
 
 static int
 mark_order(const void *a, const void *b)
@@ -189,7 +208,8 @@ mark_order(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Marks of all series in time; those of one moment become one, where the delivered rate changed if it did. */
+/* Marks of all series in time; those of one moment become one, where the delivered rate changed if
+ * it did. */
 static size_t
 marks_join(const struct segments *s, size_t n_windows, size_t **out)
 {
@@ -199,7 +219,8 @@ marks_join(const struct segments *s, size_t n_windows, size_t **out)
 	for (i = 0; i < s->n_series; i++)
 		for (k = 1; k < s->series[i].changes.n_segments; k++) {
 			marks = xreallocarray(marks, n + 1, sizeof(*marks));
-			marks[n++] = (struct mark){ s->series[i].changes.segment[k].start, s->series[i].delivered };
+			marks[n++] = (struct mark){ s->series[i].changes.segment[k].start,
+				s->series[i].delivered };
 		}
 	if (n > 0)
 		qsort(marks, n, sizeof(*marks), mark_order);
@@ -215,7 +236,8 @@ marks_join(const struct segments *s, size_t n_windows, size_t **out)
 				chosen = k;
 				break;
 			}
-		if (marks[chosen].at >= (joined > 0 ? at[joined - 1] : 0) + s->options.min_segment &&
+		if (marks[chosen].at >=
+			(joined > 0 ? at[joined - 1] : 0) + s->options.min_segment &&
 		    marks[chosen].at + s->options.min_segment <= n_windows)
 			at[joined++] = marks[chosen].at;
 	}
@@ -238,7 +260,8 @@ segment_judge(const struct work *w, struct segment *s)
 	from = from < w->first_wall_ns ? w->first_wall_ns : from;
 	to = to > w->last_wall_ns ? w->last_wall_ns : to;
 	s->bytes_per_s = to > from ? s->bytes / ((double)(to - from) / NS_PER_S) : NAN;
-	return limit_find(w->path, s->first, s->end, w->params->alpha, w->params->margin, &s->limit);
+	return limit_find(
+	    w->path, s->first, s->end, w->params->alpha, w->params->margin, &s->limit);
 }
 
 static int
@@ -255,8 +278,8 @@ segments_correct(struct work *w)
 	for (i = 0; i < s->n && rc == NW_OK; i++) {
 		s->segment[i].p_holm = p[i];
 		s->segment[i].stage = s->segment[i].limit.stage;
-		s->segment[i].known = s->segment[i].limit.known && limit_is_held(&s->segment[i].limit) &&
-		    p[i] < w->params->alpha;
+		s->segment[i].known = s->segment[i].limit.known &&
+		    limit_is_held(&s->segment[i].limit) && p[i] < w->params->alpha;
 	}
 	free(p);
 	return rc;
@@ -278,8 +301,10 @@ lane_summary(const struct work *w, const struct lane *l, const struct segment *s
 		ops += l->ops[i];
 		held += l->held_s[i];
 	}
-	return (struct nw_stage_segment){ .tput_mean = ops > 0 ? rate / ops : NAN, .tput_sd = sd > 0 ? sd / ops : NAN,
-		.ops_per_window = ops / windows, .delivered_bytes_per_s = s->bytes_per_s,
+	return (struct nw_stage_segment){ .tput_mean = ops > 0 ? rate / ops : NAN,
+		.tput_sd = sd > 0 ? sd / ops : NAN,
+		.ops_per_window = ops / windows,
+		.delivered_bytes_per_s = s->bytes_per_s,
 		.busy_fraction = held / (windows * step_s) };
 }
 
@@ -295,7 +320,10 @@ lane_of(const struct work *w, const struct nw_path_stage *s)
 	case NW_PLACE_DISK_WRITE: op = NW_OP_DISK_WRITE; break;
 	case NW_PLACE_NET_WRITE: op = NW_OP_NET_WRITE; break;
 	case NW_PLACE_NET_READ: op = NW_OP_NET_READ; break;
-	case NW_PLACE_NETWORK: op = NW_OP_NET_READ; host = s->to_host; break;
+	case NW_PLACE_NETWORK:
+		op = NW_OP_NET_READ;
+		host = s->to_host;
+		break;
 	default: return NULL;
 	}
 	for (i = 0; i < w->lanes.n; i++)
@@ -314,7 +342,8 @@ accounted(const struct work *w, const struct segment *s)
 	double cpu = 0;
 	size_t i;
 
-	if (place != NW_PLACE_SENDER_HOST && place != NW_PLACE_RECEIVER_HOST && place != NW_PLACE_HOST)
+	if (place != NW_PLACE_SENDER_HOST && place != NW_PLACE_RECEIVER_HOST &&
+	    place != NW_PLACE_HOST)
 		return limit_held(&s->limit);
 	f = &w->e->flows[p->stage[s->limit.stage].flow];
 	for (i = s->first; f->cpu != NULL && i < s->end; i++)
@@ -334,9 +363,11 @@ hidden_find(struct work *w)
 
 	for (i = 0; i < s->n; i++) {
 		struct segment *now = &s->segment[i];
-		bool moved = seen != NULL && now->limit.n_windows > 0 && !(now->known && now->stage == seen->stage);
+		bool moved = seen != NULL && now->limit.n_windows > 0 &&
+		    !(now->known && now->stage == seen->stage);
 
-		if (moved && !(accounted(w, now) >= ACCOUNTED) && (l = lane_of(w, &w->path->stage[seen->stage])) != NULL) {
+		if (moved && !(accounted(w, now) >= ACCOUNTED) &&
+		    (l = lane_of(w, &w->path->stage[seen->stage])) != NULL) {
 			before = lane_summary(w, l, seen);
 			after = lane_summary(w, l, now);
 			now->hidden = nw_hidden_wait(&before, &after);
@@ -352,7 +383,8 @@ hidden_find(struct work *w)
 static bool
 same_outcome(const struct segment *a, const struct segment *b)
 {
-	return a->known == b->known && (!a->known || (a->stage == b->stage && (a->hidden != 0) == (b->hidden != 0)));
+	return a->known == b->known &&
+	    (!a->known || (a->stage == b->stage && (a->hidden != 0) == (b->hidden != 0)));
 }
 
 static int
@@ -363,7 +395,8 @@ segments_judge(struct work *w)
 	int rc = NW_OK;
 
 	for (i = 0; i < s->n && rc == NW_OK; i++) {
-		s->segment[i] = (struct segment){ .first = s->segment[i].first, .end = s->segment[i].end };
+		s->segment[i] =
+		    (struct segment){ .first = s->segment[i].first, .end = s->segment[i].end };
 		rc = segment_judge(w, &s->segment[i]);
 	}
 	if (rc == NW_OK && (rc = segments_correct(w)) == NW_OK)
@@ -371,7 +404,8 @@ segments_judge(struct work *w)
 	return rc;
 }
 
-/* Neighbours that end the same and deliver the same are one segment: the mark between them moved nothing that matters. */
+/* Neighbours that end the same and deliver the same are one segment: the mark between them moved
+ * nothing that matters. */
 static bool
 segments_merge(struct work *w)
 {
@@ -380,7 +414,8 @@ segments_merge(struct work *w)
 
 	for (i = 1; i < s->n; i++) {
 		struct segment *last = &s->segment[n], *now = &s->segment[i];
-		double more = fmax(last->bytes_per_s, now->bytes_per_s), less = fmin(last->bytes_per_s, now->bytes_per_s);
+		double more = fmax(last->bytes_per_s, now->bytes_per_s),
+		       less = fmin(last->bytes_per_s, now->bytes_per_s);
 
 		if (same_outcome(last, now) && !(more > less * (1 + w->params->margin)))
 			last->end = now->end;
@@ -394,8 +429,8 @@ segments_merge(struct work *w)
 }
 
 int
-segments_find(const struct evidence *e, const struct nw_path *p, const struct segments_params *params,
-    struct segments *out)
+segments_find(const struct evidence *e, const struct nw_path *p,
+    const struct segments_params *params, struct segments *out)
 {
 	struct work w = { .e = e, .path = p, .params = params, .out = out };
 	size_t *marks = NULL, n_marks, i;
@@ -479,10 +514,11 @@ clock_text(const struct evidence *e, size_t window)
 }
 
 static char *
-story_part(const struct evidence *e, const struct nw_path *p, const char *so_far, const struct segment *before,
-    const struct segment *now)
+story_part(const struct evidence *e, const struct nw_path *p, const char *so_far,
+    const struct segment *before, const struct segment *now)
 {
-	char *when = clock_text(e, now->first), *was = segment_words(e, p, before), *is = segment_words(e, p, now), *text;
+	char *when = clock_text(e, now->first), *was = segment_words(e, p, before),
+	     *is = segment_words(e, p, now), *text;
 
 	if (so_far == NULL)
 		text = xasprintf("until %s it was %s, then %s", when, was, is);
@@ -514,7 +550,8 @@ segments_story(const struct evidence *e, const struct nw_path *p, const struct s
 		last = now;
 	}
 	if (parts > STORY_PARTS_MAX) {
-		longer = xasprintf("%s, and so on through %zu more changes", text, parts - STORY_PARTS_MAX);
+		longer = xasprintf(
+		    "%s, and so on through %zu more changes", text, parts - STORY_PARTS_MAX);
 		free(text);
 		text = longer;
 	}

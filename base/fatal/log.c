@@ -62,14 +62,15 @@ line_write(int priority, int err, const char *fmt, va_list ap)
 	fprintf(stderr, "%s.%03ldZ %s %s\n", stamp, now.tv_nsec / 1000000, log_name, line);
 }
 
-#define LINE_WRITE(priority, err) do {                  \
-	int saved_ = errno;                             \
-	va_list ap_;                                    \
-	va_start(ap_, fmt);                             \
-	line_write((priority), (err), fmt, ap_);        \
-	va_end(ap_);                                    \
-	errno = saved_;                                 \
-} while (0)
+#define LINE_WRITE(priority, err)                        \
+	do {                                             \
+		int saved_ = errno;                      \
+		va_list ap_;                             \
+		va_start(ap_, fmt);                      \
+		line_write((priority), (err), fmt, ap_); \
+		va_end(ap_);                             \
+		errno = saved_;                          \
+	} while (0)
 
 void
 log_debug(const char *fmt, ...)

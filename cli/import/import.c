@@ -35,13 +35,15 @@ import_fail(struct import *im, const char *at, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return stat_fail(im->err, NW_EPROTO, "%s:%zu:%zu: %s", im->name, line, (size_t)(at - start) + 1, text);
+	return stat_fail(
+	    im->err, NW_EPROTO, "%s:%zu:%zu: %s", im->name, line, (size_t)(at - start) + 1, text);
 }
 
 int
 import_fail_json(struct import *im, struct slice text, const json_error_t *e)
 {
-	size_t at = e->position > 0 && (size_t)e->position <= text.len ? (size_t)e->position - 1 : 0;
+	size_t at =
+	    e->position > 0 && (size_t)e->position <= text.len ? (size_t)e->position - 1 : 0;
 
 	return import_fail(im, text.s + at, "%s", e->text);
 }
@@ -85,7 +87,8 @@ text_take(struct import *im, const char *at, struct slice text, const char *what
 
 	if (text.len == 0 || text.len > max)
 		import_fail(im, at, text.len == 0 ? "%s is missing" : "%s is too long", what);
-	else if (memchr(text.s, '\0', text.len) != NULL || (valid = json_stringn(text.s, text.len)) == NULL)
+	else if (memchr(text.s, '\0', text.len) != NULL ||
+	    (valid = json_stringn(text.s, text.len)) == NULL)
 		import_fail(im, at, "%s is not UTF-8", what);
 	else {
 		copy = xstrdup(json_string_value(valid));
@@ -147,7 +150,8 @@ import_origin(void)
 static bool
 is_sender(const struct import_host *h, const char *sender)
 {
-	return h->sender == NULL || sender == NULL ? h->sender == sender : strcmp(h->sender, sender) == 0;
+	return h->sender == NULL || sender == NULL ? h->sender == sender
+						   : strcmp(h->sender, sender) == 0;
 }
 
 size_t
@@ -155,23 +159,27 @@ import_host_index(struct import *im, const char *name, const char *sender)
 {
 	size_t i;
 
-	for (i = im->n_hosts; i-- > 0;)                 /* mostly the newest */
+	for (i = im->n_hosts; i-- > 0;) /* mostly the newest */
 		if (strcmp(im->hosts[i].name, name) == 0 && is_sender(&im->hosts[i], sender))
 			return i;
 	im->hosts = xreallocarray(im->hosts, im->n_hosts + 1, sizeof(*im->hosts));
-	im->hosts[im->n_hosts] = (struct import_host){ .name = xstrdup(name), .sender = xstrdup(sender) };
+	im->hosts[im->n_hosts] =
+	    (struct import_host){ .name = xstrdup(name), .sender = xstrdup(sender) };
 	return im->n_hosts++;
 }
 
 struct import_series *
-import_series_add(struct import *im, const char *at, struct slice key, struct slice host, struct slice event_type)
+import_series_add(
+    struct import *im, const char *at, struct slice key, struct slice host, struct slice event_type)
 {
 	struct import_series *s;
 	char *event, *name;
 
-	if ((event = text_take(im, at, event_type, "the event type", IMPORT_TEXT_MAX_BYTES)) == NULL)
+	if ((event = text_take(im, at, event_type, "the event type", IMPORT_TEXT_MAX_BYTES)) ==
+	    NULL)
 		return NULL;
-	if ((name = text_take(im, at, host.len > 0 ? host : slice_of(im->host), "the host", 255)) == NULL) {
+	if ((name = text_take(im, at, host.len > 0 ? host : slice_of(im->host), "the host", 255)) ==
+	    NULL) {
 		free(event);
 		return NULL;
 	}
@@ -225,7 +233,8 @@ field_add(struct import *im, struct import_series *s, const char *at, struct sli
 			return NULL;
 		}
 	if (++h->n_fields > IMPORT_FIELDS_MAX) {
-		import_fail(im, at, "more than %d series of one host in one import: split the file", IMPORT_FIELDS_MAX);
+		import_fail(im, at, "more than %d series of one host in one import: split the file",
+		    IMPORT_FIELDS_MAX);
 		free(text);
 		return NULL;
 	}
@@ -237,7 +246,7 @@ field_add(struct import *im, struct import_series *s, const char *at, struct sli
 static struct import_field *
 field_get(struct import *im, struct import_series *s, const char *at, struct slice name)
 {
-	size_t tries, i = s->n_set < s->n_fields ? s->n_set : 0;    /* mostly in the same order */
+	size_t tries, i = s->n_set < s->n_fields ? s->n_set : 0; /* mostly in the same order */
 
 	for (tries = 0; tries < s->n_fields; tries++, i = i + 1 < s->n_fields ? i + 1 : 0)
 		if (slice_is(name, s->fields[i].name))
@@ -283,7 +292,8 @@ row_flush(struct import *im, struct import_series *s, const char *at)
 	if (s->n_set == 0)
 		return NW_OK;
 	if (s->n_set > IMPORT_ROW_FIELDS_MAX)
-		return import_fail(im, at, "more than %d fields at one time", IMPORT_ROW_FIELDS_MAX);
+		return import_fail(
+		    im, at, "more than %d fields at one time", IMPORT_ROW_FIELDS_MAX);
 	for (i = 0; i < s->n_fields; i++)
 		if (s->fields[i].set) {
 			names[n] = s->fields[i].name;
@@ -296,7 +306,8 @@ row_flush(struct import *im, struct import_series *s, const char *at)
 	if (new_field)
 		s->n_sent = s->n_fields;
 	s->n_set = 0;
-	if (nw_data_encode(&im->doc, s->mid, s->t_wall_ns, names, values, n, s->hist, s->hist_len) < 0)
+	if (nw_data_encode(&im->doc, s->mid, s->t_wall_ns, names, values, n, s->hist, s->hist_len) <
+	    0)
 		return import_fail(im, at, "this row makes no document");
 	s->hist_len = 0;
 	im->n_values += n;
@@ -307,16 +318,18 @@ row_flush(struct import *im, struct import_series *s, const char *at)
 	return import_spool(im, s->host, NW_OPT_DATA, im->doc.data, im->doc.len);
 }
 
-/* What a box takes for "no value", whoever sends it: not a number, infinite, a minimum of nothing, a deviation of -1. */
+/* What a box takes for "no value", whoever sends it: not a number, infinite, a minimum of nothing,
+ * a deviation of -1. */
 static bool
 is_no_value(struct slice field, double value)
 {
-	return !(fabs(value) < DBL_MAX) || (value < 0 && (slice_starts(field, "sd_") || slice_starts(field, "sd.")));
+	return !(fabs(value) < DBL_MAX) ||
+	    (value < 0 && (slice_starts(field, "sd_") || slice_starts(field, "sd.")));
 }
 
 int
-import_value(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns, struct slice field,
-    double value)
+import_value(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns,
+    struct slice field, double value)
 {
 	struct import_field *f;
 	int rc;
@@ -339,8 +352,8 @@ import_value(struct import *im, struct import_series *s, const char *at, int64_t
 }
 
 int
-import_hist(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns, const uint8_t *hist,
-    size_t len)
+import_hist(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns,
+    const uint8_t *hist, size_t len)
 {
 	uint64_t counts[NW_HIST_BUCKETS] = { 0 };
 
@@ -362,7 +375,8 @@ kvs_of(json_t *object, struct nw_kv *kv, char **texts)
 	json_t *v;
 	size_t n = 0;
 
-	json_object_foreach(object, key, v) {
+	json_object_foreach(object, key, v)
+	{
 		kv[n] = (struct nw_kv){ .key = key };
 		texts[n] = NULL;
 		if (json_is_integer(v)) {
@@ -395,14 +409,15 @@ import_meta(struct import *im, const struct import_series *s)
 	kvs_of(s->subject, kv, texts);
 	kvs_of(s->params, kv + n_s, texts + n_s);
 	if (nw_meta_encode(&im->doc, s->mid, s->pid, s->event_type, kv, n_s, kv + n_s, n_p) < 0)
-		abort();                        /* text_take() saw to it */
+		abort(); /* text_take() saw to it */
 	for (i = 0; i < n_s + n_p; i++)
 		free(texts[i]);
 	free(texts);
 	free(kv);
 }
 
-/* A series that says which task it belongs to names the session; told otherwise, it keeps that for the record. */
+/* A series that says which task it belongs to names the session; told otherwise, it keeps that for
+ * the record. */
 static void
 session_settle(struct import *im, struct import_series *s, bool given)
 {
@@ -427,12 +442,14 @@ meta_check(struct import *im, const struct import_series *s)
 	int rc;
 
 	import_meta(im, s);
-	rc = d != NULL ? nw_doc_decode(d, NW_OPT_META, im->doc.data, im->doc.len, &none, &why) : NW_ENOMEM;
+	rc = d != NULL ? nw_doc_decode(d, NW_OPT_META, im->doc.data, im->doc.len, &none, &why)
+		       : NW_ENOMEM;
 	nw_doc_decoder_free(d);
 	hash_add(im, im->doc.data, im->doc.len);
 	if (rc == NW_OK)
 		return NW_OK;
-	return import_fail(im, s->at, "the description of this series: %s", why != NULL ? why : nw_strerror(rc));
+	return import_fail(
+	    im, s->at, "the description of this series: %s", why != NULL ? why : nw_strerror(rc));
 }
 
 /* --- formats --- */
@@ -447,9 +464,9 @@ has_text(struct slice text, const char *part)
 static const struct format {
 	const char *name;
 	int (*parse)(struct import *im);
-	bool of_session;                     /* belongs to a session even if it does not name one */
-	const char *begins;                  /* a line of it does so ... */
-	const char *has[3];                  /* ... and has all of these */
+	bool of_session;    /* belongs to a session even if it does not name one */
+	const char *begins; /* a line of it does so ... */
+	const char *has[3]; /* ... and has all of these */
 } formats[] = {
 	{ "wide", import_wide, true, "time,t_ns", { NULL } },
 	{ "keys", import_keys, true, "key,timestamp,value", { NULL } },
@@ -474,7 +491,9 @@ is_format(const struct format *f, struct slice line)
 	return slice_starts(line, f->begins);
 }
 
-static const struct format format_bson = { .name = "bson", .parse = import_bson, .of_session = true };
+static const struct format format_bson = {
+	.name = "bson", .parse = import_bson, .of_session = true
+};
 
 const char import_formats[] = "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, influx, bson";
 
@@ -494,12 +513,14 @@ format_find(struct import *im, const char *name)
 		}
 	while (line.len == 0 || (name == NULL && line.s[0] == '#'));
 	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (name != NULL ? strcmp(formats[i].name, name) == 0 : is_format(&formats[i], line))
+		if (name != NULL ? strcmp(formats[i].name, name) == 0
+				 : is_format(&formats[i], line))
 			return &formats[i];
 	if (name != NULL)
 		import_fail(im, line.s, "%s is no format (%s)", name, import_formats);
 	else
-		import_fail(im, line.s, "not a format known here: say which with --format (%s)", import_formats);
+		import_fail(im, line.s, "not a format known here: say which with --format (%s)",
+		    import_formats);
 	return NULL;
 }
 
@@ -514,14 +535,20 @@ session_of_name(const char *name)
 }
 
 void
-import_init(struct import *im, const char *name, const char *bytes, size_t len, const char *session, const char *host,
-    struct stat_error *err)
+import_init(struct import *im, const char *name, const char *bytes, size_t len, const char *session,
+    const char *host, struct stat_error *err)
 {
-	*im = (struct import){ .name = name, .bytes = bytes, .end = bytes + len, .session = xstrdup(session), .err = err,
-	    .host = xstrdup(host != NULL ? host : "import"), .t_min_wall_ns = INT64_MAX, .t_max_wall_ns = INT64_MIN,
-	    .hash = { UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4) } };
+	*im = (struct import){ .name = name,
+		.bytes = bytes,
+		.end = bytes + len,
+		.session = xstrdup(session),
+		.err = err,
+		.host = xstrdup(host != NULL ? host : "import"),
+		.t_min_wall_ns = INT64_MAX,
+		.t_max_wall_ns = INT64_MIN,
+		.hash = { UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4) } };
 	if (len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
-		im->bytes += 3;                 /* a mark that some put before UTF-8 */
+		im->bytes += 3; /* a mark that some put before UTF-8 */
 }
 
 void
@@ -530,7 +557,7 @@ import_clear(struct import *im)
 	struct import_series *s, *tmp;
 	size_t i;
 
-	HASH_ITER(hh, im->series, s, tmp) {
+	HASH_ITER (hh, im->series, s, tmp) {
 		HASH_DEL(im->series, s);
 		series_free(s);
 	}
@@ -561,19 +588,21 @@ import_parse(struct import *im, const char *format)
 		return stat_fail(im->err, NW_EIO, "temporary file: %s", strerror(errno));
 	if ((rc = f->parse(im)) < 0)
 		return rc;
-	HASH_ITER(hh, im->series, s, tmp)
+	HASH_ITER (hh, im->series, s, tmp)
 		if ((rc = row_flush(im, s, im->end)) < 0)
 			return rc;
 	if (im->n_values == 0)
 		return import_fail(im, im->bytes, "no values in it");
-	HASH_ITER(hh, im->series, s, tmp)
+	HASH_ITER (hh, im->series, s, tmp)
 		session_settle(im, s, given);
 	if (im->session == NULL && f->of_session)
 		im->session = session_of_name(im->name);
-	HASH_ITER(hh, im->series, s, tmp)
+	HASH_ITER (hh, im->series, s, tmp)
 		if ((rc = meta_check(im, s)) < 0)
 			return rc;
-	return fflush(im->spool) == 0 ? NW_OK : stat_fail(im->err, NW_EIO, "temporary file: %s", strerror(errno));
+	return fflush(im->spool) == 0
+	    ? NW_OK
+	    : stat_fail(im->err, NW_EIO, "temporary file: %s", strerror(errno));
 }
 
 void
@@ -582,11 +611,13 @@ import_provider(const struct import *im, size_t host, char out[64])
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 	const struct import_host *of = &im->hosts[host];
 	const char *texts[] = { im->session != NULL ? im->session : "", "/", of->name,
-	    of->sender != NULL ? "/" : "", of->sender != NULL ? of->sender : "" }, *p;
+		of->sender != NULL ? "/" : "", of->sender != NULL ? of->sender : "" },
+		   *p;
 	size_t i;
 
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		for (p = texts[i]; *p != '\0'; p++)
 			h = (h ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
-	snprintf(out, 64, "import-%016" PRIx64 "%016" PRIx64 "%08x", im->hash[0], im->hash[1], (unsigned)(h ^ h >> 32));
+	snprintf(out, 64, "import-%016" PRIx64 "%016" PRIx64 "%08x", im->hash[0], im->hash[1],
+	    (unsigned)(h ^ h >> 32));
 }

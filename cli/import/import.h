@@ -4,8 +4,9 @@
  *
  *	FILE --a parser--> series and values --grouped into rows--> documents in a spool --whole and valid--> the box
  *
- * A parser walks over the bytes once and says what it finds; the first thing that is wrong ends everything, with
- * "file:line:column: why". Nothing reaches a store before the last byte was right. Series stay in memory, rows do not.
+ * A parser walks over the bytes once and says what it finds; the first thing that is wrong ends
+ * everything, with "file:line:column: why". Nothing reaches a store before the last byte was right.
+ * Series stay in memory, rows do not.
  *
  * Text handed in is copied unless said otherwise. Memory that ends is fatal. One thread.
  */
@@ -24,60 +25,71 @@
 #include "narrows/doc.h"
 
 enum {
-	IMPORT_FIELDS_MAX = 10000,           /* of one host: what a box takes unless it is told otherwise */
-	IMPORT_LAYOUTS_MAX = 16,             /* of one series: so often may a field come that was not there before */
+	IMPORT_FIELDS_MAX = 10000, /* of one host: what a box takes unless it is told otherwise */
+	/* of one series: so often may a field come that was not there before */
+	IMPORT_LAYOUTS_MAX = 16,
 	IMPORT_ROW_FIELDS_MAX = 250,
 	IMPORT_TEXT_MAX_BYTES = 4096,
 };
 
-struct slice { const char *s; size_t len; };
+struct slice {
+	const char *s;
+	size_t len;
+};
 
-struct import_field { char *name; bool set; double value; };
+struct import_field {
+	char *name;
+	bool set;
+	double value;
+};
 
 struct import_series {
-	char *key;                           /* hash key: what tells it from others in this file */
-	const char *at;                      /* where in the file it was met first */
-	size_t host;                         /* index into hosts */
-	char *mid, *pid, *event_type;        /* pid may be NULL */
-	json_t *subject, *params;            /* objects for the parser to fill */
+	char *key;                    /* hash key: what tells it from others in this file */
+	const char *at;               /* where in the file it was met first */
+	size_t host;                  /* index into hosts */
+	char *mid, *pid, *event_type; /* pid may be NULL */
+	json_t *subject, *params;     /* objects for the parser to fill */
 	struct import_field *fields;
-	size_t n_fields, n_sent, n_set;      /* n_sent: fields that some document had */
+	size_t n_fields, n_sent, n_set; /* n_sent: fields that some document had */
 	unsigned n_layouts;
-	int64_t t_wall_ns;                   /* of the row being made, when n_set > 0 */
-	uint8_t *hist;                       /* of that row, or NULL */
+	int64_t t_wall_ns; /* of the row being made, when n_set > 0 */
+	uint8_t *hist;     /* of that row, or NULL */
 	size_t hist_len;
 	UT_hash_handle hh;
 };
 
 struct import_host {
-	char *name, *sender;                 /* sender NULL: all of that host are one */
+	char *name, *sender; /* sender NULL: all of that host are one */
 	size_t n_fields;
-	uint64_t n_docs;                     /* with data */
-	struct origin *origin;               /* as a box will know it, of documents that are sent as they came; or NULL */
+	uint64_t n_docs; /* with data */
+	/* as a box will know it, of documents that are sent as they came; or NULL */
+	struct origin *origin;
 };
 
 struct import {
-	const char *name, *bytes, *end;      /* the file */
-	char *session;                       /* NULL until known; may stay so: then all belongs to the hosts */
-	char *host;                          /* of what does not say */
+	const char *name, *bytes, *end; /* the file */
+	char *session; /* NULL until known; may stay so: then all belongs to the hosts */
+	char *host;    /* of what does not say */
 	struct import_series *series;
 	struct import_host *hosts;
 	size_t n_hosts;
-	FILE *spool;                         /* struct spooled and the document, one after the other */
-	uint64_t n_values, n_left_out;       /* left out: what a box takes for "no value" */
-	uint64_t hash[2];                    /* of all that was spooled */
+	FILE *spool;                   /* struct spooled and the document, one after the other */
+	uint64_t n_values, n_left_out; /* left out: what a box takes for "no value" */
+	uint64_t hash[2];              /* of all that was spooled */
 	int64_t t_min_wall_ns, t_max_wall_ns;
 	struct nw_doc_buf doc;
 	struct stat_error *err;
 };
 
-struct spooled { uint32_t host, opt, len; };     /* opt: NW_OPT_META, NW_OPT_DATA */
+struct spooled {
+	uint32_t host, opt, len;
+}; /* opt: NW_OPT_META, NW_OPT_DATA */
 
 /* --- a whole import: import.c --- */
 
 /* session and host may be NULL. The bytes and err must outlive it. */
-void import_init(struct import *im, const char *name, const char *bytes, size_t len, const char *session,
-    const char *host, struct stat_error *err);
+void import_init(struct import *im, const char *name, const char *bytes, size_t len,
+    const char *session, const char *host, struct stat_error *err);
 void import_clear(struct import *im);
 /* Parses everything; format NULL: found out. NW_OK, or NW_EPROTO and what else is in err. */
 int import_parse(struct import *im, const char *format);
@@ -89,21 +101,24 @@ extern const char import_formats[];
 /* --- for parsers --- */
 
 /* "file:line:column: ..." of a place in the file. Returns NW_EPROTO. */
-int import_fail(struct import *im, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int import_fail(struct import *im, const char *at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* What jansson says of a text in the file. */
 int import_fail_json(struct import *im, struct slice text, const json_error_t *e);
 struct import_series *import_series_find(struct import *im, const char *key, size_t len);
 /* A new one; host empty: the import's. NULL, and err says why. */
-struct import_series *import_series_add(struct import *im, const char *at, struct slice key, struct slice host,
-    struct slice event_type);
+struct import_series *import_series_add(struct import *im, const char *at, struct slice key,
+    struct slice host, struct slice event_type);
 /* One value; values of one series and time become one row, until a field comes twice. */
-int import_value(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns, struct slice field,
-    double value);
-/* The histogram of the row of that time, after its values, as narrows/hist.h has it. A row without values has none. */
-int import_hist(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns, const uint8_t *hist,
-    size_t len);
+int import_value(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns,
+    struct slice field, double value);
+/* The histogram of the row of that time, after its values, as narrows/hist.h has it. A row without
+ * values has none. */
+int import_hist(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns,
+    const uint8_t *hist, size_t len);
 /* Sets a text in an object of a series; an empty value is not set. */
-int import_set(struct import *im, const char *at, json_t *object, struct slice key, struct slice value);
+int
+import_set(struct import *im, const char *at, json_t *object, struct slice key, struct slice value);
 void import_set_unit(struct import_series *s, struct slice field, const char *unit);
 
 /* The next line, without its end. False behind the last. */
@@ -129,7 +144,8 @@ struct origin *import_origin(void);
 /* A decimal number, or Inf, NaN (any case). False: neither. */
 bool import_number(struct slice text, double *v);
 bool import_integer(struct slice text, int64_t *v);
-/* ISO 8601 in UTC, with T or a blank between date and time, Z optional; or seconds since 1970 with a fraction. */
+/* ISO 8601 in UTC, with T or a blank between date and time, Z optional; or seconds since 1970 with
+ * a fraction. */
 bool import_time(struct slice text, int64_t *t_wall_ns);
 /*
  * 20260504100431.204417. Old servers wrote microseconds without leading zeros: .2102 is 0.002102 s, so fewer than six
@@ -154,12 +170,15 @@ bool import_is_bson(const struct import *im);
 /* --- where it goes; both say on err why not --- */
 
 struct progress;
-struct import_done { uint64_t n_docs, n_known; };    /* n_known: had been imported before */
+struct import_done {
+	uint64_t n_docs, n_known;
+}; /* n_known: had been imported before */
 
 /* To a box, "host/port"; NW_OK once it says that all is stored. import_xsp.c */
 int import_to_box(struct import *im, const char *box, struct progress *p, struct import_done *done);
 /* Into the store of a directory where no box runs. import_store.c */
-int import_to_store(struct import *im, const char *path, struct progress *p, struct import_done *done);
+int
+import_to_store(struct import *im, const char *path, struct progress *p, struct import_done *done);
 /* The provider id of a host's part: the same file with the same names is the same provider. */
 void import_provider(const struct import *im, size_t host, char out[64]);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Documents in BSON, one after the other: what `narrows export` writes, and what was recorded of any peer, envelopes
- * and single documents of every generation. They go to the box as they are, so it keeps the same bytes.
+ * Documents in BSON, one after the other: what `narrows export` writes, and what was recorded of
+ * any peer, envelopes and single documents of every generation. They go to the box as they are, so
+ * it keeps the same bytes.
  *
  *	{"sender":"...","host":"...","task_id":"..."}     who sent what follows; ids are its own, as on a connection
  *
- * Metadata go into the spool once each, apart from the data that came with them: data have numbers, and what has a
- * number is sent again only until the box has it, while metadata are sent always.
+ * Metadata go into the spool once each, apart from the data that came with them: data have numbers,
+ * and what has a number is sent again only until the box has it, while metadata are sent always.
  */
 #include <math.h>
 #include <string.h>
@@ -22,9 +23,9 @@ enum { DOC_MIN_BYTES = 5, SENDER_KEYS_MAX = 16 };
 
 struct bson_file {
 	struct import *im;
-	struct nw_doc_decoder *decoder, *checker;    /* checker: of what we put together */
-	size_t host;                         /* who speaks; NOBODY: nobody was named yet */
-	const uint8_t *doc;                  /* in hand */
+	struct nw_doc_decoder *decoder, *checker; /* checker: of what we put together */
+	size_t host;                              /* who speaks; NOBODY: nobody was named yet */
+	const uint8_t *doc;                       /* in hand */
 	size_t len;
 	bool has_data;
 	const char *given_session;
@@ -109,7 +110,8 @@ sender_take(struct bson_file *f)
 
 /* --- documents --- */
 
-/* A metadata alone: as it came, or in an envelope, which one that came without may be too deep for. */
+/* A metadata alone: as it came, or in an envelope, which one that came without may be too deep
+ * for. */
 static int
 meta_spool(struct bson_file *f, const struct nw_meta *m)
 {
@@ -185,7 +187,9 @@ document_take(struct bson_file *f)
 	f->im->err->text[0] = '\0';
 	rc = nw_doc_decode(f->decoder, NW_OPT_META, f->doc, f->len, &sink, &why);
 	if (rc < 0)
-		return f->im->err->text[0] != '\0' ? rc : bson_fail(f, why != NULL ? why : nw_strerror(rc));
+		return f->im->err->text[0] != '\0'
+		    ? rc
+		    : bson_fail(f, why != NULL ? why : nw_strerror(rc));
 	return f->has_data ? import_spool(f->im, f->host, NW_OPT_DATA, f->doc, f->len) : NW_OK;
 }
 
@@ -193,8 +197,11 @@ int
 import_bson(struct import *im)
 {
 	char *given = xstrdup(im->session);
-	struct bson_file f = { .im = im, .decoder = nw_doc_decoder_new(NULL), .checker = nw_doc_decoder_new(NULL),
-	    .host = NOBODY, .given_session = given };
+	struct bson_file f = { .im = im,
+		.decoder = nw_doc_decoder_new(NULL),
+		.checker = nw_doc_decoder_new(NULL),
+		.host = NOBODY,
+		.given_session = given };
 	const char *at;
 	int rc = f.decoder != NULL && f.checker != NULL ? NW_OK : NW_ENOMEM;
 

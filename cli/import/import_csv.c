@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tables that `narrows export` writes (see the report's export), and others of the same columns:
+ * The tables that `narrows export` writes (see the report's export), and others of the same
+ * columns:
  *
  *	tidy       by header names: event_type, field, value, and t_ns or time; others if they are there
  *	wide       time,t_ns,HOST/METRIC [UNIT],...; METRIC becomes the event type, its field is "value"
@@ -18,11 +19,15 @@ enum { CELLS_MAX = 65536, SUBJECT_MAX_BYTES = 65536 };
 
 /* --- records --- */
 
-struct cell { struct slice text; const char *at; char *owned; };
+struct cell {
+	struct slice text;
+	const char *at;
+	char *owned;
+};
 
 struct csv {
 	struct import *im;
-	const char *next, *start;            /* start: of the record in hand */
+	const char *next, *start; /* start: of the record in hand */
 	struct cell *cells;
 	size_t n, cap;
 };
@@ -61,7 +66,8 @@ quoted(struct csv *c, struct cell *cell, const char **p)
 		cell->text = (struct slice){ cell->owned, n };
 	}
 	*p = q + 1;
-	if (*p < end && **p != ',' && **p != '\n' && !(**p == '\r' && *p + 1 < end && (*p)[1] == '\n'))
+	if (*p < end && **p != ',' && **p != '\n' &&
+	    !(**p == '\r' && *p + 1 < end && (*p)[1] == '\n'))
 		return import_fail(c->im, *p, "text behind a closing quote");
 	return NW_OK;
 }
@@ -105,7 +111,7 @@ csv_next(struct csv *c)
 	for (i = 0; i < c->n; i++)
 		free(c->cells[i].owned);
 	c->n = 0;
-	for (p = c->next; ; c->next = p) {
+	for (p = c->next;; c->next = p) {
 		if (!import_line(&p, end, &line))
 			return 0;
 		if (line.len > 0)
@@ -129,20 +135,24 @@ csv_row(struct csv *c, size_t n_columns)
 	int rc = csv_next(c);
 
 	if (rc == 1 && c->n != n_columns)
-		return import_fail(c->im, c->start, "%zu cells, but the header has %zu", c->n, n_columns);
+		return import_fail(
+		    c->im, c->start, "%zu cells, but the header has %zu", c->n, n_columns);
 	return rc;
 }
 
 static int
 cell_number(struct csv *c, size_t i, double *v)
 {
-	return import_number(c->cells[i].text, v) ? NW_OK : import_fail(c->im, c->cells[i].at, "not a number");
+	return import_number(c->cells[i].text, v)
+	    ? NW_OK
+	    : import_fail(c->im, c->cells[i].at, "not a number");
 }
 
 static int
 cell_time(struct csv *c, size_t i, int64_t *t)
 {
-	return import_time(c->cells[i].text, t) ? NW_OK : import_fail(c->im, c->cells[i].at, "not a time");
+	return import_time(c->cells[i].text, t) ? NW_OK
+						: import_fail(c->im, c->cells[i].at, "not a time");
 }
 
 static int
@@ -188,8 +198,8 @@ begins_pair(const char *p, const char *end, json_t *object, struct slice current
 }
 
 /*
- * Flattening what comes of it gives the same text: a part that is no k=v, or has a key that was there before, belongs
- * to the value before it.
+ * Flattening what comes of it gives the same text: a part that is no k=v, or has a key that was
+ * there before, belongs to the value before it.
  */
 static int
 subject_parse(struct import *im, const char *at, struct slice text, json_t *object)
@@ -203,24 +213,49 @@ subject_parse(struct import *im, const char *at, struct slice text, json_t *obje
 	if (text.len > 0 && memchr(text.s, '=', text.len) == NULL)
 		return import_set(im, at, object, slice_of("subject"), text);
 	for (; p < end && rc == NW_OK; p = stop + 1) {
-		eq = memchr(p, '=', (size_t)(end - p));         /* is there: else it were part of the last value */
+		/* is there: else it were part of the last value */
+		eq = memchr(p, '=', (size_t)(end - p));
 		key = (struct slice){ p, (size_t)(eq - p) };
-		for (stop = eq; stop < end && !(*stop == ';' && begins_pair(stop + 1, end, object, key)); stop++)
+		for (stop = eq;
+		     stop < end && !(*stop == ';' && begins_pair(stop + 1, end, object, key));
+		     stop++)
 			;
-		rc = set_text(im, at, object, key, (struct slice){ eq + 1, (size_t)(stop - eq - 1) });
+		rc = set_text(
+		    im, at, object, key, (struct slice){ eq + 1, (size_t)(stop - eq - 1) });
 	}
 	return rc;
 }
 
 /* --- tidy --- */
 
-enum tidy_column { SESSION, SERIES_ID, HOST, SUBJECT, EVENT_TYPE, FIELD, UNIT, TIME, T_NS, VALUE, N_TIDY };
+enum tidy_column {
+	SESSION,
+	SERIES_ID,
+	HOST,
+	SUBJECT,
+	EVENT_TYPE,
+	FIELD,
+	UNIT,
+	TIME,
+	T_NS,
+	VALUE,
+	N_TIDY
+};
 
 static int
 tidy_header(struct csv *c, size_t column[N_TIDY])
 {
 	static const char *const names[N_TIDY] = {
-		"session", "series_id", "host", "subject", "event_type", "field", "unit", "time", "t_ns", "value",
+		"session",
+		"series_id",
+		"host",
+		"subject",
+		"event_type",
+		"field",
+		"unit",
+		"time",
+		"t_ns",
+		"value",
 	};
 	size_t i, k;
 
@@ -229,7 +264,8 @@ tidy_header(struct csv *c, size_t column[N_TIDY])
 			if (slice_is(c->cells[i].text, names[k]) && column[k] == SIZE_MAX)
 				column[k] = i;
 	for (k = EVENT_TYPE; k < N_TIDY; k++)
-		if (column[k] == SIZE_MAX && k != UNIT && k != (column[T_NS] == SIZE_MAX ? T_NS : TIME))
+		if (column[k] == SIZE_MAX && k != UNIT &&
+		    k != (column[T_NS] == SIZE_MAX ? T_NS : TIME))
 			return import_fail(c->im, c->start, "no column %s", names[k]);
 	return NW_OK;
 }
@@ -242,7 +278,8 @@ cell_or_empty(const struct csv *c, size_t column)
 
 /* What a row says of its series is the same text for all of them: that is the key. */
 static int
-tidy_series(struct csv *c, const size_t column[N_TIDY], char **key, size_t *key_cap, struct import_series **out)
+tidy_series(struct csv *c, const size_t column[N_TIDY], char **key, size_t *key_cap,
+    struct import_series **out)
 {
 	size_t k, len = 0;
 	struct slice part;
@@ -257,8 +294,8 @@ tidy_series(struct csv *c, const size_t column[N_TIDY], char **key, size_t *key_
 	}
 	if ((*out = import_series_find(c->im, *key, len)) != NULL)
 		return NW_OK;
-	*out = import_series_add(c->im, c->start, (struct slice){ *key, len }, cell_or_empty(c, column[HOST]),
-	    c->cells[column[EVENT_TYPE]].text);
+	*out = import_series_add(c->im, c->start, (struct slice){ *key, len },
+	    cell_or_empty(c, column[HOST]), c->cells[column[EVENT_TYPE]].text);
 	if (*out == NULL)
 		return NW_EPROTO;
 	return subject_parse(c->im, c->start, cell_or_empty(c, column[SUBJECT]), (*out)->subject);
@@ -274,14 +311,17 @@ tidy_row(struct csv *c, const size_t column[N_TIDY], char **key, size_t *key_cap
 	double v;
 	int rc;
 
-	if ((rc = tidy_series(c, column, key, key_cap, &s)) < 0 || (rc = cell_number(c, column[VALUE], &v)) < 0 ||
-	    (rc = column[T_NS] != SIZE_MAX ? cell_ns(c, column[T_NS], &t) : cell_time(c, column[TIME], &t)) < 0)
+	if ((rc = tidy_series(c, column, key, key_cap, &s)) < 0 ||
+	    (rc = cell_number(c, column[VALUE], &v)) < 0 ||
+	    (rc = column[T_NS] != SIZE_MAX ? cell_ns(c, column[T_NS], &t)
+					   : cell_time(c, column[TIME], &t)) < 0)
 		return rc;
 	if (unit.len > 0 && unit.len < sizeof(text) && c->cells[column[FIELD]].text.len < 256) {
 		snprintf(text, sizeof(text), "%.*s", (int)unit.len, unit.s);
 		import_set_unit(s, c->cells[column[FIELD]].text, text);
 	}
-	return import_value(c->im, s, c->cells[column[VALUE]].at, t, c->cells[column[FIELD]].text, v);
+	return import_value(
+	    c->im, s, c->cells[column[VALUE]].at, t, c->cells[column[FIELD]].text, v);
 }
 
 int
@@ -305,7 +345,9 @@ import_tidy(struct import *im)
 
 /* --- wide --- */
 
-struct column { struct slice host, metric, subject, unit; };
+struct column {
+	struct slice host, metric, subject, unit;
+};
 
 /* HOST/METRIC{SUBJECT}#ID [UNIT], of which only METRIC must be there. */
 static struct column
@@ -365,8 +407,10 @@ import_wide(struct import *im)
 	if ((rc = csv_next(&c)) == 1) {
 		n_columns = c.n;
 		series = xcalloc(n_columns, sizeof(struct import_series *));
-		if (n_columns < 2 || !slice_is(c.cells[0].text, "time") || !slice_is(c.cells[1].text, "t_ns"))
-			rc = import_fail(im, c.start, "a wide table begins with the columns time and t_ns");
+		if (n_columns < 2 || !slice_is(c.cells[0].text, "time") ||
+		    !slice_is(c.cells[1].text, "t_ns"))
+			rc = import_fail(
+			    im, c.start, "a wide table begins with the columns time and t_ns");
 		for (i = 2; i < n_columns && rc >= 0; i++)
 			rc = wide_series(&c, i, &series[i]);
 	}
@@ -374,7 +418,8 @@ import_wide(struct import *im)
 		rc = cell_ns(&c, 1, &t);
 		for (i = 2; i < n_columns && rc >= 0; i++)
 			if (c.cells[i].text.len > 0 && (rc = cell_number(&c, i, &v)) >= 0)
-				rc = import_value(im, series[i], c.cells[i].at, t, slice_of("value"), v);
+				rc = import_value(
+				    im, series[i], c.cells[i].at, t, slice_of("value"), v);
 	}
 	free(series);
 	csv_clear(&c);
@@ -383,7 +428,8 @@ import_wide(struct import *im)
 
 /* --- keys --- */
 
-/* Parts of a chain of subjects: a / begins one if a k= follows it, or nothing. The inner ones win. */
+/* Parts of a chain of subjects: a / begins one if a k= follows it, or nothing. The inner ones
+ * win. */
 static int
 chain_parse(struct import *im, const char *at, struct slice text, json_t *object)
 {
@@ -398,13 +444,15 @@ chain_parse(struct import *im, const char *at, struct slice text, json_t *object
 				continue;
 			for (q = stop + 1; q < end && strchr("/;=", *q) == NULL; q++)
 				;
-			if (q == end ? q == stop + 1 : *q != ';' && (*q == '=' ? q > stop + 1 : q == stop + 1))
+			if (q == end ? q == stop + 1
+				     : *q != ';' && (*q == '=' ? q > stop + 1 : q == stop + 1))
 				break;
 		}
 		part = json_object();
-		if (stop > p && (rc = subject_parse(im, at, (struct slice){ p, (size_t)(stop - p) }, part)) == NW_OK)
-			json_object_foreach(part, key, v)
-				json_object_set(object, key, v);
+		if (stop > p &&
+		    (rc = subject_parse(im, at, (struct slice){ p, (size_t)(stop - p) }, part)) ==
+			NW_OK)
+			json_object_foreach(part, key, v) json_object_set(object, key, v);
 		json_decref(part);
 	}
 	return rc;
@@ -416,7 +464,8 @@ ends_with(struct slice text, struct slice end)
 	return text.len >= end.len && memcmp(text.s + text.len - end.len, end.s, end.len) == 0;
 }
 
-/* ":field" at the end of the key, and of the type where there is one, is the field of several; false: a scalar. */
+/* ":field" at the end of the key, and of the type where there is one, is the field of several;
+ * false: a scalar. */
 static bool
 has_field(struct slice key, struct slice type, bool has_type, struct slice *field)
 {
@@ -436,7 +485,8 @@ has_field(struct slice key, struct slice type, bool has_type, struct slice *fiel
 static int
 keys_series(struct csv *c, bool is_long, struct import_series **out, struct slice *field)
 {
-	struct slice key = c->cells[0].text, type = is_long ? c->cells[1].text : slice_of("untyped"), host = { "", 0 };
+	struct slice key = c->cells[0].text,
+		     type = is_long ? c->cells[1].text : slice_of("untyped"), host = { "", 0 };
 	const char *slash;
 	json_t *subject;
 	int rc = NW_OK;
@@ -448,12 +498,15 @@ keys_series(struct csv *c, bool is_long, struct import_series **out, struct slic
 	}
 	if ((*out = import_series_find(c->im, key.s, key.len)) != NULL)
 		return NW_OK;
-	if (is_long && (slash = memrchr(type.s, '/', type.len)) != NULL && slash + 1 < type.s + type.len)
+	if (is_long && (slash = memrchr(type.s, '/', type.len)) != NULL &&
+	    slash + 1 < type.s + type.len)
 		type = (struct slice){ slash + 1, (size_t)(type.s + type.len - slash) - 1 };
 	subject = json_object();
-	if (is_long && (rc = chain_parse(c->im, c->cells[2].at, c->cells[2].text, subject)) == NW_OK)
-		host = slice_of(json_string_value(json_object_get(subject, "hostname")) != NULL ?
-		    json_string_value(json_object_get(subject, "hostname")) : "");
+	if (is_long &&
+	    (rc = chain_parse(c->im, c->cells[2].at, c->cells[2].text, subject)) == NW_OK)
+		host = slice_of(json_string_value(json_object_get(subject, "hostname")) != NULL
+			? json_string_value(json_object_get(subject, "hostname"))
+			: "");
 	if (rc == NW_OK && (*out = import_series_add(c->im, c->start, key, host, type)) == NULL)
 		rc = NW_EPROTO;
 	if (rc == NW_OK) {
@@ -476,10 +529,11 @@ keys_parse(struct import *im, bool is_long)
 	struct slice field;
 	int64_t t;
 	double v;
-	int rc = csv_row(&c, n_columns);         /* the header */
+	int rc = csv_row(&c, n_columns); /* the header */
 
 	while (rc == 1 && (rc = csv_row(&c, n_columns)) == 1) {
-		if ((rc = keys_series(&c, is_long, &s, &field)) < 0 || (rc = cell_time(&c, n_columns - 2, &t)) < 0 ||
+		if ((rc = keys_series(&c, is_long, &s, &field)) < 0 ||
+		    (rc = cell_time(&c, n_columns - 2, &t)) < 0 ||
 		    (rc = cell_number(&c, n_columns - 1, &v)) < 0 ||
 		    (rc = import_value(im, s, c.cells[n_columns - 1].at, t, field, v)) < 0)
 			break;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * InfluxDB line protocol, times in nanoseconds. The measurement is the event type; the tags are the subject, but host,
- * session and series_id, which tell series apart and name the host. Numbers and booleans are values; texts are not.
+ * InfluxDB line protocol, times in nanoseconds. The measurement is the event type; the tags are the
+ * subject, but host, session and series_id, which tell series apart and name the host. Numbers and
+ * booleans are values; texts are not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ unescape(struct slice text, char **buf, size_t *cap)
 struct line {
 	struct import *im;
 	const char *start, *p, *end;
-	char *a, *b;                         /* unescaped names */
+	char *a, *b; /* unescaped names */
 	size_t a_cap, b_cap;
 };
 
@@ -67,7 +68,7 @@ line_series(struct line *l, struct import_series **out)
 	l->p = p;
 	if ((*out = import_series_find(l->im, whole.s, whole.len)) != NULL)
 		return NW_OK;
-	for (p = tags; p < l->p;) {             /* first the host alone: a series has one from the beginning */
+	for (p = tags; p < l->p;) { /* first the host alone: a series has one from the beginning */
 		p++;
 		name = token(&p, l->p, "=,");
 		if (p == l->p || *p != '=')
@@ -77,7 +78,8 @@ line_series(struct line *l, struct import_series **out)
 		if (slice_is(name, "host"))
 			host = value;
 	}
-	*out = import_series_add(l->im, l->start, whole, unescape(host, &l->a, &l->a_cap), unescape(event, &l->b, &l->b_cap));
+	*out = import_series_add(l->im, l->start, whole, unescape(host, &l->a, &l->a_cap),
+	    unescape(event, &l->b, &l->b_cap));
 	if (*out == NULL)
 		return NW_EPROTO;
 	for (p = tags; p < l->p && rc == NW_OK;) {
@@ -85,9 +87,10 @@ line_series(struct line *l, struct import_series **out)
 		name = token(&p, l->p, "=,");
 		p++;
 		value = token(&p, l->p, ",");
-		if (!slice_is(name, "host") && !slice_is(name, "session") && !slice_is(name, "series_id"))
-			rc = import_set(l->im, name.s, (*out)->subject, unescape(name, &l->a, &l->a_cap),
-			    unescape(value, &l->b, &l->b_cap));
+		if (!slice_is(name, "host") && !slice_is(name, "session") &&
+		    !slice_is(name, "series_id"))
+			rc = import_set(l->im, name.s, (*out)->subject,
+			    unescape(name, &l->a, &l->a_cap), unescape(value, &l->b, &l->b_cap));
 	}
 	return rc;
 }
@@ -147,7 +150,8 @@ line_fields(struct line *l, struct import_series *s, const int64_t *t)
 		if ((rc = line_value(l, &v)) < 0)
 			return rc;
 		if (rc == 1 && t != NULL &&
-		    (rc = import_value(l->im, s, name.s, *t, unescape(name, &l->a, &l->a_cap), v)) < 0)
+		    (rc = import_value(l->im, s, name.s, *t, unescape(name, &l->a, &l->a_cap), v)) <
+			0)
 			return rc;
 	} while (l->p < l->end && *l->p == ',');
 	return NW_OK;
@@ -175,7 +179,8 @@ line_take(struct line *l)
 	while (text.len > 0 && text.s[text.len - 1] == ' ')
 		text.len--;
 	if (!import_integer(text, &t))
-		return import_fail(l->im, l->p, text.len == 0 ? "no time" : "not a time in nanoseconds");
+		return import_fail(
+		    l->im, l->p, text.len == 0 ? "no time" : "not a time in nanoseconds");
 	l->p = fields;
 	return line_fields(l, s, &t);
 }

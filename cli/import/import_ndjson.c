@@ -5,8 +5,8 @@
  *	{"series_id":412,"host":"dtn1","id":"...","pid":"...","event_type":"...","subject":{},"parameters":{}}
  *	{"series_id":412,"t_ns":"1795162331250000000","data":{"mean_r":0.25}}
  *
- * as `narrows export` writes them; also with "mid" or "id" alone for series_id, eventType for event_type, and the time
- * as "time" (ISO 8601), or inside data as "ts_ns" or "ts" (seconds).
+ * as `narrows export` writes them; also with "mid" or "id" alone for series_id, eventType for
+ * event_type, and the time as "time" (ISO 8601), or inside data as "ts_ns" or "ts" (seconds).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,9 @@ name_series(struct import *im, struct import_series *s, const char *id, struct s
 	struct import_series *other, *tmp;
 	bool taken = false;
 
-	HASH_ITER(hh, im->series, other, tmp)
-		taken = taken || (other != s && other->host == s->host && strcmp(other->mid, id) == 0);
+	HASH_ITER (hh, im->series, other, tmp)
+		taken =
+		    taken || (other != s && other->host == s->host && strcmp(other->mid, id) == 0);
 	free(s->mid);
 	s->mid = taken ? xasprintf("%s@%.*s", id, (int)key.len, key.s) : xstrdup(id);
 }
@@ -56,11 +57,13 @@ meta_take(struct import *im, const char *at, json_t *doc, struct slice key)
 	char event_buf[24], host_buf[24];
 	struct import_series *s;
 	const char *const *name;
-	const char *id = json_string_value(json_object_get(doc, "id")), *pid = json_string_value(json_object_get(doc, "pid"));
+	const char *id = json_string_value(json_object_get(doc, "id")),
+		   *pid = json_string_value(json_object_get(doc, "pid"));
 
 	if (import_series_find(im, key.s, key.len) != NULL)
 		return import_fail(im, at, "this series is described twice");
-	s = import_series_add(im, at, key, text_of(doc, host_names, host_buf), text_of(doc, event_names, event_buf));
+	s = import_series_add(
+	    im, at, key, text_of(doc, host_names, host_buf), text_of(doc, event_names, event_buf));
 	if (s == NULL)
 		return NW_EPROTO;
 	if (id != NULL && *id != '\0' && strlen(id) <= 255)
@@ -76,27 +79,35 @@ meta_take(struct import *im, const char *at, json_t *doc, struct slice key)
 static bool
 time_of(json_t *doc, json_t *data, int64_t *t)
 {
-	static const struct { const char *name; bool ns; } names[] = {
-		{ "t_ns", true }, { "ts_ns", true }, { "time", false }, { "ts", false },
+	static const struct {
+		const char *name;
+		bool ns;
+	} names[] = {
+		{ "t_ns", true },
+		{ "ts_ns", true },
+		{ "time", false },
+		{ "ts", false },
 	};
 	json_t *v;
 	char text[32];
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if ((v = json_object_get(doc, names[i].name)) == NULL && (v = json_object_get(data, names[i].name)) == NULL)
+		if ((v = json_object_get(doc, names[i].name)) == NULL &&
+		    (v = json_object_get(data, names[i].name)) == NULL)
 			continue;
 		if (json_is_integer(v) && names[i].ns) {
 			*t = json_integer_value(v);
 			return true;
 		}
-		if (json_is_number(v)) {        /* a double of seconds has microseconds */
+		if (json_is_number(v)) { /* a double of seconds has microseconds */
 			snprintf(text, sizeof(text), "%.6f", json_number_value(v));
 			return import_time(slice_of(text), t);
 		}
 		if (!json_is_string(v))
 			return false;
-		return (names[i].ns ? import_integer : import_time)(slice_of(json_string_value(v)), t);
+		return (names[i].ns ? import_integer : import_time)(
+		    slice_of(json_string_value(v)), t);
 	}
 	return false;
 }
@@ -111,7 +122,8 @@ hist_take(struct import *im, const char *at, struct import_series *s, int64_t t,
 
 	if (v == NULL)
 		return NW_OK;
-	if (hex == NULL || len == 0 || len > sizeof(hist) || strspn(hex, "0123456789abcdef") != 2 * len)
+	if (hex == NULL || len == 0 || len > sizeof(hist) ||
+	    strspn(hex, "0123456789abcdef") != 2 * len)
 		return import_fail(im, at, "h_dur is not a histogram in hex");
 	for (n = 0; n < len; n++)
 		sscanf(hex + 2 * n, "%2hhx", &hist[n]);
@@ -132,8 +144,10 @@ data_take(struct import *im, const char *at, json_t *doc, json_t *data, struct s
 		return import_fail(im, at, "data of a series that was not described before");
 	if (!time_of(doc, data, &t))
 		return import_fail(im, at, "no time: t_ns, time, or ts_ns or ts within data");
-	json_object_foreach(data, name, v) {
-		if (strcmp(name, "ts") == 0 || strcmp(name, "ts_ns") == 0 || strcmp(name, "h_dur") == 0)
+	json_object_foreach(data, name, v)
+	{
+		if (strcmp(name, "ts") == 0 || strcmp(name, "ts_ns") == 0 ||
+		    strcmp(name, "h_dur") == 0)
 			continue;
 		if (json_is_number(v))
 			d = json_number_value(v);
@@ -148,7 +162,8 @@ data_take(struct import *im, const char *at, json_t *doc, json_t *data, struct s
 static int
 line_take(struct import *im, struct slice line)
 {
-	static const char *const meta_keys[] = { "series_id", "id", NULL }, *const data_keys[] = { "series_id", "mid", NULL };
+	static const char *const meta_keys[] = { "series_id", "id", NULL },
+				 *const data_keys[] = { "series_id", "mid", NULL };
 	json_error_t e;
 	json_t *doc = json_loadb(line.s, line.len, JSON_REJECT_DUPLICATES, &e), *data;
 	char buf[24];
@@ -164,7 +179,8 @@ line_take(struct import *im, struct slice line)
 	else if (data != NULL && !json_is_object(data))
 		rc = import_fail(im, line.s, "data is not an object");
 	else
-		rc = data != NULL ? data_take(im, line.s, doc, data, key) : meta_take(im, line.s, doc, key);
+		rc = data != NULL ? data_take(im, line.s, doc, data, key)
+				  : meta_take(im, line.s, doc, key);
 	json_decref(doc);
 	return rc;
 }

@@ -5,11 +5,13 @@
  *	DATE=20260504100431.204417 HOST=dtn1 PROG=globus-gridftp-server NL.EVNT=FTP_INFO START=... FILE=/a b BUFFER=0 ...
  *	ts=2026-05-04T10:00:01.118305Z event=org.example.xfer.end level=Info guid=... status=0 dur=2.5 msg="a \"b\""
  *
- * The event type is "nl:" and the event. What identifies (guid, id, *.id, TASKID, SRC, DST, ...) is the subject, the
- * other numbers are the fields; VAL is "value", DELTA "delta". An event without a number counts itself: count 1.
+ * The event type is "nl:" and the event. What identifies (guid, id, *.id, TASKID, SRC, DST, ...) is
+ * the subject, the other numbers are the fields; VAL is "value", DELTA "delta". An event without a
+ * number counts itself: count 1.
  *
- * Of a transfer line the time is when it ended (DATE); dur_s is how long it took, left out when START is later, as after
- * a clock step. File names are not kept: a series per file would be one value each.
+ * Of a transfer line the time is when it ended (DATE); dur_s is how long it took, left out when
+ * START is later, as after a clock step. File names are not kept: a series per file would be one
+ * value each.
  */
 #include <ctype.h>
 #include <math.h>
@@ -22,14 +24,16 @@
 
 enum { PAIRS_MAX = 128 };
 
-struct pair { struct slice name, value; };
+struct pair {
+	struct slice name, value;
+};
 
 struct line {
 	struct import *im;
 	const char *start;
 	struct pair pairs[PAIRS_MAX];
 	size_t n;
-	char *text;                          /* unescaped values */
+	char *text; /* unescaped values */
 };
 
 static bool
@@ -60,7 +64,8 @@ next_pair(const char *p, const char *end, const char *name)
 static const char *
 quoted(struct line *l, const char *p, const char *end, struct slice *out)
 {
-	char *to = l->text + (out->s - l->start), *first = to;     /* a value is no longer than what it came from */
+	/* a value is no longer than what it came from */
+	char *to = l->text + (out->s - l->start), *first = to;
 
 	for (; p < end && *p != '"'; p++) {
 		if (*p == '\\' && p + 1 < end && p[1] == '"')
@@ -106,7 +111,7 @@ line_parse(struct line *l, struct slice line)
 			p++;
 		for (name = p; p < end && is_name(*p); p++)
 			;
-		if (p == end || *p != '=' || p == name) {       /* other text is skipped */
+		if (p == end || *p != '=' || p == name) { /* other text is skipped */
 			while (p < end && *p != ' ')
 				p++;
 			continue;
@@ -137,18 +142,50 @@ get(const struct line *l, const char *name)
 
 enum role { FIELD, SKIP, SUBJECT };
 
-static const struct known { const char *name, *as; enum role role; } known[] = {
-	{ "ts", NULL, SKIP }, { "event", NULL, SKIP }, { "DATE", NULL, SKIP }, { "NL.EVNT", NULL, SKIP },
-	{ "NL.SEC", NULL, SKIP }, { "NL.USEC", NULL, SKIP }, { "START", NULL, SKIP }, { "FILE", NULL, SKIP },
-	{ "level", NULL, SKIP }, { "LVL", NULL, SKIP }, { "msg", NULL, SKIP }, { "nlhash", NULL, SKIP },
-	{ "_hash", NULL, SKIP }, { "retrans", NULL, SKIP }, { "HOST", "hostname", SUBJECT },
-	{ "host", "hostname", SUBJECT }, { "PROG", "prog", SUBJECT }, { "prog", "prog", SUBJECT },
-	{ "guid", "guid", SUBJECT }, { "id", "id", SUBJECT }, { "ID", "id", SUBJECT }, { "TASKID", "task_id", SUBJECT },
-	{ "task_id", "task_id", SUBJECT }, { "SRC", "src", SUBJECT }, { "DST", "dst", SUBJECT }, { "DEST", "dst", SUBJECT },
-	{ "src", "src", SUBJECT }, { "dst", "dst", SUBJECT }, { "TYPE", "type", SUBJECT }, { "USER", "user", SUBJECT },
-	{ "VOLUME", "volume", SUBJECT }, { "VAL", "value", FIELD }, { "DELTA", "delta", FIELD }, { "NBYTES", "bytes", FIELD },
-	{ "BUFFER", "buffer", FIELD }, { "BLOCK", "block", FIELD }, { "STREAMS", "streams", FIELD },
-	{ "STRIPES", "stripes", FIELD }, { "CODE", "code", FIELD }, { "dur", "dur", FIELD },
+static const struct known {
+	const char *name, *as;
+	enum role role;
+} known[] = {
+	{ "ts", NULL, SKIP },
+	{ "event", NULL, SKIP },
+	{ "DATE", NULL, SKIP },
+	{ "NL.EVNT", NULL, SKIP },
+	{ "NL.SEC", NULL, SKIP },
+	{ "NL.USEC", NULL, SKIP },
+	{ "START", NULL, SKIP },
+	{ "FILE", NULL, SKIP },
+	{ "level", NULL, SKIP },
+	{ "LVL", NULL, SKIP },
+	{ "msg", NULL, SKIP },
+	{ "nlhash", NULL, SKIP },
+	{ "_hash", NULL, SKIP },
+	{ "retrans", NULL, SKIP },
+	{ "HOST", "hostname", SUBJECT },
+	{ "host", "hostname", SUBJECT },
+	{ "PROG", "prog", SUBJECT },
+	{ "prog", "prog", SUBJECT },
+	{ "guid", "guid", SUBJECT },
+	{ "id", "id", SUBJECT },
+	{ "ID", "id", SUBJECT },
+	{ "TASKID", "task_id", SUBJECT },
+	{ "task_id", "task_id", SUBJECT },
+	{ "SRC", "src", SUBJECT },
+	{ "DST", "dst", SUBJECT },
+	{ "DEST", "dst", SUBJECT },
+	{ "src", "src", SUBJECT },
+	{ "dst", "dst", SUBJECT },
+	{ "TYPE", "type", SUBJECT },
+	{ "USER", "user", SUBJECT },
+	{ "VOLUME", "volume", SUBJECT },
+	{ "VAL", "value", FIELD },
+	{ "DELTA", "delta", FIELD },
+	{ "NBYTES", "bytes", FIELD },
+	{ "BUFFER", "buffer", FIELD },
+	{ "BLOCK", "block", FIELD },
+	{ "STREAMS", "streams", FIELD },
+	{ "STRIPES", "stripes", FIELD },
+	{ "CODE", "code", FIELD },
+	{ "dur", "dur", FIELD },
 };
 
 static const struct known *
@@ -169,7 +206,8 @@ name_of(const struct known *k, struct slice name)
 	return k->as != NULL ? slice_of(k->as) : name;
 }
 
-/* "none" is no task; a peer stands in brackets, with a count before them in some versions; 0.0.0.0 is nobody. */
+/* "none" is no task; a peer stands in brackets, with a count before them in some versions; 0.0.0.0
+ * is nobody. */
 static struct slice
 subject_value(struct slice name, struct slice value)
 {
@@ -218,7 +256,8 @@ line_series(struct line *l, struct slice event, struct import_series **out)
 		v = subject_value(p->name, p->value);
 		if (known_of(p->name)->role != SUBJECT || v.len == 0)
 			continue;
-		longer = xasprintf("%s\n%.*s=%.*s", key, (int)p->name.len, p->name.s, (int)v.len, v.s);
+		longer =
+		    xasprintf("%s\n%.*s=%.*s", key, (int)p->name.len, p->name.s, (int)v.len, v.s);
 		free(key);
 		key = longer;
 	}
@@ -230,7 +269,8 @@ line_series(struct line *l, struct slice event, struct import_series **out)
 		free(type);
 		for (i = 0; *out != NULL && i < l->n && rc == NW_OK; i++)
 			if ((k = known_of(l->pairs[i].name))->role == SUBJECT)
-				rc = import_set(l->im, l->start, (*out)->subject, name_of(k, l->pairs[i].name),
+				rc = import_set(l->im, l->start, (*out)->subject,
+				    name_of(k, l->pairs[i].name),
 				    subject_value(l->pairs[i].name, l->pairs[i].value));
 	}
 	free(key);
@@ -238,7 +278,8 @@ line_series(struct line *l, struct slice event, struct import_series **out)
 }
 
 static int
-put_value(struct line *l, struct import_series *s, int64_t t, const char *name, const char *unit, double v, size_t *n)
+put_value(struct line *l, struct import_series *s, int64_t t, const char *name, const char *unit,
+    double v, size_t *n)
 {
 	if (unit != NULL)
 		import_set_unit(s, slice_of(name), unit);
@@ -249,8 +290,13 @@ put_value(struct line *l, struct import_series *s, int64_t t, const char *name, 
 static int
 line_values(struct line *l, struct import_series *s, int64_t t)
 {
-	static const struct { const char *name, *unit; } units[] = {
-		{ "bytes", "By" }, { "buffer", "By" }, { "block", "By" }, { "dur", "s" },
+	static const struct {
+		const char *name, *unit;
+	} units[] = {
+		{ "bytes", "By" },
+		{ "buffer", "By" },
+		{ "block", "By" },
+		{ "dur", "s" },
 	};
 	struct slice start = get(l, "START"), name;
 	const struct known *k;
@@ -260,7 +306,8 @@ line_values(struct line *l, struct import_series *s, int64_t t)
 	int rc = NW_OK;
 
 	for (i = 0; i < l->n && rc == NW_OK; i++) {
-		if ((k = known_of(l->pairs[i].name))->role != FIELD || !import_number(l->pairs[i].value, &v))
+		if ((k = known_of(l->pairs[i].name))->role != FIELD ||
+		    !import_number(l->pairs[i].value, &v))
 			continue;
 		name = name_of(k, l->pairs[i].name);
 		for (j = 0; k->as != NULL && j < sizeof(units) / sizeof(units[0]); j++)
@@ -281,7 +328,8 @@ line_values(struct line *l, struct import_series *s, int64_t t)
 }
 
 static int
-lines_take(struct import *im, const char *time_name, const char *event_name, bool (*time_of)(struct slice, int64_t *))
+lines_take(struct import *im, const char *time_name, const char *event_name,
+    bool (*time_of)(struct slice, int64_t *))
 {
 	struct line l = { .im = im };
 	struct slice line, event, time;
@@ -298,7 +346,8 @@ lines_take(struct import *im, const char *time_name, const char *event_name, boo
 		event = get(&l, event_name);
 		time = get(&l, time_name);
 		if (event.len == 0 || time.len == 0)
-			rc = import_fail(im, line.s, "no %s in this line", event.len == 0 ? event_name : time_name);
+			rc = import_fail(im, line.s, "no %s in this line",
+			    event.len == 0 ? event_name : time_name);
 		else if (!time_of(time, &t))
 			rc = import_fail(im, line.s, "%s is not a time", time_name);
 		else if ((rc = line_series(&l, event, &s)) == NW_OK)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An import where no box runs: straight into the store, from the same documents that a box would get, decoded by the
- * same decoder. What fits a batch is one transaction. The provider's number is stored with every batch, so a larger
- * import that was cut off goes on where it was, and one that is done again changes nothing.
+ * An import where no box runs: straight into the store, from the same documents that a box would
+ * get, decoded by the same decoder. What fits a batch is one transaction. The provider's number is
+ * stored with every batch, so a larger import that was cut off goes on where it was, and one that
+ * is done again changes nothing.
  */
 #include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
@@ -35,10 +36,10 @@ struct direct {
 	struct nw_session_rec session;
 	char provider[64];
 	uint64_t known, seq;
-	bool skip;                           /* the document in hand is in the store already */
-	int failed;                          /* of any batch */
+	bool skip;  /* the document in hand is in the store already */
+	int failed; /* of any batch */
 	unsigned pending;
-	struct origin *origin;               /* whose part is in hand */
+	struct origin *origin; /* whose part is in hand */
 	double *row;
 	size_t row_cap;
 };
@@ -46,7 +47,8 @@ struct direct {
 static int
 direct_fail(struct direct *d, int rc, const char *why)
 {
-	return stat_fail(d->im->err, rc, "%s: store: %s", d->im->name, why != NULL ? why : nw_strerror(rc));
+	return stat_fail(
+	    d->im->err, rc, "%s: store: %s", d->im->name, why != NULL ? why : nw_strerror(rc));
 }
 
 /* --- batches --- */
@@ -102,9 +104,17 @@ on_meta(void *arg, const struct nw_meta *m)
 	struct direct *d = arg;
 	bool is_new;
 	struct series *s = origin_series_add(d->origin, m, &is_new);
-	struct nw_meta_rec rec = { .session_id = d->session_id, .host_id = d->host_id,
-	    .xsp_id = d->xsp_id, .mid = m->id, .pid = m->pid, .event_type = m->event_type, .subject_json = m->subject_json,
-	    .params_json = m->params_json, .first_wall_ns = nw_wall_ns(), .raw = m->raw, .raw_len = m->raw_len };
+	struct nw_meta_rec rec = { .session_id = d->session_id,
+		.host_id = d->host_id,
+		.xsp_id = d->xsp_id,
+		.mid = m->id,
+		.pid = m->pid,
+		.event_type = m->event_type,
+		.subject_json = m->subject_json,
+		.params_json = m->params_json,
+		.first_wall_ns = nw_wall_ns(),
+		.raw = m->raw,
+		.raw_len = m->raw_len };
 
 	if (s == NULL)
 		return NW_ETOOBIG;
@@ -126,7 +136,8 @@ field_index(const struct layout *l, const char *name)
 	return i;
 }
 
-/* A layout that holds the old fields and the new ones behind them; older rows keep the old layout. */
+/* A layout that holds the old fields and the new ones behind them; older rows keep the old
+ * layout. */
 static int
 layout_extend(struct direct *d, struct series *s, const struct nw_data *data)
 {
@@ -140,8 +151,10 @@ layout_extend(struct direct *d, struct series *s, const struct nw_data *data)
 			l->fields[l->n_fields++] = xstrdup(data->fields[i]);
 		}
 	l->id = d->next.layout++;
-	rec = (struct nw_layout_rec){ .id = l->id, .meta_id = s->meta_id, .n_fields = l->n_fields,
-	    .fields = (const char *const *)l->fields };
+	rec = (struct nw_layout_rec){ .id = l->id,
+		.meta_id = s->meta_id,
+		.n_fields = l->n_fields,
+		.fields = (const char *const *)l->fields };
 	return nw_batch_layout(batch(d), &rec);
 }
 
@@ -168,10 +181,11 @@ on_data(void *arg, const struct nw_data *data)
 		for (i = 0; i < l->n_fields; i++)
 			d->row[i] = NAN;
 		for (i = 0; i < data->n_fields; i++)
-			d->row[field_index(l, data->fields[i])] = data->values[row * data->n_fields + i];
+			d->row[field_index(l, data->fields[i])] =
+			    data->values[row * data->n_fields + i];
 		t_wall_ns = series_row_time(s, data, row, nw_wall_ns());
 		if ((rc = nw_batch_rows(batch(d), l->id, l->n_fields, 1, &t_wall_ns, d->row,
-		    row == 0 ? data->hist : NULL, row == 0 ? data->hist_len : 0)) < 0)
+			 row == 0 ? data->hist : NULL, row == 0 ? data->hist_len : 0)) < 0)
 			return rc;
 	}
 	return NW_OK;
@@ -193,7 +207,7 @@ metas_take(struct direct *d, size_t host)
 	struct import_series *s, *tmp;
 	int rc;
 
-	HASH_ITER(hh, d->im->series, s, tmp) {
+	HASH_ITER (hh, d->im->series, s, tmp) {
 		if (s->host != host)
 			continue;
 		import_meta(d->im, s);
@@ -215,7 +229,8 @@ docs_take(struct direct *d, size_t host, struct progress *p)
 		doc = xreallocarray(doc, head.len, 1);
 		if (fread(doc, 1, head.len, d->im->spool) != head.len)
 			rc = stat_fail(d->im->err, NW_EIO, "temporary file: cut short");
-		if (rc < 0 || head.host != host || (head.opt == NW_OPT_DATA && ++d->seq <= d->known))
+		if (rc < 0 || head.host != host ||
+		    (head.opt == NW_OPT_DATA && ++d->seq <= d->known))
 			continue;
 		progress_add(p, sizeof(head) + head.len);
 		if ((rc = doc_take(d, (uint16_t)head.opt, doc, head.len)) == NW_OK)
@@ -289,9 +304,16 @@ xsp_put(struct direct *d, uint64_t n_docs)
 {
 	uint8_t id[NW_SESS_ID_BYTES];
 	char hex[2 * NW_SESS_ID_BYTES + 1];
-	struct nw_xsp_rec rec = { .host_id = d->host_id, .session_id = d->session_id, .sess_id_hex = hex, .peer = "local",
-	    .software = "narrows import", .provider = d->provider, .opened_wall_ns = nw_wall_ns(),
-	    .closed_wall_ns = nw_wall_ns(), .docs = n_docs, .end_reason = "imported" };
+	struct nw_xsp_rec rec = { .host_id = d->host_id,
+		.session_id = d->session_id,
+		.sess_id_hex = hex,
+		.peer = "local",
+		.software = "narrows import",
+		.provider = d->provider,
+		.opened_wall_ns = nw_wall_ns(),
+		.closed_wall_ns = nw_wall_ns(),
+		.docs = n_docs,
+		.end_reason = "imported" };
 	size_t i;
 
 	if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id))
@@ -335,7 +357,8 @@ host_to_store(struct direct *d, size_t host, struct progress *p, struct import_d
 	done->n_known += d->known < n ? d->known : n;
 	if (d->known >= n && n > 0)
 		return NW_OK;
-	if ((rc = host_put(d, d->im->hosts[host].name)) < 0 || (rc = session_put(d)) < 0 || (rc = xsp_put(d, n)) < 0)
+	if ((rc = host_put(d, d->im->hosts[host].name)) < 0 || (rc = session_put(d)) < 0 ||
+	    (rc = xsp_put(d, n)) < 0)
 		return direct_fail(d, rc, NULL);
 	if ((rc = metas_take(d, host)) < 0 || (rc = docs_take(d, host, p)) < 0)
 		return rc;
@@ -360,7 +383,8 @@ import_to_store(struct import *im, const char *path, struct progress *p, struct 
 		rc = direct_fail(&d, NW_ENOMEM, NULL);
 	else if ((rc = store_reader_open(path, &d.reader, why)) < 0)
 		direct_fail(&d, rc, why);
-	else if (im->session != NULL && (rc = store_sessions(d.reader, 0, SIZE_MAX >> 1, on_session, &d)) < 0)
+	else if (im->session != NULL &&
+	    (rc = store_sessions(d.reader, 0, SIZE_MAX >> 1, on_session, &d)) < 0)
 		direct_fail(&d, rc, NULL);
 	for (host = 0; host < im->n_hosts && rc == NW_OK; host++)
 		rc = host_to_store(&d, host, p, done);

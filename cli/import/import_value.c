@@ -5,20 +5,28 @@
 
 #include "cli/import/import.h"
 
-#define NS_PER_S INT64_C(1000000000)
+#define NS_PER_S    INT64_C(1000000000)
 #define SECONDS_MAX INT64_C(9223372035)
 
 bool
 import_number(struct slice text, double *v)
 {
-	static const struct { const char *word; double v; } words[] = {
-		{ "nan", NAN }, { "inf", INFINITY }, { "+inf", INFINITY }, { "-inf", -INFINITY }, { "infinity", INFINITY },
+	static const struct {
+		const char *word;
+		double v;
+	} words[] = {
+		{ "nan", NAN },
+		{ "inf", INFINITY },
+		{ "+inf", INFINITY },
+		{ "-inf", -INFINITY },
+		{ "infinity", INFINITY },
 		{ "-infinity", -INFINITY },
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (text.len == strlen(words[i].word) && strncasecmp(text.s, words[i].word, text.len) == 0) {
+		if (text.len == strlen(words[i].word) &&
+		    strncasecmp(text.s, words[i].word, text.len) == 0) {
 			*v = words[i].v;
 			return true;
 		}
@@ -36,7 +44,8 @@ import_integer(struct slice text, int64_t *v)
 		return false;
 	for (; i < text.len; i++)
 		if (text.s[i] < '0' || text.s[i] > '9' || __builtin_mul_overflow(*v, 10, v) ||
-		    __builtin_sub_overflow(*v, text.s[i] - '0', v))         /* downwards: INT64_MIN has no positive */
+		    __builtin_sub_overflow(
+			*v, text.s[i] - '0', v)) /* downwards: INT64_MIN has no positive */
 			return false;
 	return minus || !__builtin_sub_overflow(0, *v, v);
 }
@@ -62,10 +71,12 @@ seconds_of(int year, int month, int day, int hour, int minute, int second, int64
 	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 	int64_t y = year - 1, days;
 
-	if (year < 1678 || year > 2261 || month < 1 || month > 12 || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
-	    second < 0 || second > 60 || day < 1 || day > before[month] - before[month - 1] + (leap && month == 2))
+	if (year < 1678 || year > 2261 || month < 1 || month > 12 || hour < 0 || hour > 23 ||
+	    minute < 0 || minute > 59 || second < 0 || second > 60 || day < 1 ||
+	    day > before[month] - before[month - 1] + (leap && month == 2))
 		return false;
-	days = 365 * y + y / 4 - y / 100 + y / 400 + before[month - 1] + (leap && month > 2) + day - 1 - 719162;
+	days = 365 * y + y / 4 - y / 100 + y / 400 + before[month - 1] + (leap && month > 2) + day -
+	    1 - 719162;
 	*s = days * 86400 + hour * 3600 + minute * 60 + second;
 	return true;
 }
@@ -93,13 +104,15 @@ time_iso(struct slice text, int64_t *t_wall_ns)
 	int64_t s, ns;
 
 	for (i = 0; i < 6; i++) {
-		if (i > 0 && (p == end || (i == 3 ? *p != 'T' && *p != ' ' : *p != (i < 3 ? '-' : ':'))))
+		if (i > 0 &&
+		    (p == end || (i == 3 ? *p != 'T' && *p != ' ' : *p != (i < 3 ? '-' : ':'))))
 			return false;
 		p += i > 0;
 		if ((field[i] = digits(&p, end, i == 0 ? 4 : 2)) < 0)
 			return false;
 	}
-	if (!fraction(&p, end, &ns) || !seconds_of(field[0], field[1], field[2], field[3], field[4], field[5], &s))
+	if (!fraction(&p, end, &ns) ||
+	    !seconds_of(field[0], field[1], field[2], field[3], field[4], field[5], &s))
 		return false;
 	if (p < end && *p == 'Z')
 		p++;
@@ -147,7 +160,7 @@ import_time_ulm(struct slice text, int64_t *t_wall_ns)
 	if (p == end)
 		return true;
 	first = p + 1;
-	if (end - first >= 6) {                         /* nothing to doubt */
+	if (end - first >= 6) { /* nothing to doubt */
 		if (!fraction(&p, end, &ns) || p != end)
 			return false;
 		*t_wall_ns += ns;

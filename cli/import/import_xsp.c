@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An import as a provider: one connection per host of the file, metadata, then documents with their numbers from 1.
- * The provider's id is made from the content, so a box that already has some or all of it says so in its answer to
- * HELLO, and only the rest is sent. It is over when the box has acknowledged the last number.
+ * An import as a provider: one connection per host of the file, metadata, then documents with their
+ * numbers from 1. The provider's id is made from the content, so a box that already has some or all
+ * of it says so in its answer to HELLO, and only the rest is sent. It is over when the box has
+ * acknowledged the last number.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,8 +33,8 @@ struct client {
 	uint8_t sess_id[NW_SESS_ID_BYTES];
 	uint8_t *out, *in;
 	size_t out_len, out_cap, in_len;
-	bool opened, greeted, answered;      /* answered: to the ping behind all */
-	bool troubled;                       /* and that was said */
+	bool opened, greeted, answered; /* answered: to the ping behind all */
+	bool troubled;                  /* and that was said */
 	int64_t stored;
 };
 
@@ -45,7 +46,8 @@ client_fail(struct client *c, const char *why)
 
 /* --- bytes --- */
 
-/* The box may go on by itself, so the wait goes on as well; but whoever waits wants to know why. Once is enough. */
+/* The box may go on by itself, so the wait goes on as well; but whoever waits wants to know why.
+ * Once is enough. */
 static void
 trouble_say(struct client *c, const char *text)
 {
@@ -74,7 +76,8 @@ reply_take(struct client *c, const struct nw_frame *f)
 	if (f->type == NW_MSG_SESS_NACK) {
 		snprintf(refusal, sizeof(refusal), "refused");
 		if (nw_token_parse(f, &text, &n, &why) == NW_OK)
-			snprintf(refusal, sizeof(refusal), "%.*s", (int)(n < 200 ? n : 200), (const char *)text);
+			snprintf(refusal, sizeof(refusal), "%.*s", (int)(n < 200 ? n : 200),
+			    (const char *)text);
 		return client_fail(c, refusal);
 	}
 	while (f->type == NW_MSG_APP_DATA && nw_frame_next_block(f, &cursor, &b)) {
@@ -83,7 +86,8 @@ reply_take(struct client *c, const struct nw_frame *f)
 			continue;
 		c->greeted = c->greeted || b.type == NW_OPT_HELLO;
 		for (i = 0; i < n; i++)
-			if (kv[i].type == NW_KV_INT && strcmp(kv[i].key, "stored") == 0 && kv[i].v.i > c->stored)
+			if (kv[i].type == NW_KV_INT && strcmp(kv[i].key, "stored") == 0 &&
+			    kv[i].v.i > c->stored)
 				c->stored = kv[i].v.i;
 			else if (kv[i].type == NW_KV_TEXT && strcmp(kv[i].key, "trouble") == 0)
 				trouble_say(c, kv[i].v.text);
@@ -105,7 +109,8 @@ input_take(struct client *c)
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? NW_OK : client_fail(c, strerror(errno));
 	c->in_len += (size_t)n;
-	while ((rc = nw_frame_parse(c->in + at, c->in_len - at, &nw_frame_limits_default, &f, &need, &why)) == NW_OK) {
+	while ((rc = nw_frame_parse(c->in + at, c->in_len - at, &nw_frame_limits_default, &f, &need,
+		    &why)) == NW_OK) {
 		at += f.len;
 		if ((rc = reply_take(c, &f)) < 0)
 			return rc;
@@ -151,7 +156,8 @@ put_frame(struct client *c, uint16_t type, const struct nw_block *b)
 	while ((size_t)len > c->out_cap - c->out_len)
 		if ((rc = client_wait(c)) < 0)
 			return rc;
-	nw_frame_write(c->out + c->out_len, c->out_cap - c->out_len, 1, type, c->sess_id, b, b != NULL);
+	nw_frame_write(
+	    c->out + c->out_len, c->out_cap - c->out_len, 1, type, c->sess_id, b, b != NULL);
 	c->out_len += (size_t)len;
 	return NW_OK;
 }
@@ -175,7 +181,9 @@ client_connect(struct client *c)
 	int e;
 
 	if (c->box[0] == '\0')
-		return client_fail(c, "takes XSP in TLS only: let it listen on the loopback address, too (listen-xsp)");
+		return client_fail(c,
+		    "takes XSP in TLS only: let it listen on the loopback address, too "
+		    "(listen-xsp)");
 	if (conf_address(c->box, host, &port) < 0)
 		return client_fail(c, "not an address: write HOST/PORT");
 	snprintf(service, sizeof(service), "%u", port);
@@ -220,9 +228,12 @@ client_hello(struct client *c, size_t host)
 {
 	char provider[64];
 	struct nw_kv kv[] = {
-		{ "software", NW_KV_TEXT, { .text = "narrows import" } }, { "version", NW_KV_TEXT, { .text = NW_VERSION } },
-		{ "provider", NW_KV_TEXT, { .text = provider } }, { "host", NW_KV_TEXT, { .text = c->im->hosts[host].name } },
-		{ "first_seq", NW_KV_INT, { .i = 1 } }, { "program", NW_KV_TEXT, { .text = "narrows import" } },
+		{ "software", NW_KV_TEXT, { .text = "narrows import" } },
+		{ "version", NW_KV_TEXT, { .text = NW_VERSION } },
+		{ "provider", NW_KV_TEXT, { .text = provider } },
+		{ "host", NW_KV_TEXT, { .text = c->im->hosts[host].name } },
+		{ "first_seq", NW_KV_INT, { .i = 1 } },
+		{ "program", NW_KV_TEXT, { .text = "narrows import" } },
 		{ "task_id", NW_KV_TEXT, { .text = c->im->session } },
 	};
 	int rc;
@@ -244,7 +255,7 @@ send_metas(struct client *c, size_t host)
 	struct import_series *s, *tmp;
 	int rc;
 
-	HASH_ITER(hh, c->im->series, s, tmp) {
+	HASH_ITER (hh, c->im->series, s, tmp) {
 		if (s->host != host)
 			continue;
 		import_meta(c->im, s);
@@ -287,11 +298,13 @@ host_to_box(struct client *c, size_t host, struct progress *p, struct import_don
 	known = c->stored > 0 ? (uint64_t)c->stored : 0;
 	done->n_docs += n;
 	done->n_known += known < n ? known : n;
-	if ((known < n || n == 0) && ((rc = send_metas(c, host)) < 0 || (rc = send_docs(c, host, p)) < 0))
+	if ((known < n || n == 0) &&
+	    ((rc = send_metas(c, host)) < 0 || (rc = send_docs(c, host, p)) < 0))
 		return rc;
 	if ((rc = put_frame(c, NW_MSG_PING, NULL)) < 0)
 		return rc;
-	while (c->stored < (int64_t)n || !c->answered)  /* nobody says of metadata that they are stored */
+	/* nobody says of metadata that they are stored */
+	while (c->stored < (int64_t)n || !c->answered)
 		if ((rc = client_wait(c)) < 0)
 			return rc;
 	if ((rc = put_frame(c, NW_MSG_SESS_CLOSE, NULL)) < 0)
@@ -310,8 +323,12 @@ import_to_box(struct import *im, const char *box, struct progress *p, struct imp
 
 	*done = (struct import_done){ 0 };
 	for (host = 0; host < im->n_hosts && rc == NW_OK; host++) {
-		struct client c = { .im = im, .box = box, .fd = -1, .out = xmalloc(OUT_BYTES), .out_cap = OUT_BYTES,
-		    .in = xmalloc(IN_BYTES) };
+		struct client c = { .im = im,
+			.box = box,
+			.fd = -1,
+			.out = xmalloc(OUT_BYTES),
+			.out_cap = OUT_BYTES,
+			.in = xmalloc(IN_BYTES) };
 
 		rc = host_to_box(&c, host, p, done);
 		if (c.fd >= 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `narrows stat KIND [options] FILE ..`: options in, one document out. The kinds themselves are elsewhere; see stat.h. */
+/* `narrows stat KIND [options] FILE ..`: options in, one document out. The kinds themselves are
+ * elsewhere; see stat.h. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,16 +9,13 @@
 
 #include "cli/stat/stat.h"
 
-static const struct stat_option common_options[] = {
-	{ "pretty", NULL, "indent the JSON" },
+static const struct stat_option common_options[] = { { "pretty", NULL, "indent the JSON" },
 	{ "csv", NULL, "print the result's table as CSV instead, where there is one" },
 	{ "better", NULL, "better defaults than the papers', where there are any" },
-	{ "help", NULL, "this text" },
-	{ NULL, NULL, NULL }
-};
+	{ "help", NULL, "this text" }, { NULL, NULL, NULL } };
 
 struct given {
-	const char *name, *value;       /* value NULL: a switch */
+	const char *name, *value; /* value NULL: a switch */
 };
 
 struct stat_args {
@@ -106,7 +104,8 @@ stat_arg_number(const struct stat_args *a, const char *name, double min, double 
 	if (s == NULL)
 		return NW_OK;
 	if (!stat_number_parse(s, strlen(s), &v) || v < min || v > max)
-		return stat_fail(err, NW_EINVAL, "--%s: \"%.40s\" is not a number from %g to %g", name, s, min, max);
+		return stat_fail(err, NW_EINVAL, "--%s: \"%.40s\" is not a number from %g to %g",
+		    name, s, min, max);
 	*out = v;
 	return NW_OK;
 }
@@ -120,8 +119,10 @@ stat_arg_count(const struct stat_args *a, const char *name, size_t min, size_t m
 
 	if (s == NULL)
 		return NW_OK;
-	if (!stat_number_parse(s, strlen(s), &v) || v < (double)min || v > (double)max || v != floor(v))
-		return stat_fail(err, NW_EINVAL, "--%s: \"%.40s\" is not a whole number from %zu to %zu", name, s, min, max);
+	if (!stat_number_parse(s, strlen(s), &v) || v < (double)min || v > (double)max ||
+	    v != floor(v))
+		return stat_fail(err, NW_EINVAL,
+		    "--%s: \"%.40s\" is not a whole number from %zu to %zu", name, s, min, max);
 	*out = (size_t)v;
 	return NW_OK;
 }
@@ -144,14 +145,16 @@ find_option(const struct stat_option *o, const char *name, size_t len)
 
 /* One option at argv[*i]; moves *i behind it. */
 static int
-parse_option(const struct stat_kind *k, int argc, char **argv, int *i, struct stat_args *a, struct stat_error *err)
+parse_option(const struct stat_kind *k, int argc, char **argv, int *i, struct stat_args *a,
+    struct stat_error *err)
 {
 	const char *name = argv[*i] + 2, *equals = strchr(name, '='), *value = NULL;
 	size_t len = equals == NULL ? strlen(name) : (size_t)(equals - name);
 	const struct stat_option *o = find_option(k->options, name, len);
 
 	if (o == NULL && (o = find_option(common_options, name, len)) == NULL)
-		return stat_fail(err, NW_EINVAL, "unknown option \"%.60s\" (see: narrows stat %s --help)", argv[*i], k->name);
+		return stat_fail(err, NW_EINVAL,
+		    "unknown option \"%.60s\" (see: narrows stat %s --help)", argv[*i], k->name);
 	if (stat_arg_given(a, o->name))
 		return stat_fail(err, NW_EINVAL, "--%s: given twice", o->name);
 	if (o->arg == NULL && equals != NULL)
@@ -159,7 +162,8 @@ parse_option(const struct stat_kind *k, int argc, char **argv, int *i, struct st
 	if (o->arg != NULL) {
 		value = equals != NULL ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
 		if (value == NULL)
-			return stat_fail(err, NW_EINVAL, "--%s: wants a value (%s)", o->name, o->arg);
+			return stat_fail(
+			    err, NW_EINVAL, "--%s: wants a value (%s)", o->name, o->arg);
 	}
 	a->given[a->n_given++] = (struct given){ o->name, value };
 	++*i;
@@ -167,7 +171,8 @@ parse_option(const struct stat_kind *k, int argc, char **argv, int *i, struct st
 }
 
 static int
-parse_args(const struct stat_kind *k, int argc, char **argv, struct stat_args *a, struct stat_error *err)
+parse_args(
+    const struct stat_kind *k, int argc, char **argv, struct stat_args *a, struct stat_error *err)
 {
 	int i = 0, rc;
 
@@ -199,7 +204,8 @@ print_options(const struct stat_option *o)
 	char left[40];
 
 	for (; o != NULL && o->name != NULL; o++) {
-		snprintf(left, sizeof(left), "--%s%s%s", o->name, o->arg != NULL ? " " : "", o->arg != NULL ? o->arg : "");
+		snprintf(left, sizeof(left), "--%s%s%s", o->name, o->arg != NULL ? " " : "",
+		    o->arg != NULL ? o->arg : "");
 		printf("  %-26s %s\n", left, o->help);
 	}
 }
@@ -210,9 +216,11 @@ print_kinds(FILE *f)
 	const struct stat_kind *k = NULL;
 	size_t table;
 
-	fprintf(f, "usage: narrows stat KIND [options] FILE\n"
+	fprintf(f,
+	    "usage: narrows stat KIND [options] FILE\n"
 	    "       narrows stat KIND --help\n\n"
-	    "FILE is CSV with a header (empty, NA, NaN, Inf = missing), - for standard input, .gz .xz .zst by name.\n"
+	    "FILE is CSV with a header (empty, NA, NaN, Inf = missing), - for standard input, .gz "
+	    ".xz .zst by name.\n"
 	    "Prints one JSON object. Kinds:\n\n");
 	while ((k = next_kind(k, &table)) != NULL)
 		if (k->name != NULL)
@@ -233,13 +241,16 @@ print_kind_help(const struct stat_kind *k)
 static const json_t *
 table_of(const struct stat_kind *k, const json_t *doc)
 {
-	const json_t *rows = k->csv == NULL ? NULL : k->csv[0] == '\0' ? doc : json_object_get(doc, k->csv);
+	const json_t *rows = k->csv == NULL ? NULL
+	    : k->csv[0] == '\0'             ? doc
+					    : json_object_get(doc, k->csv);
 
 	return json_is_object(rows) || json_is_array(rows) ? rows : NULL;
 }
 
 static int
-print_result(const struct stat_kind *k, const struct stat_args *a, const json_t *doc, struct stat_error *err)
+print_result(
+    const struct stat_kind *k, const struct stat_args *a, const json_t *doc, struct stat_error *err)
 {
 	const json_t *rows = NULL;
 	bool csv = stat_arg_given(a, "csv");
@@ -264,7 +275,8 @@ run_kind(const struct stat_kind *k, const struct stat_args *a, struct stat_error
 	int rc;
 
 	if (a->n_files == 0)
-		return stat_fail(err, NW_EINVAL, "no file given (see: narrows stat %s --help)", k->name);
+		return stat_fail(
+		    err, NW_EINVAL, "no file given (see: narrows stat %s --help)", k->name);
 	if ((rc = k->run(a, &doc, err)) == NW_OK)
 		rc = print_result(k, a, doc, err);
 	json_decref(doc);
@@ -284,7 +296,8 @@ cmd_stat(int argc, char **argv)
 		return argc < 2 ? 2 : 0;
 	}
 	if ((k = stat_kind_find(argv[1])) == NULL) {
-		stat_fail(&err, NW_EINVAL, "unknown kind \"%.40s\" (see: narrows stat --help)", argv[1]);
+		stat_fail(
+		    &err, NW_EINVAL, "unknown kind \"%.40s\" (see: narrows stat --help)", argv[1]);
 		rc = NW_EINVAL;
 	} else if ((rc = parse_args(k, argc - 2, argv + 2, &a, &err)) == NW_OK) {
 		if (stat_arg_given(&a, "help"))

@@ -73,7 +73,8 @@ split(const struct slice *line, struct slice *fields)
 
 enum column { START, DURATION, SIZE, OFFSET, OP, N_KNOWN };
 
-static const char *const column_names[N_KNOWN] = { "start_time", "duration", "size", "offset", "op" };
+static const char *const column_names[N_KNOWN] = { "start_time", "duration", "size", "offset",
+	"op" };
 
 static void
 find_columns(const struct slice *fields, size_t n, size_t *at)
@@ -122,9 +123,11 @@ number_at(const struct slice *fields, size_t n, size_t i)
 }
 
 static int
-add_operation(struct io_file *f, const struct slice *fields, size_t n, const size_t *at, size_t *room)
+add_operation(
+    struct io_file *f, const struct slice *fields, size_t n, const size_t *at, size_t *room)
 {
-	double start = number_at(fields, n, at[START]), duration = number_at(fields, n, at[DURATION]);
+	double start = number_at(fields, n, at[START]),
+	       duration = number_at(fields, n, at[DURATION]);
 	int rc;
 
 	if (isnan(start) || isnan(duration)) {
@@ -132,7 +135,8 @@ add_operation(struct io_file *f, const struct slice *fields, size_t n, const siz
 		return NW_OK;
 	}
 	f->n_rows++;
-	if (at[OP] < n && (slice_is(&fields[at[OP]], "sync") || slice_is(&fields[at[OP]], "fsync"))) {
+	if (at[OP] < n &&
+	    (slice_is(&fields[at[OP]], "sync") || slice_is(&fields[at[OP]], "fsync"))) {
 		f->sync_s = duration;
 		return NW_OK;
 	}
@@ -187,7 +191,8 @@ parse_statistics(const char *p, const char *end, struct io_file *f)
 	while (next_line(&p, end, &line)) {
 		if (line.len == 0)
 			continue;
-		if (split(&line, fields) < 2 || isnan(number_at(fields, 2, 0)) || isnan(number_at(fields, 2, 1)))
+		if (split(&line, fields) < 2 || isnan(number_at(fields, 2, 0)) ||
+		    isnan(number_at(fields, 2, 1)))
 			f->n_rejected++;
 		else
 			f->n_rows++;
@@ -228,7 +233,8 @@ add_locality(struct io_file *f, const char *s, const char *end)
 	}
 }
 
-/* "name:value name:value .."; values that are no numbers (the file, the program's version) are skipped. */
+/* "name:value name:value .."; values that are no numbers (the file, the program's version) are
+ * skipped. */
 static void
 parse_params(const struct slice *line, struct io_file *f)
 {
@@ -309,9 +315,11 @@ parse_text(const char *p, const char *end, struct io_file *f)
 	while (rc == NW_OK && next_line(&p, end, &line)) {
 		stop = line.s + line.len;
 		if (slice_starts(&line, times_label))
-			rc = parse_list(line.s + strlen(times_label), stop, &f->duration_s, &f->n, &f->n_rejected);
+			rc = parse_list(line.s + strlen(times_label), stop, &f->duration_s, &f->n,
+			    &f->n_rejected);
 		else if (slice_starts(&line, offset_label))
-			rc = parse_list(line.s + strlen(offset_label), stop, &f->offset_bytes, &f->n_offsets, &ignored);
+			rc = parse_list(line.s + strlen(offset_label), stop, &f->offset_bytes,
+			    &f->n_offsets, &ignored);
 		else if (f->n_params == 0 && has_param_line(&line))
 			parse_params(&line, f);
 	}
@@ -351,15 +359,10 @@ io_file_parse(const char *bytes, size_t n_bytes, bool keep_last, struct io_file 
 
 	*out = (struct io_file){ .layout = io_file_sniff(bytes, n_bytes), .sync_s = NAN };
 	switch (out->layout) {
-	case IO_FILE_OPERATIONS:
-		return parse_operations(bytes, end, keep_last, out);
-	case IO_FILE_STATISTICS:
-		parse_statistics(bytes, end, out);
-		return NW_OK;
-	case IO_FILE_TEXT:
-		return parse_text(bytes, end, out);
-	default:
-		return NW_EPROTO;
+	case IO_FILE_OPERATIONS: return parse_operations(bytes, end, keep_last, out);
+	case IO_FILE_STATISTICS: parse_statistics(bytes, end, out); return NW_OK;
+	case IO_FILE_TEXT: return parse_text(bytes, end, out);
+	default: return NW_EPROTO;
 	}
 }
 
@@ -387,7 +390,8 @@ io_file_param(const struct io_file *f, const char *name)
 bool
 io_file_params_from_name(struct io_file *f, const char *path)
 {
-	static const char *const names[] = { "memBuffer", "fileSizeInMiB", "maxRepeats", "truncate", "accessSize" };
+	static const char *const names[] = { "memBuffer", "fileSizeInMiB", "maxRepeats", "truncate",
+		"accessSize" };
 	const char *p = strrchr(path, '/'), *stop;
 	double v[5];
 	size_t i;

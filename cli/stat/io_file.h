@@ -16,15 +16,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum io_file_layout {
-	IO_FILE_UNKNOWN,
-	IO_FILE_OPERATIONS,
-	IO_FILE_STATISTICS,
-	IO_FILE_TEXT
-};
+enum io_file_layout { IO_FILE_UNKNOWN, IO_FILE_OPERATIONS, IO_FILE_STATISTICS, IO_FILE_TEXT };
 
 #define IO_FILE_PARAMS_MAX 32
-#define IO_FILE_NAME_MAX 40
+#define IO_FILE_NAME_MAX   40
 
 struct io_file_param {
 	char name[IO_FILE_NAME_MAX];
@@ -33,32 +28,33 @@ struct io_file_param {
 
 struct io_file {
 	enum io_file_layout layout;
-	size_t n_columns;               /* of the header */
-	size_t n_rows;                  /* rows that were read, sync and negative durations included */
-	size_t n_rejected;              /* rows with fewer than two numbers */
-	size_t n_negative;              /* durations below 0: counted, not kept */
-	size_t n;                       /* operations kept */
-	double *start_s, *duration_s;   /* start_s NULL in text */
-	double *size_bytes;             /* NULL if there is no such column */
-	double *offset_bytes;           /* NULL if there is none; n_offsets of them */
+	size_t n_columns;  /* of the header */
+	size_t n_rows;     /* rows that were read, sync and negative durations included */
+	size_t n_rejected; /* rows with fewer than two numbers */
+	size_t n_negative; /* durations below 0: counted, not kept */
+	size_t n;          /* operations kept */
+	double *start_s, *duration_s; /* start_s NULL in text */
+	double *size_bytes;           /* NULL if there is no such column */
+	double *offset_bytes;         /* NULL if there is none; n_offsets of them */
 	size_t n_offsets;
-	double sync_s;                  /* NaN: there was none */
+	double sync_s; /* NaN: there was none */
 	size_t n_params;
 	struct io_file_param param[IO_FILE_PARAMS_MAX];
-	size_t n_locality;              /* 3 of memory, then 3 of the file; 0 if not said */
+	size_t n_locality; /* 3 of memory, then 3 of the file; 0 if not said */
 	double locality[6];
 };
 
 /* The layout by its first line, or for text by a line that only it has. O(bytes). */
 enum io_file_layout io_file_sniff(const char *bytes, size_t n_bytes);
-/* Parses; `keep_last` counts the last row as an operation. NW_ENOMEM, NW_EPROTO (IO_FILE_UNKNOWN). Free with
- * io_file_clear in any case. */
+/* Parses; `keep_last` counts the last row as an operation. NW_ENOMEM, NW_EPROTO (IO_FILE_UNKNOWN).
+ * Free with io_file_clear in any case. */
 int io_file_parse(const char *bytes, size_t n_bytes, bool keep_last, struct io_file *out);
 void io_file_clear(struct io_file *f);
 /* NaN if the file did not say. */
 double io_file_param(const struct io_file *f, const char *name);
-/* Parameters from a run's file name, TYPE-FILE_MEM_SIZE_REPEATS_TRUNC_ACCESS_..-N.txt, when the file has none: accessSize,
- * fileSizeInMiB, memBuffer, maxRepeats, truncate. False: the name is not of that form. */
+/* Parameters from a run's file name, TYPE-FILE_MEM_SIZE_REPEATS_TRUNC_ACCESS_..-N.txt, when the
+ * file has none: accessSize, fileSizeInMiB, memBuffer, maxRepeats, truncate. False: the name is not
+ * of that form. */
 bool io_file_params_from_name(struct io_file *f, const char *path);
 
 #endif

@@ -4,9 +4,11 @@
  *
  *   FILE --stat_table_read--> stat_table --kind->run--> json_t --stat_out_*--> stdout
  *
- * A kind is one row of a table: its word, its options, what it does. stat_series.c has the kinds about one series
+ * A kind is one row of a table: its word, its options, what it does. stat_series.c has the kinds
+ * about one series
  * (summaries, tests, densities, change points), stat_linear.c those about many metrics at once (correlation to
- * reduction). cmd_stat.c runs a kind for a person, tests/stat-cases.c runs the same kind for a recorded case.
+ * reduction). cmd_stat.c runs a kind for a person, tests/stat-cases.c runs the same kind for a
+ * recorded case.
  *
  * Errors: 0 or a negative NW_E*, with the one line for stderr in struct stat_error. One thread.
  */
@@ -22,41 +24,44 @@
 
 /* --- errors --- */
 struct stat_error {
-	char text[512];         /* one line without newline, control bytes replaced; "" while all is well */
+	char text[512]; /* one line without newline, control bytes replaced; "" while all is well */
 };
 
 /* Writes the line unless one is there already (the first cause wins) and returns `code`. */
-int stat_fail(struct stat_error *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int stat_fail(struct stat_error *err, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* --- input: files (stat_file.c), and CSV files as columns (stat_table.c) --- */
 #define STAT_FILE_BYTES_MAX ((size_t)4 << 30)
 
-/* Whole file ("-" = stdin), decompressed by name (.gz, .xz, .zst), at most STAT_FILE_BYTES_MAX of it. A NUL follows the
- * last byte. The caller frees. */
+/* Whole file ("-" = stdin), decompressed by name (.gz, .xz, .zst), at most STAT_FILE_BYTES_MAX of
+ * it. A NUL follows the last byte. The caller frees. */
 int stat_file_read(const char *path, char **bytes, size_t *n_bytes, struct stat_error *err);
 
 struct stat_column {
 	char *name;
-	double *value;          /* n_rows of them; NaN = missing or not a number */
-	size_t n_missing;       /* empty, NA, NaN, +-Inf in the file */
-	size_t n_text;          /* neither number nor missing */
-	size_t text_row;        /* the first such row; SIZE_MAX when every row is a number or missing */
-	char **text;            /* NULL until stat_table_texts */
+	double *value;    /* n_rows of them; NaN = missing or not a number */
+	size_t n_missing; /* empty, NA, NaN, +-Inf in the file */
+	size_t n_text;    /* neither number nor missing */
+	size_t text_row;  /* the first such row; SIZE_MAX when every row is a number or missing */
+	char **text;      /* NULL until stat_table_texts */
 };
 
 struct stat_table {
-	char *file;             /* for messages; "-" reads as "stdin" */
+	char *file; /* for messages; "-" reads as "stdin" */
 	size_t n_rows, n_cols;
 	struct stat_column *cols;
-	char *bytes;            /* the file, decompressed; rows start at row_at. Read it through the calls below */
+	/* the file, decompressed; rows start at row_at. Read it through the calls below */
+	char *bytes;
 	size_t n_bytes;
 	size_t *row_at;
-	uint32_t *row_line;     /* 1-based line of each row */
+	uint32_t *row_line; /* 1-based line of each row */
 };
 
-/* Reads `path` as stat_file_read does. RFC 4180: header required, names unique (an empty one becomes "column N"), every
- * row as wide as the header, quoted fields, LF or CRLF; an UTF-8 mark at the start and blank lines at the end are
- * skipped. Messages say file:line:byte and the column's name. Free with stat_table_free (NULL is fine). O(bytes). */
+/* Reads `path` as stat_file_read does. RFC 4180: header required, names unique (an empty one
+ * becomes "column N"), every row as wide as the header, quoted fields, LF or CRLF; an UTF-8 mark at
+ * the start and blank lines at the end are skipped. Messages say file:line:byte and the column's
+ * name. Free with stat_table_free (NULL is fine). O(bytes). */
 int stat_table_read(const char *path, struct stat_table **out, struct stat_error *err);
 /* The same from memory; takes no ownership. */
 int stat_table_parse(const char *file, const char *bytes, size_t n_bytes, struct stat_table **out,
@@ -65,41 +70,47 @@ void stat_table_free(struct stat_table *t);
 
 /* Column index, or -1. */
 long stat_table_find(const struct stat_table *t, const char *name);
-/* The column's numbers, on loan until stat_table_free; NULL and an error with file, line and column if it does not
- * exist or holds text. */
-const double *stat_table_numbers(const struct stat_table *t, const char *name, struct stat_error *err);
-/* The same for column `col`; and for all columns but those named in `but` (NULL terminated, or NULL). */
+/* The column's numbers, on loan until stat_table_free; NULL and an error with file, line and column
+ * if it does not exist or holds text. */
+const double *
+stat_table_numbers(const struct stat_table *t, const char *name, struct stat_error *err);
+/* The same for column `col`; and for all columns but those named in `but` (NULL terminated, or
+ * NULL). */
 const double *stat_table_numbers_at(const struct stat_table *t, size_t col, struct stat_error *err);
-int stat_table_check_numbers(const struct stat_table *t, const char *const *but, struct stat_error *err);
-/* The column's fields as text, unquoted ("" = missing), on loan until stat_table_free. NULL: no such column, no memory. */
+int stat_table_check_numbers(
+    const struct stat_table *t, const char *const *but, struct stat_error *err);
+/* The column's fields as text, unquoted ("" = missing), on loan until stat_table_free. NULL: no
+ * such column, no memory. */
 const char *const *stat_table_texts(struct stat_table *t, const char *name, struct stat_error *err);
 
-/* A finite decimal number of exactly `len` bytes, blanks around it tolerated; whatever the locale. False otherwise. */
+/* A finite decimal number of exactly `len` bytes, blanks around it tolerated; whatever the locale.
+ * False otherwise. */
 bool stat_number_parse(const char *s, size_t len, double *out);
 
 /* --- output (stat_out.c) --- */
-json_t *stat_json(double v);                         /* NaN -> null, infinite -> "Inf"/"-Inf" */
+json_t *stat_json(double v); /* NaN -> null, infinite -> "Inf"/"-Inf" */
 json_t *stat_json_array(const double *v, size_t n);
 json_t *stat_json_strings(const char *const *s, size_t n);
-/* One line, or indented; numbers in the shortest form that reads back to the same double. The caller frees; NULL = no
- * memory. */
+/* One line, or indented; numbers in the shortest form that reads back to the same double. The
+ * caller frees; NULL = no memory. */
 char *stat_out_text(const json_t *doc, bool pretty);
-/* RFC 4180 table from an array of objects, or from an object of objects (then the first column is "name"). */
+/* RFC 4180 table from an array of objects, or from an object of objects (then the first column is
+ * "name"). */
 char *stat_out_csv(const json_t *rows);
 
 /* --- options of the command line (cmd_stat.c) --- */
 struct stat_option {
-	const char *name;       /* "rho0": given as --rho0 R or --rho0=R; NULL ends the list */
-	const char *arg;        /* "R"; NULL for a switch */
+	const char *name; /* "rho0": given as --rho0 R or --rho0=R; NULL ends the list */
+	const char *arg;  /* "R"; NULL for a switch */
 	const char *help;
 };
 
-struct stat_args;               /* what was given */
-const char *stat_arg(const struct stat_args *a, const char *name);           /* NULL = not given */
+struct stat_args;                                                  /* what was given */
+const char *stat_arg(const struct stat_args *a, const char *name); /* NULL = not given */
 bool stat_arg_given(const struct stat_args *a, const char *name);
 /* `*out` keeps its value (the default) when the option was not given. */
-int stat_arg_number(const struct stat_args *a, const char *name, double min, double max, double *out,
-    struct stat_error *err);
+int stat_arg_number(const struct stat_args *a, const char *name, double min, double max,
+    double *out, struct stat_error *err);
 int stat_arg_count(const struct stat_args *a, const char *name, size_t min, size_t max, size_t *out,
     struct stat_error *err);
 /* Files after the options; at least one. */
@@ -107,20 +118,23 @@ size_t stat_arg_files(const struct stat_args *a, const char *const **files);
 
 /* --- a recorded case: parameters and inputs beside them (stat_case.c) --- */
 struct stat_case {
-	const char *id;         /* for messages only; nothing depends on it */
+	const char *id; /* for messages only; nothing depends on it */
 	const char *dir;
-	const json_t *params;   /* an object, possibly empty */
-	const json_t *inputs;   /* an object; its keys are file names relative to dir */
+	const json_t *params; /* an object, possibly empty */
+	const json_t *inputs; /* an object; its keys are file names relative to dir */
 };
 
-/* Input whose file name up to the first dot is `stem` (NULL: the first one in the file's order). NULL = none. On loan. */
+/* Input whose file name up to the first dot is `stem` (NULL: the first one in the file's order).
+ * NULL = none. On loan. */
 const char *stat_case_input(const struct stat_case *c, const char *stem);
 /* Reads that input. NW_ENOTFOUND without message if there is none. */
-int stat_case_table(const struct stat_case *c, const char *stem, struct stat_table **out, struct stat_error *err);
+int stat_case_table(
+    const struct stat_case *c, const char *stem, struct stat_table **out, struct stat_error *err);
 /* Any input by its name in `inputs`, as stat_file_read. */
 int stat_case_bytes(const struct stat_case *c, const char *input, char **bytes, size_t *n_bytes,
     struct stat_error *err);
-int stat_case_json(const struct stat_case *c, const char *stem, json_t **out, struct stat_error *err);
+int
+stat_case_json(const struct stat_case *c, const char *stem, json_t **out, struct stat_error *err);
 /* Parameters with defaults; a parameter of another type counts as absent. */
 double stat_case_number(const struct stat_case *c, const char *key, double dflt);
 bool stat_case_bool(const struct stat_case *c, const char *key, bool dflt);
@@ -128,23 +142,27 @@ const char *stat_case_text(const struct stat_case *c, const char *key, const cha
 
 /* --- kinds --- */
 struct stat_kind {
-	const char *name;       /* the word after `narrows stat`; NULL: only recorded cases have it */
-	const char *case_kind;  /* the word in case.json; NULL: only the command line has it */
-	const char *summary;    /* one line of help */
-	const char *csv;        /* key of the result whose value is a table for --csv; "" = the result itself; NULL = none */
-	const struct stat_option *options;   /* besides --pretty, --csv, --better, --help; may be NULL */
+	const char *name; /* the word after `narrows stat`; NULL: only recorded cases have it */
+	const char *case_kind; /* the word in case.json; NULL: only the command line has it */
+	const char *summary;   /* one line of help */
+	/* key of the result whose value is a table for --csv; "" = the result itself; NULL =
+	 * none */
+	const char *csv;
+	/* besides --pretty, --csv, --better, --help; may be NULL */
+	const struct stat_option *options;
 	/* Both set *out to a new object, or return an error. */
 	int (*run)(const struct stat_args *a, json_t **out, struct stat_error *err);
 	int (*run_case)(const struct stat_case *c, json_t **out, struct stat_error *err);
 };
 
-extern const struct stat_kind stat_series_kinds[];   /* end with name and case_kind NULL */
+extern const struct stat_kind stat_series_kinds[]; /* end with name and case_kind NULL */
 extern const struct stat_kind stat_linear_kinds[];
 
 const struct stat_kind *stat_kind_find(const char *name);
 const struct stat_kind *stat_kind_find_case(const char *case_kind);
 
-/* `narrows stat ...`: argv[0] is "stat". Returns the exit status: 0, 1 (no memory), 2 (bad use or bad input). */
+/* `narrows stat ...`: argv[0] is "stat". Returns the exit status: 0, 1 (no memory), 2 (bad use or
+ * bad input). */
 int cmd_stat(int argc, char **argv);
 
 #endif

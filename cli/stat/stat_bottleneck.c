@@ -8,16 +8,15 @@
 #include "cli/stat/stat_series.h"
 #include "cli/stat/stat_sets.h"
 
-const struct stat_option bottleneck_options[] = {
-	{ "alpha", "A", "significance level (0.05)" },
+const struct stat_option bottleneck_options[] = { { "alpha", "A", "significance level (0.05)" },
 	{ "student", NULL, "judge by Student's test (pooled variance), not Welch's" },
 	{ "n-eff", NULL, "effective sample sizes: values one after the other are alike" },
-	{ "paired", NULL, "test the differences within windows; components of one pipeline stall together" },
+	{ "paired", NULL,
+	    "test the differences within windows; components of one pipeline stall together" },
 	{ "group", "COLUMN", "the column of component names" },
 	{ "value", "COLUMN", "the column of values" },
 	{ "change-at", "T", "compare the windows before and from T on: hidden waits" },
-	{ NULL, NULL, NULL }
-};
+	{ NULL, NULL, NULL } };
 
 static int
 compare_text(const void *a, const void *b)
@@ -45,7 +44,8 @@ candidates_json(const struct sets *s, const struct nw_component_result *r)
 }
 
 static json_t *
-verdict_json(const struct sets *s, const struct nw_component_result *r, const struct nw_bottleneck *b)
+verdict_json(
+    const struct sets *s, const struct nw_component_result *r, const struct nw_bottleneck *b)
 {
 	json_t *o = json_object(), *tests = json_object(), *holm = json_object();
 	size_t i;
@@ -57,15 +57,18 @@ verdict_json(const struct sets *s, const struct nw_component_result *r, const st
 		set_defined(holm, s->name[i], r[i].p_holm);
 	}
 	json_object_set_new(o, "status", json_string(nw_status_text(b->status)));
-	json_object_set_new(o, "lowest", b->lowest < s->n ? json_string(s->name[b->lowest]) : json_null());
+	json_object_set_new(
+	    o, "lowest", b->lowest < s->n ? json_string(s->name[b->lowest]) : json_null());
 	json_object_set_new(o, "tests", tests);
 	json_object_set_new(o, "candidates", candidates_json(s, r));
 	json_object_set_new(o, "unique", json_boolean(b->unique));
 	json_object_set_new(o, "holm", holm);
 	json_object_set_new(o, "alpha", stat_json(b->alpha));
-	json_object_set_new(o, "runner_up", b->runner_up < s->n ? json_string(s->name[b->runner_up]) : json_null());
+	json_object_set_new(
+	    o, "runner_up", b->runner_up < s->n ? json_string(s->name[b->runner_up]) : json_null());
 	json_object_set_new(o, "effect", stat_json(b->effect));
-	json_object_set_new(o, "effect_interval", json_pack("[o,o]", stat_json(b->effect_low), stat_json(b->effect_high)));
+	json_object_set_new(o, "effect_interval",
+	    json_pack("[o,o]", stat_json(b->effect_low), stat_json(b->effect_high)));
 	return o;
 }
 
@@ -96,7 +99,8 @@ components_json(const struct sets *s, const struct nw_component_result *r)
 
 /* Verdicts by both tests; the components as the chosen one sees them. */
 static int
-verdicts(struct sets *s, const struct nw_bottleneck_options *options, json_t *out, struct stat_error *err)
+verdicts(struct sets *s, const struct nw_bottleneck_options *options, json_t *out,
+    struct stat_error *err)
 {
 	struct nw_bottleneck_options o = *options;
 	struct nw_component_result *r = calloc(s->n + 1, sizeof(*r));
@@ -105,12 +109,15 @@ verdicts(struct sets *s, const struct nw_bottleneck_options *options, json_t *ou
 	int i, rc = r == NULL ? NW_ENOMEM : NW_OK;
 
 	if (!series && (o.n_eff || o.paired) && rc == NW_OK)
-		rc = stat_fail(err, NW_EINVAL, "%s: --n-eff and --paired need a value per window, not summaries", s->t->file);
+		rc = stat_fail(err, NW_EINVAL,
+		    "%s: --n-eff and --paired need a value per window, not summaries", s->t->file);
 	for (i = 0; i < 2 && rc == NW_OK; i++) {
 		o.student = i == 1;
-		rc = series ? nw_bottleneck(s->series, s->n, &o, r, &b) : nw_bottleneck_groups(s->group, s->n, &o, r, &b);
+		rc = series ? nw_bottleneck(s->series, s->n, &o, r, &b)
+			    : nw_bottleneck_groups(s->group, s->n, &o, r, &b);
 		if (rc == NW_EINVAL)
-			stat_fail(err, rc, "%s: --paired needs components with as many windows each", s->t->file);
+			stat_fail(err, rc,
+			    "%s: --paired needs components with as many windows each", s->t->file);
 		if (rc != NW_OK)
 			break;
 		json_object_set_new(out, o.student ? "student" : "welch", verdict_json(s, r, &b));
@@ -155,7 +162,8 @@ bottleneck_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	*out = json_object();
 	if (isnan(change_at)) {
 		json_object_set_new(*out, "method", json_string(o.student ? "student" : "welch"));
-		return bottleneck_of_table(t, stat_arg(a, "group"), stat_arg(a, "value"), &o, *out, err);
+		return bottleneck_of_table(
+		    t, stat_arg(a, "group"), stat_arg(a, "value"), &o, *out, err);
 	}
 	rc = hidden_wait_report(t, change_at, *out, err);
 	stat_table_free(t);

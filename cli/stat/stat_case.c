@@ -23,9 +23,8 @@ stat_case_input(const struct stat_case *c, const char *stem)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)(uintptr_t)c->inputs, key, value)
-		if (stem == NULL || has_stem(key, stem))
-			return key;
+	json_object_foreach((json_t *)(uintptr_t)c->inputs, key,
+	    value) if (stem == NULL || has_stem(key, stem)) return key;
 	return NULL;
 }
 
@@ -46,7 +45,8 @@ input_path(const struct stat_case *c, const char *stem, struct stat_error *err)
 }
 
 int
-stat_case_table(const struct stat_case *c, const char *stem, struct stat_table **out, struct stat_error *err)
+stat_case_table(
+    const struct stat_case *c, const char *stem, struct stat_table **out, struct stat_error *err)
 {
 	char *path = input_path(c, stem, err);
 	int rc;
@@ -60,7 +60,8 @@ stat_case_table(const struct stat_case *c, const char *stem, struct stat_table *
 }
 
 int
-stat_case_bytes(const struct stat_case *c, const char *input, char **bytes, size_t *n_bytes, struct stat_error *err)
+stat_case_bytes(const struct stat_case *c, const char *input, char **bytes, size_t *n_bytes,
+    struct stat_error *err)
 {
 	char *path;
 	int rc;
@@ -89,7 +90,8 @@ stat_case_json(const struct stat_case *c, const char *stem, json_t **out, struct
 	*out = json_loadb(bytes, n, JSON_DECODE_ANY, &why);
 	free(bytes);
 	if (*out == NULL)
-		return stat_fail(err, NW_EPROTO, "%s/%s:%d:%d: %s", c->dir, input, why.line, why.column, why.text);
+		return stat_fail(err, NW_EPROTO, "%s/%s:%d:%d: %s", c->dir, input, why.line,
+		    why.column, why.text);
 	return NW_OK;
 }
 

@@ -7,14 +7,12 @@
 #include "cli/stat/stat_series.h"
 #include "narrows/changepoint.h"
 
-const struct stat_option changes_options[] = {
-	{ "penalty", "P", "per change: a number, or \"K ln n\" (3 ln n)" },
+const struct stat_option changes_options[] = { { "penalty", "P",
+						   "per change: a number, or \"K ln n\" (3 ln n)" },
 	{ "min-segment", "M", "values a segment has at least (5)" },
 	{ "ar", NULL, "multiply the penalty by (1+r)/(1-r), r the robust lag-1 autocorrelation" },
-	{ "winsorise", "K", "cut to median +- K MAD first" },
-	{ "column", "C", "the series" },
-	{ NULL, NULL, NULL }
-};
+	{ "winsorise", "K", "cut to median +- K MAD first" }, { "column", "C", "the series" },
+	{ NULL, NULL, NULL } };
 
 /* A number, or one followed by "ln n", to be multiplied by that. False: neither. */
 static bool
@@ -68,7 +66,8 @@ report(const double *y, size_t n, const struct nw_change_options *options, json_
 	int rc;
 
 	ar.ar = true;
-	if ((rc = nw_changes(y, n, options, &c)) != NW_OK || (rc = nw_changes(y, n, &ar, &with_ar)) != NW_OK)
+	if ((rc = nw_changes(y, n, options, &c)) != NW_OK ||
+	    (rc = nw_changes(y, n, &ar, &with_ar)) != NW_OK)
 		goto out;
 	json_object_set_new(out, "status", json_string(nw_status_text(c.status)));
 	json_object_set_new(out, "changepoints", starts_json(&c));
@@ -85,23 +84,26 @@ out:
 }
 
 static int
-report_table(const struct stat_table *t, const char *column, const char *penalty, struct nw_change_options *o,
-    json_t *out, struct stat_error *err)
+report_table(const struct stat_table *t, const char *column, const char *penalty,
+    struct nw_change_options *o, json_t *out, struct stat_error *err)
 {
 	size_t col = series_column(t, column, err);
 	const double *y = col == SIZE_MAX ? NULL : stat_table_numbers_at(t, col, err);
 
 	if (y == NULL)
 		return NW_EPROTO;
-	if (penalty != NULL && !parse_penalty(penalty, t->n_rows - t->cols[col].n_missing, &o->penalty))
-		return stat_fail(err, NW_EINVAL, "penalty \"%.40s\" is neither a positive number nor \"K ln n\"", penalty);
+	if (penalty != NULL &&
+	    !parse_penalty(penalty, t->n_rows - t->cols[col].n_missing, &o->penalty))
+		return stat_fail(err, NW_EINVAL,
+		    "penalty \"%.40s\" is neither a positive number nor \"K ln n\"", penalty);
 	return report(y, t->n_rows, o, out);
 }
 
 int
 changes_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
-	struct nw_change_options o = stat_arg_given(a, "better") ? nw_change_better : nw_change_faithful;
+	struct nw_change_options o =
+	    stat_arg_given(a, "better") ? nw_change_better : nw_change_faithful;
 	struct stat_table *t;
 	int rc;
 

@@ -19,7 +19,7 @@ const struct stat_option classify_options[] = {
 struct named_models {
 	size_t n;
 	struct nw_io_model *model;
-	const char *const *name;        /* on loan from t */
+	const char *const *name; /* on loan from t */
 	struct stat_table *t;
 };
 
@@ -56,13 +56,15 @@ named_models_make(struct named_models *m, struct stat_table *t, double page, str
 		return NW_ENOMEM;
 	for (i = 0; i < m->n; i++)
 		m->model[i] = (struct nw_io_model){ NW_STATUS_OK, page, line_of(v[0][i], v[1][i]),
-		    line_of(v[2][i], v[3][i]) };
+			line_of(v[2][i], v[3][i]) };
 	return NW_OK;
 }
 
-/* Classes in the order of the operations, and how many each has; one row per operation instead, if that is asked for. */
+/* Classes in the order of the operations, and how many each has; one row per operation instead, if
+ * that is asked for. */
 static int
-classify(const struct named_models *m, const struct ops *o, const char *otherwise, bool as_rows, json_t *out)
+classify(const struct named_models *m, const struct ops *o, const char *otherwise, bool as_rows,
+    json_t *out)
 {
 	json_t *list = json_array(), *counts = json_object();
 	size_t *count = calloc(m->n + 1, sizeof(*count)), i, k;
@@ -72,11 +74,14 @@ classify(const struct named_models *m, const struct ops *o, const char *otherwis
 		k = nw_io_classify(m->model, m->n, o->op[i].size_bytes, o->op[i].duration_s);
 		name = k < m->n ? m->name[k] : otherwise;
 		count[k]++;
-		json_array_append_new(list, !as_rows ? json_string(name) : json_pack("{s:o,s:o,s:s}", "size",
-		    stat_json(o->op[i].size_bytes), "duration", stat_json(o->op[i].duration_s), "class", name));
+		json_array_append_new(list,
+		    !as_rows ? json_string(name)
+			     : json_pack("{s:o,s:o,s:s}", "size", stat_json(o->op[i].size_bytes),
+				   "duration", stat_json(o->op[i].duration_s), "class", name));
 	}
 	for (k = 0; k <= m->n && count != NULL; k++)
-		json_object_set_new(counts, k < m->n ? m->name[k] : otherwise, json_integer((json_int_t)count[k]));
+		json_object_set_new(
+		    counts, k < m->n ? m->name[k] : otherwise, json_integer((json_int_t)count[k]));
 	json_object_set_new(out, as_rows ? "operations" : "class", list);
 	json_object_set_new(out, "counts", counts);
 	free(count);
@@ -105,7 +110,8 @@ classify_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 		rc = ops_add_file(&ops, files[i], a, NULL, err);
 	if (rc == NW_OK) {
 		*out = json_object();
-		rc = classify(&m, &ops, otherwise != NULL ? otherwise : "uncached", stat_arg_given(a, "csv"), *out);
+		rc = classify(&m, &ops, otherwise != NULL ? otherwise : "uncached",
+		    stat_arg_given(a, "csv"), *out);
 	}
 	free(ops.op);
 	named_models_free(&m);
@@ -122,8 +128,10 @@ classify_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 
 	if ((rc = stat_case_table(c, "models", &models, err)) != NW_OK)
 		return stat_fail(err, rc, "%s: no models", c->id);
-	if ((rc = named_models_make(&m, models, stat_case_number(c, "page", nw_io_defaults.page_bytes), err)) == NW_OK &&
-	    (rc = stat_case_table(c, "ops", &t, err)) == NW_OK && (rc = ops_add_table(&ops, t, NULL, 0, err)) == NW_OK) {
+	if ((rc = named_models_make(&m, models,
+		 stat_case_number(c, "page", nw_io_defaults.page_bytes), err)) == NW_OK &&
+	    (rc = stat_case_table(c, "ops", &t, err)) == NW_OK &&
+	    (rc = ops_add_table(&ops, t, NULL, 0, err)) == NW_OK) {
 		*out = json_object();
 		rc = classify(&m, &ops, stat_case_text(c, "otherwise", "uncached"), false, *out);
 	}

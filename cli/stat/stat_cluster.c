@@ -41,19 +41,21 @@ count_matrix(const size_t *count, size_t p)
 		json_t *row = json_array();
 
 		for (size_t j = 0; j < p; j++)
-			bad |= json_array_append_new(row, json_integer((json_int_t)count[i * p + j]));
+			bad |=
+			    json_array_append_new(row, json_integer((json_int_t)count[i * p + j]));
 		bad |= json_array_append_new(rows, row);
 	}
 	return stat_whole(rows, bad);
 }
 
 static int
-correlation_answer(const struct metrics *m, enum nw_missing missing, bool ranks, bool counts, json_t **out,
-    struct stat_error *err)
+correlation_answer(const struct metrics *m, enum nw_missing missing, bool ranks, bool counts,
+    json_t **out, struct stat_error *err)
 {
 	struct nw_prepare_options opts = { 1, missing, false };
 	struct nw_prepared prep = { 0 };
-	double *r = calloc(m->p + 1, (m->p + 1) * sizeof(*r)), *rho = calloc(m->p + 1, (m->p + 1) * sizeof(*rho));
+	double *r = calloc(m->p + 1, (m->p + 1) * sizeof(*r)),
+	       *rho = calloc(m->p + 1, (m->p + 1) * sizeof(*rho));
 	size_t *n_pairs = calloc(m->p + 1, (m->p + 1) * sizeof(*n_pairs));
 	json_t *doc = NULL;
 	int rc = NW_ENOMEM, bad = 0;
@@ -152,7 +154,8 @@ stat_correlation_run(const struct stat_args *a, json_t **out, struct stat_error 
 	struct metrics m = { 0 };
 	const char *const *files;
 	enum nw_missing missing = NW_MISSING_LISTWISE;
-	int rc = stat_arg_files(a, &files) == 1 ? NW_OK : stat_fail(err, NW_EINVAL, "one FILE is wanted");
+	int rc = stat_arg_files(a, &files) == 1 ? NW_OK
+						: stat_fail(err, NW_EINVAL, "one FILE is wanted");
 
 	if (rc == NW_OK)
 		rc = stat_missing_parse(stat_arg(a, "missing"), &missing, err);
@@ -161,8 +164,8 @@ stat_correlation_run(const struct stat_args *a, json_t **out, struct stat_error 
 	if (rc == NW_OK)
 		rc = metrics_init(&m, table, NULL, err);
 	if (rc == NW_OK)
-		rc = correlation_answer(&m, missing, stat_arg_given(a, "spearman"), missing == NW_MISSING_PAIRWISE, out,
-		    err);
+		rc = correlation_answer(&m, missing, stat_arg_given(a, "spearman"),
+		    missing == NW_MISSING_PAIRWISE, out, err);
 	metrics_clear(&m);
 	return rc;
 }
@@ -175,21 +178,23 @@ struct cluster_request {
 
 /* {representative: number} */
 static json_t *
-by_representative(const struct metrics *m, const struct nw_prepared *prep, const struct nw_clusters *cl, const double *v,
-    bool per_metric)
+by_representative(const struct metrics *m, const struct nw_prepared *prep,
+    const struct nw_clusters *cl, const double *v, bool per_metric)
 {
 	json_t *o = json_object();
 	int bad = 0;
 
 	for (size_t k = 0; k < cl->n_clusters; k++)
-		bad |= json_object_set_new(o, m->name[prep->used[cl->rep[k]]], stat_json(v[per_metric ? cl->rep[k] : k]));
+		bad |= json_object_set_new(
+		    o, m->name[prep->used[cl->rep[k]]], stat_json(v[per_metric ? cl->rep[k] : k]));
 	return stat_whole(o, bad);
 }
 
 static const char *class_names[] = { "used", "missing", "zero variation", "near zero variation" };
 
 static json_t *
-cluster_table(const struct metrics *m, const struct nw_prepared *prep, const struct nw_clusters *cl, const double *r)
+cluster_table(const struct metrics *m, const struct nw_prepared *prep, const struct nw_clusters *cl,
+    const double *r)
 {
 	json_t *a = json_array();
 	size_t used = 0;
@@ -202,10 +207,12 @@ cluster_table(const struct metrics *m, const struct nw_prepared *prep, const str
 
 		bad |= json_object_set_new(row, "metric", json_string(m->name[j]));
 		bad |= json_object_set_new(row, "class", json_string(class_names[prep->class[j]]));
-		bad |= json_object_set_new(row, "cluster", in ? json_integer((json_int_t)k) : json_null());
+		bad |= json_object_set_new(
+		    row, "cluster", in ? json_integer((json_int_t)k) : json_null());
 		bad |= json_object_set_new(row, "representative",
 		    in ? json_string(m->name[prep->used[cl->rep[k]]]) : json_null());
-		bad |= json_object_set_new(row, "r_response", in ? stat_json(r[used]) : json_null());
+		bad |=
+		    json_object_set_new(row, "r_response", in ? stat_json(r[used]) : json_null());
 		bad |= json_array_append_new(a, row);
 		used += in;
 	}
@@ -213,8 +220,9 @@ cluster_table(const struct metrics *m, const struct nw_prepared *prep, const str
 }
 
 static json_t *
-cluster_json(const struct metrics *m, const struct cluster_request *req, const struct nw_prepared *prep,
-    const struct nw_correlations *c, const struct nw_clusters *cl, int *bad)
+cluster_json(const struct metrics *m, const struct cluster_request *req,
+    const struct nw_prepared *prep, const struct nw_correlations *c, const struct nw_clusters *cl,
+    int *bad)
 {
 	json_t *doc = json_object();
 	double critical = nw_correlation_critical(c->n_rows, req->cluster.rho0, req->cluster.alpha);
@@ -225,19 +233,25 @@ cluster_json(const struct metrics *m, const struct cluster_request *req, const s
 	*bad |= json_object_set_new(doc, "n_eff", json_boolean(req->cluster.n_eff));
 	*bad |= json_object_set_new(doc, "r_critical", stat_json(critical));
 	*bad |= json_object_set_new(doc, "missing", metrics_of_class(m, prep, NW_METRIC_MISSING));
-	*bad |= json_object_set_new(doc, "zero_variation", metrics_of_class(m, prep, NW_METRIC_CONSTANT));
-	*bad |= json_object_set_new(doc, "near_zero_variation", metrics_of_class(m, prep, NW_METRIC_RARE));
+	*bad |= json_object_set_new(
+	    doc, "zero_variation", metrics_of_class(m, prep, NW_METRIC_CONSTANT));
+	*bad |= json_object_set_new(
+	    doc, "near_zero_variation", metrics_of_class(m, prep, NW_METRIC_RARE));
 	*bad |= json_object_set_new(doc, "edges", json_integer((json_int_t)cl->n_edges));
 	*bad |= json_object_set_new(doc, "clusters", metrics_clusters(m, cl, prep->used));
-	*bad |= json_object_set_new(doc, "representatives", metrics_representatives(m, cl, prep->used));
-	*bad |= json_object_set_new(doc, "rep_r_response", by_representative(m, prep, cl, c->r_response, true));
-	*bad |= json_object_set_new(doc, "min_abs_r", by_representative(m, prep, cl, cl->min_abs_r, false));
+	*bad |=
+	    json_object_set_new(doc, "representatives", metrics_representatives(m, cl, prep->used));
+	*bad |= json_object_set_new(
+	    doc, "rep_r_response", by_representative(m, prep, cl, c->r_response, true));
+	*bad |= json_object_set_new(
+	    doc, "min_abs_r", by_representative(m, prep, cl, cl->min_abs_r, false));
 	*bad |= json_object_set_new(doc, "table", cluster_table(m, prep, cl, c->r_response));
 	return doc;
 }
 
 static int
-cluster_answer(const struct metrics *m, const struct cluster_request *req, json_t **out, struct stat_error *err)
+cluster_answer(const struct metrics *m, const struct cluster_request *req, json_t **out,
+    struct stat_error *err)
 {
 	struct nw_prepared prep;
 	struct nw_correlations c = { 0 };
@@ -272,7 +286,8 @@ stat_cluster_case(const struct stat_case *c, json_t **out, struct stat_error *er
 	int rc = metrics_of_case(c, &m, err);
 
 	if (rc == NW_OK)
-		rc = stat_missing_parse(stat_case_text(c, "missing", NULL), &req.prepare.missing, err);
+		rc = stat_missing_parse(
+		    stat_case_text(c, "missing", NULL), &req.prepare.missing, err);
 	if (rc == NW_OK)
 		rc = cluster_answer(&m, &req, out, err);
 	metrics_clear(&m);
@@ -280,8 +295,8 @@ stat_cluster_case(const struct stat_case *c, json_t **out, struct stat_error *er
 }
 
 int
-stat_cluster_args(const struct stat_args *a, struct nw_prepare_options *prepare, struct nw_cluster_options *cluster,
-    struct stat_error *err)
+stat_cluster_args(const struct stat_args *a, struct nw_prepare_options *prepare,
+    struct nw_cluster_options *cluster, struct stat_error *err)
 {
 	int rc = stat_missing_parse(stat_arg(a, "missing"), &prepare->missing, err);
 
@@ -299,7 +314,8 @@ int
 stat_cluster_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
 	struct metrics m;
-	struct nw_reduce_options defaults = stat_arg_given(a, "better") ? nw_reduce_better() : nw_reduce_faithful();
+	struct nw_reduce_options defaults =
+	    stat_arg_given(a, "better") ? nw_reduce_better() : nw_reduce_faithful();
 	struct cluster_request req = { defaults.prepare, defaults.cluster };
 	int rc = metrics_of_args(a, &m, err);
 

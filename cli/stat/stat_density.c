@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `narrows stat density`: the density of a column of durations, or of a histogram of them, and its classes. */
+/* `narrows stat density`: the density of a column of durations, or of a histogram of them, and its
+ * classes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +9,11 @@
 
 #define GRID_MAX (1u << 20)
 
-const struct density_settings density_settings_default = {
-	{ true, 2, 3, 512, NW_DENSITY_R44 }, NW_CLASS_H_MIN, NW_CLASS_CUTOFF_FRACTION, false
-};
+const struct density_settings density_settings_default = { { true, 2, 3, 512, NW_DENSITY_R44 },
+	NW_CLASS_H_MIN, NW_CLASS_CUTOFF_FRACTION, false };
 
-const struct stat_option density_options[] = {
-	{ "log", NULL, "work on ln x (default)" },
-	{ "linear", NULL, "work on x" },
-	{ "adjust", "A", "bandwidth: A times nrd0 (2)" },
+const struct stat_option density_options[] = { { "log", NULL, "work on ln x (default)" },
+	{ "linear", NULL, "work on x" }, { "adjust", "A", "bandwidth: A times nrd0 (2)" },
 	{ "h-min", "H", "lowest peak that counts, of the highest (0.01)" },
 	{ "cutoff", "F", "outliers lie where the curve is below F times the last peak (0.05)" },
 	{ "grid", "N", "points of the curve; 0: steps of at most bandwidth/8 (512)" },
@@ -24,8 +22,7 @@ const struct stat_option density_options[] = {
 	{ "ticks-per-unit", "U", "of a histogram: divide its bounds by U (1)" },
 	{ "column", "C", "the column of durations" },
 	{ "keep-last", NULL, "io-model files: the last row is an operation, too" },
-	{ NULL, NULL, NULL }
-};
+	{ NULL, NULL, NULL } };
 
 int
 density_settings_args(const struct stat_args *a, struct density_settings *s, struct stat_error *err)
@@ -44,7 +41,8 @@ density_settings_args(const struct stat_args *a, struct density_settings *s, str
 	    (rc = stat_arg_number(a, "cutoff", 0, 1, &s->cutoff_fraction, err)) != NW_OK ||
 	    (rc = stat_arg_count(a, "grid", 0, GRID_MAX, &s->curve.grid, err)) != NW_OK)
 		return rc;
-	return s->curve.grid == 1 ? stat_fail(err, NW_EINVAL, "--grid: 1 point is no curve") : NW_OK;
+	return s->curve.grid == 1 ? stat_fail(err, NW_EINVAL, "--grid: 1 point is no curve")
+				  : NW_OK;
 }
 
 void
@@ -66,24 +64,25 @@ density_settings_case(const struct stat_case *c, struct density_settings *s)
 /* What is to be drawn: values or buckets. */
 struct data {
 	const double *x;
-	struct nw_density_bucket *buckets;      /* NULL: x counts */
+	struct nw_density_bucket *buckets; /* NULL: x counts */
 	size_t n;
-	double step;            /* of the clock, with buckets */
+	double step; /* of the clock, with buckets */
 };
 
 static int
 draw(const struct data *d, const struct nw_density_options *o, struct nw_density *out)
 {
-	return d->buckets != NULL ? nw_density_buckets(d->buckets, d->n, d->step, o, out) : nw_density(d->x, d->n, o, out);
+	return d->buckets != NULL ? nw_density_buckets(d->buckets, d->n, d->step, o, out)
+				  : nw_density(d->x, d->n, o, out);
 }
 
 /* Peaks, splits, cutoff and counts of a curve into `o`. */
 static int
-set_classes(json_t *o, const struct data *data, const struct nw_density *d, const struct density_settings *s,
-    double h_min)
+set_classes(json_t *o, const struct data *data, const struct nw_density *d,
+    const struct density_settings *s, double h_min)
 {
-	json_t *peaks = json_array(), *heights = json_array(), *splits = json_array(), *counts = json_array(),
-	    *sums = json_array();
+	json_t *peaks = json_array(), *heights = json_array(), *splits = json_array(),
+	       *counts = json_array(), *sums = json_array();
 	struct nw_classes c;
 	size_t i;
 	int rc = nw_classes_find(d, h_min, s->cutoff_fraction, s->midpoint, &c);
@@ -120,13 +119,15 @@ set_curve(json_t *out, const struct nw_density *d, bool as_rows)
 
 	if (!as_rows) {
 		json_decref(rows);
-		json_object_set_new(out, "density", json_pack("{s:o}", "r44", stat_json_array(d->y, d->m)));
+		json_object_set_new(
+		    out, "density", json_pack("{s:o}", "r44", stat_json_array(d->y, d->m)));
 		return;
 	}
 	for (i = 0; i < d->m; i++) {
 		x = d->from + (double)i * step;
-		json_array_append_new(rows, json_pack("{s:o,s:o}", "x", stat_json(d->log ? exp(x) : x), "density",
-		    stat_json(d->y[i])));
+		json_array_append_new(rows,
+		    json_pack("{s:o,s:o}", "x", stat_json(d->log ? exp(x) : x), "density",
+			stat_json(d->y[i])));
 	}
 	json_object_set_new(out, "curve", rows);
 }
@@ -150,13 +151,15 @@ set_fine(json_t *out, const struct data *data, const struct density_settings *s)
 	return rc;
 }
 
-/* The result, with the classes at other floors beside those at the chosen one: how far they depend on it. */
+/* The result, with the classes at other floors beside those at the chosen one: how far they depend
+ * on it. */
 static int
 report(const struct data *data, const struct density_settings *s, bool as_rows, json_t *out)
 {
-	static const struct { const char *key; double h_min; } floors[] = {
-		{ "h_min_1e-06", 1e-6 }, { "h_min_0.01", 0.01 }, { "h_min_0.05", 0.05 }
-	};
+	static const struct {
+		const char *key;
+		double h_min;
+	} floors[] = { { "h_min_1e-06", 1e-6 }, { "h_min_0.01", 0.01 }, { "h_min_0.05", 0.05 } };
 	struct nw_density d;
 	json_t *o;
 	size_t i;
@@ -193,10 +196,12 @@ out:
 /* --- inputs --- */
 
 static int
-buckets_of_table(const struct stat_table *t, double ticks_per_unit, struct data *d, struct stat_error *err)
+buckets_of_table(
+    const struct stat_table *t, double ticks_per_unit, struct data *d, struct stat_error *err)
 {
-	const double *low = stat_table_numbers(t, "lower", err), *high = stat_table_numbers(t, "upper_exclusive", err),
-	    *count = stat_table_numbers(t, "count", err);
+	const double *low = stat_table_numbers(t, "lower", err),
+		     *high = stat_table_numbers(t, "upper_exclusive", err),
+		     *count = stat_table_numbers(t, "count", err);
 	size_t i;
 
 	if (low == NULL || high == NULL || count == NULL)
@@ -205,7 +210,8 @@ buckets_of_table(const struct stat_table *t, double ticks_per_unit, struct data 
 		return NW_ENOMEM;
 	d->n = t->n_rows;
 	for (i = 0; i < t->n_rows; i++)
-		d->buckets[i] = (struct nw_density_bucket){ low[i] / ticks_per_unit, high[i] / ticks_per_unit, count[i] };
+		d->buckets[i] = (struct nw_density_bucket){ low[i] / ticks_per_unit,
+			high[i] / ticks_per_unit, count[i] };
 	return nw_density_clock_step(d->buckets, d->n, 1 / ticks_per_unit, &d->step);
 }
 
@@ -216,8 +222,8 @@ is_histogram(const struct stat_table *t)
 }
 
 static int
-report_table(const struct stat_table *t, const char *column, double ticks_per_unit, const struct density_settings *s,
-    bool as_rows, json_t *out, struct stat_error *err)
+report_table(const struct stat_table *t, const char *column, double ticks_per_unit,
+    const struct density_settings *s, bool as_rows, json_t *out, struct stat_error *err)
 {
 	struct data d = { .n = t->n_rows };
 	size_t col;
@@ -229,7 +235,8 @@ report_table(const struct stat_table *t, const char *column, double ticks_per_un
 		free(d.buckets);
 		return rc;
 	}
-	if ((col = series_column(t, column, err)) == SIZE_MAX || (d.x = stat_table_numbers_at(t, col, err)) == NULL)
+	if ((col = series_column(t, column, err)) == SIZE_MAX ||
+	    (d.x = stat_table_numbers_at(t, col, err)) == NULL)
 		return NW_EPROTO;
 	return report(&d, s, as_rows, out);
 }
@@ -250,15 +257,18 @@ density_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	    (rc = stat_arg_number(a, "ticks-per-unit", 1e-30, 1e30, &ticks_per_unit, err)) != NW_OK)
 		return rc;
 	if (stat_arg_files(a, &files) > 1)
-		return stat_fail(err, NW_EINVAL, "one file at a time: \"%.60s\" is too much", files[1]);
+		return stat_fail(
+		    err, NW_EINVAL, "one file at a time: \"%.60s\" is too much", files[1]);
 	*out = json_object();
 	rc = io_file_read(files[0], stat_arg_given(a, "keep-last"), &io, &bytes, &n_bytes, err);
 	if (rc == NW_OK) {
 		struct data d = { .x = io.duration_s, .n = io.n };
 
 		rc = report(&d, &s, stat_arg_given(a, "csv"), *out);
-	} else if (rc == NW_ENOTFOUND && (rc = stat_table_parse(files[0], bytes, n_bytes, &t, err)) == NW_OK) {
-		rc = report_table(t, stat_arg(a, "column"), ticks_per_unit, &s, stat_arg_given(a, "csv"), *out, err);
+	} else if (rc == NW_ENOTFOUND &&
+	    (rc = stat_table_parse(files[0], bytes, n_bytes, &t, err)) == NW_OK) {
+		rc = report_table(t, stat_arg(a, "column"), ticks_per_unit, &s,
+		    stat_arg_given(a, "csv"), *out, err);
 	}
 	stat_table_free(t);
 	free(bytes);
@@ -277,7 +287,8 @@ density_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 		return stat_fail(err, rc, "%s: no input", c->id);
 	density_settings_case(c, &s);
 	*out = json_object();
-	rc = report_table(t, NULL, is_histogram(t) ? stat_case_number(c, "ticks_per_unit", 1) : 0, &s, false, *out, err);
+	rc = report_table(t, NULL, is_histogram(t) ? stat_case_number(c, "ticks_per_unit", 1) : 0,
+	    &s, false, *out, err);
 	stat_table_free(t);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whole files for `narrows stat`, decompressed by name. A file that grows beyond the limit while it is unpacked is
- * refused before the memory is taken. See stat.h. */
+/* Whole files for `narrows stat`, decompressed by name. A file that grows beyond the limit while it
+ * is unpacked is refused before the memory is taken. See stat.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <lzma.h>
@@ -14,7 +14,7 @@
 
 #include "cli/stat/stat.h"
 
-#define READ_BYTES 65536
+#define READ_BYTES      65536
 #define LZMA_MEMORY_MAX (256u << 20)
 
 int
@@ -28,7 +28,8 @@ stat_fail(struct stat_error *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	for (p = err->text; *p != '\0'; p++)    /* a file's bytes must not reach the terminal as commands */
+	/* a file's bytes must not reach the terminal as commands */
+	for (p = err->text; *p != '\0'; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
 	return code;
@@ -60,12 +61,14 @@ buffer_reserve(struct buffer *b, size_t n)
 }
 
 /*
- * One way to unpack. step() takes from in and appends to out what it can; it sets *done when the stream is complete.
- * NW_EAGAIN: wants more input. A second stream after the first (concatenated files) starts anew.
+ * One way to unpack. step() takes from in and appends to out what it can; it sets *done when the
+ * stream is complete. NW_EAGAIN: wants more input. A second stream after the first (concatenated
+ * files) starts anew.
  */
 struct unpacker {
 	int (*open)(void **state);
-	int (*step)(void *state, const char *in, size_t n_in, size_t *taken, struct buffer *out, bool *done);
+	int (*step)(void *state, const char *in, size_t n_in, size_t *taken, struct buffer *out,
+	    bool *done);
 	void (*close)(void *state);
 };
 
@@ -74,7 +77,7 @@ gzip_open(void **state)
 {
 	z_stream *z = calloc(1, sizeof(*z));
 
-	if (z == NULL || inflateInit2(z, 15 + 16) != Z_OK) {    /* 16: the gzip wrapper */
+	if (z == NULL || inflateInit2(z, 15 + 16) != Z_OK) { /* 16: the gzip wrapper */
 		free(z);
 		return NW_ENOMEM;
 	}
@@ -99,7 +102,9 @@ gzip_step(void *state, const char *in, size_t n_in, size_t *taken, struct buffer
 		*done = true;
 		return inflateReset(z) == Z_OK ? NW_OK : NW_ECORRUPT;
 	}
-	return rc == Z_OK || rc == Z_BUF_ERROR ? NW_OK : rc == Z_MEM_ERROR ? NW_ENOMEM : NW_ECORRUPT;
+	return rc == Z_OK || rc == Z_BUF_ERROR ? NW_OK
+	    : rc == Z_MEM_ERROR                ? NW_ENOMEM
+					       : NW_ECORRUPT;
 }
 
 static void
@@ -143,8 +148,9 @@ xz_step(void *state, const char *in, size_t n_in, size_t *taken, struct buffer *
 		*done = true;
 		rc = lzma_stream_decoder(s, LZMA_MEMORY_MAX, 0);
 	}
-	return rc == LZMA_OK || rc == LZMA_BUF_ERROR ? NW_OK :
-	    rc == LZMA_MEM_ERROR || rc == LZMA_MEMLIMIT_ERROR ? NW_ENOMEM : NW_ECORRUPT;
+	return rc == LZMA_OK || rc == LZMA_BUF_ERROR            ? NW_OK
+	    : rc == LZMA_MEM_ERROR || rc == LZMA_MEMLIMIT_ERROR ? NW_ENOMEM
+								: NW_ECORRUPT;
 }
 
 static void
@@ -184,11 +190,9 @@ zstd_close(void *state)
 static const struct {
 	const char *suffix;
 	struct unpacker unpacker;
-} unpackers[] = {
-	{ ".gz", { gzip_open, gzip_step, gzip_close } },
+} unpackers[] = { { ".gz", { gzip_open, gzip_step, gzip_close } },
 	{ ".xz", { xz_open, xz_step, xz_close } },
-	{ ".zst", { zstd_open, zstd_step, zstd_close } }
-};
+	{ ".zst", { zstd_open, zstd_step, zstd_close } } };
 
 static const struct unpacker *
 unpacker_for(const char *path)
@@ -226,7 +230,7 @@ unpack(const struct unpacker *u, const struct buffer *in, struct buffer *out)
 		if ((rc = u->step(state, in->bytes + at, n, &taken, out, &done)) != NW_OK)
 			break;
 		at += taken;
-		if (taken == 0 && out->n == before && !done) {  /* wants more than there is */
+		if (taken == 0 && out->n == before && !done) { /* wants more than there is */
 			rc = NW_ECORRUPT;
 			break;
 		}

@@ -62,12 +62,14 @@ set_text(json_t *out, const struct io_file *io)
 		json_array_append_new(locality, plain_number(io->locality[i]));
 	json_object_set_new(out, "locality", locality);
 	if (!isnan(io_file_param(io, "accessSize")))
-		json_object_set_new(out, "access_size", plain_number(io_file_param(io, "accessSize")));
+		json_object_set_new(
+		    out, "access_size", plain_number(io_file_param(io, "accessSize")));
 	if (io->n_rows > 0)
 		set_operations(out, io);
 	if (io->n_offsets > 0)
-		json_object_set_new(out, "offsets_first_last", json_pack("[o,o]", plain_number(io->offset_bytes[0]),
-		    plain_number(io->offset_bytes[io->n_offsets - 1])));
+		json_object_set_new(out, "offsets_first_last",
+		    json_pack("[o,o]", plain_number(io->offset_bytes[0]),
+			plain_number(io->offset_bytes[io->n_offsets - 1])));
 }
 
 static void
@@ -89,7 +91,8 @@ set_io_file(json_t *out, const char *input, const struct io_file *io)
 		set_operations(o, io);
 		json_object_set_new(o, "sync_duration", stat_json(io->sync_s));
 		json_object_set_new(o, "first_start", stat_json(io->n > 0 ? io->start_s[0] : NAN));
-		json_object_set_new(o, "last_start", stat_json(io->n > 0 ? io->start_s[io->n - 1] : NAN));
+		json_object_set_new(
+		    o, "last_start", stat_json(io->n > 0 ? io->start_s[io->n - 1] : NAN));
 	}
 }
 
@@ -102,7 +105,8 @@ formats_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 	int rc = NW_OK;
 
 	*out = json_object();
-	json_object_foreach((json_t *)(uintptr_t)c->inputs, input, unused) {
+	json_object_foreach((json_t *)(uintptr_t)c->inputs, input, unused)
+	{
 		struct io_file io;
 		char *bytes;
 		size_t n_bytes;

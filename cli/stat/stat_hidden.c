@@ -16,8 +16,11 @@ struct stage_columns {
 static int
 find_stage_columns(struct stat_table *t, struct stage_columns *c, struct stat_error *err)
 {
-	const struct { const char *name; const double **to; } want[] = { { "t", &c->t }, { "count", &c->count },
-	    { "dur_sum", &c->dur }, { "nbytes_sum", &c->bytes }, { "tput_mean", &c->mean }, { "tput_sd", &c->sd } };
+	const struct {
+		const char *name;
+		const double **to;
+	} want[] = { { "t", &c->t }, { "count", &c->count }, { "dur_sum", &c->dur },
+		{ "nbytes_sum", &c->bytes }, { "tput_mean", &c->mean }, { "tput_sd", &c->sd } };
 	size_t i;
 
 	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++)
@@ -46,8 +49,8 @@ struct stage {
 
 /* Component by component, the windows with low <= t < high. */
 static void
-collect_stages(const struct stage_columns *c, const struct series_groups *g, size_t n_rows, double low, double high,
-    struct stage *stages)
+collect_stages(const struct stage_columns *c, const struct series_groups *g, size_t n_rows,
+    double low, double high, struct stage *stages)
 {
 	size_t i;
 
@@ -67,14 +70,14 @@ collect_stages(const struct stage_columns *c, const struct series_groups *g, siz
 static struct nw_stage_segment
 segment_of(const struct stage *s, double window_s)
 {
-	return (struct nw_stage_segment){ s->tput.mean, s->sd.mean, s->count.mean, s->bytes.mean / window_s,
-	    s->dur.mean / window_s };
+	return (struct nw_stage_segment){ s->tput.mean, s->sd.mean, s->count.mean,
+		s->bytes.mean / window_s, s->dur.mean / window_s };
 }
 
 /* Index of the plain verdict, and its report; g->n if there are no data. */
 static int
-segment_verdict(const struct series_groups *g, const struct stage *stages, double window_s, size_t *lowest,
-    json_t *out)
+segment_verdict(const struct series_groups *g, const struct stage *stages, double window_s,
+    size_t *lowest, json_t *out)
 {
 	struct nw_group *groups = calloc(g->n + 1, sizeof(*groups));
 	struct nw_component_result *r = calloc(g->n + 1, sizeof(*r));
@@ -88,16 +91,18 @@ segment_verdict(const struct series_groups *g, const struct stage *stages, doubl
 		struct nw_stage_segment s = segment_of(&stages[i], window_s);
 
 		groups[i] = nw_group_of(&stages[i].tput);
-		o = json_pack("{s:o,s:o,s:o}", "n", json_integer((json_int_t)groups[i].n), "mean", stat_json(groups[i].mean),
-		    "sd", stat_json(groups[i].sd));
+		o = json_pack("{s:o,s:o,s:o}", "n", json_integer((json_int_t)groups[i].n), "mean",
+		    stat_json(groups[i].mean), "sd", stat_json(groups[i].sd));
 		json_object_set_new(tuples, g->name[i], o);
 		json_object_set_new(busy, g->name[i], stat_json(s.busy_fraction));
 		delivered = fmin(delivered, s.delivered_bytes_per_s);
 		accounted += s.busy_fraction;
 	}
-	if (rc == NW_OK && (rc = nw_bottleneck_groups(groups, g->n, &nw_bottleneck_faithful, r, &b)) == NW_OK) {
+	if (rc == NW_OK &&
+	    (rc = nw_bottleneck_groups(groups, g->n, &nw_bottleneck_faithful, r, &b)) == NW_OK) {
 		*lowest = b.lowest;
-		json_object_set_new(out, "plain_verdict", b.lowest < g->n ? json_string(g->name[b.lowest]) : json_null());
+		json_object_set_new(out, "plain_verdict",
+		    b.lowest < g->n ? json_string(g->name[b.lowest]) : json_null());
 	}
 	json_object_set_new(out, "tuples", tuples);
 	json_object_set_new(out, "delivered_bytes_per_s", stat_json(delivered));
@@ -111,11 +116,12 @@ segment_verdict(const struct series_groups *g, const struct stage *stages, doubl
 static json_t *
 reasons_json(unsigned found)
 {
-	static const struct { unsigned bit; const char *text; } reasons[] = {
-		{ NW_HIDDEN_FASTER_YET_LESS, "faster per operation, yet less delivered" },
+	static const struct {
+		unsigned bit;
+		const char *text;
+	} reasons[] = { { NW_HIDDEN_FASTER_YET_LESS, "faster per operation, yet less delivered" },
 		{ NW_HIDDEN_FEWER_AND_WILDER, "fewer operations, more spread" },
-		{ NW_HIDDEN_UNACCOUNTED, "most of the window is not accounted for" }
-	};
+		{ NW_HIDDEN_UNACCOUNTED, "most of the window is not accounted for" } };
 	json_t *list = json_array();
 	size_t i;
 
@@ -138,7 +144,8 @@ hidden_wait_report(struct stat_table *t, double change_at, json_t *out, struct s
 	unsigned found;
 	int rc;
 
-	if ((rc = find_stage_columns(t, &c, err)) != NW_OK || (rc = series_groups_make(c.names, t->n_rows, &g)) != NW_OK)
+	if ((rc = find_stage_columns(t, &c, err)) != NW_OK ||
+	    (rc = series_groups_make(c.names, t->n_rows, &g)) != NW_OK)
 		return rc;
 	was = is = g.n;
 	before = calloc(g.n + 1, sizeof(*before));
@@ -164,7 +171,8 @@ hidden_wait_report(struct stat_table *t, double change_at, json_t *out, struct s
 	json_object_set_new(out, "sd_ratio", stat_json(to.tput_sd / from.tput_sd));
 	json_object_set_new(out, "plain_verdict_after_is_wrong", json_boolean(truth != is));
 	json_object_set_new(out, "true_bottleneck_after", json_string(g.name[truth]));
-	json_object_set_new(out, "hidden_wait_in", found != 0 ? json_string(g.name[was]) : json_null());
+	json_object_set_new(
+	    out, "hidden_wait_in", found != 0 ? json_string(g.name[was]) : json_null());
 	json_object_set_new(out, "hidden_wait_reasons", reasons_json(found));
 out:
 	free(before);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lm, lasso and validate: fits of all the columns there are. And the table of the kinds about many metrics. */
+/* lm, lasso and validate: fits of all the columns there are. And the table of the kinds about many
+ * metrics. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -23,9 +24,11 @@ coefficients(const struct nw_lm *lm, bool intercept, size_t offset)
 	int bad = 0;
 
 	if (intercept)
-		bad |= json_array_append_new(a, stat_json(*(const double *)((const char *)&lm->intercept + offset)));
+		bad |= json_array_append_new(
+		    a, stat_json(*(const double *)((const char *)&lm->intercept + offset)));
 	for (size_t j = 0; j < lm->n_terms; j++)
-		bad |= json_array_append_new(a, stat_json(*(const double *)((const char *)&lm->coef[j] + offset)));
+		bad |= json_array_append_new(
+		    a, stat_json(*(const double *)((const char *)&lm->coef[j] + offset)));
 	return stat_whole(a, bad);
 }
 
@@ -38,7 +41,8 @@ lm_term_name(const struct metrics *m, const struct lm_request *req, size_t j)
 }
 
 static json_t *
-lm_names(const struct metrics *m, const struct lm_request *req, const struct nw_lm *lm, enum nw_term_state state, bool all)
+lm_names(const struct metrics *m, const struct lm_request *req, const struct nw_lm *lm,
+    enum nw_term_state state, bool all)
 {
 	json_t *a = json_array();
 	int bad = 0;
@@ -71,9 +75,11 @@ lm_table(const struct metrics *m, const struct lm_request *req, const struct nw_
 	int bad = 0;
 
 	if (req->intercept)
-		bad |= json_array_append_new(a, coefficient_row(json_string("(Intercept)"), &lm->intercept));
+		bad |= json_array_append_new(
+		    a, coefficient_row(json_string("(Intercept)"), &lm->intercept));
 	for (size_t j = 0; j < lm->n_terms; j++)
-		bad |= json_array_append_new(a, coefficient_row(lm_term_name(m, req, j), &lm->coef[j]));
+		bad |= json_array_append_new(
+		    a, coefficient_row(lm_term_name(m, req, j), &lm->coef[j]));
 	return stat_whole(a, bad);
 }
 
@@ -99,13 +105,15 @@ stat_warnings(size_t n_terms, size_t n_rows)
 	int bad = 0;
 
 	if ((double)n_terms > (double)n_rows / 5)
-		bad |= json_array_append_new(a, json_sprintf("more terms than a fifth of the rows (%zu of %zu): R^2 flatters", n_terms,
-		    n_rows));
+		bad |= json_array_append_new(a,
+		    json_sprintf("more terms than a fifth of the rows (%zu of %zu): R^2 flatters",
+			n_terms, n_rows));
 	return stat_whole(a, bad);
 }
 
 static int
-lm_answer(const struct metrics *m, const struct lm_request *req, json_t **out, struct stat_error *err)
+lm_answer(
+    const struct metrics *m, const struct lm_request *req, json_t **out, struct stat_error *err)
 {
 	struct nw_prepared prep;
 	struct nw_lm lm = { 0 };
@@ -114,13 +122,16 @@ lm_answer(const struct metrics *m, const struct lm_request *req, json_t **out, s
 	int rc, bad = 0;
 
 	if (req->polynomial && m->p != 1)
-		return stat_fail(err, NW_EINVAL, "%s: a polynomial needs one predictor", m->table->file);
+		return stat_fail(
+		    err, NW_EINVAL, "%s: a polynomial needs one predictor", m->table->file);
 	rc = metrics_complete(m, 1, false, &prep, err);
 	if (rc == NW_OK && req->polynomial)
-		rc = stat_library(nw_lm_fit_polynomial(prep.x[0], prep.y, prep.n_rows, (unsigned)req->degree, !req->intercept,
-		    &lm), err);
+		rc = stat_library(nw_lm_fit_polynomial(prep.x[0], prep.y, prep.n_rows,
+				      (unsigned)req->degree, !req->intercept, &lm),
+		    err);
 	else if (rc == NW_OK)
-		rc = stat_library(nw_lm_fit(prep.x, NULL, prep.n_used, prep.y, prep.n_rows, &opts, &lm), err);
+		rc = stat_library(
+		    nw_lm_fit(prep.x, NULL, prep.n_used, prep.y, prep.n_rows, &opts, &lm), err);
 	if (rc == NW_OK) {
 		doc = json_object();
 		bad |= json_object_set_new(doc, "status", json_string(nw_status_text(lm.status)));
@@ -133,8 +144,10 @@ lm_answer(const struct metrics *m, const struct lm_request *req, json_t **out, s
 		bad |= json_object_set_new(doc, "F_partial",
 		    coefficients(&lm, req->intercept, offsetof(struct nw_coefficient, f)));
 		bad |= put_quality(doc, &lm);
-		bad |= json_object_set_new(doc, "constant", lm_names(m, req, &lm, NW_TERM_CONSTANT, false));
-		bad |= json_object_set_new(doc, "aliased", lm_names(m, req, &lm, NW_TERM_ALIASED, false));
+		bad |= json_object_set_new(
+		    doc, "constant", lm_names(m, req, &lm, NW_TERM_CONSTANT, false));
+		bad |= json_object_set_new(
+		    doc, "aliased", lm_names(m, req, &lm, NW_TERM_ALIASED, false));
 		bad |= json_object_set_new(doc, "warnings", stat_warnings(lm.rank, lm.n_rows));
 		bad |= json_object_set_new(doc, "table", lm_table(m, req, &lm));
 		rc = stat_finish(doc, bad, out, err);
@@ -208,8 +221,8 @@ static const struct stat_option lm_options[] = {
 };
 
 /* --- lasso --- */
-/* Round numbers from above lambda_max down to its ten-thousandth, so that paths of different files can be laid side by
- * side; and 0, least squares, where that is defined. */
+/* Round numbers from above lambda_max down to its ten-thousandth, so that paths of different files
+ * can be laid side by side; and 0, least squares, where that is defined. */
 static int
 round_path(double lambda_max, bool with_zero, double **out, size_t *n)
 {
@@ -245,7 +258,8 @@ by_metric(const struct metrics *m, const size_t *used, size_t p, const double *v
 }
 
 static json_t *
-lasso_json(const struct metrics *m, const struct nw_prepared *prep, const struct nw_lasso *l, int *bad)
+lasso_json(
+    const struct metrics *m, const struct nw_prepared *prep, const struct nw_lasso *l, int *bad)
 {
 	json_t *doc = json_object();
 	char name[32];
@@ -257,20 +271,24 @@ lasso_json(const struct metrics *m, const struct nw_prepared *prep, const struct
 		const struct nw_lasso_fit *f = &l->fit[i];
 		json_t *o = json_object();
 
-		*bad |= json_object_set_new(o, "standardized", by_metric(m, prep->used, l->n_columns, f->standardized));
-		*bad |= json_object_set_new(o, "coef", by_metric(m, prep->used, l->n_columns, f->coef));
+		*bad |= json_object_set_new(
+		    o, "standardized", by_metric(m, prep->used, l->n_columns, f->standardized));
+		*bad |=
+		    json_object_set_new(o, "coef", by_metric(m, prep->used, l->n_columns, f->coef));
 		*bad |= json_object_set_new(o, "intercept", stat_json(f->intercept));
 		*bad |= json_object_set_new(o, "r2", stat_json(f->r2));
 		*bad |= json_object_set_new(o, "nonzero", json_integer((json_int_t)f->n_nonzero));
 		*bad |= json_object_set_new(o, "converged", json_boolean(f->converged));
-		*bad |= json_object_set_new(doc, stat_number_name(f->lambda, name, sizeof(name)), o);
+		*bad |=
+		    json_object_set_new(doc, stat_number_name(f->lambda, name, sizeof(name)), o);
 	}
 	return doc;
 }
 
 /* `lambda` NULL: round numbers. */
 static int
-lasso_answer(const struct metrics *m, const double *lambda, size_t n_lambda, json_t **out, struct stat_error *err)
+lasso_answer(const struct metrics *m, const double *lambda, size_t n_lambda, json_t **out,
+    struct stat_error *err)
 {
 	struct nw_prepared prep;
 	struct nw_lasso l = { 0 };
@@ -278,14 +296,18 @@ lasso_answer(const struct metrics *m, const double *lambda, size_t n_lambda, jso
 	int bad = 0, rc = metrics_complete(m, 1, false, &prep, err);
 
 	if (rc == NW_OK && lambda == NULL) {
-		rc = stat_library(nw_lasso_fit(prep.x, prep.n_used, prep.y, prep.n_rows, NULL, 0, &l), err);
+		rc = stat_library(
+		    nw_lasso_fit(prep.x, prep.n_used, prep.y, prep.n_rows, NULL, 0, &l), err);
 		if (rc == NW_OK)
-			rc = stat_library(round_path(l.lambda_max, prep.n_rows > prep.n_used + 1, &path, &n_lambda), err);
+			rc = stat_library(round_path(l.lambda_max, prep.n_rows > prep.n_used + 1,
+					      &path, &n_lambda),
+			    err);
 		nw_lasso_clear(&l);
 	}
 	if (rc == NW_OK)
-		rc = stat_library(nw_lasso_fit(prep.x, prep.n_used, prep.y, prep.n_rows, lambda != NULL ? lambda : path, n_lambda,
-		    &l), err);
+		rc = stat_library(nw_lasso_fit(prep.x, prep.n_used, prep.y, prep.n_rows,
+				      lambda != NULL ? lambda : path, n_lambda, &l),
+		    err);
 	if (rc == NW_OK) {
 		json_t *doc = lasso_json(m, &prep, &l, &bad);
 
@@ -297,7 +319,8 @@ lasso_answer(const struct metrics *m, const double *lambda, size_t n_lambda, jso
 	return rc;
 }
 
-/* "lambda": a number, a list of them, or a text such as --lambda takes. NULL and 0 if there is none. */
+/* "lambda": a number, a list of them, or a text such as --lambda takes. NULL and 0 if there is
+ * none. */
 static int
 lambda_of_case(const struct stat_case *c, double **out, size_t *n, struct stat_error *err)
 {
@@ -344,7 +367,8 @@ lasso_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	size_t n = 0;
 	int rc = metrics_of_args(a, &m, err);
 
-	if (rc == NW_OK && stat_arg(a, "lambda") != NULL && stat_numbers(stat_arg(a, "lambda"), &lambda, &n) != NW_OK)
+	if (rc == NW_OK && stat_arg(a, "lambda") != NULL &&
+	    stat_numbers(stat_arg(a, "lambda"), &lambda, &n) != NW_OK)
 		rc = stat_fail(err, NW_EINVAL, "--lambda is a number, or numbers with commas");
 	if (rc == NW_OK)
 		rc = lasso_answer(&m, lambda, n, out, err);
@@ -361,7 +385,8 @@ static const struct stat_option lasso_options[] = {
 
 /* --- validate --- */
 static int
-validate_answer(const struct metrics *m, size_t folds, double alias_tolerance, json_t **out, struct stat_error *err)
+validate_answer(const struct metrics *m, size_t folds, double alias_tolerance, json_t **out,
+    struct stat_error *err)
 {
 	struct nw_prepared prep;
 	struct nw_validation v;
@@ -369,7 +394,9 @@ validate_answer(const struct metrics *m, size_t folds, double alias_tolerance, j
 	int bad = 0, rc = metrics_complete(m, 1, false, &prep, err);
 
 	if (rc == NW_OK)
-		rc = stat_library(nw_validate(prep.x, NULL, prep.n_used, prep.y, prep.n_rows, folds, &opts, &v), err);
+		rc = stat_library(
+		    nw_validate(prep.x, NULL, prep.n_used, prep.y, prep.n_rows, folds, &opts, &v),
+		    err);
 	if (rc == NW_OK) {
 		json_t *doc = json_object();
 
@@ -430,17 +457,20 @@ static const struct stat_option validate_options[] = {
 };
 
 const struct stat_kind stat_linear_kinds[] = {
-	{ "correlation", "correlation", "correlations of all pairs of columns", NULL, stat_correlation_options,
-	    stat_correlation_run, stat_correlation_case },
-	{ "lm", "regression", "least squares with standard errors and partial F", "table", lm_options, lm_run, lm_case },
-	{ "cluster", "cluster", "metrics that say the same, and one to speak for them", "table", stat_cluster_options,
-	    stat_cluster_run, stat_cluster_case },
-	{ "select", "be", "backward elimination: the metrics that explain a response", "table", stat_select_options,
-	    stat_select_run, stat_select_case },
-	{ "reduce", "pipeline", "clusters, elimination, scan of thresholds, verification on other chunks", "scan",
+	{ "correlation", "correlation", "correlations of all pairs of columns", NULL,
+	    stat_correlation_options, stat_correlation_run, stat_correlation_case },
+	{ "lm", "regression", "least squares with standard errors and partial F", "table",
+	    lm_options, lm_run, lm_case },
+	{ "cluster", "cluster", "metrics that say the same, and one to speak for them", "table",
+	    stat_cluster_options, stat_cluster_run, stat_cluster_case },
+	{ "select", "be", "backward elimination: the metrics that explain a response", "table",
+	    stat_select_options, stat_select_run, stat_select_case },
+	{ "reduce", "pipeline",
+	    "clusters, elimination, scan of thresholds, verification on other chunks", "scan",
 	    stat_reduce_options, stat_reduce_run, stat_reduce_case },
-	{ "lasso", "lasso", "the lasso path, to compare with", NULL, lasso_options, lasso_run, lasso_case },
-	{ "validate", "validation", "how well least squares predicts rows it has not seen", NULL, validate_options,
-	    validate_run, validate_case },
+	{ "lasso", "lasso", "the lasso path, to compare with", NULL, lasso_options, lasso_run,
+	    lasso_case },
+	{ "validate", "validation", "how well least squares predicts rows it has not seen", NULL,
+	    validate_options, validate_run, validate_case },
 	{ 0 },
 };

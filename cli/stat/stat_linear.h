@@ -14,8 +14,8 @@ int stat_cluster_case(const struct stat_case *c, json_t **out, struct stat_error
 /* NULL keeps *out. */
 int stat_missing_parse(const char *word, enum nw_missing *out, struct stat_error *err);
 /* --rho0, --alpha, --missing, --max-missing, --n-eff */
-int stat_cluster_args(const struct stat_args *a, struct nw_prepare_options *prepare, struct nw_cluster_options *cluster,
-    struct stat_error *err);
+int stat_cluster_args(const struct stat_args *a, struct nw_prepare_options *prepare,
+    struct nw_cluster_options *cluster, struct stat_error *err);
 
 /* stat_select.c */
 extern const struct stat_option stat_select_options[];
@@ -24,14 +24,16 @@ int stat_select_case(const struct stat_case *c, json_t **out, struct stat_error 
 /* NULL keeps *out. */
 int stat_quadratic_parse(const char *word, enum nw_quadratic *out, struct stat_error *err);
 /* --f-remove, --quadratic, --hierarchical, --alias-tolerance */
-int stat_eliminate_args(const struct stat_args *a, struct nw_eliminate_options *opts, struct stat_error *err);
+int stat_eliminate_args(
+    const struct stat_args *a, struct nw_eliminate_options *opts, struct stat_error *err);
 
 /* stat_reduce.c */
 extern const struct stat_option stat_reduce_options[];
 int stat_reduce_run(const struct stat_args *a, json_t **out, struct stat_error *err);
 int stat_reduce_case(const struct stat_case *c, json_t **out, struct stat_error *err);
 
-/* stat_linear.c: R^2 with its guards, degrees of freedom and rank of a fit; 0 or -1 as jansson's. */
+/* stat_linear.c: R^2 with its guards, degrees of freedom and rank of a fit; 0 or -1 as
+ * jansson's. */
 int put_quality(json_t *doc, const struct nw_lm *lm);
 /* {"term": name, "coefficient", "std_error", "F"}; takes the name. */
 json_t *coefficient_row(json_t *name, const struct nw_coefficient *c);

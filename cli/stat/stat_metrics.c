@@ -8,7 +8,8 @@
 #include <string.h>
 
 int
-metrics_init(struct metrics *m, struct stat_table *table, const char *response, struct stat_error *err)
+metrics_init(
+    struct metrics *m, struct stat_table *table, const char *response, struct stat_error *err)
 {
 	long y = -1;
 
@@ -46,7 +47,8 @@ metrics_choose(struct metrics *m, const char *const *names, size_t n, struct sta
 		size_t j = metrics_find(m, names[i]);
 
 		if (j == SIZE_MAX) {
-			rc = stat_fail(err, NW_EINVAL, "%s: no predictor \"%s\"", m->table->file, names[i]);
+			rc = stat_fail(
+			    err, NW_EINVAL, "%s: no predictor \"%s\"", m->table->file, names[i]);
 			break;
 		}
 		x[i] = m->x[j];
@@ -112,14 +114,15 @@ metrics_of_case(const struct stat_case *c, struct metrics *m, struct stat_error 
 	if ((rc = stat_case_table(c, NULL, &table, err)) != NW_OK)
 		return rc;
 	if (response == NULL && table->n_cols > 0)
-		response = stat_table_find(table, "response") >= 0 ? "response" :
-		    stat_table_find(table, "y") >= 0 ? "y" : table->cols[0].name;
+		response = stat_table_find(table, "response") >= 0 ? "response"
+		    : stat_table_find(table, "y") >= 0             ? "y"
+								   : table->cols[0].name;
 	return metrics_init(m, table, response, err);
 }
 
 int
-metrics_complete(const struct metrics *m, double max_missing, bool near_zero_filter, struct nw_prepared *prep,
-    struct stat_error *err)
+metrics_complete(const struct metrics *m, double max_missing, bool near_zero_filter,
+    struct nw_prepared *prep, struct stat_error *err)
 {
 	struct nw_prepare_options opts = { max_missing, NW_MISSING_LISTWISE, near_zero_filter };
 
@@ -142,7 +145,8 @@ stat_list(const char *text, size_t *n)
 	while ((field = strsep(&copy, ",")) != NULL) {
 		while (isspace((unsigned char)*field))
 			field++;
-		for (end = field + strlen(field); end > field && isspace((unsigned char)end[-1]); end--)
+		for (end = field + strlen(field); end > field && isspace((unsigned char)end[-1]);
+		     end--)
 			;
 		*end = '\0';
 		if (*field != '\0')
@@ -151,7 +155,8 @@ stat_list(const char *text, size_t *n)
 	return list;
 }
 
-/* After before, from, .. come from + step .. to; they join the list rounded to 12 digits, so that 0.15 is 0.15. */
+/* After before, from, .. come from + step .. to; they join the list rounded to 12 digits, so that
+ * 0.15 is 0.15. */
 static int
 append_steps(double *out, size_t *n, size_t room, double from, double step, double to)
 {
@@ -162,7 +167,8 @@ append_steps(double *out, size_t *n, size_t room, double from, double step, doub
 	for (size_t i = 1; from + (double)i * step <= to + step * 1e-6; i++) {
 		if (*n >= room)
 			return NW_EINVAL;
-		out[(*n)++] = strtod(stat_number_name(from + (double)i * step, buf, sizeof(buf)), NULL);
+		out[(*n)++] =
+		    strtod(stat_number_name(from + (double)i * step, buf, sizeof(buf)), NULL);
 	}
 	return NW_OK;
 }
@@ -181,7 +187,7 @@ stat_numbers(const char *text, double **out, size_t *n)
 	while (rc == NW_OK && *s != '\0') {
 		number = strtod(s, &end);
 		if (end > s && end[-1] == '.' && *end == '.')
-			end--;          /* "1..3": the first point is not the 1's */
+			end--; /* "1..3": the first point is not the 1's */
 		if (end == s || !isfinite(number) || *n == ROOM) {
 			rc = NW_EINVAL;
 			break;
@@ -261,7 +267,8 @@ metrics_names(const struct metrics *m, const size_t *index, size_t n)
 }
 
 json_t *
-metrics_of_class(const struct metrics *m, const struct nw_prepared *prep, enum nw_metric_class class)
+metrics_of_class(
+    const struct metrics *m, const struct nw_prepared *prep, enum nw_metric_class class)
 {
 	json_t *a = json_array();
 
@@ -279,7 +286,8 @@ metrics_clusters(const struct metrics *m, const struct nw_clusters *cl, const si
 	for (size_t k = 0; all != NULL && k < cl->n_clusters; k++)
 		all = append(all, json_array());
 	for (size_t i = 0; all != NULL && i < cl->n_metrics; i++)
-		if (json_array_append_new(json_array_get(all, cl->label[i]), json_string(m->name[used[i]])) != 0) {
+		if (json_array_append_new(
+			json_array_get(all, cl->label[i]), json_string(m->name[used[i]])) != 0) {
 			json_decref(all);
 			all = NULL;
 		}
@@ -305,7 +313,8 @@ term_name(const struct metrics *m, const struct nw_term *t, const size_t *metric
 }
 
 json_t *
-term_names(const struct metrics *m, const struct nw_elimination *e, const size_t *metric, const size_t *index, size_t n)
+term_names(const struct metrics *m, const struct nw_elimination *e, const size_t *metric,
+    const size_t *index, size_t n)
 {
 	json_t *a = json_array();
 
@@ -349,7 +358,9 @@ kept_values(const struct metrics *m, const struct nw_elimination *e, const size_
 		json_t *name = term_name(m, &e->kept_terms[i], metric);
 		const struct nw_coefficient *c = &e->lm.coef[i];
 
-		rc |= name != NULL ? json_object_set_new(o, json_string_value(name), stat_json(f ? c->f : c->value)) : -1;
+		rc |= name != NULL ? json_object_set_new(
+					 o, json_string_value(name), stat_json(f ? c->f : c->value))
+				   : -1;
 		json_decref(name);
 	}
 	return stat_whole(o, rc);

@@ -7,16 +7,17 @@
 #include "narrows/linear.h"
 
 struct metrics {
-	struct stat_table *table;       /* owned */
+	struct stat_table *table; /* owned */
 	size_t n, p;
-	const double **x;               /* p columns of the table, gaps as NaN */
+	const double **x; /* p columns of the table, gaps as NaN */
 	const char **name;
-	const double *y;                /* NULL without a response */
+	const double *y; /* NULL without a response */
 	const char *response;
 };
 
 /* Takes the table, also on error. `response` NULL: all columns are metrics. */
-int metrics_init(struct metrics *m, struct stat_table *table, const char *response, struct stat_error *err);
+int metrics_init(
+    struct metrics *m, struct stat_table *table, const char *response, struct stat_error *err);
 /* From --response and the one FILE. */
 int metrics_of_args(const struct stat_args *a, struct metrics *m, struct stat_error *err);
 /* The response is the one the case names, else the column "response" or "y", else the first. */
@@ -24,16 +25,18 @@ int metrics_of_case(const struct stat_case *c, struct metrics *m, struct stat_er
 /* Keeps only the named metrics, in this order. */
 int metrics_choose(struct metrics *m, const char *const *names, size_t n, struct stat_error *err);
 void metrics_clear(struct metrics *m);
-/* Rows without gaps. Metrics without variation stay in: what uses them names them. Free with nw_prepared_clear. */
-int metrics_complete(const struct metrics *m, double max_missing, bool near_zero_filter, struct nw_prepared *prep,
-    struct stat_error *err);
+/* Rows without gaps. Metrics without variation stay in: what uses them names them. Free with
+ * nw_prepared_clear. */
+int metrics_complete(const struct metrics *m, double max_missing, bool near_zero_filter,
+    struct nw_prepared *prep, struct stat_error *err);
 /* Index, or SIZE_MAX. */
 size_t metrics_find(const struct metrics *m, const char *name);
 
-/* "a,b ,c" as a NULL-terminated array in one allocation, blanks around names dropped; the caller frees. NULL = no memory. */
+/* "a,b ,c" as a NULL-terminated array in one allocation, blanks around names dropped; the caller
+ * frees. NULL = no memory. */
 char **stat_list(const char *text, size_t *n);
-/* "0, 0.05 .. 1", "0.5" or "1,2,5": numbers, and even steps from the last two to an end. The caller frees.
- * NW_EINVAL: not such a list, more than 10000 numbers. */
+/* "0, 0.05 .. 1", "0.5" or "1,2,5": numbers, and even steps from the last two to an end. The caller
+ * frees. NW_EINVAL: not such a list, more than 10000 numbers. */
 int stat_numbers(const char *text, double **out, size_t *n);
 /* A name that prints and reads back: the shortest of %.12g. */
 const char *stat_number_name(double v, char *buf, size_t size);
@@ -48,22 +51,27 @@ int stat_library(int rc, struct stat_error *err);
 /* Names of the metrics index[0..n), in that order. */
 json_t *metrics_names(const struct metrics *m, const size_t *index, size_t n);
 /* Names of the metrics whose class it is. */
-json_t *metrics_of_class(const struct metrics *m, const struct nw_prepared *prep, enum nw_metric_class class);
+json_t *metrics_of_class(
+    const struct metrics *m, const struct nw_prepared *prep, enum nw_metric_class class);
 /* [[members] ..] in order of the first member; `used` maps the clusters' numbering to metrics. */
 json_t *metrics_clusters(const struct metrics *m, const struct nw_clusters *cl, const size_t *used);
 /* Names of the cluster representatives. */
-json_t *metrics_representatives(const struct metrics *m, const struct nw_clusters *cl, const size_t *used);
+json_t *
+metrics_representatives(const struct metrics *m, const struct nw_clusters *cl, const size_t *used);
 
-/* "name", or "name^2"; `metric` maps the terms' columns to metrics (NULL: they are the same). NULL = no memory. */
+/* "name", or "name^2"; `metric` maps the terms' columns to metrics (NULL: they are the same). NULL
+ * = no memory. */
 json_t *term_name(const struct metrics *m, const struct nw_term *t, const size_t *metric);
 /* Names of the terms index[0..n); of those with the state. */
-json_t *term_names(const struct metrics *m, const struct nw_elimination *e, const size_t *metric, const size_t *index,
-    size_t n);
-json_t *term_names_of_state(const struct metrics *m, const struct nw_elimination *e, const size_t *metric,
-    enum nw_term_state state);
+json_t *term_names(const struct metrics *m, const struct nw_elimination *e, const size_t *metric,
+    const size_t *index, size_t n);
+json_t *term_names_of_state(const struct metrics *m, const struct nw_elimination *e,
+    const size_t *metric, enum nw_term_state state);
 /* Names of the metrics that a selection keeps, in input order. */
 json_t *kept_metrics(const struct metrics *m, const struct nw_elimination *e, const size_t *metric);
-/* {"(Intercept)": .., term: ..} of the kept terms: their coefficients, or (no intercept) their F. */
-json_t *kept_values(const struct metrics *m, const struct nw_elimination *e, const size_t *metric, bool f);
+/* {"(Intercept)": .., term: ..} of the kept terms: their coefficients, or (no intercept) their
+ * F. */
+json_t *
+kept_values(const struct metrics *m, const struct nw_elimination *e, const size_t *metric, bool f);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `narrows stat models`: lines of the slowest ordinary duration over the access size. They come from limits (size,
- * limit), from operations (size, duration; a density per size gives the limit), or straight from io-model files.
+ * `narrows stat models`: lines of the slowest ordinary duration over the access size. They come
+ * from limits (size, limit), from operations (size, duration; a density per size gives the limit),
+ * or straight from io-model files.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,17 +13,17 @@
 #include "cli/stat/stat_series.h"
 #include "narrows/iomodel.h"
 
-const struct stat_option models_options[] = {
-	{ "page", "BYTES", "largest size of the small model (4096)" },
+const struct stat_option models_options[] = { { "page", "BYTES",
+						  "largest size of the small model (4096)" },
 	{ "inflate", "F", "the target is F times the limit (1.1)" },
 	{ "size", "BYTES", "access size of io-model files that do not say it" },
 	{ "keep-last", NULL, "io-model files: the last row is an operation, too" },
 	{ "adjust", "A", "density: bandwidth A times nrd0 (2)" },
 	{ "h-min", "H", "density: lowest peak that counts, of the highest (0.01)" },
-	{ "cutoff", "F", "density: the limit is where the curve is below F times the last peak (0.05)" },
+	{ "cutoff", "F",
+	    "density: the limit is where the curve is below F times the last peak (0.05)" },
 	{ "grid", "N", "density: points of the curve; 0: steps of at most bandwidth/8 (512)" },
-	{ NULL, NULL, NULL }
-};
+	{ NULL, NULL, NULL } };
 
 static json_t *
 line_json(const struct nw_io_line *l)
@@ -61,10 +62,11 @@ has_row(const struct rows *r, size_t i)
 }
 
 static int
-model_of_limits(const struct stat_table *t, const struct rows *r, const struct nw_io_options *o, json_t *out,
-    struct stat_error *err)
+model_of_limits(const struct stat_table *t, const struct rows *r, const struct nw_io_options *o,
+    json_t *out, struct stat_error *err)
 {
-	const double *size = stat_table_numbers(t, "size", err), *limit = stat_table_numbers(t, "limit", err);
+	const double *size = stat_table_numbers(t, "size", err),
+		     *limit = stat_table_numbers(t, "limit", err);
 	struct nw_io_limit *l;
 	struct nw_io_model m;
 	size_t i, n = 0;
@@ -86,8 +88,9 @@ model_of_limits(const struct stat_table *t, const struct rows *r, const struct n
 static int
 intercepts_of_models(struct stat_table *t, double page, json_t *out, struct stat_error *err)
 {
-	const double *i_small = stat_table_numbers(t, "small_I", err), *c_small = stat_table_numbers(t, "small_c", err),
-	    *i_large = stat_table_numbers(t, "large_I", err);
+	const double *i_small = stat_table_numbers(t, "small_I", err),
+		     *c_small = stat_table_numbers(t, "small_c", err),
+		     *i_large = stat_table_numbers(t, "large_I", err);
 	const char *const *names = stat_table_texts(t, "name", err);
 	char key[40];
 	size_t i;
@@ -96,14 +99,16 @@ intercepts_of_models(struct stat_table *t, double page, json_t *out, struct stat
 		return NW_EPROTO;
 	snprintf(key, sizeof(key), "small_prediction_at_%.0f", page);
 	for (i = 0; i < t->n_rows; i++)
-		json_object_set_new(out, names[i], json_pack("{s:o,s:o}", key, stat_json(i_small[i] + page * c_small[i]),
-		    "published_large_intercept", stat_json(i_large[i])));
+		json_object_set_new(out, names[i],
+		    json_pack("{s:o,s:o}", key, stat_json(i_small[i] + page * c_small[i]),
+			"published_large_intercept", stat_json(i_large[i])));
 	return NW_OK;
 }
 
 /* The slowest duration of one size that is no outlier; how many are. */
 static int
-limit_of_size(const struct op *op, size_t n, const struct density_settings *s, double *limit, double *n_outliers)
+limit_of_size(const struct op *op, size_t n, const struct density_settings *s, double *limit,
+    double *n_outliers)
 {
 	double *x = malloc((n + 1) * sizeof(*x)), slowest = 0;
 	struct nw_density d = { 0 };
@@ -132,8 +137,9 @@ limit_of_size(const struct op *op, size_t n, const struct density_settings *s, d
 static json_t *
 size_json(const struct op *op, size_t n, double limit, double n_outliers)
 {
-	return json_pack("{s:o,s:o,s:o,s:o}", "size", stat_json(op->size_bytes), "n", json_integer((json_int_t)n), "limit",
-	    stat_json(limit), "outliers_pct", stat_json(100 * n_outliers / (double)n));
+	return json_pack("{s:o,s:o,s:o,s:o}", "size", stat_json(op->size_bytes), "n",
+	    json_integer((json_int_t)n), "limit", stat_json(limit), "outliers_pct",
+	    stat_json(100 * n_outliers / (double)n));
 }
 
 static int
@@ -146,7 +152,8 @@ compare_ops(const void *a, const void *b)
 
 /* Sorts the operations by size, finds each size's limit and fits the model to them. */
 static int
-model_of_ops(struct ops *o, const struct nw_io_options *options, const struct density_settings *s, json_t *out)
+model_of_ops(struct ops *o, const struct nw_io_options *options, const struct density_settings *s,
+    json_t *out)
 {
 	json_t *sizes = json_array(), *limits = json_object();
 	struct nw_io_limit *l = malloc((o->n + 1) * sizeof(*l));
@@ -167,7 +174,8 @@ model_of_ops(struct ops *o, const struct nw_io_options *options, const struct de
 			break;
 		snprintf(key, sizeof(key), "%.15g", l[n].size_bytes);
 		json_object_set_new(limits, key, stat_json(l[n].limit_s));
-		json_array_append_new(sizes, size_json(o->op + i, end - i, l[n].limit_s, n_outliers));
+		json_array_append_new(
+		    sizes, size_json(o->op + i, end - i, l[n].limit_s, n_outliers));
 		n_purged += n_outliers;
 		n++;
 	}
@@ -178,8 +186,10 @@ model_of_ops(struct ops *o, const struct nw_io_options *options, const struct de
 		set_model(out, &m);
 		for (i = 0; i < o->n; i++)
 			n_beyond += o->op[i].duration_s > nw_io_predict(&m, o->op[i].size_bytes);
-		json_object_set_new(out, "outliers_exp_pct", stat_json(100 * n_purged / (double)o->n));
-		json_object_set_new(out, "outliers_model_pct", stat_json(100 * n_beyond / (double)o->n));
+		json_object_set_new(
+		    out, "outliers_exp_pct", stat_json(100 * n_purged / (double)o->n));
+		json_object_set_new(
+		    out, "outliers_model_pct", stat_json(100 * n_beyond / (double)o->n));
 	}
 	free(l);
 	return rc;
@@ -203,8 +213,8 @@ model_of_rows(const struct stat_table *t, const struct rows *r, const struct nw_
 
 /* Published models; or one model, or one for each value of a column of names. */
 static int
-models_of_table(struct stat_table *t, const struct nw_io_options *o, const struct density_settings *s, json_t *out,
-    struct stat_error *err)
+models_of_table(struct stat_table *t, const struct nw_io_options *o,
+    const struct density_settings *s, json_t *out, struct stat_error *err)
 {
 	struct rows r = { NULL, 0, t->n_rows };
 	struct series_groups g;
@@ -249,7 +259,8 @@ models_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 		rc = ops_add_file(&ops, files[i], a, n_files == 1 ? &t : NULL, err);
 	if (rc == NW_OK) {
 		*out = json_object();
-		rc = t != NULL ? models_of_table(t, &o, &s, *out, err) : model_of_ops(&ops, &o, &s, *out);
+		rc = t != NULL ? models_of_table(t, &o, &s, *out, err)
+			       : model_of_ops(&ops, &o, &s, *out);
 	}
 	stat_table_free(t);
 	free(ops.op);
@@ -282,7 +293,8 @@ models_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 	return rc;
 }
 
-/* A trace of operations: models if it has sizes to fit them to and the parameters speak of models, else its density. */
+/* A trace of operations: models if it has sizes to fit them to and the parameters speak of models,
+ * else its density. */
 int
 iotrace_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 {

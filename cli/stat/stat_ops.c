@@ -26,9 +26,11 @@ ops_reserve(struct ops *o, size_t more)
 }
 
 int
-ops_add_table(struct ops *o, const struct stat_table *t, const uint32_t *of, uint32_t group, struct stat_error *err)
+ops_add_table(struct ops *o, const struct stat_table *t, const uint32_t *of, uint32_t group,
+    struct stat_error *err)
 {
-	const double *size = stat_table_numbers(t, "size", err), *duration = stat_table_numbers(t, "duration", err);
+	const double *size = stat_table_numbers(t, "size", err),
+		     *duration = stat_table_numbers(t, "duration", err);
 	size_t i;
 	int rc;
 
@@ -57,7 +59,8 @@ io_file_read(const char *path, bool keep_last, struct io_file *out, char **bytes
 	return rc;
 }
 
-/* The size: the file's own column, its parameters, its name, what printed beside it, or what the user says. */
+/* The size: the file's own column, its parameters, its name, what printed beside it, or what the
+ * user says. */
 static double
 io_file_size(struct io_file *io, const char *path, double given)
 {
@@ -73,7 +76,8 @@ io_file_size(struct io_file *io, const char *path, double given)
 	for (i = 0; i < 2 && isnan(size) && isnan(given); i++) {
 		struct stat_error unused = { "" };
 
-		if (asprintf(&name, "%.*s%s", slash == NULL ? 0 : (int)(slash + 1 - path), path, beside[i]) < 0)
+		if (asprintf(&name, "%.*s%s", slash == NULL ? 0 : (int)(slash + 1 - path), path,
+			beside[i]) < 0)
 			break;
 		if (io_file_read(name, false, &printed, &bytes, &n_bytes, &unused) == NW_OK)
 			size = io_file_param(&printed, "accessSize");
@@ -86,18 +90,21 @@ io_file_size(struct io_file *io, const char *path, double given)
 }
 
 static int
-ops_add_io(struct ops *o, struct io_file *io, const char *path, double given_size, struct stat_error *err)
+ops_add_io(
+    struct ops *o, struct io_file *io, const char *path, double given_size, struct stat_error *err)
 {
 	double size = io->size_bytes == NULL ? io_file_size(io, path, given_size) : NAN;
 	size_t i;
 	int rc;
 
 	if (io->size_bytes == NULL && isnan(size))
-		return stat_fail(err, NW_EPROTO, "%s:1:1: access size unknown; say it with --size", path);
+		return stat_fail(
+		    err, NW_EPROTO, "%s:1:1: access size unknown; say it with --size", path);
 	if ((rc = ops_reserve(o, io->n)) != NW_OK)
 		return rc;
 	for (i = 0; i < io->n; i++) {
-		struct op op = { io->size_bytes != NULL ? io->size_bytes[i] : size, io->duration_s[i] };
+		struct op op = { io->size_bytes != NULL ? io->size_bytes[i] : size,
+			io->duration_s[i] };
 
 		if (!isnan(op.size_bytes))
 			o->op[o->n++] = op;
@@ -106,7 +113,8 @@ ops_add_io(struct ops *o, struct io_file *io, const char *path, double given_siz
 }
 
 int
-ops_add_file(struct ops *o, const char *path, const struct stat_args *a, struct stat_table **t, struct stat_error *err)
+ops_add_file(struct ops *o, const char *path, const struct stat_args *a, struct stat_table **t,
+    struct stat_error *err)
 {
 	double size = NAN;
 	struct io_file io = { 0 };
@@ -120,7 +128,8 @@ ops_add_file(struct ops *o, const char *path, const struct stat_args *a, struct 
 	rc = io_file_read(path, stat_arg_given(a, "keep-last"), &io, &bytes, &n_bytes, err);
 	if (rc == NW_OK) {
 		rc = ops_add_io(o, &io, path, size, err);
-	} else if (rc == NW_ENOTFOUND && (rc = stat_table_parse(path, bytes, n_bytes, &table, err)) == NW_OK) {
+	} else if (rc == NW_ENOTFOUND &&
+	    (rc = stat_table_parse(path, bytes, n_bytes, &table, err)) == NW_OK) {
 		if (t != NULL) {
 			*t = table;
 			table = NULL;

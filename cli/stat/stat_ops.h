@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations out of files: CSV with columns size and duration, or io-model files of one access size each. */
+/* Operations out of files: CSV with columns size and duration, or io-model files of one access size
+ * each. */
 #ifndef DAEMON_STAT_OPS_H
 #define DAEMON_STAT_OPS_H
 #include "cli/stat/stat.h"
@@ -8,7 +9,7 @@ struct op {
 	double size_bytes, duration_s;
 };
 
-struct ops {                    /* all zero = none; free(op) */
+struct ops { /* all zero = none; free(op) */
 	struct op *op;
 	size_t n, room;
 };
@@ -16,8 +17,8 @@ struct ops {                    /* all zero = none; free(op) */
 /* Rows with both numbers; others are left out. With `of`, only rows of that group. */
 int ops_add_table(struct ops *o, const struct stat_table *t, const uint32_t *of, uint32_t group,
     struct stat_error *err);
-/* One file, CSV or io-model, by options --size and --keep-last. If t is not NULL, a CSV file is left there, the
- * caller's, instead. */
+/* One file, CSV or io-model, by options --size and --keep-last. If t is not NULL, a CSV file is
+ * left there, the caller's, instead. */
 int ops_add_file(struct ops *o, const char *path, const struct stat_args *a, struct stat_table **t,
     struct stat_error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Results as text. jansson prints 17 digits of every number; 0.1 then reads 0.10000000000000001. Here a number has the
- * fewest digits that read back to the same double.
+ * Results as text. jansson prints 17 digits of every number; 0.1 then reads 0.10000000000000001.
+ * Here a number has the fewest digits that read back to the same double.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "cli/stat/stat.h"
 
 #define NUMBER_ROOM 40
-#define DEPTH_MAX 64
+#define DEPTH_MAX   64
 
 json_t *
 stat_json(double v)
@@ -46,7 +46,7 @@ stat_json_strings(const char *const *s, size_t n)
 struct text {
 	char *s;
 	size_t n, room;
-	bool failed;            /* once out of memory, nothing more is added */
+	bool failed; /* once out of memory, nothing more is added */
 };
 
 static void
@@ -108,8 +108,8 @@ shorten_exponent(char *s)
 	memmove(to, from, strlen(from) + 1);
 }
 
-/* 15 digits, trailing zeros dropped, are the shortest form wherever they read back; subnormal numbers, which carry
- * fewer, start at one. Finite values only. */
+/* 15 digits, trailing zeros dropped, are the shortest form wherever they read back; subnormal
+ * numbers, which carry fewer, start at one. Finite values only. */
 static void
 print_number(char *s, double v)
 {
@@ -155,29 +155,22 @@ put_scalar(struct text *t, const json_t *v)
 	char number[NUMBER_ROOM];
 
 	switch (json_typeof(v)) {
-	case JSON_STRING:
-		put_string(t, json_string_value(v), json_string_length(v));
-		return;
+	case JSON_STRING: put_string(t, json_string_value(v), json_string_length(v)); return;
 	case JSON_INTEGER:
 		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
 		put(t, number);
 		return;
 	case JSON_REAL:
-		if (!isfinite(json_real_value(v))) {    /* jansson makes none; JSON has none */
+		if (!isfinite(json_real_value(v))) { /* jansson makes none; JSON has none */
 			put(t, "null");
 			return;
 		}
 		print_number(number, json_real_value(v));
 		put(t, number);
 		return;
-	case JSON_TRUE:
-		put(t, "true");
-		return;
-	case JSON_FALSE:
-		put(t, "false");
-		return;
-	default:
-		put(t, "null");
+	case JSON_TRUE: put(t, "true"); return;
+	case JSON_FALSE: put(t, "false"); return;
+	default: put(t, "null");
 	}
 }
 
@@ -199,7 +192,8 @@ is_nested(const json_t *v)
 static void
 put_value(struct text *t, const json_t *v, int depth)
 {
-	bool pretty = depth >= 0 && (json_is_object(v) || (json_array_size(v) > 0 && is_nested(json_array_get(v, 0))));
+	bool pretty = depth >= 0 &&
+	    (json_is_object(v) || (json_array_size(v) > 0 && is_nested(json_array_get(v, 0))));
 	int below = depth >= 0 ? depth + 1 : -1;
 	const char *key, *comma = "";
 	json_t *child;
@@ -211,7 +205,8 @@ put_value(struct text *t, const json_t *v, int depth)
 	}
 	put(t, json_is_object(v) ? "{" : "[");
 	if (json_is_object(v)) {
-		json_object_foreach((json_t *)(uintptr_t)v, key, child) {
+		json_object_foreach((json_t *)(uintptr_t)v, key, child)
+		{
 			put(t, comma);
 			if (pretty)
 				new_line(t, below);
@@ -221,7 +216,8 @@ put_value(struct text *t, const json_t *v, int depth)
 			comma = ",";
 		}
 	} else {
-		json_array_foreach(v, i, child) {
+		json_array_foreach(v, i, child)
+		{
 			put(t, comma);
 			if (pretty)
 				new_line(t, below);
@@ -285,15 +281,11 @@ collect_columns(const json_t *rows)
 	size_t i;
 
 	if (json_is_object(rows)) {
-		json_object_foreach((json_t *)(uintptr_t)rows, name, row)
-			json_object_foreach(row, key, cell)
-				if (!is_nested(cell))
-					json_object_set_new(set, key, json_true());
+		json_object_foreach((json_t *)(uintptr_t)rows, name, row) json_object_foreach(row,
+		    key, cell) if (!is_nested(cell)) json_object_set_new(set, key, json_true());
 	} else {
-		json_array_foreach(rows, i, row)
-			json_object_foreach(row, key, cell)
-				if (!is_nested(cell))
-					json_object_set_new(set, key, json_true());
+		json_array_foreach(rows, i, row) json_object_foreach(row, key,
+		    cell) if (!is_nested(cell)) json_object_set_new(set, key, json_true());
 	}
 	return set;
 }
@@ -308,7 +300,8 @@ put_row(struct text *t, const char *name, const json_t *row, json_t *columns)
 		put_csv_text(t, name);
 		comma = ",";
 	}
-	json_object_foreach(columns, key, unused) {
+	json_object_foreach(columns, key, unused)
+	{
 		put(t, comma);
 		if (row == NULL)
 			put_csv_text(t, key);
@@ -332,10 +325,9 @@ stat_out_csv(const json_t *rows)
 	put_row(&t, json_is_object(rows) ? "name" : NULL, NULL, columns);
 	if (json_is_object(rows)) {
 		json_object_foreach((json_t *)(uintptr_t)rows, name, row)
-			put_row(&t, name, row, columns);
+		    put_row(&t, name, row, columns);
 	} else {
-		json_array_foreach(rows, i, row)
-			put_row(&t, NULL, row, columns);
+		json_array_foreach(rows, i, row) put_row(&t, NULL, row, columns);
 	}
 	json_decref(columns);
 	return text_take(&t);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reduce: the whole reduction of a file, with the scan of thresholds and the verification on other chunks of time.
+ * reduce: the whole reduction of a file, with the scan of thresholds and the verification on other
+ * chunks of time.
  *
- * Files beside the table: chunks (CSV label,first_row,end_row,role), MAIN (metric names or shell patterns, a JSON array or
- * one a line) and RAND (a JSON array of arrays of names).
+ * Files beside the table: chunks (CSV label,first_row,end_row,role), MAIN (metric names or shell
+ * patterns, a JSON array or one a line) and RAND (a JSON array of arrays of names).
  */
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -57,7 +58,8 @@ set_thresholds(struct request *r, const char *text, struct stat_error *err)
 	int rc = stat_numbers(text, &r->thresholds, &r->opts.n_thresholds);
 
 	if (rc != NW_OK)
-		return stat_fail(err, rc, "thresholds are numbers with commas, or \"" ALL_THRESHOLDS "\"");
+		return stat_fail(
+		    err, rc, "thresholds are numbers with commas, or \"" ALL_THRESHOLDS "\"");
 	r->opts.threshold = r->thresholds;
 	return NW_OK;
 }
@@ -80,11 +82,14 @@ role_of(const char *role)
 	return *role == '\0' || strcmp(role, "verify") == 0 ? NW_CHUNK_VERIFY : NW_CHUNK_IGNORE;
 }
 
-/* `train`: labels that train, whatever their role says; n 0: the role decides, and without roles the first chunk. */
+/* `train`: labels that train, whatever their role says; n 0: the role decides, and without roles
+ * the first chunk. */
 static int
-set_chunks(struct request *r, struct stat_table *t, char *const *train, size_t n_train, struct stat_error *err)
+set_chunks(struct request *r, struct stat_table *t, char *const *train, size_t n_train,
+    struct stat_error *err)
 {
-	const double *first = stat_table_numbers(t, "first_row", err), *end = stat_table_numbers(t, "end_row", err);
+	const double *first = stat_table_numbers(t, "first_row", err),
+		     *end = stat_table_numbers(t, "end_row", err);
 	const char *const *role = NULL;
 
 	r->chunk_table = t;
@@ -98,10 +103,12 @@ set_chunks(struct request *r, struct stat_table *t, char *const *train, size_t n
 		struct nw_chunk *c = &r->chunk[i];
 
 		if (!(first[i] >= 0 && first[i] <= end[i] && end[i] <= (double)r->m.n))
-			return stat_fail(err, NW_EINVAL, "%s:%" PRIu32 ": rows %g to %g of %zu", t->file, t->row_line[i],
-			    first[i], end[i], r->m.n);
+			return stat_fail(err, NW_EINVAL, "%s:%" PRIu32 ": rows %g to %g of %zu",
+			    t->file, t->row_line[i], first[i], end[i], r->m.n);
 		*c = (struct nw_chunk){ (size_t)first[i], (size_t)end[i],
-		    role != NULL ? role_of(role[i]) : i == 0 ? NW_CHUNK_TRAIN : NW_CHUNK_VERIFY };
+			role != NULL ? role_of(role[i])
+			    : i == 0 ? NW_CHUNK_TRAIN
+				     : NW_CHUNK_VERIFY };
 		if (n_train > 0 && is_listed(r->label[i], train, n_train))
 			c->role = NW_CHUNK_TRAIN;
 		else if (n_train > 0 && c->role == NW_CHUNK_TRAIN)
@@ -134,8 +141,9 @@ set_main(struct request *r, const json_t *patterns, struct stat_error *err)
 		for (size_t i = 0; i < json_array_size(patterns); i++) {
 			const char *pattern = json_string_value(json_array_get(patterns, i));
 
-			if (pattern != NULL && (strcmp(pattern, r->m.name[j]) == 0 ||
-			    fnmatch(pattern, r->m.name[j], 0) == 0)) {
+			if (pattern != NULL &&
+			    (strcmp(pattern, r->m.name[j]) == 0 ||
+				fnmatch(pattern, r->m.name[j], 0) == 0)) {
 				r->main_set[n++] = j;
 				break;
 			}
@@ -168,8 +176,8 @@ set_random(struct request *r, const json_t *sets, struct stat_error *err)
 			size_t metric = name != NULL ? metrics_find(&r->m, name) : SIZE_MAX;
 
 			if (metric == SIZE_MAX)
-				return stat_fail(err, NW_EINVAL, "random set %zu: no metric \"%s\"", i,
-				    name != NULL ? name : "");
+				return stat_fail(err, NW_EINVAL, "random set %zu: no metric \"%s\"",
+				    i, name != NULL ? name : "");
 			r->random_set[i][j] = metric;
 		}
 		r->random[i] = (struct nw_metric_set){ k, r->random_set[i] };
@@ -192,7 +200,8 @@ list_file(const char *path, json_t **out, struct stat_error *err)
 		return rc;
 	if (bytes[strspn(bytes, " \t\r\n")] == '[') {
 		if ((*out = json_loadb(bytes, n, 0, &why)) == NULL)
-			rc = stat_fail(err, NW_EINVAL, "%s:%d:%d: %s", path, why.line, why.column, why.text);
+			rc = stat_fail(
+			    err, NW_EINVAL, "%s:%d:%d: %s", path, why.line, why.column, why.text);
 		free(bytes);
 		return rc;
 	}
@@ -221,19 +230,25 @@ scan_json(const struct nw_reduction *r, const struct nw_reduce_options *opts, si
 		json_t *o = json_object();
 
 		bad |= json_object_set_new(o, "clusters", json_integer((json_int_t)p->n_clusters));
-		bad |= json_object_set_new(o, "zero_variation", json_integer((json_int_t)n_constant));
+		bad |=
+		    json_object_set_new(o, "zero_variation", json_integer((json_int_t)n_constant));
 		bad |= json_object_set_new(o, "edges", json_integer((json_int_t)p->n_edges));
-		bad |= json_object_set_new(o, "candidates", json_integer((json_int_t)p->n_candidates));
+		bad |=
+		    json_object_set_new(o, "candidates", json_integer((json_int_t)p->n_candidates));
 		bad |= json_object_set_new(o, "status", json_string(nw_status_text(p->status)));
-		bad |= json_object_set_new(o, "selected", ok ? json_integer((json_int_t)p->n_selected) : json_null());
-		bad |= json_object_set_new(o, "terms", ok ? json_integer((json_int_t)p->n_terms) : json_null());
+		bad |= json_object_set_new(
+		    o, "selected", ok ? json_integer((json_int_t)p->n_selected) : json_null());
+		bad |= json_object_set_new(
+		    o, "terms", ok ? json_integer((json_int_t)p->n_terms) : json_null());
 		bad |= json_object_set_new(o, "r2", stat_json(p->r2));
 		bad |= json_object_set_new(o, "adj_r2", stat_json(p->adj_r2));
 		bad |= json_object_set_new(o, "reduction_degree", stat_json(p->reduction_degree));
 		bad |= json_object_set_new(o, "full_r2", stat_json(p->full_r2));
 		if (opts->folds >= 2)
-			bad |= json_object_set_new(o, "out_of_sample_r2", stat_json(p->out_of_sample_r2));
-		bad |= json_object_set_new(all, stat_number_name(p->threshold, name, sizeof(name)), o);
+			bad |= json_object_set_new(
+			    o, "out_of_sample_r2", stat_json(p->out_of_sample_r2));
+		bad |=
+		    json_object_set_new(all, stat_number_name(p->threshold, name, sizeof(name)), o);
 	}
 	return stat_whole(all, bad);
 }
@@ -247,7 +262,8 @@ drifting(const struct metrics *m, const struct nw_reduction *r)
 
 	for (size_t i = 0; i < r->elimination.n_metrics; i++)
 		if (r->elimination.metric_kept[i] && fabs(r->drift[i]) > 0.9)
-			bad |= json_object_set_new(o, m->name[r->candidate[i]], stat_json(r->drift[i]));
+			bad |= json_object_set_new(
+			    o, m->name[r->candidate[i]], stat_json(r->drift[i]));
 	return stat_whole(o, bad);
 }
 
@@ -262,20 +278,28 @@ selection_json(const struct metrics *m, const struct nw_reduction *r)
 	bad |= json_object_set_new(o, "threshold", stat_json(r->threshold));
 	bad |= json_object_set_new(o, "status", json_string(nw_status_text(e->status)));
 	bad |= json_object_set_new(o, "f_remove", stat_json(e->f_remove));
-	bad |= json_object_set_new(o, "missing", metrics_of_class(m, &r->prepared, NW_METRIC_MISSING));
-	bad |= json_object_set_new(o, "zero_variation", metrics_of_class(m, &r->prepared, NW_METRIC_CONSTANT));
-	bad |= json_object_set_new(o, "near_zero_variation", metrics_of_class(m, &r->prepared, NW_METRIC_RARE));
+	bad |=
+	    json_object_set_new(o, "missing", metrics_of_class(m, &r->prepared, NW_METRIC_MISSING));
+	bad |= json_object_set_new(
+	    o, "zero_variation", metrics_of_class(m, &r->prepared, NW_METRIC_CONSTANT));
+	bad |= json_object_set_new(
+	    o, "near_zero_variation", metrics_of_class(m, &r->prepared, NW_METRIC_RARE));
 	bad |= json_object_set_new(o, "clusters", metrics_clusters(m, &r->clusters, used));
-	bad |= json_object_set_new(o, "representatives", metrics_representatives(m, &r->clusters, used));
-	bad |= json_object_set_new(o, "min_abs_r", stat_json_array(r->clusters.min_abs_r, r->clusters.n_clusters));
+	bad |= json_object_set_new(
+	    o, "representatives", metrics_representatives(m, &r->clusters, used));
+	bad |= json_object_set_new(
+	    o, "min_abs_r", stat_json_array(r->clusters.min_abs_r, r->clusters.n_clusters));
 	bad |= json_object_set_new(o, "screened_out", json_integer((json_int_t)r->n_screened_out));
-	bad |= json_object_set_new(o, "constant", term_names_of_state(m, e, metric, NW_TERM_CONSTANT));
-	bad |= json_object_set_new(o, "aliased", term_names_of_state(m, e, metric, NW_TERM_ALIASED));
+	bad |=
+	    json_object_set_new(o, "constant", term_names_of_state(m, e, metric, NW_TERM_CONSTANT));
+	bad |=
+	    json_object_set_new(o, "aliased", term_names_of_state(m, e, metric, NW_TERM_ALIASED));
 	bad |= json_object_set_new(o, "df", json_integer((json_int_t)e->full_df));
 	bad |= json_object_set_new(o, "rank", json_integer((json_int_t)e->rank));
 	if (e->status != NW_STATUS_OK)
 		return stat_whole(o, bad);
-	bad |= json_object_set_new(o, "removed", term_names(m, e, metric, e->removed, e->n_removed));
+	bad |=
+	    json_object_set_new(o, "removed", term_names(m, e, metric, e->removed, e->n_removed));
 	bad |= json_object_set_new(o, "removed_F", stat_json_array(e->removed_f, e->n_removed));
 	bad |= json_object_set_new(o, "terms", term_names(m, e, metric, e->kept, e->n_kept));
 	bad |= json_object_set_new(o, "metrics", kept_metrics(m, e, metric));
@@ -317,9 +341,11 @@ verification_json(const struct request *req, const struct nw_reduction *r)
 		bad |= json_object_set_new(o, "sdr", refit_json(&c->selected));
 		if (req->opts.main.n > 0)
 			bad |= json_object_set_new(o, "main", refit_json(&c->main));
-		bad |= json_object_set_new(o, "rand_r2", stat_json_array(c->random_r2, r->n_random));
+		bad |=
+		    json_object_set_new(o, "rand_r2", stat_json_array(c->random_r2, r->n_random));
 		bad |= json_object_set_new(o, "rand_mean_r2", stat_json(c->random_mean_r2));
-		bad |= json_object_set_new(o, "sdr_out_of_sample_r2", stat_json(c->out_of_sample_r2));
+		bad |=
+		    json_object_set_new(o, "sdr_out_of_sample_r2", stat_json(c->out_of_sample_r2));
 		bad |= json_object_set_new(all, req->label[c->chunk], o);
 	}
 	return stat_whole(all, bad);
@@ -335,7 +361,8 @@ summary_json(const struct nw_reduction *r)
 	bad |= json_object_set_new(o, "sdr_mean_adj_r2", stat_json(r->mean.adj_r2));
 	bad |= json_object_set_new(o, "main_mean_r2", stat_json(r->mean.main_r2));
 	bad |= json_object_set_new(o, "rand_mean_r2", stat_json(r->mean.random_r2));
-	bad |= json_object_set_new(o, "sdr_mean_out_of_sample_r2", stat_json(r->mean.out_of_sample_r2));
+	bad |= json_object_set_new(
+	    o, "sdr_mean_out_of_sample_r2", stat_json(r->mean.out_of_sample_r2));
 	return stat_whole(o, bad);
 }
 
@@ -347,7 +374,8 @@ put_random(json_t *doc, const struct request *req, const struct nw_reduction *r)
 	int bad = 0;
 
 	for (size_t i = 0; i < r->n_random; i++)
-		bad |= json_array_append_new(sets, metrics_names(&req->m, r->random[i].metric, r->random[i].n));
+		bad |= json_array_append_new(
+		    sets, metrics_names(&req->m, r->random[i].metric, r->random[i].n));
 	bad |= json_object_set_new(doc, "rand_seed",
 	    req->opts.random == NULL ? json_integer((json_int_t)req->opts.seed) : json_null());
 	return bad | json_object_set_new(doc, "rand_subsets", sets);
@@ -361,7 +389,9 @@ reduce_answer(struct request *req, json_t **out, struct stat_error *err)
 	json_t *doc;
 	int bad = 0, rc;
 
-	rc = stat_library(nw_reduce(req->m.x, req->m.p, req->m.y, req->m.n, req->chunk, req->n_chunks, &req->opts, &r), err);
+	rc = stat_library(nw_reduce(req->m.x, req->m.p, req->m.y, req->m.n, req->chunk,
+			      req->n_chunks, &req->opts, &r),
+	    err);
 	if (rc != NW_OK) {
 		nw_reduction_clear(&r);
 		return rc;
@@ -370,7 +400,8 @@ reduce_answer(struct request *req, json_t **out, struct stat_error *err)
 		n_constant += r.prepared.class[j] == NW_METRIC_CONSTANT;
 	doc = json_object();
 	bad |= json_object_set_new(doc, "total_metrics", json_integer((json_int_t)r.n_metrics));
-	bad |= json_object_set_new(doc, "training_rows", json_integer((json_int_t)r.prepared.n_rows));
+	bad |=
+	    json_object_set_new(doc, "training_rows", json_integer((json_int_t)r.prepared.n_rows));
 	bad |= json_object_set_new(doc, "scan", scan_json(&r, &req->opts, n_constant));
 	bad |= json_object_set_new(doc, "selection", selection_json(&req->m, &r));
 	bad |= json_object_set_new(doc, "verification", verification_json(req, &r));
@@ -388,7 +419,8 @@ data_stem(const struct stat_case *c, char *stem, size_t size)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)c->inputs, key, value) {
+	json_object_foreach((json_t *)c->inputs, key, value)
+	{
 		const char *base = strrchr(key, '/') != NULL ? strrchr(key, '/') + 1 : key;
 
 		if (strstr(base, ".csv") != NULL && strncmp(base, "chunks.", 7) != 0) {
@@ -459,7 +491,8 @@ options_of_case(const struct stat_case *c, struct nw_reduce_options *o)
 	o->cluster.n_eff = stat_case_bool(c, "n_eff", o->cluster.n_eff);
 	o->eliminate.f_remove = stat_case_number(c, "f_remove", o->eliminate.f_remove);
 	o->eliminate.hierarchical = stat_case_bool(c, "hierarchical", o->eliminate.hierarchical);
-	o->eliminate.alias_tolerance = stat_case_number(c, "alias_tolerance", o->eliminate.alias_tolerance);
+	o->eliminate.alias_tolerance =
+	    stat_case_number(c, "alias_tolerance", o->eliminate.alias_tolerance);
 }
 
 int
@@ -477,9 +510,11 @@ stat_reduce_case(const struct stat_case *c, json_t **out, struct stat_error *err
 	if (rc == NW_OK)
 		rc = metrics_init(&r.m, table, stat_case_text(c, "response", "response"), err);
 	if (rc == NW_OK)
-		rc = stat_missing_parse(stat_case_text(c, "missing", NULL), &r.opts.prepare.missing, err);
+		rc = stat_missing_parse(
+		    stat_case_text(c, "missing", NULL), &r.opts.prepare.missing, err);
 	if (rc == NW_OK)
-		rc = stat_quadratic_parse(stat_case_text(c, "quadratic", NULL), &r.opts.eliminate.quadratic, err);
+		rc = stat_quadratic_parse(
+		    stat_case_text(c, "quadratic", NULL), &r.opts.eliminate.quadratic, err);
 	if (rc == NW_OK)
 		rc = thresholds_of_case(c, &r, err);
 	if (rc == NW_OK)
@@ -521,7 +556,9 @@ chunks_of_args(const struct stat_args *a, struct request *r, struct stat_error *
 	int rc;
 
 	if (stat_arg(a, "chunks") == NULL)
-		return *text == '\0' ? NW_OK : stat_fail(err, NW_EINVAL, "--train names chunks: --chunks FILE is needed");
+		return *text == '\0'
+		    ? NW_OK
+		    : stat_fail(err, NW_EINVAL, "--train names chunks: --chunks FILE is needed");
 	if ((train = stat_list(text, &n)) == NULL)
 		return no_memory(err);
 	rc = stat_table_read(stat_arg(a, "chunks"), &table, err);
@@ -561,7 +598,8 @@ numbers_of_args(const struct stat_args *a, struct request *r, struct stat_error 
 int
 stat_reduce_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
-	struct request r = { .opts = stat_arg_given(a, "better") ? nw_reduce_better() : nw_reduce_faithful() };
+	struct request r = { .opts = stat_arg_given(a, "better") ? nw_reduce_better()
+								 : nw_reduce_faithful() };
 	int rc = metrics_of_args(a, &r.m, err);
 
 	if (rc == NW_OK)

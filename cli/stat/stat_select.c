@@ -29,7 +29,8 @@ struct select_request {
 
 /* All but what only a finished elimination has. */
 static int
-put_candidates(json_t *doc, const struct metrics *m, const struct nw_prepared *prep, const struct nw_elimination *e)
+put_candidates(json_t *doc, const struct metrics *m, const struct nw_prepared *prep,
+    const struct nw_elimination *e)
 {
 	int bad = 0;
 
@@ -38,21 +39,26 @@ put_candidates(json_t *doc, const struct metrics *m, const struct nw_prepared *p
 	bad |= json_object_set_new(doc, "f_remove", stat_json(e->f_remove));
 	bad |= json_object_set_new(doc, "terms_total", json_integer((json_int_t)e->n_terms));
 	bad |= json_object_set_new(doc, "missing", metrics_of_class(m, prep, NW_METRIC_MISSING));
-	bad |= json_object_set_new(doc, "near_zero_variation", metrics_of_class(m, prep, NW_METRIC_RARE));
+	bad |= json_object_set_new(
+	    doc, "near_zero_variation", metrics_of_class(m, prep, NW_METRIC_RARE));
 	if (e->status == NW_STATUS_CONSTANT_RESPONSE || e->status == NW_STATUS_INSUFFICIENT)
 		return bad;
-	bad |= json_object_set_new(doc, "constant", term_names_of_state(m, e, prep->used, NW_TERM_CONSTANT));
-	bad |= json_object_set_new(doc, "aliased", term_names_of_state(m, e, prep->used, NW_TERM_ALIASED));
+	bad |= json_object_set_new(
+	    doc, "constant", term_names_of_state(m, e, prep->used, NW_TERM_CONSTANT));
+	bad |= json_object_set_new(
+	    doc, "aliased", term_names_of_state(m, e, prep->used, NW_TERM_ALIASED));
 	bad |= json_object_set_new(doc, "df", json_integer((json_int_t)e->full_df));
 	bad |= json_object_set_new(doc, "rank", json_integer((json_int_t)e->rank));
 	return bad;
 }
 
 static json_t *
-select_table(const struct metrics *m, const struct nw_prepared *prep, const struct nw_elimination *e)
+select_table(
+    const struct metrics *m, const struct nw_prepared *prep, const struct nw_elimination *e)
 {
 	json_t *a = json_array();
-	int bad = json_array_append_new(a, coefficient_row(json_string("(Intercept)"), &e->lm.intercept));
+	int bad =
+	    json_array_append_new(a, coefficient_row(json_string("(Intercept)"), &e->lm.intercept));
 
 	for (size_t i = 0; i < e->n_kept; i++)
 		bad |= json_array_append_new(a,
@@ -61,11 +67,13 @@ select_table(const struct metrics *m, const struct nw_prepared *prep, const stru
 }
 
 static int
-put_selection(json_t *doc, const struct metrics *m, const struct nw_prepared *prep, const struct nw_elimination *e)
+put_selection(json_t *doc, const struct metrics *m, const struct nw_prepared *prep,
+    const struct nw_elimination *e)
 {
 	int bad = 0;
 
-	bad |= json_object_set_new(doc, "removed", term_names(m, e, prep->used, e->removed, e->n_removed));
+	bad |= json_object_set_new(
+	    doc, "removed", term_names(m, e, prep->used, e->removed, e->n_removed));
 	bad |= json_object_set_new(doc, "removed_F", stat_json_array(e->removed_f, e->n_removed));
 	bad |= json_object_set_new(doc, "terms", term_names(m, e, prep->used, e->kept, e->n_kept));
 	bad |= json_object_set_new(doc, "metrics", kept_metrics(m, e, prep->used));
@@ -81,13 +89,17 @@ put_selection(json_t *doc, const struct metrics *m, const struct nw_prepared *pr
 	return bad;
 }
 
-/* PRESS and blocked folds of the selected model. The selection has seen the rows: still an upper bound, but a lower one. */
+/* PRESS and blocked folds of the selected model. The selection has seen the rows: still an upper
+ * bound, but a lower one. */
 static int
-put_validation(json_t *doc, const struct nw_prepared *prep, const struct nw_elimination *e, struct stat_error *err)
+put_validation(json_t *doc, const struct nw_prepared *prep, const struct nw_elimination *e,
+    struct stat_error *err)
 {
 	struct nw_validation v;
 	struct nw_lm_options opts = { false, 0 };
-	int bad = 0, rc = nw_validate(prep->x, e->kept_terms, e->n_kept, prep->y, prep->n_rows, 5, &opts, &v);
+	int bad = 0,
+	    rc =
+		nw_validate(prep->x, e->kept_terms, e->n_kept, prep->y, prep->n_rows, 5, &opts, &v);
 
 	if (rc != NW_OK)
 		return stat_library(rc, err);
@@ -97,7 +109,8 @@ put_validation(json_t *doc, const struct nw_prepared *prep, const struct nw_elim
 }
 
 static int
-select_answer(const struct metrics *m, const struct select_request *req, json_t **out, struct stat_error *err)
+select_answer(
+    const struct metrics *m, const struct select_request *req, json_t **out, struct stat_error *err)
 {
 	struct nw_prepared prep;
 	struct nw_elimination e = { 0 };
@@ -105,7 +118,9 @@ select_answer(const struct metrics *m, const struct select_request *req, json_t 
 	int bad = 0, rc = metrics_complete(m, req->max_missing, req->near_zero_filter, &prep, err);
 
 	if (rc == NW_OK)
-		rc = stat_library(nw_eliminate(prep.x, prep.n_used, prep.y, prep.n_rows, &req->eliminate, &e), err);
+		rc = stat_library(
+		    nw_eliminate(prep.x, prep.n_used, prep.y, prep.n_rows, &req->eliminate, &e),
+		    err);
 	if (rc != NW_OK)
 		goto out;
 	doc = json_object();
@@ -130,13 +145,15 @@ stat_select_case(const struct stat_case *c, json_t **out, struct stat_error *err
 	struct metrics m;
 	struct select_request req = {
 		.eliminate = { stat_case_number(c, "f_remove", 2), NW_QUADRATIC_NONE,
-		    stat_case_bool(c, "hierarchical", false), stat_case_number(c, "alias_tolerance", 0) },
+		    stat_case_bool(c, "hierarchical", false),
+		    stat_case_number(c, "alias_tolerance", 0) },
 		.max_missing = stat_case_number(c, "max_missing", 0.2),
 	};
 	int rc = metrics_of_case(c, &m, err);
 
 	if (rc == NW_OK)
-		rc = stat_quadratic_parse(stat_case_text(c, "quadratic", NULL), &req.eliminate.quadratic, err);
+		rc = stat_quadratic_parse(
+		    stat_case_text(c, "quadratic", NULL), &req.eliminate.quadratic, err);
 	if (rc == NW_OK)
 		rc = select_answer(&m, &req, out, err);
 	metrics_clear(&m);
@@ -144,7 +161,8 @@ stat_select_case(const struct stat_case *c, json_t **out, struct stat_error *err
 }
 
 int
-stat_eliminate_args(const struct stat_args *a, struct nw_eliminate_options *opts, struct stat_error *err)
+stat_eliminate_args(
+    const struct stat_args *a, struct nw_eliminate_options *opts, struct stat_error *err)
 {
 	int rc = stat_quadratic_parse(stat_arg(a, "quadratic"), &opts->quadratic, err);
 
@@ -160,8 +178,10 @@ int
 stat_select_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
 	struct metrics m;
-	struct nw_reduce_options defaults = stat_arg_given(a, "better") ? nw_reduce_better() : nw_reduce_faithful();
-	struct select_request req = { defaults.eliminate, defaults.prepare.max_missing, defaults.prepare.near_zero_filter };
+	struct nw_reduce_options defaults =
+	    stat_arg_given(a, "better") ? nw_reduce_better() : nw_reduce_faithful();
+	struct select_request req = { defaults.eliminate, defaults.prepare.max_missing,
+		defaults.prepare.near_zero_filter };
 	int rc = metrics_of_args(a, &m, err);
 
 	if (rc == NW_OK)

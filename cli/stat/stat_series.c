@@ -6,27 +6,29 @@
 #include <string.h>
 #include <strings.h>
 
-const struct stat_kind stat_series_kinds[] = {
-	{ "summary", "univariate", "n, mean, sd, min, max, sum of every column", "", summary_options, summary_run,
-	    summary_case },
-	{ "ttest", "ttest", "is the first group's mean lower? Welch and Student, from values or summaries", NULL,
+const struct stat_kind stat_series_kinds[] = { { "summary", "univariate",
+						   "n, mean, sd, min, max, sum of every column", "",
+						   summary_options, summary_run, summary_case },
+	{ "ttest", "ttest",
+	    "is the first group's mean lower? Welch and Student, from values or summaries", NULL,
 	    ttest_options, ttest_run, ttest_case },
-	{ "bottleneck", "bottleneck", "the component with the lowest mean, and whether it is the only candidate",
+	{ "bottleneck", "bottleneck",
+	    "the component with the lowest mean, and whether it is the only candidate",
 	    "components", bottleneck_options, bottleneck_run, bottleneck_case },
 	{ NULL, "autocorr", NULL, NULL, NULL, NULL, autocorr_case },
-	{ "density", "kde", "density of durations, its classes, and the limit above which one is an outlier", "curve",
-	    density_options, density_run, density_case },
+	{ "density", "kde",
+	    "density of durations, its classes, and the limit above which one is an outlier",
+	    "curve", density_options, density_run, density_case },
 	{ NULL, "histkde", NULL, NULL, NULL, NULL, density_case },
 	{ NULL, "iotrace", NULL, NULL, NULL, NULL, iotrace_case },
-	{ "models", "models", "lines of the slowest ordinary duration over the access size", "sizes", models_options,
-	    models_run, models_case },
-	{ "classify", "classify", "which model each operation belongs to", "operations", classify_options, classify_run,
-	    classify_case },
+	{ "models", "models", "lines of the slowest ordinary duration over the access size",
+	    "sizes", models_options, models_run, models_case },
+	{ "classify", "classify", "which model each operation belongs to", "operations",
+	    classify_options, classify_run, classify_case },
 	{ NULL, "formats", NULL, NULL, NULL, NULL, formats_case },
-	{ "changes", "changepoint", "where a series changes its mean or spread", "segments", changes_options, changes_run,
-	    changes_case },
-	{ NULL, NULL, NULL, NULL, NULL, NULL, NULL }
-};
+	{ "changes", "changepoint", "where a series changes its mean or spread", "segments",
+	    changes_options, changes_run, changes_case },
+	{ NULL, NULL, NULL, NULL, NULL, NULL, NULL } };
 
 int
 series_table(const struct stat_args *a, struct stat_table **out, struct stat_error *err)
@@ -35,7 +37,8 @@ series_table(const struct stat_args *a, struct stat_table **out, struct stat_err
 
 	*out = NULL;
 	if (stat_arg_files(a, &files) > 1)
-		return stat_fail(err, NW_EINVAL, "one file at a time: \"%.60s\" is too much", files[1]);
+		return stat_fail(
+		    err, NW_EINVAL, "one file at a time: \"%.60s\" is too much", files[1]);
 	return stat_table_read(files[0], out, err);
 }
 
@@ -51,7 +54,8 @@ is_one_of(const char *name, const char *const *words)
 bool
 column_is_clock(const struct stat_table *t, size_t col)
 {
-	static const char *const words[] = { "t", "time", "timestamp", "start", "start_time", "index", "row", "window", NULL };
+	static const char *const words[] = { "t", "time", "timestamp", "start", "start_time",
+		"index", "row", "window", NULL };
 
 	return is_one_of(t->cols[col].name, words);
 }
@@ -67,13 +71,15 @@ column_is_numeric(const struct stat_table *t, size_t col)
 size_t
 series_column(const struct stat_table *t, const char *wanted, struct stat_error *err)
 {
-	static const char *const usual[] = { "duration", "duration_s", "duration_ns", "value", "y", NULL };
+	static const char *const usual[] = { "duration", "duration_s", "duration_ns", "value", "y",
+		NULL };
 	size_t col, found = SIZE_MAX, named = SIZE_MAX, n = 0;
 	long at;
 
 	if (wanted != NULL) {
 		if ((at = stat_table_find(t, wanted)) < 0)
-			stat_fail(err, NW_ENOTFOUND, "%s:1:1: no column \"%.40s\"", t->file, wanted);
+			stat_fail(
+			    err, NW_ENOTFOUND, "%s:1:1: no column \"%.40s\"", t->file, wanted);
 		return at < 0 ? SIZE_MAX : (size_t)at;
 	}
 	if (t->n_cols == 1)
@@ -96,11 +102,13 @@ series_column(const struct stat_table *t, const char *wanted, struct stat_error 
 size_t
 name_column(const struct stat_table *t, const char *wanted)
 {
-	static const char *const usual[] = { "group", "component", "condition", "name", "id", NULL };
+	static const char *const usual[] = { "group", "component", "condition", "name", "id",
+		NULL };
 	size_t col;
 
 	if (wanted != NULL)
-		return stat_table_find(t, wanted) < 0 ? SIZE_MAX : (size_t)stat_table_find(t, wanted);
+		return stat_table_find(t, wanted) < 0 ? SIZE_MAX
+						      : (size_t)stat_table_find(t, wanted);
 	for (col = 0; col < t->n_cols; col++)
 		if (is_one_of(t->cols[col].name, usual))
 			return col;
@@ -113,7 +121,7 @@ name_column(const struct stat_table *t, const char *wanted)
 static uint32_t
 hash_text(const char *s)
 {
-	uint32_t h = 2166136261u;       /* FNV-1a */
+	uint32_t h = 2166136261u; /* FNV-1a */
 
 	for (; *s != '\0'; s++)
 		h = (h ^ (unsigned char)*s) * 16777619u;
@@ -124,7 +132,7 @@ int
 series_groups_make(const char *const *text, size_t n_rows, struct series_groups *out)
 {
 	size_t n_slots = 16, row, at;
-	uint32_t *slots, group;         /* 1 + group; 0 = free. At most half of them are taken. */
+	uint32_t *slots, group; /* 1 + group; 0 = free. At most half of them are taken. */
 
 	*out = (struct series_groups){ 0 };
 	while (n_slots < 2 * n_rows)

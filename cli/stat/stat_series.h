@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kinds about one series share. Each kind is a file stat_<kind>.c; stat_series.c has their table. A _run is for
- * the command line, a _case for recorded cases. */
+/* What the kinds about one series share. Each kind is a file stat_<kind>.c; stat_series.c has their
+ * table. A _run is for the command line, a _case for recorded cases. */
 #ifndef DAEMON_STAT_SERIES_H
 #define DAEMON_STAT_SERIES_H
 #include "cli/stat/io_file.h"
@@ -11,29 +11,31 @@
 typedef int stat_run_fn(const struct stat_args *a, json_t **out, struct stat_error *err);
 typedef int stat_case_fn(const struct stat_case *c, json_t **out, struct stat_error *err);
 
-stat_run_fn summary_run, ttest_run, bottleneck_run, density_run, models_run, classify_run, changes_run;
-stat_case_fn summary_case, ttest_case, bottleneck_case, autocorr_case, density_case, models_case, iotrace_case,
-    classify_case, formats_case, changes_case;
-extern const struct stat_option summary_options[], ttest_options[], bottleneck_options[], density_options[],
-    models_options[], classify_options[], changes_options[];
+stat_run_fn summary_run, ttest_run, bottleneck_run, density_run, models_run, classify_run,
+    changes_run;
+stat_case_fn summary_case, ttest_case, bottleneck_case, autocorr_case, density_case, models_case,
+    iotrace_case, classify_case, formats_case, changes_case;
+extern const struct stat_option summary_options[], ttest_options[], bottleneck_options[],
+    density_options[], models_options[], classify_options[], changes_options[];
 
 /* The one file that was given. */
 int series_table(const struct stat_args *a, struct stat_table **out, struct stat_error *err);
-/* The column meant: `wanted`, or the only one that holds numbers and is not a clock, or one named duration[_s|_ns], value or y.
- * SIZE_MAX and an error otherwise. */
+/* The column meant: `wanted`, or the only one that holds numbers and is not a clock, or one named
+ * duration[_s|_ns], value or y. SIZE_MAX and an error otherwise. */
 size_t series_column(const struct stat_table *t, const char *wanted, struct stat_error *err);
-/* Does the column hold numbers, at least one or nothing else? Does its name say it counts time or rows? */
+/* Does the column hold numbers, at least one or nothing else? Does its name say it counts time or
+ * rows? */
 bool column_is_numeric(const struct stat_table *t, size_t col);
 bool column_is_clock(const struct stat_table *t, size_t col);
-/* A column of names: `wanted`, or the first all-text column, or one named group, component, condition, name or id. SIZE_MAX:
- * none. */
+/* A column of names: `wanted`, or the first all-text column, or one named group, component,
+ * condition, name or id. SIZE_MAX: none. */
 size_t name_column(const struct stat_table *t, const char *wanted);
 
 /* Rows with the same text, in order of first appearance. */
 struct series_groups {
 	size_t n;
-	const char **name;      /* on loan from the texts */
-	uint32_t *of;           /* group of each row */
+	const char **name; /* on loan from the texts */
+	uint32_t *of;      /* group of each row */
 };
 int series_groups_make(const char *const *text, size_t n_rows, struct series_groups *out);
 void series_groups_free(struct series_groups *g);
@@ -48,11 +50,13 @@ struct density_settings {
 	bool midpoint;
 };
 extern const struct density_settings density_settings_default;
-int density_settings_args(const struct stat_args *a, struct density_settings *s, struct stat_error *err);
+int density_settings_args(
+    const struct stat_args *a, struct density_settings *s, struct stat_error *err);
 void density_settings_case(const struct stat_case *c, struct density_settings *s);
 
-/* Reads any io-model file. NW_ENOTFOUND without message: it is another kind of file, and *bytes are the caller's. */
-int io_file_read(const char *path, bool keep_last, struct io_file *out, char **bytes, size_t *n_bytes,
-    struct stat_error *err);
+/* Reads any io-model file. NW_ENOTFOUND without message: it is another kind of file, and *bytes are
+ * the caller's. */
+int io_file_read(const char *path, bool keep_last, struct io_file *out, char **bytes,
+    size_t *n_bytes, struct stat_error *err);
 
 #endif

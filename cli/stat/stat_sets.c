@@ -26,7 +26,9 @@ sets_alloc(struct sets *s, size_t n, size_t n_values)
 	s->group = calloc(n + 1, sizeof(*s->group));
 	s->series = calloc(n + 1, sizeof(*s->series));
 	s->values = malloc((n_values + 1) * sizeof(*s->values));
-	return s->name == NULL || s->group == NULL || s->series == NULL || s->values == NULL ? NW_ENOMEM : NW_OK;
+	return s->name == NULL || s->group == NULL || s->series == NULL || s->values == NULL
+	    ? NW_ENOMEM
+	    : NW_OK;
 }
 
 static bool
@@ -46,7 +48,8 @@ static int
 sets_of_tuples(struct sets *s, const char *const *names, struct stat_error *err)
 {
 	const struct stat_table *t = s->t;
-	const double *mean = stat_table_numbers(t, "mean", err), *sd = stat_table_numbers(t, "sd", err), *n = NULL, *sum = NULL;
+	const double *mean = stat_table_numbers(t, "mean", err),
+		     *sd = stat_table_numbers(t, "sd", err), *n = NULL, *sum = NULL;
 	size_t i;
 	int rc;
 
@@ -55,11 +58,13 @@ sets_of_tuples(struct sets *s, const char *const *names, struct stat_error *err)
 	else if (has_column(t, "sum"))
 		sum = stat_table_numbers(t, "sum", err);
 	if (mean == NULL || sd == NULL || (n == NULL && sum == NULL))
-		return stat_fail(err, NW_EPROTO, "%s:1:1: summaries want columns n (or sum), mean, sd", t->file);
+		return stat_fail(
+		    err, NW_EPROTO, "%s:1:1: summaries want columns n (or sum), mean, sd", t->file);
 	if ((rc = sets_alloc(s, t->n_rows, 0)) != NW_OK)
 		return rc;
 	for (i = 0; i < t->n_rows; i++) {
-		s->group[i] = (struct nw_group){ n != NULL ? n[i] : recovered_n(sum[i], mean[i]), mean[i], sd[i] };
+		s->group[i] = (struct nw_group){ n != NULL ? n[i] : recovered_n(sum[i], mean[i]),
+			mean[i], sd[i] };
 		if (s->group[i].n == 1 && isnan(sd[i]))
 			s->group[i].sd = 0;
 		s->name[i] = names != NULL ? names[i] : "";
@@ -77,7 +82,8 @@ sets_of_long(struct sets *s, const char *const *names, const double *v)
 
 	if ((rc = series_groups_make(names, n_rows, &g)) != NW_OK)
 		return rc;
-	if ((rc = sets_alloc(s, g.n, n_rows)) != NW_OK || (fill = calloc(g.n + 1, sizeof(*fill))) == NULL) {
+	if ((rc = sets_alloc(s, g.n, n_rows)) != NW_OK ||
+	    (fill = calloc(g.n + 1, sizeof(*fill))) == NULL) {
 		rc = NW_ENOMEM;
 		goto out;
 	}
@@ -119,7 +125,8 @@ sets_of_wide(struct sets *s, struct stat_error *err)
 	return NW_OK;
 }
 
-/* The value column of a long file: the wanted, the usual names, or the only number beside clock and names. */
+/* The value column of a long file: the wanted, the usual names, or the only number beside clock and
+ * names. */
 static size_t
 value_column(const struct stat_table *t, size_t names, const char *wanted, struct stat_error *err)
 {
@@ -144,7 +151,8 @@ sets_make_wide(struct sets *s, struct stat_table *t, struct stat_error *err)
 }
 
 int
-sets_make(struct sets *s, struct stat_table *t, const char *group, const char *value, struct stat_error *err)
+sets_make(struct sets *s, struct stat_table *t, const char *group, const char *value,
+    struct stat_error *err)
 {
 	const char *const *names = NULL;
 	const double *v;

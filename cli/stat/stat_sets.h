@@ -14,15 +14,16 @@
 struct sets {
 	size_t n;
 	const char **name;
-	struct nw_group *group;         /* known from the start for tuples, else after sets_summarise */
-	struct nw_component *series;    /* .x NULL: only the summary is known */
-	double *values;                 /* what the series of a long file point into */
-	struct stat_table *t;           /* what names and other series point into; ours */
+	struct nw_group *group; /* known from the start for tuples, else after sets_summarise */
+	struct nw_component *series; /* .x NULL: only the summary is known */
+	double *values;              /* what the series of a long file point into */
+	struct stat_table *t;        /* what names and other series point into; ours */
 };
 
-/* Takes the table, also when it fails: sets_free in any case. `group` and `value` name the columns of a long file, or are
- * NULL: the usual names, or the only ones possible. */
-int sets_make(struct sets *s, struct stat_table *t, const char *group, const char *value, struct stat_error *err);
+/* Takes the table, also when it fails: sets_free in any case. `group` and `value` name the columns
+ * of a long file, or are NULL: the usual names, or the only ones possible. */
+int sets_make(struct sets *s, struct stat_table *t, const char *group, const char *value,
+    struct stat_error *err);
 /* The same for a file that is known to be wide. */
 int sets_make_wide(struct sets *s, struct stat_table *t, struct stat_error *err);
 /* Summaries of the series, with effective sizes if asked for. */

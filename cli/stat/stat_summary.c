@@ -15,7 +15,7 @@ const struct stat_option summary_options[] = {
 json_t *
 summary_json(const struct nw_summary *s)
 {
-	double none = s->n == 0 ? NAN : 0;      /* no value: nothing but n is defined */
+	double none = s->n == 0 ? NAN : 0; /* no value: nothing but n is defined */
 	json_t *o = json_object();
 
 	json_object_set_new(o, "n", json_integer((json_int_t)s->n));
@@ -25,7 +25,8 @@ summary_json(const struct nw_summary *s)
 	json_object_set_new(o, "max", stat_json(s->max + none));
 	json_object_set_new(o, "sum", stat_json(s->sum + none));
 	if (s->n == 0)
-		json_object_set_new(o, "status", json_string(nw_status_text(NW_STATUS_INSUFFICIENT)));
+		json_object_set_new(
+		    o, "status", json_string(nw_status_text(NW_STATUS_INSUFFICIENT)));
 	return o;
 }
 
@@ -39,7 +40,8 @@ series_json(const double *v, size_t n)
 	return o;
 }
 
-/* {"windows": {group: summary}, "total": the summaries merged}; with several columns, one of these per column. */
+/* {"windows": {group: summary}, "total": the summaries merged}; with several columns, one of these
+ * per column. */
 static int
 column_by_group(const struct series_groups *g, const double *v, size_t n_rows, json_t *out)
 {
@@ -97,7 +99,8 @@ table_by_group(struct stat_table *t, const char *group, json_t *out, struct stat
 	return rc;
 }
 
-/* Every column that holds numbers. Columns of names have no summary; a name among numbers is an error. */
+/* Every column that holds numbers. Columns of names have no summary; a name among numbers is an
+ * error. */
 static int
 table_by_column(const struct stat_table *t, json_t *out, struct stat_error *err)
 {
@@ -145,11 +148,11 @@ series_of_json(const json_t *doc, json_t *out)
 	double *v;
 	size_t i;
 
-	json_object_foreach((json_t *)(uintptr_t)doc, name, list) {
+	json_object_foreach((json_t *)(uintptr_t)doc, name, list)
+	{
 		if ((v = malloc((json_array_size(list) + 1) * sizeof(*v))) == NULL)
 			return NW_ENOMEM;
-		json_array_foreach(list, i, item)
-			v[i] = number_of(item);
+		json_array_foreach(list, i, item) v[i] = number_of(item);
 		json_object_set_new(out, name, series_json(v, json_array_size(list)));
 		free(v);
 	}
@@ -176,7 +179,8 @@ summary_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 	if ((rc = stat_case_table(c, NULL, &t, err)) != NW_OK)
 		return rc;
 	rc = group != NULL ? table_by_group(t, group, *out, err) : table_by_column(t, *out, err);
-	if (rc == NW_OK && group == NULL && json_object_size(*out) == 1) {      /* one series: its summary is the answer */
+	/* one series: its summary is the answer */
+	if (rc == NW_OK && group == NULL && json_object_size(*out) == 1) {
 		only = json_incref(json_object_iter_value(json_object_iter(*out)));
 		json_decref(*out);
 		*out = only;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CSV to columns. The bytes are walked twice: once to check their shape and count rows, once to read the numbers, so
- * that nothing is allocated before its size is known to be backed by as many bytes. Text is cut out when asked for.
+ * CSV to columns. The bytes are walked twice: once to check their shape and count rows, once to
+ * read the numbers, so that nothing is allocated before its size is known to be backed by as many
+ * bytes. Text is cut out when asked for.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 
 #include "cli/stat/stat.h"
 
-#define NUMBER_LEN_MAX 512      /* longer than any number that is meant */
-#define EXCERPT 40              /* bytes of a bad field that are shown */
+#define NUMBER_LEN_MAX 512 /* longer than any number that is meant */
+#define EXCERPT        40  /* bytes of a bad field that are shown */
 
 /* --- numbers --- */
 
@@ -53,12 +54,14 @@ is_decimal(const char *p, const char *end)
 	return p == end;
 }
 
-/* Up to 15 digits and a power of ten up to 22 are both exact doubles, so one division is the nearest double (Clinger
- * 1990). False: leave it to strtod. No exponent: these are the numbers in most files. */
+/* Up to 15 digits and a power of ten up to 22 are both exact doubles, so one division is the
+ * nearest double (Clinger 1990). False: leave it to strtod. No exponent: these are the numbers in
+ * most files. */
 static bool
 parse_short(const char *p, const char *end, double *out)
 {
-	static const double tens[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+	static const double tens[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+		1e12, 1e13, 1e14, 1e15 };
 	bool negative = *p == '-', after_point = false;
 	uint64_t mantissa = 0;
 	int n_digits = 0, n_after = 0;
@@ -120,10 +123,11 @@ is_missing(const char *s, size_t len)
 	if (s == end)
 		return true;
 	if (end - s <= NUMBER_LEN_MAX && is_decimal(s, end))
-		return true;            /* and not finite, or stat_number_parse had taken it */
+		return true; /* and not finite, or stat_number_parse had taken it */
 	s += *s == '+' || *s == '-';
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if ((size_t)(end - s) == strlen(words[i]) && strncasecmp(s, words[i], (size_t)(end - s)) == 0)
+		if ((size_t)(end - s) == strlen(words[i]) &&
+		    strncasecmp(s, words[i], (size_t)(end - s)) == 0)
 			return true;
 	return false;
 }
@@ -133,17 +137,17 @@ is_missing(const char *s, size_t len)
 struct cursor {
 	const char *at, *end;
 	const char *line_start;
-	size_t line;            /* 1-based */
-	const char *why;        /* of a failure */
+	size_t line;     /* 1-based */
+	const char *why; /* of a failure */
 };
 
 struct field {
-	const char *s;          /* between the quotes, if any; doubled quotes are still doubled */
+	const char *s; /* between the quotes, if any; doubled quotes are still doubled */
 	size_t len;
 	bool doubled;
-	bool last;              /* of its row */
-	const char *start;      /* first byte, for messages */
-	size_t line, byte;      /* where it starts, 1-based */
+	bool last;         /* of its row */
+	const char *start; /* first byte, for messages */
+	size_t line, byte; /* where it starts, 1-based */
 };
 
 static bool
@@ -171,7 +175,9 @@ field_end(struct cursor *c, struct field *f)
 	if (*p == '\r' && p + 1 < c->end && p[1] == '\n')
 		p++;
 	if (*p != '\n')
-		return fail_at(c, p, *p == '\r' ? "carriage return without line feed" : "text after a closing quote");
+		return fail_at(c, p,
+		    *p == '\r' ? "carriage return without line feed"
+			       : "text after a closing quote");
 	c->at = c->line_start = p + 1;
 	c->line++;
 	return true;
@@ -220,7 +226,8 @@ next_field(struct cursor *c, struct field *f)
 		return quoted_field(c, f);
 	for (; p < c->end && *p != ',' && *p != '\n' && *p != '\r'; p++)
 		if (*p == '"' || *p == '\0')
-			return fail_at(c, p, *p == '"' ? "quote inside an unquoted field" : "NUL byte");
+			return fail_at(
+			    c, p, *p == '"' ? "quote inside an unquoted field" : "NUL byte");
 	f->len = (size_t)(p - f->s);
 	c->at = p;
 	return field_end(c, f);
@@ -229,23 +236,33 @@ next_field(struct cursor *c, struct field *f)
 static int
 fail_cursor(const struct stat_table *t, const struct cursor *c, struct stat_error *err)
 {
-	return stat_fail(err, NW_EPROTO, "%s:%zu:%zu: %s", t->file, c->line, (size_t)(c->at - c->line_start) + 1, c->why);
+	return stat_fail(err, NW_EPROTO, "%s:%zu:%zu: %s", t->file, c->line,
+	    (size_t)(c->at - c->line_start) + 1, c->why);
 }
 
-/* Length of the UTF-8 sequence at p, 0 if it is none: overlong, a surrogate, beyond U+10FFFF, cut. */
+/* Length of the UTF-8 sequence at p, 0 if it is none: overlong, a surrogate, beyond U+10FFFF,
+ * cut. */
 static size_t
 utf8_length(const unsigned char *p)
 {
 	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf8 ? 4 : 0, i;
+	size_t n = p[0] < 0x80 ? 1
+	    : p[0] < 0xc0      ? 0
+	    : p[0] < 0xe0      ? 2
+	    : p[0] < 0xf0      ? 3
+	    : p[0] < 0xf8      ? 4
+			       : 0,
+	       i;
 	uint32_t code = n < 2 ? p[0] : p[0] & (0x7fu >> n);
 
 	for (i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80)      /* the closing NUL, too */
+		if ((p[i] & 0xc0) != 0x80) /* the closing NUL, too */
 			return 0;
 		code = code << 6 | (p[i] & 0x3f);
 	}
-	return n > 1 && (code < lowest[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) ? 0 : n;
+	return n > 1 && (code < lowest[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+	    ? 0
+	    : n;
 }
 
 /* JSON is UTF-8; what is not, such as Latin-1, becomes question marks. */
@@ -304,7 +321,8 @@ add_row(struct stat_table *t, size_t *room, size_t at, size_t line)
 static int
 compare_names(const void *a, const void *b)
 {
-	const struct stat_column *x = *(const struct stat_column *const *)a, *y = *(const struct stat_column *const *)b;
+	const struct stat_column *x = *(const struct stat_column *const *)a,
+				 *y = *(const struct stat_column *const *)b;
 
 	return strcmp(x->name, y->name);
 }
@@ -323,8 +341,8 @@ check_names(const struct stat_table *t, struct stat_error *err)
 	qsort(sorted, t->n_cols, sizeof(*sorted), compare_names);
 	for (i = 1; i < t->n_cols && rc == NW_OK; i++)
 		if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
-			rc = stat_fail(err, NW_EPROTO, "%s:1:1: two columns are named \"%.*s\"", t->file, EXCERPT,
-			    sorted[i]->name);
+			rc = stat_fail(err, NW_EPROTO, "%s:1:1: two columns are named \"%.*s\"",
+			    t->file, EXCERPT, sorted[i]->name);
 	free(sorted);
 	return rc;
 }
@@ -338,8 +356,9 @@ add_column(struct stat_table *t, const struct field *f)
 
 	trim(&inner.s, &end);
 	inner.len = (size_t)(end - inner.s);
-	if ((t->n_cols & (t->n_cols - 1)) == 0) {       /* a power of two: full */
-		if ((cols = realloc(t->cols, (t->n_cols == 0 ? 1 : 2 * t->n_cols) * sizeof(*cols))) == NULL)
+	if ((t->n_cols & (t->n_cols - 1)) == 0) { /* a power of two: full */
+		if ((cols = realloc(
+			 t->cols, (t->n_cols == 0 ? 1 : 2 * t->n_cols) * sizeof(*cols))) == NULL)
 			return NW_ENOMEM;
 		t->cols = cols;
 	}
@@ -392,12 +411,13 @@ check_row(struct stat_table *t, struct cursor *c, size_t *room, struct stat_erro
 		if (!next_field(c, &f))
 			return fail_cursor(t, c, err);
 		if (++n > t->n_cols)
-			return stat_fail(err, NW_EPROTO, "%s:%zu:%zu: more fields than the header's %zu", t->file, f.line,
+			return stat_fail(err, NW_EPROTO,
+			    "%s:%zu:%zu: more fields than the header's %zu", t->file, f.line,
 			    f.byte, t->n_cols);
 	} while (!f.last);
 	if (n < t->n_cols)
-		return stat_fail(err, NW_EPROTO, "%s:%zu:%zu: row ends after %zu of %zu fields", t->file, f.line,
-		    f.byte + (size_t)(f.s - f.start) + f.len, n, t->n_cols);
+		return stat_fail(err, NW_EPROTO, "%s:%zu:%zu: row ends after %zu of %zu fields",
+		    t->file, f.line, f.byte + (size_t)(f.s - f.start) + f.len, n, t->n_cols);
 	return add_row(t, room, at, line);
 }
 
@@ -408,7 +428,9 @@ row_cursor(const struct stat_table *t, size_t row)
 {
 	const char *at = t->bytes + t->row_at[row];
 
-	return (struct cursor){ .at = at, .end = t->bytes + t->n_bytes, .line_start = at, .line = t->row_line[row] };
+	return (struct cursor){
+		.at = at, .end = t->bytes + t->n_bytes, .line_start = at, .line = t->row_line[row]
+	};
 }
 
 static int
@@ -429,7 +451,7 @@ read_values(struct stat_table *t)
 		for (col = 0; col < t->n_cols; col++) {
 			struct stat_column *k = &t->cols[col];
 
-			next_field(&c, &f);     /* cannot fail: the row's shape was checked */
+			next_field(&c, &f); /* cannot fail: the row's shape was checked */
 			if (stat_number_parse(f.s, f.len, &v)) {
 				k->value[row] = v;
 				continue;
@@ -447,7 +469,8 @@ read_values(struct stat_table *t)
 
 /* Takes `bytes`. */
 static int
-table_build(const char *file, char *bytes, size_t n_bytes, struct stat_table **out, struct stat_error *err)
+table_build(
+    const char *file, char *bytes, size_t n_bytes, struct stat_table **out, struct stat_error *err)
 {
 	struct stat_table *t = calloc(1, sizeof(*t));
 	struct cursor c = { .at = bytes, .end = bytes + n_bytes, .line_start = bytes, .line = 1 };
@@ -494,7 +517,8 @@ stat_table_read(const char *path, struct stat_table **out, struct stat_error *er
 }
 
 int
-stat_table_parse(const char *file, const char *bytes, size_t n_bytes, struct stat_table **out, struct stat_error *err)
+stat_table_parse(const char *file, const char *bytes, size_t n_bytes, struct stat_table **out,
+    struct stat_error *err)
 {
 	char *copy = malloc(n_bytes + 1);
 
@@ -562,8 +586,9 @@ stat_table_numbers_at(const struct stat_table *t, size_t col, struct stat_error 
 	if (c->text_row == SIZE_MAX)
 		return c->value;
 	find_field(t, c->text_row, col, &f);
-	stat_fail(err, NW_EPROTO, "%s:%zu:%zu: column %zu (%.*s): \"%.*s\" is not a number", t->file, f.line, f.byte, col + 1,
-	    EXCERPT, c->name, f.len < EXCERPT ? (int)f.len : EXCERPT, f.s);
+	stat_fail(err, NW_EPROTO, "%s:%zu:%zu: column %zu (%.*s): \"%.*s\" is not a number",
+	    t->file, f.line, f.byte, col + 1, EXCERPT, c->name,
+	    f.len < EXCERPT ? (int)f.len : EXCERPT, f.s);
 	return NULL;
 }
 

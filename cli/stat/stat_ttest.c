@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `narrows stat ttest`: is the first group's mean lower than the second's? Besides the layouts of stat_sets.h, a file
- * may hold a test per row: n_a, mean_a, sd_a, n_b, mean_b, sd_b.
+ * `narrows stat ttest`: is the first group's mean lower than the second's? Besides the layouts of
+ * stat_sets.h, a file may hold a test per row: n_a, mean_a, sd_a, n_b, mean_b, sd_b.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,14 +9,11 @@
 #include "cli/stat/stat_series.h"
 #include "cli/stat/stat_sets.h"
 
-const struct stat_option ttest_options[] = {
-	{ "alpha", "A", "significance level (0.05)" },
+const struct stat_option ttest_options[] = { { "alpha", "A", "significance level (0.05)" },
 	{ "student", NULL, "judge by Student's test (pooled variance), not Welch's" },
 	{ "n-eff", NULL, "effective sample sizes: values one after the other are alike" },
-	{ "group", "COLUMN", "the column of names" },
-	{ "value", "COLUMN", "the column of values" },
-	{ NULL, NULL, NULL }
-};
+	{ "group", "COLUMN", "the column of names" }, { "value", "COLUMN", "the column of values" },
+	{ NULL, NULL, NULL } };
 
 static bool
 has_column(const struct stat_table *t, const char *name)
@@ -49,7 +46,8 @@ tests_of_pairs(struct stat_table *t, json_t *out, struct stat_error *err)
 	if (has_column(t, "id") && (ids = stat_table_texts(t, "id", err)) == NULL)
 		return NW_ENOMEM;
 	for (i = 0; i < t->n_rows; i++) {
-		struct nw_group a = { v[0][i], v[1][i], v[2][i] }, b = { v[3][i], v[4][i], v[5][i] };
+		struct nw_group a = { v[0][i], v[1][i], v[2][i] },
+				b = { v[3][i], v[4][i], v[5][i] };
 		json_t *o = json_object();
 
 		set_both_tests(o, &a, &b);
@@ -68,11 +66,13 @@ test_of_two(struct stat_table *t, const char *group, const char *value, bool n_e
 	int rc;
 
 	if ((rc = sets_make(&s, t, group, value, err)) == NW_OK && s.n != 2)
-		rc = stat_fail(err, NW_EPROTO, "%s:1:1: a t-test compares 2 groups, here are %zu", t->file, s.n);
+		rc = stat_fail(err, NW_EPROTO, "%s:1:1: a t-test compares 2 groups, here are %zu",
+		    t->file, s.n);
 	if (rc == NW_OK) {
 		sets_summarise(&s, n_eff);
 		json_object_set_new(out, "groups", stat_json_strings(s.name, 2));
-		json_object_set_new(out, "n", json_pack("[o,o]", stat_json(s.group[0].n), stat_json(s.group[1].n)));
+		json_object_set_new(
+		    out, "n", json_pack("[o,o]", stat_json(s.group[0].n), stat_json(s.group[1].n)));
 		set_both_tests(out, &s.group[0], &s.group[1]);
 	}
 	sets_free(&s);
@@ -88,7 +88,8 @@ ttest_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	json_t *p;
 	int rc;
 
-	if ((rc = stat_arg_number(a, "alpha", 0, 1, &alpha, err)) != NW_OK || (rc = series_table(a, &t, err)) != NW_OK)
+	if ((rc = stat_arg_number(a, "alpha", 0, 1, &alpha, err)) != NW_OK ||
+	    (rc = series_table(a, &t, err)) != NW_OK)
 		return rc;
 	*out = json_object();
 	if (has_column(t, "mean_a")) {
@@ -101,7 +102,8 @@ ttest_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	p = json_object_get(json_object_get(*out, method), "p");
 	json_object_set_new(*out, "method", json_string(method));
 	json_object_set_new(*out, "alpha", stat_json(alpha));
-	json_object_set_new(*out, "significant", json_boolean(p != NULL && json_number_value(p) < alpha));
+	json_object_set_new(
+	    *out, "significant", json_boolean(p != NULL && json_number_value(p) < alpha));
 	return rc;
 }
 
@@ -127,7 +129,8 @@ static int
 holm_of_table(struct stat_table *t, json_t *out, struct stat_error *err)
 {
 	size_t col = name_column(t, NULL), i;
-	const char *const *names = col == SIZE_MAX ? NULL : stat_table_texts(t, t->cols[col].name, err);
+	const char *const *names =
+	    col == SIZE_MAX ? NULL : stat_table_texts(t, t->cols[col].name, err);
 	const double *p = stat_table_numbers(t, "p", err);
 	double *adjusted;
 	int rc;
@@ -156,7 +159,8 @@ static int
 set_comparisons(const struct sets *s, const struct nw_autocorr *a, json_t *out)
 {
 	struct nw_group plain[2], eff[2], corrected[2];
-	size_t i, n = s->series[0].n < s->series[1].n ? s->series[0].n : s->series[1].n, lag = nw_hac_lag(n);
+	size_t i, n = s->series[0].n < s->series[1].n ? s->series[0].n : s->series[1].n,
+		  lag = nw_hac_lag(n);
 	double var[2], *d, paired;
 
 	for (i = 0; i < 2; i++) {
@@ -175,7 +179,8 @@ set_comparisons(const struct sets *s, const struct nw_autocorr *a, json_t *out)
 	set_test(out, "welch_n_eff_bc", &corrected[0], &corrected[1]);
 	json_object_set_new(out, "hac_lag", json_integer((json_int_t)lag));
 	json_object_set_new(out, "hac_var_mean", stat_json_array(var, 2));
-	json_object_set_new(out, "hac_z", stat_json((plain[0].mean - plain[1].mean) / sqrt(var[0] + var[1])));
+	json_object_set_new(
+	    out, "hac_z", stat_json((plain[0].mean - plain[1].mean) / sqrt(var[0] + var[1])));
 	json_object_set_new(out, "paired_hac_z", stat_json(paired));
 	return NW_OK;
 }

@@ -21,7 +21,8 @@ address_text(const struct sockaddr *sa, char text[INET6_ADDRSTRLEN])
 	}
 	if (sa != NULL && sa->sa_family == AF_INET6) {
 		memcpy(&v6, sa, sizeof(v6));
-		return !IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) && !IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr) &&
+		return !IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) &&
+		    !IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr) &&
 		    inet_ntop(AF_INET6, &v6.sin6_addr, text, INET6_ADDRSTRLEN) != NULL;
 	}
 	return false;
@@ -39,6 +40,7 @@ addresses_list(char *out, size_t cap)
 		return;
 	for (a = list; a != NULL; a = a->ifa_next)
 		if (address_text(a->ifa_addr, text) && len + 1 + strlen(text) < cap)
-			len += (size_t)snprintf(out + len, cap - len, "%s%s", len > 0 ? " " : "", text);
+			len += (size_t)snprintf(
+			    out + len, cap - len, "%s%s", len > 0 ? " " : "", text);
 	freeifaddrs(list);
 }

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* This host's addresses as words, without those that every host has (loopback, link-local). Cut at whole ones. */
+/* This host's addresses as words, without those that every host has (loopback, link-local). Cut at
+ * whole ones. */
 void addresses_list(char *out, size_t cap);
 
 #endif

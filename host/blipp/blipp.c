@@ -2,10 +2,10 @@
 /*
  * blipp: what this host's CPUs, memory, disks, network and clock do, once per interval, to a box.
  *
- * One thread, one poll(2): the next sample, the socket, and chronyc's pipe. Samples are due at whole multiples of the
- * interval since 1970, so that hosts sample together (beat.h). The box may order other intervals, probes, and TCP
- * connections to follow, for as long as it renews its lease (obey.h). Samples that need not be reported at once wait
- * in the provider for the next report.
+ * One thread, one poll(2): the next sample, the socket, and chronyc's pipe. Samples are due at
+ * whole multiples of the interval since 1970, so that hosts sample together (beat.h). The box may
+ * order other intervals, probes, and TCP connections to follow, for as long as it renews its lease
+ * (obey.h). Samples that need not be reported at once wait in the provider for the next report.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -29,11 +29,12 @@
 #include "narrows/err.h"
 #include "narrows/provider.h"
 
-#define DEFAULT_FILE "/etc/narrows/blipp.conf"
-#define SECOND_NS INT64_C(1000000000)
-#define GOODBYE_NS (2 * SECOND_NS)
+#define DEFAULT_FILE    "/etc/narrows/blipp.conf"
+#define SECOND_NS       INT64_C(1000000000)
+#define GOODBYE_NS      (2 * SECOND_NS)
 #define ONCE_GOODBYE_NS (5 * SECOND_NS)
-#define AWAY_POLL_NS (SECOND_NS / 4)      /* without a socket to wait for, this often the provider may try again */
+#define AWAY_POLL_NS \
+	(SECOND_NS / 4) /* without a socket to wait for, this often the provider may try again */
 
 enum { COLLECTING_BYTES = 2048, ADDRESSES_BYTES = 1024 };
 
@@ -44,14 +45,14 @@ struct blipp {
 	struct procfs_buf buf;
 	void *states[BLIPP_PROBES];
 	bool warned[BLIPP_PROBES];
-	bool absent[BLIPP_PROBES];            /* the system does not offer it */
+	bool absent[BLIPP_PROBES]; /* the system does not offer it */
 	struct beat beats[BLIPP_PROBES], report_beat;
 	struct obey obey;
 	struct followers followers;
-	int64_t interval_ns, report_ns;       /* the shortest in force; the period in force */
-	uint64_t rejected;                    /* orders, as far as logged */
+	int64_t interval_ns, report_ns; /* the shortest in force; the period in force */
+	uint64_t rejected;              /* orders, as far as logged */
 	char hostname[HOSTNAME_BYTES];
-	char trouble[128];                    /* of the box, as far as logged */
+	char trouble[128]; /* of the box, as far as logged */
 	bool connected, complained;
 	bool once;
 };
@@ -84,7 +85,9 @@ log_line(int priority, const char *fmt, ...)
 static void
 usage(FILE *to)
 {
-	fputs("usage: blipp [-BdhnV] [-b BOX] [-f FILE] [-H HOSTNAME] [-i INTERVAL] [-o name=value] [--once]\n", to);
+	fputs("usage: blipp [-BdhnV] [-b BOX] [-f FILE] [-H HOSTNAME] [-i INTERVAL] [-o "
+	      "name=value] [--once]\n",
+	    to);
 }
 
 /* --- sampling --- */
@@ -101,14 +104,16 @@ sample_one(struct blipp *b, size_t i)
 	if (rc == NW_EIO)
 		log_line(LOG_WARNING, "probe.off name=%s why=\"%s\"", probe->name, strerror(errno));
 	else
-		log_line(LOG_WARNING, "probe.error name=%s why=\"%s\"", probe->name, nw_strerror(rc));
+		log_line(
+		    LOG_WARNING, "probe.error name=%s why=\"%s\"", probe->name, nw_strerror(rc));
 	b->absent[i] = rc == NW_EIO;
 }
 
 static bool
 is_wanted(const struct blipp *b, size_t i)
 {
-	return !b->absent[i] && (b->conf.probes[i] || leases_started(&b->obey.leases, blipp_event_types[i]));
+	return !b->absent[i] &&
+	    (b->conf.probes[i] || leases_started(&b->obey.leases, blipp_event_types[i]));
 }
 
 /* Returns whether anything was due. */
@@ -128,7 +133,8 @@ sample_due(struct blipp *b, struct moment now)
 	if (followers_sample(&b->followers, &b->report, now) < 0)
 		log_line(LOG_DEBUG, "follow.error");
 	if (any)
-		log_line(LOG_DEBUG, "sample values=%llu", (unsigned long long)(b->report.values - before));
+		log_line(LOG_DEBUG, "sample values=%llu",
+		    (unsigned long long)(b->report.values - before));
 	return any;
 }
 
@@ -153,7 +159,8 @@ intervals_set(struct blipp *b, struct moment now)
 	if (b->report_ns > b->interval_ns)
 		beat_set(&b->report_beat, b->report_ns, now);
 	log_line(LOG_DEBUG, "rate interval_ms=%lld report_ms=%lld orders=%zu follows=%zu",
-	    (long long)(b->interval_ns / 1000000), (long long)(b->report_ns / 1000000), b->obey.leases.n, b->followers.n);
+	    (long long)(b->interval_ns / 1000000), (long long)(b->report_ns / 1000000),
+	    b->obey.leases.n, b->followers.n);
 }
 
 static void
@@ -166,11 +173,13 @@ say_status(struct blipp *b, struct moment now)
 		return;
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if (is_wanted(b, i))
-			len += (size_t)snprintf(words + len, sizeof(words) - len, "%s%s", len > 0 ? " " : "", blipp_probes[i]->name);
+			len += (size_t)snprintf(words + len, sizeof(words) - len, "%s%s",
+			    len > 0 ? " " : "", blipp_probes[i]->name);
 	for (i = 0; i < b->followers.n && len + 128 < sizeof(words); i++) {
 		const struct nw_order *o = &b->followers.list[i].order;
 
-		len += (size_t)snprintf(words + len, sizeof(words) - len, " tcp:%s/%u-%s/%u", o->src, o->sport, o->dst, o->dport);
+		len += (size_t)snprintf(words + len, sizeof(words) - len, " tcp:%s/%u-%s/%u",
+		    o->src, o->sport, o->dst, o->dport);
 	}
 	obey_status(&b->obey, now.mono_ns, words, b->interval_ns, b->report_ns);
 }
@@ -212,7 +221,7 @@ log_connection(struct blipp *b)
 
 	nw_provider_get_stats(b->provider, &s);
 	if (s.connect_failures > 0 && !s.connected && !b->complained) {
-		b->complained = true;             /* once, until it is heard of again */
+		b->complained = true; /* once, until it is heard of again */
 		log_line(LOG_WARNING, "box.unreachable why=\"%s\"", nw_provider_why(b->provider));
 	}
 	if (s.connected == b->connected)
@@ -223,8 +232,8 @@ log_connection(struct blipp *b)
 	if (s.connected)
 		log_line(LOG_INFO, "box.connected acknowledges=%s", s.acknowledged ? "yes" : "no");
 	else
-		log_line(LOG_WARNING, "box.lost why=\"%s\" dropped=%llu", nw_provider_why(b->provider),
-		    (unsigned long long)s.docs_dropped);
+		log_line(LOG_WARNING, "box.lost why=\"%s\" dropped=%llu",
+		    nw_provider_why(b->provider), (unsigned long long)s.docs_dropped);
 }
 
 static void
@@ -245,7 +254,8 @@ static void
 log_rejected(struct blipp *b)
 {
 	if (b->obey.rejected != b->rejected)
-		log_line(LOG_WARNING, "order.rejected why=\"%s\" all=%llu", b->obey.why, (unsigned long long)b->obey.rejected);
+		log_line(LOG_WARNING, "order.rejected why=\"%s\" all=%llu", b->obey.why,
+		    (unsigned long long)b->obey.rejected);
 	b->rejected = b->obey.rejected;
 }
 
@@ -266,7 +276,8 @@ wait_for_work(struct blipp *b, int64_t until_mono_ns, const sigset_t *while_wait
 	for (i = 0; i < BLIPP_PROBES; i++) {
 		if (!is_wanted(b, i) || blipp_probes[i]->fd == NULL)
 			continue;
-		pfds[n] = (struct pollfd){ .fd = blipp_probes[i]->fd(b->states[i]), .events = POLLIN };
+		pfds[n] =
+		    (struct pollfd){ .fd = blipp_probes[i]->fd(b->states[i]), .events = POLLIN };
 		who[n++] = i;
 	}
 	ts.tv_sec = left_ns / SECOND_NS;
@@ -298,7 +309,7 @@ run(struct blipp *b, const sigset_t *while_waiting)
 		log_trouble(b);
 		say_status(b, now);
 		if (b->obey.changed)
-			continue;                        /* an order has just come */
+			continue; /* an order has just come */
 		wait_for_work(b, next_due(b), while_waiting);
 	}
 }
@@ -407,19 +418,26 @@ log_end(const struct blipp *b)
 			cpu_ms += (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
 			    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
 	nw_provider_get_stats(b->provider, &s);
-	log_line(LOG_INFO, "end values=%llu documents=%llu stored=%llu dropped=%llu cpu_ms=%.1f cpu_ms_per_1000=%.2f",
-	    (unsigned long long)b->report.values, (unsigned long long)s.docs_queued, (unsigned long long)s.docs_stored,
-	    (unsigned long long)s.docs_dropped, cpu_ms, b->report.values ? cpu_ms * 1e3 / (double)b->report.values : 0);
+	log_line(LOG_INFO,
+	    "end values=%llu documents=%llu stored=%llu dropped=%llu cpu_ms=%.1f "
+	    "cpu_ms_per_1000=%.2f",
+	    (unsigned long long)b->report.values, (unsigned long long)s.docs_queued,
+	    (unsigned long long)s.docs_stored, (unsigned long long)s.docs_dropped, cpu_ms,
+	    b->report.values ? cpu_ms * 1e3 / (double)b->report.values : 0);
 }
 
-struct options { const char *file; bool check_only, background; };
+struct options {
+	const char *file;
+	bool check_only, background;
+};
 
 /* The file first, whatever the order on the command line: what is said there wins. */
 static int
 read_options(struct blipp *b, int argc, char **argv, struct options *o, char why[BLIPP_WHY_BYTES])
 {
-	static const struct option longs[] = { { "once", no_argument, NULL, '1' }, { "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
+	static const struct option longs[] = { { "once", no_argument, NULL, '1' },
+		{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 } };
 	static const char shorts[] = "Bb:df:H:hi:no:V";
 	int c, rc = NW_OK;
 

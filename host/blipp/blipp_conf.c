@@ -11,18 +11,19 @@
 
 enum { LINE_BYTES = 1024 };
 
-const struct probe *const blipp_probes[BLIPP_PROBES] = {
-	&probe_cpu, &probe_load, &probe_memory, &probe_vmstat, &probe_pressure, &probe_disk, &probe_net, &probe_snmp,
-	&probe_netstat, &probe_clock
-};
+const struct probe *const blipp_probes[BLIPP_PROBES] = { &probe_cpu, &probe_load, &probe_memory,
+	&probe_vmstat, &probe_pressure, &probe_disk, &probe_net, &probe_snmp, &probe_netstat,
+	&probe_clock };
 
-const char *const blipp_event_types[BLIPP_PROBES] = {
-	SERIES_PREFIX "cpu:", SERIES_PREFIX "cpu:load", SERIES_PREFIX "memory:utilization", SERIES_PREFIX "memory:vmstat",
-	SERIES_PREFIX "pressure", SERIES_PREFIX "disk:", SERIES_PREFIX "network:utilization", SERIES_PREFIX "network:",
-	SERIES_PREFIX "network:", SERIES_PREFIX "clock"
-};
+const char *const blipp_event_types[BLIPP_PROBES] = { SERIES_PREFIX "cpu:",
+	SERIES_PREFIX "cpu:load", SERIES_PREFIX "memory:utilization", SERIES_PREFIX "memory:vmstat",
+	SERIES_PREFIX "pressure", SERIES_PREFIX "disk:", SERIES_PREFIX "network:utilization",
+	SERIES_PREFIX "network:", SERIES_PREFIX "network:", SERIES_PREFIX "clock" };
 
-struct unit { const char *name; double factor; };
+struct unit {
+	const char *name;
+	double factor;
+};
 
 static const struct unit time_units[] = { { "", 1e9 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 },
 	{ "h", 3600e9 }, { "d", 86400e9 }, { NULL, 0 } };
@@ -173,7 +174,8 @@ static const struct {
 	{ "spool-dir", set_spool_dir, "an absolute path" },
 	{ "spool-max-size", set_spool_size, "a size from 1 MiB to 931 GiB" },
 	{ "spool-max-age", set_spool_age, "a time from 1 m to 366 d" },
-	{ "probes", set_probes, "some of: cpu load memory vmstat pressure disk net snmp netstat clock" },
+	{ "probes", set_probes,
+	    "some of: cpu load memory vmstat pressure disk net snmp netstat clock" },
 };
 enum { N_DIRECTIVES = sizeof(directives) / sizeof(directives[0]) };
 
@@ -201,7 +203,8 @@ blipp_conf_set(struct blipp_conf *c, const char *name, const char *value, char w
 			continue;
 		if (value[0] != '\0' && directives[i].set(c, value) == NW_OK)
 			return NW_OK;
-		snprintf(why, BLIPP_WHY_BYTES, "%s: \"%.80s\" is not %s", name, value, directives[i].expects);
+		snprintf(why, BLIPP_WHY_BYTES, "%s: \"%.80s\" is not %s", name, value,
+		    directives[i].expects);
 		return NW_EINVAL;
 	}
 	snprintf(why, BLIPP_WHY_BYTES, "%.60s: unknown directive", name);

@@ -13,19 +13,38 @@ enum width { U8, U32, U64, SEGMENTS };
 
 /* Same order as `where`. */
 static const struct series_field fields[] = {
-	{ "SegsOut", "{segment}", true }, { "SegsIn", "{segment}", true },
-	{ "DataSegsOut", "{segment}", true }, { "DataSegsIn", "{segment}", true },
-	{ "HCDataOctetsOut", "By", true }, { "SegsRetrans", "{segment}", true }, { "OctetsRetrans", "By", true },
-	{ "CurMSS", "By", false }, { "SmoothedRTT", "ms", false }, { "MinRTT", "ms", false }, { "CurRTO", "ms", false },
-	{ "RcvRTT", "us", false }, { "CurCwnd", "By", false }, { "CurSsthresh", "By", false },
-	{ "CurTimeoutCount", "1", false }, { "CurRwinSent", "By", false }, { "CurRwinRcvd", "By", false },
-	{ "DSACKDups", "{segment}", true }, { "CurAppWQueue", "By", false },
-	{ "HCThruOctetsAcked", "By", true }, { "HCThruOctetsReceived", "By", true },
-	{ "linux_rttvar", "us", false }, { "linux_unacked", "{segment}", false }, { "linux_lost", "{segment}", false },
-	{ "linux_rcv_space", "By", false }, { "linux_pacing_rate", "By/s", false },
-	{ "linux_delivery_rate", "By/s", false }, { "linux_busy_time", "us", true },
-	{ "linux_rwnd_limited", "us", true }, { "linux_sndbuf_limited", "us", true },
-	{ "linux_delivered", "{segment}", true }, { "linux_reord_seen", "{event}", true },
+	{ "SegsOut", "{segment}", true },
+	{ "SegsIn", "{segment}", true },
+	{ "DataSegsOut", "{segment}", true },
+	{ "DataSegsIn", "{segment}", true },
+	{ "HCDataOctetsOut", "By", true },
+	{ "SegsRetrans", "{segment}", true },
+	{ "OctetsRetrans", "By", true },
+	{ "CurMSS", "By", false },
+	{ "SmoothedRTT", "ms", false },
+	{ "MinRTT", "ms", false },
+	{ "CurRTO", "ms", false },
+	{ "RcvRTT", "us", false },
+	{ "CurCwnd", "By", false },
+	{ "CurSsthresh", "By", false },
+	{ "CurTimeoutCount", "1", false },
+	{ "CurRwinSent", "By", false },
+	{ "CurRwinRcvd", "By", false },
+	{ "DSACKDups", "{segment}", true },
+	{ "CurAppWQueue", "By", false },
+	{ "HCThruOctetsAcked", "By", true },
+	{ "HCThruOctetsReceived", "By", true },
+	{ "linux_rttvar", "us", false },
+	{ "linux_unacked", "{segment}", false },
+	{ "linux_lost", "{segment}", false },
+	{ "linux_rcv_space", "By", false },
+	{ "linux_pacing_rate", "By/s", false },
+	{ "linux_delivery_rate", "By/s", false },
+	{ "linux_busy_time", "us", true },
+	{ "linux_rwnd_limited", "us", true },
+	{ "linux_sndbuf_limited", "us", true },
+	{ "linux_delivered", "{segment}", true },
+	{ "linux_reord_seen", "{event}", true },
 	{ "linux_rcv_ooopack", "{segment}", true },
 };
 
@@ -33,21 +52,41 @@ static const struct where {
 	enum tcpinfo_at at;
 	enum width width;
 	double unit;
-	uint64_t none;                          /* what the kernel says when there is no value; 0: nothing special */
+	uint64_t none; /* what the kernel says when there is no value; 0: nothing special */
 } where[] = {
-	{ TCP_SEGS_OUT, U32, 1, 0 }, { TCP_SEGS_IN, U32, 1, 0 },
-	{ TCP_DATA_SEGS_OUT, U32, 1, 0 }, { TCP_DATA_SEGS_IN, U32, 1, 0 },
-	{ TCP_BYTES_SENT, U64, 1, 0 }, { TCP_TOTAL_RETRANS, U32, 1, 0 }, { TCP_BYTES_RETRANS, U64, 1, 0 },
-	{ TCP_SND_MSS, U32, 1, 0 }, { TCP_RTT_US, U32, 1e-3, 0 }, { TCP_MIN_RTT_US, U32, 1e-3, UINT32_MAX },
-	{ TCP_RTO_US, U32, 1e-3, 0 }, { TCP_RCV_RTT_US, U32, 1, 0 }, { TCP_SND_CWND, SEGMENTS, 1, 0 },
-	{ TCP_SND_SSTHRESH, SEGMENTS, 1, INT32_MAX }, { TCP_RETRANSMITS, U8, 1, 0 }, { TCP_RCV_WND, U32, 1, 0 },
-	{ TCP_SND_WND, U32, 1, 0 }, { TCP_DSACK_DUPS, U32, 1, 0 }, { TCP_NOTSENT_BYTES, U32, 1, 0 },
-	{ TCP_BYTES_ACKED, U64, 1, 0 }, { TCP_BYTES_RECEIVED, U64, 1, 0 },
-	{ TCP_RTTVAR_US, U32, 1, 0 }, { TCP_UNACKED, U32, 1, 0 }, { TCP_LOST, U32, 1, 0 },
-	{ TCP_RCV_SPACE, U32, 1, 0 }, { TCP_PACING_RATE, U64, 1, UINT64_MAX },
-	{ TCP_DELIVERY_RATE, U64, 1, 0 }, { TCP_BUSY_US, U64, 1, 0 },
-	{ TCP_RWND_LIMITED_US, U64, 1, 0 }, { TCP_SNDBUF_LIMITED_US, U64, 1, 0 },
-	{ TCP_DELIVERED, U32, 1, 0 }, { TCP_REORD_SEEN, U32, 1, 0 }, { TCP_RCV_OOOPACK, U32, 1, 0 },
+	{ TCP_SEGS_OUT, U32, 1, 0 },
+	{ TCP_SEGS_IN, U32, 1, 0 },
+	{ TCP_DATA_SEGS_OUT, U32, 1, 0 },
+	{ TCP_DATA_SEGS_IN, U32, 1, 0 },
+	{ TCP_BYTES_SENT, U64, 1, 0 },
+	{ TCP_TOTAL_RETRANS, U32, 1, 0 },
+	{ TCP_BYTES_RETRANS, U64, 1, 0 },
+	{ TCP_SND_MSS, U32, 1, 0 },
+	{ TCP_RTT_US, U32, 1e-3, 0 },
+	{ TCP_MIN_RTT_US, U32, 1e-3, UINT32_MAX },
+	{ TCP_RTO_US, U32, 1e-3, 0 },
+	{ TCP_RCV_RTT_US, U32, 1, 0 },
+	{ TCP_SND_CWND, SEGMENTS, 1, 0 },
+	{ TCP_SND_SSTHRESH, SEGMENTS, 1, INT32_MAX },
+	{ TCP_RETRANSMITS, U8, 1, 0 },
+	{ TCP_RCV_WND, U32, 1, 0 },
+	{ TCP_SND_WND, U32, 1, 0 },
+	{ TCP_DSACK_DUPS, U32, 1, 0 },
+	{ TCP_NOTSENT_BYTES, U32, 1, 0 },
+	{ TCP_BYTES_ACKED, U64, 1, 0 },
+	{ TCP_BYTES_RECEIVED, U64, 1, 0 },
+	{ TCP_RTTVAR_US, U32, 1, 0 },
+	{ TCP_UNACKED, U32, 1, 0 },
+	{ TCP_LOST, U32, 1, 0 },
+	{ TCP_RCV_SPACE, U32, 1, 0 },
+	{ TCP_PACING_RATE, U64, 1, UINT64_MAX },
+	{ TCP_DELIVERY_RATE, U64, 1, 0 },
+	{ TCP_BUSY_US, U64, 1, 0 },
+	{ TCP_RWND_LIMITED_US, U64, 1, 0 },
+	{ TCP_SNDBUF_LIMITED_US, U64, 1, 0 },
+	{ TCP_DELIVERED, U32, 1, 0 },
+	{ TCP_REORD_SEEN, U32, 1, 0 },
+	{ TCP_RCV_OOOPACK, U32, 1, 0 },
 };
 
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
@@ -134,12 +173,13 @@ follower_start(struct followers *f, const struct nw_order *o, const struct repor
 		return;
 	w = &f->list[f->n];
 	memset(w, 0, sizeof(*w));
-	if (!address_parse(o->src, o->sport, &w->local) || !address_parse(o->dst, o->dport, &w->peer) ||
-	    w->local.family != w->peer.family)
+	if (!address_parse(o->src, o->sport, &w->local) ||
+	    !address_parse(o->dst, o->dport, &w->peer) || w->local.family != w->peer.family)
 		return;
 	memcpy(w->order_id, o->id, sizeof(w->order_id));
 	w->order = *o;
-	snprintf(w->id, sizeof(w->id), "%.150s/tcp/%s/%s/%u-%s/%u", r->host, o->id, o->src, o->sport, o->dst, o->dport);
+	snprintf(w->id, sizeof(w->id), "%.150s/tcp/%s/%s/%u-%s/%u", r->host, o->id, o->src,
+	    o->sport, o->dst, o->dport);
 	f->n++;
 }
 
@@ -151,7 +191,8 @@ follower_end(struct follower *w, struct report *r)
 }
 
 void
-followers_sync(struct followers *f, const struct leases *l, int64_t base_ns, struct report *r, struct moment now)
+followers_sync(struct followers *f, const struct leases *l, int64_t base_ns, struct report *r,
+    struct moment now)
 {
 	const struct lease *s;
 	struct follower *w;
@@ -175,7 +216,8 @@ followers_sync(struct followers *f, const struct leases *l, int64_t base_ns, str
 		if (follower_of(f, s->order.id) == NULL)
 			follower_start(f, &s->order, r);
 		if ((w = follower_of(f, s->order.id)) != NULL)
-			beat_set(&w->beat, s->order.collection_ns != 0 ? s->order.collection_ns : base_ns, now);
+			beat_set(&w->beat,
+			    s->order.collection_ns != 0 ? s->order.collection_ns : base_ns, now);
 	}
 }
 
@@ -191,7 +233,8 @@ announce(struct follower *w, struct report *r)
 		{ "sport", NW_KV_INT, { .i = w->order.sport } },
 		{ "dst", NW_KV_TEXT, { .text = w->order.dst } },
 		{ "dport", NW_KV_INT, { .i = w->order.dport } },
-		{ "task_id", NW_KV_TEXT, { .text = w->order.task_id[0] != '\0' ? w->order.task_id : NULL } },
+		{ "task_id", NW_KV_TEXT,
+		    { .text = w->order.task_id[0] != '\0' ? w->order.task_id : NULL } },
 	};
 	struct series_params params;
 	size_t n = series_describe(&follow_kind, (double)w->beat.interval_ns / 1e9, &params);
@@ -228,7 +271,8 @@ followers_sample(struct followers *f, struct report *r, struct moment now)
 	size_t i;
 
 	for (i = 0; i < f->n; i++)
-		if (beat_is_due(&f->list[i].beat, now) && (rc = follower_sample(&f->list[i], f->fd, r)) < 0)
+		if (beat_is_due(&f->list[i].beat, now) &&
+		    (rc = follower_sample(&f->list[i], f->fd, r)) < 0)
 			worst = rc;
 	return worst;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TCP connections that the box has us follow: one series of event type "ps:host:tcp" each, while its lease lasts. The
- * fields have the names of RFC 4898, in its units, where the kernel means the same; the others are linux_*, as it
- * counts them. A connection that is not there (yet, or any more, or in another network name space) has no samples.
+ * TCP connections that the box has us follow: one series of event type "ps:host:tcp" each, while
+ * its lease lasts. The fields have the names of RFC 4898, in its units, where the kernel means the
+ * same; the others are linux_*, as it counts them. A connection that is not there (yet, or any
+ * more, or in another network name space) has no samples.
  */
 #ifndef HOST_FOLLOW_H
 #define HOST_FOLLOW_H
@@ -27,15 +28,21 @@ struct follower {
 	bool announced;
 };
 
-struct followers { struct follower list[LEASES_MAX]; size_t n; int fd; };
+struct followers {
+	struct follower list[LEASES_MAX];
+	size_t n;
+	int fd;
+};
 
 void followers_init(struct followers *f);
 void followers_clear(struct followers *f);
 /* Follows what the orders say, at base_ns where they do not; ends the series of the others. */
-void followers_sync(struct followers *f, const struct leases *l, int64_t base_ns, struct report *r, struct moment now);
-/* Samples what is due, with the time of the report. Errors as nw_provider_data(), of the last that had one. */
+void followers_sync(struct followers *f, const struct leases *l, int64_t base_ns, struct report *r,
+    struct moment now);
+/* Samples what is due, with the time of the report. Errors as nw_provider_data(), of the last that
+ * had one. */
 int followers_sample(struct followers *f, struct report *r, struct moment now);
-int64_t followers_due(const struct followers *f);              /* INT64_MAX: never */
+int64_t followers_due(const struct followers *f); /* INT64_MAX: never */
 
 /* One value per field of follow_kind out of the kernel's answer. */
 void follow_parse(const uint8_t *info, size_t len, double *values);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Probes: each reads one file of /proc (or asks chronyc) and sends what it says. Their parsers take text and length,
- * know no files, and are tested with text. Structs are in the machine's units; what is sent is in blipp(8).
+ * Probes: each reads one file of /proc (or asks chronyc) and sends what it says. Their parsers take
+ * text and length, know no files, and are tested with text. Structs are in the machine's units;
+ * what is sent is in blipp(8).
  */
 #ifndef HOST_PROBE_H
 #define HOST_PROBE_H
@@ -14,73 +15,139 @@
 #include "host/blipp/table.h"
 
 struct probe {
-	const char *name;                     /* as the configuration says it */
-	size_t state_bytes;                   /* of the probe's own memory, zero to start */
+	const char *name;   /* as the configuration says it */
+	size_t state_bytes; /* of the probe's own memory, zero to start */
 	/* Samples once. NW_EIO: the system does not offer it. Other errors: try again next time. */
 	int (*sample)(void *state, struct report *r, struct procfs_buf *buf);
 	void (*clear)(void *state);
-	int (*fd)(const void *state);         /* to be polled for input; -1: none. NULL: never */
+	int (*fd)(const void *state); /* to be polled for input; -1: none. NULL: never */
 	void (*ready)(void *state, struct report *r);
 };
 
-extern const struct probe probe_cpu, probe_load, probe_memory, probe_vmstat, probe_pressure, probe_disk, probe_net,
-    probe_snmp, probe_netstat, probe_clock;
+extern const struct probe probe_cpu, probe_load, probe_memory, probe_vmstat, probe_pressure,
+    probe_disk, probe_net, probe_snmp, probe_netstat, probe_clock;
 
 /* --- /proc/stat, in clock ticks --- */
-enum cpu_field { CPU_USER, CPU_NICE, CPU_SYSTEM, CPU_IDLE, CPU_IOWAIT, CPU_HWIRQ, CPU_SWIRQ, CPU_STEAL, CPU_GUEST,
-	CPU_GUEST_NICE, CPU_FIELDS };
+enum cpu_field {
+	CPU_USER,
+	CPU_NICE,
+	CPU_SYSTEM,
+	CPU_IDLE,
+	CPU_IOWAIT,
+	CPU_HWIRQ,
+	CPU_SWIRQ,
+	CPU_STEAL,
+	CPU_GUEST,
+	CPU_GUEST_NICE,
+	CPU_FIELDS
+};
 enum { CPU_MAX = 4096 };
-struct cpu_times { uint64_t ticks[CPU_FIELDS]; };
-struct cpu_core { uint64_t busy, all; };
+struct cpu_times {
+	uint64_t ticks[CPU_FIELDS];
+};
+struct cpu_core {
+	uint64_t busy, all;
+};
 struct cpu_stat {
 	struct cpu_times times;
 	uint64_t context_switches, interrupts, forks, running, blocked;
-	struct cpu_core *cores;               /* by number; the caller frees */
+	struct cpu_core *cores; /* by number; the caller frees */
 	size_t n_cores, cap_cores;
 };
-int cpu_parse(struct scan text, struct cpu_stat *out);          /* NW_EPROTO, NW_ENOMEM */
+int cpu_parse(struct scan text, struct cpu_stat *out); /* NW_EPROTO, NW_ENOMEM */
 /* What happened between two readings, as shares that sum to 1. False: not a single tick. */
-bool cpu_shares(const struct cpu_times *before, const struct cpu_times *now, double shares[CPU_FIELDS]);
-double cpu_busiest(const struct cpu_stat *before, const struct cpu_stat *now);   /* NaN: not a single tick */
+bool
+cpu_shares(const struct cpu_times *before, const struct cpu_times *now, double shares[CPU_FIELDS]);
+/* NaN: not a single tick */
+double cpu_busiest(const struct cpu_stat *before, const struct cpu_stat *now);
 
 /* --- /proc/meminfo, in KiB; /proc/vmstat --- */
-int memory_parse(struct scan text, struct table *t);            /* NW_EPROTO, NW_ENOMEM */
+int memory_parse(struct scan text, struct table *t); /* NW_EPROTO, NW_ENOMEM */
 int vmstat_parse(struct scan text, struct table *t);
 
 /* --- /proc/pressure/{cpu,io,memory}: microseconds in which some or all tasks waited --- */
 int pressure_parse(struct scan text, double *some_us, double *full_us);
 
 /* --- /proc/diskstats --- */
-enum disk_field { DISK_READS, DISK_READS_MERGED, DISK_SECTORS_READ, DISK_READ_MS, DISK_WRITES, DISK_WRITES_MERGED,
-	DISK_SECTORS_WRITTEN, DISK_WRITE_MS, DISK_INFLIGHT, DISK_IO_MS, DISK_WEIGHTED_MS, DISK_DISCARDS,
-	DISK_DISCARDS_MERGED, DISK_SECTORS_DISCARDED, DISK_DISCARD_MS, DISK_FLUSHES, DISK_FLUSH_MS, DISK_FIELDS };
-struct disk_line { struct scan device; uint64_t v[DISK_FIELDS]; };
-bool disk_next(struct scan *text, struct disk_line *out);       /* skips lines it does not understand */
+enum disk_field {
+	DISK_READS,
+	DISK_READS_MERGED,
+	DISK_SECTORS_READ,
+	DISK_READ_MS,
+	DISK_WRITES,
+	DISK_WRITES_MERGED,
+	DISK_SECTORS_WRITTEN,
+	DISK_WRITE_MS,
+	DISK_INFLIGHT,
+	DISK_IO_MS,
+	DISK_WEIGHTED_MS,
+	DISK_DISCARDS,
+	DISK_DISCARDS_MERGED,
+	DISK_SECTORS_DISCARDED,
+	DISK_DISCARD_MS,
+	DISK_FLUSHES,
+	DISK_FLUSH_MS,
+	DISK_FIELDS
+};
+struct disk_line {
+	struct scan device;
+	uint64_t v[DISK_FIELDS];
+};
+bool disk_next(struct scan *text, struct disk_line *out); /* skips lines it does not understand */
 
 /* --- /proc/net/dev --- */
-enum net_field { NET_BYTES_IN, NET_PACKETS_IN, NET_ERRORS_IN, NET_DROPS_IN, NET_FIFO_IN, NET_FRAME_IN,
-	NET_COMPRESSED_IN, NET_MULTICAST_IN, NET_BYTES_OUT, NET_PACKETS_OUT, NET_ERRORS_OUT, NET_DROPS_OUT, NET_FIFO_OUT,
-	NET_COLLISIONS, NET_CARRIER, NET_COMPRESSED_OUT, NET_FIELDS };
-struct net_line { struct scan interface; uint64_t v[NET_FIELDS]; };
+enum net_field {
+	NET_BYTES_IN,
+	NET_PACKETS_IN,
+	NET_ERRORS_IN,
+	NET_DROPS_IN,
+	NET_FIFO_IN,
+	NET_FRAME_IN,
+	NET_COMPRESSED_IN,
+	NET_MULTICAST_IN,
+	NET_BYTES_OUT,
+	NET_PACKETS_OUT,
+	NET_ERRORS_OUT,
+	NET_DROPS_OUT,
+	NET_FIFO_OUT,
+	NET_COLLISIONS,
+	NET_CARRIER,
+	NET_COMPRESSED_OUT,
+	NET_FIELDS
+};
+struct net_line {
+	struct scan interface;
+	uint64_t v[NET_FIELDS];
+};
 bool net_next(struct scan *text, struct net_line *out);
 
-/* --- /proc/net/snmp and netstat: pairs of lines, names then numbers, both beginning with the protocol --- */
-struct pairs_protocol { const char *protocol; struct table_style style; };
-/* tables: one per protocol. NW_EPROTO: none of the protocols is there, or the lines do not match. */
-int pairs_parse(struct scan text, const struct pairs_protocol *protocols, size_t n, struct table *tables);
+/* --- /proc/net/snmp and netstat: pairs of lines, names then numbers, both beginning with the
+ * protocol --- */
+struct pairs_protocol {
+	const char *protocol;
+	struct table_style style;
+};
+/* tables: one per protocol. NW_EPROTO: none of the protocols is there, or the lines do not
+ * match. */
+int pairs_parse(
+    struct scan text, const struct pairs_protocol *protocols, size_t n, struct table *tables);
 
 /* --- /proc/loadavg --- */
-struct load_info { double averages[3]; uint64_t runnable, tasks; };
+struct load_info {
+	double averages[3];
+	uint64_t runnable, tasks;
+};
 int load_parse(struct scan text, struct load_info *out);
 
 /* --- chronyc -c -n tracking --- */
 struct clock_tracking {
-	double offset_s;                      /* this clock minus true time, as chronyd sees it */
+	double offset_s; /* this clock minus true time, as chronyd sees it */
 	double frequency_ppm, skew_ppm, root_delay_s, root_dispersion_s;
-	unsigned stratum, leap;               /* leap: 0 normal, 1 insert, 2 delete, 3 not synchronised */
-	bool local_reference;                 /* chronyd serves this clock as it is */
+	unsigned stratum, leap; /* leap: 0 normal, 1 insert, 2 delete, 3 not synchronised */
+	bool local_reference;   /* chronyd serves this clock as it is */
 };
 int clock_parse(struct scan text, struct clock_tracking *out);
-double clock_bound_s(const struct clock_tracking *t);           /* how wrong this clock can be; NaN: unknown */
+/* how wrong this clock can be; NaN: unknown */
+double clock_bound_s(const struct clock_tracking *t);
 
 #endif

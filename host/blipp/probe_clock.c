@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This host's clock: what the kernel says (ntp_adjtime, a system call) and what chronyd says (`chronyc -c -n tracking`,
- * a child whose answer is read from a pipe when it comes; nothing here waits). When chronyd does not answer it is asked
- * less and less often.
+ * This host's clock: what the kernel says (ntp_adjtime, a system call) and what chronyd says
+ * (`chronyc -c -n tracking`, a child whose answer is read from a pipe when it comes; nothing here
+ * waits). When chronyd does not answer it is asked less and less often.
  */
 #include "host/blipp/probe.h"
 
@@ -19,9 +19,9 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
-#define SECOND_NS INT64_C(1000000000)
-#define PERIOD_NS (16 * SECOND_NS)
-#define PERIOD_MAX_NS (600 * SECOND_NS)          /* of asking a chronyd that is not there */
+#define SECOND_NS         INT64_C(1000000000)
+#define PERIOD_NS         (16 * SECOND_NS)
+#define PERIOD_MAX_NS     (600 * SECOND_NS) /* of asking a chronyd that is not there */
 #define ANSWER_TIMEOUT_NS (3 * SECOND_NS)
 
 extern char **environ;
@@ -29,10 +29,18 @@ extern char **environ;
 enum { TEXT_BYTES = 1024, N_KERNEL = 4, TRACKING_FIELDS = 14 };
 
 static const struct series_field fields[] = {
-	{ "offset_s", "s", false }, { "bound_s", "s", false }, { "root_delay_s", "s", false },
-	{ "root_dispersion_s", "s", false }, { "frequency_ppm", "ppm", false }, { "skew_ppm", "ppm", false },
-	{ "stratum", "1", false }, { "leap", "1", false }, { "local_reference", "1", false },
-	{ "kernel_offset_s", "s", false }, { "kernel_maxerror_s", "s", false }, { "kernel_esterror_s", "s", false },
+	{ "offset_s", "s", false },
+	{ "bound_s", "s", false },
+	{ "root_delay_s", "s", false },
+	{ "root_dispersion_s", "s", false },
+	{ "frequency_ppm", "ppm", false },
+	{ "skew_ppm", "ppm", false },
+	{ "stratum", "1", false },
+	{ "leap", "1", false },
+	{ "local_reference", "1", false },
+	{ "kernel_offset_s", "s", false },
+	{ "kernel_maxerror_s", "s", false },
+	{ "kernel_esterror_s", "s", false },
 	{ "kernel_synced", "1", false },
 };
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]), KERNEL_AT = N_FIELDS - N_KERNEL };
@@ -40,7 +48,7 @@ static const struct series_kind kind = { SERIES_PREFIX "clock", NULL, fields, N_
 
 struct clock_probe {
 	struct series series;
-	pid_t pid;                            /* chronyc, until it is reaped; 0: none */
+	pid_t pid; /* chronyc, until it is reaped; 0: none */
 	bool reading;
 	int pipe_fd;
 	int64_t started_mono_ns, next_mono_ns, ask_mono_ns, ask_period_ns;
@@ -77,16 +85,22 @@ parse_leap(struct scan word)
 }
 
 /*
- * Fields of the line: reference id, its address, stratum, reference time, system time (positive: this clock is slow),
- * last offset, RMS offset, frequency (positive: fast), residual frequency, skew, root delay, root dispersion, update
- * interval, leap status.
+ * Fields of the line: reference id, its address, stratum, reference time, system time (positive:
+ * this clock is slow), last offset, RMS offset, frequency (positive: fast), residual frequency,
+ * skew, root delay, root dispersion, update interval, leap status.
  */
 int
 clock_parse(struct scan text, struct clock_tracking *out)
 {
-	const struct { size_t at; double *to; } wanted[] = {
-		{ 4, &out->offset_s }, { 7, &out->frequency_ppm }, { 9, &out->skew_ppm },
-		{ 10, &out->root_delay_s }, { 11, &out->root_dispersion_s },
+	const struct {
+		size_t at;
+		double *to;
+	} wanted[] = {
+		{ 4, &out->offset_s },
+		{ 7, &out->frequency_ppm },
+		{ 9, &out->skew_ppm },
+		{ 10, &out->root_delay_s },
+		{ 11, &out->root_dispersion_s },
 	};
 	struct scan line, f[TRACKING_FIELDS];
 	uint64_t stratum;
@@ -110,13 +124,15 @@ clock_parse(struct scan text, struct clock_tracking *out)
 }
 
 /*
- * chrony's own bound: the distance to the reference and all that may be wrong on the way there. A clock that is its
- * own reference (127.127.1.1) claims to be perfect: of that one nothing is known.
+ * chrony's own bound: the distance to the reference and all that may be wrong on the way there. A
+ * clock that is its own reference (127.127.1.1) claims to be perfect: of that one nothing is known.
  */
 double
 clock_bound_s(const struct clock_tracking *t)
 {
-	return t->leap == 3 || t->local_reference ? NAN : fabs(t->offset_s) + t->root_dispersion_s + t->root_delay_s / 2;
+	return t->leap == 3 || t->local_reference
+	    ? NAN
+	    : fabs(t->offset_s) + t->root_dispersion_s + t->root_delay_s / 2;
 }
 
 /* --- sending --- */
@@ -144,8 +160,9 @@ send_clock(struct clock_probe *p, struct report *r, const struct clock_tracking 
 	for (i = 0; i < N_FIELDS; i++)
 		v[i] = NAN;
 	if (t != NULL) {
-		const double tracking[KERNEL_AT] = { t->offset_s, clock_bound_s(t), t->root_delay_s, t->root_dispersion_s,
-			t->frequency_ppm, t->skew_ppm, t->stratum, t->leap, t->local_reference };
+		const double tracking[KERNEL_AT] = { t->offset_s, clock_bound_s(t), t->root_delay_s,
+			t->root_dispersion_s, t->frequency_ppm, t->skew_ppm, t->stratum, t->leap,
+			t->local_reference };
 
 		memcpy(v, tracking, sizeof(tracking));
 	}
@@ -158,7 +175,8 @@ send_clock(struct clock_probe *p, struct report *r, const struct clock_tracking 
 static int
 spawn_chronyc(int out_fd, pid_t *pid)
 {
-	static char *const argv[] = { (char *)"chronyc", (char *)"-c", (char *)"-n", (char *)"tracking", NULL };
+	static char *const argv[] = { (char *)"chronyc", (char *)"-c", (char *)"-n",
+		(char *)"tracking", NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	sigset_t none;
@@ -189,7 +207,7 @@ ask(struct clock_probe *p, int64_t now_mono_ns)
 
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return NW_EIO;
-	fcntl(fds[1], F_SETFL, 0);              /* the child's end waits as it expects to */
+	fcntl(fds[1], F_SETFL, 0); /* the child's end waits as it expects to */
 	rc = spawn_chronyc(fds[1], &p->pid);
 	close(fds[1]);
 	if (rc < 0) {
@@ -214,7 +232,8 @@ reap(struct clock_probe *p)
 static void
 ask_less(struct clock_probe *p, int64_t now_mono_ns)
 {
-	p->ask_period_ns = p->ask_period_ns < PERIOD_MAX_NS / 2 ? 2 * p->ask_period_ns : PERIOD_MAX_NS;
+	p->ask_period_ns =
+	    p->ask_period_ns < PERIOD_MAX_NS / 2 ? 2 * p->ask_period_ns : PERIOD_MAX_NS;
 	p->ask_mono_ns = now_mono_ns + p->ask_period_ns;
 }
 
@@ -252,7 +271,7 @@ ready(void *state, struct report *r)
 		p->len += (size_t)n;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	take_answer(p, r);                      /* the end, an error, or more than any answer has */
+	take_answer(p, r); /* the end, an error, or more than any answer has */
 }
 
 static int
@@ -272,7 +291,7 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 		return NW_OK;
 	if (p->ask_period_ns == 0)
 		p->ask_period_ns = PERIOD_NS;
-	p->next_mono_ns = now + PERIOD_NS - SECOND_NS / 2;      /* ticks are not exact */
+	p->next_mono_ns = now + PERIOD_NS - SECOND_NS / 2; /* ticks are not exact */
 	if (now >= p->ask_mono_ns && p->pid == 0) {
 		if (ask(p, now) == NW_OK)
 			return NW_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * /proc/stat. The kernel counts guest time in user time as well (and guest_nice in nice): it is taken out there, so
- * the shares sum to 1 on hosts of virtual machines, too. iowait and idle may step back a little: that counts as 0.
+ * /proc/stat. The kernel counts guest time in user time as well (and guest_nice in nice): it is
+ * taken out there, so the shares sum to 1 on hosts of virtual machines, too. iowait and idle may
+ * step back a little: that counts as 0.
  */
 #include "host/blipp/probe.h"
 
@@ -11,19 +12,29 @@
 #include "narrows/err.h"
 
 static const struct series_field share_fields[] = {
-	{ "user", "1", false }, { "system", "1", false }, { "nice", "1", false }, { "iowait", "1", false },
-	{ "hwirq", "1", false }, { "swirq", "1", false }, { "steal", "1", false }, { "guest", "1", false },
-	{ "idle", "1", false }, { "busiest", "1", false },
+	{ "user", "1", false },
+	{ "system", "1", false },
+	{ "nice", "1", false },
+	{ "iowait", "1", false },
+	{ "hwirq", "1", false },
+	{ "swirq", "1", false },
+	{ "steal", "1", false },
+	{ "guest", "1", false },
+	{ "idle", "1", false },
+	{ "busiest", "1", false },
 };
 static const struct series_kind shares_kind = { SERIES_PREFIX "cpu:utilization", NULL, share_fields,
 	sizeof(share_fields) / sizeof(share_fields[0]) };
 
 static const struct series_field activity_fields[] = {
-	{ "context_switches", "{switch}", true }, { "interrupts", "{interrupt}", true }, { "forks", "{process}", true },
-	{ "running", "{process}", false }, { "blocked", "{process}", false },
+	{ "context_switches", "{switch}", true },
+	{ "interrupts", "{interrupt}", true },
+	{ "forks", "{process}", true },
+	{ "running", "{process}", false },
+	{ "blocked", "{process}", false },
 };
-static const struct series_kind activity_kind = { SERIES_PREFIX "cpu:activity", NULL, activity_fields,
-	sizeof(activity_fields) / sizeof(activity_fields[0]) };
+static const struct series_kind activity_kind = { SERIES_PREFIX "cpu:activity", NULL,
+	activity_fields, sizeof(activity_fields) / sizeof(activity_fields[0]) };
 
 struct cpu_probe {
 	struct procfs_file file;
@@ -41,7 +52,7 @@ sum_ticks(const struct cpu_times *t)
 	uint64_t sum = 0;
 	int i;
 
-	for (i = CPU_USER; i <= CPU_STEAL; i++)         /* guest time is in user and nice */
+	for (i = CPU_USER; i <= CPU_STEAL; i++) /* guest time is in user and nice */
 		sum += t->ticks[i];
 	return sum;
 }
@@ -90,9 +101,15 @@ parse_cpu_line(struct scan name, struct scan *line, struct cpu_stat *out, bool *
 int
 cpu_parse(struct scan text, struct cpu_stat *out)
 {
-	const struct { const char *name; uint64_t *to; } wanted[] = {
-		{ "ctxt", &out->context_switches }, { "intr", &out->interrupts }, { "processes", &out->forks },
-		{ "procs_running", &out->running }, { "procs_blocked", &out->blocked },
+	const struct {
+		const char *name;
+		uint64_t *to;
+	} wanted[] = {
+		{ "ctxt", &out->context_switches },
+		{ "intr", &out->interrupts },
+		{ "processes", &out->forks },
+		{ "procs_running", &out->running },
+		{ "procs_blocked", &out->blocked },
 	};
 	struct scan line, word;
 	bool have_all = false;
@@ -100,7 +117,7 @@ cpu_parse(struct scan text, struct cpu_stat *out)
 	int rc;
 
 	out->n_cores = 0;
-	if (out->cores != NULL)                 /* cores that have gone off line must not look busy for ever */
+	if (out->cores != NULL) /* cores that have gone off line must not look busy for ever */
 		memset(out->cores, 0, out->cap_cores * sizeof(*out->cores));
 	while (scan_line(&text, &line)) {
 		if (!scan_word(&line, &word))
@@ -170,7 +187,8 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	struct scan text;
 	int rc;
 
-	if ((rc = procfs_read(&p->file, "/proc/stat", buf, &text)) < 0 || (rc = cpu_parse(text, now)) < 0)
+	if ((rc = procfs_read(&p->file, "/proc/stat", buf, &text)) < 0 ||
+	    (rc = cpu_parse(text, now)) < 0)
 		return rc;
 	activity[0] = (double)now->context_switches;
 	activity[1] = (double)now->interrupts;
@@ -178,7 +196,7 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	activity[3] = (double)now->running;
 	activity[4] = (double)now->blocked;
 	rc = series_send(&p->activity, &activity_kind, r, activity);
-	if (!p->have_before) {                  /* nothing to compare with: since boot is not what anybody asks */
+	if (!p->have_before) { /* nothing to compare with: since boot is not what anybody asks */
 		p->have_before = true;
 		p->turn = !p->turn;
 		return rc;

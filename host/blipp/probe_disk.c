@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * /proc/diskstats: whole devices only, because what their partitions did is in their numbers already, and only those
- * that have done anything. A sector is 512 bytes here whatever the device's own are.
+ * /proc/diskstats: whole devices only, because what their partitions did is in their numbers
+ * already, and only those that have done anything. A sector is 512 bytes here whatever the device's
+ * own are.
  */
 #include "host/blipp/probe.h"
 
@@ -12,18 +13,30 @@
 enum { SECTOR_BYTES = 512 };
 
 static const struct series_field fields[] = {
-	{ "read_bytes", "By", true }, { "written_bytes", "By", true },
-	{ "reads_issued", "{operation}", true }, { "writes_issued", "{operation}", true },
-	{ "read_ms", "ms", true }, { "write_ms", "ms", true }, { "io_ms", "ms", true }, { "weighted_io_ms", "ms", true },
+	{ "read_bytes", "By", true },
+	{ "written_bytes", "By", true },
+	{ "reads_issued", "{operation}", true },
+	{ "writes_issued", "{operation}", true },
+	{ "read_ms", "ms", true },
+	{ "write_ms", "ms", true },
+	{ "io_ms", "ms", true },
+	{ "weighted_io_ms", "ms", true },
 	{ "inflight", "{operation}", false },
-	{ "reads_merged", "{operation}", true }, { "writes_merged", "{operation}", true },
-	{ "discards_issued", "{operation}", true }, { "discarded_bytes", "By", true }, { "discard_ms", "ms", true },
-	{ "flushes_issued", "{operation}", true }, { "flush_ms", "ms", true },
+	{ "reads_merged", "{operation}", true },
+	{ "writes_merged", "{operation}", true },
+	{ "discards_issued", "{operation}", true },
+	{ "discarded_bytes", "By", true },
+	{ "discard_ms", "ms", true },
+	{ "flushes_issued", "{operation}", true },
+	{ "flush_ms", "ms", true },
 };
 static const struct series_kind kind = { SERIES_PREFIX "disk:partition:", "device", fields,
 	sizeof(fields) / sizeof(fields[0]) };
 
-struct disk_probe { struct procfs_file file; struct series_set devices; };
+struct disk_probe {
+	struct procfs_file file;
+	struct series_set devices;
+};
 
 bool
 disk_next(struct scan *text, struct disk_line *out)
@@ -34,12 +47,13 @@ disk_next(struct scan *text, struct disk_line *out)
 	while (scan_line(text, &line)) {
 		if (scan_numbers(&line, numbers, 2) == 2 && scan_word(&line, &out->device) &&
 		    scan_numbers(&line, out->v, DISK_FIELDS) > DISK_WEIGHTED_MS)
-			return true;            /* discards came with Linux 4.18, flushes with 5.5 */
+			return true; /* discards came with Linux 4.18, flushes with 5.5 */
 	}
 	return false;
 }
 
-/* Whole devices have a directory in /sys/block ("/" in a name is "!" there); asked once per device. */
+/* Whole devices have a directory in /sys/block ("/" in a name is "!" there); asked once per
+ * device. */
 static bool
 is_whole(const char *device)
 {
@@ -76,13 +90,17 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 		}
 		if (s->ignored)
 			continue;
-		rc = series_send(s, &kind, r, (const double[]){
-			(double)d.v[DISK_SECTORS_READ] * SECTOR_BYTES, (double)d.v[DISK_SECTORS_WRITTEN] * SECTOR_BYTES,
-			(double)d.v[DISK_READS], (double)d.v[DISK_WRITES], (double)d.v[DISK_READ_MS],
-			(double)d.v[DISK_WRITE_MS], (double)d.v[DISK_IO_MS], (double)d.v[DISK_WEIGHTED_MS],
-			(double)d.v[DISK_INFLIGHT], (double)d.v[DISK_READS_MERGED], (double)d.v[DISK_WRITES_MERGED],
-			(double)d.v[DISK_DISCARDS], (double)d.v[DISK_SECTORS_DISCARDED] * SECTOR_BYTES,
-			(double)d.v[DISK_DISCARD_MS], (double)d.v[DISK_FLUSHES], (double)d.v[DISK_FLUSH_MS] });
+		rc = series_send(s, &kind, r,
+		    (const double[]){ (double)d.v[DISK_SECTORS_READ] * SECTOR_BYTES,
+			(double)d.v[DISK_SECTORS_WRITTEN] * SECTOR_BYTES, (double)d.v[DISK_READS],
+			(double)d.v[DISK_WRITES], (double)d.v[DISK_READ_MS],
+			(double)d.v[DISK_WRITE_MS], (double)d.v[DISK_IO_MS],
+			(double)d.v[DISK_WEIGHTED_MS], (double)d.v[DISK_INFLIGHT],
+			(double)d.v[DISK_READS_MERGED], (double)d.v[DISK_WRITES_MERGED],
+			(double)d.v[DISK_DISCARDS],
+			(double)d.v[DISK_SECTORS_DISCARDED] * SECTOR_BYTES,
+			(double)d.v[DISK_DISCARD_MS], (double)d.v[DISK_FLUSHES],
+			(double)d.v[DISK_FLUSH_MS] });
 	}
 	series_set_sweep(&p->devices, r);
 	return rc;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * /proc/meminfo (KiB, as it comes) and /proc/vmstat: everything in them, because which of it explains a slow transfer
- * is for the analysis to find. dirty and writeback show a page cache that hides a slow disk.
+ * /proc/meminfo (KiB, as it comes) and /proc/vmstat: everything in them, because which of it
+ * explains a slow transfer is for the analysis to find. dirty and writeback show a page cache that
+ * hides a slow disk.
  */
 #include "host/blipp/probe.h"
 
@@ -10,16 +11,25 @@
 #include "narrows/err.h"
 
 static const struct table_alias memory_aliases[] = {
-	{ "MemFree", "free", NULL, false }, { "Buffers", "buffer", NULL, false }, { "Cached", "cache", NULL, false },
-	{ "Slab", "kernel", NULL, false }, { "MemTotal", "total", NULL, false },
-	{ "MemAvailable", "available", NULL, false }, { "Dirty", "dirty", NULL, false },
-	{ "Writeback", "writeback", NULL, false }, { NULL, NULL, NULL, false },
+	{ "MemFree", "free", NULL, false },
+	{ "Buffers", "buffer", NULL, false },
+	{ "Cached", "cache", NULL, false },
+	{ "Slab", "kernel", NULL, false },
+	{ "MemTotal", "total", NULL, false },
+	{ "MemAvailable", "available", NULL, false },
+	{ "Dirty", "dirty", NULL, false },
+	{ "Writeback", "writeback", NULL, false },
+	{ NULL, NULL, NULL, false },
 };
-static const struct table_style memory_style = { SERIES_PREFIX "memory:utilization", "KiBy", false, memory_aliases,
-	NULL };
-static const struct table_style vmstat_style = { SERIES_PREFIX "memory:vmstat", "1", true, NULL, "nr_" };
+static const struct table_style memory_style = { SERIES_PREFIX "memory:utilization", "KiBy", false,
+	memory_aliases, NULL };
+static const struct table_style vmstat_style = { SERIES_PREFIX "memory:vmstat", "1", true, NULL,
+	"nr_" };
 
-struct memory_probe { struct procfs_file file; struct table table; };
+struct memory_probe {
+	struct procfs_file file;
+	struct table table;
+};
 
 int
 memory_parse(struct scan text, struct table *t)
@@ -34,11 +44,13 @@ memory_parse(struct scan text, struct table *t)
 	while (scan_line(&text, &line)) {
 		if (!scan_until(&line, ':', &name) || !scan_u64(&line, &value))
 			continue;
-		table_put(t, name, (double)value, line.at == line.end ? "1" : NULL);       /* "kB", or a number of pages */
+		/* "kB", or a number of pages */
+		table_put(t, name, (double)value, line.at == line.end ? "1" : NULL);
 	}
 	if (t->n == 0)
 		return NW_EPROTO;
-	table_put(t, scan_text(used, sizeof(used) - 1), table_get(t, "total") - table_get(t, "free"), NULL);
+	table_put(t, scan_text(used, sizeof(used) - 1),
+	    table_get(t, "total") - table_get(t, "free"), NULL);
 	return NW_OK;
 }
 
@@ -64,7 +76,8 @@ sample_memory(void *state, struct report *r, struct procfs_buf *buf)
 	struct scan text;
 	int rc;
 
-	if ((rc = procfs_read(&p->file, "/proc/meminfo", buf, &text)) < 0 || (rc = memory_parse(text, &p->table)) < 0)
+	if ((rc = procfs_read(&p->file, "/proc/meminfo", buf, &text)) < 0 ||
+	    (rc = memory_parse(text, &p->table)) < 0)
 		return rc;
 	return table_send(&p->table, r);
 }
@@ -76,7 +89,8 @@ sample_vmstat(void *state, struct report *r, struct procfs_buf *buf)
 	struct scan text;
 	int rc;
 
-	if ((rc = procfs_read(&p->file, "/proc/vmstat", buf, &text)) < 0 || (rc = vmstat_parse(text, &p->table)) < 0)
+	if ((rc = procfs_read(&p->file, "/proc/vmstat", buf, &text)) < 0 ||
+	    (rc = vmstat_parse(text, &p->table)) < 0)
 		return rc;
 	return table_send(&p->table, r);
 }
@@ -90,5 +104,7 @@ clear(void *state)
 	table_clear(&p->table);
 }
 
-const struct probe probe_memory = { "memory", sizeof(struct memory_probe), sample_memory, clear, NULL, NULL };
-const struct probe probe_vmstat = { "vmstat", sizeof(struct memory_probe), sample_vmstat, clear, NULL, NULL };
+const struct probe probe_memory = { "memory", sizeof(struct memory_probe), sample_memory, clear,
+	NULL, NULL };
+const struct probe probe_vmstat = { "vmstat", sizeof(struct memory_probe), sample_vmstat, clear,
+	NULL, NULL };

@@ -5,17 +5,28 @@
 #include "narrows/err.h"
 
 static const struct series_field fields[] = {
-	{ "bytes_in", "By", true }, { "bytes_out", "By", true },
-	{ "packets_in", "{packet}", true }, { "packets_out", "{packet}", true },
-	{ "errors_in", "{packet}", true }, { "errors_out", "{packet}", true },
-	{ "drops_in", "{packet}", true }, { "drops_out", "{packet}", true },
-	{ "fifo_in", "{packet}", true }, { "fifo_out", "{packet}", true }, { "frame_in", "{packet}", true },
-	{ "multicast_in", "{packet}", true }, { "collisions", "{packet}", true }, { "carrier", "{event}", true },
+	{ "bytes_in", "By", true },
+	{ "bytes_out", "By", true },
+	{ "packets_in", "{packet}", true },
+	{ "packets_out", "{packet}", true },
+	{ "errors_in", "{packet}", true },
+	{ "errors_out", "{packet}", true },
+	{ "drops_in", "{packet}", true },
+	{ "drops_out", "{packet}", true },
+	{ "fifo_in", "{packet}", true },
+	{ "fifo_out", "{packet}", true },
+	{ "frame_in", "{packet}", true },
+	{ "multicast_in", "{packet}", true },
+	{ "collisions", "{packet}", true },
+	{ "carrier", "{event}", true },
 };
 static const struct series_kind kind = { SERIES_PREFIX "network:utilization", "interface", fields,
 	sizeof(fields) / sizeof(fields[0]) };
 
-struct net_probe { struct procfs_file file; struct series_set interfaces; };
+struct net_probe {
+	struct procfs_file file;
+	struct series_set interfaces;
+};
 
 bool
 net_next(struct scan *text, struct net_line *out)
@@ -23,7 +34,8 @@ net_next(struct scan *text, struct net_line *out)
 	struct scan line;
 
 	while (scan_line(text, &line)) {
-		/* the name ends at the last colon (an alias has one of its own); the two heading lines have none */
+		/* the name ends at the last colon (an alias has one of its own); the two heading
+		 * lines have none */
 		const char *colon = memrchr(line.at, ':', (size_t)(line.end - line.at));
 
 		if (colon == NULL)
@@ -31,7 +43,8 @@ net_next(struct scan *text, struct net_line *out)
 		scan_blanks(&line);
 		out->interface = (struct scan){ line.at, colon };
 		line.at = colon + 1;
-		if (out->interface.at < colon && scan_numbers(&line, out->v, NET_FIELDS) == NET_FIELDS)
+		if (out->interface.at < colon &&
+		    scan_numbers(&line, out->v, NET_FIELDS) == NET_FIELDS)
 			return true;
 	}
 	return false;
@@ -51,14 +64,17 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	while (rc == NW_OK && net_next(&text, &n)) {
 		if (n.v[NET_PACKETS_IN] == 0 && n.v[NET_PACKETS_OUT] == 0)
 			continue;
-		s = series_set_get(&p->interfaces, n.interface.at, (size_t)(n.interface.end - n.interface.at));
+		s = series_set_get(
+		    &p->interfaces, n.interface.at, (size_t)(n.interface.end - n.interface.at));
 		if (s == NULL)
 			continue;
-		rc = series_send(s, &kind, r, (const double[]){
-			(double)n.v[NET_BYTES_IN], (double)n.v[NET_BYTES_OUT], (double)n.v[NET_PACKETS_IN],
-			(double)n.v[NET_PACKETS_OUT], (double)n.v[NET_ERRORS_IN], (double)n.v[NET_ERRORS_OUT],
-			(double)n.v[NET_DROPS_IN], (double)n.v[NET_DROPS_OUT], (double)n.v[NET_FIFO_IN],
-			(double)n.v[NET_FIFO_OUT], (double)n.v[NET_FRAME_IN], (double)n.v[NET_MULTICAST_IN],
+		rc = series_send(s, &kind, r,
+		    (const double[]){ (double)n.v[NET_BYTES_IN], (double)n.v[NET_BYTES_OUT],
+			(double)n.v[NET_PACKETS_IN], (double)n.v[NET_PACKETS_OUT],
+			(double)n.v[NET_ERRORS_IN], (double)n.v[NET_ERRORS_OUT],
+			(double)n.v[NET_DROPS_IN], (double)n.v[NET_DROPS_OUT],
+			(double)n.v[NET_FIFO_IN], (double)n.v[NET_FIFO_OUT],
+			(double)n.v[NET_FRAME_IN], (double)n.v[NET_MULTICAST_IN],
 			(double)n.v[NET_COLLISIONS], (double)n.v[NET_CARRIER] });
 	}
 	series_set_sweep(&p->interfaces, r);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* /proc/pressure: how long some, or all, tasks have waited for CPU, disk and memory. Some kernels are without. */
+/* /proc/pressure: how long some, or all, tasks have waited for CPU, disk and memory. Some kernels
+ * are without. */
 #include "host/blipp/probe.h"
 
 #include <math.h>
@@ -8,17 +9,26 @@
 
 enum { N_RESOURCES = 3 };
 
-static const char *const paths[N_RESOURCES] = { "/proc/pressure/cpu", "/proc/pressure/io", "/proc/pressure/memory" };
+static const char *const paths[N_RESOURCES] = { "/proc/pressure/cpu", "/proc/pressure/io",
+	"/proc/pressure/memory" };
 
 static const struct series_field fields[2 * N_RESOURCES] = {
-	{ "cpu_some_us", "us", true }, { "cpu_full_us", "us", true }, { "io_some_us", "us", true },
-	{ "io_full_us", "us", true }, { "memory_some_us", "us", true }, { "memory_full_us", "us", true },
+	{ "cpu_some_us", "us", true },
+	{ "cpu_full_us", "us", true },
+	{ "io_some_us", "us", true },
+	{ "io_full_us", "us", true },
+	{ "memory_some_us", "us", true },
+	{ "memory_full_us", "us", true },
 };
 static const struct series_kind kind = { SERIES_PREFIX "pressure", NULL, fields, 2 * N_RESOURCES };
 
-struct pressure_probe { struct procfs_file files[N_RESOURCES]; struct series series; };
+struct pressure_probe {
+	struct procfs_file files[N_RESOURCES];
+	struct series series;
+};
 
-/* Lines "some avg10=0.00 avg60=0.00 avg300=0.00 total=123" and "full ...", which old kernels lack for cpu. */
+/* Lines "some avg10=0.00 avg60=0.00 avg300=0.00 total=123" and "full ...", which old kernels lack
+ * for cpu. */
 int
 pressure_parse(struct scan text, double *some_us, double *full_us)
 {
@@ -31,7 +41,8 @@ pressure_parse(struct scan text, double *some_us, double *full_us)
 		if (!scan_word(&line, &who))
 			continue;
 		while (scan_word(&line, &word)) {
-			if (word.end - word.at < (ptrdiff_t)sizeof(mark) || memcmp(word.at, mark, sizeof(mark) - 1) != 0)
+			if (word.end - word.at < (ptrdiff_t)sizeof(mark) ||
+			    memcmp(word.at, mark, sizeof(mark) - 1) != 0)
 				continue;
 			word.at += sizeof(mark) - 1;
 			if (scan_u64(&word, &total))
@@ -66,4 +77,5 @@ clear(void *state)
 		procfs_close(&p->files[i]);
 }
 
-const struct probe probe_pressure = { "pressure", sizeof(struct pressure_probe), sample, clear, NULL, NULL };
+const struct probe probe_pressure = { "pressure", sizeof(struct pressure_probe), sample, clear,
+	NULL, NULL };

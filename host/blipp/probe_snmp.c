@@ -1,30 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * /proc/net/snmp and /proc/net/netstat: all counters of IP, ICMP, TCP and UDP. Those that have had a name for long go
- * by it, the others keep the kernel's: TCPFastRetrans, TCPTimeouts, RcvPruned and the like say why a path is slow.
+ * /proc/net/snmp and /proc/net/netstat: all counters of IP, ICMP, TCP and UDP. Those that have had
+ * a name for long go by it, the others keep the kernel's: TCPFastRetrans, TCPTimeouts, RcvPruned
+ * and the like say why a path is slow.
  */
 #include "host/blipp/probe.h"
 
 #include "narrows/err.h"
 
 static const struct table_alias ip_aliases[] = {
-	{ "InReceives", "packets_in", "{packet}", false }, { "OutRequests", "packets_out", "{packet}", false },
-	{ "Forwarding", NULL, NULL, true }, { "DefaultTTL", NULL, NULL, true }, { NULL, NULL, NULL, false },
+	{ "InReceives", "packets_in", "{packet}", false },
+	{ "OutRequests", "packets_out", "{packet}", false },
+	{ "Forwarding", NULL, NULL, true },
+	{ "DefaultTTL", NULL, NULL, true },
+	{ NULL, NULL, NULL, false },
 };
 static const struct table_alias tcp_aliases[] = {
-	{ "InSegs", "segments_in", "{segment}", false }, { "OutSegs", "segments_out", "{segment}", false },
-	{ "RetransSegs", "retrans", "{segment}", false }, { "CurrEstab", "established", "{connection}", true },
-	{ "RtoAlgorithm", NULL, NULL, true }, { "RtoMin", NULL, "ms", true }, { "RtoMax", NULL, "ms", true },
-	{ "MaxConn", NULL, NULL, true }, { NULL, NULL, NULL, false },
+	{ "InSegs", "segments_in", "{segment}", false },
+	{ "OutSegs", "segments_out", "{segment}", false },
+	{ "RetransSegs", "retrans", "{segment}", false },
+	{ "CurrEstab", "established", "{connection}", true },
+	{ "RtoAlgorithm", NULL, NULL, true },
+	{ "RtoMin", NULL, "ms", true },
+	{ "RtoMax", NULL, "ms", true },
+	{ "MaxConn", NULL, NULL, true },
+	{ NULL, NULL, NULL, false },
 };
 static const struct table_alias udp_aliases[] = {
-	{ "InDatagrams", "datagrams_in", "{datagram}", false }, { "OutDatagrams", "datagrams_out", "{datagram}", false },
+	{ "InDatagrams", "datagrams_in", "{datagram}", false },
+	{ "OutDatagrams", "datagrams_out", "{datagram}", false },
 	{ NULL, NULL, NULL, false },
 };
 static const struct table_alias ip_extended_aliases[] = {
-	{ "InOctets", NULL, "By", false }, { "OutOctets", NULL, "By", false }, { "InMcastOctets", NULL, "By", false },
-	{ "OutMcastOctets", NULL, "By", false }, { "InBcastOctets", NULL, "By", false },
-	{ "OutBcastOctets", NULL, "By", false }, { NULL, NULL, NULL, false },
+	{ "InOctets", NULL, "By", false },
+	{ "OutOctets", NULL, "By", false },
+	{ "InMcastOctets", NULL, "By", false },
+	{ "OutMcastOctets", NULL, "By", false },
+	{ "InBcastOctets", NULL, "By", false },
+	{ "OutBcastOctets", NULL, "By", false },
+	{ NULL, NULL, NULL, false },
 };
 
 static const struct pairs_protocol snmp_protocols[] = {
@@ -42,11 +56,18 @@ enum {
 	N_NETSTAT = sizeof(netstat_protocols) / sizeof(netstat_protocols[0])
 };
 
-struct snmp_probe { struct procfs_file file; struct table tables[N_SNMP]; };
-struct netstat_probe { struct procfs_file file; struct table tables[N_NETSTAT]; };
+struct snmp_probe {
+	struct procfs_file file;
+	struct table tables[N_SNMP];
+};
+struct netstat_probe {
+	struct procfs_file file;
+	struct table tables[N_NETSTAT];
+};
 
 int
-pairs_parse(struct scan text, const struct pairs_protocol *protocols, size_t n, struct table *tables)
+pairs_parse(
+    struct scan text, const struct pairs_protocol *protocols, size_t n, struct table *tables)
 {
 	struct scan names, numbers, protocol, again, name;
 	size_t i, found = 0;
@@ -73,14 +94,15 @@ pairs_parse(struct scan text, const struct pairs_protocol *protocols, size_t n, 
 }
 
 static int
-sample_pairs(struct procfs_file *f, const char *path, const struct pairs_protocol *protocols, size_t n,
-    struct table *tables, struct report *r, struct procfs_buf *buf)
+sample_pairs(struct procfs_file *f, const char *path, const struct pairs_protocol *protocols,
+    size_t n, struct table *tables, struct report *r, struct procfs_buf *buf)
 {
 	struct scan text;
 	size_t i;
 	int rc;
 
-	if ((rc = procfs_read(f, path, buf, &text)) < 0 || (rc = pairs_parse(text, protocols, n, tables)) < 0)
+	if ((rc = procfs_read(f, path, buf, &text)) < 0 ||
+	    (rc = pairs_parse(text, protocols, n, tables)) < 0)
 		return rc;
 	for (i = 0; i < n && rc == NW_OK; i++)
 		rc = table_send(&tables[i], r);
@@ -100,7 +122,8 @@ sample_netstat(void *state, struct report *r, struct procfs_buf *buf)
 {
 	struct netstat_probe *p = state;
 
-	return sample_pairs(&p->file, "/proc/net/netstat", netstat_protocols, N_NETSTAT, p->tables, r, buf);
+	return sample_pairs(
+	    &p->file, "/proc/net/netstat", netstat_protocols, N_NETSTAT, p->tables, r, buf);
 }
 
 static void
@@ -125,6 +148,7 @@ clear_netstat(void *state)
 		table_clear(&p->tables[i]);
 }
 
-const struct probe probe_snmp = { "snmp", sizeof(struct snmp_probe), sample_snmp, clear_snmp, NULL, NULL };
-const struct probe probe_netstat = { "netstat", sizeof(struct netstat_probe), sample_netstat, clear_netstat, NULL,
+const struct probe probe_snmp = { "snmp", sizeof(struct snmp_probe), sample_snmp, clear_snmp, NULL,
 	NULL };
+const struct probe probe_netstat = { "netstat", sizeof(struct netstat_probe), sample_netstat,
+	clear_netstat, NULL, NULL };

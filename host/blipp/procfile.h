@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The text of /proc/PID/stat, /proc/PID/io and /proc/PID/schedstat. Header only: both the collector and the preload object read them. */
+/* The text of /proc/PID/stat, /proc/PID/io and /proc/PID/schedstat. Header only: both the collector
+ * and the preload object read them. */
 #ifndef HOST_PROCFILE_H
 #define HOST_PROCFILE_H
 
@@ -8,12 +9,14 @@
 #include <string.h>
 
 struct procfile_stat {
-	char state;                         /* 'R', 'S', ..., 'Z' */
+	char state; /* 'R', 'S', ..., 'Z' */
 	int ppid;
 	uint64_t user_ticks, sys_ticks, threads, start_ticks, rss_pages;
 };
 
-struct procfile_io { uint64_t rchar, wchar, read_bytes, write_bytes; };
+struct procfile_io {
+	uint64_t rchar, wchar, read_bytes, write_bytes;
+};
 
 static inline uint64_t
 procfile_number(const char *p)
@@ -25,7 +28,8 @@ procfile_number(const char *p)
 	return n;
 }
 
-/* `text` ends with a NUL. The name may hold blanks and parentheses: fields count from the last one. */
+/* `text` ends with a NUL. The name may hold blanks and parentheses: fields count from the last
+ * one. */
 static inline bool
 procfile_parse_stat(const char *text, struct procfile_stat *out)
 {
@@ -58,9 +62,14 @@ procfile_is_over(const struct procfile_stat *st)
 static inline bool
 procfile_parse_io(const char *text, struct procfile_io *out)
 {
-	struct { const char *key; uint64_t *to; } want[] = {
-		{ "rchar: ", &out->rchar }, { "wchar: ", &out->wchar },
-		{ "\nread_bytes: ", &out->read_bytes }, { "\nwrite_bytes: ", &out->write_bytes },
+	struct {
+		const char *key;
+		uint64_t *to;
+	} want[] = {
+		{ "rchar: ", &out->rchar },
+		{ "wchar: ", &out->wchar },
+		{ "\nread_bytes: ", &out->read_bytes },
+		{ "\nwrite_bytes: ", &out->write_bytes },
 	};
 	const char *p;
 	size_t i;
@@ -73,7 +82,8 @@ procfile_parse_io(const char *text, struct procfile_io *out)
 	return true;
 }
 
-/* Time on a processor, time runnable but waiting for one, how often it got one: of the main thread. */
+/* Time on a processor, time runnable but waiting for one, how often it got one: of the main
+ * thread. */
 static inline bool
 procfile_parse_schedstat(const char *text, uint64_t *wait_ns)
 {

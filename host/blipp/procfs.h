@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file of /proc that is read again and again: opened once, read whole from its start each time. */
+/* A file of /proc that is read again and again: opened once, read whole from its start each
+ * time. */
 #ifndef HOST_PROCFS_H
 #define HOST_PROCFS_H
 
@@ -7,8 +8,15 @@
 
 #include "host/blipp/scan.h"
 
-struct procfs_file { bool open; int fd; };        /* zero to start */
-struct procfs_buf { char *text; size_t cap; };    /* zero to start; shared by all files, one at a time */
+struct procfs_file {
+	bool open;
+	int fd;
+}; /* zero to start */
+/* zero to start; shared by all files, one at a time */
+struct procfs_buf {
+	char *text;
+	size_t cap;
+};
 
 /* The file's text, good until the next read into b. NW_EIO (errno tells), NW_ENOMEM, NW_ETOOBIG. */
 int procfs_read(struct procfs_file *f, const char *path, struct procfs_buf *b, struct scan *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads lines, words and numbers from text that has no final NUL. Inline: this is most of what blipp does. */
+/* Reads lines, words and numbers from text that has no final NUL. Inline: this is most of what
+ * blipp does. */
 #ifndef HOST_SCAN_H
 #define HOST_SCAN_H
 
@@ -8,7 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
-struct scan { const char *at, *end; };
+struct scan {
+	const char *at, *end;
+};
 
 static inline struct scan
 scan_text(const char *text, size_t len)
@@ -73,7 +76,8 @@ scan_is(struct scan word, const char *text)
 	return strlen(text) == len && memcmp(word.at, text, len) == 0;
 }
 
-/* A whole number; a sign makes it 0 (the counters of /proc have none, "-1" stands for "no limit"). */
+/* A whole number; a sign makes it 0 (the counters of /proc have none, "-1" stands for "no
+ * limit"). */
 static inline bool
 scan_u64(struct scan *s, uint64_t *out)
 {

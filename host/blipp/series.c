@@ -27,11 +27,13 @@ series_describe(const struct series_kind *k, double interval_s, struct series_pa
 
 		if (strcmp(f->unit, k->fields[0].unit) != 0) {
 			snprintf(p->keys[n_keys], SERIES_KEY_BYTES, "unit_%s", f->name);
-			kv[n++] = (struct nw_kv){ p->keys[n_keys++], NW_KV_TEXT, { .text = f->unit } };
+			kv[n++] =
+			    (struct nw_kv){ p->keys[n_keys++], NW_KV_TEXT, { .text = f->unit } };
 		}
 		if (f->counter != k->fields[0].counter) {
 			snprintf(p->keys[n_keys], SERIES_KEY_BYTES, "kind_%s", f->name);
-			kv[n++] = (struct nw_kv){ p->keys[n_keys++], NW_KV_TEXT, { .text = kind_name(f->counter) } };
+			kv[n++] = (struct nw_kv){ p->keys[n_keys++], NW_KV_TEXT,
+				{ .text = kind_name(f->counter) } };
 		}
 	}
 	return n;
@@ -50,18 +52,20 @@ announce(struct series *s, const struct series_kind *k, struct report *r)
 	size_t n_params, type_len = strlen(k->event_type);
 	int rc;
 
-	snprintf(event_type, sizeof(event_type), "%s%s", k->event_type, k->event_type[type_len - 1] == ':' ? s->device : "");
+	snprintf(event_type, sizeof(event_type), "%s%s", k->event_type,
+	    k->event_type[type_len - 1] == ':' ? s->device : "");
 	snprintf(s->id, sizeof(s->id), "%s/%s%s%s", r->host, k->event_type + strlen(SERIES_PREFIX),
 	    k->device_key != NULL && k->event_type[type_len - 1] != ':' ? "/" : "", s->device);
 	n_params = series_describe(k, r->interval_s, &params);
-	rc = nw_provider_meta(r->provider, s->id, NULL, event_type, subject, k->device_key != NULL ? 3 : 2, params.kv,
-	    n_params);
+	rc = nw_provider_meta(r->provider, s->id, NULL, event_type, subject,
+	    k->device_key != NULL ? 3 : 2, params.kv, n_params);
 	s->announced = rc == NW_OK;
 	return rc;
 }
 
 int
-series_send(struct series *s, const struct series_kind *kind, struct report *r, const double *values)
+series_send(
+    struct series *s, const struct series_kind *kind, struct report *r, const double *values)
 {
 	const char *names[SERIES_FIELDS_MAX];
 	size_t i;
@@ -72,7 +76,8 @@ series_send(struct series *s, const struct series_kind *kind, struct report *r, 
 	for (i = 0; i < kind->n_fields; i++)
 		names[i] = kind->fields[i].name;
 	r->values += kind->n_fields;
-	return nw_provider_data(r->provider, s->id, r->t_wall_ns, names, values, kind->n_fields, NULL, 0);
+	return nw_provider_data(
+	    r->provider, s->id, r->t_wall_ns, names, values, kind->n_fields, NULL, 0);
 }
 
 void

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What blipp sends: one metadata per event type and subject, one data document with all its fields per sample. The
- * id is made from host, event type and device, so that a restarted blipp goes on with the same series.
+ * What blipp sends: one metadata per event type and subject, one data document with all its fields
+ * per sample. The id is made from host, event type and device, so that a restarted blipp goes on
+ * with the same series.
  */
 #ifndef HOST_SERIES_H
 #define HOST_SERIES_H
@@ -13,7 +14,10 @@
 #include "narrows/provider.h"
 
 enum {
-	SERIES_FIELDS_MAX = 250, SERIES_DEVICE_BYTES = 64, SERIES_ID_BYTES = 400, SERIES_EVENT_BYTES = 160,
+	SERIES_FIELDS_MAX = 250,
+	SERIES_DEVICE_BYTES = 64,
+	SERIES_ID_BYTES = 400,
+	SERIES_EVENT_BYTES = 160,
 	SERIES_KEY_BYTES = 64
 };
 
@@ -21,12 +25,12 @@ enum {
 
 struct series_field {
 	const char *name, *unit;
-	bool counter;                         /* else a gauge */
+	bool counter; /* else a gauge */
 };
 
 struct series_kind {
-	const char *event_type;               /* ending in ':': the device's name follows */
-	const char *device_key;               /* subject member that names the device; NULL: the host itself */
+	const char *event_type; /* ending in ':': the device's name follows */
+	const char *device_key; /* subject member that names the device; NULL: the host itself */
 	const struct series_field *fields;
 	size_t n_fields;
 };
@@ -37,23 +41,27 @@ struct report {
 	const char *host;
 	double interval_s;
 	int64_t t_wall_ns;
-	uint64_t values;                      /* sent so far, for who wants to know the price of one */
+	uint64_t values; /* sent so far, for who wants to know the price of one */
 };
 
 struct series {
 	bool announced, seen;
-	bool known, ignored;                  /* the probe's own: it has looked at the device, and does not want it */
+	/* the probe's own: it has looked at the device, and does not want it */
+	bool known, ignored;
 	char device[SERIES_DEVICE_BYTES];
 	char id[SERIES_ID_BYTES];
 };
 
-/* Sends metadata first when it is new. values: one per field, NaN is left out. Errors as nw_provider_data(). */
-int series_send(struct series *s, const struct series_kind *kind, struct report *r, const double *values);
+/* Sends metadata first when it is new. values: one per field, NaN is left out. Errors as
+ * nw_provider_data(). */
+int series_send(
+    struct series *s, const struct series_kind *kind, struct report *r, const double *values);
 void series_end(struct series *s, struct report *r);
 
 /*
- * A metadata's parameters: collectionInterval in seconds; `unit` and `kind` of the first field, which are those of all
- * others that have no unit_<field> or kind_<field> of their own. Returns how many there are in p->kv.
+ * A metadata's parameters: collectionInterval in seconds; `unit` and `kind` of the first field,
+ * which are those of all others that have no unit_<field> or kind_<field> of their own. Returns how
+ * many there are in p->kv.
  */
 struct series_params {
 	struct nw_kv kv[3 + 2 * SERIES_FIELDS_MAX];
@@ -62,7 +70,10 @@ struct series_params {
 size_t series_describe(const struct series_kind *k, double interval_s, struct series_params *p);
 
 /* The devices of one kind, in the order they are listed. */
-struct series_set { struct series *list; size_t n, cap, next; };        /* zero to start */
+struct series_set {
+	struct series *list;
+	size_t n, cap, next;
+}; /* zero to start */
 
 /* The series of a device; NULL: out of memory, or the name is too long. */
 struct series *series_set_get(struct series_set *set, const char *device, size_t len);

@@ -24,7 +24,8 @@ is_word_char(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* "Active(anon)" is no name for a column: what is neither letter nor digit becomes one underscore between words. */
+/* "Active(anon)" is no name for a column: what is neither letter nor digit becomes one underscore
+ * between words. */
 static void
 put_plain(char out[TABLE_NAME_BYTES], const char *name)
 {
@@ -57,7 +58,8 @@ describe(struct table *t, size_t i, const char *unit)
 	f->name = name->ours;
 	f->unit = a != NULL && a->unit != NULL ? a->unit : unit != NULL ? unit : style->unit;
 	f->counter = style->counter != (a != NULL && a->other_kind);
-	if (style->gauge_prefix != NULL && strncmp(name->theirs, style->gauge_prefix, strlen(style->gauge_prefix)) == 0)
+	if (style->gauge_prefix != NULL &&
+	    strncmp(name->theirs, style->gauge_prefix, strlen(style->gauge_prefix)) == 0)
 		f->counter = false;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A file whose fields are named in it: names and values in the file's own order, which does not change while the
- * kernel runs. So a value is expected where it was last time, and only what is found elsewhere costs anything: then
- * `changed` is set, and the series is announced anew.
+ * A file whose fields are named in it: names and values in the file's own order, which does not
+ * change while the kernel runs. So a value is expected where it was last time, and only what is
+ * found elsewhere costs anything: then `changed` is set, and the series is announced anew.
  */
 #ifndef HOST_TABLE_H
 #define HOST_TABLE_H
@@ -12,28 +12,31 @@
 
 enum { TABLE_NAME_BYTES = 48 };
 
-/* What the kernel calls a field, and what it is here. Fields that are not listed keep the kernel's name. */
+/* What the kernel calls a field, and what it is here. Fields that are not listed keep the kernel's
+ * name. */
 struct table_alias {
-	const char *theirs, *ours;            /* ours NULL: keeps its name */
-	const char *unit;                     /* NULL: the table's */
-	bool other_kind;                      /* a gauge among counters, a counter among gauges */
+	const char *theirs, *ours; /* ours NULL: keeps its name */
+	const char *unit;          /* NULL: the table's */
+	bool other_kind;           /* a gauge among counters, a counter among gauges */
 };
 
 struct table_style {
 	const char *event_type, *unit;
 	bool counter;
-	const struct table_alias *aliases;    /* ends with theirs NULL; NULL: none */
-	const char *gauge_prefix;             /* names beginning so are gauges; NULL: none */
+	const struct table_alias *aliases; /* ends with theirs NULL; NULL: none */
+	const char *gauge_prefix;          /* names beginning so are gauges; NULL: none */
 };
 
-struct table_name { char theirs[TABLE_NAME_BYTES], ours[TABLE_NAME_BYTES]; };
+struct table_name {
+	char theirs[TABLE_NAME_BYTES], ours[TABLE_NAME_BYTES];
+};
 
-struct table {                                /* zero to start */
+struct table { /* zero to start */
 	const struct table_style *style;
 	struct series series;
 	struct series_kind kind;
 	struct series_field fields[SERIES_FIELDS_MAX];
-	struct table_name *names;             /* SERIES_FIELDS_MAX */
+	struct table_name *names; /* SERIES_FIELDS_MAX */
 	double values[SERIES_FIELDS_MAX];
 	size_t n, n_known;
 	bool changed;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When something periodic is due: at whole multiples of its interval since 1970, so that hosts, and series of one host
- * with different intervals, sample together. Every due time is computed from the clock anew: nothing drifts, whatever
- * becomes of the interval, and what was missed (a suspended machine) is not made up for.
+ * When something periodic is due: at whole multiples of its interval since 1970, so that hosts, and
+ * series of one host with different intervals, sample together. Every due time is computed from the
+ * clock anew: nothing drifts, whatever becomes of the interval, and what was missed (a suspended
+ * machine) is not made up for.
  */
 #ifndef HOST_BEAT_H
 #define HOST_BEAT_H
@@ -13,7 +14,9 @@
 #include "narrows/clock.h"
 
 /* Both clocks at once: due times of one look must not differ by the time the look takes. */
-struct moment { int64_t mono_ns, wall_ns; };
+struct moment {
+	int64_t mono_ns, wall_ns;
+};
 
 static inline struct moment
 moment_now(void)
@@ -21,9 +24,12 @@ moment_now(void)
 	return (struct moment){ nw_mono_ns(), nw_wall_ns() };
 }
 
-struct beat { int64_t interval_ns, due_mono_ns; };      /* zero to start: due at once */
+struct beat {
+	int64_t interval_ns, due_mono_ns;
+}; /* zero to start: due at once */
 
-/* The next multiple, at least half an interval away: a clock that is being slewed is not met twice. */
+/* The next multiple, at least half an interval away: a clock that is being slewed is not met
+ * twice. */
 static inline int64_t
 beat_after(int64_t interval_ns, struct moment now)
 {

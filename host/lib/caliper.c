@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hot path is nw_caliper_begin() and _end(): a few stores, and a digest of 64 operations at a time. Reading the
- * clock waits for every instruction before it, so arithmetic done per operation costs its whole latency; done in a
- * batch it costs throughput only (about half as much), and both happen outside what is being timed.
+ * The hot path is nw_caliper_begin() and _end(): a few stores, and a digest of 64 operations at a
+ * time. Reading the clock waits for every instruction before it, so arithmetic done per operation
+ * costs its whole latency; done in a batch it costs throughput only (about half as much), and both
+ * happen outside what is being timed.
  *
- * Bytes and durations are integers: their sums and sums of squares are exact in 64 and 128 bits. Rates (v/d) and gaps
+ * Bytes and durations are integers: their sums and sums of squares are exact in 64 and 128 bits.
+ * Rates (v/d) and gaps
  * (d/v) of a batch are summed as differences to its first one, which costs no division and loses no digits over 64
  * numbers; batches are joined as Chan, Golub and LeVeque (1979) do.
  */
@@ -23,25 +25,34 @@ enum { WAITING_MAX = 64 };
 
 typedef unsigned __int128 u128;
 
-struct exact { uint64_t sum, min, max; u128 squares; };          /* of bytes, of ns */
-struct moments { double sum, min, max, mean, m2; };              /* of rates */
-struct batch { double first, s1, s2; };                          /* of x - first and its square */
+struct exact {
+	uint64_t sum, min, max;
+	u128 squares;
+}; /* of bytes, of ns */
+struct moments {
+	double sum, min, max, mean, m2;
+}; /* of rates */
+struct batch {
+	double first, s1, s2;
+}; /* of x - first and its square */
 
 struct nw_caliper {
-	int64_t begin_mono_ns;                /* NO_TIME: outside an operation */
+	int64_t begin_mono_ns; /* NO_TIME: outside an operation */
 	int64_t first_begin_mono_ns, last_end_mono_ns;
 	uint64_t clamped;
 	uint32_t n_waiting;
-	struct { uint64_t v, d; } waiting[WAITING_MAX];
+	struct {
+		uint64_t v, d;
+	} waiting[WAITING_MAX];
 
-	uint64_t n, n_rate;                   /* digested */
+	uint64_t n, n_rate; /* digested */
 	struct exact v, d;
 	struct moments r, g;
-	uint64_t *hist;                       /* this window's; the other is on loan */
+	uint64_t *hist; /* this window's; the other is on loan */
 	uint64_t hists[2][NW_HIST_BUCKETS];
 
-	int64_t window_mono_ns;               /* the window's begin */
-	int64_t carried_ns;                   /* of the operation open at the last take: in busy_ns already */
+	int64_t window_mono_ns; /* the window's begin */
+	int64_t carried_ns;     /* of the operation open at the last take: in busy_ns already */
 };
 
 static void
@@ -126,7 +137,8 @@ digest(struct nw_caliper *c)
 		c->hist[nw_hist_index(d)]++;
 		if (v == 0)
 			continue;
-		r = (double)(int64_t)v / (double)(int64_t)d;        /* signed: one instruction to convert */
+		/* signed: one instruction to convert */
+		r = (double)(int64_t)v / (double)(int64_t)d;
 		g = (double)(int64_t)d / (double)(int64_t)v;
 		if (n++ == 0) {
 			br.first = r;
@@ -186,7 +198,8 @@ exact_m2(const struct exact *e, uint64_t n)
 static void
 exact_get(const struct exact *e, uint64_t n, struct nw_caliper_sum *out)
 {
-	*out = (struct nw_caliper_sum){ .sum = (double)e->sum, .min = NAN, .max = NAN, .mean = NAN };
+	*out =
+	    (struct nw_caliper_sum){ .sum = (double)e->sum, .min = NAN, .max = NAN, .mean = NAN };
 	if (n == 0)
 		return;
 	out->min = (double)e->min;
@@ -203,7 +216,8 @@ moments_get(const struct moments *m, uint64_t n, struct nw_caliper_sum *out)
 		*out = (struct nw_caliper_sum){ m->sum, m->min, m->max, m->mean, m->m2 };
 }
 
-/* An operation belongs, whole, to the window it ends in; busy time belongs to the window it passes in. */
+/* An operation belongs, whole, to the window it ends in; busy time belongs to the window it passes
+ * in. */
 static int64_t
 busy_take(struct nw_caliper *c, int64_t now_mono_ns)
 {
@@ -211,7 +225,8 @@ busy_take(struct nw_caliper *c, int64_t now_mono_ns)
 	int64_t busy_ns = (int64_t)(c->d.sum - c->clamped) - c->carried_ns + open_ns;
 
 	c->carried_ns = open_ns;
-	return busy_ns > 0 ? busy_ns : 0;       /* an operation begun twice leaves its first part behind */
+	/* an operation begun twice leaves its first part behind */
+	return busy_ns > 0 ? busy_ns : 0;
 }
 
 void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A caliper window as a data document: the names and units of the original calipers, and ours behind them. */
+/* A caliper window as a data document: the names and units of the original calipers, and ours
+ * behind them. */
 #include <math.h>
 
 #include "narrows/caliper.h"
@@ -8,14 +9,14 @@
 
 #define S_PER_NS 1e-9
 
-static const char *const names[] = {
-	"sum_v", "min_v", "max_v", "mean_v", "sd_v", "sum_r", "min_r", "max_r", "mean_r", "sd_r",
-	"sum_g", "min_g", "max_g", "mean_g", "sd_g", "sum_d", "min_d", "max_d", "mean_d", "sd_d",
-	"count", "count_r", "dur", "dur_inst", "window", "busy", "busy_max", "wait", "threads", "clamped"
-};
+static const char *const names[] = { "sum_v", "min_v", "max_v", "mean_v", "sd_v", "sum_r", "min_r",
+	"max_r", "mean_r", "sd_r", "sum_g", "min_g", "max_g", "mean_g", "sd_g", "sum_d", "min_d",
+	"max_d", "mean_d", "sd_d", "count", "count_r", "dur", "dur_inst", "window", "busy",
+	"busy_max", "wait", "threads", "clamped" };
 enum { N_NAMES = sizeof(names) / sizeof(names[0]) };
 
-/* What does not exist is NaN, which the encoder leaves out: the originals send DBL_MAX and -1 instead. */
+/* What does not exist is NaN, which the encoder leaves out: the originals send DBL_MAX and -1
+ * instead. */
 static double *
 put_sum(double *at, const struct nw_caliper_sum *s, uint64_t n, double unit)
 {
@@ -28,7 +29,8 @@ put_sum(double *at, const struct nw_caliper_sum *s, uint64_t n, double unit)
 }
 
 int
-nw_provider_caliper(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const struct nw_caliper_window *w)
+nw_provider_caliper(
+    struct nw_provider *p, const char *mid, int64_t t_wall_ns, const struct nw_caliper_window *w)
 {
 	uint8_t hist[NW_HIST_ENCODED_MAX_BYTES];
 	double values[N_NAMES], *at = values;
@@ -48,5 +50,6 @@ nw_provider_caliper(struct nw_provider *p, const char *mid, int64_t t_wall_ns, c
 	*at++ = (double)w->wait_ns * S_PER_NS;
 	*at++ = (double)w->threads;
 	*at++ = (double)w->clamped;
-	return nw_provider_data(p, mid, t_wall_ns, names, values, N_NAMES, hist_len > 0 ? hist : NULL, hist_len);
+	return nw_provider_data(
+	    p, mid, t_wall_ns, names, values, N_NAMES, hist_len > 0 ? hist : NULL, hist_len);
 }

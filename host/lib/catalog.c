@@ -56,7 +56,8 @@ forget_same(struct catalog *c, const char *id, const char *event_type)
 {
 	struct catalog_meta *m;
 
-	TAILQ_FOREACH_REVERSE(m, &c->metas, catalog_list, link) {
+	TAILQ_FOREACH_REVERSE(m, &c->metas, catalog_list, link)
+	{
 		if (strcmp(m->id, id) == 0 && strcmp(m->event_type, event_type) == 0) {
 			forget(c, m);
 			return;
@@ -69,7 +70,8 @@ forget_oldest_ended(struct catalog *c)
 {
 	struct catalog_meta *m;
 
-	TAILQ_FOREACH(m, &c->metas, link) {
+	TAILQ_FOREACH(m, &c->metas, link)
+	{
 		if (m->ended) {
 			forget(c, m);
 			return;
@@ -78,7 +80,8 @@ forget_oldest_ended(struct catalog *c)
 }
 
 int
-catalog_put(struct catalog *c, const char *id, const char *event_type, const uint8_t *bytes, size_t len)
+catalog_put(
+    struct catalog *c, const char *id, const char *event_type, const uint8_t *bytes, size_t len)
 {
 	struct catalog_meta *m = meta_new(id, event_type, bytes, len);
 
@@ -115,8 +118,8 @@ catalog_end(struct catalog *c, const char *id, uint64_t last_seq)
 	struct catalog_meta *m;
 
 	TAILQ_FOREACH(m, &c->metas, link)
-		if (strcmp(m->id, id) == 0)
-			end(c, m, last_seq);
+	if (strcmp(m->id, id) == 0)
+		end(c, m, last_seq);
 }
 
 void
@@ -125,7 +128,7 @@ catalog_end_all(struct catalog *c, uint64_t last_seq)
 	struct catalog_meta *m;
 
 	TAILQ_FOREACH(m, &c->metas, link)
-		end(c, m, last_seq);
+	end(c, m, last_seq);
 }
 
 void
@@ -142,7 +145,8 @@ catalog_release(struct catalog *c, uint64_t stored_seq)
 
 	for (m = c->ended_count > 0 ? TAILQ_FIRST(&c->metas) : NULL; m != NULL; m = next) {
 		next = TAILQ_NEXT(m, link);
-		if (m->ended && m->sent_seq != 0 && m->sent_seq <= stored_seq && m->keep_seq <= stored_seq)
+		if (m->ended && m->sent_seq != 0 && m->sent_seq <= stored_seq &&
+		    m->keep_seq <= stored_seq)
 			forget(c, m);
 	}
 }

@@ -15,23 +15,26 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
-#define DEFAULT_PORT "5006"
+#define DEFAULT_PORT     "5006"
 #define DEFAULT_TLS_PORT "5007"
-#define TLS_SCHEME "tls://"
+#define TLS_SCHEME       "tls://"
 
 enum {
 	HOP_BLOCK_BYTES = 20,
-	UNANSWERED_MS = 30 * 1000,      /* written bytes the peer's machine does not acknowledge for so long: it is gone */
+	/* written bytes the peer's machine does not acknowledge for so long: it is gone */
+	UNANSWERED_MS = 30 * 1000,
 	KEEPALIVE_S = 30,
 	READ_AHEAD_BYTES = 4096,
 	WIRE_BYTES = 16 << 10,
-	READ_MIN_BYTES = NW_FRAME_V0_HEADER   /* no message is shorter */
+	READ_MIN_BYTES = NW_FRAME_V0_HEADER /* no message is shorter */
 };
 
 /* What a box may send us: small control documents. A peer that announces more is no box. */
-static const struct nw_frame_limits peer_limits = {
-	.blocks_max = 64, .block_max_bytes = 1 << 20, .message_max_bytes = 2 << 20, .hops_max = 0, .hop_depth_max = 0
-};
+static const struct nw_frame_limits peer_limits = { .blocks_max = 64,
+	.block_max_bytes = 1 << 20,
+	.message_max_bytes = 2 << 20,
+	.hops_max = 0,
+	.hop_depth_max = 0 };
 
 /* --- addresses --- */
 
@@ -64,11 +67,13 @@ conn_addr_parse(const char *text, struct conn_addr *out)
 		host_end = port;
 	} else {
 		port = strchr(text, ':');
-		if (port == NULL || strchr(port + 1, ':') != NULL)      /* none, or a bare IPv6 address */
+		/* none, or a bare IPv6 address */
+		if (port == NULL || strchr(port + 1, ':') != NULL)
 			port = text + strlen(text);
 		host_end = port;
 	}
-	if (strpbrk(host, " \t\r\n") != NULL || copy_part(out->host, sizeof(out->host), host, (size_t)(host_end - host)) < 0)
+	if (strpbrk(host, " \t\r\n") != NULL ||
+	    copy_part(out->host, sizeof(out->host), host, (size_t)(host_end - host)) < 0)
 		return NW_EINVAL;
 	if (port[0] == '\0')
 		port = out->tls ? "/" DEFAULT_TLS_PORT : "/" DEFAULT_PORT;
@@ -144,7 +149,9 @@ forget_bytes(struct conn *c)
 static void
 set_options(int fd)
 {
-	static const struct { int level, name, value; } options[] = {
+	static const struct {
+		int level, name, value;
+	} options[] = {
 		{ IPPROTO_TCP, TCP_NODELAY, 1 },
 		{ IPPROTO_TCP, TCP_USER_TIMEOUT, UNANSWERED_MS },
 		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
@@ -152,8 +159,10 @@ set_options(int fd)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)       /* helpful, not needed: failures do not matter */
-		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(options[i].value));
+	/* helpful, not needed: failures do not matter */
+	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+		    sizeof(options[i].value));
 }
 
 /* A silent address (a dead IPv6 route, say) gets its share of the time left, not all of it. */
@@ -173,12 +182,14 @@ static int
 connect_from(struct conn *c)
 {
 	for (; c->addr != NULL; c->addr = c->addr->ai_next) {
-		c->fd = socket(c->addr->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, c->addr->ai_protocol);
+		c->fd = socket(c->addr->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		    c->addr->ai_protocol);
 		if (c->fd < 0)
 			continue;
 		set_options(c->fd);
 		c->attempt_mono_ns = attempt_deadline(c);
-		if (connect(c->fd, c->addr->ai_addr, c->addr->ai_addrlen) == 0 || errno == EINPROGRESS)
+		if (connect(c->fd, c->addr->ai_addr, c->addr->ai_addrlen) == 0 ||
+		    errno == EINPROGRESS)
 			return NW_OK;
 		close(c->fd);
 		c->fd = -1;
@@ -190,8 +201,12 @@ static int
 queue_handshake(struct conn *c, const uint8_t *hops, size_t hops_len)
 {
 	static const uint8_t anon[NW_AUTH_NAME_BYTES] = "ANON";
-	const struct nw_block auth = { .type = NW_BLOCK_AUTH_TYP, .sport = 1, .data = anon, .len = sizeof(anon) };
-	struct nw_block open = { .type = NW_BLOCK_HOP, .sport = 1, .len = HOP_BLOCK_BYTES + hops_len };
+	const struct nw_block auth = {
+		.type = NW_BLOCK_AUTH_TYP, .sport = 1, .data = anon, .len = sizeof(anon)
+	};
+	struct nw_block open = {
+		.type = NW_BLOCK_HOP, .sport = 1, .len = HOP_BLOCK_BYTES + hops_len
+	};
 	uint8_t *payload = malloc(open.len);
 	int rc = NW_ENOMEM;
 
@@ -224,7 +239,8 @@ prepare_tls(struct conn *c, const struct conn_addr *a)
 }
 
 int
-conn_connect(struct conn *c, const struct conn_addr *a, const uint8_t *hops, size_t hops_len, int64_t timeout_ns)
+conn_connect(struct conn *c, const struct conn_addr *a, const uint8_t *hops, size_t hops_len,
+    int64_t timeout_ns)
 {
 	int rc;
 
@@ -239,7 +255,7 @@ conn_connect(struct conn *c, const struct conn_addr *a, const uint8_t *hops, siz
 	if (resolve(a, &c->addrs) < 0)
 		return lose(c, NW_EIO, "the host name is not known");
 	c->addr = c->addrs;
-	c->deadline_mono_ns = nw_mono_ns() + timeout_ns;        /* the lookup has its own */
+	c->deadline_mono_ns = nw_mono_ns() + timeout_ns; /* the lookup has its own */
 	c->state = CONN_CONNECTING;
 	return connect_from(c);
 }
@@ -302,7 +318,8 @@ next_bytes(struct conn *c, const uint8_t **bytes)
 	*bytes = plain > 0 ? c->out.data + c->out_sent : NULL;
 	if (c->tls == NULL)
 		return plain;
-	if (c->sealed_bytes == 0 && plain > 0 && c->state != CONN_SECURING && (n = nw_tls_write(c->tls, *bytes, plain)) > 0) {
+	if (c->sealed_bytes == 0 && plain > 0 && c->state != CONN_SECURING &&
+	    (n = nw_tls_write(c->tls, *bytes, plain)) > 0) {
 		c->out_sent += (size_t)n;
 		c->sealed_plain_bytes = (size_t)n;
 	}
@@ -319,7 +336,7 @@ note_sent(struct conn *c, size_t n)
 	}
 	nw_tls_sent(c->tls, n);
 	c->sealed_bytes -= n;
-	if (c->sealed_bytes == 0) {                   /* only a whole record is of use to the peer */
+	if (c->sealed_bytes == 0) { /* only a whole record is of use to the peer */
 		c->written_bytes += c->sealed_plain_bytes;
 		c->sealed_plain_bytes = 0;
 	}
@@ -337,13 +354,16 @@ write_some(struct conn *c)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return errno == EAGAIN || errno == EWOULDBLOCK ? NW_OK : lose(c, NW_ECLOSED, "the peer closed while we wrote");
+			return errno == EAGAIN || errno == EWOULDBLOCK
+			    ? NW_OK
+			    : lose(c, NW_ECLOSED, "the peer closed while we wrote");
 		note_sent(c, (size_t)n);
 	}
 	return NW_OK;
 }
 
-/* All that TLS makes of the bytes it was given, so that it may be given others. Bytes, or as recv(). */
+/* All that TLS makes of the bytes it was given, so that it may be given others. Bytes, or as
+ * recv(). */
 static ssize_t
 take_plain(struct conn *c)
 {
@@ -378,7 +398,8 @@ read_some(struct conn *c)
 		c->drained = n >= 0 && (size_t)n < room;
 		return n;
 	}
-	if ((n = take_plain(c)) >= 0 || errno != EAGAIN)       /* the end may lie behind what was read last */
+	/* the end may lie behind what was read last */
+	if ((n = take_plain(c)) >= 0 || errno != EAGAIN)
 		return n;
 	if ((n = recv(c->fd, wire, sizeof(wire), MSG_DONTWAIT)) <= 0)
 		return n;
@@ -392,7 +413,8 @@ read_needed(struct conn *c)
 {
 	ssize_t n;
 
-	if (buf_reserve(&c->in, c->exact || c->in_need > READ_AHEAD_BYTES ? c->in_need : READ_AHEAD_BYTES) < 0)
+	if (buf_reserve(&c->in,
+		c->exact || c->in_need > READ_AHEAD_BYTES ? c->in_need : READ_AHEAD_BYTES) < 0)
 		return lose(c, NW_ENOMEM, "out of memory");
 	while (c->in.len < c->in_need) {
 		if (c->drained)
@@ -405,7 +427,8 @@ read_needed(struct conn *c)
 		if (n < 0 && errno == EPROTO)
 			return lose(c, NW_EPROTO, nw_tls_why(c->tls));
 		if (n <= 0)
-			return lose(c, NW_ECLOSED, n == 0 ? "the peer closed" : "the connection broke");
+			return lose(
+			    c, NW_ECLOSED, n == 0 ? "the peer closed" : "the connection broke");
 	}
 	return NW_OK;
 }
@@ -438,7 +461,9 @@ recv_frame(struct conn *c, struct nw_frame *out)
 int
 conn_recv(struct conn *c, struct nw_frame *out)
 {
-	return c->state == CONN_OPEN ? recv_frame(c, out) : c->state == CONN_CLOSED ? NW_ECLOSED : NW_EAGAIN;
+	return c->state == CONN_OPEN  ? recv_frame(c, out)
+	    : c->state == CONN_CLOSED ? NW_ECLOSED
+				      : NW_EAGAIN;
 }
 
 /* --- steps --- */
@@ -452,7 +477,8 @@ finish_connect(struct conn *c, int64_t now_mono_ns)
 
 	if (ready == 0 && (c->addr->ai_next == NULL || now_mono_ns < c->attempt_mono_ns))
 		return NW_EAGAIN;
-	if (ready != 0 && getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error == 0) {
+	if (ready != 0 && getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 &&
+	    error == 0) {
 		freeaddrinfo(c->addrs);
 		c->addrs = c->addr = NULL;
 		c->state = c->tls != NULL ? CONN_SECURING : CONN_OPENING;
@@ -480,11 +506,11 @@ finish_secure(struct conn *c)
 	}
 	if (rc == NW_OK) {
 		c->state = CONN_OPENING;
-		n = take_plain(c);                    /* what came with the end of the handshake */
+		n = take_plain(c); /* what came with the end of the handshake */
 		return n >= 0 || errno == EAGAIN ? NW_OK : lose(c, NW_EPROTO, nw_tls_why(c->tls));
 	}
 	if (rc != NW_EAGAIN) {
-		(void)write_some(c);                  /* why we refuse, if that goes at once */
+		(void)write_some(c); /* why we refuse, if that goes at once */
 		return lose(c, NW_EPROTO, nw_tls_why(c->tls));
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
@@ -542,7 +568,9 @@ conn_step(struct conn *c, int64_t now_mono_ns)
 	if (rc == NW_OK && c->state == CONN_OPENING)
 		rc = finish_open(c);
 	if (rc == NW_EAGAIN)
-		rc = now_mono_ns < c->deadline_mono_ns ? NW_OK : lose(c, NW_ECLOSED, "the peer did not answer in time");
+		rc = now_mono_ns < c->deadline_mono_ns
+		    ? NW_OK
+		    : lose(c, NW_ECLOSED, "the peer did not answer in time");
 	return rc;
 }
 
@@ -550,14 +578,11 @@ int64_t
 conn_deadline(const struct conn *c)
 {
 	switch (c->state) {
-	case CONN_CONNECTING:
-		return c->attempt_mono_ns;
+	case CONN_CONNECTING: return c->attempt_mono_ns;
 	case CONN_SECURING:
-	case CONN_OPENING:
-		return c->deadline_mono_ns;
+	case CONN_OPENING: return c->deadline_mono_ns;
 	case CONN_CLOSED:
-	case CONN_OPEN:
-		break;
+	case CONN_OPEN: break;
 	}
 	return INT64_MAX;
 }
@@ -566,15 +591,11 @@ short
 conn_events(const struct conn *c)
 {
 	switch (c->state) {
-	case CONN_CLOSED:
-		return 0;
-	case CONN_CONNECTING:
-		return POLLOUT;
-	case CONN_SECURING:
-		return c->sealed_bytes > 0 ? POLLIN | POLLOUT : POLLIN;
+	case CONN_CLOSED: return 0;
+	case CONN_CONNECTING: return POLLOUT;
+	case CONN_SECURING: return c->sealed_bytes > 0 ? POLLIN | POLLOUT : POLLIN;
 	case CONN_OPENING:
-	case CONN_OPEN:
-		break;
+	case CONN_OPEN: break;
 	}
 	return conn_unsent_bytes(c) > 0 ? POLLIN | POLLOUT : POLLIN;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The path of a session: a tree of hops below this program. In SESS_OPEN the first hop is not listed (it is the one
- * that gets the message); those behind it are, depth first, in records of 84 bytes.
+ * The path of a session: a tree of hops below this program. In SESS_OPEN the first hop is not
+ * listed (it is the one that gets the message); those behind it are, depth first, in records of 84
+ * bytes.
  */
 #ifndef HOST_HOP_H
 #define HOST_HOP_H
@@ -22,10 +23,10 @@ struct hop {
 /* Below `parent`. NULL: out of memory (ENOMEM) or the id is empty or too long (EINVAL). */
 struct hop *hop_add(struct hop *parent, const char *id, uint16_t flags);
 struct hop *hop_find(struct hop *root, const char *id);
-struct hop *hop_last(struct hop *root);          /* the end of the path: always the last child */
+struct hop *hop_last(struct hop *root); /* the end of the path: always the last child */
 size_t hop_count_below(const struct hop *h);
 /* Records of everything below h: hop_count_below(h) * HOP_RECORD_BYTES. Returns the end. */
 uint8_t *hop_write_below(const struct hop *h, uint8_t *out);
-void hop_clear(struct hop *root);                /* frees everything below */
+void hop_clear(struct hop *root); /* frees everything below */
 
 #endif

@@ -61,8 +61,9 @@ leases_end(struct leases *l, const char *stop, int64_t now_mono_ns)
 static bool
 orders_differ(const struct nw_order *a, const struct nw_order *b)
 {
-	return a->opt != b->opt || strcmp(a->event_type, b->event_type) != 0 || strcmp(a->task_id, b->task_id) != 0 ||
-	    strcmp(a->src, b->src) != 0 || strcmp(a->dst, b->dst) != 0 || a->sport != b->sport || a->dport != b->dport ||
+	return a->opt != b->opt || strcmp(a->event_type, b->event_type) != 0 ||
+	    strcmp(a->task_id, b->task_id) != 0 || strcmp(a->src, b->src) != 0 ||
+	    strcmp(a->dst, b->dst) != 0 || a->sport != b->sport || a->dport != b->dport ||
 	    a->collection_ns != b->collection_ns || a->report_ns != b->report_ns;
 }
 
@@ -103,7 +104,8 @@ leases_deadline(const struct leases *l)
 	return first;
 }
 
-/* Either may be the longer one: "ps:tools" orders all that is below it, "ps:tools:blipp:linux:cpu:load" one of them. */
+/* Either may be the longer one: "ps:tools" orders all that is below it,
+ * "ps:tools:blipp:linux:cpu:load" one of them. */
 static bool
 type_matches(const char *ordered, const char *event_type)
 {
@@ -121,7 +123,8 @@ leases_interval_ns(const struct leases *l, const char *event_type, int64_t base_
 
 	for (i = 0; i < l->n; i++) {
 		o = &l->list[i].order;
-		if (o->collection_ns != 0 && !nw_order_has_connection(o) && type_matches(o->event_type, event_type) &&
+		if (o->collection_ns != 0 && !nw_order_has_connection(o) &&
+		    type_matches(o->event_type, event_type) &&
 		    (shortest == 0 || o->collection_ns < shortest))
 			shortest = o->collection_ns;
 	}
@@ -150,7 +153,8 @@ leases_started(const struct leases *l, const char *event_type)
 
 	for (i = 0; i < l->n; i++) {
 		o = &l->list[i].order;
-		if (o->opt == NW_OPT_START && !nw_order_has_connection(o) && type_matches(o->event_type, event_type))
+		if (o->opt == NW_OPT_START && !nw_order_has_connection(o) &&
+		    type_matches(o->event_type, event_type))
 			return true;
 	}
 	return false;

@@ -47,12 +47,13 @@ obey_order(void *arg, uint16_t opt, const uint8_t *doc, size_t len)
 	bool changed = false;
 	int rc = NW_EUNSUPPORTED;
 
-	if (nw_order_word(o->can, order_word(opt)) && (rc = nw_order_decode(&order, opt, doc, len, &why)) == NW_OK)
+	if (nw_order_word(o->can, order_word(opt)) &&
+	    (rc = nw_order_decode(&order, opt, doc, len, &why)) == NW_OK)
 		rc = leases_take(&o->leases, &order, nw_mono_ns(), &changed);
 	if (rc < 0) {
 		o->rejected++;
 		o->why = why != NULL ? why : nw_strerror(rc);
-		o->status_mono_ns = 0;               /* the box should know */
+		o->status_mono_ns = 0; /* the box should know */
 	}
 	o->changed |= changed;
 }
@@ -108,15 +109,20 @@ cpu_s(void)
 
 	if (getrusage(RUSAGE_SELF, &u) != 0)
 		return 0;
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
 void
-obey_status(struct obey *o, int64_t now_mono_ns, const char *collecting, int64_t collection_ns, int64_t report_ns)
+obey_status(struct obey *o, int64_t now_mono_ns, const char *collecting, int64_t collection_ns,
+    int64_t report_ns)
 {
 	struct nw_provider_stats stats;
-	struct nw_order_status s = { .collecting = collecting, .collection_s = (double)collection_ns / 1e9,
-		.report_s = (double)report_ns / 1e9, .cpu_s = cpu_s(), .rss_bytes = rss_bytes(),
+	struct nw_order_status s = { .collecting = collecting,
+		.collection_s = (double)collection_ns / 1e9,
+		.report_s = (double)report_ns / 1e9,
+		.cpu_s = cpu_s(),
+		.rss_bytes = rss_bytes(),
 		.orders_rejected = (int64_t)o->rejected };
 	char ids[IDS_BYTES];
 
@@ -129,7 +135,8 @@ obey_status(struct obey *o, int64_t now_mono_ns, const char *collecting, int64_t
 	s.docs_queued = (int64_t)stats.docs_queued;
 	s.docs_dropped = (int64_t)stats.docs_dropped;
 	if (nw_order_status_encode(&o->doc, &s) == NW_OK)
-		(void)nw_provider_tell(o->provider, NW_OPT_STATUS, o->doc.data, o->doc.len);   /* to nobody: not worth keeping */
+		/* to nobody: not worth keeping */
+		(void)nw_provider_tell(o->provider, NW_OPT_STATUS, o->doc.data, o->doc.len);
 }
 
 int64_t

@@ -5,14 +5,16 @@
  *	AWAY --pause over--> CONNECTING --SESS_ACK--> GREETING --HELLO answered, or 1 s of silence--> READY
  *	any --the connection is lost--> AWAY, and the pause doubles from 0.2 s to 30 s
  *
- * Numbers. Every document gets the next number, from 1, when it is queued, and keeps it. On the wire there are no
- * numbers: HELLO says which one (first_seq) the next data document has, and they count up from there. HELLO may come
- * again at any time and starts the count anew; that is how the box learns of documents that were dropped, and how we
- * leave out those it turned out to have. So: whenever the next document is not the one the box would count, HELLO
- * goes first. The box skips what it has stored already, so sending twice is harmless.
+ * Numbers. Every document gets the next number, from 1, when it is queued, and keeps it. On the
+ * wire there are no numbers: HELLO says which one (first_seq) the next data document has, and they
+ * count up from there. HELLO may come again at any time and starts the count anew; that is how the
+ * box learns of documents that were dropped, and how we leave out those it turned out to have. So:
+ * whenever the next document is not the one the box would count, HELLO goes first. The box skips
+ * what it has stored already, so sending twice is harmless.
  *
- * An original box ignores HELLO. Its documents are let go once they are written to the socket. Should the answer come
- * late (a busy box), acknowledgement starts then. A box that has answered once is never taken for an original again.
+ * An original box ignores HELLO. Its documents are let go once they are written to the socket.
+ * Should the answer come late (a busy box), acknowledgement starts then. A box that has answered
+ * once is never taken for an original again.
  */
 #include "narrows/provider.h"
 
@@ -38,52 +40,58 @@
 #include "narrows/err.h"
 #include "narrows/order.h"
 
-#define DEFAULT_BOX "127.0.0.1/5006"
-#define SECOND_NS INT64_C(1000000000)
+#define DEFAULT_BOX        "127.0.0.1/5006"
+#define SECOND_NS          INT64_C(1000000000)
 #define CONNECT_TIMEOUT_NS (5 * SECOND_NS)
-#define HELLO_TIMEOUT_NS SECOND_NS                /* of a box we do not know */
-#define HELLO_KNOWN_TIMEOUT_NS (10 * SECOND_NS)   /* of one that has answered before: it is only busy */
+#define HELLO_TIMEOUT_NS   SECOND_NS /* of a box we do not know */
+#define HELLO_KNOWN_TIMEOUT_NS \
+	(10 * SECOND_NS) /* of one that has answered before: it is only busy */
 #define PAUSE_MIN_NS (SECOND_NS / 5)
 #define PAUSE_MAX_NS (30 * SECOND_NS)
-#define STEADY_NS (5 * SECOND_NS)                 /* a connection that lasted so long was not a failure */
-#define GOODBYE_NS SECOND_NS
+#define STEADY_NS    (5 * SECOND_NS) /* a connection that lasted so long was not a failure */
+#define GOODBYE_NS   SECOND_NS
 
 enum {
 	QUEUE_DEFAULT_BYTES = 4 << 20,
 	SPOOL_DEFAULT_BYTES = 256 << 20,
-	OUT_LOW_BYTES = 64 << 10,         /* documents are framed when less than this waits for the socket */
-	LIST_MAX_BYTES = 60000,           /* rows in one document: an original peer takes it, if it must become a list */
+	/* documents are framed when less than this waits for the socket */
+	OUT_LOW_BYTES = 64 << 10,
+	/* rows in one document: an original peer takes it, if it must become a list */
+	LIST_MAX_BYTES = 60000,
 	REPLY_FIELDS_MAX = 32
 };
 
 enum provider_state { PROVIDER_AWAY, PROVIDER_CONNECTING, PROVIDER_GREETING, PROVIDER_READY };
 
 /* Documents up to seq are with the system when the connection has written so many bytes. */
-struct written_mark { uint64_t seq, bytes; };
+struct written_mark {
+	uint64_t seq, bytes;
+};
 
 struct nw_provider {
 	enum provider_state state;
-	int64_t deadline_mono_ns;             /* AWAY: connect again; GREETING: stop waiting for the answer */
-	int64_t ready_mono_ns;                /* READY: since */
+	int64_t deadline_mono_ns; /* AWAY: connect again; GREETING: stop waiting for the answer */
+	int64_t ready_mono_ns;    /* READY: since */
 	int64_t pause_ns, connect_timeout_ns;
-	bool known;                           /* the box has answered a HELLO before */
+	bool known; /* the box has answered a HELLO before */
 	struct conn conn;
 	struct conn_addr addr;
 	struct tlsfiles files;
 	struct spool spool;
 	struct catalog catalog;
-	struct gather gather;                 /* rows of the report that is held */
-	struct nw_doc_buf doc;                /* scratch for encoding */
-	uint64_t wire_seq;                    /* the number the box would give the next document */
-	uint64_t sent_seq;                    /* the highest number ever sent */
-	struct written_mark next_mark, last_mark;   /* on this connection: waited for, of the last document; seq 0: none */
-	bool batches;                         /* the box takes packed rows */
-	struct nw_doc_decoder *decoder;       /* to unpack rows for one that does not; made when needed */
+	struct gather gather;  /* rows of the report that is held */
+	struct nw_doc_buf doc; /* scratch for encoding */
+	uint64_t wire_seq;     /* the number the box would give the next document */
+	uint64_t sent_seq;     /* the highest number ever sent */
+	/* on this connection: waited for, of the last document; seq 0: none */
+	struct written_mark next_mark, last_mark;
+	bool batches;                   /* the box takes packed rows */
+	struct nw_doc_decoder *decoder; /* to unpack rows for one that does not; made when needed */
 	char *software, *host, *task_id, *program, *can, *addresses;
 	void (*on_order)(void *arg, uint16_t opt, const uint8_t *doc, size_t len);
 	void *on_order_arg;
-	bool held;                            /* documents wait for the next report */
-	char trouble[128];                    /* of the box; empty: none */
+	bool held;         /* documents wait for the next report */
+	char trouble[128]; /* of the box; empty: none */
 	char uuid[SPOOL_UUID_BYTES];
 	struct nw_provider_stats stats;
 };
@@ -97,10 +105,12 @@ uuid_make(char out[SPOOL_UUID_BYTES])
 
 	if (getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r))
 		return NW_EIO;
-	r[6] = (r[6] & 0x0f) | 0x40;        /* RFC 4122: version 4, its variant */
+	r[6] = (r[6] & 0x0f) | 0x40; /* RFC 4122: version 4, its variant */
 	r[8] = (r[8] & 0x3f) | 0x80;
-	snprintf(out, SPOOL_UUID_BYTES, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", r[0], r[1], r[2],
-	    r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13], r[14], r[15]);
+	snprintf(out, SPOOL_UUID_BYTES,
+	    "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", r[0], r[1],
+	    r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13], r[14],
+	    r[15]);
 	return NW_OK;
 }
 
@@ -122,7 +132,8 @@ can_make(const char *owners, char **out)
 
 	if ((*out = malloc(cap)) == NULL)
 		return NW_ENOMEM;
-	snprintf(*out, cap, "%s%s%s", every, owners != NULL ? " " : "", owners != NULL ? owners : "");
+	snprintf(
+	    *out, cap, "%s%s%s", every, owners != NULL ? " " : "", owners != NULL ? owners : "");
 	return NW_OK;
 }
 
@@ -145,13 +156,17 @@ provider_free(struct nw_provider *p)
 	free(p);
 }
 
-/* A directory behind the queue, if there is to be one; what an earlier life left in it comes first, under its id. */
+/* A directory behind the queue, if there is to be one; what an earlier life left in it comes first,
+ * under its id. */
 static int
 spool_open(struct nw_provider *p, const struct nw_provider_opts *opts)
 {
 	const struct spool_place place = {
-		.dir = opts->spool_dir, .software = p->software, .task_id = p->task_id,
-		.bytes_max = opts->spool_max_bytes > 0 ? opts->spool_max_bytes : SPOOL_DEFAULT_BYTES,
+		.dir = opts->spool_dir,
+		.software = p->software,
+		.task_id = p->task_id,
+		.bytes_max =
+		    opts->spool_max_bytes > 0 ? opts->spool_max_bytes : SPOOL_DEFAULT_BYTES,
 	};
 	struct spool_file *file;
 	struct spool_past past;
@@ -162,7 +177,7 @@ spool_open(struct nw_provider *p, const struct nw_provider_opts *opts)
 	memcpy(p->uuid, past.uuid, sizeof(p->uuid));
 	spool_attach(&p->spool, file, &past, opts->spool_max_age_ns);
 	catalog_end_all(&p->catalog, past.first_seq - 1);
-	p->sent_seq = past.first_seq - 1;        /* by whom does not matter */
+	p->sent_seq = past.first_seq - 1; /* by whom does not matter */
 	p->stats.docs_queued = spool_file_count(file, 1, UINT64_MAX);
 	return NW_OK;
 }
@@ -172,7 +187,8 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 {
 	const char *box = opts->box != NULL ? opts->box : secure_getenv("NARROWS_BOX");
 	uint64_t queue_max = opts->queue_max_bytes ? opts->queue_max_bytes : QUEUE_DEFAULT_BYTES;
-	const struct tlsfiles_opts tls = { opts->tls_dir, opts->tls_ca, opts->tls_cert, opts->tls_key };
+	const struct tlsfiles_opts tls = { opts->tls_dir, opts->tls_ca, opts->tls_cert,
+		opts->tls_key };
 	char name[HOSTNAME_BYTES];
 	struct nw_provider *p;
 	int rc;
@@ -186,10 +202,13 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 	p->pause_ns = PAUSE_MIN_NS;
 	p->on_order = opts->on_order;
 	p->on_order_arg = opts->on_order_arg;
-	p->connect_timeout_ns = opts->connect_timeout_ns > 0 ? opts->connect_timeout_ns : CONNECT_TIMEOUT_NS;
-	if ((rc = conn_addr_parse(box != NULL && box[0] != '\0' ? box : DEFAULT_BOX, &p->addr)) < 0 ||
+	p->connect_timeout_ns =
+	    opts->connect_timeout_ns > 0 ? opts->connect_timeout_ns : CONNECT_TIMEOUT_NS;
+	if ((rc = conn_addr_parse(box != NULL && box[0] != '\0' ? box : DEFAULT_BOX, &p->addr)) <
+		0 ||
 	    (rc = uuid_make(p->uuid)) < 0 ||
-	    (rc = copy_text(&p->software, opts->software != NULL ? opts->software : "libnarrows")) < 0 ||
+	    (rc = copy_text(&p->software, opts->software != NULL ? opts->software : "libnarrows")) <
+		0 ||
 	    (rc = copy_text(&p->host, hostname_get(opts->host, name))) < 0 ||
 	    (rc = tlsfiles_find(&p->files, &tls, p->host)) < 0 ||
 	    (rc = copy_text(&p->task_id, opts->task_id)) < 0 ||
@@ -213,14 +232,15 @@ queue_doc(struct nw_provider *p, uint16_t opt)
 
 	if (p->doc.len > nw_frame_limits_default.block_max_bytes)
 		return NW_ETOOBIG;
-	if ((rc = spool_put(&p->spool, opt, p->doc.data, p->doc.len, nw_wall_ns(), nw_mono_ns())) == NW_OK)
+	if ((rc = spool_put(&p->spool, opt, p->doc.data, p->doc.len, nw_wall_ns(), nw_mono_ns())) ==
+	    NW_OK)
 		p->stats.docs_queued++;
 	return rc;
 }
 
 static int
-put_row(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields, const double *values,
-    size_t n_fields, const uint8_t *hist, size_t hist_len)
+put_row(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
+    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len)
 {
 	int rc;
 
@@ -241,8 +261,8 @@ rows_at_once(const struct nw_data *d)
 }
 
 static int
-put_rows(struct nw_provider *p, const char *mid, const char *const *fields, size_t n_fields, size_t n_rows,
-    const int64_t *t_wall_ns, const double *values)
+put_rows(struct nw_provider *p, const char *mid, const char *const *fields, size_t n_fields,
+    size_t n_rows, const int64_t *t_wall_ns, const double *values)
 {
 	struct nw_data d = { .mid = mid, .n_fields = n_fields, .fields = fields };
 	size_t step = rows_at_once(&d), at;
@@ -291,8 +311,8 @@ gather_flush(struct nw_provider *p)
 }
 
 static int
-gather_row(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields, const double *values,
-    size_t n_fields)
+gather_row(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
+    const double *values, size_t n_fields)
 {
 	struct gather_series *s = gather_find(&p->gather, mid);
 	int rc = NW_OK;
@@ -318,9 +338,10 @@ nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const c
 
 	if (id == NULL || id[0] == '\0' || event_type == NULL || event_type[0] == '\0')
 		return NW_EINVAL;
-	series_flush(p, id);                     /* they belong to what was said before */
+	series_flush(p, id); /* they belong to what was said before */
 	p->doc.len = 0;
-	if ((rc = nw_meta_encode(&p->doc, id, pid, event_type, subject, n_subject, params, n_params)) < 0)
+	if ((rc = nw_meta_encode(
+		 &p->doc, id, pid, event_type, subject, n_subject, params, n_params)) < 0)
 		return rc;
 	if (p->doc.len > nw_frame_limits_default.block_max_bytes)
 		return NW_ETOOBIG;
@@ -335,8 +356,9 @@ nw_provider_meta_end(struct nw_provider *p, const char *id)
 }
 
 int
-nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
-    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len)
+nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns,
+    const char *const *fields, const double *values, size_t n_fields, const uint8_t *hist,
+    size_t hist_len)
 {
 	if (mid == NULL || mid[0] == '\0')
 		return NW_EINVAL;
@@ -346,8 +368,8 @@ nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns, cons
 }
 
 int
-nw_provider_rows(struct nw_provider *p, const char *mid, const char *const *fields, size_t n_fields, size_t n_rows,
-    const int64_t *t_wall_ns, const double *values)
+nw_provider_rows(struct nw_provider *p, const char *mid, const char *const *fields, size_t n_fields,
+    size_t n_rows, const int64_t *t_wall_ns, const double *values)
 {
 	if (mid == NULL || mid[0] == '\0')
 		return NW_EINVAL;
@@ -399,7 +421,7 @@ send_hello(struct nw_provider *p)
 		{ "pid", NW_KV_INT, { .i = getpid() } },
 		{ "time_ns", NW_KV_INT, { .i = nw_wall_ns() } },
 		{ "can", NW_KV_TEXT, { .text = p->can } },
-		{ "task_id", NW_KV_TEXT, { .text = p->task_id } },            /* what is NULL is left out */
+		{ "task_id", NW_KV_TEXT, { .text = p->task_id } }, /* what is NULL is left out */
 		{ "program", NW_KV_TEXT, { .text = p->program } },
 		{ "addresses", NW_KV_TEXT, { .text = p->addresses } },
 	};
@@ -493,7 +515,8 @@ is_held(const struct nw_provider *p)
 	return p->held && p->spool.bytes < p->spool.bytes_max / 2;
 }
 
-/* Frames metadata, then documents, as far as there is room. Returns whether there was anything, or NW_E*. */
+/* Frames metadata, then documents, as far as there is room. Returns whether there was anything, or
+ * NW_E*. */
 static int
 send_waiting(struct nw_provider *p)
 {
@@ -531,7 +554,8 @@ release_written(struct nw_provider *p)
 
 	while (p->next_mark.seq != 0 && p->next_mark.bytes <= p->conn.written_bytes) {
 		seq = p->next_mark.seq;
-		p->next_mark = p->last_mark.seq > seq ? p->last_mark : (struct written_mark){ 0, 0 };
+		p->next_mark =
+		    p->last_mark.seq > seq ? p->last_mark : (struct written_mark){ 0, 0 };
 		release(p, seq);
 	}
 }
@@ -579,7 +603,7 @@ take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
 		return;
 	p->known = p->stats.acknowledged = true;
 	if (b->type == NW_OPT_HELLO)
-		p->trouble[0] = '\0';           /* a box in trouble says so right after */
+		p->trouble[0] = '\0'; /* a box in trouble says so right after */
 	for (i = 0; i < n; i++) {
 		if (strcmp(kv[i].key, "can") == 0 && kv[i].type == NW_KV_TEXT)
 			p->batches = has_word(kv[i].v.text, "batch");
@@ -602,11 +626,13 @@ answer_clock(struct nw_provider *p, const struct nw_block *b, int64_t came_wall_
 	const char *why;
 	int rc;
 
-	if (nw_clock_decode(&c, b->data, b->len, &why) < 0 || conn_unsent_bytes(&p->conn) >= OUT_LOW_BYTES)
+	if (nw_clock_decode(&c, b->data, b->len, &why) < 0 ||
+	    conn_unsent_bytes(&p->conn) >= OUT_LOW_BYTES)
 		return NW_OK;
 	c.t2_wall_ns = came_wall_ns;
 	c.t3_wall_ns = nw_wall_ns();
-	if (c.t3_wall_ns < c.t2_wall_ns)         /* the clock was set back in between: no answer is better */
+	/* the clock was set back in between: no answer is better */
+	if (c.t3_wall_ns < c.t2_wall_ns)
 		return NW_OK;
 	if ((rc = nw_clock_encode(&p->doc, &c)) < 0)
 		return rc;
@@ -621,7 +647,8 @@ take_order(struct nw_provider *p, const struct nw_block *b)
 		return NW_OK;
 	if (b->type == NW_OPT_CLOCK)
 		return answer_clock(p, b, nw_wall_ns());
-	if (p->on_order != NULL && (b->type == NW_OPT_START || b->type == NW_OPT_STOP || b->type == NW_OPT_RATE))
+	if (p->on_order != NULL &&
+	    (b->type == NW_OPT_START || b->type == NW_OPT_STOP || b->type == NW_OPT_RATE))
 		p->on_order(p->on_order_arg, b->type, b->data, b->len);
 	return NW_OK;
 }
@@ -642,8 +669,7 @@ take_frame(struct nw_provider *p, const struct nw_frame *f, int64_t now_mono_ns)
 				return rc;
 		}
 		return NW_OK;
-	case NW_MSG_PING:
-		return conn_queue(&p->conn, f->version, NW_MSG_PONG, NULL);
+	case NW_MSG_PING: return conn_queue(&p->conn, f->version, NW_MSG_PONG, NULL);
 	case NW_MSG_SESS_NACK:
 	case NW_MSG_SESS_CLOSE:
 		conn_close(&p->conn, "the box ended the session");
@@ -663,7 +689,8 @@ go_away(struct nw_provider *p, int64_t now_mono_ns)
 		p->pause_ns = PAUSE_MIN_NS;
 	if (p->state != PROVIDER_READY)
 		p->stats.connect_failures++;
-	/* up to a quarter more, so that a box that comes back is not met by all its hosts at once */
+	/* up to a quarter more, so that a box that comes back is not met by all its hosts at
+	 * once */
 	p->deadline_mono_ns = now_mono_ns + p->pause_ns + p->pause_ns / 1024 * p->conn.sess_id[0];
 	p->pause_ns = p->pause_ns < PAUSE_MAX_NS / 2 ? 2 * p->pause_ns : PAUSE_MAX_NS;
 	p->state = PROVIDER_AWAY;
@@ -735,7 +762,7 @@ step(struct nw_provider *p, int64_t now_mono_ns)
 			go_away(p, nw_mono_ns());
 			return;
 		}
-		now_mono_ns = nw_mono_ns();         /* a name lookup may have taken its time */
+		now_mono_ns = nw_mono_ns(); /* a name lookup may have taken its time */
 	}
 	if (step_conn(p, now_mono_ns) < 0)
 		go_away(p, now_mono_ns);
@@ -745,7 +772,8 @@ int
 nw_provider_fd(const struct nw_provider *p, short *events)
 {
 	*events = conn_events(&p->conn);
-	if (p->state == PROVIDER_READY && (p->catalog.unsent != NULL || (spool_has_unsent(&p->spool) && !is_held(p))))
+	if (p->state == PROVIDER_READY &&
+	    (p->catalog.unsent != NULL || (spool_has_unsent(&p->spool) && !is_held(p))))
 		*events |= POLLOUT;
 	return p->conn.fd;
 }
@@ -760,10 +788,11 @@ wait_for_work(const struct nw_provider *p, int64_t now_mono_ns, int64_t end_mono
 
 	if (end_mono_ns < until)
 		until = end_mono_ns;
-	if ((p->state == PROVIDER_AWAY || p->state == PROVIDER_GREETING) && p->deadline_mono_ns < until)
+	if ((p->state == PROVIDER_AWAY || p->state == PROVIDER_GREETING) &&
+	    p->deadline_mono_ns < until)
 		until = p->deadline_mono_ns;
 	if (p->spool.unfiled != NULL && until > now_mono_ns + SECOND_NS)
-		until = now_mono_ns + SECOND_NS;         /* for spool_tick() */
+		until = now_mono_ns + SECOND_NS; /* for spool_tick() */
 	if (until <= now_mono_ns)
 		return NW_OK;
 	ts.tv_sec = (until - now_mono_ns) / SECOND_NS;
@@ -808,7 +837,8 @@ nw_provider_get_stats(const struct nw_provider *p, struct nw_provider_stats *out
 int
 nw_provider_tell(struct nw_provider *p, uint16_t opt, const uint8_t *doc, size_t len)
 {
-	if (p->state != PROVIDER_READY || !p->stats.acknowledged || conn_unsent_bytes(&p->conn) >= OUT_LOW_BYTES)
+	if (p->state != PROVIDER_READY || !p->stats.acknowledged ||
+	    conn_unsent_bytes(&p->conn) >= OUT_LOW_BYTES)
 		return NW_EAGAIN;
 	return send_block(p, opt, doc, len);
 }
@@ -838,11 +868,12 @@ nw_provider_trouble(const struct nw_provider *p)
 static bool
 all_sent(const struct nw_provider *p)
 {
-	return spool_empty(&p->spool) && p->catalog.unsent == NULL && conn_unsent_bytes(&p->conn) == 0;
+	return spool_empty(&p->spool) && p->catalog.unsent == NULL &&
+	    conn_unsent_bytes(&p->conn) == 0;
 }
 
-/* Leaves as originals expect it, and waits for the end of the stream: bytes left unread would make the system reset
- * the connection, which can destroy what is still on its way to the box. */
+/* Leaves as originals expect it, and waits for the end of the stream: bytes left unread would make
+ * the system reset the connection, which can destroy what is still on its way to the box. */
 static void
 say_goodbye(struct nw_provider *p, int64_t end_mono_ns)
 {
@@ -887,7 +918,10 @@ nw_provider_close(struct nw_provider *p, int64_t wait_ns)
 
 /* --- heirs --- */
 
-struct adoption { struct nw_provider_opts opts; int64_t wait_ns; };
+struct adoption {
+	struct nw_provider_opts opts;
+	int64_t wait_ns;
+};
 
 static bool
 on_orphan(void *arg, const char *dir)
@@ -897,7 +931,7 @@ on_orphan(void *arg, const char *dir)
 
 	a->opts.spool_dir = dir;
 	if (nw_provider_new(&a->opts, &p) < 0)
-		return true;                     /* it is not an orphan: somebody has it */
+		return true; /* it is not an orphan: somebody has it */
 	return nw_provider_close(p, a->wait_ns) == NW_OK;
 }
 
@@ -906,7 +940,7 @@ nw_provider_adopt(const struct nw_provider_opts *opts, int64_t wait_ns)
 {
 	struct adoption a = { .opts = *opts, .wait_ns = wait_ns };
 
-	a.opts.task_id = a.opts.program = a.opts.can = NULL;     /* their metadata names their task */
+	a.opts.task_id = a.opts.program = a.opts.can = NULL; /* their metadata names their task */
 	a.opts.on_order = NULL;
 	spool_dir_each(on_orphan, &a);
 }

@@ -6,9 +6,9 @@
 
 #include "narrows/err.h"
 
-#define SECOND_NS INT64_C(1000000000)
-#define FILE_AFTER_NS (2 * SECOND_NS)     /* longer than a box that is well takes to say stored */
-#define RETRY_NS SECOND_NS
+#define SECOND_NS     INT64_C(1000000000)
+#define FILE_AFTER_NS (2 * SECOND_NS) /* longer than a box that is well takes to say stored */
+#define RETRY_NS      SECOND_NS
 
 static uint64_t
 cost_bytes(size_t len)
@@ -26,7 +26,8 @@ spool_init(struct spool *s, uint64_t bytes_max)
 }
 
 void
-spool_attach(struct spool *s, struct spool_file *file, const struct spool_past *past, int64_t age_max_ns)
+spool_attach(
+    struct spool *s, struct spool_file *file, const struct spool_past *past, int64_t age_max_ns)
 {
 	s->file = file;
 	s->age_max_ns = age_max_ns;
@@ -94,12 +95,14 @@ file_all(struct spool *s)
 	if (s->file == NULL)
 		return NW_EIO;
 	while (rc == NW_OK && (d = s->unfiled) != NULL)
-		if ((rc = spool_file_put(s->file, d->seq, d->opt, d->t_wall_ns, d->bytes, d->len)) == NW_OK)
+		if ((rc = spool_file_put(
+			 s->file, d->seq, d->opt, d->t_wall_ns, d->bytes, d->len)) == NW_OK)
 			s->unfiled = STAILQ_NEXT(d, link);
 	return rc;
 }
 
-/* The files that must go, oldest first; documents that are in memory, too, are not lost with them. */
+/* The files that must go, oldest first; documents that are in memory, too, are not lost with
+ * them. */
 static void
 trim_file(struct spool *s, int64_t oldest_wall_ns)
 {
@@ -180,7 +183,8 @@ spool_save(struct spool *s)
 /* --- in and out --- */
 
 int
-spool_put(struct spool *s, uint16_t opt, const uint8_t *bytes, size_t len, int64_t now_wall_ns, int64_t now_mono_ns)
+spool_put(struct spool *s, uint16_t opt, const uint8_t *bytes, size_t len, int64_t now_wall_ns,
+    int64_t now_mono_ns)
 {
 	struct spool_doc *d;
 
@@ -210,15 +214,16 @@ spool_peek(struct spool *s, struct spool_view *out)
 	const struct spool_doc *d = s->unsent;
 	uint64_t memory_seq = d != NULL ? d->seq : s->next_seq;
 
-	if (s->cursor < memory_seq && s->file != NULL && spool_file_get(s->file, s->cursor, out) == NW_OK &&
-	    out->seq < memory_seq) {
+	if (s->cursor < memory_seq && s->file != NULL &&
+	    spool_file_get(s->file, s->cursor, out) == NW_OK && out->seq < memory_seq) {
 		s->cursor = out->seq;
 		return NW_OK;
 	}
 	s->cursor = memory_seq;
 	if (d == NULL)
 		return NW_ENOTFOUND;
-	*out = (struct spool_view){ .seq = d->seq, .opt = d->opt, .bytes = d->bytes, .len = d->len };
+	*out =
+	    (struct spool_view){ .seq = d->seq, .opt = d->opt, .bytes = d->bytes, .len = d->len };
 	return NW_OK;
 }
 
@@ -260,7 +265,7 @@ spool_release(struct spool *s, uint64_t seq)
 	s->stored_seq = seq;
 	if (s->cursor <= seq)
 		s->cursor = seq + 1 < s->next_seq ? seq + 1 : s->next_seq;
-	if (n > 0 && s->lost > 0) {              /* the box has one from behind the gap: it knows */
+	if (n > 0 && s->lost > 0) { /* the box has one from behind the gap: it knows */
 		s->lost = 0;
 		if (s->file != NULL)
 			spool_file_note_lost(s->file, 0);

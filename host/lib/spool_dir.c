@@ -15,7 +15,8 @@ enum { NAMESAKES_MAX = 16 };
 static void
 name_make(char *out, size_t cap, const struct spool_place *place)
 {
-	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+	static const char good[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 	size_t n = 0;
 
 	snprintf(out, cap, "%.60s%s%.120s", place->software, place->task_id != NULL ? "-" : "",
@@ -35,7 +36,8 @@ spool_dir_open(const struct spool_place *place, const char *new_uuid, struct cat
 	*out = NULL;
 	if (place->dir != NULL) {
 		rc = spool_file_open(place->dir, new_uuid, place->bytes_max, catalog, out, past);
-		if (rc == NW_OK && parent != NULL && strncmp(place->dir, parent, strlen(parent)) == 0)
+		if (rc == NW_OK && parent != NULL &&
+		    strncmp(place->dir, parent, strlen(parent)) == 0)
 			spool_file_set_temporary(*out);
 		return rc;
 	}
@@ -43,7 +45,8 @@ spool_dir_open(const struct spool_place *place, const char *new_uuid, struct cat
 		return NW_OK;
 	name_make(name, sizeof(name), place);
 	for (i = 1; i <= NAMESAKES_MAX && rc == NW_ECONFLICT; i++) {
-		if ((size_t)snprintf(dir, sizeof(dir), i > 1 ? "%s/%s.%d" : "%s/%s", parent, name, i) >= sizeof(dir))
+		if ((size_t)snprintf(dir, sizeof(dir), i > 1 ? "%s/%s.%d" : "%s/%s", parent, name,
+			i) >= sizeof(dir))
 			break;
 		rc = spool_file_open(dir, new_uuid, place->bytes_max, catalog, out, past);
 	}
@@ -60,7 +63,8 @@ has_documents(const char *dir)
 	bool found = false;
 
 	while (d != NULL && !found && (e = readdir(d)) != NULL)
-		found = strlen(e->d_name) > 4 && strcmp(e->d_name + strlen(e->d_name) - 4, ".seg") == 0;
+		found =
+		    strlen(e->d_name) > 4 && strcmp(e->d_name + strlen(e->d_name) - 4, ".seg") == 0;
 	if (d != NULL)
 		closedir(d);
 	return found;
@@ -78,7 +82,8 @@ spool_dir_each(bool (*fn)(void *arg, const char *dir), void *arg)
 	if (parent == NULL || (d = opendir(parent)) == NULL)
 		return;
 	while (more && (e = readdir(d)) != NULL)
-		if (e->d_name[0] != '.' && (size_t)snprintf(dir, sizeof(dir), "%s/%s", parent, e->d_name) < sizeof(dir) &&
+		if (e->d_name[0] != '.' &&
+		    (size_t)snprintf(dir, sizeof(dir), "%s/%s", parent, e->d_name) < sizeof(dir) &&
 		    has_documents(dir))
 			more = fn(arg, dir);
 	closedir(d);

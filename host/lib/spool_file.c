@@ -16,9 +16,9 @@
  *	2 bytes   option; 2 bytes 0
  *	payload   the document; of metadata: id NUL event type NUL document
  *
- * Every file starts with all metadata there is, and later ones come before the documents behind them: a file can be
- * deleted, or read, without any other. A file ends where a record does not check. It is deleted when all of it is
- * stored, which in good times is before anything is written.
+ * Every file starts with all metadata there is, and later ones come before the documents behind
+ * them: a file can be deleted, or read, without any other. A file ends where a record does not
+ * check. It is deleted when all of it is stored, which in good times is before anything is written.
  */
 #include "host/lib/spool_file.h"
 
@@ -43,12 +43,13 @@ enum {
 	RECORD_HEADER_BYTES = 28,
 	READ_BYTES = 64 << 10,
 	PAYLOAD_MAX_BYTES = 4 << 20,
-	SEGMENTS_OF_LIMIT = 16            /* a file is about this part of the size limit: so much goes at once */
+	/* a file is about this part of the size limit: so much goes at once */
+	SEGMENTS_OF_LIMIT = 16
 };
 
 struct segment {
 	TAILQ_ENTRY(segment) link;
-	uint64_t first, last;                 /* numbers */
+	uint64_t first, last; /* numbers */
 	uint64_t bytes;
 	int64_t newest_wall_ns;
 };
@@ -59,22 +60,28 @@ struct spool_file {
 	bool temporary;
 	char uuid[SPOOL_UUID_BYTES];
 	struct catalog *catalog;
-	TAILQ_HEAD(segment_list, segment) segments;   /* oldest first */
+	TAILQ_HEAD(segment_list, segment) segments; /* oldest first */
 	uint64_t bytes, bytes_max;
 	uint64_t life, lost;
-	int write_fd;                         /* of the last segment, or -1: the next document starts one */
-	uint64_t metas_written;               /* catalog's serial of the last metadata in it */
+	int write_fd;           /* of the last segment, or -1: the next document starts one */
+	uint64_t metas_written; /* catalog's serial of the last metadata in it */
 	/* reading */
-	const struct segment *reading;        /* NULL: read_fd is -1 */
+	const struct segment *reading; /* NULL: read_fd is -1 */
 	int read_fd;
-	uint64_t read_at;                     /* offset in the file of what is behind the buffer's end */
+	uint64_t read_at; /* offset in the file of what is behind the buffer's end */
 	uint8_t *buf;
 	size_t buf_at, buf_len, buf_cap;
-	uint64_t read_seq;                    /* documents below are behind us */
-	struct spool_view current;            /* handed out last, still in the buffer; seq 0: none */
+	uint64_t read_seq;         /* documents below are behind us */
+	struct spool_view current; /* handed out last, still in the buffer; seq 0: none */
 };
 
-struct record { uint64_t seq; int64_t t_wall_ns; uint16_t opt; const uint8_t *payload; size_t len; };
+struct record {
+	uint64_t seq;
+	int64_t t_wall_ns;
+	uint16_t opt;
+	const uint8_t *payload;
+	size_t len;
+};
 
 /* --- bytes --- */
 
@@ -98,10 +105,9 @@ get_le(const uint8_t *p, int n)
 uint32_t
 spool_file_crc(const uint8_t *p, size_t len, uint32_t crc)
 {
-	static const uint32_t of_nibble[16] = {
-		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-		0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c
-	};
+	static const uint32_t of_nibble[16] = { 0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+		0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8,
+		0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c };
 
 	for (crc = ~crc; len-- > 0; p++) {
 		crc = of_nibble[(crc ^ *p) & 15] ^ crc >> 4;
@@ -128,11 +134,13 @@ state_write(struct spool_file *f, bool durable)
 	char line[STATE_BYTES];
 	int len = snprintf(line, sizeof(line), STATE_FORMAT "\n", f->uuid, f->life, f->lost);
 	int fd = openat(f->dir_fd, "state.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	bool ok = fd >= 0 && write(fd, line, (size_t)len) == len && (!durable || fdatasync(fd) == 0);
+	bool ok =
+	    fd >= 0 && write(fd, line, (size_t)len) == len && (!durable || fdatasync(fd) == 0);
 
 	if (fd >= 0 && close(fd) != 0)
 		ok = false;
-	if (!ok || renameat(f->dir_fd, "state.new", f->dir_fd, "state") != 0 || (durable && fsync(f->dir_fd) != 0))
+	if (!ok || renameat(f->dir_fd, "state.new", f->dir_fd, "state") != 0 ||
+	    (durable && fsync(f->dir_fd) != 0))
 		return NW_EIO;
 	return NW_OK;
 }
@@ -145,13 +153,14 @@ state_read(struct spool_file *f)
 	ssize_t len;
 
 	if (fd < 0)
-		return errno == ENOENT ? NW_OK : NW_EIO;       /* a new directory */
+		return errno == ENOENT ? NW_OK : NW_EIO; /* a new directory */
 	len = read(fd, line, sizeof(line) - 1);
 	close(fd);
 	if (len < 0)
 		return NW_EIO;
 	line[len] = '\0';
-	if (sscanf(line, "narrows-spool 1 %36[0-9a-f-] %" SCNu64 " %" SCNu64 "\n%n", f->uuid, &f->life, &f->lost, &end) != 3 ||
+	if (sscanf(line, "narrows-spool 1 %36[0-9a-f-] %" SCNu64 " %" SCNu64 "\n%n", f->uuid,
+		&f->life, &f->lost, &end) != 3 ||
 	    end != len || strlen(f->uuid) != SPOOL_UUID_BYTES - 1 || f->life >= LIVES_MAX)
 		return NW_ECORRUPT;
 	return NW_OK;
@@ -163,7 +172,7 @@ spool_file_note_lost(struct spool_file *f, uint64_t lost)
 	if (lost == f->lost)
 		return;
 	f->lost = lost;
-	(void)state_write(f, false);             /* a count, not data: what cannot be noted is forgotten */
+	(void)state_write(f, false); /* a count, not data: what cannot be noted is forgotten */
 }
 
 /* --- reading --- */
@@ -213,7 +222,8 @@ read_need(struct spool_file *f, size_t n)
 		f->buf_cap = n;
 	}
 	while (f->buf_len < n) {
-		got = pread(f->read_fd, f->buf + f->buf_len, f->buf_cap - f->buf_len, (off_t)f->read_at);
+		got = pread(
+		    f->read_fd, f->buf + f->buf_len, f->buf_cap - f->buf_len, (off_t)f->read_at);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -244,10 +254,11 @@ read_record(struct spool_file *f, struct record *r)
 	p = f->buf + f->buf_at;
 	if (get_le(p + 4, 4) != spool_file_crc(p + 8, RECORD_HEADER_BYTES - 8 + len, 0))
 		return NW_ECORRUPT;
-	*r = (struct record){
-		.seq = get_le(p + 8, 8), .t_wall_ns = (int64_t)get_le(p + 16, 8), .opt = (uint16_t)get_le(p + 24, 2),
-		.payload = p + RECORD_HEADER_BYTES, .len = len
-	};
+	*r = (struct record){ .seq = get_le(p + 8, 8),
+		.t_wall_ns = (int64_t)get_le(p + 16, 8),
+		.opt = (uint16_t)get_le(p + 24, 2),
+		.payload = p + RECORD_HEADER_BYTES,
+		.len = len };
 	f->buf_at += RECORD_HEADER_BYTES + len;
 	return NW_OK;
 }
@@ -259,8 +270,8 @@ segment_from(const struct spool_file *f, uint64_t seq)
 	const struct segment *s;
 
 	TAILQ_FOREACH(s, &f->segments, link)
-		if (s->last >= seq)
-			break;
+	if (s->last >= seq)
+		break;
 	return s;
 }
 
@@ -283,11 +294,13 @@ spool_file_get(struct spool_file *f, uint64_t seq, struct spool_view *out)
 			f->read_seq = r.seq + 1;
 			if (r.seq < seq)
 				continue;
-			f->current = (struct spool_view){ .seq = r.seq, .opt = r.opt, .bytes = r.payload, .len = r.len };
+			f->current = (struct spool_view){
+				.seq = r.seq, .opt = r.opt, .bytes = r.payload, .len = r.len
+			};
 			*out = f->current;
 			return NW_OK;
 		}
-		read_stop(f);                    /* damaged since it was written: its rest is lost */
+		read_stop(f); /* damaged since it was written: its rest is lost */
 	}
 	return NW_ENOTFOUND;
 }
@@ -298,7 +311,8 @@ spool_file_count(const struct spool_file *f, uint64_t from, uint64_t to)
 	const struct segment *s;
 	uint64_t n = 0, lo, hi;
 
-	TAILQ_FOREACH(s, &f->segments, link) {
+	TAILQ_FOREACH(s, &f->segments, link)
+	{
 		lo = s->first > from ? s->first : from;
 		hi = s->last < to ? s->last : to;
 		n += lo <= hi ? hi - lo + 1 : 0;
@@ -359,7 +373,8 @@ segment_add(struct spool_file *f, uint64_t first)
 
 /* One record of up to three pieces, whole or not at all. */
 static int
-record_write(struct spool_file *f, struct segment *s, const struct record *r, struct iovec *pieces, int n)
+record_write(
+    struct spool_file *f, struct segment *s, const struct record *r, struct iovec *pieces, int n)
 {
 	uint8_t head[RECORD_HEADER_BYTES] = { 0 };
 	struct iovec v[4] = { { head, sizeof(head) } };
@@ -380,7 +395,8 @@ record_write(struct spool_file *f, struct segment *s, const struct record *r, st
 	put_le(head + 4, crc, 4);
 	if (writev(f->write_fd, v, n + 1) != (ssize_t)len) {
 		if (ftruncate(f->write_fd, (off_t)s->bytes) != 0)
-			write_stop(f);           /* the reader will stop here; what follows goes to a new file */
+			/* the reader will stop here; what follows goes to a new file */
+			write_stop(f);
 		return NW_EIO;
 	}
 	s->bytes += len;
@@ -398,10 +414,10 @@ metas_write(struct spool_file *f, struct segment *s)
 
 	if (f->metas_written == f->catalog->serial)
 		return NW_OK;
-	TAILQ_FOREACH(m, &f->catalog->metas, link) {
-		struct iovec v[3] = {
-			{ m->id, strlen(m->id) + 1 }, { m->event_type, strlen(m->event_type) + 1 }, { m->bytes, m->len }
-		};
+	TAILQ_FOREACH(m, &f->catalog->metas, link)
+	{
+		struct iovec v[3] = { { m->id, strlen(m->id) + 1 },
+			{ m->event_type, strlen(m->event_type) + 1 }, { m->bytes, m->len } };
 
 		if (m->serial <= f->metas_written)
 			continue;
@@ -424,7 +440,8 @@ segment_for(struct spool_file *f, uint64_t seq)
 		return s;
 	write_stop(f);
 	segment_name(name, seq);
-	f->write_fd = openat(f->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+	f->write_fd =
+	    openat(f->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
 	if (f->write_fd < 0)
 		return NULL;
 	f->metas_written = 0;
@@ -436,7 +453,8 @@ segment_for(struct spool_file *f, uint64_t seq)
 }
 
 int
-spool_file_put(struct spool_file *f, uint64_t seq, uint16_t opt, int64_t t_wall_ns, const uint8_t *bytes, size_t len)
+spool_file_put(struct spool_file *f, uint64_t seq, uint16_t opt, int64_t t_wall_ns,
+    const uint8_t *bytes, size_t len)
 {
 	const struct record r = { .seq = seq, .t_wall_ns = t_wall_ns, .opt = opt, .len = len };
 	struct segment *s = segment_for(f, seq);
@@ -450,7 +468,7 @@ spool_file_put(struct spool_file *f, uint64_t seq, uint16_t opt, int64_t t_wall_
 		if (t_wall_ns > s->newest_wall_ns)
 			s->newest_wall_ns = t_wall_ns;
 	} else if (s->last < s->first) {
-		segment_drop(f, s);              /* it has no document */
+		segment_drop(f, s); /* it has no document */
 	}
 	return rc;
 }
@@ -471,7 +489,8 @@ spool_file_overdue(const struct spool_file *f, int64_t t_wall_ns)
 {
 	const struct segment *s = TAILQ_FIRST(&f->segments);
 
-	return s != NULL && (f->bytes > f->bytes_max || s->newest_wall_ns < t_wall_ns) ? s->last : 0;
+	return s != NULL && (f->bytes > f->bytes_max || s->newest_wall_ns < t_wall_ns) ? s->last
+										       : 0;
 }
 
 /* --- open and close --- */
@@ -482,7 +501,8 @@ meta_recover(struct spool_file *f, const struct record *r)
 	const char *id = (const char *)r->payload, *end = id + r->len, *type, *doc;
 	const char *nul = memchr(id, 0, r->len);
 
-	if (nul == NULL || nul == id || (type = nul + 1) == end || (nul = memchr(type, 0, (size_t)(end - type))) == NULL)
+	if (nul == NULL || nul == id || (type = nul + 1) == end ||
+	    (nul = memchr(type, 0, (size_t)(end - type))) == NULL)
 		return NW_ECORRUPT;
 	doc = nul + 1;
 	return catalog_put(f->catalog, id, type, (const uint8_t *)doc, (size_t)(end - doc));
@@ -526,7 +546,8 @@ segment_recover(struct spool_file *f, uint64_t first)
 static int
 is_segment(const struct dirent *e)
 {
-	return strlen(e->d_name) == 20 && strspn(e->d_name, "0123456789abcdef") == 16 && strcmp(e->d_name + 16, ".seg") == 0;
+	return strlen(e->d_name) == 20 && strspn(e->d_name, "0123456789abcdef") == 16 &&
+	    strcmp(e->d_name + 16, ".seg") == 0;
 }
 
 static int
@@ -535,7 +556,8 @@ segments_recover(struct spool_file *f)
 	struct dirent **list = NULL;
 	const struct segment *last;
 	uint64_t first;
-	int n = scandirat(f->dir_fd, ".", &list, is_segment, alphasort), i, rc = n < 0 ? NW_EIO : NW_OK;
+	int n = scandirat(f->dir_fd, ".", &list, is_segment, alphasort), i,
+	    rc = n < 0 ? NW_EIO : NW_OK;
 
 	for (i = 0; i < n; i++) {
 		first = strtoull(list[i]->d_name, NULL, 16);

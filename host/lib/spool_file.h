@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The part of a provider's queue that lies in a directory, so that it outlives the process and may be larger than memory
- * should be. One process has a directory at a time. The files and their records are described in spool_file.c.
+ * The part of a provider's queue that lies in a directory, so that it outlives the process and may
+ * be larger than memory should be. One process has a directory at a time. The files and their
+ * records are described in spool_file.c.
  *
- * It survives the death of the process, not of the machine's power: nothing is synced but the number of the life, without
- * which a document could get a number twice. What a power cut leaves half written is recognised and left out.
+ * It survives the death of the process, not of the machine's power: nothing is synced but the
+ * number of the life, without which a document could get a number twice. What a power cut leaves
+ * half written is recognised and left out.
  *
- * Numbers: each life of a provider counts on from its own multiple of 2^40. A process that is killed does not know how far
- * it got; this way nobody has to.
+ * Numbers: each life of a provider counts on from its own multiple of 2^40. A process that is
+ * killed does not know how far it got; this way nobody has to.
  */
 #ifndef HOST_SPOOL_FILE_H
 #define HOST_SPOOL_FILE_H
@@ -23,40 +25,49 @@ enum { SPOOL_UUID_BYTES = 37 };
 
 /* What the directory knows of its provider. */
 struct spool_past {
-	char uuid[SPOOL_UUID_BYTES];          /* of the provider; stays */
-	uint64_t first_seq;                   /* of this life; those below were given in earlier ones */
-	uint64_t lost;                        /* documents that were dropped and not yet reported */
+	char uuid[SPOOL_UUID_BYTES]; /* of the provider; stays */
+	uint64_t first_seq;          /* of this life; those below were given in earlier ones */
+	uint64_t lost;               /* documents that were dropped and not yet reported */
 };
 
-struct spool_view { uint64_t seq; uint16_t opt; const uint8_t *bytes; size_t len; };
+struct spool_view {
+	uint64_t seq;
+	uint16_t opt;
+	const uint8_t *bytes;
+	size_t len;
+};
 
 /*
- * Opens or makes dir (its parent must be there). Metadata found in it go to the catalog, ended: they live as long as
- * documents need them. The catalog stays the caller's; every file starts with what is in it. new_uuid is for a new
- * directory. NW_ECONFLICT: another process has it. NW_EIO, NW_ENOMEM, NW_ECORRUPT (not a spool).
+ * Opens or makes dir (its parent must be there). Metadata found in it go to the catalog, ended:
+ * they live as long as documents need them. The catalog stays the caller's; every file starts with
+ * what is in it. new_uuid is for a new directory. NW_ECONFLICT: another process has it. NW_EIO,
+ * NW_ENOMEM, NW_ECORRUPT (not a spool).
  */
-int spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max, struct catalog *catalog,
-    struct spool_file **out, struct spool_past *past);
-void spool_file_close(struct spool_file *f);                   /* NULL is fine */
+int spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max,
+    struct catalog *catalog, struct spool_file **out, struct spool_past *past);
+void spool_file_close(struct spool_file *f); /* NULL is fine */
 /* The directory goes with the process if nothing is in it by then. */
 void spool_file_set_temporary(struct spool_file *f);
 /* Keeps the count for the next life. */
 void spool_file_note_lost(struct spool_file *f, uint64_t lost);
 
 /* Appends a document; numbers rise. NW_EIO: nothing was written, try again later. */
-int spool_file_put(struct spool_file *f, uint64_t seq, uint16_t opt, int64_t t_wall_ns, const uint8_t *bytes, size_t len);
+int spool_file_put(struct spool_file *f, uint64_t seq, uint16_t opt, int64_t t_wall_ns,
+    const uint8_t *bytes, size_t len);
 /* The document with the lowest number from seq on; on loan until the next call. NW_ENOTFOUND. */
 int spool_file_get(struct spool_file *f, uint64_t seq, struct spool_view *out);
 /* How many documents have numbers in [from, to]. */
 uint64_t spool_file_count(const struct spool_file *f, uint64_t from, uint64_t to);
-uint64_t spool_file_first_seq(const struct spool_file *f);     /* 0: there is none */
+uint64_t spool_file_first_seq(const struct spool_file *f); /* 0: there is none */
 uint64_t spool_file_bytes(const struct spool_file *f);
 
 /* Deletes files that hold nothing above seq. */
 void spool_file_release(struct spool_file *f, uint64_t seq);
-/* The last number of the oldest file if it must go, over the size limit or all of it older than t_wall_ns; else 0. */
+/* The last number of the oldest file if it must go, over the size limit or all of it older than
+ * t_wall_ns; else 0. */
 uint64_t spool_file_overdue(const struct spool_file *f, int64_t t_wall_ns);
 
-uint32_t spool_file_crc(const uint8_t *p, size_t len, uint32_t crc);   /* CRC-32 as in zlib; begins with 0 */
+/* CRC-32 as in zlib; begins with 0 */
+uint32_t spool_file_crc(const uint8_t *p, size_t len, uint32_t crc);
 
 #endif

@@ -41,14 +41,20 @@ answer_take(const struct nlmsghdr *h, uint8_t info[TCPINFO_BYTES])
 }
 
 size_t
-tcpinfo_ask(int fd, const struct nwshm_addr *local, const struct nwshm_addr *peer, uint8_t info[TCPINFO_BYTES])
+tcpinfo_ask(int fd, const struct nwshm_addr *local, const struct nwshm_addr *peer,
+    uint8_t info[TCPINFO_BYTES])
 {
 	static uint32_t sequence;
 	struct {
 		struct nlmsghdr h;
 		struct inet_diag_req_v2 r;
-	} ask = { .h = { .nlmsg_len = sizeof(ask), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST } };
-	union { struct nlmsghdr h; uint8_t bytes[4096]; } answer;
+	} ask = { .h = { .nlmsg_len = sizeof(ask),
+		      .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+		      .nlmsg_flags = NLM_F_REQUEST } };
+	union {
+		struct nlmsghdr h;
+		uint8_t bytes[4096];
+	} answer;
 	ssize_t n;
 
 	if (fd < 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernel's TCP knows about any connection of this network name space: one NETLINK_SOCK_DIAG question by
- * addresses and ports, which needs no privilege. The answer's struct tcp_info grows with the kernel: fields are read
- * by their offset, and only those the answer is long enough for.
+ * What the kernel's TCP knows about any connection of this network name space: one
+ * NETLINK_SOCK_DIAG question by addresses and ports, which needs no privilege. The answer's struct
+ * tcp_info grows with the kernel: fields are read by their offset, and only those the answer is
+ * long enough for.
  */
 #ifndef HOST_TCPINFO_H
 #define HOST_TCPINFO_H
@@ -15,23 +16,51 @@
 
 #include "host/nwrun/nwshm.h"
 
-enum { TCPINFO_BYTES = 512 };           /* more than any kernel has */
+enum { TCPINFO_BYTES = 512 }; /* more than any kernel has */
 
-int tcpinfo_open(void);                 /* a descriptor, or -1 */
+int tcpinfo_open(void); /* a descriptor, or -1 */
 /* The length of the answer; 0: no such connection here, or no descriptor. */
 size_t tcpinfo_ask(int fd, const struct nwshm_addr *local, const struct nwshm_addr *peer,
     uint8_t info[TCPINFO_BYTES]);
 
 /* Offsets of the fields, in any kernel that has them: the layout only ever got longer. */
 enum tcpinfo_at {
-	TCP_RETRANSMITS = 2, TCP_RTO_US = 8, TCP_SND_MSS = 16, TCP_RCV_MSS = 20, TCP_UNACKED = 24, TCP_SACKED = 28,
-	TCP_LOST = 32, TCP_RETRANS_OUT = 36, TCP_RTT_US = 68, TCP_RTTVAR_US = 72, TCP_SND_SSTHRESH = 76,
-	TCP_SND_CWND = 80, TCP_RCV_RTT_US = 92, TCP_RCV_SPACE = 96, TCP_TOTAL_RETRANS = 100, TCP_PACING_RATE = 104,
-	TCP_BYTES_ACKED = 120, TCP_BYTES_RECEIVED = 128, TCP_SEGS_OUT = 136, TCP_SEGS_IN = 140,
-	TCP_NOTSENT_BYTES = 144, TCP_MIN_RTT_US = 148, TCP_DATA_SEGS_IN = 152, TCP_DATA_SEGS_OUT = 156,
-	TCP_DELIVERY_RATE = 160, TCP_BUSY_US = 168, TCP_RWND_LIMITED_US = 176, TCP_SNDBUF_LIMITED_US = 184,
-	TCP_DELIVERED = 192, TCP_BYTES_SENT = 200, TCP_BYTES_RETRANS = 208, TCP_DSACK_DUPS = 216, TCP_REORD_SEEN = 220,
-	TCP_RCV_OOOPACK = 224, TCP_SND_WND = 228, TCP_RCV_WND = 232
+	TCP_RETRANSMITS = 2,
+	TCP_RTO_US = 8,
+	TCP_SND_MSS = 16,
+	TCP_RCV_MSS = 20,
+	TCP_UNACKED = 24,
+	TCP_SACKED = 28,
+	TCP_LOST = 32,
+	TCP_RETRANS_OUT = 36,
+	TCP_RTT_US = 68,
+	TCP_RTTVAR_US = 72,
+	TCP_SND_SSTHRESH = 76,
+	TCP_SND_CWND = 80,
+	TCP_RCV_RTT_US = 92,
+	TCP_RCV_SPACE = 96,
+	TCP_TOTAL_RETRANS = 100,
+	TCP_PACING_RATE = 104,
+	TCP_BYTES_ACKED = 120,
+	TCP_BYTES_RECEIVED = 128,
+	TCP_SEGS_OUT = 136,
+	TCP_SEGS_IN = 140,
+	TCP_NOTSENT_BYTES = 144,
+	TCP_MIN_RTT_US = 148,
+	TCP_DATA_SEGS_IN = 152,
+	TCP_DATA_SEGS_OUT = 156,
+	TCP_DELIVERY_RATE = 160,
+	TCP_BUSY_US = 168,
+	TCP_RWND_LIMITED_US = 176,
+	TCP_SNDBUF_LIMITED_US = 184,
+	TCP_DELIVERED = 192,
+	TCP_BYTES_SENT = 200,
+	TCP_BYTES_RETRANS = 208,
+	TCP_DSACK_DUPS = 216,
+	TCP_REORD_SEEN = 220,
+	TCP_RCV_OOOPACK = 224,
+	TCP_SND_WND = 228,
+	TCP_RCV_WND = 232
 };
 
 /* NaN: the answer ends before. */

@@ -10,7 +10,8 @@
 #define DEFAULT_DIR "/etc/narrows/tls"
 
 static int
-file_find(char **out, const char *said, const char *variable, const char *dir, const char *host, const char *ending)
+file_find(char **out, const char *said, const char *variable, const char *dir, const char *host,
+    const char *ending)
 {
 	size_t cap;
 

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a host keeps what `narrows enroll` made for it: HOST.key, HOST.crt and ca.crt in one directory, or three names.
- * What the program says goes before the environment (NARROWS_TLS for the directory, NARROWS_TLS_CA, NARROWS_TLS_CERT
- * and NARROWS_TLS_KEY for single files), and that before /etc/narrows/tls.
+ * Where a host keeps what `narrows enroll` made for it: HOST.key, HOST.crt and ca.crt in one
+ * directory, or three names. What the program says goes before the environment (NARROWS_TLS for the
+ * directory, NARROWS_TLS_CA, NARROWS_TLS_CERT and NARROWS_TLS_KEY for single files), and that
+ * before /etc/narrows/tls.
  */
 #ifndef HOST_TLSFILES_H
 #define HOST_TLSFILES_H
 
 #include "narrows/tls.h"
 
-struct tlsfiles { char *ca, *cert, *key; };
+struct tlsfiles {
+	char *ca, *cert, *key;
+};
 
-struct tlsfiles_opts { const char *dir, *ca, *cert, *key; };    /* each may be NULL */
+struct tlsfiles_opts {
+	const char *dir, *ca, *cert, *key;
+}; /* each may be NULL */
 
 int tlsfiles_find(struct tlsfiles *f, const struct tlsfiles_opts *o, const char *host);
 void tlsfiles_clear(struct tlsfiles *f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The original library's calls on top of struct conn: each waits, within its time, for what it is to return. */
+/* The original library's calls on top of struct conn: each waits, within its time, for what it is
+ * to return. */
 #include "narrows/xsp.h"
 
 #include <errno.h>
@@ -20,15 +21,17 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
-#define SECOND_NS INT64_C(1000000000)
-#define ANSWER_NS (10 * SECOND_NS)
-#define SEND_NS (60 * SECOND_NS)
+#define SECOND_NS  INT64_C(1000000000)
+#define ANSWER_NS  (10 * SECOND_NS)
+#define SEND_NS    (60 * SECOND_NS)
 #define GOODBYE_NS SECOND_NS
-#define FOREVER INT64_MAX
+#define FOREVER    INT64_MAX
 
 enum { OPTIONS_MAX = 16, OPTION_BYTES = 32, KEPT_MAX_BYTES = 16 << 20 };
 
-struct xsp_sec_info { int nothing; };
+struct xsp_sec_info {
+	int nothing;
+};
 
 /* An application block that has come and not been asked for yet. */
 struct kept {
@@ -38,7 +41,11 @@ struct kept {
 	uint8_t *data;
 };
 
-struct option { int level, name; socklen_t len; unsigned char value[OPTION_BYTES]; };
+struct option {
+	int level, name;
+	socklen_t len;
+	unsigned char value[OPTION_BYTES];
+};
 
 struct xsp_sess {
 	struct conn conn;
@@ -193,7 +200,8 @@ keep_block(libxspSess *s, const struct nw_block *b)
 	return 0;
 }
 
-/* Takes one message off the connection. Returns its type; application blocks are kept, a PING is answered. */
+/* Takes one message off the connection. Returns its type; application blocks are kept, a PING is
+ * answered. */
 static int
 take_message(libxspSess *s, int64_t deadline_mono_ns)
 {
@@ -263,7 +271,8 @@ apply_options(libxspSess *s)
 	size_t i;
 
 	for (i = 0; i < s->n_options; i++)
-		setsockopt(s->conn.fd, s->options[i].level, s->options[i].name, s->options[i].value, s->options[i].len);
+		setsockopt(s->conn.fd, s->options[i].level, s->options[i].name, s->options[i].value,
+		    s->options[i].len);
 }
 
 /* A hop whose name begins with tls:// wants what `narrows enroll` made for this host. */
@@ -318,7 +327,7 @@ xsp_connect(libxspSess *sess)
 		if ((rc = conn_step(&sess->conn, nw_mono_ns())) < 0)
 			return fail(nw_mono_ns() >= deadline ? ETIMEDOUT : ECONNREFUSED);
 	}
-	fcntl(sess->conn.fd, F_SETFL, 0);       /* whoever uses the socket directly expects it to wait */
+	fcntl(sess->conn.fd, F_SETFL, 0); /* whoever uses the socket directly expects it to wait */
 	apply_options(sess);
 	return 0;
 }
@@ -332,7 +341,8 @@ xsp_close(libxspSess *sess)
 	return 0;
 }
 
-/* Bytes left unread would make the system reset the connection and destroy what is still on its way to the peer. */
+/* Bytes left unread would make the system reset the connection and destroy what is still on its way
+ * to the peer. */
 static void
 drain(libxspSess *s)
 {
@@ -340,7 +350,8 @@ drain(libxspSess *s)
 	char bytes[4096];
 
 	shutdown(s->conn.fd, SHUT_WR);
-	while (wait_io(s, deadline) == 0 && recv(s->conn.fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+	while (
+	    wait_io(s, deadline) == 0 && recv(s->conn.fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
 		continue;
 }
 
@@ -369,7 +380,9 @@ xsp_shutdown(libxspSess *sess, int how)
 int
 xsp_send_msg(libxspSess *sess, const void *buf, uint64_t len, int opt_type)
 {
-	struct nw_block b = { .type = (uint16_t)opt_type, .sport = 1, .data = buf, .len = (size_t)len };
+	struct nw_block b = {
+		.type = (uint16_t)opt_type, .sport = 1, .data = buf, .len = (size_t)len
+	};
 	int n;
 
 	if (len > NW_FRAME_V1_PAYLOAD_SAFE)
@@ -448,7 +461,8 @@ remember_timeout(libxspSess *s, const struct option *o)
 	struct timeval tv;
 	int64_t ns;
 
-	if (o->level != SOL_SOCKET || (o->name != SO_RCVTIMEO && o->name != SO_SNDTIMEO) || o->len != sizeof(tv))
+	if (o->level != SOL_SOCKET || (o->name != SO_RCVTIMEO && o->name != SO_SNDTIMEO) ||
+	    o->len != sizeof(tv))
 		return;
 	memcpy(&tv, o->value, sizeof(tv));
 	ns = (int64_t)tv.tv_sec * SECOND_NS + tv.tv_usec * 1000;
@@ -540,8 +554,8 @@ xsp_sess_cmp(libxspSess *sess1, libxspSess *sess2)
 /* --- what is only here so that programs link --- */
 
 libxspSecInfo *
-xsp_sess_new_security(const char *username, const char *password, const char *key1, const char *key2,
-    const char *keypass)
+xsp_sess_new_security(const char *username, const char *password, const char *key1,
+    const char *key2, const char *keypass)
 {
 	static struct xsp_sec_info empty;
 

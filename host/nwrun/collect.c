@@ -72,16 +72,18 @@ proc_look(struct collect *c, const struct nwshm_proc *p, struct watch *w)
 		w->now.io = io;
 		w->now.io_known = true;
 	}
-	if (read_proc(p->pid, "schedstat", text, sizeof(text)) && procfile_parse_schedstat(text, &wait_ns)) {
+	if (read_proc(p->pid, "schedstat", text, sizeof(text)) &&
+	    procfile_parse_schedstat(text, &wait_ns)) {
 		w->now.wait_s = (double)wait_ns * 1e-9;
-		if (!w->now.wait_known)        /* what was before we looked is not of this interval */
+		if (!w->now.wait_known) /* what was before we looked is not of this interval */
 			w->last.wait_s = w->first.wait_s = w->now.wait_s;
 		w->now.wait_known = true;
 	}
 	return !procfile_is_over(&st);
 }
 
-/* The best that can be known of a process that is gone: its own word, or the start of what it became. */
+/* The best that can be known of a process that is gone: its own word, or the start of what it
+ * became. */
 static void
 usage_at_end(struct collect *c, unsigned index)
 {
@@ -186,12 +188,15 @@ proc_is_due(const struct collect *c, unsigned index, int64_t now_mono_ns)
 {
 	int64_t interval_ns = collect_interval_ns(c, index, now_mono_ns);
 
-	/* a look that comes a little early ends the interval: the next one would make it twice as long */
-	return now_mono_ns - c->watch[index].window_begin_mono_ns >= interval_ns - interval_ns / 20 &&
+	/* a look that comes a little early ends the interval: the next one would make it twice as
+	 * long */
+	return now_mono_ns - c->watch[index].window_begin_mono_ns >=
+	    interval_ns - interval_ns / 20 &&
 	    window_is_ready(c, index);
 }
 
-/* In another pid name space nobody can be asked: then the process's own word, and time for its last handlers. */
+/* In another pid name space nobody can be asked: then the process's own word, and time for its last
+ * handlers. */
 static bool
 proc_is_alive(struct collect *c, unsigned index, uint32_t state, int64_t now_mono_ns)
 {
@@ -205,7 +210,8 @@ proc_is_alive(struct collect *c, unsigned index, uint32_t state, int64_t now_mon
 	return proc_look(c, p, &c->watch[index]);
 }
 
-/* Decides what is to be done about a process, and ends its interval if there is anything. Returns whether it lives. */
+/* Decides what is to be done about a process, and ends its interval if there is anything. Returns
+ * whether it lives. */
 static bool
 proc_judge(struct collect *c, unsigned index, bool final, int64_t now_mono_ns)
 {
@@ -284,8 +290,10 @@ collect_uuid(char out[COLLECT_UUID_BYTES])
 		abort();
 	b[6] = (b[6] & 0x0f) | 0x40;
 	b[8] = (b[8] & 0x3f) | 0x80;
-	snprintf(out, COLLECT_UUID_BYTES, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
-	    b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+	snprintf(out, COLLECT_UUID_BYTES,
+	    "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+	    b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+	    b[15]);
 }
 
 struct collect *

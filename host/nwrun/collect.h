@@ -23,28 +23,33 @@
 
 enum { COLLECT_UUID_BYTES = 37 };
 
-/* Where documents go: a provider, or a test. Results are as of nw_provider_*(), and only counted here. */
+/* Where documents go: a provider, or a test. Results are as of nw_provider_*(), and only counted
+ * here. */
 struct collect_sink {
 	void *arg;
-	int (*meta)(void *arg, const char *id, const char *pid, const char *event_type, const struct nw_kv *subject,
-	    size_t n_subject, const struct nw_kv *params, size_t n_params);
-	int (*caliper)(void *arg, const char *mid, int64_t t_wall_ns, const struct nw_caliper_window *w);
-	int (*data)(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields, const double *values,
-	    size_t n_fields);
+	int (*meta)(void *arg, const char *id, const char *pid, const char *event_type,
+	    const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params,
+	    size_t n_params);
+	int (*caliper)(
+	    void *arg, const char *mid, int64_t t_wall_ns, const struct nw_caliper_window *w);
+	int (*data)(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields,
+	    const double *values, size_t n_fields);
 	void (*end)(void *arg, const char *mid);
 };
 
 struct collect_opts {
-	const char *task_id, *host;         /* on loan for the collector's life */
-	const char *program;                /* shown for the first program instead of its own name; NULL: its own */
-	int64_t interval_ns;                /* 0: 0.1 s in a process's first 10 s, then 1 s */
-	FILE *report;                       /* text of what every process did in all; NULL: none */
+	const char *task_id, *host; /* on loan for the collector's life */
+	/* shown for the first program instead of its own name; NULL: its own */
+	const char *program;
+	int64_t interval_ns; /* 0: 0.1 s in a process's first 10 s, then 1 s */
+	FILE *report;        /* text of what every process did in all; NULL: none */
 };
 
 /* --- collect.c --- */
 
 struct collect;
-struct collect *collect_new(struct nwshm *shm, const struct collect_opts *opts, const struct collect_sink *sink);
+struct collect *
+collect_new(struct nwshm *shm, const struct collect_opts *opts, const struct collect_sink *sink);
 void collect_free(struct collect *c);
 /* One look. Returns how many processes are alive. Sleeps a millisecond when an interval ends. */
 int collect_look(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns);
@@ -58,19 +63,21 @@ void collect_finish(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns)
 struct collect_run_opts {
 	struct collect_opts collect;
 	const char *box;
-	const char *program;                /* what the box is told the run is about */
+	const char *program; /* what the box is told the run is about */
 	const char *region_path;
-	const char *report_path;            /* NULL: none */
-	int64_t final_wait_ns;              /* at most, for the box to take the rest */
+	const char *report_path; /* NULL: none */
+	int64_t final_wait_ns;   /* at most, for the box to take the rest */
 };
 /* The collector process, from its birth on; returns when it should exit. */
 void collect_run(struct nwshm *shm, const struct collect_run_opts *opts);
 
-/* NULL and *why when it cannot be made. The file is unlinked by collect_run, or by region_free with the path. */
+/* NULL and *why when it cannot be made. The file is unlinked by collect_run, or by region_free with
+ * the path. */
 struct nwshm *region_new(char *path, size_t path_cap, const char **why);
 void region_free(struct nwshm *shm, const char *path);
 
-/* " key=text" into a line of the report: blanks and control characters as %XX, so that it is split at blanks safely. */
+/* " key=text" into a line of the report: blanks and control characters as %XX, so that it is split
+ * at blanks safely. */
 void collect_report_text(FILE *to, const char *key, const char *text);
 
 /* A random UUID as text. */

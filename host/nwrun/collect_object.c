@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files and connections. A run may touch any number of them; 256 are reported one by one, half of those places are
- * kept for large ones, and a small file waits until it is closed before it may take a place. The rest is summed up in
- * two objects without a name, which are the first two of the table.
+ * Files and connections. A run may touch any number of them; 256 are reported one by one, half of
+ * those places are kept for large ones, and a small file waits until it is closed before it may
+ * take a place. The rest is summed up in two objects without a name, which are the first two of the
+ * table.
  */
 #include "host/nwrun/collect_in.h"
 
@@ -43,7 +44,9 @@ delta_take(const struct nwshm_object *o, struct object_seen *seen, struct object
 		seen->bytes[dir] += d->bytes[dir];
 		seen->ns[dir] += d->ns[dir];
 	}
-	return d->bytes[NWSHM_READ] + d->bytes[NWSHM_WRITE] + d->ns[NWSHM_READ] + d->ns[NWSHM_WRITE] > 0;
+	return d->bytes[NWSHM_READ] + d->bytes[NWSHM_WRITE] + d->ns[NWSHM_READ] +
+	    d->ns[NWSHM_WRITE] >
+	    0;
 }
 
 static bool
@@ -57,9 +60,10 @@ may_be_said(const struct collect *c, const struct object_seen *seen, bool closed
 		return false;
 	if (moved >= COLLECT_OBJECT_SMALL_BYTES)
 		return true;
-	/* Each takes a KiB in the box for good: a few of very many small files say what they were. */
-	return seen->label.kind == NWSHM_CONN ? c->objects_said < COLLECT_OBJECTS_SAID / 2 :
-	    closed && c->objects_said < COLLECT_SMALL_SAID;
+	/* Each takes a KiB in the box for good: a few of very many small files say what they
+	 * were. */
+	return seen->label.kind == NWSHM_CONN ? c->objects_said < COLLECT_OBJECTS_SAID / 2
+					      : closed && c->objects_said < COLLECT_SMALL_SAID;
 }
 
 /* The stage is known by its largest object. */
@@ -78,12 +82,13 @@ label_stage(struct watch *w, const struct object_seen *seen)
 }
 
 /*
- * A connection may be busy although its program sleeps; then the kernel's numbers are worth a document of their own.
- * When it is closed already, or in another network name space, there are the program's last ones.
+ * A connection may be busy although its program sleeps; then the kernel's numbers are worth a
+ * document of their own. When it is closed already, or in another network name space, there are the
+ * program's last ones.
  */
 static bool
-tcp_look(struct collect *c, const struct nwshm_object *o, struct object_seen *seen, struct tcp_sample *tcp,
-    bool *worked)
+tcp_look(struct collect *c, const struct nwshm_object *o, struct object_seen *seen,
+    struct tcp_sample *tcp, bool *worked)
 {
 	uint64_t busy_us;
 	uint32_t len;
@@ -118,7 +123,8 @@ delta_put_back(struct object_seen *seen, const struct object_delta *d)
 static void
 add_to_nameless(struct collect *c, enum nwshm_object_kind kind, const struct object_delta *d)
 {
-	struct nwshm_object *o = &c->shm->object[kind == NWSHM_FILE ? NWSHM_OTHER_FILES : NWSHM_OTHER_CONNS];
+	struct nwshm_object *o =
+	    &c->shm->object[kind == NWSHM_FILE ? NWSHM_OTHER_FILES : NWSHM_OTHER_CONNS];
 	int dir;
 
 	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
@@ -133,8 +139,10 @@ label_refresh(struct object_seen *seen, const struct nwshm_object *o)
 {
 	uint32_t renames = atomic_load_explicit(&o->renames, memory_order_acquire);
 
-	if ((renames & 1) != 0 || (renames == seen->renames &&
-	    atomic_load_explicit(&o->size_bytes, memory_order_relaxed) == seen->label.size_bytes))
+	if ((renames & 1) != 0 ||
+	    (renames == seen->renames &&
+		atomic_load_explicit(&o->size_bytes, memory_order_relaxed) ==
+		    seen->label.size_bytes))
 		return;
 	seen->renames = renames;
 	seen->relabelled = true;
@@ -203,8 +211,8 @@ object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns
 }
 
 /*
- * Closed at this look and the one before: no operation that began on it is still under way. From SETUP on nobody else
- * can find it.
+ * Closed at this look and the one before: no operation that began on it is still under way. From
+ * SETUP on nobody else can find it.
  */
 static void
 sweep_closed(struct collect *c, int64_t now_wall_ns)

@@ -14,7 +14,8 @@
 static int
 open_in(const char *dir, char *path, size_t cap)
 {
-	if (dir == NULL || dir[0] != '/' || (size_t)snprintf(path, cap, "%s/nwrun.XXXXXX", dir) >= cap)
+	if (dir == NULL || dir[0] != '/' ||
+	    (size_t)snprintf(path, cap, "%s/nwrun.XXXXXX", dir) >= cap)
 		return -1;
 	return mkostemp(path, O_CLOEXEC);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collector's life: it outlives the program by a moment, then sends the rest and ends. Nobody waits for it and it
- * waits for nobody; when the box is away it gives up the rest after final_wait_ns.
+ * The collector's life: it outlives the program by a moment, then sends the rest and ends. Nobody
+ * waits for it and it waits for nobody; when the box is away it gives up the rest after
+ * final_wait_ns.
  */
 #include "host/nwrun/collect.h"
 
@@ -16,9 +17,10 @@
 #include "host/lib/obey.h"
 #include "narrows/provider.h"
 
-#define LOOK_NS INT64_C(100000000)           /* at most; shorter intervals are looked at as often as they end */
+#define LOOK_NS \
+	INT64_C(100000000) /* at most; shorter intervals are looked at as often as they end */
 
-enum { LINGER_MS = 250 };   /* linger: between spawn and the loader nobody shows that a child lives */
+enum { LINGER_MS = 250 }; /* linger: between spawn and the loader nobody shows that a child lives */
 
 static volatile sig_atomic_t told_to_end;
 
@@ -32,8 +34,8 @@ on_term(int sig)
 /* --- the sink: a provider; documents it refuses are its own to count --- */
 
 static int
-sink_meta(void *arg, const char *id, const char *pid, const char *event_type, const struct nw_kv *subject,
-    size_t n_subject, const struct nw_kv *params, size_t n_params)
+sink_meta(void *arg, const char *id, const char *pid, const char *event_type,
+    const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params)
 {
 	return nw_provider_meta(arg, id, pid, event_type, subject, n_subject, params, n_params);
 }
@@ -45,8 +47,8 @@ sink_caliper(void *arg, const char *mid, int64_t t_wall_ns, const struct nw_cali
 }
 
 static int
-sink_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields, const double *values,
-    size_t n_fields)
+sink_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields,
+    const double *values, size_t n_fields)
 {
 	return nw_provider_data(arg, mid, t_wall_ns, fields, values, n_fields, NULL, 0);
 }
@@ -85,7 +87,8 @@ orders_obey(struct collect *c, struct obey *o, int64_t base_ns, int64_t now_mono
 	int64_t interval_ns;
 
 	(void)obey_step(o, now_mono_ns);
-	interval_ns = leases_interval_ns(&o->leases, "nl:", leases_interval_ns(&o->leases, "nw:", base_ns));
+	interval_ns =
+	    leases_interval_ns(&o->leases, "nl:", leases_interval_ns(&o->leases, "nw:", base_ns));
 	collect_set_interval(c, interval_ns);
 	obey_status(o, now_mono_ns, "calipers", interval_ns, interval_ns);
 	return interval_ns > 0 && interval_ns < LOOK_NS ? interval_ns : LOOK_NS;
@@ -109,10 +112,12 @@ wait_and_watch(struct nwshm *shm, struct collect *c, struct obey *o, int64_t int
 			alone_since_mono_ns = now_mono_ns;
 		else if (now_mono_ns - alone_since_mono_ns >= LINGER_MS * INT64_C(1000000))
 			break;
-		wait_ns = orders_obey(c, o, interval_ns, now_mono_ns) - (nw_mono_ns() - now_mono_ns);
+		wait_ns =
+		    orders_obey(c, o, interval_ns, now_mono_ns) - (nw_mono_ns() - now_mono_ns);
 		if (wait_ns < 1000000)
 			wait_ns = 1000000;
-		if (nw_provider_run(o->provider, wait_ns) != NW_OK && nw_mono_ns() - now_mono_ns < 1000000)
+		if (nw_provider_run(o->provider, wait_ns) != NW_OK &&
+		    nw_mono_ns() - now_mono_ns < 1000000)
 			usleep((useconds_t)(wait_ns / 1000));
 	}
 }
@@ -134,9 +139,10 @@ report_close(FILE *f, const char *temp, const char *path, const struct nw_provid
 	if (f == NULL)
 		return;
 	nw_provider_get_stats(p, &st);
-	fprintf(f, "run docs_queued=%llu docs_sent=%llu docs_stored=%llu docs_dropped=%llu connected=%d",
-	    (unsigned long long)st.docs_queued, (unsigned long long)st.docs_sent, (unsigned long long)st.docs_stored,
-	    (unsigned long long)st.docs_dropped, st.connected);
+	fprintf(f,
+	    "run docs_queued=%llu docs_sent=%llu docs_stored=%llu docs_dropped=%llu connected=%d",
+	    (unsigned long long)st.docs_queued, (unsigned long long)st.docs_sent,
+	    (unsigned long long)st.docs_stored, (unsigned long long)st.docs_dropped, st.connected);
 	if (!st.connected)
 		collect_report_text(f, "why", nw_provider_why(p));
 	putc('\n', f);
@@ -168,17 +174,22 @@ collect_run(struct nwshm *shm, const struct collect_run_opts *opts)
 {
 	struct collect_opts collect_opts = opts->collect;
 	struct nw_provider_opts provider_opts = {
-		.box = opts->box, .software = "nwrun", .host = collect_opts.host, .task_id = collect_opts.task_id,
-		.program = opts->program, .can = "rate stop status", .on_order = obey_order,
+		.box = opts->box,
+		.software = "nwrun",
+		.host = collect_opts.host,
+		.task_id = collect_opts.task_id,
+		.program = opts->program,
+		.can = "rate stop status",
+		.on_order = obey_order,
 	};
 	struct collect_sink sink = { NULL, sink_meta, sink_caliper, sink_data, sink_end };
-	static struct obey obey;                 /* its leases are large */
+	static struct obey obey; /* its leases are large */
 	struct nw_provider *p = NULL;
 	struct collect *c = NULL;
 	char temp[4096];
 
 	leave_program();
-	prctl(PR_SET_NAME, "nwrun-collector");   /* its arguments are the program's */
+	prctl(PR_SET_NAME, "nwrun-collector"); /* its arguments are the program's */
 	collect_opts.report = report_open(opts->report_path, temp, sizeof(temp));
 	obey_init(&obey, provider_opts.can);
 	provider_opts.on_order_arg = &obey;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is sent about processes, stages, files and connections; each metadata before its first data. */
+/* What is sent about processes, stages, files and connections; each metadata before its first
+ * data. */
 #include "host/nwrun/collect_in.h"
 
 #include <arpa/inet.h>
@@ -7,7 +8,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
-static const char *const stage_names[NWSHM_LANES] = { "disk.read", "disk.write", "net.read", "net.write" };
+static const char *const stage_names[NWSHM_LANES] = { "disk.read", "disk.write", "net.read",
+	"net.write" };
 
 /* --- lists of keys and values --- */
 
@@ -69,12 +71,15 @@ kv_process(struct kv_list *l, const struct collect *c, const struct nwshm_proc *
 }
 
 static void
-say_meta(struct collect *c, const char *id, const char *pid, const char *event_type, const struct kv_list *subject,
-    int64_t interval_ns)
+say_meta(struct collect *c, const char *id, const char *pid, const char *event_type,
+    const struct kv_list *subject, int64_t interval_ns)
 {
 	struct nw_kv params[] = {
-		{ .key = "collectionInterval", .type = NW_KV_REAL, .v.d = (double)interval_ns * 1e-9 },
-		{ .key = "datumSchema", .type = NW_KV_TEXT,
+		{ .key = "collectionInterval",
+		    .type = NW_KV_REAL,
+		    .v.d = (double)interval_ns * 1e-9 },
+		{ .key = "datumSchema",
+		    .type = NW_KV_TEXT,
 		    .v.text = "http://unis.incntre.iu.edu/schema/20120709/datum#" },
 	};
 
@@ -114,7 +119,8 @@ say_process_meta(struct collect *c, unsigned index, int64_t now_mono_ns)
 	w->images_said = images;
 	kv_process(&subject, c, p);
 	kv_text(&subject, "argv", p->argv);
-	say_meta(c, w->id, NULL, "nw:process", &subject, collect_interval_ns(c, index, now_mono_ns));
+	say_meta(
+	    c, w->id, NULL, "nw:process", &subject, collect_interval_ns(c, index, now_mono_ns));
 }
 
 static void
@@ -151,8 +157,11 @@ positive(double x)
 static bool
 is_trifle(const struct watch *w)
 {
-	return !w->said && w->seen_bytes[NWSHM_READ] + w->seen_bytes[NWSHM_WRITE] + w->other_bytes[NWSHM_READ] +
-	    w->other_bytes[NWSHM_WRITE] + w->pipe[NWSHM_READ].bytes + w->pipe[NWSHM_WRITE].bytes == 0 &&
+	return !w->said &&
+	    w->seen_bytes[NWSHM_READ] + w->seen_bytes[NWSHM_WRITE] + w->other_bytes[NWSHM_READ] +
+		w->other_bytes[NWSHM_WRITE] + w->pipe[NWSHM_READ].bytes +
+		w->pipe[NWSHM_WRITE].bytes ==
+	    0 &&
 	    w->now.user_s + w->now.sys_s - w->first.user_s - w->first.sys_s < 0.002;
 }
 
@@ -210,12 +219,14 @@ say_stage_meta(struct collect *c, unsigned index, unsigned stage, int64_t interv
 	w->stage[stage].said = true;
 	w->stage[stage].label_said = w->stage[stage].label;
 	say_meta(c, w->stage[stage].id, w->id,
-	    stage % 2 == NWSHM_READ ? "nl:tools:calipers:summary:read" : "nl:tools:calipers:summary:write", &subject,
-	    interval_ns);
+	    stage % 2 == NWSHM_READ ? "nl:tools:calipers:summary:read"
+				    : "nl:tools:calipers:summary:write",
+	    &subject, interval_ns);
 }
 
 void
-say_stage(struct collect *c, unsigned index, unsigned stage, struct stage_window *sw, int64_t now_wall_ns)
+say_stage(
+    struct collect *c, unsigned index, unsigned stage, struct stage_window *sw, int64_t now_wall_ns)
 {
 	struct watch *w = &c->watch[index];
 	struct stage_total *total = &w->stage[stage].total;
@@ -231,7 +242,8 @@ say_stage(struct collect *c, unsigned index, unsigned stage, struct stage_window
 		w->stage[stage].threads_max = sw->w.threads;
 	say_process_meta(c, index, w->window_begin_mono_ns);
 	if (!w->stage[stage].said)
-		say_stage_meta(c, index, stage, collect_interval_ns(c, index, w->window_begin_mono_ns));
+		say_stage_meta(
+		    c, index, stage, collect_interval_ns(c, index, w->window_begin_mono_ns));
 	c->sink->caliper(c->sink->arg, w->stage[stage].id, now_wall_ns, &sw->w);
 }
 
@@ -252,7 +264,8 @@ say_object_meta(struct collect *c, unsigned object)
 	} else {
 		kv_text(&subject, "task_id", c->opts.task_id);
 		kv_text(&subject, "hostname", c->opts.host);
-		kv_text(&subject, "resource", object == NWSHM_OTHER_FILES ? "other files" : "other connections");
+		kv_text(&subject, "resource",
+		    object == NWSHM_OTHER_FILES ? "other files" : "other connections");
 	}
 	kv_text(&subject, "type", seen->label.kind == NWSHM_FILE ? "disk" : "network");
 	kv_label(&subject, &seen->label);
@@ -260,13 +273,14 @@ say_object_meta(struct collect *c, unsigned object)
 		c->objects_said++;
 	seen->said = true;
 	seen->relabelled = false;
-	c->sink->meta(c->sink->arg, seen->id, process, seen->label.kind == NWSHM_FILE ? "nw:file" : "nw:connection",
-	    subject.kv, subject.n, NULL, 0);
+	c->sink->meta(c->sink->arg, seen->id, process,
+	    seen->label.kind == NWSHM_FILE ? "nw:file" : "nw:connection", subject.kv, subject.n,
+	    NULL, 0);
 }
 
 void
-say_object(struct collect *c, unsigned object, const struct object_delta *d, const struct tcp_sample *tcp,
-    int64_t now_wall_ns)
+say_object(struct collect *c, unsigned object, const struct object_delta *d,
+    const struct tcp_sample *tcp, int64_t now_wall_ns)
 {
 	struct object_seen *seen = &c->object[object];
 	bool file = seen->label.kind == NWSHM_FILE;
@@ -320,14 +334,16 @@ report_object(struct collect *c, unsigned object)
 		return;
 	fprintf(to, "%s pid=%d read=%llu written=%llu", file ? "file" : "connection",
 	    object < NWSHM_OBJECTS_FIXED ? 0 : c->shm->proc[c->shm->object[object].owner].pid,
-	    (unsigned long long)seen->bytes[NWSHM_READ], (unsigned long long)seen->bytes[NWSHM_WRITE]);
+	    (unsigned long long)seen->bytes[NWSHM_READ],
+	    (unsigned long long)seen->bytes[NWSHM_WRITE]);
 	if (!seen->label.known)
 		collect_report_text(to, "resource", "other");
 	else if (file)
 		collect_report_text(to, "resource", seen->label.path);
 	else
-		fprintf(to, " src=%s sport=%d dst=%s dport=%d", addr_text(&seen->label.local, text[0]),
-		    seen->label.local.port, addr_text(&seen->label.peer, text[1]), seen->label.peer.port);
+		fprintf(to, " src=%s sport=%d dst=%s dport=%d",
+		    addr_text(&seen->label.local, text[0]), seen->label.local.port,
+		    addr_text(&seen->label.peer, text[1]), seen->label.peer.port);
 	putc('\n', to);
 }
 
@@ -360,23 +376,30 @@ report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
 		t = &w->stage[stage].total;
 		seen[stage % 2] += t->bytes;
 		if (t->ops > 0 || t->busy_ns > 0 || t->wait_ns > 0)
-			fprintf(to, "stage pid=%d stage=%s ops=%llu bytes=%llu busy_s=%.9f wait_s=%.9f threads=%u\n", p->pid,
-			    stage_names[stage], (unsigned long long)t->ops, (unsigned long long)t->bytes,
-			    (double)t->busy_ns * 1e-9, (double)t->wait_ns * 1e-9, w->stage[stage].threads_max);
+			fprintf(to,
+			    "stage pid=%d stage=%s ops=%llu bytes=%llu busy_s=%.9f wait_s=%.9f "
+			    "threads=%u\n",
+			    p->pid, stage_names[stage], (unsigned long long)t->ops,
+			    (unsigned long long)t->bytes, (double)t->busy_ns * 1e-9,
+			    (double)t->wait_ns * 1e-9, w->stage[stage].threads_max);
 	}
 	fprintf(to, "process pid=%d ppid=%d", p->pid, p->ppid);
 	collect_report_text(to, "program", program_name(c, p));
 	fprintf(to, " wall_s=%.9f cpu_user_s=%.6f cpu_sys_s=%.6f seen_read=%llu seen_written=%llu",
-	    (double)(end_mono_ns - p->attach_mono_ns) * 1e-9, positive(w->now.user_s - w->first.user_s),
-	    positive(w->now.sys_s - w->first.sys_s), (unsigned long long)seen[NWSHM_READ],
-	    (unsigned long long)seen[NWSHM_WRITE]);
+	    (double)(end_mono_ns - p->attach_mono_ns) * 1e-9,
+	    positive(w->now.user_s - w->first.user_s), positive(w->now.sys_s - w->first.sys_s),
+	    (unsigned long long)seen[NWSHM_READ], (unsigned long long)seen[NWSHM_WRITE]);
 	if (w->now.io_known && w->first.io_known)
-		fprintf(to, " rchar=%llu wchar=%llu", (unsigned long long)(w->now.io.rchar - w->first.io.rchar),
+		fprintf(to, " rchar=%llu wchar=%llu",
+		    (unsigned long long)(w->now.io.rchar - w->first.io.rchar),
 		    (unsigned long long)(w->now.io.wchar - w->first.io.wchar));
 	fprintf(to, " pipe_read=%llu pipe_written=%llu pipe_read_s=%.9f pipe_write_s=%.9f",
-	    (unsigned long long)w->pipe_total[NWSHM_READ].bytes, (unsigned long long)w->pipe_total[NWSHM_WRITE].bytes,
-	    (double)w->pipe_total[NWSHM_READ].ns * 1e-9, (double)w->pipe_total[NWSHM_WRITE].ns * 1e-9);
-	fprintf(to, " missed_ops=%llu missed_bytes=%llu", (unsigned long long)nwshm_get(&p->missed_ops),
+	    (unsigned long long)w->pipe_total[NWSHM_READ].bytes,
+	    (unsigned long long)w->pipe_total[NWSHM_WRITE].bytes,
+	    (double)w->pipe_total[NWSHM_READ].ns * 1e-9,
+	    (double)w->pipe_total[NWSHM_WRITE].ns * 1e-9);
+	fprintf(to, " missed_ops=%llu missed_bytes=%llu",
+	    (unsigned long long)nwshm_get(&p->missed_ops),
 	    (unsigned long long)nwshm_get(&p->missed_bytes));
 	collect_report_text(to, "argv", p->argv);
 	putc('\n', to);
@@ -385,8 +408,9 @@ report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
 static bool
 label_differs(const struct label *a, const struct label *b)
 {
-	return a->known != b->known || a->size_bytes != b->size_bytes || strcmp(a->path, b->path) != 0 ||
-	    memcmp(&a->local, &b->local, sizeof(a->local)) != 0 || memcmp(&a->peer, &b->peer, sizeof(a->peer)) != 0;
+	return a->known != b->known || a->size_bytes != b->size_bytes ||
+	    strcmp(a->path, b->path) != 0 || memcmp(&a->local, &b->local, sizeof(a->local)) != 0 ||
+	    memcmp(&a->peer, &b->peer, sizeof(a->peer)) != 0;
 }
 
 void

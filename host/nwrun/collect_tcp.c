@@ -23,12 +23,13 @@ tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out)
 	out->busy_s = tcpinfo_u64(info, len, TCP_BUSY_US, 1e-6);
 	out->rwnd_limited_s = tcpinfo_u64(info, len, TCP_RWND_LIMITED_US, 1e-6);
 	out->sndbuf_limited_s = tcpinfo_u64(info, len, TCP_SNDBUF_LIMITED_US, 1e-6);
-	if (out->rtt_min_s >= 4294.967295)   /* all ones: no round trip measured yet */
+	if (out->rtt_min_s >= 4294.967295) /* all ones: no round trip measured yet */
 		out->rtt_min_s = NAN;
 }
 
 bool
-tcp_ask(int fd, const struct nwshm_addr *local, const struct nwshm_addr *peer, struct tcp_sample *out)
+tcp_ask(
+    int fd, const struct nwshm_addr *local, const struct nwshm_addr *peer, struct tcp_sample *out)
 {
 	uint8_t info[TCPINFO_BYTES];
 	size_t len = tcpinfo_ask(fd, local, peer, info);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From the lanes of a process's threads to one caliper window per stage, each operation exactly once.
+ * From the lanes of a process's threads to one caliper window per stage, each operation exactly
+ * once.
  *
- * Time inside an operation that has not ended counts up to now, in the interval in which it passed, so a call that
- * blocks for ten seconds shows ten busy seconds and not one window eleven seconds long. What was counted ahead is taken
- * off again when the operation ends. Histograms are differences of running counts and may run a millisecond, the time
- * between closing and reading an interval, ahead of the other numbers.
+ * Time inside an operation that has not ended counts up to now, in the interval in which it passed,
+ * so a call that blocks for ten seconds shows ten busy seconds and not one window eleven seconds
+ * long. What was counted ahead is taken off again when the operation ends. Histograms are
+ * differences of running counts and may run a millisecond, the time between closing and reading an
+ * interval, ahead of the other numbers.
  */
 #include "host/nwrun/collect_in.h"
 
@@ -30,8 +32,8 @@ lane_is_there(const struct nwshm_thread *t, unsigned stage)
 /* --- banks --- */
 
 /*
- * The epoch went up a millisecond ago: whoever begins to write now writes the other bank. So ours is still only if
- * its writer has left the update it may have been in.
+ * The epoch went up a millisecond ago: whoever begins to write now writes the other bank. So ours
+ * is still only if its writer has left the update it may have been in.
  */
 static bool
 lane_is_settled(const struct nwshm_lane *l)
@@ -112,7 +114,8 @@ lane_take_hist(const struct nwshm_lane *l, struct lane_seen *seen, uint64_t hist
 {
 	uint32_t i, count;
 
-	if (seen->hist == NULL && (seen->hist = calloc(NW_HIST_BUCKETS, sizeof(*seen->hist))) == NULL)
+	if (seen->hist == NULL &&
+	    (seen->hist = calloc(NW_HIST_BUCKETS, sizeof(*seen->hist))) == NULL)
 		abort();
 	for (i = 0; i < NW_HIST_BUCKETS; i++) {
 		if ((count = ((const volatile uint32_t *)l->hist)[i]) == seen->hist[i])
@@ -139,10 +142,11 @@ inflight_is_in(uint64_t inflight, unsigned stage)
 	    ((inflight & 7) == stage || (inflight >> 4 & 15) == stage);
 }
 
-/* An operation that ends between the two loads counts twice for now; the next difference is smaller by as much. */
+/* An operation that ends between the two loads counts twice for now; the next difference is smaller
+ * by as much. */
 static uint64_t
-thread_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned stage, uint64_t *seen_ns,
-    int64_t now_mono_ns)
+thread_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned stage,
+    uint64_t *seen_ns, int64_t now_mono_ns)
 {
 	uint64_t inflight = nwshm_get(&t->inflight);
 	uint64_t total = nwshm_get(&t->busy_ns[stage]), before = *seen_ns;
@@ -158,8 +162,8 @@ thread_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned
 /* --- a process --- */
 
 static void
-window_take_lane(struct collect *c, unsigned thread, unsigned stage, uint32_t epoch, bool final, int64_t now_mono_ns,
-    struct stage_window *out)
+window_take_lane(struct collect *c, unsigned thread, unsigned stage, uint32_t epoch, bool final,
+    int64_t now_mono_ns, struct stage_window *out)
 {
 	const struct nwshm_thread *t = &c->shm->thread[thread];
 	const struct nwshm_lane *l = &t->lane[stage];
@@ -182,8 +186,8 @@ window_take_lane(struct collect *c, unsigned thread, unsigned stage, uint32_t ep
 }
 
 void
-window_collect(struct collect *c, unsigned index, unsigned stage, uint32_t epoch, bool final, int64_t now_mono_ns,
-    struct stage_window *out)
+window_collect(struct collect *c, unsigned index, unsigned stage, uint32_t epoch, bool final,
+    int64_t now_mono_ns, struct stage_window *out)
 {
 	static const struct nw_caliper_window empty;
 	uint32_t used = atomic_load(&c->shm->threads_used), i;
@@ -211,12 +215,13 @@ window_is_ready(const struct collect *c, unsigned index)
 }
 
 /*
- * Where a wait belongs is known when it ends. While it lasts it counts for the direction the program asked about
+ * Where a wait belongs is known when it ends. While it lasts it counts for the direction the
+ * program asked about
  * (the word says which); when it ends, what was counted is taken from the place it ended in.
  */
 static void
-thread_take_waits(const struct collect *c, const struct nwshm_thread *t, struct thread_seen *seen, int64_t now_mono_ns,
-    uint64_t wait_ns[NWSHM_WAITS])
+thread_take_waits(const struct collect *c, const struct nwshm_thread *t, struct thread_seen *seen,
+    int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS])
 {
 	uint64_t inflight = nwshm_get(&t->inflight), debt_ns = 0, pay_ns, ended_ns[NWSHM_WAITS];
 	unsigned i, k, first = seen->waiting & 7;
@@ -257,12 +262,12 @@ take(const _Atomic uint64_t *counter, uint64_t *seen)
 }
 
 /*
- * A helper that sleeps at a pipe says nothing of its process: the time is that of the thread which moved most so far,
- * in each direction, for one may read and another write.
+ * A helper that sleeps at a pipe says nothing of its process: the time is that of the thread which
+ * moved most so far, in each direction, for one may read and another write.
  */
 static void
-thread_take_pipes(struct collect *c, unsigned thread, const uint64_t wait_ns[NWSHM_WAITS], int64_t now_mono_ns,
-    struct pipe_use out[2], uint64_t most[2])
+thread_take_pipes(struct collect *c, unsigned thread, const uint64_t wait_ns[NWSHM_WAITS],
+    int64_t now_mono_ns, struct pipe_use out[2], uint64_t most[2])
 {
 	const struct nwshm_thread *t = &c->shm->thread[thread];
 	struct thread_seen *seen = &c->thread[thread];
@@ -270,7 +275,8 @@ thread_take_pipes(struct collect *c, unsigned thread, const uint64_t wait_ns[NWS
 	unsigned dir;
 
 	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
-		ns = thread_take_busy(c, t, NWSHM_PIPE_READ + dir, &seen->pipe_ns[dir], now_mono_ns) +
+		ns = thread_take_busy(
+			 c, t, NWSHM_PIPE_READ + dir, &seen->pipe_ns[dir], now_mono_ns) +
 		    wait_ns[NWSHM_WAIT_PIPE_READ + dir];
 		out[dir].bytes += take(&t->pipe_bytes[dir], &seen->pipe_bytes[dir]);
 		if (seen->pipe_bytes[dir] < most[dir])
@@ -281,7 +287,8 @@ thread_take_pipes(struct collect *c, unsigned thread, const uint64_t wait_ns[NWS
 }
 
 void
-window_collect_rest(struct collect *c, unsigned index, int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS])
+window_collect_rest(
+    struct collect *c, unsigned index, int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS])
 {
 	uint64_t thread_wait_ns[NWSHM_WAITS], most[2] = { 0, 0 };
 	uint32_t used = atomic_load(&c->shm->threads_used), i;
@@ -302,8 +309,10 @@ window_collect_rest(struct collect *c, unsigned index, int64_t now_mono_ns, uint
 		for (k = 0; k < NWSHM_WAITS; k++)
 			wait_ns[k] += thread_wait_ns[k];
 		thread_take_pipes(c, i, thread_wait_ns, now_mono_ns, w->pipe, most);
-		w->other_bytes[NWSHM_READ] += take(&t->other_bytes[NWSHM_READ], &seen->other_bytes[NWSHM_READ]);
-		w->other_bytes[NWSHM_WRITE] += take(&t->other_bytes[NWSHM_WRITE], &seen->other_bytes[NWSHM_WRITE]);
+		w->other_bytes[NWSHM_READ] +=
+		    take(&t->other_bytes[NWSHM_READ], &seen->other_bytes[NWSHM_READ]);
+		w->other_bytes[NWSHM_WRITE] +=
+		    take(&t->other_bytes[NWSHM_WRITE], &seen->other_bytes[NWSHM_WRITE]);
 		w->combined_bytes += take(&t->combined_bytes, &seen->combined_bytes);
 		w->combined_ns += take(&t->combined_ns, &seen->combined_ns);
 	}
@@ -321,7 +330,8 @@ thread_forget(struct collect *c, unsigned thread)
 	memset(&c->thread[thread], 0, sizeof(c->thread[thread]));
 }
 
-/* Pages that were touched keep their memory, and with it the promise of `ready`, for the next owner. */
+/* Pages that were touched keep their memory, and with it the promise of `ready`, for the next
+ * owner. */
 static void
 thread_clear(struct nwshm_thread *t)
 {
@@ -343,7 +353,8 @@ window_free_threads(struct collect *c, unsigned index)
 		if ((owner & ~NWSHM_OWNER_SETUP) != index + 1)
 			continue;
 		thread_forget(c, i);
-		if ((owner & NWSHM_OWNER_SETUP) == 0)   /* else it was killed before it had the page */
+		/* else it was killed before it had the page */
+		if ((owner & NWSHM_OWNER_SETUP) == 0)
 			thread_clear(&c->shm->thread[i]);
 		atomic_store(&c->shm->thread_tid[i], 0);
 		atomic_store(&c->shm->thread_owner[i], 0);

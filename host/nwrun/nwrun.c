@@ -2,9 +2,9 @@
 /*
  * nwrun: runs a program and has everything it reads, writes, sends and receives measured.
  *
- * nwrun leaves a collector behind and then becomes the program: same pid, parent, terminal, signals, exit status. The
- * program is told to load nwrun.so, which counts into memory shared with the collector. Whatever fails on the way, the
- * program runs; only then it is not measured.
+ * nwrun leaves a collector behind and then becomes the program: same pid, parent, terminal,
+ * signals, exit status. The program is told to load nwrun.so, which counts into memory shared with
+ * the collector. Whatever fails on the way, the program runs; only then it is not measured.
  */
 #include <elf.h>
 #include <errno.h>
@@ -33,7 +33,9 @@ struct options {
 static void
 usage(FILE *to)
 {
-	fputs("usage: nwrun [-hVv] [-b box] [-H host] [-i seconds] [-p name] [-t task] program [argument ...]\n", to);
+	fputs("usage: nwrun [-hVv] [-b box] [-H host] [-i seconds] [-p name] [-t task] program "
+	      "[argument ...]\n",
+	    to);
 }
 
 static void
@@ -64,8 +66,8 @@ parse_interval(const char *text, int64_t *out_ns)
 static void
 parse_options(int argc, char *argv[], struct options *o)
 {
-	static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 } };
+	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
 	const char *interval = getenv("NL_INTERVAL");
 	int ch;
 
@@ -88,11 +90,10 @@ parse_options(int argc, char *argv[], struct options *o)
 		case 'i':
 			if (parse_interval(optarg, &o->run.collect.interval_ns))
 				break;
-			fprintf(stderr, "nwrun: -i %s: seconds from 0.01 to 3600, or \"auto\"\n", optarg);
+			fprintf(stderr, "nwrun: -i %s: seconds from 0.01 to 3600, or \"auto\"\n",
+			    optarg);
 			exit(125);
-		default:
-			usage(stderr);
-			exit(125);
+		default: usage(stderr); exit(125);
 		}
 	}
 	if (optind == argc) {
@@ -109,7 +110,8 @@ absolute(const char *path, char out[PATH_MAX])
 
 	if (path == NULL || path[0] == '/')
 		return path;
-	if (getcwd(cwd, sizeof(cwd)) == NULL || snprintf(out, PATH_MAX, "%s/%s", cwd, path) >= PATH_MAX)
+	if (getcwd(cwd, sizeof(cwd)) == NULL ||
+	    snprintf(out, PATH_MAX, "%s/%s", cwd, path) >= PATH_MAX)
 		return NULL;
 	return out;
 }
@@ -120,7 +122,8 @@ absolute(const char *path, char out[PATH_MAX])
 static bool
 find_preload(char path[PATH_MAX])
 {
-	static const char *const places[] = { "nwrun.so", "../lib/narrows/nwrun.so", "../lib/nwrun.so" };
+	static const char *const places[] = { "nwrun.so", "../lib/narrows/nwrun.so",
+		"../lib/nwrun.so" };
 	char self[PATH_MAX], try[PATH_MAX + 32], *slash;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	size_t i;
@@ -133,7 +136,8 @@ find_preload(char path[PATH_MAX])
 	slash[1] = '\0';
 	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(try, sizeof(try), "%s%s", self, places[i]);
-		if (realpath(try, path) != NULL && strpbrk(path, " :") == NULL)   /* the loader splits its list there */
+		/* the loader splits its list there */
+		if (realpath(try, path) != NULL && strpbrk(path, " :") == NULL)
 			return true;
 	}
 	return false;
@@ -167,9 +171,10 @@ find_program(const char *name, char path[PATH_MAX])
 
 	if (strchr(name, '/') != NULL)
 		return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX;
-	for (at = at != NULL ? at : "/bin:/usr/bin"; ; at = end + 1) {
+	for (at = at != NULL ? at : "/bin:/usr/bin";; at = end + 1) {
 		end = strchrnul(at, ':');
-		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)(end - at), at, end > at ? "/" : "", name) < PATH_MAX &&
+		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)(end - at), at, end > at ? "/" : "",
+			name) < PATH_MAX &&
 		    access(path, X_OK) == 0)
 			return true;
 		if (*end == '\0')
@@ -198,7 +203,8 @@ has_interpreter(const uint8_t *head, size_t len)
 	size_t i;
 
 	memcpy(&eh, head, sizeof(eh));
-	for (i = 0; i < eh.e_phnum && eh.e_phoff < len && eh.e_phoff + (i + 1) * sizeof(ph) <= len; i++) {
+	for (i = 0; i < eh.e_phnum && eh.e_phoff < len && eh.e_phoff + (i + 1) * sizeof(ph) <= len;
+	     i++) {
 		memcpy(&ph, head + eh.e_phoff + i * sizeof(ph), sizeof(ph));
 		if (ph.p_type == PT_INTERP)
 			return true;
@@ -207,8 +213,8 @@ has_interpreter(const uint8_t *head, size_t len)
 }
 
 /*
- * Text when this program cannot load our object: of another machine or word size its loader would say so on stderr,
- * where nothing of ours may appear.
+ * Text when this program cannot load our object: of another machine or word size its loader would
+ * say so on stderr, where nothing of ours may appear.
  */
 static const char *
 refuse_program(const struct options *o, const char *name)
@@ -223,11 +229,12 @@ refuse_program(const struct options *o, const char *name)
 		return NULL;
 	memcpy(&a, own, sizeof(a));
 	memcpy(&b, its, sizeof(b));
-	if (a.e_ident[EI_CLASS] != b.e_ident[EI_CLASS] || a.e_ident[EI_DATA] != b.e_ident[EI_DATA] ||
-	    a.e_machine != b.e_machine)
+	if (a.e_ident[EI_CLASS] != b.e_ident[EI_CLASS] ||
+	    a.e_ident[EI_DATA] != b.e_ident[EI_DATA] || a.e_machine != b.e_machine)
 		return "it is made for another machine or word size";
 	if (o->verbose && !has_interpreter(its, its_len))
-		fprintf(stderr, "nwrun: %s is statically linked: only programs it starts are measured\n", name);
+		fprintf(stderr,
+		    "nwrun: %s is statically linked: only programs it starts are measured\n", name);
 	return NULL;
 }
 
@@ -270,7 +277,8 @@ start_collector(struct nwshm *shm, const struct collect_run_opts *run)
 static const char *
 arrange_measurement(struct options *o, char *argv[])
 {
-	static char task[COLLECT_UUID_BYTES], region_path[PATH_MAX], report_path[PATH_MAX], host[256];
+	static char task[COLLECT_UUID_BYTES], region_path[PATH_MAX], report_path[PATH_MAX],
+	    host[256];
 	char so[PATH_MAX];
 	struct nwshm *shm;
 	const char *why, *base = strrchr(argv[0], '/');
@@ -289,7 +297,9 @@ arrange_measurement(struct options *o, char *argv[])
 		o->run.collect.host = host;
 	}
 	o->run.collect.program = o->program_name;
-	o->run.program = o->program_name != NULL ? o->program_name : base != NULL ? base + 1 : argv[0];
+	o->run.program = o->program_name != NULL ? o->program_name
+	    : base != NULL                       ? base + 1
+						 : argv[0];
 	o->run.report_path = absolute(o->run.report_path, report_path);
 	if ((shm = region_new(region_path, sizeof(region_path), &why)) == NULL)
 		return why;
@@ -299,11 +309,12 @@ arrange_measurement(struct options *o, char *argv[])
 		region_free(shm, region_path);
 		return "no collector could be started";
 	}
-	if (setenv(NWSHM_ENV, region_path, 1) != 0 || setenv("NARROWS_TASK", o->run.collect.task_id, 1) != 0 ||
+	if (setenv(NWSHM_ENV, region_path, 1) != 0 ||
+	    setenv("NARROWS_TASK", o->run.collect.task_id, 1) != 0 ||
 	    setenv("NARROWS_HOST", o->run.collect.host, 1) != 0 ||
 	    (o->run.box != NULL && setenv("NARROWS_BOX", o->run.box, 1) != 0) || !set_preload(so))
 		return "the environment cannot be changed";
-	unsetenv("NWRUN_REPORT");   /* it is this run's, not that of a nwrun below */
+	unsetenv("NWRUN_REPORT"); /* it is this run's, not that of a nwrun below */
 	if (o->verbose)
 		fprintf(stderr, "nwrun: task %s\n", o->run.collect.task_id);
 	return NULL;

@@ -5,12 +5,14 @@
  *	fixed part    header, process table, thread owners, object table: allocated when the region is made
  *	threads       one large slot each, sparse: a lane's pages are allocated when its first operation ends
  *
- * The measured side (preload) only adds. Every thread slot has one writer, its thread, so nothing on that path locks.
- * The collector reads, and frees what belonged to a process that is gone. Counters only grow, with one exception: what
- * a caliper needs per interval (extremes, means, variances) is kept in two banks per lane, chosen by the parity of the
- * process's epoch. The collector closes an interval by adding one to the epoch, lets a millisecond pass (a store of
- * any CPU is visible by then), and reads the bank that is no longer written; `seq` is odd while a bank is being written,
- * so one that a preempted or stopped thread left half done is seen and fetched an interval later.
+ * The measured side (preload) only adds. Every thread slot has one writer, its thread, so nothing
+ * on that path locks. The collector reads, and frees what belonged to a process that is gone.
+ * Counters only grow, with one exception: what a caliper needs per interval (extremes, means,
+ * variances) is kept in two banks per lane, chosen by the parity of the process's epoch. The
+ * collector closes an interval by adding one to the epoch, lets a millisecond pass (a store of any
+ * CPU is visible by then), and reads the bank that is no longer written; `seq` is odd while a bank
+ * is being written, so one that a preempted or stopped thread left half done is seen and fetched an
+ * interval later.
  *
  * The collector may die, and so may the program, at any instruction: neither waits for the other.
  */
@@ -23,8 +25,9 @@
 #include "narrows/caliper.h"
 #include "narrows/hist.h"
 
-#define NWSHM_ENV "NWRUN_SHM"             /* path of the region */
-#define NWSHM_MAGIC 0x6d68735f6e757277u   /* "wrun_shm", little endian; a new layout gets a new version */
+#define NWSHM_ENV "NWRUN_SHM" /* path of the region */
+#define NWSHM_MAGIC \
+	0x6d68735f6e757277u /* "wrun_shm", little endian; a new layout gets a new version */
 #define NWSHM_PAGE 4096
 
 enum {
@@ -39,48 +42,66 @@ enum {
 };
 
 /*
- * Direction is the lowest bit; the stages that calipers report come first. Of pipes and local sockets, behind which
- * there is a neighbour, only bytes and time are kept.
+ * Direction is the lowest bit; the stages that calipers report come first. Of pipes and local
+ * sockets, behind which there is a neighbour, only bytes and time are kept.
  */
 enum nwshm_stage {
-	NWSHM_DISK_READ, NWSHM_DISK_WRITE, NWSHM_NET_READ, NWSHM_NET_WRITE, NWSHM_LANES,
-	NWSHM_PIPE_READ = NWSHM_LANES, NWSHM_PIPE_WRITE, NWSHM_TIMED,
-	NWSHM_OTHER_READ = NWSHM_TIMED, NWSHM_OTHER_WRITE, NWSHM_NO_STAGE = 15
+	NWSHM_DISK_READ,
+	NWSHM_DISK_WRITE,
+	NWSHM_NET_READ,
+	NWSHM_NET_WRITE,
+	NWSHM_LANES,
+	NWSHM_PIPE_READ = NWSHM_LANES,
+	NWSHM_PIPE_WRITE,
+	NWSHM_TIMED,
+	NWSHM_OTHER_READ = NWSHM_TIMED,
+	NWSHM_OTHER_WRITE,
+	NWSHM_NO_STAGE = 15
 };
 enum nwshm_dir { NWSHM_READ, NWSHM_WRITE };
 /* What a wait was for; its direction is the lowest bit, too. */
 enum nwshm_wait {
-	NWSHM_WAIT_READ, NWSHM_WAIT_WRITE, NWSHM_WAIT_PIPE_READ, NWSHM_WAIT_PIPE_WRITE, NWSHM_WAIT_OTHER, NWSHM_WAITS
+	NWSHM_WAIT_READ,
+	NWSHM_WAIT_WRITE,
+	NWSHM_WAIT_PIPE_READ,
+	NWSHM_WAIT_PIPE_WRITE,
+	NWSHM_WAIT_OTHER,
+	NWSHM_WAITS
 };
 
 /* What one thread did in one stage in one interval. */
 struct nwshm_bank {
-	_Atomic uint32_t epoch;               /* of the interval; 0: never used */
+	_Atomic uint32_t epoch; /* of the interval; 0: never used */
 	uint64_t n, n_rate, clamped;
 	int64_t first_begin_mono_ns, last_end_mono_ns;
 	struct nw_caliper_sum v, d, r, g;
 };
 
 struct nwshm_lane {
-	_Atomic uint32_t seq;                 /* odd: a bank is being written */
-	_Atomic uint64_t bytes, ops;          /* all of them, ever */
+	_Atomic uint32_t seq;        /* odd: a bank is being written */
+	_Atomic uint64_t bytes, ops; /* all of them, ever */
 	struct nwshm_bank bank[2];
-	uint32_t hist[NW_HIST_BUCKETS];       /* of all durations ever; differences modulo 2^32 are right */
+	/* of all durations ever; differences modulo 2^32 are right */
+	uint32_t hist[NW_HIST_BUCKETS];
 } __attribute__((aligned(NWSHM_PAGE)));
 
 struct nwshm_thread {
-	_Atomic uint64_t inflight;            /* the operation or wait this thread is in, see nwshm_inflight() */
-	_Atomic uint64_t busy_ns[NWSHM_TIMED];   /* inside finished operations, failed ones and fsync(2) included */
+	/* the operation or wait this thread is in, see nwshm_inflight() */
+	_Atomic uint64_t inflight;
+	/* inside finished operations, failed ones and fsync(2) included */
+	_Atomic uint64_t busy_ns[NWSHM_TIMED];
 	_Atomic uint64_t wait_ns[NWSHM_WAITS];
-	_Atomic uint64_t pipe_bytes[2];       /* by direction */
-	_Atomic uint64_t other_bytes[2];      /* terminals, devices, a pipe to oneself, ...: the same */
-	_Atomic uint64_t combined_bytes;      /* moved by one call that both read and wrote */
+	_Atomic uint64_t pipe_bytes[2];  /* by direction */
+	_Atomic uint64_t other_bytes[2]; /* terminals, devices, a pipe to oneself, ...: the same */
+	_Atomic uint64_t combined_bytes; /* moved by one call that both read and wrote */
 	_Atomic uint64_t combined_ns;
-	_Atomic uint32_t ready[NWSHM_LANES];  /* the lane's pages are there: else a look at them may be SIGBUS */
+	/* the lane's pages are there: else a look at them may be SIGBUS */
+	_Atomic uint32_t ready[NWSHM_LANES];
 	struct nwshm_lane lane[NWSHM_LANES];
 } __attribute__((aligned(NWSHM_PAGE)));
 
-/* An operation under way: when it began (since the region's birth), its stage, the second one of a combined call. */
+/* An operation under way: when it began (since the region's birth), its stage, the second one of a
+ * combined call. */
 #define NWSHM_INFLIGHT_WAIT 0x08u
 static inline uint64_t
 nwshm_inflight(int64_t since_base_ns, unsigned stage, unsigned stage2, unsigned flags)
@@ -90,70 +111,78 @@ nwshm_inflight(int64_t since_base_ns, unsigned stage, unsigned stage2, unsigned 
 
 enum nwshm_state { NWSHM_FREE, NWSHM_SETUP, NWSHM_LIVE, NWSHM_ENDED };
 
-struct nwshm_usage {                          /* of a process, as it saw itself */
+struct nwshm_usage { /* of a process, as it saw itself */
 	int64_t user_us, sys_us;
 	uint64_t rchar, wchar, read_bytes, write_bytes;
 	uint32_t cpu_known, io_known;
 };
 
 struct nwshm_proc {
-	_Atomic uint32_t state;               /* ENDED: another image took over its pid */
-	_Atomic uint32_t epoch;               /* from 1 on */
-	_Atomic uint32_t images;              /* by exec, before any I/O; odd: name and argv are changing */
+	_Atomic uint32_t state;  /* ENDED: another image took over its pid */
+	_Atomic uint32_t epoch;  /* from 1 on */
+	_Atomic uint32_t images; /* by exec, before any I/O; odd: name and argv are changing */
 	int32_t pid, ppid;
-	uint64_t start_ticks;                 /* field 22 of /proc/PID/stat; 0: not known */
-	uint64_t pid_ns;                      /* inode of the pid name space; 0: not known */
+	uint64_t start_ticks; /* field 22 of /proc/PID/stat; 0: not known */
+	uint64_t pid_ns;      /* inode of the pid name space; 0: not known */
 	int64_t attach_mono_ns;
-	_Atomic int64_t exit_mono_ns;         /* 0: did not end in an orderly way (yet) */
-	_Atomic uint64_t missed_ops;          /* not measured: no slot was free, or a signal hit an update */
+	_Atomic int64_t exit_mono_ns; /* 0: did not end in an orderly way (yet) */
+	_Atomic uint64_t missed_ops; /* not measured: no slot was free, or a signal hit an update */
 	_Atomic uint64_t missed_bytes;
-	struct nwshm_usage at_start;          /* since when this image runs: exec keeps the process's counters */
-	struct nwshm_usage at_exit;           /* valid once exit_mono_ns is set */
+	/* since when this image runs: exec keeps the process's counters */
+	struct nwshm_usage at_start;
+	struct nwshm_usage at_exit; /* valid once exit_mono_ns is set */
 	char name[NWSHM_NAME_BYTES];
-	char argv[NWSHM_ARGV_BYTES];          /* arguments joined by blanks, cut */
+	char argv[NWSHM_ARGV_BYTES]; /* arguments joined by blanks, cut */
 };
 
 enum nwshm_object_kind { NWSHM_FILE, NWSHM_CONN };
 
 struct nwshm_addr {
-	uint16_t family, port;                /* AF_*, host order */
-	uint8_t ip[16];                       /* network order; IPv4 in the first four */
+	uint16_t family, port; /* AF_*, host order */
+	uint8_t ip[16];        /* network order; IPv4 in the first four */
 };
 
-/* A file or a connection of one process. The first two are for what found no slot: no process, no name. */
+/* A file or a connection of one process. The first two are for what found no slot: no process, no
+ * name. */
 struct nwshm_object {
-	_Atomic uint32_t state;               /* ENDED: no descriptor refers to it any more */
-	_Atomic int32_t refs;                 /* descriptors */
-	uint32_t owner;                       /* process index */
+	_Atomic uint32_t state; /* ENDED: no descriptor refers to it any more */
+	_Atomic int32_t refs;   /* descriptors */
+	uint32_t owner;         /* process index */
 	uint32_t kind;
 	uint64_t dev, ino;
-	_Atomic int64_t size_bytes;           /* when first used, and again when closed */
-	_Atomic uint64_t bytes[2], ns[2];     /* by direction */
-	_Atomic uint32_t renames;             /* odd: the path is changing */
+	_Atomic int64_t size_bytes;       /* when first used, and again when closed */
+	_Atomic uint64_t bytes[2], ns[2]; /* by direction */
+	_Atomic uint32_t renames;         /* odd: the path is changing */
 	union {
 		char path[NWSHM_PATH_BYTES];
 		struct {
 			struct nwshm_addr local, peer;
-			_Atomic uint32_t tcp_info_len;          /* 0: none; else what TCP knew when it was closed */
+			/* 0: none; else what TCP knew when it was closed */
+			_Atomic uint32_t tcp_info_len;
 			uint8_t tcp_info[NWSHM_TCP_INFO_BYTES];
 		} conn;
 	} u;
 };
 enum { NWSHM_OTHER_FILES, NWSHM_OTHER_CONNS, NWSHM_OBJECTS_FIXED };
 
-#define NWSHM_OWNER_SETUP 0x80000000u   /* a thread slot is being taken */
+#define NWSHM_OWNER_SETUP 0x80000000u /* a thread slot is being taken */
 
 struct nwshm {
 	uint64_t magic;
-	uint32_t version, size_check;         /* sizeof(struct nwshm): both sides were built from this text */
+	/* sizeof(struct nwshm): both sides were built from this text */
+	uint32_t version, size_check;
 	int64_t base_mono_ns;
-	int32_t root_pid;                     /* what nwrun became */
-	_Atomic uint32_t generation;          /* last number given to an attached process */
-	_Atomic uint32_t procs_used, threads_used, objects_used;   /* highest slot ever used, plus one */
+	int32_t root_pid;            /* what nwrun became */
+	_Atomic uint32_t generation; /* last number given to an attached process */
+	/* highest slot ever used, plus one */
+	_Atomic uint32_t procs_used, threads_used, objects_used;
 	struct nwshm_proc proc[NWSHM_PROCS];
-	_Atomic uint32_t thread_owner[NWSHM_THREADS];  /* process index + 1, or with SETUP while taken; 0: free */
-	_Atomic int32_t thread_tid[NWSHM_THREADS];     /* 0: its thread ended, another of the process may take it */
-	_Atomic uint64_t object_key[NWSHM_OBJECTS];    /* hash of owner, kind, dev, ino: found without touching objects */
+	/* process index + 1, or with SETUP while taken; 0: free */
+	_Atomic uint32_t thread_owner[NWSHM_THREADS];
+	/* 0: its thread ended, another of the process may take it */
+	_Atomic int32_t thread_tid[NWSHM_THREADS];
+	/* hash of owner, kind, dev, ino: found without touching objects */
+	_Atomic uint64_t object_key[NWSHM_OBJECTS];
 	struct nwshm_object object[NWSHM_OBJECTS];
 	struct nwshm_thread thread[NWSHM_THREADS];
 };
@@ -164,7 +193,8 @@ struct nwshm {
 static inline void
 nwshm_add(_Atomic uint64_t *p, uint64_t n)
 {
-	atomic_store_explicit(p, atomic_load_explicit(p, memory_order_relaxed) + n, memory_order_relaxed);
+	atomic_store_explicit(
+	    p, atomic_load_explicit(p, memory_order_relaxed) + n, memory_order_relaxed);
 }
 
 /* Slot `index` is in use: raises one of the *_used. */

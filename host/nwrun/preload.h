@@ -7,9 +7,9 @@
  *	- must work in signal handlers, between vfork and exec, while libc starts, and after it has stopped;
  *	- when in doubt calls the real function and counts nothing.
  *
- * Reading order: preload_slot.c (process and thread slots), preload_fd.c (what a descriptor is), preload_object.c (files
- * and connections), preload_op.c (one operation into the counters); then the wrappers: preload_io.c, preload_wait.c,
- * preload_stdio.c, preload_life.c.
+ * Reading order: preload_slot.c (process and thread slots), preload_fd.c (what a descriptor is),
+ * preload_object.c (files and connections), preload_op.c (one operation into the counters); then
+ * the wrappers: preload_io.c, preload_wait.c, preload_stdio.c, preload_life.c.
  */
 #ifndef HOST_PRELOAD_H
 #define HOST_PRELOAD_H
@@ -22,11 +22,12 @@
 
 #include "host/nwrun/nwshm.h"
 
-#define EXPORT __attribute__((visibility("default")))
-#define likely(x) __builtin_expect(!!(x), 1)
+#define EXPORT      __attribute__((visibility("default")))
+#define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-#pragma GCC visibility push(hidden)       /* declarations too: calls and loads go straight, not through the GOT */
+#pragma GCC visibility push( \
+    hidden) /* declarations too: calls and loads go straight, not through the GOT */
 
 /* --- preload_sys.c: the next definition of a function we replace, and raw system calls --- */
 
@@ -39,7 +40,8 @@ enum real_name {
 };
 extern void *real_table[REAL_COUNT];
 void real_resolve(void);
-void *real_fallback(enum real_name name);   /* what to call when libc has no such function, or is not ready yet */
+/* what to call when libc has no such function, or is not ready yet */
+void *real_fallback(enum real_name name);
 
 static inline void *
 real_get(enum real_name name)
@@ -47,30 +49,31 @@ real_get(enum real_name name)
 	return likely(real_table[name] != NULL) ? real_table[name] : real_fallback(name);
 }
 
-long sys_call(long number, long a, long b, long c, long d, long e, long f);   /* -errno on failure */
+long sys_call(long number, long a, long b, long c, long d, long e, long f); /* -errno on failure */
 #define sys(number, ...) sys_pad(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define sys_pad(n, a, b, c, d, e, f, ...) \
 	sys_call((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-/* Reads a small file whole; text ends with a NUL. False, and nothing done, when the program has sealed itself. */
+/* Reads a small file whole; text ends with a NUL. False, and nothing done, when the program has
+ * sealed itself. */
 bool sys_read_file(const char *path, char *text, size_t cap, size_t *len);
 
 /* --- preload_slot.c: slots --- */
 
 /*
- * What must be forgotten on fork lives in a page that the kernel wipes in children, however they were made: a child
- * finds generation 0, which is no thread's, and takes slots of its own.
+ * What must be forgotten on fork lives in a page that the kernel wipes in children, however they
+ * were made: a child finds generation 0, which is no thread's, and takes slots of its own.
  */
 struct state {
-	_Atomic uint32_t generation;        /* 0: no process slot */
-	uint32_t index;                     /* of the process slot */
+	_Atomic uint32_t generation; /* 0: no process slot */
+	uint32_t index;              /* of the process slot */
 	struct nwshm_proc *proc;
 };
 extern struct state *state;
-extern struct nwshm *region;                /* NULL: the program runs unmeasured */
-extern bool sealed;                         /* the program filters its system calls: make none of our own */
+extern struct nwshm *region; /* NULL: the program runs unmeasured */
+extern bool sealed;          /* the program filters its system calls: make none of our own */
 
 struct self {
-	uint32_t generation;                /* equal to state's: `slot` is right, even when NULL */
+	uint32_t generation; /* equal to state's: `slot` is right, even when NULL */
 	bool in_vfork;
 	struct nwshm_thread *slot;
 };
@@ -80,8 +83,9 @@ struct nwshm_thread *thread_attach(void);
 void process_attach(bool forked);
 /* `pending_bytes`: what libc will still write; the kernel has not counted it yet. */
 void process_record_exit(uint64_t pending_bytes);
-bool process_is_vfork_child(void);          /* asked of a thread that is marked in_vfork */
-/* Pages of the region that nobody has used may not be there: see to it. False: they cannot be had. */
+bool process_is_vfork_child(void); /* asked of a thread that is marked in_vfork */
+/* Pages of the region that nobody has used may not be there: see to it. False: they cannot be
+ * had. */
 bool region_touch(void *at, size_t bytes);
 
 static inline bool
@@ -94,7 +98,8 @@ in_vfork_child(void)
 static inline struct nwshm_thread *
 thread_slot(void)
 {
-	if (likely(self.generation == atomic_load_explicit(&state->generation, memory_order_relaxed)))
+	if (likely(
+		self.generation == atomic_load_explicit(&state->generation, memory_order_relaxed)))
 		return self.slot;
 	return thread_attach();
 }
@@ -102,19 +107,19 @@ thread_slot(void)
 /* --- preload_fd.c, preload_object.c --- */
 
 struct fd_info {
-	unsigned stage;                     /* for reading; writing is one more */
-	struct nwshm_object *object;        /* NULL: none */
+	unsigned stage;              /* for reading; writing is one more */
+	struct nwshm_object *object; /* NULL: none */
 };
 /* Looks at the descriptor on first use. Needs a slot: never call it without. */
 struct fd_info fd_get(int fd);
 /* The descriptor is about to be, or has been, closed or replaced. Harmless at any time. */
 void fd_forget(int fd);
-void fd_closing(int fd);                    /* the same, while it is still open */
-void fd_closing_all(void);                  /* at exit */
+void fd_closing(int fd);   /* the same, while it is still open */
+void fd_closing_all(void); /* at exit */
 void fd_forget_range(unsigned first, unsigned last);
 void fd_forget_all_on_fork(void);
-void fd_pair_made(const int fds[2]);        /* by pipe() or socketpair(), in this process */
-void fd_pairs_shared(void);                 /* a child may have them, too */
+void fd_pair_made(const int fds[2]); /* by pipe() or socketpair(), in this process */
+void fd_pairs_shared(void);          /* a child may have them, too */
 
 static inline uint64_t
 statx_dev(const struct statx *st)
@@ -122,9 +127,10 @@ statx_dev(const struct statx *st)
 	return (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
 }
 
-struct nwshm_object *object_get_file(int fd, uint64_t dev, uint64_t ino, int64_t size_bytes);   /* adds a reference */
-struct nwshm_object *object_get_conn(uint64_t dev, uint64_t ino, const struct nwshm_addr *local,
-    const struct nwshm_addr *peer);
+/* adds a reference */
+struct nwshm_object *object_get_file(int fd, uint64_t dev, uint64_t ino, int64_t size_bytes);
+struct nwshm_object *object_get_conn(
+    uint64_t dev, uint64_t ino, const struct nwshm_addr *local, const struct nwshm_addr *peer);
 void object_unref(struct nwshm_object *o);
 void object_closing(struct nwshm_object *o, int fd);
 void object_renamed(int dir, const char *name);
@@ -133,9 +139,9 @@ void object_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int6
 /* --- preload_op.c --- */
 
 struct op {
-	struct nwshm_thread *thread;        /* NULL: not measured */
+	struct nwshm_thread *thread; /* NULL: not measured */
 	struct nwshm_object *object, *object2;
-	unsigned stage, stage2;             /* stage2: of a call that reads and writes, else NWSHM_NO_STAGE */
+	unsigned stage, stage2; /* stage2: of a call that reads and writes, else NWSHM_NO_STAGE */
 	int64_t begin_mono_ns;
 };
 void op_begin(struct op *op, int fd, enum nwshm_dir dir);
@@ -146,7 +152,6 @@ void op_end(struct op *op, ssize_t bytes);
 void op_cancel(struct op *op);
 /* Bytes that libc moves, or will move, where we cannot time it. */
 void op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes);
-
 
 /* --- preload_stdio.c --- */
 

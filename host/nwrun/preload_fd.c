@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a descriptor is: a file on a disk, an internet socket, a pipe or local socket to a neighbour, or something else.
- * Found out on first use, kept in a table, forgotten whenever the number may get a new meaning. Forgetting too often
- * only costs another look.
+ * What a descriptor is: a file on a disk, an internet socket, a pipe or local socket to a
+ * neighbour, or something else. Found out on first use, kept in a table, forgotten whenever the
+ * number may get a new meaning. Forgetting too often only costs another look.
  *
- * A pipe leads to a neighbour unless this process made it and has both ends: threads wake each other so, and a wait for
- * that is no wait for a neighbour. Such a pair is private until one end is closed or a child may have it.
+ * A pipe leads to a neighbour unless this process made it and has both ends: threads wake each
+ * other so, and a wait for that is no wait for a neighbour. Such a pair is private until one end is
+ * closed or a child may have it.
  */
 #include "host/nwrun/preload.h"
 
@@ -18,12 +19,19 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 
-/* One word per descriptor, changed by compare and exchange: object + 1, "private", "look again", stage + 1. */
-enum { FD_MAX = 65536, FD_STAGE_MASK = 0xf, FD_AGAIN = 0x10, FD_PRIVATE = 0x20, FD_OBJECT_SHIFT = 8 };
+/* One word per descriptor, changed by compare and exchange: object + 1, "private", "look again",
+ * stage + 1. */
+enum {
+	FD_MAX = 65536,
+	FD_STAGE_MASK = 0xf,
+	FD_AGAIN = 0x10,
+	FD_PRIVATE = 0x20,
+	FD_OBJECT_SHIFT = 8
+};
 
 static _Atomic uint32_t fd_table[FD_MAX];
-static _Atomic uint32_t fd_used;              /* highest number ever entered, plus one */
-static _Atomic bool fd_has_private;           /* or had */
+static _Atomic uint32_t fd_used;    /* highest number ever entered, plus one */
+static _Atomic bool fd_has_private; /* or had */
 
 static uint32_t
 fd_word(unsigned stage, bool again, const struct nwshm_object *o)
@@ -50,9 +58,15 @@ is_pseudo_file(int fd)
 	if (sys(SYS_fstatfs, fd, &fs) < 0)
 		return false;
 	switch ((unsigned long)fs.f_type) {
-	case PROC_SUPER_MAGIC: case SYSFS_MAGIC: case CGROUP_SUPER_MAGIC: case CGROUP2_SUPER_MAGIC:
-	case DEBUGFS_MAGIC: case TRACEFS_MAGIC: case SECURITYFS_MAGIC: case BPF_FS_MAGIC: case ANON_INODE_FS_MAGIC:
-		return true;
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC:
+	case DEBUGFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case SECURITYFS_MAGIC:
+	case BPF_FS_MAGIC:
+	case ANON_INODE_FS_MAGIC: return true;
 	}
 	return false;
 }
@@ -99,7 +113,8 @@ look_at_socket(int fd, uint64_t dev, uint64_t ino)
 	if (sys(SYS_getsockname, fd, &ss, &len) < 0 || socket_option(fd, SO_ACCEPTCONN) == 1)
 		return fd_word(NWSHM_OTHER_READ, false, NULL);
 	if (ss.ss_family != AF_INET && ss.ss_family != AF_INET6)
-		return fd_word(ss.ss_family == AF_UNIX ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
+		return fd_word(
+		    ss.ss_family == AF_UNIX ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
 	addr_from_sockaddr(&local, &ss);
 	len = sizeof(ss);
 	if (sys(SYS_getpeername, fd, &ss, &len) < 0)
@@ -120,7 +135,8 @@ look_at(int fd)
 	if (S_ISSOCK(st.stx_mode))
 		return look_at_socket(fd, dev, st.stx_ino);
 	if (S_ISBLK(st.stx_mode) || (S_ISREG(st.stx_mode) && !is_pseudo_file(fd)))
-		return fd_word(NWSHM_DISK_READ, false, object_get_file(fd, dev, st.stx_ino, (int64_t)st.stx_size));
+		return fd_word(NWSHM_DISK_READ, false,
+		    object_get_file(fd, dev, st.stx_ino, (int64_t)st.stx_size));
 	return fd_word(S_ISFIFO(st.stx_mode) ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
 }
 
@@ -156,7 +172,8 @@ fd_get(int fd)
 	return (struct fd_info){ (word & FD_STAGE_MASK) - 1, fd_word_object(word) };
 }
 
-/* Which pair a number belongs to is not kept: a pair that is still private counts as a neighbour's from now on. */
+/* Which pair a number belongs to is not kept: a pair that is still private counts as a neighbour's
+ * from now on. */
 void
 fd_pairs_shared(void)
 {
@@ -165,7 +182,8 @@ fd_pairs_shared(void)
 	if (!atomic_exchange(&fd_has_private, false))
 		return;
 	for (i = 0; i < used; i++)
-		if (((word = atomic_load_explicit(&fd_table[i], memory_order_relaxed)) & FD_PRIVATE) != 0)
+		if (((word = atomic_load_explicit(&fd_table[i], memory_order_relaxed)) &
+			FD_PRIVATE) != 0)
 			atomic_compare_exchange_strong(&fd_table[i], &word, 0);
 }
 
@@ -174,8 +192,8 @@ fd_forget(int fd)
 {
 	uint32_t word;
 
-	if ((unsigned)fd >= FD_MAX || atomic_load_explicit(&fd_table[fd], memory_order_relaxed) == 0 ||
-	    in_vfork_child())
+	if ((unsigned)fd >= FD_MAX ||
+	    atomic_load_explicit(&fd_table[fd], memory_order_relaxed) == 0 || in_vfork_child())
 		return;
 	word = atomic_exchange(&fd_table[fd], 0);
 	if ((word & FD_PRIVATE) != 0)
@@ -193,7 +211,8 @@ fd_pair_made(const int fds[2])
 	fd_forget(fds[1]);
 	for (i = 0; region != NULL && !in_vfork_child() && i < 2; i++)
 		if ((unsigned)fds[i] < FD_MAX) {
-			atomic_store(&fd_table[fds[i]], fd_word(NWSHM_OTHER_READ, false, NULL) | FD_PRIVATE);
+			atomic_store(
+			    &fd_table[fds[i]], fd_word(NWSHM_OTHER_READ, false, NULL) | FD_PRIVATE);
 			nwshm_used(&fd_used, (uint32_t)fds[i]);
 			atomic_store(&fd_has_private, true);
 		}
@@ -204,7 +223,8 @@ fd_closing(int fd)
 {
 	uint32_t word;
 
-	if ((unsigned)fd >= FD_MAX || (word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed)) == 0)
+	if ((unsigned)fd >= FD_MAX ||
+	    (word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed)) == 0)
 		return;
 	if (region != NULL && !in_vfork_child() && fd_word_object(word) != NULL)
 		object_closing(fd_word_object(word), fd);
@@ -219,7 +239,8 @@ fd_closing_all(void)
 	struct nwshm_object *o;
 
 	for (i = 0; region != NULL && i < used; i++)
-		if ((o = fd_word_object(atomic_load_explicit(&fd_table[i], memory_order_relaxed))) != NULL)
+		if ((o = fd_word_object(
+			 atomic_load_explicit(&fd_table[i], memory_order_relaxed))) != NULL)
 			object_closing(o, (int)i);
 }
 

@@ -19,19 +19,18 @@ ssize_t __recv_chk(int, void *, size_t, size_t, int);
 ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, __SOCKADDR_ARG, socklen_t *);
 
 /* The real call inside begin and end. `bytes` is what of its result `rc` to count. */
-#define WRAP(type, name, dir, fd, bytes, params, args)                            \
-EXPORT type                                                                       \
-name params                                                                       \
-{                                                                                 \
-	struct op op;                                                             \
-	type rc;                                                                  \
-                                                                                  \
-	op_begin(&op, fd, dir);                                                   \
-	rc = REAL(name) args;                                                     \
-	op_end(&op, bytes);                                                       \
-	return rc;                                                                \
-}
-#define IN(name, params, args) WRAP(ssize_t, name, NWSHM_READ, fd, rc, params, args)
+#define WRAP(type, name, dir, fd, bytes, params, args) \
+	EXPORT type name params                        \
+	{                                              \
+		struct op op;                          \
+		type rc;                               \
+                                                       \
+		op_begin(&op, fd, dir);                \
+		rc = REAL(name) args;                  \
+		op_end(&op, bytes);                    \
+		return rc;                             \
+	}
+#define IN(name, params, args)  WRAP(ssize_t, name, NWSHM_READ, fd, rc, params, args)
 #define OUT(name, params, args) WRAP(ssize_t, name, NWSHM_WRITE, fd, rc, params, args)
 
 IN(read, (int fd, void *buf, size_t n), (fd, buf, n))
@@ -53,7 +52,8 @@ OUT(writev, (int fd, const struct iovec *v, int n), (fd, v, n))
 OUT(pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
 OUT(pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
 OUT(pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
-OUT(pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags))
+OUT(pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags),
+    (fd, v, n, at, flags))
 
 OUT(send, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags))
 OUT(sendto, (int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t len),
@@ -70,9 +70,11 @@ taken(ssize_t rc, int flags)
 
 RECV(recv, (int fd, void *buf, size_t n, int flags), (fd, buf, n, flags))
 RECV(__recv_chk, (int fd, void *buf, size_t n, size_t room, int flags), (fd, buf, n, room, flags))
-RECV(recvfrom, (int fd, void *restrict buf, size_t n, int flags, __SOCKADDR_ARG from, socklen_t *restrict len),
+RECV(recvfrom,
+    (int fd, void *restrict buf, size_t n, int flags, __SOCKADDR_ARG from, socklen_t *restrict len),
     (fd, buf, n, flags, from, len))
-RECV(__recvfrom_chk, (int fd, void *buf, size_t n, size_t room, int flags, __SOCKADDR_ARG from, socklen_t *len),
+RECV(__recvfrom_chk,
+    (int fd, void *buf, size_t n, size_t room, int flags, __SOCKADDR_ARG from, socklen_t *len),
     (fd, buf, n, room, flags, from, len))
 RECV(recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags))
 
@@ -90,7 +92,8 @@ messages_bytes(const struct mmsghdr *m, int n)
 WRAP(int, sendmmsg, NWSHM_WRITE, fd, messages_bytes(m, rc),
     (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags))
 WRAP(int, recvmmsg, NWSHM_READ, fd, taken(messages_bytes(m, rc), flags),
-    (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *timeout), (fd, m, n, flags, timeout))
+    (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *timeout),
+    (fd, m, n, flags, timeout))
 
 /* Time spent until data are on the disk is time of the disk; no bytes move. */
 WRAP(int, fsync, NWSHM_WRITE, fd, -1, (int fd), (fd))
@@ -98,22 +101,22 @@ WRAP(int, fdatasync, NWSHM_WRITE, fd, -1, (int fd), (fd))
 
 /* --- from one descriptor to another --- */
 
-#define MOVE(name, from, to, params, args)                                        \
-EXPORT ssize_t                                                                    \
-name params                                                                       \
-{                                                                                 \
-	struct op op;                                                             \
-	ssize_t rc;                                                               \
-                                                                                  \
-	op_begin2(&op, from, to);                                                 \
-	rc = REAL(name) args;                                                     \
-	op_end(&op, rc);                                                          \
-	return rc;                                                                \
-}
+#define MOVE(name, from, to, params, args) \
+	EXPORT ssize_t name params         \
+	{                                  \
+		struct op op;              \
+		ssize_t rc;                \
+                                           \
+		op_begin2(&op, from, to);  \
+		rc = REAL(name) args;      \
+		op_end(&op, rc);           \
+		return rc;                 \
+	}
 
 MOVE(sendfile, in, out, (int out, int in, off_t *at, size_t n), (out, in, at, n))
 MOVE(sendfile64, in, out, (int out, int in, off64_t *at, size_t n), (out, in, at, n))
 MOVE(splice, in, out, (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
     (in, in_at, out, out_at, n, flags))
-MOVE(copy_file_range, in, out, (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
+MOVE(copy_file_range, in, out,
+    (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
     (in, in_at, out, out_at, n, flags))

@@ -12,7 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* --- descriptors: a number that libc closed behind our back is forgotten when it comes back to life --- */
+/* --- descriptors: a number that libc closed behind our back is forgotten when it comes back to
+ * life --- */
 
 static inline int
 fresh(int fd)
@@ -22,31 +23,30 @@ fresh(int fd)
 	return fd;
 }
 
-/* The mode argument is there only with O_CREAT and O_TMPFILE; reading it otherwise is harmless, passing it too. */
-#define OPEN(name, params, last, args)                                            \
-EXPORT int                                                                        \
-name params                                                                       \
-{                                                                                 \
-	va_list ap;                                                               \
-	mode_t mode;                                                              \
-                                                                                  \
-	va_start(ap, last);                                                       \
-	mode = va_arg(ap, mode_t);                                                \
-	va_end(ap);                                                               \
-	return fresh(REAL(name) args);                                            \
-}
+/* The mode argument is there only with O_CREAT and O_TMPFILE; reading it otherwise is harmless,
+ * passing it too. */
+#define OPEN(name, params, last, args)         \
+	EXPORT int name params                 \
+	{                                      \
+		va_list ap;                    \
+		mode_t mode;                   \
+                                               \
+		va_start(ap, last);            \
+		mode = va_arg(ap, mode_t);     \
+		va_end(ap);                    \
+		return fresh(REAL(name) args); \
+	}
 OPEN(open, (const char *path, int flags, ...), flags, (path, flags, mode))
 OPEN(open64, (const char *path, int flags, ...), flags, (path, flags, mode))
 OPEN(openat, (int dir, const char *path, int flags, ...), flags, (dir, path, flags, mode))
 OPEN(openat64, (int dir, const char *path, int flags, ...), flags, (dir, path, flags, mode))
 
-#define MAKE(name, params, args)                                                  \
-EXPORT int name params;                                                           \
-EXPORT int                                                                        \
-name params                                                                       \
-{                                                                                 \
-	return fresh(REAL(name) args);                                            \
-}
+#define MAKE(name, params, args)               \
+	EXPORT int name params;                \
+	EXPORT int name params                 \
+	{                                      \
+		return fresh(REAL(name) args); \
+	}
 MAKE(creat, (const char *path, mode_t mode), (path, mode))
 MAKE(creat64, (const char *path, mode_t mode), (path, mode))
 MAKE(__open_2, (const char *path, int flags), (path, flags))
@@ -58,21 +58,22 @@ MAKE(dup2, (int fd, int to), (fd, to))
 MAKE(dup3, (int fd, int to, int flags), (fd, to, flags))
 MAKE(socket, (int domain, int type, int protocol), (domain, type, protocol))
 MAKE(accept, (int fd, __SOCKADDR_ARG from, socklen_t *restrict len), (fd, from, len))
-MAKE(accept4, (int fd, __SOCKADDR_ARG from, socklen_t *restrict len, int flags), (fd, from, len, flags))
+MAKE(accept4, (int fd, __SOCKADDR_ARG from, socklen_t *restrict len, int flags),
+    (fd, from, len, flags))
 
-#define MAKE_PAIR(name, params, args)                                             \
-EXPORT int                                                                        \
-name params                                                                       \
-{                                                                                 \
-	int rc = REAL(name) args;                                                 \
-                                                                                  \
-	if (rc == 0)                                                              \
-		fd_pair_made(fds);                                                \
-	return rc;                                                                \
-}
+#define MAKE_PAIR(name, params, args)      \
+	EXPORT int name params             \
+	{                                  \
+		int rc = REAL(name) args;  \
+                                           \
+		if (rc == 0)               \
+			fd_pair_made(fds); \
+		return rc;                 \
+	}
 MAKE_PAIR(pipe, (int fds[2]), (fds))
 MAKE_PAIR(pipe2, (int fds[2], int flags), (fds, flags))
-MAKE_PAIR(socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
+MAKE_PAIR(
+    socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
 
 /* From now on it has a peer, or another one. */
 EXPORT int
@@ -108,40 +109,40 @@ closefrom(int first)
 
 /* --- names --- */
 
-#define RENAME(name, params, args, dir, to)                                       \
-EXPORT int                                                                        \
-name params                                                                       \
-{                                                                                 \
-	int rc = REAL(name) args;                                                 \
-                                                                                  \
-	if (rc == 0)                                                              \
-		object_renamed(dir, to);                                          \
-	return rc;                                                                \
-}
+#define RENAME(name, params, args, dir, to)      \
+	EXPORT int name params                   \
+	{                                        \
+		int rc = REAL(name) args;        \
+                                                 \
+		if (rc == 0)                     \
+			object_renamed(dir, to); \
+		return rc;                       \
+	}
 RENAME(rename, (const char *from, const char *to), (from, to), AT_FDCWD, to)
-RENAME(renameat, (int from_dir, const char *from, int dir, const char *to), (from_dir, from, dir, to), dir, to)
+RENAME(renameat, (int from_dir, const char *from, int dir, const char *to),
+    (from_dir, from, dir, to), dir, to)
 RENAME(renameat2, (int from_dir, const char *from, int dir, const char *to, unsigned flags),
     (from_dir, from, dir, to, flags), dir, to)
 
 /* --- processes --- */
 
 /*
- * A vfork child runs on its parent's stack and memory: a wrapper that returns twice would ruin both. So note it and
- * jump; the mark makes the child, and once the parent, take the slow path of thread_slot().
+ * A vfork child runs on its parent's stack and memory: a wrapper that returns twice would ruin
+ * both. So note it and jump; the mark makes the child, and once the parent, take the slow path of
+ * thread_slot().
  */
 __attribute__((used, noinline)) static void *
 vfork_begin(void)
 {
 	if (atomic_load_explicit(&state->generation, memory_order_relaxed) == 0)
-		process_attach(true);       /* now, rather than in the child */
+		process_attach(true); /* now, rather than in the child */
 	if (!in_vfork_child())
 		fd_pairs_shared();
 	self.generation = UINT32_MAX - 1;
 	self.in_vfork = true;
 	return real_get(REAL_vfork);
 }
-__asm__(
-	".text\n"
+__asm__(".text\n"
 	".globl vfork\n"
 	".type vfork, %function\n"
 	"vfork:\n"
@@ -157,8 +158,7 @@ __asm__(
 	"	mov x16, x0\n"
 	"	br x16\n"
 #endif
-	".size vfork, .-vfork\n"
-);
+	".size vfork, .-vfork\n");
 
 EXPORT void
 _exit(int status)
@@ -184,8 +184,8 @@ preload_end(void)
 }
 
 /*
- * A filter that kills at unexpected calls would kill the program for ours. What is mapped still counts; in strict mode
- * even the clock is forbidden, for this thread.
+ * A filter that kills at unexpected calls would kill the program for ours. What is mapped still
+ * counts; in strict mode even the clock is forbidden, for this thread.
  */
 static void
 seal(bool strict)
@@ -216,30 +216,25 @@ static bool
 syscall_begin(struct op *op, long number, const long arg[6])
 {
 	switch (number) {
-	case SYS_read: case SYS_pread64: case SYS_readv: case SYS_preadv: case SYS_recvfrom: case SYS_recvmsg:
-		op_begin(op, (int)arg[0], NWSHM_READ);
-		return true;
-	case SYS_write: case SYS_pwrite64: case SYS_writev: case SYS_pwritev: case SYS_sendto: case SYS_sendmsg:
-		op_begin(op, (int)arg[0], NWSHM_WRITE);
-		return true;
-	case SYS_sendfile:
-		op_begin2(op, (int)arg[1], (int)arg[0]);
-		return true;
-	case SYS_splice: case SYS_copy_file_range:
-		op_begin2(op, (int)arg[0], (int)arg[2]);
-		return true;
-	case SYS_close:
-		fd_forget((int)arg[0]);
-		return false;
-	case SYS_close_range:
-		fd_forget_range((unsigned)arg[0], (unsigned)arg[1]);
-		return false;
-	case SYS_dup3:
-		fd_forget((int)arg[1]);
-		return false;
-	case SYS_seccomp:
-		seal(arg[0] == SECCOMP_SET_MODE_STRICT);
-		return false;
+	case SYS_read:
+	case SYS_pread64:
+	case SYS_readv:
+	case SYS_preadv:
+	case SYS_recvfrom:
+	case SYS_recvmsg: op_begin(op, (int)arg[0], NWSHM_READ); return true;
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_writev:
+	case SYS_pwritev:
+	case SYS_sendto:
+	case SYS_sendmsg: op_begin(op, (int)arg[0], NWSHM_WRITE); return true;
+	case SYS_sendfile: op_begin2(op, (int)arg[1], (int)arg[0]); return true;
+	case SYS_splice:
+	case SYS_copy_file_range: op_begin2(op, (int)arg[0], (int)arg[2]); return true;
+	case SYS_close: fd_forget((int)arg[0]); return false;
+	case SYS_close_range: fd_forget_range((unsigned)arg[0], (unsigned)arg[1]); return false;
+	case SYS_dup3: fd_forget((int)arg[1]); return false;
+	case SYS_seccomp: seal(arg[0] == SECCOMP_SET_MODE_STRICT); return false;
 	}
 	return false;
 }

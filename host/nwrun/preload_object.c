@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The files and connections of this process in the region. Found by a key that a short scan compares; when the table is
- * full, two objects without a name take the bytes.
+ * The files and connections of this process in the region. Found by a key that a short scan
+ * compares; when the table is full, two objects without a name take the bytes.
  */
 #include "host/nwrun/preload.h"
 
@@ -32,7 +32,8 @@ object_ref(struct nwshm_object *o)
 	uint32_t s = NWSHM_ENDED;
 
 	atomic_fetch_add(&o->refs, 1);
-	if (atomic_load(&o->state) == NWSHM_LIVE || atomic_compare_exchange_strong(&o->state, &s, NWSHM_LIVE))
+	if (atomic_load(&o->state) == NWSHM_LIVE ||
+	    atomic_compare_exchange_strong(&o->state, &s, NWSHM_LIVE))
 		return true;
 	atomic_fetch_sub(&o->refs, 1);
 	return false;
@@ -48,7 +49,8 @@ object_unref(struct nwshm_object *o)
 	atomic_compare_exchange_strong(&o->state, &s, NWSHM_ENDED);
 }
 
-/* The kernel's name for the open file: absolute, whatever the program called it. Returns its length, 0 for none. */
+/* The kernel's name for the open file: absolute, whatever the program called it. Returns its
+ * length, 0 for none. */
 static size_t
 read_fd_path(int fd, char path[NWSHM_PATH_BYTES])
 {
@@ -67,7 +69,8 @@ read_fd_path(int fd, char path[NWSHM_PATH_BYTES])
 	return len > 0 ? (size_t)len : 0;
 }
 
-/* A file with the inode of one that was closed may be that one opened again, or a new one in its place. */
+/* A file with the inode of one that was closed may be that one opened again, or a new one in its
+ * place. */
 static bool
 is_same_file(const struct nwshm_object *o, int fd)
 {
@@ -89,8 +92,8 @@ object_find(enum nwshm_object_kind kind, uint64_t key, int fd, uint64_t dev, uin
 		if (atomic_load_explicit(&region->object_key[i], memory_order_relaxed) != key)
 			continue;
 		o = &region->object[i];
-		if (o->owner == state->index && o->kind == (uint32_t)kind && o->dev == dev && o->ino == ino &&
-		    is_same_file(o, fd) && object_ref(o))
+		if (o->owner == state->index && o->kind == (uint32_t)kind && o->dev == dev &&
+		    o->ino == ino && is_same_file(o, fd) && object_ref(o))
 			return o;
 	}
 	return NULL;
@@ -104,7 +107,8 @@ object_claim(uint32_t *index)
 
 	for (i = NWSHM_OBJECTS_FIXED; i < NWSHM_OBJECTS; i++) {
 		s = NWSHM_FREE;
-		if (atomic_load_explicit(&region->object[i].state, memory_order_relaxed) != NWSHM_FREE ||
+		if (atomic_load_explicit(&region->object[i].state, memory_order_relaxed) !=
+			NWSHM_FREE ||
 		    !atomic_compare_exchange_strong(&region->object[i].state, &s, NWSHM_SETUP))
 			continue;
 		nwshm_used(&region->objects_used, i);
@@ -146,7 +150,7 @@ path_make_absolute(char path[NWSHM_PATH_BYTES], int dir, const char *name)
 		if (dir != AT_FDCWD)
 			at = read_fd_path(dir, path);
 		else if ((n = sys(SYS_getcwd, path, NWSHM_PATH_BYTES)) > 1)
-			at = (size_t)n - 1;   /* counts the NUL */
+			at = (size_t)n - 1; /* counts the NUL */
 		if (at == 0 || at + 1 + len >= NWSHM_PATH_BYTES)
 			return false;
 		if (path[at - 1] != '/')
@@ -176,7 +180,8 @@ object_get_file(int fd, uint64_t dev, uint64_t ino, int64_t size_bytes)
 }
 
 struct nwshm_object *
-object_get_conn(uint64_t dev, uint64_t ino, const struct nwshm_addr *local, const struct nwshm_addr *peer)
+object_get_conn(
+    uint64_t dev, uint64_t ino, const struct nwshm_addr *local, const struct nwshm_addr *peer)
 {
 	uint64_t key = object_hash(NWSHM_CONN, dev, ino);
 	struct nwshm_object *o;
@@ -201,7 +206,8 @@ object_renamed(int dir, const char *name)
 	uint32_t used, even;
 	struct statx st;
 
-	if (thread_slot() == NULL || sys(SYS_statx, dir, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &st) < 0)
+	if (thread_slot() == NULL ||
+	    sys(SYS_statx, dir, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &st) < 0)
 		return;
 	used = atomic_load_explicit(&region->objects_used, memory_order_relaxed);
 	for (o = &region->object[NWSHM_OBJECTS_FIXED]; o < &region->object[used]; o++) {
@@ -217,14 +223,16 @@ object_renamed(int dir, const char *name)
 	}
 }
 
-/* The descriptor is about to be closed: now the size of a written file is known, and a connection's fate. */
+/* The descriptor is about to be closed: now the size of a written file is known, and a connection's
+ * fate. */
 void
 object_closing(struct nwshm_object *o, int fd)
 {
 	struct statx st;
 	socklen_t len = NWSHM_TCP_INFO_BYTES;
 
-	if (o < &region->object[NWSHM_OBJECTS_FIXED] || sealed || atomic_load_explicit(&o->refs, memory_order_relaxed) != 1)
+	if (o < &region->object[NWSHM_OBJECTS_FIXED] || sealed ||
+	    atomic_load_explicit(&o->refs, memory_order_relaxed) != 1)
 		return;
 	if (o->kind == NWSHM_CONN) {
 		if (sys(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, o->u.conn.tcp_info, &len) == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One operation into the counters. Its cost is two clock reads and about as much again: one reciprocal serves all four
- * running means.
+ * One operation into the counters. Its cost is two clock reads and about as much again: one
+ * reciprocal serves all four running means.
  */
 #include "host/nwrun/preload.h"
 
@@ -66,7 +66,8 @@ bank_add(struct nwshm_bank *b, double bytes, double ns, bool has_rate)
 
 /* A time of 0 ns: not known (or below the clock's step): counted, but no rate comes of it. */
 static void
-lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t end_mono_ns, uint64_t bytes)
+lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t end_mono_ns,
+    uint64_t bytes)
 {
 	struct nwshm_lane *l = &t->lane[stage];
 	int64_t ns = end_mono_ns - begin_mono_ns;
@@ -79,7 +80,8 @@ lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t 
 		return;
 	}
 	seq = atomic_load_explicit(&l->seq, memory_order_relaxed);
-	if (unlikely((seq & 1) != 0)) {   /* we are in a signal handler that came in the middle of an update */
+	/* we are in a signal handler that came in the middle of an update */
+	if (unlikely((seq & 1) != 0)) {
 		lane_miss(bytes);
 		return;
 	}
@@ -103,12 +105,14 @@ lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t 
 }
 
 static void
-stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_t begin_mono_ns, int64_t end_mono_ns,
-    ssize_t bytes)
+stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_t begin_mono_ns,
+    int64_t end_mono_ns, ssize_t bytes)
 {
 	if (stage >= NWSHM_LANES) {
 		if (bytes > 0)
-			nwshm_add(stage < NWSHM_TIMED ? &t->pipe_bytes[stage & 1] : &t->other_bytes[stage & 1], (uint64_t)bytes);
+			nwshm_add(stage < NWSHM_TIMED ? &t->pipe_bytes[stage & 1]
+						      : &t->other_bytes[stage & 1],
+			    (uint64_t)bytes);
 		if (stage < NWSHM_TIMED)
 			nwshm_add(&t->busy_ns[stage], (uint64_t)(end_mono_ns - begin_mono_ns));
 		return;
@@ -128,7 +132,8 @@ is_pipe(unsigned stage)
 	return stage >= NWSHM_LANES && stage < NWSHM_TIMED;
 }
 
-/* A call that blocks on a pipe waits for the neighbour, as far as anybody can tell, whatever else it reads or writes. */
+/* A call that blocks on a pipe waits for the neighbour, as far as anybody can tell, whatever else
+ * it reads or writes. */
 static inline unsigned
 timed_stage(unsigned stage, unsigned beside)
 {
@@ -139,8 +144,10 @@ static inline void
 op_start_clock(struct op *op)
 {
 	op->begin_mono_ns = nw_mono_ns();
-	atomic_store_explicit(&op->thread->inflight, nwshm_inflight(op->begin_mono_ns - region->base_mono_ns,
-	    timed_stage(op->stage, op->stage2), timed_stage(op->stage2, op->stage), 0), memory_order_relaxed);
+	atomic_store_explicit(&op->thread->inflight,
+	    nwshm_inflight(op->begin_mono_ns - region->base_mono_ns,
+		timed_stage(op->stage, op->stage2), timed_stage(op->stage2, op->stage), 0),
+	    memory_order_relaxed);
 }
 
 void
@@ -158,7 +165,8 @@ op_begin(struct op *op, int fd, enum nwshm_dir dir)
 		op_start_clock(op);
 }
 
-/* sendfile and its like: one duration, which nobody can split, stands in both stages, or in that of a pipe. */
+/* sendfile and its like: one duration, which nobody can split, stands in both stages, or in that of
+ * a pipe. */
 void
 op_begin2(struct op *op, int from_fd, int to_fd)
 {
@@ -198,8 +206,10 @@ op_end(struct op *op, ssize_t bytes)
 		stage_add(t, op->stage, op->object, op->begin_mono_ns, end_mono_ns, bytes);
 		return;
 	}
-	stage_add(t, op->stage, op->object, op_begin_of(op, op->stage, op->stage2, end_mono_ns), end_mono_ns, bytes);
-	stage_add(t, op->stage2, op->object2, op_begin_of(op, op->stage2, op->stage, end_mono_ns), end_mono_ns, bytes);
+	stage_add(t, op->stage, op->object, op_begin_of(op, op->stage, op->stage2, end_mono_ns),
+	    end_mono_ns, bytes);
+	stage_add(t, op->stage2, op->object2, op_begin_of(op, op->stage2, op->stage, end_mono_ns),
+	    end_mono_ns, bytes);
 	if (bytes > 0 && op->stage < NWSHM_LANES && op->stage2 < NWSHM_LANES) {
 		nwshm_add(&t->combined_bytes, (uint64_t)bytes);
 		nwshm_add(&t->combined_ns, (uint64_t)(end_mono_ns - op->begin_mono_ns));
@@ -224,5 +234,6 @@ op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes)
 		return;
 	info = fd_get(fd);
 	now_mono_ns = nw_mono_ns();
-	stage_add(t, info.stage + (unsigned)dir, info.object, now_mono_ns, now_mono_ns, (ssize_t)bytes);
+	stage_add(
+	    t, info.stage + (unsigned)dir, info.object, now_mono_ns, now_mono_ns, (ssize_t)bytes);
 }

@@ -32,7 +32,8 @@ static char image_argv[NWSHM_ARGV_BYTES];
 
 /* --- the region --- */
 
-/* A program that runs under a tight address space limit keeps all of it: measuring must not make its malloc fail. */
+/* A program that runs under a tight address space limit keeps all of it: measuring must not make
+ * its malloc fail. */
 static bool
 address_space_is_ample(void)
 {
@@ -52,8 +53,8 @@ region_map(const char *path)
 
 	if ((fd = sys(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)) < 0)
 		return NULL;
-	if (sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) < 0 || st.stx_size < sizeof(*r) ||
-	    !address_space_is_ample())
+	if (sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) < 0 ||
+	    st.stx_size < sizeof(*r) || !address_space_is_ample())
 		goto out;
 	at = sys(SYS_mmap, NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at < 0 && at > -NWSHM_PAGE)
@@ -69,8 +70,8 @@ out:
 }
 
 /*
- * A full /dev/shm must not kill the program with SIGBUS: ask the kernel to write into each page first. It answers with
- * an error where we would get the signal.
+ * A full /dev/shm must not kill the program with SIGBUS: ask the kernel to write into each page
+ * first. It answers with an error where we would get the signal.
  */
 bool
 region_touch(void *at, size_t bytes)
@@ -93,7 +94,8 @@ region_touch(void *at, size_t bytes)
 static void
 state_make_wiped_on_fork(void)
 {
-	long at = sys(SYS_mmap, NULL, NWSHM_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long at = sys(
+	    SYS_mmap, NULL, NWSHM_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (at < 0 && at > -NWSHM_PAGE)
 		return;
@@ -106,7 +108,8 @@ state_make_wiped_on_fork(void)
 
 /* --- the process --- */
 
-/* The kernel counts our own reading as the program's from the next look on: what has been read by then is known now. */
+/* The kernel counts our own reading as the program's from the next look on: what has been read by
+ * then is known now. */
 static void
 usage_read(struct nwshm_usage *u, bool at_start)
 {
@@ -120,7 +123,8 @@ usage_read(struct nwshm_usage *u, bool at_start)
 		u->user_us = ru.ru_utime.tv_sec * 1000000 + ru.ru_utime.tv_usec;
 		u->sys_us = ru.ru_stime.tv_sec * 1000000 + ru.ru_stime.tv_usec;
 	}
-	u->io_known = sys_read_file("/proc/self/io", text, sizeof(text), &len) && procfile_parse_io(text, &io);
+	u->io_known = sys_read_file("/proc/self/io", text, sizeof(text), &len) &&
+	    procfile_parse_io(text, &io);
 	if (u->io_known) {
 		u->rchar = io.rchar + (at_start ? len : 0);
 		u->wchar = io.wchar;
@@ -154,7 +158,8 @@ own_start_ticks(size_t *len)
 	struct procfile_stat st;
 	char text[1024];
 
-	if (!sys_read_file("/proc/self/stat", text, sizeof(text), len) || !procfile_parse_stat(text, &st))
+	if (!sys_read_file("/proc/self/stat", text, sizeof(text), len) ||
+	    !procfile_parse_stat(text, &st))
 		return 0;
 	return st.start_ticks;
 }
@@ -191,8 +196,9 @@ proc_has_threads(unsigned index)
 }
 
 /*
- * Whoever had this pid before, on the other side of an exec or in an earlier life, is gone. But a child that did nothing
- * between fork and exec is not worth a life of its own: its slot is taken over.
+ * Whoever had this pid before, on the other side of an exec or in an earlier life, is gone. But a
+ * child that did nothing between fork and exec is not worth a life of its own: its slot is taken
+ * over.
  */
 static struct nwshm_proc *
 proc_succeed(int32_t pid, uint64_t start_ticks)
@@ -202,7 +208,8 @@ proc_succeed(int32_t pid, uint64_t start_ticks)
 
 	for (p = region->proc; p < region->proc + atomic_load(&region->procs_used); p++) {
 		live = NWSHM_LIVE;
-		if (p->pid != pid || atomic_load_explicit(&p->state, memory_order_acquire) != NWSHM_LIVE)
+		if (p->pid != pid ||
+		    atomic_load_explicit(&p->state, memory_order_acquire) != NWSHM_LIVE)
 			continue;
 		if (heir == NULL && start_ticks != 0 && p->start_ticks == start_ticks &&
 		    !proc_has_threads((unsigned)(p - region->proc)))
@@ -220,7 +227,8 @@ proc_claim(void)
 
 	for (i = 0; i < NWSHM_PROCS; i++) {
 		want = NWSHM_FREE;
-		if (atomic_load_explicit(&region->proc[i].state, memory_order_relaxed) != NWSHM_FREE ||
+		if (atomic_load_explicit(&region->proc[i].state, memory_order_relaxed) !=
+			NWSHM_FREE ||
 		    !atomic_compare_exchange_strong(&region->proc[i].state, &want, NWSHM_SETUP))
 			continue;
 		nwshm_used(&region->procs_used, i);
@@ -253,7 +261,8 @@ proc_start(bool forked)
 	atomic_store_explicit(&p->images, 0, memory_order_relaxed);
 	atomic_store_explicit(&p->epoch, 1, memory_order_relaxed);
 	if (forked)
-		p->at_start = (struct nwshm_usage){ .rchar = own_read, .cpu_known = 1, .io_known = 1 };
+		p->at_start =
+		    (struct nwshm_usage){ .rchar = own_read, .cpu_known = 1, .io_known = 1 };
 	else
 		usage_read(&p->at_start, true);
 	atomic_store_explicit(&p->state, NWSHM_LIVE, memory_order_release);
@@ -272,22 +281,25 @@ process_attach(bool forked)
 	if (forked)
 		fd_forget_all_on_fork();
 	if ((p = proc_start(forked)) == NULL) {
-		region = NULL;   /* stays attached to nothing: later calls cost a comparison */
+		region = NULL; /* stays attached to nothing: later calls cost a comparison */
 		return;
 	}
 	state->proc = p;
 	state->index = (uint32_t)(p - region->proc);
-	atomic_store_explicit(&state->generation, atomic_fetch_add(&region->generation, 1) + 1, memory_order_release);
+	atomic_store_explicit(
+	    &state->generation, atomic_fetch_add(&region->generation, 1) + 1, memory_order_release);
 }
 
-/* Called where a process ends in an orderly way; the collector would be too late to look. Not in a vfork child. */
+/* Called where a process ends in an orderly way; the collector would be too late to look. Not in a
+ * vfork child. */
 void
 process_record_exit(uint64_t pending_bytes)
 {
 	struct nwshm_proc *p = state->proc;
 	uint32_t g = atomic_load_explicit(&state->generation, memory_order_acquire);
 
-	if (region == NULL || sealed || g == 0 || g == GENERATION_TAKING || sys(SYS_getpid, 0) != p->pid)
+	if (region == NULL || sealed || g == 0 || g == GENERATION_TAKING ||
+	    sys(SYS_getpid, 0) != p->pid)
 		return;
 	fd_closing_all();
 	usage_read(&p->at_exit, false);
@@ -296,8 +308,8 @@ process_record_exit(uint64_t pending_bytes)
 }
 
 /*
- * A vfork child borrows its parent's memory, but neither its descriptors nor its counters. The mark stays on the thread
- * until its parent has been seen to go on.
+ * A vfork child borrows its parent's memory, but neither its descriptors nor its counters. The mark
+ * stays on the thread until its parent has been seen to go on.
  */
 bool
 process_is_vfork_child(void)
@@ -336,7 +348,8 @@ thread_claim(int32_t tid)
 	for (i = 0; i < NWSHM_THREADS; i++) {
 		want_owner = 0;
 		if (atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed) != 0 ||
-		    !atomic_compare_exchange_strong(&region->thread_owner[i], &want_owner, owner | NWSHM_OWNER_SETUP))
+		    !atomic_compare_exchange_strong(
+			&region->thread_owner[i], &want_owner, owner | NWSHM_OWNER_SETUP))
 			continue;
 		nwshm_used(&region->threads_used, i);
 		if (!region_touch(&region->thread[i], NWSHM_PAGE)) {
@@ -375,7 +388,8 @@ thread_attach(void)
 	self.slot = thread_claim((int32_t)sys(SYS_gettid, 0));
 	self.generation = generation;
 	if (self.slot == NULL)
-		atomic_fetch_add(&state->proc->missed_ops, 1);   /* and all that follow: at least it shows */
+		/* and all that follow: at least it shows */
+		atomic_fetch_add(&state->proc->missed_ops, 1);
 	else if (thread_key_made)
 		pthread_setspecific(thread_key, &self);
 	return self.slot;

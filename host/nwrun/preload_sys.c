@@ -26,8 +26,10 @@ sys_call(long number, long a, long b, long c, long d, long e, long f)
 	register long r9 __asm__("r9") = f;
 	long rc;
 
-	__asm__ volatile("syscall" : "=a"(rc)
-	    : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+			 : "=a"(rc)
+			 : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
 	return rc;
 }
 #elif defined(__aarch64__)
@@ -42,14 +44,19 @@ sys_call(long number, long a, long b, long c, long d, long e, long f)
 	register long x4 __asm__("x4") = e;
 	register long x5 __asm__("x5") = f;
 
-	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
 	return x0;
 }
 #else
-#error "nwrun.so needs the system call instruction of this machine here, and vfork in preload_life.c"
+#error \
+    "nwrun.so needs the system call instruction of this machine here, and vfork in preload_life.c"
 #endif
 
-/* Before dlsym has been asked, or while it runs and an allocator it calls does I/O: the kernel directly. */
+/* Before dlsym has been asked, or while it runs and an allocator it calls does I/O: the kernel
+ * directly. */
 static long
 set_errno(long rc)
 {
@@ -117,15 +124,18 @@ real_fallback(enum real_name name)
 	switch (name) {
 	case REAL_read: return (void *)early_read;
 	case REAL_write: return (void *)early_write;
-	case REAL_open: case REAL_open64: return (void *)early_open;
-	case REAL_openat: case REAL_openat64: return (void *)early_openat;
+	case REAL_open:
+	case REAL_open64: return (void *)early_open;
+	case REAL_openat:
+	case REAL_openat64: return (void *)early_openat;
 	case REAL_close: return (void *)early_close;
 	case REAL_syscall: return (void *)early_syscall;
 	default: return (void *)missing;
 	}
 }
 
-/* All at once, and early: dlsym in a signal handler or after a fork could wait for the loader's lock. */
+/* All at once, and early: dlsym in a signal handler or after a fork could wait for the loader's
+ * lock. */
 void
 real_resolve(void)
 {
@@ -133,7 +143,8 @@ real_resolve(void)
 
 	for (i = 0; i < REAL_COUNT; i++)
 		real_table[i] = dlsym(RTLD_NEXT, real_names[i]);
-	(void)dlerror();   /* an old libc lacks some: the program must not find our question's answer */
+	/* an old libc lacks some: the program must not find our question's answer */
+	(void)dlerror();
 }
 
 bool

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting for readiness: what tells a program that waits for its network from one that waits for its disk. A sender
- * that never blocks in send(2) spends its time here.
+ * Waiting for readiness: what tells a program that waits for its network from one that waits for
+ * its disk. A sender that never blocks in send(2) spends its time here.
  *
- * Only waits that watch an internet socket, or a pipe or local socket to a neighbour, are measured. Such a wait belongs
+ * Only waits that watch an internet socket, or a pipe or local socket to a neighbour, are measured.
+ * Such a wait belongs
  *	- to net.write or net.read, by the first internet socket that became ready, as it was writable or not;
  *	- when none did, likewise to writing or reading pipes, by the first of those;
  *	- to none, when only something else became ready;
  *	- when time ran out or a signal came: to what was hoped for, sockets before pipes. That is writing if any was watched
  *	  for it (programs ask for that only with something to send, for reading always), else reading.
- * epoll_wait(2) returns the program's own words, not descriptors: epoll_ctl(2) notes which words mean what.
+ * epoll_wait(2) returns the program's own words, not descriptors: epoll_ctl(2) notes which words
+ * mean what.
  */
 #include "host/nwrun/preload.h"
 
@@ -21,10 +23,10 @@
 int __poll_chk(struct pollfd *, nfds_t, int, size_t);
 int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
 
-enum { WATCHED_MAX = 1024 };              /* descriptors looked at in one call */
+enum { WATCHED_MAX = 1024 }; /* descriptors looked at in one call */
 
 struct wait {
-	struct nwshm_thread *thread;        /* NULL: not measured */
+	struct nwshm_thread *thread; /* NULL: not measured */
 	enum nwshm_wait hope;
 	int64_t begin_mono_ns;
 };
@@ -35,7 +37,8 @@ wait_begin(struct wait *w, enum nwshm_wait hope)
 	w->hope = hope;
 	w->begin_mono_ns = nw_mono_ns();
 	atomic_store_explicit(&w->thread->inflight,
-	    nwshm_inflight(w->begin_mono_ns - region->base_mono_ns, hope, 0, NWSHM_INFLIGHT_WAIT), memory_order_relaxed);
+	    nwshm_inflight(w->begin_mono_ns - region->base_mono_ns, hope, 0, NWSHM_INFLIGHT_WAIT),
+	    memory_order_relaxed);
 }
 
 static void
@@ -120,25 +123,26 @@ poll_end(struct wait *w, const struct pollfd *fds, nfds_t n, int rc)
 	wait_end(w, got);
 }
 
-#define POLL(name, at_once, params, args)                                         \
-EXPORT int                                                                        \
-name params                                                                       \
-{                                                                                 \
-	struct wait w;                                                            \
-	int rc;                                                                   \
-                                                                                  \
-	poll_begin(&w, fds, n, at_once);                                          \
-	rc = REAL(name) args;                                                     \
-	poll_end(&w, fds, n, rc);                                                 \
-	return rc;                                                                \
-}
-POLL(poll, timeout_ms == 0, (struct pollfd *fds, nfds_t n, int timeout_ms), (fds, n, timeout_ms))
-POLL(__poll_chk, timeout_ms == 0, (struct pollfd *fds, nfds_t n, int timeout_ms, size_t room),
+#define POLL(name, at_once, params, args)        \
+	EXPORT int name params                   \
+	{                                        \
+		struct wait w;                   \
+		int rc;                          \
+                                                 \
+		poll_begin(&w, fds, n, at_once); \
+		rc = REAL(name) args;            \
+		poll_end(&w, fds, n, rc);        \
+		return rc;                       \
+	}
+POLL(poll, timeout_ms == 0, (struct pollfd * fds, nfds_t n, int timeout_ms), (fds, n, timeout_ms))
+POLL(__poll_chk, timeout_ms == 0, (struct pollfd * fds, nfds_t n, int timeout_ms, size_t room),
     (fds, n, timeout_ms, room))
-POLL(ppoll, is_now(timeout), (struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
+POLL(ppoll, is_now(timeout),
+    (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
     (fds, n, timeout, mask))
 POLL(__ppoll_chk, is_now(timeout),
-    (struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t room),
+    (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+	size_t room),
     (fds, n, timeout, mask, room))
 
 /* --- select --- */
@@ -180,24 +184,24 @@ select_end(struct wait *w, int n, const fd_set *in, const fd_set *out, int rc)
 		wait_end(w, rc > 0 ? sets_wait(n, in, out) : w->hope);
 }
 
-#define SELECT(name, at_once, params, args)                                       \
-EXPORT int                                                                        \
-name params                                                                       \
-{                                                                                 \
-	struct wait w;                                                            \
-	int rc;                                                                   \
-                                                                                  \
-	select_begin(&w, n, in, out, at_once);                                    \
-	rc = REAL(name) args;                                                     \
-	select_end(&w, n, in, out, rc);                                           \
-	return rc;                                                                \
-}
+#define SELECT(name, at_once, params, args)            \
+	EXPORT int name params                         \
+	{                                              \
+		struct wait w;                         \
+		int rc;                                \
+                                                       \
+		select_begin(&w, n, in, out, at_once); \
+		rc = REAL(name) args;                  \
+		select_end(&w, n, in, out, rc);        \
+		return rc;                             \
+	}
 SELECT(select, timeout != NULL && timeout->tv_sec == 0 && timeout->tv_usec == 0,
-    (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict bad, struct timeval *restrict timeout),
+    (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict bad,
+	struct timeval *restrict timeout),
     (n, in, out, bad, timeout))
 SELECT(pselect, is_now(timeout),
-    (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict bad, const struct timespec *restrict timeout,
-    const sigset_t *restrict mask),
+    (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict bad,
+	const struct timespec *restrict timeout, const sigset_t *restrict mask),
     (n, in, out, bad, timeout, mask))
 
 /* --- epoll --- */
@@ -205,7 +209,8 @@ SELECT(pselect, is_now(timeout),
 /* Direct mapped: a word that lost its place to another is only a wait that is not attributed. */
 enum { EPOLL_WORDS = 4096, EPOLL_SETS = 1024 };
 static _Atomic uint64_t epoll_word[EPOLL_WORDS];
-static _Atomic uint8_t epoll_hope[EPOLL_SETS];   /* by descriptor: enum nwshm_wait + 1 of the last wait; 0: nothing */
+/* by descriptor: enum nwshm_wait + 1 of the last wait; 0: nothing */
+static _Atomic uint8_t epoll_hope[EPOLL_SETS];
 
 /* Odd; the bit after says that the word means a pipe. */
 enum { EPOLL_PIPE = 2 };
@@ -237,9 +242,11 @@ epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 	uint64_t h;
 
 	if (op != EPOLL_CTL_DEL && ev != NULL && thread_slot() != NULL &&
-	    (hope = wait_of(fd, (ev->events & (EPOLLOUT | EPOLLET)) == EPOLLOUT)) != NWSHM_WAIT_OTHER) {
+	    (hope = wait_of(fd, (ev->events & (EPOLLOUT | EPOLLET)) == EPOLLOUT)) !=
+		NWSHM_WAIT_OTHER) {
 		h = epoll_hash(epfd, ev->data.u64);
-		atomic_store_explicit(&epoll_word[(h >> 2) % EPOLL_WORDS], is_net(hope) ? h : h | EPOLL_PIPE, memory_order_relaxed);
+		atomic_store_explicit(&epoll_word[(h >> 2) % EPOLL_WORDS],
+		    is_net(hope) ? h : h | EPOLL_PIPE, memory_order_relaxed);
 		epoll_hope_set(epfd, hope);
 	}
 	return REAL(epoll_ctl)(epfd, op, fd, ev);
@@ -248,7 +255,8 @@ epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 static void
 epoll_begin(struct wait *w, int epfd, bool at_once)
 {
-	uint8_t hope = atomic_load_explicit(&epoll_hope[(unsigned)epfd % EPOLL_SETS], memory_order_relaxed);
+	uint8_t hope =
+	    atomic_load_explicit(&epoll_hope[(unsigned)epfd % EPOLL_SETS], memory_order_relaxed);
 
 	w->thread = NULL;
 	if (!at_once && hope != 0 && (w->thread = thread_slot()) != NULL)
@@ -266,33 +274,36 @@ epoll_end(struct wait *w, int epfd, const struct epoll_event *events, int rc)
 		return;
 	for (i = 0; i < rc && !is_net(got); i++) {
 		h = epoll_hash(epfd, events[i].data.u64);
-		noted = atomic_load_explicit(&epoll_word[(h >> 2) % EPOLL_WORDS], memory_order_relaxed);
+		noted =
+		    atomic_load_explicit(&epoll_word[(h >> 2) % EPOLL_WORDS], memory_order_relaxed);
 		if (noted == h)
-			got = (events[i].events & EPOLLOUT) != 0 ? NWSHM_WAIT_WRITE : NWSHM_WAIT_READ;
+			got =
+			    (events[i].events & EPOLLOUT) != 0 ? NWSHM_WAIT_WRITE : NWSHM_WAIT_READ;
 		else if (noted == (h | EPOLL_PIPE) && got == NWSHM_WAIT_OTHER)
-			got = (events[i].events & EPOLLOUT) != 0 ? NWSHM_WAIT_PIPE_WRITE : NWSHM_WAIT_PIPE_READ;
+			got = (events[i].events & EPOLLOUT) != 0 ? NWSHM_WAIT_PIPE_WRITE
+								 : NWSHM_WAIT_PIPE_READ;
 	}
 	epoll_hope_set(epfd, got);
 	wait_end(w, got);
 }
 
-#define EPOLL(name, at_once, params, args)                                        \
-EXPORT int                                                                        \
-name params                                                                       \
-{                                                                                 \
-	struct wait w;                                                            \
-	int rc;                                                                   \
-                                                                                  \
-	epoll_begin(&w, epfd, at_once);                                           \
-	rc = REAL(name) args;                                                     \
-	epoll_end(&w, epfd, events, rc);                                          \
-	return rc;                                                                \
-}
+#define EPOLL(name, at_once, params, args)       \
+	EXPORT int name params                   \
+	{                                        \
+		struct wait w;                   \
+		int rc;                          \
+                                                 \
+		epoll_begin(&w, epfd, at_once);  \
+		rc = REAL(name) args;            \
+		epoll_end(&w, epfd, events, rc); \
+		return rc;                       \
+	}
 EPOLL(epoll_wait, timeout_ms == 0, (int epfd, struct epoll_event *events, int max, int timeout_ms),
     (epfd, events, max, timeout_ms))
 EPOLL(epoll_pwait, timeout_ms == 0,
     (int epfd, struct epoll_event *events, int max, int timeout_ms, const sigset_t *mask),
     (epfd, events, max, timeout_ms, mask))
 EPOLL(epoll_pwait2, is_now(timeout),
-    (int epfd, struct epoll_event *events, int max, const struct timespec *timeout, const sigset_t *mask),
+    (int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
+	const sigset_t *mask),
     (epfd, events, max, timeout, mask))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All that is found out about one session, from one snapshot of the store: what its result document is made of. */
+/* All that is found out about one session, from one snapshot of the store: what its result document
+ * is made of. */
 #ifndef NARROWS_ANALYSIS_H
 #define NARROWS_ANALYSIS_H
 
@@ -28,7 +29,8 @@ struct analysis {
 };
 
 /* NW_ENOTFOUND, NW_ENOMEM or what the store says; analysis_clear() only after NW_OK. */
-int analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_params *p, struct analysis *out);
+int analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
+    struct analysis *out);
 void analysis_clear(struct analysis *a);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many independent values a series is worth. Values sampled every second remember the last one; a test that counts
- * them all finds differences that are not there (equal means, n = 60, AR 0.9: 72 % false verdicts instead of 5 %).
+ * How many independent values a series is worth. Values sampled every second remember the last one;
+ * a test that counts them all finds differences that are not there (equal means, n = 60, AR 0.9: 72
+ * % false verdicts instead of 5 %).
  */
 #ifndef NARROWS_AUTOCORR_H
 #define NARROWS_AUTOCORR_H
@@ -20,11 +21,11 @@
  */
 struct nw_autocorr {
 	enum nw_status status;
-	struct nw_summary sum;  /* of the values that are there */
+	struct nw_summary sum; /* of the values that are there */
 	double r1;
-	double r;               /* corrected */
+	double r; /* corrected */
 	double n_eff_plain;
-	double n_eff;           /* corrected: the one to use */
+	double n_eff; /* corrected: the one to use */
 };
 
 /* O(n). NaN and infinite values are missing. */
@@ -34,12 +35,13 @@ struct nw_group nw_autocorr_group(const struct nw_autocorr *a);
 
 /* Lag floor(4 (n/100)^(2/9)) of Newey & West 1987. */
 size_t nw_hac_lag(size_t n);
-/* Variance of the mean, Bartlett weights: (g_0 + 2 sum_{l=1..lag} (1 - l/(lag+1)) g_l) / n, g_l with divisor n. O(n lag).
- * For comparison: under strong autocorrelation it corrects too little. NaN if n < 2 or a value is missing. */
+/* Variance of the mean, Bartlett weights: (g_0 + 2 sum_{l=1..lag} (1 - l/(lag+1)) g_l) / n, g_l
+ * with divisor n. O(n lag). For comparison: under strong autocorrelation it corrects too little.
+ * NaN if n < 2 or a value is missing. */
 double nw_hac_variance(const double *x, size_t n, size_t lag);
 
-/* d_t = a_t - b_t where both are there, NaN elsewhere: stages of one pipeline stall together, their difference does not.
- * Returns how many are there. */
+/* d_t = a_t - b_t where both are there, NaN elsewhere: stages of one pipeline stall together, their
+ * difference does not. Returns how many are there. */
 size_t nw_paired_difference(const double *a, const double *b, size_t n, double *d);
 
 #endif

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Change points of a series: where its mean or spread changes. The segmentation with the lowest total cost,
+ * Change points of a series: where its mean or spread changes. The segmentation with the lowest
+ * total cost,
  *
  *   segment of m values   m (ln 2 pi + ln max(var, vmin) + 1), var with divisor m, vmin = 1e-8 of the series' variance
  *   every change          penalty, 3 ln n by default
  *
- * is found exactly by PELT (Killick, Fearnhead & Eckley 2012) on prefix sums of the standardised series. With a minimal
- * segment a beaten candidate still starts segments for that many values and is discarded after. Where changes are
- * frequent that is near linear, without any change n^2/2 steps. So beyond 8192 values it runs on every (n/4096)-th
- * position first, and then on all positions within two such strides of the changes found.
+ * is found exactly by PELT (Killick, Fearnhead & Eckley 2012) on prefix sums of the standardised
+ * series. With a minimal segment a beaten candidate still starts segments for that many values and
+ * is discarded after. Where changes are frequent that is near linear, without any change n^2/2
+ * steps. So beyond 8192 values it runs on every (n/4096)-th position first, and then on all
+ * positions within two such strides of the changes found.
  *
- * Autocorrelation looks like changes (9 in 200 values of an AR 0.8 series). With `ar` the penalty is multiplied by
+ * Autocorrelation looks like changes (9 in 200 values of an AR 0.8 series). With `ar` the penalty
+ * is multiplied by
  * (1 + r)/(1 - r), r = (median |y_{t+2} - y_t| / median |y_{t+1} - y_t|)^2 - 1 clipped to 0..0.95, which no shift moves
  * (Chakar et al. 2017). Single outliers are cut to median +- winsorise_mad MAD first, if asked to.
  */
@@ -22,34 +25,37 @@
 #include "narrows/status.h"
 
 struct nw_change_options {
-	double penalty;         /* per change, before `ar`; 0 = 3 ln n */
-	size_t min_segment;     /* values; at least 2 */
+	double penalty;     /* per change, before `ar`; 0 = 3 ln n */
+	size_t min_segment; /* values; at least 2 */
 	bool ar;
-	double winsorise_mad;   /* 0 = off */
+	double winsorise_mad; /* 0 = off */
 };
-extern const struct nw_change_options nw_change_faithful;       /* 0, 5, false, 0 */
-extern const struct nw_change_options nw_change_better;         /* 0, 5, true, 5 */
+extern const struct nw_change_options nw_change_faithful; /* 0, 5, false, 0 */
+extern const struct nw_change_options nw_change_better;   /* 0, 5, true, 5 */
 
 struct nw_segment {
-	size_t start, end;      /* indexes into the series, end exclusive; missing values lie in the segment before them */
-	size_t n;               /* values that are there */
+	/* indexes into the series, end exclusive; missing values lie in the segment before them */
+	size_t start, end;
+	size_t n; /* values that are there */
 	double mean;
-	double sd;              /* divisor n */
+	double sd; /* divisor n */
 };
 
 /* OK; DEGENERATE: constant, one segment, cost NaN; INSUFFICIENT: no value at all, no segment */
 struct nw_changes {
 	enum nw_status status;
-	double penalty;         /* as used, `ar` included */
-	double r;               /* robust lag-1 autocorrelation, whether it was used or not */
-	double cost;            /* of the segments and changes */
-	size_t n_segments;      /* changes + 1; a change is the start of a segment but the first */
+	double penalty;    /* as used, `ar` included */
+	double r;          /* robust lag-1 autocorrelation, whether it was used or not */
+	double cost;       /* of the segments and changes */
+	size_t n_segments; /* changes + 1; a change is the start of a segment but the first */
 	struct nw_segment *segment;
 };
 
-/* Missing values (NaN, infinite) are skipped. About 50 bytes a value while it runs; see above for the time.
- * NW_ENOMEM, NW_EINVAL (min_segment < 2, a penalty that is negative or not finite). Free with nw_changes_clear. */
-int nw_changes(const double *y, size_t n, const struct nw_change_options *options, struct nw_changes *out);
+/* Missing values (NaN, infinite) are skipped. About 50 bytes a value while it runs; see above for
+ * the time. NW_ENOMEM, NW_EINVAL (min_segment < 2, a penalty that is negative or not finite). Free
+ * with nw_changes_clear. */
+int nw_changes(
+    const double *y, size_t n, const struct nw_change_options *options, struct nw_changes *out);
 void nw_changes_clear(struct nw_changes *c);
 
 #endif

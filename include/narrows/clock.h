@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two clocks of a host, in nanoseconds. The monotonic clock measures intervals and has no meaning on another
- * host; the wall clock counts from 1970 UTC and is what is stored and compared between hosts. Any thread may ask.
+ * The two clocks of a host, in nanoseconds. The monotonic clock measures intervals and has no
+ * meaning on another host; the wall clock counts from 1970 UTC and is what is stored and compared
+ * between hosts. Any thread may ask.
  */
 #ifndef NARROWS_CLOCK_H
 #define NARROWS_CLOCK_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Everything measured for a session, in one of several shapes, in slices, so that one slow reader of a large
- * export holds up nobody. Constant memory: it depends on the number of series (see web/shape.h), not of samples. */
+/* Everything measured for a session, in one of several shapes, in slices, so that one slow reader
+ * of a large export holds up nobody. Constant memory: it depends on the number of series (see
+ * web/shape.h), not of samples. */
 #ifndef NARROWS_EXPORT_H
 #define NARROWS_EXPORT_H
 
@@ -14,33 +15,39 @@ struct export;
 
 struct export_opts {
 	const struct shape *shape;
-	bool crlf;                              /* CSV: as RFC 4180 has it */
-	bool safe_text;                         /* CSV: no text cell that a spreadsheet takes for a formula */
-	char series[128];                       /* event types that start so; "": all */
-	int64_t t0_wall_ns, t1_wall_ns;         /* rows from t0 to before t1 */
-	int64_t resolution_ns;                  /* 0: rows as they came; wide: a step of one second */
+	bool crlf;        /* CSV: as RFC 4180 has it */
+	bool safe_text;   /* CSV: no text cell that a spreadsheet takes for a formula */
+	char series[128]; /* event types that start so; "": all */
+	int64_t t0_wall_ns, t1_wall_ns; /* rows from t0 to before t1 */
+	int64_t resolution_ns;          /* 0: rows as they came; wide: a step of one second */
 };
 
 /*
- * What the query of ".csv", ".ndjson", ".lp" or ".bson" (ending) asks for: shape, eol, safe, series, from, to, resolution.
- * query may be NULL; parameters of other names are ignored. NW_EINVAL with static *why.
+ * What the query of ".csv", ".ndjson", ".lp" or ".bson" (ending) asks for: shape, eol, safe,
+ * series, from, to, resolution. query may be NULL; parameters of other names are ignored. NW_EINVAL
+ * with static *why.
  */
-int export_opts_parse(struct export_opts *o, const char *ending, const char *query, const char **why);
+int
+export_opts_parse(struct export_opts *o, const char *ending, const char *query, const char **why);
 const char *export_content_type(const struct export_opts *o);
 const char *export_ending(const struct export_opts *o);
 
 typedef int export_write_fn(void *arg, const char *text, size_t len);
 
-/* NW_ENOTFOUND, NW_ENOMEM, NW_ETOOBIG (wide: too many columns). The reader stays the caller's and must outlive it. */
-int export_new(struct store_reader *r, int64_t session_id, const struct export_opts *o, struct export **out);
+/* NW_ENOTFOUND, NW_ENOMEM, NW_ETOOBIG (wide: too many columns). The reader stays the caller's and
+ * must outlive it. */
+int export_new(
+    struct store_reader *r, int64_t session_id, const struct export_opts *o, struct export **out);
 void export_free(struct export *x);
 /*
- * Writes the next piece, at most some 64 KiB unless one line is longer; it may be empty. *done: that was the last.
- * No transaction stays open between calls: what is stored meanwhile may or may not be in the export.
+ * Writes the next piece, at most some 64 KiB unless one line is longer; it may be empty. *done:
+ * that was the last. No transaction stays open between calls: what is stored meanwhile may or may
+ * not be in the export.
  */
 int export_next(struct export *x, export_write_fn *write, void *arg, bool *done);
 
 /* All of it at once, from one snapshot. */
-int export_session(struct store_reader *r, int64_t session_id, const struct export_opts *o, export_write_fn *write, void *arg);
+int export_session(struct store_reader *r, int64_t session_id, const struct export_opts *o,
+    export_write_fn *write, void *arg);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers and times as text: exact forms for machines, short ones for people. No locale, no allocation.
+ * Numbers and times as text: exact forms for machines, short ones for people. No locale, no
+ * allocation.
  *
- * Results come back by value: `html_text(h, fmt_bytes(n).s)`. What is unknown (NaN) is "unknown" to people and an
- * empty text to machines. Between a number and its unit stands a no-break space. Prefixes are decimal.
+ * Results come back by value: `html_text(h, fmt_bytes(n).s)`. What is unknown (NaN) is "unknown" to
+ * people and an empty text to machines. Between a number and its unit stands a no-break space.
+ * Prefixes are decimal.
  */
 #ifndef NARROWS_FORMAT_H
 #define NARROWS_FORMAT_H
@@ -11,27 +13,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct fmt { char s[64]; };
+struct fmt {
+	char s[64];
+};
 
 /* --- for machines --- */
-struct fmt fmt_exact(double v);                 /* shortest text that strtod() reads back as v; "Inf", "-Inf" */
+struct fmt fmt_exact(double v); /* shortest text that strtod() reads back as v; "Inf", "-Inf" */
 struct fmt fmt_int(int64_t v);
 struct fmt fmt_count(uint64_t v);
-struct fmt fmt_iso_ns(int64_t t_wall_ns);       /* 2026-11-20T08:12:11.250000000Z */
-int64_t fmt_parse_iso(const char *text);        /* such a time with 0 to 9 digits of a second; 0: it is none */
+struct fmt fmt_iso_ns(int64_t t_wall_ns); /* 2026-11-20T08:12:11.250000000Z */
+/* such a time with 0 to 9 digits of a second; 0: it is none */
+int64_t fmt_parse_iso(const char *text);
 
 /* --- for people --- */
-struct fmt fmt_time(int64_t t_wall_ns);         /* 2026-11-20 08:12:11 UTC; 0: "unknown" */
-struct fmt fmt_si(double v, const char *unit);  /* three digits: 41.3 MB/s */
+struct fmt fmt_time(int64_t t_wall_ns);        /* 2026-11-20 08:12:11 UTC; 0: "unknown" */
+struct fmt fmt_si(double v, const char *unit); /* three digits: 41.3 MB/s */
 struct fmt fmt_bytes(double bytes);
 struct fmt fmt_bytes_per_s(double bytes_per_s);
-struct fmt fmt_bits_per_s(double bytes_per_s);  /* takes bytes, shows bits: 330 Mbit/s */
-struct fmt fmt_duration(double s);              /* 400 µs, 6.50 s, 17 min 29 s, 2 h 5 min, 3 d 4 h */
-struct fmt fmt_share(double share);             /* 0.94: 94 % */
-struct fmt fmt_ratio(double v);                 /* three digits, no prefix: 14.2 */
-struct fmt fmt_p(double p);                     /* 0.013, < 0.001 */
+struct fmt fmt_bits_per_s(double bytes_per_s); /* takes bytes, shows bits: 330 Mbit/s */
+struct fmt fmt_duration(double s);  /* 400 µs, 6.50 s, 17 min 29 s, 2 h 5 min, 3 d 4 h */
+struct fmt fmt_share(double share); /* 0.94: 94 % */
+struct fmt fmt_ratio(double v);     /* three digits, no prefix: 14.2 */
+struct fmt fmt_p(double p);         /* 0.013, < 0.001 */
 
-/* The power of ten (a multiple of three) fmt_si() would use for v, and its prefix: what an axis shares. */
+/* The power of ten (a multiple of three) fmt_si() would use for v, and its prefix: what an axis
+ * shares. */
 int fmt_si_exponent(double v);
 const char *fmt_si_prefix(int exponent);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log-linear histogram of durations in nanoseconds: 2^NW_HIST_BITS linear buckets per octave, so a bucket is at most
+ * Log-linear histogram of durations in nanoseconds: 2^NW_HIST_BITS linear buckets per octave, so a
+ * bucket is at most
  * 0.8 % wide; values below 2^NW_HIST_BITS have a bucket of their own. Counts merge by addition, so windows, threads
  * and hosts can be joined in any order.
  *
@@ -19,7 +20,7 @@
 enum {
 	NW_HIST_BITS = 7,
 	NW_HIST_SUB = 1 << NW_HIST_BITS,
-	NW_HIST_OCTAVES = 34,                                        /* 2^(34+7) ns = 37 minutes; longer ones count there */
+	NW_HIST_OCTAVES = 34, /* 2^(34+7) ns = 37 minutes; longer ones count there */
 	NW_HIST_BUCKETS = NW_HIST_SUB * NW_HIST_OCTAVES,
 	NW_HIST_ENCODED_MAX_BYTES = 2 + NW_HIST_BUCKETS * (2 + 10)
 };
@@ -81,7 +82,8 @@ nw_hist_get_varint(const uint8_t *p, size_t len, uint64_t *v)
 	return 0;
 }
 
-/* out has room for NW_HIST_ENCODED_MAX_BYTES. Returns the length; 0 when all counts are zero. O(buckets). */
+/* out has room for NW_HIST_ENCODED_MAX_BYTES. Returns the length; 0 when all counts are zero.
+ * O(buckets). */
 static inline size_t
 nw_hist_encode(uint8_t *out, const uint64_t counts[NW_HIST_BUCKETS])
 {
@@ -100,7 +102,8 @@ nw_hist_encode(uint8_t *out, const uint64_t counts[NW_HIST_BUCKETS])
 	return n > 2 ? n : 0;
 }
 
-/* Adds the stored form to counts. NW_ECORRUPT leaves counts partly added; NW_EVERSION for another layout. */
+/* Adds the stored form to counts. NW_ECORRUPT leaves counts partly added; NW_EVERSION for another
+ * layout. */
 static inline int
 nw_hist_decode_add(const uint8_t *p, size_t len, uint64_t counts[NW_HIST_BUCKETS])
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Linear models of operation durations (Kunkel): per condition (cached, read ahead, off disk ..) the slowest time that
- * still belongs to it, as a line over the access size, and classification of any operation by these lines.
+ * Linear models of operation durations (Kunkel): per condition (cached, read ahead, off disk ..)
+ * the slowest time that still belongs to it, as a line over the access size, and classification of
+ * any operation by these lines.
  *
  *   limit L(s)   exp of the density's cutoff for size s, the slowest duration if there is no cutoff
  *   target t     inflate L(s)
@@ -10,7 +11,8 @@
  *                line jumps at the page; without small sizes both parameters are fitted
  *   class        of (s, d): the model with the smallest prediction >= d; ties go to the first; else none
  *
- * Least squares on sizes that span seven decades is decided by the largest few: `weighted` minimises relative errors
+ * Least squares on sizes that span seven decades is decided by the largest few: `weighted`
+ * minimises relative errors
  * (weights 1/L^2) instead.
  */
 #ifndef NARROWS_IOMODEL_H
@@ -26,15 +28,16 @@ struct nw_io_limit {
 };
 
 struct nw_io_line {
-	size_t n;               /* sizes it was fitted to; 0 = there is no such line, the numbers are NaN */
-	double intercept_s;     /* I */
-	double slope_s_per_byte;/* c */
-	double abs_err_s;       /* mean |d(s) - L(s)|: against the limit itself, so a perfect fit shows the inflation */
-	double rel_err;         /* mean |d(s) - L(s)| / L(s) */
+	size_t n; /* sizes it was fitted to; 0 = there is no such line, the numbers are NaN */
+	double intercept_s;      /* I */
+	double slope_s_per_byte; /* c */
+	/* mean |d(s) - L(s)|: against the limit itself, so a perfect fit shows the inflation */
+	double abs_err_s;
+	double rel_err; /* mean |d(s) - L(s)| / L(s) */
 };
 
 struct nw_io_model {
-	enum nw_status status;  /* INSUFFICIENT: no usable size */
+	enum nw_status status; /* INSUFFICIENT: no usable size */
 	double page_bytes;
 	struct nw_io_line small, large;
 };
@@ -44,13 +47,16 @@ struct nw_io_options {
 	double inflate;
 	bool weighted;
 };
-extern const struct nw_io_options nw_io_defaults;       /* 4096, 1.1, unweighted */
+extern const struct nw_io_options nw_io_defaults; /* 4096, 1.1, unweighted */
 
-/* Sizes in any order; one with a size < 0 or a limit that is not positive and finite is left out. O(n). */
-void nw_io_fit(const struct nw_io_limit *limits, size_t n, const struct nw_io_options *options, struct nw_io_model *out);
+/* Sizes in any order; one with a size < 0 or a limit that is not positive and finite is left out.
+ * O(n). */
+void nw_io_fit(const struct nw_io_limit *limits, size_t n, const struct nw_io_options *options,
+    struct nw_io_model *out);
 /* Predicted duration. A missing line is replaced by the other one. NaN if there is none. */
 double nw_io_predict(const struct nw_io_model *m, double size_bytes);
 /* Index of the class; n = none of them. O(n). */
-size_t nw_io_classify(const struct nw_io_model *models, size_t n, double size_bytes, double duration_s);
+size_t
+nw_io_classify(const struct nw_io_model *models, size_t n, double size_bytes, double duration_s);
 
 #endif

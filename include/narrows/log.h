@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Six calls. To stderr with log_open(true), else to syslog. One event, one line, key=value, first word noun.verb.
- * Everything but printable ASCII is written as \xHH, so that a peer's text cannot forge a line. Any thread. errno is kept.
+ * Six calls. To stderr with log_open(true), else to syslog. One event, one line, key=value, first
+ * word noun.verb. Everything but printable ASCII is written as \xHH, so that a peer's text cannot
+ * forge a line. Any thread. errno is kept.
  */
 #ifndef NARROWS_LOG_H
 #define NARROWS_LOG_H
@@ -12,12 +13,14 @@
 void log_open(const char *name, bool to_stderr, bool debug);
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   /* adds errno's text */
+void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* adds errno's text */
 void log_warnx(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));   /* adds errno's text */
+/* adds errno's text */
+void fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void fatalx(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* Copies s into buf with everything but printable ASCII as \xHH, quotes and backslashes escaped; cut to fit. */
+/* Copies s into buf with everything but printable ASCII as \xHH, quotes and backslashes escaped;
+ * cut to fit. */
 const char *log_escape(char *buf, size_t cap, const char *s);
 
 #endif

@@ -4,12 +4,13 @@
  *
  *   training rows --prepare--> metrics --cluster(rho0)--> one candidate per cluster --eliminate--> selected metrics
  *
- * and the answers to "is that any good": the same at every threshold of a scan, refits of the selected metrics on other
- * chunks of time, the training coefficients applied there unchanged, and the baselines every selection must beat:
- * metrics drawn at random (RAND) and the ones an expert would look at (MAIN).
+ * and the answers to "is that any good": the same at every threshold of a scan, refits of the
+ * selected metrics on other chunks of time, the training coefficients applied there unchanged, and
+ * the baselines every selection must beat: metrics drawn at random (RAND) and the ones an expert
+ * would look at (MAIN).
  *
- * R^2 of p noise terms is p/(n-1) on average; a selection by in-sample R^2 mostly finds noise. So adjusted and
- * out-of-sample R^2 stand beside every R^2.
+ * R^2 of p noise terms is p/(n-1) on average; a selection by in-sample R^2 mostly finds noise. So
+ * adjusted and out-of-sample R^2 stand beside every R^2.
  */
 #ifndef NARROWS_REDUCE_H
 #define NARROWS_REDUCE_H
@@ -22,17 +23,13 @@
 
 struct nw_metric_set {
 	size_t n;
-	const size_t *metric;           /* columns of x */
+	const size_t *metric; /* columns of x */
 };
 
-enum nw_chunk_role {
-	NW_CHUNK_TRAIN,
-	NW_CHUNK_VERIFY,
-	NW_CHUNK_IGNORE
-};
+enum nw_chunk_role { NW_CHUNK_TRAIN, NW_CHUNK_VERIFY, NW_CHUNK_IGNORE };
 
 struct nw_chunk {
-	size_t first_row, end_row;      /* [first_row, end_row) */
+	size_t first_row, end_row; /* [first_row, end_row) */
 	enum nw_chunk_role role;
 };
 
@@ -41,29 +38,31 @@ struct nw_reduce_options {
 	struct nw_cluster_options cluster;
 	struct nw_eliminate_options eliminate;
 	size_t n_thresholds;
-	const double *threshold;        /* scanned besides cluster.rho0 */
-	size_t folds;                   /* >= 2: blocked out-of-sample R^2 of every scan point */
-	bool screen;                    /* more candidates than half the rows: only the n / ln n that follow y best */
-	bool choose_threshold;          /* select at the scan point with the best of these instead of at cluster.rho0 */
-	struct nw_metric_set main;      /* n 0: none */
-	size_t n_random;                /* sets to draw, as large as the selection */
-	uint64_t seed;                  /* for drawing: splitmix64, Fisher-Yates */
-	const struct nw_metric_set *random;     /* drawn elsewhere: n_random of them; NULL: draw */
+	const double *threshold; /* scanned besides cluster.rho0 */
+	size_t folds;            /* >= 2: blocked out-of-sample R^2 of every scan point */
+	bool screen; /* more candidates than half the rows: only the n / ln n that follow y best */
+	/* select at the scan point with the best of these instead of at cluster.rho0 */
+	bool choose_threshold;
+	struct nw_metric_set main;          /* n 0: none */
+	size_t n_random;                    /* sets to draw, as large as the selection */
+	uint64_t seed;                      /* for drawing: splitmix64, Fisher-Yates */
+	const struct nw_metric_set *random; /* drawn elsewhere: n_random of them; NULL: draw */
 };
 
 /* What the papers say: rho0 0.95, alpha 0.05, F 2, alias tolerance 1e-7, at most 20 % missing. */
 struct nw_reduce_options nw_reduce_faithful(void);
-/* What holds on data not yet seen: alias tolerance 0.01 (variance inflation up to 1e4), F = ln n, metrics that hardly
- * move filtered, effective sample sizes, screening where rows are few, threshold by blocked out-of-sample R^2 over 5 folds. */
+/* What holds on data not yet seen: alias tolerance 0.01 (variance inflation up to 1e4), F = ln n,
+ * metrics that hardly move filtered, effective sample sizes, screening where rows are few,
+ * threshold by blocked out-of-sample R^2 over 5 folds. */
 struct nw_reduce_options nw_reduce_better(void);
 
 struct nw_scan_point {
 	double threshold;
 	size_t n_clusters, n_edges, n_candidates;
-	enum nw_status status;          /* of the elimination; r2 and the like are NaN unless OK */
+	enum nw_status status; /* of the elimination; r2 and the like are NaN unless OK */
 	size_t n_selected, n_terms;
 	double r2, adj_r2, full_r2, reduction_degree;
-	double out_of_sample_r2;        /* NaN without folds */
+	double out_of_sample_r2; /* NaN without folds */
 };
 
 /* A set of metrics fitted to one chunk: x, and x^2 in the quadratic modes. */
@@ -76,44 +75,47 @@ struct nw_refit {
 struct nw_chunk_check {
 	size_t chunk;
 	struct nw_refit selected, main;
-	double *random_r2;              /* n_random */
+	double *random_r2; /* n_random */
 	double random_mean_r2;
-	double out_of_sample_r2;        /* training coefficients, against the chunk's own mean */
+	double out_of_sample_r2; /* training coefficients, against the chunk's own mean */
 };
 
 struct nw_reduction {
-	size_t n_metrics;               /* all columns of x: what the reduction degree counts */
-	struct nw_prepared prepared;    /* training rows */
+	size_t n_metrics;            /* all columns of x: what the reduction degree counts */
+	struct nw_prepared prepared; /* training rows */
 	size_t n_scan;
 	struct nw_scan_point *scan;
-	double threshold;               /* of the selection; everything below is at that threshold */
-	struct nw_clusters clusters;    /* of prepared.used */
-	double *r_response;             /* per prepared metric */
-	size_t n_screened_out;          /* clusters whose representative was not tried */
-	size_t *candidate;              /* elimination.n_metrics: column of x that the elimination's metric i is */
+	double threshold;            /* of the selection; everything below is at that threshold */
+	struct nw_clusters clusters; /* of prepared.used */
+	double *r_response;          /* per prepared metric */
+	size_t n_screened_out;       /* clusters whose representative was not tried */
+	/* elimination.n_metrics: column of x that the elimination's metric i is */
+	size_t *candidate;
 	struct nw_elimination elimination;
-	double *drift;                  /* per candidate: r with the row number; near 1 it is a clock, not a cause */
-	double out_of_sample_r2;        /* blocked, on the training rows; NaN without folds */
-	double reduction_degree;        /* 1 - kept / n_metrics */
-	bool too_many_terms;            /* more than a fifth of the rows */
+	double *drift; /* per candidate: r with the row number; near 1 it is a clock, not a cause */
+	double out_of_sample_r2; /* blocked, on the training rows; NaN without folds */
+	double reduction_degree; /* 1 - kept / n_metrics */
+	bool too_many_terms;     /* more than a fifth of the rows */
 	size_t n_random;
-	struct nw_metric_set *random;   /* what was used */
+	struct nw_metric_set *random; /* what was used */
 	size_t n_checks;
-	struct nw_chunk_check *check;   /* one per chunk to verify */
-	struct {                        /* means over the checks that have a value */
+	struct nw_chunk_check *check; /* one per chunk to verify */
+	struct {                      /* means over the checks that have a value */
 		double r2, adj_r2, main_r2, random_r2, out_of_sample_r2;
 	} mean;
 	void *store;
 };
 
 /*
- * `x`: p columns of n, gaps allowed. No chunks: all rows train. One correlation matrix serves all thresholds; a scan
- * point with as many edges as an earlier one has the same clusters (edges only come with falling rho0) and is copied.
- * n p^2 + (different scan points) (1 + folds) eliminations + (checks) (2 + n_random) fits.
- * Free with nw_reduction_clear, also after an error. NW_EINVAL: chunks or sets out of range.
+ * `x`: p columns of n, gaps allowed. No chunks: all rows train. One correlation matrix serves all
+ * thresholds; a scan point with as many edges as an earlier one has the same clusters (edges only
+ * come with falling rho0) and is copied. n p^2 + (different scan points) (1 + folds) eliminations +
+ * (checks) (2 + n_random) fits. Free with nw_reduction_clear, also after an error. NW_EINVAL:
+ * chunks or sets out of range.
  */
-int nw_reduce(const double *const *x, size_t p, const double *y, size_t n, const struct nw_chunk *chunk, size_t n_chunks,
-    const struct nw_reduce_options *opts, struct nw_reduction *out);
+int
+nw_reduce(const double *const *x, size_t p, const double *y, size_t n, const struct nw_chunk *chunk,
+    size_t n_chunks, const struct nw_reduce_options *opts, struct nw_reduction *out);
 void nw_reduction_clear(struct nw_reduction *r);
 
 #endif

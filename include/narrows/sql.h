@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Anybody's SQL on a store: the documented views, all tables, and the samples as sample and v_sample. It reads only. */
+/* Anybody's SQL on a store: the documented views, all tables, and the samples as sample and
+ * v_sample. It reads only. */
 #ifndef NARROWS_SQL_H
 #define NARROWS_SQL_H
 
@@ -15,20 +16,24 @@ struct store_cell {
 	enum { CELL_NULL, CELL_INT, CELL_REAL, CELL_TEXT, CELL_BLOB } type;
 	int64_t i;
 	double d;
-	const char *bytes;                     /* of text and blobs, len of them and a NUL; on loan until the call ends */
+	/* of text and blobs, len of them and a NUL; on loan until the call ends */
+	const char *bytes;
 	size_t len;
 };
 
-/* Each row; before the first one of a statement with columns, once with cells NULL. Non-zero ends it: NW_ECLOSED. */
-typedef int store_sql_fn(void *arg, size_t n, const char *const *names, const struct store_cell *cells);
+/* Each row; before the first one of a statement with columns, once with cells NULL. Non-zero ends
+ * it: NW_ECLOSED. */
+typedef int
+store_sql_fn(void *arg, size_t n, const char *const *names, const struct store_cell *cells);
 
 int store_sql_open(const char *path, struct store_sql **out, char why[STORE_WHY_BYTES]);
 void store_sql_close(struct store_sql *s);
 /*
- * All statements of a text, up to the first that fails: NW_EINVAL with why, NW_ECORRUPT, NW_ENOMEM, ..; NW_ECLOSED when
- * it was interrupted.
+ * All statements of a text, up to the first that fails: NW_EINVAL with why, NW_ECORRUPT, NW_ENOMEM,
+ * ..; NW_ECLOSED when it was interrupted.
  */
-int store_sql_run(struct store_sql *s, const char *text, store_sql_fn *fn, void *arg, char why[STORE_WHY_BYTES]);
+int store_sql_run(
+    struct store_sql *s, const char *text, store_sql_fn *fn, void *arg, char why[STORE_WHY_BYTES]);
 /* Does the text end where a statement ends? */
 bool store_sql_complete(const char *text);
 /* Ends what runs. Any thread, and in signal handlers. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From what processes did per window to the stages of one path, and how fast each stage could have gone.
+ * From what processes did per window to the stages of one path, and how fast each stage could have
+ * gone.
  *
- * A stage's service rate in a window is the bytes that crossed the path divided by the time the stage held them up:
+ * A stage's service rate in a window is the bytes that crossed the path divided by the time the
+ * stage held them up:
  *
  *	disk.read, disk.write   time inside the calls
  *	network                 the smaller of two times: the sender's, inside send calls and waiting for room to send,
@@ -14,16 +16,18 @@
  *	                        programs joined by pipes, the one that has the most of it: time at a pipe is time spent
  *	                        waiting for a neighbour, and who waits for a neighbour is not what holds up the bytes
  *
- * An end may be measured behind a program that is not, as rsync is behind sshd: a process on another host that took
- * from a pipe, or gave to it, about as much as crossed the network. What it did there stands for the network, which so
- * includes the program between.
+ * An end may be measured behind a program that is not, as rsync is behind sshd: a process on
+ * another host that took from a pipe, or gave to it, about as much as crossed the network. What it
+ * did there stands for the network, which so includes the program between.
  *
- * A blocking call includes the wait for the peer, so throughput per call alone names the wrong stage (a slow source
- * disk shows as a slow net.read); taking the smaller wait of both ends removes exactly that.
+ * A blocking call includes the wait for the peer, so throughput per call alone names the wrong
+ * stage (a slow source disk shows as a slow net.read); taking the smaller wait of both ends removes
+ * exactly that.
  *
- * What is tested is not the rate but the share of each window the stage left free: the same bytes cross every stage in
- * the same window, so less free time is a lower rate, and unlike the rate of a stage that is hardly used it has a
- * bounded variance. The ratio of the held shares of two stages is the ratio of their service rates.
+ * What is tested is not the rate but the share of each window the stage left free: the same bytes
+ * cross every stage in the same window, so less free time is a lower rate, and unlike the rate of a
+ * stage that is hardly used it has a bounded variance. The ratio of the held shares of two stages
+ * is the ratio of their service rates.
  */
 #ifndef NARROWS_STAGE_H
 #define NARROWS_STAGE_H
@@ -34,8 +38,14 @@
 enum nw_op { NW_OP_DISK_READ, NW_OP_NET_WRITE, NW_OP_NET_READ, NW_OP_DISK_WRITE, NW_OP_COUNT };
 
 enum nw_place {
-	NW_PLACE_DISK_READ, NW_PLACE_SENDER_HOST, NW_PLACE_NET_WRITE, NW_PLACE_NETWORK, NW_PLACE_NET_READ,
-	NW_PLACE_RECEIVER_HOST, NW_PLACE_HOST, NW_PLACE_DISK_WRITE,
+	NW_PLACE_DISK_READ,
+	NW_PLACE_SENDER_HOST,
+	NW_PLACE_NET_WRITE,
+	NW_PLACE_NETWORK,
+	NW_PLACE_NET_READ,
+	NW_PLACE_RECEIVER_HOST,
+	NW_PLACE_HOST,
+	NW_PLACE_DISK_WRITE,
 	NW_PLACE_COUNT
 };
 
@@ -43,45 +53,50 @@ enum nw_place {
 const char *nw_place_name(enum nw_place place);
 const char *nw_op_name(enum nw_op op);
 
-/* One process. All arrays have n_windows entries; an operation it never did may be NULL in all three. */
+/* One process. All arrays have n_windows entries; an operation it never did may be NULL in all
+ * three. */
 struct nw_flow {
-	size_t host;                     /* any number that tells hosts apart */
+	size_t host; /* any number that tells hosts apart */
 	bool one_thread;
-	double begin_s, end_s;           /* first and last report, since the first window began; both 0: not known */
+	/* first and last report, since the first window began; both 0: not known */
+	double begin_s, end_s;
 	const double *bytes[NW_OP_COUNT];
-	const double *busy_s[NW_OP_COUNT];   /* inside calls, of its busiest thread */
-	const double *wait_s[NW_OP_COUNT];   /* waiting for readiness on their behalf */
+	const double *busy_s[NW_OP_COUNT]; /* inside calls, of its busiest thread */
+	const double *wait_s[NW_OP_COUNT]; /* waiting for readiness on their behalf */
 	/* Pipes and local sockets, read and written: time in calls and waiting. NULL: none. */
 	const double *pipe_bytes[2], *pipe_s[2];
 };
 
 struct nw_path_stage {
 	enum nw_place place;
-	size_t host, to_host;            /* to_host: of a network stage with both ends, else = host */
-	double bytes;                    /* its own */
-	double *free_share;              /* n_windows, of the window; NaN where nothing crossed */
-	double service_rate;             /* bytes/s: all that crossed over all the time it was held */
-	double busy_share, wait_share;   /* of the time in which something crossed */
-	size_t flow;                     /* of a host: the process with most time of its own; of a disk: with most bytes */
-	bool of_several;                 /* of a host: processes joined by pipes */
+	size_t host, to_host;          /* to_host: of a network stage with both ends, else = host */
+	double bytes;                  /* its own */
+	double *free_share;            /* n_windows, of the window; NaN where nothing crossed */
+	double service_rate;           /* bytes/s: all that crossed over all the time it was held */
+	double busy_share, wait_share; /* of the time in which something crossed */
+	/* of a host: the process with most time of its own; of a disk: with most bytes */
+	size_t flow;
+	bool of_several; /* of a host: processes joined by pipes */
 };
 
 struct nw_path {
 	size_t n_windows;
 	double window_s;
 	size_t n;
-	struct nw_path_stage stage[NW_PLACE_COUNT];   /* in the order bytes take */
+	struct nw_path_stage stage[NW_PLACE_COUNT]; /* in the order bytes take */
 	bool has_sender, has_receiver;
 	size_t sender_host, receiver_host;
-	size_t sender_flow, receiver_flow;            /* the busiest process of each end */
-	bool end_at_pipe;                             /* one end was measured behind a program that was not */
-	double bytes;                                 /* what the transfer moved */
-	double active_s;                              /* windows in which something crossed */
-	size_t first, end;                            /* windows: it went on from the one to before the other */
+	size_t sender_flow, receiver_flow; /* the busiest process of each end */
+	bool end_at_pipe;                  /* one end was measured behind a program that was not */
+	double bytes;                      /* what the transfer moved */
+	double active_s;                   /* windows in which something crossed */
+	size_t first, end; /* windows: it went on from the one to before the other */
 };
 
-/* O(flows x windows). NW_ENOMEM; a session that moved nothing gives n = 0. nw_path_clear() either way. */
-int nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, double window_s, struct nw_path *out);
+/* O(flows x windows). NW_ENOMEM; a session that moved nothing gives n = 0. nw_path_clear() either
+ * way. */
+int nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, double window_s,
+    struct nw_path *out);
 void nw_path_clear(struct nw_path *p);
 
 #endif

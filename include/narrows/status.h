@@ -5,11 +5,11 @@
 
 enum nw_status {
 	NW_STATUS_OK = 0,
-	NW_STATUS_INSUFFICIENT,         /* fewer values than the formula needs */
-	NW_STATUS_DEGENERATE,           /* no variation where the formula divides by it */
-	NW_STATUS_CONSTANT_RESPONSE,    /* SSyy = 0: nothing to explain */
-	NW_STATUS_UNDERDETERMINED,      /* more terms than rows */
-	NW_STATUS_UNDEFINED             /* the input is not finite, or not where the formula lives */
+	NW_STATUS_INSUFFICIENT,      /* fewer values than the formula needs */
+	NW_STATUS_DEGENERATE,        /* no variation where the formula divides by it */
+	NW_STATUS_CONSTANT_RESPONSE, /* SSyy = 0: nothing to explain */
+	NW_STATUS_UNDERDETERMINED,   /* more terms than rows */
+	NW_STATUS_UNDEFINED          /* the input is not finite, or not where the formula lives */
 };
 
 /* The word printed in results. Static text. */

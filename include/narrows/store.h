@@ -2,13 +2,15 @@
 /*
  * The time-series store: one SQLite file, one writer thread, readers on connections of their own.
  *
- * Writing: fill a batch, store_submit() it; the writer thread commits many batches in one transaction and hands them
- * back through an eventfd. What a completion calls stored is on disk. Ids are given by the caller (one thread owns
- * each counter, starting from store_next_ids()), so nobody waits for the database to learn a name.
+ * Writing: fill a batch, store_submit() it; the writer thread commits many batches in one
+ * transaction and hands them back through an eventfd. What a completion calls stored is on disk.
+ * Ids are given by the caller (one thread owns each counter, starting from store_next_ids()), so
+ * nobody waits for the database to learn a name.
  *
  * Reading: a store_reader sees whole commits only. One reader belongs to one thread at a time.
  *
- * Text handed in is copied. Text in records handed out is on loan until the callback or the next call on that reader.
+ * Text handed in is copied. Text in records handed out is on loan until the callback or the next
+ * call on that reader.
  */
 #ifndef NARROWS_STORE_H
 #define NARROWS_STORE_H
@@ -18,15 +20,16 @@
 #include <stdint.h>
 
 enum { STORE_SCHEMA_VERSION = 3, STORE_WHY_BYTES = 256 };
-/* Rows as they came, and what becomes of them with age: buckets of 10 s, of a minute, of an hour. */
+/* Rows as they came, and what becomes of them with age: buckets of 10 s, of a minute, of an
+ * hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
 
 /* --- records; a text field is NULL when unknown, a time 0 when it has not happened --- */
 
 struct nw_host_rec {
 	int64_t id;
-	const char *name;                      /* unique */
-	const char *info_json;                 /* facts it told: software, kernel, ... */
+	const char *name;      /* unique */
+	const char *info_json; /* facts it told: software, kernel, ... */
 	int64_t first_seen_wall_ns, last_seen_wall_ns;
 };
 
@@ -34,37 +37,38 @@ struct nw_host_rec {
 struct nw_xsp_rec {
 	int64_t id;
 	int64_t host_id;
-	int64_t session_id;                    /* 0: a host's own series (BLiPP), no transfer */
-	const char *sess_id_hex;               /* 32 digits */
-	const char *peer;                      /* address/port */
+	int64_t session_id;      /* 0: a host's own series (BLiPP), no transfer */
+	const char *sess_id_hex; /* 32 digits */
+	const char *peer;        /* address/port */
 	const char *software;
-	const char *provider;                  /* stable id of the sender, NULL for original peers */
+	const char *provider; /* stable id of the sender, NULL for original peers */
 	int64_t opened_wall_ns, closed_wall_ns;
 	uint64_t docs, samples, rejected, bytes;
-	uint64_t dropped;                      /* documents that the provider says were lost before they could be sent */
+	uint64_t dropped; /* documents that the provider says were lost before they could be sent */
 	const char *end_reason;
 };
 
 /* What a person means: one transfer or run, on every host. */
 struct nw_session_rec {
 	int64_t id;
-	const char *task_id;                   /* what joined its XSP sessions */
+	const char *task_id; /* what joined its XSP sessions */
 	const char *program;
 	int64_t opened_wall_ns, closed_wall_ns, last_data_wall_ns;
-	bool pinned;                           /* read only: see store_pin() */
+	bool pinned; /* read only: see store_pin() */
 };
 
 struct nw_meta_rec {
 	int64_t id;
-	int64_t session_id;                    /* 0: belongs to the host alone */
+	int64_t session_id; /* 0: belongs to the host alone */
 	int64_t host_id, xsp_id;
 	const char *mid, *pid, *event_type, *subject_json, *params_json;
 	int64_t first_wall_ns;
-	const uint8_t *raw;                    /* as received */
+	const uint8_t *raw; /* as received */
 	size_t raw_len;
 };
 
-/* The fields that arrive together, at one time each. New fields make a new layout of the same metadata. */
+/* The fields that arrive together, at one time each. New fields make a new layout of the same
+ * metadata. */
 struct nw_layout_rec {
 	int64_t id;
 	int64_t meta_id;
@@ -75,10 +79,10 @@ struct nw_layout_rec {
 struct nw_run_rec {
 	int64_t id;
 	int64_t session_id;
-	const char *kind;                      /* "verdict" */
+	const char *kind; /* "verdict" */
 	int64_t started_wall_ns, took_ns;
 	const char *version;
-	const char *outcome;                   /* "ok" or why not */
+	const char *outcome; /* "ok" or why not */
 };
 
 /* The result document of a session and what lists need of it. A later one replaces it. */
@@ -86,45 +90,49 @@ struct nw_result_rec {
 	int64_t session_id, run_id;
 	const char *json;
 	const char *route, *program;
-	const char *stage;                     /* NULL: cannot tell */
+	const char *stage; /* NULL: cannot tell */
 	const char *sentence;
-	double bytes, bytes_per_s;             /* NaN: unknown */
+	double bytes, bytes_per_s; /* NaN: unknown */
 	int64_t start_wall_ns, duration_ns;
 };
 
 /* --- batches: filled by one thread, then owned by the store --- */
 
 struct nw_batch;
-struct nw_batch *nw_batch_new(void);       /* NULL: no memory */
-void nw_batch_free(struct nw_batch *b);    /* only if it was not submitted */
+struct nw_batch *nw_batch_new(void);    /* NULL: no memory */
+void nw_batch_free(struct nw_batch *b); /* only if it was not submitted */
 size_t nw_batch_bytes(const struct nw_batch *b);
 size_t nw_batch_rows_count(const struct nw_batch *b);
 
-/* Each returns NW_OK or NW_ENOMEM, which leaves the batch as it was. Records of one batch are applied in order. */
-int nw_batch_host(struct nw_batch *b, const struct nw_host_rec *r);         /* insert or update by id */
-int nw_batch_xsp(struct nw_batch *b, const struct nw_xsp_rec *r);           /* insert or update by id */
-int nw_batch_session(struct nw_batch *b, const struct nw_session_rec *r);   /* insert or update by id */
-int nw_batch_meta(struct nw_batch *b, const struct nw_meta_rec *r);         /* insert */
-int nw_batch_layout(struct nw_batch *b, const struct nw_layout_rec *r);     /* insert */
-int nw_batch_run(struct nw_batch *b, const struct nw_run_rec *r);           /* insert or update by id */
-int nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r);     /* replace by session */
+/* Each returns NW_OK or NW_ENOMEM, which leaves the batch as it was. Records of one batch are
+ * applied in order. */
+int nw_batch_host(struct nw_batch *b, const struct nw_host_rec *r); /* insert or update by id */
+int nw_batch_xsp(struct nw_batch *b, const struct nw_xsp_rec *r);   /* insert or update by id */
+/* insert or update by id */
+int nw_batch_session(struct nw_batch *b, const struct nw_session_rec *r);
+int nw_batch_meta(struct nw_batch *b, const struct nw_meta_rec *r);     /* insert */
+int nw_batch_layout(struct nw_batch *b, const struct nw_layout_rec *r); /* insert */
+int nw_batch_run(struct nw_batch *b, const struct nw_run_rec *r);       /* insert or update by id */
+int nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r); /* replace by session */
 /* Highest sequence number of a provider's documents in this and earlier batches. */
 int nw_batch_provider(struct nw_batch *b, const char *provider, uint64_t stored_seq);
 /*
- * n rows of one layout: n times, n x n_fields values row by row. hist: one blob for a single row, or NULL.
- * No allocation once the batch has grown.
+ * n rows of one layout: n times, n x n_fields values row by row. hist: one blob for a single row,
+ * or NULL. No allocation once the batch has grown.
  */
-int nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n, const int64_t *t_wall_ns,
-    const double *values, const uint8_t *hist, size_t hist_len);
-/* Two sessions turn out to be one: all of the first belongs to the second, and the first is gone. */
+int nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n,
+    const int64_t *t_wall_ns, const double *values, const uint8_t *hist, size_t hist_len);
+/* Two sessions turn out to be one: all of the first belongs to the second, and the first is
+ * gone. */
 int nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id);
 /* The session's series get no more rows: compact them now rather than when chunks are full. */
 int nw_batch_seal(struct nw_batch *b, int64_t session_id);
 
 /*
- * Runs from store_run_completions(): rc is NW_OK once the batch is committed, else why it never will be: NW_ECONFLICT
- * when it contradicts the store (then it fails alone). Want of disk or memory is not a reason: such a batch is tried
- * again every second while the queue fills up behind it, and fails with NW_EIO or NW_ENOMEM only in store_close().
+ * Runs from store_run_completions(): rc is NW_OK once the batch is committed, else why it never
+ * will be: NW_ECONFLICT when it contradicts the store (then it fails alone). Want of disk or memory
+ * is not a reason: such a batch is tried again every second while the queue fills up behind it, and
+ * fails with NW_EIO or NW_ENOMEM only in store_close().
  */
 void nw_batch_on_done(struct nw_batch *b, void (*done)(void *arg, int rc), void *arg);
 
@@ -132,71 +140,83 @@ void nw_batch_on_done(struct nw_batch *b, void (*done)(void *arg, int rc), void 
 
 struct store;
 struct store_opts {
-	uint32_t queue_max_bytes;              /* 64 MiB: store_submit says NW_EFULL above it */
-	int64_t commit_interval_ns;            /* 100 ms: the longest a batch waits for company */
-	bool sync_full;                        /* fsync every commit (default), else at checkpoints */
+	uint32_t queue_max_bytes;   /* 64 MiB: store_submit says NW_EFULL above it */
+	int64_t commit_interval_ns; /* 100 ms: the longest a batch waits for company */
+	bool sync_full;             /* fsync every commit (default), else at checkpoints */
 	/*
-	 * How old rows get (by their time, but never older than their metadata is here) before they become buckets of
-	 * the next tier; the last are deleted. 0: for ever (default). Pinned sessions keep their rows.
+	 * How old rows get (by their time, but never older than their metadata is here) before they
+	 * become buckets of the next tier; the last are deleted. 0: for ever (default). Pinned
+	 * sessions keep their rows.
 	 */
 	int64_t keep_ns[STORE_TIERS];
 	/*
-	 * So long after it closed a session that is not pinned is forgotten, verdict and all; but none whose connections
-	 * are open or ended within the hour. What is said of it afterwards belongs to the host alone, and rows of its
-	 * layouts are not kept (late_rows). 0: for ever (default).
+	 * So long after it closed a session that is not pinned is forgotten, verdict and all; but
+	 * none whose connections are open or ended within the hour. What is said of it afterwards
+	 * belongs to the host alone, and rows of its layouts are not kept (late_rows). 0: for ever
+	 * (default).
 	 */
 	int64_t keep_sessions_ns;
 	/*
-	 * File and WAL together are never bigger; 0: as big as they get (default). Then the oldest rows that are not
-	 * pinned become buckets early, the oldest buckets are deleted, and the oldest sessions forgotten once samples are
-	 * less than a quarter of what there is; when that is not enough, commits fail and `trouble` begins with "size
-	 * ceiling". A batch of more than a sixteenth of it may fail with NW_ETOOBIG.
+	 * File and WAL together are never bigger; 0: as big as they get (default). Then the oldest
+	 * rows that are not pinned become buckets early, the oldest buckets are deleted, and the
+	 * oldest sessions forgotten once samples are less than a quarter of what there is; when
+	 * that is not enough, commits fail and `trouble` begins with "size ceiling". A batch of
+	 * more than a sixteenth of it may fail with NW_ETOOBIG.
 	 */
 	uint64_t max_bytes;
 };
 extern const struct store_opts store_opts_default;
 
-struct store_ids { int64_t host, xsp, session, meta, layout, run; };   /* the next free one of each */
+struct store_ids {
+	int64_t host, xsp, session, meta, layout, run;
+}; /* the next free one of each */
 
-struct store_stats {                       /* a consistent copy */
+struct store_stats { /* a consistent copy */
 	uint64_t queued_batches, queued_bytes;
 	uint64_t commits, batches, rows, samples, failed_batches;
 	int64_t last_commit_wall_ns, last_commit_took_ns;
-	uint64_t file_bytes;                   /* file and WAL */
-	uint64_t max_bytes;                    /* their ceiling; 0: none */
-	uint64_t tier_bytes[STORE_TIERS];      /* compressed, in chunks and roll-ups */
-	uint64_t rolled_rows[STORE_TIERS];     /* of each tier that became buckets of the next, since the start */
-	uint64_t expired_rows[STORE_TIERS];    /* and that were deleted */
-	uint64_t forgotten_sessions;           /* since the start */
-	uint64_t late_rows;                    /* came for them afterwards, and were not kept */
-	uint64_t lost_chunks, lost_hists;      /* did not decode when they were to be rolled up, or to make room */
-	double days_left;                      /* until the ceiling, at the rate since the start; NaN: not known */
-	char trouble[STORE_WHY_BYTES];         /* why commits fail now: "disk full", ...; empty: they do not */
+	uint64_t file_bytes;              /* file and WAL */
+	uint64_t max_bytes;               /* their ceiling; 0: none */
+	uint64_t tier_bytes[STORE_TIERS]; /* compressed, in chunks and roll-ups */
+	/* of each tier that became buckets of the next, since the start */
+	uint64_t rolled_rows[STORE_TIERS];
+	uint64_t expired_rows[STORE_TIERS]; /* and that were deleted */
+	uint64_t forgotten_sessions;        /* since the start */
+	uint64_t late_rows;                 /* came for them afterwards, and were not kept */
+	/* did not decode when they were to be rolled up, or to make room */
+	uint64_t lost_chunks, lost_hists;
+	double days_left; /* until the ceiling, at the rate since the start; NaN: not known */
+	/* why commits fail now: "disk full", ...; empty: they do not */
+	char trouble[STORE_WHY_BYTES];
 };
 
 /*
- * Opens or creates the file and starts the writer. NW_EVERSION: made by a newer version. NW_ECORRUPT: not a store.
- * why gets the reason in words.
+ * Opens or creates the file and starts the writer. NW_EVERSION: made by a newer version.
+ * NW_ECORRUPT: not a store. why gets the reason in words.
  */
-int store_open(const char *path, const struct store_opts *opts, struct store **out, char why[STORE_WHY_BYTES]);
-void store_close(struct store *st);        /* commits what is queued, stops the writer; pending completions are run */
+int store_open(
+    const char *path, const struct store_opts *opts, struct store **out, char why[STORE_WHY_BYTES]);
+/* commits what is queued, stops the writer; pending completions are run */
+void store_close(struct store *st);
 void store_next_ids(const struct store *st, struct store_ids *out);
 
 /* Any thread. Owns b from now on, unless NW_EFULL, which leaves it the caller's. */
 int store_submit(struct store *st, struct nw_batch *b);
 /*
- * Waits until everything submitted before is committed or has failed. NW_EIO: disk or memory are short and it is still
- * queued. Any thread but a completion.
+ * Waits until everything submitted before is committed or has failed. NW_EIO: disk or memory are
+ * short and it is still queued. Any thread but a completion.
  */
 int store_sync(struct store *st);
-/* Readable when store_run_completions has work, and when there is room again for whom NW_EFULL sent away. */
+/* Readable when store_run_completions has work, and when there is room again for whom NW_EFULL sent
+ * away. */
 int store_completion_fd(const struct store *st);
-void store_run_completions(struct store *st);      /* one thread */
-void store_get_stats(struct store *st, struct store_stats *out);   /* any thread */
+void store_run_completions(struct store *st);                    /* one thread */
+void store_get_stats(struct store *st, struct store_stats *out); /* any thread */
 
 /*
- * Pinned, a session keeps the rows it still has: its own, and those of its hosts from its time. Any process, whether the
- * store is open or not; needs the right to write. NW_ENOTFOUND: no such session.
+ * Pinned, a session keeps the rows it still has: its own, and those of its hosts from its time. Any
+ * process, whether the store is open or not; needs the right to write. NW_ENOTFOUND: no such
+ * session.
  */
 int store_pin(const char *path, int64_t session_id, bool pinned, char why[STORE_WHY_BYTES]);
 
@@ -209,76 +229,91 @@ void store_reader_close(struct store_reader *r);
 int store_reader_begin(struct store_reader *r);
 void store_reader_end(struct store_reader *r);
 
-/* Callbacks return 0 to go on, 1 to stop early (NW_OK), or a negative code, which is passed through. */
+/* Callbacks return 0 to go on, 1 to stop early (NW_OK), or a negative code, which is passed
+ * through. */
 typedef int store_host_fn(void *arg, const struct nw_host_rec *h);
 typedef int store_xsp_fn(void *arg, const struct nw_xsp_rec *x);
-typedef int store_session_fn(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res_or_null);
+typedef int store_session_fn(
+    void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res_or_null);
 typedef int store_meta_fn(void *arg, const struct nw_meta_rec *m);
 typedef int store_layout_fn(void *arg, const struct nw_layout_rec *l);
 typedef int store_provider_fn(void *arg, const char *provider, uint64_t stored_seq);
 typedef int store_run_fn(void *arg, const struct nw_run_rec *run);
 
 int store_hosts(struct store_reader *r, store_host_fn *fn, void *arg);
-int store_host_get(struct store_reader *r, int64_t id, store_host_fn *fn, void *arg);          /* NW_ENOTFOUND */
+/* NW_ENOTFOUND */
+int store_host_get(struct store_reader *r, int64_t id, store_host_fn *fn, void *arg);
 int store_providers(struct store_reader *r, store_provider_fn *fn, void *arg);
 /* Newest first, ids below before_id (0: from the newest). The result comes without json. */
-int store_sessions(struct store_reader *r, int64_t before_id, size_t limit, store_session_fn *fn, void *arg);
-int store_session_get(struct store_reader *r, int64_t id, store_session_fn *fn, void *arg);    /* NW_ENOTFOUND; with json */
-int store_session_last(struct store_reader *r, int64_t *id);                                   /* NW_ENOTFOUND */
+int store_sessions(
+    struct store_reader *r, int64_t before_id, size_t limit, store_session_fn *fn, void *arg);
+/* NW_ENOTFOUND; with json */
+int store_session_get(struct store_reader *r, int64_t id, store_session_fn *fn, void *arg);
+int store_session_last(struct store_reader *r, int64_t *id); /* NW_ENOTFOUND */
 int store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_fn *fn, void *arg);
-int store_xsp_get(struct store_reader *r, int64_t id, store_xsp_fn *fn, void *arg);            /* NW_ENOTFOUND */
+/* NW_ENOTFOUND */
+int store_xsp_get(struct store_reader *r, int64_t id, store_xsp_fn *fn, void *arg);
 int store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, void *arg);
 /*
- * Metadata of a session (session_id > 0) or of a host alone (session_id 0, host_id > 0; 0: of all hosts),
- * whose event type starts with event_prefix ("" or NULL: all), in id order. raw is not filled.
+ * Metadata of a session (session_id > 0) or of a host alone (session_id 0, host_id > 0; 0: of all
+ * hosts), whose event type starts with event_prefix ("" or NULL: all), in id order. raw is not
+ * filled.
  */
-int store_metas(struct store_reader *r, int64_t session_id, int64_t host_id, const char *event_prefix,
-    store_meta_fn *fn, void *arg);
+int store_metas(struct store_reader *r, int64_t session_id, int64_t host_id,
+    const char *event_prefix, store_meta_fn *fn, void *arg);
 /* One of them, with raw (NULL: the box made it itself). NW_ENOTFOUND */
 int store_meta_get(struct store_reader *r, int64_t id, store_meta_fn *fn, void *arg);
 int store_layouts(struct store_reader *r, int64_t meta_id, store_layout_fn *fn, void *arg);
 
-struct store_block {                       /* rows of one layout, rising in time; on loan */
+struct store_block { /* rows of one layout, rising in time; on loan */
 	size_t n_rows, n_fields;
 	const int64_t *t_wall_ns;
-	const double *const *columns;          /* n_fields pointers to n_rows values */
-	const uint8_t *const *hist;            /* n_rows pointers, or NULL when no row has one */
+	const double *const *columns; /* n_fields pointers to n_rows values */
+	const uint8_t *const *hist;   /* n_rows pointers, or NULL when no row has one */
 	const size_t *hist_len;
-	int64_t bucket_ns;                     /* 0: rows as they came; else some stand for a bucket, of that length at most */
+	/* 0: rows as they came; else some stand for a bucket, of that length at most */
+	int64_t bucket_ns;
 };
 typedef int store_block_fn(void *arg, const struct store_block *b);
 /*
- * Rows of one layout with t0 <= t < t1, in time order over all blocks. Constant memory. Where the rows themselves are
- * gone, a bucket of the finest tier that is left stands for those in it, at the time of the last one: amounts are sums,
- * gauges are means, counters stand as they stood (store/meaning.c says it of each field).
+ * Rows of one layout with t0 <= t < t1, in time order over all blocks. Constant memory. Where the
+ * rows themselves are gone, a bucket of the finest tier that is left stands for those in it, at the
+ * time of the last one: amounts are sums, gauges are means, counters stand as they stood
+ * (store/meaning.c says it of each field).
  */
 int store_rows(struct store_reader *r, int64_t layout_id, int64_t t0_wall_ns, int64_t t1_wall_ns,
     store_block_fn *fn, void *arg);
-/* The same with some fields only, which costs less: columns[f] of the others is NULL, and there are no histograms. */
-int store_rows_of(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields,
-    int64_t t0_wall_ns, int64_t t1_wall_ns, store_block_fn *fn, void *arg);
-/* Rows as if they had come once per step_ns (> 0), made as above. Buckets of that length where there is finer data. */
-int store_rows_at(struct store_reader *r, int64_t layout_id, int64_t step_ns, int64_t t0_wall_ns, int64_t t1_wall_ns,
-    store_block_fn *fn, void *arg);
+/* The same with some fields only, which costs less: columns[f] of the others is NULL, and there are
+ * no histograms. */
+int store_rows_of(struct store_reader *r, int64_t layout_id, const uint32_t *fields,
+    size_t n_fields, int64_t t0_wall_ns, int64_t t1_wall_ns, store_block_fn *fn, void *arg);
+/* Rows as if they had come once per step_ns (> 0), made as above. Buckets of that length where
+ * there is finer data. */
+int store_rows_at(struct store_reader *r, int64_t layout_id, int64_t step_ns, int64_t t0_wall_ns,
+    int64_t t1_wall_ns, store_block_fn *fn, void *arg);
 
-struct store_bucket_block {                /* statistics of fields over stretches of time, rising; on loan */
+struct store_bucket_block { /* statistics of fields over stretches of time, rising; on loan */
 	size_t n_buckets, n_fields;
-	const int64_t *t_wall_ns;              /* of the last row in each */
-	/* [n_fields] pointers to n_buckets values. n: that are not NaN; min, max: NaN with none; m2: sum of squared
-	   differences from the mean, which is sum / n. Pointers of fields that were not asked for are NULL. */
+	const int64_t *t_wall_ns; /* of the last row in each */
+	/* [n_fields] pointers to n_buckets values. n: that are not NaN; min, max: NaN with none;
+	 * m2: sum of squared differences from the mean, which is sum / n. Pointers of fields that
+	 * were not asked for are NULL. */
 	const double *const *n, *const *sum, *const *min, *const *max, *const *m2;
 };
 typedef int store_bucket_fn(void *arg, const struct store_bucket_block *b);
 /*
- * Buckets that begin at multiples of step_ns since 1970, of rows with t0 <= t < t1; those without rows are left out.
- * fields NULL: all. Where finer data is gone buckets are longer: then the one that gets a row is that of its last time.
+ * Buckets that begin at multiples of step_ns since 1970, of rows with t0 <= t < t1; those without
+ * rows are left out. fields NULL: all. Where finer data is gone buckets are longer: then the one
+ * that gets a row is that of its last time.
  */
-int store_buckets(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields,
+int
+store_buckets(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields,
     int64_t t0_wall_ns, int64_t t1_wall_ns, int64_t step_ns, store_bucket_fn *fn, void *arg);
 /* The newest row, without its histogram. NW_ENOTFOUND: there is none. */
 int store_last_row(struct store_reader *r, int64_t layout_id, store_block_fn *fn, void *arg);
 
-/* PRAGMA integrity_check and a decode of every chunk. NW_OK or NW_ECORRUPT with the first fault in why. */
+/* PRAGMA integrity_check and a decode of every chunk. NW_OK or NW_ECORRUPT with the first fault in
+ * why. */
 int store_verify(struct store_reader *r, char why[STORE_WHY_BYTES]);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One-time tokens: what a host gets its first certificate with, instead of files that somebody carries.
+ * One-time tokens: what a host gets its first certificate with, instead of files that somebody
+ * carries.
  *
  *	PIN.SECRET         64 and 32 hexadecimal digits: the SHA-256 of the CA's certificate, 128 random bits
  *
- * By the pin the host knows the box, by the secret the box knows the host. The box keeps a SHA-256 of the secret, in the
- * file tokens below the directory of the CA, one line a token: "open|used HASH EXPIRES FOR NAME", times in seconds.
+ * By the pin the host knows the box, by the secret the box knows the host. The box keeps a SHA-256
+ * of the secret, in the file tokens below the directory of the CA, one line a token: "open|used
+ * HASH EXPIRES FOR NAME", times in seconds.
  */
 #ifndef NARROWS_TOKEN_H
 #define NARROWS_TOKEN_H
@@ -15,24 +17,30 @@
 #include "daemon/conf.h"
 #include "narrows/cert.h"
 
-enum { TOKEN_SECRET_CHARS = 32, TOKEN_TEXT_BYTES = 2 * NW_TLS_PIN_BYTES + 1 + TOKEN_SECRET_CHARS + 1 };
+enum {
+	TOKEN_SECRET_CHARS = 32,
+	TOKEN_TEXT_BYTES = 2 * NW_TLS_PIN_BYTES + 1 + TOKEN_SECRET_CHARS + 1
+};
 
 struct token_grant {
 	char host[NW_TLS_NAME_BYTES];
-	struct nw_cert cert;                /* without key */
+	struct nw_cert cert; /* without key */
 	char ca_pem[4096];
 };
 
-/* A token for a certificate that will be good for_s seconds, to be used until the given time. NW_EINVAL, NW_EIO. */
-int token_make(const char *tls_dir, const char *host, int64_t now_wall_s, int64_t until_wall_s, int64_t for_s,
-    char out[TOKEN_TEXT_BYTES], char why[CONF_WHY_BYTES]);
+/* A token for a certificate that will be good for_s seconds, to be used until the given time.
+ * NW_EINVAL, NW_EIO. */
+int token_make(const char *tls_dir, const char *host, int64_t now_wall_s, int64_t until_wall_s,
+    int64_t for_s, char out[TOKEN_TEXT_BYTES], char why[CONF_WHY_BYTES]);
 /*
- * Uses it up and makes the certificate: in this order, so that nothing can have it made twice. NW_ECONFLICT: there is no
- * such token, it was used, or it is too old; why says which. NW_EINVAL: no request; then the token stays good.
+ * Uses it up and makes the certificate: in this order, so that nothing can have it made twice.
+ * NW_ECONFLICT: there is no such token, it was used, or it is too old; why says which. NW_EINVAL:
+ * no request; then the token stays good.
  */
-int token_redeem(const char *tls_dir, const char *secret, const char *request_pem, int64_t now_wall_s, struct token_grant *out,
-    char why[CONF_WHY_BYTES]);
+int token_redeem(const char *tls_dir, const char *secret, const char *request_pem,
+    int64_t now_wall_s, struct token_grant *out, char why[CONF_WHY_BYTES]);
 /* What a host reads in it. NW_EINVAL. */
-int token_parse(const char *text, uint8_t pin[NW_TLS_PIN_BYTES], char secret[TOKEN_SECRET_CHARS + 1]);
+int
+token_parse(const char *text, uint8_t pin[NW_TLS_PIN_BYTES], char secret[TOKEN_SECRET_CHARS + 1]);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The report: pages, plots, CSV and JSON over HTTP, from the store and from result documents already computed.
- * It runs in a thread of its own with its own event base and read connections, and never calls the daemon.
+ * The report: pages, plots, CSV and JSON over HTTP, from the store and from result documents
+ * already computed. It runs in a thread of its own with its own event base and read connections,
+ * and never calls the daemon.
  */
 #ifndef NARROWS_WEB_H
 #define NARROWS_WEB_H
@@ -12,63 +13,74 @@
 
 #include "narrows/store.h"
 
-/* Everything an operator must know, copied at one moment. /healthz and the health page render exactly this. */
+/* Everything an operator must know, copied at one moment. /healthz and the health page render
+ * exactly this. */
 struct nw_health {
-	bool ok;                            /* false: `problem` says what is wrong first */
+	bool ok; /* false: `problem` says what is wrong first */
 	char problem[STORE_WHY_BYTES];
 	char version[32];
 	int64_t started_wall_ns, now_wall_ns;
 	struct store_stats store;
 	uint64_t connections, connections_refused, xsp_sessions_open, sessions_open, sessions_total;
 	uint64_t frames, documents, samples, unknown_options, duplicates, data_without_metadata;
-	uint64_t dropped_documents;            /* by providers: they could not keep them */
-	uint64_t rejected_frames, rejected_documents, rejected_control /* STATUS and CLOCK */, rejected_auth, rejected_tls,
-	    rejected_tokens, timeouts, paused_reads;
+	uint64_t dropped_documents; /* by providers: they could not keep them */
+	uint64_t rejected_frames, rejected_documents, rejected_control /* STATUS and CLOCK */,
+	    rejected_auth, rejected_tls, rejected_tokens, timeouts, paused_reads;
 	uint64_t analysis_queued, analysis_runs, analysis_failures;
-	uint64_t http_connections, http_requests, http_refused, http_timeouts, http_malformed, http_misdirected;  /* by web/ */
+	/* by web/ */
+	uint64_t http_connections, http_requests, http_refused, http_timeouts, http_malformed,
+	    http_misdirected;
 	int64_t last_analysis_wall_ns, last_analysis_took_ns;
 	bool clock_known, clock_synchronised;
 	double clock_offset_s, clock_bound_s;
 	int64_t disk_free_bytes;
-	char listen_xsp[64], listen_xsp_tls[64], listen_http[64], listen_https[64];   /* "": not there */
+	/* "": not there */
+	char listen_xsp[64], listen_xsp_tls[64], listen_http[64], listen_https[64];
 };
 
 struct bufferevent;
 struct event_base;
 
 struct web_opts {
-	const char *listen;                 /* "127.0.0.1/8080"; port 0: any */
-	const char *listen_https;           /* the same; NULL: none. Then wrap makes the connections of that port: */
-	struct bufferevent *(*wrap)(struct event_base *base, void *arg);    /* closes what is below when freed; NULL: no */
+	const char *listen; /* "127.0.0.1/8080"; port 0: any */
+	/* the same; NULL: none. Then wrap makes the connections of that port: */
+	const char *listen_https;
+	/* closes what is below when freed; NULL: no */
+	struct bufferevent *(*wrap)(struct event_base *base, void *arg);
 	void *wrap_arg;
-	/* A host asks for its certificate, over HTTPS; returns the HTTP status and the text to it. NULL: not here. */
+	/* A host asks for its certificate, over HTTPS; returns the HTTP status and the text to it.
+	 * NULL: not here. */
 	int (*enroll)(void *arg, const char *peer, const char *body, char *out, size_t cap);
 	void *enroll_arg;
-	const char *names;                  /* further names of the box, separated by blanks; "any": all; NULL: none */
-	uint32_t connections_max, connections_per_address_max;     /* of each port; 0, as in the next two: the usual */
+	/* further names of the box, separated by blanks; "any": all; NULL: none */
+	const char *names;
+	/* of each port; 0, as in the next two: the usual */
+	uint32_t connections_max, connections_per_address_max;
 	int64_t request_max_ns, answer_max_ns;
 	const char *store_path;
-	void (*health)(void *arg, struct nw_health *out);   /* called from the web thread */
+	void (*health)(void *arg, struct nw_health *out); /* called from the web thread */
 	void *health_arg;
 };
 
 struct web;
 int web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTES]);
-void web_stop(struct web *w);           /* answers what has begun, joins the thread; NULL is fine */
-const char *web_address(const struct web *w);   /* "127.0.0.1/8080" as bound; lives as long as w */
-const char *web_address_https(const struct web *w);     /* "" without */
+void web_stop(struct web *w); /* answers what has begun, joins the thread; NULL is fine */
+const char *web_address(const struct web *w); /* "127.0.0.1/8080" as bound; lives as long as w */
+const char *web_address_https(const struct web *w); /* "" without */
 
 /*
- * The machine-readable answers without HTTP: "/sessions.json[?before=ID]", "/session/ID.json", and exports:
- * "/session/ID.csv[?shape=...]", ".ndjson", ".lp". *status is what HTTP would say (200, 400, 404). Body as web_csv_session().
+ * The machine-readable answers without HTTP: "/sessions.json[?before=ID]", "/session/ID.json", and
+ * exports: "/session/ID.csv[?shape=...]", ".ndjson", ".lp". *status is what HTTP would say (200,
+ * 400, 404). Body as web_csv_session().
  */
 int web_answer(struct store_reader *r, const char *path,
     int (*write)(void *arg, const char *text, size_t len), void *arg, int *status);
 
 /*
- * Tidy CSV of everything measured for a session: the session's own series, and those of its hosts within its time.
- * Columns session,series_id,host,subject,event_type,field,unit,time,t_ns,value. Constant memory; ordered by series,
- * then time. write returns 0, or a negative code that ends the export.
+ * Tidy CSV of everything measured for a session: the session's own series, and those of its hosts
+ * within its time. Columns session,series_id,host,subject,event_type,field,unit,time,t_ns,value.
+ * Constant memory; ordered by series, then time. write returns 0, or a negative code that ends the
+ * export.
  */
 int web_csv_session(struct store_reader *r, int64_t session_id,
     int (*write)(void *arg, const char *text, size_t len), void *arg);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The calls of the original XSP client library, for programs written for it: they compile with this header (also as
- * libxsp_client.h), link with libnarrows and run against any XSP daemon. New programs will rather use provider.h.
+ * The calls of the original XSP client library, for programs written for it: they compile with this
+ * header (also as libxsp_client.h), link with libnarrows and run against any XSP daemon. New
+ * programs will rather use provider.h.
  *
  * 0 or a positive number is success, -1 (0 where so stated) failure with errno set. Nothing prints, exits or raises
- * SIGPIPE. A session belongs to one thread at a time. xsp_why() says in words what the last failure was.
+ * SIGPIPE. A session belongs to one thread at a time. xsp_why() says in words what the last failure
+ * was.
  *
  * Different from the original, on purpose:
  *  - every byte of a header is defined; the original sends pieces of its stack;
@@ -42,54 +44,78 @@ typedef struct libxsp_net_path_rule_crit {
 	uint64_t bandwidth, duration;
 } libxspNetPathRuleCrit;
 
-enum { XSP_HOP_NATIVE = 1 };                            /* the hop speaks XSP */
+enum { XSP_HOP_NATIVE = 1 }; /* the hop speaks XSP */
 enum xsp_sec { XSP_SEC_NONE = 0, XSP_SEC_SSH, XSP_SEC_SSL };
-enum { XSP_SOCKET = 2 };                                /* option level of the session itself: it has none here */
-enum xsp_eid_types_t { XSP_EID_NULL = 0, XSP_EID_IPv4, XSP_EID_IPv6, XSP_EID_URN, XSP_EID_HRN, XSP_EID_HOPID, XSP_EID_DPID,
-	XSP_EID_DPIDC };
-enum xsp_sess_net_path_actions_t { XSP_NET_PATH_CREATE = 0, XSP_NET_PATH_DELETE, XSP_NET_PATH_MODIFY, XSP_NET_PATH_QUERY };
+enum { XSP_SOCKET = 2 }; /* option level of the session itself: it has none here */
+enum xsp_eid_types_t {
+	XSP_EID_NULL = 0,
+	XSP_EID_IPv4,
+	XSP_EID_IPv6,
+	XSP_EID_URN,
+	XSP_EID_HRN,
+	XSP_EID_HOPID,
+	XSP_EID_DPID,
+	XSP_EID_DPIDC
+};
+enum xsp_sess_net_path_actions_t {
+	XSP_NET_PATH_CREATE = 0,
+	XSP_NET_PATH_DELETE,
+	XSP_NET_PATH_MODIFY,
+	XSP_NET_PATH_QUERY
+};
 
-NW_PUBLIC int libxsp_init(void);                        /* does nothing, always 0 */
-NW_PUBLIC libxspSess *xsp_session(void);                /* NULL: ENOMEM. Free with xsp_close() or xsp_close2() */
+NW_PUBLIC int libxsp_init(void);         /* does nothing, always 0 */
+NW_PUBLIC libxspSess *xsp_session(void); /* NULL: ENOMEM. Free with xsp_close() or xsp_close2() */
 
-/* Adds "host/port" (at most 63 characters) at the end of the path; the first one is the daemon to connect to. */
+/* Adds "host/port" (at most 63 characters) at the end of the path; the first one is the daemon to
+ * connect to. */
 NW_PUBLIC int xsp_sess_appendchild(libxspSess *sess, const char *child, unsigned int flags);
-/* Adds a hop below a named one ("" is this program). 1: done, 0: there is no such parent (ENOENT) or no memory. */
-NW_PUBLIC int xsp_sess_addchild(libxspSess *sess, const char *parent, const char *child, uint16_t flags);
-NW_PUBLIC libxspSecInfo *xsp_sess_new_security(const char *username, const char *password, const char *key1,
-    const char *key2, const char *keypass);             /* an empty record: nothing here needs it. Never NULL */
-NW_PUBLIC int xsp_sess_set_security(libxspSess *sess, libxspSecInfo *sec, int type);   /* XSP_SEC_NONE only */
+/* Adds a hop below a named one ("" is this program). 1: done, 0: there is no such parent (ENOENT)
+ * or no memory. */
+NW_PUBLIC int
+xsp_sess_addchild(libxspSess *sess, const char *parent, const char *child, uint16_t flags);
+NW_PUBLIC libxspSecInfo *
+xsp_sess_new_security(const char *username, const char *password, const char *key1,
+    const char *key2, const char *keypass); /* an empty record: nothing here needs it. Never NULL */
+/* XSP_SEC_NONE only */
+NW_PUBLIC int xsp_sess_set_security(libxspSess *sess, libxspSecInfo *sec, int type);
 
-/* Connects to the one first hop, authenticates, opens, waits for the acknowledgement. Again after a failure: allowed. */
+/* Connects to the one first hop, authenticates, opens, waits for the acknowledgement. Again after a
+ * failure: allowed. */
 NW_PUBLIC int xsp_connect(libxspSess *sess);
-NW_PUBLIC int xsp_close(libxspSess *sess);              /* closes the socket, frees */
-NW_PUBLIC int xsp_close2(libxspSess *sess);             /* says SESS_CLOSE and waits up to 1 s for the peer to close */
+NW_PUBLIC int xsp_close(libxspSess *sess); /* closes the socket, frees */
+/* says SESS_CLOSE and waits up to 1 s for the peer to close */
+NW_PUBLIC int xsp_close2(libxspSess *sess);
 NW_PUBLIC int xsp_shutdown(libxspSess *sess, int how);
 
-/* One application message. Returns the bytes of the whole message, 0 on failure. EMSGSIZE: above 65,360. */
+/* One application message. Returns the bytes of the whole message, 0 on failure. EMSGSIZE: above
+ * 65,360. */
 NW_PUBLIC int xsp_send_msg(libxspSess *sess, const void *buf, uint64_t len, int opt_type);
 /*
- * Waits for an application message. *ret_buf is allocated (one byte more than *len, and that is 0), free() it; it is
- * NULL on failure. Returns its length; a message may be empty, then errno is 0.
+ * Waits for an application message. *ret_buf is allocated (one byte more than *len, and that is 0),
+ * free() it; it is NULL on failure. Returns its length; a message may be empty, then errno is 0.
  */
 NW_PUBLIC int xsp_recv_msg(libxspSess *sess, void **ret_buf, uint64_t *len, int *ret_type);
-NW_PUBLIC int xsp_wait_ack(libxspSess *sess);           /* -1: refused (EPERM), or no answer */
+NW_PUBLIC int xsp_wait_ack(libxspSess *sess); /* -1: refused (EPERM), or no answer */
 NW_PUBLIC int xsp_send_ping(libxspSess *sess);
-NW_PUBLIC int xsp_recv_ping(libxspSess *sess);          /* waits for the answer */
+NW_PUBLIC int xsp_recv_ping(libxspSess *sess); /* waits for the answer */
 NW_PUBLIC int xsp_signal_inf_data(libxspSess *sess);
 
-/* The bytes of the control connection, as send(2) and recv(2). What is not a message puts the peer out of step. */
+/* The bytes of the control connection, as send(2) and recv(2). What is not a message puts the peer
+ * out of step. */
 NW_PUBLIC ssize_t xsp_send(libxspSess *sess, const void *buf, size_t len, int flags);
 NW_PUBLIC ssize_t xsp_recv(libxspSess *sess, void *buf, size_t len, int flags);
 
 /* Socket options may be set before there is a socket: they are applied when it is connected. */
-NW_PUBLIC int xsp_setsockopt(libxspSess *sess, int level, int optname, const void *optval, socklen_t optlen);
-NW_PUBLIC int xsp_getsockopt(libxspSess *sess, int level, int optname, void *optval, socklen_t *optlen);
+NW_PUBLIC int
+xsp_setsockopt(libxspSess *sess, int level, int optname, const void *optval, socklen_t optlen);
+NW_PUBLIC int
+xsp_getsockopt(libxspSess *sess, int level, int optname, void *optval, socklen_t *optlen);
 NW_PUBLIC int xsp_get_session_socket(libxspSess *sess); /* -1: none. It stays the session's */
 /* Uses a socket on which somebody else has opened a session; it is the session's from now on. */
 NW_PUBLIC int xsp_set_session_socket(libxspSess *sess, int new_sd);
-NW_PUBLIC int xsp_set_session_connected(libxspSess *sess);   /* 0 when there is such a socket */
-NW_PUBLIC int xsp_sess_cmp(libxspSess *sess1, libxspSess *sess2);   /* 0: the same session id */
+NW_PUBLIC int xsp_set_session_connected(libxspSess *sess); /* 0 when there is such a socket */
+NW_PUBLIC int xsp_sess_cmp(libxspSess *sess1, libxspSess *sess2); /* 0: the same session id */
 
 /* Network paths: every call fails with ENOTSUP. */
 NW_PUBLIC libxspNetPath *xsp_sess_new_net_path(int action);

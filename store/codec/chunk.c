@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A chunk, little endian (integers as in codec_bytes.h):
- *
- *   "NWC"     then u8 version, 1
- *   u8        compact (bit 0), attachments (bit 1), all others 0
- *   varint    rows, varint columns
- *   signed    least time, varint distance of the greatest         if there are rows
- *   varint    bytes of all attachments                            if there are any
- *   varint    length of each piece: times, attachments (if any), columns
- *   pieces    codec_time.c; below; codec_column.c
- *   u32       low half of XXH64 of all before
- *
- * Attachments: a stream (codec_stream.c) of their lengths, u8 method, and all their bytes as they are (0) or as one
- * zstd frame (1).
- *
- * A column may refer to others, in a chain of at most DEPTH_MAX: so one column can be had by decoding a few. What
- * decoding allocates is known from the head and limited before it happens. */
+/* A chunk, little endian (integers as in codec_bytes.h): "NWC" then u8 version, 1 u8 compact (bit
+ * 0), attachments (bit 1), all others 0 varint rows, varint columns signed least time, varint
+ * distance of the greatest if there are rows varint bytes of all attachments if there are any
+ * varint length of each piece: times, attachments (if any), columns pieces codec_time.c; below;
+ * codec_column.c u32 low half of XXH64 of all before Attachments: a stream (codec_stream.c) of
+ * their lengths, u8 method, and all their bytes as they are (0) or as one zstd frame (1). A column
+ * may refer to others, in a chain of at most DEPTH_MAX: so one column can be had by decoding a few.
+ * What decoding allocates is known from the head and limited before it happens. */
 #include "store/codec/chunk.h"
 
 #include <stdlib.h>
@@ -29,15 +21,19 @@
 
 enum {
 	VERSION = 1,
-	FLAG_COMPACT = 1, FLAG_ATTACHMENTS = 2,
-	MAGIC_BYTES = 4, CHECKSUM_BYTES = 4,
+	FLAG_COMPACT = 1,
+	FLAG_ATTACHMENTS = 2,
+	MAGIC_BYTES = 4,
+	CHECKSUM_BYTES = 4,
 	HEAD_BYTES_MAX = MAGIC_BYTES + 1 + 5 * VARINT_MAX_BYTES,
-	ATTACHED_RAW = 0, ATTACHED_ZSTD = 1,
-	ATTACHED_LEVEL_HOT = 1, ATTACHED_LEVEL_COMPACT = 9,
+	ATTACHED_RAW = 0,
+	ATTACHED_ZSTD = 1,
+	ATTACHED_LEVEL_HOT = 1,
+	ATTACHED_LEVEL_COMPACT = 9,
 	DEPTH_MAX = 16,
 	CAP_ROWS_MIN = 1024,
-	LEARN_ROWS_MIN = 256,         /* what fewer rows suggest may be chance */
-	STRANGE_SHARE = 3             /* one column of so many that is not like its family's: so is the chunk */
+	LEARN_ROWS_MIN = 256, /* what fewer rows suggest may be chance */
+	STRANGE_SHARE = 3 /* one column of so many that is not like its family's: so is the chunk */
 };
 
 static const uint8_t magic[MAGIC_BYTES] = { 'N', 'W', 'C', VERSION };
@@ -46,21 +42,21 @@ enum column_state { COLUMN_CODED, COLUMN_OPEN, COLUMN_DECODED };
 
 struct chunk_codec {
 	struct column_work work;
-	struct chunk_buf pieces;              /* of the chunk being encoded */
-	uint8_t *state;                       /* [cap_columns] enum column_state */
-	const double **value;                 /* [cap_columns] columns as they are decoded */
-	const uint8_t **piece;                /* [cap_columns] where each begins */
+	struct chunk_buf pieces; /* of the chunk being encoded */
+	uint8_t *state;          /* [cap_columns] enum column_state */
+	const double **value;    /* [cap_columns] columns as they are decoded */
+	const uint8_t **piece;   /* [cap_columns] where each begins */
 	uint32_t *piece_len;
-	struct column_plan *plan;             /* [cap_columns] of the chunk being encoded */
-	struct column_search *search;         /* for cap_columns */
-	struct plan_memory *plans;            /* made when first needed; may stay NULL */
+	struct column_plan *plan;     /* [cap_columns] of the chunk being encoded */
+	struct column_search *search; /* for cap_columns */
+	struct plan_memory *plans;    /* made when first needed; may stay NULL */
 	uint32_t cap_columns;
 };
 
 /* A head with what decoding needs besides. */
 struct layout {
 	struct chunk_head head;
-	const uint8_t *directory, *end;       /* of the bytes that the checksum covers */
+	const uint8_t *directory, *end; /* of the bytes that the checksum covers */
 	size_t attachment_bytes;
 	struct byte_reader times, attachments;
 };
@@ -130,8 +126,8 @@ codec_reserve(struct chunk_codec *codec, uint32_t n_rows, uint32_t n_columns)
 		codec->piece_len = malloc(n_columns * sizeof(*codec->piece_len));
 		codec->plan = malloc(n_columns * sizeof(*codec->plan));
 		codec->search = column_search_new(n_columns);
-		if (codec->state == NULL || codec->value == NULL || codec->piece == NULL || codec->piece_len == NULL ||
-		    codec->plan == NULL || codec->search == NULL) {
+		if (codec->state == NULL || codec->value == NULL || codec->piece == NULL ||
+		    codec->piece_len == NULL || codec->plan == NULL || codec->search == NULL) {
 			free_columns(codec);
 			return NW_ENOMEM;
 		}
@@ -155,11 +151,13 @@ decoded_bytes(uint32_t n_rows, uint32_t n_columns, bool has_attachments, size_t 
 static int
 check_input(const struct chunk_columns *in)
 {
-	size_t attachment_bytes = in->attachment_end != NULL && in->n_rows > 0 ? in->attachment_end[in->n_rows - 1] : 0;
+	size_t attachment_bytes =
+	    in->attachment_end != NULL && in->n_rows > 0 ? in->attachment_end[in->n_rows - 1] : 0;
 	uint32_t i;
 
 	if (in->n_rows > CHUNK_ROWS_MAX || in->n_columns > CHUNK_COLUMNS_MAX ||
-	    decoded_bytes(in->n_rows, in->n_columns, in->attachment_end != NULL, attachment_bytes) > CHUNK_DECODED_MAX_BYTES)
+	    decoded_bytes(in->n_rows, in->n_columns, in->attachment_end != NULL, attachment_bytes) >
+		CHUNK_DECODED_MAX_BYTES)
 		return NW_ETOOBIG;
 	for (i = 1; in->attachment_end != NULL && i < in->n_rows; i++)
 		if (in->attachment_end[i] < in->attachment_end[i - 1])
@@ -168,8 +166,8 @@ check_input(const struct chunk_columns *in)
 }
 
 static int
-encode_attachments(struct column_work *work, const struct chunk_columns *in, enum chunk_effort effort,
-    struct chunk_buf *out)
+encode_attachments(struct column_work *work, const struct chunk_columns *in,
+    enum chunk_effort effort, struct chunk_buf *out)
 {
 	size_t total = in->n_rows > 0 ? in->attachment_end[in->n_rows - 1] : 0, len;
 	ZSTD_CCtx *cctx = token_compressor(&work->coder.tokens);
@@ -183,7 +181,8 @@ encode_attachments(struct column_work *work, const struct chunk_columns *in, enu
 	if ((rc = stream_write(&work->coder, work->main, in->n_rows, out)) != NW_OK ||
 	    (rc = buf_reserve(out, 1 + ZSTD_compressBound(total))) != NW_OK)
 		return rc;
-	len = ZSTD_compressCCtx(cctx, out->bytes + out->len + 1, ZSTD_compressBound(total), in->attachment, total,
+	len = ZSTD_compressCCtx(cctx, out->bytes + out->len + 1, ZSTD_compressBound(total),
+	    in->attachment, total,
 	    effort == CHUNK_HOT ? ATTACHED_LEVEL_HOT : ATTACHED_LEVEL_COMPACT);
 	if (ZSTD_isError(len))
 		return NW_ENOMEM;
@@ -201,7 +200,8 @@ static int
 encode_column(struct chunk_codec *codec, const struct chunk_columns *in, uint32_t c)
 {
 	size_t begin = codec->pieces.len;
-	int rc = column_write(&codec->work, in->value, in->n_rows, c, &codec->plan[c], &codec->pieces);
+	int rc =
+	    column_write(&codec->work, in->value, in->n_rows, c, &codec->plan[c], &codec->pieces);
 
 	codec->piece_len[c] = (uint32_t)(codec->pieces.len - begin);
 	return rc;
@@ -228,13 +228,16 @@ encode_unknown(struct chunk_codec *codec, const struct chunk_columns *in, enum c
 		if ((rc = encode_column(codec, in, c)) != NW_OK)
 			return rc;
 	if (codec->plans != NULL && in->n_rows >= LEARN_ROWS_MIN) {
-		plans_learn(codec->plans, in->kind, plan, codec->piece_len, in->n_columns, in->n_rows);
-		plans_learn(codec->plans, in->family, plan, codec->piece_len, in->n_columns, in->n_rows);
+		plans_learn(
+		    codec->plans, in->kind, plan, codec->piece_len, in->n_columns, in->n_rows);
+		plans_learn(
+		    codec->plans, in->family, plan, codec->piece_len, in->n_columns, in->n_rows);
 	}
 	return NW_OK;
 }
 
-/* As the last time; where that does not do well any more, as the column looks by itself. Counts such columns. */
+/* As the last time; where that does not do well any more, as the column looks by itself. Counts
+ * such columns. */
 static int
 encode_known(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort,
     struct known_column *known, uint32_t *n_strange)
@@ -260,7 +263,8 @@ encode_known(struct chunk_codec *codec, const struct chunk_columns *in, enum chu
 		if ((rc = encode_column(codec, in, c)) != NW_OK)
 			return rc;
 		if (codec->piece_len[c] < len)
-			memmove(codec->pieces.bytes + begin, codec->pieces.bytes + begin + len, codec->piece_len[c]);
+			memmove(codec->pieces.bytes + begin, codec->pieces.bytes + begin + len,
+			    codec->piece_len[c]);
 		else
 			codec->piece_len[c] = (uint32_t)len;
 		codec->pieces.len = begin + codec->piece_len[c];
@@ -292,7 +296,8 @@ encode_columns(struct chunk_codec *codec, const struct chunk_columns *in, enum c
 		return encode_unknown(codec, in, effort);
 	}
 	if (effort == CHUNK_COMPACT && in->n_rows >= LEARN_ROWS_MIN)
-		plans_learn(codec->plans, in->kind, codec->plan, codec->piece_len, in->n_columns, in->n_rows);
+		plans_learn(codec->plans, in->kind, codec->plan, codec->piece_len, in->n_columns,
+		    in->n_rows);
 	return NW_OK;
 }
 
@@ -304,7 +309,9 @@ write_head(const struct chunk_columns *in, enum chunk_effort effort, struct chun
 	uint32_t i;
 
 	write_bytes(out, magic, MAGIC_BYTES);
-	write_u8(out, (effort == CHUNK_COMPACT ? FLAG_COMPACT : 0) | (has_attachments ? FLAG_ATTACHMENTS : 0));
+	write_u8(out,
+	    (effort == CHUNK_COMPACT ? FLAG_COMPACT : 0) |
+		(has_attachments ? FLAG_ATTACHMENTS : 0));
 	write_varint(out, in->n_rows);
 	write_varint(out, in->n_columns);
 	if (in->n_rows > 0) {
@@ -321,7 +328,8 @@ write_head(const struct chunk_columns *in, enum chunk_effort effort, struct chun
 }
 
 int
-chunk_encode(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort, struct chunk_buf *out)
+chunk_encode(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort,
+    struct chunk_buf *out)
 {
 	size_t times_len, attachments_len = 0;
 	uint64_t sum;
@@ -330,7 +338,8 @@ chunk_encode(struct chunk_codec *codec, const struct chunk_columns *in, enum chu
 
 	out->len = 0;
 	codec->pieces.len = 0;
-	if ((rc = check_input(in)) != NW_OK || (rc = codec_reserve(codec, in->n_rows, in->n_columns)) != NW_OK)
+	if ((rc = check_input(in)) != NW_OK ||
+	    (rc = codec_reserve(codec, in->n_rows, in->n_columns)) != NW_OK)
 		return rc;
 	codec->work.coder.effort = effort;
 	if ((rc = time_write(&codec->work, in->t_wall_ns, in->n_rows, &codec->pieces)) != NW_OK)
@@ -342,8 +351,9 @@ chunk_encode(struct chunk_codec *codec, const struct chunk_columns *in, enum chu
 		attachments_len = codec->pieces.len - times_len;
 	}
 	if ((rc = encode_columns(codec, in, effort)) != NW_OK ||
-	    (rc = buf_reserve(out, HEAD_BYTES_MAX + ((size_t)in->n_columns + 2) * VARINT_MAX_BYTES + codec->pieces.len +
-	    CHECKSUM_BYTES)) != NW_OK)
+	    (rc = buf_reserve(out,
+		 HEAD_BYTES_MAX + ((size_t)in->n_columns + 2) * VARINT_MAX_BYTES +
+		     codec->pieces.len + CHECKSUM_BYTES)) != NW_OK)
 		return rc;
 	write_head(in, effort, out);
 	write_varint(out, times_len);
@@ -395,7 +405,8 @@ read_layout(const uint8_t *bytes, size_t len, struct layout *layout)
 	head->t_max_wall_ns = (int64_t)((uint64_t)head->t_min_wall_ns + span);
 	head->effort = flags & FLAG_COMPACT ? CHUNK_COMPACT : CHUNK_HOT;
 	head->has_attachments = flags & FLAG_ATTACHMENTS;
-	head->decoded_bytes = decoded_bytes(head->n_rows, head->n_columns, head->has_attachments, attachment_bytes);
+	head->decoded_bytes =
+	    decoded_bytes(head->n_rows, head->n_columns, head->has_attachments, attachment_bytes);
 	layout->attachment_bytes = attachment_bytes;
 	layout->directory = in.at;
 	layout->end = in.end;
@@ -455,13 +466,15 @@ decode_times(struct column_work *work, const struct layout *layout, int64_t *t)
 		most = t[i] > most ? t[i] : most;
 	}
 	/* Whoever looks for a time reads heads only: they must not lie. */
-	if (reader_left(&in) != 0 || least != layout->head.t_min_wall_ns || most != layout->head.t_max_wall_ns)
+	if (reader_left(&in) != 0 || least != layout->head.t_min_wall_ns ||
+	    most != layout->head.t_max_wall_ns)
 		return NW_ECORRUPT;
 	return NW_OK;
 }
 
 static int
-decode_attachments(struct column_work *work, const struct layout *layout, uint32_t *ends, uint8_t *bytes)
+decode_attachments(
+    struct column_work *work, const struct layout *layout, uint32_t *ends, uint8_t *bytes)
 {
 	struct byte_reader in = layout->attachments;
 	uint32_t n = layout->head.n_rows, i;
@@ -485,7 +498,9 @@ decode_attachments(struct column_work *work, const struct layout *layout, uint32
 	if (method == ATTACHED_ZSTD) {
 		if ((dctx = token_decompressor(&work->coder.tokens)) == NULL)
 			return NW_ENOMEM;
-		return ZSTD_decompressDCtx(dctx, bytes, total, in.at, reader_left(&in)) == total ? NW_OK : NW_ECORRUPT;
+		return ZSTD_decompressDCtx(dctx, bytes, total, in.at, reader_left(&in)) == total
+		    ? NW_OK
+		    : NW_ECORRUPT;
 	}
 	if (reader_left(&in) != total)
 		return NW_ECORRUPT;
@@ -516,7 +531,8 @@ decode_column(struct chunk_codec *codec, const struct layout *layout, uint32_t c
 	for (i = 0; i < n_needs; i++)
 		if ((rc = decode_column(codec, layout, need[i], depth + 1)) != NW_OK)
 			return rc;
-	rc = column_read(&codec->work, &in, &plan, codec->value, layout->head.n_rows, (double *)codec->value[c]);
+	rc = column_read(
+	    &codec->work, &in, &plan, codec->value, layout->head.n_rows, (double *)codec->value[c]);
 	if (rc != NW_OK)
 		return rc;
 	codec->state[c] = COLUMN_DECODED;
@@ -541,8 +557,8 @@ rows_reserve(struct chunk_rows *out, const struct chunk_head *head)
 }
 
 static int
-decode_wanted_columns(struct chunk_codec *codec, const struct layout *layout, const struct chunk_want *want,
-    const double **shown)
+decode_wanted_columns(struct chunk_codec *codec, const struct layout *layout,
+    const struct chunk_want *want, const double **shown)
 {
 	bool all = want == NULL || want->columns == NULL;
 	uint32_t n = all ? layout->head.n_columns : want->n_columns, i, c;
@@ -598,8 +614,8 @@ decode_pieces(struct chunk_codec *codec, const struct layout *layout, const stru
 }
 
 int
-chunk_decode(struct chunk_codec *codec, const uint8_t *bytes, size_t len, const struct chunk_want *want,
-    struct chunk_rows *out)
+chunk_decode(struct chunk_codec *codec, const uint8_t *bytes, size_t len,
+    const struct chunk_want *want, struct chunk_rows *out)
 {
 	struct layout layout;
 	int rc;

@@ -8,7 +8,8 @@ block_rows(uint32_t n, uint32_t first)
 	return n - first < BITS_BLOCK ? n - first : BITS_BLOCK;
 }
 
-/* Inlined with a constant number of rows, this becomes vector code; so it does for the other row loops below. */
+/* Inlined with a constant number of rows, this becomes vector code; so it does for the other row
+ * loops below. */
 static inline uint64_t
 join(const uint64_t *v, uint32_t rows)
 {

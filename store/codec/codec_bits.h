@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bits packed without gaps, least significant first: bit i of a run is bit i % 8 of its byte i / 8. */
+/* Bits packed without gaps, least significant first: bit i of a run is bit i % 8 of its byte i /
+ * 8. */
 #ifndef STORE_CODEC_BITS_H
 #define STORE_CODEC_BITS_H
 
 #include "store/codec/codec_bytes.h"
 
 enum {
-	BITS_BLOCK = 32,          /* values that share one width: 32 of any width fill whole bytes */
-	BITS_SLACK_BYTES = 16     /* what a writer may touch, and a reader must be able to, behind the last bit */
+	BITS_BLOCK = 32, /* values that share one width: 32 of any width fill whole bytes */
+	/* what a writer may touch, and a reader must be able to, behind the last bit */
+	BITS_SLACK_BYTES = 16
 };
 
 struct bit_writer {

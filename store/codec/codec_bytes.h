@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the chunk codecs put numbers into bytes: little endian, variable-length integers of 7 bits per byte with the
- * least significant group first, signed ones folded so that small magnitudes are short. A reader never passes its
- * end: what is missing reads as zero and marks it bad, to be asked once at the end of a piece. */
+/* How the chunk codecs put numbers into bytes: little endian, variable-length integers of 7 bits
+ * per byte with the least significant group first, signed ones folded so that small magnitudes are
+ * short. A reader never passes its end: what is missing reads as zero and marks it bad, to be asked
+ * once at the end of a piece. */
 #ifndef STORE_CODEC_BYTES_H
 #define STORE_CODEC_BYTES_H
 

@@ -1,30 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A column's bytes:
- *
- *   u8       form (bits 0-2), skip (bits 3-4), guess (bits 5-7)
- *   EQUAL    varint of the value's bits, bytes reversed (short numbers end in zeros); nothing else follows
- *   u8       scale: digits (bits 0-6), multiplied (bit 7)           SCALED, NEAR, RATIO
- *   varint   numerator's column                                     RATIO
- *   varint   proportional column                                    STEADY
- *   u8 op, varint columns                                           RELATION
- *   varint   number of rows skipped, then a stream of the rows between them        LISTED, REPEATED
- *   stream   bits of the rows skipped                               LISTED
- *   signed   first integer                                          PREVIOUS, STEADY, SLOPE
- *   signed   its difference to the second                           SLOPE
- *   stream   the other integers less what was guessed
- *   stream   ulps                                                   NEAR, RATIO
- *
- * Skipped rows are left out of the integers; guesses that look back see the row before among those that remain. */
+/* A column's bytes: u8 form (bits 0-2), skip (bits 3-4), guess (bits 5-7) EQUAL varint of the
+ * value's bits, bytes reversed (short numbers end in zeros); nothing else follows u8 scale: digits
+ * (bits 0-6), multiplied (bit 7) SCALED, NEAR, RATIO varint numerator's column RATIO varint
+ * proportional column STEADY u8 op, varint columns RELATION varint number of rows skipped, then a
+ * stream of the rows between them LISTED, REPEATED stream bits of the rows skipped LISTED signed
+ * first integer PREVIOUS, STEADY, SLOPE signed its difference to the second SLOPE stream the other
+ * integers less what was guessed stream ulps NEAR, RATIO Skipped rows are left out of the integers;
+ * guesses that look back see the row before among those that remain. */
 #include "store/codec/codec_column.h"
 
 #include <stdlib.h>
 
 #include "store/codec/codec_skip.h"
 
-enum {
-	SCALE_MULTIPLIED = 0x80,
-	PLAN_BITS = 8 * 3
-};
+enum { SCALE_MULTIPLIED = 0x80, PLAN_BITS = 8 * 3 };
 
 int
 column_work_reserve(struct column_work *work, uint32_t n)
@@ -44,8 +33,9 @@ column_work_reserve(struct column_work *work, uint32_t n)
 	work->skipped = malloc(n * sizeof(*work->skipped));
 	work->guess = malloc(n * sizeof(*work->guess));
 	work->row = malloc(n * sizeof(*work->row));
-	if (work->x == NULL || work->ulps == NULL || work->main == NULL || work->listed == NULL || work->gap == NULL ||
-	    work->skipped == NULL || work->guess == NULL || work->row == NULL) {
+	if (work->x == NULL || work->ulps == NULL || work->main == NULL || work->listed == NULL ||
+	    work->gap == NULL || work->skipped == NULL || work->guess == NULL ||
+	    work->row == NULL) {
 		column_work_clear(work);
 		return NW_ENOMEM;
 	}
@@ -84,8 +74,9 @@ has_ulps(const struct column_plan *plan)
 static uint32_t
 n_seeds(const struct column_plan *plan, uint32_t n_main)
 {
-	uint32_t seeds = plan->guess == GUESS_SLOPE ? 2 :
-	    plan->guess == GUESS_PREVIOUS || plan->guess == GUESS_STEADY ? 1 : 0;
+	uint32_t seeds = plan->guess == GUESS_SLOPE                        ? 2
+	    : plan->guess == GUESS_PREVIOUS || plan->guess == GUESS_STEADY ? 1
+									   : 0;
 
 	return seeds < n_main ? seeds : n_main;
 }
@@ -94,7 +85,8 @@ n_seeds(const struct column_plan *plan, uint32_t n_main)
 
 /* Which rows of y the form cannot say, given what it says of them. */
 static uint32_t
-find_skipped(const struct column_plan *plan, const double *y, const double *said, uint32_t n, uint32_t *row)
+find_skipped(
+    const struct column_plan *plan, const double *y, const double *said, uint32_t n, uint32_t *row)
 {
 	if (plan->skip == SKIP_REPEATED)
 		return skip_repeated(y, n, row);
@@ -120,15 +112,14 @@ list_skipped(struct column_work *work, const struct column_plan *plan, const dou
 
 /* What form and integers say of each row, before the ulps. */
 static void
-say_values(const struct column_plan *plan, const double *const *value, const int64_t *x, uint32_t n, double *said)
+say_values(const struct column_plan *plan, const double *const *value, const int64_t *x, uint32_t n,
+    double *said)
 {
 	const double *a;
 	uint32_t i;
 
 	switch (plan->form) {
-	case FORM_ORDER:
-		number_from_orders(x, n, said);
-		break;
+	case FORM_ORDER: number_from_orders(x, n, said); break;
 	case FORM_RATIO:
 		a = value[plan->numerator];
 		scale_values(plan->scale, x, n, said);
@@ -137,20 +128,21 @@ say_values(const struct column_plan *plan, const double *const *value, const int
 			said[i] = said[i] == said[i] ? said[i] : 0;
 		}
 		break;
-	default:
-		scale_values(plan->scale, x, n, said);
+	default: scale_values(plan->scale, x, n, said);
 	}
 }
 
 /* Choosing and writing want the same integers one after the other. */
 static bool
-is_formed(const struct column_work *work, const double *y, uint32_t n, const struct column_plan *plan)
+is_formed(
+    const struct column_work *work, const double *y, uint32_t n, const struct column_plan *plan)
 {
 	const struct column_plan *as = &work->formed_as;
 
 	return work->formed == y && work->n_formed == n && as->form == plan->form &&
-	    as->scale.digits == plan->scale.digits && as->scale.multiplied == plan->scale.multiplied &&
-	    as->numerator == plan->numerator && (as->skip == SKIP_REPEATED) == (plan->skip == SKIP_REPEATED) &&
+	    as->scale.digits == plan->scale.digits &&
+	    as->scale.multiplied == plan->scale.multiplied && as->numerator == plan->numerator &&
+	    (as->skip == SKIP_REPEATED) == (plan->skip == SKIP_REPEATED) &&
 	    (as->guess == GUESS_RELATION) == (plan->guess == GUESS_RELATION);
 }
 
@@ -162,17 +154,14 @@ make_integers(struct column_work *work, const double *const *value, uint32_t n, 
 	uint32_t i;
 
 	switch (plan->form) {
-	case FORM_ORDER:
-		number_orders(y, n, work->x);
-		return;
+	case FORM_ORDER: number_orders(y, n, work->x); return;
 	case FORM_RATIO:
 		a = value[plan->numerator];
 		for (i = 0; i < n; i++)
 			work->row[i] = a[i] / y[i];
 		scale_nearest(plan->scale, work->row, n, work->x);
 		break;
-	default:
-		scale_nearest(plan->scale, y, n, work->x);
+	default: scale_nearest(plan->scale, y, n, work->x);
 	}
 	say_values(plan, value, work->x, n, work->row);
 	if (has_ulps(plan))
@@ -181,7 +170,8 @@ make_integers(struct column_work *work, const double *const *value, uint32_t n, 
 
 /* Fills x, ulps, skipped, gap and listed of `work`, and decides whether rows are skipped. */
 static void
-apply_form(struct column_work *work, const double *const *value, uint32_t n, uint32_t c, struct column_plan *plan)
+apply_form(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
+    struct column_plan *plan)
 {
 	const double *y = value[c];
 
@@ -216,14 +206,14 @@ make_growth(struct column_work *work, const double *a, uint32_t n)
 	uint32_t i;
 
 	skip_squeeze(work->skipped, work->n_skipped, a, n, work->guess);
-	for (i = work->n_main; i-- > 1; )
+	for (i = work->n_main; i-- > 1;)
 		work->guess[i] /= work->guess[i - 1];
 }
 
 /* The relation's values as integers of the form, into `x`: remaining rows only. */
 static void
-guess_relation(struct column_work *work, const struct column_plan *plan, const double *const *value, uint32_t n,
-    int64_t *x)
+guess_relation(struct column_work *work, const struct column_plan *plan, const double *const *value,
+    uint32_t n, int64_t *x)
 {
 	relation_compute(&plan->relation, value, n, work->guess);
 	if (work->n_skipped > 0)
@@ -242,23 +232,23 @@ steady_guess(int64_t before, double growth)
 
 /* main = x less the guess; seeds are left as they are in front. */
 static void
-apply_guess(struct column_work *work, const struct column_plan *plan, const double *const *value, uint32_t n)
+apply_guess(struct column_work *work, const struct column_plan *plan, const double *const *value,
+    uint32_t n)
 {
 	const int64_t *x = work->x;
 	int64_t *main = work->main;
 	uint32_t i, n_main = work->n_main;
 
 	switch (plan->guess) {
-	case GUESS_BASE:
-		memcpy(main, x, n_main * sizeof(*main));
-		break;
+	case GUESS_BASE: memcpy(main, x, n_main * sizeof(*main)); break;
 	case GUESS_PREVIOUS:
 		for (i = 1; i < n_main; i++)
 			main[i] = wrap_sub(x[i], x[i - 1]);
 		break;
 	case GUESS_SLOPE:
 		for (i = 2; i < n_main; i++)
-			main[i] = (int64_t)((uint64_t)x[i] - 2 * (uint64_t)x[i - 1] + (uint64_t)x[i - 2]);
+			main[i] =
+			    (int64_t)((uint64_t)x[i] - 2 * (uint64_t)x[i - 1] + (uint64_t)x[i - 2]);
 		if (n_main > 1)
 			main[1] = wrap_sub(x[1], x[0]);
 		break;
@@ -278,14 +268,14 @@ apply_guess(struct column_work *work, const struct column_plan *plan, const doub
 
 /* The way back, in place. */
 static void
-undo_guess(struct column_work *work, const struct column_plan *plan, const double *const *value, uint32_t n, int64_t *x)
+undo_guess(struct column_work *work, const struct column_plan *plan, const double *const *value,
+    uint32_t n, int64_t *x)
 {
 	uint64_t at = 0, step = 0;
 	uint32_t i, n_main = work->n_main;
 
 	switch (plan->guess) {
-	case GUESS_BASE:
-		break;
+	case GUESS_BASE: break;
 	case GUESS_PREVIOUS:
 		for (i = 0; i < n_main; i++) {
 			at += (uint64_t)x[i];
@@ -330,7 +320,8 @@ form_cost(struct column_work *work, const struct column_plan *plan)
 }
 
 static uint64_t
-guess_cost(struct column_work *work, const struct column_plan *plan, const double *const *value, uint32_t n)
+guess_cost(struct column_work *work, const struct column_plan *plan, const double *const *value,
+    uint32_t n)
 {
 	uint32_t seeds = n_seeds(plan, work->n_main);
 
@@ -346,7 +337,8 @@ fits(const struct column_work *work, const struct column_plan *plan, uint32_t n)
 }
 
 uint64_t
-column_cost(struct column_work *work, const double *const *value, uint32_t n, uint32_t c, struct column_plan *plan)
+column_cost(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
+    struct column_plan *plan)
 {
 	plan->cost_bits = UINT64_MAX;
 	apply_form(work, value, n, c, plan);
@@ -355,11 +347,11 @@ column_cost(struct column_work *work, const double *const *value, uint32_t n, ui
 	return plan->cost_bits;
 }
 
-/* Tries guesses that need no other column on one form; keeps the best of these and `plan`. The row before comes first,
- * for columns that hardly ever move may seem constant to an estimate. */
+/* Tries guesses that need no other column on one form; keeps the best of these and `plan`. The row
+ * before comes first, for columns that hardly ever move may seem constant to an estimate. */
 static void
-try_form(struct column_work *work, const double *const *value, uint32_t n, uint32_t c, struct column_plan try,
-    struct column_plan *plan)
+try_form(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
+    struct column_plan try, struct column_plan *plan)
 {
 	static const enum column_guess guess[] = { GUESS_PREVIOUS, GUESS_BASE, GUESS_SLOPE };
 	uint64_t form_bits, bits;
@@ -396,9 +388,11 @@ count_repeats(const double *y, uint32_t n)
 }
 
 void
-column_choose(struct column_work *work, const double *const *value, uint32_t n, uint32_t c, struct column_plan *plan)
+column_choose(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
+    struct column_plan *plan)
 {
-	struct column_plan scaled = { .form = FORM_SCALED }, near = { .form = FORM_NEAR }, order = { .form = FORM_ORDER };
+	struct column_plan scaled = { .form = FORM_SCALED }, near = { .form = FORM_NEAR },
+			   order = { .form = FORM_ORDER };
 	const double *y = value[c];
 
 	*plan = (struct column_plan){ .form = FORM_EQUAL, .cost_bits = 8 * 4 };
@@ -432,7 +426,8 @@ column_needs(const struct column_plan *plan, uint32_t need[1 + RELATION_ARGS_MAX
 		need[n++] = plan->numerator;
 	if (plan->form == FORM_EQUAL)
 		return n;
-	args = plan->guess == GUESS_RELATION ? relation_args(plan->relation.op) : plan->guess == GUESS_STEADY;
+	args = plan->guess == GUESS_RELATION ? relation_args(plan->relation.op)
+					     : plan->guess == GUESS_STEADY;
 	for (i = 0; i < args; i++)
 		need[n++] = plan->relation.arg[i];
 	return n;
@@ -543,7 +538,8 @@ column_read_plan(struct byte_reader *in, uint32_t n_columns, struct column_plan 
 }
 
 static int
-read_skipped(struct column_work *work, struct byte_reader *in, const struct column_plan *plan, uint32_t n)
+read_skipped(
+    struct column_work *work, struct byte_reader *in, const struct column_plan *plan, uint32_t n)
 {
 	uint64_t count = read_varint(in), row = 0;
 	uint32_t i;
@@ -560,7 +556,9 @@ read_skipped(struct column_work *work, struct byte_reader *in, const struct colu
 		work->skipped[i] = (uint32_t)row;
 	}
 	work->n_skipped = (uint32_t)count;
-	return plan->skip == SKIP_LISTED ? stream_read(&work->coder, in, work->listed, work->n_skipped) : NW_OK;
+	return plan->skip == SKIP_LISTED
+	    ? stream_read(&work->coder, in, work->listed, work->n_skipped)
+	    : NW_OK;
 }
 
 static void
@@ -603,7 +601,8 @@ column_read(struct column_work *work, struct byte_reader *in, const struct colum
 		return NW_ECORRUPT;
 	if ((rc = stream_read(&work->coder, in, work->x + seeds, work->n_main - seeds)) != NW_OK)
 		return rc;
-	if (has_ulps(plan) && (rc = stream_read(&work->coder, in, work->ulps, work->n_main)) != NW_OK)
+	if (has_ulps(plan) &&
+	    (rc = stream_read(&work->coder, in, work->ulps, work->n_main)) != NW_OK)
 		return rc;
 	undo_guess(work, plan, value, n, work->x);
 	if (work->n_skipped > 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One column of doubles as bytes. A plan says how: the form turns doubles into integers (and, where they do not say
- * all, a second run of integers), the guess takes away what can be known before, the stream writes the rest. Rows
- * that do not fit the form are skipped and listed. */
+/* One column of doubles as bytes. A plan says how: the form turns doubles into integers (and, where
+ * they do not say all, a second run of integers), the guess takes away what can be known before,
+ * the stream writes the rest. Rows that do not fit the form are skipped and listed. */
 #ifndef STORE_CODEC_COLUMN_H
 #define STORE_CODEC_COLUMN_H
 
@@ -10,27 +10,27 @@
 #include "store/codec/codec_stream.h"
 
 enum column_form {
-	FORM_EQUAL,       /* one value for all rows */
-	FORM_ORDER,       /* the bit pattern, see number_order() */
-	FORM_SCALED,      /* integer at a scale */
-	FORM_NEAR,        /* the same, and some ulps */
-	FORM_RATIO,       /* another column divided by an integer at a scale, and some ulps: rates */
+	FORM_EQUAL,  /* one value for all rows */
+	FORM_ORDER,  /* the bit pattern, see number_order() */
+	FORM_SCALED, /* integer at a scale */
+	FORM_NEAR,   /* the same, and some ulps */
+	FORM_RATIO,  /* another column divided by an integer at a scale, and some ulps: rates */
 	N_FORMS
 };
 
 enum column_guess {
-	GUESS_BASE,       /* all alike */
-	GUESS_PREVIOUS,   /* like the row before */
-	GUESS_SLOPE,      /* on a line through the two rows before */
-	GUESS_STEADY,     /* in the same proportion to another column as in the row before */
-	GUESS_RELATION,   /* a function of other columns */
+	GUESS_BASE,     /* all alike */
+	GUESS_PREVIOUS, /* like the row before */
+	GUESS_SLOPE,    /* on a line through the two rows before */
+	GUESS_STEADY,   /* in the same proportion to another column as in the row before */
+	GUESS_RELATION, /* a function of other columns */
 	N_GUESSES
 };
 
 enum column_skip {
 	SKIP_NONE,
-	SKIP_LISTED,      /* rows that do not fit the form, with their values */
-	SKIP_REPEATED,    /* rows that repeat the row before */
+	SKIP_LISTED,   /* rows that do not fit the form, with their values */
+	SKIP_REPEATED, /* rows that repeat the row before */
 	N_SKIPS
 };
 
@@ -39,22 +39,23 @@ struct column_plan {
 	enum column_guess guess;
 	enum column_skip skip;
 	struct number_scale scale;
-	uint32_t numerator;           /* of FORM_RATIO: a column */
-	struct relation relation;     /* of GUESS_RELATION; GUESS_STEADY uses arg[0] only */
-	uint64_t cost_bits;           /* all in, estimated */
+	uint32_t numerator;       /* of FORM_RATIO: a column */
+	struct relation relation; /* of GUESS_RELATION; GUESS_STEADY uses arg[0] only */
+	uint64_t cost_bits;       /* all in, estimated */
 };
 
 /* Working memory for columns of up to cap rows. Zero, then column_work_reserve(). */
 struct column_work {
 	struct stream_coder coder;
-	int64_t *x, *ulps, *main;     /* integers of the form, the rest of it, and x less the guess: rows not skipped */
-	int64_t *listed;              /* bit patterns of skipped rows, as integers */
-	int64_t *gap;                 /* rows between skipped rows */
-	uint32_t *skipped;            /* rows, ascending */
-	double *guess, *row;          /* [cap] of the relation's values, and of whatever a step needs */
+	/* integers of the form, the rest of it, and x less the guess: rows not skipped */
+	int64_t *x, *ulps, *main;
+	int64_t *listed;     /* bit patterns of skipped rows, as integers */
+	int64_t *gap;        /* rows between skipped rows */
+	uint32_t *skipped;   /* rows, ascending */
+	double *guess, *row; /* [cap] of the relation's values, and of whatever a step needs */
 	uint32_t n_skipped, n_main;
 	uint32_t cap;
-	const double *formed;         /* whose x, ulps and skipped these are; NULL: nobody's */
+	const double *formed; /* whose x, ulps and skipped these are; NULL: nobody's */
 	uint32_t n_formed;
 	struct column_plan formed_as;
 };
@@ -72,18 +73,21 @@ bool column_is_equal(const double *y, uint32_t n);
 void column_choose(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
     struct column_plan *plan);
 
-/* What `plan` would cost; UINT64_MAX if too many rows do not fit it. Sets plan->skip and plan->cost_bits. */
+/* What `plan` would cost; UINT64_MAX if too many rows do not fit it. Sets plan->skip and
+ * plan->cost_bits. */
 uint64_t column_cost(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
     struct column_plan *plan);
 
-/* Columns that must be decoded before one with this plan; returns how many (at most 1 + RELATION_ARGS_MAX). */
+/* Columns that must be decoded before one with this plan; returns how many (at most 1 +
+ * RELATION_ARGS_MAX). */
 unsigned column_needs(const struct column_plan *plan, uint32_t need[1 + RELATION_ARGS_MAX]);
 
 /* Takes up another plan where this one turns out not to fit. NW_OK or NW_ENOMEM. */
 int column_write(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
     const struct column_plan *plan, struct chunk_buf *out);
 
-/* The plan in front of a column's bytes; bad in `in` if there is none. Columns are numbered below n_columns. */
+/* The plan in front of a column's bytes; bad in `in` if there is none. Columns are numbered below
+ * n_columns. */
 void column_read_plan(struct byte_reader *in, uint32_t n_columns, struct column_plan *plan);
 
 /* The rest, once the columns it needs are in `value`. NW_OK, NW_ENOMEM, NW_ECORRUPT. */

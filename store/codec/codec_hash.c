@@ -4,8 +4,9 @@
 
 #include "store/codec/codec_bytes.h"
 
-static const uint64_t prime1 = 0x9e3779b185ebca87, prime2 = 0xc2b2ae3d27d4eb4f, prime3 = 0x165667b19e3779f9,
-    prime4 = 0x85ebca77c2b2ae63, prime5 = 0x27d4eb2f165667c5;
+static const uint64_t prime1 = 0x9e3779b185ebca87, prime2 = 0xc2b2ae3d27d4eb4f,
+		      prime3 = 0x165667b19e3779f9, prime4 = 0x85ebca77c2b2ae63,
+		      prime5 = 0x27d4eb2f165667c5;
 
 static inline uint64_t
 rotate(uint64_t v, int by)
@@ -37,7 +38,8 @@ hash_bytes(const uint8_t *p, size_t len)
 			for (i = 0; i < 4; i++)
 				lane[i] = round_lane(lane[i], load_le64(p + 8 * i));
 		}
-		h = rotate(lane[0], 1) + rotate(lane[1], 7) + rotate(lane[2], 12) + rotate(lane[3], 18);
+		h = rotate(lane[0], 1) + rotate(lane[1], 7) + rotate(lane[2], 12) +
+		    rotate(lane[3], 18);
 		for (i = 0; i < 4; i++)
 			h = merge_lane(h, lane[i]);
 	}

@@ -6,14 +6,14 @@
 
 enum {
 	SAMPLE_ROWS = 16,
-	SAMPLE_MISSES = 2,            /* an odd one does not make a column of integers something else */
-	NEAR_BITS_MAX = 10            /* more ulps than that, and the integer says nothing */
+	SAMPLE_MISSES = 2, /* an odd one does not make a column of integers something else */
+	NEAR_BITS_MAX = 10 /* more ulps than that, and the integer says nothing */
 };
 
-static const double power[SCALE_DIGITS_MAX + 1] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
-    1e12 };
-static const double fraction[SCALE_DIGITS_MAX + 1] = { 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10,
-    1e-11, 1e-12 };
+static const double power[SCALE_DIGITS_MAX + 1] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
+	1e10, 1e11, 1e12 };
+static const double fraction[SCALE_DIGITS_MAX + 1] = { 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7,
+	1e-8, 1e-9, 1e-10, 1e-11, 1e-12 };
 
 double
 scale_power(unsigned digits)
@@ -30,7 +30,8 @@ scale_fraction(unsigned digits)
 static inline double
 scaled(struct number_scale scale, int64_t x)
 {
-	return scale.multiplied ? (double)x * fraction[scale.digits] : (double)x / power[scale.digits];
+	return scale.multiplied ? (double)x * fraction[scale.digits]
+				: (double)x / power[scale.digits];
 }
 
 void
@@ -105,8 +106,8 @@ scale_values(struct number_scale scale, const int64_t *x, uint32_t n, double *v)
 			v[i] = (double)x[i] / power[scale.digits];
 }
 
-/* Rows from all over. Zeros are whole at any scale, and what is not finite at none: others are taken where there are
- * any nearby. */
+/* Rows from all over. Zeros are whole at any scale, and what is not finite at none: others are
+ * taken where there are any nearby. */
 static uint32_t
 sample(const double *v, uint32_t n, double *some)
 {
@@ -146,9 +147,11 @@ scale_find(const double *v, uint32_t n, struct number_scale *scale)
 		*scale = (struct number_scale){ (uint8_t)digits, false };
 		divided = count_misses(*scale, some, count);
 		scale->multiplied = true;
-		multiplied = digits > 0 && divided > 0 ? count_misses(*scale, some, count) : UINT32_MAX;
+		multiplied =
+		    digits > 0 && divided > 0 ? count_misses(*scale, some, count) : UINT32_MAX;
 		scale->multiplied = multiplied < divided;
-		if ((scale->multiplied ? multiplied : divided) * SAMPLE_ROWS <= SAMPLE_MISSES * count)
+		if ((scale->multiplied ? multiplied : divided) * SAMPLE_ROWS <=
+		    SAMPLE_MISSES * count)
 			return true;
 	}
 	return false;
@@ -167,7 +170,8 @@ scale_find_near(const double *v, uint32_t n, struct number_scale *scale)
 		bits = 0;
 		for (i = 0; i < count; i++) {
 			scale_nearest(try, &some[i], 1, &x);
-			bits += bits_width(fold_sign(wrap_sub(number_order(some[i]), number_order(scaled(try, x)))));
+			bits += bits_width(fold_sign(
+			    wrap_sub(number_order(some[i]), number_order(scaled(try, x)))));
 		}
 		if (bits <= NEAR_BITS_MAX * count && bits + try.digits * count * 10 / 3 < best) {
 			best = bits + try.digits * count * 10 / 3;

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Doubles as integers, without losing a bit. Two ways:
- *
- *   order   every bit pattern as a 64-bit integer, neighbours as neighbours: the difference of two is their distance
- *           in units in the last place (ulps)
- *   scale   the integer n that the double was made from, as n / 10^digits or as n * 10^-digits; the two round
- *           differently, and only trying shows which one a program used
- *
- * Decoding repeats the same IEEE operations, so they must round the same everywhere: no contraction, no excess
+/* Doubles as integers, without losing a bit. Two ways: order every bit pattern as a 64-bit integer,
+ * neighbours as neighbours: the difference of two is their distance in units in the last place
+ * (ulps) scale the integer n that the double was made from, as n / 10^digits or as n * 10^-digits;
+ * the two round differently, and only trying shows which one a program used Decoding repeats the
+ * same IEEE operations, so they must round the same everywhere: no contraction, no excess
  * precision, no NaN payload of our own making. */
 #ifndef STORE_CODEC_NUMBER_H
 #define STORE_CODEC_NUMBER_H
@@ -72,8 +69,9 @@ void number_from_orders(const int64_t *x, uint32_t n, double *y);
 void number_ulps(const double *y, const double *by, uint32_t n, int64_t *ulps);
 void number_add_ulps(double *y, const int64_t *ulps, uint32_t n);
 
-/* Nearest integer, ties to even, of what lies within 2^51; 0 for all else, NaN included. The addition leaves the
- * integer in the low bits of the sum: unlike llrint(), compilers make vectors of it. */
+/* Nearest integer, ties to even, of what lies within 2^51; 0 for all else, NaN included. The
+ * addition leaves the integer in the low bits of the sum: unlike llrint(), compilers make vectors
+ * of it. */
 static inline int64_t
 number_round(double v)
 {
@@ -91,10 +89,12 @@ void scale_nearest(struct number_scale scale, const double *v, uint32_t n, int64
 
 void scale_values(struct number_scale scale, const int64_t *x, uint32_t n, double *v);
 
-/* The scale with the fewest digits at which nearly all of v come back exactly. Looks at some of them. */
+/* The scale with the fewest digits at which nearly all of v come back exactly. Looks at some of
+ * them. */
 bool scale_find(const double *v, uint32_t n, struct number_scale *scale);
 
-/* The scale at which v come back to within few ulps, cheaper than spelling them out: sums of rounded terms. */
+/* The scale at which v come back to within few ulps, cheaper than spelling them out: sums of
+ * rounded terms. */
 bool scale_find_near(const double *v, uint32_t n, struct number_scale *scale);
 
 #endif

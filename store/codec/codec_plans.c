@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table with one place per kind. A kind that comes to a place that is taken puts the other out; one too many columns
- * puts all out: that costs one look at each, and keeps no books. */
+/* A table with one place per kind. A kind that comes to a place that is taken puts the other out;
+ * one too many columns puts all out: that costs one look at each, and keeps no books. */
 #include "store/codec/codec_plans.h"
 
 #include <stdlib.h>
 
 enum {
-	N_PLACES = 2048,              /* a power of two */
-	COLUMNS_MAX = 32768,          /* in all places, about 3 MB; many more than any one chunk has */
-	RECALLS_MAX = 15,             /* between two looks: data changes its habits */
+	N_PLACES = 2048,     /* a power of two */
+	COLUMNS_MAX = 32768, /* in all places, about 3 MB; many more than any one chunk has */
+	RECALLS_MAX = 15,    /* between two looks: data changes its habits */
 	SLACK_BYTES = 16
 };
 
 struct place {
-	uint64_t kind;                /* 0: free */
+	uint64_t kind; /* 0: free */
 	uint32_t n_columns, n_recalls;
 	struct known_column *column;
 };
 
 struct plan_memory {
 	struct place place[N_PLACES];
-	uint32_t n_columns;           /* in all places */
+	uint32_t n_columns; /* in all places */
 };
 
 struct plan_memory *
@@ -61,7 +61,8 @@ place_of(struct plan_memory *memory, uint64_t kind)
 }
 
 struct known_column *
-plans_recall(struct plan_memory *memory, uint64_t kind, uint32_t n_columns, enum chunk_effort effort)
+plans_recall(
+    struct plan_memory *memory, uint64_t kind, uint32_t n_columns, enum chunk_effort effort)
 {
 	struct place *place = place_of(memory, kind);
 
@@ -73,8 +74,8 @@ plans_recall(struct plan_memory *memory, uint64_t kind, uint32_t n_columns, enum
 }
 
 void
-plans_learn(struct plan_memory *memory, uint64_t kind, const struct column_plan *plan, const uint32_t *piece_len,
-    uint32_t n_columns, uint32_t n_rows)
+plans_learn(struct plan_memory *memory, uint64_t kind, const struct column_plan *plan,
+    const uint32_t *piece_len, uint32_t n_columns, uint32_t n_rows)
 {
 	struct place *place = place_of(memory, kind);
 	uint32_t c;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Columns as functions of others. Decoding repeats what encoding did, so the operations and their order are part of
- * the format: IEEE + - * / and sqrt() only, which are exactly rounded everywhere. */
+/* Columns as functions of others. Decoding repeats what encoding did, so the operations and their
+ * order are part of the format: IEEE + - * / and sqrt() only, which are exactly rounded
+ * everywhere. */
 #include "store/codec/codec_relation.h"
 
 #include "store/codec/codec_number.h"
@@ -13,8 +14,8 @@ relation_args(enum relation_op op)
 	return args[op];
 }
 
-/* Count, mean and extremes leave the others free. They are taken as equal to one another, which makes this exact for
- * up to three values and the least possible beyond. */
+/* Count, mean and extremes leave the others free. They are taken as equal to one another, which
+ * makes this exact for up to three values and the least possible beyond. */
 static inline double
 spread(double count, double mean, double least, double greatest)
 {
@@ -30,8 +31,8 @@ spread(double count, double mean, double least, double greatest)
 	return sqrt(square / (count - 1));
 }
 
-/* A rate's mean is not the rate of the sums: slow ones count as much as fast ones. With equal u, the extremes' v are
- * known, and so is what all the others took together. */
+/* A rate's mean is not the rate of the sums: slow ones count as much as fast ones. With equal u,
+ * the extremes' v are known, and so is what all the others took together. */
 static inline double
 pooled(double count, double least, double greatest, double sum_u, double sum_v)
 {
@@ -49,14 +50,13 @@ pooled(double count, double least, double greatest, double sum_u, double sum_v)
 void
 relation_compute(const struct relation *rel, const double *const *value, uint32_t n, double *p)
 {
-	const double *a = value[rel->arg[0]], *b = relation_args(rel->op) > 1 ? value[rel->arg[1]] : a;
+	const double *a = value[rel->arg[0]],
+		     *b = relation_args(rel->op) > 1 ? value[rel->arg[1]] : a;
 	const double *c, *d, *e;
 	uint32_t i;
 
 	switch (rel->op) {
-	case RELATION_SAME:
-		memcpy(p, a, n * sizeof(*p));
-		return;
+	case RELATION_SAME: memcpy(p, a, n * sizeof(*p)); return;
 	case RELATION_SUM:
 		for (i = 0; i < n; i++)
 			p[i] = a[i] + b[i];

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Relations between columns, found by trying. A few rows decide which are worth a closer look, a stretch of rows what
- * they save, and the largest saving goes first: a mean may follow from sum and count, and then the sum cannot follow
- * from the mean.
- *
- * Trying must not cost more than it saves: only columns that are dear by themselves are explained, by at most
- * ARGUMENTS_MAX others, and sums of two are looked up in a sorted list instead of compared one by one. */
+/* Relations between columns, found by trying. A few rows decide which are worth a closer look, a
+ * stretch of rows what they save, and the largest saving goes first: a mean may follow from sum and
+ * count, and then the sum cannot follow from the mean. Trying must not cost more than it saves:
+ * only columns that are dear by themselves are explained, by at most ARGUMENTS_MAX others, and sums
+ * of two are looked up in a sorted list instead of compared one by one. */
 #include "store/codec/codec_search.h"
 
 #include <stdlib.h>
@@ -13,23 +12,25 @@
 
 enum {
 	SAMPLE_ROWS = 16,
-	SAMPLE_AGREE = 12,            /* rows of the sample in which a relation must hold */
-	PROBES = 2,                   /* rows in which pairs are looked up */
-	GLIMPSE_ROWS = 128,           /* consecutive rows on which savings are estimated */
+	SAMPLE_AGREE = 12,  /* rows of the sample in which a relation must hold */
+	PROBES = 2,         /* rows in which pairs are looked up */
+	GLIMPSE_ROWS = 128, /* consecutive rows on which savings are estimated */
 	ROWS_MIN = 32,
 	ARGUMENTS_MAX = 128,
-	DEAR_BITS = 3,                /* per row: below, there is nothing to gain */
-	STEADY_BITS = 8, STEADY_BEST = 3,
+	DEAR_BITS = 3, /* per row: below, there is nothing to gain */
+	STEADY_BITS = 8,
+	STEADY_BEST = 3,
 	CANDIDATES_PER_COLUMN = 6,
 	EXTREMES_MAX = 8,
-	BUDGET_PER_VALUE = 2,         /* rows computed in search of relations, per value of the chunk */
+	BUDGET_PER_VALUE = 2, /* rows computed in search of relations, per value of the chunk */
 	BUDGET_MIN = 1 << 16,
-	MEASURING = 4,                /* what measuring a row costs in rows computed */
-	DEPTH_UNKNOWN = 255, DEPTH_CIRCLE = 254
+	MEASURING = 4, /* what measuring a row costs in rows computed */
+	DEPTH_UNKNOWN = 255,
+	DEPTH_CIRCLE = 254
 };
 
 struct candidate {
-	uint32_t column, order;               /* order of finding, so that equals stay in it */
+	uint32_t column, order; /* order of finding, so that equals stay in it */
 	struct column_plan plan;
 	int64_t saving_bits;
 };
@@ -39,18 +40,18 @@ struct pair {
 };
 
 struct column_search {
-	double (*some)[SAMPLE_ROWS];          /* [n_columns] values of the sample rows */
-	uint32_t *argument, n_arguments;      /* columns that may explain others */
-	uint32_t *target, n_targets;          /* columns that are dear, by their value in the row probed */
-	uint64_t *own_bits;                   /* [n_columns] what a target costs by itself, on the glimpse */
-	const double **glimpse;               /* [n_columns] */
+	double (*some)[SAMPLE_ROWS];     /* [n_columns] values of the sample rows */
+	uint32_t *argument, n_arguments; /* columns that may explain others */
+	uint32_t *target, n_targets; /* columns that are dear, by their value in the row probed */
+	uint64_t *own_bits;          /* [n_columns] what a target costs by itself, on the glimpse */
+	const double **glimpse;      /* [n_columns] */
 	uint32_t n_glimpse;
 	struct candidate *found;
 	uint32_t n_found, cap_found;
-	uint8_t *n_tried;                     /* [n_columns] candidates so far */
-	uint8_t *depth;                       /* [n_columns] of columns that each needs */
-	bool *explained;                      /* [n_columns] by another */
-	int64_t budget;                       /* rows that may still be computed */
+	uint8_t *n_tried; /* [n_columns] candidates so far */
+	uint8_t *depth;   /* [n_columns] of columns that each needs */
+	bool *explained;  /* [n_columns] by another */
+	int64_t budget;   /* rows that may still be computed */
 	/* of the run */
 	struct column_work *work;
 	const struct column_plan *plan;
@@ -74,8 +75,9 @@ column_search_new(uint32_t n_columns)
 	s->n_tried = malloc(n_columns);
 	s->depth = malloc(n_columns);
 	s->explained = malloc(n_columns * sizeof(*s->explained));
-	if (s->some == NULL || s->argument == NULL || s->target == NULL || s->own_bits == NULL || s->glimpse == NULL ||
-	    s->found == NULL || s->n_tried == NULL || s->depth == NULL || s->explained == NULL) {
+	if (s->some == NULL || s->argument == NULL || s->target == NULL || s->own_bits == NULL ||
+	    s->glimpse == NULL || s->found == NULL || s->n_tried == NULL || s->depth == NULL ||
+	    s->explained == NULL) {
 		column_search_free(s);
 		return NULL;
 	}
@@ -115,8 +117,8 @@ take_sample(struct column_search *s, const double *const *value, uint32_t n)
 	}
 }
 
-/* Columns that move come first. A column of zeros explains nothing; another constant may be the block size that makes a
- * rate a duration. */
+/* Columns that move come first. A column of zeros explains nothing; another constant may be the
+ * block size that makes a rate a duration. */
 static void
 pick_arguments(struct column_search *s)
 {
@@ -144,7 +146,8 @@ pick_targets(struct column_search *s)
 	for (c = 0; c < s->n_columns; c++) {
 		s->n_tried[c] = 0;
 		s->explained[c] = false;
-		if (s->plan[c].form == FORM_EQUAL || s->plan[c].cost_bits < (uint64_t)s->n * DEAR_BITS)
+		if (s->plan[c].form == FORM_EQUAL ||
+		    s->plan[c].cost_bits < (uint64_t)s->n * DEAR_BITS)
 			continue;
 		s->target[s->n_targets++] = c;
 		own = s->plan[c];
@@ -152,7 +155,8 @@ pick_targets(struct column_search *s)
 	}
 }
 
-/* Whether there is enough left for so many rows. Bytes of a stranger must not make us search for ever. */
+/* Whether there is enough left for so many rows. Bytes of a stranger must not make us search for
+ * ever. */
 static bool
 spend(struct column_search *s, uint32_t rows)
 {
@@ -228,8 +232,8 @@ consider_function(struct column_search *s, enum relation_op op, uint32_t a, uint
 
 	plan.guess = GUESS_RELATION;
 	plan.relation = (struct relation){ op, { a, b } };
-	if (y == a || y == b || !spend(s, SAMPLE_ROWS) || count_agreeing(s, &plan.relation, y) < SAMPLE_AGREE ||
-	    is_known(s, y, &plan.relation))
+	if (y == a || y == b || !spend(s, SAMPLE_ROWS) ||
+	    count_agreeing(s, &plan.relation, y) < SAMPLE_AGREE || is_known(s, y, &plan.relation))
 		return;
 	if (plan.form != FORM_SCALED || op == RELATION_QUOTIENT)
 		plan.form = FORM_ORDER;
@@ -251,7 +255,8 @@ sort_targets(struct column_search *s, unsigned probe)
 }
 
 static void
-look_up(struct column_search *s, unsigned probe, double p, enum relation_op op, uint32_t a, uint32_t b)
+look_up(
+    struct column_search *s, unsigned probe, double p, enum relation_op op, uint32_t a, uint32_t b)
 {
 	double slack = 1e-14 * fabs(p);
 	uint32_t low = 0, high = s->n_targets, mid;
@@ -293,7 +298,8 @@ look_up_pairs(struct column_search *s, unsigned probe)
 	}
 }
 
-/* Whether y is a divided by whole units: what a / y misses of an integer is rounding, then, and no more. */
+/* Whether y is a divided by whole units: what a / y misses of an integer is rounding, then, and no
+ * more. */
 static bool
 is_ratio(const double *a, const double *y, double power)
 {
@@ -318,7 +324,8 @@ look_for_ratio(struct column_search *s, uint32_t y)
 	for (i = 0; i < s->n_arguments && spend(s, SAMPLE_ROWS); i++) {
 		a = s->argument[i];
 		for (digits = 0; digits <= 9; digits += 3) {
-			if (a == y || !is_ratio(s->some[a], s->some[y], scale_power((unsigned)digits)))
+			if (a == y ||
+			    !is_ratio(s->some[a], s->some[y], scale_power((unsigned)digits)))
 				continue;
 			plan.numerator = a;
 			plan.scale = (struct number_scale){ (uint8_t)digits, true };
@@ -351,13 +358,17 @@ static void
 look_for_steady(struct column_search *s, uint32_t y)
 {
 	struct column_plan plan = s->plan[y];
-	struct { unsigned bits; uint32_t a; } best[STEADY_BEST];
+	struct {
+		unsigned bits;
+		uint32_t a;
+	} best[STEADY_BEST];
 	double power = scale_power(plan.scale.digits);
 	uint32_t n = s->n_glimpse / 2, i, j, n_best = 0;
 	unsigned bits, alone = growth_bits(NULL, s->glimpse[y], power, n);
 
 	for (i = 0; i < s->n_arguments; i++) {
-		if (s->argument[i] == y || s->plan[s->argument[i]].form == FORM_EQUAL || !spend(s, n))
+		if (s->argument[i] == y || s->plan[s->argument[i]].form == FORM_EQUAL ||
+		    !spend(s, n))
 			continue;
 		bits = growth_bits(s->glimpse[s->argument[i]], s->glimpse[y], power, n);
 		if (bits >= alone || (n_best == STEADY_BEST && bits >= best[n_best - 1].bits))
@@ -388,7 +399,8 @@ all_between(const double *low, const double *y, const double *high)
 	return true;
 }
 
-/* The deviation of n values is at most their range, and at least that over the root of 2 (n - 1). */
+/* The deviation of n values is at most their range, and at least that over the root of 2 (n -
+ * 1). */
 static bool
 may_spread(const double *sd, const double *low, const double *high)
 {
@@ -416,7 +428,8 @@ ulps_bits(const struct column_search *s, const struct relation *rel, uint32_t y)
 		args[i] = s->some[rel->arg[i]];
 	relation_compute(&local, args, SAMPLE_ROWS, p);
 	for (i = 0; i < SAMPLE_ROWS; i++)
-		bits += bits_width(fold_sign(wrap_sub(number_order(s->some[y][i]), number_order(p[i]))));
+		bits += bits_width(
+		    fold_sign(wrap_sub(number_order(s->some[y][i]), number_order(p[i]))));
 	return bits;
 }
 
@@ -434,7 +447,8 @@ is_count(const struct column_search *s, uint32_t c)
 static void
 look_for_pooled(struct column_search *s, const struct relation *spread)
 {
-	struct relation try = { RELATION_POOLED, { spread->arg[0], spread->arg[2], spread->arg[3] } };
+	struct relation try = { RELATION_POOLED,
+		{ spread->arg[0], spread->arg[2], spread->arg[3] } };
 	struct column_plan plan = { .form = FORM_ORDER, .guess = GUESS_RELATION };
 	uint32_t mean = spread->arg[1], i, j;
 	unsigned bits, best = UINT32_MAX, k;
@@ -446,7 +460,8 @@ look_for_pooled(struct column_search *s, const struct relation *spread)
 		for (j = 0; j < s->n_arguments; j++) {
 			try.arg[3] = s->argument[i];
 			try.arg[4] = s->argument[j];
-			if (i == j || try.arg[3] == mean || try.arg[4] == mean || !spend(s, SAMPLE_ROWS / 4))
+			if (i == j || try.arg[3] == mean || try.arg[4] == mean ||
+			    !spend(s, SAMPLE_ROWS / 4))
 				continue;
 			for (k = 0; k < SAMPLE_ROWS; k++)
 				ratio[k] = s->some[try.arg[3]][k] / s->some[try.arg[4]][k];
@@ -463,7 +478,8 @@ look_for_pooled(struct column_search *s, const struct relation *spread)
 		consider(s, mean, plan);
 }
 
-/* The best count and mean for one deviation and one pair of extremes; returns the bits it is off on the sample. */
+/* The best count and mean for one deviation and one pair of extremes; returns the bits it is off on
+ * the sample. */
 static unsigned
 fit_spread(struct column_search *s, uint32_t sd, struct pair extremes, struct relation *rel)
 {
@@ -474,7 +490,8 @@ fit_spread(struct column_search *s, uint32_t sd, struct pair extremes, struct re
 	for (i = 0; i < s->n_arguments; i++) {
 		try.arg[1] = s->argument[i];
 		if (try.arg[1] == sd || try.arg[1] == extremes.low || try.arg[1] == extremes.high ||
-		    !all_between(s->some[extremes.low], s->some[try.arg[1]], s->some[extremes.high]))
+		    !all_between(
+			s->some[extremes.low], s->some[try.arg[1]], s->some[extremes.high]))
 			continue;
 		for (j = 0; j < s->n_arguments; j++) {
 			try.arg[0] = s->argument[j];
@@ -521,7 +538,8 @@ look_for_spread(struct column_search *s, uint32_t sd)
 
 /* --- deciding --- */
 
-/* The longest chain of columns that c needs; more than allowed if it is a circle. Each column is looked at once. */
+/* The longest chain of columns that c needs; more than allowed if it is a circle. Each column is
+ * looked at once. */
 static unsigned
 depth_of(struct column_search *s, const struct column_plan *plan, uint32_t c)
 {
@@ -530,7 +548,7 @@ depth_of(struct column_search *s, const struct column_plan *plan, uint32_t c)
 
 	if (s->depth[c] != DEPTH_UNKNOWN)
 		return s->depth[c];
-	s->depth[c] = DEPTH_CIRCLE;           /* what will be found by coming back here */
+	s->depth[c] = DEPTH_CIRCLE; /* what will be found by coming back here */
 	n = column_needs(&plan[c], need);
 	for (i = 0; i < n; i++) {
 		below = depth_of(s, plan, need[i]);
@@ -583,8 +601,8 @@ accept(struct column_search *s, struct column_plan *plan)
 }
 
 void
-column_search_run(struct column_search *s, struct column_work *work, const double *const *value, uint32_t n,
-    uint32_t n_columns, struct column_plan *plan)
+column_search_run(struct column_search *s, struct column_work *work, const double *const *value,
+    uint32_t n, uint32_t n_columns, struct column_plan *plan)
 {
 	uint32_t i, y;
 	unsigned probe;
@@ -608,7 +626,8 @@ column_search_run(struct column_search *s, struct column_work *work, const doubl
 			look_for_ratio(s, y);
 		if (plan[y].form == FORM_ORDER)
 			look_for_spread(s, y);
-		if ((plan[y].form == FORM_SCALED || plan[y].form == FORM_NEAR) && plan[y].cost_bits > (uint64_t)n * STEADY_BITS)
+		if ((plan[y].form == FORM_SCALED || plan[y].form == FORM_NEAR) &&
+		    plan[y].cost_bits > (uint64_t)n * STEADY_BITS)
 			look_for_steady(s, y);
 	}
 	accept(s, plan);

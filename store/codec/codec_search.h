@@ -5,17 +5,18 @@
 
 #include "store/codec/codec_column.h"
 
-enum { SEARCH_DEPTH_MAX = 8 };        /* of columns that need columns */
+enum { SEARCH_DEPTH_MAX = 8 }; /* of columns that need columns */
 
-struct column_search;                 /* working memory */
+struct column_search; /* working memory */
 
 /* NULL: out of memory. */
 struct column_search *column_search_new(uint32_t n_columns);
 void column_search_free(struct column_search *search);
 
-/* `plan` holds what column_choose() found for each column; entries that gain from other columns are replaced. No
- * column comes to need itself. n_columns as given to column_search_new(), or fewer. O(n_columns^2 + n n_columns). */
-void column_search_run(struct column_search *search, struct column_work *work, const double *const *value, uint32_t n,
-    uint32_t n_columns, struct column_plan *plan);
+/* `plan` holds what column_choose() found for each column; entries that gain from other columns are
+ * replaced. No column comes to need itself. n_columns as given to column_search_new(), or fewer.
+ * O(n_columns^2 + n n_columns). */
+void column_search_run(struct column_search *search, struct column_work *work,
+    const double *const *value, uint32_t n, uint32_t n_columns, struct column_plan *plan);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of rows are made without branches: each row is written where the next one to skip belongs, and stays if it is
- * one. */
+/* Lists of rows are made without branches: each row is written where the next one to skip belongs,
+ * and stays if it is one. */
 #include "store/codec/codec_skip.h"
 
 #include "store/codec/codec_number.h"

@@ -17,19 +17,25 @@
 #include "store/codec/codec_unit.h"
 
 enum {
-	MODE_EQUAL, MODE_PACKED, MODE_TOKENS, MODE_MASK = 3,
-	FLAG_FOLDED = 4, FLAG_UNIT = 8,
+	MODE_EQUAL,
+	MODE_PACKED,
+	MODE_TOKENS,
+	MODE_MASK = 3,
+	FLAG_FOLDED = 4,
+	FLAG_UNIT = 8,
 	MIDDLE_SAMPLES = 15,
-	BLOCKS_HOT = 5, BLOCKS_COMPACT = 8, SAMPLE_ROWS_MAX = BLOCKS_COMPACT * BITS_BLOCK,
-	HEAD_BITS = 8 * 6             /* mode, base and a unit, typically */
+	BLOCKS_HOT = 5,
+	BLOCKS_COMPACT = 8,
+	SAMPLE_ROWS_MAX = BLOCKS_COMPACT * BITS_BLOCK,
+	HEAD_BITS = 8 * 6 /* mode, base and a unit, typically */
 };
 
 /* How a run is written, and what that costs. */
 struct stream_fit {
 	uint64_t cost_bits;
-	uint64_t unit;                /* common divisor of the differences; 0: all are `base` */
-	int64_t base;                 /* the least value, or one in the middle */
-	bool folded;                  /* values lie on both sides of the base */
+	uint64_t unit; /* common divisor of the differences; 0: all are `base` */
+	int64_t base;  /* the least value, or one in the middle */
+	bool folded;   /* values lie on both sides of the base */
 };
 
 int
@@ -74,7 +80,8 @@ least_of(const int64_t *x, uint32_t n)
 	return least;
 }
 
-/* The median of a few: outliers on one side must not draw the base away from where most numbers are. */
+/* The median of a few: outliers on one side must not draw the base away from where most numbers
+ * are. */
 static int64_t
 middle_of(const int64_t *x, uint32_t n)
 {
@@ -124,7 +131,8 @@ static uint64_t
 plain_cost_bits(struct stream_coder *coder, uint32_t n, uint32_t n_all)
 {
 	if (coder->effort == CHUNK_HOT)
-		return blocks_measure(coder->plain, n, coder->width) * n_all / n + n_all / BITS_BLOCK * 8;
+		return blocks_measure(coder->plain, n, coder->width) * n_all / n +
+		    n_all / BITS_BLOCK * 8;
 	return token_cost(&coder->tokens, coder->plain, n, n_all);
 }
 
@@ -185,12 +193,14 @@ static void
 write_packed(struct stream_coder *coder, uint32_t n, struct chunk_buf *out)
 {
 	write_bytes(out, coder->width, (n + BITS_BLOCK - 1) / BITS_BLOCK);
-	out->len = (size_t)(blocks_pack(coder->plain, n, coder->width, out->bytes + out->len) - out->bytes);
+	out->len = (size_t)(blocks_pack(coder->plain, n, coder->width, out->bytes + out->len) -
+	    out->bytes);
 }
 
 /* Pure noise has nothing for zstd to find: tokens only make it longer. */
 static int
-write_shorter(struct stream_coder *coder, uint32_t n, uint64_t packed_bits, uint8_t *head, struct chunk_buf *out)
+write_shorter(struct stream_coder *coder, uint32_t n, uint64_t packed_bits, uint8_t *head,
+    struct chunk_buf *out)
 {
 	size_t begin = out->len, packed_bytes = packed_bits / 8 + n / BITS_BLOCK + 1;
 	int rc = token_write(&coder->tokens, coder->plain, n, out);
@@ -203,15 +213,17 @@ write_shorter(struct stream_coder *coder, uint32_t n, uint64_t packed_bits, uint
 	return rc;
 }
 
-/* Makes the numbers plain and measures them. Which base is better may be seen from a sample, but an outlier that it
- * missed can make the least number a bad one: that shows in the width of all others. */
+/* Makes the numbers plain and measures them. Which base is better may be seen from a sample, but an
+ * outlier that it missed can make the least number a bad one: that shows in the width of all
+ * others. */
 static struct stream_fit
 final_fit(struct stream_coder *coder, const int64_t *x, uint32_t n, uint64_t *packed_bits)
 {
 	struct stream_fit fit;
 
 	fit = sample_fit(coder, x, n);
-	fit.folded |= fit.unit == 0;          /* what a sample of equals does not show may be on either side */
+	/* what a sample of equals does not show may be on either side */
+	fit.folded |= fit.unit == 0;
 	fit.unit = unit_find(x, n);
 	if (!fit.folded)
 		fit.base = least_of(x, n);
@@ -242,8 +254,11 @@ stream_write(struct stream_coder *coder, const int64_t *x, uint32_t n, struct ch
 		return rc;
 	fit = final_fit(coder, x, n, &packed_bits);
 	head = out->bytes + out->len;
-	write_u8(out, (fit.unit == 0 ? MODE_EQUAL : coder->effort == CHUNK_HOT ? MODE_PACKED : MODE_TOKENS) |
-	    (fit.folded ? FLAG_FOLDED : 0) | (fit.unit > 1 ? FLAG_UNIT : 0));
+	write_u8(out,
+	    (fit.unit == 0                       ? MODE_EQUAL
+		    : coder->effort == CHUNK_HOT ? MODE_PACKED
+						 : MODE_TOKENS) |
+		(fit.folded ? FLAG_FOLDED : 0) | (fit.unit > 1 ? FLAG_UNIT : 0));
 	write_signed(out, fit.base);
 	if (fit.unit > 1)
 		write_varint(out, fit.unit);
@@ -259,7 +274,8 @@ stream_write(struct stream_coder *coder, const int64_t *x, uint32_t n, struct ch
 
 /* Inlined with a constant number of rows, this becomes vector code. */
 static inline void
-make_value_rows(const uint64_t *restrict plain, uint32_t n, int64_t base, bool folded, int64_t *restrict x)
+make_value_rows(
+    const uint64_t *restrict plain, uint32_t n, int64_t base, bool folded, int64_t *restrict x)
 {
 	uint32_t i;
 
@@ -318,8 +334,7 @@ stream_read(struct stream_coder *coder, struct byte_reader *in, int64_t *x, uint
 	case MODE_TOKENS:
 		rc = in->bad ? NW_ECORRUPT : token_read(&coder->tokens, in, coder->plain, n);
 		break;
-	default:
-		in->bad = true;
+	default: in->bad = true;
 	}
 	if (rc == NW_OK && in->bad)
 		rc = NW_ECORRUPT;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One run of 64-bit integers as bytes: the last step of every column. The caller makes the numbers small or alike;
- * the stream takes out their common divisor and their middle, and writes what remains in as few bits as it can. */
+/* One run of 64-bit integers as bytes: the last step of every column. The caller makes the numbers
+ * small or alike; the stream takes out their common divisor and their middle, and writes what
+ * remains in as few bits as it can. */
 #ifndef STORE_CODEC_STREAM_H
 #define STORE_CODEC_STREAM_H
 
 #include "store/codec/codec_token.h"
 
-struct stream_coder {             /* working memory; zero, then stream_reserve(), then say the effort */
+struct stream_coder { /* working memory; zero, then stream_reserve(), then say the effort */
 	struct token_coder tokens;
-	uint64_t *plain;              /* [cap] what is written: not negative, mostly small */
-	uint8_t *width;               /* of each block of it */
+	uint64_t *plain; /* [cap] what is written: not negative, mostly small */
+	uint8_t *width;  /* of each block of it */
 	uint32_t cap;
 	enum chunk_effort effort;
 };
@@ -17,7 +18,8 @@ struct stream_coder {             /* working memory; zero, then stream_reserve()
 int stream_reserve(struct stream_coder *coder, uint32_t n);
 void stream_clear(struct stream_coder *coder);
 
-/* Bits that writing these numbers would take: exact for CHUNK_HOT, from the entropy for CHUNK_COMPACT. O(n). */
+/* Bits that writing these numbers would take: exact for CHUNK_HOT, from the entropy for
+ * CHUNK_COMPACT. O(n). */
 uint64_t stream_cost(struct stream_coder *coder, const int64_t *x, uint32_t n);
 
 /* NW_OK or NW_ENOMEM. O(n). */

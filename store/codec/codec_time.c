@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* n times:
- *
- *   u8       mode
- *   0 STEPS  signed first time; stream of n - 1 differences: bursts, events
- *   1 BENDS  signed first time, signed first difference; stream of n - 2 differences of differences: a clean clock
- *   2 GRID   signed origin, varint period; stream of n grid steps, stream of n distances from the grid:
- *            a collector that aims at every full period and is late by a little, each time anew. Differences would
- *            count every delay twice.
- *
- * Units coarser than the nanosecond are the streams' common divisors. */
+/* n times: u8 mode 0 STEPS signed first time; stream of n - 1 differences: bursts, events 1 BENDS
+ * signed first time, signed first difference; stream of n - 2 differences of differences: a clean
+ * clock 2 GRID signed origin, varint period; stream of n grid steps, stream of n distances from the
+ * grid: a collector that aims at every full period and is late by a little, each time anew.
+ * Differences would count every delay twice. Units coarser than the nanosecond are the streams'
+ * common divisors. */
 #include "store/codec/codec_time.h"
 
 #include "store/codec/codec_unit.h"
@@ -19,7 +15,8 @@ enum {
 	PERIOD_SAMPLES = 31,
 	GRID_ROWS_MIN = 8,
 	LAG_GROWTH = 8,
-	ROUND_NS = 1000, ROUND_SLACK_NS = 4
+	ROUND_NS = 1000,
+	ROUND_SLACK_NS = 4
 };
 
 static const uint64_t PERIOD_MAX_NS = UINT64_C(1) << 60;
@@ -69,8 +66,8 @@ middle_slope(const int64_t *t, uint32_t n, uint32_t lag, const int64_t *steps)
 	return count > 0 ? sorted[count / 2] : 0;
 }
 
-/* Times in whole milliseconds have a period in whole milliseconds; and timers are set in round numbers, which is worth
- * a guess. */
+/* Times in whole milliseconds have a period in whole milliseconds; and timers are set in round
+ * numbers, which is worth a guess. */
 static uint64_t
 round_period(uint64_t period, uint64_t unit)
 {
@@ -83,7 +80,8 @@ round_period(uint64_t period, uint64_t unit)
 
 /* Splits times into steps on the grid, from the row before, and distances from it. */
 static void
-grid_split(const int64_t *t, uint32_t n, int64_t origin, uint64_t period, int64_t *steps, int64_t *distance)
+grid_split(const int64_t *t, uint32_t n, int64_t origin, uint64_t period, int64_t *steps,
+    int64_t *distance)
 {
 	double per_period = 1 / (double)period;
 	uint64_t at = (uint64_t)origin;
@@ -96,10 +94,10 @@ grid_split(const int64_t *t, uint32_t n, int64_t origin, uint64_t period, int64_
 	}
 }
 
-/* Fills x with the steps and ulps with the distances. False: these times have no period.
- *
- * An error of the period piles up from row to row, and once it reaches half a period, steps are counted wrong. So a
- * period from single steps is used on few rows only, to get a better one over more, until it is good for all. */
+/* Fills x with the steps and ulps with the distances. False: these times have no period. An error
+ * of the period piles up from row to row, and once it reaches half a period, steps are counted
+ * wrong. So a period from single steps is used on few rows only, to get a better one over more,
+ * until it is good for all. */
 static bool
 grid_fit(struct column_work *work, const int64_t *t, uint32_t n, uint64_t *period)
 {
@@ -220,17 +218,10 @@ time_read(struct column_work *work, struct byte_reader *in, int64_t *t, uint32_t
 	if (n == 0)
 		return NW_OK;
 	switch (read_u8(in)) {
-	case TIME_STEPS:
-		rc = read_steps(work, in, t, n);
-		break;
-	case TIME_BENDS:
-		rc = read_bends(work, in, t, n);
-		break;
-	case TIME_GRID:
-		rc = read_grid(work, in, t, n);
-		break;
-	default:
-		rc = NW_ECORRUPT;
+	case TIME_STEPS: rc = read_steps(work, in, t, n); break;
+	case TIME_BENDS: rc = read_bends(work, in, t, n); break;
+	case TIME_GRID: rc = read_grid(work, in, t, n); break;
+	default: rc = NW_ECORRUPT;
 	}
 	return rc == NW_OK && in->bad ? NW_ECORRUPT : rc;
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* n numbers, n known from elsewhere:
- *
- *   varint  length
- *   bytes   one zstd frame of that length less its magic number: n tokens of a byte each
- *   bits    below each token, packed without gaps (codec_bits.h)
- *
- * A number below 16 is its own token. A larger one has a token for its length and the bit after the leading one:
- *
- *   token 16 + 2 * (length - 5) + next bit, with length - 2 bits below it
- *
- * The bits below are noise, and zstd would only lose time on them. */
+/* n numbers, n known from elsewhere: varint length bytes one zstd frame of that length less its
+ * magic number: n tokens of a byte each bits below each token, packed without gaps (codec_bits.h)
+ * A number below 16 is its own token. A larger one has a token for its length and the bit after the
+ * leading one: token 16 + 2 * (length - 5) + next bit, with length - 2 bits below it The bits below
+ * are noise, and zstd would only lose time on them. */
 #include "store/codec/codec_token.h"
 
 #include <math.h>
@@ -19,11 +13,14 @@
 #include "store/codec/codec_bits.h"
 
 enum {
-	TOKEN_LITERALS = 16, N_TOKENS = TOKEN_LITERALS + 2 * 60,
+	TOKEN_LITERALS = 16,
+	N_TOKENS = TOKEN_LITERALS + 2 * 60,
 	ZSTD_MAGIC_BYTES = 4,
 	MOST_LANES = 16,
-	BITS_SHORT = 57,                      /* that a load of eight bytes has, whichever bit they begin at */
-	FRAME_BITS = 8 * 8, TABLE_BITS = 4    /* zstd's own, and about that for each token that occurs */
+	BITS_SHORT = 57, /* that a load of eight bytes has, whichever bit they begin at */
+	/* zstd's own, and about that for each token that occurs */
+	FRAME_BITS = 8 * 8,
+	TABLE_BITS = 4
 };
 
 static const uint8_t zstd_magic[ZSTD_MAGIC_BYTES] = { 0x28, 0xb5, 0x2f, 0xfd };
@@ -90,8 +87,9 @@ token_clear(struct token_coder *coder)
 	memset(coder, 0, sizeof(*coder));
 }
 
-/* Tokens of noise have few symbols, and their short matches are chance: without them, zstd's Huffman codes do better
- * and the fastest level is as good as any. The length is known, and need not be in the frame. */
+/* Tokens of noise have few symbols, and their short matches are chance: without them, zstd's
+ * Huffman codes do better and the fastest level is as good as any. The length is known, and need
+ * not be in the frame. */
 void *
 token_compressor(struct token_coder *coder)
 {
@@ -139,7 +137,8 @@ token_cost(const struct token_coder *coder, const uint64_t *v, uint32_t n, uint3
 		n_below += (uint64_t)count * coder->n_below[i];
 		bits -= times_log(coder, count);
 	}
-	return (n_below + (bits > 0 ? (uint64_t)bits : 0)) * n_all / n + used * TABLE_BITS + FRAME_BITS;
+	return (n_below + (bits > 0 ? (uint64_t)bits : 0)) * n_all / n + used * TABLE_BITS +
+	    FRAME_BITS;
 }
 
 size_t
@@ -163,7 +162,7 @@ token_write(struct token_coder *coder, const uint64_t *v, uint32_t n, struct chu
 		return NW_ENOMEM;
 	len = ZSTD_compress2(cctx, coder->frame, ZSTD_compressBound(n), coder->token, n);
 	if (ZSTD_isError(len) || len < ZSTD_MAGIC_BYTES)
-		return NW_ENOMEM;             /* the room is enough: nothing else is left */
+		return NW_ENOMEM; /* the room is enough: nothing else is left */
 	len -= ZSTD_MAGIC_BYTES;
 	write_varint(out, len);
 	write_bytes(out, coder->frame + ZSTD_MAGIC_BYTES, len);
@@ -220,12 +219,12 @@ most_of(const uint8_t *token, uint32_t n)
 }
 
 /*
- * Numbers i.. below n, as long as their bits begin before `end`; 16 bytes behind it can be read. Those with few bits below
- * their tokens are most, and take one load each.
+ * Numbers i.. below n, as long as their bits begin before `end`; 16 bytes behind it can be read.
+ * Those with few bits below their tokens are most, and take one load each.
  */
 static inline uint32_t
-join_some(const struct token_coder *coder, uint32_t i, uint32_t n, const uint8_t *below, size_t *pos, size_t end,
-    bool few, uint64_t *v)
+join_some(const struct token_coder *coder, uint32_t i, uint32_t n, const uint8_t *below,
+    size_t *pos, size_t end, bool few, uint64_t *v)
 {
 	const struct token_meaning *means;
 	size_t at = *pos;
@@ -234,8 +233,9 @@ join_some(const struct token_coder *coder, uint32_t i, uint32_t n, const uint8_t
 	for (; i < n && at < end; i++) {
 		token = coder->token[i];
 		means = &coder->means[token];
-		v[i] = means->least + (few ? load_le64(below + at / 8) >> (at % 8) & means->below :
-		    bits_get(below, at, coder->n_below[token]));
+		v[i] = means->least +
+		    (few ? load_le64(below + at / 8) >> (at % 8) & means->below
+			 : bits_get(below, at, coder->n_below[token]));
 		at += coder->n_below[token];
 	}
 	*pos = at;
@@ -243,17 +243,20 @@ join_some(const struct token_coder *coder, uint32_t i, uint32_t n, const uint8_t
 }
 
 /*
- * Tokens and the bits below them, which end somewhere in `in`. Those near its end cannot be fetched eight bytes at a time,
- * and are fetched from a copy that has zeros behind.
+ * Tokens and the bits below them, which end somewhere in `in`. Those near its end cannot be fetched
+ * eight bytes at a time, and are fetched from a copy that has zeros behind.
  */
 static int
-join_tokens(const struct token_coder *coder, uint32_t n, bool few, struct byte_reader *in, uint64_t *v)
+join_tokens(
+    const struct token_coder *coder, uint32_t n, bool few, struct byte_reader *in, uint64_t *v)
 {
 	uint8_t tail[4 * BITS_SLACK_BYTES] = { 0 };
-	size_t left = reader_left(in), pos = 0, safe = left > BITS_SLACK_BYTES ? (left - BITS_SLACK_BYTES) * 8 : 0, from;
+	size_t left = reader_left(in), pos = 0,
+	       safe = left > BITS_SLACK_BYTES ? (left - BITS_SLACK_BYTES) * 8 : 0, from;
 	uint32_t i;
 
-	i = few ? join_some(coder, 0, n, in->at, &pos, safe, true, v) : join_some(coder, 0, n, in->at, &pos, safe, false, v);
+	i = few ? join_some(coder, 0, n, in->at, &pos, safe, true, v)
+		: join_some(coder, 0, n, in->at, &pos, safe, false, v);
 	from = pos / 8;
 	if (i < n && from <= left) {
 		memcpy(tail, in->at + from, left - from);

@@ -8,15 +8,15 @@
 enum { TOKEN_LOGS = 257 };
 
 struct token_meaning {
-	uint64_t least;               /* of the numbers it stands for */
-	uint64_t below;               /* mask of the bits that tell these apart */
+	uint64_t least; /* of the numbers it stands for */
+	uint64_t below; /* mask of the bits that tell these apart */
 };
 
-struct token_coder {              /* working memory; zero, then token_reserve() */
+struct token_coder { /* working memory; zero, then token_reserve() */
 	struct token_meaning means[UINT8_MAX + 1];
-	uint8_t n_below[UINT8_MAX + 1];       /* how many these bits are */
-	float times_log[TOKEN_LOGS];  /* n log2 n */
-	void *compressor, *decompressor;      /* made when first needed */
+	uint8_t n_below[UINT8_MAX + 1];  /* how many these bits are */
+	float times_log[TOKEN_LOGS];     /* n log2 n */
+	void *compressor, *decompressor; /* made when first needed */
 	uint8_t *token, *frame;
 	uint32_t cap;
 };
@@ -24,7 +24,8 @@ struct token_coder {              /* working memory; zero, then token_reserve() 
 int token_reserve(struct token_coder *coder, uint32_t n);
 void token_clear(struct token_coder *coder);
 
-/* The coder's ZSTD_CCtx and ZSTD_DCtx, for the simple calls that take no settings from them. NULL: out of memory. */
+/* The coder's ZSTD_CCtx and ZSTD_DCtx, for the simple calls that take no settings from them. NULL:
+ * out of memory. */
 void *token_compressor(struct token_coder *coder);
 void *token_decompressor(struct token_coder *coder);
 

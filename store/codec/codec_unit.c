@@ -15,8 +15,9 @@ common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* x % d == 0 without dividing: multiplied by d's inverse modulo 2^64, the multiples of an odd d, and only they, fall
- * to the bottom (Granlund and Montgomery 1994, section 9). Quotients of exact divisions come the same way. */
+/* x % d == 0 without dividing: multiplied by d's inverse modulo 2^64, the multiples of an odd d,
+ * and only they, fall to the bottom (Granlund and Montgomery 1994, section 9). Quotients of exact
+ * divisions come the same way. */
 struct divisor {
 	uint64_t odd_inverse, quotient_max;
 	unsigned twos;
@@ -29,7 +30,7 @@ divisor_of(uint64_t d)
 	uint64_t odd = d >> by.twos;
 	int i;
 
-	by.odd_inverse = odd;                 /* right in 3 bits; each step doubles them */
+	by.odd_inverse = odd; /* right in 3 bits; each step doubles them */
 	for (i = 0; i < 5; i++)
 		by.odd_inverse *= 2 - odd * by.odd_inverse;
 	return by;

@@ -5,10 +5,12 @@
 
 #include "store/codec/codec_bytes.h"
 
-/* The largest such number; 0 if all n are equal; 1 if there is none, or the differences are too wide to be divided. */
+/* The largest such number; 0 if all n are equal; 1 if there is none, or the differences are too
+ * wide to be divided. */
 uint64_t unit_find(const int64_t *x, uint32_t n);
 
-/* quotient[i] = (x[i] - base) / unit, for a unit as found and a base among x; negative ones as they wrap. */
+/* quotient[i] = (x[i] - base) / unit, for a unit as found and a base among x; negative ones as they
+ * wrap. */
 void unit_divide(uint64_t unit, int64_t base, const int64_t *x, uint32_t n, uint64_t *quotient);
 
 #endif

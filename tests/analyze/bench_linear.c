@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the statistics of many metrics cost, beside what the machine's BLAS and the usual algorithms cost in the same run.
+ * What the statistics of many metrics cost, beside what the machine's BLAS and the usual algorithms
+ * cost in the same run.
  *
  *   what                          cost model                                    memory
  *   correlation p x n             n p^2 flops (dsyrk), 6 n p for unit columns   n p + p^2 doubles
@@ -11,9 +12,10 @@
  *   whole reduction               correlation + per different scan point        n p + p^2 + n candidates
  *                                 (1 + folds) eliminations
  *
- * References: dgemm and memcpy (this machine, one thread); the same correlation by plain loops; elimination by updating
- * the inverse of X'X as a script would (fast, and without digits for close metrics) and by a fresh QR for every step.
- * Each time is the median CPU time of the runs given. Memory is the peak of what the library holds from malloc; BLAS has
+ * References: dgemm and memcpy (this machine, one thread); the same correlation by plain loops;
+ * elimination by updating the inverse of X'X as a script would (fast, and without digits for close
+ * metrics) and by a fresh QR for every step. Each time is the median CPU time of the runs given.
+ * Memory is the peak of what the library holds from malloc; BLAS has
  * 32 MiB of address space beside it, touched as far as it needs.
  */
 #include <cblas.h>
@@ -42,7 +44,8 @@ fail(const char *what)
 	exit(1);
 }
 
-/* Families of AR(1) metrics as a host reports them; and independent predictors, some of which drive a response. */
+/* Families of AR(1) metrics as a host reports them; and independent predictors, some of which drive
+ * a response. */
 static void
 make_data(void)
 {
@@ -51,7 +54,8 @@ make_data(void)
 		if (j % FAMILY == 0)
 			noise_ar(store[j], N, 0.8);
 		for (size_t i = 0; i < N && j % FAMILY != 0; i++)
-			store[j][i] = 1e6 * (double)j + 1e3 * store[j - j % FAMILY][i] + 30 * noise_normal() * (double)(j % FAMILY);
+			store[j][i] = 1e6 * (double)j + 1e3 * store[j - j % FAMILY][i] +
+			    30 * noise_normal() * (double)(j % FAMILY);
 	}
 	for (size_t j = 0; j < MANY; j++) {
 		predictors[j] = noise[j];
@@ -118,7 +122,8 @@ run_clusters(void)
 	struct nw_clusters cl;
 
 	if (nw_prepare(columns, METRICS, y, N, &o.prepare, true, &prep) != NW_OK ||
-	    nw_correlations_of(&prep, NW_MISSING_LISTWISE, false, &c) != NW_OK || nw_cluster(&c, &o.cluster, &cl) != NW_OK)
+	    nw_correlations_of(&prep, NW_MISSING_LISTWISE, false, &c) != NW_OK ||
+	    nw_cluster(&c, &o.cluster, &cl) != NW_OK)
 		fail("clusters");
 	sink = (double)cl.n_clusters;
 	nw_clusters_clear(&cl);
@@ -132,7 +137,8 @@ eliminate(size_t p)
 	struct nw_reduce_options o = nw_reduce_faithful();
 	struct nw_elimination e;
 
-	if (nw_eliminate(predictors, p, y_noise, N, &o.eliminate, &e) != NW_OK || e.status != NW_STATUS_OK || e.refitted)
+	if (nw_eliminate(predictors, p, y_noise, N, &o.eliminate, &e) != NW_OK ||
+	    e.status != NW_STATUS_OK || e.refitted)
 		fail("elimination");
 	sink = (double)e.n_kept;
 	nw_elimination_clear(&e);
@@ -155,7 +161,8 @@ reduce(struct nw_reduce_options o)
 {
 	struct nw_reduction r;
 
-	if (nw_reduce(columns, METRICS, y, N, NULL, 0, &o, &r) != NW_OK || r.elimination.status != NW_STATUS_OK)
+	if (nw_reduce(columns, METRICS, y, N, NULL, 0, &o, &r) != NW_OK ||
+	    r.elimination.status != NW_STATUS_OK)
 		fail("reduction");
 	sink = (double)r.elimination.n_kept;
 	nw_reduction_clear(&r);
@@ -181,8 +188,8 @@ static char copy_from[COPY], copy_to[COPY];
 static void
 run_gemm(void)
 {
-	cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, GEMM, GEMM, GEMM, 1, gemm_a, GEMM, gemm_b, GEMM, 0, gemm_c,
-	    GEMM);
+	cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, GEMM, GEMM, GEMM, 1, gemm_a, GEMM,
+	    gemm_b, GEMM, 0, gemm_c, GEMM);
 }
 
 static void
@@ -222,7 +229,8 @@ run_loops(void)
 static void
 run_inverse(void)
 {
-	static double x[(PREDICTORS + 1) * N], inverse[PREDICTORS * PREDICTORS], b[PREDICTORS], row[PREDICTORS];
+	static double x[(PREDICTORS + 1) * N], inverse[PREDICTORS * PREDICTORS], b[PREDICTORS],
+	    row[PREDICTORS];
 	size_t in[PREDICTORS], k = PREDICTORS;
 	double sse = 0, mean;
 
@@ -235,15 +243,19 @@ run_inverse(void)
 		for (size_t i = 0; i < N; i++)
 			x[j * N + i] = from[i] - mean;
 	}
-	cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, PREDICTORS, N, 1, x, N, 0, inverse, PREDICTORS);
+	cblas_dsyrk(
+	    CblasColMajor, CblasUpper, CblasTrans, PREDICTORS, N, 1, x, N, 0, inverse, PREDICTORS);
 	LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', PREDICTORS, inverse, PREDICTORS);
 	LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', PREDICTORS, inverse, PREDICTORS);
 	for (size_t j = 0; j < PREDICTORS; j++)
 		for (size_t i = j + 1; i < PREDICTORS; i++)
 			inverse[j * PREDICTORS + i] = inverse[i * PREDICTORS + j];
-	cblas_dgemv(CblasColMajor, CblasTrans, N, PREDICTORS, 1, x, N, x + PREDICTORS * N, 1, 0, row, 1);
-	cblas_dgemv(CblasColMajor, CblasNoTrans, PREDICTORS, PREDICTORS, 1, inverse, PREDICTORS, row, 1, 0, b, 1);
-	sse = cblas_ddot(N, x + PREDICTORS * N, 1, x + PREDICTORS * N, 1) - cblas_ddot(PREDICTORS, b, 1, row, 1);
+	cblas_dgemv(
+	    CblasColMajor, CblasTrans, N, PREDICTORS, 1, x, N, x + PREDICTORS * N, 1, 0, row, 1);
+	cblas_dgemv(CblasColMajor, CblasNoTrans, PREDICTORS, PREDICTORS, 1, inverse, PREDICTORS,
+	    row, 1, 0, b, 1);
+	sse = cblas_ddot(N, x + PREDICTORS * N, 1, x + PREDICTORS * N, 1) -
+	    cblas_ddot(PREDICTORS, b, 1, row, 1);
 	for (size_t j = 0; j < PREDICTORS; j++)
 		in[j] = j;
 	while (k > 0) {
@@ -251,7 +263,8 @@ run_inverse(void)
 		double best_f = INFINITY;
 
 		for (size_t i = 0; i < k; i++) {
-			double f = b[in[i]] * b[in[i]] / inverse[in[i] * PREDICTORS + in[i]] / (sse / (double)(N - 1 - k));
+			double f = b[in[i]] * b[in[i]] / inverse[in[i] * PREDICTORS + in[i]] /
+			    (sse / (double)(N - 1 - k));
 
 			if (f < best_f) {
 				best_f = f;
@@ -264,7 +277,8 @@ run_inverse(void)
 		memcpy(row, inverse + j * PREDICTORS, sizeof(row));
 		sse += b[j] * b[j] / row[j];
 		cblas_daxpy(PREDICTORS, -b[j] / row[j], row, 1, b, 1);
-		cblas_dger(CblasColMajor, PREDICTORS, PREDICTORS, -1 / row[j], row, 1, row, 1, inverse, PREDICTORS);
+		cblas_dger(CblasColMajor, PREDICTORS, PREDICTORS, -1 / row[j], row, 1, row, 1,
+		    inverse, PREDICTORS);
 		memmove(&in[best], &in[best + 1], (--k - best) * sizeof(*in));
 	}
 	sink = (double)k;
@@ -335,7 +349,11 @@ median_ms(void (*run)(void), int runs)
 int
 main(int argc, char **argv)
 {
-	static const struct { const char *name; void (*run)(void); int runs; } rows[] = {
+	static const struct {
+		const char *name;
+		void (*run)(void);
+		int runs;
+	} rows[] = {
 		{ "correlation 628 x 240", run_correlation, 31 },
 		{ "  by plain loops", run_loops, 3 },
 		{ "correlation + clusters 628 x 240", run_clusters, 31 },
@@ -353,8 +371,8 @@ main(int argc, char **argv)
 	openblas_set_num_threads(1);
 	gemm_ms = median_ms(run_gemm, 9);
 	copy_ms = median_ms(run_copy, 31);
-	printf("dgemm %d^3: %.2f ms, %.1f GFLOP/s; memcpy 1 MiB: %.4f ms, %.1f GB/s\n", GEMM, gemm_ms,
-	    2.0 * GEMM * GEMM * GEMM / gemm_ms * 1e-6, copy_ms, COPY / copy_ms * 1e-6);
+	printf("dgemm %d^3: %.2f ms, %.1f GFLOP/s; memcpy 1 MiB: %.4f ms, %.1f GB/s\n", GEMM,
+	    gemm_ms, 2.0 * GEMM * GEMM * GEMM / gemm_ms * 1e-6, copy_ms, COPY / copy_ms * 1e-6);
 	printf("%-36s %9s %12s %12s\n", "", "CPU ms", "of the dgemm", "memory KiB");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		double ms = median_ms(rows[i].run, rows[i].runs);
@@ -362,7 +380,8 @@ main(int argc, char **argv)
 
 		peak_bytes = before;
 		rows[i].run();
-		printf("%-36s %9.3f %12.3f %12.0f\n", rows[i].name, ms, ms / gemm_ms, (double)(peak_bytes - before) / 1024);
+		printf("%-36s %9.3f %12.3f %12.0f\n", rows[i].name, ms, ms / gemm_ms,
+		    (double)(peak_bytes - before) / 1024);
 	}
 	return 0;
 }

@@ -10,8 +10,9 @@
  *                              fewer by the square of the number of changes
  *   changes of more            as of 4096, + as of the positions near the changes      32 n bytes + as of 4096
  *
- * References: ln and a sort of the same values (what quartiles usually cost); optimal partitioning without pruning.
- * Each time is the median CPU time of the runs given. Memory is what a child process that does it once grows by.
+ * References: ln and a sort of the same values (what quartiles usually cost); optimal partitioning
+ * without pruning. Each time is the median CPU time of the runs given. Memory is what a child
+ * process that does it once grows by.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ make_data(void)
 		fail("no memory");
 	for (i = 0; i < VALUES; i++) {
 		durations[i] = (noise_uniform() < 0.7 ? 2e-5 : 7e-3) * exp(0.3 * noise_normal());
-		ticking[i] = noise_uniform() < 0.95 ? 1.5e-7 : 1.6e-7;          /* a clock of 10 ns */
+		ticking[i] = noise_uniform() < 0.95 ? 1.5e-7 : 1.6e-7; /* a clock of 10 ns */
 	}
 	noise_fill(flat_hour, HOUR);
 	noise_fill(flat_day, DAY);
@@ -239,7 +240,7 @@ child_kib(void (*run)(void))
 	pid_t child;
 	int status;
 
-	malloc_trim(0);         /* else the child finds what earlier runs left */
+	malloc_trim(0); /* else the child finds what earlier runs left */
 	child = fork();
 	if (child == 0) {
 		run();

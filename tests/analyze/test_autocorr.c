@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Effective sample sizes: certified autocorrelations, the effect on false verdicts, gaps, constants. */
+/* Effective sample sizes: certified autocorrelations, the effect on false verdicts, gaps,
+ * constants. */
 #include "narrows/autocorr.h"
 
 #include "tests/check.h"
@@ -26,7 +27,8 @@ test_nist(void)
 static void
 test_edges(void)
 {
-	static const double none[1] = { 0 }, flat[] = { 0.1, 0.1, 0.1, 0.1 }, gap[] = { 1, NAN, 2, INFINITY, 4, 5, 7 };
+	static const double none[1] = { 0 }, flat[] = { 0.1, 0.1, 0.1, 0.1 },
+			    gap[] = { 1, NAN, 2, INFINITY, 4, 5, 7 };
 	struct nw_autocorr a = nw_autocorr(none, 0);
 	double x[100], d[7];
 	int i;
@@ -39,7 +41,8 @@ test_edges(void)
 	a = nw_autocorr(gap, 7);
 	CHECK(a.status == NW_STATUS_OK && a.sum.n == 5 && isfinite(a.r1));
 	for (i = 0; i < 100; i++)
-		x[i] = 1e300 * i;       /* a straight line: r1 near 1, worth about two values, whatever the unit */
+		/* a straight line: r1 near 1, worth about two values, whatever the unit */
+		x[i] = 1e300 * i;
 	a = nw_autocorr(x, 100);
 	CHECK_NEAR(a.r1, 0.97, 1e-3, 0);
 	CHECK_NEAR(a.n_eff, 2, 0, 0);
@@ -48,7 +51,8 @@ test_edges(void)
 	CHECK(isnan(nw_hac_variance(gap, 7, 1)) && isnan(nw_hac_variance(gap, 1, 1)));
 	CHECK_NEAR(nw_hac_variance((double[]){ 1, 2, 3, 4 }, 4, 0), 1.25 / 4, 1e-15, 0);
 	/* g0 = 1.25, g1 = (0.75 + -0.25 + 0.75)/4 with weight 1/2 twice */
-	CHECK_NEAR(nw_hac_variance((double[]){ 1, 2, 3, 4 }, 4, 1), (1.25 + 1.25 / 4) / 4, 1e-15, 0);
+	CHECK_NEAR(
+	    nw_hac_variance((double[]){ 1, 2, 3, 4 }, 4, 1), (1.25 + 1.25 / 4) / 4, 1e-15, 0);
 	CHECK_INT(nw_hac_lag(120), 4);
 	CHECK_INT(nw_hac_lag(60), 3);
 }

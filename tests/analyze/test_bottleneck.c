@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bottleneck verdict: worked examples, its undefined cases, false verdicts under noise, hidden waits. */
+/* The bottleneck verdict: worked examples, its undefined cases, false verdicts under noise, hidden
+ * waits. */
 #include "narrows/bottleneck.h"
 
 #include "tests/check.h"
@@ -10,7 +11,8 @@
 static void
 test_groups(void)
 {
-	static const struct nw_group g[] = { { 60, 118e6, 9e6 }, { 60, 106e6, 4e6 }, { 60, 640e6, 90e6 }, { 0, 1, 1 } };
+	static const struct nw_group g[] = { { 60, 118e6, 9e6 }, { 60, 106e6, 4e6 },
+		{ 60, 640e6, 90e6 }, { 0, 1, 1 } };
 	struct nw_bottleneck_options o = nw_bottleneck_faithful;
 	struct nw_component_result r[4];
 	struct nw_bottleneck b;
@@ -20,13 +22,15 @@ test_groups(void)
 	CHECK_INT(b.lowest, 1);
 	CHECK_INT(b.runner_up, 0);
 	CHECK_INT(b.n_components, 3);
-	CHECK(b.unique && b.n_candidates == 1 && r[1].candidate && !r[0].candidate && !r[3].candidate && !r[3].has_data);
+	CHECK(b.unique && b.n_candidates == 1 && r[1].candidate && !r[0].candidate &&
+	    !r[3].candidate && !r[3].has_data);
 	CHECK_NEAR(r[0].test.p, 5.165169670188199e-15, 1e-9, 0);
 	CHECK_NEAR(r[0].p_holm, 5.165169670188199e-15, 1e-9, 0);
 	CHECK_NEAR(r[2].p_holm, 5.227226231189721e-48, 1e-9, 0);
 	CHECK(isnan(r[1].p_holm) && isnan(r[3].p_holm));
 	CHECK_NEAR(b.effect, 118.0 / 106, 1e-15, 0);
-	CHECK(b.effect_low > 1.08 && b.effect_low < b.effect && b.effect_high < 1.14 && b.effect_high > b.effect);
+	CHECK(b.effect_low > 1.08 && b.effect_low < b.effect && b.effect_high < 1.14 &&
+	    b.effect_high > b.effect);
 	o.student = true;
 	CHECK_INT(nw_bottleneck_groups(g, 4, &o, r, &b), 0);
 	CHECK_NEAR(r[0].test.p, 2.1499304155194796e-16, 1e-9, 0);
@@ -40,7 +44,8 @@ test_undefined(void)
 	struct nw_bottleneck b;
 
 	CHECK_INT(nw_bottleneck_groups(g, 2, &nw_bottleneck_faithful, r, &b), 0);
-	CHECK(b.status == NW_STATUS_INSUFFICIENT && !b.unique && b.lowest == 2 && b.n_candidates == 0);
+	CHECK(b.status == NW_STATUS_INSUFFICIENT && !b.unique && b.lowest == 2 &&
+	    b.n_candidates == 0);
 	CHECK_INT(nw_bottleneck_groups(g, 0, &nw_bottleneck_faithful, r, &b), 0);
 	CHECK(b.status == NW_STATUS_INSUFFICIENT);
 	/* one value can neither win nor be excluded */
@@ -48,17 +53,20 @@ test_undefined(void)
 	CHECK(b.lowest == 2 && b.n_candidates == 1 && !b.unique && isnan(b.effect));
 	g[0] = (struct nw_group){ 60, 9, 0.1 };
 	CHECK_INT(nw_bottleneck_groups(g, 3, &nw_bottleneck_faithful, r, &b), 0);
-	CHECK(b.lowest == 2 && b.n_candidates == 2 && !b.unique && r[0].test.status == NW_STATUS_INSUFFICIENT);
+	CHECK(b.lowest == 2 && b.n_candidates == 2 && !b.unique &&
+	    r[0].test.status == NW_STATUS_INSUFFICIENT);
 	CHECK(b.effect == 1.8 && isnan(b.effect_low));
 	/* no spread; a tie goes to the first; a mean of 0 has no ratio */
 	g[0] = g[1] = (struct nw_group){ 10, 0, 0 };
 	g[2] = (struct nw_group){ 10, 3, 0 };
 	CHECK_INT(nw_bottleneck_groups(g, 3, &nw_bottleneck_faithful, r, &b), 0);
-	CHECK(b.lowest == 0 && b.n_candidates == 2 && r[1].test.p == 1 && r[2].test.p == 0 && isnan(b.effect));
+	CHECK(b.lowest == 0 && b.n_candidates == 2 && r[1].test.p == 1 && r[2].test.p == 0 &&
+	    isnan(b.effect));
 }
 
-/* Equal means: the share of unique verdicts must stay at 5 %, and does not without the corrections. A true difference
- * must be found, and the interval must cover the true ratio as often as it says. */
+/* Equal means: the share of unique verdicts must stay at 5 %, and does not without the corrections.
+ * A true difference must be found, and the interval must cover the true ratio as often as it
+ * says. */
 static void
 test_noise(void)
 {
@@ -93,7 +101,8 @@ test_noise(void)
 	}
 }
 
-/* Stages of one pipeline share their stalls: paired, the difference shows; the gaps are left out. */
+/* Stages of one pipeline share their stalls: paired, the difference shows; the gaps are left
+ * out. */
 static void
 test_paired(void)
 {
@@ -122,10 +131,14 @@ test_paired(void)
 static void
 test_hidden_wait(void)
 {
-	static const struct { struct nw_stage_segment before, after; unsigned want; } cases[] = {
-		/* UDT under loss: the reader waits unseen; the disk writer next to it is innocent */
+	static const struct {
+		struct nw_stage_segment before, after;
+		unsigned want;
+	} cases[] = { /* UDT under loss: the reader waits unseen; the disk writer next to it is
+		 * innocent */
 		{ { 318e6, 61e6, 5196, 312e6, 0.986 }, { 949e6, 191e6, 2615, 144e6, 0.153 },
-		    NW_HIDDEN_FASTER_YET_LESS | NW_HIDDEN_FEWER_AND_WILDER | NW_HIDDEN_UNACCOUNTED },
+		    NW_HIDDEN_FASTER_YET_LESS | NW_HIDDEN_FEWER_AND_WILDER |
+			NW_HIDDEN_UNACCOUNTED },
 		{ { 553e6, 50e6, 1189, 312e6, 0.565 }, { 549e6, 50e6, 548, 144e6, 0.263 }, 0 },
 		/* the stage itself got slower: nothing is hidden */
 		{ { 318e6, 61e6, 5196, 312e6, 0.986 }, { 150e6, 30e6, 2500, 150e6, 0.99 }, 0 },
@@ -137,12 +150,14 @@ test_hidden_wait(void)
 		CHECK(nw_hidden_wait(&cases[i].before, &cases[i].after) == cases[i].want);
 }
 
-/* By hand, {1..5} and {2, 4, .. 10}: means of |x - median| 1.2 and 2.4, grand mean 1.8, between 10 (0.6^2) = 3.6, within
- * 2.8 + 11.2 = 14, F = 3.6 / (14/8) with 1 and 8 degrees of freedom, which is t = sqrt F with 8. */
+/* By hand, {1..5} and {2, 4, .. 10}: means of |x - median| 1.2 and 2.4, grand mean 1.8, between 10
+ * (0.6^2) = 3.6, within 2.8 + 11.2 = 14, F = 3.6 / (14/8) with 1 and 8 degrees of freedom, which is
+ * t = sqrt F with 8. */
 static void
 test_variance(void)
 {
-	static const double a[] = { 1, 2, NAN, 3, 4, 5 }, b[] = { 10, 2, 8, 4, 6 }, flat[] = { 3, 3, 3 };
+	static const double a[] = { 1, 2, NAN, 3, 4, 5 }, b[] = { 10, 2, 8, 4, 6 },
+			    flat[] = { 3, 3, 3 };
 	struct nw_component g[3] = { { "a", a, 6 }, { "b", b, 5 }, { "none", flat, 0 } };
 	struct nw_variance_test v;
 

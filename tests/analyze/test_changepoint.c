@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Change points against exhaustive search, the Nile, noise without change, and what must not move them. */
+/* Change points against exhaustive search, the Nile, noise without change, and what must not move
+ * them. */
 #include "narrows/changepoint.h"
 
 #include "tests/check.h"
 #include "tests/noise.h"
 #include "narrows/err.h"
 
-/* Annual flow at Aswan 1871-1970 (Cobb 1978; R datasets::Nile): it fell when the dam was begun in 1899. */
-static const double nile[100] = {
-	1120, 1160, 963, 1210, 1160, 1160, 813, 1230, 1370, 1140, 995, 935, 1110, 994, 1020, 960, 1180, 799, 958, 1140,
-	1100, 1210, 1150, 1250, 1260, 1220, 1030, 1100, 774, 840, 874, 694, 940, 833, 701, 916, 692, 1020, 1050, 969,
-	831, 726, 456, 824, 702, 1120, 1100, 832, 764, 821, 768, 845, 864, 862, 698, 845, 744, 796, 1040, 759,
-	781, 865, 845, 944, 984, 897, 822, 1010, 771, 676, 649, 846, 812, 742, 801, 1040, 860, 874, 848, 890,
-	744, 749, 838, 1050, 918, 986, 797, 923, 975, 815, 1020, 906, 901, 1170, 912, 746, 919, 718, 714, 740
-};
+/* Annual flow at Aswan 1871-1970 (Cobb 1978; R datasets::Nile): it fell when the dam was begun in
+ * 1899. */
+static const double nile[100] = { 1120, 1160, 963, 1210, 1160, 1160, 813, 1230, 1370, 1140, 995,
+	935, 1110, 994, 1020, 960, 1180, 799, 958, 1140, 1100, 1210, 1150, 1250, 1260, 1220, 1030,
+	1100, 774, 840, 874, 694, 940, 833, 701, 916, 692, 1020, 1050, 969, 831, 726, 456, 824, 702,
+	1120, 1100, 832, 764, 821, 768, 845, 864, 862, 698, 845, 744, 796, 1040, 759, 781, 865, 845,
+	944, 984, 897, 822, 1010, 771, 676, 649, 846, 812, 742, 801, 1040, 860, 874, 848, 890, 744,
+	749, 838, 1050, 918, 986, 797, 923, 975, 815, 1020, 906, 901, 1170, 912, 746, 919, 718, 714,
+	740 };
 
 static void
 test_nile(void)
@@ -67,7 +69,8 @@ exhaustive(const double *y, size_t n, size_t min_segment, double penalty)
 			for (i = s, var = 0; i < t; i++)
 				var += (y[i] - mean) * (y[i] - mean) / m;
 			var = fmax(var, 1e-8 * var_all);
-			best[t] = fmin(best[t], best[s] + penalty + m * (log(2 * M_PI) + log(var) + 1));
+			best[t] =
+			    fmin(best[t], best[s] + penalty + m * (log(2 * M_PI) + log(var) + 1));
 		}
 	return best[n];
 }
@@ -113,23 +116,26 @@ test_edges(void)
 	CHECK(c.status == NW_STATUS_INSUFFICIENT && c.n_segments == 0);
 	nw_changes_clear(&c);
 	CHECK_INT(nw_changes(y, 60, &o, &c), 0);
-	CHECK(c.status == NW_STATUS_DEGENERATE && c.n_segments == 1 && c.segment[0].end == 60 && c.segment[0].sd == 0);
+	CHECK(c.status == NW_STATUS_DEGENERATE && c.n_segments == 1 && c.segment[0].end == 60 &&
+	    c.segment[0].sd == 0);
 	nw_changes_clear(&c);
-	CHECK_INT(nw_changes(nile, 9, &o, &c), 0);      /* too short for two segments */
+	CHECK_INT(nw_changes(nile, 9, &o, &c), 0); /* too short for two segments */
 	CHECK_INT(c.n_segments, 1);
 	CHECK(isfinite(c.cost));
 	nw_changes_clear(&c);
 	o.penalty = 5;
 	CHECK_INT(nw_changes(gaps, 14, &o, &c), 0);
 	CHECK_INT(c.n_segments, 2);
-	CHECK(c.segment[1].start == 7 && c.segment[1].n == 5 && c.segment[0].n == 5 && c.segment[1].end == 14);
+	CHECK(c.segment[1].start == 7 && c.segment[1].n == 5 && c.segment[0].n == 5 &&
+	    c.segment[1].end == 14);
 	nw_changes_clear(&c);
 	/* silence, then noise: the floor keeps the silent part's cost finite */
 	for (i = 0; i < 60; i++)
 		y[i] = i < 30 ? 0 : 100 + noise_normal();
 	o.penalty = 0;
 	CHECK_INT(nw_changes(y, 60, &o, &c), 0);
-	CHECK(c.n_segments >= 2 && c.segment[1].start == 30 && isfinite(c.cost) && c.segment[0].sd == 0);
+	CHECK(c.n_segments >= 2 && c.segment[1].start == 30 && isfinite(c.cost) &&
+	    c.segment[0].sd == 0);
 	nw_changes_clear(&c);
 	o.min_segment = 1;
 	CHECK_INT(nw_changes(y, 60, &o, &c), NW_EINVAL);
@@ -140,9 +146,9 @@ test_edges(void)
 	CHECK_INT(nw_changes(y, 60, &o, &c), NW_EINVAL);
 }
 
-/* Without a change: few are found in white noise; in autocorrelated noise many, unless `ar`; and `ar` still finds one
- * that is there, mostly: in 200 values r itself is rough, and where it comes out as 0.95 the penalty is 39 times as high.
- * An outlier is cut, not a change. */
+/* Without a change: few are found in white noise; in autocorrelated noise many, unless `ar`; and
+ * `ar` still finds one that is there, mostly: in 200 values r itself is rough, and where it comes
+ * out as 0.95 the penalty is 39 times as high. An outlier is cut, not a change. */
 static void
 test_noise(void)
 {

@@ -10,7 +10,8 @@ enum { N = 240 };
 /* One call from columns to clusters. */
 static int
 cluster(const double *const *x, size_t p, const double *y, size_t n, struct nw_cluster_options opts,
-    enum nw_missing missing, struct nw_prepared *prep, struct nw_correlations *c, struct nw_clusters *cl)
+    enum nw_missing missing, struct nw_prepared *prep, struct nw_correlations *c,
+    struct nw_clusters *cl)
 {
 	struct nw_prepare_options prepare = { 0.2, missing, false };
 	int rc = nw_prepare(x, p, y, n, &prepare, true, prep);
@@ -39,21 +40,25 @@ test_mtcars(void)
 	struct nw_correlations c;
 	struct nw_clusters cl;
 
-	CHECK_INT(cluster(mtcars_x, MTCARS_P, mtcars_mpg, MTCARS_N, (struct nw_cluster_options){ 0.8, 0.05, false },
-	    NW_MISSING_LISTWISE, &prep, &c, &cl), NW_OK);
+	CHECK_INT(cluster(mtcars_x, MTCARS_P, mtcars_mpg, MTCARS_N,
+		      (struct nw_cluster_options){ 0.8, 0.05, false }, NW_MISSING_LISTWISE, &prep,
+		      &c, &cl),
+	    NW_OK);
 	CHECK_INT(cl.n_clusters, 8);
 	CHECK_INT(cl.n_edges, 2);
 	for (size_t i = 0; i < MTCARS_P; i++)
 		CHECK_INT(cl.label[i], label[i]);
 	CHECK_INT(cl.rep[0], 4);
 	CHECK_INT(cl.size[0], 3);
-	CHECK_NEAR(cl.min_abs_r[0], 0.7824957944632408, 1e-12, 0);       /* cyl and wt: under the threshold */
+	/* cyl and wt: under the threshold */
+	CHECK_NEAR(cl.min_abs_r[0], 0.7824957944632408, 1e-12, 0);
 	CHECK(isnan(cl.min_abs_r[1]));
 	CHECK_NEAR(c.r_response[4], -0.8676593765172279, 1e-12, 0);
 	clear(&prep, &c, &cl);
 }
 
-/* A chain a - b - c is one cluster although its ends hardly agree; an image of b in another unit changes nothing. */
+/* A chain a - b - c is one cluster although its ends hardly agree; an image of b in another unit
+ * changes nothing. */
 static void
 test_chain(void)
 {
@@ -70,33 +75,38 @@ test_chain(void)
 		b_image[i] = 1e9 - 1e3 * b[i];
 		resp[i] = b[i] + noise_normal();
 	}
-	CHECK_INT(cluster(x, 4, resp, N, (struct nw_cluster_options){ 0.95, 0.05, false }, NW_MISSING_LISTWISE, &prep, &c,
-	    &cl), NW_OK);
+	CHECK_INT(cluster(x, 4, resp, N, (struct nw_cluster_options){ 0.95, 0.05, false },
+		      NW_MISSING_LISTWISE, &prep, &c, &cl),
+	    NW_OK);
 	CHECK_INT(cl.n_clusters, 1);
-	CHECK_INT(cl.n_edges, 5);        /* all but a - c */
+	CHECK_INT(cl.n_edges, 5); /* all but a - c */
 	CHECK(cl.min_abs_r[0] < 0.97);
 	CHECK(cl.rep[0] == 1 || fabs(c.r_response[cl.rep[0]]) > fabs(c.r_response[1]) + 1e-12);
 	clear(&prep, &c, &cl);
 	for (size_t i = 0; i < N; i++)
 		resp[i] = b_image[i];
-	CHECK_INT(cluster(x, 4, resp, N, (struct nw_cluster_options){ 0.95, 0.05, false }, NW_MISSING_LISTWISE, &prep, &c,
-	    &cl), NW_OK);
-	CHECK_INT(cl.rep[0], 1);         /* b and its image tie but for rounding: the first */
+	CHECK_INT(cluster(x, 4, resp, N, (struct nw_cluster_options){ 0.95, 0.05, false },
+		      NW_MISSING_LISTWISE, &prep, &c, &cl),
+	    NW_OK);
+	CHECK_INT(cl.rep[0], 1); /* b and its image tie but for rounding: the first */
 	clear(&prep, &c, &cl);
-	CHECK_INT(cluster(x, 4, resp, N, (struct nw_cluster_options){ 1, 0.05, false }, NW_MISSING_LISTWISE, &prep, &c,
-	    &cl), NW_OK);
-	CHECK_INT(cl.n_clusters, 4);     /* nothing exceeds 1 */
+	CHECK_INT(cluster(x, 4, resp, N, (struct nw_cluster_options){ 1, 0.05, false },
+		      NW_MISSING_LISTWISE, &prep, &c, &cl),
+	    NW_OK);
+	CHECK_INT(cl.n_clusters, 4); /* nothing exceeds 1 */
 	clear(&prep, &c, &cl);
-	CHECK_INT(cluster(x, 4, resp, 3, (struct nw_cluster_options){ 0, 0.05, false }, NW_MISSING_LISTWISE, &prep, &c,
-	    &cl), NW_OK);
-	CHECK_INT(cl.n_clusters, 4);     /* three rows prove nothing */
+	CHECK_INT(cluster(x, 4, resp, 3, (struct nw_cluster_options){ 0, 0.05, false },
+		      NW_MISSING_LISTWISE, &prep, &c, &cl),
+	    NW_OK);
+	CHECK_INT(cl.n_clusters, 4); /* three rows prove nothing */
 	clear(&prep, &c, &cl);
 }
 
 static void
 test_edges(void)
 {
-	static const double up[] = { 1, 2, 3, 4, 5, 6 }, flat[] = { 2, 2, 2, 2, 2, 2 }, down[] = { 9, 7, 5, 3, 1, -1 };
+	static const double up[] = { 1, 2, 3, 4, 5, 6 }, flat[] = { 2, 2, 2, 2, 2, 2 },
+			    down[] = { 9, 7, 5, 3, 1, -1 };
 	static const double *const x[] = { up, flat, down };
 	struct nw_cluster_options opts = { 0.95, 0.05, false };
 	struct nw_prepared prep;
@@ -105,8 +115,8 @@ test_edges(void)
 
 	CHECK_INT(cluster(x, 3, flat, 6, opts, NW_MISSING_LISTWISE, &prep, &c, &cl), NW_OK);
 	CHECK_INT(cl.n_metrics, 2);
-	CHECK_INT(cl.n_clusters, 1);     /* r is 1 but for rounding */
-	CHECK_INT(cl.rep[0], 0);         /* no r with a constant response: the first */
+	CHECK_INT(cl.n_clusters, 1); /* r is 1 but for rounding */
+	CHECK_INT(cl.rep[0], 0);     /* no r with a constant response: the first */
 	CHECK(isnan(c.r_response[0]));
 	clear(&prep, &c, &cl);
 	CHECK_INT(cluster(x, 0, up, 6, opts, NW_MISSING_LISTWISE, &prep, &c, &cl), NW_OK);
@@ -139,8 +149,8 @@ test_pairwise(void)
 	clear(&prep, &c, &cl);
 }
 
-/* Two independent AR(1) 0.9 series of 240 rows are "correlated" at rho0 = 0 in 59 % of the cases, nominal 10 % (two
- * signs); with the effective size in about 10 %. */
+/* Two independent AR(1) 0.9 series of 240 rows are "correlated" at rho0 = 0 in 59 % of the cases,
+ * nominal 10 % (two signs); with the effective size in about 10 %. */
 static void
 test_noise(void)
 {
@@ -159,7 +169,8 @@ test_noise(void)
 
 			noise_ar(a, N, 0.9);
 			noise_ar(b, N, 0.9);
-			cluster(x, 2, a, N, (struct nw_cluster_options){ 0, 0.05, n_eff }, NW_MISSING_LISTWISE, &prep, &c, &cl);
+			cluster(x, 2, a, N, (struct nw_cluster_options){ 0, 0.05, n_eff },
+			    NW_MISSING_LISTWISE, &prep, &c, &cl);
 			edges += (int)cl.n_edges;
 			clear(&prep, &c, &cl);
 		}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Correlations against R, the Z test against its table, and what offsets, units and gaps must not change. */
+/* Correlations against R, the Z test against its table, and what offsets, units and gaps must not
+ * change. */
 #include "tests/check.h"
 #include "narrows/correlate.h"
 #include "tests/noise.h"
@@ -11,9 +12,9 @@ enum { N = 240, P = 12 };
 static void
 test_r(void)
 {
-	static const double pearson[] = { -0.8521619594266131, -0.8475513792624787, -0.7761683718265865, 0.6811719078067493,
-	    -0.8676593765172279, 0.4186840339217781, 0.6640389191275929, 0.599832429454648, 0.48028475733884207,
-	    -0.5509250739024588 };
+	static const double pearson[] = { -0.8521619594266131, -0.8475513792624787,
+		-0.7761683718265865, 0.6811719078067493, -0.8676593765172279, 0.4186840339217781,
+		0.6640389191275929, 0.599832429454648, 0.48028475733884207, -0.5509250739024588 };
 	const double *x[MTCARS_P + 1] = { mtcars_mpg };
 	double r[(MTCARS_P + 1) * (MTCARS_P + 1)], with[MTCARS_P];
 	size_t p = MTCARS_P + 1;
@@ -29,8 +30,8 @@ test_r(void)
 	for (size_t j = 0; j < MTCARS_P; j++)
 		CHECK_NEAR(with[j], pearson[j], 1e-14, 0);
 	CHECK_INT(nw_correlate_ranks(x, p, MTCARS_N, r), NW_OK);
-	CHECK_NEAR(r[5], -0.88642199, 1e-7, 0);      /* wt */
-	CHECK_NEAR(r[1], -0.91080131, 1e-7, 0);      /* cyl: many ties */
+	CHECK_NEAR(r[5], -0.88642199, 1e-7, 0); /* wt */
+	CHECK_NEAR(r[1], -0.91080131, 1e-7, 0); /* cyl: many ties */
 }
 
 static void
@@ -43,7 +44,8 @@ make(double (*x)[N], const double **columns)
 	}
 }
 
-/* An offset of 1e9 costs the last 9 digits of the data, not of r; units and the order of rows cost nothing. */
+/* An offset of 1e9 costs the last 9 digits of the data, not of r; units and the order of rows cost
+ * nothing. */
 static void
 test_invariance(void)
 {
@@ -115,8 +117,8 @@ test_pairwise(void)
 static void
 test_undefined(void)
 {
-	static const double flat[] = { 0.1, 0.1, 0.1, 0.1 }, up[] = { 1, 2, 3, 4 }, gaps[] = { NAN, 1, NAN, NAN },
-	    image[] = { 7, 5, 3, 1 };
+	static const double flat[] = { 0.1, 0.1, 0.1, 0.1 }, up[] = { 1, 2, 3, 4 },
+			    gaps[] = { NAN, 1, NAN, NAN }, image[] = { 7, 5, 3, 1 };
 	const double *const x[] = { flat, up, image, gaps };
 	double r[16];
 	size_t n_pairs[16];
@@ -126,7 +128,7 @@ test_undefined(void)
 	CHECK(r[4] <= 1 && r[5] >= -1);
 	CHECK_NEAR(r[5], -1, 0, 1e-15);
 	CHECK_INT(nw_correlate_pairwise(x, 4, 4, r, n_pairs), NW_OK);
-	CHECK(isnan(r[7]) && isnan(r[15]) && n_pairs[7] == 1);   /* one row is not enough */
+	CHECK(isnan(r[7]) && isnan(r[15]) && n_pairs[7] == 1); /* one row is not enough */
 	CHECK_INT(nw_correlate(x, 0, 4, r), NW_OK);
 	CHECK_INT(nw_correlate(x, 1, 0, r), NW_OK);
 	CHECK(isnan(r[0]));
@@ -138,14 +140,23 @@ test_undefined(void)
 static void
 test_z(void)
 {
-	static const struct { double r, n, rho0, z, p, critical; bool significant; } table[] = {
-		{ 0.96, 240, 0.95, 1.7569986406077047, 0.03945902045450614, 0.9594248754493933, true },
-		{ -0.96, 240, 0.95, 1.7569986406077047, 0.03945902045450614, 0.9594248754493933, true },
-		{ 0.959, 240, 0.95, 1.5630014229500837, 0.059026130065243584, 0.9594248754493933, false },
+	static const struct {
+		double r, n, rho0, z, p, critical;
+		bool significant;
+	} table[] = {
+		{ 0.96, 240, 0.95, 1.7569986406077047, 0.03945902045450614, 0.9594248754493933,
+		    true },
+		{ -0.96, 240, 0.95, 1.7569986406077047, 0.03945902045450614, 0.9594248754493933,
+		    true },
+		{ 0.959, 240, 0.95, 1.5630014229500837, 0.059026130065243584, 0.9594248754493933,
+		    false },
 		{ 0.95, 240, 0.95, 0, 0.5, 0.9594248754493933, false },
-		{ 0.9999, 4, 0, 4.951718775643098, 3.6780429126299727e-07, 0.9281480322870221, true },
-		{ 0.2, 240, 0, 3.1210279986200145, 0.0009011044919618586, 0.10644000005742825, true },
-		{ 0.951, 1e6, 0.95, 10.357682654860135, 1.9310267360750936e-25, 0.9501601231142747, true },
+		{ 0.9999, 4, 0, 4.951718775643098, 3.6780429126299727e-07, 0.9281480322870221,
+		    true },
+		{ 0.2, 240, 0, 3.1210279986200145, 0.0009011044919618586, 0.10644000005742825,
+		    true },
+		{ 0.951, 1e6, 0.95, 10.357682654860135, 1.9310267360750936e-25, 0.9501601231142747,
+		    true },
 	};
 	struct nw_correlation_test t;
 
@@ -156,11 +167,11 @@ test_z(void)
 		CHECK_NEAR(t.r_critical, table[i].critical, 1e-14, 0);
 		CHECK(t.significant == table[i].significant);
 	}
-	t = nw_correlation_test(-1, 10, 0.95, 0.05);             /* an exact image: always */
+	t = nw_correlation_test(-1, 10, 0.95, 0.05); /* an exact image: always */
 	CHECK(t.z == INFINITY && t.p == 0 && t.significant);
-	t = nw_correlation_test(1, 3, 0, 0.05);                  /* three rows: never */
+	t = nw_correlation_test(1, 3, 0, 0.05); /* three rows: never */
 	CHECK(isnan(t.z) && isnan(t.p) && isnan(t.r_critical) && !t.significant);
-	t = nw_correlation_test(1, 240, 1, 0.05);                /* nothing exceeds 1 */
+	t = nw_correlation_test(1, 240, 1, 0.05); /* nothing exceeds 1 */
 	CHECK(isnan(t.z) && !t.significant);
 	t = nw_correlation_test(NAN, 240, 0.5, 0.05);
 	CHECK(isnan(t.z) && !t.significant && t.r_critical > 0.5);

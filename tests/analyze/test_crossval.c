@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Validation against leaving out by hand, and against noise: it must not praise what does not predict. */
+/* Validation against leaving out by hand, and against noise: it must not praise what does not
+ * predict. */
 #include "tests/check.h"
 #include "narrows/linear.h"
 #include "tests/noise.h"
@@ -12,7 +13,8 @@ test_swiss(void)
 {
 	struct nw_validation v;
 
-	CHECK_INT(nw_validate(swiss_x, NULL, SWISS_P, swiss_fertility, SWISS_N, 5, &plain, &v), NW_OK);
+	CHECK_INT(
+	    nw_validate(swiss_x, NULL, SWISS_P, swiss_fertility, SWISS_N, 5, &plain, &v), NW_OK);
 	CHECK_INT(v.status, NW_STATUS_OK);
 	CHECK_NEAR(v.r2, 0.7067350015927254, 1e-13, 0);
 	CHECK_NEAR(v.adj_r2, 0.6709709773967163, 1e-13, 0);
@@ -21,14 +23,16 @@ test_swiss(void)
 	CHECK_NEAR(v.blocked_cv_r2, 0.5995144160719452, 1e-12, 0);
 }
 
-/* PRESS is leave-one-out, so as many folds as rows give the same; with offsets, squares and aliased terms too. */
+/* PRESS is leave-one-out, so as many folds as rows give the same; with offsets, squares and aliased
+ * terms too. */
 static void
 test_leave_one_out(void)
 {
 	enum { N = 40 };
 	static double a[N], b[N], sum[N], y[N];
 	static const double *const x[] = { a, b, sum };
-	static const struct nw_term terms[] = { { 0, false, 0 }, { 1, false, 0 }, { 2, false, 0 }, { 1, true, 0 } };
+	static const struct nw_term terms[] = { { 0, false, 0 }, { 1, false, 0 }, { 2, false, 0 },
+		{ 1, true, 0 } };
 	struct nw_validation v;
 
 	for (size_t i = 0; i < N; i++) {
@@ -46,7 +50,8 @@ test_leave_one_out(void)
 	CHECK(isnan(v.blocked_cv_r2) && !isnan(v.press));
 }
 
-/* A metric that moves in one row has leverage 1 there: the model without that row does not know it. */
+/* A metric that moves in one row has leverage 1 there: the model without that row does not know
+ * it. */
 static void
 test_leverage(void)
 {
@@ -86,7 +91,8 @@ test_noise(void)
 		predicted += v.predicted_r2 / TRIES;
 		blocked += v.blocked_cv_r2 / TRIES;
 	}
-	printf("noise: R2 %.3f, adjusted %.3f, predicted %.3f, blocked %.3f\n", r2, adjusted, predicted, blocked);
+	printf("noise: R2 %.3f, adjusted %.3f, predicted %.3f, blocked %.3f\n", r2, adjusted,
+	    predicted, blocked);
 	CHECK_NEAR(r2, (double)P / (N - 1), 0, 0.03);
 	CHECK_NEAR(adjusted, 0, 0, 0.06);
 	CHECK(predicted < -0.5 && blocked < -0.5);
@@ -95,7 +101,8 @@ test_noise(void)
 static void
 test_undefined(void)
 {
-	static const double flat[] = { 3, 3, 3, 3 }, up[] = { 1, 2, 3, 4 }, zig[] = { 1, -1, 1, 3 }, zag[] = { 2, 5, 1, 1 };
+	static const double flat[] = { 3, 3, 3, 3 }, up[] = { 1, 2, 3, 4 }, zig[] = { 1, -1, 1, 3 },
+			    zag[] = { 2, 5, 1, 1 };
 	static const double *const x[] = { up, zig, zag };
 	struct nw_validation v;
 
@@ -107,7 +114,7 @@ test_undefined(void)
 	CHECK(isnan(v.r2) && isnan(v.press));
 	CHECK_INT(nw_validate(x, NULL, 3, zag, 0, 2, &plain, &v), NW_OK);
 	CHECK_INT(v.status, NW_STATUS_INSUFFICIENT);
-	CHECK_INT(nw_validate(x, NULL, 1, zag, 4, 9, &plain, &v), NW_OK);        /* more folds than rows */
+	CHECK_INT(nw_validate(x, NULL, 1, zag, 4, 9, &plain, &v), NW_OK); /* more folds than rows */
 	CHECK(!isnan(v.blocked_cv_r2));
 	CHECK_NEAR(v.blocked_cv_r2, v.predicted_r2, 1e-12, 0);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The density curve against the sum that defines it, its classes on known mixtures, and what must not change them. */
+/* The density curve against the sum that defines it, its classes on known mixtures, and what must
+ * not change them. */
 #include "narrows/density.h"
 
 #include "tests/check.h"
@@ -25,29 +26,32 @@ static void
 test_bandwidth(void)
 {
 	static const double ten[] = { 10, 9, 8, 7, 6, 5, 4, 3, 2, 1 };
-	static const double tied[] = { 5, 5, 5, 5, 5, 5, 5, 9 }, flat[] = { 4, 4, 4 }, zeros[] = { 0, 0 };
+	static const double tied[] = { 5, 5, 5, 5, 5, 5, 5, 9 }, flat[] = { 4, 4, 4 },
+			    zeros[] = { 0, 0 };
 	struct nw_density_options o = nw_density_defaults;
 	struct nw_density d;
 
 	o.log = false;
 	o.adjust = 1;
 	CHECK_INT(nw_density(ten, 10, &o, &d), 0);
-	CHECK_NEAR(d.bw, 0.9 * sqrt(55.0 / 6) * pow(10, -0.2), 1e-14, 0);      /* R: bw.nrd0(1:10) = 1.719 */
+	/* R: bw.nrd0(1:10) = 1.719 */
+	CHECK_NEAR(d.bw, 0.9 * sqrt(55.0 / 6) * pow(10, -0.2), 1e-14, 0);
 	CHECK_NEAR(d.from, 1 - 3 * d.bw, 1e-14, 0);
 	nw_density_clear(&d);
-	CHECK_INT(nw_density(tied, 8, &o, &d), 0);                              /* IQR 0: sd */
+	CHECK_INT(nw_density(tied, 8, &o, &d), 0); /* IQR 0: sd */
 	CHECK_NEAR(d.bw, 0.9 * sqrt(2) * pow(8, -0.2), 1e-14, 0);
 	nw_density_clear(&d);
-	CHECK_INT(nw_density(flat, 3, &o, &d), 0);                              /* sd 0: the value */
+	CHECK_INT(nw_density(flat, 3, &o, &d), 0); /* sd 0: the value */
 	CHECK_NEAR(d.bw, 0.9 * 4 * pow(3, -0.2), 1e-14, 0);
 	CHECK_INT(d.status, NW_STATUS_DEGENERATE);
 	nw_density_clear(&d);
-	CHECK_INT(nw_density(zeros, 2, &o, &d), 0);                             /* that is 0, too: 1 */
+	CHECK_INT(nw_density(zeros, 2, &o, &d), 0); /* that is 0, too: 1 */
 	CHECK_NEAR(d.bw, 0.9 * pow(2, -0.2), 1e-14, 0);
 	nw_density_clear(&d);
 }
 
-/* At the grid points, the binned transform is the direct sum within 2e-3 of the peak, and its area is 1. */
+/* At the grid points, the binned transform is the direct sum within 2e-3 of the peak, and its area
+ * is 1. */
 static void
 test_curve(void)
 {
@@ -79,17 +83,19 @@ test_curve(void)
 		CHECK_NEAR(area, 1, 2e-3, 0);
 		nw_density_clear(&d);
 	}
-	/* two values far apart next to the bandwidth need a fine grid, and get it up to its limit */
+	/* two values far apart next to the bandwidth need a fine grid, and get it up to its
+	 * limit */
 	o.grid = 0;
 	o.adjust = 0.01;
 	CHECK_INT(nw_density(x, N, &o, &d), 0);
-	CHECK(d.m > 512 && (d.m & (d.m - 1)) == 0 && (d.to - d.from) / (double)(d.m - 1) <= d.bw / 8);
+	CHECK(
+	    d.m > 512 && (d.m & (d.m - 1)) == 0 && (d.to - d.from) / (double)(d.m - 1) <= d.bw / 8);
 	nw_density_clear(&d);
 	o.adjust = 1e-9;
 	CHECK_INT(nw_density(x, N, &o, &d), 0);
 	CHECK_INT(d.m, 65536);
 	nw_density_clear(&d);
-	o.grid = 1000;          /* a grid of any size, drawn from the next power of two */
+	o.grid = 1000; /* a grid of any size, drawn from the next power of two */
 	o.adjust = 2;
 	CHECK_INT(nw_density(x, N, &o, &d), 0);
 	CHECK_INT(d.m, 1000);
@@ -122,7 +128,7 @@ test_classes(void)
 	size_t i;
 
 	fill_three(x, N);
-	x[N] = 7;               /* one operation a thousand times slower: an outlier, not a class */
+	x[N] = 7; /* one operation a thousand times slower: an outlier, not a class */
 	find(x, N + 1, NW_CLASS_H_MIN, true, &c);
 	CHECK_INT(c.n, 3);
 	CHECK_NEAR(c.n_outliers, 1, 0, 0);
@@ -140,7 +146,7 @@ test_classes(void)
 		sum -= x[i];
 	CHECK_NEAR(sum, 0, 0, 1e-9);
 	find(x, N + 1, 0, true, &again);
-	CHECK(again.n > 3 && again.n_outliers == 0);    /* without a floor it is one */
+	CHECK(again.n > 3 && again.n_outliers == 0); /* without a floor it is one */
 	nw_classes_clear(&again);
 
 	/* neither unit nor order matters */
@@ -162,16 +168,20 @@ test_classes(void)
 static void
 test_edges(void)
 {
-	static const struct { double x[5]; size_t n; enum nw_status status; size_t classes; double nonpositive; } cases[] = {
-		{ { 0 }, 0, NW_STATUS_INSUFFICIENT, 0, 0 },
+	static const struct {
+		double x[5];
+		size_t n;
+		enum nw_status status;
+		size_t classes;
+		double nonpositive;
+	} cases[] = { { { 0 }, 0, NW_STATUS_INSUFFICIENT, 0, 0 },
 		{ { 1e-3 }, 1, NW_STATUS_INSUFFICIENT, 0, 0 },
 		{ { 1e-3, -1, 0, NAN, INFINITY }, 5, NW_STATUS_INSUFFICIENT, 0, 2 },
 		{ { 2.5e-4, 2.5e-4, 2.5e-4 }, 3, NW_STATUS_DEGENERATE, 1, 0 },
 		{ { 1, 1, 1 }, 3, NW_STATUS_DEGENERATE, 1, 0 },
 		{ { 1e-3, 2e-3, -1, 0, NAN }, 5, NW_STATUS_OK, 1, 2 },
 		{ { 5e-324, 1.7e308, 1, 2, 3 }, 5, NW_STATUS_OK, 3, 0 },
-		{ { 7, 7.0000000000000009, 7, 7, 7 }, 5, NW_STATUS_OK, 1, 0 }
-	};
+		{ { 7, 7.0000000000000009, 7, 7, 7 }, 5, NW_STATUS_OK, 1, 0 } };
 	static const double wide[] = { -1.7e308, 1.7e308, 0 };
 	struct nw_density_options o = nw_density_defaults;
 	struct nw_density d;
@@ -186,14 +196,16 @@ test_edges(void)
 		CHECK_NEAR(d.n_nonpositive, cases[i].nonpositive, 0, 0);
 		for (k = 0; k < d.m; k++)
 			CHECK(isfinite(d.y[k]));
-		CHECK_INT(nw_classes_find(&d, NW_CLASS_H_MIN, NW_CLASS_CUTOFF_FRACTION, false, &c), 0);
+		CHECK_INT(
+		    nw_classes_find(&d, NW_CLASS_H_MIN, NW_CLASS_CUTOFF_FRACTION, false, &c), 0);
 		CHECK_INT(c.n, cases[i].classes);
 		nw_classes_count(&c, &d, cases[i].x, cases[i].n);
 		for (k = 0; k < c.n; k++)
 			counted += c.class[k].count;
 		CHECK_NEAR(counted + c.n_outliers, c.n > 0 ? d.n - d.n_nonpositive : 0, 0, 0);
 		if (d.status == NW_STATUS_DEGENERATE)
-			CHECK(fabs(c.class[0].peak / cases[i].x[0] - 1) < 1e-15 && c.n_outliers == 0);
+			CHECK(
+			    fabs(c.class[0].peak / cases[i].x[0] - 1) < 1e-15 && c.n_outliers == 0);
 		nw_classes_clear(&c);
 		nw_density_clear(&d);
 	}
@@ -221,7 +233,7 @@ test_histogram(void)
 		x[i] = round(x[i] * 1e9);
 		counts[nw_hist_index((uint64_t)x[i])]++;
 	}
-	for (i = NW_HIST_BUCKETS; i-- > 0;)     /* backwards: order must not matter */
+	for (i = NW_HIST_BUCKETS; i-- > 0;) /* backwards: order must not matter */
 		if (counts[i] > 0) {
 			nw_hist_bounds((uint32_t)i, &b[n].low, &b[n].high);
 			b[n++].count = (double)counts[i];
@@ -241,7 +253,7 @@ test_histogram(void)
 	CHECK_INT(ch.n, 3);
 	CHECK_INT(cr.n, 3);
 	for (i = 0; i < 3 && i < ch.n; i++) {
-		CHECK_NEAR(ch.class[i].peak, cr.class[i].peak, 0.05, 0);   /* two grid steps */
+		CHECK_NEAR(ch.class[i].peak, cr.class[i].peak, 0.05, 0); /* two grid steps */
 		CHECK_NEAR(ch.class[i].count, cr.class[i].count, 0, 2);
 	}
 	nw_classes_clear(&cr);
@@ -255,7 +267,8 @@ test_histogram(void)
 	CHECK_INT(nw_density_buckets(b, 3, 1, &nw_density_defaults, &hist), 0);
 	CHECK_NEAR(hist.n_nonpositive, 7, 0, 0);
 	CHECK_NEAR(exp(hist.min), 150, 1e-14, 0);
-	CHECK_NEAR(hist.bw_nrd0, 0.9 * log(160.0 / 150) * sqrt(0.09 * 1000 / 999) * pow(1000, -0.2), 1e-12, 0);
+	CHECK_NEAR(hist.bw_nrd0, 0.9 * log(160.0 / 150) * sqrt(0.09 * 1000 / 999) * pow(1000, -0.2),
+	    1e-12, 0);
 	CHECK(!hist.coarse);
 	nw_density_clear(&hist);
 	b[0].high = 180;
@@ -267,12 +280,14 @@ test_histogram(void)
 	nw_density_clear(&hist);
 }
 
-/* A clock of 10 ns behind 32 buckets an octave: its step is found, and with it the values; a smooth histogram has none. */
+/* A clock of 10 ns behind 32 buckets an octave: its step is found, and with it the values; a smooth
+ * histogram has none. */
 static void
 test_clock_step(void)
 {
-	static const struct nw_density_bucket ticking[] = { { 148, 152, 2219 }, { 160, 164, 1601 }, { 168, 172, 180 },
-	    { 304, 312, 296 }, { 320, 328, 305 }, { 328, 336, 299 }, { 1056, 1088, 1 } };
+	static const struct nw_density_bucket ticking[] = { { 148, 152, 2219 }, { 160, 164, 1601 },
+		{ 168, 172, 180 }, { 304, 312, 296 }, { 320, 328, 305 }, { 328, 336, 299 },
+		{ 1056, 1088, 1 } };
 	struct nw_density_bucket scaled[7], smooth[64];
 	struct nw_density d;
 	double step;
@@ -284,11 +299,13 @@ test_clock_step(void)
 	CHECK_NEAR(d.bw_nrd0, 0.9 * log(160.0 / 150) / 1.34 * pow(4901, -0.2), 1e-12, 0);
 	nw_density_clear(&d);
 	for (i = 0; i < 7; i++)
-		scaled[i] = (struct nw_density_bucket){ ticking[i].low / 1e9, ticking[i].high / 1e9, ticking[i].count };
+		scaled[i] = (struct nw_density_bucket){ ticking[i].low / 1e9, ticking[i].high / 1e9,
+			ticking[i].count };
 	CHECK_INT(nw_density_clock_step(scaled, 7, 1e-9, &step), 0);
 	CHECK_NEAR(step, 1e-8, 1e-12, 0);
 	for (i = 0; i < 64; i++)
-		smooth[i] = (struct nw_density_bucket){ 4096 + 64 * i, 4096 + 64 * (i + 1), 1 + exp(-0.01 * (i - 30) * (i - 30)) };
+		smooth[i] = (struct nw_density_bucket){ 4096 + 64 * i, 4096 + 64 * (i + 1),
+			1 + exp(-0.01 * (i - 30) * (i - 30)) };
 	CHECK_INT(nw_density_clock_step(smooth, 64, 1, &step), 0);
 	CHECK_NEAR(step, 1, 0, 0);
 	smooth[10].count = smooth[20].count = 0;
@@ -296,7 +313,8 @@ test_clock_step(void)
 	CHECK_NEAR(step, 1, 0, 0);
 	CHECK_INT(nw_density_clock_step(smooth, 0, 1, &step), 0);
 	CHECK_NEAR(step, 1, 0, 0);
-	smooth[1] = (struct nw_density_bucket){ 1e12, 1.1e12, 5 };       /* far apart: found to have none without counting up */
+	/* far apart: found to have none without counting up */
+	smooth[1] = (struct nw_density_bucket){ 1e12, 1.1e12, 5 };
 	smooth[2] = (struct nw_density_bucket){ 3e12, 3.1e12, 5 };
 	CHECK_INT(nw_density_clock_step(smooth, 3, 1, &step), 0);
 	CHECK_NEAR(step, 1, 0, 0);
@@ -305,7 +323,8 @@ test_clock_step(void)
 	CHECK_NEAR(step, 1, 0, 0);
 }
 
-/* Where the valley is flat the split is its middle, or half way between the peaks if that is asked for. */
+/* Where the valley is flat the split is its middle, or half way between the peaks if that is asked
+ * for. */
 static void
 test_split(void)
 {

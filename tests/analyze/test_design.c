@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The factor against its definition: W W' is the inverse of Z'Z, for any shape and however many columns alias. */
+/* The factor against its definition: W W' is the inverse of Z'Z, for any shape and however many
+ * columns alias. */
 #include "tests/check.h"
 #include "analyze/design.h"
 #include "tests/noise.h"
@@ -20,7 +21,8 @@ check_factor(const struct design *d, const struct factor *f)
 				double zz = 0, ww = 0;
 
 				for (size_t row = 0; row < d->n; row++)
-					zz += d->z[f->term[i] * d->n + row] * d->z[f->term[l] * d->n + row];
+					zz += d->z[f->term[i] * d->n + row] *
+					    d->z[f->term[l] * d->n + row];
 				for (size_t m = 0; m < f->k; m++)
 					ww += f->w[l * f->ld + m] * f->w[j * f->ld + m];
 				sum += zz * ww;
@@ -46,7 +48,8 @@ check_factor(const struct design *d, const struct factor *f)
 		CHECK_NEAR(f->rss, rss, 1e-9, 1e-20);
 }
 
-/* Random mixtures of new columns, copies, sums of several, constants; tall and wide. The accepted are exactly the new. */
+/* Random mixtures of new columns, copies, sums of several, constants; tall and wide. The accepted
+ * are exactly the new. */
 static void
 test_shapes(void)
 {
@@ -71,10 +74,12 @@ test_shapes(void)
 				want[j] = NW_TERM_ALIASED;
 				for (size_t l = 0; l < j; l++)
 					for (size_t i = 0; i < n; i++)
-						store[j][i] += want[l] == NW_TERM_OK ? store[l][i] * (double)(l + 1) : 0;
+						store[j][i] += want[l] == NW_TERM_OK
+						    ? store[l][i] * (double)(l + 1)
+						    : 0;
 			} else {
 				if (fresh >= n - 1)
-					want[j] = NW_TERM_ALIASED;       /* the space is full */
+					want[j] = NW_TERM_ALIASED; /* the space is full */
 				fresh++;
 				noise_fill(store[j], n);
 			}
@@ -99,7 +104,7 @@ test_r2(void)
 
 	CHECK(factor_r2(&f) == 0);
 	f = (struct factor){ .k = 1, .q = q, .rss = 1 };
-	CHECK_NEAR(factor_r2(&f), 1e-18, 1e-15, 0);      /* 1 - rss would be 0 */
+	CHECK_NEAR(factor_r2(&f), 1e-18, 1e-15, 0); /* 1 - rss would be 0 */
 	f.rss = 1e-25;
 	CHECK(factor_r2(&f) == 1);
 	CHECK(partial_f(1e-25, 1e-26, 5) == 0 && partial_f(1e-23, 1e-26, 5) == INFINITY);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Backward elimination: R's data, updates against refits, noise, and what must not change the path. */
+/* Backward elimination: R's data, updates against refits, noise, and what must not change the
+ * path. */
 #include "tests/check.h"
 #include "narrows/linear.h"
 #include "tests/noise.h"
@@ -12,8 +13,9 @@ static void
 test_mtcars(void)
 {
 	static const size_t removed[] = { 0, 6, 9, 8, 3, 1, 2 }, kept[] = { 4, 5, 7 };
-	static const double removed_f[] = { 0.011371923574266474, 0.040030694093317186, 0.10663755846639866,
-	    0.25287636421044907, 0.5570788581250975, 1.123223798787907, 1.5551394843599484 };
+	static const double removed_f[] = { 0.011371923574266474, 0.040030694093317186,
+		0.10663755846639866, 0.25287636421044907, 0.5570788581250975, 1.123223798787907,
+		1.5551394843599484 };
 	struct nw_elimination e;
 
 	CHECK_INT(nw_eliminate(mtcars_x, MTCARS_P, mtcars_mpg, MTCARS_N, &faithful, &e), NW_OK);
@@ -37,13 +39,14 @@ test_mtcars(void)
 static void
 test_quadratic(void)
 {
-	struct nw_eliminate_options raw = { 2, NW_QUADRATIC_RAW, false, 0 }, centred = { 2, NW_QUADRATIC_CENTERED, false, 0 },
-	    hierarchical = { 2, NW_QUADRATIC_CENTERED, true, 0 };
+	struct nw_eliminate_options raw = { 2, NW_QUADRATIC_RAW, false, 0 },
+				    centred = { 2, NW_QUADRATIC_CENTERED, false, 0 },
+				    hierarchical = { 2, NW_QUADRATIC_CENTERED, true, 0 };
 	struct nw_elimination e;
 
 	CHECK_INT(nw_eliminate(mtcars_x, MTCARS_P, mtcars_mpg, MTCARS_N, &raw, &e), NW_OK);
 	CHECK_INT(e.n_terms, 20);
-	CHECK_INT(e.state[16], NW_TERM_ALIASED);         /* vs^2 = vs, am^2 = am */
+	CHECK_INT(e.state[16], NW_TERM_ALIASED); /* vs^2 = vs, am^2 = am */
 	CHECK_INT(e.state[17], NW_TERM_ALIASED);
 	CHECK_INT(e.n_kept, 5);
 	CHECK_INT(e.n_metrics_kept, 3);
@@ -56,7 +59,7 @@ test_quadratic(void)
 	CHECK_NEAR(e.lm.intercept.value, 36.7792598248136, 1e-10, 0);
 	nw_elimination_clear(&e);
 	CHECK_INT(nw_eliminate(mtcars_x, MTCARS_P, mtcars_mpg, MTCARS_N, &hierarchical, &e), NW_OK);
-	for (size_t i = 0; i < e.n_kept; i++)            /* a kept square has its metric with it */
+	for (size_t i = 0; i < e.n_kept; i++) /* a kept square has its metric with it */
 		CHECK(!e.kept_terms[i].squared || e.state[e.kept_terms[i].column] == NW_TERM_OK);
 	for (size_t i = 0; i < e.n_removed; i++)
 		if (e.removed[i] < 10)
@@ -73,7 +76,8 @@ make(double (*x)[N], const double **columns, double *y, double closeness)
 	for (size_t j = 0; j < P; j++) {
 		columns[j] = x[j];
 		for (size_t i = 0; i < N; i++)
-			x[j][i] = j % 3 == 2 ? x[j - 1][i] + closeness * noise_normal() : noise_normal();
+			x[j][i] =
+			    j % 3 == 2 ? x[j - 1][i] + closeness * noise_normal() : noise_normal();
 	}
 	for (size_t i = 0; i < N; i++) {
 		y[i] = 2 * noise_normal();
@@ -84,7 +88,8 @@ make(double (*x)[N], const double **columns, double *y, double closeness)
 
 /* The definition, one fit per candidate step. */
 static size_t
-by_refits(const double *const *columns, const double *y, double tolerance, size_t *removed, double *removed_f)
+by_refits(const double *const *columns, const double *y, double tolerance, size_t *removed,
+    double *removed_f)
 {
 	struct nw_lm_options plain = { false, tolerance };
 	struct nw_term terms[P];
@@ -140,8 +145,8 @@ test_updates(void)
 	}
 }
 
-/* With the alias tolerance out of the way partners may be so close that no update survives: then every step is a refit,
- * and says so. */
+/* With the alias tolerance out of the way partners may be so close that no update survives: then
+ * every step is a refit, and says so. */
 static void
 test_refits(void)
 {
@@ -192,7 +197,8 @@ test_invariance(void)
 	nw_elimination_clear(&other);
 }
 
-/* F >= 2 is p = 0.157: about one noise metric in six stays. F >= ln n (BIC) keeps about one in fifty. */
+/* F >= 2 is p = 0.157: about one noise metric in six stays. F >= ln n (BIC) keeps about one in
+ * fifty. */
 static void
 test_noise(void)
 {
@@ -254,7 +260,9 @@ test_undefined(void)
 	CHECK_INT(nw_eliminate(columns, 2, x[50], 2, &faithful, &e), NW_OK);
 	CHECK_INT(e.status, NW_STATUS_UNDERDETERMINED);
 	nw_elimination_clear(&e);
-	CHECK_INT(nw_eliminate(columns, 2, x[50], N, &(struct nw_eliminate_options){ 1e9, NW_QUADRATIC_NONE, false, 0 }, &e), NW_OK);
+	CHECK_INT(nw_eliminate(columns, 2, x[50], N,
+		      &(struct nw_eliminate_options){ 1e9, NW_QUADRATIC_NONE, false, 0 }, &e),
+	    NW_OK);
 	CHECK_INT(e.state[1], NW_TERM_CONSTANT);
 	CHECK_INT(e.n_kept, 0);
 	CHECK(e.status == NW_STATUS_OK && e.lm.r2 == 0 && e.reduction_degree == 1);

@@ -24,7 +24,7 @@ main(void)
 			z[i] = x[i] = (double)(seed >> 11) * 0x1p-53 - 0.5;
 		}
 		fft_forward(f, z);
-		for (k = 0; k < n; k += n > 64 ? n / 16 + 1 : 1) {
+		for (k = 0; k<n; k += n> 64 ? n / 16 + 1 : 1) {
 			for (j = 0, re = im = 0; j < n; j++) {
 				a = -2 * M_PI * (double)(j * k % n) / (double)n;
 				re += x[2 * j] * cos(a) - x[2 * j + 1] * sin(a);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Models of operation durations: exact lines come back, the published tables hold, missing parts, classification. */
+/* Models of operation durations: exact lines come back, the published tables hold, missing parts,
+ * classification. */
 #include "narrows/iomodel.h"
 
 #include "tests/check.h"
@@ -16,8 +17,10 @@ test_exact(void)
 		for (i = 0; i < 20; i++) {
 			l[i].size_bytes = ldexp(1, i + 5);
 			/* limits that lie on the two lines once inflated */
-			l[i].limit_s = (l[i].size_bytes <= 4096 ? 3e-7 + 4e-11 * l[i].size_bytes :
-			    3e-7 + 4e-11 * 4096 + 8e-11 * l[i].size_bytes) / 1.1;
+			l[i].limit_s = (l[i].size_bytes <= 4096
+					       ? 3e-7 + 4e-11 * l[i].size_bytes
+					       : 3e-7 + 4e-11 * 4096 + 8e-11 * l[i].size_bytes) /
+			    1.1;
 		}
 		o.weighted = k == 1;
 		nw_io_fit(l, 20, &o, &m);
@@ -30,16 +33,19 @@ test_exact(void)
 		CHECK_NEAR(m.small.rel_err, 0.1, 1e-12, 0);
 		CHECK_NEAR(m.large.rel_err, 0.1, 1e-12, 0);
 		CHECK_NEAR(nw_io_predict(&m, 4096), 3e-7 + 4e-11 * 4096, 1e-12, 0);
-		CHECK_NEAR(nw_io_predict(&m, 4097) - nw_io_predict(&m, 4096), 8e-11 * 4097, 1e-9, 0);
+		CHECK_NEAR(
+		    nw_io_predict(&m, 4097) - nw_io_predict(&m, 4096), 8e-11 * 4097, 1e-9, 0);
 	}
 }
 
-/* Published rows: the large intercept is the small line at 4096 bytes, to the three digits printed. */
+/* Published rows: the large intercept is the small line at 4096 bytes, to the three digits
+ * printed. */
 static void
 test_published(void)
 {
-	static const double rows[][3] = { { 2.94e-7, 4.41e-11, 4.75e-7 }, { 3.28e-7, 2.25e-12, 3.37e-7 },
-	    { 8e-6, 4.18e-10, 9.71e-6 }, { 8.39e-6, 4.91e-10, 1.04e-5 }, { 1e-5, 3.26e-10, 1.14e-5 } };
+	static const double rows[][3] = { { 2.94e-7, 4.41e-11, 4.75e-7 },
+		{ 3.28e-7, 2.25e-12, 3.37e-7 }, { 8e-6, 4.18e-10, 9.71e-6 },
+		{ 8.39e-6, 4.91e-10, 1.04e-5 }, { 1e-5, 3.26e-10, 1.14e-5 } };
 	size_t i;
 
 	for (i = 0; i < 5; i++)
@@ -49,16 +55,17 @@ test_published(void)
 static void
 test_partial(void)
 {
-	struct nw_io_limit l[] = { { 1024, 1e-6 }, { NAN, 1e-6 }, { 2048, 0 }, { 4096, INFINITY }, { 65536, 1e-4 },
-	    { 131072, 2e-4 } };
+	struct nw_io_limit l[] = { { 1024, 1e-6 }, { NAN, 1e-6 }, { 2048, 0 }, { 4096, INFINITY },
+		{ 65536, 1e-4 }, { 131072, 2e-4 } };
 	struct nw_io_model m;
 
 	nw_io_fit(l, 0, &nw_io_defaults, &m);
-	CHECK(m.status == NW_STATUS_INSUFFICIENT && isnan(m.small.intercept_s) && isnan(nw_io_predict(&m, 1)));
-	nw_io_fit(l, 4, &nw_io_defaults, &m);           /* one small size: a level */
+	CHECK(m.status == NW_STATUS_INSUFFICIENT && isnan(m.small.intercept_s) &&
+	    isnan(nw_io_predict(&m, 1)));
+	nw_io_fit(l, 4, &nw_io_defaults, &m); /* one small size: a level */
 	CHECK(m.small.n == 1 && m.small.slope_s_per_byte == 0 && m.large.n == 0);
 	CHECK_NEAR(nw_io_predict(&m, 1e6), 1.1e-6, 1e-15, 0);
-	nw_io_fit(l + 4, 2, &nw_io_defaults, &m);       /* no small size: both parameters */
+	nw_io_fit(l + 4, 2, &nw_io_defaults, &m); /* no small size: both parameters */
 	CHECK(m.small.n == 0 && m.large.n == 2);
 	CHECK_NEAR(m.large.intercept_s, 0, 0, 1e-18);
 	CHECK_NEAR(nw_io_predict(&m, 1), 1.1e-4 / 65536, 1e-9, 0);
@@ -75,7 +82,8 @@ test_weighted(void)
 
 	for (i = 0; i < 12; i++) {
 		l[i].size_bytes = ldexp(1, 13 + i);
-		l[i].limit_s = 1e-5 + 1e-9 * l[i].size_bytes * (i == 11 ? 3 : 1);       /* one unstable limit */
+		/* one unstable limit */
+		l[i].limit_s = 1e-5 + 1e-9 * l[i].size_bytes * (i == 11 ? 3 : 1);
 	}
 	nw_io_fit(l, 12, &o, &plain);
 	o.weighted = true;
@@ -88,11 +96,12 @@ static void
 test_classify(void)
 {
 	struct nw_io_model m[3] = { { .page_bytes = 4096, .small = { 1, 8e-6, 0, 0, 0 } },
-	    { .page_bytes = 4096, .small = { 1, 3e-7, 0, 0, 0 } }, { .page_bytes = 4096, .small = { 1, 8e-6, 0, 0, 0 } } };
+		{ .page_bytes = 4096, .small = { 1, 3e-7, 0, 0, 0 } },
+		{ .page_bytes = 4096, .small = { 1, 8e-6, 0, 0, 0 } } };
 
 	CHECK_INT(nw_io_classify(m, 3, 1, 1e-7), 1);
-	CHECK_INT(nw_io_classify(m, 3, 1, 3e-7), 1);    /* d = prediction is inside */
-	CHECK_INT(nw_io_classify(m, 3, 1, 3.1e-7), 0);  /* equal predictions: the first */
+	CHECK_INT(nw_io_classify(m, 3, 1, 3e-7), 1);   /* d = prediction is inside */
+	CHECK_INT(nw_io_classify(m, 3, 1, 3.1e-7), 0); /* equal predictions: the first */
 	CHECK_INT(nw_io_classify(m, 3, 1, 9e-6), 3);
 	CHECK_INT(nw_io_classify(m, 0, 1, 1e-7), 0);
 	CHECK_INT(nw_io_classify(m, 3, 1, NAN), 3);

@@ -16,7 +16,8 @@ test_swiss(void)
 		{ 0, 0, -0.021357428274545603, 0, 0 },
 		{ 0, -0.17287069988004816, -0.49933576933109264, 0.044404580422704884, 0.7631221635054002 },
 		{ 0, 0, 0, 0, 0 },
-		{ -0.172114, -0.258008, -0.870940, 0.104115, 1.077048 },       /* least squares, as R prints it */
+		/* least squares, as R prints it */
+		{ -0.172114, -0.258008, -0.870940, 0.104115, 1.077048 },
 	}, r2[] = { 0.7061276848043619, 0.02155477986408072, 0.6021654942723904, 0, 0.7067350015927254 };
 	static const size_t nonzero[] = { 5, 1, 4, 0, 5 };
 	struct nw_lasso l;
@@ -39,7 +40,8 @@ test_swiss(void)
 
 enum { N = 60, P = 150 };
 
-/* Gradient of the loss in each standardised coefficient: -lambda sign(b), or within +-lambda where b = 0. */
+/* Gradient of the loss in each standardised coefficient: -lambda sign(b), or within +-lambda where
+ * b = 0. */
 static void
 check_optimal(double (*x)[N], const double *y, const struct nw_lasso_fit *f)
 {
@@ -60,7 +62,8 @@ check_optimal(double (*x)[N], const double *y, const struct nw_lasso_fit *f)
 			gradient += (x[j][i] - mean) / sqrt(ss) * rest / N;
 		}
 		if (f->standardized[j] != 0) {
-			worst = fmax(worst, fabs(gradient - copysign(f->lambda, f->standardized[j])));
+			worst =
+			    fmax(worst, fabs(gradient - copysign(f->lambda, f->standardized[j])));
 			CHECK_NEAR(f->standardized[j], f->coef[j] * sqrt(ss), 1e-9, 0);
 		} else
 			worst = fmax(worst, fabs(gradient) - f->lambda);
@@ -68,7 +71,8 @@ check_optimal(double (*x)[N], const double *y, const struct nw_lasso_fit *f)
 	CHECK(worst < 1e-9);
 }
 
-/* More metrics than rows, families with r = 0.9999: where elimination refuses and plain descent crawls. */
+/* More metrics than rows, families with r = 0.9999: where elimination refuses and plain descent
+ * crawls. */
 static void
 test_wide(void)
 {
@@ -96,7 +100,8 @@ test_wide(void)
 static void
 test_edges(void)
 {
-	static const double flat[] = { 0.1, 0.1, 0.1, 0.1 }, up[] = { 1, 2, 3, 4 }, y[] = { 2, 1, 4, 3 }, lambda[] = { 0.1, -1 };
+	static const double flat[] = { 0.1, 0.1, 0.1, 0.1 }, up[] = { 1, 2, 3, 4 },
+			    y[] = { 2, 1, 4, 3 }, lambda[] = { 0.1, -1 };
 	static const double *const x[] = { flat, up };
 	struct nw_lasso l;
 

@@ -12,9 +12,12 @@ static void
 test_longley(void)
 {
 	static const double certified[][2] = {
-		{ -3482258.63459582, 890420.383607373 }, { 15.0618722713733, 84.9149257747669 },
-		{ -0.358191792925910e-01, 0.334910077722432e-01 }, { -2.02022980381683, 0.488399681651699 },
-		{ -1.03322686717359, 0.214274163161675 }, { -0.511041056535807e-01, 0.226073200069370 },
+		{ -3482258.63459582, 890420.383607373 },
+		{ 15.0618722713733, 84.9149257747669 },
+		{ -0.358191792925910e-01, 0.334910077722432e-01 },
+		{ -2.02022980381683, 0.488399681651699 },
+		{ -1.03322686717359, 0.214274163161675 },
+		{ -0.511041056535807e-01, 0.226073200069370 },
 		{ 1829.15146461355, 455.478499142212 },
 	};
 	struct nw_lm lm;
@@ -41,8 +44,9 @@ static void
 test_known(void)
 {
 	static const size_t columns[] = { 4, 5, 7 };
-	static const double value[] = { -3.9165037249424857, 1.2258859715836976, 2.935837191889423 },
-	    f[] = { 30.325753150612343, 18.034254255579054, 4.329808507287053 };
+	static const double value[] = { -3.9165037249424857, 1.2258859715836976,
+		2.935837191889423 },
+			    f[] = { 30.325753150612343, 18.034254255579054, 4.329808507287053 };
 	struct nw_lm_options origin = { true, 0 };
 	struct nw_term terms[3] = { { 0 } };
 	double x[11], y[11];
@@ -70,7 +74,8 @@ test_known(void)
 		CHECK_NEAR(lm.coef[k].value, value[k], 1e-12, 0);
 		CHECK_NEAR(lm.coef[k].f, f[k], 1e-12, 0);
 	}
-	CHECK_NEAR(nw_lm_residual(&lm, terms, mtcars_x, mtcars_mpg, 0), 21 - 22.47046, 1e-5, 0);         /* the Mazda RX4 */
+	/* the Mazda RX4 */
+	CHECK_NEAR(nw_lm_residual(&lm, terms, mtcars_x, mtcars_mpg, 0), 21 - 22.47046, 1e-5, 0);
 	nw_lm_clear(&lm);
 }
 
@@ -98,7 +103,7 @@ test_alias(void)
 	CHECK_INT(lm.coef[1].state, NW_TERM_CONSTANT);
 	CHECK_INT(lm.coef[3].state, NW_TERM_ALIASED);
 	CHECK(isnan(lm.coef[3].value) && isnan(lm.coef[1].f));
-	CHECK_INT(lm.coef[4].state, NW_TERM_OK);         /* 0.1 % apart is apart */
+	CHECK_INT(lm.coef[4].state, NW_TERM_OK); /* 0.1 % apart is apart */
 	nw_lm_clear(&lm);
 	CHECK_INT(nw_lm_fit(x, NULL, 5, y, N, &loose, &lm), NW_OK);
 	CHECK_INT(lm.coef[4].state, NW_TERM_ALIASED);
@@ -109,8 +114,9 @@ test_alias(void)
 static void
 test_undefined(void)
 {
-	static const double up[] = { 1, 2, 3, 4, 5 }, bend[] = { 1, 4, 9, 16, 25 }, zig[] = { 1, -1, 2, -2, 1 },
-	    zag[] = { 3, 1, 4, 1, 5 }, flat[] = { 0.1, 0.1, 0.1, 0.1, 0.1 }, y[] = { 2, 1, 3, 5, 4 };
+	static const double up[] = { 1, 2, 3, 4, 5 }, bend[] = { 1, 4, 9, 16, 25 },
+			    zig[] = { 1, -1, 2, -2, 1 }, zag[] = { 3, 1, 4, 1, 5 },
+			    flat[] = { 0.1, 0.1, 0.1, 0.1, 0.1 }, y[] = { 2, 1, 3, 5, 4 };
 	static const double *const x[] = { up, bend, zig, zag };
 	double line[5];
 	struct nw_lm lm;
@@ -120,7 +126,7 @@ test_undefined(void)
 	CHECK_INT(lm.df, 0);
 	CHECK(isnan(lm.r2) && isnan(lm.adj_r2) && isnan(lm.coef[0].se) && isnan(lm.coef[0].f));
 	nw_lm_clear(&lm);
-	CHECK_INT(nw_lm_fit(x, NULL, 4, y, 3, &plain, &lm), NW_OK);      /* fewer rows than columns */
+	CHECK_INT(nw_lm_fit(x, NULL, 4, y, 3, &plain, &lm), NW_OK); /* fewer rows than columns */
 	CHECK_INT(lm.status, NW_STATUS_UNDERDETERMINED);
 	CHECK_INT(lm.rank, 2);
 	CHECK_INT(lm.coef[3].state, NW_TERM_ALIASED);
@@ -132,10 +138,10 @@ test_undefined(void)
 	CHECK_INT(nw_lm_fit(x, NULL, 2, y, 0, &plain, &lm), NW_OK);
 	CHECK_INT(lm.status, NW_STATUS_INSUFFICIENT);
 	nw_lm_clear(&lm);
-	CHECK_INT(nw_lm_fit(x, NULL, 2, y, 1, &plain, &lm), NW_OK);      /* one row is constant */
+	CHECK_INT(nw_lm_fit(x, NULL, 2, y, 1, &plain, &lm), NW_OK); /* one row is constant */
 	CHECK_INT(lm.status, NW_STATUS_CONSTANT_RESPONSE);
 	nw_lm_clear(&lm);
-	CHECK_INT(nw_lm_fit(x, NULL, 0, y, 5, &plain, &lm), NW_OK);      /* the mean */
+	CHECK_INT(nw_lm_fit(x, NULL, 0, y, 5, &plain, &lm), NW_OK); /* the mean */
 	CHECK_INT(lm.status, NW_STATUS_OK);
 	CHECK(lm.r2 == 0 && lm.adj_r2 == 0);
 	CHECK_NEAR(lm.intercept.value, 3, 1e-15, 0);
@@ -183,7 +189,8 @@ test_invariance(void)
 	CHECK_NEAR(other.intercept.value * 1e9, lm.intercept.value, 1e-12, 1e-14);
 	for (size_t j = 0; j < P; j++) {
 		CHECK_NEAR(other.coef[P - 1 - j].f, lm.coef[j].f, 1e-12, 0);
-		CHECK_NEAR(other.coef[P - 1 - j].value * 1e9 * pow(10, -9 + 4.2 * (double)j), lm.coef[j].value, 1e-12, 0);
+		CHECK_NEAR(other.coef[P - 1 - j].value * 1e9 * pow(10, -9 + 4.2 * (double)j),
+		    lm.coef[j].value, 1e-12, 0);
 	}
 	nw_lm_clear(&lm);
 	nw_lm_clear(&other);
@@ -195,7 +202,8 @@ test_squares(void)
 {
 	double square[MTCARS_N];
 	const double *x[] = { mtcars_hp, square };
-	static const struct nw_term raw[] = { { 0, false, 0 }, { 0, true, 0 } }, centred[] = { { 0, false, 0 }, { 0, true, 146.6875 } };
+	static const struct nw_term raw[] = { { 0, false, 0 }, { 0, true, 0 } },
+				    centred[] = { { 0, false, 0 }, { 0, true, 146.6875 } };
 	struct nw_lm column, term, about;
 
 	for (size_t i = 0; i < MTCARS_N; i++)
@@ -209,8 +217,8 @@ test_squares(void)
 		CHECK_NEAR(term.coef[k].value, column.coef[k].value, 1e-11, 0);
 		CHECK_NEAR(term.coef[k].f, column.coef[k].f, 1e-11, 0);
 	}
-	CHECK_NEAR(about.coef[1].f, term.coef[1].f, 1e-11, 0);                   /* the square's F has no origin */
-	CHECK(fabs(about.coef[0].f - term.coef[0].f) > 1);                       /* that of x has */
+	CHECK_NEAR(about.coef[1].f, term.coef[1].f, 1e-11, 0); /* the square's F has no origin */
+	CHECK(fabs(about.coef[0].f - term.coef[0].f) > 1);     /* that of x has */
 	for (size_t row = 0; row < MTCARS_N; row++)
 		CHECK_NEAR(nw_lm_residual(&term, raw, x, mtcars_mpg, row),
 		    nw_lm_residual(&about, centred, x, mtcars_mpg, row), 1e-11, 0);

@@ -5,11 +5,12 @@
 
 enum { N = 10 };
 
-static const double y[N] = { 1, 2, NAN, 4, 5, 6, INFINITY, 8, 9, 10 };                 /* 8 responses */
+static const double y[N] = { 1, 2, NAN, 4, 5, 6, INFINITY, 8, 9, 10 }; /* 8 responses */
 static const double full[N] = { 1, 4, 2, 8, 5, 7, 1, 4, 2, 8 };
-static const double two_gaps[N] = { NAN, 1, NAN, 2, 3, 4, NAN, 5, 6, INFINITY };        /* 2 of 8: 25 % */
-static const double one_gap[N] = { 3, NAN, NAN, 1, 4, 1, NAN, 5, 9, 2 };                /* 1 of 8: 12.5 % */
-static const double then_flat[N] = { 7, 9, 1, 7, 7, 7, 2, 7, 7, 7 };                    /* varies only in rows that go */
+static const double two_gaps[N] = { NAN, 1, NAN, 2, 3, 4, NAN, 5, 6, INFINITY }; /* 2 of 8: 25 % */
+static const double one_gap[N] = { 3, NAN, NAN, 1, 4, 1, NAN, 5, 9, 2 }; /* 1 of 8: 12.5 % */
+/* varies only in rows that go */
+static const double then_flat[N] = { 7, 9, 1, 7, 7, 7, 2, 7, 7, 7 };
 static const double *const x[] = { full, two_gaps, one_gap, then_flat };
 
 static void
@@ -20,10 +21,12 @@ test_listwise(void)
 	struct nw_prepared p;
 
 	CHECK_INT(nw_prepare(x, 4, y, N, &opts, true, &p), NW_OK);
-	CHECK_INT(p.n_rows, 7);         /* less 2 without response and 1 where one_gap has none; two_gaps costs nothing */
+	/* less 2 without response and 1 where one_gap has none; two_gaps costs nothing */
+	CHECK_INT(p.n_rows, 7);
 	for (size_t i = 0; i < 7; i++) {
 		CHECK_INT(p.row[i], rows[i]);
-		CHECK(p.y[i] == y[rows[i]] && p.x[0][i] == full[rows[i]] && p.x[1][i] == one_gap[rows[i]]);
+		CHECK(p.y[i] == y[rows[i]] && p.x[0][i] == full[rows[i]] &&
+		    p.x[1][i] == one_gap[rows[i]]);
 	}
 	CHECK_INT(p.class[0], NW_METRIC_USED);
 	CHECK_INT(p.class[1], NW_METRIC_MISSING);
@@ -32,11 +35,12 @@ test_listwise(void)
 	CHECK_INT(p.n_used, 2);
 	CHECK_INT(p.used[1], 2);
 	nw_prepared_clear(&p);
-	CHECK_INT(nw_prepare(x, 4, y, N, &opts, false, &p), NW_OK);     /* for models, which name constants themselves */
+	/* for models, which name constants themselves */
+	CHECK_INT(nw_prepare(x, 4, y, N, &opts, false, &p), NW_OK);
 	CHECK_INT(p.n_used, 3);
 	CHECK_INT(p.used[2], 3);
 	nw_prepared_clear(&p);
-	opts.max_missing = 0.25;                                        /* more than, not at least */
+	opts.max_missing = 0.25; /* more than, not at least */
 	CHECK_INT(nw_prepare(x, 4, y, N, &opts, true, &p), NW_OK);
 	CHECK_INT(p.class[1], NW_METRIC_USED);
 	CHECK_INT(p.n_rows, 5);
@@ -51,11 +55,11 @@ test_pairwise(void)
 
 	CHECK_INT(nw_prepare(x, 4, y, N, &opts, true, &p), NW_OK);
 	CHECK_INT(p.n_rows, 8);
-	CHECK_INT(p.n_used, 4);         /* then_flat has its 9 */
-	CHECK(isnan(p.x[1][0]) && isnan(p.x[1][7]));     /* infinite is missing too */
+	CHECK_INT(p.n_used, 4);                      /* then_flat has its 9 */
+	CHECK(isnan(p.x[1][0]) && isnan(p.x[1][7])); /* infinite is missing too */
 	CHECK(isnan(p.x[2][1]) && p.x[2][2] == 1);
 	nw_prepared_clear(&p);
-	CHECK_INT(nw_prepare(x, 4, NULL, N, &opts, true, &p), NW_OK);   /* no response: all rows */
+	CHECK_INT(nw_prepare(x, 4, NULL, N, &opts, true, &p), NW_OK); /* no response: all rows */
 	CHECK_INT(p.n_rows, N);
 	nw_prepared_clear(&p);
 }
@@ -85,10 +89,12 @@ test_near_zero(void)
 	CHECK_INT(p.class[3], NW_METRIC_USED);
 	CHECK_INT(p.class[4], NW_METRIC_CONSTANT);
 	nw_prepared_clear(&p);
-	CHECK_INT(nw_prepare(columns, 5, resp, 100, &opts, false, &p), NW_OK);   /* 5 of 100 is enough */
+	/* 5 of 100 is enough */
+	CHECK_INT(nw_prepare(columns, 5, resp, 100, &opts, false, &p), NW_OK);
 	CHECK_INT(p.class[0], NW_METRIC_RARE);
 	CHECK_INT(p.class[1], NW_METRIC_USED);
-	CHECK_INT(p.class[4], NW_METRIC_USED);   /* constants are kept when asked for, this filter or not */
+	/* constants are kept when asked for, this filter or not */
+	CHECK_INT(p.class[4], NW_METRIC_USED);
 	nw_prepared_clear(&p);
 }
 
@@ -104,7 +110,7 @@ test_edges(void)
 	CHECK_INT(p.class[0], NW_METRIC_MISSING);
 	CHECK_INT(p.n_rows, N);
 	nw_prepared_clear(&p);
-	CHECK_INT(nw_prepare(empty, 2, none, N, &opts, true, &p), NW_OK);        /* no response at all */
+	CHECK_INT(nw_prepare(empty, 2, none, N, &opts, true, &p), NW_OK); /* no response at all */
 	CHECK_INT(p.n_rows, 0);
 	CHECK_INT(p.n_used, 0);
 	nw_prepared_clear(&p);

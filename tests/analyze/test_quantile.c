@@ -24,7 +24,7 @@ value_at(int shape, size_t i, size_t n)
 	case 0: return (double)(seed >> 11);
 	case 1: return (double)i;
 	case 2: return (double)(n - i);
-	case 3: return (double)(seed >> 62);                    /* four distinct values */
+	case 3: return (double)(seed >> 62); /* four distinct values */
 	case 4: return 5;
 	default: return i < n / 2 ? (double)i : (double)(n - i); /* organ pipe */
 	}

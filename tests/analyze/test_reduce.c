@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The whole reduction on data whose truth is known: what is found, what is honest about it, and where the faithful
- * defaults fall over while the better ones stand. */
+/* The whole reduction on data whose truth is known: what is found, what is honest about it, and
+ * where the faithful defaults fall over while the better ones stand. */
 #include "tests/check.h"
 #include "narrows/reduce.h"
 #include "tests/noise.h"
 
-enum { CHUNK = 240, CHUNKS = 4, N = CHUNK * CHUNKS, FAMILIES = 10, MEMBERS = 3, LOOSE = 20, FLAT = 3,
-	P = FAMILIES * MEMBERS + LOOSE + FLAT };
+enum {
+	CHUNK = 240,
+	CHUNKS = 4,
+	N = CHUNK * CHUNKS,
+	FAMILIES = 10,
+	MEMBERS = 3,
+	LOOSE = 20,
+	FLAT = 3,
+	P = FAMILIES * MEMBERS + LOOSE + FLAT
+};
 
 static double x[P][N], y[N];
 static const double *columns[P];
 static struct nw_chunk chunks[CHUNKS];
 
-/* Families of near copies, loose metrics, constants; families 0, 1, 2 and loose metric 0 drive the response. */
+/* Families of near copies, loose metrics, constants; families 0, 1, 2 and loose metric 0 drive the
+ * response. */
 static void
 make(void)
 {
@@ -24,7 +33,8 @@ make(void)
 			double v = noise_normal();
 
 			for (size_t m = 0; m < MEMBERS; m++)
-				x[f * MEMBERS + m][i] = 1e6 * (double)(f + 1) + 1e3 * v + 100 * noise_normal() * (double)m;
+				x[f * MEMBERS + m][i] = 1e6 * (double)(f + 1) + 1e3 * v +
+				    100 * noise_normal() * (double)m;
 			if (f < 3)
 				y[i] += v;
 		}
@@ -35,7 +45,8 @@ make(void)
 			x[P - FLAT + l][i] = 0.1;
 	}
 	for (size_t i = 0; i < CHUNKS; i++)
-		chunks[i] = (struct nw_chunk){ i * CHUNK, (i + 1) * CHUNK, i == 0 ? NW_CHUNK_TRAIN : NW_CHUNK_VERIFY };
+		chunks[i] = (struct nw_chunk){ i * CHUNK, (i + 1) * CHUNK,
+			i == 0 ? NW_CHUNK_TRAIN : NW_CHUNK_VERIFY };
 }
 
 static bool
@@ -91,11 +102,13 @@ test_truth(void)
 		for (size_t j = 0; j < P; j++)
 			part[j] = columns[j] + (c + 1) * CHUNK;
 		CHECK_INT(k->chunk, c + 1);
-		CHECK_INT(nw_lm_fit(part, terms, 4, y + (c + 1) * CHUNK, CHUNK, &plain, &lm), NW_OK);
+		CHECK_INT(
+		    nw_lm_fit(part, terms, 4, y + (c + 1) * CHUNK, CHUNK, &plain, &lm), NW_OK);
 		CHECK_NEAR(k->main.r2, lm.r2, 1e-12, 0);
 		CHECK_INT(k->main.rank, 4);
 		nw_lm_clear(&lm);
-		CHECK(k->selected.r2 > 0.7 && k->out_of_sample_r2 > 0.7 && k->out_of_sample_r2 <= k->selected.r2 + 1e-12);
+		CHECK(k->selected.r2 > 0.7 && k->out_of_sample_r2 > 0.7 &&
+		    k->out_of_sample_r2 <= k->selected.r2 + 1e-12);
 		CHECK(k->random_mean_r2 < 0.5);
 	}
 	CHECK(r.mean.random_r2 < r.mean.main_r2 && r.mean.out_of_sample_r2 <= r.mean.r2);
@@ -132,12 +145,13 @@ test_scan(void)
 		CHECK(p->out_of_sample_r2 == one.out_of_sample_r2);
 		nw_reduction_clear(&one);
 	}
-	CHECK_INT(all.scan[6].n_clusters, P - FLAT);     /* nothing exceeds 1 */
+	CHECK_INT(all.scan[6].n_clusters, P - FLAT); /* nothing exceeds 1 */
 	nw_reduction_clear(&all);
 }
 
-/* A total rounded to two places is not aliased at 1e-7 and no pair shows it: huge opposite coefficients fit the rounding,
- * and fall apart on the next chunk, where the scale of the parts has changed. */
+/* A total rounded to two places is not aliased at 1e-7 and no pair shows it: huge opposite
+ * coefficients fit the rounding, and fall apart on the next chunk, where the scale of the parts has
+ * changed. */
 static void
 test_better(void)
 {
@@ -151,7 +165,8 @@ test_better(void)
 		x[30][i] = 50 + 20 * grown * noise_uniform();
 		x[31][i] = 50 + 20 * grown * noise_uniform();
 		x[32][i] = rint(100 * (x[30][i] + x[31][i])) / 100;
-		y[i] = 100 + 1e-3 * noise_normal() + (x[0][i] - 1e6) / 1e6 + 0.3 * (x[32][i] - x[30][i] - x[31][i]);
+		y[i] = 100 + 1e-3 * noise_normal() + (x[0][i] - 1e6) / 1e6 +
+		    0.3 * (x[32][i] - x[30][i] - x[31][i]);
 		x[33][i] = i < 3 ? (double)i : 0;
 	}
 	CHECK_INT(nw_reduce(columns, P, y, N, chunks, CHUNKS, &faithful, &plain), NW_OK);
@@ -170,13 +185,15 @@ test_better(void)
 	nw_reduction_clear(&good);
 }
 
-/* Half of the metrics noise, half as many terms as rows: R^2 praises, the numbers beside it do not. */
+/* Half of the metrics noise, half as many terms as rows: R^2 praises, the numbers beside it do
+ * not. */
 static void
 test_honesty(void)
 {
 	struct nw_reduce_options opts = nw_reduce_faithful();
 	struct nw_reduction r, again;
-	struct nw_chunk short_chunks[2] = { { 0, 80, NW_CHUNK_TRAIN }, { 80, 160, NW_CHUNK_VERIFY } };
+	struct nw_chunk short_chunks[2] = { { 0, 80, NW_CHUNK_TRAIN },
+		{ 80, 160, NW_CHUNK_VERIFY } };
 
 	make();
 	noise_fill(y, N);
@@ -188,11 +205,12 @@ test_honesty(void)
 	CHECK_NEAR(r.check[0].selected.adj_r2, 0, 0, 0.3);
 	CHECK(r.check[0].out_of_sample_r2 < 0);
 	CHECK_INT(r.n_random, 20);
-	for (size_t i = 0; i < r.n_random; i++) {        /* distinct metrics in every draw */
+	for (size_t i = 0; i < r.n_random; i++) { /* distinct metrics in every draw */
 		CHECK_INT(r.random[i].n, r.elimination.n_kept);
 		for (size_t a = 0; a < r.random[i].n; a++)
 			for (size_t b = 0; b < a; b++)
-				CHECK(r.random[i].metric[a] != r.random[i].metric[b] && r.random[i].metric[a] < P);
+				CHECK(r.random[i].metric[a] != r.random[i].metric[b] &&
+				    r.random[i].metric[a] < P);
 	}
 	CHECK_INT(nw_reduce(columns, P, y, N, short_chunks, 2, &opts, &again), NW_OK);
 	CHECK(memcmp(r.check[0].random_r2, again.check[0].random_r2, 20 * sizeof(double)) == 0);
@@ -202,7 +220,8 @@ test_honesty(void)
 	CHECK(r.check[0].random_r2[0] != again.check[0].random_r2[0]);
 	nw_reduction_clear(&again);
 	opts.random = r.random;
-	CHECK_INT(nw_reduce(columns, P, y, N, short_chunks, 2, &opts, &again), NW_OK);   /* sets drawn elsewhere */
+	/* sets drawn elsewhere */
+	CHECK_INT(nw_reduce(columns, P, y, N, short_chunks, 2, &opts, &again), NW_OK);
 	CHECK(r.check[0].random_r2[7] == again.check[0].random_r2[7]);
 	nw_reduction_clear(&again);
 	nw_reduction_clear(&r);
@@ -222,12 +241,14 @@ test_quadratic(void)
 	CHECK_INT(nw_reduce(columns, P, y, N, chunks, CHUNKS, &opts, &r), NW_OK);
 	CHECK(keeps(&r, 40) && keeps(&r, 30));
 	CHECK(r.check[0].selected.r2 > 0.85 && r.check[0].out_of_sample_r2 > 0.8);
-	CHECK_INT(r.check[0].selected.rank, 2 * r.elimination.n_metrics_kept);    /* x and x^2 of every kept metric */
+	/* x and x^2 of every kept metric */
+	CHECK_INT(r.check[0].selected.rank, 2 * r.elimination.n_metrics_kept);
 	nw_reduction_clear(&r);
 }
 
-/* Few rows: the faithful way refuses, screening finds the strong driver, and noise still predicts nothing, because every
- * fold screens for itself (screened once on all rows, noise would look good). */
+/* Few rows: the faithful way refuses, screening finds the strong driver, and noise still predicts
+ * nothing, because every fold screens for itself (screened once on all rows, noise would look
+ * good). */
 static void
 test_screen(void)
 {
@@ -275,7 +296,8 @@ test_drift(void)
 		x[35][i] = (double)i + 5 * noise_normal();
 		y[i] += 0.1 * (double)i;
 	}
-	CHECK_INT(nw_reduce(columns, P, y, N, NULL, 0, &opts, &r), NW_OK);       /* no chunks: all rows train */
+	/* no chunks: all rows train */
+	CHECK_INT(nw_reduce(columns, P, y, N, NULL, 0, &opts, &r), NW_OK);
 	CHECK_INT(r.prepared.n_rows, N);
 	CHECK_INT(r.n_checks, 0);
 	CHECK(isnan(r.mean.r2));
@@ -298,7 +320,7 @@ test_gaps(void)
 		if (i % 10 == 3)
 			x[31][i] = NAN;
 		if (i >= 2 * CHUNK && i < 3 * CHUNK)
-			x[0][i] = x[1][i] = x[2][i] = NAN;       /* a whole chunk of a driver */
+			x[0][i] = x[1][i] = x[2][i] = NAN; /* a whole chunk of a driver */
 		if (i == 5)
 			y[i] = INFINITY;
 	}
@@ -325,7 +347,7 @@ test_undefined(void)
 	struct nw_reduce_options opts = nw_reduce_better();
 	struct nw_reduction r;
 	struct nw_chunk tiny[2] = { { 0, 20, NW_CHUNK_TRAIN }, { 20, 40, NW_CHUNK_VERIFY } },
-	    beyond = { 0, N + 1, NW_CHUNK_TRAIN }, none = { 0, 0, NW_CHUNK_TRAIN };
+			beyond = { 0, N + 1, NW_CHUNK_TRAIN }, none = { 0, 0, NW_CHUNK_TRAIN };
 	static const size_t wrong[] = { P };
 
 	make();
@@ -347,7 +369,7 @@ test_undefined(void)
 	CHECK_INT(nw_reduce(columns, P, y, N, &none, 1, &opts, &r), NW_OK);
 	CHECK_INT(r.elimination.status, NW_STATUS_INSUFFICIENT);
 	nw_reduction_clear(&r);
-	CHECK_INT(nw_reduce(columns, 0, y, N, chunks, CHUNKS, &opts, &r), NW_OK);        /* no metrics */
+	CHECK_INT(nw_reduce(columns, 0, y, N, chunks, CHUNKS, &opts, &r), NW_OK); /* no metrics */
 	CHECK_INT(r.elimination.n_kept, 0);
 	nw_reduction_clear(&r);
 	opts.main = (struct nw_metric_set){ 1, wrong };

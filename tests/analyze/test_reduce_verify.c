@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every allocation of the linear half fails once: an error comes back, nothing leaks, nothing half-made is used. And the
- * draws of random sets are fair. */
+/* Every allocation of the linear half fails once: an error comes back, nothing leaks, nothing
+ * half-made is used. And the draws of random sets are fair. */
 #include <malloc.h>
 #include <stddef.h>
 
@@ -9,7 +9,7 @@
 #include "tests/noise.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OWN_MALLOC 0            /* the sanitizer's is in front */
+#define OWN_MALLOC 0 /* the sanitizer's is in front */
 #elif defined(__has_feature)
 #define OWN_MALLOC !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #else
@@ -113,7 +113,8 @@ try_ranks(void)
 static void
 test_allocations(void)
 {
-	static int (*const tries[])(void) = { try_reduce, try_lasso, try_validate, try_polynomial, try_ranks };
+	static int (*const tries[])(
+	    void) = { try_reduce, try_lasso, try_validate, try_polynomial, try_ranks };
 
 	for (size_t i = 0; i < sizeof(tries) / sizeof(*tries); i++) {
 		long before = held_count, n = 0;
@@ -139,7 +140,8 @@ test_allocations(void)
 }
 #endif
 
-/* Each metric is in k of p draws on average, and sits in the first place as often as in the last. */
+/* Each metric is in k of p draws on average, and sits in the first place as often as in the
+ * last. */
 static void
 test_draws(void)
 {
@@ -162,9 +164,10 @@ test_draws(void)
 		double want = DRAWS * k / P, want_first = (double)DRAWS / P;
 
 		chi += ((double)in[j] - want) * ((double)in[j] - want) / want;
-		chi_first += ((double)first[j] - want_first) * ((double)first[j] - want_first) / want_first;
+		chi_first +=
+		    ((double)first[j] - want_first) * ((double)first[j] - want_first) / want_first;
 	}
-	CHECK(chi < 30 && chi_first < 30);       /* chi square with 7 degrees of freedom: one in 10^4 */
+	CHECK(chi < 30 && chi_first < 30); /* chi square with 7 degrees of freedom: one in 10^4 */
 	nw_reduction_clear(&r);
 }
 

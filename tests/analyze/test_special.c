@@ -6,9 +6,11 @@
 
 #include "tests/check.h"
 
-/* P(T <= t) and its log10, from the power series of the incomplete beta function in 60-digit arithmetic */
-static const struct { double t, df, p, log10_p; } t_cases[] = {
-	{ -1, 1, 0.25, -0.6020599913279624 },
+/* P(T <= t) and its log10, from the power series of the incomplete beta function in 60-digit
+ * arithmetic */
+static const struct {
+	double t, df, p, log10_p;
+} t_cases[] = { { -1, 1, 0.25, -0.6020599913279624 },
 	{ -0.5, 3, 0.32572398242407552, -0.48715026399885075 },
 	{ -1.860813467486853, 17.776473516178495, 0.039697070093679072, -1.4012415458591478 },
 	{ -110, 118, 4.72228669711434e-121, -120.32584764978694 },
@@ -20,8 +22,7 @@ static const struct { double t, df, p, log10_p; } t_cases[] = {
 	{ -40, 30, 6.8630225972032014e-28, -27.163484571148015 },
 	{ -1e5, 4, 2.9999999980000003e-20, -19.522878745569866 },
 	{ -1.7, 1e10, 0.044565462774091701, -1.3510015793416894 },
-	{ -1e3, 1, 0.00031830978008055892, -3.4971500174588983 }
-};
+	{ -1e3, 1, 0.00031830978008055892, -3.4971500174588983 } };
 
 static void
 test_t(void)
@@ -30,7 +31,8 @@ test_t(void)
 
 	for (i = 0; i < sizeof(t_cases) / sizeof(t_cases[0]); i++) {
 		CHECK_NEAR(nw_t_cdf(t_cases[i].t, t_cases[i].df), t_cases[i].p, 1e-10, 0);
-		CHECK_NEAR(nw_t_log_cdf(t_cases[i].t, t_cases[i].df) / M_LN10, t_cases[i].log10_p, 1e-11, 1e-11);
+		CHECK_NEAR(nw_t_log_cdf(t_cases[i].t, t_cases[i].df) / M_LN10, t_cases[i].log10_p,
+		    1e-11, 1e-11);
 		CHECK_NEAR(nw_t_cdf(-t_cases[i].t, t_cases[i].df), 1 - t_cases[i].p, 1e-14, 0);
 	}
 	/* df 2 and Cauchy have closed forms */
@@ -40,7 +42,8 @@ test_t(void)
 	/* where p underflows, its logarithm does not: a normal tail is -t^2/2 */
 	CHECK(nw_t_log_cdf(-1e3, 1e12) < -499999 && nw_t_log_cdf(-1e3, 1e12) > -500009);
 	CHECK_NEAR(nw_t_log_cdf(-29.99, 1e15), nw_t_log_cdf(-30.01, 1e15), 2e-3, 0);
-	CHECK(nw_t_log_cdf(-INFINITY, 5) == -INFINITY && nw_t_cdf(INFINITY, 5) == 1 && nw_t_cdf(0, 5) == 0.5);
+	CHECK(nw_t_log_cdf(-INFINITY, 5) == -INFINITY && nw_t_cdf(INFINITY, 5) == 1 &&
+	    nw_t_cdf(0, 5) == 0.5);
 	CHECK(isnan(nw_t_cdf(NAN, 5)) && isnan(nw_t_cdf(1, 0)) && isnan(nw_t_cdf(1, NAN)));
 }
 
@@ -48,10 +51,11 @@ test_t(void)
 static void
 test_quantiles(void)
 {
-	static const struct { double df, t; } table[] = {
-		{ 1, 12.7062047361747 }, { 2, 4.30265272974946 }, { 5, 2.57058183563631 }, { 10, 2.22813885198627 },
-		{ 30, 2.04227245630124 }, { 120, 1.97993040508244 }, { INFINITY, 1.95996398454005 }
-	};
+	static const struct {
+		double df, t;
+	} table[] = { { 1, 12.7062047361747 }, { 2, 4.30265272974946 }, { 5, 2.57058183563631 },
+		{ 10, 2.22813885198627 }, { 30, 2.04227245630124 }, { 120, 1.97993040508244 },
+		{ INFINITY, 1.95996398454005 } };
 	static const double ps[] = { 1e-300, 1e-20, 1e-6, 0.01, 0.3, 0.499, 0.6, 0.999 };
 	static const double dfs[] = { 0.5, 1, 1.7, 4, 33.3, 1e4, 1e9, 1e11 };
 	size_t i, k;
@@ -60,10 +64,13 @@ test_quantiles(void)
 		CHECK_NEAR(nw_t_quantile(0.975, table[i].df), table[i].t, 1e-13, 0);
 	for (i = 0; i < sizeof(ps) / sizeof(ps[0]); i++)
 		for (k = 0; k < sizeof(dfs) / sizeof(dfs[0]); k++)
-			if (ps[i] > 1e-100 || dfs[k] > 3)      /* beyond the largest double otherwise */
-				CHECK_NEAR(nw_t_cdf(nw_t_quantile(ps[i], dfs[k]), dfs[k]), ps[i], 1e-9, 0);
-	CHECK(nw_t_quantile(0.5, 7) == 0 && nw_t_quantile(0, 7) == -INFINITY && nw_t_quantile(1, 7) == INFINITY);
-	CHECK(isnan(nw_t_quantile(-0.1, 7)) && isnan(nw_t_quantile(0.1, -1)) && isnan(nw_t_quantile(NAN, 1)));
+			if (ps[i] > 1e-100 || dfs[k] > 3) /* beyond the largest double otherwise */
+				CHECK_NEAR(
+				    nw_t_cdf(nw_t_quantile(ps[i], dfs[k]), dfs[k]), ps[i], 1e-9, 0);
+	CHECK(nw_t_quantile(0.5, 7) == 0 && nw_t_quantile(0, 7) == -INFINITY &&
+	    nw_t_quantile(1, 7) == INFINITY);
+	CHECK(isnan(nw_t_quantile(-0.1, 7)) && isnan(nw_t_quantile(0.1, -1)) &&
+	    isnan(nw_t_quantile(NAN, 1)));
 
 	CHECK_NEAR(nw_norm_quantile(0.95), 1.6448536269514722, 1e-15, 0);
 	CHECK_NEAR(nw_norm_quantile(1e-300), -37.0471, 1e-5, 0);
@@ -71,7 +78,8 @@ test_quantiles(void)
 	CHECK_NEAR(nw_norm_upper(-1), 0.841344746068542949, 1e-15, 0);
 	for (i = 0; i < sizeof(ps) / sizeof(ps[0]); i++)
 		CHECK_NEAR(nw_norm_upper(-nw_norm_quantile(ps[i])), ps[i], 1e-12, 0);
-	CHECK(nw_norm_quantile(0) == -INFINITY && nw_norm_quantile(1) == INFINITY && isnan(nw_norm_quantile(2)));
+	CHECK(nw_norm_quantile(0) == -INFINITY && nw_norm_quantile(1) == INFINITY &&
+	    isnan(nw_norm_quantile(2)));
 }
 
 static void
@@ -88,7 +96,8 @@ test_beta_and_f(void)
 	CHECK_NEAR(nw_f_upper(4, 1, 17), 2 * nw_t_cdf(-2, 17), 1e-12, 0);
 	CHECK_NEAR(nw_f_upper(3.70826481904684, 3, 10), 0.05, 1e-9, 0);
 	CHECK_NEAR(nw_f_upper(3, 2, 40), pow(1 + 3.0 / 20, -20), 1e-12, 0);
-	CHECK(nw_f_upper(0, 3, 10) == 1 && nw_f_upper(INFINITY, 3, 10) == 0 && isnan(nw_f_upper(NAN, 3, 10)));
+	CHECK(nw_f_upper(0, 3, 10) == 1 && nw_f_upper(INFINITY, 3, 10) == 0 &&
+	    isnan(nw_f_upper(NAN, 3, 10)));
 }
 
 int

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One pipeline of known capacities, played window by window; whichever stage is made slow must come out lowest. */
+/* One pipeline of known capacities, played window by window; whichever stage is made slow must come
+ * out lowest. */
 #include "narrows/stage.h"
 
 #include <string.h>
@@ -12,12 +13,13 @@ enum { WINDOWS = 40 };
 static const double STEP = 0.1;
 
 struct pipeline {
-	double disk_read, sender, network, receiver, disk_write;   /* bytes/s each could do alone */
+	double disk_read, sender, network, receiver, disk_write; /* bytes/s each could do alone */
 };
 
 static double values[2][3][NW_OP_COUNT][WINDOWS];
 
-/* Blocking calls, a small buffer between the ends: everybody's time per window follows from the slowest. */
+/* Blocking calls, a small buffer between the ends: everybody's time per window follows from the
+ * slowest. */
 static void
 play(const struct pipeline *p, struct nw_flow flow[2], unsigned seed)
 {
@@ -41,7 +43,8 @@ play(const struct pipeline *p, struct nw_flow flow[2], unsigned seed)
 					values[f][0][op][i] = b;
 		values[0][1][NW_OP_DISK_READ][i] = b / p->disk_read;
 		values[0][1][NW_OP_NET_WRITE][i] = 0.01 * STEP;
-		values[0][2][NW_OP_NET_WRITE][i] = STEP - 0.01 * STEP - b / p->disk_read - b / p->sender;
+		values[0][2][NW_OP_NET_WRITE][i] =
+		    STEP - 0.01 * STEP - b / p->disk_read - b / p->sender;
 		values[1][1][NW_OP_DISK_WRITE][i] = b / p->disk_write;
 		values[1][1][NW_OP_NET_READ][i] = STEP - b / p->disk_write - b / p->receiver;
 		if (values[0][2][NW_OP_NET_WRITE][i] < 0)
@@ -69,7 +72,8 @@ judged(const struct nw_path *p, bool *unique)
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
-		c[i] = (struct nw_component){ nw_place_name(p->stage[i].place), p->stage[i].free_share, p->n_windows };
+		c[i] = (struct nw_component){ nw_place_name(p->stage[i].place),
+			p->stage[i].free_share, p->n_windows };
 	CHECK(nw_bottleneck(c, p->n, &nw_bottleneck_better, r, &v) == NW_OK);
 	*unique = v.unique;
 	return p->stage[v.lowest].place;
@@ -78,7 +82,10 @@ judged(const struct nw_path *p, bool *unique)
 static void
 test_pipeline(void)
 {
-	static const struct { struct pipeline p; enum nw_place want; } cases[] = {
+	static const struct {
+		struct pipeline p;
+		enum nw_place want;
+	} cases[] = {
 		{ { 4e7, 2e9, 1e9, 2e9, 1e9 }, NW_PLACE_DISK_READ },
 		{ { 1e9, 4e7, 1e9, 2e9, 1e9 }, NW_PLACE_SENDER_HOST },
 		{ { 1e9, 2e9, 4e7, 2e9, 1e9 }, NW_PLACE_NETWORK },
@@ -104,7 +111,8 @@ test_pipeline(void)
 	}
 }
 
-/* Only one end measured: its own network stage, and the slow source disk behind it cannot be told from the network. */
+/* Only one end measured: its own network stage, and the slow source disk behind it cannot be told
+ * from the network. */
 static void
 test_one_end(void)
 {
@@ -120,7 +128,8 @@ test_one_end(void)
 	nw_path_clear(&p);
 }
 
-/* The sender has handed over its last bytes and ended; the slow receiver goes on with what lies in buffers. */
+/* The sender has handed over its last bytes and ended; the slow receiver goes on with what lies in
+ * buffers. */
 static void
 test_early_end(void)
 {
@@ -169,7 +178,8 @@ test_local_copy(void)
 
 enum { READER, MIDDLE, WRITER, MEMBERS };
 
-/* cat | gzip | cat: the slowest works all the time, the others wait for it. `slow`: disk.read, the middle, disk.write. */
+/* cat | gzip | cat: the slowest works all the time, the others wait for it. `slow`: disk.read, the
+ * middle, disk.write. */
 static void
 play_pipes(int slow, double pipe[MEMBERS][4][WINDOWS], struct nw_flow flow[MEMBERS])
 {
@@ -185,7 +195,8 @@ play_pipes(int slow, double pipe[MEMBERS][4][WINDOWS], struct nw_flow flow[MEMBE
 		values[0][0][NW_OP_DISK_READ][i] = values[1][0][NW_OP_DISK_WRITE][i] = b;
 		values[0][1][NW_OP_DISK_READ][i] = slow == READER ? wait * jitter : quick * jitter;
 		values[1][1][NW_OP_DISK_WRITE][i] = slow == WRITER ? wait * jitter : quick * jitter;
-		pipe[READER][1][i] = pipe[MIDDLE][0][i] = pipe[MIDDLE][1][i] = pipe[WRITER][0][i] = b;
+		pipe[READER][1][i] = pipe[MIDDLE][0][i] = pipe[MIDDLE][1][i] = pipe[WRITER][0][i] =
+		    b;
 		pipe[READER][3][i] = slow == READER ? 0 : wait * jitter;
 		pipe[WRITER][2][i] = slow == WRITER ? 0 : wait * jitter;
 		pipe[MIDDLE][2][i] = slow == READER ? wait * jitter : 0;
@@ -208,7 +219,8 @@ play_pipes(int slow, double pipe[MEMBERS][4][WINDOWS], struct nw_flow flow[MEMBE
 static void
 test_pipes(void)
 {
-	static const enum nw_place want[MEMBERS] = { NW_PLACE_DISK_READ, NW_PLACE_HOST, NW_PLACE_DISK_WRITE };
+	static const enum nw_place want[MEMBERS] = { NW_PLACE_DISK_READ, NW_PLACE_HOST,
+		NW_PLACE_DISK_WRITE };
 	static double pipe[MEMBERS][4][WINDOWS];
 	struct nw_flow flow[MEMBERS];
 	struct nw_path p;
@@ -244,11 +256,15 @@ test_pipes(void)
 	nw_path_clear(&p);
 }
 
-/* One end behind a program that is not measured: what it does at its pipe stands for the network. */
+/* One end behind a program that is not measured: what it does at its pipe stands for the
+ * network. */
 static void
 test_end_at_pipe(void)
 {
-	static const struct { struct pipeline p; enum nw_place want; } cases[] = {
+	static const struct {
+		struct pipeline p;
+		enum nw_place want;
+	} cases[] = {
 		{ { 4e7, 2e9, 1e9, 2e9, 1e9 }, NW_PLACE_DISK_READ },
 		{ { 1e9, 4e7, 1e9, 2e9, 1e9 }, NW_PLACE_SENDER_HOST },
 		{ { 1e9, 2e9, 4e7, 2e9, 1e9 }, NW_PLACE_NETWORK },
@@ -274,19 +290,21 @@ test_end_at_pipe(void)
 		end->pipe_s[op == NW_OP_NET_WRITE] = waited;
 		end->bytes[op] = end->busy_s[op] = end->wait_s[op] = NULL;
 		CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
-		CHECK(p.end_at_pipe && p.has_sender && p.has_receiver && p.sender_host == 7 && p.receiver_host == 8);
+		CHECK(p.end_at_pipe && p.has_sender && p.has_receiver && p.sender_host == 7 &&
+		    p.receiver_host == 8);
 		CHECK_INT(p.n, 5);
 		CHECK_INT(judged(&p, &unique), cases[k].want);
 		CHECK(unique);
 		nw_path_clear(&p);
-		end->host = flow[1 - i % 2].host;   /* of the same host it is nobody's far end */
+		end->host = flow[1 - i % 2].host; /* of the same host it is nobody's far end */
 		CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
 		CHECK(!p.end_at_pipe && p.has_sender != p.has_receiver);
 		nw_path_clear(&p);
 	}
 }
 
-/* Behind that end others in a row: whoever is slow there makes those behind it wait, and is not the network. */
+/* Behind that end others in a row: whoever is slow there makes those behind it wait, and is not the
+ * network. */
 static void
 test_row_at_pipe(void)
 {
@@ -334,12 +352,16 @@ test_nothing(void)
 	nw_path_clear(&p);
 }
 
-/* A server that reads a little and then waits for its client has not begun; one that reads all before it sends has. */
+/* A server that reads a little and then waits for its client has not begun; one that reads all
+ * before it sends has. */
 static void
 test_extent(void)
 {
 	static const struct pipeline slow_network = { 1e9, 2e9, 4e7, 2e9, 1e9 };
-	static const struct { double early_bytes; size_t first; } cases[] = { { 1e5, 10 }, { 1e8, 3 } };
+	static const struct {
+		double early_bytes;
+		size_t first;
+	} cases[] = { { 1e5, 10 }, { 1e8, 3 } };
 	struct nw_flow flow[2];
 	struct nw_path p;
 	size_t k, i;
@@ -350,7 +372,8 @@ test_extent(void)
 		for (i = 0; i < 10; i++)
 			for (f = 0; f < 2; f++)
 				for (op = 0; op < NW_OP_COUNT; op++)
-					values[f][0][op][i] = values[f][1][op][i] = values[f][2][op][i] = 0;
+					values[f][0][op][i] = values[f][1][op][i] =
+					    values[f][2][op][i] = 0;
 		values[0][0][NW_OP_DISK_READ][3] = cases[k].early_bytes;
 		values[1][0][NW_OP_DISK_WRITE][WINDOWS - 1] = 1e7;
 		values[1][0][NW_OP_NET_READ][WINDOWS - 1] = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Columns of every offset and unit become the same unit vector; constants are told from what hardly varies. */
+/* Columns of every offset and unit become the same unit vector; constants are told from what hardly
+ * varies. */
 #include "tests/check.h"
 #include "analyze/standardise.h"
 #include "tests/noise.h"
@@ -66,7 +67,8 @@ test_units(void)
 	}
 }
 
-/* 0.1 has no exact mean, so its variance is not 0; 1e9 with a toggle of 1e-3 varies by 1e-12 of itself. */
+/* 0.1 has no exact mean, so its variance is not 0; 1e9 with a toggle of 1e-3 varies by 1e-12 of
+ * itself. */
 static void
 test_constants(void)
 {
@@ -80,7 +82,8 @@ test_constants(void)
 	CHECK(column_is_constant(tenth, N));
 	CHECK(!column_standardise(tenth, N, true, z, &s));
 	CHECK(s.mean == 0.1 && s.norm == 0 && z[0] == 0 && z[N - 1] == 0);
-	CHECK(column_standardise(tenth, N, false, z, &s));       /* through the origin a constant is a column like others */
+	/* through the origin a constant is a column like others */
+	CHECK(column_standardise(tenth, N, false, z, &s));
 	CHECK_NEAR(z[0], 1 / sqrt(N), 1e-15, 0);
 	CHECK(!column_is_constant(toggle, N));
 	CHECK(column_standardise(toggle, N, true, z, &s));
@@ -126,7 +129,8 @@ test_squares(void)
 	CHECK_NEAR(z[7] * s.norm, squares[7], 1e-14, 0);
 }
 
-/* Two values, equally often: squares about their mean are one value, whatever rounding makes of it. */
+/* Two values, equally often: squares about their mean are one value, whatever rounding makes of
+ * it. */
 static void
 test_constant_squares(void)
 {
@@ -137,7 +141,7 @@ test_constant_squares(void)
 		x[i] = i % 2 ? 0.1 : 0.3;
 	CHECK(!square_standardise(x, N, column_mean(x, N), true, z, &s));
 	CHECK_NEAR(s.mean, 0.01, 1e-12, 0);
-	CHECK(square_standardise(x, N, 0, true, z, &s));         /* about 0 they are two values */
+	CHECK(square_standardise(x, N, 0, true, z, &s)); /* about 0 they are two values */
 	for (size_t i = 0; i < N; i++)
 		x[i] = i % 3 ? -1 : 1;
 	CHECK(!square_standardise(x, N, 0, true, z, &s));

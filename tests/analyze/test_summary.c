@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Running summaries: NIST's certified sets, the ends of the double's range, merging in any order. */
+/* Running summaries: NIST's certified sets, the ends of the double's range, merging in any
+ * order. */
 #include "narrows/summary.h"
 
 #include "tests/check.h"
@@ -16,17 +17,20 @@ streamed(const double *v, size_t n)
 	return s;
 }
 
-/* NIST StRD NumAcc1..4: n, mean and sd are certified; an offset of 1e7 leaves a sum of squares no digit */
+/* NIST StRD NumAcc1..4: n, mean and sd are certified; an offset of 1e7 leaves a sum of squares no
+ * digit */
 static void
 test_nist(void)
 {
-	static const struct { double first, odd, even, mean, sd; size_t n; } sets[] = {
-		{ 10000001, 10000003, 10000002, 10000002, 1, 3 },
+	static const struct {
+		double first, odd, even, mean, sd;
+		size_t n;
+	} sets[] = { { 10000001, 10000003, 10000002, 10000002, 1, 3 },
 		{ 1.2, 1.1, 1.3, 1.2, 0.1, 1001 },
 		{ 1000000.2, 1000000.1, 1000000.3, 1000000.2, 0.1, 1001 },
-		{ 10000000.2, 10000000.1, 10000000.3, 10000000.2, 0.1, 1001 }
-	};
-	static const double sd_tol[] = { 1e-15, 1e-14, 2e-9, 2e-8 };   /* what the data's own rounding leaves */
+		{ 10000000.2, 10000000.1, 10000000.3, 10000000.2, 0.1, 1001 } };
+	/* what the data's own rounding leaves */
+	static const double sd_tol[] = { 1e-15, 1e-14, 2e-9, 2e-8 };
 	double v[1001];
 	size_t i, k;
 
@@ -48,23 +52,32 @@ test_nist(void)
 static void
 test_edges(void)
 {
-	static const struct { const char *name; double v[10]; size_t n; double mean, sd, mean_tol, sd_tol; } cases[] = {
-		{ "none", { 0 }, 0, 0, 0, 0, 0 },
-		{ "one", { 3.5 }, 1, 3.5, 0, 0, 0 },
-		{ "missing", { NAN, 1, INFINITY, 2, -INFINITY }, 5, 1.5, 0.70710678118654757, 0, 1e-15 },
-		{ "constant", { 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 }, 10, 0.1, 0, 0, 0 },
-		{ "huge", { 1e308, 1e308, -1e308 }, 3, 3.333333333333333e307, 1.1547005383792515e308, 1e-15, 1e-15 },
-		{ "largest", { 1.7976931348623157e308, -1.7976931348623157e308 }, 2, 0, INFINITY, 0, 0 },
-		{ "huge later", { 1, 2, 3e200, -3e200 }, 4, 0.75, 2.4494897427831781e200, 1e200, 1e-15 },
+	static const struct {
+		const char *name;
+		double v[10];
+		size_t n;
+		double mean, sd, mean_tol, sd_tol;
+	} cases[] = { { "none", { 0 }, 0, 0, 0, 0, 0 }, { "one", { 3.5 }, 1, 3.5, 0, 0, 0 },
+		{ "missing", { NAN, 1, INFINITY, 2, -INFINITY }, 5, 1.5, 0.70710678118654757, 0,
+		    1e-15 },
+		{ "constant", { 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 }, 10, 0.1, 0, 0,
+		    0 },
+		{ "huge", { 1e308, 1e308, -1e308 }, 3, 3.333333333333333e307,
+		    1.1547005383792515e308, 1e-15, 1e-15 },
+		{ "largest", { 1.7976931348623157e308, -1.7976931348623157e308 }, 2, 0, INFINITY, 0,
+		    0 },
+		{ "huge later", { 1, 2, 3e200, -3e200 }, 4, 0.75, 2.4494897427831781e200, 1e200,
+		    1e-15 },
 		{ "tiny", { 1e-320, 2e-320, 3e-320 }, 3, 2e-320, 1e-320, 3e-4, 2e-3 },
 		{ "tiny first", { 1e-200, -1e-200, 1, 3 }, 4, 1, 1.4142135623730951, 1e-15, 1e-15 },
-		{ "zero and tiny", { 0, 0, 4e-200 }, 3, 4e-200 / 3, 2.3094010767585029e-200, 1e-15, 1e-15 },
-		{ "mixed", { 1e16, 1, -1e16, 3 }, 4, 1, 8164965809277260., 1, 1e-15 }
-	};
+		{ "zero and tiny", { 0, 0, 4e-200 }, 3, 4e-200 / 3, 2.3094010767585029e-200, 1e-15,
+		    1e-15 },
+		{ "mixed", { 1e16, 1, -1e16, 3 }, 4, 1, 8164965809277260., 1, 1e-15 } };
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct nw_summary a = nw_summary_of(cases[i].v, cases[i].n), b = streamed(cases[i].v, cases[i].n);
+		struct nw_summary a = nw_summary_of(cases[i].v, cases[i].n),
+				  b = streamed(cases[i].v, cases[i].n);
 		int before = check_failed;
 
 		CHECK_NEAR(a.mean, cases[i].mean, cases[i].mean_tol, 0);
@@ -85,20 +98,22 @@ static void
 test_merge(void)
 {
 	enum { N = 3000 };
-	struct nw_summary part[8] = { { 0 } }, all, forward = { 0 }, backward = { 0 }, empty = { 0 }, t;
+	struct nw_summary part[8] = { { 0 } }, all, forward = { 0 }, backward = { 0 },
+			  empty = { 0 }, t;
 	static double v[N];
 	size_t i;
 
 	for (i = 0; i < N; i++) {
 		v[i] = 1e9 + 10 * noise_uniform() + (i > N / 2 ? 100 : 0);
-		nw_summary_add(&part[i * i % 7], v[i]);         /* uneven, and part 7 stays empty */
+		nw_summary_add(&part[i * i % 7], v[i]); /* uneven, and part 7 stays empty */
 	}
 	all = nw_summary_of(v, N);
 	for (i = 0; i < 8; i++) {
 		nw_summary_merge(&forward, &part[i]);
 		nw_summary_merge(&backward, &part[7 - i]);
 	}
-	CHECK(forward.n == N && backward.n == N && forward.min == all.min && backward.max == all.max);
+	CHECK(
+	    forward.n == N && backward.n == N && forward.min == all.min && backward.max == all.max);
 	CHECK_NEAR(forward.mean, all.mean, 1e-15, 0);
 	CHECK_NEAR(nw_summary_sd(&forward), nw_summary_sd(&all), 1e-8, 0);
 	CHECK_NEAR(nw_summary_sd(&backward), nw_summary_sd(&all), 1e-8, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* t-tests against published data, their undefined cases, scale and order; Holm against R's p.adjust. */
+/* t-tests against published data, their undefined cases, scale and order; Holm against R's
+ * p.adjust. */
 #include "narrows/ttest.h"
 
 #include "tests/check.h"
@@ -42,24 +43,24 @@ test_undefined(void)
 		struct nw_group a, b;
 		enum nw_status status;
 		double p, log10_p;
-	} cases[] = {
-		{ { 10, 1, 0 }, { 10, 2, 0 }, NW_STATUS_DEGENERATE, 0, -INFINITY },
+	} cases[] = { { { 10, 1, 0 }, { 10, 2, 0 }, NW_STATUS_DEGENERATE, 0, -INFINITY },
 		{ { 10, 2, 0 }, { 10, 2, 0 }, NW_STATUS_DEGENERATE, 1, 0 },
 		{ { 10, 3, 0 }, { 10, 2, 0 }, NW_STATUS_DEGENERATE, 1, 0 },
 		{ { 1, 1, 0 }, { 10, 2, 1 }, NW_STATUS_INSUFFICIENT, NAN, NAN },
 		{ { 0, 0, 0 }, { 10, 2, 1 }, NW_STATUS_INSUFFICIENT, NAN, NAN },
 		{ { 10, 2, 1 }, { NAN, 2, 1 }, NW_STATUS_INSUFFICIENT, NAN, NAN },
 		{ { 10, NAN, 1 }, { 10, 2, 1 }, NW_STATUS_UNDEFINED, NAN, NAN },
-		{ { 10, 1, INFINITY }, { 10, 2, 1 }, NW_STATUS_UNDEFINED, NAN, NAN }
-	};
+		{ { 10, 1, INFINITY }, { 10, 2, 1 }, NW_STATUS_UNDEFINED, NAN, NAN } };
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct nw_ttest w = nw_ttest_welch(&cases[i].a, &cases[i].b), s = nw_ttest_student(&cases[i].a, &cases[i].b);
+		struct nw_ttest w = nw_ttest_welch(&cases[i].a, &cases[i].b),
+				s = nw_ttest_student(&cases[i].a, &cases[i].b);
 
 		CHECK_INT(w.status, cases[i].status);
 		CHECK_INT(s.status, cases[i].status);
-		CHECK(isnan(cases[i].p) ? isnan(w.p) && isnan(s.p) : w.p == cases[i].p && s.p == cases[i].p);
+		CHECK(isnan(cases[i].p) ? isnan(w.p) && isnan(s.p)
+					: w.p == cases[i].p && s.p == cases[i].p);
 		CHECK(isnan(cases[i].p) ? isnan(w.log10_p) : w.log10_p == cases[i].log10_p);
 		CHECK(isnan(w.t) && isnan(s.t));
 	}
@@ -69,7 +70,8 @@ test_undefined(void)
 static void
 test_extremes(void)
 {
-	struct nw_group a = { 60, 100, 1 }, b = { 60, 120.08316, 1 }, c = { 60, 100, 0 }, big, small;
+	struct nw_group a = { 60, 100, 1 }, b = { 60, 120.08316, 1 }, c = { 60, 100, 0 }, big,
+			small;
 	struct nw_ttest r = nw_ttest_student(&a, &b), again;
 	double unit;
 
@@ -97,7 +99,8 @@ static void
 test_holm(void)
 {
 	static const double p[] = { 0.01, 0.04, NAN, 0.03, 0.005, 0.8 };
-	static const double want[] = { 0.04, 0.09, NAN, 0.09, 0.025, 0.8 };     /* R: p.adjust(.., "holm") */
+	/* R: p.adjust(.., "holm") */
+	static const double want[] = { 0.04, 0.09, NAN, 0.09, 0.025, 0.8 };
 	double q[6];
 	int i;
 

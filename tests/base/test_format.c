@@ -23,12 +23,28 @@ rnd(void)
 static void
 test_exact(void)
 {
-	static const struct { double v; const char *text; } cases[] = {
-		{ 0, "0" }, { -0.0, "-0" }, { 1, "1" }, { -17, "-17" }, { 0.1, "0.1" }, { 0.3, "0.3" }, { 1e15, "1e+15" },
-		{ 999999999999999, "999999999999999" }, { 1.0 / 3, "0.3333333333333333" }, { 1e100, "1e+100" },
-		{ 5e-324, "5e-324" }, { 2.2250738585072014e-308, "2.2250738585072014e-308" },
-		{ 1.7976931348623157e308, "1.7976931348623157e+308" }, { 9007199254740993.0, "9007199254740992" },
-		{ INFINITY, "Inf" }, { -INFINITY, "-Inf" }, { NAN, "" }, { 0.1 + 0.2, "0.30000000000000004" },
+	static const struct {
+		double v;
+		const char *text;
+	} cases[] = {
+		{ 0, "0" },
+		{ -0.0, "-0" },
+		{ 1, "1" },
+		{ -17, "-17" },
+		{ 0.1, "0.1" },
+		{ 0.3, "0.3" },
+		{ 1e15, "1e+15" },
+		{ 999999999999999, "999999999999999" },
+		{ 1.0 / 3, "0.3333333333333333" },
+		{ 1e100, "1e+100" },
+		{ 5e-324, "5e-324" },
+		{ 2.2250738585072014e-308, "2.2250738585072014e-308" },
+		{ 1.7976931348623157e308, "1.7976931348623157e+308" },
+		{ 9007199254740993.0, "9007199254740992" },
+		{ INFINITY, "Inf" },
+		{ -INFINITY, "-Inf" },
+		{ NAN, "" },
+		{ 0.1 + 0.2, "0.30000000000000004" },
 	};
 	size_t i;
 
@@ -74,7 +90,10 @@ test_exact_random(void)
 static void
 test_time(void)
 {
-	static const struct { int64_t ns; const char *text; } cases[] = {
+	static const struct {
+		int64_t ns;
+		const char *text;
+	} cases[] = {
 		{ 0, "1970-01-01T00:00:00.000000000Z" },
 		{ 1795162331250000000, "2026-11-20T08:12:11.250000000Z" },
 		{ 1777888805118305000, "2026-05-04T10:00:05.118305000Z" },
@@ -83,9 +102,10 @@ test_time(void)
 		{ INT64_MAX, "2262-04-11T23:47:16.854775807Z" },
 		{ INT64_MIN, "1677-09-21T00:12:43.145224192Z" },
 	};
-	static const char *const wrong[] = { "", "now", "2026-11-20", "2026-11-20 08:12:11Z", "2026-13-20T08:12:11Z",
-	    "2026-11-20T25:12:11Z", "2026-11-20T08:12:11", "2026-11-20T08:12:11.1234567890Z", "2026-11-20T08:12:11+02:00",
-	    "12026-11-20T08:12:11Z", "2026-11-20T 8:12:11Z", "2026-11-20T08:12:11Zx" };
+	static const char *const wrong[] = { "", "now", "2026-11-20", "2026-11-20 08:12:11Z",
+		"2026-13-20T08:12:11Z", "2026-11-20T25:12:11Z", "2026-11-20T08:12:11",
+		"2026-11-20T08:12:11.1234567890Z", "2026-11-20T08:12:11+02:00",
+		"12026-11-20T08:12:11Z", "2026-11-20T 8:12:11Z", "2026-11-20T08:12:11Zx" };
 	size_t i;
 	int k, bad = 0;
 
@@ -107,7 +127,8 @@ test_time(void)
 		gmtime_r(&s, &tm);
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
 		snprintf(whole, sizeof(whole), "%s.%09dZ", text, (int)(ns % 1000000000));
-		bad += strcmp(fmt_iso_ns(ns).s, whole) != 0 || (tm.tm_year < 361 && fmt_parse_iso(whole) != ns);
+		bad += strcmp(fmt_iso_ns(ns).s, whole) != 0 ||
+		    (tm.tm_year < 361 && fmt_parse_iso(whole) != ns);
 	}
 	CHECK_INT(bad, 0);
 }
@@ -115,22 +136,56 @@ test_time(void)
 static void
 test_people(void)
 {
-	static const struct { double v; const char *bytes; } amounts[] = {
-		{ 0, "0" NBSP "B" }, { 1, "1" NBSP "B" }, { 999, "999" NBSP "B" }, { 1000, "1" NBSP "kB" },
-		{ 1234, "1.23" NBSP "kB" }, { 999499, "999" NBSP "kB" }, { 999700, "1.00" NBSP "MB" },
-		{ 268435456, "268" NBSP "MB" }, { 1.84e12, "1.84" NBSP "TB" }, { 0.25, "0.25" NBSP "B" },
-		{ -1500, "-1.50" NBSP "kB" }, { 2e24, "2.00e+06" NBSP "EB" }, { NAN, "unknown" }, { INFINITY, "unknown" },
+	static const struct {
+		double v;
+		const char *bytes;
+	} amounts[] = {
+		{ 0, "0" NBSP "B" },
+		{ 1, "1" NBSP "B" },
+		{ 999, "999" NBSP "B" },
+		{ 1000, "1" NBSP "kB" },
+		{ 1234, "1.23" NBSP "kB" },
+		{ 999499, "999" NBSP "kB" },
+		{ 999700, "1.00" NBSP "MB" },
+		{ 268435456, "268" NBSP "MB" },
+		{ 1.84e12, "1.84" NBSP "TB" },
+		{ 0.25, "0.25" NBSP "B" },
+		{ -1500, "-1.50" NBSP "kB" },
+		{ 2e24, "2.00e+06" NBSP "EB" },
+		{ NAN, "unknown" },
+		{ INFINITY, "unknown" },
 	};
-	static const struct { double s; const char *text; } durations[] = {
-		{ 0, "0" NBSP "s" }, { 4e-4, "400" NBSP "\xc2\xb5s" }, { 1e-5, "10" NBSP "\xc2\xb5s" }, { 1.5e-9, "1.50" NBSP "ns" },
-		{ 0.021, "21" NBSP "ms" }, { 0.5, "500" NBSP "ms" }, { 6.5, "6.50" NBSP "s" }, { 59.94, "59.9" NBSP "s" },
-		{ 59.97, "1" NBSP "min" NBSP "0" NBSP "s" }, { 1049, "17" NBSP "min" NBSP "29" NBSP "s" },
-		{ 7500, "2" NBSP "h" NBSP "5" NBSP "min" }, { 273600, "3" NBSP "d" NBSP "4" NBSP "h" },
-		{ -0.002, "-2" NBSP "ms" }, { -90, "-90" NBSP "s" }, { NAN, "unknown" }, { 1e300, "unknown" },
+	static const struct {
+		double s;
+		const char *text;
+	} durations[] = {
+		{ 0, "0" NBSP "s" },
+		{ 4e-4, "400" NBSP "\xc2\xb5s" },
+		{ 1e-5, "10" NBSP "\xc2\xb5s" },
+		{ 1.5e-9, "1.50" NBSP "ns" },
+		{ 0.021, "21" NBSP "ms" },
+		{ 0.5, "500" NBSP "ms" },
+		{ 6.5, "6.50" NBSP "s" },
+		{ 59.94, "59.9" NBSP "s" },
+		{ 59.97, "1" NBSP "min" NBSP "0" NBSP "s" },
+		{ 1049, "17" NBSP "min" NBSP "29" NBSP "s" },
+		{ 7500, "2" NBSP "h" NBSP "5" NBSP "min" },
+		{ 273600, "3" NBSP "d" NBSP "4" NBSP "h" },
+		{ -0.002, "-2" NBSP "ms" },
+		{ -90, "-90" NBSP "s" },
+		{ NAN, "unknown" },
+		{ 1e300, "unknown" },
 	};
-	static const struct { double v; const char *share, *p; } shares[] = {
-		{ 0, "0" NBSP "%", "<" NBSP "0.001" }, { 0.004, "0.4" NBSP "%", "0.0040" }, { 0.94, "94" NBSP "%", "0.94" },
-		{ 0.998, "99.8" NBSP "%", "1.00" }, { 1, "100" NBSP "%", "1.00" }, { 0.02, "2.0" NBSP "%", "0.020" },
+	static const struct {
+		double v;
+		const char *share, *p;
+	} shares[] = {
+		{ 0, "0" NBSP "%", "<" NBSP "0.001" },
+		{ 0.004, "0.4" NBSP "%", "0.0040" },
+		{ 0.94, "94" NBSP "%", "0.94" },
+		{ 0.998, "99.8" NBSP "%", "1.00" },
+		{ 1, "100" NBSP "%", "1.00" },
+		{ 0.02, "2.0" NBSP "%", "0.020" },
 		{ NAN, "unknown", "unknown" },
 	};
 	size_t i;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers of whoever pretends to be a box: the same in pieces of any size, and never more body than there were bytes. */
+/* Answers of whoever pretends to be a box: the same in pieces of any size, and never more body than
+ * there were bytes. */
 #include "cli/httpanswer.h"
 
 #include <stdint.h>
@@ -10,10 +11,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-#define MUST(cond) do { if (!(cond)) abort(); } while (0)
+#define MUST(cond)               \
+	do {                     \
+		if (!(cond))     \
+			abort(); \
+	} while (0)
 
-struct wire { const uint8_t *data; size_t len, at, piece; };
-struct body { size_t len; uint32_t sum; };
+struct wire {
+	const uint8_t *data;
+	size_t len, at, piece;
+};
+struct body {
+	size_t len;
+	uint32_t sum;
+};
 
 static long
 on_recv(void *from, void *buf, size_t cap, const char **why)

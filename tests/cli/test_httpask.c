@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers good and bad to one question: what is whole arrives whole, what is not is refused, whatever the server says. */
+/* Answers good and bad to one question: what is whole arrives whole, what is not is refused,
+ * whatever the server says. */
 #include "cli/httpask.h"
 
 #include <arpa/inet.h>
@@ -13,13 +14,14 @@
 #include "tests/check.h"
 #include "narrows/err.h"
 
-static char asked[2048];                      /* what the server was sent */
+static char asked[2048]; /* what the server was sent */
 
 /* A server for one connection: reads the question, says `answer` in pieces, and closes. */
 static pid_t
 serve(const char *answer, size_t len, uint16_t *port, int *heard)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int listener = socket(AF_INET, SOCK_STREAM, 0), fd, pipes[2];
 	socklen_t at_len = sizeof(at);
 	char in[2048];
@@ -38,7 +40,8 @@ serve(const char *answer, size_t len, uint16_t *port, int *heard)
 		return pid;
 	}
 	fd = accept(listener, NULL, NULL);
-	while (n < sizeof(in) && memmem(in, n, "\r\n\r\n", 4) == NULL && (got = read(fd, in + n, sizeof(in) - n)) > 0)
+	while (n < sizeof(in) && memmem(in, n, "\r\n\r\n", 4) == NULL &&
+	    (got = read(fd, in + n, sizeof(in) - n)) > 0)
 		n += (size_t)got;
 	got = write(pipes[1], in, n);
 	for (n = 0; n < len; n += (size_t)got)
@@ -48,7 +51,11 @@ serve(const char *answer, size_t len, uint16_t *port, int *heard)
 	_exit(0);
 }
 
-struct body { char text[256]; size_t len; int rc; };
+struct body {
+	char text[256];
+	size_t len;
+	int rc;
+};
 
 static int
 on_data(void *arg, const char *data, size_t len)
@@ -63,7 +70,8 @@ on_data(void *arg, const char *data, size_t len)
 }
 
 static int
-get(const char *answer, size_t len, const char *body, struct body *b, int *status, char why[HTTPASK_WHY_BYTES])
+get(const char *answer, size_t len, const char *body, struct body *b, int *status,
+    char why[HTTPASK_WHY_BYTES])
 {
 	char base[64];
 	uint16_t port;
@@ -75,7 +83,8 @@ get(const char *answer, size_t len, const char *body, struct body *b, int *statu
 	b->text[0] = '\0';
 	*status = 0;
 	snprintf(base, sizeof(base), "http://127.0.0.1:%u/", port);
-	rc = httpask(&(struct httpask){ .base = base, .path = "/x?y=1", .body = body }, on_data, b, status, why);
+	rc = httpask(&(struct httpask){ .base = base, .path = "/x?y=1", .body = body }, on_data, b,
+	    status, why);
 	n = read(heard, asked, sizeof(asked) - 1);
 	asked[n > 0 ? n : 0] = '\0';
 	close(heard);
@@ -83,13 +92,17 @@ get(const char *answer, size_t len, const char *body, struct body *b, int *statu
 	return rc;
 }
 
-#define OK "HTTP/1.1 200 OK\r\n"
+#define OK      "HTTP/1.1 200 OK\r\n"
 #define CHUNKED OK "Transfer-Encoding: chunked\r\n\r\n"
 
 static void
 test_answers(void)
 {
-	static const struct { const char *answer; int rc, status; const char *body, *why; } cases[] = {
+	static const struct {
+		const char *answer;
+		int rc, status;
+		const char *body, *why;
+	} cases[] = {
 		{ OK "Content-Length: 5\r\n\r\nhello", NW_OK, 200, "hello", NULL },
 		{ OK "content-LENGTH:5\r\n\r\nhello, and more", NW_OK, 200, "hello", NULL },
 		{ "HTTP/1.0 404 Not Found\r\n\r\nno such", NW_OK, 404, "no such", NULL },
@@ -97,7 +110,8 @@ test_answers(void)
 		{ "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", NW_OK, 304, "", NULL },
 		{ OK "Content-Length: 0\r\n\r\n", NW_OK, 200, "", NULL },
 		{ CHUNKED "5\r\nhello\r\n0\r\n\r\n", NW_OK, 200, "hello", NULL },
-		{ CHUNKED "1;name=value\r\nh\r\n4 \r\nello\r\n000\r\nTrailer: x\r\n\r\n", NW_OK, 200, "hello", NULL },
+		{ CHUNKED "1;name=value\r\nh\r\n4 \r\nello\r\n000\r\nTrailer: x\r\n\r\n", NW_OK,
+		    200, "hello", NULL },
 		{ CHUNKED "A\r\n0123456789\r\n0\r\n", NW_OK, 200, "0123456789", NULL },
 		/* what is not whole */
 		{ "", NW_EPROTO, 0, "", "breaks off" },
@@ -114,7 +128,8 @@ test_answers(void)
 		{ OK "no colon\r\n\r\n", NW_EPROTO, 200, "", "header" },
 		{ OK "Content-Length: -1\r\n\r\n", NW_EPROTO, 200, "", "length" },
 		{ OK "Content-Length: 5x\r\n\r\nhello", NW_EPROTO, 200, "", "length" },
-		{ OK "Content-Length: 99999999999999999999\r\n\r\nhello", NW_EPROTO, 200, "", "length" },
+		{ OK "Content-Length: 99999999999999999999\r\n\r\nhello", NW_EPROTO, 200, "",
+		    "length" },
 		{ OK "Transfer-Encoding: gzip\r\n\r\nhello", NW_EPROTO, 200, "", "encoding" },
 		{ CHUNKED "x\r\nhello\r\n0\r\n\r\n", NW_EPROTO, 200, "", "chunk" },
 		{ CHUNKED "-5\r\nhello\r\n0\r\n\r\n", NW_EPROTO, 200, "", "chunk" },
@@ -136,10 +151,15 @@ test_answers(void)
 	}
 	CHECK(strstr(asked, "GET /x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:") == asked);
 	CHECK(strstr(asked, "\r\nConnection: close\r\n") != NULL);
-	CHECK_INT(get(OK "Content-Length: 0\r\n\r\n", sizeof(OK) + 20, "what is sent", &b, &status, why), NW_OK);
-	CHECK(strstr(asked, "POST /x?y=1 HTTP/1.1\r\n") == asked && strstr(asked, "\r\nContent-Length: 12\r\n") != NULL);
-	b.rc = NW_EIO;                               /* nowhere to write it */
-	CHECK_INT(get(CHUNKED "5\r\nhello\r\n0\r\n\r\n", sizeof(CHUNKED) + 14, NULL, &b, &status, why), NW_EIO);
+	CHECK_INT(
+	    get(OK "Content-Length: 0\r\n\r\n", sizeof(OK) + 20, "what is sent", &b, &status, why),
+	    NW_OK);
+	CHECK(strstr(asked, "POST /x?y=1 HTTP/1.1\r\n") == asked &&
+	    strstr(asked, "\r\nContent-Length: 12\r\n") != NULL);
+	b.rc = NW_EIO; /* nowhere to write it */
+	CHECK_INT(
+	    get(CHUNKED "5\r\nhello\r\n0\r\n\r\n", sizeof(CHUNKED) + 14, NULL, &b, &status, why),
+	    NW_EIO);
 }
 
 /* Heads without end. */
@@ -165,12 +185,21 @@ test_floods(void)
 static void
 test_addresses(void)
 {
-	static const struct { const char *base; int rc; const char *why; } cases[] = {
-		{ "", NW_EINVAL, "not an address" }, { "http://", NW_EINVAL, "not an address" },
-		{ "http://a b:1", NW_EINVAL, "not an address" }, { "127.0.0.1:65536", NW_EINVAL, "not an address" },
-		{ "ftp://127.0.0.1:1", NW_EINVAL, "not an address" }, { "http://127.0.0.1:1/path", NW_EINVAL, "not an address" },
-		{ "127.0.0.1/1", NW_EIO, "refused" }, { "http://127.0.0.1:1/", NW_EIO, "refused" },
-		{ "https://127.0.0.1:1/", NW_EINVAL, "/nonexistent/ca.crt" }, { "http://[::1]:1", NW_EIO, "" },
+	static const struct {
+		const char *base;
+		int rc;
+		const char *why;
+	} cases[] = {
+		{ "", NW_EINVAL, "not an address" },
+		{ "http://", NW_EINVAL, "not an address" },
+		{ "http://a b:1", NW_EINVAL, "not an address" },
+		{ "127.0.0.1:65536", NW_EINVAL, "not an address" },
+		{ "ftp://127.0.0.1:1", NW_EINVAL, "not an address" },
+		{ "http://127.0.0.1:1/path", NW_EINVAL, "not an address" },
+		{ "127.0.0.1/1", NW_EIO, "refused" },
+		{ "http://127.0.0.1:1/", NW_EIO, "refused" },
+		{ "https://127.0.0.1:1/", NW_EINVAL, "/nonexistent/ca.crt" },
+		{ "http://[::1]:1", NW_EIO, "" },
 		{ "http://no.such.host.invalid:1", NW_EIO, "" },
 	};
 	char why[HTTPASK_WHY_BYTES];
@@ -178,8 +207,10 @@ test_addresses(void)
 	int status, rc;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		rc = httpask(&(struct httpask){ .base = cases[i].base, .ca_path = "/nonexistent/ca.crt", .path = "/" }, on_data, NULL, &status,
-		    why);
+		rc = httpask(
+		    &(struct httpask){
+			.base = cases[i].base, .ca_path = "/nonexistent/ca.crt", .path = "/" },
+		    on_data, NULL, &status, why);
 		CHECK_INT(rc, cases[i].rc);
 		CHECK(why[0] != '\0' && strstr(why, cases[i].why) != NULL);
 		if (rc != cases[i].rc)

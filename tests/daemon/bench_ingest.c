@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The whole box over TCP: caliper documents of 18 samples, or the same rows packed by 64, from 1, 20 and 500 providers
- * through real sockets into the real store, one fsynced commit per second, compaction included. Reported per million
- * samples, beside what a bare libbson walk over the same documents costs in the same run. The time from sending to
- * "stored" is that of a queue when senders send all they can; paced ones send 50 rows per second each.
+ * The whole box over TCP: caliper documents of 18 samples, or the same rows packed by 64, from 1,
+ * 20 and 500 providers through real sockets into the real store, one fsynced commit per second,
+ * compaction included. Reported per million samples, beside what a bare libbson walk over the same
+ * documents costs in the same run. The time from sending to "stored" is that of a queue when
+ * senders send all they can; paced ones send 50 rows per second each.
  *
- * Cost model: per document one frame (184 bytes and the document) is parsed where it was read, the document is walked
- * once, its values are copied into the batch, the batch into the tail; a chunk is encoded once per 1,024 rows.
- * Then the same in TLS: what sealing costs the box is the difference.
- * usage: bench_ingest [rows [plain|tls]]
+ * Cost model: per document one frame (184 bytes and the document) is parsed where it was read, the
+ * document is walked once, its values are copied into the batch, the batch into the tail; a chunk
+ * is encoded once per 1,024 rows. Then the same in TLS: what sealing costs the box is the
+ * difference. usage: bench_ingest [rows [plain|tls]]
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,12 +37,15 @@
 
 enum { FIELDS = 18, SLICE_DOCS = 64 };
 
-static const char *const fields[FIELDS] = {
-	"sum_v", "min_v", "max_v", "mean_v", "sd_v", "sum_r", "min_r", "max_r", "mean_r", "sd_r", "sum_g", "min_g", "max_g",
-	"mean_g", "sd_g", "count", "dur", "dur_inst"
-};
+static const char *const fields[FIELDS] = { "sum_v", "min_v", "max_v", "mean_v", "sd_v", "sum_r",
+	"min_r", "max_r", "mean_r", "sd_r", "sum_g", "min_g", "max_g", "mean_g", "sd_g", "count",
+	"dur", "dur_inst" };
 
-struct box { pid_t pid; char dir[64], xsp[64]; struct nw_tls_ctx *tls; };
+struct box {
+	pid_t pid;
+	char dir[64], xsp[64];
+	struct nw_tls_ctx *tls;
+};
 
 static void die(const char *what) __attribute__((noreturn));
 
@@ -60,7 +64,8 @@ host_enroll(struct box *b, const char *self)
 	struct nw_tls_opts o = { .ca_path = ca, .cert_path = crt, .key_path = key };
 	const char *slash = strrchr(self, '/');
 
-	snprintf(command, sizeof(command), "'%.*s/../../bin/narrows' -s '%s' enroll -o '%s' bench >/dev/null",
+	snprintf(command, sizeof(command),
+	    "'%.*s/../../bin/narrows' -s '%s' enroll -o '%s' bench >/dev/null",
 	    slash ? (int)(slash - self) : 1, slash ? self : ".", b->dir, b->dir);
 	if (system(command) != 0)
 		die(command);
@@ -82,14 +87,17 @@ box_start(struct box *b, const char *self, bool tls)
 	snprintf(b->dir, sizeof(b->dir), "/tmp/bench_ingest.XXXXXX");
 	if (mkdtemp(b->dir) == NULL)
 		die("mkdtemp");
-	snprintf(program, sizeof(program), "%.*s/../../bin/narrowsd", slash ? (int)(slash - self) : 1, slash ? self : ".");
+	snprintf(program, sizeof(program), "%.*s/../../bin/narrowsd",
+	    slash ? (int)(slash - self) : 1, slash ? self : ".");
 	snprintf(state, sizeof(state), "state-dir=%s", b->dir);
 	snprintf(run, sizeof(run), "%s/narrowsd.run", b->dir);
 	if ((b->pid = fork()) == 0) {
 		null = open("/dev/null", O_WRONLY);
 		dup2(null, 2);
-		execl(program, program, "-d", "-o", state, "-o", "listen-xsp=127.0.0.1/0", "-o", "listen-http=127.0.0.1/0", "-o",
-		    "commit-interval=1s", "-o", tls ? "listen-xsp-tls=127.0.0.1/0" : "listen-xsp-tls=none", "-o", "max-connections-per-address=1024", (char *)NULL);
+		execl(program, program, "-d", "-o", state, "-o", "listen-xsp=127.0.0.1/0", "-o",
+		    "listen-http=127.0.0.1/0", "-o", "commit-interval=1s", "-o",
+		    tls ? "listen-xsp-tls=127.0.0.1/0" : "listen-xsp-tls=none", "-o",
+		    "max-connections-per-address=1024", (char *)NULL);
 		_exit(127);
 	}
 	for (tries = 0; tries < 200 && (f = fopen(run, "r")) == NULL; tries++)
@@ -107,7 +115,8 @@ box_start(struct box *b, const char *self, bool tls)
 static int
 box_connect(const struct box *b)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in sa = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	sa.sin_port = htons((uint16_t)atoi(strchr(b->xsp, '/') + 1));
@@ -116,10 +125,14 @@ box_connect(const struct box *b)
 	return fd;
 }
 
-struct bytes { uint8_t *p; size_t len, cap; };
+struct bytes {
+	uint8_t *p;
+	size_t len, cap;
+};
 
 static void
-frame_add(struct bytes *out, uint16_t type, const uint8_t *sid, uint16_t block_type, const uint8_t *data, size_t len)
+frame_add(struct bytes *out, uint16_t type, const uint8_t *sid, uint16_t block_type,
+    const uint8_t *data, size_t len)
 {
 	struct nw_block b = { .type = block_type, .sport = 1, .data = data, .len = len };
 	long n = nw_frame_write(NULL, 0, 1, type, sid, &b, 1);
@@ -149,7 +162,8 @@ hello_add(struct bytes *out, const uint8_t *sid, int number)
 	};
 	struct nw_kv subject[] = { { .key = "type", .type = NW_KV_TEXT, .v.text = "disk" } };
 
-	frame_add(out, NW_MSG_AUTH_TYPE, sid, NW_BLOCK_AUTH_TYP, (const uint8_t *)"ANON\0\0\0\0\0", 10);
+	frame_add(
+	    out, NW_MSG_AUTH_TYPE, sid, NW_BLOCK_AUTH_TYP, (const uint8_t *)"ANON\0\0\0\0\0", 10);
 	nw_open_write(open, sid);
 	frame_add(out, NW_MSG_SESS_OPEN, sid, NW_BLOCK_HOP, open, sizeof(open));
 	nw_kv_encode(&doc, kv, 3);
@@ -160,8 +174,12 @@ hello_add(struct bytes *out, const uint8_t *sid, int number)
 	nw_doc_buf_clear(&doc);
 }
 
-/* How they send: in TLS, a document per row or 64 rows packed, so many, rows per second of each (0: all they can). */
-struct load { bool tls, packed; int n_peers, rows_per_s; };
+/* How they send: in TLS, a document per row or 64 rows packed, so many, rows per second of each (0:
+ * all they can). */
+struct load {
+	bool tls, packed;
+	int n_peers, rows_per_s;
+};
 
 /* One second apart, values as calipers give them: integers, and doubles with noise in every bit. */
 static void
@@ -178,7 +196,8 @@ slice_make(struct bytes *out, const uint8_t *sid, bool packed, int64_t first, in
 		t[i] = 1700000000000000000 + (first + i) * 1000000000;
 		for (k = 0; k < FIELDS; k++) {
 			*seed = *seed * 1103515245u + 12345u;
-			v[i * FIELDS + k] = k < 3 || k == 15 ? (double)(*seed >> 12) : (double)*seed / 3.0;
+			v[i * FIELDS + k] =
+			    k < 3 || k == 15 ? (double)(*seed >> 12) : (double)*seed / 3.0;
 		}
 	}
 	for (i = 0; i < n && !packed; i++) {
@@ -204,7 +223,8 @@ cpu_of_child(pid_t pid)
 	char *p;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if ((f = fopen(path, "r")) == NULL || fgets(buf, sizeof(buf), f) == NULL || (p = strrchr(buf, ')')) == NULL)
+	if ((f = fopen(path, "r")) == NULL || fgets(buf, sizeof(buf), f) == NULL ||
+	    (p = strrchr(buf, ')')) == NULL)
 		die(path);
 	fclose(f);
 	sscanf(p + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &sys);
@@ -214,21 +234,26 @@ cpu_of_child(pid_t pid)
 enum { MARKS = 1024 };
 
 /* When the document of a number had been handed to the socket. */
-struct mark { int64_t seq, sent_mono_ns; };
+struct mark {
+	int64_t seq, sent_mono_ns;
+};
 
 struct peer {
 	int fd;
 	struct nw_tls *tls;
 	struct bytes out;
 	size_t sent, in_len;
-	int64_t rows, seq, stored;            /* rows and documents made; documents stored */
-	int64_t next_mono_ns;                 /* paced: the next row is due */
+	int64_t rows, seq, stored; /* rows and documents made; documents stored */
+	int64_t next_mono_ns;      /* paced: the next row is due */
 	uint8_t sid[16], in[4096];
-	struct mark marks[MARKS];             /* of slices on their way, a ring */
+	struct mark marks[MARKS]; /* of slices on their way, a ring */
 	size_t mark_first, mark_next;
 };
 
-struct latencies { double *s; size_t n, cap; };
+struct latencies {
+	double *s;
+	size_t n, cap;
+};
 
 /* As send() and recv(), in TLS where there is one. */
 static ssize_t
@@ -267,7 +292,8 @@ peer_recv(struct peer *p, uint8_t *buf, size_t cap, int flags)
 
 	if (p->tls == NULL)
 		return recv(p->fd, buf, cap, flags);
-	if ((n = recv(p->fd, wire, cap / 2 < sizeof(wire) ? cap / 2 : sizeof(wire), flags)) <= 0)   /* no more than fits */
+	/* no more than fits */
+	if ((n = recv(p->fd, wire, cap / 2 < sizeof(wire) ? cap / 2 : sizeof(wire), flags)) <= 0)
 		return n;
 	nw_tls_feed(p->tls, wire, (size_t)n);
 	k = nw_tls_read(p->tls, buf, cap);
@@ -314,10 +340,11 @@ acks_read(struct peer *p)
 		die("the box closed");
 	if (k > 0)
 		p->in_len += (size_t)k;
-	while (nw_frame_parse(p->in + at, p->in_len - at, &nw_frame_limits_default, &f, &need, &why) == 0) {
+	while (nw_frame_parse(
+		   p->in + at, p->in_len - at, &nw_frame_limits_default, &f, &need, &why) == 0) {
 		cursor = 0;
-		if (f.type == NW_MSG_APP_DATA && nw_frame_next_block(&f, &cursor, &b) && b.type == NW_OPT_STORED &&
-		    nw_kv_decode(b.data, b.len, kv, 8, &n, &why) == 0)
+		if (f.type == NW_MSG_APP_DATA && nw_frame_next_block(&f, &cursor, &b) &&
+		    b.type == NW_OPT_STORED && nw_kv_decode(b.data, b.len, kv, 8, &n, &why) == 0)
 			for (i = 0; i < n; i++)
 				if (strcmp(kv[i].key, "stored") == 0 && kv[i].v.i > p->stored)
 					p->stored = kv[i].v.i;
@@ -339,7 +366,8 @@ marks_take(struct peer *p, struct latencies *l)
 {
 	int64_t now = nw_mono_ns();
 
-	for (; p->mark_first < p->mark_next && p->marks[p->mark_first % MARKS].seq <= p->stored; p->mark_first++) {
+	for (; p->mark_first < p->mark_next && p->marks[p->mark_first % MARKS].seq <= p->stored;
+	     p->mark_first++) {
 		if (l->n == l->cap) {
 			l->cap = l->cap ? 2 * l->cap : 1024;
 			if ((l->s = realloc(l->s, l->cap * sizeof(*l->s))) == NULL)
@@ -414,7 +442,9 @@ peers_drive(struct peer *peers, const struct load *load, int64_t each, struct la
 		for (i = 0; i < load->n_peers; i++) {
 			peer_make(&peers[i], load, each, &seed);
 			pfd[i].fd = peers[i].fd;
-			pfd[i].events = (short)(POLLIN | (peers[i].sent < peers[i].out.len || is_sealed(&peers[i]) ? POLLOUT : 0));
+			pfd[i].events = (short)(POLLIN |
+			    (peers[i].sent < peers[i].out.len || is_sealed(&peers[i]) ? POLLOUT
+										      : 0));
 		}
 		poll(pfd, (nfds_t)load->n_peers, load->rows_per_s > 0 ? 1 : 1000);
 		for (left = load->n_peers, i = 0; i < load->n_peers; i++) {
@@ -452,13 +482,16 @@ run(const char *self, const struct load *load, int64_t n_rows, double walk_cpu)
 	cpu = cpu_of_child(b.pid);
 	peers_drive(peers, load, each, &l);
 	wall = (double)(nw_mono_ns() - begin) * 1e-9;
-	usleep(500000);                          /* compaction of what is left */
+	usleep(500000); /* compaction of what is left */
 	cpu = cpu_of_child(b.pid) - cpu;
 	qsort(l.s, l.n, sizeof(*l.s), by_size);
-	printf("%s %s %3d provider%s%s: %5.2f M samples, %5.2f M/s until stored, %.3f CPU s per M in the box (%.1f x a bare walk), "
-	    "stored after %.2f s, p99 %.2f s\n", load->tls ? "tls  " : "plain", load->packed ? "packed" : "BSON  ", load->n_peers,
-	    load->n_peers == 1 ? " " : "s", load->rows_per_s > 0 ? ", paced" : "", samples, samples / wall, cpu / samples,
-	    cpu / samples / walk_cpu, l.n > 0 ? l.s[l.n / 2] : 0, l.n > 0 ? l.s[l.n * 99 / 100] : 0);
+	printf("%s %s %3d provider%s%s: %5.2f M samples, %5.2f M/s until stored, %.3f CPU s per M "
+	       "in the box (%.1f x a bare walk), "
+	       "stored after %.2f s, p99 %.2f s\n",
+	    load->tls ? "tls  " : "plain", load->packed ? "packed" : "BSON  ", load->n_peers,
+	    load->n_peers == 1 ? " " : "s", load->rows_per_s > 0 ? ", paced" : "", samples,
+	    samples / wall, cpu / samples, cpu / samples / walk_cpu, l.n > 0 ? l.s[l.n / 2] : 0,
+	    l.n > 0 ? l.s[l.n * 99 / 100] : 0);
 	fflush(stdout);
 	for (i = 0; i < load->n_peers; i++) {
 		nw_tls_free(peers[i].tls);
@@ -490,8 +523,8 @@ walk_measure(void)
 		bson_iter_t it, sub;
 		bson_t b;
 
-		if (!bson_init_static(&b, doc.data, doc.len) || !bson_iter_init_find(&it, &b, "data") ||
-		    !bson_iter_recurse(&it, &sub))
+		if (!bson_init_static(&b, doc.data, doc.len) ||
+		    !bson_iter_init_find(&it, &b, "data") || !bson_iter_recurse(&it, &sub))
 			die("bson");
 		while (bson_iter_next(&sub))
 			if (BSON_ITER_HOLDS_DOUBLE(&sub))
@@ -505,10 +538,18 @@ int
 main(int argc, char **argv)
 {
 	static const struct load loads[] = {
-		{ false, false, 1, 0 }, { false, false, 20, 0 }, { false, false, 500, 0 },
-		{ false, true, 1, 0 }, { false, true, 20, 0 }, { false, true, 500, 0 },
-		{ true, false, 1, 0 }, { true, false, 20, 0 }, { true, false, 500, 0 }, { true, true, 20, 0 },
-		{ false, false, 20, 50 }, { true, false, 20, 50 },
+		{ false, false, 1, 0 },
+		{ false, false, 20, 0 },
+		{ false, false, 500, 0 },
+		{ false, true, 1, 0 },
+		{ false, true, 20, 0 },
+		{ false, true, 500, 0 },
+		{ true, false, 1, 0 },
+		{ true, false, 20, 0 },
+		{ true, false, 500, 0 },
+		{ true, true, 20, 0 },
+		{ false, false, 20, 50 },
+		{ true, false, 20, 50 },
 	};
 	int64_t rows = argc > 1 ? atoll(argv[1]) : 400000;
 	double walk = walk_measure();
@@ -518,7 +559,9 @@ main(int argc, char **argv)
 	for (i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
 		if (argc > 2 && strcmp(argv[2], loads[i].tls ? "tls" : "plain") != 0)
 			continue;
-		run(argv[0], &loads[i], loads[i].rows_per_s > 0 ? 3L * loads[i].n_peers * loads[i].rows_per_s : rows, walk);
+		run(argv[0], &loads[i],
+		    loads[i].rows_per_s > 0 ? 3L * loads[i].n_peers * loads[i].rows_per_s : rows,
+		    walk);
 	}
 	return 0;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The whole analysis of one session, as the box does it when the session has closed: two hosts, four stages, 240
- * reports of a second each with a histogram, and 320 metrics of each host, sealed into chunks. CPU time of the thread
- * and of the process (BLAS has no threads of its own), the best and the middle of ten.
+ * The whole analysis of one session, as the box does it when the session has closed: two hosts,
+ * four stages, 240 reports of a second each with a histogram, and 320 metrics of each host, sealed
+ * into chunks. CPU time of the thread and of the process (BLAS has no threads of its own), the best
+ * and the middle of ten.
  *
- * Cost model: reading is O(samples) and decodes every chunk once, two passes over the stages; change points O(windows^2)
- * per series; a density O(4352 + grid log grid) per kind and size of operation; a reduction n p^2 flops for the
- * correlations and, per scanned threshold and fold, one elimination of at most n / ln n candidates.
+ * Cost model: reading is O(samples) and decodes every chunk once, two passes over the stages;
+ * change points O(windows^2) per series; a density O(4352 + grid log grid) per kind and size of
+ * operation; a reduction n p^2 flops for the correlations and, per scanned threshold and fold, one
+ * elimination of at most n / ln n candidates.
  */
 #include <time.h>
 
@@ -25,7 +27,8 @@ stage_row(void *arg, int i, struct transfer_row *out)
 
 	memset(counts, 0, sizeof(counts));
 	for (k = 0; k < OPS; k++)
-		counts[nw_hist_index((uint64_t)(1e5 * exp((k % 3 == 0 ? 3 : 0) + 0.3 * noise_normal())))]++;
+		counts[nw_hist_index(
+		    (uint64_t)(1e5 * exp((k % 3 == 0 ? 3 : 0) + 0.3 * noise_normal())))]++;
 	out->hist_len = nw_hist_encode(hist, counts);
 	out->hist = hist;
 	out->count = OPS;
@@ -51,13 +54,15 @@ host_write(struct nw_batch *b, int64_t host)
 		for (k = 0; k < METRICS / SERIES; k++) {
 			noise_ar(column, WINDOWS, 0.7);
 			for (i = 0; i < WINDOWS; i++)
-				rows[i][k] = k % 5 == 4 ? (k % 2 ? 12 : rows[i][k - 1] * 2) : rint(1000 + 100 * column[i]);
+				rows[i][k] = k % 5 == 4 ? (k % 2 ? 12 : rows[i][k - 1] * 2)
+							: rint(1000 + 100 * column[i]);
 			snprintf(names[k], sizeof(names[k]), "m%d", k);
 			fields[k] = names[k];
 		}
 		snprintf(event, sizeof(event), "ps:tools:blipp:linux:group%d", s);
-		transfer_host_series(b, 100 * host + s, host, event, "{\"kind\":\"gauge\",\"unit\":\"1\"}", fields,
-		    METRICS / SERIES, &rows[0][0], 0, WINDOWS);
+		transfer_host_series(b, 100 * host + s, host, event,
+		    "{\"kind\":\"gauge\",\"unit\":\"1\"}", fields, METRICS / SERIES, &rows[0][0], 0,
+		    WINDOWS);
 	}
 }
 
@@ -109,9 +114,10 @@ measure(void)
 		bytes = strlen(text);
 		free(text);
 		if (i == 0)
-			printf("%zu + %zu metrics, %zu segments, %zu classes' curves, %llu samples of stages\n",
-			    a.reductions.metrics[0].n, a.reductions.metrics[1].n, a.segments.n, a.classes.n,
-			    (unsigned long long)a.evidence.samples);
+			printf("%zu + %zu metrics, %zu segments, %zu classes' curves, %llu samples "
+			       "of stages\n",
+			    a.reductions.metrics[0].n, a.reductions.metrics[1].n, a.segments.n,
+			    a.classes.n, (unsigned long long)a.evidence.samples);
 		analysis_clear(&a);
 	}
 	report("analysis, CPU of its thread", thread);

@@ -34,9 +34,14 @@ test_good(void)
 	CHECK_INT(c.max_block_bytes, 1 << 20);
 	CHECK(c.sync_full && !c.plain_xsp_beyond_loopback);
 	CHECK_NEAR(c.margin, 0.1, 1e-12, 0);
-	CHECK_INT(read_text(&c, "# a comment\n\n  state-dir /srv/n  # behind\nflush-interval = 250 ms\nmax-block-size 2MiB\n"
-	    "durability normal\nkeep-raw 36 h\nmax-store-size 1 GiB\nidle-timeout 2h\nalpha 1 %\n"
-	    "reduction-response operation-time\nreduction-window 1 h\n", why), NW_OK);
+	CHECK_INT(read_text(&c,
+		      "# a comment\n\n  state-dir /srv/n  # behind\nflush-interval = 250 "
+		      "ms\nmax-block-size 2MiB\n"
+		      "durability normal\nkeep-raw 36 h\nmax-store-size 1 GiB\nidle-timeout "
+		      "2h\nalpha 1 %\n"
+		      "reduction-response operation-time\nreduction-window 1 h\n",
+		      why),
+	    NW_OK);
 	CHECK_STR(c.state_dir, "/srv/n");
 	CHECK_INT(c.flush_interval_ns, 250000000);
 	CHECK_INT(c.max_block_bytes, 2 << 20);
@@ -59,7 +64,9 @@ test_good(void)
 static void
 test_bad(void)
 {
-	static const struct { const char *text, *line, *says; } cases[] = {
+	static const struct {
+		const char *text, *line, *says;
+	} cases[] = {
 		{ "state-dir /a\nno-such-thing 1\n", ":2:", "no-such-thing: unknown directive" },
 		{ "flush-interval fast\n", ":1:", "not a number" },
 		{ "flush-interval 5 parsecs\n", ":1:", "unknown unit" },
@@ -86,7 +93,7 @@ test_bad(void)
 		CHECK(read_text(&c, cases[i].text, why) < 0);
 		CHECK(strstr(why, path) == why && strstr(why, cases[i].line) != NULL);
 		CHECK(strstr(why, cases[i].says) != NULL);
-		CHECK_STR(c.state_dir, "/var/lib/narrows");   /* nothing of a bad file is taken */
+		CHECK_STR(c.state_dir, "/var/lib/narrows"); /* nothing of a bad file is taken */
 		conf_clear(&c);
 	}
 	conf_init(&c);
@@ -105,7 +112,8 @@ test_whole(void)
 	conf_init(&c);
 	CHECK_INT(conf_override(&c, "listen-xsp=127.0.0.1/1 192.0.2.1/5006", why), NW_OK);
 	CHECK_INT(conf_check(&c, why), NW_EINVAL);
-	CHECK(strstr(why, "192.0.2.1/5006") != NULL && strstr(why, "plain-xsp-beyond-loopback") != NULL);
+	CHECK(strstr(why, "192.0.2.1/5006") != NULL &&
+	    strstr(why, "plain-xsp-beyond-loopback") != NULL);
 	CHECK_INT(conf_override(&c, "plain-xsp-beyond-loopback=yes", why), NW_OK);
 	CHECK_INT(conf_check(&c, why), NW_OK);
 	CHECK_INT(conf_override(&c, "max-message-size=5KiB", why), NW_OK);
@@ -114,23 +122,36 @@ test_whole(void)
 
 	/* where it stands, if it stands somewhere; the command line wins */
 	conf_init(&c);
-	CHECK_INT(read_text(&c, "# nothing\nstate-dir /a\nlisten-xsp 127.0.0.1/1 no.such.host.invalid/5006\n", why), NW_OK);
+	CHECK_INT(
+	    read_text(&c,
+		"# nothing\nstate-dir /a\nlisten-xsp 127.0.0.1/1 no.such.host.invalid/5006\n", why),
+	    NW_OK);
 	CHECK_INT(conf_check(&c, why), NW_EINVAL);
-	CHECK(strstr(why, path) == why && strstr(why, ":3: listen-xsp no.such.host.invalid/5006: ") != NULL);
+	CHECK(strstr(why, path) == why &&
+	    strstr(why, ":3: listen-xsp no.such.host.invalid/5006: ") != NULL);
 	CHECK_INT(conf_override(&c, "listen-xsp=another.host.invalid/1", why), NW_OK);
 	CHECK_INT(conf_check(&c, why), NW_EINVAL);
 	CHECK(strstr(why, "listen-xsp another.host.invalid/1: ") == why);
 	CHECK_INT(conf_override(&c, "listen-xsp=127.0.0.1/1", why), NW_OK);
 	CHECK_INT(conf_check(&c, why), NW_OK);
-	CHECK_INT(conf_override(&c, "listen-xsp-tls=0.0.0.0/1 ::/1 1.1.1.1/1 1.1.1.1/2 1.1.1.1/3 1.1.1.1/4 1.1.1.1/5 1.1.1.1/6 1.1.1.1/7 "
-	    "1.1.1.1/8 1.1.1.1/9 1.1.1.1/10 1.1.1.1/11 1.1.1.1/12 1.1.1.1/13 1.1.1.1/14 1.1.1.1/15", why), NW_OK);
+	CHECK_INT(conf_override(&c,
+		      "listen-xsp-tls=0.0.0.0/1 ::/1 1.1.1.1/1 1.1.1.1/2 1.1.1.1/3 1.1.1.1/4 "
+		      "1.1.1.1/5 1.1.1.1/6 1.1.1.1/7 "
+		      "1.1.1.1/8 1.1.1.1/9 1.1.1.1/10 1.1.1.1/11 1.1.1.1/12 1.1.1.1/13 1.1.1.1/14 "
+		      "1.1.1.1/15",
+		      why),
+	    NW_OK);
 	CHECK(conf_check(&c, why) == NW_EINVAL && strstr(why, "more than 16") != NULL);
 	CHECK_INT(conf_override(&c, "listen-xsp-tls=none", why), NW_OK);
-	CHECK_INT(read_text(&c, "listen-https 0.0.0.0/1\n\nlisten-http no.such.host.invalid/1\n", why), NW_OK);
+	CHECK_INT(
+	    read_text(&c, "listen-https 0.0.0.0/1\n\nlisten-http no.such.host.invalid/1\n", why),
+	    NW_OK);
 	CHECK(conf_check(&c, why) == NW_EINVAL && strstr(why, ":3: listen-http ") != NULL);
 	conf_clear(&c);
-	CHECK(conf_is_loopback("127.1.2.3") && conf_is_loopback("::1") && conf_is_loopback("localhost"));
-	CHECK(!conf_is_loopback("0.0.0.0") && !conf_is_loopback("::") && !conf_is_loopback("10.0.0.1"));
+	CHECK(conf_is_loopback("127.1.2.3") && conf_is_loopback("::1") &&
+	    conf_is_loopback("localhost"));
+	CHECK(!conf_is_loopback("0.0.0.0") && !conf_is_loopback("::") &&
+	    !conf_is_loopback("10.0.0.1"));
 }
 
 int

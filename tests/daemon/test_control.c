@@ -52,10 +52,13 @@ heard(struct ear *e, const char *id)
 }
 
 static struct control_peer *
-join(struct control *c, struct ear *e, const char *host, const char *address, const char *addresses, const char *can,
-    bool for_host)
+join(struct control *c, struct ear *e, const char *host, const char *address, const char *addresses,
+    const char *can, bool for_host)
 {
-	const struct control_hello h = { .host = host, .address = address, .addresses = addresses, .can = can,
+	const struct control_hello h = { .host = host,
+		.address = address,
+		.addresses = addresses,
+		.can = can,
 		.for_host = for_host };
 
 	memset(e, 0, sizeof(*e));
@@ -74,7 +77,9 @@ static void
 test_rule(void)
 {
 	static struct ear a, b, c, program;
-	struct nw_subject u = { .src = "10.0.0.1", .dst = "10.0.0.2", .sport = 5000, .dport = 6000 };
+	struct nw_subject u = {
+		.src = "10.0.0.1", .dst = "10.0.0.2", .sport = 5000, .dport = 6000
+	};
 	struct session s = session_made(7, (char *)"a task");
 	struct control *ctl;
 	struct control_peer *pa, *pb, *pc, *pp;
@@ -94,20 +99,24 @@ test_rule(void)
 
 	/* the sender's host, then its connection, whose other end is dtn-b's */
 	rules_host(r, &s, "dtn-a");
-	CHECK((o = heard(&a, "s7")) != NULL && o->opt == NW_OPT_RATE && o->collection_ns == S / 10 &&
-	    o->report_ns == S / 2 && o->lease_ns == 5 * S);
+	CHECK((o = heard(&a, "s7")) != NULL && o->opt == NW_OPT_RATE &&
+	    o->collection_ns == S / 10 && o->report_ns == S / 2 && o->lease_ns == 5 * S);
 	CHECK_STR(o->event_type, "ps:");
 	CHECK(b.n == 0 && program.n == 0);
 	rules_connection(r, &s, "dtn-a", &u);
-	CHECK((o = heard(&a, "s7/1")) != NULL && o->opt == NW_OPT_START && o->sport == 5000 && o->dport == 6000);
+	CHECK((o = heard(&a, "s7/1")) != NULL && o->opt == NW_OPT_START && o->sport == 5000 &&
+	    o->dport == 6000);
 	CHECK_STR(o->src, "10.0.0.1");
 	CHECK_STR(o->task_id, "a task");
-	CHECK(heard(&b, "s7") != NULL && (o = heard(&b, "s7/1")) != NULL && o->sport == 6000 && o->dport == 5000);
+	CHECK(heard(&b, "s7") != NULL && (o = heard(&b, "s7/1")) != NULL && o->sport == 6000 &&
+	    o->dport == 5000);
 	CHECK_STR(o->src, "10.0.0.2");
 	CHECK_INT(program.n, 0);
 	/* the receiver's word on the same connection is nothing new */
 	a.n = b.n = 0;
-	u = (struct nw_subject){ .src = "10.0.0.2", .dst = "10.0.0.1", .sport = 6000, .dport = 5000 };
+	u = (struct nw_subject){
+		.src = "10.0.0.2", .dst = "10.0.0.1", .sport = 6000, .dport = 5000
+	};
 	rules_host(r, &s, "dtn-b");
 	a.n = b.n = 0;
 	rules_connection(r, &s, "dtn-b", &u);
@@ -133,7 +142,7 @@ test_rule(void)
 	s.state = SESSION_LINGERING;
 	control_tick(ctl, 102 * S + 1);
 	CHECK((o = heard(&a, "s7")) != NULL && o->opt == NW_OPT_STOP && a.n == 1 && b.n == 1);
-	s.state = SESSION_OPEN;                  /* it goes on after all */
+	s.state = SESSION_OPEN; /* it goes on after all */
 	control_tick(ctl, 102 * S + 2);
 	CHECK((o = heard(&b, "s7")) != NULL && o->opt == NW_OPT_RATE);
 	s.state = SESSION_CLOSED;
@@ -147,9 +156,12 @@ test_rule(void)
 
 	/* a session that turns out to be part of another one */
 	{
-		struct session from = session_made(8, (char *)"xsp:1"), into = session_made(9, (char *)"task 9");
+		struct session from = session_made(8, (char *)"xsp:1"),
+			       into = session_made(9, (char *)"task 9");
 
-		u = (struct nw_subject){ .src = "10.0.0.1", .dst = "10.0.0.2", .sport = 1, .dport = 2 };
+		u = (struct nw_subject){
+			.src = "10.0.0.1", .dst = "10.0.0.2", .sport = 1, .dport = 2
+		};
 		rules_host(r, &from, "dtn-a");
 		rules_connection(r, &from, "dtn-a", &u);
 		from.state = SESSION_CLOSED;
@@ -199,10 +211,11 @@ says(struct control *c, const char *line, int64_t now, const char *begins)
 static void
 test_hand(void)
 {
-	static const char *const wrong[] = { "", "dtn-a", "dtn-a dance", "dtn-a rate", "dtn-a rate soon", "dtn-a rate 1ms",
-		"dtn-a rate 2h", "dtn-a rate 1s report=0.1s", "dtn-a rate 1s color=red", "dtn-a rate 1s for=x", "nobody rate 1s",
-		"dtn-a start", "dtn-a start tcp=1.2.3.4/5", "dtn-a start tcp=1.2.3.4/5-6", "dtn-a stop", "dtn-a stop h1",
-		"nobody status" };
+	static const char *const wrong[] = { "", "dtn-a", "dtn-a dance", "dtn-a rate",
+		"dtn-a rate soon", "dtn-a rate 1ms", "dtn-a rate 2h", "dtn-a rate 1s report=0.1s",
+		"dtn-a rate 1s color=red", "dtn-a rate 1s for=x", "nobody rate 1s", "dtn-a start",
+		"dtn-a start tcp=1.2.3.4/5", "dtn-a start tcp=1.2.3.4/5-6", "dtn-a stop",
+		"dtn-a stop h1", "nobody status" };
 	static struct ear a, b;
 	const struct nw_order *o;
 	struct control_peer *pa, *pb;
@@ -220,16 +233,18 @@ test_hand(void)
 	CHECK(a.n == 0 && b.n == 0);
 
 	CHECK(says(c, "dtn-a rate 50ms report=1s for=10s event=ps:tools", 0, "ok h1\n"));
-	CHECK((o = heard(&a, "h1")) != NULL && o->collection_ns == S / 20 && o->report_ns == S && o->lease_ns == 5 * S);
+	CHECK((o = heard(&a, "h1")) != NULL && o->collection_ns == S / 20 && o->report_ns == S &&
+	    o->lease_ns == 5 * S);
 	CHECK(says(c, "  192.0.2.2\tstart tcp=10.0.0.2/6-2001:db8::1/7 task=t  ", 0, "ok h2\n"));
-	CHECK((o = heard(&b, "h2")) != NULL && o->opt == NW_OPT_START && o->sport == 6 && o->dport == 7);
+	CHECK((o = heard(&b, "h2")) != NULL && o->opt == NW_OPT_START && o->sport == 6 &&
+	    o->dport == 7);
 	CHECK_STR(o->dst, "2001:db8::1");
 	CHECK_STR(o->event_type, "ps:host:tcp");
 	CHECK_INT(a.n, 1);
 	control_tick(c, 2 * S);
 	a.n = b.n = 0;
 	control_tick(c, 4 * S);
-	CHECK(a.n == 1 && b.n == 1);             /* renewed */
+	CHECK(a.n == 1 && b.n == 1); /* renewed */
 	control_tick(c, 10 * S);
 	CHECK((o = heard(&a, "h1")) != NULL && o->opt == NW_OPT_STOP);
 	CHECK(says(c, "192.0.2.2 stop h2", 11 * S, "ok"));
@@ -252,7 +267,9 @@ test_hand(void)
 static void
 test_answers(void)
 {
-	struct nw_order_status s = { .collecting = "cpu \n\"", .orders = "s1", .collection_s = 0.1, .cpu_s = 1 };
+	struct nw_order_status s = {
+		.collecting = "cpu \n\"", .orders = "s1", .collection_s = 0.1, .cpu_s = 1
+	};
 	struct nw_doc_buf doc = { 0 };
 	struct control_peer *p;
 	static struct ear e;
@@ -268,7 +285,9 @@ test_answers(void)
 	nw_order_status_encode(&doc, &s);
 	CHECK_INT(control_take_status(p, doc.data, doc.len, 999 * S, &why), NW_OK);
 	CHECK_INT(control_take_status(p, doc.data, doc.len - 1, 999 * S, &why), NW_EPROTO);
-	CHECK(says(c, "all status", 0, "ok\ndtn-a\\x0a host: age_s=1.0 interval_s=0.1 report_s=0 orders=\"s1\" collecting=\"cpu \\x0a"));
+	CHECK(says(c, "all status", 0,
+	    "ok\ndtn-a\\x0a host: age_s=1.0 interval_s=0.1 report_s=0 orders=\"s1\" "
+	    "collecting=\"cpu \\x0a"));
 
 	control_tick(c, 1 * S);
 	CHECK_INT(e.clocks, 1);
@@ -277,16 +296,22 @@ test_answers(void)
 	t = e.clock;
 	t.t2_wall_ns = t.t3_wall_ns = t.t1_wall_ns + 2 * S;
 	nw_clock_encode(&doc, &t);
-	CHECK_INT(control_take_clock(p, doc.data, doc.len, t.t1_wall_ns + S / 100, &offset_s, &bound_s, &why), NW_OK);
+	CHECK_INT(control_take_clock(
+		      p, doc.data, doc.len, t.t1_wall_ns + S / 100, &offset_s, &bound_s, &why),
+	    NW_OK);
 	CHECK_NEAR(bound_s, 0.005, 1e-6, 0);
 	CHECK_NEAR(offset_s, 1.995, 1e-6, 0);
 	/* once only, and not what was never asked */
-	CHECK_INT(control_take_clock(p, doc.data, doc.len, t.t1_wall_ns + S, &offset_s, &bound_s, &why), NW_EPROTO);
+	CHECK_INT(
+	    control_take_clock(p, doc.data, doc.len, t.t1_wall_ns + S, &offset_s, &bound_s, &why),
+	    NW_EPROTO);
 	control_tick(c, 11 * S);
 	CHECK_INT(e.clocks, 2);
 	t.t1_wall_ns = e.clock.t1_wall_ns + 1;
 	nw_clock_encode(&doc, &t);
-	CHECK_INT(control_take_clock(p, doc.data, doc.len, t.t1_wall_ns + S, &offset_s, &bound_s, &why), NW_EPROTO);
+	CHECK_INT(
+	    control_take_clock(p, doc.data, doc.len, t.t1_wall_ns + S, &offset_s, &bound_s, &why),
+	    NW_EPROTO);
 	nw_doc_buf_clear(&doc);
 	control_leave(p);
 	control_free(c);

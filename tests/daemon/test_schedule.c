@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The analysis thread: who is over is judged, who is open is looked at and stays one run, and stopping does not wait. */
+/* The analysis thread: who is over is judged, who is open is looked at and stays one run, and
+ * stopping does not wait. */
 #include "daemon/schedule.h"
 
 #include <sqlite3.h>
@@ -87,27 +88,29 @@ main(void)
 	transfer_init();
 	st = store_make();
 	CHECK_INT(schedule_start(st, path, &transfer_params, 7, &s, why), NW_OK);
-	for (i = 1; i <= 3; i++) {             /* looked at three times, each stored before the next */
+	for (i = 1; i <= 3; i++) { /* looked at three times, each stored before the next */
 		schedule_push(s, 1, false);
 		runs_await(s, (uint64_t)i);
 		CHECK_INT(store_sync(st), NW_OK);
 	}
 	schedule_push(s, 2, true);
 	runs_await(s, 4);
-	schedule_push(s, 2, true);             /* perhaps before the first is stored */
+	schedule_push(s, 2, true); /* perhaps before the first is stored */
 	runs_await(s, 5);
 	schedule_push(s, 1, true);
 	runs_await(s, 6);
 	CHECK_INT(store_sync(st), NW_OK);
 	CHECK_INT(count("SELECT count(*) FROM run"), 2);
-	CHECK_INT(count("SELECT count(*) FROM result r JOIN run n ON n.id = r.run_id AND n.session_id = r.session_id"), 2);
+	CHECK_INT(count("SELECT count(*) FROM result r JOIN run n ON n.id = r.run_id AND "
+			"n.session_id = r.session_id"),
+	    2);
 	CHECK_INT(count("SELECT min(id) FROM run"), 7);
 	CHECK_INT(count("SELECT count(*) FROM result WHERE stage = 'disk.read'"), 2);
 
-	schedule_push(s, 3, true);             /* this one is still judged, but nobody waits for looks */
+	schedule_push(s, 3, true); /* this one is still judged, but nobody waits for looks */
 	for (i = 1000; i < 3000; i++)
 		schedule_push(s, i, false);
-	schedule_push(s, 1500, true);          /* no longer one of them */
+	schedule_push(s, 1500, true); /* no longer one of them */
 	schedule_get_stats(s, &stats);
 	CHECK(stats.queued <= 2001);
 	schedule_stop(s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A box's certificates through years: the CA is made once, the box's is renewed in time, hosts come, go and come again. */
+/* A box's certificates through years: the CA is made once, the box's is renewed in time, hosts
+ * come, go and come again. */
 #include "daemon/trust.h"
 
 #include <sys/stat.h>
@@ -60,7 +61,9 @@ conf_make(struct conf *c)
 static struct nw_tls_ctx *
 host_context(const char *host, int64_t now_wall_s)
 {
-	struct nw_tls_opts o = { .ca_path = path_of("ca.crt"), .cert_path = path_of("host.crt"), .key_path = path_of("host.key") };
+	struct nw_tls_opts o = { .ca_path = path_of("ca.crt"),
+		.cert_path = path_of("host.crt"),
+		.key_path = path_of("host.key") };
 	char why[CONF_WHY_BYTES];
 	struct nw_tls_ctx *ctx = NULL;
 	struct nw_cert c;
@@ -137,7 +140,7 @@ test_years(void)
 	CHECK(!trust_tick(t, now + 300 * DAY_NS));
 	file_read("box.crt", second);
 	CHECK_STR(second, first);
-	CHECK(trust_tick(t, now + 336 * DAY_NS));        /* a month before its end */
+	CHECK(trust_tick(t, now + 336 * DAY_NS)); /* a month before its end */
 	file_read("box.crt", second);
 	CHECK(strcmp(first, second) != 0);
 	CHECK(!trust_tick(t, now + 336 * DAY_NS));
@@ -177,7 +180,8 @@ test_hosts(void)
 		CHECK_STR(trust_objection(t, box, now), "its certificate was revoked");
 		nw_tls_free(box);
 	}
-	CHECK((box = meet(t, TRUST_HTTPS, dtn, "192.0.2.9")) != NULL);       /* a reader needs no certificate */
+	/* a reader needs no certificate */
+	CHECK((box = meet(t, TRUST_HTTPS, dtn, "192.0.2.9")) != NULL);
 	nw_tls_free(box);
 	CHECK(meet(t, TRUST_XSP, dtn, "127.0.0.1") == NULL);
 	again = host_context("dtn1", now / 1000000000);
@@ -194,7 +198,8 @@ test_hosts(void)
 	conf_clear(&c);
 }
 
-/* Files that come from elsewhere are used, watched, and never made; a broken one changes nothing. */
+/* Files that come from elsewhere are used, watched, and never made; a broken one changes
+ * nothing. */
 static void
 test_elsewhere(void)
 {

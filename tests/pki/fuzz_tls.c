@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two TLS endpoints with somebody on the wire between them who cuts, changes, repeats and invents bytes. Whatever he
- * does, what is read was written, in order; who fails says why; and nobody keeps more than he may.
+ * Two TLS endpoints with somebody on the wire between them who cuts, changes, repeats and invents
+ * bytes. Whatever he does, what is read was written, in order; who fails says why; and nobody keeps
+ * more than he may.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,20 @@
 #include "narrows/err.h"
 #include "narrows/tls.h"
 
-#define MUST(cond) do { if (!(cond)) abort(); } while (0)
+#define MUST(cond)               \
+	do {                     \
+		if (!(cond))     \
+			abort(); \
+	} while (0)
 
 enum { CLIENT, SERVER, SENT_MAX = 4096 };
 
-struct end { struct nw_tls *tls; uint8_t sent[SENT_MAX]; size_t n_sent, n_read; };     /* n_read: of the other's sent */
+/* n_read: of the other's sent */
+struct end {
+	struct nw_tls *tls;
+	uint8_t sent[SENT_MAX];
+	size_t n_sent, n_read;
+};
 
 static struct nw_tls_ctx *contexts[2];
 
@@ -37,14 +47,19 @@ contexts_make(void)
 {
 	char dir[] = "/tmp/fuzz_tls.XXXXXX", paths[3][96], why[NW_TLS_WHY_BYTES];
 	int64_t now = time(NULL);
-	struct nw_cert_opts o = { .use = NW_CERT_CA, .name = "ca", .from_wall_s = now - 60, .to_wall_s = now + 864000 };
+	struct nw_cert_opts o = {
+		.use = NW_CERT_CA, .name = "ca", .from_wall_s = now - 60, .to_wall_s = now + 864000
+	};
 	struct nw_cert ca, own;
 	int i;
 
 	MUST(mkdtemp(dir) != NULL && nw_cert_make(&o, NULL, &ca) == NW_OK);
 	o.name = o.names = "box";
 	for (i = CLIENT; i <= SERVER; i++) {
-		struct nw_tls_opts t = { .server = i == SERVER, .peer_certificate = true, .ca_path = paths[0], .cert_path = paths[1],
+		struct nw_tls_opts t = { .server = i == SERVER,
+			.peer_certificate = true,
+			.ca_path = paths[0],
+			.cert_path = paths[1],
 			.key_path = paths[2] };
 
 		o.use = i == SERVER ? NW_CERT_SERVER : NW_CERT_CLIENT;
@@ -73,7 +88,8 @@ deliver(struct end *from, struct end *to, const uint8_t *bytes, size_t len)
 	MUST(rc == NW_OK || rc == NW_EAGAIN || (rc == NW_EPROTO && nw_tls_why(to->tls)[0] != '\0'));
 	MUST((rc == NW_OK) == nw_tls_is_open(to->tls));
 	while ((n = nw_tls_read(to->tls, plain, sizeof(plain))) > 0) {
-		MUST((size_t)n <= from->n_sent - to->n_read && memcmp(plain, from->sent + to->n_read, (size_t)n) == 0);
+		MUST((size_t)n <= from->n_sent - to->n_read &&
+		    memcmp(plain, from->sent + to->n_read, (size_t)n) == 0);
 		to->n_read += (size_t)n;
 	}
 	MUST(n == NW_EAGAIN || n == NW_EPROTO || n == NW_ECLOSED);
@@ -91,14 +107,14 @@ carry(struct end *from, struct end *to, unsigned what, unsigned arg)
 
 	if (len == 0)
 		return;
-	if (what == 1)                           /* in two */
+	if (what == 1) /* in two */
 		len = 1 + arg * len / 256;
 	memcpy(copy, bytes, len);
 	nw_tls_sent(from->tls, len);
 	if (what == 2)
 		copy[arg * len / 256] ^= (uint8_t)(1 + arg % 255);
 	deliver(from, to, copy, len);
-	if (what == 3)                           /* once more */
+	if (what == 3) /* once more */
 		deliver(from, to, copy, len);
 }
 
@@ -116,7 +132,8 @@ write_some(struct end *e, unsigned n)
 		e->n_sent += (size_t)k;
 }
 
-/* Two bytes a step: who and what, and its argument. 4 to 6 of `what`: writes, goodbye, invented bytes of the input. */
+/* Two bytes a step: who and what, and its argument. 4 to 6 of `what`: writes, goodbye, invented
+ * bytes of the input. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two TLS endpoints against each other in memory: cut anywhere, refused for every reason, much data both ways. */
+/* Two TLS endpoints against each other in memory: cut anywhere, refused for every reason, much data
+ * both ways. */
 #include "narrows/tls.h"
 
 #include <errno.h>
@@ -42,11 +43,15 @@ file_write(const char *name, const char *text)
 
 /* NAME.crt and NAME.key; the serial number is returned. */
 static const char *
-issue(const char *file, enum nw_cert_use use, const char *name, const char *names, int64_t from_s, int64_t to_s,
-    const struct nw_cert *by)
+issue(const char *file, enum nw_cert_use use, const char *name, const char *names, int64_t from_s,
+    int64_t to_s, const struct nw_cert *by)
 {
 	static char serial[NW_TLS_SERIAL_BYTES];
-	struct nw_cert_opts o = { .use = use, .name = name, .names = names, .from_wall_s = now_s + from_s, .to_wall_s = now_s + to_s };
+	struct nw_cert_opts o = { .use = use,
+		.name = name,
+		.names = names,
+		.from_wall_s = now_s + from_s,
+		.to_wall_s = now_s + to_s };
 	struct nw_cert c;
 	char crt[64], key[64];
 
@@ -64,7 +69,10 @@ issue(const char *file, enum nw_cert_use use, const char *name, const char *name
 static void
 files_make(void)
 {
-	const struct nw_cert_opts o = { .use = NW_CERT_CA, .name = "Test CA", .from_wall_s = now_s - 60, .to_wall_s = now_s + 86400 };
+	const struct nw_cert_opts o = { .use = NW_CERT_CA,
+		.name = "Test CA",
+		.from_wall_s = now_s - 60,
+		.to_wall_s = now_s + 86400 };
 	char line[128];
 
 	CHECK_INT(nw_cert_make(&o, NULL, &ca), NW_OK);
@@ -72,13 +80,15 @@ files_make(void)
 	CHECK(strcmp(ca.serial, other_ca.serial) != 0);
 	file_write("ca.crt", ca.cert_pem);
 	file_write("other.crt", other_ca.cert_pem);
-	issue("box", NW_CERT_SERVER, "box.example", "box.example 192.0.2.7 2001:db8::7", -60, 3600, &ca);
+	issue("box", NW_CERT_SERVER, "box.example", "box.example 192.0.2.7 2001:db8::7", -60, 3600,
+	    &ca);
 	issue("host", NW_CERT_CLIENT, "dtn1", "dtn1.example", -60, 3600, &ca);
 	issue("noname", NW_CERT_CLIENT, "dtn2", NULL, -60, 3600, &ca);
 	issue("wrong", NW_CERT_CLIENT, "dtn1", "dtn1.example", -60, 3600, &other_ca);
 	issue("expired", NW_CERT_CLIENT, "dtn1", "dtn1.example", -3600, -60, &ca);
 	issue("future", NW_CERT_CLIENT, "dtn1", "dtn1.example", 3600, 7200, &ca);
-	snprintf(line, sizeof(line), "valid 00ff 20300101000000 x\nrevoked %s 20300101000000 gone\n",
+	snprintf(line, sizeof(line),
+	    "valid 00ff 20300101000000 x\nrevoked %s 20300101000000 gone\n",
 	    issue("revoked", NW_CERT_CLIENT, "gone", "gone.example", -60, 3600, &ca));
 	file_write("list", line);
 	issue("oldbox", NW_CERT_SERVER, "box.example", "box.example", -3600, -60, &ca);
@@ -87,7 +97,10 @@ files_make(void)
 static struct nw_tls_ctx *
 context(bool server, bool ask, const char *ca_name, const char *own)
 {
-	struct nw_tls_opts o = { .server = server, .peer_certificate = ask, .ca_path = path_of(ca_name), .revoked_path = path_of("list") };
+	struct nw_tls_opts o = { .server = server,
+		.peer_certificate = ask,
+		.ca_path = path_of(ca_name),
+		.revoked_path = path_of("list") };
 	char why[NW_TLS_WHY_BYTES], crt[64], key[64];
 	struct nw_tls_ctx *c = NULL;
 
@@ -105,7 +118,8 @@ context(bool server, bool ask, const char *ca_name, const char *own)
 	return c;
 }
 
-/* Carries what `from` has for the wire to `to`, at most `piece` bytes at a time. Returns how many. */
+/* Carries what `from` has for the wire to `to`, at most `piece` bytes at a time. Returns how
+ * many. */
 static size_t
 carry(struct nw_tls *from, struct nw_tls *to, size_t piece, int (*step)(struct nw_tls *))
 {
@@ -142,7 +156,8 @@ shake(struct nw_tls *client, struct nw_tls *server, size_t piece)
 }
 
 static void
-pair_make(struct nw_tls_ctx *c, struct nw_tls_ctx *s, const char *name, struct nw_tls **client, struct nw_tls **server)
+pair_make(struct nw_tls_ctx *c, struct nw_tls_ctx *s, const char *name, struct nw_tls **client,
+    struct nw_tls **server)
 {
 	CHECK_INT(nw_tls_new(c, name, client), NW_OK);
 	CHECK_INT(nw_tls_new(s, NULL, server), NW_OK);
@@ -153,7 +168,8 @@ pair_make(struct nw_tls_ctx *c, struct nw_tls_ctx *s, const char *name, struct n
 static void
 test_cut_anywhere(void)
 {
-	struct nw_tls_ctx *cc = context(false, true, "ca.crt", "host"), *sc = context(true, true, "ca.crt", "box");
+	struct nw_tls_ctx *cc = context(false, true, "ca.crt", "host"),
+			  *sc = context(true, true, "ca.crt", "box");
 	size_t piece;
 
 	for (piece = 1; piece < 1500; piece += piece < 12 ? 1 : 131) {
@@ -190,7 +206,8 @@ test_cut_anywhere(void)
 }
 
 static const struct {
-	const char *client_ca, *client, *server, *name, *client_why, *server_why;     /* why NULL: it must be open */
+	/* why NULL: it must be open */
+	const char *client_ca, *client, *server, *name, *client_why, *server_why;
 } meetings[] = {
 	{ "ca.crt", "host", "box", "box.example", NULL, NULL },
 	{ "ca.crt", "host", "box", "BOX.example", NULL, NULL },
@@ -198,14 +215,17 @@ static const struct {
 	{ "ca.crt", "host", "box", "2001:db8:0::7", NULL, NULL },
 	{ "ca.crt", "noname", "box", "box.example", NULL, NULL },
 	{ "ca.crt", NULL, "box", "box.example", "wants a certificate", "shows no certificate" },
-	{ "ca.crt", "wrong", "box", "box.example", "from a CA it does not trust", "not from our CA" },
+	{ "ca.crt", "wrong", "box", "box.example", "from a CA it does not trust",
+	    "not from our CA" },
 	{ "ca.crt", "expired", "box", "box.example", "it has expired", "has expired" },
 	{ "ca.crt", "future", "box", "box.example", "refuses our certificate", "not valid yet" },
 	{ "ca.crt", "revoked", "box", "box.example", "it was revoked", "was revoked" },
 	{ "ca.crt", "box", "box", "box.example", "refuses our certificate", "another use" },
-	{ "ca.crt", "host", "box", "box.example.net", "for another name", "refuses our certificate" },
+	{ "ca.crt", "host", "box", "box.example.net", "for another name",
+	    "refuses our certificate" },
 	{ "ca.crt", "host", "box", "192.0.2.8", "for another name", "refuses our certificate" },
-	{ "ca.crt", "host", "host", "dtn1.example", "it wants a certificate, or ciphers", "not acceptable" },
+	{ "ca.crt", "host", "host", "dtn1.example", "it wants a certificate, or ciphers",
+	    "not acceptable" },
 	{ "other.crt", "host", "box", "box.example", "not from our CA", "a CA it does not trust" },
 	{ "ca.crt", "host", "oldbox", "box.example", "has expired", "it has expired" },
 };
@@ -213,7 +233,8 @@ static const struct {
 static void
 check_end(const struct nw_tls *t, const char *why, const char *who, size_t number)
 {
-	bool good = why == NULL ? nw_tls_is_open(t) : !nw_tls_is_open(t) && strstr(nw_tls_why(t), why) != NULL;
+	bool good = why == NULL ? nw_tls_is_open(t)
+				: !nw_tls_is_open(t) && strstr(nw_tls_why(t), why) != NULL;
 
 	CHECK(good);
 	if (!good)
@@ -229,8 +250,8 @@ test_meetings(void)
 		struct nw_tls *c, *s;
 		uint8_t byte;
 
-		pair_make(context(false, true, meetings[i].client_ca, meetings[i].client), context(true, true, "ca.crt", meetings[i].server),
-		    meetings[i].name, &c, &s);
+		pair_make(context(false, true, meetings[i].client_ca, meetings[i].client),
+		    context(true, true, "ca.crt", meetings[i].server), meetings[i].name, &c, &s);
 		shake(c, s, 4096);
 		check_end(c, meetings[i].client_why, "client", i);
 		check_end(s, meetings[i].server_why, "server", i);
@@ -247,10 +268,13 @@ test_meetings(void)
 static void
 test_unasked(void)
 {
-	static const struct { const char *ca, *server, *name, *client_why, *server_why; } visits[] = {
+	static const struct {
+		const char *ca, *server, *name, *client_why, *server_why;
+	} visits[] = {
 		{ "ca.crt", "box", "box.example", NULL, NULL },
 		{ "other.crt", "box", "box.example", "not from our CA", "a CA it does not trust" },
-		{ "ca.crt", "box", "box.example.net", "for another name", "refuses our certificate" },
+		{ "ca.crt", "box", "box.example.net", "for another name",
+		    "refuses our certificate" },
 		{ "ca.crt", "oldbox", "box.example", "has expired", "it has expired" },
 	};
 	size_t i;
@@ -258,8 +282,8 @@ test_unasked(void)
 	for (i = 0; i < sizeof(visits) / sizeof(visits[0]); i++) {
 		struct nw_tls *c, *s;
 
-		pair_make(context(false, true, visits[i].ca, NULL), context(true, false, "ca.crt", visits[i].server), visits[i].name,
-		    &c, &s);
+		pair_make(context(false, true, visits[i].ca, NULL),
+		    context(true, false, "ca.crt", visits[i].server), visits[i].name, &c, &s);
 		shake(c, s, 4096);
 		check_end(c, visits[i].client_why, "visitor", i);
 		check_end(s, visits[i].server_why, "its server", i);
@@ -273,11 +297,19 @@ test_unasked(void)
 static void
 test_pin(void)
 {
-	static const struct { bool show, ours; const char *name, *why; } cases[] = {
-		{ true, true, "box.example", NULL }, { true, true, "box.example.net", "for another name" },
-		{ true, false, "box.example", "not from our CA" }, { false, true, "box.example", "not from our CA" },
+	static const struct {
+		bool show, ours;
+		const char *name, *why;
+	} cases[] = {
+		{ true, true, "box.example", NULL },
+		{ true, true, "box.example.net", "for another name" },
+		{ true, false, "box.example", "not from our CA" },
+		{ false, true, "box.example", "not from our CA" },
 	};
-	struct nw_tls_opts so = { .server = true, .ca_path = path_of("ca.crt"), .cert_path = path_of("box.crt"), .key_path = path_of("box.key") };
+	struct nw_tls_opts so = { .server = true,
+		.ca_path = path_of("ca.crt"),
+		.cert_path = path_of("box.crt"),
+		.key_path = path_of("box.key") };
 	struct nw_tls_ctx *sc = NULL, *cc = NULL;
 	char why[NW_TLS_WHY_BYTES];
 	uint8_t pin[NW_TLS_PIN_BYTES];
@@ -304,19 +336,25 @@ test_pin(void)
 static void
 test_request(void)
 {
-	struct nw_cert_opts o = { .use = NW_CERT_CLIENT, .name = "dtn9", .names = "dtn9", .from_wall_s = now_s - 60, .to_wall_s = now_s + 3600 };
+	struct nw_cert_opts o = { .use = NW_CERT_CLIENT,
+		.name = "dtn9",
+		.names = "dtn9",
+		.from_wall_s = now_s - 60,
+		.to_wall_s = now_s + 3600 };
 	struct nw_cert asked, made;
 	struct nw_tls *c, *s;
 
 	CHECK_INT(nw_cert_request("somebody else", &asked), NW_OK);
-	CHECK(strstr(asked.cert_pem, "BEGIN CERTIFICATE REQUEST") != NULL && strstr(asked.key_pem, "BEGIN EC PRIVATE KEY") != NULL);
+	CHECK(strstr(asked.cert_pem, "BEGIN CERTIFICATE REQUEST") != NULL &&
+	    strstr(asked.key_pem, "BEGIN EC PRIVATE KEY") != NULL);
 	CHECK(strlen(asked.cert_pem) < 700);
 	o.request_pem = asked.cert_pem;
 	CHECK_INT(nw_cert_make(&o, &ca, &made), NW_OK);
 	CHECK(made.key_pem[0] == '\0' && strlen(made.serial) == 32);
 	file_write("asked.key", asked.key_pem);
 	file_write("asked.crt", made.cert_pem);
-	pair_make(context(false, true, "ca.crt", "asked"), context(true, true, "ca.crt", "box"), "box.example", &c, &s);
+	pair_make(context(false, true, "ca.crt", "asked"), context(true, true, "ca.crt", "box"),
+	    "box.example", &c, &s);
 	shake(c, s, 4096);
 	CHECK(nw_tls_is_open(s));
 	CHECK_STR(nw_tls_peer_name(s), "dtn9");
@@ -336,14 +374,17 @@ test_distrust(void)
 	struct nw_tls_ctx *later;
 	char line[128];
 
-	snprintf(line, sizeof(line), "revoked %s 20300101000000 x\n", issue("soon", NW_CERT_CLIENT, "soon", "soon", -60, 3600, &ca));
-	pair_make(context(false, true, "ca.crt", "soon"), context(true, true, "ca.crt", "box"), "box.example", &c, &s);
+	snprintf(line, sizeof(line), "revoked %s 20300101000000 x\n",
+	    issue("soon", NW_CERT_CLIENT, "soon", "soon", -60, 3600, &ca));
+	pair_make(context(false, true, "ca.crt", "soon"), context(true, true, "ca.crt", "box"),
+	    "box.example", &c, &s);
 	shake(c, s, 4096);
 	CHECK(nw_tls_is_open(s));
 	later = context(true, true, "ca.crt", "box");
 	CHECK(nw_tls_distrust(s, later, now_s * 1000000000) == NULL);
 	CHECK(nw_tls_distrust(s, later, (now_s + 3598) * 1000000000) == NULL);
-	CHECK_STR(nw_tls_distrust(s, later, (now_s + 3602) * 1000000000), "its certificate has expired");
+	CHECK_STR(
+	    nw_tls_distrust(s, later, (now_s + 3602) * 1000000000), "its certificate has expired");
 	nw_tls_ctx_release(later);
 	file_write("list", line);
 	later = context(true, true, "ca.crt", "box");
@@ -358,9 +399,14 @@ static void
 test_strangers(void)
 {
 	/* a TLS 1.0 ClientHello with one old cipher suite */
-	static const uint8_t hello10[] = { 22, 3, 1, 0, 45, 1, 0, 0, 41, 3, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
-		18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 0, 0, 2, 0, 47, 1, 0 };
-	static const struct { const void *bytes; size_t len; const char *why; } strangers[] = {
+	static const uint8_t hello10[] = { 22, 3, 1, 0, 45, 1, 0, 0, 41, 3, 1, 1, 2, 3, 4, 5, 6, 7,
+		8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
+		29, 30, 31, 32, 0, 0, 2, 0, 47, 1, 0 };
+	static const struct {
+		const void *bytes;
+		size_t len;
+		const char *why;
+	} strangers[] = {
 		{ hello10, sizeof(hello10), "TLS older than 1.2" },
 		{ "\x01\x00\x00\x05\x00\x01", 6, "plain bytes" },
 		{ "\x00", 1, "plain bytes" },
@@ -387,7 +433,8 @@ test_strangers(void)
 static void
 open_pair(const char *own, struct nw_tls **c, struct nw_tls **s)
 {
-	pair_make(context(false, true, "ca.crt", own), context(true, own != NULL, "ca.crt", "box"), "box.example", c, s);
+	pair_make(context(false, true, "ca.crt", own), context(true, own != NULL, "ca.crt", "box"),
+	    "box.example", c, s);
 	shake(*c, *s, 4096);
 	CHECK(nw_tls_is_open(*c) && nw_tls_is_open(*s));
 }
@@ -421,7 +468,8 @@ test_bulk(const char *own)
 			nw_tls_feed(ends[!from], wire, len);
 			while ((n = nw_tls_read(ends[!from], got, sizeof(got))) > 0)
 				for (i = 0; i < (size_t)n; i++, in[from]++)
-					same = same && got[i] == (uint8_t)(in[from] * 2654435761u >> 24);
+					same = same &&
+					    got[i] == (uint8_t)(in[from] * 2654435761u >> 24);
 			CHECK_INT(n, NW_EAGAIN);
 			nw_tls_sent(ends[from], len);
 			CHECK(in[from] == out[from]);
@@ -454,7 +502,10 @@ test_changed(const char *own)
 }
 
 #ifdef MBEDTLS_SSL_RENEGOTIATION
-struct wires { uint8_t to[65536], from[65536]; size_t to_len, from_len; };
+struct wires {
+	uint8_t to[65536], from[65536];
+	size_t to_len, from_len;
+};
 
 static int
 on_send(void *arg, const unsigned char *buf, size_t len)
@@ -496,7 +547,8 @@ serve(struct nw_tls *s, struct wires *w)
 	return n;
 }
 
-/* A client that wants to shake hands again gets a word of refusal, however often it asks, and no second handshake. */
+/* A client that wants to shake hands again gets a word of refusal, however often it asks, and no
+ * second handshake. */
 static void
 test_again(void)
 {
@@ -509,13 +561,15 @@ test_again(void)
 
 	mbedtls_ssl_config_init(&conf);
 	mbedtls_ssl_init(&c);
-	CHECK_INT(mbedtls_ssl_config_defaults(&conf, MBEDTLS_SSL_IS_CLIENT, MBEDTLS_SSL_TRANSPORT_STREAM,
-	    MBEDTLS_SSL_PRESET_DEFAULT), 0);
+	CHECK_INT(mbedtls_ssl_config_defaults(&conf, MBEDTLS_SSL_IS_CLIENT,
+		      MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT),
+	    0);
 	mbedtls_ssl_conf_rng(&conf, nw_tls_random, NULL);
 	mbedtls_ssl_conf_authmode(&conf, MBEDTLS_SSL_VERIFY_NONE);
 	mbedtls_ssl_conf_renegotiation(&conf, MBEDTLS_SSL_RENEGOTIATION_ENABLED);
 #if MBEDTLS_VERSION_NUMBER >= 0x03020000
-	mbedtls_ssl_conf_max_tls_version(&conf, MBEDTLS_SSL_VERSION_TLS1_2);    /* 1.3 has no such thing */
+	/* 1.3 has no such thing */
+	mbedtls_ssl_conf_max_tls_version(&conf, MBEDTLS_SSL_VERSION_TLS1_2);
 #endif
 	CHECK_INT(mbedtls_ssl_setup(&c, &conf), 0);
 	mbedtls_ssl_set_bio(&c, &w, on_send, on_recv, NULL);
@@ -545,13 +599,21 @@ test_again(void)
 static void
 test_files(void)
 {
-	struct { struct nw_tls_opts o; int rc; const char *why; } wrong[] = {
+	struct {
+		struct nw_tls_opts o;
+		int rc;
+		const char *why;
+	} wrong[] = {
 		{ { .ca_path = path_of("none.crt") }, NW_EINVAL, "none.crt: no certificate" },
 		{ { .ca_path = path_of("host.key") }, NW_EINVAL, "host.key: no certificate" },
-		{ { .ca_path = path_of("ca.crt"), .cert_path = path_of("host.crt"), .key_path = path_of("none.key") }, NW_EINVAL,
-		    "none.key: no private key" },
-		{ { .ca_path = path_of("ca.crt"), .cert_path = path_of("host.crt"), .key_path = path_of("box.key") }, NW_EINVAL,
-		    "is not the key of" },
+		{ { .ca_path = path_of("ca.crt"),
+		      .cert_path = path_of("host.crt"),
+		      .key_path = path_of("none.key") },
+		    NW_EINVAL, "none.key: no private key" },
+		{ { .ca_path = path_of("ca.crt"),
+		      .cert_path = path_of("host.crt"),
+		      .key_path = path_of("box.key") },
+		    NW_EINVAL, "is not the key of" },
 	};
 	char why[NW_TLS_WHY_BYTES];
 	struct nw_tls_ctx *c;
@@ -561,9 +623,10 @@ test_files(void)
 		CHECK_INT(nw_tls_ctx_new(&wrong[i].o, &c, why), wrong[i].rc);
 		CHECK(strstr(why, wrong[i].why) != NULL);
 	}
-	CHECK(nw_cert_name_ok("dtn1.example") && nw_cert_name_ok("10.0.0.1") && nw_cert_name_ok("2001:db8::1"));
-	CHECK(!nw_cert_name_ok("") && !nw_cert_name_ok("a b") && !nw_cert_name_ok("../x") && !nw_cert_name_ok("a/b") &&
-	    !nw_cert_name_ok("-o") && !nw_cert_name_ok("a,CN=b"));
+	CHECK(nw_cert_name_ok("dtn1.example") && nw_cert_name_ok("10.0.0.1") &&
+	    nw_cert_name_ok("2001:db8::1"));
+	CHECK(!nw_cert_name_ok("") && !nw_cert_name_ok("a b") && !nw_cert_name_ok("../x") &&
+	    !nw_cert_name_ok("a/b") && !nw_cert_name_ok("-o") && !nw_cert_name_ok("a,CN=b"));
 }
 
 static void

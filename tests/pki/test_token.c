@@ -11,7 +11,7 @@
 #include "narrows/err.h"
 
 #define HOUR_S INT64_C(3600)
-#define DAY_S INT64_C(86400)
+#define DAY_S  INT64_C(86400)
 
 static char dir[] = "/tmp/test_token.XXXXXX";
 static const int64_t now_s = INT64_C(1795000000);
@@ -42,7 +42,8 @@ file_read(const char *name, char *out, size_t cap)
 }
 
 static int
-redeem(const char *secret, const char *request, int64_t at_s, struct token_grant *g, const char *says)
+redeem(
+    const char *secret, const char *request, int64_t at_s, struct token_grant *g, const char *says)
 {
 	char why[CONF_WHY_BYTES] = "";
 	int rc = token_redeem(dir, secret, request, at_s, g, why);
@@ -86,12 +87,15 @@ test_life(void)
 	CHECK_INT(token_parse(one, pin, secret), NW_OK);
 	CHECK(memcmp(pin, pin_of_ca, sizeof(pin)) == 0);
 	file_read("tokens", kept, sizeof(kept));
-	CHECK(strstr(kept, secret) == NULL && strstr(kept, "open ") == kept && strstr(kept, " dtn1\n") != NULL);
+	CHECK(strstr(kept, secret) == NULL && strstr(kept, "open ") == kept &&
+	    strstr(kept, " dtn1\n") != NULL);
 	snprintf(path, sizeof(path), "%s/tokens", dir);
 	CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
 
 	/* no guess, no part of one, and not what is kept either */
-	CHECK_INT(redeem("00000000000000000000000000000000", asked.cert_pem, now_s, &g, "no such token"), NW_ECONFLICT);
+	CHECK_INT(
+	    redeem("00000000000000000000000000000000", asked.cert_pem, now_s, &g, "no such token"),
+	    NW_ECONFLICT);
 	CHECK_INT(redeem("", asked.cert_pem, now_s, &g, "no such token"), NW_ECONFLICT);
 	CHECK_INT(redeem("open", asked.cert_pem, now_s, &g, "no such token"), NW_ECONFLICT);
 	kept[5 + 64] = '\0';
@@ -107,15 +111,19 @@ test_life(void)
 	CHECK_STR(g.ca_pem, ca_pem);
 	CHECK(strstr(g.cert.cert_pem, "BEGIN CERTIFICATE") != NULL && g.cert.key_pem[0] == '\0');
 	CHECK_INT(redeem(secret_of(one), asked.cert_pem, now_s, &g, "used already"), NW_ECONFLICT);
-	CHECK_INT(redeem(secret_of(one), asked.cert_pem, now_s + 2 * HOUR_S, &g, "used already"), NW_ECONFLICT);
-	CHECK_INT(redeem(secret_of(two), asked.cert_pem, now_s + HOUR_S + 1, &g, "has expired"), NW_ECONFLICT);
+	CHECK_INT(redeem(secret_of(one), asked.cert_pem, now_s + 2 * HOUR_S, &g, "used already"),
+	    NW_ECONFLICT);
+	CHECK_INT(redeem(secret_of(two), asked.cert_pem, now_s + HOUR_S + 1, &g, "has expired"),
+	    NW_ECONFLICT);
 	CHECK_INT(ca_hosts(dir, on_host, hosts, why), NW_OK);
 	CHECK_STR(hosts, "dtn1 ");
 
 	/* after a month it is forgotten */
-	CHECK_INT(token_make(dir, "dtn3", now_s + 40 * DAY_S, now_s + 41 * DAY_S, DAY_S, path, why), NW_OK);
+	CHECK_INT(token_make(dir, "dtn3", now_s + 40 * DAY_S, now_s + 41 * DAY_S, DAY_S, path, why),
+	    NW_OK);
 	file_read("tokens", kept, sizeof(kept));
-	CHECK(strstr(kept, "dtn1") == NULL && strstr(kept, "dtn2") == NULL && strstr(kept, " dtn3\n") != NULL);
+	CHECK(strstr(kept, "dtn1") == NULL && strstr(kept, "dtn2") == NULL &&
+	    strstr(kept, " dtn3\n") != NULL);
 	CHECK_INT(redeem(secret_of(one), asked.cert_pem, now_s, &g, "no such token"), NW_ECONFLICT);
 }
 
@@ -123,11 +131,16 @@ static void
 test_parse(void)
 {
 	static const char *const wrong[] = { "", ".", "abc", "-",
-		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef:0123456789abcdef0123456789abcdef",
-		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.0123456789abcdef0123456789abcdeg",
-		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.0123456789abcdef0123456789abcde",
-		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.0123456789abcdef0123456789abcdef0",
-		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789ABCDEF.0123456789abcdef0123456789abcdef" };
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef:"
+		"0123456789abcdef0123456789abcdef",
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef."
+		"0123456789abcdef0123456789abcdeg",
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef."
+		"0123456789abcdef0123456789abcde",
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef."
+		"0123456789abcdef0123456789abcdef0",
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789ABCDEF."
+		"0123456789abcdef0123456789abcdef" };
 	char secret[TOKEN_SECRET_CHARS + 1];
 	uint8_t pin[NW_TLS_PIN_BYTES];
 	size_t i;
@@ -135,7 +148,9 @@ test_parse(void)
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		CHECK_INT(token_parse(wrong[i], pin, secret), NW_EINVAL);
 	CHECK_INT(token_parse("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef."
-	    "0123456789abcdef0123456789abcdef", pin, secret), NW_OK);
+			      "0123456789abcdef0123456789abcdef",
+		      pin, secret),
+	    NW_OK);
 	CHECK(pin[0] == 0x01 && pin[31] == 0xef);
 	CHECK_STR(secret, "0123456789abcdef0123456789abcdef");
 }

@@ -4,14 +4,15 @@
  *
  *	usage: bench_store [RECORDING]     (or in the environment: BENCH_RECORDING)
  *
- * RECORDING is a .nwp file, possibly .zst: "NWPERF1\n", uint32 groups, uint32 0, and per group uint32 rows, uint32
- * columns, int64 t_wall_ns[rows], double column[columns][rows], little endian. Without one a made-up set is used,
- * which says less. Rows are stored in order of time, every second of data with one fsynced commit, every row with its
- * own call. CPU seconds are those of the whole process, compaction included. Everything read is compared with the data.
+ * RECORDING is a .nwp file, possibly .zst: "NWPERF1\n", uint32 groups, uint32 0, and per group
+ * uint32 rows, uint32 columns, int64 t_wall_ns[rows], double column[columns][rows], little endian.
+ * Without one a made-up set is used, which says less. Rows are stored in order of time, every
+ * second of data with one fsynced commit, every row with its own call. CPU seconds are those of the
+ * whole process, compaction included. Everything read is compared with the data.
  *
- * Queries are timed warm, one after the other on a file that does not change, so that the reader has the columns it
- * decoded the first time; and cold, each after a commit, which empties the cache of SQLite. The slowest cold one is the
- * first, for which nothing was decoded yet.
+ * Queries are timed warm, one after the other on a file that does not change, so that the reader
+ * has the columns it decoded the first time; and cold, each after a commit, which empties the cache
+ * of SQLite. The slowest cold one is the first, for which nothing was decoded yet.
  */
 #include "narrows/store.h"
 
@@ -34,8 +35,15 @@
 enum { GROUPS_MAX = 4096, QUERY_RUNS = 15 };
 #define SECOND INT64_C(1000000000)
 
-struct group { uint32_t n_rows, n_columns; const int64_t *t; const double *value; };
-struct arrival { int64_t t; uint32_t group, row; };
+struct group {
+	uint32_t n_rows, n_columns;
+	const int64_t *t;
+	const double *value;
+};
+struct arrival {
+	int64_t t;
+	uint32_t group, row;
+};
 
 static struct group groups[GROUPS_MAX];
 static uint32_t n_groups;
@@ -74,7 +82,8 @@ cpu_s(void)
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
 }
 
 /* --- the data --- */
@@ -133,7 +142,7 @@ recording_load(const char *name)
 		if (len - at - 8 < bytes)
 			die("the recording is cut short");
 		groups[g] = (struct group){ head[0], head[1], (const void *)(p + at + 8),
-		    (const double *)(const void *)(p + at + 8 + 8 * (size_t)head[0]) };
+			(const double *)(const void *)(p + at + 8 + 8 * (size_t)head[0]) };
 		at += 8 + bytes;
 	}
 }
@@ -147,7 +156,8 @@ noise(uint64_t *s)
 	return (double)(*s >> 11) / (double)(1ull << 53);
 }
 
-/* Counters, constants and noisy durations at 1 Hz with jitter: the shape of real data, not its difficulty. */
+/* Counters, constants and noisy durations at 1 Hz with jitter: the shape of real data, not its
+ * difficulty. */
 static void
 recording_invent(void)
 {
@@ -158,14 +168,17 @@ recording_invent(void)
 	n_groups = 48;
 	for (g = 0; g < n_groups; g++) {
 		int64_t *t = malloc(n_rows * sizeof(*t));
-		double *v = malloc((size_t)n_rows * n_columns * sizeof(*v)), counter = 1e6 * noise(&seed);
+		double *v = malloc((size_t)n_rows * n_columns * sizeof(*v)),
+		       counter = 1e6 * noise(&seed);
 
 		for (r = 0; r < n_rows; r++)
-			t[r] = 1700000000 * SECOND + r * SECOND + (int64_t)(noise(&seed) * 2e6) + g * 1000;
+			t[r] = 1700000000 * SECOND + r * SECOND + (int64_t)(noise(&seed) * 2e6) +
+			    g * 1000;
 		for (c = 0; c < n_columns; c++)
 			for (r = 0; r < n_rows; r++)
-				v[(size_t)c * n_rows + r] = c < 5 ? (double)(c * 4096) :
-				    c < 10 ? (counter += (double)(int)(noise(&seed) * 300)) : noise(&seed) * 1e-3;
+				v[(size_t)c * n_rows + r] = c < 5 ? (double)(c * 4096)
+				    : c < 10 ? (counter += (double)(int)(noise(&seed) * 300))
+					     : noise(&seed) * 1e-3;
 		groups[g] = (struct group){ n_rows, n_columns, t, v };
 	}
 }
@@ -231,8 +244,8 @@ file_bytes(const char *path)
 static void
 print_ingest(const char *what, double cpu, double wall, size_t samples, double bytes)
 {
-	printf("%-44s %8.3f %12.2f %10.2f\n", what, cpu * 1e6 / (double)samples, (double)samples / wall * 1e-6,
-	    bytes / (double)samples);
+	printf("%-44s %8.3f %12.2f %10.2f\n", what, cpu * 1e6 / (double)samples,
+	    (double)samples / wall * 1e-6, bytes / (double)samples);
 }
 
 /* --- what it is measured against --- */
@@ -247,7 +260,8 @@ bench_transpose(void)
 		sum += row_values(&arrivals[i])[0];
 	if (sum == 0.5)
 		printf("\n");
-	print_ingest("the bench itself: rows gathered, not stored", cpu_s() - cpu, wall_s() - wall, n_samples, 8);
+	print_ingest("the bench itself: rows gathered, not stored", cpu_s() - cpu, wall_s() - wall,
+	    n_samples, 8);
 }
 
 static sqlite3 *
@@ -255,14 +269,18 @@ plain_open(const char *name, const char *schema)
 {
 	sqlite3 *db;
 
-	if (sqlite3_open(file_in_dir(name), &db) != SQLITE_OK || sqlite3_exec(db, "PRAGMA journal_mode = WAL;"
-	    "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF", NULL, NULL, NULL) != SQLITE_OK ||
+	if (sqlite3_open(file_in_dir(name), &db) != SQLITE_OK ||
+	    sqlite3_exec(db,
+		"PRAGMA journal_mode = WAL;"
+		"PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF",
+		NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_exec(db, schema, NULL, NULL, NULL) != SQLITE_OK)
 		die(sqlite3_errmsg(db));
 	return db;
 }
 
-/* Calls put for every row, with one fsynced commit per second of data, until `max` samples are in. */
+/* Calls put for every row, with one fsynced commit per second of data, until `max` samples are
+ * in. */
 static void
 bench_sqlite(const char *what, const char *name, const char *schema, const char *insert, size_t max,
     void (*put)(sqlite3_stmt *st, const struct arrival *a), void (*second)(sqlite3_stmt *st))
@@ -288,7 +306,8 @@ bench_sqlite(const char *what, const char *name, const char *schema, const char 
 	}
 	sqlite3_finalize(st);
 	sqlite3_close(db);
-	print_ingest(what, cpu_s() - cpu, wall_s() - wall, n, (double)file_bytes(file_in_dir(name)));
+	print_ingest(
+	    what, cpu_s() - cpu, wall_s() - wall, n, (double)file_bytes(file_in_dir(name)));
 	unlink(file_in_dir(name));
 }
 
@@ -365,17 +384,32 @@ describe(struct nw_batch *b)
 		fields[c] = name[c];
 	}
 	need(nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = "bench" }), "host");
-	need(nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .opened_wall_ns = 1 }), "session");
+	need(nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .opened_wall_ns = 1 }),
+	    "session");
 	for (g = 0; g < n_groups; g++) {
-		need(nw_batch_meta(b, &(struct nw_meta_rec){ .id = g + 1, .session_id = 1, .host_id = 1, .mid = "m",
-		    .event_type = "bench", .subject_json = "{}", .params_json = "{}" }), "metadata");
-		need(nw_batch_layout(b, &(struct nw_layout_rec){ g + 1, g + 1, groups[g].n_columns, fields }), "layout");
+		need(nw_batch_meta(b,
+			 &(struct nw_meta_rec){ .id = g + 1,
+			     .session_id = 1,
+			     .host_id = 1,
+			     .mid = "m",
+			     .event_type = "bench",
+			     .subject_json = "{}",
+			     .params_json = "{}" }),
+		    "metadata");
+		need(nw_batch_layout(
+			 b, &(struct nw_layout_rec){ g + 1, g + 1, groups[g].n_columns, fields }),
+		    "layout");
 	}
 }
 
 /* --- queries --- */
 
-struct answer { uint32_t group, column, at; size_t n_rows; double sum; double mean[4096]; };
+struct answer {
+	uint32_t group, column, at;
+	size_t n_rows;
+	double sum;
+	double mean[4096];
+};
 
 /* Every bit is what was put in. */
 static int
@@ -416,7 +450,8 @@ on_last(void *arg, const struct store_block *k)
 	return 0;
 }
 
-/* One mean per minute and field; a minute that two blocks share is counted in both, which changes no cost. */
+/* One mean per minute and field; a minute that two blocks share is counted in both, which changes
+ * no cost. */
 static int
 on_minutes(void *arg, const struct store_block *k)
 {
@@ -425,7 +460,8 @@ on_minutes(void *arg, const struct store_block *k)
 	double sum;
 
 	while (from < k->n_rows) {
-		for (to = from; to < k->n_rows && k->t_wall_ns[to] < k->t_wall_ns[from] + 60 * SECOND; to++)
+		for (to = from;
+		     to < k->n_rows && k->t_wall_ns[to] < k->t_wall_ns[from] + 60 * SECOND; to++)
 			;
 		for (f = 0; f < k->n_fields; f++) {
 			for (sum = 0, i = from; i < to; i++)
@@ -468,7 +504,8 @@ query_one(struct store_reader *r)
 	struct answer a = { .n_rows = 0 };
 
 	a.group = group_of_series(n_series / 2, &a.column);
-	need(store_rows_of(r, a.group + 1, &a.column, 1, INT64_MIN, INT64_MAX, on_column, &a), "query");
+	need(store_rows_of(r, a.group + 1, &a.column, 1, INT64_MIN, INT64_MAX, on_column, &a),
+	    "query");
 	return a.n_rows;
 }
 
@@ -482,7 +519,9 @@ query_fifty(struct store_reader *r)
 
 	for (i = 0; i < 50; i++) {
 		a.group = group_of_series(i * n_series / 50, &a.column);
-		need(store_rows_of(r, a.group + 1, &a.column, 1, t0, t0 + 300 * SECOND, on_column, &a), "query");
+		need(store_rows_of(
+			 r, a.group + 1, &a.column, 1, t0, t0 + 300 * SECOND, on_column, &a),
+		    "query");
 	}
 	return a.n_rows;
 }
@@ -515,15 +554,19 @@ double_cmp(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Sorted times of runs, each in a snapshot of its own, and after a commit if there is one to make. */
+/* Sorted times of runs, each in a snapshot of its own, and after a commit if there is one to
+ * make. */
 static size_t
-query_time(struct store_reader *r, size_t (*run)(struct store_reader *r), sqlite3 *commits, double took[QUERY_RUNS])
+query_time(struct store_reader *r, size_t (*run)(struct store_reader *r), sqlite3 *commits,
+    double took[QUERY_RUNS])
 {
 	double begin;
 	size_t i, n = 0;
 
 	for (i = 0; i < QUERY_RUNS; i++) {
-		if (commits != NULL && sqlite3_exec(commits, "UPDATE host SET name = name", NULL, NULL, NULL) != SQLITE_OK)
+		if (commits != NULL &&
+		    sqlite3_exec(commits, "UPDATE host SET name = name", NULL, NULL, NULL) !=
+			SQLITE_OK)
 			die(sqlite3_errmsg(commits));
 		begin = wall_s();
 		need(store_reader_begin(r), "begin");
@@ -538,7 +581,10 @@ query_time(struct store_reader *r, size_t (*run)(struct store_reader *r), sqlite
 static void
 bench_queries(const char *when)
 {
-	static const struct { const char *what; size_t (*run)(struct store_reader *r); } all[] = {
+	static const struct {
+		const char *what;
+		size_t (*run)(struct store_reader *r);
+	} all[] = {
 		{ "one series, full range", query_one },
 		{ "50 series, 5 minutes", query_fifty },
 		{ "last value of all", query_last },
@@ -556,13 +602,15 @@ bench_queries(const char *when)
 	need(store_reader_open(file_in_dir("narrows.db"), &r, why), why);
 	begin = wall_s();
 	query_compare(r);
-	printf("\n%-28s %9s  %9s  %9s  %9s  %10s\n", when, "warm ms", "slowest", "cold ms", "slowest", "values");
+	printf("\n%-28s %9s  %9s  %9s  %9s  %10s\n", when, "warm ms", "slowest", "cold ms",
+	    "slowest", "values");
 	printf("%-28s %9.3f\n", "everything, once, compared", (wall_s() - begin) * 1e3);
 	for (q = 0; q < sizeof(all) / sizeof(all[0]); q++) {
 		query_time(r, all[q].run, commits, cold);
 		n = query_time(r, all[q].run, NULL, warm);
-		printf("%-28s %9.3f  %9.3f  %9.3f  %9.3f  %10zu\n", all[q].what, warm[QUERY_RUNS / 2], warm[QUERY_RUNS - 1],
-		    cold[QUERY_RUNS / 2], cold[QUERY_RUNS - 1], n);
+		printf("%-28s %9.3f  %9.3f  %9.3f  %9.3f  %10zu\n", all[q].what,
+		    warm[QUERY_RUNS / 2], warm[QUERY_RUNS - 1], cold[QUERY_RUNS / 2],
+		    cold[QUERY_RUNS - 1], n);
 	}
 	store_reader_close(r);
 	sqlite3_close(commits);
@@ -597,7 +645,8 @@ store_feed(struct store *st)
 		b = nw_batch_new();
 		for (end = arrivals[i].t + SECOND; i < n_arrivals && arrivals[i].t < end; i++) {
 			a = &arrivals[i];
-			need(nw_batch_rows(b, a->group + 1, groups[a->group].n_columns, 1, &a->t, row_values(a), NULL, 0),
+			need(nw_batch_rows(b, a->group + 1, groups[a->group].n_columns, 1, &a->t,
+				 row_values(a), NULL, 0),
 			    "rows");
 		}
 		commit(st, b);
@@ -616,13 +665,18 @@ bench_store(const char *what, bool sync_full)
 	need(nw_batch_seal(b, 1), "seal");
 	commit(st, b);
 	store_close(st);
-	print_ingest(what, cpu_s() - cpu, wall_s() - wall, n_samples, (double)file_bytes(file_in_dir("narrows.db")));
-	printf("%-44s %8.3f\n", "  of it before the session was sealed", fed * 1e6 / (double)n_samples);
+	print_ingest(what, cpu_s() - cpu, wall_s() - wall, n_samples,
+	    (double)file_bytes(file_in_dir("narrows.db")));
+	printf("%-44s %8.3f\n", "  of it before the session was sealed",
+	    fed * 1e6 / (double)n_samples);
 }
 
 /* --- what becomes of rows --- */
 
-struct means { size_t n; double mean[4096]; };
+struct means {
+	size_t n;
+	double mean[4096];
+};
 
 static int
 on_bucket_means(void *arg, const struct store_bucket_block *k)
@@ -645,7 +699,9 @@ query_buckets(struct store_reader *r)
 	uint32_t g;
 
 	for (g = 0; g < n_groups; g++)
-		need(store_buckets(r, g + 1, NULL, 0, INT64_MIN, INT64_MAX, 60 * SECOND, on_bucket_means, &m), "query");
+		need(store_buckets(
+			 r, g + 1, NULL, 0, INT64_MIN, INT64_MAX, 60 * SECOND, on_bucket_means, &m),
+		    "query");
 	return m.n;
 }
 
@@ -674,7 +730,8 @@ bench_minutes(const char *what)
 static void
 bench_tiers(void)
 {
-	static const char *const names[STORE_TIERS] = { "minutes from rows", "minutes from 10 s", "minutes from minutes", "" };
+	static const char *const names[STORE_TIERS] = { "minutes from rows", "minutes from 10 s",
+		"minutes from minutes", "" };
 	struct store_opts opts = store_opts_default;
 	struct store_stats s = { 0 };
 	char why[STORE_WHY_BYTES];
@@ -695,8 +752,9 @@ bench_tiers(void)
 		store_close(st);
 		cpu = cpu_s() - cpu;
 		bytes = (double)file_bytes(file_in_dir("narrows.db"));
-		printf("%-28s %.3f CPU s per million samples; file %.3f B/sample\n", t == 0 ? "rows to 10 s" : "10 s to minutes",
-		    cpu * 1e6 / (double)n_samples, bytes / (double)n_samples);
+		printf("%-28s %.3f CPU s per million samples; file %.3f B/sample\n",
+		    t == 0 ? "rows to 10 s" : "10 s to minutes", cpu * 1e6 / (double)n_samples,
+		    bytes / (double)n_samples);
 		bench_minutes(names[t + 1]);
 	}
 }
@@ -708,15 +766,20 @@ print_pages(void)
 	sqlite3_stmt *st;
 	int64_t pages, n_free, size;
 
-	if (sqlite3_open_v2(file_in_dir("narrows.db"), &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
-	    sqlite3_prepare_v2(db, "SELECT page_count, freelist_count, page_size FROM pragma_page_count,"
-	    " pragma_freelist_count, pragma_page_size", -1, &st, NULL) != SQLITE_OK || sqlite3_step(st) != SQLITE_ROW)
+	if (sqlite3_open_v2(file_in_dir("narrows.db"), &db, SQLITE_OPEN_READONLY, NULL) !=
+		SQLITE_OK ||
+	    sqlite3_prepare_v2(db,
+		"SELECT page_count, freelist_count, page_size FROM pragma_page_count,"
+		" pragma_freelist_count, pragma_page_size",
+		-1, &st, NULL) != SQLITE_OK ||
+	    sqlite3_step(st) != SQLITE_ROW)
 		die(sqlite3_errmsg(db));
 	pages = sqlite3_column_int64(st, 0);
 	n_free = sqlite3_column_int64(st, 1);
 	size = sqlite3_column_int64(st, 2);
 	printf("bytes per sample in live pages %.3f, file / live pages %.3f\n",
-	    (double)((pages - n_free) * size) / (double)n_samples, (double)pages / (double)(pages - n_free));
+	    (double)((pages - n_free) * size) / (double)n_samples,
+	    (double)pages / (double)(pages - n_free));
 	sqlite3_finalize(st);
 	sqlite3_close(db);
 }
@@ -734,14 +797,17 @@ main(int argc, char **argv)
 	arrivals_make();
 	if (mkdtemp(dir) == NULL)
 		die(strerror(errno));
-	printf("%s: %zu samples, %zu series in %u groups\n\n", name == NULL ? "made-up set" : name, n_samples, n_series,
-	    n_groups);
-	printf("%-44s %8s %12s %10s\n", "one commit per second of data", "CPU s/M", "M samples/s", "B/sample");
+	printf("%s: %zu samples, %zu series in %u groups\n\n", name == NULL ? "made-up set" : name,
+	    n_samples, n_series, n_groups);
+	printf("%-44s %8s %12s %10s\n", "one commit per second of data", "CPU s/M", "M samples/s",
+	    "B/sample");
 	bench_transpose();
-	bench_sqlite("SQLite, one blob per second, fsynced", "blob.db", "CREATE TABLE b(id INTEGER PRIMARY KEY, rows BLOB)",
-	    "INSERT INTO b(rows) VALUES(?)", SIZE_MAX, put_blob_bytes, put_blob);
+	bench_sqlite("SQLite, one blob per second, fsynced", "blob.db",
+	    "CREATE TABLE b(id INTEGER PRIMARY KEY, rows BLOB)", "INSERT INTO b(rows) VALUES(?)",
+	    SIZE_MAX, put_blob_bytes, put_blob);
 	bench_sqlite("SQLite, one row per sample, fsynced (part)", "rows.db",
-	    "CREATE TABLE s(series INTEGER, t INTEGER, value REAL, PRIMARY KEY(series, t)) WITHOUT ROWID",
+	    "CREATE TABLE s(series INTEGER, t INTEGER, value REAL, PRIMARY KEY(series, t)) WITHOUT "
+	    "ROWID",
 	    "INSERT INTO s VALUES(?,?,?)", 200000, put_sample_rows, NULL);
 	bench_store("narrows, fsync at checkpoints", false);
 	bench_store("narrows, every commit fsynced", true);

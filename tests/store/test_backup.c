@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A backup under load is one moment of the store; restore puts it back, or leaves everything as it was. */
+/* A backup under load is one moment of the store; restore puts it back, or leaves everything as it
+ * was. */
 #include "narrows/maintenance.h"
 
 #include <errno.h>
@@ -37,7 +38,8 @@ put_rows(struct nw_batch *b, int64_t first, int64_t n)
 	int64_t i;
 
 	for (i = first; i < first + n; i++)
-		CHECK_INT(nw_batch_rows(b, 1, 2, 1, &i, (double[]){ (double)i, 0.5 }, NULL, 0), NW_OK);
+		CHECK_INT(
+		    nw_batch_rows(b, 1, 2, 1, &i, (double[]){ (double)i, 0.5 }, NULL, 0), NW_OK);
 }
 
 static void
@@ -48,13 +50,17 @@ make(int64_t n_rows)
 
 	CHECK_INT(nw_batch_session(b, &(struct nw_session_rec){ .id = 1 }), NW_OK);
 	CHECK_INT(nw_batch_meta(b, &(struct nw_meta_rec){ .id = 1, .session_id = 1 }), NW_OK);
-	CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ 1, 1, 2, (const char *const[]){ "a", "b" } }), NW_OK);
+	CHECK_INT(nw_batch_layout(
+		      b, &(struct nw_layout_rec){ 1, 1, 2, (const char *const[]){ "a", "b" } }),
+	    NW_OK);
 	put_rows(b, 1, n_rows);
 	CHECK_INT(store_submit(st, b), NW_OK);
 	store_close(st);
 }
 
-struct seen { int64_t n, last; };
+struct seen {
+	int64_t n, last;
+};
 
 static int
 on_block(void *arg, const struct store_block *k)
@@ -134,7 +140,8 @@ slowly(void *arg, const char *doing, uint64_t done, uint64_t total)
 static void
 test_load(void)
 {
-	const struct store_opts opts = { .queue_max_bytes = 1 << 20, .commit_interval_ns = 1000000 };
+	const struct store_opts opts = { .queue_max_bytes = 1 << 20,
+		.commit_interval_ns = 1000000 };
 	int steps = 0;
 	struct store_watch watch = { .progress = slowly, .arg = &steps };
 	int64_t n, before, after;
@@ -186,8 +193,10 @@ test_backup_refusals(void)
 	CHECK_INT(chmod(path, 0600), 0);
 	CHECK_INT(store_backup(path, copy, false, NULL, why), NW_ECONFLICT);
 	CHECK_STR(why, "there is such a file");
-	/* of backups that were interrupted, and of whatever was there before: SQLite would take them for parts of this one */
-	snprintf(command, sizeof(command), "for e in -wal -journal; do for f in %s %s; do echo stale >$f$e; done; done", copy,
+	/* of backups that were interrupted, and of whatever was there before: SQLite would take
+	 * them for parts of this one */
+	snprintf(command, sizeof(command),
+	    "for e in -wal -journal; do for f in %s %s; do echo stale >$f$e; done; done", copy,
 	    part);
 	CHECK_INT(system(command), 0);
 	CHECK_INT(store_backup(path, copy, true, NULL, why), NW_OK);
@@ -199,7 +208,9 @@ test_backup_refusals(void)
 	CHECK_STR(why, "this is the store itself");
 	CHECK_INT(store_backup(path, "/nowhere/at/all", false, NULL, why), NW_EIO);
 	CHECK_INT(store_backup(other, copy, true, NULL, why), NW_ENOTFOUND);
-	CHECK_INT(store_backup(path, other, false, &(struct store_watch){ .progress = never, .arg = &n }, why), NW_ECLOSED);
+	CHECK_INT(store_backup(path, other, false,
+		      &(struct store_watch){ .progress = never, .arg = &n }, why),
+	    NW_ECLOSED);
 	CHECK_STR(why, "interrupted");
 	CHECK(!is_there(other));
 	CHECK(!is_there(part));
@@ -225,8 +236,9 @@ test_restore(void)
 
 	snprintf(bad, sizeof(bad), "%s/bad", dir);
 	CHECK(n > 0 && was > 0);
-	CHECK_INT(store_backup(copy, bad, false, NULL, why), NW_OK);   /* a copy of a copy */
-	flip(bad, "UPDATE chunk SET data = CAST(substr(data, 1, length(data) - 1) AS BLOB) WHERE id = 1");
+	CHECK_INT(store_backup(copy, bad, false, NULL, why), NW_OK); /* a copy of a copy */
+	flip(bad,
+	    "UPDATE chunk SET data = CAST(substr(data, 1, length(data) - 1) AS BLOB) WHERE id = 1");
 	CHECK_INT(store_restore(copy, path, false, NULL, kept, why), NW_ECONFLICT);
 	CHECK_STR(why, "there is a store");
 	CHECK_STR(kept, "");
@@ -261,14 +273,16 @@ test_restore_wal(void)
 	struct store *st;
 	struct store_reader *r;
 
-	CHECK_INT(store_reader_open(path, &r, why), NW_OK);   /* keeps the last checkpoint from ending the WAL */
+	/* keeps the last checkpoint from ending the WAL */
+	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
 	CHECK_INT(store_reader_begin(r), NW_OK);
 	st = open_store();
 	put_rows(b, was + 1, 100);
 	CHECK_INT(store_submit(st, b), NW_OK);
 	CHECK_INT(store_sync(st), NW_OK);
-	snprintf(command, sizeof(command), "mkdir %s/crashed && cp %s %s-wal %s/crashed && cp %s-wal %s/stale", dir,
-	    path, path, dir, path, dir);
+	snprintf(command, sizeof(command),
+	    "mkdir %s/crashed && cp %s %s-wal %s/crashed && cp %s-wal %s/stale", dir, path, path,
+	    dir, path, dir);
 	CHECK_INT(system(command), 0);
 	store_reader_close(r);
 	store_close(st);
@@ -284,13 +298,17 @@ test_restore_wal(void)
 	CHECK_INT(store_restore(copy, command, false, NULL, kept, why), NW_OK);
 	CHECK_STR(kept, "");
 	CHECK_INT(rows_of(command), n);
-	snprintf(command, sizeof(command), "test ! -e %s/crashed/narrows.db-wal || ! test -s %s/crashed/narrows.db-wal", dir, dir);
+	snprintf(command, sizeof(command),
+	    "test ! -e %s/crashed/narrows.db-wal || ! test -s %s/crashed/narrows.db-wal", dir, dir);
 	CHECK_INT(system(command), 0);
 }
 
 /* --- the Nth allocation, write, sync, rename or link fails --- */
 
-static struct { long at, seen; bool for_ever; } name_fault;
+static struct {
+	long at, seen;
+	bool for_ever;
+} name_fault;
 
 static bool
 name_fails(void)
@@ -333,7 +351,8 @@ start_over(const char *old, const char *new, int64_t n_old, int64_t n_new)
 {
 	char command[400];
 
-	snprintf(command, sizeof(command), "rm -f %s* %s/target* && cp %s %s", path, dir, old, path);
+	snprintf(
+	    command, sizeof(command), "rm -f %s* %s/target* && cp %s %s", path, dir, old, path);
 	CHECK_INT(system(command), 0);
 	CHECK_INT(rows_of(path), n_old);
 	CHECK_INT(rows_of(new), n_new);
@@ -367,7 +386,8 @@ test_faults(const char *what, long *at, long *seen, bool *for_ever, bool ever, l
 		*at = i;
 		backup = store_backup(path, target, false, NULL, why);
 		*at = 0;
-		CHECK(backup == NW_OK ? rows_of(target) == n_old : !is_there(target) || rows_of(target) == n_old);
+		CHECK(backup == NW_OK ? rows_of(target) == n_old
+				      : !is_there(target) || rows_of(target) == n_old);
 		CHECK(rows_of(path) == n_old);
 		rc = *seen < i;
 		*seen = 0;
@@ -380,10 +400,11 @@ test_faults(const char *what, long *at, long *seen, bool *for_ever, bool ever, l
 		CHECK(!is_there(part));
 		n_failed += backup != NW_OK || restore != NW_OK;
 		if (rc && *seen < i)
-			break;                 /* everything has failed once */
+			break; /* everything has failed once */
 	}
 	CHECK(i < 100000 && n_failed > 2);
-	printf("%s%s: %ld operations, %ld failures seen\n", what, ever ? " for ever" : "", i, n_failed);
+	printf("%s%s: %ld operations, %ld failures seen\n", what, ever ? " for ever" : "", i,
+	    n_failed);
 	*for_ever = false;
 }
 
@@ -406,13 +427,17 @@ main(void)
 	make(100);
 	CHECK_INT(store_backup(path, copy, false, NULL, why), NW_OK);
 	shim_register();
-	test_faults("sync or name", &name_fault.at, &name_fault.seen, &name_fault.for_ever, false, 1);
-	test_faults("sync or name", &name_fault.at, &name_fault.seen, &name_fault.for_ever, true, 1);
+	test_faults(
+	    "sync or name", &name_fault.at, &name_fault.seen, &name_fault.for_ever, false, 1);
+	test_faults(
+	    "sync or name", &name_fault.at, &name_fault.seen, &name_fault.for_ever, true, 1);
 	test_faults("write", &io_fault.at, &io_fault.seen, &io_fault.for_ever, false, 5);
 	test_faults("write", &io_fault.at, &io_fault.seen, &io_fault.for_ever, true, 11);
 	if (OWN_MALLOC) {
-		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, false, 101);
-		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, true, 211);
+		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever,
+		    false, 101);
+		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever,
+		    true, 211);
 	}
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	CHECK_INT(system(command), 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Batches hold what was put in them, in the form of the tail, and an error leaves them as they were. */
+/* Batches hold what was put in them, in the form of the tail, and an error leaves them as they
+ * were. */
 #include "store/batch.h"
 
 #include <stdint.h>
@@ -43,11 +44,15 @@ test_rows(void)
 	CHECK_INT(b->n_samples, 2 * (TAIL_ROWS_MAX + 6));
 
 	r = tail_rec_at(b->rows, b->rows_len);
-	CHECK(r != NULL && r->layout_id == 9 && r->n_rows == 1 && r->n_fields == 2 && r->hist_len == 3);
-	CHECK(tail_rec_times(r)[0] == 4 && tail_rec_values(r)[0] == 7 && tail_rec_values(r)[1] == -7);
+	CHECK(r != NULL && r->layout_id == 9 && r->n_rows == 1 && r->n_fields == 2 &&
+	    r->hist_len == 3);
+	CHECK(
+	    tail_rec_times(r)[0] == 4 && tail_rec_values(r)[0] == 7 && tail_rec_values(r)[1] == -7);
 	at = tail_rec_bytes(1, 2, 3);
-	r = tail_rec_at(b->rows + at, b->rows_len - at);   /* more rows than a record holds become two */
-	CHECK(r != NULL && r->layout_id == 5 && r->n_rows == TAIL_ROWS_MAX && tail_rec_values(r)[5] == -2);
+	/* more rows than a record holds become two */
+	r = tail_rec_at(b->rows + at, b->rows_len - at);
+	CHECK(r != NULL && r->layout_id == 5 && r->n_rows == TAIL_ROWS_MAX &&
+	    tail_rec_values(r)[5] == -2);
 	at += tail_rec_bytes(TAIL_ROWS_MAX, 2, 0);
 	r = tail_rec_at(b->rows + at, b->rows_len - at);
 	CHECK(r != NULL && r->n_rows == 5 && tail_rec_times(r)[0] == TAIL_ROWS_MAX - 3);
@@ -66,9 +71,11 @@ test_refused(void)
 	CHECK_INT(nw_batch_rows(b, 1, 0, 1, t, v, NULL, 0), NW_EINVAL);
 	CHECK_INT(nw_batch_rows(b, 1, TAIL_FIELDS_MAX + 1, 1, t, v, NULL, 0), NW_EINVAL);
 	CHECK_INT(nw_batch_rows(b, 1, 1, 2, t, v, (const uint8_t *)"x", 1), NW_EINVAL);
-	CHECK_INT(nw_batch_rows(b, 1, 1, 1, t, v, (const uint8_t *)"x", TAIL_HIST_MAX_BYTES + 1), NW_EINVAL);
+	CHECK_INT(nw_batch_rows(b, 1, 1, 1, t, v, (const uint8_t *)"x", TAIL_HIST_MAX_BYTES + 1),
+	    NW_EINVAL);
 	CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ 1, 1, 0, one }), NW_EINVAL);
-	CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ 1, 1, TAIL_FIELDS_MAX + 1, one }), NW_EINVAL);
+	CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ 1, 1, TAIL_FIELDS_MAX + 1, one }),
+	    NW_EINVAL);
 	CHECK_INT(nw_batch_bytes(b), 0);
 	nw_batch_free(b);
 }
@@ -80,9 +87,11 @@ test_records(void)
 	const struct batch_value *v;
 	char name[] = "host";
 
-	CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = 3, .name = name, .last_seen_wall_ns = 8 }), NW_OK);
+	CHECK_INT(nw_batch_host(
+		      b, &(struct nw_host_rec){ .id = 3, .name = name, .last_seen_wall_ns = 8 }),
+	    NW_OK);
 	CHECK_INT(nw_batch_seal(b, 17), NW_OK);
-	name[0] = 'X';                         /* what is handed in is copied */
+	name[0] = 'X'; /* what is handed in is copied */
 	CHECK_INT(b->n_recs, 2);
 	CHECK(b->recs[0].kind == BATCH_HOST && b->recs[0].n_values == 5);
 	v = b->values + b->recs[0].first_value;

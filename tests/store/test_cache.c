@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cache of decoded columns against a model; then a reader that keeps its cache against readers that have none yet,
- * while rows are committed, compacted, merged with late ones and deleted, and rowids come back.
+ * The cache of decoded columns against a model; then a reader that keeps its cache against readers
+ * that have none yet, while rows are committed, compacted, merged with late ones and deleted, and
+ * rowids come back.
  *
  * usage: test_cache [seed]
  */
@@ -17,18 +18,25 @@
 #include "tests/storefile.h"
 
 #define SECOND INT64_C(1000000000)
-#define BASE (1700000000 * SECOND)
+#define BASE   (1700000000 * SECOND)
 
 enum { FIELDS = 4, LAYOUTS = 2, ROWS_MAX = 20000 };
-static const struct writer_limits small = { .chunk_rows = 32, .tail_bytes = 3000, .step_values = 300 };
+static const struct writer_limits small = {
+	.chunk_rows = 32, .tail_bytes = 3000, .step_values = 300
+};
 static char dir[32] = "/dev/shm/nw-cache-XXXXXX", why[STORE_WHY_BYTES];
 
 /* --- alone --- */
 
 enum { KEYS = 60, WORDS = 40, MODEL_BYTES = 8000 };
-static struct { bool put; uint32_t n; uint64_t word[WORDS], used; } model[KEYS];
+static struct {
+	bool put;
+	uint32_t n;
+	uint64_t word[WORDS], used;
+} model[KEYS];
 
-/* The model keeps everything and knows when: what is missing must have been asked for longer ago than all that is there. */
+/* The model keeps everything and knows when: what is missing must have been asked for longer ago
+ * than all that is there. */
 static void
 check_oldest_went(struct cache *c)
 {
@@ -63,18 +71,22 @@ test_alone(void)
 			model[k].n = (uint32_t)rnd(WORDS + 1);
 			for (j = 0; j < model[k].n; j++)
 				model[k].word[j] = rnd(UINT64_MAX);
-			cache_put(c, (int64_t)(k / 6), (int64_t)(k % 6) - 1, model[k].word, model[k].n);
+			cache_put(
+			    c, (int64_t)(k / 6), (int64_t)(k % 6) - 1, model[k].word, model[k].n);
 			model[k].used = i;
-		} else if ((got = cache_get(c, (int64_t)(k / 6), (int64_t)(k % 6) - 1, &n)) != NULL) {
+		} else if ((got = cache_get(c, (int64_t)(k / 6), (int64_t)(k % 6) - 1, &n)) !=
+		    NULL) {
 			hits++;
 			model[k].used = i;
-			CHECK(model[k].put && n == model[k].n && memcmp(got, model[k].word, 8 * n) == 0);
+			CHECK(model[k].put && n == model[k].n &&
+			    memcmp(got, model[k].word, 8 * n) == 0);
 		}
 		CHECK(cache_bytes(c) <= MODEL_BYTES);
 		if (i % 10000 == 0) {
 			check_oldest_went(c);
-			for (k = 0; k < KEYS; k++)     /* which was a use of all that is here */
-				if (cache_get(c, (int64_t)(k / 6), (int64_t)(k % 6) - 1, &n) != NULL)
+			for (k = 0; k < KEYS; k++) /* which was a use of all that is here */
+				if (cache_get(c, (int64_t)(k / 6), (int64_t)(k % 6) - 1, &n) !=
+				    NULL)
 					model[k].used = i;
 		}
 	}
@@ -92,7 +104,12 @@ test_alone(void)
 
 /* --- in a reader --- */
 
-struct got { size_t n; bool wrong; int64_t t[ROWS_MAX]; double v[ROWS_MAX][FIELDS]; };
+struct got {
+	size_t n;
+	bool wrong;
+	int64_t t[ROWS_MAX];
+	double v[ROWS_MAX][FIELDS];
+};
 static struct got kept, fresh;
 static size_t wanted_n;
 static uint32_t wanted[FIELDS];
@@ -148,7 +165,8 @@ open_reader(void)
 static bool
 same(const struct got *a, const struct got *b)
 {
-	return !a->wrong && !b->wrong && a->n == b->n && memcmp(a->t, b->t, a->n * sizeof(a->t[0])) == 0 &&
+	return !a->wrong && !b->wrong && a->n == b->n &&
+	    memcmp(a->t, b->t, a->n * sizeof(a->t[0])) == 0 &&
 	    memcmp(a->v, b->v, a->n * sizeof(a->v[0])) == 0;
 }
 
@@ -214,14 +232,17 @@ random_commit(struct writer *w, int64_t *now)
 	for (i = 0; i < n; i++) {
 		if (rnd(8) > 0)
 			*now += SECOND;
-		t = rnd(25) == 0 ? BASE + (int64_t)rnd((uint64_t)(*now - BASE) + 1) / SECOND * SECOND : *now;
+		t = rnd(25) == 0
+		    ? BASE + (int64_t)rnd((uint64_t)(*now - BASE) + 1) / SECOND * SECOND
+		    : *now;
 		for (f = 0; f < FIELDS; f++) {
 			bits = rnd(UINT64_MAX);
 			v[f] = (double)rnd(1000);
 			if (rnd(4) == 0)
-				memcpy(&v[f], &bits, sizeof(bits));   /* NaN payloads and all */
+				memcpy(&v[f], &bits, sizeof(bits)); /* NaN payloads and all */
 		}
-		CHECK_INT(nw_batch_rows(b, 1 + (int64_t)rnd(LAYOUTS), FIELDS, 1, &t, v, NULL, 0), NW_OK);
+		CHECK_INT(
+		    nw_batch_rows(b, 1 + (int64_t)rnd(LAYOUTS), FIELDS, 1, &t, v, NULL, 0), NW_OK);
 	}
 	if (rnd(30) == 0)
 		nw_batch_seal(b, 1 + (int64_t)rnd(LAYOUTS));
@@ -240,7 +261,8 @@ sql(struct writer *w, const char *query)
 
 enum { IDS_MAX = 1 << 14 };
 
-/* How many ids stand for another chunk than the last time they were seen; counts also how often the newest was gone. */
+/* How many ids stand for another chunk than the last time they were seen; counts also how often the
+ * newest was gone. */
 static size_t
 ids_reused(struct writer *w, size_t *newest_gone)
 {
@@ -249,8 +271,10 @@ ids_reused(struct writer *w, size_t *newest_gone)
 	int64_t id = 0, is;
 	size_t n = 0;
 
-	CHECK_INT(sqlite3_prepare_v2(w->db, "SELECT id, t0_ns + 3 * t1_ns + n_rows + layout_id FROM chunk ORDER BY id", -1,
-	    &st, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_prepare_v2(w->db,
+		      "SELECT id, t0_ns + 3 * t1_ns + n_rows + layout_id FROM chunk ORDER BY id",
+		      -1, &st, NULL),
+	    SQLITE_OK);
 	while (sqlite3_step(st) == SQLITE_ROW) {
 		id = sqlite3_column_int64(st, 0);
 		is = sqlite3_column_int64(st, 1);
@@ -266,8 +290,8 @@ ids_reused(struct writer *w, size_t *newest_gone)
 }
 
 /*
- * Everything that happens to chunks, while the reader keeps what it decoded: the id of one that is gone, be it the newest,
- * and be it the writer that starts anew, does not come back.
+ * Everything that happens to chunks, while the reader keeps what it decoded: the id of one that is
+ * gone, be it the newest, and be it the writer that starts anew, does not come back.
  */
 static void
 test_reader(int steps)
@@ -305,7 +329,8 @@ test_reader(int steps)
 	writer_close(w);
 }
 
-/* What was decoded outlives a commit, and is not mistaken for what takes its place. Damage is not kept. */
+/* What was decoded outlives a commit, and is not mistaken for what takes its place. Damage is not
+ * kept. */
 static void
 test_keep(void)
 {
@@ -336,7 +361,8 @@ test_keep(void)
 	wanted[0] = a;
 	CHECK_INT(ask(r, 1, INT64_MIN, INT64_MAX, &kept), NW_OK);
 	CHECK(kept.n == 20 && kept.v[7][0] == 107);
-	CHECK(cache_get(r->cache, id, CACHE_TIMES, &n) != NULL && n == 20 && cache_get(r->cache, id, a, &n) != NULL);
+	CHECK(cache_get(r->cache, id, CACHE_TIMES, &n) != NULL && n == 20 &&
+	    cache_get(r->cache, id, a, &n) != NULL);
 	CHECK(cache_get(r->cache, id, 1, &n) == NULL);
 
 	/* a late row, which is written into the chunk's time: another chunk */
@@ -359,9 +385,13 @@ test_keep(void)
 	store_reader_close(r);
 
 	r = open_reader();
-	CHECK_INT(db_exec(w->db, "UPDATE chunk SET data = substr(data, 1, length(data) - 1) || x'00' WHERE layout_id = 1"
-	    " AND substr(data, -1) <> x'00'; UPDATE chunk SET data = substr(data, 1, length(data) - 2) || x'ffee'"
-	    " WHERE layout_id = 1"), NW_OK);
+	CHECK_INT(db_exec(w->db,
+		      "UPDATE chunk SET data = substr(data, 1, length(data) - 1) || x'00' WHERE "
+		      "layout_id = 1"
+		      " AND substr(data, -1) <> x'00'; UPDATE chunk SET data = substr(data, 1, "
+		      "length(data) - 2) || x'ffee'"
+		      " WHERE layout_id = 1"),
+	    NW_OK);
 	for (i = 0; i < 2; i++) {
 		CHECK_INT(ask(r, 1, INT64_MIN, INT64_MAX, &kept), NW_ECORRUPT);
 		CHECK_INT(cache_bytes(r->cache), 0);
@@ -413,7 +443,8 @@ test_scan(void)
 		n = 0;
 		CHECK_INT(store_rows_of(r, 1, &a, 1, INT64_MIN, INT64_MAX, on_count, &n), NW_OK);
 		CHECK_INT(n, BLOCK * BLOCKS);
-		CHECK(i > 0 || (cache_bytes(r->cache) > 1 << 20 && cache_bytes(r->cache) < 5 << 19));
+		CHECK(
+		    i > 0 || (cache_bytes(r->cache) > 1 << 20 && cache_bytes(r->cache) < 5 << 19));
 		CHECK(cache_bytes(r->cache) <= 8 << 20);
 	}
 	store_reader_close(r);
@@ -423,7 +454,8 @@ test_scan(void)
 int
 main(int argc, char **argv)
 {
-	rng = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL) * 2654435761u + (uint64_t)getpid();
+	rng = argc > 1 ? strtoull(argv[1], NULL, 10)
+		       : (uint64_t)time(NULL) * 2654435761u + (uint64_t)getpid();
 	rng |= 1;
 	printf("seed %llu\n", (unsigned long long)rng);
 	if (mkdtemp(dir) == NULL) {

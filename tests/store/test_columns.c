@@ -34,7 +34,8 @@ check_sorted(const struct columns *c, const uint32_t *wanted, size_t n_wanted)
 	for (r = 0; r < c->n_rows; r++) {
 		CHECK(r == 0 || c->t_wall_ns[r - 1] <= c->t_wall_ns[r]);
 		for (i = 0; i < n_wanted; i++)
-			CHECK(c->value[wanted[i]][r] == (double)(100 * c->t_wall_ns[r] + wanted[i]));
+			CHECK(
+			    c->value[wanted[i]][r] == (double)(100 * c->t_wall_ns[r] + wanted[i]));
 	}
 }
 
@@ -46,7 +47,7 @@ test_gather(void)
 	struct columns_piece p = { 0 };
 	int round;
 
-	for (round = 0; round < 2; round++) {  /* the second into the memory of the first */
+	for (round = 0; round < 2; round++) { /* the second into the memory of the first */
 		CHECK_INT(columns_reset(&c, 3, round ? some : NULL, 1, 7), 0);
 		CHECK_INT(columns_add_rec(&c, record((int64_t[]){ 50, 20 }, 2, 3, NULL)), 0);
 		CHECK_INT(columns_add_rec(&c, record((int64_t[]){ 30 }, 1, 3, "thirty")), 0);
@@ -62,7 +63,8 @@ test_gather(void)
 		CHECK_INT(columns_seek(c.t_wall_ns, c.n_rows, 71), 7);
 		CHECK_INT(columns_cut(&c, 2, 5, &p), 0);
 		CHECK(p.is.n_rows == 3 && p.is.t_wall_ns[0] == 30 && p.is.value[2][1] == 4002);
-		CHECK(p.is.attachment_end[0] == 6 && p.is.attachment_end[1] == 7 && p.is.attachment_end[2] == 7);
+		CHECK(p.is.attachment_end[0] == 6 && p.is.attachment_end[1] == 7 &&
+		    p.is.attachment_end[2] == 7);
 		CHECK(memcmp(p.is.attachment, "thirtyx", 7) == 0);
 	}
 	columns_piece_clear(&p);
@@ -83,7 +85,8 @@ test_stable(void)
 	for (i = 0; i < 5; i++)
 		c.value[0][i] = (double)i;
 	CHECK_INT(columns_sort(&c), 0);
-	CHECK(c.value[0][0] == 3 && c.value[0][1] == 0 && c.value[0][2] == 1 && c.value[0][3] == 2 && c.value[0][4] == 4);
+	CHECK(c.value[0][0] == 3 && c.value[0][1] == 0 && c.value[0][2] == 1 &&
+	    c.value[0][3] == 2 && c.value[0][4] == 4);
 	CHECK_INT(columns_reset(&d, 1, NULL, 0, 3), 0);
 	CHECK_INT(columns_cut(&c, 1, 5, &p), 0);
 	CHECK(p.is.attachment_end == NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions are forgotten as a whole: which ones, what goes with them, what stays, and a ceiling they fill. */
+/* Sessions are forgotten as a whole: which ones, what goes with them, what stays, and a ceiling
+ * they fill. */
 #include "store/writer.h"
 
 #include <inttypes.h>
@@ -12,8 +13,8 @@
 #include "tests/storefile.h"
 
 #define SECOND INT64_C(1000000000)
-#define HOUR (3600 * SECOND)
-#define BASE (1700000000 * SECOND)
+#define HOUR   (3600 * SECOND)
+#define BASE   (1700000000 * SECOND)
 
 static char dir[32] = "/dev/shm/nw-forget-XXXXXX", why[STORE_WHY_BYTES];
 
@@ -54,7 +55,8 @@ count_outside(const char *sql)
 	return n;
 }
 
-/* A session that is over, by a sender of its own, of one series with n_rows and a description of raw_len bytes. */
+/* A session that is over, by a sender of its own, of one series with n_rows and a description of
+ * raw_len bytes. */
 static int
 session_add(struct writer *w, int64_t id, int64_t at, size_t n_rows, size_t raw_len)
 {
@@ -70,14 +72,28 @@ session_add(struct writer *w, int64_t id, int64_t at, size_t n_rows, size_t raw_
 	for (i = 0; i < raw_len; i++)
 		raw[i] = (uint8_t)rnd(256);
 	snprintf(sender, sizeof(sender), "sender-%" PRId64, id);
-	nw_batch_session(b, &(struct nw_session_rec){ .id = id, .opened_wall_ns = at, .closed_wall_ns = at + SECOND });
-	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = id, .host_id = 1, .session_id = id, .provider = sender,
-	    .opened_wall_ns = at, .closed_wall_ns = at + SECOND });
-	nw_batch_meta(b, &(struct nw_meta_rec){ .id = id, .session_id = id, .host_id = 1, .xsp_id = id, .mid = "m",
-	    .raw = raw, .raw_len = raw_len });
+	nw_batch_session(b,
+	    &(struct nw_session_rec){
+		.id = id, .opened_wall_ns = at, .closed_wall_ns = at + SECOND });
+	nw_batch_xsp(b,
+	    &(struct nw_xsp_rec){ .id = id,
+		.host_id = 1,
+		.session_id = id,
+		.provider = sender,
+		.opened_wall_ns = at,
+		.closed_wall_ns = at + SECOND });
+	nw_batch_meta(b,
+	    &(struct nw_meta_rec){ .id = id,
+		.session_id = id,
+		.host_id = 1,
+		.xsp_id = id,
+		.mid = "m",
+		.raw = raw,
+		.raw_len = raw_len });
 	nw_batch_layout(b, &(struct nw_layout_rec){ id, id, 1, fields });
 	nw_batch_run(b, &(struct nw_run_rec){ .id = id, .session_id = id, .kind = "verdict" });
-	nw_batch_result(b, &(struct nw_result_rec){ .session_id = id, .run_id = id, .sentence = "cannot tell" });
+	nw_batch_result(b,
+	    &(struct nw_result_rec){ .session_id = id, .run_id = id, .sentence = "cannot tell" });
 	nw_batch_provider(b, sender, 1);
 	for (i = 0; i < n_rows; i++) {
 		t = at + (int64_t)i;
@@ -133,10 +149,14 @@ test_which(void)
 		CHECK_INT(session_add(w, id, BASE + id * SECOND, 50, 100), NW_OK);
 	CHECK_INT(session_add(w, 7, BASE + 5 * HOUR, 50, 100), NW_OK);
 	CHECK_INT(session_add(w, 8, BASE, 50, 100), NW_OK);
-	/* 1 is running, 2 is pinned, 3 told of its host too, the sender of 4 sends for another as well */
+	/* 1 is running, 2 is pinned, 3 told of its host too, the sender of 4 sends for another as
+	 * well */
 	nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .opened_wall_ns = BASE });
-	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 100, .host_id = 1, .xsp_id = 3, .mid = "host" });
-	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 100, .host_id = 1, .session_id = 7, .provider = "sender-4" });
+	nw_batch_meta(
+	    b, &(struct nw_meta_rec){ .id = 100, .host_id = 1, .xsp_id = 3, .mid = "host" });
+	nw_batch_xsp(b,
+	    &(struct nw_xsp_rec){
+		.id = 100, .host_id = 1, .session_id = 7, .provider = "sender-4" });
 	CHECK_INT(writer_commit(w, b), NW_OK);
 	nw_batch_free(b);
 	CHECK_INT(store_pin(path, 2, true, why), NW_OK);
@@ -145,14 +165,30 @@ test_which(void)
 	CHECK_INT(count(w, "SELECT count(*) FROM chunk"), 8);
 	pass(w, BASE + 11 * HOUR);
 	CHECK_INT(w->total.forgotten_sessions, 4);
-	/* left: the running one, the pinned one, the one that is not old enough, and the newest whatever its age */
-	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 1278);
-	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT session_id AS id FROM result ORDER BY id)"), 1278);
-	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT session_id AS id FROM run ORDER BY id)"), 1278);
-	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM metadata ORDER BY id)"), 1278100);
-	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM layout ORDER BY id)"), 1278);
-	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT layout_id AS id FROM chunk ORDER BY id)"), 1278);
-	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM xsp_session ORDER BY id)"), 12378100);
+	/* left: the running one, the pinned one, the one that is not old enough, and the newest
+	 * whatever its age */
+	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"),
+	    1278);
+	CHECK_INT(count(w,
+		      "SELECT group_concat(id, '') FROM (SELECT session_id AS id FROM result ORDER "
+		      "BY id)"),
+	    1278);
+	CHECK_INT(
+	    count(w,
+		"SELECT group_concat(id, '') FROM (SELECT session_id AS id FROM run ORDER BY id)"),
+	    1278);
+	CHECK_INT(
+	    count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM metadata ORDER BY id)"),
+	    1278100);
+	CHECK_INT(
+	    count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM layout ORDER BY id)"), 1278);
+	CHECK_INT(
+	    count(w,
+		"SELECT group_concat(id, '') FROM (SELECT layout_id AS id FROM chunk ORDER BY id)"),
+	    1278);
+	CHECK_INT(
+	    count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM xsp_session ORDER BY id)"),
+	    12378100);
 	CHECK_INT(count(w, "SELECT session_id IS NULL FROM xsp_session WHERE id = 3"), 1);
 	CHECK_INT(count(w, "SELECT count(*) FROM provider"), 5);
 	CHECK_INT(count(w, "SELECT count(*) FROM provider WHERE id = 'sender-4'"), 1);
@@ -175,22 +211,23 @@ test_tail(void)
 	nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .closed_wall_ns = BASE });
 	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 1, .session_id = 1, .host_id = 1 });
 	nw_batch_layout(b, &(struct nw_layout_rec){ 1, 1, 1, fields });
-	nw_batch_rows(b, 1, 1, 1, &t, &v, NULL, 0);          /* not sealed */
+	nw_batch_rows(b, 1, 1, 1, &t, &v, NULL, 0); /* not sealed */
 	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 50, .host_id = 1 });
 	nw_batch_layout(b, &(struct nw_layout_rec){ 50, 50, 1, fields });
-	nw_batch_rows(b, 50, 1, 1, &t, &v, NULL, 0);         /* the host's own, in the same blob */
+	nw_batch_rows(b, 50, 1, 1, &t, &v, NULL, 0); /* the host's own, in the same blob */
 	CHECK_INT(writer_commit(w, b), NW_OK);
 	nw_batch_free(b);
 	CHECK_INT(session_add(w, 2, BASE, 5, 10), NW_OK);
 	CHECK_INT(session_add(w, 3, BASE, 5, 10), NW_OK);
 	pass(w, BASE + 3 * HOUR);
-	CHECK_INT(w->total.forgotten_sessions, 0);           /* 2 is in chunks, but a blob still has its rows */
+	/* 2 is in chunks, but a blob still has its rows */
+	CHECK_INT(w->total.forgotten_sessions, 0);
 	b = nw_batch_new();
 	nw_batch_seal(b, 1);
 	CHECK_INT(writer_commit(w, b), NW_OK);
 	nw_batch_free(b);
 	pass(w, BASE + 3 * HOUR);
-	CHECK_INT(w->total.forgotten_sessions, 0);           /* the host's row keeps the blobs */
+	CHECK_INT(w->total.forgotten_sessions, 0); /* the host's row keeps the blobs */
 	writer_close(w);
 	w = open_writer(HOUR, 0);
 	b = nw_batch_new();
@@ -218,12 +255,13 @@ commit_one(struct writer *w, struct nw_batch *b)
 
 	if (rc == NW_OK)
 		rc = b->rc;
-	CHECK_INT(nw_batch_bytes(b), bytes);   /* the queue counts on it */
+	CHECK_INT(nw_batch_bytes(b), bytes); /* the queue counts on it */
 	nw_batch_free(b);
 	return rc;
 }
 
-/* Senders that have been silent for long may still speak of a session that is gone; only ids that never were are refused. */
+/* Senders that have been silent for long may still speak of a session that is gone; only ids that
+ * never were are refused. */
 static void
 test_late(void)
 {
@@ -237,7 +275,7 @@ test_late(void)
 	host_add(w);
 	for (id = 1; id <= 3; id++)
 		CHECK_INT(session_add(w, id, BASE, 50, 100), NW_OK);
-	b = nw_batch_new();                                  /* 3 becomes a part of 2, which has the newest ids then */
+	b = nw_batch_new(); /* 3 becomes a part of 2, which has the newest ids then */
 	nw_batch_merge(b, 3, 2);
 	nw_batch_session(b, &(struct nw_session_rec){ .id = 4, .opened_wall_ns = BASE });
 	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 4, .session_id = 4, .host_id = 1 });
@@ -248,22 +286,25 @@ test_late(void)
 	CHECK_INT(count(w, "SELECT id FROM layout"), 4);
 	b = nw_batch_new();
 	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 5, .host_id = 1, .session_id = 2 });
-	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 5, .session_id = 1, .host_id = 1, .xsp_id = 5 });
+	nw_batch_meta(
+	    b, &(struct nw_meta_rec){ .id = 5, .session_id = 1, .host_id = 1, .xsp_id = 5 });
 	nw_batch_layout(b, &(struct nw_layout_rec){ 5, 5, 1, fields });
-	nw_batch_layout(b, &(struct nw_layout_rec){ 6, 3, 2, fields });   /* of a description that is gone */
+	/* of a description that is gone */
+	nw_batch_layout(b, &(struct nw_layout_rec){ 6, 3, 2, fields });
 	nw_batch_rows(b, 3, 1, 2, t, v, NULL, 0);
 	nw_batch_rows(b, 5, 1, 2, t, v, NULL, 0);
 	nw_batch_rows(b, 6, 2, 2, t, v, NULL, 0);
 	nw_batch_rows(b, 5, 1, 1, t, v, NULL, 0);
 	CHECK_INT(commit_one(w, b), NW_OK);
 	CHECK_INT(w->late_rows, 4);
-	CHECK_INT(count(w, "SELECT count(*) FROM xsp_session WHERE id = 5 AND session_id IS NULL"), 1);
+	CHECK_INT(
+	    count(w, "SELECT count(*) FROM xsp_session WHERE id = 5 AND session_id IS NULL"), 1);
 	CHECK_INT(count(w, "SELECT count(*) FROM metadata WHERE id = 5 AND session_id IS NULL"), 1);
 	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM layout"), 45);
 	CHECK_INT(tail_find(w->tail, 5)->n_rows, 3);
 	CHECK(tail_find(w->tail, 3) == NULL && tail_find(w->tail, 6) == NULL);
 	b = nw_batch_new();
-	nw_batch_rows(b, 6, 2, 2, t, v, NULL, 0);            /* nothing else in it */
+	nw_batch_rows(b, 6, 2, 2, t, v, NULL, 0); /* nothing else in it */
 	CHECK_INT(commit_one(w, b), NW_OK);
 	CHECK_INT(w->late_rows, 6);
 	b = nw_batch_new();
@@ -295,7 +336,8 @@ rows_read(struct store_reader *r, int64_t layout_id)
 	return n;
 }
 
-/* A reader outlives the box and what it remembers of the tail: it must not take the rows of one layout for another's. */
+/* A reader outlives the box and what it remembers of the tail: it must not take the rows of one
+ * layout for another's. */
 static void
 test_ids(void)
 {
@@ -310,7 +352,7 @@ test_ids(void)
 	host_add(w);
 	CHECK_INT(session_add(w, 1, BASE, 50, 100), NW_OK);
 	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
-	CHECK_INT(rows_read(r, 1), 50);                      /* from the tail */
+	CHECK_INT(rows_read(r, 1), 50); /* from the tail */
 	nw_batch_session(b, &(struct nw_session_rec){ .id = 2, .opened_wall_ns = BASE });
 	CHECK_INT(commit_one(w, b), NW_OK);
 	pass(w, BASE + 20 * HOUR);
@@ -324,7 +366,8 @@ test_ids(void)
 	CHECK_INT(commit_one(w, b), NW_OK);
 	CHECK_INT(rows_read(r, ids.layout), 1);
 	pass(w, BASE + 21 * HOUR);
-	pass(w, BASE + 22 * HOUR);                           /* there is a newer one, and the tail holds nothing of the first */
+	/* there is a newer one, and the tail holds nothing of the first */
+	pass(w, BASE + 22 * HOUR);
 	CHECK_INT(count(w, "SELECT id FROM session"), 2);
 	store_reader_close(r);
 	writer_close(w);
@@ -342,12 +385,16 @@ test_connected(void)
 	for (id = 1; id <= 4; id++)
 		CHECK_INT(session_add(w, id, BASE, 50, 100), NW_OK);
 	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 10, .host_id = 1, .session_id = 1 });
-	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 11, .host_id = 1, .session_id = 2, .closed_wall_ns = BASE + 19 * HOUR + 1 });
+	nw_batch_xsp(b,
+	    &(struct nw_xsp_rec){
+		.id = 11, .host_id = 1, .session_id = 2, .closed_wall_ns = BASE + 19 * HOUR + 1 });
 	CHECK_INT(commit_one(w, b), NW_OK);
 	pass(w, BASE + 20 * HOUR);
-	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 124);
+	CHECK_INT(
+	    count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 124);
 	pass(w, BASE + 21 * HOUR);
-	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 14);
+	CHECK_INT(
+	    count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 14);
 	writer_close(w);
 }
 
@@ -363,7 +410,8 @@ test_damaged(void)
 		CHECK_INT(session_add(w, id, BASE, 50, 100), NW_OK);
 	CHECK_INT(db_exec(w->db, "UPDATE result SET run_id = 1 WHERE session_id = 4"), NW_OK);
 	pass(w, BASE + 20 * HOUR);
-	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 14);
+	CHECK_INT(
+	    count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 14);
 	CHECK_INT(count(w, "SELECT count(*) FROM chunk"), 2);
 	CHECK_INT(w->total.forgotten_sessions, 2);
 	CHECK_STR(w->trouble, "");
@@ -403,7 +451,9 @@ test_pinned_meanwhile(void)
 static void
 test_many(void)
 {
-	const struct writer_limits limits = { .chunk_rows = 2, .tail_bytes = 1 << 20, .step_values = 1 << 20 };
+	const struct writer_limits limits = {
+		.chunk_rows = 2, .tail_bytes = 1 << 20, .step_values = 1 << 20
+	};
 	struct store_opts o = store_opts_default;
 	struct writer *w;
 
@@ -428,7 +478,8 @@ test_many(void)
 	writer_close(w);
 }
 
-/* Few rows and a sender that says little: what lies in the tail for long must not keep sessions from going. */
+/* Few rows and a sender that says little: what lies in the tail for long must not keep sessions
+ * from going. */
 static void
 test_ceiling_slow(void)
 {
@@ -466,14 +517,15 @@ test_ceiling_slow(void)
 			;
 	}
 	CHECK(strncmp(w->trouble, "size ceiling", 12) == 0);
-	w->now_wall_ns += 2 * HOUR;            /* nobody but who commits gets a turn now */
+	w->now_wall_ns += 2 * HOUR; /* nobody but who commits gets a turn now */
 	for (i = 0; i < 40; i++)
 		CHECK_INT(session_add(w, id + i, t, 2, 60000), NW_OK);
 	verify();
 	writer_close(w);
 }
 
-/* Descriptions fill the space: the oldest sessions go, samples keep a quarter, and nothing is refused. */
+/* Descriptions fill the space: the oldest sessions go, samples keep a quarter, and nothing is
+ * refused. */
 static void
 test_ceiling(void)
 {
@@ -492,10 +544,12 @@ test_ceiling(void)
 		for (i = 0; i < 20 && writer_care(w, i == 19) == WRITER_MORE; i++)
 			;
 		snprintf(name, sizeof(name), "%s-wal", path);
-		most = stat(path, &sb) == 0 && (uint64_t)sb.st_size > most ? (uint64_t)sb.st_size : most;
+		most = stat(path, &sb) == 0 && (uint64_t)sb.st_size > most ? (uint64_t)sb.st_size
+									   : most;
 		CHECK(stat(path, &sb) == 0 && (uint64_t)sb.st_size <= max);
 	}
-	printf("sessions left: %" PRId64 ", file at most %" PRIu64 "\n", count(w, "SELECT count(*) FROM session"), most);
+	printf("sessions left: %" PRId64 ", file at most %" PRIu64 "\n",
+	    count(w, "SELECT count(*) FROM session"), most);
 	CHECK_STR(w->trouble, "");
 	CHECK(count(w, "SELECT count(*) FROM session") > 100);
 	CHECK(count(w, "SELECT min(id) FROM session") > 1000);
@@ -543,7 +597,8 @@ test_faults(long *at, long *seen, bool *for_ever, bool ever, long stride)
 	CHECK(i < 100000 && n_failed > 0);
 }
 
-/* Late rows in a batch whose commit fails and is tried again: the others are there once, and they are counted once. */
+/* Late rows in a batch whose commit fails and is tried again: the others are there once, and they
+ * are counted once. */
 static void
 test_late_faults(long *at, long *seen, bool *for_ever)
 {
@@ -576,8 +631,12 @@ test_late_faults(long *at, long *seen, bool *for_ever)
 		CHECK_INT(rc, NW_OK);
 		CHECK_INT(b->rc, NW_OK);
 		CHECK_INT(w->late_rows, 1);
-		CHECK_INT(tail_find(w->tail, 2) == NULL ? 0 : tail_find(w->tail, 2)->n_rows, w->tail_stale ? 0 : 2);
-		CHECK_INT(count_outside("SELECT count(*) FROM xsp_session WHERE id = 9 AND session_id IS NULL"), 1);
+		CHECK_INT(tail_find(w->tail, 2) == NULL ? 0 : tail_find(w->tail, 2)->n_rows,
+		    w->tail_stale ? 0 : 2);
+		CHECK_INT(
+		    count_outside(
+			"SELECT count(*) FROM xsp_session WHERE id = 9 AND session_id IS NULL"),
+		    1);
 		nw_batch_free(b);
 		writer_close(w);
 		if (*seen < i)
@@ -587,8 +646,8 @@ test_late_faults(long *at, long *seen, bool *for_ever)
 }
 
 /*
- * One wide series of noise that may not go fills the space. What is in the tail by then fits into chunks, so that once the
- * rows may go the store goes on by itself.
+ * One wide series of noise that may not go fills the space. What is in the tail by then fits into
+ * chunks, so that once the rows may go the store goes on by itself.
  */
 static void
 test_full_tail(void)

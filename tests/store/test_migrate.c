@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores of earlier versions are brought up to date, whole or not at all. tests/data/narrows-v1.db.gz was written by a
- * box of version 1: a transfer of two series, one of odd numbers, one by nwrun with histograms, a host's own series;
- * part in chunks, part in the tail. narrows-v2.db.gz is that store after version 2 took it up, had rolled up what is
- * old in it, and three more sessions, one of them pinned.
+ * Stores of earlier versions are brought up to date, whole or not at all.
+ * tests/data/narrows-v1.db.gz was written by a box of version 1: a transfer of two series, one of
+ * odd numbers, one by nwrun with histograms, a host's own series; part in chunks, part in the tail.
+ * narrows-v2.db.gz is that store after version 2 took it up, had rolled up what is old in it, and
+ * three more sessions, one of them pinned.
  */
 #include "store/migrate.h"
 
@@ -26,7 +27,8 @@ static char why[STORE_WHY_BYTES];
 static void
 remove_all(void)
 {
-	static const char *const end[] = { "", "-wal", "-shm", "-lock", ".v1.bak", ".v1.bak.part", ".v2.bak", ".v2.bak.part" };
+	static const char *const end[] = { "", "-wal", "-shm", "-lock", ".v1.bak", ".v1.bak.part",
+		".v2.bak", ".v2.bak.part" };
 	char name[96];
 	size_t i;
 
@@ -67,7 +69,10 @@ number(const char *file, const char *sql)
 	return v;
 }
 
-struct answer { const char *sql; double is; };
+struct answer {
+	const char *sql;
+	double is;
+};
 
 /* What the box of version 1 itself exported from the file. */
 static const struct answer version_1[] = {
@@ -124,7 +129,8 @@ test_fixtures(void)
 		snprintf(bak, sizeof(bak), "%s.v%d.bak", path, fixtures[i].version);
 		CHECK_INT(number(path, "PRAGMA user_version"), fixtures[i].version);
 		CHECK_INT(store_reader_open(path, &r, why), NW_EVERSION);
-		CHECK(strstr(why, "older narrows") != NULL && strstr(why, "start narrowsd on it once") != NULL);
+		CHECK(strstr(why, "older narrows") != NULL &&
+		    strstr(why, "start narrowsd on it once") != NULL);
 		CHECK_INT(store_open(path, NULL, &st, why), NW_OK);
 		store_close(st);
 		CHECK_INT(store_reader_open(path, &r, why), NW_OK);
@@ -133,10 +139,14 @@ test_fixtures(void)
 		CHECK_INT(n.metas, fixtures[i].n_metas);
 		store_reader_close(r);
 		for (k = 0; k < fixtures[i].n_answers; k++)
-			CHECK_NEAR(number(path, fixtures[i].answers[k].sql), fixtures[i].answers[k].is, 1e-13, 0);
+			CHECK_NEAR(number(path, fixtures[i].answers[k].sql),
+			    fixtures[i].answers[k].is, 1e-13, 0);
 		/* what was there before is beside it, and can be put back */
 		CHECK_INT(number(bak, "PRAGMA user_version"), fixtures[i].version);
-		CHECK_INT(number(bak, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+		CHECK_INT(
+		    number(bak,
+			"SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+		    1);
 		CHECK_INT(number(bak, "SELECT count(*) FROM metadata"), fixtures[i].n_metas);
 	}
 }
@@ -207,7 +217,9 @@ test_faults(long *at, long *seen, long stride)
 		CHECK((rc == NW_OK) == (st != NULL) && (rc == NW_OK || why[0] != '\0'));
 		if (number(path, "PRAGMA user_version") == 1) {
 			CHECK(rc != NW_OK);
-			CHECK_INT(number(path, "SELECT count(*) FROM sqlite_schema WHERE name = 'rollup'"), 0);
+			CHECK_INT(number(path,
+				      "SELECT count(*) FROM sqlite_schema WHERE name = 'rollup'"),
+			    0);
 			CHECK_INT(number(path, "SELECT count(*) FROM metadata"), 9);
 			n_old++;
 		} else {
@@ -227,9 +239,10 @@ test_faults(long *at, long *seen, long stride)
 static void
 test_ladder(void)
 {
-	static const char *const good[] = { "CREATE TABLE a(x)", "CREATE TABLE b(x); INSERT INTO a VALUES (1)",
-		"ALTER TABLE a ADD COLUMN y" };
-	static const char *const bad[] = { "CREATE TABLE a(x)", "CREATE TABLE b(x)", "CREATE TABLE b(x)" };
+	static const char *const good[] = { "CREATE TABLE a(x)",
+		"CREATE TABLE b(x); INSERT INTO a VALUES (1)", "ALTER TABLE a ADD COLUMN y" };
+	static const char *const bad[] = { "CREATE TABLE a(x)", "CREATE TABLE b(x)",
+		"CREATE TABLE b(x)" };
 	sqlite3 *db;
 
 	remove_all();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Roll-ups against sums over everything that was ever committed: late rows, equal times, NaN, histograms, any order of
- * compaction and expiry, kill -9 in between; then what pins, ceilings and deletion do.
+ * Roll-ups against sums over everything that was ever committed: late rows, equal times, NaN,
+ * histograms, any order of compaction and expiry, kill -9 in between; then what pins, ceilings and
+ * deletion do.
  *
  * usage: test_rollup [-s seed | -t seconds of soak]
  */
@@ -22,29 +23,37 @@
 #include "tests/storefile.h"
 
 #define SECOND INT64_C(1000000000)
-#define BASE (1700000000 * SECOND)
+#define BASE   (1700000000 * SECOND)
 
 enum { FIELDS = 3, ROWS_MAX = 30000, LAYOUTS = 3 };
-static const struct writer_limits small = { .chunk_rows = 32, .tail_bytes = 4000, .step_values = 300 };
+static const struct writer_limits small = {
+	.chunk_rows = 32, .tail_bytes = 4000, .step_values = 300
+};
 static char dir[32] = "/dev/shm/nw-rollup-XXXXXX", why[STORE_WHY_BYTES];
 
 /* --- the model: every row, in order of arrival --- */
 
-struct model_rows { size_t n; int64_t t[ROWS_MAX], now; double v[ROWS_MAX][FIELDS]; uint32_t hist_ns[ROWS_MAX]; };
+struct model_rows {
+	size_t n;
+	int64_t t[ROWS_MAX], now;
+	double v[ROWS_MAX][FIELDS];
+	uint32_t hist_ns[ROWS_MAX];
+};
 /* In memory that outlives a killed child. */
-static struct { struct model_rows m[LAYOUTS]; size_t told[LAYOUTS]; } *shared;
+static struct {
+	struct model_rows m[LAYOUTS];
+	size_t told[LAYOUTS];
+} * shared;
 #define model (shared->m)
 
 static int64_t
 time_next(struct model_rows *m)
 {
 	switch (rnd(30)) {
-	case 0:
-		return BASE + (int64_t)rnd((uint64_t)(m->now - BASE) + 1);   /* late by anything */
-	case 1:
-		return m->now;                                       /* twice the same */
+	case 0: return BASE + (int64_t)rnd((uint64_t)(m->now - BASE) + 1); /* late by anything */
+	case 1: return m->now;                                             /* twice the same */
 	case 2:
-		m->now += 1000 * SECOND;                             /* a pause */
+		m->now += 1000 * SECOND; /* a pause */
 		return m->now;
 	}
 	m->now += SECOND / 2 + (int64_t)rnd(SECOND);
@@ -62,14 +71,18 @@ put_row(struct nw_batch *b, int layout)
 
 	m->t[i] = time_next(m);
 	for (f = 0; f < FIELDS; f++)
-		m->v[i][f] = rnd(10) == 0 ? NAN : f == 0 ? (double)i : f == 1 ? (double)rnd(1000) * 1e-3 + 1e6 : -1.0;
+		m->v[i][f] = rnd(10) == 0 ? NAN
+		    : f == 0              ? (double)i
+		    : f == 1              ? (double)rnd(1000) * 1e-3 + 1e6
+					  : -1.0;
 	m->hist_ns[i] = rnd(3) == 0 ? 0 : (uint32_t)rnd(100000) + 1;
 	if (m->hist_ns[i] > 0) {
 		counts[nw_hist_index(m->hist_ns[i])] = 2;
 		len = nw_hist_encode(hist, counts);
 	}
 	m->n++;
-	return nw_batch_rows(b, layout + 1, FIELDS, 1, &m->t[i], m->v[i], len > 0 ? hist : NULL, len);
+	return nw_batch_rows(
+	    b, layout + 1, FIELDS, 1, &m->t[i], m->v[i], len > 0 ? hist : NULL, len);
 }
 
 /* Commits a batch of random rows; the model forgets them if that fails. */
@@ -94,14 +107,20 @@ random_commit(struct writer *w)
 
 /* --- reading back --- */
 
-struct bucket { int64_t number, last; struct fold_stat f[FIELDS]; };
+struct bucket {
+	int64_t number, last;
+	struct fold_stat f[FIELDS];
+};
 static struct bucket want[ROWS_MAX], got[ROWS_MAX];
 static size_t n_want, n_got;
 
 static int
 by_time(const void *a, const void *b)
 {
-	const struct { int64_t t; size_t i; } *x = a, *y = b;
+	const struct {
+		int64_t t;
+		size_t i;
+	} *x = a, *y = b;
 
 	return x->t != y->t ? (x->t < y->t ? -1 : 1) : (x->i < y->i ? -1 : 1);
 }
@@ -110,7 +129,10 @@ by_time(const void *a, const void *b)
 static void
 brute_force(const struct model_rows *m, int64_t step_ns)
 {
-	static struct { int64_t t; size_t i; } order[ROWS_MAX];
+	static struct {
+		int64_t t;
+		size_t i;
+	} order[ROWS_MAX];
 	long double sum, sq, mean;
 	size_t i, j, k;
 	struct fold_stat *s;
@@ -136,7 +158,8 @@ brute_force(const struct model_rows *m, int64_t step_ns)
 			mean = s->n > 0 ? sum / s->n : 0;
 			for (sq = 0, k = i; k < j; k++)
 				if (!isnan(m->v[order[k].i][f]))
-					sq += (m->v[order[k].i][f] - mean) * (m->v[order[k].i][f] - mean);
+					sq += (m->v[order[k].i][f] - mean) *
+					    (m->v[order[k].i][f] - mean);
 			s->sum = (double)sum;
 			s->m2 = (double)sq;
 		}
@@ -156,8 +179,8 @@ on_buckets(void *arg, const struct store_bucket_block *b)
 		got[n_got].last = b->t_wall_ns[i];
 		for (f = 0; f < FIELDS; f++)
 			if (b->n[f] != NULL)
-				got[n_got].f[f] = (struct fold_stat){ b->n[f][i], b->sum[f][i], b->min[f][i], b->max[f][i],
-				    b->m2[f][i] };
+				got[n_got].f[f] = (struct fold_stat){ b->n[f][i], b->sum[f][i],
+					b->min[f][i], b->max[f][i], b->m2[f][i] };
 	}
 	return 0;
 }
@@ -184,10 +207,11 @@ buckets_agree(struct store_reader *r, int layout, int64_t step_ns, const uint32_
 	step = step_ns;
 	n_got = 0;
 	brute_force(&model[layout], step_ns);
-	rc = store_buckets(r, layout + 1, field, field == NULL ? 0 : 1, INT64_MIN, INT64_MAX, step_ns, on_buckets, NULL);
+	rc = store_buckets(r, layout + 1, field, field == NULL ? 0 : 1, INT64_MIN, INT64_MAX,
+	    step_ns, on_buckets, NULL);
 	if (rc != NW_OK || n_got != n_want) {
-		fprintf(stderr, "layout %d, %" PRId64 " s: rc %d, %zu buckets of %zu\n", layout, step_ns / SECOND, rc, n_got,
-		    n_want);
+		fprintf(stderr, "layout %d, %" PRId64 " s: rc %d, %zu buckets of %zu\n", layout,
+		    step_ns / SECOND, rc, n_got, n_want);
 		return false;
 	}
 	for (i = 0; i < n_want; i++) {
@@ -198,11 +222,15 @@ buckets_agree(struct store_reader *r, int layout, int64_t step_ns, const uint32_
 				continue;
 			a = &got[i].f[f];
 			b = &want[i].f[f];
-			/* Differences of numbers near 1e6: their squares are good to 1e-16 * 1e12 * n. */
-			if (a->n != b->n || !same(a->min, b->min) || !same(a->max, b->max) || !near(a->sum, b->sum, fabs(b->sum)) ||
+			/* Differences of numbers near 1e6: their squares are good to 1e-16 * 1e12 *
+			 * n. */
+			if (a->n != b->n || !same(a->min, b->min) || !same(a->max, b->max) ||
+			    !near(a->sum, b->sum, fabs(b->sum)) ||
 			    !(fabs(a->m2 - b->m2) <= 1e-9 * b->m2 + 1e-6 * b->n)) {
-				fprintf(stderr, "layout %d bucket %zu field %d: n %g %g sum %.17g %.17g m2 %.17g %.17g\n", layout, i, f,
-				    a->n, b->n, a->sum, b->sum, a->m2, b->m2);
+				fprintf(stderr,
+				    "layout %d bucket %zu field %d: n %g %g sum %.17g %.17g m2 "
+				    "%.17g %.17g\n",
+				    layout, i, f, a->n, b->n, a->sum, b->sum, a->m2, b->m2);
 				return false;
 			}
 		}
@@ -211,7 +239,11 @@ buckets_agree(struct store_reader *r, int layout, int64_t step_ns, const uint32_
 }
 
 /* Rows, whatever they are by now: in order, and histograms and counts of operations all there. */
-struct totals { int64_t last; bool wrong; uint64_t counts[NW_HIST_BUCKETS]; };
+struct totals {
+	int64_t last;
+	bool wrong;
+	uint64_t counts[NW_HIST_BUCKETS];
+};
 
 static int
 on_rows(void *arg, const struct store_block *b)
@@ -222,7 +254,8 @@ on_rows(void *arg, const struct store_block *b)
 	for (i = 0; i < b->n_rows; i++) {
 		s->wrong = s->wrong || b->t_wall_ns[i] < s->last;
 		s->last = b->t_wall_ns[i];
-		if (b->hist != NULL && b->hist_len[i] > 0 && nw_hist_decode_add(b->hist[i], b->hist_len[i], s->counts) != NW_OK)
+		if (b->hist != NULL && b->hist_len[i] > 0 &&
+		    nw_hist_decode_add(b->hist[i], b->hist_len[i], s->counts) != NW_OK)
 			s->wrong = true;
 	}
 	return 0;
@@ -269,7 +302,8 @@ check_all(int64_t finest_s, const char *when)
 	for (l = 0; l < LAYOUTS; l++) {
 		for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 			if (steps[i] >= finest_s)
-				CHECK(buckets_agree(r, l, steps[i] * SECOND, rnd(2) ? &field : NULL));
+				CHECK(
+				    buckets_agree(r, l, steps[i] * SECOND, rnd(2) ? &field : NULL));
 		CHECK(hists_agree(r, l));
 	}
 	CHECK_INT(store_verify(r, why), NW_OK);
@@ -322,7 +356,11 @@ open_new(const int64_t keep_s[STORE_TIERS], uint64_t max_bytes)
 		model[l].n = 0;
 		model[l].now = BASE;
 		nw_batch_session(b, &(struct nw_session_rec){ .id = l + 1 });
-		nw_batch_meta(b, &(struct nw_meta_rec){ .id = l + 1, .session_id = l + 1, .host_id = 1, .event_type = "nl.x.summary" });
+		nw_batch_meta(b,
+		    &(struct nw_meta_rec){ .id = l + 1,
+			.session_id = l + 1,
+			.host_id = 1,
+			.event_type = "nl.x.summary" });
 		nw_batch_layout(b, &(struct nw_layout_rec){ l + 1, l + 1, FIELDS, fields });
 	}
 	CHECK_INT(writer_commit(w, b), NW_OK);
@@ -370,20 +408,25 @@ test_model(const int64_t keep_s[STORE_TIERS], int64_t finest_s, int steps)
 	care(w);
 	check_all(finest_s, "in the end");
 	for (i = STORE_10S; i < STORE_TIERS; i++)
-		CHECK_INT(w->tier_bytes[i], ask(w, i == 1 ? "SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 1" :
-		    i == 2 ? "SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 2" :
-		    "SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 3"));
+		CHECK_INT(w->tier_bytes[i],
+		    ask(w,
+			i == 1 ? "SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 1"
+			    : i == 2
+			    ? "SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 2"
+			    : "SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 3"));
 	CHECK_INT(w->tier_bytes[0], ask(w, "SELECT coalesce(sum(length(data)), 0) FROM chunk"));
 	CHECK(ask(w, "SELECT count(*) FROM rollup") > 3);
 	CHECK(ask(w, "SELECT count(*) FROM chunk WHERE layout_id = 1") < 20);
 	/* Small roll-ups are merged. */
-	CHECK(ask(w, "SELECT count(*) FROM rollup") < 20 + ask(w, "SELECT sum(n_rows) FROM rollup") / 8);
+	CHECK(ask(w, "SELECT count(*) FROM rollup") <
+	    20 + ask(w, "SELECT sum(n_rows) FROM rollup") / 8);
 	CHECK_INT(w->total.lost_hists, 0);
 	CHECK(ask(w, "PRAGMA freelist_count") * 8 <= ask(w, "PRAGMA page_count"));
 	writer_close(w);
 }
 
-/* A series of the host, not of a session: two chunks in the time of session 1, two long after it. */
+/* A series of the host, not of a session: two chunks in the time of session 1, two long after
+ * it. */
 static void
 host_commit(struct writer *w)
 {
@@ -393,7 +436,9 @@ host_commit(struct writer *w)
 	int64_t t;
 	int i;
 
-	nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .opened_wall_ns = BASE, .closed_wall_ns = BASE + 100 * SECOND });
+	nw_batch_session(b,
+	    &(struct nw_session_rec){
+		.id = 1, .opened_wall_ns = BASE, .closed_wall_ns = BASE + 100 * SECOND });
 	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 1, .host_id = 1, .session_id = 1 });
 	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 20, .host_id = 1 });
 	nw_batch_layout(b, &(struct nw_layout_rec){ 20, 20, 1, fields });
@@ -405,7 +450,8 @@ host_commit(struct writer *w)
 	nw_batch_free(b);
 }
 
-/* A pinned session keeps its rows bit by bit; unpinned they go; the oldest tier is deleted in the end, and counted. */
+/* A pinned session keeps its rows bit by bit; unpinned they go; the oldest tier is deleted in the
+ * end, and counted. */
 static void
 test_pin(void)
 {
@@ -445,10 +491,14 @@ test_pin(void)
 /* --- rows of the layout out of buckets --- */
 
 enum { KEPT_MAX = 400 };
-static const char *const caliper_fields[] = { "sum_v", "count", "mean_v", "sd_v", "min_v", "max_v", "window", "threads", "odd",
-    "ticks" };
+static const char *const caliper_fields[] = { "sum_v", "count", "mean_v", "sd_v", "min_v", "max_v",
+	"window", "threads", "odd", "ticks" };
 enum { N_CALIPER = sizeof(caliper_fields) / sizeof(caliper_fields[0]) };
-struct kept { size_t n; int64_t t[KEPT_MAX]; double v[KEPT_MAX][N_CALIPER]; };
+struct kept {
+	size_t n;
+	int64_t t[KEPT_MAX];
+	double v[KEPT_MAX][N_CALIPER];
+};
 
 static int
 on_kept(void *arg, const struct store_block *b)
@@ -464,7 +514,8 @@ on_kept(void *arg, const struct store_block *b)
 	return 0;
 }
 
-/* Operations of a window, summarised, as a caliper would: 1 per second, in every minute one without operations. */
+/* Operations of a window, summarised, as a caliper would: 1 per second, in every minute one without
+ * operations. */
 static void
 caliper_commit(struct writer *w, size_t n_rows)
 {
@@ -473,8 +524,10 @@ caliper_commit(struct writer *w, size_t n_rows)
 	int64_t t;
 	size_t i;
 
-	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 10, .event_type = "nl:tools:calipers:summary:read",
-	    .params_json = "{\"kind\":\"gauge\",\"kind_ticks\":\"counter\"}" });
+	nw_batch_meta(b,
+	    &(struct nw_meta_rec){ .id = 10,
+		.event_type = "nl:tools:calipers:summary:read",
+		.params_json = "{\"kind\":\"gauge\",\"kind_ticks\":\"counter\"}" });
 	nw_batch_layout(b, &(struct nw_layout_rec){ 10, 10, N_CALIPER, caliper_fields });
 	for (i = 0; i < n_rows; i++) {
 		t = BASE + (int64_t)(i + 1) * SECOND;
@@ -500,7 +553,7 @@ check_first_bucket(const struct kept *k)
 	double sum = 0, count = 0;
 	size_t i;
 
-	for (i = 0; i < 9; i++) {              /* the bucket that began with BASE has the seconds 1 to 9 */
+	for (i = 0; i < 9; i++) { /* the bucket that began with BASE has the seconds 1 to 9 */
 		double c = i % 60 == 0 ? 0 : (double)(1 + i % 5);
 
 		sum += c * (double)(100 + i % 7);
@@ -510,7 +563,7 @@ check_first_bucket(const struct kept *k)
 	CHECK_NEAR(k->v[0][0], sum, 1e-12, 0);
 	CHECK_NEAR(k->v[0][1], count, 1e-12, 0);
 	CHECK_NEAR(k->v[0][2], sum / count, 1e-12, 0);
-	CHECK(k->v[0][3] > 3 && k->v[0][3] < 5);       /* what is within, and what the means differ */
+	CHECK(k->v[0][3] > 3 && k->v[0][3] < 5); /* what is within, and what the means differ */
 	CHECK(k->v[0][4] == 51 && k->v[0][5] == 208);
 	CHECK_NEAR(k->v[0][6], 9, 1e-12, 0);
 	CHECK(k->v[0][7] == 4);
@@ -556,7 +609,8 @@ test_fields(void)
 	expire_at(w, BASE + 100000 * SECOND);
 	care(w);
 	CHECK_INT(ask(w, "SELECT count(*) FROM chunk"), 0);
-	/* Chunks end within buckets, which then stand in two parts until roll-ups are merged; at a resolution they are one. */
+	/* Chunks end within buckets, which then stand in two parts until roll-ups are merged; at a
+	 * resolution they are one. */
 	CHECK_INT(store_rows_at(r, 10, 10 * SECOND, INT64_MIN, INT64_MAX, on_kept, &after), NW_OK);
 	CHECK(kept_equal(&before, &after, UINT32_MAX));
 	after.n = 0;
@@ -565,7 +619,8 @@ test_fields(void)
 	check_first_bucket(&after);
 	for (f = 0; f < N_CALIPER; f++) {
 		after.n = 0;
-		CHECK_INT(store_rows_of(r, 10, &f, 1, BASE, BASE + 10 * SECOND, on_kept, &after), NW_OK);
+		CHECK_INT(
+		    store_rows_of(r, 10, &f, 1, BASE, BASE + 10 * SECOND, on_kept, &after), NW_OK);
 		before.n = 1;
 		CHECK(kept_equal(&before, &after, f));
 	}
@@ -607,7 +662,8 @@ test_wide(void)
 		v[f] = f;
 	}
 	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 10 });
-	CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ 10, 10, TAIL_FIELDS_MAX, fields }), NW_OK);
+	CHECK_INT(
+	    nw_batch_layout(b, &(struct nw_layout_rec){ 10, 10, TAIL_FIELDS_MAX, fields }), NW_OK);
 	for (t = BASE; t < BASE + 40 * SECOND; t += SECOND)
 		CHECK_INT(nw_batch_rows(b, 10, TAIL_FIELDS_MAX, 1, &t, v, NULL, 0), NW_OK);
 	CHECK_INT(writer_commit(w, b), NW_OK);
@@ -716,7 +772,8 @@ faulty_work(struct writer *w)
 	return first;
 }
 
-/* Whatever fails while rows become buckets: none is lost, none counts twice, and it goes on afterwards. */
+/* Whatever fails while rows become buckets: none is lost, none counts twice, and it goes on
+ * afterwards. */
 static void
 test_faults(const char *what, long *at, long *seen, bool *for_ever, bool ever, long stride)
 {
@@ -744,7 +801,8 @@ test_faults(const char *what, long *at, long *seen, bool *for_ever, bool ever, l
 		}
 	}
 	CHECK(n < 100000 && n_failed > 3);
-	printf("%s%s: %ld operations, %ld failures seen\n", what, ever ? " for ever" : "", n, n_failed);
+	printf("%s%s: %ld operations, %ld failures seen\n", what, ever ? " for ever" : "", n,
+	    n_failed);
 	writer_close(w);
 }
 
@@ -818,7 +876,8 @@ test_ceiling(void)
 	CHECK_INT(store_verify(r, why), NW_OK);
 	CHECK_INT(store_pin(path, 1, false, why), NW_OK);
 	deleted = w->total.expired_rows[STORE_1H];
-	CHECK_INT(noise_commit(w, 0, &t, 1000), NW_OK);   /* recovers by itself, and not by deleting old buckets */
+	/* recovers by itself, and not by deleting old buckets */
+	CHECK_INT(noise_commit(w, 0, &t, 1000), NW_OK);
 	CHECK_INT(w->total.expired_rows[STORE_1H], deleted);
 	CHECK_STR(w->trouble, "");
 	CHECK(bytes_now() <= max);
@@ -870,7 +929,8 @@ resident_kib(void)
 
 enum { SOAK_LAYOUTS = 50, SOAK_FIELDS = 20 };
 
-/* One row of every layout, as a site of 50 calipers would send them; some values repeat, some are noise. */
+/* One row of every layout, as a site of 50 calipers would send them; some values repeat, some are
+ * noise. */
 static void
 soak_rows(struct nw_batch *b, int64_t t)
 {
@@ -879,7 +939,9 @@ soak_rows(struct nw_batch *b, int64_t t)
 
 	for (l = 0; l < SOAK_LAYOUTS; l++) {
 		for (f = 0; f < SOAK_FIELDS; f++)
-			v[f] = f % 3 == 0 ? 4096.0 * l : f % 3 == 1 ? (double)rnd(1000) : (double)rnd(1ull << 52);
+			v[f] = f % 3 == 0 ? 4096.0 * l
+			    : f % 3 == 1  ? (double)rnd(1000)
+					  : (double)rnd(1ull << 52);
 		if (nw_batch_rows(b, l + 1, SOAK_FIELDS, 1, &t, v, NULL, 0) != NW_OK)
 			exit(1);
 	}
@@ -914,7 +976,8 @@ static void
 test_soak(double seconds)
 {
 	const uint64_t max = 6 << 20;
-	const int64_t period_ns = seconds < 10 ? 1000000 : 5000000;   /* a short one has to fill the space, too */
+	/* a short one has to fill the space, too */
+	const int64_t period_ns = seconds < 10 ? 1000000 : 5000000;
 	struct store *st = soak_open(max);
 	struct store_stats stats;
 	struct store_reader *r;
@@ -924,8 +987,10 @@ test_soak(double seconds)
 	struct nw_batch *b;
 
 	while ((now = mono_ns()) - begin < (int64_t)(seconds * 1e9)) {
-		/* What was held up comes in several batches: one may have a sixteenth of the ceiling. */
-		for (b = nw_batch_new(); due < now && nw_batch_bytes(b) < max / 32; due += period_ns, t += SECOND / 2, rows += SOAK_LAYOUTS)
+		/* What was held up comes in several batches: one may have a sixteenth of the
+		 * ceiling. */
+		for (b = nw_batch_new(); due < now && nw_batch_bytes(b) < max / 32;
+		     due += period_ns, t += SECOND / 2, rows += SOAK_LAYOUTS)
 			soak_rows(b, t);
 		if (nw_batch_rows_count(b) == 0 || store_submit(st, b) != NW_OK) {
 			n_full += nw_batch_rows_count(b) > 0;
@@ -939,14 +1004,16 @@ test_soak(double seconds)
 	}
 	CHECK_INT(store_sync(st), NW_OK);
 	store_get_stats(st, &stats);
-	printf("soak: %.1f s, %" PRIu64 " samples, at most %" PRIu64 " of %" PRIu64 " bytes, resident %ld KiB, then %ld; rows"
-	    " rolled up %" PRIu64 ", buckets deleted %" PRIu64 "\n", seconds, rows * SOAK_FIELDS, most, max, warm, high,
-	    stats.rolled_rows[STORE_ROWS], stats.expired_rows[STORE_1H]);
+	printf("soak: %.1f s, %" PRIu64 " samples, at most %" PRIu64 " of %" PRIu64
+	       " bytes, resident %ld KiB, then %ld; rows"
+	       " rolled up %" PRIu64 ", buckets deleted %" PRIu64 "\n",
+	    seconds, rows * SOAK_FIELDS, most, max, warm, high, stats.rolled_rows[STORE_ROWS],
+	    stats.expired_rows[STORE_1H]);
 	CHECK(most <= max && stats.file_bytes <= max);
 	CHECK_INT(n_full, 0);
 	CHECK_STR(stats.trouble, "");
 	CHECK(stats.rolled_rows[STORE_ROWS] > rows / 4);
-	CHECK(high - warm < 12 << 10 || !OWN_MALLOC);   /* sanitizers keep what was freed */
+	CHECK(high - warm < 12 << 10 || !OWN_MALLOC); /* sanitizers keep what was freed */
 	store_close(st);
 	CHECK(bytes_now() <= max);
 	r = open_reader();
@@ -957,16 +1024,20 @@ test_soak(double seconds)
 int
 main(int argc, char **argv)
 {
-	static const int64_t to_10s[STORE_TIERS] = { 100, 0, 0, 0 }, to_1min[STORE_TIERS] = { 100, 600, 0, 0 },
-	    to_1h[STORE_TIERS] = { 50, 100, 4000, 0 };
+	static const int64_t to_10s[STORE_TIERS] = { 100, 0, 0, 0 },
+			     to_1min[STORE_TIERS] = { 100, 600, 0, 0 },
+			     to_1h[STORE_TIERS] = { 50, 100, 4000, 0 };
 
 	double soak_s = argc > 2 && strcmp(argv[1], "-t") == 0 ? strtod(argv[2], NULL) : 2;
 
-	rng = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;
+	rng = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 0)
+						     : (uint64_t)time(NULL) * 2654435761u + 1;
 	printf("seed %" PRIu64 "\n", rng);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared =
+	    mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	/* Thousands of small transactions: in memory where there is a file system for that. */
-	if (shared == MAP_FAILED || (mkdtemp(dir) == NULL && mkdtemp(strcpy(dir, "/tmp/nw-rollup-XXXXXX")) == NULL))
+	if (shared == MAP_FAILED ||
+	    (mkdtemp(dir) == NULL && mkdtemp(strcpy(dir, "/tmp/nw-rollup-XXXXXX")) == NULL))
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_model(to_10s, 10, 1200);
@@ -982,8 +1053,10 @@ main(int argc, char **argv)
 	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, false, 4);
 	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, true, 8);
 	if (OWN_MALLOC) {
-		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, false, 20);
-		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, true, 40);
+		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever,
+		    false, 20);
+		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever,
+		    true, 40);
 	}
 	files_remove();
 	rmdir(dir);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Samples by SQL are the samples of store_rows(), whatever is asked for and however; and a broken file is an error. */
+/* Samples by SQL are the samples of store_rows(), whatever is asked for and however; and a broken
+ * file is an error. */
 #include "store/sqlmodule.h"
 
 #include <inttypes.h>
@@ -12,13 +13,21 @@ enum { N_METAS = 5, N_LAYOUTS = 6 };
 static const int64_t t_base = 1700000000000000000;
 static const char *const fields[N_LAYOUTS] = { "mean_r", "sum_v", "it's \"c\"", "count", "e", "f" };
 static const struct nw_meta_rec metas[N_METAS] = {
-	{ .id = 10, .session_id = 1, .host_id = 1, .event_type = "nl:tools:calipers:summary:read", .subject_json = "{\"a\":1}" },
-	{ .id = 20, .session_id = 1, .host_id = 2, .event_type = "nl:tools:calipers:summary:write" },
+	{ .id = 10,
+	    .session_id = 1,
+	    .host_id = 1,
+	    .event_type = "nl:tools:calipers:summary:read",
+	    .subject_json = "{\"a\":1}" },
+	{ .id = 20,
+	    .session_id = 1,
+	    .host_id = 2,
+	    .event_type = "nl:tools:calipers:summary:write" },
 	{ .id = 30, .session_id = 2, .host_id = 1, .event_type = "nl:tools:calipers:summary:read" },
 	{ .id = 40, .session_id = 2, .event_type = "ps:other" },
 	{ .id = 50, .host_id = 2, .event_type = "ps:other" },
 };
-static const int64_t meta_of[N_LAYOUTS] = { 10, 10, 20, 30, 40, 50 };   /* layout i + 1 has i + 1 fields */
+/* layout i + 1 has i + 1 fields */
+static const int64_t meta_of[N_LAYOUTS] = { 10, 10, 20, 30, 40, 50 };
 static uint64_t seed = 20261120;
 
 static uint64_t
@@ -49,7 +58,9 @@ put_rows(struct nw_batch *b, int64_t layout, size_t n, int64_t t0, int64_t step)
 		t = t0 + (int64_t)i * step;
 		for (f = 0; f < (size_t)layout; f++)
 			values[f] = some_value();
-		CHECK_INT(nw_batch_rows(b, layout, (size_t)layout, 1, &t, values, (const uint8_t *)"h", i % 3 == 0), NW_OK);
+		CHECK_INT(nw_batch_rows(b, layout, (size_t)layout, 1, &t, values,
+			      (const uint8_t *)"h", i % 3 == 0),
+		    NW_OK);
 	}
 }
 
@@ -62,16 +73,21 @@ fill(void)
 	size_t i;
 
 	for (i = 1; i <= 2; i++) {
-		CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = (int64_t)i, .name = i == 1 ? "dtn-a" : "dtn-b" }), NW_OK);
+		CHECK_INT(nw_batch_host(b,
+			      &(struct nw_host_rec){
+				  .id = (int64_t)i, .name = i == 1 ? "dtn-a" : "dtn-b" }),
+		    NW_OK);
 		CHECK_INT(nw_batch_session(b, &(struct nw_session_rec){ .id = (int64_t)i }), NW_OK);
 	}
 	for (i = 0; i < N_METAS; i++)
 		CHECK_INT(nw_batch_meta(b, &metas[i]), NW_OK);
 	for (i = 0; i < N_LAYOUTS; i++)
-		CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ (int64_t)i + 1, meta_of[i], i + 1, fields }), NW_OK);
+		CHECK_INT(nw_batch_layout(b,
+			      &(struct nw_layout_rec){ (int64_t)i + 1, meta_of[i], i + 1, fields }),
+		    NW_OK);
 	put_rows(b, 1, 3000, t_base, 1000000);
 	put_rows(b, 2, 100, t_base, 7);
-	put_rows(b, 4, 20000, t_base + 5, 0);      /* of one time, more than the cursor takes at once */
+	put_rows(b, 4, 20000, t_base + 5, 0); /* of one time, more than the cursor takes at once */
 	put_rows(b, 4, 100, t_base + 6, 1);
 	put_rows(b, 5, 9000, t_base - 1500, 1);
 	CHECK_INT(nw_batch_seal(b, 1), NW_OK);
@@ -115,7 +131,10 @@ prepare(sqlite3 *db, const char *sql)
 
 /* --- equal for every series --- */
 
-struct scan { sqlite3_stmt *st; size_t field, n_rows; };
+struct scan {
+	sqlite3_stmt *st;
+	size_t field, n_rows;
+};
 
 /* Each row of the block is the statement's next one, to the last bit; but SQL knows no NaN. */
 static int
@@ -127,11 +146,13 @@ on_block(void *arg, const struct store_block *b)
 
 	for (i = 0; i < b->n_rows; i++) {
 		want = b->columns[s->field][i];
-		if (sqlite3_step(s->st) != SQLITE_ROW || sqlite3_column_int64(s->st, 0) != b->t_wall_ns[i])
+		if (sqlite3_step(s->st) != SQLITE_ROW ||
+		    sqlite3_column_int64(s->st, 0) != b->t_wall_ns[i])
 			return NW_ECONFLICT;
 		v = sqlite3_column_double(s->st, 1);
-		if (isnan(want) ? sqlite3_column_type(s->st, 1) != SQLITE_NULL :
-		    sqlite3_column_type(s->st, 1) != SQLITE_FLOAT || memcmp(&v, &want, sizeof(v)) != 0)
+		if (isnan(want) ? sqlite3_column_type(s->st, 1) != SQLITE_NULL
+				: sqlite3_column_type(s->st, 1) != SQLITE_FLOAT ||
+			    memcmp(&v, &want, sizeof(v)) != 0)
 			return NW_ECONFLICT;
 		s->n_rows++;
 	}
@@ -181,7 +202,8 @@ test_steps(sqlite3 *db)
 	int64_t l;
 
 	CHECK_INT(store_reader_open(filled_path, &r, why), NW_OK);
-	s.st = prepare(db, "SELECT t_ns, value FROM sample WHERE layout_id = ? AND field = ? AND step_ns = ?");
+	s.st = prepare(
+	    db, "SELECT t_ns, value FROM sample WHERE layout_id = ? AND field = ? AND step_ns = ?");
 	for (l = 1; l <= N_LAYOUTS; l++)
 		for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 			s.n_rows = 0;
@@ -189,35 +211,70 @@ test_steps(sqlite3 *db)
 			sqlite3_bind_int64(s.st, 1, l);
 			sqlite3_bind_text(s.st, 2, fields[s.field], -1, SQLITE_STATIC);
 			sqlite3_bind_int64(s.st, 3, steps[i]);
-			CHECK_INT(store_rows_at(r, l, steps[i], INT64_MIN, INT64_MAX, on_block, &s), NW_OK);
+			CHECK_INT(store_rows_at(r, l, steps[i], INT64_MIN, INT64_MAX, on_block, &s),
+			    NW_OK);
 			CHECK_INT(sqlite3_step(s.st), SQLITE_DONE);
 			CHECK(s.n_rows > 0);
 			sqlite3_reset(s.st);
 		}
 	sqlite3_finalize(s.st);
 	store_reader_close(r);
-	CHECK_INT(sqlite3_exec(db, "SELECT * FROM sample WHERE step_ns = 0", NULL, NULL, NULL), SQLITE_ERROR);
+	CHECK_INT(sqlite3_exec(db, "SELECT * FROM sample WHERE step_ns = 0", NULL, NULL, NULL),
+	    SQLITE_ERROR);
 	CHECK_STR(sqlite3_errmsg(db), "sample: step_ns is a whole number above 0");
-	CHECK_INT(sqlite3_exec(db, "SELECT * FROM sample WHERE step_ns = 'x'", NULL, NULL, NULL), SQLITE_ERROR);
+	CHECK_INT(sqlite3_exec(db, "SELECT * FROM sample WHERE step_ns = 'x'", NULL, NULL, NULL),
+	    SQLITE_ERROR);
 }
 
 /* --- constraints: the same as from an ordinary table --- */
 
 static const char *const terms[] = {
-	"session_id = 1", "session_id = '2'", "session_id IS NULL", "session_id IN (1, 2)", "session_id > 1",
-	"series_id = 30", "series_id = 40.0", "meta_id = 10", "layout_id = 5", "layout_id IN (1, 3, 99)", "layout_id = 1.5",
-	"host = 'dtn-a'", "host IS NULL", "host = 'DTN-A' COLLATE NOCASE", "event_type GLOB 'nl:*'", "event_type LIKE 'PS:%'",
-	"event_type = 'ps:other'", "field = 'count'", "field = 'COUNT' COLLATE NOCASE", "field = 'it''s \"c\"'", "field = NULL",
-	"t_ns = 1700000000000000005", "t_ns < 1700000000000000003", "t_ns <= 1700000000000000003.0", "t_ns > 1.7e18",
-	"t_ns >= 1700000000000000006", "t_ns BETWEEN 1699999999999999000 AND 1700000000000000100", "t_ns < 0", "t_ns > '17'",
-	"t_ns < 1e30", "t_ns > 1e30", "t_ns >= -9223372036854775808", "t_ns > 9223372036854775807", "t_ns = NULL",
-	"value IS NULL", "value > 100", "unit = 'By'", "time < '2000'", "subject = '{\"a\":1}'",
+	"session_id = 1",
+	"session_id = '2'",
+	"session_id IS NULL",
+	"session_id IN (1, 2)",
+	"session_id > 1",
+	"series_id = 30",
+	"series_id = 40.0",
+	"meta_id = 10",
+	"layout_id = 5",
+	"layout_id IN (1, 3, 99)",
+	"layout_id = 1.5",
+	"host = 'dtn-a'",
+	"host IS NULL",
+	"host = 'DTN-A' COLLATE NOCASE",
+	"event_type GLOB 'nl:*'",
+	"event_type LIKE 'PS:%'",
+	"event_type = 'ps:other'",
+	"field = 'count'",
+	"field = 'COUNT' COLLATE NOCASE",
+	"field = 'it''s \"c\"'",
+	"field = NULL",
+	"t_ns = 1700000000000000005",
+	"t_ns < 1700000000000000003",
+	"t_ns <= 1700000000000000003.0",
+	"t_ns > 1.7e18",
+	"t_ns >= 1700000000000000006",
+	"t_ns BETWEEN 1699999999999999000 AND 1700000000000000100",
+	"t_ns < 0",
+	"t_ns > '17'",
+	"t_ns < 1e30",
+	"t_ns > 1e30",
+	"t_ns >= -9223372036854775808",
+	"t_ns > 9223372036854775807",
+	"t_ns = NULL",
+	"value IS NULL",
+	"value > 100",
+	"unit = 'By'",
+	"time < '2000'",
+	"subject = '{\"a\":1}'",
 };
 
-static const char copy[] =
-"CREATE TEMP TABLE plain(session_id INTEGER, host TEXT, series_id INTEGER, layout_id INTEGER, subject TEXT,"
-" event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time TEXT, value REAL, meta_id INTEGER);"
-"INSERT INTO plain SELECT *, meta_id FROM sample";
+static const char copy[] = "CREATE TEMP TABLE plain(session_id INTEGER, host TEXT, series_id "
+			   "INTEGER, layout_id INTEGER, subject TEXT,"
+			   " event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time TEXT, "
+			   "value REAL, meta_id INTEGER);"
+			   "INSERT INTO plain SELECT *, meta_id FROM sample";
 
 /* How many, and a sum that depends on each of them. */
 static void
@@ -227,8 +284,10 @@ ask(sqlite3 *db, const char *table, const char *const *term, size_t n, int64_t g
 	size_t len, i;
 	sqlite3_stmt *st;
 
-	len = (size_t)snprintf(sql, sizeof(sql), "SELECT count(*), sum((t_ns & 0xffff) * 31 + layout_id * 7 + length(field) +"
-	    " coalesce(value BETWEEN 1 AND 1000, 3)) FROM %s WHERE 1", table);
+	len = (size_t)snprintf(sql, sizeof(sql),
+	    "SELECT count(*), sum((t_ns & 0xffff) * 31 + layout_id * 7 + length(field) +"
+	    " coalesce(value BETWEEN 1 AND 1000, 3)) FROM %s WHERE 1",
+	    table);
 	for (i = 0; i < n; i++)
 		len += (size_t)snprintf(sql + len, sizeof(sql) - len, " AND %s", term[i]);
 	st = prepare(db, sql);
@@ -264,24 +323,39 @@ test_constraints(sqlite3 *db)
 
 /* --- single answers --- */
 
-static const struct { const char *sql, *answer; } answers[] = {
-	{ "SELECT * FROM sample WHERE layout_id = 2 AND field = 'sum_v' AND t_ns = 1700000000000000007 AND value > -1 OR 0", NULL },
-	{ "SELECT session_id || host || series_id || layout_id || subject || event_type || field || unit || t_ns || ' ' || time"
-	    " FROM sample WHERE layout_id = 2 AND field = 'sum_v' LIMIT 1 OFFSET 1",
-	    "1dtn-a102{\"a\":1}nl:tools:calipers:summary:readsum_vBy1700000000000000007 2023-11-14T22:13:20.000000007Z" },
+static const struct {
+	const char *sql, *answer;
+} answers[] = {
+	{ "SELECT * FROM sample WHERE layout_id = 2 AND field = 'sum_v' AND t_ns = "
+	  "1700000000000000007 AND value > -1 OR 0",
+	    NULL },
+	{ "SELECT session_id || host || series_id || layout_id || subject || event_type || field "
+	  "|| unit || t_ns || ' ' || time"
+	  " FROM sample WHERE layout_id = 2 AND field = 'sum_v' LIMIT 1 OFFSET 1",
+	    "1dtn-a102{\"a\":1}nl:tools:calipers:summary:readsum_vBy1700000000000000007 "
+	    "2023-11-14T22:13:20.000000007Z" },
 	{ "SELECT group_concat(time) FROM sample(50) WHERE field = 'f' AND t_ns IN (-5, 0)",
 	    "1969-12-31T23:59:59.999999995Z,1970-01-01T00:00:00.000000000Z" },
 	{ "SELECT count(*) FROM sample(30)", "80400" },
-	{ "SELECT count(*) FROM sample a JOIN sample b USING (t_ns) WHERE a.layout_id = 3 AND b.layout_id = 3", "90" },
-	{ "SELECT count(*) FROM v_series s JOIN sample x ON x.layout_id = s.layout AND x.field = s.field", "129630" },
+	{ "SELECT count(*) FROM sample a JOIN sample b USING (t_ns) WHERE a.layout_id = 3 AND "
+	  "b.layout_id = 3",
+	    "90" },
+	{ "SELECT count(*) FROM v_series s JOIN sample x ON x.layout_id = s.layout AND x.field = "
+	  "s.field",
+	    "129630" },
 	{ "SELECT (SELECT count(*) FROM v_sample) = (SELECT count(value) FROM sample)", "1" },
-	{ "SELECT min(t_ns >= before) FROM (SELECT t_ns, lag(t_ns, 1, 0) OVER (ORDER BY rowid) AS before FROM (SELECT rowid, t_ns"
-	    " FROM sample WHERE layout_id = 5 AND field = 'e' ORDER BY t_ns))", "1" },
+	{ "SELECT min(t_ns >= before) FROM (SELECT t_ns, lag(t_ns, 1, 0) OVER (ORDER BY rowid) AS "
+	  "before FROM (SELECT rowid, t_ns"
+	  " FROM sample WHERE layout_id = 5 AND field = 'e' ORDER BY t_ns))",
+	    "1" },
 	{ "SELECT max(host) || (SELECT host FROM sample LIMIT 1) FROM sample", "dtn-bdtn-a" },
-	{ "SELECT count(*) || ' ' || max(step_ns) FROM sample(10, 1000000000) WHERE field = 'mean_r' AND layout_id = 1",
+	{ "SELECT count(*) || ' ' || max(step_ns) FROM sample(10, 1000000000) WHERE field = "
+	  "'mean_r' AND layout_id = 1",
 	    "3 1000000000" },
-	{ "SELECT count(*) FROM (SELECT 1000000000 AS s UNION SELECT 3000000000) CROSS JOIN sample WHERE step_ns = s"
-	    " AND layout_id = 1", "5" },
+	{ "SELECT count(*) FROM (SELECT 1000000000 AS s UNION SELECT 3000000000) CROSS JOIN sample "
+	  "WHERE step_ns = s"
+	  " AND layout_id = 1",
+	    "5" },
 	{ "SELECT count(step_ns) FROM sample", "0" },
 	{ "SELECT count(*) FROM (SELECT DISTINCT layout_id, field FROM sample)", "21" },
 };
@@ -363,7 +437,9 @@ test_damage(void)
 		if (strstr(sqlite3_errmsg(db), "sample: layout ") == NULL)
 			CHECK_STR(sqlite3_errmsg(db), "sample: layout ..");
 		sqlite3_finalize(st);
-		CHECK_INT(sqlite3_exec(db, "ROLLBACK; SELECT sum(value) FROM sample", NULL, NULL, NULL), SQLITE_OK);
+		CHECK_INT(
+		    sqlite3_exec(db, "ROLLBACK; SELECT sum(value) FROM sample", NULL, NULL, NULL),
+		    SQLITE_OK);
 		sqlite3_close(db);
 	}
 }
@@ -400,7 +476,8 @@ test_rolled_up(void)
 static void
 test_no_memory(void)
 {
-	static const char query[] = "SELECT count(*), sum(value IS NULL), max(subject) FROM sample WHERE session_id = 1 AND"
+	static const char query[] =
+	    "SELECT count(*), sum(value IS NULL), max(subject) FROM sample WHERE session_id = 1 AND"
 	    " field <> 'x'";
 	sqlite3_stmt *st;
 	sqlite3 *db = connect_to(filled_path);

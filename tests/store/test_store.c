@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store as its users see it: records and rows come back, completions tell the truth, kill -9 loses nothing told.
+ * The store as its users see it: records and rows come back, completions tell the truth, kill -9
+ * loses nothing told.
  *
  * usage: test_store [-s seed | -k kills]
  */
@@ -50,7 +51,9 @@ open_reader(void)
 	return r;
 }
 
-struct outcome { int n, rc; };
+struct outcome {
+	int n, rc;
+};
 
 static void
 on_done(void *arg, int rc)
@@ -90,11 +93,22 @@ static void
 put_basics(struct nw_batch *b)
 {
 	CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = "h1" }), NW_OK);
-	CHECK_INT(nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .task_id = "t1", .opened_wall_ns = 10 }), NW_OK);
-	CHECK_INT(nw_batch_meta(b, &(struct nw_meta_rec){ .id = 1, .session_id = 1, .host_id = 1, .mid = "m1",
-	    .event_type = "nl:tools:calipers:summary:read", .subject_json = "{}", .params_json = "{}" }), NW_OK);
-	CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ .id = 1, .meta_id = 1, .n_fields = 2,
-	    .fields = two_fields }), NW_OK);
+	CHECK_INT(nw_batch_session(b,
+		      &(struct nw_session_rec){ .id = 1, .task_id = "t1", .opened_wall_ns = 10 }),
+	    NW_OK);
+	CHECK_INT(nw_batch_meta(b,
+		      &(struct nw_meta_rec){ .id = 1,
+			  .session_id = 1,
+			  .host_id = 1,
+			  .mid = "m1",
+			  .event_type = "nl:tools:calipers:summary:read",
+			  .subject_json = "{}",
+			  .params_json = "{}" }),
+	    NW_OK);
+	CHECK_INT(nw_batch_layout(b,
+		      &(struct nw_layout_rec){
+			  .id = 1, .meta_id = 1, .n_fields = 2, .fields = two_fields }),
+	    NW_OK);
 }
 
 static void
@@ -118,7 +132,13 @@ open_with_basics(const struct store_opts *opts)
 
 /* --- rows as a list --- */
 
-struct rows { size_t n, n_blocks, n_hist; int64_t t[8192]; double a[8192], b[8192]; uint8_t hist[64]; size_t hist_len; };
+struct rows {
+	size_t n, n_blocks, n_hist;
+	int64_t t[8192];
+	double a[8192], b[8192];
+	uint8_t hist[64];
+	size_t hist_len;
+};
 static struct rows got;
 
 static int
@@ -192,7 +212,8 @@ xsp_seen(void *arg, const struct nw_xsp_rec *x)
 	CHECK_STR(x->provider, "p1");
 	CHECK_INT(x->opened_wall_ns, 11);
 	CHECK_INT(x->closed_wall_ns, 12);
-	CHECK(x->docs == 1 && x->samples == UINT64_MAX && x->rejected == 3 && x->bytes == 4 && x->dropped == 5);
+	CHECK(x->docs == 1 && x->samples == UINT64_MAX && x->rejected == 3 && x->bytes == 4 &&
+	    x->dropped == 5);
 	CHECK_STR(x->end_reason, "closed");
 	return 0;
 }
@@ -206,7 +227,8 @@ session_seen(void *arg, const struct nw_session_rec *s, const struct nw_result_r
 	CHECK_INT(s->id, 5);
 	CHECK_STR(s->task_id, "job'); drop table session; --");
 	CHECK_STR(s->program, "rsync");
-	CHECK(s->opened_wall_ns == 1000 && s->closed_wall_ns == 2000000000000 && s->last_data_wall_ns == 1500);
+	CHECK(s->opened_wall_ns == 1000 && s->closed_wall_ns == 2000000000000 &&
+	    s->last_data_wall_ns == 1500);
 	CHECK(res != NULL);
 	if (res == NULL)
 		return 0;
@@ -214,7 +236,8 @@ session_seen(void *arg, const struct nw_session_rec *s, const struct nw_result_r
 	CHECK_STR(res->route, "a -> b");
 	CHECK(res->stage == NULL);
 	CHECK_STR(res->sentence, "cannot tell");
-	CHECK(res->bytes == 1e9 && isnan(res->bytes_per_s) && res->start_wall_ns == 1000 && res->duration_ns == 5);
+	CHECK(res->bytes == 1e9 && isnan(res->bytes_per_s) && res->start_wall_ns == 1000 &&
+	    res->duration_ns == 5);
 	if (*n == 2)
 		CHECK_STR(res->json, "{\"verdict\":{}}");
 	else
@@ -226,7 +249,8 @@ static int
 run_seen(void *arg, const struct nw_run_rec *run)
 {
 	++*(int *)arg;
-	CHECK(run->id == 2 && run->session_id == 5 && run->started_wall_ns == 9 && run->took_ns == 8);
+	CHECK(
+	    run->id == 2 && run->session_id == 5 && run->started_wall_ns == 9 && run->took_ns == 8);
 	CHECK_STR(run->kind, "verdict");
 	CHECK_STR(run->version, "0.1.0");
 	CHECK_STR(run->outcome, "ok");
@@ -237,7 +261,8 @@ static int
 meta_seen(void *arg, const struct nw_meta_rec *m)
 {
 	++*(int *)arg;
-	CHECK(m->id == 21 && m->session_id == 5 && m->host_id == 7 && m->xsp_id == 3 && m->first_wall_ns == 77);
+	CHECK(m->id == 21 && m->session_id == 5 && m->host_id == 7 && m->xsp_id == 3 &&
+	    m->first_wall_ns == 77);
 	CHECK_STR(m->mid, "mid");
 	CHECK(m->pid == NULL);
 	CHECK_STR(m->event_type, "nl:tools:calipers:summary:write");
@@ -295,18 +320,25 @@ put_records(struct nw_batch *b)
 
 	rc |= nw_batch_host(b, &(struct nw_host_rec){ 7, "old name", NULL, 100, 200 });
 	rc |= nw_batch_host(b, &(struct nw_host_rec){ 7, "dtn7", "{\"k\":1}", 100, 300 });
-	rc |= nw_batch_session(b, &(struct nw_session_rec){ 5, "job'); drop table session; --", "rsync", 1000,
-	    2000000000000, 1500, false });
-	rc |= nw_batch_xsp(b, &(struct nw_xsp_rec){ 3, 7, 5, "00112233445566778899aabbccddeeff", "127.0.0.1/4000",
-	    "libnarrows", "p1", 11, 12, 1, UINT64_MAX, 3, 4, 5, "closed" });
-	rc |= nw_batch_meta(b, &(struct nw_meta_rec){ 21, 5, 7, 3, "mid", NULL, "nl:tools:calipers:summary:write",
-	    "{\"type\":\"disk\"}", "{}", 77, (const uint8_t *)"\0raw", 4 });
-	rc |= nw_batch_meta(b, &(struct nw_meta_rec){ .id = 22, .host_id = 7, .event_type = "ps:host:x" });
+	rc |= nw_batch_session(b,
+	    &(struct nw_session_rec){
+		5, "job'); drop table session; --", "rsync", 1000, 2000000000000, 1500, false });
+	rc |= nw_batch_xsp(b,
+	    &(struct nw_xsp_rec){ 3, 7, 5, "00112233445566778899aabbccddeeff", "127.0.0.1/4000",
+		"libnarrows", "p1", 11, 12, 1, UINT64_MAX, 3, 4, 5, "closed" });
+	rc |= nw_batch_meta(b,
+	    &(struct nw_meta_rec){ 21, 5, 7, 3, "mid", NULL, "nl:tools:calipers:summary:write",
+		"{\"type\":\"disk\"}", "{}", 77, (const uint8_t *)"\0raw", 4 });
+	rc |= nw_batch_meta(
+	    b, &(struct nw_meta_rec){ .id = 22, .host_id = 7, .event_type = "ps:host:x" });
 	rc |= nw_batch_layout(b, &(struct nw_layout_rec){ 31, 21, 4, odd_fields });
 	rc |= nw_batch_run(b, &(struct nw_run_rec){ 2, 5, "verdict", 9, 8, "0.1.0", "ok" });
-	rc |= nw_batch_result(b, &(struct nw_result_rec){ .session_id = 5, .json = "{}", .sentence = "older", .bytes = 1 });
-	rc |= nw_batch_result(b, &(struct nw_result_rec){ 5, 2, "{\"verdict\":{}}", "a -> b", "rsync", NULL,
-	    "cannot tell", 1e9, NAN, 1000, 5 });
+	rc |= nw_batch_result(b,
+	    &(struct nw_result_rec){
+		.session_id = 5, .json = "{}", .sentence = "older", .bytes = 1 });
+	rc |= nw_batch_result(b,
+	    &(struct nw_result_rec){ 5, 2, "{\"verdict\":{}}", "a -> b", "rsync", NULL,
+		"cannot tell", 1e9, NAN, 1000, 5 });
 	rc |= nw_batch_provider(b, "p1", 42);
 	rc |= nw_batch_provider(b, "p1", 41);
 	CHECK_INT(rc, NW_OK);
@@ -327,7 +359,8 @@ test_records(void)
 	r = open_reader();
 	CHECK_INT(store_session_last(r, &last), NW_ENOTFOUND);
 	store_next_ids(st, &ids);
-	CHECK(ids.host == 1 && ids.xsp == 1 && ids.session == 1 && ids.meta == 1 && ids.layout == 1 && ids.run == 1);
+	CHECK(ids.host == 1 && ids.xsp == 1 && ids.session == 1 && ids.meta == 1 &&
+	    ids.layout == 1 && ids.run == 1);
 	put_records(b);
 	CHECK(nw_batch_bytes(b) > 100 && nw_batch_rows_count(b) == 0);
 	CHECK_INT(commit(st, b), NW_OK);
@@ -374,7 +407,8 @@ test_records(void)
 
 	st = open_store(NULL);
 	store_next_ids(st, &ids);
-	CHECK(ids.host == 8 && ids.xsp == 4 && ids.session == 6 && ids.meta == 23 && ids.layout == 32 && ids.run == 3);
+	CHECK(ids.host == 8 && ids.xsp == 4 && ids.session == 6 && ids.meta == 23 &&
+	    ids.layout == 32 && ids.run == 3);
 	store_close(st);
 }
 
@@ -406,7 +440,8 @@ check_rows(struct store_reader *r)
 	CHECK(k->n_hist == 1 && k->hist_len == 5 && memcmp(k->hist, "hello", 5) == 0);
 	k = read_rows(r, 1, 100, 300);
 	CHECK_INT(k->n, 3);
-	CHECK(k->t[0] == 100 && k->t[2] == 200 && k->a[1] == 2 && k->a[2] == 2.5);   /* equal times: in order of arrival */
+	/* equal times: in order of arrival */
+	CHECK(k->t[0] == 100 && k->t[2] == 200 && k->a[1] == 2 && k->a[2] == 2.5);
 	CHECK_INT(read_rows(r, 1, 300, 300)->n, 0);
 	CHECK_INT(read_rows(r, 1, 401, INT64_MAX)->n, 0);
 	memset(&got, 0, sizeof(got));
@@ -426,7 +461,8 @@ stop_at_once(void *arg, const struct store_block *k)
 {
 	struct store_reader *r = arg;
 
-	CHECK_INT(store_rows(r, 1, 0, 1, stop_at_once, r), NW_EINVAL);   /* a reader reads one range at a time */
+	/* a reader reads one range at a time */
+	CHECK_INT(store_rows(r, 1, 0, 1, stop_at_once, r), NW_EINVAL);
 	return k->n_rows > 0;
 }
 
@@ -448,24 +484,32 @@ test_rows(void)
 
 	memcpy(&nan_payload, &odd, sizeof(odd));
 	CHECK_INT(store_last_row(r, 1, on_block, &got), NW_ENOTFOUND);
-	CHECK_INT(nw_batch_rows(b, 1, 2, 3, (int64_t[]){ 100, 200, 300 }, (double[]){ 1, 10, 2, 20, 3, 30 }, NULL, 0), NW_OK);
-	CHECK_INT(nw_batch_rows(b, 1, 2, 1, (int64_t[]){ 200 }, (double[]){ 2.5, 25 }, (const uint8_t *)"hello", 5), NW_OK);
-	CHECK_INT(nw_batch_rows(b, 1, 2, 1, (int64_t[]){ 400 }, (double[]){ nan_payload, -0.0 }, NULL, 0), NW_OK);
+	CHECK_INT(nw_batch_rows(b, 1, 2, 3, (int64_t[]){ 100, 200, 300 },
+		      (double[]){ 1, 10, 2, 20, 3, 30 }, NULL, 0),
+	    NW_OK);
+	CHECK_INT(nw_batch_rows(b, 1, 2, 1, (int64_t[]){ 200 }, (double[]){ 2.5, 25 },
+		      (const uint8_t *)"hello", 5),
+	    NW_OK);
+	CHECK_INT(
+	    nw_batch_rows(b, 1, 2, 1, (int64_t[]){ 400 }, (double[]){ nan_payload, -0.0 }, NULL, 0),
+	    NW_OK);
 	put_row(b, 1, 50, 5, 50);
-	CHECK_INT(nw_batch_rows(b, 1, 2, 2, (int64_t[]){ 1, 2 }, (double[4]){ 0 }, (const uint8_t *)"x", 1), NW_EINVAL);
+	CHECK_INT(nw_batch_rows(
+		      b, 1, 2, 2, (int64_t[]){ 1, 2 }, (double[4]){ 0 }, (const uint8_t *)"x", 1),
+	    NW_EINVAL);
 	CHECK_INT(nw_batch_rows_count(b), 6);
 	CHECK_INT(commit(st, b), NW_OK);
-	check_rows(r);                         /* from the tail */
+	check_rows(r); /* from the tail */
 	CHECK_INT(store_rows(r, 1, 0, INT64_MAX, stop_at_once, r), NW_OK);
 	CHECK_INT(store_rows(r, 1, 0, INT64_MAX, pass_through, NULL), NW_ECLOSED);
 	store_close(st);
 
-	st = open_store(NULL);                 /* the tail survives a restart */
+	st = open_store(NULL); /* the tail survives a restart */
 	check_rows(r);
 	b = nw_batch_new();
 	CHECK_INT(nw_batch_seal(b, 1), NW_OK);
 	CHECK_INT(commit(st, b), NW_OK);
-	store_close(st);                       /* and a seal makes it a chunk */
+	store_close(st); /* and a seal makes it a chunk */
 	check_rows(r);
 	store_reader_close(r);
 	r = open_reader();
@@ -538,7 +582,7 @@ test_group_commit(void)
 	CHECK(after.commits - before.commits <= 10);
 	CHECK(after.queued_batches == 0 && after.queued_bytes == 0 && after.failed_batches == 0);
 	CHECK(after.last_commit_wall_ns > 0 && after.file_bytes > 4096 && after.trouble[0] == '\0');
-	for (i = 0; i < 20; i++) {             /* nobody waits for these; close commits and completes them */
+	for (i = 0; i < 20; i++) { /* nobody waits for these; close commits and completes them */
 		b = nw_batch_new();
 		put_row(b, 1, 2000 + i, i, i);
 		if (i % 2)
@@ -581,7 +625,7 @@ test_full_queue(void)
 	}
 	CHECK(n_ok > 0 && n_full > 0);
 	wait_done(st, &o.n, n_ok);
-	b = nw_batch_new();                    /* bigger than the queue: passes alone */
+	b = nw_batch_new(); /* bigger than the queue: passes alone */
 	for (i = 0; i < 2000; i++)
 		put_row(b, 1, 1000000 + i, 1, 1);
 	CHECK(nw_batch_bytes(b) > opts.queue_max_bytes);
@@ -589,7 +633,8 @@ test_full_queue(void)
 	store_close(st);
 }
 
-/* Whoever was sent away hears that there is room, even if what made it is nobody's to be told of. */
+/* Whoever was sent away hears that there is room, even if what made it is nobody's to be told
+ * of. */
 static void
 test_room(void)
 {
@@ -601,7 +646,7 @@ test_room(void)
 
 	opts.queue_max_bytes = 20000;
 	opts.commit_interval_ns = 200000000;
-	st = open_with_basics(&opts);          /* that was a commit: the next waits for company */
+	st = open_with_basics(&opts); /* that was a commit: the next waits for company */
 	store_run_completions(st);
 	p.fd = store_completion_fd(st);
 	put_row(silent, 1, 3000000, 1, 1);
@@ -634,9 +679,10 @@ test_bad_batch(void)
 		nw_batch_on_done(b[i], on_done, &o[i]);
 	}
 	nw_batch_provider(b[1], "p", 1);
-	nw_batch_meta(b[1], &(struct nw_meta_rec){ .id = 1 });                  /* there is one */
-	put_row(b[2], 77, 5, 5, 5);                                             /* no such layout */
-	nw_batch_rows(b[3], 1, 1, 1, (int64_t[]){ 9 }, (double[]){ 9 }, NULL, 0);   /* another shape */
+	nw_batch_meta(b[1], &(struct nw_meta_rec){ .id = 1 }); /* there is one */
+	put_row(b[2], 77, 5, 5, 5);                            /* no such layout */
+	/* another shape */
+	nw_batch_rows(b[3], 1, 1, 1, (int64_t[]){ 9 }, (double[]){ 9 }, NULL, 0);
 	for (i = 0; i < 5; i++)
 		CHECK_INT(store_submit(st, b[i]), NW_OK);
 	for (i = 0; i < 5; i++)
@@ -672,7 +718,7 @@ test_snapshot(void)
 	nw_batch_seal(b, 1);
 	CHECK_INT(commit(st, b), NW_OK);
 	CHECK_INT(read_rows(r, 1, 0, INT64_MAX)->n, 1);
-	store_close(st);                       /* moves both rows into a chunk */
+	store_close(st); /* moves both rows into a chunk */
 	CHECK_INT(read_rows(r, 1, 0, INT64_MAX)->n, 1);
 	store_reader_end(r);
 	CHECK_INT(read_rows(r, 1, 0, INT64_MAX)->n, 2);
@@ -731,7 +777,8 @@ line_seen(void *arg, int n, char **value, char **name)
 
 	(void)name;
 	for (i = 0; i < n; i++)
-		snprintf(out + strlen(out), 1000 - strlen(out), "%s%s", i ? "|" : "", value[i] ? value[i] : "NULL");
+		snprintf(out + strlen(out), 1000 - strlen(out), "%s%s", i ? "|" : "",
+		    value[i] ? value[i] : "NULL");
 	strcat(out, "\n");
 	return 0;
 }
@@ -745,24 +792,38 @@ test_views(void)
 	char out[1200];
 	sqlite3 *db = NULL;
 	size_t i;
-	static const struct { const char *sql, *want; } cases[] = {
-		{ "SELECT * FROM v_session", "5|2023-11-14T22:13:20Z|12.5|a -> b|rsync|1000.0|80.0|path|It was the path.|closed|0\n"
+	static const struct {
+		const char *sql, *want;
+	} cases[] = {
+		{ "SELECT * FROM v_session",
+		    "5|2023-11-14T22:13:20Z|12.5|a -> b|rsync|1000.0|80.0|path|It was the "
+		    "path.|closed|0\n"
 		    "1|1970-01-01T00:00:00Z|NULL|NULL|NULL|NULL|NULL|NULL|NULL|open|0\n" },
 		{ "SELECT session, stage, verdict, judged, took_s, version FROM v_verdict",
 		    "5|path|It was the path.|2023-11-14T22:13:40Z|0.5|0.1.0\n" },
-		{ "SELECT layout, col, session, host, event_type, field, unit FROM v_series ORDER BY 1, 2",
-		    "1|0|1|h1|nl:tools:calipers:summary:read|a|NULL\n1|1|1|h1|nl:tools:calipers:summary:read|b|NULL\n"
-		    "2|0|1|h1|nl:tools:calipers:summary:read|sum_v|By\n2|1|1|h1|nl:tools:calipers:summary:read|mean_r|By/ns\n" },
+		{ "SELECT layout, col, session, host, event_type, field, unit FROM v_series ORDER "
+		  "BY 1, 2",
+		    "1|0|1|h1|nl:tools:calipers:summary:read|a|NULL\n1|1|1|h1|nl:tools:calipers:"
+		    "summary:read|b|NULL\n"
+		    "2|0|1|h1|nl:tools:calipers:summary:read|sum_v|By\n2|1|1|h1|nl:tools:calipers:"
+		    "summary:read|mean_r|By/ns\n" },
 		{ "SELECT id, name, first_seen FROM v_host", "1|h1|NULL\n" },
-		{ "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite%'"
-		    " AND sql NOT LIKE '%--%'", "0\n" },
+		{ "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT "
+		  "LIKE 'sqlite%'"
+		  " AND sql NOT LIKE '%--%'",
+		    "0\n" },
 	};
 
-	nw_batch_session(b, &(struct nw_session_rec){ 5, "t5", "cp", 1700000000000000000, 1700000030000000000, 0, false });
-	nw_batch_run(b, &(struct nw_run_rec){ 1, 5, "verdict", 1700000020000000000, 500000000, "0.1.0", "ok" });
-	nw_batch_result(b, &(struct nw_result_rec){ 5, 1, "{}", "a -> b", "rsync", "path", "It was the path.", 1000, 80,
-	    1700000000000000000, 12500000000 });
-	nw_batch_layout(b, &(struct nw_layout_rec){ 2, 1, 2, (const char *const[]){ "sum_v", "mean_r" } });
+	nw_batch_session(b,
+	    &(struct nw_session_rec){
+		5, "t5", "cp", 1700000000000000000, 1700000030000000000, 0, false });
+	nw_batch_run(b,
+	    &(struct nw_run_rec){ 1, 5, "verdict", 1700000020000000000, 500000000, "0.1.0", "ok" });
+	nw_batch_result(b,
+	    &(struct nw_result_rec){ 5, 1, "{}", "a -> b", "rsync", "path", "It was the path.",
+		1000, 80, 1700000000000000000, 12500000000 });
+	nw_batch_layout(
+	    b, &(struct nw_layout_rec){ 2, 1, 2, (const char *const[]){ "sum_v", "mean_r" } });
 	CHECK_INT(commit(st, b), NW_OK);
 	CHECK_INT(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -775,8 +836,9 @@ test_views(void)
 }
 
 /*
- * Full disk: what was stored stays, the reason is told, batches wait until the queue is full, and when there is room
- * again all of them are stored, without anybody asking. Only who closes meanwhile hears that the rest is not stored.
+ * Full disk: what was stored stays, the reason is told, batches wait until the queue is full, and
+ * when there is room again all of them are stored, without anybody asking. Only who closes
+ * meanwhile hears that the rest is not stored.
  */
 static struct nw_batch *
 big_batch(int i, struct outcome *o)
@@ -877,19 +939,24 @@ test_disk_full(void)
 
 /* --- kill -9 --- */
 
-struct kill_state { int fd; uint32_t number; };
+struct kill_state {
+	int fd;
+	uint32_t number;
+};
 
 static void
 on_stored(void *arg, int rc)
 {
 	struct kill_state *k = arg;
 
-	if (rc == NW_OK && write(k->fd, &k->number, sizeof(k->number)) != (ssize_t)sizeof(k->number))
+	if (rc == NW_OK &&
+	    write(k->fd, &k->number, sizeof(k->number)) != (ssize_t)sizeof(k->number))
 		_exit(1);
 	free(k);
 }
 
-/* Submits rows numbered from `next` for ever, several layouts in turn, and tells the numbers that are stored. */
+/* Submits rows numbered from `next` for ever, several layouts in turn, and tells the numbers that
+ * are stored. */
 static void
 child_run(int fd, uint32_t next)
 {
@@ -905,9 +972,11 @@ child_run(int fd, uint32_t next)
 	for (;; next++) {
 		b = nw_batch_new();
 		n = 1 + next % 97;
-		for (i = 0; i < n; i++)        /* value 0: the batch; value 1: the row in it. Late ones among them */
+		/* value 0: the batch; value 1: the row in it. Late ones among them */
+		for (i = 0; i < n; i++)
 			nw_batch_rows(b, 1 + next % 5, 2, 1,
-			    (int64_t[]){ (int64_t)next * 1000 + (next % 11 == 0 ? -700000 : 0) + i },
+			    (int64_t[]){
+				(int64_t)next * 1000 + (next % 11 == 0 ? -700000 : 0) + i },
 			    (double[]){ next, i }, NULL, 0);
 		nw_batch_provider(b, "kill", next);
 		if (next % 50 == 0)
@@ -922,7 +991,11 @@ child_run(int fd, uint32_t next)
 	}
 }
 
-struct tally { uint32_t *rows; uint32_t n; bool bad; };
+struct tally {
+	uint32_t *rows;
+	uint32_t n;
+	bool bad;
+};
 
 static int
 on_tally(void *arg, const struct store_block *k)
@@ -949,7 +1022,8 @@ on_stored_seq(void *arg, const char *provider, uint64_t seq)
 	return 0;
 }
 
-/* Every batch that was told stored is there, and every batch is there whole and once or not at all. */
+/* Every batch that was told stored is there, and every batch is there whole and once or not at
+ * all. */
 static uint32_t
 check_survivors(uint32_t told)
 {
@@ -996,20 +1070,28 @@ test_abandoned(void)
 	sqlite3 *db;
 	sqlite3_stmt *stmt;
 
-	nw_batch_session(b, &(struct nw_session_rec){ .id = 900, .opened_wall_ns = 50, .last_data_wall_ns = 70 });
+	nw_batch_session(b,
+	    &(struct nw_session_rec){ .id = 900, .opened_wall_ns = 50, .last_data_wall_ns = 70 });
 	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 900, .session_id = 900, .opened_wall_ns = 60 });
 	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 901, .opened_wall_ns = 80 });
-	nw_batch_host(b, &(struct nw_host_rec){ .id = 900, .name = "abandoned", .last_seen_wall_ns = 95 });
+	nw_batch_host(
+	    b, &(struct nw_host_rec){ .id = 900, .name = "abandoned", .last_seen_wall_ns = 95 });
 	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 903, .host_id = 900, .opened_wall_ns = 60 });
-	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 902, .opened_wall_ns = 80, .closed_wall_ns = 90, .end_reason = "closed" });
+	nw_batch_xsp(b,
+	    &(struct nw_xsp_rec){
+		.id = 902, .opened_wall_ns = 80, .closed_wall_ns = 90, .end_reason = "closed" });
 	CHECK_INT(commit(st, b), NW_OK);
 	store_close(st);
 	store_close(open_store(NULL));
 	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
-	CHECK_INT(sqlite3_prepare_v2(db, "SELECT group_concat(closed_ns || ' ' || end_reason) FROM"
-	    " (SELECT * FROM xsp_session WHERE id >= 900 ORDER BY id)", -1, &stmt, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_prepare_v2(db,
+		      "SELECT group_concat(closed_ns || ' ' || end_reason) FROM"
+		      " (SELECT * FROM xsp_session WHERE id >= 900 ORDER BY id)",
+		      -1, &stmt, NULL),
+	    SQLITE_OK);
 	CHECK_INT(sqlite3_step(stmt), SQLITE_ROW);
-	CHECK_STR((const char *)sqlite3_column_text(stmt, 0), "70 the box ended,80 the box ended,90 closed,95 the box ended");
+	CHECK_STR((const char *)sqlite3_column_text(stmt, 0),
+	    "70 the box ended,80 the box ended,90 closed,95 the box ended");
 	sqlite3_finalize(stmt);
 	sqlite3_close(db);
 }
@@ -1048,7 +1130,7 @@ test_kill(int rounds)
 		waitpid(pid, NULL, 0);
 		next = check_survivors(told) + 1;
 	}
-	CHECK(told > 10);                      /* else it proved nothing */
+	CHECK(told > 10); /* else it proved nothing */
 	printf("kill: %d rounds, %u batches told stored\n", rounds, told);
 }
 
@@ -1057,7 +1139,8 @@ main(int argc, char **argv)
 {
 	int kills = argc > 2 && strcmp(argv[1], "-k") == 0 ? atoi(argv[2]) : 20;
 
-	rng = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;
+	rng = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 0)
+						     : (uint64_t)time(NULL) * 2654435761u + 1;
 	printf("seed %" PRIu64 "\n", rng);
 	if (mkdtemp(dir) == NULL)
 		return 1;

@@ -9,7 +9,8 @@
 
 /* Appends a record to a malloc'ed blob. */
 static uint8_t *
-put(uint8_t *blob, size_t *len, int64_t layout, uint32_t n_rows, uint32_t n_fields, uint32_t hist_len)
+put(uint8_t *blob, size_t *len, int64_t layout, uint32_t n_rows, uint32_t n_fields,
+    uint32_t hist_len)
 {
 	struct tail_rec r = { layout, n_rows, n_fields, hist_len, 0 };
 	size_t bytes = tail_rec_bytes(n_rows, n_fields, hist_len);
@@ -41,7 +42,8 @@ test_order(void)
 	struct tail *t = tail_new(3);
 	size_t one = tail_rec_bytes(1, 2, 0), at = 0;
 
-	CHECK(tail_oldest(t) == NULL && tail_find(t, 1) == NULL && tail_bytes(t) == 0 && tail_excess_id(t, 0) == 0);
+	CHECK(tail_oldest(t) == NULL && tail_find(t, 1) == NULL && tail_bytes(t) == 0 &&
+	    tail_excess_id(t, 0) == 0);
 	add(t, 10, 1, 3);
 	add(t, 11, 2, 4);
 	add(t, 12, 3, 5);
@@ -60,14 +62,14 @@ test_order(void)
 	tail_forget(t, 1, 10);
 	CHECK(tail_find(t, 1) == NULL);
 	CHECK_INT(tail_oldest(t)->id, 2);
-	tail_forget(t, 2, 10);                 /* its other row keeps it, but it is no longer the oldest */
+	tail_forget(t, 2, 10); /* its other row keeps it, but it is no longer the oldest */
 	CHECK_INT(tail_find(t, 2)->n_rows, 1);
 	CHECK_INT(tail_oldest(t)->id, 3);
 	tail_forget(t, 3, 12);
 	at = 0;
 	CHECK(tail_next_full(t, &at) == NULL && tail_find(t, 3) == NULL);
 	CHECK_INT(tail_oldest(t)->recs[0].blob_id, 11);
-	tail_trim(t, 12);                      /* takes with it what still stood in 11 */
+	tail_trim(t, 12); /* takes with it what still stood in 11 */
 	CHECK(tail_find(t, 2) == NULL);
 	CHECK_INT(tail_find(t, 4)->n_rows, 1);
 	CHECK_INT(tail_bytes(t), 3 * one);
@@ -75,7 +77,8 @@ test_order(void)
 	add(t, 20, 1, 1);
 	CHECK_INT(tail_find(t, 1)->recs[0].blob_id, 20);
 	tail_clear(t);
-	CHECK(tail_oldest(t) == NULL && tail_first_id(t) == 0 && tail_last_id(t) == 0 && tail_bytes(t) == 0);
+	CHECK(tail_oldest(t) == NULL && tail_first_id(t) == 0 && tail_last_id(t) == 0 &&
+	    tail_bytes(t) == 0);
 	add(t, 1, 1, 1);
 	tail_free(t);
 }
@@ -104,10 +107,21 @@ test_many(void)
 static void
 test_hostile(void)
 {
-	static const struct { size_t at; uint32_t value; } cases[] = {
-		{ 8, 0 }, { 8, 2 }, { 8, TAIL_ROWS_MAX + 1 }, { 8, UINT32_MAX },
-		{ 12, 0 }, { 12, 3 }, { 12, TAIL_FIELDS_MAX + 1 }, { 12, UINT32_MAX },
-		{ 16, 9 }, { 16, UINT32_MAX }, { 20, 1 },
+	static const struct {
+		size_t at;
+		uint32_t value;
+	} cases[] = {
+		{ 8, 0 },
+		{ 8, 2 },
+		{ 8, TAIL_ROWS_MAX + 1 },
+		{ 8, UINT32_MAX },
+		{ 12, 0 },
+		{ 12, 3 },
+		{ 12, TAIL_FIELDS_MAX + 1 },
+		{ 12, UINT32_MAX },
+		{ 16, 9 },
+		{ 16, UINT32_MAX },
+		{ 20, 1 },
 	};
 	struct tail *t = tail_new(1);
 	uint8_t *blob, *cut;
@@ -122,16 +136,17 @@ test_hostile(void)
 	}
 	len = 0;
 	blob = put(put(NULL, &len, 1, 3, 2, 0), &len, 2, 1, 1, 5);
-	for (i = 1; i < len; i++) {            /* cut anywhere but between the records */
+	for (i = 1; i < len; i++) { /* cut anywhere but between the records */
 		if ((cut = malloc(i)) == NULL)
 			abort();
 		memcpy(cut, blob, i);
-		CHECK_INT(tail_add(t, 1, cut, i), i == tail_rec_bytes(3, 2, 0) ? NW_OK : NW_ECORRUPT);
+		CHECK_INT(
+		    tail_add(t, 1, cut, i), i == tail_rec_bytes(3, 2, 0) ? NW_OK : NW_ECORRUPT);
 		tail_clear(t);
 	}
 	CHECK_INT(tail_add(t, 1, blob, len), NW_OK);
 	len = 0;
-	blob = put(NULL, &len, 1, 1, 5, 0);    /* another number of fields than before */
+	blob = put(NULL, &len, 1, 1, 5, 0); /* another number of fields than before */
 	CHECK_INT(tail_add(t, 2, blob, len), NW_ECORRUPT);
 	tail_free(t);
 	tail_free(NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* verify finds what is wrong with a store, and says where. Each case damages a good one in one way. */
+/* verify finds what is wrong with a store, and says where. Each case damages a good one in one
+ * way. */
 #include "narrows/maintenance.h"
 
 #include <poll.h>
@@ -39,7 +40,8 @@ put_rows(struct nw_batch *b, int64_t first, int64_t n)
 	int64_t i;
 
 	for (i = first; i < first + n; i++)
-		CHECK_INT(nw_batch_rows(b, 1, 2, 1, &i, (double[]){ (double)i, 0.5 }, NULL, 0), NW_OK);
+		CHECK_INT(
+		    nw_batch_rows(b, 1, 2, 1, &i, (double[]){ (double)i, 0.5 }, NULL, 0), NW_OK);
 }
 
 /* A store with two chunks and a tail. */
@@ -53,7 +55,9 @@ make(void)
 	CHECK_INT(store_open(path, NULL, &st, why), NW_OK);
 	CHECK_INT(nw_batch_session(b, &(struct nw_session_rec){ .id = 1 }), NW_OK);
 	CHECK_INT(nw_batch_meta(b, &(struct nw_meta_rec){ .id = 1, .session_id = 1 }), NW_OK);
-	CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ 1, 1, 2, (const char *const[]){ "a", "b" } }), NW_OK);
+	CHECK_INT(nw_batch_layout(
+		      b, &(struct nw_layout_rec){ 1, 1, 2, (const char *const[]){ "a", "b" } }),
+	    NW_OK);
 	put_rows(b, 1000, 2500);
 	CHECK_INT(nw_batch_seal(b, 1), NW_OK);
 	commit(st, b);
@@ -65,39 +69,54 @@ make(void)
 	store_close(st);
 }
 
-static const struct { const char *damage, *says; } cases[] = {
+static const struct {
+	const char *damage, *says;
+} cases[] = {
 	{ "UPDATE chunk SET t0_ns = t0_ns - 1", "rows or times" },
 	{ "UPDATE chunk SET t1_ns = t1_ns + 1 WHERE id = 1", "rows or times" },
 	{ "UPDATE chunk SET n_rows = n_rows + 1", "rows or times" },
 	{ "UPDATE chunk SET last = zeroblob(16)", "another last row" },
 	{ "UPDATE chunk SET last = x''", "no last row" },
-	{ "UPDATE chunk SET data = CAST(substr(data, 1, length(data) - 1) AS BLOB) WHERE id = 2", "chunk 2 of layout 1: " },
-	{ "UPDATE chunk SET data = CAST(substr(data, 1, 40) || x'00' || substr(data, 42) AS BLOB)", "chunk 1 of layout 1: corrupt" },
+	{ "UPDATE chunk SET data = CAST(substr(data, 1, length(data) - 1) AS BLOB) WHERE id = 2",
+	    "chunk 2 of layout 1: " },
+	{ "UPDATE chunk SET data = CAST(substr(data, 1, 40) || x'00' || substr(data, 42) AS BLOB)",
+	    "chunk 1 of layout 1: corrupt" },
 	{ "UPDATE chunk SET data = x''", "chunk 1 of layout 1: " },
-	{ "INSERT INTO chunk SELECT 9, layout_id, t0_ns, t1_ns, n_rows, last, data FROM chunk WHERE id = 1", "overlaps" },
+	{ "INSERT INTO chunk SELECT 9, layout_id, t0_ns, t1_ns, n_rows, last, data FROM chunk "
+	  "WHERE id = 1",
+	    "overlaps" },
 	{ "UPDATE layout SET n_fields = 3", "layout: 1: not the names of 3 fields" },
-	{ "PRAGMA foreign_keys = OFF; DELETE FROM metadata", "reference: layout 1: its metadata is not there" },
+	{ "PRAGMA foreign_keys = OFF; DELETE FROM metadata",
+	    "reference: layout 1: its metadata is not there" },
 	{ "UPDATE tail SET rows = CAST(rows || x'00' AS BLOB)", "tail: a blob" },
-	{ "UPDATE tail SET rows = CAST(x'63' || substr(rows, 2) AS BLOB) WHERE length(rows) > 0", "tail: rows of layout 99" },
-	{ "UPDATE tail SET rows = CAST(substr(rows, 1, length(rows) - 1) || x'77' AS BLOB) WHERE length(rows) > 0",
+	{ "UPDATE tail SET rows = CAST(x'63' || substr(rows, 2) AS BLOB) WHERE length(rows) > 0",
+	    "tail: rows of layout 99" },
+	{ "UPDATE tail SET rows = CAST(substr(rows, 1, length(rows) - 1) || x'77' AS BLOB) WHERE "
+	  "length(rows) > 0",
 	    ": its checksum is another" },
 	{ "UPDATE shelf SET next_id = 2 WHERE tier = 0", "chunk: 2: its id may be used again" },
 	{ "UPDATE shelf SET next_id = NULL", "chunk: 1: its id may be used again" },
 	{ "UPDATE shelf SET bytes = bytes + 1 WHERE tier = 0", "shelf: tier 0: " },
 	{ "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage ="
-	    " (SELECT rootpage FROM sqlite_schema WHERE name = 'layout_by_meta') WHERE name = 'chunk_by_time'",
+	  " (SELECT rootpage FROM sqlite_schema WHERE name = 'layout_by_meta') WHERE name = "
+	  "'chunk_by_time'",
 	    "file: " },
 	{ "UPDATE layout SET fields = '[\"a\"]'", "layout: 1: not the names of 2 fields" },
 	{ "UPDATE layout SET fields = 'a, b'", "layout: 1: not the names of 2 fields" },
 	{ "UPDATE layout SET tail_after = 1000", "layout: 1: hides rows" },
 	{ "UPDATE metadata SET subject = '{'", "metadata: 1: its subject" },
 	{ "INSERT INTO result(session_id, document) VALUES (1, 'x')", "result: 1: its document" },
-	{ "INSERT INTO session(id) VALUES (2); INSERT INTO run(id, session_id, kind) VALUES (5, 2, 'verdict');"
-	    " INSERT INTO result(session_id, run_id) VALUES (1, 5)", "result: 1: made by a run of another" },
-	{ "INSERT INTO result(session_id, run_id) VALUES (1, 77)", "reference: result 1: its run is not there" },
-	{ "INSERT INTO rollup(layout_id, tier, t0_ns, t1_ns, n_rows, data) VALUES (1, 1, 0, 1, 1, x'00')",
+	{ "INSERT INTO session(id) VALUES (2); INSERT INTO run(id, session_id, kind) VALUES (5, 2, "
+	  "'verdict');"
+	  " INSERT INTO result(session_id, run_id) VALUES (1, 5)",
+	    "result: 1: made by a run of another" },
+	{ "INSERT INTO result(session_id, run_id) VALUES (1, 77)",
+	    "reference: result 1: its run is not there" },
+	{ "INSERT INTO rollup(layout_id, tier, t0_ns, t1_ns, n_rows, data) VALUES (1, 1, 0, 1, 1, "
+	  "x'00')",
 	    "rollup 1 of layout 1: " },
-	{ "INSERT INTO rollup(layout_id, tier, t0_ns, t1_ns, n_rows, data) SELECT 1, 1, t0_ns, t1_ns, n_rows, data FROM chunk",
+	{ "INSERT INTO rollup(layout_id, tier, t0_ns, t1_ns, n_rows, data) SELECT 1, 1, t0_ns, "
+	  "t1_ns, n_rows, data FROM chunk",
 	    "rollup 1 of layout 1: not as many columns" },
 };
 
@@ -129,7 +148,10 @@ test_damage(void)
 }
 
 /* Every fault is told, whatever comes before it; and the one who listens may end it. */
-struct told { size_t n, max; bool layout, chunk, tail; };
+struct told {
+	size_t n, max;
+	bool layout, chunk, tail;
+};
 
 static int
 on_fault(void *arg, const char *what)
@@ -166,7 +188,8 @@ test_all(void)
 
 	make();
 	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
-	CHECK_INT(store_check(r, &(struct store_watch){ .progress = on_progress, .arg = seen }, &n), NW_OK);
+	CHECK_INT(store_check(r, &(struct store_watch){ .progress = on_progress, .arg = seen }, &n),
+	    NW_OK);
 	CHECK_INT(n.faults, 0);
 	CHECK_INT(n.sessions, 1);
 	CHECK_INT(n.metas, 1);
@@ -177,19 +200,27 @@ test_all(void)
 	CHECK_INT(seen[1], seen[0]);
 	store_reader_close(r);
 	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
-	/* as when they are in chunks, and their blobs stay for another layout's sake: they do not count there, too */
-	CHECK_INT(sqlite3_exec(db, "UPDATE layout SET tail_after = (SELECT max(id) FROM tail)", NULL, NULL, NULL), SQLITE_OK);
+	/* as when they are in chunks, and their blobs stay for another layout's sake: they do not
+	 * count there, too */
+	CHECK_INT(sqlite3_exec(db, "UPDATE layout SET tail_after = (SELECT max(id) FROM tail)",
+		      NULL, NULL, NULL),
+	    SQLITE_OK);
 	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
 	CHECK_INT(store_check(r, NULL, &n), NW_OK);
 	CHECK_INT(n.rows, 2500);
 	store_reader_close(r);
-	CHECK_INT(sqlite3_exec(db, "UPDATE layout SET fields = '[]'; UPDATE chunk SET data ="
-	    " CAST(substr(data, 1, 40) || x'00' || substr(data, 42) AS BLOB) WHERE id IN (1, 2);"
-	    " UPDATE tail SET rows = CAST(x'63' || substr(rows, 2) AS BLOB) WHERE length(rows) > 0", NULL, NULL, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db,
+		      "UPDATE layout SET fields = '[]'; UPDATE chunk SET data ="
+		      " CAST(substr(data, 1, 40) || x'00' || substr(data, 42) AS BLOB) WHERE id IN "
+		      "(1, 2);"
+		      " UPDATE tail SET rows = CAST(x'63' || substr(rows, 2) AS BLOB) WHERE "
+		      "length(rows) > 0",
+		      NULL, NULL, NULL),
+	    SQLITE_OK);
 	sqlite3_close(db);
 	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
 	CHECK_INT(store_check(r, &watch, &n), NW_ECORRUPT);
-	CHECK_INT(n.faults, 6);                /* of the tail one by its records, two by their checksums */
+	CHECK_INT(n.faults, 6); /* of the tail one by its records, two by their checksums */
 	CHECK_INT(t.n, 6);
 	CHECK(t.layout && t.chunk && t.tail);
 	t = (struct told){ .max = 2 };
@@ -198,7 +229,8 @@ test_all(void)
 	store_reader_close(r);
 }
 
-/* A damaged chunk does not keep new rows out: they go into chunks of their own, and reading says what is broken. */
+/* A damaged chunk does not keep new rows out: they go into chunks of their own, and reading says
+ * what is broken. */
 static int
 on_block(void *arg, const struct store_block *k)
 {
@@ -217,11 +249,13 @@ test_go_on(void)
 
 	make();
 	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
-	CHECK_INT(sqlite3_exec(db, "UPDATE chunk SET data = CAST(x'00' || substr(data, 2) AS BLOB) WHERE id = 2", NULL, NULL,
-	    NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db,
+		      "UPDATE chunk SET data = CAST(x'00' || substr(data, 2) AS BLOB) WHERE id = 2",
+		      NULL, NULL, NULL),
+	    SQLITE_OK);
 	sqlite3_close(db);
 	CHECK_INT(store_open(path, NULL, &st, why), NW_OK);
-	put_rows(b, 3000, 100);                /* late: their place is in the damaged chunk */
+	put_rows(b, 3000, 100); /* late: their place is in the damaged chunk */
 	put_rows(b, 6000, 10);
 	CHECK_INT(nw_batch_seal(b, 1), NW_OK);
 	commit(st, b);

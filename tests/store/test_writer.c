@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The writer against a model, with limits so small that a few thousand rows meet every case of compaction; then with
- * the Nth allocation, write or fsync failing, for every N.
+ * The writer against a model, with limits so small that a few thousand rows meet every case of
+ * compaction; then with the Nth allocation, write or fsync failing, for every N.
  *
  * usage: test_writer [-s seed]
  */
@@ -18,7 +18,9 @@
 #include "tests/faults.h"
 #include "tests/storefile.h"
 
-static const struct writer_limits small = { .chunk_rows = 32, .tail_bytes = 6000, .step_values = 400 };
+static const struct writer_limits small = {
+	.chunk_rows = 32, .tail_bytes = 6000, .step_values = 400
+};
 static char dir[] = "/tmp/nw-writer-XXXXXX";
 static char why[STORE_WHY_BYTES];
 
@@ -27,8 +29,15 @@ static char why[STORE_WHY_BYTES];
 enum { LAYOUTS = 6, MODEL_ROWS = 20000 };
 static const uint32_t n_fields[LAYOUTS] = { 1, 2, 3, 7, 40, 2 };
 
-struct model_row { int64_t t; uint32_t number; };
-static struct model { size_t n; struct model_row row[MODEL_ROWS]; int64_t now; } model[LAYOUTS];
+struct model_row {
+	int64_t t;
+	uint32_t number;
+};
+static struct model {
+	size_t n;
+	struct model_row row[MODEL_ROWS];
+	int64_t now;
+} model[LAYOUTS];
 static uint32_t next_number;
 
 /* A row's values follow from its number, with odd bit patterns among them. */
@@ -73,14 +82,11 @@ static int64_t
 time_next(struct model *m)
 {
 	switch (rnd(40)) {
-	case 0:
-		return (int64_t)rnd((uint64_t)m->now + 1);       /* late by anything */
-	case 1:
-		return m->now - 20;                              /* late by a little, often equal to another */
-	case 2:
-		return m->now;                                   /* twice the same */
+	case 0: return (int64_t)rnd((uint64_t)m->now + 1); /* late by anything */
+	case 1: return m->now - 20; /* late by a little, often equal to another */
+	case 2: return m->now;      /* twice the same */
 	case 3:
-		m->now += 5000;                                  /* a pause */
+		m->now += 5000; /* a pause */
 		return m->now;
 	}
 	m->now += 7 + (int64_t)rnd(3);
@@ -88,7 +94,14 @@ time_next(struct model *m)
 }
 
 /* What a batch holds, for the model once it is committed. */
-struct pending { size_t n; struct { int layout; int64_t t; uint32_t number; } row[64]; };
+struct pending {
+	size_t n;
+	struct {
+		int layout;
+		int64_t t;
+		uint32_t number;
+	} row[64];
+};
 
 static int
 put_rows(struct nw_batch *b, struct pending *p)
@@ -110,7 +123,8 @@ put_rows(struct nw_batch *b, struct pending *p)
 	}
 	if (n == 1)
 		hist_len = hist_of(number, hist);
-	rc = nw_batch_rows(b, layout + 1, n_fields[layout], n, t, value, hist_len > 0 ? hist : NULL, hist_len);
+	rc = nw_batch_rows(
+	    b, layout + 1, n_fields[layout], n, t, value, hist_len > 0 ? hist : NULL, hist_len);
 	for (r = 0; rc == NW_OK && r < n; r++, p->n++) {
 		p->row[p->n].layout = layout;
 		p->row[p->n].t = t[r];
@@ -122,7 +136,11 @@ put_rows(struct nw_batch *b, struct pending *p)
 
 /* --- reading back --- */
 
-struct cursor { const struct model *m; size_t at; bool hists, wrong; };
+struct cursor {
+	const struct model *m;
+	size_t at;
+	bool hists, wrong;
+};
 
 static int
 on_block(void *arg, const struct store_block *k)
@@ -146,7 +164,8 @@ on_block(void *arg, const struct store_block *k)
 		}
 		len = hist_of(want->number, hist);
 		got_len = k->hist == NULL ? 0 : k->hist_len[r];
-		if (got_len != (c->hists ? len : 0) || (got_len > 0 && memcmp(hist, k->hist[r], len) != 0))
+		if (got_len != (c->hists ? len : 0) ||
+		    (got_len > 0 && memcmp(hist, k->hist[r], len) != 0))
 			c->wrong = true;
 	}
 	return 0;
@@ -172,12 +191,12 @@ range_agrees(struct store_reader *r, int layout, int64_t t0, int64_t t1, const u
 
 	if (end < c.at)
 		end = c.at;
-	rc = field == NULL ? store_rows(r, layout + 1, t0, t1, on_block, &c) :
-	    store_rows_of(r, layout + 1, field, 1, t0, t1, on_block, &c);
+	rc = field == NULL ? store_rows(r, layout + 1, t0, t1, on_block, &c)
+			   : store_rows_of(r, layout + 1, field, 1, t0, t1, on_block, &c);
 	if (rc == NW_OK && !c.wrong && c.at == end)
 		return true;
-	fprintf(stderr, "layout %d, %" PRId64 " to %" PRId64 ": rc %d, at %zu of %zu%s\n", layout, t0, t1, rc, c.at, end,
-	    c.wrong ? ", wrong" : "");
+	fprintf(stderr, "layout %d, %" PRId64 " to %" PRId64 ": rc %d, at %zu of %zu%s\n", layout,
+	    t0, t1, rc, c.at, end, c.wrong ? ", wrong" : "");
 	return false;
 }
 
@@ -226,8 +245,10 @@ put_layouts(struct nw_batch *b)
 	    (rc = nw_batch_meta(b, &(struct nw_meta_rec){ .id = 1, .session_id = 1 })) != NW_OK ||
 	    (rc = nw_batch_meta(b, &(struct nw_meta_rec){ .id = 2 })) != NW_OK)
 		return rc;
-	for (l = 0; rc == NW_OK && l < LAYOUTS; l++)   /* the last two belong to no session, so no seal reaches them */
-		rc = nw_batch_layout(b, &(struct nw_layout_rec){ l + 1, l < 4 ? 1 : 2, n_fields[l], fields });
+	/* the last two belong to no session, so no seal reaches them */
+	for (l = 0; rc == NW_OK && l < LAYOUTS; l++)
+		rc = nw_batch_layout(
+		    b, &(struct nw_layout_rec){ l + 1, l < 4 ? 1 : 2, n_fields[l], fields });
 	return rc;
 }
 
@@ -339,10 +360,12 @@ test_model(int steps)
 	CHECK(all_agrees(r));
 	check_verified(r);
 	CHECK(tail_max < 6 * small.tail_bytes);
-	CHECK(count(w, "SELECT count(*) FROM tail") > 0 && count(w, "SELECT count(*) FROM chunk") > 50);
+	CHECK(count(w, "SELECT count(*) FROM tail") > 0 &&
+	    count(w, "SELECT count(*) FROM chunk") > 50);
 	CHECK(count(w, "SELECT max(n_rows) FROM chunk") < 3 * (int64_t)small.chunk_rows);
 	/* Small chunks are merged: hardly more chunks than full ones would be. */
-	CHECK(count(w, "SELECT count(*) FROM chunk") < count(w, "SELECT sum(n_rows) FROM chunk") / 8);
+	CHECK(
+	    count(w, "SELECT count(*) FROM chunk") < count(w, "SELECT sum(n_rows) FROM chunk") / 8);
 	store_reader_close(r);
 	writer_close(w);
 }
@@ -367,9 +390,13 @@ test_seal(void)
 		;
 	for (i = 0; i < 4; i++)
 		CHECK(tail_find(w->tail, i + 1) == NULL);
-	CHECK(tail_find(w->tail, 5) != NULL || tail_find(w->tail, 6) != NULL || tail_oldest(w->tail) == NULL);
-	CHECK_INT(count(w, "SELECT count(*) FROM chunk WHERE layout_id <= 4 AND n_rows < 32 AND id NOT IN"
-	    " (SELECT max(id) FROM chunk GROUP BY layout_id)"), 0);
+	CHECK(tail_find(w->tail, 5) != NULL || tail_find(w->tail, 6) != NULL ||
+	    tail_oldest(w->tail) == NULL);
+	CHECK_INT(
+	    count(w,
+		"SELECT count(*) FROM chunk WHERE layout_id <= 4 AND n_rows < 32 AND id NOT IN"
+		" (SELECT max(id) FROM chunk GROUP BY layout_id)"),
+	    0);
 	CHECK(count(w, "PRAGMA freelist_count") * 8 <= count(w, "PRAGMA page_count"));
 	CHECK(all_agrees(r));
 	check_verified(r);
@@ -400,7 +427,7 @@ check_after_fault(struct writer *w, const char *what, long n)
 	struct store_reader *r;
 	int i;
 
-	for (i = 0; i < 3; i++)                /* it works again, in the same process */
+	for (i = 0; i < 3; i++) /* it works again, in the same process */
 		CHECK_INT(random_commit(w), NW_OK);
 	for (i = 0; i < 100 && writer_care(w, true) == WRITER_MORE; i++)
 		;
@@ -423,7 +450,8 @@ test_faults(const char *what, long *at, long *seen, bool *for_ever, bool ever, l
 	int rc;
 
 	for (n = 1; n < 100000; n += 1 + (long)rnd((uint64_t)stride)) {
-		if (model[4].n > MODEL_ROWS / 40) {   /* keep it small: start over, sealed so that compaction has work */
+		/* keep it small: start over, sealed so that compaction has work */
+		if (model[4].n > MODEL_ROWS / 40) {
 			writer_close(w);
 			w = open_new();
 		}
@@ -437,12 +465,13 @@ test_faults(const char *what, long *at, long *seen, bool *for_ever, bool ever, l
 		rc = faulty_work(&w);
 		*at = 0;
 		if (*seen < n)
-			break;                 /* everything has failed once */
+			break; /* everything has failed once */
 		n_failed += rc != NW_OK;
 		check_after_fault(w, what, n);
 	}
 	CHECK(n < 100000 && n_failed > 2);
-	printf("%s%s: %ld operations, %ld failures seen\n", what, ever ? " for ever" : "", n, n_failed);
+	printf("%s%s: %ld operations, %ld failures seen\n", what, ever ? " for ever" : "", n,
+	    n_failed);
 	writer_close(w);
 }
 
@@ -483,7 +512,8 @@ test_open_faults(long *at, long *seen)
 int
 main(int argc, char **argv)
 {
-	rng = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;
+	rng = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 0)
+						     : (uint64_t)time(NULL) * 2654435761u + 1;
 	printf("seed %" PRIu64 "\n", rng);
 	if (mkdtemp(dir) == NULL)
 		return 1;
@@ -494,8 +524,10 @@ main(int argc, char **argv)
 	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, false, 6);
 	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, true, 20);
 	if (OWN_MALLOC) {
-		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, false, 60);
-		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, true, 120);
+		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever,
+		    false, 60);
+		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever,
+		    true, 120);
 		test_open_faults(&alloc_fault.at, &alloc_fault.seen);
 	}
 	files_remove();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whatever stands in the header Host: form is a matter of the text alone, and who listens to all refuses no name. */
+/* Whatever stands in the header Host: form is a matter of the text alone, and who listens to all
+ * refuses no name. */
 #include "web/authority.h"
 
 #include <stdint.h>
@@ -8,12 +9,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-#define MUST(cond) do { if (!(cond)) abort(); } while (0)
+#define MUST(cond)               \
+	do {                     \
+		if (!(cond))     \
+			abort(); \
+	} while (0)
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	char *host = malloc(len + 1);            /* of its size, so that a sanitizer sees where it ends */
+	char *host = malloc(len + 1); /* of its size, so that a sanitizer sees where it ends */
 	int loopback, wide, any;
 
 	if (host == NULL)

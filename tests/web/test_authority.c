@@ -6,18 +6,54 @@
 
 #include "tests/check.h"
 
-static const struct { const char *host; int loopback, wide; } cases[] = {
-	{ "localhost", 0, 0 }, { "localhost:8080", 0, 0 }, { "LocalHost.", 0, 0 }, { "narrows.localhost:1", 0, 0 },
-	{ "127.0.0.1:8080", 0, 0 }, { "127.255.0.9", 0, 0 }, { "[::1]", 0, 0 }, { "[::1]:8080", 0, 0 }, { "[0:0::1]:80", 0, 0 },
-	{ "box.example.net", 0, 0 }, { "BOX.Example.NET:8443", 0, 0 }, { "192.0.2.7", 0, 0 }, { "other.example", 0, 0 },
-	{ "192.0.2.8:8080", 421, 0 }, { "[2001:db8::1]:80", 421, 0 }, { "[::ffff:192.0.2.8]", 421, 0 },
-	{ "evil.example", 421, 421 }, { "box.example.net.evil.example:8080", 421, 421 }, { "example.net", 421, 421 },
-	{ "notlocalhost", 421, 421 }, { "127.0.0.1.evil.example", 421, 421 }, { "box", 421, 421 }, { "127.1", 421, 421 },
-	{ "any", 421, 421 }, { ".localhost", 421, 421 }, { "xn--nxasmq6b", 421, 421 },
-	{ "", 400, 400 }, { ":80", 400, 400 }, { "[]", 400, 400 }, { "[::1", 400, 400 }, { "[::1]x", 400, 400 }, { "::1", 400, 400 },
-	{ "a b", 400, 400 }, { "localhost:8080x", 400, 400 }, { "localhost:-1", 400, 400 }, { "localhost:80:80", 400, 400 },
-	{ "localhost/", 400, 400 }, { "user@localhost", 400, 400 }, { "localhost:123456", 400, 400 }, { "evil.example,localhost", 400, 400 },
-	{ "l\xc3\xb6""calhost", 400, 400 }, { "localhost\t", 400, 400 },
+static const struct {
+	const char *host;
+	int loopback, wide;
+} cases[] = {
+	{ "localhost", 0, 0 },
+	{ "localhost:8080", 0, 0 },
+	{ "LocalHost.", 0, 0 },
+	{ "narrows.localhost:1", 0, 0 },
+	{ "127.0.0.1:8080", 0, 0 },
+	{ "127.255.0.9", 0, 0 },
+	{ "[::1]", 0, 0 },
+	{ "[::1]:8080", 0, 0 },
+	{ "[0:0::1]:80", 0, 0 },
+	{ "box.example.net", 0, 0 },
+	{ "BOX.Example.NET:8443", 0, 0 },
+	{ "192.0.2.7", 0, 0 },
+	{ "other.example", 0, 0 },
+	{ "192.0.2.8:8080", 421, 0 },
+	{ "[2001:db8::1]:80", 421, 0 },
+	{ "[::ffff:192.0.2.8]", 421, 0 },
+	{ "evil.example", 421, 421 },
+	{ "box.example.net.evil.example:8080", 421, 421 },
+	{ "example.net", 421, 421 },
+	{ "notlocalhost", 421, 421 },
+	{ "127.0.0.1.evil.example", 421, 421 },
+	{ "box", 421, 421 },
+	{ "127.1", 421, 421 },
+	{ "any", 421, 421 },
+	{ ".localhost", 421, 421 },
+	{ "xn--nxasmq6b", 421, 421 },
+	{ "", 400, 400 },
+	{ ":80", 400, 400 },
+	{ "[]", 400, 400 },
+	{ "[::1", 400, 400 },
+	{ "[::1]x", 400, 400 },
+	{ "::1", 400, 400 },
+	{ "a b", 400, 400 },
+	{ "localhost:8080x", 400, 400 },
+	{ "localhost:-1", 400, 400 },
+	{ "localhost:80:80", 400, 400 },
+	{ "localhost/", 400, 400 },
+	{ "user@localhost", 400, 400 },
+	{ "localhost:123456", 400, 400 },
+	{ "evil.example,localhost", 400, 400 },
+	{ "l\xc3\xb6"
+	  "calhost",
+	    400, 400 },
+	{ "localhost\t", 400, 400 },
 };
 
 int
@@ -28,7 +64,8 @@ main(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		int loopback = authority_check(cases[i].host, names, true), wide = authority_check(cases[i].host, names, false);
+		int loopback = authority_check(cases[i].host, names, true),
+		    wide = authority_check(cases[i].host, names, false);
 
 		CHECK_INT(loopback, cases[i].loopback);
 		CHECK_INT(wide, cases[i].wide);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who asks is answered, however many do not: those make room for others, and those that take too long end. */
+/* Who asks is answered, however many do not: those make room for others, and those that take too
+ * long end. */
 #include "web/conns.h"
 
 #include <arpa/inet.h>
@@ -83,7 +84,8 @@ start(const struct conns_limits *limits)
 	bound = evhttp_bind_socket_with_handle(http, "127.0.0.1", 0);
 	conns = conns_new(base, http, bound, limits, own_headers);
 	evhttp_set_gencb(http, on_request, NULL);
-	CHECK_INT(getsockname(evhttp_bound_socket_get_fd(bound), (struct sockaddr *)&where, &len), 0);
+	CHECK_INT(
+	    getsockname(evhttp_bound_socket_get_fd(bound), (struct sockaddr *)&where, &len), 0);
 	CHECK_INT(conns_count(conns), 0);
 }
 
@@ -101,7 +103,8 @@ stop(void)
 static int
 connect_from(uint8_t last)
 {
-	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000u | last) };
+	struct sockaddr_in from = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(0x7f000000u | last) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
 	CHECK_INT(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
@@ -122,16 +125,21 @@ is_answered(int fd)
 {
 	char text[256];
 
-	return run(fd, 2000 * MS) && recv(fd, text, sizeof(text), 0) > 12 && memcmp(text, "HTTP/1.1 200", 12) == 0;
+	return run(fd, 2000 * MS) && recv(fd, text, sizeof(text), 0) > 12 &&
+	    memcmp(text, "HTTP/1.1 200", 12) == 0;
 }
 
 static const char get[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/* More from one address than it may have: the oldest of those that do not ask go, whoever comes next is served. */
+/* More from one address than it may have: the oldest of those that do not ask go, whoever comes
+ * next is served. */
 static void
 test_one_address(void)
 {
-	const struct conns_limits limits = { .max = 8, .per_address_max = 3, .ask_max_ns = 60000 * MS, .answer_max_ns = 60000 * MS,
+	const struct conns_limits limits = { .max = 8,
+		.per_address_max = 3,
+		.ask_max_ns = 60000 * MS,
+		.answer_max_ns = 60000 * MS,
 		.sweep_ns = 50 * MS };
 	int fd[6], other, late, i;
 
@@ -172,7 +180,10 @@ test_one_address(void)
 static void
 test_many_addresses(void)
 {
-	const struct conns_limits limits = { .max = 8, .per_address_max = 8, .ask_max_ns = 60000 * MS, .answer_max_ns = 60000 * MS,
+	const struct conns_limits limits = { .max = 8,
+		.per_address_max = 8,
+		.ask_max_ns = 60000 * MS,
+		.answer_max_ns = 60000 * MS,
 		.sweep_ns = 50 * MS };
 	int fd[40], late, i;
 
@@ -186,7 +197,8 @@ test_many_addresses(void)
 	CHECK(say(late, get) > 0);
 	CHECK(is_answered(late));
 	close(late);
-	/* seven wait for answers and one is about to ask: the next has to wait until it has asked and gone */
+	/* seven wait for answers and one is about to ask: the next has to wait until it has asked
+	 * and gone */
 	silent = true;
 	for (i = 0; i < 8; i++)
 		close(fd[i]);
@@ -213,7 +225,10 @@ test_many_addresses(void)
 static void
 test_times(void)
 {
-	const struct conns_limits limits = { .max = 4, .per_address_max = 4, .ask_max_ns = 300 * MS, .answer_max_ns = 600 * MS,
+	const struct conns_limits limits = { .max = 4,
+		.per_address_max = 4,
+		.ask_max_ns = 300 * MS,
+		.answer_max_ns = 600 * MS,
 		.sweep_ns = 50 * MS };
 	char text[256];
 	int fd, drip;
@@ -239,7 +254,7 @@ test_times(void)
 	CHECK_INT(conns_count(conns), 0);
 	CHECK_INT(conns_get_stats(conns)->timeouts, 2);
 	CHECK(unanswered != NULL && evhttp_request_get_connection(unanswered) == NULL);
-	evhttp_send_reply(unanswered, 200, "OK", NULL);  /* to nobody: frees it */
+	evhttp_send_reply(unanswered, 200, "OK", NULL); /* to nobody: frees it */
 	silent = false;
 	close(fd);
 
@@ -255,9 +270,13 @@ test_times(void)
 static void
 test_malformed(void)
 {
-	static const char *const wrong[] = { "BREW / HTTP/1.1\r\nHost: x\r\n\r\n", "GET\r\n\r\n", "GET / SMTP\r\n\r\n",
-	    "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", "POST / HTTP/1.1\r\nExpect: wonders\r\nContent-Length: 1\r\n\r\n" };
-	const struct conns_limits limits = { .max = 4, .per_address_max = 4, .ask_max_ns = 5000 * MS, .answer_max_ns = 5000 * MS,
+	static const char *const wrong[] = { "BREW / HTTP/1.1\r\nHost: x\r\n\r\n", "GET\r\n\r\n",
+		"GET / SMTP\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+		"POST / HTTP/1.1\r\nExpect: wonders\r\nContent-Length: 1\r\n\r\n" };
+	const struct conns_limits limits = { .max = 4,
+		.per_address_max = 4,
+		.ask_max_ns = 5000 * MS,
+		.answer_max_ns = 5000 * MS,
 		.sweep_ns = 50 * MS };
 	static char big[9000], text[2048];
 	size_t i, n = 0;
@@ -272,19 +291,25 @@ test_malformed(void)
 		CHECK(say(fd, i < sizeof(wrong) / sizeof(wrong[0]) ? wrong[i] : big) > 0);
 		CHECK(run(fd, 1000 * MS));
 		n = 0;
-		while (run(fd, 1000 * MS) && (got = recv(fd, text + n, sizeof(text) - 1 - n, 0)) > 0)
+		while (
+		    run(fd, 1000 * MS) && (got = recv(fd, text + n, sizeof(text) - 1 - n, 0)) > 0)
 			n += (size_t)got;
 		text[n] = '\0';
 		CHECK(got == 0);
 		CHECK(memcmp(text, "HTTP/1.", 7) == 0 && text[9] >= '4');
-		CHECK(strstr(text, "\r\nX-Ours: yes\r\n") != NULL && strstr(text, "\r\n\r\n") != NULL);
+		CHECK(strstr(text, "\r\nX-Ours: yes\r\n") != NULL &&
+		    strstr(text, "\r\n\r\n") != NULL);
 		CHECK_INT(conns_get_stats(conns)->malformed, i + 1);
 		close(fd);
 	}
 	/* "go on" is no answer */
 	fd = connect_to();
-	CHECK(say(fd, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n") > 0);
-	CHECK(run(fd, 1000 * MS) && recv(fd, text, sizeof(text), 0) == 25 && memcmp(text, "HTTP/1.1 100 Continue\r\n\r\n", 25) == 0);
+	CHECK(
+	    say(fd,
+		"POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n") >
+	    0);
+	CHECK(run(fd, 1000 * MS) && recv(fd, text, sizeof(text), 0) == 25 &&
+	    memcmp(text, "HTTP/1.1 100 Continue\r\n\r\n", 25) == 0);
 	CHECK(say(fd, "hi") == 2);
 	CHECK(is_answered(fd));
 	close(fd);

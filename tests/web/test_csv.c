@@ -29,12 +29,30 @@ check_flat(const char *json, const char *want)
 int
 main(void)
 {
-	static const struct { const char *text; unsigned how; const char *want; } cells[] = {
-		{ "", 0, "" }, { "a b", 0, "a b" }, { "a,b", 0, "\"a,b\"" }, { "a\"b", 0, "\"a\"\"b\"" }, { "a\nb", 0, "\"a\nb\"" },
-		{ "\r", 0, "\"\r\"" }, { "", CSV_QUOTED, "\"\"" }, { "a", CSV_QUOTED, "\"a\"" }, { "\"", CSV_QUOTED, "\"\"\"\"" },
-		{ "=1+1", 0, "=1+1" }, { "=1+1", CSV_SAFE, "'=1+1" }, { "+1", CSV_SAFE, "'+1" }, { "-1", CSV_SAFE, "'-1" },
-		{ "@A1", CSV_SAFE, "'@A1" }, { "\tx", CSV_SAFE, "'\tx" }, { "\rx", CSV_SAFE, "\"'\rx\"" },
-		{ "=a,b", CSV_SAFE, "\"'=a,b\"" }, { "=a", CSV_SAFE | CSV_QUOTED, "\"'=a\"" }, { "a=1", CSV_SAFE, "a=1" },
+	static const struct {
+		const char *text;
+		unsigned how;
+		const char *want;
+	} cells[] = {
+		{ "", 0, "" },
+		{ "a b", 0, "a b" },
+		{ "a,b", 0, "\"a,b\"" },
+		{ "a\"b", 0, "\"a\"\"b\"" },
+		{ "a\nb", 0, "\"a\nb\"" },
+		{ "\r", 0, "\"\r\"" },
+		{ "", CSV_QUOTED, "\"\"" },
+		{ "a", CSV_QUOTED, "\"a\"" },
+		{ "\"", CSV_QUOTED, "\"\"\"\"" },
+		{ "=1+1", 0, "=1+1" },
+		{ "=1+1", CSV_SAFE, "'=1+1" },
+		{ "+1", CSV_SAFE, "'+1" },
+		{ "-1", CSV_SAFE, "'-1" },
+		{ "@A1", CSV_SAFE, "'@A1" },
+		{ "\tx", CSV_SAFE, "'\tx" },
+		{ "\rx", CSV_SAFE, "\"'\rx\"" },
+		{ "=a,b", CSV_SAFE, "\"'=a,b\"" },
+		{ "=a", CSV_SAFE | CSV_QUOTED, "\"'=a\"" },
+		{ "a=1", CSV_SAFE, "a=1" },
 		{ "", CSV_SAFE | CSV_QUOTED, "\"\"" },
 	};
 	size_t i;

@@ -36,19 +36,38 @@ as_text(const char *s)
 static void
 test_text(void)
 {
-	static const struct { const char *in, *out; } cases[] = {
-		{ "", "" }, { "plain", "plain" }, { "caf\xc3\xa9 \xe2\x86\x92 \xf0\x9f\x9a\xa2", "caf\xc3\xa9 \xe2\x86\x92 \xf0\x9f\x9a\xa2" },
-		{ "<script>alert('1')</script>", "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;" },
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+		{ "", "" },
+		{ "plain", "plain" },
+		{ "caf\xc3\xa9 \xe2\x86\x92 \xf0\x9f\x9a\xa2",
+		    "caf\xc3\xa9 \xe2\x86\x92 \xf0\x9f\x9a\xa2" },
+		{ "<script>alert('1')</script>",
+		    "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;" },
 		{ "a&amp;\"b\"", "a&amp;amp;&quot;b&quot;" },
-		{ "line\nfeed\ttab\r\x7f\x01", "line\xe2\x90\x8a""feed\xe2\x90\x89tab\xe2\x90\x8d\xe2\x90\xa1\xe2\x90\x81" },
+		{ "line\nfeed\ttab\r\x7f\x01",
+		    "line\xe2\x90\x8a"
+		    "feed\xe2\x90\x89tab\xe2\x90\x8d\xe2\x90\xa1\xe2\x90\x81" },
 		/* not UTF-8: stray, cut, overlong, surrogate, too high */
-		{ "\x80", "\xef\xbf\xbd" }, { "a\xc3", "a\xef\xbf\xbd" }, { "\xe2\x86", "\xef\xbf\xbd\xef\xbf\xbd" },
-		{ "\xc0\xbc", "\xef\xbf\xbd\xef\xbf\xbd" }, { "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\x80", "\xef\xbf\xbd" },
+		{ "a\xc3", "a\xef\xbf\xbd" },
+		{ "\xe2\x86", "\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xc0\xbc", "\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
 		{ "\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
-		{ "\xff<", "\xef\xbf\xbd&lt;" }, { "\xe2<\x86", "\xef\xbf\xbd&lt;\xef\xbf\xbd" },
-		/* marks that reorder or end lines: LRM, RLO, LRI, ALM, NEL, LINE SEPARATOR; not the dash beside them */
-		{ "\xe2\x80\x8e", "\xef\xbf\xbd" }, { "\xe2\x80\xae""gnp", "\xef\xbf\xbdgnp" }, { "\xe2\x81\xa6", "\xef\xbf\xbd" },
-		{ "\xd8\x9c", "\xef\xbf\xbd" }, { "\xc2\x85", "\xef\xbf\xbd" }, { "\xe2\x80\xa8", "\xef\xbf\xbd" },
+		{ "\xff<", "\xef\xbf\xbd&lt;" },
+		{ "\xe2<\x86", "\xef\xbf\xbd&lt;\xef\xbf\xbd" },
+		/* marks that reorder or end lines: LRM, RLO, LRI, ALM, NEL, LINE SEPARATOR; not the
+		 * dash beside them */
+		{ "\xe2\x80\x8e", "\xef\xbf\xbd" },
+		{ "\xe2\x80\xae"
+		  "gnp",
+		    "\xef\xbf\xbdgnp" },
+		{ "\xe2\x81\xa6", "\xef\xbf\xbd" },
+		{ "\xd8\x9c", "\xef\xbf\xbd" },
+		{ "\xc2\x85", "\xef\xbf\xbd" },
+		{ "\xe2\x80\xa8", "\xef\xbf\xbd" },
 		{ "\xe2\x80\x93\xc2\xa0", "\xe2\x80\x93\xc2\xa0" },
 	};
 	size_t i;
@@ -96,12 +115,15 @@ test_random(unsigned seed)
 		const unsigned char *s;
 
 		for (i = 0; i < len; i++)
-			in[i] = (char)(rand() % 3 == 0 ? "<>&\"'\xe2\x80\xf0\xc3"[rand() % 9] : 1 + rand() % 255);
+			in[i] = (char)(rand() % 3 == 0 ? "<>&\"'\xe2\x80\xf0\xc3"[rand() % 9]
+						       : 1 + rand() % 255);
 		in[len] = '\0';
 		for (s = (const unsigned char *)as_text(in); *s != '\0'; s++) {
 			bad += strchr("<>\"'", *s) != NULL || *s < 0x20 || *s == 0x7f;
-			bad += *s == '&' && strncmp((const char *)s, "&amp;", 5) != 0 && strncmp((const char *)s, "&lt;", 4) != 0 &&
-			    strncmp((const char *)s, "&gt;", 4) != 0 && strncmp((const char *)s, "&quot;", 6) != 0 &&
+			bad += *s == '&' && strncmp((const char *)s, "&amp;", 5) != 0 &&
+			    strncmp((const char *)s, "&lt;", 4) != 0 &&
+			    strncmp((const char *)s, "&gt;", 4) != 0 &&
+			    strncmp((const char *)s, "&quot;", 6) != 0 &&
 			    strncmp((const char *)s, "&#39;", 5) != 0;
 			if (*s >= 0x80) {
 				int more = *s >= 0xf0 ? 3 : *s >= 0xe0 ? 2 : 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Axes cover and are round; lines break at gaps, stay small and stay inside; the words are there. */
+/* Axes cover and are round; lines break at gaps, stay small and stay inside; the words are
+ * there. */
 #include "web/plot.h"
 
 #include <stdbool.h>
@@ -69,7 +70,8 @@ check_axis(double low, double high, bool log, unsigned want)
 static void
 test_axes(void)
 {
-	static const double highs[] = { 1e-9, 0.3, 1, 1.0000001, 9.99, 41e6, 42e6, 1e9, 1.26e10, 7e17 };
+	static const double highs[] = { 1e-9, 0.3, 1, 1.0000001, 9.99, 41e6, 42e6, 1e9, 1.26e10,
+		7e17 };
 	static const double spans[] = { 1, 1.15, 3, 9.9, 10, 11, 99, 1e3, 1e6, 1e11 };
 	struct plot_axis a;
 	size_t i, k;
@@ -98,7 +100,9 @@ test_gaps(void)
 {
 	const double y[] = { 1e6, 2e6, NAN, 3e6, NAN, 0, 5e6 };
 	struct plot_line line = { .name = "a <b>", .y = y };
-	struct plot p = { .id = "p", .title = "T", .step_s = 0.5, .n = 7, .lines = &line, .n_lines = 1 };
+	struct plot p = {
+		.id = "p", .title = "T", .step_s = 0.5, .n = 7, .lines = &line, .n_lines = 1
+	};
 	char *text = drawn(&p), *path = strstr(text, "<path class=\"line s0\" d=\"M71 ");
 
 	/* two points, a dot, two points; the legend's sample is another path */
@@ -106,15 +110,17 @@ test_gaps(void)
 	CHECK(path != NULL && strcspn(path, ">") < 90);
 	CHECK_INT(count(text, "<path class=\"line"), 2);
 	CHECK_INT(count(text, "no data"), 2);
-	CHECK_INT(count(text, "<b>"), 1);               /* the title's, not the name's */
+	CHECK_INT(count(text, "<b>"), 1); /* the title's, not the name's */
 	CHECK(count(text, "a &lt;b&gt;") >= 3);
 	CHECK(strstr(text, "1 MB/s") == NULL && strstr(text, "MB/s</span>") != NULL);
 	CHECK(strstr(text, "role=\"img\"") != NULL && strstr(text, "<desc id=\"p\">3.50") != NULL);
-	CHECK(strstr(text, "0\xc2\xa0""B/s to 5\xc2\xa0MB/s, mean 2.20\xc2\xa0MB/s.") != NULL);
+	CHECK(strstr(text,
+		  "0\xc2\xa0"
+		  "B/s to 5\xc2\xa0MB/s, mean 2.20\xc2\xa0MB/s.") != NULL);
 	CHECK(strstr(text, "<details><summary>As a table</summary>") != NULL);
 	free(text);
 
-	p.log_y = true;                                 /* 0 has no logarithm: one more gap */
+	p.log_y = true; /* 0 has no logarithm: one more gap */
 	text = drawn(&p);
 	CHECK_INT(count(text, "no data"), 2);
 	CHECK(strstr(text, "1\xc2\xa0MB/s to 5\xc2\xa0MB/s") != NULL);
@@ -128,7 +134,9 @@ test_nothing(void)
 {
 	const double none[] = { NAN, NAN }, zero[] = { 0, 0 }, huge[] = { 1e308, INFINITY };
 	struct plot_line line = { .name = "x", .y = none };
-	struct plot p = { .id = "p", .title = "T", .step_s = 1, .n = 2, .lines = &line, .n_lines = 1 };
+	struct plot p = {
+		.id = "p", .title = "T", .step_s = 1, .n = 2, .lines = &line, .n_lines = 1
+	};
 	char *text;
 
 	CHECK(!plot_has_data(&p));
@@ -153,7 +161,13 @@ test_many(void)
 	enum { N = 86400 };
 	double *y = calloc(N, sizeof(*y));
 	struct plot_line line = { .name = "x", .y = y, .style = 11, .strong = true };
-	struct plot p = { .id = "p", .title = "T", .unit = PLOT_SHARE, .step_s = 1, .n = N, .lines = &line, .n_lines = 1 };
+	struct plot p = { .id = "p",
+		.title = "T",
+		.unit = PLOT_SHARE,
+		.step_s = 1,
+		.n = N,
+		.lines = &line,
+		.n_lines = 1 };
 	char *text, *path;
 	int i;
 
@@ -176,20 +190,36 @@ test_many(void)
 static void
 test_across(void)
 {
-	static const double x[] = { 1e-5, 1e-4, 1e-3, 1e-2 }, y[] = { 0, 4, 1, 0 }, marks[] = { 1e-4, 5 };
+	static const double x[] = { 1e-5, 1e-4, 1e-3, 1e-2 }, y[] = { 0, 4, 1, 0 },
+			    marks[] = { 1e-4, 5 };
 	const struct plot_line line = { .name = "density", .y = y };
-	const struct plot_area areas[] = { { "A", -INFINITY, 3e-4, 0 }, { "B", 3e-4, INFINITY, 1 }, { "C", 2, 3, 2 } };
-	const struct plot p = { .id = "d", .title = "Density", .unit = PLOT_NUMBER, .unit_words = "per decade", .n = 4, .x = x,
-		.across = PLOT_DURATION, .across_words = "time", .lines = &line, .n_lines = 1, .areas = areas, .n_areas = 3,
-		.marks = marks, .n_marks = 2, .marks_words = "split" };
+	const struct plot_area areas[] = { { "A", -INFINITY, 3e-4, 0 }, { "B", 3e-4, INFINITY, 1 },
+		{ "C", 2, 3, 2 } };
+	const struct plot p = { .id = "d",
+		.title = "Density",
+		.unit = PLOT_NUMBER,
+		.unit_words = "per decade",
+		.n = 4,
+		.x = x,
+		.across = PLOT_DURATION,
+		.across_words = "time",
+		.lines = &line,
+		.n_lines = 1,
+		.areas = areas,
+		.n_areas = 3,
+		.marks = marks,
+		.n_marks = 2,
+		.marks_words = "split" };
 	char *text = drawn(&p);
 
 	CHECK_INT(count(text, "class=\"area f"), 2);
-	CHECK(strstr(text, ">A</text>") != NULL && strstr(text, ">B</text>") != NULL && strstr(text, ">C</text>") == NULL);
-	CHECK_INT(count(text, "<line class=\"change\""), 1);       /* the other lies outside */
+	CHECK(strstr(text, ">A</text>") != NULL && strstr(text, ">B</text>") != NULL &&
+	    strstr(text, ">C</text>") == NULL);
+	CHECK_INT(count(text, "<line class=\"change\""), 1); /* the other lies outside */
 	CHECK(strstr(text, "<line class=\"change\" x1=\"33.33%\"") != NULL);
 	CHECK(strstr(text, ">100\xc2\xa0\xc2\xb5s<") != NULL && strstr(text, "per decade") != NULL);
-	CHECK(strstr(text, "10\xc2\xa0\xc2\xb5s to 10\xc2\xa0ms.") != NULL && strstr(text, "split: ") != NULL);
+	CHECK(strstr(text, "10\xc2\xa0\xc2\xb5s to 10\xc2\xa0ms.") != NULL &&
+	    strstr(text, "split: ") != NULL);
 	CHECK(strstr(text, "<th scope=\"col\">time</th>") != NULL);
 	CHECK(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL);
 	/* an area begins and ends on the axis */

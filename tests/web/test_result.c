@@ -7,25 +7,35 @@
 static void
 test_values(void)
 {
-	static const char *const documents[] = { "{}", "{\"v\":null}", "{\"v\":{}}", "{\"v\":[]}", "{\"v\":true}" };
+	static const char *const documents[] = { "{}", "{\"v\":null}", "{\"v\":{}}", "{\"v\":[]}",
+		"{\"v\":true}" };
 	json_t *doc;
 	size_t i;
 
 	for (i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
 		CHECK((doc = json_loads(documents[i], 0, NULL)) != NULL);
-		CHECK(result_text(doc, "v") == NULL && isnan(result_number(doc, "v")) && result_ns(doc, "v") == 0);
+		CHECK(result_text(doc, "v") == NULL && isnan(result_number(doc, "v")) &&
+		    result_ns(doc, "v") == 0);
 		json_decref(doc);
 	}
-	CHECK(result_text(NULL, "v") == NULL && result_get(NULL, "v") == NULL && result_task(NULL) == NULL);
+	CHECK(result_text(NULL, "v") == NULL && result_get(NULL, "v") == NULL &&
+	    result_task(NULL) == NULL);
 }
 
 static void
 test_task(void)
 {
-	static const struct { const char *task; bool named; } cases[] = {
-		{ "copy-7", true }, { "", true }, { "xsp:0123456789abcdef0123456789abcdef", false },
-		{ "b74d090f-de4a-40ca-919d-43c4a38b69e2", false }, { "b74d090f-de4a-40ca-919d-43c4a38b69e2x", true },
-		{ "b74d090f-de4a-40ca-919d-43c4a38b69e", true }, { "b74d090fade4a-40ca-919d-43c4a38b69e2", true },
+	static const struct {
+		const char *task;
+		bool named;
+	} cases[] = {
+		{ "copy-7", true },
+		{ "", true },
+		{ "xsp:0123456789abcdef0123456789abcdef", false },
+		{ "b74d090f-de4a-40ca-919d-43c4a38b69e2", false },
+		{ "b74d090f-de4a-40ca-919d-43c4a38b69e2x", true },
+		{ "b74d090f-de4a-40ca-919d-43c4a38b69e", true },
+		{ "b74d090fade4a-40ca-919d-43c4a38b69e2", true },
 		{ "gggggggg-de4a-40ca-919d-43c4a38b69e2", true },
 	};
 	json_t *session;

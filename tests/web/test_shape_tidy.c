@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was stored comes out, every value to the last bit, in order, whatever the names; in slices and in little memory. */
+/* What was stored comes out, every value to the last bit, in order, whatever the names; in slices
+ * and in little memory. */
 #include "narrows/export.h"
 
 #include <inttypes.h>
@@ -18,17 +19,29 @@ static struct export_opts opts;
 /* --- the store --- */
 
 static void
-add_meta(struct nw_batch *b, int64_t id, int64_t session, int64_t host, const char *type, const char *subject,
-    const char *params)
+add_meta(struct nw_batch *b, int64_t id, int64_t session, int64_t host, const char *type,
+    const char *subject, const char *params)
 {
-	CHECK_INT(nw_batch_meta(b, &(struct nw_meta_rec){ .id = id, .session_id = session, .host_id = host, .xsp_id = host,
-	    .mid = "m", .event_type = type, .subject_json = subject, .params_json = params, .first_wall_ns = T0 }), NW_OK);
+	CHECK_INT(nw_batch_meta(b,
+		      &(struct nw_meta_rec){ .id = id,
+			  .session_id = session,
+			  .host_id = host,
+			  .xsp_id = host,
+			  .mid = "m",
+			  .event_type = type,
+			  .subject_json = subject,
+			  .params_json = params,
+			  .first_wall_ns = T0 }),
+	    NW_OK);
 }
 
 static void
 add_layout(struct nw_batch *b, int64_t id, int64_t meta, const char *const *fields, size_t n)
 {
-	CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ .id = id, .meta_id = meta, .n_fields = n, .fields = fields }), NW_OK);
+	CHECK_INT(nw_batch_layout(b,
+		      &(struct nw_layout_rec){
+			  .id = id, .meta_id = meta, .n_fields = n, .fields = fields }),
+	    NW_OK);
 }
 
 static void
@@ -46,23 +59,44 @@ long_value(int i)
 static void
 fill(struct store *st)
 {
-	static const char *const two[] = { "sum_v", "dur" }, *const three[] = { "sum_v", "mean_r", "odd,\"name" }, *const one[] = { "value" };
+	static const char *const two[] = { "sum_v", "dur" },
+				 *const three[] = { "sum_v", "mean_r", "odd,\"name" },
+				 *const one[] = { "value" };
 	struct nw_batch *b = nw_batch_new();
 	int64_t *t = calloc(LONG_ROWS, sizeof(*t));
 	double *v = calloc(LONG_ROWS, sizeof(*v));
 	int i;
 
-	CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = "dtn-a", .first_seen_wall_ns = T0 }), NW_OK);
-	CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = 2, .name = evil, .first_seen_wall_ns = T0 }), NW_OK);
-	CHECK_INT(nw_batch_session(b, &(struct nw_session_rec){ .id = 7, .task_id = "t", .opened_wall_ns = T0,
-	    .closed_wall_ns = T0 + 10000000000, .last_data_wall_ns = T0 + 9000000000 }), NW_OK);
-	CHECK_INT(nw_batch_session(b, &(struct nw_session_rec){ .id = 8, .task_id = "empty", .opened_wall_ns = T0 }), NW_OK);
+	CHECK_INT(nw_batch_host(b,
+		      &(struct nw_host_rec){ .id = 1, .name = "dtn-a", .first_seen_wall_ns = T0 }),
+	    NW_OK);
+	CHECK_INT(nw_batch_host(
+		      b, &(struct nw_host_rec){ .id = 2, .name = evil, .first_seen_wall_ns = T0 }),
+	    NW_OK);
+	CHECK_INT(nw_batch_session(b,
+		      &(struct nw_session_rec){ .id = 7,
+			  .task_id = "t",
+			  .opened_wall_ns = T0,
+			  .closed_wall_ns = T0 + 10000000000,
+			  .last_data_wall_ns = T0 + 9000000000 }),
+	    NW_OK);
+	CHECK_INT(
+	    nw_batch_session(
+		b, &(struct nw_session_rec){ .id = 8, .task_id = "empty", .opened_wall_ns = T0 }),
+	    NW_OK);
 	for (i = 1; i <= 2; i++)
-		CHECK_INT(nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = i, .host_id = i, .session_id = 7, .sess_id_hex =
-		    i == 1 ? "00000000000000000000000000000001" : "00000000000000000000000000000002", .opened_wall_ns = T0 }), NW_OK);
+		CHECK_INT(nw_batch_xsp(b,
+			      &(struct nw_xsp_rec){ .id = i,
+				  .host_id = i,
+				  .session_id = 7,
+				  .sess_id_hex = i == 1 ? "00000000000000000000000000000001"
+							: "00000000000000000000000000000002",
+				  .opened_wall_ns = T0 }),
+		    NW_OK);
 
 	/* one series in two layouts that alternate, with holes and values that are hard to print */
-	add_meta(b, 10, 7, 1, "nl:tools:calipers:summary:read", "{\"sport\":50432,\"dport\":50001,\"path\":\"/a;b\"}", "{}");
+	add_meta(b, 10, 7, 1, "nl:tools:calipers:summary:read",
+	    "{\"sport\":50432,\"dport\":50001,\"path\":\"/a;b\"}", "{}");
 	add_layout(b, 100, 10, two, 2);
 	add_layout(b, 101, 10, three, 3);
 	add_row(b, 100, 2, T0 + 1, (double[]){ 1, 0.1 });
@@ -77,7 +111,7 @@ fill(struct store *st)
 	add_meta(b, 12, 7, 1, "many", "{}", NULL);
 	add_layout(b, 120, 12, one, 1);
 	for (i = 0; i < LONG_ROWS; i++) {
-		t[i] = T0 + i / 5 * 1000;                   /* five of each time */
+		t[i] = T0 + i / 5 * 1000; /* five of each time */
 		v[i] = long_value(i);
 	}
 	CHECK_INT(nw_batch_rows(b, 120, 1, LONG_ROWS, t, v, NULL, 0), NW_OK);
@@ -100,7 +134,12 @@ fill(struct store *st)
 
 /* --- reading CSV as RFC 4180 says --- */
 
-struct table { char *text, *cells; size_t n_rows; char ***rows; bool bad; };
+struct table {
+	char *text, *cells;
+	size_t n_rows;
+	char ***rows;
+	bool bad;
+};
 
 static void
 table_parse(struct table *tab)
@@ -155,7 +194,11 @@ table_clear(struct table *tab)
 	free(tab->text);
 }
 
-struct sink { char *text; size_t len, cap, largest, peak; int64_t stop_after; };
+struct sink {
+	char *text;
+	size_t len, cap, largest, peak;
+	int64_t stop_after;
+};
 
 static int
 collect(void *arg, const char *text, size_t len)
@@ -215,7 +258,8 @@ check_long(const struct table *tab, size_t row)
 		char **c = tab->rows[row + (size_t)i];
 		int64_t t = strtoll(c[8], NULL, 10);
 
-		bad += strcmp(c[1], "12") != 0 || t != T0 + i / 5 * 1000 || t < last || strtod(c[9], NULL) != long_value(i);
+		bad += strcmp(c[1], "12") != 0 || t != T0 + i / 5 * 1000 || t < last ||
+		    strtod(c[9], NULL) != long_value(i);
 		last = t;
 	}
 	CHECK_INT(i, LONG_ROWS);
@@ -225,18 +269,29 @@ check_long(const struct table *tab, size_t row)
 static void
 test_content(struct store_reader *r, struct sink *s)
 {
-	static const char *const read = "nl:tools:calipers:summary:read", *const subject = "sport=50432;dport=50001;path=/a;b";
+	static const char *const read = "nl:tools:calipers:summary:read",
+				 *const subject = "sport=50432;dport=50001;path=/a;b";
 	const char *const first[][COLUMNS] = {
-		{ "session", "series_id", "host", "subject", "event_type", "field", "unit", "time", "t_ns", "value" },
-		{ "7", "10", "dtn-a", subject, read, "sum_v", "By", "2026-11-20T08:12:11.250000001Z", "1795162331250000001", "1" },
-		{ "7", "10", "dtn-a", subject, read, "dur", "s", "2026-11-20T08:12:11.250000001Z", "1795162331250000001", "0.1" },
-		{ "7", "10", "dtn-a", subject, read, "sum_v", "By", "2026-11-20T08:12:11.250000002Z", "1795162331250000002", "2" },
-		{ "7", "10", "dtn-a", subject, read, "mean_r", "By/ns", "2026-11-20T08:12:11.250000002Z", "1795162331250000002", "0.3333333333333333" },
-		{ "7", "10", "dtn-a", subject, read, "dur", "s", "2026-11-20T08:12:11.250000003Z", "1795162331250000003", "5e-324" },
-		{ "7", "10", "dtn-a", subject, read, "sum_v", "By", "2026-11-20T08:12:11.250000004Z", "1795162331250000004", "-Inf" },
-		{ "7", "10", "dtn-a", subject, read, "mean_r", "By/ns", "2026-11-20T08:12:11.250000004Z", "1795162331250000004", "Inf" },
-		{ "7", "10", "dtn-a", subject, read, "odd,\"name", "", "2026-11-20T08:12:11.250000004Z", "1795162331250000004", "-0" },
-		{ "7", "11", evil, "not json", evil, "value", "W", "2026-11-20T08:12:11.250000005Z", "1795162331250000005", "9007199254740992" },
+		{ "session", "series_id", "host", "subject", "event_type", "field", "unit", "time",
+		    "t_ns", "value" },
+		{ "7", "10", "dtn-a", subject, read, "sum_v", "By",
+		    "2026-11-20T08:12:11.250000001Z", "1795162331250000001", "1" },
+		{ "7", "10", "dtn-a", subject, read, "dur", "s", "2026-11-20T08:12:11.250000001Z",
+		    "1795162331250000001", "0.1" },
+		{ "7", "10", "dtn-a", subject, read, "sum_v", "By",
+		    "2026-11-20T08:12:11.250000002Z", "1795162331250000002", "2" },
+		{ "7", "10", "dtn-a", subject, read, "mean_r", "By/ns",
+		    "2026-11-20T08:12:11.250000002Z", "1795162331250000002", "0.3333333333333333" },
+		{ "7", "10", "dtn-a", subject, read, "dur", "s", "2026-11-20T08:12:11.250000003Z",
+		    "1795162331250000003", "5e-324" },
+		{ "7", "10", "dtn-a", subject, read, "sum_v", "By",
+		    "2026-11-20T08:12:11.250000004Z", "1795162331250000004", "-Inf" },
+		{ "7", "10", "dtn-a", subject, read, "mean_r", "By/ns",
+		    "2026-11-20T08:12:11.250000004Z", "1795162331250000004", "Inf" },
+		{ "7", "10", "dtn-a", subject, read, "odd,\"name", "",
+		    "2026-11-20T08:12:11.250000004Z", "1795162331250000004", "-0" },
+		{ "7", "11", evil, "not json", evil, "value", "W", "2026-11-20T08:12:11.250000005Z",
+		    "1795162331250000005", "9007199254740992" },
 	};
 	enum { FIRST = sizeof(first) / sizeof(first[0]), CPU = 11, FEW = MANY_METAS / 100 };
 	struct table tab = { 0 };
@@ -318,7 +373,8 @@ test_limits(struct store_reader *r)
 	CHECK(status == 200 && strstr(s.text, "\"state\": \"open\"") != NULL);
 	s.len = 0;
 	CHECK_INT(web_answer(r, "/sessions.json?before=8", collect, &s, &status), NW_OK);
-	CHECK(status == 200 && strstr(s.text, "\"id\": 7") != NULL && strstr(s.text, "\"id\": 8") == NULL);
+	CHECK(status == 200 && strstr(s.text, "\"id\": 7") != NULL &&
+	    strstr(s.text, "\"id\": 8") == NULL);
 	s.len = 0;
 	CHECK_INT(web_answer(r, "/session/9.json", collect, &s, &status), NW_OK);
 	CHECK(status == 404 && s.len == 0);

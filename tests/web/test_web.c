@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The report over real HTTP: every address, every refusal, hostile names, slow and vanishing clients.
+ * The report over real HTTP: every address, every refusal, hostile names, slow and vanishing
+ * clients.
  *
  *	test_web --serve FILE        makes a store with a session of every kind, serves it, prints the address, waits
  */
@@ -23,7 +24,8 @@
 #define T0 INT64_C(1795162331250000000)
 enum { STEPS = 240, BIG_ROWS = 200000, SESSIONS = 60, BIG = 8 };
 
-static const char evil[] = "<script>alert(1)</script>\"'&<img src=x onerror=alert(1)> \xe2\x80\xaegnp.exe \a\n=1+1";
+static const char evil[] =
+    "<script>alert(1)</script>\"'&<img src=x onerror=alert(1)> \xe2\x80\xaegnp.exe \a\n=1+1";
 
 /* --- documents --- */
 
@@ -49,7 +51,8 @@ wander(double base, double spread)
 
 	for (i = 0; i < STEPS; i++) {
 		x = 0.9 * x + spread * ((double)rand() / RAND_MAX - 0.5);
-		json_array_append_new(list, rand() % 60 == 0 ? json_null() : json_real(base * exp(x)));
+		json_array_append_new(
+		    list, rand() % 60 == 0 ? json_null() : json_real(base * exp(x)));
 	}
 	return list;
 }
@@ -58,21 +61,35 @@ wander(double base, double spread)
 static json_t *
 make_segments(void)
 {
-	static const struct { int64_t from_s, to_s; const char *stage, *words; double rate; bool hidden; } segments[] = {
-		{ 0, 328, "network", "the network path from dtn-a.site-a.example.net to dtn-b.site-b.example.net", 2.1e9, false },
-		{ 328, 700, "network", "hidden wait in the network path from dtn-a.site-a.example.net to dtn-b.site-b.example.net", 9e8, true },
+	static const struct {
+		int64_t from_s, to_s;
+		const char *stage, *words;
+		double rate;
+		bool hidden;
+	} segments[] = {
+		{ 0, 328, "network",
+		    "the network path from dtn-a.site-a.example.net to dtn-b.site-b.example.net",
+		    2.1e9, false },
+		{ 328, 700, "network",
+		    "hidden wait in the network path from dtn-a.site-a.example.net to "
+		    "dtn-b.site-b.example.net",
+		    9e8, true },
 		{ 700, 1050, NULL, "cannot tell", 1.8e9, false },
 	};
 	json_t *list = json_array(), *one;
 	size_t i;
 
 	for (i = 0; i < sizeof(segments) / sizeof(segments[0]); i++) {
-		one = json_pack("{s:o s:o s:s? s:s s:f s:f}", "start_ns", json_sprintf("%" PRId64, T0 + segments[i].from_s * 1000000000),
-		    "end_ns", json_sprintf("%" PRId64, T0 + segments[i].to_s * 1000000000), "stage", segments[i].stage,
-		    "words", segments[i].words, "bytes_per_s", segments[i].rate, "p_holm", 1e-5);
+		one = json_pack("{s:o s:o s:s? s:s s:f s:f}", "start_ns",
+		    json_sprintf("%" PRId64, T0 + segments[i].from_s * 1000000000), "end_ns",
+		    json_sprintf("%" PRId64, T0 + segments[i].to_s * 1000000000), "stage",
+		    segments[i].stage, "words", segments[i].words, "bytes_per_s", segments[i].rate,
+		    "p_holm", 1e-5);
 		if (segments[i].hidden)
-			json_object_set_new(one, "hidden_wait", json_pack("[s s]", "single operations became faster while less was delivered",
-			    "most of the time is no longer inside its operations"));
+			json_object_set_new(one, "hidden_wait",
+			    json_pack("[s s]",
+				"single operations became faster while less was delivered",
+				"most of the time is no longer inside its operations"));
 		json_array_append_new(list, one);
 	}
 	return list;
@@ -82,36 +99,48 @@ make_segments(void)
 static json_t *
 make_full(void)
 {
-	static const struct { const char *stage, *words, *host; double rate, busy; } stages[] = {
+	static const struct {
+		const char *stage, *words, *host;
+		double rate, busy;
+	} stages[] = {
 		{ "disk.read", "disk read", "dtn-a.site-a.example.net", 2.1e9, 0.02 },
 		{ "net.write", "network send", "dtn-a.site-a.example.net", 1.2e9, 0.03 },
-		{ "network", "network path", "dtn-a.site-a.example.net -> dtn-b.site-b.example.net", 4.4e7, 0.94 },
+		{ "network", "network path", "dtn-a.site-a.example.net -> dtn-b.site-b.example.net",
+		    4.4e7, 0.94 },
 		{ "net.read", "network receive", "dtn-b.site-b.example.net", 9e8, 0.05 },
 		{ "disk.write", "disk write", "dtn-b.site-b.example.net", 5.8e8, 0.07 },
 	};
-	json_t *doc = load_example(), *timeline = json_object_get(doc, "timeline"), *of_time = json_array(), *table = json_array();
+	json_t *doc = load_example(), *timeline = json_object_get(doc, "timeline"),
+	       *of_time = json_array(), *table = json_array();
 	json_t *hosts = json_array();
 	size_t i;
 
 	srand(4);
 	for (i = 0; i < 5; i++) {
-		json_array_append_new(of_time, json_pack("{s:s s:s s:o s:o}", "stage", stages[i].stage, "host", stages[i].host,
-		    "bytes_per_s", wander(4.1e7, 0.15), "tput_i", wander(stages[i].rate, 0.3)));
-		json_array_append_new(table, json_pack("{s:s s:s s:s s:f s:f s:f s:i s:f s:f s:f s:b s:f}", "stage", stages[i].stage,
-		    "host", stages[i].host, "words", stages[i].words, "bytes_per_s", stages[i].rate, "low", stages[i].rate * 0.9,
-		    "high", stages[i].rate * 1.08, "windows", STEPS, "n_eff", 61.7, "busy_share", stages[i].busy, "wait_share", 0.01,
-		    "lowest", (int)(i == 2), "p_holm", i == 4 ? 0.0123 : 1e-20));
+		json_array_append_new(of_time,
+		    json_pack("{s:s s:s s:o s:o}", "stage", stages[i].stage, "host", stages[i].host,
+			"bytes_per_s", wander(4.1e7, 0.15), "tput_i", wander(stages[i].rate, 0.3)));
+		json_array_append_new(table,
+		    json_pack("{s:s s:s s:s s:f s:f s:f s:i s:f s:f s:f s:b s:f}", "stage",
+			stages[i].stage, "host", stages[i].host, "words", stages[i].words,
+			"bytes_per_s", stages[i].rate, "low", stages[i].rate * 0.9, "high",
+			stages[i].rate * 1.08, "windows", STEPS, "n_eff", 61.7, "busy_share",
+			stages[i].busy, "wait_share", 0.01, "lowest", (int)(i == 2), "p_holm",
+			i == 4 ? 0.0123 : 1e-20));
 	}
 	for (i = 0; i < 2; i++)
-		json_array_append_new(hosts, json_pack("{s:s s:o s:o s:o s:o}", "host", stages[4 * i].host, "cpu_busy", wander(0.2 + 0.2 * (double)i, 0.2),
-		    "cpu_iowait", wander(0.05, 0.3), "disk_busy", wander(0.3, 0.4), "disk_bytes_per_s", wander(6e7, 0.6)));
+		json_array_append_new(hosts,
+		    json_pack("{s:s s:o s:o s:o s:o}", "host", stages[4 * i].host, "cpu_busy",
+			wander(0.2 + 0.2 * (double)i, 0.2), "cpu_iowait", wander(0.05, 0.3),
+			"disk_busy", wander(0.3, 0.4), "disk_bytes_per_s", wander(6e7, 0.6)));
 	json_object_set_new(timeline, "stages", of_time);
 	json_object_set_new(timeline, "hosts", hosts);
 	json_object_set_new(json_object_get(doc, "changes"), "segments", make_segments());
 	json_object_set_new(timeline, "n", json_integer(STEPS));
 	json_object_set_new(timeline, "step_s", json_real(4.375));
 	json_object_set_new(json_object_get(doc, "bottleneck"), "stages", table);
-	json_object_set_new(json_object_get(doc, "session"), "route", json_string("dtn-a.site-a.example.net -> dtn-b.site-b.example.net"));
+	json_object_set_new(json_object_get(doc, "session"), "route",
+	    json_string("dtn-a.site-a.example.net -> dtn-b.site-b.example.net"));
 	json_object_set_new(json_object_get(doc, "session"), "duration_s", json_real(1050));
 	json_object_set_new(json_object_get(doc, "session"), "bytes", json_real(1.84e12));
 	json_object_set_new(json_object_get(doc, "session"), "bytes_per_s", json_real(1.752e9));
@@ -126,13 +155,20 @@ make_undecided(void)
 	json_object_set_new(verdict, "stage", json_null());
 	json_object_set_new(verdict, "words", json_null());
 	json_object_set_new(verdict, "confidence", json_null());
-	json_object_set_new(verdict, "sentence", json_string("It cannot be told whether disk read on dtn-a or the network path "
-	    "limited this transfer: their rates differ by less than 10 %."));
+	json_object_set_new(verdict, "sentence",
+	    json_string("It cannot be told whether disk read on dtn-a or the network path "
+			"limited this transfer: their rates differ by less than 10 %."));
 	json_object_set_new(verdict, "candidates", json_pack("[s s]", "disk.read", "network"));
-	json_object_set_new(verdict, "reasons", json_pack("[s s]", "disk read: 41.3 MB/s (39.8 to 42.9), network path: 42.9 MB/s "
-	    "(40.1 to 45.2).", "Only 14 windows were long enough to compare; 30 would tell a difference of 10 %."));
-	json_object_set_new(verdict, "witnesses", json_pack("[{s:s s:n s:n s:s} {s:s s:s s:b s:s}]", "name", "calipers", "says",
-	    "agrees", "detail", "two candidates", "name", "tcp", "says", "network", "agrees", 0, "detail", "busy 98 %"));
+	json_object_set_new(verdict, "reasons",
+	    json_pack("[s s]",
+		"disk read: 41.3 MB/s (39.8 to 42.9), network path: 42.9 MB/s "
+		"(40.1 to 45.2).",
+		"Only 14 windows were long enough to compare; 30 would tell a difference of 10 "
+		"%."));
+	json_object_set_new(verdict, "witnesses",
+	    json_pack("[{s:s s:n s:n s:s} {s:s s:s s:b s:s}]", "name", "calipers", "says", "agrees",
+		"detail", "two candidates", "name", "tcp", "says", "network", "agrees", 0, "detail",
+		"busy 98 %"));
 	return doc;
 }
 
@@ -149,16 +185,18 @@ spoil(json_t *v, bool nulls)
 	memset(longer, 'a', sizeof(longer));
 	memcpy(longer, evil, sizeof(evil) - 1);
 	longer[400] = '\0';
-	json_object_foreach_safe(v, next, key, child) {
-		if (json_is_object(child) || (json_is_array(child) && json_array_size(child) > 0 && json_is_object(json_array_get(child, 0))))
+	json_object_foreach_safe(v, next, key, child)
+	{
+		if (json_is_object(child) ||
+		    (json_is_array(child) && json_array_size(child) > 0 &&
+			json_is_object(json_array_get(child, 0))))
 			spoil(child, nulls);
 		else if (nulls && strcmp(key, "stage") != 0)
 			json_object_set_new(v, key, json_null());
 		else if (!nulls && json_is_string(child) && strcmp(key, "stage") != 0)
 			json_object_set_new(v, key, json_string(longer));
 	}
-	json_array_foreach(v, i, child)
-		spoil(child, nulls);
+	json_array_foreach(v, i, child) spoil(child, nulls);
 }
 
 /* --- the store --- */
@@ -171,15 +209,37 @@ add_session(struct nw_batch *b, int64_t id, const char *program, json_t *doc, bo
 	char *json = doc != NULL ? json_dumps(doc, JSON_INDENT(1)) : NULL;
 	json_t *bytes = json_object_get(s, "bytes"), *rate = json_object_get(s, "bytes_per_s");
 
-	CHECK_INT(nw_batch_session(b, &(struct nw_session_rec){ .id = id, .task_id = "task", .program = program,
-	    .opened_wall_ns = t, .closed_wall_ns = open ? 0 : t + INT64_C(6500000000), .last_data_wall_ns = t + INT64_C(6000000000) }), NW_OK);
+	CHECK_INT(nw_batch_session(b,
+		      &(struct nw_session_rec){ .id = id,
+			  .task_id = "task",
+			  .program = program,
+			  .opened_wall_ns = t,
+			  .closed_wall_ns = open ? 0 : t + INT64_C(6500000000),
+			  .last_data_wall_ns = t + INT64_C(6000000000) }),
+	    NW_OK);
 	if (doc != NULL) {
-		CHECK_INT(nw_batch_run(b, &(struct nw_run_rec){ .id = id, .session_id = id, .kind = "verdict", .started_wall_ns = t,
-		    .version = "0.1.0", .outcome = "ok" }), NW_OK);
-		CHECK_INT(nw_batch_result(b, &(struct nw_result_rec){ .session_id = id, .run_id = id, .json = json, .program = program,
-		    .route = json_string_value(json_object_get(s, "route")), .stage = json_string_value(json_object_get(verdict, "stage")),
-		    .sentence = json_string_value(json_object_get(verdict, "sentence")), .bytes = json_is_number(bytes) ? json_number_value(bytes) : NAN,
-		    .bytes_per_s = json_is_number(rate) ? json_number_value(rate) : NAN, .start_wall_ns = t, .duration_ns = INT64_C(6500000000) }), NW_OK);
+		CHECK_INT(nw_batch_run(b,
+			      &(struct nw_run_rec){ .id = id,
+				  .session_id = id,
+				  .kind = "verdict",
+				  .started_wall_ns = t,
+				  .version = "0.1.0",
+				  .outcome = "ok" }),
+		    NW_OK);
+		CHECK_INT(
+		    nw_batch_result(b,
+			&(struct nw_result_rec){ .session_id = id,
+			    .run_id = id,
+			    .json = json,
+			    .program = program,
+			    .route = json_string_value(json_object_get(s, "route")),
+			    .stage = json_string_value(json_object_get(verdict, "stage")),
+			    .sentence = json_string_value(json_object_get(verdict, "sentence")),
+			    .bytes = json_is_number(bytes) ? json_number_value(bytes) : NAN,
+			    .bytes_per_s = json_is_number(rate) ? json_number_value(rate) : NAN,
+			    .start_wall_ns = t,
+			    .duration_ns = INT64_C(6500000000) }),
+		    NW_OK);
 	}
 	free(json);
 	json_decref(doc);
@@ -193,12 +253,31 @@ add_samples(struct nw_batch *b)
 	double *v = calloc(BIG_ROWS, sizeof(*v));
 	int i;
 
-	CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = evil, .first_seen_wall_ns = T0 }), NW_OK);
-	CHECK_INT(nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 1, .host_id = 1, .session_id = BIG, .sess_id_hex =
-	    "00000000000000000000000000000001", .opened_wall_ns = T0 }), NW_OK);
-	CHECK_INT(nw_batch_meta(b, &(struct nw_meta_rec){ .id = 1, .session_id = BIG, .host_id = 1, .xsp_id = 1, .mid = "m",
-	    .event_type = "test:big", .subject_json = "{}", .params_json = "{}", .first_wall_ns = T0 }), NW_OK);
-	CHECK_INT(nw_batch_layout(b, &(struct nw_layout_rec){ .id = 1, .meta_id = 1, .n_fields = 1, .fields = fields }), NW_OK);
+	CHECK_INT(nw_batch_host(
+		      b, &(struct nw_host_rec){ .id = 1, .name = evil, .first_seen_wall_ns = T0 }),
+	    NW_OK);
+	CHECK_INT(nw_batch_xsp(b,
+		      &(struct nw_xsp_rec){ .id = 1,
+			  .host_id = 1,
+			  .session_id = BIG,
+			  .sess_id_hex = "00000000000000000000000000000001",
+			  .opened_wall_ns = T0 }),
+	    NW_OK);
+	CHECK_INT(nw_batch_meta(b,
+		      &(struct nw_meta_rec){ .id = 1,
+			  .session_id = BIG,
+			  .host_id = 1,
+			  .xsp_id = 1,
+			  .mid = "m",
+			  .event_type = "test:big",
+			  .subject_json = "{}",
+			  .params_json = "{}",
+			  .first_wall_ns = T0 }),
+	    NW_OK);
+	CHECK_INT(
+	    nw_batch_layout(b,
+		&(struct nw_layout_rec){ .id = 1, .meta_id = 1, .n_fields = 1, .fields = fields }),
+	    NW_OK);
 	for (i = 0; i < BIG_ROWS; i++) {
 		t[i] = T0 + (int64_t)i * 1000;
 		v[i] = sqrt(i);
@@ -229,18 +308,40 @@ fill(struct store *st, int sessions)
 	add_session(b, BIG, "globus-url-copy", NULL, false);
 	add_samples(b);
 	for (i = BIG + 1; i <= sessions; i++)
-		add_session(b, i, i % 3 == 0 ? "curl" : "rsync", i % 2 == 0 ? load_example() : make_full(), false);
+		add_session(b, i, i % 3 == 0 ? "curl" : "rsync",
+		    i % 2 == 0 ? load_example() : make_full(), false);
 	filled_commit(st, b);
 }
 
 static struct nw_health health = {
-	.ok = true, .version = "0.1.0", .started_wall_ns = T0, .now_wall_ns = T0 + INT64_C(7200000000000),
-	.store = { .commits = 1234, .batches = 5678, .rows = 480000, .samples = 963541, .file_bytes = 48234496,
-	    .last_commit_wall_ns = T0 + INT64_C(7199000000000), .last_commit_took_ns = 3400000 },
-	.connections = 4, .xsp_sessions_open = 4, .sessions_open = 2, .sessions_total = 40, .frames = 9000, .documents = 8800,
-	.samples = 963541, .analysis_runs = 40, .last_analysis_wall_ns = T0 + INT64_C(7100000000000), .last_analysis_took_ns = 21000000,
-	.clock_known = true, .clock_synchronised = true, .clock_offset_s = 1.2e-5, .clock_bound_s = 4e-4,
-	.disk_free_bytes = INT64_C(81234496000), .listen_xsp = "127.0.0.1/5006", .listen_http = "127.0.0.1/8080",
+	.ok = true,
+	.version = "0.1.0",
+	.started_wall_ns = T0,
+	.now_wall_ns = T0 + INT64_C(7200000000000),
+	.store = { .commits = 1234,
+	    .batches = 5678,
+	    .rows = 480000,
+	    .samples = 963541,
+	    .file_bytes = 48234496,
+	    .last_commit_wall_ns = T0 + INT64_C(7199000000000),
+	    .last_commit_took_ns = 3400000 },
+	.connections = 4,
+	.xsp_sessions_open = 4,
+	.sessions_open = 2,
+	.sessions_total = 40,
+	.frames = 9000,
+	.documents = 8800,
+	.samples = 963541,
+	.analysis_runs = 40,
+	.last_analysis_wall_ns = T0 + INT64_C(7100000000000),
+	.last_analysis_took_ns = 21000000,
+	.clock_known = true,
+	.clock_synchronised = true,
+	.clock_offset_s = 1.2e-5,
+	.clock_bound_s = 4e-4,
+	.disk_free_bytes = INT64_C(81234496000),
+	.listen_xsp = "127.0.0.1/5006",
+	.listen_http = "127.0.0.1/8080",
 };
 
 static void
@@ -252,7 +353,10 @@ on_health(void *arg, struct nw_health *out)
 static struct web *
 serve(const char *path)
 {
-	const struct web_opts opts = { .listen = "127.0.0.1/0", .store_path = path, .health = on_health, .health_arg = &health,
+	const struct web_opts opts = { .listen = "127.0.0.1/0",
+		.store_path = path,
+		.health = on_health,
+		.health_arg = &health,
 		.names = "narrows.example" };
 	struct web *w = NULL;
 	char why[STORE_WHY_BYTES];
@@ -289,7 +393,13 @@ serve_for_ever(const char *path)
 
 /* --- a client --- */
 
-struct reply { char *text; size_t len; int status; const char *body; size_t body_len; };
+struct reply {
+	char *text;
+	size_t len;
+	int status;
+	const char *body;
+	size_t body_len;
+};
 
 static struct sockaddr_in where;
 
@@ -336,7 +446,8 @@ unchunk(struct reply *r)
 	for (;;) {
 		size_t len = strtoul(from, &end, 16);
 
-		if (end == from || strncmp(end, "\r\n", 2) != 0 || len > (size_t)(r->text + r->len - end))
+		if (end == from || strncmp(end, "\r\n", 2) != 0 ||
+		    len > (size_t)(r->text + r->len - end))
 			break;
 		from = end + 2;
 		if (len == 0) {
@@ -368,7 +479,8 @@ static struct reply
 ask(const char *method, const char *path, const char *headers)
 {
 	char request[1024];
-	int len = snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", method, path, headers);
+	int len = snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n",
+	    method, path, headers);
 
 	return ask_raw(request, (size_t)len);
 }
@@ -390,7 +502,11 @@ has(const struct reply *r, const char *what)
 static void
 test_routes(void)
 {
-	static const struct { const char *path; int status; const char *type, *part; } cases[] = {
+	static const struct {
+		const char *path;
+		int status;
+		const char *type, *part;
+	} cases[] = {
 		{ "/", 200, "text/html; charset=utf-8", "<h1 class=\"page\">Sessions</h1>" },
 		{ "/?before=11", 200, "text/html; charset=utf-8", "href=\"/session/10\"" },
 		{ "/?before=1", 200, "text/html; charset=utf-8", "No older sessions" },
@@ -398,14 +514,17 @@ test_routes(void)
 		{ "/sessions.json", 200, "application/json", "\"next_before\": 11" },
 		{ "/sessions.json?before=2", 200, "application/json", "\"next_before\": null" },
 		{ "/sessions.json?before=q", 400, "application/json", "\"status\": 400" },
-		{ "/session/1", 200, "text/html; charset=utf-8", "The network path from dtn-a to dtn-b limited this transfer" },
+		{ "/session/1", 200, "text/html; charset=utf-8",
+		    "The network path from dtn-a to dtn-b limited this transfer" },
 		{ "/session/1.json", 200, "application/json", "\"narrows-result/1\"" },
 		{ "/session/7", 200, "text/html; charset=utf-8", "has not been analysed yet" },
 		{ "/session/7.json", 200, "application/json", "\"state\": \"open\"" },
-		{ "/session/7.csv", 200, "text/csv; charset=utf-8; header=present", "session,series_id," },
+		{ "/session/7.csv", 200, "text/csv; charset=utf-8; header=present",
+		    "session,series_id," },
 		{ "/session/last", 303, "text/html; charset=utf-8", "Location: /session/60\r\n" },
 		{ "/session/last.json", 303, "application/json", "Location: /session/60.json\r\n" },
-		{ "/session/61", 404, "text/html; charset=utf-8", "There is nothing at this address." },
+		{ "/session/61", 404, "text/html; charset=utf-8",
+		    "There is nothing at this address." },
 		{ "/session/61.json", 404, "application/json", "\"error\": \"Not Found\"" },
 		{ "/session/61.csv", 404, "text/html; charset=utf-8", "There is nothing" },
 		{ "/session/1%00", 404, "text/html; charset=utf-8", "There is nothing" },
@@ -415,8 +534,9 @@ test_routes(void)
 		{ "/icon.svg", 200, "image/svg+xml", "<svg" },
 		{ "/nothing", 404, "text/html; charset=utf-8", "There is nothing" },
 	};
-	static const char *const headers[] = { "Content-Security-Policy: default-src 'none'; ", "X-Content-Type-Options: nosniff\r\n",
-	    "Referrer-Policy: no-referrer\r\n", "frame-ancestors 'none'", "Cache-Control: no-" };
+	static const char *const headers[] = { "Content-Security-Policy: default-src 'none'; ",
+		"X-Content-Type-Options: nosniff\r\n", "Referrer-Policy: no-referrer\r\n",
+		"frame-ancestors 'none'", "Cache-Control: no-" };
 	size_t i, k;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -436,7 +556,8 @@ test_routes(void)
 		CHECK_INT(head.body_len, 0);
 		CHECK(has(&head, type));
 		if (strstr(r.text, "\r\nContent-Length:") != NULL) {
-			CHECK_INT(strtoul(strstr(r.text, "\r\nContent-Length:") + 17, NULL, 10), r.body_len);
+			CHECK_INT(strtoul(strstr(r.text, "\r\nContent-Length:") + 17, NULL, 10),
+			    r.body_len);
 			CHECK(strstr(head.text, "\r\nContent-Length:") != NULL);
 		}
 		free(r.text);
@@ -447,17 +568,29 @@ test_routes(void)
 static void
 test_words(void)
 {
-	static const struct { const char *path; const char *parts[6]; } cases[] = {
-		{ "/session/1", { "41.3\xc2\xa0MB/s", "330\xc2\xa0Mbit/s", "<b>high</b>", "within 400\xc2\xa0\xc2\xb5s", "clock not reported",
-		    "128 of 130 (98\xc2\xa0%)" } },
-		{ "/session/2", { "has not been analysed yet", "unknown route", "No stage of this transfer was measured",
-		    "There is no timeline", "No host is known", "No file was seen" } },
-		{ "/session/3", { "Still running.", "http-equiv=\"refresh\"", "2026-11-20\xc2\xa0""08:12:19\xc2\xa0UTC", "narrowest",
-		    "Host CPU", "<bdi>network path, dtn-a" } },
-		{ "/session/4", { "It cannot be told.", "It may have been disk read or network path.", "Only 14 windows",
-		    "disagrees", "neutral", NULL } },
-		{ "/session/6", { "The network path limited this transfer.", "not stated", "not measured", "duration unknown",
-		    "No witness confirms it", "not reported" } },
+	static const struct {
+		const char *path;
+		const char *parts[6];
+	} cases[] = {
+		{ "/session/1",
+		    { "41.3\xc2\xa0MB/s", "330\xc2\xa0Mbit/s", "<b>high</b>",
+			"within 400\xc2\xa0\xc2\xb5s", "clock not reported",
+			"128 of 130 (98\xc2\xa0%)" } },
+		{ "/session/2",
+		    { "has not been analysed yet", "unknown route",
+			"No stage of this transfer was measured", "There is no timeline",
+			"No host is known", "No file was seen" } },
+		{ "/session/3",
+		    { "Still running.", "http-equiv=\"refresh\"",
+			"2026-11-20\xc2\xa0"
+			"08:12:19\xc2\xa0UTC",
+			"narrowest", "Host CPU", "<bdi>network path, dtn-a" } },
+		{ "/session/4",
+		    { "It cannot be told.", "It may have been disk read or network path.",
+			"Only 14 windows", "disagrees", "neutral", NULL } },
+		{ "/session/6",
+		    { "The network path limited this transfer.", "not stated", "not measured",
+			"duration unknown", "No witness confirms it", "not reported" } },
 		{ "/session/7", { "Still running.", "http-equiv=\"refresh\"", "curl", NULL } },
 		{ "/session/8", { "has not been analysed yet", "/session/8.csv", NULL } },
 	};
@@ -471,7 +604,9 @@ test_words(void)
 			if (!has(&r, cases[i].parts[k]))
 				fprintf(stderr, "%s lacks: %s\n", cases[i].path, cases[i].parts[k]);
 		}
-		CHECK(has(&r, "refresh") == (strcmp(cases[i].path, "/session/3") == 0 || strcmp(cases[i].path, "/session/7") == 0));
+		CHECK(has(&r, "refresh") ==
+		    (strcmp(cases[i].path, "/session/3") == 0 ||
+			strcmp(cases[i].path, "/session/7") == 0));
 		free(r.text);
 	}
 }
@@ -480,9 +615,11 @@ test_words(void)
 static void
 test_hostile(void)
 {
-	static const char *const paths[] = { "/", "/?before=11", "/session/1", "/session/3", "/session/5", "/session/6", "/health" };
-	static const char *const never[] = { "<script", "<img", "javascript:", "style=\"", "http://", "https://", "\"//", "\xe2\x80\xae",
-	    "url(", "@import", "<iframe", "<form", "<input", "\a" };
+	static const char *const paths[] = { "/", "/?before=11", "/session/1", "/session/3",
+		"/session/5", "/session/6", "/health" };
+	static const char *const never[] = { "<script", "<img", "javascript:", "style=\"",
+		"http://", "https://", "\"//", "\xe2\x80\xae", "url(", "@import", "<iframe",
+		"<form", "<input", "\a" };
 	struct reply r;
 	size_t i, k;
 
@@ -496,7 +633,8 @@ test_hostile(void)
 				fprintf(stderr, "%s has %s\n", paths[i], never[k]);
 				CHECK(strstr(r.body, never[k]) == NULL);
 			}
-		/* onerror= and the like only ever follow escaped text, never a quote that ends an attribute */
+		/* onerror= and the like only ever follow escaped text, never a quote that ends an
+		 * attribute */
 		for (s = r.body; (s = strstr(s, " on")) != NULL; s++) {
 			end = s + 1 + strspn(s + 1, "abcdefghijklmnopqrstuvwxyz");
 			CHECK(*end != '=' || strncmp(s, " onerror=alert(1)&gt;", 21) == 0);
@@ -529,9 +667,11 @@ test_size(void)
 static void
 test_refusals(void)
 {
-	static const char *const methods[] = { "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE" };
-	static const char *const wrong[] = { "BREW / HTTP/1.1\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1 x\r\n\r\n",
-	    "\x16\x03\x01\x02\x01\r\n\r\n", "GET / SMTP\r\n\r\n", "GET /%zz HTTP/1.1\r\n\r\n", "GET ../../etc/passwd HTTP/1.1\r\n\r\n" };
+	static const char *const methods[] = { "POST", "PUT", "DELETE", "OPTIONS", "PATCH",
+		"TRACE" };
+	static const char *const wrong[] = { "BREW / HTTP/1.1\r\n\r\n", "GET\r\n\r\n",
+		"GET / HTTP/1.1 x\r\n\r\n", "\x16\x03\x01\x02\x01\r\n\r\n", "GET / SMTP\r\n\r\n",
+		"GET /%zz HTTP/1.1\r\n\r\n", "GET ../../etc/passwd HTTP/1.1\r\n\r\n" };
 	char *big = malloc(200000);
 	struct reply r;
 	size_t i, n;
@@ -548,7 +688,8 @@ test_refusals(void)
 		CHECK(r.status == 0 || r.status >= 400);
 		if (r.status != 0 && r.status < 400)
 			fprintf(stderr, "%.60s: %d\n", wrong[i], r.status);
-		CHECK(r.status == 0 || has(&r, "\r\nContent-Security-Policy: default-src 'none'; "));
+		CHECK(
+		    r.status == 0 || has(&r, "\r\nContent-Security-Policy: default-src 'none'; "));
 		CHECK(!has(&r, "root:"));
 		free(r.text);
 	}
@@ -558,7 +699,7 @@ test_refusals(void)
 	n += 7000 + (size_t)sprintf(big + n + 7000, " HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	r = ask_raw(big, n);
 	CHECK_INT(r.status, 404);
-	CHECK(r.body_len < 2000);                       /* it is not repeated */
+	CHECK(r.body_len < 2000); /* it is not repeated */
 	free(r.text);
 	n = (size_t)sprintf(big, "GET / HTTP/1.1\r\nX: ");
 	memset(big + n, 'a', 100000);
@@ -581,15 +722,23 @@ test_refusals(void)
 static void
 test_hosts(void)
 {
-	static const struct { const char *request; int status; } cases[] = {
-		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", 200 }, { "GET / HTTP/1.1\r\nhost: [::1]\r\n\r\n", 200 },
-		{ "GET / HTTP/1.1\r\nHost: narrows.example:8080\r\n\r\n", 200 }, { "GET / HTTP/1.0\r\n\r\n", 200 },
+	static const struct {
+		const char *request;
+		int status;
+	} cases[] = {
+		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", 200 },
+		{ "GET / HTTP/1.1\r\nhost: [::1]\r\n\r\n", 200 },
+		{ "GET / HTTP/1.1\r\nHost: narrows.example:8080\r\n\r\n", 200 },
+		{ "GET / HTTP/1.0\r\n\r\n", 200 },
 		{ "GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 200 },
-		{ "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421 }, { "GET / HTTP/1.0\r\nHost: evil.example\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421 },
+		{ "GET / HTTP/1.0\r\nHost: evil.example\r\n\r\n", 421 },
 		{ "GET /healthz HTTP/1.1\r\nHost: narrows.example.evil.example\r\n\r\n", 421 },
 		{ "GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 421 },
-		{ "HEAD / HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n", 421 }, { "POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n", 421 },
-		{ "GET / HTTP/1.1\r\n\r\n", 400 }, { "GET / HTTP/1.1\r\nHost: \r\n\r\n", 400 },
+		{ "HEAD / HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n", 421 },
+		{ "POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\nHost: \r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\nHost: evil.example, localhost\r\n\r\n", 400 },
 	};
@@ -601,7 +750,9 @@ test_hosts(void)
 		CHECK_INT(r.status, cases[i].status);
 		if (r.status != cases[i].status)
 			fprintf(stderr, "%s", cases[i].request);
-		CHECK(r.status == 200 || (!has(&r, "Sessions</h1>") && !has(&r, "evil.example") && has(&r, "Content-Security-Policy: ")));
+		CHECK(r.status == 200 ||
+		    (!has(&r, "Sessions</h1>") && !has(&r, "evil.example") &&
+			has(&r, "Content-Security-Policy: ")));
 		free(r.text);
 	}
 	r = get("/healthz");
@@ -625,7 +776,8 @@ test_flood(void)
 	begin = nw_mono_ns();
 	r = get("/");
 	CHECK_INT(r.status, 200);
-	CHECK(nw_mono_ns() - begin < INT64_C(5000000000));   /* and not when they time out, after ten */
+	/* and not when they time out, after ten */
+	CHECK(nw_mono_ns() - begin < INT64_C(5000000000));
 	free(r.text);
 	r = get("/healthz");
 	CHECK(has(&r, "\"http_connections\": 32"));
@@ -646,7 +798,8 @@ test_cache(void)
 
 	CHECK(tag != NULL);
 	if (tag != NULL) {
-		snprintf(headers, sizeof(headers), "If-None-Match: %.*s\r\n", (int)strcspn(tag + 6, "\r"), tag + 6);
+		snprintf(headers, sizeof(headers), "If-None-Match: %.*s\r\n",
+		    (int)strcspn(tag + 6, "\r"), tag + 6);
 		free(r.text);
 		r = ask("GET", "/style.css", headers);
 		CHECK_INT(r.status, 304);
@@ -688,17 +841,22 @@ test_health(void)
 	strcpy(health.problem, "Nothing has been committed for 14 s: the disk is <full>.");
 	r = get("/healthz");
 	CHECK_INT(r.status, 503);
-	CHECK(has(&r, "\"ok\": false") && has(&r, "the disk is <full>") && has(&r, "\"rejected_documents\": 3"));
+	CHECK(has(&r, "\"ok\": false") && has(&r, "the disk is <full>") &&
+	    has(&r, "\"rejected_documents\": 3"));
 	free(r.text);
 	r = get("/health");
 	CHECK_INT(r.status, 200);
-	CHECK(has(&r, "the disk is &lt;full&gt;") && has(&r, "class=\"fault\"><dt>Documents rejected"));
+	CHECK(has(&r, "the disk is &lt;full&gt;") &&
+	    has(&r, "class=\"fault\"><dt>Documents rejected"));
 	free(r.text);
 	health.ok = true;
 	health.rejected_documents = 0;
 }
 
-struct text { char *s; size_t len, cap; };
+struct text {
+	char *s;
+	size_t len, cap;
+};
 
 static int
 append(void *arg, const char *s, size_t len)
@@ -720,7 +878,8 @@ in_use(void)
 	return now.uordblks + now.hblkhd;
 }
 
-/* Clients that do not read their export cost little memory and hold up nobody; one that leaves is forgotten. */
+/* Clients that do not read their export cost little memory and hold up nobody; one that leaves is
+ * forgotten. */
 static void
 test_slow(void)
 {
@@ -752,12 +911,12 @@ test_slow(void)
 		if (in_use() > most)
 			most = in_use();
 	}
-	CHECK(nw_mono_ns() - start < INT64_C(20000000000));   /* a slow reader takes minutes */
+	CHECK(nw_mono_ns() - start < INT64_C(20000000000)); /* a slow reader takes minutes */
 	CHECK(most < before + SLOW * 3000000);
 	for (i = 1; i < SLOW; i++)
 		close(fd[i]);
 	setsockopt(fd[0], SOL_SOCKET, SO_RCVBUF, &wide, sizeof(wide));
-	reply_read(&r, fd[0]);                          /* the patient one gets all of it */
+	reply_read(&r, fd[0]); /* the patient one gets all of it */
 	close(fd[0]);
 	CHECK_INT(r.status, 200);
 	CHECK(has(&r, "Content-Disposition: attachment; filename=\"narrows-session-8.csv\"\r\n"));
@@ -801,7 +960,8 @@ test_stop(struct web *w)
 static void
 test_start_fails(void)
 {
-	static const char *const listens[] = { "", "127.0.0.1", "127.0.0.1/", "/80", "127.0.0.1/x", "127.0.0.1/65536", "127.0.0.1/-1" };
+	static const char *const listens[] = { "", "127.0.0.1", "127.0.0.1/", "/80", "127.0.0.1/x",
+		"127.0.0.1/65536", "127.0.0.1/-1" };
 	struct web_opts opts = { .store_path = filled_path };
 	char why[STORE_WHY_BYTES], taken[64];
 	struct web *w = NULL, *first;
@@ -837,7 +997,8 @@ test_empty(void)
 	CHECK_INT(sscanf(web_address(w), "127.0.0.1/%hu", &where.sin_port), 1);
 	where.sin_port = htons(where.sin_port);
 	r = get("/");
-	CHECK(r.status == 200 && has(&r, "Nothing has been measured yet.") && has(&r, "nwrun rsync"));
+	CHECK(
+	    r.status == 200 && has(&r, "Nothing has been measured yet.") && has(&r, "nwrun rsync"));
 	free(r.text);
 	r = get("/session/last");
 	CHECK_INT(r.status, 404);
@@ -845,7 +1006,7 @@ test_empty(void)
 	r = get("/sessions.json");
 	CHECK(r.status == 200 && has(&r, "\"sessions\": []"));
 	free(r.text);
-	r = get("/healthz");                            /* nobody told this server how the box is */
+	r = get("/healthz"); /* nobody told this server how the box is */
 	CHECK_INT(r.status, 503);
 	free(r.text);
 	web_stop(w);
@@ -860,7 +1021,8 @@ main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], "--serve") == 0)
 		return serve_for_ever(argv[2]);
-	where = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	where = (struct sockaddr_in){ .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	test_empty();
 	w = serve(filled_path);
 	sscanf(web_address(w), "127.0.0.1/%hu", &where.sin_port);

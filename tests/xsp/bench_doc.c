@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How fast documents become rows, next to the least libbson can do with the same bytes: an iterator that looks at
- * every key's type and reads every number, but checks no names, no text, no repetition and no markers.
+ * How fast documents become rows, next to the least libbson can do with the same bytes: an iterator
+ * that looks at every key's type and reads every number, but checks no names, no text, no
+ * repetition and no markers.
  */
 #include <bson/bson.h>
 #include <time.h>
@@ -12,7 +13,7 @@
 
 enum { DOCS = 512, ROUNDS = 5, MEASURE_MS = 200 };
 
-static double sum;      /* keeps the compiler from dropping the work */
+static double sum; /* keeps the compiler from dropping the work */
 
 static double
 now_s(void)
@@ -26,10 +27,9 @@ now_s(void)
 static bson_t *
 caliper_new(int i)
 {
-	static const char *const fields[] = {
-		"sum_v", "min_v", "max_v", "mean_v", "sd_v", "sum_r", "min_r", "max_r", "mean_r", "sd_r",
-		"sum_g", "min_g", "max_g", "mean_g", "sd_g", "dur", "dur_inst", "window", "busy"
-	};
+	static const char *const fields[] = { "sum_v", "min_v", "max_v", "mean_v", "sd_v", "sum_r",
+		"min_r", "max_r", "mean_r", "sd_r", "sum_g", "min_g", "max_g", "mean_g", "sd_g",
+		"dur", "dur_inst", "window", "busy" };
 	bson_t *b = bson_new(), data;
 	size_t k;
 
@@ -76,7 +76,8 @@ iterate(bson_iter_t *it)
 			sum += bson_iter_int32(it);
 		else if (BSON_ITER_HOLDS_INT64(it))
 			sum += (double)bson_iter_int64(it);
-		else if ((BSON_ITER_HOLDS_DOCUMENT(it) || BSON_ITER_HOLDS_ARRAY(it)) && bson_iter_recurse(it, &child))
+		else if ((BSON_ITER_HOLDS_DOCUMENT(it) || BSON_ITER_HOLDS_ARRAY(it)) &&
+		    bson_iter_recurse(it, &child))
 			iterate(&child);
 	}
 }
@@ -143,8 +144,10 @@ bench(const char *what, bson_t *(*doc_new)(int), int samples)
 		docs[i] = doc_new(i);
 	plain = measure(docs, NULL);
 	decoded = measure(docs, d);
-	printf("%s, %u bytes, %d samples: libbson walk %.2f M docs/s, decode %.2f M docs/s = %.1f M samples/s, ratio %.2f\n",
-	    what, (unsigned)docs[0]->len, samples, plain / 1e6, decoded / 1e6, decoded * samples / 1e6, decoded / plain);
+	printf("%s, %u bytes, %d samples: libbson walk %.2f M docs/s, decode %.2f M docs/s = %.1f "
+	       "M samples/s, ratio %.2f\n",
+	    what, (unsigned)docs[0]->len, samples, plain / 1e6, decoded / 1e6,
+	    decoded * samples / 1e6, decoded / plain);
 	for (i = 0; i < DOCS; i++)
 		bson_destroy(docs[i]);
 	nw_doc_decoder_free(d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packed rows: whatever the bytes, what is delivered keeps the limits and says the same when it is packed again. */
+/* Packed rows: whatever the bytes, what is delivered keeps the limits and says the same when it is
+ * packed again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,13 +8,20 @@
 #include "narrows/err.h"
 #include "narrows/frame.h"
 
-#define MUST(cond) do { if (!(cond)) abort(); } while (0)
+#define MUST(cond)               \
+	do {                     \
+		if (!(cond))     \
+			abort(); \
+	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static const struct nw_doc_limits limits = {
-	.doc_max_bytes = 64 << 10, .depth_max = 4, .items_max = 16, .fields_max = 16, .rows_max = 4096, .text_max_bytes = 256
-};
+static const struct nw_doc_limits limits = { .doc_max_bytes = 64 << 10,
+	.depth_max = 4,
+	.items_max = 16,
+	.fields_max = 16,
+	.rows_max = 4096,
+	.text_max_bytes = 256 };
 static struct nw_doc_decoder *first, *second;
 
 static int
@@ -22,10 +30,12 @@ on_again(void *arg, const struct nw_data *d)
 	const struct nw_data *want = arg;
 	size_t i;
 
-	MUST(strcmp(d->mid, want->mid) == 0 && d->n_rows == want->n_rows && d->n_fields == want->n_fields);
+	MUST(strcmp(d->mid, want->mid) == 0 && d->n_rows == want->n_rows &&
+	    d->n_fields == want->n_fields);
 	MUST(memcmp(d->t_wall_ns, want->t_wall_ns, 8 * d->n_rows) == 0);
 	for (i = 0; i < d->n_rows * d->n_fields; i++)
-		MUST(d->values[i] == want->values[i] || (d->values[i] != d->values[i] && want->values[i] != want->values[i]));
+		MUST(d->values[i] == want->values[i] ||
+		    (d->values[i] != d->values[i] && want->values[i] != want->values[i]));
 	for (i = 0; i < d->n_fields; i++)
 		MUST(strcmp(d->fields[i], want->fields[i]) == 0);
 	return NW_OK;

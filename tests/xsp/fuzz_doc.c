@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Documents: what is accepted is BSON for libbson, too; what is delivered is text and JSON that the rest of the house
- * may print; and a row that is encoded again decodes to itself.
+ * Documents: what is accepted is BSON for libbson, too; what is delivered is text and JSON that the
+ * rest of the house may print; and a row that is encoded again decodes to itself.
  */
 #include <bson/bson.h>
 #include <math.h>
@@ -13,13 +13,20 @@
 #include "narrows/frame.h"
 #include "narrows/hist.h"
 
-#define MUST(cond) do { if (!(cond)) abort(); } while (0)
+#define MUST(cond)               \
+	do {                     \
+		if (!(cond))     \
+			abort(); \
+	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static const struct nw_doc_limits small = {
-	.doc_max_bytes = 4096, .depth_max = 5, .items_max = 3, .fields_max = 4, .rows_max = 5, .text_max_bytes = 20
-};
+static const struct nw_doc_limits small = { .doc_max_bytes = 4096,
+	.depth_max = 5,
+	.items_max = 3,
+	.fields_max = 4,
+	.rows_max = 5,
+	.text_max_bytes = 20 };
 static struct nw_doc_decoder *decoder, *small_decoder, *second_decoder;
 static struct nw_doc_buf buf;
 static uint64_t n_metas, n_rows;
@@ -129,9 +136,8 @@ static int
 on_meta(void *arg, const struct nw_meta *m)
 {
 	const struct nw_subject *s = &m->subject;
-	const char *const texts[] = {
-		s->task_id, s->xfer_id, s->stream_id, s->type, s->src, s->dst, s->resource, s->hostname, m->pid
-	};
+	const char *const texts[] = { s->task_id, s->xfer_id, s->stream_id, s->type, s->src, s->dst,
+		s->resource, s->hostname, m->pid };
 	size_t i;
 
 	(void)arg;
@@ -156,7 +162,8 @@ on_data_again(void *arg, const struct nw_data *again)
 	const struct nw_data *d = arg;
 	size_t i, k = 0;
 
-	MUST(again->n_rows == 1 && again->t_wall_ns[0] == d->t_wall_ns[0] && strcmp(again->mid, d->mid) == 0);
+	MUST(again->n_rows == 1 && again->t_wall_ns[0] == d->t_wall_ns[0] &&
+	    strcmp(again->mid, d->mid) == 0);
 	for (i = 0; i < d->n_fields; i++) {
 		if (isnan(d->values[i]))
 			continue;
@@ -195,7 +202,8 @@ on_data(void *arg, const struct nw_data *d)
 	n_rows += d->n_rows;
 	if (d->t_wall_ns[0] == NW_TIME_BY_SAMPLE || d->n_rows > 1)
 		return 0;
-	MUST(nw_data_encode(&buf, d->mid, d->t_wall_ns[0], d->fields, d->values, d->n_fields, d->hist, d->hist_len) == NW_OK);
+	MUST(nw_data_encode(&buf, d->mid, d->t_wall_ns[0], d->fields, d->values, d->n_fields,
+		 d->hist, d->hist_len) == NW_OK);
 	rc = nw_doc_decode(second_decoder, NW_OPT_DATA, buf.data, buf.len, &again, &why);
 	MUST(rc == NW_EFULL || rc == NW_ETOOBIG);
 	return 0;

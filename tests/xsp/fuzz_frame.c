@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stream of frames: whatever the bytes, the parser keeps its promises, and what it took apart can be put together. */
+/* A stream of frames: whatever the bytes, the parser keeps its promises, and what it took apart can
+ * be put together. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "narrows/err.h"
 #include "narrows/frame.h"
 
-#define MUST(cond) do { if (!(cond)) abort(); } while (0)
+#define MUST(cond)               \
+	do {                     \
+		if (!(cond))     \
+			abort(); \
+	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -26,7 +31,8 @@ check_contents(const struct nw_frame *f)
 	if (nw_token_parse(f, &token, &n, &why) == NW_OK)
 		MUST(token >= f->body && token + n <= f->body + f->body_len);
 	if (nw_open_parse(f, &nw_frame_limits_default, &open, &why) == NW_OK)
-		MUST(open.n_native <= open.n_hops && open.n_hops <= nw_frame_limits_default.hops_max);
+		MUST(open.n_native <= open.n_hops &&
+		    open.n_hops <= nw_frame_limits_default.hops_max);
 }
 
 /* The blocks lie inside the body, one behind the other; written again they parse to the same. */
@@ -47,14 +53,16 @@ check_blocks(const struct nw_frame *f)
 		blocks[n++] = b;
 	}
 	MUST(n == f->n_blocks && cursor == f->body_len);
-	len = nw_frame_write(copy, sizeof(copy), f->version, f->type, f->sess_id, blocks, (uint16_t)n);
+	len = nw_frame_write(
+	    copy, sizeof(copy), f->version, f->type, f->sess_id, blocks, (uint16_t)n);
 	MUST(len > 0 && (size_t)len <= f->len);
 	MUST(nw_frame_parse(copy, (size_t)len, &nw_frame_limits_default, &g, &need, &why) == NW_OK);
 	MUST(g.type == f->type && g.n_blocks == n && g.len == (size_t)len);
 	MUST(memcmp(g.sess_id, f->sess_id, sizeof(g.sess_id)) == 0);
 	for (cursor = 0; nw_frame_next_block(f, &cursor, &b);) {
 		MUST(nw_frame_next_block(&g, &at, &again));
-		MUST(again.type == b.type && again.len == b.len && memcmp(again.data, b.data, b.len) == 0);
+		MUST(again.type == b.type && again.len == b.len &&
+		    memcmp(again.data, b.data, b.len) == 0);
 	}
 }
 
@@ -76,7 +84,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		check_contents(&f);
 		check_blocks(&f);
 		if (f.len > nw_frame_limits_preauth.message_max_bytes)
-			MUST(nw_frame_parse(data, len, &nw_frame_limits_preauth, &f, &need, &why) == NW_ETOOBIG);
+			MUST(nw_frame_parse(data, len, &nw_frame_limits_preauth, &f, &need, &why) ==
+			    NW_ETOOBIG);
 		data += f.len;
 		len -= f.len;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Orders and answers of strangers: the first byte is the option, the rest its document. What is taken is whole. */
+/* Orders and answers of strangers: the first byte is the option, the rest its document. What is
+ * taken is whole. */
 #include "narrows/order.h"
 
 #include <stdint.h>
@@ -11,7 +12,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-#define MUST(cond) do { if (!(cond)) abort(); } while (0)
+#define MUST(cond)               \
+	do {                     \
+		if (!(cond))     \
+			abort(); \
+	} while (0)
 
 /* What was taken is said again in the same words. */
 static void
@@ -44,9 +49,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (len == 0)
 		return 0;
 	switch (data[0]) {
-	case NW_OPT_STATUS:
-		rc = nw_order_status_decode(&s, data + 1, len - 1, &why);
-		break;
+	case NW_OPT_STATUS: rc = nw_order_status_decode(&s, data + 1, len - 1, &why); break;
 	case NW_OPT_CLOCK:
 		rc = nw_clock_decode(&c, data + 1, len - 1, &why);
 		if (rc == NW_OK && nw_clock_offset(&c, c.t1_wall_ns, &offset_s, &bound_s) == NW_OK)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packed rows: what went in comes out, the same as from a list of documents; what is damaged is refused whole. */
+/* Packed rows: what went in comes out, the same as from a list of documents; what is damaged is
+ * refused whole. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,15 +14,25 @@
 enum { ROWS = 5, FIELDS = 3 };
 
 static const char *const fields[FIELDS] = { "sum_v", "sd_v", "retrans" };
-static const int64_t times[ROWS] = { 1700000000123456789, 1700000000223456789, 1700000000223456789, 1699999999000000000,
-	-5 };
-static const double values[ROWS * FIELDS] = { 1, 0.5, 3, 2, NAN, 4, -0.0, 1e300, 5, 3, 1e-300, -6, 9, 8, 7 };
+static const int64_t times[ROWS] = { 1700000000123456789, 1700000000223456789, 1700000000223456789,
+	1699999999000000000, -5 };
+static const double values[ROWS * FIELDS] = { 1, 0.5, 3, 2, NAN, 4, -0.0, 1e300, 5, 3, 1e-300, -6,
+	9, 8, 7 };
 
-static const struct nw_data sample = {
-	.mid = "dtn1/tcp", .n_fields = FIELDS, .fields = fields, .n_rows = ROWS, .t_wall_ns = times, .values = values
+static const struct nw_data sample = { .mid = "dtn1/tcp",
+	.n_fields = FIELDS,
+	.fields = fields,
+	.n_rows = ROWS,
+	.t_wall_ns = times,
+	.values = values };
+
+struct got {
+	unsigned calls;
+	size_t n_rows;
+	int64_t t[ROWS];
+	double v[ROWS * FIELDS];
+	char mid[64], fields[FIELDS][32];
 };
-
-struct got { unsigned calls; size_t n_rows; int64_t t[ROWS]; double v[ROWS * FIELDS]; char mid[64], fields[FIELDS][32]; };
 
 static int
 on_data(void *arg, const struct nw_data *d)
@@ -31,7 +42,8 @@ on_data(void *arg, const struct nw_data *d)
 
 	g->calls++;
 	g->n_rows = d->n_rows;
-	CHECK(d->n_rows <= ROWS && d->n_fields == FIELDS && d->hist == NULL && d->event_type == NULL);
+	CHECK(
+	    d->n_rows <= ROWS && d->n_fields == FIELDS && d->hist == NULL && d->event_type == NULL);
 	if (d->n_rows > ROWS || d->n_fields != FIELDS)
 		return NW_OK;
 	snprintf(g->mid, sizeof(g->mid), "%s", d->mid);
@@ -98,9 +110,11 @@ test_format(void)
 	static const int64_t t[2] = { 0x0102030405060708, 0x0102030405060708 - 1 };
 	static const double v[2] = { 1, 2 };
 	static const char *const names[1] = { "a" };
-	static const uint8_t want[] = { 1, 'm', 0, 1, 'a', 0, 2, 8, 7, 6, 5, 4, 3, 2, 1, 1,
-		0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0x40 };
-	const struct nw_data d = { .mid = "m", .n_fields = 1, .fields = names, .n_rows = 2, .t_wall_ns = t, .values = v };
+	static const uint8_t want[] = { 1, 'm', 0, 1, 'a', 0, 2, 8, 7, 6, 5, 4, 3, 2, 1, 1, 0, 0, 0,
+		0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0x40 };
+	const struct nw_data d = {
+		.mid = "m", .n_fields = 1, .fields = names, .n_rows = 2, .t_wall_ns = t, .values = v
+	};
 	struct nw_doc_buf out = { 0 };
 
 	CHECK_INT(nw_batch_doc_encode(&out, &d), NW_OK);
@@ -129,24 +143,35 @@ test_markers(void)
 static void
 test_refused(void)
 {
-	static const struct { const char *what; size_t len; uint8_t bytes[32]; int rc; } cases[] = {
+	static const struct {
+		const char *what;
+		size_t len;
+		uint8_t bytes[32];
+		int rc;
+	} cases[] = {
 		{ "nothing", 0, { 0 }, NW_EPROTO },
 		{ "another version", 4, { 2, 'm', 0, 1 }, NW_EPROTO },
 		{ "no id", 3, { 1, 0, 1 }, NW_EPROTO },
 		{ "an id without end", 3, { 1, 'm', 'm' }, NW_EPROTO },
 		{ "an id that is not UTF-8", 4, { 1, 0xff, 0, 1 }, NW_EPROTO },
 		{ "no fields", 24, { 1, 'm', 0, 0, 1 }, NW_ETOOBIG },
-		{ "very many fields", 24, { 1, 'm', 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1 }, NW_ETOOBIG },
-		{ "a varint without end", 15, { 1, 'm', 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0 },
-			NW_EPROTO },
+		{ "very many fields", 24,
+		    { 1, 'm', 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1 },
+		    NW_ETOOBIG },
+		{ "a varint without end", 15,
+		    { 1, 'm', 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+			0 },
+		    NW_EPROTO },
 		{ "a nameless field", 24, { 1, 'm', 0, 1, 0, 1 }, NW_EPROTO },
 		{ "a field twice", 24, { 1, 'm', 0, 2, 'a', 0, 'a', 0, 1 }, NW_EPROTO },
-		{ "a field twice in two spellings", 28, { 1, 'm', 0, 2, 'a', '.', 0, 'a', '_', 0, 1 }, NW_EPROTO },
+		{ "a field twice in two spellings", 28,
+		    { 1, 'm', 0, 2, 'a', '.', 0, 'a', '_', 0, 1 }, NW_EPROTO },
 		{ "a time as a field", 24, { 1, 'm', 0, 1, 't', 's', 0, 1 }, NW_EPROTO },
 		{ "no rows", 24, { 1, 'm', 0, 1, 'a', 0, 0 }, NW_ETOOBIG },
 		{ "rows that are not here", 24, { 1, 'm', 0, 1, 'a', 0, 3 }, NW_EPROTO },
 		{ "a byte too many", 24, { 1, 'm', 0, 1, 'a', 0, 1 }, NW_EPROTO },
-		{ "no time", 23, { 1, 'm', 0, 1, 'a', 0, 1, 0, 0, 0, 0, 0, 0, 0, 0x80 }, NW_EPROTO },
+		{ "no time", 23, { 1, 'm', 0, 1, 'a', 0, 1, 0, 0, 0, 0, 0, 0, 0, 0x80 },
+		    NW_EPROTO },
 		{ "all right", 23, { 1, 'm', 0, 1, 'a', 0, 1 }, NW_OK },
 	};
 	size_t i;

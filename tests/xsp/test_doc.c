@@ -2,8 +2,9 @@
 /*
  * Documents of every generation to the canonical form and back; the histogram's stored form.
  *
- * Documents are written as libbson's extended JSON. After encoding, every '@' becomes the byte ff and every '`' a NUL,
- * which JSON cannot say. What the decoder delivers is written down as text and compared.
+ * Documents are written as libbson's extended JSON. After encoding, every '@' becomes the byte ff
+ * and every '`' a NUL, which JSON cannot say. What the decoder delivers is written down as text and
+ * compared.
  */
 #include "narrows/doc.h"
 
@@ -58,14 +59,15 @@ static int
 on_meta(void *arg, const struct nw_meta *m)
 {
 	const struct nw_subject *s = &m->subject;
-	const char *const texts[] = {
-		s->task_id, s->xfer_id, s->stream_id, s->type, s->src, s->dst, s->resource, s->hostname
-	};
-	static const char *const names[] = { "task", "xfer", "stream", "type", "src", "dst", "resource", "hostname" };
+	const char *const texts[] = { s->task_id, s->xfer_id, s->stream_id, s->type, s->src, s->dst,
+		s->resource, s->hostname };
+	static const char *const names[] = { "task", "xfer", "stream", "type", "src", "dst",
+		"resource", "hostname" };
 	size_t i;
 
-	see("meta %s %s %s g%d%s %s %s", m->id, m->pid ? m->pid : "-", m->event_type, (int)m->generation,
-	    m->structural ? " structural" : "", m->subject_json, m->params_json);
+	see("meta %s %s %s g%d%s %s %s", m->id, m->pid ? m->pid : "-", m->event_type,
+	    (int)m->generation, m->structural ? " structural" : "", m->subject_json,
+	    m->params_json);
 	for (i = 0; i < 8; i++)
 		if (texts[i] != NULL)
 			see(" %s=%s", names[i], texts[i]);
@@ -148,7 +150,8 @@ doc_new(const char *json)
 }
 
 static int
-decode_bytes(const struct nw_doc_limits *lim, const void *p, size_t len, struct nw_doc_stats *stats, const char **why)
+decode_bytes(const struct nw_doc_limits *lim, const void *p, size_t len, struct nw_doc_stats *stats,
+    const char **why)
 {
 	struct nw_doc_decoder *d = nw_doc_decoder_new(lim);
 	int rc;
@@ -164,7 +167,8 @@ decode_bytes(const struct nw_doc_limits *lim, const void *p, size_t len, struct 
 }
 
 static int
-decode_json(const struct nw_doc_limits *lim, const char *json, struct nw_doc_stats *stats, const char **why)
+decode_json(
+    const struct nw_doc_limits *lim, const char *json, struct nw_doc_stats *stats, const char **why)
 {
 	bson_t *b = doc_new(json);
 	int rc = decode_bytes(lim, bson_get_data(b), b->len, stats, why);
@@ -177,87 +181,123 @@ decode_json(const struct nw_doc_limits *lim, const char *json, struct nw_doc_sta
 static const struct {
 	const char *json, *want;
 } generations[] = {
-	/* 1: transfer and caliper, dotted names, times by sample number; data before meta on the wire */
-	{ "{'version':'0.1','data':[{'_id':'4f5b0a1b2c3d4e5f60718293','_mid':'c2d86f34','event_type':'nl.write.summary',"
-	  "'values':{'_sample':0,'sum.v':2707947520.0,'min.v':262144.0,'max.v':262144.0,'count':10330,'dur.i':2.5}}],"
-	  "'meta':[{'_id':'c2d870ef','event_type':'xfer.xsp.xio','params':{},'subject':{'task_id':'job-42','type':'network',"
+	/* 1: transfer and caliper, dotted names, times by sample number; data before meta on the
+	 * wire */
+	{ "{'version':'0.1','data':[{'_id':'4f5b0a1b2c3d4e5f60718293','_mid':'c2d86f34','event_"
+	  "type':'nl.write.summary',"
+	  "'values':{'_sample':0,'sum.v':2707947520.0,'min.v':262144.0,'max.v':262144.0,'count':"
+	  "10330,'dur.i':2.5}}],"
+	  "'meta':[{'_id':'c2d870ef','event_type':'xfer.xsp.xio','params':{},'subject':{'task_id':'"
+	  "job-42','type':'network',"
 	  "'src':'192.0.2.10','dst':'198.51.100.7','sport':'50432','dport':'50001'}},"
-	  "{'_id':'c2d86f34','_pid':'c2d870ef','event_type':'nl.write.summary','params':{'dt':5.0,'ts':1297112631.70669},"
+	  "{'_id':'c2d86f34','_pid':'c2d870ef','event_type':'nl.write.summary','params':{'dt':5.0,'"
+	  "ts':1297112631.70669},"
 	  "'subject':{'stream_id':'50432:50001'}}]}",
-	  "meta c2d870ef - xfer.xsp.xio g1 {'task_id':'job-42','type':'network','src':'192.0.2.10','dst':'198.51.100.7',"
-	  "'sport':'50432','dport':'50001'} {} task=job-42 type=network src=192.0.2.10 dst=198.51.100.7 ports=50432:50001\n"
-	  "meta c2d86f34 c2d870ef nl.write.summary g1 {'stream_id':'50432:50001'} {'dt':5,'ts':1297112631.70669}"
-	  " stream=50432:50001 ports=50432:50001 dt=5 ts=1297112631.70669\n"
-	  "data c2d86f34 nl.write.summary (sum_v min_v max_v count dur_inst) ?#0: 2707947520 262144 262144 10330 2.5\n" },
+	    "meta c2d870ef - xfer.xsp.xio g1 "
+	    "{'task_id':'job-42','type':'network','src':'192.0.2.10','dst':'198.51.100.7',"
+	    "'sport':'50432','dport':'50001'} {} task=job-42 type=network src=192.0.2.10 "
+	    "dst=198.51.100.7 ports=50432:50001\n"
+	    "meta c2d86f34 c2d870ef nl.write.summary g1 {'stream_id':'50432:50001'} "
+	    "{'dt':5,'ts':1297112631.70669}"
+	    " stream=50432:50001 ports=50432:50001 dt=5 ts=1297112631.70669\n"
+	    "data c2d86f34 nl.write.summary (sum_v min_v max_v count dur_inst) ?#0: 2707947520 "
+	    "262144 262144 10330 2.5\n" },
 	/* 2: structure, leaves, pairs; both `type` and `event_type` are kept */
-	{ "{'version':'0.1','meta':[{'id':'a','type':'ps:host:host','subject':{'hostname':'dtn1.example.net','ipv4':'192.0.2.10'}},"
-	  "{'id':'c','pid':'a','type':'ps:host:timeseries','params':{'ts':1332349451.25,'dt':1.0},'subject':{}},"
+	{ "{'version':'0.1','meta':[{'id':'a','type':'ps:host:host','subject':{'hostname':'dtn1."
+	  "example.net','ipv4':'192.0.2.10'}},"
+	  "{'id':'c','pid':'a','type':'ps:host:timeseries','params':{'ts':1332349451.25,'dt':1.0},'"
+	  "subject':{}},"
 	  "{'id':'p','pid':'c','subject':{'process':4711}},"
-	  "{'id':'f','pid':'a','type':'ps:host:tcp','subject':{'LocalAddress':'192.0.2.10','LocalPort':50432,"
+	  "{'id':'f','pid':'a','type':'ps:host:tcp','subject':{'LocalAddress':'192.0.2.10','"
+	  "LocalPort':50432,"
 	  "'RemAddress':'198.51.100.7','RemPort':50001,'task_id':'job-42'}},"
 	  "{'id':'g','pid':'f','event_type':'ps:host:tcp:SmoothedRTT','subject':{},'params':{}}],"
-	  "'data':[{'mid':'e','values':[[1332349452.25,0.13],[1332349453.25,0.17]]},{'mid':'g','values':[[1332349452.25,100]]},"
+	  "'data':[{'mid':'e','values':[[1332349452.25,0.13],[1332349453.25,0.17]]},{'mid':'g','"
+	  "values':[[1332349452.25,100]]},"
 	  "{'mid':'prog','values':[[1332349452.25,'rsync']]}]}",
-	  "meta a - ps:host:host g2 structural {'hostname':'dtn1.example.net','ipv4':'192.0.2.10'} {} hostname=dtn1.example.net\n"
-	  "meta c a ps:host:timeseries g2 structural {} {'ts':1332349451.25,'dt':1} dt=1 ts=1332349451.25\n"
-	  "meta p c untyped g2 structural {'process':4711} {}\n"
-	  "meta f a ps:host:tcp g2 structural {'LocalAddress':'192.0.2.10','LocalPort':50432,'RemAddress':'198.51.100.7',"
-	  "'RemPort':50001,'task_id':'job-42'} {} task=job-42 src=192.0.2.10 dst=198.51.100.7 ports=50432:50001\n"
-	  "meta g f ps:host:tcp:SmoothedRTT g2 {} {}\n"
-	  "data e (value) 1332349452250000000: 0.13 1332349453250000000: 0.17\n"
-	  "data g (value) 1332349452250000000: 100\n" },
+	    "meta a - ps:host:host g2 structural "
+	    "{'hostname':'dtn1.example.net','ipv4':'192.0.2.10'} {} hostname=dtn1.example.net\n"
+	    "meta c a ps:host:timeseries g2 structural {} {'ts':1332349451.25,'dt':1} dt=1 "
+	    "ts=1332349451.25\n"
+	    "meta p c untyped g2 structural {'process':4711} {}\n"
+	    "meta f a ps:host:tcp g2 structural "
+	    "{'LocalAddress':'192.0.2.10','LocalPort':50432,'RemAddress':'198.51.100.7',"
+	    "'RemPort':50001,'task_id':'job-42'} {} task=job-42 src=192.0.2.10 dst=198.51.100.7 "
+	    "ports=50432:50001\n"
+	    "meta g f ps:host:tcp:SmoothedRTT g2 {} {}\n"
+	    "data e (value) 1332349452250000000: 0.13 1332349453250000000: 0.17\n"
+	    "data g (value) 1332349452250000000: 100\n" },
 	/* 3 */
-	{ "{'id':'7b6f0e02','eventType':'nl:tools:calipers:summary:read','parameters':{'collectionInterval':1.0,"
-	  "'datumSchema':'http://unis.incntre.iu.edu/schema/20120709/datum#'},'subject':{'task_id':'job-42','xfer_id':'7b6f0d00',"
+	{ "{'id':'7b6f0e02','eventType':'nl:tools:calipers:summary:read','parameters':{'"
+	  "collectionInterval':1.0,"
+	  "'datumSchema':'http://unis.incntre.iu.edu/schema/20120709/"
+	  "datum#'},'subject':{'task_id':'job-42','xfer_id':'7b6f0d00',"
 	  "'type':'disk','resource':'/data/in.dat','size':107374182400}}",
-	  "meta 7b6f0e02 - nl:tools:calipers:summary:read g3 {'task_id':'job-42','xfer_id':'7b6f0d00','type':'disk',"
-	  "'resource':'/data/in.dat','size':107374182400} {'collectionInterval':1,"
-	  "'datumSchema':'http://unis.incntre.iu.edu/schema/20120709/datum#'} task=job-42 xfer=7b6f0d00 type=disk"
-	  " resource=/data/in.dat size=107374182400 dt=1\n" },
-	{ "{'mid':'7b6f0e02','data':{'ts':1347900123.501,'_sample':3,'sum_v':524288000.0,'mean_r':0.91,'count':2000,"
+	    "meta 7b6f0e02 - nl:tools:calipers:summary:read g3 "
+	    "{'task_id':'job-42','xfer_id':'7b6f0d00','type':'disk',"
+	    "'resource':'/data/in.dat','size':107374182400} {'collectionInterval':1,"
+	    "'datumSchema':'http://unis.incntre.iu.edu/schema/20120709/datum#'} task=job-42 "
+	    "xfer=7b6f0d00 type=disk"
+	    " resource=/data/in.dat size=107374182400 dt=1\n" },
+	{ "{'mid':'7b6f0e02','data':{'ts':1347900123.501,'_sample':3,'sum_v':524288000.0,'mean_r':"
+	  "0.91,'count':2000,"
 	  "'dur':1.0002,'dur_inst':0.58,'h_gm':0.1,'h_gw':0.5,'h_gd':[1,2,3]}}",
-	  "data 7b6f0e02 (sum_v mean_r count dur dur_inst h_gm h_gw) 1347900123501000000#3:"
-	  " 524288000 0.91 2000 1.0002 0.58 0.1 0.5\n" },
+	    "data 7b6f0e02 (sum_v mean_r count dur dur_inst h_gm h_gw) 1347900123501000000#3:"
+	    " 524288000 0.91 2000 1.0002 0.58 0.1 0.5\n" },
 	/* 4: microseconds, whatever the number's type; the interval has no unit */
-	{ "{'$schema':'http://unis.crest.iu.edu/schema/20160630/metadata#','id':'535f','selfRef':'http://x/metadata/535f',"
+	{ "{'$schema':'http://unis.crest.iu.edu/schema/20160630/"
+	  "metadata#','id':'535f','selfRef':'http://x/metadata/535f',"
 	  "'ts':1398785926407953,'subject':{'href':'http://x/nodes/dtn1','rel':'full'},"
-	  "'eventType':'ps:tools:blipp:linux:cpu:utilization:user','parameters':{'collectionInterval':30000}}",
-	  "meta 535f - ps:tools:blipp:linux:cpu:utilization:user g4 {'href':'http://x/nodes/dtn1','rel':'full'}"
-	  " {'collectionInterval':30000}\n" },
-	{ "{'mid':'535f','data':[{'ts':1398785931409112,'value':0.042},{'ts':1398785936410257.25,'value':0.051}]}",
-	  "data 535f (value) 1398785931409112000: 0.042 1398785936410257000: 0.051\n" },
+	  "'eventType':'ps:tools:blipp:linux:cpu:utilization:user','parameters':{'"
+	  "collectionInterval':30000}}",
+	    "meta 535f - ps:tools:blipp:linux:cpu:utilization:user g4 "
+	    "{'href':'http://x/nodes/dtn1','rel':'full'}"
+	    " {'collectionInterval':30000}\n" },
+	{ "{'mid':'535f','data':[{'ts':1398785931409112,'value':0.042},{'ts':1398785936410257.25,'"
+	  "value':0.051}]}",
+	    "data 535f (value) 1398785931409112000: 0.042 1398785936410257000: 0.051\n" },
 	/* a list of items as one document, as UNIS answers */
-	{ "{'0':{'mid':'a','data':[{'ts':1398785931409112,'value':1}]},'1':{'mid':'b','data':{'ts':1398785931409112,'value':2}}}",
-	  "data a (value) 1398785931409112000: 1\ndata b (value) 1398785931409112000: 2\n" },
+	{ "{'0':{'mid':'a','data':[{'ts':1398785931409112,'value':1}]},'1':{'mid':'b','data':{'ts':"
+	  "1398785931409112,'value':2}}}",
+	    "data a (value) 1398785931409112000: 1\ndata b (value) 1398785931409112000: 2\n" },
 	/* nothing in it, and test data of 2011-02, which is ignored */
 	{ "{'version':'0.1','data':[],'meta':[]}", "" },
-	{ "{'version':[0,0,0],'subject':{},'param':{},'data':{'http://x/':{'ts':1,'n':2,'values':{'value':[1,2]}}}}", "" },
+	{ "{'version':[0,0,0],'subject':{},'param':{},'data':{'http://x/"
+	  "':{'ts':1,'n':2,'values':{'value':[1,2]}}}}",
+	    "" },
 };
 
 /* Odd shapes, units and markers: {mid, data} or {mid, values} to rows. */
 static const struct {
 	const char *json, *want;
 } rows[] = {
-	/* pairs and objects under both names; seconds under `values`, microseconds under `data` unless calipers */
+	/* pairs and objects under both names; seconds under `values`, microseconds under `data`
+	 * unless calipers */
 	{ "{'mid':'m','values':[{'ts':1347900123,'value':1},{'ts':1347900124,'v':2}]}",
-	  "data m (value) 1347900123000000000: 1 1347900124000000000: 2\n" },
+	    "data m (value) 1347900123000000000: 1 1347900124000000000: 2\n" },
 	{ "{'mid':'m','data':[[1398785931409112,1.5],[1398785931409113,2.5]]}",
-	  "data m (value) 1398785931409112000: 1.5 1398785931409113000: 2.5\n" },
-	{ "{'mid':'m','data':[{'ts':1347900123,'sum_v':1},{'ts':1347900124.5,'sum_v':2,'max_v':3}]}",
-	  "data m (sum_v max_v) 1347900123000000000: 1 - 1347900124500000000: 2 3\n" },
-	{ "{'_mid':'m','data':{'0':{'ts':1398785931409112,'value':1},'1':{'ts':1398785931409113,'value':2}}}",
-	  "data m (value) 1398785931409112000: 1 1398785931409113000: 2\n" },
-	{ "{'mid':'m','data':{'ts':1398785931409112,'f1':1,'f2':2}}", "data m (f1 f2) 1398785931409112000: 1 2\n" },
-	{ "{'mid':'m','data':{'95th':7,'ts':1347900123.25}}", "data m (95th) 1347900123250000000: 7\n" },
-	{ "{'mid':'m','data':{'ts':1347900123.25,'value':1}}", "data m (value) 1347900123250000000: 1\n" },
+	    "data m (value) 1398785931409112000: 1.5 1398785931409113000: 2.5\n" },
+	{ "{'mid':'m','data':[{'ts':1347900123,'sum_v':1},{'ts':1347900124.5,'sum_v':2,'max_v':3}]"
+	  "}",
+	    "data m (sum_v max_v) 1347900123000000000: 1 - 1347900124500000000: 2 3\n" },
+	{ "{'_mid':'m','data':{'0':{'ts':1398785931409112,'value':1},'1':{'ts':1398785931409113,'"
+	  "value':2}}}",
+	    "data m (value) 1398785931409112000: 1 1398785931409113000: 2\n" },
+	{ "{'mid':'m','data':{'ts':1398785931409112,'f1':1,'f2':2}}",
+	    "data m (f1 f2) 1398785931409112000: 1 2\n" },
+	{ "{'mid':'m','data':{'95th':7,'ts':1347900123.25}}",
+	    "data m (95th) 1347900123250000000: 7\n" },
+	{ "{'mid':'m','data':{'ts':1347900123.25,'value':1}}",
+	    "data m (value) 1347900123250000000: 1\n" },
 	{ "{'mid':'m','data':{'ts':{'$date':{'$numberLong':'1398785931409'}},'sum_v':1}}",
-	  "data m (sum_v) 1398785931409000000: 1\n" },
+	    "data m (sum_v) 1398785931409000000: 1\n" },
 	{ "{'mid':'m','data':{'ts':-0.5,'sum_v':1}}", "data m (sum_v) -500000000: 1\n" },
 	/* our own exact time wins over the rounded one */
 	{ "{'mid':'m','data':{'ts':1.5,'ts_ns':{'$numberLong':'1347900123501000007'},'value':1}}",
-	  "data m (value) 1347900123501000007: 1\n" },
-	{ "{'mid':'m','data':{'ts_ns':{'$numberLong':'1347900123501000007'},'ts':1.5,'_sample':7,'value':1}}",
-	  "data m (value) 1347900123501000007#7: 1\n" },
+	    "data m (value) 1347900123501000007: 1\n" },
+	{ "{'mid':'m','data':{'ts_ns':{'$numberLong':'1347900123501000007'},'ts':1.5,'_sample':7,'"
+	  "value':1}}",
+	    "data m (value) 1347900123501000007#7: 1\n" },
 	/* no time, no impossible time, no number: no row */
 	{ "{'mid':'m','data':{'sum_v':1}}", "" },
 	{ "{'mid':'m','data':{'ts':1e300,'sum_v':1}}", "" },
@@ -267,29 +307,40 @@ static const struct {
 	{ "{'mid':'m','data':{'ts':1347900123.0}}", "" },
 	{ "{'mid':'m','data':[]}", "" },
 	{ "{'mid':'m','data':{}}", "" },
-	{ "{'mid':'m','data':[1,[1],[1,2,3],'x',[1398785931409112,1]]}", "data m (value) 1398785931409112000: 1\n" },
-	{ "{'mid':'m','data':{'ts':{'$numberDouble':'NaN'},'_sample':4,'sum_v':1}}", "data m (sum_v) ?#4: 1\n" },
+	{ "{'mid':'m','data':[1,[1],[1,2,3],'x',[1398785931409112,1]]}",
+	    "data m (value) 1398785931409112000: 1\n" },
+	{ "{'mid':'m','data':{'ts':{'$numberDouble':'NaN'},'_sample':4,'sum_v':1}}",
+	    "data m (sum_v) ?#4: 1\n" },
 	/* markers are not numbers, but -1 is one where it is no deviation */
-	{ "{'mid':'m','data':{'ts':1.0,'min_v':1.7976931348623157e308,'max_v':0.0,'sd_v':-1.0,'mean_r':{'$numberDouble':'NaN'},"
+	{ "{'mid':'m','data':{'ts':1.0,'min_v':1.7976931348623157e308,'max_v':0.0,'sd_v':-1.0,'"
+	  "mean_r':{'$numberDouble':'NaN'},"
 	  "'sum_g':{'$numberDouble':'Infinity'},'sum_r':-1.0,'min_r':null}}",
-	  "data m (min_v max_v sd_v mean_r sum_g sum_r min_r) 1000000000: - 0 - - - -1 -\n" },
-	{ "{'mid':'m','data':{'ts':1.0,'sd.v':-1.0,'count':1}}", "data m (sd_v count) 1000000000: - 1\n" },
+	    "data m (min_v max_v sd_v mean_r sum_g sum_r min_r) 1000000000: - 0 - - - -1 -\n" },
+	{ "{'mid':'m','data':{'ts':1.0,'sd.v':-1.0,'count':1}}",
+	    "data m (sd_v count) 1000000000: - 1\n" },
 	/* a command's output: the whole string or nothing */
-	{ "{'mid':'m','data':[{'ts':1,'value':'0.085'},{'ts':2,'value':'-1e3'},{'ts':3,'value':'12 ms'},{'ts':4,'value':''},"
-	  "{'ts':5,'value':'0x10'},{'ts':6,'value':'nan'},{'ts':7,'value':' 1'},{'ts':8,'value':'7'},{'ts':9,'value':'1`2'}]}",
-	  "data m (value) 1000: 0.085 2000: -1000 8000: 7\n" },
-	{ "{'mid':'m','data':{'ts':1.0,'a':true,'b':false,'c':{'$numberLong':'5000000000'},'d':-3}}",
-	  "data m (a b c d) 1000000000: 1 0 5000000000 -3\n" },
+	{ "{'mid':'m','data':[{'ts':1,'value':'0.085'},{'ts':2,'value':'-1e3'},{'ts':3,'value':'12 "
+	  "ms'},{'ts':4,'value':''},"
+	  "{'ts':5,'value':'0x10'},{'ts':6,'value':'nan'},{'ts':7,'value':' "
+	  "1'},{'ts':8,'value':'7'},{'ts':9,'value':'1`2'}]}",
+	    "data m (value) 1000: 0.085 2000: -1000 8000: 7\n" },
+	{ "{'mid':'m','data':{'ts':1.0,'a':true,'b':false,'c':{'$numberLong':'5000000000'},'d':-3}"
+	  "}",
+	    "data m (a b c d) 1000000000: 1 0 5000000000 -3\n" },
 	/* the first of equal keys counts, in whatever spelling */
-	{ "{'mid':'m','mid':'n','data':{'ts':1.0,'ts':2.0,'sum.v':1,'sum_v':2,'sum_v':3}}", "data m (sum_v) 1000000000: 1\n" },
+	{ "{'mid':'m','mid':'n','data':{'ts':1.0,'ts':2.0,'sum.v':1,'sum_v':2,'sum_v':3}}",
+	    "data m (sum_v) 1000000000: 1\n" },
 	{ "{'mid':'m','_mid':'n','data':{'ts':1.0,'dur.i':1,'dur.inst':2,'a.b.c':3}}",
-	  "data m (dur_inst a_b_c) 1000000000: 1 3\n" },
+	    "data m (dur_inst a_b_c) 1000000000: 1 3\n" },
 	/* columns appear while reading; rows read before have no value there */
-	{ "{'mid':'m','data':[{'ts':1,'a':1},{'ts':2,'b':2},{'ts':3,'c':3,'d':4,'e':5},{'ts':4},{'ts':5,'a':6,'e':7}]}",
-	  "data m (a b c d e) 1000: 1 - - - - 2000: - 2 - - - 3000: - - 3 4 5 5000: 6 - - - 7\n" },
-	{ "{'mid':'m','data':[{'a':1},{'ts':2,'b':2},{'ts':3,'a':3}]}", "data m (a b) 2000: - 2 3000: 3 -\n" },
+	{ "{'mid':'m','data':[{'ts':1,'a':1},{'ts':2,'b':2},{'ts':3,'c':3,'d':4,'e':5},{'ts':4},{'"
+	  "ts':5,'a':6,'e':7}]}",
+	    "data m (a b c d e) 1000: 1 - - - - 2000: - 2 - - - 3000: - - 3 4 5 5000: 6 - - - "
+	    "7\n" },
+	{ "{'mid':'m','data':[{'a':1},{'ts':2,'b':2},{'ts':3,'a':3}]}",
+	    "data m (a b) 2000: - 2 3000: 3 -\n" },
 	{ "{'mid':{'$oid':'535ff2a59449314ec5630ee9'},'data':{'ts':1.0,'v':1}}",
-	  "data 535ff2a59449314ec5630ee9 (value) 1000000000: 1\n" },
+	    "data 535ff2a59449314ec5630ee9 (value) 1000000000: 1\n" },
 	{ "{'data':{'ts':1.0,'v':1},'mid':'m'}", "data m (value) 1000000000: 1\n" },
 	{ "{'mid':'m','data':{'ts':1.0,'\u00fc':1}}", "data m (\u00fc) 1000000000: 1\n" },
 };
@@ -299,38 +350,51 @@ static const struct {
 } metas[] = {
 	/* stream_id as a number; ports as numbers beside it win */
 	{ "{'id':'i','eventType':'e','subject':{'stream_id':5,'sport':1,'dport':'2'}}",
-	  "meta i - e g3 {'stream_id':5,'sport':1,'dport':'2'} {} stream=5 ports=1:2\n" },
+	    "meta i - e g3 {'stream_id':5,'sport':1,'dport':'2'} {} stream=5 ports=1:2\n" },
 	{ "{'id':'i','eventType':'e','subject':{'stream_id':'50432:50001','dport':7}}",
-	  "meta i - e g3 {'stream_id':'50432:50001','dport':7} {} stream=50432:50001 ports=50432:7\n" },
+	    "meta i - e g3 {'stream_id':'50432:50001','dport':7} {} stream=50432:50001 "
+	    "ports=50432:7\n" },
 	{ "{'id':'i','eventType':'e','subject':{'stream_id':'50432:x','sport':'99999','dport':-1}}",
-	  "meta i - e g3 {'stream_id':'50432:x','sport':'99999','dport':-1} {} stream=50432:x\n" },
+	    "meta i - e g3 {'stream_id':'50432:x','sport':'99999','dport':-1} {} "
+	    "stream=50432:x\n" },
 	{ "{'id':'i','eventType':'e','subject':{'stream_id':'1:65536'}}",
-	  "meta i - e g3 {'stream_id':'1:65536'} {} stream=1:65536\n" },
+	    "meta i - e g3 {'stream_id':'1:65536'} {} stream=1:65536\n" },
 	/* synonyms, and the first of them */
-	{ "{'id':'i','event_type':'e','param':{'dt_s':0.5},'subject':{'source':'a','destination':'b','FILE':'f','size':'12'}}",
-	  "meta i - e g3 {'source':'a','destination':'b','FILE':'f','size':'12'} {'dt_s':0.5}"
-	  " src=a dst=b resource=f size=12 dt=0.5\n" },
-	{ "{'_id':'i','_pid':'p','eventType':'e','type':'t','params':{'ts':{'$date':{'$numberLong':'1500'}}},"
+	{ "{'id':'i','event_type':'e','param':{'dt_s':0.5},'subject':{'source':'a','destination':'"
+	  "b','FILE':'f','size':'12'}}",
+	    "meta i - e g3 {'source':'a','destination':'b','FILE':'f','size':'12'} {'dt_s':0.5}"
+	    " src=a dst=b resource=f size=12 dt=0.5\n" },
+	{ "{'_id':'i','_pid':'p','eventType':'e','type':'t','params':{'ts':{'$date':{'$numberLong':"
+	  "'1500'}}},"
 	  "'subject':{'endPointPair':{'src':'a','dst':'b'},'filename':'f','src':'c'}}",
-	  "meta i p e g1 {'endPointPair':{'src':'a','dst':'b'},'filename':'f','src':'c'} {'ts':1500}"
-	  " src=a dst=b resource=f ts=1.5\n" },
-	{ "{'_id':{'$oid':'535ff2a59449314ec5630ee9'},'id':'i','pid':'','eventType':'e','subject':null}",
-	  "meta i - e g3 {} {}\n" },
+	    "meta i p e g1 {'endPointPair':{'src':'a','dst':'b'},'filename':'f','src':'c'} "
+	    "{'ts':1500}"
+	    " src=a dst=b resource=f ts=1.5\n" },
+	{ "{'_id':{'$oid':'535ff2a59449314ec5630ee9'},'id':'i','pid':'','eventType':'e','subject':"
+	  "null}",
+	    "meta i - e g3 {} {}\n" },
 	/* one id with two event types is two series */
 	{ "{'meta':[{'id':'i','eventType':'read'},{'id':'i','eventType':'write'}]}",
-	  "meta i - read g2 {} {}\nmeta i - write g2 {} {}\n" },
+	    "meta i - read g2 {} {}\nmeta i - write g2 {} {}\n" },
 	/* text that identifies nothing is repaired, and JSON stays JSON */
-	{ "{'id':'i','eventType':'e','subject':{'resource':'/data/caf@.dat','x':'a`b','y@':'\\u0001\\\"\\\\\\n<\u00e9>'}}",
-	  "meta i - e g3 {'resource':'/data/caf\xef\xbf\xbd.dat',"
-	  "'x':'a\xef\xbf\xbd" "b','y\xef\xbf\xbd':'\\u0001\\\"\\\\\\u000a<\u00e9>'} {}"
-	  " resource=/data/caf\xef\xbf\xbd.dat\n" },
-	{ "{'id':'i','eventType':'e','subject':{'task_id':'','a':1,'a':2,'b':[1,[],{'c':null}],'d':{'$numberDouble':'NaN'},"
+	{ "{'id':'i','eventType':'e','subject':{'resource':'/data/"
+	  "caf@.dat','x':'a`b','y@':'\\u0001\\\"\\\\\\n<\u00e9>'}}",
+	    "meta i - e g3 {'resource':'/data/caf\xef\xbf\xbd.dat',"
+	    "'x':'a\xef\xbf\xbd"
+	    "b','y\xef\xbf\xbd':'\\u0001\\\"\\\\\\u000a<\u00e9>'} {}"
+	    " resource=/data/caf\xef\xbf\xbd.dat\n" },
+	{ "{'id':'i','eventType':'e','subject':{'task_id':'','a':1,'a':2,'b':[1,[],{'c':null}],'d':"
+	  "{'$numberDouble':'NaN'},"
 	  "'e':0.1,'f':1e300,'g':{'$numberLong':'-9223372036854775808'},'h':true,"
 	  "'i':{'$binary':{'base64':'AAAA','subType':'00'}}}}",
-	  "meta i - e g3 {'task_id':'','a':1,'b':[1,[],{'c':null}],'d':null,'e':0.1,'f':1e+300,'g':-9223372036854775808,"
-	  "'h':true,'i':null} {}\n" },
-	{ "{'id':'i','eventType':'e','subject':['a',{'b':1}],'params':[]}", "meta i - e g3 {'0':'a','1':{'b':1}} {}\n" },
-	{ "{'0':{'id':'i','eventType':'e'},'1':{'id':'j','eventType':'e'}}", "meta i - e g3 {} {}\nmeta j - e g3 {} {}\n" },
+	    "meta i - e g3 "
+	    "{'task_id':'','a':1,'b':[1,[],{'c':null}],'d':null,'e':0.1,'f':1e+300,'g':-"
+	    "9223372036854775808,"
+	    "'h':true,'i':null} {}\n" },
+	{ "{'id':'i','eventType':'e','subject':['a',{'b':1}],'params':[]}",
+	    "meta i - e g3 {'0':'a','1':{'b':1}} {}\n" },
+	{ "{'0':{'id':'i','eventType':'e'},'1':{'id':'j','eventType':'e'}}",
+	    "meta i - e g3 {} {}\nmeta j - e g3 {} {}\n" },
 };
 
 static void
@@ -357,7 +421,8 @@ test_good(void)
 static void
 test_array_with_names(void)
 {
-	bson_t *b = doc_new(quoted("{'mid':'m','data':{'ts':1347900123.5,'_sample':0,'sum_v':5.0,'sum_r':2.0,'count':3}}"));
+	bson_t *b = doc_new(quoted("{'mid':'m','data':{'ts':1347900123.5,'_sample':0,'sum_v':5.0,'"
+				   "sum_r':2.0,'count':3}}"));
 	uint8_t *p = (uint8_t *)(uintptr_t)bson_get_data(b);
 	const char *why;
 	uint32_t i;
@@ -388,8 +453,10 @@ test_bad(void)
 		{ "{'id':'i','eventType':''}", "an id or event type is empty" },
 		{ "{'id':'i','eventType':{}}", "an id or event type is not text" },
 		{ "{'id':'i','pid':7,'eventType':'e'}", "an id or event type is not text" },
-		{ "{'id':'i','eventType':'e','subject':'s'}", "subject or parameters is not a document" },
-		{ "{'id':'i','eventType':'e','params':1}", "subject or parameters is not a document" },
+		{ "{'id':'i','eventType':'e','subject':'s'}",
+		    "subject or parameters is not a document" },
+		{ "{'id':'i','eventType':'e','params':1}",
+		    "subject or parameters is not a document" },
 		{ "{'mid':''}", "an id or event type is empty" },
 		{ "{'mid':'m'}", "data without values" },
 		{ "{'mid':'m','data':5}", "data without values" },
@@ -410,7 +477,9 @@ test_bad(void)
 		CHECK_STR(seen, "");
 	}
 	/* What came before the bad item has been delivered. */
-	CHECK_INT(decode_json(NULL, quoted("{'meta':[{'id':'i','eventType':'e'},{'id':'j'}],'data':[]}"), NULL, &why),
+	CHECK_INT(
+	    decode_json(NULL, quoted("{'meta':[{'id':'i','eventType':'e'},{'id':'j'}],'data':[]}"),
+		NULL, &why),
 	    NW_EPROTO);
 	CHECK_STR(seen, "meta i - e g2 {} {}\n");
 }
@@ -423,32 +492,49 @@ test_broken(void)
 		const char *bytes;
 		size_t len;
 	} cases[] = {
-		{ "", 0 }, { "\5\0\0\0", 4 }, { "\4\0\0\0\0", 5 }, { "\6\0\0\0\0", 5 }, { "\5\0\0\0\1", 5 }, { "\5\0\0\0\0\0", 6 },
+		{ "", 0 },
+		{ "\5\0\0\0", 4 },
+		{ "\4\0\0\0\0", 5 },
+		{ "\6\0\0\0\0", 5 },
+		{ "\5\0\0\0\1", 5 },
+		{ "\5\0\0\0\0\0", 6 },
 		{ "\xff\xff\xff\xff\0", 5 },
-		{ "\7\0\0\0\x0a" "a\0", 7 },                            /* the key's NUL is the document's */
-		{ "\x10\0\0\0\1mid\0\0\0\0\0\0\0\0", 16 },              /* double one byte short */
-		{ "\x0e\0\0\0\2id\0\1\0\0\0\0", 13 },                   /* length one too many */
-		{ "\x0d\0\0\0\2id\0\0\0\0\0\0", 14 },                   /* and one too few */
-		{ "\x0e\0\0\0\2id\0\0\0\0\0\0\0", 14 },                 /* string of length 0 */
-		{ "\x0e\0\0\0\2id\0\2\0\0\0\0\0", 14 },                 /* string runs into the end */
-		{ "\x0e\0\0\0\2id\0\1\0\0\0a\0", 14 },                  /* string without NUL */
+		{ "\7\0\0\0\x0a"
+		  "a\0",
+		    7 },                                   /* the key's NUL is the document's */
+		{ "\x10\0\0\0\1mid\0\0\0\0\0\0\0\0", 16 }, /* double one byte short */
+		{ "\x0e\0\0\0\2id\0\1\0\0\0\0", 13 },      /* length one too many */
+		{ "\x0d\0\0\0\2id\0\0\0\0\0\0", 14 },      /* and one too few */
+		{ "\x0e\0\0\0\2id\0\0\0\0\0\0\0", 14 },    /* string of length 0 */
+		{ "\x0e\0\0\0\2id\0\2\0\0\0\0\0", 14 },    /* string runs into the end */
+		{ "\x0e\0\0\0\2id\0\1\0\0\0a\0", 14 },     /* string without NUL */
 		{ "\x0e\0\0\0\2id\0\xff\xff\xff\xff\0\0", 14 },
-		{ "\x0f\0\0\0\3data\0\5\0\0\0\0", 15 },                 /* document without its own NUL */
+		{ "\x0f\0\0\0\3data\0\5\0\0\0\0", 15 }, /* document without its own NUL */
 		{ "\x10\0\0\0\3data\0\4\0\0\0\0\0", 16 },
 		{ "\x10\0\0\0\3data\0\7\0\0\0\0\0", 16 },
-		{ "\x0f\0\0\0\5b\0\7\0\0\0\0\0\0\0", 15 },              /* binary too long */
-		{ "\x09\0\0\0\x08" "a\0\2\0", 9 },                      /* neither true nor false */
-		{ "\x08\0\0\0\x20" "a\0\0", 8 },                        /* no such type */
-		{ "\x06\0\0\0\0\0", 6 },                                /* ends before its end */
-		{ "\x0b\0\0\0\x0b" "a\0xyz\0", 11 },                    /* half a regular expression */
-		/* {mid: "m", data: {a: {}, a: {broken}}}: a part that counts for nothing is checked all the same */
-		{ "\x31\0\0\0\2mid\0\2\0\0\0m\0\3data\0\x1b\0\0\0\3a\0\5\0\0\0\0\3a\0\x0b\0\0\0\1b\0\0\0\0\0\0\0", 49 },
+		{ "\x0f\0\0\0\5b\0\7\0\0\0\0\0\0\0", 15 }, /* binary too long */
+		{ "\x09\0\0\0\x08"
+		  "a\0\2\0",
+		    9 }, /* neither true nor false */
+		{ "\x08\0\0\0\x20"
+		  "a\0\0",
+		    8 },                 /* no such type */
+		{ "\x06\0\0\0\0\0", 6 }, /* ends before its end */
+		{ "\x0b\0\0\0\x0b"
+		  "a\0xyz\0",
+		    11 }, /* half a regular expression */
+		/* {mid: "m", data: {a: {}, a: {broken}}}: a part that counts for nothing is checked
+		 * all the same */
+		{ "\x31\0\0\0\2mid\0\2\0\0\0m\0\3data\0\x1b\0\0\0\3a\0\5\0\0\0\0\3a\0\x0b\0\0\0\1b"
+		  "\0\0\0\0\0\0\0",
+		    49 },
 	};
 	const char *why;
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint8_t *exact = malloc(cases[i].len + 1);      /* on the heap, where a sanitizer sees one byte too far */
+		/* on the heap, where a sanitizer sees one byte too far */
+		uint8_t *exact = malloc(cases[i].len + 1);
 
 		memcpy(exact, cases[i].bytes, cases[i].len);
 		exact = realloc(exact, cases[i].len ? cases[i].len : 1);
@@ -458,7 +544,8 @@ test_broken(void)
 	}
 }
 
-/* No part of a good document is a good document, nor is one with a byte behind or another length in front. */
+/* No part of a good document is a good document, nor is one with a byte behind or another length in
+ * front. */
 static void
 test_cuts(void)
 {
@@ -490,28 +577,43 @@ test_limits(void)
 		const char *json;
 		int rc;
 	} cases[] = {
-		{ { 72, 16, 9, 9, 9, 99 }, "{'mid':'m','data':{'ts':1.0,'a':1,'bcdefghijklmnopqrstu':1}}", NW_OK },
-		{ { 71, 16, 9, 9, 9, 99 }, "{'mid':'m','data':{'ts':1.0,'a':1,'bcdefghijklmnopqrstu':1}}", NW_ETOOBIG },
+		{ { 72, 16, 9, 9, 9, 99 },
+		    "{'mid':'m','data':{'ts':1.0,'a':1,'bcdefghijklmnopqrstu':1}}", NW_OK },
+		{ { 71, 16, 9, 9, 9, 99 },
+		    "{'mid':'m','data':{'ts':1.0,'a':1,'bcdefghijklmnopqrstu':1}}", NW_ETOOBIG },
 		{ { 999, 2, 9, 9, 9, 99 }, "{'mid':'m','data':{'ts':1.0,'a':1}}", NW_OK },
 		{ { 999, 1, 9, 9, 9, 99 }, "{'mid':'m','data':{'ts':1.0,'a':1}}", NW_ETOOBIG },
 		{ { 999, 3, 9, 9, 9, 99 }, "{'mid':'m','data':[[1,2]]}", NW_OK },
 		{ { 999, 2, 9, 9, 9, 99 }, "{'mid':'m','data':[[1,2]]}", NW_ETOOBIG },
-		{ { 999, 4, 9, 9, 9, 99 }, "{'mid':'m','data':{'ts':1.0,'a':1,'h_gd':[[]]}}", NW_OK },
-		{ { 999, 3, 9, 9, 9, 99 }, "{'mid':'m','data':{'ts':1.0,'a':1,'h_gd':[[]]}}", NW_ETOOBIG },
-		{ { 999, 5, 9, 9, 9, 99 }, "{'meta':[{'id':'i','eventType':'e','subject':{'a':{}}}]}", NW_OK },
-		{ { 999, 4, 9, 9, 9, 99 }, "{'meta':[{'id':'i','eventType':'e','subject':{'a':{}}}]}", NW_ETOOBIG },
-		{ { 999, 16, 2, 9, 9, 99 }, "{'meta':[{'id':'i','type':'e'}],'data':[{'mid':'m','values':[]}]}", NW_OK },
-		{ { 999, 16, 1, 9, 9, 99 }, "{'meta':[{'id':'i','type':'e'}],'data':[{'mid':'m','values':[]}]}", NW_ETOOBIG },
+		{ { 999, 4, 9, 9, 9, 99 }, "{'mid':'m','data':{'ts':1.0,'a':1,'h_gd':[[]]}}",
+		    NW_OK },
+		{ { 999, 3, 9, 9, 9, 99 }, "{'mid':'m','data':{'ts':1.0,'a':1,'h_gd':[[]]}}",
+		    NW_ETOOBIG },
+		{ { 999, 5, 9, 9, 9, 99 },
+		    "{'meta':[{'id':'i','eventType':'e','subject':{'a':{}}}]}", NW_OK },
+		{ { 999, 4, 9, 9, 9, 99 },
+		    "{'meta':[{'id':'i','eventType':'e','subject':{'a':{}}}]}", NW_ETOOBIG },
+		{ { 999, 16, 2, 9, 9, 99 },
+		    "{'meta':[{'id':'i','type':'e'}],'data':[{'mid':'m','values':[]}]}", NW_OK },
+		{ { 999, 16, 1, 9, 9, 99 },
+		    "{'meta':[{'id':'i','type':'e'}],'data':[{'mid':'m','values':[]}]}",
+		    NW_ETOOBIG },
 		{ { 999, 16, 9, 2, 9, 99 }, "{'mid':'m','data':{'ts':1.0,'a':1,'b':2}}", NW_OK },
-		{ { 999, 16, 9, 2, 9, 99 }, "{'mid':'m','data':{'ts':1.0,'a':1,'b':2,'c':3}}", NW_ETOOBIG },
-		{ { 999, 16, 9, 2, 9, 99 }, "{'id':'i','eventType':'e','subject':{'a':1,'b':2}}", NW_OK },
-		{ { 999, 16, 9, 2, 9, 99 }, "{'id':'i','eventType':'e','subject':{'a':1,'b':2,'c':3}}", NW_ETOOBIG },
+		{ { 999, 16, 9, 2, 9, 99 }, "{'mid':'m','data':{'ts':1.0,'a':1,'b':2,'c':3}}",
+		    NW_ETOOBIG },
+		{ { 999, 16, 9, 2, 9, 99 }, "{'id':'i','eventType':'e','subject':{'a':1,'b':2}}",
+		    NW_OK },
+		{ { 999, 16, 9, 2, 9, 99 },
+		    "{'id':'i','eventType':'e','subject':{'a':1,'b':2,'c':3}}", NW_ETOOBIG },
 		{ { 999, 16, 9, 9, 2, 99 }, "{'mid':'m','data':[[1,1],[2,2]]}", NW_OK },
 		{ { 999, 16, 9, 9, 2, 99 }, "{'mid':'m','data':[[1,1],[2,2],[3,3]]}", NW_ETOOBIG },
-		{ { 999, 16, 9, 9, 9, 9 }, "{'id':'123456789','eventType':'e','subject':{'123456789':1}}", NW_OK },
+		{ { 999, 16, 9, 9, 9, 9 },
+		    "{'id':'123456789','eventType':'e','subject':{'123456789':1}}", NW_OK },
 		{ { 999, 16, 9, 9, 9, 9 }, "{'id':'1234567890','eventType':'e'}", NW_ETOOBIG },
-		{ { 999, 16, 9, 9, 9, 9 }, "{'id':'i','eventType':'e','subject':{'1234567890':1}}", NW_ETOOBIG },
-		{ { 999, 16, 9, 9, 9, 9 }, "{'id':'i','eventType':'e','subject':{'a':['1234567890']}}", NW_ETOOBIG },
+		{ { 999, 16, 9, 9, 9, 9 }, "{'id':'i','eventType':'e','subject':{'1234567890':1}}",
+		    NW_ETOOBIG },
+		{ { 999, 16, 9, 9, 9, 9 },
+		    "{'id':'i','eventType':'e','subject':{'a':['1234567890']}}", NW_ETOOBIG },
 	};
 	struct nw_doc_limits lim = nw_doc_limits_default;
 	char json[1024];
@@ -519,7 +621,8 @@ test_limits(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		CHECK_INT(decode_json(&cases[i].lim, quoted(cases[i].json), NULL, &why), cases[i].rc);
+		CHECK_INT(
+		    decode_json(&cases[i].lim, quoted(cases[i].json), NULL, &why), cases[i].rc);
 		CHECK(cases[i].rc == NW_OK || why[0] != '\0');
 	}
 	/* A field name has 255 bytes at most. */
@@ -529,7 +632,8 @@ test_limits(void)
 	CHECK_INT(decode_json(&lim, json, NULL, &why), NW_ETOOBIG);
 }
 
-/* 256 fields, a new one in each of 256 rows, is fine; the same with 60,000 more rows would be mostly nothing. */
+/* 256 fields, a new one in each of 256 rows, is fine; the same with 60,000 more rows would be
+ * mostly nothing. */
 static void
 test_wide(void)
 {
@@ -552,8 +656,10 @@ test_wide(void)
 
 			bson_append_array_end(b, &data);
 			copy = bson_copy(b);
-			CHECK_INT(decode_bytes(NULL, bson_get_data(copy), copy->len, NULL, &why), NW_OK);
-			CHECK(strstr(seen, "(f0 f1 ") != NULL && strstr(seen, " f254 f255) ?#0: 0 - -") != NULL);
+			CHECK_INT(
+			    decode_bytes(NULL, bson_get_data(copy), copy->len, NULL, &why), NW_OK);
+			CHECK(strstr(seen, "(f0 f1 ") != NULL &&
+			    strstr(seen, " f254 f255) ?#0: 0 - -") != NULL);
 			CHECK(strcmp(seen + seen_len - 9, " - - - 1\n") == 0);
 			bson_destroy(copy);
 			bson_reinit(b);
@@ -585,11 +691,15 @@ test_many_names(void)
 	for (i = 0; i < 3000; i++) {
 		bson_t *b;
 
-		snprintf(json, sizeof(json), "{\"mid\":\"m\",\"data\":{\"ts\":1.0,\"a.%d\":%d,\"b%d\":2,\"sum.v\":3}}", i, i, i / 2);
-		snprintf(want, sizeof(want), "data m (a_%d b%d sum_v) 1000000000: %d 2 3\n", i, i / 2, i);
+		snprintf(json, sizeof(json),
+		    "{\"mid\":\"m\",\"data\":{\"ts\":1.0,\"a.%d\":%d,\"b%d\":2,\"sum.v\":3}}", i, i,
+		    i / 2);
+		snprintf(want, sizeof(want), "data m (a_%d b%d sum_v) 1000000000: %d 2 3\n", i,
+		    i / 2, i);
 		b = doc_new(json);
 		seen_len = 0;
-		CHECK_INT(nw_doc_decode(d, NW_OPT_DATA, bson_get_data(b), b->len, &sink, &why), NW_OK);
+		CHECK_INT(
+		    nw_doc_decode(d, NW_OPT_DATA, bson_get_data(b), b->len, &sink, &why), NW_OK);
 		CHECK_STR(seen, want);
 		bson_destroy(b);
 	}
@@ -605,11 +715,15 @@ test_counts(void)
 		const char *json;
 		uint64_t metas, rows, samples, duplicate_keys, text_values, bad_values;
 	} cases[] = {
-		{ "{'id':'i','eventType':'e','subject':{'a':1,'a':2,'b':{'c':1,'c':2}}}", 1, 0, 0, 2, 0, 0 },
+		{ "{'id':'i','eventType':'e','subject':{'a':1,'a':2,'b':{'c':1,'c':2}}}", 1, 0, 0,
+		    2, 0, 0 },
 		{ "{'id':'i','id':'j','eventType':'e','event_type':'f'}", 1, 0, 0, 2, 0, 0 },
-		{ "{'id':'i','eventType':'e','subject':{'sport':'http','size':[]}}", 1, 0, 0, 0, 0, 2 },
-		{ "{'mid':'m','data':{'ts':1.0,'a':1,'a':2,'b':'x','c':null,'h_gd':[1]}}", 0, 1, 1, 1, 1, 0 },
-		{ "{'mid':'m','data':{'ts':1.0,'a':1,'b':{},'c':{'$oid':'535ff2a59449314ec5630ee9'},'_sample':-1}}",
+		{ "{'id':'i','eventType':'e','subject':{'sport':'http','size':[]}}", 1, 0, 0, 0, 0,
+		    2 },
+		{ "{'mid':'m','data':{'ts':1.0,'a':1,'a':2,'b':'x','c':null,'h_gd':[1]}}", 0, 1, 1,
+		    1, 1, 0 },
+		{ "{'mid':'m','data':{'ts':1.0,'a':1,'b':{},'c':{'$oid':'535ff2a59449314ec5630ee9'}"
+		  ",'_sample':-1}}",
 		    0, 1, 1, 0, 0, 3 },
 		{ "{'mid':'m','data':[{'a':1},[1],2,{'ts':1,'a':1}]}", 0, 1, 1, 0, 0, 3 },
 		{ "{'mid':'m','data':{'ts':1.0,'ts_ns':1.0,'a':1}}", 0, 1, 1, 0, 0, 1 },
@@ -633,25 +747,31 @@ static void
 test_calls(void)
 {
 	struct nw_doc_decoder *d = nw_doc_decoder_new(NULL);
-	bson_t *b = doc_new("{\"meta\":[{\"id\":\"i\",\"eventType\":\"e\"}],\"data\":[{\"mid\":\"i\",\"values\":[[1,2]]}]}");
+	bson_t *b = doc_new("{\"meta\":[{\"id\":\"i\",\"eventType\":\"e\"}],\"data\":[{\"mid\":"
+			    "\"i\",\"values\":[[1,2]]}]}");
 	int answer = NW_EFULL;
-	const struct nw_doc_sink refusing = { &answer, on_meta, on_data }, deaf = { NULL, NULL, NULL };
+	const struct nw_doc_sink refusing = { &answer, on_meta, on_data },
+				 deaf = { NULL, NULL, NULL };
 	const char *why = NULL;
 
 	seen_len = 0;
-	CHECK_INT(nw_doc_decode(d, NW_OPT_XFER_NEW, bson_get_data(b), b->len, &refusing, &why), NW_EFULL);
+	CHECK_INT(
+	    nw_doc_decode(d, NW_OPT_XFER_NEW, bson_get_data(b), b->len, &refusing, &why), NW_EFULL);
 	CHECK_STR(seen, "meta i - e g2 {} {}\n");
 	CHECK(why != NULL);
-	answer = 1;     /* not negative: go on */
-	CHECK_INT(nw_doc_decode(d, NW_OPT_XFER_END, bson_get_data(b), b->len, &refusing, &why), NW_OK);
-	CHECK_INT(nw_doc_decode(d, NW_OPT_XFER_UPDATE, bson_get_data(b), b->len, &deaf, &why), NW_OK);
+	answer = 1; /* not negative: go on */
+	CHECK_INT(
+	    nw_doc_decode(d, NW_OPT_XFER_END, bson_get_data(b), b->len, &refusing, &why), NW_OK);
+	CHECK_INT(
+	    nw_doc_decode(d, NW_OPT_XFER_UPDATE, bson_get_data(b), b->len, &deaf, &why), NW_OK);
 	CHECK_INT(nw_doc_decode(d, 0x99, bson_get_data(b), b->len, &sink, &why), NW_EUNSUPPORTED);
 	bson_destroy(b);
 	nw_doc_decoder_free(d);
 	nw_doc_decoder_free(NULL);
 }
 
-/* Our own allocations are counted, and the one after `allocations_left` fails. A sanitizer has its own malloc. */
+/* Our own allocations are counted, and the one after `allocations_left` fails. A sanitizer has its
+ * own malloc. */
 static long allocations, allocations_left = -1;
 
 #if !HAS_SANITIZER
@@ -702,7 +822,9 @@ test_no_allocation(void)
 
 			before = allocations;
 			seen_len = 0;
-			CHECK_INT(nw_doc_decode(d, NW_OPT_DATA, bson_get_data(b), b->len, &sink, &why), NW_OK);
+			CHECK_INT(
+			    nw_doc_decode(d, NW_OPT_DATA, bson_get_data(b), b->len, &sink, &why),
+			    NW_OK);
 			CHECK(round == 0 || allocations == before);
 			bson_destroy(b);
 		}
@@ -790,10 +912,14 @@ test_encode_data(void)
 	const char *why;
 	bson_t b;
 
-	CHECK_INT(nw_data_encode(&buf, "m", NS(1347900123, 501000007), fields, values, 4, hist, hist_len), NW_OK);
-	CHECK(bson_init_static(&b, buf.data, buf.len) && bson_validate(&b, BSON_VALIDATE_UTF8, NULL));
+	CHECK_INT(
+	    nw_data_encode(&buf, "m", NS(1347900123, 501000007), fields, values, 4, hist, hist_len),
+	    NW_OK);
+	CHECK(
+	    bson_init_static(&b, buf.data, buf.len) && bson_validate(&b, BSON_VALIDATE_UTF8, NULL));
 	CHECK_INT(decode_bytes(NULL, buf.data, buf.len, &st, &why), NW_OK);
-	snprintf(want, sizeof(want), "data m (sum_v mean_r dur_inst) 1347900123501000007: 524288000 0.91 0.58 hist %zu\n",
+	snprintf(want, sizeof(want),
+	    "data m (sum_v mean_r dur_inst) 1347900123501000007: 524288000 0.91 0.58 hist %zu\n",
 	    hist_len);
 	CHECK_STR(seen, want);
 	/* A broken histogram goes, its row stays. */
@@ -822,11 +948,19 @@ test_hist_in_data(void)
 		size_t len;
 		bool ok;
 	} cases[] = {
-		{ { 1, 7, 0, 1 }, 4, true }, { { 1, 7, 5, 0x80, 1, 1, 1 }, 7, true }, { { 1, 7 }, 2, false }, { { 1 }, 1, false },
-		{ { 2, 7, 0, 1 }, 4, false }, { { 1, 6, 0, 1 }, 4, false }, { { 1, 7, 0, 0 }, 4, false }, { { 1, 7, 0 }, 3, false },
-		{ { 1, 7, 0, 1, 0, 1 }, 6, false },                     /* an index twice */
-		{ { 1, 7, 0, 0x80 }, 4, false },                        /* a number that does not end */
-		{ { 1, 7, 0xff, 0x21, 1 }, 5, true }, { { 1, 7, 0x80, 0x22, 1 }, 5, false },    /* bucket 4351, and 4352 */
+		{ { 1, 7, 0, 1 }, 4, true },
+		{ { 1, 7, 5, 0x80, 1, 1, 1 }, 7, true },
+		{ { 1, 7 }, 2, false },
+		{ { 1 }, 1, false },
+		{ { 2, 7, 0, 1 }, 4, false },
+		{ { 1, 6, 0, 1 }, 4, false },
+		{ { 1, 7, 0, 0 }, 4, false },
+		{ { 1, 7, 0 }, 3, false },
+		{ { 1, 7, 0, 1, 0, 1 }, 6, false }, /* an index twice */
+		{ { 1, 7, 0, 0x80 }, 4, false },    /* a number that does not end */
+		/* bucket 4351, and 4352 */
+		{ { 1, 7, 0xff, 0x21, 1 }, 5, true },
+		{ { 1, 7, 0x80, 0x22, 1 }, 5, false },
 	};
 	static const char *const field = "a";
 	static const double value = 1;
@@ -836,18 +970,25 @@ test_hist_in_data(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		CHECK_INT(nw_data_encode(&buf, "m", 7, &field, &value, 1, cases[i].bytes, cases[i].len), NW_OK);
+		CHECK_INT(
+		    nw_data_encode(&buf, "m", 7, &field, &value, 1, cases[i].bytes, cases[i].len),
+		    NW_OK);
 		CHECK_INT(decode_bytes(NULL, buf.data, buf.len, NULL, &why), NW_OK);
 		CHECK((strstr(seen, " hist ") != NULL) == cases[i].ok);
-		/* The same answer as the decoder of the stored form, which takes nothing for an empty one. */
+		/* The same answer as the decoder of the stored form, which takes nothing for an
+		 * empty one. */
 		if (cases[i].len > 2)
-			CHECK((nw_hist_decode_add(cases[i].bytes, cases[i].len, counts) == NW_OK) == cases[i].ok);
+			CHECK((nw_hist_decode_add(cases[i].bytes, cases[i].len, counts) == NW_OK) ==
+			    cases[i].ok);
 	}
 	nw_doc_buf_clear(&buf);
 	/* A histogram belongs to one row. */
-	CHECK_INT(decode_json(NULL, quoted("{'mid':'m','data':[" ROW_WITH_HIST "]}"), NULL, &why), NW_OK);
+	CHECK_INT(
+	    decode_json(NULL, quoted("{'mid':'m','data':[" ROW_WITH_HIST "]}"), NULL, &why), NW_OK);
 	CHECK(strstr(seen, " hist 4") != NULL);
-	CHECK_INT(decode_json(NULL, quoted("{'mid':'m','data':[" ROW_WITH_HIST ",{'ts':2,'a':1}]}"), NULL, &why), NW_OK);
+	CHECK_INT(decode_json(NULL, quoted("{'mid':'m','data':[" ROW_WITH_HIST ",{'ts':2,'a':1}]}"),
+		      NULL, &why),
+	    NW_OK);
 	CHECK(strstr(seen, " hist ") == NULL && strstr(seen, ": 1 ") != NULL);
 }
 
@@ -855,8 +996,10 @@ static void
 test_encode_meta(void)
 {
 	static const struct nw_kv subject[] = {
-		{ "task_id", NW_KV_TEXT, { .text = "job-42" } }, { "size", NW_KV_INT, { .i = INT64_C(107374182400) } },
-		{ "resource", NW_KV_TEXT, { .text = NULL } }, { "share", NW_KV_REAL, { .d = 0.5 } },
+		{ "task_id", NW_KV_TEXT, { .text = "job-42" } },
+		{ "size", NW_KV_INT, { .i = INT64_C(107374182400) } },
+		{ "resource", NW_KV_TEXT, { .text = NULL } },
+		{ "share", NW_KV_REAL, { .d = 0.5 } },
 		{ "tls", NW_KV_BOOL, { .i = 1 } },
 	};
 	static const struct nw_kv params[] = { { "dt_s", NW_KV_REAL, { .d = 0.1 } } };
@@ -866,15 +1009,19 @@ test_encode_meta(void)
 	bson_t b;
 
 	CHECK_INT(nw_meta_encode(&buf, "i", "p", "nw:disk:read", subject, 5, params, 1), NW_OK);
-	CHECK(bson_init_static(&b, buf.data, buf.len) && bson_validate(&b, BSON_VALIDATE_UTF8, NULL));
+	CHECK(
+	    bson_init_static(&b, buf.data, buf.len) && bson_validate(&b, BSON_VALIDATE_UTF8, NULL));
 	CHECK_INT(decode_bytes(NULL, buf.data, buf.len, NULL, &why), NW_OK);
-	CHECK_STR(seen, quoted("meta i p nw:disk:read g3 {'task_id':'job-42','size':107374182400,'share':0.5,'tls':true}"
-	    " {'dt_s':0.1} task=job-42 size=107374182400 dt=0.1\n"));
+	CHECK_STR(seen,
+	    quoted("meta i p nw:disk:read g3 "
+		   "{'task_id':'job-42','size':107374182400,'share':0.5,'tls':true}"
+		   " {'dt_s':0.1} task=job-42 size=107374182400 dt=0.1\n"));
 	CHECK_INT(nw_meta_encode(&buf, "i", NULL, "e", NULL, 0, NULL, 0), NW_OK);
 	CHECK_INT(decode_bytes(NULL, buf.data, buf.len, NULL, &why), NW_OK);
 	CHECK_STR(seen, "meta i - e g3 {} {}\n");
 	CHECK_INT(nw_envelope_encode(&buf, (const uint8_t *)"\5\0\0\0\0", 5), NW_OK);
-	CHECK(bson_init_static(&b, buf.data, buf.len) && bson_validate(&b, BSON_VALIDATE_UTF8, NULL));
+	CHECK(
+	    bson_init_static(&b, buf.data, buf.len) && bson_validate(&b, BSON_VALIDATE_UTF8, NULL));
 	json = bson_text(&b);
 	CHECK_STR(json, quoted("{ 'version' : '0.1', 'meta' : [ { } ], 'data' : [ ] }"));
 	bson_free(json);
@@ -888,8 +1035,10 @@ static void
 test_kv(void)
 {
 	static const struct nw_kv in[] = {
-		{ "software", NW_KV_TEXT, { .text = "blipp" } }, { "seq", NW_KV_INT, { .i = INT64_MIN } },
-		{ "offset_s", NW_KV_REAL, { .d = -1.5 } }, { "tls", NW_KV_BOOL, { .i = 1 } },
+		{ "software", NW_KV_TEXT, { .text = "blipp" } },
+		{ "seq", NW_KV_INT, { .i = INT64_MIN } },
+		{ "offset_s", NW_KV_REAL, { .d = -1.5 } },
+		{ "tls", NW_KV_BOOL, { .i = 1 } },
 	};
 	struct nw_kv out[8];
 	struct nw_doc_buf buf = { 0 };
@@ -916,7 +1065,8 @@ test_kv(void)
 	CHECK_INT(n, 0);
 	nw_doc_buf_clear(&buf);
 
-	b = doc_new("{\"a\":1,\"a\":2,\"b\":[],\"c\":\"x@\",\"d\":null,\"e\":false,\"f@\":1,\"g\":\"x`y\"}");
+	b = doc_new("{\"a\":1,\"a\":2,\"b\":[],\"c\":\"x@\",\"d\":null,\"e\":false,\"f@\":1,\"g\":"
+		    "\"x`y\"}");
 	CHECK_INT(nw_kv_decode(bson_get_data(b), b->len, out, 8, &n, &why), NW_OK);
 	CHECK_INT(n, 2);
 	CHECK(n == 2 && out[0].v.i == 1 && out[1].type == NW_KV_BOOL && out[1].v.i == 0);
@@ -954,7 +1104,7 @@ test_hist(void)
 	n = nw_hist_encode(buf, counts);
 	CHECK_INT(nw_hist_decode_add(buf, n, back), NW_OK);
 	CHECK(memcmp(counts, back, sizeof(counts)) == 0);
-	CHECK_INT(nw_hist_decode_add(buf, n, back), NW_ECORRUPT);       /* sums that do not fit */
+	CHECK_INT(nw_hist_decode_add(buf, n, back), NW_ECORRUPT); /* sums that do not fit */
 	for (cut = 0; cut < 2; cut++)
 		CHECK_INT(nw_hist_decode_add(buf, cut, back), NW_ECORRUPT);
 	memset(back, 0, sizeof(back));

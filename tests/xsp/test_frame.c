@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames, blocks and the opening messages: bytes captured between original programs, cut everywhere, and bad ones. */
+/* Frames, blocks and the opening messages: bytes captured between original programs, cut
+ * everywhere, and bad ones. */
 #include "narrows/frame.h"
 
 #include "narrows/err.h"
@@ -8,32 +9,27 @@
 #define LIM (&nw_frame_limits_default)
 #define SID "b5d5845e81a26da9 c0892473913e672d "
 
-static const uint8_t sid[NW_SESS_ID_BYTES] = {
-	0xb5, 0xd5, 0x84, 0x5e, 0x81, 0xa2, 0x6d, 0xa9, 0xc0, 0x89, 0x24, 0x73, 0x91, 0x3e, 0x67, 0x2d
-};
+static const uint8_t sid[NW_SESS_ID_BYTES] = { 0xb5, 0xd5, 0x84, 0x5e, 0x81, 0xa2, 0x6d, 0xa9, 0xc0,
+	0x89, 0x24, 0x73, 0x91, 0x3e, 0x67, 0x2d };
 
-/* One session of an original client, and the original daemon's answers. ~N: N bytes of somebody's stack; _N: zeros. */
+/* One session of an original client, and the original daemon's answers. ~N: N bytes of somebody's
+ * stack; _N: zeros. */
 static const char auth_frame[] =
-    "01 00 0005 0001 0000 ~144 " SID
-    "0002 0001 000a 0000 414e4f4e00 ~5";
+    "01 00 0005 0001 0000 ~144 " SID "0002 0001 000a 0000 414e4f4e00 ~5";
 static const char open_frame[] =
-    "01 00 0001 0001 0000 ~64 9d3097cc477f0000 ~72 " SID
-    "0001 0001 0014 0000 " SID "00000001";
+    "01 00 0001 0001 0000 ~64 9d3097cc477f0000 ~72 " SID "0001 0001 0014 0000 " SID "00000001";
 static const char data_frame[] =
-    "01 00 000c 0001 0000 ~144 " SID
-    "0099 0001 000a 0000 6162636465666768696a";
-static const char close_frame[] =
-    "01 00 0003 0000 0000 ~144 " SID;
-static const char ack_frame[] =
-    "01 00 0002 0000 0000 "
-    "05 _7 3132372e302e302e312f3135333036 _49 "
-    "05 _7 3132372e302e302e312f3431303532 _49 " SID;
+    "01 00 000c 0001 0000 ~144 " SID "0099 0001 000a 0000 6162636465666768696a";
+static const char close_frame[] = "01 00 0003 0000 0000 ~144 " SID;
+static const char ack_frame[] = "01 00 0002 0000 0000 "
+				"05 _7 3132372e302e302e312f3135333036 _49 "
+				"05 _7 3132372e302e302e312f3431303532 _49 " SID;
 static const char ping_v0[] = "00 08 0000 " SID;
 static const char pong_v0[] = "00 09 0000 " SID;
 static const char nonce_v0[] = "00 06 0018 " SID "00140000 0016 27e2 56b4 c94d _12";
-static const char nack_frame[] =
-    "01 00 0007 0001 0000 _144 " SID "0004 0001 0037 0000 00330000"
-    "6661696c7572653a205061746820616374696f6e204d4f444946592063757272656e746c79206e6f7420737570706f72746564";
+static const char nack_frame[] = "01 00 0007 0001 0000 _144 " SID "0004 0001 0037 0000 00330000"
+				 "6661696c7572653a205061746820616374696f6e204d4f4449465920637572726"
+				 "56e746c79206e6f7420737570706f72746564";
 
 static unsigned
 hex_digit(char c)
@@ -81,7 +77,8 @@ test_capture(void)
 {
 	static const char *const frames[] = { auth_frame, open_frame, data_frame, close_frame };
 	static const size_t lens[] = { 186, 196, 186, 168 };
-	static const unsigned types[] = { NW_MSG_AUTH_TYPE, NW_MSG_SESS_OPEN, NW_MSG_APP_DATA, NW_MSG_SESS_CLOSE };
+	static const unsigned types[] = { NW_MSG_AUTH_TYPE, NW_MSG_SESS_OPEN, NW_MSG_APP_DATA,
+		NW_MSG_SESS_CLOSE };
 	uint8_t buf[1024];
 	size_t i, n = 0, at = 0, need;
 	const char *why;
@@ -145,22 +142,26 @@ test_messages(void)
 
 	CHECK_INT(parse_hex(nonce_v0, &f, &len), NW_OK);
 	CHECK_INT(nw_token_parse(&f, &token, &n, &why), NW_OK);
-	CHECK_INT(n, 20);       /* a token is bytes: its last zero belongs to it */
+	CHECK_INT(n, 20); /* a token is bytes: its last zero belongs to it */
 	CHECK_INT(token[1], 0x16);
 
 	CHECK_INT(parse_hex(nack_frame, &f, &len), NW_OK);
 	CHECK_INT(nw_token_parse(&f, &token, &n, &why), NW_OK);
 	CHECK_INT(n, 51);
-	CHECK(n == 51 && memcmp(token, "failure: Path action MODIFY currently not supported", n) == 0);
+	CHECK(n == 51 &&
+	    memcmp(token, "failure: Path action MODIFY currently not supported", n) == 0);
 }
 
-/* Any cut of a frame asks for more, never for more than the frame, and the answer does not depend on the cut. */
+/* Any cut of a frame asks for more, never for more than the frame, and the answer does not depend
+ * on the cut. */
 static void
 test_cuts(void)
 {
-	static const char *const frames[] = { auth_frame, open_frame, data_frame, close_frame, ack_frame, ping_v0,
-	    nonce_v0, nack_frame, "01 00 000c 0003 0000 _160 0021 0000 0000 0000 0020 0000 ffff 0000 0000000000000003"
-	    "010203 0022 0000 0001 0000 ff", "00 0c 000c " SID "0021 0001 00000004 01020304" };
+	static const char *const frames[] = { auth_frame, open_frame, data_frame, close_frame,
+		ack_frame, ping_v0, nonce_v0, nack_frame,
+		"01 00 000c 0003 0000 _160 0021 0000 0000 0000 0020 0000 ffff 0000 0000000000000003"
+		"010203 0022 0000 0001 0000 ff",
+		"00 0c 000c " SID "0021 0001 00000004 01020304" };
 	size_t i, len, cut, need, calls;
 	const char *why;
 	uint8_t buf[1024];
@@ -178,7 +179,9 @@ test_cuts(void)
 		CHECK_INT(nw_frame_parse(buf, len + 1, LIM, &f, &need, &why), NW_OK);
 		CHECK_INT(f.len, len);
 		/* Waiting for `need` each time ends at the frame's end, in one call per header. */
-		for (need = 0, calls = 0; calls < 20 && nw_frame_parse(buf, need, LIM, &f, &need, &why) == NW_EAGAIN; calls++)
+		for (need = 0, calls = 0;
+		     calls < 20 && nw_frame_parse(buf, need, LIM, &f, &need, &why) == NW_EAGAIN;
+		     calls++)
 			;
 		CHECK_INT(need, len);
 		CHECK(calls <= 2 + 3u * f.n_blocks);
@@ -194,18 +197,25 @@ test_malformed(void)
 		const char *why;
 	} cases[] = {
 		{ "02", NW_EPROTO, "unknown protocol version" },
-		{ "17 03 03 00ff", NW_EPROTO, "unknown protocol version" },      /* TLS 1.3 tickets */
+		{ "17 03 03 00ff", NW_EPROTO, "unknown protocol version" }, /* TLS 1.3 tickets */
 		{ "ff", NW_EPROTO, "unknown protocol version" },
-		{ "47455420", NW_EPROTO, "unknown protocol version" },           /* "GET " */
+		{ "47455420", NW_EPROTO, "unknown protocol version" }, /* "GET " */
 		{ "01 00 000c ffff 0000 _160", NW_ETOOBIG, "too many blocks in a message" },
 		{ "01 00 000c 0041 0000 _160", NW_ETOOBIG, "too many blocks in a message" },
-		{ "01 00 000c 0001 0000 _160 0020 0001 ffff 0000 ffffffffffffffff", NW_ETOOBIG, "block too long" },
-		{ "01 00 000c 0001 0000 _160 0020 0001 ffff 0000 7fffffffffffffff", NW_ETOOBIG, "block too long" },
-		{ "01 00 000c 0001 0000 _160 0020 0001 ffff 0000 0000000000100001", NW_ETOOBIG, "block too long" },
-		{ "00 0c 0007 _16 00200001000000", NW_EPROTO, "v0 body too short for its block header" },
-		{ "00 0c 0009 _16 0020 0001 00000002 61", NW_EPROTO, "v0 block length differs from the body's" },
-		{ "00 0c 0009 _16 0020 0001 00000000 61", NW_EPROTO, "v0 block length differs from the body's" },
-		{ "00 0b 0009 _16 0006 0001 ffffffff 61", NW_EPROTO, "v0 block length differs from the body's" },
+		{ "01 00 000c 0001 0000 _160 0020 0001 ffff 0000 ffffffffffffffff", NW_ETOOBIG,
+		    "block too long" },
+		{ "01 00 000c 0001 0000 _160 0020 0001 ffff 0000 7fffffffffffffff", NW_ETOOBIG,
+		    "block too long" },
+		{ "01 00 000c 0001 0000 _160 0020 0001 ffff 0000 0000000000100001", NW_ETOOBIG,
+		    "block too long" },
+		{ "00 0c 0007 _16 00200001000000", NW_EPROTO,
+		    "v0 body too short for its block header" },
+		{ "00 0c 0009 _16 0020 0001 00000002 61", NW_EPROTO,
+		    "v0 block length differs from the body's" },
+		{ "00 0c 0009 _16 0020 0001 00000000 61", NW_EPROTO,
+		    "v0 block length differs from the body's" },
+		{ "00 0b 0009 _16 0006 0001 ffffffff 61", NW_EPROTO,
+		    "v0 block length differs from the body's" },
 	};
 	uint8_t buf[1024];
 	struct nw_frame f;
@@ -220,7 +230,8 @@ test_malformed(void)
 	}
 }
 
-/* Whole frames whose contents are wrong; the ones that killed the original daemon are among them. */
+/* Whole frames whose contents are wrong; the ones that killed the original daemon are among
+ * them. */
 static void
 test_bad_contents(void)
 {
@@ -229,16 +240,20 @@ test_bad_contents(void)
 	} cases[] = {
 		{ "01 00 0005 0000 0000 _160", "authentication without a name block" },
 		{ "01 00 0005 0001 0000 _160 0002 0001 0000 0000", "empty authentication name" },
-		{ "01 00 0005 0001 0000 _160 0002 0001 000a 0000 _10", "empty authentication name" },
-		{ "01 00 0005 0001 0000 _160 0002 0001 000a 0000 0d0a ff _7", "authentication name is not text" },
-		{ "01 00 0005 0001 0000 _160 0003 0001 000a 0000 414e4f4e _6", "authentication without a name block" },
+		{ "01 00 0005 0001 0000 _160 0002 0001 000a 0000 _10",
+		    "empty authentication name" },
+		{ "01 00 0005 0001 0000 _160 0002 0001 000a 0000 0d0a ff _7",
+		    "authentication name is not text" },
+		{ "01 00 0005 0001 0000 _160 0003 0001 000a 0000 414e4f4e _6",
+		    "authentication without a name block" },
 		{ "00 05 0000 _16", "authentication without a name block" },
 		{ "01 00 0001 0000 0000 _160", "open without a hop block" },
 		{ "01 00 0001 0001 0000 _160 0001 0001 0000 0000", "hop block too short" },
 		{ "01 00 0001 0001 0000 _160 0001 0001 0013 0000 _19", "hop block too short" },
 		{ "01 00 0001 0001 0000 _160 0001 0001 0015 0000 _21", "hop list is cut" },
 		{ "01 00 0001 0001 0000 _160 0001 0001 0067 0000 _103", "hop list is cut" },
-		{ "01 00 0001 0001 0000 _160 0001 0001 0068 0000 _20 _76 00010001 _4", "bad hop flags" },
+		{ "01 00 0001 0001 0000 _160 0001 0001 0068 0000 _20 _76 00010001 _4",
+		    "bad hop flags" },
 		{ "01 00 0001 0001 0000 _160 0001 0001 0068 0000 _20 _80 ffff _2",
 		    "hop counts more children than there are records" },
 		{ "01 00 0001 0001 0000 _160 0001 0001 00bc 0000 _20 _80 0001 _2 _80 0001 _2",
@@ -250,7 +265,8 @@ test_bad_contents(void)
 		{ "01 00 0006 0001 0000 _160 0003 0001 0005 0000 00020000 61", "bad token length" },
 		{ "01 00 0006 0001 0000 _160 0003 0001 0005 0000 ffff0000 61", "bad token length" },
 		{ "01 00 0006 0001 0000 _160 0003 0001 0005 0000 00010001 61", "bad token length" },
-		{ "01 00 0006 0001 0000 _160 0003 0001 1006 0000 10010000 _4098", "token too long" },
+		{ "01 00 0006 0001 0000 _160 0003 0001 1006 0000 10010000 _4098",
+		    "token too long" },
 		{ "01 00 0007 0001 0000 _160 0004 0001 0004 0000 00000001", "bad token length" },
 	};
 	char name[NW_AUTH_NAME_BYTES + 1];
@@ -293,36 +309,50 @@ test_tolerance(void)
 	size_t len, n;
 
 	/* Flags, reserved and sport have any value. */
-	CHECK_INT(parse_hex("01 ff 0005 0001 ffff ~144 " SID "0002 ffff 000a ffff 616e6f6e00 bfbfbfbfbf", &f, &len), NW_OK);
+	CHECK_INT(
+	    parse_hex("01 ff 0005 0001 ffff ~144 " SID "0002 ffff 000a ffff 616e6f6e00 bfbfbfbfbf",
+		&f, &len),
+	    NW_OK);
 	CHECK_INT(f.flags, 0xff);
 	CHECK_INT(nw_auth_parse(&f, name, &why), NW_OK);
 	CHECK_STR(name, "ANON");
 	/* Ten letters leave no room for a NUL; a short block needs none. */
-	CHECK_INT(parse_hex("00 05 000a _16 5452555354545255" "5354", &f, &len), NW_OK);
+	CHECK_INT(parse_hex("00 05 000a _16 5452555354545255"
+			    "5354",
+		      &f, &len),
+	    NW_OK);
 	CHECK_INT(nw_auth_parse(&f, name, &why), NW_OK);
 	CHECK_STR(name, "TRUSTTRUST");
 	CHECK_INT(parse_hex("00 05 0004 _16 70617373", &f, &len), NW_OK);
 	CHECK_INT(nw_auth_parse(&f, name, &why), NW_OK);
 	CHECK_STR(name, "PASS");
 	/* The hop block's session id wins. */
-	CHECK_INT(parse_hex("01 00 0001 0001 0000 _160 0001 0001 0014 0000 " SID "00000001", &f, &len), NW_OK);
+	CHECK_INT(
+	    parse_hex("01 00 0001 0001 0000 _160 0001 0001 0014 0000 " SID "00000001", &f, &len),
+	    NW_OK);
 	CHECK_INT(nw_open_parse(&f, LIM, &open, &why), NW_OK);
 	CHECK(open.id_differs);
 	CHECK(memcmp(open.sess_id, sid, sizeof(sid)) == 0);
 	/* Of two blocks the last one acts. */
-	CHECK_INT(parse_hex("01 00 0005 0002 0000 _160 0002 0000 0003 0000 535348 0002 0000 0004 0000 414e4f4e", &f, &len),
+	CHECK_INT(
+	    parse_hex(
+		"01 00 0005 0002 0000 _160 0002 0000 0003 0000 535348 0002 0000 0004 0000 414e4f4e",
+		&f, &len),
 	    NW_OK);
 	CHECK_INT(nw_auth_parse(&f, name, &why), NW_OK);
 	CHECK_STR(name, "ANON");
 	/* Length of a big-endian host. */
-	CHECK_INT(parse_hex("01 00 0006 0001 0000 _160 0003 0001 0006 0000 00000002 6162", &f, &len), NW_OK);
+	CHECK_INT(
+	    parse_hex("01 00 0006 0001 0000 _160 0003 0001 0006 0000 00000002 6162", &f, &len),
+	    NW_OK);
 	CHECK_INT(nw_token_parse(&f, &token, &n, &why), NW_OK);
 	CHECK(n == 2 && memcmp(token, "ab", 2) == 0);
 }
 
 /* Builds an open whose hop records have these child counts; every second one speaks XSP. */
 static int
-open_with_hops(const unsigned *children, size_t n_hops, const struct nw_frame_limits *lim, struct nw_open *out)
+open_with_hops(
+    const unsigned *children, size_t n_hops, const struct nw_frame_limits *lim, struct nw_open *out)
 {
 	static uint8_t hop[20 + 100 * 84], frame[sizeof(hop) + 200];
 	struct nw_block b = { NW_BLOCK_HOP, 1, hop, 20 + n_hops * 84 };
@@ -377,7 +407,8 @@ test_limits(void)
 {
 	struct nw_frame_limits lim = { 2, 100, 400, 64, 8 };
 	uint8_t payload[200] = { 0 }, buf[1024];
-	struct nw_block b[3] = { { 0x20, 0, payload, 100 }, { 0x21, 0, payload, 100 }, { 0x21, 0, payload, 0 } };
+	struct nw_block b[3] = { { 0x20, 0, payload, 100 }, { 0x21, 0, payload, 100 },
+		{ 0x21, 0, payload, 0 } };
 	struct nw_frame f;
 	const char *why;
 	size_t need, cut;
@@ -389,7 +420,8 @@ test_limits(void)
 	lim.message_max_bytes = 383;
 	/* Refused with the first block header: nobody buffers the rest. */
 	for (cut = 176; cut <= (size_t)len; cut++)
-		CHECK(nw_frame_parse(buf, cut, &lim, &f, &need, &why) == (cut < 284 ? NW_EAGAIN : NW_ETOOBIG));
+		CHECK(nw_frame_parse(buf, cut, &lim, &f, &need, &why) ==
+		    (cut < 284 ? NW_EAGAIN : NW_ETOOBIG));
 	lim.message_max_bytes = 283;
 	CHECK_INT(nw_frame_parse(buf, 176, &lim, &f, &need, &why), NW_ETOOBIG);
 	lim.message_max_bytes = 400;
@@ -436,7 +468,8 @@ test_write_v1(void)
 		len = nw_frame_write(buf, sizeof(buf), 1, NW_MSG_APP_DATA, sid, b, 2);
 		CHECK_INT(len, 168 + 16 + lens[i] + (lens[i] >= 65535 ? 8 : 0));
 		CHECK_INT(nw_frame_write(NULL, 0, 1, NW_MSG_APP_DATA, sid, b, 2), len);
-		CHECK_INT(nw_frame_write(buf, (size_t)len - 1, 1, NW_MSG_APP_DATA, sid, b, 2), NW_ETOOBIG);
+		CHECK_INT(nw_frame_write(buf, (size_t)len - 1, 1, NW_MSG_APP_DATA, sid, b, 2),
+		    NW_ETOOBIG);
 		CHECK_INT(nw_frame_parse(buf, (size_t)len, LIM, &f, &need, &why), NW_OK);
 		cursor = 0;
 		CHECK(nw_frame_next_block(&f, &cursor, &got));
@@ -451,7 +484,9 @@ test_write_v1(void)
 	/* Byte for byte what an original client sends, with zeros for the stack. */
 	b[0] = (struct nw_block){ 0x99, 1, (const uint8_t *)"abcdefghij", 10 };
 	len = nw_frame_write(buf, sizeof(buf), 1, NW_MSG_APP_DATA, sid, b, 1);
-	CHECK_INT(unhex(want, "01 00 000c 0001 0000 _144 " SID "0099 0001 000a 0000 6162636465666768696a"), 186);
+	CHECK_INT(unhex(want,
+		      "01 00 000c 0001 0000 _144 " SID "0099 0001 000a 0000 6162636465666768696a"),
+	    186);
 	CHECK(len == 186 && memcmp(buf, want, 186) == 0);
 	CHECK_INT(nw_frame_write(buf, sizeof(buf), 1, NW_MSG_SESS_ACK, sid, NULL, 0), 168);
 	CHECK_INT(nw_frame_write(buf, sizeof(buf), 2, NW_MSG_SESS_ACK, sid, NULL, 0), NW_EINVAL);
@@ -468,9 +503,14 @@ test_write_v0(void)
 	static const struct {
 		uint16_t type, block_type;
 	} cases[] = {
-		{ NW_MSG_AUTH_TYPE, NW_BLOCK_AUTH_TYP }, { NW_MSG_AUTH_TOKEN, NW_BLOCK_AUTH_TOK },
-		{ NW_MSG_SESS_NACK, NW_BLOCK_NACK }, { NW_MSG_SESS_OPEN, NW_BLOCK_HOP }, { NW_MSG_APP_DATA, NW_OPT_DATA },
-		{ NW_MSG_NET_PATH, NW_BLOCK_PATH }, { NW_MSG_DATA_CHAN, NW_BLOCK_DATA }, { NW_MSG_SLAB_INFO, NW_BLOCK_SLAB },
+		{ NW_MSG_AUTH_TYPE, NW_BLOCK_AUTH_TYP },
+		{ NW_MSG_AUTH_TOKEN, NW_BLOCK_AUTH_TOK },
+		{ NW_MSG_SESS_NACK, NW_BLOCK_NACK },
+		{ NW_MSG_SESS_OPEN, NW_BLOCK_HOP },
+		{ NW_MSG_APP_DATA, NW_OPT_DATA },
+		{ NW_MSG_NET_PATH, NW_BLOCK_PATH },
+		{ NW_MSG_DATA_CHAN, NW_BLOCK_DATA },
+		{ NW_MSG_SLAB_INFO, NW_BLOCK_SLAB },
 		{ NW_MSG_PING, NW_BLOCK_NULL },
 	};
 	static uint8_t payload[65536], buf[70000];
@@ -489,7 +529,8 @@ test_write_v0(void)
 		len = nw_frame_write(buf, sizeof(buf), 0, cases[i].type, sid, &b, 1);
 		CHECK_INT(len, 20 + 88 + (app ? 8 : 0));
 		CHECK_INT(nw_frame_write(NULL, 0, 0, cases[i].type, sid, &b, 1), len);
-		CHECK_INT(nw_frame_write(buf, (size_t)len - 1, 0, cases[i].type, sid, &b, 1), NW_ETOOBIG);
+		CHECK_INT(
+		    nw_frame_write(buf, (size_t)len - 1, 0, cases[i].type, sid, &b, 1), NW_ETOOBIG);
 		CHECK_INT(nw_frame_parse(buf, (size_t)len, LIM, &f, &need, &why), NW_OK);
 		CHECK_INT(f.n_blocks, 1);
 		cursor = 0;
@@ -508,7 +549,9 @@ test_write_v0(void)
 	CHECK_INT(nw_frame_parse(buf, 20 + 65535, LIM, &f, &need, &why), NW_OK);
 	b.len++;
 	CHECK_INT(nw_frame_write(buf, sizeof(buf), 0, NW_MSG_APP_DATA, sid, &b, 1), NW_ETOOBIG);
-	CHECK_INT(nw_frame_write(buf, sizeof(buf), 0, NW_MSG_APP_DATA, sid, (struct nw_block[2]){ { 0 } }, 2), NW_ETOOBIG);
+	CHECK_INT(nw_frame_write(
+		      buf, sizeof(buf), 0, NW_MSG_APP_DATA, sid, (struct nw_block[2]){ { 0 } }, 2),
+	    NW_ETOOBIG);
 	CHECK_INT(nw_frame_write(buf, sizeof(buf), 0, 256, sid, NULL, 0), NW_ETOOBIG);
 	CHECK_INT(nw_frame_write(buf, sizeof(buf), 0, NW_MSG_PONG, sid, NULL, 0), 20);
 }
@@ -534,7 +577,8 @@ test_nack(void)
 	b.len = nw_nack_write(out, sizeof(out), "not today");
 	CHECK_INT(b.len, 4 + 10);
 	for (version = 0; version < 2; version++) {
-		long len = nw_frame_write(frame, sizeof(frame), (uint8_t)version, NW_MSG_SESS_NACK, sid, &b, 1);
+		long len = nw_frame_write(
+		    frame, sizeof(frame), (uint8_t)version, NW_MSG_SESS_NACK, sid, &b, 1);
 
 		CHECK_INT(nw_frame_parse(frame, (size_t)len, LIM, &f, &need, &why), NW_OK);
 		CHECK_INT(nw_token_parse(&f, &text, &n, &why), NW_OK);
@@ -550,8 +594,12 @@ test_small(void)
 		int rc;
 		uint32_t value;
 	} odd[] = {
-		{ { 0, 5, 0, 0 }, NW_OK, 5 }, { { 0, 0, 0, 5 }, NW_OK, 5 }, { { 0, 0, 0, 0 }, NW_OK, 0 },
-		{ { 0xff, 0xff, 0, 0 }, NW_OK, 65535 }, { { 0, 5, 0, 5 }, NW_EPROTO, 0 }, { { 1, 0, 1, 0 }, NW_EPROTO, 0 },
+		{ { 0, 5, 0, 0 }, NW_OK, 5 },
+		{ { 0, 0, 0, 5 }, NW_OK, 5 },
+		{ { 0, 0, 0, 0 }, NW_OK, 0 },
+		{ { 0xff, 0xff, 0, 0 }, NW_OK, 65535 },
+		{ { 0, 5, 0, 5 }, NW_EPROTO, 0 },
+		{ { 1, 0, 1, 0 }, NW_EPROTO, 0 },
 	};
 	uint8_t p[4];
 	uint32_t v;

@@ -5,9 +5,17 @@
 #include "narrows/frame.h"
 #include "tests/check.h"
 
-static const struct nw_order whole = { .opt = NW_OPT_START, .id = "s1/2", .event_type = "ps:host:tcp", .task_id = "a task",
-	.src = "10.0.0.1", .dst = "2001:db8::1", .sport = 1, .dport = 65535, .collection_ns = 100000000,
-	.report_ns = 500000000, .lease_ns = 5000000000 };
+static const struct nw_order whole = { .opt = NW_OPT_START,
+	.id = "s1/2",
+	.event_type = "ps:host:tcp",
+	.task_id = "a task",
+	.src = "10.0.0.1",
+	.dst = "2001:db8::1",
+	.sport = 1,
+	.dport = 65535,
+	.collection_ns = 100000000,
+	.report_ns = 500000000,
+	.lease_ns = 5000000000 };
 
 static void
 test_round_trip(void)
@@ -46,7 +54,12 @@ test_round_trip(void)
 static void
 test_check(void)
 {
-	static const struct { uint16_t opt; const char *id, *src; int64_t collection, report, lease; int rc; } cases[] = {
+	static const struct {
+		uint16_t opt;
+		const char *id, *src;
+		int64_t collection, report, lease;
+		int rc;
+	} cases[] = {
 		{ NW_OPT_START, "a", "10.0.0.1", 0, 0, 1000000000, NW_OK },
 		{ NW_OPT_RATE, "a", "", 10000000, 0, 100000000, NW_OK },
 		{ NW_OPT_RATE, "a", "", 3600000000000, 3600000000000, 86400000000000, NW_OK },
@@ -90,7 +103,8 @@ test_hostile(void)
 {
 	char longest[400];
 	static const double seconds[] = { NAN, -1, 1e300, INFINITY, 1e6 + 1 };
-	struct nw_kv kv[] = { { "id", NW_KV_TEXT, { .text = "a" } }, { "collection_interval_s", NW_KV_REAL, { .d = 1 } },
+	struct nw_kv kv[] = { { "id", NW_KV_TEXT, { .text = "a" } },
+		{ "collection_interval_s", NW_KV_REAL, { .d = 1 } },
 		{ "lease_s", NW_KV_INT, { .i = 5 } }, { "sport", NW_KV_INT, { .i = 0 } } };
 	struct nw_doc_buf doc = { 0 };
 	struct nw_order o;
@@ -99,7 +113,7 @@ test_hostile(void)
 
 	CHECK_INT(nw_kv_encode(&doc, kv, 4), NW_OK);
 	CHECK_INT(nw_order_decode(&o, NW_OPT_RATE, doc.data, doc.len, &why), NW_OK);
-	CHECK_INT(o.lease_ns, 5000000000);       /* whole seconds as an integer */
+	CHECK_INT(o.lease_ns, 5000000000); /* whole seconds as an integer */
 	for (i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
 		kv[1].v.d = seconds[i];
 		nw_kv_encode(&doc, kv, 4);
@@ -121,8 +135,16 @@ test_hostile(void)
 static void
 test_status(void)
 {
-	struct nw_order_status s = { .collecting = "cpu disk", .orders = "s1 h2", .collection_s = 0.1, .report_s = 0.5,
-		.cpu_s = 1.25, .rss_bytes = 4096, .docs_queued = 7, .docs_dropped = 3, .orders_rejected = 2 }, t;
+	struct nw_order_status s = { .collecting = "cpu disk",
+		.orders = "s1 h2",
+		.collection_s = 0.1,
+		.report_s = 0.5,
+		.cpu_s = 1.25,
+		.rss_bytes = 4096,
+		.docs_queued = 7,
+		.docs_dropped = 3,
+		.orders_rejected = 2 },
+			       t;
 	const struct nw_kv negative = { "cpu_s", NW_KV_REAL, { .d = -1 } };
 	struct nw_doc_buf doc = { 0 };
 	const char *why;
@@ -134,7 +156,8 @@ test_status(void)
 	CHECK_NEAR(t.collection_s, 0.1, 0, 0);
 	CHECK_NEAR(t.report_s, 0.5, 0, 0);
 	CHECK_NEAR(t.cpu_s, 1.25, 0, 0);
-	CHECK(t.rss_bytes == 4096 && t.docs_queued == 7 && t.docs_dropped == 3 && t.orders_rejected == 2);
+	CHECK(t.rss_bytes == 4096 && t.docs_queued == 7 && t.docs_dropped == 3 &&
+	    t.orders_rejected == 2);
 	nw_kv_encode(&doc, &negative, 1);
 	CHECK_INT(nw_order_status_decode(&t, doc.data, doc.len, &why), NW_EPROTO);
 	CHECK_INT(nw_order_status_decode(&t, doc.data, doc.len - 1, &why), NW_EPROTO);
@@ -152,12 +175,14 @@ test_clock(void)
 
 	CHECK_INT(nw_clock_encode(&doc, &c), NW_OK);
 	CHECK_INT(nw_clock_decode(&d, doc.data, doc.len, &why), NW_OK);
-	CHECK(d.t1_wall_ns == c.t1_wall_ns && d.t2_wall_ns == c.t2_wall_ns && d.t3_wall_ns == c.t3_wall_ns);
+	CHECK(d.t1_wall_ns == c.t1_wall_ns && d.t2_wall_ns == c.t2_wall_ns &&
+	    d.t3_wall_ns == c.t3_wall_ns);
 	CHECK_INT(nw_clock_offset(&d, 1000065000000, &offset_s, &bound_s), NW_OK);
 	CHECK_NEAR(bound_s, 0.030, 1e-9, 0);
 	CHECK_NEAR(offset_s, 2.990, 1e-9, 0);
 	CHECK(fabs(offset_s - 3) <= bound_s);
-	CHECK_INT(nw_clock_offset(&d, 1000004000000, &offset_s, &bound_s), NW_EPROTO);   /* held longer than away */
+	/* held longer than away */
+	CHECK_INT(nw_clock_offset(&d, 1000004000000, &offset_s, &bound_s), NW_EPROTO);
 	d.t2_wall_ns = INT64_MAX - 1;
 	d.t3_wall_ns = INT64_MAX;
 	CHECK_INT(nw_clock_offset(&d, 1000065000000, &offset_s, &bound_s), NW_OK);
@@ -169,15 +194,18 @@ test_clock(void)
 	d = (struct nw_clock){ .t1_wall_ns = 1 };
 	nw_clock_encode(&doc, &d);
 	CHECK_INT(nw_clock_decode(&c, doc.data, doc.len, &why), NW_OK);
-	CHECK_INT(nw_clock_offset(&c, 2, &offset_s, &bound_s), NW_EPROTO);   /* a question is no answer */
+	/* a question is no answer */
+	CHECK_INT(nw_clock_offset(&c, 2, &offset_s, &bound_s), NW_EPROTO);
 	nw_doc_buf_clear(&doc);
 }
 
 static void
 test_words(void)
 {
-	CHECK(nw_order_word("start stop", "start") && nw_order_word("start stop", "stop") && nw_order_word(" a", "a"));
-	CHECK(!nw_order_word("starts", "start") && !nw_order_word("", "start") && !nw_order_word(NULL, "a"));
+	CHECK(nw_order_word("start stop", "start") && nw_order_word("start stop", "stop") &&
+	    nw_order_word(" a", "a"));
+	CHECK(!nw_order_word("starts", "start") && !nw_order_word("", "start") &&
+	    !nw_order_word(NULL, "a"));
 	CHECK(!nw_order_word("a b", "") && !nw_order_word("a b", "a b"));
 }
 

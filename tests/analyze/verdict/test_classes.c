@@ -10,7 +10,10 @@ enum { WINDOWS = 20, OPS = 1000 };
 /* Cached: 20 us; disk: 4 ms; one in 500 waits for seconds. */
 static const double FAST_S = 20e-6, SLOW_S = 4e-3, LOST_S = 3;
 
-struct mixture { double size, slow_share; int ops; };
+struct mixture {
+	double size, slow_share;
+	int ops;
+};
 
 static void
 mixture_row(void *arg, int window, struct transfer_row *out)
@@ -22,7 +25,8 @@ mixture_row(void *arg, int window, struct transfer_row *out)
 
 	(void)window;
 	for (i = 0; i < m->ops; i++) {
-		double s = (noise_uniform() < m->slow_share ? SLOW_S : FAST_S) * exp(0.1 * noise_normal());
+		double s =
+		    (noise_uniform() < m->slow_share ? SLOW_S : FAST_S) * exp(0.1 * noise_normal());
 
 		counts[nw_hist_index((uint64_t)((i % 500 == 499 ? LOST_S : s) * 1e9))]++;
 	}
@@ -41,10 +45,9 @@ entry_of(const json_t *doc, const char *op, int size_class)
 	const json_t *list = json_object_get(doc, "density"), *one;
 	size_t i;
 
-	json_array_foreach(list, i, one)
-		if (strcmp(json_string_value(json_object_get(one, "op")), op) == 0 &&
-		    json_integer_value(json_object_get(one, "size_class")) == size_class)
-			return one;
+	json_array_foreach(
+	    list, i, one) if (strcmp(json_string_value(json_object_get(one, "op")), op) == 0 &&
+	    json_integer_value(json_object_get(one, "size_class")) == size_class) return one;
 	return NULL;
 }
 
@@ -57,8 +60,10 @@ number(const json_t *o, const char *key)
 static void
 mixture_check(const json_t *entry)
 {
-	const json_t *classes = json_object_get(entry, "classes"), *a = json_array_get(classes, 0), *b = json_array_get(classes, 1);
-	double fast = 0.698 * FAST_S, slow = 0.3 * SLOW_S, lost = 0.002 * LOST_S, all = fast + slow + lost;
+	const json_t *classes = json_object_get(entry, "classes"), *a = json_array_get(classes, 0),
+		     *b = json_array_get(classes, 1);
+	double fast = 0.698 * FAST_S, slow = 0.3 * SLOW_S, lost = 0.002 * LOST_S,
+	       all = fast + slow + lost;
 
 	CHECK(entry != NULL);
 	CHECK_STR(json_string_value(json_object_get(entry, "status")), "ok");
@@ -82,14 +87,17 @@ mixture_check(const json_t *entry)
 static void
 curve_check(const json_t *entry)
 {
-	const json_t *x = json_object_get(json_object_get(entry, "curve"), "x_s"), *y = json_object_get(json_object_get(entry, "curve"), "y");
+	const json_t *x = json_object_get(json_object_get(entry, "curve"), "x_s"),
+		     *y = json_object_get(json_object_get(entry, "curve"), "y");
 	double top = 0, at = 0;
 	size_t i;
 
 	CHECK(json_array_size(x) > 50 && json_array_size(x) <= 200);
 	CHECK_INT(json_array_size(x), json_array_size(y));
 	for (i = 0; i < json_array_size(x); i++) {
-		CHECK(i == 0 || json_number_value(json_array_get(x, i)) > json_number_value(json_array_get(x, i - 1)));
+		CHECK(i == 0 ||
+		    json_number_value(json_array_get(x, i)) >
+			json_number_value(json_array_get(x, i - 1)));
 		if (json_number_value(json_array_get(y, i)) > top) {
 			top = json_number_value(json_array_get(y, i));
 			at = json_number_value(json_array_get(x, i));
@@ -103,7 +111,8 @@ curve_check(const json_t *entry)
 int
 main(int argc, char **argv)
 {
-	struct mixture large = { 65536, 0.3, OPS }, small = { 4096 + 100, 0, OPS }, few = { 65536, 0, 1 };
+	struct mixture large = { 65536, 0.3, OPS }, small = { 4096 + 100, 0, OPS },
+		       few = { 65536, 0, 1 };
 	struct nw_batch *b = nw_batch_new();
 	struct store *st;
 	struct analysis a;
@@ -131,7 +140,8 @@ main(int argc, char **argv)
 	/* one operation a report are 20: no curve, and it says so */
 	entry = entry_of(doc, "net.write", 8);
 	CHECK_STR(json_string_value(json_object_get(entry, "status")), "insufficient");
-	CHECK(json_is_null(json_object_get(entry, "curve")) && json_is_null(json_object_get(entry, "cutoff_s")));
+	CHECK(json_is_null(json_object_get(entry, "curve")) &&
+	    json_is_null(json_object_get(entry, "cutoff_s")));
 	CHECK_INT(json_array_size(json_object_get(entry, "classes")), 0);
 	json_decref(doc);
 	analysis_clear(&a);

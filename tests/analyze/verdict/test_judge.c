@@ -16,35 +16,40 @@
 #include "tests/check.h"
 #include "tests/transfer.h"
 
-#define T0 1700000000000000000
-#define STEP 100000000                       /* ns */
+#define T0   1700000000000000000
+#define STEP 100000000 /* ns */
 
 static char dir[] = "/tmp/test_judge.XXXXXX";
-static const char *fields[] = { "sum_v", "mean_r", "count", "window", "busy", "busy_max", "wait", "threads" };
+static const char *fields[] = { "sum_v", "mean_r", "count", "window", "busy", "busy_max", "wait",
+	"threads" };
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
 /* Per window of 0.1 s: 4 MB cross; where the rest of the time goes is the case. */
-struct times { double busy, wait; };
+struct times {
+	double busy, wait;
+};
 struct transfer {
 	const char *name;
 	struct times disk_read, net_write, net_read, disk_write;
-	double noise;                            /* of the times */
+	double noise; /* of the times */
 	int windows;
-	const char *stage;                       /* expected; NULL: cannot tell */
-	const char *says;                        /* part of the sentence */
+	const char *stage; /* expected; NULL: cannot tell */
+	const char *says;  /* part of the sentence */
 };
 
 static const struct transfer transfers[] = {
 	{ "network", { .002, 0 }, { .003, .09 }, { .004, .085 }, { .006, 0 }, 0.1, 40, "network",
 	    "The network path from dtn-a to dtn-b limited this transfer to 40 MB/s (320 Mbit/s)" },
-	{ "slow source disk", { .09, 0 }, { .003, .0 }, { .004, .09 }, { .004, 0 }, 0.1, 40, "disk.read",
-	    "Disk read on dtn-a limited" },
-	{ "slow target disk", { .002, 0 }, { .003, .09 }, { .005, .001 }, { .088, 0 }, 0.1, 40, "disk.write",
-	    "Disk write on dtn-b limited" },
-	{ "slow sender", { .004, 0 }, { .004, .0 }, { .003, .09 }, { .003, 0 }, 0.1, 40, "sender.host",
-	    "The sending program on dtn-a" },
-	{ "two alike", { .048, 0 }, { .003, .0 }, { .004, .048 }, { .048, 0 }, 0.3, 40, NULL, "Cannot tell whether" },
-	{ "too short", { .002, 0 }, { .003, .09 }, { .004, .085 }, { .006, 0 }, 0.1, 3, NULL, "too short" },
+	{ "slow source disk", { .09, 0 }, { .003, .0 }, { .004, .09 }, { .004, 0 }, 0.1, 40,
+	    "disk.read", "Disk read on dtn-a limited" },
+	{ "slow target disk", { .002, 0 }, { .003, .09 }, { .005, .001 }, { .088, 0 }, 0.1, 40,
+	    "disk.write", "Disk write on dtn-b limited" },
+	{ "slow sender", { .004, 0 }, { .004, .0 }, { .003, .09 }, { .003, 0 }, 0.1, 40,
+	    "sender.host", "The sending program on dtn-a" },
+	{ "two alike", { .048, 0 }, { .003, .0 }, { .004, .048 }, { .048, 0 }, 0.3, 40, NULL,
+	    "Cannot tell whether" },
+	{ "too short", { .002, 0 }, { .003, .09 }, { .004, .085 }, { .006, 0 }, 0.1, 3, NULL,
+	    "too short" },
 };
 
 static unsigned seed = 7;
@@ -56,26 +61,37 @@ noisy(double v, double noise)
 	return v * (1 + noise * ((double)(seed >> 16 & 0xff) / 128 - 1));
 }
 
-static int64_t ahead_ns;                        /* of the second host's clock */
-static int reading_windows = INT_MAX;           /* then the first host reads from memory, and its program computes */
+static int64_t ahead_ns; /* of the second host's clock */
+/* then the first host reads from memory, and its program computes */
+static int reading_windows = INT_MAX;
 
 static void
-stage_write(struct nw_batch *b, int64_t id, int64_t host, const char *op, const char *type, const struct times *t,
-    const struct transfer *tr)
+stage_write(struct nw_batch *b, int64_t id, int64_t host, const char *op, const char *type,
+    const struct times *t, const struct transfer *tr)
 {
 	char subject[256], event[64], mid[32];
-	struct nw_meta_rec m = { .id = id, .session_id = 1, .host_id = host, .xsp_id = host, .mid = mid, .event_type = event,
-		.subject_json = subject, .params_json = "{\"collectionInterval\":0.1}" };
-	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = N_FIELDS, .fields = fields };
+	struct nw_meta_rec m = { .id = id,
+		.session_id = 1,
+		.host_id = host,
+		.xsp_id = host,
+		.mid = mid,
+		.event_type = event,
+		.subject_json = subject,
+		.params_json = "{\"collectionInterval\":0.1}" };
+	struct nw_layout_rec l = {
+		.id = id, .meta_id = id, .n_fields = N_FIELDS, .fields = fields
+	};
 	int i;
 
 	snprintf(mid, sizeof(mid), "m%" PRId64, id);
 	snprintf(event, sizeof(event), "nl:tools:calipers:summary:%s", op);
-	snprintf(subject, sizeof(subject), "{\"type\":\"%s\",\"pid\":%d,\"program\":\"mover\"}", type, 100 + (int)host);
+	snprintf(subject, sizeof(subject), "{\"type\":\"%s\",\"pid\":%d,\"program\":\"mover\"}",
+	    type, 100 + (int)host);
 	CHECK(nw_batch_meta(b, &m) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
 	for (i = 0; i < tr->windows; i++) {
 		bool reads = strcmp(op, "read") == 0 && strcmp(type, "disk") == 0;
-		double busy = noisy(reads && i >= reading_windows ? 0.001 : t->busy, tr->noise), wait = noisy(t->wait, tr->noise);
+		double busy = noisy(reads && i >= reading_windows ? 0.001 : t->busy, tr->noise),
+		       wait = noisy(t->wait, tr->noise);
 		double row[N_FIELDS] = { 4e6, 1.5, 16, 0.1, busy, busy, wait, 1 };
 		int64_t at = T0 + (i + 1) * (int64_t)STEP + (host == 2 ? ahead_ns : 0);
 
@@ -87,14 +103,23 @@ static void
 session_write(struct nw_batch *b, const struct transfer *tr)
 {
 	static const char *const hosts[] = { "dtn-a", "dtn-b" };
-	struct nw_session_rec s = { .id = 1, .task_id = tr->name, .program = "mover", .opened_wall_ns = T0,
-		.closed_wall_ns = T0 + tr->windows * (int64_t)STEP, .last_data_wall_ns = T0 };
+	struct nw_session_rec s = { .id = 1,
+		.task_id = tr->name,
+		.program = "mover",
+		.opened_wall_ns = T0,
+		.closed_wall_ns = T0 + tr->windows * (int64_t)STEP,
+		.last_data_wall_ns = T0 };
 	int64_t i;
 
 	CHECK(nw_batch_session(b, &s) == NW_OK);
 	for (i = 1; i <= 2; i++) {
 		struct nw_host_rec h = { .id = i, .name = hosts[i - 1] };
-		struct nw_xsp_rec x = { .id = i, .host_id = i, .session_id = 1, .sess_id_hex = "00", .peer = "p", .docs = 5 };
+		struct nw_xsp_rec x = { .id = i,
+			.host_id = i,
+			.session_id = 1,
+			.sess_id_hex = "00",
+			.peer = "p",
+			.docs = 5 };
 
 		CHECK(nw_batch_host(b, &h) == NW_OK && nw_batch_xsp(b, &x) == NW_OK);
 	}
@@ -107,7 +132,9 @@ session_write(struct nw_batch *b, const struct transfer *tr)
 static void
 document_check(const struct analysis *a, const struct transfer *tr)
 {
-	struct result_run run = { .id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params };
+	struct result_run run = {
+		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
+	};
 	char *text = resultdoc_build(a, &run), *again = resultdoc_build(a, &run);
 	json_t *doc = json_loads(text, 0, NULL), *stage;
 
@@ -163,11 +190,17 @@ transfer_check(const struct transfer *tr)
 
 /* One row of cumulative or summed fields of another document than a caliper's. */
 static void
-single_write(struct nw_batch *b, int64_t id, const char *event, const char *subject, const char *const *names,
-    const double *values, size_t n)
+single_write(struct nw_batch *b, int64_t id, const char *event, const char *subject,
+    const char *const *names, const double *values, size_t n)
 {
-	struct nw_meta_rec m = { .id = id, .session_id = 1, .host_id = 1, .xsp_id = 1, .mid = event, .event_type = event,
-		.subject_json = subject, .params_json = "{}" };
+	struct nw_meta_rec m = { .id = id,
+		.session_id = 1,
+		.host_id = 1,
+		.xsp_id = 1,
+		.mid = event,
+		.event_type = event,
+		.subject_json = subject,
+		.params_json = "{}" };
 	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = n, .fields = names };
 	int64_t at = T0 + 40 * (int64_t)STEP;
 
@@ -175,13 +208,17 @@ single_write(struct nw_batch *b, int64_t id, const char *event, const char *subj
 	CHECK(nw_batch_rows(b, id, n, 1, &at, values, NULL, 0) == NW_OK);
 }
 
-/* A blocking sendfile() is disk and network in one call: the connection's own account decides, or nobody. */
+/* A blocking sendfile() is disk and network in one call: the connection's own account decides, or
+ * nobody. */
 static void
-tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char *stage, const char *confidence)
+tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char *stage,
+    const char *confidence)
 {
-	static const char *const names[] = { "bytes_out", "busy_s", "rwnd_limited_s", "sndbuf_limited_s" };
+	static const char *const names[] = { "bytes_out", "busy_s", "rwnd_limited_s",
+		"sndbuf_limited_s" };
 	static const char *const process[] = { "cpu_user", "combined_bytes" };
-	const struct transfer tr = { name, { .09, 0 }, { .09, 0 }, { .004, .088 }, { .004, 0 }, 0.05, 40, NULL, "" };
+	const struct transfer tr = { name, { .09, 0 }, { .09, 0 }, { .004, .088 }, { .004, 0 },
+		0.05, 40, NULL, "" };
 	const double values[] = { 1.6e8, tcp_busy_s, 0, 0 };
 	char path[128], why[STORE_WHY_BYTES];
 	struct nw_batch *b = nw_batch_new();
@@ -193,19 +230,23 @@ tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char
 	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, &tr);
 	if (tcp_busy_s > 0)
-		single_write(b, 5, "nw:connection", "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}", names,
+		single_write(b, 5, "nw:connection",
+		    "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}", names,
 		    values, 4);
 	if (combined_bytes >= 0)
-		single_write(b, 6, "nw:process", "{\"pid\":101,\"program\":\"mover\"}", process, (const double[]){ 1, combined_bytes }, 2);
+		single_write(b, 6, "nw:process", "{\"pid\":101,\"program\":\"mover\"}", process,
+		    (const double[]){ 1, combined_bytes }, 2);
 	CHECK(store_submit(st, b) == NW_OK);
 	store_sync(st);
 	CHECK(store_reader_open(path, &r, why) == NW_OK);
 	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
 	CHECK_INT(a.judgement.limit.known, stage != NULL);
 	if (stage != NULL && a.judgement.limit.known)
-		CHECK_STR(nw_place_name(a.judgement.path.stage[a.judgement.limit.stage].place), stage);
+		CHECK_STR(
+		    nw_place_name(a.judgement.path.stage[a.judgement.limit.stage].place), stage);
 	CHECK_STR(a.judgement.confidence, confidence);
-	CHECK(stage == NULL || (isnan(a.judgement.limit.effect) && strstr(a.judgement.sentence, "as fast") == NULL));
+	CHECK(stage == NULL ||
+	    (isnan(a.judgement.limit.effect) && strstr(a.judgement.sentence, "as fast") == NULL));
 	analysis_clear(&a);
 	store_reader_close(r);
 	store_close(st);
@@ -213,25 +254,37 @@ tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char
 
 /* --- a pipe to gzip, which has no calipers, only its process's documents --- */
 
-struct member { int pid; const char *program; double cpu, cpu_wait, bytes_in, bytes_out, waits_in, waits_out; };
+struct member {
+	int pid;
+	const char *program;
+	double cpu, cpu_wait, bytes_in, bytes_out, waits_in, waits_out;
+};
 
 static void
 process_write(struct nw_batch *b, int64_t id, const struct member *m, int windows, bool with_pipes)
 {
-	static const char *const names[] = { "cpu_user", "cpu_wait", "window", "report", "pipe_read_bytes", "pipe_write_bytes",
-		"pipe_read_s", "pipe_write_s" };
+	static const char *const names[] = { "cpu_user", "cpu_wait", "window", "report",
+		"pipe_read_bytes", "pipe_write_bytes", "pipe_read_s", "pipe_write_s" };
 	char subject[128], mid[32];
-	struct nw_meta_rec meta = { .id = id, .session_id = 1, .host_id = 1, .xsp_id = 1, .mid = mid,
-		.event_type = "nw:process", .subject_json = subject, .params_json = "{\"collectionInterval\":0.1}" };
-	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = with_pipes ? 8 : 4, .fields = names };
+	struct nw_meta_rec meta = { .id = id,
+		.session_id = 1,
+		.host_id = 1,
+		.xsp_id = 1,
+		.mid = mid,
+		.event_type = "nw:process",
+		.subject_json = subject,
+		.params_json = "{\"collectionInterval\":0.1}" };
+	struct nw_layout_rec l = {
+		.id = id, .meta_id = id, .n_fields = with_pipes ? 8 : 4, .fields = names
+	};
 	int i;
 
 	snprintf(mid, sizeof(mid), "m%" PRId64, id);
 	snprintf(subject, sizeof(subject), "{\"pid\":%d,\"program\":\"%s\"}", m->pid, m->program);
 	CHECK(nw_batch_meta(b, &meta) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
 	for (i = 0; i < windows; i++) {
-		double row[] = { noisy(m->cpu, 0.1), m->cpu_wait, 0.1, i, m->bytes_in, m->bytes_out, noisy(m->waits_in, 0.02),
-			noisy(m->waits_out, 0.02) };
+		double row[] = { noisy(m->cpu, 0.1), m->cpu_wait, 0.1, i, m->bytes_in, m->bytes_out,
+			noisy(m->waits_in, 0.02), noisy(m->waits_out, 0.02) };
 		int64_t at = T0 + (i + 1) * (int64_t)STEP;
 
 		CHECK(nw_batch_rows(b, id, l.n_fields, 1, &at, row, NULL, 0) == NW_OK);
@@ -239,9 +292,11 @@ process_write(struct nw_batch *b, int64_t id, const struct member *m, int window
 }
 
 static void
-pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_cpu_wait, const char *stage, const char *says)
+pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_cpu_wait,
+    const char *stage, const char *says)
 {
-	static const struct transfer tr = { "pipeline", { .003, 0 }, { 0, 0 }, { 0, 0 }, { .004, 0 }, 0.05, 40, NULL, "" };
+	static const struct transfer tr = { "pipeline", { .003, 0 }, { 0, 0 }, { 0, 0 },
+		{ .004, 0 }, 0.05, 40, NULL, "" };
 	const struct member members[] = {
 		{ 101, "mover", 0.002, 0, 0, 4e6, 0, 0.094 },
 		{ 300, "gzip", gzip_cpu, gzip_cpu_wait, 4e6, 4e6, 0.002, 0.001 },
@@ -250,11 +305,19 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 	struct nw_batch *b = nw_batch_new();
 	struct store_reader *r = NULL;
 	struct store *st = NULL;
-	struct nw_session_rec s = { .id = 1, .task_id = name, .program = "sh", .opened_wall_ns = T0,
-		.closed_wall_ns = T0 + tr.windows * (int64_t)STEP, .last_data_wall_ns = T0 };
+	struct nw_session_rec s = { .id = 1,
+		.task_id = name,
+		.program = "sh",
+		.opened_wall_ns = T0,
+		.closed_wall_ns = T0 + tr.windows * (int64_t)STEP,
+		.last_data_wall_ns = T0 };
 	struct nw_host_rec h = { .id = 1, .name = "dtn-a" };
-	struct nw_xsp_rec x = { .id = 1, .host_id = 1, .session_id = 1, .sess_id_hex = "00", .peer = "p", .docs = 5 };
-	struct result_run run = { .id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params };
+	struct nw_xsp_rec x = {
+		.id = 1, .host_id = 1, .session_id = 1, .sess_id_hex = "00", .peer = "p", .docs = 5
+	};
+	struct result_run run = {
+		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
+	};
 	const struct judgement *j;
 	struct analysis a;
 	char *text;
@@ -262,7 +325,8 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 
 	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
 	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
-	CHECK(nw_batch_session(b, &s) == NW_OK && nw_batch_host(b, &h) == NW_OK && nw_batch_xsp(b, &x) == NW_OK);
+	CHECK(nw_batch_session(b, &s) == NW_OK && nw_batch_host(b, &h) == NW_OK &&
+	    nw_batch_xsp(b, &x) == NW_OK);
 	stage_write(b, 1, 1, "read", "disk", &tr.disk_read, &tr);
 	for (i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		process_write(b, 10 + (int64_t)i, &members[i], tr.windows, with_pipes);
@@ -271,14 +335,18 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 	CHECK(store_reader_open(path, &r, why) == NW_OK);
 	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
 	j = &a.judgement;
-	CHECK(j->limit.known && strcmp(nw_place_name(j->path.stage[j->limit.stage].place), stage) == 0);
+	CHECK(j->limit.known &&
+	    strcmp(nw_place_name(j->path.stage[j->limit.stage].place), stage) == 0);
 	if (strstr(j->sentence, says) == NULL) {
 		fprintf(stderr, "%s: %s\n", name, j->sentence);
 		CHECK(!"the sentence says it");
 	}
 	text = resultdoc_build(&a, &run);
-	CHECK((strstr(text, "\"words\":\"program gzip\",\"program\":\"gzip\"") != NULL) == with_pipes);
-	CHECK(strstr(text, "\"program\":\"mover\"") != NULL || strstr(text, "\"program\": \"mover\"") != NULL);   /* sh became it */
+	CHECK((strstr(text, "\"words\":\"program gzip\",\"program\":\"gzip\"") != NULL) ==
+	    with_pipes);
+	/* sh became it */
+	CHECK(strstr(text, "\"program\":\"mover\"") != NULL ||
+	    strstr(text, "\"program\": \"mover\"") != NULL);
 	free(text);
 	analysis_clear(&a);
 	store_reader_close(r);
@@ -288,7 +356,8 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 /* --- a sender that waits for a processor within poll(), which looks like the network --- */
 
 static void
-crowded_check(const struct transfer *tr, const char *name, double cpu_wait_s, const char *confidence, const char *says)
+crowded_check(const struct transfer *tr, const char *name, double cpu_wait_s,
+    const char *confidence, const char *says)
 {
 	const struct member sender = { 101, "mover", 0.002, cpu_wait_s, 0, 0, 0, 0 };
 	char path[128], why[STORE_WHY_BYTES];
@@ -308,7 +377,8 @@ crowded_check(const struct transfer *tr, const char *name, double cpu_wait_s, co
 	CHECK_STR(a.judgement.confidence, confidence);
 	CHECK_INT(a.judgement.limit.known, strcmp(confidence, "none") != 0);
 	if (!a.judgement.limit.known)
-		CHECK(strstr(a.judgement.reasons[a.judgement.n_reasons - 1], "mover on dtn-a could run, but had no processor") != NULL);
+		CHECK(strstr(a.judgement.reasons[a.judgement.n_reasons - 1],
+			  "mover on dtn-a could run, but had no processor") != NULL);
 	if (strstr(a.judgement.sentence, says) == NULL) {
 		fprintf(stderr, "%s: %s\n", name, a.judgement.sentence);
 		CHECK(!"the sentence says it");
@@ -318,13 +388,16 @@ crowded_check(const struct transfer *tr, const char *name, double cpu_wait_s, co
 	store_close(st);
 }
 
-/* The kernel counts a child that was waited for with its parent as well: that is no byte that nobody saw. */
+/* The kernel counts a child that was waited for with its parent as well: that is no byte that
+ * nobody saw. */
 static void
 seen_check(void)
 {
 	static const char *const names[] = { "seen_read", "rchar" };
 	static const double parent[] = { 0, 1e8 }, child[] = { 8e7, 1e8 };
-	struct result_run run = { .id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params };
+	struct result_run run = {
+		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
+	};
 	char path[128], why[STORE_WHY_BYTES], *text;
 	struct nw_batch *b = nw_batch_new();
 	struct store_reader *r = NULL;
@@ -335,15 +408,19 @@ seen_check(void)
 	snprintf(path, sizeof(path), "%s/seen.db", dir);
 	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, &transfers[0]);
-	single_write(b, 10, "nw:process", "{\"pid\":101,\"ppid\":1,\"program\":\"mover\"}", names, parent, 2);
-	single_write(b, 11, "nw:process", "{\"pid\":300,\"ppid\":101,\"program\":\"mover\"}", names, child, 2);
+	single_write(b, 10, "nw:process", "{\"pid\":101,\"ppid\":1,\"program\":\"mover\"}", names,
+	    parent, 2);
+	single_write(b, 11, "nw:process", "{\"pid\":300,\"ppid\":101,\"program\":\"mover\"}", names,
+	    child, 2);
 	CHECK(store_submit(st, b) == NW_OK);
 	store_sync(st);
 	CHECK(store_reader_open(path, &r, why) == NW_OK);
 	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
 	text = resultdoc_build(&a, &run);
 	CHECK((doc = json_loads(text, 0, NULL)) != NULL);
-	CHECK_NEAR(json_number_value(json_object_get(json_object_get(doc, "quality"), "bytes_seen_share")), 0.8, 1e-9, 0);
+	CHECK_NEAR(
+	    json_number_value(json_object_get(json_object_get(doc, "quality"), "bytes_seen_share")),
+	    0.8, 1e-9, 0);
 	json_decref(doc);
 	free(text);
 	analysis_clear(&a);
@@ -358,7 +435,11 @@ static void
 exchanges_write(struct nw_batch *b, int64_t id, int64_t host, double offset_s)
 {
 	static const char *const names[] = { "offset_s", "bound_s" };
-	struct nw_meta_rec m = { .id = id, .host_id = host, .mid = "c", .event_type = "nw:clock", .subject_json = "{}",
+	struct nw_meta_rec m = { .id = id,
+		.host_id = host,
+		.mid = "c",
+		.event_type = "nw:clock",
+		.subject_json = "{}",
 		.params_json = "{}" };
 	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = 2, .fields = names };
 	const double row[2][2] = { { offset_s + 0.4, 0.5 }, { offset_s + 0.0001, 0.0004 } };
@@ -374,9 +455,12 @@ exchanges_write(struct nw_batch *b, int64_t id, int64_t host, double offset_s)
 static void
 clocks_check(double ahead_s, bool known)
 {
-	static const struct transfer tr = { "clocks", { .01, 0 }, { .09, 0 }, { .09, 0 }, { .01, 0 }, 0.05, 40, "network", "" };
+	static const struct transfer tr = { "clocks", { .01, 0 }, { .09, 0 }, { .09, 0 },
+		{ .01, 0 }, 0.05, 40, "network", "" };
 	char path[128], why[STORE_WHY_BYTES], *text;
-	struct result_run run = { .id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params };
+	struct result_run run = {
+		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
+	};
 	struct nw_batch *b = nw_batch_new();
 	struct store_reader *r = NULL;
 	struct store *st = NULL;
@@ -396,13 +480,18 @@ clocks_check(double ahead_s, bool known)
 	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
 	text = resultdoc_build(&a, &run);
 	if (known) {
-		CHECK_INT(a.evidence.n_windows, tr.windows + 1);   /* the clock is known to a tenth of a millisecond */
+		/* the clock is known to a tenth of a millisecond */
+		CHECK_INT(a.evidence.n_windows, tr.windows + 1);
 		CHECK(a.judgement.limit.known);
-		CHECK_STR(nw_place_name(a.judgement.path.stage[a.judgement.limit.stage].place), "network");
+		CHECK_STR(nw_place_name(a.judgement.path.stage[a.judgement.limit.stage].place),
+		    "network");
 		CHECK_INT(a.evidence.hosts[0].ahead_ns, 0);
 		CHECK_INT(a.evidence.hosts[1].ahead_ns, llround((ahead_s + 0.0001) * 1e9));
-		CHECK(strstr(text, ahead_s > 0 ? "The clock of dtn-b is 2.5 s ahead of the box's, give or take 0.0004 s" :
-		    "The clock of dtn-b is 8.64e+04 s behind the box's, give or take 0.0004 s") != NULL);
+		CHECK(strstr(text,
+			  ahead_s > 0 ? "The clock of dtn-b is 2.5 s ahead of the box's, give or "
+					"take 0.0004 s"
+				      : "The clock of dtn-b is 8.64e+04 s behind the box's, give "
+					"or take 0.0004 s") != NULL);
 	} else {
 		CHECK(a.evidence.n_windows > (size_t)tr.windows + 20);
 		CHECK(strstr(text, "The clock of dtn-b") == NULL);
@@ -415,11 +504,13 @@ clocks_check(double ahead_s, bool known)
 
 /* --- phases --- */
 
-/* First the disk, then the program: which of them cannot be told, but that it is neither of the others can. */
+/* First the disk, then the program: which of them cannot be told, but that it is neither of the
+ * others can. */
 static void
 phases_check(void)
 {
-	static const struct transfer tr = { "phases", { .095, 0 }, { .002, 0 }, { .001, .094 }, { .002, 0 }, 0.05, 40, NULL, "" };
+	static const struct transfer tr = { "phases", { .095, 0 }, { .002, 0 }, { .001, .094 },
+		{ .002, 0 }, 0.05, 40, NULL, "" };
 	char path[128], why[STORE_WHY_BYTES];
 	struct nw_batch *b = nw_batch_new();
 	struct store_reader *r = NULL;
@@ -439,9 +530,13 @@ phases_check(void)
 	CHECK(!a.judgement.limit.known);
 	CHECK_INT(a.judgement.limit.bottleneck.n_candidates, 2);
 	for (i = 0; i < a.judgement.path.n; i++)
-		CHECK_INT(a.judgement.limit.tests[i].candidate, a.judgement.path.stage[i].place == NW_PLACE_DISK_READ ||
-		    a.judgement.path.stage[i].place == NW_PLACE_SENDER_HOST);
-	CHECK(strstr(a.judgement.sentence, "Cannot tell whether disk read on dtn-a or the sending program on dtn-a limited") != NULL);
+		CHECK_INT(a.judgement.limit.tests[i].candidate,
+		    a.judgement.path.stage[i].place == NW_PLACE_DISK_READ ||
+			a.judgement.path.stage[i].place == NW_PLACE_SENDER_HOST);
+	CHECK(
+	    strstr(a.judgement.sentence,
+		"Cannot tell whether disk read on dtn-a or the sending program on dtn-a limited") !=
+	    NULL);
 	if (check_failed > 0)
 		fprintf(stderr, "%s\n", a.judgement.sentence);
 	analysis_clear(&a);
@@ -451,7 +546,12 @@ phases_check(void)
 
 /* --- the same when its rows are gone --- */
 
-struct outcome { bool known; enum nw_place place; double bytes; size_t n_windows; };
+struct outcome {
+	bool known;
+	enum nw_place place;
+	double bytes;
+	size_t n_windows;
+};
 
 static void
 outcome_of(const char *path, struct outcome *o)
@@ -473,7 +573,8 @@ outcome_of(const char *path, struct outcome *o)
 	store_reader_close(r);
 }
 
-/* Five minutes of 0.1 s windows, judged from its rows, and again from the buckets of 10 s that became of them. */
+/* Five minutes of 0.1 s windows, judged from its rows, and again from the buckets of 10 s that
+ * became of them. */
 static void
 rolled_check(const struct transfer *brief, const char *sender)
 {
@@ -526,25 +627,36 @@ main(void)
 	tie_check("sendfile, slow disk", 0.4, 1.6e8, "disk.read", "medium");
 	tie_check("sendfile, nobody else", 0, -1, NULL, "none");
 	tie_check("no sendfile", 0.4, 0, NULL, "none");
-	crowded_check(&transfers[0], "processors are there", 0.01, "medium", "The network path from dtn-a to dtn-b limited");
-	crowded_check(&transfers[0], "processors may be it", 0.06, "low", "The network path from dtn-a to dtn-b limited");
-	crowded_check(&transfers[0], "processors explain it", 0.095, "none", "Cannot tell whether the network path from dtn-a to dtn-b");
-	crowded_check(&transfers[1], "processors are not the disk", 0.01, "medium", "Disk read on dtn-a limited");
-	crowded_check(&transfers[1], "processors look like a disk", 0.095, "none", "Cannot tell whether disk read on dtn-a");
-	crowded_check(&transfers[4], "processors beside a tie", 0.03, "none", "No single stage stands out");
+	crowded_check(&transfers[0], "processors are there", 0.01, "medium",
+	    "The network path from dtn-a to dtn-b limited");
+	crowded_check(&transfers[0], "processors may be it", 0.06, "low",
+	    "The network path from dtn-a to dtn-b limited");
+	crowded_check(&transfers[0], "processors explain it", 0.095, "none",
+	    "Cannot tell whether the network path from dtn-a to dtn-b");
+	crowded_check(&transfers[1], "processors are not the disk", 0.01, "medium",
+	    "Disk read on dtn-a limited");
+	crowded_check(&transfers[1], "processors look like a disk", 0.095, "none",
+	    "Cannot tell whether disk read on dtn-a");
+	crowded_check(
+	    &transfers[4], "processors beside a tie", 0.03, "none", "No single stage stands out");
 	seen_check();
 	phases_check();
 	clocks_check(2.5, true);
 	clocks_check(2.5, false);
 	clocks_check(-86400, true);
-	pipeline_check("pipes told", true, 0.095, 0.001, "host", "The program gzip on dtn-a, which was busy computing, limited");
-	pipeline_check("no processor", true, 0.035, 0.06, "host", "The program gzip on dtn-a, which had to wait for a processor,");
-	pipeline_check("half of each", true, 0.02, 0.02, "host", "The program gzip on dtn-a limited");
-	pipeline_check("pausing", true, 0.01, 0.01, "host", "The program gzip on dtn-a, which paused by itself or");
-	pipeline_check("pipes not told", false, 0.095, 0, "host", "The program on dtn-a, which paused by itself or waited for something");
+	pipeline_check("pipes told", true, 0.095, 0.001, "host",
+	    "The program gzip on dtn-a, which was busy computing, limited");
+	pipeline_check("no processor", true, 0.035, 0.06, "host",
+	    "The program gzip on dtn-a, which had to wait for a processor,");
+	pipeline_check(
+	    "half of each", true, 0.02, 0.02, "host", "The program gzip on dtn-a limited");
+	pipeline_check("pausing", true, 0.01, 0.01, "host",
+	    "The program gzip on dtn-a, which paused by itself or");
+	pipeline_check("pipes not told", false, 0.095, 0, "host",
+	    "The program on dtn-a, which paused by itself or waited for something");
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		rolled_check(&transfers[i], "ours");
-	fields[3] = "unknown";                   /* original senders do not tell their window */
+	fields[3] = "unknown"; /* original senders do not tell their window */
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		rolled_check(&transfers[i], "original");
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);

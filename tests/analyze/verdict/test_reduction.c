@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sixty host metrics, three of which drive a program's rate; gauges, a counter that starts anew, gaps, images. */
+/* Sixty host metrics, three of which drive a program's rate; gauges, a counter that starts anew,
+ * gaps, images. */
 #include "analyze/verdict/reduction.h"
 
 #include "tests/transfer.h"
 
-enum { WINDOWS = 240, METRICS = 60, LEAD = 3, ROWS = WINDOWS + LEAD,
-	GAUGE = 7, IMAGE = 8, COUNTER = 23, OTHER = 41, CONSTANT = 50, GAPS = 51, RESET_AT = 100 };
+enum {
+	WINDOWS = 240,
+	METRICS = 60,
+	LEAD = 3,
+	ROWS = WINDOWS + LEAD,
+	GAUGE = 7,
+	IMAGE = 8,
+	COUNTER = 23,
+	OTHER = 41,
+	CONSTANT = 50,
+	GAPS = 51,
+	RESET_AT = 100
+};
 
-static double values[ROWS][METRICS];         /* as sent: counters summed up */
+static double values[ROWS][METRICS]; /* as sent: counters summed up */
 static double rates[WINDOWS];
 
 static void
@@ -25,7 +37,8 @@ values_fill(void)
 	for (i = 0; i < WINDOWS; i++) {
 		const double *v = values[i + LEAD];
 
-		rates[i] = 5e7 + 4e5 * (v[GAUGE] - 100) + 3e5 * (v[COUNTER] - 100) - 2e5 * (v[OTHER] - 100) + 1e6 * noise[i];
+		rates[i] = 5e7 + 4e5 * (v[GAUGE] - 100) + 3e5 * (v[COUNTER] - 100) -
+		    2e5 * (v[OTHER] - 100) + 1e6 * noise[i];
 	}
 	for (i = 0; i < ROWS; i++) {
 		values[i][IMAGE] = 5 - 2 * values[i][GAUGE];
@@ -54,7 +67,8 @@ session_write(struct nw_batch *b, int64_t id, int windows, int64_t host)
 
 	transfer_session(b, id, windows);
 	transfer_stage(b, 10 * id + 1, id, host, "read", "disk", windows, stage_row, &shares[0]);
-	transfer_stage(b, 10 * id + 2, id, host, "write", "network", windows, stage_row, &shares[1]);
+	transfer_stage(
+	    b, 10 * id + 2, id, host, "write", "network", windows, stage_row, &shares[1]);
 }
 
 static const json_t *
@@ -63,9 +77,8 @@ kept_of(const json_t *reduction, const char *name)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(json_object_get(reduction, "kept"), i, one)
-		if (strcmp(json_string_value(json_object_get(one, "name")), name) == 0)
-			return one;
+	json_array_foreach(json_object_get(reduction, "kept"), i,
+	    one) if (strcmp(json_string_value(json_object_get(one, "name")), name) == 0) return one;
 	return NULL;
 }
 
@@ -78,8 +91,10 @@ number(const json_t *o, const char *key)
 static void
 document_check(const json_t *r, bool faithful, const char *host)
 {
-	const json_t *gauge = kept_of(r, "test m7"), *image = kept_of(r, "test m8"), *counter = kept_of(r, "test m23");
-	const json_t *pair = gauge != NULL ? gauge : image, *members = json_object_get(pair, "members");
+	const json_t *gauge = kept_of(r, "test m7"), *image = kept_of(r, "test m8"),
+		     *counter = kept_of(r, "test m23");
+	const json_t *pair = gauge != NULL ? gauge : image,
+		     *members = json_object_get(pair, "members");
 
 	CHECK_STR(json_string_value(json_object_get(r, "status")), "ok");
 	CHECK_STR(json_string_value(json_object_get(r, "program")), "mover");
@@ -99,11 +114,13 @@ document_check(const json_t *r, bool faithful, const char *host)
 	CHECK(json_is_null(json_object_get(r, "warning")));
 	CHECK(number(r, "r2") > 0.95 && number(r, "r2_adjusted") <= number(r, "r2"));
 	CHECK(number(r, "r2_out_of_sample") > 0.9);
-	CHECK_NEAR(number(r, "reduction_degree"), 1 - (double)json_array_size(json_object_get(r, "kept")) / METRICS, 0, 1e-12);
+	CHECK_NEAR(number(r, "reduction_degree"),
+	    1 - (double)json_array_size(json_object_get(r, "kept")) / METRICS, 0, 1e-12);
 	if (!faithful)
 		CHECK(json_array_size(json_object_get(r, "kept")) <= 8);
 	CHECK_INT(json_array_size(json_object_get(r, "scan")), faithful ? 11 : 6);
-	CHECK_STR(json_string_value(json_object_get(json_object_get(r, "parameters"), "mode")), faithful ? "faithful" : "better");
+	CHECK_STR(json_string_value(json_object_get(json_object_get(r, "parameters"), "mode")),
+	    faithful ? "faithful" : "better");
 }
 
 /* Two sessions of one program, one after the other: the second is analysed with both. */
@@ -151,7 +168,8 @@ run_check(int64_t session, const char *status, bool faithful)
 	else {
 		CHECK_STR(json_string_value(json_object_get(one, "status")), status);
 		CHECK_INT(json_array_size(json_object_get(one, "kept")), 0);
-		CHECK(json_is_null(json_object_get(one, "r2")) && json_is_null(json_object_get(one, "threshold")));
+		CHECK(json_is_null(json_object_get(one, "r2")) &&
+		    json_is_null(json_object_get(one, "threshold")));
 	}
 	json_decref(doc);
 	analysis_clear(&a);
@@ -182,7 +200,8 @@ main(int argc, char **argv)
 	b = nw_batch_new();
 	for (i = 1; i <= 2; i++)
 		transfer_host_series(b, 1000 * i, i, "ps:tools:blipp:linux:test",
-		    "{\"kind\":\"gauge\",\"unit\":\"1\",\"kind_m23\":\"counter\"}", fields, METRICS, &values[0][0], LEAD, ROWS);
+		    "{\"kind\":\"gauge\",\"unit\":\"1\",\"kind_m23\":\"counter\"}", fields, METRICS,
+		    &values[0][0], LEAD, ROWS);
 	filled_commit(st, b);
 	run_check(1, "ok", false);
 	run_check(1, "ok", true);

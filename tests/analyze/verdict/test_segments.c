@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions whose limit moves, hides or stays, through a real store: change points, a verdict per segment, the story. */
+/* Sessions whose limit moves, hides or stays, through a real store: change points, a verdict per
+ * segment, the story. */
 #include "analyze/verdict/segments.h"
 
 #include "tests/transfer.h"
@@ -7,33 +8,41 @@
 enum { WINDOWS = 120, MOVES_AT = 60 };
 
 /* Where a second goes, in shares of it; the rate of single calls follows from it. */
-struct times { double busy, wait; };
-struct phase { double bytes; struct times disk_read, net_write, net_read, disk_write; };
+struct times {
+	double busy, wait;
+};
+struct phase {
+	double bytes;
+	struct times disk_read, net_write, net_read, disk_write;
+};
 
 static const struct scenario {
 	const char *name;
 	struct phase before, after;
 	size_t segments;
-	const char *stage[2], *story;            /* expected; story: part of it, NULL: none */
+	const char *stage[2], *story; /* expected; story: part of it, NULL: none */
 } scenarios[] = {
-	{ "from network to disk",
-	    { 40e6, { .02, 0 }, { .03, .9 }, { .04, .85 }, { .06, 0 } },
-	    { 25e6, { .02, 0 }, { .03, .9 }, { .05, .01 }, { .88, 0 } }, 2, { "network", "disk.write" },
+	{ "from network to disk", { 40e6, { .02, 0 }, { .03, .9 }, { .04, .85 }, { .06, 0 } },
+	    { 25e6, { .02, 0 }, { .03, .9 }, { .05, .01 }, { .88, 0 } }, 2,
+	    { "network", "disk.write" },
 	    "it was the network path from dtn-a to dtn-b, then disk write on dtn-b" },
-	/* Calls that block: after the move they find data ready and look fast, while less is delivered. */
-	{ "blocking calls",
-	    { 40e6, { .02, 0 }, { .92, 0 }, { .9, 0 }, { .06, 0 } },
-	    { 25e6, { .02, 0 }, { .92, 0 }, { .05, 0 }, { .88, 0 } }, 2, { "network", "disk.write" },
+	/* Calls that block: after the move they find data ready and look fast, while less is
+	 * delivered. */
+	{ "blocking calls", { 40e6, { .02, 0 }, { .92, 0 }, { .9, 0 }, { .06, 0 } },
+	    { 25e6, { .02, 0 }, { .92, 0 }, { .05, 0 }, { .88, 0 } }, 2,
+	    { "network", "disk.write" },
 	    "it was the network path from dtn-a to dtn-b, then disk write on dtn-b" },
-	{ "slower for the same reason",
-	    { 40e6, { .02, 0 }, { .03, .9 }, { .04, .85 }, { .06, 0 } },
-	    { 20e6, { .01, 0 }, { .02, .93 }, { .02, .9 }, { .03, 0 } }, 2, { "network", "network" }, NULL },
-	{ "steady",
-	    { 40e6, { .02, 0 }, { .03, .9 }, { .04, .85 }, { .06, 0 } },
+	{ "slower for the same reason", { 40e6, { .02, 0 }, { .03, .9 }, { .04, .85 }, { .06, 0 } },
+	    { 20e6, { .01, 0 }, { .02, .93 }, { .02, .9 }, { .03, 0 } }, 2,
+	    { "network", "network" }, NULL },
+	{ "steady", { 40e6, { .02, 0 }, { .03, .9 }, { .04, .85 }, { .06, 0 } },
 	    { 40e6, { .02, 0 }, { .03, .9 }, { .04, .85 }, { .06, 0 } }, 1, { "network" }, NULL },
 };
 
-struct stage_arg { const struct scenario *s; size_t at; };   /* at: of the times in struct phase */
+struct stage_arg {
+	const struct scenario *s;
+	size_t at;
+}; /* at: of the times in struct phase */
 
 static double
 noisy(double v)
@@ -65,31 +74,39 @@ json_path_text(const json_t *o, const char *key)
 static void
 document_check(const json_t *doc, const struct scenario *s)
 {
-	const json_t *changes = json_object_get(doc, "changes"), *list = json_object_get(changes, "segments"), *one;
+	const json_t *changes = json_object_get(doc, "changes"),
+		     *list = json_object_get(changes, "segments"), *one;
 	const json_t *verdict = json_object_get(doc, "verdict"), *parameters;
 	size_t i;
 
 	CHECK_INT(json_array_size(list), s->segments);
-	json_array_foreach(list, i, one) {
+	json_array_foreach(list, i, one)
+	{
 		CHECK_STR(json_path_text(one, "stage"), s->stage[i < 2 ? i : 1]);
 		CHECK(json_is_null(json_object_get(one, "hidden_wait")));
 		CHECK(json_number_value(json_object_get(one, "p_holm")) < 1e-6);
-		CHECK(json_path_text(one, "start_ns") != NULL && json_path_text(one, "end_ns") != NULL);
+		CHECK(json_path_text(one, "start_ns") != NULL &&
+		    json_path_text(one, "end_ns") != NULL);
 	}
 	CHECK_INT(json_array_size(json_object_get(changes, "series")), 5);
-	parameters = json_object_get(json_object_get(json_object_get(doc, "run"), "parameters"), "changes");
+	parameters =
+	    json_object_get(json_object_get(json_object_get(doc, "run"), "parameters"), "changes");
 	CHECK_INT(json_integer_value(json_object_get(parameters, "min_segment")), 5);
-	CHECK_INT(strstr(json_path_text(verdict, "sentence"), "changed on the way") != NULL, s->story != NULL);
+	CHECK_INT(strstr(json_path_text(verdict, "sentence"), "changed on the way") != NULL,
+	    s->story != NULL);
 	if (s->story != NULL)
-		CHECK(strncmp(json_string_value(json_array_get(json_object_get(verdict, "reasons"), 0)), "Until ", 6) == 0);
+		CHECK(strncmp(
+			  json_string_value(json_array_get(json_object_get(verdict, "reasons"), 0)),
+			  "Until ", 6) == 0);
 }
 
 static void
 scenario_check(struct store *st, int64_t id, const struct scenario *s)
 {
 	struct nw_batch *b = nw_batch_new();
-	struct stage_arg args[4] = { { s, offsetof(struct phase, disk_read) }, { s, offsetof(struct phase, net_write) },
-		{ s, offsetof(struct phase, net_read) }, { s, offsetof(struct phase, disk_write) } };
+	struct stage_arg args[4] = { { s, offsetof(struct phase, disk_read) },
+		{ s, offsetof(struct phase, net_write) }, { s, offsetof(struct phase, net_read) },
+		{ s, offsetof(struct phase, disk_write) } };
 	struct analysis a;
 	json_t *doc;
 	char *story;
@@ -118,9 +135,13 @@ scenario_check(struct store *st, int64_t id, const struct scenario *s)
 	analysis_clear(&a);
 }
 
-/* --- packet loss under a protocol in user space: reads become rare and fast, and the disk looks guilty --- */
+/* --- packet loss under a protocol in user space: reads become rare and fast, and the disk looks
+ * guilty --- */
 
-struct csv { double v[2][WINDOWS][5]; };      /* count, dur_sum, nbytes_sum, tput_mean, tput_sd of net.read, disk.write */
+/* count, dur_sum, nbytes_sum, tput_mean, tput_sd of net.read, disk.write */
+struct csv {
+	double v[2][WINDOWS][5];
+};
 
 static bool
 csv_read(struct csv *out)
@@ -133,7 +154,8 @@ csv_read(struct csv *out)
 	if (f == NULL)
 		return false;
 	while (fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "%d,%31[^,],%lf,%lf,%lf,%lf,%lf", &t, name, &v[0], &v[1], &v[2], &v[3], &v[4]) == 7 &&
+		if (sscanf(line, "%d,%31[^,],%lf,%lf,%lf,%lf,%lf", &t, name, &v[0], &v[1], &v[2],
+			&v[3], &v[4]) == 7 &&
 		    t >= 0 && t < WINDOWS) {
 			memcpy(out->v[strcmp(name, "disk.write") == 0][t], v, sizeof(v));
 			n++;
@@ -145,10 +167,15 @@ csv_read(struct csv *out)
 static void
 udt_row(void *arg, int i, struct transfer_row *out)
 {
-	const double *v = ((double (*)[5])arg)[i];
+	const double *v = ((double(*)[5])arg)[i];
 
-	*out = (struct transfer_row){ .count = v[0], .busy = v[1], .bytes = v[2], .rate = v[3], .rate_sd = v[4],
-		.size = v[2] / v[0], .threads = 2 };
+	*out = (struct transfer_row){ .count = v[0],
+		.busy = v[1],
+		.bytes = v[2],
+		.rate = v[3],
+		.rate_sd = v[4],
+		.size = v[2] / v[0],
+		.threads = 2 };
 }
 
 static void
@@ -173,13 +200,17 @@ udt_check(struct store *st, int64_t id)
 	/* by itself it would be the disk */
 	CHECK(after->limit.known);
 	CHECK_STR(nw_place_name(a.judgement.path.stage[after->limit.stage].place), "disk.write");
-	CHECK_INT(after->hidden, NW_HIDDEN_FASTER_YET_LESS | NW_HIDDEN_FEWER_AND_WILDER | NW_HIDDEN_UNACCOUNTED);
+	CHECK_INT(after->hidden,
+	    NW_HIDDEN_FASTER_YET_LESS | NW_HIDDEN_FEWER_AND_WILDER | NW_HIDDEN_UNACCOUNTED);
 	CHECK_STR(nw_place_name(a.judgement.path.stage[after->stage].place), "net.read");
 	story = segments_story(&a.evidence, &a.judgement.path, &a.segments);
 	CHECK(story != NULL && strstr(story, "then hidden wait in the network path") != NULL);
 	free(story);
-	CHECK_INT(json_array_size(json_object_get(json_array_get(json_object_get(json_object_get(doc, "changes"), "segments"), 1),
-	    "hidden_wait")), 3);
+	CHECK_INT(
+	    json_array_size(json_object_get(
+		json_array_get(json_object_get(json_object_get(doc, "changes"), "segments"), 1),
+		"hidden_wait")),
+	    3);
 	json_decref(doc);
 	analysis_clear(&a);
 }

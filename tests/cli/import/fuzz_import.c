@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whatever the file: one line about what is wrong and where, or documents that every box takes. The first byte says
- * which format, or that it is to be found out. */
+/* Whatever the file: one line about what is wrong and where, or documents that every box takes. The
+ * first byte says which format, or that it is to be found out. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,7 +10,11 @@
 #include "narrows/err.h"
 #include "narrows/frame.h"
 
-#define MUST(cond) do { if (!(cond)) abort(); } while (0)
+#define MUST(cond)               \
+	do {                     \
+		if (!(cond))     \
+			abort(); \
+	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -31,7 +35,8 @@ on_data(void *arg, const struct nw_data *d)
 	const struct import *im = arg;
 	size_t k;
 
-	MUST(im->hosts[0].sender != NULL || (d->n_rows == 1 && d->t_wall_ns[0] != NW_TIME_BY_SAMPLE));
+	MUST(im->hosts[0].sender != NULL ||
+	    (d->n_rows == 1 && d->t_wall_ns[0] != NW_TIME_BY_SAMPLE));
 	for (k = 0; k < d->n_rows * d->n_fields; k++)
 		n_values += !isnan(d->values[k]);
 	return 0;
@@ -54,7 +59,8 @@ check_documents(struct import *im)
 		MUST(head.host < im->n_hosts && (doc = realloc(doc, head.len)) != NULL);
 		MUST(fread(doc, 1, head.len, im->spool) == head.len);
 		before = n_metas;
-		MUST(nw_doc_decode(decoder, (uint16_t)head.opt, doc, head.len, &sink, &why) == NW_OK);
+		MUST(nw_doc_decode(decoder, (uint16_t)head.opt, doc, head.len, &sink, &why) ==
+		    NW_OK);
 		MUST(head.opt == NW_OPT_DATA || (head.opt == NW_OPT_META && n_metas == before + 1));
 	}
 	MUST(n_values <= im->n_values);
@@ -65,7 +71,8 @@ check_documents(struct import *im)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static const char *const formats[] = { "tidy", "wide", "keys", "keys-long", "ndjson", "sadf", "ulm", "bp", "influx", NULL };
+	static const char *const formats[] = { "tidy", "wide", "keys", "keys-long", "ndjson",
+		"sadf", "ulm", "bp", "influx", NULL };
 	struct stat_error err = { "" };
 	struct import im;
 

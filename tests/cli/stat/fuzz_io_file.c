@@ -8,7 +8,11 @@
 
 #include "narrows/err.h"
 
-#define MUST(cond) do { if (!(cond)) abort(); } while (0)
+#define MUST(cond)               \
+	do {                     \
+		if (!(cond))     \
+			abort(); \
+	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CSV: whatever the bytes, there is a table whose columns are whole, or one line that says where it is wrong. */
+/* CSV: whatever the bytes, there is a table whose columns are whole, or one line that says where it
+ * is wrong. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +8,11 @@
 
 #include "cli/stat/stat.h"
 
-#define MUST(cond) do { if (!(cond)) abort(); } while (0)
+#define MUST(cond)               \
+	do {                     \
+		if (!(cond))     \
+			abort(); \
+	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -32,7 +37,7 @@ check_column(struct stat_table *t, size_t col)
 	for (row = 0; row < t->n_rows; row++) {
 		json_t *s = json_string(text[row]);
 
-		MUST(s != NULL);        /* it is UTF-8 */
+		MUST(s != NULL); /* it is UTF-8 */
 		json_decref(s);
 	}
 }
@@ -45,7 +50,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	size_t col;
 
 	if (stat_table_parse("fuzz", (const char *)data, len, &t, &err) != NW_OK) {
-		MUST(t == NULL && strncmp(err.text, "fuzz:", 5) == 0 && strchr(err.text, '\n') == NULL);
+		MUST(t == NULL && strncmp(err.text, "fuzz:", 5) == 0 &&
+		    strchr(err.text, '\n') == NULL);
 		return 0;
 	}
 	MUST(err.text[0] == '\0' && t->n_cols > 0);

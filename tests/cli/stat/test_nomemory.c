@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The statistics of one series and their input when memory ends: the N-th allocation fails, N = 0, 1, 2 .. until all
- * succeed. Each failure is NW_ENOMEM, and nothing stays allocated. */
+/* The statistics of one series and their input when memory ends: the N-th allocation fails, N = 0,
+ * 1, 2 .. until all succeed. Each failure is NW_ENOMEM, and nothing stays allocated. */
 #include <stdint.h>
 
 #include "tests/check.h"
@@ -25,7 +25,8 @@
 static long mallocs_left = -1, held;
 
 #if OWN_MALLOC
-/* The C library's own, counted: the n-th from now on fails. Sanitizers bring theirs, and go without. */
+/* The C library's own, counted: the n-th from now on fails. Sanitizers bring theirs, and go
+ * without. */
 void *__libc_malloc(size_t);
 void *__libc_calloc(size_t, size_t);
 void *__libc_realloc(void *, size_t);

@@ -6,7 +6,11 @@
 static void
 test_numbers(void)
 {
-	static const struct { const char *text; size_t n; double first, last; } good[] = {
+	static const struct {
+		const char *text;
+		size_t n;
+		double first, last;
+	} good[] = {
 		{ "0, 0.05 .. 1", 21, 0, 1 },
 		{ "0,0.05..1", 21, 0, 1 },
 		{ "0.5", 1, 0.5, 0.5 },
@@ -15,7 +19,8 @@ test_numbers(void)
 		{ "1, 2 .. 2.5", 2, 1, 2 },
 		{ "1,2..4", 4, 1, 4 },
 	};
-	static const char *const bad[] = { "", "x", "1,,x", "0 .. 1", "0..1", "0, 1 ..", "1, 0.5 .. 0", "0, 1e-9 .. 1", "inf", "nan", "1 .. 2 3" };
+	static const char *const bad[] = { "", "x", "1,,x", "0 .. 1", "0..1", "0, 1 ..",
+		"1, 0.5 .. 0", "0, 1e-9 .. 1", "inf", "nan", "1 .. 2 3" };
 	double *v;
 	size_t n;
 	char buf[32];
@@ -25,7 +30,8 @@ test_numbers(void)
 		CHECK_INT(n, good[i].n);
 		CHECK(v[0] == good[i].first && v[n - 1] == good[i].last);
 		if (i == 0)
-			CHECK(v[3] == 0.15 && v[7] == 0.35);     /* steps join as they would be written */
+			/* steps join as they would be written */
+			CHECK(v[3] == 0.15 && v[7] == 0.35);
 		free(v);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -77,7 +83,8 @@ test_metrics(void)
 	CHECK_INT(m.p, 1);
 	CHECK_STR(m.name[0], "b");
 	CHECK_STR(err.text, "");
-	CHECK_INT(metrics_choose(&m, wrong, 1, &err), NW_EINVAL);       /* the response predicts itself too well */
+	/* the response predicts itself too well */
+	CHECK_INT(metrics_choose(&m, wrong, 1, &err), NW_EINVAL);
 	CHECK(strstr(err.text, "\"y\"") != NULL);
 	metrics_clear(&m);
 	err.text[0] = '\0';

@@ -17,11 +17,12 @@ parse(const char *text, size_t len, struct stat_error *err)
 static void
 test_numbers(void)
 {
-	static const char *const good[] = { "0", "-0", "1", "+1", ".5", "5.", "0.1", "123456789012345", "1234567890123456789",
-	    "0.30000000000000004", "1e22", "1E-300", "4.9e-324", "1.7976931348623157e308", " 7 ", "000000000000000000001",
-	    "0.000000000000000000000001", "9007199254740993", "1e-400" };
-	static const char *const bad[] = { "", " ", "-", ".", "e5", "1e", "1e+", "0x10", "1,5", "1 2", "nan", "inf", "1e999",
-	    "--1", "1.2.3", "1d5", "1_000" };
+	static const char *const good[] = { "0", "-0", "1", "+1", ".5", "5.", "0.1",
+		"123456789012345", "1234567890123456789", "0.30000000000000004", "1e22", "1E-300",
+		"4.9e-324", "1.7976931348623157e308", " 7 ", "000000000000000000001",
+		"0.000000000000000000000001", "9007199254740993", "1e-400" };
+	static const char *const bad[] = { "", " ", "-", ".", "e5", "1e", "1e+", "0x10", "1,5",
+		"1 2", "nan", "inf", "1e999", "--1", "1.2.3", "1d5", "1_000" };
 	char s[64], longest[600];
 	double v;
 	size_t i;
@@ -32,8 +33,9 @@ test_numbers(void)
 	}
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK(!stat_number_parse(bad[i], strlen(bad[i]), &v));
-	for (i = 0; i < 20000; i++) {   /* every length and place of the point */
-		snprintf(s, sizeof(s), "%.*f", (int)(i % 12), (double)(i * i) * 0.37 / (double)(1 + i % 1000));
+	for (i = 0; i < 20000; i++) { /* every length and place of the point */
+		snprintf(s, sizeof(s), "%.*f", (int)(i % 12),
+		    (double)(i * i) * 0.37 / (double)(1 + i % 1000));
 		CHECK(stat_number_parse(s, strlen(s), &v) && v == strtod(s, NULL));
 	}
 	memset(longest, '1', sizeof(longest));
@@ -43,14 +45,19 @@ test_numbers(void)
 static void
 test_columns(void)
 {
-	static const char text[] = "\xef\xbb\xbf" "a, \"b,\"\"x\"\"\" ,\"c\nd\",\r\n1,NA,x,\r\n,-inf,\"y\"\"\",3\r\n2e0,nan,\"two\nlines\",4";
-	static const char plain[] = "\xef\xbb\xbf" "a,\"b,\"\"x\"\"\",\"c\nd\",\r\n1,NA,x,\r\n,-inf,\"y\"\"\",3\r\n2e0,nan,\"two\nlines\",4";
+	static const char text[] =
+	    "\xef\xbb\xbf"
+	    "a, \"b,\"\"x\"\"\" "
+	    ",\"c\nd\",\r\n1,NA,x,\r\n,-inf,\"y\"\"\",3\r\n2e0,nan,\"two\nlines\",4";
+	static const char plain[] = "\xef\xbb\xbf"
+				    "a,\"b,\"\"x\"\"\",\"c\nd\",\r\n1,NA,x,\r\n,-inf,\"y\"\"\","
+				    "3\r\n2e0,nan,\"two\nlines\",4";
 	struct stat_error err = { "" };
 	struct stat_table *t = parse(text, sizeof(text) - 1, &err);
 	const char *const *words;
 	const double *v;
 
-	CHECK(t == NULL);               /* a quote in an unquoted field, here after a blank */
+	CHECK(t == NULL); /* a quote in an unquoted field, here after a blank */
 	CHECK_STR(err.text, "f:1:4: quote inside an unquoted field");
 	t = parse(plain, sizeof(plain) - 1, &err);
 	CHECK(t != NULL);
@@ -85,17 +92,16 @@ test_columns(void)
 static void
 test_errors(void)
 {
-	static const struct { const char *text, *want; } cases[] = {
-		{ "", "f:1:1: no header line" },
-		{ "\n1\n", "f:1:1: no header line" },
+	static const struct {
+		const char *text, *want;
+	} cases[] = { { "", "f:1:1: no header line" }, { "\n1\n", "f:1:1: no header line" },
 		{ "a,b\n1\n", "f:2:2: row ends after 1 of 2 fields" },
 		{ "a,b\n1,2,3\n", "f:2:5: more fields than the header's 2" },
 		{ "a,b\n1,2\n\n1,2\n", "f:3:1: row ends after 1 of 2 fields" },
 		{ "a,b\n1,\"2\n3\n", "f:2:3: quote that is never closed" },
 		{ "a,b\n1,\"2\"3\n", "f:2:6: text after a closing quote" },
 		{ "a\n1\r2\n", "f:2:2: carriage return without line feed" },
-		{ "a,b,a\n", "f:1:1: two columns are named \"a\"" }
-	};
+		{ "a,b,a\n", "f:1:1: two columns are named \"a\"" } };
 	struct stat_error err;
 	struct stat_table *t;
 	size_t i;
@@ -110,11 +116,12 @@ test_errors(void)
 	CHECK_STR(err.text, "f:2:2: NUL byte");
 	t = parse("a\n\xff\x1b[2J\n", 8, &err);
 	CHECK(t != NULL && stat_table_numbers(t, "a", &err) == NULL);
-	CHECK(strchr(err.text, 0x1b) == NULL);  /* no escape sequence reaches a terminal */
+	CHECK(strchr(err.text, 0x1b) == NULL); /* no escape sequence reaches a terminal */
 	stat_table_free(t);
 }
 
-/* One column: a blank line is a missing value, but not at the end. Latin-1 becomes question marks, UTF-8 stays. */
+/* One column: a blank line is a missing value, but not at the end. Latin-1 becomes question marks,
+ * UTF-8 stays. */
 static void
 test_shapes(void)
 {

@@ -18,13 +18,32 @@ write_file(const char *text)
 	fclose(f);
 }
 
-static const struct { const char *assignment; int64_t interval_ns; } intervals[] = {
-	{ "interval=1", 1000000000 }, { "interval=1 s", 1000000000 }, { "interval=250ms", 250000000 },
-	{ "interval=0.1 s", 100000000 }, { "interval=2 m", INT64_C(120000000000) },
+static const struct {
+	const char *assignment;
+	int64_t interval_ns;
+} intervals[] = {
+	{ "interval=1", 1000000000 },
+	{ "interval=1 s", 1000000000 },
+	{ "interval=250ms", 250000000 },
+	{ "interval=0.1 s", 100000000 },
+	{ "interval=2 m", INT64_C(120000000000) },
 };
 static const char *const bad[] = {
-	"interval", "interval=", "interval=0", "interval=5ms", "interval=2 h", "interval=1 s x", "interval=-1",
-	"box=", "box=a b", "box=a/b/c", "host=a b", "probes=cpu,load", "probes=gpu", "queue-size=1", "queue-size=2 TiB",
+	"interval",
+	"interval=",
+	"interval=0",
+	"interval=5ms",
+	"interval=2 h",
+	"interval=1 s x",
+	"interval=-1",
+	"box=",
+	"box=a b",
+	"box=a/b/c",
+	"host=a b",
+	"probes=cpu,load",
+	"probes=gpu",
+	"queue-size=1",
+	"queue-size=2 TiB",
 	"colour=red",
 };
 
@@ -52,13 +71,15 @@ main(void)
 	CHECK_INT(blipp_conf_override(&c, "interval=soon", why), NW_EINVAL);
 	CHECK_STR(why, "interval: \"soon\" is not a time from 10 ms to 60 m");
 
-	write_file("# a comment\n\n  box   192.0.2.1/5010  # the box\nhost dtn7\nqueue-size 8 MiB\nprobes cpu clock\n");
+	write_file("# a comment\n\n  box   192.0.2.1/5010  # the box\nhost dtn7\nqueue-size 8 "
+		   "MiB\nprobes cpu clock\n");
 	CHECK_INT(blipp_conf_read(&c, path, why), NW_OK);
 	CHECK_STR(c.box, "192.0.2.1/5010");
 	CHECK_STR(c.host, "dtn7");
 	CHECK_INT(c.queue_bytes, 8 << 20);
 	for (i = 0; i < BLIPP_PROBES; i++)
-		CHECK_INT(c.probes[i], blipp_probes[i] == &probe_cpu || blipp_probes[i] == &probe_clock);
+		CHECK_INT(
+		    c.probes[i], blipp_probes[i] == &probe_cpu || blipp_probes[i] == &probe_clock);
 
 	CHECK_STR(c.spool_dir, "");
 	write_file("spool-dir /var/spool/x\nspool-max-size 2 GiB\nspool-max-age 36 h\n");
@@ -73,7 +94,7 @@ main(void)
 	write_file("host other\nprobes cpu\nintervall 5\n");
 	CHECK_INT(blipp_conf_read(&c, path, why), NW_EINVAL);
 	CHECK(strstr(why, ":3: intervall: unknown directive") != NULL);
-	CHECK_STR(c.host, "dtn7");                              /* as it was */
+	CHECK_STR(c.host, "dtn7"); /* as it was */
 	write_file("host");
 	CHECK_INT(blipp_conf_read(&c, path, why), NW_EINVAL);
 	unlink(path);

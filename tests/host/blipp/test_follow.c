@@ -11,7 +11,8 @@
 
 #define MS INT64_C(1000000)
 
-/* Ten seconds at 1 s, ten at 100 ms, ten at 1 s: every sample on the grid, none missing, none twice. */
+/* Ten seconds at 1 s, ten at 100 ms, ten at 1 s: every sample on the grid, none missing, none
+ * twice. */
 static void
 test_beat(void)
 {
@@ -74,15 +75,15 @@ test_parse(void)
 	double v[SERIES_FIELDS_MAX];
 	size_t i, len, known, before = 0;
 
-	put32(info, 16, 1448);              /* snd_mss */
-	put32(info, 68, 12500);             /* rtt, us */
-	put32(info, 76, 0x7fffffff);        /* snd_ssthresh: none */
-	put32(info, 80, 10);                /* snd_cwnd, segments */
-	put64(info, 104, UINT64_MAX);       /* pacing_rate: unlimited */
-	put32(info, 148, UINT32_MAX);       /* min_rtt: none yet */
-	put64(info, 168, 2500000);          /* busy_time, us */
-	put64(info, 200, 1ull << 40);       /* bytes_sent */
-	put32(info, 232, 65535);            /* rcv_wnd */
+	put32(info, 16, 1448);        /* snd_mss */
+	put32(info, 68, 12500);       /* rtt, us */
+	put32(info, 76, 0x7fffffff);  /* snd_ssthresh: none */
+	put32(info, 80, 10);          /* snd_cwnd, segments */
+	put64(info, 104, UINT64_MAX); /* pacing_rate: unlimited */
+	put32(info, 148, UINT32_MAX); /* min_rtt: none yet */
+	put64(info, 168, 2500000);    /* busy_time, us */
+	put64(info, 200, 1ull << 40); /* bytes_sent */
+	put32(info, 232, 65535);      /* rcv_wnd */
 	info[2] = 3;
 	follow_parse(info, 280, v);
 	CHECK_NEAR(value_of(v, "SmoothedRTT"), 12.5, 1e-12, 0);
@@ -91,7 +92,8 @@ test_parse(void)
 	CHECK_NEAR(value_of(v, "CurRwinSent"), 65535, 0, 0);
 	CHECK_NEAR(value_of(v, "CurTimeoutCount"), 3, 0, 0);
 	CHECK_NEAR(value_of(v, "linux_busy_time"), 2500000, 0, 0);
-	CHECK(isnan(value_of(v, "CurSsthresh")) && isnan(value_of(v, "linux_pacing_rate")) && isnan(value_of(v, "MinRTT")));
+	CHECK(isnan(value_of(v, "CurSsthresh")) && isnan(value_of(v, "linux_pacing_rate")) &&
+	    isnan(value_of(v, "MinRTT")));
 	put32(info, 76, 20);
 	follow_parse(info, 280, v);
 	CHECK_NEAR(value_of(v, "CurSsthresh"), 28960, 0, 0);
@@ -118,9 +120,11 @@ pair_open(int fd[2], struct nw_order *o)
 
 	fd[0] = socket(AF_INET, SOCK_STREAM, 0);
 	CHECK(bind(l, (struct sockaddr *)&a, len) == 0 && listen(l, 1) == 0);
-	CHECK(getsockname(l, (struct sockaddr *)&a, &len) == 0 && connect(fd[0], (struct sockaddr *)&a, len) == 0);
+	CHECK(getsockname(l, (struct sockaddr *)&a, &len) == 0 &&
+	    connect(fd[0], (struct sockaddr *)&a, len) == 0);
 	o->dport = ntohs(a.sin_port);
-	CHECK((fd[1] = accept(l, NULL, NULL)) >= 0 && getsockname(fd[0], (struct sockaddr *)&a, &len) == 0);
+	CHECK((fd[1] = accept(l, NULL, NULL)) >= 0 &&
+	    getsockname(fd[0], (struct sockaddr *)&a, &len) == 0);
 	o->sport = ntohs(a.sin_port);
 	close(l);
 }
@@ -128,8 +132,13 @@ pair_open(int fd[2], struct nw_order *o)
 static void
 test_follow(void)
 {
-	struct nw_order o = { .opt = NW_OPT_START, .id = "s1/1", .event_type = FOLLOW_EVENT_TYPE, .src = "127.0.0.1",
-		.dst = "127.0.0.1", .collection_ns = 100 * MS, .lease_ns = 5000 * MS };
+	struct nw_order o = { .opt = NW_OPT_START,
+		.id = "s1/1",
+		.event_type = FOLLOW_EVENT_TYPE,
+		.src = "127.0.0.1",
+		.dst = "127.0.0.1",
+		.collection_ns = 100 * MS,
+		.lease_ns = 5000 * MS };
 	const struct nw_provider_opts opts = { .box = "127.0.0.1/1", .host = "h" };
 	struct nw_provider_stats stats;
 	static struct followers f;
@@ -148,7 +157,7 @@ test_follow(void)
 	}
 	pair_open(fd, &o);
 	leases_take(&l, &o, 0, &changed);
-	strcpy(o.id, "s1/2");                    /* nobody is there */
+	strcpy(o.id, "s1/2"); /* nobody is there */
 	o.dport ^= 1;
 	leases_take(&l, &o, 0, &changed);
 	strcpy(o.id, "s1/3");
@@ -159,7 +168,7 @@ test_follow(void)
 	CHECK_INT(followers_sample(&f, &r, now), NW_OK);
 	nw_provider_get_stats(r.provider, &stats);
 	CHECK_INT(stats.docs_queued, 1);
-	CHECK_INT(followers_sample(&f, &r, now), NW_OK);     /* not due yet */
+	CHECK_INT(followers_sample(&f, &r, now), NW_OK); /* not due yet */
 	CHECK_INT(followers_due(&f), now.mono_ns + 100 * MS);
 	now.mono_ns += 100 * MS;
 	now.wall_ns += 100 * MS;
@@ -167,7 +176,7 @@ test_follow(void)
 	close(fd[0]);
 	close(fd[1]);
 	now.mono_ns += 100 * MS;
-	CHECK_INT(followers_sample(&f, &r, now), NW_OK);     /* it is gone: nothing to say */
+	CHECK_INT(followers_sample(&f, &r, now), NW_OK); /* it is gone: nothing to say */
 	nw_provider_get_stats(r.provider, &stats);
 	CHECK_INT(stats.docs_queued, 2);
 	CHECK(leases_expire(&l, 5000 * MS));

@@ -18,11 +18,13 @@ main(void)
 {
 	struct clock_tracking t;
 	char cut[256];
-	const char good[] = "C0A80101,192.168.1.1,3,1700000000.123456789,0.000012345" TAIL "Normal\n";
+	const char good[] =
+	    "C0A80101,192.168.1.1,3,1700000000.123456789,0.000012345" TAIL "Normal\n";
 	size_t i, commas = 0;
 
 	CHECK_INT(parse(good, &t), NW_OK);
-	CHECK_NEAR(t.offset_s, -0.000012345, 1e-12, 0);         /* chronyd says slow: this clock is behind */
+	/* chronyd says slow: this clock is behind */
+	CHECK_NEAR(t.offset_s, -0.000012345, 1e-12, 0);
 	CHECK_NEAR(t.frequency_ppm, -12.345, 1e-12, 0);
 	CHECK_NEAR(t.skew_ppm, 0.123, 1e-12, 0);
 	CHECK_NEAR(t.root_delay_s, 0.0015, 1e-12, 0);
@@ -32,7 +34,8 @@ main(void)
 	CHECK(!t.local_reference);
 	CHECK_NEAR(clock_bound_s(&t), 0.000012345 + 0.00025 + 0.00075, 1e-12, 0);
 
-	CHECK_INT(parse("C0A80101,192.168.1.1,3,1700000000.1,0.5" TAIL "Insert second\n", &t), NW_OK);
+	CHECK_INT(
+	    parse("C0A80101,192.168.1.1,3,1700000000.1,0.5" TAIL "Insert second\n", &t), NW_OK);
 	CHECK_INT(t.leap, 1);
 	CHECK_INT(parse("00000000,,0,0.0,0.0" TAIL "Not synchronised\n", &t), NW_OK);
 	CHECK_INT(t.leap, 3);
@@ -46,7 +49,7 @@ main(void)
 	CHECK_INT(parse("C0A80101,192.168.1.1,99,1700000000.1,0.5" TAIL "Normal\n", &t), NW_EPROTO);
 	CHECK_INT(parse("C0A80101,192.168.1.1,3,1700000000.1,nan" TAIL "Normal\n", &t), NW_EPROTO);
 	CHECK_INT(parse("C0A80101,192.168.1.1,3,1700000000.1,0.5x" TAIL "Normal\n", &t), NW_EPROTO);
-	for (i = 0; good[i] != '\0' && commas < 13; i++) {      /* cut before the last field, anywhere */
+	for (i = 0; good[i] != '\0' && commas < 13; i++) { /* cut before the last field, anywhere */
 		memcpy(cut, good, i);
 		cut[i] = '\0';
 		CHECK_INT(parse(cut, &t), NW_EPROTO);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* /proc/stat: shares of an interval that sum to 1, with guests, with counters that step back, with cores that go. */
+/* /proc/stat: shares of an interval that sum to 1, with guests, with counters that step back, with
+ * cores that go. */
 #include "host/blipp/probe.h"
 
 #include "tests/check.h"
@@ -7,12 +8,12 @@
 
 #define PARSE(s, text) cpu_parse(scan_text(text, strlen(text)), s)
 
-static const char before_text[] =
-    "cpu  1000 100 300 8000 200 10 20 30 400 50\n"
-    "cpu0 500 50 150 4000 100 5 10 15 200 25\n"
-    "cpu1 500 50 150 4000 100 5 10 15 200 25\n"
-    "intr 123456 0 9 0 0\n"
-    "ctxt 777\nbtime 1700000000\nprocesses 4242\nprocs_running 3\nprocs_blocked 1\nsoftirq 99 1 2 3\n";
+static const char before_text[] = "cpu  1000 100 300 8000 200 10 20 30 400 50\n"
+				  "cpu0 500 50 150 4000 100 5 10 15 200 25\n"
+				  "cpu1 500 50 150 4000 100 5 10 15 200 25\n"
+				  "intr 123456 0 9 0 0\n"
+				  "ctxt 777\nbtime 1700000000\nprocesses 4242\nprocs_running "
+				  "3\nprocs_blocked 1\nsoftirq 99 1 2 3\n";
 static const char after_text[] =
     "cpu  1100 110 340 8100 250 15 25 40 440 52\n"
     "cpu0 590 60 190 4000 100 10 15 25 240 27\n"
@@ -53,7 +54,7 @@ test_shares(void)
 	CHECK_NEAR(s[CPU_IDLE], 100.0 / 320, 1e-12, 0);
 	CHECK_NEAR(s[CPU_STEAL], 10.0 / 320, 1e-12, 0);
 	CHECK_NEAR(sum_of(s), 1, 1e-12, 0);
-	CHECK_NEAR(cpu_busiest(&before, &after), 1, 1e-12, 0);          /* cpu0 had no idle tick */
+	CHECK_NEAR(cpu_busiest(&before, &after), 1, 1e-12, 0); /* cpu0 had no idle tick */
 	CHECK(!cpu_shares(&before.times, &before.times, s));
 	CHECK(isnan(cpu_busiest(&before, &before)));
 	free(before.cores);
@@ -67,16 +68,20 @@ test_odd(void)
 	struct cpu_stat before = { 0 }, after = { 0 };
 	double s[CPU_FIELDS];
 
-	CHECK_INT(PARSE(&before, "cpu 10 0 10 100 50 0 0 0 0 0\ncpu0 5 0 5 50 25 0 0 0\ncpu1 5 0 5 50 25 0 0 0\n"), NW_OK);
+	CHECK_INT(
+	    PARSE(&before,
+		"cpu 10 0 10 100 50 0 0 0 0 0\ncpu0 5 0 5 50 25 0 0 0\ncpu1 5 0 5 50 25 0 0 0\n"),
+	    NW_OK);
 	CHECK_INT(PARSE(&after, "cpu 20 0 10 110 40 0 0 0 0 0\ncpu0 15 0 5 60 25 0 0 0\n"), NW_OK);
 	CHECK(cpu_shares(&before.times, &after.times, s));
 	CHECK_NEAR(sum_of(s), 1, 1e-12, 0);
 	CHECK_NEAR(s[CPU_IOWAIT], 0, 0, 0);
 	CHECK_NEAR(s[CPU_USER], 0.5, 1e-12, 0);
 	CHECK_NEAR(cpu_busiest(&before, &after), 0.5, 1e-12, 0);
-	CHECK_INT(PARSE(&before, "cpu 30 0 10 120 40 0 0 0 0 0\ncpu1 500 0 5 50 25 0 0 0\n"), NW_OK);
-	CHECK(isnan(cpu_busiest(&after, &before)));                     /* no core seen both times */
-	CHECK_INT(PARSE(&before, "cpu 10 0 10 100\n"), NW_OK);          /* Linux 2.4 had four */
+	CHECK_INT(
+	    PARSE(&before, "cpu 30 0 10 120 40 0 0 0 0 0\ncpu1 500 0 5 50 25 0 0 0\n"), NW_OK);
+	CHECK(isnan(cpu_busiest(&after, &before)));            /* no core seen both times */
+	CHECK_INT(PARSE(&before, "cpu 10 0 10 100\n"), NW_OK); /* Linux 2.4 had four */
 	CHECK_INT(before.times.ticks[CPU_STEAL], 0);
 	CHECK_INT(PARSE(&before, ""), NW_EPROTO);
 	CHECK_INT(PARSE(&before, "cpu 1 2 3\n"), NW_EPROTO);

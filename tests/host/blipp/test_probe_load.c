@@ -4,9 +4,8 @@
 #include "tests/check.h"
 #include "narrows/err.h"
 
-static const char *const bad[] = {
-	"", "1.00 2.00", "1 2 3 4/5", "1.0 2.00 3.00 1/2", "1.00 2.00 3.00 7", "a.00 2.00 3.00 1/2"
-};
+static const char *const bad[] = { "", "1.00 2.00", "1 2 3 4/5", "1.0 2.00 3.00 1/2",
+	"1.00 2.00 3.00 7", "a.00 2.00 3.00 1/2" };
 
 int
 main(void)

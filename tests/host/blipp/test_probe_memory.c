@@ -53,14 +53,18 @@ test_vmstat(void)
 	static char many[400 * 16];
 	size_t i, at = 0;
 
-	CHECK_INT(vmstat_parse(SCAN("nr_free_pages 100\nnr_dirty 7\npgpgin 500\npgpgout 18446744073709551615\n"), &t), NW_OK);
+	CHECK_INT(
+	    vmstat_parse(
+		SCAN("nr_free_pages 100\nnr_dirty 7\npgpgin 500\npgpgout 18446744073709551615\n"),
+		&t),
+	    NW_OK);
 	CHECK_INT(t.n, 4);
 	CHECK_NEAR(table_get(&t, "pgpgout"), 0x1p64, 0, 0);
 	CHECK(!field(&t, "nr_dirty")->counter);
 	CHECK(field(&t, "pgpgin")->counter);
 	for (i = 0; i < 400; i++)
 		at += (size_t)snprintf(many + at, sizeof(many) - at, "name%zu %zu\n", i, i);
-	CHECK_INT(vmstat_parse(SCAN(many), &t), NW_OK);         /* a future kernel: the first ones */
+	CHECK_INT(vmstat_parse(SCAN(many), &t), NW_OK); /* a future kernel: the first ones */
 	CHECK_INT(t.n, SERIES_FIELDS_MAX);
 	CHECK_NEAR(table_get(&t, "name249"), 249, 0, 0);
 	CHECK_INT(vmstat_parse(SCAN("-\n"), &t), NW_EPROTO);

@@ -6,9 +6,11 @@
 
 static const char text[] =
     "Inter-|   Receive                                                |  Transmit\n"
-    " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier "
+    " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop "
+    "fifo colls carrier "
     "compressed\n"
-    "    lo: 22615135    9111    0    0    0     0          0         0 22615135    9111    0    0    0     0       0 0\n"
+    "    lo: 22615135    9111    0    0    0     0          0         0 22615135    9111    0    0 "
+    "   0     0       0 0\n"
     "eth0:157101971 3014 1 2 3 4 5 6 119558 1670 7 8 9 10 11 12\n"
     "eth0:1: 5 6 0 0 0 0 0 0 7 8 0 0 0 0 0 0\n"
     "cut: 1 2 3\n"

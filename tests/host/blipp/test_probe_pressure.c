@@ -16,7 +16,9 @@ main(void)
 	double some, full;
 
 	CHECK_INT(parse("some avg10=0.00 avg60=0.12 avg300=0.00 total=123456\n"
-	    "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n", &some, &full), NW_OK);
+			"full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
+		      &some, &full),
+	    NW_OK);
 	CHECK_NEAR(some, 123456, 0, 0);
 	CHECK_NEAR(full, 7, 0, 0);
 	CHECK_INT(parse("some avg10=0.00 avg60=0.00 avg300=0.00 total=5\n", &some, &full), NW_OK);

@@ -6,7 +6,8 @@
 #include "narrows/err.h"
 
 static const struct table_alias tcp_aliases[] = {
-	{ "InSegs", "segments_in", "{segment}", false }, { "CurrEstab", "established", "{connection}", true },
+	{ "InSegs", "segments_in", "{segment}", false },
+	{ "CurrEstab", "established", "{connection}", true },
 	{ NULL, NULL, NULL, false },
 };
 static const struct pairs_protocol protocols[] = {
@@ -22,7 +23,8 @@ main(void)
 	static struct table tables[2];
 
 	CHECK_INT(PARSE("Ip: Forwarding InReceives\nIp: 2 12107\nIcmp: A B\nIcmp: 1 2\n"
-	    "Tcp: MaxConn CurrEstab InSegs RetransSegs\nTcp: -1 7 12065 3\n"), NW_OK);
+			"Tcp: MaxConn CurrEstab InSegs RetransSegs\nTcp: -1 7 12065 3\n"),
+	    NW_OK);
 	CHECK_INT(tables[0].n, 2);
 	CHECK_NEAR(table_get(&tables[0], "InReceives"), 12107, 0, 0);
 	CHECK_INT(tables[1].n, 4);
@@ -35,7 +37,7 @@ main(void)
 	CHECK_STR(tables[1].fields[2].unit, "{segment}");
 	CHECK_STR(tables[1].fields[3].unit, "1");
 
-	CHECK_INT(PARSE("Tcp: InSegs More\nTcp: 5\n"), NW_OK);          /* fewer numbers than names */
+	CHECK_INT(PARSE("Tcp: InSegs More\nTcp: 5\n"), NW_OK); /* fewer numbers than names */
 	CHECK_INT(tables[1].n, 1);
 	CHECK_INT(PARSE("Tcp: InSegs\nUdp: 5\n"), NW_EPROTO);
 	CHECK_INT(PARSE("Udp: InSegs\nUdp: 5\n"), NW_EPROTO);

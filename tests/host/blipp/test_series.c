@@ -5,7 +5,8 @@
 #include "tests/fakebox.h"
 #include "narrows/clock.h"
 
-static const struct series_field fields[] = { { "a", "By", true }, { "b", "1", false }, { "c", "By", true } };
+static const struct series_field fields[] = { { "a", "By", true }, { "b", "1", false },
+	{ "c", "By", true } };
 static const struct series_kind host_kind = { SERIES_PREFIX "test", NULL, fields, 3 };
 static const struct series_kind device_kind = { SERIES_PREFIX "test:device:", "device", fields, 3 };
 
@@ -13,7 +14,9 @@ static void
 test_set(struct report *r)
 {
 	static const char *const rounds[][4] = {
-		{ "sda", "sdb", "sdc", NULL }, { "sda", "sdb", "sdc", NULL }, { "sdc", "sda", NULL, NULL },
+		{ "sda", "sdb", "sdc", NULL },
+		{ "sda", "sdb", "sdc", NULL },
+		{ "sdc", "sda", NULL, NULL },
 		{ "sdd", "sda", "sdc", NULL },
 	};
 	static const size_t kept[] = { 3, 3, 2, 3 };
@@ -71,7 +74,9 @@ main(void)
 	CHECK_INT(series_send(&host, &host_kind, &r, (const double[]){ 1, NAN, 3 }), NW_OK);
 	CHECK_INT(series_send(&host, &host_kind, &r, (const double[]){ 1, 2, 3 }), NW_OK);
 	CHECK_STR(host.id, "h/test");
-	CHECK_INT(series_send(series_set_get(&set, "sda", 3), &device_kind, &r, (const double[]){ 4, 5, 6 }), NW_OK);
+	CHECK_INT(series_send(series_set_get(&set, "sda", 3), &device_kind, &r,
+		      (const double[]){ 4, 5, 6 }),
+	    NW_OK);
 	CHECK_STR(set.list[0].id, "h/test:device:sda");
 	drive(r.provider, &b, 3);
 	CHECK_INT(b.metas, 2);
@@ -81,11 +86,13 @@ main(void)
 	CHECK_NEAR(b.last_values[2], 6, 0, 0);
 	CHECK_INT(r.values, 9);
 	series_set_sweep(&set, &r);
-	series_set_sweep(&set, &r);                             /* sda has gone */
+	series_set_sweep(&set, &r); /* sda has gone */
 	CHECK_INT(set.n, 0);
-	CHECK_INT(series_send(series_set_get(&set, "sda", 3), &device_kind, &r, (const double[]){ 7, 8, 9 }), NW_OK);
+	CHECK_INT(series_send(series_set_get(&set, "sda", 3), &device_kind, &r,
+		      (const double[]){ 7, 8, 9 }),
+	    NW_OK);
 	drive(r.provider, &b, 4);
-	CHECK_INT(b.metas, 3);                                  /* and is back */
+	CHECK_INT(b.metas, 3); /* and is back */
 	test_set(&r);
 	CHECK_INT(nw_provider_close(r.provider, 500000000), NW_OK);
 	series_set_clear(&set);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a caliper pair costs, next to the two clock reads it cannot do without. Thread CPU time, medians, interleaved. */
+/* What a caliper pair costs, next to the two clock reads it cannot do without. Thread CPU time,
+ * medians, interleaved. */
 #include "narrows/caliper.h"
 
 #include <stdio.h>
@@ -73,7 +74,8 @@ main(void)
 	qsort(clocks, ROUNDS, sizeof(clocks[0]), by_value);
 	qsort(pairs, ROUNDS, sizeof(pairs[0]), by_value);
 	printf("two clock reads      %7.2f ns\n", clocks[ROUNDS / 2]);
-	printf("caliper pair         %7.2f ns   %.3f x\n", pairs[ROUNDS / 2], pairs[ROUNDS / 2] / clocks[ROUNDS / 2]);
+	printf("caliper pair         %7.2f ns   %.3f x\n", pairs[ROUNDS / 2],
+	    pairs[ROUNDS / 2] / clocks[ROUNDS / 2]);
 	printf("take, per window     %7.0f ns\n", take_ns);
 	nw_caliper_free(c);
 	return w.n == (uint64_t)ROUNDS * PAIRS ? 0 : 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calipers against two-pass sums in long double, over windows, clamps and operations that cross a window's end. */
+/* Calipers against two-pass sums in long double, over windows, clamps and operations that cross a
+ * window's end. */
 #include "narrows/caliper.h"
 
 #include "tests/check.h"
@@ -8,7 +9,9 @@
 
 enum { N_MAX = 20000 };
 
-struct op { int64_t bytes, ns; };
+struct op {
+	int64_t bytes, ns;
+};
 
 static uint64_t random_state = 88172645463325252ull;
 
@@ -96,15 +99,17 @@ test_sums(struct nw_caliper *c)
 
 	for (i = 0; i < 63; i++)
 		ops[i] = (struct op){ 65536, 1000 + i };
-	check_window(c, ops, 63, 1e-9);             /* less than one batch */
+	check_window(c, ops, 63, 1e-9); /* less than one batch */
 	for (i = 0; i < N_MAX; i++)
-		ops[i] = (struct op){ (int64_t)(random64() % 1000000) - 1000, (int64_t)(random64() % 100000) };
+		ops[i] = (struct op){ (int64_t)(random64() % 1000000) - 1000,
+			(int64_t)(random64() % 100000) };
 	check_window(c, ops, N_MAX, 1e-9);
 	check_window(c, ops + 7, 64, 1e-9);
-	for (i = 0; i < N_MAX; i++)                 /* nearly constant: where naive sums of squares fail */
+	for (i = 0; i < N_MAX; i++) /* nearly constant: where naive sums of squares fail */
 		ops[i] = (struct op){ INT64_C(1) << 40, 1000000000 + (int64_t)(random64() % 3) };
-	check_window(c, ops, N_MAX, 1e-4);          /* the rates themselves have rounding errors of that size */
-	ops[0] = (struct op){ 1, 1000000000 };      /* the first rate is far off */
+	/* the rates themselves have rounding errors of that size */
+	check_window(c, ops, N_MAX, 1e-4);
+	ops[0] = (struct op){ 1, 1000000000 }; /* the first rate is far off */
 	for (i = 1; i < N_MAX; i++)
 		ops[i] = (struct op){ 1000000, (int64_t)(1000 + random64() % 10) };
 	check_window(c, ops, N_MAX, 1e-9);
@@ -133,7 +138,7 @@ test_empty(struct nw_caliper *c)
 	struct nw_caliper_window w;
 
 	nw_caliper_take(c, 5000, &w);
-	nw_caliper_end(c, 100, 5500);               /* without begin: nothing */
+	nw_caliper_end(c, 100, 5500); /* without begin: nothing */
 	nw_caliper_take(c, 6000, &w);
 	CHECK_INT(w.n, 0);
 	CHECK_INT(w.n_rate, 0);
@@ -162,7 +167,7 @@ test_across(struct nw_caliper *c)
 	CHECK_INT(w.n, 1);
 	CHECK_NEAR(w.d.sum, 2700, 0, 0);
 	CHECK_INT(w.busy_ns, 1200 + 100);
-	nw_caliper_begin(c, 5500);                  /* abandons the open one */
+	nw_caliper_begin(c, 5500); /* abandons the open one */
 	nw_caliper_end(c, 10, 5600);
 	nw_caliper_take(c, 6000, &w);
 	CHECK(w.busy_ns >= 0 && w.busy_ns <= 1000);
@@ -178,9 +183,9 @@ test_clamps(struct nw_caliper *c)
 	nw_caliper_begin(c, 2000);
 	nw_caliper_end(c, 5, 2000);
 	nw_caliper_begin(c, 2000);
-	nw_caliper_end(c, 5, 1900);                 /* a caller with a clock of its own */
+	nw_caliper_end(c, 5, 1900); /* a caller with a clock of its own */
 	nw_caliper_begin(c, 2000);
-	nw_caliper_end(c, -1, 2100);                /* a failed read */
+	nw_caliper_end(c, -1, 2100); /* a failed read */
 	nw_caliper_take(c, 3000, &w);
 	CHECK_INT(w.n, 3);
 	CHECK_INT(w.clamped, 2);
@@ -191,7 +196,7 @@ test_clamps(struct nw_caliper *c)
 	CHECK_INT(w.hist[1], 2);
 	nw_caliper_begin(c, 3000);
 	nw_caliper_end(c, INT64_MAX, 3000 + (INT64_C(1) << 45));
-	CHECK_INT(w.hist[1], 2);                    /* on loan until the next take */
+	CHECK_INT(w.hist[1], 2); /* on loan until the next take */
 	nw_caliper_take(c, 3000 + (INT64_C(1) << 45), &next);
 	CHECK_INT(next.hist[NW_HIST_BUCKETS - 1], 1);
 	CHECK_NEAR(next.v.max, 0x1p63, 1e-15, 0);

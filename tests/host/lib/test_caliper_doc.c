@@ -42,7 +42,9 @@ main(void)
 	fakebox_start(&b);
 	opts.box = b.addr;
 	CHECK_INT(nw_provider_new(&opts, &p), NW_OK);
-	CHECK_INT(nw_provider_meta(p, "m1", NULL, "nl:tools:calipers:summary:read", NULL, 0, NULL, 0), NW_OK);
+	CHECK_INT(
+	    nw_provider_meta(p, "m1", NULL, "nl:tools:calipers:summary:read", NULL, 0, NULL, 0),
+	    NW_OK);
 	CHECK_INT(nw_caliper_new(&c), NW_OK);
 
 	nw_caliper_take(c, 1000000000, &w);

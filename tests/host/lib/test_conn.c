@@ -6,7 +6,9 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
-static const struct { const char *text, *host, *port; } good[] = {
+static const struct {
+	const char *text, *host, *port;
+} good[] = {
 	{ "127.0.0.1/5006", "127.0.0.1", "5006" },
 	{ "127.0.0.1:5007", "127.0.0.1", "5007" },
 	{ "box.example.net", "box.example.net", "5006" },
@@ -21,9 +23,8 @@ static const struct { const char *text, *host, *port; } good[] = {
 	{ "tls://127.0.0.1/5010", "127.0.0.1", "5010" },
 	{ "tls://[::1]:99", "::1", "99" },
 };
-static const char *const bad[] = {
-	"", "/5006", ":5006", "box/", "box:", "[::1", "[]:1", "[::1]x", "a b/1", "a/b/c", "a/1:2", "tls://", "tls:///5007", "https://box"
-};
+static const char *const bad[] = { "", "/5006", ":5006", "box/", "box:", "[::1", "[]:1", "[::1]x",
+	"a b/1", "a/b/c", "a/1:2", "tls://", "tls:///5007", "https://box" };
 
 static void
 test_addresses(void)

@@ -6,7 +6,7 @@
 #include "tests/check.h"
 
 #define MS INT64_C(1000000)
-#define S (1000 * MS)
+#define S  (1000 * MS)
 
 static struct nw_order
 order(uint16_t opt, const char *id, const char *event_type, int64_t collection_ns, int64_t lease_ns)
@@ -39,7 +39,7 @@ test_expiry(void)
 	CHECK(take(&l, &o, 0));
 	for (t = 2 * S; t <= 10 * S; t += 2 * S) {
 		CHECK(!leases_expire(&l, t));
-		CHECK(!take(&l, &o, t));         /* the same again changes nothing */
+		CHECK(!take(&l, &o, t)); /* the same again changes nothing */
 		CHECK_INT(leases_interval_ns(&l, "ps:tools:blipp:linux:cpu:", S), 100 * MS);
 	}
 	CHECK_INT(leases_deadline(&l), 15 * S);
@@ -54,7 +54,8 @@ static void
 test_stop(void)
 {
 	static struct leases l;
-	struct nw_order o = order(NW_OPT_RATE, "s1", "ps:", 100 * MS, 5 * S), stop = order(NW_OPT_STOP, "s1", "", 0, 0);
+	struct nw_order o = order(NW_OPT_RATE, "s1", "ps:", 100 * MS, 5 * S),
+			stop = order(NW_OPT_STOP, "s1", "", 0, 0);
 	static const char *const ids[] = { "s1/1", "s10", "s1/2", "s2" };
 	size_t i;
 
@@ -64,9 +65,10 @@ test_stop(void)
 		take(&l, &o, 0);
 	}
 	CHECK_INT(l.n, 5);
-	CHECK(take(&l, &stop, 0));               /* "s1" and what is below it, not "s10" */
+	CHECK(take(&l, &stop, 0)); /* "s1" and what is below it, not "s10" */
 	CHECK_INT(l.n, 2);
-	CHECK(leases_find(&l, "s10") != NULL && leases_find(&l, "s2") != NULL && leases_find(&l, "s1/1") == NULL);
+	CHECK(leases_find(&l, "s10") != NULL && leases_find(&l, "s2") != NULL &&
+	    leases_find(&l, "s1/1") == NULL);
 	CHECK(!take(&l, &stop, 0));
 }
 
@@ -94,11 +96,12 @@ test_intervals(void)
 	CHECK_INT(leases_report_ns(&l, 0), S);
 	CHECK(!leases_started(&l, "ps:tools:blipp:linux:pressure"));
 	take(&l, &d, 0);
-	CHECK(leases_started(&l, "ps:tools:blipp:linux:pressure") && !leases_started(&l, "ps:tools:blipp:linux:disk:"));
-	CHECK(leases_expire(&l, 6 * S));         /* a is over */
+	CHECK(leases_started(&l, "ps:tools:blipp:linux:pressure") &&
+	    !leases_started(&l, "ps:tools:blipp:linux:disk:"));
+	CHECK(leases_expire(&l, 6 * S)); /* a is over */
 	CHECK_INT(leases_interval_ns(&l, "ps:tools:blipp:linux:cpu:load", S), 500 * MS);
 	CHECK_INT(leases_report_ns(&l, 0), 2 * S);
-	b.collection_ns = 20 * S;                /* slower than it would be */
+	b.collection_ns = 20 * S; /* slower than it would be */
 	CHECK(take(&l, &b, 6 * S));
 	CHECK_INT(leases_interval_ns(&l, "nw:", S), 20 * S);
 }
@@ -121,7 +124,7 @@ test_full(void)
 	CHECK_INT(leases_take(&l, &o, 0, &changed), NW_EFULL);
 	CHECK(!changed && l.n == LEASES_MAX);
 	o = order(NW_OPT_RATE, "i5", "", S, S);
-	CHECK(!take(&l, &o, 1));                 /* renewing needs no room */
+	CHECK(!take(&l, &o, 1)); /* renewing needs no room */
 	CHECK(leases_expire(&l, S));
 	CHECK_INT(l.n, 1);
 }

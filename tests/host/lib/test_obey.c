@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A provider's end of control against a small box: orders, their leases, STATUS and CLOCK on the wire. */
+/* A provider's end of control against a small box: orders, their leases, STATUS and CLOCK on the
+ * wire. */
 #include "host/lib/obey.h"
 
 #include "narrows/clock.h"
@@ -19,8 +20,10 @@ on_option(struct fakebox *b, const struct nw_block *block)
 
 	if (block->type == NW_OPT_STATUS) {
 		CHECK_INT(nw_order_status_decode(&last, block->data, block->len, &why), NW_OK);
-		snprintf(last_collecting, sizeof(last_collecting), "%s", last.collecting != NULL ? last.collecting : "");
-		snprintf(last_orders, sizeof(last_orders), "%s", last.orders != NULL ? last.orders : "");
+		snprintf(last_collecting, sizeof(last_collecting), "%s",
+		    last.collecting != NULL ? last.collecting : "");
+		snprintf(
+		    last_orders, sizeof(last_orders), "%s", last.orders != NULL ? last.orders : "");
 		statuses++;
 	} else if (block->type == NW_OPT_CLOCK) {
 		CHECK_INT(nw_clock_decode(&last_clock, block->data, block->len, &why), NW_OK);
@@ -63,9 +66,11 @@ steps(struct fakebox *b, struct nw_provider *p)
 static void
 test_wire(bool original)
 {
-	struct nw_provider_opts opts = { .software = "t", .host = "h", .can = "rate stop status", .on_order = obey_order };
+	struct nw_provider_opts opts = {
+		.software = "t", .host = "h", .can = "rate stop status", .on_order = obey_order
+	};
 	struct nw_clock question = { .t1_wall_ns = 12345 };
-	const struct nw_doc_buf rubbish = { .data = (uint8_t *)(uintptr_t)"\5\0\0\0\0", .len = 5 };
+	const struct nw_doc_buf rubbish = { .data = (uint8_t *)(uintptr_t) "\5\0\0\0\0", .len = 5 };
 	struct nw_doc_buf doc = { 0 };
 	struct obey *o = calloc(1, sizeof(*o));
 	struct fakebox b;
@@ -93,7 +98,8 @@ test_wire(bool original)
 	steps(&b, o->provider);
 	CHECK_INT(statuses, !original);
 	if (!original) {
-		CHECK(last_clock.t1_wall_ns == 12345 && last_clock.t2_wall_ns <= last_clock.t3_wall_ns &&
+		CHECK(last_clock.t1_wall_ns == 12345 &&
+		    last_clock.t2_wall_ns <= last_clock.t3_wall_ns &&
 		    nw_wall_ns() - last_clock.t2_wall_ns < 5 * S);
 		CHECK_STR(last_collecting, "calipers");
 		CHECK_STR(last_orders, "a");
@@ -125,7 +131,8 @@ test_wire(bool original)
 static void
 test_refusals(void)
 {
-	const struct nw_kv slow[] = { { "id", NW_KV_TEXT, { .text = "x" } }, { "collection_interval_s", NW_KV_REAL, { .d = 1e9 } },
+	const struct nw_kv slow[] = { { "id", NW_KV_TEXT, { .text = "x" } },
+		{ "collection_interval_s", NW_KV_REAL, { .d = 1e9 } },
 		{ "lease_s", NW_KV_REAL, { .d = 1 } } };
 	struct obey *o = calloc(1, sizeof(*o));
 	struct nw_doc_buf doc = { 0 };
@@ -136,11 +143,11 @@ test_refusals(void)
 	nw_kv_encode(&doc, slow, 3);
 	obey_order(o, NW_OPT_RATE, doc.data, doc.len);
 	CHECK_INT(o->rejected, 2);
-	obey_order(o, NW_OPT_START, doc.data, doc.len);      /* not offered */
+	obey_order(o, NW_OPT_START, doc.data, doc.len); /* not offered */
 	CHECK_INT(o->rejected, 3);
 	CHECK(o->leases.n == 0 && !obey_step(o, 0));
 	nw_kv_encode(&doc, slow, 1);
-	obey_order(o, NW_OPT_STOP, doc.data, doc.len);       /* of nothing: no change, no fault */
+	obey_order(o, NW_OPT_STOP, doc.data, doc.len); /* of nothing: no change, no fault */
 	CHECK_INT(o->rejected, 3);
 	CHECK(!obey_step(o, 0));
 	nw_doc_buf_clear(&doc);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Providers against a box that answers, dies, refuses, lies, or is an original: nothing lost, nothing twice. */
+/* Providers against a box that answers, dies, refuses, lies, or is an original: nothing lost,
+ * nothing twice. */
 #include "narrows/provider.h"
 
 #include "tests/fakebox.h"
@@ -11,10 +12,12 @@
 static struct nw_provider *
 provider_start(const char *box, uint32_t queue_max_bytes)
 {
-	const struct nw_provider_opts opts = {
-		.box = box, .software = "test", .host = "dtn1", .task_id = "task-7", .program = "cp",
-		.queue_max_bytes = queue_max_bytes
-	};
+	const struct nw_provider_opts opts = { .box = box,
+		.software = "test",
+		.host = "dtn1",
+		.task_id = "task-7",
+		.program = "cp",
+		.queue_max_bytes = queue_max_bytes };
 	struct nw_provider *p = NULL;
 
 	CHECK_INT(nw_provider_new(&opts, &p), NW_OK);
@@ -39,7 +42,8 @@ add_doc(struct nw_provider *p, const uint8_t *hist, size_t hist_len)
 	static const char *const fields[] = { "v" };
 	double value = (double)++next_value;
 
-	return nw_provider_data(p, "m1", 1700000000 * INT64_C(1000000000), fields, &value, 1, hist, hist_len);
+	return nw_provider_data(
+	    p, "m1", 1700000000 * INT64_C(1000000000), fields, &value, 1, hist, hist_len);
 }
 
 static void
@@ -50,14 +54,15 @@ add_docs(struct nw_provider *p, unsigned n)
 }
 
 /* Lets both run until `done` or the time is over; returns whether it was. */
-#define DRIVE(p, b, ms, done) do {                                              \
-	int64_t end_ = nw_mono_ns() + (ms) * MS;                                \
-	while (!(done) && nw_mono_ns() < end_) {                                \
-		CHECK_INT(nw_provider_run(p, MS), NW_OK);                       \
-		fakebox_step(b);                                                \
-	}                                                                       \
-	CHECK(done);                                                            \
-} while (0)
+#define DRIVE(p, b, ms, done)                                     \
+	do {                                                      \
+		int64_t end_ = nw_mono_ns() + (ms)*MS;            \
+		while (!(done) && nw_mono_ns() < end_) {          \
+			CHECK_INT(nw_provider_run(p, MS), NW_OK); \
+			fakebox_step(b);                          \
+		}                                                 \
+		CHECK(done);                                      \
+	} while (0)
 
 static struct nw_provider_stats
 stats_of(const struct nw_provider *p)
@@ -109,14 +114,15 @@ test_plain(void)
 	CHECK(stats_of(p).connected && stats_of(p).acknowledged);
 	CHECK_INT(stats_of(p).queue_bytes, 0);
 	fakebox_send(&b, 0, NW_MSG_PING, NULL);
-	DRIVE(p, &b, 1000, b.others == 1);                  /* its PONG */
+	DRIVE(p, &b, 1000, b.others == 1); /* its PONG */
 	CHECK_INT(nw_provider_close(p, 0), NW_OK);
 	fakebox_step(&b);
 	CHECK_INT(b.closes, 1);
 	fakebox_stop(&b);
 }
 
-/* The box stores 1..30, receives up to 50, dies; after the restart it must get 31.. and nothing before. */
+/* The box stores 1..30, receives up to 50, dies; after the restart it must get 31.. and nothing
+ * before. */
 static void
 test_reconnect(void)
 {
@@ -132,14 +138,14 @@ test_reconnect(void)
 	DRIVE(p, &b, 2000, b.received == 50);
 	fakebox_commit(&b, 20);
 	DRIVE(p, &b, 2000, stats_of(p).docs_stored == 20);
-	b.stored = 30;                                      /* ten more were committed, nobody heard */
+	b.stored = 30; /* ten more were committed, nobody heard */
 	fakebox_hang_up(&b);
 	add_docs(p, 25);
 	b.commit_each = true;
 	DRIVE(p, &b, 4000, stats_of(p).docs_stored == 75);
 	CHECK_INT(b.accepts, 2);
-	CHECK_INT(b.metas, 4);                              /* both again */
-	CHECK_INT(b.hellos, 3);                             /* 21, then 31 because 21..30 were there */
+	CHECK_INT(b.metas, 4);  /* both again */
+	CHECK_INT(b.hellos, 3); /* 21, then 31 because 21..30 were there */
 	CHECK_INT(b.first_seq, 31);
 	CHECK_INT(b.copies_of[30], 1);
 	CHECK_INT(b.copies_of[31], 2);
@@ -197,17 +203,17 @@ test_original(void)
 	add_meta(p, "m1");
 	add_docs(p, 20);
 	DRIVE(p, &b, 500, b.hellos == 1);
-	CHECK_INT(b.docs, 0);                               /* waits for an answer first */
+	CHECK_INT(b.docs, 0); /* waits for an answer first */
 	DRIVE(p, &b, 2000, b.docs == 20);
 	CHECK(stats_of(p).connected && !stats_of(p).acknowledged);
-	CHECK_INT(stats_of(p).queue_bytes, 0);              /* nothing kept */
+	CHECK_INT(stats_of(p).queue_bytes, 0); /* nothing kept */
 	CHECK_INT(stats_of(p).docs_stored, 0);
 	fakebox_hang_up(&b);
 	add_docs(p, 5);
-	DRIVE(p, &b, 4000, b.docs == 25);                   /* and nothing twice */
+	DRIVE(p, &b, 4000, b.docs == 25); /* and nothing twice */
 	check_values(&b, 1, 25);
 	CHECK_INT(b.metas, 2);
-	fakebox_say_stored(&b, NW_OPT_HELLO, 22);           /* it was only slow */
+	fakebox_say_stored(&b, NW_OPT_HELLO, 22); /* it was only slow */
 	DRIVE(p, &b, 1000, stats_of(p).acknowledged);
 	b.original = false;
 	add_docs(p, 1);
@@ -250,7 +256,7 @@ test_bounds(void)
 	check_values(&b, b.first_seq, 3500);
 	CHECK(isnan(b.value_of[2001]));
 	DRIVE(p, &b, 1000, stats_of(p).queue_bytes == 0);
-	CHECK_INT(nw_provider_close(p, 0), NW_EAGAIN);      /* not everything arrived */
+	CHECK_INT(nw_provider_close(p, 0), NW_EAGAIN); /* not everything arrived */
 	fakebox_stop(&b);
 	free(big);
 }
@@ -306,13 +312,13 @@ test_meta_end(void)
 	DRIVE(p, &b, 1000, stats_of(p).docs_stored == 9);
 	fakebox_hang_up(&b);
 	DRIVE(p, &b, 3000, b.docs == 11);
-	CHECK_INT(b.metas, 4);                              /* document 10 still needed it */
+	CHECK_INT(b.metas, 4); /* document 10 still needed it */
 	fakebox_commit(&b, 10);
 	DRIVE(p, &b, 1000, stats_of(p).docs_stored == 10);
 	fakebox_hang_up(&b);
 	DRIVE(p, &b, 3000, b.metas == 5);
 	CHECK_STR(b.last_meta_id, "m2");
-	add_meta(p, "m2");                                  /* replaced: said again at once */
+	add_meta(p, "m2"); /* replaced: said again at once */
 	DRIVE(p, &b, 1000, b.metas == 6);
 	CHECK_INT(nw_provider_close(p, 0), NW_OK);
 	fakebox_stop(&b);
@@ -340,7 +346,7 @@ test_refused(void)
 	snprintf(gone, sizeof(gone), "%s", b.addr);
 	fakebox_stop(&b);
 
-	p = provider_start(gone, 0);                        /* nobody there: time runs, nothing else happens */
+	p = provider_start(gone, 0); /* nobody there: time runs, nothing else happens */
 	add_docs(p, 1);
 	CHECK_INT(nw_provider_run(p, 300 * MS), NW_OK);
 	CHECK(stats_of(p).connect_failures >= 1 && !stats_of(p).connected);
@@ -359,9 +365,16 @@ static void
 test_hostile_box(void)
 {
 	static const uint8_t version9[NW_FRAME_V0_HEADER] = { 9 };
-	uint8_t huge[176 + 8] = { [0] = 1, [3] = NW_MSG_APP_DATA, [5] = 1, [169] = NW_OPT_STORED, [172] = 0xff, [173] = 0xff,
+	uint8_t huge[176 + 8] = { [0] = 1,
+		[3] = NW_MSG_APP_DATA,
+		[5] = 1,
+		[169] = NW_OPT_STORED,
+		[172] = 0xff,
+		[173] = 0xff,
 		[176] = 0x7f };
-	const struct nw_block cut = { .type = NW_OPT_STORED, .data = (const uint8_t *)"\x20\0\0\0x", .len = 5 };
+	const struct nw_block cut = {
+		.type = NW_OPT_STORED, .data = (const uint8_t *)"\x20\0\0\0x", .len = 5
+	};
 	struct nw_provider *p;
 	struct fakebox b;
 
@@ -377,7 +390,8 @@ test_hostile_box(void)
 	nw_provider_run(p, 20 * MS);
 	CHECK_INT(stats_of(p).docs_stored, 0);
 	add_docs(p, 2);
-	fakebox_say_stored(&b, NW_OPT_STORED, INT64_MAX);   /* read before 4 and 5 are sent: it cannot have them */
+	/* read before 4 and 5 are sent: it cannot have them */
+	fakebox_say_stored(&b, NW_OPT_STORED, INT64_MAX);
 	DRIVE(p, &b, 1000, b.received == 5);
 	CHECK_INT(stats_of(p).docs_stored, 3);
 	raw(&b, version9, sizeof(version9));
@@ -413,8 +427,8 @@ test_arguments(void)
 }
 
 /*
- * Every allocation fails once: the call says so, nothing leaks, and the provider goes on. The sanitizers have a malloc
- * of their own; they find the leaks of the other tests.
+ * Every allocation fails once: the call says so, nothing leaks, and the provider goes on. The
+ * sanitizers have a malloc of their own; they find the leaks of the other tests.
  */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -477,7 +491,8 @@ realloc(void *old, size_t size)
 	return p;
 }
 
-/* Only libbson's, for its 128 bytes per encoder; it ends the program when it cannot have them, so it gets them. */
+/* Only libbson's, for its 128 bytes per encoder; it ends the program when it cannot have them, so
+ * it gets them. */
 void *
 aligned_alloc(size_t alignment, size_t size)
 {
@@ -504,7 +519,9 @@ free(void *p)
 static void
 test_no_memory(void)
 {
-	const struct nw_provider_opts opts = { .box = "127.0.0.1/1", .software = "t", .host = "h", .task_id = "x" };
+	const struct nw_provider_opts opts = {
+		.box = "127.0.0.1/1", .software = "t", .host = "h", .task_id = "x"
+	};
 	const struct nw_kv subject[] = { { "type", NW_KV_TEXT, { .text = "host" } } };
 	const char *const field = "v";
 	struct nw_provider *p;
@@ -518,9 +535,9 @@ test_no_memory(void)
 		counting = true;
 		rc[0] = nw_provider_new(&opts, &p);
 		for (i = 1; i < 4; i++)
-			rc[i] = p == NULL ? NW_OK : i == 1 ?
-			    nw_provider_meta(p, "m", NULL, "e", subject, 1, NULL, 0) :
-			    nw_provider_data(p, "m", 0, &field, &v, 1, NULL, 0);
+			rc[i] = p == NULL ? NW_OK
+			    : i == 1      ? nw_provider_meta(p, "m", NULL, "e", subject, 1, NULL, 0)
+					  : nw_provider_data(p, "m", 0, &field, &v, 1, NULL, 0);
 		nw_provider_close(p, 0);
 		counting = false;
 		for (i = failed = 0; i < 4; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Providers whose queue goes on in a directory, and rows that leave packed, against a box that is away: for an hour (of
- * a clock that the test turns), while the provider dies, and for longer than there is room.
+ * Providers whose queue goes on in a directory, and rows that leave packed, against a box that is
+ * away: for an hour (of a clock that the test turns), while the provider dies, and for longer than
+ * there is room.
  */
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -12,7 +13,7 @@
 #include "narrows/clock.h"
 #include "narrows/provider.h"
 
-#define MS INT64_C(1000000)
+#define MS     INT64_C(1000000)
 #define SECOND (1000 * MS)
 
 /* --- the clock of this program runs as fast as the test likes --- */
@@ -55,13 +56,17 @@ directory_remove(void)
 }
 
 static struct nw_provider *
-provider_start(const char *box, uint32_t queue_max_bytes, uint64_t spool_max_bytes, int64_t max_age_ns)
+provider_start(
+    const char *box, uint32_t queue_max_bytes, uint64_t spool_max_bytes, int64_t max_age_ns)
 {
 	const struct nw_kv subject[] = { { "type", NW_KV_TEXT, { .text = "host" } } };
-	const struct nw_provider_opts opts = {
-		.box = box, .software = "test", .host = "dtn1", .queue_max_bytes = queue_max_bytes, .spool_dir = dir,
-		.spool_max_bytes = spool_max_bytes, .spool_max_age_ns = max_age_ns
-	};
+	const struct nw_provider_opts opts = { .box = box,
+		.software = "test",
+		.host = "dtn1",
+		.queue_max_bytes = queue_max_bytes,
+		.spool_dir = dir,
+		.spool_max_bytes = spool_max_bytes,
+		.spool_max_age_ns = max_age_ns };
 	struct nw_provider *p = NULL;
 
 	CHECK_INT(nw_provider_new(&opts, &p), NW_OK);
@@ -78,7 +83,8 @@ add_docs(struct nw_provider *p, unsigned n)
 
 	while (n-- > 0) {
 		next_value++;
-		CHECK_INT(nw_provider_data(p, "m1", nw_wall_ns(), fields, &next_value, 1, NULL, 0), NW_OK);
+		CHECK_INT(nw_provider_data(p, "m1", nw_wall_ns(), fields, &next_value, 1, NULL, 0),
+		    NW_OK);
 	}
 }
 
@@ -91,14 +97,15 @@ stats_of(const struct nw_provider *p)
 	return s;
 }
 
-#define DRIVE(p, b, ms, done) do {                                              \
-	int64_t end_ = nw_mono_ns() + (ms) * MS;                                \
-	while (!(done) && nw_mono_ns() < end_) {                                \
-		CHECK_INT(nw_provider_run(p, MS), NW_OK);                       \
-		fakebox_step(b);                                                \
-	}                                                                       \
-	CHECK(done);                                                            \
-} while (0)
+#define DRIVE(p, b, ms, done)                                     \
+	do {                                                      \
+		int64_t end_ = nw_mono_ns() + (ms)*MS;            \
+		while (!(done) && nw_mono_ns() < end_) {          \
+			CHECK_INT(nw_provider_run(p, MS), NW_OK); \
+			fakebox_step(b);                          \
+		}                                                 \
+		CHECK(done);                                      \
+	} while (0)
 
 /* What arrived are the values first, first + 1, ..., last. */
 static void
@@ -140,10 +147,11 @@ test_hour(void)
 	CHECK_INT(s.docs_queued, 3600);
 	CHECK_INT(s.docs_dropped, 0);
 	CHECK(s.queue_bytes <= 64 << 10 && s.spool_bytes > 3600 * 60);
-	CHECK(s.connect_failures > 100 && s.connect_failures < 300);        /* about every 30 s */
+	CHECK(s.connect_failures > 100 && s.connect_failures < 300); /* about every 30 s */
 	b.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	{
-		struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		struct sockaddr_in sin = { .sin_family = AF_INET,
+			.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 			.sin_port = htons(b.port) };
 		int one = 1;
 
@@ -161,7 +169,8 @@ test_hour(void)
 	directory_remove();
 }
 
-/* A provider that ends without having been heard leaves everything to the next one, under one id. */
+/* A provider that ends without having been heard leaves everything to the next one, under one
+ * id. */
 static void
 test_close(void)
 {
@@ -177,7 +186,7 @@ test_close(void)
 	DRIVE(p, &b, 2000, b.n_arrived == 30);
 	fakebox_commit(&b, b.received - 20);
 	DRIVE(p, &b, 2000, stats_of(p).docs_stored == 10);
-	b.stored = b.received - 15;                 /* five more, which nobody heard */
+	b.stored = b.received - 15; /* five more, which nobody heard */
 	snprintf(id, sizeof(id), "%s", b.provider);
 	fakebox_hang_up(&b);
 	add_docs(p, 30);
@@ -217,8 +226,8 @@ test_killed(void)
 			p = provider_start("127.0.0.1/1", 64 << 10, 0, 0);
 			add_docs(p, 900);
 			clock_ahead_ns += 3 * SECOND;
-			nw_provider_run(p, 0);              /* it is all in the directory by now */
-			add_docs(p, 7);                     /* of these the last is not */
+			nw_provider_run(p, 0); /* it is all in the directory by now */
+			add_docs(p, 7);        /* of these the last is not */
 			raise(SIGKILL);
 		}
 		CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
@@ -241,7 +250,8 @@ test_killed(void)
 	directory_remove();
 }
 
-/* More than there is room for: the oldest go, and the box is told how many, also by the next life. */
+/* More than there is room for: the oldest go, and the box is told how many, also by the next
+ * life. */
 static void
 test_limits(void)
 {
@@ -268,7 +278,7 @@ test_limits(void)
 	check_arrived(&b, 3000 - (double)b.n_arrived + 1, 3000);
 	add_docs(p, 5);
 	DRIVE(p, &b, 1000, b.arrived[b.n_arrived - 1] == 3005);
-	fakebox_hang_up(&b);                        /* it knows: the same loss is not told again */
+	fakebox_hang_up(&b); /* it knows: the same loss is not told again */
 	DRIVE(p, &b, 3000, stats_of(p).connected);
 	CHECK_INT(b.lost, 0);
 	CHECK_INT(nw_provider_close(p, 0), NW_OK);
@@ -291,7 +301,7 @@ test_age(void)
 	clock_ahead_ns += 5 * SECOND;
 	CHECK_INT(nw_provider_run(p, 0), NW_OK);
 	CHECK_INT(nw_provider_close(p, 0), NW_EAGAIN);
-	clock_ahead_ns += 57 * SECOND;              /* another file: what is in the first is too old now */
+	clock_ahead_ns += 57 * SECOND; /* another file: what is in the first is too old now */
 	p = provider_start(b.addr, 64 << 10, 1 << 20, 60 * SECOND);
 	add_docs(p, 10);
 	DRIVE(p, &b, 2000, b.n_arrived == 10);
@@ -303,11 +313,14 @@ test_age(void)
 	directory_remove();
 }
 
-/* A directory that somebody has, or that cannot be: said at once. One below NARROWS_SPOOL is found or done without. */
+/* A directory that somebody has, or that cannot be: said at once. One below NARROWS_SPOOL is found
+ * or done without. */
 static void
 test_places(void)
 {
-	struct nw_provider_opts opts = { .box = "127.0.0.1/1", .software = "nw/run", .task_id = "../x y", .spool_dir = dir };
+	struct nw_provider_opts opts = {
+		.box = "127.0.0.1/1", .software = "nw/run", .task_id = "../x y", .spool_dir = dir
+	};
 	struct nw_provider *p = NULL, *q = NULL;
 	char path[128];
 
@@ -355,7 +368,8 @@ test_no_disk(void)
 	CHECK_INT(nw_provider_close(p, 0), NW_EAGAIN);
 }
 
-/* Rows leave packed to a box that can, as lists to one that cannot, and to an original without numbers. */
+/* Rows leave packed to a box that can, as lists to one that cannot, and to an original without
+ * numbers. */
 static void
 test_rows(void)
 {
@@ -393,7 +407,8 @@ test_rows(void)
 	}
 }
 
-/* What is held for a report is gathered by series; nothing is lost at a change of fields, of metadata, at the end. */
+/* What is held for a report is gathered by series; nothing is lost at a change of fields, of
+ * metadata, at the end. */
 static void
 test_gather(void)
 {
@@ -410,7 +425,7 @@ test_gather(void)
 	b.commit_each = b.batches = true;
 	p = provider_start(b.addr, 0, 0, 0);
 	nw_provider_hold(p, true);
-	add_docs(p, 200);                           /* three full ones, and eight rows */
+	add_docs(p, 200); /* three full ones, and eight rows */
 	for (i = 0; i < 3; i++)
 		CHECK_INT(nw_provider_data(p, "m2", i, one, values, 1, NULL, 0), NW_OK);
 	CHECK_INT(nw_provider_data(p, "m2", i, two, values, 2, NULL, 0), NW_OK);

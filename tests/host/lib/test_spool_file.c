@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The directory behind a queue: what was written is read by the next life, damage and limits cost only what they must. */
+/* The directory behind a queue: what was written is read by the next life, damage and limits cost
+ * only what they must. */
 #include "host/lib/spool_file.h"
 
 #include <fcntl.h>
@@ -16,7 +17,11 @@
 static char dir[64];
 static const char uuid[] = "00000000-0000-4000-8000-000000000001";
 
-struct life { struct spool_file *file; struct catalog catalog; struct spool_past past; };
+struct life {
+	struct spool_file *file;
+	struct catalog catalog;
+	struct spool_past past;
+};
 
 static int
 life_begin(struct life *l, uint64_t bytes_max)
@@ -56,7 +61,9 @@ put(struct life *l, uint64_t seq, size_t len)
 	uint8_t *doc = malloc(len);
 
 	memset(doc, (int)(seq & 0xff), len);
-	CHECK_INT(spool_file_put(l->file, seq, seq % 2 ? NW_OPT_DATA : NW_OPT_BATCH, (int64_t)seq * 1000, doc, len), NW_OK);
+	CHECK_INT(spool_file_put(l->file, seq, seq % 2 ? NW_OPT_DATA : NW_OPT_BATCH,
+		      (int64_t)seq * 1000, doc, len),
+	    NW_OK);
 	free(doc);
 }
 
@@ -101,7 +108,7 @@ test_lives(void)
 	CHECK_INT(catalog_put(&a.catalog, "m2", "event", (const uint8_t *)"doc-2", 5), NW_OK);
 	for (; i < 100; i++)
 		put(&a, first + i, 100 + i);
-	for (i = 0; i < 100; i++)                   /* in order, out of order, twice */
+	for (i = 0; i < 100; i++) /* in order, out of order, twice */
 		check_doc(&a, first + i, 100 + i);
 	check_doc(&a, first + 7, 107);
 	check_doc(&a, first + 7, 107);
@@ -125,18 +132,19 @@ test_lives(void)
 	CHECK_INT(v.seq, b.past.first_seq);
 	CHECK_INT(spool_file_get(b.file, v.seq + 1, &v), NW_ENOTFOUND);
 	spool_file_release(b.file, first + 98);
-	CHECK_INT(spool_file_first_seq(b.file), first);     /* a file goes when all of it is stored */
+	CHECK_INT(spool_file_first_seq(b.file), first); /* a file goes when all of it is stored */
 	spool_file_release(b.file, first + 99);
 	CHECK_INT(spool_file_first_seq(b.file), b.past.first_seq);
 	spool_file_release(b.file, UINT64_MAX);
 	CHECK_INT(spool_file_bytes(b.file), 0);
-	put(&b, b.past.first_seq + 1, 10);                  /* into a new one */
+	put(&b, b.past.first_seq + 1, 10); /* into a new one */
 	check_doc(&b, b.past.first_seq + 1, 10);
 	life_end(&b);
 	directory_remove();
 }
 
-/* Cut at every byte of its last records, and with every byte of them changed: what is before stays. */
+/* Cut at every byte of its last records, and with every byte of them changed: what is before
+ * stays. */
 static void
 test_damage(void)
 {
@@ -174,7 +182,7 @@ test_damage(void)
 	CHECK_INT(truncate(path, 30), 0);
 	CHECK_INT(life_begin(&l, 1 << 20), NW_OK);
 	CHECK_INT(spool_file_first_seq(l.file), 0);
-	CHECK(stat(path, &st) != 0);                        /* of no use */
+	CHECK(stat(path, &st) != 0); /* of no use */
 	life_end(&l);
 	snprintf(path, sizeof(path), "%s/state", dir);
 	fd = open(path, O_WRONLY | O_TRUNC);
@@ -203,7 +211,8 @@ test_limits(void)
 	}
 	CHECK(spool_file_count(l.file, 1, UINT64_MAX) > 400);
 	check_doc(&l, first + 1999, 100);
-	last = spool_file_overdue(l.file, (int64_t)(first + 2000) * 1000);   /* all are older than the one not yet there */
+	/* all are older than the one not yet there */
+	last = spool_file_overdue(l.file, (int64_t)(first + 2000) * 1000);
 	CHECK(last > first && last < first + 1999);
 	CHECK_INT(spool_file_overdue(l.file, (int64_t)spool_file_first_seq(l.file) * 1000), 0);
 	life_end(&l);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program as it was written for the original library (its header's name included), against a peer in a process of its
- * own. What the peer does is chosen by the option type it is sent; what it finds wrong is its exit status.
+ * A program as it was written for the original library (its header's name included), against a peer
+ * in a process of its own. What the peer does is chosen by the option type it is sent; what it
+ * finds wrong is its exit status.
  */
 #include "libxsp_client.h"
 
@@ -14,7 +15,17 @@
 #include "tests/fakebox.h"
 #include "narrows/clock.h"
 
-enum { ECHO = 0x99, TWO_MESSAGES = 0x50, TWO_BLOCKS, HANG_UP, ACK, NACK, CLOSE_SESSION, GARBAGE, SLOW_PIECES };
+enum {
+	ECHO = 0x99,
+	TWO_MESSAGES = 0x50,
+	TWO_BLOCKS,
+	HANG_UP,
+	ACK,
+	NACK,
+	CLOSE_SESSION,
+	GARBAGE,
+	SLOW_PIECES
+};
 
 static struct fakebox box;
 static pid_t peer_pid;
@@ -42,9 +53,7 @@ on_option(struct fakebox *b, const struct nw_block *block)
 	long n;
 
 	switch (block->type) {
-	case ECHO:
-		fakebox_send(b, 1, NW_MSG_APP_DATA, block);
-		break;
+	case ECHO: fakebox_send(b, 1, NW_MSG_APP_DATA, block); break;
 	case TWO_MESSAGES:
 		fakebox_send(b, 1, NW_MSG_PING, NULL);
 		fakebox_send(b, 1, NW_MSG_APP_DATA, &two[0]);
@@ -54,18 +63,10 @@ on_option(struct fakebox *b, const struct nw_block *block)
 		n = nw_frame_write(out, sizeof(out), 1, NW_MSG_APP_DATA, b->sess_id, two, 2);
 		CHECK(write(b->fd, out, (size_t)n) == n);
 		break;
-	case HANG_UP:
-		fakebox_hang_up(b);
-		break;
-	case ACK:
-		fakebox_send(b, 1, NW_MSG_SESS_ACK, NULL);
-		break;
-	case NACK:
-		fakebox_send(b, 1, NW_MSG_SESS_NACK, NULL);
-		break;
-	case CLOSE_SESSION:
-		fakebox_send(b, 1, NW_MSG_SESS_CLOSE, NULL);
-		break;
+	case HANG_UP: fakebox_hang_up(b); break;
+	case ACK: fakebox_send(b, 1, NW_MSG_SESS_ACK, NULL); break;
+	case NACK: fakebox_send(b, 1, NW_MSG_SESS_NACK, NULL); break;
+	case CLOSE_SESSION: fakebox_send(b, 1, NW_MSG_SESS_CLOSE, NULL); break;
 	case GARBAGE:
 		memset(out, 0xa5, sizeof(out));
 		CHECK(write(b->fd, out, sizeof(out)) == sizeof(out));
@@ -90,7 +91,8 @@ peer_start(unsigned sessions, bool refuse, unsigned hops)
 	if ((peer_pid = fork()) != 0)
 		return;
 	check_count = check_failed = 0;
-	for (end = nw_mono_ns() + INT64_C(20000000000); nw_mono_ns() < end && box.closes < sessions; nanosleep(&pause, NULL))
+	for (end = nw_mono_ns() + INT64_C(20000000000); nw_mono_ns() < end && box.closes < sessions;
+	     nanosleep(&pause, NULL))
 		fakebox_step(&box);
 	CHECK_INT(box.closes, sessions);
 	CHECK_INT(box.hops, hops);
@@ -172,13 +174,13 @@ test_messages(void)
 	CHECK_INT(errno, EISCONN);
 	CHECK_INT(xsp_getsockopt(sess, IPPROTO_TCP, TCP_NODELAY, &one, &size), 0);
 	CHECK_INT(one, 1);
-	CHECK_INT(xsp_send_msg(sess, "abcdefghij", 10, ECHO), 186);     /* what the original returns */
+	CHECK_INT(xsp_send_msg(sess, "abcdefghij", 10, ECHO), 186); /* what the original returns */
 	expect(sess, ECHO, "abcdefghij");
 	CHECK_INT(xsp_send_msg(sess, "", 0, ECHO), 176);
 	expect(sess, ECHO, "");
 
 	memset(big, 'x', sizeof(big));
-	CHECK_INT(xsp_send_msg(sess, big, 65361, ECHO), 0);             /* refused whole */
+	CHECK_INT(xsp_send_msg(sess, big, 65361, ECHO), 0); /* refused whole */
 	CHECK_INT(errno, EMSGSIZE);
 	CHECK_INT(xsp_send_msg(sess, big, 65360, ECHO), 65536);
 	CHECK_INT(xsp_recv_msg(sess, &buf, &len, &type), 65360);
@@ -187,7 +189,8 @@ test_messages(void)
 	CHECK_INT(xsp_send_msg(sess, "x", 1, 70000), 0);
 	CHECK_INT(errno, EINVAL);
 
-	CHECK_INT(xsp_send_msg(sess, "", 0, TWO_MESSAGES), 176);        /* a PING before them is answered */
+	/* a PING before them is answered */
+	CHECK_INT(xsp_send_msg(sess, "", 0, TWO_MESSAGES), 176);
 	expect(sess, 1, "first");
 	expect(sess, 2, "");
 	CHECK_INT(xsp_send_msg(sess, "", 0, TWO_BLOCKS), 176);
@@ -196,7 +199,8 @@ test_messages(void)
 	CHECK_INT(xsp_send_msg(sess, "", 0, SLOW_PIECES), 176);
 	expect(sess, 1, "first");
 
-	CHECK_INT(xsp_send_msg(sess, "early", 5, ECHO), 181);           /* kept while the PONG is waited for */
+	/* kept while the PONG is waited for */
+	CHECK_INT(xsp_send_msg(sess, "early", 5, ECHO), 181);
 	CHECK_INT(xsp_send_ping(sess), 0);
 	CHECK_INT(xsp_recv_ping(sess), 0);
 	expect(sess, ECHO, "early");
@@ -233,13 +237,13 @@ test_timeouts_and_ends(void)
 	CHECK_INT(xsp_send_msg(sess, "", 0, ECHO), 0);
 	CHECK_INT(errno, ENOTCONN);
 	CHECK_INT(xsp_get_session_socket(sess), -1);
-	CHECK_INT(xsp_close2(sess), -1);                                /* nothing to say it to */
+	CHECK_INT(xsp_close2(sess), -1); /* nothing to say it to */
 
 	sess = open_session();
 	CHECK_INT(xsp_send_msg(sess, "", 0, GARBAGE), 176);
 	expect_failure(sess, EPROTO);
 	CHECK_STR(xsp_why(sess), "unknown protocol version");
-	CHECK_INT(xsp_connect(sess), 0);                                /* again */
+	CHECK_INT(xsp_connect(sess), 0); /* again */
 	CHECK_INT(xsp_send_msg(sess, "", 0, HANG_UP), 176);
 	expect_failure(sess, ECONNRESET);
 	CHECK_INT(xsp_connect(sess), 0);
@@ -250,11 +254,13 @@ test_timeouts_and_ends(void)
 static void
 test_refusals(void)
 {
-	libxspNetPathRuleCrit crit = { .src = "a", .dst = "b", .vlan = 605, .bandwidth = 300000, .duration = 600 };
+	libxspNetPathRuleCrit crit = {
+		.src = "a", .dst = "b", .vlan = 605, .bandwidth = 300000, .duration = 600
+	};
 	libxspSess *sess = xsp_session();
 
 	peer_start(0xffff, true, 0);
-	CHECK_INT(xsp_connect(sess), -1);                               /* no hop */
+	CHECK_INT(xsp_connect(sess), -1); /* no hop */
 	CHECK_INT(errno, EINVAL);
 	CHECK_INT(xsp_sess_appendchild(sess, "", XSP_HOP_NATIVE), -1);
 	CHECK_INT(xsp_sess_appendchild(sess, box.addr, XSP_HOP_NATIVE), 0);
@@ -266,12 +272,15 @@ test_refusals(void)
 
 	sess = xsp_session();
 	CHECK_INT(xsp_sess_appendchild(sess, box.addr, XSP_HOP_NATIVE), 0);
-	CHECK_INT(xsp_connect(sess), -1);                               /* nobody there any more */
-	CHECK_INT(xsp_sess_set_security(sess, xsp_sess_new_security("u", NULL, NULL, NULL, NULL), XSP_SEC_NONE), 0);
+	CHECK_INT(xsp_connect(sess), -1); /* nobody there any more */
+	CHECK_INT(xsp_sess_set_security(
+		      sess, xsp_sess_new_security("u", NULL, NULL, NULL, NULL), XSP_SEC_NONE),
+	    0);
 	CHECK_INT(xsp_sess_set_security(sess, NULL, XSP_SEC_SSL), -1);
 	CHECK_INT(errno, ENOTSUP);
 	CHECK(xsp_sess_new_net_path(XSP_NET_PATH_CREATE) == NULL);
-	CHECK_INT(xsp_sess_set_net_path_rule_crit(xsp_sess_new_net_path_rule(NULL, "OSCARS"), &crit), -1);
+	CHECK_INT(
+	    xsp_sess_set_net_path_rule_crit(xsp_sess_new_net_path_rule(NULL, "OSCARS"), &crit), -1);
 	CHECK_INT(xsp_signal_path(sess, NULL), -1);
 	CHECK_INT(xsp_close(sess), 0);
 	CHECK_INT(xsp_close(NULL), -1);

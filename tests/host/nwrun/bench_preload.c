@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nwrun adds to a call: one-byte reads of a file (measured), through a pipe and back (two calls, timed) and of
- * /dev/zero (only counted), bare and under nwrun in turns, beside two clock reads, below which no timing can go.
+ * What nwrun adds to a call: one-byte reads of a file (measured), through a pipe and back (two
+ * calls, timed) and of /dev/zero (only counted), bare and under nwrun in turns, beside two clock
+ * reads, below which no timing can go.
  */
 #include "narrows/clock.h"
 
@@ -14,8 +15,8 @@
 #include <unistd.h>
 
 enum { BATCHES = 31, CALLS = 20000, ROUNDS = 5, WHATS = 5 };
-static const char *const whats[WHATS] = { "two clock reads", "pread of a file", "read of /dev/zero", "fwrite of a byte",
-	"pipe, both ways" };
+static const char *const whats[WHATS] = { "two clock reads", "pread of a file", "read of /dev/zero",
+	"fwrite of a byte", "pipe, both ways" };
 
 static int
 compare(const void *a, const void *b)
@@ -51,11 +52,27 @@ do_calls(int what, int file, int zero, FILE *stream, const int pipes[2])
 
 	for (i = 0; i < CALLS; i++)
 		switch (what) {
-		case 0: t = nw_mono_ns(); t = nw_mono_ns(); (void)t; break;
-		case 1: if (pread(file, &c, 1, 0) != 1) abort(); break;
-		case 2: if (read(zero, &c, 1) != 1) abort(); break;
-		case 3: if (fwrite("x", 1, 1, stream) != 1) abort(); break;
-		case 4: if (write(pipes[1], "x", 1) != 1 || read(pipes[0], &c, 1) != 1) abort(); break;
+		case 0:
+			t = nw_mono_ns();
+			t = nw_mono_ns();
+			(void)t;
+			break;
+		case 1:
+			if (pread(file, &c, 1, 0) != 1)
+				abort();
+			break;
+		case 2:
+			if (read(zero, &c, 1) != 1)
+				abort();
+			break;
+		case 3:
+			if (fwrite("x", 1, 1, stream) != 1)
+				abort();
+			break;
+		case 4:
+			if (write(pipes[1], "x", 1) != 1 || read(pipes[0], &c, 1) != 1)
+				abort();
+			break;
 		}
 }
 
@@ -71,7 +88,7 @@ inner(void)
 
 	if (file < 0 || zero < 0 || stream == NULL || write(file, "x", 1) != 1 || pipe(pipes) != 0)
 		return 1;
-	if (fork() == 0)        /* now the pipe leads to somebody */
+	if (fork() == 0) /* now the pipe leads to somebody */
 		_exit(0);
 	wait(NULL);
 	unlink(name);
@@ -118,13 +135,15 @@ main(int argc, char *argv[])
 	if (n <= 0)
 		return 1;
 	self[n] = '\0';
-	snprintf(nwrun, sizeof(nwrun), "%.*s/../../../bin/nwrun", (int)(strrchr(self, '/') - self), self);
+	snprintf(nwrun, sizeof(nwrun), "%.*s/../../../bin/nwrun", (int)(strrchr(self, '/') - self),
+	    self);
 	setenv("NARROWS_BOX", "127.0.0.1/1", 1);
 	for (i = 0; i < ROUNDS; i++) {
 		run("", self, bare[i]);
 		run(nwrun, self, with[i]);
 	}
-	printf("%-20s %9s %9s %9s %18s\n", "ns per call", "bare", "nwrun", "added", "/ two clock reads");
+	printf("%-20s %9s %9s %9s %18s\n", "ns per call", "bare", "nwrun", "added",
+	    "/ two clock reads");
 	for (what = 0; what < WHATS; what++) {
 		for (i = 0; i < ROUNDS; i++) {
 			a[i] = bare[i][what];
@@ -133,8 +152,8 @@ main(int argc, char *argv[])
 		added = median(b, ROUNDS) - median(a, ROUNDS);
 		if (what == 0)
 			clocks = median(a, ROUNDS);
-		printf("%-20s %9.1f %9.1f %9.1f %18.2f\n", whats[what], median(a, ROUNDS), median(b, ROUNDS), added,
-		    added / clocks);
+		printf("%-20s %9.1f %9.1f %9.1f %18.2f\n", whats[what], median(a, ROUNDS),
+		    median(b, ROUNDS), added, added / clocks);
 	}
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collector on a region filled by hand, with a sink that remembers: every operation in exactly one window, time in
- * unfinished calls where it passed, what is bounded stays bounded, slots come free.
+ * The collector on a region filled by hand, with a sink that remembers: every operation in exactly
+ * one window, time in unfinished calls where it passed, what is bounded stays bounded, slots come
+ * free.
  */
 #include "host/nwrun/collect.h"
 
@@ -23,12 +24,13 @@
 
 enum { SAID_MAX = 4096 };
 static struct said {
-	int64_t t_wall_ns;                  /* of the last caliper window */
-	char id[COLLECT_UUID_BYTES], parent[COLLECT_UUID_BYTES], event_type[64], stage[16], resource[64], dst[64];
+	int64_t t_wall_ns; /* of the last caliper window */
+	char id[COLLECT_UUID_BYTES], parent[COLLECT_UUID_BYTES], event_type[64], stage[16],
+	    resource[64], dst[64];
 	int64_t pid, size, dport;
 	unsigned times, ended, documents;
-	double bytes, bytes_in, rtt_s, pipe_bytes[2], pipe_s[2];   /* pipe_s: of the last report */
-	struct nw_caliper_window w, sum;      /* last; n, v.sum, busy, wait of all */
+	double bytes, bytes_in, rtt_s, pipe_bytes[2], pipe_s[2]; /* pipe_s: of the last report */
+	struct nw_caliper_window w, sum; /* last; n, v.sum, busy, wait of all */
 	uint64_t hist_n;
 } said[SAID_MAX];
 static size_t said_n;
@@ -46,8 +48,8 @@ said_by_id(const char *id)
 }
 
 static int
-on_meta(void *arg, const char *id, const char *pid, const char *event_type, const struct nw_kv *subject, size_t n,
-    const struct nw_kv *params, size_t n_params)
+on_meta(void *arg, const char *id, const char *pid, const char *event_type,
+    const struct nw_kv *subject, size_t n, const struct nw_kv *params, size_t n_params)
 {
 	struct said *s = said_by_id(id);
 	size_t i;
@@ -56,7 +58,7 @@ on_meta(void *arg, const char *id, const char *pid, const char *event_type, cons
 	(void)params;
 	CHECK(n_params == 0 || n_params == 2);
 	if (pid != NULL)
-		CHECK(said_by_id(pid) != NULL);   /* parents first */
+		CHECK(said_by_id(pid) != NULL); /* parents first */
 	if (s == NULL) {
 		if (said_n == SAID_MAX)
 			abort();
@@ -106,7 +108,8 @@ on_caliper(void *arg, const char *mid, int64_t t_wall_ns, const struct nw_calipe
 }
 
 static int
-on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields, const double *values, size_t n)
+on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields,
+    const double *values, size_t n)
 {
 	struct said *s = said_by_id(mid);
 	size_t i;
@@ -123,9 +126,11 @@ on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields
 			s->bytes_in += values[i];
 		else if (strcmp(fields[i], "rtt_s") == 0)
 			s->rtt_s = values[i];
-		else if (strcmp(fields[i], "pipe_read_bytes") == 0 || strcmp(fields[i], "pipe_write_bytes") == 0)
+		else if (strcmp(fields[i], "pipe_read_bytes") == 0 ||
+		    strcmp(fields[i], "pipe_write_bytes") == 0)
 			s->pipe_bytes[fields[i][5] == 'w'] += values[i];
-		else if (strcmp(fields[i], "pipe_read_s") == 0 || strcmp(fields[i], "pipe_write_s") == 0)
+		else if (strcmp(fields[i], "pipe_read_s") == 0 ||
+		    strcmp(fields[i], "pipe_write_s") == 0)
 			s->pipe_s[fields[i][5] == 'w'] = values[i];
 	return NW_OK;
 }
@@ -171,7 +176,8 @@ said_resource(const char *event_type, const char *resource)
 	size_t i;
 
 	for (i = 0; i < said_n; i++)
-		if (strcmp(said[i].event_type, event_type) == 0 && strcmp(said[i].resource, resource) == 0)
+		if (strcmp(said[i].event_type, event_type) == 0 &&
+		    strcmp(said[i].resource, resource) == 0)
 			return &said[i];
 	return NULL;
 }
@@ -186,7 +192,9 @@ static int64_t t0;
 static void
 setup(void)
 {
-	static const struct collect_opts opts = { .task_id = "task", .host = "here", .interval_ns = 100 * MS };
+	static const struct collect_opts opts = {
+		.task_id = "task", .host = "here", .interval_ns = 100 * MS
+	};
 	const char *why;
 
 	said_n = 0;
@@ -246,7 +254,8 @@ sum_of(struct nw_caliper_sum *s, const double *x, size_t n)
 
 /* What a thread's operations leave in the bank of an epoch. */
 static void
-fill_bank(struct nwshm_thread *t, unsigned stage, uint32_t epoch, const double *bytes, const double *ns, size_t n)
+fill_bank(struct nwshm_thread *t, unsigned stage, uint32_t epoch, const double *bytes,
+    const double *ns, size_t n)
 {
 	struct nwshm_lane *l = &t->lane[stage];
 	struct nwshm_bank *b = &l->bank[epoch & 1];
@@ -288,7 +297,7 @@ test_windows(void)
 	fill_bank(add_thread(0, 3), NWSHM_DISK_READ, 1, v, d, 2);
 	fill_bank(add_thread(7, 3), NWSHM_DISK_READ, 1, v + 2, d + 2, 3);
 	CHECK_INT(collect_look(c, t0 + 50 * MS, 1), 1);
-	CHECK(said_stage(getpid(), "disk.read") == NULL);   /* not due yet */
+	CHECK(said_stage(getpid(), "disk.read") == NULL); /* not due yet */
 	collect_look(c, t0 + 100 * MS, 2);
 	CHECK_INT(atomic_load(&shm->proc[3].epoch), 2);
 	s = said_stage(getpid(), "disk.read");
@@ -309,7 +318,7 @@ test_windows(void)
 		CHECK_NEAR(s->w.d.m2, want.m2, 1e-12, 0);
 	}
 	collect_look(c, t0 + 200 * MS, 3);
-	CHECK(s != NULL && s->documents == 1);              /* nothing happened: nothing is said */
+	CHECK(s != NULL && s->documents == 1); /* nothing happened: nothing is said */
 	teardown();
 }
 
@@ -347,7 +356,7 @@ test_late_bank(void)
 	collect_look(c, t0 + 100 * MS, 1);
 	CHECK((s = said_stage(getpid(), "net.write")) != NULL && s->sum.n == 0);
 	CHECK_INT(atomic_load(&shm->proc[0].epoch), 2);
-	collect_look(c, t0 + 200 * MS, 2);                   /* still in it: the interval must not end */
+	collect_look(c, t0 + 200 * MS, 2); /* still in it: the interval must not end */
 	CHECK_INT(atomic_load(&shm->proc[0].epoch), 2);
 	atomic_store(&t->lane[NWSHM_NET_WRITE].seq, 2);
 	fill_bank(t, NWSHM_NET_WRITE, 2, v, d, 2);
@@ -358,7 +367,8 @@ test_late_bank(void)
 	teardown();
 }
 
-/* One receive that blocks for 250 ms is busy in all three windows it passes through; then it ends. */
+/* One receive that blocks for 250 ms is busy in all three windows it passes through; then it
+ * ends. */
 static void
 test_unfinished(void)
 {
@@ -371,7 +381,8 @@ test_unfinished(void)
 	t = add_thread(0, 0);
 	atomic_store(&t->inflight, nwshm_inflight(50 * MS, NWSHM_NET_READ, NWSHM_NO_STAGE, 0));
 	collect_look(c, t0 + 100 * MS, 1);
-	CHECK((s = said_stage(getpid(), "net.read")) != NULL && s->w.busy_ns == 50 * MS && s->w.n == 0);
+	CHECK((s = said_stage(getpid(), "net.read")) != NULL && s->w.busy_ns == 50 * MS &&
+	    s->w.n == 0);
 	collect_look(c, t0 + 200 * MS, 2);
 	CHECK(s != NULL && s->w.busy_ns == 100 * MS);
 	atomic_store(&t->inflight, 0);
@@ -381,7 +392,8 @@ test_unfinished(void)
 	teardown();
 }
 
-/* Hoped to write, ended because something came: what was counted for one moves to the other, and no time is lost. */
+/* Hoped to write, ended because something came: what was counted for one moves to the other, and no
+ * time is lost. */
 static void
 test_waits(void)
 {
@@ -415,7 +427,8 @@ said_process(void)
 	return NULL;
 }
 
-/* Blocked in a read, waited in poll to write: both where they passed. A helper that sleeps at a pipe changes nothing. */
+/* Blocked in a read, waited in poll to write: both where they passed. A helper that sleeps at a
+ * pipe changes nothing. */
 static void
 test_pipes(void)
 {
@@ -428,12 +441,14 @@ test_pipes(void)
 	helper = add_thread(1, 0);
 	atomic_store(&helper->inflight, nwshm_inflight(0, NWSHM_PIPE_READ, NWSHM_NO_STAGE, 0));
 	collect_look(c, t0 + 100 * MS, 1);
-	CHECK(said_process() == NULL || said_process()->pipe_s[NWSHM_READ] == 0);   /* nothing has moved yet */
+	/* nothing has moved yet */
+	CHECK(said_process() == NULL || said_process()->pipe_s[NWSHM_READ] == 0);
 	nwshm_add(&t->pipe_bytes[NWSHM_READ], 5000);
 	nwshm_add(&t->pipe_bytes[NWSHM_WRITE], 3000);
 	nwshm_add(&t->busy_ns[NWSHM_PIPE_READ], 20 * MS);
 	nwshm_add(&helper->pipe_bytes[NWSHM_READ], 1);
-	atomic_store(&t->inflight, nwshm_inflight(170 * MS, NWSHM_WAIT_PIPE_WRITE, 0, NWSHM_INFLIGHT_WAIT));
+	atomic_store(
+	    &t->inflight, nwshm_inflight(170 * MS, NWSHM_WAIT_PIPE_WRITE, 0, NWSHM_INFLIGHT_WAIT));
 	collect_look(c, t0 + 200 * MS, 2);
 	s = said_process();
 	CHECK(s != NULL);
@@ -447,7 +462,8 @@ test_pipes(void)
 	collect_look(c, t0 + 300 * MS, 3);
 	CHECK_NEAR(s->pipe_s[NWSHM_READ], 0.05, 1e-9, 0);
 	CHECK_NEAR(s->pipe_s[NWSHM_WRITE], 0.02, 1e-9, 0);
-	CHECK(said_stage(getpid(), "net.write") == NULL && said_stage(getpid(), "disk.read") == NULL);
+	CHECK(
+	    said_stage(getpid(), "net.write") == NULL && said_stage(getpid(), "disk.read") == NULL);
 	CHECK(s->pipe_bytes[NWSHM_READ] == 5001);
 out:
 	teardown();
@@ -469,7 +485,8 @@ add_object(unsigned i, const char *path, uint64_t bytes)
 	return o;
 }
 
-/* A thousand small files and then a large one: it has its place, the bytes of the others are all there. */
+/* A thousand small files and then a large one: it has its place, the bytes of the others are all
+ * there. */
 static void
 test_objects(void)
 {
@@ -495,12 +512,13 @@ test_objects(void)
 	big = add_object(NWSHM_OBJECTS_FIXED + 5, "/tmp/.big.x7", 3 << 20);
 	collect_look(c, t += 100 * MS, 1);
 	CHECK((s = said_resource("nw:file", "/tmp/.big.x7")) != NULL && s->times == 1);
-	snprintf(big->u.path, sizeof(big->u.path), "/tmp/big");      /* it gets its real name */
+	snprintf(big->u.path, sizeof(big->u.path), "/tmp/big"); /* it gets its real name */
 	atomic_store(&big->renames, 2);
 	atomic_store(&big->size_bytes, 3 << 20);
 	collect_finish(c, t += 100 * MS, 1);
 	s = said_resource("nw:file", "/tmp/big");
-	CHECK(s != NULL && s->times == 2 && s->size == 3 << 20 && s->bytes == 3 << 20 && s->ended == 1);
+	CHECK(s != NULL && s->times == 2 && s->size == 3 << 20 && s->bytes == 3 << 20 &&
+	    s->ended == 1);
 	for (k = 0; k < said_n; k++)
 		if (strcmp(said[k].event_type, "nw:file") == 0 && &said[k] != s)
 			small_bytes += said[k].bytes;
@@ -530,14 +548,15 @@ test_killed(void)
 	CHECK_INT(collect_look(c, t0 + 10 * MS, 1), 1);
 	atomic_store(&t->lane[NWSHM_DISK_WRITE].seq, 1);
 	kill(pid, SIGKILL);
-	while (collect_look(c, t0 + 20 * MS, 2) > 0)         /* a zombie is not alive */
+	while (collect_look(c, t0 + 20 * MS, 2) > 0) /* a zombie is not alive */
 		;
 	s = said_stage(pid, "disk.write");
 	CHECK(s != NULL && s->sum.n == 2 && s->sum.v.sum == 300 && s->ended == 1);
 	CHECK_INT(atomic_load(&shm->proc[9].state), NWSHM_FREE);
 	CHECK_INT(atomic_load(&shm->thread_owner[4]), 0);
 	CHECK_INT(atomic_load(&shm->object[20].state), NWSHM_FREE);
-	CHECK(nwshm_get(&t->lane[NWSHM_DISK_WRITE].ops) == 0 && atomic_load(&t->ready[NWSHM_DISK_WRITE]) == 1);
+	CHECK(nwshm_get(&t->lane[NWSHM_DISK_WRITE].ops) == 0 &&
+	    atomic_load(&t->ready[NWSHM_DISK_WRITE]) == 1);
 	waitpid(pid, NULL, 0);
 	teardown();
 }
@@ -556,25 +575,31 @@ test_recycled_pid(void)
 static void
 test_procfile(void)
 {
-	static const char io[] = "rchar: 123\nwchar: 45\nsyscr: 6\nsyscw: 7\nread_bytes: 8\nwrite_bytes: 9\n"
+	static const char io[] =
+	    "rchar: 123\nwchar: 45\nsyscr: 6\nsyscw: 7\nread_bytes: 8\nwrite_bytes: 9\n"
 	    "cancelled_write_bytes: 10\n";
 	struct procfile_stat st;
 	struct procfile_io counts;
 	uint64_t wait_ns;
 
-	CHECK(procfile_parse_stat("12 (a) b) (c) S 7 1 1 0 -1 4 1 2 3 4 55 66 9 9 20 0 1 0 777 1000 42 9\n", &st));
+	CHECK(procfile_parse_stat(
+	    "12 (a) b) (c) S 7 1 1 0 -1 4 1 2 3 4 55 66 9 9 20 0 1 0 777 1000 42 9\n", &st));
 	CHECK(st.state == 'S' && st.ppid == 7 && st.user_ticks == 55 && st.sys_ticks == 66);
-	CHECK(st.start_ticks == 777 && st.rss_pages == 42 && st.threads == 1 && !procfile_is_over(&st));
-	CHECK(procfile_parse_stat("12 (a) Z 7 1 1 0 -1 4 1 2 3 4 5 6 9 9 20 0 2 0 777 1000 42\n", &st));
+	CHECK(st.start_ticks == 777 && st.rss_pages == 42 && st.threads == 1 &&
+	    !procfile_is_over(&st));
+	CHECK(procfile_parse_stat(
+	    "12 (a) Z 7 1 1 0 -1 4 1 2 3 4 5 6 9 9 20 0 2 0 777 1000 42\n", &st));
 	CHECK(!procfile_is_over(&st));
 	st.threads = 1;
 	CHECK(procfile_is_over(&st));
 	CHECK(!procfile_parse_stat("12 (a) S 7", &st) && !procfile_parse_stat("", &st));
 	CHECK(procfile_parse_io(io, &counts));
-	CHECK(counts.rchar == 123 && counts.wchar == 45 && counts.read_bytes == 8 && counts.write_bytes == 9);
+	CHECK(counts.rchar == 123 && counts.wchar == 45 && counts.read_bytes == 8 &&
+	    counts.write_bytes == 9);
 	CHECK(!procfile_parse_io("rchar: 1\n", &counts));
 	CHECK(procfile_parse_schedstat("287659 3153968 1\n", &wait_ns) && wait_ns == 3153968);
-	CHECK(!procfile_parse_schedstat("287659", &wait_ns) && !procfile_parse_schedstat("1 x 1", &wait_ns));
+	CHECK(!procfile_parse_schedstat("287659", &wait_ns) &&
+	    !procfile_parse_schedstat("1 x 1", &wait_ns));
 }
 
 static void
@@ -587,12 +612,12 @@ test_region(void)
 
 	CHECK(s != NULL && why == NULL && stat(region_path, &st) == 0);
 	CHECK_INT(st.st_mode & 0777, 0600);
-	CHECK(st.st_blocks * 512 < 2 << 20);                 /* the threads' part is not there yet */
+	CHECK(st.st_blocks * 512 < 2 << 20); /* the threads' part is not there yet */
 	region_free(s, region_path);
 	CHECK(stat(region_path, &st) != 0);
 	getrlimit(RLIMIT_FSIZE, &old);
 	small = (struct rlimit){ 4096, old.rlim_max };
-	setrlimit(RLIMIT_FSIZE, &small);                     /* would be SIGXFSZ, not an error */
+	setrlimit(RLIMIT_FSIZE, &small); /* would be SIGXFSZ, not an error */
 	CHECK(region_new(region_path, sizeof(region_path), &why) == NULL && why != NULL);
 	setrlimit(RLIMIT_FSIZE, &old);
 }
@@ -624,27 +649,33 @@ report_connection(const struct nwshm_addr *local, const struct nwshm_addr *peer)
 static void
 test_tcp(void)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) }, b;
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) },
+			   b;
 	struct nwshm_addr local = { .family = AF_INET }, peer = { .family = AF_INET };
 	socklen_t len = sizeof(a);
 	struct tcp_sample t;
 	char buf[10000] = "";
-	int l = socket(AF_INET, SOCK_STREAM, 0), s = socket(AF_INET, SOCK_STREAM, 0), fd = tcp_open(), peer_fd;
+	int l = socket(AF_INET, SOCK_STREAM, 0), s = socket(AF_INET, SOCK_STREAM, 0),
+	    fd = tcp_open(), peer_fd;
 
 	if (fd < 0) {
 		fprintf(stderr, "no sock_diag here: not tested\n");
 		return;
 	}
 	CHECK(bind(l, (struct sockaddr *)&a, len) == 0 && listen(l, 1) == 0);
-	CHECK(getsockname(l, (struct sockaddr *)&a, &len) == 0 && connect(s, (struct sockaddr *)&a, len) == 0);
-	CHECK((peer_fd = accept(l, NULL, NULL)) >= 0 && getsockname(s, (struct sockaddr *)&b, &len) == 0);
-	CHECK(write(s, buf, sizeof(buf)) == sizeof(buf) && recv(peer_fd, buf, sizeof(buf), MSG_WAITALL) == sizeof(buf));
+	CHECK(getsockname(l, (struct sockaddr *)&a, &len) == 0 &&
+	    connect(s, (struct sockaddr *)&a, len) == 0);
+	CHECK((peer_fd = accept(l, NULL, NULL)) >= 0 &&
+	    getsockname(s, (struct sockaddr *)&b, &len) == 0);
+	CHECK(write(s, buf, sizeof(buf)) == sizeof(buf) &&
+	    recv(peer_fd, buf, sizeof(buf), MSG_WAITALL) == sizeof(buf));
 	memcpy(local.ip, &b.sin_addr, 4);
 	memcpy(peer.ip, &a.sin_addr, 4);
 	local.port = ntohs(b.sin_port);
 	peer.port = ntohs(a.sin_port);
 	CHECK(tcp_ask(fd, &local, &peer, &t));
-	CHECK(t.rtt_s > 0 && t.rtt_s < 1 && t.snd_mss > 500 && t.cwnd_bytes >= t.snd_mss && t.retrans == 0);
+	CHECK(t.rtt_s > 0 && t.rtt_s < 1 && t.snd_mss > 500 && t.cwnd_bytes >= t.snd_mss &&
+	    t.retrans == 0);
 	CHECK(t.busy_s >= 0 && t.rwnd_limited_s == 0);
 	report_connection(&local, &peer);
 	close(s);
@@ -663,7 +694,8 @@ test_uuid(void)
 
 	collect_uuid(a);
 	collect_uuid(b);
-	CHECK(strlen(a) == 36 && strcmp(a, b) != 0 && a[14] == '4' && strchr("89ab", a[19]) != NULL);
+	CHECK(
+	    strlen(a) == 36 && strcmp(a, b) != 0 && a[14] == '4' && strchr("89ab", a[19]) != NULL);
 }
 
 int

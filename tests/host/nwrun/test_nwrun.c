@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nwrun from end to end, with this file as the program: every act does something that a preloaded object can get wrong,
- * and says on stdout what must be seen of it. It runs bare and under nwrun: output and status must be the same, the
- * counts what the act said. stdout is a pipe here, which is of none of the four stages.
+ * nwrun from end to end, with this file as the program: every act does something that a preloaded
+ * object can get wrong, and says on stdout what must be seen of it. It runs bare and under nwrun:
+ * output and status must be the same, the counts what the act said. stdout is a pipe here, which is
+ * of none of the four stages.
  */
 #include "host/nwrun/nwshm.h"
 
@@ -59,8 +60,8 @@ must(bool ok, const char *what)
 static void
 expect(long long disk_read, long long disk_write, long long net_read, long long net_write)
 {
-	printf("expect disk.read=%lld disk.write=%lld net.read=%lld net.write=%lld\n", disk_read, disk_write, net_read,
-	    net_write);
+	printf("expect disk.read=%lld disk.write=%lld net.read=%lld net.write=%lld\n", disk_read,
+	    disk_write, net_read, net_write);
 	fflush(stdout);
 }
 
@@ -135,18 +136,23 @@ act_calls(void)
 	struct iovec v[2] = { { buf, 300 }, { buf + 300, 200 } };
 	int fd = make_file("a", 100000), other;
 
-	MUST(read(fd, buf, 1000) == 1000 && pread(fd, buf, 500, 10) == 500 && readv(fd, v, 2) == 500);
+	MUST(read(fd, buf, 1000) == 1000 && pread(fd, buf, 500, 10) == 500 &&
+	    readv(fd, v, 2) == 500);
 	MUST(preadv(fd, v, 2, 5) == 500 && preadv2(fd, v, 2, 5, 0) == 500);
-	MUST(pwrite(fd, buf, 700, 0) == 700 && writev(fd, v, 2) == 500 && pwritev(fd, v, 2, 9) == 500);
+	MUST(pwrite(fd, buf, 700, 0) == 700 && writev(fd, v, 2) == 500 &&
+	    pwritev(fd, v, 2, 9) == 500);
 	MUST(pwritev2(fd, v, 2, 9, 0) == 500);
-	MUST(syscall(SYS_pread64, fd, buf, 100L, 0L) == 100 && syscall(SYS_pwrite64, fd, buf, 50L, 0L) == 50);
+	MUST(syscall(SYS_pread64, fd, buf, 100L, 0L) == 100 &&
+	    syscall(SYS_pwrite64, fd, buf, 50L, 0L) == 50);
 	MUST(read(fd, buf, 0) == 0 && lseek(fd, 0, SEEK_END) > 0 && read(fd, buf, 10) == 0);
 	MUST(fsync(fd) == 0 && fdatasync(fd) == 0 && dprintf(fd, "%s\n", "hello") == 6);
-	MUST((other = dup(fd)) >= 0 && write(other, buf, 11) == 11 && dup2(fd, 77) == 77 && write(77, buf, 13) == 13);
+	MUST((other = dup(fd)) >= 0 && write(other, buf, 11) == 11 && dup2(fd, 77) == 77 &&
+	    write(77, buf, 13) == 13);
 	close(fd);
 	close(other);
 	close(77);
-	expect(1000 + 500 + 500 + 500 + 500 + 100, 100000 + 700 + 500 + 500 + 500 + 50 + 6 + 11 + 13, 0, 0);
+	expect(1000 + 500 + 500 + 500 + 500 + 100,
+	    100000 + 700 + 500 + 500 + 500 + 50 + 6 + 11 + 13, 0, 0);
 }
 
 static void
@@ -183,12 +189,16 @@ act_sockets(void)
 	int tcp[2], udp = socket(AF_INET, SOCK_DGRAM, 0), local[2];
 
 	tcp_pair(tcp);
-	MUST(send(tcp[0], buf, 1000, 0) == 1000 && recv(tcp[1], buf, 1000, MSG_PEEK | MSG_WAITALL) == 1000);
-	MUST(recv(tcp[1], buf, 1000, MSG_WAITALL) == 1000 && sendto(tcp[0], buf, 500, 0, NULL, 0) == 500);
-	MUST(recvfrom(tcp[1], buf, 500, MSG_WAITALL, NULL, NULL) == 500 && sendmsg(tcp[0], &m, 0) == 400);
+	MUST(send(tcp[0], buf, 1000, 0) == 1000 &&
+	    recv(tcp[1], buf, 1000, MSG_PEEK | MSG_WAITALL) == 1000);
+	MUST(recv(tcp[1], buf, 1000, MSG_WAITALL) == 1000 &&
+	    sendto(tcp[0], buf, 500, 0, NULL, 0) == 500);
+	MUST(recvfrom(tcp[1], buf, 500, MSG_WAITALL, NULL, NULL) == 500 &&
+	    sendmsg(tcp[0], &m, 0) == 400);
 	MUST(recvmsg(tcp[1], &m, MSG_WAITALL) == 400);
 	MUST(recv(tcp[1], buf, 10, MSG_DONTWAIT) < 0 && errno == EAGAIN);
-	MUST(bind(udp, (struct sockaddr *)&a, len) == 0 && getsockname(udp, (struct sockaddr *)&a, &len) == 0);
+	MUST(bind(udp, (struct sockaddr *)&a, len) == 0 &&
+	    getsockname(udp, (struct sockaddr *)&a, &len) == 0);
 	MUST(connect(udp, (struct sockaddr *)&a, len) == 0);
 	MUST(sendmmsg(udp, mm, 3, 0) == 3 && recvmmsg(udp, mm, 3, 0, NULL) == 3);
 	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, local) == 0 && send(local[0], buf, 77, 0) == 77);
@@ -196,7 +206,8 @@ act_sockets(void)
 	expect(0, 0, 1900 + 1200, 1900 + 1200);
 }
 
-/* Everything stdio can do to a buffer, in an order nobody planned; the kernel says what came of it. */
+/* Everything stdio can do to a buffer, in an order nobody planned; the kernel says what came of
+ * it. */
 static void
 act_stdio(void)
 {
@@ -225,31 +236,54 @@ act_stdio(void)
 		case 1: rewind(s); break;
 		case 2: fflush(s); break;
 		case 3: fflush(NULL); break;
-		case 4: case 5: case 6: case 7:
+		case 4:
+		case 5:
+		case 6:
+		case 7:
 			fseek(s, 0, SEEK_CUR);
 			if (fread(buf, 1 + (x & 7), 1 + (x >> 3 & 0x3ff), s) == 0)
 				clearerr(s);
 			break;
-		case 8: case 9:
+		case 8:
+		case 9:
 			fseek(s, (long)(x >> 9 & 0x3ff), SEEK_SET);
 			if (fgets(text, sizeof(text), s) == NULL)
 				clearerr(s);
 			break;
-		case 10: case 11:
+		case 10:
+		case 11:
 			fseeko(s, (off_t)(x >> 9 & 0x3ff), SEEK_SET);
 			if (getline(&line, &cap, s) < 0)
 				clearerr(s);
 			break;
-		case 12: case 13: case 14:
+		case 12:
+		case 13:
+		case 14:
 			fseek(s, 0, SEEK_CUR);
 			if (getc(s) != EOF && (x & 64))
 				ungetc(x & 32 ? 'q' : 'y', s);
 			getc_unlocked(s);
 			break;
-		case 15: case 16: fseek(s, 0, SEEK_END); fprintf(s, "%d %s\n", i, "text"); break;
-		case 17: fseek(s, 0, SEEK_CUR); fputs("a line\nand another", s); break;
-		case 18: case 19: case 20: fseek(s, 0, SEEK_CUR); putc('z', s); putc_unlocked('\n', s); break;
-		default: fseek(s, 0, SEEK_CUR); fwrite(buf, 1 + (x & 15), 1 + (x >> 5 & 0x1ff), s); break;
+		case 15:
+		case 16:
+			fseek(s, 0, SEEK_END);
+			fprintf(s, "%d %s\n", i, "text");
+			break;
+		case 17:
+			fseek(s, 0, SEEK_CUR);
+			fputs("a line\nand another", s);
+			break;
+		case 18:
+		case 19:
+		case 20:
+			fseek(s, 0, SEEK_CUR);
+			putc('z', s);
+			putc_unlocked('\n', s);
+			break;
+		default:
+			fseek(s, 0, SEEK_CUR);
+			fwrite(buf, 1 + (x & 15), 1 + (x >> 5 & 0x1ff), s);
+			break;
 		}
 	}
 	fclose(f[1]);
@@ -322,8 +356,10 @@ act_threads(void)
 	for (i = 0; i < THREADS; i++)
 		MUST(pthread_join(t[i], NULL) == 0);
 	for (i = 0; i < NWSHM_THREADS + 100; i++)
-		MUST(pthread_create(&t[0], NULL, short_thread_body, &fd) == 0 && pthread_join(t[0], NULL) == 0);
-	expect(THREADS * THREAD_OPS * 50, 1000 + THREADS * THREAD_OPS * 100 + NWSHM_THREADS + 100, 0, 0);
+		MUST(pthread_create(&t[0], NULL, short_thread_body, &fd) == 0 &&
+		    pthread_join(t[0], NULL) == 0);
+	expect(THREADS * THREAD_OPS * 50, 1000 + THREADS * THREAD_OPS * 100 + NWSHM_THREADS + 100,
+	    0, 0);
 }
 
 static int shared_fd;
@@ -410,7 +446,8 @@ on_tick(int sig)
 	errno = saved;
 }
 
-/* Handlers that do I/O in the middle of I/O. What hits an update in progress is counted as missed, not lost track of. */
+/* Handlers that do I/O in the middle of I/O. What hits an update in progress is counted as missed,
+ * not lost track of. */
 static void
 act_signals(void)
 {
@@ -427,7 +464,7 @@ act_signals(void)
 	setitimer(ITIMER_REAL, &it, NULL);
 	if (ticks == 0)
 		_exit(98);
-	fprintf(stderr, "%ld", (long)ticks * 4);   /* differs from run to run: the check reads it */
+	fprintf(stderr, "%ld", (long)ticks * 4); /* differs from run to run: the check reads it */
 	expect(n * 10, -1, 0, 0);
 }
 
@@ -440,7 +477,8 @@ on_jump(int sig)
 	siglongjmp(jump, 1);
 }
 
-/* Leaving a blocked call by a jump, or by cancellation, must not leave the thread "inside" it for ever. */
+/* Leaving a blocked call by a jump, or by cancellation, must not leave the thread "inside" it for
+ * ever. */
 static void *
 cancelled_body(void *arg)
 {
@@ -511,15 +549,20 @@ act_errno(void)
 
 	errno = 42;
 	fd = open("a", O_RDWR | O_CREAT, 0640);
-	MUST(fd >= 0 && errno == 42 && write(fd, "ab", 2) == 2 && errno == 42 && pread(fd, &c, 1, 0) == 1);
+	MUST(fd >= 0 && errno == 42 && write(fd, "ab", 2) == 2 && errno == 42 &&
+	    pread(fd, &c, 1, 0) == 1);
 	MUST(errno == 42 && close(fd) == 0 && errno == 42 && close(fd) == -1 && errno == EBADF);
-	MUST(read(fd, &c, 1) == -1 && errno == EBADF && open("no/such", O_RDONLY) == -1 && errno == ENOENT);
-	MUST(read(-1, &c, 1) == -1 && errno == EBADF && write(1 << 30, &c, 1) == -1 && errno == EBADF);
+	MUST(read(fd, &c, 1) == -1 && errno == EBADF && open("no/such", O_RDONLY) == -1 &&
+	    errno == ENOENT);
+	MUST(read(-1, &c, 1) == -1 && errno == EBADF && write(1 << 30, &c, 1) == -1 &&
+	    errno == EBADF);
 	errno = 43;
 	tcp_pair(tcp);
-	MUST(errno == 43 && send(tcp[0], "x", 1, 0) == 1 && recv(tcp[1], &c, 1, 0) == 1 && errno == 43);
+	MUST(errno == 43 && send(tcp[0], "x", 1, 0) == 1 && recv(tcp[1], &c, 1, 0) == 1 &&
+	    errno == 43);
 	MUST(rename("a", "b") == 0 && errno == 43 && fflush(NULL) == 0 && errno == 43);
-	MUST(syscall(-1) == -1 && errno == ENOSYS && lseek(1, 0, SEEK_SET) == -1 && errno == ESPIPE);
+	MUST(
+	    syscall(-1) == -1 && errno == ENOSYS && lseek(1, 0, SEEK_SET) == -1 && errno == ESPIPE);
 	expect(1, 2, 1, 1);
 }
 
@@ -546,11 +589,12 @@ now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* One way to wait after the other; the check compares the time with what it was: on a busy machine, more than asked. */
+/* One way to wait after the other; the check compares the time with what it was: on a busy machine,
+ * more than asked. */
 static void
 act_waits(void)
 {
-	double begin, *told;             /* through memory: what is written to a file is counted */
+	double begin, *told; /* through memory: what is written to a file is counted */
 	int fd = open("waits.told", O_RDWR | O_CREAT | O_TRUNC, 0600);
 
 	struct itimerval none = { { 0, 0 }, { 0, 0 } };
@@ -576,7 +620,7 @@ act_waits(void)
 	MUST(epoll_ctl(ep, EPOLL_CTL_ADD, tcp[0], &ev) == 0 && epoll_wait(ep, &ev, 1, 60) == 0);
 	told[0] = now_s() - begin;
 	p = (struct pollfd){ pipes[0], POLLIN, 0 };
-	MUST(poll(&p, 1, 60) == 0);   /* no socket: nobody's wait */
+	MUST(poll(&p, 1, 60) == 0); /* no socket: nobody's wait */
 	while (send(tcp[0], "0123456789abcdef", 16, MSG_DONTWAIT) == 16)
 		;
 	p = (struct pollfd){ tcp[0], POLLIN | POLLOUT, 0 };
@@ -614,7 +658,8 @@ act_pipes_child(int go, int pipe_in, int pipe_out, int local)
 static void
 act_pipes(void)
 {
-	int go[2], in[2], out[2], local[2], own[2], fd = make_file("a", 200000), ep = epoll_create1(0), i, status, copy;
+	int go[2], in[2], out[2], local[2], own[2], fd = make_file("a", 200000),
+						    ep = epoll_create1(0), i, status, copy;
 	struct epoll_event ev = { .events = EPOLLIN };
 	struct pollfd p;
 	char buf[1000];
@@ -622,7 +667,8 @@ act_pipes(void)
 	ssize_t n;
 	pid_t pid;
 
-	MUST(pipe(go) == 0 && pipe(in) == 0 && pipe(out) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, local) == 0);
+	MUST(pipe(go) == 0 && pipe(in) == 0 && pipe(out) == 0 &&
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, local) == 0);
 	if ((pid = fork()) == 0)
 		act_pipes_child(go[0], in[0], out[1], local[1]);
 	MUST(write(go[1], "x", 1) == 1 && read(out[0], buf, 1000) == 1000);
@@ -636,10 +682,12 @@ act_pipes(void)
 		else if (i == 1)
 			MUST(select(local[0] + 1, &set, NULL, NULL, NULL) == 1);
 		else
-			MUST(epoll_ctl(ep, EPOLL_CTL_ADD, local[0], &ev) == 0 && epoll_wait(ep, &ev, 1, -1) == 1);
+			MUST(epoll_ctl(ep, EPOLL_CTL_ADD, local[0], &ev) == 0 &&
+			    epoll_wait(ep, &ev, 1, -1) == 1);
 		MUST(recv(local[0], buf, 1000, 0) == 100);
 	}
-	for (i = 0; i < 200000; i += (int)n)      /* as much as fits, then blocked until the child wakes up */
+	/* as much as fits, then blocked until the child wakes up */
+	for (i = 0; i < 200000; i += (int)n)
 		MUST((n = splice(fd, NULL, in[1], NULL, 200000 - (size_t)i, 0)) > 0);
 	MUST(waitpid(pid, &status, 0) == pid && status == 0);
 	MUST(pipe(own) == 0 && write(own[1], buf, 11) == 11);
@@ -647,7 +695,8 @@ act_pipes(void)
 	p = (struct pollfd){ own[0], POLLIN, 0 };
 	MUST(poll(&p, 1, 60) == 0);
 	/* somebody else may have the copy */
-	MUST((copy = dup(own[1])) >= 0 && close(own[1]) == 0 && write(copy, buf, 7) == 7 && read(own[0], buf, 7) == 7);
+	MUST((copy = dup(own[1])) >= 0 && close(own[1]) == 0 && write(copy, buf, 7) == 7 &&
+	    read(own[0], buf, 7) == 7);
 	expect(200000, 200000, 0, 0);
 }
 
@@ -727,13 +776,15 @@ static const struct {
 	const char *name;
 	void (*body)(void);
 } acts[] = {
-	{ "calls", act_calls }, { "moves", act_moves }, { "sockets", act_sockets }, { "stdio", act_stdio },
-	{ "freopen", act_freopen }, { "threads", act_threads }, { "leader", act_leader }, { "reuse", act_reuse }, { "forks", act_forks }, { "vfork", act_vfork },
-	{ "signals", act_signals }, { "jumps", act_jumps }, { "sealed", act_sealed }, { "close_all", act_close_all },
-	{ "errno", act_errno }, { "limits", act_limits }, { "waits", act_waits }, { "pipes", act_pipes },
-	{ "killed", act_killed },
-	{ "exec", act_exec }, { "orphan", act_orphan }, { "nothing", act_nothing }, { "high_fds", act_high_fds },
-	{ "executed", act_executed },             /* the end of exec, not called by itself */
+	{ "calls", act_calls }, { "moves", act_moves }, { "sockets", act_sockets },
+	{ "stdio", act_stdio }, { "freopen", act_freopen }, { "threads", act_threads },
+	{ "leader", act_leader }, { "reuse", act_reuse }, { "forks", act_forks },
+	{ "vfork", act_vfork }, { "signals", act_signals }, { "jumps", act_jumps },
+	{ "sealed", act_sealed }, { "close_all", act_close_all }, { "errno", act_errno },
+	{ "limits", act_limits }, { "waits", act_waits }, { "pipes", act_pipes },
+	{ "killed", act_killed }, { "exec", act_exec }, { "orphan", act_orphan },
+	{ "nothing", act_nothing }, { "high_fds", act_high_fds },
+	{ "executed", act_executed }, /* the end of exec, not called by itself */
 };
 enum { ACTS = sizeof(acts) / sizeof(acts[0]) };
 
@@ -791,7 +842,8 @@ run(char *const argv[], struct outcome *o)
 		_exit(96);
 	}
 	close(out[1]);
-	while (n < sizeof(o->out) - 1 && (got = read(out[0], o->out + n, sizeof(o->out) - 1 - n)) > 0)
+	while (
+	    n < sizeof(o->out) - 1 && (got = read(out[0], o->out + n, sizeof(o->out) - 1 - n)) > 0)
 		n += (size_t)got;
 	close(out[0]);
 	waitpid(pid, &o->status, 0);
@@ -808,7 +860,8 @@ report_sum(const char *report, const char *line, const char *with, const char *k
 
 	for (p = report; (end = strchr(p, '\n')) != NULL; p = end + 1) {
 		snprintf(one, sizeof(one), "%.*s", (int)(end + 1 - p), p);
-		if (strncmp(one, line, strlen(line)) == 0 && strstr(one, with) != NULL && (at = strstr(one, key)) != NULL)
+		if (strncmp(one, line, strlen(line)) == 0 && strstr(one, with) != NULL &&
+		    (at = strstr(one, key)) != NULL)
 			sum += atof(at + strlen(key));
 	}
 	return sum;
@@ -847,12 +900,12 @@ check_counts(const char *name, const char *out, const char *err, const char *rep
 		check_count++;
 		if (got > want || got + missed < want) {
 			check_failed++;
-			fprintf(stderr, "%s: %s saw %.0f bytes (%.0f missed), want %.0f\n%s", name, stages[i], got, missed, want,
-			    report);
+			fprintf(stderr, "%s: %s saw %.0f bytes (%.0f missed), want %.0f\n%s", name,
+			    stages[i], got, missed, want, report);
 		}
 	}
 	if (strcmp(name, "signals") == 0) {
-		want = 100 + atof(err) + (double)strlen(err);   /* which is a file, too */
+		want = 100 + atof(err) + (double)strlen(err); /* which is a file, too */
 		got = report_sum(report, "stage", "stage=disk.write ", " bytes=");
 		CHECK(got <= want && got + missed >= want && missed < 0.01 * want + 1000);
 	} else {
@@ -881,13 +934,16 @@ check_times(const char *name, const char *out, const char *report)
 		CHECK_NEAR(net_write, told[1], 0.1, 0.02);
 	}
 	if (strcmp(name, "pipes") == 0) {
-		CHECK_INT((long)report_sum(report, "process", "", "pipe_read="), 4 + 1000 + 300 + 200000 + 7);
+		CHECK_INT((long)report_sum(report, "process", "", "pipe_read="),
+		    4 + 1000 + 300 + 200000 + 7);
 		CHECK_INT((long)report_sum(report, "process", "", "pipe_written="),
-		    4 + 1000 + 300 + 200000 + 7 + (long)strlen(out));   /* stdout is one, too */
-		/* the parent's four waits, longer on a busy machine; the child's for the first go is next to nothing */
+		    4 + 1000 + 300 + 200000 + 7 + (long)strlen(out)); /* stdout is one, too */
+		/* the parent's four waits, longer on a busy machine; the child's for the first go
+		 * is next to nothing */
 		CHECK(report_sum(report, "process", "", "pipe_read_s=") > 0.35);
 		CHECK(report_sum(report, "process", "", "pipe_write_s=") > 0.08);
-		CHECK(report_sum(report, "process", "", "pipe_read_s=") + report_sum(report, "process", "", "pipe_write_s=") <
+		CHECK(report_sum(report, "process", "", "pipe_read_s=") +
+			report_sum(report, "process", "", "pipe_write_s=") <
 		    report_sum(report, "process", "", " wall_s="));
 		CHECK(report_sum(report, "stage", "stage=disk.read ", "busy_s=") < 0.05);
 	}
@@ -917,8 +973,8 @@ perform(const char *self, const char *nwrun, const char *name)
 		return;
 	}
 	if (a.status != b.status || strcmp(a.out, b.out) != 0)
-		fprintf(stderr, "%s: status %#x and %#x\n--- bare\n%s%s--- measured\n%s%s", name, a.status, b.status, a.out,
-		    a.err, b.out, b.err);
+		fprintf(stderr, "%s: status %#x and %#x\n--- bare\n%s%s--- measured\n%s%s", name,
+		    a.status, b.status, a.out, a.err, b.out, b.err);
 	CHECK_INT(b.status, a.status);
 	if (strcmp(name, "sealed") == 0)
 		CHECK_INT(WEXITSTATUS(a.status), 7);
@@ -928,7 +984,7 @@ perform(const char *self, const char *nwrun, const char *name)
 	check_times(name, b.out, report);
 }
 
-enum { STAGES = 4 };                      /* the acts wait more than they work: on so many stages at once */
+enum { STAGES = 4 }; /* the acts wait more than they work: on so many stages at once */
 
 static int
 stage_main(const char *self, const char *nwrun, const char *only, unsigned stage)
@@ -948,7 +1004,8 @@ stage_main(const char *self, const char *nwrun, const char *only, unsigned stage
 int
 main(int argc, char *argv[])
 {
-	char self[PATH_MAX], nwrun[PATH_MAX + 16], dir[] = "/tmp/test_nwrun.XXXXXX", *slash, command[64];
+	char self[PATH_MAX], nwrun[PATH_MAX + 16], dir[] = "/tmp/test_nwrun.XXXXXX", *slash,
+						   command[64];
 	ssize_t n;
 	unsigned i;
 	int status;
@@ -962,7 +1019,7 @@ main(int argc, char *argv[])
 	slash = strrchr(self, '/');
 	snprintf(nwrun, sizeof(nwrun), "%.*s/../../../bin/nwrun", (int)(slash - self), self);
 	setenv("NWRUN_REPORT", "report", 1);
-	setenv("NARROWS_BOX", "127.0.0.1/1", 1);   /* nobody: the program must not notice */
+	setenv("NARROWS_BOX", "127.0.0.1/1", 1); /* nobody: the program must not notice */
 	setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
 	for (i = 0; i < STAGES; i++)
 		if (fork() == 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes per sample and samples per second of the chunk codec, beside memcpy in the same run.
- * usage: bench_chunk [RECORDING [rows per chunk]]    or BENCH_RECORDING=file
- *
- * A recording is "NWPERF1\n", u32 groups, u32 0, then per group u32 rows, u32 columns, i64 times[rows] and f64
- * column[rows] for each column; little endian, plain or one zstd frame. Without one, caliper summaries and host
- * counters of the same shape are generated. Every chunk is decoded and compared with what went in. */
+/* Bytes per sample and samples per second of the chunk codec, beside memcpy in the same run. usage:
+ * bench_chunk [RECORDING [rows per chunk]] or BENCH_RECORDING=file A recording is "NWPERF1\n", u32
+ * groups, u32 0, then per group u32 rows, u32 columns, i64 times[rows] and f64 column[rows] for
+ * each column; little endian, plain or one zstd frame. Without one, caliper summaries and host
+ * counters of the same shape are generated. Every chunk is decoded and compared with what went
+ * in. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,7 +134,8 @@ load_recording(const char *path, uint32_t *n_groups)
 			die("the recording is cut short");
 		memcpy(groups[i].t, p, (size_t)rows * 8);
 		for (c = 0; c < columns; c++)
-			memcpy(groups[i].column[c], p + (size_t)rows * 8 * (c + 1), (size_t)rows * 8);
+			memcpy(
+			    groups[i].column[c], p + (size_t)rows * 8 * (c + 1), (size_t)rows * 8);
 	}
 	free(bytes);
 	return groups;
@@ -156,7 +157,8 @@ uniform(void)
 static double
 lognormal(double median, double sigma)
 {
-	return median * exp(sigma * sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform()));
+	return median *
+	    exp(sigma * sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform()));
 }
 
 struct moments {
@@ -197,9 +199,11 @@ generate_interval(double *field, double block_bytes, double ops, double op_ns, d
 		moments_add(&gap, floor(lognormal(gap_ns, 0.1)) * 1e-9);
 		busy_s += took_ns * 1e-9;
 	}
-	memcpy(field, (double[16]){ bytes.sum, bytes.least, bytes.most, bytes.sum / bytes.n, moments_sd(&bytes),
-	    rate.least, rate.most, rate.mean, moments_sd(&rate), gap.sum, gap.least, gap.most, gap.sum / gap.n,
-	    moments_sd(&gap), n, busy_s }, 16 * sizeof(*field));
+	memcpy(field,
+	    (double[16]){ bytes.sum, bytes.least, bytes.most, bytes.sum / bytes.n,
+		moments_sd(&bytes), rate.least, rate.most, rate.mean, moments_sd(&rate), gap.sum,
+		gap.least, gap.most, gap.sum / gap.n, moments_sd(&gap), n, busy_s },
+	    16 * sizeof(*field));
 }
 
 static void
@@ -273,8 +277,8 @@ same(const struct chunk_columns *a, const struct chunk_columns *b)
 }
 
 static void
-bench_rows(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort, struct chunk_buf *buf,
-    struct chunk_rows *rows, struct tally *tally)
+bench_rows(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort,
+    struct chunk_buf *buf, struct chunk_rows *rows, struct tally *tally)
 {
 	double t0 = now_s(), t1, t2;
 
@@ -292,10 +296,11 @@ bench_rows(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk
 	tally->decode_s += t2 - t1;
 }
 
-/* Hot, then compact, as the store does it; with a kind, what compacting a chunk has found helps with the next. */
+/* Hot, then compact, as the store does it; with a kind, what compacting a chunk has found helps
+ * with the next. */
 static void
-bench_group(struct chunk_codec *codec, const struct group *g, uint64_t kind, uint32_t chunk_rows, struct chunk_buf *buf,
-    struct chunk_rows *rows, struct tally tally[2])
+bench_group(struct chunk_codec *codec, const struct group *g, uint64_t kind, uint32_t chunk_rows,
+    struct chunk_buf *buf, struct chunk_rows *rows, struct tally tally[2])
 {
 	const double **value = need(g->n_columns * sizeof(*value));
 	struct chunk_columns in = { .value = value, .n_columns = g->n_columns, .kind = kind };
@@ -321,7 +326,8 @@ memcpy_seconds(const struct group *groups, uint32_t n_groups)
 
 	for (i = 0; i < n_groups; i++) {
 		for (c = 0; c < groups[i].n_columns; c++) {
-			memcpy(to, groups[i].column[c], (groups[i].n_rows < 65536 ? groups[i].n_rows : 65536) * sizeof(double));
+			memcpy(to, groups[i].column[c],
+			    (groups[i].n_rows < 65536 ? groups[i].n_rows : 65536) * sizeof(double));
 			__asm__ volatile("" : : "r"(to) : "memory");
 		}
 	}
@@ -346,7 +352,8 @@ bench_round(const struct group *groups, uint32_t n_groups, uint32_t chunk_rows, 
 		bench_group(codec, &groups[i], known ? i + 1 : 0, chunk_rows, &buf, &rows, tally);
 	copy_s = memcpy_seconds(groups, n_groups);
 	for (i = 0; i < 2; i++)
-		printf("%-8s%-7s %.3f bytes/sample  encode %5.1f M samples/s (%.1f of memcpy's time)  decode %5.1f (%.1f)\n",
+		printf("%-8s%-7s %.3f bytes/sample  encode %5.1f M samples/s (%.1f of memcpy's "
+		       "time)  decode %5.1f (%.1f)\n",
 		    name[i], known ? "known" : "new", tally[i].bytes / tally[i].samples,
 		    tally[i].samples / tally[i].encode_s * 1e-6, tally[i].encode_s / copy_s,
 		    tally[i].samples / tally[i].decode_s * 1e-6, tally[i].decode_s / copy_s);
@@ -365,7 +372,8 @@ main(int argc, char **argv)
 	if (chunk_rows == 0 || chunk_rows > CHUNK_ROWS_MAX)
 		die("bad arguments");
 	groups = path != NULL ? load_recording(path, &n_groups) : generate(&n_groups);
-	printf("%s, chunks of %u rows; \"known\" is with what earlier chunks of the group have taught\n",
+	printf("%s, chunks of %u rows; \"known\" is with what earlier chunks of the group have "
+	       "taught\n",
 	    path != NULL ? path : "generated data", chunk_rows);
 	for (i = 0; i < 6; i++)
 		bench_round(groups, n_groups, chunk_rows, i >= 3);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* First byte 0: the rest is a chunk, sealed here so that it gets past its checksum; whatever decodes must encode and
- * decode again to the same. Otherwise: the rest is doubles, that many columns of them, which must come back. */
+/* First byte 0: the rest is a chunk, sealed here so that it gets past its checksum; whatever
+ * decodes must encode and decode again to the same. Otherwise: the rest is doubles, that many
+ * columns of them, which must come back. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,10 +40,13 @@ must_come_back(const struct chunk_columns *in)
 			continue;
 		must(memcmp(in->t_wall_ns, second.is.t_wall_ns, in->n_rows * sizeof(int64_t)) == 0);
 		for (c = 0; c < in->n_columns; c++)
-			must(memcmp(in->value[c], second.is.value[c], in->n_rows * sizeof(double)) == 0);
+			must(memcmp(in->value[c], second.is.value[c],
+				 in->n_rows * sizeof(double)) == 0);
 		if (in->attachment_end != NULL)
-			must(memcmp(in->attachment_end, second.is.attachment_end, in->n_rows * sizeof(uint32_t)) == 0 &&
-			    memcmp(in->attachment, second.is.attachment, in->attachment_end[in->n_rows - 1]) == 0);
+			must(memcmp(in->attachment_end, second.is.attachment_end,
+				 in->n_rows * sizeof(uint32_t)) == 0 &&
+			    memcmp(in->attachment, second.is.attachment,
+				in->attachment_end[in->n_rows - 1]) == 0);
 	}
 }
 
@@ -54,7 +58,8 @@ fuzz_chunk(const uint8_t *data, size_t len)
 	uint64_t sum;
 	int i;
 
-	if (len < CHECKSUM_BYTES || chunk_read_head(data, len, &head) != NW_OK || head.decoded_bytes > DECODED_BYTES_MAX)
+	if (len < CHECKSUM_BYTES || chunk_read_head(data, len, &head) != NW_OK ||
+	    head.decoded_bytes > DECODED_BYTES_MAX)
 		return;
 	if ((sealed = malloc(len)) == NULL)
 		return;
@@ -70,7 +75,8 @@ fuzz_chunk(const uint8_t *data, size_t len)
 static void
 fuzz_columns(const uint8_t *data, size_t len, uint32_t n_columns)
 {
-	struct chunk_columns in = { .n_columns = n_columns, .n_rows = (uint32_t)(len / 8 / ((size_t)n_columns + 1)) };
+	struct chunk_columns in = { .n_columns = n_columns,
+		.n_rows = (uint32_t)(len / 8 / ((size_t)n_columns + 1)) };
 	const double *value[UINT8_MAX];
 	double *numbers;
 	uint32_t c;

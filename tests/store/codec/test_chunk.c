@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whole chunks: every shape comes back bit by bit, in full and in part; every damage is an error; every allocation may
- * fail. Usage: test_chunk [-s SEED] */
+/* Whole chunks: every shape comes back bit by bit, in full and in part; every damage is an error;
+ * every allocation may fail. Usage: test_chunk [-s SEED] */
 #include <errno.h>
 
 #include "tests/check.h"
@@ -24,7 +24,8 @@ enum { COLUMNS_MAX = 64, ROWS_MAX = 65536 };
 static size_t largest_malloc;
 
 #if OWN_MALLOC
-/* The C library's own, counted: the n-th from now on fails. Sanitizers bring theirs, and go without. */
+/* The C library's own, counted: the n-th from now on fails. Sanitizers bring theirs, and go
+ * without. */
 static long mallocs_left = -1;
 
 void *__libc_malloc(size_t n);
@@ -82,7 +83,8 @@ make_columns(uint32_t n_rows, uint32_t n_columns, bool attachments)
 	uint32_t i, end = 0;
 
 	for (i = 0; i < n_rows; i++) {
-		t[i] = INT64_C(1700000000000000000) + i * INT64_C(1000000000) + (int64_t)random_below(100000);
+		t[i] = INT64_C(1700000000000000000) + i * INT64_C(1000000000) +
+		    (int64_t)random_below(100000);
 		end += (uint32_t)random_below(3) * 7;
 		ends[i] = end < sizeof(attached) ? end : (uint32_t)sizeof(attached);
 	}
@@ -123,10 +125,11 @@ check_round_trip(const struct chunk_columns *in, enum chunk_effort effort)
 	uint32_t i;
 
 	CHECK_INT(chunk_encode(codec, in, effort, &buf), NW_OK);
-	exact = malloc(buf.len);              /* so that a sanitizer sees one byte too far */
+	exact = malloc(buf.len); /* so that a sanitizer sees one byte too far */
 	memcpy(exact, buf.bytes, buf.len);
 	CHECK_INT(chunk_read_head(exact, buf.len, &head), NW_OK);
-	CHECK(head.n_rows == in->n_rows && head.n_columns == in->n_columns && head.effort == effort);
+	CHECK(
+	    head.n_rows == in->n_rows && head.n_columns == in->n_columns && head.effort == effort);
 	CHECK(head.has_attachments == (in->attachment_end != NULL));
 	for (i = 0; i < in->n_rows; i++)
 		if (in->t_wall_ns[i] < head.t_min_wall_ns || in->t_wall_ns[i] > head.t_max_wall_ns)
@@ -146,7 +149,8 @@ test_shapes(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(row_counts) / sizeof(row_counts[0]); i++) {
-		for (n_columns = 0; n_columns <= COLUMNS_MAX; n_columns += n_columns < 6 || n_columns >= 62 ? 1 : 8) {
+		for (n_columns = 0; n_columns <= COLUMNS_MAX;
+		     n_columns += n_columns < 6 || n_columns >= 62 ? 1 : 8) {
 			in = make_columns(row_counts[i], n_columns, n_columns % 2);
 			check_round_trip(&in, CHUNK_HOT);
 			check_round_trip(&in, CHUNK_COMPACT);
@@ -208,9 +212,10 @@ test_kinds(void)
 		in = make_columns(300 - (uint32_t)round % 50 * 6, 4 + (uint32_t)kind / 2, false);
 		in.kind = kind;
 		in.family = (uint64_t)round % 4 / 2;
-		for (c = 1; c < 3 && round % 7 < 5; c++)              /* mostly: 2 = 1 / 0 */
+		for (c = 1; c < 3 && round % 7 < 5; c++) /* mostly: 2 = 1 / 0 */
 			for (i = 0; i < in.n_rows; i++)
-				columns[c][i] = c == 1 ? (double)(1 + random_below(1000)) : columns[0][i] / columns[1][i];
+				columns[c][i] = c == 1 ? (double)(1 + random_below(1000))
+						       : columns[0][i] / columns[1][i];
 		check_round_trip(&in, round % 2 ? CHUNK_HOT : CHUNK_COMPACT);
 		check_round_trip(&in, CHUNK_COMPACT);
 		check_round_trip(&in, CHUNK_HOT);
@@ -252,7 +257,8 @@ test_learning(void)
 	CHECK(encoded_len(&in, CHUNK_HOT) + 5 * in.n_rows < hot_before);
 }
 
-/* It helps others of the family too, except one that is not like it: that one is looked at by itself, and learned. */
+/* It helps others of the family too, except one that is not like it: that one is looked at by
+ * itself, and learned. */
 static void
 test_family(void)
 {
@@ -265,7 +271,7 @@ test_family(void)
 	in = make_related(5001, 77);
 	CHECK(encoded_len(&in, CHUNK_HOT) + 5 * in.n_rows < hot_before);
 	for (i = 0; i < 2; i++) {
-		in = make_related(0, 0);       /* the first column follows from the others */
+		in = make_related(0, 0); /* the first column follows from the others */
 		swapped = columns[0];
 		columns[0] = columns[2];
 		columns[2] = swapped;
@@ -295,7 +301,8 @@ test_want(void)
 	}
 	CHECK_INT(chunk_encode(codec, &in, CHUNK_COMPACT, &buf), NW_OK);
 	CHECK_INT(chunk_decode(codec, buf.bytes, buf.len, &want, &rows), NW_OK);
-	CHECK(rows.is.t_wall_ns == NULL && rows.is.attachment_end == NULL && rows.is.n_rows == 1000);
+	CHECK(
+	    rows.is.t_wall_ns == NULL && rows.is.attachment_end == NULL && rows.is.n_rows == 1000);
 	for (c = 0; c < 12; c++)
 		CHECK((rows.is.value[c] != NULL) == (c == 3 || c == 11));
 	CHECK(same_bits(rows.is.value[3], columns[3], 1000));
@@ -332,7 +339,7 @@ test_limits(void)
 	in.n_columns = CHUNK_COLUMNS_MAX;
 	check_round_trip(&in, CHUNK_COMPACT);
 	in.n_rows = ROWS_MAX;
-	in.n_columns = 128;                   /* and the times: over the limit of decoded bytes */
+	in.n_columns = 128; /* and the times: over the limit of decoded bytes */
 	CHECK_INT(chunk_encode(codec, &in, CHUNK_HOT, &buf), NW_ETOOBIG);
 	in.n_rows = 2;
 	in.n_columns = 1;
@@ -347,16 +354,17 @@ static const struct {
 	size_t len;
 	int want;
 } heads[] = {
-	{ "NWC\x01\x00\x00\x00____", 11, NW_OK },                                        /* no rows, no columns */
+	{ "NWC\x01\x00\x00\x00____", 11, NW_OK }, /* no rows, no columns */
 	{ "NWC\x02\x00\x00\x00____", 11, NW_EVERSION },
 	{ "NWC\x00\x00\x00\x00____", 11, NW_ECORRUPT },
 	{ "NWX\x01\x00\x00\x00____", 11, NW_ECORRUPT },
-	{ "NWC\x01\x04\x00\x00____", 11, NW_ECORRUPT },                                  /* unknown flag */
-	{ "NWC\x01\x00\x81\x80\x04\x00____", 13, NW_ETOOBIG },                           /* 65537 rows */
-	{ "NWC\x01\x00\x01\x81\xa0\x01____", 13, NW_ETOOBIG },                           /* 20481 columns */
-	{ "NWC\x01\x00\x80\x80\x04\x80\x20\x00\x00____", 16, NW_ETOOBIG },               /* 2 GB */
-	{ "NWC\x01\x02\x01\x01\x00\x00\x80\x80\x80\x40____", 17, NW_ETOOBIG },           /* of attachments */
-	{ "NWC\x01\x00\x01\x01\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01____", 22, NW_ECORRUPT },  /* times wrap */
+	{ "NWC\x01\x04\x00\x00____", 11, NW_ECORRUPT },                        /* unknown flag */
+	{ "NWC\x01\x00\x81\x80\x04\x00____", 13, NW_ETOOBIG },                 /* 65537 rows */
+	{ "NWC\x01\x00\x01\x81\xa0\x01____", 13, NW_ETOOBIG },                 /* 20481 columns */
+	{ "NWC\x01\x00\x80\x80\x04\x80\x20\x00\x00____", 16, NW_ETOOBIG },     /* 2 GB */
+	{ "NWC\x01\x02\x01\x01\x00\x00\x80\x80\x80\x40____", 17, NW_ETOOBIG }, /* of attachments */
+	/* times wrap */
+	{ "NWC\x01\x00\x01\x01\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01____", 22, NW_ECORRUPT },
 	{ "NWC\x01\x00", 5, NW_ECORRUPT },
 	{ "", 0, NW_ECORRUPT },
 };
@@ -368,9 +376,11 @@ test_heads(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-		CHECK_INT(chunk_read_head((const uint8_t *)heads[i].bytes, heads[i].len, &head), heads[i].want);
+		CHECK_INT(chunk_read_head((const uint8_t *)heads[i].bytes, heads[i].len, &head),
+		    heads[i].want);
 		largest_malloc = 0;
-		CHECK(chunk_decode(codec, (const uint8_t *)heads[i].bytes, heads[i].len, NULL, &rows) != NW_OK);
+		CHECK(chunk_decode(codec, (const uint8_t *)heads[i].bytes, heads[i].len, NULL,
+			  &rows) != NW_OK);
 		CHECK(largest_malloc == 0);
 	}
 }
@@ -399,7 +409,8 @@ test_rot(void)
 		CHECK_INT(chunk_encode(codec, &in, (enum chunk_effort)effort, &buf), NW_OK);
 		for (i = 0; i < buf.len * 8; i++) {
 			buf.bytes[i / 8] ^= (uint8_t)(1 << i % 8);
-			CHECK(chunk_decode(codec, buf.bytes, buf.len, NULL, &rows) < 0 && rows.is.n_rows == 0);
+			CHECK(chunk_decode(codec, buf.bytes, buf.len, NULL, &rows) < 0 &&
+			    rows.is.n_rows == 0);
 			buf.bytes[i / 8] ^= (uint8_t)(1 << i % 8);
 		}
 		for (i = 0; i < buf.len; i++)
@@ -408,7 +419,8 @@ test_rot(void)
 	}
 }
 
-/* The same with a checksum that fits: it may decode to something else, but nothing may break, and nothing may grow. */
+/* The same with a checksum that fits: it may decode to something else, but nothing may break, and
+ * nothing may grow. */
 static void
 test_malice(void)
 {
@@ -419,20 +431,25 @@ test_malice(void)
 
 	for (round = 0; round < 4000; round++) {
 		if (round % 40 == 0) {
-			in = make_columns(1 + (uint32_t)random_below(200), (uint32_t)random_below(12), round % 80 == 0);
-			CHECK_INT(chunk_encode(codec, &in, (enum chunk_effort)(round / 40 % 2), &buf), NW_OK);
+			in = make_columns(1 + (uint32_t)random_below(200),
+			    (uint32_t)random_below(12), round % 80 == 0);
+			CHECK_INT(
+			    chunk_encode(codec, &in, (enum chunk_effort)(round / 40 % 2), &buf),
+			    NW_OK);
 		}
 		cut = round % 5 == 0 ? random_below(buf.len - 4) : 0;
 		len = buf.len - cut;
 		bytes = malloc(len);
 		memcpy(bytes, buf.bytes, len);
 		for (k = 0; k < 1 + (unsigned)round % 4; k++)
-			bytes[4 + random_below(round % 3 == 0 && len > 64 ? 60 : len - 4)] = (uint8_t)random_bits();
+			bytes[4 + random_below(round % 3 == 0 && len > 64 ? 60 : len - 4)] =
+			    (uint8_t)random_bits();
 		seal(bytes, len);
 		largest_malloc = 0;
 		rc = chunk_decode(codec, bytes, len, NULL, &rows);
 		CHECK(rc == NW_OK || rc == NW_ECORRUPT || rc == NW_ETOOBIG);
-		CHECK(largest_malloc <= CHUNK_DECODED_MAX_BYTES + CHUNK_COLUMNS_MAX * sizeof(double *) + 1);
+		CHECK(largest_malloc <=
+		    CHUNK_DECODED_MAX_BYTES + CHUNK_COLUMNS_MAX * sizeof(double *) + 1);
 		free(bytes);
 	}
 }
@@ -441,8 +458,12 @@ test_malice(void)
 static void
 test_circle(void)
 {
-	static const uint8_t circle[] = "NWC\x01\x01\x01\x02\x00\x00" "\x02\x05\x05" "\x00\x00"
-	    "\x81\x00\x01\x00\x00" "\x81\x00\x00\x00\x00" "____";
+	static const uint8_t circle[] = "NWC\x01\x01\x01\x02\x00\x00"
+					"\x02\x05\x05"
+					"\x00\x00"
+					"\x81\x00\x01\x00\x00"
+					"\x81\x00\x00\x00\x00"
+					"____";
 	uint8_t bytes[sizeof(circle) - 1];
 
 	memcpy(bytes, circle, sizeof(bytes));
@@ -459,8 +480,8 @@ test_circle(void)
 
 /* --- chunks of earlier days --- */
 
-/* Written once, kept for ever: what they decode to must not change with compilers, options or versions. A byte of the
- * fuzzer's stands in front. */
+/* Written once, kept for ever: what they decode to must not change with compilers, options or
+ * versions. A byte of the fuzzer's stands in front. */
 static const struct {
 	const char *name;
 	uint64_t hash;
@@ -482,7 +503,8 @@ hash_rows(const struct chunk_columns *is)
 	for (c = 0; c < is->n_columns; c++)
 		h = h * 31 + hash_bytes((const uint8_t *)is->value[c], is->n_rows * sizeof(double));
 	if (is->attachment_end != NULL) {
-		h = h * 31 + hash_bytes((const uint8_t *)is->attachment_end, is->n_rows * sizeof(uint32_t));
+		h = h * 31 +
+		    hash_bytes((const uint8_t *)is->attachment_end, is->n_rows * sizeof(uint32_t));
 		h = h * 31 + hash_bytes(is->attachment, is->attachment_end[is->n_rows - 1]);
 	}
 	return h;
@@ -540,8 +562,10 @@ test_no_memory(void)
 			CHECK_INT(rc, NW_ENOMEM);
 			/* whatever has failed, the next call starts clean */
 			if (fresh != NULL) {
-				CHECK_INT(chunk_encode(fresh, &in, (enum chunk_effort)effort, &out), NW_OK);
-				CHECK_INT(chunk_decode(fresh, out.bytes, out.len, NULL, &back), NW_OK);
+				CHECK_INT(chunk_encode(fresh, &in, (enum chunk_effort)effort, &out),
+				    NW_OK);
+				CHECK_INT(
+				    chunk_decode(fresh, out.bytes, out.len, NULL, &back), NW_OK);
 				CHECK(same_columns(&in, &back.is));
 			}
 			chunk_codec_free(fresh);

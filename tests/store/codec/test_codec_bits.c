@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every width, at every number of rows around a block, and widths that change from block to block. */
+/* Every width, at every number of rows around a block, and widths that change from block to
+ * block. */
 #include "tests/check.h"
 #include "tests/chunkdata.h"
 #include "store/codec/codec_bits.h"
@@ -15,7 +16,8 @@ of_width(unsigned width)
 static bool
 round_trip(const uint64_t *v, uint32_t n)
 {
-	uint8_t width[ROWS_MAX / BITS_BLOCK + 1], *bytes = malloc((size_t)n * 8 + BITS_SLACK_BYTES), *exact, *end;
+	uint8_t width[ROWS_MAX / BITS_BLOCK + 1], *bytes = malloc((size_t)n * 8 + BITS_SLACK_BYTES),
+						  *exact, *end;
 	struct byte_reader in;
 	uint64_t back[ROWS_MAX + 1];
 	size_t len;
@@ -24,7 +26,7 @@ round_trip(const uint64_t *v, uint32_t n)
 	blocks_measure(v, n, width);
 	end = blocks_pack(v, n, width, bytes);
 	len = (size_t)(end - bytes);
-	exact = malloc(len > 0 ? len : 1);            /* so that a sanitizer sees one byte too far */
+	exact = malloc(len > 0 ? len : 1); /* so that a sanitizer sees one byte too far */
 	memcpy(exact, bytes, len);
 	in = (struct byte_reader){ exact, exact + len, false };
 	blocks_unpack(&in, width, n, back);
@@ -63,7 +65,7 @@ test_widths(void)
 static void
 test_layout(void)
 {
-	static const uint64_t v[3] = { 5, 2, 7 };             /* 101, 010, 111 from the lowest bit up */
+	static const uint64_t v[3] = { 5, 2, 7 }; /* 101, 010, 111 from the lowest bit up */
 	uint8_t width[1], bytes[3 * 8 + BITS_SLACK_BYTES];
 
 	CHECK_INT(blocks_measure(v, 3, width), 9);

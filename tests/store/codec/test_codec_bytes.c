@@ -27,7 +27,8 @@ test_varints(void)
 		buf.len = 0;
 		CHECK_INT(buf_reserve(&buf, VARINT_MAX_BYTES), NW_OK);
 		write_varint(&buf, varints[i].v);
-		CHECK(buf.len == varints[i].len && memcmp(buf.bytes, varints[i].bytes, buf.len) == 0);
+		CHECK(
+		    buf.len == varints[i].len && memcmp(buf.bytes, varints[i].bytes, buf.len) == 0);
 		in = (struct byte_reader){ buf.bytes, buf.bytes + buf.len, false };
 		CHECK(read_varint(&in) == varints[i].v && !in.bad && reader_left(&in) == 0);
 		for (cut = 0; cut < buf.len; cut++) {
@@ -56,8 +57,10 @@ test_signed(void)
 static void
 test_reader(void)
 {
-	static const uint8_t endless[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
-	    over[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02 };
+	static const uint8_t endless[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		0xff, 0xff },
+			     over[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+				     0x02 };
 	struct byte_reader in = { endless, endless + sizeof(endless), false };
 
 	CHECK(read_varint(&in) == 0 && in.bad);

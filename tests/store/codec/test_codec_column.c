@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every form with every guess on every kind of column, whether it suits or not: what comes back is what went in. */
+/* Every form with every guess on every kind of column, whether it suits or not: what comes back is
+ * what went in. */
 #include "tests/check.h"
 #include "tests/chunkdata.h"
 #include "store/codec/codec_column.h"
@@ -27,11 +28,11 @@ round_trip(const struct column_plan *plan, uint32_t n, struct chunk_buf *buf)
 	memcpy(exact, buf->bytes, buf->len);
 	in = (struct byte_reader){ exact, exact + buf->len, false };
 	column_read_plan(&in, N_COLUMNS, &read);
-	ok = !in.bad && column_read(&work, &in, &read, value, n, back) == NW_OK && reader_left(&in) == 0 &&
-	    same_bits(columns[0], back, n);
+	ok = !in.bad && column_read(&work, &in, &read, value, n, back) == NW_OK &&
+	    reader_left(&in) == 0 && same_bits(columns[0], back, n);
 	if (!ok)
-		fprintf(stderr, "form %d guess %d op %d digits %d, %u rows\n", plan->form, plan->guess, plan->relation.op,
-		    plan->scale.digits, n);
+		fprintf(stderr, "form %d guess %d op %d digits %d, %u rows\n", plan->form,
+		    plan->guess, plan->relation.op, plan->scale.digits, n);
 	/* cut anywhere, it is an error and nothing worse */
 	in = (struct byte_reader){ exact, exact + random_below(buf->len), false };
 	column_read_plan(&in, N_COLUMNS, &read);
@@ -70,16 +71,21 @@ test_forced(void)
 	for (kind = 0; kind < N_KINDS; kind++) {
 		for (s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s += 1 + kind % 2) {
 			for (c = 0; c < N_COLUMNS; c++)
-				random_column(c == 0 ? kind : (unsigned)random_below(N_KINDS), sizes[s], columns[c]);
+				random_column(c == 0 ? kind : (unsigned)random_below(N_KINDS),
+				    sizes[s], columns[c]);
 			for (form = FORM_ORDER; form < N_FORMS; form++) {
-				for (digits = 0; digits <= (form > FORM_ORDER ? 9 : 0); digits += 9) {
-					plan = (struct column_plan){ .form = (enum column_form)form, .numerator = 2 };
-					plan.scale = (struct number_scale){ (uint8_t)digits, digits > 0 };
+				for (digits = 0; digits <= (form > FORM_ORDER ? 9 : 0);
+				     digits += 9) {
+					plan = (struct column_plan){ .form = (enum column_form)form,
+						.numerator = 2 };
+					plan.scale =
+					    (struct number_scale){ (uint8_t)digits, digits > 0 };
 					force_guesses(plan, sizes[s], &buf);
 				}
 			}
 			for (skip = SKIP_NONE; skip < N_SKIPS; skip++) {
-				plan = (struct column_plan){ .form = FORM_ORDER, .skip = (enum column_skip)skip };
+				plan = (struct column_plan){ .form = FORM_ORDER,
+					.skip = (enum column_skip)skip };
 				CHECK(round_trip(&plan, sizes[s], &buf));
 			}
 		}
@@ -93,18 +99,13 @@ static const struct {
 	int form;
 	size_t hot_bytes_max, compact_bytes_max;
 } chosen[] = {
-	{ 0, FORM_EQUAL, 8, 8 },
-	{ 3, FORM_SCALED, 1000, 900 },
-	{ 4, FORM_SCALED, 20, 20 },
-	{ 5, FORM_SCALED, 820, 820 },
-	{ 6, FORM_SCALED, 1820, 1760 },
-	{ 7, FORM_SCALED, 3840, 3840 },
-	{ 8, FORM_NEAR, 4400, 4200 },
-	{ 9, FORM_ORDER, 6700, 6650 },
-	{ 10, FORM_ORDER, 1100, 1000 },           /* repeats */
-	{ 11, FORM_ORDER, 2900, 2800 },           /* two rows in three absent */
-	{ 12, FORM_SCALED, 7200, 1300 },          /* a few that do not fit */
-	{ 13, FORM_ORDER, 3600, 3300 },           /* single precision in double */
+	{ 0, FORM_EQUAL, 8, 8 }, { 3, FORM_SCALED, 1000, 900 }, { 4, FORM_SCALED, 20, 20 },
+	{ 5, FORM_SCALED, 820, 820 }, { 6, FORM_SCALED, 1820, 1760 },
+	{ 7, FORM_SCALED, 3840, 3840 }, { 8, FORM_NEAR, 4400, 4200 }, { 9, FORM_ORDER, 6700, 6650 },
+	{ 10, FORM_ORDER, 1100, 1000 },  /* repeats */
+	{ 11, FORM_ORDER, 2900, 2800 },  /* two rows in three absent */
+	{ 12, FORM_SCALED, 7200, 1300 }, /* a few that do not fit */
+	{ 13, FORM_ORDER, 3600, 3300 },  /* single precision in double */
 };
 
 static void
@@ -120,15 +121,18 @@ test_chosen(void)
 		column_choose(&work, value, 1000, 0, &plan);
 		CHECK_INT(plan.form, chosen[i].form);
 		CHECK(round_trip(&plan, 1000, &buf));
-		bytes_max = work.coder.effort == CHUNK_HOT ? chosen[i].hot_bytes_max : chosen[i].compact_bytes_max;
+		bytes_max = work.coder.effort == CHUNK_HOT ? chosen[i].hot_bytes_max
+							   : chosen[i].compact_bytes_max;
 		if (buf.len > bytes_max)
-			fprintf(stderr, "kind %u, effort %d: %zu bytes\n", chosen[i].kind, work.coder.effort, buf.len);
+			fprintf(stderr, "kind %u, effort %d: %zu bytes\n", chosen[i].kind,
+			    work.coder.effort, buf.len);
 		CHECK(buf.len <= bytes_max);
 	}
 	chunk_buf_clear(&buf);
 }
 
-/* A rate is bytes by whole nanoseconds: 30 bits instead of 52, and the block size is another column's. */
+/* A rate is bytes by whole nanoseconds: 30 bits instead of 52, and the block size is another
+ * column's. */
 static void
 test_ratio(void)
 {
@@ -148,25 +152,27 @@ test_ratio(void)
 static void
 test_lies(void)
 {
-	static const struct { uint8_t bytes[12]; } lies[] = {
-		{ { 5 } },                                 /* no such form */
-		{ { 0x18 | FORM_ORDER } },                 /* no such skip */
-		{ { 0xa0 | FORM_ORDER } },                 /* no such guess */
-		{ { 0x08 | FORM_EQUAL } },
-		{ { FORM_SCALED, 13 } },                   /* digits */
-		{ { FORM_RATIO, 9, N_COLUMNS } },          /* column */
+	static const struct {
+		uint8_t bytes[12];
+	} lies[] = {
+		{ { 5 } },                                          /* no such form */
+		{ { 0x18 | FORM_ORDER } },                          /* no such skip */
+		{ { 0xa0 | FORM_ORDER } },                          /* no such guess */
+		{ { 0x08 | FORM_EQUAL } }, { { FORM_SCALED, 13 } }, /* digits */
+		{ { FORM_RATIO, 9, N_COLUMNS } },                   /* column */
 		{ { FORM_ORDER | GUESS_STEADY << 5, 200, 1 } },
 		{ { FORM_ORDER | GUESS_RELATION << 5, N_RELATIONS } },
-		{ { FORM_ORDER | SKIP_LISTED << 3, 101 } },      /* more rows than there are */
-		{ { FORM_ORDER | SKIP_LISTED << 3, 2, 0, 200, 1 } },   /* beyond the last row */
-		{ { FORM_ORDER | SKIP_LISTED << 3, 1, 0, 1 } },  /* before the first */
+		{ { FORM_ORDER | SKIP_LISTED << 3, 101 } },          /* more rows than there are */
+		{ { FORM_ORDER | SKIP_LISTED << 3, 2, 0, 200, 1 } }, /* beyond the last row */
+		{ { FORM_ORDER | SKIP_LISTED << 3, 1, 0, 1 } },      /* before the first */
 	};
 	struct column_plan plan;
 	struct byte_reader in;
 	size_t i;
 
 	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-		in = (struct byte_reader){ lies[i].bytes, lies[i].bytes + sizeof(lies[i].bytes), false };
+		in = (struct byte_reader){ lies[i].bytes, lies[i].bytes + sizeof(lies[i].bytes),
+			false };
 		column_read_plan(&in, N_COLUMNS, &plan);
 		CHECK(in.bad || column_read(&work, &in, &plan, value, 100, back) == NW_ECORRUPT);
 	}

@@ -6,20 +6,24 @@
 static void
 test_order(void)
 {
-	static const uint64_t rising[] = { 0xffffffffffffffff, 0xfff0000000000000, 0xffefffffffffffff, 0xbff0000000000000,
-	    0x8000000000000001, 0x8000000000000000, 0, 1, 0x3ff0000000000000, 0x7ff0000000000000, 0x7fffffffffffffff };
+	static const uint64_t rising[] = { 0xffffffffffffffff, 0xfff0000000000000,
+		0xffefffffffffffff, 0xbff0000000000000, 0x8000000000000001, 0x8000000000000000, 0,
+		1, 0x3ff0000000000000, 0x7ff0000000000000, 0x7fffffffffffffff };
 	uint64_t bits;
 	size_t i;
 
 	for (i = 0; i < sizeof(rising) / sizeof(rising[0]); i++) {
-		CHECK(number_bits(number_from_order(number_order(double_of(rising[i])))) == rising[i]);
-		CHECK(i == 0 || number_order(double_of(rising[i])) > number_order(double_of(rising[i - 1])));
+		CHECK(number_bits(number_from_order(number_order(double_of(rising[i])))) ==
+		    rising[i]);
+		CHECK(i == 0 ||
+		    number_order(double_of(rising[i])) > number_order(double_of(rising[i - 1])));
 	}
 	CHECK_INT(number_order(nextafter(1.0, 2.0)) - number_order(1.0), 1);
 	CHECK_INT(number_order(0.0) - number_order(-0.0), 1);
 	for (i = 0; i < 1000; i++) {
 		bits = random_bits();
-		CHECK(number_bits(number_from_order((int64_t)bits)) == number_bits(number_from_order((int64_t)bits)));
+		CHECK(number_bits(number_from_order((int64_t)bits)) ==
+		    number_bits(number_from_order((int64_t)bits)));
 		CHECK(number_bits(number_from_order(number_order(double_of(bits)))) == bits);
 	}
 }
@@ -27,11 +31,13 @@ test_order(void)
 static void
 test_round(void)
 {
-	static const struct { double v; int64_t want; } cases[] = {
-		{ 0, 0 }, { -0.0, 0 }, { 0.5, 0 }, { 1.5, 2 }, { 2.5, 2 }, { -0.5, 0 }, { -1.5, -2 }, { 1e15, 1000000000000000 },
-		{ 0x1p51 - 1, (INT64_C(1) << 51) - 1 }, { -0x1p51 + 1, -(INT64_C(1) << 51) + 1 }, { 0x1p51, 0 }, { -0x1p51, 0 },
-		{ INFINITY, 0 }, { -INFINITY, 0 }, { NAN, 0 }, { 4503599627370495.0, 0 }
-	};
+	static const struct {
+		double v;
+		int64_t want;
+	} cases[] = { { 0, 0 }, { -0.0, 0 }, { 0.5, 0 }, { 1.5, 2 }, { 2.5, 2 }, { -0.5, 0 },
+		{ -1.5, -2 }, { 1e15, 1000000000000000 }, { 0x1p51 - 1, (INT64_C(1) << 51) - 1 },
+		{ -0x1p51 + 1, -(INT64_C(1) << 51) + 1 }, { 0x1p51, 0 }, { -0x1p51, 0 },
+		{ INFINITY, 0 }, { -INFINITY, 0 }, { NAN, 0 }, { 4503599627370495.0, 0 } };
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -43,8 +49,8 @@ test_round(void)
 	}
 }
 
-/* The scale a program used is found again. Which way it got from integer to double shows in one value of eight: a
- * sample may miss it, then nearly all others come out right. */
+/* The scale a program used is found again. Which way it got from integer to double shows in one
+ * value of eight: a sample may miss it, then nearly all others come out right. */
 static void
 test_find(void)
 {
@@ -58,8 +64,8 @@ test_find(void)
 			whole = 0;
 			for (i = 0; i < 100; i++) {
 				n = (int64_t)random_below(1000000000000) - 500000000000;
-				v[i] = multiplied ? (double)n * scale_fraction((unsigned)digits) :
-				    (double)n / scale_power((unsigned)digits);
+				v[i] = multiplied ? (double)n * scale_fraction((unsigned)digits)
+						  : (double)n / scale_power((unsigned)digits);
 			}
 			CHECK(scale_find(v, 100, &scale));
 			CHECK_INT(scale.digits, digits);
@@ -100,8 +106,10 @@ test_find_near(void)
 static void
 test_whole(void)
 {
-	static const double v[] = { 0x1p53, 0x1p62, -0x1p63, 0x1p63, 9007199254740991.0, NAN, INFINITY };
-	static const int64_t want[] = { INT64_C(1) << 53, INT64_C(1) << 62, 0, 0, INT64_C(9007199254740991), 0, 0 };
+	static const double v[] = { 0x1p53, 0x1p62, -0x1p63, 0x1p63, 9007199254740991.0, NAN,
+		INFINITY };
+	static const int64_t want[] = { INT64_C(1) << 53, INT64_C(1) << 62, 0, 0,
+		INT64_C(9007199254740991), 0, 0 };
 	struct number_scale whole = { 0, false };
 	int64_t x[7];
 	int i;

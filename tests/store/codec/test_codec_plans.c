@@ -15,16 +15,19 @@ test_recall(struct plan_memory *memory)
 
 	CHECK(plans_recall(memory, 0, N_COLUMNS, CHUNK_HOT) == NULL);
 	CHECK(plans_recall(memory, 7, N_COLUMNS, CHUNK_HOT) == NULL);
-	plan[3] = (struct column_plan){ .form = FORM_NEAR, .guess = GUESS_STEADY, .skip = SKIP_LISTED };
+	plan[3] =
+	    (struct column_plan){ .form = FORM_NEAR, .guess = GUESS_STEADY, .skip = SKIP_LISTED };
 	piece_len[3] = 300;
 	plans_learn(memory, 7, plan, piece_len, N_COLUMNS, 100);
-	plans_learn(memory, 0, plan, piece_len, N_COLUMNS, 100);          /* no kind: nothing to learn */
+	plans_learn(memory, 0, plan, piece_len, N_COLUMNS, 100); /* no kind: nothing to learn */
 	CHECK(plans_recall(memory, 0, N_COLUMNS, CHUNK_HOT) == NULL);
 	CHECK(plans_recall(memory, 7, N_COLUMNS - 1, CHUNK_HOT) == NULL);
 	CHECK(plans_recall(memory, 8, N_COLUMNS, CHUNK_HOT) == NULL);
 	known = plans_recall(memory, 7, N_COLUMNS, CHUNK_HOT);
-	CHECK(known != NULL && known[3].plan.form == FORM_NEAR && known[3].plan.guess == GUESS_STEADY);
-	CHECK(known != NULL && known[3].plan.skip == SKIP_NONE);          /* rows that do not fit are each chunk's own */
+	CHECK(known != NULL && known[3].plan.form == FORM_NEAR &&
+	    known[3].plan.guess == GUESS_STEADY);
+	/* rows that do not fit are each chunk's own */
+	CHECK(known != NULL && known[3].plan.skip == SKIP_NONE);
 
 	/* hot ones may recall it for ever, compact ones look again now and then */
 	for (i = 0; i < 1000 && plans_recall(memory, 7, N_COLUMNS, CHUNK_HOT) != NULL; i++)
@@ -45,10 +48,11 @@ test_stale(struct plan_memory *memory)
 	CHECK(known != NULL);
 	if (known == NULL)
 		return;
-	CHECK(!plan_is_stale(&known[3], 3000, 1000, CHUNK_COMPACT));      /* three bytes per row, as before */
+	/* three bytes per row, as before */
+	CHECK(!plan_is_stale(&known[3], 3000, 1000, CHUNK_COMPACT));
 	CHECK(plan_is_stale(&known[3], 4000, 1000, CHUNK_COMPACT));
-	CHECK(!plan_is_stale(&known[3], 30, 5, CHUNK_COMPACT));           /* small change */
-	CHECK(!plan_is_stale(&known[3], 5000, 1000, CHUNK_HOT));          /* no telling, the first time */
+	CHECK(!plan_is_stale(&known[3], 30, 5, CHUNK_COMPACT));  /* small change */
+	CHECK(!plan_is_stale(&known[3], 5000, 1000, CHUNK_HOT)); /* no telling, the first time */
 	CHECK(plan_is_stale(&known[3], 7000, 1000, CHUNK_HOT));
 }
 

@@ -35,7 +35,8 @@ test_arithmetic(void)
 static void
 test_nan(void)
 {
-	static const double pairs[][2] = { { 0, 0 }, { INFINITY, INFINITY }, { NAN, 1 }, { 1, NAN } };
+	static const double pairs[][2] = { { 0, 0 }, { INFINITY, INFINITY }, { NAN, 1 },
+		{ 1, NAN } };
 	double payload = double_of(0x7ff4000000000007);
 	size_t i;
 
@@ -66,9 +67,11 @@ test_moments(void)
 				square += (v[i] - sum / n) * (v[i] - sum / n);
 			memcpy(args, (double[]){ n, sum / n, low, high }, 4 * sizeof(*args));
 			if (n <= 3)
-				CHECK_NEAR(compute(RELATION_SPREAD, args), n > 1 ? sqrt(square / (n - 1)) : 0, 1e-12, 1e-7);
+				CHECK_NEAR(compute(RELATION_SPREAD, args),
+				    n > 1 ? sqrt(square / (n - 1)) : 0, 1e-12, 1e-7);
 			else
-				CHECK(compute(RELATION_SPREAD, args) <= sqrt(square / (n - 1)) * (1 + 1e-12));
+				CHECK(compute(RELATION_SPREAD, args) <=
+				    sqrt(square / (n - 1)) * (1 + 1e-12));
 
 			/* v are rates of equal amounts, 64 each */
 			for (i = 0; i < n; i++)

@@ -1,17 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Relations are found whatever the order of the columns, never in a circle, and not where there are none. */
+/* Relations are found whatever the order of the columns, never in a circle, and not where there are
+ * none. */
 #include "tests/check.h"
 #include "tests/chunkdata.h"
 #include "store/codec/codec_search.h"
 
 enum { N = 1024, N_MAX = 300 };
 
-enum field { SUM, COUNT, MEAN, LEAST, MOST, DEVIATION, RATE, BYTES, TOTAL, PART_A, PART_B, COPY, N_FIELDS };
+enum field {
+	SUM,
+	COUNT,
+	MEAN,
+	LEAST,
+	MOST,
+	DEVIATION,
+	RATE,
+	BYTES,
+	TOTAL,
+	PART_A,
+	PART_B,
+	COPY,
+	N_FIELDS
+};
 
 static double columns[N_MAX][N];
 static const double *value[N_MAX];
 static struct column_plan plan[N_MAX];
-static uint32_t place[N_MAX];                 /* where each field stands */
+static uint32_t place[N_MAX]; /* where each field stands */
 static struct column_work work;
 
 /* Summaries of 1 to 12 gaps in ns * 1e-9, a rate, and host counters that add up. */
@@ -58,7 +73,7 @@ shuffle(void)
 
 	for (i = 0; i < N_MAX; i++)
 		place[i] = i;
-	for (i = N_FIELDS; i-- > 1; ) {
+	for (i = N_FIELDS; i-- > 1;) {
 		j = (uint32_t)random_below(i + 1);
 		p = place[i];
 		place[i] = place[j];
@@ -128,10 +143,13 @@ test_found(void)
 		check_chains(N_FIELDS);
 		CHECK(follows(MEAN, RELATION_QUOTIENT));
 		CHECK(follows(DEVIATION, RELATION_SPREAD));
-		CHECK(plan[place[RATE]].form == FORM_RATIO && plan[place[RATE]].numerator == place[BYTES]);
+		CHECK(plan[place[RATE]].form == FORM_RATIO &&
+		    plan[place[RATE]].numerator == place[BYTES]);
 		/* a, its copy, b and their total: two of them say all, whichever */
-		explained = (plan[place[TOTAL]].guess == GUESS_RELATION) + (plan[place[PART_A]].guess == GUESS_RELATION) +
-		    (plan[place[PART_B]].guess == GUESS_RELATION) + (plan[place[COPY]].guess == GUESS_RELATION);
+		explained = (plan[place[TOTAL]].guess == GUESS_RELATION) +
+		    (plan[place[PART_A]].guess == GUESS_RELATION) +
+		    (plan[place[PART_B]].guess == GUESS_RELATION) +
+		    (plan[place[COPY]].guess == GUESS_RELATION);
 		CHECK_INT(explained, 2);
 	}
 }

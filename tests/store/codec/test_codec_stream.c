@@ -25,7 +25,10 @@ fill(unsigned kind, uint32_t n)
 		case 6: x[i] = 12345 + 1000003 * (int64_t)random_below(100000); break;
 		case 7: x[i] = random_below(100) == 0 ? (int64_t)random_bits() : 5; break;
 		case 8: x[i] = (int64_t)(random_bits() >> random_below(64)); break;
-		case 9: x[i] = INT64_MIN + (int64_t)random_below(2) * INT64_C(0x6000000000000000) * 2; break;
+		case 9:
+			x[i] =
+			    INT64_MIN + (int64_t)random_below(2) * INT64_C(0x6000000000000000) * 2;
+			break;
 		default: x[i] = (int64_t)random_below(2) << 62; break;
 		}
 	}
@@ -51,9 +54,11 @@ test_round_trips(struct stream_coder *coder)
 				memcpy(exact, buf.bytes, buf.len);
 			in = (struct byte_reader){ exact, exact + buf.len, false };
 			CHECK_INT(stream_read(coder, &in, back, n), NW_OK);
-			CHECK(reader_left(&in) == 0 && (n == 0 || memcmp(x, back, n * sizeof(*x)) == 0));
+			CHECK(reader_left(&in) == 0 &&
+			    (n == 0 || memcmp(x, back, n * sizeof(*x)) == 0));
 			for (cut = 0; cut < 20 && n > 0; cut++) {
-				in = (struct byte_reader){ exact, exact + random_below(buf.len), false };
+				in = (struct byte_reader){ exact, exact + random_below(buf.len),
+					false };
 				CHECK_INT(stream_read(coder, &in, back, n), NW_ECORRUPT);
 			}
 			free(exact);
@@ -62,8 +67,8 @@ test_round_trips(struct stream_coder *coder)
 	chunk_buf_clear(&buf);
 }
 
-/* What a kind of numbers may take, in bytes for 1024 of them: a common divisor, a distant base and rare outliers must
- * cost next to nothing. */
+/* What a kind of numbers may take, in bytes for 1024 of them: a common divisor, a distant base and
+ * rare outliers must cost next to nothing. */
 static const struct {
 	unsigned kind;
 	size_t hot_bytes_max, compact_bytes_max;
@@ -83,12 +88,14 @@ test_prices(struct stream_coder *coder)
 	size_t i, bytes_max;
 
 	for (i = 0; i < sizeof(prices) / sizeof(prices[0]); i++) {
-		bytes_max = coder->effort == CHUNK_HOT ? prices[i].hot_bytes_max : prices[i].compact_bytes_max;
+		bytes_max = coder->effort == CHUNK_HOT ? prices[i].hot_bytes_max
+						       : prices[i].compact_bytes_max;
 		fill(prices[i].kind, 1024);
 		buf.len = 0;
 		CHECK_INT(stream_write(coder, x, 1024, &buf), NW_OK);
 		if (buf.len > bytes_max)
-			fprintf(stderr, "kind %u, effort %d: %zu bytes\n", prices[i].kind, coder->effort, buf.len);
+			fprintf(stderr, "kind %u, effort %d: %zu bytes\n", prices[i].kind,
+			    coder->effort, buf.len);
 		CHECK(buf.len <= bytes_max);
 	}
 	chunk_buf_clear(&buf);
@@ -107,7 +114,7 @@ test_cost(struct stream_coder *coder)
 		buf.len = 0;
 		cost_bytes = (double)stream_cost(coder, x, 1024) / 8;
 		CHECK_INT(stream_write(coder, x, 1024, &buf), NW_OK);
-		if (kind != 7)                /* outliers that a sample need not see */
+		if (kind != 7) /* outliers that a sample need not see */
 			CHECK_NEAR(cost_bytes, (double)buf.len, 0.25, 120);
 	}
 	chunk_buf_clear(&buf);
@@ -116,12 +123,15 @@ test_cost(struct stream_coder *coder)
 static void
 test_lies(struct stream_coder *coder)
 {
-	static const struct { uint8_t bytes[24]; size_t len; } lies[] = {
-		{ { 3, 0 }, 24 },                                /* no such mode */
-		{ { 0x10, 0 }, 24 },                             /* unknown flag */
-		{ { 1, 0, 65 }, 24 },                            /* a width that no number has */
-		{ { 2, 0, 200, 1 }, 24 },                        /* a frame longer than the bytes */
-		{ { 2, 0, 5, 0, 0, 0, 0, 0 }, 24 },              /* a frame that is none */
+	static const struct {
+		uint8_t bytes[24];
+		size_t len;
+	} lies[] = {
+		{ { 3, 0 }, 24 },                   /* no such mode */
+		{ { 0x10, 0 }, 24 },                /* unknown flag */
+		{ { 1, 0, 65 }, 24 },               /* a width that no number has */
+		{ { 2, 0, 200, 1 }, 24 },           /* a frame longer than the bytes */
+		{ { 2, 0, 5, 0, 0, 0, 0, 0 }, 24 }, /* a frame that is none */
 		{ { 2, 0, 0 }, 24 },
 		{ { 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff }, 24 },
 	};

@@ -8,7 +8,19 @@ enum { ROWS_MAX = 4096 };
 static const int64_t second = 1000000000, start = INT64_C(1700000000000000000);
 static int64_t t[ROWS_MAX], back[ROWS_MAX];
 
-enum shape { REGULAR, MILLISECONDS, JITTERED, GAPS, BURSTS, DRIFTING, EQUAL, BACKWARDS, ANY, EXTREME, N_SHAPES };
+enum shape {
+	REGULAR,
+	MILLISECONDS,
+	JITTERED,
+	GAPS,
+	BURSTS,
+	DRIFTING,
+	EQUAL,
+	BACKWARDS,
+	ANY,
+	EXTREME,
+	N_SHAPES
+};
 
 static void
 fill(int shape, uint32_t n)
@@ -19,10 +31,19 @@ fill(int shape, uint32_t n)
 	for (i = 0; i < n; i++) {
 		switch (shape) {
 		case REGULAR: t[i] = start + i * second; break;
-		case MILLISECONDS: t[i] = (start + i * second) / 1000000 * 1000000 + (int64_t)random_below(5) * 1000000; break;
+		case MILLISECONDS:
+			t[i] = (start + i * second) / 1000000 * 1000000 +
+			    (int64_t)random_below(5) * 1000000;
+			break;
 		case JITTERED: t[i] = start + i * second + (int64_t)random_below(1 << 12); break;
-		case GAPS: at += second * (random_below(50) == 0 ? 30 : 1); t[i] = at + (int64_t)random_below(1 << 12); break;
-		case BURSTS: at += random_below(20) == 0 ? second : (int64_t)random_below(200); t[i] = at; break;
+		case GAPS:
+			at += second * (random_below(50) == 0 ? 30 : 1);
+			t[i] = at + (int64_t)random_below(1 << 12);
+			break;
+		case BURSTS:
+			at += random_below(20) == 0 ? second : (int64_t)random_below(200);
+			t[i] = at;
+			break;
 		case DRIFTING: t[i] = start + i * (second + 777) + (int64_t)random_below(16); break;
 		case EQUAL: t[i] = start; break;
 		case BACKWARDS: t[i] = start - i * second; break;
@@ -55,7 +76,8 @@ test_round_trips(struct column_work *work)
 			CHECK_INT(time_read(work, &in, back, n), NW_OK);
 			CHECK(reader_left(&in) == 0 && memcmp(t, back, n * sizeof(*t)) == 0);
 			for (cut = 0; cut < 10 && n > 0; cut++) {
-				in = (struct byte_reader){ exact, exact + random_below(buf.len), false };
+				in = (struct byte_reader){ exact, exact + random_below(buf.len),
+					false };
 				CHECK_INT(time_read(work, &in, back, n), NW_ECORRUPT);
 			}
 			free(exact);
@@ -90,7 +112,8 @@ test_prices(struct column_work *work)
 		buf.len = 0;
 		CHECK_INT(time_write(work, t, 1000, &buf), NW_OK);
 		bits = (double)buf.len * 8 / 1000;
-		bits_max = work->coder.effort == CHUNK_HOT ? prices[i].hot_bits_max : prices[i].compact_bits_max;
+		bits_max = work->coder.effort == CHUNK_HOT ? prices[i].hot_bits_max
+							   : prices[i].compact_bits_max;
 		if (bits > bits_max)
 			fprintf(stderr, "shape %d: %.2f bits\n", prices[i].shape, bits);
 		CHECK(bits <= bits_max);
@@ -113,7 +136,7 @@ main(int argc, char **argv)
 		test_prices(&work);
 	}
 	in.end = in.at + 4;
-	CHECK_INT(time_read(&work, &in, back, 1), NW_ECORRUPT);         /* no such mode */
+	CHECK_INT(time_read(&work, &in, back, 1), NW_ECORRUPT); /* no such mode */
 	column_work_clear(&work);
 	return check_done("codec_time");
 }

@@ -21,13 +21,15 @@ round_trip(uint32_t n)
 	exact = malloc(buf.len);
 	memcpy(exact, buf.bytes, buf.len);
 	in = (struct byte_reader){ exact, exact + buf.len, false };
-	ok = ok && token_read(&coder, &in, back, n) == NW_OK && reader_left(&in) == 0 && memcmp(v, back, n * sizeof(*v)) == 0;
+	ok = ok && token_read(&coder, &in, back, n) == NW_OK && reader_left(&in) == 0 &&
+	    memcmp(v, back, n * sizeof(*v)) == 0;
 	for (cut = 0; ok && cut < 10; cut++) {
 		in = (struct byte_reader){ exact, exact + random_below(buf.len), false };
 		ok = token_read(&coder, &in, back, n) == NW_ECORRUPT;
 	}
 	in = (struct byte_reader){ exact, exact + buf.len, false };
-	ok = ok && token_read(&coder, &in, back, n - 1) == NW_ECORRUPT;       /* other than it was written for */
+	/* other than it was written for */
+	ok = ok && token_read(&coder, &in, back, n - 1) == NW_ECORRUPT;
 	free(exact);
 	chunk_buf_clear(&buf);
 	return ok;
@@ -58,7 +60,8 @@ test_lengths(void)
 	CHECK(round_trip(N));
 }
 
-/* Skewed numbers of two bits' entropy: that is foretold, also from a third of them, and zstd comes within a third. */
+/* Skewed numbers of two bits' entropy: that is foretold, also from a third of them, and zstd comes
+ * within a third. */
 static void
 test_price(void)
 {
@@ -67,7 +70,7 @@ test_price(void)
 	uint32_t i;
 
 	for (i = 0; i < N; i++)
-		for (v[i] = 0; random_below(2) == 0 && v[i] < 15; )
+		for (v[i] = 0; random_below(2) == 0 && v[i] < 15;)
 			v[i]++;
 	CHECK_INT(buf_reserve(&buf, token_bound(N)), NW_OK);
 	CHECK_INT(token_write(&coder, v, N, &buf), NW_OK);
@@ -82,7 +85,8 @@ test_price(void)
 static void
 test_no_token(void)
 {
-	static const uint8_t frame[] = { 0x20, 3, 0x19, 0, 0, 1, 255, 2 };    /* zstd: one segment, 3 raw bytes */
+	/* zstd: one segment, 3 raw bytes */
+	static const uint8_t frame[] = { 0x20, 3, 0x19, 0, 0, 1, 255, 2 };
 	uint8_t bytes[200] = { sizeof(frame) };
 	struct byte_reader in = { bytes, bytes + sizeof(bytes), false };
 

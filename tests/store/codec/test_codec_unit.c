@@ -5,8 +5,8 @@
 
 enum { N = 100 };
 
-static const uint64_t units[] = { 1, 2, 3, 4, 10, 512, 4096, 1000000, 999999937, UINT64_C(1) << 29, UINT64_C(1) << 40,
-    6 * (UINT64_C(1) << 30) };
+static const uint64_t units[] = { 1, 2, 3, 4, 10, 512, 4096, 1000000, 999999937, UINT64_C(1) << 29,
+	UINT64_C(1) << 40, 6 * (UINT64_C(1) << 30) };
 
 /* The unit is found, whatever the base, and dividing by it is exact. */
 static void
@@ -21,7 +21,9 @@ test_found(void)
 		for (round = 0; round < 20; round++) {
 			base = (int64_t)random_bits() >> 2;
 			for (i = 0; i < N; i++)
-				x[i] = base + (int64_t)units[u] * ((int64_t)random_below(1 << 20) - (1 << 19));
+				x[i] = base +
+				    (int64_t)units[u] *
+					((int64_t)random_below(1 << 20) - (1 << 19));
 			CHECK(unit_find(x, N) == units[u]);
 			unit_divide(units[u], x[7], x, N, q);
 			for (i = 0; i < N; i++)
@@ -33,12 +35,13 @@ test_found(void)
 static void
 test_edges(void)
 {
-	static const int64_t equal[] = { 5, 5, 5 }, wide[] = { INT64_MIN, 0, INT64_MAX - 1 }, two[] = { -8, 16 },
-	    last[] = { 0, 10, 20, 30, 35 }, far[] = { INT64_MIN, INT64_MIN + 6, INT64_MIN + 15 };
+	static const int64_t equal[] = { 5, 5, 5 }, wide[] = { INT64_MIN, 0, INT64_MAX - 1 },
+			     two[] = { -8, 16 }, last[] = { 0, 10, 20, 30, 35 },
+			     far[] = { INT64_MIN, INT64_MIN + 6, INT64_MIN + 15 };
 
 	CHECK(unit_find(equal, 3) == 0);
 	CHECK(unit_find(equal, 1) == 0);
-	CHECK(unit_find(wide, 3) == 1);               /* even, but the differences wrap */
+	CHECK(unit_find(wide, 3) == 1); /* even, but the differences wrap */
 	CHECK(unit_find(two, 2) == 24);
 	CHECK(unit_find(last, 5) == 5);
 	CHECK(unit_find(far, 3) == 3);
