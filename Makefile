@@ -109,7 +109,7 @@ $B/lib/libnarrows.a: $(LIBNARROWS)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $B/lib/libnarrows.so: $(LIBNARROWS)
 	@mkdir -p $(@D)
-	$(Q)$(LD) -shared -Wl,-soname,libnarrows.so.0 -o $@ $^ $(call link,host/lib)
+	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,libnarrows.so.0 -o $@ $^ $(call link,host/lib)
 
 # --- tests: tests/ROOM/test_FILE.c links its room and those below, nothing else ---
 .SECONDEXPANSION:

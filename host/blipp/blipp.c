@@ -3,9 +3,9 @@
  * blipp: what this host's CPUs, memory, disks, network and clock do, once per interval, to a box.
  *
  * One thread, one poll(2): the next sample, the socket, and chronyc's pipe. Samples are due at
- * whole multiples of the interval since 1970, so that hosts sample together (beat.h). The box may
+ * whole multiples of the interval since 1970, so that hosts sample together (ticker.h). The box may
  * order other intervals, probes, and TCP connections to follow, for as long as it renews its lease
- * (obey.h). Samples that need not be reported at once wait in the provider for the next report.
+ * (control_client.h). Samples that need not be reported at once wait in the provider for the next report.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -20,11 +20,11 @@
 #include <unistd.h>
 
 #include "host/blipp/addresses.h"
-#include "host/lib/beat.h"
+#include "host/lib/ticker.h"
 #include "host/blipp/blipp_conf.h"
 #include "host/blipp/follow.h"
 #include "host/lib/hostname.h"
-#include "host/lib/obey.h"
+#include "host/lib/control_client.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/provider.h"
@@ -46,8 +46,8 @@ struct blipp {
 	void *states[BLIPP_PROBES];
 	bool warned[BLIPP_PROBES];
 	bool absent[BLIPP_PROBES]; /* the system does not offer it */
-	struct beat beats[BLIPP_PROBES], report_beat;
-	struct obey obey;
+	struct ticker tickers[BLIPP_PROBES], report_ticker;
+	struct control_client control;
 	struct followers followers;
 	int64_t interval_ns, report_ns; /* the shortest in force; the period in force */
 	uint64_t rejected;              /* orders, as far as logged */
@@ -113,12 +113,12 @@ static bool
 is_wanted(const struct blipp *b, size_t i)
 {
 	return !b->absent[i] &&
-	    (b->conf.probes[i] || leases_started(&b->obey.leases, blipp_event_types[i]));
+	    (b->conf.probes[i] || leases_started(&b->control.leases, blipp_event_types[i]));
 }
 
 /* Returns whether anything was due. */
 static bool
-sample_due(struct blipp *b, struct moment now)
+sample_due(struct blipp *b, struct clock_pair now)
 {
 	uint64_t before = b->report.values;
 	bool any = false;
@@ -126,7 +126,7 @@ sample_due(struct blipp *b, struct moment now)
 
 	b->report.t_wall_ns = now.wall_ns;
 	for (i = 0; i < BLIPP_PROBES; i++)
-		if (is_wanted(b, i) && beat_is_due(&b->beats[i], now)) {
+		if (is_wanted(b, i) && ticker_is_due(&b->tickers[i], now)) {
 			sample_one(b, i);
 			any = true;
 		}
@@ -141,35 +141,36 @@ sample_due(struct blipp *b, struct moment now)
 /* --- what the configuration and the box's orders come to --- */
 
 static void
-intervals_set(struct blipp *b, struct moment now)
+intervals_set(struct blipp *b, struct clock_pair now)
 {
 	int64_t ns, shortest = INT64_MAX;
 	size_t i;
 
 	for (i = 0; i < BLIPP_PROBES; i++) {
-		ns = leases_interval_ns(&b->obey.leases, blipp_event_types[i], b->conf.interval_ns);
-		beat_set(&b->beats[i], ns, now);
+		ns = leases_interval_ns(
+		    &b->control.leases, blipp_event_types[i], b->conf.interval_ns);
+		ticker_set(&b->tickers[i], ns, now);
 		if (is_wanted(b, i) && ns < shortest)
 			shortest = ns;
 	}
 	b->interval_ns = shortest != INT64_MAX ? shortest : b->conf.interval_ns;
-	followers_sync(&b->followers, &b->obey.leases, b->interval_ns, &b->report, now);
-	b->report_ns = leases_report_ns(&b->obey.leases, b->conf.report_ns);
+	followers_sync(&b->followers, &b->control.leases, b->interval_ns, &b->report, now);
+	b->report_ns = leases_report_ns(&b->control.leases, b->conf.report_ns);
 	nw_provider_hold(b->provider, b->report_ns > b->interval_ns);
 	if (b->report_ns > b->interval_ns)
-		beat_set(&b->report_beat, b->report_ns, now);
+		ticker_set(&b->report_ticker, b->report_ns, now);
 	log_line(LOG_DEBUG, "rate interval_ms=%lld report_ms=%lld orders=%zu follows=%zu",
 	    (long long)(b->interval_ns / 1000000), (long long)(b->report_ns / 1000000),
-	    b->obey.leases.n, b->followers.n);
+	    b->control.leases.n, b->followers.n);
 }
 
 static void
-say_status(struct blipp *b, struct moment now)
+say_status(struct blipp *b, struct clock_pair now)
 {
 	char words[COLLECTING_BYTES] = "";
 	size_t i, len = 0;
 
-	if (now.mono_ns < b->obey.status_mono_ns)
+	if (now.mono_ns < b->control.status_mono_ns)
 		return;
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if (is_wanted(b, i))
@@ -181,16 +182,16 @@ say_status(struct blipp *b, struct moment now)
 		len += (size_t)snprintf(words + len, sizeof(words) - len, " tcp:%s/%u-%s/%u",
 		    o->src, o->sport, o->dst, o->dport);
 	}
-	obey_status(&b->obey, now.mono_ns, words, b->interval_ns, b->report_ns);
+	control_client_status(&b->control, now.mono_ns, words, b->interval_ns, b->report_ns);
 }
 
 /* What waits for a report goes when the report is due. */
 static void
-talk(struct blipp *b, struct moment now)
+talk(struct blipp *b, struct clock_pair now)
 {
 	bool held = b->report_ns > b->interval_ns;
 
-	if (held && beat_is_due(&b->report_beat, now))
+	if (held && ticker_is_due(&b->report_ticker, now))
 		nw_provider_hold(b->provider, false);
 	nw_provider_run(b->provider, 0);
 	nw_provider_hold(b->provider, held);
@@ -199,16 +200,16 @@ talk(struct blipp *b, struct moment now)
 static int64_t
 next_due(const struct blipp *b)
 {
-	int64_t due = followers_due(&b->followers), other = obey_deadline(&b->obey);
+	int64_t due = followers_due(&b->followers), other = control_client_deadline(&b->control);
 	size_t i;
 
 	if (other < due)
 		due = other;
-	if (b->report_ns > b->interval_ns && b->report_beat.due_mono_ns < due)
-		due = b->report_beat.due_mono_ns;
+	if (b->report_ns > b->interval_ns && b->report_ticker.due_mono_ns < due)
+		due = b->report_ticker.due_mono_ns;
 	for (i = 0; i < BLIPP_PROBES; i++)
-		if (is_wanted(b, i) && b->beats[i].due_mono_ns < due)
-			due = b->beats[i].due_mono_ns;
+		if (is_wanted(b, i) && b->tickers[i].due_mono_ns < due)
+			due = b->tickers[i].due_mono_ns;
 	return due;
 }
 
@@ -228,7 +229,7 @@ log_connection(struct blipp *b)
 		return;
 	b->complained = false;
 	b->connected = s.connected;
-	b->obey.status_mono_ns = 0;
+	b->control.status_mono_ns = 0;
 	if (s.connected)
 		log_line(LOG_INFO, "box.connected acknowledges=%s", s.acknowledged ? "yes" : "no");
 	else
@@ -253,10 +254,10 @@ log_trouble(struct blipp *b)
 static void
 log_rejected(struct blipp *b)
 {
-	if (b->obey.rejected != b->rejected)
-		log_line(LOG_WARNING, "order.rejected why=\"%s\" all=%llu", b->obey.why,
-		    (unsigned long long)b->obey.rejected);
-	b->rejected = b->obey.rejected;
+	if (b->control.rejected != b->rejected)
+		log_line(LOG_WARNING, "order.rejected why=\"%s\" all=%llu", b->control.why,
+		    (unsigned long long)b->control.rejected);
+	b->rejected = b->control.rejected;
 }
 
 /* Waits for the first of: a socket or pipe, a signal, `until`. */
@@ -293,13 +294,13 @@ wait_for_work(struct blipp *b, int64_t until_mono_ns, const sigset_t *while_wait
 static void
 run(struct blipp *b, const sigset_t *while_waiting)
 {
-	struct moment now = moment_now();
+	struct clock_pair now = clock_pair_now();
 	int samples = 0;
 
 	intervals_set(b, now);
 	while (!stop_wanted) {
-		now = moment_now();
-		if (obey_step(&b->obey, now.mono_ns))
+		now = clock_pair_now();
+		if (control_client_step(&b->control, now.mono_ns))
 			intervals_set(b, now);
 		log_rejected(b);
 		if (sample_due(b, now) && b->once && ++samples == 2)
@@ -308,7 +309,7 @@ run(struct blipp *b, const sigset_t *while_waiting)
 		log_connection(b);
 		log_trouble(b);
 		say_status(b, now);
-		if (b->obey.changed)
+		if (b->control.changed)
 			continue; /* an order has just come */
 		wait_for_work(b, next_due(b), while_waiting);
 	}
@@ -366,7 +367,7 @@ blipp_clear(struct blipp *b)
 		free(b->states[i]);
 	}
 	followers_clear(&b->followers);
-	obey_clear(&b->obey);
+	control_client_clear(&b->control);
 	procfs_buf_clear(&b->buf);
 }
 
@@ -382,8 +383,8 @@ blipp_open(struct blipp *b)
 		.spool_max_bytes = b->conf.spool_bytes,
 		.spool_max_age_ns = b->conf.spool_age_ns,
 		.can = "start stop rate status",
-		.on_order = obey_order,
-		.on_order_arg = &b->obey,
+		.on_order = control_client_order,
+		.on_order_arg = &b->control,
 	};
 	char addresses[ADDRESSES_BYTES];
 	size_t i;
@@ -391,7 +392,7 @@ blipp_open(struct blipp *b)
 
 	addresses_list(addresses, sizeof(addresses));
 	opts.addresses = addresses;
-	obey_init(&b->obey, opts.can);
+	control_client_init(&b->control, opts.can);
 	followers_init(&b->followers);
 	b->report.host = opts.host = hostname_get(b->conf.host, b->hostname);
 	b->report.interval_s = (double)b->conf.interval_ns / 1e9;
@@ -399,7 +400,7 @@ blipp_open(struct blipp *b)
 		if ((b->states[i] = calloc(1, blipp_probes[i]->state_bytes)) == NULL)
 			return NW_ENOMEM;
 	rc = nw_provider_new(&opts, &b->provider);
-	b->report.provider = b->obey.provider = b->provider;
+	b->report.provider = b->control.provider = b->provider;
 	return rc;
 }
 

@@ -192,7 +192,7 @@ follower_end(struct follower *w, struct report *r)
 
 void
 followers_sync(struct followers *f, const struct leases *l, int64_t base_ns, struct report *r,
-    struct moment now)
+    struct clock_pair now)
 {
 	const struct lease *s;
 	struct follower *w;
@@ -216,7 +216,7 @@ followers_sync(struct followers *f, const struct leases *l, int64_t base_ns, str
 		if (follower_of(f, s->order.id) == NULL)
 			follower_start(f, &s->order, r);
 		if ((w = follower_of(f, s->order.id)) != NULL)
-			beat_set(&w->beat,
+			ticker_set(&w->ticker,
 			    s->order.collection_ns != 0 ? s->order.collection_ns : base_ns, now);
 	}
 }
@@ -237,7 +237,7 @@ announce(struct follower *w, struct report *r)
 		    { .text = w->order.task_id[0] != '\0' ? w->order.task_id : NULL } },
 	};
 	struct series_params params;
-	size_t n = series_describe(&follow_kind, (double)w->beat.interval_ns / 1e9, &params);
+	size_t n = series_describe(&follow_kind, (double)w->ticker.interval_ns / 1e9, &params);
 	int rc;
 
 	rc = nw_provider_meta(r->provider, w->id, NULL, follow_kind.event_type, subject,
@@ -265,13 +265,13 @@ follower_sample(struct follower *w, int fd, struct report *r)
 }
 
 int
-followers_sample(struct followers *f, struct report *r, struct moment now)
+followers_sample(struct followers *f, struct report *r, struct clock_pair now)
 {
 	int rc, worst = NW_OK;
 	size_t i;
 
 	for (i = 0; i < f->n; i++)
-		if (beat_is_due(&f->list[i].beat, now) &&
+		if (ticker_is_due(&f->list[i].ticker, now) &&
 		    (rc = follower_sample(&f->list[i], f->fd, r)) < 0)
 			worst = rc;
 	return worst;
@@ -284,7 +284,7 @@ followers_due(const struct followers *f)
 	size_t i;
 
 	for (i = 0; i < f->n; i++)
-		if (f->list[i].beat.due_mono_ns < first)
-			first = f->list[i].beat.due_mono_ns;
+		if (f->list[i].ticker.due_mono_ns < first)
+			first = f->list[i].ticker.due_mono_ns;
 	return first;
 }

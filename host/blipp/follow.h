@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/lib/beat.h"
+#include "host/lib/ticker.h"
 #include "host/lib/lease.h"
 #include "host/blipp/series.h"
 #include "host/lib/tcpinfo.h"
@@ -24,7 +24,7 @@ struct follower {
 	char id[SERIES_ID_BYTES];
 	struct nw_order order;
 	struct nwshm_addr local, peer;
-	struct beat beat;
+	struct ticker ticker;
 	bool announced;
 };
 
@@ -38,10 +38,10 @@ void followers_init(struct followers *f);
 void followers_clear(struct followers *f);
 /* Follows what the orders say, at base_ns where they do not; ends the series of the others. */
 void followers_sync(struct followers *f, const struct leases *l, int64_t base_ns, struct report *r,
-    struct moment now);
+    struct clock_pair now);
 /* Samples what is due, with the time of the report. Errors as nw_provider_data(), of the last that
  * had one. */
-int followers_sample(struct followers *f, struct report *r, struct moment now);
+int followers_sample(struct followers *f, struct report *r, struct clock_pair now);
 int64_t followers_due(const struct followers *f); /* INT64_MAX: never */
 
 /* One value per field of follow_kind out of the kernel's answer. */

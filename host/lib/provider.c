@@ -23,19 +23,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/timex.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "host/lib/catalog.h"
+#include "host/lib/meta_table.h"
 #include "host/lib/conn.h"
-#include "host/lib/gather.h"
+#include "host/lib/row_buffer.h"
 #include "host/lib/hostname.h"
 #include "host/lib/spool.h"
 #include "host/lib/spool_dir.h"
 #include "host/lib/tlsfiles.h"
+#include "host/lib/uuid.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/order.h"
@@ -78,11 +78,11 @@ struct nw_provider {
 	struct conn_addr addr;
 	struct tlsfiles files;
 	struct spool spool;
-	struct catalog catalog;
-	struct gather gather;  /* rows of the report that is held */
-	struct nw_doc_buf doc; /* scratch for encoding */
-	uint64_t wire_seq;     /* the number the box would give the next document */
-	uint64_t sent_seq;     /* the highest number ever sent */
+	struct meta_table metas;
+	struct row_buffer rows; /* rows of the report that is held */
+	struct nw_doc_buf doc;  /* scratch for encoding */
+	uint64_t wire_seq;      /* the number the box would give the next document */
+	uint64_t sent_seq;      /* the highest number ever sent */
 	/* on this connection: waited for, of the last document; seq 0: none */
 	struct written_mark next_mark, last_mark;
 	bool batches;                   /* the box takes packed rows */
@@ -92,27 +92,11 @@ struct nw_provider {
 	void *on_order_arg;
 	bool held;         /* documents wait for the next report */
 	char trouble[128]; /* of the box; empty: none */
-	char uuid[SPOOL_UUID_BYTES];
+	char uuid[UUID_BYTES];
 	struct nw_provider_stats stats;
 };
 
 /* --- birth --- */
-
-static int
-uuid_make(char out[SPOOL_UUID_BYTES])
-{
-	uint8_t r[16];
-
-	if (getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r))
-		return NW_EIO;
-	r[6] = (r[6] & 0x0f) | 0x40; /* RFC 4122: version 4, its variant */
-	r[8] = (r[8] & 0x3f) | 0x80;
-	snprintf(out, SPOOL_UUID_BYTES,
-	    "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", r[0], r[1],
-	    r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13], r[14],
-	    r[15]);
-	return NW_OK;
-}
 
 static int
 copy_text(char **out, const char *text)
@@ -142,9 +126,9 @@ provider_free(struct nw_provider *p)
 {
 	conn_clear(&p->conn);
 	tlsfiles_clear(&p->files);
-	catalog_clear(&p->catalog);
+	meta_table_clear(&p->metas);
 	spool_clear(&p->spool);
-	gather_clear(&p->gather);
+	row_buffer_clear(&p->rows);
 	nw_doc_buf_clear(&p->doc);
 	nw_doc_decoder_free(p->decoder);
 	free(p->software);
@@ -170,13 +154,13 @@ spool_open(struct nw_provider *p, const struct nw_provider_opts *opts)
 	};
 	struct spool_file *file;
 	struct spool_past past;
-	int rc = spool_dir_open(&place, p->uuid, &p->catalog, &file, &past);
+	int rc = spool_dir_open(&place, p->uuid, &p->metas, &file, &past);
 
 	if (rc < 0 || file == NULL)
 		return rc;
 	memcpy(p->uuid, past.uuid, sizeof(p->uuid));
 	spool_attach(&p->spool, file, &past, opts->spool_max_age_ns);
-	catalog_end_all(&p->catalog, past.first_seq - 1);
+	meta_table_end_all(&p->metas, past.first_seq - 1);
 	p->sent_seq = past.first_seq - 1; /* by whom does not matter */
 	p->stats.docs_queued = spool_file_count(file, 1, UINT64_MAX);
 	return NW_OK;
@@ -198,7 +182,7 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 	conn_init(&p->conn);
 	p->conn.files = &p->files;
 	spool_init(&p->spool, queue_max);
-	catalog_init(&p->catalog, queue_max);
+	meta_table_init(&p->metas, queue_max);
 	p->pause_ns = PAUSE_MIN_NS;
 	p->on_order = opts->on_order;
 	p->on_order_arg = opts->on_order_arg;
@@ -282,7 +266,7 @@ put_rows(struct nw_provider *p, const char *mid, const char *const *fields, size
 
 /* The rows that wait go into the queue. */
 static int
-series_put(struct nw_provider *p, struct gather_series *s)
+series_put(struct nw_provider *p, struct row_series *s)
 {
 	size_t n = s->n_rows;
 
@@ -293,40 +277,40 @@ series_put(struct nw_provider *p, struct gather_series *s)
 static void
 series_flush(struct nw_provider *p, const char *mid)
 {
-	struct gather_series *s = gather_find(&p->gather, mid);
+	struct row_series *s = row_buffer_find(&p->rows, mid);
 
 	if (s == NULL)
 		return;
 	(void)series_put(p, s);
-	gather_forget(&p->gather, s);
+	row_buffer_forget(&p->rows, s);
 }
 
 static void
-gather_flush(struct nw_provider *p)
+row_buffer_flush(struct nw_provider *p)
 {
 	size_t i;
 
-	for (i = 0; i < p->gather.n; i++)
-		(void)series_put(p, p->gather.list[i]);
+	for (i = 0; i < p->rows.n; i++)
+		(void)series_put(p, p->rows.list[i]);
 }
 
 static int
-gather_row(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
+row_hold(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *const *fields,
     const double *values, size_t n_fields)
 {
-	struct gather_series *s = gather_find(&p->gather, mid);
+	struct row_series *s = row_buffer_find(&p->rows, mid);
 	int rc = NW_OK;
 
-	if (s != NULL && !gather_takes(s, fields, n_fields)) {
+	if (s != NULL && !row_series_takes(s, fields, n_fields)) {
 		rc = series_put(p, s);
-		if (!gather_takes(s, fields, n_fields)) {
-			gather_forget(&p->gather, s);
+		if (!row_series_takes(s, fields, n_fields)) {
+			row_buffer_forget(&p->rows, s);
 			s = NULL;
 		}
 	}
-	if (s == NULL && (s = gather_new(&p->gather, mid, fields, n_fields)) == NULL)
+	if (s == NULL && (s = row_buffer_add(&p->rows, mid, fields, n_fields)) == NULL)
 		return NW_ENOMEM;
-	gather_add(s, t_wall_ns, values);
+	row_series_add(s, t_wall_ns, values);
 	return rc;
 }
 
@@ -345,14 +329,14 @@ nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const c
 		return rc;
 	if (p->doc.len > nw_frame_limits_default.block_max_bytes)
 		return NW_ETOOBIG;
-	return catalog_put(&p->catalog, id, event_type, p->doc.data, p->doc.len);
+	return meta_table_put(&p->metas, id, event_type, p->doc.data, p->doc.len);
 }
 
 void
 nw_provider_meta_end(struct nw_provider *p, const char *id)
 {
 	series_flush(p, id);
-	catalog_end(&p->catalog, id, p->spool.next_seq - 1);
+	meta_table_end(&p->metas, id, p->spool.next_seq - 1);
 }
 
 int
@@ -363,7 +347,7 @@ nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns,
 	if (mid == NULL || mid[0] == '\0')
 		return NW_EINVAL;
 	if (p->held && hist_len == 0 && n_fields > 0)
-		return gather_row(p, mid, t_wall_ns, fields, values, n_fields);
+		return row_hold(p, mid, t_wall_ns, fields, values, n_fields);
 	return put_row(p, mid, t_wall_ns, fields, values, n_fields, hist, hist_len);
 }
 
@@ -446,11 +430,11 @@ fits_peer(const struct nw_provider *p, size_t len)
 static int
 send_meta(struct nw_provider *p)
 {
-	const struct catalog_meta *m = p->catalog.unsent;
+	const struct meta_entry *m = p->metas.unsent;
 	int rc = fits_peer(p, m->len) ? send_block(p, NW_OPT_META, m->bytes, m->len) : NW_OK;
 
 	if (rc == NW_OK)
-		catalog_mark_sent(&p->catalog, next_to_send(p));
+		meta_table_mark_sent(&p->metas, next_to_send(p));
 	return rc;
 }
 
@@ -523,7 +507,7 @@ send_waiting(struct nw_provider *p)
 	int rc = NW_OK, any = 0;
 
 	while (rc == NW_OK && conn_unsent_bytes(&p->conn) < OUT_LOW_BYTES) {
-		if (p->catalog.unsent != NULL)
+		if (p->metas.unsent != NULL)
 			rc = send_meta(p);
 		else if (spool_has_unsent(&p->spool) && !is_held(p))
 			rc = send_doc(p);
@@ -543,7 +527,7 @@ release(struct nw_provider *p, uint64_t seq)
 
 	if (p->stats.acknowledged)
 		p->stats.docs_stored += n;
-	catalog_release(&p->catalog, seq);
+	meta_table_release(&p->metas, seq);
 }
 
 /* An original box has what the socket has taken. */
@@ -698,7 +682,7 @@ go_away(struct nw_provider *p, int64_t now_mono_ns)
 	p->next_mark.seq = p->last_mark.seq = 0;
 	conn_close(&p->conn, p->conn.why);
 	spool_rewind(&p->spool);
-	catalog_rewind(&p->catalog);
+	meta_table_rewind(&p->metas);
 }
 
 static int
@@ -773,7 +757,7 @@ nw_provider_fd(const struct nw_provider *p, short *events)
 {
 	*events = conn_events(&p->conn);
 	if (p->state == PROVIDER_READY &&
-	    (p->catalog.unsent != NULL || (spool_has_unsent(&p->spool) && !is_held(p))))
+	    (p->metas.unsent != NULL || (spool_has_unsent(&p->spool) && !is_held(p))))
 		*events |= POLLOUT;
 	return p->conn.fd;
 }
@@ -848,7 +832,7 @@ nw_provider_hold(struct nw_provider *p, bool hold)
 {
 	p->held = hold;
 	if (!hold)
-		gather_flush(p);
+		row_buffer_flush(p);
 }
 
 const char *
@@ -868,7 +852,7 @@ nw_provider_trouble(const struct nw_provider *p)
 static bool
 all_sent(const struct nw_provider *p)
 {
-	return spool_empty(&p->spool) && p->catalog.unsent == NULL &&
+	return spool_empty(&p->spool) && p->metas.unsent == NULL &&
 	    conn_unsent_bytes(&p->conn) == 0;
 }
 
@@ -883,7 +867,7 @@ say_goodbye(struct nw_provider *p, int64_t end_mono_ns)
 	if (p->conn.state != CONN_OPEN || conn_queue(&p->conn, 1, NW_MSG_SESS_CLOSE, NULL) < 0)
 		return;
 	spool_skip_all(&p->spool);
-	p->catalog.unsent = NULL;
+	p->metas.unsent = NULL;
 	if (end_mono_ns > now + GOODBYE_NS)
 		end_mono_ns = now + GOODBYE_NS;
 	while (step_conn(p, now) == NW_OK) {

@@ -26,7 +26,7 @@ name_make(char *out, size_t cap, const struct spool_place *place)
 }
 
 int
-spool_dir_open(const struct spool_place *place, const char *new_uuid, struct catalog *catalog,
+spool_dir_open(const struct spool_place *place, const char *new_uuid, struct meta_table *metas,
     struct spool_file **out, struct spool_past *past)
 {
 	const char *parent = secure_getenv("NARROWS_SPOOL");
@@ -35,7 +35,7 @@ spool_dir_open(const struct spool_place *place, const char *new_uuid, struct cat
 
 	*out = NULL;
 	if (place->dir != NULL) {
-		rc = spool_file_open(place->dir, new_uuid, place->bytes_max, catalog, out, past);
+		rc = spool_file_open(place->dir, new_uuid, place->bytes_max, metas, out, past);
 		if (rc == NW_OK && parent != NULL &&
 		    strncmp(place->dir, parent, strlen(parent)) == 0)
 			spool_file_set_temporary(*out);
@@ -48,7 +48,7 @@ spool_dir_open(const struct spool_place *place, const char *new_uuid, struct cat
 		if ((size_t)snprintf(dir, sizeof(dir), i > 1 ? "%s/%s.%d" : "%s/%s", parent, name,
 			i) >= sizeof(dir))
 			break;
-		rc = spool_file_open(dir, new_uuid, place->bytes_max, catalog, out, past);
+		rc = spool_file_open(dir, new_uuid, place->bytes_max, metas, out, past);
 	}
 	if (rc == NW_OK)
 		spool_file_set_temporary(*out);

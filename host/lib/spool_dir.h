@@ -19,7 +19,7 @@ struct spool_place {
  * it, and a program that cannot have any goes without; a directory that was asked for by name must
  * be had: errors as spool_file_open(). What is below NARROWS_SPOOL goes when it is empty.
  */
-int spool_dir_open(const struct spool_place *place, const char *new_uuid, struct catalog *catalog,
+int spool_dir_open(const struct spool_place *place, const char *new_uuid, struct meta_table *metas,
     struct spool_file **out, struct spool_past *past);
 
 /* Calls fn with each directory below NARROWS_SPOOL that has documents, until it returns false. */

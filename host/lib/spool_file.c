@@ -35,7 +35,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "host/lib/catalog.h"
+#include "host/lib/meta_table.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
 
@@ -58,13 +58,13 @@ struct spool_file {
 	int dir_fd, lock_fd;
 	char *dir;
 	bool temporary;
-	char uuid[SPOOL_UUID_BYTES];
-	struct catalog *catalog;
+	char uuid[UUID_BYTES];
+	struct meta_table *metas;
 	TAILQ_HEAD(segment_list, segment) segments; /* oldest first */
 	uint64_t bytes, bytes_max;
 	uint64_t life, lost;
 	int write_fd;           /* of the last segment, or -1: the next document starts one */
-	uint64_t metas_written; /* catalog's serial of the last metadata in it */
+	uint64_t metas_written; /* serial of the table of the last metadata in it */
 	/* reading */
 	const struct segment *reading; /* NULL: read_fd is -1 */
 	int read_fd;
@@ -161,7 +161,7 @@ state_read(struct spool_file *f)
 	line[len] = '\0';
 	if (sscanf(line, "narrows-spool 1 %36[0-9a-f-] %" SCNu64 " %" SCNu64 "\n%n", f->uuid,
 		&f->life, &f->lost, &end) != 3 ||
-	    end != len || strlen(f->uuid) != SPOOL_UUID_BYTES - 1 || f->life >= LIVES_MAX)
+	    end != len || strlen(f->uuid) != UUID_BYTES - 1 || f->life >= LIVES_MAX)
 		return NW_ECORRUPT;
 	return NW_OK;
 }
@@ -408,13 +408,13 @@ record_write(
 static int
 metas_write(struct spool_file *f, struct segment *s)
 {
-	struct catalog_meta *m;
+	struct meta_entry *m;
 	struct record r = { .opt = NW_OPT_META };
 	int rc = NW_OK;
 
-	if (f->metas_written == f->catalog->serial)
+	if (f->metas_written == f->metas->serial)
 		return NW_OK;
-	TAILQ_FOREACH(m, &f->catalog->metas, link)
+	TAILQ_FOREACH(m, &f->metas->entries, link)
 	{
 		struct iovec v[3] = { { m->id, strlen(m->id) + 1 },
 			{ m->event_type, strlen(m->event_type) + 1 }, { m->bytes, m->len } };
@@ -425,7 +425,7 @@ metas_write(struct spool_file *f, struct segment *s)
 		if ((rc = record_write(f, s, &r, v, 3)) < 0)
 			return rc;
 	}
-	f->metas_written = f->catalog->serial;
+	f->metas_written = f->metas->serial;
 	return rc;
 }
 
@@ -505,7 +505,7 @@ meta_recover(struct spool_file *f, const struct record *r)
 	    (nul = memchr(type, 0, (size_t)(end - type))) == NULL)
 		return NW_ECORRUPT;
 	doc = nul + 1;
-	return catalog_put(f->catalog, id, type, (const uint8_t *)doc, (size_t)(end - doc));
+	return meta_table_put(f->metas, id, type, (const uint8_t *)doc, (size_t)(end - doc));
 }
 
 /* Everything in a file that checks. A file without documents goes. */
@@ -612,7 +612,7 @@ spool_file_close(struct spool_file *f)
 }
 
 int
-spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max, struct catalog *catalog,
+spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max, struct meta_table *metas,
     struct spool_file **out, struct spool_past *past)
 {
 	struct spool_file *f = calloc(1, sizeof(*f));
@@ -623,7 +623,7 @@ spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max, struc
 	TAILQ_INIT(&f->segments);
 	f->dir_fd = f->lock_fd = f->read_fd = f->write_fd = -1;
 	f->bytes_max = bytes_max;
-	f->catalog = catalog;
+	f->metas = metas;
 	f->buf_cap = READ_BYTES;
 	snprintf(f->uuid, sizeof(f->uuid), "%s", new_uuid);
 	if ((f->buf = malloc(f->buf_cap)) == NULL || (f->dir = strdup(dir)) == NULL)

@@ -18,16 +18,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct catalog;
-struct spool_file;
+#include "host/lib/uuid.h"
 
-enum { SPOOL_UUID_BYTES = 37 };
+struct meta_table;
+struct spool_file;
 
 /* What the directory knows of its provider. */
 struct spool_past {
-	char uuid[SPOOL_UUID_BYTES]; /* of the provider; stays */
-	uint64_t first_seq;          /* of this life; those below were given in earlier ones */
-	uint64_t lost;               /* documents that were dropped and not yet reported */
+	char uuid[UUID_BYTES]; /* of the provider; stays */
+	uint64_t first_seq;    /* of this life; those below were given in earlier ones */
+	uint64_t lost;         /* documents that were dropped and not yet reported */
 };
 
 struct spool_view {
@@ -38,13 +38,13 @@ struct spool_view {
 };
 
 /*
- * Opens or makes dir (its parent must be there). Metadata found in it go to the catalog, ended:
- * they live as long as documents need them. The catalog stays the caller's; every file starts with
+ * Opens or makes dir (its parent must be there). Metadata found in it go to the metas, ended:
+ * they live as long as documents need them. The metas stays the caller's; every file starts with
  * what is in it. new_uuid is for a new directory. NW_ECONFLICT: another process has it. NW_EIO,
  * NW_ENOMEM, NW_ECORRUPT (not a spool).
  */
 int spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max,
-    struct catalog *catalog, struct spool_file **out, struct spool_past *past);
+    struct meta_table *metas, struct spool_file **out, struct spool_past *past);
 void spool_file_close(struct spool_file *f); /* NULL is fine */
 /* The directory goes with the process if nothing is in it by then. */
 void spool_file_set_temporary(struct spool_file *f);

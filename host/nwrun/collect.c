@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -116,9 +115,9 @@ watch_start(struct collect *c, unsigned index)
 	w->window_begin_mono_ns = p->attach_mono_ns;
 	usage_from_self(&w->first, &p->at_start);
 	w->now = w->last = w->first;
-	collect_uuid(w->id);
+	id_make(w->id);
 	for (stage = 0; stage < NWSHM_LANES; stage++)
-		collect_uuid(w->stage[stage].id);
+		id_make(w->stage[stage].id);
 }
 
 int64_t
@@ -280,21 +279,6 @@ collect_set_interval(struct collect *c, int64_t interval_ns)
 }
 
 /* --- life --- */
-
-void
-collect_uuid(char out[COLLECT_UUID_BYTES])
-{
-	uint8_t b[16];
-
-	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
-		abort();
-	b[6] = (b[6] & 0x0f) | 0x40;
-	b[8] = (b[8] & 0x3f) | 0x80;
-	snprintf(out, COLLECT_UUID_BYTES,
-	    "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-	    b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-	    b[15]);
-}
 
 struct collect *
 collect_new(struct nwshm *shm, const struct collect_opts *opts, const struct collect_sink *sink)

@@ -21,8 +21,6 @@
 #include "host/blipp/procfile.h"
 #include "narrows/doc.h"
 
-enum { COLLECT_UUID_BYTES = 37 };
-
 /* Where documents go: a provider, or a test. Results are as of nw_provider_*(), and only counted
  * here. */
 struct collect_sink {
@@ -79,8 +77,5 @@ void region_free(struct nwshm *shm, const char *path);
 /* " key=text" into a line of the report: blanks and control characters as %XX, so that it is split
  * at blanks safely. */
 void collect_report_text(FILE *to, const char *key, const char *text);
-
-/* A random UUID as text. */
-void collect_uuid(char out[COLLECT_UUID_BYTES]);
 
 #endif

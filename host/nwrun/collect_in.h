@@ -3,6 +3,9 @@
 #ifndef HOST_COLLECT_IN_H
 #define HOST_COLLECT_IN_H
 
+#include <stdlib.h>
+
+#include "host/lib/uuid.h"
 #include "host/nwrun/collect.h"
 
 /* What has been taken from a thread's slot so far. */
@@ -60,7 +63,7 @@ struct watch {
 	uint32_t epoch; /* of the interval that has just been ended */
 	uint64_t start_ticks;
 	uint32_t images_said; /* which image's name was said */
-	char id[COLLECT_UUID_BYTES];
+	char id[UUID_BYTES];
 	int64_t window_begin_mono_ns;
 	uint64_t seen_bytes[2]; /* of this interval, by direction, whatever the stage */
 	uint64_t other_bytes[2], combined_bytes, combined_ns; /* the same */
@@ -71,7 +74,7 @@ struct watch {
 	uint64_t reports; /* rows said of this process: the reader counts what did not arrive */
 	struct usage first, last, now; /* at start, at the last interval's end, latest */
 	struct {
-		char id[COLLECT_UUID_BYTES];
+		char id[UUID_BYTES];
 		bool said;
 		uint64_t label_bytes; /* moved by the object of the label */
 		struct label label, label_said;
@@ -83,7 +86,7 @@ struct watch {
 struct object_seen {
 	bool used, said, ended; /* ended: was so at the last look, nobody adds to it any more */
 	bool relabelled;        /* since it was said */
-	char id[COLLECT_UUID_BYTES];
+	char id[UUID_BYTES];
 	uint64_t bytes[2], ns[2]; /* reported */
 	uint64_t tcp_busy_us;
 	uint32_t renames;
@@ -105,6 +108,14 @@ struct collect {
 	struct object_seen object[NWSHM_OBJECTS];
 	struct stage_window window; /* scratch */
 };
+
+/* A kernel without random bytes ends the collector; the program never notices. */
+static inline void
+id_make(char out[UUID_BYTES])
+{
+	if (uuid_make(out) < 0)
+		abort();
+}
 
 /* --- collect_window.c --- */
 

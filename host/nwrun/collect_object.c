@@ -29,7 +29,7 @@ seen_start(struct object_seen *seen, const struct nwshm_object *o)
 {
 	memset(seen, 0, sizeof(*seen));
 	seen->used = true;
-	collect_uuid(seen->id);
+	id_make(seen->id);
 	label_fill(&seen->label, o);
 }
 

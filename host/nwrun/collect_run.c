@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "host/lib/obey.h"
+#include "host/lib/control_client.h"
 #include "narrows/provider.h"
 
 #define LOOK_NS \
@@ -82,20 +82,20 @@ start_ticks_of(int pid)
 
 /* Returns how far from this look the next one is. */
 static int64_t
-orders_obey(struct collect *c, struct obey *o, int64_t base_ns, int64_t now_mono_ns)
+orders_apply(struct collect *c, struct control_client *o, int64_t base_ns, int64_t now_mono_ns)
 {
 	int64_t interval_ns;
 
-	(void)obey_step(o, now_mono_ns);
+	(void)control_client_step(o, now_mono_ns);
 	interval_ns =
 	    leases_interval_ns(&o->leases, "nl:", leases_interval_ns(&o->leases, "nw:", base_ns));
 	collect_set_interval(c, interval_ns);
-	obey_status(o, now_mono_ns, "calipers", interval_ns, interval_ns);
+	control_client_status(o, now_mono_ns, "calipers", interval_ns, interval_ns);
 	return interval_ns > 0 && interval_ns < LOOK_NS ? interval_ns : LOOK_NS;
 }
 
 static void
-wait_and_watch(struct nwshm *shm, struct collect *c, struct obey *o, int64_t interval_ns)
+wait_and_watch(struct nwshm *shm, struct collect *c, struct control_client *o, int64_t interval_ns)
 {
 	uint64_t root_start_ticks = start_ticks_of(shm->root_pid);
 	int64_t alone_since_mono_ns = 0, now_mono_ns, wait_ns;
@@ -113,7 +113,7 @@ wait_and_watch(struct nwshm *shm, struct collect *c, struct obey *o, int64_t int
 		else if (now_mono_ns - alone_since_mono_ns >= LINGER_MS * INT64_C(1000000))
 			break;
 		wait_ns =
-		    orders_obey(c, o, interval_ns, now_mono_ns) - (nw_mono_ns() - now_mono_ns);
+		    orders_apply(c, o, interval_ns, now_mono_ns) - (nw_mono_ns() - now_mono_ns);
 		if (wait_ns < 1000000)
 			wait_ns = 1000000;
 		if (nw_provider_run(o->provider, wait_ns) != NW_OK &&
@@ -180,10 +180,10 @@ collect_run(struct nwshm *shm, const struct collect_run_opts *opts)
 		.task_id = collect_opts.task_id,
 		.program = opts->program,
 		.can = "rate stop status",
-		.on_order = obey_order,
+		.on_order = control_client_order,
 	};
 	struct collect_sink sink = { NULL, sink_meta, sink_caliper, sink_data, sink_end };
-	static struct obey obey; /* its leases are large */
+	static struct control_client control; /* its leases are large */
 	struct nw_provider *p = NULL;
 	struct collect *c = NULL;
 	char temp[4096];
@@ -191,14 +191,14 @@ collect_run(struct nwshm *shm, const struct collect_run_opts *opts)
 	leave_program();
 	prctl(PR_SET_NAME, "nwrun-collector"); /* its arguments are the program's */
 	collect_opts.report = report_open(opts->report_path, temp, sizeof(temp));
-	obey_init(&obey, provider_opts.can);
-	provider_opts.on_order_arg = &obey;
+	control_client_init(&control, provider_opts.can);
+	provider_opts.on_order_arg = &control;
 	if (chdir("/") != 0 || nw_provider_new(&provider_opts, &p) != NW_OK)
 		goto out;
-	sink.arg = obey.provider = p;
+	sink.arg = control.provider = p;
 	if ((c = collect_new(shm, &collect_opts, &sink)) == NULL)
 		goto out;
-	wait_and_watch(shm, c, &obey, collect_opts.interval_ns);
+	wait_and_watch(shm, c, &control, collect_opts.interval_ns);
 	collect_finish(c, nw_mono_ns(), nw_wall_ns());
 out:
 	unlink(opts->region_path);
@@ -208,5 +208,5 @@ out:
 	/* the box is there: it may as well have what runs before this one could not deliver */
 	if (nw_provider_close(p, opts->final_wait_ns) == NW_OK && p != NULL)
 		nw_provider_adopt(&provider_opts, opts->final_wait_ns);
-	obey_clear(&obey);
+	control_client_clear(&control);
 }

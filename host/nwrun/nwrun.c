@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/lib/uuid.h"
 #include "host/nwrun/collect.h"
 
 /* There when nwrun itself runs under nwrun. */
@@ -277,8 +278,7 @@ start_collector(struct nwshm *shm, const struct collect_run_opts *run)
 static const char *
 arrange_measurement(struct options *o, char *argv[])
 {
-	static char task[COLLECT_UUID_BYTES], region_path[PATH_MAX], report_path[PATH_MAX],
-	    host[256];
+	static char task[UUID_BYTES], region_path[PATH_MAX], report_path[PATH_MAX], host[256];
 	char so[PATH_MAX];
 	struct nwshm *shm;
 	const char *why, *base = strrchr(argv[0], '/');
@@ -288,7 +288,8 @@ arrange_measurement(struct options *o, char *argv[])
 	if ((why = refuse_program(o, argv[0])) != NULL)
 		return why;
 	if (o->run.collect.task_id == NULL || o->run.collect.task_id[0] == '\0') {
-		collect_uuid(task);
+		if (uuid_make(task) < 0)
+			return "the kernel gives no random bytes";
 		o->run.collect.task_id = task;
 	}
 	if (o->run.collect.host == NULL || o->run.collect.host[0] == '\0') {

@@ -49,6 +49,7 @@ real_get(enum real_name name)
 	return likely(real_table[name] != NULL) ? real_table[name] : real_fallback(name);
 }
 
+extern bool sealed; /* the program filters its system calls: nwrun.so makes none of its own */
 long sys_call(long number, long a, long b, long c, long d, long e, long f); /* -errno on failure */
 #define sys(number, ...) sys_pad(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define sys_pad(n, a, b, c, d, e, f, ...) \
@@ -70,7 +71,6 @@ struct state {
 };
 extern struct state *state;
 extern struct nwshm *region; /* NULL: the program runs unmeasured */
-extern bool sealed;          /* the program filters its system calls: make none of our own */
 
 struct self {
 	uint32_t generation; /* equal to state's: `slot` is right, even when NULL */

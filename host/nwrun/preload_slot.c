@@ -20,7 +20,6 @@
 static struct state state_static;
 struct state *state = &state_static;
 struct nwshm *region;
-bool sealed;
 __thread struct self self;
 
 static pthread_key_t thread_key;

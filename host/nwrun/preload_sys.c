@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 void *real_table[REAL_COUNT];
+bool sealed;
 
 static const char *const real_names[REAL_COUNT] = {
 #define X(name) #name,

@@ -14,20 +14,20 @@
 /* Ten seconds at 1 s, ten at 100 ms, ten at 1 s: every sample on the grid, none missing, none
  * twice. */
 static void
-test_beat(void)
+test_ticker(void)
 {
 	const int64_t start = INT64_C(1700000000123456789), end = 30000 * MS;
-	struct beat b = { 0 };
-	struct moment now;
+	struct ticker b = { 0 };
+	struct clock_pair now;
 	int64_t t, off, interval, last = 0;
 	unsigned n[3] = { 0 }, late = 0;
 
 	for (t = 0; t < end; t += 1 * MS) {
 		/* looked at every millisecond, by a clock that is slewed by 500 ppm */
-		now = (struct moment){ t, start + t + t / 2000 };
+		now = (struct clock_pair){ t, start + t + t / 2000 };
 		interval = t / (10000 * MS) == 1 ? 100 * MS : 1000 * MS;
-		beat_set(&b, interval, now);
-		if (!beat_is_due(&b, now))
+		ticker_set(&b, interval, now);
+		if (!ticker_is_due(&b, now))
 			continue;
 		n[t / (10000 * MS)]++;
 		off = now.wall_ns % interval;
@@ -40,8 +40,8 @@ test_beat(void)
 	CHECK(n[2] >= 9 && n[2] <= 11);
 	CHECK_INT(late, 0);
 	/* a suspended machine makes up for nothing */
-	now = (struct moment){ end + 3600000 * MS, start + end + 3600000 * MS };
-	CHECK(beat_is_due(&b, now) && !beat_is_due(&b, now));
+	now = (struct clock_pair){ end + 3600000 * MS, start + end + 3600000 * MS };
+	CHECK(ticker_is_due(&b, now) && !ticker_is_due(&b, now));
 }
 
 static double
@@ -144,7 +144,7 @@ test_follow(void)
 	static struct followers f;
 	static struct leases l;
 	struct report r = { .host = "h", .t_wall_ns = 1 };
-	struct moment now = { 1000 * MS, 5000 * MS };
+	struct clock_pair now = { 1000 * MS, 5000 * MS };
 	bool changed;
 	int fd[2];
 
@@ -189,7 +189,7 @@ test_follow(void)
 int
 main(void)
 {
-	test_beat();
+	test_ticker();
 	test_parse();
 	test_follow();
 	return check_done("follow");

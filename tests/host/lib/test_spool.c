@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "tests/fakebox.h"
-#include "host/lib/catalog.h"
+#include "host/lib/meta_table.h"
 #include "host/lib/spool.h"
 #include "narrows/clock.h"
 #include "narrows/provider.h"
@@ -410,7 +410,7 @@ test_rows(void)
 /* What is held for a report is gathered by series; nothing is lost at a change of fields, of
  * metadata, at the end. */
 static void
-test_gather(void)
+test_row_buffer(void)
 {
 	static const char *const one[] = { "v" }, *const two[] = { "v", "w" };
 	static const double values[2] = { 7, 8 };
@@ -462,6 +462,6 @@ main(void)
 	test_places();
 	test_no_disk();
 	test_rows();
-	test_gather();
+	test_row_buffer();
 	return check_done("spool");
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tests/check.h"
-#include "host/lib/catalog.h"
+#include "host/lib/meta_table.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
 
@@ -19,7 +19,7 @@ static const char uuid[] = "00000000-0000-4000-8000-000000000001";
 
 struct life {
 	struct spool_file *file;
-	struct catalog catalog;
+	struct meta_table metas;
 	struct spool_past past;
 };
 
@@ -27,8 +27,8 @@ static int
 life_begin(struct life *l, uint64_t bytes_max)
 {
 	memset(l, 0, sizeof(*l));
-	catalog_init(&l->catalog, 1 << 20);
-	return spool_file_open(dir, uuid, bytes_max, &l->catalog, &l->file, &l->past);
+	meta_table_init(&l->metas, 1 << 20);
+	return spool_file_open(dir, uuid, bytes_max, &l->metas, &l->file, &l->past);
 }
 
 /* As kill -9 would: nothing is said on the way out. */
@@ -36,7 +36,7 @@ static void
 life_end(struct life *l)
 {
 	spool_file_close(l->file);
-	catalog_clear(&l->catalog);
+	meta_table_clear(&l->metas);
 }
 
 static void
@@ -102,10 +102,10 @@ test_lives(void)
 	CHECK_STR(a.past.uuid, uuid);
 	CHECK_INT(spool_file_first_seq(a.file), 0);
 	CHECK_INT(life_begin(&b, 1 << 20), NW_ECONFLICT);
-	CHECK_INT(catalog_put(&a.catalog, "m1", "event", (const uint8_t *)"doc-1", 5), NW_OK);
+	CHECK_INT(meta_table_put(&a.metas, "m1", "event", (const uint8_t *)"doc-1", 5), NW_OK);
 	for (i = 0; i < 50; i++)
 		put(&a, first + i, 100 + i);
-	CHECK_INT(catalog_put(&a.catalog, "m2", "event", (const uint8_t *)"doc-2", 5), NW_OK);
+	CHECK_INT(meta_table_put(&a.metas, "m2", "event", (const uint8_t *)"doc-2", 5), NW_OK);
 	for (; i < 100; i++)
 		put(&a, first + i, 100 + i);
 	for (i = 0; i < 100; i++) /* in order, out of order, twice */
@@ -122,10 +122,10 @@ test_lives(void)
 	CHECK_INT(spool_file_first_seq(b.file), first);
 	CHECK_INT(spool_file_count(b.file, 1, UINT64_MAX), 100);
 	CHECK_INT(spool_file_count(b.file, first + 90, UINT64_MAX), 10);
-	CHECK(!TAILQ_EMPTY(&b.catalog.metas));
-	CHECK_STR(TAILQ_FIRST(&b.catalog.metas)->id, "m1");
-	CHECK_STR(TAILQ_LAST(&b.catalog.metas, catalog_list)->id, "m2");
-	CHECK(memcmp(TAILQ_LAST(&b.catalog.metas, catalog_list)->bytes, "doc-2", 5) == 0);
+	CHECK(!TAILQ_EMPTY(&b.metas.entries));
+	CHECK_STR(TAILQ_FIRST(&b.metas.entries)->id, "m1");
+	CHECK_STR(TAILQ_LAST(&b.metas.entries, meta_list)->id, "m2");
+	CHECK(memcmp(TAILQ_LAST(&b.metas.entries, meta_list)->bytes, "doc-2", 5) == 0);
 	put(&b, b.past.first_seq, 10);
 	check_doc(&b, first + 99, 199);
 	CHECK_INT(spool_file_get(b.file, first + 100, &v), NW_OK);
@@ -189,7 +189,7 @@ test_damage(void)
 	CHECK_INT(write(fd, "something else\n", 15), 15);
 	close(fd);
 	CHECK_INT(life_begin(&l, 1 << 20), NW_ECORRUPT);
-	catalog_clear(&l.catalog);
+	meta_table_clear(&l.metas);
 	directory_remove();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A provider's end of control against a small box: orders, their leases, STATUS and CLOCK on the
  * wire. */
-#include "host/lib/obey.h"
+#include "host/lib/control_client.h"
 
 #include "narrows/clock.h"
 #include "tests/fakebox.h"
@@ -66,13 +66,14 @@ steps(struct fakebox *b, struct nw_provider *p)
 static void
 test_wire(bool original)
 {
-	struct nw_provider_opts opts = {
-		.software = "t", .host = "h", .can = "rate stop status", .on_order = obey_order
-	};
+	struct nw_provider_opts opts = { .software = "t",
+		.host = "h",
+		.can = "rate stop status",
+		.on_order = control_client_order };
 	struct nw_clock question = { .t1_wall_ns = 12345 };
 	const struct nw_doc_buf rubbish = { .data = (uint8_t *)(uintptr_t) "\5\0\0\0\0", .len = 5 };
 	struct nw_doc_buf doc = { 0 };
-	struct obey *o = calloc(1, sizeof(*o));
+	struct control_client *o = calloc(1, sizeof(*o));
 	struct fakebox b;
 	int64_t now;
 
@@ -80,7 +81,7 @@ test_wire(bool original)
 	b.original = original;
 	b.on_option = on_option;
 	statuses = clocks = 0;
-	obey_init(o, opts.can);
+	control_client_init(o, opts.can);
 	opts.box = b.addr;
 	opts.on_order_arg = o;
 	CHECK_INT(nw_provider_new(&opts, &o->provider), NW_OK);
@@ -91,10 +92,10 @@ test_wire(bool original)
 	say(&b, NW_OPT_CLOCK, &doc);
 	steps(&b, o->provider);
 	now = nw_mono_ns();
-	CHECK(obey_step(o, now) != original && !obey_step(o, now));
+	CHECK(control_client_step(o, now) != original && !control_client_step(o, now));
 	CHECK_INT(leases_interval_ns(&o->leases, "nw:", S), original ? S : S / 10);
 	CHECK_INT(clocks, !original);
-	obey_status(o, now, "calipers", S / 10, S);
+	control_client_status(o, now, "calipers", S / 10, S);
 	steps(&b, o->provider);
 	CHECK_INT(statuses, !original);
 	if (!original) {
@@ -105,53 +106,54 @@ test_wire(bool original)
 		CHECK_STR(last_orders, "a");
 		CHECK(last.cpu_s >= 0 && last.rss_bytes > 100000 && last.report_s == 1);
 		/* every 10 s, and after a change */
-		obey_status(o, now + 9 * S, "calipers", S / 10, S);
+		control_client_status(o, now + 9 * S, "calipers", S / 10, S);
 		steps(&b, o->provider);
 		CHECK_INT(statuses, 1);
-		obey_status(o, now + 10 * S, "calipers", S / 10, S);
+		control_client_status(o, now + 10 * S, "calipers", S / 10, S);
 		steps(&b, o->provider);
 		CHECK_INT(statuses, 2);
 		/* what is malformed, or was not offered, is counted and said */
 		say(&b, NW_OPT_RATE, &rubbish);
 		steps(&b, o->provider);
 		CHECK_INT(o->rejected, 1);
-		obey_status(o, now + 11 * S, "calipers", S / 10, S);
+		control_client_status(o, now + 11 * S, "calipers", S / 10, S);
 		steps(&b, o->provider);
 		CHECK(statuses == 3 && last.orders_rejected == 1);
 	}
 	CHECK(leases_expire(&o->leases, now + 20 * S) != original);
 	nw_provider_close(o->provider, 0);
-	obey_clear(o);
+	control_client_clear(o);
 	nw_doc_buf_clear(&doc);
 	fakebox_stop(&b);
 	free(o);
 }
 
-/* Straight to obey_order(): what the wire may bring. */
+/* Straight to control_client_order(): what the wire may bring. */
 static void
 test_refusals(void)
 {
 	const struct nw_kv slow[] = { { "id", NW_KV_TEXT, { .text = "x" } },
 		{ "collection_interval_s", NW_KV_REAL, { .d = 1e9 } },
 		{ "lease_s", NW_KV_REAL, { .d = 1 } } };
-	struct obey *o = calloc(1, sizeof(*o));
+	struct control_client *o = calloc(1, sizeof(*o));
 	struct nw_doc_buf doc = { 0 };
 
-	obey_init(o, "rate stop");
-	obey_order(o, NW_OPT_RATE, (const uint8_t *)"", 0);
+	control_client_init(o, "rate stop");
+	control_client_order(o, NW_OPT_RATE, (const uint8_t *)"", 0);
 	CHECK(o->rejected == 1 && o->why != NULL);
 	nw_kv_encode(&doc, slow, 3);
-	obey_order(o, NW_OPT_RATE, doc.data, doc.len);
+	control_client_order(o, NW_OPT_RATE, doc.data, doc.len);
 	CHECK_INT(o->rejected, 2);
-	obey_order(o, NW_OPT_START, doc.data, doc.len); /* not offered */
+	control_client_order(o, NW_OPT_START, doc.data, doc.len); /* not offered */
 	CHECK_INT(o->rejected, 3);
-	CHECK(o->leases.n == 0 && !obey_step(o, 0));
+	CHECK(o->leases.n == 0 && !control_client_step(o, 0));
 	nw_kv_encode(&doc, slow, 1);
-	obey_order(o, NW_OPT_STOP, doc.data, doc.len); /* of nothing: no change, no fault */
+	control_client_order(
+	    o, NW_OPT_STOP, doc.data, doc.len); /* of nothing: no change, no fault */
 	CHECK_INT(o->rejected, 3);
-	CHECK(!obey_step(o, 0));
+	CHECK(!control_client_step(o, 0));
 	nw_doc_buf_clear(&doc);
-	obey_clear(o);
+	control_client_clear(o);
 	free(o);
 }
 
@@ -161,5 +163,5 @@ main(void)
 	test_wire(false);
 	test_wire(true);
 	test_refusals();
-	return check_done("obey");
+	return check_done("control_client");
 }

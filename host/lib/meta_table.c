@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/lib/catalog.h"
+#include "host/lib/meta_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,38 +7,38 @@
 #include "narrows/err.h"
 
 void
-catalog_init(struct catalog *c, uint64_t bytes_max)
+meta_table_init(struct meta_table *c, uint64_t bytes_max)
 {
 	memset(c, 0, sizeof(*c));
-	TAILQ_INIT(&c->metas);
+	TAILQ_INIT(&c->entries);
 	c->bytes_max = bytes_max;
 }
 
 static void
-forget(struct catalog *c, struct catalog_meta *m)
+forget(struct meta_table *c, struct meta_entry *m)
 {
 	if (c->unsent == m)
 		c->unsent = TAILQ_NEXT(m, link);
-	TAILQ_REMOVE(&c->metas, m, link);
+	TAILQ_REMOVE(&c->entries, m, link);
 	c->bytes -= m->cost_bytes;
 	c->ended_count -= m->ended;
 	free(m);
 }
 
 void
-catalog_clear(struct catalog *c)
+meta_table_clear(struct meta_table *c)
 {
-	while (!TAILQ_EMPTY(&c->metas))
-		forget(c, TAILQ_FIRST(&c->metas));
+	while (!TAILQ_EMPTY(&c->entries))
+		forget(c, TAILQ_FIRST(&c->entries));
 }
 
 /* One allocation: the struct, the document, id and event type behind it. */
-static struct catalog_meta *
+static struct meta_entry *
 meta_new(const char *id, const char *event_type, const uint8_t *bytes, size_t len)
 {
 	size_t id_size = strlen(id) + 1, type_size = strlen(event_type) + 1;
-	size_t cost_bytes = sizeof(struct catalog_meta) + len + id_size + type_size;
-	struct catalog_meta *m = calloc(1, cost_bytes);
+	size_t cost_bytes = sizeof(struct meta_entry) + len + id_size + type_size;
+	struct meta_entry *m = calloc(1, cost_bytes);
 
 	if (m == NULL)
 		return NULL;
@@ -52,11 +52,11 @@ meta_new(const char *id, const char *event_type, const uint8_t *bytes, size_t le
 }
 
 static void
-forget_same(struct catalog *c, const char *id, const char *event_type)
+forget_same(struct meta_table *c, const char *id, const char *event_type)
 {
-	struct catalog_meta *m;
+	struct meta_entry *m;
 
-	TAILQ_FOREACH_REVERSE(m, &c->metas, catalog_list, link)
+	TAILQ_FOREACH_REVERSE(m, &c->entries, meta_list, link)
 	{
 		if (strcmp(m->id, id) == 0 && strcmp(m->event_type, event_type) == 0) {
 			forget(c, m);
@@ -66,11 +66,11 @@ forget_same(struct catalog *c, const char *id, const char *event_type)
 }
 
 static void
-forget_oldest_ended(struct catalog *c)
+forget_oldest_ended(struct meta_table *c)
 {
-	struct catalog_meta *m;
+	struct meta_entry *m;
 
-	TAILQ_FOREACH(m, &c->metas, link)
+	TAILQ_FOREACH(m, &c->entries, link)
 	{
 		if (m->ended) {
 			forget(c, m);
@@ -80,10 +80,10 @@ forget_oldest_ended(struct catalog *c)
 }
 
 int
-catalog_put(
-    struct catalog *c, const char *id, const char *event_type, const uint8_t *bytes, size_t len)
+meta_table_put(
+    struct meta_table *c, const char *id, const char *event_type, const uint8_t *bytes, size_t len)
 {
-	struct catalog_meta *m = meta_new(id, event_type, bytes, len);
+	struct meta_entry *m = meta_new(id, event_type, bytes, len);
 
 	if (m == NULL)
 		return NW_ENOMEM;
@@ -95,7 +95,7 @@ catalog_put(
 		return NW_EFULL;
 	}
 	m->serial = ++c->serial;
-	TAILQ_INSERT_TAIL(&c->metas, m, link);
+	TAILQ_INSERT_TAIL(&c->entries, m, link);
 	c->bytes += m->cost_bytes;
 	if (c->unsent == NULL)
 		c->unsent = m;
@@ -103,7 +103,7 @@ catalog_put(
 }
 
 static void
-end(struct catalog *c, struct catalog_meta *m, uint64_t last_seq)
+end(struct meta_table *c, struct meta_entry *m, uint64_t last_seq)
 {
 	if (m->ended)
 		return;
@@ -113,37 +113,37 @@ end(struct catalog *c, struct catalog_meta *m, uint64_t last_seq)
 }
 
 void
-catalog_end(struct catalog *c, const char *id, uint64_t last_seq)
+meta_table_end(struct meta_table *c, const char *id, uint64_t last_seq)
 {
-	struct catalog_meta *m;
+	struct meta_entry *m;
 
-	TAILQ_FOREACH(m, &c->metas, link)
+	TAILQ_FOREACH(m, &c->entries, link)
 	if (strcmp(m->id, id) == 0)
 		end(c, m, last_seq);
 }
 
 void
-catalog_end_all(struct catalog *c, uint64_t last_seq)
+meta_table_end_all(struct meta_table *c, uint64_t last_seq)
 {
-	struct catalog_meta *m;
+	struct meta_entry *m;
 
-	TAILQ_FOREACH(m, &c->metas, link)
+	TAILQ_FOREACH(m, &c->entries, link)
 	end(c, m, last_seq);
 }
 
 void
-catalog_mark_sent(struct catalog *c, uint64_t next_seq)
+meta_table_mark_sent(struct meta_table *c, uint64_t next_seq)
 {
 	c->unsent->sent_seq = next_seq;
 	c->unsent = TAILQ_NEXT(c->unsent, link);
 }
 
 void
-catalog_release(struct catalog *c, uint64_t stored_seq)
+meta_table_release(struct meta_table *c, uint64_t stored_seq)
 {
-	struct catalog_meta *m, *next;
+	struct meta_entry *m, *next;
 
-	for (m = c->ended_count > 0 ? TAILQ_FIRST(&c->metas) : NULL; m != NULL; m = next) {
+	for (m = c->ended_count > 0 ? TAILQ_FIRST(&c->entries) : NULL; m != NULL; m = next) {
 		next = TAILQ_NEXT(m, link);
 		if (m->ended && m->sent_seq != 0 && m->sent_seq <= stored_seq &&
 		    m->keep_seq <= stored_seq)
@@ -152,7 +152,7 @@ catalog_release(struct catalog *c, uint64_t stored_seq)
 }
 
 void
-catalog_rewind(struct catalog *c)
+meta_table_rewind(struct meta_table *c)
 {
-	c->unsent = TAILQ_FIRST(&c->metas);
+	c->unsent = TAILQ_FIRST(&c->entries);
 }

@@ -4,16 +4,16 @@
  * is forgotten when the box has stored a document that was sent after it and all documents queued
  * before its end.
  */
-#ifndef HOST_CATALOG_H
-#define HOST_CATALOG_H
+#ifndef HOST_META_TABLE_H
+#define HOST_META_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
-struct catalog_meta {
-	TAILQ_ENTRY(catalog_meta) link;
+struct meta_entry {
+	TAILQ_ENTRY(meta_entry) link;
 	char *id, *event_type;
 	uint8_t *bytes;
 	size_t len, cost_bytes;
@@ -23,26 +23,26 @@ struct catalog_meta {
 	uint64_t serial;   /* rises with every one put in, from 1 */
 };
 
-struct catalog {
+struct meta_table {
 	/* oldest first: parents before their children */
-	TAILQ_HEAD(catalog_list, catalog_meta) metas;
-	struct catalog_meta *unsent; /* NULL: the present connection has all */
+	TAILQ_HEAD(meta_list, meta_entry) entries;
+	struct meta_entry *unsent; /* NULL: the present connection has all */
 	uint64_t bytes, bytes_max;
 	uint64_t ended_count;
 	uint64_t serial; /* of the newest */
 };
 
-void catalog_init(struct catalog *c, uint64_t bytes_max);
-void catalog_clear(struct catalog *c);
+void meta_table_init(struct meta_table *c, uint64_t bytes_max);
+void meta_table_clear(struct meta_table *c);
 /* Copies. The same id and event type again replaces and is sent again. NW_ENOMEM, NW_EFULL. */
-int catalog_put(
-    struct catalog *c, const char *id, const char *event_type, const uint8_t *bytes, size_t len);
+int meta_table_put(
+    struct meta_table *c, const char *id, const char *event_type, const uint8_t *bytes, size_t len);
 /* The series of this id have ended; their last document is at most last_seq. */
-void catalog_end(struct catalog *c, const char *id, uint64_t last_seq);
-void catalog_end_all(struct catalog *c, uint64_t last_seq);
+void meta_table_end(struct meta_table *c, const char *id, uint64_t last_seq);
+void meta_table_end_all(struct meta_table *c, uint64_t last_seq);
 /* c->unsent was sent; next_seq is the document that follows it. */
-void catalog_mark_sent(struct catalog *c, uint64_t next_seq);
-void catalog_release(struct catalog *c, uint64_t stored_seq);
-void catalog_rewind(struct catalog *c);
+void meta_table_mark_sent(struct meta_table *c, uint64_t next_seq);
+void meta_table_release(struct meta_table *c, uint64_t stored_seq);
+void meta_table_rewind(struct meta_table *c);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/lib/gather.h"
+#include "host/lib/row_buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static void
-series_free(struct gather_series *s)
+series_free(struct row_series *s)
 {
 	if (s == NULL)
 		return;
@@ -16,7 +16,7 @@ series_free(struct gather_series *s)
 }
 
 void
-gather_clear(struct gather *g)
+row_buffer_clear(struct row_buffer *g)
 {
 	while (g->n > 0)
 		series_free(g->list[--g->n]);
@@ -24,10 +24,10 @@ gather_clear(struct gather *g)
 	memset(g, 0, sizeof(*g));
 }
 
-struct gather_series *
-gather_find(struct gather *g, const char *mid)
+struct row_series *
+row_buffer_find(struct row_buffer *g, const char *mid)
 {
-	struct gather_series *s;
+	struct row_series *s;
 	size_t i;
 
 	for (i = 0; i < g->n; i++) {
@@ -40,10 +40,10 @@ gather_find(struct gather *g, const char *mid)
 	return NULL;
 }
 
-static struct gather_series *
+static struct row_series *
 series_new(const char *mid, const char *const *fields, size_t n_fields)
 {
-	struct gather_series *s = calloc(1, sizeof(*s));
+	struct row_series *s = calloc(1, sizeof(*s));
 	size_t bytes = strlen(mid) + 1, len, i;
 	char *p;
 
@@ -54,7 +54,7 @@ series_new(const char *mid, const char *const *fields, size_t n_fields)
 	s->n_fields = n_fields;
 	s->mid = p = malloc(bytes);
 	s->fields = reallocarray(NULL, n_fields + 1, sizeof(*s->fields));
-	s->values = reallocarray(NULL, (n_fields + 1) * GATHER_ROWS_MAX, sizeof(*s->values));
+	s->values = reallocarray(NULL, (n_fields + 1) * ROW_SERIES_MAX, sizeof(*s->values));
 	if (s->mid == NULL || s->fields == NULL || s->values == NULL) {
 		series_free(s);
 		return NULL;
@@ -67,10 +67,10 @@ series_new(const char *mid, const char *const *fields, size_t n_fields)
 	return s;
 }
 
-struct gather_series *
-gather_new(struct gather *g, const char *mid, const char *const *fields, size_t n_fields)
+struct row_series *
+row_buffer_add(struct row_buffer *g, const char *mid, const char *const *fields, size_t n_fields)
 {
-	struct gather_series *s, **list;
+	struct row_series *s, **list;
 	size_t cap = g->cap > 0 ? 2 * g->cap : 16;
 
 	if (g->n == g->cap) {
@@ -85,7 +85,7 @@ gather_new(struct gather *g, const char *mid, const char *const *fields, size_t 
 }
 
 void
-gather_forget(struct gather *g, struct gather_series *s)
+row_buffer_forget(struct row_buffer *g, struct row_series *s)
 {
 	size_t i;
 
@@ -98,11 +98,11 @@ gather_forget(struct gather *g, struct gather_series *s)
 }
 
 bool
-gather_takes(const struct gather_series *s, const char *const *fields, size_t n_fields)
+row_series_takes(const struct row_series *s, const char *const *fields, size_t n_fields)
 {
 	size_t i;
 
-	if (s->n_rows == GATHER_ROWS_MAX || s->n_fields != n_fields)
+	if (s->n_rows == ROW_SERIES_MAX || s->n_fields != n_fields)
 		return false;
 	for (i = 0; i < n_fields; i++)
 		if (strcmp(s->fields[i], fields[i]) != 0)
@@ -111,7 +111,7 @@ gather_takes(const struct gather_series *s, const char *const *fields, size_t n_
 }
 
 void
-gather_add(struct gather_series *s, int64_t t_wall_ns, const double *values)
+row_series_add(struct row_series *s, int64_t t_wall_ns, const double *values)
 {
 	s->t_wall_ns[s->n_rows] = t_wall_ns;
 	memcpy(s->values + s->n_rows++ * s->n_fields, values, s->n_fields * sizeof(*values));

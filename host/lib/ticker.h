@@ -5,8 +5,8 @@
  * clock anew: nothing drifts, whatever becomes of the interval, and what was missed (a suspended
  * machine) is not made up for.
  */
-#ifndef HOST_BEAT_H
-#define HOST_BEAT_H
+#ifndef HOST_TICKER_H
+#define HOST_TICKER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,24 +14,24 @@
 #include "narrows/clock.h"
 
 /* Both clocks at once: due times of one look must not differ by the time the look takes. */
-struct moment {
+struct clock_pair {
 	int64_t mono_ns, wall_ns;
 };
 
-static inline struct moment
-moment_now(void)
+static inline struct clock_pair
+clock_pair_now(void)
 {
-	return (struct moment){ nw_mono_ns(), nw_wall_ns() };
+	return (struct clock_pair){ nw_mono_ns(), nw_wall_ns() };
 }
 
-struct beat {
+struct ticker {
 	int64_t interval_ns, due_mono_ns;
 }; /* zero to start: due at once */
 
 /* The next multiple, at least half an interval away: a clock that is being slewed is not met
  * twice. */
 static inline int64_t
-beat_after(int64_t interval_ns, struct moment now)
+ticker_after(int64_t interval_ns, struct clock_pair now)
 {
 	int64_t ahead = interval_ns - now.wall_ns % interval_ns;
 
@@ -42,20 +42,20 @@ beat_after(int64_t interval_ns, struct moment now)
 
 /* A new interval counts from now on, not after the old one. */
 static inline void
-beat_set(struct beat *b, int64_t interval_ns, struct moment now)
+ticker_set(struct ticker *b, int64_t interval_ns, struct clock_pair now)
 {
 	if (b->interval_ns != 0 && b->interval_ns != interval_ns)
-		b->due_mono_ns = beat_after(interval_ns, now);
+		b->due_mono_ns = ticker_after(interval_ns, now);
 	b->interval_ns = interval_ns;
 }
 
-/* True once for every beat: the next one is set then. */
+/* True once for every ticker: the next one is set then. */
 static inline bool
-beat_is_due(struct beat *b, struct moment now)
+ticker_is_due(struct ticker *b, struct clock_pair now)
 {
 	if (now.mono_ns < b->due_mono_ns)
 		return false;
-	b->due_mono_ns = beat_after(b->interval_ns, now);
+	b->due_mono_ns = ticker_after(b->interval_ns, now);
 	return true;
 }
 

@@ -4,8 +4,8 @@
  * provider, keeps their leases, and says STATUS every 10 s and after each change. One thread, the
  * provider's.
  */
-#ifndef HOST_OBEY_H
-#define HOST_OBEY_H
+#ifndef HOST_CONTROL_CLIENT_H
+#define HOST_CONTROL_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,30 +14,31 @@
 #include "host/lib/lease.h"
 #include "narrows/provider.h"
 
-struct obey {
+struct control_client {
 	struct nw_provider *provider; /* set when it exists: orders come after that */
 	const char *can;              /* which orders are taken: "start stop rate" */
 	struct leases leases;
 	uint64_t rejected;
 	const char *why; /* the last one was; static text, NULL: none yet */
-	bool changed;    /* orders came, changed or ended since obey_step() was called last */
+	bool
+	    changed; /* orders came, changed or ended since control_client_step() was called last */
 	int64_t status_mono_ns; /* when the next STATUS is due; set to 0 for at once */
 	struct nw_doc_buf doc;
 };
 
 /* can: on loan. The rest is zero. */
-void obey_init(struct obey *o, const char *can);
-void obey_clear(struct obey *o);
-/* For nw_provider_opts: on_order, with the obey as its argument. */
-void obey_order(void *arg, uint16_t opt, const uint8_t *doc, size_t len);
+void control_client_init(struct control_client *o, const char *can);
+void control_client_clear(struct control_client *o);
+/* For nw_provider_opts: on_order, with the control as its argument. */
+void control_client_order(void *arg, uint16_t opt, const uint8_t *doc, size_t len);
 
 /* Ends leases that are over. True: orders have changed since the last call, so look at them
  * anew. */
-bool obey_step(struct obey *o, int64_t now_mono_ns);
-/* After obey_step(): says STATUS if it is due or was asked for by a change. collecting: words. */
-void obey_status(struct obey *o, int64_t now_mono_ns, const char *collecting, int64_t collection_ns,
-    int64_t report_ns);
-/* Call obey_step() by then. */
-int64_t obey_deadline(const struct obey *o);
+bool control_client_step(struct control_client *o, int64_t now_mono_ns);
+/* After control_client_step(): says STATUS if it is due or was asked for by a change. collecting: words. */
+void control_client_status(struct control_client *o, int64_t now_mono_ns, const char *collecting,
+    int64_t collection_ns, int64_t report_ns);
+/* Call control_client_step() by then. */
+int64_t control_client_deadline(const struct control_client *o);
 
 #endif

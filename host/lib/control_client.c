@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/lib/obey.h"
+#include "host/lib/control_client.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 enum { IDS_BYTES = 1024 };
 
 void
-obey_init(struct obey *o, const char *can)
+control_client_init(struct control_client *o, const char *can)
 {
 	memset(o, 0, sizeof(*o));
 	o->can = can;
 }
 
 void
-obey_clear(struct obey *o)
+control_client_clear(struct control_client *o)
 {
 	nw_doc_buf_clear(&o->doc);
 }
@@ -39,9 +39,9 @@ order_word(uint16_t opt)
 }
 
 void
-obey_order(void *arg, uint16_t opt, const uint8_t *doc, size_t len)
+control_client_order(void *arg, uint16_t opt, const uint8_t *doc, size_t len)
 {
-	struct obey *o = arg;
+	struct control_client *o = arg;
 	struct nw_order order;
 	const char *why = NULL;
 	bool changed = false;
@@ -59,7 +59,7 @@ obey_order(void *arg, uint16_t opt, const uint8_t *doc, size_t len)
 }
 
 bool
-obey_step(struct obey *o, int64_t now_mono_ns)
+control_client_step(struct control_client *o, int64_t now_mono_ns)
 {
 	bool changed = leases_expire(&o->leases, now_mono_ns) || o->changed;
 
@@ -114,8 +114,8 @@ cpu_s(void)
 }
 
 void
-obey_status(struct obey *o, int64_t now_mono_ns, const char *collecting, int64_t collection_ns,
-    int64_t report_ns)
+control_client_status(struct control_client *o, int64_t now_mono_ns, const char *collecting,
+    int64_t collection_ns, int64_t report_ns)
 {
 	struct nw_provider_stats stats;
 	struct nw_order_status s = { .collecting = collecting,
@@ -140,7 +140,7 @@ obey_status(struct obey *o, int64_t now_mono_ns, const char *collecting, int64_t
 }
 
 int64_t
-obey_deadline(const struct obey *o)
+control_client_deadline(const struct control_client *o)
 {
 	int64_t first = leases_deadline(&o->leases);
 
