@@ -14,12 +14,12 @@ static const double MAIN_SHARE = 0.1;
 static const double STAGE_SHARE = 0.01;
 
 const char *
-nw_place_name(enum nw_place place)
+nw_stage_kind_name(enum nw_stage_kind kind)
 {
-	static const char *const names[NW_PLACE_COUNT] = { "disk.read", "sender.host", "net.write",
+	static const char *const names[NW_STAGE_COUNT] = { "disk.read", "sender.host", "net.write",
 		"network", "net.read", "receiver.host", "host", "disk.write" };
 
-	return names[place];
+	return names[kind];
 }
 
 const char *
@@ -50,8 +50,8 @@ at(const double *x, size_t i)
 
 /* What all that follows needs: totals per process and operation, and who is on the path. */
 struct work {
-	struct nw_flow *flows; /* a copy: pipes may stand for the network */
-	size_t n_flows, n_windows;
+	struct nw_process *processes; /* a copy: pipes may stand for the network */
+	size_t n_processes, n_windows;
 	double window_s;
 	double (*sum)[NW_OP_COUNT];
 	double op_max[NW_OP_COUNT]; /* of the process with most of it */
@@ -76,26 +76,26 @@ struct work {
 /* Sends and receives answer each other in small change: an end is who moves most in that
  * direction. */
 static bool
-on_path(const struct work *w, size_t flow, enum nw_op op)
+on_path(const struct work *w, size_t process, enum nw_op op)
 {
-	if (!(w->sum[flow][op] > 0) || w->sum[flow][op] < MAIN_SHARE * w->op_max[op])
+	if (!(w->sum[process][op] > 0) || w->sum[process][op] < MAIN_SHARE * w->op_max[op])
 		return false;
 	if (op == NW_OP_NET_WRITE)
-		return w->sum[flow][op] > w->sum[flow][NW_OP_NET_READ];
+		return w->sum[process][op] > w->sum[process][NW_OP_NET_READ];
 	if (op == NW_OP_NET_READ)
-		return w->sum[flow][op] > w->sum[flow][NW_OP_NET_WRITE];
+		return w->sum[process][op] > w->sum[process][NW_OP_NET_WRITE];
 	return true;
 }
 
 static bool
-main_flow(const struct work *w, enum nw_op op, size_t *flow)
+main_process(const struct work *w, enum nw_op op, size_t *process)
 {
 	bool found = false;
 	size_t i;
 
-	for (i = 0; i < w->n_flows; i++)
-		if (on_path(w, i, op) && (!found || w->sum[i][op] > w->sum[*flow][op])) {
-			*flow = i;
+	for (i = 0; i < w->n_processes; i++)
+		if (on_path(w, i, op) && (!found || w->sum[i][op] > w->sum[*process][op])) {
+			*process = i;
 			found = true;
 		}
 	return found;
@@ -106,9 +106,9 @@ reference_add(struct work *w, enum nw_op op, double *ref)
 {
 	size_t f, i;
 
-	for (f = 0; f < w->n_flows; f++)
+	for (f = 0; f < w->n_processes; f++)
 		for (i = 0; on_path(w, f, op) && i < w->n_windows; i++)
-			ref[i] += at(w->flows[f].bytes[op], i);
+			ref[i] += at(w->processes[f].bytes[op], i);
 }
 
 /* Busiest process of the operation, per window: parallel ones overlap, and sums of small shares
@@ -120,11 +120,11 @@ op_time(const struct work *w, enum nw_op op, size_t i, double *busy)
 	size_t f;
 
 	*busy = 0;
-	for (f = 0; f < w->n_flows; f++) {
+	for (f = 0; f < w->n_processes; f++) {
 		if (!on_path(w, f, op))
 			continue;
-		b = at(w->flows[f].busy_s[op], i);
-		t = b + at(w->flows[f].wait_s[op], i);
+		b = at(w->processes[f].busy_s[op], i);
+		t = b + at(w->processes[f].wait_s[op], i);
 		if (t > most) {
 			most = t;
 			*busy = b;
@@ -138,9 +138,9 @@ op_time(const struct work *w, enum nw_op op, size_t i, double *busy)
 }
 
 static bool
-is_at_work(const struct work *w, size_t flow, size_t i)
+is_at_work(const struct work *w, size_t process, size_t i)
 {
-	return i >= w->span[flow].first && i < w->span[flow].end;
+	return i >= w->span[process].first && i < w->span[process].end;
 }
 
 /*
@@ -150,29 +150,29 @@ is_at_work(const struct work *w, size_t flow, size_t i)
  * difference between them.
  */
 static void
-end_fill(struct work *w, const struct nw_path *p, enum nw_place place)
+end_fill(struct work *w, const struct nw_path *p, enum nw_stage_kind kind)
 {
 	struct end *e = &w->end;
-	enum nw_op other = place == NW_PLACE_SENDER_HOST ? NW_OP_NET_READ : NW_OP_NET_WRITE;
+	enum nw_op other = kind == NW_STAGE_SENDER_HOST ? NW_OP_NET_READ : NW_OP_NET_WRITE;
 	double most = 0;
 	size_t f;
 
-	e->main = place == NW_PLACE_RECEIVER_HOST ? p->receiver_flow : p->sender_flow;
-	e->op = place == NW_PLACE_SENDER_HOST       ? NW_OP_NET_WRITE
-	    : place == NW_PLACE_RECEIVER_HOST       ? NW_OP_NET_READ
+	e->main = kind == NW_STAGE_RECEIVER_HOST ? p->receiver_process : p->sender_process;
+	e->op = kind == NW_STAGE_SENDER_HOST        ? NW_OP_NET_WRITE
+	    : kind == NW_STAGE_RECEIVER_HOST        ? NW_OP_NET_READ
 	    : on_path(w, e->main, NW_OP_DISK_WRITE) ? NW_OP_DISK_WRITE
 						    : NW_OP_DISK_READ;
 	e->n = 0;
-	for (f = 0; f < w->n_flows; f++)
-		if (w->flows[f].host == w->flows[e->main].host && w->piped[f] > most)
+	for (f = 0; f < w->n_processes; f++)
+		if (w->processes[f].host == w->processes[e->main].host && w->piped[f] > most)
 			most = w->piped[f];
-	for (f = 0; f < w->n_flows; f++) {
+	for (f = 0; f < w->n_processes; f++) {
 		e->own_s[f] = 0;
 		e->member[f] = f == e->main ||
-		    (w->piped[e->main] > 0 && w->flows[f].one_thread &&
-			w->flows[f].host == w->flows[e->main].host && w->piped[f] > 0 &&
+		    (w->piped[e->main] > 0 && w->processes[f].one_thread &&
+			w->processes[f].host == w->processes[e->main].host && w->piped[f] > 0 &&
 			w->piped[f] >= MAIN_SHARE * most &&
-			(place == NW_PLACE_HOST || !on_path(w, f, other)));
+			(kind == NW_STAGE_HOST || !on_path(w, f, other)));
 		e->n += e->member[f];
 	}
 }
@@ -180,10 +180,10 @@ end_fill(struct work *w, const struct nw_path *p, enum nw_place place)
 /* Outside every call, and not waiting for a neighbour: what is left of its part of the window. Of
  * one thread only. */
 static double
-own_time(const struct work *w, size_t flow, size_t i)
+own_time(const struct work *w, size_t process, size_t i)
 {
-	const struct nw_flow *f = &w->flows[flow];
-	double used = w->piped[flow] > 0 ? at(f->pipe_s[0], i) + at(f->pipe_s[1], i) : 0,
+	const struct nw_process *f = &w->processes[process];
+	double used = w->piped[process] > 0 ? at(f->pipe_s[0], i) + at(f->pipe_s[1], i) : 0,
 	       there = w->window_s;
 	int op;
 
@@ -208,11 +208,11 @@ end_time(struct work *w, size_t i)
 	double most = 0, t;
 
 	if (!is_at_work(w, e->main, i))
-		for (stand_in = 0; stand_in < w->n_flows; stand_in++)
-			if (w->flows[stand_in].one_thread && on_path(w, stand_in, e->op) &&
+		for (stand_in = 0; stand_in < w->n_processes; stand_in++)
+			if (w->processes[stand_in].one_thread && on_path(w, stand_in, e->op) &&
 			    is_at_work(w, stand_in, i))
 				break;
-	for (f = 0; f < w->n_flows; f++) {
+	for (f = 0; f < w->n_processes; f++) {
 		if (f != stand_in && (!e->member[f] || !is_at_work(w, f, i)))
 			continue;
 		t = own_time(w, f, i);
@@ -227,23 +227,23 @@ end_busiest(const struct work *w)
 {
 	size_t f, best = w->end.main;
 
-	for (f = 0; w->end.n > 1 && f < w->n_flows; f++)
+	for (f = 0; w->end.n > 1 && f < w->n_processes; f++)
 		if (w->end.member[f] && w->end.own_s[f] > w->end.own_s[best])
 			best = f;
 	return best;
 }
 
 static double
-stage_time(struct work *w, enum nw_place place, size_t i, double *busy)
+stage_time(struct work *w, enum nw_stage_kind kind, size_t i, double *busy)
 {
 	double sent, received, busy_sent, busy_received;
 
-	switch (place) {
-	case NW_PLACE_DISK_READ: return op_time(w, NW_OP_DISK_READ, i, busy);
-	case NW_PLACE_DISK_WRITE: return op_time(w, NW_OP_DISK_WRITE, i, busy);
-	case NW_PLACE_NET_WRITE: return op_time(w, NW_OP_NET_WRITE, i, busy);
-	case NW_PLACE_NET_READ: return op_time(w, NW_OP_NET_READ, i, busy);
-	case NW_PLACE_NETWORK:
+	switch (kind) {
+	case NW_STAGE_DISK_READ: return op_time(w, NW_OP_DISK_READ, i, busy);
+	case NW_STAGE_DISK_WRITE: return op_time(w, NW_OP_DISK_WRITE, i, busy);
+	case NW_STAGE_NET_WRITE: return op_time(w, NW_OP_NET_WRITE, i, busy);
+	case NW_STAGE_NET_READ: return op_time(w, NW_OP_NET_READ, i, busy);
+	case NW_STAGE_NETWORK:
 		sent = op_time(w, NW_OP_NET_WRITE, i, &busy_sent);
 		received = op_time(w, NW_OP_NET_READ, i, &busy_received);
 		*busy = sent < received ? busy_sent : busy_received;
@@ -253,14 +253,14 @@ stage_time(struct work *w, enum nw_place place, size_t i, double *busy)
 }
 
 static bool
-is_host(enum nw_place place)
+is_host(enum nw_stage_kind kind)
 {
-	return place == NW_PLACE_SENDER_HOST || place == NW_PLACE_RECEIVER_HOST ||
-	    place == NW_PLACE_HOST;
+	return kind == NW_STAGE_SENDER_HOST || kind == NW_STAGE_RECEIVER_HOST ||
+	    kind == NW_STAGE_HOST;
 }
 
 static int
-stage_add(struct work *w, struct nw_path *p, enum nw_place place, size_t host, double bytes)
+stage_add(struct work *w, struct nw_path *p, enum nw_stage_kind kind, size_t host, double bytes)
 {
 	struct nw_path_stage *s = &p->stage[p->n];
 	double crossed = 0, held = 0, busy_sum = 0, t, busy;
@@ -269,17 +269,17 @@ stage_add(struct work *w, struct nw_path *p, enum nw_place place, size_t host, d
 	if ((s->free_share = malloc(w->n_windows * sizeof(*s->free_share))) == NULL)
 		return NW_ENOMEM;
 	p->n++;
-	s->place = place;
+	s->kind = kind;
 	s->host = host;
-	s->to_host = place == NW_PLACE_NETWORK ? p->receiver_host : host;
+	s->to_host = kind == NW_STAGE_NETWORK ? p->receiver_host : host;
 	s->bytes = bytes;
-	if (is_host(place))
-		end_fill(w, p, place);
+	if (is_host(kind))
+		end_fill(w, p, kind);
 	for (i = 0; i < w->n_windows; i++) {
 		s->free_share[i] = NAN;
 		if (!(w->ref[i] > 0))
 			continue;
-		t = stage_time(w, place, i, &busy);
+		t = stage_time(w, kind, i, &busy);
 		s->free_share[i] = 1 - t / w->window_s;
 		crossed += w->ref[i];
 		busy_sum += busy;
@@ -288,12 +288,12 @@ stage_add(struct work *w, struct nw_path *p, enum nw_place place, size_t host, d
 	s->service_rate = held > 0 ? crossed / held : INFINITY;
 	s->busy_share = p->active_s > 0 ? busy_sum / p->active_s : NAN;
 	s->wait_share = p->active_s > 0 ? (held - busy_sum) / p->active_s : NAN;
-	if (is_host(place))
-		s->flow = end_busiest(w);
-	else if (place == NW_PLACE_DISK_READ || place == NW_PLACE_DISK_WRITE)
-		(void)main_flow(
-		    w, place == NW_PLACE_DISK_READ ? NW_OP_DISK_READ : NW_OP_DISK_WRITE, &s->flow);
-	s->of_several = is_host(place) && w->end.n > 1;
+	if (is_host(kind))
+		s->process = end_busiest(w);
+	else if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
+		(void)main_process(w,
+		    kind == NW_STAGE_DISK_READ ? NW_OP_DISK_READ : NW_OP_DISK_WRITE, &s->process);
+	s->of_several = is_host(kind) && w->end.n > 1;
 	return NW_OK;
 }
 
@@ -311,32 +311,32 @@ stages_add(struct work *w, struct nw_path *p)
 	const double moved = total(w->ref, w->n_windows);
 	bool local = !p->has_sender && !p->has_receiver;
 	size_t reader = 0, writer = 0;
-	bool reads = main_flow(w, NW_OP_DISK_READ, &reader) &&
+	bool reads = main_process(w, NW_OP_DISK_READ, &reader) &&
 	    w->op_sum[NW_OP_DISK_READ] >= STAGE_SHARE * moved;
-	bool writes = main_flow(w, NW_OP_DISK_WRITE, &writer) &&
+	bool writes = main_process(w, NW_OP_DISK_WRITE, &writer) &&
 	    w->op_sum[NW_OP_DISK_WRITE] >= STAGE_SHARE * moved;
 	int rc = NW_OK;
 
 	if (local)
-		p->sender_flow = p->receiver_flow = writes ? writer : reader;
+		p->sender_process = p->receiver_process = writes ? writer : reader;
 	if (reads)
-		rc = stage_add(
-		    w, p, NW_PLACE_DISK_READ, w->flows[reader].host, w->op_sum[NW_OP_DISK_READ]);
-	if (rc == NW_OK && p->has_sender && w->flows[p->sender_flow].one_thread)
-		rc = stage_add(w, p, NW_PLACE_SENDER_HOST, p->sender_host, moved);
+		rc = stage_add(w, p, NW_STAGE_DISK_READ, w->processes[reader].host,
+		    w->op_sum[NW_OP_DISK_READ]);
+	if (rc == NW_OK && p->has_sender && w->processes[p->sender_process].one_thread)
+		rc = stage_add(w, p, NW_STAGE_SENDER_HOST, p->sender_host, moved);
 	if (rc == NW_OK && !local)
 		rc = stage_add(w, p,
-		    !p->has_receiver     ? NW_PLACE_NET_WRITE
-			: !p->has_sender ? NW_PLACE_NET_READ
-					 : NW_PLACE_NETWORK,
+		    !p->has_receiver     ? NW_STAGE_NET_WRITE
+			: !p->has_sender ? NW_STAGE_NET_READ
+					 : NW_STAGE_NETWORK,
 		    p->has_sender ? p->sender_host : p->receiver_host, moved);
-	if (rc == NW_OK && p->has_receiver && w->flows[p->receiver_flow].one_thread)
-		rc = stage_add(w, p, NW_PLACE_RECEIVER_HOST, p->receiver_host, moved);
-	if (rc == NW_OK && local && w->flows[p->sender_flow].one_thread)
-		rc = stage_add(w, p, NW_PLACE_HOST, w->flows[p->sender_flow].host, moved);
+	if (rc == NW_OK && p->has_receiver && w->processes[p->receiver_process].one_thread)
+		rc = stage_add(w, p, NW_STAGE_RECEIVER_HOST, p->receiver_host, moved);
+	if (rc == NW_OK && local && w->processes[p->sender_process].one_thread)
+		rc = stage_add(w, p, NW_STAGE_HOST, w->processes[p->sender_process].host, moved);
 	if (rc == NW_OK && writes)
-		rc = stage_add(
-		    w, p, NW_PLACE_DISK_WRITE, w->flows[writer].host, w->op_sum[NW_OP_DISK_WRITE]);
+		rc = stage_add(w, p, NW_STAGE_DISK_WRITE, w->processes[writer].host,
+		    w->op_sum[NW_OP_DISK_WRITE]);
 	if (rc == NW_OK)
 		p->bytes = writes && nearly(w->op_sum[NW_OP_DISK_WRITE], moved)
 		    ? w->op_sum[NW_OP_DISK_WRITE]
@@ -352,18 +352,18 @@ spans_fill(struct work *w)
 	size_t f, i;
 	int op;
 
-	for (f = 0; f < w->n_flows; f++) {
+	for (f = 0; f < w->n_processes; f++) {
 		w->span[f].first = w->n_windows;
 		for (i = 0; i < w->n_windows; i++) {
-			const struct nw_flow *flow = &w->flows[f];
+			const struct nw_process *process = &w->processes[f];
 			double any = w->piped[f] > 0
-			    ? at(flow->pipe_bytes[0], i) + at(flow->pipe_bytes[1], i) +
-				at(flow->pipe_s[0], i) + at(flow->pipe_s[1], i)
+			    ? at(process->pipe_bytes[0], i) + at(process->pipe_bytes[1], i) +
+				at(process->pipe_s[0], i) + at(process->pipe_s[1], i)
 			    : 0;
 
 			for (op = 0; op < NW_OP_COUNT; op++)
-				any += at(flow->bytes[op], i) + at(flow->busy_s[op], i) +
-				    at(flow->wait_s[op], i);
+				any += at(process->bytes[op], i) + at(process->busy_s[op], i) +
+				    at(process->wait_s[op], i);
 			if (!(any > 0))
 				continue;
 			if (i < w->span[f].first)
@@ -382,21 +382,21 @@ sums_fill(struct work *w)
 
 	for (op = 0; op < NW_OP_COUNT; op++)
 		w->op_max[op] = w->op_sum[op] = 0;
-	for (f = 0; f < w->n_flows; f++) {
+	for (f = 0; f < w->n_processes; f++) {
 		for (op = 0, most = 0; op < NW_OP_COUNT; op++) {
-			w->sum[f][op] = total(w->flows[f].bytes[op], w->n_windows);
+			w->sum[f][op] = total(w->processes[f].bytes[op], w->n_windows);
 			if (w->sum[f][op] > w->op_max[op])
 				w->op_max[op] = w->sum[f][op];
 			if (w->sum[f][op] > most)
 				most = w->sum[f][op];
 		}
 		/* Who is only woken or told something over a pipe does not wait for bytes there. */
-		w->piped[f] = total(w->flows[f].pipe_bytes[0], w->n_windows) +
-		    total(w->flows[f].pipe_bytes[1], w->n_windows);
+		w->piped[f] = total(w->processes[f].pipe_bytes[0], w->n_windows) +
+		    total(w->processes[f].pipe_bytes[1], w->n_windows);
 		if (w->piped[f] < STAGE_SHARE * most)
 			w->piped[f] = 0;
 	}
-	for (f = 0; f < w->n_flows; f++)
+	for (f = 0; f < w->n_processes; f++)
 		for (op = 0; op < NW_OP_COUNT; op++)
 			if (on_path(w, f, op))
 				w->op_sum[op] += w->sum[f][op];
@@ -408,29 +408,30 @@ sums_fill(struct work *w)
  * but those before it do not: the one that waited least is next to the network, or as good.
  */
 static bool
-end_at_pipe(struct work *w, size_t near, enum nw_op crossed, enum nw_op missing, size_t *flow)
+end_at_pipe(struct work *w, size_t near, enum nw_op crossed, enum nw_op missing, size_t *process)
 {
 	int dir = missing == NW_OP_NET_WRITE;
 	double bytes, waited, least = INFINITY;
 	bool found = false;
 	size_t f;
 
-	for (f = 0; f < w->n_flows; f++) {
-		bytes = total(w->flows[f].pipe_bytes[dir], w->n_windows);
-		waited = total(w->flows[f].pipe_s[dir], w->n_windows);
-		if (w->flows[f].host == w->flows[near].host || bytes < 0.5 * w->op_sum[crossed] ||
-		    bytes > 2 * w->op_sum[crossed] || !(waited < least) ||
+	for (f = 0; f < w->n_processes; f++) {
+		bytes = total(w->processes[f].pipe_bytes[dir], w->n_windows);
+		waited = total(w->processes[f].pipe_s[dir], w->n_windows);
+		if (w->processes[f].host == w->processes[near].host ||
+		    bytes < 0.5 * w->op_sum[crossed] || bytes > 2 * w->op_sum[crossed] ||
+		    !(waited < least) ||
 		    w->sum[f][NW_OP_NET_READ] + w->sum[f][NW_OP_NET_WRITE] > STAGE_SHARE * bytes)
 			continue;
 		least = waited;
-		*flow = f;
+		*process = f;
 		found = true;
 	}
 	if (!found)
 		return false;
-	w->flows[*flow].bytes[missing] = w->flows[*flow].pipe_bytes[dir];
-	w->flows[*flow].busy_s[missing] = w->flows[*flow].pipe_s[dir];
-	w->flows[*flow].wait_s[missing] = w->flows[*flow].pipe_s[dir] = NULL;
+	w->processes[*process].bytes[missing] = w->processes[*process].pipe_bytes[dir];
+	w->processes[*process].busy_s[missing] = w->processes[*process].pipe_s[dir];
+	w->processes[*process].wait_s[missing] = w->processes[*process].pipe_s[dir] = NULL;
 	sums_fill(w);
 	return true;
 }
@@ -441,8 +442,8 @@ ends_find(struct work *w, struct nw_path *p)
 {
 	const double *sum = w->op_sum;
 
-	p->has_sender = main_flow(w, NW_OP_NET_WRITE, &p->sender_flow);
-	p->has_receiver = main_flow(w, NW_OP_NET_READ, &p->receiver_flow);
+	p->has_sender = main_process(w, NW_OP_NET_WRITE, &p->sender_process);
+	p->has_receiver = main_process(w, NW_OP_NET_READ, &p->receiver_process);
 	/* A program that reads a disk and answers a few requests is no network transfer. */
 	if (p->has_sender && sum[NW_OP_NET_WRITE] < STAGE_SHARE * sum[NW_OP_DISK_READ])
 		p->has_sender = false;
@@ -456,12 +457,12 @@ ends_find(struct work *w, struct nw_path *p)
 		p->has_receiver = false;
 	if (p->has_sender && !p->has_receiver)
 		p->has_receiver = p->end_at_pipe = end_at_pipe(
-		    w, p->sender_flow, NW_OP_NET_WRITE, NW_OP_NET_READ, &p->receiver_flow);
+		    w, p->sender_process, NW_OP_NET_WRITE, NW_OP_NET_READ, &p->receiver_process);
 	else if (p->has_receiver && !p->has_sender)
 		p->has_sender = p->end_at_pipe = end_at_pipe(
-		    w, p->receiver_flow, NW_OP_NET_READ, NW_OP_NET_WRITE, &p->sender_flow);
-	p->sender_host = w->flows[p->sender_flow].host;
-	p->receiver_host = w->flows[p->receiver_flow].host;
+		    w, p->receiver_process, NW_OP_NET_READ, NW_OP_NET_WRITE, &p->sender_process);
+	p->sender_host = w->processes[p->sender_process].host;
+	p->receiver_host = w->processes[p->receiver_process].host;
 }
 
 /*
@@ -481,9 +482,10 @@ extent_find(const struct work *w, struct nw_path *p)
 	p->end = 0;
 	for (op = -1; op < NW_OP_COUNT; op++)
 		for (i = 0, done = 0; i < w->n_windows; i++, done += bytes) {
-			for (f = 0, bytes = op < 0 ? w->ref[i] : 0; op >= 0 && f < w->n_flows; f++)
+			for (f = 0, bytes = op < 0 ? w->ref[i] : 0; op >= 0 && f < w->n_processes;
+			     f++)
 				bytes += on_path(w, f, (enum nw_op)op)
-				    ? at(w->flows[f].bytes[op], i)
+				    ? at(w->processes[f].bytes[op], i)
 				    : 0;
 			if (!(bytes > 0) ||
 			    (op >= 0 && (done + bytes <= little || done >= w->op_sum[op] - little)))
@@ -494,27 +496,29 @@ extent_find(const struct work *w, struct nw_path *p)
 }
 
 int
-nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, double window_s,
-    struct nw_path *out)
+nw_path_build(const struct nw_process *processes, size_t n_processes, size_t n_windows,
+    double window_s, struct nw_path *out)
 {
-	struct work w = { .n_flows = n_flows, .n_windows = n_windows, .window_s = window_s };
+	struct work w = {
+		.n_processes = n_processes, .n_windows = n_windows, .window_s = window_s
+	};
 	int rc = NW_ENOMEM;
 	size_t i;
 
 	memset(out, 0, sizeof(*out));
 	out->n_windows = n_windows;
 	out->window_s = window_s;
-	if (n_flows == 0 || n_windows == 0)
+	if (n_processes == 0 || n_windows == 0)
 		return NW_OK;
-	if ((w.flows = calloc(n_flows, sizeof(*w.flows))) == NULL ||
-	    (w.sum = calloc(n_flows, sizeof(*w.sum))) == NULL ||
+	if ((w.processes = calloc(n_processes, sizeof(*w.processes))) == NULL ||
+	    (w.sum = calloc(n_processes, sizeof(*w.sum))) == NULL ||
 	    (w.ref = calloc(n_windows, sizeof(*w.ref))) == NULL ||
-	    (w.span = calloc(n_flows, sizeof(*w.span))) == NULL ||
-	    (w.piped = calloc(n_flows, sizeof(*w.piped))) == NULL ||
-	    (w.end.member = calloc(n_flows, sizeof(*w.end.member))) == NULL ||
-	    (w.end.own_s = calloc(n_flows, sizeof(*w.end.own_s))) == NULL)
+	    (w.span = calloc(n_processes, sizeof(*w.span))) == NULL ||
+	    (w.piped = calloc(n_processes, sizeof(*w.piped))) == NULL ||
+	    (w.end.member = calloc(n_processes, sizeof(*w.end.member))) == NULL ||
+	    (w.end.own_s = calloc(n_processes, sizeof(*w.end.own_s))) == NULL)
 		goto out;
-	memcpy(w.flows, flows, n_flows * sizeof(*w.flows));
+	memcpy(w.processes, processes, n_processes * sizeof(*w.processes));
 	sums_fill(&w);
 	spans_fill(&w);
 	ends_find(&w, out);
@@ -537,7 +541,7 @@ out:
 	free(w.end.member);
 	free(w.piped);
 	free(w.span);
-	free(w.flows);
+	free(w.processes);
 	free(w.sum);
 	free(w.ref);
 	return rc;

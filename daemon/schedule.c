@@ -74,7 +74,8 @@ result_write(
 		.json = json,
 		.route = j->route,
 		.program = j->program,
-		.stage = j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) : NULL,
+		.stage =
+		    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL,
 		.sentence = j->sentence,
 		.bytes = j->bytes,
 		.bytes_per_s = j->bytes_per_s,
@@ -145,7 +146,7 @@ session_analyse(struct schedule *s, int64_t session_id)
 		    nw_strerror(rc));
 	else
 		log_info("analysis.done session=%lld stage=%s took_ms=%.1f", (long long)session_id,
-		    j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) : "-",
+		    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : "-",
 		    (double)run.took_ns * 1e-6);
 	analysis_clear(&a);
 out:

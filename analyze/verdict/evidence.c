@@ -37,7 +37,7 @@ enum kind {
 struct source {
 	enum kind kind;
 	int64_t meta_id;
-	size_t host, flow, item; /* item: file or connection */
+	size_t host, process, item; /* item: file or connection */
 	enum nw_op op;
 	double dt_s;
 	/* of a caliper: its metadata names what it is about, and item is it */
@@ -152,7 +152,7 @@ known(double v)
 	return isfinite(v) ? v : 0;
 }
 
-/* --- hosts, flows, items --- */
+/* --- hosts, processes, items --- */
 
 static int
 on_host(void *arg, const struct nw_host_rec *rec)
@@ -196,17 +196,18 @@ hosts_name(struct loader *l)
 }
 
 static size_t
-flow_index(struct evidence *e, size_t host, int64_t pid, const char *program)
+process_index(struct evidence *e, size_t host, int64_t pid, const char *program)
 {
-	struct evidence_flow *f;
+	struct evidence_process *f;
 	size_t i;
 
-	for (i = 0; i < e->n_flows; i++)
-		if (e->flows[i].host == host && e->flows[i].pid == pid)
+	for (i = 0; i < e->n_processes; i++)
+		if (e->processes[i].host == host && e->processes[i].pid == pid)
 			break;
-	if (i == e->n_flows) {
-		e->flows = xreallocarray(e->flows, e->n_flows + 1, sizeof(*e->flows));
-		f = &e->flows[e->n_flows++];
+	if (i == e->n_processes) {
+		e->processes =
+		    xreallocarray(e->processes, e->n_processes + 1, sizeof(*e->processes));
+		f = &e->processes[e->n_processes++];
 		memset(f, 0, sizeof(*f));
 		f->host = host;
 		f->pid = pid;
@@ -214,9 +215,9 @@ flow_index(struct evidence *e, size_t host, int64_t pid, const char *program)
 		f->cpu_s = f->cpu_wait_s = f->combined_bytes = NAN;
 	}
 	/* What a process became by exec is what it is: before, it was a shell, or a wrapper. */
-	if (program != NULL || e->flows[i].program == NULL) {
-		free(e->flows[i].program);
-		e->flows[i].program = xstrdup(program);
+	if (program != NULL || e->processes[i].program == NULL) {
+		free(e->processes[i].program);
+		e->processes[i].program = xstrdup(program);
 	}
 	return i;
 }
@@ -361,10 +362,10 @@ on_session_meta(void *arg, const struct nw_meta_rec *m)
 		s.item = connection_add(l->e, s.host, subject);
 	}
 	if (s.kind == KIND_CALIPER || s.kind == KIND_PROCESS)
-		s.flow = flow_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD),
+		s.process = process_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD),
 		    json_text(subject, "program"));
 	if (s.kind == KIND_PROCESS)
-		l->e->flows[s.flow].parent_pid = json_number(subject, "ppid", PID_NOT_TOLD);
+		l->e->processes[s.process].parent_pid = json_number(subject, "ppid", PID_NOT_TOLD);
 	if (s.kind != KIND_OTHER) {
 		l->sources = xreallocarray(l->sources, l->n_sources + 1, sizeof(*l->sources));
 		l->sources[l->n_sources++] = s;
@@ -393,8 +394,8 @@ has_other_end_here(const struct evidence *e, const struct evidence_connection *c
 
 /*
  * Original senders do not name their process. Where both ends of a connection are on one host,
- * there are two at least: who receives and writes to disk is made a flow of its own. (A third-party
- * transfer between two servers of one host.)
+ * there are two at least: who receives and writes to disk is made a process of its own. (A
+ * third-party transfer between two servers of one host.)
  */
 static void
 ends_separate(struct loader *l)
@@ -410,10 +411,10 @@ ends_separate(struct loader *l)
 		for (k = 0; k < l->n_sources; k++) {
 			t = &l->sources[k];
 			if (t->kind == KIND_CALIPER && t->host == s->host &&
-			    e->flows[t->flow].pid == PID_NOT_TOLD &&
+			    e->processes[t->process].pid == PID_NOT_TOLD &&
 			    (t->op == NW_OP_NET_READ || t->op == NW_OP_DISK_WRITE))
-				t->flow =
-				    flow_index(e, t->host, PID_RECEIVER, e->flows[t->flow].program);
+				t->process = process_index(
+				    e, t->host, PID_RECEIVER, e->processes[t->process].program);
 		}
 	}
 }
@@ -602,7 +603,7 @@ durations_add(struct loader *l, const struct columns *c, const struct store_bloc
 }
 
 static void
-flow_covers(struct evidence_flow *f, const struct span *s)
+process_covers(struct evidence_process *f, const struct span *s)
 {
 	if (f->first_wall_ns == 0 || s->begin_wall_ns < f->first_wall_ns)
 		f->first_wall_ns = s->begin_wall_ns;
@@ -615,7 +616,7 @@ caliper_row(struct loader *l, const struct columns *c, const struct store_block 
 {
 	struct span s = row_span(l, c, b, i);
 	struct evidence *e = l->e;
-	struct evidence_flow *f = &e->flows[l->source->flow];
+	struct evidence_process *f = &e->processes[l->source->process];
 	enum nw_op op = l->source->op;
 	double bytes = known(cell(b, c->sum_v, i)), ops = known(cell(b, c->count, i)), busy,
 	       threads;
@@ -626,7 +627,7 @@ caliper_row(struct loader *l, const struct columns *c, const struct store_block 
 	}
 	if (!l->have_processes)
 		intervals_count(l, &s);
-	flow_covers(f, &s);
+	process_covers(f, &s);
 	busy = cell(b, c->busy_max, i);
 	if (!isfinite(busy))
 		busy = cell(b, c->busy, i);
@@ -661,12 +662,12 @@ caliper_row(struct loader *l, const struct columns *c, const struct store_block 
 static void
 process_row(struct loader *l, const struct columns *c, const struct store_block *b, size_t i)
 {
-	struct evidence_flow *f = &l->e->flows[l->source->flow];
+	struct evidence_process *f = &l->e->processes[l->source->process];
 	struct span s = row_span(l, c, b, i);
 	double user = cell(b, c->cpu_user, i), sys = cell(b, c->cpu_sys, i),
 	       wait = cell(b, c->cpu_wait, i);
 
-	flow_covers(f, &s);
+	process_covers(f, &s);
 	if (isfinite(user) || isfinite(sys)) {
 		f->cpu_s = known(f->cpu_s) + known(user) + known(sys);
 		grid_spread(l->e, grid_array(l->e, &f->cpu, 0), &s, known(user) + known(sys));
@@ -1142,20 +1143,20 @@ evidence_clear(struct evidence *e)
 		free(e->hosts[i].disk_busy);
 		free(e->hosts[i].disk_bytes_per_s);
 	}
-	for (i = 0; i < e->n_flows; i++) {
-		free(e->flows[i].program);
-		free(e->flows[i].cpu);
+	for (i = 0; i < e->n_processes; i++) {
+		free(e->processes[i].program);
+		free(e->processes[i].cpu);
 		for (op = 0; op < 2; op++) {
-			free(e->flows[i].pipe_bytes[op]);
-			free(e->flows[i].pipe_s[op]);
+			free(e->processes[i].pipe_bytes[op]);
+			free(e->processes[i].pipe_s[op]);
 		}
 		for (op = 0; op < NW_OP_COUNT; op++) {
-			free(e->flows[i].bytes[op]);
-			free(e->flows[i].busy_s[op]);
-			free(e->flows[i].wait_s[op]);
-			free(e->flows[i].rate_sum[op]);
-			free(e->flows[i].rate_sd_sum[op]);
-			free(e->flows[i].ops[op]);
+			free(e->processes[i].bytes[op]);
+			free(e->processes[i].busy_s[op]);
+			free(e->processes[i].wait_s[op]);
+			free(e->processes[i].rate_sum[op]);
+			free(e->processes[i].rate_sd_sum[op]);
+			free(e->processes[i].ops[op]);
 		}
 	}
 	for (i = 0; i < e->n_durations; i++)
@@ -1167,7 +1168,7 @@ evidence_clear(struct evidence *e)
 		free(e->connections[i].dst);
 	}
 	free(e->hosts);
-	free(e->flows);
+	free(e->processes);
 	free(e->files);
 	free(e->connections);
 	free(e->durations);

@@ -34,7 +34,7 @@ struct evidence_host {
 	double *disk_busy, *disk_bytes_per_s; /* of the busiest device; of all devices */
 };
 
-struct evidence_flow {
+struct evidence_process {
 	size_t host;             /* index into hosts */
 	int64_t pid, parent_pid; /* < 0: not told */
 	char *program;
@@ -93,8 +93,8 @@ struct evidence {
 
 	struct evidence_host *hosts;
 	size_t n_hosts;
-	struct evidence_flow *flows;
-	size_t n_flows;
+	struct evidence_process *processes;
+	size_t n_processes;
 	struct evidence_file *files; /* the largest first, at most EVIDENCE_LIST_MAX */
 	size_t n_files;
 	struct evidence_connection *connections;

@@ -17,13 +17,13 @@ static const double CROWDED_DOUBT = 0.5; /* .. half of it */
 static const double FASTER_CAP = 100;
 
 const char *
-judge_place_words(enum nw_place place)
+judge_stage_words(enum nw_stage_kind kind)
 {
-	static const char *const words[NW_PLACE_COUNT] = { "disk read", "sending program",
+	static const char *const words[NW_STAGE_COUNT] = { "disk read", "sending program",
 		"network send", "network path", "network receive", "receiving program", "program",
 		"disk write" };
 
-	return words[place];
+	return words[kind];
 }
 
 static const char *
@@ -80,7 +80,8 @@ host_name(const struct evidence *e, size_t host)
 const char *
 judge_stage_program(const struct evidence *e, const struct nw_path_stage *s)
 {
-	return s->of_several && s->flow < e->n_flows ? e->flows[s->flow].program : NULL;
+	return s->of_several && s->process < e->n_processes ? e->processes[s->process].program
+							    : NULL;
 }
 
 char *
@@ -88,23 +89,23 @@ judge_stage_text(const struct evidence *e, const struct nw_path_stage *s)
 {
 	const char *program = judge_stage_program(e, s);
 
-	if (s->place == NW_PLACE_NETWORK && s->to_host != s->host)
+	if (s->kind == NW_STAGE_NETWORK && s->to_host != s->host)
 		return xasprintf("the network path from %s to %s", host_name(e, s->host),
 		    host_name(e, s->to_host));
-	if (s->place == NW_PLACE_NETWORK)
+	if (s->kind == NW_STAGE_NETWORK)
 		return xasprintf("the network path within %s", host_name(e, s->host));
-	if (s->place == NW_PLACE_NET_WRITE)
+	if (s->kind == NW_STAGE_NET_WRITE)
 		return xasprintf(
 		    "the network path from %s (or the end it leads to)", host_name(e, s->host));
-	if (s->place == NW_PLACE_NET_READ)
+	if (s->kind == NW_STAGE_NET_READ)
 		return xasprintf(
 		    "the network path to %s (or the end it comes from)", host_name(e, s->host));
-	if (s->place == NW_PLACE_DISK_READ || s->place == NW_PLACE_DISK_WRITE)
-		return xasprintf("%s on %s", judge_place_words(s->place), host_name(e, s->host));
+	if (s->kind == NW_STAGE_DISK_READ || s->kind == NW_STAGE_DISK_WRITE)
+		return xasprintf("%s on %s", judge_stage_words(s->kind), host_name(e, s->host));
 	if (program != NULL)
 		return xasprintf(
-		    "the %s %s on %s", judge_place_words(s->place), program, host_name(e, s->host));
-	return xasprintf("the %s on %s", judge_place_words(s->place), host_name(e, s->host));
+		    "the %s %s on %s", judge_stage_words(s->kind), program, host_name(e, s->host));
+	return xasprintf("the %s on %s", judge_stage_words(s->kind), host_name(e, s->host));
 }
 
 static char *
@@ -136,17 +137,19 @@ program_of(const struct evidence *e, const struct nw_path *p)
 	const char *first = NULL;
 	size_t i;
 
-	for (i = 0; i < e->n_flows && e->program != NULL; i++) {
-		if (e->flows[i].program != NULL && strcmp(e->flows[i].program, e->program) == 0)
+	for (i = 0; i < e->n_processes && e->program != NULL; i++) {
+		if (e->processes[i].program != NULL &&
+		    strcmp(e->processes[i].program, e->program) == 0)
 			return e->program;
 		if (first == NULL)
-			first = e->flows[i].program;
+			first = e->processes[i].program;
 	}
 	if (e->program != NULL)
 		return first != NULL ? first : e->program;
-	if (p->n > 0 && p->sender_flow < e->n_flows && e->flows[p->sender_flow].program != NULL)
-		return e->flows[p->sender_flow].program;
-	return e->n_flows > 0 ? e->flows[0].program : NULL;
+	if (p->n > 0 && p->sender_process < e->n_processes &&
+	    e->processes[p->sender_process].program != NULL)
+		return e->processes[p->sender_process].program;
+	return e->n_processes > 0 ? e->processes[0].program : NULL;
 }
 
 /* --- words --- */
@@ -156,16 +159,16 @@ program_of(const struct evidence *e, const struct nw_path *p)
 static void
 neighbour_reason(struct judgement *j, const struct evidence *e)
 {
-	const struct evidence_flow *waits = NULL;
+	const struct evidence_process *waits = NULL;
 	double most = 0.5 * j->path.active_s, s;
 	size_t f, i;
 
-	for (f = 0; f < e->n_flows; f++) {
-		for (i = 0, s = 0; e->flows[f].pipe_s[0] != NULL && i < e->n_windows; i++)
-			s += e->flows[f].pipe_s[0][i] + e->flows[f].pipe_s[1][i];
+	for (f = 0; f < e->n_processes; f++) {
+		for (i = 0, s = 0; e->processes[f].pipe_s[0] != NULL && i < e->n_windows; i++)
+			s += e->processes[f].pipe_s[0][i] + e->processes[f].pipe_s[1][i];
 		if (s > most) {
 			most = s;
-			waits = &e->flows[f];
+			waits = &e->processes[f];
 		}
 	}
 	if (waits != NULL)
@@ -177,26 +180,26 @@ neighbour_reason(struct judgement *j, const struct evidence *e)
 }
 
 static double
-cpu_wait_s(const struct evidence *e, size_t flow)
+cpu_wait_s(const struct evidence *e, size_t process)
 {
-	return isfinite(e->flows[flow].cpu_wait_s) ? e->flows[flow].cpu_wait_s : 0;
+	return isfinite(e->processes[process].cpu_wait_s) ? e->processes[process].cpu_wait_s : 0;
 }
 
 /* The processes in whose time the slowest stage was measured; 0: it is a program's own time. */
 static size_t
-limit_flows(const struct judgement *j, size_t flow[2])
+limit_processes(const struct judgement *j, size_t process[2])
 {
 	const struct nw_path *p = &j->path;
-	enum nw_place place =
-	    j->limit.stage < p->n ? p->stage[j->limit.stage].place : NW_PLACE_COUNT;
+	enum nw_stage_kind kind =
+	    j->limit.stage < p->n ? p->stage[j->limit.stage].kind : NW_STAGE_COUNT;
 	size_t n = 0;
 
-	if (place == NW_PLACE_DISK_READ || place == NW_PLACE_DISK_WRITE)
-		flow[n++] = p->stage[j->limit.stage].flow;
-	if (place == NW_PLACE_NETWORK || place == NW_PLACE_NET_WRITE)
-		flow[n++] = p->sender_flow;
-	if (place == NW_PLACE_NETWORK || place == NW_PLACE_NET_READ)
-		flow[n++] = p->receiver_flow;
+	if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
+		process[n++] = p->stage[j->limit.stage].process;
+	if (kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE)
+		process[n++] = p->sender_process;
+	if (kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_READ)
+		process[n++] = p->receiver_process;
 	return n;
 }
 
@@ -210,20 +213,20 @@ static double
 crowded_share(const struct judgement *j, const struct evidence *e)
 {
 	double wait_s = 0, held_s = limit_held(&j->limit) * j->path.active_s;
-	size_t flow[2], n = limit_flows(j, flow);
+	size_t process[2], n = limit_processes(j, process);
 
 	while (n > 0)
-		wait_s += cpu_wait_s(e, flow[--n]);
+		wait_s += cpu_wait_s(e, process[--n]);
 	return held_s > 0 ? wait_s / held_s : 0;
 }
 
 /* The process that waited most for a processor, if that was long; NULL: none did. */
-static const struct evidence_flow *
+static const struct evidence_process *
 cpu_waiter(const struct judgement *j, const struct evidence *e)
 {
-	const struct evidence_flow *f, *most = NULL;
+	const struct evidence_process *f, *most = NULL;
 
-	for (f = e->flows; f < e->flows + e->n_flows; f++)
+	for (f = e->processes; f < e->processes + e->n_processes; f++)
 		if (f->program != NULL && f->cpu_wait_s >= 0.1 * j->path.active_s &&
 		    j->path.active_s > 0 && (most == NULL || f->cpu_wait_s > most->cpu_wait_s))
 			most = f;
@@ -231,7 +234,7 @@ cpu_waiter(const struct judgement *j, const struct evidence *e)
 }
 
 static void
-cpu_wait_reason(struct judgement *j, const struct evidence *e, const struct evidence_flow *f)
+cpu_wait_reason(struct judgement *j, const struct evidence *e, const struct evidence_process *f)
 {
 	reason_add(j, "%s on %s could run, but had no processor, for %.0f %% of the time.",
 	    f->program != NULL ? f->program : "The program", host_name(e, f->host),
@@ -242,11 +245,11 @@ static void
 crowded_words(struct judgement *j, const struct evidence *e)
 {
 	char *what = judge_stage_text(e, &j->path.stage[j->limit.stage]);
-	size_t flow[2], n = limit_flows(j, flow), i;
+	size_t process[2], n = limit_processes(j, process), i;
 
 	for (i = 0; i < n; i++)
-		if (cpu_wait_s(e, flow[i]) > 0)
-			cpu_wait_reason(j, e, &e->flows[flow[i]]);
+		if (cpu_wait_s(e, process[i]) > 0)
+			cpu_wait_reason(j, e, &e->processes[process[i]]);
 	j->sentence = xasprintf("Cannot tell whether %s limited this transfer: programs waited for "
 				"a processor for as long as "
 				"they seem to have waited for it.",
@@ -258,7 +261,7 @@ static void
 unknown_words(struct judgement *j, const struct evidence *e, const struct judge_params *params)
 {
 	const struct nw_bottleneck *b = &j->limit.bottleneck;
-	const struct evidence_flow *waiter;
+	const struct evidence_process *waiter;
 	char *first, *second;
 
 	if (j->path.n == 0) {
@@ -323,10 +326,10 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 }
 
 static bool
-place_is_host(enum nw_place place)
+kind_is_host(enum nw_stage_kind kind)
 {
-	return place == NW_PLACE_SENDER_HOST || place == NW_PLACE_RECEIVER_HOST ||
-	    place == NW_PLACE_HOST;
+	return kind == NW_STAGE_SENDER_HOST || kind == NW_STAGE_RECEIVER_HOST ||
+	    kind == NW_STAGE_HOST;
 }
 
 /*
@@ -337,16 +340,17 @@ place_is_host(enum nw_place place)
 static const char *
 host_stage_manner(struct judgement *j, const struct evidence *e, const struct nw_path_stage *s)
 {
-	const struct evidence_flow *main_flow = &e->flows[s->flow], *f;
+	const struct evidence_process *main_process = &e->processes[s->process], *f;
 	double own = s->busy_share * j->path.active_s, cpu_s = 0, wait_s = 0;
 
-	for (f = e->flows; f < e->flows + e->n_flows; f++)
-		if (f->host == main_flow->host && f->program != NULL &&
-		    main_flow->program != NULL && strcmp(f->program, main_flow->program) == 0) {
+	for (f = e->processes; f < e->processes + e->n_processes; f++)
+		if (f->host == main_process->host && f->program != NULL &&
+		    main_process->program != NULL &&
+		    strcmp(f->program, main_process->program) == 0) {
 			cpu_s += isfinite(f->cpu_s) ? f->cpu_s : 0;
 			wait_s += isfinite(f->cpu_wait_s) ? f->cpu_wait_s : 0;
 		}
-	if (!isfinite(main_flow->cpu_s) || !(own > 0))
+	if (!isfinite(main_process->cpu_s) || !(own > 0))
 		return "";
 	if (wait_s >= 0.3 * own && cpu_s + wait_s >= 0.6 * own) {
 		reason_add(j,
@@ -370,7 +374,7 @@ known_words(struct judgement *j, const struct evidence *e)
 	     *factor, *than;
 	const char *manner = "";
 
-	if (place_is_host(s->place))
+	if (kind_is_host(s->kind))
 		manner = host_stage_manner(j, e, s);
 	next = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up])
 					: xstrdup("the next stage");
@@ -383,7 +387,7 @@ known_words(struct judgement *j, const struct evidence *e)
 		what[0] = (char)(what[0] - 'a' + 'A');
 	j->sentence = xasprintf("%s%s limited this transfer to %s%s.", what, manner, rate, than);
 	j->words = judge_stage_text(e, s);
-	if (place_is_host(s->place))
+	if (kind_is_host(s->kind))
 		reason_add(j,
 		    "%.0f %% of the time passed in the program, outside its disk and network "
 		    "calls.",
@@ -393,15 +397,15 @@ known_words(struct judgement *j, const struct evidence *e)
 		    "%.0f %% of the time went there: %.0f %% inside calls, %.0f %% waiting.",
 		    100 * (s->busy_share + s->wait_share), 100 * s->busy_share,
 		    100 * s->wait_share);
-	if (s->place == NW_PLACE_NETWORK)
+	if (s->kind == NW_STAGE_NETWORK)
 		reason_add(j,
 		    "Both ends waited for the network; with a slow sender or a slow receiver only "
 		    "one of them would.");
-	if (s->place == NW_PLACE_NETWORK && j->path.end_at_pipe)
+	if (s->kind == NW_STAGE_NETWORK && j->path.end_at_pipe)
 		reason_add(j,
 		    "One end was measured at a pipe: the program between it and the network counts "
 		    "as the network.");
-	if (s->place == NW_PLACE_NET_WRITE || s->place == NW_PLACE_NET_READ)
+	if (s->kind == NW_STAGE_NET_WRITE || s->kind == NW_STAGE_NET_READ)
 		reason_add(j,
 		    "Only one end is instrumented: the network and the other end cannot be told "
 		    "apart.");
@@ -426,7 +430,7 @@ caliper_witness(struct judgement *j)
 			worst_p = j->limit.tests[i].p_holm;
 	if (j->path.n < 2)
 		return;
-	witness_add(j, "calipers", nw_place_name(j->path.stage[b->lowest].place),
+	witness_add(j, "calipers", nw_stage_kind_name(j->path.stage[b->lowest].kind),
 	    j->limit.known ? 1 : -1,
 	    xasprintf(
 		"held the bytes longest of %zu stages over %zu windows (%.0f effective), p %s %.2g",
@@ -441,7 +445,7 @@ tcp_witness(struct judgement *j, const struct evidence *e)
 	const struct evidence_connection *c = NULL;
 	double busy, rwnd, sndbuf;
 	const char *says = NULL;
-	enum nw_place place;
+	enum nw_stage_kind kind;
 	size_t i;
 	int agrees;
 
@@ -460,18 +464,18 @@ tcp_witness(struct judgement *j, const struct evidence *e)
 		says = "network";
 	else if (busy < 0.5)
 		says = "the sending end";
-	place = j->limit.known ? j->path.stage[j->limit.stage].place : NW_PLACE_COUNT;
+	kind = j->limit.known ? j->path.stage[j->limit.stage].kind : NW_STAGE_COUNT;
 	agrees = -1;
 	if (says != NULL && j->limit.known) {
-		bool at_sender = place == NW_PLACE_DISK_READ || place == NW_PLACE_SENDER_HOST;
-		bool at_receiver = place == NW_PLACE_DISK_WRITE || place == NW_PLACE_RECEIVER_HOST;
+		bool at_sender = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST;
+		bool at_receiver = kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST;
 
 		if (strcmp(says, "network") == 0)
 			agrees = !at_sender && !at_receiver;
 		else if (strcmp(says, "the receiving end") == 0)
-			agrees = at_receiver || place == NW_PLACE_NET_WRITE;
+			agrees = at_receiver || kind == NW_STAGE_NET_WRITE;
 		else
-			agrees = at_sender || place == NW_PLACE_NET_READ;
+			agrees = at_sender || kind == NW_STAGE_NET_READ;
 	}
 	witness_add(j, "tcp", says, agrees,
 	    xasprintf("the sender's kernel had data in flight for %.0f %% of the time, "
@@ -498,17 +502,17 @@ tie_break(struct judgement *j, const struct evidence *e, double margin)
 	if (j->limit.known || tcp == NULL || j->path.n < 2 ||
 	    j->limit.n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(&j->limit) ||
 	    j->crowded_share >= CROWDED || !j->path.has_sender ||
-	    e->flows[j->path.sender_flow].combined_bytes < 0.5 * j->path.bytes)
+	    e->processes[j->path.sender_process].combined_bytes < 0.5 * j->path.bytes)
 		return false;
 	for (i = 0; i < j->path.n; i++) {
 		if (!j->limit.tests[i].candidate &&
 		    (1 - j->limit.tests[i].group.mean) * (1 + margin) < held)
 			continue;
 		n++;
-		if (j->path.stage[i].place == NW_PLACE_DISK_READ)
+		if (j->path.stage[i].kind == NW_STAGE_DISK_READ)
 			disk = i;
-		else if (j->path.stage[i].place == NW_PLACE_NETWORK ||
-		    j->path.stage[i].place == NW_PLACE_NET_WRITE)
+		else if (j->path.stage[i].kind == NW_STAGE_NETWORK ||
+		    j->path.stage[i].kind == NW_STAGE_NET_WRITE)
 			net = i;
 	}
 	if (n != 2 || disk == j->path.n || net == j->path.n ||
@@ -547,8 +551,9 @@ mean_known(const double *x, size_t n)
 static void
 disk_witness(struct judgement *j, const struct evidence *e)
 {
-	enum nw_place place = j->limit.known ? j->path.stage[j->limit.stage].place : NW_PLACE_COUNT;
-	bool disk = place == NW_PLACE_DISK_READ || place == NW_PLACE_DISK_WRITE;
+	enum nw_stage_kind kind =
+	    j->limit.known ? j->path.stage[j->limit.stage].kind : NW_STAGE_COUNT;
+	bool disk = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE;
 	double busy, most = 0;
 	size_t i, where = 0;
 	bool have = false;
@@ -574,7 +579,7 @@ disk_witness(struct judgement *j, const struct evidence *e)
 static void
 cpu_witness(struct judgement *j, const struct evidence *e)
 {
-	const struct evidence_flow *waiter = cpu_waiter(j, e);
+	const struct evidence_process *waiter = cpu_waiter(j, e);
 	char *text = NULL, *more;
 	double busy;
 	size_t i;
@@ -609,11 +614,11 @@ per_call_witness(struct judgement *j, const struct evidence *e)
 	char *text;
 	size_t f, i;
 
-	for (f = 0; f < e->n_flows; f++)
+	for (f = 0; f < e->n_processes; f++)
 		for (op = 0; op < NW_OP_COUNT; op++)
-			for (i = 0; e->flows[f].ops[op] != NULL && i < e->n_windows; i++) {
-				rate_sum[op] += e->flows[f].rate_sum[op][i];
-				ops[op] += e->flows[f].ops[op][i];
+			for (i = 0; e->processes[f].ops[op] != NULL && i < e->n_windows; i++) {
+				rate_sum[op] += e->processes[f].rate_sum[op][i];
+				ops[op] += e->processes[f].ops[op][i];
 			}
 	for (op = 0; op < NW_OP_COUNT; op++) {
 		rate = ops[op] > 0 ? rate_sum[op] / ops[op] : 0;
@@ -639,13 +644,14 @@ reads_unseen(const struct judgement *j, const struct evidence *e)
 {
 	size_t i;
 
-	if (!place_is_host(j->path.stage[j->limit.stage].place) ||
-	    j->path.stage[j->limit.stage].place == NW_PLACE_RECEIVER_HOST)
+	if (!kind_is_host(j->path.stage[j->limit.stage].kind) ||
+	    j->path.stage[j->limit.stage].kind == NW_STAGE_RECEIVER_HOST)
 		return false;
 	for (i = 0; i < j->path.n; i++)
-		if (j->path.stage[i].place == NW_PLACE_DISK_READ)
+		if (j->path.stage[i].kind == NW_STAGE_DISK_READ)
 			return false;
-	return e->flows[j->path.stage[j->limit.stage].flow].storage_read_bytes > 0.5 * j->bytes;
+	return e->processes[j->path.stage[j->limit.stage].process].storage_read_bytes >
+	    0.5 * j->bytes;
 }
 
 static void
@@ -677,25 +683,25 @@ confidence_set(struct judgement *j, const struct evidence *e)
 }
 
 static int
-flows_view(const struct evidence *e, struct nw_flow **out)
+processes_view(const struct evidence *e, struct nw_process **out)
 {
-	struct nw_flow *v = xcalloc(e->n_flows + 1, sizeof(*v));
+	struct nw_process *v = xcalloc(e->n_processes + 1, sizeof(*v));
 	size_t f;
 	int op;
 
-	for (f = 0; f < e->n_flows; f++) {
-		v[f].host = e->flows[f].host;
-		v[f].begin_s = (double)(e->flows[f].first_wall_ns - e->t0_wall_ns) * 1e-9;
-		v[f].end_s = (double)(e->flows[f].last_wall_ns - e->t0_wall_ns) * 1e-9;
-		v[f].one_thread = e->flows[f].pid >= 0 && e->flows[f].threads <= 1;
+	for (f = 0; f < e->n_processes; f++) {
+		v[f].host = e->processes[f].host;
+		v[f].begin_s = (double)(e->processes[f].first_wall_ns - e->t0_wall_ns) * 1e-9;
+		v[f].end_s = (double)(e->processes[f].last_wall_ns - e->t0_wall_ns) * 1e-9;
+		v[f].one_thread = e->processes[f].pid >= 0 && e->processes[f].threads <= 1;
 		for (op = 0; op < NW_OP_COUNT; op++) {
-			v[f].bytes[op] = e->flows[f].bytes[op];
-			v[f].busy_s[op] = e->flows[f].busy_s[op];
-			v[f].wait_s[op] = e->flows[f].wait_s[op];
+			v[f].bytes[op] = e->processes[f].bytes[op];
+			v[f].busy_s[op] = e->processes[f].busy_s[op];
+			v[f].wait_s[op] = e->processes[f].wait_s[op];
 		}
 		for (op = 0; op < 2; op++) {
-			v[f].pipe_bytes[op] = e->flows[f].pipe_bytes[op];
-			v[f].pipe_s[op] = e->flows[f].pipe_s[op];
+			v[f].pipe_bytes[op] = e->processes[f].pipe_bytes[op];
+			v[f].pipe_s[op] = e->processes[f].pipe_s[op];
 		}
 	}
 	*out = v;
@@ -724,13 +730,13 @@ judge_add_story(struct judgement *j, const char *story)
 int
 judge(const struct evidence *e, const struct judge_params *params, struct judgement *out)
 {
-	struct nw_flow *flows = NULL;
+	struct nw_process *processes = NULL;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if ((rc = flows_view(e, &flows)) < 0 ||
-	    (rc = nw_path_build(
-		 flows, e->n_flows, e->n_windows, (double)e->step_ns * 1e-9, &out->path)) < 0 ||
+	if ((rc = processes_view(e, &processes)) < 0 ||
+	    (rc = nw_path_build(processes, e->n_processes, e->n_windows, (double)e->step_ns * 1e-9,
+		 &out->path)) < 0 ||
 	    (rc = limit_find(
 		 &out->path, 0, e->n_windows, params->alpha, params->margin, &out->limit)) < 0)
 		goto out;
@@ -758,7 +764,7 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 		confidence_set(out, e);
 	rc = NW_OK;
 out:
-	free(flows);
+	free(processes);
 	if (rc < 0)
 		judgement_clear(out);
 	return rc;

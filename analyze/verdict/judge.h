@@ -53,7 +53,7 @@ void judgement_clear(struct judgement *j);
 void judge_add_story(struct judgement *j, const char *story);
 
 /* "disk read", "network path", ...: what a person calls the stage; static text. */
-const char *judge_place_words(enum nw_place place);
+const char *judge_stage_words(enum nw_stage_kind kind);
 /* Of processes joined by pipes, the one that was busiest; NULL: there is nothing to choose from. On
  * loan. */
 const char *judge_stage_program(const struct evidence *e, const struct nw_path_stage *s);

@@ -97,14 +97,14 @@ limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, doub
     struct limit *out)
 {
 	struct nw_bottleneck_options o = nw_bottleneck_better;
-	struct nw_component c[NW_PLACE_COUNT];
+	struct nw_component c[NW_STAGE_COUNT];
 	size_t i;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
 	o.alpha = alpha;
 	for (i = 0; i < p->n; i++)
-		c[i] = (struct nw_component){ nw_place_name(p->stage[i].place),
+		c[i] = (struct nw_component){ nw_stage_kind_name(p->stage[i].kind),
 			p->stage[i].free_share + first, end - first };
 	if ((rc = nw_bottleneck(c, p->n, &o, out->tests, &out->bottleneck)) < 0)
 		return rc;

@@ -16,7 +16,7 @@
 enum { LIMIT_WINDOWS_MIN = 5 };
 
 struct limit {
-	struct nw_component_result tests[NW_PLACE_COUNT]; /* of the path's stages */
+	struct nw_component_result tests[NW_STAGE_COUNT]; /* of the path's stages */
 	/* of the free shares: lowest is what held the bytes most of the time */
 	struct nw_bottleneck bottleneck;
 	/* service rate of the next slowest stage over the slowest's; NaN: none */

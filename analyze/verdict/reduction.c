@@ -23,11 +23,11 @@ op_bytes(const struct evidence *e, size_t host, const char *program, int op)
 	double sum = 0;
 	size_t f, i;
 
-	for (f = 0; f < e->n_flows; f++)
-		for (i = 0; response_is_flow(&e->flows[f], host, program) &&
-		     e->flows[f].bytes[op] != NULL && i < e->n_windows;
+	for (f = 0; f < e->n_processes; f++)
+		for (i = 0; response_is_process(&e->processes[f], host, program) &&
+		     e->processes[f].bytes[op] != NULL && i < e->n_windows;
 		     i++)
-			sum += e->flows[f].bytes[op][i];
+			sum += e->processes[f].bytes[op][i];
 	return sum;
 }
 
@@ -68,15 +68,16 @@ most_first(const void *a, const void *b)
 static void
 host_programs(const struct evidence *e, size_t host, size_t by, struct reductions *out)
 {
-	struct candidate *all = xcalloc(e->n_flows + 1, sizeof(*all));
+	struct candidate *all = xcalloc(e->n_processes + 1, sizeof(*all));
 	size_t f, n = 0, i;
 
-	for (f = 0; f < e->n_flows; f++) {
-		const char *program = e->flows[f].program != NULL ? e->flows[f].program : "?";
+	for (f = 0; f < e->n_processes; f++) {
+		const char *program =
+		    e->processes[f].program != NULL ? e->processes[f].program : "?";
 
 		for (i = 0; i < n && strcmp(all[i].program, program) != 0; i++)
 			;
-		if (e->flows[f].host != host || i < n)
+		if (e->processes[f].host != host || i < n)
 			continue;
 		all[n].program = xstrdup(program);
 		op_choose(e, host, &all[n++]);

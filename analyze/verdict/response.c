@@ -15,7 +15,7 @@ static const double NS = 1e-9;
 static const int64_t LEAD_NS = 60000000000; /* a row may end this long after the grid does */
 
 bool
-response_is_flow(const struct evidence_flow *f, size_t host, const char *program)
+response_is_process(const struct evidence_process *f, size_t host, const char *program)
 {
 	return f->host == host && strcmp(f->program != NULL ? f->program : "?", program) == 0;
 }
@@ -32,13 +32,14 @@ add_own(struct response *r, const struct evidence *e, size_t by)
 	for (row = r->n_rows - covered; row < r->n_rows; row++) {
 		first = e->n_windows - (r->n_rows - row) * by;
 		r->active[row] = true;
-		for (f = 0; f < e->n_flows; f++)
-			for (i = first; response_is_flow(&e->flows[f], r->host, r->program) &&
-			     e->flows[f].bytes[r->op] != NULL && i < first + by;
+		for (f = 0; f < e->n_processes; f++)
+			for (i = first;
+			     response_is_process(&e->processes[f], r->host, r->program) &&
+			     e->processes[f].bytes[r->op] != NULL && i < first + by;
 			     i++) {
-				r->bytes[row] += e->flows[f].bytes[r->op][i];
-				r->busy_s[row] += e->flows[f].busy_s[r->op][i];
-				r->ops[row] += e->flows[f].ops[r->op][i];
+				r->bytes[row] += e->processes[f].bytes[r->op][i];
+				r->busy_s[row] += e->processes[f].busy_s[r->op][i];
+				r->ops[row] += e->processes[f].ops[r->op][i];
 			}
 	}
 }

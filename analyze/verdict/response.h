@@ -35,7 +35,7 @@ int response_add(
 /* Bytes per second, or seconds per operation; NaN where there is none. */
 double response_at(const struct response *r, size_t row, bool operation_time);
 
-/* Of the evidence's flows: is it that program, there? */
-bool response_is_flow(const struct evidence_flow *f, size_t host, const char *program);
+/* Of the evidence's processes: is it that program, there? */
+bool response_is_process(const struct evidence_process *f, size_t host, const char *program);
 
 #endif

@@ -218,7 +218,7 @@ verdict_doc(const struct judgement *j)
 
 	json_object_set_new(v, "stage",
 	    resultdoc_text(
-		j->limit.known ? nw_place_name(j->path.stage[j->limit.stage].place) : NULL));
+		j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL));
 	json_object_set_new(v, "words", resultdoc_text(j->words));
 	json_object_set_new(v, "confidence", resultdoc_text(j->confidence));
 	json_object_set_new(v, "sentence", resultdoc_text(j->sentence));
@@ -228,13 +228,13 @@ verdict_doc(const struct judgement *j)
 		"[oo]", resultdoc_real(j->limit.effect_low), resultdoc_real(j->limit.effect_high)));
 	json_object_set_new(v, "runner_up",
 	    b->runner_up < j->path.n
-		? resultdoc_text(nw_place_name(j->path.stage[b->runner_up].place))
+		? resultdoc_text(nw_stage_kind_name(j->path.stage[b->runner_up].kind))
 		: json_null());
 	list = json_array();
 	for (i = 0; i < j->path.n; i++)
 		if (j->limit.tests[i].candidate)
 			json_array_append_new(
-			    list, resultdoc_text(nw_place_name(j->path.stage[i].place)));
+			    list, resultdoc_text(nw_stage_kind_name(j->path.stage[i].kind)));
 	json_object_set_new(v, "candidates", list);
 	list = json_array();
 	for (i = 0; i < j->n_reasons; i++)
@@ -247,24 +247,24 @@ verdict_doc(const struct judgement *j)
 /* Mean throughput of single operations: of the operation this stage is about, where there is
  * one. */
 static double
-per_call_rate(const struct evidence *e, enum nw_place place)
+per_call_rate(const struct evidence *e, enum nw_stage_kind kind)
 {
-	static const int op_of[NW_PLACE_COUNT] = { [NW_PLACE_DISK_READ] = NW_OP_DISK_READ,
-		[NW_PLACE_SENDER_HOST] = -1,
-		[NW_PLACE_NET_WRITE] = NW_OP_NET_WRITE,
-		[NW_PLACE_NETWORK] = NW_OP_NET_WRITE,
-		[NW_PLACE_NET_READ] = NW_OP_NET_READ,
-		[NW_PLACE_RECEIVER_HOST] = -1,
-		[NW_PLACE_HOST] = -1,
-		[NW_PLACE_DISK_WRITE] = NW_OP_DISK_WRITE };
+	static const int op_of[NW_STAGE_COUNT] = { [NW_STAGE_DISK_READ] = NW_OP_DISK_READ,
+		[NW_STAGE_SENDER_HOST] = -1,
+		[NW_STAGE_NET_WRITE] = NW_OP_NET_WRITE,
+		[NW_STAGE_NETWORK] = NW_OP_NET_WRITE,
+		[NW_STAGE_NET_READ] = NW_OP_NET_READ,
+		[NW_STAGE_RECEIVER_HOST] = -1,
+		[NW_STAGE_HOST] = -1,
+		[NW_STAGE_DISK_WRITE] = NW_OP_DISK_WRITE };
 	double rate = 0, ops = 0;
-	int op = op_of[place];
+	int op = op_of[kind];
 	size_t f, i;
 
-	for (f = 0; op >= 0 && f < e->n_flows; f++)
-		for (i = 0; e->flows[f].ops[op] != NULL && i < e->n_windows; i++) {
-			rate += e->flows[f].rate_sum[op][i];
-			ops += e->flows[f].ops[op][i];
+	for (f = 0; op >= 0 && f < e->n_processes; f++)
+		for (i = 0; e->processes[f].ops[op] != NULL && i < e->n_windows; i++) {
+			rate += e->processes[f].rate_sum[op][i];
+			ops += e->processes[f].ops[op][i];
 		}
 	return ops > 0 ? rate / ops : NAN;
 }
@@ -274,7 +274,7 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 {
 	const struct nw_component_result *t = &j->limit.tests[i];
 	const struct nw_path_stage *s = &j->path.stage[i];
-	const char *words = judge_place_words(s->place), *program = judge_stage_program(e, s);
+	const char *words = judge_stage_words(s->kind), *program = judge_stage_program(e, s);
 	double held = 1 - t->group.mean,
 	       half = t->group.n >= 2 ? 1.96 * t->group.sd / sqrt(t->group.n) : NAN;
 	json_t *o = json_object(), *host;
@@ -283,7 +283,7 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	host = s->to_host != s->host
 	    ? json_sprintf("%s -> %s", host_of(e, s->host), host_of(e, s->to_host))
 	    : NULL;
-	json_object_set_new(o, "stage", resultdoc_text(nw_place_name(s->place)));
+	json_object_set_new(o, "stage", resultdoc_text(nw_stage_kind_name(s->kind)));
 	json_object_set_new(o, "host", host != NULL ? host : resultdoc_text(host_of(e, s->host)));
 	named = program != NULL ? xasprintf("%s %s", words, program) : xstrdup(words);
 	json_object_set_new(o, "words", resultdoc_text(named));
@@ -295,7 +295,7 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	json_object_set_new(o, "high",
 	    held > half ? resultdoc_real(s->service_rate * held / (held - half)) : json_null());
 	json_object_set_new(o, "free_share", resultdoc_real(t->group.mean));
-	json_object_set_new(o, "tput_i", resultdoc_real(per_call_rate(e, s->place)));
+	json_object_set_new(o, "tput_i", resultdoc_real(per_call_rate(e, s->kind)));
 	json_object_set_new(o, "windows", json_integer((json_int_t)t->n_values));
 	json_object_set_new(o, "n_eff", resultdoc_real(t->group.n));
 	json_object_set_new(o, "busy_share", resultdoc_real(s->busy_share));
@@ -406,8 +406,8 @@ timeline_stage(const struct evidence *e, const struct thin *t, size_t host, enum
 	size_t f, n = e->n_windows;
 	bool any = false;
 
-	for (f = 0; f < e->n_flows; f++)
-		any |= e->flows[f].host == host && e->flows[f].bytes[op] != NULL;
+	for (f = 0; f < e->n_processes; f++)
+		any |= e->processes[f].host == host && e->processes[f].bytes[op] != NULL;
 	if (!any || (sum = calloc(n, 5 * sizeof(*sum))) == NULL)
 		return NULL;
 	bytes = sum;
@@ -415,14 +415,14 @@ timeline_stage(const struct evidence *e, const struct thin *t, size_t host, enum
 	wait = sum + 2 * n;
 	rate = sum + 3 * n;
 	ops = sum + 4 * n;
-	for (f = 0; f < e->n_flows; f++) {
-		if (e->flows[f].host != host)
+	for (f = 0; f < e->n_processes; f++) {
+		if (e->processes[f].host != host)
 			continue;
-		sum_into(bytes, e->flows[f].bytes[op], n);
-		sum_into(busy, e->flows[f].busy_s[op], n);
-		sum_into(wait, e->flows[f].wait_s[op], n);
-		sum_into(rate, e->flows[f].rate_sum[op], n);
-		sum_into(ops, e->flows[f].ops[op], n);
+		sum_into(bytes, e->processes[f].bytes[op], n);
+		sum_into(busy, e->processes[f].busy_s[op], n);
+		sum_into(wait, e->processes[f].wait_s[op], n);
+		sum_into(rate, e->processes[f].rate_sum[op], n);
+		sum_into(ops, e->processes[f].ops[op], n);
 	}
 	o = json_object();
 	json_object_set_new(o, "stage", resultdoc_text(nw_op_name(op)));
@@ -468,12 +468,12 @@ timeline_doc(const struct evidence *e)
 /* What the kernel counted of a process itself. Children are in its parent's once that has waited
  * for them, not before. */
 static double
-kernel_own_bytes(const struct evidence *e, const struct evidence_flow *parent)
+kernel_own_bytes(const struct evidence *e, const struct evidence_process *parent)
 {
-	const struct evidence_flow *f;
+	const struct evidence_process *f;
 	double children = 0;
 
-	for (f = e->flows; f < e->flows + e->n_flows; f++)
+	for (f = e->processes; f < e->processes + e->n_processes; f++)
 		if (f != parent && f->host == parent->host && f->parent_pid >= 0 &&
 		    f->parent_pid == parent->pid)
 			children += f->kernel_bytes;
@@ -488,9 +488,9 @@ quality_doc(const struct evidence *e)
 	double seen = 0, kernel = 0;
 	size_t i;
 
-	for (i = 0; i < e->n_flows; i++) {
-		seen += e->flows[i].kernel_bytes > 0 ? e->flows[i].seen_bytes : 0;
-		kernel += kernel_own_bytes(e, &e->flows[i]);
+	for (i = 0; i < e->n_processes; i++) {
+		seen += e->processes[i].kernel_bytes > 0 ? e->processes[i].seen_bytes : 0;
+		kernel += kernel_own_bytes(e, &e->processes[i]);
 	}
 	for (i = 0; i < e->n_hosts; i++)
 		if (!e->hosts[i].clock_known)

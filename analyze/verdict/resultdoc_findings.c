@@ -102,12 +102,12 @@ segment_doc(const struct analysis *a, const struct segment *s)
 	set(o, "start_ns", resultdoc_ns(window_ns(e, s->first)));
 	set(o, "end_ns", resultdoc_ns(window_ns(e, s->end)));
 	set_count(o, "windows", s->end - s->first);
-	set_text(o, "stage", s->known ? nw_place_name(p->stage[s->stage].place) : NULL);
+	set_text(o, "stage", s->known ? nw_stage_kind_name(p->stage[s->stage].kind) : NULL);
 	set_text(o, "words", words);
 	set_real(o, "bytes", s->bytes);
 	set_real(o, "bytes_per_s", s->bytes_per_s);
 	set_text(o, "lowest",
-	    s->limit.stage < p->n ? nw_place_name(p->stage[s->limit.stage].place) : NULL);
+	    s->limit.stage < p->n ? nw_stage_kind_name(p->stage[s->limit.stage].kind) : NULL);
 	set_real(o, "held_share", limit_held(&s->limit));
 	set_real(o, "effect", s->limit.effect);
 	set(o, "interval",

@@ -50,18 +50,18 @@ lane_init(struct lane *l, const struct evidence *e, size_t host, enum nw_op op, 
 	l->rate_sum = l->ops + n;
 	l->rate_sd_sum = l->rate_sum + n;
 	l->held_s = l->rate_sd_sum + n;
-	for (f = 0; f < e->n_flows; f++) {
-		const struct evidence_flow *flow = &e->flows[f];
+	for (f = 0; f < e->n_processes; f++) {
+		const struct evidence_process *process = &e->processes[f];
 
-		if (flow->host != host || flow->bytes[op] == NULL)
+		if (process->host != host || process->bytes[op] == NULL)
 			continue;
-		add_to(l->bytes, flow->bytes[op], n);
-		add_to(l->ops, flow->ops[op], n);
-		add_to(l->rate_sum, flow->rate_sum[op], n);
-		add_to(l->rate_sd_sum, flow->rate_sd_sum[op], n);
+		add_to(l->bytes, process->bytes[op], n);
+		add_to(l->ops, process->ops[op], n);
+		add_to(l->rate_sum, process->rate_sum[op], n);
+		add_to(l->rate_sd_sum, process->rate_sd_sum[op], n);
 		for (i = 0; i < n; i++)
 			l->held_s[i] =
-			    fmax(l->held_s[i], flow->busy_s[op][i] + flow->wait_s[op][i]);
+			    fmax(l->held_s[i], process->busy_s[op][i] + process->wait_s[op][i]);
 	}
 }
 
@@ -86,11 +86,11 @@ total_bytes(const struct evidence *e, size_t host, enum nw_op op)
 	double sum = 0;
 	size_t f, i;
 
-	for (f = 0; f < e->n_flows; f++)
-		for (i = 0;
-		     e->flows[f].host == host && e->flows[f].bytes[op] != NULL && i < e->n_windows;
+	for (f = 0; f < e->n_processes; f++)
+		for (i = 0; e->processes[f].host == host && e->processes[f].bytes[op] != NULL &&
+		     i < e->n_windows;
 		     i++)
-			sum += e->flows[f].bytes[op][i];
+			sum += e->processes[f].bytes[op][i];
 	return sum;
 }
 
@@ -315,12 +315,12 @@ lane_of(const struct work *w, const struct nw_path_stage *s)
 	enum nw_op op;
 	size_t i, host = s->host;
 
-	switch (s->place) {
-	case NW_PLACE_DISK_READ: op = NW_OP_DISK_READ; break;
-	case NW_PLACE_DISK_WRITE: op = NW_OP_DISK_WRITE; break;
-	case NW_PLACE_NET_WRITE: op = NW_OP_NET_WRITE; break;
-	case NW_PLACE_NET_READ: op = NW_OP_NET_READ; break;
-	case NW_PLACE_NETWORK:
+	switch (s->kind) {
+	case NW_STAGE_DISK_READ: op = NW_OP_DISK_READ; break;
+	case NW_STAGE_DISK_WRITE: op = NW_OP_DISK_WRITE; break;
+	case NW_STAGE_NET_WRITE: op = NW_OP_NET_WRITE; break;
+	case NW_STAGE_NET_READ: op = NW_OP_NET_READ; break;
+	case NW_STAGE_NETWORK:
 		op = NW_OP_NET_READ;
 		host = s->to_host;
 		break;
@@ -337,15 +337,14 @@ static double
 accounted(const struct work *w, const struct segment *s)
 {
 	const struct nw_path *p = w->path;
-	enum nw_place place = p->stage[s->limit.stage].place;
-	const struct evidence_flow *f;
+	enum nw_stage_kind kind = p->stage[s->limit.stage].kind;
+	const struct evidence_process *f;
 	double cpu = 0;
 	size_t i;
 
-	if (place != NW_PLACE_SENDER_HOST && place != NW_PLACE_RECEIVER_HOST &&
-	    place != NW_PLACE_HOST)
+	if (kind != NW_STAGE_SENDER_HOST && kind != NW_STAGE_RECEIVER_HOST && kind != NW_STAGE_HOST)
 		return limit_held(&s->limit);
-	f = &w->e->flows[p->stage[s->limit.stage].flow];
+	f = &w->e->processes[p->stage[s->limit.stage].process];
 	for (i = s->first; f->cpu != NULL && i < s->end; i++)
 		cpu += f->cpu[i];
 	return cpu / ((double)(s->end - s->first) * (double)w->e->step_ns / NS_PER_S);

@@ -37,25 +37,25 @@
 
 enum nw_op { NW_OP_DISK_READ, NW_OP_NET_WRITE, NW_OP_NET_READ, NW_OP_DISK_WRITE, NW_OP_COUNT };
 
-enum nw_place {
-	NW_PLACE_DISK_READ,
-	NW_PLACE_SENDER_HOST,
-	NW_PLACE_NET_WRITE,
-	NW_PLACE_NETWORK,
-	NW_PLACE_NET_READ,
-	NW_PLACE_RECEIVER_HOST,
-	NW_PLACE_HOST,
-	NW_PLACE_DISK_WRITE,
-	NW_PLACE_COUNT
+enum nw_stage_kind {
+	NW_STAGE_DISK_READ,
+	NW_STAGE_SENDER_HOST,
+	NW_STAGE_NET_WRITE,
+	NW_STAGE_NETWORK,
+	NW_STAGE_NET_READ,
+	NW_STAGE_RECEIVER_HOST,
+	NW_STAGE_HOST,
+	NW_STAGE_DISK_WRITE,
+	NW_STAGE_COUNT
 };
 
 /* "disk.read", "sender.host", ...; static text. */
-const char *nw_place_name(enum nw_place place);
+const char *nw_stage_kind_name(enum nw_stage_kind kind);
 const char *nw_op_name(enum nw_op op);
 
 /* One process. All arrays have n_windows entries; an operation it never did may be NULL in all
  * three. */
-struct nw_flow {
+struct nw_process {
 	size_t host; /* any number that tells hosts apart */
 	bool one_thread;
 	/* first and last report, since the first window began; both 0: not known */
@@ -68,14 +68,14 @@ struct nw_flow {
 };
 
 struct nw_path_stage {
-	enum nw_place place;
+	enum nw_stage_kind kind;
 	size_t host, to_host;          /* to_host: of a network stage with both ends, else = host */
 	double bytes;                  /* its own */
 	double *free_share;            /* n_windows, of the window; NaN where nothing crossed */
 	double service_rate;           /* bytes/s: all that crossed over all the time it was held */
 	double busy_share, wait_share; /* of the time in which something crossed */
 	/* of a host: the process with most time of its own; of a disk: with most bytes */
-	size_t flow;
+	size_t process;
 	bool of_several; /* of a host: processes joined by pipes */
 };
 
@@ -83,20 +83,20 @@ struct nw_path {
 	size_t n_windows;
 	double window_s;
 	size_t n;
-	struct nw_path_stage stage[NW_PLACE_COUNT]; /* in the order bytes take */
+	struct nw_path_stage stage[NW_STAGE_COUNT]; /* in the order bytes take */
 	bool has_sender, has_receiver;
 	size_t sender_host, receiver_host;
-	size_t sender_flow, receiver_flow; /* the busiest process of each end */
-	bool end_at_pipe;                  /* one end was measured behind a program that was not */
-	double bytes;                      /* what the transfer moved */
-	double active_s;                   /* windows in which something crossed */
+	size_t sender_process, receiver_process; /* the busiest process of each end */
+	bool end_at_pipe;  /* one end was measured behind a program that was not */
+	double bytes;      /* what the transfer moved */
+	double active_s;   /* windows in which something crossed */
 	size_t first, end; /* windows: it went on from the one to before the other */
 };
 
-/* O(flows x windows). NW_ENOMEM; a session that moved nothing gives n = 0. nw_path_clear() either
- * way. */
-int nw_path_build(const struct nw_flow *flows, size_t n_flows, size_t n_windows, double window_s,
-    struct nw_path *out);
+/* O(processes x windows). NW_ENOMEM; a session that moved nothing gives n = 0. nw_path_clear()
+ * either way. */
+int nw_path_build(const struct nw_process *processes, size_t n_processes, size_t n_windows,
+    double window_s, struct nw_path *out);
 void nw_path_clear(struct nw_path *p);
 
 #endif

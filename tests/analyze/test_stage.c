@@ -21,13 +21,13 @@ static double values[2][3][NW_OP_COUNT][WINDOWS];
 /* Blocking calls, a small buffer between the ends: everybody's time per window follows from the
  * slowest. */
 static void
-play(const struct pipeline *p, struct nw_flow flow[2], unsigned seed)
+play(const struct pipeline *p, struct nw_process process[2], unsigned seed)
 {
 	double send_side, receive_side, net, rate, b, jitter;
 	int i, f, op;
 
 	memset(values, 0, sizeof(values));
-	memset(flow, 0, 2 * sizeof(*flow));
+	memset(process, 0, 2 * sizeof(*process));
 	send_side = 1 / (1 / p->disk_read + 1 / p->sender);
 	receive_side = 1 / (1 / p->receiver + 1 / p->disk_write);
 	net = p->network;
@@ -53,30 +53,30 @@ play(const struct pipeline *p, struct nw_flow flow[2], unsigned seed)
 			values[1][1][NW_OP_NET_READ][i] = 0;
 	}
 	for (f = 0; f < 2; f++) {
-		flow[f].host = (size_t)f + 7;
-		flow[f].one_thread = true;
+		process[f].host = (size_t)f + 7;
+		process[f].one_thread = true;
 		for (op = 0; op < NW_OP_COUNT; op++) {
-			flow[f].bytes[op] = values[f][0][op];
-			flow[f].busy_s[op] = values[f][1][op];
-			flow[f].wait_s[op] = values[f][2][op];
+			process[f].bytes[op] = values[f][0][op];
+			process[f].busy_s[op] = values[f][1][op];
+			process[f].wait_s[op] = values[f][2][op];
 		}
 	}
 }
 
-static enum nw_place
+static enum nw_stage_kind
 judged(const struct nw_path *p, bool *unique)
 {
-	struct nw_component c[NW_PLACE_COUNT];
-	struct nw_component_result r[NW_PLACE_COUNT];
+	struct nw_component c[NW_STAGE_COUNT];
+	struct nw_component_result r[NW_STAGE_COUNT];
 	struct nw_bottleneck v;
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
-		c[i] = (struct nw_component){ nw_place_name(p->stage[i].place),
+		c[i] = (struct nw_component){ nw_stage_kind_name(p->stage[i].kind),
 			p->stage[i].free_share, p->n_windows };
 	CHECK(nw_bottleneck(c, p->n, &nw_bottleneck_better, r, &v) == NW_OK);
 	*unique = v.unique;
-	return p->stage[v.lowest].place;
+	return p->stage[v.lowest].kind;
 }
 
 static void
@@ -84,22 +84,22 @@ test_pipeline(void)
 {
 	static const struct {
 		struct pipeline p;
-		enum nw_place want;
+		enum nw_stage_kind want;
 	} cases[] = {
-		{ { 4e7, 2e9, 1e9, 2e9, 1e9 }, NW_PLACE_DISK_READ },
-		{ { 1e9, 4e7, 1e9, 2e9, 1e9 }, NW_PLACE_SENDER_HOST },
-		{ { 1e9, 2e9, 4e7, 2e9, 1e9 }, NW_PLACE_NETWORK },
-		{ { 1e9, 2e9, 1e9, 4e7, 1e9 }, NW_PLACE_RECEIVER_HOST },
-		{ { 1e9, 2e9, 1e9, 2e9, 4e7 }, NW_PLACE_DISK_WRITE },
+		{ { 4e7, 2e9, 1e9, 2e9, 1e9 }, NW_STAGE_DISK_READ },
+		{ { 1e9, 4e7, 1e9, 2e9, 1e9 }, NW_STAGE_SENDER_HOST },
+		{ { 1e9, 2e9, 4e7, 2e9, 1e9 }, NW_STAGE_NETWORK },
+		{ { 1e9, 2e9, 1e9, 4e7, 1e9 }, NW_STAGE_RECEIVER_HOST },
+		{ { 1e9, 2e9, 1e9, 2e9, 4e7 }, NW_STAGE_DISK_WRITE },
 	};
-	struct nw_flow flow[2];
+	struct nw_process process[2];
 	struct nw_path p;
 	bool unique;
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		play(&cases[i].p, flow, (unsigned)i + 1);
-		CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
+		play(&cases[i].p, process, (unsigned)i + 1);
+		CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
 		CHECK_INT(p.n, 5);
 		CHECK_INT(judged(&p, &unique), cases[i].want);
 		CHECK(unique);
@@ -117,13 +117,13 @@ static void
 test_one_end(void)
 {
 	static const struct pipeline slow_source = { 4e7, 2e9, 1e9, 2e9, 1e9 };
-	struct nw_flow flow[2];
+	struct nw_process process[2];
 	struct nw_path p;
 	bool unique;
 
-	play(&slow_source, flow, 3);
-	CHECK(nw_path_build(flow + 1, 1, WINDOWS, STEP, &p) == NW_OK);
-	CHECK_INT(judged(&p, &unique), NW_PLACE_NET_READ);
+	play(&slow_source, process, 3);
+	CHECK(nw_path_build(process + 1, 1, WINDOWS, STEP, &p) == NW_OK);
+	CHECK_INT(judged(&p, &unique), NW_STAGE_NET_READ);
 	CHECK(!p.has_sender && p.has_receiver);
 	nw_path_clear(&p);
 }
@@ -134,19 +134,19 @@ static void
 test_early_end(void)
 {
 	static const struct pipeline slow_receiver = { 1e9, 2e9, 1e9, 4e7, 2e9 };
-	struct nw_flow flow[2];
+	struct nw_process process[2];
 	struct nw_path p;
 	bool unique;
 	int op, i, k;
 
-	play(&slow_receiver, flow, 5);
+	play(&slow_receiver, process, 5);
 	for (k = 0; k < 3; k++)
 		for (op = 0; op < NW_OP_COUNT; op++)
 			for (i = WINDOWS * 3 / 4; i < WINDOWS; i++)
 				values[0][k][op][i] = 0;
-	CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
-	CHECK_INT(judged(&p, &unique), NW_PLACE_RECEIVER_HOST);
-	CHECK(unique && p.stage[1].place == NW_PLACE_SENDER_HOST);
+	CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
+	CHECK_INT(judged(&p, &unique), NW_STAGE_RECEIVER_HOST);
+	CHECK(unique && p.stage[1].kind == NW_STAGE_SENDER_HOST);
 	CHECK(p.stage[1].free_share[WINDOWS - 1] == 1);
 	nw_path_clear(&p);
 }
@@ -155,21 +155,21 @@ static void
 test_local_copy(void)
 {
 	static const struct pipeline copy = { 1e9, 2e9, 1e9, 2e9, 4e7 };
-	struct nw_flow flow[2], local;
+	struct nw_process process[2], local;
 	struct nw_path p;
 	bool unique;
 	int op;
 
-	play(&copy, flow, 9);
-	local = flow[1];
+	play(&copy, process, 9);
+	local = process[1];
 	for (op = 0; op < NW_OP_COUNT; op++)
 		if (op != NW_OP_DISK_WRITE)
 			local.bytes[op] = local.busy_s[op] = local.wait_s[op] = NULL;
-	local.bytes[NW_OP_DISK_READ] = flow[0].bytes[NW_OP_DISK_READ];
-	local.busy_s[NW_OP_DISK_READ] = flow[0].busy_s[NW_OP_DISK_READ];
+	local.bytes[NW_OP_DISK_READ] = process[0].bytes[NW_OP_DISK_READ];
+	local.busy_s[NW_OP_DISK_READ] = process[0].busy_s[NW_OP_DISK_READ];
 	CHECK(nw_path_build(&local, 1, WINDOWS, STEP, &p) == NW_OK);
 	CHECK_INT(p.n, 3);
-	CHECK_INT(judged(&p, &unique), NW_PLACE_DISK_WRITE);
+	CHECK_INT(judged(&p, &unique), NW_STAGE_DISK_WRITE);
 	CHECK(!p.has_sender && !p.has_receiver);
 	nw_path_clear(&p);
 }
@@ -181,14 +181,14 @@ enum { READER, MIDDLE, WRITER, MEMBERS };
 /* cat | gzip | cat: the slowest works all the time, the others wait for it. `slow`: disk.read, the
  * middle, disk.write. */
 static void
-play_pipes(int slow, double pipe[MEMBERS][4][WINDOWS], struct nw_flow flow[MEMBERS])
+play_pipes(int slow, double pipe[MEMBERS][4][WINDOWS], struct nw_process process[MEMBERS])
 {
 	const double b = 4e7 * STEP, quick = 0.05 * STEP, wait = 0.94 * STEP;
 	int i, f, k;
 
 	memset(values, 0, sizeof(values));
 	memset(pipe, 0, MEMBERS * sizeof(*pipe));
-	memset(flow, 0, MEMBERS * sizeof(*flow));
+	memset(process, 0, MEMBERS * sizeof(*process));
 	for (i = 0; i < WINDOWS; i++) {
 		double jitter = 1 - 0.02 * (i % 3);
 
@@ -203,54 +203,54 @@ play_pipes(int slow, double pipe[MEMBERS][4][WINDOWS], struct nw_flow flow[MEMBE
 		pipe[MIDDLE][3][i] = slow == WRITER ? wait * jitter : 0;
 	}
 	for (f = 0; f < MEMBERS; f++) {
-		flow[f].host = 7;
-		flow[f].one_thread = true;
+		process[f].host = 7;
+		process[f].one_thread = true;
 		for (k = 0; k < 2; k++) {
-			flow[f].pipe_bytes[k] = pipe[f][k];
-			flow[f].pipe_s[k] = pipe[f][2 + k];
+			process[f].pipe_bytes[k] = pipe[f][k];
+			process[f].pipe_s[k] = pipe[f][2 + k];
 		}
 	}
-	flow[READER].bytes[NW_OP_DISK_READ] = values[0][0][NW_OP_DISK_READ];
-	flow[READER].busy_s[NW_OP_DISK_READ] = values[0][1][NW_OP_DISK_READ];
-	flow[WRITER].bytes[NW_OP_DISK_WRITE] = values[1][0][NW_OP_DISK_WRITE];
-	flow[WRITER].busy_s[NW_OP_DISK_WRITE] = values[1][1][NW_OP_DISK_WRITE];
+	process[READER].bytes[NW_OP_DISK_READ] = values[0][0][NW_OP_DISK_READ];
+	process[READER].busy_s[NW_OP_DISK_READ] = values[0][1][NW_OP_DISK_READ];
+	process[WRITER].bytes[NW_OP_DISK_WRITE] = values[1][0][NW_OP_DISK_WRITE];
+	process[WRITER].busy_s[NW_OP_DISK_WRITE] = values[1][1][NW_OP_DISK_WRITE];
 }
 
 static void
 test_pipes(void)
 {
-	static const enum nw_place want[MEMBERS] = { NW_PLACE_DISK_READ, NW_PLACE_HOST,
-		NW_PLACE_DISK_WRITE };
+	static const enum nw_stage_kind want[MEMBERS] = { NW_STAGE_DISK_READ, NW_STAGE_HOST,
+		NW_STAGE_DISK_WRITE };
 	static double pipe[MEMBERS][4][WINDOWS];
-	struct nw_flow flow[MEMBERS];
+	struct nw_process process[MEMBERS];
 	struct nw_path p;
 	bool unique;
 	int slow, i;
 
 	for (slow = 0; slow < MEMBERS; slow++) {
-		play_pipes(slow, pipe, flow);
-		CHECK(nw_path_build(flow, MEMBERS, WINDOWS, STEP, &p) == NW_OK);
+		play_pipes(slow, pipe, process);
+		CHECK(nw_path_build(process, MEMBERS, WINDOWS, STEP, &p) == NW_OK);
 		CHECK_INT(p.n, 3);
 		CHECK_INT(judged(&p, &unique), want[slow]);
-		CHECK(unique && p.stage[1].place == NW_PLACE_HOST && p.stage[1].of_several);
-		CHECK(slow != MIDDLE || p.stage[1].flow == MIDDLE);
+		CHECK(unique && p.stage[1].kind == NW_STAGE_HOST && p.stage[1].of_several);
+		CHECK(slow != MIDDLE || p.stage[1].process == MIDDLE);
 		nw_path_clear(&p);
 	}
 	/* On another host it is none of this pipeline. */
-	play_pipes(MIDDLE, pipe, flow);
-	flow[MIDDLE].host = 8;
-	CHECK(nw_path_build(flow, MEMBERS, WINDOWS, STEP, &p) == NW_OK);
-	CHECK(p.stage[1].flow != MIDDLE && p.stage[1].free_share[3] > 0.9);
+	play_pipes(MIDDLE, pipe, process);
+	process[MIDDLE].host = 8;
+	CHECK(nw_path_build(process, MEMBERS, WINDOWS, STEP, &p) == NW_OK);
+	CHECK(p.stage[1].process != MIDDLE && p.stage[1].free_share[3] > 0.9);
 	nw_path_clear(&p);
 	/* Woken over a pipe, by a byte now and then: it waits there, but for nobody's bytes. */
-	play_pipes(WRITER, pipe, flow);
+	play_pipes(WRITER, pipe, process);
 	for (i = 0; i < WINDOWS; i++) {
 		values[1][1][NW_OP_DISK_WRITE][i] = 0.1 * STEP;
 		pipe[WRITER][0][i] = 1;
 		pipe[WRITER][2][i] = 0.85 * STEP;
 	}
-	CHECK(nw_path_build(flow + WRITER, 1, WINDOWS, STEP, &p) == NW_OK);
-	CHECK_INT(judged(&p, &unique), NW_PLACE_HOST);
+	CHECK(nw_path_build(process + WRITER, 1, WINDOWS, STEP, &p) == NW_OK);
+	CHECK_INT(judged(&p, &unique), NW_STAGE_HOST);
 	CHECK_NEAR(p.stage[0].free_share[3], 0.1, 1e-9, 0);
 	CHECK(!p.stage[0].of_several);
 	nw_path_clear(&p);
@@ -263,16 +263,16 @@ test_end_at_pipe(void)
 {
 	static const struct {
 		struct pipeline p;
-		enum nw_place want;
+		enum nw_stage_kind want;
 	} cases[] = {
-		{ { 4e7, 2e9, 1e9, 2e9, 1e9 }, NW_PLACE_DISK_READ },
-		{ { 1e9, 4e7, 1e9, 2e9, 1e9 }, NW_PLACE_SENDER_HOST },
-		{ { 1e9, 2e9, 4e7, 2e9, 1e9 }, NW_PLACE_NETWORK },
-		{ { 1e9, 2e9, 1e9, 4e7, 1e9 }, NW_PLACE_RECEIVER_HOST },
-		{ { 1e9, 2e9, 1e9, 2e9, 4e7 }, NW_PLACE_DISK_WRITE },
+		{ { 4e7, 2e9, 1e9, 2e9, 1e9 }, NW_STAGE_DISK_READ },
+		{ { 1e9, 4e7, 1e9, 2e9, 1e9 }, NW_STAGE_SENDER_HOST },
+		{ { 1e9, 2e9, 4e7, 2e9, 1e9 }, NW_STAGE_NETWORK },
+		{ { 1e9, 2e9, 1e9, 4e7, 1e9 }, NW_STAGE_RECEIVER_HOST },
+		{ { 1e9, 2e9, 1e9, 2e9, 4e7 }, NW_STAGE_DISK_WRITE },
 	};
 	static double waited[WINDOWS];
-	struct nw_flow flow[2], *end;
+	struct nw_process process[2], *end;
 	struct nw_path p;
 	bool unique;
 	size_t i, k;
@@ -282,22 +282,22 @@ test_end_at_pipe(void)
 		enum nw_op op = i % 2 == 0 ? NW_OP_NET_WRITE : NW_OP_NET_READ;
 
 		k = i / 2;
-		play(&cases[k].p, flow, (unsigned)k + 1);
-		end = &flow[i % 2];
+		play(&cases[k].p, process, (unsigned)k + 1);
+		end = &process[i % 2];
 		for (w = 0; w < WINDOWS; w++)
 			waited[w] = end->busy_s[op][w] + end->wait_s[op][w];
 		end->pipe_bytes[op == NW_OP_NET_WRITE] = end->bytes[op];
 		end->pipe_s[op == NW_OP_NET_WRITE] = waited;
 		end->bytes[op] = end->busy_s[op] = end->wait_s[op] = NULL;
-		CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
 		CHECK(p.end_at_pipe && p.has_sender && p.has_receiver && p.sender_host == 7 &&
 		    p.receiver_host == 8);
 		CHECK_INT(p.n, 5);
 		CHECK_INT(judged(&p, &unique), cases[k].want);
 		CHECK(unique);
 		nw_path_clear(&p);
-		end->host = flow[1 - i % 2].host; /* of the same host it is nobody's far end */
-		CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
+		end->host = process[1 - i % 2].host; /* of the same host it is nobody's far end */
+		CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
 		CHECK(!p.end_at_pipe && p.has_sender != p.has_receiver);
 		nw_path_clear(&p);
 	}
@@ -310,21 +310,21 @@ test_row_at_pipe(void)
 {
 	static const struct pipeline slow_receiver = { 1e9, 2e9, 1e9, 4e7, 2e9 };
 	static double bytes[WINDOWS], head_waits[WINDOWS], tail_waits[WINDOWS];
-	struct nw_flow flow[3];
+	struct nw_process process[3];
 	struct nw_path p;
 	bool unique;
 	int i, order;
 
 	for (order = 1; order <= 2; order++) {
-		struct nw_flow *head = &flow[order], *tail = &flow[3 - order];
+		struct nw_process *head = &process[order], *tail = &process[3 - order];
 
-		play(&slow_receiver, flow, 5);
+		play(&slow_receiver, process, 5);
 		for (i = 0; i < WINDOWS; i++) {
 			bytes[i] = values[1][0][NW_OP_NET_READ][i];
 			head_waits[i] = values[1][1][NW_OP_NET_READ][i];
 			tail_waits[i] = 0.95 * STEP;
 		}
-		memset(flow + 1, 0, 2 * sizeof(*flow));
+		memset(process + 1, 0, 2 * sizeof(*process));
 		head->host = tail->host = 8;
 		head->one_thread = tail->one_thread = true;
 		head->pipe_bytes[0] = head->pipe_bytes[1] = tail->pipe_bytes[0] = bytes;
@@ -332,9 +332,9 @@ test_row_at_pipe(void)
 		tail->pipe_s[0] = tail_waits;
 		tail->bytes[NW_OP_DISK_WRITE] = bytes;
 		tail->busy_s[NW_OP_DISK_WRITE] = values[1][1][NW_OP_DISK_WRITE];
-		CHECK(nw_path_build(flow, 3, WINDOWS, STEP, &p) == NW_OK);
-		CHECK(p.end_at_pipe && p.receiver_flow == (size_t)order);
-		CHECK_INT(judged(&p, &unique), NW_PLACE_RECEIVER_HOST);
+		CHECK(nw_path_build(process, 3, WINDOWS, STEP, &p) == NW_OK);
+		CHECK(p.end_at_pipe && p.receiver_process == (size_t)order);
+		CHECK_INT(judged(&p, &unique), NW_STAGE_RECEIVER_HOST);
 		CHECK(unique);
 		nw_path_clear(&p);
 	}
@@ -343,7 +343,7 @@ test_row_at_pipe(void)
 static void
 test_nothing(void)
 {
-	struct nw_flow idle = { .host = 1 };
+	struct nw_process idle = { .host = 1 };
 	struct nw_path p;
 
 	CHECK(nw_path_build(NULL, 0, 10, STEP, &p) == NW_OK && p.n == 0);
@@ -362,13 +362,13 @@ test_extent(void)
 		double early_bytes;
 		size_t first;
 	} cases[] = { { 1e5, 10 }, { 1e8, 3 } };
-	struct nw_flow flow[2];
+	struct nw_process process[2];
 	struct nw_path p;
 	size_t k, i;
 	int f, op;
 
 	for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
-		play(&slow_network, flow, 5);
+		play(&slow_network, process, 5);
 		for (i = 0; i < 10; i++)
 			for (f = 0; f < 2; f++)
 				for (op = 0; op < NW_OP_COUNT; op++)
@@ -377,7 +377,7 @@ test_extent(void)
 		values[0][0][NW_OP_DISK_READ][3] = cases[k].early_bytes;
 		values[1][0][NW_OP_DISK_WRITE][WINDOWS - 1] = 1e7;
 		values[1][0][NW_OP_NET_READ][WINDOWS - 1] = 0;
-		CHECK(nw_path_build(flow, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
 		CHECK_INT(p.first, cases[k].first);
 		CHECK_INT(p.end, WINDOWS);
 		nw_path_clear(&p);

@@ -174,7 +174,7 @@ transfer_check(const struct transfer *tr)
 	CHECK_INT(a.evidence.n_windows, tr->windows);
 	CHECK_INT(j->limit.known, tr->stage != NULL);
 	if (j->limit.known)
-		CHECK_STR(nw_place_name(j->path.stage[j->limit.stage].place), tr->stage);
+		CHECK_STR(nw_stage_kind_name(j->path.stage[j->limit.stage].kind), tr->stage);
 	if (strstr(j->sentence, tr->says) == NULL) {
 		fprintf(stderr, "%s: %s\n", tr->name, j->sentence);
 		CHECK(!"the sentence says it");
@@ -242,8 +242,8 @@ tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char
 	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
 	CHECK_INT(a.judgement.limit.known, stage != NULL);
 	if (stage != NULL && a.judgement.limit.known)
-		CHECK_STR(
-		    nw_place_name(a.judgement.path.stage[a.judgement.limit.stage].place), stage);
+		CHECK_STR(nw_stage_kind_name(a.judgement.path.stage[a.judgement.limit.stage].kind),
+		    stage);
 	CHECK_STR(a.judgement.confidence, confidence);
 	CHECK(stage == NULL ||
 	    (isnan(a.judgement.limit.effect) && strstr(a.judgement.sentence, "as fast") == NULL));
@@ -336,7 +336,7 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
 	j = &a.judgement;
 	CHECK(j->limit.known &&
-	    strcmp(nw_place_name(j->path.stage[j->limit.stage].place), stage) == 0);
+	    strcmp(nw_stage_kind_name(j->path.stage[j->limit.stage].kind), stage) == 0);
 	if (strstr(j->sentence, says) == NULL) {
 		fprintf(stderr, "%s: %s\n", name, j->sentence);
 		CHECK(!"the sentence says it");
@@ -483,7 +483,7 @@ clocks_check(double ahead_s, bool known)
 		/* the clock is known to a tenth of a millisecond */
 		CHECK_INT(a.evidence.n_windows, tr.windows + 1);
 		CHECK(a.judgement.limit.known);
-		CHECK_STR(nw_place_name(a.judgement.path.stage[a.judgement.limit.stage].place),
+		CHECK_STR(nw_stage_kind_name(a.judgement.path.stage[a.judgement.limit.stage].kind),
 		    "network");
 		CHECK_INT(a.evidence.hosts[0].ahead_ns, 0);
 		CHECK_INT(a.evidence.hosts[1].ahead_ns, llround((ahead_s + 0.0001) * 1e9));
@@ -531,8 +531,8 @@ phases_check(void)
 	CHECK_INT(a.judgement.limit.bottleneck.n_candidates, 2);
 	for (i = 0; i < a.judgement.path.n; i++)
 		CHECK_INT(a.judgement.limit.tests[i].candidate,
-		    a.judgement.path.stage[i].place == NW_PLACE_DISK_READ ||
-			a.judgement.path.stage[i].place == NW_PLACE_SENDER_HOST);
+		    a.judgement.path.stage[i].kind == NW_STAGE_DISK_READ ||
+			a.judgement.path.stage[i].kind == NW_STAGE_SENDER_HOST);
 	CHECK(
 	    strstr(a.judgement.sentence,
 		"Cannot tell whether disk read on dtn-a or the sending program on dtn-a limited") !=
@@ -548,7 +548,7 @@ phases_check(void)
 
 struct outcome {
 	bool known;
-	enum nw_place place;
+	enum nw_stage_kind kind;
 	double bytes;
 	size_t n_windows;
 };
@@ -566,7 +566,7 @@ outcome_of(const char *path, struct outcome *o)
 	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
 	j = &a.judgement;
 	o->known = j->limit.known;
-	o->place = o->known ? j->path.stage[j->limit.stage].place : 0;
+	o->kind = o->known ? j->path.stage[j->limit.stage].kind : 0;
 	o->bytes = j->bytes;
 	o->n_windows = a.evidence.n_windows;
 	analysis_clear(&a);
@@ -606,7 +606,7 @@ rolled_check(const struct transfer *brief, const char *sender)
 	outcome_of(path, &buckets);
 	CHECK(buckets.n_windows >= 30 && buckets.n_windows <= 32);
 	CHECK_INT(buckets.known, rows.known);
-	CHECK_INT(buckets.place, rows.place);
+	CHECK_INT(buckets.kind, rows.kind);
 	CHECK_NEAR(buckets.bytes, rows.bytes, 1e-9, 0);
 	if (buckets.known != rows.known)
 		fprintf(stderr, "%s\n", tr.name);

@@ -199,10 +199,11 @@ udt_check(struct store *st, int64_t id)
 	after = &a.segments.segment[1];
 	/* by itself it would be the disk */
 	CHECK(after->limit.known);
-	CHECK_STR(nw_place_name(a.judgement.path.stage[after->limit.stage].place), "disk.write");
+	CHECK_STR(
+	    nw_stage_kind_name(a.judgement.path.stage[after->limit.stage].kind), "disk.write");
 	CHECK_INT(after->hidden,
 	    NW_HIDDEN_FASTER_YET_LESS | NW_HIDDEN_FEWER_AND_WILDER | NW_HIDDEN_UNACCOUNTED);
-	CHECK_STR(nw_place_name(a.judgement.path.stage[after->stage].place), "net.read");
+	CHECK_STR(nw_stage_kind_name(a.judgement.path.stage[after->stage].kind), "net.read");
 	story = segments_story(&a.evidence, &a.judgement.path, &a.segments);
 	CHECK(story != NULL && strstr(story, "then hidden wait in the network path") != NULL);
 	free(story);
