@@ -1,34 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words of the narrows command. argv[0] is the word; each returns the exit status. */
+/*
+ * A command of `narrows` is one file, cmd_NAME.c, that defines `const struct command
+ * command_NAME`. The list in narrows.c names every command; nothing else lists them.
+ */
 #ifndef CMD_H
 #define CMD_H
 
 #include <stdio.h>
 
 struct source;
+struct command;
 
-/* How a word is used; the exit status: 0 where that was asked for, on stdout, else 2. */
-int cmd_usage(const char *word, FILE *to);
+/* What narrows.c prepares for a command and releases behind the command. */
+struct command_env {
+	const struct command *command;
+	const char *state_dir; /* directory of a box's store; may not exist */
+	const char *tls_dir;   /* directory of the site's certificates, for NEEDS_TLS_DIR */
+	struct source *source; /* open source, for NEEDS_SOURCE */
+};
 
-int cmd_sessions(struct source *s, int argc, char **argv);
-int cmd_report(struct source *s, int argc, char **argv);
-int cmd_export(struct source *s, int argc, char **argv);
-int cmd_health(struct source *s, int argc, char **argv);
+enum command_needs {
+	NEEDS_NOTHING,
+	NEEDS_SOURCE,    /* a store, or a running box that the user names by its URL */
+	NEEDS_STATE_DIR, /* a state directory of this machine; a URL is refused */
+	NEEDS_TLS_DIR,
+};
 
-/* Of a state directory on this machine: not over HTTP, and there may be no store yet. */
-int cmd_import(const char *state_dir, int argc, char **argv);
-int cmd_sql(const char *state_dir, int argc, char **argv);
-int cmd_backup(const char *state_dir, int argc, char **argv);
-int cmd_verify(const char *state_dir, int argc, char **argv);
-int cmd_restore(const char *state_dir, int argc, char **argv);
-int cmd_pin(const char *state_dir, int argc, char **argv);
-int cmd_unpin(const char *state_dir, int argc, char **argv);
-int cmd_control(const char *state_dir, int argc, char **argv);
+enum { COMMAND_FAILED = 1, COMMAND_MISUSED = 2 }; /* exit statuses */
 
-/* These need no box and no store, only its directory of certificates. */
-int cmd_enroll(const char *tls_dir, int argc, char **argv);
-int cmd_join(const char *tls_dir, int argc, char **argv);
-int cmd_revoke(const char *tls_dir, int argc, char **argv);
-int cmd_hosts(const char *tls_dir, int argc, char **argv);
+struct command {
+	const char *name;
+	const char *summary; /* one line in the list of commands */
+	const char *usage;   /* arguments: what follows "usage: narrows NAME ", without newline */
+	const char *help;    /* lines behind the usage; NULL where run answers --help */
+	enum command_needs needs;
+	/* argv[0] is the command's name. Returns the exit status. */
+	int (*run)(const struct command_env *env, int argc, char **argv);
+};
+
+/* Prints usage and help to stdout; returns 0. */
+int command_help(const struct command *c);
+/* Prints the usage to stderr; returns COMMAND_MISUSED. */
+int command_misused(const struct command *c);
+/* Prints "narrows: WHAT: WHY" to stderr, or "narrows: WHY" where what is NULL; returns
+ * COMMAND_FAILED. */
+int command_failed(const char *what, const char *why);
 
 #endif

@@ -35,7 +35,7 @@ line_add(char **line, const char *name, const char *value)
 
 /* NULL: said why on stderr. free() it. */
 static char *
-line_make(int argc, char **argv)
+line_make(const struct command *self, int argc, char **argv)
 {
 	static const struct {
 		int letter;
@@ -51,13 +51,13 @@ line_make(int argc, char **argv)
 		for (i = 0; i < sizeof(names) / sizeof(names[0]) && names[i].letter != ch; i++)
 			continue;
 		if (i == sizeof(names) / sizeof(names[0])) {
-			cmd_usage(argv[0], stderr);
+			command_misused(self);
 			good = false;
 		} else
 			good = line_add(&options, names[i].name, optarg);
 	}
 	if (good && argc - optind < 2) {
-		cmd_usage(argv[0], stderr);
+		command_misused(self);
 		good = false;
 	}
 	for (; good && optind < argc; optind++)
@@ -113,17 +113,17 @@ answer_print(FILE *from)
 	return fflush(stdout) != 0 || !ok;
 }
 
-int
-cmd_control(const char *state_dir, int argc, char **argv)
+static int
+run(const struct command_env *env, int argc, char **argv)
 {
-	char *line = line_make(argc, argv);
+	char *line = line_make(env->command, argc, argv);
 	int fd = -1, status = 2;
 	FILE *f = NULL;
 
 	if (line == NULL)
 		goto out;
 	status = 1;
-	if ((fd = box_connect(state_dir)) < 0)
+	if ((fd = box_connect(env->state_dir)) < 0)
 		goto out;
 	if (send(fd, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line) ||
 	    (f = fdopen(fd, "r")) == NULL) {
@@ -139,3 +139,22 @@ out:
 	free(line);
 	return status;
 }
+
+const struct command command_control = {
+	.name = "control",
+	.summary = "have a host measure more or faster for a while",
+	.usage = "HOST rate INTERVAL [-e EVENT] [-r REPORT] [-f FOR]\n"
+		 "       narrows control HOST start [-c SRC/PORT-DST/PORT] [-t TASK] [-e EVENT] "
+		 "[-i INTERVAL] [-r REPORT] [-f FOR]\n"
+		 "       narrows control HOST stop [ID]\n"
+		 "       narrows control HOST|all status",
+	.help = "  INTERVAL    time between two samples: 100ms, 1s\n"
+		"  -c CONNECTION  a TCP connection, the host's own end first\n"
+		"  -e EVENT    event types that begin so: ps: (blipp), nl: or nw: (nwrun)\n"
+		"  -f FOR      how long; 60s if not given\n"
+		"  -i INTERVAL time between two samples\n"
+		"  -r REPORT   time between two reports; else each sample at once\n"
+		"  -t TASK     the session that the measurements belong to\n",
+	.needs = NEEDS_STATE_DIR,
+	.run = run,
+};

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "narrows/ca.h"
 #include "cli/cmd.h"
+#include "cli/show.h"
 #include "narrows/token.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
@@ -19,24 +19,6 @@
 #define DAYS_MAX         3650.0
 #define TOKEN_FOR_NS     (INT64_C(3600) * 1000000000)
 #define TOKEN_FOR_MAX_NS (INT64_C(30) * 86400 * 1000000000)
-
-static void
-date_print(int64_t wall_s)
-{
-	time_t t = (time_t)wall_s;
-	char text[32];
-	struct tm tm;
-
-	strftime(text, sizeof(text), "%Y-%m-%d %H:%M", gmtime_r(&t, &tm));
-	fputs(text, stdout);
-}
-
-static int
-complain(const char *why)
-{
-	fprintf(stderr, "narrows: %s\n", why);
-	return 1;
-}
 
 /* Parts of a day are for trying out what happens at the end. */
 static bool
@@ -115,14 +97,13 @@ files_make(const char *tls_dir, const char *host, const struct enrolling *e, int
 	int rc;
 
 	if (ca_enroll(tls_dir, host, now_s, for_s, &c, why) < 0)
-		return complain(why);
+		return command_failed(NULL, why);
 	rc = files_write(tls_dir, dir, host, &c, why);
 	nw_cert_clear(&c);
 	if (rc < 0)
-		return complain(why);
-	printf("%s/%s.key  %s/%s.crt  %s/ca.crt  good until ", dir, host, dir, host, dir);
-	date_print(now_s + for_s);
-	puts(" UTC");
+		return command_failed(NULL, why);
+	printf("%s/%s.key  %s/%s.crt  %s/ca.crt  good until %s UTC\n", dir, host, dir, host, dir,
+	    show_minute(now_s + for_s));
 	return fflush(stdout) != 0;
 }
 
@@ -133,60 +114,33 @@ token_print(const char *tls_dir, const char *host, const struct enrolling *e, in
 
 	if (token_make(tls_dir, host, now_s, now_s + e->token_for_ns / 1000000000,
 		(int64_t)(e->days * DAY_S), text, why) < 0)
-		return complain(why);
+		return command_failed(NULL, why);
 	puts(text);
 	return fflush(stdout) != 0;
 }
 
-int
-cmd_enroll(const char *tls_dir, int argc, char **argv)
+static int
+run(const struct command_env *env, int argc, char **argv)
 {
 	struct enrolling e = { .token_for_ns = TOKEN_FOR_NS, .days = DAYS_DEFAULT };
 	int64_t now_s = nw_wall_ns() / 1000000000;
 	char why[CONF_WHY_BYTES];
 
 	if (!options_parse(&e, argc, argv))
-		return cmd_usage(argv[0], stderr);
-	if (ca_ensure(tls_dir, why) < 0)
-		return complain(why);
-	return (e.token ? token_print : files_make)(tls_dir, argv[optind], &e, now_s);
+		return command_misused(env->command);
+	if (ca_ensure(env->tls_dir, why) < 0)
+		return command_failed(NULL, why);
+	return (e.token ? token_print : files_make)(env->tls_dir, argv[optind], &e, now_s);
 }
 
-int
-cmd_revoke(const char *tls_dir, int argc, char **argv)
-{
-	char why[CONF_WHY_BYTES];
-
-	if (getopt(argc, argv, "") != -1 || optind != argc - 1)
-		return cmd_usage(argv[0], stderr);
-	return ca_revoke(tls_dir, argv[optind], why) < 0 ? complain(why) : 0;
-}
-
-static int
-on_host(void *arg, const struct ca_host *h)
-{
-	int64_t now_s = *(const int64_t *)arg;
-
-	printf("%-30s  ", h->name);
-	date_print(h->expires_wall_s);
-	printf("  %-8s  %s\n",
-	    h->revoked                      ? "revoked"
-		: h->expires_wall_s < now_s ? "expired"
-					    : "good",
-	    h->serial);
-	return NW_OK;
-}
-
-int
-cmd_hosts(const char *tls_dir, int argc, char **argv)
-{
-	int64_t now_s = nw_wall_ns() / 1000000000;
-	char why[CONF_WHY_BYTES];
-
-	if (getopt(argc, argv, "") != -1 || optind != argc)
-		return cmd_usage(argv[0], stderr);
-	printf("%-30s  %-16s  %-8s  %s\n", "HOST", "UNTIL (UTC)", "STATE", "SERIAL");
-	if (ca_hosts(tls_dir, on_host, &now_s, why) < 0)
-		return complain(why);
-	return fflush(stdout) != 0;
-}
+const struct command command_enroll = {
+	.name = "enroll",
+	.summary = "a key and a certificate for a host",
+	.usage = "[--days N] [-o DIR | --token [--for TIME]] HOST",
+	.help = "  --days N     how long the certificate is good; 730 days if not given\n"
+		"  -o DIR       where HOST.key, HOST.crt and ca.crt go; here if not given\n"
+		"  --token      print a token for \"narrows join\" on the host instead\n"
+		"  --for TIME   how long the token is good; 1h if not given, at most 30d\n",
+	.needs = NEEDS_TLS_DIR,
+	.run = run,
+};

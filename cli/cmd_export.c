@@ -118,7 +118,7 @@ format_named(const char *name)
 
 /* 0: go on; else the command's exit status + 1. */
 static int
-request_parse(struct request *r, int argc, char **argv)
+request_parse(const struct command *self, struct request *r, int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "format", required_argument, NULL, 'f' },
@@ -151,11 +151,11 @@ request_parse(struct request *r, int argc, char **argv)
 		case 'r': query_add(r, "resolution", optarg); break;
 		case 'e': query_add(r, "eol", optarg); break;
 		case 'S': query_add(r, "safe", "1"); break;
-		default: return 1 + cmd_usage(argv[0], stderr);
+		default: return 1 + command_misused(self);
 		}
 	}
 	if (optind + 1 != argc)
-		return 1 + cmd_usage(argv[0], stderr);
+		return 1 + command_misused(self);
 	query_add(r, "shape", r->format->shape);
 	if (export_opts_parse(&opts, r->format->ending, r->query, &why) < 0) {
 		fprintf(stderr, "narrows: export: %s\n", why);
@@ -164,19 +164,19 @@ request_parse(struct request *r, int argc, char **argv)
 	return 0;
 }
 
-int
-cmd_export(struct source *s, int argc, char **argv)
+static int
+run(const struct command_env *env, int argc, char **argv)
 {
 	struct request r = { 0 };
 	int64_t id;
-	int status = request_parse(&r, argc, argv), rc;
+	int status = request_parse(env->command, &r, argc, argv), rc;
 
 	if (status == 0) {
 		status = 2;
-		if (source_session_id(s, argv[optind], &id) == NW_OK) {
+		if (source_session_id(env->source, argv[optind], &id) == NW_OK) {
 			if (r.path != NULL && strcmp(r.path, "-") != 0)
-				rc = export_to_file(s, id, &r);
-			else if ((rc = export_into(s, id, &r, stdout)) == NW_OK &&
+				rc = export_to_file(env->source, id, &r);
+			else if ((rc = export_into(env->source, id, &r, stdout)) == NW_OK &&
 			    fflush(stdout) != 0)
 				rc = NW_EIO;
 			status = rc == NW_EINVAL ? 3 : rc < 0 ? 2 : 1;
@@ -185,3 +185,34 @@ cmd_export(struct source *s, int argc, char **argv)
 	free(r.query);
 	return status - 1;
 }
+
+const struct command command_export = {
+	.name = "export",
+	.summary = "everything measured for a session, as CSV and other tables",
+	.usage = "[OPTION ...] ID        (ID: a number, or \"last\")",
+	.help =
+	    "  -f, --format FORMAT   tidy       one value per line (the default)\n"
+	    "                        wide       one row per time step, one column per series\n"
+	    "                        keys       key,timestamp,value\n"
+	    "                        keys-long  key,type,subject,param,timestamp,value\n"
+	    "                        ndjson     the canonical documents, one JSON object per line\n"
+	    "                        influx     InfluxDB line protocol, nanoseconds\n"
+	    "                        bson       documents as they were sent, in BSON, each in its "
+	    "generation\n"
+	    "                        g1, g2, g3 the same, all in one generation\n"
+	    "  -o, --output FILE     there instead of standard output, whole or not at all\n"
+	    "  -c, --csv FILE        the same\n"
+	    "  -s, --series PREFIX   only event types that start so\n"
+	    "      --from T --to T   only values from T, and before T: 2026-11-20T08:12:11.25Z, or "
+	    "ns since 1970\n"
+	    "  -r, --resolution STEP a row for each 250ms, 1min, ... up to 24h; else rows as they "
+	    "came, but wide: 1s\n"
+	    "      --eol crlf        CSV: line ends as RFC 4180 has them\n"
+	    "      --safe-text       CSV: ' before text that a spreadsheet would take for a "
+	    "formula (= + - @ TAB CR)\n"
+	    "wide: a row is for t_ns <= t < t_ns + STEP, t_ns a multiple of STEP since 1970; a "
+	    "cell is the last value in it as\n"
+	    "measured, empty if there is none; steps without any value have no row.\n",
+	.needs = NEEDS_SOURCE,
+	.run = run,
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows health: what the running box says of itself. Exit status 0: well, 1: not, or no box
- * runs. */
+/* narrows health: what the running box says of itself. Exit status 0 where the box is well, 1 where
+ * the box is not well or does not run. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,17 +8,27 @@
 #include "cli/cmd.h"
 #include "cli/source.h"
 
-int
-cmd_health(struct source *s, int argc, char **argv)
+static int
+run(const struct command_env *env, int argc, char **argv)
 {
 	int status = 0;
 	char *text;
 
 	if (getopt(argc, argv, "") != -1 || optind != argc)
-		return cmd_usage(argv[0], stderr);
-	if ((text = source_health(s, &status)) == NULL)
-		return 1;
+		return command_misused(env->command);
+	if ((text = source_health(env->source, &status)) == NULL)
+		return COMMAND_FAILED;
 	fputs(text, stdout);
 	free(text);
 	return fflush(stdout) != 0 || status != 200;
 }
+
+const struct command command_health = {
+	.name = "health",
+	.summary = "how the running box is",
+	.usage = "",
+	.help = "Prints what the running box says of itself, as JSON. Exit status 0: the box is "
+		"well.\n",
+	.needs = NEEDS_SOURCE,
+	.run = run,
+};

@@ -223,8 +223,8 @@ import_run(const struct arguments *a, const char *state_dir)
 	return rc == NW_OK ? 0 : rc == NW_EPROTO ? 2 : 1;
 }
 
-int
-cmd_import(const char *state_dir, int argc, char **argv)
+static int
+run(const struct command_env *env, int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "format", required_argument, NULL, 'f' },
@@ -244,11 +244,36 @@ cmd_import(const char *state_dir, int argc, char **argv)
 		case 'f': a.format = optarg; break;
 		case 'H': a.host = optarg; break;
 		case 'n': a.session = *optarg != '\0' ? optarg : NULL; break;
-		default: return cmd_usage(argv[0], stderr);
+		default: return command_misused(env->command);
 		}
 	}
 	if (optind + 1 != argc)
-		return cmd_usage(argv[0], stderr);
+		return command_misused(env->command);
 	a.file = argv[optind];
-	return import_run(&a, state_dir);
+	return import_run(&a, env->state_dir);
 }
+
+const struct command command_import = {
+	.name = "import",
+	.summary = "files that were exported, or that others recorded",
+	.usage = "[OPTION ...] FILE      (\"-\": standard input; .gz, .xz and .zst are unpacked)",
+	.help = "  -f, --format FORMAT   what it is; else found out from its first line:\n"
+		"                        tidy wide keys keys-long ndjson influx   as narrows "
+		"export writes them\n"
+		"                        sadf      sar's records: sadf -j\n"
+		"                        ulm, bp   NetLogger lines, GridFTP's transfer lines\n"
+		"                        bson      documents of any generation, as exported or "
+		"recorded\n"
+		"  -n, --session NAME    all of it belongs to this session. Else to the one its "
+		"task_id names, else to one named\n"
+		"                        like the file; sadf's records belong to their host\n"
+		"  -H, --host NAME       the host of what names none (default: this one)\n"
+		"  -b, --box HOST/PORT   the box to send to, where it takes XSP (default: the one "
+		"of the state directory;\n"
+		"                        where none runs, its store is written directly)\n"
+		"  -c, --check           read it, say what is in it, and stop\n"
+		"The whole file is read and checked before anything is sent. The same file twice "
+		"is the same as once.\n",
+	.needs = NEEDS_STATE_DIR,
+	.run = run,
+};

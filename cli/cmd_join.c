@@ -21,13 +21,6 @@
 static const char DEFAULT_DIR[] = "/etc/narrows/tls";
 static const char PEM_BEGIN[] = "-----BEGIN CERTIFICATE-----";
 
-static int
-complain(const char *what, const char *why)
-{
-	fprintf(stderr, "narrows: %s: %s\n", what, why);
-	return 1;
-}
-
 /* "-": from standard input, where no list of processes shows it. */
 static bool
 token_take(const char *text, uint8_t pin[NW_TLS_PIN_BYTES], char secret[TOKEN_SECRET_CHARS + 1])
@@ -95,11 +88,11 @@ box_ask(const char *url, const uint8_t pin[NW_TLS_PIN_BYTES], const char *secret
 
 	free(body);
 	if (rc < 0)
-		return complain(url, why);
+		return command_failed(url, why);
 	if (status == 200)
 		return 0;
 	r->text[strcspn(r->text, "\r\n")] = '\0';
-	return complain(
+	return command_failed(
 	    url, status == 403 || status == 400 ? r->text : "no host can be enrolled there");
 }
 
@@ -137,11 +130,11 @@ files_write(const char *dir, const char *host, const char *key, const char *cert
 		printf("%s/%s  %s/%s  %s/ca.crt\n", dir, names[0], dir, names[1], dir);
 	free(names[0]);
 	free(names[1]);
-	return rc == NW_OK ? 0 : complain(host, why);
+	return rc == NW_OK ? 0 : command_failed(host, why);
 }
 
-int
-cmd_join(const char *tls_dir, int argc, char **argv)
+static int
+run(const struct command_env *env, int argc, char **argv)
 {
 	char secret[TOKEN_SECRET_CHARS + 1], *host, *cert, *ca;
 	uint8_t pin[NW_TLS_PIN_BYTES];
@@ -150,23 +143,22 @@ cmd_join(const char *tls_dir, int argc, char **argv)
 	struct nw_cert c;
 	int ch, status;
 
-	(void)tls_dir; /* of a box; this is a host */
 	while ((ch = getopt(argc, argv, "o:")) == 'o')
 		dir = optarg;
 	if (ch != -1 || optind != argc - 2)
-		return cmd_usage(argv[0], stderr);
+		return command_misused(env->command);
 	if (!token_take(argv[optind + 1], pin, secret))
-		return complain("join", "not a token: narrows enroll --token prints one");
+		return command_failed("join", "not a token: narrows enroll --token prints one");
 	if (mkdir(dir, 0755) != 0 && errno != EEXIST)
-		return complain(dir, strerror(errno));
+		return command_failed(dir, strerror(errno));
 	if (is_other_site(dir, pin))
-		return complain(
+		return command_failed(
 		    dir, "its ca.crt is of another site: remove it if this host is to change");
 	if (nw_cert_request("host", &c) < 0)
-		return complain("join", "no key can be made");
+		return command_failed("join", "no key can be made");
 	if ((status = box_ask(argv[optind], pin, secret, c.cert_pem, &r)) == 0) {
 		if (!reply_parse(&r, pin, &host, &cert, &ca))
-			status = complain(argv[optind], "its answer makes no sense");
+			status = command_failed(argv[optind], "its answer makes no sense");
 		else {
 			status = files_write(dir, host, c.key_pem, cert, ca);
 			free(cert);
@@ -175,3 +167,15 @@ cmd_join(const char *tls_dir, int argc, char **argv)
 	nw_cert_clear(&c);
 	return status != 0 || fflush(stdout) != 0;
 }
+
+const struct command command_join = {
+	.name = "join",
+	.summary = "on a host: get key and certificate from a box, with a token",
+	.usage = "[-o DIR] URL TOKEN",
+	.help = "  -o DIR   where HOST.key, HOST.crt and ca.crt go; /etc/narrows/tls if not given\n"
+		"  URL      the box's https address\n"
+		"  TOKEN    what \"narrows enroll --token\" printed on the box; \"-\": from "
+		"standard input\n",
+	.needs = NEEDS_NOTHING,
+	.run = run,
+};

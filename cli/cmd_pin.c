@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows pin, unpin: whether a session keeps its rows when others get old. */
+/* narrows pin, narrows unpin: two directions of one switch, whether a session keeps its samples when
+ * other sessions' samples get old. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "narrows/err.h"
 
 static int
-pin(const char *state_dir, int argc, char **argv, bool pinned)
+pin(const struct command_env *env, int argc, char **argv, bool pinned)
 {
 	struct source *s;
 	char why[STORE_WHY_BYTES], *path;
@@ -20,28 +21,46 @@ pin(const char *state_dir, int argc, char **argv, bool pinned)
 	int rc;
 
 	if (getopt(argc, argv, "") != -1 || optind + 1 != argc)
-		return cmd_usage(argv[0], stderr);
-	if ((s = source_open(state_dir, NULL)) == NULL)
-		return 1;
+		return command_misused(env->command);
+	s = source_open(env->state_dir, NULL);
 	rc = source_session_id(s, argv[optind], &id);
 	source_close(s);
 	if (rc < 0)
-		return 1;
-	path = xasprintf("%s/narrows.db", state_dir);
+		return rc == NW_EINVAL ? COMMAND_MISUSED : COMMAND_FAILED;
+	path = xasprintf("%s/narrows.db", env->state_dir);
 	if ((rc = store_pin(path, id, pinned, why)) < 0)
 		fprintf(stderr, "narrows: session %" PRId64 ": %s\n", id, why);
 	free(path);
-	return rc < 0;
+	return rc < 0 ? COMMAND_FAILED : 0;
 }
 
-int
-cmd_pin(const char *state_dir, int argc, char **argv)
+static int
+pin_run(const struct command_env *env, int argc, char **argv)
 {
-	return pin(state_dir, argc, argv, true);
+	return pin(env, argc, argv, true);
 }
 
-int
-cmd_unpin(const char *state_dir, int argc, char **argv)
+static int
+unpin_run(const struct command_env *env, int argc, char **argv)
 {
-	return pin(state_dir, argc, argv, false);
+	return pin(env, argc, argv, false);
 }
+
+const struct command command_pin = {
+	.name = "pin",
+	.summary = "keep the samples of a session (ID, or \"last\") for ever",
+	.usage = "ID     (a number, or \"last\")",
+	.help = "The samples of the session, and those of its hosts from its time, stay whatever "
+		"narrowsd.conf says of their age.\n",
+	.needs = NEEDS_STATE_DIR,
+	.run = pin_run,
+};
+
+const struct command command_unpin = {
+	.name = "unpin",
+	.summary = "let the samples of a pinned session get old like others",
+	.usage = "ID     (a number, or \"last\")",
+	.help = "Ends what \"narrows pin\" began.\n",
+	.needs = NEEDS_STATE_DIR,
+	.run = unpin_run,
+};

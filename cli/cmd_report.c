@@ -9,6 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/show.h"
 #include "cli/source.h"
+#include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 
@@ -81,25 +82,27 @@ report_print(const json_t *doc)
 	    show_number(q, "documents_rejected"));
 }
 
-int
-cmd_report(struct source *s, int argc, char **argv)
+static int
+run(const struct command_env *env, int argc, char **argv)
 {
 	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
 		{ NULL, 0, NULL, 0 } };
 	json_t *doc;
 	int64_t id;
-	int ch, json = 0;
+	int ch, rc, json = 0;
 	char *text;
 
 	while ((ch = getopt_long(argc, argv, "j", longs, NULL)) != -1) {
 		if (ch != 'j')
-			return cmd_usage(argv[0], stderr);
+			return command_misused(env->command);
 		json = 1;
 	}
 	if (optind + 1 != argc)
-		return cmd_usage(argv[0], stderr);
-	if (source_session_id(s, argv[optind], &id) < 0 || (text = source_result(s, id)) == NULL)
-		return 1;
+		return command_misused(env->command);
+	if ((rc = source_session_id(env->source, argv[optind], &id)) < 0)
+		return rc == NW_EINVAL ? COMMAND_MISUSED : COMMAND_FAILED;
+	if ((text = source_result(env->source, id)) == NULL)
+		return COMMAND_FAILED;
 	if (json)
 		printf("%s%s", text, text[0] != '\0' && text[strlen(text) - 1] == '\n' ? "" : "\n");
 	else if ((doc = json_loads(text, 0, NULL)) == NULL) {
@@ -113,3 +116,12 @@ cmd_report(struct source *s, int argc, char **argv)
 	free(text);
 	return ferror(stdout) || fflush(stdout) != 0;
 }
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "the verdict of a session (ID, or \"last\")",
+	.usage = "[--json] ID     (ID: a number, or \"last\")",
+	.help = "  -j, --json   the result document, as it is stored\n",
+	.needs = NEEDS_SOURCE,
+	.run = run,
+};

@@ -28,8 +28,8 @@ session_print(const json_t *o)
 		: show_text(o, "state", "-"));
 }
 
-int
-cmd_sessions(struct source *s, int argc, char **argv)
+static int
+run(const struct command_env *env, int argc, char **argv)
 {
 	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
 		{ NULL, 0, NULL, 0 } };
@@ -46,13 +46,13 @@ cmd_sessions(struct source *s, int argc, char **argv)
 		else if (ch == 'n' && (limit = strtol(optarg, &end, 10)) > 0 && *end == '\0')
 			continue;
 		else
-			return cmd_usage(argv[0], stderr);
+			return command_misused(env->command);
 	}
 	if (optind != argc)
-		return cmd_usage(argv[0], stderr);
+		return command_misused(env->command);
 	do {
-		if ((doc = source_sessions(s, before)) == NULL)
-			return 1;
+		if ((doc = source_sessions(env->source, before)) == NULL)
+			return COMMAND_FAILED;
 		if (!json && before == 0)
 			printf("%6s  %-19s  %-28s  %-12s  %9s  %11s  %s\n", "id", "start (UTC)",
 			    "route", "program", "bytes", "rate", "limited by");
@@ -72,3 +72,13 @@ cmd_sessions(struct source *s, int argc, char **argv)
 	} while (before > 0 && shown_count < limit);
 	return ferror(stdout) || fflush(stdout) != 0;
 }
+
+const struct command command_sessions = {
+	.name = "sessions",
+	.summary = "list sessions, newest first",
+	.usage = "[-n COUNT] [--json]",
+	.help = "  -n COUNT     so many, not 20\n"
+		"  -j, --json   one JSON object a line\n",
+	.needs = NEEDS_SOURCE,
+	.run = run,
+};

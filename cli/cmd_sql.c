@@ -290,8 +290,8 @@ run_stdin(struct out *o)
 	return rc;
 }
 
-int
-cmd_sql(const char *state_dir, int argc, char **argv)
+static int
+sql_run(const struct command_env *env, int argc, char **argv)
 {
 	static const struct option longs[] = { { "csv", no_argument, NULL, 'c' },
 		{ "json", no_argument, NULL, 'j' }, { "header", no_argument, NULL, 'H' },
@@ -307,11 +307,11 @@ cmd_sql(const char *state_dir, int argc, char **argv)
 		case 'c': o.form = FORM_CSV; break;
 		case 'j': o.form = FORM_JSON; break;
 		case 'H': o.header = true; break;
-		default: return cmd_usage(argv[0], stderr);
+		default: return command_misused(env->command);
 		}
 	if (argc - optind > 1)
-		return cmd_usage(argv[0], stderr);
-	path = xasprintf("%s/narrows.db", state_dir);
+		return command_misused(env->command);
+	path = xasprintf("%s/narrows.db", env->state_dir);
 	if ((rc = store_sql_open(path, &running, why)) < 0)
 		fprintf(stderr, "narrows: %s: %s\n", path, why);
 	else {
@@ -326,3 +326,17 @@ cmd_sql(const char *state_dir, int argc, char **argv)
 	free(o.held);
 	return rc < 0;
 }
+
+const struct command command_sql = {
+	.name = "sql",
+	.summary = "SQL on everything there is, samples included",
+	.usage = "[--csv [--header] | --json] [QUERY]     (without QUERY: from standard input)",
+	.help = "  -c, --csv      CSV\n"
+		"  -H, --header   CSV: the first line has the names\n"
+		"  -j, --json     one JSON object a line\n"
+		"\".schema\" of sqlite3 shows the tables; the views v_session, v_verdict, "
+		"v_series, v_host and "
+		"v_sample stay the same from version to version.\n",
+	.needs = NEEDS_STATE_DIR,
+	.run = sql_run,
+};

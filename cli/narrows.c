@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows: asks a state directory, or a running box, what it knows; and the statistics on anybody's
- * files. */
+/* narrows: reads the options before the command, opens what the command needs, runs the command. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -13,44 +12,41 @@
 #include "daemon/conf.h"
 #include "narrows/log.h"
 #include "cli/source.h"
-#include "cli/stat/stat.h"
 #include "narrows/xmalloc.h"
 
 static const char DEFAULT_CONF[] = "/etc/narrows/narrowsd.conf";
 static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 
-static const struct command {
-	const char *name;
-	int (*run)(struct source *s, int argc, char **argv);
-	int (*run_local)(const char *state_dir, int argc, char **argv);
-	const char *help;
-} commands[] = {
-	{ "sessions", cmd_sessions, NULL, "list sessions, newest first" },
-	{ "report", cmd_report, NULL, "the verdict of a session (ID, or \"last\")" },
-	{ "export", cmd_export, NULL,
-	    "everything measured for a session, as CSV and other tables" },
-	{ "import", NULL, cmd_import, "files that were exported, or that others recorded" },
-	{ "health", cmd_health, NULL, "how the running box is" },
-	{ "pin", NULL, cmd_pin, "keep the samples of a session (ID, or \"last\") for ever" },
-	{ "unpin", NULL, cmd_unpin, "let them get old like others" },
-	{ "control", NULL, cmd_control, "have a host measure more or faster for a while" },
-	{ "sql", NULL, cmd_sql, "SQL on everything there is, samples included" },
-	{ "backup", NULL, cmd_backup, "copy the store to a file, while the box runs" },
-	{ "verify", NULL, cmd_verify, "check a store, or a copy, down to every sample" },
-	{ "restore", NULL, cmd_restore, "put a copy in the place of the store" },
-};
+/* Every command, in the order of the help. */
+#define COMMANDS(X) \
+	X(sessions) \
+	X(report)   \
+	X(export)   \
+	X(import)   \
+	X(health)   \
+	X(pin)      \
+	X(unpin)    \
+	X(control)  \
+	X(sql)      \
+	X(backup)   \
+	X(verify)   \
+	X(restore)  \
+	X(enroll)   \
+	X(join)     \
+	X(revoke)   \
+	X(hosts)    \
+	X(stat)
 
-static const struct {
-	const char *name;
-	int (*run)(const char *tls_dir, int argc, char **argv);
-	const char *help;
-} site_commands[] = {
-	{ "enroll", cmd_enroll, "a key and a certificate for a host" },
-	{ "join", cmd_join, "on a host: get them from a box, with a token" },
-	{ "revoke", cmd_revoke, "the certificates of a host are no longer good" },
-	{ "hosts", cmd_hosts, "certificates, and until when they are good" },
+#define DECLARE(name) extern const struct command command_##name;
+COMMANDS(DECLARE)
+#define ADDRESS(name) &command_##name,
+static const struct command *const commands[] = { COMMANDS(ADDRESS) };
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+/* Options before the command. */
+struct globals {
+	const char *state_dir, *url, *ca_path; /* NULL where the user gave none */
 };
-enum { N_SITE_COMMANDS = sizeof(site_commands) / sizeof(site_commands[0]) };
 
 static void
 usage(FILE *f)
@@ -58,19 +54,31 @@ usage(FILE *f)
 	size_t i;
 
 	fputs("usage: narrows [-s STATE_DIR | [-C CA_FILE] -u URL] COMMAND [ARG ...]\n", f);
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		fprintf(f, "  %-9s  %s\n", commands[i].name, commands[i].help);
-	for (i = 0; i < N_SITE_COMMANDS; i++)
-		fprintf(f, "  %-9s  %s\n", site_commands[i].name, site_commands[i].help);
-	fputs("  stat       the statistics on a CSV file of yours\n"
-	      "narrows COMMAND --help says how one is used\n"
-	      "without -s and -u: the environment's NARROWS_STATE, else the state-dir of "
-	      "narrowsd.conf\n",
+	for (i = 0; i < N_COMMANDS; i++)
+		fprintf(f, "  %-9s  %s\n", commands[i]->name, commands[i]->summary);
+	fputs("\"narrows help COMMAND\" prints the options of a command.\n"
+	      "Without -s and -u the state directory is NARROWS_STATE of the environment, else "
+	      "state-dir of narrowsd.conf.\n",
 	    f);
 }
 
-/* The box's configuration, when it is where it usually is; the state directory is what the user
- * says, if anything. */
+static const struct command *
+command_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < N_COMMANDS; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	fprintf(stderr, "narrows: %s: no such command\n", name);
+	usage(stderr);
+	return NULL;
+}
+
+/* --- what a command needs --- */
+
+/* Fills the box's configuration from the place where the file usually lies; a state directory
+ * named by the user or the environment wins. */
 static void
 conf_find(struct conf *c, const char *state_dir)
 {
@@ -90,17 +98,17 @@ conf_find(struct conf *c, const char *state_dir)
 }
 
 /*
- * Who must have signed what an https box shows: said, else where hosts have it (host/tlsfiles.h),
- * else, on a box, what it made itself.
+ * The file of the CA that must have signed an https box's certificate: the user's, else the one in
+ * the directory where hosts keep theirs (host/lib/tlsfiles.h), else the one that the box made.
  */
 static char *
-ca_find(const struct conf *c, const char *said)
+ca_find(const struct conf *c, const char *given)
 {
 	const char *dir = secure_getenv("NARROWS_TLS");
 	char *tls_dir, *path;
 
-	if (said != NULL || (said = secure_getenv("NARROWS_TLS_CA")) != NULL)
-		return xstrdup(said);
+	if (given != NULL || (given = secure_getenv("NARROWS_TLS_CA")) != NULL)
+		return xstrdup(given);
 	path = xasprintf("%s/ca.crt", dir != NULL ? dir : HOST_TLS_DIR);
 	if (dir != NULL || access(path, F_OK) == 0)
 		return path;
@@ -112,46 +120,95 @@ ca_find(const struct conf *c, const char *said)
 }
 
 static int
-command_run(const struct command *cmd, const char *state_dir, const char *url, const char *ca,
-    int argc, char **argv)
+run_with_source(
+    struct command_env *env, const struct globals *g, const struct conf *c, int argc, char **argv)
 {
-	struct conf c;
-	struct source *s;
-	int status = 1;
 	char *ca_path;
+	int status;
 
-	conf_find(&c, state_dir);
-	ca_path = ca_find(&c, ca);
-	optind = 0; /* 0, not 1: getopt begins anew and may permute again */
-	if (cmd->run_local != NULL && url != NULL)
-		fprintf(
-		    stderr, "narrows: %s works on a state directory, not over HTTP\n", cmd->name);
-	else if (cmd->run_local != NULL)
-		status = cmd->run_local(c.state_dir, argc, argv);
-	else if ((s = source_open(c.state_dir, url)) != NULL) {
-		source_trust(s, ca_path);
-		status = cmd->run(s, argc, argv);
-		source_close(s);
-	}
+	env->source = source_open(c->state_dir, g->url);
+	ca_path = ca_find(c, g->ca_path);
+	source_trust(env->source, ca_path);
 	free(ca_path);
-	conf_clear(&c);
+	status = env->command->run(env, argc, argv);
+	source_close(env->source);
 	return status;
 }
 
 static int
-site_command_run(size_t i, const char *state_dir, int argc, char **argv)
+command_run(const struct command *cmd, const struct globals *g, int argc, char **argv)
 {
+	struct command_env env = { .command = cmd };
 	struct conf c;
-	char *dir;
+	char *tls_dir = NULL;
 	int status;
 
-	conf_find(&c, state_dir);
-	dir = conf_tls_dir(&c);
-	optind = 0;
-	status = site_commands[i].run(dir, argc, argv);
-	free(dir);
+	conf_find(&c, g->state_dir);
+	env.state_dir = c.state_dir;
+	if (cmd->needs == NEEDS_TLS_DIR)
+		env.tls_dir = tls_dir = conf_tls_dir(&c);
+	optind = 0; /* 0, not 1: getopt begins anew and may permute again */
+	if (cmd->needs == NEEDS_SOURCE)
+		status = run_with_source(&env, g, &c, argc, argv);
+	else if (cmd->needs == NEEDS_STATE_DIR && g->url != NULL)
+		status = command_failed(cmd->name, "works on a state directory, not over HTTP");
+	else
+		status = cmd->run(&env, argc, argv);
+	free(tls_dir);
 	conf_clear(&c);
 	return status;
+}
+
+/* --- which command --- */
+
+static bool
+is_help(const char *arg)
+{
+	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+/* `narrows help`, `narrows help COMMAND [ARG ...]`: the latter is `narrows COMMAND [ARG ...]
+ * --help` where the command answers that. */
+static int
+help_run(const struct globals *g, int argc, char **argv)
+{
+	static char help[] = "--help";
+	const struct command *cmd;
+	char **args;
+	int status;
+
+	if (argc < 2) {
+		usage(stdout);
+		return 0;
+	}
+	if ((cmd = command_find(argv[1])) == NULL)
+		return COMMAND_MISUSED;
+	if (cmd->help != NULL)
+		return command_help(cmd);
+	args = xcalloc((size_t)argc + 1, sizeof(*args));
+	memcpy(args, argv + 1, ((size_t)argc - 1) * sizeof(*args));
+	args[argc - 1] = help;
+	status = command_run(cmd, g, argc, args);
+	free(args);
+	return status;
+}
+
+static int
+words_run(const struct globals *g, int argc, char **argv)
+{
+	const struct command *cmd;
+
+	if (argc == 0) {
+		usage(stderr);
+		return COMMAND_MISUSED;
+	}
+	if (strcmp(argv[0], "help") == 0)
+		return help_run(g, argc, argv);
+	if ((cmd = command_find(argv[0])) == NULL)
+		return COMMAND_MISUSED;
+	if (cmd->help != NULL && argc > 1 && is_help(argv[1]))
+		return command_help(cmd);
+	return command_run(cmd, g, argc, argv);
 }
 
 int
@@ -159,47 +216,20 @@ main(int argc, char **argv)
 {
 	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
-	const char *state_dir = NULL, *url = NULL, *ca = NULL;
-	bool help;
-	size_t i;
+	struct globals g = { 0 };
 	int ch;
 
 	log_open("narrows", true, false);
 	signal(SIGPIPE, SIG_IGN);
 	while ((ch = getopt_long(argc, argv, "+C:hs:u:V", longs, NULL)) != -1) {
 		switch (ch) {
-		case 'C': ca = optarg; break;
-		case 's': state_dir = optarg; break;
-		case 'u': url = optarg; break;
+		case 'C': g.ca_path = optarg; break;
+		case 's': g.state_dir = optarg; break;
+		case 'u': g.url = optarg; break;
 		case 'V': puts("narrows " NW_VERSION); return 0;
 		case 'h': usage(stdout); return 0;
-		default: usage(stderr); return 2;
+		default: usage(stderr); return COMMAND_MISUSED;
 		}
 	}
-	argc -= optind;
-	argv += optind;
-	if (argc == 0) {
-		usage(stderr);
-		return 2;
-	}
-	if (strcmp(argv[0], "stat") == 0) {
-		optind = 0; /* 0, not 1: getopt begins anew and may permute again */
-		return cmd_stat(argc, argv);
-	}
-	if (strcmp(argv[0], "help") == 0) {
-		usage(stdout);
-		return 0;
-	}
-	help = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (strcmp(argv[0], commands[i].name) == 0)
-			return help ? cmd_usage(argv[0], stdout)
-				    : command_run(&commands[i], state_dir, url, ca, argc, argv);
-	for (i = 0; i < N_SITE_COMMANDS; i++)
-		if (strcmp(argv[0], site_commands[i].name) == 0)
-			return help ? cmd_usage(argv[0], stdout)
-				    : site_command_run(i, state_dir, argc, argv);
-	fprintf(stderr, "narrows: %s: no such command\n", argv[0]);
-	usage(stderr);
-	return 2;
+	return words_run(&g, argc - optind, argv + optind);
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 const char *
 show_string(const char *s)
@@ -40,4 +41,15 @@ show_number(const json_t *o, const char *key)
 	const json_t *v = json_object_get(o, key);
 
 	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+const char *
+show_minute(int64_t wall_s)
+{
+	static char text[32];
+	time_t t = (time_t)wall_s;
+	struct tm tm;
+
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M", gmtime_r(&t, &tm));
+	return text;
 }

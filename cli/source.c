@@ -45,22 +45,9 @@ struct source *
 source_open(const char *state_dir, const char *url)
 {
 	struct source *s = xcalloc(1, sizeof(*s));
-	char why[STORE_WHY_BYTES];
-	char *path;
-	int rc;
 
 	s->url = xstrdup(url);
 	s->state_dir = xstrdup(state_dir);
-	if (url != NULL)
-		return s;
-	path = xasprintf("%s/narrows.db", state_dir);
-	rc = store_reader_open(path, &s->reader, why);
-	if (rc < 0) {
-		fprintf(stderr, "narrows: %s: %s\n", path, why);
-		source_close(s);
-		s = NULL;
-	}
-	free(path);
 	return s;
 }
 
@@ -83,13 +70,32 @@ source_close(struct source *s)
 	free(s);
 }
 
-/* One path of the report, from either. The body is what a browser would get. */
+/* Opens the store, once. */
+static int
+reader_open(struct source *s)
+{
+	char why[STORE_WHY_BYTES], *path;
+	int rc;
+
+	if (s->reader != NULL)
+		return NW_OK;
+	path = xasprintf("%s/narrows.db", s->state_dir);
+	if ((rc = store_reader_open(path, &s->reader, why)) < 0)
+		fprintf(stderr, "narrows: %s: %s\n", path, why);
+	free(path);
+	return rc;
+}
+
+/* Asks for one path of the report, over HTTP or in the store. The body is what a browser would
+ * get. */
 static int
 source_get(struct source *s, const char *path, httpask_fn *fn, void *arg, int *status)
 {
 	char why[HTTPASK_WHY_BYTES];
 	int rc;
 
+	if (s->url == NULL && (rc = reader_open(s)) < 0)
+		return rc;
 	if (s->url != NULL)
 		rc = httpask(
 		    &(struct httpask){ .base = s->url, .ca_path = s->ca_path, .path = path }, fn,

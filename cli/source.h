@@ -15,7 +15,7 @@
 
 struct source;
 
-/* url NULL: the directory. Prints why not to stderr and returns NULL. */
+/* url NULL: the directory. Nothing is opened before the first question. */
 struct source *source_open(const char *state_dir, const char *url);
 /* Who must have signed the certificate of an https url: a file of certificates. */
 void source_trust(struct source *s, const char *ca_path);

@@ -7,8 +7,9 @@ export LC_ALL=C
 
 # --- narrowsd.conf(5) against the table in daemon/conf.c ---
 page=conf/narrowsd.conf.5
+sed -e ':a' -e '/^\t{ "[^}]*$/{N;s/\n[ \t]*/ /;ba' -e '}' daemon/conf.c >"$tmp/conf.c" # one row, one line
 awk -F'"' '/^\t\{ "[a-z0-9-]+", [a-z]+_parse, AT\(/ {
-	print $2 "|Default " $4 (NF > 6 ? ", from " $6 " to " $8 : "") "." }' daemon/conf.c >"$tmp/table"
+	print $2 "|Default " $4 (NF > 6 ? ", from " $6 " to " $8 : "") "." }' "$tmp/conf.c" >"$tmp/table"
 awk '/^\.It Ic / { name = $3 } /^Default / { print name "|" $0 }' "$page" >"$tmp/page"
 [ "$(wc -l <"$tmp/table")" -ge 20 ] || fail "the table in conf.c is not understood"
 sort "$tmp/table" >"$tmp/table.sorted"
@@ -40,7 +41,7 @@ has() {
 		grep -q -e "^\.It Fl $o\>" -e "Fl $o\>" "$where" || fail "$where: no -$o ($*)"
 	done
 	for o in $(printf '%s\n' "$text" | grep -o -e '--[a-z][a-z0-9-]*' | sed 's/^--//' | sort -u); do
-		grep -q -e "Fl -$o\>" "$where" || fail "$where: no --$o ($*)"
+		grep -q -e "Fl -$o\>" -e "^\.It Fl .* , -$o\>" "$where" || fail "$where: no --$o ($*)"
 	done
 }
 has daemon/narrowsd.8 "$("$bin/narrowsd" -h)" narrowsd
@@ -48,11 +49,17 @@ usage=$("$bin/narrows" -h)
 has cli/narrows.1 "$usage" narrows
 for c in $(printf '%s\n' "$usage" | awk '/^  [a-z]/ { print $1 }'); do
 	grep -q "^\.It Cm $c\>" cli/narrows.1 || fail "narrows.1: no command $c"
-	"$bin/narrows" -s "$tmp/nowhere" "$c" --help 2>"$tmp/err" | grep -q "^usage: narrows $c" && [ ! -s "$tmp/err" ] || fail "narrows $c --help"
-	[ "$c" = stat ] || has cli/narrows.1 "$("$bin/narrows" -u 127.0.0.1/1 "$c" --nonsense 2>&1 | grep usage)" "narrows $c"
+	for help in "$c --help" "$c -h" "help $c"; do
+		"$bin/narrows" -s "$tmp/nowhere" $help 2>"$tmp/err" >"$tmp/help" || fail "narrows $help: exit status $?"
+		grep -q "^usage: narrows $c" "$tmp/help" && [ ! -s "$tmp/err" ] || fail "narrows $help prints another help"
+	done
+	has cli/narrows.1 "$(cat "$tmp/help")" "narrows $c"
+	status=0
+	"$bin/narrows" -s "$tmp/nowhere" "$c" --nonsense 2>/dev/null >&2 || status=$?
+	[ "$status" = 2 ] || fail "narrows $c --nonsense: exit status $status"
 done
 for v in $(sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' daemon/narrowsd.8 cli/narrows.1) ; do
-	grep -q "\"$v\"" daemon/*.c daemon/*/*.c || fail "$v: nobody reads it"
+	grep -q "\"$v\"" daemon/*.c cli/*.c || fail "$v: nobody reads it"
 done
 
 # --- narrows-xsp(7): every key that is read or written ---

@@ -187,6 +187,9 @@ parse_args(
 		} else if (strncmp(argv[i], "--", 2) == 0) {
 			if ((rc = parse_option(k, argc, argv, &i, a, err)) != NW_OK)
 				return rc;
+		} else if (strcmp(argv[i], "-h") == 0) {
+			a->given[a->n_given++] = (struct given){ "help", NULL };
+			i++;
 		} else if (argv[i][0] == '-' && argv[i][1] != '\0') {
 			return stat_fail(err, NW_EINVAL, "unknown option \"%.60s\"", argv[i]);
 		} else {
@@ -291,7 +294,7 @@ cmd_stat(int argc, char **argv)
 	const struct stat_kind *k = NULL;
 	int rc;
 
-	if (argc < 2 || strcmp(argv[1], "--help") == 0) {
+	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
 		print_kinds(argc < 2 ? stderr : stdout);
 		return argc < 2 ? 2 : 0;
 	}
