@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/stat/stat.h"
+#include "cli/stat/stat_kinds.h"
 
 static unsigned n_answered, n_failed, n_unknown;
 

@@ -11,8 +11,8 @@
  *
  * Anything else in a text file is somebody's log around it and is skipped.
  */
-#ifndef DAEMON_IO_FILE_H
-#define DAEMON_IO_FILE_H
+#ifndef CLI_IO_FILE_H
+#define CLI_IO_FILE_H
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -12,8 +12,8 @@
  *
  * Errors: 0 or a negative NW_E*, with the one line for stderr in struct stat_error. One thread.
  */
-#ifndef DAEMON_STAT_H
-#define DAEMON_STAT_H
+#ifndef CLI_STAT_H
+#define CLI_STAT_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -154,12 +154,6 @@ struct stat_kind {
 	int (*run)(const struct stat_args *a, json_t **out, struct stat_error *err);
 	int (*run_case)(const struct stat_case *c, json_t **out, struct stat_error *err);
 };
-
-extern const struct stat_kind stat_series_kinds[]; /* end with name and case_kind NULL */
-extern const struct stat_kind stat_linear_kinds[];
-
-const struct stat_kind *stat_kind_find(const char *name);
-const struct stat_kind *stat_kind_find_case(const char *case_kind);
 
 /* `narrows stat ...`: argv[0] is "stat". Returns the exit status: 0, 1 (no memory), 2 (bad use or
  * bad input). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Did the bottleneck move, or does the stage that was it wait where nobody looks? */
-#ifndef DAEMON_STAT_HIDDEN_H
-#define DAEMON_STAT_HIDDEN_H
+#ifndef CLI_STAT_HIDDEN_H
+#define CLI_STAT_HIDDEN_H
 #include "cli/stat/stat.h"
 
 /* Compares the windows before `change_at` with those from there on: {before, after: {tuples,

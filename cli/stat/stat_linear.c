@@ -157,8 +157,8 @@ lm_answer(
 	return rc;
 }
 
-static int
-lm_case(const struct stat_case *c, json_t **out, struct stat_error *err)
+int
+stat_lm_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 {
 	struct metrics m;
 	struct lm_request req = { .intercept = stat_case_bool(c, "intercept", true) };
@@ -190,8 +190,8 @@ choose_predictors(struct metrics *m, const char *text, struct stat_error *err)
 	return rc;
 }
 
-static int
-lm_run(const struct stat_args *a, json_t **out, struct stat_error *err)
+int
+stat_lm_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
 	struct metrics m;
 	struct lm_request req = { .degree = 1, .intercept = !stat_arg_given(a, "no-intercept") };
@@ -211,7 +211,7 @@ lm_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	return rc;
 }
 
-static const struct stat_option lm_options[] = {
+const struct stat_option stat_lm_options[] = {
 	{ "response", "C", "column to explain" },
 	{ "predictors", "A,B,..", "columns to explain it with; all others" },
 	{ "degree", "D", "polynomial of one predictor, 1 to 20" },
@@ -342,8 +342,8 @@ lambda_of_case(const struct stat_case *c, double **out, size_t *n, struct stat_e
 	return NW_OK;
 }
 
-static int
-lasso_case(const struct stat_case *c, json_t **out, struct stat_error *err)
+int
+stat_lasso_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 {
 	struct metrics m;
 	double *lambda = NULL;
@@ -359,8 +359,8 @@ lasso_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 	return rc;
 }
 
-static int
-lasso_run(const struct stat_args *a, json_t **out, struct stat_error *err)
+int
+stat_lasso_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
 	struct metrics m;
 	double *lambda = NULL;
@@ -377,7 +377,7 @@ lasso_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	return rc;
 }
 
-static const struct stat_option lasso_options[] = {
+const struct stat_option stat_lasso_options[] = {
 	{ "response", "C", "column to explain" },
 	{ "lambda", "L", "penalty, or several with commas; a path of round numbers" },
 	{ NULL, NULL, NULL },
@@ -395,7 +395,8 @@ validate_answer(const struct metrics *m, size_t folds, double alias_tolerance, j
 
 	if (rc == NW_OK)
 		rc = stat_library(
-		    nw_validate(prep.x, NULL, prep.n_used, prep.y, prep.n_rows, folds, &opts, &v),
+		    nw_validate(&(struct nw_table){ prep.x, prep.n_used, prep.y, prep.n_rows },
+			NULL, prep.n_used, folds, &opts, &v),
 		    err);
 	if (rc == NW_OK) {
 		json_t *doc = json_object();
@@ -417,8 +418,8 @@ validate_answer(const struct metrics *m, size_t folds, double alias_tolerance, j
 	return rc;
 }
 
-static int
-validate_case(const struct stat_case *c, json_t **out, struct stat_error *err)
+int
+stat_validate_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 {
 	struct metrics m;
 	double folds = stat_case_number(c, "folds", 5);
@@ -432,8 +433,8 @@ validate_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 	return rc;
 }
 
-static int
-validate_run(const struct stat_args *a, json_t **out, struct stat_error *err)
+int
+stat_validate_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
 	struct metrics m;
 	size_t folds = 5;
@@ -449,28 +450,9 @@ validate_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	return rc;
 }
 
-static const struct stat_option validate_options[] = {
+const struct stat_option stat_validate_options[] = {
 	{ "response", "C", "column to explain" },
 	{ "predictors", "A,B,..", "columns to explain it with; all others" },
 	{ "folds", "K", "contiguous blocks of rows, each predicted from the others; 5" },
 	{ NULL, NULL, NULL },
-};
-
-const struct stat_kind stat_linear_kinds[] = {
-	{ "correlation", "correlation", "correlations of all pairs of columns", NULL,
-	    stat_correlation_options, stat_correlation_run, stat_correlation_case },
-	{ "lm", "regression", "least squares with standard errors and partial F", "table",
-	    lm_options, lm_run, lm_case },
-	{ "cluster", "cluster", "metrics that say the same, and one to speak for them", "table",
-	    stat_cluster_options, stat_cluster_run, stat_cluster_case },
-	{ "select", "be", "backward elimination: the metrics that explain a response", "table",
-	    stat_select_options, stat_select_run, stat_select_case },
-	{ "reduce", "pipeline",
-	    "clusters, elimination, scan of thresholds, verification on other chunks", "scan",
-	    stat_reduce_options, stat_reduce_run, stat_reduce_case },
-	{ "lasso", "lasso", "the lasso path, to compare with", NULL, lasso_options, lasso_run,
-	    lasso_case },
-	{ "validate", "validation", "how well least squares predicts rows it has not seen", NULL,
-	    validate_options, validate_run, validate_case },
-	{ 0 },
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kinds about many metrics, one file each, and the options they share. */
-#ifndef DAEMON_STAT_LINEAR_H
-#define DAEMON_STAT_LINEAR_H
+#ifndef CLI_STAT_LINEAR_H
+#define CLI_STAT_LINEAR_H
 #include "cli/stat/stat_metrics.h"
 #include "narrows/reduce.h"
 
@@ -32,7 +32,15 @@ extern const struct stat_option stat_reduce_options[];
 int stat_reduce_run(const struct stat_args *a, json_t **out, struct stat_error *err);
 int stat_reduce_case(const struct stat_case *c, json_t **out, struct stat_error *err);
 
-/* stat_linear.c: R^2 with its guards, degrees of freedom and rank of a fit; 0 or -1 as
+/* stat_linear.c */
+extern const struct stat_option stat_lm_options[], stat_lasso_options[], stat_validate_options[];
+int stat_lm_run(const struct stat_args *a, json_t **out, struct stat_error *err);
+int stat_lm_case(const struct stat_case *c, json_t **out, struct stat_error *err);
+int stat_lasso_run(const struct stat_args *a, json_t **out, struct stat_error *err);
+int stat_lasso_case(const struct stat_case *c, json_t **out, struct stat_error *err);
+int stat_validate_run(const struct stat_args *a, json_t **out, struct stat_error *err);
+int stat_validate_case(const struct stat_case *c, json_t **out, struct stat_error *err);
+/* R^2 with its guards, degrees of freedom and rank of a fit; 0 or -1 as
  * jansson's. */
 int put_quality(json_t *doc, const struct nw_lm *lm);
 /* {"term": name, "coefficient", "std_error", "F"}; takes the name. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A table as a response and metrics beside it, and JSON of what is said about them. One thread. */
-#ifndef DAEMON_STAT_METRICS_H
-#define DAEMON_STAT_METRICS_H
+#ifndef CLI_STAT_METRICS_H
+#define CLI_STAT_METRICS_H
 #include "cli/stat/stat.h"
 #include "narrows/correlate.h"
 #include "narrows/linear.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations out of files: CSV with columns size and duration, or io-model files of one access size
  * each. */
-#ifndef DAEMON_STAT_OPS_H
-#define DAEMON_STAT_OPS_H
+#ifndef CLI_STAT_OPS_H
+#define CLI_STAT_OPS_H
 #include "cli/stat/stat.h"
 
 struct op {

@@ -389,8 +389,8 @@ reduce_answer(struct request *req, json_t **out, struct stat_error *err)
 	json_t *doc;
 	int bad = 0, rc;
 
-	rc = stat_library(nw_reduce(req->m.x, req->m.p, req->m.y, req->m.n, req->chunk,
-			      req->n_chunks, &req->opts, &r),
+	rc = stat_library(nw_reduce(&(struct nw_table){ req->m.x, req->m.p, req->m.y, req->m.n },
+			      req->chunk, req->n_chunks, &req->opts, &r),
 	    err);
 	if (rc != NW_OK) {
 		nw_reduction_clear(&r);

@@ -98,8 +98,8 @@ put_validation(json_t *doc, const struct nw_prepared *prep, const struct nw_elim
 	struct nw_validation v;
 	struct nw_lm_options opts = { false, 0 };
 	int bad = 0,
-	    rc =
-		nw_validate(prep->x, e->kept_terms, e->n_kept, prep->y, prep->n_rows, 5, &opts, &v);
+	    rc = nw_validate(&(struct nw_table){ prep->x, e->n_kept, prep->y, prep->n_rows },
+		e->kept_terms, e->n_kept, 5, &opts, &v);
 
 	if (rc != NW_OK)
 		return stat_library(rc, err);

@@ -6,30 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-const struct stat_kind stat_series_kinds[] = { { "summary", "univariate",
-						   "n, mean, sd, min, max, sum of every column", "",
-						   summary_options, summary_run, summary_case },
-	{ "ttest", "ttest",
-	    "is the first group's mean lower? Welch and Student, from values or summaries", NULL,
-	    ttest_options, ttest_run, ttest_case },
-	{ "bottleneck", "bottleneck",
-	    "the component with the lowest mean, and whether it is the only candidate",
-	    "components", bottleneck_options, bottleneck_run, bottleneck_case },
-	{ NULL, "autocorr", NULL, NULL, NULL, NULL, autocorr_case },
-	{ "density", "kde",
-	    "density of durations, its classes, and the limit above which one is an outlier",
-	    "curve", density_options, density_run, density_case },
-	{ NULL, "histkde", NULL, NULL, NULL, NULL, density_case },
-	{ NULL, "iotrace", NULL, NULL, NULL, NULL, iotrace_case },
-	{ "models", "models", "lines of the slowest ordinary duration over the access size",
-	    "sizes", models_options, models_run, models_case },
-	{ "classify", "classify", "which model each operation belongs to", "operations",
-	    classify_options, classify_run, classify_case },
-	{ NULL, "formats", NULL, NULL, NULL, NULL, formats_case },
-	{ "changes", "changepoint", "where a series changes its mean or spread", "segments",
-	    changes_options, changes_run, changes_case },
-	{ NULL, NULL, NULL, NULL, NULL, NULL, NULL } };
-
 int
 series_table(const struct stat_args *a, struct stat_table **out, struct stat_error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kinds about one series share. Each kind is a file stat_<kind>.c; stat_series.c has their
  * table. A _run is for the command line, a _case for recorded cases. */
-#ifndef DAEMON_STAT_SERIES_H
-#define DAEMON_STAT_SERIES_H
+#ifndef CLI_STAT_SERIES_H
+#define CLI_STAT_SERIES_H
 #include "cli/stat/io_file.h"
 #include "cli/stat/stat.h"
 #include "narrows/density.h"

@@ -6,8 +6,8 @@
  *   long     a column of names and one of values
  *   wide     one column of values per group; columns named like a clock are none
  */
-#ifndef DAEMON_STAT_SETS_H
-#define DAEMON_STAT_SETS_H
+#ifndef CLI_STAT_SETS_H
+#define CLI_STAT_SETS_H
 #include "cli/stat/stat.h"
 #include "narrows/bottleneck.h"
 

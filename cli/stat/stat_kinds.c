@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of all kinds, and how a kind is found in the table. */
+#include "cli/stat/stat_kinds.h"
+
+#include <string.h>
+
+#include "cli/stat/stat_linear.h"
+#include "cli/stat/stat_series.h"
+
+const struct stat_kind stat_kinds[] = {
+	/* about one series */
+	{ "summary", "univariate", "n, mean, sd, min, max, sum of every column", "",
+	    summary_options, summary_run, summary_case },
+	{ "ttest", "ttest",
+	    "is the first group's mean lower? Welch and Student, from values or summaries", NULL,
+	    ttest_options, ttest_run, ttest_case },
+	{ "bottleneck", "bottleneck",
+	    "the component with the lowest mean, and whether it is the only candidate",
+	    "components", bottleneck_options, bottleneck_run, bottleneck_case },
+	{ NULL, "autocorr", NULL, NULL, NULL, NULL, autocorr_case },
+	{ "density", "kde",
+	    "density of durations, its classes, and the limit above which one is an outlier",
+	    "curve", density_options, density_run, density_case },
+	{ NULL, "histkde", NULL, NULL, NULL, NULL, density_case },
+	{ NULL, "iotrace", NULL, NULL, NULL, NULL, iotrace_case },
+	{ "models", "models", "lines of the slowest ordinary duration over the access size",
+	    "sizes", models_options, models_run, models_case },
+	{ "classify", "classify", "which model each operation belongs to", "operations",
+	    classify_options, classify_run, classify_case },
+	{ NULL, "formats", NULL, NULL, NULL, NULL, formats_case },
+	{ "changes", "changepoint", "where a series changes its mean or spread", "segments",
+	    changes_options, changes_run, changes_case },
+	/* about many metrics at once */
+	{ "correlation", "correlation", "correlations of all pairs of columns", NULL,
+	    stat_correlation_options, stat_correlation_run, stat_correlation_case },
+	{ "lm", "regression", "least squares with standard errors and partial F", "table",
+	    stat_lm_options, stat_lm_run, stat_lm_case },
+	{ "cluster", "cluster", "metrics that say the same, and one to speak for them", "table",
+	    stat_cluster_options, stat_cluster_run, stat_cluster_case },
+	{ "select", "be", "backward elimination: the metrics that explain a response", "table",
+	    stat_select_options, stat_select_run, stat_select_case },
+	{ "reduce", "pipeline",
+	    "clusters, elimination, scan of thresholds, verification on other chunks", "scan",
+	    stat_reduce_options, stat_reduce_run, stat_reduce_case },
+	{ "lasso", "lasso", "the lasso path, to compare with", NULL, stat_lasso_options,
+	    stat_lasso_run, stat_lasso_case },
+	{ "validate", "validation", "how well least squares predicts rows it has not seen", NULL,
+	    stat_validate_options, stat_validate_run, stat_validate_case },
+	{ 0 },
+};
+
+const struct stat_kind *
+stat_kind_find(const char *name)
+{
+	const struct stat_kind *k;
+
+	for (k = stat_kinds; k->name != NULL || k->case_kind != NULL; k++)
+		if (k->name != NULL && strcmp(k->name, name) == 0)
+			return k;
+	return NULL;
+}
+
+const struct stat_kind *
+stat_kind_find_case(const char *case_kind)
+{
+	const struct stat_kind *k;
+
+	for (k = stat_kinds; k->name != NULL || k->case_kind != NULL; k++)
+		if (k->case_kind != NULL && strcmp(k->case_kind, case_kind) == 0)
+			return k;
+	return NULL;
+}
