@@ -90,13 +90,21 @@ columns_used(const struct nw_term *terms, size_t n_terms)
 	return p;
 }
 
+/* The model that each fold is left out of. */
+struct model {
+	const struct nw_table *table;
+	const struct nw_term *terms;
+	size_t n_terms;
+	const struct nw_lm_options *opts;
+};
+
 /* Squared errors of all folds, in units of `unit`^2. */
 static int
-blocked(const double *const *x, const struct nw_term *terms, size_t n_terms, const double *y,
-    size_t n, size_t folds, const struct nw_lm_options *opts, double unit, double *sse)
+blocked(const struct model *m, size_t folds, double unit, double *sse)
 {
+	const struct nw_table *t = m->table;
+	size_t p = columns_used(m->terms, m->n_terms), n = t->n_rows;
 	struct fold f;
-	size_t p = columns_used(terms, n_terms);
 	int rc = fold_init(&f, p, n);
 
 	*sse = 0;
@@ -105,11 +113,11 @@ blocked(const double *const *x, const struct nw_term *terms, size_t n_terms, con
 		struct nw_lm lm;
 
 		for (size_t j = 0; j < p; j++)
-			leave_out(x[j], n, from, to, f.store + j * n);
-		leave_out(y, n, from, to, f.y);
-		rc = nw_lm_fit(f.x, terms, n_terms, f.y, n - (to - from), opts, &lm);
+			leave_out(t->x[j], n, from, to, f.store + j * n);
+		leave_out(t->y, n, from, to, f.y);
+		rc = nw_lm_fit(f.x, m->terms, m->n_terms, f.y, n - (to - from), m->opts, &lm);
 		for (size_t row = from; rc == NW_OK && row < to; row++) {
-			double e = nw_lm_residual(&lm, terms, x, y, row) / unit;
+			double e = nw_lm_residual(&lm, m->terms, t->x, t->y, row) / unit;
 
 			*sse += e * e;
 		}
@@ -120,14 +128,16 @@ blocked(const double *const *x, const struct nw_term *terms, size_t n_terms, con
 }
 
 int
-nw_validate(const double *const *x, const struct nw_term *terms, size_t n_terms, const double *y,
-    size_t n, size_t folds, const struct nw_lm_options *opts, struct nw_validation *out)
+nw_validate(const struct nw_table *t, const struct nw_term *terms, size_t n_terms, size_t folds,
+    const struct nw_lm_options *opts, struct nw_validation *out)
 {
+	const struct model m = { t, terms, n_terms, opts };
+	size_t n = t->n_rows;
 	struct design d;
 	struct factor f = { 0 };
 	struct nw_lm lm = { 0 };
 	double share;
-	int rc = design_init(&d, x, terms, n_terms, y, n, !opts->no_intercept);
+	int rc = design_init(&d, t->x, terms, n_terms, t->y, n, !opts->no_intercept);
 
 	*out = (struct nw_validation){ .press = NAN, .predicted_r2 = NAN, .blocked_cv_r2 = NAN };
 	if (rc == NW_OK)
@@ -146,7 +156,7 @@ nw_validate(const double *const *x, const struct nw_term *terms, size_t n_terms,
 	out->press = share * lm.ssyy;
 	out->predicted_r2 = 1 - share;
 	if (folds >= 2 && n >= 2) {
-		rc = blocked(x, terms, n_terms, y, n, folds, opts, d.column[d.p].norm, &share);
+		rc = blocked(&m, folds, d.column[d.p].norm, &share);
 		out->blocked_cv_r2 = 1 - share;
 	}
 out:

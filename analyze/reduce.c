@@ -57,31 +57,32 @@ training_clear(struct training *t)
 static int
 training_init(struct training *t, const struct reduce_input *in)
 {
-	struct nw_chunk all = { 0, in->n, NW_CHUNK_TRAIN };
+	struct nw_chunk all = { 0, in->t->n_rows, NW_CHUNK_TRAIN };
 	const struct nw_chunk *chunk = in->n_chunks > 0 ? in->chunk : &all;
 	size_t n_chunks = in->n_chunks > 0 ? in->n_chunks : 1, row = 0;
 
 	memset(t, 0, sizeof(*t));
 	for (size_t i = 0; i < n_chunks; i++) {
-		if (chunk[i].first_row > chunk[i].end_row || chunk[i].end_row > in->n)
+		if (chunk[i].first_row > chunk[i].end_row || chunk[i].end_row > in->t->n_rows)
 			return NW_EINVAL;
 		if (chunk[i].role == NW_CHUNK_TRAIN)
 			t->n += chunk[i].end_row - chunk[i].first_row;
 	}
-	t->store = calloc(in->p + 1, (t->n + 1) * sizeof(*t->store));
-	t->x = calloc(in->p + 1, sizeof(*t->x));
+	t->store = calloc(in->t->n_columns + 1, (t->n + 1) * sizeof(*t->store));
+	t->x = calloc(in->t->n_columns + 1, sizeof(*t->x));
 	if (t->store == NULL || t->x == NULL)
 		return NW_ENOMEM;
-	t->y = t->store + in->p * t->n;
-	for (size_t j = 0; j < in->p; j++)
+	t->y = t->store + in->t->n_columns * t->n;
+	for (size_t j = 0; j < in->t->n_columns; j++)
 		t->x[j] = t->store + j * t->n;
 	for (size_t i = 0; i < n_chunks; i++) {
 		size_t first = chunk[i].first_row, count = chunk[i].end_row - first;
 
 		if (chunk[i].role != NW_CHUNK_TRAIN)
 			continue;
-		for (size_t j = 0; j <= in->p; j++)
-			memcpy(t->store + j * t->n + row, (j < in->p ? in->x[j] : in->y) + first,
+		for (size_t j = 0; j <= in->t->n_columns; j++)
+			memcpy(t->store + j * t->n + row,
+			    (j < in->t->n_columns ? in->t->x[j] : in->t->y) + first,
 			    count * sizeof(*t->store));
 		row += count;
 	}
@@ -230,21 +231,22 @@ scan_and_select(const struct nw_reduce_options *opts, struct nw_reduction *r)
 }
 
 int
-nw_reduce(const double *const *x, size_t p, const double *y, size_t n, const struct nw_chunk *chunk,
-    size_t n_chunks, const struct nw_reduce_options *opts, struct nw_reduction *out)
+nw_reduce(const struct nw_table *table, const struct nw_chunk *chunk, size_t n_chunks,
+    const struct nw_reduce_options *opts, struct nw_reduction *out)
 {
-	struct reduce_input in = { x, p, y, n, chunk, n_chunks, opts };
+	struct reduce_input in = { table, chunk, n_chunks, opts };
 	struct training t;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	out->n_metrics = p;
+	out->n_metrics = table->n_columns;
 	out->reduction_degree = out->out_of_sample_r2 = out->threshold = NAN;
 	rc = training_init(&t, &in);
 	if (rc == NW_OK && (out->scan = calloc(opts->n_thresholds + 1, sizeof(*out->scan))) == NULL)
 		rc = NW_ENOMEM;
 	if (rc == NW_OK)
-		rc = nw_prepare(t.x, p, t.y, t.n, &opts->prepare, true, &out->prepared);
+		rc = nw_prepare(
+		    t.x, table->n_columns, t.y, t.n, &opts->prepare, true, &out->prepared);
 	if (rc == NW_OK)
 		rc = scan_and_select(opts, out);
 	if (rc == NW_OK)

@@ -6,10 +6,7 @@
 #include "narrows/reduce.h"
 
 struct reduce_input {
-	const double *const *x;
-	size_t p;
-	const double *y;
-	size_t n;
+	const struct nw_table *t;
 	const struct nw_chunk *chunk;
 	size_t n_chunks;
 	const struct nw_reduce_options *opts;

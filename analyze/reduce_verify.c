@@ -40,16 +40,16 @@ make_random_sets(const struct reduce_input *in, struct nw_reduction *out)
 
 	out->random = calloc(n + 1, sizeof(*out->random));
 	out->store = cards = calloc(n + 1, (k + 1) * sizeof(*cards));
-	deck = calloc(in->p + 1, sizeof(*deck));
+	deck = calloc(in->t->n_columns + 1, sizeof(*deck));
 	if (out->random == NULL || cards == NULL || deck == NULL)
 		goto out;
-	for (size_t i = 0; i < in->p; i++)
+	for (size_t i = 0; i < in->t->n_columns; i++)
 		deck[i] = i;
 	for (size_t i = 0; i < n; i++) {
 		if (in->opts->random != NULL)
 			out->random[i] = in->opts->random[i];
 		else {
-			draw_set(&state, deck, in->p, k, cards + i * k);
+			draw_set(&state, deck, in->t->n_columns, k, cards + i * k);
 			out->random[i] = (struct nw_metric_set){ k, cards + i * k };
 		}
 	}
@@ -73,13 +73,13 @@ prepare_chunk(const struct reduce_input *in, const struct nw_metric_set *set,
 	if (x == NULL)
 		return NW_ENOMEM;
 	for (size_t j = 0; rc == NW_OK && j < set->n; j++) {
-		if (set->metric[j] >= in->p)
+		if (set->metric[j] >= in->t->n_columns)
 			rc = NW_EINVAL;
 		else
-			x[j] = in->x[set->metric[j]] + chunk->first_row;
+			x[j] = in->t->x[set->metric[j]] + chunk->first_row;
 	}
 	if (rc == NW_OK)
-		rc = nw_prepare(x, set->n, in->y + chunk->first_row,
+		rc = nw_prepare(x, set->n, in->t->y + chunk->first_row,
 		    chunk->end_row - chunk->first_row, &complete_rows, false, out);
 	free((void *)x);
 	return rc;

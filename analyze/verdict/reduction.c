@@ -243,7 +243,8 @@ reduction_find(
 		x[i] = m->metric[i].x;
 	for (i = 0; i < all->n_rows; i++)
 		y[i] = response_at(&r->response, i, params->operation_time);
-	rc = nw_reduce(x, m->n, y, all->n_rows, NULL, 0, &all->options, &r->result);
+	rc = nw_reduce(
+	    &(struct nw_table){ x, m->n, y, all->n_rows }, NULL, 0, &all->options, &r->result);
 	r->status =
 	    nw_status_text(rc == NW_OK ? r->result.elimination.status : NW_STATUS_UNDEFINED);
 	if (rc == NW_OK && r->result.prepared.n_rows < params->rows_min)

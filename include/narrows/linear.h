@@ -18,6 +18,14 @@
 #include "narrows/err.h"
 #include "narrows/status.h"
 
+/* Columns and the response beside them, on loan. */
+struct nw_table {
+	const double *const *x; /* columns, each of n_rows values */
+	size_t n_columns;
+	const double *y; /* response */
+	size_t n_rows;
+};
+
 #define NW_ALIAS_TOLERANCE 1e-7  /* as R's lm */
 #define NW_PERFECT_FIT     1e-24 /* SSE / SSyy below which the residuals are rounding */
 
@@ -192,8 +200,7 @@ struct nw_validation {
  * others; R^2 against the mean of all rows. Neighbouring rows resemble each other, so random folds
  * would be too kind (Bergmeir & Benitez 2012).
  */
-int
-nw_validate(const double *const *x, const struct nw_term *terms, size_t n_terms, const double *y,
-    size_t n, size_t folds, const struct nw_lm_options *opts, struct nw_validation *out);
+int nw_validate(const struct nw_table *t, const struct nw_term *terms, size_t n_terms, size_t folds,
+    const struct nw_lm_options *opts, struct nw_validation *out);
 
 #endif

@@ -107,15 +107,14 @@ struct nw_reduction {
 };
 
 /*
- * `x`: p columns of n, gaps allowed. No chunks: all rows train. One correlation matrix serves all
+ * The columns may have gaps. No chunks: all rows train. One correlation matrix serves all
  * thresholds; a scan point with as many edges as an earlier one has the same clusters (edges only
  * come with falling rho0) and is copied. n p^2 + (different scan points) (1 + folds) eliminations +
  * (checks) (2 + n_random) fits. Free with nw_reduction_clear, also after an error. NW_EINVAL:
  * chunks or sets out of range.
  */
-int
-nw_reduce(const double *const *x, size_t p, const double *y, size_t n, const struct nw_chunk *chunk,
-    size_t n_chunks, const struct nw_reduce_options *opts, struct nw_reduction *out);
+int nw_reduce(const struct nw_table *t, const struct nw_chunk *chunk, size_t n_chunks,
+    const struct nw_reduce_options *opts, struct nw_reduction *out);
 void nw_reduction_clear(struct nw_reduction *r);
 
 #endif

@@ -218,53 +218,63 @@ most_of(const uint8_t *token, uint32_t n)
 	return most[0];
 }
 
+/* Where the bits below the tokens lie while the numbers are put together. */
+struct below_reader {
+	const uint8_t *bytes;
+	size_t pos; /* bit that the next number's bits begin at */
+	size_t end; /* bit at which the caller's bytes are no longer safe to load eight at a time */
+};
+
 /*
- * Numbers i.. below n, as long as their bits begin before `end`; 16 bytes behind it can be read.
- * Those with few bits below their tokens are most, and take one load each.
+ * Puts numbers i.. below n together while their bits begin before below->end, and returns the index
+ * of the first number left over. 16 bytes behind below->end are readable. Most tokens have few bits
+ * below them, and those bits take one load.
  */
 static inline uint32_t
-join_some(const struct token_coder *coder, uint32_t i, uint32_t n, const uint8_t *below,
-    size_t *pos, size_t end, bool few, uint64_t *v)
+join_some(const struct token_coder *coder, uint32_t i, uint32_t n, struct below_reader *below,
+    bool few, uint64_t *v)
 {
 	const struct token_meaning *means;
-	size_t at = *pos;
+	const uint8_t *bytes = below->bytes;
+	size_t at = below->pos, end = below->end;
 	uint8_t token;
 
 	for (; i < n && at < end; i++) {
 		token = coder->token[i];
 		means = &coder->means[token];
 		v[i] = means->least +
-		    (few ? load_le64(below + at / 8) >> (at % 8) & means->below
-			 : bits_get(below, at, coder->n_below[token]));
+		    (few ? load_le64(bytes + at / 8) >> (at % 8) & means->below
+			 : bits_get(bytes, at, coder->n_below[token]));
 		at += coder->n_below[token];
 	}
-	*pos = at;
+	below->pos = at;
 	return i;
 }
 
 /*
- * Tokens and the bits below them, which end somewhere in `in`. Those near its end cannot be fetched
- * eight bytes at a time, and are fetched from a copy that has zeros behind.
+ * Tokens and the bits below them, which end somewhere in `in`. Bits near the end of `in` cannot be
+ * loaded eight bytes at a time; the loop takes them from a copy that has zeros behind its end.
  */
 static int
 join_tokens(
     const struct token_coder *coder, uint32_t n, bool few, struct byte_reader *in, uint64_t *v)
 {
 	uint8_t tail[4 * BITS_SLACK_BYTES] = { 0 };
-	size_t left = reader_left(in), pos = 0,
+	size_t left = reader_left(in),
 	       safe = left > BITS_SLACK_BYTES ? (left - BITS_SLACK_BYTES) * 8 : 0, from;
+	struct below_reader below = { in->at, 0, safe };
 	uint32_t i;
 
-	i = few ? join_some(coder, 0, n, in->at, &pos, safe, true, v)
-		: join_some(coder, 0, n, in->at, &pos, safe, false, v);
-	from = pos / 8;
+	i = few ? join_some(coder, 0, n, &below, true, v)
+		: join_some(coder, 0, n, &below, false, v);
+	from = below.pos / 8;
 	if (i < n && from <= left) {
 		memcpy(tail, in->at + from, left - from);
-		pos -= from * 8;
-		i = join_some(coder, i, n, tail, &pos, (left - from) * 8 + 1, false, v);
-		pos += from * 8;
+		below = (struct below_reader){ tail, below.pos % 8, (left - from) * 8 + 1 };
+		i = join_some(coder, i, n, &below, false, v);
+		below.pos += from * 8;
 	}
-	return i < n || read_bytes(in, (pos + 7) / 8) == NULL ? NW_ECORRUPT : NW_OK;
+	return i < n || read_bytes(in, (below.pos + 7) / 8) == NULL ? NW_ECORRUPT : NW_OK;
 }
 
 int

@@ -161,7 +161,7 @@ reduce(struct nw_reduce_options o)
 {
 	struct nw_reduction r;
 
-	if (nw_reduce(columns, METRICS, y, N, NULL, 0, &o, &r) != NW_OK ||
+	if (nw_reduce(&(struct nw_table){ columns, METRICS, y, N }, NULL, 0, &o, &r) != NW_OK ||
 	    r.elimination.status != NW_STATUS_OK)
 		fail("reduction");
 	sink = (double)r.elimination.n_kept;

@@ -2,6 +2,7 @@
 /* Clusters: chains, ties, thresholds, thin data, and how often noise forms one. */
 #include "tests/check.h"
 #include "narrows/correlate.h"
+#include "narrows/linear.h"
 #include "tests/noise.h"
 #include "tests/rdata.h"
 
@@ -9,12 +10,11 @@ enum { N = 240 };
 
 /* One call from columns to clusters. */
 static int
-cluster(const double *const *x, size_t p, const double *y, size_t n, struct nw_cluster_options opts,
-    enum nw_missing missing, struct nw_prepared *prep, struct nw_correlations *c,
-    struct nw_clusters *cl)
+cluster(struct nw_table t, struct nw_cluster_options opts, enum nw_missing missing,
+    struct nw_prepared *prep, struct nw_correlations *c, struct nw_clusters *cl)
 {
 	struct nw_prepare_options prepare = { 0.2, missing, false };
-	int rc = nw_prepare(x, p, y, n, &prepare, true, prep);
+	int rc = nw_prepare(t.x, t.n_columns, t.y, t.n_rows, &prepare, true, prep);
 
 	memset(cl, 0, sizeof(*cl));
 	memset(c, 0, sizeof(*c));
@@ -40,7 +40,7 @@ test_mtcars(void)
 	struct nw_correlations c;
 	struct nw_clusters cl;
 
-	CHECK_INT(cluster(mtcars_x, MTCARS_P, mtcars_mpg, MTCARS_N,
+	CHECK_INT(cluster((struct nw_table){ mtcars_x, MTCARS_P, mtcars_mpg, MTCARS_N },
 		      (struct nw_cluster_options){ 0.8, 0.05, false }, NW_MISSING_LISTWISE, &prep,
 		      &c, &cl),
 	    NW_OK);
@@ -75,8 +75,9 @@ test_chain(void)
 		b_image[i] = 1e9 - 1e3 * b[i];
 		resp[i] = b[i] + noise_normal();
 	}
-	CHECK_INT(cluster(x, 4, resp, N, (struct nw_cluster_options){ 0.95, 0.05, false },
-		      NW_MISSING_LISTWISE, &prep, &c, &cl),
+	CHECK_INT(cluster((struct nw_table){ x, 4, resp, N },
+		      (struct nw_cluster_options){ 0.95, 0.05, false }, NW_MISSING_LISTWISE, &prep,
+		      &c, &cl),
 	    NW_OK);
 	CHECK_INT(cl.n_clusters, 1);
 	CHECK_INT(cl.n_edges, 5); /* all but a - c */
@@ -85,18 +86,21 @@ test_chain(void)
 	clear(&prep, &c, &cl);
 	for (size_t i = 0; i < N; i++)
 		resp[i] = b_image[i];
-	CHECK_INT(cluster(x, 4, resp, N, (struct nw_cluster_options){ 0.95, 0.05, false },
-		      NW_MISSING_LISTWISE, &prep, &c, &cl),
+	CHECK_INT(cluster((struct nw_table){ x, 4, resp, N },
+		      (struct nw_cluster_options){ 0.95, 0.05, false }, NW_MISSING_LISTWISE, &prep,
+		      &c, &cl),
 	    NW_OK);
 	CHECK_INT(cl.rep[0], 1); /* b and its image tie but for rounding: the first */
 	clear(&prep, &c, &cl);
-	CHECK_INT(cluster(x, 4, resp, N, (struct nw_cluster_options){ 1, 0.05, false },
-		      NW_MISSING_LISTWISE, &prep, &c, &cl),
+	CHECK_INT(
+	    cluster((struct nw_table){ x, 4, resp, N },
+		(struct nw_cluster_options){ 1, 0.05, false }, NW_MISSING_LISTWISE, &prep, &c, &cl),
 	    NW_OK);
 	CHECK_INT(cl.n_clusters, 4); /* nothing exceeds 1 */
 	clear(&prep, &c, &cl);
-	CHECK_INT(cluster(x, 4, resp, 3, (struct nw_cluster_options){ 0, 0.05, false },
-		      NW_MISSING_LISTWISE, &prep, &c, &cl),
+	CHECK_INT(
+	    cluster((struct nw_table){ x, 4, resp, 3 },
+		(struct nw_cluster_options){ 0, 0.05, false }, NW_MISSING_LISTWISE, &prep, &c, &cl),
 	    NW_OK);
 	CHECK_INT(cl.n_clusters, 4); /* three rows prove nothing */
 	clear(&prep, &c, &cl);
@@ -113,13 +117,17 @@ test_edges(void)
 	struct nw_correlations c;
 	struct nw_clusters cl;
 
-	CHECK_INT(cluster(x, 3, flat, 6, opts, NW_MISSING_LISTWISE, &prep, &c, &cl), NW_OK);
+	CHECK_INT(
+	    cluster((struct nw_table){ x, 3, flat, 6 }, opts, NW_MISSING_LISTWISE, &prep, &c, &cl),
+	    NW_OK);
 	CHECK_INT(cl.n_metrics, 2);
 	CHECK_INT(cl.n_clusters, 1); /* r is 1 but for rounding */
 	CHECK_INT(cl.rep[0], 0);     /* no r with a constant response: the first */
 	CHECK(isnan(c.r_response[0]));
 	clear(&prep, &c, &cl);
-	CHECK_INT(cluster(x, 0, up, 6, opts, NW_MISSING_LISTWISE, &prep, &c, &cl), NW_OK);
+	CHECK_INT(
+	    cluster((struct nw_table){ x, 0, up, 6 }, opts, NW_MISSING_LISTWISE, &prep, &c, &cl),
+	    NW_OK);
 	CHECK_INT(cl.n_clusters, 0);
 	clear(&prep, &c, &cl);
 }
@@ -141,7 +149,9 @@ test_pairwise(void)
 		b[i] = a[i] + 0.1 * noise_normal();
 		d[i] = i % 8 == 0 ? NAN : b[i] + 0.1 * noise_normal();
 	}
-	CHECK_INT(cluster(x, 3, resp, N, opts, NW_MISSING_PAIRWISE, &prep, &c, &cl), NW_OK);
+	CHECK_INT(
+	    cluster((struct nw_table){ x, 3, resp, N }, opts, NW_MISSING_PAIRWISE, &prep, &c, &cl),
+	    NW_OK);
 	CHECK_INT(prep.n_rows, N);
 	CHECK_INT(c.n_pairs[1], N);
 	CHECK_INT(c.n_pairs[2], N - N / 8);
@@ -169,8 +179,9 @@ test_noise(void)
 
 			noise_ar(a, N, 0.9);
 			noise_ar(b, N, 0.9);
-			cluster(x, 2, a, N, (struct nw_cluster_options){ 0, 0.05, n_eff },
-			    NW_MISSING_LISTWISE, &prep, &c, &cl);
+			cluster((struct nw_table){ x, 2, a, N },
+			    (struct nw_cluster_options){ 0, 0.05, n_eff }, NW_MISSING_LISTWISE,
+			    &prep, &c, &cl);
 			edges += (int)cl.n_edges;
 			clear(&prep, &c, &cl);
 		}

@@ -13,8 +13,9 @@ test_swiss(void)
 {
 	struct nw_validation v;
 
-	CHECK_INT(
-	    nw_validate(swiss_x, NULL, SWISS_P, swiss_fertility, SWISS_N, 5, &plain, &v), NW_OK);
+	CHECK_INT(nw_validate(&(struct nw_table){ swiss_x, SWISS_P, swiss_fertility, SWISS_N },
+		      NULL, SWISS_P, 5, &plain, &v),
+	    NW_OK);
 	CHECK_INT(v.status, NW_STATUS_OK);
 	CHECK_NEAR(v.r2, 0.7067350015927254, 1e-13, 0);
 	CHECK_NEAR(v.adj_r2, 0.6709709773967163, 1e-13, 0);
@@ -41,12 +42,14 @@ test_leave_one_out(void)
 		sum[i] = (a[i] - 1e9) - 2 * b[i];
 		y[i] = a[i] - 1e9 + b[i] * b[i] + noise_normal();
 	}
-	CHECK_INT(nw_validate(x, terms, 4, y, N, N, &plain, &v), NW_OK);
+	CHECK_INT(nw_validate(&(struct nw_table){ x, 4, y, N }, terms, 4, N, &plain, &v), NW_OK);
 	CHECK_INT(v.rank, 3);
 	CHECK_NEAR(v.blocked_cv_r2, v.predicted_r2, 1e-9, 0);
-	CHECK_INT(nw_validate(x, terms, 4, y, N, N, &(struct nw_lm_options){ true, 0 }, &v), NW_OK);
+	CHECK_INT(nw_validate(&(struct nw_table){ x, 4, y, N }, terms, 4, N,
+		      &(struct nw_lm_options){ true, 0 }, &v),
+	    NW_OK);
 	CHECK_INT(v.rank, 4);
-	CHECK_INT(nw_validate(x, terms, 4, y, N, 1, &plain, &v), NW_OK);
+	CHECK_INT(nw_validate(&(struct nw_table){ x, 4, y, N }, terms, 4, 1, &plain, &v), NW_OK);
 	CHECK(isnan(v.blocked_cv_r2) && !isnan(v.press));
 }
 
@@ -63,7 +66,7 @@ test_leverage(void)
 	noise_fill(a, N);
 	noise_fill(y, N);
 	spike[7] = 3;
-	CHECK_INT(nw_validate(x, NULL, 2, y, N, 5, &plain, &v), NW_OK);
+	CHECK_INT(nw_validate(&(struct nw_table){ x, 2, y, N }, NULL, 2, 5, &plain, &v), NW_OK);
 	CHECK(isnan(v.press) && isnan(v.predicted_r2));
 	CHECK(!isnan(v.r2) && !isnan(v.blocked_cv_r2));
 }
@@ -85,7 +88,9 @@ test_noise(void)
 		for (size_t j = 0; j < P; j++)
 			noise_fill(x[j], N);
 		noise_fill(y, N);
-		CHECK_INT(nw_validate(columns, NULL, P, y, N, 5, &plain, &v), NW_OK);
+		CHECK_INT(
+		    nw_validate(&(struct nw_table){ columns, P, y, N }, NULL, P, 5, &plain, &v),
+		    NW_OK);
 		r2 += v.r2 / TRIES;
 		adjusted += v.adj_r2 / TRIES;
 		predicted += v.predicted_r2 / TRIES;
@@ -106,15 +111,16 @@ test_undefined(void)
 	static const double *const x[] = { up, zig, zag };
 	struct nw_validation v;
 
-	CHECK_INT(nw_validate(x, NULL, 3, flat, 4, 2, &plain, &v), NW_OK);
+	CHECK_INT(nw_validate(&(struct nw_table){ x, 3, flat, 4 }, NULL, 3, 2, &plain, &v), NW_OK);
 	CHECK_INT(v.status, NW_STATUS_CONSTANT_RESPONSE);
 	CHECK(isnan(v.r2) && isnan(v.press) && isnan(v.blocked_cv_r2));
-	CHECK_INT(nw_validate(x, NULL, 3, zag, 3, 2, &plain, &v), NW_OK);
+	CHECK_INT(nw_validate(&(struct nw_table){ x, 3, zag, 3 }, NULL, 3, 2, &plain, &v), NW_OK);
 	CHECK_INT(v.status, NW_STATUS_UNDERDETERMINED);
 	CHECK(isnan(v.r2) && isnan(v.press));
-	CHECK_INT(nw_validate(x, NULL, 3, zag, 0, 2, &plain, &v), NW_OK);
+	CHECK_INT(nw_validate(&(struct nw_table){ x, 3, zag, 0 }, NULL, 3, 2, &plain, &v), NW_OK);
 	CHECK_INT(v.status, NW_STATUS_INSUFFICIENT);
-	CHECK_INT(nw_validate(x, NULL, 1, zag, 4, 9, &plain, &v), NW_OK); /* more folds than rows */
+	CHECK_INT(nw_validate(&(struct nw_table){ x, 1, zag, 4 }, NULL, 1, 9, &plain, &v),
+	    NW_OK); /* more folds than rows */
 	CHECK(!isnan(v.blocked_cv_r2));
 	CHECK_NEAR(v.blocked_cv_r2, v.predicted_r2, 1e-12, 0);
 }

@@ -260,6 +260,13 @@ test_histogram(void)
 	nw_classes_clear(&ch);
 	nw_density_clear(&raw);
 	nw_density_clear(&hist);
+}
+
+static void
+test_buckets(void)
+{
+	struct nw_density_bucket b[3];
+	struct nw_density hist;
 
 	b[0] = (struct nw_density_bucket){ 150, 151, 900 };
 	b[1] = (struct nw_density_bucket){ 160, 161, 100 };
@@ -359,6 +366,7 @@ main(int argc, char **argv)
 	test_classes();
 	test_edges();
 	test_histogram();
+	test_buckets();
 	test_clock_step();
 	test_split();
 	return check_done("density");

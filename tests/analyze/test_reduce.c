@@ -18,6 +18,7 @@ enum {
 
 static double x[P][N], y[N];
 static const double *columns[P];
+static const struct nw_table table = { columns, P, y, N };
 static struct nw_chunk chunks[CHUNKS];
 
 /* Families of near copies, loose metrics, constants; families 0, 1, 2 and loose metric 0 drive the
@@ -81,7 +82,7 @@ test_truth(void)
 	main_set = (struct nw_metric_set){ 4, usual };
 	opts.main = main_set;
 	make();
-	CHECK_INT(nw_reduce(columns, P, y, N, chunks, CHUNKS, &opts, &r), NW_OK);
+	CHECK_INT(nw_reduce(&table, chunks, CHUNKS, &opts, &r), NW_OK);
 	CHECK_INT(r.elimination.status, NW_STATUS_OK);
 	CHECK_INT(r.n_metrics, P);
 	CHECK_INT(r.prepared.n_rows, CHUNK);
@@ -128,7 +129,7 @@ test_scan(void)
 	opts.folds = 4;
 	opts.n_random = 0;
 	make();
-	CHECK_INT(nw_reduce(columns, P, y, N, chunks, CHUNKS, &opts, &all), NW_OK);
+	CHECK_INT(nw_reduce(&table, chunks, CHUNKS, &opts, &all), NW_OK);
 	CHECK_INT(all.n_scan, opts.n_thresholds);
 	for (size_t i = 0; i < all.n_scan; i++) {
 		const struct nw_scan_point *p = &all.scan[i];
@@ -136,7 +137,7 @@ test_scan(void)
 
 		single.n_thresholds = 0;
 		single.cluster.rho0 = thresholds[i];
-		CHECK_INT(nw_reduce(columns, P, y, N, chunks, CHUNKS, &single, &one), NW_OK);
+		CHECK_INT(nw_reduce(&table, chunks, CHUNKS, &single, &one), NW_OK);
 		CHECK(p->threshold == thresholds[i]);
 		CHECK_INT(p->n_clusters, one.clusters.n_clusters);
 		CHECK_INT(p->n_edges, one.clusters.n_edges);
@@ -169,8 +170,8 @@ test_better(void)
 		    0.3 * (x[32][i] - x[30][i] - x[31][i]);
 		x[33][i] = i < 3 ? (double)i : 0;
 	}
-	CHECK_INT(nw_reduce(columns, P, y, N, chunks, CHUNKS, &faithful, &plain), NW_OK);
-	CHECK_INT(nw_reduce(columns, P, y, N, chunks, CHUNKS, &better, &good), NW_OK);
+	CHECK_INT(nw_reduce(&table, chunks, CHUNKS, &faithful, &plain), NW_OK);
+	CHECK_INT(nw_reduce(&table, chunks, CHUNKS, &better, &good), NW_OK);
 	CHECK(keeps(&plain, 30) && keeps(&plain, 31) && keeps(&plain, 32));
 	CHECK(!keeps(&good, 32));
 	CHECK(keeps_family(&good, 0));
@@ -198,7 +199,7 @@ test_honesty(void)
 	make();
 	noise_fill(y, N);
 	opts.eliminate.f_remove = 0;
-	CHECK_INT(nw_reduce(columns, P, y, N, short_chunks, 2, &opts, &r), NW_OK);
+	CHECK_INT(nw_reduce(&table, short_chunks, 2, &opts, &r), NW_OK);
 	CHECK_INT(r.elimination.n_kept, r.clusters.n_clusters);
 	CHECK(r.too_many_terms);
 	CHECK_NEAR(r.check[0].selected.r2, (double)(FAMILIES + LOOSE) / 79, 0, 0.2);
@@ -212,16 +213,16 @@ test_honesty(void)
 				CHECK(r.random[i].metric[a] != r.random[i].metric[b] &&
 				    r.random[i].metric[a] < P);
 	}
-	CHECK_INT(nw_reduce(columns, P, y, N, short_chunks, 2, &opts, &again), NW_OK);
+	CHECK_INT(nw_reduce(&table, short_chunks, 2, &opts, &again), NW_OK);
 	CHECK(memcmp(r.check[0].random_r2, again.check[0].random_r2, 20 * sizeof(double)) == 0);
 	nw_reduction_clear(&again);
 	opts.seed = 2;
-	CHECK_INT(nw_reduce(columns, P, y, N, short_chunks, 2, &opts, &again), NW_OK);
+	CHECK_INT(nw_reduce(&table, short_chunks, 2, &opts, &again), NW_OK);
 	CHECK(r.check[0].random_r2[0] != again.check[0].random_r2[0]);
 	nw_reduction_clear(&again);
 	opts.random = r.random;
 	/* sets drawn elsewhere */
-	CHECK_INT(nw_reduce(columns, P, y, N, short_chunks, 2, &opts, &again), NW_OK);
+	CHECK_INT(nw_reduce(&table, short_chunks, 2, &opts, &again), NW_OK);
 	CHECK(r.check[0].random_r2[7] == again.check[0].random_r2[7]);
 	nw_reduction_clear(&again);
 	nw_reduction_clear(&r);
@@ -238,7 +239,7 @@ test_quadratic(void)
 		y[i] = x[40][i] * x[40][i] + 0.5 * x[30][i] + 0.3 * noise_normal();
 	opts.eliminate.quadratic = NW_QUADRATIC_RAW;
 	opts.eliminate.f_remove = NAN;
-	CHECK_INT(nw_reduce(columns, P, y, N, chunks, CHUNKS, &opts, &r), NW_OK);
+	CHECK_INT(nw_reduce(&table, chunks, CHUNKS, &opts, &r), NW_OK);
 	CHECK(keeps(&r, 40) && keeps(&r, 30));
 	CHECK(r.check[0].selected.r2 > 0.85 && r.check[0].out_of_sample_r2 > 0.8);
 	/* x and x^2 of every kept metric */
@@ -263,11 +264,11 @@ test_screen(void)
 	for (size_t i = 0; i < N; i++)
 		y[i] = 3 * x[35][i] + noise_normal();
 	faithful.cluster.rho0 = 1;
-	CHECK_INT(nw_reduce(columns, P, y, N, &chunk, 1, &faithful, &r), NW_OK);
+	CHECK_INT(nw_reduce(&table, &chunk, 1, &faithful, &r), NW_OK);
 	CHECK_INT(r.elimination.status, NW_STATUS_UNDERDETERMINED);
 	CHECK_INT(r.n_screened_out, 0);
 	nw_reduction_clear(&r);
-	CHECK_INT(nw_reduce(columns, P, y, N, &chunk, 1, &better, &r), NW_OK);
+	CHECK_INT(nw_reduce(&table, &chunk, 1, &better, &r), NW_OK);
 	CHECK_INT(r.elimination.status, NW_STATUS_OK);
 	CHECK_INT(r.elimination.n_metrics, (int)(ROWS / log(ROWS)));
 	CHECK_INT(r.n_screened_out, r.clusters.n_clusters - r.elimination.n_metrics);
@@ -276,7 +277,7 @@ test_screen(void)
 	for (int i = 0; i < TRIES; i++) {
 		make();
 		noise_fill(y, N);
-		CHECK_INT(nw_reduce(columns, P, y, N, &chunk, 1, &better, &r), NW_OK);
+		CHECK_INT(nw_reduce(&table, &chunk, 1, &better, &r), NW_OK);
 		noise_r2 += r.scan[3].out_of_sample_r2 / TRIES;
 		nw_reduction_clear(&r);
 	}
@@ -297,7 +298,7 @@ test_drift(void)
 		y[i] += 0.1 * (double)i;
 	}
 	/* no chunks: all rows train */
-	CHECK_INT(nw_reduce(columns, P, y, N, NULL, 0, &opts, &r), NW_OK);
+	CHECK_INT(nw_reduce(&table, NULL, 0, &opts, &r), NW_OK);
 	CHECK_INT(r.prepared.n_rows, N);
 	CHECK_INT(r.n_checks, 0);
 	CHECK(isnan(r.mean.r2));
@@ -324,7 +325,7 @@ test_gaps(void)
 		if (i == 5)
 			y[i] = INFINITY;
 	}
-	CHECK_INT(nw_reduce(columns, P, y, N, chunks, CHUNKS, &opts, &r), NW_OK);
+	CHECK_INT(nw_reduce(&table, chunks, CHUNKS, &opts, &r), NW_OK);
 	CHECK_INT(r.prepared.n_rows, CHUNK - CHUNK / 10 - 1);
 	CHECK(keeps_family(&r, 0));
 	CHECK_INT(r.check[1].selected.status, NW_STATUS_INSUFFICIENT);
@@ -332,7 +333,7 @@ test_gaps(void)
 	CHECK(!isnan(r.check[0].out_of_sample_r2) && !isnan(r.mean.out_of_sample_r2));
 	nw_reduction_clear(&r);
 	opts.prepare.missing = NW_MISSING_PAIRWISE;
-	CHECK_INT(nw_reduce(columns, P, y, N, chunks, CHUNKS, &opts, &r), NW_OK);
+	CHECK_INT(nw_reduce(&table, chunks, CHUNKS, &opts, &r), NW_OK);
 	CHECK_INT(r.prepared.n_rows, CHUNK - 1);
 	CHECK_INT(r.elimination.n_rows, CHUNK - CHUNK / 10 - 1);
 	CHECK(keeps_family(&r, 0));
@@ -351,7 +352,8 @@ test_undefined(void)
 	static const size_t wrong[] = { P };
 
 	make();
-	CHECK_INT(nw_reduce(columns, P, flat, N, chunks, CHUNKS, &opts, &r), NW_OK);
+	CHECK_INT(
+	    nw_reduce(&(struct nw_table){ columns, P, flat, N }, chunks, CHUNKS, &opts, &r), NW_OK);
 	CHECK_INT(r.elimination.status, NW_STATUS_CONSTANT_RESPONSE);
 	CHECK_INT(r.n_checks, 0);
 	CHECK(isnan(r.scan[0].r2));
@@ -359,21 +361,22 @@ test_undefined(void)
 	opts = nw_reduce_faithful();
 	opts.n_thresholds = 2;
 	opts.threshold = thresholds;
-	CHECK_INT(nw_reduce(columns, P, y, N, tiny, 2, &opts, &r), NW_OK);
+	CHECK_INT(nw_reduce(&table, tiny, 2, &opts, &r), NW_OK);
 	CHECK_INT(r.elimination.status, NW_STATUS_UNDERDETERMINED);
 	CHECK_INT(r.scan[1].status, NW_STATUS_UNDERDETERMINED);
 	CHECK(isnan(r.scan[1].r2));
 	nw_reduction_clear(&r);
-	CHECK_INT(nw_reduce(columns, P, y, N, &beyond, 1, &opts, &r), NW_EINVAL);
+	CHECK_INT(nw_reduce(&table, &beyond, 1, &opts, &r), NW_EINVAL);
 	nw_reduction_clear(&r);
-	CHECK_INT(nw_reduce(columns, P, y, N, &none, 1, &opts, &r), NW_OK);
+	CHECK_INT(nw_reduce(&table, &none, 1, &opts, &r), NW_OK);
 	CHECK_INT(r.elimination.status, NW_STATUS_INSUFFICIENT);
 	nw_reduction_clear(&r);
-	CHECK_INT(nw_reduce(columns, 0, y, N, chunks, CHUNKS, &opts, &r), NW_OK); /* no metrics */
+	CHECK_INT(nw_reduce(&(struct nw_table){ columns, 0, y, N }, chunks, CHUNKS, &opts, &r),
+	    NW_OK); /* no metrics */
 	CHECK_INT(r.elimination.n_kept, 0);
 	nw_reduction_clear(&r);
 	opts.main = (struct nw_metric_set){ 1, wrong };
-	CHECK_INT(nw_reduce(columns, P, y, N, chunks, CHUNKS, &opts, &r), NW_EINVAL);
+	CHECK_INT(nw_reduce(&table, chunks, CHUNKS, &opts, &r), NW_EINVAL);
 	nw_reduction_clear(&r);
 }
 

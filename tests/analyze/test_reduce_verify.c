@@ -65,7 +65,7 @@ try_reduce(void)
 	opts.main = (struct nw_metric_set){ 2, usual };
 	opts.eliminate.quadratic = NW_QUADRATIC_CENTERED;
 	opts.prepare.missing = NW_MISSING_PAIRWISE;
-	rc = nw_reduce(columns, P, y, N, chunks, 2, &opts, &r);
+	rc = nw_reduce(&(struct nw_table){ columns, P, y, N }, chunks, 2, &opts, &r);
 	nw_reduction_clear(&r);
 	return rc;
 }
@@ -87,7 +87,7 @@ try_validate(void)
 	static const struct nw_lm_options plain;
 	struct nw_validation v;
 
-	return nw_validate(columns, NULL, P, y, N, 3, &plain, &v);
+	return nw_validate(&(struct nw_table){ columns, P, y, N }, NULL, P, 3, &plain, &v);
 }
 
 static int
@@ -152,7 +152,7 @@ test_draws(void)
 	double k, chi = 0, chi_first = 0;
 
 	opts.n_random = DRAWS;
-	CHECK_INT(nw_reduce(columns, P, y, N, NULL, 0, &opts, &r), NW_OK);
+	CHECK_INT(nw_reduce(&(struct nw_table){ columns, P, y, N }, NULL, 0, &opts, &r), NW_OK);
 	k = (double)r.elimination.n_metrics_kept;
 	CHECK(k >= 1 && k < P);
 	for (size_t i = 0; i < r.n_random; i++) {
