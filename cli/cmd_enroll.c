@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/quantity.h"
 #include "narrows/ca.h"
 #include "cli/cmd.h"
 #include "cli/show.h"
@@ -78,7 +79,7 @@ options_parse(struct enrolling *e, int argc, char **argv)
 		case 'd': good = days_parse(optarg, &e->days); break;
 		case 't': e->token = true; break;
 		case 'f':
-			good = conf_duration(optarg, &e->token_for_ns, &why) == NW_OK &&
+			good = quantity_duration(optarg, &e->token_for_ns, &why) == NW_OK &&
 			    e->token_for_ns > 0 && e->token_for_ns <= TOKEN_FOR_MAX_NS;
 			timed = true;
 			break;

@@ -9,7 +9,7 @@
 
 #include "cli/dial.h"
 #include "cli/httpanswer.h"
-#include "daemon/conf.h"
+#include "narrows/address.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 #include "narrows/tls.h"
@@ -37,7 +37,7 @@ base_parse(const char *base, char host[256], uint16_t *port, bool *tls)
 	snprintf(text, sizeof(text), "%.*s", (int)len, base);
 	if (strpbrk(text + (after - base), ":/") == NULL)
 		snprintf(text + len, sizeof(text) - len, ":%d", *tls ? PORT_HTTPS : PORT_HTTP);
-	return conf_address(text, host, port) == NW_OK;
+	return address_parse(text, host, port) == NW_OK;
 }
 
 static int

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "cli/cmd.h"
-#include "daemon/conf.h"
 #include "narrows/log.h"
+#include "narrows/siteconf.h"
 #include "cli/source.h"
 #include "narrows/xmalloc.h"
 
@@ -77,24 +77,33 @@ command_find(const char *name)
 
 /* --- what a command needs --- */
 
+/* The directives of narrowsd.conf that the command reads. */
+struct site {
+	char *state_dir, *tls_dir;
+};
+static const struct conf_row site_rows[] = { SITECONF_ROWS(struct site) };
+static const struct conf_table site_table = { site_rows, sizeof(site_rows) / sizeof(site_rows[0]),
+	sizeof(struct site), true };
+
 /* Fills the box's configuration from the place where the file usually lies; a state directory
  * named by the user or the environment wins. */
 static void
-conf_find(struct conf *c, const char *state_dir)
+site_find(struct site *s, const char *state_dir)
 {
 	const char *env = getenv("NARROWS_STATE");
 	char why[CONF_WHY_BYTES];
 
-	conf_init(c);
+	if (conftable_init(&site_table, s, why) < 0)
+		abort(); /* the table contradicts itself */
 	if (state_dir == NULL && env != NULL && *env != '\0')
 		state_dir = env;
 	if (state_dir == NULL && access(DEFAULT_CONF, R_OK) == 0 &&
-	    conf_read(c, DEFAULT_CONF, why) < 0)
+	    conftable_read(&site_table, s, DEFAULT_CONF, NULL, why) < 0)
 		fprintf(stderr, "narrows: %s\n", why);
 	if (state_dir == NULL)
 		return;
-	free(c->state_dir);
-	c->state_dir = xstrdup(state_dir);
+	free(s->state_dir);
+	s->state_dir = xstrdup(state_dir);
 }
 
 /*
@@ -102,7 +111,7 @@ conf_find(struct conf *c, const char *state_dir)
  * the directory where hosts keep theirs (host/lib/tlsfiles.h), else the one that the box made.
  */
 static char *
-ca_find(const struct conf *c, const char *given)
+ca_find(const struct site *site, const char *given)
 {
 	const char *dir = secure_getenv("NARROWS_TLS");
 	char *tls_dir, *path;
@@ -113,21 +122,21 @@ ca_find(const struct conf *c, const char *given)
 	if (dir != NULL || access(path, F_OK) == 0)
 		return path;
 	free(path);
-	tls_dir = conf_tls_dir(c);
+	tls_dir = siteconf_tls_dir(site->state_dir, site->tls_dir);
 	path = xasprintf("%s/ca.crt", tls_dir);
 	free(tls_dir);
 	return path;
 }
 
 static int
-run_with_source(
-    struct command_env *env, const struct globals *g, const struct conf *c, int argc, char **argv)
+run_with_source(struct command_env *env, const struct globals *g, const struct site *site, int argc,
+    char **argv)
 {
 	char *ca_path;
 	int status;
 
-	env->source = source_open(c->state_dir, g->url);
-	ca_path = ca_find(c, g->ca_path);
+	env->source = source_open(site->state_dir, g->url);
+	ca_path = ca_find(site, g->ca_path);
 	source_trust(env->source, ca_path);
 	free(ca_path);
 	status = env->command->run(env, argc, argv);
@@ -139,23 +148,23 @@ static int
 command_run(const struct command *cmd, const struct globals *g, int argc, char **argv)
 {
 	struct command_env env = { .command = cmd };
-	struct conf c;
+	struct site site;
 	char *tls_dir = NULL;
 	int status;
 
-	conf_find(&c, g->state_dir);
-	env.state_dir = c.state_dir;
+	site_find(&site, g->state_dir);
+	env.state_dir = site.state_dir;
 	if (cmd->needs == NEEDS_TLS_DIR)
-		env.tls_dir = tls_dir = conf_tls_dir(&c);
+		env.tls_dir = tls_dir = siteconf_tls_dir(site.state_dir, site.tls_dir);
 	optind = 0; /* 0, not 1: getopt begins anew and may permute again */
 	if (cmd->needs == NEEDS_SOURCE)
-		status = run_with_source(&env, g, &c, argc, argv);
+		status = run_with_source(&env, g, &site, argc, argv);
 	else if (cmd->needs == NEEDS_STATE_DIR && g->url != NULL)
 		status = command_failed(cmd->name, "works on a state directory, not over HTTP");
 	else
 		status = cmd->run(&env, argc, argv);
 	free(tls_dir);
-	conf_clear(&c);
+	conftable_clear(&site_table, &site);
 	return status;
 }
 

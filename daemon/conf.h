@@ -10,14 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "narrows/conftable.h"
 #include "narrows/store.h"
 
-enum {
-	CONF_WHY_BYTES = 256,
-	CONF_DIRECTIVES_MAX = 64,
-	CONF_LISTENERS_MAX = 16,
-	STORE_MAX_BYTES_MIN = 16 << 20
-};
+enum { CONF_LISTENERS_MAX = 16, STORE_MAX_BYTES_MIN = 16 << 20 };
 
 struct conf {
 	char *state_dir;
@@ -25,7 +21,7 @@ struct conf {
 	char *listen_xsp_tls; /* the same, or "none" */
 	char *listen_http;
 	char *listen_https; /* "address/port" or "none" */
-	char *tls_dir;      /* below the state directory unless absolute: conf_tls_dir() */
+	char *tls_dir;      /* below the state directory unless absolute: siteconf_tls_dir() */
 	char *tls_names;
 	char *http_names; /* separated by blanks, or "none" */
 	uint64_t http_max_connections;
@@ -71,7 +67,7 @@ struct conf {
 	int64_t escalate_lease_ns; /* of every order, by hand too */
 
 	char *path; /* of the file that was read, and the line of each directive in it */
-	unsigned line[CONF_DIRECTIVES_MAX];
+	unsigned line[CONF_ROWS_MAX];
 };
 
 /* Defaults. */
@@ -87,13 +83,6 @@ int conf_override(struct conf *c, const char *assignment, char why[CONF_WHY_BYTE
  */
 int conf_check(const struct conf *c, char why[CONF_WHY_BYTES]);
 
-/* Splits "address/port" or "address:port" ("[v6]:port"). NW_EINVAL. host has room for 256 bytes. */
-int conf_address(const char *text, char host[256], uint16_t *port);
-bool conf_is_loopback(const char *host);
-/* "100 ms", as the directives take it. NW_EINVAL with static *why. */
-int conf_duration(const char *text, int64_t *out_ns, const char **why);
 bool conf_is_none(const char *value);
-/* free() it. */
-char *conf_tls_dir(const struct conf *c);
 
 #endif

@@ -16,6 +16,8 @@
 #include <event2/listener.h>
 
 #include "daemon/control.h"
+#include "narrows/address.h"
+#include "narrows/quantity.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
@@ -68,9 +70,10 @@ connection_parse(char *text, struct nw_order *o)
 	if (other == NULL)
 		return false;
 	*other++ = '\0';
-	return conf_address(text, host, &o->sport) == NW_OK &&
+	return address_parse(text, host, &o->sport) == NW_OK &&
 	    text_put(o->src, sizeof(o->src), host) &&
-	    conf_address(other, host, &o->dport) == NW_OK && text_put(o->dst, sizeof(o->dst), host);
+	    address_parse(other, host, &o->dport) == NW_OK &&
+	    text_put(o->dst, sizeof(o->dst), host);
 }
 
 /* One "name=value". */
@@ -84,11 +87,11 @@ option_parse(char *word, struct nw_order *o, int64_t *keep_ns, const char **why)
 		return false;
 	*value++ = '\0';
 	if (strcmp(word, "interval") == 0)
-		return conf_duration(value, &o->collection_ns, why) == NW_OK;
+		return quantity_duration(value, &o->collection_ns, why) == NW_OK;
 	if (strcmp(word, "report") == 0)
-		return conf_duration(value, &o->report_ns, why) == NW_OK;
+		return quantity_duration(value, &o->report_ns, why) == NW_OK;
 	if (strcmp(word, "for") == 0)
-		return conf_duration(value, keep_ns, why) == NW_OK;
+		return quantity_duration(value, keep_ns, why) == NW_OK;
 	if (strcmp(word, "event") == 0)
 		return text_put(o->event_type, sizeof(o->event_type), value);
 	if (strcmp(word, "task") == 0)
@@ -120,7 +123,7 @@ answer_order(struct control *c, const char *host, uint16_t opt, char *rest, int6
 
 	if (opt == NW_OPT_RATE &&
 	    ((word = word_next(&rest)) == NULL ||
-		conf_duration(word, &o.collection_ns, &why) < 0)) {
+		quantity_duration(word, &o.collection_ns, &why) < 0)) {
 		answer_error(out, word != NULL ? word : "rate", word != NULL ? why : "how often?");
 		return;
 	}

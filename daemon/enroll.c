@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/box.h"
+#include "narrows/siteconf.h"
 #include "narrows/log.h"
 #include "narrows/token.h"
 #include "narrows/clock.h"
@@ -27,8 +28,8 @@ int
 enroll_answer(void *arg, const char *peer, const char *body, char *out, size_t cap)
 {
 	struct box *box = arg;
-	char *tls_dir = conf_tls_dir(box->conf), secret[TOKEN_SECRET_CHARS + 1] = "",
-	     why[CONF_WHY_BYTES] = "";
+	char *tls_dir = siteconf_tls_dir(box->conf->state_dir, box->conf->tls_dir),
+	     secret[TOKEN_SECRET_CHARS + 1] = "", why[CONF_WHY_BYTES] = "";
 	size_t len = strcspn(body, "\r\n");
 	struct token_grant grant;
 	int rc;

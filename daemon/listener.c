@@ -14,6 +14,7 @@
 #include <event2/listener.h>
 
 #include "daemon/box.h"
+#include "narrows/address.h"
 #include "narrows/log.h"
 #include "daemon/peer.h"
 #include "narrows/xmalloc.h"
@@ -93,7 +94,7 @@ listen_one(struct listeners *ls, const char *address, char why[CONF_WHY_BYTES])
 	uint16_t port;
 	int rc;
 
-	if (ls->n == CONF_LISTENERS_MAX || conf_address(address, host, &port) < 0) {
+	if (ls->n == CONF_LISTENERS_MAX || address_parse(address, host, &port) < 0) {
 		snprintf(why, CONF_WHY_BYTES, "%s %.100s: not an address, or too many",
 		    ls->directive, address);
 		return NW_EINVAL;

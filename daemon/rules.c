@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/address.h"
 #include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
 #include "daemon/rules.h"
@@ -270,7 +271,7 @@ rules_connection(struct rules *r, struct session *s, const char *host, const str
 	strcpy(c->src, u->src);
 	strcpy(c->dst, u->dst);
 	/* whoever owns the other address takes part, too; on loopback everybody does */
-	if (!conf_is_loopback(u->dst) && host_add(t.e, u->dst))
+	if (!address_is_loopback(u->dst) && host_add(t.e, u->dst))
 		control_each(r->control, tell_all, &t);
 	else
 		control_each(r->control, tell_newest_connection, &t);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "narrows/siteconf.h"
 #include "narrows/ca.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
@@ -169,7 +170,7 @@ trust_open(const struct conf *c, struct trust **out, char why[CONF_WHY_BYTES])
 	int rc;
 
 	pthread_mutex_init(&t->lock, NULL);
-	t->dir = conf_tls_dir(c);
+	t->dir = siteconf_tls_dir(c->state_dir, c->tls_dir);
 	t->names = names_find(conf_is_none(c->tls_names) ? "" : c->tls_names);
 	if ((rc = ca_ensure(t->dir, why)) < 0 ||
 	    (rc = box_renew(t, nw_wall_ns() / 1000000000, why)) < 0)

@@ -16,9 +16,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/conf.h"
 #include "cli/import/import.h"
 #include "cli/progress.h"
+#include "narrows/address.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
@@ -184,7 +184,7 @@ client_connect(struct client *c)
 		return client_fail(c,
 		    "takes XSP in TLS only: let it listen on the loopback address, too "
 		    "(listen-xsp)");
-	if (conf_address(c->box, host, &port) < 0)
+	if (address_parse(c->box, host, &port) < 0)
 		return client_fail(c, "not an address: write HOST/PORT");
 	snprintf(service, sizeof(service), "%u", port);
 	if ((e = getaddrinfo(host, service, &hints, &all)) != 0)

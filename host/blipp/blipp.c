@@ -369,17 +369,18 @@ blipp_clear(struct blipp *b)
 	followers_clear(&b->followers);
 	control_client_clear(&b->control);
 	procfs_buf_clear(&b->buf);
+	blipp_conf_clear(&b->conf);
 }
 
 static int
 blipp_open(struct blipp *b)
 {
 	struct nw_provider_opts opts = {
-		.box = b->conf.box[0] != '\0' ? b->conf.box : NULL,
+		.box = b->conf.box,
 		.software = "blipp",
-		.tls_dir = b->conf.tls_dir[0] != '\0' ? b->conf.tls_dir : NULL,
+		.tls_dir = b->conf.tls_dir,
 		.queue_max_bytes = (uint32_t)b->conf.queue_bytes,
-		.spool_dir = b->conf.spool_dir[0] != '\0' ? b->conf.spool_dir : NULL,
+		.spool_dir = b->conf.spool_dir,
 		.spool_max_bytes = b->conf.spool_bytes,
 		.spool_max_age_ns = b->conf.spool_age_ns,
 		.can = "start stop rate status",
@@ -434,7 +435,7 @@ struct options {
 
 /* The file first, whatever the order on the command line: what is said there wins. */
 static int
-read_options(struct blipp *b, int argc, char **argv, struct options *o, char why[BLIPP_WHY_BYTES])
+read_options(struct blipp *b, int argc, char **argv, struct options *o, char why[CONF_WHY_BYTES])
 {
 	static const struct option longs[] = { { "once", no_argument, NULL, '1' },
 		{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
@@ -468,7 +469,7 @@ read_options(struct blipp *b, int argc, char **argv, struct options *o, char why
 		}
 	}
 	if (rc == NW_OK && optind < argc) {
-		snprintf(why, BLIPP_WHY_BYTES, "%.80s: unexpected argument", argv[optind]);
+		snprintf(why, CONF_WHY_BYTES, "%.80s: unexpected argument", argv[optind]);
 		rc = NW_EINVAL;
 	}
 	return rc;
@@ -479,7 +480,7 @@ main(int argc, char **argv)
 {
 	static struct blipp b;
 	struct options o = { 0 };
-	char why[BLIPP_WHY_BYTES] = "";
+	char why[CONF_WHY_BYTES] = "";
 	sigset_t while_waiting;
 	int rc;
 

@@ -8,32 +8,37 @@
 #include <stdint.h>
 
 #include "host/blipp/probe.h"
+#include "narrows/conftable.h"
 
-enum { BLIPP_PROBES = 10, BLIPP_TEXT_BYTES = 256, BLIPP_WHY_BYTES = 256 };
+enum { BLIPP_PROBES = 10 };
 
 extern const struct probe *const blipp_probes[BLIPP_PROBES];
-extern const char *const blipp_event_types[BLIPP_PROBES]; /* how those of each probe begin */
+/* How the event types of each probe begin. */
+extern const char *const blipp_event_types[BLIPP_PROBES];
 
+/* A text is NULL where no directive sets it. */
 struct blipp_conf {
-	char tls_dir[BLIPP_TEXT_BYTES]; /* "": the provider looks where it usually does */
-	char box[BLIPP_TEXT_BYTES];     /* empty: the provider's default */
-	char host[BLIPP_TEXT_BYTES];    /* empty: the host's name */
+	char *tls_dir; /* NULL: the provider's usual directories */
+	char *box;     /* NULL: the provider's default */
+	char *host;    /* NULL: the host's own name */
 	int64_t interval_ns;
-	int64_t report_ns; /* 0: every sample at once */
+	int64_t report_ns; /* 0 reports every sample at once */
 	uint64_t queue_bytes;
-	char spool_dir[BLIPP_TEXT_BYTES]; /* empty: below NARROWS_SPOOL, or none */
+	char *spool_dir; /* NULL: the directory below NARROWS_SPOOL, if that is set */
 	uint64_t spool_bytes;
 	int64_t spool_age_ns;
-	bool probes[BLIPP_PROBES]; /* wanted, in the order of blipp_probes */
+	bool probes[BLIPP_PROBES]; /* probes that are wanted, in the order of blipp_probes */
 };
 
-void blipp_conf_init(struct blipp_conf *c); /* defaults */
-/* Reads a file over c. NW_EINVAL, NW_EIO: why has "file:line: what is wrong"; c is as it was. */
-int blipp_conf_read(struct blipp_conf *c, const char *path, char why[BLIPP_WHY_BYTES]);
-/* One directive. NW_EINVAL with why. */
-int blipp_conf_set(
-    struct blipp_conf *c, const char *name, const char *value, char why[BLIPP_WHY_BYTES]);
-/* One "name=value" of the command line. */
-int blipp_conf_override(struct blipp_conf *c, const char *assignment, char why[BLIPP_WHY_BYTES]);
+/* Sets the defaults; blipp_conf_clear() frees the texts. */
+void blipp_conf_init(struct blipp_conf *c);
+void blipp_conf_clear(struct blipp_conf *c);
+/* Reads a file over c. On an error why has "file:line: what is wrong" and c is unchanged. */
+int blipp_conf_read(struct blipp_conf *c, const char *path, char why[CONF_WHY_BYTES]);
+/* Sets one directive. NW_EINVAL with why. */
+int
+blipp_conf_set(struct blipp_conf *c, const char *name, const char *value, char why[CONF_WHY_BYTES]);
+/* Sets one "name=value" of the command line. */
+int blipp_conf_override(struct blipp_conf *c, const char *assignment, char why[CONF_WHY_BYTES]);
 
 #endif

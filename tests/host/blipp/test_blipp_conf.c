@@ -50,7 +50,7 @@ static const char *const bad[] = {
 int
 main(void)
 {
-	char why[BLIPP_WHY_BYTES];
+	char why[CONF_WHY_BYTES];
 	struct blipp_conf c;
 	size_t i;
 	int fd = mkstemp(path);
@@ -69,7 +69,9 @@ main(void)
 		CHECK(why[0] != '\0');
 	}
 	CHECK_INT(blipp_conf_override(&c, "interval=soon", why), NW_EINVAL);
-	CHECK_STR(why, "interval: \"soon\" is not a time from 10 ms to 60 m");
+	CHECK_STR(why, "-o interval=soon: interval soon: not a number");
+	CHECK_INT(blipp_conf_override(&c, "interval=2 h", why), NW_EINVAL);
+	CHECK_STR(why, "-o interval=2 h: interval 2 h: out of range 10 ms to 60 m");
 
 	write_file("# a comment\n\n  box   192.0.2.1/5010  # the box\nhost dtn7\nqueue-size 8 "
 		   "MiB\nprobes cpu clock\n");
@@ -81,7 +83,7 @@ main(void)
 		CHECK_INT(
 		    c.probes[i], blipp_probes[i] == &probe_cpu || blipp_probes[i] == &probe_clock);
 
-	CHECK_STR(c.spool_dir, "");
+	CHECK(c.spool_dir == NULL);
 	write_file("spool-dir /var/spool/x\nspool-max-size 2 GiB\nspool-max-age 36 h\n");
 	CHECK_INT(blipp_conf_read(&c, path, why), NW_OK);
 	CHECK_STR(c.spool_dir, "/var/spool/x");
@@ -95,9 +97,13 @@ main(void)
 	CHECK_INT(blipp_conf_read(&c, path, why), NW_EINVAL);
 	CHECK(strstr(why, ":3: intervall: unknown directive") != NULL);
 	CHECK_STR(c.host, "dtn7"); /* as it was */
+	write_file("interval 2\nhost a\ninterval 3\n");
+	CHECK_INT(blipp_conf_read(&c, path, why), NW_EINVAL);
+	CHECK(strstr(why, ":3: interval: given twice") != NULL);
 	write_file("host");
 	CHECK_INT(blipp_conf_read(&c, path, why), NW_EINVAL);
 	unlink(path);
 	CHECK_INT(blipp_conf_read(&c, path, why), NW_EIO);
+	blipp_conf_clear(&c);
 	return check_done("blipp_conf");
 }
