@@ -95,9 +95,6 @@ void import_clear(struct import *im);
 int import_parse(struct import *im, const char *format);
 /* A metadata document of a parsed series into im->doc. */
 void import_meta(struct import *im, const struct import_series *s);
-/* The names of all formats, for help. */
-extern const char import_formats[];
-
 /* --- for parsers --- */
 
 /* "file:line:column: ..." of a place in the file. Returns NW_EPROTO. */
@@ -123,6 +120,10 @@ void import_set_unit(struct import_series *s, struct slice field, const char *un
 
 /* The next line, without its end. False behind the last. */
 bool import_line(const char **at, const char *end, struct slice *line);
+/* A copy of text for a document: 1 to max bytes of UTF-8 without NUL. NULL, and err says what is
+ * wrong with the "what". free() it. */
+char *import_text_take(
+    struct import *im, const char *at, struct slice text, const char *what, size_t max);
 bool slice_is(struct slice a, const char *text);
 bool slice_starts(struct slice a, const char *text);
 static inline struct slice
@@ -135,6 +136,12 @@ slice_of(const char *text)
 size_t import_host_index(struct import *im, const char *name, const char *sender);
 /* A document that is to be sent as it is. */
 int import_spool(struct import *im, size_t host, uint16_t opt, const uint8_t *doc, size_t len);
+
+/* Ends the row in hand of a series: the row goes to the spool. */
+int import_row_flush(struct import *im, struct import_series *s, const char *at);
+/* Whether a box would take the metadata of a series. */
+int import_meta_check(struct import *im, const struct import_series *s);
+void import_series_free(struct import_series *s);
 
 /* A sender as a box knows it, where there is no box: see daemon/origin.h. */
 struct origin *import_origin(void);
