@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* This host's addresses as words, without those that every host has (loopback, link-local). Cut at
- * whole ones. */
+/* Lists this host's addresses as words, without the addresses of every host (loopback,
+ * link-local). A word that does not fit is left out. */
 void addresses_list(char *out, size_t cap);
 
 #endif

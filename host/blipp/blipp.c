@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * blipp: what this host's CPUs, memory, disks, network and clock do, once per interval, to a box.
+ * blipp: sends the state of this host's CPUs, memory, disks, network and clock to a box, once per
+ * interval.
  *
  * One thread, one poll(2): the next sample, the socket, and chronyc's pipe. Samples are due at
  * whole multiples of the interval since 1970, so that hosts sample together (ticker.h). The box may
- * order other intervals, probes, and TCP connections to follow, for as long as it renews its lease
- * (control_client.h). Samples that need not be reported at once wait in the provider for the next report.
+ * order other intervals, probes, and TCP connections to follow, for as long as the box renews its
+ * lease (control_client.h). Samples that need not be reported at once wait in the provider for the
+ * next report.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -33,8 +35,8 @@
 #define SECOND_NS       INT64_C(1000000000)
 #define GOODBYE_NS      (2 * SECOND_NS)
 #define ONCE_GOODBYE_NS (5 * SECOND_NS)
-#define AWAY_POLL_NS \
-	(SECOND_NS / 4) /* without a socket to wait for, this often the provider may try again */
+/* time between looks at the provider, which may try again, without a socket to wait for */
+#define AWAY_POLL_NS (SECOND_NS / 4)
 
 enum { COLLECTING_BYTES = 2048, ADDRESSES_BYTES = 1024 };
 
@@ -45,7 +47,7 @@ struct blipp {
 	struct procfs_buf buf;
 	void *states[BLIPP_PROBES];
 	bool warned[BLIPP_PROBES];
-	bool absent[BLIPP_PROBES]; /* the system does not offer it */
+	bool absent[BLIPP_PROBES]; /* the system does not offer the probe's file */
 	struct ticker tickers[BLIPP_PROBES], report_ticker;
 	struct control_client control;
 	struct followers followers;
@@ -138,7 +140,7 @@ sample_due(struct blipp *b, struct clock_pair now)
 	return any;
 }
 
-/* --- what the configuration and the box's orders come to --- */
+/* --- the sum of the configuration and the box's orders --- */
 
 static void
 intervals_set(struct blipp *b, struct clock_pair now)
@@ -185,7 +187,7 @@ say_status(struct blipp *b, struct clock_pair now)
 	control_client_status(&b->control, now.mono_ns, words, b->interval_ns, b->report_ns);
 }
 
-/* What waits for a report goes when the report is due. */
+/* Samples that wait for a report go when the report is due. */
 static void
 talk(struct blipp *b, struct clock_pair now)
 {
@@ -222,7 +224,7 @@ log_connection(struct blipp *b)
 
 	nw_provider_get_stats(b->provider, &s);
 	if (s.connect_failures > 0 && !s.connected && !b->complained) {
-		b->complained = true; /* once, until it is heard of again */
+		b->complained = true; /* set by the first complaint; a new connection clears it */
 		log_line(LOG_WARNING, "box.unreachable why=\"%s\"", nw_provider_why(b->provider));
 	}
 	if (s.connected == b->connected)
@@ -315,7 +317,7 @@ run(struct blipp *b, const sigset_t *while_waiting)
 	}
 }
 
-/* Whoever runs it once wants to hear why nothing arrives, not only that. */
+/* A user of --once wants to hear why nothing arrives. */
 static void
 await_box(struct blipp *b)
 {
@@ -336,7 +338,7 @@ on_stop(int signal_number)
 	stop_wanted = 1;
 }
 
-/* Signals arrive only while we wait: no system call elsewhere has to expect them. */
+/* Signals arrive only while blipp waits: no system call elsewhere has to expect them. */
 static void
 catch_signals(sigset_t *while_waiting)
 {
@@ -405,7 +407,7 @@ blipp_open(struct blipp *b)
 	return rc;
 }
 
-/* What it was, and what it cost: children (chronyc) included. */
+/* Logs the totals and their cost: children (chronyc) included. */
 static void
 log_end(const struct blipp *b)
 {
@@ -433,7 +435,7 @@ struct options {
 	bool check_only, background;
 };
 
-/* The file first, whatever the order on the command line: what is said there wins. */
+/* The file first, whatever the order on the command line: the command line wins. */
 static int
 read_options(struct blipp *b, int argc, char **argv, struct options *o, char why[CONF_WHY_BYTES])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* blipp's configuration: one line a directive, "name value", '#' begins a comment. blipp(8) says
+/* blipp's configuration: one line a directive, "name value", '#' begins a comment. blipp(8) has
  * the same in words. */
 #ifndef HOST_BLIPP_CONF_H
 #define HOST_BLIPP_CONF_H

@@ -52,7 +52,7 @@ static const struct where {
 	enum tcpinfo_at at;
 	enum width width;
 	double unit;
-	uint64_t none; /* what the kernel says when there is no value; 0: nothing special */
+	uint64_t none; /* the kernel's number for "no value"; 0 when there is none */
 } where[] = {
 	{ TCP_SEGS_OUT, U32, 1, 0 },
 	{ TCP_SEGS_IN, U32, 1, 0 },
@@ -119,7 +119,7 @@ follow_parse(const uint8_t *info, size_t len, double *values)
 		values[i] = field_value(info, len, &where[i]);
 }
 
-/* --- who is followed --- */
+/* --- the connections followed --- */
 
 void
 followers_init(struct followers *f)

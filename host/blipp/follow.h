@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TCP connections that the box has us follow: one series of event type "ps:host:tcp" each, while
- * its lease lasts. The fields have the names of RFC 4898, in its units, where the kernel means the
- * same; the others are linux_*, as it counts them. A connection that is not there (yet, or any
- * more, or in another network name space) has no samples.
+ * TCP connections that the box orders blipp to follow: one series of event type "ps:host:tcp" each,
+ * while its lease lasts. The fields have the names of RFC 4898, in its units, where the kernel
+ * means the same; the others are linux_*, as the kernel counts them. A connection that is absent
+ * (not yet there, closed, or in another network name space) has no samples.
  */
 #ifndef HOST_FOLLOW_H
 #define HOST_FOLLOW_H
@@ -36,15 +36,16 @@ struct followers {
 
 void followers_init(struct followers *f);
 void followers_clear(struct followers *f);
-/* Follows what the orders say, at base_ns where they do not; ends the series of the others. */
+/* Follows the connections of the orders, at base_ns where an order names no interval; ends all
+ * other series. */
 void followers_sync(struct followers *f, const struct leases *l, int64_t base_ns, struct report *r,
     struct clock_pair now);
-/* Samples what is due, with the time of the report. Errors as nw_provider_data(), of the last that
- * had one. */
+/* Samples the connections that are due, with the time of the report. Returns the last error, as
+ * nw_provider_data(). */
 int followers_sample(struct followers *f, struct report *r, struct clock_pair now);
 int64_t followers_due(const struct followers *f); /* INT64_MAX: never */
 
-/* One value per field of follow_kind out of the kernel's answer. */
+/* Fills a value per field of follow_kind out of the kernel's answer. */
 void follow_parse(const uint8_t *info, size_t len, double *values);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Probes: each reads one file of /proc (or asks chronyc) and sends what it says. Their parsers take
+ * Probes: each reads one file of /proc (or asks chronyc) and sends the numbers. Their parsers take
  * text and length, know no files, and are tested with text. Structs are in the machine's units;
- * what is sent is in blipp(8).
+ * blipp(8) tells the units sent.
  */
 #ifndef HOST_PROBE_H
 #define HOST_PROBE_H
@@ -15,9 +15,10 @@
 #include "host/blipp/table.h"
 
 struct probe {
-	const char *name;   /* as the configuration says it */
+	const char *name;   /* name in the configuration */
 	size_t state_bytes; /* of the probe's own memory, zero to start */
-	/* Samples once. NW_EIO: the system does not offer it. Other errors: try again next time. */
+	/* Samples once. NW_EIO: the system does not offer the file. After other errors the next
+	 * time may succeed. */
 	int (*sample)(void *state, struct report *r, struct procfs_buf *buf);
 	void (*clear)(void *state);
 	int (*fd)(const void *state); /* to be polled for input; -1: none. NULL: never */
@@ -55,7 +56,7 @@ struct cpu_stat {
 	size_t n_cores, cap_cores;
 };
 int cpu_parse(struct scan text, struct cpu_stat *out); /* NW_EPROTO, NW_ENOMEM */
-/* What happened between two readings, as shares that sum to 1. False: not a single tick. */
+/* Shares of the time between two readings, with sum 1. False: not a single tick has passed. */
 bool
 cpu_shares(const struct cpu_times *before, const struct cpu_times *now, double shares[CPU_FIELDS]);
 /* NaN: not a single tick */
@@ -93,7 +94,7 @@ struct disk_line {
 	struct scan device;
 	uint64_t v[DISK_FIELDS];
 };
-bool disk_next(struct scan *text, struct disk_line *out); /* skips lines it does not understand */
+bool disk_next(struct scan *text, struct disk_line *out); /* skips lines of unknown form */
 
 /* --- /proc/net/dev --- */
 enum net_field {
@@ -141,13 +142,13 @@ int load_parse(struct scan text, struct load_info *out);
 
 /* --- chronyc -c -n tracking --- */
 struct clock_tracking {
-	double offset_s; /* this clock minus true time, as chronyd sees it */
+	double offset_s; /* chronyd's estimate of this clock minus true time */
 	double frequency_ppm, skew_ppm, root_delay_s, root_dispersion_s;
 	unsigned stratum, leap; /* leap: 0 normal, 1 insert, 2 delete, 3 not synchronised */
-	bool local_reference;   /* chronyd serves this clock as it is */
+	bool local_reference;   /* chronyd serves the clock uncorrected */
 };
 int clock_parse(struct scan text, struct clock_tracking *out);
-/* how wrong this clock can be; NaN: unknown */
+/* largest possible error of the clock; NaN: unknown */
 double clock_bound_s(const struct clock_tracking *t);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This host's clock: what the kernel says (ntp_adjtime, a system call) and what chronyd says
- * (`chronyc -c -n tracking`, a child whose answer is read from a pipe when it comes; nothing here
- * waits). When chronyd does not answer it is asked less and less often.
+ * This host's clock: the kernel's view (ntp_adjtime, a system call) and chronyd's view (`chronyc -c
+ * -n tracking`, a child whose answer is read from a pipe on arrival; nothing here waits). When
+ * chronyd does not answer, the probe asks less and less often.
  */
 #include "host/blipp/probe.h"
 
@@ -21,7 +21,7 @@
 
 #define SECOND_NS         INT64_C(1000000000)
 #define PERIOD_NS         (16 * SECOND_NS)
-#define PERIOD_MAX_NS     (600 * SECOND_NS) /* of asking a chronyd that is not there */
+#define PERIOD_MAX_NS     (600 * SECOND_NS) /* pause before another question to an absent chronyd */
 #define ANSWER_TIMEOUT_NS (3 * SECOND_NS)
 
 extern char **environ;
@@ -48,7 +48,7 @@ static const struct series_kind kind = { SERIES_PREFIX "clock", NULL, fields, N_
 
 struct clock_probe {
 	struct series series;
-	pid_t pid; /* chronyc, until it is reaped; 0: none */
+	pid_t pid; /* pid of chronyc until it is reaped, else 0 */
 	bool reading;
 	int pipe_fd;
 	int64_t started_mono_ns, next_mono_ns, ask_mono_ns, ask_period_ns;
@@ -124,8 +124,8 @@ clock_parse(struct scan text, struct clock_tracking *out)
 }
 
 /*
- * chrony's own bound: the distance to the reference and all that may be wrong on the way there. A
- * clock that is its own reference (127.127.1.1) claims to be perfect: of that one nothing is known.
+ * chrony's own bound: the distance to the reference and all errors on the way there. A clock that
+ * is its own reference (127.127.1.1) claims to be perfect: its error is unknown.
  */
 double
 clock_bound_s(const struct clock_tracking *t)
@@ -207,7 +207,7 @@ ask(struct clock_probe *p, int64_t now_mono_ns)
 
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return NW_EIO;
-	fcntl(fds[1], F_SETFL, 0); /* the child's end waits as it expects to */
+	fcntl(fds[1], F_SETFL, 0); /* default handling, which the child's own children expect */
 	rc = spawn_chronyc(fds[1], &p->pid);
 	close(fds[1]);
 	if (rc < 0) {

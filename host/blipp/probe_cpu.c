@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * /proc/stat. The kernel counts guest time in user time as well (and guest_nice in nice): it is
- * taken out there, so the shares sum to 1 on hosts of virtual machines, too. iowait and idle may
- * step back a little: that counts as 0.
+ * /proc/stat. The kernel counts guest time in user time as well (and guest_nice in nice): the probe
+ * takes the guest's part out, so the shares sum to 1 on hosts of virtual machines, too. iowait and
+ * idle may step back a little: a step back counts as 0.
  */
 #include "host/blipp/probe.h"
 
@@ -117,7 +117,7 @@ cpu_parse(struct scan text, struct cpu_stat *out)
 	int rc;
 
 	out->n_cores = 0;
-	if (out->cores != NULL) /* cores that have gone off line must not look busy for ever */
+	if (out->cores != NULL) /* a core that has gone off line must not look busy for ever */
 		memset(out->cores, 0, out->cap_cores * sizeof(*out->cores));
 	while (scan_line(&text, &line)) {
 		if (!scan_word(&line, &word))
@@ -196,7 +196,7 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	activity[3] = (double)now->running;
 	activity[4] = (double)now->blocked;
 	rc = series_send(&p->activity, &activity_kind, r, activity);
-	if (!p->have_before) { /* nothing to compare with: since boot is not what anybody asks */
+	if (!p->have_before) { /* nothing to compare with: nobody asks for the shares since boot */
 		p->have_before = true;
 		p->turn = !p->turn;
 		return rc;

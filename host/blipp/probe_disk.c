@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * /proc/diskstats: whole devices only, because what their partitions did is in their numbers
- * already, and only those that have done anything. A sector is 512 bytes here whatever the device's
- * own are.
+ * /proc/diskstats: whole devices only, because their numbers include their partitions, and only
+ * devices that have done anything. A sector has 512 bytes here, whatever the device's own sectors
+ * have.
  */
 #include "host/blipp/probe.h"
 

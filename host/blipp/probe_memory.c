@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * /proc/meminfo (KiB, as it comes) and /proc/vmstat: everything in them, because which of it
- * explains a slow transfer is for the analysis to find. dirty and writeback show a page cache that
- * hides a slow disk.
+ * /proc/meminfo (in KiB) and /proc/vmstat: every number in them, because the analysis is to find
+ * the number that explains a slow transfer. dirty and writeback show a page cache that hides a slow
+ * disk.
  */
 #include "host/blipp/probe.h"
 

@@ -34,8 +34,8 @@ net_next(struct scan *text, struct net_line *out)
 	struct scan line;
 
 	while (scan_line(text, &line)) {
-		/* the name ends at the last colon (an alias has one of its own); the two heading
-		 * lines have none */
+		/* the name ends at the last colon (an alias has another); the two heading lines
+		 * have none */
 		const char *colon = memrchr(line.at, ':', (size_t)(line.end - line.at));
 
 		if (colon == NULL)

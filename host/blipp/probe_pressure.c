@@ -27,8 +27,8 @@ struct pressure_probe {
 	struct series series;
 };
 
-/* Lines "some avg10=0.00 avg60=0.00 avg300=0.00 total=123" and "full ...", which old kernels lack
- * for cpu. */
+/* Lines "some avg10=0.00 avg60=0.00 avg300=0.00 total=123" and "full ...", which old kernels
+ * lack for cpu. */
 int
 pressure_parse(struct scan text, double *some_us, double *full_us)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * /proc/net/snmp and /proc/net/netstat: all counters of IP, ICMP, TCP and UDP. Those that have had
- * a name for long go by it, the others keep the kernel's: TCPFastRetrans, TCPTimeouts, RcvPruned
- * and the like say why a path is slow.
+ * /proc/net/snmp and /proc/net/netstat: all counters of IP, ICMP, TCP and UDP. Counters with a
+ * long-standing name keep that name, the others have the kernel's: TCPFastRetrans, TCPTimeouts,
+ * RcvPruned and the like tell why a path is slow.
  */
 #include "host/blipp/probe.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The text of /proc/PID/stat, /proc/PID/io and /proc/PID/schedstat. Header only: both the collector
- * and the preload object read them. */
+/* The text of /proc/PID/stat, /proc/PID/io and /proc/PID/schedstat. Header only: both the
+ * collector and the preload object read them. */
 #ifndef HOST_PROCFILE_H
 #define HOST_PROCFILE_H
 
@@ -29,7 +29,7 @@ procfile_number(const char *p)
 }
 
 /* `text` ends with a NUL. The name may hold blanks and parentheses: fields count from the last
- * one. */
+ * parenthesis. */
 static inline bool
 procfile_parse_stat(const char *text, struct procfile_stat *out)
 {
@@ -82,8 +82,8 @@ procfile_parse_io(const char *text, struct procfile_io *out)
 	return true;
 }
 
-/* Time on a processor, time runnable but waiting for one, how often it got one: of the main
- * thread. */
+/* Of the main thread: time on a processor, time runnable but waiting for a processor, and how
+ * often the thread got a processor. */
 static inline bool
 procfile_parse_schedstat(const char *text, uint64_t *wait_ns)
 {

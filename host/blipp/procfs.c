@@ -9,9 +9,9 @@
 #include "narrows/err.h"
 
 /*
- * Files made of records come in portions that end where the next record would not have fitted into
- * a page: a portion with room for any record is the last one, and asking for more would only cost
- * another system call.
+ * Files made of records come in portions; a portion ends where the next record would not have
+ * fitted into a page. A portion with room for any record is the last portion, and asking for more
+ * would only cost another system call.
  */
 enum { START_BYTES = 16 << 10, MAX_BYTES = 4 << 20, PORTION_IS_LAST_BYTES = 2048 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file of /proc that is read again and again: opened once, read whole from its start each
- * time. */
+/* A file of /proc for repeated reading: opened once, read whole from its start each time. */
 #ifndef HOST_PROCFS_H
 #define HOST_PROCFS_H
 
@@ -12,7 +11,7 @@ struct procfs_file {
 	bool open;
 	int fd;
 }; /* zero to start */
-/* zero to start; shared by all files, one at a time */
+/* zero to start; all files share a buffer, one at a time */
 struct procfs_buf {
 	char *text;
 	size_t cap;

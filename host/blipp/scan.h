@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads lines, words and numbers from text that has no final NUL. Inline: this is most of what
- * blipp does. */
+/* Reads lines, words and numbers from text without a final NUL. Inline: blipp spends most of its
+ * time here. */
 #ifndef HOST_SCAN_H
 #define HOST_SCAN_H
 
@@ -19,7 +19,7 @@ scan_text(const char *text, size_t len)
 	return (struct scan){ text, text + len };
 }
 
-/* The next line without its newline. */
+/* Takes the next line without its newline. */
 static inline bool
 scan_line(struct scan *s, struct scan *line)
 {
@@ -41,7 +41,7 @@ scan_blanks(struct scan *s)
 		s->at++;
 }
 
-/* What comes before the next blank. */
+/* Takes the text up to the next blank. */
 static inline bool
 scan_word(struct scan *s, struct scan *word)
 {
@@ -53,7 +53,7 @@ scan_word(struct scan *s, struct scan *word)
 	return word->at < word->end;
 }
 
-/* What comes before the next `mark`, which is skipped; the rest when there is none. */
+/* Takes the text up to the next `mark` and skips the mark; without a mark takes the rest. */
 static inline bool
 scan_until(struct scan *s, char mark, struct scan *part)
 {
@@ -76,8 +76,8 @@ scan_is(struct scan word, const char *text)
 	return strlen(text) == len && memcmp(word.at, text, len) == 0;
 }
 
-/* A whole number; a sign makes it 0 (the counters of /proc have none, "-1" stands for "no
- * limit"). */
+/* Reads a whole number; a sign makes the number 0 (the counters of /proc have none, "-1" stands
+ * for "no limit"). */
 static inline bool
 scan_u64(struct scan *s, uint64_t *out)
 {
@@ -94,7 +94,7 @@ scan_u64(struct scan *s, uint64_t *out)
 	return s->at > start;
 }
 
-/* Fills n numbers; those that are missing are 0. Returns how many there were. */
+/* Fills n numbers; missing numbers are 0. Returns how many there were. */
 static inline size_t
 scan_numbers(struct scan *s, uint64_t *out, size_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What blipp sends: one metadata per event type and subject, one data document with all its fields
+ * blipp's documents: one metadata per event type and subject, one data document with all its fields
  * per sample. The id is made from host, event type and device, so that a restarted blipp goes on
  * with the same series.
  */
@@ -41,27 +41,27 @@ struct report {
 	const char *host;
 	double interval_s;
 	int64_t t_wall_ns;
-	uint64_t values; /* sent so far, for who wants to know the price of one */
+	uint64_t values; /* values sent so far, to compute the price of a value */
 };
 
 struct series {
 	bool announced, seen;
-	/* the probe's own: it has looked at the device, and does not want it */
+	/* notes of the probe: it knows the device, or it does not want the device */
 	bool known, ignored;
 	char device[SERIES_DEVICE_BYTES];
 	char id[SERIES_ID_BYTES];
 };
 
-/* Sends metadata first when it is new. values: one per field, NaN is left out. Errors as
- * nw_provider_data(). */
+/* Sends a sample, and metadata before the first. values: one per field, NaN is left out. Errors
+ * as nw_provider_data(). */
 int series_send(
     struct series *s, const struct series_kind *kind, struct report *r, const double *values);
 void series_end(struct series *s, struct report *r);
 
 /*
  * A metadata's parameters: collectionInterval in seconds; `unit` and `kind` of the first field,
- * which are those of all others that have no unit_<field> or kind_<field> of their own. Returns how
- * many there are in p->kv.
+ * which hold for all fields without a unit_<field> or kind_<field> of their own. Returns the number
+ * of parameters in p->kv.
  */
 struct series_params {
 	struct nw_kv kv[3 + 2 * SERIES_FIELDS_MAX];
@@ -69,7 +69,7 @@ struct series_params {
 };
 size_t series_describe(const struct series_kind *k, double interval_s, struct series_params *p);
 
-/* The devices of one kind, in the order they are listed. */
+/* The devices of one kind, in the order of their file. */
 struct series_set {
 	struct series *list;
 	size_t n, cap, next;

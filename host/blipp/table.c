@@ -24,8 +24,8 @@ is_word_char(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* "Active(anon)" is no name for a column: what is neither letter nor digit becomes one underscore
- * between words. */
+/* "Active(anon)" is no name for a column: characters that are neither letter nor digit become
+ * one underscore between words. */
 static void
 put_plain(char out[TABLE_NAME_BYTES], const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A file whose fields are named in it: names and values in the file's own order, which does not
- * change while the kernel runs. So a value is expected where it was last time, and only what is
+ * A file that names its fields: names and values in the file's own order, which does not change
+ * while the kernel runs. So a value is expected at its place of the last reading, and only a value
  * found elsewhere costs anything: then `changed` is set, and the series is announced anew.
  */
 #ifndef HOST_TABLE_H
@@ -12,10 +12,9 @@
 
 enum { TABLE_NAME_BYTES = 48 };
 
-/* What the kernel calls a field, and what it is here. Fields that are not listed keep the kernel's
- * name. */
+/* The kernel's name of a field, and blipp's. Unlisted fields keep the kernel's name. */
 struct table_alias {
-	const char *theirs, *ours; /* ours NULL: keeps its name */
+	const char *theirs, *ours; /* a NULL ours keeps the kernel's name */
 	const char *unit;          /* NULL: the table's */
 	bool other_kind;           /* a gauge among counters, a counter among gauges */
 };
@@ -44,11 +43,11 @@ struct table { /* zero to start */
 
 /* Before each reading. NW_ENOMEM. */
 int table_begin(struct table *t, const struct table_style *style);
-/* One field; past SERIES_FIELDS_MAX they are left out. */
+/* Adds a field; fields past SERIES_FIELDS_MAX are left out. */
 void table_put(struct table *t, struct scan name, double value, const char *unit);
-/* After it. Sends; nothing when the table is empty. Errors as nw_provider_data(). */
+/* Sends the table; an empty table sends nothing. Errors as nw_provider_data(). */
 int table_send(struct table *t, struct report *r);
-/* The value of a field by its name here, NaN when there is none. */
+/* The value of a field by blipp's name, NaN when there is none. */
 double table_get(const struct table *t, const char *ours);
 void table_clear(struct table *t);
 

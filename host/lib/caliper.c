@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The hot path is nw_caliper_begin() and _end(): a few stores, and a digest of 64 operations at a
- * time. Reading the clock waits for every instruction before it, so arithmetic done per operation
- * costs its whole latency; done in a batch it costs throughput only (about half as much), and both
- * happen outside what is being timed.
+ * time. Reading the clock waits for every earlier instruction, so arithmetic done per operation
+ * costs its whole latency; arithmetic done in a batch costs throughput only (about half as much),
+ * and both happen outside the timed operation.
  *
  * Bytes and durations are integers: their sums and sums of squares are exact in 64 and 128 bits.
- * Rates (v/d) and gaps
- * (d/v) of a batch are summed as differences to its first one, which costs no division and loses no digits over 64
- * numbers; batches are joined as Chan, Golub and LeVeque (1979) do.
+ * Rates (v/d) and gaps (d/v) of a batch are summed as differences to the batch's first value, which
+ * costs no division and loses no digits over 64 numbers; batches are joined as Chan, Golub and
+ * LeVeque (1979) do.
  */
 #include "narrows/caliper.h"
 
@@ -34,7 +34,7 @@ struct moments {
 }; /* of rates */
 struct batch {
 	double first, s1, s2;
-}; /* of x - first and its square */
+}; /* sum of (x - first) and of the square of that difference */
 
 struct nw_caliper {
 	int64_t begin_mono_ns; /* NO_TIME: outside an operation */
@@ -48,7 +48,7 @@ struct nw_caliper {
 	uint64_t n, n_rate; /* digested */
 	struct exact v, d;
 	struct moments r, g;
-	uint64_t *hist; /* this window's; the other is on loan */
+	uint64_t *hist; /* histogram of this window; the window before has lent out the other */
 	uint64_t hists[2][NW_HIST_BUCKETS];
 
 	int64_t window_mono_ns; /* the window's begin */
@@ -137,7 +137,7 @@ digest(struct nw_caliper *c)
 		c->hist[nw_hist_index(d)]++;
 		if (v == 0)
 			continue;
-		/* signed: one instruction to convert */
+		/* signed: the conversion takes one instruction */
 		r = (double)(int64_t)v / (double)(int64_t)d;
 		g = (double)(int64_t)d / (double)(int64_t)v;
 		if (n++ == 0) {
@@ -184,7 +184,7 @@ nw_caliper_end(struct nw_caliper *c, int64_t bytes, int64_t now_mono_ns)
 		digest(c);
 }
 
-/* n times the squares minus the square of the sum, in whole numbers as long as they fit. */
+/* n times the squares minus the square of the sum, in whole numbers as long as these fit. */
 static double
 exact_m2(const struct exact *e, uint64_t n)
 {
@@ -216,8 +216,8 @@ moments_get(const struct moments *m, uint64_t n, struct nw_caliper_sum *out)
 		*out = (struct nw_caliper_sum){ m->sum, m->min, m->max, m->mean, m->m2 };
 }
 
-/* An operation belongs, whole, to the window it ends in; busy time belongs to the window it passes
- * in. */
+/* An operation belongs, whole, to the window in which the operation ends; busy time belongs to
+ * the window in which the time passes. */
 static int64_t
 busy_take(struct nw_caliper *c, int64_t now_mono_ns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A caliper window as a data document: the names and units of the original calipers, and ours
- * behind them. */
+/* A caliper window as a data document: the names and units of the original calipers, then our
+ * own. */
 #include <math.h>
 
 #include "narrows/caliper.h"
@@ -15,8 +15,8 @@ static const char *const names[] = { "sum_v", "min_v", "max_v", "mean_v", "sd_v"
 	"busy_max", "wait", "threads", "clamped" };
 enum { N_NAMES = sizeof(names) / sizeof(names[0]) };
 
-/* What does not exist is NaN, which the encoder leaves out: the originals send DBL_MAX and -1
- * instead. */
+/* A value without meaning is NaN, which the encoder leaves out: the originals send DBL_MAX and
+ * -1 instead. */
 static double *
 put_sum(double *at, const struct nw_caliper_sum *s, uint64_t n, double unit)
 {

@@ -21,7 +21,8 @@
 
 enum {
 	HOP_BLOCK_BYTES = 20,
-	/* written bytes the peer's machine does not acknowledge for so long: it is gone */
+	/* time without an acknowledgement from the peer's machine after which the machine is
+	 * taken for gone */
 	UNANSWERED_MS = 30 * 1000,
 	KEEPALIVE_S = 30,
 	READ_AHEAD_BYTES = 4096,
@@ -29,7 +30,7 @@ enum {
 	READ_MIN_BYTES = NW_FRAME_V0_HEADER /* no message is shorter */
 };
 
-/* What a box may send us: small control documents. A peer that announces more is no box. */
+/* Limits on what a box may send: small control documents. A peer that announces more is no box. */
 static const struct nw_frame_limits peer_limits = { .blocks_max = 64,
 	.block_max_bytes = 1 << 20,
 	.message_max_bytes = 2 << 20,
@@ -82,7 +83,7 @@ conn_addr_parse(const char *text, struct conn_addr *out)
 	return copy_part(out->port, sizeof(out->port), port + 1, strlen(port + 1));
 }
 
-/* Numbers need no resolver, which may block for seconds: try them as numbers first. */
+/* Numbers need no resolver, which may block for seconds: conn tries them as numbers first. */
 static int
 resolve(const struct conn_addr *a, struct addrinfo **out)
 {
@@ -165,7 +166,8 @@ set_options(int fd)
 		    sizeof(options[i].value));
 }
 
-/* A silent address (a dead IPv6 route, say) gets its share of the time left, not all of it. */
+/* A silent address (a dead IPv6 route, say) gets its share of the time left, not all of the
+ * time. */
 static int64_t
 attempt_deadline(const struct conn *c)
 {
@@ -177,7 +179,7 @@ attempt_deadline(const struct conn *c)
 	return now + (c->deadline_mono_ns - now) / n;
 }
 
-/* Starts connecting to c->addr or the first one after it that does not fail at once. */
+/* Starts connecting to c->addr, or to the first later address that does not fail at once. */
 static int
 connect_from(struct conn *c)
 {
@@ -255,7 +257,8 @@ conn_connect(struct conn *c, const struct conn_addr *a, const uint8_t *hops, siz
 	if (resolve(a, &c->addrs) < 0)
 		return lose(c, NW_EIO, "the host name is not known");
 	c->addr = c->addrs;
-	c->deadline_mono_ns = nw_mono_ns() + timeout_ns; /* the lookup has its own */
+	/* the lookup has a time limit of its own */
+	c->deadline_mono_ns = nw_mono_ns() + timeout_ns;
 	c->state = CONN_CONNECTING;
 	return connect_from(c);
 }
@@ -308,7 +311,8 @@ conn_queue(struct conn *c, uint8_t version, uint16_t type, const struct nw_block
 	return NW_OK;
 }
 
-/* What goes to the socket next: plain text, or the record made of some. 0: nothing. */
+/* Bytes for the socket: plain text, or the TLS record made of a part of the text. Returns 0 when
+ * nothing waits. */
 static size_t
 next_bytes(struct conn *c, const uint8_t **bytes)
 {
@@ -362,8 +366,7 @@ write_some(struct conn *c)
 	return NW_OK;
 }
 
-/* All that TLS makes of the bytes it was given, so that it may be given others. Bytes, or as
- * recv(). */
+/* Writes all bytes that TLS has made, so that TLS may get new ones. Returns bytes, or as recv(). */
 static ssize_t
 take_plain(struct conn *c)
 {
@@ -384,7 +387,7 @@ take_plain(struct conn *c)
 	return n == NW_ECLOSED ? 0 : -1;
 }
 
-/* One read into `in`, as recv() does it. */
+/* One read into `in`, with the results of recv(). */
 static ssize_t
 read_some(struct conn *c)
 {
@@ -398,7 +401,7 @@ read_some(struct conn *c)
 		c->drained = n >= 0 && (size_t)n < room;
 		return n;
 	}
-	/* the end may lie behind what was read last */
+	/* the end may lie behind the bytes of the last read */
 	if ((n = take_plain(c)) >= 0 || errno != EAGAIN)
 		return n;
 	if ((n = recv(c->fd, wire, sizeof(wire), MSG_DONTWAIT)) <= 0)
@@ -407,7 +410,7 @@ read_some(struct conn *c)
 	return take_plain(c);
 }
 
-/* Fills `in` to at least in_need. NW_OK: it is there. */
+/* Fills `in` to at least in_need. NW_OK: the bytes are there. */
 static int
 read_needed(struct conn *c)
 {
@@ -506,11 +509,12 @@ finish_secure(struct conn *c)
 	}
 	if (rc == NW_OK) {
 		c->state = CONN_OPENING;
-		n = take_plain(c); /* what came with the end of the handshake */
+		n = take_plain(c); /* bytes that came with the end of the handshake */
 		return n >= 0 || errno == EAGAIN ? NW_OK : lose(c, NW_EPROTO, nw_tls_why(c->tls));
 	}
 	if (rc != NW_EAGAIN) {
-		(void)write_some(c); /* why we refuse, if that goes at once */
+		/* the alert that tells the peer our refusal, if the socket takes it at once */
+		(void)write_some(c);
 		return lose(c, NW_EPROTO, nw_tls_why(c->tls));
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))

@@ -69,7 +69,7 @@ control_client_step(struct control_client *o, int64_t now_mono_ns)
 	return changed;
 }
 
-/* What is over the room is left out, whole. */
+/* An id that does not fit is left out whole. */
 static void
 list_ids(const struct leases *l, char ids[IDS_BYTES])
 {

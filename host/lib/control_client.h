@@ -15,11 +15,11 @@
 #include "narrows/provider.h"
 
 struct control_client {
-	struct nw_provider *provider; /* set when it exists: orders come after that */
-	const char *can;              /* which orders are taken: "start stop rate" */
+	struct nw_provider *provider; /* provider of the process; set before orders come */
+	const char *can;              /* words of the orders that are taken: "start stop rate" */
 	struct leases leases;
 	uint64_t rejected;
-	const char *why; /* the last one was; static text, NULL: none yet */
+	const char *why; /* reason of the last rejection; static text, NULL before the first */
 	bool
 	    changed; /* orders came, changed or ended since control_client_step() was called last */
 	int64_t status_mono_ns; /* when the next STATUS is due; set to 0 for at once */
@@ -29,13 +29,13 @@ struct control_client {
 /* can: on loan. The rest is zero. */
 void control_client_init(struct control_client *o, const char *can);
 void control_client_clear(struct control_client *o);
-/* For nw_provider_opts: on_order, with the control as its argument. */
+/* For nw_provider_opts: on_order; the argument is the control client. */
 void control_client_order(void *arg, uint16_t opt, const uint8_t *doc, size_t len);
 
-/* Ends leases that are over. True: orders have changed since the last call, so look at them
- * anew. */
+/* Ends leases whose time is over. True: orders have changed since the last call and want another
+ * look. */
 bool control_client_step(struct control_client *o, int64_t now_mono_ns);
-/* After control_client_step(): says STATUS if it is due or was asked for by a change. collecting: words. */
+/* After control_client_step(): sends STATUS when due or after a change. collecting: words. */
 void control_client_status(struct control_client *o, int64_t now_mono_ns, const char *collecting,
     int64_t collection_ns, int64_t report_ns);
 /* Call control_client_step() by then. */

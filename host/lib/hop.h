@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The path of a session: a tree of hops below this program. In SESS_OPEN the first hop is not
- * listed (it is the one that gets the message); those behind it are, depth first, in records of 84
- * bytes.
+ * The path of a session: a tree of hops below this program. SESS_OPEN does not list the first hop,
+ * which gets the message, but the hops behind the first, depth first, in records of 84 bytes.
  */
 #ifndef HOST_HOP_H
 #define HOST_HOP_H

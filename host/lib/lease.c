@@ -39,7 +39,7 @@ is_over(const struct lease *s, const char *stop, int64_t now_mono_ns)
 	return stop != NULL ? id_is_below(s->order.id, stop) : now_mono_ns >= s->until_mono_ns;
 }
 
-/* Ends those below an id, or, without one, those whose time is up. */
+/* Ends the leases below an id or, without an id, the leases whose time is up. */
 static bool
 leases_end(struct leases *l, const char *stop, int64_t now_mono_ns)
 {
@@ -104,8 +104,8 @@ leases_deadline(const struct leases *l)
 	return first;
 }
 
-/* Either may be the longer one: "ps:tools" orders all that is below it,
- * "ps:tools:blipp:linux:cpu:load" one of them. */
+/* Either text may be longer: "ps:tools" orders every type below, "ps:tools:blipp:linux:cpu:load"
+ * a single type. */
 static bool
 type_matches(const char *ordered, const char *event_type)
 {

@@ -32,7 +32,7 @@ meta_table_clear(struct meta_table *c)
 		forget(c, TAILQ_FIRST(&c->entries));
 }
 
-/* One allocation: the struct, the document, id and event type behind it. */
+/* One allocation: the struct, then the document, the id and the event type. */
 static struct meta_entry *
 meta_new(const char *id, const char *event_type, const uint8_t *bytes, size_t len)
 {

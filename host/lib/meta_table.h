@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The metadata a provider has to say again whenever it reconnects. An entry whose series has ended
- * is forgotten when the box has stored a document that was sent after it and all documents queued
- * before its end.
+ * The metadata that a provider has to send again after every reconnect. An entry whose series has
+ * ended is forgotten when the box has stored all documents queued before the end, and a document
+ * sent after the entry.
  */
 #ifndef HOST_META_TABLE_H
 #define HOST_META_TABLE_H
@@ -18,9 +18,9 @@ struct meta_entry {
 	uint8_t *bytes;
 	size_t len, cost_bytes;
 	bool ended;
-	uint64_t keep_seq; /* ended: until this document is stored */
-	uint64_t sent_seq; /* the document sent next after it; 0: not sent yet */
-	uint64_t serial;   /* rises with every one put in, from 1 */
+	uint64_t keep_seq; /* document that must be stored before an ended entry is forgotten */
+	uint64_t sent_seq; /* document sent next after the entry; 0 before the entry was sent */
+	uint64_t serial;   /* number of the entry, from 1, in the order of meta_table_put() */
 };
 
 struct meta_table {
@@ -37,10 +37,10 @@ void meta_table_clear(struct meta_table *c);
 /* Copies. The same id and event type again replaces and is sent again. NW_ENOMEM, NW_EFULL. */
 int meta_table_put(
     struct meta_table *c, const char *id, const char *event_type, const uint8_t *bytes, size_t len);
-/* The series of this id have ended; their last document is at most last_seq. */
+/* Ends the series of an id; the last document of the series is at most last_seq. */
 void meta_table_end(struct meta_table *c, const char *id, uint64_t last_seq);
 void meta_table_end_all(struct meta_table *c, uint64_t last_seq);
-/* c->unsent was sent; next_seq is the document that follows it. */
+/* Notes that c->unsent was sent; next_seq is the document behind it. */
 void meta_table_mark_sent(struct meta_table *c, uint64_t next_seq);
 void meta_table_release(struct meta_table *c, uint64_t stored_seq);
 void meta_table_rewind(struct meta_table *c);

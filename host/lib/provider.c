@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The provider: what host programs say to a box, kept until the box has it.
+ * The provider: documents of host programs for a box, kept until the box has stored them.
  *
- *	AWAY --pause over--> CONNECTING --SESS_ACK--> GREETING --HELLO answered, or 1 s of silence--> READY
+ *	AWAY --pause over--> CONNECTING --SESS_ACK--> GREETING
+ *	GREETING --HELLO answered, or 1 s of silence--> READY
  *	any --the connection is lost--> AWAY, and the pause doubles from 0.2 s to 30 s
  *
- * Numbers. Every document gets the next number, from 1, when it is queued, and keeps it. On the
- * wire there are no numbers: HELLO says which one (first_seq) the next data document has, and they
- * count up from there. HELLO may come again at any time and starts the count anew; that is how the
- * box learns of documents that were dropped, and how we leave out those it turned out to have. So:
- * whenever the next document is not the one the box would count, HELLO goes first. The box skips
- * what it has stored already, so sending twice is harmless.
+ * Numbers. Every document gets the next number, from 1, when it is queued, and keeps the number.
+ * There are no numbers on the wire: HELLO tells the number (first_seq) of the next data document,
+ * and the box counts up from there. HELLO may come again at any time and starts the count anew; so
+ * the box learns of dropped documents, and so the provider leaves out documents that the box turned
+ * out to have. Whenever the next document is not the document the box would count, HELLO goes
+ * first. The box skips stored documents, so sending twice is harmless.
  *
- * An original box ignores HELLO. Its documents are let go once they are written to the socket.
- * Should the answer come late (a busy box), acknowledgement starts then. A box that has answered
- * once is never taken for an original again.
+ * An original box ignores HELLO. The provider lets documents go once they are written to the
+ * socket. Should the answer come late (a busy box), acknowledgement starts then. A box that has
+ * answered once is never taken for an original again.
  */
 #include "narrows/provider.h"
 
@@ -44,19 +45,19 @@
 #define SECOND_NS          INT64_C(1000000000)
 #define CONNECT_TIMEOUT_NS (5 * SECOND_NS)
 #define HELLO_TIMEOUT_NS   SECOND_NS /* of a box we do not know */
-#define HELLO_KNOWN_TIMEOUT_NS \
-	(10 * SECOND_NS) /* of one that has answered before: it is only busy */
-#define PAUSE_MIN_NS (SECOND_NS / 5)
-#define PAUSE_MAX_NS (30 * SECOND_NS)
-#define STEADY_NS    (5 * SECOND_NS) /* a connection that lasted so long was not a failure */
-#define GOODBYE_NS   SECOND_NS
+/* for a box that has answered before: the box is only busy */
+#define HELLO_KNOWN_TIMEOUT_NS (10 * SECOND_NS)
+#define PAUSE_MIN_NS           (SECOND_NS / 5)
+#define PAUSE_MAX_NS           (30 * SECOND_NS)
+#define STEADY_NS              (5 * SECOND_NS) /* a connection of this length was not a failure */
+#define GOODBYE_NS             SECOND_NS
 
 enum {
 	QUEUE_DEFAULT_BYTES = 4 << 20,
 	SPOOL_DEFAULT_BYTES = 256 << 20,
-	/* documents are framed when less than this waits for the socket */
+	/* bytes for the socket below which more documents are framed */
 	OUT_LOW_BYTES = 64 << 10,
-	/* rows in one document: an original peer takes it, if it must become a list */
+	/* size of rows in one document: an original peer takes them as a list */
 	LIST_MAX_BYTES = 60000,
 	REPLY_FIELDS_MAX = 32
 };
@@ -83,10 +84,12 @@ struct nw_provider {
 	struct nw_doc_buf doc;  /* scratch for encoding */
 	uint64_t wire_seq;      /* the number the box would give the next document */
 	uint64_t sent_seq;      /* the highest number ever sent */
-	/* on this connection: waited for, of the last document; seq 0: none */
+	/* of this connection: the mark waited for, and the mark of the last document; seq 0 is
+	 * no mark */
 	struct written_mark next_mark, last_mark;
-	bool batches;                   /* the box takes packed rows */
-	struct nw_doc_decoder *decoder; /* to unpack rows for one that does not; made when needed */
+	bool batches; /* the box takes packed rows */
+	/* decoder that unpacks rows for a box without packed rows; made when needed */
+	struct nw_doc_decoder *decoder;
 	char *software, *host, *task_id, *program, *can, *addresses;
 	void (*on_order)(void *arg, uint16_t opt, const uint8_t *doc, size_t len);
 	void *on_order_arg;
@@ -107,7 +110,7 @@ copy_text(char **out, const char *text)
 	return *out != NULL ? NW_OK : NW_ENOMEM;
 }
 
-/* What every provider can, and what this one's owner says. */
+/* The abilities of every provider, then those of the owner. */
 static int
 can_make(const char *owners, char **out)
 {
@@ -140,8 +143,8 @@ provider_free(struct nw_provider *p)
 	free(p);
 }
 
-/* A directory behind the queue, if there is to be one; what an earlier life left in it comes first,
- * under its id. */
+/* Opens a directory behind the queue if the options ask for a directory; documents of an earlier
+ * life come first, under the id of that life. */
 static int
 spool_open(struct nw_provider *p, const struct nw_provider_opts *opts)
 {
@@ -161,7 +164,7 @@ spool_open(struct nw_provider *p, const struct nw_provider_opts *opts)
 	memcpy(p->uuid, past.uuid, sizeof(p->uuid));
 	spool_attach(&p->spool, file, &past, opts->spool_max_age_ns);
 	meta_table_end_all(&p->metas, past.first_seq - 1);
-	p->sent_seq = past.first_seq - 1; /* by whom does not matter */
+	p->sent_seq = past.first_seq - 1; /* the sender does not matter */
 	p->stats.docs_queued = spool_file_count(file, 1, UINT64_MAX);
 	return NW_OK;
 }
@@ -206,7 +209,7 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 	return NW_OK;
 }
 
-/* --- what the program hands us --- */
+/* --- documents of the program --- */
 
 /* Puts p->doc into the queue. */
 static int
@@ -233,7 +236,7 @@ put_row(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *c
 	return rc == NW_OK ? queue_doc(p, NW_OPT_DATA) : rc;
 }
 
-/* So many rows fit, whichever way they are sent. */
+/* So many rows fit into a document, packed or as a list. */
 static size_t
 rows_at_once(const struct nw_data *d)
 {
@@ -264,7 +267,7 @@ put_rows(struct nw_provider *p, const char *mid, const char *const *fields, size
 	return rc;
 }
 
-/* The rows that wait go into the queue. */
+/* Moves the waiting rows into the queue. */
 static int
 series_put(struct nw_provider *p, struct row_series *s)
 {
@@ -322,7 +325,7 @@ nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const c
 
 	if (id == NULL || id[0] == '\0' || event_type == NULL || event_type[0] == '\0')
 		return NW_EINVAL;
-	series_flush(p, id); /* they belong to what was said before */
+	series_flush(p, id); /* the waiting rows belong to the old metadata */
 	p->doc.len = 0;
 	if ((rc = nw_meta_encode(
 		 &p->doc, id, pid, event_type, subject, n_subject, params, n_params)) < 0)
@@ -360,7 +363,7 @@ nw_provider_rows(struct nw_provider *p, const char *mid, const char *const *fiel
 	return put_rows(p, mid, fields, n_fields, n_rows, t_wall_ns, values);
 }
 
-/* --- what we tell the box --- */
+/* --- messages to the box --- */
 
 static uint64_t
 next_to_send(struct nw_provider *p)
@@ -378,7 +381,7 @@ send_block(struct nw_provider *p, uint16_t opt, const uint8_t *bytes, size_t len
 	return conn_queue(&p->conn, 1, NW_MSG_APP_DATA, &b);
 }
 
-/* The kernel's word on this host's clock, if it is disciplined. */
+/* The kernel's word on this host's clock, if the clock is disciplined. */
 static size_t
 put_clock(struct nw_kv *kv)
 {
@@ -405,7 +408,7 @@ send_hello(struct nw_provider *p)
 		{ "pid", NW_KV_INT, { .i = getpid() } },
 		{ "time_ns", NW_KV_INT, { .i = nw_wall_ns() } },
 		{ "can", NW_KV_TEXT, { .text = p->can } },
-		{ "task_id", NW_KV_TEXT, { .text = p->task_id } }, /* what is NULL is left out */
+		{ "task_id", NW_KV_TEXT, { .text = p->task_id } }, /* a NULL is left out */
 		{ "program", NW_KV_TEXT, { .text = p->program } },
 		{ "addresses", NW_KV_TEXT, { .text = p->addresses } },
 	};
@@ -518,7 +521,7 @@ send_waiting(struct nw_provider *p)
 	return rc < 0 ? rc : any;
 }
 
-/* --- what the box tells us --- */
+/* --- messages of the box --- */
 
 static void
 release(struct nw_provider *p, uint64_t seq)
@@ -530,7 +533,7 @@ release(struct nw_provider *p, uint64_t seq)
 	meta_table_release(&p->metas, seq);
 }
 
-/* An original box has what the socket has taken. */
+/* An original box has every document that the socket has taken. */
 static void
 release_written(struct nw_provider *p)
 {
@@ -563,7 +566,7 @@ has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Why the box stores nothing, as it says; it goes to logs. */
+/* Why the box stores nothing, in the words of the box, for logs. */
 static void
 trouble_note(struct nw_provider *p, const char *text)
 {
@@ -595,7 +598,7 @@ take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
 			trouble_note(p, kv[i].v.text);
 		if (strcmp(kv[i].key, "stored") != 0 || kv[i].type != NW_KV_INT || kv[i].v.i <= 0)
 			continue;
-		/* it cannot have what was never sent, whatever it says */
+		/* a number that was never sent cannot be stored, whatever the box says */
 		release(p, (uint64_t)kv[i].v.i < p->sent_seq ? (uint64_t)kv[i].v.i : p->sent_seq);
 	}
 	if (p->state == PROVIDER_GREETING)
@@ -623,7 +626,7 @@ answer_clock(struct nw_provider *p, const struct nw_block *b, int64_t came_wall_
 	return send_block(p, NW_OPT_CLOCK, p->doc.data, p->doc.len);
 }
 
-/* From a box that has answered HELLO. */
+/* Messages of a box that has answered HELLO. */
 static int
 take_order(struct nw_provider *p, const struct nw_block *b)
 {
@@ -673,8 +676,7 @@ go_away(struct nw_provider *p, int64_t now_mono_ns)
 		p->pause_ns = PAUSE_MIN_NS;
 	if (p->state != PROVIDER_READY)
 		p->stats.connect_failures++;
-	/* up to a quarter more, so that a box that comes back is not met by all its hosts at
-	 * once */
+	/* up to a quarter longer, so that all hosts do not meet a returning box at once */
 	p->deadline_mono_ns = now_mono_ns + p->pause_ns + p->pause_ns / 1024 * p->conn.sess_id[0];
 	p->pause_ns = p->pause_ns < PAUSE_MAX_NS / 2 ? 2 * p->pause_ns : PAUSE_MAX_NS;
 	p->state = PROVIDER_AWAY;
@@ -746,7 +748,7 @@ step(struct nw_provider *p, int64_t now_mono_ns)
 			go_away(p, nw_mono_ns());
 			return;
 		}
-		now_mono_ns = nw_mono_ns(); /* a name lookup may have taken its time */
+		now_mono_ns = nw_mono_ns(); /* a name lookup may have taken the time */
 	}
 	if (step_conn(p, now_mono_ns) < 0)
 		go_away(p, now_mono_ns);
@@ -856,8 +858,8 @@ all_sent(const struct nw_provider *p)
 	    conn_unsent_bytes(&p->conn) == 0;
 }
 
-/* Leaves as originals expect it, and waits for the end of the stream: bytes left unread would make
- * the system reset the connection, which can destroy what is still on its way to the box. */
+/* Leaves as originals expect, and waits for the end of the stream: bytes left unread would make
+ * the system reset the connection, which can destroy bytes still on the way to the box. */
 static void
 say_goodbye(struct nw_provider *p, int64_t end_mono_ns)
 {
@@ -915,7 +917,7 @@ on_orphan(void *arg, const char *dir)
 
 	a->opts.spool_dir = dir;
 	if (nw_provider_new(&a->opts, &p) < 0)
-		return true; /* it is not an orphan: somebody has it */
+		return true; /* another process has the directory: it is no orphan */
 	return nw_provider_close(p, a->wait_ns) == NW_OK;
 }
 

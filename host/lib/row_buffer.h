@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows that wait for the next report, by series: what is held back anyway can as well leave packed.
- * Series come in the same order round after round, so each is looked for where the last one was
- * found.
+ * Rows that wait for the next report, by series: held rows can as well leave packed. Series come in
+ * the same order round after round, so the search for a series begins where the last search ended.
  */
 #ifndef HOST_ROW_BUFFER_H
 #define HOST_ROW_BUFFER_H
@@ -29,12 +28,12 @@ struct row_buffer {
 void row_buffer_clear(struct row_buffer *g);
 /* The series of mid. NULL: there is none. */
 struct row_series *row_buffer_find(struct row_buffer *g, const char *mid);
-/* A new one, which must not be there. NULL: no memory. */
+/* Adds a series, which must not be there. NULL: no memory. */
 struct row_series *
 row_buffer_add(struct row_buffer *g, const char *mid, const char *const *fields, size_t n_fields);
 void row_buffer_forget(struct row_buffer *g, struct row_series *s);
 
-/* Takes another row of these fields? */
+/* Whether another row of these fields fits. */
 bool row_series_takes(const struct row_series *s, const char *const *fields, size_t n_fields);
 void row_series_add(struct row_series *s, int64_t t_wall_ns, const double *values);
 

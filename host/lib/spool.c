@@ -7,7 +7,7 @@
 #include "narrows/err.h"
 
 #define SECOND_NS     INT64_C(1000000000)
-#define FILE_AFTER_NS (2 * SECOND_NS) /* longer than a box that is well takes to say stored */
+#define FILE_AFTER_NS (2 * SECOND_NS) /* longer than a healthy box takes to say stored */
 #define RETRY_NS      SECOND_NS
 
 static uint64_t
@@ -85,7 +85,7 @@ count_lost(struct spool *s, uint64_t n)
 		s->cursor = spool_first_seq(s);
 }
 
-/* Writes what is in memory only. NW_EIO: not all of it. */
+/* Writes the documents that are in memory only. NW_EIO: some are not written. */
 static int
 file_all(struct spool *s)
 {
@@ -101,8 +101,8 @@ file_all(struct spool *s)
 	return rc;
 }
 
-/* The files that must go, oldest first; documents that are in memory, too, are not lost with
- * them. */
+/* Drops the files over the limits, oldest first; documents that are in memory as well are not
+ * lost. */
 static void
 trim_file(struct spool *s, int64_t oldest_wall_ns)
 {
@@ -265,7 +265,7 @@ spool_release(struct spool *s, uint64_t seq)
 	s->stored_seq = seq;
 	if (s->cursor <= seq)
 		s->cursor = seq + 1 < s->next_seq ? seq + 1 : s->next_seq;
-	if (n > 0 && s->lost > 0) { /* the box has one from behind the gap: it knows */
+	if (n > 0 && s->lost > 0) { /* the box has a document from behind the gap: it knows */
 		s->lost = 0;
 		if (s->file != NULL)
 			spool_file_note_lost(s->file, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Documents a provider keeps until the box has them: in order, by rising numbers, bounded in bytes
- * and, if wanted, in age. The newest are in memory. With a directory behind it (spool_file.h)
- * documents are also written there when they have waited for long or memory gets short; then the
- * oldest may be there only. What fits nowhere goes, the oldest first, and is counted.
+ * and, if wanted, in age. The newest are in memory. With a directory (spool_file.h) documents are
+ * also written there after a long wait or when memory gets short; then the oldest may be in the
+ * directory only. When there is room nowhere, the oldest documents are dropped and counted.
  *
  * The cursor marks where the present connection has got to.
  */
@@ -20,7 +20,7 @@
 struct spool_doc {
 	STAILQ_ENTRY(spool_doc) link;
 	uint64_t seq;
-	int64_t t_wall_ns, t_mono_ns; /* when it was put in */
+	int64_t t_wall_ns, t_mono_ns; /* time of spool_put() */
 	uint32_t len;
 	uint16_t opt;
 	uint8_t bytes[];
@@ -28,41 +28,43 @@ struct spool_doc {
 
 struct spool {
 	STAILQ_HEAD(, spool_doc) docs; /* oldest first */
-	struct spool_doc *unsent;  /* the first in memory that is not behind the cursor, or NULL */
+	struct spool_doc *unsent;  /* first document in memory at or after the cursor, or NULL */
 	uint64_t cursor;           /* documents below are sent */
 	uint64_t next_seq;         /* of the next document put in */
 	uint64_t stored_seq;       /* documents up to here were released */
 	uint64_t bytes, bytes_max; /* in memory */
-	uint64_t lost;    /* dropped since the last that was stored: what the box has to be told */
-	uint64_t dropped; /* dropped, ever */
+	/* documents dropped since the last stored document: the box must be told */
+	uint64_t lost;
+	uint64_t dropped;          /* dropped, ever */
 	int64_t age_max_ns;        /* 0: any */
 	struct spool_file *file;   /* NULL: memory only */
-	struct spool_doc *unfiled; /* the first in memory that is not in the file, or NULL */
+	struct spool_doc *unfiled; /* first document in memory that is not in the file, or NULL */
 	int64_t retry_mono_ns;     /* the disk said no: not before then */
 };
 
 void spool_init(struct spool *s, uint64_t bytes_max);
-void spool_clear(struct spool *s); /* closes the file; what is in it stays */
-/* Puts a directory behind an empty spool. What was left in it comes first. */
+void spool_clear(struct spool *s); /* closes the file; the documents inside stay */
+/* Puts a directory behind an empty spool. Documents of an earlier life come first. */
 void spool_attach(
     struct spool *s, struct spool_file *file, const struct spool_past *past, int64_t age_max_ns);
 /* Copies a document in. NW_ETOOBIG, NW_ENOMEM: nothing changed. */
 int spool_put(struct spool *s, uint16_t opt, const uint8_t *bytes, size_t len, int64_t now_wall_ns,
     int64_t now_mono_ns);
-/* Writes what has waited for long, drops what is too old or too much. Call now and then. */
+/* Writes documents that have waited for long, drops documents over the limits. Call now and
+ * then. */
 void spool_tick(struct spool *s, int64_t now_wall_ns, int64_t now_mono_ns);
-/* Writes all that is in memory, for the next life. */
+/* Writes all documents in memory, for the next life. */
 void spool_save(struct spool *s);
 
 /* The next document to send; on loan until the next call. NW_ENOTFOUND: all are sent. */
 int spool_peek(struct spool *s, struct spool_view *out);
-void spool_advance(struct spool *s);  /* the one peeked at is sent */
+void spool_advance(struct spool *s);  /* the document of the last spool_peek() is sent */
 void spool_rewind(struct spool *s);   /* all are unsent again */
 void spool_skip_all(struct spool *s); /* none is */
-/* Forgets documents up to seq: they are stored. Returns how many there were. */
+/* Forgets stored documents, up to seq. Returns their count. */
 uint64_t spool_release(struct spool *s, uint64_t seq);
 
-/* The oldest kept, or the number the next one gets. */
+/* The oldest document kept, or the number of the next. */
 uint64_t spool_first_seq(const struct spool *s);
 static inline bool
 spool_has_unsent(const struct spool *s)

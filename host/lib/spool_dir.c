@@ -11,7 +11,8 @@
 
 enum { NAMESAKES_MAX = 16 };
 
-/* A file name made of a program's and a task's; what would not look well in one becomes '_'. */
+/* Makes a file name of a program's name and a task's; characters unfit for a file name become
+ * '_'. */
 static void
 name_make(char *out, size_t cap, const struct spool_place *place)
 {

@@ -9,20 +9,23 @@
 #include "host/lib/spool_file.h"
 
 struct spool_place {
-	const char *dir; /* this one; NULL: one below NARROWS_SPOOL; without that: none */
-	const char *software, *task_id; /* what the one below is named after; task_id may be NULL */
+	/* path of the directory; NULL means a directory below NARROWS_SPOOL, if that is set */
+	const char *dir;
+	/* names for a directory below NARROWS_SPOOL; task_id may be NULL */
+	const char *software, *task_id;
 	uint64_t bytes_max;
 };
 
 /*
- * *out stays NULL when no directory is wanted. Below NARROWS_SPOOL a name that another process has gets a number behind
- * it, and a program that cannot have any goes without; a directory that was asked for by name must
- * be had: errors as spool_file_open(). What is below NARROWS_SPOOL goes when it is empty.
+ * *out stays NULL when no directory is wanted. Below NARROWS_SPOOL, a name taken by another process
+ * gets a number behind it, and a program that cannot have any directory goes without; a directory
+ * asked for by path must be had: errors as spool_file_open(). An empty directory below
+ * NARROWS_SPOOL is removed.
  */
 int spool_dir_open(const struct spool_place *place, const char *new_uuid, struct meta_table *metas,
     struct spool_file **out, struct spool_past *past);
 
-/* Calls fn with each directory below NARROWS_SPOOL that has documents, until it returns false. */
+/* Calls fn with each directory below NARROWS_SPOOL that has documents, until fn returns false. */
 void spool_dir_each(bool (*fn)(void *arg, const char *dir), void *arg);
 
 #endif

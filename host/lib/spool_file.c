@@ -2,23 +2,25 @@
 /*
  * A spool directory holds
  *
- *	lock          locked by the process that has it
- *	state         one line: "narrows-spool 1 UUID LIFE LOST": the provider, how often it was started here, and how many
- *	              documents were dropped that no box has been told of
- *	NUMBER.seg    documents from NUMBER on (16 hexadecimal digits), without a gap; the last one grows
+ *	lock          locked by the process that has the directory
+ *	state         one line: "narrows-spool 1 UUID LIFE LOST": the provider, the number of its
+ *	              starts here, and how many documents were dropped without a box being told
+ *	NUMBER.seg    documents from NUMBER on (16 hexadecimal digits), without a gap; the last
+ *	              file grows
  *
  * and each .seg records, little endian:
  *
  *	4 bytes   length of the payload
- *	4 bytes   CRC-32 of all that follows
+ *	4 bytes   CRC-32 of all later bytes of the record
  *	8 bytes   number; 0: metadata
- *	8 bytes   when it was queued, nanoseconds since 1970
+ *	8 bytes   time of queueing, nanoseconds since 1970
  *	2 bytes   option; 2 bytes 0
  *	payload   the document; of metadata: id NUL event type NUL document
  *
- * Every file starts with all metadata there is, and later ones come before the documents behind
- * them: a file can be deleted, or read, without any other. A file ends where a record does not
- * check. It is deleted when all of it is stored, which in good times is before anything is written.
+ * Every file starts with all metadata there is, and later metadata come before their documents: a
+ * file can be deleted, or read, without any other. A file ends where a record does not check. A
+ * file is deleted when all its documents are stored, which in good times is before anything is
+ * written.
  */
 #include "host/lib/spool_file.h"
 
@@ -43,7 +45,7 @@ enum {
 	RECORD_HEADER_BYTES = 28,
 	READ_BYTES = 64 << 10,
 	PAYLOAD_MAX_BYTES = 4 << 20,
-	/* a file is about this part of the size limit: so much goes at once */
+	/* a file is about this part of the size limit: the loss of a file is as large */
 	SEGMENTS_OF_LIMIT = 16
 };
 
@@ -63,12 +65,12 @@ struct spool_file {
 	TAILQ_HEAD(segment_list, segment) segments; /* oldest first */
 	uint64_t bytes, bytes_max;
 	uint64_t life, lost;
-	int write_fd;           /* of the last segment, or -1: the next document starts one */
-	uint64_t metas_written; /* serial of the table of the last metadata in it */
+	int write_fd;           /* of the last segment; -1: the next document starts a segment */
+	uint64_t metas_written; /* serial number, in the table, of the last metadata written */
 	/* reading */
 	const struct segment *reading; /* NULL: read_fd is -1 */
 	int read_fd;
-	uint64_t read_at; /* offset in the file of what is behind the buffer's end */
+	uint64_t read_at; /* offset in the file of the byte behind the buffer */
 	uint8_t *buf;
 	size_t buf_at, buf_len, buf_cap;
 	uint64_t read_seq;         /* documents below are behind us */
@@ -127,7 +129,7 @@ segment_name(char out[NAME_BYTES], uint64_t first)
 	snprintf(out, NAME_BYTES, "%016" PRIx64 ".seg", first);
 }
 
-/* A new file takes the old one's place whole. Only a new life must outlast a power cut. */
+/* A new file takes the place of the old file whole. Only a new life must outlast a power cut. */
 static int
 state_write(struct spool_file *f, bool durable)
 {
@@ -172,7 +174,8 @@ spool_file_note_lost(struct spool_file *f, uint64_t lost)
 	if (lost == f->lost)
 		return;
 	f->lost = lost;
-	(void)state_write(f, false); /* a count, not data: what cannot be noted is forgotten */
+	/* a count, not data: a count that cannot be written is forgotten */
+	(void)state_write(f, false);
 }
 
 /* --- reading --- */
@@ -236,7 +239,8 @@ read_need(struct spool_file *f, size_t n)
 	return NW_OK;
 }
 
-/* The next record. NW_ENOTFOUND: no whole one follows. NW_ECORRUPT: what follows is none. */
+/* Reads the next record. NW_ENOTFOUND: no whole record follows. NW_ECORRUPT: the bytes are no
+ * record. */
 static int
 read_record(struct spool_file *f, struct record *r)
 {
@@ -263,7 +267,7 @@ read_record(struct spool_file *f, struct record *r)
 	return NW_OK;
 }
 
-/* The segment that has the lowest number from seq on. */
+/* The segment with the lowest number from seq on. */
 static const struct segment *
 segment_from(const struct spool_file *f, uint64_t seq)
 {
@@ -300,7 +304,7 @@ spool_file_get(struct spool_file *f, uint64_t seq, struct spool_view *out)
 			*out = f->current;
 			return NW_OK;
 		}
-		read_stop(f); /* damaged since it was written: its rest is lost */
+		read_stop(f); /* damaged since the write: the rest of the segment is lost */
 	}
 	return NW_ENOTFOUND;
 }
@@ -371,7 +375,7 @@ segment_add(struct spool_file *f, uint64_t first)
 	return s;
 }
 
-/* One record of up to three pieces, whole or not at all. */
+/* Writes one record of up to three pieces, whole or not at all. */
 static int
 record_write(
     struct spool_file *f, struct segment *s, const struct record *r, struct iovec *pieces, int n)
@@ -395,7 +399,7 @@ record_write(
 	put_le(head + 4, crc, 4);
 	if (writev(f->write_fd, v, n + 1) != (ssize_t)len) {
 		if (ftruncate(f->write_fd, (off_t)s->bytes) != 0)
-			/* the reader will stop here; what follows goes to a new file */
+			/* the reader will stop here; later records go to a new file */
 			write_stop(f);
 		return NW_EIO;
 	}
@@ -404,7 +408,7 @@ record_write(
 	return NW_OK;
 }
 
-/* The metadata that the file does not have yet. */
+/* Writes the metadata that the file does not have yet. */
 static int
 metas_write(struct spool_file *f, struct segment *s)
 {
@@ -429,7 +433,7 @@ metas_write(struct spool_file *f, struct segment *s)
 	return rc;
 }
 
-/* The segment that takes document seq. NULL: the disk or memory are short. */
+/* The segment for document seq. NULL: the disk or memory are short. */
 static struct segment *
 segment_for(struct spool_file *f, uint64_t seq)
 {
@@ -468,7 +472,7 @@ spool_file_put(struct spool_file *f, uint64_t seq, uint16_t opt, int64_t t_wall_
 		if (t_wall_ns > s->newest_wall_ns)
 			s->newest_wall_ns = t_wall_ns;
 	} else if (s->last < s->first) {
-		segment_drop(f, s); /* it has no document */
+		segment_drop(f, s); /* a segment without documents */
 	}
 	return rc;
 }
@@ -508,7 +512,7 @@ meta_recover(struct spool_file *f, const struct record *r)
 	return meta_table_put(f->metas, id, type, (const uint8_t *)doc, (size_t)(end - doc));
 }
 
-/* Everything in a file that checks. A file without documents goes. */
+/* Reads everything in a file that checks. A file without documents is removed. */
 static int
 segment_recover(struct spool_file *f, uint64_t first)
 {

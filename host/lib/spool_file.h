@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The part of a provider's queue that lies in a directory, so that it outlives the process and may
- * be larger than memory should be. One process has a directory at a time. The files and their
- * records are described in spool_file.c.
+ * The part of a provider's queue in a directory, which outlives the process and may be larger than
+ * memory should be. A directory belongs to one process at a time. spool_file.c describes the files
+ * and their records.
  *
- * It survives the death of the process, not of the machine's power: nothing is synced but the
- * number of the life, without which a document could get a number twice. What a power cut leaves
- * half written is recognised and left out.
+ * The directory survives the death of the process, not of the machine's power: nothing is synced
+ * but the number of the life, without which a number could be given twice. A record that a power
+ * cut leaves half written is recognised and left out.
  *
  * Numbers: each life of a provider counts on from its own multiple of 2^40. A process that is
- * killed does not know how far it got; this way nobody has to.
+ * killed does not know the last number it gave; with lives of their own nobody needs to know.
  */
 #ifndef HOST_SPOOL_FILE_H
 #define HOST_SPOOL_FILE_H
@@ -23,11 +23,12 @@
 struct meta_table;
 struct spool_file;
 
-/* What the directory knows of its provider. */
+/* Facts that the directory keeps of a provider. */
 struct spool_past {
 	char uuid[UUID_BYTES]; /* of the provider; stays */
-	uint64_t first_seq;    /* of this life; those below were given in earlier ones */
-	uint64_t lost;         /* documents that were dropped and not yet reported */
+	/* first number of this life; lower numbers were given in earlier lives */
+	uint64_t first_seq;
+	uint64_t lost; /* documents that were dropped and not yet reported */
 };
 
 struct spool_view {
@@ -38,15 +39,15 @@ struct spool_view {
 };
 
 /*
- * Opens or makes dir (its parent must be there). Metadata found in it go to the metas, ended:
- * they live as long as documents need them. The metas stays the caller's; every file starts with
- * what is in it. new_uuid is for a new directory. NW_ECONFLICT: another process has it. NW_EIO,
- * NW_ENOMEM, NW_ECORRUPT (not a spool).
+ * Opens or makes dir (its parent must exist). Metadata found there go to the table, ended: entries
+ * live as long as documents need them. The table stays the caller's; every file starts with the
+ * table's metadata. new_uuid is for a new directory. NW_ECONFLICT: another process has the
+ * directory. NW_EIO, NW_ENOMEM, NW_ECORRUPT (not a spool).
  */
 int spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max,
     struct meta_table *metas, struct spool_file **out, struct spool_past *past);
 void spool_file_close(struct spool_file *f); /* NULL is fine */
-/* The directory goes with the process if nothing is in it by then. */
+/* The directory is removed with the process if it is empty by then. */
 void spool_file_set_temporary(struct spool_file *f);
 /* Keeps the count for the next life. */
 void spool_file_note_lost(struct spool_file *f, uint64_t lost);
@@ -61,10 +62,10 @@ uint64_t spool_file_count(const struct spool_file *f, uint64_t from, uint64_t to
 uint64_t spool_file_first_seq(const struct spool_file *f); /* 0: there is none */
 uint64_t spool_file_bytes(const struct spool_file *f);
 
-/* Deletes files that hold nothing above seq. */
+/* Deletes files without a number above seq. */
 void spool_file_release(struct spool_file *f, uint64_t seq);
-/* The last number of the oldest file if it must go, over the size limit or all of it older than
- * t_wall_ns; else 0. */
+/* The last number of the oldest file if the file must go, over the size limit or older than
+ * t_wall_ns as a whole; else 0. */
 uint64_t spool_file_overdue(const struct spool_file *f, int64_t t_wall_ns);
 
 /* CRC-32 as in zlib; begins with 0 */

@@ -22,7 +22,7 @@ tcpinfo_open(void)
 	return fd;
 }
 
-/* The attributes of one answer. */
+/* Reads the attributes of an answer. */
 static size_t
 answer_take(const struct nlmsghdr *h, uint8_t info[TCPINFO_BYTES])
 {

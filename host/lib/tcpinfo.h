@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernel's TCP knows about any connection of this network name space: one
- * NETLINK_SOCK_DIAG question by addresses and ports, which needs no privilege. The answer's struct
- * tcp_info grows with the kernel: fields are read by their offset, and only those the answer is
- * long enough for.
+ * The kernel's knowledge of a TCP connection of this network name space: one NETLINK_SOCK_DIAG
+ * question by addresses and ports, which needs no privilege. The answer's struct tcp_info grows
+ * with the kernel: fields are read by their offset, as far as the answer reaches.
  */
 #ifndef HOST_TCPINFO_H
 #define HOST_TCPINFO_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When something periodic is due: at whole multiples of its interval since 1970, so that hosts, and
+ * When periodic work is due: at whole multiples of its interval since 1970, so that hosts, and
  * series of one host with different intervals, sample together. Every due time is computed from the
- * clock anew: nothing drifts, whatever becomes of the interval, and what was missed (a suspended
- * machine) is not made up for.
+ * clock anew: nothing drifts, whatever the interval becomes, and missed times (of a suspended
+ * machine) are not made up for.
  */
 #ifndef HOST_TICKER_H
 #define HOST_TICKER_H
@@ -13,7 +13,7 @@
 
 #include "narrows/clock.h"
 
-/* Both clocks at once: due times of one look must not differ by the time the look takes. */
+/* Both clocks at once: due times within a look must not differ by the duration of the look. */
 struct clock_pair {
 	int64_t mono_ns, wall_ns;
 };
@@ -28,8 +28,8 @@ struct ticker {
 	int64_t interval_ns, due_mono_ns;
 }; /* zero to start: due at once */
 
-/* The next multiple, at least half an interval away: a clock that is being slewed is not met
- * twice. */
+/* The next multiple, at least half an interval away: a clock that is being slewed does not meet
+ * a multiple twice. */
 static inline int64_t
 ticker_after(int64_t interval_ns, struct clock_pair now)
 {
@@ -40,7 +40,7 @@ ticker_after(int64_t interval_ns, struct clock_pair now)
 	return now.mono_ns + ahead;
 }
 
-/* A new interval counts from now on, not after the old one. */
+/* Sets the interval; a new interval counts from now on, not after the old interval. */
 static inline void
 ticker_set(struct ticker *b, int64_t interval_ns, struct clock_pair now)
 {
@@ -49,7 +49,7 @@ ticker_set(struct ticker *b, int64_t interval_ns, struct clock_pair now)
 	b->interval_ns = interval_ns;
 }
 
-/* True once for every ticker: the next one is set then. */
+/* True once per interval: the call sets the next due time. */
 static inline bool
 ticker_is_due(struct ticker *b, struct clock_pair now)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a host keeps what `narrows enroll` made for it: HOST.key, HOST.crt and ca.crt in one
- * directory, or three names. What the program says goes before the environment (NARROWS_TLS for the
- * directory, NARROWS_TLS_CA, NARROWS_TLS_CERT and NARROWS_TLS_KEY for single files), and that
+ * Where a host keeps the files of `narrows enroll`: HOST.key, HOST.crt and ca.crt in one directory,
+ * or three names. The program's options go before the environment (NARROWS_TLS for the directory,
+ * NARROWS_TLS_CA, NARROWS_TLS_CERT and NARROWS_TLS_KEY for single files), and the environment goes
  * before /etc/narrows/tls.
  */
 #ifndef HOST_TLSFILES_H
@@ -20,7 +20,7 @@ struct tlsfiles_opts {
 
 int tlsfiles_find(struct tlsfiles *f, const struct tlsfiles_opts *o, const char *host);
 void tlsfiles_clear(struct tlsfiles *f);
-/* Reads them: anew for every connection, so that a new certificate needs no restart. */
+/* Reads the files: anew for every connection, so that a new certificate needs no restart. */
 int tlsfiles_load(const struct tlsfiles *f, struct nw_tls_ctx **out, char why[NW_TLS_WHY_BYTES]);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The original library's calls on top of struct conn: each waits, within its time, for what it is
- * to return. */
+/* The original library's calls on top of struct conn: each call waits, within its time, for its
+ * result. */
 #include "narrows/xsp.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ struct xsp_sec_info {
 	int nothing;
 };
 
-/* An application block that has come and not been asked for yet. */
+/* An application block that has come and has not been asked for yet. */
 struct kept {
 	STAILQ_ENTRY(kept) link;
 	uint16_t type;
@@ -200,8 +200,8 @@ keep_block(libxspSess *s, const struct nw_block *b)
 	return 0;
 }
 
-/* Takes one message off the connection. Returns its type; application blocks are kept, a PING is
- * answered. */
+/* Takes one message off the connection. Returns the message type; application blocks are kept, a
+ * PING is answered. */
 static int
 take_message(libxspSess *s, int64_t deadline_mono_ns)
 {
@@ -275,7 +275,7 @@ apply_options(libxspSess *s)
 		    s->options[i].len);
 }
 
-/* A hop whose name begins with tls:// wants what `narrows enroll` made for this host. */
+/* A hop whose name begins with tls:// wants the files of `narrows enroll` for this host. */
 static int
 files_find(libxspSess *s)
 {
@@ -327,7 +327,8 @@ xsp_connect(libxspSess *sess)
 		if ((rc = conn_step(&sess->conn, nw_mono_ns())) < 0)
 			return fail(nw_mono_ns() >= deadline ? ETIMEDOUT : ECONNREFUSED);
 	}
-	fcntl(sess->conn.fd, F_SETFL, 0); /* whoever uses the socket directly expects it to wait */
+	/* a program that uses the socket directly expects it to wait */
+	fcntl(sess->conn.fd, F_SETFL, 0);
 	apply_options(sess);
 	return 0;
 }
@@ -341,8 +342,8 @@ xsp_close(libxspSess *sess)
 	return 0;
 }
 
-/* Bytes left unread would make the system reset the connection and destroy what is still on its way
- * to the peer. */
+/* Bytes left unread would make the system reset the connection and destroy bytes still on the
+ * way to the peer. */
 static void
 drain(libxspSess *s)
 {
@@ -421,7 +422,7 @@ xsp_wait_ack(libxspSess *sess)
 	return wait_for(sess, NW_MSG_SESS_ACK, ANSWER_NS);
 }
 
-/* In the short form, as the original does: every XSP peer answers it. */
+/* In the short form, as the original does: every XSP peer answers a short ping. */
 int
 xsp_send_ping(libxspSess *sess)
 {
@@ -551,7 +552,7 @@ xsp_sess_cmp(libxspSess *sess1, libxspSess *sess2)
 	return memcmp(sess1->conn.sess_id, sess2->conn.sess_id, NW_SESS_ID_BYTES);
 }
 
-/* --- what is only here so that programs link --- */
+/* --- calls that exist only so that programs link --- */
 
 libxspSecInfo *
 xsp_sess_new_security(const char *username, const char *password, const char *key1,

@@ -2,8 +2,10 @@
 /*
  * One look at the region.
  *
- *	a slot turns LIVE  --first look--> watched  --every interval--> one window per stage is reported
- *	the process is gone, or another image has its pid (ENDED)  --> last window, last words, the slot is free again
+ *	a slot turns LIVE --first look--> watched
+ *	watched --every interval--> one window per stage is reported
+ *	watched --the process is gone, or another image has its pid (ENDED)--> last window, last
+ *	words, the slot is free again
  */
 #include "host/nwrun/collect.h"
 
@@ -18,7 +20,7 @@
 
 #include "host/nwrun/collect_in.h"
 
-/* --- what /proc says --- */
+/* --- facts from /proc --- */
 
 static bool
 read_proc(int pid, const char *name, char *text, size_t cap)
@@ -49,7 +51,7 @@ usage_from_self(struct usage *out, const struct nwshm_usage *u)
 	}
 }
 
-/* False: no process with this pid that is ours. Whom we may not look at is taken for alive. */
+/* False: no process of ours has this pid. A process closed to our looks is taken for alive. */
 static bool
 proc_look(struct collect *c, const struct nwshm_proc *p, struct watch *w)
 {
@@ -74,15 +76,15 @@ proc_look(struct collect *c, const struct nwshm_proc *p, struct watch *w)
 	if (read_proc(p->pid, "schedstat", text, sizeof(text)) &&
 	    procfile_parse_schedstat(text, &wait_ns)) {
 		w->now.wait_s = (double)wait_ns * 1e-9;
-		if (!w->now.wait_known) /* what was before we looked is not of this interval */
+		/* waiting before the first look does not belong to this interval */
+		if (!w->now.wait_known)
 			w->last.wait_s = w->first.wait_s = w->now.wait_s;
 		w->now.wait_known = true;
 	}
 	return !procfile_is_over(&st);
 }
 
-/* The best that can be known of a process that is gone: its own word, or the start of what it
- * became. */
+/* The best account of a process that is gone: its own last word, or the start of the next image. */
 static void
 usage_at_end(struct collect *c, unsigned index)
 {
@@ -130,7 +132,7 @@ collect_interval_ns(const struct collect *c, unsigned index, int64_t now_mono_ns
 	return age_ns < 10 * INT64_C(1000000000) ? 100 * 1000000 : 1000 * 1000000;
 }
 
-/* Windows end when the process did, as far as it could tell; they never have a negative length. */
+/* Windows end when the process did, as far as it could tell; no window has a negative length. */
 static int64_t
 window_end(const struct collect *c, unsigned index, bool gone, int64_t now_mono_ns)
 {
@@ -187,15 +189,15 @@ proc_is_due(const struct collect *c, unsigned index, int64_t now_mono_ns)
 {
 	int64_t interval_ns = collect_interval_ns(c, index, now_mono_ns);
 
-	/* a look that comes a little early ends the interval: the next one would make it twice as
-	 * long */
+	/* a look that comes a little early ends the interval: the next look would make the
+	 * interval twice as long */
 	return now_mono_ns - c->watch[index].window_begin_mono_ns >=
 	    interval_ns - interval_ns / 20 &&
 	    window_is_ready(c, index);
 }
 
-/* In another pid name space nobody can be asked: then the process's own word, and time for its last
- * handlers. */
+/* Nobody can ask for a process in another pid name space: the process's own word counts then,
+ * and time for its last handlers. */
 static bool
 proc_is_alive(struct collect *c, unsigned index, uint32_t state, int64_t now_mono_ns)
 {
@@ -209,8 +211,8 @@ proc_is_alive(struct collect *c, unsigned index, uint32_t state, int64_t now_mon
 	return proc_look(c, p, &c->watch[index]);
 }
 
-/* Decides what is to be done about a process, and ends its interval if there is anything. Returns
- * whether it lives. */
+/* Decides about a process, and ends its interval if there is work. Returns whether the process
+ * lives. */
 static bool
 proc_judge(struct collect *c, unsigned index, bool final, int64_t now_mono_ns)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nwrun's collector: looks at the region from time to time and reports what the programs did.
+ * nwrun's collector: looks at the region from time to time and reports the work of the programs.
  *
- *	collect.c          one look: which processes came, went, and whose interval is over
+ *	collect.c          one look: processes that came, went, or whose interval is over
  *	collect_window.c   a process's threads into one caliper window per stage
  *	collect_object.c   files and connections
- *	collect_say.c      what is sent about them, and the text of NWRUN_REPORT
- *	collect_tcp.c      what the kernel knows about a connection (tcpinfo.c)
- *	collect_run.c      the process around it, from fork to the last flush
+ *	collect_say.c      documents about them, and the text of NWRUN_REPORT
+ *	collect_tcp.c      the kernel's knowledge of a connection (tcpinfo.c)
+ *	collect_run.c      the process around the collector, from fork to the last flush
  *
- * All of it belongs to one thread. Out of memory ends the collector, never the program.
+ * All of this belongs to one thread. Out of memory ends the collector, never the program.
  */
 #ifndef HOST_COLLECT_H
 #define HOST_COLLECT_H
@@ -37,10 +37,10 @@ struct collect_sink {
 
 struct collect_opts {
 	const char *task_id, *host; /* on loan for the collector's life */
-	/* shown for the first program instead of its own name; NULL: its own */
+	/* name of the first program in place of its own name; NULL keeps the own name */
 	const char *program;
 	int64_t interval_ns; /* 0: 0.1 s in a process's first 10 s, then 1 s */
-	FILE *report;        /* text of what every process did in all; NULL: none */
+	FILE *report;        /* text about the totals of every process; NULL: no text */
 };
 
 /* --- collect.c --- */
@@ -49,7 +49,7 @@ struct collect;
 struct collect *
 collect_new(struct nwshm *shm, const struct collect_opts *opts, const struct collect_sink *sink);
 void collect_free(struct collect *c);
-/* One look. Returns how many processes are alive. Sleeps a millisecond when an interval ends. */
+/* Looks once. Returns how many processes are alive. Sleeps a millisecond when an interval ends. */
 int collect_look(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns);
 /* From now on, instead of opts.interval_ns. */
 void collect_set_interval(struct collect *c, int64_t interval_ns);
@@ -61,21 +61,20 @@ void collect_finish(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns)
 struct collect_run_opts {
 	struct collect_opts collect;
 	const char *box;
-	const char *program; /* what the box is told the run is about */
+	const char *program; /* subject of the run, for the box */
 	const char *region_path;
 	const char *report_path; /* NULL: none */
 	int64_t final_wait_ns;   /* at most, for the box to take the rest */
 };
-/* The collector process, from its birth on; returns when it should exit. */
+/* The collector process, from its birth on; returns when the process should exit. */
 void collect_run(struct nwshm *shm, const struct collect_run_opts *opts);
 
-/* NULL and *why when it cannot be made. The file is unlinked by collect_run, or by region_free with
- * the path. */
+/* NULL and *why on failure. collect_run unlinks the file, or region_free with the path. */
 struct nwshm *region_new(char *path, size_t path_cap, const char **why);
 void region_free(struct nwshm *shm, const char *path);
 
-/* " key=text" into a line of the report: blanks and control characters as %XX, so that it is split
- * at blanks safely. */
+/* Writes " key=text" into a line of the report: blanks and control characters become %XX, so
+ * that blanks split a line safely. */
 void collect_report_text(FILE *to, const char *key, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the collector's files share among themselves. */
+/* Types and calls that the collector's files share. */
 #ifndef HOST_COLLECT_IN_H
 #define HOST_COLLECT_IN_H
 
@@ -8,20 +8,20 @@
 #include "host/lib/uuid.h"
 #include "host/nwrun/collect.h"
 
-/* What has been taken from a thread's slot so far. */
+/* Amounts taken from a thread's slot so far. */
 struct lane_seen {
 	uint64_t busy_ns; /* finished and begun, as far as reported */
 	uint32_t *hist;   /* counts at the last look; NULL: all zero */
 	uint64_t ops;
-	uint32_t pending_epoch; /* of a bank that was being written when we came; 0: none */
+	uint32_t pending_epoch; /* epoch of a bank found half written; 0 when no bank is owed */
 };
 
 struct thread_seen {
 	uint64_t wait_ns[NWSHM_WAITS];
 	uint64_t other_bytes[2], pipe_bytes[2], combined_bytes, combined_ns;
 	uint64_t pipe_ns[2]; /* inside calls, finished and begun, as far as reported */
-	uint64_t waiting;    /* the unfinished wait that was reported in part */
-	uint64_t waiting_ns; /* how much of it */
+	uint64_t waiting;    /* unfinished wait that was reported in part */
+	uint64_t waiting_ns; /* part of the wait that was reported */
 	struct lane_seen lane[NWSHM_LANES];
 };
 
@@ -34,7 +34,7 @@ struct stage_window {
 struct stage_total {
 	uint64_t ops, bytes, busy_ns, wait_ns;
 };
-/* ns: in calls and waiting for them, of the thread that moved most this way */
+/* ns: time in calls and waiting for them, of the thread that moved most bytes in this direction */
 struct pipe_use {
 	uint64_t bytes, ns;
 };
@@ -46,7 +46,7 @@ struct usage { /* cumulative */
 	bool io_known, wait_known;
 };
 
-/* What identifies a stage or an object to a person: the file, or the connection. */
+/* Identity of a stage or an object for a person: the file, or the connection. */
 struct label {
 	bool known;
 	enum nwshm_object_kind kind;
@@ -58,20 +58,21 @@ struct label {
 /* A process slot as the collector knows it. */
 struct watch {
 	bool used, said;
-	bool foreign; /* of another pid name space: whether it lives cannot be told */
+	bool foreign; /* of another pid name space: nobody can tell whether the process lives */
 	enum { WATCH_NOTHING, WATCH_DUE, WATCH_GONE } todo;
-	uint32_t epoch; /* of the interval that has just been ended */
+	uint32_t epoch; /* epoch of the interval that has just been ended */
 	uint64_t start_ticks;
-	uint32_t images_said; /* which image's name was said */
+	uint32_t images_said; /* image whose name was sent */
 	char id[UUID_BYTES];
 	int64_t window_begin_mono_ns;
-	uint64_t seen_bytes[2]; /* of this interval, by direction, whatever the stage */
+	uint64_t seen_bytes[2]; /* bytes of this interval, by direction, in any stage */
 	uint64_t other_bytes[2], combined_bytes, combined_ns; /* the same */
-	struct pipe_use pipe[2];                              /* by direction: of this interval */
+	/* use of pipes by direction, in this interval */
+	struct pipe_use pipe[2];
 	struct pipe_use pipe_total[2];
 	uint64_t other_total[2];
 	uint64_t rss_bytes;
-	uint64_t reports; /* rows said of this process: the reader counts what did not arrive */
+	uint64_t reports; /* rows sent about this process: the reader counts missing rows */
 	struct usage first, last, now; /* at start, at the last interval's end, latest */
 	struct {
 		char id[UUID_BYTES];
@@ -84,8 +85,8 @@ struct watch {
 };
 
 struct object_seen {
-	bool used, said, ended; /* ended: was so at the last look, nobody adds to it any more */
-	bool relabelled;        /* since it was said */
+	bool used, said, ended; /* ended: was so at the last look, nobody adds any more */
+	bool relabelled;        /* label changed since the metadata went out */
 	char id[UUID_BYTES];
 	uint64_t bytes[2], ns[2]; /* reported */
 	uint64_t tcp_busy_us;
@@ -120,16 +121,17 @@ id_make(char out[UUID_BYTES])
 /* --- collect_window.c --- */
 
 /*
- * Adds up what all threads of process `index` did in `stage` in the interval that `epoch` closed.
- * With `final` nobody writes any more, so half-written banks are taken as they are.
+ * Adds up the work of all threads of process `index` in `stage` in the interval that `epoch`
+ * closed. With `final` nobody writes any more, so half-written banks count as they are.
  */
 void window_collect(struct collect *c, unsigned index, unsigned stage, uint32_t epoch, bool final,
     int64_t now_mono_ns, struct stage_window *out);
-/* False while a bank of the interval before is still being written: then do not end another one. */
+/* False while a bank of the last interval is still being written: then no other interval may
+ * end. */
 bool window_is_ready(const struct collect *c, unsigned index);
 /*
- * Time waited by all threads of the process, by enum nwshm_wait, and into its watch what pipes did,
- * and the bytes of no stage, since the last call.
+ * Sums waiting times of all threads of the process, by enum nwshm_wait, and adds to its watch the
+ * use of pipes and the bytes of no stage, since the last call.
  */
 void window_collect_rest(
     struct collect *c, unsigned index, int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS]);
@@ -141,9 +143,9 @@ void window_clear(struct collect *c);
 
 enum { COLLECT_OBJECTS_SAID = 256, COLLECT_SMALL_SAID = 32, COLLECT_OBJECT_SMALL_BYTES = 1 << 20 };
 
-/* Reports what the objects of a process did; with `gone`, for the last time. */
+/* Reports the work on the objects of a process; with `gone`, for the last time. */
 void object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns);
-/* Frees those without a descriptor; reports the nameless ones. */
+/* Frees objects without a descriptor; reports the nameless objects. */
 void object_sweep(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, bool final);
 
 /* --- collect_say.c --- */
@@ -151,7 +153,7 @@ void object_sweep(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, b
 void say_stage(
     struct collect *c, unsigned index, unsigned stage, struct stage_window *w, int64_t now_wall_ns);
 void say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_wall_ns);
-/* The last words: names that changed, the report's lines, the end of all series. */
+/* Sends the last words: changed names, the report's lines, the end of all series. */
 void say_process_end(struct collect *c, unsigned index, int64_t end_mono_ns);
 struct object_delta {
 	uint64_t bytes[2], ns[2];
@@ -167,10 +169,10 @@ int64_t collect_interval_ns(const struct collect *c, unsigned index, int64_t now
 struct tcp_sample {
 	double rtt_s, rtt_min_s, cwnd_bytes, retrans, delivery_rate, busy_s, rwnd_limited_s,
 	    sndbuf_limited_s;
-	double snd_mss, notsent_bytes; /* NaN: this kernel does not say */
+	double snd_mss, notsent_bytes; /* NaN: this kernel does not tell */
 };
 int tcp_open(void); /* a descriptor, or -1 */
-/* From the kernel's struct tcp_info, as long as it is. */
+/* Reads the kernel's struct tcp_info, as far as it reaches. */
 void tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out);
 /* False: no such connection in this network name space. */
 bool tcp_ask(

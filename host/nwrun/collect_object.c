@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Files and connections. A run may touch any number of them; 256 are reported one by one, half of
- * those places are kept for large ones, and a small file waits until it is closed before it may
- * take a place. The rest is summed up in two objects without a name, which are the first two of the
+ * these places are kept for large ones, and a small file waits until the program closes it before
+ * it may take a place. All others are summed up in two objects without a name, the first two of the
  * table.
  */
 #include "host/nwrun/collect_in.h"
@@ -60,13 +60,13 @@ may_be_said(const struct collect *c, const struct object_seen *seen, bool closed
 		return false;
 	if (moved >= COLLECT_OBJECT_SMALL_BYTES)
 		return true;
-	/* Each takes a KiB in the box for good: a few of very many small files say what they
-	 * were. */
+	/* Each file takes a KiB in the box for good: a few of very many small files are sample
+	 * enough. */
 	return seen->label.kind == NWSHM_CONN ? c->objects_said < COLLECT_OBJECTS_SAID / 2
 					      : closed && c->objects_said < COLLECT_SMALL_SAID;
 }
 
-/* The stage is known by its largest object. */
+/* A stage gets the label of its largest object. */
 static void
 label_stage(struct watch *w, const struct object_seen *seen)
 {
@@ -83,8 +83,8 @@ label_stage(struct watch *w, const struct object_seen *seen)
 
 /*
  * A connection may be busy although its program sleeps; then the kernel's numbers are worth a
- * document of their own. When it is closed already, or in another network name space, there are the
- * program's last ones.
+ * document of their own. For a connection that is closed already, or in another network name space,
+ * there are the program's last numbers.
  */
 static bool
 tcp_look(struct collect *c, const struct nwshm_object *o, struct object_seen *seen,
@@ -108,7 +108,8 @@ tcp_look(struct collect *c, const struct nwshm_object *o, struct object_seen *se
 	return true;
 }
 
-/* What is not said yet because it may stay small is taken back, to be looked at again. */
+/* Takes back amounts that are not sent yet because the object may stay small; the next look sees
+ * them again. */
 static void
 delta_put_back(struct object_seen *seen, const struct object_delta *d)
 {
@@ -133,7 +134,7 @@ add_to_nameless(struct collect *c, enum nwshm_object_kind kind, const struct obj
 	}
 }
 
-/* Files get other names and sizes while they are written. */
+/* Files get other names and sizes while a program writes them. */
 static void
 label_refresh(struct object_seen *seen, const struct nwshm_object *o)
 {
@@ -211,8 +212,8 @@ object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns
 }
 
 /*
- * Closed at this look and the one before: no operation that began on it is still under way. From
- * SETUP on nobody else can find it.
+ * Closed at this look and the look before: no operation on the object is still under way. From
+ * SETUP on nobody else can find the object.
  */
 static void
 sweep_closed(struct collect *c, int64_t now_wall_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collector's life: it outlives the program by a moment, then sends the rest and ends. Nobody
- * waits for it and it waits for nobody; when the box is away it gives up the rest after
- * final_wait_ns.
+ * The collector's life: the collector outlives the program by a moment, then sends the rest and
+ * ends. Nobody waits for the collector, and the collector waits for nobody; when the box is away
+ * the rest is given up after final_wait_ns.
  */
 #include "host/nwrun/collect.h"
 
@@ -17,10 +17,11 @@
 #include "host/lib/control_client.h"
 #include "narrows/provider.h"
 
-#define LOOK_NS \
-	INT64_C(100000000) /* at most; shorter intervals are looked at as often as they end */
+/* longest pause between looks; shorter intervals get a look at each end */
+#define LOOK_NS INT64_C(100000000)
 
-enum { LINGER_MS = 250 }; /* linger: between spawn and the loader nobody shows that a child lives */
+/* pause before the end: between spawn and the loader nothing shows that a child lives */
+enum { LINGER_MS = 250 };
 
 static volatile sig_atomic_t told_to_end;
 
@@ -31,7 +32,7 @@ on_term(int sig)
 	told_to_end = 1;
 }
 
-/* --- the sink: a provider; documents it refuses are its own to count --- */
+/* --- the sink: a provider, which counts the documents it refuses --- */
 
 static int
 sink_meta(void *arg, const char *id, const char *pid, const char *event_type,
@@ -80,7 +81,7 @@ start_ticks_of(int pid)
 	return st.start_ticks;
 }
 
-/* Returns how far from this look the next one is. */
+/* Returns the time from this look to the next. */
 static int64_t
 orders_apply(struct collect *c, struct control_client *o, int64_t base_ns, int64_t now_mono_ns)
 {
@@ -122,7 +123,7 @@ wait_and_watch(struct nwshm *shm, struct collect *c, struct control_client *o, i
 	}
 }
 
-/* Complete under its name or not there: whoever waits for it may read it at once. */
+/* Complete under its name or absent: a reader may open the report as soon as the name appears. */
 static FILE *
 report_open(const char *path, char *temp, size_t cap)
 {
@@ -150,7 +151,7 @@ report_close(FILE *f, const char *temp, const char *path, const struct nw_provid
 		rename(temp, path);
 }
 
-/* Nothing of the program's is kept: its pipes see their end, its file systems can be unmounted. */
+/* Keeps nothing of the program: its pipes see their end, its file systems can be unmounted. */
 static void
 leave_program(void)
 {
@@ -183,13 +184,13 @@ collect_run(struct nwshm *shm, const struct collect_run_opts *opts)
 		.on_order = control_client_order,
 	};
 	struct collect_sink sink = { NULL, sink_meta, sink_caliper, sink_data, sink_end };
-	static struct control_client control; /* its leases are large */
+	static struct control_client control; /* static: the leases are large */
 	struct nw_provider *p = NULL;
 	struct collect *c = NULL;
 	char temp[4096];
 
 	leave_program();
-	prctl(PR_SET_NAME, "nwrun-collector"); /* its arguments are the program's */
+	prctl(PR_SET_NAME, "nwrun-collector"); /* the arguments are the program's */
 	collect_opts.report = report_open(opts->report_path, temp, sizeof(temp));
 	control_client_init(&control, provider_opts.can);
 	provider_opts.on_order_arg = &control;
@@ -205,7 +206,7 @@ out:
 	if (p != NULL)
 		report_close(collect_opts.report, temp, opts->report_path, p);
 	collect_free(c);
-	/* the box is there: it may as well have what runs before this one could not deliver */
+	/* the box is there: earlier runs may have left documents in spools */
 	if (nw_provider_close(p, opts->final_wait_ns) == NW_OK && p != NULL)
 		nw_provider_adopt(&provider_opts, opts->final_wait_ns);
 	control_client_clear(&control);

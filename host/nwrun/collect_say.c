@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is sent about processes, stages, files and connections; each metadata before its first
- * data. */
+/* Documents about processes, stages, files and connections; each metadata before its first data. */
 #include "host/nwrun/collect_in.h"
 
 #include <arpa/inet.h>
@@ -86,7 +85,7 @@ say_meta(struct collect *c, const char *id, const char *pid, const char *event_t
 	c->sink->meta(c->sink->arg, id, pid, event_type, subject->kv, subject->n, params, 2);
 }
 
-/* --- numbers by name: what is zero or unknown throughout is left out --- */
+/* --- numbers by name: a number that is zero or unknown throughout is left out --- */
 
 struct field_list {
 	const char *name[24];
@@ -134,7 +133,7 @@ field_io(struct field_list *f, const struct usage *from, const struct usage *to)
 	field(f, "write_bytes", (double)to->io.write_bytes - (double)from->io.write_bytes);
 }
 
-/* Most processes never use one. */
+/* Most processes never use a pipe. */
 static void
 field_pipes(struct field_list *f, const struct watch *w)
 {
@@ -153,7 +152,7 @@ positive(double x)
 	return x > 0 ? x : 0;
 }
 
-/* Shells start many processes that do next to nothing: those are not worth a series. */
+/* Shells start many processes that do next to nothing: such a process is not worth a series. */
 static bool
 is_trifle(const struct watch *w)
 {
@@ -347,7 +346,7 @@ report_object(struct collect *c, unsigned object)
 	putc('\n', to);
 }
 
-/* The size it has now, and its last name. */
+/* Sends the object's present size and last name. */
 void
 say_object_end(struct collect *c, unsigned object)
 {

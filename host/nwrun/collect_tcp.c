@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the collector says of a connection, out of what the kernel knows (tcpinfo.h). */
+/* The collector's numbers of a connection, out of the kernel's (tcpinfo.h). */
 #include "host/nwrun/collect_in.h"
 
 #include "host/lib/tcpinfo.h"
@@ -23,7 +23,7 @@ tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out)
 	out->busy_s = tcpinfo_u64(info, len, TCP_BUSY_US, 1e-6);
 	out->rwnd_limited_s = tcpinfo_u64(info, len, TCP_RWND_LIMITED_US, 1e-6);
 	out->sndbuf_limited_s = tcpinfo_u64(info, len, TCP_SNDBUF_LIMITED_US, 1e-6);
-	if (out->rtt_min_s >= 4294.967295) /* all ones: no round trip measured yet */
+	if (out->rtt_min_s >= 4294.967295) /* all bits set: no round trip measured yet */
 		out->rtt_min_s = NAN;
 }
 

@@ -3,11 +3,11 @@
  * From the lanes of a process's threads to one caliper window per stage, each operation exactly
  * once.
  *
- * Time inside an operation that has not ended counts up to now, in the interval in which it passed,
+ * Time inside an unfinished operation counts up to now, in the interval in which the time passes,
  * so a call that blocks for ten seconds shows ten busy seconds and not one window eleven seconds
- * long. What was counted ahead is taken off again when the operation ends. Histograms are
- * differences of running counts and may run a millisecond, the time between closing and reading an
- * interval, ahead of the other numbers.
+ * long. Time counted ahead is taken off again when the operation ends. Histograms are differences
+ * of running counts and may run a millisecond, the time between closing and reading an interval,
+ * ahead of the other numbers.
  */
 #include "host/nwrun/collect_in.h"
 
@@ -32,8 +32,9 @@ lane_is_there(const struct nwshm_thread *t, unsigned stage)
 /* --- banks --- */
 
 /*
- * The epoch went up a millisecond ago: whoever begins to write now writes the other bank. So ours
- * is still only if its writer has left the update it may have been in.
+ * The epoch went up a millisecond ago: a thread that begins to write now writes the other bank. So
+ * the closed bank is still only if its writer has left the update in which the epoch may have found
+ * it.
  */
 static bool
 lane_is_settled(const struct nwshm_lane *l)
@@ -142,8 +143,8 @@ inflight_is_in(uint64_t inflight, unsigned stage)
 	    ((inflight & 7) == stage || (inflight >> 4 & 15) == stage);
 }
 
-/* An operation that ends between the two loads counts twice for now; the next difference is smaller
- * by as much. */
+/* An operation that ends between the two loads counts twice for now; the next difference is
+ * smaller by as much. */
 static uint64_t
 thread_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned stage,
     uint64_t *seen_ns, int64_t now_mono_ns)
@@ -215,9 +216,9 @@ window_is_ready(const struct collect *c, unsigned index)
 }
 
 /*
- * Where a wait belongs is known when it ends. While it lasts it counts for the direction the
- * program asked about
- * (the word says which); when it ends, what was counted is taken from the place it ended in.
+ * The place of a wait is known when the wait ends. Meanwhile the wait counts for the direction the
+ * program asked about (the word tells the direction); at the end, the time counted ahead is taken
+ * from the place of the end.
  */
 static void
 thread_take_waits(const struct collect *c, const struct nwshm_thread *t, struct thread_seen *seen,
@@ -262,8 +263,8 @@ take(const _Atomic uint64_t *counter, uint64_t *seen)
 }
 
 /*
- * A helper that sleeps at a pipe says nothing of its process: the time is that of the thread which
- * moved most so far, in each direction, for one may read and another write.
+ * A helper that sleeps at a pipe tells nothing of its process: the time is the time of the thread
+ * that moved most so far, in each direction, for one thread may read and another write.
  */
 static void
 thread_take_pipes(struct collect *c, unsigned thread, const uint64_t wait_ns[NWSHM_WAITS],
@@ -330,8 +331,7 @@ thread_forget(struct collect *c, unsigned thread)
 	memset(&c->thread[thread], 0, sizeof(c->thread[thread]));
 }
 
-/* Pages that were touched keep their memory, and with it the promise of `ready`, for the next
- * owner. */
+/* Touched pages keep their memory, and with it the promise of `ready`, for the next owner. */
 static void
 thread_clear(struct nwshm_thread *t)
 {
@@ -353,7 +353,7 @@ window_free_threads(struct collect *c, unsigned index)
 		if ((owner & ~NWSHM_OWNER_SETUP) != index + 1)
 			continue;
 		thread_forget(c, i);
-		/* else it was killed before it had the page */
+		/* an owner in setup was killed before it had the page */
 		if ((owner & NWSHM_OWNER_SETUP) == 0)
 			thread_clear(&c->shm->thread[i]);
 		atomic_store(&c->shm->thread_tid[i], 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nwrun: runs a program and has everything it reads, writes, sends and receives measured.
+ * nwrun: runs a program and has its reading, writing, sending and receiving measured.
  *
  * nwrun leaves a collector behind and then becomes the program: same pid, parent, terminal,
  * signals, exit status. The program is told to load nwrun.so, which counts into memory shared with
@@ -119,7 +119,7 @@ absolute(const char *path, char out[PATH_MAX])
 
 /* --- the environment of the program --- */
 
-/* Beside nwrun, or where an installation puts it. */
+/* Looks beside nwrun, and where an installation puts nwrun.so. */
 static bool
 find_preload(char path[PATH_MAX])
 {
@@ -137,7 +137,7 @@ find_preload(char path[PATH_MAX])
 	slash[1] = '\0';
 	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(try, sizeof(try), "%s%s", self, places[i]);
-		/* the loader splits its list there */
+		/* the loader splits its list at blanks and colons */
 		if (realpath(try, path) != NULL && strpbrk(path, " :") == NULL)
 			return true;
 	}
@@ -164,7 +164,7 @@ set_preload(const char *so)
 
 /* --- the program --- */
 
-/* What execvp will run; false when there is none. */
+/* The file that execvp will run; false when there is none. */
 static bool
 find_program(const char *name, char path[PATH_MAX])
 {
@@ -214,8 +214,8 @@ has_interpreter(const uint8_t *head, size_t len)
 }
 
 /*
- * Text when this program cannot load our object: of another machine or word size its loader would
- * say so on stderr, where nothing of ours may appear.
+ * Text when this program cannot load nwrun.so: for another machine or word size the loader would
+ * complain on stderr, where nothing of ours may appear.
  */
 static const char *
 refuse_program(const struct options *o, const char *name)
@@ -248,7 +248,7 @@ fork_quietly(void)
 	return (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
 }
 
-/* The collector is a grandchild in a session of its own; the child between is waited for here. */
+/* The collector is a grandchild in a session of its own; nwrun waits here for the child between. */
 static bool
 start_collector(struct nwshm *shm, const struct collect_run_opts *run)
 {
@@ -315,7 +315,7 @@ arrange_measurement(struct options *o, char *argv[])
 	    setenv("NARROWS_HOST", o->run.collect.host, 1) != 0 ||
 	    (o->run.box != NULL && setenv("NARROWS_BOX", o->run.box, 1) != 0) || !set_preload(so))
 		return "the environment cannot be changed";
-	unsetenv("NWRUN_REPORT"); /* it is this run's, not that of a nwrun below */
+	unsetenv("NWRUN_REPORT"); /* the report belongs to this run, not to a nwrun below */
 	if (o->verbose)
 		fprintf(stderr, "nwrun: task %s\n", o->run.collect.task_id);
 	return NULL;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory that nwrun's collector shares with the programs it measures.
+ * The memory that nwrun's collector shares with the measured programs.
  *
- *	fixed part    header, process table, thread owners, object table: allocated when the region is made
- *	threads       one large slot each, sparse: a lane's pages are allocated when its first operation ends
+ *	fixed part    header, process table, thread owners, object table: allocated when the
+ *	              region is made
+ *	threads       one large slot each, sparse: a lane's pages are allocated when its first
+ *	              operation ends
  *
  * The measured side (preload) only adds. Every thread slot has one writer, its thread, so nothing
- * on that path locks. The collector reads, and frees what belonged to a process that is gone.
- * Counters only grow, with one exception: what a caliper needs per interval (extremes, means,
- * variances) is kept in two banks per lane, chosen by the parity of the process's epoch. The
+ * on that path locks. The collector reads, and frees the slots of a process that is gone. Counters
+ * only grow, with one exception: the numbers that a caliper needs per interval (extremes, means,
+ * variances) are kept in two banks per lane, chosen by the parity of the process's epoch. The
  * collector closes an interval by adding one to the epoch, lets a millisecond pass (a store of any
- * CPU is visible by then), and reads the bank that is no longer written; `seq` is odd while a bank
- * is being written, so one that a preempted or stopped thread left half done is seen and fetched an
- * interval later.
+ * CPU is visible by then), and reads the bank that nobody writes any more; `seq` is odd while a
+ * bank is being written, so a bank that a preempted or stopped thread left half done is recognised
+ * and fetched an interval later.
  *
  * The collector may die, and so may the program, at any instruction: neither waits for the other.
  */
@@ -26,9 +28,9 @@
 #include "narrows/hist.h"
 
 #define NWSHM_ENV "NWRUN_SHM" /* path of the region */
-#define NWSHM_MAGIC \
-	0x6d68735f6e757277u /* "wrun_shm", little endian; a new layout gets a new version */
-#define NWSHM_PAGE 4096
+/* "wrun_shm", little endian; a new layout gets a new version */
+#define NWSHM_MAGIC 0x6d68735f6e757277u
+#define NWSHM_PAGE  4096
 
 enum {
 	NWSHM_VERSION = 2,
@@ -59,7 +61,7 @@ enum nwshm_stage {
 	NWSHM_NO_STAGE = 15
 };
 enum nwshm_dir { NWSHM_READ, NWSHM_WRITE };
-/* What a wait was for; its direction is the lowest bit, too. */
+/* The purpose of a wait; the direction is the lowest bit, too. */
 enum nwshm_wait {
 	NWSHM_WAIT_READ,
 	NWSHM_WAIT_WRITE,
@@ -69,7 +71,7 @@ enum nwshm_wait {
 	NWSHM_WAITS
 };
 
-/* What one thread did in one stage in one interval. */
+/* The work of one thread in one stage in one interval. */
 struct nwshm_bank {
 	_Atomic uint32_t epoch; /* of the interval; 0: never used */
 	uint64_t n, n_rate, clamped;
@@ -79,28 +81,28 @@ struct nwshm_bank {
 
 struct nwshm_lane {
 	_Atomic uint32_t seq;        /* odd: a bank is being written */
-	_Atomic uint64_t bytes, ops; /* all of them, ever */
+	_Atomic uint64_t bytes, ops; /* totals since the thread began */
 	struct nwshm_bank bank[2];
 	/* of all durations ever; differences modulo 2^32 are right */
 	uint32_t hist[NW_HIST_BUCKETS];
 } __attribute__((aligned(NWSHM_PAGE)));
 
 struct nwshm_thread {
-	/* the operation or wait this thread is in, see nwshm_inflight() */
+	/* operation or wait of the thread now, see nwshm_inflight() */
 	_Atomic uint64_t inflight;
-	/* inside finished operations, failed ones and fsync(2) included */
+	/* time inside finished operations, failed operations and fsync(2) included */
 	_Atomic uint64_t busy_ns[NWSHM_TIMED];
 	_Atomic uint64_t wait_ns[NWSHM_WAITS];
 	_Atomic uint64_t pipe_bytes[2];  /* by direction */
 	_Atomic uint64_t other_bytes[2]; /* terminals, devices, a pipe to oneself, ...: the same */
-	_Atomic uint64_t combined_bytes; /* moved by one call that both read and wrote */
+	_Atomic uint64_t combined_bytes; /* bytes moved by calls that both read and wrote */
 	_Atomic uint64_t combined_ns;
-	/* the lane's pages are there: else a look at them may be SIGBUS */
+	/* whether the lane's pages are there: without them a look may be SIGBUS */
 	_Atomic uint32_t ready[NWSHM_LANES];
 	struct nwshm_lane lane[NWSHM_LANES];
 } __attribute__((aligned(NWSHM_PAGE)));
 
-/* An operation under way: when it began (since the region's birth), its stage, the second one of a
+/* An operation under way: its begin (since the region's birth), its stage, the second stage of a
  * combined call. */
 #define NWSHM_INFLIGHT_WAIT 0x08u
 static inline uint64_t
@@ -111,14 +113,14 @@ nwshm_inflight(int64_t since_base_ns, unsigned stage, unsigned stage2, unsigned 
 
 enum nwshm_state { NWSHM_FREE, NWSHM_SETUP, NWSHM_LIVE, NWSHM_ENDED };
 
-struct nwshm_usage { /* of a process, as it saw itself */
+struct nwshm_usage { /* of a process, in its own view */
 	int64_t user_us, sys_us;
 	uint64_t rchar, wchar, read_bytes, write_bytes;
 	uint32_t cpu_known, io_known;
 };
 
 struct nwshm_proc {
-	_Atomic uint32_t state;  /* ENDED: another image took over its pid */
+	_Atomic uint32_t state;  /* ENDED: another image took over the pid */
 	_Atomic uint32_t epoch;  /* from 1 on */
 	_Atomic uint32_t images; /* by exec, before any I/O; odd: name and argv are changing */
 	int32_t pid, ppid;
@@ -128,7 +130,7 @@ struct nwshm_proc {
 	_Atomic int64_t exit_mono_ns; /* 0: did not end in an orderly way (yet) */
 	_Atomic uint64_t missed_ops; /* not measured: no slot was free, or a signal hit an update */
 	_Atomic uint64_t missed_bytes;
-	/* since when this image runs: exec keeps the process's counters */
+	/* usage when this image began: exec keeps the process's counters */
 	struct nwshm_usage at_start;
 	struct nwshm_usage at_exit; /* valid once exit_mono_ns is set */
 	char name[NWSHM_NAME_BYTES];
@@ -142,10 +144,10 @@ struct nwshm_addr {
 	uint8_t ip[16];        /* network order; IPv4 in the first four */
 };
 
-/* A file or a connection of one process. The first two are for what found no slot: no process, no
- * name. */
+/* A file or a connection of one process. The first two objects sum up all that found no slot: no
+ * process, no name. */
 struct nwshm_object {
-	_Atomic uint32_t state; /* ENDED: no descriptor refers to it any more */
+	_Atomic uint32_t state; /* ENDED: no descriptor refers to the object any more */
 	_Atomic int32_t refs;   /* descriptors */
 	uint32_t owner;         /* process index */
 	uint32_t kind;
@@ -157,7 +159,7 @@ struct nwshm_object {
 		char path[NWSHM_PATH_BYTES];
 		struct {
 			struct nwshm_addr local, peer;
-			/* 0: none; else what TCP knew when it was closed */
+			/* length of TCP's account at the close; 0 when there is none */
 			_Atomic uint32_t tcp_info_len;
 			uint8_t tcp_info[NWSHM_TCP_INFO_BYTES];
 		} conn;
@@ -172,14 +174,14 @@ struct nwshm {
 	/* sizeof(struct nwshm): both sides were built from this text */
 	uint32_t version, size_check;
 	int64_t base_mono_ns;
-	int32_t root_pid;            /* what nwrun became */
+	int32_t root_pid;            /* process that nwrun became */
 	_Atomic uint32_t generation; /* last number given to an attached process */
 	/* highest slot ever used, plus one */
 	_Atomic uint32_t procs_used, threads_used, objects_used;
 	struct nwshm_proc proc[NWSHM_PROCS];
 	/* process index + 1, or with SETUP while taken; 0: free */
 	_Atomic uint32_t thread_owner[NWSHM_THREADS];
-	/* 0: its thread ended, another of the process may take it */
+	/* thread id; 0: the thread ended, another thread of the process may take the slot */
 	_Atomic int32_t thread_tid[NWSHM_THREADS];
 	/* hash of owner, kind, dev, ino: found without touching objects */
 	_Atomic uint64_t object_key[NWSHM_OBJECTS];
@@ -197,7 +199,7 @@ nwshm_add(_Atomic uint64_t *p, uint64_t n)
 	    p, atomic_load_explicit(p, memory_order_relaxed) + n, memory_order_relaxed);
 }
 
-/* Slot `index` is in use: raises one of the *_used. */
+/* Notes the use of slot `index`: raises a *_used counter. */
 static inline void
 nwshm_used(_Atomic uint32_t *used, uint32_t index)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nwrun.so: what nwrun adds to a program. It lives in other people's processes, so it
+ * nwrun.so: nwrun's part inside a program. The object lives in other people's processes, so it
  *
  *	- never prints, allocates, locks, starts a thread or keeps a descriptor;
- *	- leaves errno as the program would see it: our own system calls are raw (sys_*) and return -errno;
- *	- must work in signal handlers, between vfork and exec, while libc starts, and after it has stopped;
+ *	- leaves errno as the program would see it: our own system calls are raw (sys_*) and
+ *	  return -errno;
+ *	- must work in signal handlers, between vfork and exec, while libc starts, and after libc
+ *	  has stopped;
  *	- when in doubt calls the real function and counts nothing.
  *
- * Reading order: preload_slot.c (process and thread slots), preload_fd.c (what a descriptor is),
+ * Reading order: preload_slot.c (process and thread slots), preload_fd.c (kinds of descriptors),
  * preload_object.c (files and connections), preload_op.c (one operation into the counters); then
  * the wrappers: preload_io.c, preload_wait.c, preload_stdio.c, preload_life.c.
  */
@@ -40,7 +42,7 @@ enum real_name {
 };
 extern void *real_table[REAL_COUNT];
 void real_resolve(void);
-/* what to call when libc has no such function, or is not ready yet */
+/* the function to call when libc has none of this name, or is not ready yet */
 void *real_fallback(enum real_name name);
 
 static inline void *
@@ -61,8 +63,8 @@ bool sys_read_file(const char *path, char *text, size_t cap, size_t *len);
 /* --- preload_slot.c: slots --- */
 
 /*
- * What must be forgotten on fork lives in a page that the kernel wipes in children, however they
- * were made: a child finds generation 0, which is no thread's, and takes slots of its own.
+ * State to forget on fork lives in a page that the kernel wipes in children, however they were
+ * made: a child finds generation 0, which belongs to no thread, and takes slots of its own.
  */
 struct state {
 	_Atomic uint32_t generation; /* 0: no process slot */
@@ -81,11 +83,10 @@ extern __thread struct self self __attribute__((tls_model("initial-exec")));
 
 struct nwshm_thread *thread_attach(void);
 void process_attach(bool forked);
-/* `pending_bytes`: what libc will still write; the kernel has not counted it yet. */
+/* `pending_bytes`: bytes that libc will still write; the kernel has not counted them yet. */
 void process_record_exit(uint64_t pending_bytes);
-bool process_is_vfork_child(void); /* asked of a thread that is marked in_vfork */
-/* Pages of the region that nobody has used may not be there: see to it. False: they cannot be
- * had. */
+bool process_is_vfork_child(void); /* for a thread marked in_vfork */
+/* Makes sure that pages of the region exist. False: the pages cannot be had. */
 bool region_touch(void *at, size_t bytes);
 
 static inline bool
@@ -107,19 +108,19 @@ thread_slot(void)
 /* --- preload_fd.c, preload_object.c --- */
 
 struct fd_info {
-	unsigned stage;              /* for reading; writing is one more */
+	unsigned stage;              /* stage for reading; the stage for writing is one more */
 	struct nwshm_object *object; /* NULL: none */
 };
-/* Looks at the descriptor on first use. Needs a slot: never call it without. */
+/* Looks at the descriptor on first use. Needs a slot: never call without a slot. */
 struct fd_info fd_get(int fd);
 /* The descriptor is about to be, or has been, closed or replaced. Harmless at any time. */
 void fd_forget(int fd);
-void fd_closing(int fd);   /* the same, while it is still open */
+void fd_closing(int fd);   /* as fd_forget(), while the descriptor is still open */
 void fd_closing_all(void); /* at exit */
 void fd_forget_range(unsigned first, unsigned last);
 void fd_forget_all_on_fork(void);
-void fd_pair_made(const int fds[2]); /* by pipe() or socketpair(), in this process */
-void fd_pairs_shared(void);          /* a child may have them, too */
+void fd_pair_made(const int fds[2]); /* pipe() or socketpair() made a pair in this process */
+void fd_pairs_shared(void);          /* a child may have the pairs, too */
 
 static inline uint64_t
 statx_dev(const struct statx *st)
@@ -150,12 +151,12 @@ void op_begin2(struct op *op, int from_fd, int to_fd);
 void op_end(struct op *op, ssize_t bytes);
 /* Nothing moved after all. */
 void op_cancel(struct op *op);
-/* Bytes that libc moves, or will move, where we cannot time it. */
+/* Counts bytes that libc moves, or will move, where a clock read is impossible. */
 void op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes);
 
 /* --- preload_stdio.c --- */
 
-/* At exit: what libc will flush when it is too late for us. Returns the bytes. */
+/* At exit: counts the bytes that libc will flush too late for us, and returns them. */
 uint64_t stdio_count_pending(void);
 
 #pragma GCC visibility pop

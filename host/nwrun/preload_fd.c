@@ -4,9 +4,9 @@
  * neighbour, or something else. Found out on first use, kept in a table, forgotten whenever the
  * number may get a new meaning. Forgetting too often only costs another look.
  *
- * A pipe leads to a neighbour unless this process made it and has both ends: threads wake each
- * other so, and a wait for that is no wait for a neighbour. Such a pair is private until one end is
- * closed or a child may have it.
+ * A pipe leads to a neighbour unless this process made the pipe and has both ends: threads wake
+ * each other so, and a wait for a thread is no wait for a neighbour. Such a pair is private until
+ * one end is closed or a child may have it.
  */
 #include "host/nwrun/preload.h"
 
@@ -102,7 +102,7 @@ socket_option(int fd, int option)
 	return sys(SYS_getsockopt, fd, SOL_SOCKET, option, &value, &len) < 0 ? -1 : value;
 }
 
-/* A stream that is not connected yet is looked at again with every use until it is. */
+/* A stream without a connection gets another look with every use until there is a peer. */
 static uint32_t
 look_at_socket(int fd, uint64_t dev, uint64_t ino)
 {
@@ -140,7 +140,7 @@ look_at(int fd)
 	return fd_word(S_ISFIFO(st.stx_mode) ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
 }
 
-/* Another thread may have looked meanwhile, or closed the descriptor: then what it left stands. */
+/* Another thread may have looked meanwhile, or closed the descriptor: then its word stands. */
 static uint32_t
 fd_look(int fd, uint32_t old)
 {
@@ -172,8 +172,7 @@ fd_get(int fd)
 	return (struct fd_info){ (word & FD_STAGE_MASK) - 1, fd_word_object(word) };
 }
 
-/* Which pair a number belongs to is not kept: a pair that is still private counts as a neighbour's
- * from now on. */
+/* The pair of a number is not kept: every private pair counts as a neighbour's from now on. */
 void
 fd_pairs_shared(void)
 {
@@ -231,7 +230,7 @@ fd_closing(int fd)
 	fd_forget(fd);
 }
 
-/* The kernel will close what the program left open. */
+/* The kernel will close the descriptors that the program left open. */
 void
 fd_closing_all(void)
 {

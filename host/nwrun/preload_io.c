@@ -11,14 +11,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* The names behind _FORTIFY_SOURCE: no header of ours declares them. */
+/* The names behind _FORTIFY_SOURCE, which no header of ours declares. */
 ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
 ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
 ssize_t __recv_chk(int, void *, size_t, size_t, int);
 ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, __SOCKADDR_ARG, socklen_t *);
 
-/* The real call inside begin and end. `bytes` is what of its result `rc` to count. */
+/* The real call inside begin and end. `bytes` is the part of the result `rc` to count. */
 #define WRAP(type, name, dir, fd, bytes, params, args) \
 	EXPORT type name params                        \
 	{                                              \
@@ -60,7 +60,7 @@ OUT(sendto, (int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG 
     (fd, buf, n, flags, to, len))
 OUT(sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
 
-/* A look at what waits in the socket moves nothing on; neither does the error queue. */
+/* A look at waiting bytes moves nothing on; neither does the error queue. */
 static inline ssize_t
 taken(ssize_t rc, int flags)
 {

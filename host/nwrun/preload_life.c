@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that make and end descriptors and processes. They are not measured, only noticed. */
+/* Calls that make and end descriptors and processes. They are noticed, not measured. */
 #include "host/nwrun/preload.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* --- descriptors: a number that libc closed behind our back is forgotten when it comes back to
+/* --- descriptors: a number that libc closed unseen is forgotten when the number comes back to
  * life --- */
 
 static inline int
@@ -23,8 +23,8 @@ fresh(int fd)
 	return fd;
 }
 
-/* The mode argument is there only with O_CREAT and O_TMPFILE; reading it otherwise is harmless,
- * passing it too. */
+/* The mode argument is there only with O_CREAT and O_TMPFILE; reading and passing a missing mode
+ * is harmless. */
 #define OPEN(name, params, last, args)         \
 	EXPORT int name params                 \
 	{                                      \
@@ -75,7 +75,7 @@ MAKE_PAIR(pipe2, (int fds[2], int flags), (fds, flags))
 MAKE_PAIR(
     socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
 
-/* From now on it has a peer, or another one. */
+/* From now on the socket has a peer, or another peer. */
 EXPORT int
 connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t len)
 {
@@ -85,7 +85,7 @@ connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t len)
 	return rc;
 }
 
-/* Before, so that another thread that gets the number finds it unknown. */
+/* Before the close, so that another thread that gets the number finds it unknown. */
 EXPORT int
 close(int fd)
 {
@@ -128,8 +128,8 @@ RENAME(renameat2, (int from_dir, const char *from, int dir, const char *to, unsi
 
 /*
  * A vfork child runs on its parent's stack and memory: a wrapper that returns twice would ruin
- * both. So note it and jump; the mark makes the child, and once the parent, take the slow path of
- * thread_slot().
+ * both. So the wrapper notes the call and jumps; the mark makes the child, and once the parent,
+ * take the slow path of thread_slot().
  */
 __attribute__((used, noinline)) static void *
 vfork_begin(void)
@@ -184,8 +184,8 @@ preload_end(void)
 }
 
 /*
- * A filter that kills at unexpected calls would kill the program for ours. What is mapped still
- * counts; in strict mode even the clock is forbidden, for this thread.
+ * A filter that kills at unexpected calls would kill the program for ours. Mapped slots still
+ * count; in strict mode even the clock is forbidden, for this thread.
  */
 static void
 seal(bool strict)
@@ -211,7 +211,7 @@ prctl(int option, ...)
 	return REAL(prctl)(option, arg[0], arg[1], arg[2], arg[3]);
 }
 
-/* Only what programs do this way in practice; the other numbers pass. */
+/* Only calls that programs make this way in practice; the other numbers pass. */
 static bool
 syscall_begin(struct op *op, long number, const long arg[6])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The files and connections of this process in the region. Found by a key that a short scan
- * compares; when the table is full, two objects without a name take the bytes.
+ * The files and connections of this process in the region. A short scan finds an object by its key;
+ * when the table is full, two objects without a name take the bytes.
  */
 #include "host/nwrun/preload.h"
 
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Never 0, which marks a free key. */
+/* Never 0, the mark of a free key. */
 static uint64_t
 object_hash(enum nwshm_object_kind kind, uint64_t dev, uint64_t ino)
 {
@@ -49,8 +49,8 @@ object_unref(struct nwshm_object *o)
 	atomic_compare_exchange_strong(&o->state, &s, NWSHM_ENDED);
 }
 
-/* The kernel's name for the open file: absolute, whatever the program called it. Returns its
- * length, 0 for none. */
+/* The kernel's name for the open file: absolute, whatever the program called the file. Returns
+ * the length, 0 for none. */
 static size_t
 read_fd_path(int fd, char path[NWSHM_PATH_BYTES])
 {
@@ -69,8 +69,7 @@ read_fd_path(int fd, char path[NWSHM_PATH_BYTES])
 	return len > 0 ? (size_t)len : 0;
 }
 
-/* A file with the inode of one that was closed may be that one opened again, or a new one in its
- * place. */
+/* A file with the inode of a closed file may be the same file again, or a new file in its place. */
 static bool
 is_same_file(const struct nwshm_object *o, int fd)
 {
@@ -197,7 +196,7 @@ object_get_conn(
 	return o;
 }
 
-/* A file that is being written often gets its real name at the end; whoever wrote it. */
+/* A file often gets its real name at the end of the writing, from any program. */
 void
 object_renamed(int dir, const char *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One operation into the counters. Its cost is two clock reads and about as much again: one
+ * One operation into the counters. The cost is two clock reads and about as much again: one
  * reciprocal serves all four running means.
  */
 #include "host/nwrun/preload.h"
@@ -64,7 +64,7 @@ bank_add(struct nwshm_bank *b, double bytes, double ns, bool has_rate)
 	sum_add(&b->g, ns / bytes, one_over_n);
 }
 
-/* A time of 0 ns: not known (or below the clock's step): counted, but no rate comes of it. */
+/* A time of 0 ns is unknown (or below the clock's step): the operation counts, but has no rate. */
 static void
 lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t end_mono_ns,
     uint64_t bytes)
@@ -80,7 +80,7 @@ lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t 
 		return;
 	}
 	seq = atomic_load_explicit(&l->seq, memory_order_relaxed);
-	/* we are in a signal handler that came in the middle of an update */
+	/* a signal handler came in the middle of an update */
 	if (unlikely((seq & 1) != 0)) {
 		lane_miss(bytes);
 		return;
@@ -132,8 +132,8 @@ is_pipe(unsigned stage)
 	return stage >= NWSHM_LANES && stage < NWSHM_TIMED;
 }
 
-/* A call that blocks on a pipe waits for the neighbour, as far as anybody can tell, whatever else
- * it reads or writes. */
+/* A call that blocks on a pipe waits for the neighbour, as far as anybody can tell, whatever
+ * else the call reads or writes. */
 static inline unsigned
 timed_stage(unsigned stage, unsigned beside)
 {
@@ -165,8 +165,8 @@ op_begin(struct op *op, int fd, enum nwshm_dir dir)
 		op_start_clock(op);
 }
 
-/* sendfile and its like: one duration, which nobody can split, stands in both stages, or in that of
- * a pipe. */
+/* sendfile and its like: one duration, which nobody can split, stands in both stages, or in the
+ * stage of a pipe. */
 void
 op_begin2(struct op *op, int from_fd, int to_fd)
 {
@@ -183,7 +183,7 @@ op_begin2(struct op *op, int from_fd, int to_fd)
 	op_start_clock(op);
 }
 
-/* Of a stage whose time is another's: none, so no rate comes of it. */
+/* A stage whose time belongs to another stage has no time of its own, so no rate. */
 static inline int64_t
 op_begin_of(const struct op *op, unsigned stage, unsigned beside, int64_t end_mono_ns)
 {

@@ -25,14 +25,14 @@ __thread struct self self;
 static pthread_key_t thread_key;
 static bool thread_key_made;
 
-/* What every image of this process has: read once, forked children inherit it. */
+/* Name and arguments of the image: read once, forked children inherit them. */
 static char image_name[NWSHM_NAME_BYTES];
 static char image_argv[NWSHM_ARGV_BYTES];
 
 /* --- the region --- */
 
-/* A program that runs under a tight address space limit keeps all of it: measuring must not make
- * its malloc fail. */
+/* A program under a tight address space limit keeps all of it: measuring must not make malloc
+ * fail. */
 static bool
 address_space_is_ample(void)
 {
@@ -132,7 +132,7 @@ usage_read(struct nwshm_usage *u, bool at_start)
 	}
 }
 
-/* cmdline holds the arguments, each ended by a NUL: as text it is the first of them. */
+/* cmdline holds the arguments, each ended by a NUL: as text it is the first argument. */
 static void
 image_describe(void)
 {
@@ -195,9 +195,9 @@ proc_has_threads(unsigned index)
 }
 
 /*
- * Whoever had this pid before, on the other side of an exec or in an earlier life, is gone. But a
- * child that did nothing between fork and exec is not worth a life of its own: its slot is taken
- * over.
+ * An earlier owner of this pid, on the other side of an exec or in an earlier life, is gone. But a
+ * child that did nothing between fork and exec is not worth a life of its own: the image takes over
+ * its slot.
  */
 static struct nwshm_proc *
 proc_succeed(int32_t pid, uint64_t start_ticks)
@@ -308,7 +308,7 @@ process_record_exit(uint64_t pending_bytes)
 
 /*
  * A vfork child borrows its parent's memory, but neither its descriptors nor its counters. The mark
- * stays on the thread until its parent has been seen to go on.
+ * stays on the thread until the parent has been seen to go on.
  */
 bool
 process_is_vfork_child(void)
@@ -331,7 +331,7 @@ nwrun_detach(void)
 
 /* --- threads --- */
 
-/* An idle slot of our own first: its sums may go on growing, whoever adds. */
+/* An idle slot of the process first: its sums may go on growing in any thread. */
 static struct nwshm_thread *
 thread_claim(int32_t tid)
 {
@@ -387,7 +387,7 @@ thread_attach(void)
 	self.slot = thread_claim((int32_t)sys(SYS_gettid, 0));
 	self.generation = generation;
 	if (self.slot == NULL)
-		/* and all that follow: at least it shows */
+		/* a thread without a slot shows at least here */
 		atomic_fetch_add(&state->proc->missed_ops, 1);
 	else if (thread_key_made)
 		pthread_setspecific(thread_key, &self);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Buffered streams. glibc's stdio reads and writes inside libc, where no wrapper of read(2) sees
- * it. What crossed the buffer follows from what is in it before and after a call, and from what the
- * call gave or took:
+ * the calls. The bytes that crossed the buffer follow from its content before and after a call, and
+ * from the bytes the call gave or took:
  *
- *	flushed = pending before + accepted - pending after       filled = consumed + available after - available before
+ *	flushed = pending before + accepted - pending after
+ *	filled = consumed + available after - available before
  *
- * A call that finds room, or enough to read, in the buffer crosses nothing: it costs two loads and
- * no clock. Not seen: wide characters, the scanf family, and what is read in vain when a stream is
- * moved beyond the end of its file. Threads that use one stream at once are counted roughly.
+ * A call that finds room, or enough to read, in the buffer crosses nothing: such a call costs two
+ * loads and no clock. Not seen: wide characters, the scanf family, and bytes read in vain when a
+ * stream is moved beyond the end of its file. Threads that use one stream at once are counted
+ * roughly.
  */
 #define __NO_INLINE__ 1 /* the headers' own inline getc_unlocked and friends would be in the way */
 #include "host/nwrun/preload.h"
@@ -18,7 +20,7 @@
 #include <string.h>
 
 enum {
-	/* reading what ungetc pushed back; the real buffer is in _IO_save_* */
+	/* reading bytes that ungetc pushed back; the real buffer is in _IO_save_* */
 	STREAM_IN_BACKUP = 0x100,
 	STREAM_PUTTING = 0x800 /* the buffer belongs to writing */
 };
@@ -38,7 +40,7 @@ int __vfprintf_chk(FILE *, int, const char *, va_list);
 int __dprintf_chk(int, int, const char *, ...);
 int __vdprintf_chk(int, int, const char *, va_list);
 
-/* --- what is in a buffer --- */
+/* --- the content of a buffer --- */
 
 static inline size_t
 pending(const FILE *f)
@@ -80,7 +82,7 @@ has_line(const FILE *f, int end, size_t max)
 	return n > 0 && (n >= max || memchr(f->_IO_read_ptr, end, n) != NULL);
 }
 
-/* --- one call --- */
+/* --- a call --- */
 
 struct crossing {
 	bool measured;
@@ -103,8 +105,8 @@ crossing_begin(struct crossing *x, const FILE *f, enum nwshm_dir dir)
 	op_begin(&x->op, x->fd, dir);
 }
 
-/* The call's time goes to its own direction; the other one crosses only where reading and writing
- * change places. */
+/* The call's time goes to its own direction; the other direction crosses only where reading and
+ * writing change places. */
 static void
 crossing_count(struct crossing *x, int64_t flushed, int64_t filled)
 {
@@ -164,8 +166,8 @@ crossing_end_flush(struct crossing *x, size_t left)
 /* --- blocks --- */
 
 /*
- * Asked for as single bytes, the answer says what really moved, the part of an item at the end of
- * the file included; glibc itself makes no difference between n items of one size and their bytes.
+ * Asked for as single bytes, the answer tells the bytes moved, the part of an item at the end of
+ * the file included; glibc makes no difference between n items of one size and their bytes.
  */
 #define BLOCKS(name, f, dir, easy, accepted, consumed, params, args, args_in_bytes)          \
 	EXPORT size_t name params                                                            \
@@ -288,12 +290,12 @@ PRINT(dprintf, (int fd, const char *restrict format, ...), vdprintf(fd, format, 
 PRINT(__dprintf_chk, (int fd, int flag, const char *format, ...),
     __vdprintf_chk(fd, flag, format, ap))
 
-/* --- moving about: what was pending is written; a new place in the file may be read at once --- */
+/* --- moving about: pending bytes are written; a new place in the file may be read at once --- */
 
 /*
- * glibc moves within what it has read when it can, which leaves something of it to read. Else, and
- * always after writing, it fills the buffer anew around the new place; at the end of the file with
- * nothing left to read.
+ * glibc moves within its buffer when possible, which leaves a part to read. Else, and always after
+ * writing, glibc fills the buffer anew around the new place; at the end of the file with nothing
+ * left to read.
  */
 struct place {
 	const char *read_end; /* NULL: nothing has been read */
@@ -349,7 +351,7 @@ rewind(FILE *f)
 	seek_end(&x, f, was, true);
 }
 
-/* --- streams that are open: for what is pending when all are flushed at once --- */
+/* --- open streams: for the pending bytes when all are flushed at once --- */
 
 enum { STREAMS_MAX = 256 };
 static _Atomic(FILE *) streams[STREAMS_MAX];
@@ -398,14 +400,14 @@ FOPEN(fopen64, (const char *restrict path, const char *restrict mode), (path, mo
 FOPEN(tmpfile, (void), ())
 FOPEN(tmpfile64, (void), ())
 
-/* The descriptor stays what it was. */
+/* The descriptor stays the same. */
 EXPORT FILE *
 fdopen(int fd, const char *mode)
 {
 	return stream_opened(REAL(fdopen)(fd, mode));
 }
 
-/* After the call the stream is gone, or another one. */
+/* After the call the stream is gone, or another stream. */
 #define CLOSES(type, name, params, args, opened) \
 	EXPORT type name params                  \
 	{                                        \
@@ -471,8 +473,8 @@ flush_all(int (*flush)(FILE *))
 FLUSH(fflush)
 FLUSH(fflush_unlocked)
 
-/* libc will flush these after us, when nobody can look any more. To flush them here could change
- * the output's order. */
+/* libc will flush these streams after us, when nobody can look any more. To flush them here
+ * could change the output's order. */
 uint64_t
 stdio_count_pending(void)
 {

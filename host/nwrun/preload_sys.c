@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions behind the ones we replace, and system calls that leave errno alone. */
+/* The functions behind the replaced functions, and system calls that leave errno alone. */
 #include "host/nwrun/preload.h"
 
 #include <dlfcn.h>
@@ -56,7 +56,7 @@ sys_call(long number, long a, long b, long c, long d, long e, long f)
     "nwrun.so needs the system call instruction of this machine here, and vfork in preload_life.c"
 #endif
 
-/* Before dlsym has been asked, or while it runs and an allocator it calls does I/O: the kernel
+/* Before dlsym has been asked, or while dlsym runs and an allocator does I/O: the kernel
  * directly. */
 static long
 set_errno(long rc)

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting for readiness: what tells a program that waits for its network from one that waits for
- * its disk. A sender that never blocks in send(2) spends its time here.
+ * Waiting for readiness: the difference between a program that waits for its network and a program
+ * that waits for its disk. A sender that never blocks in send(2) spends its time here.
  *
  * Only waits that watch an internet socket, or a pipe or local socket to a neighbour, are measured.
  * Such a wait belongs
- *	- to net.write or net.read, by the first internet socket that became ready, as it was writable or not;
- *	- when none did, likewise to writing or reading pipes, by the first of those;
+ *	- to net.write or net.read, by the first internet socket that became ready, writable or
+ *	  not;
+ *	- when none did, likewise to writing or reading pipes, by the first ready pipe;
  *	- to none, when only something else became ready;
- *	- when time ran out or a signal came: to what was hoped for, sockets before pipes. That is writing if any was watched
- *	  for it (programs ask for that only with something to send, for reading always), else reading.
- * epoll_wait(2) returns the program's own words, not descriptors: epoll_ctl(2) notes which words
- * mean what.
+ *	- when time ran out or a signal came: to the hope of the program, sockets before pipes.
+ *	  The hope is writing if any was watched for writing (programs ask for it only with
+ *	  something to send, for reading always), else reading.
+ * epoll_wait(2) returns the program's own words, not descriptors: epoll_ctl(2) notes the meaning of
+ * the words.
  */
 #include "host/nwrun/preload.h"
 
@@ -50,7 +52,7 @@ wait_end(struct wait *w, enum nwshm_wait got)
 	nwshm_add(&w->thread->wait_ns[got], (uint64_t)(end_mono_ns - w->begin_mono_ns));
 }
 
-/* What a descriptor is watched for, or was found ready for. */
+/* The wait of a descriptor, by the readiness watched for or found. */
 static inline enum nwshm_wait
 wait_of(int fd, bool out)
 {
@@ -82,7 +84,7 @@ is_now(const struct timespec *timeout)
 	return timeout != NULL && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
 }
 
-/* Of what became ready: the first of its kind. */
+/* Of the ready descriptors: the first of its kind. */
 static inline enum nwshm_wait
 first(enum nwshm_wait so_far, enum nwshm_wait now)
 {
@@ -147,7 +149,7 @@ POLL(__ppoll_chk, is_now(timeout),
 
 /* --- select --- */
 
-/* Of two sets, one watched for reading, the other for writing. */
+/* Of two sets: the first watched for reading, the second for writing. */
 static enum nwshm_wait
 sets_wait(int n, const fd_set *in, const fd_set *out)
 {
@@ -206,13 +208,13 @@ SELECT(pselect, is_now(timeout),
 
 /* --- epoll --- */
 
-/* Direct mapped: a word that lost its place to another is only a wait that is not attributed. */
+/* Direct mapped: a word that lost its place to another word costs the attribution of a wait. */
 enum { EPOLL_WORDS = 4096, EPOLL_SETS = 1024 };
 static _Atomic uint64_t epoll_word[EPOLL_WORDS];
 /* by descriptor: enum nwshm_wait + 1 of the last wait; 0: nothing */
 static _Atomic uint8_t epoll_hope[EPOLL_SETS];
 
-/* Odd; the bit after says that the word means a pipe. */
+/* Odd words; the next bit marks a pipe. */
 enum { EPOLL_PIPE = 2 };
 
 static uint64_t
@@ -223,7 +225,7 @@ epoll_hash(int epfd, uint64_t word)
 	return ((h ^ h >> 31) & ~(uint64_t)EPOLL_PIPE) | 1;
 }
 
-/* Where a socket is hoped for, a pipe does not take its place. */
+/* Where the hope is a socket, a pipe does not take its place. */
 static void
 epoll_hope_set(int epfd, enum nwshm_wait hope)
 {
@@ -234,7 +236,7 @@ epoll_hope_set(int epfd, enum nwshm_wait hope)
 		atomic_store_explicit(at, (uint8_t)(hope + 1), memory_order_relaxed);
 }
 
-/* Edge-triggered sets ask for writability once and for all: that says nothing about hope. */
+/* Edge-triggered sets ask for writability once and for all: such a set tells nothing about hope. */
 EXPORT int
 epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 {

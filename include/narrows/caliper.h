@@ -12,11 +12,11 @@
  *	nw_provider_caliper(p, mid, nw_wall_ns(), &window);
  *
  * One caliper belongs to one thread. Values are bytes; durations are nanoseconds of the monotonic
- * clock. Per interval it keeps n, sum, min, max, mean and M2 of bytes (v), duration (d), rate v/d
- * (r) and gap d/v (g), and a log-linear histogram of durations (hist.h). A duration of 0 ns counts
- * as 1 ns and is counted in `clamped`. Operations of 0 bytes (or less: a read() that failed) count
- * in n, v and d, not in r and g. An operation belongs, whole, to the window it ends in. A pair
- * costs about an eighth of the two clock reads it needs.
+ * clock. Per interval a caliper keeps n, sum, min, max, mean and M2 of bytes (v), duration (d),
+ * rate v/d (r) and gap d/v (g), and a log-linear histogram of durations (hist.h). A duration of 0
+ * ns counts as 1 ns and is counted in `clamped`. Operations of 0 bytes (or less: a read() that
+ * failed) count in n, v and d, not in r and g. An operation belongs, whole, to the window in which
+ * it ends. A pair costs about an eighth of its two clock reads.
  */
 #ifndef NARROWS_CALIPER_H
 #define NARROWS_CALIPER_H
@@ -35,21 +35,23 @@ struct nw_caliper_sum {
 	double sum, min, max, mean, m2;
 };
 
-/* What one interval saw. */
+/* The summary of one interval. */
 struct nw_caliper_window {
 	uint64_t n;              /* operations */
-	uint64_t n_rate;         /* of them with bytes: behind r and g */
+	uint64_t n_rate;         /* operations with bytes: behind r and g */
 	uint64_t clamped;        /* durations of 0 ns taken as 1 */
 	struct nw_caliper_sum v; /* bytes */
 	struct nw_caliper_sum d; /* ns */
 	struct nw_caliper_sum r; /* bytes per ns */
 	struct nw_caliper_sum g; /* ns per byte */
 	int64_t first_begin_mono_ns, last_end_mono_ns;
-	int64_t window_ns;    /* length of the interval */
-	int64_t busy_ns;      /* inside operations within the interval, unfinished ones included */
-	int64_t busy_max_ns;  /* of the busiest single thread; busy_ns for a plain caliper */
-	int64_t wait_ns;      /* waiting for readiness (poll and friends) on behalf of this stage */
-	uint32_t threads;     /* that saw an operation; 1 for a plain caliper */
+	int64_t window_ns; /* length of the interval */
+	/* time inside operations within the interval, unfinished operations included */
+	int64_t busy_ns;
+	int64_t busy_max_ns; /* of the busiest single thread; busy_ns for a plain caliper */
+	/* time of waiting for readiness (poll and friends) on behalf of this stage */
+	int64_t wait_ns;
+	uint32_t threads;     /* threads with an operation; 1 for a plain caliper */
 	const uint64_t *hist; /* NW_HIST_BUCKETS counts, on loan until the next take; NULL: none */
 };
 

@@ -4,12 +4,12 @@
  * box says stored.
  *
  * One thread owns a provider. Nothing here blocks except nw_provider_run() and nw_provider_close(),
- * for the time they are given. When the box is away, documents wait in a bounded queue; when that
- * is full the oldest go, are counted, and the box is told how many. With a spool directory the
- * queue goes on there: documents are written when they have waited for 2 s, when memory is half
- * full, and at the end; a provider that is started again with the same directory has the same id
- * and sends them first, whoever it was before that died and how. Reconnects by itself with growing
- * pauses. Never prints, never exits, never raises SIGPIPE.
+ * for the time they are given. When the box is away, documents wait in a bounded queue; when the
+ * queue is full the oldest are dropped, counted, and the box is told their number. With a spool
+ * directory the queue goes on there: documents are written when they have waited for 2 s, when
+ * memory is half full, and at the end; a provider started again with the same directory has the
+ * same id and sends them first, however its predecessor died. A provider reconnects by itself with
+ * growing pauses, and never prints, exits or raises SIGPIPE.
  *
  * On the wire: an ordinary XSP session (AUTH ANON, open), then HELLO; every box that does not
  * answer HELLO is taken for an original daemon and gets the documents without acknowledgement. Data
@@ -35,11 +35,12 @@ struct nw_provider_opts {
 	const char *box;
 	const char *software;       /* "blipp", "nwrun", ... */
 	const char *host;           /* NULL: NARROWS_HOST, else the host name */
-	const char *task_id;        /* joins sessions; NULL: these are the host's own series */
-	const char *program;        /* what is measured; NULL: nothing in particular */
+	const char *task_id;        /* id that joins sessions; NULL for the host's own series */
+	const char *program;        /* program that is measured; NULL: nothing in particular */
 	uint32_t queue_max_bytes;   /* 0: 4 MiB */
 	int64_t connect_timeout_ns; /* 0: 5 s */
-	/* NULL: one below NARROWS_SPOOL, named after software and task; else none */
+	/* directory of the spool; NULL means a directory below NARROWS_SPOOL (if set), named
+	 * after software and task */
 	const char *spool_dir;
 	uint64_t spool_max_bytes; /* 0: 256 MiB */
 	int64_t spool_max_age_ns; /* of a document, when there is a spool; 0: any */
@@ -48,8 +49,8 @@ struct nw_provider_opts {
 	 * else /etc/narrows/tls. Read at every connection. */
 	const char *tls_dir, *tls_ca, *tls_cert, *tls_key;
 	/* Orders of the box (order.h, narrows-xsp(7)). Left out: none are taken. */
-	const char *can; /* which, as words: "start stop rate status" */
-	/* this host's, as words, so that the box knows whose connections are whose */
+	const char *can; /* orders that are taken, as words: "start stop rate status" */
+	/* addresses of this host, as words, by which the box recognises connections of the host */
 	const char *addresses;
 	/* from within run() and close() */
 	void (*on_order)(void *arg, uint16_t opt, const uint8_t *doc, size_t len);
@@ -68,7 +69,7 @@ struct nw_provider_stats {
 
 /*
  * NW_ENOMEM, NW_EINVAL (an address that does not parse); of spool_dir: NW_ECONFLICT (another
- * process has it), NW_EIO, NW_ECORRUPT. Connects later, from nw_provider_run().
+ * process has the directory), NW_EIO, NW_ECORRUPT. Connects later, from nw_provider_run().
  */
 NW_PUBLIC int nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out);
 /* Waits at most `wait_ns` for what is queued to be stored (sent, for original boxes), closes,
@@ -76,17 +77,17 @@ NW_PUBLIC int nw_provider_new(const struct nw_provider_opts *opts, struct nw_pro
 NW_PUBLIC int nw_provider_close(struct nw_provider *p, int64_t wait_ns);
 
 /*
- * Sends what providers that are gone have left below NARROWS_SPOOL, as long as the box takes it,
- * each for at most wait_ns. opts: as the own provider's, which is closed by now; task and directory
- * are theirs.
+ * Sends documents that dead providers have left below NARROWS_SPOOL, as long as the box takes them,
+ * each for at most wait_ns. opts: as for the own provider, which is closed by now; task and
+ * directory come from the spool.
  */
 NW_PUBLIC void nw_provider_adopt(const struct nw_provider_opts *opts, int64_t wait_ns);
 
-/* Metadata is copied and sent again after every reconnect. One call per id and event type. */
+/* Metadata is copied and sent again after every reconnect. Call once per id and event type. */
 NW_PUBLIC int
 nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const char *event_type,
     const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params);
-/* Stops repeating this metadata on reconnects; call when its series has ended. */
+/* Stops repeating the metadata on reconnects; call when its series has ended. */
 NW_PUBLIC void nw_provider_meta_end(struct nw_provider *p, const char *id);
 /* Queues one data document. NW_ETOOBIG: larger than the queue. */
 NW_PUBLIC int nw_provider_data(struct nw_provider *p, const char *mid, int64_t t_wall_ns,
@@ -95,33 +96,33 @@ NW_PUBLIC int nw_provider_data(struct nw_provider *p, const char *mid, int64_t t
 
 /*
  * Queues n_rows rows of one series, row by row in `values`: packed into columns if the box can
- * unpack them, else as lists. Each document that comes of it has one number and counts as one in
- * the statistics.
+ * unpack them, else as lists. Each resulting document has one number and counts once in the
+ * statistics.
  */
 NW_PUBLIC int nw_provider_rows(struct nw_provider *p, const char *mid, const char *const *fields,
     size_t n_fields, size_t n_rows, const int64_t *t_wall_ns, const double *values);
 
-/* Says something about itself (STATUS) to a box that has answered HELLO. NW_EAGAIN: there is none;
- * it is not kept. */
+/* Sends a message about the provider (STATUS) to a box that has answered HELLO. NW_EAGAIN: there
+ * is no such box; the message is not kept. */
 NW_PUBLIC int nw_provider_tell(struct nw_provider *p, uint16_t opt, const uint8_t *doc, size_t len);
 /*
- * Documents wait for the next report until it is taken back, or the queue is half full. Rows of one
- * series that are queued meanwhile become one document, as with nw_provider_rows().
+ * Documents wait for the next report until `hold` is taken back, or the queue is half full. Rows of
+ * a series that are queued meanwhile become one document, as with nw_provider_rows().
  */
 NW_PUBLIC void nw_provider_hold(struct nw_provider *p, bool hold);
 
-/* Does what can be done on the connection for up to `wait_ns` (0: do not wait). Returns early only
- * on error NW_E*. */
+/* Works on the connection for up to `wait_ns` (0: does not wait). Returns early only on error
+ * NW_E*. */
 NW_PUBLIC int nw_provider_run(struct nw_provider *p, int64_t wait_ns);
 /* For callers with a loop of their own: the socket (-1: none) and the poll(2) events wanted; then
  * run(p, 0). */
 NW_PUBLIC int nw_provider_fd(const struct nw_provider *p, short *events);
 NW_PUBLIC void nw_provider_get_stats(const struct nw_provider *p, struct nw_provider_stats *out);
-/* Why there is no connection, or why the one before this ended. Printable; good until the next call
- * on p. */
+/* Why there is no connection, or why the last connection ended. Printable; good until the next
+ * call on p. */
 NW_PUBLIC const char *nw_provider_why(const struct nw_provider *p);
-/* Why the box stores nothing now ("disk full", ...), in its own words; empty: it does. Printable;
- * good until the next call. */
+/* Why the box stores nothing now ("disk full", ...), in the words of the box; empty while the
+ * box stores. Printable; good until the next call. */
 NW_PUBLIC const char *nw_provider_trouble(const struct nw_provider *p);
 
 #endif

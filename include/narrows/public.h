@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Marks what libnarrows.so exports: everything else is compiled with hidden visibility. */
+/* Marks the functions that libnarrows.so exports: everything else is compiled with hidden
+ * visibility. */
 #ifndef NARROWS_PUBLIC_H
 #define NARROWS_PUBLIC_H
 
