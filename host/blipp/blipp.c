@@ -115,7 +115,7 @@ static bool
 is_wanted(const struct blipp *b, size_t i)
 {
 	return !b->absent[i] &&
-	    (b->conf.probes[i] || leases_started(&b->control.leases, blipp_event_types[i]));
+	    (b->conf.probes[i] || leases_started(&b->control.leases, blipp_probes[i]->event_type));
 }
 
 /* Returns whether anything was due. */
@@ -150,7 +150,7 @@ intervals_set(struct blipp *b, struct clock_pair now)
 
 	for (i = 0; i < BLIPP_PROBES; i++) {
 		ns = leases_interval_ns(
-		    &b->control.leases, blipp_event_types[i], b->conf.interval_ns);
+		    &b->control.leases, blipp_probes[i]->event_type, b->conf.interval_ns);
 		ticker_set(&b->tickers[i], ns, now);
 		if (is_wanted(b, i) && ns < shortest)
 			shortest = ns;

@@ -7,18 +7,16 @@
 #include "host/lib/conn.h"
 #include "narrows/err.h"
 
-#define ALL_PROBES "cpu load memory vmstat pressure disk net snmp netstat clock"
-
 enum { BLIPP_HOST_BYTES = 256 };
 
-const struct probe *const blipp_probes[BLIPP_PROBES] = { &probe_cpu, &probe_load, &probe_memory,
-	&probe_vmstat, &probe_pressure, &probe_disk, &probe_net, &probe_snmp, &probe_netstat,
-	&probe_clock };
+#define X(name) " " #name
+static const char all_probes[] = BLIPP_PROBE_LIST(X);
+static const char why_no_probe[] = "write some of:" BLIPP_PROBE_LIST(X);
+#undef X
 
-const char *const blipp_event_types[BLIPP_PROBES] = { SERIES_PREFIX "cpu:",
-	SERIES_PREFIX "cpu:load", SERIES_PREFIX "memory:utilization", SERIES_PREFIX "memory:vmstat",
-	SERIES_PREFIX "pressure", SERIES_PREFIX "disk:", SERIES_PREFIX "network:utilization",
-	SERIES_PREFIX "network:", SERIES_PREFIX "network:", SERIES_PREFIX "clock" };
+#define X(name) &probe_##name,
+const struct probe *const blipp_probes[BLIPP_PROBES] = { BLIPP_PROBE_LIST(X) };
+#undef X
 
 static int
 box_parse(const struct conf_row *row, const char *value, void *field, const char **why)
@@ -64,7 +62,7 @@ probes_parse(const struct conf_row *row, const char *value, void *field, const c
 		for (i = 0; i < BLIPP_PROBES && !scan_is(word, blipp_probes[i]->name); i++)
 			continue;
 		if (i == BLIPP_PROBES) {
-			*why = "write some of: " ALL_PROBES;
+			*why = why_no_probe;
 			return NW_EINVAL;
 		}
 		wanted[i] = true;
@@ -89,7 +87,7 @@ static const struct conf_row rows[] = {
 	{ "spool-dir", &directory, AT(spool_dir), NULL, NULL, NULL },
 	{ "spool-max-size", &conf_size, AT(spool_bytes), "256 MiB", "1 MiB", "931 GiB" },
 	{ "spool-max-age", &conf_duration, AT(spool_age_ns), "7 d", "1 m", "366 d" },
-	{ "probes", &probes, AT(probes), ALL_PROBES, NULL, NULL },
+	{ "probes", &probes, AT(probes), all_probes, NULL, NULL },
 };
 static const struct conf_table table = { rows, sizeof(rows) / sizeof(rows[0]),
 	sizeof(struct blipp_conf), false };

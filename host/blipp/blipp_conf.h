@@ -10,11 +10,7 @@
 #include "host/blipp/probe.h"
 #include "narrows/conftable.h"
 
-enum { BLIPP_PROBES = 10 };
-
 extern const struct probe *const blipp_probes[BLIPP_PROBES];
-/* How the event types of each probe begin. */
-extern const char *const blipp_event_types[BLIPP_PROBES];
 
 /* A text is NULL where no directive sets it. */
 struct blipp_conf {

@@ -15,8 +15,9 @@
 #include "host/blipp/table.h"
 
 struct probe {
-	const char *name;   /* name in the configuration */
-	size_t state_bytes; /* of the probe's own memory, zero to start */
+	const char *name;       /* name in the configuration */
+	const char *event_type; /* beginning of the event types of the probe's series */
+	size_t state_bytes;     /* size of the probe's own memory, zero to start */
 	/* Samples once. NW_EIO: the system does not offer the file. After other errors the next
 	 * time may succeed. */
 	int (*sample)(void *state, struct report *r, struct procfs_buf *buf);
@@ -25,8 +26,17 @@ struct probe {
 	void (*ready)(void *state, struct report *r);
 };
 
-extern const struct probe probe_cpu, probe_load, probe_memory, probe_vmstat, probe_pressure,
-    probe_disk, probe_net, probe_snmp, probe_netstat, probe_clock;
+/* Every probe, as X(name), in the order in which blipp samples. A new probe is a file probe_NAME.c
+ * that defines probe_NAME, and a name in this list. */
+#define BLIPP_PROBE_LIST(X) \
+	X(cpu) X(load) X(memory) X(vmstat) X(pressure) X(disk) X(net) X(snmp) X(netstat) X(clock)
+
+#define X(name) PROBE_##name,
+enum { BLIPP_PROBE_LIST(X) BLIPP_PROBES };
+#undef X
+#define X(name) extern const struct probe probe_##name;
+BLIPP_PROBE_LIST(X)
+#undef X
 
 /* --- /proc/stat, in clock ticks --- */
 enum cpu_field {

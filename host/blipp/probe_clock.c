@@ -313,4 +313,12 @@ clear(void *state)
 	}
 }
 
-const struct probe probe_clock = { "clock", sizeof(struct clock_probe), sample, clear, fd, ready };
+const struct probe probe_clock = {
+	.name = "clock",
+	.event_type = SERIES_PREFIX "clock",
+	.state_bytes = sizeof(struct clock_probe),
+	.sample = sample,
+	.clear = clear,
+	.fd = fd,
+	.ready = ready,
+};

@@ -227,4 +227,10 @@ clear(void *state)
 	free(p->stats[1].cores);
 }
 
-const struct probe probe_cpu = { "cpu", sizeof(struct cpu_probe), sample, clear, NULL, NULL };
+const struct probe probe_cpu = {
+	.name = "cpu",
+	.event_type = SERIES_PREFIX "cpu:",
+	.state_bytes = sizeof(struct cpu_probe),
+	.sample = sample,
+	.clear = clear,
+};

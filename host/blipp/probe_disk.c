@@ -115,4 +115,10 @@ clear(void *state)
 	series_set_clear(&p->devices);
 }
 
-const struct probe probe_disk = { "disk", sizeof(struct disk_probe), sample, clear, NULL, NULL };
+const struct probe probe_disk = {
+	.name = "disk",
+	.event_type = SERIES_PREFIX "disk:",
+	.state_bytes = sizeof(struct disk_probe),
+	.sample = sample,
+	.clear = clear,
+};

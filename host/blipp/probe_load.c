@@ -60,4 +60,10 @@ clear(void *state)
 	procfs_close(&((struct load_probe *)state)->file);
 }
 
-const struct probe probe_load = { "load", sizeof(struct load_probe), sample, clear, NULL, NULL };
+const struct probe probe_load = {
+	.name = "load",
+	.event_type = SERIES_PREFIX "cpu:load",
+	.state_bytes = sizeof(struct load_probe),
+	.sample = sample,
+	.clear = clear,
+};

@@ -104,7 +104,17 @@ clear(void *state)
 	table_clear(&p->table);
 }
 
-const struct probe probe_memory = { "memory", sizeof(struct memory_probe), sample_memory, clear,
-	NULL, NULL };
-const struct probe probe_vmstat = { "vmstat", sizeof(struct memory_probe), sample_vmstat, clear,
-	NULL, NULL };
+const struct probe probe_memory = {
+	.name = "memory",
+	.event_type = SERIES_PREFIX "memory:utilization",
+	.state_bytes = sizeof(struct memory_probe),
+	.sample = sample_memory,
+	.clear = clear,
+};
+const struct probe probe_vmstat = {
+	.name = "vmstat",
+	.event_type = SERIES_PREFIX "memory:vmstat",
+	.state_bytes = sizeof(struct memory_probe),
+	.sample = sample_vmstat,
+	.clear = clear,
+};

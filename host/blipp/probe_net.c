@@ -90,4 +90,10 @@ clear(void *state)
 	series_set_clear(&p->interfaces);
 }
 
-const struct probe probe_net = { "net", sizeof(struct net_probe), sample, clear, NULL, NULL };
+const struct probe probe_net = {
+	.name = "net",
+	.event_type = SERIES_PREFIX "network:utilization",
+	.state_bytes = sizeof(struct net_probe),
+	.sample = sample,
+	.clear = clear,
+};

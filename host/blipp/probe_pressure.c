@@ -77,5 +77,10 @@ clear(void *state)
 		procfs_close(&p->files[i]);
 }
 
-const struct probe probe_pressure = { "pressure", sizeof(struct pressure_probe), sample, clear,
-	NULL, NULL };
+const struct probe probe_pressure = {
+	.name = "pressure",
+	.event_type = SERIES_PREFIX "pressure",
+	.state_bytes = sizeof(struct pressure_probe),
+	.sample = sample,
+	.clear = clear,
+};

@@ -148,7 +148,17 @@ clear_netstat(void *state)
 		table_clear(&p->tables[i]);
 }
 
-const struct probe probe_snmp = { "snmp", sizeof(struct snmp_probe), sample_snmp, clear_snmp, NULL,
-	NULL };
-const struct probe probe_netstat = { "netstat", sizeof(struct netstat_probe), sample_netstat,
-	clear_netstat, NULL, NULL };
+const struct probe probe_snmp = {
+	.name = "snmp",
+	.event_type = SERIES_PREFIX "network:",
+	.state_bytes = sizeof(struct snmp_probe),
+	.sample = sample_snmp,
+	.clear = clear_snmp,
+};
+const struct probe probe_netstat = {
+	.name = "netstat",
+	.event_type = SERIES_PREFIX "network:",
+	.state_bytes = sizeof(struct netstat_probe),
+	.sample = sample_netstat,
+	.clear = clear_netstat,
+};
