@@ -24,10 +24,12 @@ stages_print(const json_t *list)
 	printf("\n  %-18s %-24s %12s %9s %9s %8s\n", "stage", "where", "could do", "busy",
 	    "waiting", "windows");
 	json_array_foreach(list, i, o) printf("%s %-18s %-24s %12s %9s %9s %8.0f\n",
-	    json_is_true(json_object_get(o, "candidate")) ? "*" : " ", show_text(o, "words", "?"),
-	    show_text(o, "host", "?"), fmt_bytes_per_s(show_number(o, "bytes_per_s")).s,
-	    fmt_share(show_number(o, "busy_share")).s, fmt_share(show_number(o, "wait_share")).s,
-	    show_number(o, "windows"));
+	    json_is_true(result_get(o, KEY_stage_candidate)) ? "*" : " ",
+	    show_text(o, KEY_stage_words, "?"), show_text(o, KEY_stage_host, "?"),
+	    fmt_bytes_per_s(result_number(o, KEY_stage_bytes_per_s)).s,
+	    fmt_share(result_number(o, KEY_stage_busy_share)).s,
+	    fmt_share(result_number(o, KEY_stage_wait_share)).s,
+	    result_number(o, KEY_stage_windows));
 }
 
 static void
@@ -41,63 +43,92 @@ witnesses_print(const json_t *list)
 	printf("\n");
 	json_array_foreach(list, i, o)
 	{
-		agrees = json_object_get(o, "agrees");
-		printf("  %-10s %-9s %s\n", show_text(o, "name", "?"),
+		agrees = result_get(o, KEY_witness_agrees);
+		printf("  %-10s %-9s %s\n", show_text(o, KEY_witness_name, "?"),
 		    json_is_true(agrees)        ? "agrees"
 			: json_is_false(agrees) ? "disagrees"
 						: "",
-		    show_text(o, "detail", ""));
+		    show_text(o, KEY_witness_detail, ""));
 	}
 }
 
 static void
 report_print(const json_t *doc)
 {
-	const json_t *s = json_object_get(doc, "session"), *v = json_object_get(doc, "verdict"),
-		     *reason;
-	const json_t *q = json_object_get(doc, "quality");
+	const json_t *s = result_get(doc, KEY_result_session),
+		     *v = result_get(doc, KEY_result_verdict), *reason;
+	const json_t *q = result_get(doc, KEY_result_quality);
 	size_t i;
 
 	printf("session %" JSON_INTEGER_FORMAT "%s: %s, %s, %s",
-	    json_integer_value(json_object_get(s, "id")),
-	    strcmp(show_text(s, "state", ""), "open") == 0 ? " (still running)" : "",
-	    show_text(s, "program", "unknown program"), show_text(s, "route", "unknown route"),
-	    show_text(s, "start", "?"));
+	    json_integer_value(result_get(s, KEY_session_id)),
+	    strcmp(show_text(s, KEY_session_state, ""), "open") == 0 ? " (still running)" : "",
+	    show_text(s, KEY_session_program, "unknown program"),
+	    show_text(s, KEY_session_route, "unknown route"), show_text(s, KEY_session_start, "?"));
 	if (result_task(s) != NULL)
 		printf(", task %s", show_string(result_task(s)));
-	printf("\n%s in %s: %s (%s)\n\n", fmt_bytes(show_number(s, "bytes")).s,
-	    fmt_duration(show_number(s, "duration_s")).s,
-	    fmt_bytes_per_s(show_number(s, "bytes_per_s")).s,
-	    fmt_bits_per_s(show_number(s, "bytes_per_s")).s);
-	printf("%s\n", show_text(v, "sentence", "Not judged yet."));
+	printf("\n%s in %s: %s (%s)\n\n", fmt_bytes(result_number(s, KEY_session_bytes)).s,
+	    fmt_duration(result_number(s, KEY_session_duration_s)).s,
+	    fmt_bytes_per_s(result_number(s, KEY_session_bytes_per_s)).s,
+	    fmt_bits_per_s(result_number(s, KEY_session_bytes_per_s)).s);
+	printf("%s\n", show_text(v, KEY_verdict_sentence, "Not judged yet."));
 	if (v == NULL)
 		return;
-	printf("Confidence: %s.\n", show_text(v, "confidence", "none"));
-	json_array_foreach(json_object_get(v, "reasons"), i, reason) if (json_is_string(reason))
+	printf("Confidence: %s.\n", show_text(v, KEY_verdict_confidence, "none"));
+	json_array_foreach(
+	    result_get(v, KEY_verdict_reasons), i, reason) if (json_is_string(reason))
 	    printf("- %s\n", show_string(json_string_value(reason)));
-	stages_print(json_object_get(json_object_get(doc, "bottleneck"), "stages"));
-	witnesses_print(json_object_get(v, "witnesses"));
+	stages_print(result_get(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_stages));
+	witnesses_print(result_get(v, KEY_verdict_witnesses));
 	printf("\nintervals expected %.0f, got %.0f; documents rejected %.0f\n",
-	    show_number(q, "intervals_expected"), show_number(q, "intervals_got"),
-	    show_number(q, "documents_rejected"));
+	    result_number(q, KEY_quality_intervals_expected),
+	    result_number(q, KEY_quality_intervals_got),
+	    result_number(q, KEY_quality_documents_rejected));
+}
+
+static int
+schema_print(void)
+{
+	json_t *schema = result_schema();
+	int rc = schema != NULL ? json_dumpf(schema, stdout, JSON_INDENT(1)) : -1;
+
+	json_decref(schema);
+	putchar('\n');
+	return rc < 0 || ferror(stdout) || fflush(stdout) != 0 ? COMMAND_FAILED : 0;
+}
+
+static int
+text_print(const char *text, int64_t id)
+{
+	json_t *doc = json_loads(text, 0, NULL);
+
+	if (doc == NULL) {
+		fprintf(stderr, "narrows: session %" PRId64 ": its document does not parse\n", id);
+		return COMMAND_FAILED;
+	}
+	report_print(doc);
+	json_decref(doc);
+	return 0;
 }
 
 static int
 run(const struct command_env *env, int argc, char **argv)
 {
 	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
-		{ NULL, 0, NULL, 0 } };
-	json_t *doc;
+		{ "schema", no_argument, NULL, 'S' }, { NULL, 0, NULL, 0 } };
 	int64_t id;
-	int ch, rc, json = 0;
+	int ch, rc = 0, json = 0, schema = 0;
 	char *text;
 
 	while ((ch = getopt_long(argc, argv, "j", longs, NULL)) != -1) {
-		if (ch != 'j')
+		if (ch != 'j' && ch != 'S')
 			return command_misused(env->command);
-		json = 1;
+		json |= ch == 'j';
+		schema |= ch == 'S';
 	}
-	if (optind + 1 != argc)
+	if (schema && optind == argc)
+		return schema_print();
+	if (schema || optind + 1 != argc)
 		return command_misused(env->command);
 	if ((rc = source_session_id(env->source, argv[optind], &id)) < 0)
 		return rc == NW_EINVAL ? COMMAND_MISUSED : COMMAND_FAILED;
@@ -105,23 +136,18 @@ run(const struct command_env *env, int argc, char **argv)
 		return COMMAND_FAILED;
 	if (json)
 		printf("%s%s", text, text[0] != '\0' && text[strlen(text) - 1] == '\n' ? "" : "\n");
-	else if ((doc = json_loads(text, 0, NULL)) == NULL) {
-		fprintf(stderr, "narrows: session %" PRId64 ": its document does not parse\n", id);
-		free(text);
-		return 1;
-	} else {
-		report_print(doc);
-		json_decref(doc);
-	}
+	else
+		rc = text_print(text, id);
 	free(text);
-	return ferror(stdout) || fflush(stdout) != 0;
+	return rc != 0 ? rc : ferror(stdout) || fflush(stdout) != 0;
 }
 
 const struct command command_report = {
 	.name = "report",
 	.summary = "the verdict of a session (ID, or \"last\")",
-	.usage = "[--json] ID     (ID: a number, or \"last\")",
-	.help = "  -j, --json   the result document, as it is stored\n",
+	.usage = "[--json] ID | --schema     (ID: a number, or \"last\")",
+	.help = "  -j, --json   the result document, as it is stored\n"
+		"  --schema     the JSON schema of result documents\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,
 };

@@ -10,22 +10,23 @@
 #include "cli/show.h"
 #include "cli/source.h"
 #include "narrows/format.h"
+#include "narrows/result.h"
 
 static void
 session_print(const json_t *o)
 {
 	char start[32];
 
-	snprintf(start, sizeof(start), "%.19s", show_text(o, "start", "-"));
+	snprintf(start, sizeof(start), "%.19s", show_text(o, KEY_listed_start, "-"));
 	printf("%6" JSON_INTEGER_FORMAT "  %-19s  %-28s  %-12s  %9s  %11s  %s\n",
-	    json_integer_value(json_object_get(o, "id")), start, show_text(o, "route", "-"),
-	    show_text(o, "program", "-"), fmt_bytes(show_number(o, "bytes")).s,
-	    fmt_bytes_per_s(show_number(o, "bytes_per_s")).s,
-	    json_is_string(json_object_get(o, "stage")) ? show_text(o, "stage", "-")
-		: json_object_get(o, "sentence") != NULL &&
-		    json_is_string(json_object_get(o, "sentence"))
+	    json_integer_value(result_get(o, KEY_listed_id)), start,
+	    show_text(o, KEY_listed_route, "-"), show_text(o, KEY_listed_program, "-"),
+	    fmt_bytes(result_number(o, KEY_listed_bytes)).s,
+	    fmt_bytes_per_s(result_number(o, KEY_listed_bytes_per_s)).s,
+	    result_text(o, KEY_listed_stage) != NULL ? show_text(o, KEY_listed_stage, "-")
+		: result_text(o, KEY_listed_sentence) != NULL
 		? "cannot tell"
-		: show_text(o, "state", "-"));
+		: show_text(o, KEY_listed_state, "-"));
 }
 
 static int
@@ -34,7 +35,8 @@ run(const struct command_env *env, int argc, char **argv)
 	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
 		{ NULL, 0, NULL, 0 } };
 	long limit = 20, shown_count = 0;
-	json_t *doc, *list, *o;
+	const json_t *list;
+	json_t *doc, *o;
 	int64_t before = 0;
 	int ch, json = 0;
 	size_t i;
@@ -56,7 +58,7 @@ run(const struct command_env *env, int argc, char **argv)
 		if (!json && before == 0)
 			printf("%6s  %-19s  %-28s  %-12s  %9s  %11s  %s\n", "id", "start (UTC)",
 			    "route", "program", "bytes", "rate", "limited by");
-		list = json_object_get(doc, "sessions");
+		list = result_get(doc, KEY_sessions_sessions);
 		json_array_foreach(list, i, o)
 		{
 			if (shown_count++ >= limit)
@@ -67,7 +69,7 @@ run(const struct command_env *env, int argc, char **argv)
 			} else
 				session_print(o);
 		}
-		before = json_integer_value(json_object_get(doc, "next_before"));
+		before = json_integer_value(result_get(doc, KEY_sessions_next_before));
 		json_decref(doc);
 	} while (before > 0 && shown_count < limit);
 	return ferror(stdout) || fflush(stdout) != 0;

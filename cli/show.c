@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/show.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <time.h>
+
+#include "narrows/result.h"
 
 const char *
 show_string(const char *s)
@@ -28,19 +29,11 @@ show_string(const char *s)
 }
 
 const char *
-show_text(const json_t *o, const char *key, const char *none)
+show_text(const json_t *o, enum result_key key, const char *none)
 {
-	const char *s = json_string_value(json_object_get(o, key));
+	const char *s = result_text(o, key);
 
 	return s != NULL ? show_string(s) : none;
-}
-
-double
-show_number(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
 const char *

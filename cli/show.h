@@ -7,12 +7,12 @@
 
 #include <jansson.h>
 
+#include "narrows/result_keys.h"
+
 /* Text of a peer goes to a terminal: control bytes become '?'. On loan until the eighth next call.
  * One thread. */
-const char *show_text(const json_t *o, const char *key, const char *none);
+const char *show_text(const json_t *o, enum result_key key, const char *none);
 const char *show_string(const char *s);
-/* NaN when absent or null. */
-double show_number(const json_t *o, const char *key);
 /* A time in UTC, to the minute: 2026-11-20 08:12. On loan until the next call. */
 const char *show_minute(int64_t wall_s);
 

@@ -70,9 +70,13 @@ assert doc["run"]["took_s"] < 1
 print("segments", [(s["words"], round(s["bytes_per_s"] / 1e6, 1)) for s in segments], "kept", len(r["kept"]), "of", r["n_metrics"],
     "r2", round(r["r2"], 3), r["r2_out_of_sample"], "took", doc["run"]["took_s"])
 PY
+nw report --schema >"$tmp/schema"
+python3 tests/keys.py "$tmp/schema" "$tmp/doc" || fail "a key that result_keys.def does not describe"
 id=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["session"]["id"])' "$tmp/doc")
 if command -v curl >/dev/null 2>&1; then
 	curl -fsS "$url/session/$id" >"$tmp/page"
+	curl -fsS "$url/sessions.json" >"$tmp/list"
+	python3 tests/keys.py "$tmp/schema" "$tmp/list" || fail "a key that result_keys.def does not describe"
 	for what in 'Since when' 'Classes of operations' 'Metrics that follow it' 'class="change"' 'class="area '; do
 		grep -q "$what" "$tmp/page" || fail "the page has no $what"
 	done

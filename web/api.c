@@ -10,6 +10,7 @@
 
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "narrows/result_keys.h"
 
 /* Takes doc. Doubles are written so that they read back exactly. */
 static int
@@ -51,20 +52,27 @@ ns_or_null(int64_t t_wall_ns)
 	return t_wall_ns != 0 ? json_string(fmt_int(t_wall_ns).s) : json_null();
 }
 
+static void
+put(json_t *object, enum result_key key, json_t *value)
+{
+	json_object_set_new(object, result_key_name(key), value);
+}
+
+/* What is known without an analysis: also the session of a result document before the first run. */
 static json_t *
 session_state(const struct nw_session_rec *s)
 {
 	json_t *v = json_object();
 
-	json_object_set_new(v, "id", json_integer(s->id));
-	json_object_set_new(v, "task_id", text_or_null(s->task_id));
-	json_object_set_new(v, "state", json_string(s->closed_wall_ns != 0 ? "closed" : "open"));
-	json_object_set_new(v, "program", text_or_null(s->program));
-	json_object_set_new(v, "start", time_or_null(s->opened_wall_ns));
-	json_object_set_new(v, "start_ns", ns_or_null(s->opened_wall_ns));
-	json_object_set_new(v, "end", time_or_null(s->closed_wall_ns));
-	json_object_set_new(v, "end_ns", ns_or_null(s->closed_wall_ns));
-	json_object_set_new(v, "pinned", json_boolean(s->pinned));
+	put(v, KEY_listed_id, json_integer(s->id));
+	put(v, KEY_listed_task_id, text_or_null(s->task_id));
+	put(v, KEY_listed_state, json_string(s->closed_wall_ns != 0 ? "closed" : "open"));
+	put(v, KEY_listed_program, text_or_null(s->program));
+	put(v, KEY_listed_start, time_or_null(s->opened_wall_ns));
+	put(v, KEY_listed_start_ns, ns_or_null(s->opened_wall_ns));
+	put(v, KEY_listed_end, time_or_null(s->closed_wall_ns));
+	put(v, KEY_listed_end_ns, ns_or_null(s->closed_wall_ns));
+	put(v, KEY_listed_pinned, json_boolean(s->pinned));
 	return v;
 }
 
@@ -82,20 +90,19 @@ on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec 
 	list->last_id = s->id;
 	if (res != NULL) {
 		if (res->program != NULL)
-			json_object_set_new(v, "program", text_or_null(res->program));
+			put(v, KEY_listed_program, text_or_null(res->program));
 		if (res->start_wall_ns != 0) {
-			json_object_set_new(v, "start", time_or_null(res->start_wall_ns));
-			json_object_set_new(v, "start_ns", ns_or_null(res->start_wall_ns));
+			put(v, KEY_listed_start, time_or_null(res->start_wall_ns));
+			put(v, KEY_listed_start_ns, ns_or_null(res->start_wall_ns));
 		}
-		json_object_set_new(v, "route", text_or_null(res->route));
-		json_object_set_new(
-		    v, "duration_s", number_or_null((double)res->duration_ns / 1e9));
-		json_object_set_new(v, "bytes", number_or_null(res->bytes));
-		json_object_set_new(v, "bytes_per_s", number_or_null(res->bytes_per_s));
-		json_object_set_new(v, "stage", text_or_null(res->stage));
-		json_object_set_new(v, "sentence", text_or_null(res->sentence));
+		put(v, KEY_listed_route, text_or_null(res->route));
+		put(v, KEY_listed_duration_s, number_or_null((double)res->duration_ns / 1e9));
+		put(v, KEY_listed_bytes, number_or_null(res->bytes));
+		put(v, KEY_listed_bytes_per_s, number_or_null(res->bytes_per_s));
+		put(v, KEY_listed_stage, text_or_null(res->stage));
+		put(v, KEY_listed_sentence, text_or_null(res->sentence));
 	}
-	json_object_set_new(v, "analysed", json_boolean(res != NULL));
+	put(v, KEY_listed_analysed, json_boolean(res != NULL));
 	return json_array_append_new(list->sessions, v) == 0 ? 0 : NW_ENOMEM;
 }
 
@@ -113,9 +120,9 @@ api_sessions(struct evbuffer *out, struct store_reader *r, int64_t before_id)
 		return rc;
 	}
 	full = json_array_size(list.sessions) == PAGE_OF_SESSIONS;
-	json_object_set_new(doc, "schema", json_string("narrows-sessions/1"));
-	json_object_set_new(doc, "sessions", list.sessions);
-	json_object_set_new(doc, "next_before", full ? json_integer(list.last_id) : json_null());
+	put(doc, KEY_sessions_schema, json_string("narrows-sessions/1"));
+	put(doc, KEY_sessions_sessions, list.sessions);
+	put(doc, KEY_sessions_next_before, full ? json_integer(list.last_id) : json_null());
 	return put_document(out, doc);
 }
 
@@ -128,9 +135,9 @@ on_one(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *re
 	if (res != NULL && res->json != NULL)
 		return evbuffer_add(out, res->json, strlen(res->json)) == 0 ? 0 : NW_ENOMEM;
 	doc = json_object();
-	json_object_set_new(doc, "schema", json_string("narrows-result/1"));
-	json_object_set_new(doc, "session", session_state(s));
-	json_object_set_new(doc, "verdict", json_null());
+	put(doc, KEY_result_schema, json_string("narrows-result/1"));
+	put(doc, KEY_result_session, session_state(s));
+	put(doc, KEY_result_verdict, json_null());
 	return put_document(out, doc);
 }
 

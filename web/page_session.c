@@ -27,15 +27,16 @@ first_text(const char *a, const char *b)
 static void
 write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec)
 {
-	const json_t *s = result_get(doc, "session");
-	int64_t start = result_ns(s, "start_ns");
-	double duration = result_number(s, "duration_s");
+	const json_t *s = result_get(doc, KEY_result_session);
+	int64_t start = result_ns(s, KEY_session_start_ns);
+	double duration = result_number(s, KEY_session_duration_s);
 
 	html_raw(h, "<header class=\"facts\"><h1>");
-	page_route(h, result_text(s, "route"));
+	page_route(h, result_text(s, KEY_session_route));
 	html_raw(h, "</h1><ul><li>");
-	page_name(
-	    h, first_text(first_text(result_text(s, "program"), rec->program), "unknown program"));
+	page_name(h,
+	    first_text(
+		first_text(result_text(s, KEY_session_program), rec->program), "unknown program"));
 	html_raw(h, "</li><li>");
 	page_time(h, start != 0 ? start : rec->opened_wall_ns);
 	html_raw(h, "</li><li>");
@@ -44,14 +45,14 @@ write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec)
 	else
 		html_raw(h, "duration unknown");
 	html_raw(h, "</li><li>");
-	if (isfinite(result_number(s, "bytes")))
-		html_text(h, fmt_bytes(result_number(s, "bytes")).s);
+	if (isfinite(result_number(s, KEY_session_bytes)))
+		html_text(h, fmt_bytes(result_number(s, KEY_session_bytes)).s);
 	else
 		html_raw(h, "bytes unknown");
 	html_raw(h, "</li><li>");
-	if (isfinite(result_number(s, "bytes_per_s"))) {
+	if (isfinite(result_number(s, KEY_session_bytes_per_s))) {
 		html_raw(h, "mean ");
-		page_rate(h, result_number(s, "bytes_per_s"));
+		page_rate(h, result_number(s, KEY_session_bytes_per_s));
 	} else
 		html_raw(h, "rate unknown");
 	if (result_task(s) != NULL) {
@@ -72,7 +73,7 @@ write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec)
 static void
 write_running(struct html *h, const json_t *doc)
 {
-	const char *at = result_text(result_get(doc, "run"), "started");
+	const char *at = result_text(result_get(doc, KEY_result_run), KEY_run_started);
 
 	html_raw(h, "<p class=\"running\" role=\"status\"><b>Still running.</b> ");
 	if (at != NULL) {
@@ -92,7 +93,7 @@ write_agreement(struct html *h, const json_t *witnesses)
 	size_t i, n = json_array_size(witnesses), agree = 0, against = 0;
 
 	for (i = 0; i < n; i++) {
-		int agrees = result_bool(json_array_get(witnesses, i), "agrees");
+		int agrees = result_bool(json_array_get(witnesses, i), KEY_witness_agrees);
 
 		agree += agrees == 1;
 		against += agrees == 0;
@@ -120,7 +121,7 @@ write_agreement(struct html *h, const json_t *witnesses)
 static void
 write_reasons(struct html *h, const json_t *verdict)
 {
-	const json_t *reasons = result_list(verdict, "reasons");
+	const json_t *reasons = result_list(verdict, KEY_verdict_reasons);
 	size_t i, n = json_array_size(reasons);
 
 	if (n == 0)
@@ -137,7 +138,7 @@ write_reasons(struct html *h, const json_t *verdict)
 static void
 write_candidates(struct html *h, const json_t *verdict)
 {
-	const json_t *list = result_list(verdict, "candidates");
+	const json_t *list = result_list(verdict, KEY_verdict_candidates);
 	size_t i, n = json_array_size(list);
 
 	if (n < 2)
@@ -157,13 +158,14 @@ write_candidates(struct html *h, const json_t *verdict)
 static void
 write_sentence(struct html *h, const json_t *verdict, const char *stage)
 {
-	const char *sentence = result_text(verdict, "sentence");
+	const char *sentence = result_text(verdict, KEY_verdict_sentence);
 
 	if (sentence != NULL)
 		html_text(h, sentence);
 	else if (stage != NULL) {
 		html_raw(h, "The ");
-		html_text(h, first_text(result_text(verdict, "words"), result_stage_words(stage)));
+		html_text(h,
+		    first_text(result_text(verdict, KEY_verdict_words), result_stage_words(stage)));
 		html_raw(h, " limited this transfer.");
 	} else
 		html_raw(h, "What limited this transfer cannot be told from what was measured.");
@@ -172,8 +174,8 @@ write_sentence(struct html *h, const json_t *verdict, const char *stage)
 static void
 session_verdict(struct html *h, const json_t *doc)
 {
-	const json_t *verdict = result_get(doc, "verdict");
-	const char *stage = result_text(verdict, "stage");
+	const json_t *verdict = result_get(doc, KEY_result_verdict);
+	const char *stage = result_text(verdict, KEY_verdict_stage);
 
 	if (verdict == NULL) {
 		html_raw(h,
@@ -195,9 +197,10 @@ session_verdict(struct html *h, const json_t *doc)
 	html_raw(h, "</h2>");
 	if (stage != NULL) {
 		html_raw(h, "<p>Confidence: <b>");
-		html_text(h, first_text(result_text(verdict, "confidence"), "not stated"));
+		html_text(
+		    h, first_text(result_text(verdict, KEY_verdict_confidence), "not stated"));
 		html_raw(h, "</b>.");
-		write_agreement(h, result_list(verdict, "witnesses"));
+		write_agreement(h, result_list(verdict, KEY_verdict_witnesses));
 		html_raw(h, "</p>");
 	} else
 		write_candidates(h, verdict);
@@ -210,19 +213,19 @@ session_verdict(struct html *h, const json_t *doc)
 static void
 session_effect(struct html *h, const json_t *doc)
 {
-	const json_t *verdict = result_get(doc, "verdict");
-	double effect = result_number(verdict, "effect"), ends[2];
-	double alpha = result_number(result_get(doc, "bottleneck"), "alpha");
+	const json_t *verdict = result_get(doc, KEY_result_verdict);
+	double effect = result_number(verdict, KEY_verdict_effect), ends[2];
+	double alpha = result_number(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_alpha);
 
-	if (result_text(verdict, "stage") == NULL || !isfinite(effect))
+	if (result_text(verdict, KEY_verdict_stage) == NULL || !isfinite(effect))
 		return;
-	result_numbers(result_list(verdict, "interval"), ends, 2);
+	result_numbers(result_list(verdict, KEY_verdict_interval), ends, 2);
 	html_raw(h, "<section class=\"effect\"><p class=\"figure\">");
 	html_text(h, fmt_ratio(effect).s);
 	html_raw(h, "\xc3\x97</p><p>as much could have passed the next slowest stage");
-	if (result_text(verdict, "runner_up") != NULL) {
+	if (result_text(verdict, KEY_verdict_runner_up) != NULL) {
 		html_raw(h, ", ");
-		html_text(h, result_stage_words(result_text(verdict, "runner_up")));
+		html_text(h, result_stage_words(result_text(verdict, KEY_verdict_runner_up)));
 	}
 	if (isfinite(ends[0]) && isfinite(ends[1])) {
 		html_raw(h, "; ");
@@ -241,7 +244,8 @@ session_effect(struct html *h, const json_t *doc)
 static void
 session_witnesses(struct html *h, const json_t *doc)
 {
-	const json_t *list = result_list(result_get(doc, "verdict"), "witnesses");
+	const json_t *list =
+	    result_list(result_get(doc, KEY_result_verdict), KEY_verdict_witnesses);
 	size_t i, n = json_array_size(list);
 
 	if (n == 0)
@@ -249,9 +253,9 @@ session_witnesses(struct html *h, const json_t *doc)
 	html_raw(h, "<section><h2>Witnesses</h2><ul class=\"witnesses\">");
 	for (i = 0; i < n && i < LIST_MAX; i++) {
 		const json_t *w = json_array_get(list, i);
-		const char *says = result_text(w, "says");
+		const char *says = result_text(w, KEY_witness_says);
 
-		switch (result_bool(w, "agrees")) {
+		switch (result_bool(w, KEY_witness_agrees)) {
 		case 1:
 			html_raw(h, "<li class=\"yes\"><b class=\"mark\">\xe2\x9c\x93 agrees</b>");
 			break;
@@ -262,14 +266,14 @@ session_witnesses(struct html *h, const json_t *doc)
 		default: html_raw(h, "<li><b class=\"mark\">\xe2\x80\x93 neutral</b>");
 		}
 		html_raw(h, "<span><b>");
-		html_text(h, first_text(result_text(w, "name"), "unnamed"));
+		html_text(h, first_text(result_text(w, KEY_witness_name), "unnamed"));
 		html_raw(h, "</b>");
 		if (says != NULL) {
 			html_raw(h, " says ");
 			html_text(h, result_stage_words(says));
 		}
 		html_raw(h, "</span><span class=\"soft\">");
-		html_text(h, result_text(w, "detail"));
+		html_text(h, result_text(w, KEY_witness_detail));
 		html_raw(h, "</span></li>");
 	}
 	html_raw(h, "</ul></section>");
@@ -278,7 +282,7 @@ session_witnesses(struct html *h, const json_t *doc)
 /* --- how it was done --- */
 
 static void
-item_seconds(struct html *h, const char *name, const json_t *object, const char *key)
+item_seconds(struct html *h, const char *name, const json_t *object, enum result_key key)
 {
 	double v = result_number(object, key);
 
@@ -287,7 +291,7 @@ item_seconds(struct html *h, const char *name, const json_t *object, const char 
 }
 
 static void
-item_plain(struct html *h, const char *name, const json_t *object, const char *key)
+item_plain(struct html *h, const char *name, const json_t *object, enum result_key key)
 {
 	double v = result_number(object, key);
 
@@ -308,30 +312,32 @@ test_words(const char *test)
 static void
 session_methods(struct html *h, const json_t *doc)
 {
-	const json_t *run = result_get(doc, "run"), *bottleneck = result_get(doc, "bottleneck");
+	const json_t *run = result_get(doc, KEY_result_run),
+		     *bottleneck = result_get(doc, KEY_result_bottleneck);
 
 	html_raw(h, "<section><h2>Methods</h2><dl class=\"items\">");
 	if (bottleneck != NULL) {
-		page_item(h, "Test", test_words(result_text(bottleneck, "test")));
-		if (result_text(bottleneck, "tested") != NULL)
-			page_item(h, "What it compares", result_text(bottleneck, "tested"));
-		item_plain(h, "Significance level", bottleneck, "alpha");
-		item_plain(
-		    h, "Stages count as equal within", result_get(run, "parameters"), "margin");
-		item_seconds(h, "Length of a window", bottleneck, "window_s");
-		if (result_bool(bottleneck, "n_eff") >= 0)
+		page_item(h, "Test", test_words(result_text(bottleneck, KEY_bottleneck_test)));
+		if (result_text(bottleneck, KEY_bottleneck_tested) != NULL)
+			page_item(
+			    h, "What it compares", result_text(bottleneck, KEY_bottleneck_tested));
+		item_plain(h, "Significance level", bottleneck, KEY_bottleneck_alpha);
+		item_plain(h, "Stages count as equal within", result_get(run, KEY_run_parameters),
+		    KEY_run_parameters_margin);
+		item_seconds(h, "Length of a window", bottleneck, KEY_bottleneck_window_s);
+		if (result_bool(bottleneck, KEY_bottleneck_n_eff) >= 0)
 			page_item(h, "Corrected for autocorrelation",
-			    result_bool(bottleneck, "n_eff") == 1 ? "yes" : "no");
+			    result_bool(bottleneck, KEY_bottleneck_n_eff) == 1 ? "yes" : "no");
 	}
-	item_plain(h, "Rows read", run, "rows");
-	item_plain(h, "Samples read", run, "samples");
-	if (result_text(run, "started") != NULL) {
+	item_plain(h, "Rows read", run, KEY_run_rows);
+	item_plain(h, "Samples read", run, KEY_run_samples);
+	if (result_text(run, KEY_run_started) != NULL) {
 		html_raw(h, "<div><dt>Analysed</dt><dd>");
-		page_stamp(h, result_text(run, "started"));
+		page_stamp(h, result_text(run, KEY_run_started));
 		html_raw(h, "</dd></div>");
 	}
-	item_seconds(h, "The analysis took", run, "took_s");
-	page_item(h, "Version", first_text(result_text(run, "version"), "not stated"));
+	item_seconds(h, "The analysis took", run, KEY_run_took_s);
+	page_item(h, "Version", first_text(result_text(run, KEY_run_version), "not stated"));
 	html_raw(h, "</dl></section>");
 }
 

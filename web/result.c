@@ -8,24 +8,24 @@
 #include <string.h>
 
 const json_t *
-result_get(const json_t *object, const char *key)
+result_get(const json_t *object, enum result_key key)
 {
-	const json_t *v = json_object_get(object, key);
+	const json_t *v = json_object_get(object, result_key_name(key));
 
 	return json_is_null(v) ? NULL : v;
 }
 
 const char *
-result_text(const json_t *object, const char *key)
+result_text(const json_t *object, enum result_key key)
 {
-	return json_string_value(json_object_get(object, key));
+	return json_string_value(json_object_get(object, result_key_name(key)));
 }
 
 const char *
 result_task(const json_t *session)
 {
 	static const char uuid[] = "########-####-####-####-############";
-	const char *task = result_text(session, "task_id");
+	const char *task = result_text(session, KEY_session_task_id);
 	size_t i;
 
 	if (task == NULL || strncmp(task, "xsp:", 4) == 0)
@@ -38,17 +38,17 @@ result_task(const json_t *session)
 }
 
 double
-result_number(const json_t *object, const char *key)
+result_number(const json_t *object, enum result_key key)
 {
-	const json_t *v = json_object_get(object, key);
+	const json_t *v = json_object_get(object, result_key_name(key));
 
 	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
 int64_t
-result_ns(const json_t *object, const char *key)
+result_ns(const json_t *object, enum result_key key)
 {
-	const json_t *v = json_object_get(object, key);
+	const json_t *v = json_object_get(object, result_key_name(key));
 	const char *text = json_string_value(v);
 	char *end;
 	long long ns;
@@ -63,17 +63,17 @@ result_ns(const json_t *object, const char *key)
 }
 
 int
-result_bool(const json_t *object, const char *key)
+result_bool(const json_t *object, enum result_key key)
 {
-	const json_t *v = json_object_get(object, key);
+	const json_t *v = json_object_get(object, result_key_name(key));
 
 	return json_is_boolean(v) ? json_is_true(v) : -1;
 }
 
 const json_t *
-result_list(const json_t *object, const char *key)
+result_list(const json_t *object, enum result_key key)
 {
-	const json_t *v = json_object_get(object, key);
+	const json_t *v = json_object_get(object, result_key_name(key));
 
 	return json_is_array(v) ? v : NULL;
 }
@@ -88,27 +88,4 @@ result_numbers(const json_t *list, double *out, size_t n)
 
 		out[i] = json_is_number(v) ? json_number_value(v) : NAN;
 	}
-}
-
-const char *
-result_stage_words(const char *stage)
-{
-	static const struct {
-		const char *stage, *words;
-	} stages[] = {
-		{ "disk.read", "disk read" },
-		{ "sender.host", "sending program" },
-		{ "net.write", "network send" },
-		{ "network", "network path" },
-		{ "net.read", "network receive" },
-		{ "receiver.host", "receiving program" },
-		{ "host", "program" },
-		{ "disk.write", "disk write" },
-	};
-	size_t i;
-
-	for (i = 0; stage != NULL && i < sizeof(stages) / sizeof(stages[0]); i++)
-		if (strcmp(stages[i].stage, stage) == 0)
-			return stages[i].words;
-	return stage;
 }

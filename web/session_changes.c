@@ -12,13 +12,15 @@ enum { REASONS_MAX = 5 };
 static void
 column_from(struct html *h, const json_t *row)
 {
-	page_time(h, result_ns(row, "start_ns"));
+	page_time(h, result_ns(row, KEY_segment_start_ns));
 }
 
 static void
 column_lasted(struct html *h, const json_t *row)
 {
-	double s = ((double)result_ns(row, "end_ns") - (double)result_ns(row, "start_ns")) * 1e-9;
+	double s = ((double)result_ns(row, KEY_segment_end_ns) -
+		       (double)result_ns(row, KEY_segment_start_ns)) *
+	    1e-9;
 
 	table_value(h, s, fmt_duration(s));
 }
@@ -26,10 +28,12 @@ column_lasted(struct html *h, const json_t *row)
 static void
 column_limited(struct html *h, const json_t *row)
 {
-	const json_t *why = result_list(row, "hidden_wait");
+	const json_t *why = result_list(row, KEY_segment_hidden_wait);
 	size_t i;
 
-	html_text(h, result_text(row, "words") != NULL ? result_text(row, "words") : "unknown");
+	html_text(h,
+	    result_text(row, KEY_segment_words) != NULL ? result_text(row, KEY_segment_words)
+							: "unknown");
 	for (i = 0; i < json_array_size(why) && i < REASONS_MAX; i++) {
 		if (i == 0)
 			html_raw(h, "<span class=\"soft under\">");
@@ -41,8 +45,8 @@ column_limited(struct html *h, const json_t *row)
 		html_raw(h, "</span>");
 }
 
-TABLE_NUMBER(column_rate, "bytes_per_s", fmt_bytes_per_s)
-TABLE_NUMBER(column_p, "p_holm", fmt_p)
+TABLE_NUMBER(column_rate, KEY_segment_bytes_per_s, fmt_bytes_per_s)
+TABLE_NUMBER(column_p, KEY_segment_p_holm, fmt_p)
 
 static size_t
 count_hidden(const json_t *list)
@@ -50,7 +54,8 @@ count_hidden(const json_t *list)
 	size_t i, n = 0;
 
 	for (i = 0; i < json_array_size(list); i++)
-		n += json_array_size(result_list(json_array_get(list, i), "hidden_wait")) > 0;
+		n += json_array_size(
+			 result_list(json_array_get(list, i), KEY_segment_hidden_wait)) > 0;
 	return n;
 }
 
@@ -64,7 +69,7 @@ session_changes(struct html *h, const json_t *doc)
 		{ "Delivered", column_rate, true },
 		{ "p", column_p, true },
 	};
-	const json_t *list = result_list(result_get(doc, "changes"), "segments");
+	const json_t *list = result_list(result_get(doc, KEY_result_changes), KEY_changes_segments);
 
 	if (list == NULL)
 		return;

@@ -17,11 +17,13 @@ enum { OPEN_MAX = 2, ENTRIES_MAX = 24, POINTS_MAX = 400, CLASSES_MAX = 32 };
 static void
 write_title(char *out, size_t size, const json_t *entry)
 {
-	const char *host = result_text(entry, "host");
-	double from = result_number(entry, "size_from_bytes"),
-	       to = result_number(entry, "size_to_bytes");
+	const char *host = result_text(entry, KEY_density_host);
+	double from = result_number(entry, KEY_density_size_from_bytes),
+	       to = result_number(entry, KEY_density_size_to_bytes);
 	int n = snprintf(out, size, "%s%s%s",
-	    result_stage_words(result_text(entry, "op") ? result_text(entry, "op") : "unnamed"),
+	    result_stage_words(result_text(entry, KEY_density_op)
+		    ? result_text(entry, KEY_density_op)
+		    : "unnamed"),
 	    host != NULL ? " on " : "", host != NULL ? host : "");
 
 	if (n > 0 && (size_t)n < size && isfinite(from) && isfinite(to))
@@ -30,7 +32,7 @@ write_title(char *out, size_t size, const json_t *entry)
 }
 
 static double
-number_or(const json_t *object, const char *key, double otherwise)
+number_or(const json_t *object, enum result_key key, double otherwise)
 {
 	double v = result_number(object, key);
 
@@ -42,8 +44,8 @@ number_or(const json_t *object, const char *key, double otherwise)
 static size_t
 read_curve(const json_t *entry, double x[POINTS_MAX], double y[POINTS_MAX])
 {
-	const json_t *xs = result_list(result_get(entry, "curve"), "x_s"),
-		     *ys = result_list(result_get(entry, "curve"), "y");
+	const json_t *xs = result_list(result_get(entry, KEY_density_curve), KEY_curve_x_s),
+		     *ys = result_list(result_get(entry, KEY_density_curve), KEY_curve_y);
 	size_t n = json_array_size(xs), i;
 
 	if (n < 2 || n > POINTS_MAX || json_array_size(ys) != n)
@@ -60,7 +62,7 @@ read_curve(const json_t *entry, double x[POINTS_MAX], double y[POINTS_MAX])
 static void
 write_curve(struct html *h, const json_t *entry, const char *title, size_t rank)
 {
-	const json_t *classes = result_list(entry, "classes");
+	const json_t *classes = result_list(entry, KEY_density_classes);
 	double x[POINTS_MAX], y[POINTS_MAX];
 	struct plot_area areas[CLASSES_MAX];
 	struct plot_line line = { .y = y, .style = 5 };
@@ -85,25 +87,25 @@ write_curve(struct html *h, const json_t *entry, const char *title, size_t rank)
 		const json_t *c = json_array_get(classes, p.n_areas);
 		struct plot_area *area = &areas[p.n_areas];
 
-		*area = (struct plot_area){ .from = number_or(c, "from_s", -INFINITY),
-			.to = number_or(c, "to_s", INFINITY),
+		*area = (struct plot_area){ .from = number_or(c, KEY_class_from_s, -INFINITY),
+			.to = number_or(c, KEY_class_to_s, INFINITY),
 			.style = (unsigned)p.n_areas };
 		snprintf(area->name, sizeof(area->name), "%s",
-		    result_text(c, "name") ? result_text(c, "name") : "?");
+		    result_text(c, KEY_class_name) ? result_text(c, KEY_class_name) : "?");
 	}
 	plot_write(h, &p);
 }
 
 /* --- the table --- */
 
-TABLE_TEXT(column_name, "name")
-TABLE_NUMBER(column_mode, "mode_s", fmt_duration)
-TABLE_NUMBER(column_ops, "share_ops", fmt_share)
+TABLE_TEXT(column_name, KEY_class_name)
+TABLE_NUMBER(column_mode, KEY_class_mode_s, fmt_duration)
+TABLE_NUMBER(column_ops, KEY_class_share_ops, fmt_share)
 
 static void
 column_range(struct html *h, const json_t *row)
 {
-	double from = result_number(row, "from_s"), to = result_number(row, "to_s");
+	double from = result_number(row, KEY_class_from_s), to = result_number(row, KEY_class_to_s);
 
 	if (from > 0 && isfinite(to)) {
 		html_text(h, fmt_duration(from).s);
@@ -122,7 +124,7 @@ column_range(struct html *h, const json_t *row)
 static void
 column_time(struct html *h, const json_t *row)
 {
-	double share = result_number(row, "share_time");
+	double share = result_number(row, KEY_class_share_time);
 
 	if (share >= 0 && share <= 1) {
 		html_raw(h,
@@ -146,27 +148,29 @@ write_most(struct html *h, const json_t *classes)
 		const json_t *c = json_array_get(classes, i);
 
 		if (most == NULL ||
-		    result_number(c, "share_time") > result_number(most, "share_time"))
+		    result_number(c, KEY_class_share_time) >
+			result_number(most, KEY_class_share_time))
 			most = c;
 	}
-	if (json_array_size(classes) < 2 || result_text(most, "name") == NULL ||
-	    !isfinite(result_number(most, "share_time")))
+	if (json_array_size(classes) < 2 || result_text(most, KEY_class_name) == NULL ||
+	    !isfinite(result_number(most, KEY_class_share_time)))
 		return;
 	html_raw(h, "<p>Class ");
-	page_name(h, result_text(most, "name"));
+	page_name(h, result_text(most, KEY_class_name));
 	html_raw(h, " took ");
-	html_text(h, fmt_share(result_number(most, "share_time")).s);
+	html_text(h, fmt_share(result_number(most, KEY_class_share_time)).s);
 	html_raw(h, " of the time in ");
-	html_text(h, fmt_share(number_or(most, "share_ops", 0)).s);
+	html_text(h, fmt_share(number_or(most, KEY_class_share_ops, 0)).s);
 	html_raw(h, " of the operations.</p>");
 }
 
 static void
 write_outliers(struct html *h, const json_t *entry)
 {
-	double share = result_number(entry, "outlier_share"),
-	       time = result_number(entry, "outlier_time_share");
-	double cutoff = result_number(entry, "cutoff_s"), n = result_number(entry, "n");
+	double share = result_number(entry, KEY_density_outlier_share),
+	       time = result_number(entry, KEY_density_outlier_time_share);
+	double cutoff = result_number(entry, KEY_density_cutoff_s),
+	       n = result_number(entry, KEY_density_n);
 
 	html_raw(h, "<p class=\"note\">");
 	if (n >= 0 && n < 9e15) {
@@ -188,7 +192,8 @@ write_outliers(struct html *h, const json_t *entry)
 	} else
 		html_raw(h, "; none is an outlier");
 	html_raw(h, ".");
-	if (result_bool(result_get(entry, "parameters"), "coarse") == 1)
+	if (result_bool(result_get(entry, KEY_density_parameters), KEY_density_parameters_coarse) ==
+	    1)
 		html_raw(h,
 		    " Durations were counted in steps wider than the curve is smooth: classes may "
 		    "have merged.");
@@ -205,7 +210,7 @@ write_entry(struct html *h, const json_t *entry, const char *title, size_t rank)
 		{ "Operations", column_ops, true },
 		{ "Time spent", column_time, false },
 	};
-	const json_t *classes = result_list(entry, "classes");
+	const json_t *classes = result_list(entry, KEY_density_classes);
 
 	write_curve(h, entry, title, rank);
 	write_most(h, classes);
@@ -216,13 +221,13 @@ write_entry(struct html *h, const json_t *entry, const char *title, size_t rank)
 static bool
 has_classes(const json_t *entry)
 {
-	return json_array_size(result_list(entry, "classes")) > 0;
+	return json_array_size(result_list(entry, KEY_density_classes)) > 0;
 }
 
 void
 session_classes(struct html *h, const json_t *doc)
 {
-	const json_t *list = result_list(doc, "density"), *entry;
+	const json_t *list = result_list(doc, KEY_result_density), *entry;
 	size_t i, shown = 0, n = json_array_size(list), without = 0;
 	char title[256];
 

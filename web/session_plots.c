@@ -20,24 +20,28 @@ static const unsigned host_styles[PLOT_STYLES] = { 5, 6, 7, 3, 0, 1, 2, 4 };
 /* What is drawn from each entry of a list of the timeline. */
 static const struct timeline_plot {
 	const char *id, *title, *missing;
-	const char *list;
+	enum result_key list;
+	size_t n_values;
 	struct {
-		const char *key, *words;
+		enum result_key key;
+		const char *words; /* after the host's name */
 	} values[2];
 	enum plot_unit unit;
 	bool log_y, low;
 } plots[] = {
-	{ "p-rate", "Throughput per stage", "throughput per stage", "stages",
-	    { { "bytes_per_s", "" } }, PLOT_BYTES_PER_S, false, false },
+	{ "p-rate", "Throughput per stage", "throughput per stage", KEY_timeline_stages, 1,
+	    { { KEY_timeline_stage_bytes_per_s, "" } }, PLOT_BYTES_PER_S, false, false },
 	{ "p-tput", "Rate while working, per stage (tput_i)", "rate while working per stage",
-	    "stages", { { "tput_i", "" } }, PLOT_BYTES_PER_S, true, false },
-	{ "p-cpu", "Host CPU", "host CPU", "hosts",
-	    { { "cpu_busy", ", busy" }, { "cpu_iowait", ", waiting for disk" } }, PLOT_SHARE, false,
-	    true },
-	{ "p-busy", "Disk busy", "how busy the disks were", "hosts", { { "disk_busy", "" } },
+	    KEY_timeline_stages, 1, { { KEY_timeline_stage_tput_i, "" } }, PLOT_BYTES_PER_S, true,
+	    false },
+	{ "p-cpu", "Host CPU", "host CPU", KEY_timeline_hosts, 2,
+	    { { KEY_timeline_host_cpu_busy, ", busy" },
+		{ KEY_timeline_host_cpu_iowait, ", waiting for disk" } },
 	    PLOT_SHARE, false, true },
-	{ "p-disk", "Disk throughput", "disk throughput", "hosts", { { "disk_bytes_per_s", "" } },
-	    PLOT_BYTES_PER_S, false, true },
+	{ "p-busy", "Disk busy", "how busy the disks were", KEY_timeline_hosts, 1,
+	    { { KEY_timeline_host_disk_busy, "" } }, PLOT_SHARE, false, true },
+	{ "p-disk", "Disk throughput", "disk throughput", KEY_timeline_hosts, 1,
+	    { { KEY_timeline_host_disk_bytes_per_s, "" } }, PLOT_BYTES_PER_S, false, true },
 };
 enum { N_PLOTS = sizeof(plots) / sizeof(plots[0]) };
 
@@ -57,7 +61,7 @@ struct timeline {
 static double
 volume(const struct timeline *t, const json_t *entry)
 {
-	const json_t *list = result_list(entry, "bytes_per_s"), *v;
+	const json_t *list = result_list(entry, KEY_timeline_stage_bytes_per_s), *v;
 	double sum = 0;
 	size_t i;
 
@@ -69,7 +73,7 @@ volume(const struct timeline *t, const json_t *entry)
 static void
 find_small_change(struct timeline *t)
 {
-	const json_t *list = result_list(t->doc, "stages"), *entry;
+	const json_t *list = result_list(t->doc, KEY_timeline_stages), *entry;
 	double most = 0;
 	size_t i;
 
@@ -83,13 +87,13 @@ find_small_change(struct timeline *t)
 static void
 read_marks(struct timeline *t, const json_t *doc)
 {
-	const json_t *list = result_list(result_get(doc, "changes"), "segments");
-	int64_t t0 = result_ns(t->doc, "t0_ns"), at;
+	const json_t *list = result_list(result_get(doc, KEY_result_changes), KEY_changes_segments);
+	int64_t t0 = result_ns(t->doc, KEY_timeline_t0_ns), at;
 	size_t i;
 
 	t->n_marks = 0;
 	for (i = 1; i < json_array_size(list) && t->n_marks < MARKS_MAX; i++)
-		if (t0 > 0 && (at = result_ns(json_array_get(list, i), "start_ns")) > t0)
+		if (t0 > 0 && (at = result_ns(json_array_get(list, i), KEY_segment_start_ns)) > t0)
 			t->marks[t->n_marks++] = (double)(at - t0) * 1e-9;
 }
 
@@ -98,10 +102,10 @@ timeline_read(struct timeline *t, const json_t *doc)
 {
 	double n;
 
-	t->doc = result_get(doc, "timeline");
-	t->limit = result_text(result_get(doc, "verdict"), "stage");
-	t->step_s = result_number(t->doc, "step_s");
-	n = result_number(t->doc, "n");
+	t->doc = result_get(doc, KEY_result_timeline);
+	t->limit = result_text(result_get(doc, KEY_result_verdict), KEY_verdict_stage);
+	t->step_s = result_number(t->doc, KEY_timeline_step_s);
+	n = result_number(t->doc, KEY_timeline_n);
 	if (!(t->step_s > 0) || !isfinite(t->step_s) || !(n >= 1))
 		return false;
 	t->n = n < STEPS_MAX ? (size_t)n : STEPS_MAX;
@@ -111,16 +115,23 @@ timeline_read(struct timeline *t, const json_t *doc)
 }
 
 static void
-name_line(struct plot_line *line, const json_t *entry, const char *words)
+name_stage(struct plot_line *line, const json_t *entry)
 {
-	const char *stage = result_text(entry, "stage"), *host = result_text(entry, "host");
+	const char *stage = result_text(entry, KEY_timeline_stage_stage);
+	const char *host = result_text(entry, KEY_timeline_stage_host);
 
-	if (stage != NULL)
-		snprintf(line->name, sizeof(line->name), "%s%s%s", result_stage_words(stage),
-		    host != NULL ? ", " : "", host != NULL ? host : "");
-	else
-		snprintf(line->name, sizeof(line->name), "%s%s",
-		    host != NULL ? host : "unnamed host", words);
+	snprintf(line->name, sizeof(line->name), "%s%s%s",
+	    stage != NULL ? result_stage_words(stage) : "unnamed stage", host != NULL ? ", " : "",
+	    host != NULL ? host : "");
+}
+
+static void
+name_host(struct plot_line *line, const json_t *entry, const char *words)
+{
+	const char *host = result_text(entry, KEY_timeline_host_host);
+
+	snprintf(
+	    line->name, sizeof(line->name), "%s%s", host != NULL ? host : "unnamed host", words);
 }
 
 /* Lines with at least one value. Their values go to `values`, LINES_MAX x n. */
@@ -129,16 +140,16 @@ collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct
     double *values)
 {
 	const json_t *list = result_list(t->doc, plot->list), *data;
-	bool hosts = strcmp(plot->list, "hosts") == 0;
+	bool hosts = plot->list == KEY_timeline_hosts;
 	size_t i, k, at, n = 0, rank = 0;
 
 	for (i = 0; i < json_array_size(list); i++) {
 		const json_t *entry = json_array_get(list, i);
-		const char *stage = result_text(entry, "stage");
+		const char *stage = hosts ? NULL : result_text(entry, KEY_timeline_stage_stage);
 
 		if (!hosts && volume(t, entry) < t->small_change)
 			continue;
-		for (k = 0; k < 2 && plot->values[k].key != NULL && n < LINES_MAX; k++) {
+		for (k = 0; k < plot->n_values && n < LINES_MAX; k++) {
 			double *y = values + n * t->n;
 
 			if ((data = result_list(entry, plot->values[k].key)) == NULL)
@@ -148,7 +159,10 @@ collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct
 				;
 			if (at == t->n)
 				continue;
-			name_line(&lines[n], entry, plot->values[k].words);
+			if (hosts)
+				name_host(&lines[n], entry, plot->values[k].words);
+			else
+				name_stage(&lines[n], entry);
 			lines[n].y = y;
 			/* by entry, not by line: a stage looks the same in every plot */
 			lines[n].style =
@@ -204,8 +218,8 @@ session_plots(struct html *h, const json_t *doc)
 		return;
 	}
 	html_raw(h, "<p class=\"note\">Time runs from ");
-	if (result_ns(t.doc, "t0_ns") != 0)
-		html_text(h, fmt_time(result_ns(t.doc, "t0_ns")).s);
+	if (result_ns(t.doc, KEY_timeline_t0_ns) != 0)
+		html_text(h, fmt_time(result_ns(t.doc, KEY_timeline_t0_ns)).s);
 	else
 		html_raw(h, "the start");
 	html_raw(h, " in steps of ");

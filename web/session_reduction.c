@@ -16,7 +16,7 @@ enum { OPEN_MAX = 2, ENTRIES_MAX = 16, SCAN_MAX = 64, MEMBERS_MAX = 40 };
 static const double R2_FLOOR = -1;
 
 static const char *
-text_or(const json_t *object, const char *key, const char *otherwise)
+text_or(const json_t *object, enum result_key key, const char *otherwise)
 {
 	const char *text = result_text(object, key);
 
@@ -26,7 +26,7 @@ text_or(const json_t *object, const char *key, const char *otherwise)
 /* --- what was found, in words --- */
 
 static void
-write_share(struct html *h, const json_t *entry, const char *key)
+write_share(struct html *h, const json_t *entry, enum result_key key)
 {
 	double v = result_number(entry, key);
 
@@ -37,7 +37,7 @@ write_share(struct html *h, const json_t *entry, const char *key)
 }
 
 static void
-write_count(struct html *h, const json_t *entry, const char *key)
+write_count(struct html *h, const json_t *entry, enum result_key key)
 {
 	double v = result_number(entry, key);
 
@@ -50,17 +50,17 @@ write_count(struct html *h, const json_t *entry, const char *key)
 static void
 write_finding(struct html *h, const json_t *entry)
 {
-	size_t n = json_array_size(result_list(entry, "kept"));
+	size_t n = json_array_size(result_list(entry, KEY_reduction_kept));
 
 	html_raw(h, "<p>Of ");
-	write_count(h, entry, "n_metrics");
+	write_count(h, entry, KEY_reduction_n_metrics);
 	html_raw(h, " metrics of ");
-	page_name(h, text_or(entry, "host", "the host"));
+	page_name(h, text_or(entry, KEY_reduction_host, "the host"));
 	if (n == 0) {
 		html_raw(h, " none follows the ");
-		html_text(h, text_or(entry, "response", "response"));
+		html_text(h, text_or(entry, KEY_reduction_response, "response"));
 		html_raw(h, " of ");
-		page_name(h, text_or(entry, "program", "the program"));
+		page_name(h, text_or(entry, KEY_reduction_program, "the program"));
 		html_raw(h, ".</p>");
 		return;
 	}
@@ -70,26 +70,26 @@ write_finding(struct html *h, const json_t *entry)
 		html_raw(h, " is enough to follow the ");
 	else
 		html_raw(h, " are enough to follow the ");
-	html_text(h, text_or(entry, "response", "response"));
+	html_text(h, text_or(entry, KEY_reduction_response, "response"));
 	html_raw(h, " of ");
-	page_name(h, text_or(entry, "program", "the program"));
+	page_name(h, text_or(entry, KEY_reduction_program, "the program"));
 	html_raw(h, ": they explain <b>");
-	write_share(h, entry, "r2");
+	write_share(h, entry, KEY_reduction_r2);
 	html_raw(h, "</b> of its ups and downs in ");
-	write_count(h, entry, "n_rows");
+	write_count(h, entry, KEY_reduction_n_rows);
 	html_raw(h, " rows");
-	if (result_number(entry, "n_sessions") > 1) {
+	if (result_number(entry, KEY_reduction_n_sessions) > 1) {
 		html_raw(h, " of ");
-		write_count(h, entry, "n_sessions");
+		write_count(h, entry, KEY_reduction_n_sessions);
 		html_raw(h, " sessions");
 	}
 	html_raw(h, " (");
-	write_share(h, entry, "r2_adjusted");
+	write_share(h, entry, KEY_reduction_r2_adjusted);
 	html_raw(h, " adjusted for their number), and <b>");
-	if (result_number(entry, "r2_out_of_sample") <= 0)
+	if (result_number(entry, KEY_reduction_r2_out_of_sample) <= 0)
 		html_raw(h, "nothing</b> in stretches of time left out of the fit.</p>");
 	else {
-		write_share(h, entry, "r2_out_of_sample");
+		write_share(h, entry, KEY_reduction_r2_out_of_sample);
 		html_raw(h, "</b> in stretches of time left out of the fit.</p>");
 	}
 }
@@ -98,18 +98,19 @@ write_finding(struct html *h, const json_t *entry)
 static void
 write_lack(struct html *h, const json_t *entry)
 {
-	const char *status = text_or(entry, "status", "");
+	const char *status = text_or(entry, KEY_reduction_status, "");
 
 	html_raw(h, "<li>");
-	page_name(h, text_or(entry, "program", "the program"));
+	page_name(h, text_or(entry, KEY_reduction_program, "the program"));
 	html_raw(h, " on ");
-	page_name(h, text_or(entry, "host", "an unknown host"));
+	page_name(h, text_or(entry, KEY_reduction_host, "an unknown host"));
 	html_raw(h, ": ");
 	if (strcmp(status, "too_few_rows") == 0) {
 		html_raw(h, "too short to relate metrics to it. There are ");
-		write_count(h, entry, "n_rows");
+		write_count(h, entry, KEY_reduction_n_rows);
 		html_raw(h, " complete rows; ");
-		write_count(h, result_get(entry, "parameters"), "rows_min");
+		write_count(h, result_get(entry, KEY_reduction_parameters),
+		    KEY_reduction_parameters_rows_min);
 		html_raw(h, " are needed.");
 	} else if (strcmp(status, "no_metrics") == 0)
 		html_raw(
@@ -125,16 +126,16 @@ write_lack(struct html *h, const json_t *entry)
 
 /* --- kept metrics --- */
 
-TABLE_NUMBER(column_r, "r", fmt_ratio)
+TABLE_NUMBER(column_r, KEY_kept_metric_r, fmt_ratio)
 
 static void
 column_metric(struct html *h, const json_t *row)
 {
-	const json_t *members = result_list(row, "members");
+	const json_t *members = result_list(row, KEY_kept_metric_members);
 	size_t i, n = json_array_size(members);
 
-	table_text(h, result_text(row, "name"));
-	if (fabs(result_number(row, "drift")) > 0.9)
+	table_text(h, result_text(row, KEY_kept_metric_name));
+	if (fabs(result_number(row, KEY_kept_metric_drift)) > 0.9)
 		html_raw(h,
 		    "<span class=\"soft under\">rises or falls all the time: it may follow the "
 		    "clock rather than the rate</span>");
@@ -146,9 +147,9 @@ column_metric(struct html *h, const json_t *row)
 		html_raw(h, " other says the same");
 	else
 		html_raw(h, " others say the same");
-	if (isfinite(result_number(row, "min_r"))) {
+	if (isfinite(result_number(row, KEY_kept_metric_min_r))) {
 		html_raw(h, ", |r| at least ");
-		html_text(h, fmt_ratio(result_number(row, "min_r")).s);
+		html_text(h, fmt_ratio(result_number(row, KEY_kept_metric_min_r)).s);
 	}
 	html_raw(h, "</summary><ul>");
 	for (i = 0; i < n && i < MEMBERS_MAX; i++) {
@@ -164,13 +165,13 @@ column_metric(struct html *h, const json_t *row)
 static void
 column_coefficient(struct html *h, const json_t *row)
 {
-	double v = result_number(row, "coefficient");
+	double v = result_number(row, KEY_kept_metric_coefficient);
 
 	table_value(h, v, fabs(v) >= 1000 ? fmt_si(v, "") : fmt_ratio(v));
-	if (isfinite(v) && result_text(row, "unit") != NULL &&
-	    strcmp(result_text(row, "unit"), "1") != 0) {
+	if (isfinite(v) && result_text(row, KEY_kept_metric_unit) != NULL &&
+	    strcmp(result_text(row, KEY_kept_metric_unit), "1") != 0) {
 		html_raw(h, " <span class=\"soft\">per ");
-		html_text(h, result_text(row, "unit"));
+		html_text(h, result_text(row, KEY_kept_metric_unit));
 		html_raw(h, "</span>");
 	}
 }
@@ -180,13 +181,14 @@ column_coefficient(struct html *h, const json_t *row)
 static size_t
 read_scan(const json_t *entry, double x[SCAN_MAX], double y[4][SCAN_MAX])
 {
-	static const char *const keys[4] = { "r2", "r2_adj", "r2_oos", "rd" };
-	const json_t *list = result_list(entry, "scan");
+	static const enum result_key keys[4] = { KEY_scan_point_r2, KEY_scan_point_r2_adj,
+		KEY_scan_point_r2_oos, KEY_scan_point_rd };
+	const json_t *list = result_list(entry, KEY_reduction_scan);
 	size_t i, k, n = 0;
 
 	for (i = 0; i < json_array_size(list) && n < SCAN_MAX; i++) {
 		const json_t *point = json_array_get(list, i);
-		double at = result_number(point, "threshold");
+		double at = result_number(point, KEY_scan_point_threshold);
 
 		if (!(at >= 0 && at <= 1) || (n > 0 && !(at > x[n - 1])))
 			continue;
@@ -204,7 +206,7 @@ write_scan(struct html *h, const json_t *entry, size_t rank)
 {
 	static const char *const names[4] = { "R\xc2\xb2", "R\xc2\xb2 adjusted",
 		"R\xc2\xb2 out of sample", "reduction degree" };
-	double x[SCAN_MAX], y[4][SCAN_MAX], chosen = result_number(entry, "threshold");
+	double x[SCAN_MAX], y[4][SCAN_MAX], chosen = result_number(entry, KEY_reduction_threshold);
 	struct plot_line lines[4];
 	char id[24];
 	struct plot p = { .id = id,
@@ -249,17 +251,17 @@ write_entry(struct html *h, const json_t *entry, size_t rank)
 	};
 
 	write_finding(h, entry);
-	if (result_text(entry, "warning") != NULL) {
+	if (result_text(entry, KEY_reduction_warning) != NULL) {
 		html_raw(h, "<p class=\"warning\"><b>Careful.</b> ");
-		html_text(h, result_text(entry, "warning"));
+		html_text(h, result_text(entry, KEY_reduction_warning));
 		html_raw(h, "</p>");
 	}
-	if (json_array_size(result_list(entry, "kept")) > 0) {
-		table_write(
-		    h, result_list(entry, "kept"), columns, sizeof(columns) / sizeof(columns[0]));
+	if (json_array_size(result_list(entry, KEY_reduction_kept)) > 0) {
+		table_write(h, result_list(entry, KEY_reduction_kept), columns,
+		    sizeof(columns) / sizeof(columns[0]));
 		html_raw(
 		    h, "<p class=\"note\">Slope (coefficient): how much more of the response, in ");
-		html_text(h, text_or(entry, "response_unit", "its unit"));
+		html_text(h, text_or(entry, KEY_reduction_response_unit, "its unit"));
 		html_raw(h,
 		    ", goes with one more of the metric while the others stay. r: correlation with "
 		    "the response. None of it "
@@ -271,13 +273,13 @@ write_entry(struct html *h, const json_t *entry, size_t rank)
 static bool
 is_found(const json_t *entry)
 {
-	return strcmp(text_or(entry, "status", ""), "ok") == 0;
+	return strcmp(text_or(entry, KEY_reduction_status, ""), "ok") == 0;
 }
 
 void
 session_reduction(struct html *h, const json_t *doc)
 {
-	const json_t *list = result_list(doc, "reduction"), *entry;
+	const json_t *list = result_list(doc, KEY_result_reduction), *entry;
 	size_t i, n = json_array_size(list), shown = 0, lacking = 0;
 
 	if (list == NULL)
@@ -292,9 +294,9 @@ session_reduction(struct html *h, const json_t *doc)
 			write_entry(h, entry, shown);
 		else {
 			html_raw(h, "<details class=\"more\"><summary>");
-			page_name(h, text_or(entry, "program", "another program"));
+			page_name(h, text_or(entry, KEY_reduction_program, "another program"));
 			html_raw(h, " on ");
-			page_name(h, text_or(entry, "host", "an unknown host"));
+			page_name(h, text_or(entry, KEY_reduction_host, "an unknown host"));
 			html_raw(h, "</summary>");
 			write_entry(h, entry, shown);
 			html_raw(h, "</details>");

@@ -34,8 +34,9 @@ is_rate(double v)
 static size_t
 collect(const json_t *doc, struct stage stages[STAGES_MAX])
 {
-	const json_t *list = result_list(result_get(doc, "bottleneck"), "stages");
-	const char *limit = result_text(result_get(doc, "verdict"), "stage");
+	const json_t *list =
+	    result_list(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_stages);
+	const char *limit = result_text(result_get(doc, KEY_result_verdict), KEY_verdict_stage);
 	size_t i, n = 0;
 
 	for (i = 0; i < json_array_size(list) && n < STAGES_MAX; i++) {
@@ -45,12 +46,12 @@ collect(const json_t *doc, struct stage stages[STAGES_MAX])
 		if (!json_is_object(v))
 			continue;
 		*s = (struct stage){ .doc = v,
-			.key = result_text(v, "stage"),
-			.words = result_text(v, "words"),
-			.host = result_text(v, "host"),
-			.rate = result_number(v, "bytes_per_s"),
-			.low = result_number(v, "low"),
-			.high = result_number(v, "high") };
+			.key = result_text(v, KEY_stage_stage),
+			.words = result_text(v, KEY_stage_words),
+			.host = result_text(v, KEY_stage_host),
+			.rate = result_number(v, KEY_stage_bytes_per_s),
+			.low = result_number(v, KEY_stage_low),
+			.high = result_number(v, KEY_stage_high) };
 		if (s->words == NULL)
 			s->words = s->key != NULL ? result_stage_words(s->key) : "unnamed stage";
 		s->limits = limit != NULL && s->key != NULL && strcmp(limit, s->key) == 0;
@@ -206,7 +207,7 @@ fit_axis(struct plot_axis *axis, const struct stage *stages, size_t n)
 #define CELL(h, label) html_raw(h, "</td><td role=\"cell\" class=\"num\" data-label=\"" label "\">")
 
 static void
-write_number(struct html *h, const json_t *object, const char *key, struct fmt (*text)(double))
+write_number(struct html *h, const json_t *object, enum result_key key, struct fmt (*text)(double))
 {
 	double v = result_number(object, key);
 
@@ -242,7 +243,7 @@ write_row(struct html *h, const struct stage *s, const struct plot_axis *axis)
 	html_raw(h, "<span class=\"soft under\">");
 	write_where(h, s->host);
 	html_raw(h, "</span></th><td role=\"cell\" class=\"num span\" data-label=\"Rate\">");
-	write_number(h, s->doc, "bytes_per_s", fmt_bytes_per_s);
+	write_number(h, s->doc, KEY_stage_bytes_per_s, fmt_bytes_per_s);
 	html_raw(h, "</td><td role=\"cell\" class=\"wide\">");
 	write_interval(h, s, axis);
 	html_raw(h, "</td><td role=\"cell\" class=\"num span\" data-label=\"Interval\">");
@@ -253,26 +254,28 @@ write_row(struct html *h, const struct stage *s, const struct plot_axis *axis)
 	} else
 		html_raw(h, "<span class=\"soft\">\xe2\x80\x93</span>");
 	CELL(h, "Busy");
-	write_number(h, s->doc, "busy_share", fmt_share);
+	write_number(h, s->doc, KEY_stage_busy_share, fmt_share);
 	CELL(h, "Waiting");
-	write_number(h, s->doc, "wait_share", fmt_share);
+	write_number(h, s->doc, KEY_stage_wait_share, fmt_share);
 	CELL(h, "Windows");
-	write_number(h, s->doc, "windows", fmt_whole);
+	write_number(h, s->doc, KEY_stage_windows, fmt_whole);
 	CELL(h, "Effective n");
-	write_number(h, s->doc, "n_eff", fmt_effective);
+	write_number(h, s->doc, KEY_stage_n_eff, fmt_effective);
 	CELL(h, "p");
-	if (result_bool(s->doc, "lowest") == 1)
+	if (result_bool(s->doc, KEY_stage_lowest) == 1)
 		html_raw(h, "<span class=\"soft\">lowest</span>");
 	else
-		write_number(
-		    h, s->doc, isfinite(result_number(s->doc, "p_holm")) ? "p_holm" : "p", fmt_p);
+		write_number(h, s->doc,
+		    isfinite(result_number(s->doc, KEY_stage_p_holm)) ? KEY_stage_p_holm
+								      : KEY_stage_p,
+		    fmt_p);
 	html_raw(h, "</td></tr>");
 }
 
 static void
 write_stage_table(struct html *h, const struct stage *stages, size_t n, const json_t *bottleneck)
 {
-	double alpha = result_number(bottleneck, "alpha");
+	double alpha = result_number(bottleneck, KEY_bottleneck_alpha);
 	struct plot_axis axis;
 	bool rates = fit_axis(&axis, stages, n);
 	size_t i;
@@ -324,7 +327,7 @@ session_stages(struct html *h, const json_t *doc)
 	else {
 		find_widths(stages, n);
 		write_strip(h, stages, n);
-		write_stage_table(h, stages, n, result_get(doc, "bottleneck"));
+		write_stage_table(h, stages, n, result_get(doc, KEY_result_bottleneck));
 	}
 	html_raw(h, "</section>");
 }

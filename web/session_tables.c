@@ -16,13 +16,14 @@ enum { ROWS_MAX = TABLE_ROWS_MAX };
 static void
 write_clock(struct html *h, const json_t *clock)
 {
-	double bound = result_number(clock, "bound_s"), offset = result_number(clock, "offset_s");
+	double bound = result_number(clock, KEY_clock_bound_s),
+	       offset = result_number(clock, KEY_clock_offset_s);
 
-	if (result_bool(clock, "known") != 1) {
+	if (result_bool(clock, KEY_clock_known) != 1) {
 		html_raw(h, "clock not reported");
 		return;
 	}
-	if (result_bool(clock, "synchronised") != 1)
+	if (result_bool(clock, KEY_clock_synchronised) != 1)
 		html_raw(h, "clock not synchronised");
 	else if (isfinite(bound)) {
 		html_raw(h, "clock right within ");
@@ -39,7 +40,7 @@ write_clock(struct html *h, const json_t *clock)
 void
 session_hosts(struct html *h, const json_t *doc)
 {
-	const json_t *list = result_list(result_get(doc, "session"), "hosts");
+	const json_t *list = result_list(result_get(doc, KEY_result_session), KEY_session_hosts);
 	double sum = 0, bound;
 	size_t i, n = json_array_size(list);
 
@@ -50,19 +51,22 @@ session_hosts(struct html *h, const json_t *doc)
 	}
 	html_raw(h, "<ul class=\"plain\">");
 	for (i = 0; i < n && i < ROWS_MAX; i++) {
-		const json_t *host = json_array_get(list, i), *clock = result_get(host, "clock");
+		const json_t *host = json_array_get(list, i),
+			     *clock = result_get(host, KEY_session_host_clock);
 
 		html_raw(h, "<li><b>");
-		page_name(h, result_text(host, "name"));
+		page_name(h, result_text(host, KEY_session_host_name));
 		html_raw(h, "</b>");
-		if (result_text(host, "role") != NULL) {
+		if (result_text(host, KEY_session_host_role) != NULL) {
 			html_raw(h, ", ");
-			html_text(h, result_text(host, "role"));
+			html_text(h, result_text(host, KEY_session_host_role));
 		}
 		html_raw(h, ": ");
 		write_clock(h, clock);
 		html_raw(h, "</li>");
-		bound = result_bool(clock, "known") == 1 ? result_number(clock, "bound_s") : NAN;
+		bound = result_bool(clock, KEY_clock_known) == 1
+		    ? result_number(clock, KEY_clock_bound_s)
+		    : NAN;
 		sum += bound;
 	}
 	html_raw(h, "</ul>");
@@ -81,7 +85,7 @@ session_hosts(struct html *h, const json_t *doc)
 /* --- data quality --- */
 
 static void
-item_number(struct html *h, const char *name, const json_t *object, const char *key)
+item_number(struct html *h, const char *name, const json_t *object, enum result_key key)
 {
 	double v = result_number(object, key);
 
@@ -91,10 +95,11 @@ item_number(struct html *h, const char *name, const json_t *object, const char *
 void
 session_quality(struct html *h, const json_t *doc)
 {
-	const json_t *q = result_get(doc, "quality"), *notes = result_list(q, "notes");
-	double expected = result_number(q, "intervals_expected"),
-	       got = result_number(q, "intervals_got");
-	double seen = result_number(q, "bytes_seen_share");
+	const json_t *q = result_get(doc, KEY_result_quality),
+		     *notes = result_list(q, KEY_quality_notes);
+	double expected = result_number(q, KEY_quality_intervals_expected),
+	       got = result_number(q, KEY_quality_intervals_got);
+	double seen = result_number(q, KEY_quality_bytes_seen_share);
 	char text[160];
 	size_t i;
 
@@ -111,11 +116,11 @@ session_quality(struct html *h, const json_t *doc)
 	else
 		snprintf(text, sizeof(text), "not reported");
 	page_item(h, "Intervals received", text);
-	if (isfinite(result_number(q, "documents")))
-		item_number(h, "Documents received", q, "documents");
-	item_number(h, "Documents dropped by hosts", q, "documents_dropped");
-	item_number(h, "Documents rejected by the box", q, "documents_rejected");
-	item_number(h, "Documents the hosts could not keep", q, "documents_dropped");
+	if (isfinite(result_number(q, KEY_quality_documents)))
+		item_number(h, "Documents received", q, KEY_quality_documents);
+	item_number(h, "Documents dropped by hosts", q, KEY_quality_documents_dropped);
+	item_number(h, "Documents rejected by the box", q, KEY_quality_documents_rejected);
+	item_number(h, "Documents the hosts could not keep", q, KEY_quality_documents_dropped);
 	page_item(
 	    h, "Bytes of the transfer seen", isfinite(seen) ? fmt_share(seen).s : "not reported");
 	html_raw(h, "</dl>");
@@ -133,23 +138,23 @@ session_quality(struct html *h, const json_t *doc)
 
 /* --- tables --- */
 
-TABLE_TEXT(column_host, "host")
-TABLE_TEXT(column_path, "path")
-TABLE_NUMBER(column_size, "size_bytes", fmt_bytes)
-TABLE_NUMBER(column_read, "read_bytes", fmt_bytes)
-TABLE_NUMBER(column_written, "write_bytes", fmt_bytes)
-TABLE_NUMBER(column_out, "bytes_out", fmt_bytes)
-TABLE_NUMBER(column_in, "bytes_in", fmt_bytes)
-TABLE_NUMBER(column_rtt, "rtt_s", fmt_duration)
-TABLE_NUMBER(column_rtt_min, "rtt_min_s", fmt_duration)
-TABLE_NUMBER(column_retrans, "retrans", fmt_ratio)
-TABLE_NUMBER(column_cwnd, "cwnd_bytes", fmt_bytes)
-TABLE_NUMBER(column_busy, "busy_s", fmt_duration)
-TABLE_NUMBER(column_rwnd, "rwnd_limited_s", fmt_duration)
-TABLE_NUMBER(column_sndbuf, "sndbuf_limited_s", fmt_duration)
+TABLE_TEXT(column_host, KEY_file_host)
+TABLE_TEXT(column_path, KEY_file_path)
+TABLE_NUMBER(column_size, KEY_file_size_bytes, fmt_bytes)
+TABLE_NUMBER(column_read, KEY_file_read_bytes, fmt_bytes)
+TABLE_NUMBER(column_written, KEY_file_write_bytes, fmt_bytes)
+TABLE_NUMBER(column_out, KEY_connection_bytes_out, fmt_bytes)
+TABLE_NUMBER(column_in, KEY_connection_bytes_in, fmt_bytes)
+TABLE_NUMBER(column_rtt, KEY_connection_rtt_s, fmt_duration)
+TABLE_NUMBER(column_rtt_min, KEY_connection_rtt_min_s, fmt_duration)
+TABLE_NUMBER(column_retrans, KEY_connection_retrans, fmt_ratio)
+TABLE_NUMBER(column_cwnd, KEY_connection_cwnd_bytes, fmt_bytes)
+TABLE_NUMBER(column_busy, KEY_connection_busy_s, fmt_duration)
+TABLE_NUMBER(column_rwnd, KEY_connection_rwnd_limited_s, fmt_duration)
+TABLE_NUMBER(column_sndbuf, KEY_connection_sndbuf_limited_s, fmt_duration)
 
 static void
-write_end(struct html *h, const json_t *row, const char *address, const char *port)
+write_end(struct html *h, const json_t *row, enum result_key address, enum result_key port)
 {
 	const char *text = result_text(row, address);
 	double number = result_number(row, port);
@@ -165,12 +170,12 @@ write_end(struct html *h, const json_t *row, const char *address, const char *po
 static void
 column_connection(struct html *h, const json_t *row)
 {
-	write_end(h, row, "src", "sport");
+	write_end(h, row, KEY_connection_src, KEY_connection_sport);
 	html_raw(h, " \xe2\x86\x92 ");
-	write_end(h, row, "dst", "dport");
-	if (result_text(row, "host") != NULL) {
+	write_end(h, row, KEY_connection_dst, KEY_connection_dport);
+	if (result_text(row, KEY_connection_host) != NULL) {
 		html_raw(h, "<span class=\"soft under\">seen by ");
-		page_name(h, result_text(row, "host"));
+		page_name(h, result_text(row, KEY_connection_host));
 		html_raw(h, "</span>");
 	}
 }
@@ -185,7 +190,7 @@ session_files(struct html *h, const json_t *doc)
 		{ "Read", column_read, true },
 		{ "Written", column_written, true },
 	};
-	const json_t *list = result_list(result_get(doc, "session"), "files");
+	const json_t *list = result_list(result_get(doc, KEY_result_session), KEY_session_files);
 
 	html_raw(h, "<section><h2>Files</h2>");
 	if (json_array_size(list) == 0)
@@ -210,7 +215,8 @@ session_connections(struct html *h, const json_t *doc)
 		{ "Held by receiver", column_rwnd, true },
 		{ "Held by send buffer", column_sndbuf, true },
 	};
-	const json_t *list = result_list(result_get(doc, "session"), "connections");
+	const json_t *list =
+	    result_list(result_get(doc, KEY_result_session), KEY_session_connections);
 
 	html_raw(h, "<section><h2>Connections</h2>");
 	if (json_array_size(list) == 0)

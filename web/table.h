@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "narrows/format.h"
+#include "narrows/result.h"
 #include "web/html.h"
 
 enum { TABLE_ROWS_MAX = 50 };

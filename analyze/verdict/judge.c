@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/result_keys.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
@@ -19,11 +20,7 @@ static const double FASTER_CAP = 100;
 const char *
 judge_stage_words(enum nw_stage_kind kind)
 {
-	static const char *const words[NW_STAGE_COUNT] = { "disk read", "sending program",
-		"network send", "network path", "network receive", "receiving program", "program",
-		"disk write" };
-
-	return words[kind];
+	return result_stage_words(nw_stage_kind_name(kind));
 }
 
 static const char *

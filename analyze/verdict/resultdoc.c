@@ -69,6 +69,36 @@ resultdoc_ns(int64_t ns)
 	return json_string(buf);
 }
 
+void
+put(json_t *object, enum result_key key, json_t *value)
+{
+	json_object_set_new(object, result_key_name(key), value);
+}
+
+void
+put_real(json_t *object, enum result_key key, double v)
+{
+	put(object, key, resultdoc_real(v));
+}
+
+void
+put_text(json_t *object, enum result_key key, const char *text)
+{
+	put(object, key, resultdoc_text(text));
+}
+
+void
+put_ns(json_t *object, enum result_key key, int64_t ns)
+{
+	put(object, key, resultdoc_ns(ns));
+}
+
+void
+put_count(json_t *object, enum result_key key, uint64_t n)
+{
+	put(object, key, json_integer((json_int_t)n));
+}
+
 static json_t *
 iso_text(int64_t wall_ns)
 {
@@ -101,16 +131,15 @@ hosts_doc(const struct evidence *e, const struct nw_path *p)
 		    : p->has_receiver && p->receiver_host == i ? "destination"
 							       : NULL;
 		h = json_object();
-		json_object_set_new(h, "id", json_integer(e->hosts[i].id));
-		json_object_set_new(h, "name", resultdoc_text(e->hosts[i].name));
-		json_object_set_new(h, "role", resultdoc_text(role));
+		put(h, KEY_session_host_id, json_integer(e->hosts[i].id));
+		put_text(h, KEY_session_host_name, e->hosts[i].name);
+		put_text(h, KEY_session_host_role, role);
 		clock = json_object();
-		json_object_set_new(clock, "known", json_boolean(e->hosts[i].clock_known));
-		json_object_set_new(
-		    clock, "synchronised", json_boolean(e->hosts[i].clock_synchronised));
-		json_object_set_new(clock, "offset_s", resultdoc_real(e->hosts[i].clock_offset_s));
-		json_object_set_new(clock, "bound_s", resultdoc_real(e->hosts[i].clock_bound_s));
-		json_object_set_new(h, "clock", clock);
+		put(clock, KEY_clock_known, json_boolean(e->hosts[i].clock_known));
+		put(clock, KEY_clock_synchronised, json_boolean(e->hosts[i].clock_synchronised));
+		put_real(clock, KEY_clock_offset_s, e->hosts[i].clock_offset_s);
+		put_real(clock, KEY_clock_bound_s, e->hosts[i].clock_bound_s);
+		put(h, KEY_session_host_clock, clock);
 		json_array_append_new(list, h);
 	}
 	return list;
@@ -124,13 +153,13 @@ files_doc(const struct evidence *e)
 
 	for (i = 0; i < e->n_files; i++) {
 		f = json_object();
-		json_object_set_new(f, "host", resultdoc_text(host_of(e, e->files[i].host)));
-		json_object_set_new(f, "path", resultdoc_text(e->files[i].path));
-		json_object_set_new(f, "size_bytes",
+		put_text(f, KEY_file_host, host_of(e, e->files[i].host));
+		put_text(f, KEY_file_path, e->files[i].path);
+		put(f, KEY_file_size_bytes,
 		    e->files[i].size_bytes >= 0 ? json_integer(e->files[i].size_bytes)
 						: json_null());
-		json_object_set_new(f, "read_bytes", resultdoc_real(e->files[i].read_bytes));
-		json_object_set_new(f, "write_bytes", resultdoc_real(e->files[i].write_bytes));
+		put_real(f, KEY_file_read_bytes, e->files[i].read_bytes);
+		put_real(f, KEY_file_write_bytes, e->files[i].write_bytes);
 		json_array_append_new(list, f);
 	}
 	return list;
@@ -146,20 +175,20 @@ connections_doc(const struct evidence *e)
 		const struct evidence_connection *c = &e->connections[i];
 
 		o = json_object();
-		json_object_set_new(o, "host", resultdoc_text(host_of(e, c->host)));
-		json_object_set_new(o, "src", resultdoc_text(c->src));
-		json_object_set_new(o, "sport", json_integer(c->sport));
-		json_object_set_new(o, "dst", resultdoc_text(c->dst));
-		json_object_set_new(o, "dport", json_integer(c->dport));
-		json_object_set_new(o, "bytes_out", resultdoc_real(c->bytes_out));
-		json_object_set_new(o, "bytes_in", resultdoc_real(c->bytes_in));
-		json_object_set_new(o, "rtt_s", resultdoc_real(c->rtt_s));
-		json_object_set_new(o, "rtt_min_s", resultdoc_real(c->rtt_min_s));
-		json_object_set_new(o, "retrans", resultdoc_real(c->retrans));
-		json_object_set_new(o, "cwnd_bytes", resultdoc_real(c->cwnd_bytes));
-		json_object_set_new(o, "busy_s", resultdoc_real(c->busy_s));
-		json_object_set_new(o, "rwnd_limited_s", resultdoc_real(c->rwnd_limited_s));
-		json_object_set_new(o, "sndbuf_limited_s", resultdoc_real(c->sndbuf_limited_s));
+		put_text(o, KEY_connection_host, host_of(e, c->host));
+		put_text(o, KEY_connection_src, c->src);
+		put(o, KEY_connection_sport, json_integer(c->sport));
+		put_text(o, KEY_connection_dst, c->dst);
+		put(o, KEY_connection_dport, json_integer(c->dport));
+		put_real(o, KEY_connection_bytes_out, c->bytes_out);
+		put_real(o, KEY_connection_bytes_in, c->bytes_in);
+		put_real(o, KEY_connection_rtt_s, c->rtt_s);
+		put_real(o, KEY_connection_rtt_min_s, c->rtt_min_s);
+		put_real(o, KEY_connection_retrans, c->retrans);
+		put_real(o, KEY_connection_cwnd_bytes, c->cwnd_bytes);
+		put_real(o, KEY_connection_busy_s, c->busy_s);
+		put_real(o, KEY_connection_rwnd_limited_s, c->rwnd_limited_s);
+		put_real(o, KEY_connection_sndbuf_limited_s, c->sndbuf_limited_s);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -172,21 +201,21 @@ session_doc(const struct evidence *e, const struct judgement *j)
 	int64_t end = j->last_wall_ns ? j->last_wall_ns : e->closed_wall_ns;
 	json_t *s = json_object();
 
-	json_object_set_new(s, "id", json_integer(e->session_id));
-	json_object_set_new(s, "task_id", resultdoc_text(e->task_id));
-	json_object_set_new(s, "state", resultdoc_text(e->open ? "open" : "closed"));
-	json_object_set_new(s, "program", resultdoc_text(j->program));
-	json_object_set_new(s, "route", resultdoc_text(j->route));
-	json_object_set_new(s, "start_ns", resultdoc_ns(start));
-	json_object_set_new(s, "end_ns", resultdoc_ns(end));
-	json_object_set_new(s, "start", iso_text(start));
-	json_object_set_new(s, "end", iso_text(end));
-	json_object_set_new(s, "duration_s", resultdoc_real(j->duration_s));
-	json_object_set_new(s, "bytes", resultdoc_real(j->bytes));
-	json_object_set_new(s, "bytes_per_s", resultdoc_real(j->bytes_per_s));
-	json_object_set_new(s, "hosts", hosts_doc(e, &j->path));
-	json_object_set_new(s, "files", files_doc(e));
-	json_object_set_new(s, "connections", connections_doc(e));
+	put(s, KEY_session_id, json_integer(e->session_id));
+	put_text(s, KEY_session_task_id, e->task_id);
+	put_text(s, KEY_session_state, e->open ? "open" : "closed");
+	put_text(s, KEY_session_program, j->program);
+	put_text(s, KEY_session_route, j->route);
+	put_ns(s, KEY_session_start_ns, start);
+	put_ns(s, KEY_session_end_ns, end);
+	put(s, KEY_session_start, iso_text(start));
+	put(s, KEY_session_end, iso_text(end));
+	put_real(s, KEY_session_duration_s, j->duration_s);
+	put_real(s, KEY_session_bytes, j->bytes);
+	put_real(s, KEY_session_bytes_per_s, j->bytes_per_s);
+	put(s, KEY_session_hosts, hosts_doc(e, &j->path));
+	put(s, KEY_session_files, files_doc(e));
+	put(s, KEY_session_connections, connections_doc(e));
 	return s;
 }
 
@@ -198,12 +227,12 @@ witnesses_doc(const struct judgement *j)
 
 	for (i = 0; i < j->n_witnesses; i++) {
 		w = json_object();
-		json_object_set_new(w, "name", resultdoc_text(j->witnesses[i].name));
-		json_object_set_new(w, "says", resultdoc_text(j->witnesses[i].says));
-		json_object_set_new(w, "agrees",
+		put_text(w, KEY_witness_name, j->witnesses[i].name);
+		put_text(w, KEY_witness_says, j->witnesses[i].says);
+		put(w, KEY_witness_agrees,
 		    j->witnesses[i].agrees < 0 ? json_null()
 					       : json_boolean(j->witnesses[i].agrees));
-		json_object_set_new(w, "detail", resultdoc_text(j->witnesses[i].detail));
+		put_text(w, KEY_witness_detail, j->witnesses[i].detail);
 		json_array_append_new(list, w);
 	}
 	return list;
@@ -216,17 +245,16 @@ verdict_doc(const struct judgement *j)
 	json_t *v = json_object(), *list;
 	size_t i;
 
-	json_object_set_new(v, "stage",
-	    resultdoc_text(
-		j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL));
-	json_object_set_new(v, "words", resultdoc_text(j->words));
-	json_object_set_new(v, "confidence", resultdoc_text(j->confidence));
-	json_object_set_new(v, "sentence", resultdoc_text(j->sentence));
-	json_object_set_new(v, "effect", resultdoc_real(j->limit.effect));
-	json_object_set_new(v, "interval",
+	put_text(v, KEY_verdict_stage,
+	    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL);
+	put_text(v, KEY_verdict_words, j->words);
+	put_text(v, KEY_verdict_confidence, j->confidence);
+	put_text(v, KEY_verdict_sentence, j->sentence);
+	put_real(v, KEY_verdict_effect, j->limit.effect);
+	put(v, KEY_verdict_interval,
 	    json_pack(
 		"[oo]", resultdoc_real(j->limit.effect_low), resultdoc_real(j->limit.effect_high)));
-	json_object_set_new(v, "runner_up",
+	put(v, KEY_verdict_runner_up,
 	    b->runner_up < j->path.n
 		? resultdoc_text(nw_stage_kind_name(j->path.stage[b->runner_up].kind))
 		: json_null());
@@ -235,12 +263,12 @@ verdict_doc(const struct judgement *j)
 		if (j->limit.tests[i].candidate)
 			json_array_append_new(
 			    list, resultdoc_text(nw_stage_kind_name(j->path.stage[i].kind)));
-	json_object_set_new(v, "candidates", list);
+	put(v, KEY_verdict_candidates, list);
 	list = json_array();
 	for (i = 0; i < j->n_reasons; i++)
 		json_array_append_new(list, resultdoc_text(j->reasons[i]));
-	json_object_set_new(v, "reasons", list);
-	json_object_set_new(v, "witnesses", witnesses_doc(j));
+	put(v, KEY_verdict_reasons, list);
+	put(v, KEY_verdict_witnesses, witnesses_doc(j));
 	return v;
 }
 
@@ -283,33 +311,33 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	host = s->to_host != s->host
 	    ? json_sprintf("%s -> %s", host_of(e, s->host), host_of(e, s->to_host))
 	    : NULL;
-	json_object_set_new(o, "stage", resultdoc_text(nw_stage_kind_name(s->kind)));
-	json_object_set_new(o, "host", host != NULL ? host : resultdoc_text(host_of(e, s->host)));
+	put_text(o, KEY_stage_stage, nw_stage_kind_name(s->kind));
+	put(o, KEY_stage_host, host != NULL ? host : resultdoc_text(host_of(e, s->host)));
 	named = program != NULL ? xasprintf("%s %s", words, program) : xstrdup(words);
-	json_object_set_new(o, "words", resultdoc_text(named));
-	json_object_set_new(o, "program", resultdoc_text(program));
+	put_text(o, KEY_stage_words, named);
+	put_text(o, KEY_stage_program, program);
 	free(named);
-	json_object_set_new(o, "bytes", resultdoc_real(s->bytes));
-	json_object_set_new(o, "bytes_per_s", resultdoc_real(s->service_rate));
-	json_object_set_new(o, "low", resultdoc_real(s->service_rate * held / (held + half)));
-	json_object_set_new(o, "high",
+	put_real(o, KEY_stage_bytes, s->bytes);
+	put_real(o, KEY_stage_bytes_per_s, s->service_rate);
+	put_real(o, KEY_stage_low, s->service_rate * held / (held + half));
+	put(o, KEY_stage_high,
 	    held > half ? resultdoc_real(s->service_rate * held / (held - half)) : json_null());
-	json_object_set_new(o, "free_share", resultdoc_real(t->group.mean));
-	json_object_set_new(o, "tput_i", resultdoc_real(per_call_rate(e, s->kind)));
-	json_object_set_new(o, "windows", json_integer((json_int_t)t->n_values));
-	json_object_set_new(o, "n_eff", resultdoc_real(t->group.n));
-	json_object_set_new(o, "busy_share", resultdoc_real(s->busy_share));
-	json_object_set_new(o, "wait_share", resultdoc_real(s->wait_share));
-	json_object_set_new(o, "candidate", json_boolean(t->candidate));
-	json_object_set_new(o, "lowest", json_boolean(i == j->limit.bottleneck.lowest));
-	json_object_set_new(
-	    o, "t", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.t));
-	json_object_set_new(
-	    o, "df", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.df));
-	json_object_set_new(
-	    o, "p", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.p));
-	json_object_set_new(
-	    o, "p_holm", i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->p_holm));
+	put_real(o, KEY_stage_free_share, t->group.mean);
+	put_real(o, KEY_stage_tput_i, per_call_rate(e, s->kind));
+	put_count(o, KEY_stage_windows, t->n_values);
+	put_real(o, KEY_stage_n_eff, t->group.n);
+	put_real(o, KEY_stage_busy_share, s->busy_share);
+	put_real(o, KEY_stage_wait_share, s->wait_share);
+	put(o, KEY_stage_candidate, json_boolean(t->candidate));
+	put(o, KEY_stage_lowest, json_boolean(i == j->limit.bottleneck.lowest));
+	put(o, KEY_stage_t,
+	    i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.t));
+	put(o, KEY_stage_df,
+	    i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.df));
+	put(o, KEY_stage_p,
+	    i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.p));
+	put(o, KEY_stage_p_holm,
+	    i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->p_holm));
 	return o;
 }
 
@@ -322,13 +350,12 @@ bottleneck_doc(
 
 	for (i = 0; i < j->path.n; i++)
 		json_array_append_new(list, stage_doc(e, j, i));
-	json_object_set_new(b, "test", resultdoc_text("welch"));
-	json_object_set_new(
-	    b, "tested", resultdoc_text("share of each window that the stage left free"));
-	json_object_set_new(b, "alpha", resultdoc_real(params->alpha));
-	json_object_set_new(b, "n_eff", json_true());
-	json_object_set_new(b, "window_s", resultdoc_real((double)e->step_ns * 1e-9));
-	json_object_set_new(b, "stages", list);
+	put_text(b, KEY_bottleneck_test, "welch");
+	put_text(b, KEY_bottleneck_tested, "share of each window that the stage left free");
+	put_real(b, KEY_bottleneck_alpha, params->alpha);
+	put(b, KEY_bottleneck_n_eff, json_true());
+	put_real(b, KEY_bottleneck_window_s, (double)e->step_ns * 1e-9);
+	put(b, KEY_bottleneck_stages, list);
 	return b;
 }
 
@@ -425,12 +452,12 @@ timeline_stage(const struct evidence *e, const struct thin *t, size_t host, enum
 		sum_into(ops, e->processes[f].ops[op], n);
 	}
 	o = json_object();
-	json_object_set_new(o, "stage", resultdoc_text(nw_op_name(op)));
-	json_object_set_new(o, "host", resultdoc_text(host_of(e, host)));
-	json_object_set_new(o, "bytes_per_s", thin_mean(e, t, bytes, 1e9 / (double)e->step_ns));
-	json_object_set_new(o, "tput_i", thin_ratio(e, t, rate, ops));
-	json_object_set_new(o, "busy", thin_mean(e, t, busy, 1e9 / (double)e->step_ns));
-	json_object_set_new(o, "wait", thin_mean(e, t, wait, 1e9 / (double)e->step_ns));
+	put_text(o, KEY_timeline_stage_stage, nw_op_name(op));
+	put_text(o, KEY_timeline_stage_host, host_of(e, host));
+	put(o, KEY_timeline_stage_bytes_per_s, thin_mean(e, t, bytes, 1e9 / (double)e->step_ns));
+	put(o, KEY_timeline_stage_tput_i, thin_ratio(e, t, rate, ops));
+	put(o, KEY_timeline_stage_busy, thin_mean(e, t, busy, 1e9 / (double)e->step_ns));
+	put(o, KEY_timeline_stage_wait, thin_mean(e, t, wait, 1e9 / (double)e->step_ns));
 	free(sum);
 	return o;
 }
@@ -449,19 +476,19 @@ timeline_doc(const struct evidence *e)
 				json_array_append_new(stages, one);
 	for (h = 0; h < e->n_hosts; h++) {
 		one = json_object();
-		json_object_set_new(one, "host", resultdoc_text(e->hosts[h].name));
-		json_object_set_new(one, "cpu_busy", thin_mean(e, &t, e->hosts[h].cpu_busy, 1));
-		json_object_set_new(one, "cpu_iowait", thin_mean(e, &t, e->hosts[h].cpu_iowait, 1));
-		json_object_set_new(one, "disk_busy", thin_mean(e, &t, e->hosts[h].disk_busy, 1));
-		json_object_set_new(
-		    one, "disk_bytes_per_s", thin_mean(e, &t, e->hosts[h].disk_bytes_per_s, 1));
+		put_text(one, KEY_timeline_host_host, e->hosts[h].name);
+		put(one, KEY_timeline_host_cpu_busy, thin_mean(e, &t, e->hosts[h].cpu_busy, 1));
+		put(one, KEY_timeline_host_cpu_iowait, thin_mean(e, &t, e->hosts[h].cpu_iowait, 1));
+		put(one, KEY_timeline_host_disk_busy, thin_mean(e, &t, e->hosts[h].disk_busy, 1));
+		put(one, KEY_timeline_host_disk_bytes_per_s,
+		    thin_mean(e, &t, e->hosts[h].disk_bytes_per_s, 1));
 		json_array_append_new(hosts, one);
 	}
-	json_object_set_new(o, "t0_ns", resultdoc_ns(e->t0_wall_ns));
-	json_object_set_new(o, "step_s", resultdoc_real(t.step_s));
-	json_object_set_new(o, "n", json_integer((json_int_t)t.n));
-	json_object_set_new(o, "stages", stages);
-	json_object_set_new(o, "hosts", hosts);
+	put_ns(o, KEY_timeline_t0_ns, e->t0_wall_ns);
+	put_real(o, KEY_timeline_step_s, t.step_s);
+	put_count(o, KEY_timeline_n, t.n);
+	put(o, KEY_timeline_stages, stages);
+	put(o, KEY_timeline_hosts, hosts);
 	return o;
 }
 
@@ -504,15 +531,12 @@ quality_doc(const struct evidence *e)
 				e->hosts[i].name, fabs((double)e->hosts[i].ahead_ns / 1e9),
 				e->hosts[i].ahead_ns > 0 ? "ahead of" : "behind",
 				e->hosts[i].exchange_bound_s));
-	json_object_set_new(
-	    q, "intervals_expected", json_integer((json_int_t)e->intervals_expected));
-	json_object_set_new(q, "intervals_got", json_integer((json_int_t)e->intervals_got));
-	json_object_set_new(q, "documents", json_integer((json_int_t)e->documents));
-	json_object_set_new(
-	    q, "documents_rejected", json_integer((json_int_t)e->documents_rejected));
-	json_object_set_new(q, "documents_dropped", json_integer((json_int_t)e->documents_dropped));
-	json_object_set_new(
-	    q, "bytes_seen_share", resultdoc_real(kernel > 0 ? fmin(1, seen / kernel) : NAN));
+	put_count(q, KEY_quality_intervals_expected, e->intervals_expected);
+	put_count(q, KEY_quality_intervals_got, e->intervals_got);
+	put_count(q, KEY_quality_documents, e->documents);
+	put_count(q, KEY_quality_documents_rejected, e->documents_rejected);
+	put_count(q, KEY_quality_documents_dropped, e->documents_dropped);
+	put_real(q, KEY_quality_bytes_seen_share, kernel > 0 ? fmin(1, seen / kernel) : NAN);
 	if (e->durations_rejected > 0)
 		json_array_append_new(notes,
 		    json_sprintf("Durations of operations are missing from %llu reports.",
@@ -523,7 +547,7 @@ quality_doc(const struct evidence *e)
 			"%llu documents are missing: their hosts could not keep them until "
 			"they were sent.",
 			(unsigned long long)e->documents_dropped));
-	json_object_set_new(q, "notes", notes);
+	put(q, KEY_quality_notes, notes);
 	return q;
 }
 
@@ -531,23 +555,33 @@ quality_doc(const struct evidence *e)
 static json_t *
 parameters_doc(const struct analysis *a, const struct analysis_params *p)
 {
-	json_t *o = json_pack("{s:f, s:f, s:s, s:b, s:f, s:i}", "alpha", p->judge.alpha, "margin",
-	    p->judge.margin, "test", "welch", "n_eff", 1, "window_s",
-	    (double)a->evidence.step_ns * 1e-9, "windows_min", LIMIT_WINDOWS_MIN);
+	json_t *o = json_object();
 
-	json_object_set_new(o, "changes", resultdoc_changes_parameters(a));
-	json_object_set_new(o, "density", resultdoc_density_parameters(&p->classes));
-	json_object_set_new(o, "reduction", resultdoc_reduction_parameters(a, &p->reduction));
+	put_real(o, KEY_run_parameters_alpha, p->judge.alpha);
+	put_real(o, KEY_run_parameters_margin, p->judge.margin);
+	put_text(o, KEY_run_parameters_test, "welch");
+	put(o, KEY_run_parameters_n_eff, json_true());
+	put_real(o, KEY_run_parameters_window_s, (double)a->evidence.step_ns * 1e-9);
+	put_count(o, KEY_run_parameters_windows_min, LIMIT_WINDOWS_MIN);
+	put(o, KEY_run_parameters_changes, resultdoc_changes_parameters(a));
+	put(o, KEY_run_parameters_density, resultdoc_density_parameters(&p->classes));
+	put(o, KEY_run_parameters_reduction, resultdoc_reduction_parameters(a, &p->reduction));
 	return o;
 }
 
 static json_t *
 run_doc(const struct analysis *a, const struct result_run *run)
 {
-	return json_pack("{s:I, s:o, s:f, s:s, s:I, s:I, s:o}", "id", (json_int_t)run->id,
-	    "started", iso_text(run->started_wall_ns), "took_s", (double)run->took_ns * 1e-9,
-	    "version", NW_VERSION, "rows", (json_int_t)a->evidence.rows, "samples",
-	    (json_int_t)a->evidence.samples, "parameters", parameters_doc(a, &run->params));
+	json_t *o = json_object();
+
+	put(o, KEY_run_id, json_integer(run->id));
+	put(o, KEY_run_started, iso_text(run->started_wall_ns));
+	put_real(o, KEY_run_took_s, (double)run->took_ns * 1e-9);
+	put_text(o, KEY_run_version, NW_VERSION);
+	put_count(o, KEY_run_rows, a->evidence.rows);
+	put_count(o, KEY_run_samples, a->evidence.samples);
+	put(o, KEY_run_parameters, parameters_doc(a, &run->params));
+	return o;
 }
 
 char *
@@ -558,16 +592,16 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	json_t *doc = json_object();
 	char *out;
 
-	json_object_set_new(doc, "schema", resultdoc_text("narrows-result/1"));
-	json_object_set_new(doc, "session", session_doc(e, j));
-	json_object_set_new(doc, "verdict", verdict_doc(j));
-	json_object_set_new(doc, "bottleneck", bottleneck_doc(e, j, &run->params.judge));
-	json_object_set_new(doc, "changes", resultdoc_changes(a));
-	json_object_set_new(doc, "density", resultdoc_density(a, &run->params.classes));
-	json_object_set_new(doc, "reduction", resultdoc_reduction(a, &run->params.reduction));
-	json_object_set_new(doc, "timeline", timeline_doc(e));
-	json_object_set_new(doc, "quality", quality_doc(e));
-	json_object_set_new(doc, "run", run_doc(a, run));
+	put_text(doc, KEY_result_schema, "narrows-result/1");
+	put(doc, KEY_result_session, session_doc(e, j));
+	put(doc, KEY_result_verdict, verdict_doc(j));
+	put(doc, KEY_result_bottleneck, bottleneck_doc(e, j, &run->params.judge));
+	put(doc, KEY_result_changes, resultdoc_changes(a));
+	put(doc, KEY_result_density, resultdoc_density(a, &run->params.classes));
+	put(doc, KEY_result_reduction, resultdoc_reduction(a, &run->params.reduction));
+	put(doc, KEY_result_timeline, timeline_doc(e));
+	put(doc, KEY_result_quality, quality_doc(e));
+	put(doc, KEY_result_run, run_doc(a, run));
 	out = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(NUMBER_DIGITS));
 	json_decref(doc);
 	return out;

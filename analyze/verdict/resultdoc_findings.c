@@ -9,30 +9,6 @@
 enum { CURVE_POINTS_MAX = 200 };
 static const double NS = 1e-9;
 
-static void
-set(json_t *o, const char *key, json_t *value)
-{
-	json_object_set_new(o, key, value);
-}
-
-static void
-set_real(json_t *o, const char *key, double v)
-{
-	set(o, key, resultdoc_real(v));
-}
-
-static void
-set_text(json_t *o, const char *key, const char *text)
-{
-	set(o, key, resultdoc_text(text));
-}
-
-static void
-set_count(json_t *o, const char *key, size_t n)
-{
-	set(o, key, json_integer((json_int_t)n));
-}
-
 static const char *
 host_name(const struct evidence *e, size_t host)
 {
@@ -59,14 +35,14 @@ series_doc(const struct evidence *e, const struct change_series *s)
 			    at, resultdoc_ns(window_ns(e, s->changes.segment[i].start)));
 		json_array_append_new(means, resultdoc_real(s->changes.segment[i].mean));
 	}
-	set_text(o, "what", s->delivered ? "delivered" : "tput_i");
-	set_text(o, "stage", s->delivered ? NULL : nw_op_name(s->op));
-	set_text(o, "host", s->delivered ? NULL : host_name(e, s->host));
-	set_text(o, "status", nw_status_text(s->changes.status));
-	set(o, "at_ns", at);
-	set(o, "means", means);
-	set_real(o, "penalty", s->changes.penalty);
-	set_real(o, "r", s->changes.r);
+	put_text(o, KEY_change_series_what, s->delivered ? "delivered" : "tput_i");
+	put_text(o, KEY_change_series_stage, s->delivered ? NULL : nw_op_name(s->op));
+	put_text(o, KEY_change_series_host, s->delivered ? NULL : host_name(e, s->host));
+	put_text(o, KEY_change_series_status, nw_status_text(s->changes.status));
+	put(o, KEY_change_series_at_ns, at);
+	put(o, KEY_change_series_means, means);
+	put_real(o, KEY_change_series_penalty, s->changes.penalty);
+	put_real(o, KEY_change_series_r, s->changes.r);
 	return o;
 }
 
@@ -99,23 +75,24 @@ segment_doc(const struct analysis *a, const struct segment *s)
 	char *words = segment_words(e, p, s);
 	json_t *o = json_object();
 
-	set(o, "start_ns", resultdoc_ns(window_ns(e, s->first)));
-	set(o, "end_ns", resultdoc_ns(window_ns(e, s->end)));
-	set_count(o, "windows", s->end - s->first);
-	set_text(o, "stage", s->known ? nw_stage_kind_name(p->stage[s->stage].kind) : NULL);
-	set_text(o, "words", words);
-	set_real(o, "bytes", s->bytes);
-	set_real(o, "bytes_per_s", s->bytes_per_s);
-	set_text(o, "lowest",
+	put_ns(o, KEY_segment_start_ns, window_ns(e, s->first));
+	put_ns(o, KEY_segment_end_ns, window_ns(e, s->end));
+	put_count(o, KEY_segment_windows, s->end - s->first);
+	put_text(
+	    o, KEY_segment_stage, s->known ? nw_stage_kind_name(p->stage[s->stage].kind) : NULL);
+	put_text(o, KEY_segment_words, words);
+	put_real(o, KEY_segment_bytes, s->bytes);
+	put_real(o, KEY_segment_bytes_per_s, s->bytes_per_s);
+	put_text(o, KEY_segment_lowest,
 	    s->limit.stage < p->n ? nw_stage_kind_name(p->stage[s->limit.stage].kind) : NULL);
-	set_real(o, "held_share", limit_held(&s->limit));
-	set_real(o, "effect", s->limit.effect);
-	set(o, "interval",
+	put_real(o, KEY_segment_held_share, limit_held(&s->limit));
+	put_real(o, KEY_segment_effect, s->limit.effect);
+	put(o, KEY_segment_interval,
 	    json_pack(
 		"[oo]", resultdoc_real(s->limit.effect_low), resultdoc_real(s->limit.effect_high)));
-	set_real(o, "p", s->limit.p);
-	set_real(o, "p_holm", s->p_holm);
-	set(o, "hidden_wait", hidden_doc(s->hidden));
+	put_real(o, KEY_segment_p, s->limit.p);
+	put_real(o, KEY_segment_p_holm, s->p_holm);
+	put(o, KEY_segment_hidden_wait, hidden_doc(s->hidden));
 	free(words);
 	return o;
 }
@@ -126,12 +103,12 @@ resultdoc_changes_parameters(const struct analysis *a)
 	const struct segments *s = &a->segments;
 	json_t *o = json_object();
 
-	set_real(o, "penalty_per_ln_n", 3);
-	set_count(o, "min_segment", s->options.min_segment);
-	set_count(o, "join_windows", s->join_windows);
-	set(o, "ar", json_boolean(s->options.ar));
-	set_real(o, "winsorise_mad", s->options.winsorise_mad);
-	set_text(o, "correction", "holm");
+	put_real(o, KEY_changes_parameters_penalty_per_ln_n, 3);
+	put_count(o, KEY_changes_parameters_min_segment, s->options.min_segment);
+	put_count(o, KEY_changes_parameters_join_windows, s->join_windows);
+	put(o, KEY_changes_parameters_ar, json_boolean(s->options.ar));
+	put_real(o, KEY_changes_parameters_winsorise_mad, s->options.winsorise_mad);
+	put_text(o, KEY_changes_parameters_correction, "holm");
 	return o;
 }
 
@@ -146,9 +123,9 @@ resultdoc_changes(const struct analysis *a)
 		json_array_append_new(series, series_doc(&a->evidence, &s->series[i]));
 	for (i = 0; i < s->n; i++)
 		json_array_append_new(segments, segment_doc(a, &s->segment[i]));
-	set(o, "series", series);
-	set(o, "segments", segments);
-	set(o, "parameters", resultdoc_changes_parameters(a));
+	put(o, KEY_changes_series, series);
+	put(o, KEY_changes_segments, segments);
+	put(o, KEY_changes_parameters, resultdoc_changes_parameters(a));
 	return o;
 }
 
@@ -177,12 +154,12 @@ classes_doc(const struct op_classes *c)
 		const struct nw_class *k = &c->classes.class[i];
 
 		o = json_object();
-		set(o, "name", class_name(i));
-		set_real(o, "from_s", k->low * NS);
-		set_real(o, "to_s", k->high * NS);
-		set_real(o, "mode_s", k->peak * NS);
-		set_real(o, "share_ops", c->n > 0 ? k->count / c->n : NAN);
-		set_real(o, "share_time", c->sum_s > 0 ? k->sum * NS / c->sum_s : NAN);
+		put(o, KEY_class_name, class_name(i));
+		put_real(o, KEY_class_from_s, k->low * NS);
+		put_real(o, KEY_class_to_s, k->high * NS);
+		put_real(o, KEY_class_mode_s, k->peak * NS);
+		put_real(o, KEY_class_share_ops, c->n > 0 ? k->count / c->n : NAN);
+		put_real(o, KEY_class_share_time, c->sum_s > 0 ? k->sum * NS / c->sum_s : NAN);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -204,8 +181,8 @@ curve_doc(const struct nw_density *d)
 		    x, resultdoc_drawn(exp(d->from + (double)top * step) * NS, 6));
 		json_array_append_new(y, resultdoc_drawn(d->y[top], 4));
 	}
-	set(o, "x_s", x);
-	set(o, "y", y);
+	put(o, KEY_curve_x_s, x);
+	put(o, KEY_curve_y, y);
 	return o;
 }
 
@@ -214,12 +191,12 @@ resultdoc_density_parameters(const struct classes_params *params)
 {
 	json_t *o = json_object();
 
-	set_text(o, "scale", "ln");
-	set_text(o, "bandwidth", "nrd0");
-	set_real(o, "adjust", params->adjust);
-	set_real(o, "h_min", params->peak_min);
-	set_real(o, "cutoff_fraction", params->cutoff);
-	set_count(o, "operations_min", CLASSES_OPS_MIN);
+	put_text(o, KEY_density_parameters_scale, "ln");
+	put_text(o, KEY_density_parameters_bandwidth, "nrd0");
+	put_real(o, KEY_density_parameters_adjust, params->adjust);
+	put_real(o, KEY_density_parameters_h_min, params->peak_min);
+	put_real(o, KEY_density_parameters_cutoff_fraction, params->cutoff);
+	put_count(o, KEY_density_parameters_operations_min, CLASSES_OPS_MIN);
 	return o;
 }
 
@@ -232,25 +209,25 @@ op_classes_doc(
 	json_t *o = json_object(), *p = resultdoc_density_parameters(params);
 	int k = c->of->size_class;
 
-	set_text(o, "op", nw_op_name(c->of->op));
-	set_text(o, "host", host_name(&a->evidence, c->of->host));
-	set(o, "size_class", k < 0 ? json_null() : json_integer(k));
-	set_real(o, "size_from_bytes", k < 0 ? NAN : pow(4, k));
-	set_real(o, "size_to_bytes", k < 0 ? NAN : pow(4, k + 1));
-	set_real(o, "n", c->n);
-	set_text(o, "status", nw_status_text(d->status));
-	set_real(o, "time_s", drawn ? c->sum_s : NAN);
-	set_real(o, "cutoff_s", drawn ? c->classes.cutoff * NS : NAN);
-	set_real(o, "outlier_share", drawn ? c->classes.n_outliers / c->n : NAN);
-	set_real(o, "outlier_time_share",
+	put_text(o, KEY_density_op, nw_op_name(c->of->op));
+	put_text(o, KEY_density_host, host_name(&a->evidence, c->of->host));
+	put(o, KEY_density_size_class, k < 0 ? json_null() : json_integer(k));
+	put_real(o, KEY_density_size_from_bytes, k < 0 ? NAN : pow(4, k));
+	put_real(o, KEY_density_size_to_bytes, k < 0 ? NAN : pow(4, k + 1));
+	put_real(o, KEY_density_n, c->n);
+	put_text(o, KEY_density_status, nw_status_text(d->status));
+	put_real(o, KEY_density_time_s, drawn ? c->sum_s : NAN);
+	put_real(o, KEY_density_cutoff_s, drawn ? c->classes.cutoff * NS : NAN);
+	put_real(o, KEY_density_outlier_share, drawn ? c->classes.n_outliers / c->n : NAN);
+	put_real(o, KEY_density_outlier_time_share,
 	    drawn && c->sum_s > 0 ? c->classes.outlier_sum * NS / c->sum_s : NAN);
-	set(o, "classes", classes_doc(c));
-	set(o, "curve", drawn ? curve_doc(d) : json_null());
-	set_real(p, "bw", drawn ? d->bw : NAN);
-	set_count(p, "grid", d->m);
-	set_real(p, "clock_step_s", drawn ? c->clock_step_s : NAN);
-	set(p, "coarse", json_boolean(d->coarse));
-	set(o, "parameters", p);
+	put(o, KEY_density_classes, classes_doc(c));
+	put(o, KEY_density_curve, drawn ? curve_doc(d) : json_null());
+	put_real(p, KEY_density_parameters_bw, drawn ? d->bw : NAN);
+	put_count(p, KEY_density_parameters_grid, d->m);
+	put_real(p, KEY_density_parameters_clock_step_s, drawn ? c->clock_step_s : NAN);
+	put(p, KEY_density_parameters_coarse, json_boolean(d->coarse));
+	put(o, KEY_density_parameters, p);
 	return o;
 }
 
@@ -306,17 +283,17 @@ kept_doc(const struct reduction *r)
 		const struct hostmetric *m = &r->metrics->metric[r->result.candidate[candidate]];
 
 		o = json_object();
-		set_text(o, "name", m->name);
-		set_real(o, "coefficient", e->lm.coef[i].value);
-		set_real(o, "se", e->lm.coef[i].se);
-		set_text(o, "unit", m->unit);
-		set_real(o, "r",
+		put_text(o, KEY_kept_metric_name, m->name);
+		put_real(o, KEY_kept_metric_coefficient, e->lm.coef[i].value);
+		put_real(o, KEY_kept_metric_se, e->lm.coef[i].se);
+		put_text(o, KEY_kept_metric_unit, m->unit);
+		put_real(o, KEY_kept_metric_r,
 		    r->result.r_response != NULL
 			? r->result.r_response[r->result.clusters.rep[cluster]]
 			: NAN);
-		set_real(o, "drift", r->result.drift[candidate]);
-		set(o, "members", members_doc(r, cluster));
-		set_real(o, "min_r", r->result.clusters.min_abs_r[cluster]);
+		put_real(o, KEY_kept_metric_drift, r->result.drift[candidate]);
+		put(o, KEY_kept_metric_members, members_doc(r, cluster));
+		put_real(o, KEY_kept_metric_min_r, r->result.clusters.min_abs_r[cluster]);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -333,13 +310,14 @@ scan_doc(const struct nw_reduction *r)
 		bool ok = s->status == NW_STATUS_OK;
 
 		o = json_object();
-		set_real(o, "threshold", s->threshold);
-		set_real(o, "r2", s->r2);
-		set_real(o, "r2_adj", s->adj_r2);
-		set_real(o, "r2_oos", s->out_of_sample_r2);
-		set_real(o, "rd", s->reduction_degree);
-		set(o, "kept", ok ? json_integer((json_int_t)s->n_selected) : json_null());
-		set_text(o, "status", nw_status_text(s->status));
+		put_real(o, KEY_scan_point_threshold, s->threshold);
+		put_real(o, KEY_scan_point_r2, s->r2);
+		put_real(o, KEY_scan_point_r2_adj, s->adj_r2);
+		put_real(o, KEY_scan_point_r2_oos, s->out_of_sample_r2);
+		put_real(o, KEY_scan_point_rd, s->reduction_degree);
+		put(o, KEY_scan_point_kept,
+		    ok ? json_integer((json_int_t)s->n_selected) : json_null());
+		put_text(o, KEY_scan_point_status, nw_status_text(s->status));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -351,18 +329,18 @@ set_fit(json_t *o, const struct reduction *r)
 	const struct nw_reduction *n = &r->result;
 	bool ok = strcmp(r->status, "ok") == 0;
 
-	set_real(o, "threshold", ok ? n->threshold : NAN);
-	set(o, "kept", ok ? kept_doc(r) : json_array());
-	set_real(o, "intercept", ok ? n->elimination.lm.intercept.value : NAN);
-	set_real(o, "r2", ok ? n->elimination.lm.r2 : NAN);
-	set_real(o, "r2_adjusted", ok ? n->elimination.lm.adj_r2 : NAN);
-	set_real(o, "r2_out_of_sample", ok ? n->out_of_sample_r2 : NAN);
-	set_real(o, "reduction_degree", ok ? n->reduction_degree : NAN);
-	set_text(o, "warning",
+	put_real(o, KEY_reduction_threshold, ok ? n->threshold : NAN);
+	put(o, KEY_reduction_kept, ok ? kept_doc(r) : json_array());
+	put_real(o, KEY_reduction_intercept, ok ? n->elimination.lm.intercept.value : NAN);
+	put_real(o, KEY_reduction_r2, ok ? n->elimination.lm.r2 : NAN);
+	put_real(o, KEY_reduction_r2_adjusted, ok ? n->elimination.lm.adj_r2 : NAN);
+	put_real(o, KEY_reduction_r2_out_of_sample, ok ? n->out_of_sample_r2 : NAN);
+	put_real(o, KEY_reduction_reduction_degree, ok ? n->reduction_degree : NAN);
+	put_text(o, KEY_reduction_warning,
 	    ok && n->too_many_terms ? "The model has more terms than a fifth of its rows: "
 				      "much of its R2 is chance."
 				    : NULL);
-	set(o, "scan", ok ? scan_doc(n) : json_array());
+	put(o, KEY_reduction_scan, ok ? scan_doc(n) : json_array());
 }
 
 static const char *
@@ -377,20 +355,20 @@ one_reduction_doc(
 {
 	json_t *o = json_object();
 
-	set_text(o, "host", host_name(&a->evidence, r->response.host));
-	set_text(o, "program", r->response.program);
-	set_text(o, "response", response_words(params->operation_time));
-	set_text(o, "response_unit", params->operation_time ? "s" : "B/s");
-	set_text(o, "stage", nw_op_name(r->response.op));
-	set_count(
-	    o, "n_rows", r->result.prepared.row != NULL ? r->result.prepared.n_rows : r->n_rows);
-	set_count(o, "n_sessions", r->response.n_sessions);
-	set_count(o, "n_metrics", r->metrics != NULL ? r->metrics->n : 0);
-	set_count(o, "n_varying", r->result.prepared.n_used);
-	set_count(o, "n_clusters", r->result.clusters.n_clusters);
-	set_text(o, "status", r->status);
+	put_text(o, KEY_reduction_host, host_name(&a->evidence, r->response.host));
+	put_text(o, KEY_reduction_program, r->response.program);
+	put_text(o, KEY_reduction_response, response_words(params->operation_time));
+	put_text(o, KEY_reduction_response_unit, params->operation_time ? "s" : "B/s");
+	put_text(o, KEY_reduction_stage, nw_op_name(r->response.op));
+	put_count(o, KEY_reduction_n_rows,
+	    r->result.prepared.row != NULL ? r->result.prepared.n_rows : r->n_rows);
+	put_count(o, KEY_reduction_n_sessions, r->response.n_sessions);
+	put_count(o, KEY_reduction_n_metrics, r->metrics != NULL ? r->metrics->n : 0);
+	put_count(o, KEY_reduction_n_varying, r->result.prepared.n_used);
+	put_count(o, KEY_reduction_n_clusters, r->result.clusters.n_clusters);
+	put_text(o, KEY_reduction_status, r->status);
 	set_fit(o, r);
-	set(o, "parameters", resultdoc_reduction_parameters(a, params));
+	put(o, KEY_reduction_parameters, resultdoc_reduction_parameters(a, params));
 	return o;
 }
 
@@ -400,23 +378,24 @@ resultdoc_reduction_parameters(const struct analysis *a, const struct reduction_
 	const struct nw_reduce_options *n = &a->reductions.options;
 	json_t *o = json_object();
 
-	set_text(o, "mode", params->faithful ? "faithful" : "better");
-	set_text(o, "response", response_words(params->operation_time));
-	set_real(o, "window_s", (double)params->window_ns * NS);
-	set_count(o, "rows_min", params->rows_min);
-	set_real(o, "step_s", (double)a->reductions.step_ns * NS);
-	set_real(o, "max_missing", n->prepare.max_missing);
-	set(o, "near_zero_filter", json_boolean(n->prepare.near_zero_filter));
-	set_real(o, "rho0", n->cluster.rho0);
-	set_real(o, "alpha", n->cluster.alpha);
-	set(o, "n_eff", json_boolean(n->cluster.n_eff));
-	set(o, "f_remove",
+	put_text(o, KEY_reduction_parameters_mode, params->faithful ? "faithful" : "better");
+	put_text(o, KEY_reduction_parameters_response, response_words(params->operation_time));
+	put_real(o, KEY_reduction_parameters_window_s, (double)params->window_ns * NS);
+	put_count(o, KEY_reduction_parameters_rows_min, params->rows_min);
+	put_real(o, KEY_reduction_parameters_step_s, (double)a->reductions.step_ns * NS);
+	put_real(o, KEY_reduction_parameters_max_missing, n->prepare.max_missing);
+	put(o, KEY_reduction_parameters_near_zero_filter,
+	    json_boolean(n->prepare.near_zero_filter));
+	put_real(o, KEY_reduction_parameters_rho0, n->cluster.rho0);
+	put_real(o, KEY_reduction_parameters_alpha, n->cluster.alpha);
+	put(o, KEY_reduction_parameters_n_eff, json_boolean(n->cluster.n_eff));
+	put(o, KEY_reduction_parameters_f_remove,
 	    isfinite(n->eliminate.f_remove) ? json_real(n->eliminate.f_remove)
 					    : resultdoc_text("ln n"));
-	set_real(o, "alias_tolerance", n->eliminate.alias_tolerance);
-	set_count(o, "folds", n->folds);
-	set(o, "screen", json_boolean(n->screen));
-	set(o, "choose_threshold", json_boolean(n->choose_threshold));
+	put_real(o, KEY_reduction_parameters_alias_tolerance, n->eliminate.alias_tolerance);
+	put_count(o, KEY_reduction_parameters_folds, n->folds);
+	put(o, KEY_reduction_parameters_screen, json_boolean(n->screen));
+	put(o, KEY_reduction_parameters_choose_threshold, json_boolean(n->choose_threshold));
 	return o;
 }
 

@@ -1,21 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between the files that make up the result document. All return new references. */
+/*
+ * Shared by the files that write the result document. Functions that return a json_t return a new
+ * reference; the put functions take the reference of their value.
+ */
 #ifndef RESULTDOC_IN_H
 #define RESULTDOC_IN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>
 
 #include "narrows/analysis.h"
+#include "narrows/result_keys.h"
 
-json_t *resultdoc_real(double v); /* not finite: null */
-/* the same of a point that is only drawn, with so many digits */
+/* A number, or null for a value that is not finite. */
+json_t *resultdoc_real(double v);
+/* The same with few digits, for a point that is only drawn. */
 json_t *resultdoc_drawn(double v, int digits);
-json_t *resultdoc_text(const char *s); /* NULL: null; what is no UTF-8 byte by byte */
-json_t *resultdoc_ns(int64_t ns);      /* as text: nanoseconds do not fit a JavaScript number */
+/* A text, or null for NULL. A text that is not UTF-8 is written byte by byte. */
+json_t *resultdoc_text(const char *s);
+/* Nanoseconds as text: they do not fit a JavaScript number. */
+json_t *resultdoc_ns(int64_t ns);
 
-/* The parts of what was found, each with the parameters it depends on. */
+void put(json_t *object, enum result_key key, json_t *value);
+void put_real(json_t *object, enum result_key key, double v);
+void put_text(json_t *object, enum result_key key, const char *text);
+void put_ns(json_t *object, enum result_key key, int64_t ns);
+void put_count(json_t *object, enum result_key key, uint64_t n);
+
+/* Parts of the document, each with the parameters that the part depends on. */
 json_t *resultdoc_changes(const struct analysis *a);
 json_t *resultdoc_changes_parameters(const struct analysis *a);
 json_t *resultdoc_density(const struct analysis *a, const struct classes_params *params);

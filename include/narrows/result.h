@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading result documents: every field may be absent, null or of another type than expected, and
- * then has no value. What is returned is on loan from the document.
+ * Readers of result documents, which name keys by the enumerators of narrows/result_keys.h. A value
+ * that is absent, null or of another type than the reader's has no value. Returned pointers are on
+ * loan from the document.
  */
 #ifndef NARROWS_RESULT_H
 #define NARROWS_RESULT_H
@@ -12,21 +13,29 @@
 
 #include <jansson.h>
 
-const json_t *result_get(const json_t *object, const char *key); /* NULL for absent and null */
-const char *result_text(const json_t *object, const char *key);  /* NULL: none */
-double result_number(const json_t *object, const char *key);     /* NaN: none */
-/* digits as text, or an integer; 0: none */
-int64_t result_ns(const json_t *object, const char *key);
-int result_bool(const json_t *object, const char *key);           /* 1, 0, or -1: none */
-const json_t *result_list(const json_t *object, const char *key); /* an array, or NULL */
-/* n numbers from an array, NaN where it has none. */
+#include "narrows/result_keys.h"
+
+/* NULL for an absent or null value. */
+const json_t *result_get(const json_t *object, enum result_key key);
+/* NULL for a value that is not a text. */
+const char *result_text(const json_t *object, enum result_key key);
+/* NaN for a value that is not a number. */
+double result_number(const json_t *object, enum result_key key);
+/* Nanoseconds, written as text of digits or as an integer; 0 for any other value. */
+int64_t result_ns(const json_t *object, enum result_key key);
+/* 1 for true, 0 for false, -1 for any other value. */
+int result_bool(const json_t *object, enum result_key key);
+/* An array, or NULL for any other value. */
+const json_t *result_list(const json_t *object, enum result_key key);
+/* n numbers from an array, NaN for each element that is not a number. */
 void result_numbers(const json_t *list, double *out, size_t n);
 
-/* The task of a "session", if somebody gave it that name: a made-up one (a UUID, "xsp:..") tells
- * people nothing. NULL: none. */
+/* Task of a session object whose name tells people something, else NULL: made-up tasks are a UUID
+ * or begin with "xsp:". */
 const char *result_task(const json_t *session);
 
-/* "disk write" for "disk.write"; a key nobody knows is its own name. NULL stays NULL. */
-const char *result_stage_words(const char *stage);
+/* JSON schema of result documents and of the list of sessions. A new reference, or NULL: no memory.
+ * Objects may have keys that the schema does not name. */
+json_t *result_schema(void);
 
 #endif

@@ -7,19 +7,20 @@
 static void
 test_values(void)
 {
-	static const char *const documents[] = { "{}", "{\"v\":null}", "{\"v\":{}}", "{\"v\":[]}",
-		"{\"v\":true}" };
+	static const char *const documents[] = { "{}", "{\"start_ns\":null}", "{\"start_ns\":{}}",
+		"{\"start_ns\":[]}", "{\"start_ns\":true}" };
 	json_t *doc;
 	size_t i;
 
 	for (i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
 		CHECK((doc = json_loads(documents[i], 0, NULL)) != NULL);
-		CHECK(result_text(doc, "v") == NULL && isnan(result_number(doc, "v")) &&
-		    result_ns(doc, "v") == 0);
+		CHECK(result_text(doc, KEY_session_start_ns) == NULL &&
+		    isnan(result_number(doc, KEY_session_start_ns)) &&
+		    result_ns(doc, KEY_session_start_ns) == 0);
 		json_decref(doc);
 	}
-	CHECK(result_text(NULL, "v") == NULL && result_get(NULL, "v") == NULL &&
-	    result_task(NULL) == NULL);
+	CHECK(result_text(NULL, KEY_session_start_ns) == NULL &&
+	    result_get(NULL, KEY_session_start_ns) == NULL && result_task(NULL) == NULL);
 }
 
 static void
