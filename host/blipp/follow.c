@@ -138,7 +138,7 @@ followers_clear(struct followers *f)
 }
 
 static bool
-address_parse(const char *text, uint16_t port, struct nwshm_addr *out)
+address_parse(const char *text, uint16_t port, struct net_addr *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->port = port;

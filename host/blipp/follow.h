@@ -23,7 +23,7 @@ struct follower {
 	char order_id[NW_ORDER_ID_BYTES];
 	char id[SERIES_ID_BYTES];
 	struct nw_order order;
-	struct nwshm_addr local, peer;
+	struct net_addr local, peer;
 	struct ticker ticker;
 	bool announced;
 };

@@ -41,8 +41,8 @@ answer_take(const struct nlmsghdr *h, uint8_t info[TCPINFO_BYTES])
 }
 
 size_t
-tcpinfo_ask(int fd, const struct nwshm_addr *local, const struct nwshm_addr *peer,
-    uint8_t info[TCPINFO_BYTES])
+tcpinfo_ask(
+    int fd, const struct net_addr *local, const struct net_addr *peer, uint8_t info[TCPINFO_BYTES])
 {
 	static uint32_t sequence;
 	struct {

@@ -13,14 +13,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "host/nwrun/nwshm.h"
+#include "host/lib/net_addr.h"
 
 enum { TCPINFO_BYTES = 512 }; /* more than any kernel has */
 
 int tcpinfo_open(void); /* a descriptor, or -1 */
 /* The length of the answer; 0: no such connection here, or no descriptor. */
-size_t tcpinfo_ask(int fd, const struct nwshm_addr *local, const struct nwshm_addr *peer,
-    uint8_t info[TCPINFO_BYTES]);
+size_t tcpinfo_ask(
+    int fd, const struct net_addr *local, const struct net_addr *peer, uint8_t info[TCPINFO_BYTES]);
 
 /* Offsets of the fields, in any kernel that has them: the layout only ever got longer. */
 enum tcpinfo_at {

@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #include "host/nwrun/nwshm.h"
-#include "host/blipp/procfile.h"
+#include "host/lib/procfile.h"
 #include "narrows/doc.h"
 
 /* Where documents go: a provider, or a test. Results are as of nw_provider_*(), and only counted

@@ -52,7 +52,7 @@ struct label {
 	enum nwshm_object_kind kind;
 	char path[NWSHM_PATH_BYTES];
 	int64_t size_bytes;
-	struct nwshm_addr local, peer;
+	struct net_addr local, peer;
 };
 
 /* A process slot as the collector knows it. */
@@ -175,7 +175,7 @@ int tcp_open(void); /* a descriptor, or -1 */
 /* Reads the kernel's struct tcp_info, as far as it reaches. */
 void tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out);
 /* False: no such connection in this network name space. */
-bool tcp_ask(
-    int fd, const struct nwshm_addr *local, const struct nwshm_addr *peer, struct tcp_sample *out);
+bool
+tcp_ask(int fd, const struct net_addr *local, const struct net_addr *peer, struct tcp_sample *out);
 
 #endif

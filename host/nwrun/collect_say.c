@@ -32,7 +32,7 @@ kv_int(struct kv_list *l, const char *key, int64_t i)
 }
 
 static const char *
-addr_text(const struct nwshm_addr *a, char out[INET6_ADDRSTRLEN])
+addr_text(const struct net_addr *a, char out[INET6_ADDRSTRLEN])
 {
 	return inet_ntop(a->family, a->ip, out, INET6_ADDRSTRLEN);
 }

@@ -28,8 +28,7 @@ tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out)
 }
 
 bool
-tcp_ask(
-    int fd, const struct nwshm_addr *local, const struct nwshm_addr *peer, struct tcp_sample *out)
+tcp_ask(int fd, const struct net_addr *local, const struct net_addr *peer, struct tcp_sample *out)
 {
 	uint8_t info[TCPINFO_BYTES];
 	size_t len = tcpinfo_ask(fd, local, peer, info);

@@ -24,6 +24,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "host/lib/net_addr.h"
 #include "narrows/caliper.h"
 #include "narrows/hist.h"
 
@@ -139,11 +140,6 @@ struct nwshm_proc {
 
 enum nwshm_object_kind { NWSHM_FILE, NWSHM_CONN };
 
-struct nwshm_addr {
-	uint16_t family, port; /* AF_*, host order */
-	uint8_t ip[16];        /* network order; IPv4 in the first four */
-};
-
 /* A file or a connection of one process. The first two objects sum up all that found no slot: no
  * process, no name. */
 struct nwshm_object {
@@ -158,7 +154,7 @@ struct nwshm_object {
 	union {
 		char path[NWSHM_PATH_BYTES];
 		struct {
-			struct nwshm_addr local, peer;
+			struct net_addr local, peer;
 			/* length of TCP's account at the close; 0 when there is none */
 			_Atomic uint32_t tcp_info_len;
 			uint8_t tcp_info[NWSHM_TCP_INFO_BYTES];

@@ -131,7 +131,7 @@ statx_dev(const struct statx *st)
 /* adds a reference */
 struct nwshm_object *object_get_file(int fd, uint64_t dev, uint64_t ino, int64_t size_bytes);
 struct nwshm_object *object_get_conn(
-    uint64_t dev, uint64_t ino, const struct nwshm_addr *local, const struct nwshm_addr *peer);
+    uint64_t dev, uint64_t ino, const struct net_addr *local, const struct net_addr *peer);
 void object_unref(struct nwshm_object *o);
 void object_closing(struct nwshm_object *o, int fd);
 void object_renamed(int dir, const char *name);

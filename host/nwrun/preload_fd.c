@@ -72,7 +72,7 @@ is_pseudo_file(int fd)
 }
 
 static void
-addr_from_sockaddr(struct nwshm_addr *out, const struct sockaddr_storage *ss)
+addr_from_sockaddr(struct net_addr *out, const struct sockaddr_storage *ss)
 {
 	const struct sockaddr_in *in4 = (const struct sockaddr_in *)ss;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
@@ -107,7 +107,7 @@ static uint32_t
 look_at_socket(int fd, uint64_t dev, uint64_t ino)
 {
 	struct sockaddr_storage ss;
-	struct nwshm_addr local, peer;
+	struct net_addr local, peer;
 	socklen_t len = sizeof(ss);
 
 	if (sys(SYS_getsockname, fd, &ss, &len) < 0 || socket_option(fd, SO_ACCEPTCONN) == 1)

@@ -180,7 +180,7 @@ object_get_file(int fd, uint64_t dev, uint64_t ino, int64_t size_bytes)
 
 struct nwshm_object *
 object_get_conn(
-    uint64_t dev, uint64_t ino, const struct nwshm_addr *local, const struct nwshm_addr *peer)
+    uint64_t dev, uint64_t ino, const struct net_addr *local, const struct net_addr *peer)
 {
 	uint64_t key = object_hash(NWSHM_CONN, dev, ino);
 	struct nwshm_object *o;

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "host/blipp/procfile.h"
+#include "host/lib/procfile.h"
 
 #define GENERATION_TAKING UINT32_MAX
 

@@ -623,7 +623,7 @@ test_region(void)
 
 /* A connection that this process has; what the kernel says of it comes with its bytes. */
 static void
-report_connection(const struct nwshm_addr *local, const struct nwshm_addr *peer)
+report_connection(const struct net_addr *local, const struct net_addr *peer)
 {
 	struct nwshm_object *o;
 	const struct said *s;
@@ -650,7 +650,7 @@ test_tcp(void)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) },
 			   b;
-	struct nwshm_addr local = { .family = AF_INET }, peer = { .family = AF_INET };
+	struct net_addr local = { .family = AF_INET }, peer = { .family = AF_INET };
 	socklen_t len = sizeof(a);
 	struct tcp_sample t;
 	char buf[10000] = "";
