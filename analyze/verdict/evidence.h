@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the store knows about one session, as arrays on one time grid: per process and operation,
- * per host.
+ * The evidence of one session: arrays on a common time grid, per process and operation, and
+ * per host, from the store.
  *
- * The grid's step is the reporting interval that covered most of the session, so that no report is
- * cut finer than it was measured; a row's sums are spread evenly over the time it covers. At most
- * EVIDENCE_WINDOWS_MAX steps: longer sessions get longer ones.
+ * The step of the grid is the reporting interval that covered most of the session, so no
+ * report is cut finer than its own interval; the sums of a row are spread evenly over the time of
+ * the row. A session longer than EVIDENCE_WINDOWS_MAX steps gets longer steps.
+ *
+ * Unmeasured shares and seconds are NaN, unmeasured arrays NULL.
  */
 #ifndef EVIDENCE_H
 #define EVIDENCE_H
@@ -26,40 +28,41 @@ struct evidence_host {
 	char *name;
 	bool clock_known, clock_synchronised;
 	double clock_offset_s, clock_bound_s;
-	bool clock_sync_told; /* its kernel said whether it is synchronised */
-	/* against the box's clock, by the best exchange; NaN: none */
+	bool clock_sync_told; /* whether the kernel said if the clock is synchronised */
+	/* offset against the box's clock and its bound, by the best exchange of time stamps */
 	double exchange_offset_s, exchange_bound_s;
-	int64_t ahead_ns;                     /* of the box's clock; taken off all its times here */
-	double *cpu_busy, *cpu_iowait;        /* shares, NaN where not measured; NULL: never */
-	double *disk_busy, *disk_bytes_per_s; /* of the busiest device; of all devices */
+	int64_t ahead_ns; /* lead over the box's clock, subtracted from all times of this host */
+	double *cpu_busy, *cpu_iowait; /* shares of each window */
+	double *disk_busy;             /* share of each window, of the busiest device */
+	double *disk_bytes_per_s;      /* sum of all devices */
 };
 
 struct evidence_process {
 	size_t host;             /* index into hosts */
-	int64_t pid, parent_pid; /* < 0: not told */
+	int64_t pid, parent_pid; /* negative if the sender did not name its process */
 	char *program;
-	unsigned threads;                    /* most seen inside operations at once */
-	int64_t first_wall_ns, last_wall_ns; /* that its reports cover; 0: none did */
+	unsigned threads; /* largest number of threads inside operations at once */
+	int64_t first_wall_ns, last_wall_ns; /* extent of the reports; both 0 without a report */
 	double *bytes[NW_OP_COUNT], *busy_s[NW_OP_COUNT], *wait_s[NW_OP_COUNT];
-	/* throughput of single operations, and how many */
+	/* sum of the throughput of single operations, and the number of operations */
 	double *rate_sum[NW_OP_COUNT], *ops[NW_OP_COUNT];
-	double *rate_sd_sum[NW_OP_COUNT]; /* its spread within reports, times operations */
-	/* pipes and local sockets, read and written: in calls and waiting. NULL: none */
+	double *rate_sd_sum[NW_OP_COUNT]; /* spread within reports, times operations */
+	/* bytes through pipes and local sockets, read [0] and written [1], and the time in
+	 * calls and waits for them */
 	double *pipe_bytes[2], *pipe_s[2];
-	double *cpu;           /* seconds; NULL: not told */
-	double cpu_s;          /* NaN: not told */
-	double cpu_wait_s;     /* could run, but for a processor; of main threads. NaN: not told */
-	double combined_bytes; /* by calls that read and write at once; NaN: not told */
-	double storage_read_bytes; /* that the kernel fetched from devices for it */
-	double seen_bytes,
-	    kernel_bytes; /* what our calls saw, what the kernel counted, with children that it
-	                                        waited for; 0: not told */
+	double *cpu;           /* seconds of each window */
+	double cpu_s;          /* total of cpu */
+	double cpu_wait_s;     /* seconds for which the main thread was ready, without processor */
+	double combined_bytes; /* bytes of calls that read and write at once */
+	double storage_read_bytes; /* bytes the kernel fetched from devices for the process */
+	double seen_bytes;         /* bytes of measured calls; 0 if the sender did not count */
+	double kernel_bytes;       /* kernel's count of the same, plus children waited for; or 0 */
 };
 
 struct evidence_file {
 	size_t host;
 	char *path;
-	int64_t size_bytes; /* -1: unknown */
+	int64_t size_bytes; /* -1 if unknown */
 	double read_bytes, write_bytes;
 };
 
@@ -68,16 +71,16 @@ struct evidence_connection {
 	char *src, *dst;
 	unsigned sport, dport;
 	double bytes_out, bytes_in;
-	/* NaN: unknown */
+	/* the last word of the kernel of `host` */
 	double rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;
 };
 
-/* How long the operations of one kind and about one size took, on one host: all reports' histograms
- * merged. */
+/* Durations of the operations of equal kind and about equal size on a host: the merged histograms
+ * of all reports. */
 struct evidence_durations {
 	size_t host;
 	enum nw_op op;
-	int size_class;   /* 4^k <= mean bytes of a report's operations < 4^(k+1); -1: not told */
+	int size_class; /* k where a report's mean operation has 4^k to 4^(k+1) bytes; -1: unknown */
 	uint64_t *counts; /* NW_HIST_BUCKETS */
 };
 
@@ -95,28 +98,29 @@ struct evidence {
 	size_t n_hosts;
 	struct evidence_process *processes;
 	size_t n_processes;
-	struct evidence_file *files; /* the largest first, at most EVIDENCE_LIST_MAX */
+	struct evidence_file *files; /* at most EVIDENCE_LIST_MAX, the largest first */
 	size_t n_files;
-	struct evidence_connection *connections;
+	struct evidence_connection *connections; /* like files */
 	size_t n_connections;
 	struct evidence_durations *durations; /* at most EVIDENCE_LIST_MAX */
 	size_t n_durations;
-	uint64_t durations_rejected; /* histograms that could not be read, or had no room */
+	uint64_t durations_rejected; /* unreadable histograms, or without room */
 
 	uint64_t rows, samples;
 	uint64_t intervals_expected, intervals_got;
 	uint64_t documents, documents_rejected, documents_dropped;
 };
 
-/* One snapshot of the store between store_reader_begin() and _end(). NW_ENOTFOUND, NW_ENOMEM or
- * what the store says. O(rows of the session). */
+/* Reads a snapshot of the store, between store_reader_begin() and _end(). NW_ENOTFOUND,
+ * NW_ENOMEM or what the store says. O(rows of the session). */
 int evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out);
 void evidence_clear(struct evidence *e);
-/* When the path was at work: its windows, no wider than the reports of operations that moved bytes.
- * Both 0: never. */
+/* The time of the path's work: the windows of the path, no wider than the reports with bytes moved.
+ * Both 0 if the path never worked. */
 void evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t *first_wall_ns,
     int64_t *last_wall_ns);
-/* Disk or network, read or write: of any generation of caliper metadata. False: it is none. */
+/* The operation described by caliper metadata of any generation. False if the metadata describes
+ * none of the four. */
 bool evidence_caliper_op(const char *event_type, const json_t *subject, enum nw_op *op);
 
 #endif

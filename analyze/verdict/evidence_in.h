@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loading evidence, inside the room: metadata become sources (evidence_sources.c), the rows of a
+ * source become amounts on the grid (evidence_rows.c for the session's own documents,
+ * evidence_hosts.c for the documents of hosts), and evidence.c leads through both.
+ */
+#ifndef EVIDENCE_IN_H
+#define EVIDENCE_IN_H
+
+#include "analyze/verdict/evidence.h"
+
+enum source_kind {
+	SOURCE_OTHER,
+	SOURCE_CALIPER,
+	SOURCE_PROCESS,
+	SOURCE_FILE,
+	SOURCE_CONNECTION,
+	SOURCE_CPU,
+	SOURCE_DISK,
+	SOURCE_CLOCK,
+	SOURCE_EXCHANGE
+};
+
+/* A metadata of use here, copied because the reader's text ends with the callback. */
+struct source {
+	enum source_kind kind;
+	int64_t meta_id;
+	size_t host, process;
+	size_t item; /* file or connection: of a document, or named by a caliper's own metadata */
+	bool has_connection, has_file; /* whether a caliper's metadata names such an item */
+	enum nw_op op;
+	double dt_s;
+	uint64_t reports;     /* highest report number so far, plus 1 */
+	int64_t last_wall_ns; /* time of the row before; 0 before the first row */
+	/* raw counters of a disk at last_wall_ns; NaN before the first row */
+	double disk_bytes, disk_io_ms;
+};
+
+enum { STEP_SLOTS = 64 }; /* eighths of an octave around 1 s */
+
+struct loader {
+	struct store_reader *reader;
+	struct evidence *e;
+	struct source *sources;
+	size_t n_sources;
+	/* pass one: the lengths of windows vote for the step, weighted by time */
+	double step_votes_s[STEP_SLOTS], step_rows[STEP_SLOTS];
+	int64_t begin_wall_ns, end_wall_ns;
+	bool have_processes;   /* whether somebody reports every interval, busy or not */
+	bool filling;          /* whether this is pass two */
+	struct source *source; /* whose rows are in hand */
+};
+
+/* Positions of columns in a layout; -1 for a column missing there. */
+struct columns {
+	int sum_v, mean_v, mean_r, sd_r, count, dur_inst, window, busy, busy_max, wait, threads;
+	int cpu_user, cpu_sys, cpu_wait, combined_bytes, report, seen_read, seen_written, rchar,
+	    wchar;
+	int pipe_read_bytes, pipe_write_bytes, pipe_read_s, pipe_write_s;
+	int read_bytes, write_bytes, bytes_in, bytes_out;
+	int rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;
+	int idle, iowait, disk_busy, offset_s, bound_s, kernel_synced, io_ms, written_bytes;
+};
+
+/* A row of a block of the store. */
+struct row {
+	const struct columns *c;
+	const struct store_block *b;
+	size_t i;
+};
+
+/* The time covered by a row. */
+struct span {
+	double window_s;
+	int64_t begin_wall_ns, end_wall_ns;
+};
+
+/* evidence_columns.c */
+void columns_find(struct columns *c, const struct nw_layout_rec *l);
+/* The value of a column; NaN where the layout lacks it. */
+double row_cell(const struct row *r, int column);
+/* 0 for a value without finite number: a missing value must not end a sum. */
+double known_or_0(double v);
+/* Sets *out unless v is NaN. */
+void last_known(double *out, double v);
+
+/* evidence_grid.c */
+void span_vote(struct loader *l, const struct span *s);
+void grid_choose(struct loader *l);
+/* An array of the grid; the first call makes and fills the array. */
+double *grid_array(const struct evidence *e, double **a, double fill);
+/* Spreads an amount evenly over the windows of the span. */
+void grid_spread(const struct evidence *e, double *a, const struct span *s, double amount);
+/* Sets the windows touched by the span. */
+void grid_gauge(const struct evidence *e, double *a, const struct span *s, double v);
+/* Sets the windows touched by the span where they are NaN or lower than v. */
+void grid_raise(const struct evidence *e, double *a, const struct span *s, double v);
+
+/* evidence_sources.c: callbacks of store_metas() */
+int on_session_meta(void *loader, const struct nw_meta_rec *m);
+struct host_metas {
+	struct loader *l;
+	size_t host;
+};
+int on_host_meta(void *host_metas, const struct nw_meta_rec *m);
+void hosts_name(struct loader *l);
+void ends_separate(struct loader *l);
+
+/* evidence_rows.c */
+void caliper_row(struct loader *l, const struct row *r);
+void process_row(struct loader *l, const struct row *r);
+void file_row(struct loader *l, const struct row *r);
+void connection_row(struct loader *l, const struct row *r);
+
+/* evidence_hosts.c */
+void cpu_row(struct loader *l, const struct row *r);
+void disk_row(struct loader *l, const struct row *r);
+void clock_row(struct loader *l, const struct row *r);
+void exchange_row(struct loader *l, const struct row *r);
+void clocks_settle(struct evidence *e);
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of known documents in a real store become evidence on the grid. */
+#include "analyze/verdict/evidence.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "narrows/err.h"
+#include "narrows/store.h"
+#include "tests/check.h"
+
+#define T0 INT64_C(1700000000000000000)
+#define MS INT64_C(1000000)
+
+static char dir[] = "/tmp/test_evidence.XXXXXX";
+
+/* --- a session, document by document --- */
+
+static struct nw_batch *
+session_begin(void)
+{
+	static const char *const hosts[] = { "dtn-a", "dtn-b" };
+	struct nw_session_rec s = { .id = 1,
+		.task_id = "task",
+		.program = "mover",
+		.opened_wall_ns = T0,
+		.closed_wall_ns = T0 + 4000 * MS };
+	struct nw_batch *b = nw_batch_new();
+	int64_t i;
+
+	CHECK(nw_batch_session(b, &s) == NW_OK);
+	for (i = 1; i <= 2; i++) {
+		struct nw_host_rec h = { .id = i, .name = hosts[i - 1] };
+		struct nw_xsp_rec x = { .id = i,
+			.host_id = i,
+			.session_id = 1,
+			.sess_id_hex = "00",
+			.peer = "p",
+			.docs = 3,
+			.rejected = 1,
+			.dropped = 2 };
+
+		CHECK(nw_batch_host(b, &h) == NW_OK && nw_batch_xsp(b, &x) == NW_OK);
+	}
+	return b;
+}
+
+struct document {
+	int64_t id, host, session;
+	const char *event, *subject, *params;
+	const char *fields[6];
+};
+
+static void
+document_add(struct nw_batch *b, const struct document *d)
+{
+	struct nw_meta_rec m = { .id = d->id,
+		.session_id = d->session,
+		.host_id = d->host,
+		.xsp_id = d->host,
+		.mid = d->event,
+		.event_type = d->event,
+		.subject_json = d->subject,
+		.params_json = d->params != NULL ? d->params : "{}" };
+	struct nw_layout_rec l = { .id = d->id, .meta_id = d->id, .fields = d->fields };
+
+	while (l.n_fields < 6 && d->fields[l.n_fields] != NULL)
+		l.n_fields++;
+	CHECK(nw_batch_meta(b, &m) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
+}
+
+static void
+row_add(struct nw_batch *b, const struct document *d, int64_t after_ms, const double *values)
+{
+	int64_t at = T0 + after_ms * MS;
+	size_t n = 0;
+
+	while (n < 6 && d->fields[n] != NULL)
+		n++;
+	CHECK(nw_batch_rows(b, d->id, n, 1, &at, values, NULL, 0) == NW_OK);
+}
+
+static void
+session_load(struct nw_batch *b, const char *name, struct evidence *e)
+{
+	char path[128], why[STORE_WHY_BYTES];
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK(store_reader_begin(r) == NW_OK);
+	CHECK_INT(evidence_load(r, 1, e), NW_OK);
+	store_reader_end(r);
+	store_reader_close(r);
+	store_close(st);
+}
+
+/* --- the grid --- */
+
+static const struct document reads = { 1, 1, 1, "nl:tools:calipers:summary:read",
+	"{\"type\":\"disk\",\"pid\":7,\"program\":\"mover\"}", NULL,
+	{ "sum_v", "count", "window", "busy", "mean_r" } };
+static const struct document process = { 2, 1, 1, "nw:process",
+	"{\"pid\":7,\"ppid\":1,\"program\":\"mover\"}", NULL,
+	{ "cpu_user", "cpu_wait", "window", "report", "rchar", "seen_read" } };
+
+/* Windows of 100 ms decide the step although one row covers half a window more. */
+static void
+test_grid(void)
+{
+	struct nw_batch *b = session_begin();
+	struct evidence e;
+	int i;
+
+	document_add(b, &reads);
+	for (i = 1; i <= 10; i++)
+		row_add(b, &reads, i * 100, (double[]){ 1000, 10, 0.1, 0.05, 2e-3 });
+	row_add(b, &reads, 1150, (double[]){ 3000, 30, 0.15, 0.06, 2e-3 });
+	session_load(b, "grid", &e);
+	CHECK_INT(e.step_ns, 100 * MS);
+	CHECK_INT(e.n_windows, 12);
+	CHECK_INT(e.t0_wall_ns, T0);
+	CHECK_INT(e.n_processes, 1);
+	CHECK_STR(e.processes[0].program, "mover");
+	CHECK_NEAR(e.processes[0].bytes[NW_OP_DISK_READ][9], 1000, 1e-9, 0);
+	CHECK_NEAR(e.processes[0].bytes[NW_OP_DISK_READ][10], 2000, 1e-9, 0);
+	CHECK_NEAR(e.processes[0].bytes[NW_OP_DISK_READ][11], 1000, 1e-9, 0);
+	CHECK_NEAR(e.processes[0].busy_s[NW_OP_DISK_READ][11], 0.02, 1e-9, 0);
+	CHECK_NEAR(e.processes[0].rate_sum[NW_OP_DISK_READ][0], 2e6 * 10, 1e-9, 0);
+	CHECK(e.processes[0].bytes[NW_OP_NET_READ] == NULL);
+	CHECK_INT(e.first_wall_ns, T0);
+	CHECK_INT(e.last_wall_ns, T0 + 1150 * MS);
+	CHECK_INT(e.rows, 11);
+	evidence_clear(&e);
+}
+
+/* Where a row does not tell its window, the row before does, but not across a silence. */
+static void
+test_window(void)
+{
+	static const struct document d = { 1, 1, 1, "nl:tools:calipers:summary:read",
+		"{\"type\":\"disk\",\"pid\":7}", "{\"collectionInterval\":0.5}",
+		{ "sum_v", "count" } };
+	static const int64_t at_ms[] = { 500, 900, 3000, 3500 };
+	struct nw_batch *b = session_begin();
+	const double *bytes;
+	struct evidence e;
+	size_t i;
+
+	document_add(b, &d);
+	for (i = 0; i < 4; i++)
+		row_add(b, &d, at_ms[i], (double[]){ 1000, 1 });
+	session_load(b, "window", &e);
+	CHECK_INT(e.step_ns, 500 * MS);
+	CHECK_INT(e.n_windows, 7);
+	bytes = e.processes[0].bytes[NW_OP_DISK_READ];
+	CHECK_NEAR(bytes[0], 1000, 1e-9, 0);
+	CHECK_NEAR(bytes[2] + bytes[3] + bytes[4], 0, 0, 1e-9);
+	CHECK_NEAR(bytes[5], 1000, 1e-9, 0);
+	CHECK_INT(e.intervals_got, 4);
+	CHECK_INT(e.intervals_expected, 4 + 3);
+	evidence_clear(&e);
+}
+
+/* --- documents of a process --- */
+
+static void
+test_process(void)
+{
+	struct nw_batch *b = session_begin();
+	const struct evidence_process *p;
+	struct evidence e;
+	int i;
+
+	document_add(b, &reads);
+	document_add(b, &process);
+	for (i = 1; i <= 4; i++) {
+		row_add(b, &reads, i * 100, (double[]){ 1000, 10, 0.1, 0.05, 2e-3 });
+		if (i != 2) /* report 1 never came */
+			row_add(
+			    b, &process, i * 100, (double[]){ 0.02, 0.03, 0.1, i - 1, 2000, 1000 });
+	}
+	session_load(b, "process", &e);
+	CHECK_INT(e.n_processes, 1);
+	p = &e.processes[0];
+	CHECK_INT(p->parent_pid, 1);
+	CHECK_NEAR(p->cpu_s, 0.06, 1e-9, 0);
+	CHECK_NEAR(p->cpu_wait_s, 0.09, 1e-9, 0);
+	CHECK_NEAR(p->cpu[0], 0.02, 1e-9, 0);
+	CHECK_NEAR(p->cpu[1], 0, 0, 1e-9);
+	CHECK_NEAR(p->kernel_bytes, 6000, 1e-9, 0);
+	CHECK_NEAR(p->seen_bytes, 3000, 1e-9, 0);
+	CHECK_INT(e.intervals_got, 3);
+	CHECK_INT(e.intervals_expected, 4);
+	CHECK_INT(e.documents, 6);
+	CHECK_INT(e.documents_rejected, 2);
+	CHECK_INT(e.documents_dropped, 4);
+	evidence_clear(&e);
+}
+
+/* Both ends of a connection on a host that names no process: two processes. */
+static void
+test_ends(void)
+{
+	static const struct document ends[] = {
+		{ 1, 1, 1, "nl:tools:calipers:summary:write",
+		    "{\"src\":\"192.0.2.1\",\"sport\":5,\"dst\":\"192.0.2.1\",\"dport\":6}", NULL,
+		    { "sum_v", "window" } },
+		{ 2, 1, 1, "nl:tools:calipers:summary:read",
+		    "{\"src\":\"192.0.2.1\",\"sport\":6,\"dst\":\"192.0.2.1\",\"dport\":5}", NULL,
+		    { "sum_v", "window" } },
+		{ 3, 1, 1, "nl:tools:calipers:summary:write", "{\"resource\":\"/f\"}", NULL,
+		    { "sum_v", "window" } },
+	};
+	struct nw_batch *b = session_begin();
+	struct evidence e;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		document_add(b, &ends[i]);
+		row_add(b, &ends[i], 100, (double[]){ 1000, 0.1 });
+	}
+	session_load(b, "ends", &e);
+	CHECK_INT(e.n_processes, 2);
+	CHECK(e.processes[0].bytes[NW_OP_NET_WRITE] != NULL);
+	CHECK(e.processes[0].bytes[NW_OP_NET_READ] == NULL);
+	CHECK(e.processes[1].bytes[NW_OP_NET_READ] != NULL);
+	CHECK(e.processes[1].bytes[NW_OP_DISK_WRITE] != NULL);
+	CHECK_INT(e.n_connections, 2);
+	CHECK_INT(e.n_files, 1);
+	CHECK_STR(e.files[0].path, "/f");
+	CHECK_NEAR(e.files[0].write_bytes, 1000, 1e-9, 0);
+	evidence_clear(&e);
+}
+
+/* --- documents of a host --- */
+
+static void
+test_host(void)
+{
+	static const struct document disk = { 5, 1, 0, "ps:tools:blipp:linux:disk:partition:sda",
+		"{\"device\":\"sda\"}", NULL, { "read_bytes", "written_bytes", "io_ms" } };
+	static const struct document cpu = { 6, 1, 0, "ps:tools:blipp:linux:cpu:utilization", "{}",
+		NULL, { "idle", "iowait" } };
+	static const double counters[][3] = { { 5e6, 0, 900 }, { 6e6, 0, 950 }, { 1e3, 0, 10 },
+		{ 1e3 + 5e5, 5e5, 110 } };
+	struct nw_batch *b = session_begin();
+	const struct evidence_host *h;
+	struct evidence e;
+	int i;
+
+	document_add(b, &reads);
+	document_add(b, &disk);
+	document_add(b, &cpu);
+	for (i = 1; i <= 4; i++) {
+		row_add(b, &reads, i * 100, (double[]){ 1000, 10, 0.1, 0.05, 2e-3 });
+		row_add(b, &disk, i * 100, counters[i - 1]);
+		row_add(b, &cpu, i * 100, (double[]){ 0.5, 0.25 });
+	}
+	session_load(b, "host", &e);
+	h = &e.hosts[0];
+	CHECK_STR(h->name, "dtn-a");
+	CHECK_NEAR(h->disk_busy[1], 0.5, 1e-9, 0);
+	CHECK(isnan(h->disk_busy[2])); /* the machine restarted: its counters fell */
+	CHECK_NEAR(h->disk_busy[3], 1, 1e-9, 0);
+	CHECK_NEAR(h->disk_bytes_per_s[1], 1e7, 1e-9, 0);
+	CHECK_NEAR(h->disk_bytes_per_s[3], 1e7, 1e-9, 0);
+	CHECK_NEAR(h->cpu_busy[2], 0.25, 1e-9, 0);
+	CHECK_NEAR(h->cpu_iowait[2], 0.25, 1e-9, 0);
+	evidence_clear(&e);
+}
+
+/* The second host's clock is two seconds ahead, and the box knows within 10 ms. */
+static void
+test_clock(void)
+{
+	static const struct document far = { 3, 2, 1, "nl:tools:calipers:summary:write",
+		"{\"type\":\"disk\",\"pid\":9}", NULL, { "sum_v", "window" } };
+	static const struct document exchange = { 4, 2, 0, "nw:clock", "{}", NULL,
+		{ "offset_s", "bound_s" } };
+	struct nw_batch *b = session_begin();
+	struct evidence e;
+	int i;
+
+	document_add(b, &reads);
+	document_add(b, &far);
+	document_add(b, &exchange);
+	row_add(b, &exchange, 0, (double[]){ 3, 0.5 });
+	row_add(b, &exchange, 1, (double[]){ 2, 0.01 });
+	for (i = 1; i <= 4; i++) {
+		row_add(b, &reads, i * 100, (double[]){ 1000, 10, 0.1, 0.05, 2e-3 });
+		row_add(b, &far, 2000 + i * 100, (double[]){ i, 0.1 });
+	}
+	session_load(b, "clock", &e);
+	CHECK_INT(e.n_windows, 4);
+	CHECK_INT(e.hosts[1].ahead_ns, 2000 * MS);
+	CHECK_NEAR(e.hosts[1].clock_bound_s, 2.01, 1e-9, 0);
+	CHECK(e.hosts[1].clock_known && e.hosts[1].clock_synchronised);
+	CHECK_NEAR(e.processes[1].bytes[NW_OP_DISK_WRITE][3], 4, 1e-9, 0);
+	evidence_clear(&e);
+}
+
+static void
+test_caliper_op(void)
+{
+	static const struct {
+		const char *event, *subject;
+		bool known;
+		enum nw_op op;
+	} cases[] = {
+		{ "nl:tools:calipers:summary:read", "{\"type\":\"disk\"}", true, NW_OP_DISK_READ },
+		{ "nl:tools:calipers:summary:write", "{\"type\":\"network\"}", true,
+		    NW_OP_NET_WRITE },
+		{ "nl.write.summary", "{\"resource\":\"/f\"}", true, NW_OP_DISK_WRITE },
+		{ "nl.read.summary", "{\"dst\":\"192.0.2.1\"}", true, NW_OP_NET_READ },
+		{ "nl:tools:calipers:summary:compute", "{}", false, 0 },
+		{ "nl.read.write", "{}", false, 0 },
+	};
+	enum nw_op op;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		json_t *subject = json_loads(cases[i].subject, 0, NULL);
+
+		CHECK_INT(evidence_caliper_op(cases[i].event, subject, &op), cases[i].known);
+		if (cases[i].known)
+			CHECK_INT(op, cases[i].op);
+		json_decref(subject);
+	}
+}
+
+int
+main(void)
+{
+	char command[64];
+
+	CHECK(mkdtemp(dir) != NULL);
+	test_grid();
+	test_window();
+	test_process();
+	test_ends();
+	test_host();
+	test_clock();
+	test_caliper_op();
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	CHECK_INT(system(command), 0);
+	return check_done("test_evidence");
+}
