@@ -381,7 +381,7 @@ tls_start(struct daemon *d, struct web_opts *wo)
 	wo->enroll_arg = &d->box;
 }
 
-/* What the report answers to, besides what web/authority.h says: names of its own, and those of the
+/* What the report answers to, besides what web/host_check.h says: names of its own, and those of the
  * certificate. */
 static char *
 web_names_join(const struct conf *c)

@@ -52,6 +52,7 @@ struct export
 	char out[32768];
 };
 
+int shape_flush(struct export *x);
 int shape_put(struct export *x, const char *text, size_t len);
 int shape_puts(struct export *x, const char *text);
 int shape_end_line(struct export *x); /* as asked for */

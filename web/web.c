@@ -33,7 +33,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "web/api.h"
-#include "web/authority.h"
+#include "web/host_check.h"
 #include "web/conns.h"
 #include "web/download.h"
 #include "narrows/export.h"
@@ -447,8 +447,8 @@ misdirection(const struct answer *a, const struct evhttp_uri *uri)
 	}
 	if (host == NULL)
 		return a->req->major > 1 || a->req->minor > 0 ? 400 : 0;
-	code = authority_check(host, names, a->port->on_loopback);
-	return code == 0 && in_uri != NULL ? authority_check(in_uri, names, a->port->on_loopback)
+	code = host_check(host, names, a->port->on_loopback);
+	return code == 0 && in_uri != NULL ? host_check(in_uri, names, a->port->on_loopback)
 					   : code;
 }
 

@@ -71,18 +71,10 @@ const char *web_address_https(const struct web *w); /* "" without */
 /*
  * The machine-readable answers without HTTP: "/sessions.json[?before=ID]", "/session/ID.json", and
  * exports: "/session/ID.csv[?shape=...]", ".ndjson", ".lp". *status is what HTTP would say (200,
- * 400, 404). Body as web_csv_session().
+ * 400, 404). Body as
+ * export_session().
  */
 int web_answer(struct store_reader *r, const char *path,
     int (*write)(void *arg, const char *text, size_t len), void *arg, int *status);
-
-/*
- * Tidy CSV of everything measured for a session: the session's own series, and those of its hosts
- * within its time. Columns session,series_id,host,subject,event_type,field,unit,time,t_ns,value.
- * Constant memory; ordered by series, then time. write returns 0, or a negative code that ends the
- * export.
- */
-int web_csv_session(struct store_reader *r, int64_t session_id,
-    int (*write)(void *arg, const char *text, size_t len), void *arg);
 
 #endif

@@ -889,12 +889,12 @@ test_slow(void)
 	struct store_reader *reader = NULL;
 	char why[STORE_WHY_BYTES];
 	size_t before, most = 0;
-	int fd[SLOW], wide = 1 << 20, i;
+	int fd[SLOW], wide = 1 << 20, i, status;
 	int64_t start;
 	struct reply r;
 
 	CHECK_INT(store_reader_open(filled_path, &reader, why), NW_OK);
-	CHECK_INT(web_csv_session(reader, BIG, append, &whole), NW_OK);
+	CHECK_INT(web_answer(reader, "/session/8.csv", append, &whole, &status), NW_OK);
 	store_reader_close(reader);
 	CHECK(whole.len > 10000000);
 

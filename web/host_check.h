@@ -4,8 +4,8 @@
  * that only its visitors reach (DNS rebinding), and read it through their browsers: so the box
  * answers to its own names only.
  */
-#ifndef NARROWS_WEB_AUTHORITY_H
-#define NARROWS_WEB_AUTHORITY_H
+#ifndef NARROWS_WEB_HOST_CHECK_H
+#define NARROWS_WEB_HOST_CHECK_H
 
 #include <stdbool.h>
 
@@ -15,6 +15,6 @@
  * 0: us; 400: that is nothing; 421: somebody else. localhost and the machine's host name are always us, and addresses:
  * of the loopback interface, and unless on_loopback any other, since no page can choose them.
  */
-int authority_check(const char *host, const char *names, bool on_loopback);
+int host_check(const char *host, const char *names, bool on_loopback);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "web/authority.h"
+#include "web/host_check.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -73,7 +73,7 @@ is_localhost(const char *name)
 }
 
 int
-authority_check(const char *host, const char *names, bool on_loopback)
+host_check(const char *host, const char *names, bool on_loopback)
 {
 	char name[NAME_BYTES];
 	struct in6_addr v6;

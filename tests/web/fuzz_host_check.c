@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whatever stands in the header Host: form is a matter of the text alone, and who listens to all
  * refuses no name. */
-#include "web/authority.h"
+#include "web/host_check.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,9 +25,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	memcpy(host, data, len);
 	host[len] = '\0';
-	loopback = authority_check(host, "", true);
-	wide = authority_check(host, "", false);
-	any = authority_check(host, "any", true);
+	loopback = host_check(host, "", true);
+	wide = host_check(host, "", false);
+	any = host_check(host, "any", true);
 	MUST(loopback == 0 || loopback == 400 || loopback == 421);
 	MUST((loopback == 400) == (wide == 400) && (loopback == 400) == (any == 400));
 	MUST(loopback != 0 || wide == 0);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the query of an export asks for, and the table of shapes. */
+#include "narrows/export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+
+#include "narrows/err.h"
+#include "narrows/format.h"
+#include "web/shape.h"
+
+#define STEP_MAX_NS (86400 * INT64_C(1000000000))
+
+static const struct shape *const shapes[] = {
+	&shape_tidy,
+	&shape_wide,
+	&shape_keys,
+	&shape_keys_long,
+	&shape_ndjson,
+	&shape_influx,
+	&shape_bson,
+	&shape_g1,
+	&shape_g2,
+	&shape_g3,
+};
+
+/* Seconds as ISO 8601 with Z, or an integer of ns. */
+static bool
+parse_time(const char *text, int64_t *t)
+{
+	char *end;
+
+	if ((*t = fmt_parse_iso(text)) != 0)
+		return true;
+	errno = 0;
+	*t = strtoll(text, &end, 10);
+	return errno == 0 && end != text && *end == '\0';
+}
+
+/* 1s, 250ms, 5min */
+static bool
+parse_step(const char *text, int64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		int64_t ns;
+	} units[] = {
+		{ "ns", 1 },
+		{ "us", 1000 },
+		{ "ms", 1000000 },
+		{ "s", INT64_C(1000000000) },
+		{ "min", INT64_C(60000000000) },
+		{ "h", INT64_C(3600000000000) },
+	};
+	char *end;
+	long long v;
+	size_t i;
+
+	errno = 0;
+	v = strtoll(text, &end, 10);
+	if (errno != 0 || end == text || v < 1)
+		return false;
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(end, units[i].unit) == 0 && v <= STEP_MAX_NS / units[i].ns) {
+			*ns = v * units[i].ns;
+			return true;
+		}
+	return false;
+}
+
+static const struct shape *
+shape_named(const char *name, const char *ending)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		if (strcmp(shapes[i]->ending, ending) == 0 &&
+		    (name == NULL || strcmp(shapes[i]->name, name) == 0))
+			return shapes[i];
+	return NULL;
+}
+
+static int
+opts_fill(struct export_opts *o, const char *ending, const struct evkeyvalq *q, const char **why)
+{
+	const char *eol = evhttp_find_header(q, "eol"), *safe = evhttp_find_header(q, "safe");
+	const char *series = evhttp_find_header(q, "series"),
+		   *step = evhttp_find_header(q, "resolution");
+	const char *from = evhttp_find_header(q, "from"), *to = evhttp_find_header(q, "to");
+
+	*o = (struct export_opts){ .t0_wall_ns = INT64_MIN, .t1_wall_ns = INT64_MAX };
+	if ((o->shape = shape_named(evhttp_find_header(q, "shape"), ending)) == NULL)
+		*why = "shape: tidy, wide, keys or keys-long; of .bson: bson, g1, g2 or g3";
+	else if (eol != NULL && strcmp(eol, "lf") != 0 && strcmp(eol, "crlf") != 0)
+		*why = "eol: lf or crlf";
+	else if (safe != NULL && strcmp(safe, "0") != 0 && strcmp(safe, "1") != 0)
+		*why = "safe: 0 or 1";
+	else if (series != NULL && strlen(series) >= sizeof(o->series))
+		*why = "series: too long";
+	else if ((from != NULL && !parse_time(from, &o->t0_wall_ns)) ||
+	    (to != NULL && !parse_time(to, &o->t1_wall_ns)))
+		*why = "from, to: a time like 2026-11-20T08:12:11.25Z, or nanoseconds since 1970";
+	else if (o->t0_wall_ns >= o->t1_wall_ns)
+		*why = "from, to: the one has to be before the other";
+	else if (step != NULL && !parse_step(step, &o->resolution_ns))
+		*why = "resolution: a time like 250ms or 1min, at most 24h";
+	else {
+		o->crlf = eol != NULL && strcmp(eol, "crlf") == 0;
+		o->safe_text = safe != NULL && strcmp(safe, "1") == 0;
+		if (series != NULL)
+			strcpy(o->series, series);
+		return NW_OK;
+	}
+	return NW_EINVAL;
+}
+
+int
+export_opts_parse(struct export_opts *o, const char *ending, const char *query, const char **why)
+{
+	struct evkeyvalq q = { 0 };
+	int rc;
+
+	if (query != NULL && *query != '\0' && evhttp_parse_query_str(query, &q) != 0) {
+		*why = "the query makes no sense";
+		return NW_EINVAL;
+	}
+	if (q.tqh_last == NULL) /* nothing parsed: still a list */
+		q.tqh_last = &q.tqh_first;
+	rc = opts_fill(o, ending, &q, why);
+	evhttp_clear_headers(&q);
+	return rc;
+}
+
+const char *
+export_content_type(const struct export_opts *o)
+{
+	return o->shape->content_type;
+}
+
+const char *
+export_ending(const struct export_opts *o)
+{
+	return o->shape->ending;
+}
