@@ -23,26 +23,28 @@ LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
 FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
 
 # What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
-ROOMS := base base/fatal xsp pki analyze store/codec store analyze/verdict web daemon cli/stat cli/import cli \
+ROOMS := base base/fatal xsp xsp/catalog pki analyze store/codec store analyze/verdict web daemon cli/stat cli/import cli \
          host/lib host/nwrun host/blipp
 FATAL                 := base/fatal base
 BELOW_base            := base
 BELOW_base/fatal      := $(FATAL)
 BELOW_xsp             := xsp base
+BELOW_xsp/catalog     := xsp/catalog xsp base
 BELOW_pki             := pki $(FATAL)
 BELOW_analyze         := analyze base
 BELOW_store/codec     := store/codec base
 BELOW_store           := store store/codec base
 BELOW_analyze/verdict := analyze/verdict analyze store store/codec $(FATAL)
 BELOW_web             := web store store/codec base
-BELOW_daemon          := daemon web analyze/verdict analyze store store/codec xsp pki $(FATAL)
+BELOW_daemon          := daemon web analyze/verdict analyze store store/codec xsp/catalog xsp pki $(FATAL)
 BELOW_cli/stat        := cli/stat analyze base
-BELOW_cli/import      := cli/import cli/stat daemon web analyze/verdict analyze store store/codec xsp pki $(FATAL)
-BELOW_cli             := cli cli/import cli/stat daemon web analyze/verdict analyze store store/codec xsp pki $(FATAL)
+BELOW_cli/import      := cli/import cli/stat analyze store store/codec xsp/catalog xsp pki $(FATAL)
+BELOW_cli             := cli cli/import cli/stat web analyze store store/codec xsp/catalog xsp pki $(FATAL)
 BELOW_host/lib        := host/lib xsp pki base
 BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
 BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
 LIBS_xsp      := libbson-1.0
+LIBS_xsp/catalog := jansson
 LIBS_analyze  := lapacke openblas
 LIBS_store    := sqlite3
 LIBS_store/codec := libzstd

@@ -16,7 +16,6 @@
 #include "cli/import/import.h"
 #include "cli/progress.h"
 #include "cli/source.h"
-#include "daemon/origin.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
@@ -180,7 +179,7 @@ say(const struct import *im, const struct arguments *a, const struct import_done
 	size_t n_series = HASH_COUNT(im->series), n_hosts = hosts_count(im), i;
 
 	for (i = 0; i < im->n_hosts; i++)
-		n_series += im->hosts[i].origin != NULL ? im->hosts[i].origin->n_series : 0;
+		n_series += im->hosts[i].catalog.n_series;
 	printf("%" PRIu64 " values in %zu series of %zu host%s", im->n_values, n_series, n_hosts,
 	    n_hosts == 1 ? "" : "s");
 	if (im->session != NULL)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the net thread owns. Everything here belongs to it alone, except the counters, which any
- * thread may read.
+ * What the net thread owns. Everything here belongs to that thread alone, except the counters,
+ * which any thread may read.
  *
- *	listener -> peer (wire) -> xsess (one XSP session) -> origin (who sends: metadata, numbering)
+ *	listener -> peer (wire) -> xsess (one XSP session) -> origin (sender: catalogue of series, numbering)
  *	         -> session (one transfer) -> commit (batches to the store, acknowledgements back) -> schedule (analysis)
- *	control (orders to providers, by hand or by rule) -> peer
+ *	control, rules (orders to providers, by hand or by rule) -> peer
  */
 #ifndef BOX_H
 #define BOX_H
@@ -22,7 +22,9 @@ struct conf;
 struct event_base;
 struct commit;
 struct control;
+struct rules;
 struct schedule;
+struct series;
 struct origin;
 struct session;
 struct host;
@@ -64,18 +66,22 @@ struct box {
 	struct store *store;
 	struct commit *commit;
 	struct control *control;
+	struct rules *rules;
 	struct schedule *schedule;
-	struct trust *trust; /* NULL: no port speaks TLS */
+	struct trust *trust; /* TLS contexts, NULL if no port speaks TLS */
 	struct nw_doc_decoder *decoder;
-	struct nw_frame_limits limits; /* of an open XSP session */
-	struct store_ids next;         /* the next free id of each kind */
+	struct nw_frame_limits limits; /* limits of an open XSP session */
+	struct store_ids next;         /* next free id of each kind */
 	struct counters counters;
 
-	struct host *hosts;       /* by name */
-	struct origin *origins;   /* by provider id */
-	struct session *sessions; /* by key; open ones and the newest closed ones */
+	struct host *hosts;       /* hash by name */
+	struct origin *origins;   /* hash by provider id */
+	struct session *sessions; /* hash by key: open sessions and the newest closed ones */
 	struct peer *peers;
-	char trouble[STORE_WHY_BYTES]; /* of the store, as last said; empty: none */
+	/* of every origin's catalogue (narrows/catalog.h) */
+	void (*on_series_forget)(struct series *gone);
+	bool (*is_series_over)(struct series *s, int64_t now_wall_ns);
+	char store_error[STORE_WHY_BYTES]; /* error that providers were told of; empty for none */
 	bool stopping;
 };
 

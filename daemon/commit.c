@@ -10,8 +10,6 @@
 #include "daemon/conf.h"
 #include "narrows/log.h"
 #include "daemon/origin.h"
-#include "daemon/peer.h"
-#include "daemon/schedule.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
@@ -22,8 +20,8 @@ struct acceptance {
 	uint64_t seq;
 };
 
-/* What to do when a batch is stored. */
-struct ticket {
+/* Work that waits until a batch is stored. */
+struct completion {
 	struct commit *commit;
 	struct acceptance *accepted;
 	size_t n_accepted, cap_accepted;
@@ -36,15 +34,16 @@ struct ticket {
 
 struct commit {
 	struct box *box;
-	struct nw_batch *batch; /* NULL: nothing to say */
-	struct ticket *ticket;  /* of that batch */
+	struct commit_ops ops;
+	struct nw_batch *batch;        /* batch being filled, NULL while empty */
+	struct completion *completion; /* completion of that batch */
 	struct event *flush_timer, *completions;
 	bool blocked; /* the store's queue is full */
-	bool failing; /* the last commit failed: say so once */
+	bool failing; /* the last commit failed, and the log says so */
 };
 
 static void
-ticket_free(struct ticket *t)
+completion_free(struct completion *t)
 {
 	size_t i;
 
@@ -58,14 +57,14 @@ ticket_free(struct ticket *t)
 static void
 on_batch_done(void *arg, int rc)
 {
-	struct ticket *t = arg;
+	struct completion *t = arg;
 	struct commit *c = t->commit;
 	size_t i;
 
 	/*
-	 * Disk and memory are tried again by the store. Anything else means that what this process
-	 * believes to be stored is not: later rows would refer to it and fail, too. Begin anew from
-	 * the file; providers send again.
+	 * The store itself repeats what failed for lack of disk or memory. Any other error means
+	 * that rows which this process believes to be stored are not, and later rows that refer to
+	 * them would fail, too. The box begins anew from the file; providers send again.
 	 */
 	if (rc < 0 && !c->box->stopping)
 		fatalx("batch.conflict why=\"%s\"", nw_strerror(rc));
@@ -83,8 +82,8 @@ on_batch_done(void *arg, int rc)
 			origin_stored(t->accepted[i].origin, t->accepted[i].seq);
 	}
 	for (i = 0; i < t->n_judge && rc >= 0; i++)
-		schedule_push(c->box->schedule, t->judge[i].session_id, t->judge[i].is_over);
-	ticket_free(t);
+		c->ops.judge(c->ops.arg, t->judge[i].session_id, t->judge[i].is_over);
+	completion_free(t);
 }
 
 static void
@@ -99,7 +98,7 @@ on_completions(evutil_socket_t fd, short what, void *arg)
 		c->blocked = false;
 		commit_flush(c);
 		if (!c->blocked)
-			peer_resume_all(c->box);
+			c->ops.room(c->ops.arg);
 	}
 }
 
@@ -112,11 +111,12 @@ on_flush(evutil_socket_t fd, short what, void *arg)
 }
 
 struct commit *
-commit_new(struct box *box)
+commit_new(struct box *box, const struct commit_ops *ops)
 {
 	struct commit *c = xcalloc(1, sizeof(*c));
 
 	c->box = box;
+	c->ops = *ops;
 	c->flush_timer = event_new(box->base, -1, 0, on_flush, c);
 	c->completions = event_new(
 	    box->base, store_completion_fd(box->store), EV_READ | EV_PERSIST, on_completions, c);
@@ -134,8 +134,8 @@ commit_free(struct commit *c)
 	event_free(c->flush_timer);
 	event_free(c->completions);
 	nw_batch_free(c->batch);
-	if (c->ticket != NULL)
-		ticket_free(c->ticket);
+	if (c->completion != NULL)
+		completion_free(c->completion);
 	free(c);
 }
 
@@ -147,8 +147,8 @@ commit_batch(struct commit *c)
 	if (c->batch == NULL) {
 		if ((c->batch = nw_batch_new()) == NULL)
 			fatalx("out of memory");
-		c->ticket = xcalloc(1, sizeof(*c->ticket));
-		c->ticket->commit = c;
+		c->completion = xcalloc(1, sizeof(*c->completion));
+		c->completion->commit = c;
 		tv.tv_sec = (time_t)(c->box->conf->flush_interval_ns / 1000000000);
 		tv.tv_usec = (suseconds_t)(c->box->conf->flush_interval_ns % 1000000000 / 1000);
 		event_add(c->flush_timer, &tv);
@@ -159,10 +159,10 @@ commit_batch(struct commit *c)
 void
 commit_note_origin(struct commit *c, struct origin *o)
 {
-	struct ticket *t;
+	struct completion *t;
 
 	commit_batch(c);
-	t = c->ticket;
+	t = c->completion;
 	if (o->noted_in == t) {
 		t->accepted[o->noted_at].seq = o->accepted_seq;
 		return;
@@ -180,10 +180,10 @@ commit_note_origin(struct commit *c, struct origin *o)
 void
 commit_note_session(struct commit *c, int64_t session_id, bool is_over)
 {
-	struct ticket *t;
+	struct completion *t;
 
 	commit_batch(c);
-	t = c->ticket;
+	t = c->completion;
 	if (t->n_judge == t->cap_judge) {
 		t->cap_judge = t->cap_judge ? t->cap_judge * 2 : 8;
 		t->judge = xreallocarray(t->judge, t->cap_judge, sizeof(*t->judge));
@@ -202,7 +202,7 @@ commit_check(struct commit *c)
 void
 commit_flush(struct commit *c)
 {
-	struct ticket *t = c->ticket;
+	struct completion *t = c->completion;
 	size_t i;
 	int rc;
 
@@ -217,7 +217,7 @@ commit_flush(struct commit *c)
 	rc = store_submit(c->box->store, c->batch);
 	if (rc == NW_EFULL) {
 		c->blocked = true;
-		peer_pause_all(c->box);
+		c->ops.full(c->ops.arg);
 		return;
 	}
 	event_del(c->flush_timer);
@@ -225,7 +225,7 @@ commit_flush(struct commit *c)
 		if (t->accepted[i].origin->noted_in == t)
 			t->accepted[i].origin->noted_in = NULL;
 	c->batch = NULL;
-	c->ticket = NULL;
+	c->completion = NULL;
 	if (rc < 0)
 		fatalx("store.submit why=\"%s\"", nw_strerror(rc));
 }
@@ -242,6 +242,7 @@ commit_drain(struct commit *c)
 		store_run_completions(c->box->store);
 	} while (c->batch != NULL && rc == NW_OK);
 	if (rc < 0)
-		log_warnx("commit.drain why=\"%s\" note=\"what is queued gets one last try\"",
+		log_warnx(
+		    "commit.drain why=\"%s\" note=\"the store tries the queued batches once more\"",
 		    nw_strerror(rc));
 }

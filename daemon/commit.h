@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Batches on their way to the store. Everybody on the net thread appends to the current batch; a
- * timer, or its size, submits it; its completion acknowledges the providers and puts sessions on
- * the analysis schedule. When the store's queue is full, reading from all peers stops until the
- * store has drained.
+ * Batches on their way to the store. Every part of the net thread appends to the current batch. A
+ * timer, or the size of the batch, submits it; its completion acknowledges the providers and puts
+ * sessions on the analysis schedule. While the store's queue is full, nothing is read from peers.
  */
 #ifndef COMMIT_H
 #define COMMIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "narrows/store.h"
@@ -16,19 +16,28 @@ struct box;
 struct commit;
 struct origin;
 
-struct commit *commit_new(struct box *box);
+/* Calls of the commit's owner. */
+struct commit_ops {
+	void (*full)(void *arg); /* the store takes no more: stop reading */
+	void (*room)(void *arg); /* the store takes batches again: read on */
+	/* rows of this session are on disk; is_over: the session is complete */
+	void (*judge)(void *arg, int64_t session_id, bool is_over);
+	void *arg;
+};
+
+struct commit *commit_new(struct box *box, const struct commit_ops *ops);
 void commit_free(struct commit *c);
 
-/* The batch being filled, never NULL. It is submitted soon after. */
+/* The batch being filled, never NULL; a timer submits it soon. */
 struct nw_batch *commit_batch(struct commit *c);
-/* This origin has accepted documents that are in the current batch. */
+/* Acknowledges this origin's accepted documents once the current batch is stored. */
 void commit_note_origin(struct commit *c, struct origin *o);
-/* Analyse this session once the current batch is stored: it is over, and then complete, or open. */
+/* Has this session analysed once the current batch is stored. is_over: the session is complete. */
 void commit_note_session(struct commit *c, int64_t session_id, bool is_over);
-/* Call after appending rows: submits a batch that has grown large. */
+/* Submits a batch that has grown large: the caller has appended rows. */
 void commit_check(struct commit *c);
 void commit_flush(struct commit *c);
-/* Shutdown: submits what is left, waits for the store, runs every completion. */
+/* Shutdown: submits the last batch, waits for the store, runs every completion. */
 void commit_drain(struct commit *c);
 
 #endif

@@ -12,7 +12,6 @@
 
 #include "daemon/conf.h"
 #include "narrows/log.h"
-#include "daemon/rules.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -32,7 +31,7 @@ struct hand {
 
 struct control {
 	const struct conf *conf;
-	struct rules *rules;
+	struct control_rule rule; /* joined NULL: without rule */
 	struct control_peer *peers;
 	struct hand *hands;
 	size_t n_hands;
@@ -49,7 +48,7 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	control_tick(c, nw_mono_ns());
-	if (c->hands != NULL || !rules_idle(c->rules))
+	if (c->hands != NULL || (c->rule.joined != NULL && !c->rule.is_idle(c->rule.arg)))
 		control_wake(c);
 }
 
@@ -59,7 +58,6 @@ control_new(struct event_base *base, const struct conf *conf)
 	struct control *c = xcalloc(1, sizeof(*c));
 
 	c->conf = conf;
-	c->rules = rules_new(c, conf);
 	if (base != NULL && (c->timer = event_new(base, -1, 0, on_timer, c)) == NULL)
 		fatalx("control.timer: libevent refuses");
 	return c;
@@ -83,16 +81,15 @@ control_free(struct control *c)
 		control_leave(c->peers);
 	while (c->hands != NULL)
 		hand_free(c, c->hands);
-	rules_free(c->rules);
 	if (c->timer != NULL)
 		event_free(c->timer);
 	free(c);
 }
 
-struct rules *
-control_rules(struct control *c)
+void
+control_set_rule(struct control *c, const struct control_rule *rule)
 {
-	return c->rules;
+	c->rule = *rule;
 }
 
 void
@@ -159,7 +156,8 @@ control_join(struct control *c, const struct control_hello *h,
 	p->send = send;
 	p->arg = arg;
 	DL_APPEND(c->peers, p);
-	rules_peer(c->rules, p);
+	if (c->rule.joined != NULL)
+		c->rule.joined(c->rule.arg, p);
 	DL_FOREACH (c->hands, hand)
 		hand_tell(c, hand, p);
 	return p;
@@ -350,7 +348,8 @@ control_tick(struct control *c, int64_t now_mono_ns)
 
 	if (renew)
 		c->renew_mono_ns = now_mono_ns + c->conf->escalate_lease_ns / 3;
-	rules_tick(c->rules, renew);
+	if (c->rule.joined != NULL)
+		c->rule.tick(c->rule.arg, renew);
 	DL_FOREACH_SAFE(c->hands, h, tmp)
 	{
 		if (now_mono_ns >= h->until_mono_ns) {

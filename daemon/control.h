@@ -18,8 +18,6 @@
 struct conf;
 struct control;
 struct event_base;
-struct rules;
-struct session;
 
 enum control_can { CAN_START = 1, CAN_STOP = 2, CAN_RATE = 4, CAN_STATUS = 8, CAN_CLOCK = 16 };
 
@@ -43,10 +41,18 @@ struct control_peer {
 	struct nw_order_status status;           /* its text is ours */
 };
 
-/* base NULL: nobody ticks but the caller (a test). */
+/* Calls of a rule that gives orders by itself (rules.c). */
+struct control_rule {
+	void (*joined)(void *arg, struct control_peer *p); /* a provider has come */
+	void (*tick)(void *arg, bool renew);               /* renew: repeat every order */
+	bool (*is_idle)(const void *arg);                  /* no order is in force */
+	void *arg;
+};
+
+/* base NULL: only the caller (a test) calls control_tick(). */
 struct control *control_new(struct event_base *base, const struct conf *conf);
 void control_free(struct control *c);
-struct rules *control_rules(struct control *c);
+void control_set_rule(struct control *c, const struct control_rule *rule);
 
 /* NULL when it can nothing. send is called from here and from every other function. */
 struct control_peer *control_join(struct control *c, const struct control_hello *h,

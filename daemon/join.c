@@ -40,7 +40,7 @@ struct join {
 	unsigned n_hosts;
 };
 
-void
+static void
 join_free(struct join *j)
 {
 	while (j != NULL && j->n_marks > 0)
@@ -220,8 +220,10 @@ session_begin(struct box *box, const char *sess_id_hex, bool again)
 			  : xasprintf("xsp:%s", sess_id_hex);
 	struct session *s = session_join(box, key);
 
-	if (s->join == NULL)
+	if (s->join == NULL) {
 		s->join = xcalloc(1, sizeof(*s->join));
+		s->join_free = join_free;
+	}
 	free(key);
 	return s;
 }

@@ -26,13 +26,12 @@ struct session;
 struct join_clue {
 	int64_t host_id;
 	const char *sess_id_hex;
-	const char *event_type, *xfer_id; /* xfer_id: NULL, or of whose transfer it is */
-	struct session *current;          /* the session of this XSP session so far, or NULL */
+	const char *event_type, *xfer_id; /* xfer_id: id of the transfer, NULL if not known */
+	struct session *current;          /* session of this XSP session so far, or NULL */
 	const struct nw_subject *subject;
 };
 
-/* One reference, to be released. */
+/* Finds or makes the session; the caller gets one reference. */
 struct session *join_find(struct box *box, const struct join_clue *clue);
-void join_free(struct join *j);
 
 #endif

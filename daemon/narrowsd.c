@@ -28,6 +28,7 @@
 #include "daemon/notify.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
+#include "daemon/rules.h"
 #include "daemon/schedule.h"
 #include "daemon/session.h"
 #include "daemon/trust.h"
@@ -284,19 +285,19 @@ expiry_log(struct daemon *d)
 /* The store tries again by itself and says nothing to anybody who does not ask: the log and the
  * providers should know. */
 static void
-trouble_tell(struct daemon *d)
+store_error_tell(struct daemon *d)
 {
 	struct store_stats s;
 
 	store_get_stats(d->box.store, &s);
-	if (strcmp(s.trouble, d->box.trouble) == 0)
+	if (strcmp(s.trouble, d->box.store_error) == 0)
 		return;
 	if (s.trouble[0] != '\0')
 		log_warnx("store.trouble why=\"%s\"", s.trouble);
 	else
 		log_info("store.recover");
-	memcpy(d->box.trouble, s.trouble, sizeof(d->box.trouble));
-	peer_tell_trouble(&d->box);
+	memcpy(d->box.store_error, s.trouble, sizeof(d->box.store_error));
+	peer_tell_store_error(&d->box);
 }
 
 static void
@@ -307,7 +308,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	trouble_tell(d);
+	store_error_tell(d);
 	session_tick(&d->box, now);
 	expiry_log(d);
 	origin_expire(&d->box, now);
@@ -409,6 +410,38 @@ store_ceiling(const struct daemon *d)
 	return ceiling < (uint64_t)STORE_MAX_BYTES_MIN ? (uint64_t)STORE_MAX_BYTES_MIN : ceiling;
 }
 
+/* --- calls between the parts of the net thread --- */
+
+static void
+on_store_full(void *arg)
+{
+	peer_pause_all(arg);
+}
+
+static void
+on_store_room(void *arg)
+{
+	peer_resume_all(arg);
+}
+
+static void
+on_judge(void *arg, int64_t session_id, bool is_over)
+{
+	struct box *box = arg;
+
+	schedule_push(box->schedule, session_id, is_over);
+}
+
+static struct commit *
+commit_open(struct box *box)
+{
+	const struct commit_ops ops = {
+		.full = on_store_full, .room = on_store_room, .judge = on_judge, .arg = box
+	};
+
+	return commit_new(box, &ops);
+}
+
 static struct analysis_params
 analysis_params(const struct conf *c)
 {
@@ -456,8 +489,11 @@ daemon_start(struct daemon *d)
 	if ((d->box.base = event_base_new()) == NULL ||
 	    (d->box.decoder = nw_doc_decoder_new(NULL)) == NULL)
 		fatalx("out of memory");
-	d->box.commit = commit_new(&d->box);
+	d->box.on_series_forget = session_series_forget;
+	d->box.is_series_over = session_series_is_over;
+	d->box.commit = commit_open(&d->box);
 	d->box.control = control_new(d->box.base, &d->conf);
+	d->box.rules = rules_new(d->box.control, &d->conf);
 	ap = analysis_params(&d->conf);
 	if (schedule_start(
 		d->box.store, d->store_path, &ap, d->box.next.run, &d->box.schedule, why) < 0)
@@ -497,6 +533,7 @@ daemon_stop(struct daemon *d)
 	event_free(d->tick);
 	event_free(d->on_int);
 	event_free(d->on_term);
+	rules_free(d->box.rules);
 	control_free(d->box.control);
 	commit_free(d->box.commit);
 	origin_free_all(&d->box);

@@ -266,10 +266,12 @@ frame_send(
 	output_try(p);
 }
 
-void
-peer_send(struct peer *p, uint16_t opt, const uint8_t *data, size_t len)
+/* Sends one APP_DATA block for the XSP session. */
+static void
+on_send(void *arg, uint16_t opt, const uint8_t *data, size_t len)
 {
 	struct nw_block b = { .type = opt, .sport = 0, .data = data, .len = len };
+	struct peer *p = arg;
 
 	if (p->state == PEER_OPEN)
 		frame_send(p, p->version, NW_MSG_APP_DATA, &b, 1);
@@ -301,7 +303,8 @@ peer_drain(struct peer *p, const char *reason)
 	output_try(p);
 }
 
-void
+/* Refuses with a NACK, then reads to the end. The peer lives until the loop returns to it. */
+static void
 peer_fail(struct peer *p, int code, const char *why)
 {
 	if (p->state == PEER_DRAINING)
@@ -309,6 +312,13 @@ peer_fail(struct peer *p, int code, const char *why)
 	log_warnx("peer.reject peer=%s code=\"%s\" why=\"%s\"", p->name, nw_strerror(code), why);
 	nack_send(p, why);
 	peer_drain(p, why);
+}
+
+/* The XSP session asks for the end of the connection. */
+static void
+on_fail(void *arg, int code, const char *why)
+{
+	peer_fail(arg, code, why);
 }
 
 static void
@@ -328,12 +338,6 @@ tls_refuse(struct peer *p, const char *why)
 	log_warnx("peer.reject peer=%s certificate=\"%s\" why=\"%s\"", p->name,
 	    nw_tls_peer_name(p->tls), why);
 	peer_drain(p, why);
-}
-
-const char *
-peer_certified_name(const struct peer *p)
-{
-	return p->tls != NULL ? nw_tls_peer_name(p->tls) : NULL;
 }
 
 static void
@@ -398,7 +402,14 @@ open_take(struct peer *p, const struct nw_frame *f)
 		peer_fail(p, NW_EUNSUPPORTED, "forwarding to further hops is not supported");
 		return;
 	}
-	p->xsess = xsess_open(p->box, p, p->sess_id, p->name, p->address);
+	p->xsess = xsess_open(p->box,
+	    &(struct xsess_wire){ .name = p->name,
+		.address = p->address,
+		.certified_name = p->tls != NULL ? nw_tls_peer_name(p->tls) : NULL,
+		.send = on_send,
+		.fail = on_fail,
+		.arg = p },
+	    p->sess_id);
 	peer_set_state(p, PEER_OPEN);
 	timeval_of(p->box->conf->idle_timeout_ns, &tv);
 	event_add(p->deadline, &tv);
@@ -516,15 +527,14 @@ input_keep(struct peer *p, const uint8_t *rest, size_t len)
 	}
 }
 
+/* Takes whole messages and keeps the rest: nothing of a peer that is being drained. len is a copy:
+ * a message that ends the exchange clears in_len. */
 static void
-input_take(struct peer *p)
+input_take(struct peer *p, const uint8_t *buf, size_t len)
 {
-	size_t used;
+	size_t used = len >= p->need ? messages_take(p, buf, len) : 0;
 
-	if (p->in_len < p->need)
-		return;
-	used = messages_take(p, p->in, p->in_len);
-	input_keep(p, p->in + used, p->in_len - used);
+	input_keep(p, buf + used, p->state == PEER_DRAINING ? 0 : len - used);
 }
 
 /* Plain text: from the socket, or what TLS makes of the bytes it was given. As recv(). */
@@ -546,7 +556,7 @@ bytes_get(struct peer *p, uint8_t *buf, size_t cap)
 static ssize_t
 input_read(struct peer *p)
 {
-	size_t used, want, len = p->in_len;
+	size_t want, len = p->in_len;
 	ssize_t n;
 
 	if (len <= PENDING_COPY_MAX_BYTES) {
@@ -554,10 +564,7 @@ input_read(struct peer *p)
 			memcpy(scratch, p->in, len);
 		if ((n = bytes_get(p, scratch + len, sizeof(scratch) - len)) <= 0)
 			return n;
-		len += (size_t)n;
-		used = len >= p->need ? messages_take(p, scratch, len) : 0;
-		if (p->state != PEER_DRAINING)
-			input_keep(p, scratch + used, len - used);
+		input_take(p, scratch, len + (size_t)n);
 		return n;
 	}
 	/* need is bounded by the limits of this state; reading a little beyond it saves calls */
@@ -571,7 +578,7 @@ input_read(struct peer *p)
 	if ((n = bytes_get(p, p->in + p->in_len, p->in_cap - p->in_len)) <= 0)
 		return n;
 	p->in_len += (size_t)n;
-	input_take(p);
+	input_take(p, p->in, p->in_len);
 	return n;
 }
 
@@ -670,13 +677,13 @@ peer_pause_all(struct box *box)
 }
 
 void
-peer_tell_trouble(struct box *box)
+peer_tell_store_error(struct box *box)
 {
 	struct peer *p;
 
 	DL_FOREACH (box->peers, p)
 		if (p->state == PEER_OPEN && p->xsess != NULL)
-			xsess_trouble(p->xsess);
+			xsess_tell_store_error(p->xsess);
 }
 
 void

@@ -13,8 +13,6 @@
 #define PEER_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct box;
 struct peer;
@@ -22,20 +20,11 @@ struct sockaddr;
 
 /* Takes the socket. Refuses above the limits. tls: nothing but TLS is read from it. */
 void peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls);
-/* The name in its certificate, on loan as long as the peer lives; NULL: it came in clear. */
-const char *peer_certified_name(const struct peer *p);
-/* One APP_DATA block to a peer that said it can take it. Output above a bound ends the
- * connection. */
-void peer_send(struct peer *p, uint16_t opt, const uint8_t *data, size_t len);
-/* Refuses: NACK if that means something to the peer, then close. The peer lives until the loop
- * returns to it. */
-void peer_fail(struct peer *p, int code, const char *why);
-
 /* Once a second: certificates that are no longer good end their connections. */
 void peer_tick(struct box *box);
 void peer_pause_all(struct box *box);
-/* Tells every provider that said HELLO why nothing is stored, or that it is over. */
-void peer_tell_trouble(struct box *box);
+/* Tells every provider that said HELLO the store's error, or that it is over. */
+void peer_tell_store_error(struct box *box);
 void peer_resume_all(struct box *box);
 /* Shutdown: reads what has already arrived, then closes every connection. */
 void peer_drain_all(struct box *box);

@@ -43,16 +43,6 @@ struct rules {
 	struct escalation *escalations;
 };
 
-struct rules *
-rules_new(struct control *c, const struct conf *conf)
-{
-	struct rules *r = xcalloc(1, sizeof(*r));
-
-	r->control = c;
-	r->conf = conf;
-	return r;
-}
-
 static void
 escalation_free(struct rules *r, struct escalation *e)
 {
@@ -67,22 +57,6 @@ escalation_free(struct rules *r, struct escalation *e)
 	free(e->hosts);
 	free(e->connections);
 	free(e);
-}
-
-void
-rules_free(struct rules *r)
-{
-	if (r == NULL)
-		return;
-	while (r->escalations != NULL)
-		escalation_free(r, r->escalations);
-	free(r);
-}
-
-bool
-rules_idle(const struct rules *r)
-{
-	return r->escalations == NULL;
 }
 
 /* --- orders --- */
@@ -277,9 +251,11 @@ rules_connection(struct rules *r, struct session *s, const char *host, const str
 		control_each(r->control, tell_newest_connection, &t);
 }
 
-void
-rules_peer(struct rules *r, struct control_peer *p)
+/* A provider that comes is told of every order in force. */
+static void
+on_joined(void *arg, struct control_peer *p)
 {
+	struct rules *r = arg;
 	struct telling t = { .r = r };
 	struct escalation *tmp;
 
@@ -305,10 +281,11 @@ escalation_move(struct rules *r, const struct escalation *e, struct session *int
 	}
 }
 
-/* A session that lingers may go on. */
-void
-rules_tick(struct rules *r, bool renew)
+/* Orders of a lingering session end, but the session may go on, and then they begin again. */
+static void
+on_tick(void *arg, bool renew)
 {
+	struct rules *r = arg;
 	struct telling t = { .r = r };
 	struct escalation *e, *tmp;
 	bool open;
@@ -324,4 +301,40 @@ rules_tick(struct rules *r, bool renew)
 		if (e->session->state == SESSION_CLOSED)
 			escalation_free(r, e);
 	}
+}
+
+bool
+rules_is_idle(const struct rules *r)
+{
+	return r->escalations == NULL;
+}
+
+static bool
+is_idle(const void *arg)
+{
+	return rules_is_idle(arg);
+}
+
+struct rules *
+rules_new(struct control *c, const struct conf *conf)
+{
+	struct rules *r = xcalloc(1, sizeof(*r));
+
+	r->control = c;
+	r->conf = conf;
+	control_set_rule(c,
+	    &(struct control_rule){
+		.joined = on_joined, .tick = on_tick, .is_idle = is_idle, .arg = r });
+	return r;
+}
+
+void
+rules_free(struct rules *r)
+{
+	if (r == NULL)
+		return;
+	control_set_rule(r->control, &(struct control_rule){ 0 });
+	while (r->escalations != NULL)
+		escalation_free(r, r->escalations);
+	free(r);
 }

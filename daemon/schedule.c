@@ -1,32 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/xmalloc.h"
+#define uthash_malloc(size) xmalloc(size)
 #include "daemon/schedule.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
+
+#include <uthash.h>
+#include <utlist.h>
 
 #include "daemon/chrony.h"
 #include "narrows/log.h"
 #include "narrows/resultdoc.h"
-#include "narrows/xmalloc.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
 enum {
 	QUEUE_MAX = 100000,
 	CLOCK_EVERY_S = 16,
-	REST_FACTOR = 4 /* looks at open sessions are at most a fifth of the thread's time */
+	REST_FACTOR = 4 /* open sessions take at most a fifth of the thread's time */
 };
 
-struct id_queue {
-	int64_t *id;
-	size_t n, cap;
+/* A session that waits for its analysis. */
+struct waiting {
+	int64_t session_id; /* hash key */
+	bool is_over;       /* the queue that the session waits in */
+	struct waiting *prev, *next;
+	UT_hash_handle hh;
+};
+
+struct queue {
+	struct waiting *first;
+	size_t n;
 };
 
 struct schedule {
 	struct store *store;
-	struct store_reader *reader; /* the thread's */
+	struct store_reader *reader; /* of the analysis thread */
 	struct analysis_params params;
 	int64_t next_run_id;
 	struct {
@@ -34,15 +45,17 @@ struct schedule {
 	} last;
 	pthread_t thread;
 
-	pthread_mutex_t lock; /* guards what follows; never held across other locks or work */
+	/* The lock guards the fields below; no other lock is taken and no work done under it. */
+	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct id_queue over, open; /* sessions to be judged, and to be looked at meanwhile */
-	int64_t rest_until_mono_ns; /* no looks before */
+	struct waiting *waiting;    /* hash by session id of both queues */
+	struct queue over, open;    /* complete sessions, and open ones analysed meanwhile */
+	int64_t rest_until_mono_ns; /* open sessions wait until then */
 	bool stopping;
 	struct schedule_stats stats;
 };
 
-/* A full queue of the store empties by itself; analysis may wait for it. */
+/* Waits while the store's queue is full: the queue empties by itself. */
 static int
 batch_submit(struct schedule *s, struct nw_batch *b)
 {
@@ -102,15 +115,14 @@ on_result_before(void *arg, const struct nw_session_rec *rec, const struct nw_re
 	return 1;
 }
 
-/* A session is judged again and again while it is open: that stays one run, or they would pile
- * up. */
+/* An open session is analysed again and again: that stays one run, or runs would pile up. */
 static int64_t
 run_id_of(struct schedule *s, int64_t session_id)
 {
 	int64_t id = 0;
 
 	if (session_id == s->last.session_id)
-		return s->last.run_id; /* which may be on its way to the file */
+		return s->last.run_id; /* that run may still be on its way to the file */
 	if (store_session_get(s->reader, session_id, on_result_before, &id) < 0 || id == 0)
 		id = s->next_run_id++;
 	s->last.session_id = session_id;
@@ -180,16 +192,52 @@ timespec_of(int64_t mono_ns)
 	return (struct timespec){ mono_ns / 1000000000, mono_ns % 1000000000 };
 }
 
+static struct queue *
+queue_of(struct schedule *s, const struct waiting *w)
+{
+	return w->is_over ? &s->over : &s->open;
+}
+
+static void
+queue_append(struct schedule *s, struct waiting *w)
+{
+	struct queue *q = queue_of(s, w);
+
+	DL_APPEND(q->first, w);
+	q->n++;
+}
+
+static void
+queue_remove(struct schedule *s, struct waiting *w)
+{
+	struct queue *q = queue_of(s, w);
+
+	DL_DELETE(q->first, w);
+	q->n--;
+}
+
+/* Takes the session that has waited longest. */
+static int64_t
+queue_take(struct schedule *s, struct queue *q)
+{
+	struct waiting *w = q->first;
+	int64_t session_id = w->session_id;
+
+	queue_remove(s, w);
+	HASH_DEL(s->waiting, w);
+	free(w);
+	return session_id;
+}
+
 enum job { JOB_STOP, JOB_CLOCK, JOB_JUDGE, JOB_LOOK };
 
-/* Waits for something to do. Whoever is over is judged before others are looked at; stopping, they
- * are not. */
+/* Waits for a job. Complete sessions come before open ones; when the box stops, only complete ones
+ * are still analysed. */
 static enum job
 job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 {
 	enum job job = JOB_STOP;
 	struct timespec until;
-	struct id_queue *q;
 	int64_t now;
 
 	pthread_mutex_lock(&s->lock);
@@ -210,11 +258,8 @@ job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 			: clock_at_mono_ns);
 		pthread_cond_timedwait(&s->wake, &s->lock, &until);
 	}
-	if (job == JOB_JUDGE || job == JOB_LOOK) {
-		q = job == JOB_JUDGE ? &s->over : &s->open;
-		*session_id = q->id[0];
-		memmove(q->id, q->id + 1, --q->n * sizeof(*q->id));
-	}
+	if (job == JOB_JUDGE || job == JOB_LOOK)
+		*session_id = queue_take(s, job == JOB_JUDGE ? &s->over : &s->open);
 	pthread_mutex_unlock(&s->lock);
 	return job;
 }
@@ -236,7 +281,7 @@ schedule_thread(void *arg)
 		session_analyse(s, session_id);
 		end = nw_mono_ns();
 		if (job == JOB_LOOK)
-			/* only read by this thread */
+			/* no lock: only this thread reads the time */
 			s->rest_until_mono_ns = end + REST_FACTOR * (end - begin);
 	}
 	return NULL;
@@ -281,35 +326,31 @@ schedule_stop(struct schedule *s)
 	store_reader_close(s->reader);
 	pthread_cond_destroy(&s->wake);
 	pthread_mutex_destroy(&s->lock);
-	free(s->over.id);
-	free(s->open.id);
+	while (s->open.n > 0)
+		(void)queue_take(s, &s->open);
 	free(s);
 }
 
+/* False: the queue is full. An open session that is complete now changes its queue. */
 static bool
-queue_find(const struct id_queue *q, int64_t id, size_t *at)
+waiting_put(struct schedule *s, int64_t session_id, bool is_over)
 {
-	for (*at = 0; *at < q->n; ++*at)
-		if (q->id[*at] == id)
-			return true;
-	return false;
-}
+	struct waiting *w;
 
-/* False: it is full. */
-static bool
-queue_add(struct id_queue *q, int64_t id)
-{
-	size_t at;
-
-	if (queue_find(q, id, &at))
+	HASH_FIND(hh, s->waiting, &session_id, sizeof(session_id), w);
+	if (w != NULL && (w->is_over || !is_over))
 		return true;
-	if (q->n == QUEUE_MAX)
+	if ((is_over ? &s->over : &s->open)->n == QUEUE_MAX)
 		return false;
-	if (q->n == q->cap) {
-		q->cap = q->cap ? q->cap * 2 : 64;
-		q->id = xreallocarray(q->id, q->cap, sizeof(*q->id));
+	if (w != NULL)
+		queue_remove(s, w);
+	else {
+		w = xcalloc(1, sizeof(*w));
+		w->session_id = session_id;
+		HASH_ADD(hh, s->waiting, session_id, sizeof(w->session_id), w);
 	}
-	q->id[q->n++] = id;
+	w->is_over = is_over;
+	queue_append(s, w);
 	return true;
 }
 
@@ -317,13 +358,9 @@ void
 schedule_push(struct schedule *s, int64_t session_id, bool is_over)
 {
 	bool added;
-	size_t at;
 
 	pthread_mutex_lock(&s->lock);
-	added = queue_add(is_over ? &s->over : &s->open, session_id);
-	if (is_over && queue_find(&s->open, session_id, &at))
-		memmove(
-		    s->open.id + at, s->open.id + at + 1, (--s->open.n - at) * sizeof(*s->open.id));
+	added = waiting_put(s, session_id, is_over);
 	s->stats.failures += !added;
 	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The analysis thread: sessions wait in a queue (each at most once), one at a time is read from the
- * store and analysed, and its result document handed to the writer. It also asks chronyd for the
- * box's own clock now and then.
+ * The analysis thread. Sessions wait in two queues (each session at most once): complete ones, and
+ * open ones. The thread reads one session at a time from the store, analyses it and hands the result
+ * document to the writer. Now and then it asks chronyd for the box's own clock.
  */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
@@ -22,12 +22,12 @@ struct schedule_stats {
 	double clock_offset_s, clock_bound_s;
 };
 
-/* first_run_id: the next free one. NW_EIO or what the store says; why has the reason. */
+/* first_run_id is the next free id of a run. A negative code comes with its reason in why. */
 int schedule_start(struct store *st, const char *store_path, const struct analysis_params *params,
     int64_t first_run_id, struct schedule **out, char why[STORE_WHY_BYTES]);
-/* Finishes what is queued, joins the thread. The store must still be open. */
+/* Analyses the complete sessions in the queue, joins the thread. The store must be open. */
 void schedule_stop(struct schedule *s);
-/* Any thread. A session that is over is judged next; an open one when there is time for it. */
+/* Any thread. A complete session (is_over) comes next; an open one when there is time for it. */
 void schedule_push(struct schedule *s, int64_t session_id, bool is_over);
 void schedule_get_stats(struct schedule *s, struct schedule_stats *out);
 

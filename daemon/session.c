@@ -11,12 +11,12 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
-#include "daemon/join.h"
 #include "narrows/log.h"
-#include "daemon/schedule.h"
+#include "narrows/catalog.h"
 #include "narrows/clock.h"
 
-enum { CLOSED_KEEP = 10000 }; /* closed sessions that a late XSP session can still find by task */
+enum { CLOSED_KEEP = 10000 }; /* closed sessions that a late XSP session still finds by its task */
+#define WITNESS_KEEP_NS   (60 * (int64_t)1000000000)
 #define RESTORE_LINGER_NS (30 * (int64_t)1000000000)
 
 static void
@@ -99,7 +99,8 @@ session_free(struct session *s)
 {
 	HASH_DEL(s->box->sessions, s);
 	event_free(s->linger);
-	join_free(s->join);
+	if (s->join != NULL)
+		s->join_free(s->join);
 	session_release(s->merged_into);
 	free(s->key);
 	free(s->program);
@@ -213,7 +214,7 @@ session_touch(struct session *s, int64_t now_wall_ns)
 	if (s->state != SESSION_OPEN && s->live > 0) {
 		bool was_closed = s->state == SESSION_CLOSED;
 
-		event_del(s->linger); /* it goes on after its end */
+		event_del(s->linger); /* the transfer goes on after its end */
 		session_set_state(s, SESSION_OPEN);
 		if (was_closed)
 			session_write(s);
@@ -229,6 +230,21 @@ session_name(struct session *s, const char *program)
 		return;
 	s->program = xstrdup(program);
 	session_write(s);
+}
+
+void
+session_series_forget(struct series *gone)
+{
+	session_release(gone->session);
+}
+
+bool
+session_series_is_over(struct series *s, int64_t now_wall_ns)
+{
+	if (!s->witness || (s->session = session_now(s->session)) == NULL)
+		return false;
+	return s->session->state == SESSION_CLOSED &&
+	    now_wall_ns - s->session->closed_wall_ns > WITNESS_KEEP_NS;
 }
 
 void
@@ -273,7 +289,7 @@ session_tick(struct box *box, int64_t now_mono_ns)
 	HASH_ITER (hh, box->sessions, s, tmp) {
 		if (s->state != SESSION_CLOSED && s->fresh &&
 		    now_mono_ns - s->analysed_mono_ns >= box->conf->analysis_interval_ns) {
-			/* The first look waits one interval: a short session is judged when it
+			/* The first analysis waits one interval: a short session is judged when it
 			 * ends. */
 			if (s->analysed_mono_ns != 0) {
 				s->fresh = false;
@@ -282,7 +298,7 @@ session_tick(struct box *box, int64_t now_mono_ns)
 			}
 			s->analysed_mono_ns = now_mono_ns;
 		} else if (spare > 0 && s->state == SESSION_CLOSED && s->refs == 0) {
-			session_free(s); /* oldest first: the hash keeps the order of insertion */
+			session_free(s); /* the hash keeps the order of insertion: oldest first */
 			spare--;
 		}
 	}
@@ -304,7 +320,7 @@ session_free_all(struct box *box)
 	struct session *s, *tmp;
 
 	HASH_ITER (hh, box->sessions, s, tmp)
-		s->merged_into = NULL; /* which may be freed first */
+		s->merged_into = NULL; /* a session that may be freed first */
 	HASH_ITER (hh, box->sessions, s, tmp)
 		session_free(s);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One XSP session: from the open message to the end of its connection. It knows who sends (origin)
- * and turns documents into rows of the current batch.
+ * One XSP session: from the open message to the end of its connection. xsess.c knows who sends;
+ * ingest.c turns the documents into rows of the current batch. The connection below is a struct of
+ * calls, so that a test needs no socket.
  */
 #ifndef XSESS_H
 #define XSESS_H
@@ -11,23 +12,69 @@
 #include <stdint.h>
 
 struct box;
-struct peer;
-struct xsess;
+struct control_peer;
+struct host;
+struct origin;
+struct session;
 
-struct xsess *xsess_open(struct box *box, struct peer *peer, const uint8_t sess_id[16],
-    const char *peer_name, const char *peer_address);
-/* Frees it; reason goes to the store and is static text. */
+/* The connection that carries the session; text is on loan for the session's life. */
+struct xsess_wire {
+	const char *name, *address; /* "address/port", "address" */
+	const char *certified_name; /* name in the peer's certificate, NULL for a peer in clear */
+	void (*send)(void *arg, uint16_t opt, const uint8_t *data, size_t len);
+	/* ends the connection; the session lives until its owner calls xsess_close() */
+	void (*fail)(void *arg, int code, const char *why);
+	void *arg;
+};
+
+/* A document in ingest.c's hands, and what ingest.c keeps from document to document. */
+struct ingest {
+	double *scatter; /* rows in the layout's order */
+	size_t scatter_cap;
+	int64_t now_wall_ns; /* time of arrival */
+	uint16_t opt;
+	const uint8_t *doc; /* the whole document, NULL if it must not be held again */
+	size_t doc_len;
+	const char *only_mid; /* the one id that is taken from a held document, or NULL */
+	uint64_t next_seq;    /* number of the next data document, after HELLO */
+	uint64_t lost;        /* documents before next_seq that the provider lost, by HELLO */
+};
+
+/* Fields belong to xsess.c and ingest.c. */
+struct xsess {
+	struct box *box;
+	struct xsess_wire wire;
+	int64_t id;
+	char sess_id_hex[33];
+	char *software, *task_id; /* said in HELLO, or NULL */
+	struct host *host;
+	struct origin *origin;
+	struct session *session;      /* attached session, the first that was fed, or NULL */
+	struct control_peer *control; /* NULL for a peer that takes no orders */
+	bool hello;                   /* the peer said HELLO */
+	bool for_host;                /* the peer speaks for its host, not for one task */
+	bool certified;               /* host is the name in the certificate */
+	int64_t opened_wall_ns, closed_wall_ns;
+	uint64_t docs, samples, rejected, bytes;
+	uint64_t dropped; /* documents that the provider lost and the box never had */
+	const char *end_reason;
+	struct ingest in;
+};
+
+struct xsess *xsess_open(struct box *box, const struct xsess_wire *wire, const uint8_t sess_id[16]);
+/* Frees x (NULL is fine); reason goes to the store and is static text. */
 void xsess_close(struct xsess *x, const char *reason);
 
-/* One application block. NW_OK, or a negative code with static *why: the caller ends the
+/* Takes one application block. NW_OK, or a negative code with static *why: the caller ends the
  * connection. */
 int xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why);
 
-/* Tells a provider that said HELLO what is on disk. */
-void xsess_stored(struct xsess *x, uint64_t stored_seq);
-/* Tells it why nothing is stored now (box->trouble), or that it is over. */
-void xsess_trouble(struct xsess *x);
-/* Ends the connection from our side. */
-void xsess_abort(struct xsess *x, const char *why);
+/* Tells a provider that said HELLO the store's error (box->store_error), or that it is over. */
+void xsess_tell_store_error(struct xsess *x);
+
+/* For ingest.c: attaches x to the first session that it feeds, until that one ends. */
+void xsess_bind(struct xsess *x, struct session *s);
+/* For ingest.c: writes the row of x to the store. */
+void xsess_write(struct xsess *x);
 
 #endif

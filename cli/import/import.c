@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/origin.h"
 #include "narrows/err.h"
 
 /* --- formats --- */
@@ -122,7 +121,7 @@ import_clear(struct import *im)
 		import_series_free(s);
 	}
 	for (i = 0; i < im->n_hosts; i++) {
-		origin_release(im->hosts[i].origin);
+		catalog_clear(&im->hosts[i].catalog);
 		free(im->hosts[i].sender);
 		free(im->hosts[i].name);
 	}

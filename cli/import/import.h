@@ -22,6 +22,7 @@
 #include <uthash.h>
 
 #include "cli/stat/stat.h"
+#include "narrows/catalog.h"
 #include "narrows/doc.h"
 
 enum {
@@ -62,8 +63,7 @@ struct import_host {
 	char *name, *sender; /* sender NULL: all of that host are one */
 	size_t n_fields;
 	uint64_t n_docs; /* with data */
-	/* as a box will know it, of documents that are sent as they came; or NULL */
-	struct origin *origin;
+	struct catalog catalog; /* series of documents that are sent as they came */
 };
 
 struct import {
@@ -142,9 +142,6 @@ int import_row_flush(struct import *im, struct import_series *s, const char *at)
 /* Whether a box would take the metadata of a series. */
 int import_meta_check(struct import *im, const struct import_series *s);
 void import_series_free(struct import_series *s);
-
-/* A sender as a box knows it, where there is no box: see daemon/origin.h. */
-struct origin *import_origin(void);
 
 /* --- import_value.c: numbers and times as others write them --- */
 

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "cli/import/import.h"
-#include "daemon/origin.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
@@ -77,12 +76,7 @@ is_sender(const struct bson_file *f)
 static void
 host_begin(struct bson_file *f, const char *name, const char *sender)
 {
-	struct import_host *h;
-
 	f->host = import_host_index(f->im, name, sender);
-	h = &f->im->hosts[f->host];
-	if (h->origin == NULL)
-		h->origin = import_origin();
 }
 
 static int
@@ -134,9 +128,13 @@ on_meta(void *arg, const struct nw_meta *m)
 	struct bson_file *f = arg;
 	struct import *im = f->im;
 	const char *task = m->subject.task_id;
+	struct series *s;
 	bool is_new;
+	int rc = catalog_add(&im->hosts[f->host].catalog, m, &s, &is_new);
 
-	if (origin_series_add(im->hosts[f->host].origin, m, &is_new) == NULL)
+	if (rc == NW_ENOMEM)
+		return rc;
+	if (rc < 0)
 		return bson_fail(f, "more metadata of one sender than a box takes: split the file");
 	if (!is_new)
 		return NW_OK;
@@ -158,7 +156,7 @@ on_data(void *arg, const struct nw_data *d)
 
 	if (!data_times_are_sane(d))
 		return bson_fail(f, "a row from before 1970 or after 2199");
-	if ((s = origin_series_of(im->hosts[f->host].origin, d)) == NULL)
+	if ((s = catalog_series_of(&im->hosts[f->host].catalog, d)) == NULL)
 		return bson_fail(f, "data of a series that was not described before");
 	for (row = 0; row < d->n_rows; row++) {
 		if ((t = series_row_time(s, d, row, NW_TIME_BY_SAMPLE)) == NW_TIME_BY_SAMPLE)

@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/box.h"
-#include "daemon/conf.h"
-#include "daemon/origin.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
 #include "narrows/hist.h"
@@ -27,15 +24,6 @@ import_series_find(struct import *im, const char *key, size_t len)
 
 	HASH_FIND(hh, im->series, key, len, s);
 	return s;
-}
-
-struct origin *
-import_origin(void)
-{
-	static const struct conf conf = { .max_series_per_session = IMPORT_FIELDS_MAX };
-	static struct box nowhere = { .conf = &conf };
-
-	return origin_get(&nowhere, NULL);
 }
 
 static bool
@@ -56,6 +44,7 @@ import_host_index(struct import *im, const char *name, const char *sender)
 	im->hosts = xreallocarray(im->hosts, im->n_hosts + 1, sizeof(*im->hosts));
 	im->hosts[im->n_hosts] =
 	    (struct import_host){ .name = xstrdup(name), .sender = xstrdup(sender) };
+	catalog_init(&im->hosts[im->n_hosts].catalog, IMPORT_FIELDS_MAX, NULL);
 	return im->n_hosts++;
 }
 

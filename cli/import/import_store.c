@@ -17,7 +17,6 @@
 
 #include "cli/import/import.h"
 #include "cli/progress.h"
-#include "daemon/origin.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
@@ -39,7 +38,7 @@ struct direct {
 	bool skip;  /* the document in hand is in the store already */
 	int failed; /* of any batch */
 	unsigned pending;
-	struct origin *origin; /* whose part is in hand */
+	struct catalog catalog; /* series of the host whose documents are in hand */
 	double *row;
 	size_t row_cap;
 };
@@ -103,7 +102,8 @@ on_meta(void *arg, const struct nw_meta *m)
 {
 	struct direct *d = arg;
 	bool is_new;
-	struct series *s = origin_series_add(d->origin, m, &is_new);
+	struct series *s;
+	int rc = catalog_add(&d->catalog, m, &s, &is_new);
 	struct nw_meta_rec rec = { .session_id = d->session_id,
 		.host_id = d->host_id,
 		.xsp_id = d->xsp_id,
@@ -116,8 +116,8 @@ on_meta(void *arg, const struct nw_meta *m)
 		.raw = m->raw,
 		.raw_len = m->raw_len };
 
-	if (s == NULL)
-		return NW_ETOOBIG;
+	if (rc < 0)
+		return rc;
 	if (!is_new)
 		return NW_OK;
 	if (s->inherited_json != NULL)
@@ -126,30 +126,17 @@ on_meta(void *arg, const struct nw_meta *m)
 	return nw_batch_meta(batch(d), &rec);
 }
 
-static size_t
-field_index(const struct layout *l, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < l->n_fields && strcmp(l->fields[i], name) != 0; i++)
-		;
-	return i;
-}
-
-/* A layout that holds the old fields and the new ones behind them; older rows keep the old
+/* Gives the series a layout with its old fields and the new ones of data; older rows keep the old
  * layout. */
 static int
-layout_extend(struct direct *d, struct series *s, const struct nw_data *data)
+layout_renew(struct direct *d, struct series *s, const struct nw_data *data)
 {
 	struct layout *l = &s->layout;
 	struct nw_layout_rec rec;
-	size_t i;
+	int rc;
 
-	for (i = 0; i < data->n_fields; i++)
-		if (field_index(l, data->fields[i]) == l->n_fields) {
-			l->fields = xreallocarray(l->fields, l->n_fields + 1, sizeof(*l->fields));
-			l->fields[l->n_fields++] = xstrdup(data->fields[i]);
-		}
+	if ((rc = layout_extend(&d->catalog, s, data)) < 0)
+		return rc;
 	l->id = d->next.layout++;
 	rec = (struct nw_layout_rec){ .id = l->id,
 		.meta_id = s->meta_id,
@@ -158,37 +145,48 @@ layout_extend(struct direct *d, struct series *s, const struct nw_data *data)
 	return nw_batch_layout(batch(d), &rec);
 }
 
+/* Row in the layout's order. */
+static const double *
+row_place(struct direct *d, const struct layout *l, const struct nw_data *data, size_t row,
+    const uint32_t *where)
+{
+	size_t i;
+
+	if (l->n_fields > d->row_cap)
+		d->row = xreallocarray(d->row, d->row_cap = 2 * l->n_fields, sizeof(*d->row));
+	for (i = 0; i < l->n_fields; i++)
+		d->row[i] = NAN;
+	for (i = 0; i < data->n_fields; i++)
+		d->row[where[i]] = data->values[row * data->n_fields + i];
+	return d->row;
+}
+
 static int
 on_data(void *arg, const struct nw_data *data)
 {
 	struct direct *d = arg;
-	struct series *s = origin_series_of(d->origin, data);
-	struct layout *l;
-	size_t i, row;
+	struct series *s = catalog_series_of(&d->catalog, data);
+	uint32_t where[CATALOG_FIELDS_MAX];
 	int64_t t_wall_ns;
-	int rc;
+	size_t row;
+	int rc = NW_OK;
 
 	if (s == NULL)
 		return NW_ENOTFOUND;
-	l = &s->layout;
-	for (i = 0; i < data->n_fields && field_index(l, data->fields[i]) < l->n_fields; i++)
-		;
-	if (i < data->n_fields && (rc = layout_extend(d, s, data)) < 0)
-		return rc;
-	if (l->n_fields > d->row_cap)
-		d->row = xreallocarray(d->row, d->row_cap = 2 * l->n_fields, sizeof(*d->row));
-	for (row = 0; row < data->n_rows; row++) {
-		for (i = 0; i < l->n_fields; i++)
-			d->row[i] = NAN;
-		for (i = 0; i < data->n_fields; i++)
-			d->row[field_index(l, data->fields[i])] =
-			    data->values[row * data->n_fields + i];
-		t_wall_ns = series_row_time(s, data, row, nw_wall_ns());
-		if ((rc = nw_batch_rows(batch(d), l->id, l->n_fields, 1, &t_wall_ns, d->row,
-			 row == 0 ? data->hist : NULL, row == 0 ? data->hist_len : 0)) < 0)
+	if (data->n_fields > CATALOG_FIELDS_MAX)
+		return NW_ETOOBIG;
+	if (!layout_map(&s->layout, data, where)) {
+		if ((rc = layout_renew(d, s, data)) < 0)
 			return rc;
+		layout_map(&s->layout, data, where);
 	}
-	return NW_OK;
+	for (row = 0; row < data->n_rows && rc == NW_OK; row++) {
+		t_wall_ns = series_row_time(s, data, row, nw_wall_ns());
+		rc = nw_batch_rows(batch(d), s->layout.id, s->layout.n_fields, 1, &t_wall_ns,
+		    row_place(d, &s->layout, data, row, where), row == 0 ? data->hist : NULL,
+		    row == 0 ? data->hist_len : 0);
+	}
+	return rc;
 }
 
 static int
@@ -348,8 +346,8 @@ host_to_store(struct direct *d, size_t host, struct progress *p, struct import_d
 	int rc;
 
 	d->seq = d->known = 0;
-	origin_release(d->origin);
-	d->origin = import_origin();
+	catalog_clear(&d->catalog);
+	catalog_init(&d->catalog, IMPORT_FIELDS_MAX, NULL);
 	import_provider(d->im, host, d->provider);
 	if ((rc = store_providers(d->reader, on_provider, d)) < 0)
 		return direct_fail(d, rc, NULL);
@@ -389,7 +387,7 @@ import_to_store(struct import *im, const char *path, struct progress *p, struct 
 	for (host = 0; host < im->n_hosts && rc == NW_OK; host++)
 		rc = host_to_store(&d, host, p, done);
 	nw_batch_free(d.batch);
-	origin_release(d.origin);
+	catalog_clear(&d.catalog);
 	free(d.row);
 	nw_doc_decoder_free(d.decoder);
 	store_reader_close(d.reader);

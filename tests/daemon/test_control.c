@@ -73,119 +73,165 @@ session_made(int64_t id, char *key)
 
 static const char all[] = "start stop rate status clock";
 
+/* Two hosts with a provider each, and a program on the first host that feeds session 7. */
+static struct {
+	struct ear a, b, c, program;
+	struct session s;
+	struct control *ctl;
+	struct control_peer *pa, *pb, *pp;
+	struct conf conf;
+	struct rules *r;
+} net;
+
 static void
-test_rule(void)
+net_begin(void)
 {
-	static struct ear a, b, c, program;
+	net.s = session_made(7, (char *)"a task");
+	conf_init(&net.conf);
+	net.ctl = control_new(NULL, &net.conf);
+	net.r = rules_new(net.ctl, &net.conf);
+	net.pa = join(net.ctl, &net.a, "dtn-a", "192.0.2.1", "192.0.2.1 10.0.0.1", all, true);
+	net.pb = join(net.ctl, &net.b, "dtn-b", "192.0.2.2", "192.0.2.2 10.0.0.2", all, true);
+	net.pp = join(
+	    net.ctl, &net.program, "dtn-a", "192.0.2.1", NULL, "rate stop status clock", false);
+	CHECK(net.a.n == 0 && net.b.n == 0 && rules_is_idle(net.r));
+	CHECK(join(net.ctl, &net.c, "original", "192.0.2.9", NULL, NULL, true) == NULL);
+	CHECK(join(net.ctl, &net.c, "other", "192.0.2.9", NULL, "dance", true) == NULL);
+}
+
+static void
+net_end(void)
+{
+	control_leave(net.pa);
+	control_leave(net.pb);
+	control_leave(net.pp);
+	rules_free(net.r);
+	control_free(net.ctl);
+	conf_clear(&net.conf);
+}
+
+/* The sender's host takes part, then its connection, whose other end belongs to dtn-b. */
+static void
+test_rule_begins(void)
+{
 	struct nw_subject u = {
 		.src = "10.0.0.1", .dst = "10.0.0.2", .sport = 5000, .dport = 6000
 	};
-	struct session s = session_made(7, (char *)"a task");
-	struct control *ctl;
-	struct control_peer *pa, *pb, *pc, *pp;
 	const struct nw_order *o;
-	struct conf conf;
-	struct rules *r;
 
-	conf_init(&conf);
-	ctl = control_new(NULL, &conf);
-	r = control_rules(ctl);
-	pa = join(ctl, &a, "dtn-a", "192.0.2.1", "192.0.2.1 10.0.0.1", all, true);
-	pb = join(ctl, &b, "dtn-b", "192.0.2.2", "192.0.2.2 10.0.0.2", all, true);
-	pp = join(ctl, &program, "dtn-a", "192.0.2.1", NULL, "rate stop status clock", false);
-	CHECK(a.n == 0 && b.n == 0 && rules_idle(r));
-	CHECK(join(ctl, &c, "original", "192.0.2.9", NULL, NULL, true) == NULL);
-	CHECK(join(ctl, &c, "other", "192.0.2.9", NULL, "dance", true) == NULL);
-
-	/* the sender's host, then its connection, whose other end is dtn-b's */
-	rules_host(r, &s, "dtn-a");
-	CHECK((o = heard(&a, "s7")) != NULL && o->opt == NW_OPT_RATE &&
+	rules_host(net.r, &net.s, "dtn-a");
+	CHECK((o = heard(&net.a, "s7")) != NULL && o->opt == NW_OPT_RATE &&
 	    o->collection_ns == S / 10 && o->report_ns == S / 2 && o->lease_ns == 5 * S);
 	CHECK_STR(o->event_type, "ps:");
-	CHECK(b.n == 0 && program.n == 0);
-	rules_connection(r, &s, "dtn-a", &u);
-	CHECK((o = heard(&a, "s7/1")) != NULL && o->opt == NW_OPT_START && o->sport == 5000 &&
+	CHECK(net.b.n == 0 && net.program.n == 0);
+	rules_connection(net.r, &net.s, "dtn-a", &u);
+	CHECK((o = heard(&net.a, "s7/1")) != NULL && o->opt == NW_OPT_START && o->sport == 5000 &&
 	    o->dport == 6000);
 	CHECK_STR(o->src, "10.0.0.1");
 	CHECK_STR(o->task_id, "a task");
-	CHECK(heard(&b, "s7") != NULL && (o = heard(&b, "s7/1")) != NULL && o->sport == 6000 &&
-	    o->dport == 5000);
+	CHECK(heard(&net.b, "s7") != NULL && (o = heard(&net.b, "s7/1")) != NULL &&
+	    o->sport == 6000 && o->dport == 5000);
 	CHECK_STR(o->src, "10.0.0.2");
-	CHECK_INT(program.n, 0);
-	/* the receiver's word on the same connection is nothing new */
-	a.n = b.n = 0;
-	u = (struct nw_subject){
+	CHECK_INT(net.program.n, 0);
+}
+
+/* The receiver describes the same connection from its end: no new order. */
+static void
+test_rule_knows_both_ends(void)
+{
+	struct nw_subject u = {
 		.src = "10.0.0.2", .dst = "10.0.0.1", .sport = 6000, .dport = 5000
 	};
-	rules_host(r, &s, "dtn-b");
-	a.n = b.n = 0;
-	rules_connection(r, &s, "dtn-b", &u);
-	CHECK(a.n == 0 && b.n == 0);
+
+	rules_host(net.r, &net.s, "dtn-b");
+	net.a.n = net.b.n = 0;
+	rules_connection(net.r, &net.s, "dtn-b", &u);
+	CHECK(net.a.n == 0 && net.b.n == 0);
 	u.sport = 0;
-	rules_connection(r, &s, "dtn-b", &u);
-	CHECK_INT(b.n, 0);
+	rules_connection(net.r, &net.s, "dtn-b", &u);
+	CHECK_INT(net.b.n, 0);
+}
 
-	/* who comes later is told at once, by its address */
-	rules_host(r, &s, "198.51.100.1");
-	pc = join(ctl, &c, "dtn-c", "198.51.100.1", NULL, all, true);
-	CHECK(heard(&c, "s7") != NULL && heard(&c, "s7/1") != NULL);
+/* A provider that comes later is found by its address and told at once. */
+static void
+test_rule_tells_late_provider(void)
+{
+	struct control_peer *pc;
+
+	rules_host(net.r, &net.s, "198.51.100.1");
+	pc = join(net.ctl, &net.c, "dtn-c", "198.51.100.1", NULL, all, true);
+	CHECK(heard(&net.c, "s7") != NULL && heard(&net.c, "s7/1") != NULL);
 	control_leave(pc);
+}
 
-	/* renewed three times a lease, as long as it is open */
-	control_tick(ctl, 100 * S);
-	a.n = 0;
-	control_tick(ctl, 101 * S);
-	CHECK_INT(a.n, 0);
-	control_tick(ctl, 102 * S);
-	CHECK(heard(&a, "s7") != NULL && heard(&a, "s7/1") != NULL);
-	a.n = b.n = 0;
-	s.state = SESSION_LINGERING;
-	control_tick(ctl, 102 * S + 1);
-	CHECK((o = heard(&a, "s7")) != NULL && o->opt == NW_OPT_STOP && a.n == 1 && b.n == 1);
-	s.state = SESSION_OPEN; /* it goes on after all */
-	control_tick(ctl, 102 * S + 2);
-	CHECK((o = heard(&b, "s7")) != NULL && o->opt == NW_OPT_RATE);
-	s.state = SESSION_CLOSED;
-	control_tick(ctl, 103 * S);
-	CHECK((o = heard(&b, "s7")) != NULL && o->opt == NW_OPT_STOP && rules_idle(r));
-	CHECK_INT(s.refs, 1);
-	a.n = 0;
-	control_tick(ctl, 200 * S);
-	CHECK_INT(a.n, 0);
-	CHECK_INT(program.n, 0);
+/* Orders are renewed three times a lease while the session is open, and stop when it ends. */
+static void
+test_rule_renews(void)
+{
+	const struct nw_order *o;
 
-	/* a session that turns out to be part of another one */
-	{
-		struct session from = session_made(8, (char *)"xsp:1"),
-			       into = session_made(9, (char *)"task 9");
+	control_tick(net.ctl, 100 * S);
+	net.a.n = 0;
+	control_tick(net.ctl, 101 * S);
+	CHECK_INT(net.a.n, 0);
+	control_tick(net.ctl, 102 * S);
+	CHECK(heard(&net.a, "s7") != NULL && heard(&net.a, "s7/1") != NULL);
+	net.a.n = net.b.n = 0;
+	net.s.state = SESSION_LINGERING;
+	control_tick(net.ctl, 102 * S + 1);
+	CHECK((o = heard(&net.a, "s7")) != NULL && o->opt == NW_OPT_STOP && net.a.n == 1 &&
+	    net.b.n == 1);
+	net.s.state = SESSION_OPEN; /* the transfer goes on after all */
+	control_tick(net.ctl, 102 * S + 2);
+	CHECK((o = heard(&net.b, "s7")) != NULL && o->opt == NW_OPT_RATE);
+	net.s.state = SESSION_CLOSED;
+	control_tick(net.ctl, 103 * S);
+	CHECK((o = heard(&net.b, "s7")) != NULL && o->opt == NW_OPT_STOP && rules_is_idle(net.r));
+	CHECK_INT(net.s.refs, 1);
+	net.a.n = 0;
+	control_tick(net.ctl, 200 * S);
+	CHECK_INT(net.a.n, 0);
+	CHECK_INT(net.program.n, 0);
+}
 
-		u = (struct nw_subject){
-			.src = "10.0.0.1", .dst = "10.0.0.2", .sport = 1, .dport = 2
-		};
-		rules_host(r, &from, "dtn-a");
-		rules_connection(r, &from, "dtn-a", &u);
-		from.state = SESSION_CLOSED;
-		from.merged_into = &into;
-		a.n = 0;
-		control_tick(ctl, 201 * S);
-		CHECK((o = heard(&a, "s8")) != NULL && o->opt == NW_OPT_STOP);
-		CHECK((o = heard(&a, "s9/1")) != NULL && strcmp(o->task_id, "task 9") == 0);
-		CHECK_INT(from.refs, 1);
-		into.state = SESSION_CLOSED;
-		control_tick(ctl, 202 * S);
-		CHECK_INT(into.refs, 1);
-	}
+/* A session turns out to be part of another session: its orders follow. */
+static void
+test_rule_follows_merge(void)
+{
+	struct session from = session_made(8, (char *)"xsp:1"),
+		       into = session_made(9, (char *)"task 9");
+	struct nw_subject u = { .src = "10.0.0.1", .dst = "10.0.0.2", .sport = 1, .dport = 2 };
+	const struct nw_order *o;
 
-	conf.escalate = false;
-	s.state = SESSION_OPEN;
-	a.n = 0;
-	rules_host(r, &s, "dtn-a");
-	CHECK(a.n == 0 && rules_idle(r));
-	control_leave(pa);
-	control_leave(pb);
-	control_leave(pp);
-	control_free(ctl);
-	conf_clear(&conf);
+	rules_host(net.r, &from, "dtn-a");
+	rules_connection(net.r, &from, "dtn-a", &u);
+	from.state = SESSION_CLOSED;
+	from.merged_into = &into;
+	net.a.n = 0;
+	control_tick(net.ctl, 201 * S);
+	CHECK((o = heard(&net.a, "s8")) != NULL && o->opt == NW_OPT_STOP);
+	CHECK((o = heard(&net.a, "s9/1")) != NULL && strcmp(o->task_id, "task 9") == 0);
+	CHECK_INT(from.refs, 1);
+	into.state = SESSION_CLOSED;
+	control_tick(net.ctl, 202 * S);
+	CHECK_INT(into.refs, 1);
+}
+
+static void
+test_rule(void)
+{
+	net_begin();
+	test_rule_begins();
+	test_rule_knows_both_ends();
+	test_rule_tells_late_provider();
+	test_rule_renews();
+	test_rule_follows_merge();
+	net.conf.escalate = false;
+	net.s.state = SESSION_OPEN;
+	net.a.n = 0;
+	rules_host(net.r, &net.s, "dtn-a");
+	CHECK(net.a.n == 0 && rules_is_idle(net.r));
+	net_end();
 }
 
 /* One line to the socket's other side; true when it begins with that. */

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/ingest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/box.h"
+#include "daemon/commit.h"
+#include "daemon/conf.h"
+#include "daemon/hostlist.h"
+#include "daemon/join.h"
+#include "daemon/origin.h"
+#include "daemon/rules.h"
+#include "daemon/session.h"
+#include "daemon/xsess.h"
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/log.h"
+
+enum { ROWS_AT_ONCE = 64 };
+
+/* --- sessions --- */
+
+/* Series of calipers and transfers make a session even without a task; series of hosts do not. */
+static bool
+event_is_transfer(const char *event_type)
+{
+	return strncmp(event_type, "nl:", 3) == 0 || strncmp(event_type, "nl.", 3) == 0 ||
+	    strncmp(event_type, "nw:", 3) == 0 || strncmp(event_type, "xfer", 4) == 0;
+}
+
+/* A host's series of somebody's transfer neither opens the session nor keeps it open. */
+static bool
+is_witness(const struct xsess *x, const struct series *sr)
+{
+	return x->for_host && !event_is_transfer(sr->event_type);
+}
+
+static struct session *
+session_of(struct xsess *x, const struct series *sr, const struct nw_meta *m)
+{
+	const char *task = sr->task_id != NULL ? sr->task_id : x->task_id;
+	struct nw_subject subject = m->subject;
+	struct join_clue clue = { .host_id = x->host->id,
+		.sess_id_hex = x->sess_id_hex,
+		.subject = &subject,
+		.event_type = m->event_type,
+		.xfer_id = m->subject.xfer_id };
+
+	if (task != NULL)
+		return is_witness(x, sr) ? session_find(x->box, task) : session_join(x->box, task);
+	if (!event_is_transfer(sr->event_type))
+		return NULL;
+	series_subject(sr, &subject);
+	if (clue.xfer_id == NULL && strncmp(m->event_type, "xfer", 4) == 0)
+		clue.xfer_id = m->id;
+	clue.current = x->session = session_now(x->session);
+	return join_find(x->box, &clue);
+}
+
+/* --- series --- */
+
+static int documents_release(struct xsess *x, const char *mid);
+
+static int
+on_meta(void *arg, const struct nw_meta *m)
+{
+	struct nw_meta_rec rec = { 0 };
+	struct xsess *x = arg;
+	struct series *sr;
+	bool is_new;
+	int rc;
+
+	if ((rc = origin_series_add(x->origin, m, &sr, &is_new)) < 0)
+		return rc;
+	if (!is_new)
+		return NW_OK;
+	sr->witness = is_witness(x, sr);
+	if ((sr->session = session_of(x, sr, m)) != NULL && !sr->witness) {
+		xsess_bind(x, sr->session);
+		rules_connection(x->box->rules, sr->session, x->host->name, &m->subject);
+	}
+	sr->meta_id = x->box->next.meta++;
+	rec.id = sr->meta_id;
+	rec.session_id = sr->session != NULL ? sr->session->id : 0;
+	rec.host_id = x->host->id;
+	rec.xsp_id = x->id;
+	rec.mid = m->id;
+	rec.pid = m->pid;
+	rec.event_type = m->event_type;
+	rec.subject_json = sr->inherited_json != NULL ? sr->inherited_json : m->subject_json;
+	rec.params_json = m->params_json;
+	rec.first_wall_ns = nw_wall_ns();
+	rec.raw = m->raw;
+	rec.raw_len = m->raw_len;
+	if ((rc = nw_batch_meta(commit_batch(x->box->commit), &rec)) < 0)
+		return rc;
+	return documents_release(x, m->id);
+}
+
+static bool
+fields_fit(const struct xsess *x, const struct nw_data *d)
+{
+	return x->origin->catalog.n_fields + d->n_fields <= x->box->conf->max_series_per_session;
+}
+
+/* Gives the series a layout with its old fields and the new ones of d; older rows keep the old
+ * layout. */
+static int
+layout_renew(struct xsess *x, struct series *sr, const struct nw_data *d)
+{
+	struct layout *l = &sr->layout;
+	struct nw_layout_rec rec;
+	int rc;
+
+	if (sr->n_layouts >= CATALOG_LAYOUTS_MAX ||
+	    (!fields_fit(x, d) && (!origin_make_room(x->origin, sr) || !fields_fit(x, d))))
+		return NW_ETOOBIG;
+	if ((rc = layout_extend(&x->origin->catalog, sr, d)) < 0)
+		return rc;
+	l->id = x->box->next.layout++;
+	rec.id = l->id;
+	rec.meta_id = sr->meta_id;
+	rec.n_fields = l->n_fields;
+	rec.fields = (const char *const *)l->fields;
+	return nw_batch_layout(commit_batch(x->box->commit), &rec);
+}
+
+/* Rows in the layout's order: d's own rows if d has that order. NULL: no memory. */
+static const double *
+rows_place(struct xsess *x, const struct layout *l, const struct nw_data *d, const uint32_t *where,
+    size_t first, size_t n)
+{
+	const double *from = d->values + first * d->n_fields;
+	struct ingest *in = &x->in;
+	double *grown;
+	size_t i, k;
+
+	for (i = 0; i < d->n_fields && where[i] == i; i++)
+		continue;
+	if (i == l->n_fields)
+		return from;
+	if (n * l->n_fields > in->scatter_cap) {
+		if ((grown = realloc(in->scatter, n * l->n_fields * sizeof(*grown))) == NULL)
+			return NULL;
+		in->scatter = grown;
+		in->scatter_cap = n * l->n_fields;
+	}
+	for (i = 0; i < n * l->n_fields; i++)
+		in->scatter[i] = NAN;
+	for (i = 0; i < n; i++)
+		for (k = 0; k < d->n_fields; k++)
+			in->scatter[i * l->n_fields + where[k]] = from[i * d->n_fields + k];
+	return in->scatter;
+}
+
+/* Appends rows in slices: memory does not depend on the number of rows in a document. */
+static int
+rows_append(struct xsess *x, struct series *sr, const struct nw_data *d, const uint32_t *where)
+{
+	int64_t t[ROWS_AT_ONCE];
+	const double *rows;
+	size_t i, n, first;
+	int rc = NW_OK;
+
+	for (first = 0; first < d->n_rows && rc == NW_OK; first += n) {
+		n = d->n_rows - first < ROWS_AT_ONCE ? d->n_rows - first : ROWS_AT_ONCE;
+		for (i = 0; i < n; i++)
+			t[i] = series_row_time(sr, d, first + i, x->in.now_wall_ns);
+		if ((rows = rows_place(x, &sr->layout, d, where, first, n)) == NULL)
+			return NW_ENOMEM;
+		rc = nw_batch_rows(commit_batch(x->box->commit), sr->layout.id, sr->layout.n_fields,
+		    n, t, rows, d->hist, d->hist_len);
+	}
+	return rc;
+}
+
+/* Data whose metadata has not arrived: a document waits for the metadata, if there is room. */
+static int
+data_hold(struct xsess *x, const struct nw_data *d)
+{
+	int rc = NW_EFULL;
+
+	if (x->in.doc != NULL)
+		rc = catalog_hold(&x->origin->catalog, d->mid, x->in.opt, x->in.doc, x->in.doc_len);
+	if (rc == NW_OK)
+		counter_add(&x->box->counters.held_documents, 1);
+	else
+		counter_add(&x->box->counters.data_without_metadata, 1);
+	return NW_OK;
+}
+
+static int
+on_data(void *arg, const struct nw_data *d)
+{
+	struct xsess *x = arg;
+	struct series *sr;
+	uint32_t where[CATALOG_FIELDS_MAX];
+	int rc;
+
+	if (x->in.only_mid != NULL && strcmp(x->in.only_mid, d->mid) != 0)
+		return NW_OK; /* taken when the document came, or held by itself */
+	if (!data_times_are_sane(d))
+		return NW_EPROTO;
+	if ((sr = catalog_series_of(&x->origin->catalog, d)) == NULL)
+		return data_hold(x, d);
+	if (d->n_fields > CATALOG_FIELDS_MAX)
+		return NW_ETOOBIG;
+	if (!layout_map(&sr->layout, d, where)) {
+		if ((rc = layout_renew(x, sr, d)) < 0)
+			return rc;
+		layout_map(&sr->layout, d, where);
+	}
+	if (sr->layout.n_fields == 0)
+		return NW_OK;
+	if ((rc = rows_append(x, sr, d, where)) < 0)
+		return rc;
+	x->samples += d->n_rows * d->n_fields;
+	counter_add(&x->box->counters.samples, d->n_rows * d->n_fields);
+	if ((sr->session = session_now(sr->session)) != NULL && !is_witness(x, sr))
+		session_touch(sr->session, x->in.now_wall_ns);
+	return NW_OK;
+}
+
+/* Metadata has come: takes the documents that waited for it. */
+static int
+documents_release(struct xsess *x, const char *mid)
+{
+	struct nw_doc_sink sink = { .arg = x, .on_meta = on_meta, .on_data = on_data };
+	const uint8_t *outer = x->in.doc;
+	struct nw_doc_decoder *decoder;
+	const char *why = NULL;
+	uint8_t *doc;
+	uint16_t opt;
+	size_t len;
+	int rc = NW_OK;
+
+	if (x->origin->catalog.held == NULL)
+		return NW_OK;
+	/* The decoder in use has the metadata in its memory: another one reads held documents. */
+	if ((decoder = nw_doc_decoder_new(NULL)) == NULL)
+		return NW_ENOMEM;
+	x->in.doc = NULL; /* data that is still unknown now is not held again */
+	x->in.only_mid = mid;
+	while (rc != NW_ENOMEM &&
+	    (doc = catalog_held_take(&x->origin->catalog, mid, &opt, &len)) != NULL) {
+		rc = nw_doc_decode(decoder, opt, doc, len, &sink, &why);
+		free(doc);
+	}
+	x->in.only_mid = NULL;
+	x->in.doc = outer;
+	nw_doc_decoder_free(decoder);
+	return rc == NW_ENOMEM ? rc : NW_OK;
+}
+
+/* --- numbers --- */
+
+void
+ingest_number(struct xsess *x, uint64_t first_seq, uint64_t lost)
+{
+	x->in.next_seq = first_seq;
+	x->in.lost = lost;
+}
+
+/*
+ * Counts the documents that a provider lost before number seq, once, with the first document behind
+ * the gap: that document is new only once. A larger gap holds numbers that no document ever had.
+ */
+static void
+gap_note(struct xsess *x, uint64_t seq)
+{
+	uint64_t gap = seq - x->origin->accepted_seq - 1,
+		 lost = x->in.lost < gap ? x->in.lost : gap;
+
+	x->in.lost = 0;
+	if (lost == 0)
+		return;
+	x->dropped = lost < INT64_MAX - x->dropped ? x->dropped + lost : INT64_MAX;
+	counter_add(&x->box->counters.dropped_documents, lost);
+	log_warnx("document.gap peer=%s host=%s dropped=%llu", x->wire.name, x->host->name,
+	    (unsigned long long)lost);
+	xsess_write(x);
+}
+
+/* A data document of a provider has a number; a document that was taken before is dropped. */
+static bool
+document_is_new(struct xsess *x)
+{
+	uint64_t seq;
+
+	if (!x->hello)
+		return true;
+	seq = x->in.next_seq++;
+	if (seq <= x->origin->accepted_seq) {
+		x->in.lost = 0;
+		counter_add(&x->box->counters.duplicates, 1);
+		return false;
+	}
+	gap_note(x, seq);
+	x->origin->accepted_seq = seq;
+	return true;
+}
+
+/* --- documents --- */
+
+static int
+document_decode(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why)
+{
+	struct nw_doc_sink sink = { .arg = x, .on_meta = on_meta, .on_data = on_data };
+	int rc;
+
+	x->in.now_wall_ns = nw_wall_ns();
+	x->in.opt = opt;
+	x->in.doc = data;
+	x->in.doc_len = len;
+	*why = NULL;
+	rc = nw_doc_decode(x->box->decoder, opt, data, len, &sink, why);
+	x->in.doc = NULL;
+	if (*why == NULL)
+		*why = rc == NW_ETOOBIG ? "too many series in one session" : nw_strerror(rc);
+	return rc;
+}
+
+/* A bad document is the sender's loss, not the session's end. */
+static void
+document_reject(struct xsess *x, uint16_t opt, const char *why)
+{
+	x->rejected++;
+	counter_add(&x->box->counters.rejected_documents, 1);
+	log_debug("document.reject peer=%s opt=0x%02x why=\"%s\"", x->wire.name, opt, why);
+}
+
+int
+ingest_document(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why)
+{
+	bool numbered = (opt == NW_OPT_DATA || opt == NW_OPT_BATCH) && x->hello;
+	uint64_t accepted = x->origin->accepted_seq;
+	int rc;
+
+	x->docs++;
+	x->bytes += len;
+	counter_add(&x->box->counters.documents, 1);
+	if (numbered && !document_is_new(x))
+		return NW_OK;
+	if ((rc = document_decode(x, opt, data, len, why)) == NW_ENOMEM) {
+		x->origin->accepted_seq = accepted; /* the provider sends the document again */
+		return rc;
+	}
+	if (opt == NW_OPT_XFER_END && (x->session = session_now(x->session)) != NULL)
+		session_end(x->session);
+	if (numbered)
+		commit_note_origin(x->box->commit, x->origin);
+	if (rc < 0)
+		document_reject(x, opt, *why);
+	commit_check(x->box->commit);
+	return NW_OK;
+}
+
+void
+ingest_clear(struct xsess *x)
+{
+	free(x->in.scatter);
+}

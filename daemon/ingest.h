@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Documents of one XSP session, to rows of the current batch. */
+#ifndef INGEST_H
+#define INGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct xsess;
+
+/*
+ * Takes one document. A bad document is counted and dropped, and the session goes on: NW_OK.
+ * NW_ENOMEM with static *why: the caller ends the connection, and the provider sends the document
+ * again.
+ */
+int
+ingest_document(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why);
+/* HELLO began the numbering: the next data document is first_seq; the provider lost `lost` before. */
+void ingest_number(struct xsess *x, uint64_t first_seq, uint64_t lost);
+void ingest_clear(struct xsess *x);
+
+#endif
