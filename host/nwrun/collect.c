@@ -191,9 +191,7 @@ proc_is_due(const struct collect *c, unsigned index, int64_t now_mono_ns)
 
 	/* a look that comes a little early ends the interval: the next look would make the
 	 * interval twice as long */
-	return now_mono_ns - c->watch[index].window_begin_mono_ns >=
-	    interval_ns - interval_ns / 20 &&
-	    window_is_ready(c, index);
+	return now_mono_ns - c->watch[index].window_begin_mono_ns >= interval_ns - interval_ns / 20;
 }
 
 /* Nobody can ask for a process in another pid name space: the process's own word counts then,
@@ -231,6 +229,8 @@ proc_judge(struct collect *c, unsigned index, bool final, int64_t now_mono_ns)
 		w->todo = WATCH_GONE;
 	else if (proc_is_due(c, index, now_mono_ns))
 		w->todo = WATCH_DUE;
+	if (w->todo != WATCH_NOTHING && !window_take_late(c, index, w->todo == WATCH_GONE))
+		w->todo = WATCH_NOTHING;
 	if (w->todo != WATCH_NOTHING)
 		w->epoch = atomic_fetch_add(&p->epoch, 1);
 	return alive && !w->foreign;

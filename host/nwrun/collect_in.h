@@ -14,6 +14,8 @@ struct lane_seen {
 	uint32_t *hist;   /* counts at the last look; NULL: all zero */
 	uint64_t ops;
 	uint32_t pending_epoch; /* epoch of a bank found half written; 0 when no bank is owed */
+	bool has_late;          /* `late` is an owed bank, for the next window */
+	struct nwshm_bank late;
 };
 
 struct thread_seen {
@@ -126,9 +128,12 @@ id_make(char out[UUID_BYTES])
  */
 void window_collect(struct collect *c, unsigned index, unsigned stage, uint32_t epoch, bool final,
     int64_t now_mono_ns, struct stage_window *out);
-/* False while a bank of the last interval is still being written: then no other interval may
- * end. */
-bool window_is_ready(const struct collect *c, unsigned index);
+/*
+ * Fetches the banks that were half written when the last interval ended. The epoch after the next
+ * one writes over them, so an interval may end only after this call. False while a bank is still
+ * being written; with `final` a half-written bank counts as it is.
+ */
+bool window_take_late(struct collect *c, unsigned index, bool final);
 /*
  * Sums waiting times of all threads of the process, by enum nwshm_wait, and adds to its watch the
  * use of pipes and the bytes of no stage, since the last call.

@@ -99,9 +99,9 @@ lane_take_banks(const struct nwshm_lane *l, struct lane_seen *seen, uint32_t epo
 {
 	const struct nwshm_bank *b;
 
-	if (seen->pending_epoch != 0 && (b = bank_of(l, seen->pending_epoch)) != NULL)
-		bank_merge(w, b);
-	seen->pending_epoch = 0;
+	if (seen->has_late)
+		bank_merge(w, &seen->late);
+	seen->has_late = false;
 	if ((b = bank_of(l, epoch)) == NULL)
 		return;
 	if (final || lane_is_settled(l))
@@ -201,18 +201,35 @@ window_collect(struct collect *c, unsigned index, unsigned stage, uint32_t epoch
 	out->w.hist = out->w.n > 0 ? out->hist : NULL;
 }
 
+static bool
+lane_take_late(const struct nwshm_lane *l, struct lane_seen *seen, bool final)
+{
+	const struct nwshm_bank *b;
+
+	if (seen->pending_epoch == 0)
+		return true;
+	if (!final && !lane_is_settled(l))
+		return false;
+	if ((b = bank_of(l, seen->pending_epoch)) != NULL) {
+		seen->late = *b;
+		seen->has_late = true;
+	}
+	seen->pending_epoch = 0;
+	return true;
+}
+
 bool
-window_is_ready(const struct collect *c, unsigned index)
+window_take_late(struct collect *c, unsigned index, bool final)
 {
 	uint32_t used = atomic_load(&c->shm->threads_used), i;
+	bool ready = true;
 	unsigned stage;
 
 	for (i = 0; i < used; i++)
 		for (stage = 0; owns(c->shm, i, index) && stage < NWSHM_LANES; stage++)
-			if (c->thread[i].lane[stage].pending_epoch != 0 &&
-			    !lane_is_settled(&c->shm->thread[i].lane[stage]))
-				return false;
-	return true;
+			ready &= lane_take_late(
+			    &c->shm->thread[i].lane[stage], &c->thread[i].lane[stage], final);
+	return ready;
 }
 
 /*

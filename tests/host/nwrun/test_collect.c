@@ -8,6 +8,8 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -366,6 +368,49 @@ test_late_bank(void)
 	teardown();
 }
 
+/* A writer that leaves a bank half done, and later finds its place in the epoch after the next. */
+struct late_writer {
+	struct nwshm_thread *t;
+	struct nwshm_proc *p;
+};
+
+static void *
+late_writer_body(void *arg)
+{
+	static const double v[] = { 1000 }, d[] = { 1 };
+	struct late_writer *w = arg;
+
+	while (atomic_load(&w->p->epoch) < 3)
+		sched_yield();
+	fill_bank(w->t, NWSHM_DISK_READ, 3, v, d, 1);
+	return NULL;
+}
+
+/* The third epoch writes where the first did, as soon as the second has ended: the bank of the
+ * first is fetched before. */
+static void
+test_late_bank_is_reused(void)
+{
+	static const double v[] = { 100, 200 }, d[] = { 1000, 2000 };
+	struct late_writer w;
+	const struct said *s;
+	pthread_t thread;
+
+	setup();
+	w.p = add_proc(0, getpid());
+	w.t = add_thread(0, 0);
+	fill_bank(w.t, NWSHM_DISK_READ, 1, v, d, 2);
+	atomic_store(&w.t->lane[NWSHM_DISK_READ].seq, 1);
+	collect_look(c, t0 + 100 * MS, 1);
+	atomic_store(&w.t->lane[NWSHM_DISK_READ].seq, 2);
+	CHECK(pthread_create(&thread, NULL, late_writer_body, &w) == 0);
+	collect_look(c, t0 + 200 * MS, 2); /* the writer runs while the look lets time pass */
+	pthread_join(thread, NULL);
+	collect_look(c, t0 + 300 * MS, 3);
+	CHECK((s = said_stage(getpid(), "disk.read")) != NULL && s->sum.v.sum == 1300);
+	teardown();
+}
+
 /* One receive that blocks for 250 ms is busy in all three windows it passes through; then it
  * ends. */
 static void
@@ -692,6 +737,7 @@ main(void)
 	test_windows();
 	test_exit();
 	test_late_bank();
+	test_late_bank_is_reused();
 	test_unfinished();
 	test_waits();
 	test_pipes();
