@@ -12,7 +12,10 @@
 #include "narrows/format.h"
 #include "narrows/result_keys.h"
 
-/* Takes doc. Doubles are written so that they read back exactly. */
+/*
+ * Takes the reference of doc. Doubles are written with 17 digits, so that readers get the same
+ * bits.
+ */
 static int
 put_document(struct evbuffer *out, json_t *doc)
 {
@@ -24,7 +27,7 @@ put_document(struct evbuffer *out, json_t *doc)
 	return rc;
 }
 
-/* NULL, text that is no UTF-8, and numbers that are none become null. */
+/* A text, or null for NULL and for text that is not UTF-8. */
 static json_t *
 text_or_null(const char *text)
 {
@@ -147,7 +150,7 @@ api_session(struct evbuffer *out, struct store_reader *r, int64_t id)
 	return store_session_get(r, id, on_one, out);
 }
 
-/* Each field of struct nw_health that is a plain counter, by its own name. */
+/* Each plain counter of struct nw_health under the name of its field. */
 #define COUNTER(name)                                   \
 	{                                               \
 #name, offsetof(struct nw_health, name) \
@@ -188,7 +191,7 @@ static const struct {
 };
 #undef COUNTER
 
-/* Rows, and what becomes of them with age; what left each since the start. */
+/* Rows and roll-ups: bytes of each tier, and how many rows left the tier since the start. */
 static json_t *
 tiers_array(const struct store_stats *s)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The JSON side of the pages. Each writes one document, or returns NW_E* and then nothing it wrote
- * counts. */
+/*
+ * The JSON side of the pages. Each function writes one document. After a return of NW_E* the output
+ * is incomplete and must be dropped.
+ */
 #ifndef NARROWS_WEB_API_H
 #define NARROWS_WEB_API_H
 
@@ -14,8 +16,10 @@ struct evbuffer;
 enum { PAGE_OF_SESSIONS = 50 }; /* sessions in one list, here and on the page */
 
 int api_sessions(struct evbuffer *out, struct store_reader *r, int64_t before_id);
-/* The result document as stored. A session without one: its state, so that a program can wait for
- * the rest. */
+/*
+ * The result document as stored. Without a result: the state of the session, so that a program can
+ * wait for the rest.
+ */
 int api_session(struct evbuffer *out, struct store_reader *r, int64_t id);
 /* NULL: the box does not tell */
 int api_health(struct evbuffer *out, const struct nw_health *health);

@@ -15,9 +15,9 @@
 #include "narrows/clock.h"
 
 enum {
-	/* more than a whole request: what a client sends beyond is not read */
+	/* input limit of a connection, more than a whole request: further bytes stay unread */
 	INPUT_MAX_BYTES = 16384,
-	ADDRESS_BYTES = 8 /* as much of one as counts */
+	ADDRESS_BYTES = 8 /* bytes of an IPv6 address that count */
 };
 
 /*
@@ -28,10 +28,9 @@ enum {
 enum conn_state { CONN_FREE, CONN_ASKING, CONN_REFUSED, CONN_ANSWERING, CONN_STREAMING };
 
 /*
- * We hold a reference of our own; evhttp takes its callbacks off when it is done with a connection
- * and tells the client so. The descriptor must stay ours until we let go as well, or the next
- * connection gets the same number while libevent still watches the old one: hence
- * BEV_OPT_CLOSE_ON_FREE.
+ * A reference of our own: evhttp takes its callbacks off when a connection is done. The descriptor
+ * must stay open until we let go as well, or the next connection gets the same number while
+ * libevent still watches the old one: hence BEV_OPT_CLOSE_ON_FREE.
  */
 struct conn {
 	struct conns *owner;
@@ -39,7 +38,7 @@ struct conn {
 	struct evbuffer_cb_entry *on_output; /* while ASKING or REFUSED */
 	enum conn_state state;
 	int64_t since_mono_ns;
-	bool placed;                        /* its address is known and was counted */
+	bool placed;                        /* whether the address is known and was counted */
 	uint8_t address[1 + ADDRESS_BYTES]; /* after the family */
 };
 
@@ -75,7 +74,7 @@ is_abandoned(struct bufferevent *bev)
 	return on_event == NULL;
 }
 
-/* Nobody waits for an answer of ours on it. */
+/* No answer of the web room is expected on this connection any more. */
 static bool
 is_spare(const struct conn *conn)
 {
@@ -119,8 +118,9 @@ is_late(const struct conns *c, const struct conn *conn, int64_t now_mono_ns)
 }
 
 /*
- * evhttp answers what is not HTTP, or too big, without asking us, and leaves the connection open.
- * Its first words are the status line, and what we add stands behind that.
+ * evhttp answers input that is not HTTP, or too big, without asking the web room, and leaves the
+ * connection open. The first line of such an answer is the status line; our headers go behind that
+ * line.
  */
 static void
 on_output(struct evbuffer *output, const struct evbuffer_cb_info *info, void *arg)
@@ -134,10 +134,11 @@ on_output(struct evbuffer *output, const struct evbuffer_cb_info *info, void *ar
 		conn->owner->stats.malformed++;
 		evbuffer_add(output, conn->owner->headers, strlen(conn->owner->headers));
 	} else if (conn->state == CONN_REFUSED && evbuffer_get_length(output) == 0)
-		shutdown(bufferevent_getfd(conn->bev), SHUT_WR); /* the next sweep closes it */
+		/* the next sweep closes the connection */
+		shutdown(bufferevent_getfd(conn->bev), SHUT_WR);
 }
 
-/* --- all of them --- */
+/* --- the list of connections --- */
 
 static void
 abandoned_release(struct conns *c)
@@ -149,7 +150,7 @@ abandoned_release(struct conns *c)
 			conn_release(conn);
 }
 
-/* Of those without a question, the one that has been there longest; address NULL: of any. */
+/* The oldest connection without a request, of one address, or of any address for NULL. */
 static struct conn *
 spare_oldest(struct conns *c, const uint8_t *address)
 {
@@ -165,8 +166,10 @@ spare_oldest(struct conns *c, const uint8_t *address)
 	return oldest;
 }
 
-/* Among many answers those few that are about to ask should not have to go for each other: then who
- * comes waits. */
+/*
+ * A connection that has just come may be about to ask. While many others are being answered, the
+ * few new connections should not displace each other: the newest then waits.
+ */
 static bool
 is_open(const struct conns *c)
 {
@@ -177,7 +180,7 @@ is_open(const struct conns *c)
 	return c->n < c->limits.max || (c->n == c->limits.max && n_spare > c->limits.max / 4);
 }
 
-/* While nobody can be let in it is looked more often whether somebody can. */
+/* Sweeps come more often while the port is full. */
 static void
 listener_set(struct conns *c)
 {
@@ -191,7 +194,7 @@ listener_set(struct conns *c)
 		arm_sweep(c, c->limits.sweep_ns);
 }
 
-/* Forgets what has ended and ends what is late. */
+/* Forgets ended connections and ends late ones. */
 static void
 on_sweep(evutil_socket_t fd, short what, void *arg)
 {
@@ -248,8 +251,10 @@ address_count(const struct conns *c, const uint8_t *address)
 	return n;
 }
 
-/* Over its address's limit a new connection takes the place of one that has not asked, or is that
- * one itself. */
+/*
+ * Above the limit of its address, a new connection takes the place of one without a request, or is
+ * closed itself.
+ */
 static void
 on_fresh(evutil_socket_t fd, short what, void *arg)
 {
@@ -269,7 +274,7 @@ on_fresh(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-/* --- what evhttp calls --- */
+/* --- callbacks of evhttp --- */
 
 static struct bufferevent *
 make_plain(struct event_base *base, void *arg)
@@ -291,7 +296,7 @@ room_make(struct conns *c)
 	conn_end(oldest);
 }
 
-/* evhttp sets its callbacks after this returns: nothing may look for them before. */
+/* evhttp sets its callbacks after this function returns: the first read must come later */
 static struct bufferevent *
 on_connection(struct event_base *base, void *arg)
 {
@@ -318,13 +323,13 @@ on_connection(struct event_base *base, void *arg)
 	return bev;
 }
 
-/* --- what the web room calls --- */
+/* --- calls of the web room --- */
 
 struct conns *
 conns_new(struct event_base *base, struct evhttp *http, struct evhttp_bound_socket *bound,
     const struct conns_limits *limits, const char *headers)
 {
-	/* one may have been accepted when the last one had asked */
+	/* a connection may have been accepted when the last request had come */
 	size_t n_slots = limits->max + 1;
 	struct conns *c = calloc(1, sizeof(*c) + n_slots * sizeof(c->conn[0]));
 

@@ -75,7 +75,7 @@ json_append(bson_t *out, const char *key, const json_t *v)
 	}
 }
 
-/* What was sent has types that JSON does not tell apart. */
+/* `sent` tells types apart that JSON does not. */
 static void
 object_append(bson_t *out, const json_t *object, const bson_t *sent)
 {
@@ -88,7 +88,7 @@ object_append(bson_t *out, const json_t *object, const bson_t *sent)
 	else json_append(out, key, v);
 }
 
-/* What was sent under the first of these names. */
+/* The document or array that was sent under the first of these names. */
 static bool
 part_find(const bson_t *sent, const char *const *names, bson_t *part)
 {
@@ -106,7 +106,7 @@ part_find(const bson_t *sent, const char *const *names, bson_t *part)
 			if (BSON_ITER_HOLDS_DOCUMENT(&at))
 				bson_iter_document(&at, &len, &data);
 			else if (BSON_ITER_HOLDS_ARRAY(
-				     &at)) /* some declared one and named its keys */
+				     &at)) /* some senders declared an array and named its keys */
 				bson_iter_array(&at, &len, &data);
 			else
 				return false;
@@ -115,7 +115,7 @@ part_find(const bson_t *sent, const char *const *names, bson_t *part)
 	return false;
 }
 
-/* The record's may be more than was sent: what a metadata inherits. */
+/* The record may hold more than was sent: inherited parameters. */
 static void
 part_append(
     bson_t *out, const char *key, const bson_t *sent, const char *const *names, const char *json)
@@ -159,7 +159,7 @@ document_meta(bson_t *out, unsigned generation, const struct walk_meta *m, const
 
 /* --- data --- */
 
-/* One rounding, where dividing the nanoseconds would round twice. */
+/* Dividing in one step would round twice. */
 static double
 seconds(int64_t t_wall_ns)
 {
@@ -181,8 +181,8 @@ time_append(bson_t *out, int64_t t_wall_ns)
 }
 
 /*
- * A missing value is NaN, as originals write it, and not left out: so a reader learns all fields of
- * a series from its first row, in their order. count is an integer in all of them.
+ * A missing value is written as NaN, as original clients write missing values: so a reader learns
+ * all fields of a series, and their order, from the first row. count is always an integer.
  */
 static void
 field_append(bson_t *out, const char *name, double value)
@@ -220,7 +220,10 @@ dotted(const char *name, char buf[8])
 	return name;
 }
 
-/* The number of the sample at this time, if a reader makes this very time of it; or -1. */
+/*
+ * The number of the sample at this time, if a reader computes the same time from that number, else
+ * -1.
+ */
 static int32_t
 sample_number(const struct document_series *s, int64_t t_wall_ns)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measurement documents in BSON, as peers send them, from what is stored. xsp/doc.c has the
- * generations, and reads all of this. libbson ends the program when memory ends, as the box does.
+ * Measurement documents in BSON, in the generations that peers send, made from stored rows.
+ * xsp/doc.c describes and reads the generations. libbson ends the program when memory runs out, as
+ * the box does.
  */
 #ifndef NARROWS_WEB_DOCUMENT_H
 #define NARROWS_WEB_DOCUMENT_H
@@ -16,33 +17,39 @@
 
 enum { DOCUMENT_G1 = 1, DOCUMENT_G2, DOCUMENT_G3 };
 
-/* Which one a metadata as sent is of. Generation 4 counts as 3: neither needs an envelope around it
- * to be understood. */
+/*
+ * The generation of a metadata as it was sent. Generation 4 counts as 3: both are understood
+ * without an envelope.
+ */
 unsigned document_generation(const bson_t *sent);
 
 /*
- * One metadata in a generation. Subject and parameters are the record's, with the types that `sent`
- * has them in. field: a series of this field alone, child of the metadata; NULL: all of it.
+ * Writes one metadata in a generation. Subject and parameters are the record's, with the types of
+ * `sent`. With a field: a series of this field alone, child of the metadata. Field NULL: the
+ * metadata itself.
  */
 void document_meta(bson_t *out, unsigned generation, const struct walk_meta *m, const bson_t *sent,
     const char *field);
 
-/* One row in the shape of its generation. */
+/* Writers of one row, one for each generation. */
 struct document_series {
 	const char *mid, *event_type;
-	bool shares_mid;   /* with others, so that data have to say of which event type they are */
-	double ts_s, dt_s; /* generation 1: times are ts + sample number * dt; NaN: they are not */
+	bool shares_mid; /* several event types share the id, so data have to name theirs */
+	/* generation 1: times are ts_s + sample number * dt_s; NaN for all other times */
+	double ts_s, dt_s;
 };
 void document_row_g1(bson_t *out, const struct document_series *s, const struct merge_row *r);
 void document_row_g3(bson_t *out, const struct document_series *s, const struct merge_row *r);
-/* A time and a value; generation 2 has no more. field NULL: the metadata's only one. */
+/* A time and a value, all that generation 2 knows. Field NULL: the only field of the metadata. */
 void document_pair(bson_t *out, const struct document_series *s, const char *field,
     int64_t t_wall_ns, double value);
-/* Does a double of seconds, rounded to microseconds as readers do, keep this time? */
+/* Whether a double of seconds, rounded to microseconds as readers round, keeps this time. */
 bool document_time_fits(int64_t t_wall_ns);
 
-/* {version, meta: [...], data: [...]}: the items go into the list that is open, and document_end()
- * closes both. */
+/*
+ * {version, meta: [...], data: [...]}: items go into the open list; document_end() closes both
+ * lists.
+ */
 struct document_envelope {
 	bson_t whole, list;
 	bool is_data;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *	start --> slice --> wait until it is sent --> slice ... --> end
+ *	start --> slice --> wait until the slice is sent --> slice ... --> end
  *	                                  client gone --> forget
  *
- * An empty slice (many series, none with data) is followed by the next from the event loop, so
- * others get their turn.
+ * An empty slice (many series, none with data) is followed by the next slice from the event loop,
+ * so that other clients get their turn.
  */
 #include "web/download.h"
 
@@ -58,7 +58,9 @@ on_close(struct evhttp_connection *evcon, void *arg)
 
 	(void)evcon;
 	download_free(d);
-	/* evhttp has let go of a request whose client left: ending it frees it */
+	/*
+	 * evhttp has let go of a request whose client left: the end of the reply frees the request
+	 */
 	if (evhttp_request_get_connection(req) == NULL)
 		evhttp_send_reply_end(req);
 }
@@ -101,8 +103,7 @@ download_step(struct download *d)
 	int rc = export_next(d->export, add_to_slice, d, &done);
 
 	if (rc < 0) {
-		/* half a table must not look like a whole one: break the connection instead of
-		 * ending the body */
+		/* a broken connection, so that half a table does not look like a whole table */
 		struct evhttp_connection *evcon = evhttp_request_get_connection(d->req);
 
 		evhttp_connection_free(evcon); /* runs on_close */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A session's export on its way to one client: the next slice is made when the last one has
- * left. */
+/* A session's export on its way to one client: a slice is made when the slice before has left. */
 #ifndef NARROWS_WEB_DOWNLOAD_H
 #define NARROWS_WEB_DOWNLOAD_H
 

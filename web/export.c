@@ -6,7 +6,7 @@
 #include "narrows/err.h"
 #include "web/shape.h"
 
-enum { SLICE_METAS = 16 }; /* a slice ends after so many series even if they were empty */
+enum { SLICE_METAS = 16 }; /* series per slice, so that a slice ends even if all series are empty */
 
 /* --- series by series --- */
 
@@ -70,7 +70,7 @@ series_open(struct export *x, bool *done)
 	return rc;
 }
 
-/* Rows of the current series until it ends or the slice is full. */
+/* Writes rows of the current series until the series ends or the slice is full. */
 static int
 series_rows(struct export *x)
 {

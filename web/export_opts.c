@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the query of an export asks for, and the table of shapes. */
+/* Parses the query of an export; the table of all shapes stands here. */
 #include "narrows/export.h"
 
 #include <errno.h>

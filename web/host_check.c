@@ -48,7 +48,7 @@ is_listed(const char *name, const char *names)
 	return false;
 }
 
-/* By its whole name, or the first part of it, as neighbours say. */
+/* The machine's host name, whole or up to its first dot. */
 static bool
 is_own(const char *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whom a request means to talk to. A page of somebody else's can have its own name lead to a box
- * that only its visitors reach (DNS rebinding), and read it through their browsers: so the box
- * answers to its own names only.
+ * The Host check: whether a request is meant for this box. A foreign page can have its own name
+ * lead to a box that only the visitors of the page reach (DNS rebinding), and read the box through
+ * their browsers. So the box answers to its own names only.
  */
 #ifndef NARROWS_WEB_HOST_CHECK_H
 #define NARROWS_WEB_HOST_CHECK_H
@@ -10,10 +10,11 @@
 #include <stdbool.h>
 
 /*
- * host: "name", "name:port", "[v6]:port", as in the header Host. names: further ones, separated by
- * blanks; "any": all.
- * 0: us; 400: that is nothing; 421: somebody else. localhost and the machine's host name are always us, and addresses:
- * of the loopback interface, and unless on_loopback any other, since no page can choose them.
+ * `host` is the value of the header Host: "name", "name:port" or "[v6]:port". `names` are further
+ * names of the box, separated by blanks; "any" allows all names. Returns 0 for a name of the box,
+ * 400 for malformed text, 421 for another name. Names of the box are always localhost, the
+ * machine's host name, loopback addresses and, unless on_loopback, all other addresses: no page can
+ * choose addresses.
  */
 int host_check(const char *host, const char *names, bool on_loopback);
 

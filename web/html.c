@@ -50,7 +50,7 @@ utf8_length(const unsigned char *s)
 	return len;
 }
 
-/* C1 controls, U+200E/F, U+2028..202E, U+2066..2069, U+061C: they act instead of showing. */
+/* C1 controls, U+200E/F, U+2028..202E, U+2066..2069 and U+061C change how text is shown. */
 static bool
 acts_on_text(const unsigned char *s, size_t len)
 {
@@ -63,7 +63,7 @@ acts_on_text(const unsigned char *s, size_t len)
 	return s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9;
 }
 
-/* What stands for the character at s; NULL: itself. */
+/* Replacement of the character at s, or NULL: the character itself. */
 static const char *
 replacement(const unsigned char *s, size_t len, char picture[4])
 {

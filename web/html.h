@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one place that writes HTML. Markup is string constants (html_raw takes nothing else),
- * everything that is not is text or an attribute value and is escaped here. So a name can never
- * become markup, whoever chose it.
+ * The only place that writes HTML. Markup is string constants (html_raw takes nothing else);
+ * everything else is text or an attribute value and is escaped here. So no name can become markup.
  *
  * Bytes that are not UTF-8 become U+FFFD, control characters their visible pictures, and marks that
- * reorder text
- * (a name that reads backwards) U+FFFD.
+ * reorder text (names that read backwards) U+FFFD.
  */
 #ifndef NARROWS_WEB_HTML_H
 #define NARROWS_WEB_HTML_H

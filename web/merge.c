@@ -12,7 +12,7 @@ enum {
 	ROWS_MIN = 64,
 };
 
-/* One layout and the rows of it that are read but not handed out. */
+/* A layout and its buffered rows. */
 struct merge_layout {
 	int64_t id;
 	size_t n_fields;
@@ -25,7 +25,7 @@ struct merge_layout {
 	} * hist; /* per row; NULL: not wanted */
 	size_t cap, n, pos;
 	int64_t next_t; /* where reading goes on ... */
-	size_t skip;    /* ... after so many rows of exactly that time */
+	size_t skip;    /* rows of exactly that time to skip */
 	bool at_end;
 };
 
@@ -149,7 +149,7 @@ struct refill {
 	size_t skip;
 };
 
-/* Of row i of the block, which becomes the last of those kept. */
+/* Keeps the histogram of row i of the block, which becomes the last buffered row. */
 static int
 hist_keep(struct merge_layout *l, const struct store_block *b, size_t i)
 {
@@ -193,9 +193,9 @@ on_block(void *arg, const struct store_block *b)
 }
 
 /*
- * Reads on where the rows of this layout ended. Several rows may have that same time: they are
- * counted over. So is the rest of a step whose row was read: it has the time of that row, the last
- * one in it.
+ * Reads on where the buffered rows of this layout ended. Several rows may have that same time: the
+ * count of rows read is skipped. With a step, the rest of the step is skipped too, because its row
+ * has the time of the last row in the step.
  */
 static int
 layout_refill(struct merge *m, struct merge_layout *l)

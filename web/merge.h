@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rows of one metadata in time order. It has one layout per set of fields that arrived
- * together; they are merged by time here, ties in the layouts' order. Rows read but not handed out
- * take a fixed amount of memory; between calls no query is open, a merge remembers per layout how
- * far it is, and seeks.
+ * Rows of one metadata in time order. A metadata has one layout per set of fields that arrived
+ * together; rows of all layouts are merged by time, ties in the order of the layouts. Buffered rows
+ * take a fixed amount of memory. No query is open between calls: a merge remembers its place in
+ * each layout, and seeks.
  */
 #ifndef NARROWS_WEB_MERGE_H
 #define NARROWS_WEB_MERGE_H
@@ -18,7 +18,7 @@ struct merge;
 struct merge_row {
 	int64_t t_wall_ns;
 	size_t n_fields;
-	const char *const *labels; /* what label() made of each field's name */
+	const char *const *labels; /* results of label() for the names of the fields */
 	const double *values;      /* NaN: missing */
 	/* histogram of durations (narrows/hist.h), if asked for and there; or NULL */
 	const uint8_t *hist;
@@ -26,8 +26,9 @@ struct merge_row {
 };
 
 /*
- * step_ns: rows as if they had come once per so long (store_rows_at), 0: as they came. label's
- * result is free()d by the merge; NULL: no memory. The reader must outlive the merge.
+ * step_ns: rows as if one row had come per step (store_rows_at); 0: all rows. The merge frees
+ * results of `label` with free(); a NULL from `label` means: no memory. The reader must outlive the
+ * merge.
  */
 int merge_open(struct store_reader *r, int64_t meta_id, int64_t step_ns, int64_t t0_wall_ns,
     int64_t t1_wall_ns, char *(*label)(void *arg, const char *field), void *arg,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all pages share: the frame around them, and small pieces they repeat. The pages themselves
- * are below. */
+/* The frame around all pages, pieces that several pages use, and the pages themselves. */
 #ifndef NARROWS_WEB_PAGE_H
 #define NARROWS_WEB_PAGE_H
 
@@ -22,8 +21,9 @@ struct page_frame {
 void page_begin(struct html *h, const struct page_frame *f);
 void page_end(struct html *h);
 
-/* A name somebody else chose, as text; a long one loses its middle (the whole is its title). NULL:
- * nothing. */
+/*
+ * A name as text. A long name loses its middle and is whole in the title. Writes nothing for NULL.
+ */
 void page_name(struct html *h, const char *name);
 /* "a -> b" with a real arrow. */
 void page_route(struct html *h, const char *route);
@@ -31,13 +31,15 @@ void page_route(struct html *h, const char *route);
 void page_rate(struct html *h, double bytes_per_s);
 /* A time for people and machines. 0: "unknown". */
 void page_time(struct html *h, int64_t t_wall_ns);
-/* The same for a time that comes as ISO 8601 text in UTC; other text is shown as it is. */
+/* A time that comes as ISO 8601 text in UTC; other text is shown unchanged. */
 void page_stamp(struct html *h, const char *iso);
 /* One row of a list of names and values; the value is text. */
 void page_item(struct html *h, const char *name, const char *value);
 
-/* --- the pages. Each writes a whole page, or returns NW_E* and then nothing it wrote counts.
- * --- */
+/*
+ * --- the pages. Each function writes a whole page; after a return of NW_E* the output must be
+ * dropped. ---
+ */
 
 int page_sessions(struct html *h, struct store_reader *r, int64_t before_id);
 int page_session(struct html *h, struct store_reader *r, int64_t id);

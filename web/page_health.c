@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of the box for its operator: what is wrong first, then what it did. */
+/* The state of the box for its operator: problems first, then counters. */
 #include "web/page.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ item_count(struct html *h, const char *name, uint64_t v)
 	page_item(h, name, fmt_count(v).s);
 }
 
-/* Counters that should stay 0 stand out when they do not. */
+/* Counters that stand out unless they are 0. */
 static void
 item_fault(struct html *h, const char *name, uint64_t v)
 {

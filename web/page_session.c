@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The page of one session: answers in words first, numbers second, graphs third, raw data last. It
- * is one view of the result document; whatever the document lacks is said in words. The sections
- * are the table at the end.
+ * The page of one session: answers in words first, numbers second, graphs third, raw data last. The
+ * page is a view of the result document and says in words when a part of the document is absent.
+ * The table at the end lists the sections.
  */
 #include "web/page.h"
 
@@ -86,7 +86,7 @@ write_running(struct html *h, const json_t *doc)
 	html_raw(h, " seconds until the session ends.</p>");
 }
 
-/* "2 witnesses agree, 1 disagrees." Those without an opinion are listed with the others below. */
+/* "2 witnesses agree, 1 disagrees." Witnesses without an opinion are in the list below. */
 static void
 write_agreement(struct html *h, const json_t *witnesses)
 {
@@ -154,7 +154,7 @@ write_candidates(struct html *h, const json_t *verdict)
 	html_raw(h, ".</p>");
 }
 
-/* A sentence built from the fields, for documents that come without one. */
+/* A sentence made of the fields, for documents without a sentence. */
 static void
 write_sentence(struct html *h, const json_t *verdict, const char *stage)
 {
@@ -208,7 +208,7 @@ session_verdict(struct html *h, const json_t *doc)
 	html_raw(h, "</section>");
 }
 
-/* --- the size of the difference, and who else saw it --- */
+/* --- the size of the difference, and witnesses --- */
 
 static void
 session_effect(struct html *h, const json_t *doc)
@@ -279,7 +279,7 @@ session_witnesses(struct html *h, const json_t *doc)
 	html_raw(h, "</ul></section>");
 }
 
-/* --- how it was done --- */
+/* --- methods --- */
 
 static void
 item_seconds(struct html *h, const char *name, const json_t *object, enum result_key key)
@@ -370,7 +370,7 @@ write_links(struct html *h, int64_t id)
 
 /* --- the page --- */
 
-/* A section writes itself from the document, and says so when its part of it is missing. */
+/* A section writes a part of the document, or says that the part is absent. */
 static void (*const sections[])(struct html *h, const json_t *doc) = {
 	session_effect,
 	session_stages,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of sessions, newest first; on a fresh install, how to get the first one. */
+/* The list of sessions, newest first; on a fresh install, how to get a first session. */
 #include "web/page.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ write_verdict(struct html *h, const struct nw_session_rec *s, const struct nw_re
 		html_raw(h, "<span class=\"soft\">not analysed yet</span>");
 }
 
-/* A number, or the dash that means there is none. */
+/* A number, or a dash for an unknown number. */
 static void
 write_figure(struct html *h, double v, struct fmt text)
 {

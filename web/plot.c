@@ -56,7 +56,7 @@ add_tick(struct plot_axis *a, double v)
 		a->ticks[a->n_ticks++] = v;
 }
 
-/* The smallest range that covers, with ends at round digits. */
+/* Sets the smallest range with ends at round digits that covers the values. */
 static void
 fit_log_digits(struct plot_axis *a, int from, int to)
 {
@@ -78,7 +78,7 @@ fit_log_digits(struct plot_axis *a, int from, int to)
 		}
 }
 
-/* Whole decades; within two of them, digits. */
+/* Whole decades; below two decades, digits. */
 static void
 fit_log(struct plot_axis *a, unsigned want)
 {
@@ -143,7 +143,7 @@ plot_axis_place(const struct plot_axis *a, double v)
 
 /* --- values --- */
 
-/* Beyond any rate there is, so that no axis overflows. */
+/* Upper bound of all axes, beyond any rate, so that no axis overflows. */
 #define VALUE_MAX 1e30
 
 static bool
@@ -223,7 +223,7 @@ percent(struct html *h, double share)
 	html_raw(h, "%");
 }
 
-/* A linear axis shares one prefix, named once beside the title; decades carry their own. */
+/* A linear axis shares one prefix, named once beside the title; each decade has its own prefix. */
 static struct fmt
 y_tick_text(const struct drawing *d, double v)
 {
@@ -356,7 +356,7 @@ pen_to(struct pen *pen, long x, long y)
 	pen->down = pen->moved = true;
 }
 
-/* A value between two gaps is a line of no length: its round cap shows as a dot. */
+/* A value between two gaps is a line without length: the round cap shows as a dot. */
 static void
 pen_up(struct pen *pen, bool dot)
 {
@@ -416,7 +416,7 @@ write_use(struct html *h, const struct plot_line *line)
 	html_raw(h, "\"");
 }
 
-/* A few markers per line, shifted from line to line so that they do not cover each other. */
+/* A few markers per line, shifted from line to line so that markers do not cover each other. */
 static void
 write_line_markers(const struct drawing *d, const struct plot_line *line)
 {
@@ -440,7 +440,7 @@ write_line_markers(const struct drawing *d, const struct plot_line *line)
 	html_raw(h, "</g>");
 }
 
-/* The first line at any position, as drawn: straight between its points. */
+/* Height of the first line at any position, straight between its points as drawn. */
 static double
 line_at(const struct plot *p, double x)
 {
@@ -484,7 +484,7 @@ write_area(const struct drawing *d, const struct plot_area *area)
 	html_raw(d->h, "z\"/>");
 }
 
-/* At the highest point of its area. */
+/* The name of an area, at the area's highest point. */
 static void
 write_area_name(const struct drawing *d, const struct plot_area *area)
 {
@@ -554,7 +554,7 @@ write_lines(const struct drawing *d)
 		write_area_name(d, &d->p->areas[k]);
 }
 
-/* --- the words and the table around it --- */
+/* --- description and table --- */
 
 static void
 write_legend(struct html *h, const struct plot *p)
@@ -585,7 +585,7 @@ write_legend(struct html *h, const struct plot *p)
 	html_raw(h, "</ul>");
 }
 
-/* What each line does, for readers who hear the page. */
+/* One sentence per line, for readers who hear the page. */
 static void
 write_description(const struct drawing *d)
 {
@@ -713,7 +713,7 @@ plot_write_markers(struct html *h)
 	    "</defs></svg>");
 }
 
-/* Ends where the positions end, with the round ticks that lie between. */
+/* Sets ends at the ends of the positions, with the round ticks between. */
 static void
 axis_across(struct plot_axis *a, const struct plot *p)
 {
@@ -740,7 +740,7 @@ plot_write(struct html *h, const struct plot *p)
 	if (!find_range(p, &low, &high))
 		return;
 	if (p->n_areas > 0)
-		high *= 1.12; /* room for a name above its peak */
+		high *= 1.12; /* room for a name above a peak */
 	if (p->unit == PLOT_SHARE) {
 		low = 0;
 		high = fmax(high, 1);

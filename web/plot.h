@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Line plots, over time or anything else, as inline SVG: a figure with title, legend, axes, a
- * description for those who do not see it and the same data as a table.
+ * Line plots over time or other positions as inline SVG: a figure with title, legend, axes, a
+ * description for readers who do not see the drawing, and the same data as a table.
  *
- * The drawing takes the width it is given: horizontal positions are percentages, text and line
- * widths are pixels, so it reads the same on a phone. Plots of one page with the same time range
- * line up. Every line has a colour, a dash pattern and a marker of its own; any one of them is
- * enough to tell lines apart.
+ * The drawing takes all available width: horizontal positions are percentages, text and line widths
+ * are pixels, so a plot reads the same on a phone. Plots of one page with the same time range line
+ * up. Every line has a colour, a dash pattern and a marker; any of the three is enough to tell
+ * lines apart.
  */
 #ifndef NARROWS_WEB_PLOT_H
 #define NARROWS_WEB_PLOT_H
@@ -22,13 +22,13 @@ struct plot_line {
 	char name[160];  /* hostile: shown as text */
 	const double *y; /* one value per step; NaN: a gap */
 	unsigned style;  /* taken modulo PLOT_STYLES */
-	bool strong;     /* the one to look at */
+	bool strong;     /* drawn stronger than the other lines */
 };
 
 enum plot_unit { PLOT_BYTES_PER_S, PLOT_SHARE, PLOT_NUMBER };
 enum plot_across { PLOT_TIME, PLOT_DURATION, PLOT_VALUE };
 
-/* Below the first line from one position to another, with its name at its top. */
+/* An area below the first line from one position to another, with its name on top. */
 struct plot_area {
 	char name[16];
 	double from, to; /* may be infinite: to the edge */
@@ -45,7 +45,7 @@ struct plot {
 	double step_s;
 	size_t n;                 /* steps from time 0; step i covers i .. i + 1 */
 	const double *x;          /* or n rising positions instead of steps, not over time */
-	enum plot_across across;  /* what they are; durations are on a logarithmic axis */
+	enum plot_across across;  /* kind of the positions; durations are on a logarithmic axis */
 	const char *across_words; /* the table's first column */
 	const struct plot_line *lines;
 	size_t n_lines;
@@ -56,7 +56,7 @@ struct plot {
 	const char *marks_words;
 };
 
-/* Marker shapes that the plots of a page refer to: once, before the first plot. */
+/* Marker shapes, once per page before the first plot. */
 void plot_write_markers(struct html *h);
 void plot_write(struct html *h, const struct plot *p);
 bool plot_has_data(const struct plot *p);
@@ -71,8 +71,10 @@ struct plot_axis {
 };
 /* Covers low..high (finite) with round ticks, about `want` of them. Log: low > 0. */
 void plot_axis_fit(struct plot_axis *a, double low, double high, bool log, unsigned want);
-/* Round steps of time: 1, 2, 5 of a second or its decimals; 1, 2, 5, 10, 15, 30 minutes; hours.
- * high is kept as it is. */
+/*
+ * Round steps of time: 1, 2, 5 of a second or its decimals; 1, 2, 5, 10, 15, 30 minutes; hours.
+ * `high` stays unchanged.
+ */
 void plot_axis_fit_time(struct plot_axis *a, double high_s, unsigned want);
 double plot_axis_place(const struct plot_axis *a, double v); /* 0 at low .. 1 at high */
 

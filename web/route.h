@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which page an address means. Paths and queries are hostile: what is not exactly right is
- * nothing. */
+/*
+ * Which page an address means. Paths and queries are hostile: an address that is not exactly right
+ * is ROUTE_NONE.
+ */
 #ifndef NARROWS_WEB_ROUTE_H
 #define NARROWS_WEB_ROUTE_H
 
@@ -23,12 +25,12 @@ enum route_page {
 	ROUTE_ICON,
 };
 
-enum { ROUTE_LAST = 0 }; /* a session's id: the newest one, whichever that is */
+enum { ROUTE_LAST = 0 }; /* id that means the newest session */
 
 struct route {
 	enum route_page page;
 	int64_t id;        /* ROUTE_SESSION*: a session or ROUTE_LAST */
-	int64_t before;    /* ROUTE_SESSIONS*: ids below this; 0: from the newest */
+	int64_t before;    /* ROUTE_SESSIONS*: ids below this number; 0: from the newest */
 	const char *query; /* of an export: as given, the caller's */
 	bool bad;          /* 400: the query makes no sense */
 };
@@ -42,7 +44,7 @@ route_is_session(enum route_page page)
 /* ".csv" and so on, of a session's export; NULL of all else. */
 const char *route_export_ending(enum route_page page);
 
-/* query: what follows the '?', or NULL. */
+/* query: text behind the '?', or NULL. */
 struct route route_parse(const char *path, const char *query);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What limited a session, and since when: its segments between change points, in words. */
+/* The segments of a session between change points, in words: what limited each. */
 #include "web/page.h"
 
 #include <math.h>

@@ -39,8 +39,10 @@ number_or(const json_t *object, enum result_key key, double otherwise)
 	return isfinite(v) ? v : otherwise;
 }
 
-/* A curve that can be drawn: two points or more, rising positive times, finite heights. 0: there is
- * none. */
+/*
+ * Reads a curve that can be drawn: two points or more, rising positive times, finite heights.
+ * Returns the number of points, 0 without such a curve.
+ */
 static size_t
 read_curve(const json_t *entry, double x[POINTS_MAX], double y[POINTS_MAX])
 {
@@ -137,7 +139,7 @@ column_time(struct html *h, const json_t *row)
 	table_value(h, share, fmt_share(share));
 }
 
-/* What matters about it in one sentence: where the time went. */
+/* One sentence: which class took the time. */
 static void
 write_most(struct html *h, const json_t *classes)
 {

@@ -13,11 +13,13 @@
 
 enum { STEPS_MAX = 100000, LINES_MAX = 16, MARKS_MAX = 100 };
 
-/* Hosts start with the styles that stages rarely reach; the two values of a host are one solid and
- * one broken line. */
+/*
+ * Hosts start with styles that stages rarely reach; of the two values of a host the first is a
+ * solid line and the second a broken line.
+ */
 static const unsigned host_styles[PLOT_STYLES] = { 5, 6, 7, 3, 0, 1, 2, 4 };
 
-/* What is drawn from each entry of a list of the timeline. */
+/* Plots of the lists of the timeline. */
 static const struct timeline_plot {
 	const char *id, *title, *missing;
 	enum result_key list;
@@ -54,8 +56,10 @@ struct timeline {
 	size_t n_marks;
 };
 
-/* What an entry of the stages carried; acknowledgements and other small change are not drawn beside
- * a transfer. */
+/*
+ * The bytes of a stage's entry. Acknowledgements and other small change are not drawn beside a
+ * transfer.
+ */
 #define SMALL_CHANGE 0.01
 
 static double
@@ -134,7 +138,7 @@ name_host(struct plot_line *line, const json_t *entry, const char *words)
 	    line->name, sizeof(line->name), "%s%s", host != NULL ? host : "unnamed host", words);
 }
 
-/* Lines with at least one value. Their values go to `values`, LINES_MAX x n. */
+/* Collects lines with at least one value. Values go to `values`, LINES_MAX x n. */
 static size_t
 collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct plot_line *lines,
     double *values)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The few of a host's metrics that follow what its program delivered, and how far to trust that. */
+/* The few metrics of a host that follow the rate of its program, and how far to trust them. */
 #include "web/page.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { OPEN_MAX = 2, ENTRIES_MAX = 16, SCAN_MAX = 64, MEMBERS_MAX = 40 };
 
-/* R2 out of sample has no lower end; what is below this is as bad. */
+/* R2 out of sample has no lower bound; values below this are drawn as this. */
 static const double R2_FLOOR = -1;
 
 static const char *
@@ -23,7 +23,7 @@ text_or(const json_t *object, enum result_key key, const char *otherwise)
 	return text != NULL ? text : otherwise;
 }
 
-/* --- what was found, in words --- */
+/* --- the finding in words --- */
 
 static void
 write_share(struct html *h, const json_t *entry, enum result_key key)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The stages of a transfer: drawn as the pipe that the data ran through, as wide as each stage is
- * fast, and as a table with the numbers behind it.
+ * The stages of a transfer: a drawing of the pipe that the data ran through, as wide as each stage
+ * is fast, and a table with the numbers behind the drawing.
  */
 #include "web/page.h"
 
@@ -23,14 +23,14 @@ struct stage {
 	bool limits;
 };
 
-/* A rate that can stand on a logarithmic axis. */
+/* Whether a rate can stand on a logarithmic axis. */
 static bool
 is_rate(double v)
 {
 	return isfinite(v) && v > 0;
 }
 
-/* In the order of the document, which is that of the path. Returns how many. */
+/* Reads stages in the document's order, the order of the path. Returns the number of stages. */
 static size_t
 collect(const json_t *doc, struct stage stages[STAGES_MAX])
 {
@@ -87,8 +87,10 @@ shoulder(const struct stage *stages, size_t n, size_t i, int side)
 	return (stages[i].width + stages[(size_t)((long)i + side)].width) / 2;
 }
 
-/* One piece of the pipe, in a square of 100. It reaches a little into its neighbours, so that no
- * seam shows. */
+/*
+ * One piece of the pipe, in a square of 100. A piece reaches a little into its neighbours, so that
+ * no seam shows.
+ */
 static void
 write_pipe(struct html *h, const struct stage *stages, size_t n, size_t i_stage)
 {
@@ -117,7 +119,7 @@ write_pipe(struct html *h, const struct stage *stages, size_t n, size_t i_stage)
 	html_raw(h, "z\"/></svg>");
 }
 
-/* A host, or the two that a network stage lies between. */
+/* The host, or the two ends of a network stage. */
 static void
 write_where(struct html *h, const char *host)
 {

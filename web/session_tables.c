@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a session consists of and how well it was seen: clocks, data quality, files, connections. */
+/* Tables of a session: hosts and clocks, data quality, files, connections. */
 #include "web/page.h"
 
 #include <math.h>

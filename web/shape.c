@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text of an export on its way out, and what all shapes ask of it. */
+/* Text of an export on its way out, and questions that all shapes ask of an export. */
 #include "web/shape.h"
 
 #include <string.h>

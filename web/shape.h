@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one shape adds to the walk over a session's series (export.c). Either it says what stands
- * before every row of a series (prefix) and with every field (label), made once each, and writes
- * rows from those; or, when rows run across series, it makes slices of its own.
+ * A shape: how rows of a session's series become text. Most shapes give the text before every row
+ * of a series (prefix) and before every field (label), each made once per series, and write rows
+ * with both. A shape whose rows run across series makes slices by itself.
  */
 #ifndef NARROWS_WEB_SHAPE_H
 #define NARROWS_WEB_SHAPE_H
@@ -17,16 +17,19 @@ enum { SHAPE_SLICE_BYTES = 65536 };
 
 struct shape {
 	const char *name, *ending, *content_type;
-	const char *header;  /* first line, without its end; NULL: none */
-	bool hist;           /* rows with their histograms */
-	unsigned generation; /* of documents; 0: in which each was sent */
-	/* Both into a stream that is turned into text. prefix may put lines of its own first, with
-	 * shape_put(). */
+	const char *header; /* first line, without its end; NULL: no first line */
+	bool hist;          /* rows with their histograms */
+	/* generation of documents; 0: the generation in which each document was sent */
+	unsigned generation;
+	/*
+	 * Both write into a stream that becomes text. prefix may put lines of its own first, with
+	 * shape_put().
+	 */
 	int (*prefix)(struct export *x, FILE *f, const struct walk_meta *m);
 	void (*label)(
 	    const struct export *x, FILE *f, const struct walk_meta *m, const char *field);
 	int (*row)(struct export *x, const char *prefix, const struct merge_row *row);
-	/* Instead of those three: up to SHAPE_SLICE_BYTES of text. */
+	/* For shapes without those three: writes up to SHAPE_SLICE_BYTES of text. */
 	int (*slice)(struct export *x, bool *done);
 	int (*state_new)(struct export *x); /* NULL: no state */
 	void (*state_free)(void *state);
@@ -43,7 +46,7 @@ struct export
 	struct walk *walk;
 	void *state; /* the shape's own */
 	bool header_written;
-	const struct walk_meta *meta; /* being written, with its rows and prefix */
+	const struct walk_meta *meta; /* series in hand, with its rows and prefix */
 	struct merge *merge;
 	char *prefix;
 	export_write_fn *write;
@@ -58,7 +61,7 @@ int shape_puts(struct export *x, const char *text);
 int shape_end_line(struct export *x); /* as asked for */
 /* Of CSV cells, as asked for. */
 unsigned shape_cell_how(const struct export *x);
-/* The part of a series' rows that is asked for. */
+/* Begin and end of the requested part of a series' rows. */
 int64_t shape_t0(const struct export *x, const struct walk_meta *m);
 int64_t shape_t1(const struct export *x, const struct walk_meta *m);
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Documents, as peers send them, one after the other: BSON says itself how long it is. Each
- * metadata comes before its rows; where a sender has more than one of an id, data of all but the
- * first say their event type, too.
+ * Documents as peers send them, one after the other; each BSON document begins with its length.
+ * Each metadata comes before its rows. If a sender has several metadata of one id, data of all but
+ * the first name their event type.
  *
- *	{"sender":"...","host":"dtn1","task_id":"...","software":"..."}      all that follows is from that one
- *	{"version":"0.1","meta":[{metadata, byte for byte}],"data":[]}       generations 1 and 2
+ *	{"sender":"...","host":"dtn1","task_id":"...","software":"..."}  sender of all that follows
+ *	{"version":"0.1","meta":[{metadata, byte for byte}],"data":[]}   generations 1 and 2
  *	{"version":"0.1","meta":[],"data":[{row}]}
- *	{metadata, byte for byte}                                            generation 3
+ *	{metadata, byte for byte}                                        generation 3
  *	{"mid":"...","data":{row}}
  *
- * The shape "bson" has everything in the generation in which it was sent, and loses nothing that is
- * stored. The others turn what was sent otherwise into theirs. Generation 2 has one value per
- * metadata, so there each field of a row becomes a child of its metadata; and times of
- * microseconds.
+ * The shape "bson" writes everything in the generation in which it was sent, and loses nothing that
+ * is stored. The other shapes translate into their generation. Generation 2 has one value per
+ * metadata, so each field of a row becomes a child of its metadata, with times of microseconds.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,13 +25,13 @@
 #include "web/shape.h"
 
 struct docs {
-	char *task_id;       /* of the session; NULL: it has none */
-	char *sender;        /* who was named last */
+	char *task_id;       /* task of the session, or NULL */
+	char *sender;        /* sender that was named last */
 	json_t *mids;        /* SENDER/MID of all metadata so far */
 	unsigned generation; /* of the series in hand */
 	struct document_series series;
-	int64_t xsp_id; /* who sent its metadata ... */
-	uint8_t *raw;   /* ... and what; NULL: nobody did */
+	int64_t xsp_id; /* XSP session that sent the metadata */
+	uint8_t *raw;   /* bytes of the metadata as sent, or NULL */
 	size_t raw_len;
 };
 
@@ -42,7 +41,7 @@ put(struct export *x, const bson_t *doc)
 	return shape_put(x, (const char *)bson_get_data(doc), doc->len);
 }
 
-/* An item of its generation, in what belongs around it. */
+/* Writes an item with the envelope of its generation. */
 static int
 put_item(struct export *x, unsigned generation, bool is_data, const bson_t *item)
 {
@@ -58,7 +57,7 @@ put_item(struct export *x, unsigned generation, bool is_data, const bson_t *item
 	return rc;
 }
 
-/* --- who sent it --- */
+/* --- the sender --- */
 
 struct sender {
 	char *name;
@@ -125,7 +124,7 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 	return 0;
 }
 
-/* Did the sender describe something of that id before? */
+/* Whether the sender described another metadata of this id before. */
 static bool
 mid_again(struct docs *d, const char *mid)
 {
@@ -137,7 +136,7 @@ mid_again(struct docs *d, const char *mid)
 	return again;
 }
 
-/* Generation 1 has the times of its rows there. */
+/* In generation 1 the parameters hold the times of the rows. */
 static void
 series_begin(struct docs *d, const struct walk_meta *m)
 {
@@ -239,7 +238,7 @@ label(const struct export *x, FILE *f, const struct walk_meta *m, const char *fi
 	fputs(field, f);
 }
 
-/* One report, one envelope, an item for each value. */
+/* Writes a report as one envelope with an item for each value. */
 static int
 put_pairs(struct export *x, const struct document_series *s, const struct merge_row *r)
 {
@@ -264,7 +263,7 @@ put_pairs(struct export *x, const struct document_series *s, const struct merge_
 	return rc;
 }
 
-/* Nothing but a value, at a time that generation 2 can say. */
+/* Whether a row has nothing but a value, at a time that generation 2 can express. */
 static bool
 is_pair(const struct merge_row *r)
 {
@@ -276,8 +275,10 @@ is_pair(const struct merge_row *r)
 	return k == r->n_fields && r->hist == NULL && document_time_fits(r->t_wall_ns);
 }
 
-/* What a sender of generation 2 sent as a row of fields goes as such into its envelope, unless all
- * must be scalars. */
+/*
+ * A row of fields from a sender of generation 2 goes unchanged into its envelope, unless all items
+ * must be scalars.
+ */
 static int
 row(struct export *x, const char *before, const struct merge_row *r)
 {

@@ -4,11 +4,11 @@
  *
  *	event_type,session=7,host=dtn1,series_id=412,KEY=VALUE... FIELD=VALUE... t_ns
  *
- * Tags after series_id are the subject's. All values are floats, also whole ones: a field keeps the
- * type of its first value for ever, and a double of ours may get a fraction, or pass 2^63, later.
- * Infinities have no spelling there and are left out. A name has comma, blank and = escaped;
- * control characters, which no escape exists for, become blanks, and a backslash at the end, which
- * would escape what follows, gets one behind it. Empty tags are left out.
+ * Tags after series_id are the subject's. All values are floats, also whole numbers: a field keeps
+ * the type of its first value for ever, and a later value may have a fraction or pass 2^63.
+ * Infinities have no spelling in the protocol and are left out. A name has comma, blank and =
+ * escaped. Control characters, for which no escape exists, become blanks. A backslash at the end of
+ * a name would escape the next character and gets a blank behind it. Empty tags are left out.
  */
 #include <math.h>
 #include <string.h>

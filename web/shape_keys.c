@@ -5,12 +5,12 @@
  *	key,timestamp,value
  *	key,type,subject,param,timestamp,value
  *
- * key is the metadata's id as sent, with ":field" for a field of several (a scalar's is "value"),
- * and "@series_id" before that where two series of the export were sent with one id. type, subject
- * and param are those of the chain from the outermost parent to the series, joined by '/', subjects
- * and parameters as k=v;k=v. The timestamp is seconds with nine digits, exact as text.
+ * key is the metadata's id as sent, with ":field" for a field of several (a scalar's field is
+ * "value"), and "@series_id" before ":field" if two series of the export were sent with one id.
+ * type, subject and param belong to the chain from the outermost parent to the series, joined by
+ * '/', subjects and parameters as k=v;k=v. The timestamp is seconds with nine digits, exact as text.
  *
- * All descriptions of the session are held, sorted by id, to find parents and ids that came twice.
+ * All descriptions of the session are held, sorted by id, to find parents and repeated ids.
  */
 #include <math.h>
 #include <inttypes.h>
@@ -108,7 +108,7 @@ family_new(struct export *x)
 	return rc;
 }
 
-/* The first with that mid, or where it would be. */
+/* Index of the first metadata with this mid, or the index at which to insert. */
 static size_t
 family_find(const struct family *fam, const char *mid)
 {
@@ -130,7 +130,9 @@ is_named(const struct family *fam, size_t i, const char *mid)
 	return i < fam->n && strcmp(fam->all[i].mid, mid) == 0;
 }
 
-/* Ids are their host's; of several with one id, a series means the newest one before itself. */
+/*
+ * Ids belong to a host; of several metadata with one id, the parent is the newest before the child.
+ */
 static const struct relative *
 parent_of(const struct family *fam, const struct relative *r)
 {
@@ -146,7 +148,7 @@ parent_of(const struct family *fam, const struct relative *r)
 	return found;
 }
 
-/* From the series to its outermost parent. Returns how many. */
+/* The chain from the series to its outermost parent. Returns its length. */
 static size_t
 chain_of(
     const struct family *fam, const struct walk_meta *m, const struct relative *chain[PARENTS_MAX])

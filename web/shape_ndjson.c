@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The canonical documents, one JSON object per line. Metadata come before their data; metadata
- * without data (a host, a parent) are there, too.
+ * without data (a host, a parent) are included.
  *
- *	{"series_id":412,"session":7,"host":"dtn1","id":"...","pid":"...","event_type":"...","subject":{},"parameters":{}}
- *	{"series_id":412,"time":"2026-11-20T08:12:11.250000000Z","t_ns":"1795162331250000000","data":{"mean_r":0.25}}
+ *	{"series_id":412,"session":7,"host":"dtn1","id":"...","pid":"...","event_type":"...",
+ *	 "subject":{},"parameters":{}}
+ *	{"series_id":412,"time":"2026-11-20T08:12:11.250000000Z","t_ns":"1795162331250000000",
+ *	 "data":{"mean_r":0.25}}
  *
- * `id` and `pid` are as the sender gave them; series_id is unique. Nanoseconds are text:
- * JavaScript's numbers end at
- * 2^53. So are infinities, which JSON does not have. Missing values are left out. "h_dur" in data is the histogram of
- * durations (narrows/hist.h), its bytes in hex.
+ * (Lines are broken here only.) `id` and `pid` are the sender's; series_id is unique. Nanoseconds
+ * are text, because JavaScript's numbers end at 2^53; infinities are text, because JSON lacks them.
+ * Missing values are left out. "h_dur" in data is the histogram of durations (narrows/hist.h), its
+ * bytes in hex.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tidy CSV: one value per line, so any statistics program reads it without being told anything.
- * series_id is the id of the metadata in the store; with `field` it names one series. Ordered by
- * series_id (the session's own first, then each host's), then time. Values that are missing have no
- * line.
+ * Tidy CSV: one value per line, which any statistics program reads without further options.
+ * series_id is the id of the metadata in the store; series_id and `field` name one series. Lines
+ * are ordered by series_id (the session's own first, then each host's), then time. Missing values
+ * have no line.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -4,18 +4,19 @@
  *
  *	time,t_ns,HOST/METRIC [UNIT],...
  *
- * METRIC is the event type, with ":field" for a field of several (a scalar's is "value"); where two
- * series would share a column name, "{SUBJECT}#series_id" follows it. Columns come in the order of
- * tidy lines.
+ * METRIC is the event type, with ":field" for a field of several (a scalar's field is "value"). If
+ * two series would share a column name, "{SUBJECT}#series_id" follows METRIC. Columns come in the
+ * order of tidy lines.
  *
- * Alignment: a row is for the times t_ns <= t < t_ns + resolution, with t_ns a multiple of the
- * resolution since 1970; a cell is the last value of its series within them, as measured, or empty
- * if there is none. Steps in which no series has a value have no row.
+ * Alignment: a row covers the times t_ns <= t < t_ns + resolution, with t_ns a multiple of the
+ * resolution since 1970. A cell is the last value of its series within the step, as measured, or
+ * empty without a value. Steps in which no series has a value have no row.
  *
  * Rows are made a stretch of the grid at a time: GRID_CELLS cells, filled by one query per layout
- * that has rows in the stretch, which also finds where the layout goes on. So every sample is read
- * once, a chunk once per stretch it reaches into (a stretch has GRID_CELLS / columns steps, at most
- * GRID_STEPS_MAX), and empty stretches cost nothing. Memory: the cells, and some bytes per column.
+ * with rows in the stretch, which also finds where the layout goes on. So every sample is read
+ * once, a chunk once per stretch that it reaches into (a stretch has GRID_CELLS / columns steps, at
+ * most GRID_STEPS_MAX), and empty stretches cost nothing. Memory: the cells, and some bytes per
+ * column.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -36,14 +37,15 @@ enum {
 
 struct wide_column {
 	char *field, *name, *unit;
-	char *more; /* NULL, or what tells it from columns of the same name and unit */
+	char *more; /* suffix that tells columns of the same name and unit apart, or NULL */
 };
 
 struct wide_layout {
 	int64_t id, t1;
-	int64_t next_t; /* of the first row that has not been on a grid; t1: there is none */
+	/* time of the first row that is not yet on a grid; t1 behind the last row */
+	int64_t next_t;
 	size_t n_fields;
-	uint32_t *columns; /* of its fields */
+	uint32_t *columns; /* column of each field */
 };
 
 struct wide_cell {
@@ -85,8 +87,10 @@ wide_free(void *state)
 	free(w);
 }
 
-/* One more of an array that doubles at every power of two. NULL: no memory, and the array is as it
- * was. */
+/*
+ * Adds one element to an array that doubles at every power of two. NULL: no memory, and the array
+ * is unchanged.
+ */
 static void *
 grow(void *array, size_t n, size_t size)
 {
@@ -126,7 +130,7 @@ struct meta_columns {
 	size_t first; /* of the series' columns */
 };
 
-/* A field that several layouts of a series have is one column. */
+/* A field in several layouts of a series is one column. */
 static int
 on_layout(void *arg, const struct nw_layout_rec *rec)
 {
@@ -382,7 +386,7 @@ write_row(struct export *x, const struct wide *w, size_t step)
 	return shape_end_line(x);
 }
 
-/* At most one grid is made per slice: others get their turn. */
+/* Makes at most one grid per slice, so that other clients get their turn. */
 static int
 slice(struct export *x, bool *done)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Colours are named by what they mean and set once for light and once for dark. s0..s7 are the
- * lines of plots: colours of Okabe and Ito (2008), told apart with every common colour vision,
- * darkened or lightened to 3:1 against the page; dash patterns come with them. Text has at least
- * 4.5:1.
+ * Colours are named by their meaning and set once for light and once for dark. s0..s7 are the lines
+ * of plots: colours of Okabe and Ito (2008), distinct for every common colour vision, darkened or
+ * lightened to 3:1 against the page, each with a dash pattern. Text has at least 4.5:1.
  */
 #include "web/style.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the pages are dressed in: constants, served once and kept by the browser. */
+/* Style sheet and icon of the pages: constants, served once and kept by the browser. */
 #ifndef NARROWS_WEB_STYLE_H
 #define NARROWS_WEB_STYLE_H
 

@@ -23,7 +23,7 @@ struct table_column {
 
 void table_write(
     struct html *h, const json_t *list, const struct table_column *columns, size_t n_columns);
-/* A cell: a name or "unknown"; a number as text, or a dash when it is none. */
+/* A cell with a name or "unknown", and a cell with a number or a dash. */
 void table_text(struct html *h, const char *text);
 void table_value(struct html *h, double v, struct fmt text);
 

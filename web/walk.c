@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instead of holding a query open while a client reads, a walk remembers the last id it saw, and
- * seeks. */
+/* A walk holds no query open while a client reads: it remembers the last id and seeks. */
 #include "web/walk.h"
 
 #include <stdbool.h>
@@ -21,7 +20,7 @@ struct walk {
 	int64_t session_id, host_t0, host_t1; /* hosts' own series count from t0 to before t1 */
 	char *prefix;
 	struct walk_host *hosts;
-	size_t n_hosts, source; /* 0: the session's series; k: those of hosts[k - 1] */
+	size_t n_hosts, source; /* 0: the session's series; k: series of hosts[k - 1] */
 	struct walk_meta metas[WINDOW_METAS];
 	size_t n_metas, next;
 	int64_t after_id;
@@ -39,7 +38,7 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 		w->host_t1 = (s->closed_wall_ns > s->last_data_wall_ns ? s->closed_wall_ns
 								       : s->last_data_wall_ns) +
 		    1;
-	/* a session opens at the box; what it measured may have begun before */
+	/* a session opens at the box; its measurements may have begun earlier */
 	if (res != NULL && res->start_wall_ns != 0 && res->start_wall_ns < w->host_t0)
 		w->host_t0 = res->start_wall_ns;
 	return 0;

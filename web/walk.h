@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which series belong to a session, in a stable order: its own by id, then each of its hosts' own
- * by id, those within the session's time. A window of descriptions is held at a time, however many
- * there are.
+ * The series of a session in a stable order: its own by id, then the series of each of its hosts by
+ * id, within the session's time. A walk holds a window of descriptions at a time, whatever their
+ * number.
  */
 #ifndef NARROWS_WEB_WALK_H
 #define NARROWS_WEB_WALK_H
@@ -20,11 +20,16 @@ struct walk_meta {
 	int64_t t0_wall_ns, t1_wall_ns; /* rows from t0 to before t1 belong to the session */
 };
 
-/* Series whose event type starts with `prefix`. The reader must outlive the walk. NW_ENOTFOUND,
- * NW_ENOMEM. */
+/*
+ * A walk over series whose event type starts with `prefix`. The reader must outlive the walk.
+ * NW_ENOTFOUND, NW_ENOMEM.
+ */
 int walk_new(struct store_reader *r, int64_t session_id, const char *prefix, struct walk **out);
 void walk_free(struct walk *w);
-/* The next one, on loan until the next call; NULL behind the last, and then the first again. */
+/*
+ * The next series, on loan until the next call. NULL comes after the last series; then the walk
+ * begins again.
+ */
 int walk_next(struct walk *w, const struct walk_meta **out);
 
 #endif

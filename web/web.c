@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The web thread: listener, routes, answers. Everything it needs is its own: event base, store
- * reader, connections. Other threads reach it through one eventfd, which means stop.
+ * The web thread: listeners, routes, answers. The thread owns an event base, a store reader and its
+ * connections. Other threads reach the thread through one eventfd, which means stop.
  *
- * Requests are hostile. Methods, sizes, times and the number of connections are limited; of a
- * request only the path, the query and If-None-Match are used, and Host to see that it means us: no
- * link is made of it.
+ * Requests are hostile. Methods, sizes, times and the number of connections are limited. Of a
+ * request only the path, the query, If-None-Match, Accept-Encoding and Host are used; Host decides
+ * whether the request is meant for the box, and no link is made of Host.
  */
 #include "narrows/web.h"
 
@@ -58,7 +58,7 @@ static const struct conns_limits default_limits = {
 	.sweep_ns = NS_PER_S,
 };
 
-/* One address it listens at: plain, or whatever opts.wrap makes of it. */
+/* One listening address: plain, or with connections from opts.wrap. */
 struct port {
 	struct web *web;
 	struct evhttp *http;
@@ -131,7 +131,7 @@ add_headers(const struct answer *a)
 	add_header(a->req, "Connection", "close");
 }
 
-/* The same for answers that evhttp gives, as lines. */
+/* The same headers as lines, for answers by evhttp. */
 static void
 headers_write(char out[HEADER_LINES_BYTES])
 {
@@ -174,7 +174,7 @@ answer_send(struct answer *a, int code)
 	evhttp_send_reply(a->req, code, reason_of(code), a->body);
 }
 
-/* What went wrong, in words for a person; the last one is for all other codes. */
+/* Errors in words for a person; the last row is for all other codes. */
 static const struct {
 	int code;
 	const char *title, *advice;
@@ -281,7 +281,7 @@ answer_healthz(struct answer *a)
 		answer_send(a, known && health.ok ? 200 : 503);
 }
 
-/* Constants change with the program only: their tag is its version and their size. */
+/* Constants change with the program only: version and size are their tag. */
 static void
 answer_constant(struct answer *a, const char *type, const char *text)
 {
@@ -347,8 +347,10 @@ is_enrolment(const struct answer *a, const struct evhttp_uri *uri)
 	    strcmp(evhttp_uri_get_path(uri), "/enroll") == 0;
 }
 
-/* The one thing that changes anything: a host with a token gets its certificate. No page can ask
- * for it: it has none. */
+/*
+ * The only request that changes anything: a host with a token gets its certificate. No page can
+ * send the request, because no page has a token.
+ */
 static void
 answer_enrolment(struct answer *a)
 {
@@ -427,8 +429,10 @@ answer_page(struct answer *a, const struct route *to)
 	}
 }
 
-/* 0, or what is wrong with whom it asks: in the header, or in the path if that is a whole URL (RFC
- * 9112, section 3.2). */
+/*
+ * The Host check of a request: of the header, and of the path if the path is a whole URL (RFC 9112,
+ * section 3.2). Returns 0 or the status of the refusal.
+ */
 static int
 misdirection(const struct answer *a, const struct evhttp_uri *uri)
 {
@@ -448,8 +452,7 @@ misdirection(const struct answer *a, const struct evhttp_uri *uri)
 	if (host == NULL)
 		return a->req->major > 1 || a->req->minor > 0 ? 400 : 0;
 	code = host_check(host, names, a->port->on_loopback);
-	return code == 0 && in_uri != NULL ? host_check(in_uri, names, a->port->on_loopback)
-					   : code;
+	return code == 0 && in_uri != NULL ? host_check(in_uri, names, a->port->on_loopback) : code;
 }
 
 static void
@@ -502,7 +505,7 @@ on_drained(evutil_socket_t fd, short what, void *arg)
 		event_add(w->on_drained, &soon);
 }
 
-/* Takes no more connections; what has begun gets its answer, for a moment. */
+/* Stops listening. Requests that have begun get their answer, within STOP_MAX_NS. */
 static void
 on_stop(evutil_socket_t fd, short what, void *arg)
 {
@@ -526,7 +529,7 @@ web_main(void *arg)
 	struct web *w = arg;
 	sigset_t all;
 
-	/* signals are for the main thread; a client that leaves is an error of its connection */
+	/* signals belong to the main thread; a client that leaves is an error of its connection */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	event_base_dispatch(w->base);
@@ -719,7 +722,7 @@ web_stop(struct web *w)
 	if (w == NULL)
 		return;
 	if (write(w->stop_fd, &one, sizeof(one)) != (ssize_t)sizeof(one))
-		abort(); /* an eventfd that nobody else writes takes 1 */
+		abort(); /* a write of 8 bytes to an eventfd with one writer succeeds */
 	pthread_join(w->thread, NULL);
 	web_free(w);
 }

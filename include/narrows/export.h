@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Everything measured for a session, in one of several shapes, in slices, so that one slow reader
- * of a large export holds up nobody. Constant memory: it depends on the number of series (see
- * web/shape.h), not of samples. */
+/*
+ * Everything measured for a session, in one of several shapes, made in slices, so that a slow
+ * reader of a large export delays nobody. Memory depends on the number of series (see web/shape.h),
+ * not of samples.
+ */
 #ifndef NARROWS_EXPORT_H
 #define NARROWS_EXPORT_H
 
@@ -15,11 +17,11 @@ struct export;
 
 struct export_opts {
 	const struct shape *shape;
-	bool crlf;        /* CSV: as RFC 4180 has it */
+	bool crlf;        /* CSV: lines end as RFC 4180 says */
 	bool safe_text;   /* CSV: no text cell that a spreadsheet takes for a formula */
-	char series[128]; /* event types that start so; "": all */
+	char series[128]; /* prefix of event types; "": all */
 	int64_t t0_wall_ns, t1_wall_ns; /* rows from t0 to before t1 */
-	int64_t resolution_ns;          /* 0: rows as they came; wide: a step of one second */
+	int64_t resolution_ns;          /* 0: all rows; of the wide shape: a step of one second */
 };
 
 /*
@@ -34,19 +36,21 @@ const char *export_ending(const struct export_opts *o);
 
 typedef int export_write_fn(void *arg, const char *text, size_t len);
 
-/* NW_ENOTFOUND, NW_ENOMEM, NW_ETOOBIG (wide: too many columns). The reader stays the caller's and
- * must outlive it. */
+/*
+ * NW_ENOTFOUND, NW_ENOMEM, NW_ETOOBIG (wide: too many columns). The reader stays the caller's and
+ * must outlive the export.
+ */
 int export_new(
     struct store_reader *r, int64_t session_id, const struct export_opts *o, struct export **out);
 void export_free(struct export *x);
 /*
- * Writes the next piece, at most some 64 KiB unless one line is longer; it may be empty. *done:
- * that was the last. No transaction stays open between calls: what is stored meanwhile may or may
- * not be in the export.
+ * Writes the next piece, at most some 64 KiB unless one line is longer; a piece may be empty. *done
+ * tells that the piece was the last. No transaction stays open between calls: rows stored meanwhile
+ * may or may not be in the export.
  */
 int export_next(struct export *x, export_write_fn *write, void *arg, bool *done);
 
-/* All of it at once, from one snapshot. */
+/* The whole export at once, from one snapshot. */
 int export_session(struct store_reader *r, int64_t session_id, const struct export_opts *o,
     export_write_fn *write, void *arg);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The report: pages, plots, CSV and JSON over HTTP, from the store and from result documents
- * already computed. It runs in a thread of its own with its own event base and read connections,
- * and never calls the daemon.
+ * The report: pages, plots, CSV and JSON over HTTP, from the store and from stored result
+ * documents. The report runs in a thread with its own event base and read connections, and never
+ * calls the daemon.
  */
 #ifndef NARROWS_WEB_H
 #define NARROWS_WEB_H
@@ -13,17 +13,19 @@
 
 #include "narrows/store.h"
 
-/* Everything an operator must know, copied at one moment. /healthz and the health page render
- * exactly this. */
+/*
+ * The state of the box, copied at one moment. /healthz and the health page render exactly this
+ * struct.
+ */
 struct nw_health {
-	bool ok; /* false: `problem` says what is wrong first */
+	bool ok; /* false: `problem` names the first problem */
 	char problem[STORE_WHY_BYTES];
 	char version[32];
 	int64_t started_wall_ns, now_wall_ns;
 	struct store_stats store;
 	uint64_t connections, connections_refused, xsp_sessions_open, sessions_open, sessions_total;
 	uint64_t frames, documents, samples, unknown_options, duplicates, data_without_metadata;
-	uint64_t dropped_documents; /* by providers: they could not keep them */
+	uint64_t dropped_documents; /* documents that providers could not keep */
 	uint64_t rejected_frames, rejected_documents, rejected_control /* STATUS and CLOCK */,
 	    rejected_auth, rejected_tls, rejected_tokens, timeouts, paused_reads;
 	uint64_t analysis_queued, analysis_runs, analysis_failures;
@@ -43,13 +45,18 @@ struct event_base;
 
 struct web_opts {
 	const char *listen; /* "127.0.0.1/8080"; port 0: any */
-	/* the same; NULL: none. Then wrap makes the connections of that port: */
+	/* address of HTTPS, or NULL */
 	const char *listen_https;
-	/* closes what is below when freed; NULL: no */
+	/*
+	 * Maker of connections on the HTTPS port. Freeing the result closes everything below; NULL:
+	 * refused.
+	 */
 	struct bufferevent *(*wrap)(struct event_base *base, void *arg);
 	void *wrap_arg;
-	/* A host asks for its certificate, over HTTPS; returns the HTTP status and the text to it.
-	 * NULL: not here. */
+	/*
+	 * Enrolment over HTTPS: a host asks for its certificate. Returns the HTTP status and the
+	 * text of the answer. NULL: no enrolment.
+	 */
 	int (*enroll)(void *arg, const char *peer, const char *body, char *out, size_t cap);
 	void *enroll_arg;
 	/* further names of the box, separated by blanks; "any": all; NULL: none */
@@ -64,7 +71,8 @@ struct web_opts {
 
 struct web;
 int web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTES]);
-void web_stop(struct web *w); /* answers what has begun, joins the thread; NULL is fine */
+/* Answers requests that have begun, then joins the thread. NULL is fine. */
+void web_stop(struct web *w);
 const char *web_address(const struct web *w); /* "127.0.0.1/8080" as bound; lives as long as w */
 const char *web_address_https(const struct web *w); /* "" without */
 
