@@ -93,7 +93,8 @@ untested(const struct nw_group *group, uint64_t n_values, double r1)
 	return r;
 }
 
-/* Groups, and the tests if they were paired, are set; the rest of the verdict follows. */
+/* Fills the rest of the verdict, from groups, and from the paired tests if the samples are
+ * paired. */
 static int
 decide(struct nw_component_result *r, size_t n, const struct nw_bottleneck_options *o,
     struct nw_bottleneck *out)
@@ -211,7 +212,7 @@ nw_hidden_wait(const struct nw_stage_segment *before, const struct nw_stage_segm
 	return found;
 }
 
-/* |x - median| of one group's values that are there; how many. */
+/* |x - median| of the finite values of a group; returns their number. */
 static size_t
 deviations(const struct nw_component *g, double *dev)
 {

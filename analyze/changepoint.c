@@ -11,7 +11,8 @@
 #include "narrows/err.h"
 #include "narrows/summary.h"
 
-#define VARIANCE_MIN     1e-8 /* of the series' variance, which is 1 here */
+/* floor as a share of the series' variance; the standardised series has variance 1 */
+#define VARIANCE_MIN     1e-8
 #define R_MAX            0.95
 #define EXACT_MAX        8192 /* values; above, coarse to fine */
 #define COARSE_POSITIONS 4096
@@ -22,8 +23,7 @@
 const struct nw_change_options nw_change_faithful = { 0, 5, false, 0 };
 const struct nw_change_options nw_change_better = { 0, 5, true, 5 };
 
-/* The values that are there, standardised, as prefix sums: sum[i] and square[i] over the first i
- * values. */
+/* The finite values, standardised, as prefix sums: sum[i] and square[i] over the first i values. */
 struct series {
 	size_t n;
 	size_t *index; /* in the caller's array */
@@ -126,8 +126,8 @@ standardise(struct series *s)
 	return true;
 }
 
-/* ln max(var, vmin) of m values; times m it is the cost but for what is the same in every
- * segmentation. */
+/* ln max(var, vmin) of m values; m times the logarithm is the cost, without the part that is equal
+ * in all segmentations. */
 static inline double
 log_variance(double sum, double square, double m)
 {
@@ -137,21 +137,22 @@ log_variance(double sum, double square, double m)
 }
 
 /*
- * A start of the last segment that may still win. Its sums are copied, so that the inner loop reads
- * one array.
+ * A start of the last segment that may still win. The candidate copies its sums, so that the inner
+ * loop reads one array.
  *
- * Most candidates are far from winning, and cannot catch up at once: the squared deviations of a
- * segment only grow, so k more values change its cost m ln v by at least (m+k) ln (mv/(m+k)) - m ln
- * v >= k (ln v - 1 - k/m). Until that line falls to the best cost, the logarithm need not be taken;
- * it is for one candidate in ten.
+ * Most candidates are far from the best cost, and cannot catch up at once: the squared deviations
+ * of a segment only grow, so k more values change the cost m ln v by at
+ * least (m+k) ln (mv/(m+k)) - m ln v >= k (ln v - 1 - k/m). Until that line falls to the best cost,
+ * the loop skips the logarithm; one candidate in ten needs the logarithm.
  */
 struct candidate {
 	double line, slope; /* the cost at end t is at least line + slope t .. */
-	double line_end;    /* .. for t up to this */
+	double line_end;    /* last t of the bound */
 	double sum, square, at;
-	double cost; /* of everything before it */
-	uint32_t i;  /* index of its position */
-	/* index of the first position it need not serve any more; UINT32_MAX: not beaten yet */
+	double cost; /* cost of all values before the segment */
+	uint32_t i;  /* index of the candidate's position */
+	/* index of the first position at which the candidate is beaten; UINT32_MAX while it is not
+	 * beaten */
 	uint32_t last;
 };
 
@@ -164,10 +165,10 @@ struct pelt {
 	double penalty;
 	/* n_pos + 1: lowest cost of the values before pos[i]; Inf if none is possible */
 	double *best;
-	uint32_t *from; /* n_pos + 1: start of the last segment of that */
+	uint32_t *from; /* n_pos + 1 starts of the last segment */
 	struct candidate *candidate;
 	size_t n_candidates;
-	size_t leader; /* the candidate that won the last step, SIZE_MAX = none */
+	size_t leader; /* winner of the last step, SIZE_MAX before the first */
 };
 
 static double
@@ -194,9 +195,9 @@ first_after(const struct pelt *p, size_t j)
 	return (uint32_t)i;
 }
 
-/* Lowest cost of the values before pos[j], over all candidates; the last winner goes first, to be a
- * low bar. One that costs a penalty more loses to a change at pos[j] for any end that leaves room
- * for that segment; until there it stays. */
+/* Lowest cost of the values before pos[j], over all candidates; the last winner goes first, to set
+ * a low bar. A candidate above the bar by a penalty loses to a change at pos[j] for any end that
+ * leaves room for a segment there; until then the candidate stays. */
 static void
 pelt_step(struct pelt *p, size_t j)
 {
@@ -374,7 +375,7 @@ total_cost(const struct series *s, const size_t *starts, size_t n_starts, double
 	return cost;
 }
 
-/* What is reported is what was measured: the caller's values, not the standardised or cut ones. */
+/* Segments report the caller's values, not the standardised or winsorised values. */
 static int
 report(const struct series *s, const double *y, size_t n, const size_t *starts, size_t n_starts,
     struct nw_changes *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Families of metrics that say the same, and the one that speaks for each. See
+/* Families of metrics with the same story, and a representative of each family. See
  * narrows/correlate.h. */
 #include <math.h>
 #include <stdint.h>
@@ -60,8 +60,8 @@ nw_correlations_clear(struct nw_correlations *c)
 }
 
 /* --- edges --- */
-/* Rows that pair is worth. Opposite autocorrelations would make more rows than there are: not
- * believed. */
+/* Independent rows of a pair. Opposite autocorrelations would make more rows than the table has:
+ * the function takes the table's rows then. */
 static double
 pair_size(const struct nw_correlations *c, size_t i, size_t j)
 {
@@ -73,8 +73,8 @@ pair_size(const struct nw_correlations *c, size_t i, size_t j)
 	return ab > 0 ? n * (1 - ab) / (1 + ab) : n;
 }
 
-/* `critical` is that of n_rows, the smallest any pair can have: most pairs end at one comparison.
- * NaN: none can pass. */
+/* `critical` belongs to n_rows, the least critical r of any pair: most pairs end at one comparison.
+ * NaN: no pair can pass. */
 static bool
 is_edge(const struct nw_correlations *c, const struct nw_cluster_options *opts, double critical,
     size_t i, size_t j)
@@ -96,7 +96,7 @@ find(size_t *parent, size_t i)
 	return i;
 }
 
-/* The smaller index becomes the root, so a root is its cluster's first member. */
+/* The smaller index becomes the root, so a root is the first member of its cluster. */
 static void
 join(size_t *parent, size_t i, size_t j)
 {
@@ -124,8 +124,8 @@ link_all(
 			}
 }
 
-/* Roots become 0, 1, ... in order. Parents come before their children, so a root has its number
- * already. */
+/* Roots become 0, 1, ... in order. Parents come before their children, so a root has its number by
+ * then. */
 static void
 number(struct nw_clusters *out)
 {
@@ -149,7 +149,8 @@ strength(const struct nw_correlations *c, size_t i)
 	return isnan(c->r_response[i]) ? -1 : fabs(c->r_response[i]);
 }
 
-/* First pass: the strongest. Second: the first that is as strong but for rounding. */
+/* The first pass finds the strongest metric, the second the first metric as strong but for
+ * rounding. */
 static int
 choose_representatives(const struct nw_correlations *c, struct nw_clusters *out)
 {

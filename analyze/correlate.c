@@ -36,7 +36,8 @@ columns_clear(struct columns *s)
 	free(s->varies);
 }
 
-/* [-1, 1] and the lower half from the upper, in tiles so that both sides stay in cache. */
+/* Clips to [-1, 1] and copies the upper half to the lower, in tiles, so that both sides stay in
+ * cache. */
 static void
 mirror(double *r, size_t p)
 {
@@ -54,7 +55,7 @@ mirror(double *r, size_t p)
 				}
 }
 
-/* R = S'S; what does not vary has no r, not even with itself. */
+/* R = S'S; a constant column has no r, not even with itself. */
 static void
 cross(const struct columns *s, size_t p, size_t n, double *r)
 {
@@ -155,8 +156,8 @@ has_gaps(const double *x, size_t n)
 	return false;
 }
 
-/* All pairs: complete ones by dsyrk, the others one by one. ranks: of the values, within what is
- * compared. */
+/* All pairs: complete columns by dsyrk, pairs with gaps one by one. `ranks` asks for ranks among
+ * the compared rows. */
 static int
 correlate_with_gaps(
     const double *const *x, size_t p, size_t n, bool ranks, double *r, size_t *n_pairs)

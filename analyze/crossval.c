@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How well a model predicts rows it has not seen. See narrows/linear.h. */
+/* How well a model predicts unseen rows. See narrows/linear.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "analyze/design.h"
 #include "narrows/linear.h"
 
-/* Of SSyy = 1. NaN if a row has leverage 1: then the model without it does not exist. */
+/* PRESS for SSyy = 1. NaN if a row has leverage 1: no model exists without the row. */
 static int
 press(const struct design *d, const struct factor *f, double *out)
 {
@@ -45,7 +45,7 @@ out:
 	return rc;
 }
 
-/* Rows of one column outside [from, to), one after the other. */
+/* Copies the rows of a column outside [from, to). */
 static void
 leave_out(const double *x, size_t n, size_t from, size_t to, double *out)
 {
@@ -90,7 +90,7 @@ columns_used(const struct nw_term *terms, size_t n_terms)
 	return p;
 }
 
-/* The model that each fold is left out of. */
+/* A model for the cross-validation. */
 struct model {
 	const struct nw_table *table;
 	const struct nw_term *terms;

@@ -22,7 +22,7 @@
 
 const struct nw_density_options nw_density_defaults = { true, 2, 3, GRID_MIN, NW_DENSITY_R44 };
 
-/* What is left of the input: usable values on the working scale, and their moments. */
+/* The usable values of the input on the working scale, and their moments. */
 struct sample {
 	double *x;
 	double *weight; /* NULL: each value counts 1 */
@@ -148,8 +148,8 @@ static int
 smooth(double *w, size_t m, double delta, double bw, enum nw_density_kernel kernel)
 {
 	size_t n = 2 * m, j, k;
-	/* R 4.4: the distance of j grid steps. Before, n points over 2 (m-1) steps, which is a
-	 * little less. */
+	/* The distance of j grid steps as R 4.4 takes it. R before 4.4 takes n points over 2 (m-1)
+	 * steps, a little less. */
 	double step = kernel == NW_DENSITY_R44 ? delta : delta * (double)(n - 2) / (double)(n - 1);
 	double u, re, im, *z = malloc(2 * n * sizeof(*z));
 	struct fft *f = fft_new(n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peaks, splits and cutoff of a density curve, and what falls between them. See
+/* Peaks, splits and cutoff of a density curve, and the counts between them. See
  * narrows/density.h. */
 #include <math.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ find_cutoff(const struct nw_density *d, const struct peak *p, double fraction)
 	return INFINITY;
 }
 
-/* Values that are all equal have one class at that value, not at the grid point nearest to it. */
+/* Equal values have one class at their value, not at the grid point nearest to it. */
 static double
 peak_position(const struct nw_density *d, const struct peak *p)
 {
@@ -130,7 +130,7 @@ nw_classes_of(const struct nw_classes *c, double x)
 
 	if (x > c->cutoff)
 		return c->n;
-	while (left > 1) { /* without branches that random data would mispredict */
+	while (left > 1) { /* without branches, which random data would mispredict */
 		half = left / 2;
 		at += c->class[at + half].low < x ? half : 0;
 		left -= half;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clock's step as a histogram shows it. See narrows/density.h. */
+/* The clock's step, read off a histogram. See narrows/density.h. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,7 +7,8 @@
 #include "narrows/density.h"
 #include "narrows/err.h"
 
-#define HEAVY     0.01 /* of all values: such neighbours have nothing between them for a reason */
+/* share of all values: above it, empty space between two neighbours has a reason */
+#define HEAVY     0.01
 #define GAPS_MIN  2
 #define STEP_MAX  65536 /* ticks; a coarser clock's values are single buckets' worth anyway */
 #define TICKS_MAX 1e15  /* still whole numbers, with room for rounding */
@@ -30,7 +31,7 @@ holds_multiple(double low, double high, double step)
 	return ceil(low / step) * step < high;
 }
 
-/* Usable buckets in ticks, sorted; returns how many, 0 if one is not in whole ticks. */
+/* Usable buckets in ticks, sorted; returns their number, 0 if a bucket is not in whole ticks. */
 static size_t
 to_ticks(const struct nw_density_bucket *b, size_t n, double tick, struct range *r)
 {
@@ -79,7 +80,7 @@ nw_density_clock_step(const struct nw_density_bucket *buckets, size_t n, double 
 	n_ranges = to_ticks(buckets, n, tick, r);
 	for (i = 0; i < n_ranges; i++) {
 		total += r[i].count;
-		/* two multiples lie in two buckets: they are no farther apart than this */
+		/* largest distance of two multiples in the two buckets */
 		if (i > 0)
 			largest = fmin(largest, r[i].high - 1 - r[i - 1].low);
 	}

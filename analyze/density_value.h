@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the curve and the counting of its classes must agree on. */
+/* Values of buckets, alike for the curve and for the counts of its classes. */
 #ifndef ANALYZE_DENSITY_VALUE_H
 #define ANALYZE_DENSITY_VALUE_H
 #include <math.h>
 
 #include "narrows/density.h"
 
-/* Does the bucket hold exactly one multiple of the clock's step? Then that. The slack forgives
- * bounds that were scaled. */
+/* True if the bucket holds exactly one multiple of the clock's step; *value is the multiple. The
+ * slack forgives scaled bounds. */
 static inline bool
 bucket_is_single(const struct nw_density_bucket *b, double step, double *value)
 {

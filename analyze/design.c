@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dgeqrf factors all columns at once, blocked and fast, but does not notice a column that brings
- * nothing new. A pass over R in column order does: the part of the column below the accepted rows
- * is its residual. An aliased column leaves R one row too high for all that follow; the next
- * accepted column is then reduced by one more reflection.
+ * dgeqrf factors all columns at once, blocked and fast, but does not notice an aliased column. A
+ * pass over R in column order notices: the part of the column below the accepted rows is its
+ * residual. An aliased column leaves R a row too high for all later columns; the next accepted
+ * column is then reduced by one more reflection.
  */
 #include "analyze/design.h"
 
@@ -109,7 +109,8 @@ qr_clear(struct qr *qr)
 	free(qr->term);
 }
 
-/* Zeroes column j below row k, in all later columns too. Its entries end in row `last`. */
+/* Zeroes column j below row k, and reflects all later columns. The entries of the column end in row
+ * `last`. */
 static void
 reduce_column(struct qr *qr, size_t j, size_t k, size_t last)
 {

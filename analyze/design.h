@@ -42,10 +42,10 @@ void factor_clear(struct factor *f);
 /* Share of SSyy that the terms explain; exactly 0 without terms, 1 for a perfect fit, small values
  * to all digits. */
 double factor_r2(const struct factor *f);
-/* Partial F of a term whose removal adds `delta` to rss; both as shares of SSyy. */
+/* Partial F of a term whose removal adds `delta` to rss; both are shares of SSyy. */
 double partial_f(double delta, double rss, size_t df);
 
-/* Fills *lm; its coef has room for d->p + 1 already. */
+/* Fills *lm, whose coef has room for d->p + 1 coefficients. */
 void lm_of_factor(const struct design *d, const struct factor *f, struct nw_lm *lm);
 
 #endif

@@ -34,8 +34,8 @@ make_terms(
 	}
 }
 
-/* --- one step --- */
-/* Terms that must stay: x while its square is in the model. */
+/* --- a step --- */
+/* Terms to keep: x while its square is in the model. */
 static void
 protect(const struct nw_elimination *e, const struct factor *f, bool *locked)
 {
@@ -152,7 +152,7 @@ path_clear(struct path *path)
 	free(path->scratch);
 }
 
-/* Factor of the terms still in, from nothing: what the updates are measured against. */
+/* Factors the remaining terms afresh, as the measure for the updates. */
 static int
 refactor(struct path *path, const struct nw_elimination *e, double tolerance)
 {
@@ -187,7 +187,8 @@ eliminate(struct path *path, const struct nw_eliminate_options *opts, struct nw_
 	return rc;
 }
 
-/* Does the fresh fit agree with the updated one? F of the kept terms to 1e-6, or both perfect. */
+/* True if the fresh fit agrees with the updated fit: F of the kept terms to 1e-6, or both
+ * perfect. */
 static bool
 verify(const struct nw_elimination *e, const struct factor *f)
 {

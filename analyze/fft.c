@@ -61,7 +61,7 @@ reverse_bits(double *z, size_t n)
 	}
 }
 
-/* One butterfly: (a, b) becomes (a + w b, a - w b). */
+/* A butterfly: (a, b) becomes (a + w b, a - w b). */
 static inline void
 butterfly(double *a, double *b, double w_re, double w_im)
 {

@@ -13,7 +13,7 @@ usable(const struct nw_io_limit *l)
 	    isfinite(l->limit_s);
 }
 
-/* The limits one line is fitted to. */
+/* Limits for the fit of a line. */
 struct part {
 	const struct nw_io_limit *limits;
 	size_t n;

@@ -49,7 +49,7 @@ descent_init(struct descent *s, const struct design *d)
 	if (p == 0 || d->n == 0)
 		return NW_OK;
 	blas_single_thread();
-	/* both triangles: a whole column is one axpy */
+	/* both triangles, so that a whole column is a single axpy */
 	cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)p, (int)p, (int)d->n, 1, d->z,
 	    (int)d->n, d->z, (int)d->n, 0, s->gram, (int)p);
 	cblas_dgemv(CblasColMajor, CblasTrans, (int)d->n, (int)p, 1, d->z, (int)d->n,
@@ -71,7 +71,8 @@ soft(double v, double lambda)
 	return v > lambda ? v - lambda : v < -lambda ? v + lambda : 0;
 }
 
-/* One round over all coefficients, or over those that are not 0. Returns the largest move. */
+/* A round over all coefficients, or over the nonzero coefficients only. Returns the largest
+ * move. */
 static double
 sweep(struct descent *s, double lambda, bool all)
 {
@@ -113,7 +114,7 @@ is_optimal(const struct descent *s, double lambda)
 	return true;
 }
 
-/* The active coefficients become the trial ones, and the other way round. */
+/* The active coefficients become the trial coefficients, and the other way round. */
 static void
 swap_active(struct descent *s, size_t k)
 {
@@ -126,8 +127,8 @@ swap_active(struct descent *s, size_t k)
 	gradient(s);
 }
 
-/* Given which b are not 0 and their signs, the solution is linear: G_AA b_A = g_A - lambda sign.
- * True if it is one, and then it is exact; false leaves b and r as they were. */
+/* Given the nonzero b and their signs, the solution is linear: G_AA b_A = g_A - lambda sign. True
+ * if b is an exact solution now; false leaves b and r unchanged. */
 static bool
 solve_active(struct descent *s, double lambda)
 {
@@ -218,8 +219,8 @@ lasso_init(struct nw_lasso *l, size_t p, size_t n, const double *lambda, size_t 
 	return NW_OK;
 }
 
-/* The fit after `last` in falling order of lambda (equal ones in input order); n_fits before the
- * first and after the last. Quadratic, and small against one fit. */
+/* The fit after `last` in falling order of lambda (equal lambdas in input order); n_fits before the
+ * first and after the last. Quadratic, but small beside a fit. */
 static size_t
 next_lambda(const struct nw_lasso *l, size_t last)
 {

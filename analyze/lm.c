@@ -9,7 +9,8 @@
 
 static const struct nw_coefficient nothing = { NW_TERM_OK, NAN, NAN, NAN, 0, 0 };
 
-/* Over s^2: 1/n + |sum w_i mean_i / norm_i|^2, a sum of squares, which an offset cannot cancel. */
+/* The variance over s^2: 1/n + |sum w_i mean_i / norm_i|^2, a sum of squares, which an offset
+ * cannot cancel. */
 static double
 intercept_variance(const struct design *d, const struct factor *f)
 {
@@ -38,7 +39,7 @@ intercept_value(const struct nw_lm *lm)
 	return (double)b0;
 }
 
-/* `variance` is that of the coefficient over s^2, both in units where |y - mean| is 1. */
+/* `variance` is the coefficient's variance over s^2, both in units where |y - mean| is 1. */
 static void
 finish(struct nw_coefficient *c, double variance, double rss, size_t df, double unit)
 {

@@ -28,7 +28,7 @@ struct basis {
 	size_t n;
 	wide middle, half; /* x 2^-exponent = middle + half t */
 	int exponent;
-	wide *t, *rest;         /* n: positions; y less what is fitted */
+	wide *t, *rest;         /* n positions; y less the fitted part */
 	wide *now, *before;     /* n: P_k, P_{k-1} at the points */
 	wide poly[2][N_POWERS]; /* their coefficients, powers of x 2^-exponent */
 	wide coef[N_POWERS], variance[N_POWERS];
@@ -127,9 +127,9 @@ project(struct basis *b, wide square)
 	}
 }
 
-/* Returns how many polynomials the points can tell apart, at most `count`. Below 1e-45 of the first
- * one's square there is nothing left but rounding: two doubles apart by one unit still make
- * 1e-32. */
+/* Returns the number of polynomials that the points can tell apart, at most `count`. Below 1e-45 of
+ * the square of the first polynomial only rounding is left: two doubles apart by one unit still
+ * make 1e-32. */
 static size_t
 fit(struct basis *b, size_t count, bool no_intercept)
 {

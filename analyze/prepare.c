@@ -16,7 +16,7 @@ by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Rows that differ from the most frequent value; sorts v. */
+/* Counts the rows unlike the most frequent value; sorts v. */
 static size_t
 off_mode(double *v, size_t n)
 {
@@ -67,8 +67,8 @@ drop_incomplete_rows(const double *const *x, struct nw_prepared *out)
 	out->n_rows = kept;
 }
 
-/* `z` gets the rows of the column, gaps as NaN; what is there goes to `there`, and its count is
- * returned. */
+/* Copies the rows of the column to `z`, gaps as NaN, and the finite values to `there`; returns
+ * their number. */
 static size_t
 gather(const double *x, const struct nw_prepared *out, double *z, double *there)
 {

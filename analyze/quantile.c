@@ -8,8 +8,8 @@
 
 #include "narrows/err.h"
 
-#define SAMPLE_MIN \
-	600 /* Floyd & Rivest's: below it, picking a pivot from a sample costs more than it saves */
+/* Floyd & Rivest's limit: below, a pivot from a sample costs more than the sample saves. */
+#define SAMPLE_MIN 600
 
 static void
 swap(double *a, double *b)
@@ -82,7 +82,7 @@ quantile(double *v, size_t n, double q)
 		k = n - 1;
 	low = high = quantile_nth(v, n, k);
 	if (at > (double)k && k + 1 < n) {
-		high = v[k + 1]; /* the smallest of those behind v[k] */
+		high = v[k + 1]; /* the smallest value behind v[k] */
 		for (i = k + 2; i < n; i++)
 			if (v[i] < high)
 				high = v[i];
@@ -94,10 +94,10 @@ quantile(double *v, size_t n, double q)
 #define Q_MAX      4
 #define NEEDED_MAX (2 * Q_MAX) /* two ranks each */
 
-/* The values of one bin that holds a rank. */
+/* The values of a bin that holds a rank. */
 struct gathered {
 	double *v;
-	size_t n, n_below; /* its values, and those in the bins before it */
+	size_t n, n_below; /* values of the bin, and of the bins before */
 	double min, max;
 };
 
@@ -133,7 +133,7 @@ count_bins(struct bins *b, const double *v)
 	}
 }
 
-/* The bin that holds the k-th smallest value; the last one for k >= n. */
+/* The bin of the k-th smallest value; the last bin for k >= n. */
 static size_t
 bin_of_rank(const struct bins *b, size_t k)
 {
@@ -214,7 +214,7 @@ quantiles(
 	b->min = min;
 	b->per_unit = max > min ? BIN_COUNT / (max - min) : 0;
 	if (!isfinite(b->per_unit))
-		b->per_unit = 0; /* the range is so small that its inverse overflows: one bin */
+		b->per_unit = 0; /* a range whose inverse overflows has a single bin */
 	count_bins(b, v);
 	for (i = 0; i < n_q; i++) {
 		k = (size_t)((double)(n - 1) * q[i]);

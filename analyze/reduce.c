@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Training rows, the scan of thresholds, the choice among them. See narrows/reduce.h. */
+/* Training rows, the scan of thresholds, the choice of a threshold. See narrows/reduce.h. */
 #include "analyze/reduce.h"
 
 #include <math.h>
@@ -113,7 +113,8 @@ summarise(const struct selection *s, double threshold, size_t n_metrics)
 }
 
 /* --- the scan --- */
-/* A scan point computed already has these edges, hence these clusters and all that follows. */
+/* The earlier scan point with as many edges, hence with the same clusters and the same selection;
+ * NULL without such a point. */
 static const struct nw_scan_point *
 same_edges(const struct nw_reduction *r, size_t n_edges)
 {

@@ -12,7 +12,7 @@ struct reduce_input {
 	const struct nw_reduce_options *opts;
 };
 
-/* What an elimination sees: `index` numbers the clusters. */
+/* Input of an elimination; `index` numbers the clusters. */
 struct candidates {
 	size_t n, *index;
 	const double **x;
@@ -32,7 +32,7 @@ struct selection {
 
 int selection_cluster(struct selection *s, const struct nw_correlations *c,
     const struct nw_reduce_options *opts, double threshold);
-/* `known_r2`: out of sample, from a selection with the same clusters; NaN to find it. */
+/* `known_r2`: out-of-sample R^2 of a selection with the same clusters; NaN asks to compute it. */
 int selection_eliminate(struct selection *s, const struct nw_prepared *prep,
     const struct nw_reduce_options *opts, double known_r2);
 void selection_clear(struct selection *s);

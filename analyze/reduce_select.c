@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One selection: clusters at a threshold, their representatives as candidates, elimination, and its
- * blocked cross-validation. Screening is part of what is validated: every fold screens on its own
- * rows, or it would have seen the rows it predicts.
+ * A selection: clusters at a threshold, their representatives as candidates, elimination, and
+ * blocked cross-validation. Screening is part of the validation: every fold screens on its own
+ * rows, or the screening would have seen the predicted rows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -138,8 +138,8 @@ leave_out(const struct selection *s, size_t from, size_t to, const double **x)
 	return store;
 }
 
-/* Adds the squared errors on rows [from, to) of what is selected without them; NaN if nothing can
- * be. */
+/* Adds the squared errors on rows [from, to) of a selection made without these rows; NaN if no
+ * selection is possible. */
 static int
 fold_error(const struct selection *s, const struct nw_reduce_options *opts, size_t from, size_t to,
     double *sse)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a selection is worth on other chunks of time, beside the baselines. See narrows/reduce.h. */
+/* The worth of a selection on other chunks of time, beside the baselines. See narrows/reduce.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ draw(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* The first k of a shuffle of 0..p-1 that is never finished. */
+/* Draws the first k of a shuffle of 0..p-1, and stops there. */
 static void
 draw_set(uint64_t *state, size_t *deck, size_t p, size_t k, size_t *out)
 {
@@ -85,7 +85,8 @@ prepare_chunk(const struct reduce_input *in, const struct nw_metric_set *set,
 	return rc;
 }
 
-/* x, then x^2 unless the mode is linear: raw squares, which span the same space as centred ones. */
+/* x, then x^2 unless the mode is linear: raw squares, which span the same space as centred
+ * squares. */
 static int
 refit(const struct reduce_input *in, const struct nw_metric_set *set, const struct nw_chunk *chunk,
     struct nw_refit *out)
@@ -184,7 +185,7 @@ out:
 }
 
 /* --- all chunks --- */
-/* Mean of what is defined; NaN of nothing. */
+/* Mean of the defined values; NaN of none. */
 struct mean {
 	double sum;
 	size_t n;

@@ -161,13 +161,13 @@ log_tail(double t, double df)
 {
 	double r = t * t / df;
 
-	if (isinf(r)) /* t^2 overflows: x = df/t^2 without forming it */
+	if (isinf(r)) /* where t^2 overflows: x = df/t^2, computed without t^2 */
 		return df / 2 * (log(df) - 2 * log(fabs(t))) - log(df / 2) - log_beta(df / 2, 0.5) -
 		    M_LN2;
 	return nw_log_beta_inc(df / 2, 0.5, 1 / (1 + r), r / (1 + r)) - M_LN2;
 }
 
-/* ln P(Z <= -z), z >= 0; beyond erfc's range by its asymptotic series. */
+/* ln P(Z <= -z), z >= 0; beyond erfc's range by the asymptotic series. */
 static double
 log_normal_tail(double z)
 {

@@ -8,9 +8,9 @@
 
 #include "narrows/err.h"
 
-/* a process with less of an operation than this is not on the path */
+/* least share of an operation, against the busiest process, for a place on the path */
 static const double MAIN_SHARE = 0.1;
-/* a disk that carried less of the bytes than this is no stage */
+/* least share of the moved bytes that makes a disk a stage */
 static const double STAGE_SHARE = 0.01;
 
 const char *
@@ -48,15 +48,16 @@ at(const double *x, size_t i)
 	return x != NULL ? x[i] : 0;
 }
 
-/* What all that follows needs: totals per process and operation, and who is on the path. */
+/* Inputs of all steps below: totals per process and operation, and the processes on the path. */
 struct work {
 	struct nw_process *processes; /* a copy: pipes may stand for the network */
 	size_t n_processes, n_windows;
 	double window_s;
 	double (*sum)[NW_OP_COUNT];
-	double op_max[NW_OP_COUNT]; /* of the process with most of it */
+	double op_max[NW_OP_COUNT]; /* bytes of the process with most of the operation */
 	double op_sum[NW_OP_COUNT];
-	/* bytes over pipes, per process; 0: next to what it moved otherwise, nothing */
+	/* bytes over pipes, per process; 0 where pipes carry next to nothing beside the other
+	 * operations */
 	double *piped;
 	/* of the host in hand */
 	struct end {
@@ -73,8 +74,8 @@ struct work {
 	double *ref; /* bytes that crossed, per window */
 };
 
-/* Sends and receives answer each other in small change: an end is who moves most in that
- * direction. */
+/* Sends and receives answer each other in small change: an end is the process that moves most in
+ * the end's direction. */
 static bool
 on_path(const struct work *w, size_t process, enum nw_op op)
 {
@@ -111,8 +112,8 @@ reference_add(struct work *w, enum nw_op op, double *ref)
 			ref[i] += at(w->processes[f].bytes[op], i);
 }
 
-/* Busiest process of the operation, per window: parallel ones overlap, and sums of small shares
- * would not. */
+/* Takes the busiest process of the operation in each window: parallel processes overlap, so sums
+ * would exceed the window. */
 static double
 op_time(const struct work *w, enum nw_op op, size_t i, double *busy)
 {
@@ -144,10 +145,10 @@ is_at_work(const struct work *w, size_t process, size_t i)
 }
 
 /*
- * Who besides the main process of an end is part of it: those on its host that move much over
- * pipes, if it does so itself, but not the other end. Where one pipeline ends and another begins is
- * not known: with both ends on one host, what stands between pipes counts for both, and is then no
- * difference between them.
+ * Finds the processes of an end beside its main process: processes on the same host that move much
+ * over pipes, if the main process does so, except processes of the other end. The border between
+ * two pipelines is unknown: with both ends on one host, a process between pipes counts for both
+ * ends, and makes no difference between the two.
  */
 static void
 end_fill(struct work *w, const struct nw_path *p, enum nw_stage_kind kind)
@@ -177,8 +178,8 @@ end_fill(struct work *w, const struct nw_path *p, enum nw_stage_kind kind)
 	}
 }
 
-/* Outside every call, and not waiting for a neighbour: what is left of its part of the window. Of
- * one thread only. */
+/* Own time of a process in a window: outside every call, and not waiting for a neighbour. Defined
+ * for a process of one thread only. */
 static double
 own_time(const struct work *w, size_t process, size_t i)
 {
@@ -196,9 +197,9 @@ own_time(const struct work *w, size_t process, size_t i)
 }
 
 /*
- * Of the busiest process of the end. Where the main one is not at work it is who is before or
- * after. Bytes still cross when a sender has handed over its last ones and ended: nobody's own
- * time.
+ * Own time of the end's busiest process. Where the main process is not at work, the process before
+ * or after stands in. When a sender has handed over its last bytes and ended, bytes still cross,
+ * and the own time is 0.
  */
 static double
 end_time(struct work *w, size_t i)
@@ -297,7 +298,7 @@ stage_add(struct work *w, struct nw_path *p, enum nw_stage_kind kind, size_t hos
 	return NW_OK;
 }
 
-/* A protocol's own bytes are a few percent: then the file's size is the better word for what was
+/* A protocol's own bytes are a few percent: then the file's size tells better how much was
  * moved. */
 static bool
 nearly(double a, double b)
@@ -390,7 +391,7 @@ sums_fill(struct work *w)
 			if (w->sum[f][op] > most)
 				most = w->sum[f][op];
 		}
-		/* Who is only woken or told something over a pipe does not wait for bytes there. */
+		/* A process that is only woken over a pipe does not wait for bytes there. */
 		w->piped[f] = total(w->processes[f].pipe_bytes[0], w->n_windows) +
 		    total(w->processes[f].pipe_bytes[1], w->n_windows);
 		if (w->piped[f] < STAGE_SHARE * most)
@@ -403,9 +404,10 @@ sums_fill(struct work *w)
 }
 
 /*
- * The end that no sockets show: who moved, on another host and through a pipe, about what crossed
- * at this one. Of several programs in a row whose pipes carried that, all behind a slow one wait,
- * but those before it do not: the one that waited least is next to the network, or as good.
+ * Finds the end without sockets: a process on another host that moved over a pipe about as many
+ * bytes as crossed here. Of several such programs in a row, all programs behind a slow program
+ * wait, and programs before the slow program do not: the program with the least waiting is next to
+ * the network, or as good.
  */
 static bool
 end_at_pipe(struct work *w, size_t near, enum nw_op crossed, enum nw_op missing, size_t *process)
@@ -436,7 +438,7 @@ end_at_pipe(struct work *w, size_t near, enum nw_op crossed, enum nw_op missing,
 	return true;
 }
 
-/* Who sends and who receives. */
+/* Finds sender and receiver. */
 static void
 ends_find(struct work *w, struct nw_path *p)
 {
@@ -449,7 +451,8 @@ ends_find(struct work *w, struct nw_path *p)
 		p->has_sender = false;
 	if (p->has_receiver && sum[NW_OP_NET_READ] < STAGE_SHARE * sum[NW_OP_DISK_WRITE])
 		p->has_receiver = false;
-	/* Two ends belong together only if about as much left the one as reached the other. */
+	/* Two ends belong together only if about as many bytes left the sender as reached the
+	 * receiver. */
 	if (p->has_sender && p->has_receiver && sum[NW_OP_NET_WRITE] < 0.5 * sum[NW_OP_NET_READ])
 		p->has_sender = false;
 	else if (p->has_sender && p->has_receiver &&
@@ -466,9 +469,9 @@ ends_find(struct work *w, struct nw_path *p)
 }
 
 /*
- * When it went on: while bytes crossed, and while some end moved more than a hundredth of them, as
- * a sender that reads all before it begins. A server that reads its configuration and then waits
- * for its client has not begun.
+ * The extent of the transfer: while bytes crossed, and while an end moved more than a hundredth of
+ * the bytes, such as a sender that reads everything before sending. A server that reads its
+ * configuration and then waits for a client has not begun.
  */
 static void
 extent_find(const struct work *w, struct nw_path *p)

@@ -57,7 +57,7 @@ column_is_constant(const double *x, size_t n)
 	return min == max;
 }
 
-/* Exponent e with max |x| 2^-e in [0.5, 1), within what ldexp(1, -e) can hold. */
+/* Exponent e with max |x| 2^-e in [0.5, 1), within the range of ldexp(1, -e). */
 static int
 exponent_of(double min, double max)
 {
@@ -94,7 +94,7 @@ column_mean(const double *x, size_t n)
 	return ldexp(mean + rest / (n > 0 ? (double)n : 1), e);
 }
 
-/* z to unit length; false and all zero if it has none. */
+/* Scales z to unit length; false, with z all zero, if z has no length. */
 static bool
 normalise(double *z, size_t n, double *norm)
 {
@@ -138,9 +138,9 @@ column_standardise(const double *x, size_t n, bool centre, double *z, struct sta
 
 /*
  * With d = x - mean and g = mean - origin, (x - origin)^2 = d (d + 2 g) + g^2: no cancellation,
- * where squaring first loses (mean / sd)^2 eps. That these squares are constant (origin between two
- * equally frequent values) is decided on the rounded squares, with the error that a rounded origin
- * puts into them.
+ * where squaring first loses (mean / sd)^2 eps. Whether the squares are constant (origin between
+ * two equally frequent values) is decided on the rounded squares, with the error of a rounded
+ * origin.
  */
 bool
 square_standardise(

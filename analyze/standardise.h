@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One column, ready for linear algebra: centred, of unit length, whatever its offset and unit
- * were. */
+/* A column ready for linear algebra: centred, of unit length, whatever the column's offset and
+ * unit. */
 #ifndef ANALYZE_STANDARDISE_H
 #define ANALYZE_STANDARDISE_H
 #include <stdbool.h>
@@ -17,14 +17,15 @@ bool column_is_constant(const double *x, size_t n);
 /* z = (x - mean) / norm, |z| = 1; without `centre` mean is 0. False, and z = 0, if nothing varies
  * (is not 0). O(n). */
 bool column_standardise(const double *x, size_t n, bool centre, double *z, struct standard *s);
-/* The same for (x - origin)^2, without the digits that squaring a large offset would cost. */
+/* The same for (x - origin)^2, without the loss of digits from squaring a large offset. */
 bool square_standardise(
     const double *x, size_t n, double origin, bool centre, double *z, struct standard *s);
 /* Mean with the rounding of a first mean removed; no overflow. */
 double column_mean(const double *x, size_t n);
-/* Sum in four chains: independent enough to be fast, and a smaller error than one. */
+/* Sums in four chains: independent enough to be fast, and with a smaller error than a single
+ * chain. */
 double column_sum(const double *x, size_t n);
-/* One thread in BLAS: results must not depend on how many cores there are. */
+/* Keeps BLAS to a single thread: results must not depend on the number of cores. */
 void blas_single_thread(void);
 
 #endif

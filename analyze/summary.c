@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-/* Between these, delta^2 n neither overflows nor loses digits, whatever n. */
+/* Between these bounds, delta^2 n neither overflows nor loses digits, whatever n. */
 #define ORDINARY_MIN 1e-120
 #define ORDINARY_MAX 1e120
-#define UNIT_EXP_MAX 1000 /* 2^+-1000 and its inverse are doubles */
+#define UNIT_EXP_MAX 1000 /* exponent for which 2^+-1000 and its inverse are doubles */
 
-/* Exponent of the unit in which deviations of values up to `largest` can be squared. */
+/* Exponent of the unit in which deviations of values up to `largest` have squares. */
 static int
 unit_for(double largest)
 {
@@ -99,8 +99,8 @@ nw_summary_merge(struct nw_summary *s, const struct nw_summary *from)
 	s->n += b.n;
 }
 
-/* Neumaier 1974: the sum of v * scale as if in twice the precision. A sum that overflows is left as
- * it is. */
+/* Neumaier 1974: the sum of v * scale as if in twice the precision. A sum that overflows stays
+ * infinite. */
 static double
 sum_compensated(const double *v, size_t n, double scale)
 {
@@ -161,7 +161,7 @@ nw_summary_of(const double *v, size_t n)
 		s.m2 += d * d;
 		rest += d;
 	}
-	s.m2 -= rest * rest / (double)s.n; /* what the rounding of the mean added */
+	s.m2 -= rest * rest / (double)s.n; /* correction for the rounding of the mean */
 	s.mean = ldexp(mean, s.m2_exp);
 	return s;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `narrows stat KIND [options] FILE ..`: options in, one document out. The kinds themselves are
- * elsewhere; see stat.h. */
+/* `narrows stat KIND [options] FILE ..`: options in, one document out. stat_kinds.c lists the
+ * kinds; stat.h draws the way of a file. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ print_kind_help(const struct stat_kind *k)
 
 /* --- run --- */
 
-/* The result's table, on loan; NULL: it has none. */
+/* The result's table, on loan; NULL if the result has no table. */
 static const json_t *
 table_of(const struct stat_kind *k, const json_t *doc)
 {

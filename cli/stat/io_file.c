@@ -38,7 +38,7 @@ slice_starts(const struct slice *a, const char *word)
 	return a->len >= strlen(word) && memcmp(a->s, word, strlen(word)) == 0;
 }
 
-/* The line at *at without its end; *at moves behind it. False: no more. */
+/* The line at *at without its end; *at moves behind the line. False at the end of the bytes. */
 static bool
 next_line(const char **at, const char *end, struct slice *line)
 {
@@ -52,7 +52,7 @@ next_line(const char **at, const char *end, struct slice *line)
 	return true;
 }
 
-/* Fields of a line, at most FIELDS_MAX; an empty one behind a trailing comma does not count. */
+/* Fields of a line, at most FIELDS_MAX; an empty field behind a trailing comma does not count. */
 static size_t
 split(const struct slice *line, struct slice *fields)
 {
@@ -174,7 +174,7 @@ parse_operations(const char *p, const char *end, bool keep_last, struct io_file 
 		if ((rc = add_operation(f, fields, n, at, &room)) != NW_OK)
 			return rc;
 	}
-	/* an old file's last row is the sync, unless it was no operation anyway */
+	/* An old file's last row is the sync; a row that was rejected is dropped already. */
 	if (at[OP] == SIZE_MAX && !keep_last && f->n > 0 && f->n_negative == negative)
 		f->sync_s = f->duration_s[--f->n];
 	f->n_offsets = f->offset_bytes == NULL ? 0 : f->n;
@@ -233,7 +233,7 @@ add_locality(struct io_file *f, const char *s, const char *end)
 	}
 }
 
-/* "name:value name:value .."; values that are no numbers (the file, the program's version) are
+/* "name:value name:value .."; values without a number (the file, the program's version) are
  * skipped. */
 static void
 parse_params(const struct slice *line, struct io_file *f)
@@ -255,7 +255,7 @@ parse_params(const struct slice *line, struct io_file *f)
 	}
 }
 
-/* Numbers separated by commas behind a label; what is no number is counted in *bad. */
+/* Numbers separated by commas behind a label; *bad counts the words that are no numbers. */
 static int
 parse_list(const char *p, const char *end, double **list, size_t *n, size_t *bad)
 {

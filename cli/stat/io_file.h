@@ -2,14 +2,17 @@
 /*
  * Output files of the io-model benchmark, in the layouts that exist:
  *
- *   operations   header "start_time, duration, " (blanks, trailing comma), rows "0.000087030,0.000000831000" in seconds.
- *                Operation 0 is not there; the last row is fsync + close, not an operation. With further columns named
- *                size, offset, op, error (newer writers) a row whose op is "sync" is that instead.
- *   statistics   header "start_time,self_rchar:,..": absolute counters, names with blanks and colons
- *   text         what it printed: a line "... accessSize:4096 localityMem:0-0-0 ..", and in the first version
- *                "Times per operation: t0, t1, .." and "Offset per operation: o0, o1, .."
+ *   operations   header "start_time, duration, " (blanks, trailing comma), rows
+ *                "0.000087030,0.000000831000" in seconds. Operation 0 is missing; the last row is
+ *                fsync + close, not an operation. Newer writers add columns named size, offset, op
+ *                and error, and mark the row of fsync + close with the op "sync".
+ *   statistics   header "start_time,self_rchar:,..": absolute counters, names with blanks and
+ *                colons
+ *   text         standard output: a line "... accessSize:4096 localityMem:0-0-0 ..", and in the
+ *                first version "Times per operation: t0, t1, .." and
+ *                "Offset per operation: o0, o1, .."
  *
- * Anything else in a text file is somebody's log around it and is skipped.
+ * All other lines of a text file belong to a log around the output and are skipped.
  */
 #ifndef CLI_IO_FILE_H
 #define CLI_IO_FILE_H
@@ -28,14 +31,15 @@ struct io_file_param {
 
 struct io_file {
 	enum io_file_layout layout;
-	size_t n_columns;  /* of the header */
-	size_t n_rows;     /* rows that were read, sync and negative durations included */
-	size_t n_rejected; /* rows with fewer than two numbers */
-	size_t n_negative; /* durations below 0: counted, not kept */
-	size_t n;          /* operations kept */
+	size_t n_columns;             /* of the header */
+	size_t n_rows;                /* rows that were read, with sync and negative durations */
+	size_t n_rejected;            /* rows with fewer than two numbers */
+	size_t n_negative;            /* durations below 0: counted, not kept */
+	size_t n;                     /* operations kept */
 	double *start_s, *duration_s; /* start_s NULL in text */
 	double *size_bytes;           /* NULL if there is no such column */
-	double *offset_bytes;         /* NULL if there is none; n_offsets of them */
+	/* offset of each operation, n_offsets of them; NULL without offsets */
+	double *offset_bytes;
 	size_t n_offsets;
 	double sync_s; /* NaN: there was none */
 	size_t n_params;
@@ -44,7 +48,7 @@ struct io_file {
 	double locality[6];
 };
 
-/* The layout by its first line, or for text by a line that only it has. O(bytes). */
+/* The layout by the first line, or for text by a line that only text has. O(bytes). */
 enum io_file_layout io_file_sniff(const char *bytes, size_t n_bytes);
 /* Parses; `keep_last` counts the last row as an operation. NW_ENOMEM, NW_EPROTO (IO_FILE_UNKNOWN).
  * Free with io_file_clear in any case. */

@@ -4,11 +4,10 @@
  *
  *   FILE --stat_table_read--> stat_table --kind->run--> json_t --stat_out_*--> stdout
  *
- * A kind is one row of a table: its word, its options, what it does. stat_series.c has the kinds
- * about one series
- * (summaries, tests, densities, change points), stat_linear.c those about many metrics at once (correlation to
- * reduction). cmd_stat.c runs a kind for a person, tests/stat-cases.c runs the same kind for a
- * recorded case.
+ * A kind is a row of the table in stat_kinds.c: a word, options, functions. Kinds about one series
+ * (summaries, tests, densities, change points) share stat_series.c; kinds about many metrics (from
+ * correlation to reduction) share stat_metrics.c. cmd_stat.c runs a kind for a person,
+ * tests/stat-cases.c runs the same kind for a recorded case.
  *
  * Errors: 0 or a negative NW_E*, with the one line for stderr in struct stat_error. One thread.
  */
@@ -24,10 +23,11 @@
 
 /* --- errors --- */
 struct stat_error {
-	char text[512]; /* one line without newline, control bytes replaced; "" while all is well */
+	/* one line without newline, control bytes replaced; empty until the first error */
+	char text[512];
 };
 
-/* Writes the line unless one is there already (the first cause wins) and returns `code`. */
+/* Writes the line unless err holds a line already (the first cause wins) and returns `code`. */
 int stat_fail(struct stat_error *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -40,7 +40,7 @@ int stat_file_read(const char *path, char **bytes, size_t *n_bytes, struct stat_
 
 struct stat_column {
 	char *name;
-	double *value;    /* n_rows of them; NaN = missing or not a number */
+	double *value;    /* n_rows numbers; NaN where a field is missing or not a number */
 	size_t n_missing; /* empty, NA, NaN, +-Inf in the file */
 	size_t n_text;    /* neither number nor missing */
 	size_t text_row;  /* the first such row; SIZE_MAX when every row is a number or missing */
@@ -51,7 +51,8 @@ struct stat_table {
 	char *file; /* for messages; "-" reads as "stdin" */
 	size_t n_rows, n_cols;
 	struct stat_column *cols;
-	/* the file, decompressed; rows start at row_at. Read it through the calls below */
+	/* the decompressed file, whose rows start at row_at; callers read the bytes through the
+	 * calls below */
 	char *bytes;
 	size_t n_bytes;
 	size_t *row_at;
@@ -74,8 +75,8 @@ long stat_table_find(const struct stat_table *t, const char *name);
  * if it does not exist or holds text. */
 const double *
 stat_table_numbers(const struct stat_table *t, const char *name, struct stat_error *err);
-/* The same for column `col`; and for all columns but those named in `but` (NULL terminated, or
- * NULL). */
+/* The same for column `col`; and for all columns except the columns named in `but` (NULL
+ * terminated; NULL names none). */
 const double *stat_table_numbers_at(const struct stat_table *t, size_t col, struct stat_error *err);
 int stat_table_check_numbers(
     const struct stat_table *t, const char *const *but, struct stat_error *err);
@@ -105,32 +106,33 @@ struct stat_option {
 	const char *help;
 };
 
-struct stat_args;                                                  /* what was given */
+/* options and files of the command line */
+struct stat_args;
 const char *stat_arg(const struct stat_args *a, const char *name); /* NULL = not given */
 bool stat_arg_given(const struct stat_args *a, const char *name);
-/* `*out` keeps its value (the default) when the option was not given. */
+/* `*out` keeps its value, the default, when the option was not given. */
 int stat_arg_number(const struct stat_args *a, const char *name, double min, double max,
     double *out, struct stat_error *err);
 int stat_arg_count(const struct stat_args *a, const char *name, size_t min, size_t max, size_t *out,
     struct stat_error *err);
-/* Files after the options; at least one. */
+/* Files after the options; at least one file. */
 size_t stat_arg_files(const struct stat_args *a, const char *const **files);
 
-/* --- a recorded case: parameters and inputs beside them (stat_case.c) --- */
+/* --- a recorded case: parameters and inputs (stat_case.c) --- */
 struct stat_case {
-	const char *id; /* for messages only; nothing depends on it */
+	const char *id; /* name for messages; no result depends on the name */
 	const char *dir;
 	const json_t *params; /* an object, possibly empty */
-	const json_t *inputs; /* an object; its keys are file names relative to dir */
+	const json_t *inputs; /* an object whose keys are file names relative to dir */
 };
 
-/* Input whose file name up to the first dot is `stem` (NULL: the first one in the file's order).
- * NULL = none. On loan. */
+/* Input whose file name up to the first dot is `stem` (NULL stands for the first input in the
+ * file's order). NULL without such an input. On loan. */
 const char *stat_case_input(const struct stat_case *c, const char *stem);
-/* Reads that input. NW_ENOTFOUND without message if there is none. */
+/* Reads the input with that stem. NW_ENOTFOUND without a message if the case has no such input. */
 int stat_case_table(
     const struct stat_case *c, const char *stem, struct stat_table **out, struct stat_error *err);
-/* Any input by its name in `inputs`, as stat_file_read. */
+/* Any input by its name in `inputs`, read as stat_file_read reads. */
 int stat_case_bytes(const struct stat_case *c, const char *input, char **bytes, size_t *n_bytes,
     struct stat_error *err);
 int
@@ -142,11 +144,12 @@ const char *stat_case_text(const struct stat_case *c, const char *key, const cha
 
 /* --- kinds --- */
 struct stat_kind {
-	const char *name; /* the word after `narrows stat`; NULL: only recorded cases have it */
-	const char *case_kind; /* the word in case.json; NULL: only the command line has it */
+	/* the word after `narrows stat`; NULL for a kind of recorded cases only */
+	const char *name;
+	const char *case_kind; /* the word in case.json; NULL for a kind of the command line only */
 	const char *summary;   /* one line of help */
-	/* key of the result whose value is a table for --csv; "" = the result itself; NULL =
-	 * none */
+	/* key of the result whose value is the table for --csv; "" for the result itself; NULL for
+	 * a result without a table */
 	const char *csv;
 	/* besides --pretty, --csv, --better, --help; may be NULL */
 	const struct stat_option *options;

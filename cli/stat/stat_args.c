@@ -87,7 +87,7 @@ find_option(const struct stat_option *o, const char *name, size_t len)
 	return NULL;
 }
 
-/* One option at argv[*i]; moves *i behind it. */
+/* Takes the option at argv[*i] and its value; *i moves behind both. */
 static int
 parse_option(const struct stat_kind *k, int argc, char **argv, int *i, struct stat_args *a,
     struct stat_error *err)

@@ -7,7 +7,7 @@
 #include "cli/stat/stat.h"
 
 struct stat_given {
-	const char *name;  /* option's name, from its kind's table */
+	const char *name;  /* name of the option in the kind's table */
 	const char *value; /* word given with the option; NULL for a switch */
 };
 
@@ -17,7 +17,7 @@ struct stat_args {
 	const char **files;
 };
 
-/* Options that every kind has. */
+/* Options of every kind. */
 extern const struct stat_option stat_common_options[];
 
 /* Splits argv into the kind's options, the common options and files. The words stay the caller's.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `narrows stat bottleneck`: which component limits, and whether it is the only one that may. */
+/* `narrows stat bottleneck`: which component limits, and whether any other component may be the
+ * limit. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,7 @@ verdict_json(
 	return o;
 }
 
-/* One row per component: what was tested and what came out of it. */
+/* One row per component: the tested numbers and the result of the test. */
 static json_t *
 components_json(const struct sets *s, const struct nw_component_result *r)
 {
@@ -97,7 +98,7 @@ components_json(const struct sets *s, const struct nw_component_result *r)
 	return rows;
 }
 
-/* Verdicts by both tests; the components as the chosen one sees them. */
+/* Verdicts by both tests; the rows of the components tell the chosen test. */
 static int
 verdicts(struct sets *s, const struct nw_bottleneck_options *options, json_t *out,
     struct stat_error *err)

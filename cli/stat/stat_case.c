@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recorded case: its parameters, and the inputs beside it. See stat.h. */
+/* A recorded case: parameters and input files. See stat.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

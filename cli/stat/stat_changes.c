@@ -14,7 +14,7 @@ const struct stat_option changes_options[] = { { "penalty", "P",
 	{ "winsorise", "K", "cut to median +- K MAD first" }, { "column", "C", "the series" },
 	{ NULL, NULL, NULL } };
 
-/* A number, or one followed by "ln n", to be multiplied by that. False: neither. */
+/* A number, or a number followed by "ln n", to be multiplied by ln n. False for other text. */
 static bool
 parse_penalty(const char *s, size_t n, double *out)
 {
@@ -57,7 +57,7 @@ segments_json(const struct nw_changes *c)
 	return list;
 }
 
-/* The segmentation asked for, and beside it what the autocorrelation would make of it. */
+/* The segmentation asked for, and beside that the penalty by the series' autocorrelation. */
 static int
 report(const double *y, size_t n, const struct nw_change_options *options, json_t *out)
 {

@@ -60,8 +60,8 @@ named_models_make(struct named_models *m, struct stat_table *t, double page, str
 	return NW_OK;
 }
 
-/* Classes in the order of the operations, and how many each has; one row per operation instead, if
- * that is asked for. */
+/* Classes in the order of the operations with the operations of each class; with --csv, one row
+ * per operation instead. */
 static int
 classify(const struct named_models *m, const struct ops *o, const char *otherwise, bool as_rows,
     json_t *out)

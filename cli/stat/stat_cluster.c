@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* correlation and cluster: which metrics say the same. */
+/* Kinds correlation and cluster: which metrics tell the same story. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `narrows stat density`: the density of a column of durations, or of a histogram of them, and its
- * classes. */
+/* `narrows stat density`: the density of a column or a histogram of durations, and the classes in
+ * the density. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ density_settings_case(const struct stat_case *c, struct density_settings *s)
 		s->curve.grid = (size_t)grid;
 }
 
-/* What is to be drawn: values or buckets. */
+/* Input of the density: values or buckets. */
 struct data {
 	const double *x;
 	struct nw_density_bucket *buckets; /* NULL: x counts */
@@ -132,7 +132,7 @@ set_curve(json_t *out, const struct nw_density *d, bool as_rows)
 	json_object_set_new(out, "curve", rows);
 }
 
-/* The same on a grid that resolves the bandwidth. */
+/* The same on a grid fine enough for the bandwidth. */
 static int
 set_fine(json_t *out, const struct data *data, const struct density_settings *s)
 {
@@ -151,8 +151,8 @@ set_fine(json_t *out, const struct data *data, const struct density_settings *s)
 	return rc;
 }
 
-/* The result, with the classes at other floors beside those at the chosen one: how far they depend
- * on it. */
+/* The result, with the classes at other floors beside the classes at the chosen floor: how far the
+ * classes depend on the floor. */
 static int
 report(const struct data *data, const struct density_settings *s, bool as_rows, json_t *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whole files for `narrows stat`, decompressed by name. A file that grows beyond the limit while it
- * is unpacked is refused before the memory is taken. See stat.h. */
+/* Whole files for `narrows stat`, decompressed by name. A file that unpacks beyond the limit is
+ * refused before the memory is taken. See stat.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <lzma.h>
@@ -61,9 +61,9 @@ buffer_reserve(struct buffer *b, size_t n)
 }
 
 /*
- * One way to unpack. step() takes from in and appends to out what it can; it sets *done when the
- * stream is complete. NW_EAGAIN: wants more input. A second stream after the first (concatenated
- * files) starts anew.
+ * One way to unpack. step() takes bytes from `in`, appends to `out` and sets *done at the end of
+ * the stream. NW_EAGAIN asks for more input. A second stream after the first (concatenated files)
+ * starts anew.
  */
 struct unpacker {
 	int (*open)(void **state);

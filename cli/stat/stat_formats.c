@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is in io-model files, as they are: parameters, operations, statistics. */
+/* The raw content of io-model files: parameters, operations, statistics. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ rank_of(const char *input, char *rank, size_t size)
 		snprintf(rank, size, "%.*s", (int)n, dash + 1);
 }
 
-/* The object at key, made if it is not there. On loan. */
+/* The object at key, made on first use. On loan. */
 static json_t *
 child(json_t *o, const char *key)
 {

@@ -74,7 +74,7 @@ segment_of(const struct stage *s, double window_s)
 		s->bytes.mean / window_s, s->dur.mean / window_s };
 }
 
-/* Index of the plain verdict, and its report; g->n if there are no data. */
+/* Index of the plain verdict's group, and the report; g->n without data. */
 static int
 segment_verdict(const struct series_groups *g, const struct stage *stages, double window_s,
     size_t *lowest, json_t *out)

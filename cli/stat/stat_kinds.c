@@ -8,7 +8,7 @@
 #include "cli/stat/stat_series.h"
 
 const struct stat_kind stat_kinds[] = {
-	/* about one series */
+	/* kinds about one series */
 	{ "summary", "univariate", "n, mean, sd, min, max, sum of every column", "",
 	    summary_options, summary_run, summary_case },
 	{ "ttest", "ttest",

@@ -4,10 +4,10 @@
 #define CLI_STAT_KINDS_H
 #include "cli/stat/stat.h"
 
-/* Ends with a row whose name and case_kind are NULL. */
+/* Kinds, ended by a row whose name and case_kind are NULL. */
 extern const struct stat_kind stat_kinds[];
 
-/* The kind by its word on the command line, or by its word in case.json; NULL if no kind has that
+/* The kind by its word on the command line, or by its word in case.json; NULL if no kind has such a
  * word. */
 const struct stat_kind *stat_kind_find(const char *name);
 const struct stat_kind *stat_kind_find_case(const char *case_kind);

@@ -16,7 +16,7 @@ struct lm_request {
 	double alias_tolerance;
 };
 
-/* One number of every coefficient, the intercept first. */
+/* One number of each coefficient, with the intercept first. */
 static json_t *
 coefficients(const struct nw_lm *lm, bool intercept, size_t offset)
 {
@@ -83,7 +83,7 @@ lm_table(const struct metrics *m, const struct lm_request *req, const struct nw_
 	return stat_whole(a, bad);
 }
 
-/* R^2 with its guards, for every kind that fits. */
+/* R^2 with its guards, for all kinds with a fit. */
 int
 put_quality(json_t *doc, const struct nw_lm *lm)
 {
@@ -222,7 +222,7 @@ const struct stat_option stat_lm_options[] = {
 
 /* --- lasso --- */
 /* Round numbers from above lambda_max down to its ten-thousandth, so that paths of different files
- * can be laid side by side; and 0, least squares, where that is defined. */
+ * can be laid side by side; the last is 0, least squares, where least squares is defined. */
 static int
 round_path(double lambda_max, bool with_zero, double **out, size_t *n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kinds about many metrics, one file each, and the options they share. */
+/* The kinds about many metrics, one file per kind, and the options shared by these kinds. */
 #ifndef CLI_STAT_LINEAR_H
 #define CLI_STAT_LINEAR_H
 #include "cli/stat/stat_metrics.h"
@@ -40,8 +40,7 @@ int stat_lasso_run(const struct stat_args *a, json_t **out, struct stat_error *e
 int stat_lasso_case(const struct stat_case *c, json_t **out, struct stat_error *err);
 int stat_validate_run(const struct stat_args *a, json_t **out, struct stat_error *err);
 int stat_validate_case(const struct stat_case *c, json_t **out, struct stat_error *err);
-/* R^2 with its guards, degrees of freedom and rank of a fit; 0 or -1 as
- * jansson's. */
+/* R^2 with its guards, degrees of freedom and rank of a fit; 0 or -1 as jansson returns. */
 int put_quality(json_t *doc, const struct nw_lm *lm);
 /* {"term": name, "coefficient", "std_error", "F"}; takes the name. */
 json_t *coefficient_row(json_t *name, const struct nw_coefficient *c);

@@ -155,8 +155,8 @@ stat_list(const char *text, size_t *n)
 	return list;
 }
 
-/* After before, from, .. come from + step .. to; they join the list rounded to 12 digits, so that
- * 0.15 is 0.15. */
+/* After before, from, .. come from + step .. to; new numbers join the list rounded to 12 digits, so
+ * that 0.15 is 0.15. */
 static int
 append_steps(double *out, size_t *n, size_t room, double from, double step, double to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table as a response and metrics beside it, and JSON of what is said about them. One thread. */
+/* A table as a response and metrics, and JSON of results about metrics. One thread. */
 #ifndef CLI_STAT_METRICS_H
 #define CLI_STAT_METRICS_H
 #include "cli/stat/stat.h"
@@ -18,15 +18,16 @@ struct metrics {
 /* Takes the table, also on error. `response` NULL: all columns are metrics. */
 int metrics_init(
     struct metrics *m, struct stat_table *table, const char *response, struct stat_error *err);
-/* From --response and the one FILE. */
+/* The metrics of the one FILE, with the response of --response. */
 int metrics_of_args(const struct stat_args *a, struct metrics *m, struct stat_error *err);
-/* The response is the one the case names, else the column "response" or "y", else the first. */
+/* The response is the column that the case names, else the column "response" or "y", else the
+ * first. */
 int metrics_of_case(const struct stat_case *c, struct metrics *m, struct stat_error *err);
-/* Keeps only the named metrics, in this order. */
+/* Keeps only the named metrics, in the order of the names. */
 int metrics_choose(struct metrics *m, const char *const *names, size_t n, struct stat_error *err);
 void metrics_clear(struct metrics *m);
-/* Rows without gaps. Metrics without variation stay in: what uses them names them. Free with
- * nw_prepared_clear. */
+/* Rows without gaps. Metrics without variation stay in the table, so that results can name them.
+ * Free with nw_prepared_clear. */
 int metrics_complete(const struct metrics *m, double max_missing, bool near_zero_filter,
     struct nw_prepared *prep, struct stat_error *err);
 /* Index, or SIZE_MAX. */
@@ -38,7 +39,7 @@ char **stat_list(const char *text, size_t *n);
 /* "0, 0.05 .. 1", "0.5" or "1,2,5": numbers, and even steps from the last two to an end. The caller
  * frees. NW_EINVAL: not such a list, more than 10000 numbers. */
 int stat_numbers(const char *text, double **out, size_t *n);
-/* A name that prints and reads back: the shortest of %.12g. */
+/* A name for the number, the shortest of %.12g, from which the number can be read back. */
 const char *stat_number_name(double v, char *buf, size_t size);
 
 /* `o` if `bad`, the sum of jansson's 0 and -1, is 0; else NULL, and o is released. */
@@ -48,9 +49,9 @@ int stat_finish(json_t *doc, int bad, json_t **out, struct stat_error *err);
 /* An error of the library becomes the line for stderr. */
 int stat_library(int rc, struct stat_error *err);
 
-/* Names of the metrics index[0..n), in that order. */
+/* Names of the metrics index[0..n), in the order of `index`. */
 json_t *metrics_names(const struct metrics *m, const size_t *index, size_t n);
-/* Names of the metrics whose class it is. */
+/* Names of the metrics of the class. */
 json_t *metrics_of_class(
     const struct metrics *m, const struct nw_prepared *prep, enum nw_metric_class class);
 /* [[members] ..] in order of the first member; `used` maps the clusters' numbering to metrics. */
@@ -59,15 +60,15 @@ json_t *metrics_clusters(const struct metrics *m, const struct nw_clusters *cl, 
 json_t *
 metrics_representatives(const struct metrics *m, const struct nw_clusters *cl, const size_t *used);
 
-/* "name", or "name^2"; `metric` maps the terms' columns to metrics (NULL: they are the same). NULL
- * = no memory. */
+/* "name", or "name^2"; `metric` maps the terms' columns to metrics (NULL if columns are metrics).
+ * NULL = no memory. */
 json_t *term_name(const struct metrics *m, const struct nw_term *t, const size_t *metric);
-/* Names of the terms index[0..n); of those with the state. */
+/* Names of the terms index[0..n); names of the terms in the state. */
 json_t *term_names(const struct metrics *m, const struct nw_elimination *e, const size_t *metric,
     const size_t *index, size_t n);
 json_t *term_names_of_state(const struct metrics *m, const struct nw_elimination *e,
     const size_t *metric, enum nw_term_state state);
-/* Names of the metrics that a selection keeps, in input order. */
+/* Names of the selection's metrics, in input order. */
 json_t *kept_metrics(const struct metrics *m, const struct nw_elimination *e, const size_t *metric);
 /* {"(Intercept)": .., term: ..} of the kept terms: their coefficients, or (no intercept) their
  * F. */

@@ -48,7 +48,7 @@ set_model(json_t *out, const struct nw_io_model *m)
 	json_object_set_new(out, "large", line_json(&m->large));
 }
 
-/* The rows of one condition; of NULL: all rows are. */
+/* The rows of one condition; all rows if `of` is NULL. */
 struct rows {
 	const uint32_t *of;
 	uint32_t group;
@@ -105,7 +105,7 @@ intercepts_of_models(struct stat_table *t, double page, json_t *out, struct stat
 	return NW_OK;
 }
 
-/* The slowest duration of one size that is no outlier; how many are. */
+/* The slowest ordinary duration of one size, and the count of outliers above. */
 static int
 limit_of_size(const struct op *op, size_t n, const struct density_settings *s, double *limit,
     double *n_outliers)
@@ -150,7 +150,7 @@ compare_ops(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts the operations by size, finds each size's limit and fits the model to them. */
+/* Sorts the operations by size, finds each size's limit and fits the model to the limits. */
 static int
 model_of_ops(struct ops *o, const struct nw_io_options *options, const struct density_settings *s,
     json_t *out)
@@ -195,7 +195,7 @@ model_of_ops(struct ops *o, const struct nw_io_options *options, const struct de
 	return rc;
 }
 
-/* The rows of one condition: limits, or operations that have them found. */
+/* The rows of one condition: limits, or operations from which limits are found. */
 static int
 model_of_rows(const struct stat_table *t, const struct rows *r, const struct nw_io_options *o,
     const struct density_settings *s, json_t *out, struct stat_error *err)
@@ -211,7 +211,7 @@ model_of_rows(const struct stat_table *t, const struct rows *r, const struct nw_
 	return rc;
 }
 
-/* Published models; or one model, or one for each value of a column of names. */
+/* Published models; or one model, or a model for each value of a column of names. */
 static int
 models_of_table(struct stat_table *t, const struct nw_io_options *o,
     const struct density_settings *s, json_t *out, struct stat_error *err)
@@ -293,7 +293,7 @@ models_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 	return rc;
 }
 
-/* A trace of operations: models if it has sizes to fit them to and the parameters speak of models,
+/* A trace of operations: models if the trace has several sizes and the parameters speak of models,
  * else its density. */
 int
 iotrace_case(const struct stat_case *c, json_t **out, struct stat_error *err)

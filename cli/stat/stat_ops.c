@@ -59,8 +59,8 @@ io_file_read(const char *path, bool keep_last, struct io_file *out, char **bytes
 	return rc;
 }
 
-/* The size: the file's own column, its parameters, its name, what printed beside it, or what the
- * user says. */
+/* The size: the file's own column, its parameters, its name, the text printed beside the numbers,
+ * or the user's option. */
 static double
 io_file_size(struct io_file *io, const char *path, double given)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations out of files: CSV with columns size and duration, or io-model files of one access size
- * each. */
+ * per file. */
 #ifndef CLI_STAT_OPS_H
 #define CLI_STAT_OPS_H
 #include "cli/stat/stat.h"
@@ -14,7 +14,8 @@ struct ops { /* all zero = none; free(op) */
 	size_t n, room;
 };
 
-/* Rows with both numbers; others are left out. With `of`, only rows of that group. */
+/* Takes the rows with both numbers and leaves out other rows. With `of`, only the rows of the
+ * group. */
 int ops_add_table(struct ops *o, const struct stat_table *t, const uint32_t *of, uint32_t group,
     struct stat_error *err);
 /* One file, CSV or io-model, by options --size and --keep-last. If t is not NULL, a CSV file is

@@ -108,8 +108,8 @@ shorten_exponent(char *s)
 	memmove(to, from, strlen(from) + 1);
 }
 
-/* 15 digits, trailing zeros dropped, are the shortest form wherever they read back; subnormal
- * numbers, which carry fewer, start at one. Finite values only. */
+/* Finite values only. 15 digits without trailing zeros are the shortest form wherever they read
+ * back; subnormal numbers carry fewer digits and start at one digit. */
 static void
 print_number(char *s, double v)
 {
@@ -188,7 +188,8 @@ is_nested(const json_t *v)
 	return json_is_object(v) || json_is_array(v);
 }
 
-/* depth < 0: everything on one line. An array of plain values stays on one line in any case. */
+/* depth < 0 puts everything on one line. An array of plain values stays on one line at any
+ * depth. */
 static void
 put_value(struct text *t, const json_t *v, int depth)
 {
@@ -262,7 +263,7 @@ put_csv_text(struct text *t, const char *s)
 	put(t, "\"");
 }
 
-/* What has no place in a cell is left empty, as what is undefined. */
+/* A value without a place in a cell (an array, an object, null) leaves the cell empty. */
 static void
 put_cell(struct text *t, const json_t *v)
 {
@@ -272,7 +273,7 @@ put_cell(struct text *t, const json_t *v)
 		put_scalar(t, v);
 }
 
-/* Keys of all rows, in the order they are first seen, as keys of a set. */
+/* Keys of all rows, in the order of first appearance, as keys of a set. */
 static json_t *
 collect_columns(const json_t *rows)
 {

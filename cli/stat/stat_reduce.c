@@ -17,7 +17,7 @@
 
 #define ALL_THRESHOLDS "0, 0.05 .. 1"
 
-/* Everything nw_reduce wants, and who owns it. */
+/* Arguments of nw_reduce, with the memory behind the arguments. */
 struct request {
 	struct metrics m;
 	struct nw_reduce_options opts;
@@ -82,8 +82,8 @@ role_of(const char *role)
 	return *role == '\0' || strcmp(role, "verify") == 0 ? NW_CHUNK_VERIFY : NW_CHUNK_IGNORE;
 }
 
-/* `train`: labels that train, whatever their role says; n 0: the role decides, and without roles
- * the first chunk. */
+/* `train`: labels of the training chunks, whatever the chunks' role; with n 0 the role decides, and
+ * without roles the first chunk trains. */
 static int
 set_chunks(struct request *r, struct stat_table *t, char *const *train, size_t n_train,
     struct stat_error *err)
@@ -127,7 +127,7 @@ set_chunks(struct request *r, struct stat_table *t, char *const *train, size_t n
 }
 
 /* --- MAIN and RAND --- */
-/* All metrics that any pattern matches, in input order. */
+/* All metrics matched by any pattern, in input order. */
 static int
 set_main(struct request *r, const json_t *patterns, struct stat_error *err)
 {
@@ -253,7 +253,7 @@ scan_json(const struct nw_reduction *r, const struct nw_reduce_options *opts, si
 	return stat_whole(all, bad);
 }
 
-/* Kept metrics that mostly follow the row number: they may only tell the time. */
+/* Kept metrics with a strong correlation to the row number: such metrics may only tell the time. */
 static json_t *
 drifting(const struct metrics *m, const struct nw_reduction *r)
 {
@@ -366,7 +366,7 @@ summary_json(const struct nw_reduction *r)
 	return stat_whole(o, bad);
 }
 
-/* What was drawn can be drawn again: the seed, and the sets themselves. */
+/* The seed and the sets of a draw, so that a reader can draw again. */
 static int
 put_random(json_t *doc, const struct request *req, const struct nw_reduction *r)
 {
@@ -412,7 +412,7 @@ reduce_answer(struct request *req, json_t **out, struct stat_error *err)
 }
 
 /* --- from a case --- */
-/* Stem (file name up to the first dot) of the first CSV that is not the list of chunks. */
+/* Stem (file name up to the first dot) of the first CSV except the list of chunks. */
 static bool
 data_stem(const struct stat_case *c, char *stem, size_t size)
 {
@@ -467,7 +467,7 @@ chunks_of_case(const struct stat_case *c, struct request *r, struct stat_error *
 	return rc == NW_ENOTFOUND ? NW_OK : rc;
 }
 
-/* An input that may be absent. */
+/* An optional input; absent is no error. */
 static int
 list_of_case(const struct stat_case *c, const char *stem, struct request *r,
     int (*set)(struct request *, const json_t *, struct stat_error *), struct stat_error *err)
@@ -589,7 +589,7 @@ numbers_of_args(const struct stat_args *a, struct request *r, struct stat_error 
 	if (rc == NW_OK)
 		rc = stat_arg_count(a, "seed", 0, INT64_MAX, &seed, err);
 	r->opts.seed = seed;
-	/* a threshold that was asked for is not chosen */
+	/* A threshold from the user is not replaced by the scan's choice. */
 	if (stat_arg_given(a, "rho0"))
 		r->opts.choose_threshold = false;
 	return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* select: the metrics that explain a response. */
+/* Kind select: the metrics that explain a response. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct select_request {
 	bool near_zero_filter;
 };
 
-/* All but what only a finished elimination has. */
+/* Keys of every elimination, finished or refused. */
 static int
 put_candidates(json_t *doc, const struct metrics *m, const struct nw_prepared *prep,
     const struct nw_elimination *e)

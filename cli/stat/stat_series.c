@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kinds about one series, and how they find their columns. */
+/* How the kinds about one series find their columns. */
 #include "cli/stat/stat_series.h"
 
 #include <stdlib.h>
@@ -108,7 +108,8 @@ int
 series_groups_make(const char *const *text, size_t n_rows, struct series_groups *out)
 {
 	size_t n_slots = 16, row, at;
-	uint32_t *slots, group; /* 1 + group; 0 = free. At most half of them are taken. */
+	/* 1 + group; 0 marks a free slot. At most half of the slots are taken. */
+	uint32_t *slots, group;
 
 	*out = (struct series_groups){ 0 };
 	while (n_slots < 2 * n_rows)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kinds about one series share. Each kind is a file stat_<kind>.c; stat_series.c has their
- * table. A _run is for the command line, a _case for recorded cases. */
+/* Helpers of the kinds about one series. Each kind is a file stat_<kind>.c with a _run for the
+ * command line and a _case for recorded cases. */
 #ifndef CLI_STAT_SERIES_H
 #define CLI_STAT_SERIES_H
 #include "cli/stat/io_file.h"
@@ -18,14 +18,14 @@ stat_case_fn summary_case, ttest_case, bottleneck_case, autocorr_case, density_c
 extern const struct stat_option summary_options[], ttest_options[], bottleneck_options[],
     density_options[], models_options[], classify_options[], changes_options[];
 
-/* The one file that was given. */
+/* The table of the only file on the command line; more files are an error. */
 int series_table(const struct stat_args *a, struct stat_table **out, struct stat_error *err);
-/* The column meant: `wanted`, or the only one that holds numbers and is not a clock, or one named
- * duration[_s|_ns], value or y. SIZE_MAX and an error otherwise. */
+/* The column `wanted`; without `wanted` the only column of numbers except clocks, or a column named
+ * duration[_s|_ns], value or y. SIZE_MAX and an error if no such column exists. */
 size_t series_column(const struct stat_table *t, const char *wanted, struct stat_error *err);
-/* Does the column hold numbers, at least one or nothing else? Does its name say it counts time or
- * rows? */
+/* True if the column holds a number, or nothing at all. */
 bool column_is_numeric(const struct stat_table *t, size_t col);
+/* True if the column's name speaks of time or row numbers. */
 bool column_is_clock(const struct stat_table *t, size_t col);
 /* A column of names: `wanted`, or the first all-text column, or one named group, component,
  * condition, name or id. SIZE_MAX: none. */
@@ -54,7 +54,7 @@ int density_settings_args(
     const struct stat_args *a, struct density_settings *s, struct stat_error *err);
 void density_settings_case(const struct stat_case *c, struct density_settings *s);
 
-/* Reads any io-model file. NW_ENOTFOUND without message: it is another kind of file, and *bytes are
+/* Reads any io-model file. NW_ENOTFOUND without message for another kind of file; then *bytes are
  * the caller's. */
 int io_file_read(const char *path, bool keep_last, struct io_file *out, char **bytes,
     size_t *n_bytes, struct stat_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `narrows stat summary`: running summaries of columns, or of one column per group. */
+/* `narrows stat summary`: running summaries of columns, or of a column per group. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +40,8 @@ series_json(const double *v, size_t n)
 	return o;
 }
 
-/* {"windows": {group: summary}, "total": the summaries merged}; with several columns, one of these
- * per column. */
+/* {"windows": {group: summary}, "total": the summaries merged}; with several columns, such an
+ * object per column. */
 static int
 column_by_group(const struct series_groups *g, const double *v, size_t n_rows, json_t *out)
 {
@@ -99,8 +99,7 @@ table_by_group(struct stat_table *t, const char *group, json_t *out, struct stat
 	return rc;
 }
 
-/* Every column that holds numbers. Columns of names have no summary; a name among numbers is an
- * error. */
+/* Every column of numbers. Columns of names have no summary; a name among numbers is an error. */
 static int
 table_by_column(const struct stat_table *t, json_t *out, struct stat_error *err)
 {
@@ -179,7 +178,7 @@ summary_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 	if ((rc = stat_case_table(c, NULL, &t, err)) != NW_OK)
 		return rc;
 	rc = group != NULL ? table_by_group(t, group, *out, err) : table_by_column(t, *out, err);
-	/* one series: its summary is the answer */
+	/* with one series the summary is the answer */
 	if (rc == NW_OK && group == NULL && json_object_size(*out) == 1) {
 		only = json_incref(json_object_iter_value(json_object_iter(*out)));
 		json_decref(*out);

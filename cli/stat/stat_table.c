@@ -12,8 +12,8 @@
 
 #include "cli/stat/stat.h"
 
-#define NUMBER_LEN_MAX 512 /* longer than any number that is meant */
-#define EXCERPT        40  /* bytes of a bad field that are shown */
+#define NUMBER_LEN_MAX 512 /* longer than any meaningful number */
+#define EXCERPT        40  /* bytes of a bad field in a message */
 
 /* --- numbers --- */
 
@@ -55,8 +55,8 @@ is_decimal(const char *p, const char *end)
 }
 
 /* Up to 15 digits and a power of ten up to 22 are both exact doubles, so one division is the
- * nearest double (Clinger 1990). False: leave it to strtod. No exponent: these are the numbers in
- * most files. */
+ * nearest double (Clinger 1990). Returns false for all other numbers, which strtod reads. Most
+ * numbers in files have no exponent and end here. */
 static bool
 parse_short(const char *p, const char *end, double *out)
 {
@@ -123,7 +123,7 @@ is_missing(const char *s, size_t len)
 	if (s == end)
 		return true;
 	if (end - s <= NUMBER_LEN_MAX && is_decimal(s, end))
-		return true; /* and not finite, or stat_number_parse had taken it */
+		return true; /* a word, and not finite: stat_number_parse takes finite numbers */
 	s += *s == '+' || *s == '-';
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if ((size_t)(end - s) == strlen(words[i]) &&
@@ -145,9 +145,9 @@ struct field {
 	const char *s; /* between the quotes, if any; doubled quotes are still doubled */
 	size_t len;
 	bool doubled;
-	bool last;         /* of its row */
+	bool last;         /* line of the field's row */
 	const char *start; /* first byte, for messages */
-	size_t line, byte; /* where it starts, 1-based */
+	size_t line, byte; /* byte at which the field starts, 1-based */
 };
 
 static bool
@@ -240,8 +240,8 @@ fail_cursor(const struct stat_table *t, const struct cursor *c, struct stat_erro
 	    (size_t)(c->at - c->line_start) + 1, c->why);
 }
 
-/* Length of the UTF-8 sequence at p, 0 if it is none: overlong, a surrogate, beyond U+10FFFF,
- * cut. */
+/* Length of the UTF-8 sequence at p; 0 for an overlong or cut sequence, a surrogate, a number
+ * beyond U+10FFFF. */
 static size_t
 utf8_length(const unsigned char *p)
 {
@@ -265,7 +265,7 @@ utf8_length(const unsigned char *p)
 	    : n;
 }
 
-/* JSON is UTF-8; what is not, such as Latin-1, becomes question marks. */
+/* JSON is UTF-8; bytes in other encodings, such as Latin-1, become question marks. */
 static void
 make_utf8(char *s)
 {
@@ -278,7 +278,7 @@ make_utf8(char *s)
 		}
 }
 
-/* The field's text, quotes undone, to `out` (len + 1 bytes at most). Returns its length. */
+/* Copies the field's text, quotes undone, to `out` (len + 1 bytes at most). Returns its length. */
 static size_t
 field_copy(const struct field *f, char *out)
 {
@@ -625,7 +625,7 @@ stat_table_check_numbers(const struct stat_table *t, const char *const *but, str
 	return NW_OK;
 }
 
-/* All texts in one block, which text[0] owns; so there is always a text[0]. */
+/* All texts in one block, owned by text[0]; text[0] exists even without rows. */
 static int
 cut_texts(struct stat_table *t, size_t col)
 {

@@ -30,7 +30,7 @@ set_both_tests(json_t *o, const struct nw_group *a, const struct nw_group *b)
 	json_object_set_new(o, "student", test_json(&student));
 }
 
-/* One test per row; keyed by the row's id, or by its number from 0. */
+/* One test per row, keyed by the row's id or by the row's number from 0. */
 static int
 tests_of_pairs(struct stat_table *t, json_t *out, struct stat_error *err)
 {
@@ -123,7 +123,7 @@ ttest_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 	return rc;
 }
 
-/* --- what a series is worth in independent values --- */
+/* --- the effective size of a series --- */
 
 static int
 holm_of_table(struct stat_table *t, json_t *out, struct stat_error *err)
@@ -154,7 +154,7 @@ set_test(json_t *out, const char *key, const struct nw_group *a, const struct nw
 	json_object_set_new(out, key, test_json(&t));
 }
 
-/* Tests of the first two series with every way to count them. */
+/* Tests of the first two series with every count of independent values. */
 static int
 set_comparisons(const struct sets *s, const struct nw_autocorr *a, json_t *out)
 {

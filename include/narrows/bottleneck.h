@@ -24,7 +24,7 @@ struct nw_bottleneck_options {
 	double alpha;
 	bool student; /* pooled variance instead of Welch */
 	bool n_eff;   /* shrink n by the autocorrelation; needs series */
-	/* test the per-window differences instead; needs series of one length; implies no Welch */
+	/* test of per-window differences; needs series of one length; implies no Welch */
 	bool paired;
 	bool halve_alpha; /* alpha / 2 when two components have data */
 };
@@ -32,7 +32,7 @@ struct nw_bottleneck_options {
 extern const struct nw_bottleneck_options nw_bottleneck_faithful;
 extern const struct nw_bottleneck_options nw_bottleneck_better; /* alpha 0.05, n_eff, halve_alpha */
 
-/* A component: `x` holds one mean per window, NaN = no operation in that window (missing). */
+/* A component: `x` holds one mean per window, NaN for a window without an operation. */
 struct nw_component {
 	const char *name;
 	const double *x;
@@ -40,13 +40,14 @@ struct nw_component {
 };
 
 struct nw_component_result {
-	struct nw_group group; /* what was tested: n is the effective size if that was asked for */
+	struct nw_group group; /* tested summary, whose n is the effective size on request */
 	size_t n_values;
 	double r1;     /* lag-1 autocorrelation; NaN if unknown */
-	bool has_data; /* n_values > 0; others take no part */
+	bool has_data; /* true for n_values > 0; other components take no part */
 	bool candidate;
-	struct nw_ttest test; /* lowest against this one; INSUFFICIENT for the lowest itself */
-	double p_holm;        /* over the tests of this verdict; NaN if not tested */
+	/* test of the lowest against this component; INSUFFICIENT for the lowest itself */
+	struct nw_ttest test;
+	double p_holm; /* Holm's p over the tests of this verdict; NaN without a test */
 };
 
 /* ok; insufficient: no component has data, and all below is unset (lowest, runner_up = n) */
@@ -56,7 +57,7 @@ struct nw_bottleneck {
 	size_t runner_up;    /* second lowest mean; n if there is none */
 	size_t n_components; /* with data */
 	size_t n_candidates;
-	bool unique;  /* one candidate, and it has at least 2 values */
+	bool unique;  /* true if one candidate remains, with at least 2 values */
 	double alpha; /* each test's */
 	/* mean of the runner-up / mean of the lowest: how much faster the transfer could get before
 	 * the next stage limits. Interval of coverage 1 - alpha by the delta method on the
@@ -85,7 +86,7 @@ int nw_bottleneck_groups(const struct nw_group *groups, size_t n,
  */
 struct nw_stage_segment {
 	double tput_mean; /* mean of per-operation throughput */
-	double tput_sd;   /* its sd within windows, averaged */
+	double tput_sd;   /* mean of the sd within windows */
 	double ops_per_window;
 	double delivered_bytes_per_s;
 	double busy_fraction; /* sum of durations / window, of the thread */
@@ -98,7 +99,7 @@ enum {
 	NW_HIDDEN_UNACCOUNTED = 4 /* busy_fraction fell to below 0.7 from at least 0.7 */
 };
 
-/* O(1). A field that is NaN proves nothing. */
+/* O(1). A NaN field proves nothing. */
 unsigned
 nw_hidden_wait(const struct nw_stage_segment *before, const struct nw_stage_segment *after);
 

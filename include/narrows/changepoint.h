@@ -3,7 +3,8 @@
  * Change points of a series: where its mean or spread changes. The segmentation with the lowest
  * total cost,
  *
- *   segment of m values   m (ln 2 pi + ln max(var, vmin) + 1), var with divisor m, vmin = 1e-8 of the series' variance
+ *   segment of m values   m (ln 2 pi + ln max(var, vmin) + 1), var with divisor m, vmin = 1e-8 of
+ *                         the series' variance
  *   every change          penalty, 3 ln n by default
  *
  * is found exactly by PELT (Killick, Fearnhead & Eckley 2012) on prefix sums of the standardised
@@ -13,9 +14,9 @@
  * positions within two such strides of the changes found.
  *
  * Autocorrelation looks like changes (9 in 200 values of an AR 0.8 series). With `ar` the penalty
- * is multiplied by
- * (1 + r)/(1 - r), r = (median |y_{t+2} - y_t| / median |y_{t+1} - y_t|)^2 - 1 clipped to 0..0.95, which no shift moves
- * (Chakar et al. 2017). Single outliers are cut to median +- winsorise_mad MAD first, if asked to.
+ * is multiplied by (1 + r)/(1 - r), r = (median |y_{t+2} - y_t| / median |y_{t+1} - y_t|)^2 - 1
+ * clipped to 0..0.95, which no shift moves (Chakar et al. 2017). With winsorise_mad, outliers
+ * are cut to median +- winsorise_mad MAD first.
  */
 #ifndef NARROWS_CHANGEPOINT_H
 #define NARROWS_CHANGEPOINT_H
@@ -34,18 +35,19 @@ extern const struct nw_change_options nw_change_faithful; /* 0, 5, false, 0 */
 extern const struct nw_change_options nw_change_better;   /* 0, 5, true, 5 */
 
 struct nw_segment {
-	/* indexes into the series, end exclusive; missing values lie in the segment before them */
+	/* indexes into the series, end exclusive; missing values lie in the segment before */
 	size_t start, end;
-	size_t n; /* values that are there */
+	size_t n; /* number of finite values */
 	double mean;
 	double sd; /* divisor n */
 };
 
-/* OK; DEGENERATE: constant, one segment, cost NaN; INSUFFICIENT: no value at all, no segment */
+/* OK; DEGENERATE for a constant series: one segment, cost NaN; INSUFFICIENT without a value: no
+ * segment */
 struct nw_changes {
 	enum nw_status status;
 	double penalty;    /* as used, `ar` included */
-	double r;          /* robust lag-1 autocorrelation, whether it was used or not */
+	double r;          /* robust lag-1 autocorrelation, set with and without `ar` */
 	double cost;       /* of the segments and changes */
 	size_t n_segments; /* changes + 1; a change is the start of a segment but the first */
 	struct nw_segment *segment;

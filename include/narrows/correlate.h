@@ -18,11 +18,11 @@
 /* --- rows and columns worth looking at --- */
 enum nw_metric_class {
 	NW_METRIC_USED = 0,
-	NW_METRIC_MISSING, /* more than max_missing of its values */
+	NW_METRIC_MISSING, /* class of a metric with more than max_missing of its values missing */
 	/* max == min on the rows that remain, exactly: sd < eps would lie for 0.1 and for 1e9 +
 	 * 1e-3 */
 	NW_METRIC_CONSTANT,
-	/* differs from its mode in too few rows: such a metric is a row in disguise */
+	/* class of a metric unlike its mode in too few rows: such a metric is a row in disguise */
 	NW_METRIC_RARE
 };
 
@@ -34,7 +34,7 @@ enum nw_missing {
 struct nw_prepare_options {
 	double max_missing; /* share of the rows with a response; 0.2 */
 	enum nw_missing missing;
-	/* drop what differs from its mode in fewer than 5 rows or in less than 2 % of them */
+	/* drops a metric unlike its mode in fewer than 5 rows or in less than 2 % of the rows */
 	bool near_zero_filter;
 };
 
@@ -106,7 +106,7 @@ struct nw_cluster_options {
  * each other tie); undefined counts as -1.
  */
 struct nw_clusters {
-	size_t n_metrics; /* as in prep->n_used, whose numbering this uses */
+	size_t n_metrics; /* row numbers as in prep->n_used */
 	size_t n_clusters, n_edges;
 	size_t *label;     /* n_metrics: cluster of each metric */
 	size_t *rep;       /* n_clusters: metric */

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Classes of operation durations (Kunkel): the density of ln duration has one peak per thing that
- * can happen to an operation (cached, read ahead, disk ..). Peaks are classes, valleys between them
- * are splits, and what lies right of the last peak's foot is an outlier.
+ * Classes of operation durations (Kunkel): the density of ln duration has one peak per way an
+ * operation can go (cached, read ahead, disk ..). Peaks are classes, valleys between peaks are
+ * splits, and a duration right of the last peak's foot is an outlier.
  *
- *   curve    R's density(): Gaussian kernel, bandwidth nrd0, binned linearly, convolved by FFT (Silverman, AS 176)
- *   peaks    grid points above both neighbours (a plateau counts once), at least h_min times the highest
- *   splits   the minimum between two peaks; the middle of the valley floor where it is flat to 1e-6 of the highest peak
- *   cutoff   right of the last peak, where the curve falls below cutoff_fraction of its height; +Inf if it does not
- *   class    of a value: the number of splits below it; an outlier if above the cutoff
+ *   curve    R's density(): Gaussian kernel, bandwidth nrd0, binned linearly, convolved by FFT
+ *            (Silverman, AS 176)
+ *   peaks    grid points above both neighbours (a plateau counts once), at least h_min times the
+ *            highest
+ *   splits   the minimum between two peaks; the middle of the valley floor where the floor is flat
+ *            to 1e-6 of the highest peak
+ *   cutoff   right of the last peak, where the curve falls below cutoff_fraction of its height;
+ *            +Inf for a curve that stays above
+ *   class    of a value: the number of splits below the value; an outlier if above the cutoff
  *
  * Base and unit of the logarithm change nothing.
  */
@@ -29,7 +33,7 @@ enum nw_density_kernel {
 struct nw_density_options {
 	bool log;      /* work on ln x; values <= 0 are left out and counted */
 	double adjust; /* times nrd0 */
-	double cut;    /* the curve reaches this many bandwidths beyond the extremes */
+	double cut;    /* bandwidths that the curve reaches beyond the extremes */
 	/* points of the curve; 0 = the smallest power of two with steps <= bandwidth/8,
 	 * 512..65536 */
 	size_t grid;
@@ -38,13 +42,15 @@ struct nw_density_options {
 extern const struct nw_density_options nw_density_defaults; /* log, 2, 3, 512, R44 */
 
 /*
- * OK everything is set INSUFFICIENT fewer than 2 usable values: only the counts are set DEGENERATE
- * all values equal: bw falls back to |first value| on the working scale, then 1; one class
- * UNDEFINED the range overflows a double: only the counts are set
+ * OK            everything is set
+ * INSUFFICIENT  fewer than 2 usable values: only the counts are set
+ * DEGENERATE    all values equal: bw falls back to |first value| on the working scale, then 1; one
+ *               class
+ * UNDEFINED     the range overflows a double: only the counts are set
  */
 struct nw_density {
 	enum nw_status status;
-	double n; /* values or weights counted, those <= 0 included, missing ones not */
+	double n; /* number of values, or weight, with values <= 0, without missing values */
 	double n_nonpositive;
 	double bw, bw_nrd0; /* with and without adjust, on the working scale */
 	double min, max;    /* of the values used, on the working scale */
@@ -52,7 +58,7 @@ struct nw_density {
 	size_t m;
 	double *y;
 	bool log;
-	/* from a histogram whose widest bucket is wider than bw: classes may have merged */
+	/* true for a histogram with a bucket wider than bw: classes may have merged */
 	bool coarse;
 };
 
@@ -66,10 +72,10 @@ struct nw_density_bucket {
 	double count;
 };
 
-/* The curve from a histogram. A bucket that holds one multiple of the clock's `step` counts at that
- * value, any other at its geometric middle (on a linear scale: its middle). Quantiles and variance
- * are those of the repeated values. Constant memory, mergeable; L1 distance to the raw curve 0.001
- * to 0.03 with 128 buckets per octave. O(n log n + m log m). */
+/* The curve from a histogram. A bucket with one multiple of the clock's `step` counts at the
+ * multiple, another bucket at its geometric middle (on a linear scale: its middle). Quantiles and
+ * variance are those of the repeated values. Constant memory, mergeable; L1 distance to the raw
+ * curve 0.001 to 0.03 with 128 buckets per octave. O(n log n + m log m). */
 int nw_density_buckets(const struct nw_density_bucket *buckets, size_t n, double step,
     const struct nw_density_options *options, struct nw_density *out);
 /* The step of the clock behind a histogram of whole ticks: the largest number of ticks of which
@@ -81,13 +87,13 @@ int
 nw_density_clock_step(const struct nw_density_bucket *buckets, size_t n, double tick, double *step);
 void nw_density_clear(struct nw_density *d);
 
-/* One class; classes are in order of size. All in the data's unit. */
+/* A class; classes are in order of size. All in the data's unit. */
 struct nw_class {
 	double peak;
 	double height;    /* of the curve at the peak, per unit of the working scale */
 	double low, high; /* low < value <= high; 0 or -Inf at the bottom, cutoff at the top */
 	double count;     /* set by the counting calls; outliers belong to no class */
-	double sum;       /* of the values: time spent in this class */
+	double sum;       /* sum of the values: time spent in this class */
 };
 
 struct nw_classes {
@@ -97,8 +103,8 @@ struct nw_classes {
 	double n_outliers, outlier_sum;
 };
 
-#define NW_CLASS_H_MIN \
-	0.01 /* without a floor every lone slow operation is a class and nothing an outlier */
+/* Without a floor every lone slow operation is a class and nothing an outlier. */
+#define NW_CLASS_H_MIN           0.01
 #define NW_CLASS_CUTOFF_FRACTION 0.05
 
 /* Classes of a curve, counts zero; none if its status is neither OK nor DEGENERATE. `midpoint`:

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Log-linear histogram of durations in nanoseconds: 2^NW_HIST_BITS linear buckets per octave, so a
- * bucket is at most
- * 0.8 % wide; values below 2^NW_HIST_BITS have a bucket of their own. Counts merge by addition, so windows, threads
- * and hosts can be joined in any order.
+ * bucket is at most 0.8 % wide; values below 2^NW_HIST_BITS have a bucket each. Counts merge
+ * by addition, so windows, threads and hosts can be joined in any order.
  *
  * Stored form (little endian, the `h_dur` binary field of a data document):
- *   byte 0: version 1; byte 1: NW_HIST_BITS; then pairs of unsigned LEB128: bucket index minus the previous one
- *   (the first: the index itself), count (> 0). Indexes rise strictly.
+ *   byte 0: version 1; byte 1: NW_HIST_BITS; then pairs of unsigned LEB128: bucket index minus the
+ *   previous index (for the first pair the index itself), count (> 0). Indexes rise strictly.
  */
 #ifndef NARROWS_HIST_H
 #define NARROWS_HIST_H
@@ -20,7 +19,8 @@
 enum {
 	NW_HIST_BITS = 7,
 	NW_HIST_SUB = 1 << NW_HIST_BITS,
-	NW_HIST_OCTAVES = 34, /* 2^(34+7) ns = 37 minutes; longer ones count there */
+	/* 2^(34+7) ns = 37 minutes; the last bucket counts longer durations */
+	NW_HIST_OCTAVES = 34,
 	NW_HIST_BUCKETS = NW_HIST_SUB * NW_HIST_OCTAVES,
 	NW_HIST_ENCODED_MAX_BYTES = 2 + NW_HIST_BUCKETS * (2 + 10)
 };

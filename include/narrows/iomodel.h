@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Linear models of operation durations (Kunkel): per condition (cached, read ahead, off disk ..)
- * the slowest time that still belongs to it, as a line over the access size, and classification of
- * any operation by these lines.
+ * the slowest ordinary time as a line over the access size, and classification of any operation by
+ * these lines.
  *
  *   limit L(s)   exp of the density's cutoff for size s, the slowest duration if there is no cutoff
  *   target t     inflate L(s)
  *   small        s <= page: least squares t = I + c s; one size: slope 0
- *   large        s > page: intercept I_l = I + page c, slope c_l = sum s (t - I_l) / sum s^2 over the full size, so the
- *                line jumps at the page; without small sizes both parameters are fitted
- *   class        of (s, d): the model with the smallest prediction >= d; ties go to the first; else none
+ *   large        s > page: intercept I_l = I + page c, slope c_l = sum s (t - I_l) / sum s^2 over the
+ *                full size, so the line jumps at the page; without small sizes both parameters are
+ *                fitted
+ *   class        of (s, d): the model with the smallest prediction >= d; ties go to the first; else
+ *                none
  *
  * Least squares on sizes that span seven decades is decided by the largest few: `weighted`
- * minimises relative errors
- * (weights 1/L^2) instead.
+ * minimises relative errors (weights 1/L^2) instead.
  */
 #ifndef NARROWS_IOMODEL_H
 #define NARROWS_IOMODEL_H
@@ -28,7 +29,8 @@ struct nw_io_limit {
 };
 
 struct nw_io_line {
-	size_t n; /* sizes it was fitted to; 0 = there is no such line, the numbers are NaN */
+	/* number of sizes behind the line; 0 without a line, and then the numbers are NaN */
+	size_t n;
 	double intercept_s;      /* I */
 	double slope_s_per_byte; /* c */
 	/* mean |d(s) - L(s)|: against the limit itself, so a perfect fit shows the inflation */
@@ -49,13 +51,13 @@ struct nw_io_options {
 };
 extern const struct nw_io_options nw_io_defaults; /* 4096, 1.1, unweighted */
 
-/* Sizes in any order; one with a size < 0 or a limit that is not positive and finite is left out.
+/* Sizes in any order; a size < 0, and a size whose limit is not positive and finite, are left out.
  * O(n). */
 void nw_io_fit(const struct nw_io_limit *limits, size_t n, const struct nw_io_options *options,
     struct nw_io_model *out);
-/* Predicted duration. A missing line is replaced by the other one. NaN if there is none. */
+/* Predicted duration. The other line stands in for a missing line. NaN without lines. */
 double nw_io_predict(const struct nw_io_model *m, double size_bytes);
-/* Index of the class; n = none of them. O(n). */
+/* Index of the class; n if no model is slow enough. O(n). */
 size_t
 nw_io_classify(const struct nw_io_model *models, size_t n, double size_bytes, double duration_s);
 

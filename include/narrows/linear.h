@@ -2,10 +2,10 @@
 /*
  * Linear models: least squares, backward elimination, lasso, validation.
  *
- * Throughout: `x` is an array of columns of `n` finite doubles each (nw_prepare sees to that), on
- * loan; `y` the response. Nothing is global, one thread per call. 0, or NW_ENOMEM, NW_ETOOBIG (past
- * LAPACK's int), NW_EINVAL; what cannot be computed is a status in the result and NaN in its
- * numbers. Every _clear also takes what a failed call left. Results do not depend on the order of
+ * Throughout: `x` is an array of columns of `n` finite doubles each, as nw_prepare leaves columns,
+ * on loan; `y` the response. Nothing is global, one thread per call. 0, or NW_ENOMEM, NW_ETOOBIG
+ * (past LAPACK's int), NW_EINVAL; an undefined result has a status and NaN in its numbers. Every
+ * _clear also takes the rest of a failed call. Results do not depend on the order of
  * rows, nor on units; on the order of columns only where columns are exact combinations of each
  * other (the later one goes).
  */
@@ -18,7 +18,7 @@
 #include "narrows/err.h"
 #include "narrows/status.h"
 
-/* Columns and the response beside them, on loan. */
+/* Columns and a response, on loan. */
 struct nw_table {
 	const double *const *x; /* columns, each of n_rows values */
 	size_t n_columns;
@@ -30,8 +30,7 @@ struct nw_table {
 #define NW_PERFECT_FIT     1e-24 /* SSE / SSyy below which the residuals are rounding */
 
 /* --- terms --- */
-/* A predictor: the column, or (column - centre)^2, where 0 makes it the square of what was
- * measured. */
+/* A predictor: the column, or (column - centre)^2, where centre 0 makes the plain square. */
 struct nw_term {
 	size_t column;
 	bool squared;
@@ -48,7 +47,8 @@ enum nw_term_state {
 /* --- least squares --- */
 struct nw_lm_options {
 	bool no_intercept; /* then SSyy is the raw sum of squares, and nothing is centred */
-	/* 0: NW_ALIAS_TOLERANCE. A term aliases if less than this share of its length is new */
+	/* share of a term's length that must be new, or the term aliases; 0 means
+	 * NW_ALIAS_TOLERANCE */
 	double alias_tolerance;
 };
 
@@ -68,7 +68,7 @@ struct nw_lm {
 	enum nw_status status;
 	size_t n_rows, n_terms, rank, df; /* df = n - rank - (1 for the intercept) */
 	double response_mean, response_mean_rest, ssyy, sse, residual_sd, r2, adj_r2;
-	struct nw_coefficient intercept; /* NaN without one */
+	struct nw_coefficient intercept; /* intercept; NaN without one */
 	struct nw_coefficient *coef;     /* n_terms */
 };
 
@@ -76,16 +76,15 @@ struct nw_lm {
  * Centred columns of unit length, Householder QR (dgeqrf), beta = R^-1 Q'y, SE_j = s sqrt
  * [(R'R)^-1]_jj; aliased terms dropped in order (narrows' own pass over R, since dgeqrf does not
  * look). `terms` NULL: the first n_terms columns.
- * 2 n p^2 + O(p^3) flops, 2 n p + p^2 doubles. Relative error about 1e-16 times the condition of the scaled columns
- * (Longley: 13 digits).
+ * 2 n p^2 + O(p^3) flops, 2 n p + p^2 doubles. Relative error about 1e-16 times the condition of
+ * the scaled columns (Longley: 13 digits).
  */
 int nw_lm_fit(const double *const *x, const struct nw_term *terms, size_t n_terms, const double *y,
     size_t n, const struct nw_lm_options *opts, struct nw_lm *out);
 void nw_lm_clear(struct nw_lm *lm);
 
-/* y less what the model says for that row: y - mean(y) - sum b_j (x_j - mean_j), where offsets
- * cancel before they are multiplied. Aliased and constant terms say nothing. Not for
- * polynomials. */
+/* y less the model's value for the row: y - mean(y) - sum b_j (x_j - mean_j), where offsets cancel
+ * before the multiplication. Aliased and constant terms add nothing. Not for polynomials. */
 double nw_lm_residual(const struct nw_lm *lm, const struct nw_term *terms, const double *const *x,
     const double *y, size_t row);
 
@@ -129,7 +128,7 @@ struct nw_elimination {
 	size_t rank, full_df; /* before elimination */
 	double full_r2;
 	size_t n_removed;
-	size_t *removed; /* terms in the order they went */
+	size_t *removed; /* terms in the order of removal */
 	double *removed_f;
 	size_t n_kept;
 	size_t *kept;               /* terms, input order */
@@ -155,8 +154,8 @@ int nw_eliminate(const double *const *x, size_t p, const double *y, size_t n,
 void nw_elimination_clear(struct nw_elimination *e);
 
 /* --- lasso --- */
-/* One point of the path: coefficients of the columns scaled to population sd 1, and of the columns
- * as they are. */
+/* A point of the path: coefficients of the columns scaled to population sd 1, and of the plain
+ * columns. */
 struct nw_lasso_fit {
 	double lambda;
 	double intercept, r2;
@@ -187,11 +186,11 @@ void nw_lasso_clear(struct nw_lasso *l);
 
 /* --- validation --- */
 struct nw_validation {
-	enum nw_status status; /* that of the fit */
+	enum nw_status status; /* status of the fit */
 	size_t n_rows, n_terms, rank, df, folds;
 	double r2, adj_r2;
 	double press, predicted_r2; /* NaN if a row has leverage 1 */
-	double blocked_cv_r2;       /* NaN if there are fewer than 2 folds of at least one row */
+	double blocked_cv_r2;       /* NaN with fewer than 2 folds of at least one row */
 };
 
 /*

@@ -2,7 +2,8 @@
 /*
  * Metric reduction: of hundreds of metrics, the few that explain a response.
  *
- *   training rows --prepare--> metrics --cluster(rho0)--> one candidate per cluster --eliminate--> selected metrics
+ *   training rows --prepare--> metrics --cluster(rho0)--> one candidate per cluster
+ *                 --eliminate--> selected metrics
  *
  * and the answers to "is that any good": the same at every threshold of a scan, refits of the
  * selected metrics on other chunks of time, the training coefficients applied there unchanged, and
@@ -40,13 +41,16 @@ struct nw_reduce_options {
 	size_t n_thresholds;
 	const double *threshold; /* scanned besides cluster.rho0 */
 	size_t folds;            /* >= 2: blocked out-of-sample R^2 of every scan point */
-	bool screen; /* more candidates than half the rows: only the n / ln n that follow y best */
-	/* select at the scan point with the best of these instead of at cluster.rho0 */
+	/* true: of more candidates than half the rows, try the n / ln n candidates that follow y
+	 * best */
+	bool screen;
+	/* true: select at the scan point with the best out-of-sample R^2 instead of at
+	 * cluster.rho0 */
 	bool choose_threshold;
 	struct nw_metric_set main;          /* n 0: none */
 	size_t n_random;                    /* sets to draw, as large as the selection */
 	uint64_t seed;                      /* for drawing: splitmix64, Fisher-Yates */
-	const struct nw_metric_set *random; /* drawn elsewhere: n_random of them; NULL: draw */
+	const struct nw_metric_set *random; /* n_random sets drawn elsewhere; NULL asks to draw */
 };
 
 /* What the papers say: rho0 0.95, alpha 0.05, F 2, alias tolerance 1e-7, at most 20 % missing. */
@@ -81,26 +85,28 @@ struct nw_chunk_check {
 };
 
 struct nw_reduction {
-	size_t n_metrics;            /* all columns of x: what the reduction degree counts */
+	/* number of the table's columns, the base of the reduction degree */
+	size_t n_metrics;
 	struct nw_prepared prepared; /* training rows */
 	size_t n_scan;
 	struct nw_scan_point *scan;
-	double threshold;            /* of the selection; everything below is at that threshold */
+	double threshold;            /* threshold of the selection and of everything below */
 	struct nw_clusters clusters; /* of prepared.used */
 	double *r_response;          /* per prepared metric */
-	size_t n_screened_out;       /* clusters whose representative was not tried */
-	/* elimination.n_metrics: column of x that the elimination's metric i is */
+	size_t n_screened_out;       /* clusters with an untried representative */
+	/* column of the table for each metric of the elimination */
 	size_t *candidate;
 	struct nw_elimination elimination;
-	double *drift; /* per candidate: r with the row number; near 1 it is a clock, not a cause */
+	/* r of each candidate with the row number; near 1 the candidate is a clock, not a cause */
+	double *drift;
 	double out_of_sample_r2; /* blocked, on the training rows; NaN without folds */
 	double reduction_degree; /* 1 - kept / n_metrics */
 	bool too_many_terms;     /* more than a fifth of the rows */
 	size_t n_random;
-	struct nw_metric_set *random; /* what was used */
+	struct nw_metric_set *random; /* sets of the baseline, drawn or given */
 	size_t n_checks;
-	struct nw_chunk_check *check; /* one per chunk to verify */
-	struct {                      /* means over the checks that have a value */
+	struct nw_chunk_check *check; /* checks, one per chunk to verify */
+	struct {                      /* means over the checks with a value */
 		double r2, adj_r2, main_r2, random_r2, out_of_sample_r2;
 	} mean;
 	void *store;

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A chunk, little endian (integers as in codec_bytes.h): "NWC" then u8 version, 1 u8 compact (bit
- * 0), attachments (bit 1), all others 0 varint rows, varint columns signed least time, varint
- * distance of the greatest if there are rows varint bytes of all attachments if there are any
- * varint length of each piece: times, attachments (if any), columns pieces codec_time.c; below;
- * codec_column.c u32 low half of XXH64 of all before Attachments: a stream (codec_stream.c) of
- * their lengths, u8 method, and all their bytes as they are (0) or as one zstd frame (1). A column
- * may refer to others, in a chain of at most DEPTH_MAX: so one column can be had by decoding a few.
- * What decoding allocates is known from the head and limited before it happens. */
+/*
+ * A chunk, little endian (integers as in codec_bytes.h):
+ *
+ *   "NWC"     then u8 version, 1
+ *   u8        compact (bit 0), attachments (bit 1), all other bits 0
+ *   varint    rows, varint columns
+ *   signed    least time, varint distance of the greatest time    in a chunk with rows
+ *   varint    bytes of all attachments                            in a chunk with attachments
+ *   varint    length of each piece: times, attachments (if any), columns
+ *   pieces    codec_time.c; below; codec_column.c
+ *   u32       low half of XXH64 of all bytes before
+ *
+ * Attachments: a stream (codec_stream.c) of their lengths, u8 method, and all their bytes plain (0)
+ * or as one zstd frame (1).
+ *
+ * A column may refer to other columns, in a chain of at most DEPTH_MAX: so the decoder of a single
+ * column decodes few others. The head bounds the memory of decoding before any is allocated.
+ */
 #include "store/codec/chunk.h"
 
 #include <stdlib.h>
@@ -32,8 +42,9 @@ enum {
 	ATTACHED_LEVEL_COMPACT = 9,
 	DEPTH_MAX = 16,
 	CAP_ROWS_MIN = 1024,
-	LEARN_ROWS_MIN = 256, /* what fewer rows suggest may be chance */
-	STRANGE_SHARE = 3 /* one column of so many that is not like its family's: so is the chunk */
+	LEARN_ROWS_MIN = 256, /* rows below which a relation may be chance */
+	/* one column in so many unlike its family makes the chunk unlike the family */
+	STRANGE_SHARE = 3
 };
 
 static const uint8_t magic[MAGIC_BYTES] = { 'N', 'W', 'C', VERSION };
@@ -44,7 +55,7 @@ struct chunk_codec {
 	struct column_work work;
 	struct chunk_buf pieces; /* of the chunk being encoded */
 	uint8_t *state;          /* [cap_columns] enum column_state */
-	const double **value;    /* [cap_columns] columns as they are decoded */
+	const double **value;    /* [cap_columns] decoded columns */
 	const uint8_t **piece;   /* [cap_columns] where each begins */
 	uint32_t *piece_len;
 	struct column_plan *plan;     /* [cap_columns] of the chunk being encoded */
@@ -53,10 +64,10 @@ struct chunk_codec {
 	uint32_t cap_columns;
 };
 
-/* A head with what decoding needs besides. */
+/* A head, and places of the pieces for the decoder. */
 struct layout {
 	struct chunk_head head;
-	const uint8_t *directory, *end; /* of the bytes that the checksum covers */
+	const uint8_t *directory, *end; /* bytes below the checksum */
 	size_t attachment_bytes;
 	struct byte_reader times, attachments;
 };
@@ -111,7 +122,7 @@ chunk_rows_clear(struct chunk_rows *rows)
 	memset(rows, 0, sizeof(*rows));
 }
 
-/* Working memory for a chunk of this shape. */
+/* Takes working memory for a chunk of this shape. */
 static int
 codec_reserve(struct chunk_codec *codec, uint32_t n_rows, uint32_t n_columns)
 {
@@ -207,7 +218,7 @@ encode_column(struct chunk_codec *codec, const struct chunk_columns *in, uint32_
 	return rc;
 }
 
-/* With a fresh look at every column, and at what they have in common if that is worth the time. */
+/* Looks afresh at every column, and at relations between columns if these are worth the time. */
 static int
 encode_unknown(struct chunk_codec *codec, const struct chunk_columns *in, enum chunk_effort effort)
 {
@@ -425,7 +436,7 @@ chunk_read_head(const uint8_t *bytes, size_t len, struct chunk_head *head)
 	return rc;
 }
 
-/* Finds the pieces; together they fill the chunk. */
+/* Finds the pieces; together the pieces fill the chunk. */
 static int
 read_directory(struct chunk_codec *codec, struct layout *layout)
 {
@@ -465,7 +476,7 @@ decode_times(struct column_work *work, const struct layout *layout, int64_t *t)
 		least = t[i] < least ? t[i] : least;
 		most = t[i] > most ? t[i] : most;
 	}
-	/* Whoever looks for a time reads heads only: they must not lie. */
+	/* Searches for a time read heads only, so a head must agree with its times. */
 	if (reader_left(&in) != 0 || least != layout->head.t_min_wall_ns ||
 	    most != layout->head.t_max_wall_ns)
 		return NW_ECORRUPT;
@@ -509,7 +520,8 @@ decode_attachments(
 	return NW_OK;
 }
 
-/* Decodes column c after those it needs, each once. A circle meets a column that is still open. */
+/* Decodes column c after the columns that c refers to, each column once. A circle of references
+ * meets a column still open. */
 static int
 decode_column(struct chunk_codec *codec, const struct layout *layout, uint32_t c, unsigned depth)
 {
@@ -539,7 +551,7 @@ decode_column(struct chunk_codec *codec, const struct layout *layout, uint32_t c
 	return reader_left(&in) == 0 ? NW_OK : NW_ECORRUPT;
 }
 
-/* One block for everything the chunk holds: pointers, times, columns, ends, attachments. */
+/* Takes one block for the chunk's pointers, times, columns, ends and attachments. */
 static int
 rows_reserve(struct chunk_rows *out, const struct chunk_head *head)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A chunk: a stretch of rows of one metadata, compressed. One time column that all fields share,
- * one column of doubles per field, and optionally one column of opaque bytes per row
+/* A chunk: a stretch of rows of one metadata, compressed. A chunk has one time column for all
+ * fields, one column of doubles per field, and optionally one column of opaque bytes per row
  * ("attachments": histograms). Every bit of every value comes back: NaN payloads, infinities,
  * denormals and signed zeros are values like any other. The bytes are little endian, versioned and
- * closed by a checksum; chunk.c specifies them. Decoding trusts nothing: any input gives NW_OK or
- * an error, in time and memory bounded by the limits below. No call touches a file, a clock or a
+ * closed by a checksum; chunk.c specifies the bytes. Decoding trusts nothing: any input gives NW_OK
+ * or an error, in time and memory bounded by the limits below. No call touches a file, a clock or a
  * global; a struct chunk_codec belongs to one thread at a time. */
 #ifndef STORE_CHUNK_H
 #define STORE_CHUNK_H
@@ -17,8 +17,8 @@
 
 enum {
 	CHUNK_ROWS_MAX = 65536,
-	CHUNK_COLUMNS_MAX = 20480, /* what a roll-up keeps of 4096 fields */
-	/* times, columns and attachments of one chunk; over it: NW_ETOOBIG */
+	CHUNK_COLUMNS_MAX = 20480, /* columns of a roll-up of 4096 fields */
+	/* most times, columns and attachments of one chunk; a larger chunk is NW_ETOOBIG */
 	CHUNK_DECODED_MAX_BYTES = 64 << 20
 };
 
@@ -37,13 +37,15 @@ struct chunk_columns {
 	const uint32_t *attachment_end;
 	/* row r owns [r ? attachment_end[r - 1] : 0, attachment_end[r]) */
 	const uint8_t *attachment;
-	uint64_t kind;   /* chunks of one kind (a metadata) are alike: what a codec has found
-						   for one, it tries first on the next; 0: of no kind */
-	uint64_t family; /* kinds of one family (metadata with the same fields) may be alike: what
-						   it found for one, it tries on one that it does not know; 0: of none */
+	/* number of the metadata, or 0 for none. Chunks with one number are alike: the codec
+	 * tries the plans of the last chunk first */
+	uint64_t kind;
+	/* number of the metadata's layout (the same fields), or 0 for none. A metadata new to
+	 * the codec begins with the plans of another metadata of its family */
+	uint64_t family;
 };
 
-/* What a chunk says of itself, without decoding. */
+/* The head of a chunk, read without decoding the rows. */
 struct chunk_head {
 	uint32_t n_rows, n_columns;
 	int64_t t_min_wall_ns, t_max_wall_ns; /* 0, 0 without rows */
@@ -52,23 +54,25 @@ struct chunk_head {
 	size_t decoded_bytes; /* of everything; at most CHUNK_DECODED_MAX_BYTES */
 };
 
-/* Encoded bytes, owned by whoever holds the struct: zero it before first use, chunk_buf_clear() in
- * the end. Grows, and is used again by the next chunk_encode(). */
+/* Encoded bytes. The owner of the struct sets all to zero before first use and calls
+ * chunk_buf_clear() in the end. The buffer grows, and the next chunk_encode() uses the buffer
+ * again. */
 struct chunk_buf {
 	uint8_t *bytes;
 	size_t len, cap;
 };
 
-/* Decoded rows, owned by whoever holds the struct: zero it before first use, chunk_rows_clear() in
- * the end. `is` points into memory that the next chunk_decode() into the same struct uses again. */
+/* Decoded rows. The owner of the struct sets all to zero before first use and calls
+ * chunk_rows_clear() in the end. `is` points into memory that the next chunk_decode() into the same
+ * struct uses again. */
 struct chunk_rows {
 	struct chunk_columns is;
 	void *mem;
 	size_t cap;
 };
 
-/* What to decode. Columns that are not wanted have value[c] == NULL afterwards; unwanted times and
- * attachments too. */
+/* Choice of the pieces to decode. An unwanted column has value[c] == NULL afterwards; unwanted
+ * times and attachments are NULL too. */
 struct chunk_want {
 	bool times, attachments;
 	const uint32_t *columns; /* NULL: all */
@@ -80,8 +84,8 @@ struct chunk_want {
 struct chunk_codec *chunk_codec_new(void);
 void chunk_codec_free(struct chunk_codec *codec);
 
-/* Replaces what `out` held. NW_ETOOBIG: over a limit above. NW_EINVAL: attachment ends that fall.
- * NW_ENOMEM. */
+/* Replaces the content of `out`. NW_ETOOBIG: over a limit above. NW_EINVAL: attachment ends that
+ * fall. NW_ENOMEM. */
 int chunk_encode(struct chunk_codec *codec, const struct chunk_columns *in,
     enum chunk_effort effort, struct chunk_buf *out);
 
@@ -89,9 +93,9 @@ int chunk_encode(struct chunk_codec *codec, const struct chunk_columns *in,
  * bounds of the head, not the checksum. */
 int chunk_read_head(const uint8_t *bytes, size_t len, struct chunk_head *head);
 
-/* Decodes what is wanted (`want` NULL: everything) after checking the checksum. Errors as above,
- * NW_ENOMEM, and NW_ENOTFOUND for a wanted column that is not there; then out->is has no rows. A
- * column that was written as a function of others costs their decoding too. */
+/* Checks the checksum and decodes the pieces in `want` (NULL: everything). Errors as above,
+ * NW_ENOMEM, and NW_ENOTFOUND for a wanted column that the chunk does not have; then out->is has no
+ * rows. A column written as a function of other columns costs the decoding of those, too. */
 int chunk_decode(struct chunk_codec *codec, const uint8_t *bytes, size_t len,
     const struct chunk_want *want, struct chunk_rows *out);
 

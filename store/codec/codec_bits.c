@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks of 32 values with one width each: an outlier makes its own block wide and no other. */
+/* Blocks of 32 values, each with a width of its own: an outlier widens one block only. */
 #include "store/codec/codec_bits.h"
 
 static inline uint32_t
@@ -8,8 +8,8 @@ block_rows(uint32_t n, uint32_t first)
 	return n - first < BITS_BLOCK ? n - first : BITS_BLOCK;
 }
 
-/* Inlined with a constant number of rows, this becomes vector code; so it does for the other row
- * loops below. */
+/* Inlined with a constant number of rows, this loop becomes vector code, as do the row loops
+ * below. */
 static inline uint64_t
 join(const uint64_t *v, uint32_t rows)
 {

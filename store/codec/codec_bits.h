@@ -7,8 +7,8 @@
 #include "store/codec/codec_bytes.h"
 
 enum {
-	BITS_BLOCK = 32, /* values that share one width: 32 of any width fill whole bytes */
-	/* what a writer may touch, and a reader must be able to, behind the last bit */
+	BITS_BLOCK = 32, /* values per width: 32 values of any width fill whole bytes */
+	/* bytes behind the last bit, for writers to overwrite and readers to load */
 	BITS_SLACK_BYTES = 16
 };
 
@@ -76,7 +76,7 @@ uint64_t blocks_measure(const uint64_t *v, uint32_t n, uint8_t *width);
 /* Room: n * 8 + BITS_SLACK_BYTES. Returns the end. */
 uint8_t *blocks_pack(const uint64_t *v, uint32_t n, const uint8_t *width, uint8_t *at);
 
-/* Widths may come from anywhere; bad in `in` when they or the bytes are not right. */
+/* Widths may come from hostile bytes; `in` is marked bad when widths or bytes are wrong. */
 void blocks_unpack(struct byte_reader *in, const uint8_t *width, uint32_t n, uint64_t *v);
 
 #endif

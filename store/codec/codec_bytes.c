@@ -33,7 +33,7 @@ write_varint(struct chunk_buf *out, uint64_t v)
 	write_u8(out, (uint8_t)v);
 }
 
-/* Only the shortest spelling is accepted up to the tenth byte, whose upper bits would fall off. */
+/* Accepts only the shortest spelling, up to the tenth byte, whose upper bits would fall off. */
 uint64_t
 read_varint(struct byte_reader *in)
 {

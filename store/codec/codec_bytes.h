@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the chunk codecs put numbers into bytes: little endian, variable-length integers of 7 bits
- * per byte with the least significant group first, signed ones folded so that small magnitudes are
- * short. A reader never passes its end: what is missing reads as zero and marks it bad, to be asked
- * once at the end of a piece. */
+/* How the chunk codecs put numbers into bytes: little endian; variable-length integers of 7 bits
+ * per byte with the least significant group first; signed integers folded so that small magnitudes
+ * are short. A reader never passes its end: a missing byte reads as zero and marks the reader bad,
+ * and the caller asks for the mark once, at the end of a piece. */
 #ifndef STORE_CODEC_BYTES_H
 #define STORE_CODEC_BYTES_H
 
@@ -30,7 +30,7 @@ unfold_sign(uint64_t v)
 	return (int64_t)((v >> 1) ^ (0 - (v & 1)));
 }
 
-/* Differences of 64-bit values wrap; that is defined for unsigned numbers only. */
+/* Differences of 64-bit values wrap, which C defines for unsigned numbers only. */
 static inline int64_t
 wrap_sub(int64_t a, int64_t b)
 {

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A column's bytes: u8 form (bits 0-2), skip (bits 3-4), guess (bits 5-7) EQUAL varint of the
- * value's bits, bytes reversed (short numbers end in zeros); nothing else follows u8 scale: digits
- * (bits 0-6), multiplied (bit 7) SCALED, NEAR, RATIO varint numerator's column RATIO varint
- * proportional column STEADY u8 op, varint columns RELATION varint number of rows skipped, then a
- * stream of the rows between them LISTED, REPEATED stream bits of the rows skipped LISTED signed
- * first integer PREVIOUS, STEADY, SLOPE signed its difference to the second SLOPE stream the other
- * integers less what was guessed stream ulps NEAR, RATIO Skipped rows are left out of the integers;
- * guesses that look back see the row before among those that remain. */
+/*
+ * A column's bytes:
+ *
+ *   u8       form (bits 0-2), skip (bits 3-4), guess (bits 5-7)
+ *   EQUAL    varint of the value's bits, bytes reversed (short numbers end in zeros); the end
+ *   u8       scale: digits (bits 0-6), multiplied (bit 7)           SCALED, NEAR, RATIO
+ *   varint   numerator's column                                     RATIO
+ *   varint   proportional column                                    STEADY
+ *   u8 op, varint columns                                           RELATION
+ *   varint   number of skipped rows, then a stream of the gaps      LISTED, REPEATED
+ *   stream   bits of the skipped rows                               LISTED
+ *   signed   first integer                                          PREVIOUS, STEADY, SLOPE
+ *   signed   its difference to the second                           SLOPE
+ *   stream   the other integers less their guesses
+ *   stream   ulps                                                   NEAR, RATIO
+ *
+ * Skipped rows have no integers; a guess from earlier rows looks back over skipped rows.
+ */
 #include "store/codec/codec_column.h"
 
 #include <stdlib.h>
@@ -81,9 +91,9 @@ n_seeds(const struct column_plan *plan, uint32_t n_main)
 	return seeds < n_main ? seeds : n_main;
 }
 
-/* --- rows that are left out --- */
+/* --- skipped rows --- */
 
-/* Which rows of y the form cannot say, given what it says of them. */
+/* Finds the rows of y that the form, with its parameters, cannot express. */
 static uint32_t
 find_skipped(
     const struct column_plan *plan, const double *y, const double *said, uint32_t n, uint32_t *row)
@@ -110,7 +120,7 @@ list_skipped(struct column_work *work, const struct column_plan *plan, const dou
 
 /* --- doubles to integers and back --- */
 
-/* What form and integers say of each row, before the ulps. */
+/* Computes a value for each row from form and integers, before the ulps. */
 static void
 say_values(const struct column_plan *plan, const double *const *value, const int64_t *x, uint32_t n,
     double *said)
@@ -132,7 +142,7 @@ say_values(const struct column_plan *plan, const double *const *value, const int
 	}
 }
 
-/* Choosing and writing want the same integers one after the other. */
+/* The choice of a plan and the writing of a column often want the same integers twice in a row. */
 static bool
 is_formed(
     const struct column_work *work, const double *y, uint32_t n, const struct column_plan *plan)
@@ -230,7 +240,7 @@ steady_guess(int64_t before, double growth)
 	return number_round((double)before * growth);
 }
 
-/* main = x less the guess; seeds are left as they are in front. */
+/* main = x less the guess; the seeds in front stay as they are. */
 static void
 apply_guess(struct column_work *work, const struct column_plan *plan, const double *const *value,
     uint32_t n)
@@ -329,7 +339,7 @@ guess_cost(struct column_work *work, const struct column_plan *plan, const doubl
 	return stream_cost(&work->coder, work->main + seeds, work->n_main - seeds);
 }
 
-/* A form that most rows do not fit is none. */
+/* A form that fits less than most of the rows counts as unfit. */
 static bool
 fits(const struct column_work *work, const struct column_plan *plan, uint32_t n)
 {
@@ -347,8 +357,9 @@ column_cost(struct column_work *work, const double *const *value, uint32_t n, ui
 	return plan->cost_bits;
 }
 
-/* Tries guesses that need no other column on one form; keeps the best of these and `plan`. The row
- * before comes first, for columns that hardly ever move may seem constant to an estimate. */
+/* Tries the guesses without other columns on one form, and keeps the best of these and `plan`.
+ * The row before comes first, because a column that hardly ever moves may look constant to an
+ * estimate. */
 static void
 try_form(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
     struct column_plan try, struct column_plan *plan)

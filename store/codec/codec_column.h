@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One column of doubles as bytes. A plan says how: the form turns doubles into integers (and, where
- * they do not say all, a second run of integers), the guess takes away what can be known before,
- * the stream writes the rest. Rows that do not fit the form are skipped and listed. */
+/* One column of doubles as bytes. A plan says how: the form turns doubles into integers (and, for
+ * an inexact form, a second run of integers), the guess subtracts a prediction, the stream writes
+ * the rest. Rows that do not fit the form are skipped and listed. */
 #ifndef STORE_CODEC_COLUMN_H
 #define STORE_CODEC_COLUMN_H
 
@@ -10,7 +10,7 @@
 #include "store/codec/codec_stream.h"
 
 enum column_form {
-	FORM_EQUAL,  /* one value for all rows */
+	FORM_EQUAL,  /* form of a column with one value in all rows */
 	FORM_ORDER,  /* the bit pattern, see number_order() */
 	FORM_SCALED, /* integer at a scale */
 	FORM_NEAR,   /* the same, and some ulps */
@@ -29,8 +29,8 @@ enum column_guess {
 
 enum column_skip {
 	SKIP_NONE,
-	SKIP_LISTED,   /* rows that do not fit the form, with their values */
-	SKIP_REPEATED, /* rows that repeat the row before */
+	SKIP_LISTED,   /* skipped rows: rows unfit for the form, with their values */
+	SKIP_REPEATED, /* skipped rows: repetitions of the row before */
 	N_SKIPS
 };
 
@@ -47,7 +47,8 @@ struct column_plan {
 /* Working memory for columns of up to cap rows. Zero, then column_work_reserve(). */
 struct column_work {
 	struct stream_coder coder;
-	/* integers of the form, the rest of it, and x less the guess: rows not skipped */
+	/* integers of the form, ulps of the form, and x less the guess, for the rows that are not
+	 * skipped */
 	int64_t *x, *ulps, *main;
 	int64_t *listed;     /* bit patterns of skipped rows, as integers */
 	int64_t *gap;        /* rows between skipped rows */
@@ -55,7 +56,8 @@ struct column_work {
 	double *guess, *row; /* [cap] of the relation's values, and of whatever a step needs */
 	uint32_t n_skipped, n_main;
 	uint32_t cap;
-	const double *formed; /* whose x, ulps and skipped these are; NULL: nobody's */
+	/* column whose x, ulps and skipped rows are in memory; NULL for none */
+	const double *formed;
 	uint32_t n_formed;
 	struct column_plan formed_as;
 };
@@ -63,26 +65,26 @@ struct column_work {
 int column_work_reserve(struct column_work *work, uint32_t n);
 void column_work_clear(struct column_work *work);
 
-/* To be called when columns that were seen before may have other values now. */
+/* The caller tells that earlier columns may have other values now. */
 void column_work_forget(struct column_work *work);
 
-/* One value, bit by bit, in all rows. */
+/* True if one value, bit by bit, fills all rows. */
 bool column_is_equal(const double *y, uint32_t n);
 
 /* The best plan for column c by itself. O(n). */
 void column_choose(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
     struct column_plan *plan);
 
-/* What `plan` would cost; UINT64_MAX if too many rows do not fit it. Sets plan->skip and
- * plan->cost_bits. */
+/* Estimates the bits of a column by `plan`; UINT64_MAX if too many rows are unfit. Sets plan->skip
+ * and plan->cost_bits. */
 uint64_t column_cost(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
     struct column_plan *plan);
 
-/* Columns that must be decoded before one with this plan; returns how many (at most 1 +
+/* Columns to decode before a column with this plan; returns their number (at most 1 +
  * RELATION_ARGS_MAX). */
 unsigned column_needs(const struct column_plan *plan, uint32_t need[1 + RELATION_ARGS_MAX]);
 
-/* Takes up another plan where this one turns out not to fit. NW_OK or NW_ENOMEM. */
+/* Replaces a plan unfit for this column by another plan. NW_OK or NW_ENOMEM. */
 int column_write(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
     const struct column_plan *plan, struct chunk_buf *out);
 
@@ -90,7 +92,8 @@ int column_write(struct column_work *work, const double *const *value, uint32_t 
  * n_columns. */
 void column_read_plan(struct byte_reader *in, uint32_t n_columns, struct column_plan *plan);
 
-/* The rest, once the columns it needs are in `value`. NW_OK, NW_ENOMEM, NW_ECORRUPT. */
+/* Decodes the rest, once the columns of column_needs() are in `value`. NW_OK, NW_ENOMEM,
+ * NW_ECORRUPT. */
 int column_read(struct column_work *work, struct byte_reader *in, const struct column_plan *plan,
     const double *const *value, uint32_t n, double *y);
 

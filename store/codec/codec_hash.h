@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* XXH64 with seed 0: about 10 GB/s, so that a chunk can be checked whenever it is read. Against bit
- * rot and torn writes, not against an adversary. */
+/* XXH64 with seed 0: about 10 GB/s, so that every read can check its chunk. The hash finds bit rot
+ * and torn writes; an adversary can forge the hash. */
 uint64_t hash_bytes(const uint8_t *p, size_t len);
 
 #endif

@@ -6,8 +6,8 @@
 
 enum {
 	SAMPLE_ROWS = 16,
-	SAMPLE_MISSES = 2, /* an odd one does not make a column of integers something else */
-	NEAR_BITS_MAX = 10 /* more ulps than that, and the integer says nothing */
+	SAMPLE_MISSES = 2, /* an odd value or two do not disqualify a column of integers */
+	NEAR_BITS_MAX = 10 /* ulps above which the integer predicts nothing */
 };
 
 static const double power[SCALE_DIGITS_MAX + 1] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
@@ -70,7 +70,7 @@ number_add_ulps(double *restrict y, const int64_t *restrict ulps, uint32_t n)
 		y[i] = number_from_order(wrap_add(number_order(y[i]), ulps[i]));
 }
 
-/* Whole numbers go further than what can be rounded after a multiplication. */
+/* Whole numbers reach further than numbers rounded after a multiplication. */
 static inline int64_t
 nearest_whole(double v)
 {
@@ -106,8 +106,8 @@ scale_values(struct number_scale scale, const int64_t *x, uint32_t n, double *v)
 			v[i] = (double)x[i] / power[scale.digits];
 }
 
-/* Rows from all over. Zeros are whole at any scale, and what is not finite at none: others are
- * taken where there are any nearby. */
+/* Takes rows from all over the column. Zeros are whole at any scale, and NaN and infinities at
+ * none: a sample takes a neighbour instead of these. */
 static uint32_t
 sample(const double *v, uint32_t n, double *some)
 {

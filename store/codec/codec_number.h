@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Doubles as integers, without losing a bit. Two ways: order every bit pattern as a 64-bit integer,
- * neighbours as neighbours: the difference of two is their distance in units in the last place
- * (ulps) scale the integer n that the double was made from, as n / 10^digits or as n * 10^-digits;
- * the two round differently, and only trying shows which one a program used Decoding repeats the
- * same IEEE operations, so they must round the same everywhere: no contraction, no excess
- * precision, no NaN payload of our own making. */
+/*
+ * Doubles as integers, without losing a bit. Two ways:
+ *
+ *   order   every bit pattern as a 64-bit integer, neighbours as neighbours: the difference of two
+ *           integers is the doubles' distance in units in the last place (ulps)
+ *   scale   the integer n behind the double, as n / 10^digits or as n * 10^-digits; the two round
+ *           differently, and only a trial shows which of the two a program used
+ *
+ * Decoding repeats the same IEEE operations, so all machines must round alike: no contraction, no
+ * excess precision, and no NaN payload made by arithmetic.
+ */
 #ifndef STORE_CODEC_NUMBER_H
 #define STORE_CODEC_NUMBER_H
 
@@ -63,15 +68,15 @@ number_from_order(int64_t order)
 	return number_from_bits(bits ^ (0 - (bits >> 63)) >> 1);
 }
 
-/* The same for n of them; and y - by, in ulps. */
+/* The same for n numbers; and y - by, in ulps. */
 void number_orders(const double *y, uint32_t n, int64_t *x);
 void number_from_orders(const int64_t *x, uint32_t n, double *y);
 void number_ulps(const double *y, const double *by, uint32_t n, int64_t *ulps);
 void number_add_ulps(double *y, const int64_t *ulps, uint32_t n);
 
-/* Nearest integer, ties to even, of what lies within 2^51; 0 for all else, NaN included. The
- * addition leaves the integer in the low bits of the sum: unlike llrint(), compilers make vectors
- * of it. */
+/* The nearest integer, ties to even, of numbers within 2^51; 0 for all other doubles, NaN included.
+ * The addition leaves the integer in the low bits of the sum; compilers make vectors of an
+ * addition, but not of llrint(). */
 static inline int64_t
 number_round(double v)
 {
@@ -80,21 +85,21 @@ number_round(double v)
 	return fabs(v) < 0x1p51 ? (int64_t)(number_bits(v + shift) - number_bits(shift)) : 0;
 }
 
-/* 10^digits and 10^-digits, as the compiler reads them: correctly rounded. */
+/* 10^digits and 10^-digits by the compiler, correctly rounded. */
 double scale_power(unsigned digits);
 double scale_fraction(unsigned digits);
 
-/* The integer nearest to v at this scale, or 0 where there is none. */
+/* The integer nearest to v at this scale, or 0 if no integer is near. */
 void scale_nearest(struct number_scale scale, const double *v, uint32_t n, int64_t *x);
 
 void scale_values(struct number_scale scale, const int64_t *x, uint32_t n, double *v);
 
-/* The scale with the fewest digits at which nearly all of v come back exactly. Looks at some of
- * them. */
+/* The scale with the fewest digits at which nearly all numbers of v come back exactly, judged by a
+ * sample. */
 bool scale_find(const double *v, uint32_t n, struct number_scale *scale);
 
-/* The scale at which v come back to within few ulps, cheaper than spelling them out: sums of
- * rounded terms. */
+/* The scale at which numbers of v come back within few ulps, cheaper than the doubles' bits: sums
+ * of rounded terms. */
 bool scale_find_near(const double *v, uint32_t n, struct number_scale *scale);
 
 #endif

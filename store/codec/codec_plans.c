@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table with one place per kind. A kind that comes to a place that is taken puts the other out;
- * one too many columns puts all out: that costs one look at each, and keeps no books. */
+/* A table with one place per kind. A kind whose place is taken replaces the kind there; one column
+ * above the limit empties the table. Either loss costs one more look per column, and the table
+ * needs no bookkeeping. */
 #include "store/codec/codec_plans.h"
 
 #include <stdlib.h>
 
 enum {
 	N_PLACES = 2048,     /* a power of two */
-	COLUMNS_MAX = 32768, /* in all places, about 3 MB; many more than any one chunk has */
-	RECALLS_MAX = 15,    /* between two looks: data changes its habits */
+	COLUMNS_MAX = 32768, /* columns in all places, about 3 MB; many more than any chunk has */
+	RECALLS_MAX = 15,    /* chunks between two looks: data change over time */
 	SLACK_BYTES = 16
 };
 

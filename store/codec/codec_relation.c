@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Columns as functions of others. Decoding repeats what encoding did, so the operations and their
- * order are part of the format: IEEE + - * / and sqrt() only, which are exactly rounded
- * everywhere. */
+/* Columns as functions of other columns. Decoding repeats the arithmetic of encoding, so the
+ * operations and their order are part of the format: IEEE + - * / and sqrt() only, which are
+ * exactly rounded on all machines. */
 #include "store/codec/codec_relation.h"
 
 #include "store/codec/codec_number.h"
@@ -14,8 +14,8 @@ relation_args(enum relation_op op)
 	return args[op];
 }
 
-/* Count, mean and extremes leave the others free. They are taken as equal to one another, which
- * makes this exact for up to three values and the least possible beyond. */
+/* Count, mean and extremes leave the other values free. The formula takes these as equal to one
+ * another: exact for up to three values, and the least possible deviation beyond. */
 static inline double
 spread(double count, double mean, double least, double greatest)
 {
@@ -31,8 +31,8 @@ spread(double count, double mean, double least, double greatest)
 	return sqrt(square / (count - 1));
 }
 
-/* A rate's mean is not the rate of the sums: slow ones count as much as fast ones. With equal u,
- * the extremes' v are known, and so is what all the others took together. */
+/* The mean of a rate is not the rate of the sums: slow operations count as much as fast operations.
+ * With equal u, the v of the extremes are known, and so is the time of all other operations. */
 static inline double
 pooled(double count, double least, double greatest, double sum_u, double sum_v)
 {
@@ -87,7 +87,7 @@ relation_compute(const struct relation *rel, const double *const *value, uint32_
 			p[i] = pooled(a[i], b[i], c[i], d[i], e[i]);
 		break;
 	}
-	/* The payload of a NaN that arithmetic makes differs between processors. */
+	/* The payload of a NaN made by arithmetic differs between processors. */
 	for (i = 0; i < n; i++)
 		p[i] = p[i] == p[i] ? p[i] : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a column can be a function of: other columns of the same rows. A mean is a sum over a count,
+/* Functions that make a column out of other columns of the same rows. A mean is a sum over a count,
  * a total is a sum of its parts, and a standard deviation is nearly settled by count, mean and
- * extremes when the count is small. The function only has to be near: what it misses is written
- * down. */
+ * extremes when the count is small. The function only has to be near: the codec writes down the
+ * difference. */
 #ifndef STORE_CODEC_RELATION_H
 #define STORE_CODEC_RELATION_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Relations between columns, found by trying. A few rows decide which are worth a closer look, a
- * stretch of rows what they save, and the largest saving goes first: a mean may follow from sum and
- * count, and then the sum cannot follow from the mean. Trying must not cost more than it saves:
- * only columns that are dear by themselves are explained, by at most ARGUMENTS_MAX others, and sums
- * of two are looked up in a sorted list instead of compared one by one. */
+/* Relations between columns, found by trial. A few rows choose the relations worth a closer look, a
+ * stretch of rows measures the savings, and the largest saving goes first: a mean may follow from
+ * sum and count, and then the sum cannot follow from the mean. The trials must not cost more than
+ * the relations save: only columns with many bits of their own are explained, by at most
+ * ARGUMENTS_MAX other columns, and sums of two are looked up in a sorted list instead of compared
+ * one by one. */
 #include "store/codec/codec_search.h"
 
 #include <stdlib.h>
@@ -12,9 +13,9 @@
 
 enum {
 	SAMPLE_ROWS = 16,
-	SAMPLE_AGREE = 12,  /* rows of the sample in which a relation must hold */
-	PROBES = 2,         /* rows in which pairs are looked up */
-	GLIMPSE_ROWS = 128, /* consecutive rows on which savings are estimated */
+	SAMPLE_AGREE = 12,  /* sample rows in which a relation must hold */
+	PROBES = 2,         /* rows for looking up pairs */
+	GLIMPSE_ROWS = 128, /* consecutive rows for estimating savings */
 	ROWS_MIN = 32,
 	ARGUMENTS_MAX = 128,
 	DEAR_BITS = 3, /* per row: below, there is nothing to gain */
@@ -24,13 +25,13 @@ enum {
 	EXTREMES_MAX = 8,
 	BUDGET_PER_VALUE = 2, /* rows computed in search of relations, per value of the chunk */
 	BUDGET_MIN = 1 << 16,
-	MEASURING = 4, /* what measuring a row costs in rows computed */
+	MEASURING = 4, /* cost of measuring a row, in computed rows */
 	DEPTH_UNKNOWN = 255,
 	DEPTH_CIRCLE = 254
 };
 
 struct candidate {
-	uint32_t column, order; /* order of finding, so that equals stay in it */
+	uint32_t column, order; /* order of discovery, which sorting keeps among equals */
 	struct column_plan plan;
 	int64_t saving_bits;
 };
@@ -41,17 +42,18 @@ struct pair {
 
 struct column_search {
 	double (*some)[SAMPLE_ROWS];     /* [n_columns] values of the sample rows */
-	uint32_t *argument, n_arguments; /* columns that may explain others */
-	uint32_t *target, n_targets; /* columns that are dear, by their value in the row probed */
-	uint64_t *own_bits;          /* [n_columns] what a target costs by itself, on the glimpse */
-	const double **glimpse;      /* [n_columns] */
+	uint32_t *argument, n_arguments; /* columns allowed as arguments */
+	/* columns with many bits, sorted by their value in the probed row */
+	uint32_t *target, n_targets;
+	uint64_t *own_bits;     /* [n_columns] bits of each column by itself, on the glimpse */
+	const double **glimpse; /* [n_columns] */
 	uint32_t n_glimpse;
 	struct candidate *found;
 	uint32_t n_found, cap_found;
 	uint8_t *n_tried; /* [n_columns] candidates so far */
-	uint8_t *depth;   /* [n_columns] of columns that each needs */
+	uint8_t *depth;   /* [n_columns] columns needed by each column */
 	bool *explained;  /* [n_columns] by another */
-	int64_t budget;   /* rows that may still be computed */
+	int64_t budget;   /* budget of rows left to compute */
 	/* of the run */
 	struct column_work *work;
 	const struct column_plan *plan;
@@ -118,7 +120,7 @@ take_sample(struct column_search *s, const double *const *value, uint32_t n)
 }
 
 /* Columns that move come first. A column of zeros explains nothing; another constant may be the
- * block size that makes a rate a duration. */
+ * block size behind a rate and a duration. */
 static void
 pick_arguments(struct column_search *s)
 {
@@ -186,7 +188,7 @@ consider(struct column_search *s, uint32_t c, struct column_plan plan)
 	cand->saving_bits = (int64_t)(s->own_bits[c] - bits);
 }
 
-/* Whether another probe has brought this up before. */
+/* True if an earlier probe has found this relation. */
 static bool
 is_known(const struct column_search *s, uint32_t c, const struct relation *rel)
 {
@@ -240,7 +242,7 @@ consider_function(struct column_search *s, enum relation_op op, uint32_t a, uint
 	consider(s, y, plan);
 }
 
-/* Targets by their value in one row, so that those equal to a given value can be looked up. */
+/* Sorts targets by their value in one row, for the search of a given value. */
 static void
 sort_targets(struct column_search *s, unsigned probe)
 {
@@ -478,7 +480,7 @@ look_for_pooled(struct column_search *s, const struct relation *spread)
 		consider(s, mean, plan);
 }
 
-/* The best count and mean for one deviation and one pair of extremes; returns the bits it is off on
+/* The best count and mean for one deviation and one pair of extremes; returns the error in bits on
  * the sample. */
 static unsigned
 fit_spread(struct column_search *s, uint32_t sd, struct pair extremes, struct relation *rel)
@@ -538,8 +540,8 @@ look_for_spread(struct column_search *s, uint32_t sd)
 
 /* --- deciding --- */
 
-/* The longest chain of columns that c needs; more than allowed if it is a circle. Each column is
- * looked at once. */
+/* The longest chain of columns needed by c; more than the limit for a circle. Each column is
+ * visited once. */
 static unsigned
 depth_of(struct column_search *s, const struct column_plan *plan, uint32_t c)
 {
@@ -548,7 +550,7 @@ depth_of(struct column_search *s, const struct column_plan *plan, uint32_t c)
 
 	if (s->depth[c] != DEPTH_UNKNOWN)
 		return s->depth[c];
-	s->depth[c] = DEPTH_CIRCLE; /* what will be found by coming back here */
+	s->depth[c] = DEPTH_CIRCLE; /* a second visit through a circle finds this */
 	n = column_needs(&plan[c], need);
 	for (i = 0; i < n; i++) {
 		below = depth_of(s, plan, need[i]);

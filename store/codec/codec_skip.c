@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of rows are made without branches: each row is written where the next one to skip belongs,
- * and stays if it is one. */
+/* Lists of rows are made without branches: the loop writes each row at the next free place, and
+ * moves the place on only behind a skipped row. */
 #include "store/codec/codec_skip.h"
 
 #include "store/codec/codec_number.h"
@@ -22,7 +22,7 @@ skip_squeeze(const uint32_t *row, uint32_t n_skipped, const void *from, uint32_t
 	}
 }
 
-/* From the end on, so that nothing is moved over what is still to be moved. */
+/* From the end on, so that no row is overwritten before the row has moved. */
 void
 skip_stretch(const uint32_t *row, uint32_t n_skipped, uint32_t n, int64_t *x)
 {
@@ -37,7 +37,7 @@ skip_stretch(const uint32_t *row, uint32_t n_skipped, uint32_t n, int64_t *x)
 	}
 }
 
-/* Zeros, infinities and NaNs: twice the bits, less one, puts them all on top. */
+/* Zeros, infinities and NaNs: twice the bits, less 1, are above the bits of all other numbers. */
 static inline bool
 is_odd(double v)
 {

@@ -30,11 +30,11 @@ enum {
 	HEAD_BITS = 8 * 6 /* mode, base and a unit, typically */
 };
 
-/* How a run is written, and what that costs. */
+/* The way to write a run, and its cost. */
 struct stream_fit {
 	uint64_t cost_bits;
 	uint64_t unit; /* common divisor of the differences; 0: all are `base` */
-	int64_t base;  /* the least value, or one in the middle */
+	int64_t base;  /* the least value, or a middle value */
 	bool folded;   /* values lie on both sides of the base */
 };
 
@@ -80,8 +80,7 @@ least_of(const int64_t *x, uint32_t n)
 	return least;
 }
 
-/* The median of a few: outliers on one side must not draw the base away from where most numbers
- * are. */
+/* The median of a few numbers: outliers on one side must not draw the base away from the bulk. */
 static int64_t
 middle_of(const int64_t *x, uint32_t n)
 {
@@ -97,7 +96,7 @@ middle_of(const int64_t *x, uint32_t n)
 	return sorted[count / 2];
 }
 
-/* Inlined with a constant number of rows, this becomes vector code. */
+/* Inlined with a constant number of rows, this loop becomes vector code. */
 static inline void
 make_plain_rows(const int64_t *x, uint32_t n, int64_t base, bool folded, uint64_t *restrict plain)
 {
@@ -148,7 +147,7 @@ take_sample(const int64_t *x, uint32_t n, uint32_t n_blocks, int64_t *some)
 	return n_blocks * BITS_BLOCK;
 }
 
-/* The better of the least number and one in the middle as a base, for n of n_all numbers. */
+/* The better base of the least number and a middle number, for n of n_all numbers. */
 static struct stream_fit
 choose_fit(struct stream_coder *coder, const int64_t *x, uint32_t n, uint32_t n_all)
 {
@@ -197,7 +196,7 @@ write_packed(struct stream_coder *coder, uint32_t n, struct chunk_buf *out)
 	    out->bytes);
 }
 
-/* Pure noise has nothing for zstd to find: tokens only make it longer. */
+/* Pure noise offers zstd no patterns: tokens only make noise longer. */
 static int
 write_shorter(struct stream_coder *coder, uint32_t n, uint64_t packed_bits, uint8_t *head,
     struct chunk_buf *out)
@@ -213,16 +212,16 @@ write_shorter(struct stream_coder *coder, uint32_t n, uint64_t packed_bits, uint
 	return rc;
 }
 
-/* Makes the numbers plain and measures them. Which base is better may be seen from a sample, but an
- * outlier that it missed can make the least number a bad one: that shows in the width of all
- * others. */
+/* Subtracts base and unit from the numbers and measures the result. A sample may show the better
+ * base, but an outlier outside the sample can make the least number a bad base: the width of all
+ * other numbers tells. */
 static struct stream_fit
 final_fit(struct stream_coder *coder, const int64_t *x, uint32_t n, uint64_t *packed_bits)
 {
 	struct stream_fit fit;
 
 	fit = sample_fit(coder, x, n);
-	/* what a sample of equals does not show may be on either side */
+	/* numbers outside a constant sample may lie on either side */
 	fit.folded |= fit.unit == 0;
 	fit.unit = unit_find(x, n);
 	if (!fit.folded)
@@ -272,7 +271,7 @@ stream_write(struct stream_coder *coder, const int64_t *x, uint32_t n, struct ch
 
 /* --- reading --- */
 
-/* Inlined with a constant number of rows, this becomes vector code. */
+/* Inlined with a constant number of rows, this loop becomes vector code. */
 static inline void
 make_value_rows(
     const uint64_t *restrict plain, uint32_t n, int64_t base, bool folded, int64_t *restrict x)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One run of 64-bit integers as bytes: the last step of every column. The caller makes the numbers
- * small or alike; the stream takes out their common divisor and their middle, and writes what
- * remains in as few bits as it can. */
+ * small or alike; the stream takes out their common divisor and their middle, and writes the
+ * remainder in as few bits as possible. */
 #ifndef STORE_CODEC_STREAM_H
 #define STORE_CODEC_STREAM_H
 
@@ -9,8 +9,8 @@
 
 struct stream_coder { /* working memory; zero, then stream_reserve(), then say the effort */
 	struct token_coder tokens;
-	uint64_t *plain; /* [cap] what is written: not negative, mostly small */
-	uint8_t *width;  /* of each block of it */
+	uint64_t *plain; /* [cap] numbers to write: not negative, mostly small */
+	uint8_t *width;  /* width of each block */
 	uint32_t cap;
 	enum chunk_effort effort;
 };
@@ -18,8 +18,7 @@ struct stream_coder { /* working memory; zero, then stream_reserve(), then say t
 int stream_reserve(struct stream_coder *coder, uint32_t n);
 void stream_clear(struct stream_coder *coder);
 
-/* Bits that writing these numbers would take: exact for CHUNK_HOT, from the entropy for
- * CHUNK_COMPACT. O(n). */
+/* Bits for writing the numbers: exact for CHUNK_HOT, from the entropy for CHUNK_COMPACT. O(n). */
 uint64_t stream_cost(struct stream_coder *coder, const int64_t *x, uint32_t n);
 
 /* NW_OK or NW_ENOMEM. O(n). */

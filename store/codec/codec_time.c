@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* n times: u8 mode 0 STEPS signed first time; stream of n - 1 differences: bursts, events 1 BENDS
- * signed first time, signed first difference; stream of n - 2 differences of differences: a clean
- * clock 2 GRID signed origin, varint period; stream of n grid steps, stream of n distances from the
- * grid: a collector that aims at every full period and is late by a little, each time anew.
- * Differences would count every delay twice. Units coarser than the nanosecond are the streams'
- * common divisors. */
+/*
+ * n times:
+ *
+ *   u8       mode
+ *   0 STEPS  signed first time; stream of n - 1 differences: bursts, events
+ *   1 BENDS  signed first time, signed first difference; stream of n - 2 differences of
+ *            differences: a clean clock
+ *   2 GRID   signed origin, varint period; stream of n grid steps, stream of n distances from the
+ *            grid: a collector that aims at every full period and is late by a little, each time
+ *            anew. Differences would count every delay twice.
+ *
+ * Units coarser than the nanosecond are the streams' common divisors.
+ */
 #include "store/codec/codec_time.h"
 
 #include "store/codec/codec_unit.h"
@@ -21,7 +28,7 @@ enum {
 
 static const uint64_t PERIOD_MAX_NS = UINT64_C(1) << 60;
 
-/* Sorts as it comes in; returns the new count. */
+/* Inserts a number into a sorted list; returns the new count. */
 static uint32_t
 insert_sorted(uint64_t *sorted, uint32_t count, uint64_t v)
 {
@@ -33,7 +40,7 @@ insert_sorted(uint64_t *sorted, uint32_t count, uint64_t v)
 	return count + 1;
 }
 
-/* The median difference: a guess at the period that survives gaps and late rows. */
+/* The median difference: a guess at the period, robust against gaps and late rows. */
 static uint64_t
 middle_step(const int64_t *t, uint32_t n)
 {
@@ -47,7 +54,8 @@ middle_step(const int64_t *t, uint32_t n)
 	return sorted[count / 2];
 }
 
-/* The median slope over `lag` rows, given how many steps each row is from the one before. */
+/* The median slope over `lag` rows, from the number of steps between each row and the row
+ * before. */
 static uint64_t
 middle_slope(const int64_t *t, uint32_t n, uint32_t lag, const int64_t *steps)
 {
@@ -78,7 +86,7 @@ round_period(uint64_t period, uint64_t unit)
 	return period;
 }
 
-/* Splits times into steps on the grid, from the row before, and distances from it. */
+/* Splits times into steps on the grid, from the row before, and distances from the grid. */
 static void
 grid_split(const int64_t *t, uint32_t n, int64_t origin, uint64_t period, int64_t *steps,
     int64_t *distance)
@@ -94,10 +102,10 @@ grid_split(const int64_t *t, uint32_t n, int64_t origin, uint64_t period, int64_
 	}
 }
 
-/* Fills x with the steps and ulps with the distances. False: these times have no period. An error
- * of the period piles up from row to row, and once it reaches half a period, steps are counted
- * wrong. So a period from single steps is used on few rows only, to get a better one over more,
- * until it is good for all. */
+/* Fills x with the steps and ulps with the distances. False if the times have no period. An error
+ * of the period piles up from row to row, and beyond half a period steps are counted wrong. So the
+ * loop uses a period from single steps on few rows only, takes a better period from these over more
+ * rows, and ends with a period good for all rows. */
 static bool
 grid_fit(struct column_work *work, const int64_t *t, uint32_t n, uint64_t *period)
 {

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* n numbers, n known from elsewhere: varint length bytes one zstd frame of that length less its
- * magic number: n tokens of a byte each bits below each token, packed without gaps (codec_bits.h)
- * A number below 16 is its own token. A larger one has a token for its length and the bit after the
- * leading one: token 16 + 2 * (length - 5) + next bit, with length - 2 bits below it The bits below
- * are noise, and zstd would only lose time on them. */
+/*
+ * n numbers, n known to the reader:
+ *
+ *   varint  length
+ *   bytes   a zstd frame of `length` bytes without its magic number: n tokens of a byte each
+ *   bits    below each token, packed without gaps (codec_bits.h)
+ *
+ * A number below 16 is its own token. A larger number has a token for its length in bits and for
+ * the bit after the leading bit:
+ *
+ *   token 16 + 2 * (length - 5) + next bit, with length - 2 bits below the token
+ *
+ * The bits below are noise, on which zstd would only lose time.
+ */
 #include "store/codec/codec_token.h"
 
 #include <math.h>
@@ -17,8 +26,8 @@ enum {
 	N_TOKENS = TOKEN_LITERALS + 2 * 60,
 	ZSTD_MAGIC_BYTES = 4,
 	MOST_LANES = 16,
-	BITS_SHORT = 57, /* that a load of eight bytes has, whichever bit they begin at */
-	/* zstd's own, and about that for each token that occurs */
+	BITS_SHORT = 57, /* bits of an eight-byte load that begins at any bit */
+	/* bytes of zstd's own tables, and about as many per token in use */
 	FRAME_BITS = 8 * 8,
 	TABLE_BITS = 4
 };
@@ -115,7 +124,7 @@ times_log(const struct token_coder *coder, uint32_t n)
 	return n < TOKEN_LOGS ? coder->times_log[n] : (float)n * log2f((float)n);
 }
 
-/* Shannon's bound for the tokens, and the bits below them. */
+/* Shannon's bound for the tokens, plus the bits below the tokens. */
 uint64_t
 token_cost(const struct token_coder *coder, const uint64_t *v, uint32_t n, uint32_t n_all)
 {
@@ -123,7 +132,7 @@ token_cost(const struct token_coder *coder, const uint64_t *v, uint32_t n, uint3
 	uint64_t n_below = 0;
 	float bits = times_log(coder, n);
 
-	/* Two tables, because an increment waits for the last one of the same counter. */
+	/* Two tables, because an increment waits for the previous increment of the same counter. */
 	for (i = 0; i + 1 < n; i += 2) {
 		even[token_of(v[i])]++;
 		odd[token_of(v[i + 1])]++;
@@ -193,7 +202,7 @@ unpack_frame(struct token_coder *coder, struct byte_reader *in, uint32_t n)
 	return NW_OK;
 }
 
-/* Inlined with a constant number of rows, this becomes vector code. */
+/* Inlined with a constant number of rows, this loop becomes vector code. */
 static inline void
 most_rows(const uint8_t *token, uint8_t most[MOST_LANES])
 {
@@ -221,8 +230,8 @@ most_of(const uint8_t *token, uint32_t n)
 /* Where the bits below the tokens lie while the numbers are put together. */
 struct below_reader {
 	const uint8_t *bytes;
-	size_t pos; /* bit that the next number's bits begin at */
-	size_t end; /* bit at which the caller's bytes are no longer safe to load eight at a time */
+	size_t pos; /* next bit to read */
+	size_t end; /* bit from which loads of eight bytes would pass the readable bytes */
 };
 
 /*
@@ -252,8 +261,8 @@ join_some(const struct token_coder *coder, uint32_t i, uint32_t n, struct below_
 }
 
 /*
- * Tokens and the bits below them, which end somewhere in `in`. Bits near the end of `in` cannot be
- * loaded eight bytes at a time; the loop takes them from a copy that has zeros behind its end.
+ * Tokens and the bits below them, with an end somewhere in `in`. Bits near the end of `in` cannot
+ * be loaded eight bytes at a time; the loop takes these bits from a copy with zeros behind its end.
  */
 static int
 join_tokens(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers as tokens: how long a number is goes through zstd, its lower bits go beside. */
+/* Numbers as tokens: the length of a number goes through zstd, the lower bits stand beside the
+ * frame. */
 #ifndef STORE_CODEC_TOKEN_H
 #define STORE_CODEC_TOKEN_H
 
@@ -8,13 +9,13 @@
 enum { TOKEN_LOGS = 257 };
 
 struct token_meaning {
-	uint64_t least; /* of the numbers it stands for */
-	uint64_t below; /* mask of the bits that tell these apart */
+	uint64_t least; /* least number of the token */
+	uint64_t below; /* mask of the bits below the token */
 };
 
 struct token_coder { /* working memory; zero, then token_reserve() */
 	struct token_meaning means[UINT8_MAX + 1];
-	uint8_t n_below[UINT8_MAX + 1];  /* how many these bits are */
+	uint8_t n_below[UINT8_MAX + 1];  /* number of bits below each token */
 	float times_log[TOKEN_LOGS];     /* n log2 n */
 	void *compressor, *decompressor; /* made when first needed */
 	uint8_t *token, *frame;
@@ -24,15 +25,15 @@ struct token_coder { /* working memory; zero, then token_reserve() */
 int token_reserve(struct token_coder *coder, uint32_t n);
 void token_clear(struct token_coder *coder);
 
-/* The coder's ZSTD_CCtx and ZSTD_DCtx, for the simple calls that take no settings from them. NULL:
- * out of memory. */
+/* The coder's ZSTD_CCtx and ZSTD_DCtx, for calls that take no settings from the context. NULL
+ * without memory. */
 void *token_compressor(struct token_coder *coder);
 void *token_decompressor(struct token_coder *coder);
 
-/* About how many bits n_all numbers take, of which n are seen. */
+/* An estimate of the bits of n_all numbers, by a sample of n. */
 uint64_t token_cost(const struct token_coder *coder, const uint64_t *v, uint32_t n, uint32_t n_all);
 
-/* The most bytes that n numbers take while being written. */
+/* The most bytes of n numbers during writing. */
 size_t token_bound(uint32_t n);
 
 /* Into reserved room. NW_OK or NW_ENOMEM. */

@@ -30,7 +30,7 @@ divisor_of(uint64_t d)
 	uint64_t odd = d >> by.twos;
 	int i;
 
-	by.odd_inverse = odd; /* right in 3 bits; each step doubles them */
+	by.odd_inverse = odd; /* right in 3 bits; each step doubles the number of right bits */
 	for (i = 0; i < 5; i++)
 		by.odd_inverse *= 2 - odd * by.odd_inverse;
 	return by;
@@ -50,7 +50,7 @@ magnitude(int64_t v)
 	return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 }
 
-/* Numbers without a common divisor show it within a few steps. */
+/* Numbers without a common divisor give 1 within a few steps. */
 uint64_t
 unit_find(const int64_t *x, uint32_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all of a run's differences are multiples of: pages, clock ticks, milliseconds. */
+/* The common divisor of a run's differences: pages, clock ticks, milliseconds. */
 #ifndef STORE_CODEC_UNIT_H
 #define STORE_CODEC_UNIT_H
 
@@ -9,8 +9,8 @@
  * wide to be divided. */
 uint64_t unit_find(const int64_t *x, uint32_t n);
 
-/* quotient[i] = (x[i] - base) / unit, for a unit as found and a base among x; negative ones as they
- * wrap. */
+/* quotient[i] = (x[i] - base) / unit, for a unit from unit_find() and a base among x; negative
+ * quotients wrap. */
 void unit_divide(uint64_t unit, int64_t base, const int64_t *x, uint32_t n, uint64_t *quotient);
 
 #endif

@@ -3,13 +3,13 @@
  * What the statistics of many metrics cost, beside what the machine's BLAS and the usual algorithms
  * cost in the same run.
  *
- *   what                          cost model                                    memory
- *   correlation p x n             n p^2 flops (dsyrk), 6 n p for unit columns   n p + p^2 doubles
- *   clusters                      p^2 / 2 comparisons and finds, twice          p^2 shared, 4 p words
- *   elimination of k of p terms   2 n p^2 (QR) + p^3 / 3 (inverse) +            2 n p + 2 p^2 doubles
+ *   what                          cost model                                 memory
+ *   correlation p x n             n p^2 flops (dsyrk), 6 n p for unit columns n p + p^2 doubles
+ *   clusters                      p^2 / 2 comparisons and finds, twice       p^2 shared, 4 p words
+ *   elimination of k of p terms   2 n p^2 (QR) + p^3 / 3 (inverse) +         2 n p + 2 p^2 doubles
  *                                 sum over steps of 4 m^2, m terms left,
  *                                 + 2 n (p - k)^2 (the check by a fresh fit)
- *   whole reduction               correlation + per different scan point        n p + p^2 + n candidates
+ *   whole reduction               correlation + per different scan point     n p + p^2 + n candidates
  *                                 (1 + folds) eliminations
  *
  * References: dgemm and memcpy (this machine, one thread); the same correlation by plain loops;

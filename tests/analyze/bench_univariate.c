@@ -2,13 +2,16 @@
 /*
  * What the statistics of one series cost, beside the usual ways to the same answer in the same run.
  *
- *   what                       cost model                                              memory while it runs
- *   density of n values        n (ln + range + bin for quartiles + square + spread)    8 n bytes, the gathered bins
- *                              + 10 m log2 2m of the transform, m = 512                (a few per cent of n), 40 m
- *   classes of them            n log2 classes comparisons                              classes
- *   changes of n <= 8192       n^2/2 comparisons, n^2/20 logarithms at most;           about 100 n bytes
- *                              fewer by the square of the number of changes
- *   changes of more            as of 4096, + as of the positions near the changes      32 n bytes + as of 4096
+ *   what                  cost model                                 memory while running
+ *   density of n values   n (ln + range + bin for quartiles +        8 n bytes, the gathered bins
+ *                         square + spread) + 10 m log2 2m of the     (a few per cent of n), 40 m
+ *                         transform, m = 512
+ *   classes               n log2 classes comparisons                 classes
+ *   changes of n <= 8192  n^2/2 comparisons, n^2/20 logarithms at    about 100 n bytes
+ *                         most; fewer by the square of the number
+ *                         of changes
+ *   changes of more       as of 4096, + as of the positions near     32 n bytes + as of 4096
+ *                         the changes
  *
  * References: ln and a sort of the same values (what quartiles usually cost); optimal partitioning
  * without pruning. Each time is the median CPU time of the runs given. Memory is what a child
