@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "narrows/counters.h"
 #include "narrows/doc.h"
 #include "narrows/frame.h"
 #include "narrows/store.h"
@@ -33,13 +34,11 @@ struct trust;
 
 typedef _Atomic uint64_t counter;
 
+/* narrows/counters.h lists them; the analysis and the report count theirs themselves. */
 struct counters {
-	counter connections, connections_open, connections_refused, xsess_open, sessions_open,
-	    sessions_total;
-	counter frames, documents, samples, unknown_options, duplicates, data_without_metadata,
-	    held_documents;
-	counter rejected_frames, rejected_documents, rejected_control, rejected_auth, rejected_tls,
-	    rejected_tokens, timeouts, paused_reads, failed_commits, dropped_documents;
+#define X(name, section, kind, words) counter name;
+	NW_COUNTERS(X)
+#undef X
 };
 
 static inline void

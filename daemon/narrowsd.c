@@ -155,7 +155,6 @@ static void
 health_fill(void *arg, struct nw_health *h)
 {
 	struct daemon *d = arg;
-	const struct counters *c = &d->box.counters;
 	struct schedule_stats s;
 	struct statvfs vfs;
 
@@ -165,29 +164,12 @@ health_fill(void *arg, struct nw_health *h)
 	h->now_wall_ns = nw_wall_ns();
 	store_get_stats(d->box.store, &h->store);
 	schedule_get_stats(d->box.schedule, &s);
-	h->connections = counter_get(&c->connections_open);
-	h->connections_refused = counter_get(&c->connections_refused);
-	h->xsp_sessions_open = counter_get(&c->xsess_open);
-	h->sessions_open = counter_get(&c->sessions_open);
-	h->sessions_total = counter_get(&c->sessions_total);
-	h->frames = counter_get(&c->frames);
-	h->documents = counter_get(&c->documents);
-	h->samples = counter_get(&c->samples);
-	h->unknown_options = counter_get(&c->unknown_options);
-	h->duplicates = counter_get(&c->duplicates);
-	h->data_without_metadata = counter_get(&c->data_without_metadata);
-	h->rejected_frames = counter_get(&c->rejected_frames);
-	h->dropped_documents = counter_get(&c->dropped_documents);
-	h->rejected_documents = counter_get(&c->rejected_documents);
-	h->rejected_control = counter_get(&c->rejected_control);
-	h->rejected_auth = counter_get(&c->rejected_auth);
-	h->rejected_tls = counter_get(&c->rejected_tls);
-	h->rejected_tokens = counter_get(&c->rejected_tokens);
-	h->timeouts = counter_get(&c->timeouts);
-	h->paused_reads = counter_get(&c->paused_reads);
-	h->analysis_queued = s.queued;
-	h->analysis_runs = s.runs;
-	h->analysis_failures = s.failures;
+#define X(name, section, kind, words) h->counts.name = counter_get(&d->box.counters.name);
+	NW_COUNTERS(X)
+#undef X
+	h->counts.analysis_queued = s.queued;
+	h->counts.analysis_runs = s.runs;
+	h->counts.analysis_failures = s.failures;
 	h->last_analysis_wall_ns = s.last_wall_ns;
 	h->last_analysis_took_ns = s.last_took_ns;
 	h->clock_known = s.clock_known;

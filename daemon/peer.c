@@ -88,7 +88,7 @@ peer_free(struct peer *p)
 
 	xsess_close(p->xsess, p->end_reason != NULL ? p->end_reason : "end of connection");
 	DL_DELETE(box->peers, p);
-	counter_sub(&box->counters.connections_open, 1);
+	counter_sub(&box->counters.connections, 1);
 	if (p->readable != NULL)
 		event_free(p->readable);
 	if (p->writable != NULL)
@@ -132,7 +132,7 @@ address_of(struct peer *p, const struct sockaddr *sa)
 static bool
 limits_allow(struct box *box, const char *address, const char **why)
 {
-	if (counter_get(&box->counters.connections_open) >= box->conf->max_connections)
+	if (counter_get(&box->counters.connections) >= box->conf->max_connections)
 		*why = "max-connections";
 	else if (connections_of(box, address) >= box->conf->max_connections_per_address)
 		*why = "max-connections-per-address";
@@ -166,8 +166,8 @@ peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls)
 	p->state = tls ? PEER_SECURING : PEER_HANDSHAKE;
 	p->need = 1;
 	DL_APPEND(box->peers, p);
+	counter_add(&box->counters.connections_total, 1);
 	counter_add(&box->counters.connections, 1);
-	counter_add(&box->counters.connections_open, 1);
 	p->readable = event_new(box->base, fd, EV_READ | EV_PERSIST, on_readable, p);
 	p->writable = event_new(box->base, fd, EV_WRITE, on_writable, p);
 	p->deadline = event_new(box->base, -1, 0, on_deadline, p);

@@ -103,7 +103,7 @@ xsess_open(struct box *box, const struct xsess_wire *wire, const uint8_t sess_id
 	origin_attach(x->origin, &origin_calls, x);
 	x->opened_wall_ns = nw_wall_ns();
 	xsess_write(x);
-	counter_add(&box->counters.xsess_open, 1);
+	counter_add(&box->counters.xsp_sessions_open, 1);
 	return x;
 }
 
@@ -122,7 +122,7 @@ xsess_close(struct xsess *x, const char *reason)
 	}
 	origin_detach(x->origin, x);
 	origin_release(x->origin);
-	counter_sub(&x->box->counters.xsess_open, 1);
+	counter_sub(&x->box->counters.xsp_sessions_open, 1);
 	ingest_clear(x);
 	free(x->software);
 	free(x->task_id);

@@ -11,6 +11,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result_keys.h"
+#include "web/counter.h"
 
 /*
  * Takes the reference of doc. Doubles are written with 17 digits, so that readers get the same
@@ -150,47 +151,6 @@ api_session(struct evbuffer *out, struct store_reader *r, int64_t id)
 	return store_session_get(r, id, on_one, out);
 }
 
-/* Each plain counter of struct nw_health under the name of its field. */
-#define COUNTER(name)                                   \
-	{                                               \
-#name, offsetof(struct nw_health, name) \
-	}
-static const struct {
-	const char *name;
-	size_t offset;
-} counters[] = {
-	COUNTER(connections),
-	COUNTER(connections_refused),
-	COUNTER(xsp_sessions_open),
-	COUNTER(sessions_open),
-	COUNTER(sessions_total),
-	COUNTER(frames),
-	COUNTER(documents),
-	COUNTER(samples),
-	COUNTER(unknown_options),
-	COUNTER(duplicates),
-	COUNTER(data_without_metadata),
-	COUNTER(dropped_documents),
-	COUNTER(rejected_frames),
-	COUNTER(rejected_documents),
-	COUNTER(rejected_control),
-	COUNTER(rejected_auth),
-	COUNTER(rejected_tls),
-	COUNTER(rejected_tokens),
-	COUNTER(timeouts),
-	COUNTER(paused_reads),
-	COUNTER(analysis_queued),
-	COUNTER(analysis_runs),
-	COUNTER(analysis_failures),
-	COUNTER(http_connections),
-	COUNTER(http_requests),
-	COUNTER(http_refused),
-	COUNTER(http_timeouts),
-	COUNTER(http_malformed),
-	COUNTER(http_misdirected),
-};
-#undef COUNTER
-
 /* Rows and roll-ups: bytes of each tier, and how many rows left the tier since the start. */
 static json_t *
 tiers_array(const struct store_stats *s)
@@ -284,12 +244,9 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 	json_object_set_new(
 	    doc, "last_analysis_took_s", json_real((double)health->last_analysis_took_ns / 1e9));
 	count = json_object();
-	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		uint64_t v;
-
-		memcpy(&v, (const char *)health + counters[i].offset, sizeof(v));
-		json_object_set_new(count, counters[i].name, json_integer((json_int_t)v));
-	}
+	for (i = 0; i < counter_rows_count; i++)
+		json_object_set_new(count, counter_rows[i].name,
+		    json_integer((json_int_t)counter_value(&counter_rows[i], &health->counts)));
 	json_object_set_new(doc, "counters", count);
 	return put_document(out, doc);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "narrows/format.h"
+#include "web/counter.h"
 
 static void
 write_verdict(struct html *h, const struct nw_health *health)
@@ -87,29 +88,25 @@ write_store(struct html *h, const struct nw_health *health)
 }
 
 static void
+write_counters(struct html *h, const struct nw_health *health, enum nw_counter_section section)
+{
+	const struct counter_row *row;
+
+	for (row = counter_rows; row < counter_rows + counter_rows_count; row++) {
+		if (row->section != section)
+			continue;
+		if (row->kind == NW_COUNTER_FAULT)
+			item_fault(h, row->words, counter_value(row, &health->counts));
+		else
+			item_count(h, row->words, counter_value(row, &health->counts));
+	}
+}
+
+static void
 write_ingest(struct html *h, const struct nw_health *health)
 {
 	html_raw(h, "<section><h2>Measurements</h2><dl class=\"items\">");
-	item_count(h, "Connections now", health->connections);
-	item_count(h, "XSP sessions now", health->xsp_sessions_open);
-	item_count(h, "Sessions running", health->sessions_open);
-	item_count(h, "Sessions in all", health->sessions_total);
-	item_count(h, "Frames", health->frames);
-	item_count(h, "Documents", health->documents);
-	item_count(h, "Samples", health->samples);
-	item_count(h, "Unknown options", health->unknown_options);
-	item_count(h, "Repeated documents", health->duplicates);
-	item_count(h, "Reading paused", health->paused_reads);
-	item_count(h, "Timeouts", health->timeouts);
-	item_fault(h, "Connections refused", health->connections_refused);
-	item_fault(h, "Data without metadata", health->data_without_metadata);
-	item_fault(h, "Frames rejected", health->rejected_frames);
-	item_fault(h, "Documents rejected", health->rejected_documents);
-	item_fault(h, "Control messages rejected", health->rejected_control);
-	item_fault(h, "Documents dropped by providers", health->dropped_documents);
-	item_fault(h, "Logins rejected", health->rejected_auth);
-	item_fault(h, "TLS connections rejected", health->rejected_tls);
-	item_fault(h, "Enrolments rejected", health->rejected_tokens);
+	write_counters(h, health, NW_COUNTER_INGEST);
 	html_raw(h, "</dl></section>");
 }
 
@@ -117,8 +114,7 @@ static void
 write_analysis(struct html *h, const struct nw_health *health)
 {
 	html_raw(h, "<section><h2>Analysis</h2><dl class=\"items\">");
-	item_count(h, "Waiting", health->analysis_queued);
-	item_count(h, "Runs", health->analysis_runs);
+	write_counters(h, health, NW_COUNTER_ANALYSIS);
 	page_item(h, "Last run",
 	    health->last_analysis_wall_ns != 0 ? fmt_time(health->last_analysis_wall_ns).s
 					       : "none yet");
@@ -126,7 +122,6 @@ write_analysis(struct html *h, const struct nw_health *health)
 	    health->last_analysis_wall_ns != 0
 		? fmt_duration((double)health->last_analysis_took_ns / 1e9).s
 		: "\xe2\x80\x93");
-	item_fault(h, "Runs that failed", health->analysis_failures);
 	html_raw(h, "</dl></section>");
 }
 
@@ -134,12 +129,7 @@ static void
 write_report(struct html *h, const struct nw_health *health)
 {
 	html_raw(h, "<section><h2>These pages</h2><dl class=\"items\">");
-	item_count(h, "Connections now", health->http_connections);
-	item_count(h, "Requests", health->http_requests);
-	item_count(h, "Timeouts", health->http_timeouts);
-	item_fault(h, "Connections refused", health->http_refused);
-	item_fault(h, "Requests that are not HTTP", health->http_malformed);
-	item_fault(h, "Requests for another name", health->http_misdirected);
+	write_counters(h, health, NW_COUNTER_REPORT);
 	html_raw(h, "</dl></section>");
 }
 

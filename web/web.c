@@ -243,17 +243,17 @@ read_health(const struct web *w, struct nw_health *health)
 	w->opts.health(w->opts.health_arg, health);
 	snprintf(health->listen_http, sizeof(health->listen_http), "%.63s", web_address(w));
 	snprintf(health->listen_https, sizeof(health->listen_https), "%.63s", web_address_https(w));
-	health->http_requests = w->n_requests;
-	health->http_misdirected = w->n_misdirected;
-	health->http_malformed = w->n_malformed;
+	health->counts.http_requests = w->n_requests;
+	health->counts.http_misdirected = w->n_misdirected;
+	health->counts.http_malformed = w->n_malformed;
 	for (p = w->ports; p < w->ports + PORTS; p++) {
 		if (p->conns == NULL)
 			continue;
 		stats = conns_get_stats(p->conns);
-		health->http_connections += conns_count(p->conns);
-		health->http_refused += stats->refused;
-		health->http_timeouts += stats->timeouts;
-		health->http_malformed += stats->malformed;
+		health->counts.http_connections += conns_count(p->conns);
+		health->counts.http_refused += stats->refused;
+		health->counts.http_timeouts += stats->timeouts;
+		health->counts.http_malformed += stats->malformed;
 	}
 	return true;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "narrows/counters.h"
 #include "narrows/store.h"
 
 /*
@@ -23,15 +24,7 @@ struct nw_health {
 	char version[32];
 	int64_t started_wall_ns, now_wall_ns;
 	struct store_stats store;
-	uint64_t connections, connections_refused, xsp_sessions_open, sessions_open, sessions_total;
-	uint64_t frames, documents, samples, unknown_options, duplicates, data_without_metadata;
-	uint64_t dropped_documents; /* documents that providers could not keep */
-	uint64_t rejected_frames, rejected_documents, rejected_control /* STATUS and CLOCK */,
-	    rejected_auth, rejected_tls, rejected_tokens, timeouts, paused_reads;
-	uint64_t analysis_queued, analysis_runs, analysis_failures;
-	/* by web/ */
-	uint64_t http_connections, http_requests, http_refused, http_timeouts, http_malformed,
-	    http_misdirected;
+	struct nw_counts counts;
 	int64_t last_analysis_wall_ns, last_analysis_took_ns;
 	bool clock_known, clock_synchronised;
 	double clock_offset_s, clock_bound_s;

@@ -325,14 +325,17 @@ static struct nw_health health = {
 	    .file_bytes = 48234496,
 	    .last_commit_wall_ns = T0 + INT64_C(7199000000000),
 	    .last_commit_took_ns = 3400000 },
-	.connections = 4,
-	.xsp_sessions_open = 4,
-	.sessions_open = 2,
-	.sessions_total = 40,
-	.frames = 9000,
-	.documents = 8800,
-	.samples = 963541,
-	.analysis_runs = 40,
+	.counts = { .connections = 4,
+	    .xsp_sessions_open = 4,
+	    .sessions_open = 2,
+	    .sessions_total = 40,
+	    .frames = 9000,
+	    .documents = 8800,
+	    .samples = 963541,
+	    .held_documents = 77001,
+	    .failed_commits = 77002,
+	    .connections_total = 77003,
+	    .analysis_runs = 40 },
 	.last_analysis_wall_ns = T0 + INT64_C(7100000000000),
 	.last_analysis_took_ns = 21000000,
 	.clock_known = true,
@@ -837,20 +840,23 @@ test_health(void)
 	struct reply r;
 
 	health.ok = false;
-	health.rejected_documents = 3;
+	health.counts.rejected_documents = 3;
 	strcpy(health.problem, "Nothing has been committed for 14 s: the disk is <full>.");
 	r = get("/healthz");
 	CHECK_INT(r.status, 503);
 	CHECK(has(&r, "\"ok\": false") && has(&r, "the disk is <full>") &&
 	    has(&r, "\"rejected_documents\": 3"));
+	CHECK(has(&r, "\"held_documents\": 77001") && has(&r, "\"failed_commits\": 77002") &&
+	    has(&r, "\"connections_total\": 77003"));
 	free(r.text);
 	r = get("/health");
 	CHECK_INT(r.status, 200);
 	CHECK(has(&r, "the disk is &lt;full&gt;") &&
 	    has(&r, "class=\"fault\"><dt>Documents rejected"));
+	CHECK(has(&r, "77001") && has(&r, "77002") && has(&r, "77003"));
 	free(r.text);
 	health.ok = true;
-	health.rejected_documents = 0;
+	health.counts.rejected_documents = 0;
 }
 
 struct text {
