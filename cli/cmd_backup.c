@@ -40,7 +40,7 @@ run(const struct command_env *env, int argc, char **argv)
 const struct command command_backup = {
 	.name = "backup",
 	.summary = "copy the store to a file, while the box runs",
-	.usage = "[-f] FILE     (-f: even if there is such a file)",
+	.usage = "[-f] FILE     (-f: even if FILE exists)",
 	.help = "The copy is one moment of the store, and is checked before it gets its name.\n",
 	.needs = NEEDS_STATE_DIR,
 	.run = run,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows control: hands one line to the running box (ctl.h) and prints what it answers. Exit
- * status 0: "ok". */
+/* narrows control: hands one line to the running box (daemon/ctl.h) and prints the answer. Exit
+ * status 0 means that the box said "ok". */
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
@@ -17,14 +17,16 @@
 
 enum { PATIENCE_SECONDS = 10 };
 
-/* The words of the line are parted by blanks: none may have one. */
+/* Appends "NAMEVALUE" to the line. Blanks separate the words of the line, so a value with blanks
+ * is refused. */
 static bool
 line_add(char **line, const char *name, const char *value)
 {
 	char *longer;
 
 	if (value[0] == '\0' || strpbrk(value, " \t\r\n") != NULL) {
-		fprintf(stderr, "narrows: \"%s\": empty, or with blanks\n", value);
+		fprintf(
+		    stderr, "narrows: \"%s\": an argument is not empty and has no blanks\n", value);
 		return false;
 	}
 	longer = xasprintf("%s%s%s%s", *line, **line != '\0' ? " " : "", name, value);
@@ -33,7 +35,8 @@ line_add(char **line, const char *name, const char *value)
 	return true;
 }
 
-/* NULL: said why on stderr. free() it. */
+/* Makes the line for the box out of the arguments. NULL after a message on stderr. free() the
+ * line. */
 static char *
 line_make(const struct command *self, int argc, char **argv)
 {
@@ -92,7 +95,8 @@ box_connect(const char *state_dir)
 	return -1;
 }
 
-/* "ok ..." and all that follows goes to stdout, "error ..." to stderr. */
+/* Prints the answer: an "ok ..." and the lines behind go to stdout, an "error ..." goes to
+ * stderr. */
 static int
 answer_print(FILE *from)
 {

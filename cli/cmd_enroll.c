@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows enroll, revoke, hosts: who may send measurements in TLS. They change files; a running box
- * sees it. */
+/* narrows enroll: makes a key and a certificate for a host, or a token for one. Only files
+ * change; a running box notices. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define TOKEN_FOR_NS     (INT64_C(3600) * 1000000000)
 #define TOKEN_FOR_MAX_NS (INT64_C(30) * 86400 * 1000000000)
 
-/* Parts of a day are for trying out what happens at the end. */
+/* Fractions of a day are for trials of a certificate's end. */
 static bool
 days_parse(const char *text, double *days)
 {

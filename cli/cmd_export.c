@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows export: everything measured for a session, in one of the shapes the report offers. */
+/* narrows export: everything measured for a session, in any shape of the report. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -63,7 +63,7 @@ export_into(struct source *s, int64_t id, const struct request *r, FILE *f)
 	return rc;
 }
 
-/* Into a file beside it first: a broken export leaves what was there. */
+/* Writes a file beside the target and renames it, so a broken export leaves the target alone. */
 static int
 export_to_file(struct source *s, int64_t id, const struct request *r)
 {
@@ -200,7 +200,7 @@ const struct command command_export = {
 	    "                        bson       documents as they were sent, in BSON, each in its "
 	    "generation\n"
 	    "                        g1, g2, g3 the same, all in one generation\n"
-	    "  -o, --output FILE     there instead of standard output, whole or not at all\n"
+	    "  -o, --output FILE     write FILE instead of standard output, whole or not at all\n"
 	    "  -c, --csv FILE        the same\n"
 	    "  -s, --series PREFIX   only event types that start so\n"
 	    "      --from T --to T   only values from T, and before T: 2026-11-20T08:12:11.25Z, or "

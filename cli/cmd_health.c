@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows health: what the running box says of itself. Exit status 0 where the box is well, 1 where
- * the box is not well or does not run. */
+/* narrows health: the state of the running box, in the box's own words. Exit status 0 where the
+ * box is well, 1 where the box is not well or does not run. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ const struct command command_health = {
 	.name = "health",
 	.summary = "how the running box is",
 	.usage = "",
-	.help = "Prints what the running box says of itself, as JSON. Exit status 0: the box is "
+	.help = "Prints the health of the running box, as JSON. Exit status 0: the box is "
 		"well.\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,

@@ -37,7 +37,7 @@ const struct command command_hosts = {
 	.name = "hosts",
 	.summary = "certificates, and until when they are good",
 	.usage = "",
-	.help = "Lists every certificate: host, end, whether it is good, serial number.\n",
+	.help = "Lists every certificate: host, end, state, serial number.\n",
 	.needs = NEEDS_TLS_DIR,
 	.run = run,
 };

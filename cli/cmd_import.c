@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows import: what others recorded, or what was exported, into a box. */
+/* narrows import: files of other programs, and exported files, into a box. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -44,8 +44,7 @@ is_packed(const char *path)
 	return false;
 }
 
-/* A plain file is mapped, whatever its size; what comes through a pipe or is unpacked has to be
- * held. */
+/* Maps a plain file of any size; the bytes of a pipe or of a packed file are held in memory. */
 static int
 file_open(struct file *f, const char *path, struct stat_error *err)
 {
@@ -85,7 +84,8 @@ file_close(struct file *f)
 
 /* --- where to --- */
 
-/* The box of the directory, when one runs; a run file may be left from one that was killed. */
+/* The XSP address of the box of the directory; NULL where no box runs. A killed box leaves its
+ * run file behind. */
 static char *
 box_of(const char *state_dir)
 {
@@ -98,7 +98,7 @@ box_of(const char *state_dir)
 	return xsp;
 }
 
-/* Documents that the box has refused so far; -1: it does not say. */
+/* The box's count of refused documents; -1 where the box does not tell. */
 static int64_t
 box_rejected(const char *state_dir)
 {
@@ -122,7 +122,8 @@ box_rejected(const char *state_dir)
 	return n;
 }
 
-/* What is acknowledged has been taken or refused, and only the box's counter tells which. */
+/* Sends the import to a box. An acknowledged document was stored or refused; only the box's
+ * counter of refused documents tells the two apart. */
 static int
 send_to_box(struct import *im, const char *state_dir, const char *box, bool is_local,
     struct progress *p, struct import_done *done)
@@ -133,7 +134,7 @@ send_to_box(struct import *im, const char *state_dir, const char *box, bool is_l
 	if (rc < 0 || before < 0 || (after = box_rejected(state_dir)) <= before)
 		return rc;
 	return stat_fail(im->err, NW_ECONFLICT,
-	    "%s: box %s refused %" PRId64 " documents meanwhile: its log says why"
+	    "%s: box %s refused %" PRId64 " documents meanwhile: the box's log says why"
 	    " (is max-series-per-session too low?)",
 	    im->name, box, after - before);
 }
@@ -159,7 +160,7 @@ import_send(struct import *im, const char *state_dir, const char *box, struct im
 	return rc;
 }
 
-/* Several senders may be on one. */
+/* Counts names: several senders may share a host. */
 static size_t
 hosts_count(const struct import *im)
 {
@@ -185,14 +186,13 @@ say(const struct import *im, const struct arguments *a, const struct import_done
 	if (im->session != NULL)
 		printf(", session %s", im->session);
 	if (im->n_left_out > 0)
-		printf("; %" PRIu64 " that stand for no value (infinite, NaN) left out",
-		    im->n_left_out);
+		printf("; %" PRIu64 " infinite or NaN values left out", im->n_left_out);
 	if (a->check)
 		fputs("; nothing imported", stdout);
 	else if (done->n_known == done->n_docs)
-		fputs("; all of it was there already", stdout);
+		fputs("; the box had all of them already", stdout);
 	else if (done->n_known > 0)
-		fputs("; a part was there already", stdout);
+		fputs("; the box had a part of them already", stdout);
 	putchar('\n');
 }
 
@@ -256,7 +256,7 @@ const struct command command_import = {
 	.name = "import",
 	.summary = "files that were exported, or that others recorded",
 	.usage = "[OPTION ...] FILE      (\"-\": standard input; .gz, .xz and .zst are unpacked)",
-	.help = "  -f, --format FORMAT   what it is; else found out from its first line:\n"
+	.help = "  -f, --format FORMAT   format of the file; if not given, its first line tells:\n"
 		"                        tidy wide keys keys-long ndjson influx   as narrows "
 		"export writes them\n"
 		"                        sadf      sar's records: sadf -j\n"
@@ -266,11 +266,11 @@ const struct command command_import = {
 		"  -n, --session NAME    all of it belongs to this session. Else to the one its "
 		"task_id names, else to one named\n"
 		"                        like the file; sadf's records belong to their host\n"
-		"  -H, --host NAME       the host of what names none (default: this one)\n"
+		"  -H, --host NAME       host of records without a host (default: this host)\n"
 		"  -b, --box HOST/PORT   the box to send to, where it takes XSP (default: the one "
 		"of the state directory;\n"
 		"                        where none runs, its store is written directly)\n"
-		"  -c, --check           read it, say what is in it, and stop\n"
+		"  -c, --check           read the file, count its contents, and stop\n"
 		"The whole file is read and checked before anything is sent. The same file twice "
 		"is the same as once.\n",
 	.needs = NEEDS_STATE_DIR,

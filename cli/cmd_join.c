@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * narrows join: on a host, with what `narrows enroll --token` printed on the box. The key is made
- * here and stays here.
- */
+/* narrows join: enrols this host with the token that `narrows enroll --token` printed on the
+ * box. This host makes the key, and keeps the key to itself. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
@@ -21,7 +19,8 @@
 static const char DEFAULT_DIR[] = "/etc/narrows/tls";
 static const char PEM_BEGIN[] = "-----BEGIN CERTIFICATE-----";
 
-/* "-": from standard input, where no list of processes shows it. */
+/* Takes the token from the argument, or for "-" from standard input, out of sight of process
+ * lists. */
 static bool
 token_take(const char *text, uint8_t pin[NW_TLS_PIN_BYTES], char secret[TOKEN_SECRET_CHARS + 1])
 {
@@ -55,7 +54,7 @@ on_data(void *arg, const char *data, size_t len)
 	return NW_OK;
 }
 
-/* Cuts it into name, certificate, and CA, which must be the one of the token. */
+/* Cuts the reply into name, certificate and CA. The CA must have the token's pin. */
 static bool
 reply_parse(
     struct reply *r, const uint8_t pin[NW_TLS_PIN_BYTES], char **host, char **cert, char **ca)
@@ -93,12 +92,12 @@ box_ask(const char *url, const uint8_t pin[NW_TLS_PIN_BYTES], const char *secret
 		return 0;
 	r->text[strcspn(r->text, "\r\n")] = '\0';
 	return command_failed(
-	    url, status == 403 || status == 400 ? r->text : "no host can be enrolled there");
+	    url, status == 403 || status == 400 ? r->text : "this box enrols no hosts");
 }
 
-/* --- this host's directory --- */
+/* --- the host's directory --- */
 
-/* It may have been enrolled before, at this site: another one's CA is not replaced by accident. */
+/* Whether the directory has the CA of another site, which is never replaced by accident. */
 static bool
 is_other_site(const char *dir, const uint8_t pin[NW_TLS_PIN_BYTES])
 {
@@ -115,7 +114,7 @@ is_other_site(const char *dir, const uint8_t pin[NW_TLS_PIN_BYTES])
 	    (nw_cert_pin(pem, pin_here) < 0 || memcmp(pin, pin_here, sizeof(pin_here)) != 0);
 }
 
-/* The key first: a certificate without it is of no use to anybody. */
+/* Writes the key first: a certificate without its key is useless. */
 static int
 files_write(const char *dir, const char *host, const char *key, const char *cert, const char *ca)
 {
@@ -148,17 +147,19 @@ run(const struct command_env *env, int argc, char **argv)
 	if (ch != -1 || optind != argc - 2)
 		return command_misused(env->command);
 	if (!token_take(argv[optind + 1], pin, secret))
-		return command_failed("join", "not a token: narrows enroll --token prints one");
+		return command_failed(
+		    "join", "not a token: \"narrows enroll --token\" prints tokens");
 	if (mkdir(dir, 0755) != 0 && errno != EEXIST)
 		return command_failed(dir, strerror(errno));
 	if (is_other_site(dir, pin))
 		return command_failed(
-		    dir, "its ca.crt is of another site: remove it if this host is to change");
+		    dir, "ca.crt belongs to another site: remove the file to move this host");
 	if (nw_cert_request("host", &c) < 0)
 		return command_failed("join", "no key can be made");
 	if ((status = box_ask(argv[optind], pin, secret, c.cert_pem, &r)) == 0) {
 		if (!reply_parse(&r, pin, &host, &cert, &ca))
-			status = command_failed(argv[optind], "its answer makes no sense");
+			status = command_failed(
+			    argv[optind], "the answer is not a certificate of the token's site");
 		else {
 			status = files_write(dir, host, c.key_pem, cert, ca);
 			free(cert);

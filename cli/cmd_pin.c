@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows pin, narrows unpin: two directions of one switch, whether a session keeps its samples when
- * other sessions' samples get old. */
+/* narrows pin, narrows unpin: the two directions of one switch, whether a session keeps its
+ * samples when the samples of other sessions get old. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

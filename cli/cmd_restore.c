@@ -26,7 +26,7 @@ copy_restore(const char *copy, const char *path, bool force)
 	else
 		printf("%s: restored, checked\n", path);
 	if (kept[0] != '\0')
-		printf("%s: the store of before\n", kept);
+		printf("%s: the former store\n", kept);
 	return rc < 0 || fflush(stdout) != 0;
 }
 
@@ -54,7 +54,7 @@ run(const struct command_env *env, int argc, char **argv)
 const struct command command_restore = {
 	.name = "restore",
 	.summary = "put a copy in the place of the store",
-	.usage = "[-f] FILE     (-f: even if there is a store, which is kept)",
+	.usage = "[-f] FILE     (-f: even if there is a store; the store is kept)",
 	.help = "The box must not run. The copy is checked first.\n",
 	.needs = NEEDS_STATE_DIR,
 	.run = run,

@@ -79,7 +79,7 @@ const struct command command_sessions = {
 	.name = "sessions",
 	.summary = "list sessions, newest first",
 	.usage = "[-n COUNT] [--json]",
-	.help = "  -n COUNT     so many, not 20\n"
+	.help = "  -n COUNT     list COUNT sessions; 20 if not given\n"
 		"  -j, --json   one JSON object a line\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,

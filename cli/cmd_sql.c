@@ -18,7 +18,7 @@
 #include "narrows/format.h"
 
 enum {
-	HELD_ROWS = 200, /* of a table are read before the widths of its columns are fixed */
+	HELD_ROWS = 200, /* rows of a table before the widths of its columns are fixed */
 	TABLE_CELL_CHARS = 80
 };
 
@@ -29,7 +29,7 @@ struct out {
 	bool header;
 	size_t n; /* columns */
 	size_t *width;
-	char **held; /* [n_held][n], as they will be printed; the first row is the names */
+	char **held; /* [n_held][n] cells as printed; the first row is the names */
 	size_t n_held;
 	bool flowing; /* the widths are fixed */
 };
@@ -46,7 +46,7 @@ on_interrupt(int sig)
 
 /* --- cells --- */
 
-/* As text; free() it. */
+/* A cell as text; free() the text. */
 static char *
 cell_text(const struct store_cell *c, const char *null)
 {
@@ -84,7 +84,7 @@ count_chars(const char *s)
 	return n;
 }
 
-/* For a terminal: on one line, not too long, and without control bytes of whoever sent it. Takes
+/* Text for a terminal: one line, cut to TABLE_CELL_CHARS, without control bytes of a peer. Frees
  * s. */
 static char *
 tame(char *s)
@@ -189,7 +189,7 @@ csv_row(size_t n, const char *const *names, const struct store_cell *cells)
 	putchar('\n');
 }
 
-/* Bytes that are no UTF-8 cannot be said in JSON. */
+/* JSON has no form for bytes that are no UTF-8. */
 static void
 json_text(const char *s)
 {
@@ -216,7 +216,7 @@ json_row(size_t n, const char *const *names, const struct store_cell *cells)
 		if (cells[i].type == CELL_TEXT || cells[i].type == CELL_BLOB)
 			json_text(s);
 		else if (cells[i].type == CELL_REAL && isinf(cells[i].d))
-			/* which reads as infinity */
+			/* JSON readers take 1e999 for infinity */
 			fputs(cells[i].d > 0 ? "1e999" : "-1e999", stdout);
 		else
 			fputs(s, stdout);
@@ -264,7 +264,8 @@ run(struct out *o, const char *text)
 	return rc < 0 || ferror(stdout) ? -1 : 0;
 }
 
-/* Statement by statement as they come, so that a pipe or a person may wait for the answer. */
+/* Runs statement by statement as input arrives, since a pipe or a person may wait for each
+ * answer. */
 static int
 run_stdin(struct out *o)
 {
@@ -296,7 +297,7 @@ sql_run(const struct command_env *env, int argc, char **argv)
 	static const struct option longs[] = { { "csv", no_argument, NULL, 'c' },
 		{ "json", no_argument, NULL, 'j' }, { "header", no_argument, NULL, 'H' },
 		{ NULL, 0, NULL, 0 } };
-	/* without SA_RESTART: it also ends waiting for a line */
+	/* no SA_RESTART: SIGINT ends the wait for a line, too */
 	struct sigaction on_int = { .sa_handler = on_interrupt };
 	struct out o = { .form = FORM_TABLE };
 	char why[STORE_WHY_BYTES], *path;

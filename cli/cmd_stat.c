@@ -14,7 +14,7 @@ const struct command command_stat = {
 	.name = "stat",
 	.summary = "the statistics on a CSV file of yours",
 	.usage = "KIND [OPTION ...] FILE",
-	.help = NULL, /* cmd_stat lists its kinds */
+	.help = NULL, /* cmd_stat lists the kinds */
 	.needs = NEEDS_NOTHING,
 	.run = run,
 };

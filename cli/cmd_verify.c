@@ -64,7 +64,8 @@ const struct command command_verify = {
 	.name = "verify",
 	.summary = "check a store, or a copy, down to every sample",
 	.usage = "[FILE]     (without FILE: the store of the state directory)",
-	.help = "Prints a line for each fault, and a last line that counts what is there.\n",
+	.help = "Prints a line for each fault, and the counts of hosts, sessions, chunks and "
+		"samples.\n",
 	.needs = NEEDS_STATE_DIR,
 	.run = run,
 };

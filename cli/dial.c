@@ -20,7 +20,7 @@ enum { TIMEOUT_S = 60, WIRE_BYTES = 32 << 10 };
 struct dial {
 	int fd;
 	struct nw_tls *tls;       /* NULL: in clear */
-	uint8_t wire[WIRE_BYTES]; /* what tls reads from */
+	uint8_t wire[WIRE_BYTES]; /* bytes between socket and tls */
 };
 
 /* --- the socket --- */
@@ -63,7 +63,7 @@ wire_recv(struct dial *d, void *buf, size_t cap, const char **why)
 	return NW_EIO;
 }
 
-/* The first address that takes us. */
+/* Connects to the first address that accepts. */
 static int
 wire_connect(struct dial *d, const char *host, uint16_t port, const char **why)
 {
@@ -94,7 +94,7 @@ wire_connect(struct dial *d, const char *host, uint16_t port, const char **why)
 	return d->fd >= 0 ? NW_OK : NW_EIO;
 }
 
-/* --- TLS on it --- */
+/* --- TLS over the socket --- */
 
 static int
 tls_flush(struct dial *d, const char **why)
@@ -111,7 +111,7 @@ tls_flush(struct dial *d, const char **why)
 	return NW_OK;
 }
 
-/* More bytes for the machine, after what it has to say. */
+/* Sends the TLS machine's output, then feeds the machine with received bytes. */
 static int
 tls_feed(struct dial *d, const char **why)
 {
@@ -152,7 +152,7 @@ tls_open(struct dial *d, struct nw_tls_ctx *ctx, const char *host, const char **
 	return rc < 0 ? tls_fail(d, why) : tls_flush(d, why);
 }
 
-/* --- what others see --- */
+/* --- interface --- */
 
 int
 dial_open(

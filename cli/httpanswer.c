@@ -16,7 +16,7 @@ struct answer {
 	const struct httpanswer *to;
 	const char *why;
 	char in[32 << 10];
-	size_t at, len;  /* what of `in` is not used yet */
+	size_t at, len;  /* range of `in` not used yet */
 	uint64_t length; /* of the body; UINT64_MAX: not said */
 	bool chunked;
 };
@@ -45,7 +45,7 @@ input_fill(struct answer *a)
 	return n > 0 ? NW_OK : NW_ECLOSED;
 }
 
-/* One line, without its end. */
+/* Reads one line, without its end. */
 static int
 line_read(struct answer *a, char line[LINE_MAX_BYTES])
 {
@@ -58,7 +58,7 @@ line_read(struct answer *a, char line[LINE_MAX_BYTES])
 			return rc == NW_ECLOSED ? refuse(a, "the answer breaks off") : rc;
 		ch = a->in[a->at++];
 		if (n == LINE_MAX_BYTES - 1)
-			return refuse(a, "a header that is too long");
+			return refuse(a, "a header is too long");
 		line[n++] = ch;
 	}
 	line[--n] = '\0';
@@ -67,7 +67,7 @@ line_read(struct answer *a, char line[LINE_MAX_BYTES])
 	return NW_OK;
 }
 
-/* Passes on what comes: n bytes, or with UINT64_MAX all there is. */
+/* Passes n bytes to the caller's function; with n UINT64_MAX every byte until the end. */
 static int
 body_pass(struct answer *a, uint64_t n)
 {
@@ -107,15 +107,15 @@ header_take(struct answer *a, char *line)
 	char *value = strchr(line, ':');
 
 	if (value == NULL)
-		return refuse(a, "a header that is none");
+		return refuse(a, "a header has no colon");
 	*value++ = '\0';
 	value += strspn(value, " \t");
 	if (strcasecmp(line, "Transfer-Encoding") == 0) {
 		a->chunked = strcasecmp(value, "chunked") == 0;
-		return a->chunked ? NW_OK : refuse(a, "an encoding we do not know");
+		return a->chunked ? NW_OK : refuse(a, "the transfer encoding is unknown");
 	}
 	if (strcasecmp(line, "Content-Length") == 0 && !number_parse(value, 10, "", &a->length))
-		return refuse(a, "a length that is none");
+		return refuse(a, "the length of the body is not a number");
 	return NW_OK;
 }
 
@@ -149,13 +149,13 @@ chunks_read(struct answer *a)
 		if ((rc = line_read(a, line)) < 0)
 			return rc;
 		if (!number_parse(line, 16, " ;", &len))
-			return refuse(a, "a chunk without length");
+			return refuse(a, "a chunk has no length");
 		if (len == 0)
 			return NW_OK; /* trailers are nothing to us */
 		if ((rc = body_pass(a, len)) < 0 || (rc = line_read(a, line)) < 0)
 			return rc;
 		if (*line != '\0')
-			return refuse(a, "a chunk that is longer than it says");
+			return refuse(a, "a chunk is longer than its length");
 	}
 }
 

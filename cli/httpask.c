@@ -16,7 +16,8 @@
 
 enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
 
-/* The authority of a URL: with its scheme off, its port on. */
+/* Parses the base of a URL into host and port; the scheme is optional and gives the default
+ * port. */
 static bool
 base_parse(const char *base, char host[256], uint16_t *port, bool *tls)
 {

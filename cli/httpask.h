@@ -8,22 +8,23 @@
 
 enum { HTTPASK_WHY_BYTES = 320 };
 
-typedef int httpask_fn(void *arg, const char *data, size_t len); /* negative ends it */
+/* a negative result ends the answer */
+typedef int httpask_fn(void *arg, const char *data, size_t len);
 
 struct httpask {
 	/* "http://host:port", "https://host:port", "host:port", "host/port"; else 80, 443 */
 	const char *base;
-	const char *ca_path; /* who must have signed an https server's certificate; or NULL, and */
-	const uint8_t *ca_pin; /* its pin, of NW_TLS_PIN_BYTES: then nothing but https will do */
+	/* file of the CA behind an https server's certificate, or NULL with ca_pin */
+	const char *ca_path;
+	/* pin of that CA, NW_TLS_PIN_BYTES; with a pin only https is accepted */
+	const uint8_t *ca_pin;
 	const char *path;
 	const char *body; /* NULL: GET, else POST */
 };
 
-/*
- * *status is the HTTP status, set before fn is called; the body of any status is passed to fn as it comes. Negative: what
- * fn said, or with why: NW_EINVAL: base or the CA's file is not good, NW_EIO: nobody answers,
- * NW_EPROTO: not as it should, or not to the end.
- */
+/* Asks, and passes the body to fn part by part, whatever the HTTP status. *status is set before
+ * fn is called. Returns fn's negative result, or a code with why: NW_EINVAL for a bad base or CA
+ * file, NW_EIO when nobody answers, NW_EPROTO for a malformed answer or one cut short. */
 int httpask(
     const struct httpask *q, httpask_fn *fn, void *arg, int *status, char why[HTTPASK_WHY_BYTES]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows: reads the options before the command, opens what the command needs, runs the command. */
+/* narrows: reads the options before the command, prepares the command's needs, runs the command. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -75,9 +75,9 @@ command_find(const char *name)
 	return NULL;
 }
 
-/* --- what a command needs --- */
+/* --- the needs of a command --- */
 
-/* The directives of narrowsd.conf that the command reads. */
+/* Directives of narrowsd.conf for the command. */
 struct site {
 	char *state_dir, *tls_dir;
 };
@@ -106,10 +106,8 @@ site_find(struct site *s, const char *state_dir)
 	s->state_dir = xstrdup(state_dir);
 }
 
-/*
- * The file of the CA that must have signed an https box's certificate: the user's, else the one in
- * the directory where hosts keep theirs (host/lib/tlsfiles.h), else the one that the box made.
- */
+/* The CA file for https boxes: the user's, else the file in the directory of a host's keys
+ * (host/lib/tlsfiles.h), else the box's own. */
 static char *
 ca_find(const struct site *site, const char *given)
 {
@@ -168,7 +166,7 @@ command_run(const struct command *cmd, const struct globals *g, int argc, char *
 	return status;
 }
 
-/* --- which command --- */
+/* --- the choice of the command --- */
 
 static bool
 is_help(const char *arg)
@@ -176,8 +174,8 @@ is_help(const char *arg)
 	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }
 
-/* `narrows help`, `narrows help COMMAND [ARG ...]`: the latter is `narrows COMMAND [ARG ...]
- * --help` where the command answers that. */
+/* Runs `narrows help` and `narrows help COMMAND [ARG ...]`. The latter is `narrows COMMAND [ARG
+ * ...] --help` for a command without help text. */
 static int
 help_run(const struct globals *g, int argc, char **argv)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How far a long command is: one line on a terminal that rewrites itself, nothing anywhere else. */
+/* Progress of a long command: one line on a terminal, rewritten in place; silence elsewhere. */
 #ifndef PROGRESS_H
 #define PROGRESS_H
 

@@ -17,7 +17,7 @@ show_string(const char *s)
 	for (; *s != '\0' && n + 1 < sizeof(buf[0]); s++) {
 		unsigned char c = (unsigned char)*s;
 
-		/* C0, DEL, and C1 as UTF-8 writes it */
+		/* C0, DEL, and C1 in UTF-8 */
 		if (c == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0) {
 			out[n++] = '?';
 			s++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fields of a JSON document as a terminal may see them. */
+/* Fields of a JSON document, made safe for a terminal. */
 #ifndef SHOW_H
 #define SHOW_H
 

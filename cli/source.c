@@ -86,8 +86,8 @@ reader_open(struct source *s)
 	return rc;
 }
 
-/* Asks for one path of the report, over HTTP or in the store. The body is what a browser would
- * get. */
+/* Asks for one path of the report, over HTTP or in the store. The body is the same as a
+ * browser's. */
 static int
 source_get(struct source *s, const char *path, httpask_fn *fn, void *arg, int *status)
 {
@@ -132,7 +132,8 @@ source_sessions(struct source *s, int64_t before_id)
 
 	text = source_text(s, path, &status);
 	if (text != NULL && (status != 200 || (doc = json_loads(text, 0, NULL)) == NULL))
-		fprintf(stderr, "narrows: no list of sessions there (status %d)\n", status);
+		fprintf(stderr, "narrows: the box sends no list of sessions (HTTP status %d)\n",
+		    status);
 	free(text);
 	free(path);
 	return doc;
@@ -150,8 +151,7 @@ source_session_id(struct source *s, const char *text, int64_t *id)
 		*id = strtoll(text, &end, 10);
 		if (errno == 0 && *text != '\0' && *end == '\0' && *id > 0)
 			return NW_OK;
-		fprintf(
-		    stderr, "narrows: %s: not a session; write its number, or \"last\"\n", text);
+		fprintf(stderr, "narrows: %s: not a session: write a number, or \"last\"\n", text);
 		return NW_EINVAL;
 	}
 	if ((doc = source_sessions(s, 0)) == NULL)
@@ -175,7 +175,7 @@ source_result(struct source *s, int64_t id)
 	text = source_text(s, path, &status);
 	if (text != NULL && status != 200) {
 		fprintf(stderr, "narrows: session %" PRId64 ": %s\n", id,
-		    status == 404 ? "there is none" : "not to be had");
+		    status == 404 ? "no such session" : "the box does not send the session");
 		free(text);
 		text = NULL;
 	}
@@ -210,12 +210,13 @@ source_export(struct source *s, int64_t id, const char *ending, const char *quer
 	if (rc < 0 || a.status == 200)
 		return rc;
 	if (a.status == 400) {
-		fputs("narrows: export: more columns than a wide table may have: see --series\n",
+		fputs("narrows: export: too many columns for a wide table: choose series with "
+		      "--series\n",
 		    stderr);
 		return NW_EINVAL;
 	}
 	fprintf(stderr, "narrows: session %" PRId64 ": %s\n", id,
-	    a.status == 404 ? "there is none" : "not to be had");
+	    a.status == 404 ? "no such session" : "the box does not send the session");
 	return NW_ENOTFOUND;
 }
 

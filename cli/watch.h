@@ -9,11 +9,11 @@
 struct watch {
 	struct store_watch store; /* for the store's calls; good until watch_end */
 	const char *doing;        /* step on the terminal; NULL while nothing is drawn */
-	int percent;              /* of that step */
+	int percent;              /* progress of the step */
 };
 
-/* Catches SIGINT and SIGTERM until the program ends, so that the store's call returns early and
- * removes its half-made file. w stays at its address until watch_end. */
+/* Catches SIGINT and SIGTERM until the program ends; a signal ends the store's call early, and
+ * the store removes its half-made file. w keeps its address until watch_end. */
 void watch_begin(struct watch *w);
 /* Wipes the progress off the terminal. */
 void watch_end(struct watch *w);

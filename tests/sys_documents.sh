@@ -130,7 +130,7 @@ mv "$tmp/state" "$tmp/first"
 start_box
 nw import "$tmp/a.bson" >/dev/null || fail "import"
 same "$tmp/state" "import"
-nw import "$tmp/a.bson" | grep -q 'all of it was there already' || fail "twice is not once"
+nw import "$tmp/a.bson" | grep -q 'the box had all of them already' || fail "twice is not once"
 [ "$(sql 'select count(*) from session')" = 1 ] || fail "the second import made a session"
 curl -sSf "$url/session/1.bson" >"$tmp/c.bson" && curl -sSf "$url/session/1.bson?shape=g2" >"$tmp/c.g2" || fail "HTTP"
 "$bin/narrows" -u "$url" export -f g2 1 | cmp - "$tmp/c.g2" || fail "-u"
@@ -199,7 +199,7 @@ head -c 5000 "$tmp/a.bson" >"$tmp/bad"; bad 'bad: document at byte [0-9]*: cut o
 cat "$tmp/look.py" - >"$tmp/nometa.py" <<'EOF'
 open(sys.argv[2], "wb").write(b"".join(d for d in read(sys.argv[1]) if "sender" in unbson(d) or not items(d, "meta")))
 EOF
-python3 -B "$tmp/nometa.py" "$tmp/a.bson" "$tmp/bad"; bad 'byte [0-9]*: data of a series that was not described before$'
+python3 -B "$tmp/nometa.py" "$tmp/a.bson" "$tmp/bad"; bad 'byte [0-9]*: data of a series without metadata before$'
 { cat "$tmp/a.bson"; printf '\005\000\000\000\000'; } >"$tmp/bad"; bad 'byte [0-9]*: neither metadata nor data: no id$'
-cp "$tmp/a.bson" "$tmp/bad"; bad 'byte [0-9]*: names another session itself' --session mine
-: >"$tmp/bad"; bad 'bad:1:1: no values in it$'
+cp "$tmp/a.bson" "$tmp/bad"; bad 'byte [0-9]*: the document names another session' --session mine
+: >"$tmp/bad"; bad 'bad:1:1: the file has no values$'

@@ -70,7 +70,7 @@ refused "certificate is not from our CA" "$other" "$token"
 grep -q "enroll" "$tmp/other.log" && fail "the other box heard something"
 cp "$tmp/other/tls/ca.crt" "$tmp/dtn5/"
 join -o "$tmp/dtn5" "$https" "$token" 2>"$tmp/err" && fail "a host of another site changes by accident"
-grep -q "of another site" "$tmp/err" || fail "another site: $(cat "$tmp/err")"
+grep -q "belongs to another site" "$tmp/err" || fail "another site: $(cat "$tmp/err")"
 rm "$tmp/dtn5/ca.crt"
 join -o "$tmp/dtn5" "$https" "$token" >/dev/null || fail "the token is still good"
 

@@ -51,7 +51,7 @@ bare "$tmp/b.csv" | cmp - "$tmp/c" || fail "exported, imported, exported: not th
 start_box
 nw import "$tmp/b.csv" >"$tmp/said" || fail "import through a box"
 tidy state | cut -d, -f3- | cmp - "$tmp/c" || fail "through a box: not the same"
-nw import "$tmp/b.csv" | grep -q 'all of it was there already' || fail "twice is not once"
+nw import "$tmp/b.csv" | grep -q 'the box had all of them already' || fail "twice is not once"
 [ "$(sql 'select count(*) from session')" = 1 ] || fail "the second import made a session"
 for f in keys-long ndjson influx; do
 	nw export --format $f -o "$tmp/$f" last
@@ -136,9 +136,9 @@ row '1,1,h,"",e,f,,2026-05-04T10:00:00Z,2'; bad 'bad:3:1: 9 cells, but the heade
 row '1,1,h,"a,e,f'; bad 'bad:3:7: this quote has no end$' "$tmp/bad"
 row '1,1,h,"",,f,,2026-05-04T10:00:00Z,2,1'; bad 'bad:3:1: the event type is missing$' "$tmp/bad"
 row '1,1,h,"",e,ts,,2026-05-04T10:00:00Z,2,1'; bad 'bad:3:.*: a field cannot be named ts$' "$tmp/bad"
-printf '%s\n' "$header" >"$tmp/bad"; bad 'bad:1:1: no values in it$' "$tmp/bad"
-: >"$tmp/bad"; bad 'bad:1:1: there is nothing in it$' "$tmp/bad"
-echo hello >"$tmp/bad"; bad 'bad:1:1: not a format known here' "$tmp/bad"
+printf '%s\n' "$header" >"$tmp/bad"; bad 'bad:1:1: the file has no values$' "$tmp/bad"
+: >"$tmp/bad"; bad 'bad:1:1: the file is empty$' "$tmp/bad"
+echo hello >"$tmp/bad"; bad 'bad:1:1: unknown format' "$tmp/bad"
 bad 'b.csv:1:1: nonsense is no format' --format nonsense "$tmp/b.csv"
 head -c 900 "$data/sar.json" >"$tmp/bad"; bad 'bad:[0-9]*:[0-9]*: ' "$tmp/bad"
 sed 's/"10:01:01"/"10:61:01"/' "$data/sar.json" >"$tmp/bad"; bad 'bad:29:6: not a date and time$' "$tmp/bad"
@@ -146,7 +146,7 @@ sed 's/\("time": "10:01:01", \)"utc": 1/\1"tz": "CET"/' "$data/sar.json" >"$tmp/
 printf 'a,b=c f=1 5\na,b=c f= 5\n' >"$tmp/bad"; bad 'bad:2:9: not a value$' "$tmp/bad"
 printf 'a f=1\n' >"$tmp/bad"; bad 'bad:1:6: no time$' "$tmp/bad"
 printf '{"series_id":1,"event_type":"e"}\n{"series_id":1,"t_ns":"5","data":{"v":1}}\n{"series_id":2,"t_ns":"5","data":{"v":1}}\n' >"$tmp/bad"
-bad 'bad:3:1: data of a series that was not described before$' "$tmp/bad"
+bad 'bad:3:1: data of a series without metadata before$' "$tmp/bad"
 printf '{"series_id":1,"event_type":"e"}\n{"series_id":1,\n' >"$tmp/bad"; bad 'bad:2:' "$tmp/bad"
 printf '{"series_id":1,"event_type":"e"}\n{"series_id":1,"t_ns":"1","data":{"v":1,"h_dur":"01"}}\n' >"$tmp/bad"; bad 'bad:2:1: not a histogram$' "$tmp/bad"
 printf 'DATE=20260504100431.2 HOST=h NL.EVNT=e VAL=1\nDATE=2026x HOST=h NL.EVNT=e VAL=1\n' >"$tmp/bad"; bad 'bad:2:1: DATE is not a time$' "$tmp/bad"

@@ -5,13 +5,14 @@
 . tests/lib.sh
 export LC_ALL=C
 
-# --- narrowsd.conf(5) against the table in daemon/conf.c ---
+# --- narrowsd.conf(5) against the tables of directives ---
 page=conf/narrowsd.conf.5
-sed -e ':a' -e '/^\t{ "[^}]*$/{N;s/\n[ \t]*/ /;ba' -e '}' daemon/conf.c >"$tmp/conf.c" # one row, one line
-awk -F'"' '/^\t\{ "[a-z0-9-]+", [a-z]+_parse, AT\(/ {
+# one row of the table, one line
+cat daemon/conf.c include/narrows/siteconf.h | tr -s '\\\n\t ' ' ' | sed -e 's/{/\n{/g' | sed -e 's/}.*//' >"$tmp/conf.c"
+awk -F'"' '/^\{ "[a-z0-9-]+", &[a-z_]+, / {
 	print $2 "|Default " $4 (NF > 6 ? ", from " $6 " to " $8 : "") "." }' "$tmp/conf.c" >"$tmp/table"
 awk '/^\.It Ic / { name = $3 } /^Default / { print name "|" $0 }' "$page" >"$tmp/page"
-[ "$(wc -l <"$tmp/table")" -ge 20 ] || fail "the table in conf.c is not understood"
+[ "$(wc -l <"$tmp/table")" -ge 20 ] || fail "the table of directives is not understood"
 sort "$tmp/table" >"$tmp/table.sorted"
 sort "$tmp/page" | diff "$tmp/table.sorted" - || fail "$page: < conf.c, > the page"
 

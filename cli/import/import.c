@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One import from its first byte to its last: finds the format, runs the parser, checks the whole. */
+/* One import from first byte to last: finds the format, runs the parser, checks the whole. */
 #include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
 #include "cli/import/import.h"
@@ -18,13 +18,13 @@ has_text(struct slice text, const char *part)
 	return memmem(text.s, text.len, part, strlen(part)) != NULL;
 }
 
-/* In the order in which they are tried on the first line that is not empty. */
+/* Formats, in the order of their trial on the first line with text. */
 static const struct format {
 	const char *name;
 	int (*parse)(struct import *im);
-	bool of_session;    /* belongs to a session even if it does not name one */
-	const char *begins; /* a line of it does so ... */
-	const char *has[3]; /* ... and has all of these */
+	bool of_session;    /* whether a file without a session's name becomes a session */
+	const char *begins; /* beginning of a line ... */
+	const char *has[3]; /* ... and further parts of the same line */
 } formats[] = {
 	{ "wide", import_wide, true, "time,t_ns", { NULL } },
 	{ "keys", import_keys, true, "key,timestamp,value", { NULL } },
@@ -67,7 +67,7 @@ format_find(struct import *im, const char *name)
 		return &format_bson;
 	do
 		if (!import_line(&at, im->end, &line)) {
-			stat_fail(im->err, NW_EPROTO, "%s:1:1: there is nothing in it", im->name);
+			stat_fail(im->err, NW_EPROTO, "%s:1:1: the file is empty", im->name);
 			return NULL;
 		}
 	while (line.len == 0 || (name == NULL && line.s[0] == '#'));
@@ -78,8 +78,8 @@ format_find(struct import *im, const char *name)
 	if (name != NULL)
 		import_fail(im, line.s, "%s is no format (%s)", name, format_names);
 	else
-		import_fail(im, line.s, "not a format known here: say which with --format (%s)",
-		    format_names);
+		import_fail(
+		    im, line.s, "unknown format: choose one with --format (%s)", format_names);
 	return NULL;
 }
 
@@ -107,7 +107,7 @@ import_init(struct import *im, const char *name, const char *bytes, size_t len, 
 		.t_max_wall_ns = INT64_MIN,
 		.hash = { UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4) } };
 	if (len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
-		im->bytes += 3; /* a mark that some put before UTF-8 */
+		im->bytes += 3; /* UTF-8 byte order mark */
 }
 
 void
@@ -133,8 +133,8 @@ import_clear(struct import *im)
 	free(im->host);
 }
 
-/* A series that says which task it belongs to names the session; told otherwise, it keeps that for
- * the record. */
+/* The task_id of a series names the session, unless the user named another; then the series
+ * keeps its task_id as source_task_id. */
 static void
 session_settle(struct import *im, struct import_series *s, bool given)
 {
@@ -168,7 +168,7 @@ import_parse(struct import *im, const char *format)
 		if ((rc = import_row_flush(im, s, im->end)) < 0)
 			return rc;
 	if (im->n_values == 0)
-		return import_fail(im, im->bytes, "no values in it");
+		return import_fail(im, im->bytes, "the file has no values");
 	HASH_ITER (hh, im->series, s, tmp)
 		session_settle(im, s, given);
 	if (im->session == NULL && f->of_session)

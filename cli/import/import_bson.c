@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Documents in BSON, one after the other: what `narrows export` writes, and what was recorded of
- * any peer, envelopes and single documents of every generation. They go to the box as they are, so
- * it keeps the same bytes.
+ * BSON documents in sequence: exports of `narrows export`, and recordings of any peer, in envelopes
+ * and singly, of every generation. The box gets and keeps the same bytes.
  *
- *	{"sender":"...","host":"...","task_id":"..."}     who sent what follows; ids are its own, as on a connection
+ *	{"sender":"...","host":"...","task_id":"..."}     sender of the documents behind
  *
- * Metadata go into the spool once each, apart from the data that came with them: data have numbers,
- * and what has a number is sent again only until the box has it, while metadata are sent always.
+ * Ids belong to the sender. Metadata go into the spool once each, apart from the data of the same
+ * envelope: data have sequence numbers and are sent again only until the box has stored them,
+ * metadata are always sent.
  */
 #include <math.h>
 #include <string.h>
@@ -22,9 +22,10 @@ enum { DOC_MIN_BYTES = 5, SENDER_KEYS_MAX = 16 };
 
 struct bson_file {
 	struct import *im;
-	struct nw_doc_decoder *decoder, *checker; /* checker: of what we put together */
-	size_t host;                              /* who speaks; NOBODY: nobody was named yet */
-	const uint8_t *doc;                       /* in hand */
+	struct nw_doc_decoder *decoder, *checker; /* checker: decoder for envelopes made here */
+	/* index of the current sender's host; NOBODY before the first */
+	size_t host;
+	const uint8_t *doc; /* in hand */
 	size_t len;
 	bool has_data;
 	const char *given_session;
@@ -63,7 +64,7 @@ import_is_bson(const struct import *im)
 	return document_at(im->bytes, im->end, &len);
 }
 
-/* --- who sent it --- */
+/* --- senders --- */
 
 static bool
 is_sender(const struct bson_file *f)
@@ -104,8 +105,8 @@ sender_take(struct bson_file *f)
 
 /* --- documents --- */
 
-/* A metadata alone: as it came, or in an envelope, which one that came without may be too deep
- * for. */
+/* Spools one metadata: unchanged, or in an envelope, for which a metadata from outside any
+ * envelope may be nested too deep. */
 static int
 meta_spool(struct bson_file *f, const struct nw_meta *m)
 {
@@ -135,11 +136,11 @@ on_meta(void *arg, const struct nw_meta *m)
 	if (rc == NW_ENOMEM)
 		return rc;
 	if (rc < 0)
-		return bson_fail(f, "more metadata of one sender than a box takes: split the file");
+		return bson_fail(f, "too many metadata of one sender for a box: split the file");
 	if (!is_new)
 		return NW_OK;
 	if (task != NULL && f->given_session != NULL && strcmp(task, f->given_session) != 0)
-		return bson_fail(f, "names another session itself: import it without --session");
+		return bson_fail(f, "the document names another session: import without --session");
 	if (task != NULL && im->session == NULL)
 		im->session = xstrdup(task);
 	return meta_spool(f, m);
@@ -157,7 +158,7 @@ on_data(void *arg, const struct nw_data *d)
 	if (!data_times_are_sane(d))
 		return bson_fail(f, "a row from before 1970 or after 2199");
 	if ((s = catalog_series_of(&im->hosts[f->host].catalog, d)) == NULL)
-		return bson_fail(f, "data of a series that was not described before");
+		return bson_fail(f, "data of a series without metadata before");
 	for (row = 0; row < d->n_rows; row++) {
 		if ((t = series_row_time(s, d, row, NW_TIME_BY_SAMPLE)) == NW_TIME_BY_SAMPLE)
 			return bson_fail(f, "a row without a time");

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tables that `narrows export` writes (see the report's export), and others of the same
- * columns:
+ * The tables of `narrows export`, and other tables with the same columns:
  *
- *	tidy       by header names: event_type, field, value, and t_ns or time; others if they are there
- *	wide       time,t_ns,HOST/METRIC [UNIT],...; METRIC becomes the event type, its field is "value"
+ *	tidy       by header names: event_type, field, value, and t_ns or time; others optional
+ *	wide       time,t_ns,HOST/METRIC [UNIT],...; METRIC: event type of a field "value"
  *	keys       key,timestamp,value
  *	keys-long  key,type,subject,param,timestamp,value
  */
@@ -42,7 +41,7 @@ csv_clear(struct csv *c)
 	free(c->cells);
 }
 
-/* From behind the opening quote to behind the closing one. */
+/* Reads a quoted cell from behind the opening quote to behind the closing quote. */
 static int
 quoted(struct csv *c, struct cell *cell, const char **p)
 {
@@ -181,7 +180,7 @@ set_text(struct import *im, const char *at, json_t *object, struct slice key, st
 	return rc == 0 ? NW_OK : import_fail(im, at, "a name is not UTF-8");
 }
 
-/* Whether what follows a ; is k= with a key that is not there yet. */
+/* Whether the text behind a ; is k= with a new key. */
 static bool
 begins_pair(const char *p, const char *end, json_t *object, struct slice current)
 {
@@ -197,10 +196,8 @@ begins_pair(const char *p, const char *end, json_t *object, struct slice current
 	return is_new;
 }
 
-/*
- * Flattening what comes of it gives the same text: a part that is no k=v, or has a key that was
- * there before, belongs to the value before it.
- */
+/* Parses k=v;k=v. Flattening the object gives the same text again: a part without "=" or with a
+ * known key belongs to the value before. */
 static int
 subject_parse(struct import *im, const char *at, struct slice text, json_t *object)
 {
@@ -213,7 +210,7 @@ subject_parse(struct import *im, const char *at, struct slice text, json_t *obje
 	if (text.len > 0 && memchr(text.s, '=', text.len) == NULL)
 		return import_set(im, at, object, slice_of("subject"), text);
 	for (; p < end && rc == NW_OK; p = stop + 1) {
-		/* is there: else it were part of the last value */
+		/* never NULL: begins_pair saw the "=" */
 		eq = memchr(p, '=', (size_t)(end - p));
 		key = (struct slice){ p, (size_t)(eq - p) };
 		for (stop = eq;
@@ -276,7 +273,8 @@ cell_or_empty(const struct csv *c, size_t column)
 	return column == SIZE_MAX ? (struct slice){ "", 0 } : c->cells[column].text;
 }
 
-/* What a row says of its series is the same text for all of them: that is the key. */
+/* Finds the series of a row. The key is the text of all cells about the series, equal in all its
+ * rows. */
 static int
 tidy_series(struct csv *c, const size_t column[N_TIDY], char **key, size_t *key_cap,
     struct import_series **out)
@@ -349,7 +347,7 @@ struct column {
 	struct slice host, metric, subject, unit;
 };
 
-/* HOST/METRIC{SUBJECT}#ID [UNIT], of which only METRIC must be there. */
+/* Parses HOST/METRIC{SUBJECT}#ID [UNIT]; only METRIC is required. */
 static struct column
 column_parse(struct slice text)
 {
@@ -428,8 +426,7 @@ import_wide(struct import *im)
 
 /* --- keys --- */
 
-/* Parts of a chain of subjects: a / begins one if a k= follows it, or nothing. The inner ones
- * win. */
+/* Parses a chain of subjects: a / begins a part if a k= or nothing follows. Inner parts win. */
 static int
 chain_parse(struct import *im, const char *at, struct slice text, json_t *object)
 {
@@ -464,8 +461,8 @@ ends_with(struct slice text, struct slice end)
 	return text.len >= end.len && memcmp(text.s + text.len - end.len, end.s, end.len) == 0;
 }
 
-/* ":field" at the end of the key, and of the type where there is one, is the field of several;
- * false: a scalar. */
+/* Whether the key (and the type, if present) ends with ":field", as the keys of series with
+ * several fields do. */
 static bool
 has_field(struct slice key, struct slice type, bool has_type, struct slice *field)
 {

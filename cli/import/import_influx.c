@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * InfluxDB line protocol, times in nanoseconds. The measurement is the event type; the tags are the
- * subject, but host, session and series_id, which tell series apart and name the host. Numbers and
- * booleans are values; texts are not.
- */
+/* InfluxDB line protocol, times in nanoseconds. The measurement is the event type; the tags are
+ * the subject, except host, session and series_id, which identify host and series. Numbers and
+ * booleans are values; texts are not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,14 +9,14 @@
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
-/* What a backslash escapes; before anything else it is itself. */
+/* Characters that a backslash escapes; before any other character a backslash is itself. */
 static bool
 is_escape(const char *p, const char *end)
 {
 	return *p == '\\' && p + 1 < end && strchr(",= ", p[1]) != NULL;
 }
 
-/* Up to a separator that is not escaped. */
+/* Scans to a separator without backslash. */
 static struct slice
 token(const char **p, const char *end, const char *separators)
 {
@@ -29,7 +27,7 @@ token(const char **p, const char *end, const char *separators)
 	return (struct slice){ start, (size_t)(*p - start) };
 }
 
-/* The name comes back in buf if it had escapes. */
+/* Unescapes a name into buf, if the name has escapes. */
 static struct slice
 unescape(struct slice text, char **buf, size_t *cap)
 {
@@ -53,7 +51,7 @@ struct line {
 	size_t a_cap, b_cap;
 };
 
-/* measurement,tag=value,...: one key for the series as it stands. */
+/* Finds the series by its key, "measurement,tag=value,..." as written. */
 static int
 line_series(struct line *l, struct import_series **out)
 {
@@ -68,7 +66,7 @@ line_series(struct line *l, struct import_series **out)
 	l->p = p;
 	if ((*out = import_series_find(l->im, whole.s, whole.len)) != NULL)
 		return NW_OK;
-	for (p = tags; p < l->p;) { /* first the host alone: a series has one from the beginning */
+	for (p = tags; p < l->p;) { /* host first: a series needs its host from the beginning */
 		p++;
 		name = token(&p, l->p, "=,");
 		if (p == l->p || *p != '=')
@@ -95,7 +93,7 @@ line_series(struct line *l, struct import_series **out)
 	return rc;
 }
 
-/* A text in quotes, in which \" is no end. */
+/* Skips a quoted text, in which \" does not end the text. */
 static bool
 skip_text(struct line *l)
 {
@@ -133,7 +131,7 @@ line_value(struct line *l, double *v)
 	return import_number(text, v) ? 1 : import_fail(l->im, text.s, "not a value");
 }
 
-/* The time stands behind the fields, but belongs to all of them: they are read twice. */
+/* Reads the fields twice: the time of all the fields stands behind them. */
 static int
 line_fields(struct line *l, struct import_series *s, const int64_t *t)
 {

@@ -2,10 +2,11 @@
 /*
  * One JSON object per line: metadata before their data.
  *
- *	{"series_id":412,"host":"dtn1","id":"...","pid":"...","event_type":"...","subject":{},"parameters":{}}
+ *	{"series_id":412,"host":"dtn1","id":"...","pid":"...","event_type":"...",
+ *	 "subject":{},"parameters":{}}
  *	{"series_id":412,"t_ns":"1795162331250000000","data":{"mean_r":0.25}}
  *
- * as `narrows export` writes them; also with "mid" or "id" alone for series_id, eventType for
+ * as `narrows export` writes; also with "mid" or "id" alone for series_id, eventType for
  * event_type, and the time as "time" (ISO 8601), or inside data as "ts_ns" or "ts" (seconds).
  */
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include "narrows/err.h"
 #include "narrows/hist.h"
 
-/* A text, or an integer, under the first of the names that is there. */
+/* A text, or an integer, under the first present name. */
 static struct slice
 text_of(json_t *doc, const char *const *names, char buf[24])
 {
@@ -34,7 +35,7 @@ text_of(json_t *doc, const char *const *names, char buf[24])
 	return (struct slice){ "", 0 };
 }
 
-/* "id@series_id" where the id is taken on that host. */
+/* The id, or "id@series_id" where another series of the host has the id. */
 static void
 name_series(struct import *im, struct import_series *s, const char *id, struct slice key)
 {
@@ -141,7 +142,7 @@ data_take(struct import *im, const char *at, json_t *doc, json_t *data, struct s
 	int rc;
 
 	if (s == NULL)
-		return import_fail(im, at, "data of a series that was not described before");
+		return import_fail(im, at, "data of a series without metadata before");
 	if (!time_of(doc, data, &t))
 		return import_fail(im, at, "no time: t_ns, time, or ts_ns or ts within data");
 	json_object_foreach(data, name, v)

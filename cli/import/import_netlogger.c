@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NetLogger lines: ULM, as GridFTP servers write it, and BP ("Logging Best Practices").
+ * NetLogger lines: ULM, as GridFTP servers write, and BP ("Logging Best Practices").
  *
- *	DATE=20260504100431.204417 HOST=dtn1 PROG=globus-gridftp-server NL.EVNT=FTP_INFO START=... FILE=/a b BUFFER=0 ...
- *	ts=2026-05-04T10:00:01.118305Z event=org.example.xfer.end level=Info guid=... status=0 dur=2.5 msg="a \"b\""
+ *	DATE=20260504100431.204417 HOST=dtn1 PROG=globus-gridftp-server NL.EVNT=FTP_INFO
+ *	    START=... FILE=/a b BUFFER=0 ...
+ *	ts=2026-05-04T10:00:01.118305Z event=org.example.xfer.end level=Info guid=... status=0
+ *	    dur=2.5 msg="a \"b\""
  *
- * The event type is "nl:" and the event. What identifies (guid, id, *.id, TASKID, SRC, DST, ...) is
- * the subject, the other numbers are the fields; VAL is "value", DELTA "delta". An event without a
- * number counts itself: count 1.
+ * The event type is "nl:" and the event. Identifying names (guid, id, *.id, TASKID, SRC, DST, ...)
+ * are the subject, the other numbers are the fields; VAL is "value", DELTA "delta". An event
+ * without a number counts itself: count 1.
  *
- * Of a transfer line the time is when it ended (DATE); dur_s is how long it took, left out when
+ * The time of a transfer line is the transfer's end (DATE); dur_s is its duration, left out when
  * START is later, as after a clock step. File names are not kept: a series per file would be one
  * value each.
  */
@@ -42,7 +44,7 @@ is_name(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
 }
 
-/* Where the next "NAME=" begins that follows a blank; end if none does. */
+/* The beginning of the next "NAME=" behind a blank; end without another pair. */
 static const char *
 next_pair(const char *p, const char *end, const char *name)
 {
@@ -64,7 +66,7 @@ next_pair(const char *p, const char *end, const char *name)
 static const char *
 quoted(struct line *l, const char *p, const char *end, struct slice *out)
 {
-	/* a value is no longer than what it came from */
+	/* big enough: unquoting never lengthens a value */
 	char *to = l->text + (out->s - l->start), *first = to;
 
 	for (; p < end && *p != '"'; p++) {
@@ -76,7 +78,7 @@ quoted(struct line *l, const char *p, const char *end, struct slice *out)
 	return p < end ? p + 1 : NULL;
 }
 
-/* The value of one pair. FILE is not quoted, may have blanks, and ends where BUFFER= begins. */
+/* Reads the value of one pair. A FILE is not quoted, may have blanks, and ends at " BUFFER=". */
 static int
 value_take(struct line *l, struct pair *pair, const char **p, const char *end)
 {
@@ -138,7 +140,7 @@ get(const struct line *l, const char *name)
 	return (struct slice){ "", 0 };
 }
 
-/* --- what the names mean --- */
+/* --- meanings of names --- */
 
 enum role { FIELD, SKIP, SUBJECT };
 
@@ -206,8 +208,8 @@ name_of(const struct known *k, struct slice name)
 	return k->as != NULL ? slice_of(k->as) : name;
 }
 
-/* "none" is no task; a peer stands in brackets, with a count before them in some versions; 0.0.0.0
- * is nobody. */
+/* Cleans a value: "none" is no task; a peer stands in brackets, in some versions behind a count;
+ * 0.0.0.0 is nobody. */
 static struct slice
 subject_value(struct slice name, struct slice value)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `sadf -j`: what sar recorded. One series per group and thing: event type sar:GROUP
+ * `sadf -j`: recordings of sar. One series per group and thing: event type sar:GROUP
  * (sar:network:net-dev), the texts of an item (cpu, iface, disk-device, ...) its subject, its
- * numbers the fields, names as they are.
+ * numbers the fields, under sar's names.
  *
- * All are gauges, rates included: sar divides by the interval. Its kB is 1024 bytes, so units are
- * KiBy and KiBy/s; shares are in %, times of disks in ms. Numbers stay as they were printed.
+ * All are gauges, rates included: sar divides by the interval. A kB of sar is 1024 bytes, so units
+ * are KiBy and KiBy/s; shares are in %, times of disks in ms. Numbers stay as printed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,8 @@ struct sadf {
 	int64_t t;
 };
 
-/* The first that fits. group NULL: any; field: "*..." an end, "...*" a beginning. */
+/* Units; the first match wins. group NULL matches any group; in a field "*..." is an end and
+ * "...*" a beginning. */
 static const struct {
 	const char *group, *field, *unit;
 } units[] = {
@@ -81,7 +82,7 @@ unit_of(const char *group, const char *field)
 	return "";
 }
 
-/* sar writes numbers as numbers, and what names a thing as text. */
+/* Takes an item: sar writes numbers as numbers, and names of things as text. */
 static int
 item_take(struct sadf *x, const char *group, json_t *item)
 {
@@ -230,7 +231,7 @@ import_sadf(struct import *im)
 		return import_fail_json(im, all, &e);
 	hosts = json_object_get(json_object_get(doc, "sysstat"), "hosts");
 	if (!json_is_array(hosts))
-		rc = import_fail(im, im->bytes, "no sysstat.hosts: not what sadf -j writes");
+		rc = import_fail(im, im->bytes, "no sysstat.hosts: not the output of sadf -j");
 	json_array_foreach(hosts, i, host) if (rc == NW_OK) rc = host_take(&x, host);
 	json_decref(doc);
 	return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Series, rows and metadata of an import: what parsers find becomes documents in the spool. */
+/* Series, rows and metadata of an import: the findings of parsers become documents in the spool. */
 #include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
 #include "cli/import/import.h"
@@ -188,7 +188,7 @@ import_row_flush(struct import *im, struct import_series *s, const char *at)
 	s->n_set = 0;
 	if (nw_data_encode(&im->doc, s->mid, s->t_wall_ns, names, values, n, s->hist, s->hist_len) <
 	    0)
-		return import_fail(im, at, "this row makes no document");
+		return import_fail(im, at, "this row cannot be encoded");
 	s->hist_len = 0;
 	im->n_values += n;
 	if (s->t_wall_ns < im->t_min_wall_ns)
@@ -198,8 +198,8 @@ import_row_flush(struct import *im, struct import_series *s, const char *at)
 	return import_spool(im, s->host, NW_OPT_DATA, im->doc.data, im->doc.len);
 }
 
-/* What a box takes for "no value", whoever sends it: not a number, infinite, a minimum of nothing,
- * a deviation of -1. */
+/* Whether a box takes the value for "no value", from any sender: not a number, infinite, a
+ * minimum of nothing, a deviation of -1. */
 static bool
 is_no_value(struct slice field, double value)
 {
@@ -289,7 +289,7 @@ import_meta(struct import *im, const struct import_series *s)
 	kvs_of(s->subject, kv, texts);
 	kvs_of(s->params, kv + n_s, texts + n_s);
 	if (nw_meta_encode(&im->doc, s->mid, s->pid, s->event_type, kv, n_s, kv + n_s, n_p) < 0)
-		abort(); /* import_text_take() refuses what cannot be encoded */
+		abort(); /* import_text_take() refuses text without an encoding */
 	for (i = 0; i < n_s + n_p; i++)
 		free(texts[i]);
 	free(texts);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * An import where no box runs: straight into the store, from the same documents that a box would
- * get, decoded by the same decoder. What fits a batch is one transaction. The provider's number is
- * stored with every batch, so a larger import that was cut off goes on where it was, and one that
- * is done again changes nothing.
- */
+/* An import without a box: straight into the store, from the documents for a box and through the
+ * box's decoder. A batch is one transaction. Every batch stores the provider's sequence number,
+ * so an interrupted import continues at its place, and a repeated import changes nothing. */
 #include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
 
@@ -238,7 +235,7 @@ docs_take(struct direct *d, size_t host, struct progress *p)
 	return rc;
 }
 
-/* --- who and what the store knows --- */
+/* --- hosts, sessions and providers in the store --- */
 
 static int
 on_host(void *arg, const struct nw_host_rec *h)
@@ -276,7 +273,7 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	return 1;
 }
 
-/* The session lasted as long as what was measured in it. */
+/* Stores the session. Its duration is the span of its measurements. */
 static int
 session_put(struct direct *d)
 {

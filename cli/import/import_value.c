@@ -50,7 +50,7 @@ import_integer(struct slice text, int64_t *v)
 	return minus || !__builtin_sub_overflow(0, *v, v);
 }
 
-/* Exactly n digits at *p. -1: they are not. */
+/* Reads exactly n digits at *p. -1 without n digits. */
 static int
 digits(const char **p, const char *end, int n)
 {

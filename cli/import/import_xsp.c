@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * An import as a provider: one connection per host of the file, metadata, then documents with their
- * numbers from 1. The provider's id is made from the content, so a box that already has some or all
- * of it says so in its answer to HELLO, and only the rest is sent. It is over when the box has
- * acknowledged the last number.
- */
+/* An import as a provider: one connection per host of the file, metadata, then documents with
+ * numbers from 1. The provider's id derives from the content, so a box with earlier parts says
+ * so in its answer to HELLO, and the rest alone is sent. The import ends when the box has
+ * acknowledged the last number. */
 #include <errno.h>
 #include <inttypes.h>
 #include <netdb.h>
@@ -34,7 +32,7 @@ struct client {
 	uint8_t *out, *in;
 	size_t out_len, out_cap, in_len;
 	bool opened, greeted, answered; /* answered: to the ping behind all */
-	bool troubled;                  /* and that was said */
+	bool troubled;                  /* whether stderr has the reason */
 	int64_t stored;
 };
 
@@ -46,8 +44,7 @@ client_fail(struct client *c, const char *why)
 
 /* --- bytes --- */
 
-/* The box may go on by itself, so the wait goes on as well; but whoever waits wants to know why.
- * Once is enough. */
+/* Prints why the box stores nothing, once per connection. The wait goes on: the box may recover. */
 static void
 trouble_say(struct client *c, const char *text)
 {
@@ -121,7 +118,7 @@ input_take(struct client *c)
 	return NW_OK;
 }
 
-/* One wait: sends what it can, hears what there is. */
+/* Waits once; sends pending bytes and takes received bytes. */
 static int
 client_wait(struct client *c)
 {
@@ -182,7 +179,7 @@ client_connect(struct client *c)
 
 	if (c->box[0] == '\0')
 		return client_fail(c,
-		    "takes XSP in TLS only: let it listen on the loopback address, too "
+		    "takes XSP in TLS only: the box must listen on the loopback address, too "
 		    "(listen-xsp)");
 	if (address_parse(c->box, host, &port) < 0)
 		return client_fail(c, "not an address: write HOST/PORT");
@@ -265,7 +262,7 @@ send_metas(struct client *c, size_t host)
 	return NW_OK;
 }
 
-/* Every document, in order: the box leaves out those with data that it has. */
+/* Sends every document in order: the box drops data documents stored before. */
 static int
 send_docs(struct client *c, size_t host, struct progress *p)
 {
@@ -303,7 +300,7 @@ host_to_box(struct client *c, size_t host, struct progress *p, struct import_don
 		return rc;
 	if ((rc = put_frame(c, NW_MSG_PING, NULL)) < 0)
 		return rc;
-	/* nobody says of metadata that they are stored */
+	/* the pong stands for the metadata, which have no acknowledgement */
 	while (c->stored < (int64_t)n || !c->answered)
 		if ((rc = client_wait(c)) < 0)
 			return rc;
