@@ -70,30 +70,27 @@ batch_submit(struct schedule *s, struct nw_batch *b)
 }
 
 static int
-result_write(
-    struct schedule *s, const struct analysis *a, const struct result_run *run, const char *json)
+result_write(struct schedule *s, int64_t session_id, const struct analysis_outcome *o,
+    const struct result_run *run, const char *json)
 {
-	const struct evidence *e = &a->evidence;
-	const struct judgement *j = &a->judgement;
 	struct nw_run_rec r = { .id = run->id,
-		.session_id = e->session_id,
+		.session_id = session_id,
 		.kind = "verdict",
 		.started_wall_ns = run->started_wall_ns,
 		.took_ns = run->took_ns,
 		.version = NW_VERSION,
 		.outcome = "ok" };
-	struct nw_result_rec res = { .session_id = e->session_id,
+	struct nw_result_rec res = { .session_id = session_id,
 		.run_id = run->id,
 		.json = json,
-		.route = j->route,
-		.program = j->program,
-		.stage =
-		    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL,
-		.sentence = j->sentence,
-		.bytes = j->bytes,
-		.bytes_per_s = j->bytes_per_s,
-		.start_wall_ns = j->first_wall_ns ? j->first_wall_ns : e->opened_wall_ns,
-		.duration_ns = (int64_t)(j->duration_s * 1e9) };
+		.route = o->route,
+		.program = o->program,
+		.stage = o->stage,
+		.sentence = o->sentence,
+		.bytes = o->bytes,
+		.bytes_per_s = o->bytes_per_s,
+		.start_wall_ns = o->start_wall_ns,
+		.duration_ns = (int64_t)(o->duration_s * 1e9) };
 	struct nw_batch *b = nw_batch_new();
 
 	if (b == NULL)
@@ -137,31 +134,30 @@ session_analyse(struct schedule *s, int64_t session_id)
 		.id = run_id_of(s, session_id), .started_wall_ns = nw_wall_ns(), .params = s->params
 	};
 	int64_t begin = nw_mono_ns();
-	const struct judgement *j;
-	struct analysis a;
+	struct analysis_outcome outcome;
+	struct analysis *a = NULL;
 	char *json = NULL;
 	int rc;
 
-	if ((rc = analysis_run(s->reader, session_id, &s->params, &a)) < 0) {
+	if ((rc = analysis_new(s->reader, session_id, &s->params, &a)) < 0) {
 		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id,
 		    nw_strerror(rc));
 		goto out;
 	}
-	j = &a.judgement;
+	analysis_outcome(a, &outcome);
 	run.took_ns = nw_mono_ns() - begin;
-	if ((json = resultdoc_build(&a, &run)) == NULL)
+	if ((json = resultdoc_build(a, &run)) == NULL)
 		rc = NW_ENOMEM;
 	else
-		rc = result_write(s, &a, &run, json);
+		rc = result_write(s, session_id, &outcome, &run, json);
 	if (rc < 0)
 		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id,
 		    nw_strerror(rc));
 	else
 		log_info("analysis.done session=%lld stage=%s took_ms=%.1f", (long long)session_id,
-		    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : "-",
-		    (double)run.took_ns * 1e-6);
-	analysis_clear(&a);
+		    outcome.stage != NULL ? outcome.stage : "-", (double)run.took_ns * 1e-6);
 out:
+	analysis_free(a);
 	free(json);
 	pthread_mutex_lock(&s->lock);
 	s->stats.runs++;

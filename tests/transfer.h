@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "narrows/analysis.h"
+#include "analyze/verdict/analysis_in.h"
 #include "narrows/resultdoc.h"
 #include "tests/filled.h"
 #include "tests/noise.h"

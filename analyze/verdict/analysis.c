@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/verdict/analysis_in.h"
 #include "narrows/err.h"
+#include "narrows/xmalloc.h"
 
 static int
 analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
@@ -52,4 +54,44 @@ analysis_clear(struct analysis *a)
 	segments_clear(&a->segments);
 	judgement_clear(&a->judgement);
 	evidence_clear(&a->evidence);
+}
+
+int
+analysis_new(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
+    struct analysis **out)
+{
+	struct analysis *a = xcalloc(1, sizeof(*a));
+	int rc = analysis_run(r, session_id, p, a);
+
+	if (rc < 0)
+		free(a);
+	else
+		*out = a;
+	return rc;
+}
+
+void
+analysis_free(struct analysis *a)
+{
+	if (a == NULL)
+		return;
+	analysis_clear(a);
+	free(a);
+}
+
+void
+analysis_outcome(const struct analysis *a, struct analysis_outcome *out)
+{
+	const struct judgement *j = &a->judgement;
+
+	*out = (struct analysis_outcome){ .route = j->route,
+		.program = j->program,
+		.stage =
+		    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL,
+		.sentence = j->sentence,
+		.bytes = j->bytes,
+		.bytes_per_s = j->bytes_per_s,
+		.duration_s = j->duration_s,
+		.start_wall_ns =
+		    j->first_wall_ns != 0 ? j->first_wall_ns : a->evidence.opened_wall_ns };
 }

@@ -7,15 +7,10 @@
 #include <stddef.h>
 
 #include "analyze/verdict/evidence.h"
+#include "narrows/analysis.h"
 #include "narrows/density.h"
 
 enum { CLASSES_OPS_MIN = 200 }; /* of fewer operations every lone one is a peak */
-
-struct classes_params {
-	double adjust;   /* of the bandwidth */
-	double peak_min; /* lowest peak that counts, of the highest */
-	double cutoff;   /* outliers lie where the curve is below this share of its last peak */
-};
 
 struct op_classes {
 	const struct evidence_durations *of;

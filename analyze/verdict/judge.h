@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From evidence to a verdict: the bottleneck test over the stages of the path, the witnesses that
- * agree or do not, and what to say. The same evidence and parameters give the same verdict.
+ * From evidence to a verdict: the bottleneck test over the stages of the path, the witnesses for
+ * and against, and the words. Equal evidence and parameters give equal verdicts.
  */
 #ifndef JUDGE_H
 #define JUDGE_H
@@ -11,27 +11,26 @@
 
 #include "analyze/verdict/evidence.h"
 #include "analyze/verdict/limit.h"
+#include "narrows/analysis.h"
 #include "narrows/stage.h"
 
 enum { JUDGE_REASONS_MAX = 8, JUDGE_WITNESSES_MAX = 6 };
 
-struct judge_params {
-	double alpha;
-	double margin; /* stages closer than this count as equal */
-};
+enum agreement { AGREES_NOT, AGREES, NO_OPINION };
 
 struct witness {
 	const char *name; /* "calipers", "tcp", ... */
-	const char *says; /* a stage, or NULL when it cannot tell */
-	int agrees;       /* 1, 0; -1: has no opinion */
+	const char *says; /* a stage or an end of the path; NULL without opinion */
+	enum agreement agrees;
 	char *detail;
 };
 
 struct judgement {
 	struct nw_path path;
 	struct limit limit; /* of the whole session */
-	/* of the slowest stage's time: what waiting for processors explains */
+	/* share of the slowest stage's time explained by waits for processors */
 	double crowded_share;
+	bool combined; /* whether single calls read the disk and sent, and the kernel decided */
 	const char *confidence; /* "high", "medium", "low", "none" */
 	char *words;            /* "the network path" */
 	char *sentence;
@@ -40,26 +39,24 @@ struct judgement {
 	struct witness witnesses[JUDGE_WITNESSES_MAX];
 	size_t n_witnesses;
 	double bytes, bytes_per_s, duration_s;
-	int64_t first_wall_ns, last_wall_ns; /* of the transfer; both 0: nothing moved */
+	int64_t first_wall_ns, last_wall_ns; /* of the transfer; both 0 if no byte moved */
 	char *route;
-	const char *program; /* on loan from the evidence; NULL: not told */
+	const char *program; /* on loan from the evidence; NULL if unknown */
 };
 
 /* NW_ENOMEM. */
 int judge(const struct evidence *e, const struct judge_params *params, struct judgement *out);
 void judgement_clear(struct judgement *j);
-/* What changed within the session, in words: "until 14:06:30 disk read on a, then ..". NULL:
- * nothing did. */
+/* Adds the changes within the session ("until 14:06:30 disk read on a, then .."); NULL adds
+ * nothing. */
 void judge_add_story(struct judgement *j, const char *story);
 
-/* "disk read", "network path", ...: what a person calls the stage; static text. */
-const char *judge_stage_words(enum nw_stage_kind kind);
-/* Of processes joined by pipes, the one that was busiest; NULL: there is nothing to choose from. On
- * loan. */
+/* The program of a host stage with several processes joined by pipes: the busiest; NULL for other
+ * stages. On loan. */
 const char *judge_stage_program(const struct evidence *e, const struct nw_path_stage *s);
-/* "disk write on dtn-b"; free() it. */
+/* "disk write on dtn-b"; free() the text. */
 char *judge_stage_text(const struct evidence *e, const struct nw_path_stage *s);
-/* "41.3 MB/s (330 Mbit/s)"; free() it. */
+/* "41.3 MB/s (330 Mbit/s)"; free() the text. */
 char *judge_rate_text(double bytes_per_s);
 
 #endif

@@ -17,14 +17,8 @@
 #include "analyze/verdict/evidence.h"
 #include "analyze/verdict/hostmetrics.h"
 #include "analyze/verdict/response.h"
+#include "narrows/analysis.h"
 #include "narrows/reduce.h"
-
-struct reduction_params {
-	int64_t window_ns;
-	size_t rows_min;
-	bool operation_time; /* the response; else the delivered rate */
-	bool faithful;       /* as published instead of what holds on data not yet seen */
-};
 
 struct reduction {
 	struct response response; /* of which host and program */

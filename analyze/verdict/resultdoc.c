@@ -230,8 +230,9 @@ witnesses_doc(const struct judgement *j)
 		put_text(w, KEY_witness_name, j->witnesses[i].name);
 		put_text(w, KEY_witness_says, j->witnesses[i].says);
 		put(w, KEY_witness_agrees,
-		    j->witnesses[i].agrees < 0 ? json_null()
-					       : json_boolean(j->witnesses[i].agrees));
+		    j->witnesses[i].agrees == NO_OPINION
+			? json_null()
+			: json_boolean(j->witnesses[i].agrees == AGREES));
 		put_text(w, KEY_witness_detail, j->witnesses[i].detail);
 		json_array_append_new(list, w);
 	}
@@ -302,7 +303,8 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 {
 	const struct nw_component_result *t = &j->limit.tests[i];
 	const struct nw_path_stage *s = &j->path.stage[i];
-	const char *words = judge_stage_words(s->kind), *program = judge_stage_program(e, s);
+	const char *words = result_stage_words(nw_stage_kind_name(s->kind)),
+		   *program = judge_stage_program(e, s);
 	double held = 1 - t->group.mean,
 	       half = t->group.n >= 2 ? 1.96 * t->group.sd / sqrt(t->group.n) : NAN;
 	json_t *o = json_object(), *host;

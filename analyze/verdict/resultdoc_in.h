@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-#include "narrows/analysis.h"
+#include "analyze/verdict/analysis_in.h"
 #include "narrows/result_keys.h"
 
 /* A number, or null for a value that is not finite. */

@@ -23,12 +23,8 @@
 
 #include "analyze/verdict/evidence.h"
 #include "analyze/verdict/limit.h"
+#include "narrows/analysis.h"
 #include "narrows/changepoint.h"
-
-struct segments_params {
-	double alpha, margin;
-	size_t windows_min; /* of a segment */
-};
 
 struct change_series {
 	bool delivered; /* else throughput of single operations: */

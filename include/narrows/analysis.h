@@ -1,17 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All that is found out about one session, from one snapshot of the store: what its result document
- * is made of. */
+/*
+ * The analysis of a session: everything found out from a snapshot of the store. The result document
+ * (resultdoc.h) is made of an analysis.
+ */
 #ifndef NARROWS_ANALYSIS_H
 #define NARROWS_ANALYSIS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/verdict/classes.h"
-#include "analyze/verdict/evidence.h"
-#include "analyze/verdict/judge.h"
-#include "analyze/verdict/reduction.h"
-#include "analyze/verdict/segments.h"
 #include "narrows/store.h"
+
+struct judge_params {
+	double alpha;
+	double margin; /* relative difference up to which two stages count as equal */
+};
+
+struct segments_params {
+	double alpha, margin;
+	size_t windows_min; /* shortest segment */
+};
+
+struct classes_params {
+	double adjust;   /* factor on the bandwidth */
+	double peak_min; /* lowest peak to count, as share of the highest */
+	double cutoff;   /* outliers lie where the curve is below this share of its last peak */
+};
+
+struct reduction_params {
+	int64_t window_ns;
+	size_t rows_min;
+	bool operation_time; /* response is the time of operations, not the delivered rate */
+	bool faithful;       /* method as published, not as it holds on data not yet seen */
+};
 
 struct analysis_params {
 	struct judge_params judge;
@@ -20,17 +42,22 @@ struct analysis_params {
 	struct reduction_params reduction;
 };
 
-struct analysis {
-	struct evidence evidence;
-	struct judgement judgement;
-	struct segments segments;
-	struct op_classes_list classes;
-	struct reductions reductions;
+/* The outcome in short, for lists. All texts are on loan from the analysis. */
+struct analysis_outcome {
+	const char *route;
+	const char *program; /* NULL if unknown */
+	const char *stage;   /* "disk.read", ...; NULL for "cannot tell" */
+	const char *sentence;
+	double bytes, bytes_per_s, duration_s;
+	int64_t start_wall_ns;
 };
 
-/* NW_ENOTFOUND, NW_ENOMEM or what the store says; analysis_clear() only after NW_OK. */
-int analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
-    struct analysis *out);
-void analysis_clear(struct analysis *a);
+struct analysis;
+
+/* NW_ENOTFOUND, NW_ENOMEM or what the store says; free the analysis with analysis_free(). */
+int analysis_new(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
+    struct analysis **out);
+void analysis_free(struct analysis *a);
+void analysis_outcome(const struct analysis *a, struct analysis_outcome *out);
 
 #endif

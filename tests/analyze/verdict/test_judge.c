@@ -39,7 +39,8 @@ struct transfer {
 
 static const struct transfer transfers[] = {
 	{ "network", { .002, 0 }, { .003, .09 }, { .004, .085 }, { .006, 0 }, 0.1, 40, "network",
-	    "The network path from dtn-a to dtn-b limited this transfer to 40 MB/s (320 Mbit/s)" },
+	    "The network path from dtn-a to dtn-b limited this transfer to 40\xc2\xa0MB/s "
+	    "(320\xc2\xa0Mbit/s)" },
 	{ "slow source disk", { .09, 0 }, { .003, .0 }, { .004, .09 }, { .004, 0 }, 0.1, 40,
 	    "disk.read", "Disk read on dtn-a limited" },
 	{ "slow target disk", { .002, 0 }, { .003, .09 }, { .005, .001 }, { .088, 0 }, 0.1, 40,

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of an analysis, for the files of this room. */
+#ifndef ANALYSIS_IN_H
+#define ANALYSIS_IN_H
+
+#include "analyze/verdict/classes.h"
+#include "analyze/verdict/evidence.h"
+#include "analyze/verdict/judge.h"
+#include "analyze/verdict/reduction.h"
+#include "analyze/verdict/segments.h"
+#include "narrows/analysis.h"
+
+struct analysis {
+	struct evidence evidence;
+	struct judgement judgement;
+	struct segments segments;
+	struct op_classes_list classes;
+	struct reductions reductions;
+};
+
+/* analysis_new() and analysis_free() with the caller's storage; analysis_clear() only after
+ * NW_OK. */
+int analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
+    struct analysis *out);
+void analysis_clear(struct analysis *a);
+
+#endif

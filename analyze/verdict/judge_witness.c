@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The witnesses of a judgement: independent sources of evidence, each with its opinion. */
+#include "analyze/verdict/judge_in.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/xmalloc.h"
+
+static void
+witness_add(
+    struct judgement *j, const char *name, const char *says, enum agreement agrees, char *detail)
+{
+	if (j->n_witnesses == JUDGE_WITNESSES_MAX) {
+		free(detail);
+		return;
+	}
+	j->witnesses[j->n_witnesses++] = (struct witness){ name, says, agrees, detail };
+}
+
+static void
+caliper_witness(struct judgement *j)
+{
+	const struct nw_bottleneck *b = &j->limit.bottleneck;
+	double worst_p = 0;
+	size_t i;
+
+	for (i = 0; i < j->path.n; i++)
+		if (i != b->lowest && j->limit.tests[i].p_holm > worst_p)
+			worst_p = j->limit.tests[i].p_holm;
+	if (j->path.n < 2)
+		return;
+	witness_add(j, "calipers", nw_stage_kind_name(j->path.stage[b->lowest].kind),
+	    j->limit.known ? AGREES : NO_OPINION,
+	    xasprintf(
+		"held the bytes longest of %zu stages over %zu windows (%.0f effective), p %s %.2g",
+		j->path.n, j->limit.n_windows, j->limit.tests[b->lowest].group.n,
+		worst_p < 1e-12 ? "<" : "=", worst_p < 1e-12 ? 1e-12 : worst_p));
+}
+
+/* --- tcp: the sending kernel's own account of its waits --- */
+
+struct tcp_account {
+	const struct evidence_connection *connection;
+	double busy, rwnd, sndbuf; /* shares of the transfer */
+};
+
+/* Of the connection with the most bytes; false if no kernel reported one. */
+static bool
+tcp_account_find(const struct judgement *j, const struct evidence *e, struct tcp_account *out)
+{
+	const struct evidence_connection *c = NULL;
+	size_t i;
+
+	for (i = 0; i < e->n_connections; i++)
+		if (isfinite(e->connections[i].busy_s) &&
+		    (c == NULL || e->connections[i].bytes_out > c->bytes_out))
+			c = &e->connections[i];
+	if (c == NULL || !(j->duration_s > 0) || c->bytes_out < 0.1 * j->bytes)
+		return false;
+	out->connection = c;
+	out->busy = c->busy_s / j->duration_s;
+	out->rwnd = isfinite(c->rwnd_limited_s) ? c->rwnd_limited_s / j->duration_s : 0;
+	out->sndbuf = isfinite(c->sndbuf_limited_s) ? c->sndbuf_limited_s / j->duration_s : 0;
+	return true;
+}
+
+const char *
+tcp_opinion(const struct judgement *j, const struct evidence *e)
+{
+	struct tcp_account a;
+
+	if (!tcp_account_find(j, e, &a))
+		return NULL;
+	if (a.rwnd > 0.5)
+		return "the receiving end";
+	if (a.busy - a.rwnd > 0.7)
+		return "network";
+	return a.busy < 0.5 ? "the sending end" : NULL;
+}
+
+/* What the opinion means for the stage named. Where the opinion itself decided, it is no
+ * evidence. */
+static enum agreement
+tcp_agreement(const struct judgement *j, const char *says)
+{
+	enum nw_stage_kind kind;
+	bool at_sender, at_receiver;
+
+	if (says == NULL || !j->limit.known || j->combined)
+		return NO_OPINION;
+	kind = j->path.stage[j->limit.stage].kind;
+	at_sender = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST;
+	at_receiver = kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST;
+	if (strcmp(says, "network") == 0)
+		return !at_sender && !at_receiver ? AGREES : AGREES_NOT;
+	if (strcmp(says, "the receiving end") == 0)
+		return at_receiver || kind == NW_STAGE_NET_WRITE ? AGREES : AGREES_NOT;
+	return at_sender || kind == NW_STAGE_NET_READ ? AGREES : AGREES_NOT;
+}
+
+static void
+tcp_witness(struct judgement *j, const struct evidence *e)
+{
+	const char *says = tcp_opinion(j, e);
+	struct tcp_account a;
+
+	if (!tcp_account_find(j, e, &a))
+		return;
+	witness_add(j, "tcp", says, tcp_agreement(j, says),
+	    xasprintf("the sender's kernel had data in flight for %.0f %% of the time, and was "
+		      "held by the receive window for %.0f %%, by the send buffer for %.0f %%; "
+		      "%.0f retransmissions",
+		100 * fmin(a.busy, 1), 100 * fmin(a.rwnd, 1), 100 * fmin(a.sndbuf, 1),
+		isfinite(a.connection->retrans) ? a.connection->retrans : 0));
+}
+
+/* --- hosts --- */
+
+static double
+mean_known(const double *x, size_t n)
+{
+	double sum = 0;
+	size_t i, k = 0;
+
+	for (i = 0; x != NULL && i < n; i++)
+		if (isfinite(x[i])) {
+			sum += x[i];
+			k++;
+		}
+	return k > 0 ? sum / (double)k : NAN;
+}
+
+/* The busy time of the busiest device: speaks for disk stages and against all others. */
+static void
+disk_witness(struct judgement *j, const struct evidence *e)
+{
+	enum nw_stage_kind kind =
+	    j->limit.known ? j->path.stage[j->limit.stage].kind : NW_STAGE_COUNT;
+	bool disk = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE;
+	double busy, most = 0;
+	size_t i, where = 0;
+	bool have = false;
+
+	for (i = 0; i < e->n_hosts; i++) {
+		busy = mean_known(e->hosts[i].disk_busy, e->n_windows);
+		if (isfinite(busy) && (!have || busy > most)) {
+			most = busy;
+			where = i;
+			have = true;
+		}
+	}
+	if (!have)
+		return;
+	/* An idle device proves nothing: the limit may be a quota, or a disk unseen by the
+	 * host. */
+	witness_add(j, "disk", most > 0.8 ? "disk" : NULL,
+	    !j->limit.known || most <= 0.8 ? NO_OPINION
+		: disk                     ? AGREES
+					   : AGREES_NOT,
+	    xasprintf("the busiest device, on %s, was busy %.0f %% of the time",
+		e->hosts[where].name, 100 * most));
+}
+
+static void
+cpu_witness(struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_process *waiter = cpu_waiter(j, e);
+	char *text = NULL, *more;
+	double busy;
+	size_t i;
+
+	for (i = 0; i < e->n_hosts; i++) {
+		busy = mean_known(e->hosts[i].cpu_busy, e->n_windows);
+		if (!isfinite(busy))
+			continue;
+		more = xasprintf("%s%s%s %.0f %% busy", text != NULL ? text : "",
+		    text != NULL ? ", " : "", e->hosts[i].name, 100 * busy);
+		free(text);
+		text = more;
+	}
+	if (waiter != NULL) {
+		more = xasprintf("%s%s%s waited for a processor %.0f %% of the time",
+		    text != NULL ? text : "", text != NULL ? "; " : "", waiter->program,
+		    100 * fmin(waiter->cpu_wait_s / j->path.active_s, 1));
+		free(text);
+		text = more;
+	}
+	if (text != NULL)
+		witness_add(j, "host cpu", j->crowded_share >= CROWDED_DOUBT ? "processor" : NULL,
+		    j->limit.known && j->crowded_share >= CROWDED_DOUBT ? AGREES_NOT : NO_OPINION,
+		    text);
+}
+
+/* The opinion of the published method: the lowest mean throughput of single operations. */
+static void
+per_call_witness(struct judgement *j, const struct evidence *e)
+{
+	double rate, lowest = INFINITY, rate_sum[NW_OP_COUNT] = { 0 }, ops[NW_OP_COUNT] = { 0 };
+	int op, which = -1;
+	char *text;
+	size_t f, i;
+
+	for (f = 0; f < e->n_processes; f++)
+		for (op = 0; op < NW_OP_COUNT; op++)
+			for (i = 0; e->processes[f].ops[op] != NULL && i < e->n_windows; i++) {
+				rate_sum[op] += e->processes[f].rate_sum[op][i];
+				ops[op] += e->processes[f].ops[op][i];
+			}
+	for (op = 0; op < NW_OP_COUNT; op++) {
+		rate = ops[op] > 0 ? rate_sum[op] / ops[op] : 0;
+		if (rate > 0 && rate < lowest) {
+			lowest = rate;
+			which = op;
+		}
+	}
+	if (which < 0)
+		return;
+	text = judge_rate_text(lowest);
+	witness_add(j, "per call", nw_op_name((enum nw_op)which), NO_OPINION,
+	    xasprintf("lowest mean throughput of single calls, waits in poll not counted: %s at "
+		      "%s; shown for comparison",
+		nw_op_name((enum nw_op)which), text));
+	free(text);
+}
+
+void
+witnesses_hear(struct judgement *j, const struct evidence *e)
+{
+	caliper_witness(j);
+	tcp_witness(j, e);
+	disk_witness(j, e);
+	cpu_witness(j, e);
+	per_call_witness(j, e);
+}

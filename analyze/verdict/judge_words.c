@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A judgement in words: sentence, reasons, route and names of stages. */
+#include "analyze/verdict/judge_in.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/format.h"
+#include "narrows/result_keys.h"
+#include "narrows/xmalloc.h"
+
+/* A stage that is hardly used says little of its own limit: beyond this, "more than". */
+static const double FASTER_CAP = 100;
+
+void
+reason_add(struct judgement *j, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (j->n_reasons == JUDGE_REASONS_MAX)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&j->reasons[j->n_reasons], fmt, ap) >= 0)
+		j->n_reasons++;
+	va_end(ap);
+}
+
+/* --- names --- */
+
+static const char *
+stage_words(enum nw_stage_kind kind)
+{
+	return result_stage_words(nw_stage_kind_name(kind));
+}
+
+static const char *
+host_name(const struct evidence *e, size_t host)
+{
+	return host < e->n_hosts ? e->hosts[host].name : "?";
+}
+
+const char *
+judge_stage_program(const struct evidence *e, const struct nw_path_stage *s)
+{
+	return s->of_several && s->process < e->n_processes ? e->processes[s->process].program
+							    : NULL;
+}
+
+char *
+judge_stage_text(const struct evidence *e, const struct nw_path_stage *s)
+{
+	const char *program = judge_stage_program(e, s);
+
+	if (s->kind == NW_STAGE_NETWORK && s->to_host != s->host)
+		return xasprintf("the network path from %s to %s", host_name(e, s->host),
+		    host_name(e, s->to_host));
+	if (s->kind == NW_STAGE_NETWORK)
+		return xasprintf("the network path within %s", host_name(e, s->host));
+	if (s->kind == NW_STAGE_NET_WRITE)
+		return xasprintf(
+		    "the network path from %s (or the end it leads to)", host_name(e, s->host));
+	if (s->kind == NW_STAGE_NET_READ)
+		return xasprintf(
+		    "the network path to %s (or the end it comes from)", host_name(e, s->host));
+	if (s->kind == NW_STAGE_DISK_READ || s->kind == NW_STAGE_DISK_WRITE)
+		return xasprintf("%s on %s", stage_words(s->kind), host_name(e, s->host));
+	if (program != NULL)
+		return xasprintf(
+		    "the %s %s on %s", stage_words(s->kind), program, host_name(e, s->host));
+	return xasprintf("the %s on %s", stage_words(s->kind), host_name(e, s->host));
+}
+
+char *
+judge_rate_text(double bytes_per_s)
+{
+	return xasprintf("%s (%s)", fmt_bytes_per_s(bytes_per_s).s, fmt_bits_per_s(bytes_per_s).s);
+}
+
+char *
+route_text(const struct evidence *e, const struct nw_path *p)
+{
+	const struct evidence_connection *c = e->n_connections > 0 ? &e->connections[0] : NULL;
+
+	if (p->has_sender && p->has_receiver)
+		return p->sender_host != p->receiver_host
+		    ? xasprintf(
+			  "%s -> %s", host_name(e, p->sender_host), host_name(e, p->receiver_host))
+		    : xasprintf("%s (both ends)", host_name(e, p->sender_host));
+	if (p->has_sender)
+		return xasprintf(
+		    "%s -> %s", host_name(e, p->sender_host), c != NULL ? c->dst : "?");
+	if (p->has_receiver)
+		return xasprintf(
+		    "%s -> %s", c != NULL ? c->dst : "?", host_name(e, p->receiver_host));
+	if (p->n > 0)
+		return xasprintf("%s (local)", host_name(e, p->stage[0].host));
+	return e->n_hosts > 0 ? xstrdup(host_name(e, 0)) : xstrdup("?");
+}
+
+/* The name of the started program; that of the first process where no process has that name,
+ * because a wrapper became something else. */
+const char *
+program_of(const struct evidence *e, const struct nw_path *p)
+{
+	const char *first = NULL;
+	size_t i;
+
+	for (i = 0; i < e->n_processes && e->program != NULL; i++) {
+		if (e->processes[i].program != NULL &&
+		    strcmp(e->processes[i].program, e->program) == 0)
+			return e->program;
+		if (first == NULL)
+			first = e->processes[i].program;
+	}
+	if (e->program != NULL)
+		return first != NULL ? first : e->program;
+	if (p->n > 0 && p->sender_process < e->n_processes &&
+	    e->processes[p->sender_process].program != NULL)
+		return e->processes[p->sender_process].program;
+	return e->n_processes > 0 ? e->processes[0].program : NULL;
+}
+
+/* --- cannot tell --- */
+
+/* Where all processes waited, the longest wait at a pipe tells where to look: behind that pipe. */
+static void
+neighbour_reason(struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_process *waits = NULL;
+	double most = 0.5 * j->path.active_s, s;
+	size_t f, i;
+
+	for (f = 0; f < e->n_processes; f++) {
+		for (i = 0, s = 0; e->processes[f].pipe_s[0] != NULL && i < e->n_windows; i++)
+			s += e->processes[f].pipe_s[0][i] + e->processes[f].pipe_s[1][i];
+		if (s > most) {
+			most = s;
+			waits = &e->processes[f];
+		}
+	}
+	if (waits != NULL)
+		reason_add(j,
+		    "%s on %s waited at a pipe for %.0f %% of the time; what is behind it waited "
+		    "too, or was not measured.",
+		    waits->program != NULL ? waits->program : "A program",
+		    host_name(e, waits->host), 100 * fmin(1, most / j->path.active_s));
+}
+
+static void
+cpu_wait_reason(struct judgement *j, const struct evidence *e, const struct evidence_process *f)
+{
+	reason_add(j, "%s on %s could run, but had no processor, for %.0f %% of the time.",
+	    f->program != NULL ? f->program : "The program", host_name(e, f->host),
+	    100 * fmin(f->cpu_wait_s / j->path.active_s, 1));
+}
+
+static void
+crowded_words(struct judgement *j, const struct evidence *e)
+{
+	char *what = judge_stage_text(e, &j->path.stage[j->limit.stage]);
+	size_t process[2], n = limit_processes(j, process), i;
+
+	for (i = 0; i < n; i++)
+		if (cpu_wait_s(e, process[i]) > 0)
+			cpu_wait_reason(j, e, &e->processes[process[i]]);
+	j->sentence = xasprintf("Cannot tell whether %s limited this transfer: programs waited for "
+				"a processor for as long as "
+				"they seem to have waited for it.",
+	    what);
+	free(what);
+}
+
+static void
+unseen_words(struct judgement *j, const struct evidence *e)
+{
+	const struct nw_path_stage *s = &j->path.stage[j->limit.bottleneck.lowest];
+	char *most = judge_stage_text(e, s);
+
+	reason_add(j,
+	    "No measured stage held the bytes up for long; most of all %s, for %.0f %% of the "
+	    "time.",
+	    most, 100 * limit_held(&j->limit));
+	neighbour_reason(j, e);
+	j->sentence = xstrdup("Cannot tell what limited this transfer: most of its time passed "
+			      "outside the disk and network calls that were measured.");
+	free(most);
+}
+
+static void
+alone_words(struct judgement *j, const struct evidence *e)
+{
+	char *only = judge_stage_text(e, &j->path.stage[0]);
+
+	reason_add(j, "Only %s was measured.", only);
+	j->sentence = xasprintf("Cannot tell what limited this transfer: only %s was measured, "
+				"with nothing to compare it to.",
+	    only);
+	free(only);
+}
+
+static void
+close_words(struct judgement *j, const struct evidence *e, const struct judge_params *params)
+{
+	const struct nw_bottleneck *b = &j->limit.bottleneck;
+	const struct evidence_process *waiter = cpu_waiter(j, e);
+	char *first = judge_stage_text(e, &j->path.stage[b->lowest]);
+	char *second = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up])
+						: xstrdup("another stage");
+
+	if (b->unique)
+		reason_add(j, "The slowest two differ by less than the margin of %.3g %%.",
+		    params->margin * 100);
+	else
+		reason_add(j, "The test does not tell %zu of %zu stages apart (alpha %.3g).",
+		    b->n_candidates, j->path.n, b->alpha);
+	if (waiter != NULL)
+		cpu_wait_reason(j, e, waiter);
+	if (b->n_candidates > 2)
+		j->sentence =
+		    xasprintf("No single stage stands out: %zu of %zu may have limited this "
+			      "transfer, first of all %s and %s.",
+			b->n_candidates, j->path.n, first, second);
+	else
+		j->sentence = xasprintf("Cannot tell whether %s or %s limited this transfer: their "
+					"rates are too close for the evidence.",
+		    first, second);
+	free(first);
+	free(second);
+}
+
+static void
+unknown_words(struct judgement *j, const struct evidence *e, const struct judge_params *params)
+{
+	if (j->path.n == 0) {
+		reason_add(j, "No operation that moved bytes was reported.");
+		j->sentence =
+		    xstrdup("Cannot tell what limited this session: nothing was seen to move.");
+	} else if (j->limit.n_windows < LIMIT_WINDOWS_MIN) {
+		reason_add(j, "%zu measured interval%s; %d are needed.", j->limit.n_windows,
+		    j->limit.n_windows == 1 ? "" : "s", LIMIT_WINDOWS_MIN);
+		j->sentence = xstrdup("Cannot tell what limited this transfer: it was too short "
+				      "for its reporting interval.");
+	} else if (j->path.n == 1)
+		alone_words(j, e);
+	else if (!limit_is_held(&j->limit))
+		unseen_words(j, e);
+	else if (j->crowded_share >= CROWDED)
+		crowded_words(j, e);
+	else
+		close_words(j, e, params);
+	j->words = xstrdup("cannot tell");
+}
+
+/* --- known --- */
+
+/* Processor and waiting time of all processes of one program on one host. */
+static void
+program_time(
+    const struct evidence *e, const struct evidence_process *of, double *cpu_s, double *wait_s)
+{
+	const struct evidence_process *p;
+
+	*cpu_s = *wait_s = 0;
+	for (p = e->processes; p < e->processes + e->n_processes; p++)
+		if (p->host == of->host && p->program != NULL && of->program != NULL &&
+		    strcmp(p->program, of->program) == 0) {
+			*cpu_s += isfinite(p->cpu_s) ? p->cpu_s : 0;
+			*wait_s += isfinite(p->cpu_wait_s) ? p->cpu_wait_s : 0;
+		}
+}
+
+/* How a program spent the time outside its calls: computing, waiting for a processor, or
+ * pausing. */
+static const char *
+host_stage_manner(struct judgement *j, const struct evidence *e, const struct nw_path_stage *s)
+{
+	double own = s->busy_share * j->path.active_s, cpu_s, wait_s;
+
+	program_time(e, &e->processes[s->process], &cpu_s, &wait_s);
+	if (!isfinite(e->processes[s->process].cpu_s) || !(own > 0))
+		return "";
+	if (wait_s >= 0.3 * own && cpu_s + wait_s >= 0.6 * own) {
+		reason_add(j,
+		    "The program could run, but had no processor, for %.0f %% of the time.",
+		    100 * fmin(wait_s / j->path.active_s, 1));
+		return ", which had to wait for a processor,";
+	}
+	if (cpu_s >= 0.6 * own)
+		return ", which was busy computing,";
+	if (cpu_s + wait_s < 0.3 * own)
+		return ", which paused by itself or waited for something not measured,";
+	return "";
+}
+
+static void
+known_reasons(struct judgement *j, const struct nw_path_stage *s)
+{
+	if (stage_kind_is_host(s->kind))
+		reason_add(j,
+		    "%.0f %% of the time passed in the program, outside its disk and network "
+		    "calls.",
+		    100 * s->busy_share);
+	else
+		reason_add(j,
+		    "%.0f %% of the time went there: %.0f %% inside calls, %.0f %% waiting.",
+		    100 * (s->busy_share + s->wait_share), 100 * s->busy_share,
+		    100 * s->wait_share);
+	if (s->kind == NW_STAGE_NETWORK)
+		reason_add(j,
+		    "Both ends waited for the network; with a slow sender or a slow receiver only "
+		    "one of them would.");
+	if (s->kind == NW_STAGE_NETWORK && j->path.end_at_pipe)
+		reason_add(j,
+		    "One end was measured at a pipe: the program between it and the network counts "
+		    "as the network.");
+	if (s->kind == NW_STAGE_NET_WRITE || s->kind == NW_STAGE_NET_READ)
+		reason_add(j,
+		    "Only one end is instrumented: the network and the other end cannot be told "
+		    "apart.");
+}
+
+/* "; disk write on dtn-b could have gone 1.4 times as fast", or nothing. */
+static char *
+faster_text(const struct judgement *j, const struct evidence *e)
+{
+	const struct nw_bottleneck *b = &j->limit.bottleneck;
+	char *next, *text;
+
+	if (!isfinite(j->limit.effect))
+		return xstrdup("");
+	next = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up])
+					: xstrdup("the next stage");
+	text = j->limit.effect >= FASTER_CAP
+	    ? xasprintf("; %s could have gone more than %.0f times as fast", next, FASTER_CAP)
+	    : xasprintf("; %s could have gone %.2g times as fast", next, j->limit.effect);
+	free(next);
+	return text;
+}
+
+static void
+known_words(struct judgement *j, const struct evidence *e)
+{
+	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
+	char *what = judge_stage_text(e, s), *rate = judge_rate_text(j->bytes_per_s);
+	char *faster = faster_text(j, e);
+	const char *manner = stage_kind_is_host(s->kind) ? host_stage_manner(j, e, s) : "";
+
+	if (j->combined)
+		reason_add(j,
+		    "One call did both, reading the disk and sending; the kernel's account of the "
+		    "connection decides.");
+	if (what[0] >= 'a' && what[0] <= 'z')
+		what[0] = (char)(what[0] - 'a' + 'A');
+	j->sentence = xasprintf("%s%s limited this transfer to %s%s.", what, manner, rate, faster);
+	j->words = judge_stage_text(e, s);
+	known_reasons(j, s);
+	free(what);
+	free(rate);
+	free(faster);
+}
+
+void
+judgement_words(struct judgement *j, const struct evidence *e, const struct judge_params *params)
+{
+	if (j->limit.known)
+		known_words(j, e);
+	else
+		unknown_words(j, e, params);
+}
+
+/* The sentence stays short; the story is the first reason. */
+void
+judge_add_story(struct judgement *j, const char *story)
+{
+	char *sentence;
+
+	if (story == NULL || j->crowded_share >= CROWDED)
+		return;
+	sentence = xasprintf("%s What limited it changed on the way.", j->sentence);
+	free(j->sentence);
+	j->sentence = sentence;
+	if (j->n_reasons == JUDGE_REASONS_MAX)
+		free(j->reasons[--j->n_reasons]);
+	memmove(j->reasons + 1, j->reasons, j->n_reasons * sizeof(j->reasons[0]));
+	j->reasons[0] = xasprintf("%c%s.",
+	    story[0] >= 'a' && story[0] <= 'z' ? story[0] - 'a' + 'A' : story[0], story + 1);
+	j->n_reasons++;
+}
