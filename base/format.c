@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/calendar.h"
+
 #define NBSP     "\xc2\xa0"
 #define NS_PER_S INT64_C(1000000000)
 
@@ -62,94 +64,48 @@ fmt_count(uint64_t v)
 
 /* --- time --- */
 
-struct civil {
-	int year, month, day, hour, minute, second;
-	int64_t ns;
-};
-
-/* Days to year, month, day in a year that starts in March, so that the leap day is the last
- * (Hinnant 2013). */
-static struct civil
-civil_from_ns(int64_t t_wall_ns)
+struct fmt
+fmt_iso(int64_t t_wall_ns, int n_digits)
 {
-	struct civil c;
-	int64_t s = t_wall_ns / NS_PER_S, days, era, doe, yoe, doy, mp;
+	struct calendar c = calendar_of_ns(t_wall_ns);
+	struct fmt out;
+	int n;
 
-	c.ns = t_wall_ns % NS_PER_S;
-	if (c.ns < 0) {
-		c.ns += NS_PER_S;
-		s--;
-	}
-	days = s / 86400;
-	s %= 86400;
-	if (s < 0) {
-		s += 86400;
-		days--;
-	}
-	days += 719468; /* since 0000-03-01; positive for every int64_t of ns */
-	era = days / 146097;
-	doe = days % 146097;
-	yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-	doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-	mp = (5 * doy + 2) / 153;
-	c.day = (int)(doy - (153 * mp + 2) / 5 + 1);
-	c.month = (int)(mp < 10 ? mp + 3 : mp - 9);
-	c.year = (int)(yoe + era * 400 + (c.month <= 2));
-	c.hour = (int)(s / 3600);
-	c.minute = (int)(s / 60 % 60);
-	c.second = (int)(s % 60);
-	return c;
+	n = snprintf(out.s, sizeof(out.s), "%04d-%02d-%02dT%02d:%02d:%02d.%09" PRId64, c.year,
+	    c.month, c.day, c.hour, c.minute, c.second, c.ns);
+	strcpy(out.s + n - (n_digits > 0 ? 9 - n_digits : 10), "Z");
+	return out;
 }
 
 struct fmt
 fmt_iso_ns(int64_t t_wall_ns)
 {
-	struct civil c = civil_from_ns(t_wall_ns);
-	struct fmt out;
-
-	snprintf(out.s, sizeof(out.s), "%04d-%02d-%02dT%02d:%02d:%02d.%09" PRId64 "Z", c.year,
-	    c.month, c.day, c.hour, c.minute, c.second, c.ns);
-	return out;
-}
-
-/* Days since 1970-01-01, the inverse of the above. */
-static int64_t
-days_from_civil(int year, int month, int day)
-{
-	int64_t y = month <= 2 ? year - 1 : year, era = y / 400, yoe = y % 400;
-	int64_t doy = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-
-	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+	return fmt_iso(t_wall_ns, 9);
 }
 
 int64_t
 fmt_parse_iso(const char *text)
 {
-	int year, month, day, hour, minute, second, used = 0;
-	int64_t ns = 0, unit = NS_PER_S;
+	struct calendar c;
+	int64_t unit = NS_PER_S, t_wall_ns;
+	int used = 0;
 
-	if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second,
-		&used) != 6 ||
-	    used != 19 || strspn(text, "0123456789-:T") < 19)
+	if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &c.year, &c.month, &c.day, &c.hour, &c.minute,
+		&c.second, &used) != 6 ||
+	    used != 19 || strspn(text, "0123456789-:T") < 19 || c.year < 1970)
 		return 0;
-	if (year < 1970 || year > 2261 || month < 1 || month > 12 || day < 1 || day > 31 ||
-	    hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
-		return 0;
+	c.ns = 0;
 	text += used;
 	if (*text == '.')
 		for (text++; *text >= '0' && *text <= '9' && unit > 1; text++)
-			ns += (*text - '0') * (unit /= 10);
-	if (strcmp(text, "Z") != 0)
-		return 0;
-	return (days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second) *
-	    NS_PER_S +
-	    ns;
+			c.ns += (*text - '0') * (unit /= 10);
+	return strcmp(text, "Z") == 0 && calendar_ns(&c, &t_wall_ns) ? t_wall_ns : 0;
 }
 
 struct fmt
 fmt_time(int64_t t_wall_ns)
 {
-	struct civil c = civil_from_ns(t_wall_ns);
+	struct calendar c = calendar_of_ns(t_wall_ns);
 	struct fmt out;
 
 	if (t_wall_ns == 0)

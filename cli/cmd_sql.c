@@ -2,7 +2,6 @@
 /* narrows sql: SQL on a store, answered as a table for people, as CSV or as JSON for programs. */
 #include <errno.h>
 #include <getopt.h>
-#include <jansson.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,9 +12,12 @@
 #include "cli/cmd.h"
 #include "cli/show.h"
 #include "narrows/xmalloc.h"
+#include "narrows/csv.h"
 #include "narrows/err.h"
+#include "narrows/jsontext.h"
 #include "narrows/sql.h"
 #include "narrows/format.h"
+#include "narrows/utf8.h"
 
 enum {
 	HELD_ROWS = 200, /* rows of a table before the widths of its columns are fixed */
@@ -158,22 +160,6 @@ table_row(struct out *o, const char *const *names, const struct store_cell *cell
 }
 
 static void
-csv_cell(const char *s)
-{
-	if (s[strcspn(s, ",\"\r\n")] == '\0') {
-		fputs(s, stdout);
-		return;
-	}
-	putchar('"');
-	for (; *s != '\0'; s++) {
-		if (*s == '"')
-			putchar('"');
-		putchar(*s);
-	}
-	putchar('"');
-}
-
-static void
 csv_row(size_t n, const char *const *names, const struct store_cell *cells)
 {
 	size_t i;
@@ -183,23 +169,24 @@ csv_row(size_t n, const char *const *names, const struct store_cell *cells)
 		s = cells == NULL ? xstrdup(names[i]) : cell_text(&cells[i], "");
 		if (i > 0)
 			putchar(',');
-		csv_cell(s);
+		csv_cell(stdout, s, 0);
 		free(s);
 	}
 	putchar('\n');
 }
 
-/* JSON has no form for bytes that are no UTF-8. */
+/* A text that is not UTF-8 has no form in JSON: null. */
 static void
 json_text(const char *s)
 {
-	json_t *text = json_string(s);
+	size_t len = strlen(s), i, n;
 
-	if (text == NULL)
-		fputs("null", stdout);
-	else
-		json_dumpf(text, stdout, JSON_ENCODE_ANY);
-	json_decref(text);
+	for (i = 0; i < len; i += n)
+		if ((n = utf8_length(s + i, len - i)) == 0) {
+			fputs("null", stdout);
+			return;
+		}
+	jsontext_put(stdout, s, len);
 }
 
 static void

@@ -10,6 +10,7 @@
  * caller has them; what waits for the wire is bounded here, so that a peer that provokes answers
  * and does not read them fails.
  */
+#include "narrows/calendar.h"
 #include "narrows/tls.h"
 
 #include <errno.h>
@@ -354,7 +355,8 @@ certificate_note(struct nw_tls *t, mbedtls_x509_crt *crt)
 	const mbedtls_x509_sequence *s = &crt->subject_alt_names;
 	const mbedtls_asn1_named_data *cn;
 	const mbedtls_x509_time *end = &crt->valid_to;
-	int64_t y, days;
+	const struct calendar until = { end->year, end->mon, end->day, end->hour, end->min,
+		end->sec, 0 };
 	size_t i;
 
 	t->name[0] = '\0';
@@ -368,12 +370,8 @@ certificate_note(struct nw_tls *t, mbedtls_x509_crt *crt)
 	t->serial[0] = '\0';
 	for (i = 0; i < crt->serial.len && i < 20; i++)
 		snprintf(t->serial + 2 * i, 3, "%02x", crt->serial.p[i]);
-	/* days since 1970 of a civil date (Fliegel and van Flandern's counting, years from
-	 * March) */
-	y = end->mon > 2 ? end->year : end->year - 1;
-	days = y * 365 + y / 4 - y / 100 + y / 400 + ((end->mon + 9) % 12 * 153 + 2) / 5 +
-	    end->day - 1 - 719468;
-	t->expires_wall_s = days * 86400 + end->hour * 3600 + end->min * 60 + end->sec;
+	if (!calendar_seconds(&until, &t->expires_wall_s))
+		t->expires_wall_s = INT64_MAX; /* no date of this calendar */
 }
 
 static bool

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/jsontext.h"
 #include "narrows/err.h"
 #include "store/tail.h"
 
@@ -180,33 +181,6 @@ nw_batch_meta(struct nw_batch *b, const struct nw_meta_rec *r)
 	    r->subject_json, r->params_json, r->first_wall_ns, (const void *)r->raw, r->raw_len);
 }
 
-/* A JSON string: quotes, backslashes and control bytes escaped, everything else as it is. Returns
- * its length. */
-static size_t
-json_text(char *out, const char *s)
-{
-	static const char hex[] = "0123456789abcdef";
-	size_t n = 0;
-
-	out[n++] = '"';
-	for (; *s != '\0'; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c < 0x20) {
-			memcpy(out + n, "\\u00", 4);
-			out[n + 4] = hex[c >> 4];
-			out[n + 5] = hex[c & 15];
-			n += 6;
-			continue;
-		}
-		if (c == '"' || c == '\\')
-			out[n++] = '\\';
-		out[n++] = (char)c;
-	}
-	out[n++] = '"';
-	return n;
-}
-
 int
 nw_batch_layout(struct nw_batch *b, const struct nw_layout_rec *r)
 {
@@ -217,12 +191,12 @@ nw_batch_layout(struct nw_batch *b, const struct nw_layout_rec *r)
 	if (r->n_fields == 0 || r->n_fields > TAIL_FIELDS_MAX)
 		return NW_EINVAL;
 	for (c = 0; c < r->n_fields; c++)
-		size += 6 * strlen(r->fields[c]) + 3;
+		size += jsontext_room(strlen(r->fields[c])) + 1;
 	if ((json = malloc(size)) == NULL)
 		return NW_ENOMEM;
 	for (c = 0; c < r->n_fields; c++) {
 		json[n++] = c == 0 ? '[' : ',';
-		n += json_text(json + n, r->fields[c]);
+		n += jsontext_write(json + n, r->fields[c], strlen(r->fields[c]));
 	}
 	json[n++] = ']';
 	json[n] = '\0';

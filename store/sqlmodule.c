@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "narrows/format.h"
 #include "narrows/err.h"
 #include "store/reader.h"
 #include "store/schema.h"
@@ -575,20 +576,7 @@ on_eof(sqlite3_vtab_cursor *base)
 static void
 time_result(sqlite3_context *ctx, int64_t t_wall_ns)
 {
-	time_t s = (time_t)(t_wall_ns / 1000000000);
-	long ns = (long)(t_wall_ns % 1000000000);
-	struct tm tm;
-	char text[40];
-	size_t len;
-
-	if (ns < 0) {
-		ns += 1000000000;
-		s--;
-	}
-	gmtime_r(&s, &tm); /* from 1677 to 2262 */
-	len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text + len, sizeof(text) - len, ".%09ldZ", ns);
-	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+	sqlite3_result_text(ctx, fmt_iso_ns(t_wall_ns).s, -1, SQLITE_TRANSIENT);
 }
 
 static int

@@ -133,7 +133,7 @@ row() { printf '%s\n%s\n%s\n' "$header" '1,1,h,"",e,f,,2026-05-04T10:00:00Z,1,1'
 row '1,1,h,"",e,f,,2026-05-04T10:00:00Z,2,x1'; bad 'bad:3:38: not a number$' "$tmp/bad"
 row '1,1,h,"",e,f,,2026-05-04T10:00:00Z,2.5,1'; bad 'bad:3:36: not a number of nanoseconds$' "$tmp/bad"
 row '1,1,h,"",e,f,,2026-05-04T10:00:00Z,2'; bad 'bad:3:1: 9 cells, but the header has 10$' "$tmp/bad"
-row '1,1,h,"a,e,f'; bad 'bad:3:7: this quote has no end$' "$tmp/bad"
+row '1,1,h,"a,e,f'; bad 'bad:3:7: quote that is never closed$' "$tmp/bad"
 row '1,1,h,"",,f,,2026-05-04T10:00:00Z,2,1'; bad 'bad:3:1: the event type is missing$' "$tmp/bad"
 row '1,1,h,"",e,ts,,2026-05-04T10:00:00Z,2,1'; bad 'bad:3:.*: a field cannot be named ts$' "$tmp/bad"
 printf '%s\n' "$header" >"$tmp/bad"; bad 'bad:1:1: the file has no values$' "$tmp/bad"

@@ -8,6 +8,7 @@
 #include <event2/buffer.h>
 
 #include "narrows/format.h"
+#include "narrows/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
@@ -22,32 +23,6 @@ void
 html_constant(struct html *h, const char *text, size_t len)
 {
 	put(h, text, len);
-}
-
-/* Length of the well-formed UTF-8 character at s (Unicode table 3-7), 0 when there is none. */
-static size_t
-utf8_length(const unsigned char *s)
-{
-	size_t len, i;
-	unsigned char low = 0x80, high = 0xbf;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
-	len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	if (s[0] == 0xe0)
-		low = 0xa0;
-	else if (s[0] == 0xed)
-		high = 0x9f;
-	else if (s[0] == 0xf0)
-		low = 0x90;
-	else if (s[0] == 0xf4)
-		high = 0x8f;
-	for (i = 1; i < len; i++, low = 0x80, high = 0xbf)
-		if (s[i] < low || s[i] > high)
-			return 0; /* the final NUL stops here, too */
-	return len;
 }
 
 /* C1 controls, U+200E/F, U+2028..202E, U+2066..2069 and U+061C change how text is shown. */
@@ -94,7 +69,7 @@ html_text(struct html *h, const char *text)
 	if (text == NULL)
 		return;
 	while (*s != '\0') {
-		len = utf8_length(s);
+		len = utf8_length((const char *)s, strnlen((const char *)s, 4));
 		if ((instead = replacement(s, len, picture)) != NULL) {
 			put(h, (const char *)from, (size_t)(s - from));
 			put(h, instead, strlen(instead));

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
-#include "web/csv.h"
+#include "narrows/csv.h"
 
 int
 shape_flush(struct export *x)

@@ -18,7 +18,8 @@
 #include <string.h>
 
 #include "narrows/err.h"
-#include "web/csv.h"
+#include "narrows/csv.h"
+#include "web/flat.h"
 #include "narrows/format.h"
 #include "web/shape.h"
 
@@ -79,8 +80,8 @@ family_add(struct family *fam, const struct walk_meta *m)
 		.mid = strdup(m->mid),
 		.pid = strdup(m->pid),
 		.type = strdup(m->event_type),
-		.subject = csv_flatten(m->subject_json),
-		.params = csv_flatten(m->params_json) };
+		.subject = flat_text(m->subject_json),
+		.params = flat_text(m->params_json) };
 	return r->mid != NULL && r->pid != NULL && r->type != NULL && r->subject != NULL &&
 		r->params != NULL
 	    ? NW_OK

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "narrows/err.h"
-#include "web/csv.h"
+#include "narrows/csv.h"
+#include "web/flat.h"
 #include "narrows/format.h"
 #include "web/shape.h"
 #include "web/unit.h"
@@ -18,7 +19,7 @@
 static int
 prefix(struct export *x, FILE *f, const struct walk_meta *m)
 {
-	char *subject = csv_flatten(m->subject_json);
+	char *subject = flat_text(m->subject_json);
 	unsigned how = shape_cell_how(x);
 
 	if (subject == NULL)

@@ -23,7 +23,8 @@
 #include <string.h>
 
 #include "narrows/err.h"
-#include "web/csv.h"
+#include "narrows/csv.h"
+#include "web/flat.h"
 #include "narrows/format.h"
 #include "web/shape.h"
 #include "web/unit.h"
@@ -170,7 +171,7 @@ columns_load(struct export *x, struct wide *w)
 
 	while ((rc = walk_next(x->walk, &a.m)) == NW_OK && a.m != NULL) {
 		a.first = w->n_columns;
-		if ((a.subject = csv_flatten(a.m->subject_json)) == NULL)
+		if ((a.subject = flat_text(a.m->subject_json)) == NULL)
 			return NW_ENOMEM;
 		rc = store_layouts(x->reader, a.m->id, on_layout, &a);
 		free(a.subject);

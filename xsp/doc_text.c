@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "narrows/jsontext.h"
+#include "narrows/utf8.h"
 #include "xsp/decoder.h"
 
 int
@@ -31,34 +33,11 @@ scratch_put(struct scratch *s, const char *p, size_t n)
 	s->len += n;
 }
 
-/* Length of the UTF-8 sequence at p as RFC 3629 has it, 0 when there is none. NUL is none. */
+/* Length of the character at p; 0 where no character begins, and of NUL. */
 static size_t
-sequence_len(const unsigned char *p, size_t left)
+character_length(const char *p, size_t left)
 {
-	unsigned char low = 0x80, high = 0xbf;
-	size_t n, i;
-
-	if (p[0] < 0x80)
-		return p[0] != 0;
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	if (n > left)
-		return 0;
-	if (p[0] == 0xe0)
-		low = 0xa0; /* shorter forms exist */
-	else if (p[0] == 0xed)
-		high = 0x9f; /* surrogates */
-	else if (p[0] == 0xf0)
-		low = 0x90;
-	else if (p[0] == 0xf4)
-		high = 0x8f; /* above U+10FFFF */
-	if (p[1] < low || p[1] > high)
-		return 0;
-	for (i = 2; i < n; i++)
-		if (p[i] < 0x80 || p[i] > 0xbf)
-			return 0;
-	return n;
+	return *p == '\0' ? 0 : utf8_length(p, left);
 }
 
 bool
@@ -72,7 +51,7 @@ text_is_valid(const char *p, size_t len)
 			i++;
 			continue;
 		}
-		if ((n = sequence_len(u + i, len - i)) == 0)
+		if ((n = character_length(p + i, len - i)) == 0)
 			return false;
 		i += n;
 	}
@@ -88,7 +67,7 @@ text_repair(struct scratch *s, const char *p, size_t len)
 	size_t i = 0, n;
 
 	while (i < len) {
-		if ((n = sequence_len((const unsigned char *)p + i, len - i)) > 0)
+		if ((n = character_length(p + i, len - i)) > 0)
 			scratch_put(s, p + i, n);
 		else
 			scratch_put(s, replacement, 3);
@@ -109,24 +88,13 @@ number_text(char out[32], double v)
 static void
 json_text(struct scratch *s, const char *p, size_t len)
 {
-	char escape[8];
-	size_t i = 0, n;
+	char form[JSONTEXT_CHAR_BYTES];
+	size_t i, n, used;
 
 	scratch_put(s, "\"", 1);
-	while (i < len) {
-		unsigned char c = (unsigned char)p[i];
-
-		n = sequence_len((const unsigned char *)p + i, len - i);
-		if (c == '"' || c == '\\')
-			scratch_put(s, escape, (size_t)snprintf(escape, sizeof(escape), "\\%c", c));
-		else if (c < 0x20 && c != 0)
-			scratch_put(
-			    s, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", c));
-		else if (n > 0)
-			scratch_put(s, p + i, n);
-		else
-			scratch_put(s, replacement, 3);
-		i += n ? n : 1;
+	for (i = 0; i < len; i += used) {
+		n = jsontext_char(p + i, len - i, form, &used);
+		scratch_put(s, form, n);
 	}
 	scratch_put(s, "\"", 1);
 }

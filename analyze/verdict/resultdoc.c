@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/format.h"
 #include "narrows/resultdoc.h"
 
 #include <inttypes.h>
@@ -102,15 +103,7 @@ put_count(json_t *object, enum result_key key, uint64_t n)
 static json_t *
 iso_text(int64_t wall_ns)
 {
-	time_t seconds = (time_t)(wall_ns / 1000000000);
-	char buf[48], day[32];
-	struct tm tm;
-
-	if (wall_ns <= 0 || gmtime_r(&seconds, &tm) == NULL)
-		return json_null();
-	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(buf, sizeof(buf), "%s.%03dZ", day, (int)(wall_ns % 1000000000 / 1000000));
-	return json_string(buf);
+	return wall_ns > 0 ? json_string(fmt_iso(wall_ns, 3).s) : json_null();
 }
 
 static const char *

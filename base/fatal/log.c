@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/clock.h"
+#include "narrows/format.h"
 #include "narrows/log.h"
 
 #include <errno.h>
@@ -43,9 +45,7 @@ escape(char *to, size_t cap, const char *from, bool quotes)
 static void
 line_write(int priority, int err, const char *fmt, va_list ap)
 {
-	char text[1024], line[2048], stamp[32];
-	struct timespec now;
-	struct tm tm;
+	char text[1024], line[2048];
 	int n;
 
 	n = vsnprintf(text, sizeof(text), fmt, ap);
@@ -56,10 +56,7 @@ line_write(int priority, int err, const char *fmt, va_list ap)
 		syslog(priority, "%s", line);
 		return;
 	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
-	fprintf(stderr, "%s.%03ldZ %s %s\n", stamp, now.tv_nsec / 1000000, log_name, line);
+	fprintf(stderr, "%s %s %s\n", fmt_iso(nw_wall_ns(), 3).s, log_name, line);
 }
 
 #define LINE_WRITE(priority, err)                        \

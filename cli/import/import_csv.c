@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/import/import.h"
+#include "narrows/csv.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
@@ -24,15 +25,26 @@ struct cell {
 	char *owned;
 };
 
-struct csv {
+struct records {
 	struct import *im;
-	const char *next, *start; /* start: of the record in hand */
+	struct csv_cursor cursor;
+	const char *start; /* first byte of the record in hand */
 	struct cell *cells;
 	size_t n, cap;
 };
 
+static struct records
+records_of(struct import *im)
+{
+	struct records c = { .im = im,
+		.cursor = csv_begin(im->bytes, (size_t)(im->end - im->bytes)) };
+
+	c.cursor.lenient = true;
+	return c;
+}
+
 static void
-csv_clear(struct csv *c)
+records_clear(struct records *c)
 {
 	size_t i;
 
@@ -41,97 +53,58 @@ csv_clear(struct csv *c)
 	free(c->cells);
 }
 
-/* Reads a quoted cell from behind the opening quote to behind the closing quote. */
 static int
-quoted(struct csv *c, struct cell *cell, const char **p)
+cell_read(struct records *c, struct csv_field *f)
 {
-	const char *end = c->im->end, *q;
-	size_t doubled = 0, n = 0;
-
-	for (q = *p; q < end && (*q != '"' || (q + 1 < end && q[1] == '"')); q++)
-		if (*q == '"') {
-			doubled++;
-			q++;
-		}
-	if (q == end)
-		return import_fail(c->im, cell->at, "this quote has no end");
-	cell->text = (struct slice){ *p, (size_t)(q - *p) };
-	if (doubled > 0) {
-		cell->owned = xmalloc(cell->text.len + 1);
-		for (; *p < q; (*p)++) {
-			cell->owned[n++] = **p;
-			*p += **p == '"';
-		}
-		cell->text = (struct slice){ cell->owned, n };
-	}
-	*p = q + 1;
-	if (*p < end && **p != ',' && **p != '\n' &&
-	    !(**p == '\r' && *p + 1 < end && (*p)[1] == '\n'))
-		return import_fail(c->im, *p, "text behind a closing quote");
-	return NW_OK;
-}
-
-static int
-cell_read(struct csv *c, const char **p)
-{
-	const char *end = c->im->end, *q;
 	struct cell *cell;
 
 	if (c->n == CELLS_MAX)
-		return import_fail(c->im, *p, "more than %d columns", CELLS_MAX);
+		return import_fail(c->im, c->cursor.at, "more than %d columns", CELLS_MAX);
+	if (!csv_next(&c->cursor, f))
+		return import_fail(c->im, c->cursor.at, "%s", c->cursor.why);
 	if (c->n == c->cap) {
 		c->cap = c->cap > 0 ? 2 * c->cap : 16;
 		c->cells = xreallocarray(c->cells, c->cap, sizeof(*c->cells));
 	}
 	cell = &c->cells[c->n++];
-	*cell = (struct cell){ .at = *p };
-	if (*p < end && **p == '"') {
-		++*p;
-		return quoted(c, cell, p);
+	*cell = (struct cell){ .text = { f->s, f->len }, .at = f->start };
+	if (f->doubled) {
+		cell->owned = xmalloc(f->len + 1);
+		cell->text = (struct slice){ cell->owned, csv_copy(f, cell->owned) };
 	}
-	for (q = *p; q < end && *q != ',' && *q != '\n'; q++)
-		;
-	cell->text = (struct slice){ *p, (size_t)(q - *p) };
-	if ((q == end || *q == '\n') && cell->text.len > 0 && q[-1] == '\r')
-		cell->text.len--;
-	*p = q;
 	return NW_OK;
 }
 
 /* 1: a record; empty lines are none. 0: the end. */
 static int
-csv_next(struct csv *c)
+record_next(struct records *c)
 {
-	const char *p, *end = c->im->end;
-	struct slice line;
-	int rc;
+	struct csv_field f = { .last = false };
+	struct csv_cursor ahead;
 	size_t i;
+	int rc;
 
 	for (i = 0; i < c->n; i++)
 		free(c->cells[i].owned);
 	c->n = 0;
-	for (p = c->next;; c->next = p) {
-		if (!import_line(&p, end, &line))
-			return 0;
-		if (line.len > 0)
+	for (ahead = c->cursor; ahead.at < ahead.end; c->cursor = ahead)
+		if (!csv_next(&ahead, &f) || !f.last || *f.start == '"' || f.len > 0)
 			break;
-	}
-	c->start = p = c->next;
-	while ((rc = cell_read(c, &p)) == NW_OK && p < end && *p == ',')
-		p++;
-	if (rc < 0)
-		return rc;
-	if (p < end && *p == '\r')
-		p++;
-	c->next = p < end ? p + 1 : end;
+	if (c->cursor.at == c->cursor.end)
+		return 0;
+	c->start = c->cursor.at;
+	do {
+		if ((rc = cell_read(c, &f)) < 0)
+			return rc;
+	} while (!f.last);
 	return 1;
 }
 
 /* A record as wide as the header. */
 static int
-csv_row(struct csv *c, size_t n_columns)
+record_row(struct records *c, size_t n_columns)
 {
-	int rc = csv_next(c);
+	int rc = record_next(c);
 
 	if (rc == 1 && c->n != n_columns)
 		return import_fail(
@@ -140,7 +113,7 @@ csv_row(struct csv *c, size_t n_columns)
 }
 
 static int
-cell_number(struct csv *c, size_t i, double *v)
+cell_number(struct records *c, size_t i, double *v)
 {
 	return import_number(c->cells[i].text, v)
 	    ? NW_OK
@@ -148,14 +121,14 @@ cell_number(struct csv *c, size_t i, double *v)
 }
 
 static int
-cell_time(struct csv *c, size_t i, int64_t *t)
+cell_time(struct records *c, size_t i, int64_t *t)
 {
 	return import_time(c->cells[i].text, t) ? NW_OK
 						: import_fail(c->im, c->cells[i].at, "not a time");
 }
 
 static int
-cell_ns(struct csv *c, size_t i, int64_t *t)
+cell_ns(struct records *c, size_t i, int64_t *t)
 {
 	if (import_integer(c->cells[i].text, t))
 		return NW_OK;
@@ -240,7 +213,7 @@ enum tidy_column {
 };
 
 static int
-tidy_header(struct csv *c, size_t column[N_TIDY])
+tidy_header(struct records *c, size_t column[N_TIDY])
 {
 	static const char *const names[N_TIDY] = {
 		"session",
@@ -268,7 +241,7 @@ tidy_header(struct csv *c, size_t column[N_TIDY])
 }
 
 static struct slice
-cell_or_empty(const struct csv *c, size_t column)
+cell_or_empty(const struct records *c, size_t column)
 {
 	return column == SIZE_MAX ? (struct slice){ "", 0 } : c->cells[column].text;
 }
@@ -276,7 +249,7 @@ cell_or_empty(const struct csv *c, size_t column)
 /* Finds the series of a row. The key is the text of all cells about the series, equal in all its
  * rows. */
 static int
-tidy_series(struct csv *c, const size_t column[N_TIDY], char **key, size_t *key_cap,
+tidy_series(struct records *c, const size_t column[N_TIDY], char **key, size_t *key_cap,
     struct import_series **out)
 {
 	size_t k, len = 0;
@@ -300,7 +273,7 @@ tidy_series(struct csv *c, const size_t column[N_TIDY], char **key, size_t *key_
 }
 
 static int
-tidy_row(struct csv *c, const size_t column[N_TIDY], char **key, size_t *key_cap)
+tidy_row(struct records *c, const size_t column[N_TIDY], char **key, size_t *key_cap)
 {
 	struct import_series *s;
 	struct slice unit = cell_or_empty(c, column[UNIT]);
@@ -325,19 +298,19 @@ tidy_row(struct csv *c, const size_t column[N_TIDY], char **key, size_t *key_cap
 int
 import_tidy(struct import *im)
 {
-	struct csv c = { .im = im, .next = im->bytes };
+	struct records c = records_of(im);
 	size_t column[N_TIDY], key_cap = 0, n_columns;
 	char *key = NULL;
 	int rc;
 
-	if ((rc = csv_next(&c)) == 1 && (rc = tidy_header(&c, column)) == NW_OK) {
+	if ((rc = record_next(&c)) == 1 && (rc = tidy_header(&c, column)) == NW_OK) {
 		n_columns = c.n;
-		while ((rc = csv_row(&c, n_columns)) == 1)
+		while ((rc = record_row(&c, n_columns)) == 1)
 			if ((rc = tidy_row(&c, column, &key, &key_cap)) < 0)
 				break;
 	}
 	free(key);
-	csv_clear(&c);
+	records_clear(&c);
 	return rc;
 }
 
@@ -374,7 +347,7 @@ column_parse(struct slice text)
 }
 
 static int
-wide_series(struct csv *c, size_t i, struct import_series **out)
+wide_series(struct records *c, size_t i, struct import_series **out)
 {
 	struct slice text = c->cells[i].text;
 	struct column column = column_parse(text);
@@ -395,14 +368,14 @@ wide_series(struct csv *c, size_t i, struct import_series **out)
 int
 import_wide(struct import *im)
 {
-	struct csv c = { .im = im, .next = im->bytes };
+	struct records c = records_of(im);
 	struct import_series **series = NULL;
 	size_t n_columns = 0, i;
 	int64_t t;
 	double v;
 	int rc;
 
-	if ((rc = csv_next(&c)) == 1) {
+	if ((rc = record_next(&c)) == 1) {
 		n_columns = c.n;
 		series = xcalloc(n_columns, sizeof(struct import_series *));
 		if (n_columns < 2 || !slice_is(c.cells[0].text, "time") ||
@@ -412,7 +385,7 @@ import_wide(struct import *im)
 		for (i = 2; i < n_columns && rc >= 0; i++)
 			rc = wide_series(&c, i, &series[i]);
 	}
-	while (rc >= 0 && (rc = csv_row(&c, n_columns)) == 1) {
+	while (rc >= 0 && (rc = record_row(&c, n_columns)) == 1) {
 		rc = cell_ns(&c, 1, &t);
 		for (i = 2; i < n_columns && rc >= 0; i++)
 			if (c.cells[i].text.len > 0 && (rc = cell_number(&c, i, &v)) >= 0)
@@ -420,7 +393,7 @@ import_wide(struct import *im)
 				    im, series[i], c.cells[i].at, t, slice_of("value"), v);
 	}
 	free(series);
-	csv_clear(&c);
+	records_clear(&c);
 	return rc;
 }
 
@@ -480,7 +453,7 @@ has_field(struct slice key, struct slice type, bool has_type, struct slice *fiel
 
 /* Columns before the timestamp: key, or key, type, subject, param. */
 static int
-keys_series(struct csv *c, bool is_long, struct import_series **out, struct slice *field)
+keys_series(struct records *c, bool is_long, struct import_series **out, struct slice *field)
 {
 	struct slice key = c->cells[0].text,
 		     type = is_long ? c->cells[1].text : slice_of("untyped"), host = { "", 0 };
@@ -520,15 +493,15 @@ keys_series(struct csv *c, bool is_long, struct import_series **out, struct slic
 static int
 keys_parse(struct import *im, bool is_long)
 {
-	struct csv c = { .im = im, .next = im->bytes };
+	struct records c = records_of(im);
 	size_t n_columns = is_long ? 6 : 3;
 	struct import_series *s;
 	struct slice field;
 	int64_t t;
 	double v;
-	int rc = csv_row(&c, n_columns); /* the header */
+	int rc = record_row(&c, n_columns); /* the header */
 
-	while (rc == 1 && (rc = csv_row(&c, n_columns)) == 1) {
+	while (rc == 1 && (rc = record_row(&c, n_columns)) == 1) {
 		if ((rc = keys_series(&c, is_long, &s, &field)) < 0 ||
 		    (rc = cell_time(&c, n_columns - 2, &t)) < 0 ||
 		    (rc = cell_number(&c, n_columns - 1, &v)) < 0 ||
@@ -536,7 +509,7 @@ keys_parse(struct import *im, bool is_long)
 			break;
 		rc = 1;
 	}
-	csv_clear(&c);
+	records_clear(&c);
 	return rc;
 }
 

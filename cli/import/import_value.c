@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "cli/import/import.h"
+#include "narrows/calendar.h"
 
 #define NS_PER_S    INT64_C(1000000000)
 #define SECONDS_MAX INT64_C(9223372035)
@@ -64,23 +65,6 @@ digits(const char **p, const char *end, int n)
 	return v;
 }
 
-static bool
-seconds_of(int year, int month, int day, int hour, int minute, int second, int64_t *s)
-{
-	static const int before[] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365 };
-	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-	int64_t y = year - 1, days;
-
-	if (year < 1678 || year > 2261 || month < 1 || month > 12 || hour < 0 || hour > 23 ||
-	    minute < 0 || minute > 59 || second < 0 || second > 60 || day < 1 ||
-	    day > before[month] - before[month - 1] + (leap && month == 2))
-		return false;
-	days = 365 * y + y / 4 - y / 100 + y / 400 + before[month - 1] + (leap && month > 2) + day -
-	    1 - 719162;
-	*s = days * 86400 + hour * 3600 + minute * 60 + second;
-	return true;
-}
-
 /* ".25" to 250000000; digits beyond the ninth are cut. Nothing there is 0; a dot alone is wrong. */
 static bool
 fraction(const char **p, const char *end, int64_t *ns)
@@ -100,24 +84,24 @@ static bool
 time_iso(struct slice text, int64_t *t_wall_ns)
 {
 	const char *p = text.s, *end = text.s + text.len;
-	int field[6], i;
-	int64_t s, ns;
+	struct calendar date;
+	int *const field[] = { &date.year, &date.month, &date.day, &date.hour, &date.minute,
+		&date.second };
+	int i;
 
 	for (i = 0; i < 6; i++) {
 		if (i > 0 &&
 		    (p == end || (i == 3 ? *p != 'T' && *p != ' ' : *p != (i < 3 ? '-' : ':'))))
 			return false;
 		p += i > 0;
-		if ((field[i] = digits(&p, end, i == 0 ? 4 : 2)) < 0)
+		if ((*field[i] = digits(&p, end, i == 0 ? 4 : 2)) < 0)
 			return false;
 	}
-	if (!fraction(&p, end, &ns) ||
-	    !seconds_of(field[0], field[1], field[2], field[3], field[4], field[5], &s))
+	if (!fraction(&p, end, &date.ns))
 		return false;
 	if (p < end && *p == 'Z')
 		p++;
-	*t_wall_ns = s * NS_PER_S + ns;
-	return p == end;
+	return p == end && calendar_ns(&date, t_wall_ns);
 }
 
 static bool
@@ -148,15 +132,17 @@ import_time_ulm(struct slice text, int64_t *t_wall_ns)
 {
 	static const int width[] = { 4, 2, 2, 2, 2, 2 };
 	const char *p = text.s, *end = text.s + text.len, *first;
-	int64_t s, us = 0, ns;
-	int field[6], i;
+	struct calendar date = { .ns = 0 };
+	int64_t us = 0, ns;
+	int *const field[] = { &date.year, &date.month, &date.day, &date.hour, &date.minute,
+		&date.second };
+	int i;
 
 	for (i = 0; i < 6; i++)
-		if ((field[i] = digits(&p, end, width[i])) < 0)
+		if ((*field[i] = digits(&p, end, width[i])) < 0)
 			return false;
-	if (!seconds_of(field[0], field[1], field[2], field[3], field[4], field[5], &s))
+	if (!calendar_ns(&date, t_wall_ns))
 		return false;
-	*t_wall_ns = s * NS_PER_S;
 	if (p == end)
 		return true;
 	first = p + 1;

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "cli/stat/stat.h"
+#include "narrows/csv.h"
+#include "narrows/jsontext.h"
 
 #define NUMBER_ROOM 40
 #define DEPTH_MAX   64
@@ -43,52 +45,16 @@ stat_json_strings(const char *const *s, size_t n)
 	return a;
 }
 
-struct text {
-	char *s;
-	size_t n, room;
-	bool failed; /* once out of memory, nothing more is added */
-};
-
-static void
-put_bytes(struct text *t, const char *s, size_t n)
-{
-	size_t room = t->room == 0 ? 256 : t->room;
-	char *grown;
-
-	while (!t->failed && room < t->n + n + 1) {
-		if (room > SIZE_MAX / 2)
-			t->failed = true;
-		room *= 2;
-	}
-	if (!t->failed && room != t->room) {
-		if ((grown = realloc(t->s, room)) == NULL)
-			t->failed = true;
-		else {
-			t->s = grown;
-			t->room = room;
-		}
-	}
-	if (t->failed)
-		return;
-	memcpy(t->s + t->n, s, n);
-	t->n += n;
-	t->s[t->n] = '\0';
-}
-
-static void
-put(struct text *t, const char *s)
-{
-	put_bytes(t, s, strlen(s));
-}
-
+/* Closes a stream into memory. NULL: no memory. */
 static char *
-text_take(struct text *t)
+text_take(FILE *f, char **text)
 {
-	if (t->failed) {
-		free(t->s);
-		return NULL;
-	}
-	return t->s;
+	bool whole = !ferror(f);
+
+	if (fclose(f) == 0 && whole)
+		return *text;
+	free(*text);
+	return NULL;
 }
 
 /* "1e+22" and "1e-07" as "1e22" and "1e-7". */
@@ -126,60 +92,36 @@ print_number(char *s, double v)
 }
 
 static void
-put_string(struct text *t, const char *s, size_t n)
-{
-	char escape[8];
-	size_t i, start = 0;
-
-	put(t, "\"");
-	for (i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
-			continue;
-		put_bytes(t, s + start, i - start);
-		if (c == '"' || c == '\\')
-			snprintf(escape, sizeof(escape), "\\%c", c);
-		else
-			snprintf(escape, sizeof(escape), "\\u%04x", c);
-		put(t, escape);
-		start = i + 1;
-	}
-	put_bytes(t, s + start, n - start);
-	put(t, "\"");
-}
-
-static void
-put_scalar(struct text *t, const json_t *v)
+put_scalar(FILE *f, const json_t *v)
 {
 	char number[NUMBER_ROOM];
 
 	switch (json_typeof(v)) {
-	case JSON_STRING: put_string(t, json_string_value(v), json_string_length(v)); return;
+	case JSON_STRING: jsontext_put(f, json_string_value(v), json_string_length(v)); return;
 	case JSON_INTEGER:
 		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-		put(t, number);
+		fputs(number, f);
 		return;
 	case JSON_REAL:
 		if (!isfinite(json_real_value(v))) { /* jansson makes none; JSON has none */
-			put(t, "null");
+			fputs("null", f);
 			return;
 		}
 		print_number(number, json_real_value(v));
-		put(t, number);
+		fputs(number, f);
 		return;
-	case JSON_TRUE: put(t, "true"); return;
-	case JSON_FALSE: put(t, "false"); return;
-	default: put(t, "null");
+	case JSON_TRUE: fputs("true", f); return;
+	case JSON_FALSE: fputs("false", f); return;
+	default: fputs("null", f);
 	}
 }
 
 static void
-new_line(struct text *t, int depth)
+new_line(FILE *f, int depth)
 {
-	put(t, "\n");
+	fputs("\n", f);
 	while (depth-- > 0)
-		put(t, "  ");
+		fputs("  ", f);
 }
 
 static bool
@@ -191,7 +133,7 @@ is_nested(const json_t *v)
 /* depth < 0 puts everything on one line. An array of plain values stays on one line at any
  * depth. */
 static void
-put_value(struct text *t, const json_t *v, int depth)
+put_value(FILE *f, const json_t *v, int depth)
 {
 	bool pretty = depth >= 0 &&
 	    (json_is_object(v) || (json_array_size(v) > 0 && is_nested(json_array_get(v, 0))));
@@ -201,76 +143,62 @@ put_value(struct text *t, const json_t *v, int depth)
 	size_t i;
 
 	if (!is_nested(v) || depth > DEPTH_MAX) {
-		put_scalar(t, v);
+		put_scalar(f, v);
 		return;
 	}
-	put(t, json_is_object(v) ? "{" : "[");
+	fputs(json_is_object(v) ? "{" : "[", f);
 	if (json_is_object(v)) {
 		json_object_foreach((json_t *)(uintptr_t)v, key, child)
 		{
-			put(t, comma);
+			fputs(comma, f);
 			if (pretty)
-				new_line(t, below);
-			put_string(t, key, strlen(key));
-			put(t, pretty ? ": " : ":");
-			put_value(t, child, below);
+				new_line(f, below);
+			jsontext_put(f, key, strlen(key));
+			fputs(pretty ? ": " : ":", f);
+			put_value(f, child, below);
 			comma = ",";
 		}
 	} else {
 		json_array_foreach(v, i, child)
 		{
-			put(t, comma);
+			fputs(comma, f);
 			if (pretty)
-				new_line(t, below);
+				new_line(f, below);
 			else if (depth >= 0 && i > 0)
-				put(t, " ");
-			put_value(t, child, below);
+				fputs(" ", f);
+			put_value(f, child, below);
 			comma = ",";
 		}
 	}
 	if (pretty && *comma != '\0')
-		new_line(t, depth);
-	put(t, json_is_object(v) ? "}" : "]");
+		new_line(f, depth);
+	fputs(json_is_object(v) ? "}" : "]", f);
 }
 
 char *
 stat_out_text(const json_t *doc, bool pretty)
 {
-	struct text t = { 0 };
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
 
-	put_value(&t, doc, pretty ? 0 : -1);
-	put(&t, "\n");
-	return text_take(&t);
+	if (f == NULL)
+		return NULL;
+	put_value(f, doc, pretty ? 0 : -1);
+	fputs("\n", f);
+	return text_take(f, &text);
 }
 
 /* --- tables --- */
 
-static void
-put_csv_text(struct text *t, const char *s)
-{
-	const char *quote;
-
-	if (s[strcspn(s, ",\"\r\n")] == '\0') {
-		put(t, s);
-		return;
-	}
-	put(t, "\"");
-	for (; (quote = strchr(s, '"')) != NULL; s = quote + 1) {
-		put_bytes(t, s, (size_t)(quote - s));
-		put(t, "\"\"");
-	}
-	put(t, s);
-	put(t, "\"");
-}
-
 /* A value without a place in a cell (an array, an object, null) leaves the cell empty. */
 static void
-put_cell(struct text *t, const json_t *v)
+put_cell(FILE *f, const json_t *v)
 {
 	if (json_is_string(v))
-		put_csv_text(t, json_string_value(v));
+		csv_cell(f, json_string_value(v), 0);
 	else if (v != NULL && !json_is_null(v) && !is_nested(v))
-		put_scalar(t, v);
+		put_scalar(f, v);
 }
 
 /* Keys of all rows, in the order of first appearance, as keys of a set. */
@@ -292,44 +220,49 @@ collect_columns(const json_t *rows)
 }
 
 static void
-put_row(struct text *t, const char *name, const json_t *row, json_t *columns)
+put_row(FILE *f, const char *name, const json_t *row, json_t *columns)
 {
 	const char *key, *comma = "";
 	json_t *unused;
 
 	if (name != NULL) {
-		put_csv_text(t, name);
+		csv_cell(f, name, 0);
 		comma = ",";
 	}
 	json_object_foreach(columns, key, unused)
 	{
-		put(t, comma);
+		fputs(comma, f);
 		if (row == NULL)
-			put_csv_text(t, key);
+			csv_cell(f, key, 0);
 		else
-			put_cell(t, json_object_get(row, key));
+			put_cell(f, json_object_get(row, key));
 		comma = ",";
 	}
-	put(t, "\n");
+	fputs("\n", f);
 }
 
 char *
 stat_out_csv(const json_t *rows)
 {
-	struct text t = { 0 };
 	json_t *columns = collect_columns(rows), *row;
 	const char *name;
-	size_t i;
+	char *text = NULL;
+	size_t len, i;
+	FILE *f;
 
 	if (columns == NULL)
 		return NULL;
-	put_row(&t, json_is_object(rows) ? "name" : NULL, NULL, columns);
+	if ((f = open_memstream(&text, &len)) == NULL) {
+		json_decref(columns);
+		return NULL;
+	}
+	put_row(f, json_is_object(rows) ? "name" : NULL, NULL, columns);
 	if (json_is_object(rows)) {
 		json_object_foreach((json_t *)(uintptr_t)rows, name, row)
-		    put_row(&t, name, row, columns);
+		    put_row(f, name, row, columns);
 	} else {
-		json_array_foreach(rows, i, row) put_row(&t, NULL, row, columns);
+		json_array_foreach(rows, i, row) put_row(f, NULL, row, columns);
 	}
 	json_decref(columns);
-	return text_take(&t);
+	return text_take(f, &text);
 }

@@ -11,6 +11,8 @@
 #include <strings.h>
 
 #include "cli/stat/stat.h"
+#include "narrows/csv.h"
+#include "narrows/utf8.h"
 
 #define NUMBER_LEN_MAX 512 /* longer than any meaningful number */
 #define EXCERPT        40  /* bytes of a bad field in a message */
@@ -134,163 +136,32 @@ is_missing(const char *s, size_t len)
 
 /* --- fields --- */
 
-struct cursor {
-	const char *at, *end;
-	const char *line_start;
-	size_t line;     /* 1-based */
-	const char *why; /* of a failure */
-};
-
-struct field {
-	const char *s; /* between the quotes, if any; doubled quotes are still doubled */
-	size_t len;
-	bool doubled;
-	bool last;         /* line of the field's row */
-	const char *start; /* first byte, for messages */
-	size_t line, byte; /* byte at which the field starts, 1-based */
-};
-
-static bool
-fail_at(struct cursor *c, const char *at, const char *why)
-{
-	c->at = at;
-	c->why = why;
-	return false;
-}
-
-/* The end of a field: a comma, a line end or the end of the file. */
-static bool
-field_end(struct cursor *c, struct field *f)
-{
-	const char *p = c->at;
-
-	f->last = true;
-	if (p == c->end)
-		return true;
-	if (*p == ',') {
-		f->last = false;
-		c->at = p + 1;
-		return true;
-	}
-	if (*p == '\r' && p + 1 < c->end && p[1] == '\n')
-		p++;
-	if (*p != '\n')
-		return fail_at(c, p,
-		    *p == '\r' ? "carriage return without line feed"
-			       : "text after a closing quote");
-	c->at = c->line_start = p + 1;
-	c->line++;
-	return true;
-}
-
-static bool
-quoted_field(struct cursor *c, struct field *f)
-{
-	const char *p = c->at + 1;
-
-	f->s = p;
-	f->doubled = false;
-	for (;; p++) {
-		if (p == c->end) {
-			c->line = f->line;
-			c->line_start = f->start - (f->byte - 1);
-			return fail_at(c, f->start, "quote that is never closed");
-		}
-		if (*p == '"' && p + 1 < c->end && p[1] == '"') {
-			f->doubled = true;
-			p++;
-		} else if (*p == '"') {
-			break;
-		} else if (*p == '\n') {
-			c->line++;
-			c->line_start = p + 1;
-		} else if (*p == '\0') {
-			return fail_at(c, p, "NUL byte");
-		}
-	}
-	f->len = (size_t)(p - f->s);
-	c->at = p + 1;
-	return field_end(c, f);
-}
-
-static bool
-next_field(struct cursor *c, struct field *f)
-{
-	const char *p = c->at;
-
-	f->start = f->s = p;
-	f->line = c->line;
-	f->byte = (size_t)(p - c->line_start) + 1;
-	f->doubled = false;
-	if (p < c->end && *p == '"')
-		return quoted_field(c, f);
-	for (; p < c->end && *p != ',' && *p != '\n' && *p != '\r'; p++)
-		if (*p == '"' || *p == '\0')
-			return fail_at(
-			    c, p, *p == '"' ? "quote inside an unquoted field" : "NUL byte");
-	f->len = (size_t)(p - f->s);
-	c->at = p;
-	return field_end(c, f);
-}
-
 static int
-fail_cursor(const struct stat_table *t, const struct cursor *c, struct stat_error *err)
+fail_cursor(const struct stat_table *t, const struct csv_cursor *c, struct stat_error *err)
 {
-	return stat_fail(err, NW_EPROTO, "%s:%zu:%zu: %s", t->file, c->line,
-	    (size_t)(c->at - c->line_start) + 1, c->why);
-}
-
-/* Length of the UTF-8 sequence at p; 0 for an overlong or cut sequence, a surrogate, a number
- * beyond U+10FFFF. */
-static size_t
-utf8_length(const unsigned char *p)
-{
-	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = p[0] < 0x80 ? 1
-	    : p[0] < 0xc0      ? 0
-	    : p[0] < 0xe0      ? 2
-	    : p[0] < 0xf0      ? 3
-	    : p[0] < 0xf8      ? 4
-			       : 0,
-	       i;
-	uint32_t code = n < 2 ? p[0] : p[0] & (0x7fu >> n);
-
-	for (i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80) /* the closing NUL, too */
-			return 0;
-		code = code << 6 | (p[i] & 0x3f);
-	}
-	return n > 1 && (code < lowest[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-	    ? 0
-	    : n;
+	return stat_fail(err, NW_EPROTO, "%s:%zu:%zu: %s", t->file, c->line, csv_column(c), c->why);
 }
 
 /* JSON is UTF-8; bytes in other encodings, such as Latin-1, become question marks. */
 static void
-make_utf8(char *s)
+make_utf8(char *s, size_t len)
 {
-	size_t n;
+	size_t i, n;
 
-	for (; *s != '\0'; s += n)
-		if ((n = utf8_length((const unsigned char *)s)) == 0) {
-			*s = '?';
+	for (i = 0; i < len; i += n)
+		if ((n = utf8_length(s + i, len - i)) == 0) {
+			s[i] = '?';
 			n = 1;
 		}
 }
 
 /* Copies the field's text, quotes undone, to `out` (len + 1 bytes at most). Returns its length. */
 static size_t
-field_copy(const struct field *f, char *out)
+field_copy(const struct csv_field *f, char *out)
 {
-	size_t i, n = 0;
+	size_t n = csv_copy(f, out);
 
-	for (i = 0; i < f->len; i++) {
-		if (f->doubled && f->s[i] == '"')
-			i++;
-		out[n++] = f->s[i];
-	}
-	out[n] = '\0';
-	make_utf8(out);
+	make_utf8(out, n);
 	return n;
 }
 
@@ -348,10 +219,10 @@ check_names(const struct stat_table *t, struct stat_error *err)
 }
 
 static int
-add_column(struct stat_table *t, const struct field *f)
+add_column(struct stat_table *t, const struct csv_field *f)
 {
 	struct stat_column *cols, *c;
-	struct field inner = *f;
+	struct csv_field inner = *f;
 	const char *end = f->s + f->len;
 
 	trim(&inner.s, &end);
@@ -373,15 +244,15 @@ add_column(struct stat_table *t, const struct field *f)
 }
 
 static int
-read_header(struct stat_table *t, struct cursor *c, struct stat_error *err)
+read_header(struct stat_table *t, struct csv_cursor *c, struct stat_error *err)
 {
-	struct field f = { 0 };
+	struct csv_field f = { 0 };
 	int rc;
 
 	if (c->at == c->end || *c->at == '\n' || *c->at == '\r')
 		return stat_fail(err, NW_EPROTO, "%s:1:1: no header line", t->file);
 	do {
-		if (!next_field(c, &f))
+		if (!csv_next(c, &f))
 			return fail_cursor(t, c, err);
 		if ((rc = add_column(t, &f)) != NW_OK)
 			return rc;
@@ -391,7 +262,7 @@ read_header(struct stat_table *t, struct cursor *c, struct stat_error *err)
 
 /* Only line ends from here on. */
 static bool
-rest_is_blank(const struct cursor *c)
+rest_is_blank(const struct csv_cursor *c)
 {
 	const char *p;
 
@@ -402,13 +273,13 @@ rest_is_blank(const struct cursor *c)
 }
 
 static int
-check_row(struct stat_table *t, struct cursor *c, size_t *room, struct stat_error *err)
+check_row(struct stat_table *t, struct csv_cursor *c, size_t *room, struct stat_error *err)
 {
 	size_t n = 0, at = (size_t)(c->at - t->bytes), line = c->line;
-	struct field f;
+	struct csv_field f;
 
 	do {
-		if (!next_field(c, &f))
+		if (!csv_next(c, &f))
 			return fail_cursor(t, c, err);
 		if (++n > t->n_cols)
 			return stat_fail(err, NW_EPROTO,
@@ -423,12 +294,12 @@ check_row(struct stat_table *t, struct cursor *c, size_t *room, struct stat_erro
 
 /* --- values --- */
 
-static struct cursor
+static struct csv_cursor
 row_cursor(const struct stat_table *t, size_t row)
 {
 	const char *at = t->bytes + t->row_at[row];
 
-	return (struct cursor){
+	return (struct csv_cursor){
 		.at = at, .end = t->bytes + t->n_bytes, .line_start = at, .line = t->row_line[row]
 	};
 }
@@ -436,8 +307,8 @@ row_cursor(const struct stat_table *t, size_t row)
 static int
 read_values(struct stat_table *t)
 {
-	struct cursor c;
-	struct field f;
+	struct csv_cursor c;
+	struct csv_field f;
 	size_t row, col;
 	double v;
 
@@ -451,7 +322,7 @@ read_values(struct stat_table *t)
 		for (col = 0; col < t->n_cols; col++) {
 			struct stat_column *k = &t->cols[col];
 
-			next_field(&c, &f); /* cannot fail: the row's shape was checked */
+			csv_next(&c, &f); /* cannot fail: the row's shape was checked */
 			if (stat_number_parse(f.s, f.len, &v)) {
 				k->value[row] = v;
 				continue;
@@ -473,7 +344,7 @@ table_build(
     const char *file, char *bytes, size_t n_bytes, struct stat_table **out, struct stat_error *err)
 {
 	struct stat_table *t = calloc(1, sizeof(*t));
-	struct cursor c = { .at = bytes, .end = bytes + n_bytes, .line_start = bytes, .line = 1 };
+	struct csv_cursor c = csv_begin(bytes, n_bytes);
 	size_t room = 0;
 	int rc = NW_ENOMEM;
 
@@ -486,8 +357,6 @@ table_build(
 	t->n_bytes = n_bytes;
 	if ((t->file = strdup(strcmp(file, "-") == 0 ? "stdin" : file)) == NULL)
 		goto out;
-	if (n_bytes >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
-		c.at = c.line_start = bytes + 3;
 	if ((rc = read_header(t, &c, err)) != NW_OK)
 		goto out;
 	while (c.at < c.end && !((*c.at == '\n' || *c.at == '\r') && rest_is_blank(&c)))
@@ -568,20 +437,20 @@ stat_table_find(const struct stat_table *t, const char *name)
 
 /* The field at (row, col), with its place in the file. */
 static void
-find_field(const struct stat_table *t, size_t row, size_t col, struct field *f)
+find_field(const struct stat_table *t, size_t row, size_t col, struct csv_field *f)
 {
-	struct cursor c = row_cursor(t, row);
+	struct csv_cursor c = row_cursor(t, row);
 	size_t i;
 
 	for (i = 0; i <= col; i++)
-		next_field(&c, f);
+		csv_next(&c, f);
 }
 
 const double *
 stat_table_numbers_at(const struct stat_table *t, size_t col, struct stat_error *err)
 {
 	const struct stat_column *c = &t->cols[col];
-	struct field f;
+	struct csv_field f;
 
 	if (c->text_row == SIZE_MAX)
 		return c->value;
@@ -630,7 +499,7 @@ static int
 cut_texts(struct stat_table *t, size_t col)
 {
 	struct stat_column *k = &t->cols[col];
-	struct field f;
+	struct csv_field f;
 	size_t row, n_bytes = 1;
 	char *block;
 

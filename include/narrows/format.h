@@ -22,7 +22,10 @@ struct fmt fmt_exact(double v); /* shortest text that strtod() reads back as v; 
 struct fmt fmt_int(int64_t v);
 struct fmt fmt_count(uint64_t v);
 struct fmt fmt_iso_ns(int64_t t_wall_ns); /* 2026-11-20T08:12:11.250000000Z */
-/* such a time with 0 to 9 digits of a second; 0: it is none */
+/* The same with n_digits, 0 to 9, of the second's fraction; digits beyond are cut. */
+struct fmt fmt_iso(int64_t t_wall_ns, int n_digits);
+/* Reads such a time of 1970 or later, with up to 9 digits of a fraction. 0: the text has another
+ * form. */
 int64_t fmt_parse_iso(const char *text);
 
 /* --- for people --- */

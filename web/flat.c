@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "web/csv.h"
+#include "web/flat.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
-void
-csv_cell(FILE *f, const char *text, unsigned how)
-{
-	bool formula =
-	    (how & CSV_SAFE) != 0 && text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL;
-
-	if ((how & CSV_QUOTED) == 0 && text[strcspn(text, ",\"\r\n")] == '\0') {
-		fprintf(f, "%s%s", formula ? "'" : "", text);
-		return;
-	}
-	fputs(formula ? "\"'" : "\"", f);
-	for (; *text != '\0'; text++) {
-		if (*text == '"')
-			putc('"', f);
-		putc(*text, f);
-	}
-	putc('"', f);
-}
-
 char *
-csv_flatten(const char *json)
+flat_text(const char *json)
 {
 	json_t *object = json != NULL ? json_loads(json, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const char *key, *sep = "";
