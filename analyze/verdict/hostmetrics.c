@@ -14,12 +14,12 @@
 
 static const char prefix[] = "ps:tools:blipp:linux:";
 static const double NS = 1e-9;
-/* a counter's first difference needs the sample before */
+/* The first difference of a counter needs the sample before. */
 static const int64_t LEAD_NS = 20000000000;
-/* what came before a longer one does not hold until after it */
+/* A value does not hold across a longer silence. */
 static const int64_t SILENCE_NS = 120000000000;
 
-/* One series, copied: the reader's text does not outlive its callback. */
+/* A series, copied because the reader's text ends with the callback. */
 struct series {
 	int64_t meta_id;
 	bool process;
@@ -36,7 +36,8 @@ struct loader {
 	bool process;
 };
 
-/* What processes used. What they moved is the response itself in other words, and left out. */
+/* Resources used by processes. Bytes moved by processes are the response in other words, and left
+ * out. */
 static const struct {
 	const char *field, *unit;
 	enum hostmetric_kind kind;
@@ -74,7 +75,7 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 	json_t *subject;
 	struct series *s;
 
-	/* Clocks say when something was measured, not what. */
+	/* Clocks are about the times of measurements, not about the host. */
 	if (rec->host_id != l->host_id ||
 	    strncmp(rec->event_type, "ps:tools:blipp:linux:clock", sizeof(prefix) + 4) == 0)
 		return 0;
@@ -91,7 +92,7 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 
 /* --- which columns --- */
 
-/* A parameter of a field: its own, else the series'. */
+/* A parameter of a field: the field's own, else the parameter of the series. */
 static const char *
 field_param(const json_t *params, const char *what, const char *field)
 {
@@ -127,8 +128,7 @@ column_kind(const struct series *s, const char *field, enum hostmetric_kind *kin
 	return false;
 }
 
-/* Index of the metric a field belongs to; HOSTMETRICS_MAX: to none. A series that began anew goes
- * on in its old column. */
+/* Index of a field's metric, or HOSTMETRICS_MAX. A series begun anew goes on in the old column. */
 static size_t
 metric_of(struct hostmetrics *m, const struct series *s, const char *field)
 {
@@ -162,9 +162,9 @@ struct columns {
 	int64_t layout_id;
 	size_t n;
 	size_t *metric;
-	double *before;         /* the last sample of each counter */
-	int64_t before_wall_ns; /* 0: no sample yet */
-	int window;             /* the field with the length of an interval in s; -1: none */
+	double *before;         /* last sample of each counter */
+	int64_t before_wall_ns; /* time of that; 0 before the first sample */
+	int window;             /* index of the field with the interval's length in s, or -1 */
 };
 struct layouts {
 	struct loader *l;
@@ -193,7 +193,7 @@ on_layout(void *arg, const struct nw_layout_rec *rec)
 	return 0;
 }
 
-/* The value holds, or the amount is spread, over from..to; both relative to the grid. */
+/* Holds a gauge, or spreads an amount, over from..to, both relative to the grid. */
 static void
 metric_add(const struct hostmetrics *m, struct hostmetric *t, double from, double to, double v)
 {
@@ -287,7 +287,7 @@ series_load(struct loader *l, struct store_reader *r, const struct series *s)
 	return rc;
 }
 
-/* Sums become means, what was hardly covered becomes missing. */
+/* Turns sums into means, and hardly covered rows into missing values. */
 static void
 columns_finish(struct hostmetrics *m)
 {

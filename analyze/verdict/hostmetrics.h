@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a host measured of itself in a stretch of time, as columns on one grid: every field of its
- * own series, and what the processes of some sessions used there.
+ * Metrics of a host in a stretch of time, as columns on a grid: every field of the host's own
+ * series, and resources used there by the processes of some sessions.
  *
- *	gauge    holds for the time before its sample; the mean over a row
- *	counter  difference over time between two samples, per second; one that fell has started anew and tells nothing
- *	amount   of an interval, spread evenly over it, per second; 0 where nothing was reported
+ *	gauge    holds for the time before the sample; the mean over a row
+ *	counter  difference over time between two samples, per second; none where the counter fell
+ *	amount   total of an interval, spread evenly, per second; 0 without report
  *
- * A row that is covered by less than half is missing (NaN).
+ * A row covered by less than half is missing (NaN).
  */
 #ifndef HOSTMETRICS_H
 #define HOSTMETRICS_H
@@ -21,24 +21,24 @@ enum hostmetric_kind { METRIC_GAUGE, METRIC_COUNTER, METRIC_AMOUNT };
 
 struct hostmetric {
 	char *name; /* "disk:partition:sda io_ms" */
-	char *unit; /* of x; NULL: not told */
+	char *unit; /* unit of x; NULL if unknown */
 	enum hostmetric_kind kind;
 	double *x;          /* n_rows */
-	double *covered_ns; /* of each row, while loading */
+	double *covered_ns; /* covered time of each row, while loading */
 };
 
 struct hostmetrics {
-	int64_t t0_wall_ns, step_ns, ahead_ns; /* the last: of the host's clock (hosttime.h) */
+	int64_t t0_wall_ns, step_ns, ahead_ns; /* ahead_ns: lead of the host's clock (hosttime.h) */
 	size_t n_rows;
 	struct hostmetric *metric;
 	size_t n;
 	uint64_t samples;
 };
 
-enum { HOSTMETRICS_MAX = 2000 }; /* of one host; more are not looked at */
+enum { HOSTMETRICS_MAX = 2000 }; /* most metrics of a host */
 
-/* t0, step, n_rows and ahead of `out` say what to load. O(samples). NW_ENOMEM or what the store
- * says. */
+/* Loads the rows given by t0, step, n_rows and ahead of `out`. O(samples). NW_ENOMEM or the store's
+ * code. */
 int hostmetrics_load(struct store_reader *r, int64_t host_id, const int64_t *sessions,
     size_t n_sessions, struct hostmetrics *out);
 void hostmetrics_clear(struct hostmetrics *m);

@@ -9,8 +9,7 @@
 
 static const double held_min = 1.0 / 3;
 
-/* One-sided: the chance of so small a held share in a stage that held the bytes for a third of the
- * time. */
+/* One-sided: the chance of so small a held share in a stage with a true share of a third. */
 static double
 idle_p(const struct nw_group *g)
 {
@@ -23,8 +22,8 @@ idle_p(const struct nw_group *g)
 
 /*
  * Where a transfer has phases, few windows are independent, and the test cannot tell the slowest
- * stage from one that did next to nothing all the time. But that one did not limit the transfer: it
- * held the bytes for less than a third of it.
+ * stage from a stage idle nearly all the time. But a stage with less than a third of the time did
+ * not limit the transfer.
  */
 static void
 idle_exclude(struct limit *l, size_t n_stages)
@@ -44,8 +43,8 @@ idle_exclude(struct limit *l, size_t n_stages)
 
 /*
  * Ratio of held shares with Fieller's interval (1954), effective n, normal quantile. The next stage
- * may be held next to never, by a few windows only; on the logarithm's scale such a one would make
- * any ratio uncertain.
+ * may have held few windows only; on a logarithmic scale such windows would make any ratio
+ * uncertain.
  */
 static void
 effect_find(struct limit *l, size_t n_stages, double alpha)
@@ -75,8 +74,8 @@ effect_find(struct limit *l, size_t n_stages, double alpha)
 }
 
 /*
- * Each other stage is excluded by one of its tests, so the verdict's p is the largest of theirs; a
- * pair was picked by looking, and pays twice.
+ * Either of two tests excludes another stage, so the p of the verdict is the largest p of all other
+ * stages; a pair was picked by looking, and pays twice.
  */
 static double
 verdict_p(const struct limit *l, size_t n_stages)

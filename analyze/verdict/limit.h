@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What limited a path over a stretch of windows: the bottleneck test on the shares that its stages
- * left free, and how much faster the next slowest stage could have gone. The whole session is one
- * stretch, each segment of it another.
+ * The limit of a path over a stretch of windows, the whole session or a segment: the bottleneck
+ * test on the shares left free by the stages, and how much faster the next slowest stage could have
+ * gone.
  */
 #ifndef LIMIT_H
 #define LIMIT_H
@@ -16,24 +16,24 @@
 enum { LIMIT_WINDOWS_MIN = 5 };
 
 struct limit {
-	struct nw_component_result tests[NW_STAGE_COUNT]; /* of the path's stages */
-	/* of the free shares: lowest is what held the bytes most of the time */
+	struct nw_component_result tests[NW_STAGE_COUNT]; /* a test per stage of the path */
+	/* test of the free shares: the lowest held the bytes most of the time */
 	struct nw_bottleneck bottleneck;
-	/* service rate of the next slowest stage over the slowest's; NaN: none */
+	/* service rate of the next slowest stage over that of the slowest; NaN if unknown */
 	double effect, effect_low, effect_high;
-	size_t n_windows; /* in which the slowest stage was measured */
-	double p;   /* of the verdict: the largest of its tests, twice that of a single one; NaN */
-	bool known; /* unique, enough windows, and far enough from the next */
-	size_t stage; /* the slowest; index into the path's */
+	size_t n_windows; /* windows with the slowest stage measured */
+	double p;   /* p of the verdict: the largest of the tests, or twice that of a single test */
+	bool known; /* whether unique, with enough windows, and far enough from the next */
+	size_t stage; /* index of the slowest stage of the path */
 };
 
-/* Windows first..end. NW_ENOMEM. */
+/* Judges windows first to before end. NW_ENOMEM. */
 int limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, double margin,
     struct limit *out);
-/* The share of the time in which the slowest stage held the bytes; NaN: nothing was measured. */
+/* The share of the time in which the slowest stage held the bytes; NaN without measurement. */
 double limit_held(const struct limit *l);
-/* Whether that is a third: a process has at most three stages, and with less in its slowest it was
- * somewhere not measured. */
+/* Whether the share is a third at least: a process has at most three stages, so with less in the
+ * slowest of them the process was mostly somewhere else. */
 bool limit_is_held(const struct limit *l);
 
 #endif

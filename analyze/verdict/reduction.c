@@ -9,10 +9,10 @@
 #include "narrows/err.h"
 
 static const int64_t STEP_MIN_NS = 1000000000;
-/* programs that moved less than this of the busiest one's bytes: noise */
+/* A program with a smaller share of the busiest program's bytes is noise. */
 static const double PROGRAM_SHARE = 0.1;
 
-/* The published scan, and the one chosen from; 0.95 is where the published selection is made. */
+/* The published scan of thresholds, and the scan used; the publication selects at 0.95. */
 static const double scan_faithful[] = { 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1 };
 
 /* --- programs --- */
@@ -37,8 +37,7 @@ struct candidate {
 	double bytes;
 };
 
-/* What the program delivers: to or from the network where it moves about as much there as
- * anywhere. */
+/* How a program delivers: over the network, if about as much goes there as anywhere. */
 static void
 op_choose(const struct evidence *e, size_t host, struct candidate *c)
 {
@@ -64,7 +63,7 @@ most_first(const void *a, const void *b)
 	return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : strcmp(x->program, y->program);
 }
 
-/* The programs of a host that carried the session, the busiest first, onto the list. */
+/* Appends the programs of a host with a part in the session, the busiest first. */
 static void
 host_programs(const struct evidence *e, size_t host, size_t by, struct reductions *out)
 {
@@ -98,12 +97,12 @@ host_programs(const struct evidence *e, size_t host, size_t by, struct reduction
 	free(all);
 }
 
-/* --- the window, and who else ran in it --- */
+/* --- the window and its earlier sessions --- */
 
 struct earlier {
-	int64_t from_wall_ns;                   /* of the window */
-	int64_t first_wall_ns;                  /* of the earliest that reaches into it */
-	int64_t id[REDUCTION_SESSIONS_MAX + 1]; /* and behind them the session itself */
+	int64_t from_wall_ns;                   /* begin of the window */
+	int64_t first_wall_ns;                  /* begin of the earliest session in the window */
+	int64_t id[REDUCTION_SESSIONS_MAX + 1]; /* earlier sessions, then the session itself */
 	size_t n;
 };
 
@@ -123,14 +122,14 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	return e->n == REDUCTION_SESSIONS_MAX;
 }
 
-/* Whole windows of the evidence's grid are one row of a second or more. */
+/* A row is a whole number of windows of the evidence, and a second at least. */
 static size_t
 windows_per_row(const struct evidence *e)
 {
 	return (size_t)((STEP_MIN_NS + e->step_ns - 1) / e->step_ns);
 }
 
-/* From the earliest session in the window, and not from before the window, to the session's end. */
+/* Rows begin with the earliest session in the window, or the window, and end with the session. */
 static int
 window_choose(struct store_reader *r, const struct evidence *e,
     const struct reduction_params *params, struct reductions *out, struct earlier *before)
@@ -167,7 +166,7 @@ responses_load(struct store_reader *r, const struct evidence *e, const struct ea
 	return rc;
 }
 
-/* Of the hosts whose programs have rows enough. */
+/* Loads metrics of hosts with enough rows of their programs. */
 static int
 metrics_load(struct store_reader *r, const struct evidence *e,
     const struct reduction_params *params, const struct earlier *before, struct reductions *out)
@@ -231,7 +230,7 @@ reduction_find(
 	size_t i;
 	int rc;
 
-	if (m == NULL) /* too few rows */
+	if (m == NULL) /* without enough rows */
 		return NW_OK;
 	if (m->n == 0) {
 		r->status = "no_metrics";

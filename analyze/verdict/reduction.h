@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Per host and program of a session: of all that the host measured of itself, the few metrics that
- * follow the program's delivered rate (or the time its operations took).
+ * Reduction: per host and program of a session, the few metrics of the host that follow the
+ * program's delivered rate (or the time of its operations).
  *
- * Rows are those of the session's grid, not finer than a second, over the `window` that ends with
- * the session. Earlier sessions of the same program on that host which reach into the window count
- * as well, so that short ones add up.
+ * Rows lie on the session's grid, a second or more each, over the `window` before the end of the
+ * session. Earlier sessions of the same program on the host in the window count, too, so short
+ * sessions add up.
  */
 #ifndef REDUCTION_H
 #define REDUCTION_H
@@ -21,11 +21,11 @@
 #include "narrows/reduce.h"
 
 struct reduction {
-	struct response response; /* of which host and program */
-	const char *status;       /* "ok", or why there is none; static text */
-	size_t n_rows;            /* that have a response */
+	struct response response; /* of a host and program */
+	const char *status;       /* "ok", or the reason for no result; static text */
+	size_t n_rows;            /* rows with a response */
 	const struct hostmetrics *metrics;
-	struct nw_reduction result; /* empty unless it was computed */
+	struct nw_reduction result; /* empty without status ok */
 };
 
 struct reductions {
@@ -38,13 +38,13 @@ struct reductions {
 	struct nw_reduce_options options;
 };
 
-/* the busiest of a host, the latest */
+/* the busiest programs of a host, the latest sessions */
 enum { REDUCTION_PROGRAMS_MAX = 4, REDUCTION_SESSIONS_MAX = 32, REDUCTION_ROWS_MAX = 3600 };
 
-/* Reads responses and what the hosts measured: call it in the snapshot of the evidence. */
+/* Reads responses and metrics of hosts, in the snapshot of the evidence. */
 int reductions_load(struct store_reader *r, const struct evidence *e,
     const struct reduction_params *params, struct reductions *out);
-/* Computes. NW_ENOMEM. */
+/* Computes the reductions. NW_ENOMEM. */
 int reductions_find(const struct reduction_params *params, struct reductions *out);
 void reductions_clear(struct reductions *s);
 

@@ -12,7 +12,7 @@
 #include "narrows/err.h"
 
 static const double NS = 1e-9;
-static const int64_t LEAD_NS = 60000000000; /* a row may end this long after the grid does */
+static const int64_t LEAD_NS = 60000000000; /* longest row to reach back into the grid */
 
 bool
 response_is_process(const struct evidence_process *f, size_t host, const char *program)
@@ -22,7 +22,7 @@ response_is_process(const struct evidence_process *f, size_t host, const char *p
 
 /* --- the session at hand --- */
 
-/* Windows between the first and the last activity count, busy or not. */
+/* Windows between the first and the last activity count, idle windows included. */
 static void
 add_own(struct response *r, const struct evidence *e, size_t by)
 {
@@ -109,13 +109,13 @@ static const char *const field_names[N_FIELDS] = { "sum_v", "count", "busy", "bu
 
 struct rows {
 	struct response *r;
-	int64_t begin_wall_ns, end_wall_ns; /* of the session's rows; 0: none yet */
+	int64_t begin_wall_ns, end_wall_ns; /* extent of the session's rows; 0 before the first */
 	struct {
 		int64_t id;
 		int at[N_FIELDS];
 	} * layout;
 	size_t n_layouts, now;
-	int64_t ahead_ns; /* of the host's clock */
+	int64_t ahead_ns; /* lead of the host's clock */
 };
 
 static int
@@ -202,8 +202,7 @@ rows_read(struct rows *rs, struct store_reader *reader, int64_t meta_id)
 	return rc;
 }
 
-/* Rows that lie wholly within what the session reported: it ran there, even where it moved
- * nothing. */
+/* Rows wholly within the reports of the session are active, even without bytes. */
 static void
 mark_active(const struct rows *rs)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one program on one host delivered, on a grid of rows: in the session that is analysed, and
- * in earlier sessions of the same program that reach into the grid. Rows in which it did not run
- * have no response.
+ * Response: the delivered bytes of a program on a host, on a grid of rows, in the session at hand
+ * and in earlier sessions of the same program. Rows without the program running have no response.
  */
 #ifndef RESPONSE_H
 #define RESPONSE_H
@@ -17,25 +16,25 @@
 struct response {
 	size_t host; /* index into the evidence's hosts */
 	char *program;
-	enum nw_op op; /* by which it delivers */
+	enum nw_op op; /* operation of delivery */
 	size_t n_rows, n_sessions;
 	int64_t t0_wall_ns, step_ns;
 	double *bytes, *busy_s, *ops; /* per row */
 	bool *active;
 };
 
-/* Takes `program`. `by` windows of the evidence are one row, and the last row ends with the last
+/* Takes `program`. A row has `by` windows of the evidence; the last row ends with the last
  * window. */
 void response_init(struct response *r, const struct evidence *e, size_t host, char *program,
     enum nw_op op, size_t by, size_t n_rows);
 void response_clear(struct response *r);
-/* Adds another session, if it has that program on that host. NW_OK or what the store says. */
+/* Adds another session if the program ran there on the host. NW_OK or the store's code. */
 int response_add(
     struct response *r, const struct evidence *e, struct store_reader *reader, int64_t session_id);
-/* Bytes per second, or seconds per operation; NaN where there is none. */
+/* Bytes per second, or seconds per operation; NaN without response. */
 double response_at(const struct response *r, size_t row, bool operation_time);
 
-/* Of the evidence's processes: is it that program, there? */
+/* Whether a process of the evidence is the program on the host. */
 bool response_is_process(const struct evidence_process *f, size_t host, const char *program);
 
 #endif

@@ -4,133 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "analyze/verdict/judge.h"
+#include "analyze/verdict/lanes.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 #include "narrows/ttest.h"
 
-enum { STORY_PARTS_MAX = 4, LANES_MAX = 32, NS_PER_S = 1000000000 };
-/* operations with less of the bytes than this are not looked at */
-static const double SMALL_CHANGE = 0.01;
-static const double ACCOUNTED = 0.7; /* a stage that held the bytes this long needs no hidden one */
-
-/* --- lanes: one operation on one host, all its processes together --- */
-
-struct lane {
-	size_t host;
-	enum nw_op op;
-	double total_bytes;
-	double *store;
-	/* per window; held_s: of the busiest process */
-	double *bytes, *ops, *rate_sum, *rate_sd_sum, *held_s;
-};
-
-static void
-add_to(double *to, const double *from, size_t n)
-{
-	size_t i;
-
-	for (i = 0; from != NULL && i < n; i++)
-		to[i] += from[i];
-}
-
-static void
-lane_init(struct lane *l, const struct evidence *e, size_t host, enum nw_op op, double bytes)
-{
-	size_t n = e->n_windows, f, i;
-
-	*l = (struct lane){ .host = host,
-		.op = op,
-		.total_bytes = bytes,
-		.store = xcalloc(5 * n, sizeof(double)) };
-	l->bytes = l->store;
-	l->ops = l->bytes + n;
-	l->rate_sum = l->ops + n;
-	l->rate_sd_sum = l->rate_sum + n;
-	l->held_s = l->rate_sd_sum + n;
-	for (f = 0; f < e->n_processes; f++) {
-		const struct evidence_process *process = &e->processes[f];
-
-		if (process->host != host || process->bytes[op] == NULL)
-			continue;
-		add_to(l->bytes, process->bytes[op], n);
-		add_to(l->ops, process->ops[op], n);
-		add_to(l->rate_sum, process->rate_sum[op], n);
-		add_to(l->rate_sd_sum, process->rate_sd_sum[op], n);
-		for (i = 0; i < n; i++)
-			l->held_s[i] =
-			    fmax(l->held_s[i], process->busy_s[op][i] + process->wait_s[op][i]);
-	}
-}
-
-struct lanes {
-	struct lane *lane;
-	size_t n;
-};
-
-static void
-lanes_clear(struct lanes *l)
-{
-	size_t i;
-
-	for (i = 0; i < l->n; i++)
-		free(l->lane[i].store);
-	free(l->lane);
-}
-
-static double
-total_bytes(const struct evidence *e, size_t host, enum nw_op op)
-{
-	double sum = 0;
-	size_t f, i;
-
-	for (f = 0; f < e->n_processes; f++)
-		for (i = 0; e->processes[f].host == host && e->processes[f].bytes[op] != NULL &&
-		     i < e->n_windows;
-		     i++)
-			sum += e->processes[f].bytes[op][i];
-	return sum;
-}
-
-/* Those that carried the bytes; acknowledgements and small change are left out. */
-static void
-lanes_find(const struct evidence *e, struct lanes *out)
-{
-	double *total = xcalloc(e->n_hosts * NW_OP_COUNT + 1, sizeof(*total)), most = 0;
-	size_t i, n = e->n_hosts * NW_OP_COUNT;
-
-	*out = (struct lanes){ .lane = xcalloc(LANES_MAX, sizeof(struct lane)) };
-	for (i = 0; i < n; i++)
-		most = fmax(most,
-		    total[i] = total_bytes(e, i / NW_OP_COUNT, (enum nw_op)(i % NW_OP_COUNT)));
-	for (i = 0; i < n && out->n < LANES_MAX; i++)
-		if (total[i] > 0 && total[i] >= SMALL_CHANGE * most)
-			lane_init(&out->lane[out->n++], e, i / NW_OP_COUNT,
-			    (enum nw_op)(i % NW_OP_COUNT), total[i]);
-	free(total);
-}
-
-/* What arrived per window: the far end's word counts. */
-static void
-delivered_fill(const struct lanes *l, const struct nw_path *p, double *bytes)
-{
-	double total[NW_OP_COUNT] = { 0 };
-	enum nw_op op;
-	size_t i;
-
-	for (i = 0; i < l->n; i++)
-		total[l->lane[i].op] += l->lane[i].total_bytes;
-	op = p->has_receiver && !(p->end_at_pipe && total[NW_OP_NET_READ] < total[NW_OP_NET_WRITE])
-	    ? NW_OP_NET_READ
-	    : p->has_sender                                     ? NW_OP_NET_WRITE
-	    : total[NW_OP_DISK_WRITE] >= total[NW_OP_DISK_READ] ? NW_OP_DISK_WRITE
-								: NW_OP_DISK_READ;
-	for (i = 0; i < l->n; i++)
-		if (l->lane[i].op == op)
-			add_to(bytes, l->lane[i].bytes, p->n_windows);
-}
+enum { NS_PER_S = 1000000000 };
+/* A stage that accounts for this share of the time needs no hidden wait beside it. */
+static const double ACCOUNTED = 0.7;
 
 /* --- change points --- */
 
@@ -166,7 +48,7 @@ window_ns(const struct evidence *e, size_t window)
 	return e->t0_wall_ns + (int64_t)window * e->step_ns;
 }
 
-/* The first and the last window may be cut short by the session's ends: that is no change. */
+/* The ends of a session may cut the first and the last window short, without any change. */
 static bool
 is_whole(const struct work *w, size_t window)
 {
@@ -208,8 +90,8 @@ mark_order(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Marks of all series in time; those of one moment become one, where the delivered rate changed if
- * it did. */
+/* Joins the marks of all series in time: marks close together become a single mark, preferably
+ * where the delivered rate changed. */
 static size_t
 marks_join(const struct segments *s, size_t n_windows, size_t **out)
 {
@@ -285,9 +167,9 @@ segments_correct(struct work *w)
 	return rc;
 }
 
-/* --- hidden waits --- */
+/* --- hidden waits: an operation waits outside itself, so its stage looks fast --- */
 
-/* What one operation did in a segment, as nw_hidden_wait() wants it. */
+/* An operation within a segment, in the form of nw_hidden_wait(). */
 static struct nw_stage_segment
 lane_summary(const struct work *w, const struct lane *l, const struct segment *s)
 {
@@ -308,7 +190,7 @@ lane_summary(const struct work *w, const struct lane *l, const struct segment *s
 		.busy_fraction = held / (windows * step_s) };
 }
 
-/* The operation that shows what a stage does; a program between its calls has none. */
+/* The operation behind a stage; NULL for a program between its calls. */
 static const struct lane *
 lane_of(const struct work *w, const struct nw_path_stage *s)
 {
@@ -332,7 +214,7 @@ lane_of(const struct work *w, const struct nw_path_stage *s)
 	return NULL;
 }
 
-/* The share of a segment that its slowest stage explains. */
+/* The share of a segment explained by the slowest stage. */
 static double
 accounted(const struct work *w, const struct segment *s)
 {
@@ -350,7 +232,7 @@ accounted(const struct work *w, const struct segment *s)
 	return cpu / ((double)(s->end - s->first) * (double)w->e->step_ns / NS_PER_S);
 }
 
-/* From the second segment on: did the stage of the last one that was seen just become invisible? */
+/* Finds segments, from the second on, in which the stage last seen only became invisible. */
 static void
 hidden_find(struct work *w)
 {
@@ -379,8 +261,8 @@ hidden_find(struct work *w)
 	}
 }
 
-static bool
-same_outcome(const struct segment *a, const struct segment *b)
+bool
+segment_same_outcome(const struct segment *a, const struct segment *b)
 {
 	return a->known == b->known &&
 	    (!a->known || (a->stage == b->stage && (a->hidden != 0) == (b->hidden != 0)));
@@ -403,8 +285,7 @@ segments_judge(struct work *w)
 	return rc;
 }
 
-/* Neighbours that end the same and deliver the same are one segment: the mark between them moved
- * nothing that matters. */
+/* Merges neighbours of equal outcome and about equal rate: the mark between them means nothing. */
 static bool
 segments_merge(struct work *w)
 {
@@ -416,7 +297,7 @@ segments_merge(struct work *w)
 		double more = fmax(last->bytes_per_s, now->bytes_per_s),
 		       less = fmin(last->bytes_per_s, now->bytes_per_s);
 
-		if (same_outcome(last, now) && !(more > less * (1 + w->params->margin)))
+		if (segment_same_outcome(last, now) && !(more > less * (1 + w->params->margin)))
 			last->end = now->end;
 		else
 			s->segment[++n] = *now;
@@ -444,7 +325,7 @@ segments_find(const struct evidence *e, const struct nw_path *p,
 	evidence_extent(e, p, &w.first_wall_ns, &w.last_wall_ns);
 	lanes_find(e, &w.lanes);
 	w.delivered = xcalloc(e->n_windows, sizeof(*w.delivered));
-	delivered_fill(&w.lanes, p, w.delivered);
+	lanes_delivered(&w.lanes, p, w.delivered);
 	if ((rc = series_find(&w)) < 0)
 		goto out;
 	n_marks = marks_join(out, e->n_windows, &marks);
@@ -476,83 +357,4 @@ segments_clear(struct segments *s)
 	free(s->series);
 	free(s->segment);
 	memset(s, 0, sizeof(*s));
-}
-
-/* --- words --- */
-
-char *
-segment_words(const struct evidence *e, const struct nw_path *p, const struct segment *s)
-{
-	char *stage, *words;
-
-	if (!s->known)
-		return xstrdup("cannot tell");
-	stage = judge_stage_text(e, &p->stage[s->stage]);
-	if (s->hidden == 0)
-		return stage;
-	words = xasprintf("hidden wait in %s", stage);
-	free(stage);
-	return words;
-}
-
-/* Tenths where windows are shorter than a second. */
-static char *
-clock_text(const struct evidence *e, size_t window)
-{
-	int64_t t_wall_ns = window_ns(e, window);
-	time_t seconds = (time_t)(t_wall_ns / NS_PER_S);
-	char day[16];
-	struct tm tm;
-
-	if (t_wall_ns <= 0 || gmtime_r(&seconds, &tm) == NULL)
-		return xstrdup("?");
-	strftime(day, sizeof(day), "%H:%M:%S", &tm);
-	if (e->step_ns >= NS_PER_S)
-		return xasprintf("%s UTC", day);
-	return xasprintf("%s.%d UTC", day, (int)(t_wall_ns % NS_PER_S / (NS_PER_S / 10)));
-}
-
-static char *
-story_part(const struct evidence *e, const struct nw_path *p, const char *so_far,
-    const struct segment *before, const struct segment *now)
-{
-	char *when = clock_text(e, now->first), *was = segment_words(e, p, before),
-	     *is = segment_words(e, p, now), *text;
-
-	if (so_far == NULL)
-		text = xasprintf("until %s it was %s, then %s", when, was, is);
-	else
-		text = xasprintf("%s until %s, then %s", so_far, when, is);
-	free(when);
-	free(was);
-	free(is);
-	return text;
-}
-
-char *
-segments_story(const struct evidence *e, const struct nw_path *p, const struct segments *s)
-{
-	const struct segment *last = NULL;
-	char *text = NULL, *longer;
-	size_t i, parts = 0;
-
-	for (i = 0; i < s->n; i++) {
-		const struct segment *now = &s->segment[i];
-
-		if (!now->known || (last != NULL && same_outcome(last, now)))
-			continue;
-		if (last != NULL && parts++ < STORY_PARTS_MAX) {
-			longer = story_part(e, p, text, last, now);
-			free(text);
-			text = longer;
-		}
-		last = now;
-	}
-	if (parts > STORY_PARTS_MAX) {
-		longer = xasprintf(
-		    "%s, and so on through %zu more changes", text, parts - STORY_PARTS_MAX);
-		free(text);
-		text = longer;
-	}
-	return text;
 }

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When a session changed, and what limited it between the changes.
+ * Segments: when a session changed, and which stage limited each stretch between two changes.
  *
- * Change points are looked for in the delivered rate and, per host and operation, in the throughput
- * of single operations. Marks of several series that lie within a few windows are one moment. Each
- * segment gets its own verdict by the session's test; the verdicts are corrected for their number
- * (Holm). Neighbours with the same verdict whose rates differ by less than the margin are one
- * segment.
+ * Change points come from the delivered rate and, per host and operation, from the throughput of
+ * single operations. Marks of several series within a few windows are a single moment. Each segment
+ * gets a verdict by the session's test, corrected for the number of segments (Holm). Neighbours
+ * with equal verdict and rates within the margin are merged.
  *
- * Where the verdict leaves a stage, the stage may just have become invisible: an operation that
- * waits outside itself looks fast. So the stage of the segment before is compared with itself
- * (nw_hidden_wait()), and unless the new one accounts for most of the time, the segment says
- * "hidden wait" instead of "moved". A program's own time is what is left over, and accounts for
- * itself only as far as it used a CPU.
+ * Where the verdict leaves a stage, the stage may only have become invisible: an operation looks
+ * fast when waiting outside itself. So the stage of the segment before is compared with itself
+ * (nw_hidden_wait()), and unless the new stage accounts for most of the time, the segment says
+ * "hidden wait" instead of "moved". A program's own time is a remainder, and accounts for a segment
+ * only by the processor time used.
  */
 #ifndef SEGMENTS_H
 #define SEGMENTS_H
@@ -27,7 +26,7 @@
 #include "narrows/changepoint.h"
 
 struct change_series {
-	bool delivered; /* else throughput of single operations: */
+	bool delivered; /* rate of the session; else throughput of single operations of: */
 	size_t host;
 	enum nw_op op;
 	struct nw_changes changes;
@@ -36,10 +35,10 @@ struct change_series {
 struct segment {
 	size_t first, end;  /* windows */
 	struct limit limit; /* of this segment alone */
-	double p_holm;      /* NaN: not tested */
-	bool known;         /* by p_holm; then `stage` limited it, visibly or not */
+	double p_holm;      /* NaN without a test */
+	bool known;         /* whether `stage` limited the segment, by p_holm or by a hidden wait */
 	size_t stage;       /* index into the path's */
-	unsigned hidden;    /* NW_HIDDEN_*: why `stage` is said to wait unseen; 0: it is seen */
+	unsigned hidden;    /* NW_HIDDEN_*: reasons for an unseen wait in `stage`, or 0 */
 	double bytes, bytes_per_s;
 };
 
@@ -48,7 +47,7 @@ struct segments {
 	size_t n_series;
 	struct segment *segment;
 	size_t n;
-	size_t join_windows; /* marks closer than this are one */
+	size_t join_windows; /* distance up to which marks are joined */
 	struct nw_change_options options;
 };
 
@@ -57,10 +56,12 @@ int segments_find(const struct evidence *e, const struct nw_path *p,
     const struct segments_params *params, struct segments *out);
 void segments_clear(struct segments *s);
 
-/* "disk write on dtn-b", "hidden wait in ..", "cannot tell"; free() it. */
+bool segment_same_outcome(const struct segment *a, const struct segment *b);
+
+/* "disk write on dtn-b", "hidden wait in ..", "cannot tell"; free() the text. */
 char *segment_words(const struct evidence *e, const struct nw_path *p, const struct segment *s);
-/* "until 14:06:30 UTC it was disk read on dtn-a, then .."; NULL when the segments do not disagree.
- * free() it. */
+/* "until 14:06:30 UTC it was disk read on dtn-a, then .."; NULL where all segments agree. free()
+ * the text. */
 char *segments_story(const struct evidence *e, const struct nw_path *p, const struct segments *s);
 
 #endif
