@@ -1,6 +1,15 @@
-# Narrows. GNU make. Targets: all, check, demo, bench, fuzz, install, uninstall, clean.
-#   MODE=release|asan|tsan|cov   one build directory per mode     V=1   show commands
-#   CC=clang, PREFIX=/usr/local, DESTDIR= as usual
+# Narrows. GNU make. "make help" prints the lines that begin with three blanks here:
+#   make            builds the programs and libraries into build/MODE; build/bin is the release's
+#   make demo       runs a box, two transfers and their verdicts; Ctrl-C ends it
+#   make check      installs missing packages, runs all tests
+#   make unit       runs the unit tests; MODE=asan or MODE=tsan under that sanitizer
+#   make tests      builds the tests and fuzzers without a run
+#   make bench      runs the benchmarks
+#   make fuzz       fuzzes every parser for a while
+#   make format     lays out all C files by .clang-format
+#   make install    installs below PREFIX (/usr/local), into DESTDIR; make uninstall removes the same
+#   make clean      removes build/
+#   MODE=release|asan|tsan|cov, CC=clang, CFLAGS=, V=1 (prints the commands)
 
 MODE    ?= release
 PREFIX  ?= /usr/local
@@ -68,7 +77,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: all tests check check-run unit demo demo-run bench fuzz install uninstall clean deps
+.PHONY: all tests check check-run unit demo bench fuzz format help install uninstall clean deps
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/bin/stat-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -139,6 +148,10 @@ demo: deps
 	@B=$B sh tests/demo.sh
 fuzz: deps
 	@sh tests/fuzz.sh
+format:
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+help:
+	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
 
 # --- install: what goes where below PREFIX, one list for both directions ---
 HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock doc hist err public)

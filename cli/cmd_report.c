@@ -103,7 +103,8 @@ text_print(const char *text, int64_t id)
 	json_t *doc = json_loads(text, 0, NULL);
 
 	if (doc == NULL) {
-		fprintf(stderr, "narrows: session %" PRId64 ": the result document does not parse\n", id);
+		fprintf(stderr,
+		    "narrows: session %" PRId64 ": the result document does not parse\n", id);
 		return COMMAND_FAILED;
 	}
 	report_print(doc);

@@ -62,7 +62,7 @@ struct import_series {
 struct import_host {
 	char *name, *sender; /* sender: NULL where the host has one sender */
 	size_t n_fields;
-	uint64_t n_docs; /* with data */
+	uint64_t n_docs;        /* with data */
 	struct catalog catalog; /* series of documents that are sent as they came */
 };
 
