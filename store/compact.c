@@ -1,343 +1,421 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From the tail into chunks, and from old chunks into roll-ups. What must stay true: chunks of a
- * shelf do not overlap in time, so a reader walks them one after the other.
+ * From the tail into chunks, and from old chunks into roll-ups. Chunks of a list never overlap in
+ * time, so a reader walks a list from chunk to chunk.
  *
- * Rows that are newer than every chunk become a new one; when it and the small ones before it make
- * up a whole chunk, or there are many of them, they are merged. So a value is encoded about twice,
- * however slowly its layout fills. Rows that are older go into the chunk that covers their time,
- * which is written again. Where buckets meet others of the same time in doing so, they become one.
+ * Rows newer than every chunk become a new chunk. Once the new chunk and the small chunks before it
+ * hold enough rows for a whole chunk, or small chunks are many, they are merged. So a value is
+ * encoded about twice, however slowly its layout fills. An older row goes into the chunk that
+ * covers the time of the row, and that chunk is written again. Parts of the same bucket that meet
+ * in doing so are joined.
  */
+#include "store/compact.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "narrows/err.h"
 #include "store/codec/codec_hash.h"
-#include "store/writer.h"
+#include "store/writesql.h"
 
 enum { SMALL_CHUNKS_MAX = 32, DECODED_WANTED_BYTES = CHUNK_DECODED_MAX_BYTES / 4 };
 
-/* A chunk's worth of rows: fewer of wide ones. */
-static size_t
-rows_full(const struct writer *w, size_t n_columns)
-{
-	size_t bytes = w->limits.chunk_bytes == 0 ? DECODED_WANTED_BYTES : w->limits.chunk_bytes;
-	size_t rows = bytes / (8 * (n_columns + 1));
+const struct writer_limits writer_limits_default = {
+	.chunk_rows = 1024,
+	.tail_bytes = 16 << 20,
+	.step_values = 256 << 10,
+};
 
-	return rows > w->limits.chunk_rows ? w->limits.chunk_rows : rows < 2 ? 2 : rows;
+int
+id_list_add(struct id_list *l, int64_t id)
+{
+	size_t cap = l->cap == 0 ? 16 : 2 * l->cap;
+	int64_t *grown;
+
+	if (l->n == l->cap) {
+		if ((grown = realloc(l->id, cap * sizeof(*grown))) == NULL)
+			return NW_ENOMEM;
+		l->id = grown;
+		l->cap = cap;
+	}
+	l->id[l->n++] = id;
+	return NW_OK;
 }
 
+int
+compactor_init(
+    struct compactor *k, struct connection *c, const struct writer_limits *limits_or_null)
+{
+	k->c = c;
+	k->limits = limits_or_null == NULL ? writer_limits_default : *limits_or_null;
+	return (k->codec = chunk_codec_new()) == NULL ? NW_ENOMEM : NW_OK;
+}
+
+void
+compactor_clear(struct compactor *k)
+{
+	chunk_codec_free(k->codec);
+	chunk_buf_clear(&k->chunk);
+	chunk_rows_clear(&k->decoded);
+	columns_clear(&k->fresh);
+	columns_clear(&k->merged);
+	columns_piece_clear(&k->piece);
+	columns_clear(&k->joined);
+	bucketer_clear(&k->bucketer);
+	free(k->victims.id);
+	free(k->last);
+}
+
+struct chunk_list
+chunk_list_of(int64_t layout_id, int tier)
+{
+	if (tier == STORE_ROWS)
+		return (struct chunk_list){ W_CHUNK_BEFORE, layout_id, tier };
+	return (struct chunk_list){ W_ROLLUP_BEFORE, layout_id * STORE_TIERS + tier, tier };
+}
+
+/* A chunk's worth of rows: wide rows are fewer. */
+static size_t
+rows_full(const struct compactor *k, size_t n_columns)
+{
+	size_t bytes = k->limits.chunk_bytes == 0 ? DECODED_WANTED_BYTES : k->limits.chunk_bytes;
+	size_t rows = bytes / (8 * (n_columns + 1));
+
+	return rows > k->limits.chunk_rows ? k->limits.chunk_rows : rows < 2 ? 2 : rows;
+}
+
+enum { NO_CHUNK = 0 };
+
 struct span {
-	int64_t id, t0, t1;
-}; /* a chunk; id 0: none */
+	int64_t id, t0, t1; /* id of a chunk, or NO_CHUNK */
+};
 
 static int
-chunk_find(
-    struct writer *w, const struct shelf *s, enum shelf_stmt way, int64_t t, struct span *out)
+chunk_find(struct compactor *k, const struct chunk_list *s, enum chunk_list_stmt way, int64_t t,
+    struct span *out)
 {
 	sqlite3_stmt *st;
 	int rc, step, which = s->stmts + (int)way;
 
-	*out = (struct span){ 0, 0, 0 };
-	if ((rc = db_take(&w->stmts, which, &st, "ii", s->key, t)) != NW_OK)
+	*out = (struct span){ NO_CHUNK, 0, 0 };
+	if ((rc = db_take(&k->c->stmts, which, &st, "ii", s->key, t)) != NW_OK)
 		return rc;
 	if ((step = sqlite3_step(st)) == SQLITE_ROW)
 		*out = (struct span){ sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
 			sqlite3_column_int64(st, 2) };
 	rc = db_code(step);
-	db_give(&w->stmts, which, st);
+	db_give(&k->c->stmts, which, st);
 	return rc;
 }
 
-/* The small chunks at the end of a shelf, newest first, if together with n_more rows they are worth
- * a rewrite. */
+/* Lists the small chunks at the end of a list, newest first, if a rewrite of those chunks with
+ * n_more rows pays. */
 static int
-victims_small(struct writer *w, const struct shelf *s, size_t n_more, bool final)
+victims_small(struct compactor *k, const struct chunk_list *s, size_t n_more, bool final)
 {
-	size_t n_rows = 0, n, full = rows_full(w, w->fresh.n_fields);
+	size_t n_rows = 0, n, full = rows_full(k, k->fresh.n_fields);
 	sqlite3_stmt *st;
 	int rc, step = SQLITE_DONE;
 
-	if ((rc = db_take(&w->stmts, s->stmts + SHELF_NEWEST, &st, "ii", s->key,
+	if ((rc = db_take(&k->c->stmts, s->stmts + LIST_NEWEST, &st, "ii", s->key,
 		 (int64_t)SMALL_CHUNKS_MAX)) != NW_OK)
 		return rc;
 	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		if ((n = (size_t)sqlite3_column_int64(st, 1)) >= full)
 			break;
 		n_rows += n;
-		rc = id_list_add(&w->victims, sqlite3_column_int64(st, 0));
+		rc = id_list_add(&k->victims, sqlite3_column_int64(st, 0));
 	}
-	db_give(&w->stmts, s->stmts + SHELF_NEWEST, st);
+	db_give(&k->c->stmts, s->stmts + LIST_NEWEST, st);
 	if (rc == NW_OK)
 		rc = db_code(step);
-	if (!final && n_rows + n_more < full && w->victims.n < SMALL_CHUNKS_MAX)
-		w->victims.n = 0;
+	if (!final && n_rows + n_more < full && k->victims.n < SMALL_CHUNKS_MAX)
+		k->victims.n = 0;
 	return rc;
 }
 
 /*
- * Which chunks to write again with rows from..: w->victims, any order. *to: the rows that go with
+ * Which chunks to write again with rows from..: k->victims, any order. *to: the rows that go with
  * them, those before the next chunk.
  */
 static int
-victims_find(struct writer *w, const struct shelf *s, size_t from, size_t *to, bool final)
+victims_find(struct compactor *k, const struct chunk_list *s, size_t from, size_t *to, bool final)
 {
-	const struct columns *c = &w->fresh;
+	const struct columns *c = &k->fresh;
 	struct span before, after;
 	int rc;
 
-	w->victims.n = 0;
+	k->victims.n = 0;
 	*to = c->n_rows;
-	if ((rc = chunk_find(w, s, SHELF_BEFORE, c->t_wall_ns[from], &before)) != NW_OK ||
-	    (rc = chunk_find(w, s, SHELF_AFTER, c->t_wall_ns[from], &after)) != NW_OK)
+	if ((rc = chunk_find(k, s, LIST_BEFORE, c->t_wall_ns[from], &before)) != NW_OK ||
+	    (rc = chunk_find(k, s, LIST_AFTER, c->t_wall_ns[from], &after)) != NW_OK)
 		return rc;
-	if (after.id != 0) {
+	if (after.id != NO_CHUNK) {
 		*to = columns_seek(c->t_wall_ns, c->n_rows, after.t0);
-		return id_list_add(&w->victims, before.id != 0 ? before.id : after.id);
+		return id_list_add(&k->victims, before.id != NO_CHUNK ? before.id : after.id);
 	}
-	if (before.id != 0 && before.t1 > c->t_wall_ns[from])
-		return id_list_add(&w->victims, before.id);
-	return victims_small(w, s, *to - from, final);
+	if (before.id != NO_CHUNK && before.t1 > c->t_wall_ns[from])
+		return id_list_add(&k->victims, before.id);
+	return victims_small(k, s, *to - from, final);
 }
 
-/* Decodes one victim onto the end of w->merged (add) or only counts its rows. */
+int
+chunk_list_decode(struct compactor *k, const struct chunk_list *s, int64_t id)
+{
+	sqlite3_stmt *st;
+	int rc, step;
+
+	if ((rc = db_take(&k->c->stmts, s->stmts + LIST_DATA, &st, "i", id)) != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW)
+		rc = chunk_decode(k->codec, sqlite3_column_blob(st, 0),
+		    (size_t)sqlite3_column_bytes(st, 0), NULL, &k->decoded);
+	else
+		rc = step == SQLITE_DONE ? NW_EIO : db_code(step); /* the list had the chunk */
+	db_give(&k->c->stmts, s->stmts + LIST_DATA, st);
+	return rc;
+}
+
 static int
-victim_read(struct writer *w, const struct shelf *s, int64_t id, bool add, size_t *n_rows)
+victim_count(struct compactor *k, const struct chunk_list *s, int64_t id, size_t *n_rows)
 {
 	struct chunk_head head;
 	sqlite3_stmt *st;
 	int rc, step;
 
-	if ((rc = db_take(&w->stmts, s->stmts + SHELF_DATA, &st, "i", id)) != NW_OK)
+	if ((rc = db_take(&k->c->stmts, s->stmts + LIST_DATA, &st, "i", id)) != NW_OK)
 		return rc;
-	if ((step = sqlite3_step(st)) != SQLITE_ROW) {
-		rc = step == SQLITE_DONE ? NW_EIO : db_code(step); /* it was there a moment ago */
-	} else if (!add) {
-		if ((rc = chunk_read_head(sqlite3_column_blob(st, 0),
-			 (size_t)sqlite3_column_bytes(st, 0), &head)) == NW_OK)
-			*n_rows += head.n_rows;
-	} else {
-		rc = chunk_decode(w->codec, sqlite3_column_blob(st, 0),
-		    (size_t)sqlite3_column_bytes(st, 0), NULL, &w->decoded);
-		if (rc == NW_OK && w->decoded.is.n_columns != w->merged.n_fields)
-			rc = NW_ECORRUPT;
-		if (rc == NW_OK)
-			rc = columns_add_rows(&w->merged, &w->decoded.is, 0, w->decoded.is.n_rows);
-	}
-	db_give(&w->stmts, s->stmts + SHELF_DATA, st);
+	if ((step = sqlite3_step(st)) != SQLITE_ROW)
+		rc = step == SQLITE_DONE ? NW_EIO : db_code(step);
+	else if ((rc = chunk_read_head(sqlite3_column_blob(st, 0),
+		      (size_t)sqlite3_column_bytes(st, 0), &head)) == NW_OK)
+		*n_rows += head.n_rows;
+	db_give(&k->c->stmts, s->stmts + LIST_DATA, st);
 	return rc;
 }
 
-/* Victims and rows from..to, in time order, in w->merged. */
+/* Decodes a victim onto the end of k->merged. */
 static int
-victims_merge(struct writer *w, const struct shelf *s, size_t n_columns, size_t from, size_t to)
+victim_add(struct compactor *k, const struct chunk_list *s, int64_t id)
+{
+	int rc = chunk_list_decode(k, s, id);
+
+	if (rc == NW_OK && k->decoded.is.n_columns != k->merged.n_fields)
+		rc = NW_ECORRUPT;
+	return rc == NW_OK ? columns_add_rows(&k->merged, &k->decoded.is, 0, k->decoded.is.n_rows)
+			   : rc;
+}
+
+/* Victims and rows from..to, in time order, in k->merged. */
+static int
+victims_merge(
+    struct compactor *k, const struct chunk_list *s, size_t n_columns, size_t from, size_t to)
 {
 	size_t i, n_rows = to - from;
 	int rc = NW_OK;
 
-	for (i = 0; rc == NW_OK && i < w->victims.n; i++)
-		rc = victim_read(w, s, w->victims.id[i], false, &n_rows);
+	for (i = 0; rc == NW_OK && i < k->victims.n; i++)
+		rc = victim_count(k, s, k->victims.id[i], &n_rows);
 	if (rc == NW_OK)
-		rc = columns_reset(&w->merged, n_columns, NULL, 0, n_rows);
-	for (i = w->victims.n; rc == NW_OK && i > 0; i--)
-		rc = victim_read(w, s, w->victims.id[i - 1], true, NULL);
-	if (rc == NW_OK && to > from && (rc = columns_cut(&w->fresh, from, to, &w->piece)) == NW_OK)
-		rc = columns_add_rows(&w->merged, &w->piece.is, 0, to - from);
-	return rc == NW_OK ? columns_sort(&w->merged) : rc;
+		rc = columns_reset(&k->merged, n_columns, NULL, 0, n_rows);
+	for (i = k->victims.n; rc == NW_OK && i > 0; i--)
+		rc = victim_add(k, s, k->victims.id[i - 1]);
+	if (rc == NW_OK && to > from && (rc = columns_cut(&k->fresh, from, to, &k->piece)) == NW_OK)
+		rc = columns_add_rows(&k->merged, &k->piece.is, 0, to - from);
+	return rc == NW_OK ? columns_sort(&k->merged) : rc;
 }
 
 static int
-chunk_insert(struct writer *w, const struct shelf *s, const struct chunk_columns *c)
+chunk_insert(struct compactor *k, const struct chunk_list *s, const struct chunk_columns *c)
 {
 	const int64_t t0 = c->t_wall_ns[0], t1 = c->t_wall_ns[c->n_rows - 1], n_rows = c->n_rows;
 	size_t f;
 	double *grown;
 
-	w->moved.bytes[s->tier] += (int64_t)w->chunk.len;
+	k->c->sizes.change.bytes[s->tier] += (int64_t)k->chunk.len;
 	if (s->tier > 0)
-		return db_run(&w->stmts, s->stmts + SHELF_ADD, "iiiib", s->key, t0, t1, n_rows,
-		    (const void *)w->chunk.bytes, w->chunk.len);
-	if (c->n_columns > w->cap_last) {
-		if ((grown = realloc(w->last, c->n_columns * sizeof(*grown))) == NULL)
+		return db_run(&k->c->stmts, s->stmts + LIST_ADD, "iiiib", s->key, t0, t1, n_rows,
+		    (const void *)k->chunk.bytes, k->chunk.len);
+	if (c->n_columns > k->cap_last) {
+		if ((grown = realloc(k->last, c->n_columns * sizeof(*grown))) == NULL)
 			return NW_ENOMEM;
-		w->last = grown;
-		w->cap_last = c->n_columns;
+		k->last = grown;
+		k->cap_last = c->n_columns;
 	}
 	for (f = 0; f < c->n_columns; f++)
-		w->last[f] = c->value[f][c->n_rows - 1];
-	w->moved.chunk_ids = true;
-	return db_run(&w->stmts, s->stmts + SHELF_ADD, "iiiibbi", s->key, t0, t1, n_rows,
-	    (const void *)w->last, (size_t)c->n_columns * sizeof(double),
-	    (const void *)w->chunk.bytes, w->chunk.len, w->next_chunk_id++);
+		k->last[f] = c->value[f][c->n_rows - 1];
+	k->c->sizes.change.chunk_ids = true;
+	return db_run(&k->c->stmts, s->stmts + LIST_ADD, "iiiibbi", s->key, t0, t1, n_rows,
+	    (const void *)k->last, (size_t)c->n_columns * sizeof(double),
+	    (const void *)k->chunk.bytes, k->chunk.len, k->c->sizes.next_chunk_id++);
 }
 
-/* One chunk, or more where the codec's limits say so. */
+/* Writes one chunk, or several where the codec has limits. */
 static int
-piece_write(struct writer *w, const struct shelf *s, const struct columns *c, size_t from,
+piece_write(struct compactor *k, const struct chunk_list *s, const struct columns *c, size_t from,
     size_t to, enum chunk_effort effort)
 {
 	size_t half = from + (to - from) / 2;
 	int rc;
 
-	if ((rc = columns_cut(c, from, to, &w->piece)) != NW_OK)
+	if ((rc = columns_cut(c, from, to, &k->piece)) != NW_OK)
 		return rc;
-	/* a layout's chunks are alike, and so are its roll-ups of one tier, whose key says which */
-	w->piece.is.kind = (uint64_t)s->key * (s->tier == 0 ? STORE_TIERS : 1);
-	w->piece.is.family = w->family;
-	rc = chunk_encode(w->codec, &w->piece.is, effort, &w->chunk);
+	/* The codec remembers what suited a kind: the chunks of a layout are one, and so are the
+	 * layout's roll-ups of a tier. */
+	k->piece.is.kind = (uint64_t)s->key * (s->tier == 0 ? STORE_TIERS : 1);
+	k->piece.is.family = k->family;
+	rc = chunk_encode(k->codec, &k->piece.is, effort, &k->chunk);
 	if (rc == NW_ETOOBIG && half > from) {
-		rc = piece_write(w, s, c, from, half, effort);
-		return rc == NW_OK ? piece_write(w, s, c, half, to, effort) : rc;
+		rc = piece_write(k, s, c, from, half, effort);
+		return rc == NW_OK ? piece_write(k, s, c, half, to, effort) : rc;
 	}
-	w->values_encoded += (to - from) * c->n_fields;
-	return rc == NW_OK ? chunk_insert(w, s, &w->piece.is) : rc;
+	k->values_encoded += (to - from) * c->n_fields;
+	return rc == NW_OK ? chunk_insert(k, s, &k->piece.is) : rc;
 }
 
-/* Rows from..to in chunks of a good size. */
+/* Writes rows from..to in chunks of a good size. */
 static int
-chunks_write(struct writer *w, const struct shelf *s, const struct columns *c, size_t from,
+chunks_write(struct compactor *k, const struct chunk_list *s, const struct columns *c, size_t from,
     size_t to, bool final)
 {
-	size_t n = to - from, full = rows_full(w, c->n_fields), n_pieces = n < full ? 1 : n / full,
+	size_t n = to - from, full = rows_full(k, c->n_fields), n_pieces = n < full ? 1 : n / full,
 	       i;
 	enum chunk_effort effort = final || n >= full ? CHUNK_COMPACT : CHUNK_HOT;
 	int rc = NW_OK;
 
 	for (i = 0; rc == NW_OK && i < n_pieces; i++)
 		rc = piece_write(
-		    w, s, c, from + n * i / n_pieces, from + n * (i + 1) / n_pieces, effort);
+		    k, s, c, from + n * i / n_pieces, from + n * (i + 1) / n_pieces, effort);
 	return rc;
 }
 
-/* Buckets in time order, some of which stand in parts: those become one. In w->folded. */
+/* Buckets in time order, some of which stand in parts: those become one. In k->joined. */
 static int
-parts_join(struct writer *w, const struct shelf *s, const struct columns *c)
+parts_join(struct compactor *k, const struct chunk_list *s, const struct columns *c)
 {
 	int rc;
 
-	if ((rc = columns_reset(&w->folded, c->n_fields, NULL, 0, c->n_rows)) != NW_OK ||
-	    (rc = columns_cut(c, 0, c->n_rows, &w->piece)) != NW_OK)
+	if ((rc = columns_reset(&k->joined, c->n_fields, NULL, 0, c->n_rows)) != NW_OK ||
+	    (rc = columns_cut(c, 0, c->n_rows, &k->piece)) != NW_OK)
 		return rc;
-	fold_begin(&w->fold, fold_step_ns[s->tier], &w->folded, NULL, c->n_fields / STATS);
-	rc = fold_rows(&w->fold, &w->piece.is, 0, c->n_rows, true);
-	return rc == NW_OK ? fold_end(&w->fold) : rc;
+	bucketer_begin(&k->bucketer, tier_step_ns[s->tier], &k->joined, NULL, c->n_fields / STATS);
+	rc = bucketer_add(&k->bucketer, &k->piece.is, 0, c->n_rows, true);
+	return rc == NW_OK ? bucketer_end(&k->bucketer) : rc;
 }
 
 int
-shelf_drop(struct writer *w, const struct shelf *s, int64_t id)
+chunk_list_drop(struct compactor *k, const struct chunk_list *s, int64_t id)
 {
 	int64_t bytes = 0;
-	int rc = db_get_int(&w->stmts, s->stmts + SHELF_DROP, id, &bytes);
+	int rc = db_get_int(&k->c->stmts, s->stmts + LIST_DROP, id, &bytes);
 
 	if (rc == NW_OK)
-		w->moved.bytes[s->tier] -= bytes;
+		k->c->sizes.change.bytes[s->tier] -= bytes;
 	return rc;
 }
 
-/* Writes rows from..to and what they have to be merged with. */
+/* Writes rows from..to merged with the victims. */
 static int
-group_write(
-    struct writer *w, const struct shelf *s, size_t n_columns, size_t from, size_t to, bool final)
+group_write(struct compactor *k, const struct chunk_list *s, size_t n_columns, size_t from,
+    size_t to, bool final)
 {
-	const struct columns *c = &w->merged;
+	const struct columns *c = &k->merged;
 	size_t i;
 	int rc;
 
-	if (w->victims.n > 0) {
-		rc = victims_merge(w, s, n_columns, from, to);
-		/* A damaged chunk stays where it is, for verify to name; new rows do not suffer
-		 * from it. */
+	if (k->victims.n > 0) {
+		rc = victims_merge(k, s, n_columns, from, to);
+		/* A damaged chunk stays where it is, for verify to name; new rows go into chunks
+		 * of their own. */
 		if (rc == NW_ECORRUPT || rc == NW_EVERSION)
-			w->victims.n = 0;
+			k->victims.n = 0;
 		else if (rc != NW_OK)
 			return rc;
 	}
-	if (w->victims.n == 0)
-		return chunks_write(w, s, &w->fresh, from, to, final);
-	for (i = 0, rc = NW_OK; rc == NW_OK && i < w->victims.n; i++)
-		rc = shelf_drop(w, s, w->victims.id[i]);
+	if (k->victims.n == 0)
+		return chunks_write(k, s, &k->fresh, from, to, final);
+	for (i = 0, rc = NW_OK; rc == NW_OK && i < k->victims.n; i++)
+		rc = chunk_list_drop(k, s, k->victims.id[i]);
 	if (rc == NW_OK && s->tier > 0) {
-		rc = parts_join(w, s, c);
-		c = &w->folded;
+		rc = parts_join(k, s, c);
+		c = &k->joined;
 	}
-	/* Roll-ups come in small pieces that stay for long: what has been merged once is worth the
-	 * effort. */
-	return rc == NW_OK ? chunks_write(w, s, c, 0, c->n_rows, final || s->tier > 0) : rc;
+	/* Roll-ups come in small pieces and stay for long: the first merge takes the full effort. */
+	return rc == NW_OK ? chunks_write(k, s, c, 0, c->n_rows, final || s->tier > 0) : rc;
 }
 
-/* Layouts whose event type and fields are the same are likely to hold the like: those of one
- * program's next session. */
+/* Layouts of the same event type and fields, as in the next session of the same program, are likely
+ * to hold similar numbers: they are one family for the codec. */
 static int
-family_find(struct writer *w, const struct shelf *s)
+family_find(struct compactor *k, const struct chunk_list *s)
 {
 	sqlite3_stmt *st;
 	int rc, step;
 
-	w->family = 0;
-	if ((rc = db_take(&w->stmts, W_LAYOUT_NAMES, &st, "i",
+	k->family = 0;
+	if ((rc = db_take(&k->c->stmts, W_LAYOUT_NAMES, &st, "i",
 		 s->tier == 0 ? s->key : s->key / STORE_TIERS)) != NW_OK)
 		return rc;
 	if ((step = sqlite3_step(st)) == SQLITE_ROW)
-		w->family =
+		k->family =
 		    hash_bytes(sqlite3_column_text(st, 0), (size_t)sqlite3_column_bytes(st, 0)) +
 		    (uint64_t)s->tier;
-	db_give(&w->stmts, W_LAYOUT_NAMES, st);
+	db_give(&k->c->stmts, W_LAYOUT_NAMES, st);
 	return db_code(step);
 }
 
 int
-shelf_put(struct writer *w, const struct shelf *s, size_t n_columns, bool final)
+chunk_list_put(struct compactor *k, const struct chunk_list *s, size_t n_columns, bool final)
 {
 	size_t from, to;
-	int rc = family_find(w, s);
+	int rc = family_find(k, s);
 
-	for (from = 0; rc == NW_OK && from < w->fresh.n_rows; from = to)
-		if ((rc = victims_find(w, s, from, &to, final)) == NW_OK)
-			rc = group_write(w, s, n_columns, from, to, final);
+	for (from = 0; rc == NW_OK && from < k->fresh.n_rows; from = to)
+		if ((rc = victims_find(k, s, from, &to, final)) == NW_OK)
+			rc = group_write(k, s, n_columns, from, to, final);
 	return rc;
 }
 
-/* All rows of the layout in the tail, in time order, in w->fresh. */
+/* All rows of the layout in the tail, in time order, in k->fresh. */
 static int
-fresh_gather(struct writer *w, const struct tail_layout *l)
+fresh_gather(struct compactor *k, const struct tail_layout *l)
 {
 	size_t i;
 	int rc;
 
-	rc = columns_reset(&w->fresh, l->n_fields, NULL, 0, l->n_rows);
+	rc = columns_reset(&k->fresh, l->n_fields, NULL, 0, l->n_rows);
 	for (i = 0; rc == NW_OK && i < l->n_recs; i++)
-		rc = columns_add_rec(&w->fresh, l->recs[i].rec);
-	return rc == NW_OK ? columns_sort(&w->fresh) : rc;
+		rc = columns_add_rec(&k->fresh, l->recs[i].rec);
+	return rc == NW_OK ? columns_sort(&k->fresh) : rc;
 }
 
-/* A sealed layout whose rows are all in chunks: the small ones at its end become one. */
+/* Merges the small chunks at the end of a sealed layout, whose rows are all in chunks. */
 static int
-tidy(struct writer *w, const struct shelf *s)
+tidy(struct compactor *k, const struct chunk_list *s)
 {
 	int64_t n_fields;
 	int rc;
 
-	w->victims.n = 0;
-	if ((rc = db_get_int(&w->stmts, W_LAYOUT_FIELDS, s->key, &n_fields)) != NW_OK)
-		return rc == NW_ENOTFOUND ? NW_OK : rc; /* forgotten since it was listed */
+	k->victims.n = 0;
+	if ((rc = db_get_int(&k->c->stmts, W_LAYOUT_FIELDS, s->key, &n_fields)) != NW_OK)
+		return rc == NW_ENOTFOUND ? NW_OK : rc; /* the session is forgotten */
 	if (n_fields <= 0 || n_fields > TAIL_FIELDS_MAX)
 		return NW_OK;
-	if ((rc = columns_reset(&w->fresh, (size_t)n_fields, NULL, 0, 0)) != NW_OK ||
-	    (rc = victims_small(w, s, 0, true)) != NW_OK || w->victims.n == 0 ||
-	    (rc = family_find(w, s)) != NW_OK)
+	if ((rc = columns_reset(&k->fresh, (size_t)n_fields, NULL, 0, 0)) != NW_OK ||
+	    (rc = victims_small(k, s, 0, true)) != NW_OK || k->victims.n == 0 ||
+	    (rc = family_find(k, s)) != NW_OK)
 		return rc;
-	return group_write(w, s, (size_t)n_fields, 0, 0, true);
+	return group_write(k, s, (size_t)n_fields, 0, 0, true);
 }
 
 int
-compact_layout(struct writer *w, int64_t layout_id, bool final)
+compact_layout(struct compactor *k, const struct tail_layout *l, int64_t layout_id, bool final)
 {
-	const struct tail_layout *l = tail_find(w->tail, layout_id);
-	const struct shelf s = { .stmts = W_CHUNK_BEFORE, .key = layout_id };
+	const struct chunk_list s = chunk_list_of(layout_id, STORE_ROWS);
 	int rc;
 
 	if (l == NULL)
-		return final ? tidy(w, &s) : NW_OK;
-	rc = fresh_gather(w, l);
-	return rc == NW_OK ? shelf_put(w, &s, l->n_fields, final) : rc;
+		return final ? tidy(k, &s) : NW_OK;
+	rc = fresh_gather(k, l);
+	return rc == NW_OK ? chunk_list_put(k, &s, l->n_fields, final) : rc;
 }

@@ -1,100 +1,111 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Expiry by age: once a minute a pass over all tiers, each from its oldest on, and over sessions, a
- * bounded transaction at a time, so that commits come in between. A chunk goes as a whole, when its
- * last row is old enough.
- */
+#include "store/expire.h"
+
+#include <string.h>
+
 #include "narrows/err.h"
-#include "store/writer.h"
 
 static const int64_t pass_every_ns = INT64_C(60000000000);
 
-static bool
-pass_is_due(struct writer *w, int64_t now)
+void
+expiry_init(struct expiry *e, struct compactor *k, struct forgetter *f, struct ceiling *ceiling,
+    const struct store_opts *opts)
 {
-	int64_t wait = w->pass_wall_ns + pass_every_ns - now;
-
-	return wait <= 0 || wait > pass_every_ns; /* the second: the clock was set back */
+	e->k = k;
+	e->forgetter = f;
+	e->ceiling = ceiling;
+	memcpy(e->keep_ns, opts->keep_ns, sizeof(e->keep_ns));
+	e->keep_sessions_ns = opts->keep_sessions_ns;
+	e->pass_tier = PASS_NONE;
+	e->pass_wall_ns = INT64_MIN / 2;
 }
 
-/* The next that is too old, of any tier from the one in hand on. */
+static bool
+pass_is_due(struct expiry *e, int64_t now)
+{
+	int64_t wait = e->pass_wall_ns + pass_every_ns - now;
+
+	return wait <= 0 || wait > pass_every_ns; /* a longer wait: the clock was set back */
+}
+
+/* Finds the next chunk that is too old, of any tier from the tier in hand on. */
 static int
-next_find(struct writer *w, struct aged *out)
+next_find(struct expiry *e, struct aged *out)
 {
 	int rc;
 
-	for (; w->pass_tier < STORE_TIERS; w->pass_tier++, w->pass_at = age_cursor_first) {
+	for (; e->pass_tier < STORE_TIERS; e->pass_tier++, e->pass_at = age_cursor_first) {
 		*out = (struct aged){ 0 };
-		if (w->keep_ns[w->pass_tier] == 0)
+		if (e->keep_ns[e->pass_tier] == 0)
 			continue;
-		rc = rollup_oldest(
-		    w, w->pass_tier, w->pass_wall_ns - w->keep_ns[w->pass_tier], &w->pass_at, out);
-		if (rc != NW_OK || out->id != 0 || out->more)
+		rc = rollup_oldest(e->k->c, e->pass_tier,
+		    e->pass_wall_ns - e->keep_ns[e->pass_tier], &e->pass_at, out);
+		if (rc != NW_OK || out->id != AGED_NONE || out->more)
 			return rc;
 	}
 	*out = (struct aged){ 0 };
 	return NW_OK;
 }
 
-/* After the tiers: what is left of sessions that are old. */
+/* After the tiers: forgets old sessions. */
 static int
-sessions_step(struct writer *w)
+sessions_step(struct expiry *e)
 {
-	int64_t id = 0;
+	int64_t id = SESSION_NONE;
 	int rc;
 
-	if (w->keep_sessions_ns != 0 &&
-	    (rc = forget_oldest(w, w->pass_wall_ns - w->keep_sessions_ns, &id)) != NW_OK)
+	if (e->keep_sessions_ns != 0 &&
+	    (rc = forget_oldest(e->forgetter, e->pass_wall_ns - e->keep_sessions_ns, &id)) != NW_OK)
 		return rc;
-	if (id == 0) {
-		w->pass_tier++; /* the pass is over */
+	if (id == SESSION_NONE) {
+		e->pass_tier = PASS_NONE;
 		return WRITER_DONE;
 	}
-	if ((rc = ceiling_make_room(w, w->limits.step_values)) != NW_OK ||
-	    (rc = forget_session(w, id)) != NW_OK)
+	if ((rc = ceiling_make_room(e->ceiling, e->k->limits.step_values)) != NW_OK ||
+	    (rc = forget_session(e->forgetter, id)) != NW_OK)
 		return rc;
-	w->pages_freed = true;
+	e->k->c->pages_freed = true;
 	return WRITER_MORE;
 }
 
 int
-expire_step(struct writer *w)
+expire_step(struct expiry *e)
 {
-	int64_t now = writer_now(w);
+	int64_t now = connection_now(e->k->c);
 	struct age_cursor start;
 	struct aged what;
 	int rc, tier;
 
-	if (w->pass_tier > STORE_TIERS) {
-		if (!pass_is_due(w, now))
+	if (e->pass_tier == PASS_NONE) {
+		if (!pass_is_due(e, now))
 			return WRITER_DONE;
-		w->pass_tier = 0;
-		w->pass_at = age_cursor_first;
-		w->pass_wall_ns = now;
-		w->forget_after = 0;
+		e->pass_tier = 0;
+		e->pass_at = age_cursor_first;
+		e->pass_wall_ns = now;
+		e->forgetter->after = 0;
 	}
-	tier = w->pass_tier;
-	start = w->pass_at;
-	if ((rc = next_find(w, &what)) != NW_OK)
+	tier = e->pass_tier;
+	start = e->pass_at;
+	if ((rc = next_find(e, &what)) != NW_OK)
 		return rc;
-	if (what.id == 0)
-		return what.more ? WRITER_MORE : sessions_step(w);
-	if ((rc = ceiling_make_room(w, w->limits.step_values)) != NW_OK ||
-	    (rc = writer_begin(w)) != NW_OK)
+	if (what.id == AGED_NONE)
+		return what.more ? WRITER_MORE : sessions_step(e);
+	if ((rc = ceiling_make_room(e->ceiling, e->k->limits.step_values)) != NW_OK ||
+	    (rc = connection_begin(e->k->c)) != NW_OK)
 		goto out;
-	w->values_encoded = 0;
+	e->k->values_encoded = 0;
 	do {
-		if ((rc = rollup_demote(w, &what)) == NW_ECORRUPT)
-			rc = NW_OK; /* it stays, for verify to name */
-	} while (rc == NW_OK && w->values_encoded < w->limits.step_values &&
-	    (rc = next_find(w, &what)) == NW_OK && what.id != 0);
-	rc = writer_end(w, rc);
+		if ((rc = rollup_demote(e->k, &what)) == NW_ECORRUPT)
+			rc = NW_OK; /* the chunk stays, for verify to name */
+	} while (rc == NW_OK && e->k->values_encoded < e->k->limits.step_values &&
+	    (rc = next_find(e, &what)) == NW_OK && what.id != AGED_NONE);
+	rc = connection_end(e->k->c, rc);
 out:
 	if (rc != NW_OK) {
-		w->pass_tier = tier;
-		w->pass_at = start;
+		e->pass_tier = tier;
+		e->pass_at = start;
 		return rc;
 	}
-	w->pages_freed = true;
+	e->k->c->pages_freed = true;
 	return WRITER_MORE;
 }

@@ -6,10 +6,12 @@
 #include "narrows/err.h"
 #include "store/backup.h"
 #include "store/db.h"
+#include "store/field.h"
 #include "store/schema.h"
 
 int
-migrate_climb(sqlite3 *db, const char *const *ladder, int from, int to, char why[STORE_WHY_BYTES])
+migrate_apply(
+    sqlite3 *db, const char *const *migrations, int from, int to, char why[STORE_WHY_BYTES])
 {
 	char stamp[96];
 	int rc, v;
@@ -20,7 +22,7 @@ migrate_climb(sqlite3 *db, const char *const *ladder, int from, int to, char why
 	    SCHEMA_APPLICATION_ID, to);
 	rc = db_exec(db, "BEGIN IMMEDIATE");
 	for (v = from; rc == NW_OK && v < to; v++)
-		rc = db_exec(db, ladder[v]);
+		rc = db_exec(db, migrations[v]);
 	if (rc == NW_OK && (rc = db_exec(db, stamp)) == NW_OK)
 		rc = db_exec(db, "COMMIT");
 	if (rc == NW_OK)
@@ -31,8 +33,9 @@ migrate_climb(sqlite3 *db, const char *const *ladder, int from, int to, char why
 	return rc;
 }
 
-int
-migrate_keep(sqlite3 *db, int version, char why[STORE_WHY_BYTES])
+/* Copies the file to FILE.vN.bak, in the place of an earlier copy. */
+static int
+keep(sqlite3 *db, int version, char why[STORE_WHY_BYTES])
 {
 	const char *path = sqlite3_db_filename(db, "main");
 	char cause[STORE_WHY_BYTES];
@@ -40,7 +43,7 @@ migrate_keep(sqlite3 *db, int version, char why[STORE_WHY_BYTES])
 	int rc;
 
 	if (path == NULL || *path == '\0')
-		return NW_OK; /* in memory: nobody expects it to stay */
+		return NW_OK; /* a database in memory ends with the process */
 	if ((rc = backup_begin(&f, path, cause, "%s.v%d.bak", path, version)) == NW_OK &&
 	    (rc = backup_copy(&f, db, NULL, cause)) == NW_OK)
 		rc = backup_publish(&f, true, cause);
@@ -51,4 +54,53 @@ migrate_keep(sqlite3 *db, int version, char why[STORE_WHY_BYTES])
 		    cause);
 	backup_end(&f);
 	return rc;
+}
+
+/* The table of fields follows the program, not the version of the schema. */
+static int
+fields_update(sqlite3 *db, char why[STORE_WHY_BYTES])
+{
+	int rc;
+
+	if ((rc = db_exec(db, "BEGIN IMMEDIATE")) == NW_OK &&
+	    (rc = field_table_update(db)) == NW_OK)
+		rc = db_exec(db, "COMMIT");
+	if (rc == NW_OK)
+		return NW_OK;
+	db_why(db, why, STORE_WHY_BYTES);
+	if (!sqlite3_get_autocommit(db))
+		db_exec(db, "ROLLBACK");
+	return rc;
+}
+
+int
+migrate_upgrade(sqlite3 *db, char why[STORE_WHY_BYTES])
+{
+	int64_t version;
+	int rc;
+
+	/* Before the first page is written; without effect afterwards. */
+	if ((rc = db_exec(db, "PRAGMA auto_vacuum = INCREMENTAL")) != NW_OK) {
+		db_why(db, why, STORE_WHY_BYTES);
+		return rc;
+	}
+	if ((rc = schema_identify(db, &version, why)) != NW_OK ||
+	    (rc = migrate_apply(db, schema_migrations, (int)version, STORE_SCHEMA_VERSION, why)) !=
+		NW_OK)
+		return rc;
+	return fields_update(db, why);
+}
+
+int
+migrate_open(sqlite3 *db, char why[STORE_WHY_BYTES])
+{
+	int64_t version;
+	int rc;
+
+	if ((rc = schema_identify(db, &version, why)) != NW_OK)
+		return rc;
+	if (version > 0 && version < STORE_SCHEMA_VERSION &&
+	    (rc = keep(db, (int)version, why)) != NW_OK)
+		return rc;
+	return migrate_upgrade(db, why);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From one version of the schema to the next: all rungs in one transaction, with a copy of what was
- * there before. */
+/* From one version of the schema to the next: all migrations in one transaction, after a copy of
+ * the file. */
 #ifndef STORE_MIGRATE_H
 #define STORE_MIGRATE_H
 
@@ -8,10 +8,17 @@
 
 #include "narrows/store.h"
 
-/* ladder[v] is the SQL from version v to v + 1. Nothing has changed unless all of it has. */
-int
-migrate_climb(sqlite3 *db, const char *const *ladder, int from, int to, char why[STORE_WHY_BYTES]);
-/* A copy beside the file, FILE.vN.bak, in the place of an earlier one. */
-int migrate_keep(sqlite3 *db, int version, char why[STORE_WHY_BYTES]);
+/*
+ * For the writer: creates the schema in an empty file, or brings a file of an older version up to
+ * date, after a copy to narrows.db.v1.bak beside the file.
+ */
+int migrate_open(sqlite3 *db, char why[STORE_WHY_BYTES]);
+/* The same without the copy, for a file that is a copy itself. */
+int migrate_upgrade(sqlite3 *db, char why[STORE_WHY_BYTES]);
+
+/* Applies migrations[from] to migrations[to - 1], SQL text each. Nothing has changed unless all of
+ * them succeed. */
+int migrate_apply(
+    sqlite3 *db, const char *const *migrations, int from, int to, char why[STORE_WHY_BYTES]);
 
 #endif

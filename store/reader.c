@@ -65,6 +65,7 @@ static const char *const sql[R_STMTS] = {
 	    " AND session_id IS NULL ORDER BY id",
 	[R_LAYOUTS] = "SELECT id, meta_id, fields FROM layout WHERE meta_id = ? ORDER BY id",
 	[R_FIELDS] = "SELECT value FROM json_each(?) ORDER BY key",
+	[R_UNIT] = "SELECT unit FROM v_series WHERE metadata = ?1 AND field = ?2 LIMIT 1",
 	[R_LAYOUT] = "SELECT n_fields, tail_after FROM layout WHERE id = ?",
 	[R_TAIL_ENDS] = "SELECT (SELECT min(id) FROM tail), (SELECT max(id) FROM tail)",
 	[R_TAIL_NEWER] = "SELECT id, rows FROM tail WHERE id > ? ORDER BY id",
@@ -92,12 +93,13 @@ static const char *const sql[R_STMTS] = {
 	[R_PIECES] = PIECES("0", "chunk", "") " UNION ALL " PIECES(
 	    "1", "rollup", "AND tier = 1") " UNION ALL " PIECES("2", "rollup",
 	    "AND tier = 2") " UNION ALL " PIECES("3", "rollup", "AND tier = 3") " ORDER BY 3, 4",
-	[R_MEANING] = "SELECT f.value, m.event_type, CASE WHEN json_valid(m.params) THEN"
-		      " coalesce((SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind_' "
-		      "|| f.value),"
-		      " (SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind')) END"
-		      " FROM layout l JOIN metadata m ON m.id = l.meta_id CROSS JOIN "
-		      "json_each(l.fields) f WHERE l.id = ? ORDER BY f.key",
+	[R_AGGREGATES] =
+	    "SELECT f.value, m.event_type, CASE WHEN json_valid(m.params) THEN"
+	    " coalesce((SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind_' "
+	    "|| f.value),"
+	    " (SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind')) END"
+	    " FROM layout l JOIN metadata m ON m.id = l.meta_id CROSS JOIN "
+	    "json_each(l.fields) f WHERE l.id = ? ORDER BY f.key",
 	[R_ROLLUPS_ALL] =
 	    "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, NULL, c.data, 5 * l.n_fields"
 	    " FROM rollup c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.tier, "
@@ -662,4 +664,20 @@ store_layouts(struct store_reader *r, int64_t meta_id, store_layout_fn *fn, void
 	int rc = db_take(&r->stmts, R_LAYOUTS, &st, "i", meta_id);
 
 	return rc == NW_OK ? each(r, R_LAYOUTS, st, layout_row, &s) : rc;
+}
+
+int
+store_unit(struct store_reader *r, int64_t meta_id, const char *field, char *buf, size_t size)
+{
+	sqlite3_stmt *st;
+	const char *unit = NULL;
+	int rc, step;
+
+	if ((rc = db_take(&r->stmts, R_UNIT, &st, "it", meta_id, field)) != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW)
+		unit = text(st, 0);
+	snprintf(buf, size, "%s", unit == NULL || strlen(unit) >= size ? "" : unit);
+	db_give(&r->stmts, R_UNIT, st);
+	return db_code(step);
 }

@@ -29,6 +29,7 @@ enum reader_stmt {
 	R_METAS_OF_HOSTS,
 	R_LAYOUTS,
 	R_FIELDS,
+	R_UNIT,
 	R_LAYOUT,
 	R_TAIL_ENDS,
 	R_TAIL_NEWER,
@@ -41,7 +42,7 @@ enum reader_stmt {
 	R_ROLLUP_NEWEST,
 	R_ROLLUP_LAST,
 	R_PIECES,
-	R_MEANING,
+	R_AGGREGATES,
 	R_STMTS
 };
 

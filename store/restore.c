@@ -19,7 +19,7 @@
 #include "store/backup.h"
 #include "store/lock.h"
 #include "store/reader.h"
-#include "store/schema.h"
+#include "store/migrate.h"
 
 static int
 failed(char why[STORE_WHY_BYTES], const char *doing)
@@ -30,7 +30,7 @@ failed(char why[STORE_WHY_BYTES], const char *doing)
 
 /* What the store of before still has in its WAL goes into the file, if that can be read at all. */
 static void
-wal_fold(const char *path)
+wal_empty(const char *path)
 {
 	sqlite3 *db = NULL;
 
@@ -72,7 +72,7 @@ old_keep(const char *path, bool there, char kept[STORE_WHY_BYTES], char why[STOR
 	}
 	strftime(kept + n, STORE_WHY_BYTES - n, "%Y%m%dT%H%M%SZ", &tm);
 	if (there)
-		wal_fold(path);
+		wal_empty(path);
 	if (companion_move(path, kept, "-wal", true) == -1 ||
 	    companion_move(path, kept, "-journal", true) == -1 ||
 	    companion_move(path, kept, "-shm", false) == -1)
@@ -130,7 +130,7 @@ prepare(struct backup_file *f, const char *from, const char *path, const char *l
 	else if ((rc = backup_begin(f, like, why, "%s", path)) == NW_OK)
 		rc = backup_copy(f, r->db, watch, why);
 	store_reader_close(r);
-	if (rc == NW_OK && (rc = with_part(f, schema_upgrade, why)) == NW_OK &&
+	if (rc == NW_OK && (rc = with_part(f, migrate_upgrade, why)) == NW_OK &&
 	    (rc = backup_check(f, watch, why)) == NW_OK)
 		rc = with_part(f, to_wal, why);
 	if (rc == NW_ECLOSED)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
-#include "store/blend.h"
+#include "store/merge.h"
 
 enum { CACHE_FILL_BYTES = 2 << 20 }; /* by one call */
 
@@ -377,7 +377,7 @@ has_row(struct store_reader *r, int which, const struct query *q, bool *yes)
 }
 
 static int
-on_blended(void *arg, const struct columns *c, size_t from, size_t to)
+on_merged(void *arg, const struct columns *c, size_t from, size_t to)
 {
 	struct query *q = arg;
 	int rc;
@@ -390,13 +390,13 @@ on_blended(void *arg, const struct columns *c, size_t from, size_t to)
 static int
 query_run(struct query *q)
 {
-	struct blend b = { .r = q->r,
+	struct merge b = { .r = q->r,
 		.layout_id = q->layout_id,
 		.t0 = q->t0,
 		.t1 = q->t1,
 		.fields = q->columns,
 		.n_wanted = q->n_columns,
-		.fn = on_blended,
+		.fn = on_merged,
 		.arg = q };
 	bool rolled = false;
 	int rc;
@@ -411,7 +411,7 @@ query_run(struct query *q)
 	b.fresh_at = q->fresh_at;
 	b.fresh_end = q->fresh_end;
 	q->bucket_ns = &b.bucket_ns;
-	rc = blend_run(&b);
+	rc = merge_run(&b);
 	q->bucket_ns = NULL;
 	return rc;
 }
@@ -584,7 +584,7 @@ struct bucket_query {
 	struct query q;
 	store_bucket_fn *fn;
 	void *arg;
-	const struct meaning *meaning;
+	const struct aggregate *aggregates;
 };
 
 static int
@@ -627,16 +627,16 @@ on_coarse_rows(void *arg, const struct columns *c, size_t from, size_t to)
 	for (f = 0; f < bq->q.n_fields; f++)
 		for (i = 0; i < to - from; i++)
 			r->merged.value[f][i] =
-			    meaning_value(&bq->meaning[f], (uint32_t)f, r->piece.is.value, i);
+			    aggregate_value(&bq->aggregates[f], (uint32_t)f, r->piece.is.value, i);
 	r->piece.is.value = (const double *const *)r->merged.value;
 	return emit(&bq->q, &r->piece.is, 0, to - from);
 }
 
 static int
-buckets_run(struct bucket_query *bq, int64_t step_ns, blend_fn *fn)
+buckets_run(struct bucket_query *bq, int64_t step_ns, merge_fn *fn)
 {
 	struct query *q = &bq->q;
-	struct blend b = { .r = q->r,
+	struct merge b = { .r = q->r,
 		.layout_id = q->layout_id,
 		.t0 = q->t0,
 		.t1 = q->t1,
@@ -652,7 +652,7 @@ buckets_run(struct bucket_query *bq, int64_t step_ns, blend_fn *fn)
 	b.n_fields = q->n_fields;
 	b.fresh_at = q->fresh_at;
 	b.fresh_end = q->fresh_end;
-	return blend_run(&b);
+	return merge_run(&b);
 }
 
 int
@@ -682,17 +682,17 @@ store_buckets(struct store_reader *r, int64_t layout_id, const uint32_t *fields,
 static int
 coarse_run(struct bucket_query *bq, int64_t step_ns)
 {
-	struct meaning *meaning = NULL;
+	struct aggregate *aggregates = NULL;
 	int64_t tail_after;
 	int rc;
 
 	if ((rc = layout_find(bq->q.r, bq->q.layout_id, &bq->q.n_fields, &tail_after)) != NW_OK ||
-	    (rc = meaning_load(bq->q.r, bq->q.layout_id, bq->q.n_fields, &meaning)) != NW_OK)
+	    (rc = aggregates_load(bq->q.r, bq->q.layout_id, bq->q.n_fields, &aggregates)) != NW_OK)
 		return rc;
-	bq->meaning = meaning;
+	bq->aggregates = aggregates;
 	bq->q.bucket_ns = &step_ns;
 	rc = buckets_run(bq, step_ns, on_coarse_rows);
-	free(meaning);
+	free(aggregates);
 	return rc;
 }
 

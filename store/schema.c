@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The schema is a public interface: `sqlite3 narrows.db .schema` shows it with its comments, and
- * the views are what scripts should read. Times are nanoseconds since 1970 UTC; NULL is "unknown"
- * or "has not happened yet".
+ * The schema is a public interface: `sqlite3 narrows.db .schema` shows the tables with their
+ * comments, and the views are for scripts. Times are nanoseconds since 1970 UTC; NULL means
+ * "unknown" or "has not happened yet".
  *
- * Samples live in two places. What was committed a moment ago is in `tail`, one blob per commit, in
- * the form the writer's memory holds it (tail.h). What is older is in `chunk`, compressed
- * (chunk.h). A row of a layout that stands in tail blob i counts only if i > layout.tail_after: up
- * to there its rows are in chunks. So a layout moves from tail to chunk in one transaction without
- * rewriting blobs that other layouts share; a blob goes when nothing in it counts.
+ * Samples live in two places. The newest rows are in `tail`, one blob per commit, in the form of the
+ * writer's memory (tail.h). Older rows are in `chunk`, compressed (chunk.h). A row of a layout in
+ * tail blob i counts only if i > layout.tail_after: rows in earlier blobs are in chunks. So a layout
+ * moves from tail to chunk in one transaction without rewriting blobs that other layouts share; a
+ * blob goes once no row in the blob counts.
  *
- * SQL alone cannot decode either. The table sample and the view v_sample can (sqlmodule.h); they
- * are not in the file but where the module is loaded: in `narrows sql`, and in every program that
- * loads narrows_sqlite.so.
+ * SQL alone can decode neither. The table sample and the view v_sample can (sqlmodule.h); they are
+ * not in the file but where the module is loaded: in `narrows sql`, and in every program that loads
+ * narrows_sqlite.so.
  *
- * ladder[i] takes a file from version i to i + 1. Rungs are never edited once released: new ones
- * are added.
+ * schema_migrations[i] takes a file from version i to i + 1. The statements of a released migration
+ * are never edited: new migrations are added.
  */
 #include "store/schema.h"
 
@@ -24,20 +24,19 @@
 
 #include "narrows/err.h"
 #include "store/db.h"
-#include "store/migrate.h"
 
 static const char version_1[] =
     "CREATE TABLE host (                  -- a machine that is measured\n"
     "	id            INTEGER PRIMARY KEY,\n"
     "	name          TEXT NOT NULL UNIQUE,\n"
-    "	info          TEXT,               -- JSON object: software, kernel, ... as the host told\n"
+    "	info          TEXT,               -- JSON object: software, kernel, ... as told by the "
+    "host\n"
     "	first_seen_ns INTEGER,\n"
     "	last_seen_ns  INTEGER\n"
     ");\n"
-    "CREATE TABLE session (               -- what a person means: one transfer or run, on every "
-    "host\n"
+    "CREATE TABLE session (               -- one transfer or run, on every host\n"
     "	id           INTEGER PRIMARY KEY,\n"
-    "	task_id      TEXT,                -- what joined its protocol sessions\n"
+    "	task_id      TEXT,                -- protocol sessions with one task_id are one session\n"
     "	program      TEXT,\n"
     "	opened_ns    INTEGER,\n"
     "	closed_ns    INTEGER,             -- NULL: still open\n"
@@ -67,10 +66,10 @@ static const char version_1[] =
     "	session_id INTEGER REFERENCES session(id),   -- NULL: belongs to the host alone\n"
     "	host_id    INTEGER REFERENCES host(id),\n"
     "	xsp_id     INTEGER REFERENCES xsp_session(id),\n"
-    "	mid        TEXT,                  -- its id as received, unique per sender at most\n"
+    "	mid        TEXT,                  -- id as received, unique per sender at most\n"
     "	pid        TEXT,                  -- mid of its parent\n"
     "	event_type TEXT,\n"
-    "	subject    TEXT,                  -- JSON object: what is measured\n"
+    "	subject    TEXT,                  -- JSON object: the thing that is measured\n"
     "	params     TEXT,                  -- JSON object: how\n"
     "	first_ns   INTEGER,\n"
     "	raw        BLOB                   -- the document as received\n"
@@ -95,18 +94,18 @@ static const char version_1[] =
     "	t0_ns     INTEGER NOT NULL,       -- first and last time in it\n"
     "	t1_ns     INTEGER NOT NULL,\n"
     "	n_rows    INTEGER NOT NULL,\n"
-    "	last      BLOB NOT NULL,          -- the last row's values, little endian doubles: answers "
-    "\"now\" without decoding\n"
+    "	last      BLOB NOT NULL,          -- values of the last row, little endian doubles\n"
     "	data      BLOB NOT NULL           -- see store/chunk.c\n"
     ");\n"
     "CREATE INDEX chunk_by_time ON chunk(layout_id, t0_ns, t1_ns);\n"
     "CREATE TABLE tail (                  -- rows that are durable but not yet in chunks: one blob "
     "per commit\n"
     "	id   INTEGER PRIMARY KEY,\n"
-    "	rows BLOB NOT NULL                -- see store/tail.h; the newest stays, if empty: ids are "
-    "not used again\n"
+    "	rows BLOB NOT NULL                -- see store/tail.h; the newest blob stays, if empty: "
+    "ids "
+    "are not used again\n"
     ");\n"
-    "CREATE TABLE provider (              -- what each sender may forget\n"
+    "CREATE TABLE provider (              -- how far the documents of each sender are stored\n"
     "	id         TEXT PRIMARY KEY,\n"
     "	stored_seq INTEGER NOT NULL       -- every document up to this number is in this file\n"
     ") WITHOUT ROWID;\n"
@@ -120,13 +119,14 @@ static const char version_1[] =
     "	outcome    TEXT                   -- 'ok' or why not\n"
     ");\n"
     "CREATE INDEX run_by_session ON run(session_id);\n"
-    "CREATE TABLE result (                -- a session's result document, and what lists show of "
-    "it\n"
+    "CREATE TABLE result (                -- a session's result document, and its summary for "
+    "lists\n"
     "	session_id  INTEGER PRIMARY KEY REFERENCES session(id),\n"
     "	run_id      INTEGER REFERENCES run(id),\n"
     "	route       TEXT,\n"
     "	program     TEXT,\n"
-    "	stage       TEXT,                 -- what limited it; NULL: cannot tell\n"
+    "	stage       TEXT,                 -- the stage that limited the session; NULL: cannot "
+    "tell\n"
     "	sentence    TEXT,                 -- the verdict in words\n"
     "	bytes       REAL,\n"
     "	bytes_per_s REAL,\n"
@@ -166,8 +166,7 @@ static const char version_1[] =
     "	('ps:host:stat:cpu:*', 'value', '1'),\n"
     "	('ps:host:net:dev:bytes', 'value', 'By'),\n"
     "	('ps:host:net:dev:packets', 'value', '{packet}');\n"
-    "CREATE VIEW v_session AS             -- one line per session, newest first: what it was and "
-    "what limited it\n"
+    "CREATE VIEW v_session AS             -- one line per session, newest first\n"
     "	SELECT s.id,\n"
     "	strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(r.start_ns, s.opened_ns) / 1000000000, "
     "'unixepoch') AS started,\n"
@@ -178,7 +177,7 @@ static const char version_1[] =
     "	CASE WHEN s.closed_ns IS NULL THEN 'open' ELSE 'closed' END AS state\n"
     "	FROM session s LEFT JOIN result r ON r.session_id = s.id ORDER BY s.id DESC;\n"
     "CREATE VIEW v_verdict AS             -- one line per judged session, newest first, with the "
-    "run that made it\n"
+    "run of its verdict\n"
     "	SELECT r.session_id AS session, r.stage, r.sentence AS verdict,\n"
     "	strftime('%Y-%m-%dT%H:%M:%SZ', n.started_ns / 1000000000, 'unixepoch') AS judged,\n"
     "	round(n.took_ns / 1e9, 6) AS took_s, n.version, n.outcome, r.document\n"
@@ -200,17 +199,17 @@ static const char version_1[] =
     "	FROM host h LEFT JOIN xsp_session x ON x.host_id = h.id GROUP BY h.id ORDER BY h.name;\n";
 
 /*
- * From 1 to 2: rows that get old are rolled up, and sessions can be pinned. A row counts in exactly
- * one place: in the tail, in a chunk or in one roll-up. A chunk whose time has come becomes buckets
- * of 10 s in the transaction that deletes it, those become buckets of a minute, and those of an
- * hour; so nothing is kept twice, and a row that comes late is rolled up when its chunk is. A
- * bucket may stand in several parts: readers add them up.
+ * From 1 to 2: old rows are rolled up, and sessions can be pinned. A row counts in exactly one
+ * place: in the tail, in a chunk or in one roll-up. An old chunk becomes buckets of 10 s in the
+ * transaction that deletes the chunk; buckets of 10 s become buckets of a minute, and then of an
+ * hour. So nothing is kept twice, and a late row is rolled up together with its chunk. A bucket may
+ * stand in several parts, which readers add up.
  */
 static const char version_2[] =
-    "ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;   -- 1: its samples are "
-    "kept whatever the policy\n"
-    "ALTER TABLE xsp_session ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0;   -- documents its "
-    "sender could not keep\n"
+    "ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;   -- 1: no policy deletes "
+    "its samples\n"
+    "ALTER TABLE xsp_session ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0;   -- documents "
+    "lost by the sender\n"
     "CREATE INDEX session_pinned ON session(id) WHERE pinned;\n"
     "CREATE TABLE rollup (                -- buckets of one layout, where the rows themselves are "
     "gone\n"
@@ -227,16 +226,14 @@ static const char version_2[] =
     "CREATE INDEX rollup_by_time ON rollup(layout_id, tier, t0_ns, t1_ns);\n"
     "CREATE INDEX rollup_by_age ON rollup(tier, t1_ns);\n"
     "CREATE INDEX chunk_by_age ON chunk(t1_ns);\n"
-    "CREATE TABLE shelf (                 -- what chunks and roll-ups take, so that nobody has to "
-    "add them up\n"
+    "CREATE TABLE shelf (                 -- sizes of chunks and roll-ups\n"
     "	tier  INTEGER PRIMARY KEY,        -- 0: chunks, else as in rollup\n"
     "	bytes INTEGER NOT NULL            -- of data\n"
     ");\n"
     "INSERT INTO shelf(tier, bytes) SELECT 0, coalesce(sum(length(data)), 0) FROM chunk\n"
     "	UNION ALL VALUES (1, 0), (2, 0), (3, 0);\n"
     "DROP VIEW v_session;\n"
-    "CREATE VIEW v_session AS             -- one line per session, newest first: what it was and "
-    "what limited it\n"
+    "CREATE VIEW v_session AS             -- one line per session, newest first\n"
     "	SELECT s.id,\n"
     "	strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(r.start_ns, s.opened_ns) / 1000000000, "
     "'unixepoch') AS started,\n"
@@ -245,14 +242,13 @@ static const char version_2[] =
     "	r.stage,                          -- NULL: not judged, or cannot tell\n"
     "	r.sentence AS verdict,            -- NULL: not judged yet\n"
     "	CASE WHEN s.closed_ns IS NULL THEN 'open' ELSE 'closed' END AS state,\n"
-    "	s.pinned                          -- 1: its samples stay (narrows pin)\n"
+    "	s.pinned                          -- 1: the samples stay (narrows pin)\n"
     "	FROM session s LEFT JOIN result r ON r.session_id = s.id ORDER BY s.id DESC;\n";
 
 /*
- * From 2 to 3: the id of a chunk is never used again, not even when the newest chunk is deleted, so
- * that whoever decoded it need not look whether it is still the same. Blobs of the tail are closed
- * by a checksum, as chunks are. The indices find what refers to a session that is forgotten as a
- * whole (forget.c).
+ * From 2 to 3: the id of a chunk is never used again, not even after the newest chunk is deleted, so
+ * that a reader may keep decoded chunks by their id. Blobs of the tail have a checksum, as chunks
+ * have. The indices find the rows that refer to a session when the session is forgotten (forget.c).
  */
 static const char version_3[] =
     "ALTER TABLE shelf ADD COLUMN next_id INTEGER;   -- of tier 0: of the next chunk\n"
@@ -262,7 +258,50 @@ static const char version_3[] =
     "CREATE INDEX xsp_session_by_provider ON xsp_session(provider) WHERE provider IS NOT NULL;\n"
     "CREATE INDEX result_by_run ON result(run_id);\n";
 
-static const char *const ladder[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3 };
+/*
+ * From 3 to 4: one table says what fields are (field.c writes and explains the table), and v_series
+ * shows what a sender says of its own fields before what the table says. A series has a number.
+ */
+static const char version_4[] =
+    "CREATE TABLE tier_size (             -- the size of all chunks and of each tier of roll-ups\n"
+    "	tier    INTEGER PRIMARY KEY,      -- 0: chunks, else as in rollup\n"
+    "	bytes   INTEGER NOT NULL,         -- sum of length(data)\n"
+    "	next_id INTEGER                   -- the id of the next chunk, in the row of tier 0\n"
+    ");\n"
+    "INSERT INTO tier_size(tier, bytes, next_id) SELECT tier, bytes, next_id FROM shelf;\n"
+    "DROP TABLE shelf;\n"
+    "DROP VIEW v_series;\n"
+    "DROP TABLE unit;\n"
+    "CREATE TABLE field (                 -- what fields are: of the rows that match, the first\n"
+    "	rank        INTEGER PRIMARY KEY,\n"
+    "	event_glob  TEXT NOT NULL,        -- pattern (GLOB) of event types\n"
+    "	field_glob  TEXT NOT NULL,        -- name of a field, or pattern *_END or START_*\n"
+    "	unit        TEXT,                 -- UCUM; NULL: this row says nothing about units\n"
+    "	aggregation TEXT                  -- sum, mean, min, max, last, ratio, spread: how values\n"
+    "	                                  -- add up over time; NULL: this row says nothing\n"
+    ");\n"
+    "CREATE INDEX field_by_name ON field(field_glob);\n"
+    "CREATE VIEW v_series AS              -- one line per series: one numeric field of one "
+    "metadata\n"
+    "	SELECT l.id AS layout, f.key AS col, m.session_id AS session, h.name AS host, "
+    "m.event_type, f.value AS field,\n"
+    "	coalesce(CASE WHEN json_valid(m.params) THEN coalesce(   -- what the sender says\n"
+    "		(SELECT p.value FROM json_each(m.params) p WHERE p.key = 'unit_' || f.value AND "
+    "p.type = 'text'),\n"
+    "		(SELECT p.value FROM json_each(m.params) p WHERE p.key = 'unit' AND p.type = "
+    "'text')) END,\n"
+    "		(SELECT u.unit FROM field u WHERE u.field_glob IN (f.value, '*' || substr(f.value, "
+    "-2),\n"
+    "		'*' || substr(f.value, -3), '*' || substr(f.value, -6)) AND m.event_type GLOB "
+    "u.event_glob\n"
+    "		AND u.unit IS NOT NULL ORDER BY u.rank LIMIT 1)) AS unit,   -- NULL: not known\n"
+    "	m.subject, m.params, m.mid, m.id AS metadata,\n"
+    "	l.id * 4096 + f.key AS series     -- one number for each series, to join and to group by\n"
+    "	FROM layout l JOIN metadata m ON m.id = l.meta_id LEFT JOIN host h ON h.id = m.host_id\n"
+    "	CROSS JOIN json_each(l.fields) f;\n";
+
+const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
+	version_4 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])
@@ -289,36 +328,6 @@ schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])
 		return NW_EVERSION;
 	}
 	return NW_OK;
-}
-
-int
-schema_upgrade(sqlite3 *db, char why[STORE_WHY_BYTES])
-{
-	int64_t version;
-	int rc;
-
-	/* Before the first page is written; without effect afterwards. */
-	if ((rc = db_exec(db, "PRAGMA auto_vacuum = INCREMENTAL")) != NW_OK) {
-		db_why(db, why, STORE_WHY_BYTES);
-		return rc;
-	}
-	if ((rc = schema_identify(db, &version, why)) != NW_OK)
-		return rc;
-	return migrate_climb(db, ladder, (int)version, STORE_SCHEMA_VERSION, why);
-}
-
-int
-schema_open(sqlite3 *db, char why[STORE_WHY_BYTES])
-{
-	int64_t version;
-	int rc;
-
-	if ((rc = schema_identify(db, &version, why)) != NW_OK)
-		return rc;
-	if (version > 0 && version < STORE_SCHEMA_VERSION &&
-	    (rc = migrate_keep(db, (int)version, why)) != NW_OK)
-		return rc;
-	return schema_upgrade(db, why);
 }
 
 int

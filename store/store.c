@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "store/writer.h"
 
@@ -28,11 +29,11 @@ enum {
 	CEILING_MIN_BYTES = 4 << 20
 };
 static const int64_t idle_after_ns = 2000000000;  /* without a batch: time to shrink the file */
-static const int64_t retry_after_ns = 1000000000; /* of trouble */
-/* an idle store wakes up that often, if rows may get too old */
+static const int64_t retry_after_ns = 1000000000; /* after trouble */
+/* An idle store wakes up so often if rows may get too old. */
 static const int64_t expire_every_ns = 60000000000;
-/* compaction at the end; what is left costs space, nothing else */
-static const int64_t close_care_ns = 3000000000;
+/* Maintenance at the end lasts so long at most; rows that stay in the tail cost space only. */
+static const int64_t close_maintain_ns = 3000000000;
 
 struct batch_queue {
 	struct nw_batch *first, **end;
@@ -46,15 +47,15 @@ struct store {
 	pthread_t thread;
 	int done_fd;
 	int64_t opened_mono_ns;
-	uint64_t opened_bytes; /* compressed, on the shelves at that time */
+	uint64_t opened_bytes; /* size of all tiers at that time */
 
 	pthread_mutex_t lock;   /* everything below */
 	pthread_cond_t wake;    /* the writer thread: a batch came, or stop */
 	pthread_cond_t drained; /* store_sync(): nothing is queued any more */
 	struct batch_queue queue, done;
 	bool stop;
-	bool stuck;               /* the last group went back: disk or memory are short */
-	struct store_stats stats; /* queued_bytes: until committed */
+	bool stuck; /* the last group went back into the queue: disk or memory are short */
+	struct store_stats stats; /* queued_bytes counts batches until the commit */
 };
 
 const struct store_opts store_opts_default = {
@@ -62,15 +63,6 @@ const struct store_opts store_opts_default = {
 	.commit_interval_ns = 100000000,
 	.sync_full = true,
 };
-
-static int64_t
-clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 static void
 queue_init(struct batch_queue *q)
@@ -89,8 +81,8 @@ queue_append(struct batch_queue *q, struct nw_batch *b)
 
 /* --- the writer thread --- */
 
-/* Holding the lock: sleeps until there is something to do or the moment has come; INT64_MAX: no
- * such moment. */
+/* Holding the lock: sleeps until the queue changes or the moment has come; INT64_MAX means for
+ * ever. */
 static void
 sleep_until(struct store *st, int64_t t_mono_ns)
 {
@@ -105,13 +97,13 @@ sleep_until(struct store *st, int64_t t_mono_ns)
 
 /* When the writer thread wakes for a group. */
 struct wake_rule {
-	int64_t not_before_mono_ns; /* a batch waits that long for company */
-	size_t unless_bytes;        /* unless so much is queued */
-	int64_t give_up_mono_ns;    /* with no batch there */
+	int64_t not_before_mono_ns; /* until then a batch waits for company */
+	size_t unless_bytes;        /* a longer queue does not wait */
+	int64_t give_up_mono_ns;    /* until then an empty queue waits for a batch */
 };
 
-/* Holding the lock: the batches of the next transaction; NULL: nothing came. Closing ends all
- * waiting. */
+/* Holding the lock: takes the batches of the next transaction, NULL if no batch came. Closing ends
+ * all waiting. */
 static struct nw_batch *
 group_take(struct store *st, const struct wake_rule *rule)
 {
@@ -120,12 +112,10 @@ group_take(struct store *st, const struct wake_rule *rule)
 
 	if (st->opts.max_bytes > 0 && st->writer->ceiling.group_max_bytes < max)
 		max = st->writer->ceiling.group_max_bytes;
-	while (st->queue.first == NULL && !st->stop &&
-	    clock_ns(CLOCK_MONOTONIC) < rule->give_up_mono_ns)
+	while (st->queue.first == NULL && !st->stop && nw_mono_ns() < rule->give_up_mono_ns)
 		sleep_until(st, rule->give_up_mono_ns);
 	while (st->queue.first != NULL && !st->stop &&
-	    st->stats.queued_bytes < rule->unless_bytes &&
-	    clock_ns(CLOCK_MONOTONIC) < rule->not_before_mono_ns)
+	    st->stats.queued_bytes < rule->unless_bytes && nw_mono_ns() < rule->not_before_mono_ns)
 		sleep_until(st, rule->not_before_mono_ns);
 	if ((first = st->queue.first) == NULL)
 		return NULL;
@@ -171,18 +161,19 @@ stats_update_tiers(struct store *st)
 
 	st->stats.max_bytes = st->opts.max_bytes;
 	for (t = 0; t < STORE_TIERS; t++) {
-		st->stats.tier_bytes[t] = w->tier_bytes[t] > 0 ? (uint64_t)w->tier_bytes[t] : 0;
-		st->stats.rolled_rows[t] = w->total.rolled_rows[t];
-		st->stats.expired_rows[t] = w->total.expired_rows[t];
+		st->stats.tier_bytes[t] =
+		    w->c.sizes.bytes[t] > 0 ? (uint64_t)w->c.sizes.bytes[t] : 0;
+		st->stats.rolled_rows[t] = w->c.sizes.total.rolled_rows[t];
+		st->stats.expired_rows[t] = w->c.sizes.total.expired_rows[t];
 	}
-	st->stats.forgotten_sessions = w->total.forgotten_sessions;
+	st->stats.forgotten_sessions = w->c.sizes.total.forgotten_sessions;
 	st->stats.late_rows = w->late_rows;
-	st->stats.lost_chunks = w->total.lost_chunks;
-	st->stats.lost_hists = w->total.lost_hists;
+	st->stats.lost_chunks = w->c.sizes.total.lost_chunks;
+	st->stats.lost_hists = w->c.sizes.total.lost_hists;
 }
 
 static uint64_t
-shelves_bytes(const struct store_stats *s)
+tiers_bytes(const struct store_stats *s)
 {
 	uint64_t n = 0;
 	int t;
@@ -192,7 +183,7 @@ shelves_bytes(const struct store_stats *s)
 	return n;
 }
 
-/* What others may see of the writer. */
+/* Copies the numbers of the writer for other threads. */
 static void
 stats_update(struct store *st)
 {
@@ -205,11 +196,11 @@ stats_update(struct store *st)
 	st->stats.samples = w->samples;
 	st->stats.failed_batches = w->failed_batches;
 	stats_update_tiers(st);
-	memcpy(st->stats.trouble, w->trouble, sizeof(st->stats.trouble));
+	memcpy(st->stats.trouble, w->c.trouble, sizeof(st->stats.trouble));
 	pthread_mutex_unlock(&st->lock);
 }
 
-/* Hands a group back to whoever waits for it. */
+/* Hands the batches of a group back to their submitters. */
 static void
 group_done(struct store *st, struct nw_batch *group)
 {
@@ -230,7 +221,7 @@ group_done(struct store *st, struct nw_batch *group)
 	if (st->stats.queued_batches == 0)
 		pthread_cond_broadcast(&st->drained);
 	pthread_mutex_unlock(&st->lock);
-	/* also when nobody is called: there is room for whom NW_EFULL sent away */
+	/* Also without completions: submitters that got NW_EFULL have room now. */
 	eventfd_write(st->done_fd, 1);
 	for (b = silent; b != NULL; b = next) {
 		next = b->next;
@@ -239,14 +230,14 @@ group_done(struct store *st, struct nw_batch *group)
 }
 
 /*
- * Commits a group and hands it back. false: disk or memory are short; the group is back in the
- * queue, to be tried again. Who submits notices by a queue that fills up, and nothing is lost while
+ * Commits a group and hands the batches back. false: disk or memory are short, and the group is back
+ * in the queue for another try. Submitters notice a queue that fills up, and nothing is lost while
  * the process lives.
  */
 static bool
 group_commit(struct store *st, struct nw_batch *group, bool last_chance)
 {
-	int64_t begin = clock_ns(CLOCK_MONOTONIC);
+	int64_t begin = nw_mono_ns();
 	struct nw_batch *b;
 	int rc = writer_commit(st->writer, group);
 
@@ -261,8 +252,8 @@ group_commit(struct store *st, struct nw_batch *group, bool last_chance)
 	if (rc == NW_OK) {
 		pthread_mutex_lock(&st->lock);
 		st->stuck = false;
-		st->stats.last_commit_wall_ns = clock_ns(CLOCK_REALTIME);
-		st->stats.last_commit_took_ns = clock_ns(CLOCK_MONOTONIC) - begin;
+		st->stats.last_commit_wall_ns = nw_wall_ns();
+		st->stats.last_commit_took_ns = nw_mono_ns() - begin;
 		pthread_mutex_unlock(&st->lock);
 	}
 	group_done(st, group);
@@ -280,21 +271,21 @@ rows_get_old(const struct store_opts *o)
 	return o->keep_sessions_ns != 0;
 }
 
-/* What can wait; then says when to look again if no batch comes. */
+/* Does a step of maintenance, then says when to wake up if no batch comes. */
 static void
-care(struct store *st, int64_t quiet_since_mono_ns, struct wake_rule *rule)
+maintain(struct store *st, int64_t quiet_since_mono_ns, struct wake_rule *rule)
 {
-	bool idle = clock_ns(CLOCK_MONOTONIC) - quiet_since_mono_ns >= idle_after_ns;
-	int work = writer_care(st->writer, idle);
+	bool idle = nw_mono_ns() - quiet_since_mono_ns >= idle_after_ns;
+	int work = writer_maintain(st->writer, idle);
 
 	stats_update(st);
 	if (work == WRITER_MORE)
 		rule->give_up_mono_ns = 0;
 	else if (work < 0)
-		rule->give_up_mono_ns = clock_ns(CLOCK_MONOTONIC) + retry_after_ns;
+		rule->give_up_mono_ns = nw_mono_ns() + retry_after_ns;
 	else
 		rule->give_up_mono_ns = !idle ? quiet_since_mono_ns + idle_after_ns
-		    : rows_get_old(&st->opts) ? clock_ns(CLOCK_MONOTONIC) + expire_every_ns
+		    : rows_get_old(&st->opts) ? nw_mono_ns() + expire_every_ns
 					      : INT64_MAX;
 }
 
@@ -304,7 +295,7 @@ writer_main(void *arg)
 	struct store *st = arg;
 	struct wake_rule rule = { 0, 0, 0 };
 	struct nw_batch *group;
-	int64_t began, quiet_since = clock_ns(CLOCK_MONOTONIC);
+	int64_t began, quiet_since = nw_mono_ns();
 	bool stop;
 
 	for (;;) {
@@ -315,7 +306,7 @@ writer_main(void *arg)
 		if (group == NULL && stop)
 			return NULL;
 		if (group != NULL) {
-			began = clock_ns(CLOCK_MONOTONIC);
+			began = nw_mono_ns();
 			if (!group_commit(st, group, stop)) {
 				rule.not_before_mono_ns = began + retry_after_ns;
 				rule.unless_bytes = SIZE_MAX;
@@ -323,10 +314,10 @@ writer_main(void *arg)
 			}
 			rule.not_before_mono_ns = began + st->opts.commit_interval_ns;
 			rule.unless_bytes = st->opts.queue_max_bytes / 2;
-			quiet_since = clock_ns(CLOCK_MONOTONIC);
+			quiet_since = nw_mono_ns();
 		}
 		if (!stop)
-			care(st, quiet_since, &rule);
+			maintain(st, quiet_since, &rule);
 	}
 }
 
@@ -345,7 +336,7 @@ thread_start(struct store *st)
 	pthread_cond_init(&st->wake, &attr);
 	pthread_cond_init(&st->drained, NULL);
 	pthread_condattr_destroy(&attr);
-	sigfillset(&all); /* signals are for the thread that has a loop */
+	sigfillset(&all); /* the thread with the event loop takes signals */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&st->thread, NULL, writer_main, st);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -386,12 +377,12 @@ store_open(
 	if ((rc = writer_open(path, &st->opts, NULL, &st->writer, why)) != NW_OK)
 		goto fail;
 	if ((rc = writer_next_ids(st->writer, &st->next_ids)) != NW_OK) {
-		db_why(st->writer->db, why, STORE_WHY_BYTES);
+		db_why(st->writer->c.db, why, STORE_WHY_BYTES);
 		goto fail;
 	}
-	st->opened_mono_ns = clock_ns(CLOCK_MONOTONIC);
+	st->opened_mono_ns = nw_mono_ns();
 	stats_update_tiers(st);
-	st->opened_bytes = shelves_bytes(&st->stats);
+	st->opened_bytes = tiers_bytes(&st->stats);
 	if ((rc = thread_start(st)) != NW_OK) {
 		snprintf(why, STORE_WHY_BYTES, "cannot start a thread");
 		goto fail;
@@ -421,8 +412,8 @@ store_close(struct store *st)
 	pthread_mutex_unlock(&st->lock);
 	pthread_join(st->thread, NULL);
 	store_run_completions(st);
-	end = clock_ns(CLOCK_MONOTONIC) + close_care_ns;
-	while (writer_care(st->writer, true) == WRITER_MORE && clock_ns(CLOCK_MONOTONIC) < end)
+	end = nw_mono_ns() + close_maintain_ns;
+	while (writer_maintain(st->writer, true) == WRITER_MORE && nw_mono_ns() < end)
 		;
 	writer_close(st->writer);
 	pthread_cond_destroy(&st->drained);
@@ -487,7 +478,8 @@ store_run_completions(struct store *st)
 	struct nw_batch *b, *next;
 	eventfd_t count;
 
-	eventfd_read(st->done_fd, &count); /* before looking: what comes later wakes again */
+	eventfd_read(
+	    st->done_fd, &count); /* before the look at the list: a later batch wakes again */
 	pthread_mutex_lock(&st->lock);
 	b = st->done.first;
 	queue_init(&st->done);
@@ -500,15 +492,15 @@ store_run_completions(struct store *st)
 }
 
 /*
- * What is left to grow before what is oldest goes, at the speed at which the shelves grew since the
- * start. A full store has about five eighths of its ceiling: the rest is for the log and for
- * transactions (ceiling.c).
+ * Days until the oldest data goes, at the speed at which the tiers grew since the start. A full
+ * store fills about five eighths of its ceiling: the rest is for the log and for transactions
+ * (ceiling.c).
  */
 static double
 days_left(const struct store *st, const struct store_stats *s)
 {
-	double days = (double)(clock_ns(CLOCK_MONOTONIC) - st->opened_mono_ns) / 86400e9;
-	double grown = (double)shelves_bytes(s) - (double)st->opened_bytes, room;
+	double days = (double)(nw_mono_ns() - st->opened_mono_ns) / 86400e9;
+	double grown = (double)tiers_bytes(s) - (double)st->opened_bytes, room;
 
 	if (s->max_bytes == 0 || grown <= 0)
 		return NAN;

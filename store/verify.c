@@ -132,13 +132,13 @@ static const struct rule rules[] = {
 static const struct rule totals[] = {
 	{ "chunk",
 	    "SELECT id || ': its id may be used again' FROM chunk WHERE id >="
-	    " coalesce((SELECT next_id FROM shelf WHERE tier = 0), 0)" },
-	{ "shelf",
+	    " coalesce((SELECT next_id FROM tier_size WHERE tier = 0), 0)" },
+	{ "tier size",
 	    "SELECT 'tier ' || tier || ': ' || bytes || ' bytes, not the ' || held || ' it holds' "
 	    "FROM (SELECT tier,"
 	    " bytes, coalesce(CASE tier WHEN 0 THEN (SELECT sum(length(data)) FROM chunk) ELSE"
 	    " (SELECT sum(length(r.data)) FROM rollup r WHERE r.tier = s.tier) END, 0) AS held "
-	    "FROM shelf s)"
+	    "FROM tier_size s)"
 	    " WHERE bytes != held" },
 };
 

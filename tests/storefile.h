@@ -12,7 +12,7 @@ static char path[64];
 static uint64_t rng;
 
 /* xorshift64; rng must not be 0 */
-static uint64_t
+static inline uint64_t
 rnd(uint64_t n)
 {
 	rng ^= rng << 13;

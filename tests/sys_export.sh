@@ -61,6 +61,16 @@ assert lines[0].endswith(" value=0,mean_r=5e-324 1795162331250000000"), lines[0]
 assert not [c for r in table("safe")[1:] for c in r[:7] if c[:1] in "=+-@\t\r" and c]
 EOF
 
+# one table says units: a series has the same in CSV and in SQL
+nw sql --csv "SELECT event_type, field, coalesce(unit, '') FROM v_series WHERE session = 1 ORDER BY 1, 2" >"$tmp/units.sql"
+python3 - "$tmp" <<'EOF' || fail "units"
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1] + "/tidy.csv", newline="")))
+want = sorted({(r[4], r[5], r[6]) for r in rows[1:]})
+got = sorted(tuple(r) for r in csv.reader(open(sys.argv[1] + "/units.sql", newline="")))
+assert got == want and ("=1+1", "value", "W") in got and {u for _, f, u in got if f == "mean_r"} == {"By/ns"}, (got, want)
+EOF
+
 # what makes no sense is refused, and what was there stays
 echo old >"$tmp/kept"
 for o in "--from today" "--format wide --resolution 0s" "--resolution 25h" "--eol cr" \

@@ -14,7 +14,6 @@
 #include "web/flat.h"
 #include "narrows/format.h"
 #include "web/shape.h"
-#include "web/unit.h"
 
 static int
 prefix(struct export *x, FILE *f, const struct walk_meta *m)
@@ -43,8 +42,9 @@ label(const struct export *x, FILE *f, const struct walk_meta *m, const char *fi
 
 	csv_cell(f, field, shape_cell_how(x));
 	putc(',', f);
-	csv_cell(f, unit_of_field(m->event_type, m->params_json, field, unit, sizeof(unit)),
-	    shape_cell_how(x));
+	if (store_unit(x->reader, m->id, field, unit, sizeof(unit)) != NW_OK)
+		unit[0] = '\0'; /* the rows meet the same error */
+	csv_cell(f, unit, shape_cell_how(x));
 	putc(',', f);
 }
 

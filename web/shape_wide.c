@@ -27,7 +27,6 @@
 #include "web/flat.h"
 #include "narrows/format.h"
 #include "web/shape.h"
-#include "web/unit.h"
 
 enum {
 	COLUMNS_MAX = 16384, /* the most a spreadsheet takes */
@@ -99,20 +98,24 @@ grow(void *array, size_t n, size_t size)
 }
 
 static int
-column_add(struct wide *w, const struct walk_meta *m, const char *subject, const char *field)
+column_add(struct export *x, struct wide *w, const struct walk_meta *m, const char *subject,
+    const char *field)
 {
 	struct wide_column *grown = grow(w->columns, w->n_columns, sizeof(*grown)), *c;
 	bool scalar = strcmp(field, "value") == 0;
 	char unit[128];
+	int rc;
 
 	if (grown == NULL)
 		return NW_ENOMEM;
 	w->columns = grown;
 	if (w->n_columns == COLUMNS_MAX)
 		return NW_ETOOBIG;
+	if ((rc = store_unit(x->reader, m->id, field, unit, sizeof(unit))) != NW_OK)
+		return rc;
 	c = &w->columns[w->n_columns++];
 	*c = (struct wide_column){ .field = strdup(field) };
-	c->unit = strdup(unit_of_field(m->event_type, m->params_json, field, unit, sizeof(unit)));
+	c->unit = strdup(unit);
 	if (asprintf(&c->name, "%s/%s%s%s", m->host, m->event_type, scalar ? "" : ":",
 		scalar ? "" : field) < 0)
 		c->name = NULL;
@@ -156,7 +159,8 @@ on_layout(void *arg, const struct nw_layout_rec *rec)
 		for (c = a->first;
 		     c < w->n_columns && strcmp(w->columns[c].field, rec->fields[k]) != 0; c++)
 			;
-		if (c == w->n_columns && (rc = column_add(w, a->m, a->subject, rec->fields[k])) < 0)
+		if (c == w->n_columns &&
+		    (rc = column_add(a->x, w, a->m, a->subject, rec->fields[k])) < 0)
 			return rc;
 		l->columns[k] = (uint32_t)c;
 	}

@@ -9,53 +9,9 @@ static const struct {
 	const char *name;
 	size_t at;
 } column_names[] = {
-#define COLUMN(c)                               \
-	{                                       \
-#c, offsetof(struct columns, c) \
-	}
-	COLUMN(sum_v),
-	COLUMN(mean_v),
-	COLUMN(mean_r),
-	COLUMN(sd_r),
-	COLUMN(count),
-	COLUMN(dur_inst),
-	COLUMN(window),
-	COLUMN(busy),
-	COLUMN(busy_max),
-	COLUMN(wait),
-	COLUMN(threads),
-	COLUMN(cpu_user),
-	COLUMN(cpu_sys),
-	COLUMN(cpu_wait),
-	COLUMN(combined_bytes),
-	COLUMN(report),
-	COLUMN(seen_read),
-	COLUMN(seen_written),
-	COLUMN(rchar),
-	COLUMN(wchar),
-	COLUMN(pipe_read_bytes),
-	COLUMN(pipe_write_bytes),
-	COLUMN(pipe_read_s),
-	COLUMN(pipe_write_s),
-	COLUMN(read_bytes),
-	COLUMN(write_bytes),
-	COLUMN(bytes_in),
-	COLUMN(bytes_out),
-	COLUMN(rtt_s),
-	COLUMN(rtt_min_s),
-	COLUMN(retrans),
-	COLUMN(cwnd_bytes),
-	COLUMN(busy_s),
-	COLUMN(rwnd_limited_s),
-	COLUMN(sndbuf_limited_s),
-	COLUMN(idle),
-	COLUMN(iowait),
-	COLUMN(disk_busy),
-	COLUMN(offset_s),
-	COLUMN(bound_s),
-	COLUMN(kernel_synced),
-	COLUMN(io_ms),
-	COLUMN(written_bytes),
+#define COLUMN(field) { #field, offsetof(struct columns, field) },
+	NW_FIELDS_READ(COLUMN)
+#undef COLUMN
 };
 
 void

@@ -8,6 +8,7 @@
 #define EVIDENCE_IN_H
 
 #include "analyze/verdict/evidence.h"
+#include "narrows/field.h"
 
 enum source_kind {
 	SOURCE_OTHER,
@@ -53,13 +54,9 @@ struct loader {
 
 /* Positions of columns in a layout; -1 for a column missing there. */
 struct columns {
-	int sum_v, mean_v, mean_r, sd_r, count, dur_inst, window, busy, busy_max, wait, threads;
-	int cpu_user, cpu_sys, cpu_wait, combined_bytes, report, seen_read, seen_written, rchar,
-	    wchar;
-	int pipe_read_bytes, pipe_write_bytes, pipe_read_s, pipe_write_s;
-	int read_bytes, write_bytes, bytes_in, bytes_out;
-	int rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;
-	int idle, iowait, disk_busy, offset_s, bound_s, kernel_synced, io_ms, written_bytes;
+#define COLUMN(field) int field;
+	NW_FIELDS_READ(COLUMN)
+#undef COLUMN
 };
 
 /* A row of a block of the store. */

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_SCHEMA_VERSION = 3, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 4, STORE_WHY_BYTES = 256 };
 /* Rows as they came, and what becomes of them with age: buckets of 10 s, of a minute, of an
  * hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
@@ -264,6 +264,10 @@ int store_metas(struct store_reader *r, int64_t session_id, int64_t host_id,
 /* One of them, with raw (NULL: the box made it itself). NW_ENOTFOUND */
 int store_meta_get(struct store_reader *r, int64_t id, store_meta_fn *fn, void *arg);
 int store_layouts(struct store_reader *r, int64_t meta_id, store_layout_fn *fn, void *arg);
+/* The unit (UCUM) of a metadata's field, as v_series says; "" if the unit is not known, or if buf
+ * is too small. */
+int store_unit(
+    struct store_reader *r, int64_t meta_id, const char *field, char *buf, size_t size);
 
 struct store_block { /* rows of one layout, rising in time; on loan */
 	size_t n_rows, n_fields;

@@ -255,7 +255,7 @@ sql(struct writer *w, const char *query)
 {
 	int64_t n = -1;
 
-	CHECK_INT(db_int(w->db, query, &n), NW_OK);
+	CHECK_INT(db_int(w->c.db, query, &n), NW_OK);
 	return n;
 }
 
@@ -271,7 +271,7 @@ ids_reused(struct writer *w, size_t *newest_gone)
 	int64_t id = 0, is;
 	size_t n = 0;
 
-	CHECK_INT(sqlite3_prepare_v2(w->db,
+	CHECK_INT(sqlite3_prepare_v2(w->c.db,
 		      "SELECT id, t0_ns + 3 * t1_ns + n_rows + layout_id FROM chunk ORDER BY id",
 		      -1, &st, NULL),
 	    SQLITE_OK);
@@ -303,14 +303,14 @@ test_reader(int steps)
 	size_t reused = 0, filled = 0, newest_gone = 0;
 	int i;
 
-	memcpy(o.keep_ns, w->keep_ns, sizeof(o.keep_ns));
+	memcpy(o.keep_ns, w->expiry.keep_ns, sizeof(o.keep_ns));
 	for (i = 0; i < steps; i++) {
 		random_commit(w, &now);
 		if (rnd(40) == 0) {
-			w->now_wall_ns = now;
-			w->pass_wall_ns = INT64_MIN / 2;
+			w->c.test_wall_ns = now;
+			w->expiry.pass_wall_ns = INT64_MIN / 2;
 		}
-		while (rnd(4) != 0 && writer_care(w, rnd(5) == 0) == WRITER_MORE)
+		while (rnd(4) != 0 && writer_maintain(w, rnd(5) == 0) == WRITER_MORE)
 			;
 		reused += ids_reused(w, &newest_gone);
 		if (rnd(3) == 0)
@@ -353,7 +353,7 @@ test_keep(void)
 	nw_batch_seal(b, 2);
 	CHECK_INT(writer_commit(w, b), NW_OK);
 	nw_batch_free(b);
-	while (writer_care(w, true) == WRITER_MORE)
+	while (writer_maintain(w, true) == WRITER_MORE)
 		;
 	CHECK_INT(sql(w, "SELECT count(*) FROM chunk"), 2);
 	id = sql(w, "SELECT id FROM chunk WHERE layout_id = 1");
@@ -376,7 +376,7 @@ test_keep(void)
 	CHECK_INT(ask(r, 1, INT64_MIN, INT64_MAX, &kept), NW_OK);
 	CHECK(kept.n == 21 && kept.v[7][0] == 107 && kept.v[8][0] == -1);
 	CHECK(cache_get(r->cache, id, a, &n) != NULL);
-	while (writer_care(w, true) == WRITER_MORE)
+	while (writer_maintain(w, true) == WRITER_MORE)
 		;
 	CHECK_INT(sql(w, "SELECT count(*) FROM chunk WHERE layout_id = 1 AND n_rows = 21"), 1);
 	CHECK(sql(w, "SELECT id FROM chunk WHERE layout_id = 1") > id);
@@ -385,7 +385,7 @@ test_keep(void)
 	store_reader_close(r);
 
 	r = open_reader();
-	CHECK_INT(db_exec(w->db,
+	CHECK_INT(db_exec(w->c.db,
 		      "UPDATE chunk SET data = substr(data, 1, length(data) - 1) || x'00' WHERE "
 		      "layout_id = 1"
 		      " AND substr(data, -1) <> x'00'; UPDATE chunk SET data = substr(data, 1, "
@@ -432,7 +432,7 @@ test_scan(void)
 		CHECK_INT(nw_batch_rows(b, 1, 1, BLOCK, t, v, NULL, 0), NW_OK);
 		CHECK_INT(writer_commit(w, b), NW_OK);
 		nw_batch_free(b);
-		while (writer_care(w, false) == WRITER_MORE)
+		while (writer_maintain(w, false) == WRITER_MORE)
 			;
 	}
 	r = open_reader();

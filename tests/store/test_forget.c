@@ -38,7 +38,7 @@ count(struct writer *w, const char *sql)
 {
 	int64_t n = -1;
 
-	CHECK_INT(db_int(w->db, sql, &n), NW_OK);
+	CHECK_INT(db_int(w->c.db, sql, &n), NW_OK);
 	return n;
 }
 
@@ -120,9 +120,9 @@ host_add(struct writer *w)
 static void
 pass(struct writer *w, int64_t now)
 {
-	w->now_wall_ns = now;
-	w->pass_wall_ns = INT64_MIN / 2;
-	while (writer_care(w, true) == WRITER_MORE)
+	w->c.test_wall_ns = now;
+	w->expiry.pass_wall_ns = INT64_MIN / 2;
+	while (writer_maintain(w, true) == WRITER_MORE)
 		;
 }
 
@@ -164,7 +164,7 @@ test_which(void)
 	CHECK_INT(count(w, "SELECT count(*) FROM session"), 8);
 	CHECK_INT(count(w, "SELECT count(*) FROM chunk"), 8);
 	pass(w, BASE + 11 * HOUR);
-	CHECK_INT(w->total.forgotten_sessions, 4);
+	CHECK_INT(w->c.sizes.total.forgotten_sessions, 4);
 	/* left: the running one, the pinned one, the one that is not old enough, and the newest
 	 * whatever its age */
 	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"),
@@ -192,7 +192,7 @@ test_which(void)
 	CHECK_INT(count(w, "SELECT session_id IS NULL FROM xsp_session WHERE id = 3"), 1);
 	CHECK_INT(count(w, "SELECT count(*) FROM provider"), 5);
 	CHECK_INT(count(w, "SELECT count(*) FROM provider WHERE id = 'sender-4'"), 1);
-	CHECK_INT(w->tier_bytes[STORE_ROWS], count(w, "SELECT sum(length(data)) FROM chunk"));
+	CHECK_INT(w->c.sizes.bytes[STORE_ROWS], count(w, "SELECT sum(length(data)) FROM chunk"));
 	verify();
 	writer_close(w);
 }
@@ -221,26 +221,26 @@ test_tail(void)
 	CHECK_INT(session_add(w, 3, BASE, 5, 10), NW_OK);
 	pass(w, BASE + 3 * HOUR);
 	/* 2 is in chunks, but a blob still has its rows */
-	CHECK_INT(w->total.forgotten_sessions, 0);
+	CHECK_INT(w->c.sizes.total.forgotten_sessions, 0);
 	b = nw_batch_new();
 	nw_batch_seal(b, 1);
 	CHECK_INT(writer_commit(w, b), NW_OK);
 	nw_batch_free(b);
 	pass(w, BASE + 3 * HOUR);
-	CHECK_INT(w->total.forgotten_sessions, 0); /* the host's row keeps the blobs */
+	CHECK_INT(w->c.sizes.total.forgotten_sessions, 0); /* the host's row keeps the blobs */
 	writer_close(w);
 	w = open_writer(HOUR, 0);
 	b = nw_batch_new();
 	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 60, .session_id = 3, .host_id = 1 });
 	CHECK_INT(writer_commit(w, b), NW_OK);
 	nw_batch_free(b);
-	CHECK_INT(db_exec(w->db, "UPDATE metadata SET session_id = 3 WHERE id = 50"), NW_OK);
+	CHECK_INT(db_exec(w->c.db, "UPDATE metadata SET session_id = 3 WHERE id = 50"), NW_OK);
 	b = nw_batch_new();
 	nw_batch_seal(b, 3);
 	CHECK_INT(writer_commit(w, b), NW_OK);
 	nw_batch_free(b);
 	pass(w, BASE + 3 * HOUR);
-	CHECK_INT(w->total.forgotten_sessions, 2);
+	CHECK_INT(w->c.sizes.total.forgotten_sessions, 2);
 	CHECK_INT(count(w, "SELECT id FROM session"), 3);
 	verify();
 	writer_close(w);
@@ -301,8 +301,8 @@ test_late(void)
 	    count(w, "SELECT count(*) FROM xsp_session WHERE id = 5 AND session_id IS NULL"), 1);
 	CHECK_INT(count(w, "SELECT count(*) FROM metadata WHERE id = 5 AND session_id IS NULL"), 1);
 	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM layout"), 45);
-	CHECK_INT(tail_find(w->tail, 5)->n_rows, 3);
-	CHECK(tail_find(w->tail, 3) == NULL && tail_find(w->tail, 6) == NULL);
+	CHECK_INT(tail_find(w->mover.tail, 5)->n_rows, 3);
+	CHECK(tail_find(w->mover.tail, 3) == NULL && tail_find(w->mover.tail, 6) == NULL);
 	b = nw_batch_new();
 	nw_batch_rows(b, 6, 2, 2, t, v, NULL, 0); /* nothing else in it */
 	CHECK_INT(commit_one(w, b), NW_OK);
@@ -408,14 +408,14 @@ test_damaged(void)
 	host_add(w);
 	for (id = 1; id <= 4; id++)
 		CHECK_INT(session_add(w, id, BASE, 50, 100), NW_OK);
-	CHECK_INT(db_exec(w->db, "UPDATE result SET run_id = 1 WHERE session_id = 4"), NW_OK);
+	CHECK_INT(db_exec(w->c.db, "UPDATE result SET run_id = 1 WHERE session_id = 4"), NW_OK);
 	pass(w, BASE + 20 * HOUR);
 	CHECK_INT(
 	    count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 14);
 	CHECK_INT(count(w, "SELECT count(*) FROM chunk"), 2);
-	CHECK_INT(w->total.forgotten_sessions, 2);
-	CHECK_STR(w->trouble, "");
-	CHECK_INT(db_exec(w->db, "UPDATE result SET run_id = 4 WHERE session_id = 4"), NW_OK);
+	CHECK_INT(w->c.sizes.total.forgotten_sessions, 2);
+	CHECK_STR(w->c.trouble, "");
+	CHECK_INT(db_exec(w->c.db, "UPDATE result SET run_id = 4 WHERE session_id = 4"), NW_OK);
 	pass(w, BASE + 21 * HOUR);
 	CHECK_INT(count(w, "SELECT id FROM session"), 4);
 	verify();
@@ -433,17 +433,17 @@ test_pinned_meanwhile(void)
 	CHECK_INT(session_add(w, 1, BASE, 5, 100), NW_OK);
 	CHECK_INT(session_add(w, 2, BASE, 5, 100), NW_OK);
 	pass(w, BASE + 20 * HOUR);
-	CHECK_INT(forget_oldest(w, BASE + 20 * HOUR, &id), NW_OK);
+	CHECK_INT(forget_oldest(&w->forgetter, BASE + 20 * HOUR, &id), NW_OK);
 	CHECK_INT(id, 1);
 	CHECK_INT(store_pin(path, 1, true, why), NW_OK);
-	CHECK_INT(forget_session(w, 1), NW_OK);
-	CHECK_INT(forget_session(w, 77), NW_OK);
+	CHECK_INT(forget_session(&w->forgetter, 1), NW_OK);
+	CHECK_INT(forget_session(&w->forgetter, 77), NW_OK);
 	CHECK_INT(count(w, "SELECT count(*) FROM session"), 2);
 	CHECK_INT(count(w, "SELECT count(*) FROM chunk"), 2);
-	CHECK_INT(w->total.forgotten_sessions, 0);
+	CHECK_INT(w->c.sizes.total.forgotten_sessions, 0);
 	CHECK_INT(store_pin(path, 1, false, why), NW_OK);
-	CHECK_INT(forget_session(w, 1), NW_OK);
-	CHECK_INT(w->total.forgotten_sessions, 1);
+	CHECK_INT(forget_session(&w->forgetter, 1), NW_OK);
+	CHECK_INT(w->c.sizes.total.forgotten_sessions, 1);
 	writer_close(w);
 }
 
@@ -465,15 +465,15 @@ test_many(void)
 	CHECK_INT(session_add(w, 2, BASE, 5, 100), NW_OK);
 	pass(w, BASE);
 	CHECK_INT(count(w, "SELECT count(*) FROM chunk WHERE layout_id = 1"), 1250);
-	w->now_wall_ns = BASE + 20 * HOUR;
-	CHECK_INT(writer_care(w, false), WRITER_MORE);
+	w->c.test_wall_ns = BASE + 20 * HOUR;
+	CHECK_INT(writer_maintain(w, false), WRITER_MORE);
 	CHECK_INT(count(w, "SELECT count(*) FROM chunk WHERE layout_id = 1"), 250);
 	CHECK_INT(count(w, "SELECT count(*) FROM session"), 2);
-	CHECK_INT(w->total.forgotten_sessions, 0);
+	CHECK_INT(w->c.sizes.total.forgotten_sessions, 0);
 	verify();
 	pass(w, BASE + 20 * HOUR);
 	CHECK_INT(count(w, "SELECT count(*) FROM session"), 1);
-	CHECK_INT(w->total.forgotten_sessions, 1);
+	CHECK_INT(w->c.sizes.total.forgotten_sessions, 1);
 	verify();
 	writer_close(w);
 }
@@ -491,33 +491,33 @@ test_ceiling_slow(void)
 	int i;
 
 	host_add(w);
-	w->now_wall_ns = BASE;
+	w->c.test_wall_ns = BASE;
 	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 5000, .host_id = 1 });
 	nw_batch_layout(b, &(struct nw_layout_rec){ 5000, 5000, 1, fields });
 	nw_batch_rows(b, 5000, 1, 1, &t, &v, NULL, 0);
 	CHECK_INT(commit_one(w, b), NW_OK);
 	for (id = 1; id <= 300; id++) {
-		w->now_wall_ns = BASE + id * HOUR / 12;
-		if (session_add(w, id, w->now_wall_ns, 2, 60000) != NW_OK)
+		w->c.test_wall_ns = BASE + id * HOUR / 12;
+		if (session_add(w, id, w->c.test_wall_ns, 2, 60000) != NW_OK)
 			break;
-		for (i = 0; i < 20 && writer_care(w, i == 19) == WRITER_MORE; i++)
+		for (i = 0; i < 20 && writer_maintain(w, i == 19) == WRITER_MORE; i++)
 			;
 	}
 	CHECK_INT(id, 301);
-	CHECK_STR(w->trouble, "");
+	CHECK_STR(w->c.trouble, "");
 	CHECK(count(w, "SELECT count(*) FROM session") < 200);
 	/* all in the same hour: it is full, and the next rows of the slow sender lie before them */
-	t = w->now_wall_ns;
+	t = w->c.test_wall_ns;
 	b = nw_batch_new();
 	nw_batch_rows(b, 5000, 1, 1, &t, &v, NULL, 0);
 	CHECK_INT(commit_one(w, b), NW_OK);
 	while (session_add(w, id, t, 2, 60000) == NW_OK) {
 		id++;
-		for (i = 0; i < 20 && writer_care(w, i == 19) == WRITER_MORE; i++)
+		for (i = 0; i < 20 && writer_maintain(w, i == 19) == WRITER_MORE; i++)
 			;
 	}
-	CHECK(strncmp(w->trouble, "size ceiling", 12) == 0);
-	w->now_wall_ns += 2 * HOUR; /* nobody but who commits gets a turn now */
+	CHECK(strncmp(w->c.trouble, "size ceiling", 12) == 0);
+	w->c.test_wall_ns += 2 * HOUR; /* nobody but who commits gets a turn now */
 	for (i = 0; i < 40; i++)
 		CHECK_INT(session_add(w, id + i, t, 2, 60000), NW_OK);
 	verify();
@@ -539,9 +539,9 @@ test_ceiling(void)
 
 	host_add(w);
 	for (id = 1; id <= 1500; id++) {
-		w->now_wall_ns = BASE + id * HOUR;
+		w->c.test_wall_ns = BASE + id * HOUR;
 		CHECK_INT(session_add(w, id, BASE + id * HOUR, 2000, 30 << 10), NW_OK);
-		for (i = 0; i < 20 && writer_care(w, i == 19) == WRITER_MORE; i++)
+		for (i = 0; i < 20 && writer_maintain(w, i == 19) == WRITER_MORE; i++)
 			;
 		snprintf(name, sizeof(name), "%s-wal", path);
 		most = stat(path, &sb) == 0 && (uint64_t)sb.st_size > most ? (uint64_t)sb.st_size
@@ -550,7 +550,7 @@ test_ceiling(void)
 	}
 	printf("sessions left: %" PRId64 ", file at most %" PRIu64 "\n",
 	    count(w, "SELECT count(*) FROM session"), most);
-	CHECK_STR(w->trouble, "");
+	CHECK_STR(w->c.trouble, "");
 	CHECK(count(w, "SELECT count(*) FROM session") > 100);
 	CHECK(count(w, "SELECT min(id) FROM session") > 1000);
 	CHECK(count(w, "SELECT sum(length(data)) FROM chunk") > 0);
@@ -585,7 +585,7 @@ test_faults(long *at, long *seen, bool *for_ever, bool ever, long stride)
 		n_chunks = count_outside("SELECT count(*) FROM chunk");
 		CHECK_INT(n_metas, n_sessions);
 		CHECK_INT(n_chunks, n_sessions);
-		CHECK_INT(w->total.forgotten_sessions, 3 - n_sessions);
+		CHECK_INT(w->c.sizes.total.forgotten_sessions, 3 - n_sessions);
 		n_failed += n_sessions > 1;
 		verify();
 		if (*seen < i)
@@ -631,8 +631,9 @@ test_late_faults(long *at, long *seen, bool *for_ever)
 		CHECK_INT(rc, NW_OK);
 		CHECK_INT(b->rc, NW_OK);
 		CHECK_INT(w->late_rows, 1);
-		CHECK_INT(tail_find(w->tail, 2) == NULL ? 0 : tail_find(w->tail, 2)->n_rows,
-		    w->tail_stale ? 0 : 2);
+		CHECK_INT(
+		    tail_find(w->mover.tail, 2) == NULL ? 0 : tail_find(w->mover.tail, 2)->n_rows,
+		    w->mover.stale ? 0 : 2);
 		CHECK_INT(
 		    count_outside(
 			"SELECT count(*) FROM xsp_session WHERE id = 9 AND session_id IS NULL"),
@@ -685,17 +686,17 @@ test_full_tail(void)
 			b = nw_batch_new();
 			nw_batch_rows(b, 1, WIDTH, n, t, v, NULL, 0);
 			if ((rc = writer_commit(w, b)) == NW_OK)
-				while (rnd(4) > 0 && writer_care(w, false) == WRITER_MORE)
+				while (rnd(4) > 0 && writer_maintain(w, false) == WRITER_MORE)
 					;
 			nw_batch_free(b);
 		}
 		CHECK_INT(rc, NW_EIO);
-		CHECK(strncmp(w->trouble, "size ceiling", 12) == 0);
+		CHECK(strncmp(w->c.trouble, "size ceiling", 12) == 0);
 		CHECK_INT(store_pin(path, 1, false, why), NW_OK);
-		for (i = 0; i < 100 && (rc = writer_care(w, true)) == WRITER_MORE; i++)
+		for (i = 0; i < 100 && (rc = writer_maintain(w, true)) == WRITER_MORE; i++)
 			;
 		CHECK_INT(rc, WRITER_DONE);
-		CHECK_STR(w->trouble, "");
+		CHECK_STR(w->c.trouble, "");
 		b = nw_batch_new();
 		nw_batch_rows(b, 1, WIDTH, 1, &now, v, NULL, 0);
 		CHECK_INT(writer_commit(w, b), NW_OK);

@@ -235,9 +235,9 @@ test_faults(long *at, long *seen, long stride)
 	CHECK(i < 100000 && n_old > 2 && n_new > 0);
 }
 
-/* All rungs or none. */
+/* All migrations or none. */
 static void
-test_ladder(void)
+test_migrations(void)
 {
 	static const char *const good[] = { "CREATE TABLE a(x)",
 		"CREATE TABLE b(x); INSERT INTO a VALUES (1)", "ALTER TABLE a ADD COLUMN y" };
@@ -247,18 +247,18 @@ test_ladder(void)
 
 	remove_all();
 	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
-	CHECK_INT(migrate_climb(db, bad, 0, 3, why), NW_EIO);
+	CHECK_INT(migrate_apply(db, bad, 0, 3, why), NW_EIO);
 	CHECK_STR(why, "table b already exists");
 	CHECK_INT(sqlite3_get_autocommit(db), 1);
 	CHECK_INT(number(path, "SELECT count(*) FROM sqlite_schema"), 0);
 	CHECK_INT(number(path, "PRAGMA user_version"), 0);
-	CHECK_INT(migrate_climb(db, good, 0, 2, why), NW_OK);
+	CHECK_INT(migrate_apply(db, good, 0, 2, why), NW_OK);
 	CHECK_INT(number(path, "PRAGMA user_version"), 2);
-	CHECK_INT(migrate_climb(db, good, 2, 3, why), NW_OK);
+	CHECK_INT(migrate_apply(db, good, 2, 3, why), NW_OK);
 	CHECK_INT(number(path, "PRAGMA user_version"), 3);
 	CHECK_INT(number(path, "PRAGMA application_id"), SCHEMA_APPLICATION_ID);
 	CHECK_INT(number(path, "SELECT count(y IS NULL) FROM a, (SELECT count(*) FROM b)"), 1);
-	CHECK_INT(migrate_climb(db, good, 3, 3, why), NW_OK);
+	CHECK_INT(migrate_apply(db, good, 3, 3, why), NW_OK);
 	sqlite3_close(db);
 }
 
@@ -272,7 +272,7 @@ main(void)
 	test_once();
 	test_newer();
 	test_no_copy();
-	test_ladder();
+	test_migrations();
 	shim_register();
 	test_faults(&io_fault.at, &io_fault.seen, 7);
 	if (OWN_MALLOC)

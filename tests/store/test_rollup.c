@@ -109,7 +109,7 @@ random_commit(struct writer *w)
 
 struct bucket {
 	int64_t number, last;
-	struct fold_stat f[FIELDS];
+	struct bucket_stat f[FIELDS];
 };
 static struct bucket want[ROWS_MAX], got[ROWS_MAX];
 static size_t n_want, n_got;
@@ -135,7 +135,7 @@ brute_force(const struct model_rows *m, int64_t step_ns)
 	} order[ROWS_MAX];
 	long double sum, sq, mean;
 	size_t i, j, k;
-	struct fold_stat *s;
+	struct bucket_stat *s;
 	int f;
 
 	for (i = 0; i < m->n; i++)
@@ -147,7 +147,7 @@ brute_force(const struct model_rows *m, int64_t step_ns)
 			want[n_want].last = order[j].t;
 		for (f = 0; f < FIELDS; f++) {
 			s = &want[n_want].f[f];
-			*s = (struct fold_stat){ 0, 0, NAN, NAN, 0 };
+			*s = (struct bucket_stat){ 0, 0, NAN, NAN, 0 };
 			for (sum = 0, k = i; k < j; k++)
 				if (!isnan(m->v[order[k].i][f])) {
 					s->n++;
@@ -179,7 +179,7 @@ on_buckets(void *arg, const struct store_bucket_block *b)
 		got[n_got].last = b->t_wall_ns[i];
 		for (f = 0; f < FIELDS; f++)
 			if (b->n[f] != NULL)
-				got[n_got].f[f] = (struct fold_stat){ b->n[f][i], b->sum[f][i],
+				got[n_got].f[f] = (struct bucket_stat){ b->n[f][i], b->sum[f][i],
 					b->min[f][i], b->max[f][i], b->m2[f][i] };
 	}
 	return 0;
@@ -200,7 +200,7 @@ near(double a, double b, double scale)
 static bool
 buckets_agree(struct store_reader *r, int layout, int64_t step_ns, const uint32_t *field)
 {
-	const struct fold_stat *a, *b;
+	const struct bucket_stat *a, *b;
 	size_t i;
 	int f, rc;
 
@@ -317,7 +317,7 @@ ask(struct writer *w, const char *sql)
 {
 	int64_t n = -1;
 
-	CHECK_INT(db_int(w->db, sql, &n), NW_OK);
+	CHECK_INT(db_int(w->c.db, sql, &n), NW_OK);
 	return n;
 }
 
@@ -373,7 +373,7 @@ care(struct writer *w)
 {
 	int i;
 
-	for (i = 0; i < 100000 && writer_care(w, true) == WRITER_MORE; i++)
+	for (i = 0; i < 100000 && writer_maintain(w, true) == WRITER_MORE; i++)
 		;
 	CHECK(i < 100000);
 }
@@ -381,8 +381,8 @@ care(struct writer *w)
 static void
 expire_at(struct writer *w, int64_t now)
 {
-	w->now_wall_ns = now;
-	w->pass_wall_ns = INT64_MIN / 2;
+	w->c.test_wall_ns = now;
+	w->expiry.pass_wall_ns = INT64_MIN / 2;
 }
 
 static void
@@ -395,7 +395,7 @@ test_model(const int64_t keep_s[STORE_TIERS], int64_t finest_s, int steps)
 		CHECK_INT(random_commit(w), NW_OK);
 		if (rnd(20) == 0)
 			expire_at(w, model[0].now - (int64_t)rnd(5000) * SECOND);
-		while (rnd(3) != 0 && writer_care(w, rnd(5) == 0) == WRITER_MORE)
+		while (rnd(3) != 0 && writer_maintain(w, rnd(5) == 0) == WRITER_MORE)
 			;
 		if (rnd(400) == 0)
 			check_all(finest_s, "in between");
@@ -408,19 +408,19 @@ test_model(const int64_t keep_s[STORE_TIERS], int64_t finest_s, int steps)
 	care(w);
 	check_all(finest_s, "in the end");
 	for (i = STORE_10S; i < STORE_TIERS; i++)
-		CHECK_INT(w->tier_bytes[i],
+		CHECK_INT(w->c.sizes.bytes[i],
 		    ask(w,
 			i == 1 ? "SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 1"
 			    : i == 2
 			    ? "SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 2"
 			    : "SELECT coalesce(sum(length(data)), 0) FROM rollup WHERE tier = 3"));
-	CHECK_INT(w->tier_bytes[0], ask(w, "SELECT coalesce(sum(length(data)), 0) FROM chunk"));
+	CHECK_INT(w->c.sizes.bytes[0], ask(w, "SELECT coalesce(sum(length(data)), 0) FROM chunk"));
 	CHECK(ask(w, "SELECT count(*) FROM rollup") > 3);
 	CHECK(ask(w, "SELECT count(*) FROM chunk WHERE layout_id = 1") < 20);
 	/* Small roll-ups are merged. */
 	CHECK(ask(w, "SELECT count(*) FROM rollup") <
 	    20 + ask(w, "SELECT sum(n_rows) FROM rollup") / 8);
-	CHECK_INT(w->total.lost_hists, 0);
+	CHECK_INT(w->c.sizes.total.lost_hists, 0);
 	CHECK(ask(w, "PRAGMA freelist_count") * 8 <= ask(w, "PRAGMA page_count"));
 	writer_close(w);
 }
@@ -463,7 +463,7 @@ test_pin(void)
 	for (i = 0; i < 400; i++)
 		CHECK_INT(random_commit(w), NW_OK);
 	host_commit(w);
-	w->limits.tail_bytes = 0;
+	w->k.limits.tail_bytes = 0;
 	expire_at(w, BASE);
 	care(w);
 	CHECK_INT(ask(w, "SELECT sum(n_rows) FROM chunk WHERE layout_id = 20"), 128);
@@ -477,8 +477,8 @@ test_pin(void)
 	CHECK_INT(ask(w, "SELECT sum(n_rows) FROM chunk WHERE layout_id = 20"), 64);
 	CHECK_INT(ask(w, "SELECT count(*) FROM chunk WHERE layout_id NOT IN (1, 20)"), 0);
 	CHECK_INT(ask(w, "SELECT count(*) FROM rollup"), 0);
-	CHECK_INT(w->total.rolled_rows[STORE_ROWS], model[1].n + model[2].n + 64);
-	CHECK(w->total.expired_rows[STORE_1H] > 0);
+	CHECK_INT(w->c.sizes.total.rolled_rows[STORE_ROWS], model[1].n + model[2].n + 64);
+	CHECK(w->c.sizes.total.expired_rows[STORE_1H] > 0);
 	CHECK_INT(ask(w, "SELECT pinned FROM v_session WHERE id = 1"), 1);
 	CHECK_INT(store_pin(path, 1, false, why), NW_OK);
 	expire_at(w, model[1].now + 10000001 * SECOND);
@@ -599,7 +599,7 @@ test_fields(void)
 
 	caliper_commit(w, 1000);
 	expire_at(w, BASE);
-	w->limits.tail_bytes = 0;
+	w->k.limits.tail_bytes = 0;
 	care(w);
 	r = open_reader();
 	before.n = after.n = 0;
@@ -668,7 +668,7 @@ test_wide(void)
 		CHECK_INT(nw_batch_rows(b, 10, TAIL_FIELDS_MAX, 1, &t, v, NULL, 0), NW_OK);
 	CHECK_INT(writer_commit(w, b), NW_OK);
 	nw_batch_free(b);
-	w->limits.tail_bytes = 0;
+	w->k.limits.tail_bytes = 0;
 	expire_at(w, BASE + 100000 * SECOND);
 	care(w);
 	CHECK_INT(ask(w, "SELECT count(*) FROM chunk"), 0);
@@ -696,7 +696,7 @@ child(const int64_t keep_s[STORE_TIERS])
 			shared->told[l] = model[l].n;
 		if (rnd(4) == 0)
 			expire_at(w, model[0].now - 50 * SECOND);
-		while (rnd(4) != 0 && writer_care(w, false) == WRITER_MORE)
+		while (rnd(4) != 0 && writer_maintain(w, false) == WRITER_MORE)
 			;
 	}
 }
@@ -766,7 +766,7 @@ faulty_work(struct writer *w)
 		if ((rc = random_commit(w)) != NW_OK && first == NW_OK)
 			first = rc;
 		expire_at(w, model[0].now - 50 * SECOND);
-		if ((rc = writer_care(w, i % 4 == 3)) < 0 && first == NW_OK)
+		if ((rc = writer_maintain(w, i % 4 == 3)) < 0 && first == NW_OK)
 			first = rc;
 	}
 	return first;
@@ -793,7 +793,7 @@ test_faults(const char *what, long *at, long *seen, bool *for_ever, bool ever, l
 		n_failed += rc != NW_OK;
 		expire_at(w, model[0].now);
 		care(w);
-		CHECK_STR(w->trouble, "");
+		CHECK_STR(w->c.trouble, "");
 		check_all(60, what);
 		if (model[0].n > 500) {
 			writer_close(w);
@@ -852,14 +852,14 @@ test_ceiling(void)
 
 	for (i = 0; i < 400; i++) {
 		CHECK_INT(noise_commit(w, i % 2, &t, 1000), NW_OK);
-		while (writer_care(w, false) == WRITER_MORE)
+		while (writer_maintain(w, false) == WRITER_MORE)
 			most = bytes_now() > most ? bytes_now() : most;
 		most = bytes_now() > most ? bytes_now() : most;
 	}
 	printf("ceiling %" PRIu64 ", most %" PRIu64 "\n", max, most);
 	CHECK(most <= max && most > max / 2);
-	CHECK(w->total.rolled_rows[STORE_ROWS] > 100000 && w->tier_bytes[STORE_10S] > 0);
-	CHECK(w->tier_bytes[STORE_ROWS] > (int64_t)max / 4);
+	CHECK(w->c.sizes.total.rolled_rows[STORE_ROWS] > 100000 && w->c.sizes.bytes[STORE_10S] > 0);
+	CHECK(w->c.sizes.bytes[STORE_ROWS] > (int64_t)max / 4);
 	CHECK_INT(store_verify(r, why), NW_OK);
 
 	/* All that is there is pinned: it refuses, says why, and stays as it is. */
@@ -867,19 +867,19 @@ test_ceiling(void)
 	CHECK_INT(store_pin(path, 2, true, why), NW_OK);
 	for (i = 0; i < 400 && rc == NW_OK; i++) {
 		if ((rc = noise_commit(w, 0, &t, 1000)) == NW_OK)
-			while (writer_care(w, false) == WRITER_MORE)
+			while (writer_maintain(w, false) == WRITER_MORE)
 				;
 		CHECK(bytes_now() <= max);
 	}
 	CHECK_INT(rc, NW_EIO);
-	CHECK(strncmp(w->trouble, "size ceiling", 12) == 0);
+	CHECK(strncmp(w->c.trouble, "size ceiling", 12) == 0);
 	CHECK_INT(store_verify(r, why), NW_OK);
 	CHECK_INT(store_pin(path, 1, false, why), NW_OK);
-	deleted = w->total.expired_rows[STORE_1H];
+	deleted = w->c.sizes.total.expired_rows[STORE_1H];
 	/* recovers by itself, and not by deleting old buckets */
 	CHECK_INT(noise_commit(w, 0, &t, 1000), NW_OK);
-	CHECK_INT(w->total.expired_rows[STORE_1H], deleted);
-	CHECK_STR(w->trouble, "");
+	CHECK_INT(w->c.sizes.total.expired_rows[STORE_1H], deleted);
+	CHECK_STR(w->c.trouble, "");
 	CHECK(bytes_now() <= max);
 
 	/* A reader that stays keeps the log from starting over: refused, too, not exceeded. */
@@ -887,15 +887,15 @@ test_ceiling(void)
 	CHECK_INT(store_reader_begin(r), NW_OK);
 	for (i = 0, rc = NW_OK; i < 400 && rc == NW_OK; i++) {
 		if ((rc = noise_commit(w, 0, &t, 1000)) == NW_OK)
-			writer_care(w, false);
+			writer_maintain(w, false);
 		CHECK(bytes_now() <= max);
 	}
 	CHECK_INT(rc, NW_EIO);
-	CHECK(strstr(w->trouble, "long read") != NULL);
+	CHECK(strstr(w->c.trouble, "long read") != NULL);
 	store_reader_end(r);
 	CHECK_INT(noise_commit(w, 0, &t, 1000), NW_OK);
 	CHECK_INT(noise_commit(w, 0, &t, 60000), NW_ETOOBIG);
-	CHECK(strstr(w->trouble, "too many") != NULL);
+	CHECK(strstr(w->c.trouble, "too many") != NULL);
 	CHECK_INT(noise_commit(w, 0, &t, 1000), NW_OK);
 	care(w);
 	CHECK_INT(store_verify(r, why), NW_OK);

@@ -94,9 +94,9 @@ static const struct {
 	{ "UPDATE tail SET rows = CAST(substr(rows, 1, length(rows) - 1) || x'77' AS BLOB) WHERE "
 	  "length(rows) > 0",
 	    ": its checksum is another" },
-	{ "UPDATE shelf SET next_id = 2 WHERE tier = 0", "chunk: 2: its id may be used again" },
-	{ "UPDATE shelf SET next_id = NULL", "chunk: 1: its id may be used again" },
-	{ "UPDATE shelf SET bytes = bytes + 1 WHERE tier = 0", "shelf: tier 0: " },
+	{ "UPDATE tier_size SET next_id = 2 WHERE tier = 0", "chunk: 2: its id may be used again" },
+	{ "UPDATE tier_size SET next_id = NULL", "chunk: 1: its id may be used again" },
+	{ "UPDATE tier_size SET bytes = bytes + 1 WHERE tier = 0", "tier size: tier 0: " },
 	{ "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage ="
 	  " (SELECT rootpage FROM sqlite_schema WHERE name = 'layout_by_meta') WHERE name = "
 	  "'chunk_by_time'",

@@ -329,7 +329,7 @@ count(struct writer *w, const char *sql)
 {
 	int64_t n = -1;
 
-	CHECK_INT(db_int(w->db, sql, &n), NW_OK);
+	CHECK_INT(db_int(w->c.db, sql, &n), NW_OK);
 	return n;
 }
 
@@ -345,10 +345,10 @@ test_model(int steps)
 	quick.sync_full = false;
 	for (i = 0; i < steps; i++) {
 		CHECK_INT(random_commit(w), NW_OK);
-		while (rnd(3) != 0 && (rc = writer_care(w, rnd(5) == 0)) != WRITER_DONE)
+		while (rnd(3) != 0 && (rc = writer_maintain(w, rnd(5) == 0)) != WRITER_DONE)
 			CHECK(rc >= 0);
-		if (tail_bytes(w->tail) > tail_max)
-			tail_max = tail_bytes(w->tail);
+		if (tail_bytes(w->mover.tail) > tail_max)
+			tail_max = tail_bytes(w->mover.tail);
 		if (rnd(20) == 0)
 			CHECK(some_agrees(r));
 		if (rnd(200) == 0) {
@@ -386,12 +386,12 @@ test_seal(void)
 	CHECK_INT(nw_batch_seal(b, 1), NW_OK);
 	writer_commit(w, b);
 	nw_batch_free(b);
-	while (writer_care(w, true) == WRITER_MORE)
+	while (writer_maintain(w, true) == WRITER_MORE)
 		;
 	for (i = 0; i < 4; i++)
-		CHECK(tail_find(w->tail, i + 1) == NULL);
-	CHECK(tail_find(w->tail, 5) != NULL || tail_find(w->tail, 6) != NULL ||
-	    tail_oldest(w->tail) == NULL);
+		CHECK(tail_find(w->mover.tail, i + 1) == NULL);
+	CHECK(tail_find(w->mover.tail, 5) != NULL || tail_find(w->mover.tail, 6) != NULL ||
+	    tail_oldest(w->mover.tail) == NULL);
 	CHECK_INT(
 	    count(w,
 		"SELECT count(*) FROM chunk WHERE layout_id <= 4 AND n_rows < 32 AND id NOT IN"
@@ -415,7 +415,7 @@ faulty_work(struct writer **w)
 	for (i = 0; i < 25; i++) {
 		if ((rc = random_commit(*w)) != NW_OK && first == NW_OK)
 			first = rc;
-		if ((rc = writer_care(*w, i % 8 == 7)) < 0 && first == NW_OK)
+		if ((rc = writer_maintain(*w, i % 8 == 7)) < 0 && first == NW_OK)
 			first = rc;
 	}
 	return first;
@@ -429,9 +429,9 @@ check_after_fault(struct writer *w, const char *what, long n)
 
 	for (i = 0; i < 3; i++) /* it works again, in the same process */
 		CHECK_INT(random_commit(w), NW_OK);
-	for (i = 0; i < 100 && writer_care(w, true) == WRITER_MORE; i++)
+	for (i = 0; i < 100 && writer_maintain(w, true) == WRITER_MORE; i++)
 		;
-	CHECK_STR(w->trouble, "");
+	CHECK_STR(w->c.trouble, "");
 	r = open_reader();
 	if (!all_agrees(r)) {
 		fprintf(stderr, "after %s %ld\n", what, n);

@@ -8,8 +8,8 @@
  * NaN is "not measured" and skipped. Mean and variance are joined as Chan, Golub, LeVeque 1979: no
  * sum of squares, so nothing cancels.
  */
-#ifndef STORE_FOLD_H
-#define STORE_FOLD_H
+#ifndef STORE_BUCKET_H
+#define STORE_BUCKET_H
 
 #include "store/columns.h"
 
@@ -17,24 +17,24 @@ enum { STAT_N, STAT_SUM, STAT_MIN, STAT_MAX, STAT_M2, STATS };
 _Static_assert(
     STATS *TAIL_FIELDS_MAX <= CHUNK_COLUMNS_MAX, "a roll-up of the widest layout is a chunk");
 
-struct fold_stat {
+struct bucket_stat {
 	double n, sum, min, max, m2;
 };
 
-extern const int64_t fold_step_ns[]; /* by tier (STORE_TIERS); 0: rows as they came */
+extern const int64_t tier_step_ns[]; /* by tier (STORE_TIERS); 0: rows as they came */
 
 static inline int64_t
-fold_bucket(int64_t t_wall_ns, int64_t step_ns)
+bucket_number(int64_t t_wall_ns, int64_t step_ns)
 {
 	return t_wall_ns / step_ns - (t_wall_ns % step_ns < 0);
 }
 
 /* n values of one field, at least one. */
-struct fold_stat fold_values(const double *v, size_t n);
-void fold_join(struct fold_stat *a, const struct fold_stat *b);
+struct bucket_stat bucket_stat_of(const double *v, size_t n);
+void bucket_stat_add(struct bucket_stat *a, const struct bucket_stat *b);
 
 /* Zero it before first use. */
-struct fold {
+struct bucketer {
 	int64_t step_ns;
 	struct columns *out; /* the caller's, reset to STATS columns a field, room for every row */
 	const uint32_t *fields; /* NULL: all */
@@ -48,12 +48,13 @@ struct fold {
 };
 
 /* Where buckets go; what is open is closed first. */
-void fold_begin(
-    struct fold *f, int64_t step_ns, struct columns *out, const uint32_t *fields, size_t n_fields);
+void bucketer_begin(struct bucketer *f, int64_t step_ns, struct columns *out,
+    const uint32_t *fields, size_t n_fields);
 /* Rows from..to, in time order and not before those of earlier calls: plain ones, or buckets
  * (stats). NW_ENOMEM. */
-int fold_rows(struct fold *f, const struct chunk_columns *rows, size_t from, size_t to, bool stats);
-int fold_end(struct fold *f); /* closes the last bucket */
-void fold_clear(struct fold *f);
+int bucketer_add(
+    struct bucketer *f, const struct chunk_columns *rows, size_t from, size_t to, bool stats);
+int bucketer_end(struct bucketer *f); /* closes the last bucket */
+void bucketer_clear(struct bucketer *f);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One stream of rows, or of buckets, out of all places where a layout's rows may be: tail, chunks,
  * roll-ups. */
-#ifndef STORE_BLEND_H
-#define STORE_BLEND_H
+#ifndef STORE_MERGE_H
+#define STORE_MERGE_H
 
-#include "store/fold.h"
-#include "store/meaning.h"
+#include "store/bucket.h"
+#include "store/aggregation.h"
 
-typedef int blend_fn(void *arg, const struct columns *c, size_t from, size_t to);
+typedef int merge_fn(void *arg, const struct columns *c, size_t from, size_t to);
 
-struct blend {
+struct merge {
 	struct store_reader *r;
 	int64_t layout_id, t0, t1;
 	int64_t step_ns; /* 0: rows, where there are some; else buckets of that length */
@@ -17,20 +17,20 @@ struct blend {
 	const uint32_t *fields;     /* NULL: all */
 	size_t n_wanted;            /* of fields */
 	size_t fresh_at, fresh_end; /* rows of r->fresh still to come */
-	blend_fn *fn;               /* gets columns of fields, or of STATS each (step_ns > 0) */
+	merge_fn *fn;               /* gets columns of fields, or of STATS each (step_ns > 0) */
 	void *arg;
 
-	struct meaning *meaning; /* of rows */
-	uint32_t *stat_columns;  /* what is read of roll-ups; NULL: all */
+	struct aggregate *aggregates; /* of rows */
+	uint32_t *stat_columns;       /* what is read of roll-ups; NULL: all */
 	size_t n_stat_columns;
 	int64_t bucket_ns; /* the longest buckets among what is carried */
 	struct columns carry, next, stats;
 	struct columns_piece piece;
-	struct fold fold;
+	struct bucketer fold;
 };
 
 /* r->fresh holds the layout's rows in the tail, with the same fields. Streams; returns what fn said
  * last. */
-int blend_run(struct blend *b);
+int merge_run(struct merge *b);
 
 #endif

@@ -5,21 +5,21 @@
  * until the next chunk begins behind it, and is then in order. At most one chunk of each tier is
  * carried at a time.
  */
-#include "store/blend.h"
+#include "store/merge.h"
 
 #include <stdlib.h>
 
 #include "narrows/err.h"
 
 static size_t
-out_columns(const struct blend *b)
+out_columns(const struct merge *b)
 {
 	return b->step_ns > 0 ? b->n_fields * STATS : b->n_fields;
 }
 
 /* The list of columns that stand for the wanted fields in what goes out. */
 static const uint32_t *
-out_wanted(const struct blend *b, size_t *n)
+out_wanted(const struct merge *b, size_t *n)
 {
 	if (b->fields == NULL) {
 		*n = 0;
@@ -31,7 +31,7 @@ out_wanted(const struct blend *b, size_t *n)
 
 /* Room in next for the rows that are carried and n more, the carried ones put in already. */
 static int
-next_begin(struct blend *b, size_t n)
+next_begin(struct merge *b, size_t n)
 {
 	const uint32_t *wanted;
 	size_t n_wanted;
@@ -46,7 +46,7 @@ next_begin(struct blend *b, size_t n)
 }
 
 static int
-next_end(struct blend *b)
+next_end(struct merge *b)
 {
 	struct columns was = b->carry;
 	int rc = columns_sort(&b->next);
@@ -58,7 +58,7 @@ next_end(struct blend *b)
 
 /* Rows from..to of buckets, as rows of the layout. */
 static int
-rows_of_buckets(struct blend *b, const struct chunk_columns *c, size_t from, size_t to)
+rows_of_buckets(struct merge *b, const struct chunk_columns *c, size_t from, size_t to)
 {
 	struct columns *out = &b->next;
 	size_t r, k, n = b->fields == NULL ? b->n_fields : b->n_wanted, start;
@@ -69,7 +69,8 @@ rows_of_buckets(struct blend *b, const struct chunk_columns *c, size_t from, siz
 		out->t_wall_ns[out->n_rows] = c->t_wall_ns[r];
 		for (k = 0; k < n; k++) {
 			f = b->fields == NULL ? (uint32_t)k : b->fields[k];
-			out->value[f][out->n_rows] = meaning_value(&b->meaning[f], f, c->value, r);
+			out->value[f][out->n_rows] =
+			    aggregate_value(&b->aggregates[f], f, c->value, r);
 		}
 		start = c->attachment_end == NULL || r == 0 ? 0 : c->attachment_end[r - 1];
 		rc = columns_set_hist(out, out->n_rows,
@@ -84,7 +85,7 @@ rows_of_buckets(struct blend *b, const struct chunk_columns *c, size_t from, siz
 
 /* Rows from..to, plain or buckets, into what is carried. */
 static int
-carry_add(struct blend *b, const struct chunk_columns *c, size_t from, size_t to, bool stats)
+carry_add(struct merge *b, const struct chunk_columns *c, size_t from, size_t to, bool stats)
 {
 	const uint32_t *wanted;
 	size_t n_wanted;
@@ -102,10 +103,11 @@ carry_add(struct blend *b, const struct chunk_columns *c, size_t from, size_t to
 	wanted = out_wanted(b, &n_wanted);
 	if ((rc = columns_reset(&b->stats, out_columns(b), wanted, n_wanted, to - from)) != NW_OK)
 		return rc;
-	fold_begin(&b->fold, b->step_ns, &b->stats, b->fields,
+	bucketer_begin(&b->fold, b->step_ns, &b->stats, b->fields,
 	    b->fields == NULL ? b->n_fields : b->n_wanted);
-	if ((rc = fold_rows(&b->fold, c, from, to, stats)) != NW_OK ||
-	    (rc = fold_end(&b->fold)) != NW_OK || (rc = next_begin(b, b->stats.n_rows)) != NW_OK ||
+	if ((rc = bucketer_add(&b->fold, c, from, to, stats)) != NW_OK ||
+	    (rc = bucketer_end(&b->fold)) != NW_OK ||
+	    (rc = next_begin(b, b->stats.n_rows)) != NW_OK ||
 	    (rc = columns_cut(&b->stats, 0, b->stats.n_rows, &b->piece)) != NW_OK ||
 	    (rc = columns_add_rows(&b->next, &b->piece.is, 0, b->stats.n_rows)) != NW_OK)
 		return rc;
@@ -114,7 +116,7 @@ carry_add(struct blend *b, const struct chunk_columns *c, size_t from, size_t to
 
 /* Buckets that are carried in parts become one each. */
 static int
-carry_join(struct blend *b)
+carry_join(struct merge *b)
 {
 	const uint32_t *wanted;
 	size_t n_wanted;
@@ -125,17 +127,17 @@ carry_join(struct blend *b)
 		NW_OK ||
 	    (rc = columns_cut(&b->carry, 0, b->carry.n_rows, &b->piece)) != NW_OK)
 		return rc;
-	fold_begin(&b->fold, b->step_ns, &b->next, b->fields,
+	bucketer_begin(&b->fold, b->step_ns, &b->next, b->fields,
 	    b->fields == NULL ? b->n_fields : b->n_wanted);
-	if ((rc = fold_rows(&b->fold, &b->piece.is, 0, b->carry.n_rows, true)) != NW_OK ||
-	    (rc = fold_end(&b->fold)) != NW_OK)
+	if ((rc = bucketer_add(&b->fold, &b->piece.is, 0, b->carry.n_rows, true)) != NW_OK ||
+	    (rc = bucketer_end(&b->fold)) != NW_OK)
 		return rc;
 	return next_end(b);
 }
 
 /* Forgets the first n rows that are carried. */
 static int
-carry_cut(struct blend *b, size_t n)
+carry_cut(struct merge *b, size_t n)
 {
 	const uint32_t *wanted;
 	size_t n_wanted, left = b->carry.n_rows - n;
@@ -151,14 +153,14 @@ carry_cut(struct blend *b, size_t n)
 
 /* Nothing before t comes any more: out with what is. */
 static int
-flush(struct blend *b, int64_t t, bool all)
+flush(struct merge *b, int64_t t, bool all)
 {
 	struct columns *fresh = &b->r->fresh;
 	size_t to, n;
 	int rc;
 
 	if (!all && b->step_ns > 0)
-		t = fold_bucket(t, b->step_ns) * b->step_ns;
+		t = bucket_number(t, b->step_ns) * b->step_ns;
 	to = all ? b->fresh_end : columns_seek(fresh->t_wall_ns, b->fresh_end, t);
 	if (to > b->fresh_at) {
 		struct columns_piece piece = { .cap_value = 0 };
@@ -183,7 +185,7 @@ flush(struct blend *b, int64_t t, bool all)
 }
 
 static int
-piece_add(struct blend *b, sqlite3_stmt *st)
+piece_add(struct merge *b, sqlite3_stmt *st)
 {
 	bool stats = sqlite3_column_int(st, 1) > 0;
 	struct chunk_want want = { .times = true,
@@ -207,7 +209,7 @@ piece_add(struct blend *b, sqlite3_stmt *st)
 		return NW_OK;
 	if ((rc = flush(b, c->t_wall_ns[i], false)) != NW_OK)
 		return rc;
-	step_ns = fold_step_ns[sqlite3_column_int(st, 1) % STORE_TIERS];
+	step_ns = tier_step_ns[sqlite3_column_int(st, 1) % STORE_TIERS];
 	b->bucket_ns = step_ns > b->bucket_ns ? step_ns : b->bucket_ns;
 	return carry_add(b, c, i, j, stats);
 }
@@ -215,7 +217,7 @@ piece_add(struct blend *b, sqlite3_stmt *st)
 /* The statistics that are read of roll-ups: of the wanted fields, and of those their meaning
  * needs. */
 static int
-stat_columns_list(struct blend *b)
+stat_columns_list(struct merge *b)
 {
 	uint32_t f, s;
 	size_t k, per = b->step_ns > 0 ? 1 : 3, n = 0;
@@ -228,9 +230,9 @@ stat_columns_list(struct blend *b)
 	for (k = 0; k < b->n_wanted * per; k++) {
 		f = b->fields[k / per];
 		if (k % per == 1)
-			f = b->meaning[f].over;
+			f = b->aggregates[f].over;
 		else if (k % per == 2)
-			f = b->meaning[f].by;
+			f = b->aggregates[f].by;
 		for (s = 0; s < STATS; s++)
 			b->stat_columns[n++] = f * STATS + s;
 	}
@@ -239,13 +241,13 @@ stat_columns_list(struct blend *b)
 }
 
 int
-blend_run(struct blend *b)
+merge_run(struct merge *b)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = NW_OK, step = SQLITE_DONE;
 
 	if (b->step_ns == 0)
-		rc = meaning_load(b->r, b->layout_id, b->n_fields, &b->meaning);
+		rc = aggregates_load(b->r, b->layout_id, b->n_fields, &b->aggregates);
 	if (rc == NW_OK && (rc = stat_columns_list(b)) == NW_OK)
 		rc = db_take(&b->r->stmts, R_PIECES, &st, "iii", b->layout_id, b->t0, b->t1);
 	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW)
@@ -255,12 +257,12 @@ blend_run(struct blend *b)
 	if (rc == NW_OK)
 		rc = flush(b, 0, true);
 	db_give(&b->r->stmts, R_PIECES, st);
-	free(b->meaning);
+	free(b->aggregates);
 	free(b->stat_columns);
 	columns_clear(&b->carry);
 	columns_clear(&b->next);
 	columns_clear(&b->stats);
 	columns_piece_clear(&b->piece);
-	fold_clear(&b->fold);
+	bucketer_clear(&b->fold);
 	return rc;
 }

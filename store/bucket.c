@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "store/fold.h"
+#include "store/bucket.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { LANES = 4 };
 
-const int64_t fold_step_ns[STORE_TIERS] = { 0, INT64_C(10000000000), INT64_C(60000000000),
+const int64_t tier_step_ns[STORE_TIERS] = { 0, INT64_C(10000000000), INT64_C(60000000000),
 	INT64_C(3600000000000) };
 
 /* Of values that are numbers. Several sums, because an addition has to wait for the one before
@@ -44,10 +44,10 @@ m2_of(const double *v, size_t n, double mean)
 	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-static struct fold_stat
-fold_odd(const double *v, size_t n)
+static struct bucket_stat
+stat_of_odd(const double *v, size_t n)
 {
-	struct fold_stat s = { 0, 0, NAN, NAN, 0 };
+	struct bucket_stat s = { 0, 0, NAN, NAN, 0 };
 	double mean;
 	size_t i;
 
@@ -66,14 +66,14 @@ fold_odd(const double *v, size_t n)
 	return s;
 }
 
-struct fold_stat
-fold_values(const double *v, size_t n)
+struct bucket_stat
+bucket_stat_of(const double *v, size_t n)
 {
-	struct fold_stat s = { (double)n, sum_of(v, n), v[0], v[0], 0 };
+	struct bucket_stat s = { (double)n, sum_of(v, n), v[0], v[0], 0 };
 	size_t i;
 
 	if (isnan(s.sum))
-		return fold_odd(v, n); /* not numbers among them, or infinities that cancel */
+		return stat_of_odd(v, n); /* not numbers among them, or infinities that cancel */
 	for (i = 1; i < n; i++) {
 		s.min = v[i] < s.min ? v[i] : s.min;
 		s.max = v[i] > s.max ? v[i] : s.max;
@@ -84,7 +84,7 @@ fold_values(const double *v, size_t n)
 }
 
 void
-fold_join(struct fold_stat *a, const struct fold_stat *b)
+bucket_stat_add(struct bucket_stat *a, const struct bucket_stat *b)
 {
 	double d;
 
@@ -102,17 +102,17 @@ fold_join(struct fold_stat *a, const struct fold_stat *b)
 	a->max = b->max > a->max ? b->max : a->max;
 }
 
-static struct fold_stat
+static struct bucket_stat
 stat_get(const double *const *value, size_t field, size_t row)
 {
 	const double *const *c = value + field * STATS;
 
-	return (struct fold_stat){ c[STAT_N][row], c[STAT_SUM][row], c[STAT_MIN][row],
+	return (struct bucket_stat){ c[STAT_N][row], c[STAT_SUM][row], c[STAT_MIN][row],
 		c[STAT_MAX][row], c[STAT_M2][row] };
 }
 
 static void
-stat_put(double **value, size_t field, size_t row, const struct fold_stat *s)
+stat_put(double **value, size_t field, size_t row, const struct bucket_stat *s)
 {
 	double **c = value + field * STATS;
 
@@ -126,7 +126,7 @@ stat_put(double **value, size_t field, size_t row, const struct fold_stat *s)
 /* --- histograms: of the open bucket, counted out --- */
 
 static int
-hist_add(struct fold *f, const uint8_t *bytes, size_t len)
+hist_add(struct bucketer *f, const uint8_t *bytes, size_t len)
 {
 	if (len == 0)
 		return NW_OK;
@@ -145,7 +145,7 @@ hist_add(struct fold *f, const uint8_t *bytes, size_t len)
 }
 
 static int
-bucket_close(struct fold *f)
+bucket_close(struct bucketer *f)
 {
 	size_t len = 0;
 
@@ -165,8 +165,8 @@ bucket_close(struct fold *f)
 /* --- values --- */
 
 void
-fold_begin(
-    struct fold *f, int64_t step_ns, struct columns *out, const uint32_t *fields, size_t n_fields)
+bucketer_begin(struct bucketer *f, int64_t step_ns, struct columns *out, const uint32_t *fields,
+    size_t n_fields)
 {
 	if (f->has_hist) /* of a fold that was given up */
 		memset(f->counts, 0, NW_HIST_BUCKETS * sizeof(*f->counts));
@@ -179,11 +179,11 @@ fold_begin(
 
 /* Rows i..j are of one bucket: into the last row of out, which is new or open. */
 static void
-values_add(
-    struct fold *f, const struct chunk_columns *rows, size_t i, size_t j, bool stats, bool fresh)
+values_add(struct bucketer *f, const struct chunk_columns *rows, size_t i, size_t j, bool stats,
+    bool fresh)
 {
 	size_t row = f->out->n_rows - 1, k, field, r;
-	struct fold_stat s, more;
+	struct bucket_stat s, more;
 
 	for (k = 0; k < f->n_fields; k++) {
 		field = f->fields == NULL ? k : f->fields[k];
@@ -191,15 +191,15 @@ values_add(
 			s = stat_get(rows->value, field, i);
 			for (r = i + 1; r < j; r++) {
 				more = stat_get(rows->value, field, r);
-				fold_join(&s, &more);
+				bucket_stat_add(&s, &more);
 			}
 		} else {
-			s = fold_values(rows->value[field] + i, j - i);
+			s = bucket_stat_of(rows->value[field] + i, j - i);
 		}
 		if (!fresh) {
 			more = s;
 			s = stat_get((const double *const *)f->out->value, field, row);
-			fold_join(&s, &more);
+			bucket_stat_add(&s, &more);
 		}
 		stat_put(f->out->value, field, row, &s);
 	}
@@ -207,7 +207,8 @@ values_add(
 }
 
 int
-fold_rows(struct fold *f, const struct chunk_columns *rows, size_t from, size_t to, bool stats)
+bucketer_add(
+    struct bucketer *f, const struct chunk_columns *rows, size_t from, size_t to, bool stats)
 {
 	struct columns *out = f->out;
 	size_t i, j, r, start;
@@ -216,12 +217,12 @@ fold_rows(struct fold *f, const struct chunk_columns *rows, size_t from, size_t 
 	int rc;
 
 	for (i = from; i < to; i = j) {
-		bucket = fold_bucket(rows->t_wall_ns[i], f->step_ns);
-		for (j = i + 1; j < to && fold_bucket(rows->t_wall_ns[j], f->step_ns) == bucket;
+		bucket = bucket_number(rows->t_wall_ns[i], f->step_ns);
+		for (j = i + 1; j < to && bucket_number(rows->t_wall_ns[j], f->step_ns) == bucket;
 		     j++)
 			;
-		fresh =
-		    !f->open || fold_bucket(out->t_wall_ns[out->n_rows - 1], f->step_ns) != bucket;
+		fresh = !f->open ||
+		    bucket_number(out->t_wall_ns[out->n_rows - 1], f->step_ns) != bucket;
 		if (fresh) {
 			if ((rc = bucket_close(f)) != NW_OK)
 				return rc;
@@ -240,13 +241,13 @@ fold_rows(struct fold *f, const struct chunk_columns *rows, size_t from, size_t 
 }
 
 int
-fold_end(struct fold *f)
+bucketer_end(struct bucketer *f)
 {
 	return bucket_close(f);
 }
 
 void
-fold_clear(struct fold *f)
+bucketer_clear(struct bucketer *f)
 {
 	free(f->counts);
 	free(f->hist);

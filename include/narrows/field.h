@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the fields of measurements are: the unit, and how values of a short time become the value of
+ * a longer one. One table (store/field.c) says so for all event types; the SQL table field, the
+ * unit columns of SQL and of CSV and the roll-ups are made from this table. What a sender says in
+ * the parameters of its metadata (unit, unit_FIELD, kind, kind_FIELD) goes before the table's unit,
+ * and makes a field a counter for which the table says nothing.
+ */
+#ifndef NARROWS_FIELD_H
+#define NARROWS_FIELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum nw_aggregation {
+	NW_AGG_UNSAID, /* by this rule; the mean where no rule says more */
+	NW_AGG_MEAN,
+	NW_AGG_SUM,
+	NW_AGG_MIN,
+	NW_AGG_MAX,
+	NW_AGG_LAST,   /* of a counter: the largest value, because a counter only rises */
+	NW_AGG_RATIO,  /* of mean_x: sum_x by the count of operations */
+	NW_AGG_SPREAD, /* of sd_x: the spread within rows and between their means */
+	NW_AGGREGATIONS
+};
+
+/* Patterns are those of SQL's GLOB. The first rule with a unit that matches says the unit; the
+ * first with an aggregation says how values add up. */
+struct nw_field_rule {
+	const char *event_glob, *field_glob;
+	const char *unit; /* UCUM; NULL where the rule says nothing about units */
+	enum nw_aggregation aggregation;
+};
+
+const struct nw_field_rule *nw_field_rules(size_t *n);
+enum nw_aggregation nw_field_aggregation(const char *event_type, const char *field);
+/* The word for an aggregation in the SQL table; NULL of NW_AGG_UNSAID. */
+const char *nw_aggregation_name(enum nw_aggregation a);
+
+/* The fields that readers above the store know by name: X(name) of each. */
+#define NW_FIELDS_READ(X)                                                                          \
+	/* calipers */                                                                             \
+	X(sum_v)                                                                                   \
+	X(mean_v)                                                                                  \
+	X(mean_r)                                                                                  \
+	X(sd_r) X(count) X(dur_inst) X(window) X(busy) X(busy_max) X(wait)                         \
+	    X(threads) /* processes */                                                             \
+	    X(cpu_user) X(cpu_sys) X(cpu_wait) X(combined_bytes) X(report) X(seen_read)            \
+		X(seen_written) X(rchar) X(wchar) X(pipe_read_bytes) X(pipe_write_bytes)           \
+		    X(pipe_read_s) X(pipe_write_s) /* files and connections */                     \
+	    X(read_bytes) X(write_bytes) X(bytes_in) X(bytes_out) X(rtt_s) X(rtt_min_s) X(retrans) \
+		X(cwnd_bytes) X(busy_s) X(rwnd_limited_s)                                          \
+		    X(sndbuf_limited_s) /* hosts and clocks */                                     \
+	    X(idle) X(iowait) X(disk_busy) X(offset_s) X(bound_s) X(kernel_synced) X(io_ms)        \
+		X(written_bytes)
+
+#endif

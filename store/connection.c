@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/connection.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "store/lock.h"
+#include "store/migrate.h"
+#include "store/writesql.h"
+
+enum {
+	WAL_PAGES_MAX = 32000,
+	WAL_KEPT_BYTES = 16 << 20,
+	BUSY_TIMEOUT_MS = 5000,
+	RESTART_TIMEOUT_MS = 100
+};
+
+/* --- opening --- */
+
+static int
+on_wal(void *arg, sqlite3 *db, const char *name, int n_pages)
+{
+	struct connection *c = arg;
+
+	(void)db, (void)name;
+	/* the checkpoint comes later, after the completions */
+	c->wal_pages = c->wal_frames = n_pages;
+	return SQLITE_OK;
+}
+
+/* SQLite answers with the mode of the file, which is not WAL where processes cannot share
+ * memory. */
+static int
+wal_mode(sqlite3 *db)
+{
+	sqlite3_stmt *st = NULL;
+	int rc;
+
+	if ((rc = sqlite3_prepare_v2(db, "PRAGMA journal_mode = WAL", -1, &st, NULL)) ==
+		SQLITE_OK &&
+	    (rc = sqlite3_step(st)) == SQLITE_ROW &&
+	    strcmp((const char *)sqlite3_column_text(st, 0), "wal") != 0)
+		rc = SQLITE_CANTOPEN;
+	sqlite3_finalize(st);
+	return db_code(rc);
+}
+
+static int
+db_open(struct connection *c, const char *path, const struct store_opts *opts,
+    char why[STORE_WHY_BYTES])
+{
+	char pragmas[256];
+	int rc;
+
+	if (sqlite3_open_v2(path, &c->db,
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+		NULL) != SQLITE_OK) {
+		snprintf(why, STORE_WHY_BYTES, "%s",
+		    c->db == NULL ? "out of memory" : sqlite3_errmsg(c->db));
+		return c->db == NULL ? NW_ENOMEM : NW_EIO;
+	}
+	sqlite3_extended_result_codes(c->db, 1);
+	sqlite3_busy_timeout(c->db, BUSY_TIMEOUT_MS);
+	if ((rc = migrate_open(c->db, why)) != NW_OK)
+		return rc;
+	/* Deleted rows are of no more secret than kept ones: overwriting them with zeros would
+	 * double the writing. */
+	snprintf(pragmas, sizeof(pragmas),
+	    "PRAGMA synchronous = %s; PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF;"
+	    " PRAGMA cache_size = -16384; PRAGMA journal_size_limit = %d",
+	    opts->sync_full ? "FULL" : "NORMAL", WAL_KEPT_BYTES);
+	if ((rc = wal_mode(c->db)) != NW_OK || (rc = db_exec(c->db, pragmas)) != NW_OK) {
+		db_why(c->db, why, STORE_WHY_BYTES);
+		return rc;
+	}
+	sqlite3_wal_hook(c->db, on_wal, c);
+	return NW_OK;
+}
+
+int
+connection_open(struct connection *c, const char *path, const struct store_opts *opts,
+    char why[STORE_WHY_BYTES])
+{
+	int rc;
+
+	c->lock_fd = -1;
+	c->wal_pages_max = WAL_PAGES_MAX;
+	if ((rc = lock_take(path, &c->lock_fd, why)) != NW_OK ||
+	    (rc = db_open(c, path, opts, why)) != NW_OK)
+		return rc;
+	db_stmts_init(&c->stmts, c->db, write_sql, W_STMTS);
+	return NW_OK;
+}
+
+void
+connection_close(struct connection *c)
+{
+	db_stmts_clear(&c->stmts);
+	sqlite3_close(c->db);
+	if (c->lock_fd != -1)
+		close(c->lock_fd);
+}
+
+/* --- sizes of the tiers --- */
+
+int
+connection_load_sizes(struct connection *c)
+{
+	struct tier_sizes *s = &c->sizes;
+	int rc = NW_OK;
+	int64_t t;
+
+	for (t = 0; rc == NW_OK && t < STORE_TIERS; t++)
+		rc = db_get_int(&c->stmts, W_TIER_BYTES, t, &s->bytes[t]);
+	return rc == NW_OK ? db_get_int(&c->stmts, W_CHUNK_NEXT_ID, STORE_ROWS, &s->next_chunk_id)
+			   : rc;
+}
+
+/* Inside the transaction whose changes these are. */
+static int
+sizes_write(struct connection *c)
+{
+	const struct tier_sizes *s = &c->sizes;
+	int rc = NW_OK;
+	int64_t t;
+
+	for (t = 0; rc == NW_OK && t < STORE_TIERS; t++)
+		if (s->change.bytes[t] != 0)
+			rc = db_run(&c->stmts, W_TIER_CHANGE, "ii", t, s->change.bytes[t]);
+	if (rc == NW_OK && s->change.chunk_ids)
+		rc = db_run(
+		    &c->stmts, W_CHUNK_SET_NEXT_ID, "ii", (int64_t)STORE_ROWS, s->next_chunk_id);
+	return rc;
+}
+
+static void
+sizes_follow(struct tier_sizes *s)
+{
+	int t;
+
+	for (t = 0; t < STORE_TIERS; t++) {
+		s->bytes[t] += s->change.bytes[t];
+		s->total.rolled_rows[t] += s->change.rolled_rows[t];
+		s->total.expired_rows[t] += s->change.expired_rows[t];
+	}
+	s->total.lost_hists += s->change.lost_hists;
+	s->total.lost_chunks += s->change.lost_chunks;
+	s->total.forgotten_sessions += s->change.forgotten_sessions;
+	memset(&s->change, 0, sizeof(s->change));
+}
+
+/* --- transactions --- */
+
+int
+connection_begin(struct connection *c)
+{
+	int rc = NW_OK;
+
+	memset(&c->sizes.change, 0, sizeof(c->sizes.change));
+	if (!sqlite3_get_autocommit(c->db)) /* the last ROLLBACK failed */
+		rc = db_run(&c->stmts, W_ROLLBACK, "");
+	if (rc == NW_OK)
+		rc = db_run(&c->stmts, W_BEGIN, "");
+	if (rc != NW_OK)
+		db_why(c->db, c->trouble, sizeof(c->trouble));
+	return rc;
+}
+
+int
+connection_end(struct connection *c, int rc)
+{
+	if (rc == NW_OK && (rc = sizes_write(c)) == NW_OK)
+		rc = db_run(&c->stmts, W_COMMIT, "");
+	if (rc == NW_OK) {
+		c->trouble[0] = '\0';
+		sizes_follow(&c->sizes);
+		return NW_OK;
+	}
+	memset(&c->sizes.change, 0, sizeof(c->sizes.change));
+	if (db_code(sqlite3_errcode(c->db)) != NW_OK)
+		db_why(c->db, c->trouble, sizeof(c->trouble));
+	else
+		snprintf(c->trouble, sizeof(c->trouble), "%s", nw_strerror(rc));
+	if (!sqlite3_get_autocommit(c->db))
+		db_run(&c->stmts, W_ROLLBACK, "");
+	return rc;
+}
+
+/* --- the WAL --- */
+
+bool
+connection_restart_wal(struct connection *c, int timeout_ms)
+{
+	int rc;
+
+	sqlite3_busy_timeout(c->db, timeout_ms);
+	rc = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+	sqlite3_busy_timeout(c->db, BUSY_TIMEOUT_MS);
+	if (rc == SQLITE_OK)
+		c->wal_frames = c->wal_pages = 0;
+	return rc == SQLITE_OK;
+}
+
+/* Readers that never pause together keep the WAL from starting over. A big WAL makes the writer
+ * wait for the readers, but not often. */
+void
+connection_checkpoint(struct connection *c, int enough)
+{
+	if (c->wal_pages < enough)
+		return;
+	if (c->wal_pages < c->wal_pages_max) {
+		sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	} else if (connection_restart_wal(c, RESTART_TIMEOUT_MS)) {
+		c->wal_pages_max = WAL_PAGES_MAX;
+	} else {
+		c->wal_pages_max *= 2;
+	}
+	c->wal_pages = 0;
+}
+
+int64_t
+connection_now(const struct connection *c)
+{
+	return c->test_wall_ns != 0 ? c->test_wall_ns : nw_wall_ns();
+}

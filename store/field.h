@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of fields (narrows/field.h) as a table of the file, for SQL. */
+#ifndef STORE_FIELD_H
+#define STORE_FIELD_H
+
+#include <sqlite3.h>
+
+/* Writes the table where the file says something else, as after an upgrade. A connection that may
+ * write, inside a transaction. */
+int field_table_update(sqlite3 *db);
+
+#endif

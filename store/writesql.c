@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/writesql.h"
+
+#include "narrows/store.h"
+
+/* True of metadata m and a chunk or roll-up c if no pinned session needs c: neither as a part of
+ * its own data nor as data of its hosts from its time. */
+#define UNPINNED                                                                              \
+	"NOT EXISTS (SELECT 1 FROM session p WHERE p.pinned AND (p.id = m.session_id OR "     \
+	"(m.session_id IS NULL"                                                               \
+	" AND p.opened_ns <= c.t1_ns AND coalesce(p.closed_ns, c.t0_ns) >= c.t0_ns"           \
+	" AND EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = p.id AND x.host_id = " \
+	"m.host_id))))"
+#define OLDEST(table, index)                                                                   \
+	"SELECT c.id, c.t1_ns, c.layout_id, coalesce(m.first_ns, 0) < ?3 AND " UNPINNED        \
+	" FROM " table " c INDEXED BY " index                                                  \
+	" CROSS JOIN layout l ON l.id = c.layout_id CROSS JOIN metadata m ON m.id = l.meta_id" \
+	" WHERE (c.t1_ns, c.id) > (?1, ?2) AND c.t1_ns < ?3"
+#define LAYOUTS_OF \
+	"(SELECT l.id FROM metadata m JOIN layout l ON l.meta_id = m.id WHERE m.session_id = ?)"
+#define OF_KEY "layout_id = ?1 / 4 AND tier = ?1 % 4"
+_Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
+
+const char *const write_sql[W_STMTS] = {
+	[BATCH_HOST] =
+	    "INSERT INTO host(id, name, info, first_seen_ns, last_seen_ns) VALUES(?,?,?,?,?)"
+	    " ON CONFLICT(id) DO UPDATE SET name = excluded.name, info = excluded.info,"
+	    " first_seen_ns = excluded.first_seen_ns, last_seen_ns = excluded.last_seen_ns",
+	[BATCH_XSP] =
+	    "INSERT INTO xsp_session(id, host_id, session_id, sess_id, peer, software, provider, "
+	    "opened_ns,"
+	    " closed_ns, docs, samples, rejected, bytes, dropped, end_reason) "
+	    "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	    " ON CONFLICT(id) DO UPDATE SET host_id = excluded.host_id, session_id = "
+	    "excluded.session_id,"
+	    " sess_id = excluded.sess_id, peer = excluded.peer, software = excluded.software,"
+	    " provider = excluded.provider, opened_ns = excluded.opened_ns, closed_ns = "
+	    "excluded.closed_ns,"
+	    " docs = excluded.docs, samples = excluded.samples, rejected = excluded.rejected, "
+	    "bytes = excluded.bytes,"
+	    " dropped = excluded.dropped, end_reason = excluded.end_reason",
+	[BATCH_SESSION] =
+	    "INSERT INTO session(id, task_id, program, opened_ns, closed_ns, last_data_ns)"
+	    " VALUES(?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET task_id = excluded.task_id, "
+	    "program = excluded.program,"
+	    " opened_ns = excluded.opened_ns, closed_ns = excluded.closed_ns, last_data_ns = "
+	    "excluded.last_data_ns",
+	[BATCH_META] = "INSERT INTO metadata(id, session_id, host_id, xsp_id, mid, pid, "
+		       "event_type, subject, params,"
+		       " first_ns, raw) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+	[BATCH_LAYOUT] = "INSERT INTO layout(id, meta_id, fields, n_fields) VALUES(?,?,?,?)",
+	[BATCH_RUN] =
+	    "INSERT INTO run(id, session_id, kind, started_ns, took_ns, version, outcome) "
+	    "VALUES(?,?,?,?,?,?,?)"
+	    " ON CONFLICT(id) DO UPDATE SET session_id = excluded.session_id, kind = excluded.kind,"
+	    " started_ns = excluded.started_ns, took_ns = excluded.took_ns, version = "
+	    "excluded.version,"
+	    " outcome = excluded.outcome",
+	[BATCH_RESULT] =
+	    "INSERT OR REPLACE INTO result(session_id, run_id, route, program, stage, sentence, "
+	    "bytes,"
+	    " bytes_per_s, start_ns, duration_ns, document) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+	[BATCH_MERGE_META] = "UPDATE metadata SET session_id = ?2 WHERE session_id = ?1",
+	[BATCH_MERGE_XSP] = "UPDATE xsp_session SET session_id = ?2 WHERE session_id = ?1",
+	[BATCH_MERGE_RUN] = "UPDATE run SET session_id = ?2 WHERE session_id = ?1",
+	[BATCH_MERGE_RESULT] = "DELETE FROM result WHERE session_id = ?1",
+	[BATCH_MERGE_PIN] = "UPDATE session SET pinned = 1 WHERE id = ?2 AND EXISTS"
+			    " (SELECT 1 FROM session p WHERE p.id = ?1 AND p.pinned)",
+	[BATCH_MERGE_SESSION] = "DELETE FROM session WHERE id = ?1",
+	[BATCH_PROVIDER] =
+	    "INSERT INTO provider(id, stored_seq) VALUES(?,?)"
+	    " ON CONFLICT(id) DO UPDATE SET stored_seq = max(stored_seq, excluded.stored_seq)",
+	[W_BEGIN] = "BEGIN IMMEDIATE",
+	[W_COMMIT] = "COMMIT",
+	[W_ROLLBACK] = "ROLLBACK",
+	[W_SAVE] = "SAVEPOINT batch",
+	[W_KEEP] = "RELEASE batch",
+	[W_UNDO] = "ROLLBACK TO batch",
+	[W_LAYOUT_FIELDS] = "SELECT n_fields FROM layout WHERE id = ?",
+	[W_LAYOUT_NAMES] = "SELECT coalesce(m.event_type, '') || ' ' || l.fields FROM layout l "
+			   "JOIN metadata m ON m.id = l.meta_id"
+			   " WHERE l.id = ?",
+	[W_LAYOUT_TAIL_AFTER] = "SELECT tail_after FROM layout WHERE id = ?",
+	[W_LAYOUT_MOVED] = "UPDATE layout SET tail_after = ?2 WHERE id = ?1",
+	[W_LAYOUTS_OF_SESSION] =
+	    "SELECT l.id FROM metadata m JOIN layout l ON l.meta_id = m.id WHERE m.session_id = ?",
+	[W_TAIL_ADD] = "INSERT INTO tail(id, rows, sum) VALUES(?,?,?)",
+	[W_TAIL_ALL] = "SELECT id, rows FROM tail ORDER BY id",
+	[W_TAIL_TRIM] = "DELETE FROM tail WHERE id < ?",
+	[W_TAIL_EMPTY] = "UPDATE tail SET rows = x'', sum = NULL WHERE id = ?",
+	[W_CHUNK_BEFORE] = "SELECT id, t0_ns, t1_ns FROM chunk WHERE layout_id = ? AND t0_ns <= ?"
+			   " ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
+	[W_CHUNK_AFTER] = "SELECT id, t0_ns, t1_ns FROM chunk WHERE layout_id = ? AND t0_ns > ? "
+			  "ORDER BY t0_ns, t1_ns LIMIT 1",
+	[W_CHUNK_NEWEST] = "SELECT id, n_rows FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, "
+			   "t1_ns DESC LIMIT ?",
+	[W_CHUNK_DATA] = "SELECT data FROM chunk WHERE id = ?",
+	[W_CHUNK_ADD] = "INSERT INTO chunk(layout_id, t0_ns, t1_ns, n_rows, last, data, id) "
+			"VALUES(?,?,?,?,?,?,?)",
+	[W_CHUNK_DROP] = "DELETE FROM chunk WHERE id = ? RETURNING length(data)",
+	[W_ROLLUP_BEFORE] = "SELECT id, t0_ns, t1_ns FROM rollup WHERE " OF_KEY " AND t0_ns <= ?2"
+			    " ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1",
+	[W_ROLLUP_AFTER] = "SELECT id, t0_ns, t1_ns FROM rollup WHERE " OF_KEY
+			   " AND t0_ns > ?2 ORDER BY t0_ns, t1_ns LIMIT 1",
+	[W_ROLLUP_NEWEST] = "SELECT id, n_rows FROM rollup WHERE " OF_KEY
+			    " ORDER BY t0_ns DESC, t1_ns DESC LIMIT ?2",
+	[W_ROLLUP_DATA] = "SELECT data FROM rollup WHERE id = ?",
+	[W_ROLLUP_ADD] = "INSERT INTO rollup(layout_id, tier, t0_ns, t1_ns, n_rows, data) "
+			 "VALUES(?1 / 4, ?1 % 4, ?2,?3,?4,?5)",
+	[W_ROLLUP_DROP] = "DELETE FROM rollup WHERE id = ? RETURNING length(data)",
+	[W_CHUNK_OLDEST] = OLDEST("chunk", "chunk_by_age") " ORDER BY c.t1_ns, c.id",
+	[W_ROLLUP_OLDEST] =
+	    OLDEST("rollup", "rollup_by_age") " AND c.tier = ?4 ORDER BY c.t1_ns, c.id",
+	[W_TIER_BYTES] = "SELECT bytes FROM tier_size WHERE tier = ?",
+	[W_TIER_CHANGE] = "UPDATE tier_size SET bytes = bytes + ?2 WHERE tier = ?1",
+	[W_CHUNK_NEXT_ID] = "SELECT next_id FROM tier_size WHERE tier = ?",
+	[W_CHUNK_SET_NEXT_ID] = "UPDATE tier_size SET next_id = ?2 WHERE tier = ?1",
+	[W_XSP_ABANDONED] =
+	    "UPDATE xsp_session SET end_reason = 'the box ended', closed_ns = "
+	    "max(coalesce(opened_ns, 0),"
+	    " coalesce((SELECT last_data_ns FROM session s WHERE s.id = session_id),"
+	    " (SELECT last_seen_ns FROM host h WHERE h.id = host_id), 0)) WHERE closed_ns IS NULL",
+	[W_SESSION_OLDEST] =
+	    "SELECT s.id FROM session s WHERE s.id > ?1 AND NOT s.pinned AND s.closed_ns < ?2"
+	    " AND s.id < (SELECT max(id) FROM session)"
+	    " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = s.id AND "
+	    "coalesce(x.closed_ns, ?4) >= ?4)"
+	    " AND NOT EXISTS (SELECT 1 FROM metadata m JOIN layout l ON l.meta_id = m.id"
+	    " WHERE m.session_id = s.id AND (l.tail_after >= ?3 OR l.id = (SELECT max(id) FROM "
+	    "layout))) ORDER BY s.id LIMIT 1",
+	[W_SESSION_PINNED] = "SELECT pinned FROM session WHERE id = ?",
+	[W_FORGET_CHUNKS] =
+	    "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE layout_id IN " LAYOUTS_OF
+	    " LIMIT ?2)"
+	    " RETURNING 0, length(data)",
+	[W_FORGET_ROLLUPS] =
+	    "DELETE FROM rollup WHERE id IN (SELECT id FROM rollup WHERE layout_id IN " LAYOUTS_OF
+	    " LIMIT ?2)"
+	    " RETURNING tier, length(data)",
+	[W_FORGET_LAYOUTS] = "DELETE FROM layout WHERE id IN " LAYOUTS_OF,
+	[W_FORGET_METAS] = "DELETE FROM metadata WHERE session_id = ?",
+	[W_FORGET_RESULT] = "DELETE FROM result WHERE session_id = ?",
+	[W_FORGET_RUNS] = "DELETE FROM run WHERE session_id = ?",
+	/* Nobody asks again what the session's senders delivered, except senders of other sessions,
+	 * too. */
+	[W_FORGET_PROVIDERS] = "DELETE FROM provider WHERE id IN (SELECT provider FROM xsp_session "
+			       "WHERE session_id = ?1)"
+			       " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.provider = "
+			       "provider.id AND x.session_id IS NOT ?1)",
+	/* A connection that also carried data of its host stays, as a connection of the host. */
+	[W_FORGET_XSP] = "DELETE FROM xsp_session WHERE session_id = ? AND NOT EXISTS"
+			 " (SELECT 1 FROM metadata m WHERE m.xsp_id = xsp_session.id)",
+	[W_FORGET_XSP_REST] = "UPDATE xsp_session SET session_id = NULL WHERE session_id = ?",
+	[W_FORGET_SESSION] = "DELETE FROM session WHERE id = ?",
+	[W_ROLLUP_ROWS] = "SELECT n_rows FROM rollup WHERE id = ?",
+};
