@@ -222,7 +222,7 @@ host_certified(struct xsess *x, const char *name, const char **why)
 static void
 hello_answer(struct xsess *x)
 {
-	struct schedule_stats clock;
+	struct schedule_stats clock = { .clock_known = false };
 	struct nw_kv kv[7] = {
 		{ "software", NW_KV_TEXT, { .text = "narrowsd" } },
 		{ "version", NW_KV_TEXT, { .text = NW_VERSION } },
@@ -232,7 +232,8 @@ hello_answer(struct xsess *x)
 	};
 	size_t n = 5;
 
-	schedule_get_stats(x->box->schedule, &clock);
+	if (x->box->schedule != NULL)
+		schedule_get_stats(x->box->schedule, &clock);
 	if (clock.clock_known) {
 		kv[n++] =
 		    (struct nw_kv){ "clock_synced", NW_KV_BOOL, { .i = clock.clock_synchronised } };
