@@ -180,7 +180,7 @@ control_enter(struct xsess *x, const struct nw_kv *kv, size_t n)
 	x->control = control_join(x->box->control, &h, on_order, x);
 }
 
-/* Takes STATUS and CLOCK of a provider that offered them in HELLO. */
+/* Takes STATUS and CLOCK of a provider with orders. */
 static int
 control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 {
@@ -217,8 +217,7 @@ host_certified(struct xsess *x, const char *name, const char **why)
 	return NW_EPROTO;
 }
 
-/* Answers with the box's software, the number that is on disk, the options the box takes, and the
- * quality of its clock. */
+/* Answers with the box's software, the stored number, the options and the clock's quality. */
 static void
 hello_answer(struct xsess *x)
 {
