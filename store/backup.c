@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A copy while others write: one read transaction is held over all steps, so that SQLite reads one
- * snapshot and need not begin again whenever something is committed. The price is a WAL that grows
- * meanwhile.
- */
+/* A copy while the writer works: one read transaction lasts over all steps, so that SQLite reads
+ * one snapshot and need not begin again after a commit. The price is a WAL that grows meanwhile. */
 #include "store/backup.h"
 
 #include <errno.h>
@@ -30,7 +27,7 @@ failed(char why[STORE_WHY_BYTES], const char *name)
 
 /* --- the file --- */
 
-/* SQLite would take what lies beside a file under these names for a part of it. */
+/* Removes files that SQLite would take for parts of the new file. */
 static void
 companions_remove(const char *name)
 {
@@ -63,7 +60,7 @@ backup_begin(
 		return NW_ENOMEM;
 	if (stat(like, &sb) == -1)
 		return failed(why, like);
-	unlink(f->part); /* of one that was interrupted */
+	unlink(f->part); /* left by an interrupted copy */
 	companions_remove(f->part);
 	if ((fd = open(f->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) == -1)
 		return failed(why, f->part);
@@ -139,7 +136,7 @@ backup_end(struct backup_file *f)
 	f->part = f->name = NULL;
 }
 
-/* --- its content --- */
+/* --- content --- */
 
 static int
 pages_copy(sqlite3 *to, sqlite3 *from, const struct store_watch *watch, char why[STORE_WHY_BYTES])
@@ -184,7 +181,7 @@ backup_copy(const struct backup_file *f, sqlite3 *from, const struct store_watch
 		db_why(to, why, STORE_WHY_BYTES);
 	sqlite3_close(to);
 	to = NULL;
-	/* The first page says WAL, as it did where it comes from. */
+	/* The first page says WAL, as in the original. */
 	if (rc == NW_OK &&
 	    (sqlite3_open_v2(f->part, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
 		    SQLITE_OK ||

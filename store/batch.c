@@ -35,12 +35,6 @@ nw_batch_bytes(const struct nw_batch *b)
 	    b->n_values * sizeof(*b->values);
 }
 
-size_t
-nw_batch_rows_count(const struct nw_batch *b)
-{
-	return (size_t)b->n_rows;
-}
-
 void
 nw_batch_on_done(struct nw_batch *b, void (*done)(void *arg, int rc), void *arg)
 {
@@ -48,7 +42,7 @@ nw_batch_on_done(struct nw_batch *b, void (*done)(void *arg, int rc), void *arg)
 	b->arg = arg;
 }
 
-/* An array with room for `more` elements beyond n. NULL: no memory, and the old one stays. */
+/* Gives an array room for `more` elements beyond n. NULL: no memory, and the old array stays. */
 static void *
 grow(void *old, size_t *cap, size_t n, size_t more, size_t size)
 {
@@ -110,7 +104,7 @@ put_value(struct nw_batch *b, struct batch_value *v, va_list *ap)
 	return NW_EINVAL;
 }
 
-/* Appends a record with one value per type letter, or nothing. */
+/* Appends a record with a value per type letter, or nothing. */
 static int
 put(struct nw_batch *b, enum batch_kind kind, const char *types, ...)
 {
@@ -140,7 +134,7 @@ put(struct nw_batch *b, enum batch_kind kind, const char *types, ...)
 	return NW_OK;
 }
 
-/* The order of values is that of the statements in writer.c. */
+/* The order of values is the order of the parameters in writesql.c. */
 
 int
 nw_batch_host(struct nw_batch *b, const struct nw_host_rec *r)
@@ -262,7 +256,7 @@ put_rows(struct nw_batch *b, const struct tail_rec *head, const int64_t *t_wall_
 	b->rows = p;
 	n_values = (size_t)head->n_rows * head->n_fields;
 	p = b->rows + b->rows_len;
-	memset(p + bytes - 8, 0, 8); /* the padding; what is not padding is written below */
+	memset(p + bytes - 8, 0, 8); /* the padding; all other bytes are written below */
 	memcpy(p, head, sizeof(*head));
 	p += sizeof(*head);
 	memcpy(p, t_wall_ns, 8 * (size_t)head->n_rows);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The inside of a batch, for the writer: rows as one tail blob in the making, everything else as a
- * list of records. A record is the number of the statement that applies it and the values to bind,
- * so applying needs no code per kind.
- */
+/* The inside of a batch, for the writer: rows as a tail blob in the making, everything else as a
+ * list of records. A record is the number of its statement and the values to bind, so applying a
+ * record needs no code per kind. */
 #ifndef STORE_BATCH_H
 #define STORE_BATCH_H
 
@@ -25,7 +23,7 @@ enum batch_kind {
 	BATCH_MERGE_PIN,
 	BATCH_MERGE_SESSION,
 	BATCH_KINDS,
-	BATCH_SEAL = BATCH_KINDS /* no statement: its one value is the session */
+	BATCH_SEAL = BATCH_KINDS /* without a statement: the only value is the session */
 };
 
 struct batch_value {
@@ -44,9 +42,10 @@ struct batch_rec {
 };
 
 struct nw_batch {
-	uint8_t *rows; /* tail records (tail.h); NULL once the tail has taken them */
+	uint8_t *rows; /* tail records (tail.h); NULL once the tail has taken the records */
 	size_t rows_len, rows_cap;
-	size_t late_len; /* of rows that were taken out: what a batch counts for does not change */
+	/* length of rows that were taken out: the queue counts a batch with its first length */
+	size_t late_len;
 	struct batch_rec *recs;
 	size_t n_recs, cap_recs;
 	struct batch_value *values;

@@ -14,8 +14,7 @@ enum { LANES = 4 };
 const int64_t tier_step_ns[STORE_TIERS] = { 0, INT64_C(10000000000), INT64_C(60000000000),
 	INT64_C(3600000000000) };
 
-/* Of values that are numbers. Several sums, because an addition has to wait for the one before
- * it. */
+/* Sums numbers. Several partial sums, because an addition waits for the addition before. */
 static double
 sum_of(const double *v, size_t n)
 {
@@ -73,7 +72,7 @@ bucket_stat_of(const double *v, size_t n)
 	size_t i;
 
 	if (isnan(s.sum))
-		return stat_of_odd(v, n); /* not numbers among them, or infinities that cancel */
+		return stat_of_odd(v, n); /* NaN among the values, or infinities of both signs */
 	for (i = 1; i < n; i++) {
 		s.min = v[i] < s.min ? v[i] : s.min;
 		s.max = v[i] > s.max ? v[i] : s.max;
@@ -133,7 +132,7 @@ hist_add(struct bucketer *f, const uint8_t *bytes, size_t len)
 	if (f->counts == NULL &&
 	    (f->counts = calloc(2 * NW_HIST_BUCKETS, sizeof(*f->counts))) == NULL)
 		return NW_ENOMEM;
-	/* Into a copy: bytes that turn out to be no histogram leave nothing behind. */
+	/* Into a copy: bytes that are no histogram must leave nothing behind. */
 	memcpy(f->counts + NW_HIST_BUCKETS, f->counts, NW_HIST_BUCKETS * sizeof(*f->counts));
 	if (nw_hist_decode_add(bytes, len, f->counts + NW_HIST_BUCKETS) != NW_OK) {
 		f->lost_hists++;
@@ -168,7 +167,7 @@ void
 bucketer_begin(struct bucketer *f, int64_t step_ns, struct columns *out, const uint32_t *fields,
     size_t n_fields)
 {
-	if (f->has_hist) /* of a fold that was given up */
+	if (f->has_hist) /* of an earlier run that ended early */
 		memset(f->counts, 0, NW_HIST_BUCKETS * sizeof(*f->counts));
 	f->open = f->has_hist = false;
 	f->step_ns = step_ns;
@@ -177,7 +176,7 @@ bucketer_begin(struct bucketer *f, int64_t step_ns, struct columns *out, const u
 	f->n_fields = n_fields;
 }
 
-/* Rows i..j are of one bucket: into the last row of out, which is new or open. */
+/* Adds rows i..j, all of one bucket, to the last row of out, which is new or open. */
 static void
 values_add(struct bucketer *f, const struct chunk_columns *rows, size_t i, size_t j, bool stats,
     bool fresh)

@@ -17,7 +17,7 @@ struct entry {
 
 struct cache {
 	size_t max_bytes, bytes;
-	TAILQ_HEAD(, entry) used; /* the one used last comes last */
+	TAILQ_HEAD(, entry) used; /* the column used last comes last */
 	LIST_HEAD(bucket, entry) bucket[BUCKETS];
 };
 
@@ -64,7 +64,8 @@ cache_free(struct cache *c)
 	free(c);
 }
 
-/* Chunks and columns are small numbers in a row; an odd factor spreads them over the high bits. */
+/* Ids and columns are small consecutive numbers; an odd factor spreads the numbers over the high
+ * bits. */
 static struct bucket *
 bucket_of(struct cache *c, int64_t chunk_id, int64_t column)
 {

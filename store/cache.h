@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Decoded columns of chunks, the ones used last, in bounded memory. Values go in and come out bit
- * for bit. A chunk is known here by its id, which stands for the same rows for ever (schema.c). One
- * thread at a time.
- */
+/* Decoded columns of chunks, the most recently used, in bounded memory. Values go in and come out
+ * bit for bit. The id of a chunk stands for the same rows for ever (schema.c). One thread at a
+ * time. */
 #ifndef STORE_CACHE_H
 #define STORE_CACHE_H
 
@@ -23,10 +21,10 @@ void cache_clear(struct cache *c);
  * cache_clear(); what was asked for last stays longest.
  */
 const void *cache_get(struct cache *c, int64_t chunk_id, int64_t column, uint32_t *n_rows);
-/* Copies a column in, in place of those not asked for longest. Without memory for it, it just is
- * not there. */
+/* Copies a column in, and drops the columns unused for longest. Without memory the column is just
+ * not kept. */
 void
 cache_put(struct cache *c, int64_t chunk_id, int64_t column, const void *words, uint32_t n_rows);
-size_t cache_bytes(const struct cache *c); /* in use, at most what it may have */
+size_t cache_bytes(const struct cache *c); /* bytes in use, at most the maximum */
 
 #endif

@@ -35,7 +35,7 @@ ceiling_init(struct ceiling *c, struct compactor *k, struct mover *m, struct for
 	share = (size_t)(max_bytes / 4 < wal_max_bytes ? max_bytes / 4 : wal_max_bytes);
 	c->wal_max_bytes = share;
 	c->group_max_bytes = share / 3;
-	/* What a transaction writes is estimated: a sixteenth is for those that write more. */
+	/* The size of a transaction is an estimate: a sixteenth is for larger transactions. */
 	c->pages_max = (int64_t)(max_bytes - share - max_bytes / 16 - SPARE_BYTES) / c->page_bytes;
 	if (k->limits.tail_bytes > share / 4)
 		k->limits.tail_bytes = share / 4;
@@ -67,7 +67,7 @@ ceiling_is_exceeded(const struct ceiling *c)
 	return c->max_bytes > 0 && pages(c, &n_pages, &n_live) == NW_OK && n_pages > c->pages_max;
 }
 
-/* --- what goes next --- */
+/* --- the next chunk to go --- */
 
 /* From the cursor on, then from the start: rows may have come late, or a session been unpinned. */
 static int
@@ -90,8 +90,8 @@ oldest_of(struct ceiling *c, int tier, struct aged *out)
 	}
 }
 
-/* The first tier that is half of itself and all behind it and has something that may go; else any.
- * id 0: none. */
+/* Finds the oldest chunk of the first tier that holds at least as much as all tiers behind and has
+ * a chunk that may go; else of any tier. AGED_NONE: no chunk may go. */
 static int
 next_find(struct ceiling *c, struct aged *out)
 {
@@ -135,21 +135,22 @@ forget_one(struct ceiling *c)
 	return rc == NW_OK ? WRITER_MORE : rc;
 }
 
-/* Of the file, for so many bytes that are written. */
+/* Pages of the file for so many bytes. */
 static int64_t
 pages_needed(const struct ceiling *c, size_t bytes)
 {
 	return (int64_t)(bytes + bytes / 16) / c->page_bytes + 16;
 }
 
-/* Into chunks, before it leaves: noise does not get smaller there. */
+/* Is there room to move the tail into chunks before the tail leaves? Noise does not get smaller
+ * there. */
 static bool
 tail_fits(const struct ceiling *c, int64_t n_live)
 {
 	return n_live + pages_needed(c, tail_bytes(c->mover->tail)) <= c->pages_max;
 }
 
-/* One transaction's worth. WRITER_DONE: nothing is left that may go. */
+/* Frees a transaction's worth. WRITER_DONE: nothing more may go. */
 static int
 free_some(struct ceiling *c, int64_t n_pages)
 {
@@ -173,7 +174,7 @@ free_some(struct ceiling *c, int64_t n_pages)
 	c->k->values_encoded = 0;
 	do {
 		if ((rc = rollup_demote(c->k, &what)) == NW_ECORRUPT)
-			/* no use in keeping what cannot be read while good data goes */
+			/* an unreadable chunk goes before good data */
 			rc = rollup_discard(c->k, &what);
 		if (rc == NW_OK)
 			rc = pages(c, &all, &has);
@@ -207,7 +208,7 @@ wal_has_room(struct ceiling *c, size_t bytes)
 	    (connection_restart_wal(c->k->c, RESTART_WAIT_MS) && need <= max);
 }
 
-/* For a transaction that writes so many bytes and leaves so many free. */
+/* Makes room for a transaction that writes so many bytes and leaves so many free. */
 static int
 room_make(struct ceiling *c, size_t bytes, size_t spare)
 {
@@ -275,6 +276,6 @@ ceiling_step(struct ceiling *c)
 	if ((rc = pages(c, &n_pages, &n_live)) != NW_OK || n_live + headroom <= c->pages_max)
 		return rc == NW_OK ? WRITER_DONE : rc;
 	if (!wal_has_room(c, c->k->limits.step_values * sizeof(double)))
-		return WRITER_DONE; /* commits will say so if it lasts */
+		return WRITER_DONE; /* commits report a lasting shortage */
 	return free_some(c, n_live + headroom - c->pages_max);
 }

@@ -6,8 +6,8 @@
 
 #include "narrows/err.h"
 
-/* An array with room for n elements: the old one, or it reallocated. NULL: no memory, and the old
- * one stays. */
+/* Gives an array room for n elements, reallocating if need be. NULL: no memory, and the old array
+ * stays. */
 static void *
 reserve(void *old, size_t *cap, size_t n, size_t size)
 {
@@ -25,8 +25,7 @@ int
 columns_reset(
     struct columns *c, size_t n_fields, const uint32_t *wanted, size_t n_wanted, size_t cap_rows)
 {
-	/* An odd number of cache lines keeps the values of one row out of each other's cache
-	 * sets. */
+	/* An odd number of cache lines keeps the values of a row out of each other's cache sets. */
 	size_t stride = (cap_rows / 8 | 1) * 8 + 16, i;
 	void *times, *ends, *value, *list, *mem;
 
@@ -72,7 +71,7 @@ hist_used(const struct columns *c)
 	return c->n_rows == 0 ? 0 : c->hist_end[c->n_rows - 1];
 }
 
-/* The bytes of the row that comes next. */
+/* Adds the histogram of the next row. */
 static int
 hist_add(struct columns *c, size_t row, const uint8_t *hist, size_t len)
 {

@@ -15,7 +15,7 @@
 struct columns {
 	size_t n_rows, n_fields;
 	size_t n_wanted;
-	uint32_t *wanted; /* the fields that are gathered; value[] of the others is NULL */
+	uint32_t *wanted; /* the gathered fields; value[] of other fields is NULL */
 	int64_t *t_wall_ns;
 	double **value;     /* [n_fields] columns, into mem */
 	uint32_t *hist_end; /* [n_rows], as chunk_columns.attachment_end */
@@ -34,14 +34,15 @@ void columns_clear(struct columns *c);
 /* Append, within the room made. NW_ENOMEM and NW_ETOOBIG are about histograms. */
 int columns_add_rec(struct columns *c, const struct tail_rec *rec);
 int columns_add_rows(struct columns *c, const struct chunk_columns *rows, size_t from, size_t to);
-/* The histogram of the newest row, for who fills values and times in place. */
+/* Sets the histogram of the newest row, for callers that fill values and times in place. */
 int columns_set_hist(struct columns *c, size_t row, const uint8_t *hist, size_t len);
-/* Stable: rows of one time stay in order of arrival. NW_ENOMEM leaves the order as it was. */
+/* Sorts by time; stable: rows of the same time stay in order of arrival. NW_ENOMEM leaves the order
+ * as before. */
 int columns_sort(struct columns *c);
 /* First row at or after t; rows must be in time order. */
 size_t columns_seek(const int64_t *t_wall_ns, size_t n_rows, int64_t t);
 
-/* Rows from..to of columns, as the codec takes them: points into c. Zero it before first use. */
+/* Rows from..to of columns, for the codec: points into c. Zero before first use. */
 struct columns_piece {
 	struct chunk_columns is;
 	const double **value; /* [n_fields], the piece's own */

@@ -134,10 +134,8 @@ victims_small(struct compactor *k, const struct chunk_list *s, size_t n_more, bo
 	return rc;
 }
 
-/*
- * Which chunks to write again with rows from..: k->victims, any order. *to: the rows that go with
- * them, those before the next chunk.
- */
+/* Lists in k->victims the chunks to be written again with the fresh rows from..*to. Rows from *to
+ * on belong behind the next chunk. */
 static int
 victims_find(struct compactor *k, const struct chunk_list *s, size_t from, size_t *to, bool final)
 {
@@ -289,7 +287,7 @@ chunks_write(struct compactor *k, const struct chunk_list *s, const struct colum
 	return rc;
 }
 
-/* Buckets in time order, some of which stand in parts: those become one. In k->joined. */
+/* Joins the parts of buckets, which are in time order, into k->joined. */
 static int
 parts_join(struct compactor *k, const struct chunk_list *s, const struct columns *c)
 {
@@ -340,7 +338,8 @@ group_write(struct compactor *k, const struct chunk_list *s, size_t n_columns, s
 		rc = parts_join(k, s, c);
 		c = &k->joined;
 	}
-	/* Roll-ups come in small pieces and stay for long: the first merge takes the full effort. */
+	/* Roll-ups come in small pieces and stay for long: the first merge takes the full
+	 * effort. */
 	return rc == NW_OK ? chunks_write(k, s, c, 0, c->n_rows, final || s->tier > 0) : rc;
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the store's files share of SQLite: result codes to ours, statements that are prepared once,
- * values bound by a format string. A struct db_stmts belongs to one connection and so to one thread
- * at a time.
- */
+/* The store's use of SQLite: result codes to ours, statements prepared once, values bound by a
+ * format string. A struct db_stmts belongs to one connection and so to one thread at a time. */
 #ifndef STORE_DB_H
 #define STORE_DB_H
 
@@ -35,10 +32,10 @@ void db_stmts_init(struct db_stmts *s, sqlite3 *db, const char *const *sql, size
 void db_stmts_clear(struct db_stmts *s); /* before sqlite3_close() */
 
 /*
- * A statement, reset and with its values bound: i int64_t, n int64_t with 0 as NULL, d double with
- * NaN as NULL, t text, b blob and its size_t length. Text and blobs stay the caller's and must live
- * until the give. Who takes gives back: a statement that is taken twice at a time is prepared a
- * second time, so callbacks may use the reader they came from.
+ * Takes a statement, reset and with values bound: i int64_t, n int64_t with 0 as NULL, d double
+ * with NaN as NULL, t text, b blob and its size_t length. Text and blobs stay the caller's and must
+ * live until db_give(), which follows each db_take(). A statement taken twice at a time is prepared
+ * a second time, so callbacks may use their reader.
  */
 int db_take(struct db_stmts *s, int which, sqlite3_stmt **out, const char *types, ...);
 void db_give(struct db_stmts *s, int which, sqlite3_stmt *st);

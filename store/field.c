@@ -21,8 +21,8 @@
 		CALIPERS, "sd_" letter, unit, NW_AGG_UNSAID    \
 	}
 
-/* Units of names that end so. Only of the project's own event types: others end names in _s for
- * "per second". */
+/* Units of names with certain ends, for the project's own event types only: other senders end names
+ * in _s for "per second". */
 #define ENDS(events)                                                                       \
 	{ events, "*_bytes", "By", NW_AGG_UNSAID }, { events, "*_s", "s", NW_AGG_UNSAID }, \
 	    { events, "*_ns", "ns", NW_AGG_UNSAID },                                       \
@@ -92,7 +92,7 @@ static const struct nw_field_rule rules[] = {
 	{ "nw:connection*", "delivery_rate", "By/s", NW_AGG_MEAN },
 	ENDS("nw:*"),
 
-	/* original BLiPP: one number of each event type */
+	/* original BLiPP: a single number per event type */
 	{ BLIPP "cpu:utilization:*", "value", "1", NW_AGG_UNSAID },
 	{ BLIPP "cpu:load:*", "value", "{process}", NW_AGG_UNSAID },
 	{ BLIPP "memory:utilization:*", "value", "KiBy", NW_AGG_UNSAID },
@@ -155,7 +155,7 @@ text_is(sqlite3_stmt *st, int column, const char *want)
 	return got == NULL || want == NULL ? got == want : strcmp(got, want) == 0;
 }
 
-/* Does the table of the file say what the rules say? */
+/* Compares the table of the file with the rules. */
 static int
 table_compare(sqlite3 *db, bool *same)
 {

@@ -4,11 +4,11 @@
  * to the session. The newest session and the session with the newest layout stay, so that ids are
  * never given twice: a reader may remember rows by their layout. The tail must hold no row of the
  * session, because a blob with rows of an unknown layout could not be read. No row stays in the
- * tail for more than an hour, so that this keeps no session for long.
+ * tail for more than an hour, so no session waits for long.
  *
- * Senders may remember a forgotten session. The connections that feed a session hold it while they
- * last and an hour longer, because the box remembers their series for a while; rows that other
- * senders deliver come too late (writer.c).
+ * Senders may remember a forgotten session. Open connections hold their session, and for an hour
+ * longer, because the box remembers their series for a while; rows of other senders come too late
+ * (writer.c).
  */
 #include "store/forget.h"
 
@@ -98,8 +98,8 @@ samples_drop(struct forgetter *f, int which, int64_t id, int64_t *n)
 	return db_code(step);
 }
 
-/* A session with very many samples loses a part of them first, stays the oldest session, and has its
- * turn again. */
+/* A session with very many samples loses a part of them first, stays the oldest session, and has
+ * its turn again. */
 static int
 session_drop(struct forgetter *f, int64_t id)
 {

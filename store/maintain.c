@@ -57,7 +57,7 @@ checkpoint(struct writer *w, bool idle)
 	connection_checkpoint(&w->c, idle ? 1 : enough);
 }
 
-/* Can the file be written again? Writes the version that the file has. */
+/* Finds out whether the file can be written again, by writing the present version number. */
 static int
 probe(struct writer *w)
 {

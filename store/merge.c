@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Chunks of one tier do not overlap, but those of different tiers may: a row that came late stands
- * in a chunk long after the rows around it were rolled up. So what has been decoded is carried
- * until the next chunk begins behind it, and is then in order. At most one chunk of each tier is
- * carried at a time.
- */
+/* Chunks of one tier do not overlap, but chunks of different tiers may: a late row stands in a
+ * chunk long after the rows around it were rolled up. So decoded rows are carried until the next
+ * chunk begins behind them, and are then in order. At most one chunk of each tier is carried at a
+ * time. */
 #include "store/merge.h"
 
 #include <stdlib.h>
@@ -17,7 +15,7 @@ out_columns(const struct merge *b)
 	return b->step_ns > 0 ? b->n_fields * STATS : b->n_fields;
 }
 
-/* The list of columns that stand for the wanted fields in what goes out. */
+/* Lists the columns of the output that stand for the wanted fields. */
 static const uint32_t *
 out_wanted(const struct merge *b, size_t *n)
 {
@@ -29,7 +27,7 @@ out_wanted(const struct merge *b, size_t *n)
 	return b->step_ns > 0 ? b->stat_columns : b->fields;
 }
 
-/* Room in next for the rows that are carried and n more, the carried ones put in already. */
+/* Copies the carried rows to next, with room for n more. */
 static int
 next_begin(struct merge *b, size_t n)
 {
@@ -83,7 +81,7 @@ rows_of_buckets(struct merge *b, const struct chunk_columns *c, size_t from, siz
 	return NW_OK;
 }
 
-/* Rows from..to, plain or buckets, into what is carried. */
+/* Adds rows from..to, plain or buckets, to the carried rows. */
 static int
 carry_add(struct merge *b, const struct chunk_columns *c, size_t from, size_t to, bool stats)
 {
@@ -114,7 +112,7 @@ carry_add(struct merge *b, const struct chunk_columns *c, size_t from, size_t to
 	return next_end(b);
 }
 
-/* Buckets that are carried in parts become one each. */
+/* Joins the parts of carried buckets. */
 static int
 carry_join(struct merge *b)
 {
@@ -151,7 +149,7 @@ carry_cut(struct merge *b, size_t n)
 	return next_end(b);
 }
 
-/* Nothing before t comes any more: out with what is. */
+/* Hands out carried rows before t: no earlier rows will come. */
 static int
 flush(struct merge *b, int64_t t, bool all)
 {
@@ -214,8 +212,8 @@ piece_add(struct merge *b, sqlite3_stmt *st)
 	return carry_add(b, c, i, j, stats);
 }
 
-/* The statistics that are read of roll-ups: of the wanted fields, and of those their meaning
- * needs. */
+/* Lists the columns to be read of roll-ups: the statistics of the wanted fields, and of the fields
+ * that their aggregates need. */
 static int
 stat_columns_list(struct merge *b)
 {

@@ -12,7 +12,7 @@ typedef int merge_fn(void *arg, const struct columns *c, size_t from, size_t to)
 struct merge {
 	struct store_reader *r;
 	int64_t layout_id, t0, t1;
-	int64_t step_ns; /* 0: rows, where there are some; else buckets of that length */
+	int64_t step_ns; /* 0 for rows where there are rows; else the length of buckets */
 	size_t n_fields;
 	const uint32_t *fields;     /* NULL: all */
 	size_t n_wanted;            /* of fields */
@@ -21,16 +21,16 @@ struct merge {
 	void *arg;
 
 	struct aggregate *aggregates; /* of rows */
-	uint32_t *stat_columns;       /* what is read of roll-ups; NULL: all */
+	uint32_t *stat_columns;       /* columns to read of roll-ups; NULL: all */
 	size_t n_stat_columns;
-	int64_t bucket_ns; /* the longest buckets among what is carried */
+	int64_t bucket_ns; /* length of the longest carried bucket */
 	struct columns carry, next, stats;
 	struct columns_piece piece;
 	struct bucketer fold;
 };
 
-/* r->fresh holds the layout's rows in the tail, with the same fields. Streams; returns what fn said
- * last. */
+/* Streams rows to fn. r->fresh holds the layout's rows of the tail, with the same fields. Returns
+ * the last result of fn, or an error. */
 int merge_run(struct merge *b);
 
 #endif

@@ -7,7 +7,7 @@
 #include "narrows/err.h"
 #include "store/writesql.h"
 
-/* The longest stay of a row in the tail is twice this time; forget.c counts on that. */
+/* Half of the longest stay of a row in the tail; forget.c counts on an hour. */
 static const int64_t tail_stay_ns = INT64_C(1800000000000);
 
 int
@@ -113,8 +113,8 @@ move_one(struct mover *m, struct move *v, int64_t layout_id, bool final)
 	return NW_OK;
 }
 
-/* The first layout from l on whose rows are not moving: of the rows that stay, its rows have been in
- * the tail longest. */
+/* Finds the first layout from l on without moving rows: its rows have been in the tail longest, of
+ * all rows that stay. */
 static struct tail_layout *
 staying(struct tail_layout *l)
 {
@@ -174,7 +174,8 @@ move_some(struct mover *m, struct move *v)
 	return rc;
 }
 
-/* Drops blobs without rows that count. Memory drops blobs before *first_kept after the commit. */
+/* Drops blobs without rows that count. The blobs before *first_kept leave memory after the
+ * commit. */
 static int
 tail_shorten(struct mover *m, int64_t *first_kept)
 {
@@ -239,7 +240,7 @@ mover_add(struct mover *m, uint8_t *blob, size_t len)
 	m->next_tail_id++;
 }
 
-/* A seal that is lost for want of memory costs space, not data. */
+/* A lost seal costs space, not data. */
 void
 mover_seal(struct mover *m, int64_t session_id)
 {

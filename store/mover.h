@@ -31,7 +31,7 @@ void mover_clear(struct mover *m);
 int mover_load(struct mover *m);
 /* Takes over a committed blob with the id m->next_tail_id. */
 void mover_add(struct mover *m, uint8_t *blob, size_t len);
-/* Notes that the session's layouts get no more rows. */
+/* Notes that the session gets no more rows. */
 void mover_seal(struct mover *m, int64_t session_id);
 
 /* Turns sealed sessions into layouts, marks old rows; true if rows are to be moved. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Pinning, from any process: SQLite lets one more connection write a row that the writer's memory
- * knows nothing of, and the writer asks the file each time before it lets rows go.
- */
+/* Pinning, from any process: SQLite lets another connection write a row that the writer's memory
+ * does not hold, and the writer asks the file each time before rows go. */
 #include <stdio.h>
 
 #include "narrows/err.h"

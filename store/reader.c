@@ -25,7 +25,7 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20 };
 	" r.route, r.program, r.stage, r.sentence, r.bytes, r.bytes_per_s, r.start_ns, "       \
 	"r.duration_ns"
 
-/* When the last roll-up of a tier that begins before ?3 ends. */
+/* The end of the last roll-up of a tier that begins before ?3. */
 #define ROLLUP_NEWEST(tier)                                                                 \
 	"(SELECT t1_ns FROM rollup WHERE layout_id = ?1 AND tier = " tier " AND t0_ns < ?3" \
 	" ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1)"
@@ -89,7 +89,7 @@ static const char *const sql[R_STMTS] = {
 	    "AND tier = 1"
 	    " UNION ALL SELECT max(t0_ns) FROM rollup WHERE layout_id = ?1 AND tier = 2"
 	    " UNION ALL SELECT max(t0_ns) FROM rollup WHERE layout_id = ?1 AND tier = 3)",
-	/* Each part is in order by its index, so that they are merged, not sorted. */
+	/* Each part is in order by its index, so that SQLite merges instead of sorting. */
 	[R_PIECES] = PIECES("0", "chunk", "") " UNION ALL " PIECES(
 	    "1", "rollup", "AND tier = 1") " UNION ALL " PIECES("2", "rollup",
 	    "AND tier = 2") " UNION ALL " PIECES("3", "rollup", "AND tier = 3") " ORDER BY 3, 4",
@@ -108,8 +108,7 @@ static const char *const sql[R_STMTS] = {
 
 /* --- opening --- */
 
-/* A file: URI for SQLite, which would take some characters of the path for its own. NULL: no
- * memory. */
+/* A file: URI, because SQLite gives some characters of a path a meaning. NULL: no memory. */
 static char *
 uri_immutable(const char *path)
 {
@@ -144,11 +143,9 @@ db_open(struct store_reader *r, const char *name, int flags, char why[STORE_WHY_
 	return r->old_too ? schema_identify(r->db, &version, why) : schema_check(r->db, why);
 }
 
-/*
- * Readers share memory with the writer through files beside the store. Where they do not exist and
- * cannot be made, nobody writes, unless a WAL says that somebody did: then the store is read as a
- * file that does not change.
- */
+/* Readers share memory with the writer through files beside the store. Where the files do not exist
+ * and cannot be made, nobody writes, except if there is a WAL: without a WAL the store is read as a
+ * file that does not change. */
 static int
 db_open_any(struct store_reader *r, const char *path, char why[STORE_WHY_BYTES])
 {
@@ -264,7 +261,7 @@ snapshot_begin(struct store_reader *r)
 {
 	int rc;
 
-	/* the last one could not be ended, for want of memory */
+	/* the last snapshot could not be ended, for want of memory */
 	if (!sqlite3_get_autocommit(r->db))
 		db_run(&r->stmts, R_END, "");
 	if ((rc = db_run(&r->stmts, R_BEGIN, "")) == NW_OK &&
@@ -602,7 +599,7 @@ store_metas(struct store_reader *r, int64_t session_id, int64_t host_id, const c
 	return rc == NW_OK ? each(r, which, st, meta_row, &s) : rc;
 }
 
-/* The names of a JSON array, in one allocation with their pointers in front. NULL with *rc. */
+/* Reads the names of a JSON array into one allocation with the pointers in front. NULL with *rc. */
 static const char **
 names_new(struct store_reader *r, const char *json, size_t *n, int *rc)
 {
@@ -620,8 +617,8 @@ names_new(struct store_reader *r, const char *json, size_t *n, int *rc)
 	}
 	bytes = (char *)(names + n_max);
 	if ((*rc = db_take(&r->stmts, R_FIELDS, &st, "t", json)) == NW_OK) {
-		/* A name is shorter than its quoted form, so all of them fit; a file that was
-		 * tampered with may lie. */
+		/* A name is shorter than its quoted form, so all names fit, except in a file with
+		 * false contents. */
 		while ((step = sqlite3_step(st)) == SQLITE_ROW && *n < n_max) {
 			if ((name = text(st, 0)) == NULL || (len = strlen(name)) >= room + 1 - at)
 				break;

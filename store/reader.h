@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inside of a reader: a read-only connection, its copy of the tail, working memory. reader.c,
- * rows.c, verify.c. */
+/* The inside of a reader: a read-only connection, a copy of the tail, working memory. Used by
+ * reader.c, rows.c and verify.c. */
 #ifndef STORE_READER_H
 #define STORE_READER_H
 
@@ -57,26 +57,27 @@ struct store_reader {
 	struct tail *tail;
 	struct chunk_codec *codec;
 	struct chunk_rows decoded;
-	struct columns fresh, merged; /* the layout's rows in the tail; those and a chunk's */
+	/* the layout's rows of the tail; the same and the rows of a chunk */
+	struct columns fresh, merged;
 	struct columns_piece piece;
-	const double **value; /* what a block points to */
+	const double **value; /* pointers of a block */
 	const uint8_t **hist;
 	size_t *hist_len;
 	size_t cap_value, cap_hist;
 
 	struct cache *cache;   /* columns of chunks, as decoded */
-	const double **cached; /* [cap_cached] a chunk made of them */
+	const double **cached; /* [cap_cached] a chunk of cached columns */
 	size_t cap_cached;
 };
 
-/* As store_reader_open(), of this version or an older one; good for copying. */
+/* As store_reader_open(), also for a store of an older version, to be copied. */
 int reader_open_old(const char *path, struct store_reader **out, char why[STORE_WHY_BYTES]);
-/* A reader within the statement that runs on a connection, and so within its snapshot.
+/* Makes a reader within the running statement of a connection, and so within its snapshot.
  * NW_ENOMEM. */
 int reader_attach(sqlite3 *db, struct store_reader **out);
 /* Brings the copy of the tail up to the snapshot. */
 int reader_load_tail(struct store_reader *r);
-/* A snapshot for one call, unless the caller holds one. reader_unpin() returns rc. */
+/* Begin and end a snapshot for one call, unless the caller holds one. reader_unpin() returns rc. */
 int reader_pin(struct store_reader *r);
 int reader_unpin(struct store_reader *r, int rc);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A copy becomes the store. Everything that can go wrong goes wrong beside it: the copy is copied
- * next to the store, brought up to this version and checked there. Then the store of before gets a
- * second name, and one rename() puts the new one in its place. Whenever it is interrupted, one of
- * the two is there, whole.
+ * A copy becomes the store. All steps that can fail happen beside the store: the copy is copied
+ * next to the store, brought up to this version and checked there. Then the old store gets a second
+ * name, and one rename() puts the new store in its place. After an interruption at any point the
+ * old or the new store is there, whole.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -28,7 +28,7 @@ failed(char why[STORE_WHY_BYTES], const char *doing)
 	return NW_EIO;
 }
 
-/* What the store of before still has in its WAL goes into the file, if that can be read at all. */
+/* Moves the WAL of the old store into its file, if the store can be read at all. */
 static void
 wal_empty(const char *path)
 {
@@ -39,7 +39,8 @@ wal_empty(const char *path)
 	sqlite3_close(db);
 }
 
-/* PATH-wal and such: of no use to the file that comes. With content it goes with the old one. */
+/* Moves or deletes a companion of the old store, such as PATH-wal: SQLite would take the file for a
+ * part of the new store. */
 static int
 companion_move(const char *path, const char *old, const char *end, bool keep)
 {
@@ -54,8 +55,8 @@ companion_move(const char *path, const char *old, const char *end, bool keep)
 	return rc;
 }
 
-/* A WAL goes even when the file it belongs to is gone: SQLite would believe that it is of the file
- * that comes. */
+/* Keeps the old store under another name. A WAL goes even without its store: SQLite would take the
+ * WAL for a part of the new store. */
 static int
 old_keep(const char *path, bool there, char kept[STORE_WHY_BYTES], char why[STORE_WHY_BYTES])
 {
@@ -105,7 +106,7 @@ with_part(const struct backup_file *f, part_fn *fn, char why[STORE_WHY_BYTES])
 	return rc;
 }
 
-/* As the writer keeps it: to change that later it would have to be alone. */
+/* Sets the mode of the writer now: later the change would need an exclusive connection. */
 static int
 to_wal(sqlite3 *db, char why[STORE_WHY_BYTES])
 {

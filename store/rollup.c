@@ -46,7 +46,7 @@ buckets_count(const struct chunk_columns *c, int64_t step_ns)
 	return n;
 }
 
-/* What is decoded, as buckets of a tier, in k->fresh. */
+/* Turns the decoded chunk into buckets of a tier, in k->fresh. */
 static int
 decoded_to_buckets(struct compactor *k, size_t n_fields, int64_t step_ns, bool stats)
 {

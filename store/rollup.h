@@ -16,7 +16,7 @@ struct age_cursor {
 extern const struct age_cursor age_cursor_first;
 
 enum { AGED_NONE = 0 };
-/* A chunk or roll-up that may go. */
+/* A chunk or roll-up that may go, if any. */
 struct aged {
 	int64_t id; /* AGED_NONE: none found */
 	int64_t layout_id;

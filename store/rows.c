@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading rows: the chunks of a layout one after the other, and its rows in the tail merged in
- * where their time is. A reader keeps the tail in memory and reads only blobs that are new to it,
- * so a call costs what it returns. Where some columns are wanted it keeps them as well, decoded,
- * until the file changes: whoever asks for the next column or the next few minutes of the same
- * chunk, in calls of their own, does not pay for its times, its checksum and its bytes again. A
- * call for all columns passes the cache by, and no call fills more than a part of it, so that a
- * long scan costs constant memory and leaves the others something.
+ * Reading rows: the chunks of a layout in order of time, merged with the layout's rows of the tail.
+ * A reader keeps the tail in memory and reads only new blobs, so a call costs as much as the call
+ * returns. A reader also keeps decoded columns: a later call for another column or another few
+ * minutes of the same chunk does not pay for times, checksum and bytes again. A call for all
+ * columns bypasses the cache, and no call fills more than a part of the cache, so that a long scan
+ * needs constant memory and leaves other columns in the cache.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 #include "narrows/err.h"
 #include "store/merge.h"
 
-enum { CACHE_FILL_BYTES = 2 << 20 }; /* by one call */
+enum { CACHE_FILL_BYTES = 2 << 20 }; /* most bytes cached by a call */
 
 struct query {
 	struct store_reader *r;
@@ -25,10 +24,10 @@ struct query {
 	size_t fresh_at, fresh_end; /* rows of r->fresh still to come */
 	store_block_fn *fn;
 	void *arg;
-	const int64_t *bucket_ns; /* of the rows in hand; NULL: they are rows */
-	int64_t last_t;           /* of the row that last_of_rollups() has found */
+	const int64_t *bucket_ns; /* length of the buckets in hand; NULL for rows */
+	int64_t last_t;           /* time of the row found by last_of_rollups() */
 	bool caching;
-	size_t cache_filled; /* bytes, by this call */
+	size_t cache_filled; /* bytes cached by this call */
 };
 
 int
@@ -163,10 +162,8 @@ emit_merged(struct query *q, const struct chunk_columns *c, size_t i, size_t j, 
 
 /* --- chunks --- */
 
-/*
- * What was decoded in earlier snapshots is good in this one: a chunk does not change, and its id is
- * never used again. But a borrowed connection may write anything, and so nothing of it is kept.
- */
+/* Columns decoded in earlier snapshots stay valid: a chunk does not change, and its id is never
+ * used again. But a borrowed connection may write anything, so its columns are not kept. */
 static int
 cache_begin(struct query *q)
 {
@@ -185,7 +182,7 @@ cache_begin(struct query *q)
 	return NW_OK;
 }
 
-/* The chunk as it would be decoded, if the cache has all of it that is wanted. */
+/* Makes a chunk of cached columns; false unless all wanted columns are in the cache. */
 static bool
 chunk_recall(struct query *q, int64_t id, struct chunk_columns *out)
 {
@@ -221,7 +218,7 @@ chunk_keep(struct query *q, int64_t id, const struct chunk_columns *c)
 		cache_put(cache, id, q->columns[i], c->value[q->columns[i]], c->n_rows);
 }
 
-/* Only what has passed its checksum and decodes goes into the cache. */
+/* Decodes a chunk, and caches its columns after the checksum matched. */
 static int
 chunk_read(struct query *q, int64_t id)
 {
@@ -239,7 +236,8 @@ chunk_read(struct query *q, int64_t id)
 		rc = chunk_decode(r->codec, sqlite3_column_blob(st, 0),
 		    (size_t)sqlite3_column_bytes(st, 0), &want, &r->decoded);
 	else
-		rc = step == SQLITE_DONE ? NW_ECORRUPT : db_code(step); /* the index has it */
+		/* the index lists the chunk */
+		rc = step == SQLITE_DONE ? NW_ECORRUPT : db_code(step);
 	db_give(&r->stmts, R_CHUNK_DATA, st);
 	if (rc != NW_OK)
 		return rc == NW_ENOTFOUND ? NW_ECORRUPT : rc;
@@ -275,7 +273,7 @@ chunk_emit(struct query *q, int64_t id)
 
 /* --- a query --- */
 
-/* The layout's rows in the tail, those between t0 and t1, in time order. */
+/* Gathers the layout's rows of the tail with t0 <= t < t1, in time order. */
 static int
 fresh_gather(struct query *q, int64_t tail_after)
 {
@@ -340,7 +338,7 @@ query_begin(struct query *q)
 	return fresh_gather(q, tail_after);
 }
 
-/* Where all rows are still there, which is most often. */
+/* The usual case: no row of the stretch was rolled up. */
 static int
 chunks_run(struct query *q)
 {
@@ -449,7 +447,8 @@ store_rows(struct store_reader *r, int64_t layout_id, int64_t t0_wall_ns, int64_
 
 /* --- the newest row --- */
 
-/* The newest of the layout's rows in the tail; of several at one time the one that came last. */
+/* Finds the newest of the layout's rows in the tail; of rows with the same time the last to
+ * arrive. */
 static const struct tail_rec *
 tail_newest(const struct tail_layout *l, size_t *row)
 {
@@ -467,7 +466,7 @@ tail_newest(const struct tail_layout *l, size_t *row)
 	return newest;
 }
 
-/* Keeps the last row of each block in r->merged, of which r->value is made. */
+/* Keeps the last row of each block in r->merged, for r->value. */
 static int
 on_last_kept(void *arg, const struct store_block *b)
 {
@@ -600,7 +599,8 @@ on_buckets(void *arg, const struct columns *c, size_t from, size_t to)
 
 	if ((rc = block_room(r, n * STATS, 0)) != NW_OK)
 		return rc;
-	for (s = 0; s < STATS; s++) /* side by side in a roll-up, apart in what callers get */
+	/* side by side in a roll-up, apart in the block of the caller */
+	for (s = 0; s < STATS; s++)
 		for (f = 0; f < n; f++)
 			r->value[s * n + f] =
 			    c->value[f * STATS + s] == NULL ? NULL : c->value[f * STATS + s] + from;

@@ -4,11 +4,11 @@
  * comments, and the views are for scripts. Times are nanoseconds since 1970 UTC; NULL means
  * "unknown" or "has not happened yet".
  *
- * Samples live in two places. The newest rows are in `tail`, one blob per commit, in the form of the
- * writer's memory (tail.h). Older rows are in `chunk`, compressed (chunk.h). A row of a layout in
- * tail blob i counts only if i > layout.tail_after: rows in earlier blobs are in chunks. So a layout
- * moves from tail to chunk in one transaction without rewriting blobs that other layouts share; a
- * blob goes once no row in the blob counts.
+ * Samples live in two places. The newest rows are in `tail`, one blob per commit, in the form of
+ * the writer's memory (tail.h). Older rows are in `chunk`, compressed (chunk.h). A row of a layout
+ * in tail blob i counts only if i > layout.tail_after: rows in earlier blobs are in chunks. So a
+ * layout moves from tail to chunk in one transaction without rewriting blobs that other layouts
+ * share; a blob goes once no row in the blob counts.
  *
  * SQL alone can decode neither. The table sample and the view v_sample can (sqlmodule.h); they are
  * not in the file but where the module is loaded: in `narrows sql`, and in every program that loads
@@ -246,9 +246,10 @@ static const char version_2[] =
     "	FROM session s LEFT JOIN result r ON r.session_id = s.id ORDER BY s.id DESC;\n";
 
 /*
- * From 2 to 3: the id of a chunk is never used again, not even after the newest chunk is deleted, so
- * that a reader may keep decoded chunks by their id. Blobs of the tail have a checksum, as chunks
- * have. The indices find the rows that refer to a session when the session is forgotten (forget.c).
+ * From 2 to 3: the id of a chunk is never used again, not even after the newest chunk is deleted,
+ * so that a reader may keep decoded chunks by their id. Blobs of the tail have a checksum, as
+ * chunks have. The indices find the rows that refer to a session when the session is forgotten
+ * (forget.c).
  */
 static const char version_3[] =
     "ALTER TABLE shelf ADD COLUMN next_id INTEGER;   -- of tier 0: of the next chunk\n"
@@ -258,10 +259,8 @@ static const char version_3[] =
     "CREATE INDEX xsp_session_by_provider ON xsp_session(provider) WHERE provider IS NOT NULL;\n"
     "CREATE INDEX result_by_run ON result(run_id);\n";
 
-/*
- * From 3 to 4: one table says what fields are (field.c writes and explains the table), and v_series
- * shows what a sender says of its own fields before what the table says. A series has a number.
- */
+/* From 3 to 4: one table describes fields (field.c writes the table), and v_series shows the units
+ * of the sender before the units of the table. A series has a number. */
 static const char version_4[] =
     "CREATE TABLE tier_size (             -- the size of all chunks and of each tier of roll-ups\n"
     "	tier    INTEGER PRIMARY KEY,      -- 0: chunks, else as in rollup\n"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Two locks on the door: the file is opened for reading only, and an authorizer knows what reading
- * is. The second is for what SQLite would write elsewhere, such as VACUUM INTO or an attached file.
- */
+/* Two locks on the door: the file is opened for reading only, and an authorizer refuses statements
+ * other than reads. The second lock is for files beside the store, as in VACUUM INTO or ATTACH. */
 #include "narrows/sql.h"
 
 #include <stdio.h>
@@ -14,13 +12,13 @@
 #include "store/sqlmodule.h"
 
 struct store_sql {
-	struct store_reader *reader; /* for its connection */
+	struct store_reader *reader; /* gives the connection */
 	const char **names;
 	struct store_cell *cells;
 	size_t cap;
 };
 
-/* PRAGMAs that take an argument and only tell. */
+/* True of PRAGMAs with an argument that change nothing. */
 static bool
 only_tells(const char *pragma)
 {
@@ -48,7 +46,7 @@ on_authorize(
 	case SQLITE_SAVEPOINT: return SQLITE_OK;
 	case SQLITE_FUNCTION:
 		return sqlite3_stricmp(b, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
-	case SQLITE_UPDATE: /* what SQLite asks when a virtual table declares itself; nobody else may */
+	case SQLITE_UPDATE: /* SQLite asks for this when a virtual table declares itself */
 		return strcmp(a, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
 	case SQLITE_PRAGMA: return b == NULL || only_tells(a) ? SQLITE_OK : SQLITE_DENY;
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A virtual table over store_rows_of(). A scan walks the wanted series in order of layout with a
- * statement of its own; for each layout it decodes the wanted fields only, some thousand rows at a
- * time, into the cursor's buffer. Between two fillings it holds no chunk: it remembers the time it
- * came to and how many rows of exactly that time it has given.
+ * statement of its own; for each layout the scan decodes the wanted fields only, some thousand rows
+ * at a time, into the cursor's buffer. Between two fillings the cursor holds no chunk, only the
+ * time reached and the number of rows with exactly that time already given.
  *
- * The reader works on the connection that runs the query, inside its snapshot: what it gives is
- * what the other tables of the same statement say.
+ * The reader works on the connection of the query, inside its snapshot: the samples agree with the
+ * other tables of the same statement.
  */
 #include "store/sqlmodule.h"
 
@@ -49,13 +49,13 @@ static const char tidy[] =
     "CREATE TEMP VIEW IF NOT EXISTS v_sample AS SELECT session_id AS session, series_id, host,"
     " subject, event_type, field, unit, time, t_ns, value FROM main.sample WHERE value IS NOT NULL";
 
-/* What the plan may ask of the list of series. A bit of idxNum each, their arguments in this
- * order. */
+/* Conditions on the list of series that a plan may contain. Each has a bit of idxNum; their
+ * arguments come in this order. */
 static const struct lookup {
 	enum column column;
 	unsigned char op;
 	bool text;       /* compares by bytes, or not at all */
-	double share;    /* of the rows that are left, as a guess */
+	double share;    /* share of rows left by the condition, as a guess */
 	const char *sql; /* NULL: not about series */
 } lookups[] = {
 	{ C_LAYOUT, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-5, "layout = ?" },
@@ -91,7 +91,7 @@ struct module_table {
 	sqlite3 *db;
 };
 
-/* What is the same for all rows of one series; NULL where it is not known. */
+/* Texts that all rows of a series share; NULL for an unknown text. */
 enum { S_HOST, S_SUBJECT, S_EVENT, S_FIELD, S_UNIT, S_TEXTS };
 struct series {
 	char *text[S_TEXTS]; /* in mem */
@@ -101,12 +101,13 @@ struct series {
 struct cursor {
 	sqlite3_vtab_cursor base;
 	struct store_reader *reader;
-	sqlite3_stmt *list; /* of series, on the first one of the next layout, or at its end */
-	int plan;           /* what the statement looks up */
-	bool listed;        /* to its end */
+	/* list of series, on the first series of the next layout, or at its end */
+	sqlite3_stmt *list;
+	int plan;    /* conditions of the list, as idxNum */
+	bool listed; /* the list is at its end */
 	bool want_value;
 	int64_t t_from, t_to; /* both included */
-	int64_t step_ns;      /* 0: rows as they came */
+	int64_t step_ns;      /* grid of the samples; 0 for rows as they came */
 
 	int64_t layout_id, meta_id, session_id;
 	bool has_session;
@@ -115,13 +116,13 @@ struct cursor {
 	size_t n_series, cap_series;
 
 	int64_t next_t; /* reading goes on here ... */
-	size_t skip;    /* ... after so many rows of that time */
+	size_t skip;    /* ... after so many rows of exactly next_t */
 	bool layout_done;
 	int64_t *t;    /* [n_rows] */
 	double *value; /* [n_rows][n_series] */
 	size_t n_rows, cap_rows, cap_values, to_skip;
 
-	size_t row, at; /* the current one, and which series of it */
+	size_t row, at; /* the current row, and the number of its series */
 	int64_t rowid;
 	bool eof;
 };
@@ -134,7 +135,7 @@ by_bytes(sqlite3_index_info *info, int i)
 	return sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
-/* The constraint of that column and operator that can be used; -1: none. */
+/* Finds a usable constraint of a column and operator; -1 if there is none. */
 static int
 find(sqlite3_index_info *info, int column, unsigned char op, bool text)
 {
@@ -159,7 +160,7 @@ on_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 	(void)table;
 	for (i = 0; i < info->nConstraint; i++)
 		if (info->aConstraint[i].iColumn == C_STEP && !info->aConstraint[i].usable)
-			/* it is no property of a row, to be compared afterwards */
+			/* step_ns is no property of a row, to be compared afterwards */
 			return SQLITE_CONSTRAINT;
 	info->idxNum = 0;
 	info->estimatedCost = 1e10;
@@ -204,7 +205,7 @@ on_connect(
 	}
 	if ((rc = sqlite3_declare_vtab(db, declaration)) != SQLITE_OK)
 		return rc;
-	/* it reads what its database holds, nothing else */
+	/* the table reads its own database, nothing else */
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	if ((t = calloc(1, sizeof(*t))) == NULL)
 		return SQLITE_NOMEM;
@@ -220,7 +221,7 @@ on_disconnect(sqlite3_vtab *table)
 	return SQLITE_OK;
 }
 
-/* What went wrong, as SQLite wants to hear it. */
+/* Turns an error into SQLite's code and text. */
 static int
 failed(struct cursor *c, int rc)
 {
@@ -328,7 +329,7 @@ list_step(struct cursor *c)
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The text of a column behind *p, which moves on; NULL stays NULL. */
+/* Copies the text of a column to *p, which moves behind the text; NULL stays NULL. */
 static char *
 text_put(char **p, sqlite3_stmt *st, int column)
 {
@@ -383,7 +384,7 @@ series_add(struct cursor *c)
 	return SQLITE_OK;
 }
 
-/* The wanted series of the layout the list is on; the list goes on to the next one. */
+/* Collects the wanted series of the list's layout; the list moves on to the next layout. */
 static int
 layout_begin(struct cursor *c)
 {
@@ -476,7 +477,7 @@ fill(struct cursor *c)
 	return SQLITE_OK;
 }
 
-/* Fills the buffer as soon as it is used up, from the next layout when one is at its end. */
+/* Fills an empty buffer, from the next layout at the end of a layout. */
 static int
 settle(struct cursor *c)
 {
@@ -492,7 +493,8 @@ settle(struct cursor *c)
 	return rc;
 }
 
-/* A bound as it is given: whole, with a fraction, or text, which SQLite compares as it likes. */
+/* Applies a bound: a whole number, a number with a fraction, or text, which SQLite compares by
+ * itself. */
 static void
 bound_apply(struct cursor *c, const struct bound *b, sqlite3_value *v)
 {
@@ -620,7 +622,7 @@ on_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
-/* Without xCreate: the table is there under its name in every database that has the module. */
+/* Without xCreate every database has the table under the name of the module. */
 static const sqlite3_module module = {
 	.iVersion = 1,
 	.xConnect = on_connect,

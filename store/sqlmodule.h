@@ -3,8 +3,10 @@
  * Samples as a table of SQL, on any connection to a store: chunks and tail decoded row by row, in
  * constant memory.
  *
- *	sample    session_id, host, series_id, layout_id, subject, event_type, field, unit, t_ns, time, value
- *	v_sample  session, series_id, host, subject, event_type, field, unit, time, t_ns, value: the columns of the CSV
+ *	sample    session_id, host, series_id, layout_id, subject, event_type, field, unit,
+ *	          t_ns, time, value
+ *	v_sample  session, series_id, host, subject, event_type, field, unit, time, t_ns,
+ *	          value: the columns of the CSV
  *
  * One row is one value of one field; what is missing is NULL in sample and has no line in v_sample.
  * series_id is the id of the metadata, also to be had as meta_id, and as the argument in

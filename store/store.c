@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store's front: a bounded queue into the writer thread, completions and one eventfd out of it.
+ * The store's front: a bounded queue into the writer thread, completions and one eventfd out of the
+ * writer.
  *
- *	any thread --submit--> queue --writer thread: commit--> done list --eventfd--> one thread: callbacks
+ *	any thread --submit--> queue --writer thread: commit--> done list
+ *	done list --eventfd--> one thread: callbacks
  *
- * One lock guards queue, done list and numbers; it is held for a few instructions and never while
+ * One lock guards queue, done list and numbers; held for a few instructions and never while
  * SQLite works. The struct writer belongs to the writer thread alone between start and join.
  */
 #include <errno.h>
@@ -25,7 +27,7 @@
 
 enum {
 	GROUP_MAX_BYTES = 64 << 20, /* of one transaction */
-	/* below it a WAL of a quarter would have room for no transaction */
+	/* at a smaller ceiling a quarter for the WAL has room for no transaction */
 	CEILING_MIN_BYTES = 4 << 20
 };
 static const int64_t idle_after_ns = 2000000000;  /* without a batch: time to shrink the file */
@@ -229,11 +231,9 @@ group_done(struct store *st, struct nw_batch *group)
 	}
 }
 
-/*
- * Commits a group and hands the batches back. false: disk or memory are short, and the group is back
- * in the queue for another try. Submitters notice a queue that fills up, and nothing is lost while
- * the process lives.
- */
+/* Commits a group and hands the batches back. false: disk or memory are short, and the group is
+ * back in the queue for another try. Submitters notice a queue that fills up, and nothing is lost
+ * while the process lives. */
 static bool
 group_commit(struct store *st, struct nw_batch *group, bool last_chance)
 {
@@ -424,7 +424,7 @@ store_close(struct store *st)
 	free(st);
 }
 
-/* --- what callers do --- */
+/* --- calls of other threads --- */
 
 void
 store_next_ids(const struct store *st, struct store_ids *out)

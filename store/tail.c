@@ -21,7 +21,7 @@ struct tail {
 	size_t n_buckets, n_layouts;
 	struct tail_layout *oldest, *newest;
 	size_t full_rows;
-	int64_t *full; /* layouts that became full, some of which are no longer */
+	int64_t *full; /* layouts that became full; some are no longer full */
 	size_t n_full, cap_full;
 };
 
@@ -199,8 +199,7 @@ list_take_out(struct tail *t, struct tail_layout *l)
 	*(l->newer == NULL ? &t->newest : &l->newer->older) = l->older;
 }
 
-/* Keeps the list in the order of first blobs when a layout lost its first rows but not all of
- * them. */
+/* Keeps the list in the order of first blobs when a layout loses some of its first rows. */
 static void
 list_put_back(struct tail *t, struct tail_layout *l)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tail: rows that are committed but not yet in chunks. Writer and readers hold the same picture
- * of it in memory, the blobs as they are in the file and an index by layout.
+ * The tail: rows that are committed but not yet in chunks. Writer and readers hold the same
+ * picture in memory: the blobs of the file and an index by layout.
  *
  * A blob is a run of row records, each a multiple of 8 bytes and so aligned in memory; little
  * endian:
@@ -11,8 +11,8 @@
  *	double   value[n_rows][n_fields]
  *	uint8_t  hist[hist_len]        of the one row; then zeros up to a multiple of 8
  *
- * Batches hold their rows in this form from the start: what ingest wrote into memory is what goes
- * to disk.
+ * Batches hold their rows in this form from the start: the bytes of ingest go to disk
+ * unchanged.
  */
 #ifndef STORE_TAIL_H
 #define STORE_TAIL_H
@@ -74,8 +74,8 @@ struct tail_layout {
 		int64_t blob_id;
 		const struct tail_rec *rec;
 	} * recs;
-	bool moving;                       /* the writer's: on its way into chunks */
-	struct tail_layout *older, *newer; /* by the blob that holds the first of its rows */
+	bool moving;                       /* the rows are on their way into chunks */
+	struct tail_layout *older, *newer; /* by the blob of the first row */
 	struct tail_layout *same_bucket;
 };
 
@@ -87,11 +87,11 @@ size_t tail_bytes(const struct tail *t);     /* of all blobs */
 int64_t tail_first_id(const struct tail *t); /* 0: none */
 int64_t tail_last_id(const struct tail *t);
 struct tail_layout *tail_find(const struct tail *t, int64_t layout_id); /* NULL: no rows */
-/* whose rows have been here longest; NULL: none */
+/* Finds the layout whose rows have been in the tail longest; NULL for an empty tail. */
 struct tail_layout *tail_oldest(const struct tail *t);
-/* Those with full_rows or more, one after the other; *at starts as 0. NULL: no more. */
+/* Walks the layouts with full_rows or more; *at starts as 0. NULL at the end. */
 struct tail_layout *tail_next_full(struct tail *t, size_t *at);
-/* The highest blob that has to go so that at most max_bytes stay; 0: none. */
+/* The highest blob to be freed so that at most max_bytes stay; 0 if the tail fits. */
 int64_t tail_excess_id(const struct tail *t, size_t max_bytes);
 
 /*
@@ -100,10 +100,10 @@ int64_t tail_excess_id(const struct tail *t, size_t max_bytes);
  * cleared or freed.
  */
 int tail_add(struct tail *t, int64_t id, uint8_t *blob, size_t len);
-/* Forgets a layout's rows in blobs up to an id: they are in chunks. Pointers to the layout die with
- * its last row. */
+/* Drops a layout's rows in blobs up to an id, after their move into chunks. Pointers to the layout
+ * die with its last row. */
 void tail_forget(struct tail *t, int64_t layout_id, int64_t through_id);
-/* Frees blobs below an id. Rows in them are forgotten first. */
+/* Frees blobs below an id, after all rows in the blobs were dropped. */
 void tail_trim(struct tail *t, int64_t first_kept_id);
 void tail_clear(struct tail *t);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Is everything in the file what it claims to be? SQLite's own checks, then ours: every reference
- * leads somewhere, every chunk decodes and agrees with its row and its layout, chunks of a layout
- * do not overlap, every tail blob is a run of records of known layouts with the checksum it was
- * written with. A fault ends the look at one thing, not at the next.
+ * Checks of the whole file: SQLite's own checks first; then every reference leads somewhere, every
+ * chunk decodes and agrees with its row and its layout, chunks of a layout do not overlap, every
+ * tail blob is a run of records of known layouts and matches its checksum. A fault ends the check
+ * of one thing, not of the next.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "store/reader.h"
 
 enum {
-	PAGE_FAULTS_MAX = 100,      /* told of what SQLite finds */
+	PAGE_FAULTS_MAX = 100,      /* most faults reported of SQLite's checks */
 	TICK_INSTRUCTIONS = 1 << 20 /* of SQLite between two looks whether to go on */
 };
 
@@ -59,7 +59,7 @@ on_tick(void *arg)
 	return progress(arg) != NW_OK;
 }
 
-/* What a statement's end means: damage is a fault, anything else is why the check cannot go on. */
+/* Judges the end of a statement: damage is a fault, any other error ends the check. */
 static int
 ended(struct check *k, const char *what, int step)
 {
@@ -128,7 +128,7 @@ static const struct rule rules[] = {
 	    " WHERE n.session_id != r.session_id" },
 };
 
-/* What is said of all chunks together. */
+/* Rules about all chunks together. */
 static const struct rule totals[] = {
 	{ "chunk",
 	    "SELECT id || ': its id may be used again' FROM chunk WHERE id >="
@@ -159,7 +159,7 @@ struct neighbour {
 	int64_t layout_id, t1;
 };
 
-/* What is wrong with the row the statement is on, after decoding it; NULL: nothing. */
+/* Names a fault of the statement's row after decoding; NULL without a fault. */
 static const char *
 chunk_fault(const struct chunk_columns *c, sqlite3_stmt *st, struct neighbour *before)
 {
@@ -233,7 +233,7 @@ chunks_check(struct check *k, const char *name, int which, int64_t *n)
 
 /* --- the tail --- */
 
-/* Rows that are in chunks as well count there. */
+/* Counts rows that are not in chunks. */
 static int
 tail_layout_check(struct check *k, const struct tail_layout *l)
 {
@@ -275,7 +275,7 @@ tail_check(struct check *k)
 	return rc;
 }
 
-/* Bits that changed: the records may look well all the same. */
+/* Compares checksums: records with changed bits may look well. */
 static int
 tail_sums_check(struct check *k)
 {
@@ -297,7 +297,7 @@ tail_sums_check(struct check *k)
 	return rc == NW_OK ? ended(k, "tail", step) : rc;
 }
 
-/* --- all of it --- */
+/* --- the whole check --- */
 
 static int
 count_all(struct check *k)
@@ -355,29 +355,4 @@ store_check(struct store_reader *r, const struct store_watch *watch, struct stor
 	rc = check_all(&k);
 	sqlite3_progress_handler(r->db, 0, NULL, NULL);
 	return reader_unpin(r, rc);
-}
-
-/* --- the first fault only --- */
-
-static int
-on_first(void *arg, const char *what)
-{
-	snprintf(arg, STORE_WHY_BYTES, "%s", what);
-	return 1;
-}
-
-int
-store_verify(struct store_reader *r, char why[STORE_WHY_BYTES])
-{
-	struct store_watch watch = { .fault = on_first, .arg = why };
-	struct store_counts n;
-	int rc;
-
-	why[0] = '\0';
-	rc = store_check(r, &watch, &n);
-	if (rc == NW_ECLOSED)
-		return NW_ECORRUPT;
-	if (rc != NW_OK)
-		snprintf(why, STORE_WHY_BYTES, "%s", nw_strerror(rc));
-	return rc;
 }

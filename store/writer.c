@@ -11,8 +11,8 @@
 
 /* --- opening --- */
 
-/* Closes the connections that a killed box left open: no other process writes. On a full disk they
- * stay open until the next start. */
+/* Closes connections that a killed box left open: no other process writes. On a full disk the
+ * connections stay open until the next start. */
 static void
 abandoned_close(struct writer *w)
 {
@@ -152,8 +152,8 @@ record_is_late(const struct writer *w, const struct nw_batch *b, const struct ba
 	    v->type == 'i' && v->u.i < next_id;
 }
 
-/* Senders that remember a forgotten session may still describe it: such a description belongs to the
- * host alone, and new layouts of a forgotten metadata to nobody. */
+/* Senders may still describe a forgotten session: such a description belongs to the host alone, and
+ * new layouts of a forgotten metadata to nobody. */
 static int
 record_apply_late(
     struct writer *w, const struct nw_batch *b, const struct batch_rec *r, sqlite3_stmt *st)
@@ -272,8 +272,8 @@ batch_apply(struct writer *w, struct nw_batch *b)
 											   : rc;
 }
 
-/* The rows of all batches that were applied, one after the other: malloc'ed, or the rows of the only
- * batch that has rows. */
+/* The rows of all batches that were applied, one after the other: malloc'ed, or the rows of the
+ * only batch that has rows. */
 struct tail_blob {
 	uint8_t *bytes;
 	size_t len;

@@ -3,8 +3,8 @@
 
 #include "narrows/store.h"
 
-/* True of metadata m and a chunk or roll-up c if no pinned session needs c: neither as a part of
- * its own data nor as data of its hosts from its time. */
+/* True of metadata m and a chunk or roll-up c if no pinned session needs c, neither as its own data
+ * nor as data of its hosts from its time. */
 #define UNPINNED                                                                              \
 	"NOT EXISTS (SELECT 1 FROM session p WHERE p.pinned AND (p.id = m.session_id OR "     \
 	"(m.session_id IS NULL"                                                               \
@@ -141,8 +141,7 @@ const char *const write_sql[W_STMTS] = {
 	[W_FORGET_METAS] = "DELETE FROM metadata WHERE session_id = ?",
 	[W_FORGET_RESULT] = "DELETE FROM result WHERE session_id = ?",
 	[W_FORGET_RUNS] = "DELETE FROM run WHERE session_id = ?",
-	/* Nobody asks again what the session's senders delivered, except senders of other sessions,
-	 * too. */
+	/* Sequence numbers go with the last session of a sender. */
 	[W_FORGET_PROVIDERS] = "DELETE FROM provider WHERE id IN (SELECT provider FROM xsp_session "
 			       "WHERE session_id = ?1)"
 			       " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.provider = "

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the fields of measurements are: the unit, and how values of a short time become the value of
- * a longer one. One table (store/field.c) says so for all event types; the SQL table field, the
- * unit columns of SQL and of CSV and the roll-ups are made from this table. What a sender says in
- * the parameters of its metadata (unit, unit_FIELD, kind, kind_FIELD) goes before the table's unit,
- * and makes a field a counter for which the table says nothing.
+ * The fields of measurements: their units, and how values of a short time become the value of a
+ * longer time. One table (store/field.c) holds all event types; the SQL table field, the unit
+ * columns of SQL and of CSV and the roll-ups come from the table. The sender's parameters (unit,
+ * unit_FIELD) go before the table's unit, and kind or kind_FIELD "counter" makes a counter of a
+ * field without an aggregation in the table.
  */
 #ifndef NARROWS_FIELD_H
 #define NARROWS_FIELD_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 enum nw_aggregation {
-	NW_AGG_UNSAID, /* by this rule; the mean where no rule says more */
+	NW_AGG_UNSAID, /* the rule says nothing; without any rule the mean */
 	NW_AGG_MEAN,
 	NW_AGG_SUM,
 	NW_AGG_MIN,
@@ -24,8 +24,8 @@ enum nw_aggregation {
 	NW_AGGREGATIONS
 };
 
-/* Patterns are those of SQL's GLOB. The first rule with a unit that matches says the unit; the
- * first with an aggregation says how values add up. */
+/* A rule of the table. Patterns are those of SQL's GLOB. The first match with a unit gives the
+ * unit; the first match with an aggregation gives the aggregation. */
 struct nw_field_rule {
 	const char *event_glob, *field_glob;
 	const char *unit; /* UCUM; NULL where the rule says nothing about units */
@@ -37,14 +37,14 @@ enum nw_aggregation nw_field_aggregation(const char *event_type, const char *fie
 /* The word for an aggregation in the SQL table; NULL of NW_AGG_UNSAID. */
 const char *nw_aggregation_name(enum nw_aggregation a);
 
-/* The fields that readers above the store know by name: X(name) of each. */
+/* X(name) of each field that readers above the store know by name. */
 #define NW_FIELDS_READ(X)                                                                          \
 	/* calipers */                                                                             \
 	X(sum_v)                                                                                   \
 	X(mean_v)                                                                                  \
 	X(mean_r)                                                                                  \
-	X(sd_r) X(count) X(dur_inst) X(window) X(busy) X(busy_max) X(wait)                         \
-	    X(threads) /* processes */                                                             \
+	X(sd_r)                                                                                    \
+	X(count) X(dur_inst) X(window) X(busy) X(busy_max) X(wait) X(threads) /* processes */      \
 	    X(cpu_user) X(cpu_sys) X(cpu_wait) X(combined_bytes) X(report) X(seen_read)            \
 		X(seen_written) X(rchar) X(wchar) X(pipe_read_bytes) X(pipe_write_bytes)           \
 		    X(pipe_read_s) X(pipe_write_s) /* files and connections */                     \

@@ -2,12 +2,12 @@
 /*
  * The time-series store: one SQLite file, one writer thread, readers on connections of their own.
  *
- * Writing: fill a batch, store_submit() it; the writer thread commits many batches in one
- * transaction and hands them back through an eventfd. What a completion calls stored is on disk.
- * Ids are given by the caller (one thread owns each counter, starting from store_next_ids()), so
+ * Writing: fill a batch and store_submit() the batch; the writer thread commits many batches in one
+ * transaction and hands batches back through an eventfd. A batch that its completion calls stored
+ * is on disk. Callers give ids (one thread owns each counter, starting from store_next_ids()), so
  * nobody waits for the database to learn a name.
  *
- * Reading: a store_reader sees whole commits only. One reader belongs to one thread at a time.
+ * Reading: a store_reader sees whole commits only. A reader belongs to one thread at a time.
  *
  * Text handed in is copied. Text in records handed out is on loan until the callback or the next
  * call on that reader.
@@ -20,16 +20,15 @@
 #include <stdint.h>
 
 enum { STORE_SCHEMA_VERSION = 4, STORE_WHY_BYTES = 256 };
-/* Rows as they came, and what becomes of them with age: buckets of 10 s, of a minute, of an
- * hour. */
+/* Rows as they came, and the buckets that old rows become: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
 
-/* --- records; a text field is NULL when unknown, a time 0 when it has not happened --- */
+/* --- records; a text field is NULL when unknown, a time is 0 before the event --- */
 
 struct nw_host_rec {
 	int64_t id;
 	const char *name;      /* unique */
-	const char *info_json; /* facts it told: software, kernel, ... */
+	const char *info_json; /* facts from the host: software, kernel, ... */
 	int64_t first_seen_wall_ns, last_seen_wall_ns;
 };
 
@@ -44,14 +43,14 @@ struct nw_xsp_rec {
 	const char *provider; /* stable id of the sender, NULL for original peers */
 	int64_t opened_wall_ns, closed_wall_ns;
 	uint64_t docs, samples, rejected, bytes;
-	uint64_t dropped; /* documents that the provider says were lost before they could be sent */
+	uint64_t dropped; /* documents lost by the provider before sending, as the provider says */
 	const char *end_reason;
 };
 
-/* What a person means: one transfer or run, on every host. */
+/* A transfer or a run, on all of its hosts. */
 struct nw_session_rec {
 	int64_t id;
-	const char *task_id; /* what joined its XSP sessions */
+	const char *task_id; /* XSP sessions with one task id are one session */
 	const char *program;
 	int64_t opened_wall_ns, closed_wall_ns, last_data_wall_ns;
 	bool pinned; /* read only: see store_pin() */
@@ -67,8 +66,8 @@ struct nw_meta_rec {
 	size_t raw_len;
 };
 
-/* The fields that arrive together, at one time each. New fields make a new layout of the same
- * metadata. */
+/* Fields of a metadata that arrive together, at the same times. New fields make a new layout of the
+ * same metadata. */
 struct nw_layout_rec {
 	int64_t id;
 	int64_t meta_id;
@@ -85,7 +84,8 @@ struct nw_run_rec {
 	const char *outcome; /* "ok" or why not */
 };
 
-/* The result document of a session and what lists need of it. A later one replaces it. */
+/* The result document of a session, and its summary for lists. A later result replaces an earlier
+ * one. */
 struct nw_result_rec {
 	int64_t session_id, run_id;
 	const char *json;
@@ -100,12 +100,11 @@ struct nw_result_rec {
 
 struct nw_batch;
 struct nw_batch *nw_batch_new(void);    /* NULL: no memory */
-void nw_batch_free(struct nw_batch *b); /* only if it was not submitted */
+void nw_batch_free(struct nw_batch *b); /* a batch that was submitted belongs to the store */
 size_t nw_batch_bytes(const struct nw_batch *b);
-size_t nw_batch_rows_count(const struct nw_batch *b);
 
-/* Each returns NW_OK or NW_ENOMEM, which leaves the batch as it was. Records of one batch are
- * applied in order. */
+/* Each returns NW_OK, or NW_ENOMEM with the batch unchanged. Records of a batch are applied in
+ * order. */
 int nw_batch_host(struct nw_batch *b, const struct nw_host_rec *r); /* insert or update by id */
 int nw_batch_xsp(struct nw_batch *b, const struct nw_xsp_rec *r);   /* insert or update by id */
 /* insert or update by id */
@@ -116,23 +115,21 @@ int nw_batch_run(struct nw_batch *b, const struct nw_run_rec *r);       /* inser
 int nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r); /* replace by session */
 /* Highest sequence number of a provider's documents in this and earlier batches. */
 int nw_batch_provider(struct nw_batch *b, const char *provider, uint64_t stored_seq);
-/*
- * n rows of one layout: n times, n x n_fields values row by row. hist: one blob for a single row,
- * or NULL. No allocation once the batch has grown.
- */
+/* n rows of a layout: n times, and n x n_fields values row by row. hist: a blob for a single row,
+ * or NULL. No allocation once the batch has grown. */
 int nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n,
     const int64_t *t_wall_ns, const double *values, const uint8_t *hist, size_t hist_len);
 /* Two sessions turn out to be one: all of the first belongs to the second, and the first is
  * gone. */
 int nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id);
-/* The session's series get no more rows: compact them now rather than when chunks are full. */
+/* Says that the session's series get no more rows, so that the rows are compacted at once. */
 int nw_batch_seal(struct nw_batch *b, int64_t session_id);
 
 /*
- * Runs from store_run_completions(): rc is NW_OK once the batch is committed, else why it never
- * will be: NW_ECONFLICT when it contradicts the store (then it fails alone). Want of disk or memory
- * is not a reason: such a batch is tried again every second while the queue fills up behind it, and
- * fails with NW_EIO or NW_ENOMEM only in store_close().
+ * done runs from store_run_completions(). rc is NW_OK after the commit, else the reason why the
+ * batch is lost: NW_ECONFLICT for a batch that contradicts the store (such a batch fails alone). A
+ * batch is not lost for want of disk or memory: the store tries again every second while the queue
+ * fills up, and reports NW_EIO or NW_ENOMEM only in store_close().
  */
 void nw_batch_on_done(struct nw_batch *b, void (*done)(void *arg, int rc), void *arg);
 
@@ -140,7 +137,7 @@ void nw_batch_on_done(struct nw_batch *b, void (*done)(void *arg, int rc), void 
 
 struct store;
 struct store_opts {
-	uint32_t queue_max_bytes;   /* 64 MiB: store_submit says NW_EFULL above it */
+	uint32_t queue_max_bytes;   /* 64 MiB; over the limit store_submit() says NW_EFULL */
 	int64_t commit_interval_ns; /* 100 ms: the longest a batch waits for company */
 	bool sync_full;             /* fsync every commit (default), else at checkpoints */
 	/*
@@ -150,18 +147,18 @@ struct store_opts {
 	 */
 	int64_t keep_ns[STORE_TIERS];
 	/*
-	 * So long after it closed a session that is not pinned is forgotten, verdict and all; but
-	 * none whose connections are open or ended within the hour. What is said of it afterwards
-	 * belongs to the host alone, and rows of its layouts are not kept (late_rows). 0: for ever
-	 * (default).
+	 * Time after which a closed session without pin is forgotten, with its verdict; but no
+	 * session with connections that are open or ended within the hour. Later descriptions of a
+	 * forgotten session belong to the host alone, and later rows are dropped (late_rows). 0
+	 * keeps sessions for ever (default).
 	 */
 	int64_t keep_sessions_ns;
 	/*
-	 * File and WAL together are never bigger; 0: as big as they get (default). Then the oldest
-	 * rows that are not pinned become buckets early, the oldest buckets are deleted, and the
-	 * oldest sessions forgotten once samples are less than a quarter of what there is; when
-	 * that is not enough, commits fail and `trouble` begins with "size ceiling". A batch of
-	 * more than a sixteenth of it may fail with NW_ETOOBIG.
+	 * Most bytes of file and WAL together; 0 sets no limit (default). At the limit the oldest
+	 * rows without pin become buckets early, the oldest buckets are deleted, and the oldest
+	 * sessions are forgotten (store/ceiling.h has the order). When all this makes too little
+	 * room, commits fail and `trouble` begins with "size ceiling". A batch of more than a
+	 * sixteenth of the limit may fail with NW_ETOOBIG.
 	 */
 	uint64_t max_bytes;
 };
@@ -169,7 +166,7 @@ extern const struct store_opts store_opts_default;
 
 struct store_ids {
 	int64_t host, xsp, session, meta, layout, run;
-}; /* the next free one of each */
+}; /* the next free id of each table */
 
 struct store_stats { /* a consistent copy */
 	uint64_t queued_batches, queued_bytes;
@@ -178,15 +175,17 @@ struct store_stats { /* a consistent copy */
 	uint64_t file_bytes;              /* file and WAL */
 	uint64_t max_bytes;               /* their ceiling; 0: none */
 	uint64_t tier_bytes[STORE_TIERS]; /* compressed, in chunks and roll-ups */
-	/* of each tier that became buckets of the next, since the start */
+	/* rows of each tier that became buckets of the next tier, since the start */
 	uint64_t rolled_rows[STORE_TIERS];
-	uint64_t expired_rows[STORE_TIERS]; /* and that were deleted */
+	uint64_t expired_rows[STORE_TIERS]; /* rows deleted, of each tier */
 	uint64_t forgotten_sessions;        /* since the start */
-	uint64_t late_rows;                 /* came for them afterwards, and were not kept */
-	/* did not decode when they were to be rolled up, or to make room */
+	/* rows that came for forgotten sessions, and were dropped */
+	uint64_t late_rows;
+	/* chunks and histograms that did not decode when they were to be rolled up or to make
+	 * room */
 	uint64_t lost_chunks, lost_hists;
 	double days_left; /* until the ceiling, at the rate since the start; NaN: not known */
-	/* why commits fail now: "disk full", ...; empty: they do not */
+	/* reason why commits fail now ("disk full", ...); empty while commits succeed */
 	char trouble[STORE_WHY_BYTES];
 };
 
@@ -196,28 +195,25 @@ struct store_stats { /* a consistent copy */
  */
 int store_open(
     const char *path, const struct store_opts *opts, struct store **out, char why[STORE_WHY_BYTES]);
-/* commits what is queued, stops the writer; pending completions are run */
+/* Commits the queue, stops the writer, runs pending completions. */
 void store_close(struct store *st);
 void store_next_ids(const struct store *st, struct store_ids *out);
 
-/* Any thread. Owns b from now on, unless NW_EFULL, which leaves it the caller's. */
+/* Any thread. The store owns b from now on, except after NW_EFULL, when b stays the caller's. */
 int store_submit(struct store *st, struct nw_batch *b);
 /*
  * Waits until everything submitted before is committed or has failed. NW_EIO: disk or memory are
  * short and it is still queued. Any thread but a completion.
  */
 int store_sync(struct store *st);
-/* Readable when store_run_completions has work, and when there is room again for whom NW_EFULL sent
- * away. */
+/* Readable when store_run_completions() has work, and when the queue has room again after
+ * NW_EFULL. */
 int store_completion_fd(const struct store *st);
 void store_run_completions(struct store *st);                    /* one thread */
 void store_get_stats(struct store *st, struct store_stats *out); /* any thread */
 
-/*
- * Pinned, a session keeps the rows it still has: its own, and those of its hosts from its time. Any
- * process, whether the store is open or not; needs the right to write. NW_ENOTFOUND: no such
- * session.
- */
+/* A pinned session keeps its present rows, and those of its hosts from its time. Any process with
+ * the right to write may pin, whether the store is open or not. NW_ENOTFOUND: no such session. */
 int store_pin(const char *path, int64_t session_id, bool pinned, char why[STORE_WHY_BYTES]);
 
 /* --- reading --- */
@@ -225,7 +221,7 @@ int store_pin(const char *path, int64_t session_id, bool pinned, char why[STORE_
 struct store_reader;
 int store_reader_open(const char *path, struct store_reader **out, char why[STORE_WHY_BYTES]);
 void store_reader_close(struct store_reader *r);
-/* Everything until _end sees one snapshot. Calls outside see the newest commit each. */
+/* All calls until store_reader_end() see one snapshot. Calls outside see the newest commit each. */
 int store_reader_begin(struct store_reader *r);
 void store_reader_end(struct store_reader *r);
 
@@ -261,63 +257,52 @@ int store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, voi
  */
 int store_metas(struct store_reader *r, int64_t session_id, int64_t host_id,
     const char *event_prefix, store_meta_fn *fn, void *arg);
-/* One of them, with raw (NULL: the box made it itself). NW_ENOTFOUND */
+/* One metadata, with raw; raw is NULL of metadata made by the box. NW_ENOTFOUND */
 int store_meta_get(struct store_reader *r, int64_t id, store_meta_fn *fn, void *arg);
 int store_layouts(struct store_reader *r, int64_t meta_id, store_layout_fn *fn, void *arg);
 /* The unit (UCUM) of a metadata's field, as v_series says; "" if the unit is not known, or if buf
  * is too small. */
-int store_unit(
-    struct store_reader *r, int64_t meta_id, const char *field, char *buf, size_t size);
+int store_unit(struct store_reader *r, int64_t meta_id, const char *field, char *buf, size_t size);
 
-struct store_block { /* rows of one layout, rising in time; on loan */
+struct store_block { /* rows of a layout, rising in time; on loan */
 	size_t n_rows, n_fields;
 	const int64_t *t_wall_ns;
 	const double *const *columns; /* n_fields pointers to n_rows values */
-	const uint8_t *const *hist;   /* n_rows pointers, or NULL when no row has one */
+	const uint8_t *const *hist;   /* n_rows pointers, or NULL if no row has a histogram */
 	const size_t *hist_len;
-	/* 0: rows as they came; else some stand for a bucket, of that length at most */
+	/* length of the longest bucket that a row may stand for; 0 for rows as they came */
 	int64_t bucket_ns;
 };
 typedef int store_block_fn(void *arg, const struct store_block *b);
-/*
- * Rows of one layout with t0 <= t < t1, in time order over all blocks. Constant memory. Where the
- * rows themselves are gone, a bucket of the finest tier that is left stands for those in it, at the
- * time of the last one: amounts are sums, gauges are means, counters stand as they stood
- * (store/meaning.c says it of each field).
- */
+/* Rows of a layout with t0 <= t < t1, in time order over all blocks. Constant memory. Where rows
+ * are gone, a row stands for a bucket of the finest tier left, at the time of the bucket's last
+ * row: amounts are sums, gauges are means, counters keep their last value (narrows/field.h). */
 int store_rows(struct store_reader *r, int64_t layout_id, int64_t t0_wall_ns, int64_t t1_wall_ns,
     store_block_fn *fn, void *arg);
-/* The same with some fields only, which costs less: columns[f] of the others is NULL, and there are
+/* The same with some fields only, at less cost: columns[f] of other fields is NULL, and there are
  * no histograms. */
 int store_rows_of(struct store_reader *r, int64_t layout_id, const uint32_t *fields,
     size_t n_fields, int64_t t0_wall_ns, int64_t t1_wall_ns, store_block_fn *fn, void *arg);
-/* Rows as if they had come once per step_ns (> 0), made as above. Buckets of that length where
- * there is finer data. */
+/* Rows as if the rows had come once per step_ns (> 0), made from buckets as above. */
 int store_rows_at(struct store_reader *r, int64_t layout_id, int64_t step_ns, int64_t t0_wall_ns,
     int64_t t1_wall_ns, store_block_fn *fn, void *arg);
 
 struct store_bucket_block { /* statistics of fields over stretches of time, rising; on loan */
 	size_t n_buckets, n_fields;
 	const int64_t *t_wall_ns; /* of the last row in each */
-	/* [n_fields] pointers to n_buckets values. n: that are not NaN; min, max: NaN with none;
-	 * m2: sum of squared differences from the mean, which is sum / n. Pointers of fields that
-	 * were not asked for are NULL. */
+	/* [n_fields] pointers to n_buckets values each, NULL of fields that were not asked for. n
+	 * counts values other than NaN; min and max are NaN without such values; m2 is the sum of
+	 * squared differences from the mean, sum / n. */
 	const double *const *n, *const *sum, *const *min, *const *max, *const *m2;
 };
 typedef int store_bucket_fn(void *arg, const struct store_bucket_block *b);
-/*
- * Buckets that begin at multiples of step_ns since 1970, of rows with t0 <= t < t1; those without
- * rows are left out. fields NULL: all. Where finer data is gone buckets are longer: then the one
- * that gets a row is that of its last time.
- */
+/* Buckets that begin at multiples of step_ns since 1970, of rows with t0 <= t < t1, without empty
+ * buckets. fields NULL: all. Where finer data is gone, a stored bucket longer than step_ns counts
+ * whole in the bucket of its last row. */
 int
 store_buckets(struct store_reader *r, int64_t layout_id, const uint32_t *fields, size_t n_fields,
     int64_t t0_wall_ns, int64_t t1_wall_ns, int64_t step_ns, store_bucket_fn *fn, void *arg);
-/* The newest row, without its histogram. NW_ENOTFOUND: there is none. */
+/* The newest row, without histogram. NW_ENOTFOUND: the layout has no rows. */
 int store_last_row(struct store_reader *r, int64_t layout_id, store_block_fn *fn, void *arg);
-
-/* PRAGMA integrity_check and a decode of every chunk. NW_OK or NW_ECORRUPT with the first fault in
- * why. */
-int store_verify(struct store_reader *r, char why[STORE_WHY_BYTES]);
 
 #endif

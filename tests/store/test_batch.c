@@ -15,7 +15,7 @@ test_empty(void)
 	struct nw_batch *b = nw_batch_new();
 
 	CHECK_INT(nw_batch_bytes(b), 0);
-	CHECK_INT(nw_batch_rows_count(b), 0);
+	CHECK_INT(b->n_rows, 0);
 	CHECK_INT(nw_batch_rows(b, 1, 1, 0, NULL, NULL, NULL, 0), NW_OK);
 	CHECK_INT(nw_batch_bytes(b), 0);
 	nw_batch_free(b);
@@ -40,7 +40,7 @@ test_rows(void)
 	CHECK_INT(b->rows_len, 24 + 8 + 16 + 8);
 	CHECK(memcmp(b->rows + b->rows_len - 8, "abc\0\0\0\0\0", 8) == 0);
 	CHECK_INT(nw_batch_rows(b, 5, 2, TAIL_ROWS_MAX + 5, t, v, NULL, 0), NW_OK);
-	CHECK_INT(nw_batch_rows_count(b), TAIL_ROWS_MAX + 6);
+	CHECK_INT(b->n_rows, TAIL_ROWS_MAX + 6);
 	CHECK_INT(b->n_samples, 2 * (TAIL_ROWS_MAX + 6));
 
 	r = tail_rec_at(b->rows, b->rows_len);

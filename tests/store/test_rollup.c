@@ -19,6 +19,7 @@
 #include "narrows/err.h"
 #include "narrows/hist.h"
 #include "tests/check.h"
+#include "tests/verified.h"
 #include "tests/faults.h"
 #include "tests/storefile.h"
 
@@ -992,8 +993,8 @@ test_soak(double seconds)
 		for (b = nw_batch_new(); due < now && nw_batch_bytes(b) < max / 32;
 		     due += period_ns, t += SECOND / 2, rows += SOAK_LAYOUTS)
 			soak_rows(b, t);
-		if (nw_batch_rows_count(b) == 0 || store_submit(st, b) != NW_OK) {
-			n_full += nw_batch_rows_count(b) > 0;
+		if (b->n_rows == 0 || store_submit(st, b) != NW_OK) {
+			n_full += b->n_rows > 0;
 			nw_batch_free(b);
 		}
 		most = bytes_now() > most ? bytes_now() : most;

@@ -19,7 +19,9 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
+#include "store/batch.h"
 #include "tests/check.h"
+#include "tests/verified.h"
 #include "tests/storefile.h"
 
 static char dir[] = "/tmp/nw-store-XXXXXX";
@@ -362,7 +364,7 @@ test_records(void)
 	CHECK(ids.host == 1 && ids.xsp == 1 && ids.session == 1 && ids.meta == 1 &&
 	    ids.layout == 1 && ids.run == 1);
 	put_records(b);
-	CHECK(nw_batch_bytes(b) > 100 && nw_batch_rows_count(b) == 0);
+	CHECK(nw_batch_bytes(b) > 100 && b->n_rows == 0);
 	CHECK_INT(commit(st, b), NW_OK);
 
 	CHECK_INT(store_hosts(r, host_seen, &n), NW_OK);
@@ -497,7 +499,7 @@ test_rows(void)
 	CHECK_INT(nw_batch_rows(
 		      b, 1, 2, 2, (int64_t[]){ 1, 2 }, (double[4]){ 0 }, (const uint8_t *)"x", 1),
 	    NW_EINVAL);
-	CHECK_INT(nw_batch_rows_count(b), 6);
+	CHECK_INT(b->n_rows, 6);
 	CHECK_INT(commit(st, b), NW_OK);
 	check_rows(r); /* from the tail */
 	CHECK_INT(store_rows(r, 1, 0, INT64_MAX, stop_at_once, r), NW_OK);

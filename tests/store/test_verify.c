@@ -10,6 +10,7 @@
 
 #include "narrows/err.h"
 #include "tests/check.h"
+#include "tests/verified.h"
 
 static char dir[] = "/tmp/nw-verify-XXXXXX";
 static char path[64];

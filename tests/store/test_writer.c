@@ -15,6 +15,7 @@
 
 #include "narrows/err.h"
 #include "tests/check.h"
+#include "tests/verified.h"
 #include "tests/faults.h"
 #include "tests/storefile.h"
 
