@@ -33,7 +33,7 @@ FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
 
 # What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
 ROOMS := base base/fatal xsp xsp/catalog pki analyze store/codec store analyze/verdict web daemon cli/stat cli/import cli \
-         host/lib host/nwrun host/blipp
+         host/lib host/nwrun host/blipp host/magnet
 FATAL                 := base/fatal base
 BELOW_base            := base
 BELOW_base/fatal      := $(FATAL)
@@ -52,6 +52,7 @@ BELOW_cli             := cli cli/import cli/stat web analyze store store/codec x
 BELOW_host/lib        := host/lib xsp pki base
 BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
 BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
+BELOW_host/magnet     := host/magnet host/lib xsp pki $(FATAL)
 LIBS_xsp      := libbson-1.0
 LIBS_xsp/catalog := jansson
 LIBS_analyze  := lapacke openblas
@@ -61,10 +62,11 @@ LIBS_web      := libevent_core libevent_extra jansson libbson-1.0
 LIBS_daemon   := libevent_core libevent_pthreads jansson
 LIBS_cli      := libevent_core
 LIBS_cli/stat := liblzma zlib libzstd jansson
+LIBS_host/magnet := libbpf
 LIBS_analyze/verdict := jansson
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
-MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c
+MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c
 PRELOAD  := $(sort $(wildcard host/nwrun/preload*.c))
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
@@ -77,8 +79,8 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: all tests check check-run unit demo bench fuzz format help install uninstall clean deps
-all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/bin/stat-cases
+.PHONY: all tests check check-run unit demo bench fuzz format help install uninstall clean deps magnet-object
+all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
 # --- objects, libraries, programs ---
@@ -122,6 +124,13 @@ $B/lib/libnarrows.so: $(LIBNARROWS)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,libnarrows.so.0 -o $@ $^ $(call link,host/lib)
 
+LIBMAGNET := $(patsubst %,$B/obj/host/magnet/%.o,owner ring view)
+$B/lib/libmagnet.a: $(LIBMAGNET)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+magnet-object:
+	sh host/magnet/bpf/embed.sh >host/magnet/object.c.new && mv host/magnet/object.c.new host/magnet/object.c
+
 # --- tests: tests/ROOM/test_FILE.c links its room and those below, nothing else ---
 .SECONDEXPANSION:
 $(UNITS) $(BENCHES): $B/%: $B/obj/%.o $$(call archives,$$(call room_of,$$*))
@@ -149,15 +158,15 @@ demo: deps
 fuzz: deps
 	@sh tests/fuzz.sh
 format:
-	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+	$(Q)git ls-files '*.c' '*.h' | grep -v host/magnet/object.c | xargs clang-format -i
 help:
 	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
 
 # --- install: what goes where below PREFIX, one list for both directions ---
-HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock doc hist err public)
+HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock doc hist err public magnet)
 MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
-PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun,$B/bin/$p:bin/$p) \
-           $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
+PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet,$B/bin/$p:bin/$p) \
+           $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \
            $(foreach u,$(wildcard conf/*.service),$u:lib/systemd/system/$(notdir $u)) \

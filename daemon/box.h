@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of the net thread. Every field belongs to that thread alone, except the counters, which
- * any thread may read.
+ * What the net thread owns. Everything here belongs to that thread alone, except the counters,
+ * which any thread may read.
  *
- *	listener -> peer (wire) -> xsess (one XSP session)
- *	xsess    -> origin (sender: catalogue of series, numbering)
- *	         -> session (one transfer)
- *	         -> commit (batches to the store, acknowledgements back) -> schedule (analysis)
+ *	listener -> peer (wire) -> xsess (one XSP session) -> origin (sender: catalogue of series, numbering)
+ *	         -> session (one transfer) -> commit (batches to the store, acknowledgements back) -> schedule (analysis)
  *	control, rules (orders to providers, by hand or by rule) -> peer
  */
 #ifndef BOX_H
@@ -32,11 +30,11 @@ struct origin;
 struct session;
 struct host;
 struct peer;
-struct tlsctx;
+struct trust;
 
 typedef _Atomic uint64_t counter;
 
-/* Counters of narrows/counters.h; those of the analysis and the report stay 0 here. */
+/* narrows/counters.h lists them; the analysis and the report count theirs themselves. */
 struct counters {
 #define X(name, section, kind, words) counter name;
 	NW_COUNTERS(X)
@@ -69,7 +67,7 @@ struct box {
 	struct control *control;
 	struct rules *rules;
 	struct schedule *schedule;
-	struct tlsctx *tlsctx; /* TLS contexts, NULL if no port speaks TLS */
+	struct trust *trust; /* TLS contexts, NULL if no port speaks TLS */
 	struct nw_doc_decoder *decoder;
 	struct nw_frame_limits limits; /* limits of an open XSP session */
 	struct store_ids next;         /* next free id of each kind */
@@ -82,8 +80,7 @@ struct box {
 	/* of every origin's catalogue (narrows/catalog.h) */
 	void (*on_series_forget)(struct series *gone);
 	bool (*is_series_over)(struct series *s, int64_t now_wall_ns);
-	/* error of the store as last told to providers, or empty */
-	char store_error[STORE_WHY_BYTES];
+	char store_error[STORE_WHY_BYTES]; /* error that providers were told of; empty for none */
 	bool stopping;
 };
 

@@ -223,7 +223,7 @@ control_tell(struct control_peer *p, const struct nw_order *o)
 	nw_doc_buf_clear(&doc);
 }
 
-/* --- STATUS and CLOCK --- */
+/* --- what they say --- */
 
 int
 control_take_status(

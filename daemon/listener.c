@@ -39,7 +39,7 @@ on_connection(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa,
 	peer_accept(ls->box, fd, sa, ls->tls);
 }
 
-/* Without descriptors the present connections go on; accepting begins again after a second. */
+/* Out of descriptors: the connections that exist must go on; try again when one may have ended. */
 static void
 on_enable(evutil_socket_t fd, short what, void *arg)
 {

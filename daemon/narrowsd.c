@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrowsd, the box: opens the store, listens for XSP, serves the report, analyses sessions. */
+/* narrowsd: the box. Opens the store, listens for XSP, serves the report, analyses what it gets. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -31,7 +31,7 @@
 #include "daemon/rules.h"
 #include "daemon/schedule.h"
 #include "daemon/session.h"
-#include "daemon/tlsctx.h"
+#include "daemon/trust.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -44,7 +44,7 @@ struct options {
 	bool check_only, foreground, conf_given;
 };
 
-/* Parts of the daemon in the order of opening; they close in reverse order. */
+/* What main opens, in this order, and closes in the other. */
 struct daemon {
 	struct box box;
 	struct conf conf;
@@ -100,7 +100,7 @@ options_parse(int argc, char **argv, struct options *o, struct conf *c)
 		exit(2);
 	}
 	conf_init(c);
-	/* The command line comes last and wins. */
+	/* The command line comes last and wins, wherever it stands. */
 	if ((o->conf_given || access(o->conf_path, F_OK) == 0) &&
 	    conf_read(c, o->conf_path, why) < 0)
 		goto bad;
@@ -124,7 +124,7 @@ state_dir_make(struct daemon *d)
 
 	if (mkdir(d->conf.state_dir, 0750) != 0 && errno != EEXIST)
 		fatal("state-dir %s", d->conf.state_dir);
-	absolute = realpath(d->conf.state_dir, NULL); /* the box changes to another directory */
+	absolute = realpath(d->conf.state_dir, NULL); /* the box leaves its directory */
 	if (absolute == NULL)
 		fatal("state-dir %s", d->conf.state_dir);
 	free(d->conf.state_dir);
@@ -186,7 +186,7 @@ health_fill(void *arg, struct nw_health *h)
 		snprintf(h->problem, sizeof(h->problem), "store: %.200s", h->store.trouble);
 }
 
-/* --- startup: memory from the store --- */
+/* --- startup: what the store remembers --- */
 
 static int
 on_restored_host(void *arg, const struct nw_host_rec *h)
@@ -207,7 +207,7 @@ on_restored_session(void *arg, const struct nw_session_rec *s, const struct nw_r
 {
 	struct box *box = arg;
 
-	/* The session was imported, or the box ended before the verdict. */
+	/* The box ended before it was judged, or it was imported. */
 	if (s->closed_wall_ns != 0 && res == NULL)
 		schedule_push(box->schedule, s->id, true);
 	session_restore(box, s->id, s->task_id, s->program, s->opened_wall_ns, s->closed_wall_ns,
@@ -244,7 +244,7 @@ on_stop(evutil_socket_t sig, short what, void *arg)
 	event_base_loopbreak(d->box.base);
 }
 
-/* Logs rows that the store rolled up or deleted, at most once a minute. */
+/* What the store let go since the last line, once a minute at most. */
 static void
 expiry_log(struct daemon *d)
 {
@@ -264,7 +264,8 @@ expiry_log(struct daemon *d)
 	was[1] = deleted;
 }
 
-/* Tells the log and the providers when the store begins or ends to fail. */
+/* The store tries again by itself and says nothing to anybody who does not ask: the log and the
+ * providers should know. */
 static void
 store_error_tell(struct daemon *d)
 {
@@ -311,7 +312,7 @@ events_start(struct daemon *d)
 		fatalx("events: libevent refuses");
 }
 
-/* Each connection takes a descriptor; the web and the store need descriptors, too. */
+/* A connection is a descriptor; the web and the store need some, too. */
 static void
 descriptors_raise(const struct conf *c)
 {
@@ -333,7 +334,7 @@ descriptors_raise(const struct conf *c)
 	    (unsigned long long)rl.rlim_cur, (unsigned long long)want);
 }
 
-/* A box without control socket still measures. */
+/* A box without it measures all the same. */
 static void
 ctl_open(struct daemon *d)
 {
@@ -344,7 +345,7 @@ ctl_open(struct daemon *d)
 	free(path);
 }
 
-/* Certificates come before the ports with TLS open. */
+/* A port that speaks TLS needs certificates before it opens. */
 static void
 tls_start(struct daemon *d, struct web_opts *wo)
 {
@@ -352,7 +353,7 @@ tls_start(struct daemon *d, struct web_opts *wo)
 
 	if (conf_is_none(d->conf.listen_xsp_tls) && conf_is_none(d->conf.listen_https))
 		return;
-	if (tlsctx_open(&d->conf, &d->box.tlsctx, why) < 0)
+	if (trust_open(&d->conf, &d->box.trust, why) < 0)
 		fatalx("tls.start why=\"%s\"", why);
 	if (conf_is_none(d->conf.listen_https))
 		return;
@@ -363,8 +364,8 @@ tls_start(struct daemon *d, struct web_opts *wo)
 	wo->enroll_arg = &d->box;
 }
 
-/* Names of the report besides those in web/host_check.h: the configured names and the
- * certificate's. */
+/* What the report answers to, besides what web/host_check.h says: names of its own, and those of the
+ * certificate. */
 static char *
 web_names_join(const struct conf *c)
 {
@@ -372,8 +373,10 @@ web_names_join(const struct conf *c)
 	    conf_is_none(c->tls_names) ? "" : c->tls_names);
 }
 
-/* Without a configured ceiling, the ceiling is the store's size plus nine tenths of the space free
- * now. The ceiling stays: files of other programs that come later cost no measurements. */
+/*
+ * Nobody named a ceiling: nine tenths of what the store has and what is free now. It is not looked
+ * at again, so what others do to the disk later costs no measurements.
+ */
 static uint64_t
 store_ceiling(const struct daemon *d)
 {
@@ -492,14 +495,14 @@ daemon_start(struct daemon *d)
 	events_start(d);
 }
 
-/* Ends new connections; stores and acknowledges the documents that have arrived; closes and judges
- * every session. */
+/* No new connections; what has arrived is stored and acknowledged; every session ends and is
+ * judged. */
 static void
 daemon_stop(struct daemon *d)
 {
 	d->box.stopping = true;
 	unlink(d->run_path);
-	web_stop(d->web); /* first, because the health page reads the parts below */
+	web_stop(d->web); /* first: its health page looks at all that follows */
 	ctl_stop(d->ctl);
 	listeners_stop(d->listeners_tls);
 	listeners_stop(d->listeners);
@@ -508,7 +511,7 @@ daemon_stop(struct daemon *d)
 	commit_drain(d->box.commit);
 	schedule_stop(d->box.schedule);
 	store_close(d->box.store);
-	tlsctx_close(d->box.tlsctx);
+	trust_close(d->box.trust);
 	event_free(d->tick);
 	event_free(d->on_int);
 	event_free(d->on_term);
@@ -526,7 +529,7 @@ daemon_stop(struct daemon *d)
 	conf_clear(&d->conf);
 }
 
-/* The parent waits until the box is up, and exits with 1 if the box does not come up. */
+/* The parent stays until the box is up, so that whoever started it hears why it is not. */
 static int
 background_begin(void)
 {

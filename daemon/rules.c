@@ -17,10 +17,9 @@
 #include "daemon/session.h"
 #include "narrows/frame.h"
 
-/* bounds of a session; further hosts and connections are ignored */
-enum { HOSTS_MAX = 32, CONNECTIONS_MAX = 64 };
+enum { HOSTS_MAX = 32, CONNECTIONS_MAX = 64 }; /* of one session; further ones are not followed */
 
-/* A connection as seen by the host `by`. */
+/* As the host `by` sees it. */
 struct connection {
 	char src[NW_ORDER_ADDRESS_BYTES], dst[NW_ORDER_ADDRESS_BYTES];
 	uint16_t sport, dport;
@@ -62,7 +61,7 @@ escalation_free(struct rules *r, struct escalation *e)
 
 /* --- orders --- */
 
-/* Ids are "s12" for a session and "s12/3" for its third connection: a STOP of "s12" ends all. */
+/* "s12", and "s12/3" for its third connection: one STOP ends them all. */
 static void
 order_id(struct nw_order *o, const struct escalation *e, size_t connection)
 {
@@ -85,7 +84,7 @@ tell_rate(const struct rules *r, const struct escalation *e, struct control_peer
 	control_tell(p, &o);
 }
 
-/* The host that described the connection gets the same ends, every other host the ends swapped. */
+/* The host that told of it sees it as told, every other one from the other end. */
 static void
 tell_connection(const struct rules *r, const struct escalation *e, size_t i, struct control_peer *p)
 {
@@ -97,7 +96,7 @@ tell_connection(const struct rules *r, const struct escalation *e, size_t i, str
 	bool own = control_peer_is(p, c->by);
 
 	if (strlen(e->session->key) >= sizeof(o.task_id))
-		return; /* the series would belong to no session */
+		return; /* its series would belong to nobody */
 	order_id(&o, e, i + 1);
 	strcpy(o.task_id, e->session->key);
 	memcpy(o.src, own ? c->src : c->dst, sizeof(o.src));
@@ -120,7 +119,7 @@ takes_part(const struct escalation *e, const struct control_peer *p)
 	return false;
 }
 
-/* Subject of a message to all providers. */
+/* What a message to all is about. */
 struct telling {
 	struct rules *r;
 	struct escalation *e;
@@ -160,7 +159,7 @@ tell_newest_connection(struct control_peer *p, void *arg)
 		tell_connection(t->r, t->e, t->e->n_connections - 1, p);
 }
 
-/* --- hosts and connections --- */
+/* --- what comes in --- */
 
 static struct escalation *
 escalation_of(struct rules *r, struct session *s)
@@ -207,7 +206,7 @@ rules_host(struct rules *r, struct session *s, const char *host)
 		control_each(r->control, tell_all, &t);
 }
 
-/* True if either end has described the connection. */
+/* Either end may tell of it. */
 static bool
 connection_known(const struct escalation *e, const char *host, const struct nw_subject *u)
 {
@@ -245,7 +244,7 @@ rules_connection(struct rules *r, struct session *s, const char *host, const str
 	*c = (struct connection){ .sport = u->sport, .dport = u->dport, .by = xstrdup(host) };
 	strcpy(c->src, u->src);
 	strcpy(c->dst, u->dst);
-	/* the owner of the other address takes part, too; on loopback every host does */
+	/* whoever owns the other address takes part, too; on loopback everybody does */
 	if (!address_is_loopback(u->dst) && host_add(t.e, u->dst))
 		control_each(r->control, tell_all, &t);
 	else
@@ -265,7 +264,7 @@ on_joined(void *arg, struct control_peer *p)
 			tell_all(p, &t);
 }
 
-/* Moves hosts and connections of a merged session to the session that remains. */
+/* It turned out to be part of another session: what takes part in it takes part in that one. */
 static void
 escalation_move(struct rules *r, const struct escalation *e, struct session *into)
 {
@@ -282,7 +281,7 @@ escalation_move(struct rules *r, const struct escalation *e, struct session *int
 	}
 }
 
-/* Orders of a lingering session end, and begin again if the session goes on. */
+/* Orders of a lingering session end, but the session may go on, and then they begin again. */
 static void
 on_tick(void *arg, bool renew)
 {

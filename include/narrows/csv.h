@@ -37,11 +37,10 @@ struct csv_field {
 
 /* A byte order mark is passed over. */
 struct csv_cursor csv_begin(const char *bytes, size_t n);
-/* Reads a field and the comma or line end behind the field. False: the bytes are no CSV; why and
- * `at` tell the fault and its place. */
+/* Reads one field and what separates it from the next. False: the bytes are no CSV; why and `at`
+ * say what is wrong, and where. */
 bool csv_next(struct csv_cursor *c, struct csv_field *f);
-/* Copies the field's text, quotes undone, to `out`, which has room for len + 1 bytes. Returns the
- * length of the text. */
+/* The field's text, quotes undone, to `out`, which has room for len + 1 bytes. Returns its length. */
 size_t csv_copy(const struct csv_field *f, char *out);
 /* The 1-based byte of `at` in its line. */
 size_t csv_column(const struct csv_cursor *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "narrows/progress.h"
+#include "cli/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,0 +1,1026 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The programs in the kernel. Each point of the registry (points.c) has one program per way to
+ * attach it; all of them end in event(), which decides in this order, cheapest first: is the point
+ * on, the processor, the process, the identity, the sample; then the event goes into the
+ * statistics, or as a record into the ring of all events and into the ring of its view.
+ *
+ * No program reads kernel memory by address: fields are reached through typed pointers only, so
+ * the programs load under every lockdown mode. A packet's headers are reached by bpf_rdonly_cast().
+ */
+#include "kernel.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct magnet_control control;
+uint32_t n_views; /* views in use, the ring of all events included */
+
+enum { RING_BYTES = 1 << 23, IDS_MAX = 4096, STATS_MAX = 512, STARTS_MAX = 16384 };
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, RING_BYTES);
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, MAGNET_VIEWS_MAX);
+	__type(key, uint32_t);
+	__array(values, struct ring);
+} rings SEC(".maps");
+
+/* One word per view that its reader maps: 1 while the reader sleeps and wants to be woken. */
+struct armed {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, MAGNET_VIEWS_MAX);
+	__type(key, uint32_t);
+	__array(values, struct armed);
+} armeds SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MAGNET_POINTS_MAX);
+	__type(key, uint32_t);
+	__type(value, struct magnet_counts);
+} counts SEC(".maps");
+
+struct sampling {
+	uint64_t next_mono_ns;
+	uint32_t seen;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MAGNET_POINTS_MAX);
+	__type(key, uint32_t);
+	__type(value, struct sampling);
+} samplings SEC(".maps");
+
+struct view_counts {
+	uint64_t lost;
+	uint32_t seq;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MAGNET_VIEWS_MAX);
+	__type(key, uint32_t);
+	__type(value, struct view_counts);
+} views SEC(".maps");
+
+/* Sets of identities: what a filter lets through, and the view that an identity belongs to. */
+struct id_set {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IDS_MAX);
+	__type(key, uint64_t);
+	__type(value, uint32_t);
+};
+struct id_set ids SEC(".maps");
+struct id_set cgroups SEC(".maps");
+struct id_set netnses SEC(".maps");
+struct id_set ports SEC(".maps"); /* port, or source port << 16 | destination port */
+struct id_set pids SEC(".maps");
+struct id_set views_of_netns SEC(".maps");
+struct id_set views_of_cgroup SEC(".maps");
+
+struct stats_table {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, STATS_MAX);
+	__type(key, struct magnet_stat_key);
+	__type(value, struct magnet_stat);
+};
+struct stats_table stats_0 SEC(".maps");
+struct stats_table stats_1 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2); /* 0: an empty row, never written; 1: a record that is padded */
+	__type(key, uint32_t);
+	__type(
+	    value, struct scratch { uint8_t bytes[4096]; });
+} scratches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, STARTS_MAX);
+	__type(
+	    key, struct start_key {
+		    uint64_t object;
+		    uint64_t wait;
+	    });
+	__type(
+	    value, struct start {
+		    uint64_t t_mono_ns;
+		    uint64_t mark;
+	    });
+} starts SEC(".maps");
+
+extern void *bpf_rdonly_cast(const void *object, uint32_t btf_id) __ksym __weak;
+
+/* One event on its way, on the program's stack. */
+struct event {
+	uint64_t id, cgroup, netns;
+	int32_t value;
+	uint16_t sport, dport;
+	uint8_t form;
+	uint8_t protocol;
+	uint8_t source_ip[16], dest_ip[16];
+	union {
+		struct magnet_task task;
+		struct magnet_block block;
+		struct magnet_memory memory;
+	};
+};
+
+static __always_inline bool
+set_has(void *set, uint64_t key)
+{
+	return bpf_map_lookup_elem(set, &key) != 0;
+}
+
+static __always_inline bool
+filters_admit(const struct event *e)
+{
+	if (control.by_cpu) {
+		uint32_t cpu = bpf_get_smp_processor_id();
+
+		if (!(control.cpu_mask[(cpu >> 6) & (MAGNET_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1))
+			return 0;
+	}
+	if (control.by_pid && !set_has(&pids, bpf_get_current_pid_tgid() >> 32))
+		return 0;
+	if (control.by_id && !set_has(&ids, e->id))
+		return 0;
+	if (control.by_cgroup && !set_has(&cgroups, e->cgroup))
+		return 0;
+	if (control.by_netns && !set_has(&netnses, e->netns))
+		return 0;
+	if (control.by_port && !set_has(&ports, e->sport) && !set_has(&ports, e->dport) &&
+	    !set_has(&ports, (uint64_t)e->sport << 16 | e->dport) &&
+	    !set_has(&ports, (uint64_t)e->dport << 16 | e->sport))
+		return 0;
+	return 1;
+}
+
+static __always_inline bool
+sample_admits(uint32_t point)
+{
+	struct sampling *s;
+	uint64_t now;
+
+	if (control.one_in <= 1 && control.every_ns == 0)
+		return 1;
+	if ((s = bpf_map_lookup_elem(&samplings, &point)) == 0)
+		return 0;
+	if (control.one_in > 1) {
+		if (++s->seen < control.one_in)
+			return 0;
+		s->seen = 0;
+	}
+	if (control.every_ns != 0) {
+		now = bpf_ktime_get_ns();
+		if (now < s->next_mono_ns)
+			return 0;
+		s->next_mono_ns = now + control.every_ns;
+	}
+	return 1;
+}
+
+static __noinline int
+stat_add(uint32_t point, uint64_t id, uint64_t v)
+{
+	struct magnet_stat_key key = { .id = id, .point = point };
+	void *table = control.generation & 1 ? (void *)&stats_1 : (void *)&stats_0;
+	struct magnet_stat *s;
+	uint64_t lo;
+	uint32_t zero = 0, b;
+
+	if ((s = bpf_map_lookup_elem(table, &key)) == 0) {
+		void *blank = bpf_map_lookup_elem(&scratches, &zero);
+
+		if (blank == 0)
+			return 0;
+		bpf_map_update_elem(table, &key, blank, BPF_NOEXIST);
+		if ((s = bpf_map_lookup_elem(table, &key)) == 0)
+			return 0;
+	}
+	if (s->n == 0 || v < s->min)
+		s->min = v;
+	if (v > s->max)
+		s->max = v;
+	s->n++;
+	s->sum += v;
+	if (v > 0xffffffffULL)
+		v = 0xffffffffULL; /* 4 s in ns: the square of more would need 128-bit arithmetic */
+	lo = v * v;
+	s->squares_lo += lo;
+	if (s->squares_lo < lo)
+		s->squares_hi++;
+	b = magnet_bucket(v);
+	if (b < MAGNET_STAT_BUCKETS)
+		s->hist[b]++;
+	return 0;
+}
+
+static __always_inline uint64_t
+wakeup_flags(void *ring, uint32_t view)
+{
+	uint32_t zero = 0;
+	uint64_t *word;
+	void *inner;
+
+	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < control.watermark_bytes)
+		return BPF_RB_NO_WAKEUP;
+	if ((inner = bpf_map_lookup_elem(&armeds, &view)) == 0 ||
+	    (word = bpf_map_lookup_elem(inner, &zero)) == 0 || *word == 0)
+		return BPF_RB_NO_WAKEUP;
+	return __sync_val_compare_and_swap(word, 1, 0) == 1 ? BPF_RB_FORCE_WAKEUP
+							    : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void
+record_fill(
+    struct magnet_record *r, uint32_t point, uint32_t seq, const struct event *e, uint32_t size)
+{
+	uint64_t who = bpf_get_current_pid_tgid();
+
+	r->size_bytes = size;
+	r->point = point;
+	r->cpu = bpf_get_smp_processor_id();
+	r->form = e->form;
+	r->zero = 0;
+	r->id = e->id;
+	r->pid = who >> 32;
+	r->tid = (uint32_t)who;
+	r->seq = seq;
+	r->value = e->value;
+	r->t_mono_ns = bpf_ktime_get_ns(); /* after reserve: neighbours in the ring are in order */
+}
+
+static __always_inline void
+flow4_fill(struct magnet_flow4 *f, const struct event *e)
+{
+	f->sport = e->sport;
+	f->dport = e->dport;
+	f->protocol = e->protocol;
+	f->zero[0] = f->zero[1] = f->zero[2] = 0;
+	__builtin_memcpy(f->src, e->source_ip, 4);
+	__builtin_memcpy(f->dst, e->dest_ip, 4);
+	f->cgroup = e->cgroup;
+}
+
+static __always_inline void
+flow6_fill(struct magnet_flow6 *f, const struct event *e)
+{
+	f->sport = e->sport;
+	f->dport = e->dport;
+	f->protocol = e->protocol;
+	f->zero[0] = f->zero[1] = f->zero[2] = 0;
+	__builtin_memcpy(f->src, e->source_ip, 16);
+	__builtin_memcpy(f->dst, e->dest_ip, 16);
+	f->cgroup = e->cgroup;
+}
+
+struct record4 {
+	struct magnet_record r;
+	struct magnet_flow4 f;
+};
+struct record6 {
+	struct magnet_record r;
+	struct magnet_flow6 f;
+};
+struct record_other {
+	struct magnet_record r;
+	union {
+		struct magnet_task task;
+		struct magnet_block block;
+		struct magnet_memory memory;
+	};
+};
+
+/* A record of a size that the reader chose, for measuring the ring itself. */
+static __always_inline bool
+padded_put(void *ring, uint32_t view, uint32_t point, uint32_t seq, const struct event *e)
+{
+	uint32_t one = 1, size = control.payload_bytes;
+	struct record4 *r = bpf_map_lookup_elem(&scratches, &one);
+
+	if (r == 0)
+		return 0;
+	if (size > MAGNET_PAYLOAD_MAX_BYTES)
+		size = MAGNET_PAYLOAD_MAX_BYTES;
+	size = (size + sizeof(struct magnet_record) + 7) & 0xff8;
+	if (size < sizeof(*r))
+		size = sizeof(*r);
+	record_fill(&r->r, point, seq, e, size);
+	if (e->form == MAGNET_FLOW4)
+		flow4_fill(&r->f, e);
+	return bpf_ringbuf_output(ring, r, size, wakeup_flags(ring, view)) == 0;
+}
+
+static __always_inline bool
+record_put(void *ring, uint32_t view, uint32_t point, uint32_t seq, const struct event *e)
+{
+	if (e->form == MAGNET_FLOW4) {
+		struct record4 *r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
+
+		if (r == 0)
+			return 0;
+		record_fill(&r->r, point, seq, e, sizeof(*r));
+		flow4_fill(&r->f, e);
+		bpf_ringbuf_submit(r, wakeup_flags(ring, view));
+	} else if (e->form == MAGNET_FLOW6) {
+		struct record6 *r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
+
+		if (r == 0)
+			return 0;
+		record_fill(&r->r, point, seq, e, sizeof(*r));
+		flow6_fill(&r->f, e);
+		bpf_ringbuf_submit(r, wakeup_flags(ring, view));
+	} else {
+		struct record_other *r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
+
+		if (r == 0)
+			return 0;
+		record_fill(&r->r, point, seq, e, sizeof(*r));
+		r->task = e->task;
+		bpf_ringbuf_submit(r, wakeup_flags(ring, view));
+	}
+	return 1;
+}
+
+static __noinline int
+view_put(uint32_t view, uint32_t point, const struct event *e, struct magnet_counts *c)
+{
+	void *ring = bpf_map_lookup_elem(&rings, &view);
+	struct view_counts *v = bpf_map_lookup_elem(&views, &view);
+	uint32_t seq;
+	bool put;
+
+	if (ring == 0 || v == 0)
+		return 0;
+	seq = v->seq++;
+	put = control.payload_bytes != 0 ? padded_put(ring, view, point, seq, e)
+					 : record_put(ring, view, point, seq, e);
+	if (put) {
+		c->kept++;
+	} else {
+		c->lost++;
+		v->lost++;
+	}
+	return 0;
+}
+
+static __noinline int
+event(uint32_t point, const struct event *e)
+{
+	struct magnet_counts *c = bpf_map_lookup_elem(&counts, &point);
+	uint32_t *view;
+
+	if (c == 0)
+		return 0;
+	c->hits++;
+	if (!filters_admit(e)) {
+		c->filtered++;
+		return 0;
+	}
+	if (!sample_admits(point)) {
+		c->sampled++;
+		return 0;
+	}
+	if (control.statistics) {
+		stat_add(point, control.statistics > 1 ? e->id : 0, e->value < 0 ? 0 : e->value);
+		c->kept++;
+		return 0;
+	}
+	if (control.all)
+		view_put(MAGNET_VIEW_ALL, point, e, c);
+	if (control.views_by_netns && (view = bpf_map_lookup_elem(&views_of_netns, &e->netns)) != 0)
+		view_put(*view, point, e, c);
+	if (control.views_by_cgroup &&
+	    (view = bpf_map_lookup_elem(&views_of_cgroup, &e->cgroup)) != 0)
+		view_put(*view, point, e, c);
+	return 0;
+}
+
+/* Whether the point is on: the first question of each program, so that one that is off costs
+ * nothing else. */
+#define OFF(point) (!control.on[point])
+
+static __always_inline void
+sock_take(struct event *e, struct sock *sk)
+{
+	uint16_t family = sk->__sk_common.skc_family;
+
+	e->sport = sk->__sk_common.skc_num;
+	e->dport = bpf_ntohs(sk->__sk_common.skc_dport);
+	e->protocol = sk->sk_protocol;
+	if (family == AF_INET6) {
+		e->form = MAGNET_FLOW6;
+		__builtin_memcpy(e->source_ip, sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8, 16);
+		__builtin_memcpy(e->dest_ip, sk->__sk_common.skc_v6_daddr.in6_u.u6_addr8, 16);
+	} else if (family == AF_INET) {
+		uint32_t source = sk->__sk_common.skc_rcv_saddr, dest = sk->__sk_common.skc_daddr;
+
+		e->form = MAGNET_FLOW4;
+		__builtin_memcpy(e->source_ip, &source, 4);
+		__builtin_memcpy(e->dest_ip, &dest, 4);
+	}
+	if (control.by_netns | control.views_by_netns)
+		e->netns = sk->__sk_common.skc_net.net->net_cookie;
+	if (sk->sk_cgrp_data.cgroup != 0)
+		e->cgroup = sk->sk_cgrp_data.cgroup->kn->id;
+}
+
+static __always_inline bool
+sock_is_ip(struct sock *sk)
+{
+	return sk->__sk_common.skc_family == AF_INET || sk->__sk_common.skc_family == AF_INET6;
+}
+
+/* An event of a socket: its cookie is the abstract id. */
+static __always_inline int
+sock_event(uint32_t point, struct sock *sk, int32_t value)
+{
+	struct event e = { .value = value };
+
+	if (sk == 0 || !sock_is_ip(sk))
+		return 0;
+	e.id = bpf_get_socket_cookie(sk);
+	sock_take(&e, sk);
+	return event(point, &e);
+}
+
+/* Addresses and ports out of the packet itself: below the IP layer a packet's socket may be the
+ * sender's. */
+static __always_inline bool
+packet_take(struct event *e, struct sk_buff *skb)
+{
+	unsigned char *ip = skb->head + skb->network_header;
+	unsigned char *next = skb->head + skb->transport_header;
+	struct tcphdr *t;
+
+	if (skb->protocol == bpf_htons(0x0800)) {
+		struct iphdr *h = bpf_rdonly_cast(ip, bpf_core_type_id_kernel(struct iphdr));
+		uint32_t source = h->saddr, dest = h->daddr;
+
+		e->form = MAGNET_FLOW4;
+		e->protocol = h->protocol;
+		__builtin_memcpy(e->source_ip, &source, 4);
+		__builtin_memcpy(e->dest_ip, &dest, 4);
+		if (skb->transport_header == 0xffff || next <= ip)
+			next = ip + 20;
+	} else if (skb->protocol == bpf_htons(0x86dd)) {
+		struct ipv6hdr *h = bpf_rdonly_cast(ip, bpf_core_type_id_kernel(struct ipv6hdr));
+
+		e->form = MAGNET_FLOW6;
+		e->protocol = h->nexthdr;
+		__builtin_memcpy(e->source_ip, h->saddr.in6_u.u6_addr8, 16);
+		__builtin_memcpy(e->dest_ip, h->daddr.in6_u.u6_addr8, 16);
+		if (skb->transport_header == 0xffff || next <= ip)
+			next = ip + 40;
+	} else {
+		return 0;
+	}
+	if (e->protocol == IPPROTO_TCP || e->protocol == IPPROTO_UDP) {
+		t = bpf_rdonly_cast(next, bpf_core_type_id_kernel(struct tcphdr));
+		e->sport = bpf_ntohs(t->source);
+		e->dport = bpf_ntohs(t->dest);
+	}
+	if ((control.by_netns | control.views_by_netns) && skb->dev != 0)
+		e->netns = skb->dev->nd_net.net->net_cookie;
+	return 1;
+}
+
+/*
+ * An event of a packet on its way out: the socket is the sender's, and its cookie the abstract id.
+ * The helper that makes a cookie refuses the socket of a packet, so the cookie is read: it is 0
+ * until a point of the socket layer, or anybody else, has asked for the cookie of that socket.
+ */
+static __always_inline int
+packet_out(uint32_t point, struct sk_buff *skb, int32_t value)
+{
+	struct event e = { .value = value };
+	struct sock *sk = skb->sk;
+
+	if (!packet_take(&e, skb))
+		return 0;
+	if (sk != 0 && sock_is_ip(sk)) {
+		e.id = sk->__sk_common.skc_cookie.counter;
+		if (sk->sk_cgrp_data.cgroup != 0)
+			e.cgroup = sk->sk_cgrp_data.cgroup->kn->id;
+	}
+	return event(point, &e);
+}
+
+/* An event of a packet on its way in: no socket is known yet, so there is no abstract id. */
+static __always_inline int
+packet_in(uint32_t point, struct sk_buff *skb)
+{
+	struct event e = { .value = skb->len };
+
+	return packet_take(&e, skb) ? event(point, &e) : 0;
+}
+
+static __always_inline int
+task_event(uint32_t point, struct task_struct *task, uint32_t other, int32_t value)
+{
+	struct event e = { .form = MAGNET_TASK, .value = value };
+
+	e.id = task->pid;
+	e.task.pid = task->tgid;
+	e.task.tid = task->pid;
+	e.task.priority = task->prio;
+	e.task.other = other;
+	e.cgroup = e.task.cgroup = task->cgroups->dfl_cgrp->kn->id;
+	return event(point, &e);
+}
+
+static __always_inline int
+request_event(uint32_t point, struct request *rq, int32_t value)
+{
+	struct event e = { .form = MAGNET_BLOCK, .value = value };
+
+	e.id = (uint64_t)rq;
+	e.block.sector = rq->__sector;
+	e.block.bytes = rq->__data_len;
+	e.block.flags = rq->cmd_flags;
+	if (rq->q != 0 && rq->q->disk != 0)
+		e.block.device = (uint32_t)rq->q->disk->major << 20 | rq->q->disk->first_minor;
+	return event(point, &e);
+}
+
+static __always_inline int
+memory_event(uint32_t point, uint64_t address, uint64_t error, uint64_t size)
+{
+	struct event e = { .form = MAGNET_MEMORY, .value = size > 0x7fffffff ? 0x7fffffff : size };
+
+	e.id = (uint32_t)bpf_get_current_pid_tgid();
+	e.memory.address = address;
+	e.memory.error = error;
+	e.memory.size = size;
+	return event(point, &e);
+}
+
+/* --- waiting times between layers --- */
+
+enum wait {
+	WAIT_SEND_BUFFER = MAGNET_POINTS_MAX, /* from the program's write to the device's queue */
+	WAIT_QDISC,                           /* in the queueing discipline */
+	WAIT_RECEIVE,                         /* from the device's softirq to the socket */
+	WAIT_READ,                            /* from the socket to the program's read */
+	WAIT_RUN_QUEUE,                       /* from being runnable to running */
+	WAIT_BLOCK                            /* from issue to completion of a request */
+};
+
+static __always_inline void
+wait_begin(uint32_t wait, uint64_t object, uint64_t mark, bool keep_first)
+{
+	struct start_key key = { .object = object, .wait = wait };
+	struct start s = { .t_mono_ns = bpf_ktime_get_ns(), .mark = mark };
+
+	bpf_map_update_elem(&starts, &key, &s, keep_first ? BPF_NOEXIST : BPF_ANY);
+}
+
+static __always_inline struct start *
+wait_find(uint32_t wait, uint64_t object)
+{
+	struct start_key key = { .object = object, .wait = wait };
+
+	return bpf_map_lookup_elem(&starts, &key);
+}
+
+static __always_inline void
+wait_end(uint32_t wait, uint64_t object, uint64_t id)
+{
+	struct start_key key = { .object = object, .wait = wait };
+	struct start *s = bpf_map_lookup_elem(&starts, &key);
+
+	if (s == 0)
+		return;
+	stat_add(wait, id, bpf_ktime_get_ns() - s->t_mono_ns);
+	bpf_map_delete_elem(&starts, &key);
+}
+
+/* Whether waiting times of a socket are kept; makes the socket's cookie. */
+static __always_inline bool
+wait_wanted(struct sock *sk, uint64_t *id)
+{
+	if (!control.latency || !sock_is_ip(sk))
+		return 0;
+	*id = bpf_get_socket_cookie(sk);
+	return !control.by_id || set_has(&ids, *id);
+}
+
+/* The same of a packet's socket, whose cookie can only be read. */
+static __always_inline bool
+wait_wanted_of(struct sk_buff *skb, uint64_t *id)
+{
+	struct sock *sk = skb->sk;
+
+	if (!control.latency || sk == 0 || !sock_is_ip(sk))
+		return 0;
+	*id = sk->__sk_common.skc_cookie.counter;
+	return *id != 0 && (!control.by_id || set_has(&ids, *id));
+}
+
+/* --- points --- */
+
+/* A program at a tracepoint, by its typed arguments. */
+#define TRACEPOINT(name, point, ...) SEC("?tp_btf/" #name) int BPF_PROG(point##_tp, __VA_ARGS__)
+/* A program at the entry of a kernel's function, by its typed arguments. */
+#define FUNCTION(name, point, ...) SEC("?fentry/" #name) int BPF_PROG(point##_fn, __VA_ARGS__)
+/* A program at the entry of a kernel's function that cannot follow pointers: id is the pointer. */
+#define PROBE(name, point, ...) SEC("?kprobe/" #name) int BPF_KPROBE(point##_kp, __VA_ARGS__)
+
+static __always_inline int
+plain_event(uint32_t point, uint64_t id, int32_t value)
+{
+	struct event e = { .form = MAGNET_PLAIN, .id = id, .value = value };
+
+	return event(point, &e);
+}
+
+TRACEPOINT(sock_send_length, socket_tx, struct sock *sk, int ret)
+{
+	return OFF(POINT_SOCKET_TX) ? 0 : sock_event(POINT_SOCKET_TX, sk, ret);
+}
+FUNCTION(inet_sendmsg, socket_tx, struct socket *sock, struct msghdr *msg, unsigned long size)
+{
+	return OFF(POINT_SOCKET_TX) ? 0 : sock_event(POINT_SOCKET_TX, sock->sk, size);
+}
+PROBE(inet_sendmsg, socket_tx, void *sock, void *msg, unsigned long size)
+{
+	return OFF(POINT_SOCKET_TX) ? 0 : plain_event(POINT_SOCKET_TX, (uint64_t)sock, size);
+}
+
+TRACEPOINT(sock_recv_length, socket_rx, struct sock *sk, int ret)
+{
+	return OFF(POINT_SOCKET_RX) ? 0 : sock_event(POINT_SOCKET_RX, sk, ret);
+}
+FUNCTION(inet_recvmsg, socket_rx, struct socket *sock, struct msghdr *msg, unsigned long size)
+{
+	return OFF(POINT_SOCKET_RX) ? 0 : sock_event(POINT_SOCKET_RX, sock->sk, size);
+}
+PROBE(inet_recvmsg, socket_rx, void *sock, void *msg, unsigned long size)
+{
+	return OFF(POINT_SOCKET_RX) ? 0 : plain_event(POINT_SOCKET_RX, (uint64_t)sock, size);
+}
+
+FUNCTION(udp_sendmsg, udp_tx, struct sock *sk, struct msghdr *msg, unsigned long size)
+{
+	return OFF(POINT_UDP_TX) ? 0 : sock_event(POINT_UDP_TX, sk, size);
+}
+PROBE(udp_sendmsg, udp_tx, void *sk, void *msg, unsigned long size)
+{
+	return OFF(POINT_UDP_TX) ? 0 : plain_event(POINT_UDP_TX, (uint64_t)sk, size);
+}
+
+TRACEPOINT(tcp_sendmsg_locked, tcp_tx, struct sock *sk, struct msghdr *msg, struct sk_buff *skb,
+    int size_goal)
+{
+	return OFF(POINT_TCP_TX) ? 0 : sock_event(POINT_TCP_TX, sk, size_goal);
+}
+FUNCTION(tcp_sendmsg, tcp_tx, struct sock *sk, struct msghdr *msg, unsigned long size)
+{
+	return OFF(POINT_TCP_TX) ? 0 : sock_event(POINT_TCP_TX, sk, size);
+}
+PROBE(tcp_sendmsg, tcp_tx, void *sk, void *msg, unsigned long size)
+{
+	return OFF(POINT_TCP_TX) ? 0 : plain_event(POINT_TCP_TX, (uint64_t)sk, size);
+}
+
+TRACEPOINT(tcp_retransmit_skb, tcp_retransmit, struct sock *sk, struct sk_buff *skb)
+{
+	return OFF(POINT_TCP_RETRANSMIT) ? 0 : sock_event(POINT_TCP_RETRANSMIT, sk, skb->len);
+}
+
+TRACEPOINT(sk_data_ready, transport_rx, struct sock *sk)
+{
+	return OFF(POINT_TRANSPORT_RX) ? 0 : sock_event(POINT_TRANSPORT_RX, sk, 0);
+}
+FUNCTION(sock_def_readable, transport_rx, struct sock *sk)
+{
+	return OFF(POINT_TRANSPORT_RX) ? 0 : sock_event(POINT_TRANSPORT_RX, sk, 0);
+}
+PROBE(sock_def_readable, transport_rx, void *sk)
+{
+	return OFF(POINT_TRANSPORT_RX) ? 0 : plain_event(POINT_TRANSPORT_RX, (uint64_t)sk, 0);
+}
+
+/* Hooks of netfilter stand where the IP layer hands packets on; they must let every packet pass. */
+static __always_inline void
+hook_event(uint32_t point, struct sk_buff *skb, bool out)
+{
+	struct event e = { .value = skb->len };
+	struct sock *sk = out ? skb->sk : 0;
+
+	if (!packet_take(&e, skb))
+		return;
+	if (sk != 0 && sock_is_ip(sk)) {
+		e.id = sk->__sk_common.skc_cookie.counter;
+		if (sk->sk_cgrp_data.cgroup != 0)
+			e.cgroup = sk->sk_cgrp_data.cgroup->kn->id;
+	}
+	event(point, &e);
+}
+
+SEC("?netfilter")
+int
+ip_tx_nf(struct bpf_nf_ctx *ctx)
+{
+	if (!OFF(POINT_IP_TX))
+		hook_event(POINT_IP_TX, ctx->skb, 1);
+	return NF_ACCEPT;
+}
+SEC("?netfilter")
+int
+ip_rx_nf(struct bpf_nf_ctx *ctx)
+{
+	if (!OFF(POINT_IP_RX))
+		hook_event(POINT_IP_RX, ctx->skb, 0);
+	return NF_ACCEPT;
+}
+FUNCTION(__ip_local_out, ip_tx, struct net *net, struct sock *sk, struct sk_buff *skb)
+{
+	return OFF(POINT_IP_TX) ? 0 : sock_event(POINT_IP_TX, sk, skb->len);
+}
+FUNCTION(ip_rcv, ip_rx, struct sk_buff *skb)
+{
+	return OFF(POINT_IP_RX) ? 0 : packet_in(POINT_IP_RX, skb);
+}
+PROBE(__ip_local_out, ip_tx, void *net, void *sk, void *skb)
+{
+	return OFF(POINT_IP_TX) ? 0 : plain_event(POINT_IP_TX, (uint64_t)sk, 0);
+}
+PROBE(ip_rcv, ip_rx, void *skb)
+{
+	return OFF(POINT_IP_RX) ? 0 : plain_event(POINT_IP_RX, 0, 0);
+}
+
+/* Takes the sender's waiting time from its write to the device's queue, one byte position at a
+ * time. */
+static __always_inline void
+send_buffer_end(struct sk_buff *skb)
+{
+	unsigned char *transport = skb->head + skb->transport_header;
+	struct sock *sk = skb->sk;
+	struct start *s;
+	struct tcphdr *t;
+	uint64_t id;
+	uint32_t end;
+
+	if (!wait_wanted_of(skb, &id) || sk->sk_protocol != IPPROTO_TCP ||
+	    (s = wait_find(WAIT_SEND_BUFFER, id)) == 0)
+		return;
+	t = bpf_rdonly_cast(transport, bpf_core_type_id_kernel(struct tcphdr));
+	end = bpf_ntohl(t->seq) + skb->len -
+	    (uint32_t)(skb->transport_header - skb->network_header) - 20;
+	if ((int32_t)(end - (uint32_t)s->mark) >= 0)
+		wait_end(WAIT_SEND_BUFFER, id, id);
+}
+
+TRACEPOINT(net_dev_queue, access_tx, struct sk_buff *skb)
+{
+	if (!OFF(POINT_ACCESS_TX))
+		packet_out(POINT_ACCESS_TX, skb, skb->len);
+	return 0;
+}
+FUNCTION(__dev_queue_xmit, access_tx, struct sk_buff *skb)
+{
+	if (!OFF(POINT_ACCESS_TX))
+		packet_out(POINT_ACCESS_TX, skb, skb->len);
+	return 0;
+}
+PROBE(__dev_queue_xmit, access_tx, void *skb)
+{
+	return OFF(POINT_ACCESS_TX) ? 0 : plain_event(POINT_ACCESS_TX, 0, 0);
+}
+TRACEPOINT(netif_receive_skb, access_rx, struct sk_buff *skb)
+{
+	return OFF(POINT_ACCESS_RX) ? 0 : packet_in(POINT_ACCESS_RX, skb);
+}
+TRACEPOINT(net_dev_start_xmit, driver_tx, struct sk_buff *skb)
+{
+	return OFF(POINT_DRIVER_TX) ? 0 : packet_out(POINT_DRIVER_TX, skb, skb->len);
+}
+TRACEPOINT(napi_poll, driver_poll, struct napi_struct *napi, int work, int budget)
+{
+	return OFF(POINT_DRIVER_POLL) ? 0 : plain_event(POINT_DRIVER_POLL, (uint64_t)napi, work);
+}
+TRACEPOINT(kfree_skb, packet_drop, struct sk_buff *skb, void *location, int reason)
+{
+	return OFF(POINT_PACKET_DROP) ? 0 : packet_out(POINT_PACKET_DROP, skb, reason);
+}
+TRACEPOINT(
+    qdisc_enqueue, qdisc_enqueue, struct Qdisc *q, struct netdev_queue *txq, struct sk_buff *skb)
+{
+	return OFF(POINT_QDISC_ENQUEUE) ? 0 : packet_out(POINT_QDISC_ENQUEUE, skb, skb->len);
+}
+TRACEPOINT(qdisc_dequeue, qdisc_dequeue, struct Qdisc *q, struct netdev_queue *txq, int packets,
+    struct sk_buff *skb)
+{
+	return OFF(POINT_QDISC_DEQUEUE) || skb == 0
+	    ? 0
+	    : packet_out(POINT_QDISC_DEQUEUE, skb, skb->len);
+}
+
+TRACEPOINT(
+    sched_switch, sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	return OFF(POINT_SCHED_SWITCH) ? 0
+				       : task_event(POINT_SCHED_SWITCH, next, prev->pid, preempt);
+}
+TRACEPOINT(sched_wakeup, sched_wakeup, struct task_struct *p)
+{
+	return OFF(POINT_SCHED_WAKEUP) ? 0 : task_event(POINT_SCHED_WAKEUP, p, 0, 0);
+}
+TRACEPOINT(sched_migrate_task, sched_migrate, struct task_struct *p, int cpu)
+{
+	return OFF(POINT_SCHED_MIGRATE) ? 0 : task_event(POINT_SCHED_MIGRATE, p, cpu, 0);
+}
+TRACEPOINT(sched_process_fork, sched_fork, struct task_struct *parent, struct task_struct *child)
+{
+	return OFF(POINT_SCHED_FORK) ? 0 : task_event(POINT_SCHED_FORK, child, parent->tgid, 0);
+}
+TRACEPOINT(sched_process_exec, sched_exec, struct task_struct *p, int old_pid)
+{
+	return OFF(POINT_SCHED_EXEC) ? 0 : task_event(POINT_SCHED_EXEC, p, old_pid, 0);
+}
+TRACEPOINT(sched_process_exit, sched_exit, struct task_struct *p)
+{
+	return OFF(POINT_SCHED_EXIT) ? 0 : task_event(POINT_SCHED_EXIT, p, 0, 0);
+}
+
+TRACEPOINT(block_rq_insert, block_insert, struct request *rq)
+{
+	return OFF(POINT_BLOCK_INSERT) ? 0 : request_event(POINT_BLOCK_INSERT, rq, rq->__data_len);
+}
+TRACEPOINT(block_rq_issue, block_issue, struct request *rq)
+{
+	return OFF(POINT_BLOCK_ISSUE) ? 0 : request_event(POINT_BLOCK_ISSUE, rq, rq->__data_len);
+}
+TRACEPOINT(block_rq_complete, block_complete, struct request *rq, int error, unsigned int bytes)
+{
+	return OFF(POINT_BLOCK_COMPLETE) ? 0 : request_event(POINT_BLOCK_COMPLETE, rq, bytes);
+}
+
+TRACEPOINT(mm_page_alloc, page_alloc, struct page *page, unsigned int order)
+{
+	return OFF(POINT_PAGE_ALLOC)
+	    ? 0
+	    : memory_event(POINT_PAGE_ALLOC, (uint64_t)page, 0, 4096ULL << (order & 31));
+}
+TRACEPOINT(mm_page_free, page_free, struct page *page, unsigned int order)
+{
+	return OFF(POINT_PAGE_FREE)
+	    ? 0
+	    : memory_event(POINT_PAGE_FREE, (uint64_t)page, 0, 4096ULL << (order & 31));
+}
+TRACEPOINT(page_fault_user, fault_user, unsigned long address, void *regs, unsigned long error)
+{
+	return OFF(POINT_FAULT_USER) ? 0 : memory_event(POINT_FAULT_USER, address, error, 0);
+}
+TRACEPOINT(page_fault_kernel, fault_kernel, unsigned long address, void *regs, unsigned long error)
+{
+	return OFF(POINT_FAULT_KERNEL) ? 0 : memory_event(POINT_FAULT_KERNEL, address, error, 0);
+}
+
+TRACEPOINT(kvm_entry, kvm_entry, void *vcpu)
+{
+	return OFF(POINT_KVM_ENTRY) ? 0 : plain_event(POINT_KVM_ENTRY, (uint64_t)vcpu, 0);
+}
+TRACEPOINT(kvm_exit, kvm_exit, void *vcpu)
+{
+	return OFF(POINT_KVM_EXIT) ? 0 : plain_event(POINT_KVM_EXIT, (uint64_t)vcpu, 0);
+}
+
+/* An event of a user's program: the owner runs this program with the event as its context. */
+struct user_event {
+	uint64_t id;
+	uint32_t point;
+	int32_t value;
+};
+
+SEC("?syscall")
+int
+user_event(struct user_event *u)
+{
+	if (u->point < MAGNET_USER_POINTS_FIRST || u->point >= MAGNET_POINTS_MAX || OFF(u->point))
+		return 0;
+	return plain_event(u->point, u->id, u->value);
+}
+
+/* --- programs that take waiting times; attached only while somebody asks for them --- */
+
+SEC("?tp_btf/tcp_sendmsg_locked")
+int
+BPF_PROG(wait_write, struct sock *sk)
+{
+	struct tcp_sock *t = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
+	uint64_t id;
+
+	if (wait_wanted(sk, &id))
+		wait_begin(WAIT_SEND_BUFFER, id, t->write_seq + 1, 1);
+	return 0;
+}
+SEC("?tp_btf/net_dev_queue")
+int
+BPF_PROG(wait_queue, struct sk_buff *skb)
+{
+	send_buffer_end(skb);
+	return 0;
+}
+SEC("?tp_btf/qdisc_enqueue")
+int
+BPF_PROG(wait_enqueue, struct Qdisc *q, struct netdev_queue *txq, struct sk_buff *skb)
+{
+	uint64_t id;
+
+	if (wait_wanted_of(skb, &id))
+		wait_begin(WAIT_QDISC, (uint64_t)skb, 0, 0);
+	return 0;
+}
+SEC("?tp_btf/net_dev_start_xmit")
+int
+BPF_PROG(wait_start, struct sk_buff *skb)
+{
+	uint64_t id;
+
+	if (wait_wanted_of(skb, &id))
+		wait_end(WAIT_QDISC, (uint64_t)skb, id);
+	return 0;
+}
+SEC("?tp_btf/netif_receive_skb")
+int
+BPF_PROG(wait_receive, struct sk_buff *skb)
+{
+	if (control.latency)
+		wait_begin(WAIT_RECEIVE, (uint64_t)bpf_get_smp_processor_id() + 1, 0, 0);
+	return 0;
+}
+SEC("?tp_btf/sk_data_ready")
+int
+BPF_PROG(wait_ready, struct sock *sk)
+{
+	uint64_t id;
+
+	if (!wait_wanted(sk, &id))
+		return 0;
+	wait_end(WAIT_RECEIVE, (uint64_t)bpf_get_smp_processor_id() + 1, id);
+	wait_begin(WAIT_READ, id, 0, 1);
+	return 0;
+}
+SEC("?tp_btf/sock_recv_length")
+int
+BPF_PROG(wait_read, struct sock *sk, int ret)
+{
+	uint64_t id;
+
+	if (ret > 0 && wait_wanted(sk, &id))
+		wait_end(WAIT_READ, id, id);
+	return 0;
+}
+SEC("?tp_btf/sched_wakeup")
+int
+BPF_PROG(wait_wakeup, struct task_struct *p)
+{
+	if (control.latency && (!control.by_pid || set_has(&pids, p->tgid)))
+		wait_begin(WAIT_RUN_QUEUE, p->pid, 0, 0);
+	return 0;
+}
+SEC("?tp_btf/sched_switch")
+int
+BPF_PROG(wait_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	if (!control.latency)
+		return 0;
+	if (preempt && (!control.by_pid || set_has(&pids, prev->tgid)))
+		wait_begin(WAIT_RUN_QUEUE, prev->pid, 0, 0);
+	wait_end(WAIT_RUN_QUEUE, next->pid, next->tgid);
+	return 0;
+}
+SEC("?tp_btf/block_rq_issue")
+int
+BPF_PROG(wait_issue, struct request *rq)
+{
+	if (control.latency)
+		wait_begin(WAIT_BLOCK, (uint64_t)rq, 0, 0);
+	return 0;
+}
+SEC("?tp_btf/block_rq_complete")
+int
+BPF_PROG(wait_complete, struct request *rq)
+{
+	uint64_t device = 0;
+
+	if (rq->q != 0 && rq->q->disk != 0)
+		device = (uint64_t)rq->q->disk->major << 20 | rq->q->disk->first_minor;
+	if (control.latency)
+		wait_end(WAIT_BLOCK, (uint64_t)rq, device);
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The commands of magnet(1): each stands in a file of its own with this description. */
+#ifndef MAGNET_CMD_H
+#define MAGNET_CMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/magnet/kernel.h"
+
+struct command {
+	const char *name, *usage, *help;
+	int (*run)(int argc, char **argv); /* returns the exit status */
+};
+
+extern const struct command cmd_points, cmd_record, cmd_dump, cmd_stat, cmd_serve, cmd_view, cmd_on,
+    cmd_off, cmd_filter, cmd_sample, cmd_status;
+
+enum { EXIT_USAGE = 2, EXIT_LOST = 3 };
+
+/* Set by SIGINT and SIGTERM: a command that runs until then ends in order. */
+extern volatile int stop_wanted;
+
+/* Prints "magnet: TEXT" and returns 1. */
+int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints the usage of a command and returns EXIT_USAGE. */
+int usage(const struct command *c);
+
+/* A number of the command line within bounds, or -1 with a message. */
+double number_of(const char *text, double min, double max, const char *what);
+/* A size with an optional suffix K, M or G; 0 with a message when it is none. */
+uint64_t size_of(const char *text);
+
+/* Opens the kernel or says why not; NULL then. */
+struct kernel *kernel_or_fail(void);
+
+/* Prints what was lost per point, if anything was; returns how much. */
+uint64_t losses_print(struct kernel *k);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* magnet record: writes events to a file or a pipe until a signal, a time, or a count ends it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/magnet/cmd.h"
+#include "host/magnet/ring.h"
+#include "host/magnet/selection.h"
+#include "host/magnet/stream.h"
+#include "narrows/clock.h"
+
+struct recording {
+	FILE *file;
+	struct kernel *kernel;
+	struct ring *ring;
+	uint64_t n, n_max, ring_bytes, watermark_bytes, payload_bytes;
+	int64_t until_mono_ns;
+	int timeout_ms;
+};
+
+/* Writes all records that wait. */
+static int
+drain(struct recording *r)
+{
+	const struct magnet_record *rec;
+
+	while ((r->n_max == 0 || r->n < r->n_max) && (rec = ring_peek(r->ring)) != NULL) {
+		if (fwrite(rec, rec->size_bytes, 1, r->file) != 1)
+			return -1;
+		ring_pass(r->ring);
+		r->n++;
+	}
+	return 0;
+}
+
+static int
+remaining_ms(const struct recording *r)
+{
+	int64_t ms;
+
+	if (r->until_mono_ns == 0)
+		return r->timeout_ms;
+	ms = (r->until_mono_ns - nw_mono_ns()) / 1000000;
+	return ms < 0 ? 0 : ms < r->timeout_ms ? (int)ms : r->timeout_ms;
+}
+
+static int
+record(struct recording *r)
+{
+	int rc = stream_begin(r->file, r->kernel);
+
+	while (rc == 0 && !stop_wanted && (r->n_max == 0 || r->n < r->n_max) &&
+	    (r->until_mono_ns == 0 || nw_mono_ns() < r->until_mono_ns)) {
+		ring_wait(r->ring, remaining_ms(r));
+		rc = drain(r);
+	}
+	if (rc == 0 && !stop_wanted)
+		rc = drain(r);
+	if (rc == 0)
+		rc = stream_counts(r->file, r->kernel);
+	return rc != 0 || fflush(r->file) != 0 ? fail("%s", strerror(errno)) : 0;
+}
+
+static int
+view_open(struct recording *r)
+{
+	uint32_t view;
+	int ring_fd, armed_fd;
+
+	kernel_control(r->kernel)->watermark_bytes = r->watermark_bytes;
+	kernel_control(r->kernel)->payload_bytes = (uint32_t)r->payload_bytes;
+	if (kernel_view_add(r->kernel, r->ring_bytes, 0, 0, &view) < 0)
+		return fail("%s", kernel_why(r->kernel));
+	if (kernel_view_fds(r->kernel, view, &ring_fd, &armed_fd) < 0 ||
+	    ring_open(ring_fd, armed_fd, r->ring_bytes, r->watermark_bytes, &r->ring) < 0)
+		return fail("the ring cannot be mapped: %s", strerror(errno));
+	return 0;
+}
+
+static int
+option_take(struct recording *r, int o, const char *value)
+{
+	char why[KERNEL_WHY_BYTES];
+	double v = 0;
+
+	switch (o) {
+	case 'b': r->ring_bytes = size_of(value); return r->ring_bytes == 0 ? -1 : 0;
+	case 'w': r->watermark_bytes = size_of(value); return r->watermark_bytes == 0 ? -1 : 0;
+	case 'B': v = r->payload_bytes = size_of(value); return v == 0 ? -1 : 0;
+	case 'n':
+		v = number_of(value, 1, 1e18, "-n");
+		r->n_max = (uint64_t)v;
+		break;
+	case 'T':
+		v = number_of(value, 1, 1e6, "-T");
+		r->timeout_ms = (int)v;
+		break;
+	case 't':
+		v = number_of(value, 0.001, 1e7, "-t");
+		r->until_mono_ns = nw_mono_ns() + (int64_t)(v * 1e9);
+		break;
+	case 'o':
+		r->file = strcmp(value, "-") == 0 ? stdout : fopen(value, "we");
+		if (r->file == NULL)
+			return fail("%s: %s", value, strerror(errno)), -1;
+		break;
+	default:
+		if (selection_option(r->kernel, o, value, why) < 0)
+			return fail("%s", why), -1;
+	}
+	return v < 0 ? -1 : 0;
+}
+
+static int
+record_run(int argc, char **argv)
+{
+	struct recording r = { .file = stdout,
+		.ring_bytes = 8 << 20,
+		.watermark_bytes = 256 << 10,
+		.timeout_ms = 100 };
+	int o, rc = 0;
+	uint64_t lost;
+
+	if ((r.kernel = kernel_or_fail()) == NULL)
+		return 1;
+	while (rc == 0 && (o = getopt(argc, argv, "p:f:s:e:o:b:w:B:n:t:T:")) != -1)
+		rc = o == '?' ? -1 : option_take(&r, o, optarg);
+	if (rc == 0 && (optind < argc || selection_points_on(r.kernel) == 0))
+		rc = -1;
+	if (rc < 0) {
+		kernel_close(r.kernel);
+		return usage(&cmd_record);
+	}
+	if (r.file == stdout && isatty(STDOUT_FILENO))
+		rc = fail("a terminal cannot show a stream: use -o FILE, or a pipe to magnet dump");
+	setvbuf(r.file, NULL, _IOFBF, 1 << 20);
+	if (rc == 0 && (rc = view_open(&r)) == 0)
+		rc = record(&r);
+	lost = losses_print(r.kernel);
+	fprintf(stderr, "magnet: %" PRIu64 " records, %" PRIu64 " lost\n", r.n, lost);
+	ring_close(r.ring);
+	kernel_close(r.kernel);
+	return rc != 0 ? 1 : lost > 0 ? EXIT_LOST : 0;
+}
+
+const struct command cmd_record = { "record",
+	"record -p POINTS [-f KIND=VALUE] [-s N] [-e MS] [-o FILE] [-b BYTES] [-w BYTES] [-B BYTES]"
+	" [-T MS] [-n COUNT] [-t SECONDS]",
+	"writes events to a file or a pipe", record_run };

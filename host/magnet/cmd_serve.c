@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * magnet serve: owns programs, maps and views, takes lines of clients on a unix socket (owner.h),
+ * and hands out views. Nothing is measured until a client asks: `magnet on`, `magnet view`.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "host/magnet/cmd.h"
+#include "host/magnet/owner.h"
+#include "host/magnet/selection.h"
+#include "narrows/err.h"
+
+enum { CLIENTS_MAX = 64, RING_BYTES_MIN = 4096, RING_BYTES_MAX = 1 << 30 };
+
+struct named_view {
+	char name[OWNER_NAME_BYTES];
+	bool used;
+	uint32_t view;
+	uid_t uid; /* user that may open the view, besides the owner's */
+	uint64_t ring_bytes;
+};
+
+struct owner {
+	struct kernel *kernel;
+	int listener;
+	struct pollfd fds[1 + CLIENTS_MAX];
+	uid_t uids[1 + CLIENTS_MAX];
+	size_t n_fds;
+	struct named_view views[MAGNET_VIEWS_MAX];
+	char answer[OWNER_LINE_BYTES];
+	int send_fds[OWNER_FDS]; /* descriptors that go with the answer; -1: none */
+};
+
+static bool
+may_control(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+static int
+answer_set(struct owner *o, bool ok, const char *text)
+{
+	snprintf(o->answer, sizeof(o->answer), "%s %s", ok ? "ok" : "error", text);
+	return ok ? 0 : -1;
+}
+
+static struct named_view *
+view_find(struct owner *o, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < MAGNET_VIEWS_MAX; i++)
+		if (o->views[i].used && strcmp(o->views[i].name, name) == 0)
+			return &o->views[i];
+	return NULL;
+}
+
+/* "view NAME [cgroup=PATH] [netns=PATH] [uid=N] [bytes=N]" */
+static int
+view_make(struct owner *o, char *args)
+{
+	struct named_view *v = NULL;
+	uint64_t netns = 0, cgroup = 0, bytes = 8 << 20;
+	uid_t uid = geteuid();
+	char *word, *save = NULL, *name = strtok_r(args, " ", &save);
+	size_t i;
+
+	if (name == NULL || strlen(name) >= OWNER_NAME_BYTES || view_find(o, name) != NULL)
+		return answer_set(o, false, "a view needs a name of its own, of at most 31 bytes");
+	while ((word = strtok_r(NULL, " ", &save)) != NULL) {
+		if (strncmp(word, "cgroup=", 7) == 0 && (cgroup = cgroup_id(word + 7)) == 0)
+			return answer_set(o, false, "no control group of that path");
+		if (strncmp(word, "netns=", 6) == 0 && (netns = netns_cookie(word + 6)) == 0)
+			return answer_set(o, false, "no network namespace of that path");
+		if (strncmp(word, "uid=", 4) == 0)
+			uid = (uid_t)strtoul(word + 4, NULL, 10);
+		if (strncmp(word, "bytes=", 6) == 0)
+			bytes = strtoull(word + 6, NULL, 10);
+	}
+	if (bytes < RING_BYTES_MIN || bytes > RING_BYTES_MAX || (bytes & (bytes - 1)) != 0)
+		return answer_set(o, false, "a ring's size is a power of two from 4096 on");
+	for (i = 0; i < MAGNET_VIEWS_MAX && v == NULL; i++)
+		if (!o->views[i].used)
+			v = &o->views[i];
+	if (v == NULL || kernel_view_add(o->kernel, bytes, netns, cgroup, &v->view) < 0)
+		return answer_set(o, false, "no room for another such view");
+	snprintf(v->name, sizeof(v->name), "%s", name);
+	v->uid = uid;
+	v->ring_bytes = bytes;
+	v->used = true;
+	return answer_set(o, true, "");
+}
+
+static int
+view_open(struct owner *o, const char *name, uid_t uid)
+{
+	struct named_view *v = view_find(o, name);
+	char text[64];
+
+	if (v == NULL || (!may_control(uid) && uid != v->uid))
+		return answer_set(o, false, "no such view for this user");
+	if (kernel_view_fds(o->kernel, v->view, &o->send_fds[0], &o->send_fds[1]) < 0)
+		return answer_set(o, false, strerror(errno));
+	snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64, v->ring_bytes,
+	    kernel_control(o->kernel)->watermark_bytes);
+	return answer_set(o, true, text);
+}
+
+static int
+view_drop(struct owner *o, const char *name)
+{
+	struct named_view *v = view_find(o, name);
+
+	if (v == NULL)
+		return answer_set(o, false, "no such view");
+	kernel_view_remove(o->kernel, v->view);
+	v->used = false;
+	return answer_set(o, true, "");
+}
+
+static int
+status_tell(struct owner *o)
+{
+	struct magnet_counts c;
+	const struct point *p;
+	size_t n;
+
+	n = (size_t)snprintf(o->answer, sizeof(o->answer), "ok ");
+	for (p = points; p->layer != NULL && n < sizeof(o->answer) - 160; p++) {
+		if (kernel_point_candidate(o->kernel, p) == NULL)
+			continue;
+		kernel_counts(o->kernel, p->id, &c);
+		n += (size_t)snprintf(o->answer + n, sizeof(o->answer) - n,
+		    "%s %s hits=%" PRIu64 " filtered=%" PRIu64 " sampled=%" PRIu64 " kept=%" PRIu64
+		    " lost=%" PRIu64 "\n",
+		    p->name, kernel_control(o->kernel)->on[p->id] ? "on" : "off", c.hits,
+		    c.filtered, c.sampled, c.kept, c.lost);
+	}
+	return 0;
+}
+
+static int
+event_take(struct owner *o, const char *args)
+{
+	unsigned point;
+	unsigned long long id;
+	int value;
+
+	if (sscanf(args, "%u %llu %d", &point, &id, &value) != 3)
+		return answer_set(o, false, "event POINT ID VALUE");
+	kernel_control(o->kernel)->on[point % MAGNET_POINTS_MAX] |=
+	    point >= MAGNET_USER_POINTS_FIRST;
+	return kernel_user_event(o->kernel, point, id, value) < 0
+	    ? answer_set(o, false, kernel_why(o->kernel))
+	    : answer_set(o, true, "");
+}
+
+static void
+line_obey(struct owner *o, char *line, uid_t uid)
+{
+	char why[KERNEL_WHY_BYTES];
+
+	o->send_fds[0] = o->send_fds[1] = -1;
+	if (strncmp(line, "open ", 5) == 0)
+		view_open(o, line + 5, uid);
+	else if (!may_control(uid))
+		answer_set(o, false, "this user may only open views");
+	else if (strncmp(line, "view ", 5) == 0)
+		view_make(o, line + 5);
+	else if (strncmp(line, "drop ", 5) == 0)
+		view_drop(o, line + 5);
+	else if (strncmp(line, "event ", 6) == 0)
+		event_take(o, line + 6);
+	else if (strcmp(line, "status") == 0)
+		status_tell(o);
+	else if (selection_line(o->kernel, line, why) < 0)
+		answer_set(o, false, why[0] != '\0' ? why : "refused");
+	else
+		answer_set(o, true, "");
+}
+
+static void
+answer_send(struct owner *o, int s)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(OWNER_FDS * sizeof(int))];
+	} control;
+	struct iovec iov = { o->answer, strlen(o->answer) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (o->send_fds[0] >= 0) {
+		memset(&control, 0, sizeof(control));
+		m.msg_control = control.bytes;
+		m.msg_controllen = sizeof(control.bytes);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(o->send_fds));
+		memcpy(CMSG_DATA(c), o->send_fds, sizeof(o->send_fds));
+	}
+	(void)sendmsg(s, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (o->send_fds[0] >= 0) {
+		close(o->send_fds[0]);
+		close(o->send_fds[1]);
+	}
+}
+
+static void
+client_accept(struct owner *o)
+{
+	struct ucred who = { .uid = (uid_t)-1 };
+	socklen_t len = sizeof(who);
+	int s = accept4(o->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (s < 0)
+		return;
+	if (o->n_fds == 1 + CLIENTS_MAX ||
+	    getsockopt(s, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0) {
+		close(s);
+		return;
+	}
+	o->fds[o->n_fds] = (struct pollfd){ .fd = s, .events = POLLIN };
+	o->uids[o->n_fds++] = who.uid;
+}
+
+/* Serves one packet of a client; false once the client has gone. */
+static bool
+client_serve(struct owner *o, size_t i)
+{
+	char line[OWNER_LINE_BYTES];
+	ssize_t n = recv(o->fds[i].fd, line, sizeof(line) - 1, MSG_TRUNC);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (n == 0 || (size_t)n >= sizeof(line))
+		return false;
+	line[n] = '\0';
+	line_obey(o, line, o->uids[i]);
+	answer_send(o, o->fds[i].fd);
+	return true;
+}
+
+static int
+listener_open(const char *path)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int s;
+
+	if (strlen(path) >= sizeof(a.sun_path))
+		return errno = ENAMETOOLONG, -1;
+	strcpy(a.sun_path, path);
+	if ((s = owner_dial(path)) >= 0) {
+		close(s);
+		return errno = EADDRINUSE, -1;
+	}
+	unlink(path);
+	s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s < 0 || bind(s, (const struct sockaddr *)&a, sizeof(a)) != 0 ||
+	    chmod(path, 0666) != 0 || listen(s, 16) != 0)
+		return -1;
+	return s;
+}
+
+static void
+serve(struct owner *o)
+{
+	size_t i;
+
+	while (!stop_wanted) {
+		if (poll(o->fds, o->n_fds, -1) < 0)
+			continue;
+		for (i = o->n_fds; i-- > 1;)
+			if (o->fds[i].revents != 0 && !client_serve(o, i)) {
+				close(o->fds[i].fd);
+				o->n_fds--;
+				o->fds[i] = o->fds[o->n_fds];
+				o->uids[i] = o->uids[o->n_fds];
+			}
+		if (o->fds[0].revents != 0)
+			client_accept(o);
+	}
+	for (i = 0; i < o->n_fds; i++)
+		close(o->fds[i].fd);
+}
+
+static int
+serve_run(int argc, char **argv)
+{
+	const char *path = OWNER_SOCKET;
+	struct owner *o;
+	int c;
+
+	while ((c = getopt(argc, argv, "S:")) != -1)
+		if (c == 'S')
+			path = optarg;
+		else
+			return usage(&cmd_serve);
+	if (optind < argc)
+		return usage(&cmd_serve);
+	if ((o = calloc(1, sizeof(*o))) == NULL)
+		return fail("out of memory");
+	if ((o->kernel = kernel_or_fail()) == NULL) {
+		free(o);
+		return 1;
+	}
+	if ((o->listener = listener_open(path)) < 0) {
+		fail("%s: %s", path, strerror(errno));
+		kernel_close(o->kernel);
+		free(o);
+		return 1;
+	}
+	o->fds[o->n_fds++] = (struct pollfd){ .fd = o->listener, .events = POLLIN };
+	serve(o);
+	unlink(path);
+	kernel_close(o->kernel);
+	free(o);
+	return 0;
+}
+
+const struct command cmd_serve = { "serve", "serve [-S SOCKET]",
+	"owns the events and hands out views; the other commands speak to it", serve_run };

@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One object holds the maps, and each program is loaded in another object that shares the maps. A
+ * program that the kernel refuses therefore does not prevent the others, and a point that was never
+ * asked for costs nothing.
+ */
+#include "host/magnet/kernel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "host/magnet/object.h"
+#include "narrows/err.h"
+
+enum {
+	PROG_TYPE_NETFILTER = 32, /* linux 6.4 and later; not in the headers of Debian 12 */
+	ATTACH_NETFILTER = 45,
+	HOOK_PRE_ROUTING = 0,
+	HOOK_LOCAL_OUT = 3,
+	HOOK_LAST = 0x7fffffff - 1, /* priority: after all others */
+	LINKS_MAX = 2,
+	PROGRAMS_MAX = 96
+};
+
+static const char *const wait_programs[] = { "wait_write", "wait_queue", "wait_enqueue",
+	"wait_start", "wait_receive", "wait_ready", "wait_read", "wait_wakeup", "wait_switch",
+	"wait_issue", "wait_complete" };
+
+struct loaded {
+	struct bpf_object *object;
+	struct bpf_program *program;
+	struct bpf_link *link;
+	int hook_fds[LINKS_MAX]; /* links of netfilter: one per address family */
+};
+
+struct attached {
+	const struct candidate *candidate;
+	int refusal[CANDIDATES_MAX]; /* errno per candidate; 0: not tried */
+};
+
+struct kernel {
+	struct bpf_object *maps;
+	struct magnet_control *control;
+	uint32_t *n_views;
+	size_t control_bytes;
+	int n_cpus;
+	struct attached attached[MAGNET_POINTS_MAX];
+	struct loaded programs[PROGRAMS_MAX];
+	size_t n_programs;
+	bool waits;
+	int user_event_fd, stats_fd;
+	bool view_used[MAGNET_VIEWS_MAX];
+	struct {
+		int ring_fd, armed_fd;
+		uint64_t netns, cgroup;
+	} views[MAGNET_VIEWS_MAX];
+	void *per_cpu; /* room for one value of a per-processor map */
+	char why[KERNEL_WHY_BYTES];
+};
+
+static int
+print_nothing(enum libbpf_print_level level, const char *format, va_list ap)
+{
+	(void)level;
+	(void)format;
+	(void)ap;
+	return 0;
+}
+
+/* The capability that a call lacks, for people: libbpf and the kernel say "operation not
+ * permitted". */
+static const char *
+capability_missing(void)
+{
+	static const struct {
+		int bit;
+		const char *name;
+	} needed[] = { { 39, "CAP_BPF" }, { 38, "CAP_PERFMON" }, { 12, "CAP_NET_ADMIN" } };
+	char line[256];
+	unsigned long long caps = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+	size_t i;
+
+	if (f == NULL)
+		return NULL;
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "CapEff: %llx", &caps) == 1)
+			break;
+	fclose(f);
+	if (caps >> 21 & 1) /* CAP_SYS_ADMIN stands for all of them */
+		return NULL;
+	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!(caps >> needed[i].bit & 1))
+			return needed[i].name;
+	return NULL;
+}
+
+static int
+map_fd(const struct kernel *k, const char *name)
+{
+	return bpf_object__find_map_fd_by_name(k->maps, name);
+}
+
+static struct bpf_object *
+object_open(void)
+{
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "points");
+
+	return bpf_object__open_mem(magnet_object, magnet_object_bytes, &opts);
+}
+
+static int
+control_map(struct kernel *k, struct bpf_map *bss)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), need = bpf_map__value_size(bss);
+	void *p;
+
+	k->control_bytes = (need + page - 1) / page * page;
+	p = mmap(NULL, k->control_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(bss), 0);
+	if (p == MAP_FAILED)
+		return -1;
+	k->control = p;
+	return 0;
+}
+
+static int
+maps_load(struct kernel *k)
+{
+	struct bpf_map *m;
+	int rc;
+
+	if ((k->maps = object_open()) == NULL)
+		return -errno;
+	if ((rc = bpf_object__load(k->maps)) != 0)
+		return rc;
+	bpf_object__for_each_map(m, k->maps)
+	{
+		const char *name = bpf_map__name(m);
+
+		if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".bss") == 0 &&
+		    control_map(k, m) < 0)
+			return -errno;
+	}
+	return k->control != NULL ? 0 : -EINVAL;
+}
+
+int
+kernel_open(struct kernel **out, char why[KERNEL_WHY_BYTES])
+{
+	struct kernel *k = calloc(1, sizeof(*k));
+	const char *missing;
+	int rc;
+
+	*out = NULL;
+	if (k == NULL)
+		return NW_ENOMEM;
+	libbpf_set_print(print_nothing);
+	k->user_event_fd = k->stats_fd = -1;
+	k->n_cpus = libbpf_num_possible_cpus();
+	if (k->n_cpus < 1)
+		k->n_cpus = 1;
+	k->per_cpu = calloc((size_t)k->n_cpus, sizeof(struct magnet_stat) + 8);
+	rc = k->per_cpu == NULL ? -ENOMEM : maps_load(k);
+	if (rc < 0) {
+		missing = capability_missing();
+		if (missing != NULL)
+			snprintf(
+			    why, KERNEL_WHY_BYTES, "the kernel refuses: %s is missing", missing);
+		else
+			snprintf(why, KERNEL_WHY_BYTES, "the kernel refuses: %s", strerror(-rc));
+		kernel_close(k);
+		return NW_EUNSUPPORTED;
+	}
+	k->control->watermark_bytes = 256 * 1024;
+	*out = k;
+	return NW_OK;
+}
+
+static void
+loaded_close(struct loaded *l)
+{
+	size_t i;
+
+	for (i = 0; i < LINKS_MAX; i++)
+		if (l->hook_fds[i] > 0)
+			close(l->hook_fds[i]);
+	bpf_link__destroy(l->link);
+	bpf_object__close(l->object);
+	memset(l, 0, sizeof(*l));
+}
+
+void
+kernel_close(struct kernel *k)
+{
+	uint32_t v;
+
+	if (k == NULL)
+		return;
+	while (k->n_programs > 0)
+		loaded_close(&k->programs[--k->n_programs]);
+	for (v = 0; v < MAGNET_VIEWS_MAX; v++)
+		if (k->view_used[v]) {
+			close(k->views[v].ring_fd);
+			close(k->views[v].armed_fd);
+		}
+	if (k->control != NULL)
+		munmap(k->control, k->control_bytes);
+	if (k->stats_fd >= 0)
+		close(k->stats_fd);
+	bpf_object__close(k->maps);
+	free(k->per_cpu);
+	free(k);
+}
+
+const char *
+kernel_why(const struct kernel *k)
+{
+	return k->why;
+}
+
+volatile struct magnet_control *
+kernel_control(struct kernel *k)
+{
+	return k->control;
+}
+
+/* Lets the maps of an object be those of k->maps. */
+static int
+maps_share(struct kernel *k, struct bpf_object *o)
+{
+	struct bpf_map *m, *mine;
+	int rc;
+
+	bpf_object__for_each_map(m, o)
+	{
+		mine = bpf_object__find_map_by_name(k->maps, bpf_map__name(m));
+		if (mine == NULL)
+			return -ENOENT;
+		if ((rc = bpf_map__reuse_fd(m, bpf_map__fd(mine))) != 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int
+program_load(struct kernel *k, const char *name, bool hook, struct loaded *l)
+{
+	int rc;
+
+	memset(l, 0, sizeof(*l));
+	if ((l->object = object_open()) == NULL)
+		return -errno;
+	if ((l->program = bpf_object__find_program_by_name(l->object, name)) == NULL)
+		return -ENOENT;
+	bpf_program__set_autoload(l->program, true);
+	if (hook) {
+		bpf_program__set_type(l->program, (enum bpf_prog_type)PROG_TYPE_NETFILTER);
+		bpf_program__set_expected_attach_type(
+		    l->program, (enum bpf_attach_type)ATTACH_NETFILTER);
+	}
+	if ((rc = maps_share(k, l->object)) != 0)
+		return rc;
+	return bpf_object__load(l->object);
+}
+
+/* Links a program to a hook of the calling thread's network namespace, for one address family. */
+static int
+hook_link(int program_fd, uint32_t family, uint32_t hook)
+{
+	struct {
+		uint32_t program_fd, target_fd, attach_type, flags;
+		uint32_t family, hook;
+		int32_t priority;
+		uint32_t hook_flags;
+		uint8_t rest[96];
+	} attr = { .program_fd = (uint32_t)program_fd,
+		.attach_type = ATTACH_NETFILTER,
+		.family = family,
+		.hook = hook,
+		.priority = HOOK_LAST };
+
+	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+static int
+hook_attach(struct loaded *l, const char *where)
+{
+	static const uint32_t families[LINKS_MAX] = { 2, 10 }; /* NFPROTO_IPV4, NFPROTO_IPV6 */
+	uint32_t hook = strcmp(where, "LOCAL_OUT") == 0 ? HOOK_LOCAL_OUT : HOOK_PRE_ROUTING;
+	int i;
+
+	for (i = 0; i < LINKS_MAX; i++) {
+		l->hook_fds[i] = hook_link(bpf_program__fd(l->program), families[i], hook);
+		if (l->hook_fds[i] < 0 && i == 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Loads and attaches a program; on success the kernel keeps it. */
+static int
+program_attach(struct kernel *k, const char *name, enum backend b, const char *where)
+{
+	struct loaded *l = &k->programs[k->n_programs];
+	int rc;
+
+	if (k->n_programs == PROGRAMS_MAX)
+		return -ENOSPC;
+	rc = program_load(k, name, b == BACKEND_NETFILTER, l);
+	if (rc == 0 && b == BACKEND_NETFILTER)
+		rc = hook_attach(l, where);
+	else if (rc == 0 && (l->link = bpf_program__attach(l->program)) == NULL)
+		rc = -errno;
+	if (rc != 0) {
+		loaded_close(l);
+		return rc;
+	}
+	k->n_programs++;
+	return 0;
+}
+
+int
+kernel_point_attach(struct kernel *k, const struct point *p)
+{
+	struct attached *a = &k->attached[p->id];
+	const struct candidate *c;
+	int i, rc = -ENOENT;
+
+	if (a->candidate != NULL)
+		return NW_OK;
+	for (i = 0; i < CANDIDATES_MAX && p->candidates[i].program != NULL; i++) {
+		c = &p->candidates[i];
+		rc = program_attach(k, c->program, c->backend, c->where);
+		if (rc == 0) {
+			a->candidate = c;
+			return NW_OK;
+		}
+		a->refusal[i] = -rc;
+	}
+	snprintf(
+	    k->why, sizeof(k->why), "%s: no way to attach works here (%s)", p->name, strerror(-rc));
+	return NW_EUNSUPPORTED;
+}
+
+const struct candidate *
+kernel_point_candidate(const struct kernel *k, const struct point *p)
+{
+	return k->attached[p->id].candidate;
+}
+
+int
+kernel_point_refusal(const struct kernel *k, const struct point *p, int i)
+{
+	return k->attached[p->id].refusal[i];
+}
+
+int
+kernel_waits_attach(struct kernel *k)
+{
+	size_t i, n = sizeof(wait_programs) / sizeof(wait_programs[0]), failed = 0;
+	int rc;
+
+	if (k->waits)
+		return NW_OK;
+	for (i = 0; i < n; i++) {
+		rc = program_attach(k, wait_programs[i], BACKEND_TRACEPOINT, NULL);
+		if (rc != 0) {
+			failed++;
+			snprintf(k->why, sizeof(k->why), "%s: %s", wait_programs[i], strerror(-rc));
+		}
+	}
+	k->waits = failed < n;
+	return failed == n ? NW_EUNSUPPORTED : NW_OK;
+}
+
+/* --- views --- */
+
+static int
+view_maps(struct kernel *k, uint32_t v, uint64_t ring_bytes)
+{
+	DECLARE_LIBBPF_OPTS(bpf_map_create_opts, mmapable, .map_flags = BPF_F_MMAPABLE);
+	int ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "view", 0, 0, (uint32_t)ring_bytes, NULL);
+	int armed = bpf_map_create(BPF_MAP_TYPE_ARRAY, "armed", 4, 8, 1, &mmapable);
+
+	if (ring < 0 || armed < 0 ||
+	    bpf_map_update_elem(map_fd(k, "armeds"), &v, &armed, BPF_ANY) != 0 ||
+	    bpf_map_update_elem(map_fd(k, "rings"), &v, &ring, BPF_ANY) != 0) {
+		snprintf(k->why, sizeof(k->why), "the ring cannot be made: %s", strerror(errno));
+		if (ring >= 0)
+			close(ring);
+		if (armed >= 0)
+			close(armed);
+		return NW_EIO;
+	}
+	k->views[v].ring_fd = ring;
+	k->views[v].armed_fd = armed;
+	return NW_OK;
+}
+
+static void
+view_sequence_reset(struct kernel *k, uint32_t v)
+{
+	memset(k->per_cpu, 0, (size_t)k->n_cpus * 16);
+	(void)bpf_map_update_elem(map_fd(k, "views"), &v, k->per_cpu, BPF_ANY);
+}
+
+int
+kernel_view_add(struct kernel *k, uint64_t ring_bytes, uint64_t netns_cookie, uint64_t cgroup_id,
+    uint32_t *view)
+{
+	bool everything = netns_cookie == 0 && cgroup_id == 0;
+	uint32_t v = everything ? MAGNET_VIEW_ALL : 1;
+	int rc;
+
+	while (v < MAGNET_VIEWS_MAX && k->view_used[v])
+		v = everything ? MAGNET_VIEWS_MAX : v + 1;
+	if (v == MAGNET_VIEWS_MAX)
+		return NW_EFULL;
+	view_sequence_reset(k, v);
+	if ((rc = view_maps(k, v, ring_bytes)) < 0)
+		return rc;
+	k->view_used[v] = true;
+	k->views[v].netns = netns_cookie;
+	k->views[v].cgroup = cgroup_id;
+	if (everything)
+		k->control->all = 1;
+	if (netns_cookie != 0 &&
+	    bpf_map_update_elem(map_fd(k, "views_of_netns"), &netns_cookie, &v, BPF_ANY) == 0)
+		k->control->views_by_netns = 1;
+	if (cgroup_id != 0 &&
+	    bpf_map_update_elem(map_fd(k, "views_of_cgroup"), &cgroup_id, &v, BPF_ANY) == 0)
+		k->control->views_by_cgroup = 1;
+	*view = v;
+	return NW_OK;
+}
+
+int
+kernel_view_remove(struct kernel *k, uint32_t view)
+{
+	if (view >= MAGNET_VIEWS_MAX || !k->view_used[view])
+		return NW_ENOTFOUND;
+	if (view == MAGNET_VIEW_ALL)
+		k->control->all = 0;
+	if (k->views[view].netns != 0)
+		(void)bpf_map_delete_elem(map_fd(k, "views_of_netns"), &k->views[view].netns);
+	if (k->views[view].cgroup != 0)
+		(void)bpf_map_delete_elem(map_fd(k, "views_of_cgroup"), &k->views[view].cgroup);
+	(void)bpf_map_delete_elem(map_fd(k, "rings"), &view);
+	(void)bpf_map_delete_elem(map_fd(k, "armeds"), &view);
+	close(k->views[view].ring_fd);
+	close(k->views[view].armed_fd);
+	k->view_used[view] = false;
+	return NW_OK;
+}
+
+int
+kernel_view_fds(struct kernel *k, uint32_t view, int *ring_fd, int *armed_fd)
+{
+	if (view >= MAGNET_VIEWS_MAX || !k->view_used[view])
+		return NW_ENOTFOUND;
+	*ring_fd = dup(k->views[view].ring_fd);
+	*armed_fd = dup(k->views[view].armed_fd);
+	return *ring_fd >= 0 && *armed_fd >= 0 ? NW_OK : NW_EIO;
+}
+
+/* --- filters --- */
+
+static const struct filter_set {
+	const char *map; /* NULL: the processors' mask */
+	size_t flag;
+} filter_sets[] = {
+	[FILTER_CPU] = { NULL, offsetof(struct magnet_control, by_cpu) },
+	[FILTER_ID] = { "ids", offsetof(struct magnet_control, by_id) },
+	[FILTER_CGROUP] = { "cgroups", offsetof(struct magnet_control, by_cgroup) },
+	[FILTER_NETNS] = { "netnses", offsetof(struct magnet_control, by_netns) },
+	[FILTER_PORT] = { "ports", offsetof(struct magnet_control, by_port) },
+	[FILTER_PID] = { "pids", offsetof(struct magnet_control, by_pid) },
+};
+
+int
+kernel_filter_add(struct kernel *k, enum filter f, uint64_t value)
+{
+	const struct filter_set *s = &filter_sets[f];
+	uint32_t one = 1;
+
+	if (s->map == NULL) {
+		if (value >= MAGNET_CPUS_MAX)
+			return NW_EINVAL;
+		k->control->cpu_mask[value / 64] |= 1ULL << value % 64;
+	} else if (bpf_map_update_elem(map_fd(k, s->map), &value, &one, BPF_ANY) != 0) {
+		return NW_EFULL;
+	}
+	((uint8_t *)k->control)[s->flag] = 1;
+	return NW_OK;
+}
+
+void
+kernel_filter_clear(struct kernel *k, enum filter f)
+{
+	const struct filter_set *s = &filter_sets[f];
+	uint64_t key, next;
+	int fd;
+
+	((uint8_t *)k->control)[s->flag] = 0;
+	if (s->map == NULL) {
+		memset(k->control->cpu_mask, 0, sizeof(k->control->cpu_mask));
+		return;
+	}
+	fd = map_fd(k, s->map);
+	while (bpf_map_get_next_key(fd, NULL, &next) == 0) {
+		key = next;
+		if (bpf_map_delete_elem(fd, &key) != 0)
+			break;
+	}
+}
+
+/* --- counts and statistics --- */
+
+int
+kernel_cpus(const struct kernel *k)
+{
+	return k->n_cpus;
+}
+
+void
+kernel_counts_cpu(struct kernel *k, uint32_t point, int cpu, struct magnet_counts *out)
+{
+	const struct magnet_counts *c = k->per_cpu;
+
+	memset(out, 0, sizeof(*out));
+	if (bpf_map_lookup_elem(map_fd(k, "counts"), &point, k->per_cpu) == 0)
+		*out = c[cpu];
+}
+
+void
+kernel_counts(struct kernel *k, uint32_t point, struct magnet_counts *sum)
+{
+	const struct magnet_counts *c = k->per_cpu;
+	int i;
+
+	memset(sum, 0, sizeof(*sum));
+	if (bpf_map_lookup_elem(map_fd(k, "counts"), &point, k->per_cpu) != 0)
+		return;
+	for (i = 0; i < k->n_cpus; i++) {
+		sum->hits += c[i].hits;
+		sum->filtered += c[i].filtered;
+		sum->sampled += c[i].sampled;
+		sum->kept += c[i].kept;
+		sum->lost += c[i].lost;
+	}
+}
+
+static void
+stat_merge(struct magnet_stat *to, const struct magnet_stat *from)
+{
+	size_t b;
+
+	if (from->n == 0)
+		return;
+	if (to->n == 0 || from->min < to->min)
+		to->min = from->min;
+	if (from->max > to->max)
+		to->max = from->max;
+	to->n += from->n;
+	to->sum += from->sum;
+	to->squares_lo += from->squares_lo;
+	to->squares_hi += from->squares_hi + (to->squares_lo < from->squares_lo);
+	for (b = 0; b < MAGNET_STAT_BUCKETS; b++)
+		to->hist[b] += from->hist[b];
+}
+
+void
+kernel_stats_take(struct kernel *k, kernel_stat_fn *fn, void *arg)
+{
+	const char *const tables[] = { "stats_0", "stats_1" };
+	const struct magnet_stat *rows = k->per_cpu;
+	struct magnet_stat_key key;
+	struct magnet_stat sum;
+	int fd = map_fd(k, tables[k->control->generation & 1]), i;
+
+	k->control->generation ^= 1;
+	usleep(1000); /* a program that read the old generation has written by then */
+	while (bpf_map_get_next_key(fd, NULL, &key) == 0) {
+		memset(&sum, 0, sizeof(sum));
+		if (bpf_map_lookup_elem(fd, &key, k->per_cpu) == 0)
+			for (i = 0; i < k->n_cpus; i++)
+				stat_merge(&sum, &rows[i]);
+		if (bpf_map_delete_elem(fd, &key) != 0)
+			break;
+		if (sum.n > 0)
+			fn(arg, &key, &sum);
+	}
+}
+
+int
+kernel_user_event(struct kernel *k, uint32_t point, uint64_t id, int32_t value)
+{
+	struct {
+		uint64_t id;
+		uint32_t point;
+		int32_t value;
+	} event = { id, point, value };
+	DECLARE_LIBBPF_OPTS(
+	    bpf_test_run_opts, opts, .ctx_in = &event, .ctx_size_in = sizeof(event));
+	struct loaded *l = &k->programs[k->n_programs];
+	int rc;
+
+	if (k->user_event_fd < 0) {
+		if (k->n_programs == PROGRAMS_MAX)
+			return NW_EFULL;
+		if ((rc = program_load(k, "user_event", false, l)) != 0) {
+			snprintf(k->why, sizeof(k->why), "user events: %s", strerror(-rc));
+			loaded_close(l);
+			return NW_EUNSUPPORTED;
+		}
+		k->n_programs++;
+		k->user_event_fd = bpf_program__fd(l->program);
+	}
+	return bpf_prog_test_run_opts(k->user_event_fd, &opts) == 0 ? NW_OK : NW_EIO;
+}
+
+int
+kernel_own_cost(struct kernel *k, bool on)
+{
+	if (!on && k->stats_fd >= 0) {
+		close(k->stats_fd);
+		k->stats_fd = -1;
+	} else if (on && k->stats_fd < 0) {
+		k->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+		if (k->stats_fd < 0)
+			return NW_EUNSUPPORTED;
+	}
+	return NW_OK;
+}
+
+void
+kernel_own_cost_get(struct kernel *k, uint64_t *run_ns, uint64_t *runs, uint64_t *recursions)
+{
+	struct bpf_prog_info info;
+	uint32_t len;
+	size_t i;
+
+	*run_ns = *runs = *recursions = 0;
+	for (i = 0; i < k->n_programs; i++) {
+		memset(&info, 0, sizeof(info));
+		len = sizeof(info);
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(k->programs[i].program), &info, &len) !=
+		    0)
+			continue;
+		*run_ns += info.run_time_ns;
+		*runs += info.run_cnt;
+		*recursions += info.recursion_misses;
+	}
+}

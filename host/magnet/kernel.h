@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What runs in the kernel on behalf of this process: the maps, and the programs of the points that
+ * are attached. Points are attached when they are first switched on and stay so while the process
+ * lives; switching is a store into a mapped page, which the kernel sees at the next event.
+ *
+ * One thread uses a kernel. Errors are NW_E*; kernel_why() has the words, on loan until the next
+ * call.
+ */
+#ifndef MAGNET_KERNEL_SIDE_H
+#define MAGNET_KERNEL_SIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/magnet/points.h"
+#include "narrows/magnet.h"
+
+struct kernel;
+struct ring;
+
+enum { KERNEL_WHY_BYTES = 256 };
+
+/* NW_EUNSUPPORTED: the kernel or a missing capability does not allow it; the words name which. */
+int kernel_open(struct kernel **out, char why[KERNEL_WHY_BYTES]);
+void kernel_close(struct kernel *k);
+const char *kernel_why(const struct kernel *k);
+
+/* The switches, mapped: a store takes effect at the next event. */
+volatile struct magnet_control *kernel_control(struct kernel *k);
+
+/* Attaches a point by the first candidate that works. NW_OK also for an attached point. */
+int kernel_point_attach(struct kernel *k, const struct point *p);
+/* The candidate in use, or NULL; and why candidate i was refused: an errno, 0 if it was not
+ * tried. */
+const struct candidate *kernel_point_candidate(const struct kernel *k, const struct point *p);
+int kernel_point_refusal(const struct kernel *k, const struct point *p, int i);
+
+/* Attaches the programs that take waiting times between layers. */
+int kernel_waits_attach(struct kernel *k);
+
+/*
+ * Makes a view with a ring of ring_bytes (a power of two of at least a page). Events of a network
+ * namespace's cookie or of a control group's id go there; of both 0, all events do, and the view is
+ * MAGNET_VIEW_ALL.
+ */
+int kernel_view_add(struct kernel *k, uint64_t ring_bytes, uint64_t netns_cookie,
+    uint64_t cgroup_id, uint32_t *view);
+int kernel_view_remove(struct kernel *k, uint32_t view);
+/* Duplicates of the descriptors that a reader of the view needs; the caller closes them. */
+int kernel_view_fds(struct kernel *k, uint32_t view, int *ring_fd, int *armed_fd);
+
+/* Filters: adds a value to a set, and switches the filter on. */
+enum filter { FILTER_CPU, FILTER_ID, FILTER_CGROUP, FILTER_NETNS, FILTER_PORT, FILTER_PID };
+int kernel_filter_add(struct kernel *k, enum filter f, uint64_t value);
+void kernel_filter_clear(struct kernel *k, enum filter f);
+
+/* Sums over processors. */
+void kernel_counts(struct kernel *k, uint32_t point, struct magnet_counts *sum);
+void kernel_counts_cpu(struct kernel *k, uint32_t point, int cpu, struct magnet_counts *out);
+int kernel_cpus(const struct kernel *k);
+
+/*
+ * Takes the statistics since the last call: the programs write to the other table from now on. fn
+ * is called for each key with the sum over processors, on loan.
+ */
+typedef void
+kernel_stat_fn(void *arg, const struct magnet_stat_key *key, const struct magnet_stat *s);
+void kernel_stats_take(struct kernel *k, kernel_stat_fn *fn, void *arg);
+
+/* An event of the user's own at point id (MAGNET_USER_POINTS_FIRST and above). */
+int kernel_user_event(struct kernel *k, uint32_t point, uint64_t id, int32_t value);
+
+/* Run time of the attached programs, in nanoseconds and runs, while kernel_own_cost() is on. */
+int kernel_own_cost(struct kernel *k, bool on);
+void kernel_own_cost_get(struct kernel *k, uint64_t *run_ns, uint64_t *runs, uint64_t *recursions);
+
+#endif

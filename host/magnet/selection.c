@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/magnet/selection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "narrows/err.h"
+
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+
+enum { WORD_BYTES = 128 };
+
+static const struct {
+	const char *name;
+	enum filter filter;
+} filter_names[] = {
+	{ "cpu", FILTER_CPU },
+	{ "id", FILTER_ID },
+	{ "cgroup", FILTER_CGROUP },
+	{ "netns", FILTER_NETNS },
+	{ "port", FILTER_PORT },
+	{ "pid", FILTER_PID },
+};
+enum { N_FILTERS = sizeof(filter_names) / sizeof(filter_names[0]) };
+
+uint64_t
+netns_cookie(const char *path)
+{
+	uint64_t cookie = 0;
+	socklen_t len = sizeof(cookie);
+	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), there = -1, s;
+
+	if (path != NULL) {
+		there = open(path, O_RDONLY | O_CLOEXEC);
+		if (there < 0 || home < 0 || setns(there, CLONE_NEWNET) != 0)
+			goto out;
+	}
+	s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (s >= 0) {
+		if (getsockopt(s, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len) != 0)
+			cookie = 0;
+		close(s);
+	}
+	if (path != NULL && setns(home, CLONE_NEWNET) != 0)
+		abort(); /* a process in the wrong namespace must not go on */
+out:
+	if (there >= 0)
+		close(there);
+	if (home >= 0)
+		close(home);
+	return cookie;
+}
+
+uint64_t
+cgroup_id(const char *path)
+{
+	union {
+		struct file_handle h;
+		uint8_t bytes[sizeof(struct file_handle) + 8];
+	} handle;
+	uint64_t id;
+	int mount_id;
+
+	/* The file handle of a directory of cgroup v2 is the group's id. */
+	handle.h.handle_bytes = sizeof(id);
+	if (name_to_handle_at(AT_FDCWD, path, &handle.h, &mount_id, 0) != 0)
+		return 0;
+	memcpy(&id, handle.bytes + sizeof(struct file_handle), sizeof(id));
+	return id;
+}
+
+static int
+points_switch(struct kernel *k, const char *name, bool on, char why[KERNEL_WHY_BYTES])
+{
+	bool group = strcmp(name, "all") == 0, found = false;
+	const struct point *p;
+	int rc, refused = 0;
+
+	for (p = points; p->layer != NULL; p++) {
+		if (!group && strcmp(p->layer, name) != 0 && strcmp(p->name, name) != 0)
+			continue;
+		found = true;
+		if (on && (rc = kernel_point_attach(k, p)) < 0) {
+			snprintf(why, KERNEL_WHY_BYTES, "%s", kernel_why(k));
+			if (strcmp(p->name, name) == 0)
+				return rc;
+			refused++;
+			continue;
+		}
+		kernel_control(k)->on[p->id] = on;
+	}
+	if (!found) {
+		snprintf(why, KERNEL_WHY_BYTES, "no point or layer is called \"%.60s\"", name);
+		return NW_EINVAL;
+	}
+	return NW_OK;
+}
+
+/* "5001", or "5001:80" for both ports of a flow, or a path for cgroup and netns. */
+static int
+filter_value(enum filter f, const char *text, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 0);
+	if (errno == 0 && end != text && *end == '\0')
+		return NW_OK;
+	if (errno == 0 && end != text && *end == ':' && f == FILTER_PORT) {
+		*out = *out << 16 | strtoull(end + 1, &end, 10);
+		return *end == '\0' ? NW_OK : NW_EINVAL;
+	}
+	if (f == FILTER_CGROUP)
+		*out = cgroup_id(text);
+	else if (f == FILTER_NETNS)
+		*out = netns_cookie(strcmp(text, "self") == 0 ? NULL : text);
+	else
+		return NW_EINVAL;
+	return *out != 0 ? NW_OK : NW_EINVAL;
+}
+
+static int
+filter_set(struct kernel *k, const char *kind, const char *text, char why[KERNEL_WHY_BYTES])
+{
+	uint64_t value;
+	size_t i;
+
+	for (i = 0; i < N_FILTERS && strcmp(filter_names[i].name, kind) != 0; i++)
+		;
+	if (i == N_FILTERS) {
+		snprintf(why, KERNEL_WHY_BYTES, "no filter is called \"%.60s\"", kind);
+		return NW_EINVAL;
+	}
+	if (strcmp(text, "none") == 0) {
+		kernel_filter_clear(k, filter_names[i].filter);
+		return NW_OK;
+	}
+	if (filter_value(filter_names[i].filter, text, &value) < 0) {
+		snprintf(why, KERNEL_WHY_BYTES, "\"%.60s\" is no %s", text, kind);
+		return NW_EINVAL;
+	}
+	return kernel_filter_add(k, filter_names[i].filter, value);
+}
+
+static int
+number_set(struct kernel *k, const char *what, const char *text, char why[KERNEL_WHY_BYTES])
+{
+	volatile struct magnet_control *c = kernel_control(k);
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || *end != '\0' || !(v >= 0 && v < 4e9)) {
+		snprintf(
+		    why, KERNEL_WHY_BYTES, "\"%.60s\" is not a number that %s takes", text, what);
+		return NW_EINVAL;
+	}
+	if (strcmp(what, "sample") == 0)
+		c->one_in = (uint32_t)v;
+	else if (strcmp(what, "every") == 0)
+		c->every_ns = (uint64_t)(v * 1e6);
+	else if (strcmp(what, "watermark") == 0)
+		c->watermark_bytes = (uint64_t)v;
+	else
+		c->payload_bytes = (uint32_t)v;
+	return NW_OK;
+}
+
+int
+selection_line(struct kernel *k, const char *line, char why[KERNEL_WHY_BYTES])
+{
+	char verb[WORD_BYTES] = "", a[WORD_BYTES] = "", b[WORD_BYTES] = "", more[2] = "";
+	int n = sscanf(line, "%127s %127s %127s %1s", verb, a, b, more);
+
+	why[0] = '\0';
+	if (n == 2 && strcmp(verb, "on") == 0)
+		return points_switch(k, a, true, why);
+	if (n == 2 && strcmp(verb, "off") == 0)
+		return points_switch(k, a, false, why);
+	if (n == 3 && strcmp(verb, "filter") == 0)
+		return filter_set(k, a, b, why);
+	if (n == 2 &&
+	    (strcmp(verb, "sample") == 0 || strcmp(verb, "every") == 0 ||
+		strcmp(verb, "watermark") == 0 || strcmp(verb, "payload") == 0))
+		return number_set(k, verb, a, why);
+	snprintf(why, KERNEL_WHY_BYTES, "not understood: \"%.100s\"", line);
+	return NW_EINVAL;
+}
+
+static int
+list_switch(struct kernel *k, const char *list, char why[KERNEL_WHY_BYTES])
+{
+	char word[WORD_BYTES];
+	size_t len;
+	int rc;
+
+	for (; *list != '\0'; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		if (len >= sizeof(word))
+			return NW_EINVAL;
+		memcpy(word, list, len);
+		word[len] = '\0';
+		if ((rc = points_switch(k, word, true, why)) < 0)
+			return rc;
+	}
+	return NW_OK;
+}
+
+int
+selection_option(struct kernel *k, int option, const char *value, char why[KERNEL_WHY_BYTES])
+{
+	char kind[WORD_BYTES];
+	const char *equals;
+
+	why[0] = '\0';
+	if (option == 'p')
+		return list_switch(k, value, why);
+	if (option == 's')
+		return number_set(k, "sample", value, why);
+	if (option == 'e')
+		return number_set(k, "every", value, why);
+	equals = strchr(value, '=');
+	if (equals == NULL || (size_t)(equals - value) >= sizeof(kind)) {
+		snprintf(why, KERNEL_WHY_BYTES, "a filter is KIND=VALUE, not \"%.60s\"", value);
+		return NW_EINVAL;
+	}
+	memcpy(kind, value, (size_t)(equals - value));
+	kind[equals - value] = '\0';
+	return filter_set(k, kind, equals + 1, why);
+}
+
+int
+selection_points_on(struct kernel *k)
+{
+	int i, n = 0;
+
+	for (i = 0; i < MAGNET_POINTS_MAX; i++)
+		n += kernel_control(k)->on[i] != 0;
+	return n;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a user wants of the kernel's events: points, filters, sampling. The options are the same for
+ * every command that asks the kernel, and the lines are the same that a running owner takes over
+ * its socket.
+ */
+#ifndef MAGNET_SELECTION_H
+#define MAGNET_SELECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/magnet/kernel.h"
+
+/*
+ * Carries out one line: "on POINT", "off POINT" (a point's name, a layer, or "all"), "filter KIND
+ * VALUE" (cpu, id, cgroup, netns, port, pid; a port, or SPORT:DPORT), "filter KIND none", "sample
+ * N"
+ * (one in N), "every MS", "watermark BYTES". NW_EINVAL with the reason in why if the line cannot be
+ * understood, NW_EUNSUPPORTED if the kernel refuses.
+ */
+int selection_line(struct kernel *k, const char *line, char why[KERNEL_WHY_BYTES]);
+
+/* The same from an option of the command line: 'p' POINTS, 'f' KIND=VALUE, 's' N, 'e' MS. */
+int selection_option(struct kernel *k, int option, const char *value, char why[KERNEL_WHY_BYTES]);
+
+/* Points that are on. */
+int selection_points_on(struct kernel *k);
+
+/* The cookie of the network namespace at PATH, or of this process (NULL); 0 when unknown. */
+uint64_t netns_cookie(const char *path);
+/* The id of the control group at PATH; 0 when unknown. */
+uint64_t cgroup_id(const char *path);
+
+#endif

@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Kernel events: counts are exact, losses are told, filters and views let through what they should and nothing else.
+. tests/lib.sh
+magnet=$bin/magnet
+
+"$magnet" points >"$tmp/points" 2>"$tmp/why" || skip "kernel events: $(cat "$tmp/why")"
+[ "$(id -u)" = 0 ] || skip "kernel events: root is needed to make views of others"
+
+# Sends and receives N datagrams of 100 bytes on a port of 127.0.0.1, one after the other.
+cat >"$tmp/datagrams.py" <<'PY'
+import socket, sys
+n, port = int(sys.argv[1]), int(sys.argv[2])
+r = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+r.bind(("127.0.0.1", port))
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("127.0.0.1", port))
+for i in range(n):
+    s.send(b"x" * 100)
+    r.recv(200)
+PY
+
+# record FILE DATAGRAMS OPTION ...: records while the datagrams are sent on $port; status in $status
+record() {
+	file=$1 n=$2
+	shift 2
+	"$magnet" record -o "$file" -T 50 "$@" 2>"$tmp/record" &
+	recorder=$!
+	sleep 1
+	taskset -c 0 python3 "$tmp/datagrams.py" "$n" "$port"
+	sleep 0.3
+	[ -z "${again:-}" ] || { taskset -c 0 python3 "$tmp/datagrams.py" "$again" "$port"; sleep 0.3; }
+	kill "$recorder"
+	status=0
+	wait "$recorder" || status=$?
+}
+count() { "$magnet" dump -F csv "$1" 2>/dev/null | awk -F, -v p="$2" '$2 == p { n++ } END { print n + 0 }'; }
+
+port=$((20000 + $$ % 20000))
+record "$tmp/all" 997 -p socket,transport,ip,access -f port=$port
+[ $status = 0 ] || fail "record ended with $status: $(cat "$tmp/record")"
+for p in socket.tx socket.rx ip.tx ip.rx access.tx access.rx driver.tx; do
+	grep -q "$p .* none " "$tmp/points" && continue
+	[ "$(count "$tmp/all" $p)" = 997 ] || fail "$p: $(count "$tmp/all" $p) of 997"
+done
+
+# One in 40 of 997, from one processor or two: each processor counts for itself.
+record "$tmp/sampled" 997 -p socket.tx -f port=$port -s 40
+n=$(count "$tmp/sampled" socket.tx)
+[ "$n" -ge $((997 / 40 - $(nproc))) ] && [ "$n" -le $((997 / 40)) ] || fail "one in 40 of 997 is $n"
+
+# A ring that is too small: what is missing by the numbers is what the kernel says that it lost. The second burst comes
+# after the ring was emptied, so the first one's losses show as gaps.
+again=53
+record "$tmp/small" 4999 -p socket.tx,ip.tx,access.tx,access.rx -f port=$port -b 4K -w 1G
+again=
+[ $status = 3 ] || fail "a loss is not told by the exit status ($status)"
+kept=$("$magnet" dump -F csv "$tmp/small" 2>/dev/null | tail -n +2 | wc -l)
+lost=$(sed -n 's/.* records, \([0-9]*\) lost/\1/p' "$tmp/record")
+[ $((kept + lost)) = $((5052 * 4)) ] || fail "$kept kept and $lost lost are not $((5052 * 4))"
+"$magnet" dump -F csv "$tmp/small" 2>/dev/null | tail -n +2 | awk -F, '
+	{ gaps += $7 - (seen[$3]++ ? last[$3] + 1 : 0); last[$3] = $7 }
+	END { print gaps + 0 }' >"$tmp/gaps"
+[ "$(cat "$tmp/gaps")" -le "$lost" ] && [ "$(cat "$tmp/gaps")" -gt 0 ] || fail "gaps $(cat "$tmp/gaps"), lost $lost"
+
+# A filter by identity lets only that socket's events through.
+id=$("$magnet" dump -F csv "$tmp/all" | awk -F, -v p=$port '$2 == "socket.tx" && $13 == p { print $6; exit }')
+[ -n "$id" ] && [ "$id" != 0 ] || fail "the socket has no identity"
+"$magnet" dump -F csv -f id="$id" "$tmp/all" | tail -n +2 | awk -F, -v id="$id" '$6 != id { exit 1 }' || fail "dump -f id"
+
+# Statistics in the kernel add up.
+"$magnet" stat -p socket.tx -f port=$port -i 1.5 -n 1 -c >"$tmp/stat" &
+stat=$!
+sleep 0.5
+python3 "$tmp/datagrams.py" 499 "$port"
+wait $stat
+awk -F, '$2 == "socket.tx" && $4 == 499 && $5 == 49900 && $6 == 100 && $7 == 100 { ok = 1 } END { exit !ok }' "$tmp/stat" ||
+	fail "statistics: $(cat "$tmp/stat")"
+
+# A view: a reader without privilege sees the events of its network namespace, and no others.
+ip netns add "nw$$" 2>/dev/null || skip "views: network namespaces cannot be made here"
+trap 'ip netns del "nw$$" 2>/dev/null; lib_cleanup' EXIT
+ip -n "nw$$" link set lo up
+${CC:-cc} -O1 -std=c11 -Iinclude -o "$tmp/viewer" tests/viewer.c "$B/lib/libmagnet.a" || fail "viewer does not compile"
+chmod 755 "$tmp"
+socket=$tmp/magnet.sock
+"$magnet" serve -S "$socket" &
+pids="$pids $!"
+until_true 10 test -S "$socket" || fail "magnet serve does not listen"
+"$magnet" view -S "$socket" mine netns=/run/netns/nw$$ uid=65534 bytes=65536 || fail "no view"
+"$magnet" on -S "$socket" socket.tx || fail "on"
+setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/viewer" "$socket" mine 3 >"$tmp/seen" 2>&1 &
+viewer=$!
+until_true 10 grep -q open "$tmp/seen" || fail "the view cannot be opened: $(cat "$tmp/seen")"
+python3 "$tmp/datagrams.py" 101 $((port + 1))
+nsenter --net=/run/netns/nw$$ python3 "$tmp/datagrams.py" 211 "$port"
+wait $viewer || fail "the viewer failed"
+[ "$(sed -n "s/^$port //p" "$tmp/seen")" = 211 ] || fail "the view has not all of its events: $(cat "$tmp/seen")"
+! grep -q "^$((port + 1)) " "$tmp/seen" || fail "the view has events of others: $(cat "$tmp/seen")"
+grep -q '^lost 0' "$tmp/seen" || fail "the view lost events"
+! setpriv --reuid 65534 --regid 65534 --clear-groups "$magnet" off -S "$socket" socket.tx >/dev/null 2>&1 ||
+	fail "a user without privilege switched a point off"
+! setpriv --reuid 65533 --regid 65533 --clear-groups "$tmp/viewer" "$socket" mine 1 >/dev/null 2>&1 ||
+	fail "another user opened the view"
+"$magnet" off -S "$socket" socket.tx || fail "off"
+before=$("$magnet" status -S "$socket")
+python3 "$tmp/datagrams.py" 11 "$port"
+[ "$before" = "$("$magnet" status -S "$socket")" ] || fail "a point that is off still counts"
+
+# What is missing is named.
+setpriv --bounding-set -all,+setuid --inh-caps -all --ambient-caps -all --reuid 65534 --regid 65534 --clear-groups \
+	"$magnet" points >/dev/null 2>"$tmp/why" && fail "no capability is needed?"
+grep -q 'CAP_BPF is missing' "$tmp/why" || fail "the missing capability is not named: $(cat "$tmp/why")"
+
+# The committed object is that of the source, where the compiler that made it is present.
+if command -v clang >/dev/null && command -v llvm-strip >/dev/null && clang --version | grep -q 'version 14' &&
+    [ -e /usr/include/bpf/bpf_helpers.h ]; then
+	sh host/magnet/bpf/embed.sh | cmp -s - host/magnet/object.c || fail "host/magnet/object.c is not that of its source: make magnet-object"
+fi
