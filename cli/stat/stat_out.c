@@ -10,9 +10,10 @@
 
 #include "cli/stat/stat.h"
 #include "narrows/csv.h"
+#include "narrows/format.h"
 #include "narrows/jsontext.h"
 
-#define NUMBER_ROOM 40
+#define NUMBER_ROOM sizeof(struct fmt)
 #define DEPTH_MAX   64
 
 json_t *
@@ -74,20 +75,11 @@ shorten_exponent(char *s)
 	memmove(to, from, strlen(from) + 1);
 }
 
-/* Finite values only. 15 digits without trailing zeros are the shortest form wherever they read
- * back; subnormal numbers carry fewer digits and start at one digit. */
+/* The shortest text that reads back as v, which is finite. */
 static void
 print_number(char *s, double v)
 {
-	int digits;
-
-	for (digits = fabs(v) < 2.3e-308 ? 1 : 15; digits < 17; digits++) {
-		snprintf(s, NUMBER_ROOM, "%.*g", digits, v);
-		if (strtod(s, NULL) == v)
-			break;
-	}
-	if (digits == 17)
-		snprintf(s, NUMBER_ROOM, "%.17g", v);
+	snprintf(s, NUMBER_ROOM, "%s", fmt_exact(v).s);
 	shorten_exponent(s);
 }
 
