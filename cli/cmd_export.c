@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cmd.h"
-#include "cli/progress.h"
+#include "narrows/progress.h"
 #include "cli/source.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"

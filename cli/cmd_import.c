@@ -14,7 +14,7 @@
 
 #include "cli/cmd.h"
 #include "cli/import/import.h"
-#include "cli/progress.h"
+#include "narrows/progress.h"
 #include "cli/source.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"

@@ -7,7 +7,7 @@ build="gcc make pkg-config libc6-dev
 	libsqlite3-dev libevent-dev libbson-dev libmbedtls-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-dev uthash-dev
 	liblapacke-dev libopenblas-serial-dev libbpf-dev"
 run="chrony rsync iproute2 procps"
-test="clang python3 sqlite3 curl iperf3 tar chromium"
+test="clang clang-format python3 sqlite3 curl iperf3 tar chromium"
 
 missing=
 for p in $build $run $test; do

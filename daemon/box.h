@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the net thread owns. Everything here belongs to that thread alone, except the counters,
- * which any thread may read.
+ * The state of the net thread. Every field belongs to that thread alone, except the counters, which
+ * any thread may read.
  *
- *	listener -> peer (wire) -> xsess (one XSP session) -> origin (sender: catalogue of series, numbering)
- *	         -> session (one transfer) -> commit (batches to the store, acknowledgements back) -> schedule (analysis)
+ *	listener -> peer (wire) -> xsess (one XSP session)
+ *	xsess    -> origin (sender: catalogue of series, numbering)
+ *	         -> session (one transfer)
+ *	         -> commit (batches to the store, acknowledgements back) -> schedule (analysis)
  *	control, rules (orders to providers, by hand or by rule) -> peer
  */
 #ifndef BOX_H
@@ -30,11 +32,11 @@ struct origin;
 struct session;
 struct host;
 struct peer;
-struct trust;
+struct tlsctx;
 
 typedef _Atomic uint64_t counter;
 
-/* narrows/counters.h lists them; the analysis and the report count theirs themselves. */
+/* Counters of narrows/counters.h; those of the analysis and the report stay 0 here. */
 struct counters {
 #define X(name, section, kind, words) counter name;
 	NW_COUNTERS(X)
@@ -67,7 +69,7 @@ struct box {
 	struct control *control;
 	struct rules *rules;
 	struct schedule *schedule;
-	struct trust *trust; /* TLS contexts, NULL if no port speaks TLS */
+	struct tlsctx *tlsctx; /* TLS contexts, NULL if no port speaks TLS */
 	struct nw_doc_decoder *decoder;
 	struct nw_frame_limits limits; /* limits of an open XSP session */
 	struct store_ids next;         /* next free id of each kind */
@@ -80,7 +82,8 @@ struct box {
 	/* of every origin's catalogue (narrows/catalog.h) */
 	void (*on_series_forget)(struct series *gone);
 	bool (*is_series_over)(struct series *s, int64_t now_wall_ns);
-	char store_error[STORE_WHY_BYTES]; /* error that providers were told of; empty for none */
+	/* error of the store as last told to providers, or empty */
+	char store_error[STORE_WHY_BYTES];
 	bool stopping;
 };
 

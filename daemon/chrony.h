@@ -13,7 +13,7 @@ struct chrony_tracking {
 
 /* Asks chronyd through chronyc; may block for a second. NW_ENOTFOUND: no chronyd answers. */
 int chrony_tracking_get(struct chrony_tracking *out);
-/* One line of `chronyc -c tracking`. NW_EPROTO when it is none. */
+/* Parses a line of `chronyc -c tracking`. NW_EPROTO for another line. */
 int chrony_tracking_parse(const char *line, struct chrony_tracking *out);
 
 #endif

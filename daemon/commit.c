@@ -20,7 +20,7 @@ struct acceptance {
 	uint64_t seq;
 };
 
-/* Work that waits until a batch is stored. */
+/* Work to do when a batch is stored. */
 struct completion {
 	struct commit *commit;
 	struct acceptance *accepted;
@@ -36,7 +36,7 @@ struct commit {
 	struct box *box;
 	struct commit_ops ops;
 	struct nw_batch *batch;        /* batch being filled, NULL while empty */
-	struct completion *completion; /* completion of that batch */
+	struct completion *completion; /* work to do when the batch is stored */
 	struct event *flush_timer, *completions;
 	bool blocked; /* the store's queue is full */
 	bool failing; /* the last commit failed, and the log says so */
@@ -62,8 +62,8 @@ on_batch_done(void *arg, int rc)
 	size_t i;
 
 	/*
-	 * The store itself repeats what failed for lack of disk or memory. Any other error means
-	 * that rows which this process believes to be stored are not, and later rows that refer to
+	 * The store itself repeats a commit that failed for lack of disk or memory. After any other
+	 * error, rows that this process believes to be stored are not, and later rows that refer to
 	 * them would fail, too. The box begins anew from the file; providers send again.
 	 */
 	if (rc < 0 && !c->box->stopping)

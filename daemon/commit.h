@@ -20,7 +20,7 @@ struct origin;
 struct commit_ops {
 	void (*full)(void *arg); /* the store takes no more: stop reading */
 	void (*room)(void *arg); /* the store takes batches again: read on */
-	/* rows of this session are on disk; is_over: the session is complete */
+	/* rows of a session are on disk; is_over: the session is complete */
 	void (*judge)(void *arg, int64_t session_id, bool is_over);
 	void *arg;
 };
@@ -30,9 +30,9 @@ void commit_free(struct commit *c);
 
 /* The batch being filled, never NULL; a timer submits it soon. */
 struct nw_batch *commit_batch(struct commit *c);
-/* Acknowledges this origin's accepted documents once the current batch is stored. */
+/* Acknowledges the origin's accepted documents once the current batch is stored. */
 void commit_note_origin(struct commit *c, struct origin *o);
-/* Has this session analysed once the current batch is stored. is_over: the session is complete. */
+/* Has the session analysed once the current batch is stored. is_over: the session is complete. */
 void commit_note_session(struct commit *c, int64_t session_id, bool is_over);
 /* Submits a batch that has grown large: the caller has appended rows. */
 void commit_check(struct commit *c);

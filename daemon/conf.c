@@ -240,7 +240,7 @@ conf_is_none(const char *value)
 	return strcmp(value, "none") == 0;
 }
 
-/* What is wrong with a directive that parses, and where it stands. */
+/* Writes the fault of a directive, with the directive's place in the file. */
 static int
 refuse(const struct conf *c, const char *name, char why[CONF_WHY_BYTES], const char *fmt, ...)
 {
@@ -257,8 +257,7 @@ refuse(const struct conf *c, const char *name, char why[CONF_WHY_BYTES], const c
 	return NW_EINVAL;
 }
 
-/* Numbers need no lookup; a name must lead somewhere now, as it will have to when the box
- * starts. */
+/* Numbers need no lookup; a name must resolve now, as when the box starts. */
 static int
 address_check(const struct conf *c, const char *name, const char *address, bool in_clear,
     char why[CONF_WHY_BYTES])

@@ -45,19 +45,20 @@ struct conf {
 	bool sync_full;               /* durability */
 	int64_t keep_ns[STORE_TIERS]; /* 0: for ever */
 	int64_t keep_sessions_ns;     /* 0: for ever */
-	uint64_t max_store_bytes;     /* 0: nine tenths of what there is */
+	uint64_t max_store_bytes;     /* 0 means nine tenths of the free space */
 
 	int64_t session_linger_ns;
 	int64_t analysis_interval_ns;
 	double alpha;
 	double margin;
 	uint64_t segment_min_windows;
-	double density_bandwidth; /* times the usual one */
+	double density_bandwidth; /* multiple of the rule-of-thumb bandwidth */
 	double density_peak_min;
 	double density_cutoff;
 	int64_t reduction_window_ns;
 	uint64_t reduction_min_rows;
-	bool reduction_operation_time; /* what is explained; else the delivered rate */
+	/* the reduction explains operation times, else the delivered rate */
+	bool reduction_operation_time;
 	bool reduction_faithful;
 
 	bool escalate; /* a transfer's hosts sample faster while it runs */
@@ -66,21 +67,19 @@ struct conf {
 	bool escalate_tcp;
 	int64_t escalate_lease_ns; /* of every order, by hand too */
 
-	char *path; /* of the file that was read, and the line of each directive in it */
+	char *path; /* path of the file, and the line of each directive in the file */
 	unsigned line[CONF_ROWS_MAX];
 };
 
 /* Defaults. */
 void conf_init(struct conf *c);
 void conf_clear(struct conf *c);
-/* Reads a file over c. NW_EINVAL or NW_EIO: why has "file:line: what is wrong"; c is as it was. */
+/* Reads a file over c. After NW_EINVAL or NW_EIO, why has "file:line: fault" and c is unchanged. */
 int conf_read(struct conf *c, const char *path, char why[CONF_WHY_BYTES]);
-/* One "name=value" of the command line. */
+/* Sets a "name=value" of the command line. */
 int conf_override(struct conf *c, const char *assignment, char why[CONF_WHY_BYTES]);
-/*
- * What only the whole can tell, and lookups: directives that contradict each other, listeners whose
- * host there is not. why has "file:line: " if it stands in a file.
- */
+/* Checks directives against each other and looks up the hosts of the listeners. why has "file:line:
+ * " if the directive stands in a file. */
 int conf_check(const struct conf *c, char why[CONF_WHY_BYTES]);
 
 bool conf_is_none(const char *value);

@@ -223,7 +223,7 @@ control_tell(struct control_peer *p, const struct nw_order *o)
 	nw_doc_buf_clear(&doc);
 }
 
-/* --- what they say --- */
+/* --- STATUS and CLOCK --- */
 
 int
 control_take_status(

@@ -76,7 +76,7 @@ connection_parse(char *text, struct nw_order *o)
 	    text_put(o->dst, sizeof(o->dst), host);
 }
 
-/* One "name=value". */
+/* Parses an option "name=value". */
 static bool
 option_parse(char *word, struct nw_order *o, int64_t *keep_ns, const char **why)
 {
@@ -277,7 +277,7 @@ ctl_start(struct event_base *base, struct control *control, const char *path, st
 		return NW_EIO;
 	}
 	strcpy(sun.sun_path, path);
-	unlink(path); /* the store's lock says that no other box is here */
+	unlink(path); /* the store's lock keeps other boxes away from the path */
 	ctl = xcalloc(1, sizeof(*ctl));
 	ctl->control = control;
 	ctl->path = xstrdup(path);

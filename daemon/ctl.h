@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The way into a running box: a unix socket in its state directory that only its owner can open.
- * One line in, lines out, the end. The first word of the answer is "ok" or "error"; what is wrong
- * follows it.
+ * The way into a running box: a unix socket in its state directory, open to the owner only. A
+ * caller sends a line, gets lines and the end. The first word of the answer is "ok" or "error"; the
+ * fault follows "error".
  *
  *	HOST rate INTERVAL [report=TIME] [for=TIME] [event=PREFIX]
- *	HOST start [event=PREFIX] [tcp=SRC/PORT-DST/PORT] [task=TASK] [interval=TIME] [report=TIME] [for=TIME]
+ *	HOST start [event=PREFIX] [tcp=SRC/PORT-DST/PORT] [task=TASK] [interval=TIME]
+ *	     [report=TIME] [for=TIME]
  *	HOST stop [ID]
  *	HOST status                                        ("all": every host)
  */
@@ -24,7 +25,7 @@ int ctl_start(struct event_base *base, struct control *control, const char *path
     char why[CONF_WHY_BYTES]);
 void ctl_stop(struct ctl *ctl); /* NULL is fine */
 
-/* One line, without its end, and the whole answer. The line is taken apart. */
+/* Answers a line (without line end, modified by the call). */
 void ctl_answer(struct control *control, char *line, int64_t now_mono_ns, int64_t now_wall_ns,
     struct evbuffer *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measured hosts by name, as the box knows them. */
+/* Measured hosts by name. */
 #ifndef HOSTLIST_H
 #define HOSTLIST_H
 
@@ -13,11 +13,12 @@ struct host {
 	int64_t id;
 	char *name; /* hash key */
 	int64_t first_seen_wall_ns;
-	int64_t clock_layout_id; /* of its nw:clock (hostclock.h); 0: none yet */
+	/* layout of the host's nw:clock (hostclock.h), 0 before the first exchange */
+	int64_t clock_layout_id;
 	UT_hash_handle hh;
 };
 
-/* Finds or makes a host and notes that it was seen. Lives as long as the box. */
+/* Finds or makes a host and notes the time. The host lives as long as the box. */
 struct host *host_seen(struct box *box, const char *name, const char *info_json);
 /* Startup. */
 void host_restore(struct box *box, int64_t id, const char *name, int64_t first_seen_wall_ns);

@@ -2,15 +2,15 @@
 /*
  * A filter between a socket and evhttp:
  *
- *	socket --wire bytes--> on_input --plain--> evhttp --plain--> on_output --wire bytes--> socket
+ *	socket --wire--> on_input --plain--> evhttp --plain--> on_output --wire--> socket
  *
- * on_input answers the handshake; until that is over on_output has nothing to do.
+ * on_input answers the handshake; on_output has nothing to do before the handshake is over.
  *
- * evhttp puts an answer into its buffer first, then says whom to tell when it is sent, and allows
- * writing. A filter looks at its buffer at the first moment: too early to write, or, in the middle
- * of a download, to tell anybody. So nothing is written but by on_push(), from the event loop;
- * on_answer() has it called. And evhttp closes when its buffer is empty: so plain text stays there
- * until its wire bytes are the kernel's.
+ * evhttp first puts an answer into its buffer, then sets the callback for "sent", then allows
+ * writing. A filter is called when the buffer changes: too early to write, and, in the middle of a
+ * download, too early to report. Therefore only on_push() writes, called from the event loop at the
+ * request of on_answer(). evhttp closes the connection when its buffer is empty: plain text stays
+ * there until the kernel has the wire bytes.
  */
 #include "daemon/https.h"
 
@@ -23,7 +23,7 @@
 
 #include "daemon/box.h"
 #include "narrows/log.h"
-#include "daemon/trust.h"
+#include "daemon/tlsctx.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
@@ -34,7 +34,7 @@ struct https {
 	struct bufferevent *socket, *filter; /* the filter owns the socket, and us */
 	struct event *push;
 	struct nw_tls *tls;
-	size_t sealed; /* of evhttp's buffer: sent or on its way, to be taken off it next */
+	size_t sealed; /* bytes at the front of evhttp's buffer that are sent or on their way */
 	bool pushing;  /* on_output() is called by on_push() */
 	bool refused;
 };
@@ -50,8 +50,8 @@ https_free(void *arg)
 	free(h);
 }
 
-/* What TLS has to say, to the socket; what that does not take waits in its buffer. False: some of
- * it waits. */
+/* Writes the output of TLS to the socket; bytes that the socket does not take wait in out. Returns
+ * false while bytes wait. */
 static bool
 wire_write(struct https *h, struct evbuffer *out)
 {
@@ -71,7 +71,7 @@ wire_write(struct https *h, struct evbuffer *out)
 	return evbuffer_get_length(out) == 0;
 }
 
-/* Browsers try and go away for many reasons: counted, and worth a line only to who looks for it. */
+/* Browsers break off for many harmless reasons: a counter and an informative line are enough. */
 static enum bufferevent_filter_result
 refuse(struct https *h)
 {
@@ -162,13 +162,13 @@ on_push(evutil_socket_t fd, short what, void *arg)
 	struct https *h = arg;
 
 	(void)fd, (void)what;
-	if (h->refused) { /* a filter keeps its errors to itself; this may free us */
+	if (h->refused) { /* a filter does not report errors; the call may free h */
 		bufferevent_trigger_event(h->filter, BEV_EVENT_ERROR | BEV_EVENT_READING, 0);
 		return;
 	}
 	h->pushing = true;
 	bufferevent_flush(h->filter, EV_WRITE, BEV_FLUSH);
-	h->pushing = false; /* it may not have been called */
+	h->pushing = false; /* the flush may not have called on_output */
 }
 
 static void
@@ -187,7 +187,7 @@ https_wrap(struct event_base *base, void *arg)
 	struct https *h = xcalloc(1, sizeof(*h));
 
 	h->box = arg;
-	if ((h->tls = trust_accept(h->box->trust, TRUST_HTTPS)) == NULL ||
+	if ((h->tls = tlsctx_accept(h->box->tlsctx, TLSCTX_HTTPS)) == NULL ||
 	    (h->push = event_new(base, -1, 0, on_push, h)) == NULL ||
 	    (h->socket = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE)) == NULL ||
 	    (h->filter = bufferevent_filter_new(

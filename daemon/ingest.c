@@ -30,7 +30,7 @@ event_is_transfer(const char *event_type)
 	    strncmp(event_type, "nw:", 3) == 0 || strncmp(event_type, "xfer", 4) == 0;
 }
 
-/* A host's series of somebody's transfer neither opens the session nor keeps it open. */
+/* A host's series of a transfer neither opens the session nor keeps the session open. */
 static bool
 is_witness(const struct xsess *x, const struct series *sr)
 {
@@ -105,7 +105,7 @@ fields_fit(const struct xsess *x, const struct nw_data *d)
 	return x->origin->catalog.n_fields + d->n_fields <= x->box->conf->max_series_per_session;
 }
 
-/* Gives the series a layout with its old fields and the new ones of d; older rows keep the old
+/* Gives the series a layout: the old fields, then the new ones of d. Older rows keep the old
  * layout. */
 static int
 layout_renew(struct xsess *x, struct series *sr, const struct nw_data *d)
@@ -127,7 +127,7 @@ layout_renew(struct xsess *x, struct series *sr, const struct nw_data *d)
 	return nw_batch_layout(commit_batch(x->box->commit), &rec);
 }
 
-/* Rows in the layout's order: d's own rows if d has that order. NULL: no memory. */
+/* Rows in the layout's order: d's own rows if d has the same order. NULL without memory. */
 static const double *
 rows_place(struct xsess *x, const struct layout *l, const struct nw_data *d, const uint32_t *where,
     size_t first, size_t n)
@@ -223,7 +223,7 @@ on_data(void *arg, const struct nw_data *d)
 	return NW_OK;
 }
 
-/* Metadata has come: takes the documents that waited for it. */
+/* Takes the documents that waited for the metadata `mid`. */
 static int
 documents_release(struct xsess *x, const char *mid)
 {
@@ -238,10 +238,10 @@ documents_release(struct xsess *x, const char *mid)
 
 	if (x->origin->catalog.held == NULL)
 		return NW_OK;
-	/* The decoder in use has the metadata in its memory: another one reads held documents. */
+	/* The decoder in use holds the metadata: a second decoder reads the held documents. */
 	if ((decoder = nw_doc_decoder_new(NULL)) == NULL)
 		return NW_ENOMEM;
-	x->in.doc = NULL; /* data that is still unknown now is not held again */
+	x->in.doc = NULL; /* data still without metadata is not held again */
 	x->in.only_mid = mid;
 	while (rc != NW_ENOMEM &&
 	    (doc = catalog_held_take(&x->origin->catalog, mid, &opt, &len)) != NULL) {
@@ -263,10 +263,8 @@ ingest_number(struct xsess *x, uint64_t first_seq, uint64_t lost)
 	x->in.lost = lost;
 }
 
-/*
- * Counts the documents that a provider lost before number seq, once, with the first document behind
- * the gap: that document is new only once. A larger gap holds numbers that no document ever had.
- */
+/* Counts the documents lost by a provider before number seq, once, with the first new document
+ * behind the gap. A gap larger than `lost` has numbers without documents. */
 static void
 gap_note(struct xsess *x, uint64_t seq)
 {
@@ -283,7 +281,7 @@ gap_note(struct xsess *x, uint64_t seq)
 	xsess_write(x);
 }
 
-/* A data document of a provider has a number; a document that was taken before is dropped. */
+/* Data documents of a provider have numbers; a document taken before is dropped. */
 static bool
 document_is_new(struct xsess *x)
 {

@@ -15,7 +15,8 @@ struct xsess;
  */
 int
 ingest_document(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why);
-/* HELLO began the numbering: the next data document is first_seq; the provider lost `lost` before. */
+/* HELLO began the numbering: the next data document is first_seq, and the provider lost `lost`
+ * documents before. */
 void ingest_number(struct xsess *x, uint64_t first_seq, uint64_t lost);
 void ingest_clear(struct xsess *x);
 

@@ -14,7 +14,7 @@
 
 enum { MARKS_MAX = 128, HOSTS_MAX = 8, UUID_CHARS = 36 };
 
-/* What was measured on a host; a notice does not say in which direction. */
+/* Sides of a transfer on a host; the _SOME sides come from notices without a direction. */
 enum { DISK_READ = 1, NET_WRITE = 2, DISK_WRITE = 4, NET_READ = 8, DISK_SOME = 16, NET_SOME = 32 };
 
 static const struct {
@@ -30,7 +30,8 @@ static const struct {
 #define JOIN_NEAR_NS (30 * (int64_t)1000000000)
 
 struct join {
-	/* connections and transfers: whoever has one of them belongs to it */
+	/* text of connections and transfers: a session with an equal mark is part of the same
+	 * transfer */
 	char *mark[MARKS_MAX];
 	unsigned n_marks;
 	struct {
@@ -48,7 +49,7 @@ join_free(struct join *j)
 	free(j);
 }
 
-/* The same text from both ends. NULL: not a whole connection. */
+/* The same text from both ends, NULL without a whole connection. */
 static char *
 tuple_text(const struct nw_subject *s)
 {
@@ -63,7 +64,7 @@ tuple_text(const struct nw_subject *s)
 	return xasprintf("%s %s", order < 0 ? a : b, order < 0 ? b : a);
 }
 
-/* NULL: none, or not one that is unique in the world. */
+/* NULL without a transfer id, or for an id that is not unique in the world. */
 static char *
 xfer_text(const struct join_clue *clue)
 {
@@ -126,7 +127,7 @@ note_side(struct join *j, int64_t host_id, unsigned side)
 		return;
 	if (i == j->n_hosts)
 		j->host[j->n_hosts++].id = host_id;
-	if (side & (DISK_READ | DISK_WRITE)) /* now it is known what the notice spoke of */
+	if (side & (DISK_READ | DISK_WRITE)) /* the direction of the notice is known now */
 		j->host[i].sides &= ~(unsigned)DISK_SOME;
 	if (side & (NET_READ | NET_WRITE))
 		j->host[i].sides &= ~(unsigned)NET_SOME;
@@ -145,7 +146,7 @@ merge(struct session *from, struct session *into)
 		note_mark(into->join, from->join->mark[i]);
 }
 
-/* Could these be the other half, on one host, of a transfer that has `side`? */
+/* True if `have` can be the other half, on the same host, of a transfer with `side`. */
 static bool
 is_other_half(unsigned have, unsigned side)
 {
@@ -157,7 +158,7 @@ is_other_half(unsigned have, unsigned side)
 	return false;
 }
 
-/* Nothing on any host that both have. */
+/* True if no host has the same side in both. */
 static bool
 can_be_one(const struct join *a, const struct join *b)
 {
@@ -179,7 +180,7 @@ is_candidate(const struct session *s, const struct session *but)
 	return s != but && s->join != NULL && s->merged_into == NULL && s->state != SESSION_CLOSED;
 }
 
-/* O(sessions in memory), for senders without task only; as is what follows. */
+/* O(sessions in memory) like other_half(); only for senders without task. */
 static struct session *
 marked(struct box *box, const struct session *but, const char *mark, const char *other_mark)
 {
@@ -194,7 +195,7 @@ marked(struct box *box, const struct session *but, const char *mark, const char 
 	return NULL;
 }
 
-/* The one session with the other half on this host; NULL when none or several fit. */
+/* The only session with the other half on the host; NULL if no session or several fit. */
 static struct session *
 other_half(struct box *box, const struct session *but, int64_t host_id, unsigned side)
 {
@@ -212,7 +213,7 @@ other_half(struct box *box, const struct session *but, int64_t host_id, unsigned
 	return found;
 }
 
-/* A second transfer through the same XSP session is another session: its key has a number. */
+/* A second transfer through an XSP session is another session, with a number in the key. */
 static struct session *
 session_begin(struct box *box, const char *sess_id_hex, bool again)
 {
@@ -228,7 +229,7 @@ session_begin(struct box *box, const char *sess_id_hex, bool again)
 	return s;
 }
 
-/* What s has on this host may be halves whose other ones have begun apart. */
+/* Merges sessions that began apart and have the other halves of s on the host. */
 static void
 halves_join(struct box *box, struct session *s, int64_t host_id)
 {
@@ -250,7 +251,7 @@ join_find(struct box *box, const struct join_clue *clue)
 	char *tuple = tuple_text(clue->subject), *xfer = xfer_text(clue);
 
 	if (s != NULL && (s->join == NULL || s->state == SESSION_CLOSED))
-		s = NULL; /* that one has a task of its own, or has ended */
+		s = NULL; /* a session with a task of its own, or a closed session */
 	other = marked(box, s, tuple, xfer);
 	if (other == NULL && s == NULL && side != 0)
 		other = other_half(box, NULL, clue->host_id, side);

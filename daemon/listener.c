@@ -39,7 +39,7 @@ on_connection(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa,
 	peer_accept(ls->box, fd, sa, ls->tls);
 }
 
-/* Out of descriptors: the connections that exist must go on; try again when one may have ended. */
+/* Without descriptors the present connections go on; accepting begins again after a second. */
 static void
 on_enable(evutil_socket_t fd, short what, void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sockets that XSP peers connect to. */
+/* The listening sockets for XSP peers. */
 #ifndef LISTENER_H
 #define LISTENER_H
 
@@ -11,8 +11,8 @@
 struct box;
 struct listeners;
 
-/* Listens on every address of the list ("a/p b/p", "none"), for XSP or for XSP in TLS. directive:
- * who asks, for why. NW_EIO: why says which and what. */
+/* Listens on every address of the list ("a/p b/p", "none"), for XSP or for XSP in TLS. NW_EIO: why
+ * begins with the directive and the address. */
 int listeners_start(struct box *box, const char *directive, bool tls, const char *addresses,
     struct listeners **out, char why[CONF_WHY_BYTES]);
 void listeners_stop(struct listeners *l);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrowsd: the box. Opens the store, listens for XSP, serves the report, analyses what it gets. */
+/* narrowsd, the box: opens the store, listens for XSP, serves the report, analyses sessions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -31,7 +31,7 @@
 #include "daemon/rules.h"
 #include "daemon/schedule.h"
 #include "daemon/session.h"
-#include "daemon/trust.h"
+#include "daemon/tlsctx.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -44,7 +44,7 @@ struct options {
 	bool check_only, foreground, conf_given;
 };
 
-/* What main opens, in this order, and closes in the other. */
+/* Parts of the daemon in the order of opening; they close in reverse order. */
 struct daemon {
 	struct box box;
 	struct conf conf;
@@ -100,7 +100,7 @@ options_parse(int argc, char **argv, struct options *o, struct conf *c)
 		exit(2);
 	}
 	conf_init(c);
-	/* The command line comes last and wins, wherever it stands. */
+	/* The command line comes last and wins. */
 	if ((o->conf_given || access(o->conf_path, F_OK) == 0) &&
 	    conf_read(c, o->conf_path, why) < 0)
 		goto bad;
@@ -124,7 +124,7 @@ state_dir_make(struct daemon *d)
 
 	if (mkdir(d->conf.state_dir, 0750) != 0 && errno != EEXIST)
 		fatal("state-dir %s", d->conf.state_dir);
-	absolute = realpath(d->conf.state_dir, NULL); /* the box leaves its directory */
+	absolute = realpath(d->conf.state_dir, NULL); /* the box changes to another directory */
 	if (absolute == NULL)
 		fatal("state-dir %s", d->conf.state_dir);
 	free(d->conf.state_dir);
@@ -186,7 +186,7 @@ health_fill(void *arg, struct nw_health *h)
 		snprintf(h->problem, sizeof(h->problem), "store: %.200s", h->store.trouble);
 }
 
-/* --- startup: what the store remembers --- */
+/* --- startup: memory from the store --- */
 
 static int
 on_restored_host(void *arg, const struct nw_host_rec *h)
@@ -207,7 +207,7 @@ on_restored_session(void *arg, const struct nw_session_rec *s, const struct nw_r
 {
 	struct box *box = arg;
 
-	/* The box ended before it was judged, or it was imported. */
+	/* The session was imported, or the box ended before the verdict. */
 	if (s->closed_wall_ns != 0 && res == NULL)
 		schedule_push(box->schedule, s->id, true);
 	session_restore(box, s->id, s->task_id, s->program, s->opened_wall_ns, s->closed_wall_ns,
@@ -244,7 +244,7 @@ on_stop(evutil_socket_t sig, short what, void *arg)
 	event_base_loopbreak(d->box.base);
 }
 
-/* What the store let go since the last line, once a minute at most. */
+/* Logs rows that the store rolled up or deleted, at most once a minute. */
 static void
 expiry_log(struct daemon *d)
 {
@@ -264,8 +264,7 @@ expiry_log(struct daemon *d)
 	was[1] = deleted;
 }
 
-/* The store tries again by itself and says nothing to anybody who does not ask: the log and the
- * providers should know. */
+/* Tells the log and the providers when the store begins or ends to fail. */
 static void
 store_error_tell(struct daemon *d)
 {
@@ -312,7 +311,7 @@ events_start(struct daemon *d)
 		fatalx("events: libevent refuses");
 }
 
-/* A connection is a descriptor; the web and the store need some, too. */
+/* Each connection takes a descriptor; the web and the store need descriptors, too. */
 static void
 descriptors_raise(const struct conf *c)
 {
@@ -334,7 +333,7 @@ descriptors_raise(const struct conf *c)
 	    (unsigned long long)rl.rlim_cur, (unsigned long long)want);
 }
 
-/* A box without it measures all the same. */
+/* A box without control socket still measures. */
 static void
 ctl_open(struct daemon *d)
 {
@@ -345,7 +344,7 @@ ctl_open(struct daemon *d)
 	free(path);
 }
 
-/* A port that speaks TLS needs certificates before it opens. */
+/* Certificates come before the ports with TLS open. */
 static void
 tls_start(struct daemon *d, struct web_opts *wo)
 {
@@ -353,7 +352,7 @@ tls_start(struct daemon *d, struct web_opts *wo)
 
 	if (conf_is_none(d->conf.listen_xsp_tls) && conf_is_none(d->conf.listen_https))
 		return;
-	if (trust_open(&d->conf, &d->box.trust, why) < 0)
+	if (tlsctx_open(&d->conf, &d->box.tlsctx, why) < 0)
 		fatalx("tls.start why=\"%s\"", why);
 	if (conf_is_none(d->conf.listen_https))
 		return;
@@ -364,8 +363,8 @@ tls_start(struct daemon *d, struct web_opts *wo)
 	wo->enroll_arg = &d->box;
 }
 
-/* What the report answers to, besides what web/host_check.h says: names of its own, and those of the
- * certificate. */
+/* Names of the report besides those in web/host_check.h: the configured names and the
+ * certificate's. */
 static char *
 web_names_join(const struct conf *c)
 {
@@ -373,10 +372,8 @@ web_names_join(const struct conf *c)
 	    conf_is_none(c->tls_names) ? "" : c->tls_names);
 }
 
-/*
- * Nobody named a ceiling: nine tenths of what the store has and what is free now. It is not looked
- * at again, so what others do to the disk later costs no measurements.
- */
+/* Without a configured ceiling, the ceiling is the store's size plus nine tenths of the space free
+ * now. The ceiling stays: files of other programs that come later cost no measurements. */
 static uint64_t
 store_ceiling(const struct daemon *d)
 {
@@ -495,14 +492,14 @@ daemon_start(struct daemon *d)
 	events_start(d);
 }
 
-/* No new connections; what has arrived is stored and acknowledged; every session ends and is
- * judged. */
+/* Ends new connections; stores and acknowledges the documents that have arrived; closes and judges
+ * every session. */
 static void
 daemon_stop(struct daemon *d)
 {
 	d->box.stopping = true;
 	unlink(d->run_path);
-	web_stop(d->web); /* first: its health page looks at all that follows */
+	web_stop(d->web); /* first, because the health page reads the parts below */
 	ctl_stop(d->ctl);
 	listeners_stop(d->listeners_tls);
 	listeners_stop(d->listeners);
@@ -511,7 +508,7 @@ daemon_stop(struct daemon *d)
 	commit_drain(d->box.commit);
 	schedule_stop(d->box.schedule);
 	store_close(d->box.store);
-	trust_close(d->box.trust);
+	tlsctx_close(d->box.tlsctx);
 	event_free(d->tick);
 	event_free(d->on_int);
 	event_free(d->on_term);
@@ -529,7 +526,7 @@ daemon_stop(struct daemon *d)
 	conf_clear(&d->conf);
 }
 
-/* The parent stays until the box is up, so that whoever started it hears why it is not. */
+/* The parent waits until the box is up, and exits with 1 if the box does not come up. */
 static int
 background_begin(void)
 {

@@ -12,8 +12,8 @@
 #include "narrows/err.h"
 
 enum {
-	IDLE_MAX = 1000,       /* providers without connection whose series are remembered */
-	PROVIDERS_MAX = 100000 /* providers whose numbers are remembered */
+	IDLE_MAX = 1000,       /* remembered series: of so many providers without connection */
+	PROVIDERS_MAX = 100000 /* remembered numbers: of so many providers */
 };
 #define PROVIDER_KEEP_NS   (10 * 60 * (int64_t)1000000000)
 #define MAKE_ROOM_EVERY_NS ((int64_t)1000000000)
@@ -92,10 +92,10 @@ is_idle_with_series(const struct origin *o)
 }
 
 /*
- * The series of an idle provider go after a while, or when very many providers are idle: a provider
- * that returns describes its series again, and they only begin anew in the store. The numbers stay,
- * or a document sent again after a long absence would be stored twice. The oldest go first: the
- * hash keeps the order of insertion.
+ * The series of an idle provider go after a while, or when very many providers are idle: a
+ * returning provider describes the series again, and the series begin anew in the store. The
+ * numbers stay, or a document repeated after a long absence would be stored twice. The hash keeps
+ * the order of insertion: the oldest go first.
  */
 void
 origin_expire(struct box *box, int64_t now_mono_ns)

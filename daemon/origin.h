@@ -17,7 +17,7 @@
 
 struct box;
 
-/* Calls to the connection that an origin talks on. */
+/* Calls to the present connection of an origin. */
 struct origin_ops {
 	void (*stored)(void *arg, uint64_t stored_seq); /* documents up to stored_seq are on disk */
 	void (*end)(void *arg, const char *why);        /* the connection must end; why is static */
@@ -30,7 +30,7 @@ struct origin {
 	const struct origin_ops *ops; /* calls to the present connection, NULL without connection */
 	void *ops_arg;
 	uint64_t accepted_seq, stored_seq;
-	const void *noted_in; /* the batch in which commit.c noted this origin, NULL if in none */
+	const void *noted_in; /* batch in which commit.c noted the origin, or NULL */
 	size_t noted_at;      /* position in that batch's notes */
 	struct catalog catalog;
 	int64_t idle_since_mono_ns, made_room_mono_ns;
@@ -48,7 +48,7 @@ void origin_restore(struct box *box, const char *provider_id, uint64_t stored_se
 void origin_expire(struct box *box, int64_t now_mono_ns);
 void origin_free_all(struct box *box);
 
-/* Connects the origin with its connection; an older connection of the same provider is ended. */
+/* Makes arg's connection the present one; an older connection of the provider ends. */
 void origin_attach(struct origin *o, const struct origin_ops *ops, void *arg);
 /* Does nothing when the origin talks on another connection than arg's. */
 void origin_detach(struct origin *o, const void *arg);
@@ -58,13 +58,11 @@ void origin_stored(struct origin *o, uint64_t seq);
 /* Accepted documents did not reach the disk: the connection ends, and the provider sends again. */
 void origin_lost(struct origin *o);
 
-/*
- * Adds m to the catalogue. At the limit, series of transfers that are over make room (is_over as in
- * catalog_prune). NW_ETOOBIG, NW_ENOMEM.
- */
+/* Adds m to the catalogue. At the limit, series of finished transfers make room (is_over as in
+ * catalog_prune). NW_ETOOBIG, NW_ENOMEM. */
 int origin_series_add(struct origin *o, const struct nw_meta *m, struct series **out, bool *is_new);
-/* Forgets series of transfers that are over, except `keep`; at most once a second. False if none
- * was forgotten. */
+/* Forgets series of finished transfers, except `keep`, at most once a second. False if none was
+ * forgotten. */
 bool origin_make_room(struct origin *o, const struct series *keep);
 
 #endif

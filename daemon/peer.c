@@ -20,7 +20,7 @@
 #include "daemon/box.h"
 #include "daemon/conf.h"
 #include "narrows/log.h"
-#include "daemon/trust.h"
+#include "daemon/tlsctx.h"
 #include "narrows/xmalloc.h"
 #include "daemon/xsess.h"
 #include "narrows/clock.h"
@@ -28,13 +28,14 @@
 #include "narrows/tls.h"
 
 enum {
-	/* one read; also what one callback may take, so that peers take turns */
+	/* size of a read and of a callback's work: peers take turns */
 	READ_BYTES = 256 << 10,
-	OUTPUT_MAX_BYTES = 256 << 10,  /* a peer that does not read its answers */
-	RECORD_BYTES = 16 << 10,       /* what TLS seals at once */
-	PENDING_COPY_MAX_BYTES = 4096, /* a beginning so short is copied in front of what follows */
+	OUTPUT_MAX_BYTES = 256 << 10, /* bound of unread answers */
+	RECORD_BYTES = 16 << 10,      /* size of a TLS record */
+	/* a pending beginning up to this size is copied in front of the next bytes */
+	PENDING_COPY_MAX_BYTES = 4096,
 	DRAIN_SECONDS = 2,
-	DISTRUST_SECONDS = 60 /* certificates expire: how often that is looked at */
+	RECHECK_SECONDS = 60 /* period of the check for expired certificates */
 };
 
 enum peer_state { PEER_SECURING, PEER_HANDSHAKE, PEER_AUTHENTICATED, PEER_OPEN, PEER_DRAINING };
@@ -44,29 +45,28 @@ struct peer {
 	struct peer *prev, *next;
 	int fd;
 	enum peer_state state;
-	struct nw_tls *tls; /* NULL: it speaks in clear */
+	struct nw_tls *tls; /* NULL for a peer in clear */
 	char address[INET6_ADDRSTRLEN];
 	char name[INET6_ADDRSTRLEN + 8]; /* address/port */
-	uint8_t version;                 /* of its SESS_OPEN: ours answers in it */
+	uint8_t version;                 /* version of SESS_OPEN and of every answer */
 	uint8_t sess_id[NW_SESS_ID_BYTES];
 	struct xsess *xsess;
 	struct event *readable, *writable, *deadline;
 	struct evbuffer *out;
-	uint8_t *in; /* the beginning of a message that is not whole yet */
+	uint8_t *in; /* beginning of an incomplete message */
 	size_t in_len, in_cap, need;
 	bool paused;
 	const char *end_reason;
 };
 
-/* One scratch area serves all: only the net thread reads. `wire` is what TLS makes plain text
- * of. */
+/* Scratch areas for every peer: only the net thread reads. `wire` holds the bytes below TLS. */
 static uint8_t scratch[READ_BYTES], wire[READ_BYTES];
 
 static void on_readable(evutil_socket_t fd, short what, void *arg);
 static void on_writable(evutil_socket_t fd, short what, void *arg);
 static void on_deadline(evutil_socket_t fd, short what, void *arg);
 
-/* The only place that changes the state; drawn in peer.h. */
+/* Changes the state, drawn in peer.h; no other function does. */
 static void
 peer_set_state(struct peer *p, enum peer_state next)
 {
@@ -157,7 +157,7 @@ peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls)
 		free(p);
 		return;
 	}
-	if (tls && (p->tls = trust_accept(box->trust, TRUST_XSP)) == NULL)
+	if (tls && (p->tls = tlsctx_accept(box->tlsctx, TLSCTX_XSP)) == NULL)
 		fatalx("out of memory");
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
@@ -182,7 +182,7 @@ peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls)
 
 /* --- output --- */
 
-/* Seals the next record when the last one is gone. */
+/* Seals the next record when the last record is sent. */
 static size_t
 sealed_output(struct peer *p, const uint8_t **bytes)
 {
@@ -201,7 +201,7 @@ sealed_output(struct peer *p, const uint8_t **bytes)
 	return nw_tls_output(p->tls, bytes);
 }
 
-/* Some of what waits, to the socket. 0: nothing waits. */
+/* Writes waiting output to the socket. Returns 0 when nothing waits. */
 static ssize_t
 output_some(struct peer *p)
 {
@@ -228,7 +228,7 @@ output_try(struct peer *p)
 		continue;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		event_add(p->writable, NULL);
-	else if (n < 0) { /* gone: the read side will see it */
+	else if (n < 0) { /* the connection is gone, and the next read ends the peer */
 		evbuffer_drain(p->out, evbuffer_get_length(p->out));
 		if (p->tls != NULL)
 			nw_tls_sent(p->tls, nw_tls_output(p->tls, &bytes));
@@ -287,8 +287,8 @@ nack_send(struct peer *p, const char *why)
 	frame_send(p, p->version, NW_MSG_SESS_NACK, &b, 1);
 }
 
-/* Closing at once would turn unread input into a reset that can destroy the answer: stop writing,
- * read to the end. */
+/* Stops writing and reads to the end: closing at once would turn unread input into a reset, and a
+ * reset can destroy the answer. */
 static void
 peer_drain(struct peer *p, const char *reason)
 {
@@ -328,7 +328,8 @@ frame_fail(struct peer *p, int code, const char *why)
 	peer_fail(p, code, why);
 }
 
-/* What is wrong with its TLS. Beyond what TLS itself says, nobody is told but the log. */
+/* Ends a connection for a fault of TLS or the certificate: a line in the log, and an alert if TLS
+ * has one. */
 static void
 tls_refuse(struct peer *p, const char *why)
 {
@@ -397,7 +398,7 @@ open_take(struct peer *p, const struct nw_frame *f)
 		log_info("peer.open peer=%s note=\"header and hop block name different sessions; "
 			 "the latter counts\"",
 		    p->name);
-	if (open.n_native > 0) { /* the original ignores the others, too */
+	if (open.n_native > 0) { /* hops of other kinds are ignored, as by the original */
 		counter_add(&p->box->counters.rejected_frames, 1);
 		peer_fail(p, NW_EUNSUPPORTED, "forwarding to further hops is not supported");
 		return;
@@ -434,8 +435,8 @@ app_data_take(struct peer *p, const struct nw_frame *f)
 	}
 }
 
-/* What is refused without ending the session: the original answers these, and its clients wait for
- * the answer. */
+/* Refuses a request and keeps the session: the original answers such requests, and its clients wait
+ * for the answer. */
 static void
 request_refuse(struct peer *p, const char *why)
 {
@@ -527,8 +528,8 @@ input_keep(struct peer *p, const uint8_t *rest, size_t len)
 	}
 }
 
-/* Takes whole messages and keeps the rest: nothing of a peer that is being drained. len is a copy:
- * a message that ends the exchange clears in_len. */
+/* Takes whole messages and keeps the rest (nothing of a draining peer). len is a copy: a message
+ * that ends the exchange clears in_len. */
 static void
 input_take(struct peer *p, const uint8_t *buf, size_t len)
 {
@@ -537,7 +538,7 @@ input_take(struct peer *p, const uint8_t *buf, size_t len)
 	input_keep(p, buf + used, p->state == PEER_DRAINING ? 0 : len - used);
 }
 
-/* Plain text: from the socket, or what TLS makes of the bytes it was given. As recv(). */
+/* Plain text from the socket, or from TLS. Returns as recv() does. */
 static ssize_t
 bytes_get(struct peer *p, uint8_t *buf, size_t cap)
 {
@@ -551,8 +552,8 @@ bytes_get(struct peer *p, uint8_t *buf, size_t cap)
 	return n == NW_ECLOSED ? 0 : -1;
 }
 
-/* One read: parsed in scratch, behind what is pending when that is short; a long message grows
- * where it is kept. */
+/* Reads once. Input is parsed in scratch, behind a short pending beginning; a long message grows in
+ * its own memory. */
 static ssize_t
 input_read(struct peer *p)
 {
@@ -567,7 +568,7 @@ input_read(struct peer *p)
 		input_take(p, scratch, len + (size_t)n);
 		return n;
 	}
-	/* need is bounded by the limits of this state; reading a little beyond it saves calls */
+	/* the limits of the state bound p->need; reading a little beyond saves calls */
 	want = p->need > p->in_len ? p->need - p->in_len : 1;
 	if (want < 4096)
 		want = 4096;
@@ -595,7 +596,7 @@ securing_go_on(struct peer *p)
 	output_try(p);
 }
 
-/* What one read of the socket brought goes through TLS now: `wire` is only on loan. */
+/* Reads the socket once and takes all plain text of these bytes: TLS has `wire` only on loan. */
 static ssize_t
 sealed_read(struct peer *p)
 {
@@ -658,11 +659,12 @@ peer_tick(struct box *box)
 	struct peer *p, *tmp;
 	const char *why;
 
-	if (box->trust == NULL || (!trust_tick(box->trust, now) && ++ticks % DISTRUST_SECONDS != 0))
+	if (box->tlsctx == NULL ||
+	    (!tlsctx_tick(box->tlsctx, now) && ++ticks % RECHECK_SECONDS != 0))
 		return;
 	DL_FOREACH_SAFE(box->peers, p, tmp)
 	if (p->tls != NULL && nw_tls_is_open(p->tls) &&
-	    (why = trust_objection(box->trust, p->tls, now)) != NULL)
+	    (why = tlsctx_objection(box->tlsctx, p->tls, now)) != NULL)
 		tls_refuse(p, why);
 }
 

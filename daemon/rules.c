@@ -17,9 +17,10 @@
 #include "daemon/session.h"
 #include "narrows/frame.h"
 
-enum { HOSTS_MAX = 32, CONNECTIONS_MAX = 64 }; /* of one session; further ones are not followed */
+/* bounds of a session; further hosts and connections are ignored */
+enum { HOSTS_MAX = 32, CONNECTIONS_MAX = 64 };
 
-/* As the host `by` sees it. */
+/* A connection as seen by the host `by`. */
 struct connection {
 	char src[NW_ORDER_ADDRESS_BYTES], dst[NW_ORDER_ADDRESS_BYTES];
 	uint16_t sport, dport;
@@ -61,7 +62,7 @@ escalation_free(struct rules *r, struct escalation *e)
 
 /* --- orders --- */
 
-/* "s12", and "s12/3" for its third connection: one STOP ends them all. */
+/* Ids are "s12" for a session and "s12/3" for its third connection: a STOP of "s12" ends all. */
 static void
 order_id(struct nw_order *o, const struct escalation *e, size_t connection)
 {
@@ -84,7 +85,7 @@ tell_rate(const struct rules *r, const struct escalation *e, struct control_peer
 	control_tell(p, &o);
 }
 
-/* The host that told of it sees it as told, every other one from the other end. */
+/* The host that described the connection gets the same ends, every other host the ends swapped. */
 static void
 tell_connection(const struct rules *r, const struct escalation *e, size_t i, struct control_peer *p)
 {
@@ -96,7 +97,7 @@ tell_connection(const struct rules *r, const struct escalation *e, size_t i, str
 	bool own = control_peer_is(p, c->by);
 
 	if (strlen(e->session->key) >= sizeof(o.task_id))
-		return; /* its series would belong to nobody */
+		return; /* the series would belong to no session */
 	order_id(&o, e, i + 1);
 	strcpy(o.task_id, e->session->key);
 	memcpy(o.src, own ? c->src : c->dst, sizeof(o.src));
@@ -119,7 +120,7 @@ takes_part(const struct escalation *e, const struct control_peer *p)
 	return false;
 }
 
-/* What a message to all is about. */
+/* Subject of a message to all providers. */
 struct telling {
 	struct rules *r;
 	struct escalation *e;
@@ -159,7 +160,7 @@ tell_newest_connection(struct control_peer *p, void *arg)
 		tell_connection(t->r, t->e, t->e->n_connections - 1, p);
 }
 
-/* --- what comes in --- */
+/* --- hosts and connections --- */
 
 static struct escalation *
 escalation_of(struct rules *r, struct session *s)
@@ -206,7 +207,7 @@ rules_host(struct rules *r, struct session *s, const char *host)
 		control_each(r->control, tell_all, &t);
 }
 
-/* Either end may tell of it. */
+/* True if either end has described the connection. */
 static bool
 connection_known(const struct escalation *e, const char *host, const struct nw_subject *u)
 {
@@ -244,7 +245,7 @@ rules_connection(struct rules *r, struct session *s, const char *host, const str
 	*c = (struct connection){ .sport = u->sport, .dport = u->dport, .by = xstrdup(host) };
 	strcpy(c->src, u->src);
 	strcpy(c->dst, u->dst);
-	/* whoever owns the other address takes part, too; on loopback everybody does */
+	/* the owner of the other address takes part, too; on loopback every host does */
 	if (!address_is_loopback(u->dst) && host_add(t.e, u->dst))
 		control_each(r->control, tell_all, &t);
 	else
@@ -264,7 +265,7 @@ on_joined(void *arg, struct control_peer *p)
 			tell_all(p, &t);
 }
 
-/* It turned out to be part of another session: what takes part in it takes part in that one. */
+/* Moves hosts and connections of a merged session to the session that remains. */
 static void
 escalation_move(struct rules *r, const struct escalation *e, struct session *into)
 {
@@ -281,7 +282,7 @@ escalation_move(struct rules *r, const struct escalation *e, struct session *int
 	}
 }
 
-/* Orders of a lingering session end, but the session may go on, and then they begin again. */
+/* Orders of a lingering session end, and begin again if the session goes on. */
 static void
 on_tick(void *arg, bool renew)
 {

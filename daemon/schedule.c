@@ -22,10 +22,10 @@ enum {
 	REST_FACTOR = 4 /* open sessions take at most a fifth of the thread's time */
 };
 
-/* A session that waits for its analysis. */
+/* A session in a queue. */
 struct waiting {
 	int64_t session_id; /* hash key */
-	bool is_over;       /* the queue that the session waits in */
+	bool is_over;       /* in the queue `over`, else in `open` */
 	struct waiting *prev, *next;
 	UT_hash_handle hh;
 };
@@ -49,7 +49,7 @@ struct schedule {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct waiting *waiting;    /* hash by session id of both queues */
-	struct queue over, open;    /* complete sessions, and open ones analysed meanwhile */
+	struct queue over, open;    /* complete sessions; open sessions */
 	int64_t rest_until_mono_ns; /* open sessions wait until then */
 	bool stopping;
 	struct schedule_stats stats;
@@ -112,14 +112,14 @@ on_result_before(void *arg, const struct nw_session_rec *rec, const struct nw_re
 	return 1;
 }
 
-/* An open session is analysed again and again: that stays one run, or runs would pile up. */
+/* The analyses of an open session share a run id, or runs would pile up. */
 static int64_t
 run_id_of(struct schedule *s, int64_t session_id)
 {
 	int64_t id = 0;
 
 	if (session_id == s->last.session_id)
-		return s->last.run_id; /* that run may still be on its way to the file */
+		return s->last.run_id; /* the run may still be on its way to the file */
 	if (store_session_get(s->reader, session_id, on_result_before, &id) < 0 || id == 0)
 		id = s->next_run_id++;
 	s->last.session_id = session_id;
@@ -212,7 +212,7 @@ queue_remove(struct schedule *s, struct waiting *w)
 	q->n--;
 }
 
-/* Takes the session that has waited longest. */
+/* Takes the oldest session of the queue. */
 static int64_t
 queue_take(struct schedule *s, struct queue *q)
 {
@@ -227,8 +227,8 @@ queue_take(struct schedule *s, struct queue *q)
 
 enum job { JOB_STOP, JOB_CLOCK, JOB_JUDGE, JOB_LOOK };
 
-/* Waits for a job. Complete sessions come before open ones; when the box stops, only complete ones
- * are still analysed. */
+/* Waits for a job. Complete sessions come before open ones, and are still analysed when the box
+ * stops. */
 static enum job
 job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 {
@@ -277,7 +277,7 @@ schedule_thread(void *arg)
 		session_analyse(s, session_id);
 		end = nw_mono_ns();
 		if (job == JOB_LOOK)
-			/* no lock: only this thread reads the time */
+			/* no lock: no other thread reads the time */
 			s->rest_until_mono_ns = end + REST_FACTOR * (end - begin);
 	}
 	return NULL;
@@ -327,7 +327,7 @@ schedule_stop(struct schedule *s)
 	free(s);
 }
 
-/* False: the queue is full. An open session that is complete now changes its queue. */
+/* False if the queue is full. A session that is complete now moves to the other queue. */
 static bool
 waiting_put(struct schedule *s, int64_t session_id, bool is_over)
 {

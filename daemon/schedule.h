@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The analysis thread. Sessions wait in two queues (each session at most once): complete ones, and
- * open ones. The thread reads one session at a time from the store, analyses it and hands the result
- * document to the writer. Now and then it asks chronyd for the box's own clock.
+ * open ones. The thread reads a session from the store, analyses it and hands the result document
+ * to the writer; now and then it asks chronyd for the box's own clock.
  */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
@@ -27,7 +27,7 @@ int schedule_start(struct store *st, const char *store_path, const struct analys
     int64_t first_run_id, struct schedule **out, char why[STORE_WHY_BYTES]);
 /* Analyses the complete sessions in the queue, joins the thread. The store must be open. */
 void schedule_stop(struct schedule *s);
-/* Any thread. A complete session (is_over) comes next; an open one when there is time for it. */
+/* Any thread. Complete sessions (is_over) come first, open ones while the thread has time. */
 void schedule_push(struct schedule *s, int64_t session_id, bool is_over);
 void schedule_get_stats(struct schedule *s, struct schedule_stats *out);
 

@@ -15,7 +15,7 @@
 #include "narrows/catalog.h"
 #include "narrows/clock.h"
 
-enum { CLOSED_KEEP = 10000 }; /* closed sessions that a late XSP session still finds by its task */
+enum { CLOSED_KEEP = 10000 }; /* remembered closed sessions, for XSP sessions that come late */
 #define WITNESS_KEEP_NS   (60 * (int64_t)1000000000)
 #define RESTORE_LINGER_NS (30 * (int64_t)1000000000)
 
@@ -35,7 +35,7 @@ session_write(struct session *s)
 		fatalx("out of memory");
 }
 
-/* The only place that changes the state; drawn in session.h. */
+/* Changes the state, drawn in session.h; no other function does. */
 static void
 session_set_state(struct session *s, enum session_state next)
 {

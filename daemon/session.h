@@ -29,11 +29,11 @@ struct session {
 	char *program;
 	enum session_state state;
 	unsigned live; /* XSP sessions attached */
-	unsigned refs; /* series and XSP sessions that point here */
+	unsigned refs; /* references from series and XSP sessions */
 	int64_t opened_wall_ns, closed_wall_ns, last_data_wall_ns;
-	struct join *join; /* clues that join others to a session without task (join.h), or NULL */
+	struct join *join; /* clues of a session without task (join.h), or NULL */
 	void (*join_free)(struct join *join);
-	struct session *merged_into; /* session that took this one over, or NULL */
+	struct session *merged_into; /* session that took over, or NULL */
 	int64_t analysed_mono_ns;    /* time of the last analysis while open */
 	bool fresh;                  /* rows have come since then */
 	struct box *box;
@@ -44,11 +44,10 @@ struct session {
 /* Finds or makes the session of a key (a task_id, "xsp:..."). A closed session opens again. The
  * caller gets one reference. */
 struct session *session_join(struct box *box, const char *key);
-/* Finds the session of a key (NULL if there is none) and changes nothing. The caller gets one
- * reference. */
+/* Finds the session of a key, or NULL, and changes nothing. The caller gets a reference. */
 struct session *session_find(struct box *box, const char *key);
-/* Follows merges: returns s, or the session that took s over, to which the caller's reference
- * moves. NULL stays NULL. */
+/* Follows merges: returns s, or the session that took s over; the caller's reference moves along.
+ * NULL stays NULL. */
 struct session *session_now(struct session *s);
 /* Gives everything of `from` to `into`, from now on. */
 void session_merge(struct session *from, struct session *into);
@@ -64,7 +63,7 @@ void session_touch(struct session *s, int64_t now_wall_ns);
 /* Names the session's program; the first name stays. */
 void session_name(struct session *s, const char *program);
 
-/* Releases the session of a series that its catalogue forgets. */
+/* Releases the session of a series before its catalogue frees the series. */
 void session_series_forget(struct series *gone);
 /* True for a host's series of a transfer whose session closed a while ago. */
 bool session_series_is_over(struct series *s, int64_t now_wall_ns);

@@ -141,29 +141,6 @@ xsess_tell_store_error(struct xsess *x)
 		kv_send(x, NW_OPT_STORED, kv, 2);
 }
 
-static const char *
-kv_text(const struct nw_kv *kv, size_t n, const char *key)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (kv[i].type == NW_KV_TEXT && strcmp(kv[i].key, key) == 0 &&
-		    kv[i].v.text[0] != '\0')
-			return kv[i].v.text;
-	return NULL;
-}
-
-static int64_t
-kv_int(const struct nw_kv *kv, size_t n, const char *key, int64_t def)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (kv[i].type == NW_KV_INT && strcmp(kv[i].key, key) == 0)
-			return kv[i].v.i;
-	return def;
-}
-
 void
 xsess_bind(struct xsess *x, struct session *s)
 {
@@ -195,15 +172,15 @@ static void
 control_enter(struct xsess *x, const struct nw_kv *kv, size_t n)
 {
 	struct control_hello h = { .host = x->host->name,
-		.can = kv_text(kv, n, "can"),
-		.addresses = kv_text(kv, n, "addresses"),
+		.can = nw_kv_text(kv, n, "can"),
+		.addresses = nw_kv_text(kv, n, "addresses"),
 		.address = x->wire.address,
 		.for_host = x->for_host };
 
 	x->control = control_join(x->box->control, &h, on_order, x);
 }
 
-/* Takes STATUS and CLOCK of a provider that offered them in HELLO. */
+/* Takes STATUS and CLOCK of a provider with orders. */
 static int
 control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 {
@@ -240,12 +217,11 @@ host_certified(struct xsess *x, const char *name, const char **why)
 	return NW_EPROTO;
 }
 
-/* Answers with the box's software, the number that is on disk, the options the box takes, and the
- * quality of its clock. */
+/* Answers with the box's software, the stored number, the options and the clock's quality. */
 static void
 hello_answer(struct xsess *x)
 {
-	struct schedule_stats clock;
+	struct schedule_stats clock = { .clock_known = false };
 	struct nw_kv kv[7] = {
 		{ "software", NW_KV_TEXT, { .text = "narrowsd" } },
 		{ "version", NW_KV_TEXT, { .text = NW_VERSION } },
@@ -255,7 +231,8 @@ hello_answer(struct xsess *x)
 	};
 	size_t n = 5;
 
-	schedule_get_stats(x->box->schedule, &clock);
+	if (x->box->schedule != NULL)
+		schedule_get_stats(x->box->schedule, &clock);
 	if (clock.clock_known) {
 		kv[n++] =
 		    (struct nw_kv){ "clock_synced", NW_KV_BOOL, { .i = clock.clock_synchronised } };
@@ -270,7 +247,7 @@ static int
 hello_identify(
     struct xsess *x, const char *provider, const struct nw_kv *kv, size_t n, const char **why)
 {
-	const char *name = kv_text(kv, n, "host");
+	const char *name = nw_kv_text(kv, n, "host");
 	struct session *s;
 	int rc;
 
@@ -279,8 +256,8 @@ hello_identify(
 	origin_detach(x->origin, x);
 	origin_release(x->origin);
 	x->origin = origin_get(x->box, provider);
-	x->software = xstrdup(kv_text(kv, n, "software"));
-	x->task_id = xstrdup(kv_text(kv, n, "task_id"));
+	x->software = xstrdup(nw_kv_text(kv, n, "software"));
+	x->task_id = xstrdup(nw_kv_text(kv, n, "task_id"));
 	if (name != NULL && strlen(name) <= HOST_MAX_BYTES && !x->certified)
 		x->host = host_seen(x->box, name, NULL);
 	origin_attach(x->origin, &origin_calls, x);
@@ -288,7 +265,7 @@ hello_identify(
 	x->for_host = x->task_id == NULL;
 	if (x->task_id != NULL) {
 		s = session_join(x->box, x->task_id);
-		session_name(s, kv_text(kv, n, "program"));
+		session_name(s, nw_kv_text(kv, n, "program"));
 		xsess_bind(x, s);
 		session_release(s);
 	}
@@ -309,15 +286,15 @@ hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 
 	if ((rc = nw_kv_decode(data, len, kv, HELLO_KEYS_MAX, &n, why)) < 0)
 		return rc;
-	provider = kv_text(kv, n, "provider");
-	first = kv_int(kv, n, "first_seq", 1);
+	provider = nw_kv_text(kv, n, "provider");
+	first = nw_kv_int(kv, n, "first_seq", 1);
 	if (provider == NULL || strlen(provider) > PROVIDER_MAX_BYTES || first < 1) {
 		*why = "HELLO without provider or with a bad first_seq";
 		return NW_EPROTO;
 	}
 	if (!again && (rc = hello_identify(x, provider, kv, n, why)) < 0)
 		return rc;
-	lost = kv_int(kv, n, "lost", 0);
+	lost = nw_kv_int(kv, n, "lost", 0);
 	ingest_number(x, (uint64_t)first, lost > 0 ? (uint64_t)lost : 0);
 	hello_answer(x);
 	if (x->box->store_error[0] != '\0')

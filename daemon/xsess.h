@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One XSP session: from the open message to the end of its connection. xsess.c knows who sends;
- * ingest.c turns the documents into rows of the current batch. The connection below is a struct of
- * calls, so that a test needs no socket.
+ * An XSP session: from the open message to the end of the connection. xsess.c knows the sender;
+ * ingest.c turns documents into rows of the current batch. The connection is a struct of calls, so
+ * a test needs no socket.
  */
 #ifndef XSESS_H
 #define XSESS_H
@@ -17,7 +17,7 @@ struct host;
 struct origin;
 struct session;
 
-/* The connection that carries the session; text is on loan for the session's life. */
+/* The connection of a session; text is on loan for the session's life. */
 struct xsess_wire {
 	const char *name, *address; /* "address/port", "address" */
 	const char *certified_name; /* name in the peer's certificate, NULL for a peer in clear */
@@ -27,17 +27,17 @@ struct xsess_wire {
 	void *arg;
 };
 
-/* A document in ingest.c's hands, and what ingest.c keeps from document to document. */
+/* State of ingest.c: the present document, and numbers from document to document. */
 struct ingest {
 	double *scatter; /* rows in the layout's order */
 	size_t scatter_cap;
 	int64_t now_wall_ns; /* time of arrival */
 	uint16_t opt;
-	const uint8_t *doc; /* the whole document, NULL if it must not be held again */
+	const uint8_t *doc; /* the whole document, NULL for a held document */
 	size_t doc_len;
-	const char *only_mid; /* the one id that is taken from a held document, or NULL */
+	const char *only_mid; /* id to take from a held document, or NULL for every id */
 	uint64_t next_seq;    /* number of the next data document, after HELLO */
-	uint64_t lost;        /* documents before next_seq that the provider lost, by HELLO */
+	uint64_t lost;        /* documents before next_seq lost by the provider, from HELLO */
 };
 
 /* Fields belong to xsess.c and ingest.c. */
@@ -50,13 +50,13 @@ struct xsess {
 	struct host *host;
 	struct origin *origin;
 	struct session *session;      /* attached session, the first that was fed, or NULL */
-	struct control_peer *control; /* NULL for a peer that takes no orders */
+	struct control_peer *control; /* NULL for a peer without orders */
 	bool hello;                   /* the peer said HELLO */
 	bool for_host;                /* the peer speaks for its host, not for one task */
 	bool certified;               /* host is the name in the certificate */
 	int64_t opened_wall_ns, closed_wall_ns;
 	uint64_t docs, samples, rejected, bytes;
-	uint64_t dropped; /* documents that the provider lost and the box never had */
+	uint64_t dropped; /* documents lost by the provider */
 	const char *end_reason;
 	struct ingest in;
 };
@@ -69,10 +69,10 @@ void xsess_close(struct xsess *x, const char *reason);
  * connection. */
 int xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why);
 
-/* Tells a provider that said HELLO the store's error (box->store_error), or that it is over. */
+/* Tells a provider that said HELLO the store's error (box->store_error), or the error's end. */
 void xsess_tell_store_error(struct xsess *x);
 
-/* For ingest.c: attaches x to the first session that it feeds, until that one ends. */
+/* For ingest.c: attaches x to the first session fed by x, until that session ends. */
 void xsess_bind(struct xsess *x, struct session *s);
 /* For ingest.c: writes the row of x to the store. */
 void xsess_write(struct xsess *x);

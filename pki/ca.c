@@ -31,7 +31,7 @@ refuse(char why[CONF_WHY_BYTES], const char *dir, const char *name)
 	return NW_EIO;
 }
 
-/* Root may enroll for a box that runs as somebody else. */
+/* Root may enroll for a box that runs as another user. */
 static bool
 owner_follow(const char *dir, int fd)
 {
@@ -82,7 +82,7 @@ file_read(const char *dir, const char *name, char *out, size_t cap, char why[CON
 	return rc;
 }
 
-/* Whoever changes anything holds it; it ends with the descriptor. */
+/* The lock of all who change the directory. The lock ends with its descriptor. */
 static int
 lock_take(const char *dir, int *fd, char why[CONF_WHY_BYTES])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Certificates are small and alike: EC P-256 with SHA-256, a random serial number of 127 bits, and
- * the extended use that keeps a host's certificate from passing for the box's. Extensions that old
- * versions of mbedTLS cannot write are encoded here (RFC 5280, sections 4.2.1.6 and 4.2.1.12).
+ * the extended use that keeps a host's certificate from passing for the box's. Extensions beyond
+ * old versions of mbedTLS are encoded here (RFC 5280, sections 4.2.1.6 and 4.2.1.12).
  */
 #include "narrows/cert.h"
 
@@ -189,10 +189,8 @@ request_parse(mbedtls_x509_csr *out, const char *pem)
 	    mbedtls_pk_can_do(&out->pk, MBEDTLS_PK_ECKEY) && mbedtls_pk_get_bitlen(&out->pk) == 256;
 }
 
-/*
- * The key of a request. That whoever sent it has the other half is not looked at: a certificate for
- * a key one does not have is of no use.
- */
+/* The key of a request. Nobody checks that the sender has the private half: a certificate is of no
+ * use without the private key. */
 static int
 request_take(struct maker *m, const char *pem)
 {

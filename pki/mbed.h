@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mbedTLS 2.28 and 3.x: everything that differs between them for us, so that the rest of the code
- * knows one library. */
+/* The differences between mbedTLS 2.28 and 3.x, so that the rest of the code knows one library. */
 #ifndef XSP_MBED_H
 #define XSP_MBED_H
 
@@ -21,7 +20,7 @@
 #define MBED_OLD_VERSION MBEDTLS_ERR_SSL_BAD_HS_PROTOCOL_VERSION
 #endif
 
-/* Before anything else, as often as one likes. 3.x does TLS 1.3 through PSA. */
+/* Must come first; may come again. 3.x does TLS 1.3 through PSA. */
 static inline bool
 mbed_start(void)
 {
@@ -125,8 +124,8 @@ mbed_groups_limit(mbedtls_ssl_config *conf)
 #endif
 }
 
-/* The two bytes of the alert that ended the connection, deciphered; neither version has a function
- * that tells. */
+/* The two bytes of the alert that ended the connection, deciphered. No version has a function for
+ * these bytes. */
 static inline const unsigned char *
 mbed_alert(const mbedtls_ssl_context *ssl)
 {
@@ -137,7 +136,7 @@ mbed_alert(const mbedtls_ssl_context *ssl)
 #endif
 }
 
-/* What a call says that has nothing to say: call it again. We do not resume sessions. */
+/* The result of a call with nothing to report: the caller calls again. Sessions are not resumed. */
 static inline bool
 mbed_is_noise(int code)
 {

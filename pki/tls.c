@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The only file that drives mbedTLS's protocol (cert.c uses its certificate writer; mbed.h is for
- * its two versions).
+ * The only file that drives mbedTLS's protocol (cert.c uses the certificate writer; mbed.h hides
+ * the differences of two versions).
  *
  *	HANDSHAKE --done--> OPEN --close_notify--> CLOSED
  *	HANDSHAKE, OPEN --anything wrong--> FAILED
  *
- * Memory: mbedTLS keeps one record in each direction (34 KiB); received bytes are read where the
- * caller has them; what waits for the wire is bounded here, so that a peer that provokes answers
- * and does not read them fails.
+ * Memory: mbedTLS keeps a record in each direction (34 KiB); received bytes are read in the
+ * caller's memory; bytes for the wire are bounded here, so a peer that provokes answers and reads
+ * none of them fails.
  */
 #include "narrows/calendar.h"
 #include "narrows/tls.h"
@@ -35,8 +35,8 @@
 
 /* --- contexts --- */
 
-/* ChaCha20 first: this library opens 350 MB/s of it, and 260 MB/s of AES-GCM although processors
- * have instructions. */
+/* ChaCha20 first: mbedTLS deciphers 350 MB/s of ChaCha20 and 260 MB/s of AES-GCM, although
+ * processors have instructions for AES. */
 static const int suites[] = {
 #ifdef MBEDTLS_TLS1_3_AES_128_GCM_SHA256
 	MBEDTLS_TLS1_3_CHACHA20_POLY1305_SHA256, MBEDTLS_TLS1_3_AES_128_GCM_SHA256,
@@ -70,7 +70,8 @@ struct nw_tls_ctx {
 	size_t n_revoked;
 };
 
-/* From the kernel: no generator of ours that two threads could share or a fork repeat. */
+/* Random bytes of the kernel: two threads could share a generator of ours, and a fork repeat its
+ * bytes. */
 int
 nw_tls_random(void *unused, unsigned char *out, size_t len)
 {
@@ -92,7 +93,7 @@ void
 nw_tls_sha256(const void *bytes, size_t len, uint8_t out[NW_TLS_PIN_BYTES])
 {
 	if (mbedtls_md(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), bytes, len, out) != 0)
-		abort(); /* a library without it has no TLS either */
+		abort(); /* a library without SHA-256 has no TLS either */
 }
 
 static int
@@ -100,7 +101,7 @@ refuse_file(char why[NW_TLS_WHY_BYTES], const char *path, const char *what, int 
 {
 	char text[128] = "";
 
-	/* what the system says of a file is plainer than what the library makes of it */
+	/* errno says more plainly than the library why a file cannot be read */
 	if (access(path, R_OK) != 0)
 		snprintf(text, sizeof(text), "%s", strerror(errno));
 	else if (code != 0)
@@ -176,11 +177,10 @@ files_load(struct nw_tls_ctx *c, const struct nw_tls_opts *o, char why[NW_TLS_WH
 	return NW_OK;
 }
 
-/*
- * In TLS 1.3 a client is through before its certificate has been looked at, and this library's
- * servers then refuse it under keys that the client has left (against RFC 8446 section 7.3; no
- * client can read that). A client of ours that shows one stays with 1.2, where it hears why.
- */
+/* In TLS 1.3 a client has finished its handshake before the server has looked at the client's
+ * certificate, and mbedTLS servers then refuse the certificate under keys that the client has left
+ * (against RFC 8446 section 7.3; no client can read the refusal). A client of ours with a
+ * certificate stays with 1.2, where the client hears the reason. */
 static int
 conf_make(struct nw_tls_ctx *c, const struct nw_tls_opts *o)
 {
@@ -282,11 +282,12 @@ struct nw_tls {
 	uint8_t in_last[ALERT_RECORD_BYTES]; /* the newest bytes */
 	uint8_t *out;
 	size_t out_at, out_len, out_cap;
-	char wanted[NW_TLS_NAME_BYTES]; /* client: what the server must be called */
-	char name[NW_TLS_NAME_BYTES];   /* of the peer's certificate, as are the next two */
+	char wanted
+	    [NW_TLS_NAME_BYTES];      /* client: the name that the server's certificate must have */
+	char name[NW_TLS_NAME_BYTES]; /* of the peer's certificate, as are the next two */
 	serial_text serial;
 	int64_t expires_wall_s;
-	uint32_t faults; /* of that certificate: MBEDTLS_X509_BADCERT_* */
+	uint32_t faults; /* faults of the peer's certificate: MBEDTLS_X509_BADCERT_* */
 };
 
 /* --- the peer's certificate --- */
@@ -326,8 +327,8 @@ names_address(const mbedtls_x509_buf *san, const char *wanted)
 		memcmp(address, san->p, 16) == 0);
 }
 
-/* No wildcards: one certificate, one machine. The common name counts only without alternative names
- * (RFC 6125). */
+/* No wildcards: a certificate is for one machine. The common name counts only without alternative
+ * names (RFC 6125). */
 static bool
 certificate_names(const mbedtls_x509_crt *crt, const char *wanted, const char *first_name)
 {
@@ -371,7 +372,7 @@ certificate_note(struct nw_tls *t, mbedtls_x509_crt *crt)
 	for (i = 0; i < crt->serial.len && i < 20; i++)
 		snprintf(t->serial + 2 * i, 3, "%02x", crt->serial.p[i]);
 	if (!calendar_seconds(&until, &t->expires_wall_s))
-		t->expires_wall_s = INT64_MAX; /* no date of this calendar */
+		t->expires_wall_s = INT64_MAX; /* the certificate has no valid date */
 }
 
 static bool
@@ -391,7 +392,8 @@ on_certificate(void *arg, mbedtls_x509_crt *crt, int depth, uint32_t *flags)
 	if (depth > 0) {
 		if (t->ctx->pinned && is_pinned(t->ctx, crt))
 			*flags &= ~(uint32_t)MBEDTLS_X509_BADCERT_NOT_TRUSTED;
-		t->faults |= *flags; /* an authority that is not good: so is what it signed */
+		t->faults |=
+		    *flags; /* a fault of the authority is a fault of every certificate below */
 		return 0;
 	}
 	certificate_note(t, crt);
@@ -494,7 +496,7 @@ fault_text(const struct nw_tls *t)
 	return "its certificate is not acceptable";
 }
 
-/* RFC 5246 section 7.2; what a peer that refuses us says about it. */
+/* The reason in words for an alert of the peer (RFC 5246 section 7.2). */
 static const char *
 alert_text(const unsigned char alert[2])
 {
@@ -516,10 +518,9 @@ alert_text(const unsigned char alert[2])
 	return "the peer ended the TLS session with an alert";
 }
 
-/*
- * Bytes that do not decipher. TLS 1.3 has two more reasons for that than 1.2: a client that does
- * not like the server says so before it uses its keys, and what conf_make() says of servers.
- */
+/* The reason for bytes that do not decipher. TLS 1.3 has two more reasons than 1.2: a client that
+ * refuses the server says so before the client uses its keys, and the behaviour of servers that
+ * conf_make() describes. */
 static const char *
 garbled_text(const struct nw_tls *t)
 {
@@ -554,7 +555,7 @@ fail(struct nw_tls *t, int code)
 {
 	uint32_t faults = t->state == TLS_HANDSHAKE ? mbedtls_ssl_get_verify_result(&t->ssl) : 0;
 
-	if (faults != UINT32_MAX) /* which is: not looked at yet */
+	if (faults != UINT32_MAX) /* UINT32_MAX: nobody has looked at the certificate yet */
 		t->faults |= faults;
 	if (code == MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE) /* the library tells only us */
 		(void)mbedtls_ssl_send_alert_message(&t->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL,
@@ -579,8 +580,7 @@ nw_tls_new(struct nw_tls_ctx *c, const char *peer_name, struct nw_tls **out)
 	mbedtls_ssl_init(&t->ssl);
 	if (peer_name != NULL)
 		name_take(t->wanted, (const unsigned char *)peer_name, strlen(peer_name));
-	/* names are compared in on_certificate(): addresses too, which old versions of the library
-	 * cannot */
+	/* on_certificate() compares names: old versions of the library cannot compare addresses */
 	if (mbedtls_ssl_setup(&t->ssl, &c->conf) != 0 ||
 	    mbedtls_ssl_set_hostname(&t->ssl, NULL) != 0) {
 		nw_tls_free(t);

@@ -64,8 +64,8 @@ struct line {
 	char host[NW_TLS_NAME_BYTES];
 };
 
-/* The file, read and written anew: without what is long over, with `add`, and with the one of `use`
- * marked as used. */
+/* Writes the file anew: without tokens that ended long ago, with the line `add`, and with the token
+ * of `use` marked as used. */
 struct rewrite {
 	const struct line *add;
 	const char *use; /* a hash */
@@ -188,7 +188,7 @@ refuse(char why[CONF_WHY_BYTES], const char *text)
 	return NW_ECONFLICT;
 }
 
-/* Nothing is written for a token that is no good, or every wrong guess would. */
+/* A token that is not good writes nothing: else every wrong guess would write. */
 static int
 line_find(const char *dir, const char *hash, struct line *found)
 {

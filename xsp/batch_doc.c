@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * BATCH (option 0x87): rows of one metadata, packed in columns, for rates where a BSON document per
- * row is waste. Only to peers whose HELLO says that they can "batch". One BATCH is one document: it
- * has one number, whatever its rows.
+ * row is waste. Goes only to peers that say "batch" in their HELLO. A BATCH is a document and has a
+ * single number, however many rows.
  *
  *	byte      1: this version
  *	text      mid, NUL terminated
  *	varint    number of fields, 1 to 256
- *	text      the name of each field, NUL terminated, in the order of the columns; no name twice
+ *	text      the names of the fields, each NUL terminated, in the order of the columns
  *	varint    number of rows, 1 to 65,536
  *	8 bytes   time of the first row, int64 little endian, nanoseconds since 1970 UTC
- *	varint    for each further row: its time less that of the row before, zigzag
+ *	varint    for each further row: its time less the time of the row before, zigzag
  *	columns   for each field and each row: 8 bytes, double little endian; NaN is "no value"
  *
  * A varint is LEB128, at most ten bytes; zigzag maps 0, -1, 1, -2 to 0, 1, 2, 3. Nothing follows
  * the last column. The names are in every BATCH, not once per connection: a document must mean the
- * same when it comes from a spool, over another connection, to a box that has been restarted. With
- * ten rows they are a byte per value.
+ * same when it comes from a spool, over another connection, to a restarted box. With ten rows the
+ * names are a byte per value.
  */
 #include <float.h>
 #include <math.h>
@@ -47,7 +47,7 @@ put_varint(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/* Differences wrap around, as the decoder's sums do: no pair of times is too far apart. */
+/* Differences wrap around, as the decoder's sums do, so no pair of times is too far apart. */
 static uint8_t *
 put_times(uint8_t *p, const int64_t *t, size_t n)
 {
@@ -135,8 +135,8 @@ take_varint(struct nw_doc_decoder *d, struct bytes *b, uint64_t *v)
 {
 	size_t n;
 
-	/* Steady clocks tick in steps of four or five bytes, but small numbers are most of what is
-	 * left. */
+	/* Steady clocks tick in steps of four or five bytes; of all other numbers most are
+	 * small. */
 	if (b->at < b->end && *b->at < 0x80) {
 		*v = *b->at++;
 		return NW_OK;
@@ -160,7 +160,7 @@ take_mid(struct nw_doc_decoder *d, struct bytes *b, const char **mid)
 	return NW_OK;
 }
 
-/* Only fields have columns: a time or histogram by that name would be lost. */
+/* Only fields have columns: a time or histogram of the same name would be lost. */
 static int
 take_fields(struct nw_doc_decoder *d, struct bytes *b, struct rows *r)
 {
@@ -192,7 +192,7 @@ take_fields(struct nw_doc_decoder *d, struct bytes *b, struct rows *r)
 	return NW_OK;
 }
 
-/* Nothing is reserved for rows whose bytes are not here. */
+/* Memory is reserved only for rows whose bytes have arrived. */
 static int
 take_row_count(struct nw_doc_decoder *d, struct bytes *b, struct rows *r)
 {
@@ -232,7 +232,7 @@ take_times(struct nw_doc_decoder *d, struct bytes *b, struct rows *r)
 	}
 }
 
-/* Columns become rows. What is no number becomes NaN, as in documents. */
+/* Columns become rows. Values that are no numbers become NaN, as in documents. */
 static void
 take_columns(struct nw_doc_decoder *d, struct bytes *b, struct rows *r)
 {

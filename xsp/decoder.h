@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of the document decoder share: the decoder itself, field names, text. Not for
- * other rooms. */
+/* Declarations for the parts of the document decoder: the decoder, field names, text. Not for other
+ * rooms. */
 #ifndef XSP_DECODER_H
 #define XSP_DECODER_H
 
@@ -13,24 +13,22 @@ enum name_kind { NAME_FIELD, NAME_TS, NAME_TS_NS, NAME_SAMPLE, NAME_HIST };
 
 enum { NAME_MAX_BYTES = 255 };
 
-/* One spelling of a field name. `canon` is the name it stands for: itself, unless dots or synonyms
- * were in it. */
+/* One spelling of a field name. `canon` is the canonical name: the spelling itself unless the
+ * spelling has dots or is a synonym. */
 struct name {
 	uint64_t head;
 	const char *spelling;
 	struct name *canon;
 	uint32_t spelling_len;
-	uint32_t column;    /* of the canonical name, within the item whose serial is `item` */
-	uint64_t item, row; /* serial numbers of the last item and row it was seen in */
+	uint32_t column; /* column of the canonical name, within the item whose serial is `item` */
+	uint64_t item, row; /* serial numbers of the last item and row with this name */
 	uint8_t kind;
-	bool is_caliper;   /* only calipers use it: the row's time is in seconds */
+	bool is_caliper;   /* a name of calipers alone: the row's time is in seconds */
 	bool is_deviation; /* negative means undefined */
 };
 
-/*
- * Spellings seen, so that a field of a row costs one hash instead of a search. Bounded: emptied
- * between items when half full, and half is more than one item may use.
- */
+/* Spellings seen, so a field of a row costs a hash instead of a search. Bounded: the table is
+ * emptied between items when half full, and an item may use at most half. */
 struct names {
 	struct name *all;
 	uint32_t *slots; /* index into all + 1; 0 is free */
@@ -48,26 +46,28 @@ int names_get(struct names *t, const char *spelling, uint32_t len, struct name *
 
 /* --- text (doc_text.c) --- */
 
-/* Growing happens only in scratch_reserve(), so pointers into it stay good until the next one. */
+/* Memory grows only in scratch_reserve(): pointers into the scratch stay good until the next call
+ * of scratch_reserve(). */
 struct scratch {
 	char *p;
 	size_t len, cap;
 };
 
 int scratch_reserve(struct scratch *s, size_t n);
-/* Past the reserve nothing is written, but len goes on counting: compare it with cap at the end. */
+/* Past the reserve nothing is written, but len goes on counting: compare len with cap at the
+ * end. */
 void scratch_put(struct scratch *s, const char *p, size_t n);
 
 bool text_is_valid(const char *p, size_t len);
 /* Copies to scratch with U+FFFD for every byte that is NUL or not UTF-8, and a NUL behind. */
 const char *text_repair(struct scratch *s, const char *p, size_t len);
-/* The shortest of 15 and 17 digits that reads back as v. Assumes the C numeric locale. */
+/* The shorter of 15 and 17 digits from which v reads back. Assumes the C numeric locale. */
 int number_text(char out[32], double v);
 /* The container as JSON. Binary and other types without a JSON form become null, and so do NaN and
  * infinities. */
 int json_put(struct nw_doc_decoder *d, struct scratch *s, const struct element *e);
 
-/* --- the decoder (doc.c) --- */
+/* --- the decoder --- */
 
 enum part {
 	PART_ID,
@@ -87,16 +87,15 @@ enum part {
 	PART_COUNT
 };
 
-/* One item: the top-level elements that mean something, whatever they are called in its
- * generation. */
+/* One item: its top-level elements that have a meaning, under the names of any generation. */
 struct item {
 	const uint8_t *doc;
 	size_t len;
 	uint32_t depth;
 	uint32_t have; /* bit per part */
 	bool in_envelope;
-	bool is_list; /* its keys are 0, 1, ...: a list that came as a document */
-	struct element part[PART_COUNT]; /* only those in `have` are filled */
+	bool is_list;                    /* keys are 0, 1, ...: a list that came as a document */
+	struct element part[PART_COUNT]; /* elements; filled where `have` has the bit */
 };
 
 static inline bool
@@ -118,20 +117,38 @@ struct nw_doc_decoder {
 	struct rows *rows;
 };
 
-int decode_fail(struct nw_doc_decoder *d, int rc, const char *why);
-int decode_walk_fail(struct nw_doc_decoder *d, int rc);
-/* Text that identifies: must be UTF-8 without NUL and not empty. An object id stands for its 24 hex
- * digits. */
+static inline int
+decode_fail(struct nw_doc_decoder *d, int rc, const char *why)
+{
+	d->why = why;
+	return rc;
+}
+
+static inline int
+decode_walk_fail(struct nw_doc_decoder *d, int rc)
+{
+	return decode_fail(d, rc, walk_why(rc));
+}
+
+/* --- items (item.c) --- */
+
+/* Finds the parts of the item at doc, `depth` levels down. Values, data and meta are left to their
+ * readers; every other element is checked here. */
+int item_read(
+    struct nw_doc_decoder *d, const uint8_t *doc, size_t len, uint32_t depth, struct item *it);
+/* Text of an id or event type: must be UTF-8 without NUL and not empty. An object id becomes its 24
+ * hex digits. */
 int decode_id(struct nw_doc_decoder *d, const struct element *e, char hex[25], const char **out);
-bool element_is_list(const struct element *container);
-/* Checks those of values, data and meta that are not in the bit set of parts `used`. */
+/* Checks values, data and meta, except the parts in the bit set `used`. */
 int item_check_rest(struct nw_doc_decoder *d, const struct item *it, uint32_t used);
+
+/* --- metadata (doc_meta.c) --- */
 
 int meta_decode(struct nw_doc_decoder *d, const struct item *it);
 
 /* --- rows (doc_data.c) --- */
 
-/* One item's rows, one after the other, `stride` values apart; dense when they are delivered. */
+/* The rows of an item, one after the other, `stride` values apart; dense on delivery. */
 struct rows {
 	const char **fields;                /* fields_max */
 	double *values;                     /* room for values_cap, at least fields_max */
@@ -140,7 +157,7 @@ struct rows {
 	size_t n, n_fields, stride;
 	uint32_t fields_max;
 	uint32_t depth; /* of the rows in the document */
-	/* serial numbers, to tell this item's and row's marks on names from old ones */
+	/* serial numbers, which tell marks of this item and row on names from older marks */
 	uint64_t item, row;
 	bool unit_is_second; /* by the envelope */
 	const uint8_t *hist;
@@ -149,10 +166,10 @@ struct rows {
 
 struct rows *rows_new(uint32_t fields_max);
 void rows_free(struct rows *r);
-/* Room for n rows, for n values in all of them. NW_ETOOBIG, NW_ENOMEM. */
+/* Make room for n rows, for n values in all rows together. NW_ETOOBIG, NW_ENOMEM. */
 int rows_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n);
 int values_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n);
-/* Hands them to the sink, if there are any. */
+/* Hands the rows to the sink unless there are none. */
 int rows_deliver(struct nw_doc_decoder *d, struct rows *r, const char *mid, const char *event_type);
 int data_decode(struct nw_doc_decoder *d, const struct item *it);
 

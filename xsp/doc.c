@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which of the five document schemas is this, and where are its items?
+ * Tells the five document schemas apart and finds the items of each.
  *
  *   generation 1   {version, meta: [{_id, _pid, event_type, params, subject}],
  *                            data: [{_mid, event_type, values: {_sample, "sum.v", ..}}]}
  *   generation 2   {version, meta: [{id, pid, type | event_type, params, subject}],
  *                            data: [{mid, values: [[ts, v], ..]}]}
- *   generation 3   {id, eventType, parameters, subject}          {mid, data: {ts, _sample, sum_v, ..}}
- *   generation 4   the same in a list, or single                 {mid, data: [{ts, value}, ..]}
+ *   generation 3   {id, eventType, parameters, subject}      {mid, data: {ts, _sample, sum_v, ..}}
+ *   generation 4   the same in a list, or single             {mid, data: [{ts, value}, ..]}
  *
- * Senders mix them, so each part of an item is looked for under all its names. Every part of an
- * accepted document has been walked once: rows by doc_data.c, everything else by item_read().
+ * Senders mix the schemas, so each part of an item is looked for under all its names. Every part of
+ * an accepted document has been walked once: rows by doc_data.c, everything else by item_read().
  */
 #include <stdlib.h>
 
 #include "xsp/decoder.h"
 #include "narrows/frame.h"
-
-const struct nw_doc_limits nw_doc_limits_default = { .doc_max_bytes = 1 << 20,
-	.depth_max = 16,
-	.items_max = 4096,
-	.fields_max = 256,
-	.rows_max = 65536,
-	.text_max_bytes = 4096 };
 
 struct nw_doc_decoder *
 nw_doc_decoder_new(const struct nw_doc_limits *lim)
@@ -57,155 +50,6 @@ nw_doc_decoder_stats(const struct nw_doc_decoder *d)
 	return &d->stats;
 }
 
-int
-decode_fail(struct nw_doc_decoder *d, int rc, const char *why)
-{
-	d->why = why;
-	return rc;
-}
-
-int
-decode_walk_fail(struct nw_doc_decoder *d, int rc)
-{
-	return decode_fail(d, rc, walk_why(rc));
-}
-
-int
-decode_id(struct nw_doc_decoder *d, const struct element *e, char hex[25], const char **out)
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t len;
-	int i;
-
-	if (e->type == BSON_TYPE_OID) {
-		for (i = 0; i < 12; i++) {
-			hex[2 * i] = digits[e->value[i] >> 4];
-			hex[2 * i + 1] = digits[e->value[i] & 15];
-		}
-		hex[24] = '\0';
-		*out = hex;
-		return NW_OK;
-	}
-	if (e->type != BSON_TYPE_UTF8)
-		return decode_fail(d, NW_EPROTO, "an id or event type is not text");
-	*out = element_text(e, &len);
-	if (len == 0)
-		return decode_fail(d, NW_EPROTO, "an id or event type is empty");
-	if (!text_is_valid(*out, len))
-		return decode_fail(d, NW_EPROTO, "an id or event type is not UTF-8");
-	return NW_OK;
-}
-
-/* The type is not to be trusted: calipers declared `data` an array and gave it names. The first key
- * tells. */
-bool
-element_is_list(const struct element *container)
-{
-	struct element first;
-	struct walk w;
-	uint32_t i;
-
-	walk_enter(&w, container, UINT32_MAX);
-	if (walk_next(&w, &first) <= 0)
-		return container->type == BSON_TYPE_ARRAY;
-	for (i = 0; i < first.key_len; i++)
-		if (first.key[i] < '0' || first.key[i] > '9')
-			return false;
-	return i > 0;
-}
-
-static enum part
-part_of_key(const struct element *e)
-{
-	static const struct {
-		const char *key;
-		uint8_t len, part;
-	} known[] = {
-		{ "mid", 3, PART_MID },
-		{ "data", 4, PART_DATA },
-		{ "_mid", 4, PART_MID_OLD },
-		{ "values", 6, PART_VALUES },
-		{ "id", 2, PART_ID },
-		{ "_id", 3, PART_ID_OLD },
-		{ "pid", 3, PART_PID },
-		{ "_pid", 4, PART_PID },
-		{ "eventType", 9, PART_EVENT_TYPE },
-		{ "event_type", 10, PART_EVENT_TYPE },
-		{ "type", 4, PART_TYPE },
-		{ "subject", 7, PART_SUBJECT },
-		{ "parameters", 10, PART_PARAMS },
-		{ "params", 6, PART_PARAMS },
-		{ "param", 5, PART_PARAMS },
-		{ "meta", 4, PART_META },
-		{ "version", 7, PART_VERSION },
-		{ "$schema", 7, PART_UNIS },
-		{ "selfRef", 7, PART_UNIS },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (e->key_len == known[i].len && memcmp(e->key, known[i].key, e->key_len) == 0)
-			return (enum part)known[i].part;
-	return PART_COUNT;
-}
-
-/* Finds the parts of an item. Values, data and meta are left to who uses them, everything else is
- * checked here. */
-static int
-item_read(struct nw_doc_decoder *d, const uint8_t *doc, size_t len, uint32_t depth, struct item *it)
-{
-	struct element e;
-	struct walk w;
-	enum part p;
-	int rc;
-
-	it->doc = doc;
-	it->len = len;
-	it->depth = depth;
-	it->have = 0;
-	it->in_envelope = it->is_list = false;
-	if (depth > d->lim.depth_max)
-		return decode_walk_fail(d, NW_ETOOBIG);
-	if ((rc = walk_open(&w, doc, len, &d->lim)) < 0)
-		return decode_fail(d, rc, "length of the document differs from its own");
-	while ((rc = walk_next(&w, &e)) > 0) {
-		p = part_of_key(&e);
-		if (p == PART_COUNT && e.key_len == 1 && e.key[0] == '0' &&
-		    element_is_container(&e))
-			it->is_list = true;
-		if (p != PART_COUNT && !item_has(it, p)) {
-			it->part[p] = e;
-			it->have |= 1u << p;
-			if (p == PART_VALUES || p == PART_DATA || p == PART_META)
-				continue;
-		} else if (p != PART_COUNT && p != PART_UNIS) {
-			d->stats.duplicate_keys++;
-		}
-		if (element_is_container(&e) &&
-		    (rc = walk_check(e.value, e.value_len, &d->lim, depth + 1)) < 0)
-			return decode_walk_fail(d, rc);
-	}
-	return rc < 0 ? decode_walk_fail(d, rc) : NW_OK;
-}
-
-int
-item_check_rest(struct nw_doc_decoder *d, const struct item *it, uint32_t used)
-{
-	static const enum part left[] = { PART_VALUES, PART_DATA, PART_META };
-	const struct element *e;
-	size_t i;
-	int rc;
-
-	for (i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
-		e = &it->part[left[i]];
-		if (!item_has(it, left[i]) || used >> left[i] & 1 || !element_is_container(e))
-			continue;
-		if ((rc = walk_check(e->value, e->value_len, &d->lim, it->depth + 1)) < 0)
-			return decode_walk_fail(d, rc);
-	}
-	return NW_OK;
-}
-
 static int
 item_decode(struct nw_doc_decoder *d, const struct item *it)
 {
@@ -232,7 +76,7 @@ element_decode(struct nw_doc_decoder *d, const struct element *e, uint32_t depth
 	return item_decode(d, &it);
 }
 
-/* The items of a list, or the one item that came without a list. */
+/* The items of a list, or a single item without a list. */
 static int
 list_decode(struct nw_doc_decoder *d, const struct element *list, uint32_t depth, bool in_envelope)
 {
@@ -254,7 +98,8 @@ envelope_decode(struct nw_doc_decoder *d, const struct item *top)
 {
 	int rc = item_check_rest(d, top, 1u << PART_META | 1u << PART_DATA);
 
-	/* Metadata first, though originals write data first: their readers had to search anyway. */
+	/* Metadata goes first although originals write data first: readers of the originals had to
+	 * search anyway. */
 	if (rc == NW_OK && item_has(top, PART_META))
 		rc = list_decode(d, &top->part[PART_META], top->depth + 1, true);
 	if (rc == NW_OK && item_has(top, PART_DATA))
@@ -263,7 +108,7 @@ envelope_decode(struct nw_doc_decoder *d, const struct item *top)
 }
 
 static int
-document_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len)
+whole_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len)
 {
 	struct element whole = {
 		.value = buf, .value_len = (uint32_t)len, .type = BSON_TYPE_DOCUMENT
@@ -310,8 +155,8 @@ nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t
 	if (len > d->lim.doc_max_bytes)
 		rc = decode_fail(d, NW_ETOOBIG, "document too long");
 	else
-		rc = opt == NW_OPT_BATCH ? batch_doc_decode(d, buf, len)
-					 : document_decode(d, buf, len);
+		rc =
+		    opt == NW_OPT_BATCH ? batch_doc_decode(d, buf, len) : whole_decode(d, buf, len);
 	if (rc < 0)
 		*why = d->why;
 	return rc;

@@ -3,9 +3,9 @@
  * Data items to rows of doubles: the path every sample takes. Nothing here allocates once the rows
  * have grown to the largest item seen.
  *
- * A row is a document of named fields, or a pair [time, value]. Columns appear in the order they
- * are first met; rows are stored one after the other, `stride` values apart, and made dense at the
- * end.
+ * A row is a document of named fields, or a pair [time, value]. Columns appear in the order of
+ * first appearance; rows are stored one after the other, `stride` values apart, and made dense at
+ * the end.
  */
 #include <float.h>
 #include <math.h>
@@ -14,9 +14,9 @@
 #include "narrows/hist.h"
 #include "xsp/decoder.h"
 
-/* What a row says about when it was, until all of it has been read. */
+/* The time of a row while its fields are being read. */
 struct row {
-	struct element ts; /* type 0: none */
+	struct element ts; /* type 0 until the row has a time */
 	int64_t ts_ns, sample_number;
 	bool has_ts_ns, is_caliper;
 	uint64_t n_set; /* values that are numbers */
@@ -64,8 +64,8 @@ values_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n)
 
 	if (n <= cap)
 		return NW_OK;
-	/* A value takes at least four bytes of a dense document; one that needs more rows times
-	 * fields is empty air. */
+	/* A value takes at least four bytes of a dense document; more rows times fields than that
+	 * are empty air. */
 	if (n > d->lim.doc_max_bytes / 2)
 		return decode_fail(d, NW_ETOOBIG, "too many rows of too many fields");
 	while (cap < n)
@@ -99,8 +99,8 @@ rows_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n)
 	return NW_OK;
 }
 
-/* Moves the rows apart; doubling keeps a document that adds a field per row from moving them each
- * time. */
+/* Moves the rows apart. The stride doubles, so a document with a new field in each row does not
+ * move all rows each time. */
 static int
 rows_widen(struct nw_doc_decoder *d, struct rows *r)
 {
@@ -119,8 +119,7 @@ rows_widen(struct nw_doc_decoder *d, struct rows *r)
 	return NW_OK;
 }
 
-/* The place of a field in the row that is being read. The first row is alone, so it needs no stride
- * yet. */
+/* The place of a field in the current row. The first row is alone and needs no stride yet. */
 static inline int
 row_place(struct nw_doc_decoder *d, struct rows *r, struct name *name, double **out)
 {
@@ -139,7 +138,7 @@ row_place(struct nw_doc_decoder *d, struct rows *r, struct name *name, double **
 	return NW_OK;
 }
 
-/* Puts what element e says about the field into the row. */
+/* Puts the value of element e into the field's place of the row. */
 static inline int
 row_value(struct nw_doc_decoder *d, struct rows *r, struct row *row, struct name *name,
     const struct element *e)
@@ -181,17 +180,15 @@ seconds_to_ns(double s, int64_t *out)
 
 	if (!(fabs(s) < 9.2e9))
 		return false;
-	/* Doubles near today are 238 ns apart: rounded to what their senders' clocks had,
-	 * microseconds. */
+	/* Doubles near today are 238 ns apart: rounded to microseconds, the resolution of the
+	 * senders' clocks. */
 	*out = (int64_t)whole * 1000000000 + (int64_t)((s - whole) * 1e6 + 0.5) * 1000;
 	return true;
 }
 
-/*
- * The envelope decides the unit: seconds in generations 1 to 3, microseconds in 4. A double that
- * would be a microsecond of 1970-01-01 is the one exception: no generation 4 clock says so, a
- * careless sender of seconds does.
- */
+/* The envelope decides the unit: seconds in generations 1 to 3, microseconds in 4. The exception is
+ * a double below 1e11, as microseconds a time in January 1970: no generation 4 clock stands there,
+ * so the sender wrote seconds. */
 static bool
 element_time(const struct element *e, bool unit_is_second, int64_t *out)
 {
@@ -218,7 +215,7 @@ element_time(const struct element *e, bool unit_is_second, int64_t *out)
 	return false;
 }
 
-/* As nw_hist_decode_add() sees it, without its array of counts. */
+/* The checks of nw_hist_decode_add(), without an array of counts. */
 static bool
 hist_is_valid(const uint8_t *p, size_t len)
 {
@@ -292,7 +289,7 @@ row_begin(struct nw_doc_decoder *d, struct rows *r, struct row *row)
 	return NW_OK;
 }
 
-/* Keeps the row if it has a time and a number in it. */
+/* Keeps the row if the row has a time and a number. */
 static void
 row_end(struct nw_doc_decoder *d, struct rows *r, const struct row *row)
 {

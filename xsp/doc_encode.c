@@ -4,8 +4,8 @@
  * buffer.
  *
  * The buffer is made large enough first, from an upper bound of the document: libbson answers a
- * failed allocation with abort(), and this code runs inside other people's programs. What is left
- * to libbson is one small handle.
+ * failed allocation with abort(), and this code runs inside other people's programs. libbson itself
+ * allocates one small handle.
  */
 #include <bson/bson.h>
 #include <math.h>
@@ -26,7 +26,8 @@ nw_doc_buf_clear(struct nw_doc_buf *b)
 	b->len = b->cap = 0;
 }
 
-/* libbson wants one; not reached while the bounds below hold. */
+/* libbson wants a function that grows the buffer; the bounds below keep libbson from calling this
+ * function. */
 static void *
 buffer_realloc(void *p, size_t n, void *ctx)
 {
@@ -34,8 +35,8 @@ buffer_realloc(void *p, size_t n, void *ctx)
 	return realloc(p, n);
 }
 
-/* Makes room for a document of n bytes and opens it. NULL: no memory, or longer than a document can
- * be. */
+/* Makes room for a document of n bytes and opens it. NULL: no memory, or n is above the largest
+ * document. */
 static bson_t *
 document_begin(struct nw_doc_buf *b, size_t n)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One metadata item, of any generation. Metadata comes once per series: this path is for tolerance,
+/* One metadata item, of any generation. Metadata comes once per series: the path is for tolerance,
  * not for speed. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "xsp/decoder.h"
 
-/* Text of a subject, NULL when empty. Numbers become digits: a README showed stream_id as one. */
+/* Text of a subject, NULL when empty. Numbers become digits: a README of the originals shows
+ * stream_id as a number. */
 static const char *
 subject_text(struct nw_doc_decoder *d, const struct element *e)
 {
@@ -103,7 +104,7 @@ subject_field_of_key(const struct element *e)
 	return SUBJECT_COUNT;
 }
 
-/* The first element of each field, under any of its names, at this level or in an endPointPair. */
+/* The first element of each field, under any of its names, in the subject or in an endPointPair. */
 static void
 subject_collect(
     struct nw_doc_decoder *d, const struct element *subject, struct element found[SUBJECT_COUNT])
@@ -123,7 +124,7 @@ subject_collect(
 	}
 }
 
-/* stream_id "l:r" of a caliper is all that says which ports its transfer has. */
+/* The ports of a caliper's transfer stand in stream_id "l:r" alone. */
 static void
 subject_ports_from_stream(struct nw_subject *s)
 {
@@ -171,10 +172,8 @@ subject_decode(struct nw_doc_decoder *d, const struct element *subject, struct n
 	subject_ports_from_stream(s);
 }
 
-/*
- * The collection interval has no unit in its name. XIO wrote seconds; generation 4 documents show
- * what must be milliseconds but never say so: theirs stays in params_json only.
- */
+/* The name of the collection interval has no unit. XIO wrote seconds; generation 4 documents show
+ * milliseconds, by their size, but never say so: their interval stays in params_json only. */
 static void
 params_decode(const struct element *params, struct nw_meta *m)
 {
@@ -213,7 +212,7 @@ generation_of(const struct item *it)
 	return old_id ? NW_GEN_1 : NW_GEN_3;
 }
 
-/* The event type, or for structure of generation 2 its type, or the fact that it has neither. */
+/* The event type; for structure of generation 2 the type; else "untyped". */
 static int
 event_type_decode(struct nw_doc_decoder *d, const struct item *it, char hex[25], struct nw_meta *m)
 {
@@ -240,7 +239,7 @@ json_decode(struct nw_doc_decoder *d, const struct item *it, enum part p, const 
 	object = it->part[p];
 	if (!element_is_container(&object))
 		return decode_fail(d, NW_EPROTO, "subject or parameters is not a document");
-	object.type = BSON_TYPE_DOCUMENT; /* even where it was declared an array */
+	object.type = BSON_TYPE_DOCUMENT; /* even where the sender declared an array */
 	*out = d->scratch.p + d->scratch.len;
 	if ((rc = json_put(d, &d->scratch, &object)) < 0)
 		return rc;
@@ -269,8 +268,8 @@ meta_decode(struct nw_doc_decoder *d, const struct item *it)
 	char id_hex[25], pid_hex[25], type_hex[25];
 	int rc;
 
-	/* Enough for all: JSON at most sextuples (control characters), repaired text triples and
-	 * occurs once more. */
+	/* Enough for all text: JSON is at most six times as long (control characters), repaired
+	 * text three times, and occurs once more. */
 	if (scratch_reserve(&d->scratch, 10 * it->len + 512) < 0)
 		return decode_fail(d, NW_ENOMEM, "out of memory");
 	m.generation = generation_of(it);

@@ -38,7 +38,7 @@ names_make_room(struct names *t)
 	t->text_len = 0;
 }
 
-/* Eight bytes of a name; with its length, all of a name that is not longer. */
+/* Eight bytes of a name; with the length, all of a name of at most eight bytes. */
 static inline uint64_t
 name_head(const char *s, uint32_t len)
 {
@@ -71,7 +71,7 @@ name_hash(const char *s, uint32_t len, uint64_t head)
 	return (uint32_t)(h >> 32 ^ h >> 13);
 }
 
-/* sum_v, sd_r, ...: what calipers call their statistics. */
+/* Is s the name of a caliper's statistic: sum_v, sd_r, ...? */
 static bool
 is_caliper_statistic(const char *s)
 {
@@ -155,7 +155,7 @@ name_add(struct names *t, uint32_t *slot, const char *spelling, uint32_t len, st
 	name_classify(n);
 	canonical_len = name_canonical(canonical, spelling, len);
 	if (canonical_len != len || memcmp(canonical, spelling, len) != 0)
-		/* valid, and has room: cannot fail */
+		/* cannot fail: the name is valid, and there is room */
 		(void)names_get(t, canonical, canonical_len, &n->canon);
 	*out = n->canon;
 	return NW_OK;

@@ -143,8 +143,8 @@ json_scalar(struct scratch *s, const struct element *e)
 	scratch_put(s, "null", 4);
 }
 
-/* Is there an element of this name before e in its document? Quadratic, on documents of fields_max
- * elements. */
+/* Is there an element of the same name before e in its document? Quadratic, on documents of
+ * fields_max elements. */
 static bool
 is_repeated(const struct element *container, const struct element *e, uint32_t text_max_bytes)
 {

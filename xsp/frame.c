@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * XSP frames: one message of the stream, and the blocks in it.
+ * XSP frames: one message of the stream, and its blocks.
  *
- *   v1  version 1, flags 1, type 2, block count 2, reserved 2, two endpoint ids of 72, session id 16    168 bytes
- *       then per block: type 2, sport 2, length 2, reserved 2; length 0xffff: the real one follows in 8 bytes
- *   v0  version 1, type 1, body length 2, session id 16                                                  20 bytes
- *       then the body; in APP_DATA and NET_PATH it is one block: type 2, sport 2, length 4
+ *   v1  168 bytes: version 1, flags 1, type 2, block count 2, reserved 2, two endpoint ids of 72,
+ *       session id 16; then per block: type 2, sport 2, length 2, reserved 2, where a length of
+ *       0xffff stands for a length of 8 bytes that follows
+ *   v0  20 bytes: version 1, type 1, body length 2, session id 16; then the body, which in APP_DATA
+ *       and NET_PATH is a block: type 2, sport 2, length 4
  *
  * Both versions occur in one session, so the first byte of every message chooses. v1 has no total
  * length: the end is known only after walking the blocks. Flags, reserved, sport and the endpoint
- * ids carry nothing: original senders leave stack bytes in the latter.
+ * ids carry nothing: original senders leave stack bytes in the endpoint ids.
  */
 #include "narrows/frame.h"
 
@@ -58,7 +59,8 @@ v0_has_block_header(unsigned type)
 	return type == NW_MSG_APP_DATA || type == NW_MSG_NET_PATH;
 }
 
-/* Reads a v1 block header. Returns its length; when that is above avail, the rest is not filled. */
+/* Reads a v1 block header. Returns the length of the header; above avail, nothing else is
+ * filled. */
 static size_t
 block_header_read(const uint8_t *p, size_t avail, struct nw_block *b, uint64_t *payload_len)
 {
@@ -154,7 +156,7 @@ nw_frame_parse(const uint8_t *buf, size_t len, const struct nw_frame_limits *lim
 	return fail(why, NW_EPROTO, "unknown protocol version");
 }
 
-/* v0 has no block types: the message's type says what its body is. */
+/* v0 has no block types: the type of the message tells the kind of its body. */
 static uint16_t
 v0_block_type(unsigned type)
 {

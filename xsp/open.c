@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What stands in the messages that open a session, or refuse to: SESS_OPEN, AUTH_TYPE, AUTH_TOKEN,
- * SESS_NACK.
+ * The messages that open a session or refuse to: SESS_OPEN, AUTH_TYPE, AUTH_TOKEN, SESS_NACK.
  *
  * Original receivers act on the last block of such a message, and original senders never send two:
- * the last block of the right type is the one that counts here.
+ * here the last block of the right type counts.
  */
 #include "narrows/frame.h"
 
@@ -175,7 +174,7 @@ nw_nack_write(uint8_t *out, size_t cap, const char *text)
 		n = room;
 	nw_odd32_put(out, (uint32_t)n + 1);
 	memcpy(out + TOKEN_LENGTH_BYTES, text, n);
-	/* counted: original clients print the text without adding one */
+	/* counted, because original clients print the text without adding a NUL */
 	out[TOKEN_LENGTH_BYTES + n] = 0;
 	return TOKEN_LENGTH_BYTES + n + 1;
 }

@@ -9,49 +9,11 @@
 
 /* --- lists of keys and values --- */
 
-static const struct nw_kv *
-kv_find(const struct nw_kv *kv, size_t n, const char *key)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (strcmp(kv[i].key, key) == 0)
-			return &kv[i];
-	return NULL;
-}
-
-/* Whoever writes whole seconds may write them as an integer. NaN: not there, or no number. */
-static double
-kv_real(const struct nw_kv *kv, size_t n, const char *key)
-{
-	const struct nw_kv *f = kv_find(kv, n, key);
-
-	if (f == NULL)
-		return NAN;
-	return f->type == NW_KV_REAL ? f->v.d : f->type == NW_KV_INT ? (double)f->v.i : NAN;
-}
-
-static int64_t
-kv_int(const struct nw_kv *kv, size_t n, const char *key)
-{
-	const struct nw_kv *f = kv_find(kv, n, key);
-
-	return f != NULL && f->type == NW_KV_INT ? f->v.i : 0;
-}
-
-static const char *
-kv_text(const struct nw_kv *kv, size_t n, const char *key)
-{
-	const struct nw_kv *f = kv_find(kv, n, key);
-
-	return f != NULL && f->type == NW_KV_TEXT ? f->v.text : NULL;
-}
-
-/* Text that does not fit is refused: what is cut means something else. */
+/* Too long a text is refused: cut text would mean something else. */
 static bool
 take_text(const struct nw_kv *kv, size_t n, const char *key, char *out, size_t cap)
 {
-	const char *text = kv_text(kv, n, key);
+	const char *text = nw_kv_text(kv, n, key);
 	size_t len = text != NULL ? strlen(text) : 0;
 
 	if (len >= cap)
@@ -63,17 +25,17 @@ take_text(const struct nw_kv *kv, size_t n, const char *key, char *out, size_t c
 static bool
 take_port(const struct nw_kv *kv, size_t n, const char *key, uint16_t *out)
 {
-	int64_t port = kv_int(kv, n, key);
+	int64_t port = nw_kv_int(kv, n, key, 0);
 
 	*out = (uint16_t)port;
 	return port >= 0 && port <= UINT16_MAX;
 }
 
-/* Bounded before it becomes an integer. Not given is 0. */
+/* Bounds are checked before the double becomes an integer. A missing key is 0. */
 static bool
 take_seconds(const struct nw_kv *kv, size_t n, const char *key, int64_t *out_ns)
 {
-	double s = kv_find(kv, n, key) != NULL ? kv_real(kv, n, key) : 0;
+	double s = nw_kv_real(kv, n, key, 0);
 
 	if (!(s >= 0 && s <= 1e6))
 		return false;
@@ -230,15 +192,15 @@ nw_order_status_decode(struct nw_order_status *s, const uint8_t *buf, size_t len
 	memset(s, 0, sizeof(*s));
 	if ((rc = nw_kv_decode(buf, len, kv, NW_ORDER_KEYS_MAX, &n, why)) < 0)
 		return rc;
-	s->collecting = kv_text(kv, n, "collecting");
-	s->orders = kv_text(kv, n, "orders");
-	s->collection_s = kv_real(kv, n, "collection_interval_s");
-	s->report_s = kv_real(kv, n, "report_period_s");
-	s->cpu_s = kv_real(kv, n, "cpu_s");
-	s->rss_bytes = kv_int(kv, n, "rss_bytes");
-	s->docs_queued = kv_int(kv, n, "docs_queued");
-	s->docs_dropped = kv_int(kv, n, "docs_dropped");
-	s->orders_rejected = kv_int(kv, n, "orders_rejected");
+	s->collecting = nw_kv_text(kv, n, "collecting");
+	s->orders = nw_kv_text(kv, n, "orders");
+	s->collection_s = nw_kv_real(kv, n, "collection_interval_s", NAN);
+	s->report_s = nw_kv_real(kv, n, "report_period_s", NAN);
+	s->cpu_s = nw_kv_real(kv, n, "cpu_s", NAN);
+	s->rss_bytes = nw_kv_int(kv, n, "rss_bytes", 0);
+	s->docs_queued = nw_kv_int(kv, n, "docs_queued", 0);
+	s->docs_dropped = nw_kv_int(kv, n, "docs_dropped", 0);
+	s->orders_rejected = nw_kv_int(kv, n, "orders_rejected", 0);
 	if (!(s->cpu_s >= 0)) {
 		*why = "STATUS without cpu_s";
 		return NW_EPROTO;
@@ -272,9 +234,9 @@ nw_clock_decode(struct nw_clock *c, const uint8_t *buf, size_t len, const char *
 	memset(c, 0, sizeof(*c));
 	if ((rc = nw_kv_decode(buf, len, kv, NW_ORDER_KEYS_MAX, &n, why)) < 0)
 		return rc;
-	c->t1_wall_ns = kv_int(kv, n, "t1_ns");
-	c->t2_wall_ns = kv_int(kv, n, "t2_ns");
-	c->t3_wall_ns = kv_int(kv, n, "t3_ns");
+	c->t1_wall_ns = nw_kv_int(kv, n, "t1_ns", 0);
+	c->t2_wall_ns = nw_kv_int(kv, n, "t2_ns", 0);
+	c->t3_wall_ns = nw_kv_int(kv, n, "t3_ns", 0);
 	if (c->t1_wall_ns <= 0 || c->t2_wall_ns < 0 || c->t3_wall_ns < c->t2_wall_ns) {
 		*why = "CLOCK with times that cannot be";
 		return NW_EPROTO;

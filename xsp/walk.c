@@ -12,7 +12,7 @@ cstring_len(const uint8_t *p, size_t left)
 	return nul == NULL ? SIZE_MAX : (size_t)(nul - p) + 1;
 }
 
-/* A 32-bit length that counts what follows it, the final NUL included. */
+/* A 32-bit length of the bytes behind the length, the final NUL included. */
 static size_t
 string_len(const uint8_t *p, size_t left)
 {
@@ -57,8 +57,8 @@ regex_len(const uint8_t *p, size_t left)
 	return second == SIZE_MAX ? SIZE_MAX : first + second;
 }
 
-/* Code with scope and database pointers are missing on purpose: deprecated, and nobody measures in
- * them. */
+/* Code with scope and database pointers are missing on purpose: both are deprecated, and no
+ * provider measures in them. */
 size_t
 walk_value_len(uint8_t type, const uint8_t *p, size_t left)
 {
@@ -139,4 +139,20 @@ element_number(const struct element *e, double *out)
 	case BSON_TYPE_UTF8: text = element_text(e, &len); return text_number(text, len, out);
 	}
 	return NUMBER_OTHER;
+}
+
+bool
+element_is_list(const struct element *container)
+{
+	struct element first;
+	struct walk w;
+	uint32_t i;
+
+	walk_enter(&w, container, UINT32_MAX);
+	if (walk_next(&w, &first) <= 0)
+		return container->type == BSON_TYPE_ARRAY;
+	for (i = 0; i < first.key_len; i++)
+		if (first.key[i] < '0' || first.key[i] > '9')
+			return false;
+	return i > 0;
 }

@@ -5,8 +5,9 @@
  * Every length is checked against the document before anything is read, strings and documents must
  * end in their NUL, and a document must end where it says. libbson's iterator is as safe, but it
  * cannot tell a document's end from a key that runs into it, leaves sub-documents unchecked, and
- * costs several calls per element: its bare walk takes longer than all of the decoding here
- * (tests/bench_doc.c). What this walk accepts, libbson accepts (tests/fuzz_doc.c).
+ * costs several calls per element: a bare libbson walk takes longer than all of the decoding here
+ * (tests/xsp/bench_doc.c). libbson accepts every document that this walk accepts
+ * (tests/xsp/fuzz_doc.c).
  */
 #ifndef XSP_WALK_H
 #define XSP_WALK_H
@@ -19,10 +20,10 @@
 
 struct element {
 	const char *key;      /* NUL terminated, in the document */
-	const uint8_t *value; /* what follows the key, length prefix included */
+	const uint8_t *value; /* bytes behind the key, length prefix included */
 	uint32_t key_len;
 	uint32_t value_len;
-	uint8_t type; /* BSON_TYPE_*; 0 in an element that was never filled */
+	uint8_t type; /* BSON_TYPE_*; 0 in an element without content */
 };
 
 struct walk {
@@ -31,8 +32,7 @@ struct walk {
 	uint32_t text_max_bytes;
 };
 
-/* Bytes taken by a value of a type that has no fixed length, or SIZE_MAX when they are not all
- * there. */
+/* Bytes of a value of a type without fixed length; SIZE_MAX when not all of the bytes are there. */
 size_t walk_value_len(uint8_t type, const uint8_t *p, size_t left);
 
 /* Checks a whole document, `depth` levels down already. NW_EPROTO, or NW_ETOOBIG for text and depth
@@ -58,7 +58,7 @@ element_is_container(const struct element *e)
 	return e->type == BSON_TYPE_DOCUMENT || e->type == BSON_TYPE_ARRAY;
 }
 
-/* 1: *e is filled; 0: that was the last one; negative: the bytes are wrong. */
+/* 1: *e is filled; 0: no element is left; negative: the bytes are wrong. */
 static inline int
 walk_next(struct walk *w, struct element *e)
 {
@@ -110,7 +110,11 @@ element_text(const struct element *e, size_t *len)
 	return (const char *)e->value + 4;
 }
 
-/* NONE: null and undefined */
+/* True if the container is a list: its first key is a number. Calipers declared `data` an array and
+ * gave it names, so the declared type decides for empty containers only. */
+bool element_is_list(const struct element *container);
+
+/* NUMBER_NONE stands for null and undefined. */
 enum number_kind { NUMBER_OK, NUMBER_NONE, NUMBER_TEXT, NUMBER_OTHER };
 
 /* Numbers, booleans, and text that is a decimal number from its first to its last byte. */

@@ -45,8 +45,7 @@ put_be64(uint8_t *p, uint64_t v)
 	put_be32(p + 4, (uint32_t)v);
 }
 
-/* Written as sums of bytes: compilers turn them into one load where the machine is little
- * endian. */
+/* Sums of bytes: compilers turn each into one load where the machine is little endian. */
 static inline uint32_t
 get_le32(const uint8_t *p)
 {

@@ -13,7 +13,7 @@
 #include <sys/random.h>
 
 #include "cli/import/import.h"
-#include "cli/progress.h"
+#include "narrows/progress.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"

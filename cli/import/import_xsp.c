@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cli/import/import.h"
-#include "cli/progress.h"
+#include "narrows/progress.h"
 #include "narrows/address.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"

@@ -3,14 +3,14 @@
  * The site's own certificate authority: a directory.
  *
  *	ca.key, ca.crt     the authority, ten years; ca.crt goes to every host
- *	box.key, box.crt   the box's, one year, new whenever it starts
- *	hosts              one line a certificate: "valid|revoked SERIAL EXPIRES NAME"; no secrets
- *	tokens             what hosts may ask for a certificate with: daemon/token.h
+ *	box.key, box.crt   the box's, one year, new at every start of the box
+ *	hosts              a line per certificate: "valid|revoked SERIAL EXPIRES NAME"; no secrets
+ *	tokens             tokens that hosts can exchange for a certificate: narrows/token.h
  *
- * Without ca.key nothing is issued: then ca.crt, box.crt and box.key come from elsewhere. Keys are
- * readable by their owner only; what root makes here belongs to the owner of the directory. Changes
- * are made under one lock, and by renaming, so that a running box and the narrows command may use
- * it at the same time.
+ * Without ca.key nothing is issued: ca.crt, box.crt and box.key then come from elsewhere. Keys are
+ * readable by their owner only; files that root makes belong to the owner of the directory. Changes
+ * are made under a lock, and by renaming, so a running box and the narrows command may use the
+ * directory at the same time.
  */
 #ifndef NARROWS_CA_H
 #define NARROWS_CA_H
@@ -28,31 +28,31 @@ struct ca_host {
 	char name[NW_TLS_NAME_BYTES];
 };
 
-/* The directory and the authority, if they are not there. NW_EIO. */
+/* Makes the directory and the authority unless both are there. NW_EIO. */
 int ca_ensure(const char *dir, char why[CONF_WHY_BYTES]);
-/* A new key and certificate for the box; *expires_wall_s is 0 when they come from elsewhere. */
+/* Makes a new key and certificate for the box; *expires_wall_s is 0 when both come from
+ * elsewhere. */
 int ca_issue_box(const char *dir, const char *names, int64_t now_wall_s, int64_t *expires_wall_s,
     char why[CONF_WHY_BYTES]);
-/*
- * Runs work alone, with the authority on loan. NW_ENOTFOUND: there is no ca.key; why says so. What
- * it says else is what work says.
- */
+/* Runs work under the lock, with the authority on loan. NW_ENOTFOUND: there is no ca.key; why says
+ * so. Other codes are the codes of work. */
 int ca_use(const char *dir,
     int (*work)(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES]),
     void *arg, char why[CONF_WHY_BYTES]);
 /* A key and certificate for a host; the key is nowhere else. NW_EINVAL: not a host name. */
 int ca_enroll(const char *dir, const char *host, int64_t now_wall_s, int64_t for_s,
     struct nw_cert *out, char why[CONF_WHY_BYTES]);
-/* The same from within ca_use(), or with request_pem for a key that the host has made. */
+/* The same from within ca_use(), or with request_pem for a key that the host made. */
 struct ca_enrolment {
 	const char *host, *request_pem;
 	int64_t now_wall_s, for_s;
 };
 int ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enrolment *e,
     struct nw_cert *out, char why[CONF_WHY_BYTES]);
-/* Revokes every certificate of that name. NW_ENOTFOUND: there is none to revoke. */
+/* Revokes every certificate of a name. NW_ENOTFOUND: no certificate has this name. */
 int ca_revoke(const char *dir, const char *host, char why[CONF_WHY_BYTES]);
-/* In the order they were made. fn returns 0, or a negative code that ends it. */
+/* Calls fn for each certificate, oldest first. fn returns 0, or a negative code, which ends the
+ * calls. */
 int ca_hosts(const char *dir, int (*fn)(void *arg, const struct ca_host *h), void *arg,
     char why[CONF_WHY_BYTES]);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keys and certificates as PEM text: what a site's own CA needs, and nothing else. No files, no
- * clock. Any thread. */
+/* Keys and certificates as PEM text, for a site's own CA. No files, no clock. Any thread. */
 #ifndef NARROWS_CERT_H
 #define NARROWS_CERT_H
 
@@ -17,26 +16,28 @@ struct nw_cert_opts {
 	const char *name;  /* common name */
 	const char *names; /* alternative names and addresses, separated by blanks; NULL: none */
 	int64_t from_wall_s, to_wall_s; /* valid, both included; years 1970 to 9999 */
-	/* for the key of this request, of which nothing else counts; NULL: a new key */
+	/* request for a certificate of its key; nothing else of the request counts. NULL: a new
+	 * key */
 	const char *request_pem;
 };
 
 struct nw_cert {
-	char key_pem[512]; /* EC P-256, SEC1; clear it after use; "" if it was made elsewhere */
+	/* EC P-256, SEC1; "" if the host made the key. The caller clears the text after use. */
+	char key_pem[512];
 	char cert_pem[4096];
 	char serial[NW_TLS_SERIAL_BYTES]; /* as in nw_tls_opts.revoked_path */
 };
 
-/* What host names and addresses are made of; 1 to 253 of them. */
+/* True for 1 to 253 characters of host names and addresses. */
 bool nw_cert_name_ok(const char *name);
 /* A new key and its certificate, signed by the CA, or by itself when ca is NULL. NW_EINVAL,
  * NW_EIO. */
 int nw_cert_make(const struct nw_cert_opts *opts, const struct nw_cert *ca, struct nw_cert *out);
-/* A new key, and the request for its certificate in place of that. NW_EIO. */
+/* A new key, and in place of a certificate the request for a certificate. NW_EIO. */
 int nw_cert_request(const char *name, struct nw_cert *out);
-/* One that nw_cert_make() takes. */
+/* Is the text a request that nw_cert_make() takes? */
 bool nw_cert_is_request(const char *pem);
-/* What a client knows a CA by. NW_EINVAL: no certificate. */
+/* The pin of a CA: SHA-256 of the certificate. NW_EINVAL: the text is no certificate. */
 int nw_cert_pin(const char *cert_pem, uint8_t out[NW_TLS_PIN_BYTES]);
 void nw_cert_clear(struct nw_cert *c); /* overwrites */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The two clocks of a host, in nanoseconds. The monotonic clock measures intervals and has no
- * meaning on another host; the wall clock counts from 1970 UTC and is what is stored and compared
- * between hosts. Any thread may ask.
+ * meaning on another host; the wall clock counts from 1970 UTC and is stored and compared between
+ * hosts. Any thread may ask.
  */
 #ifndef NARROWS_CLOCK_H
 #define NARROWS_CLOCK_H
@@ -12,7 +12,7 @@
 
 #include "narrows/public.h"
 
-/* The clocks, for programs that are compiled as strict ISO C, where <time.h> hides them. */
+/* The clocks, for programs in strict ISO C, where <time.h> hides clock_gettime(). */
 NW_PUBLIC int64_t nw_clock_mono_ns(void);
 NW_PUBLIC int64_t nw_clock_wall_ns(void);
 

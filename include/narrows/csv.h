@@ -37,10 +37,11 @@ struct csv_field {
 
 /* A byte order mark is passed over. */
 struct csv_cursor csv_begin(const char *bytes, size_t n);
-/* Reads one field and what separates it from the next. False: the bytes are no CSV; why and `at`
- * say what is wrong, and where. */
+/* Reads a field and the comma or line end behind the field. False: the bytes are no CSV; why and
+ * `at` tell the fault and its place. */
 bool csv_next(struct csv_cursor *c, struct csv_field *f);
-/* The field's text, quotes undone, to `out`, which has room for len + 1 bytes. Returns its length. */
+/* Copies the field's text, quotes undone, to `out`, which has room for len + 1 bytes. Returns the
+ * length of the text. */
 size_t csv_copy(const struct csv_field *f, char *out);
 /* The 1-based byte of `at` in its line. */
 size_t csv_column(const struct csv_cursor *c);

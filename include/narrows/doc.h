@@ -172,4 +172,13 @@ int nw_kv_encode(struct nw_doc_buf *out, const struct nw_kv *kv, size_t n);
 int nw_kv_decode(
     const uint8_t *buf, size_t len, struct nw_kv *kv, size_t cap, size_t *n, const char **why);
 
+/*
+ * The value of a key in such a list. An integer is def where the list has no integer of this key. A
+ * real may have been sent as an integer; it is def without the key, NaN for another type. Text is
+ * NULL where the list has none, or an empty one.
+ */
+int64_t nw_kv_int(const struct nw_kv *kv, size_t n, const char *key, int64_t def);
+double nw_kv_real(const struct nw_kv *kv, size_t n, const char *key, double def);
+const char *nw_kv_text(const struct nw_kv *kv, size_t n, const char *key);
+
 #endif

@@ -3,8 +3,8 @@
  * Numbers and times as text: exact forms for machines, short ones for people. No locale, no
  * allocation.
  *
- * Results come back by value: `html_text(h, fmt_bytes(n).s)`. What is unknown (NaN) is "unknown" to
- * people and an empty text to machines. Between a number and its unit stands a no-break space.
+ * Results come back by value: `html_text(h, fmt_bytes(n).s)`. An unknown number (NaN) is "unknown"
+ * to people and an empty text to machines. Between a number and its unit stands a no-break space.
  * Prefixes are decimal.
  */
 #ifndef NARROWS_FORMAT_H
@@ -18,7 +18,7 @@ struct fmt {
 };
 
 /* --- for machines --- */
-struct fmt fmt_exact(double v); /* shortest text that strtod() reads back as v; "Inf", "-Inf" */
+struct fmt fmt_exact(double v); /* shortest text from which strtod() reads v; "Inf", "-Inf" */
 struct fmt fmt_int(int64_t v);
 struct fmt fmt_count(uint64_t v);
 struct fmt fmt_iso_ns(int64_t t_wall_ns); /* 2026-11-20T08:12:11.250000000Z */
@@ -39,8 +39,8 @@ struct fmt fmt_share(double share); /* 0.94: 94 % */
 struct fmt fmt_ratio(double v);     /* three digits, no prefix: 14.2 */
 struct fmt fmt_p(double p);         /* 0.013, < 0.001 */
 
-/* The power of ten (a multiple of three) fmt_si() would use for v, and its prefix: what an axis
- * shares. */
+/* The power of ten (a multiple of three) that fmt_si() would use for v, and its prefix: an axis
+ * shares both. */
 int fmt_si_exponent(double v);
 const char *fmt_si_prefix(int exponent);
 

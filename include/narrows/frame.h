@@ -3,9 +3,9 @@
  * XSP frames and blocks, versions 1 and 0: bytes in, structs out. No sockets, no clock, no
  * allocation.
  *
- * Parsing is stateless: the caller keeps the unread bytes and calls again when it has `need` of
- * them. Every pointer handed out points into the caller's buffer and lives as long as those bytes
- * do. Limits are checked on headers, so a hostile length is refused before anybody buffers for it.
+ * Parsing is stateless: the caller keeps the unread bytes and calls again with at least `need` of
+ * them. Every pointer in a result points into the caller's buffer and lives as long as those bytes
+ * do. Limits are checked on headers, so a hostile length is refused before memory is taken for it.
  * All functions may be called from any thread.
  */
 #ifndef NARROWS_FRAME_H
@@ -57,8 +57,8 @@ enum nw_block_type {
 	NW_BLOCK_SLAB
 };
 
-/* Application options: block types inside APP_DATA. From 0x80 ours, and only to peers that sent
- * HELLO. */
+/* Application options: block types inside APP_DATA. Options from 0x80 are ours and go only to peers
+ * that sent HELLO. */
 enum nw_opt {
 	NW_OPT_META = 0x20,
 	NW_OPT_DATA = 0x21,
@@ -91,9 +91,9 @@ struct nw_frame {
 	uint8_t version; /* 0 or 1 */
 	uint8_t flags;
 	uint16_t type; /* enum nw_msg, or above: unknown types parse when their extent is known */
-	uint16_t n_blocks; /* v0: 0 or 1; a v0 body without block header counts as one block */
+	uint16_t n_blocks; /* v0: 0 or 1; a v0 body without block header counts as a block */
 	uint8_t sess_id[NW_SESS_ID_BYTES];
-	const uint8_t *body; /* what follows the header */
+	const uint8_t *body; /* bytes behind the header */
 	size_t body_len;
 	size_t len; /* the whole message: consume this many bytes */
 };
@@ -107,7 +107,7 @@ struct nw_block {
 
 /*
  * Looks for one whole message at the start of buf.
- * NW_OK: *out is filled. NW_EAGAIN: *need is the smallest length worth calling again with (> len).
+ * NW_OK: *out is filled. NW_EAGAIN: *need, above len, is the length from which a call may succeed.
  * NW_EPROTO, NW_ETOOBIG: the stream cannot be continued; *why is static text. O(blocks).
  */
 int nw_frame_parse(const uint8_t *buf, size_t len, const struct nw_frame_limits *lim,
@@ -119,36 +119,35 @@ bool nw_frame_next_block(const struct nw_frame *f, size_t *cursor, struct nw_blo
 
 /*
  * Writes a frame with n blocks; EIDs are zero, lengths from 65,535 on take the extended form (v1
- * only). v0 takes at most one block and writes it in the form that message type has in v0. Returns
- * the length, or NW_ETOOBIG when cap is too small or v0 cannot carry it. With buf NULL: the length
- * only.
+ * only). v0 takes at most one block, in the form of the message type in v0. Returns the length, or
+ * NW_ETOOBIG when cap is too small or v0 cannot carry the blocks. With buf NULL: the length only.
  */
 long nw_frame_write(uint8_t *buf, size_t cap, uint8_t version, uint16_t type,
     const uint8_t sess_id[NW_SESS_ID_BYTES], const struct nw_block *blocks, uint16_t n_blocks);
 
 /* SESS_OPEN */
 struct nw_open {
-	uint8_t sess_id[NW_SESS_ID_BYTES]; /* of the HOP block: it wins over the header's */
+	uint8_t sess_id[NW_SESS_ID_BYTES]; /* id in the HOP block; wins over the header's id */
 	bool id_differs;                   /* the header said another id */
 	uint32_t flags;
 	uint32_t n_hops;   /* hop records beyond us, all depths */
-	uint32_t n_native; /* of them, those that speak XSP: what we would have to open in turn */
+	uint32_t n_native; /* hops that speak XSP: a forwarder would have to open these in turn */
 };
 int nw_open_parse(const struct nw_frame *f, const struct nw_frame_limits *lim, struct nw_open *out,
     const char **why);
 
-/* Builds the payload of a HOP block without hop records (a session whose only hop is the peer): 20
- * bytes. */
+/* Builds the payload of a HOP block without hop records, for a session whose only hop is the peer:
+ * 20 bytes. */
 void nw_open_write(uint8_t out[20], const uint8_t sess_id[NW_SESS_ID_BYTES]);
 /* The same for a v0 SESS_OPEN body: 88 bytes. */
 void nw_open_write_v0(uint8_t out[88], const uint8_t sess_id[NW_SESS_ID_BYTES]);
 
-/* AUTH_TYPE: name upper case; what follows the sender's NUL is ignored. NW_EPROTO when there is no
- * usable name. */
+/* AUTH_TYPE: the name in upper case; bytes behind the sender's NUL are ignored. NW_EPROTO when
+ * there is no usable name. */
 int nw_auth_parse(const struct nw_frame *f, char name[NW_AUTH_NAME_BYTES + 1], const char **why);
 
-/* AUTH_TOKEN and SESS_NACK share one layout. *data points into the frame; a NACK's final NUL is not
- * counted. */
+/* AUTH_TOKEN and SESS_NACK share a layout. *data points into the frame; the final NUL of a NACK is
+ * not counted. */
 int nw_token_parse(const struct nw_frame *f, const uint8_t **data, size_t *len, const char **why);
 /* Payload of a NACK block from text (cut at NW_NACK_TEXT_MAX_BYTES). Returns bytes written, at most
  * cap. */

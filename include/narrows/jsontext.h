@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Text as JSON strings. Quotes, backslashes and control bytes are escaped; bytes that are not UTF-8,
- * and NUL, become U+FFFD. No allocation.
+ * Text as JSON strings. Quotes, backslashes and control bytes are escaped; bytes that are not
+ * UTF-8, and NUL, become U+FFFD. No allocation.
  */
 #ifndef NARROWS_JSONTEXT_H
 #define NARROWS_JSONTEXT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Six calls. To stderr with log_open(true), else to syslog. One event, one line, key=value, first
- * word noun.verb. Everything but printable ASCII is written as \xHH, so that a peer's text cannot
+ * word noun.verb. All bytes but printable ASCII are written as \xHH, so a peer's text cannot
  * forge a line. Any thread. errno is kept.
  */
 #ifndef NARROWS_LOG_H

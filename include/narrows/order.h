@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Orders: what a box may ask of a provider that offered it in HELLO ("can"), and what the provider
- * answers. Each is one flat BSON document in an option block; narrows-xsp(7) says the keys. Bytes
- * in, structs out; no clock.
+ * Orders: requests of a box to a provider that offered them in HELLO ("can"), and the answers of
+ * the provider. Each is a flat BSON document in an option block; narrows-xsp(7) describes the keys.
+ * Bytes in, structs out; no clock.
  *
- * An order has two periods, never one for the other: how often to look (collection) and how often
- * to send (report). Every order is on lease: it ends by itself when the box does not renew it.
+ * An order has two periods: how often to look (collection) and how often to send (report). Every
+ * order is on lease: an order that the box does not renew ends by itself.
  */
 #ifndef NARROWS_ORDER_H
 #define NARROWS_ORDER_H
@@ -31,17 +31,17 @@ enum {
 /* Text is empty, numbers are 0 when not given. */
 struct nw_order {
 	uint16_t opt; /* NW_OPT_START, _STOP or _RATE */
-	/* the same again renews or changes it; STOP "a" also ends "a/..." */
+	/* a START with the same id renews or changes the order; STOP "a" also ends "a/..." */
 	char id[NW_ORDER_ID_BYTES];
-	char event_type[NW_ORDER_TEXT_BYTES]; /* how the event types begin that are meant */
-	char task_id[NW_ORDER_TEXT_BYTES];    /* the session that what is started belongs to */
+	char event_type[NW_ORDER_TEXT_BYTES]; /* prefix of the event types to measure */
+	char task_id[NW_ORDER_TEXT_BYTES];    /* session of the measurements */
 	/* a TCP connection; src is the provider's end */
 	char src[NW_ORDER_ADDRESS_BYTES], dst[NW_ORDER_ADDRESS_BYTES];
 	uint16_t sport, dport;
 	int64_t collection_ns, report_ns, lease_ns;
 };
 
-/* NW_EPROTO with *why when it is not whole or out of bounds: a stranger's word, or our own
+/* NW_EPROTO with *why when the order is not whole or out of bounds: a stranger's word, or our own
  * mistake. */
 int nw_order_check(const struct nw_order *o, const char **why);
 /* NW_EINVAL: does not check; NW_ENOMEM */
@@ -54,11 +54,11 @@ nw_order_has_connection(const struct nw_order *o)
 	return o->src[0] != '\0' && o->dst[0] != '\0' && o->sport != 0 && o->dport != 0;
 }
 
-/* STATUS: what a provider does now and what that costs. Text is on loan: from the caller, or out of
+/* STATUS: the work of a provider now, and its cost. Text is on loan: from the caller, or out of
  * buf. */
 struct nw_order_status {
 	const char *collecting; /* words: probes, connections; NULL: nothing said */
-	const char *orders;     /* ids of those in force, as words */
+	const char *orders;     /* ids of the orders in force, separated by blanks */
 	double collection_s, report_s;
 	double cpu_s; /* since the provider began */
 	int64_t rss_bytes, docs_queued, docs_dropped, orders_rejected;
@@ -67,18 +67,16 @@ int nw_order_status_encode(struct nw_doc_buf *out, const struct nw_order_status 
 int
 nw_order_status_decode(struct nw_order_status *s, const uint8_t *buf, size_t len, const char **why);
 
-/* CLOCK: the box sends t1, the provider answers with t1, when it came (t2) and when it answers
- * (t3). 0: not yet. */
+/* CLOCK: the box sends t1; the provider answers with t1, the time of arrival (t2) and the time of
+ * the answer (t3). A time is 0 until known. */
 struct nw_clock {
 	int64_t t1_wall_ns, t2_wall_ns, t3_wall_ns;
 };
 int nw_clock_encode(struct nw_doc_buf *out, const struct nw_clock *c);
 int nw_clock_decode(struct nw_clock *c, const uint8_t *buf, size_t len, const char **why);
-/*
- * The provider's clock minus the box's, and how wrong that can be: half of the time the exchange
- * was under way, whatever the two directions took (RFC 5905, 8). NW_EPROTO: the times contradict
- * each other.
- */
+/* The provider's clock minus the box's, and a bound of the error: half of the time on the way,
+ * however the two directions share that time (RFC 5905, 8). NW_EPROTO: the times contradict each
+ * other. */
 int
 nw_clock_offset(const struct nw_clock *c, int64_t t4_wall_ns, double *offset_s, double *bound_s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Marks the functions that libnarrows.so exports: everything else is compiled with hidden
+/* Marks the functions of libnarrows.so for programs: all other functions are compiled with hidden
  * visibility. */
 #ifndef NARROWS_PUBLIC_H
 #define NARROWS_PUBLIC_H

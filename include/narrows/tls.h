@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * TLS as a machine: bytes from the wire in, bytes for the wire out, no sockets. The box (XSP and
- * HTTPS) and libnarrows use the same one.
+ * HTTPS) and libnarrows share the machine.
  *
  * TLS 1.2 at least, 1.3 where the library has it; ephemeral keys and authenticated ciphers only, no
- * renegotiation, no resumption. A client always checks the server: it must have a certificate of
- * the CA and the name it was called by.
+ * renegotiation, no resumption. A client always checks the server, which must have a certificate of
+ * the CA with the name that the client called.
  *
  * A context belongs to no thread and is counted; one endpoint belongs to one thread.
  */
@@ -21,7 +21,7 @@ enum {
 	NW_TLS_NAME_BYTES = 256,
 	NW_TLS_SERIAL_BYTES = 41,        /* 20 bytes in hexadecimal */
 	NW_TLS_PIN_BYTES = 32,           /* SHA-256 of a certificate */
-	NW_TLS_OUT_MAX_BYTES = 128 << 10 /* what an endpoint keeps for the wire, at most */
+	NW_TLS_OUT_MAX_BYTES = 128 << 10 /* most bytes that an endpoint keeps for the wire */
 };
 
 struct nw_tls_ctx;
@@ -30,23 +30,23 @@ struct nw_tls;
 struct nw_tls_opts {
 	bool server;
 	bool peer_certificate; /* server: only peers with a certificate of the CA */
-	bool show_ca;          /* server: for clients that know no more of it than its pin */
-	/* client: a CA the server shows is good, too, if it is this one; or NULL */
+	bool show_ca;          /* server: shows its CA, for clients that know only the CA's pin */
+	/* client: pin of a CA that is good when the server shows it; or NULL */
 	const uint8_t *ca_pin;
 	const char *ca_path; /* PEM, as the next two; needed unless peers are not checked */
 	const char *cert_path, *key_path; /* NULL, NULL: we have none (a client, or a test) */
 	const char *revoked_path; /* lines "revoked SERIAL ..."; NULL or not there: none are */
 };
 
-/* NW_EIO, NW_EINVAL, NW_ENOMEM: why says which file and what is wrong with it, without anything of
- * its content. */
+/* NW_EIO, NW_EINVAL, NW_ENOMEM: why names the file and the fault, without any content of the
+ * file. */
 int
 nw_tls_ctx_new(const struct nw_tls_opts *opts, struct nw_tls_ctx **out, char why[NW_TLS_WHY_BYTES]);
 struct nw_tls_ctx *nw_tls_ctx_hold(struct nw_tls_ctx *c);
 void nw_tls_ctx_release(struct nw_tls_ctx *c); /* NULL is fine */
 
-/* Holds the context. peer_name: client: the host name or address the server must have in its
- * certificate. */
+/* Holds the context. peer_name: for a client, the host name or address that the server's
+ * certificate must have. */
 int nw_tls_new(struct nw_tls_ctx *c, const char *peer_name, struct nw_tls **out);
 void nw_tls_free(struct nw_tls *t);
 
@@ -59,28 +59,30 @@ int nw_tls_handshake(struct nw_tls *t);
 /* Fills buf as far as the bytes go. How many, or NW_EAGAIN, NW_ECLOSED (the peer said goodbye),
  * NW_EPROTO. */
 long nw_tls_read(struct nw_tls *t, uint8_t *buf, size_t cap);
-/* Takes at most one record of plain text. How many bytes, or NW_EFULL: send first. NW_ECLOSED,
- * NW_EPROTO. */
+/* Takes at most a record of plain text. Returns the bytes taken, or NW_EFULL: send first.
+ * NW_ECLOSED, NW_EPROTO. */
 long nw_tls_write(struct nw_tls *t, const uint8_t *bytes, size_t len);
-void nw_tls_close(struct nw_tls *t); /* the last word; send what is waiting after it */
+void
+nw_tls_close(struct nw_tls *t); /* says goodbye; the caller then sends the bytes for the wire */
 
-/* What waits for the wire; good until the next call on t. Then say how much of it has gone. */
+/* The bytes for the wire, good until the next call on t. The caller then says how many have
+ * gone. */
 size_t nw_tls_output(const struct nw_tls *t, const uint8_t **bytes);
 void nw_tls_sent(struct nw_tls *t, size_t len);
 
 bool nw_tls_is_open(const struct nw_tls *t);
-/* The name in the peer's certificate (the first DNS name, else the common name), "" when it showed
- * none. Only characters of host names. Until the handshake is over it is a claim. */
+/* The name in the peer's certificate (the first DNS name, else the common name), "" without a
+ * certificate. Only characters of host names. Until the handshake is over the name is a claim. */
 const char *nw_tls_peer_name(const struct nw_tls *t);
-/* Why it failed or ended; static text. */
+/* The reason of a failure or end; static text. */
 const char *nw_tls_why(const struct nw_tls *t);
-/* NULL, or why the peer's certificate is no longer good: it expired, or `now` (newer than its own)
- * has it revoked. */
+/* NULL, or the reason why the peer's certificate is no longer good: expired, or revoked in `now`, a
+ * newer context. */
 const char *
 nw_tls_distrust(const struct nw_tls *t, const struct nw_tls_ctx *now, int64_t now_wall_ns);
 
 void nw_tls_sha256(const void *bytes, size_t len, uint8_t out[NW_TLS_PIN_BYTES]);
-/* Random bytes for the library's keys; the shape its functions want. */
+/* Random bytes for the library's keys, in the form of the library's callbacks. */
 int nw_tls_random(void *unused, unsigned char *out, size_t len);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One-time tokens: what a host gets its first certificate with, instead of files that somebody
- * carries.
+ * One-time tokens: a host exchanges a token for its first certificate, so nobody carries files.
  *
- *	PIN.SECRET         64 and 32 hexadecimal digits: the SHA-256 of the CA's certificate, 128 random bits
+ *	PIN.SECRET         64 and 32 hexadecimal digits: the SHA-256 of the CA's certificate, and
+ *	                   128 random bits
  *
  * By the pin the host knows the box, by the secret the box knows the host. The box keeps a SHA-256
  * of the secret, in the file tokens below the directory of the CA, one line a token: "open|used
@@ -28,18 +28,16 @@ struct token_grant {
 	char ca_pem[4096];
 };
 
-/* A token for a certificate that will be good for_s seconds, to be used until the given time.
- * NW_EINVAL, NW_EIO. */
+/* Makes a token, to be used until the given time, for a certificate that will be good for_s
+ * seconds. NW_EINVAL, NW_EIO. */
 int token_make(const char *tls_dir, const char *host, int64_t now_wall_s, int64_t until_wall_s,
     int64_t for_s, char out[TOKEN_TEXT_BYTES], char why[CONF_WHY_BYTES]);
-/*
- * Uses it up and makes the certificate: in this order, so that nothing can have it made twice.
- * NW_ECONFLICT: there is no such token, it was used, or it is too old; why says which. NW_EINVAL:
- * no request; then the token stays good.
- */
+/* Marks the token as used and then makes the certificate, in this order, so a token never makes
+ * two. NW_ECONFLICT: the token is unknown, used, or too old; why says which. NW_EINVAL: the text is
+ * no request; the token then stays good. */
 int token_redeem(const char *tls_dir, const char *secret, const char *request_pem,
     int64_t now_wall_s, struct token_grant *out, char why[CONF_WHY_BYTES]);
-/* What a host reads in it. NW_EINVAL. */
+/* Splits a token into pin and secret. NW_EINVAL. */
 int
 token_parse(const char *text, uint8_t pin[NW_TLS_PIN_BYTES], char secret[TOKEN_SECRET_CHARS + 1]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The calls of the original XSP client library, for programs written against that library: programs
+ * The calls of the original XSP client library, for programs written against that library. They
  * compile with this header (also as libxsp_client.h), link with libnarrows and run against any XSP
  * daemon. New programs will rather use provider.h.
  *

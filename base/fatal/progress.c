@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/progress.h"
+#include "narrows/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress of a long command: one line on a terminal, rewritten in place; silence elsewhere. */
-#ifndef PROGRESS_H
-#define PROGRESS_H
+#ifndef NARROWS_PROGRESS_H
+#define NARROWS_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

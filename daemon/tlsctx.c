@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/trust.h"
+#include "daemon/tlsctx.h"
 
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -23,15 +23,15 @@ enum { NAMES_BYTES = 1024, RENEW_BEFORE_S = 30 * 86400, RETRY_S = 60 };
 static const char *const watched[] = { "ca.crt", "box.crt", "hosts" };
 enum { N_WATCHED = sizeof(watched) / sizeof(watched[0]) };
 
-struct trust {
+struct tlsctx {
 	char *dir, *names;
 	pthread_mutex_t lock; /* of ctx */
-	struct nw_tls_ctx *ctx[TRUST_PORTS];
+	struct nw_tls_ctx *ctx[TLSCTX_PORTS];
 	struct stat seen[N_WATCHED];
 	int64_t renew_wall_s; /* 0: not ours to renew */
 };
 
-/* --- the names of this machine --- */
+/* --- names of the machine --- */
 
 static void
 name_add(char names[NAMES_BYTES], const char *name)
@@ -42,7 +42,7 @@ name_add(char names[NAMES_BYTES], const char *name)
 		snprintf(names + len, NAMES_BYTES - len, "%s%s", len > 0 ? " " : "", name);
 }
 
-/* Whatever a host on the network, or a tunnel on this machine, may call the box. */
+/* Names of the box for hosts on the network and for tunnels on the machine. */
 static char *
 names_find(const char *more)
 {
@@ -69,7 +69,7 @@ names_find(const char *more)
 							: sizeof(struct sockaddr_in6);
 		if (getnameinfo(a->ifa_addr, (socklen_t)len, text, sizeof(text), NULL, 0,
 			NI_NUMERICHOST) == 0 &&
-		    strchr(text, '%') == NULL) /* not those of one link only */
+		    strchr(text, '%') == NULL) /* without addresses of a single link */
 			name_add(names, text);
 	}
 	freeifaddrs(all);
@@ -79,14 +79,14 @@ names_find(const char *more)
 /* --- contexts --- */
 
 static int
-context_load(
-    const struct trust *t, enum trust_port port, struct nw_tls_ctx **out, char why[CONF_WHY_BYTES])
+context_load(const struct tlsctx *t, enum tlsctx_port port, struct nw_tls_ctx **out,
+    char why[CONF_WHY_BYTES])
 {
 	char *ca = xasprintf("%s/ca.crt", t->dir), *crt = xasprintf("%s/box.crt", t->dir),
 	     *key = xasprintf("%s/box.key", t->dir), *hosts = xasprintf("%s/hosts", t->dir);
 	struct nw_tls_opts o = { .server = true,
-		.peer_certificate = port == TRUST_XSP,
-		.show_ca = port == TRUST_HTTPS,
+		.peer_certificate = port == TLSCTX_XSP,
+		.show_ca = port == TLSCTX_HTTPS,
 		.ca_path = ca,
 		.cert_path = crt,
 		.key_path = key,
@@ -101,14 +101,14 @@ context_load(
 }
 
 static int
-contexts_load(struct trust *t, char why[CONF_WHY_BYTES])
+contexts_load(struct tlsctx *t, char why[CONF_WHY_BYTES])
 {
-	struct nw_tls_ctx *fresh[TRUST_PORTS] = { NULL }, *old;
+	struct nw_tls_ctx *fresh[TLSCTX_PORTS] = { NULL }, *old;
 	int i, rc = NW_OK;
 
-	for (i = 0; i < TRUST_PORTS && rc == NW_OK; i++)
+	for (i = 0; i < TLSCTX_PORTS && rc == NW_OK; i++)
 		rc = context_load(t, i, &fresh[i], why);
-	for (i = 0; i < TRUST_PORTS; i++) {
+	for (i = 0; i < TLSCTX_PORTS; i++) {
 		old = fresh[i];
 		if (rc == NW_OK) {
 			pthread_mutex_lock(&t->lock);
@@ -139,7 +139,7 @@ file_changed(const char *dir, const char *name, struct stat *seen)
 }
 
 static bool
-files_changed(struct trust *t)
+files_changed(struct tlsctx *t)
 {
 	bool changed = false;
 	size_t i;
@@ -150,7 +150,7 @@ files_changed(struct trust *t)
 }
 
 static int
-box_renew(struct trust *t, int64_t now_wall_s, char why[CONF_WHY_BYTES])
+box_renew(struct tlsctx *t, int64_t now_wall_s, char why[CONF_WHY_BYTES])
 {
 	int64_t expires = 0;
 	int rc = ca_issue_box(t->dir, t->names, now_wall_s, &expires, why);
@@ -164,9 +164,9 @@ box_renew(struct trust *t, int64_t now_wall_s, char why[CONF_WHY_BYTES])
 /* --- life --- */
 
 int
-trust_open(const struct conf *c, struct trust **out, char why[CONF_WHY_BYTES])
+tlsctx_open(const struct conf *c, struct tlsctx **out, char why[CONF_WHY_BYTES])
 {
-	struct trust *t = xcalloc(1, sizeof(*t));
+	struct tlsctx *t = xcalloc(1, sizeof(*t));
 	int rc;
 
 	pthread_mutex_init(&t->lock, NULL);
@@ -182,18 +182,18 @@ trust_open(const struct conf *c, struct trust **out, char why[CONF_WHY_BYTES])
 	*out = t;
 	return NW_OK;
 fail:
-	trust_close(t);
+	tlsctx_close(t);
 	return rc;
 }
 
 void
-trust_close(struct trust *t)
+tlsctx_close(struct tlsctx *t)
 {
 	int i;
 
 	if (t == NULL)
 		return;
-	for (i = 0; i < TRUST_PORTS; i++)
+	for (i = 0; i < TLSCTX_PORTS; i++)
 		nw_tls_ctx_release(t->ctx[i]);
 	pthread_mutex_destroy(&t->lock);
 	free(t->names);
@@ -202,7 +202,7 @@ trust_close(struct trust *t)
 }
 
 static struct nw_tls_ctx *
-context_hold(struct trust *t, enum trust_port port)
+context_hold(struct tlsctx *t, enum tlsctx_port port)
 {
 	struct nw_tls_ctx *ctx;
 
@@ -213,7 +213,7 @@ context_hold(struct trust *t, enum trust_port port)
 }
 
 struct nw_tls *
-trust_accept(struct trust *t, enum trust_port port)
+tlsctx_accept(struct tlsctx *t, enum tlsctx_port port)
 {
 	struct nw_tls_ctx *ctx = context_hold(t, port);
 	struct nw_tls *tls = NULL;
@@ -225,7 +225,7 @@ trust_accept(struct trust *t, enum trust_port port)
 }
 
 bool
-trust_tick(struct trust *t, int64_t now_wall_ns)
+tlsctx_tick(struct tlsctx *t, int64_t now_wall_ns)
 {
 	char why[CONF_WHY_BYTES] = "";
 
@@ -246,9 +246,9 @@ trust_tick(struct trust *t, int64_t now_wall_ns)
 }
 
 const char *
-trust_objection(struct trust *t, const struct nw_tls *peer, int64_t now_wall_ns)
+tlsctx_objection(struct tlsctx *t, const struct nw_tls *peer, int64_t now_wall_ns)
 {
-	struct nw_tls_ctx *ctx = context_hold(t, TRUST_XSP);
+	struct nw_tls_ctx *ctx = context_hold(t, TLSCTX_XSP);
 	const char *why = nw_tls_distrust(peer, ctx, now_wall_ns);
 
 	nw_tls_ctx_release(ctx);

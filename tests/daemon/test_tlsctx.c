@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A box's certificates through years: the CA is made once, the box's is renewed in time, hosts
  * come, go and come again. */
-#include "daemon/trust.h"
+#include "daemon/tlsctx.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 
 #define DAY_NS INT64_C(86400000000000)
 
-static char dir[] = "/tmp/test_trust.XXXXXX";
+static char dir[] = "/tmp/test_tlsctx.XXXXXX";
 
 static char *
 path_of(const char *name)
@@ -89,9 +89,9 @@ carry(struct nw_tls *from, struct nw_tls *to)
 
 /* The box's end of a finished handshake, or NULL. */
 static struct nw_tls *
-meet(struct trust *t, enum trust_port port, struct nw_tls_ctx *client, const char *name)
+meet(struct tlsctx *t, enum tlsctx_port port, struct nw_tls_ctx *client, const char *name)
 {
-	struct nw_tls *box = trust_accept(t, port), *host = NULL;
+	struct nw_tls *box = tlsctx_accept(t, port), *host = NULL;
 	const char *why;
 	int i;
 
@@ -126,32 +126,32 @@ test_years(void)
 	static char first[8192], second[8192], ca_first[8192], ca_second[8192];
 	int64_t now = nw_wall_ns();
 	char why[CONF_WHY_BYTES] = "";
-	struct trust *t = NULL;
+	struct tlsctx *t = NULL;
 	struct conf c;
 
 	conf_make(&c);
-	CHECK_INT(trust_open(&c, &t, why), NW_OK);
+	CHECK_INT(tlsctx_open(&c, &t, why), NW_OK);
 	CHECK_INT(mode_of("ca.key"), 0600);
 	CHECK_INT(mode_of("box.key"), 0600);
 	file_read("box.crt", first);
 	file_read("ca.crt", ca_first);
 	CHECK(strlen(first) > 200 && strlen(ca_first) > 200);
-	CHECK(!trust_tick(t, now));
-	CHECK(!trust_tick(t, now + 300 * DAY_NS));
+	CHECK(!tlsctx_tick(t, now));
+	CHECK(!tlsctx_tick(t, now + 300 * DAY_NS));
 	file_read("box.crt", second);
 	CHECK_STR(second, first);
-	CHECK(trust_tick(t, now + 336 * DAY_NS)); /* a month before its end */
+	CHECK(tlsctx_tick(t, now + 336 * DAY_NS)); /* a month before its end */
 	file_read("box.crt", second);
 	CHECK(strcmp(first, second) != 0);
-	CHECK(!trust_tick(t, now + 336 * DAY_NS));
-	trust_close(t);
+	CHECK(!tlsctx_tick(t, now + 336 * DAY_NS));
+	tlsctx_close(t);
 	/* with every start a new one, of the same CA */
-	CHECK_INT(trust_open(&c, &t, why), NW_OK);
+	CHECK_INT(tlsctx_open(&c, &t, why), NW_OK);
 	file_read("box.crt", first);
 	file_read("ca.crt", ca_second);
 	CHECK(strcmp(first, second) != 0);
 	CHECK_STR(ca_second, ca_first);
-	trust_close(t);
+	tlsctx_close(t);
 	conf_clear(&c);
 }
 
@@ -162,31 +162,32 @@ test_hosts(void)
 	struct nw_tls_ctx *dtn, *again;
 	struct nw_tls *box;
 	char why[CONF_WHY_BYTES] = "", all[256] = "";
-	struct trust *t = NULL;
+	struct tlsctx *t = NULL;
 	struct nw_cert unused;
 	struct conf c;
 
 	conf_make(&c);
-	CHECK_INT(trust_open(&c, &t, why), NW_OK);
+	CHECK_INT(tlsctx_open(&c, &t, why), NW_OK);
 	dtn = host_context("dtn1", now / 1000000000);
-	CHECK(trust_tick(t, now));
-	CHECK((box = meet(t, TRUST_XSP, dtn, "box.example")) != NULL);
+	CHECK(tlsctx_tick(t, now));
+	CHECK((box = meet(t, TLSCTX_XSP, dtn, "box.example")) != NULL);
 	if (box != NULL) {
 		CHECK_STR(nw_tls_peer_name(box), "dtn1");
-		CHECK(trust_objection(t, box, now) == NULL);
-		CHECK_STR(trust_objection(t, box, now + 2 * DAY_NS), "its certificate has expired");
+		CHECK(tlsctx_objection(t, box, now) == NULL);
+		CHECK_STR(
+		    tlsctx_objection(t, box, now + 2 * DAY_NS), "its certificate has expired");
 		CHECK_INT(ca_revoke(path_of(""), "DTN1", why), NW_OK);
-		CHECK(trust_tick(t, now));
-		CHECK_STR(trust_objection(t, box, now), "its certificate was revoked");
+		CHECK(tlsctx_tick(t, now));
+		CHECK_STR(tlsctx_objection(t, box, now), "its certificate was revoked");
 		nw_tls_free(box);
 	}
 	/* a reader needs no certificate */
-	CHECK((box = meet(t, TRUST_HTTPS, dtn, "192.0.2.9")) != NULL);
+	CHECK((box = meet(t, TLSCTX_HTTPS, dtn, "192.0.2.9")) != NULL);
 	nw_tls_free(box);
-	CHECK(meet(t, TRUST_XSP, dtn, "127.0.0.1") == NULL);
+	CHECK(meet(t, TLSCTX_XSP, dtn, "127.0.0.1") == NULL);
 	again = host_context("dtn1", now / 1000000000);
-	CHECK(trust_tick(t, now));
-	CHECK((box = meet(t, TRUST_XSP, again, "localhost")) != NULL);
+	CHECK(tlsctx_tick(t, now));
+	CHECK((box = meet(t, TLSCTX_XSP, again, "localhost")) != NULL);
 	nw_tls_free(box);
 	CHECK_INT(ca_revoke(path_of(""), "nobody", why), NW_ENOTFOUND);
 	CHECK_INT(ca_enroll(path_of(""), "../x", 0, 1, &unused, why), NW_EINVAL);
@@ -194,7 +195,7 @@ test_hosts(void)
 	CHECK_STR(all, "-dtn1 +dtn1 ");
 	nw_tls_ctx_release(dtn);
 	nw_tls_ctx_release(again);
-	trust_close(t);
+	tlsctx_close(t);
 	conf_clear(&c);
 }
 
@@ -208,7 +209,7 @@ test_elsewhere(void)
 	struct nw_tls_ctx *host;
 	struct nw_tls *box;
 	char why[CONF_WHY_BYTES] = "";
-	struct trust *t = NULL;
+	struct tlsctx *t = NULL;
 	struct nw_cert unused;
 	struct conf c;
 
@@ -216,21 +217,21 @@ test_elsewhere(void)
 	host = host_context("dtn2", now / 1000000000);
 	CHECK_INT(unlink(path_of("ca.key")), 0);
 	file_read("box.crt", mine);
-	CHECK_INT(trust_open(&c, &t, why), NW_OK);
+	CHECK_INT(tlsctx_open(&c, &t, why), NW_OK);
 	file_read("box.crt", after);
 	CHECK_STR(after, mine);
-	CHECK(!trust_tick(t, now + 360 * DAY_NS));
+	CHECK(!tlsctx_tick(t, now + 360 * DAY_NS));
 	CHECK_INT(ca_enroll(path_of(""), "dtn3", now / 1000000000, 1, &unused, why), NW_ENOTFOUND);
 	CHECK(strstr(why, "made elsewhere") != NULL);
 	CHECK_INT(ca_file_write(path_of(""), "box.crt", "nonsense\n", 0644, why), NW_OK);
-	CHECK(!trust_tick(t, now));
-	CHECK((box = meet(t, TRUST_XSP, host, "box.example")) != NULL);
+	CHECK(!tlsctx_tick(t, now));
+	CHECK((box = meet(t, TLSCTX_XSP, host, "box.example")) != NULL);
 	nw_tls_free(box);
 	CHECK_INT(ca_file_write(path_of(""), "box.crt", mine, 0644, why), NW_OK);
-	CHECK(trust_tick(t, now));
-	trust_close(t);
+	CHECK(tlsctx_tick(t, now));
+	tlsctx_close(t);
 	CHECK_INT(unlink(path_of("box.key")), 0);
-	CHECK(trust_open(&c, &t, why) < 0);
+	CHECK(tlsctx_open(&c, &t, why) < 0);
 	CHECK(strstr(why, "box.key") != NULL && strstr(why, "BEGIN") == NULL);
 	nw_tls_ctx_release(host);
 	conf_clear(&c);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The net thread's half of a box in a test: a real store in a temporary directory, no ports, no
+ * threads but the store's. Peers are socket pairs. */
+#ifndef BOXED_H
+#define BOXED_H
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "daemon/box.h"
+#include "daemon/commit.h"
+#include "daemon/conf.h"
+#include "daemon/control.h"
+#include "daemon/hostlist.h"
+#include "daemon/origin.h"
+#include "daemon/peer.h"
+#include "daemon/rules.h"
+#include "daemon/session.h"
+#include "narrows/err.h"
+#include "narrows/log.h"
+#include "tests/check.h"
+
+static char boxed_dir[] = "/tmp/nw-boxed-XXXXXX", boxed_path[64];
+static struct conf boxed_conf;
+static struct box box;
+static int boxed_judged; /* sessions that the analysis would have got */
+
+static inline void
+boxed_on_full(void *arg)
+{
+	peer_pause_all(arg);
+}
+
+static inline void
+boxed_on_room(void *arg)
+{
+	peer_resume_all(arg);
+}
+
+static inline void
+boxed_on_judge(void *arg, int64_t session_id, bool is_over)
+{
+	(void)arg;
+	(void)session_id;
+	boxed_judged += is_over;
+}
+
+/* What the store does not hold: everything of the net thread. */
+static inline void
+boxed_fill(void)
+{
+	const struct commit_ops ops = {
+		.full = boxed_on_full, .room = boxed_on_room, .judge = boxed_on_judge, .arg = &box
+	};
+
+	box.conf = &boxed_conf;
+	box.limits = nw_frame_limits_default;
+	box.on_series_forget = session_series_forget;
+	box.is_series_over = session_series_is_over;
+	box.commit = commit_new(&box, &ops);
+	box.control = control_new(NULL, &boxed_conf);
+	box.rules = rules_new(box.control, &boxed_conf);
+}
+
+static inline void
+boxed_begin(void)
+{
+	char why[STORE_WHY_BYTES];
+
+	if (mkdtemp(boxed_dir) == NULL)
+		abort();
+	snprintf(boxed_path, sizeof(boxed_path), "%s/narrows.db", boxed_dir);
+	conf_init(&boxed_conf);
+	if (store_open(boxed_path, NULL, &box.store, why) < 0)
+		abort();
+	store_next_ids(box.store, &box.next);
+	box.base = event_base_new();
+	box.decoder = nw_doc_decoder_new(NULL);
+	boxed_fill();
+}
+
+/* Ends all connections and sessions; `drain` says whether the last batch reaches the store. */
+static inline void
+boxed_empty(bool drain)
+{
+	peer_drain_all(&box);
+	if (drain) {
+		session_close_all(&box);
+		commit_drain(box.commit);
+	}
+	rules_free(box.rules);
+	control_free(box.control);
+	commit_free(box.commit);
+	origin_free_all(&box);
+	session_free_all(&box);
+	host_free_all(&box);
+}
+
+static inline void
+boxed_end(void)
+{
+	char command[80];
+
+	boxed_empty(true);
+	store_close(box.store);
+	nw_doc_decoder_free(box.decoder);
+	event_base_free(box.base);
+	conf_clear(&boxed_conf);
+	snprintf(command, sizeof(command), "rm -r %s", boxed_dir);
+	CHECK_INT(system(command), 0);
+}
+
+/* A connection from an address of the 127 network; returns the test's end of it. */
+static inline int
+boxed_connect(uint32_t address, uint16_t port)
+{
+	struct sockaddr_in sin = {
+		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address)
+	};
+	int fd[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd) != 0)
+		abort();
+	peer_accept(&box, fd[0], (struct sockaddr *)&sin, false);
+	return fd[1];
+}
+
+/* Lets the net thread take what has arrived. */
+static inline void
+boxed_run(void)
+{
+	event_base_loop(box.base, EVLOOP_NONBLOCK);
+}
+
+#endif
