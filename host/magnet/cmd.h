@@ -13,8 +13,9 @@ struct command {
 	int (*run)(int argc, char **argv); /* returns the exit status */
 };
 
-extern const struct command cmd_points, cmd_record, cmd_dump, cmd_stat, cmd_serve, cmd_view, cmd_on,
-    cmd_off, cmd_filter, cmd_sample, cmd_status;
+extern const struct command command_points, command_record, command_dump, command_stat,
+    command_serve, command_view, command_on, command_off, command_filter, command_sample,
+    command_status;
 
 enum { EXIT_USAGE = 2, EXIT_LOST = 3 };
 

@@ -112,7 +112,7 @@ dump(FILE *f, enum text_form form, const struct wanted *w)
 		else if (record_is_wanted(w, name, s.record))
 			text_record(stdout, form, name, from, s.record);
 	}
-	stream_clear(&s);
+	stream_close(&s);
 	if (rc < 0)
 		return fail("%s", why);
 	return fflush(stdout) != 0 ? fail("%s", strerror(errno)) : lost > 0 ? EXIT_LOST : 0;
@@ -136,10 +136,10 @@ dump_run(int argc, char **argv)
 		else if (o == 'F' && strcmp(optarg, "columns") == 0)
 			form = TEXT_COLUMNS;
 		else if (o != 'f' || filter_take(&w, optarg) < 0)
-			return usage(&cmd_dump);
+			return usage(&command_dump);
 	}
 	if (argc - optind > 1)
-		return usage(&cmd_dump);
+		return usage(&command_dump);
 	if (optind < argc && strcmp(argv[optind], "-") != 0 &&
 	    (f = fopen(argv[optind], "re")) == NULL)
 		return fail("%s: %s", argv[optind], strerror(errno));
@@ -149,6 +149,6 @@ dump_run(int argc, char **argv)
 	return rc;
 }
 
-const struct command cmd_dump = { "dump",
+const struct command command_dump = { "dump",
 	"dump [-F text|csv|columns] [-p POINTS] [-f id|port|pid|cpu=VALUE] [FILE]",
 	"shows a recorded stream", dump_run };

@@ -148,7 +148,7 @@ stream_next(struct stream_reader *s, const char **why)
 }
 
 void
-stream_clear(struct stream_reader *s)
+stream_close(struct stream_reader *s)
 {
 	free(s->record);
 	s->record = NULL;

@@ -29,7 +29,7 @@ struct stream_reader {
 int stream_open(struct stream_reader *s, FILE *f, const char **why);
 /* 1 with s->record set, 0 at the end, or an error as above. */
 int stream_next(struct stream_reader *s, const char **why);
-void stream_clear(struct stream_reader *s);
+void stream_close(struct stream_reader *s);
 
 /* The counts that a record of point 0 carries, one per point; returns how many. */
 struct counts_of {

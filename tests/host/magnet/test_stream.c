@@ -56,7 +56,7 @@ records_read(size_t len, int *rc, const char **why, uint64_t *lost)
 			else
 				CHECK(strcmp(s.names[s.record->point].name, "ip.tx") == 0);
 		}
-		stream_clear(&s);
+		stream_close(&s);
 	}
 	fclose(f);
 	return n;
