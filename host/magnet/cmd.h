@@ -13,9 +13,9 @@ struct command {
 	int (*run)(int argc, char **argv); /* returns the exit status */
 };
 
-extern const struct command command_points, command_record, command_dump, command_stat,
-    command_serve, command_view, command_on, command_off, command_filter, command_sample,
-    command_status;
+extern const struct command magnet_cmd_points, magnet_cmd_record, magnet_cmd_dump, magnet_cmd_stat,
+    magnet_cmd_serve, magnet_cmd_view, magnet_cmd_on, magnet_cmd_off, magnet_cmd_filter,
+    magnet_cmd_sample, magnet_cmd_status;
 
 enum { EXIT_USAGE = 2, EXIT_LOST = 3 };
 

@@ -44,49 +44,49 @@ ask(const struct command *c, int argc, char **argv, int words_min)
 static int
 view_run(int argc, char **argv)
 {
-	return ask(&command_view, argc, argv, 1);
+	return ask(&magnet_cmd_view, argc, argv, 1);
 }
 
 static int
 on_run(int argc, char **argv)
 {
-	return ask(&command_on, argc, argv, 1);
+	return ask(&magnet_cmd_on, argc, argv, 1);
 }
 
 static int
 off_run(int argc, char **argv)
 {
-	return ask(&command_off, argc, argv, 1);
+	return ask(&magnet_cmd_off, argc, argv, 1);
 }
 
 static int
 filter_run(int argc, char **argv)
 {
-	return ask(&command_filter, argc, argv, 2);
+	return ask(&magnet_cmd_filter, argc, argv, 2);
 }
 
 static int
 sample_run(int argc, char **argv)
 {
-	return ask(&command_sample, argc, argv, 1);
+	return ask(&magnet_cmd_sample, argc, argv, 1);
 }
 
 static int
 status_run(int argc, char **argv)
 {
-	return ask(&command_status, argc, argv, 0);
+	return ask(&magnet_cmd_status, argc, argv, 0);
 }
 
-const struct command command_view = { "view",
+const struct command magnet_cmd_view = { "view",
 	"view [-S SOCKET] NAME [cgroup=PATH] [netns=PATH] [uid=N] [bytes=N]",
 	"makes a view for a user: the events of a control group or network namespace", view_run };
-const struct command command_on = { "on", "on [-S SOCKET] POINT", "switches a point or layer on",
+const struct command magnet_cmd_on = { "on", "on [-S SOCKET] POINT", "switches a point or layer on",
 	on_run };
-const struct command command_off = { "off", "off [-S SOCKET] POINT",
+const struct command magnet_cmd_off = { "off", "off [-S SOCKET] POINT",
 	"switches a point or layer off", off_run };
-const struct command command_filter = { "filter", "filter [-S SOCKET] KIND VALUE|none",
+const struct command magnet_cmd_filter = { "filter", "filter [-S SOCKET] KIND VALUE|none",
 	"lets only events of a cpu, id, cgroup, netns, port or pid through", filter_run };
-const struct command command_sample = { "sample", "sample [-S SOCKET] N", "keeps one event in N",
+const struct command magnet_cmd_sample = { "sample", "sample [-S SOCKET] N", "keeps one event in N",
 	sample_run };
-const struct command command_status = { "status", "status [-S SOCKET]",
+const struct command magnet_cmd_status = { "status", "status [-S SOCKET]",
 	"shows what is on, and the counts of each point", status_run };

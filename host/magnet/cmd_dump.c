@@ -136,10 +136,10 @@ dump_run(int argc, char **argv)
 		else if (o == 'F' && strcmp(optarg, "columns") == 0)
 			form = TEXT_COLUMNS;
 		else if (o != 'f' || filter_take(&w, optarg) < 0)
-			return usage(&command_dump);
+			return usage(&magnet_cmd_dump);
 	}
 	if (argc - optind > 1)
-		return usage(&command_dump);
+		return usage(&magnet_cmd_dump);
 	if (optind < argc && strcmp(argv[optind], "-") != 0 &&
 	    (f = fopen(argv[optind], "re")) == NULL)
 		return fail("%s: %s", argv[optind], strerror(errno));
@@ -149,6 +149,6 @@ dump_run(int argc, char **argv)
 	return rc;
 }
 
-const struct command command_dump = { "dump",
+const struct command magnet_cmd_dump = { "dump",
 	"dump [-F text|csv|columns] [-p POINTS] [-f id|port|pid|cpu=VALUE] [FILE]",
 	"shows a recorded stream", dump_run };

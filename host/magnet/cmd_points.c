@@ -36,7 +36,7 @@ points_run(int argc, char **argv)
 
 	while ((o = getopt(argc, argv, "t:")) != -1)
 		if (o != 't' || (seconds = (unsigned)number_of(optarg, 0, 3600, "-t")) > 3600)
-			return usage(&command_points);
+			return usage(&magnet_cmd_points);
 	if ((k = kernel_or_fail()) == NULL)
 		return 1;
 	for (p = points; p->layer != NULL; p++)
@@ -57,5 +57,5 @@ points_run(int argc, char **argv)
 	return 0;
 }
 
-const struct command command_points = { "points", "points [-t SECONDS]",
+const struct command magnet_cmd_points = { "points", "points [-t SECONDS]",
 	"shows each point, how it is taken here, and why other ways were refused", points_run };

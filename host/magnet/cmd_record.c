@@ -132,7 +132,7 @@ record_run(int argc, char **argv)
 		rc = -1;
 	if (rc < 0) {
 		kernel_close(r.kernel);
-		return usage(&command_record);
+		return usage(&magnet_cmd_record);
 	}
 	if (r.file == stdout && isatty(STDOUT_FILENO))
 		rc = fail("a terminal cannot show a stream: use -o FILE, or a pipe to magnet dump");
@@ -146,7 +146,7 @@ record_run(int argc, char **argv)
 	return rc != 0 ? 1 : lost > 0 ? EXIT_LOST : 0;
 }
 
-const struct command command_record = { "record",
+const struct command magnet_cmd_record = { "record",
 	"record -p POINTS [-f KIND=VALUE] [-s N] [-e MS] [-o FILE] [-b BYTES] [-w BYTES] [-B BYTES]"
 	" [-T MS] [-n COUNT] [-t SECONDS]",
 	"writes events to a file or a pipe", record_run };

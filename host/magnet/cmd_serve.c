@@ -305,9 +305,9 @@ serve_run(int argc, char **argv)
 		if (c == 'S')
 			path = optarg;
 		else
-			return usage(&command_serve);
+			return usage(&magnet_cmd_serve);
 	if (optind < argc)
-		return usage(&command_serve);
+		return usage(&magnet_cmd_serve);
 	if ((o = calloc(1, sizeof(*o))) == NULL)
 		return fail("out of memory");
 	if ((o->kernel = kernel_or_fail()) == NULL) {
@@ -328,5 +328,5 @@ serve_run(int argc, char **argv)
 	return 0;
 }
 
-const struct command command_serve = { "serve", "serve [-S SOCKET]",
+const struct command magnet_cmd_serve = { "serve", "serve [-S SOCKET]",
 	"owns the events and hands out views; the other commands speak to it", serve_run };

@@ -128,7 +128,7 @@ stat_run(int argc, char **argv)
 		}
 	if (rc < 0 || optind < argc || (!waits && selection_points_on(k) == 0)) {
 		kernel_close(k);
-		return usage(&command_stat);
+		return usage(&magnet_cmd_stat);
 	}
 	if (waits && (rc = kernel_waits_attach(k)) < 0)
 		fail("%s", kernel_why(k));
@@ -144,7 +144,7 @@ stat_run(int argc, char **argv)
 	return rc != 0;
 }
 
-const struct command command_stat = { "stat",
+const struct command magnet_cmd_stat = { "stat",
 	"stat [-p POINTS] [-l] [-F] [-f KIND=VALUE] [-s N] [-e MS] [-i SECONDS] [-n COUNT] [-c] "
 	"[-C]",
 	"shows statistics that the kernel keeps, per point (-F: and flow), and waiting times (-l)",

@@ -6,9 +6,9 @@
 
 #include "host/magnet/cmd.h"
 
-static const struct command *const commands[] = { &command_points, &command_record, &command_dump,
-	&command_stat, &command_serve, &command_view, &command_on, &command_off, &command_filter,
-	&command_sample, &command_status };
+static const struct command *const commands[] = { &magnet_cmd_points, &magnet_cmd_record,
+	&magnet_cmd_dump, &magnet_cmd_stat, &magnet_cmd_serve, &magnet_cmd_view, &magnet_cmd_on,
+	&magnet_cmd_off, &magnet_cmd_filter, &magnet_cmd_sample, &magnet_cmd_status };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static int
