@@ -5,6 +5,7 @@
 #   make unit       runs the unit tests; MODE=asan or MODE=tsan under that sanitizer
 #   make tests      builds the tests and fuzzers without a run
 #   make bench      runs the benchmarks
+#   make calibrate  simulates data of known truth and prints how often the box is wrong
 #   make fuzz       fuzzes every parser for a while
 #   make format     lays out all C files by .clang-format
 #   make install    installs below PREFIX (/usr/local), into DESTDIR; make uninstall removes the same
@@ -79,7 +80,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: all tests check check-run unit demo bench fuzz format help install uninstall clean deps magnet-object
+.PHONY: all tests check check-run unit demo bench calibrate fuzz format help install uninstall clean deps magnet-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -107,6 +108,10 @@ $(foreach m,$(MAINS),$(eval $(call program,$(basename $(notdir $m)),$(patsubst %
 $B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,cli/stat)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,cli/stat)
+# simulations of what the box concludes by itself; sys_calibrate.sh runs a short version
+$B/bin/calibrate: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/calibrate/*.c))) $(call archives,analyze/verdict)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -o $@ $^ $(call link,analyze/verdict)
 $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -o $@ $^ -ldl -pthread
@@ -144,7 +149,7 @@ deps:
 	@sh conf/deps.sh
 check: deps
 	$(Q)$(MAKE) --no-print-directory check-run
-tests: all $(UNITS) $(FUZZERS)
+tests: all $B/bin/calibrate $(UNITS) $(FUZZERS)
 check-run: tests
 	@B=$B sh tests/run.sh all
 unit: tests
@@ -152,6 +157,9 @@ unit: tests
 bench: deps
 	$(Q)$(MAKE) --no-print-directory all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $${b##*/}"; $$b || exit 1; done
+calibrate: deps
+	$(Q)$(MAKE) --no-print-directory $B/bin/calibrate
+	@$B/bin/calibrate
 demo: deps
 	$(Q)$(MAKE) --no-print-directory all
 	@B=$B sh tests/demo.sh

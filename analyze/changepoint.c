@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Optimal segmentation of a series. See narrows/changepoint.h. */
-#include "narrows/changepoint.h"
+#include "analyze/changepoint.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -11,8 +11,6 @@
 #include "narrows/err.h"
 #include "narrows/summary.h"
 
-/* floor as a share of the series' variance; the standardised series has variance 1 */
-#define VARIANCE_MIN     1e-8
 #define R_MAX            0.95
 #define EXACT_MAX        8192 /* values; above, coarse to fine */
 #define COARSE_POSITIONS 4096
@@ -20,8 +18,13 @@
 #define PRUNE_EVERY      16
 #define LINE_LENGTH      32 /* values a candidate's lower bound reaches ahead */
 
-const struct nw_change_options nw_change_faithful = { 0, 5, false, 0 };
-const struct nw_change_options nw_change_better = { 0, 5, true, 5 };
+const struct nw_change_options nw_change_faithful = { .min_segment = 5, .floor = 1e-8 };
+const struct nw_change_options nw_change_better = { .min_segment = 5,
+	.ar = true,
+	.winsorise_mad = 5,
+	.floor = 0.01,
+	.verify = true,
+	.useful = 0.02 };
 
 /* The finite values, standardised, as prefix sums: sum[i] and square[i] over the first i values. */
 struct series {
@@ -29,7 +32,8 @@ struct series {
 	size_t *index; /* in the caller's array */
 	double *x;
 	double *sum, *square;
-	double scale; /* a unit of x in the caller's unit */
+	double mean, scale; /* of the caller's values; x is in units of scale */
+	double floor;       /* least variance of a segment, in units of scale^2 */
 };
 
 static void
@@ -63,11 +67,19 @@ series_init(struct series *s, const double *y, size_t n)
 	return NW_OK;
 }
 
-/* Cuts to median +- mad_count median absolute deviations; `scratch` has room for n. */
+static bool
+is_out(const struct series *s, size_t i, double median, double reach)
+{
+	return i < s->n && fabs(s->x[i] - median) > reach;
+}
+
+/* Cuts to median +- mad_count median absolute deviations, with `lone` only where both neighbours
+ * are within; `scratch` has room for n. */
 static void
-winsorise(struct series *s, double mad_count, double *scratch)
+winsorise(struct series *s, double mad_count, bool lone, double *scratch)
 {
 	double median, reach;
+	bool before = false, out;
 	size_t i;
 
 	memcpy(scratch, s->x, s->n * sizeof(*scratch));
@@ -77,8 +89,11 @@ winsorise(struct series *s, double mad_count, double *scratch)
 	reach = mad_count * quantile(scratch, s->n, 0.5);
 	if (!(reach > 0)) /* more than half the values are equal: no scale to cut by */
 		return;
-	for (i = 0; i < s->n; i++)
-		s->x[i] = fmin(median + reach, fmax(median - reach, s->x[i]));
+	for (i = 0; i < s->n; i++, before = out) {
+		out = is_out(s, i, median, reach);
+		if (out && !(lone && (before || is_out(s, i + 1, median, reach))))
+			s->x[i] = fmin(median + reach, fmax(median - reach, s->x[i]));
+	}
 }
 
 /* Median of |x_{t+lag} - x_t|. */
@@ -116,6 +131,7 @@ standardise(struct series *s)
 
 	if (!(sd > 0) || !isfinite(sd))
 		return false;
+	s->mean = all.mean;
 	s->scale = sd;
 	s->sum[0] = s->square[0] = 0;
 	for (i = 0; i < s->n; i++) {
@@ -129,11 +145,11 @@ standardise(struct series *s)
 /* ln max(var, vmin) of m values; m times the logarithm is the cost, without the part that is equal
  * in all segmentations. */
 static inline double
-log_variance(double sum, double square, double m)
+log_variance(double sum, double square, double m, double floor)
 {
 	double mean = sum / m, var = square / m - mean * mean;
 
-	return log(var > VARIANCE_MIN ? var : VARIANCE_MIN);
+	return log(var > floor ? var : floor);
 }
 
 /*
@@ -175,7 +191,8 @@ static double
 candidate_cost(const struct pelt *p, struct candidate *c, size_t end)
 {
 	double m = (double)end - c->at, cost;
-	double log_v = log_variance(p->s->sum[end] - c->sum, p->s->square[end] - c->square, m);
+	double log_v =
+	    log_variance(p->s->sum[end] - c->sum, p->s->square[end] - c->square, m, p->s->floor);
 
 	cost = c->cost + m * log_v;
 	c->slope = log_v - 1 - LINE_LENGTH / m;
@@ -369,7 +386,7 @@ total_cost(const struct series *s, const size_t *starts, size_t n_starts, double
 		end = k + 1 < n_starts ? starts[k + 1] : s->n;
 		m = (double)(end - starts[k]);
 		sum = nw_summary_of(s->x + starts[k], end - starts[k]);
-		var = fmax(VARIANCE_MIN, ldexp(sum.m2, 2 * sum.m2_exp) / m);
+		var = fmax(s->floor, ldexp(sum.m2, 2 * sum.m2_exp) / m);
 		cost += m * (log(2 * M_PI) + log(var) + 2 * log(s->scale) + 1);
 	}
 	return cost;
@@ -399,6 +416,56 @@ report(const struct series *s, const double *y, size_t n, const size_t *starts, 
 	return NW_OK;
 }
 
+static bool
+options_are_valid(const struct nw_change_options *o)
+{
+	return o->min_segment >= 2 && o->penalty >= 0 && isfinite(o->penalty) && o->floor > 0;
+}
+
+/* Prepares the values; the penalty and the floor follow from the values. False: constant. */
+static bool
+measure(struct series *s, const struct nw_change_options *options, struct nw_changes *out)
+{
+	double quantum = 0;
+
+	if (options->winsorise_mad > 0)
+		winsorise(s, options->winsorise_mad, options->verify, s->sum);
+	out->r = options->verify ? change_memory(s->x, s->n, s->sum) : robust_r(s, s->sum);
+	if (options->verify)
+		quantum = change_quantum(s->x, s->n, s->sum);
+	out->penalty = options->penalty > 0 ? options->penalty : 3 * log((double)s->n);
+	if (options->ar)
+		out->penalty *= (1 + out->r) / (1 - out->r);
+	if (!standardise(s))
+		return false;
+	s->floor = fmax(options->floor, pow(quantum / s->scale, 2) / 12);
+	return true;
+}
+
+static int
+segments_find(struct series *s, const struct nw_change_options *options, double penalty,
+    size_t *starts, size_t *n_starts)
+{
+	struct change_series cut;
+	int rc;
+
+	if (s->n < 2 * options->min_segment)
+		return NW_OK;
+	rc = segment_all(s, options->min_segment, penalty, starts, n_starts);
+	if (rc != NW_OK || !options->verify)
+		return rc;
+	cut = (struct change_series){ .x = s->x,
+		.n = s->n,
+		.level = s->mean / s->scale,
+		.scratch = s->sum, /* the search is over */
+		.evidence = s->square,
+		.starts = starts,
+		.n_starts = *n_starts };
+	change_verify(&cut, options->useful);
+	*n_starts = cut.n_starts;
+	return rc;
+}
+
 int
 nw_changes(
     const double *y, size_t n, const struct nw_change_options *options, struct nw_changes *out)
@@ -410,7 +477,7 @@ nw_changes(
 	*out = (struct nw_changes){ .status = NW_STATUS_OK, .cost = NAN };
 	if ((rc = series_init(&s, y, n)) != NW_OK)
 		goto out;
-	if (options->min_segment < 2 || !(options->penalty >= 0) || !isfinite(options->penalty)) {
+	if (!options_are_valid(options)) {
 		rc = NW_EINVAL;
 		goto out;
 	}
@@ -422,17 +489,10 @@ nw_changes(
 		rc = NW_ENOMEM;
 		goto out;
 	}
-	if (options->winsorise_mad > 0)
-		winsorise(&s, options->winsorise_mad, s.sum);
-	out->r = robust_r(&s, s.sum);
-	out->penalty = options->penalty > 0 ? options->penalty : 3 * log((double)s.n);
-	if (options->ar)
-		out->penalty *= (1 + out->r) / (1 - out->r);
-	if (!standardise(&s)) {
+	if (!measure(&s, options, out))
 		out->status = NW_STATUS_DEGENERATE;
-	} else if (s.n >= 2 * options->min_segment) {
-		rc = segment_all(&s, options->min_segment, out->penalty, starts, &n_starts);
-	}
+	else
+		rc = segments_find(&s, options, out->penalty, starts, &n_starts);
 	if (out->status == NW_STATUS_OK)
 		out->cost = total_cost(&s, starts, n_starts, out->penalty);
 	if (rc == NW_OK)

@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef NOISE_SHARED /* a program of several files defines the state once */
+extern uint64_t noise_state;
+#else
 static uint64_t noise_state;
+#endif
 
 /* First thing in main. */
 static inline void

@@ -10,13 +10,33 @@
  * is found exactly by PELT (Killick, Fearnhead & Eckley 2012) on prefix sums of the standardised
  * series. With a minimal segment a beaten candidate still starts segments for that many values and
  * is discarded after. Where changes are frequent that is near linear, without any change n^2/2
- * steps. So beyond 8192 values it runs on every (n/4096)-th position first, and then on all
+ * steps. So beyond 8192 values the search runs on every (n/4096)-th position first, and then on all
  * positions within two such strides of the changes found.
  *
  * Autocorrelation looks like changes (9 in 200 values of an AR 0.8 series). With `ar` the penalty
  * is multiplied by (1 + r)/(1 - r), r = (median |y_{t+2} - y_t| / median |y_{t+1} - y_t|)^2 - 1
  * clipped to 0..0.95, which no shift moves (Chakar et al. 2017). With winsorise_mad, outliers
  * are cut to median +- winsorise_mad MAD first.
+ *
+ * The cost is that of normal values. Whole blocks per window, bursts, capped rates are far from
+ * normal, and then the best segmentation finds changes by the hundred where nothing changes (five
+ * equal values alone gain 5 ln 1e8). With `verify`,
+ *
+ *   - vmin is `floor` of the series' variance, and at least the variance of the quantisation
+ *     (quantum squared / 12, the quantum taken from the values);
+ *   - the penalty's r comes from the trimmed means of the same differences and is lowered by its
+ *     noise, 5 / sqrt n, so that a short series keeps its steps; outliers are cut only where they
+ *     stand alone;
+ *   - every change is tested, and the weakest goes until all pass. The test asks how likely the
+ *     means of the two neighbouring segments part so far by chance, given the values of both
+ *     together: m I(mean) for a segment of m values, with Cramer's rate I of the empirical
+ *     distribution (exact to first order for any distribution: binary, skewed, capped). m is
+ *     divided by the factor by which autocorrelation inflates the variance of a mean: that of an
+ *     AR(1) with the residuals' bias-corrected r, or of the series' variogram, whichever is larger.
+ *     The sum of both exponents must reach 2.5 (ln n - 1), a bound found by simulation
+ *     (tests/calibrate). A change of spread is tested the same way, on |y - median|;
+ *   - a change of the mean by less than `useful` of the larger mean, and a change of spread by less
+ *     than a factor of 1.5, is no change.
  */
 #ifndef NARROWS_CHANGEPOINT_H
 #define NARROWS_CHANGEPOINT_H
@@ -30,9 +50,12 @@ struct nw_change_options {
 	size_t min_segment; /* values; at least 2 */
 	bool ar;
 	double winsorise_mad; /* 0 = off */
+	double floor;         /* least variance of a segment, as a share of the series'; > 0 */
+	bool verify;
+	double useful; /* least change of the mean that counts, as a share of the mean */
 };
-extern const struct nw_change_options nw_change_faithful; /* 0, 5, false, 0 */
-extern const struct nw_change_options nw_change_better;   /* 0, 5, true, 5 */
+extern const struct nw_change_options nw_change_faithful; /* 0, 5, false, 0, 1e-8, false, 0 */
+extern const struct nw_change_options nw_change_better;   /* 0, 5, true, 5, 0.01, true, 0.02 */
 
 struct nw_segment {
 	/* indexes into the series, end exclusive; missing values lie in the segment before */
@@ -47,15 +70,15 @@ struct nw_segment {
 struct nw_changes {
 	enum nw_status status;
 	double penalty;    /* as used, `ar` included */
-	double r;          /* robust lag-1 autocorrelation, set with and without `ar` */
+	double r;          /* robust lag-1 autocorrelation, as used with `ar` */
 	double cost;       /* of the segments and changes */
 	size_t n_segments; /* changes + 1; a change is the start of a segment but the first */
 	struct nw_segment *segment;
 };
 
 /* Missing values (NaN, infinite) are skipped. About 50 bytes a value while it runs; see above for
- * the time. NW_ENOMEM, NW_EINVAL (min_segment < 2, a penalty that is negative or not finite). Free
- * with nw_changes_clear. */
+ * the time. NW_ENOMEM, NW_EINVAL (min_segment < 2, a penalty that is negative or not finite, a
+ * floor that is not positive). Free with nw_changes_clear. */
 int nw_changes(
     const double *y, size_t n, const struct nw_change_options *options, struct nw_changes *out);
 void nw_changes_clear(struct nw_changes *c);

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which changes of a segmentation are significant and useful. See narrows/changepoint.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/changepoint.h"
+#include "analyze/quantile.h"
+
+#define TRIM          0.8 /* share of the squared differences that counts: the smaller ones */
+#define LAG_SHARE     8   /* lags reach up to an eighth of the series */
+#define R_MAX         0.95
+#define RESIDUAL_MAX  0.98
+#define R_NOISE       5.0 /* noise of change_memory(), times sqrt n */
+#define RHO_NOISE     3.0 /* least autocorrelation told from noise, times sqrt n */
+#define SHRINK_N      60  /* shorter series correct the residuals' autocorrelation by less */
+#define SPREAD_USEFUL 1.5 /* least useful ratio of two standard deviations */
+#define BINS          64
+#define NEWTON_STEPS  40
+
+enum { LAGS_MAX = 24 };
+
+/* --- memory: how much more the mean of a stretch varies than that of independent values --- */
+
+struct memory {
+	size_t n_lags;
+	size_t lag[LAGS_MAX + 1]; /* the last entry is the lag where the correlation is 0 */
+	double rho[LAGS_MAX + 1];
+};
+
+/* Mean of the smaller squared differences at a lag, inside segments; NaN with too few pairs. */
+static double
+variogram(const struct change_series *s, size_t lag)
+{
+	size_t m = 0, i, k, end;
+	double sum = 0;
+
+	for (k = 0; k < s->n_starts; k++) {
+		end = k + 1 < s->n_starts ? s->starts[k + 1] : s->n;
+		for (i = s->starts[k] + lag; i < end; i++)
+			s->scratch[m++] = pow(s->x[i] - s->x[i - lag], 2);
+	}
+	if (m < 2 || m < s->n / 2)
+		return NAN;
+	k = (size_t)ceil(TRIM * (double)m);
+	(void)quantile_nth(s->scratch, m, k - 1);
+	for (i = 0; i < k; i++)
+		sum += s->scratch[i];
+	return sum / (double)k;
+}
+
+double
+change_memory(const double *x, size_t n, double *scratch)
+{
+	size_t start = 0;
+	struct change_series s = {
+		.x = x, .n = n, .scratch = scratch, .starts = &start, .n_starts = 1
+	};
+	double one, two;
+
+	if (n < LAG_SHARE)
+		return 0;
+	one = variogram(&s, 1);
+	two = variogram(&s, 2);
+	return one > 0 ? fmin(R_MAX, fmax(0, two / one - 1 - R_NOISE / sqrt((double)n))) : 0;
+}
+
+static size_t
+next_lag(size_t lag)
+{
+	return lag + 1 + lag / 3;
+}
+
+/* Autocorrelations up to the first that noise could make; the far lags tell the variance. */
+static void
+memory_find(const struct change_series *s, struct memory *out)
+{
+	double v[LAGS_MAX], far = 0;
+	size_t lag, i, n = 0;
+
+	for (lag = 1; lag <= s->n / LAG_SHARE && n < LAGS_MAX; lag = next_lag(lag)) {
+		v[n] = variogram(s, lag);
+		if (isnan(v[n]))
+			break;
+		out->lag[n++] = lag;
+	}
+	for (i = 2 * n / 3; i < n; i++)
+		far += v[i] / (double)(n - 2 * n / 3);
+	for (i = 0; i < n && far > 0; i++) {
+		out->rho[i] = 1 - v[i] / far;
+		if (out->rho[i] < RHO_NOISE / sqrt((double)s->n))
+			break;
+	}
+	out->n_lags = far > 0 ? i : 0;
+	out->lag[out->n_lags] = out->n_lags > 0 ? next_lag(out->lag[out->n_lags - 1]) : 1;
+	out->rho[out->n_lags] = 0;
+}
+
+/* 1 + 2 sum (1 - lag/m) rho(lag), with rho linear between the lags of the table. */
+static double
+memory_factor(const struct memory *mem, double m)
+{
+	double sum = 0, share;
+	size_t i, lag;
+
+	for (i = 0; i < mem->n_lags; i++)
+		for (lag = mem->lag[i]; lag < mem->lag[i + 1] && (double)lag < m; lag++) {
+			share =
+			    (double)(lag - mem->lag[i]) / (double)(mem->lag[i + 1] - mem->lag[i]);
+			sum += (1 - (double)lag / m) *
+			    (mem->rho[i] + share * (mem->rho[i + 1] - mem->rho[i]));
+		}
+	return 1 + 2 * sum;
+}
+
+/* The same for an AR(1), in closed form. */
+static double
+ar_factor(double r, double m)
+{
+	return 1 + 2 * (r / (1 - r) - r * (1 - pow(r, m)) / (m * (1 - r) * (1 - r)));
+}
+
+/* --- quantum --- */
+
+static int
+double_order(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double
+change_quantum(const double *x, size_t n, double *scratch)
+{
+	double least = INFINITY;
+	size_t different = 1, i;
+
+	if (n < 2)
+		return 0;
+	memcpy(scratch, x, n * sizeof(*scratch));
+	qsort(scratch, n, sizeof(*scratch), double_order);
+	for (i = 1; i < n; i++)
+		if (scratch[i] > scratch[i - 1]) {
+			least = fmin(least, scratch[i] - scratch[i - 1]);
+			different++;
+		}
+	return different > 1 && different <= n / 2 ? least : 0;
+}
+
+/* --- the test of one change --- */
+
+/* The values of two neighbouring segments, in bins. */
+struct pool {
+	double n;
+	double count[BINS], value[BINS];
+};
+
+static void
+pool_fill(struct pool *p, const double *x, size_t n)
+{
+	double low = x[0], high = x[0], step;
+	size_t i;
+	int k;
+
+	memset(p, 0, sizeof(*p));
+	for (i = 0; i < n; i++) {
+		low = fmin(low, x[i]);
+		high = fmax(high, x[i]);
+	}
+	step = (high - low) / BINS;
+	for (i = 0; i < n; i++) {
+		k = step > 0 ? (int)((x[i] - low) / step) : 0;
+		k = k < BINS ? k : BINS - 1;
+		p->count[k]++;
+		p->value[k] += x[i];
+	}
+	p->n = (double)n;
+	for (k = 0; k < BINS; k++)
+		p->value[k] = p->count[k] > 0 ? p->value[k] / p->count[k] : 0;
+}
+
+/* -ln mean(exp(t (x - a))) with its first two derivatives, scaled so that nothing overflows. */
+static double
+tilt(const struct pool *p, double a, double t, double *first, double *second)
+{
+	double m[3] = { 0 }, most = -INFINITY, d, w;
+
+	for (int k = 0; k < BINS; k++)
+		if (p->count[k] > 0)
+			most = fmax(most, t * (p->value[k] - a));
+	for (int k = 0; k < BINS; k++) {
+		if (!(p->count[k] > 0))
+			continue;
+		d = p->value[k] - a;
+		w = p->count[k] * exp(t * d - most);
+		m[0] += w;
+		m[1] += w * d;
+		m[2] += w * d * d;
+	}
+	*first = m[1] / m[0];
+	*second = m[2] / m[0] - *first * *first;
+	return -(log(m[0] / p->n) + most);
+}
+
+/* Cramer 1938: the chance that the mean of m values of the pool is as far out as `a` is about
+ * exp(-m rate); rate = sup over t of t a - ln mean(exp(t x)), here by Newton's method. */
+static double
+rate_of(const struct pool *p, double a)
+{
+	double t = 0, rate = 0, first, second, move;
+
+	for (int step = 0; step < NEWTON_STEPS; step++) {
+		rate = fmax(rate, tilt(p, a, t, &first, &second));
+		if (!(second > 1e-12))
+			break;
+		move = -first / second;
+		t += move;
+		if (fabs(move) < 1e-6 * (1 + fabs(t)))
+			break;
+	}
+	return rate;
+}
+
+/* Two neighbouring segments. */
+struct pair {
+	const double *x;
+	size_t n_left, n;
+	double mean[2], sd[2];
+	double r; /* autocorrelation of the residuals, for both together */
+};
+
+static void
+pair_init(struct pair *p, const struct change_series *s, size_t k)
+{
+	size_t from = s->starts[k - 1], end = k + 1 < s->n_starts ? s->starts[k + 1] : s->n, i;
+	double d, last = 0, products = 0, squares[2] = { 0 }, r, bias;
+	bool right;
+
+	*p = (struct pair){ .x = s->x + from, .n_left = s->starts[k] - from, .n = end - from };
+	for (i = 0; i < p->n; i++)
+		p->mean[i >= p->n_left] +=
+		    p->x[i] / (double)(i < p->n_left ? p->n_left : p->n - p->n_left);
+	for (i = 0; i < p->n; i++) {
+		right = i >= p->n_left;
+		d = p->x[i] - p->mean[right];
+		squares[right] += d * d;
+		products += i > 0 && i != p->n_left ? d * last : 0;
+		last = d;
+	}
+	p->sd[0] = sqrt(squares[0] / (double)(p->n_left > 1 ? p->n_left - 1 : 1));
+	p->sd[1] = sqrt(squares[1] / (double)(p->n - p->n_left > 1 ? p->n - p->n_left - 1 : 1));
+	r = squares[0] + squares[1] > 0 ? products / (squares[0] + squares[1]) : 0;
+	/* Kendall 1954; in short series the correction is itself noise. */
+	bias = (1 + 4 * r) / ((double)p->n / 2) * fmin(1, (double)p->n / SHRINK_N);
+	p->r = fmin(RESIDUAL_MAX, fmax(0, r + bias));
+}
+
+/* Exponent of the chance that the means of both segments part so far without a change. */
+static double
+means_part(const struct pair *p, const double *x, const struct memory *mem)
+{
+	size_t n[2] = { p->n_left, p->n - p->n_left }, i;
+	double evidence = 0, mean, m;
+	struct pool pool;
+
+	pool_fill(&pool, x, p->n);
+	for (int side = 0; side < 2; side++) {
+		const double *own = side == 0 ? x : x + n[0];
+
+		m = (double)n[side];
+		for (i = 0, mean = 0; i < n[side]; i++)
+			mean += own[i] / m;
+		m /= fmax(ar_factor(p->r, m), memory_factor(mem, m));
+		evidence += m * rate_of(&pool, mean);
+	}
+	return evidence;
+}
+
+/* |x - median of both segments|: a map of each value alone, so that without a change the deviations
+ * are as exchangeable as the values. */
+static void
+deviations(const struct pair *p, double *out)
+{
+	double median;
+
+	memcpy(out, p->x, p->n * sizeof(*out));
+	median = quantile(out, p->n, 0.5);
+	for (size_t i = 0; i < p->n; i++)
+		out[i] = fabs(p->x[i] - median);
+}
+
+static bool
+mean_is_useful(const struct pair *p, double level, double useful)
+{
+	return fabs(p->mean[1] - p->mean[0]) >=
+	    useful * fmax(fabs(p->mean[0] + level), fabs(p->mean[1] + level));
+}
+
+static bool
+spread_is_useful(const struct pair *p, double level, double useful)
+{
+	double low = fmin(p->sd[0], p->sd[1]), high = fmax(p->sd[0], p->sd[1]);
+
+	return high >= SPREAD_USEFUL * low &&
+	    high >= useful * fmax(fabs(p->mean[0] + level), fabs(p->mean[1] + level));
+}
+
+/* Evidence for the change at starts[k]; 0 for a change of no use. */
+static double
+change_evidence(const struct change_series *s, const struct memory *mem, size_t k, double useful)
+{
+	struct pair p;
+	double evidence = 0;
+
+	pair_init(&p, s, k);
+	if (mean_is_useful(&p, s->level, useful))
+		evidence = means_part(&p, p.x, mem);
+	if (spread_is_useful(&p, s->level, useful)) {
+		deviations(&p, s->scratch);
+		evidence = fmax(evidence, means_part(&p, s->scratch, mem) - log(2));
+	}
+	return evidence;
+}
+
+void
+change_verify(struct change_series *s, double useful)
+{
+	const double needed = 2.5 * (log((double)s->n) - 1);
+	struct memory mem;
+	double *evidence = s->evidence;
+	size_t k, weakest;
+
+	memory_find(s, &mem);
+	for (k = 1; k < s->n_starts; k++)
+		evidence[k] = change_evidence(s, &mem, k, useful);
+	while (s->n_starts > 1) {
+		for (k = 2, weakest = 1; k < s->n_starts; k++)
+			if (evidence[k] < evidence[weakest])
+				weakest = k;
+		if (evidence[weakest] >= needed)
+			break;
+		s->n_starts--;
+		memmove(s->starts + weakest, s->starts + weakest + 1,
+		    (s->n_starts - weakest) * sizeof(*s->starts));
+		memmove(evidence + weakest, evidence + weakest + 1,
+		    (s->n_starts - weakest) * sizeof(*evidence));
+		for (k = weakest > 1 ? weakest - 1 : 1; k <= weakest && k < s->n_starts; k++)
+			evidence[k] = change_evidence(s, &mem, k, useful);
+	}
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Between the search for a segmentation (changepoint.c) and the test of its changes
+ * (change_verify.c). */
+#ifndef ANALYZE_CHANGEPOINT_H
+#define ANALYZE_CHANGEPOINT_H
+#include <stddef.h>
+
+#include "narrows/changepoint.h"
+
+/* A series cut into segments. */
+struct change_series {
+	const double *x; /* standardised values */
+	size_t n;
+	double level;     /* mean of the caller's values, in units of x */
+	double *scratch;  /* room for n values */
+	double *evidence; /* room for n_starts values */
+	size_t *starts;   /* n_starts of them; the first is 0 */
+	size_t n_starts;
+};
+
+/* The lag-1 autocorrelation of an AR(1), read off differences, less the noise of the estimate; a
+ * shift of the mean does not move the estimate. 0 to 0.95. O(n). */
+double change_memory(const double *x, size_t n, double *scratch);
+
+/* The step of quantised values: the smallest gap between values, if few values are different; 0 for
+ * values on no grid. O(n log n). */
+double change_quantum(const double *x, size_t n, double *scratch);
+
+/* Drops starts, the weakest first, until every change is significant and useful. See
+ * narrows/changepoint.h. O(n_starts^2 + n n_starts). */
+void change_verify(struct change_series *s, double useful);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Change points: false changes in stationary series of ordinary shapes, and steps that are there. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "narrows/changepoint.h"
+#include "tests/calibrate/calibrate.h"
+
+enum { HOUR = 3600, SERIES_COST = 50, STEP_COST = 4, JITTER = 3 };
+
+/* --- stationary shapes, one value per second --- */
+
+static void
+shape_normal(double *x, size_t n, double ar)
+{
+	noise_ar(x, n, ar);
+}
+
+static void
+shape_student(double *x, size_t n, double ar)
+{
+	double v = 0;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = v = ar * v + noise_student(3);
+}
+
+static void
+shape_lognormal(double *x, size_t n, double ar)
+{
+	noise_ar(x, n, ar);
+	for (size_t i = 0; i < n; i++)
+		x[i] = exp(0.5 * x[i]);
+}
+
+/* A share of a window: never above 1. */
+static void
+shape_clipped(double *x, size_t n, double ar)
+{
+	noise_ar(x, n, ar);
+	for (size_t i = 0; i < n; i++)
+		x[i] = fmin(1, 0.9 + 0.1 * x[i]);
+}
+
+static void
+shape_two_memories(double *x, size_t n, double ar)
+{
+	double *slow = calloc(n, sizeof(*slow));
+
+	noise_ar(x, n, ar);
+	noise_ar(slow, n, 0.99);
+	for (size_t i = 0; i < n; i++)
+		x[i] += slow[i];
+	free(slow);
+}
+
+/* Whole blocks per window: mean 10, sd `spread`. */
+static void
+shape_blocks(double *x, size_t n, double spread)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = round(10 + spread * noise_normal());
+}
+
+static void
+shape_poisson(double *x, size_t n, double mean)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = noise_poisson(mean);
+}
+
+static void
+shape_bursts(double *x, size_t n, double share)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = noise_uniform() < share ? 5 : 0;
+}
+
+/* A token bucket: the rate is capped, and below the cap in half the windows. */
+static void
+shape_bucket(double *x, size_t n, double spread)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = fmin(1, 1 + spread * noise_normal());
+}
+
+static void
+shape_steady(double *x, size_t n, double share)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = noise_uniform() < share ? 117.4 * noise_uniform() : 117.4;
+}
+
+/* Two rates in turn, as with a cache that is hit or missed. */
+static void
+shape_two_rates(double *x, size_t n, double share)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = (noise_uniform() < share ? 30 : 100) * (1 + 0.02 * noise_normal());
+}
+
+static const struct shape {
+	const char *name;
+	void (*fill)(double *x, size_t n, double parameter);
+	double parameter;
+} shapes[] = {
+	{ "normal, AR 0", shape_normal, 0 },
+	{ "normal, AR 0.5", shape_normal, 0.5 },
+	{ "normal, AR 0.8", shape_normal, 0.8 },
+	{ "normal, AR 0.9", shape_normal, 0.9 },
+	{ "normal, AR 0.95", shape_normal, 0.95 },
+	{ "normal, AR 0.98", shape_normal, 0.98 },
+	{ "Student t3 shocks, AR 0", shape_student, 0 },
+	{ "Student t3 shocks, AR 0.9", shape_student, 0.9 },
+	{ "Student t3 shocks, AR 0.98", shape_student, 0.98 },
+	{ "lognormal, AR 0", shape_lognormal, 0 },
+	{ "lognormal, AR 0.9", shape_lognormal, 0.9 },
+	{ "lognormal, AR 0.95", shape_lognormal, 0.95 },
+	{ "lognormal, AR 0.98", shape_lognormal, 0.98 },
+	{ "share clipped at 1, AR 0", shape_clipped, 0 },
+	{ "share clipped at 1, AR 0.8", shape_clipped, 0.8 },
+	{ "share clipped at 1, AR 0.95", shape_clipped, 0.95 },
+	{ "share clipped at 1, AR 0.98", shape_clipped, 0.98 },
+	{ "AR 0.5 plus AR 0.99", shape_two_memories, 0.5 },
+	{ "whole blocks, sd 0.3", shape_blocks, 0.3 },
+	{ "whole blocks, sd 0.5", shape_blocks, 0.5 },
+	{ "whole blocks, sd 1", shape_blocks, 1 },
+	{ "whole blocks, sd 3", shape_blocks, 3 },
+	{ "Poisson, mean 0.2", shape_poisson, 0.2 },
+	{ "Poisson, mean 1", shape_poisson, 1 },
+	{ "Poisson, mean 5", shape_poisson, 5 },
+	{ "bursts in 2 % of windows", shape_bursts, 0.02 },
+	{ "bursts in 20 % of windows", shape_bursts, 0.2 },
+	{ "bursts in 60 % of windows", shape_bursts, 0.6 },
+	{ "token bucket", shape_bucket, 0.1 },
+	{ "steady, 1 window in 20 short", shape_steady, 0.05 },
+	{ "steady, 1 window in 4 short", shape_steady, 0.25 },
+	{ "two rates, 10 % slow", shape_two_rates, 0.1 },
+	{ "two rates, half slow", shape_two_rates, 0.5 },
+};
+
+static size_t
+changes_of(const double *x, size_t n, size_t *first)
+{
+	struct nw_changes c;
+	size_t found = 0;
+
+	if (nw_changes(x, n, &nw_change_better, &c) == 0 && c.n_segments > 0)
+		found = c.n_segments - 1;
+	*first = found > 0 ? c.segment[1].start : n;
+	nw_changes_clear(&c);
+	return found;
+}
+
+/* False changes per hour. The counted event is a change above one per hour of the cell: with a true
+ * rate of one per hour the count is about Poisson, and a binomial over the minutes bounds that. */
+static void
+false_changes(struct calibration *c, size_t n, const char *title)
+{
+	double *x = calloc(n, sizeof(*x));
+	size_t hours = calibrate_runs(c, SERIES_COST), series = hours * HOUR / n, first;
+
+	calibrate_title(c, title);
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		size_t found = 0;
+
+		for (size_t k = 0; k < series; k++) {
+			shapes[i].fill(x, n, shapes[i].parameter);
+			found += changes_of(x, n, &first);
+		}
+		cell_at_most(c, shapes[i].name, found < 60 * hours ? found : 60 * hours, 60 * hours,
+		    1.0 / 60);
+	}
+	free(x);
+}
+
+/* A step of `height` sd after the share `at` of n windows: found, alone, and within JITTER. */
+static void
+steps(struct calibration *c, size_t n, double at, double height, double ar, double bound)
+{
+	double *x = calloc(n, sizeof(*x));
+	size_t runs = calibrate_runs(c, STEP_COST), hits = 0, where = (size_t)(at * (double)n),
+	       first;
+	char what[64];
+
+	for (size_t k = 0; k < runs; k++) {
+		noise_ar(x, n, ar);
+		for (size_t i = 0; i < n; i++)
+			x[i] = 20 + x[i] + (i >= where ? height : 0);
+		hits += changes_of(x, n, &first) == 1 && first + JITTER >= where &&
+		    first <= where + JITTER;
+	}
+	(void)snprintf(
+	    what, sizeof(what), "%g sd after %zu of %zu windows, AR %g", height, where, n, ar);
+	cell_at_least(c, what, hits, runs, bound);
+	free(x);
+}
+
+void
+calibrate_changes(struct calibration *c)
+{
+	static const size_t sizes[] = { 20, 25, 30, 40, 60, 120, 300, 1000 };
+
+	false_changes(
+	    c, HOUR, "False changes per minute, sessions of an hour (1 per hour allowed)");
+	false_changes(c, 60, "False changes per minute, sessions of a minute (1 per hour allowed)");
+	calibrate_title(c, "Steps found, alone and within 3 windows");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		steps(c, sizes[i], 0.5, 5, 0, 0.95);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		steps(c, sizes[i], 0.3, 5, 0, 0.95);
+	steps(c, 120, 0.5, 3, 0, 0.9);
+	steps(c, 300, 0.5, 5, 0.5, 0.9);
+}
