@@ -80,7 +80,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: all tests check check-run unit demo bench calibrate fuzz format help install uninstall clean deps magnet-object
+.PHONY: all tests check unit demo bench calibrate fuzz format help install uninstall clean magnet-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -145,25 +145,27 @@ $(FUZZERS): $B/%: $B/obj/%.o $B/obj/tests/fuzzmain.o $$(call archives,$$(call ro
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,$(call room_of,$*))
 
-deps:
-	@sh conf/deps.sh
-check: deps
-	$(Q)$(MAKE) --no-print-directory check-run
-tests: all $B/bin/calibrate $(UNITS) $(FUZZERS)
-check-run: tests
+check:
+	@sh conf/deps.sh tests
+	@sh conf/build.sh tests
 	@B=$B sh tests/run.sh all
+tests: all $B/bin/calibrate $(UNITS) $(FUZZERS)
 unit: tests
 	@B=$B sh tests/run.sh unit
-bench: deps
+bench:
+	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $${b##*/}"; $$b || exit 1; done
-calibrate: deps
+calibrate:
+	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory $B/bin/calibrate
 	@$B/bin/calibrate
-demo: deps
-	$(Q)$(MAKE) --no-print-directory all
+demo:
+	@sh conf/deps.sh demo
+	@sh conf/build.sh all
 	@B=$B sh tests/demo.sh
-fuzz: deps
+fuzz:
+	@sh conf/deps.sh fuzz
 	@sh tests/fuzz.sh
 format:
 	$(Q)git ls-files '*.c' '*.h' | grep -v host/magnet/object.c | xargs clang-format -i

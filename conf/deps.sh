@@ -1,21 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The one list of what Narrows needs from Debian; installs what is missing, and nothing when nothing is.
+# What Narrows needs from Debian, in lists of which each holds those before; installs what is missing, and nothing when
+# nothing is. usage: conf/deps.sh host|box|demo|tests|fuzz
 set -eu
+. "${0%/*}/progress.sh"
 
-build="gcc make pkg-config libc6-dev
-	libsqlite3-dev libevent-dev libbson-dev libmbedtls-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-dev uthash-dev
-	liblapacke-dev libopenblas-serial-dev libbpf-dev"
-run="chrony rsync iproute2 procps"
-test="clang clang-format python3 sqlite3 curl iperf3 tar chromium"
+host="gcc make pkg-config libc6-dev libbson-dev libmbedtls-dev uthash-dev libbpf-dev" # builds libnarrows, nwrun, blipp, magnet
+box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-dev
+	liblapacke-dev libopenblas-serial-dev"                                      # builds narrowsd, narrows
+demo="rsync iproute2 procps"
+tests="chrony python3 sqlite3 curl iperf3 tar gzip xz-utils zstd clang-format chromium"
+fuzz="clang"
+
+case ${1:-tests} in
+host) wanted=$host ;;
+box) wanted="$host $box" ;;
+demo) wanted="$host $box $demo" ;;
+tests) wanted="$host $box $demo $tests" ;;
+fuzz) wanted="$host $box $demo $tests $fuzz" ;;
+*) echo "usage: conf/deps.sh host|box|demo|tests|fuzz" >&2; exit 2 ;;
+esac
 
 missing=
-for p in $build $run $test; do
+for p in $wanted; do
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || missing="$missing $p"
 done
 [ -z "$missing" ] && exit 0
 
-echo "narrows: installing$missing"
 sudo=
 if [ "$(id -u)" != 0 ]; then
 	command -v sudo >/dev/null || {
@@ -24,11 +35,32 @@ if [ "$(id -u)" != 0 ]; then
 	}
 	sudo=sudo
 fi
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-{ $sudo apt-get update &&
-  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1 || {
+echo "narrows: installing$missing"
+$sudo true
+log=$(mktemp) status=$(mktemp)
+trap 'rm -f "$log" "$status"' EXIT
+
+# apt ARGUMENT ...: apt-get in the background; its state goes to $status, its words to $log
+apt() {
+	$sudo sh -c 'status=$1; shift; exec env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o APT::Status-Fd=3 "$@" 3>"$status"' \
+	    apt "$status" "$@" >"$log" 2>&1 &
+	progress $! step && return 0
 	tail -n 20 "$log" >&2
 	echo "narrows: apt-get could not install:$missing" >&2
 	exit 1
 }
+
+# The newest line of $status in words: "downloading file 3 of 86", "setting up 12 of 86: gcc-12"
+step() {
+	awk -F: -v m="$count" '
+	    /^dlstatus:/ { what = tolower(substr($4, 1, 1)) substr($4, 2); sub(/ \(.*/, "", what) }
+	    /^pmstatus:/ && $4 ~ /^Unpacking/ { what = "unpacking " ++u " of " m ": " $2 }
+	    /^pmstatus:/ && $4 ~ /^Configuring/ { what = "setting up " ++c " of " m ": " $2 }
+	    END { print "narrows: " (what != "" ? what : "reading the lists of packages") }' "$status"
+}
+
+count=0
+apt update
+count=$($sudo apt-get install -s --no-install-recommends $missing 2>/dev/null | grep -c '^Inst' || :)
+apt install --no-install-recommends -o APT::Keep-Downloaded-Packages=false $missing
+echo "narrows: $count packages installed"

@@ -1,11 +1,35 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The demo itself, smaller: two real transfers, and the limited one judged right.
+# The demo itself, smaller: two real transfers, the limited one judged right; the demo's own check can fail; nothing is left.
 set -eu
+. tests/verdict.sh
+bin=$(cd "${B:-build/release}/bin" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-out=$(DEMO_ONCE=1 DEMO_DIR="$dir/demo" DEMO_MIB=192 DEMO_PORT=0 sh tests/demo.sh) || { echo "$out"; exit 1; }
+fail() { echo "FAIL: $*"; exit 1; }
+
+out=$(DEMO_ONCE=1 DEMO_KEEP=1 DEMO_DIR="$dir/demo" DEMO_MIB=160 DEMO_PORT=0 sh tests/demo.sh) || { echo "$out"; exit 1; }
 echo "$out"
-for want in "demo-free" "demo-limited" "limited this transfer" "page: http://127.0.0.1:" "CSV: "; do
-	case $out in *"$want"*) ;; *) echo "FAIL: no \"$want\""; exit 1 ;; esac
+for want in "limited this transfer" "Confidence: " "page: http://127.0.0.1:" "CSV: "; do
+	case $out in *"$want"*) ;; *) fail "no \"$want\"" ;; esac
 done
+
+# the check reads the verdict, not any stage of the document
+task=$("$bin/narrows" -s "$dir/demo" sql --csv "SELECT max(id) FROM session WHERE task_id LIKE 'demo-limited%'")
+"$bin/narrows" -s "$dir/demo" report --json "$task" | grep -q '"disk.write"' || fail "the document does not list disk.write"
+verdict_is "$dir/demo" "$task" disk.write && fail "a wrong verdict passes"
+verdict_is "$dir/demo" "$task" network || verdict_is "$dir/demo" "$task" sender.host || fail "the right verdict does not pass"
+verdict_is "$dir/demo" 999 network && fail "no document passes"
+
+# an interrupted demo leaves nothing
+DEMO_DIR="$dir/gone" DEMO_PORT=0 sh tests/demo.sh >"$dir/out" 2>&1 &
+demo=$!
+n=0
+until grep -q '^\[2/5\]' "$dir/out"; do
+	n=$((n + 1))
+	[ "$n" -lt 600 ] || fail "the demo does not begin: $(cat "$dir/out")"
+	sleep 0.1
+done
+kill -TERM "$demo"
+wait "$demo" && fail "an interrupted demo ends well"
+[ ! -e "$dir/gone" ] || fail "an interrupted demo leaves $(ls "$dir/gone")"

@@ -76,7 +76,7 @@ for k in $kinds; do
 	awk -v kind="$k" '/^\.Sh/ { on = 0 } /^\.It Ic / { on = $3 == kind } on' cli/narrows.1 >"$tmp/section"
 	[ -s "$tmp/section" ] || fail "narrows.1: no statistic $k"
 	"$bin/narrows" stat "$k" --help | grep -o -e '^  --[a-z0-9-]*' | grep -v -x -F -e "$common" | tr -d ' ' | sort >"$tmp/has"
-	grep -o -e 'Fl -[a-z0-9-]*' "$tmp/section" | sed 's/Fl /-/' | sort -u | diff "$tmp/has" - ||
+	grep -o -e 'Fl -[a-z0-9-]*' "$tmp/section" | sed 's/Fl /  -/' | grep -v -x -F -e "$common" | tr -d ' ' | sort -u | diff "$tmp/has" - ||
 	    fail "narrows.1: options of stat $k: < the program, > the page"
 done
 printf '%s\n' "$kinds" | sort >"$tmp/kinds"
