@@ -65,18 +65,36 @@ boxed_fill(void)
 	box.rules = rules_new(box.control, &boxed_conf);
 }
 
+/* Opens an empty store. */
 static inline void
-boxed_begin(void)
+boxed_store_begin(void)
 {
 	char why[STORE_WHY_BYTES];
 
 	if (mkdtemp(boxed_dir) == NULL)
 		abort();
 	snprintf(boxed_path, sizeof(boxed_path), "%s/narrows.db", boxed_dir);
-	conf_init(&boxed_conf);
 	if (store_open(boxed_path, NULL, &box.store, why) < 0)
 		abort();
 	store_next_ids(box.store, &box.next);
+}
+
+static inline void
+boxed_store_end(void)
+{
+	char command[80];
+
+	store_close(box.store);
+	snprintf(command, sizeof(command), "rm -r %s", boxed_dir);
+	CHECK_INT(system(command), 0);
+	memcpy(boxed_dir + sizeof(boxed_dir) - 7, "XXXXXX", 6);
+}
+
+static inline void
+boxed_begin(void)
+{
+	conf_init(&boxed_conf);
+	boxed_store_begin();
 	box.base = event_base_new();
 	box.decoder = nw_doc_decoder_new(NULL);
 	boxed_fill();
@@ -97,20 +115,18 @@ boxed_empty(bool drain)
 	origin_free_all(&box);
 	session_free_all(&box);
 	host_free_all(&box);
+	box.commit = NULL;
 }
 
 static inline void
 boxed_end(void)
 {
-	char command[80];
-
-	boxed_empty(true);
-	store_close(box.store);
+	if (box.commit != NULL)
+		boxed_empty(true);
+	boxed_store_end();
 	nw_doc_decoder_free(box.decoder);
 	event_base_free(box.base);
 	conf_clear(&boxed_conf);
-	snprintf(command, sizeof(command), "rm -r %s", boxed_dir);
-	CHECK_INT(system(command), 0);
 }
 
 /* A connection from an address of the 127 network; returns the test's end of it. */
