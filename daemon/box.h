@@ -28,6 +28,7 @@ struct control;
 struct rules;
 struct schedule;
 struct series;
+struct numbers;
 struct origin;
 struct session;
 struct host;
@@ -75,8 +76,13 @@ struct box {
 	struct store_ids next;         /* next free id of each kind */
 	struct counters counters;
 
-	struct host *hosts;       /* hash by name */
-	struct origin *origins;   /* hash by provider id */
+	struct host *hosts;     /* hash by name */
+	struct origin *origins; /* hash by owner and provider id */
+	struct origin_idle {
+		struct origin *oldest, *newest;
+		unsigned count;
+	} idle;                   /* origins without connection */
+	struct numbers *numbers;  /* of providers that no origin remembers */
 	struct session *sessions; /* hash by key: open sessions and the newest closed ones */
 	struct peer *peers;
 	/* of every origin's catalogue (narrows/catalog.h) */

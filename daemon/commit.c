@@ -210,8 +210,8 @@ commit_flush(struct commit *c)
 		return;
 	for (i = 0; i < t->n_accepted; i++)
 		if (t->accepted[i].origin->provider_id != NULL &&
-		    nw_batch_provider(
-			c->batch, t->accepted[i].origin->provider_id, t->accepted[i].seq) < 0)
+		    nw_batch_provider(c->batch, t->accepted[i].origin->owner,
+			t->accepted[i].origin->provider_id, t->accepted[i].seq) < 0)
 			fatalx("out of memory");
 	nw_batch_on_done(c->batch, on_batch_done, t);
 	rc = store_submit(c->box->store, c->batch);

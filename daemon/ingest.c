@@ -285,11 +285,8 @@ gap_note(struct xsess *x, uint64_t seq)
 static bool
 document_is_new(struct xsess *x)
 {
-	uint64_t seq;
+	uint64_t seq = x->in.next_seq++;
 
-	if (!x->hello)
-		return true;
-	seq = x->in.next_seq++;
 	if (seq <= x->origin->accepted_seq) {
 		x->in.lost = 0;
 		counter_add(&x->box->counters.duplicates, 1);
@@ -339,6 +336,10 @@ ingest_document(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, 
 	x->docs++;
 	x->bytes += len;
 	counter_add(&x->box->counters.documents, 1);
+	if (numbered && x->in.next_seq >= INGEST_SEQ_MAX) {
+		*why = "no numbers are left for documents";
+		return NW_EPROTO;
+	}
 	if (numbered && !document_is_new(x))
 		return NW_OK;
 	if ((rc = document_decode(x, opt, data, len, why)) == NW_ENOMEM) {

@@ -8,6 +8,9 @@
 
 struct xsess;
 
+/* No document has a number from here on. */
+#define INGEST_SEQ_MAX (INT64_C(1) << 62)
+
 /*
  * Takes one document. A bad document is counted and dropped, and the session goes on: NW_OK.
  * NW_ENOMEM with static *why: the caller ends the connection, and the provider sends the document

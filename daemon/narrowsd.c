@@ -26,6 +26,7 @@
 #include "daemon/listener.h"
 #include "narrows/log.h"
 #include "daemon/notify.h"
+#include "daemon/numbers.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
 #include "daemon/rules.h"
@@ -37,7 +38,10 @@
 #include "narrows/err.h"
 #include "narrows/web.h"
 
-enum { RESTORE_SESSIONS = 10000 };
+enum {
+	RESTORE_SESSIONS = 10000,
+	PROVIDERS_MAX = 100000 /* providers whose numbers are remembered while they are away */
+};
 
 struct options {
 	const char *conf_path;
@@ -196,9 +200,9 @@ on_restored_host(void *arg, const struct nw_host_rec *h)
 }
 
 static int
-on_restored_provider(void *arg, const char *provider, uint64_t stored_seq)
+on_restored_provider(void *arg, const char *owner, const char *provider, uint64_t stored_seq)
 {
-	origin_restore(arg, provider, stored_seq);
+	origin_restore(arg, owner, provider, stored_seq);
 	return 0;
 }
 
@@ -292,7 +296,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	store_error_tell(d);
 	session_tick(&d->box, now);
 	expiry_log(d);
-	origin_expire(&d->box, now);
+	(void)origin_expire(&d->box, now);
 	control_tick(d->box.control, now);
 	peer_tick(&d->box);
 }
@@ -472,6 +476,7 @@ daemon_start(struct daemon *d)
 	d->box.is_series_over = session_series_is_over;
 	d->box.commit = commit_open(&d->box);
 	d->box.control = control_new(d->box.base, &d->conf);
+	d->box.numbers = numbers_new(PROVIDERS_MAX);
 	d->box.rules = rules_new(d->box.control, &d->conf);
 	ap = analysis_params(&d->conf);
 	if (schedule_start(
@@ -516,6 +521,7 @@ daemon_stop(struct daemon *d)
 	control_free(d->box.control);
 	commit_free(d->box.commit);
 	origin_free_all(&d->box);
+	numbers_free(d->box.numbers);
 	session_free_all(&d->box);
 	host_free_all(&d->box);
 	nw_doc_decoder_free(d->box.decoder);

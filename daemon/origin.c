@@ -3,18 +3,17 @@
 #define uthash_malloc(size) xmalloc(size)
 #include "daemon/origin.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/box.h"
 #include "daemon/conf.h"
+#include "daemon/numbers.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
-enum {
-	IDLE_MAX = 1000,       /* remembered series: of so many providers without connection */
-	PROVIDERS_MAX = 100000 /* remembered numbers: of so many providers */
-};
+enum { IDLE_MAX = 1000 }; /* providers without connection whose series are remembered */
 #define PROVIDER_KEEP_NS   (10 * 60 * (int64_t)1000000000)
 #define MAKE_ROOM_EVERY_NS ((int64_t)1000000000)
 
@@ -28,34 +27,125 @@ series_forget(struct origin *o)
 static void
 origin_free(struct origin *o)
 {
-	if (o->provider_id != NULL)
+	if (o->key != NULL)
 		HASH_DEL(o->box->origins, o);
 	series_forget(o);
-	free(o->provider_id);
+	free(o->key);
 	free(o);
 }
 
+/* --- origins without connection --- */
+
+static void
+idle_append(struct origin *o)
+{
+	struct origin_idle *idle = &o->box->idle;
+
+	o->older = idle->newest;
+	o->newer = NULL;
+	if (idle->newest != NULL)
+		idle->newest->newer = o;
+	else
+		idle->oldest = o;
+	idle->newest = o;
+	idle->count++;
+}
+
+static void
+idle_remove(struct origin *o)
+{
+	struct origin_idle *idle = &o->box->idle;
+
+	if (o->older != NULL)
+		o->older->newer = o->newer;
+	else
+		idle->oldest = o->newer;
+	if (o->newer != NULL)
+		o->newer->older = o->older;
+	else
+		idle->newest = o->older;
+	idle->count--;
+}
+
+/* Only the number of the provider stays. */
+static void
+origin_retire(struct origin *o)
+{
+	idle_remove(o);
+	numbers_put(o->box->numbers, o->owner, o->provider_id, o->stored_seq);
+	origin_free(o);
+}
+
+/*
+ * The series of an idle provider go after a while, or when very many providers are idle: a returning
+ * provider describes the series again, and the series begin anew in the store. The numbers stay, or
+ * a document repeated after a long absence would be stored twice.
+ */
+unsigned
+origin_expire(struct box *box, int64_t now_mono_ns)
+{
+	struct origin *o;
+	unsigned steps = 1;
+
+	for (; (o = box->idle.oldest) != NULL; steps++) {
+		if (box->idle.count <= IDLE_MAX &&
+		    now_mono_ns - o->idle_since_mono_ns <= PROVIDER_KEEP_NS)
+			break;
+		origin_retire(o);
+	}
+	return steps;
+}
+
+/* --- life --- */
+
 static struct origin *
-origin_new(struct box *box, const char *provider_id)
+origin_new(struct box *box, char *key, const char *owner, const char *provider_id)
 {
 	struct origin *o = xcalloc(1, sizeof(*o));
 
 	o->box = box;
-	o->provider_id = xstrdup(provider_id);
 	catalog_init(&o->catalog, box->conf->max_series_per_session, box->on_series_forget);
-	if (provider_id != NULL)
-		HASH_ADD_KEYPTR(hh, box->origins, o->provider_id, strlen(o->provider_id), o);
+	if (key == NULL)
+		return o;
+	o->key = key;
+	o->owner = memcpy(key + strlen(key) + 1, owner, strlen(owner) + 1);
+	o->provider_id = key + strlen(owner) + 1;
+	if (numbers_take(box->numbers, owner, provider_id, &o->stored_seq) ||
+	    (strncmp(owner, "user:", 5) == 0 &&
+		(numbers_take(box->numbers, "loopback", provider_id, &o->stored_seq) ||
+		    numbers_take(box->numbers, "import", provider_id, &o->stored_seq))))
+		o->accepted_seq = o->stored_seq;
+	HASH_ADD_KEYPTR(hh, box->origins, o->key, strlen(o->key), o);
 	return o;
 }
 
+/* Owner, line feed and id, with room for a copy of the owner behind. */
+static char *
+key_make(const char *owner, const char *provider_id)
+{
+	size_t len = strlen(owner);
+	char *key = xmalloc(2 * len + strlen(provider_id) + 3);
+
+	sprintf(key, "%s\n%s", owner, provider_id);
+	return key;
+}
+
 struct origin *
-origin_get(struct box *box, const char *provider_id)
+origin_get(struct box *box, const char *owner, const char *provider_id)
 {
 	struct origin *o = NULL;
+	char *key;
 
-	if (provider_id != NULL)
-		HASH_FIND_STR(box->origins, provider_id, o);
-	return origin_hold(o != NULL ? o : origin_new(box, provider_id));
+	if (provider_id == NULL)
+		return origin_hold(origin_new(box, NULL, NULL, NULL));
+	key = key_make(owner, provider_id);
+	HASH_FIND_STR(box->origins, key, o);
+	if (o == NULL)
+		return origin_hold(origin_new(box, key, owner, provider_id));
+	free(key);
+	if (o->refs == 0)
+		idle_remove(o);
+	return origin_hold(o);
 }
 
 struct origin *
@@ -70,54 +160,18 @@ origin_release(struct origin *o)
 {
 	if (o == NULL || --o->refs > 0)
 		return;
-	if (o->provider_id == NULL)
+	if (o->key == NULL) {
 		origin_free(o);
-	else
-		o->idle_since_mono_ns = nw_mono_ns();
-}
-
-void
-origin_restore(struct box *box, const char *provider_id, uint64_t stored_seq)
-{
-	struct origin *o = origin_get(box, provider_id);
-
-	o->accepted_seq = o->stored_seq = stored_seq;
-	origin_release(o);
-}
-
-static bool
-is_idle_with_series(const struct origin *o)
-{
-	return o->refs == 0 && o->catalog.series != NULL;
-}
-
-/*
- * The series of an idle provider go after a while, or when very many providers are idle: a
- * returning provider describes the series again, and the series begin anew in the store. The
- * numbers stay, or a document repeated after a long absence would be stored twice. The hash keeps
- * the order of insertion: the oldest go first.
- */
-void
-origin_expire(struct box *box, int64_t now_mono_ns)
-{
-	unsigned spare =
-	    HASH_COUNT(box->origins) > PROVIDERS_MAX ? HASH_COUNT(box->origins) - PROVIDERS_MAX : 0;
-	unsigned idle = 0;
-	struct origin *o, *tmp;
-
-	HASH_ITER (hh, box->origins, o, tmp)
-		idle += is_idle_with_series(o);
-	HASH_ITER (hh, box->origins, o, tmp) {
-		if (is_idle_with_series(o) &&
-		    (idle > IDLE_MAX || now_mono_ns - o->idle_since_mono_ns > PROVIDER_KEEP_NS)) {
-			series_forget(o);
-			idle--;
-		}
-		if (o->refs == 0 && spare > 0) {
-			origin_free(o);
-			spare--;
-		}
+		return;
 	}
+	o->idle_since_mono_ns = nw_mono_ns();
+	idle_append(o);
+}
+
+void
+origin_restore(struct box *box, const char *owner, const char *provider_id, uint64_t stored_seq)
+{
+	numbers_put(box->numbers, owner, provider_id, stored_seq);
 }
 
 void
@@ -127,6 +181,7 @@ origin_free_all(struct box *box)
 
 	HASH_ITER (hh, box->origins, o, tmp)
 		origin_free(o);
+	box->idle = (struct origin_idle){ 0 };
 }
 
 void

@@ -24,7 +24,8 @@ struct origin_ops {
 };
 
 struct origin {
-	char *provider_id; /* hash key, NULL for a peer without HELLO */
+	char *key;                       /* hash key: owner, line feed, id; NULL without HELLO */
+	const char *owner, *provider_id; /* parts of the key; owner: narrows/store.h */
 	unsigned refs;
 	struct box *box;
 	const struct origin_ops *ops; /* calls to the present connection, NULL without connection */
@@ -34,18 +35,23 @@ struct origin {
 	size_t noted_at;      /* position in that batch's notes */
 	struct catalog catalog;
 	int64_t idle_since_mono_ns, made_room_mono_ns;
+	struct origin *older, *newer; /* list of idle origins by age */
 	UT_hash_handle hh;
 };
 
-/* Finds or makes the origin of a provider (provider_id NULL: makes a new one); one reference. */
-struct origin *origin_get(struct box *box, const char *provider_id);
+/*
+ * Finds or makes the origin of an owner's provider (provider_id NULL: makes a new one); one
+ * reference. Equal ids of two owners are two providers.
+ */
+struct origin *origin_get(struct box *box, const char *owner, const char *provider_id);
 struct origin *origin_hold(struct origin *o);
 void origin_release(struct origin *o);
 /* Startup: the store's knowledge of a provider. */
-void origin_restore(struct box *box, const char *provider_id, uint64_t stored_seq);
-/* Forgets the series of providers without reference for a while, and the oldest of very many
- * providers. */
-void origin_expire(struct box *box, int64_t now_mono_ns);
+void
+origin_restore(struct box *box, const char *owner, const char *provider_id, uint64_t stored_seq);
+/* Forgets the series of providers that are long without reference; only their numbers stay. Returns
+ * the number of origins looked at: those that go, and one. */
+unsigned origin_expire(struct box *box, int64_t now_mono_ns);
 void origin_free_all(struct box *box);
 
 /* Makes arg's connection the present one; an older connection of the provider ends. */

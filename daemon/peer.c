@@ -20,9 +20,11 @@
 #include "daemon/box.h"
 #include "daemon/conf.h"
 #include "narrows/log.h"
+#include "daemon/sockuser.h"
 #include "daemon/tlsctx.h"
 #include "narrows/xmalloc.h"
 #include "daemon/xsess.h"
+#include "narrows/address.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/tls.h"
@@ -48,6 +50,7 @@ struct peer {
 	struct nw_tls *tls; /* NULL for a peer in clear */
 	char address[INET6_ADDRSTRLEN];
 	char name[INET6_ADDRSTRLEN + 8]; /* address/port */
+	char *owner;                     /* owner of its provider ids, from SESS_OPEN on */
 	uint8_t version;                 /* version of SESS_OPEN and of every answer */
 	uint8_t sess_id[NW_SESS_ID_BYTES];
 	struct xsess *xsess;
@@ -100,6 +103,7 @@ peer_free(struct peer *p)
 	nw_tls_free(p->tls);
 	close(p->fd);
 	free(p->in);
+	free(p->owner);
 	free(p);
 }
 
@@ -380,6 +384,21 @@ auth_take(struct peer *p, const struct nw_frame *f)
 	peer_set_state(p, PEER_AUTHENTICATED);
 }
 
+/* The owner of the peer's provider ids: the certificate, the user on this machine, or the address. */
+static void
+owner_find(struct peer *p)
+{
+	uint32_t uid;
+
+	free(p->owner);
+	if (p->tls != NULL)
+		p->owner = xasprintf("host:%s", nw_tls_peer_name(p->tls));
+	else if (address_is_loopback(p->address) && sockuser_get(p->fd, &uid))
+		p->owner = xasprintf("user:%u", uid);
+	else
+		p->owner = xasprintf("addr:%s", p->address);
+}
+
 static void
 open_take(struct peer *p, const struct nw_frame *f)
 {
@@ -403,10 +422,12 @@ open_take(struct peer *p, const struct nw_frame *f)
 		peer_fail(p, NW_EUNSUPPORTED, "forwarding to further hops is not supported");
 		return;
 	}
+	owner_find(p);
 	p->xsess = xsess_open(p->box,
 	    &(struct xsess_wire){ .name = p->name,
 		.address = p->address,
 		.certified_name = p->tls != NULL ? nw_tls_peer_name(p->tls) : NULL,
+		.owner = p->owner,
 		.send = on_send,
 		.fail = on_fail,
 		.arg = p },

@@ -99,7 +99,7 @@ xsess_open(struct box *box, const struct xsess_wire *wire, const uint8_t sess_id
 		snprintf(x->sess_id_hex + 2 * i, 3, "%02X", sess_id[i]);
 	x->certified = wire->certified_name != NULL;
 	x->host = host_seen(box, x->certified ? wire->certified_name : wire->address, NULL);
-	x->origin = origin_get(box, NULL);
+	x->origin = origin_get(box, NULL, NULL);
 	origin_attach(x->origin, &origin_calls, x);
 	x->opened_wall_ns = nw_wall_ns();
 	xsess_write(x);
@@ -255,7 +255,7 @@ hello_identify(
 		return rc;
 	origin_detach(x->origin, x);
 	origin_release(x->origin);
-	x->origin = origin_get(x->box, provider);
+	x->origin = origin_get(x->box, x->wire.owner, provider);
 	x->software = xstrdup(nw_kv_text(kv, n, "software"));
 	x->task_id = xstrdup(nw_kv_text(kv, n, "task_id"));
 	if (name != NULL && strlen(name) <= HOST_MAX_BYTES && !x->certified)
@@ -273,6 +273,18 @@ hello_identify(
 	return NW_OK;
 }
 
+/*
+ * A spool numbers its documents from 2^40 times its life on, below 2^62 (host/lib/spool_file.c); a
+ * provider without spool has one life. Within a life, 2^36 documents are the most.
+ */
+static bool
+number_is_first(int64_t seq)
+{
+	int64_t in_life = seq & ((INT64_C(1) << 40) - 1);
+
+	return seq >= 1 && seq < INGEST_SEQ_MAX && in_life >= 1 && in_life <= INT64_C(1) << 36;
+}
+
 /* A provider introduces itself, or begins its numbering anew. */
 static int
 hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
@@ -288,7 +300,7 @@ hello_take(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 		return rc;
 	provider = nw_kv_text(kv, n, "provider");
 	first = nw_kv_int(kv, n, "first_seq", 1);
-	if (provider == NULL || strlen(provider) > PROVIDER_MAX_BYTES || first < 1) {
+	if (provider == NULL || strlen(provider) > PROVIDER_MAX_BYTES || !number_is_first(first)) {
 		*why = "HELLO without provider or with a bad first_seq";
 		return NW_EPROTO;
 	}

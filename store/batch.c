@@ -219,9 +219,9 @@ nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r)
 }
 
 int
-nw_batch_provider(struct nw_batch *b, const char *provider, uint64_t stored_seq)
+nw_batch_provider(struct nw_batch *b, const char *owner, const char *provider, uint64_t stored_seq)
 {
-	return put(b, BATCH_PROVIDER, "ti", provider, (int64_t)stored_seq);
+	return put(b, BATCH_PROVIDER, "tti", owner, provider, (int64_t)stored_seq);
 }
 
 int

@@ -41,7 +41,7 @@ static const char *const sql[R_STMTS] = {
 	[R_PIN] = "SELECT 1 FROM sqlite_schema LIMIT 1", /* BEGIN alone takes no snapshot */
 	[R_HOSTS] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host ORDER BY id",
 	[R_HOST] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host WHERE id = ?",
-	[R_PROVIDERS] = "SELECT id, stored_seq FROM provider ORDER BY id",
+	[R_PROVIDERS] = "SELECT owner, id, stored_seq FROM provider ORDER BY owner, id",
 	[R_SESSIONS] = "SELECT " SESSION_COLUMNS
 		       ", NULL, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
 		       " WHERE s.id < ? ORDER BY s.id DESC LIMIT ?",
@@ -392,7 +392,8 @@ store_host_get(struct store_reader *r, int64_t id, store_host_fn *fn, void *arg)
 static int
 provider_row(struct sink *s, sqlite3_stmt *st)
 {
-	return s->fn.provider(s->arg, text(st, 0), (uint64_t)sqlite3_column_int64(st, 1));
+	return s->fn.provider(
+	    s->arg, text(st, 0), text(st, 1), (uint64_t)sqlite3_column_int64(st, 2));
 }
 
 int

@@ -297,7 +297,24 @@ static const char version_4[] =
     "	m.subject, m.params, m.mid, m.id AS metadata,\n"
     "	l.id * 4096 + f.key AS series     -- one number for each series, to join and to group by\n"
     "	FROM layout l JOIN metadata m ON m.id = l.meta_id LEFT JOIN host h ON h.id = m.host_id\n"
-    "	CROSS JOIN json_each(l.fields) f;\n";
+    "	CROSS JOIN json_each(l.fields) f;\n"
+    "ALTER TABLE provider RENAME TO provider_before;\n"
+    "CREATE TABLE provider (              -- how far the documents of each sender are stored\n"
+    "	owner      TEXT NOT NULL,         -- host:NAME of a certificate, user:UID on loopback,\n"
+    "	                                  -- addr:ADDRESS of other peers in clear, import for\n"
+    "	                                  -- files; loopback: nobody knows the user any more\n"
+    "	id         TEXT NOT NULL,         -- the sender's choice, no other owner's business\n"
+    "	stored_seq INTEGER NOT NULL,      -- every document up to this number is in this file\n"
+    "	PRIMARY KEY (owner, id)\n"
+    ") WITHOUT ROWID;\n"
+    "INSERT INTO provider(owner, id, stored_seq) SELECT coalesce((   -- the host of its last "
+    "session\n"
+    "	SELECT CASE WHEN x.peer GLOB '127.*' OR x.peer GLOB '::1/*' THEN 'loopback'\n"
+    "		WHEN x.peer = 'local' THEN 'import'\n"
+    "		ELSE 'host:' || h.name END\n"
+    "	FROM xsp_session x JOIN host h ON h.id = x.host_id WHERE x.provider = p.id\n"
+    "	ORDER BY x.id DESC LIMIT 1), 'loopback'), p.id, p.stored_seq FROM provider_before p;\n"
+    "DROP TABLE provider_before;\n";
 
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
 	version_4 };

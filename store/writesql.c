@@ -67,9 +67,9 @@ const char *const write_sql[W_STMTS] = {
 	[BATCH_MERGE_PIN] = "UPDATE session SET pinned = 1 WHERE id = ?2 AND EXISTS"
 			    " (SELECT 1 FROM session p WHERE p.id = ?1 AND p.pinned)",
 	[BATCH_MERGE_SESSION] = "DELETE FROM session WHERE id = ?1",
-	[BATCH_PROVIDER] =
-	    "INSERT INTO provider(id, stored_seq) VALUES(?,?)"
-	    " ON CONFLICT(id) DO UPDATE SET stored_seq = max(stored_seq, excluded.stored_seq)",
+	[BATCH_PROVIDER] = "INSERT INTO provider(owner, id, stored_seq) VALUES(?,?,?)"
+			   " ON CONFLICT(owner, id) DO UPDATE SET stored_seq = max(stored_seq, "
+			   "excluded.stored_seq)",
 	[W_BEGIN] = "BEGIN IMMEDIATE",
 	[W_COMMIT] = "COMMIT",
 	[W_ROLLBACK] = "ROLLBACK",

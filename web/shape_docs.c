@@ -28,6 +28,7 @@ struct docs {
 	char *task_id;       /* task of the session, or NULL */
 	char *sender;        /* sender that was named last */
 	json_t *mids;        /* SENDER/MID of all metadata so far */
+	json_t *senders;     /* number of each sender in this export, by the id in the store */
 	unsigned generation; /* of the series in hand */
 	struct document_series series;
 	int64_t xsp_id; /* XSP session that sent the metadata */
@@ -60,7 +61,7 @@ put_item(struct export *x, unsigned generation, bool is_data, const bson_t *item
 /* --- the sender --- */
 
 struct sender {
-	char *name;
+	char *name; /* provider id, which stays in the box; then the number in the export */
 	bson_t doc;
 };
 
@@ -73,6 +74,20 @@ on_xsp(void *arg, const struct nw_xsp_rec *xsp)
 	if (xsp->software != NULL)
 		bson_append_utf8(&s->doc, "software", 8, xsp->software, -1);
 	return 0;
+}
+
+/* Exports number their senders: the ids of providers are shown to nobody. */
+static void
+sender_number(struct docs *d, struct sender *s)
+{
+	json_t *number = json_object_get(d->senders, s->name);
+
+	if (number == NULL) {
+		number = json_integer((json_int_t)json_object_size(d->senders) + 1);
+		json_object_set_new(d->senders, s->name, number);
+	}
+	bson_free(s->name);
+	s->name = bson_strdup_printf("%lld", (long long)json_integer_value(number));
 }
 
 static int
@@ -88,6 +103,7 @@ put_sender(struct export *x, const struct walk_meta *m)
 		rc = NW_OK;
 	if (s.name == NULL)
 		s.name = bson_strdup(m->host);
+	sender_number(d, &s);
 	if (rc == NW_OK && (d->sender == NULL || strcmp(d->sender, s.name) != 0)) {
 		bson_init(&doc);
 		bson_append_utf8(&doc, "sender", 6, s.name, -1);
@@ -324,6 +340,7 @@ state_free(void *state)
 
 	free(d->raw);
 	json_decref(d->mids);
+	json_decref(d->senders);
 	bson_free(d->sender);
 	bson_free(d->task_id);
 	free(d);
@@ -334,7 +351,7 @@ state_new(struct export *x)
 {
 	struct docs *d = x->state = calloc(1, sizeof(*d));
 
-	if (d == NULL || (d->mids = json_object()) == NULL)
+	if (d == NULL || (d->mids = json_object()) == NULL || (d->senders = json_object()) == NULL)
 		return NW_ENOMEM;
 	return store_session_get(x->reader, x->session_id, on_session, d);
 }

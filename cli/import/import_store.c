@@ -20,6 +20,7 @@
 #include "narrows/store.h"
 
 enum { BATCH_BYTES = 16 << 20 };
+#define IMPORT_OWNER "import" /* of providers that no box has heard */
 
 struct direct {
 	struct import *im;
@@ -73,7 +74,7 @@ batch_submit(struct direct *d, bool all)
 	int rc = NW_OK;
 
 	if (d->batch != NULL && (all || nw_batch_bytes(d->batch) >= BATCH_BYTES)) {
-		if (nw_batch_provider(d->batch, d->provider, d->seq) < 0)
+		if (nw_batch_provider(d->batch, IMPORT_OWNER, d->provider, d->seq) < 0)
 			return direct_fail(d, NW_ENOMEM, NULL);
 		nw_batch_on_done(d->batch, on_done, d);
 		d->pending++;
@@ -250,11 +251,12 @@ on_host(void *arg, const struct nw_host_rec *h)
 }
 
 static int
-on_provider(void *arg, const char *provider, uint64_t stored_seq)
+on_provider(void *arg, const char *owner, const char *provider, uint64_t stored_seq)
 {
 	struct direct *d = arg;
 
-	if (strcmp(provider, d->provider) == 0)
+	(void)owner; /* a box may have taken the same import from a user */
+	if (strcmp(provider, d->provider) == 0 && stored_seq > d->known)
 		d->known = stored_seq;
 	return 0;
 }

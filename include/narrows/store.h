@@ -113,8 +113,12 @@ int nw_batch_meta(struct nw_batch *b, const struct nw_meta_rec *r);     /* inser
 int nw_batch_layout(struct nw_batch *b, const struct nw_layout_rec *r); /* insert */
 int nw_batch_run(struct nw_batch *b, const struct nw_run_rec *r);       /* insert or update by id */
 int nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r); /* replace by session */
-/* Highest sequence number of a provider's documents in this and earlier batches. */
-int nw_batch_provider(struct nw_batch *b, const char *provider, uint64_t stored_seq);
+/*
+ * Highest sequence number of a provider's documents in this and earlier batches. The numbers belong
+ * to owner and provider together: equal ids of two owners are two providers.
+ */
+int
+nw_batch_provider(struct nw_batch *b, const char *owner, const char *provider, uint64_t stored_seq);
 /* n rows of a layout: n times, and n x n_fields values row by row. hist: a blob for a single row,
  * or NULL. No allocation once the batch has grown. */
 int nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n,
@@ -233,7 +237,8 @@ typedef int store_session_fn(
     void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res_or_null);
 typedef int store_meta_fn(void *arg, const struct nw_meta_rec *m);
 typedef int store_layout_fn(void *arg, const struct nw_layout_rec *l);
-typedef int store_provider_fn(void *arg, const char *provider, uint64_t stored_seq);
+typedef int
+store_provider_fn(void *arg, const char *owner, const char *provider, uint64_t stored_seq);
 typedef int store_run_fn(void *arg, const struct nw_run_rec *run);
 
 int store_hosts(struct store_reader *r, store_host_fn *fn, void *arg);

@@ -15,6 +15,7 @@
 #include "daemon/conf.h"
 #include "daemon/control.h"
 #include "daemon/hostlist.h"
+#include "daemon/numbers.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
 #include "daemon/rules.h"
@@ -62,6 +63,7 @@ boxed_fill(void)
 	box.is_series_over = session_series_is_over;
 	box.commit = commit_new(&box, &ops);
 	box.control = control_new(NULL, &boxed_conf);
+	box.numbers = numbers_new(10000);
 	box.rules = rules_new(box.control, &boxed_conf);
 }
 
@@ -113,6 +115,7 @@ boxed_empty(bool drain)
 	control_free(box.control);
 	commit_free(box.commit);
 	origin_free_all(&box);
+	numbers_free(box.numbers);
 	session_free_all(&box);
 	host_free_all(&box);
 	box.commit = NULL;

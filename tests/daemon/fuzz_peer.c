@@ -64,13 +64,12 @@ append(struct end *e, const void *bytes, size_t len)
 }
 
 static void
-piece_send(struct end *e, size_t len)
+piece_send(struct end *e, size_t at, size_t end)
 {
-	size_t at = 0;
 	ssize_t n;
 
-	while (at < len) {
-		n = send(e->fd, e->out + at, len - at, MSG_NOSIGNAL);
+	while (at < end) {
+		n = send(e->fd, e->out + at, end - at, MSG_NOSIGNAL);
 		boxed_run();
 		if (n < 0 && errno != EAGAIN)
 			break;
@@ -84,12 +83,9 @@ flush(struct end *e)
 	size_t first = e->cut < e->len ? e->cut : e->len;
 	uint8_t answers[4096];
 
-	piece_send(e, first);
-	memmove(e->out, e->out + first, e->len - first);
-	e->len -= first;
-	e->cut = 0;
-	piece_send(e, e->len);
-	e->len = 0;
+	piece_send(e, 0, first);
+	piece_send(e, first, e->len);
+	e->len = e->cut = 0;
 	while (recv(e->fd, answers, sizeof(answers), 0) > 0)
 		continue;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* XSP sessions on a played wire: numbers, repeated and lost documents, documents before their
  * metadata, and names that a certificate contradicts. */
+#include "daemon/ingest.h"
 #include "tests/daemon/wired.h"
 
 static uint64_t
@@ -103,6 +104,105 @@ test_refused(void)
 	wired_close(&other);
 }
 
+/*
+ * Another host says the id of a provider with a number far ahead: once, the box then told the
+ * provider "stored" for everything and kept nothing.
+ */
+static void
+test_owners(void)
+{
+	struct wired victim, thief, again;
+
+	wired_open(&victim, "192.0.2.1", "dtn1");
+	CHECK_INT(wired_hello(&victim, "shared", 1, 0, NULL, NULL), NW_OK);
+	CHECK_INT(wired_meta(&victim, "m", "ps:cpu", NULL), NW_OK);
+	CHECK_INT(wired_data(&victim, "m", 1), NW_OK);
+	wired_open(&thief, "192.0.2.2", "dtn2");
+	CHECK_INT(wired_hello(&thief, "shared", 1000000000, 0, NULL, NULL), NW_OK);
+	CHECK_INT(thief.stored, 0);
+	CHECK_INT(wired_meta(&thief, "m", "ps:cpu", NULL), NW_OK);
+	CHECK_INT(wired_data(&thief, "m", 1), NW_OK);
+	wired_store();
+	CHECK_INT(thief.stored, 1000000000);
+	CHECK(victim.failed == NULL && victim.stored == 1);
+	CHECK_INT(wired_data(&victim, "m", 2), NW_OK);
+	wired_store();
+	CHECK_INT(victim.stored, 2);
+	wired_close(&victim);
+	wired_close(&thief);
+
+	/* and again when only their numbers are remembered */
+	CHECK(origin_expire(&box, INT64_MAX) > 1);
+	wired_open(&again, "192.0.2.1", "dtn1");
+	CHECK_INT(wired_hello(&again, "shared", 3, 0, NULL, NULL), NW_OK);
+	CHECK_INT(again.stored, 2);
+	wired_close(&again);
+}
+
+/* Numbers begin a life of a spool or follow its beginning, and end before they wrap. */
+static void
+test_leaps(void)
+{
+	static const struct {
+		int64_t first;
+		bool ok;
+	} cases[] = { { 1, true }, { 5001, true }, { (INT64_C(1) << 40) + 1, true },
+		{ INT64_C(1) << 40, false }, { INT64_C(1000000000000000), false },
+		{ (INT64_C(77) << 40) + 500, true }, { INT64_MAX, false },
+		{ (INT64_C(1) << 62) + 1, false }, { 0, false }, { -1, false } };
+	const char *why = NULL;
+	struct wired w;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		wired_open(&w, "192.0.2.1", NULL);
+		CHECK_INT(wired_hello(&w, "leaps", cases[i].first, 0, NULL, NULL),
+		    cases[i].ok ? NW_OK : NW_EPROTO);
+		wired_close(&w);
+	}
+	wired_open(&w, "192.0.2.1", NULL);
+	CHECK_INT(wired_hello(&w, "ends", 1, 0, NULL, NULL), NW_OK);
+	w.x->in.next_seq = INGEST_SEQ_MAX - 1;
+	CHECK_INT(wired_meta(&w, "m", "ps:cpu", NULL), NW_OK);
+	CHECK_INT(wired_data(&w, "m", 1), NW_OK);
+	CHECK_INT(ingest_document(w.x, NW_OPT_DATA, NULL, 0, &why), NW_EPROTO);
+	CHECK(w.x->origin->accepted_seq == INGEST_SEQ_MAX - 1);
+	wired_close(&w);
+}
+
+/* A tick looks at the origins that go, and at one more, however many there are. */
+static void
+test_expire(void)
+{
+	struct origin *o;
+	char id[16];
+	int i;
+
+	(void)origin_expire(&box, INT64_MAX);
+	for (i = 0; i < 900; i++) {
+		snprintf(id, sizeof(id), "idle-%d", i);
+		o = origin_get(&box, "host:a", id);
+		o->accepted_seq = o->stored_seq = (uint64_t)i;
+		origin_release(o);
+	}
+	CHECK_INT(origin_expire(&box, 0), 1);
+	CHECK_INT(box.idle.count, 900);
+	o = origin_get(&box, "host:a", "idle-0"); /* back: no longer idle */
+	CHECK_INT(box.idle.count, 899);
+	for (i = 900; i < 1100; i++) {
+		snprintf(id, sizeof(id), "idle-%d", i);
+		origin_release(origin_get(&box, "host:a", id));
+	}
+	CHECK_INT(origin_expire(&box, 0), 100);
+	CHECK_INT(box.idle.count, 1000);
+	origin_release(o);
+	CHECK_INT(origin_expire(&box, INT64_MAX), 1002);
+	CHECK(box.idle.count == 0 && box.idle.oldest == NULL && box.idle.newest == NULL);
+	o = origin_get(&box, "host:a", "idle-7");
+	CHECK(o->stored_seq == 7 && o->accepted_seq == 7);
+	origin_release(o);
+}
+
 int
 main(void)
 {
@@ -112,6 +212,9 @@ main(void)
 	test_lost();
 	test_held();
 	test_refused();
+	test_owners();
+	test_leaps();
+	test_expire();
 	boxed_end();
 	return check_done("test_xsess");
 }

@@ -49,6 +49,7 @@ wired_open(struct wired *w, const char *address, const char *certified_name)
 		.wire = { .name = address,
 		    .address = address,
 		    .certified_name = certified_name,
+		    .owner = certified_name != NULL ? certified_name : address,
 		    .send = wired_on_send,
 		    .fail = wired_on_fail,
 		    .arg = w } };

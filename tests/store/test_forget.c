@@ -95,7 +95,7 @@ session_add(struct writer *w, int64_t id, int64_t at, size_t n_rows, size_t raw_
 	nw_batch_run(b, &(struct nw_run_rec){ .id = id, .session_id = id, .kind = "verdict" });
 	nw_batch_result(b,
 	    &(struct nw_result_rec){ .session_id = id, .run_id = id, .sentence = "cannot tell" });
-	nw_batch_provider(b, sender, 1);
+	nw_batch_provider(b, "host:h", sender, 1);
 	for (i = 0; i < n_rows; i++) {
 		t = at + (int64_t)i;
 		v = (double)i;

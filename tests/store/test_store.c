@@ -307,9 +307,10 @@ layout_seen(void *arg, const struct nw_layout_rec *l)
 }
 
 static int
-provider_seen(void *arg, const char *provider, uint64_t seq)
+provider_seen(void *arg, const char *owner, const char *provider, uint64_t seq)
 {
 	++*(int *)arg;
+	CHECK_STR(owner, "host:h");
 	CHECK_STR(provider, "p1");
 	CHECK_INT(seq, 42);
 	return 1;
@@ -341,8 +342,8 @@ put_records(struct nw_batch *b)
 	rc |= nw_batch_result(b,
 	    &(struct nw_result_rec){ 5, 2, "{\"verdict\":{}}", "a -> b", "rsync", NULL,
 		"cannot tell", 1e9, NAN, 1000, 5 });
-	rc |= nw_batch_provider(b, "p1", 42);
-	rc |= nw_batch_provider(b, "p1", 41);
+	rc |= nw_batch_provider(b, "host:h", "p1", 42);
+	rc |= nw_batch_provider(b, "host:h", "p1", 41);
 	CHECK_INT(rc, NW_OK);
 }
 
@@ -680,7 +681,7 @@ test_bad_batch(void)
 		put_row(b[i], 1, 100 + i, i, i);
 		nw_batch_on_done(b[i], on_done, &o[i]);
 	}
-	nw_batch_provider(b[1], "p", 1);
+	nw_batch_provider(b[1], "host:h", "p", 1);
 	nw_batch_meta(b[1], &(struct nw_meta_rec){ .id = 1 }); /* there is one */
 	put_row(b[2], 77, 5, 5, 5);                            /* no such layout */
 	/* another shape */
@@ -853,7 +854,7 @@ big_batch(int i, struct outcome *o)
 	for (j = 0; j < 10000; j++)
 		t[j] = 1000 + i * 10000 + j;
 	CHECK_INT(nw_batch_rows(b, 1, 2, 10000, t, value, NULL, 0), NW_OK);
-	nw_batch_provider(b, "p", (uint64_t)i + 1);
+	nw_batch_provider(b, "host:h", "p", (uint64_t)i + 1);
 	nw_batch_on_done(b, on_done, o);
 	return b;
 }
@@ -980,7 +981,7 @@ child_run(int fd, uint32_t next)
 			    (int64_t[]){
 				(int64_t)next * 1000 + (next % 11 == 0 ? -700000 : 0) + i },
 			    (double[]){ next, i }, NULL, 0);
-		nw_batch_provider(b, "kill", next);
+		nw_batch_provider(b, "host:h", "kill", next);
 		if (next % 50 == 0)
 			nw_batch_seal(b, 1);
 		k = malloc(sizeof(*k));
@@ -1017,8 +1018,9 @@ on_tally(void *arg, const struct store_block *k)
 }
 
 static int
-on_stored_seq(void *arg, const char *provider, uint64_t seq)
+on_stored_seq(void *arg, const char *owner, const char *provider, uint64_t seq)
 {
+	(void)owner;
 	(void)provider;
 	*(uint64_t *)arg = seq;
 	return 0;
