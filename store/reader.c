@@ -63,6 +63,9 @@ static const char *const sql[R_STMTS] = {
 	[R_METAS_OF_HOSTS] =
 	    "SELECT " META_COLUMNS " FROM metadata INDEXED BY metadata_by_host WHERE " META_PREFIX
 	    " AND session_id IS NULL ORDER BY id",
+	[R_METAS_BETWEEN] = "SELECT " META_COLUMNS " FROM metadata WHERE " META_PREFIX
+			    " AND id > ?2 AND id <= ?3 ORDER BY id",
+	[R_META_LAST] = "SELECT max(id) FROM metadata",
 	[R_LAYOUTS] = "SELECT id, meta_id, fields FROM layout WHERE meta_id = ? ORDER BY id",
 	[R_FIELDS] = "SELECT value FROM json_each(?) ORDER BY key",
 	[R_UNIT] = "SELECT unit FROM v_series WHERE metadata = ?1 AND field = ?2 LIMIT 1",
@@ -566,6 +569,31 @@ meta_row(struct sink *s, sqlite3_stmt *st)
 		m.raw_len = (size_t)sqlite3_column_bytes(st, 10);
 	}
 	return s->fn.meta(s->arg, &m);
+}
+
+int
+store_meta_last(struct store_reader *r, int64_t *id)
+{
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_META_LAST, &st, ""), step;
+
+	if (rc != NW_OK)
+		return rc;
+	*id = (step = sqlite3_step(st)) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+	rc = db_code(step);
+	db_give(&r->stmts, R_META_LAST, st);
+	return rc;
+}
+
+int
+store_metas_between(struct store_reader *r, int64_t after_id, int64_t last_id,
+    const char *event_prefix, store_meta_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.meta = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_METAS_BETWEEN, &st, "tii", event_prefix, after_id, last_id);
+
+	return rc == NW_OK ? each(r, R_METAS_BETWEEN, st, meta_row, &s) : rc;
 }
 
 int

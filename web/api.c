@@ -260,3 +260,11 @@ api_error(struct evbuffer *out, int code, const char *reason)
 	json_object_set_new(doc, "error", text_or_null(reason));
 	return put_document(out, doc);
 }
+
+int
+api_problem(struct evbuffer *out, int code, const char *title, const char *detail)
+{
+	return put_document(out,
+	    json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title", title, "status", code,
+		"detail", text_or_null(detail)));
+}

@@ -16,12 +16,13 @@
 #include <event2/http.h>
 
 #include "narrows/err.h"
-#include "narrows/export.h"
+#include "web/gzip.h"
 
 struct download {
 	struct evhttp_request *req;
-	struct export *export;
-	struct evbuffer *slice;
+	struct stream stream;
+	struct evbuffer *slice, *packed;
+	struct gzip *gzip; /* NULL: not compressed */
 	struct event *again;
 };
 
@@ -30,9 +31,12 @@ static void download_step(struct download *d);
 static void
 download_free(struct download *d)
 {
-	export_free(d->export);
+	stream_free(&d->stream);
+	gzip_free(d->gzip);
 	if (d->slice != NULL)
 		evbuffer_free(d->slice);
+	if (d->packed != NULL)
+		evbuffer_free(d->packed);
 	if (d->again != NULL)
 		event_free(d->again);
 	free(d);
@@ -96,13 +100,23 @@ add_to_slice(void *arg, const char *text, size_t len)
 	return evbuffer_add(d->slice, text, len) == 0 ? NW_OK : NW_ENOMEM;
 }
 
+static int
+next_slice(struct download *d, bool *done)
+{
+	int rc = d->stream.next(d->stream.state, add_to_slice, d, done);
+
+	if (rc == NW_OK && d->gzip != NULL && (*done || evbuffer_get_length(d->slice) > 0))
+		rc = gzip_add(d->gzip, d->slice, d->packed, *done);
+	return rc;
+}
+
 static void
 download_step(struct download *d)
 {
+	struct evbuffer *out = d->gzip != NULL ? d->packed : d->slice;
 	bool done;
-	int rc = export_next(d->export, add_to_slice, d, &done);
 
-	if (rc < 0) {
+	if (next_slice(d, &done) < 0) {
 		/* a broken connection, so that half a table does not look like a whole table */
 		struct evhttp_connection *evcon = evhttp_request_get_connection(d->req);
 
@@ -110,31 +124,33 @@ download_step(struct download *d)
 		return;
 	}
 	if (done) {
-		if (evbuffer_get_length(d->slice) > 0)
-			evhttp_send_reply_chunk(d->req, d->slice);
+		if (evbuffer_get_length(out) > 0)
+			evhttp_send_reply_chunk(d->req, out);
 		download_end(d);
-	} else if (evbuffer_get_length(d->slice) > 0)
-		evhttp_send_reply_chunk_with_cb(d->req, d->slice, on_sent, d);
+	} else if (evbuffer_get_length(out) > 0)
+		evhttp_send_reply_chunk_with_cb(d->req, out, on_sent, d);
 	else
 		download_again(d);
 }
 
 int
-download_start(struct event_base *base, struct evhttp_request *req, struct store_reader *r,
-    int64_t session_id, const struct export_opts *opts)
+download_start(struct event_base *base, struct evhttp_request *req, struct stream *s,
+    struct evbuffer *begun, bool packed)
 {
 	struct download *d = calloc(1, sizeof(*d));
-	int rc = NW_ENOMEM;
 
 	if (d == NULL)
 		return NW_ENOMEM;
 	d->req = req;
-	if ((d->slice = evbuffer_new()) == NULL ||
+	if ((d->slice = evbuffer_new()) == NULL || (d->packed = evbuffer_new()) == NULL ||
+	    (packed && (d->gzip = gzip_new()) == NULL) ||
 	    (d->again = evtimer_new(base, on_again, d)) == NULL ||
-	    (rc = export_new(r, session_id, opts, &d->export)) < 0) {
+	    evbuffer_add_buffer(d->slice, begun) != 0) {
 		download_free(d);
-		return rc;
+		return NW_ENOMEM;
 	}
+	d->stream = *s;
+	s->state = NULL;
 	evhttp_connection_set_closecb(evhttp_request_get_connection(req), on_close, d);
 	evhttp_send_reply_start(req, 200, "OK");
 	download_again(d);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A session's export on its way to one client: a slice is made when the slice before has left. */
+/* A stream on its way to one client: a slice is made when the slice before has left. */
 #ifndef NARROWS_WEB_DOWNLOAD_H
 #define NARROWS_WEB_DOWNLOAD_H
 
-#include <stdint.h>
+#include <stdbool.h>
 
+#include "web/stream.h"
+
+struct evbuffer;
 struct event_base;
 struct evhttp_request;
-struct export_opts;
-struct store_reader;
 
 /*
- * Answers req from now on, headers included; whatever happens to the connection, the download ends
- * itself. On an error nothing has been sent and req is still the caller's.
+ * Answers req from now on with `begun` and all slices that follow, compressed if `packed`; the
+ * headers stand in the request. Takes the stream and ends itself, whatever happens to the
+ * connection. NW_ENOMEM: nothing was sent; req and the stream are still the caller's.
  */
-int download_start(struct event_base *base, struct evhttp_request *req, struct store_reader *r,
-    int64_t session_id, const struct export_opts *opts);
+int download_start(struct event_base *base, struct evhttp_request *req, struct stream *s,
+    struct evbuffer *begun, bool packed);
 
 #endif

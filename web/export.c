@@ -167,6 +167,24 @@ export_next(struct export *x, export_write_fn *write, void *arg, bool *done)
 	return rc < 0 ? rc : flushed;
 }
 
+static int
+stream_next(void *state, stream_write_fn *write, void *arg, bool *done)
+{
+	return export_next(state, write, arg, done);
+}
+
+static void
+stream_end(void *state)
+{
+	export_free(state);
+}
+
+struct stream
+export_stream(struct export *x)
+{
+	return (struct stream){ stream_next, stream_end, x };
+}
+
 int
 export_session(struct store_reader *r, int64_t session_id, const struct export_opts *o,
     export_write_fn *write, void *arg)

@@ -2,7 +2,6 @@
 /* Parses the query of an export; the table of all shapes stands here. */
 #include "narrows/export.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +9,8 @@
 #include <event2/keyvalq_struct.h>
 
 #include "narrows/err.h"
-#include "narrows/format.h"
+#include "web/query.h"
 #include "web/shape.h"
-
-#define STEP_MAX_NS (86400 * INT64_C(1000000000))
 
 static const struct shape *const shapes[] = {
 	&shape_tidy,
@@ -27,50 +24,6 @@ static const struct shape *const shapes[] = {
 	&shape_g2,
 	&shape_g3,
 };
-
-/* Seconds as ISO 8601 with Z, or an integer of ns. */
-static bool
-parse_time(const char *text, int64_t *t)
-{
-	char *end;
-
-	if ((*t = fmt_parse_iso(text)) != 0)
-		return true;
-	errno = 0;
-	*t = strtoll(text, &end, 10);
-	return errno == 0 && end != text && *end == '\0';
-}
-
-/* 1s, 250ms, 5min */
-static bool
-parse_step(const char *text, int64_t *ns)
-{
-	static const struct {
-		const char *unit;
-		int64_t ns;
-	} units[] = {
-		{ "ns", 1 },
-		{ "us", 1000 },
-		{ "ms", 1000000 },
-		{ "s", INT64_C(1000000000) },
-		{ "min", INT64_C(60000000000) },
-		{ "h", INT64_C(3600000000000) },
-	};
-	char *end;
-	long long v;
-	size_t i;
-
-	errno = 0;
-	v = strtoll(text, &end, 10);
-	if (errno != 0 || end == text || v < 1)
-		return false;
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(end, units[i].unit) == 0 && v <= STEP_MAX_NS / units[i].ns) {
-			*ns = v * units[i].ns;
-			return true;
-		}
-	return false;
-}
 
 static const struct shape *
 shape_named(const char *name, const char *ending)
@@ -101,12 +54,12 @@ opts_fill(struct export_opts *o, const char *ending, const struct evkeyvalq *q, 
 		*why = "safe: 0 or 1";
 	else if (series != NULL && strlen(series) >= sizeof(o->series))
 		*why = "series: too long";
-	else if ((from != NULL && !parse_time(from, &o->t0_wall_ns)) ||
-	    (to != NULL && !parse_time(to, &o->t1_wall_ns)))
+	else if ((from != NULL && !query_time(from, &o->t0_wall_ns)) ||
+	    (to != NULL && !query_time(to, &o->t1_wall_ns)))
 		*why = "from, to: a time like 2026-11-20T08:12:11.25Z, or nanoseconds since 1970";
 	else if (o->t0_wall_ns >= o->t1_wall_ns)
 		*why = "from, to: the one has to be before the other";
-	else if (step != NULL && !parse_step(step, &o->resolution_ns))
+	else if (step != NULL && !query_step(step, &o->resolution_ns))
 		*why = "resolution: a time like 250ms or 1min, at most 24h";
 	else {
 		o->crlf = eol != NULL && strcmp(eol, "crlf") == 0;

@@ -78,10 +78,43 @@ parse_query(const char *query, int64_t *before)
 	return true;
 }
 
+static struct route
+parse_api(const char *what, const char *query)
+{
+	static const char sessions[] = "sessions/";
+	static const struct {
+		const char *path;
+		enum route_page page;
+		enum query_what what;
+	} fixed[] = {
+		{ "series", ROUTE_API_SERIES, QUERY_SERIES },
+		{ "values", ROUTE_API_SERIES, QUERY_VALUES },
+		{ "last", ROUTE_API_SERIES, QUERY_LAST },
+		{ "statistics", ROUTE_API_SERIES, QUERY_STATISTICS },
+		{ "sessions", ROUTE_API_SESSIONS, 0 },
+		{ "openapi.json", ROUTE_API_DOCUMENT, 0 },
+	};
+	struct route r = { .page = ROUTE_API_NONE, .query = query };
+	size_t i;
+
+	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		if (strcmp(what, fixed[i].path) == 0) {
+			r.page = fixed[i].page;
+			r.what = fixed[i].what;
+		}
+	if (r.page == ROUTE_API_SESSIONS)
+		r.bad = !parse_query(query, &r.before);
+	if (strncmp(what, sessions, sizeof(sessions) - 1) == 0) {
+		r = parse_session(what + sizeof(sessions) - 1, query);
+		r.page = r.page == ROUTE_SESSION ? ROUTE_API_SESSION : ROUTE_API_NONE;
+	}
+	return r;
+}
+
 struct route
 route_parse(const char *path, const char *query)
 {
-	static const char session[] = "/session/";
+	static const char session[] = "/session/", api[] = "/api/v1/", other_api[] = "/api/";
 	static const struct {
 		const char *path;
 		enum route_page page;
@@ -99,6 +132,10 @@ route_parse(const char *path, const char *query)
 
 	if (strncmp(path, session, sizeof(session) - 1) == 0)
 		return parse_session(path + sizeof(session) - 1, query);
+	if (strncmp(path, api, sizeof(api) - 1) == 0)
+		return parse_api(path + sizeof(api) - 1, query);
+	if (strncmp(path, other_api, sizeof(other_api) - 1) == 0)
+		r.page = ROUTE_API_NONE;
 	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		if (strcmp(path, fixed[i].path) == 0)
 			r.page = fixed[i].page;

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "web/query.h"
+
 enum route_page {
 	ROUTE_NONE, /* 404 */
 	ROUTE_SESSIONS,
@@ -21,6 +23,11 @@ enum route_page {
 	ROUTE_SESSION_BSON,
 	ROUTE_HEALTH,
 	ROUTE_HEALTHZ,
+	ROUTE_API_SERIES,
+	ROUTE_API_SESSIONS,
+	ROUTE_API_SESSION,
+	ROUTE_API_DOCUMENT,
+	ROUTE_API_NONE, /* below /api/ without a page */
 	ROUTE_STYLE,
 	ROUTE_ICON,
 };
@@ -29,10 +36,11 @@ enum { ROUTE_LAST = 0 }; /* id that means the newest session */
 
 struct route {
 	enum route_page page;
-	int64_t id;        /* ROUTE_SESSION*: a session or ROUTE_LAST */
-	int64_t before;    /* ROUTE_SESSIONS*: ids below this number; 0: from the newest */
-	const char *query; /* of an export: as given, the caller's */
-	bool bad;          /* 400: the query makes no sense */
+	int64_t id;           /* ROUTE_SESSION*: a session or ROUTE_LAST */
+	int64_t before;       /* ROUTE_SESSIONS*: ids below this number; 0: from the newest */
+	enum query_what what; /* ROUTE_API_SERIES */
+	const char *query;    /* of an export: as given, the caller's */
+	bool bad;             /* 400: the query makes no sense */
 };
 
 static inline bool

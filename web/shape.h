@@ -11,6 +11,7 @@
 
 #include "narrows/export.h"
 #include "web/merge.h"
+#include "web/stream.h"
 #include "web/walk.h"
 
 enum { SHAPE_SLICE_BYTES = 65536 };
@@ -54,6 +55,9 @@ struct export
 	size_t slice_bytes, out_len;
 	char out[32768];
 };
+
+/* The export as a stream, which owns it. */
+struct stream export_stream(struct export *x);
 
 int shape_flush(struct export *x);
 int shape_put(struct export *x, const char *text, size_t len);

@@ -34,22 +34,27 @@
 #include "narrows/err.h"
 #include "web/api.h"
 #include "web/host_check.h"
+#include "web/openapi.h"
 #include "web/conns.h"
 #include "web/download.h"
 #include "narrows/export.h"
 #include "web/page.h"
+#include "web/reply.h"
 #include "web/route.h"
+#include "web/series.h"
+#include "web/shape.h"
 #include "web/style.h"
 
 enum {
 	HEADERS_MAX_BYTES = 8192,
 	BODY_MAX_BYTES = 1024,
-	HEADER_LINES_BYTES = 1024,
-	ENROLMENT_BYTES = 10240, /* two certificates and a name */
-	IO_TIMEOUT_S = 20,       /* without any progress */
+	ENROLMENT_BYTES = 10240,  /* two certificates and a name */
+	IO_TIMEOUT_S = 20,        /* without any progress */
+	WHOLE_MAX_BYTES = 1 << 20 /* of an answer that is not streamed */
 };
-#define NS_PER_S    INT64_C(1000000000)
-#define STOP_MAX_NS (2 * NS_PER_S)
+#define NS_PER_S     INT64_C(1000000000)
+#define WHOLE_MAX_NS (NS_PER_S / 20) /* time to make it in */
+#define STOP_MAX_NS  (2 * NS_PER_S)
 static const struct conns_limits default_limits = {
 	.max = 128,
 	.per_address_max = 32,
@@ -78,156 +83,10 @@ struct web {
 	int stop_fd;
 	int64_t stop_mono_ns;
 	uint64_t n_requests, n_misdirected, n_malformed;
-	char own_headers[HEADER_LINES_BYTES];
+	char own_headers[REPLY_LINES_BYTES];
 	pthread_t thread;
 	struct web_opts opts;
 };
-
-/* --- answers --- */
-
-static const char type_json[] = "application/json";
-
-struct answer {
-	struct web *w;
-	struct port *port;
-	struct evhttp_request *req;
-	struct evbuffer *body;
-	const char *type;  /* NULL: text/html */
-	const char *cache; /* NULL: no-store */
-};
-
-static void
-add_header(struct evhttp_request *req, const char *name, const char *value)
-{
-	evhttp_add_header(evhttp_request_get_output_headers(req), name, value);
-}
-
-/* Nothing may run, nothing may be fetched from elsewhere, nobody may frame the page or learn where
- * a link came from. */
-static const struct {
-	const char *name, *value;
-} safe_headers[] = {
-	{ "Content-Security-Policy",
-	    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action "
-	    "'none'; "
-	    "frame-ancestors 'none'" },
-	{ "X-Content-Type-Options", "nosniff" },
-	{ "X-Frame-Options", "DENY" },
-	{ "Referrer-Policy", "no-referrer" },
-	{ "Cross-Origin-Resource-Policy", "same-origin" },
-};
-enum { N_SAFE_HEADERS = sizeof(safe_headers) / sizeof(safe_headers[0]) };
-
-static void
-add_headers(const struct answer *a)
-{
-	size_t i;
-
-	add_header(a->req, "Content-Type", a->type != NULL ? a->type : "text/html; charset=utf-8");
-	add_header(a->req, "Cache-Control", a->cache != NULL ? a->cache : "no-store");
-	for (i = 0; i < N_SAFE_HEADERS; i++)
-		add_header(a->req, safe_headers[i].name, safe_headers[i].value);
-	/* one answer per connection keeps limits on time and number simple */
-	add_header(a->req, "Connection", "close");
-}
-
-/* The same headers as lines, for answers by evhttp. */
-static void
-headers_write(char out[HEADER_LINES_BYTES])
-{
-	size_t i, n = (size_t)snprintf(out, HEADER_LINES_BYTES, "Cache-Control: no-store\r\n");
-
-	for (i = 0; i < N_SAFE_HEADERS; i++)
-		n += (size_t)snprintf(out + n, HEADER_LINES_BYTES - n, "%s: %s\r\n",
-		    safe_headers[i].name, safe_headers[i].value);
-}
-
-static const char *
-reason_of(int code)
-{
-	switch (code) {
-	case 200: return "OK";
-	case 303: return "See Other";
-	case 304: return "Not Modified";
-	case 400: return "Bad Request";
-	case 404: return "Not Found";
-	case 403: return "Forbidden";
-	case 405: return "Method Not Allowed";
-	case 421: return "Misdirected Request";
-	case 500: return "Internal Server Error";
-	case 503: return "Service Unavailable";
-	}
-	return "Error";
-}
-
-static void
-answer_send(struct answer *a, int code)
-{
-	char length[32];
-
-	add_headers(a);
-	snprintf(length, sizeof(length), "%zu", evbuffer_get_length(a->body));
-	if (code != 304)
-		add_header(a->req, "Content-Length", length);
-	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD)
-		evbuffer_drain(a->body, evbuffer_get_length(a->body));
-	evhttp_send_reply(a->req, code, reason_of(code), a->body);
-}
-
-/* Errors in words for a person; the last row is for all other codes. */
-static const struct {
-	int code;
-	const char *title, *advice;
-} troubles[] = {
-	{ 400, "That is not a request this box understands.",
-	    "The address has a part that makes no sense." },
-	{ 404, "There is nothing at this address.",
-	    "The session may have expired, or the address has a typing error." },
-	{ 405, "This page can only be read.", "GET and HEAD are answered, nothing else." },
-	{ 421, "This box does not go by that name.",
-	    "Use its address, or have its operator add the name to http-names." },
-	{ 503, "The box is busy.",
-	    "Too many downloads are under way. Try again when one has ended." },
-	{ 0, "The box could not answer.", "Its health page may say why." },
-};
-
-static void
-answer_error(struct answer *a, int code)
-{
-	struct html h = { .out = a->body };
-	size_t i = 0;
-
-	while (troubles[i].code != code && troubles[i].code != 0)
-		i++;
-	evbuffer_drain(a->body, evbuffer_get_length(a->body));
-	a->cache = NULL;
-	if (a->type == type_json)
-		api_error(a->body, code, reason_of(code));
-	else {
-		a->type = NULL;
-		page_error(&h, code, troubles[i].title, troubles[i].advice);
-	}
-	answer_send(a, code);
-}
-
-static void
-answer_rc(struct answer *a, int rc)
-{
-	if (rc == NW_OK)
-		answer_send(a, 200);
-	else
-		answer_error(a,
-		    rc == NW_ENOTFOUND                      ? 404
-			: rc == NW_ENOMEM || rc == NW_EFULL ? 503
-			: rc == NW_ETOOBIG                  ? 400
-							    : 500);
-}
-
-static void
-answer_html(struct answer *a, const struct html *h, int rc)
-{
-	answer_rc(a, rc == NW_OK && h->failed ? NW_ENOMEM : rc);
-}
 
 /* --- pages --- */
 
@@ -259,88 +118,154 @@ read_health(const struct web *w, struct nw_health *health)
 }
 
 static void
-answer_health(struct answer *a)
+answer_health(struct reply *a)
 {
 	struct html h = { .out = a->body };
 	struct nw_health health;
 
 	page_health(&h, read_health(a->w, &health) ? &health : NULL);
-	answer_html(a, &h, NW_OK);
+	reply_html(a, &h, NW_OK);
 }
 
 static void
-answer_healthz(struct answer *a)
+answer_healthz(struct reply *a)
 {
 	struct nw_health health;
 	bool known = read_health(a->w, &health);
 	int rc = api_health(a->body, known ? &health : NULL);
 
 	if (rc < 0)
-		answer_rc(a, rc);
+		reply_rc(a, rc);
 	else
-		answer_send(a, known && health.ok ? 200 : 503);
+		reply_send(a, known && health.ok ? 200 : 503);
 }
 
-/* Constants change with the program only: version and size are their tag. */
 static void
-answer_constant(struct answer *a, const char *type, const char *text)
+answer_constant(struct reply *a, const char *type, const char *text)
 {
-	size_t len = strlen(text);
-	const char *have =
-	    evhttp_find_header(evhttp_request_get_input_headers(a->req), "If-None-Match");
-	char tag[64];
-
-	snprintf(tag, sizeof(tag), "\"%s-%zu\"", NW_VERSION, len);
-	add_header(a->req, "ETag", tag);
 	a->type = type;
-	a->cache = "no-cache";
-	if (have != NULL && strcmp(have, tag) == 0)
-		answer_send(a, 304);
-	else if (evbuffer_add_reference(a->body, text, len, NULL, NULL) != 0)
-		answer_error(a, 503);
+	if (evbuffer_add_reference(a->body, text, strlen(text), NULL, NULL) != 0)
+		reply_error(a, 503);
 	else
-		answer_send(a, 200);
+		reply_send_tagged(a);
+}
+
+/* Streams the answer, which is no longer the caller's. */
+static void
+answer_stream(struct reply *a, struct stream *s)
+{
+	int rc = NW_EFULL;
+
+	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD) {
+		stream_free(s);
+		reply_begin_stream(a);
+		evhttp_send_reply(a->req, 200, reply_reason(200), NULL);
+		return;
+	}
+	if (conns_streams(a->port->conns, a->req))
+		rc = download_start(a->w->base, a->req, s, a->body, reply_begin_stream(a));
+	if (rc < 0) {
+		stream_free(s);
+		evhttp_clear_headers(evhttp_request_get_output_headers(a->req));
+		a->type = NULL;
+		conns_asked(a->port->conns, a->req);
+		reply_rc(a, rc);
+	}
 }
 
 static void
-answer_export(struct answer *a, const struct route *to)
+answer_export(struct reply *a, const struct route *to)
 {
 	struct export_opts opts;
+	struct export *x;
+	struct stream stream;
 	char name[96];
 	const char *why;
 	int rc;
 
 	if (export_opts_parse(&opts, route_export_ending(to->page), to->query, &why) < 0) {
-		answer_error(a, 400);
+		reply_error(a, 400);
+		return;
+	}
+	if ((rc = export_new(a->w->reader, to->id, &opts, &x)) < 0) {
+		reply_rc(a, rc);
 		return;
 	}
 	snprintf(name, sizeof(name), "attachment; filename=\"narrows-session-%" PRId64 "%s\"",
 	    to->id, export_ending(&opts));
-	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD &&
-	    (rc = api_session(a->body, a->w->reader, to->id)) < 0) {
-		answer_rc(a, rc);
-		return;
-	}
 	a->type = export_content_type(&opts);
-	add_header(a->req, "Content-Disposition", name);
-	add_headers(a);
-	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD) {
-		evhttp_send_reply(a->req, 200, reason_of(200), NULL);
+	reply_header(a, "Content-Disposition", name);
+	stream = export_stream(x);
+	answer_stream(a, &stream);
+}
+
+static int
+add_to_body(void *arg, const char *bytes, size_t len)
+{
+	return evbuffer_add(arg, bytes, len) == 0 ? NW_OK : NW_ENOMEM;
+}
+
+/* A small answer goes out whole, with its tag; the slices of a large one wait for their reader. */
+static void
+answer_series(struct reply *a, const struct route *to)
+{
+	char why[QUERY_WHY_BYTES];
+	struct query q;
+	struct stream s;
+	int64_t begin = nw_mono_ns();
+	bool done = false;
+	int rc;
+
+	if (query_parse(&q, to->what, to->query, why) < 0) {
+		a->why = why;
+		reply_error(a, 400);
 		return;
 	}
-	rc = conns_streams(a->port->conns, a->req)
-	    ? download_start(a->w->base, a->req, a->w->reader, to->id, &opts)
-	    : NW_EFULL;
-	if (rc < 0) {
-		evhttp_clear_headers(evhttp_request_get_output_headers(a->req));
-		a->type = NULL;
-		conns_asked(a->port->conns, a->req);
-		answer_rc(a, rc);
+	if ((rc = series_stream(a->w->reader, &q, &s)) < 0) {
+		reply_rc(a, rc);
+		return;
+	}
+	while (rc == NW_OK && !done && evbuffer_get_length(a->body) < WHOLE_MAX_BYTES &&
+	    nw_mono_ns() - begin < WHOLE_MAX_NS)
+		rc = s.next(s.state, add_to_body, a->body, &done);
+	a->type = series_content_type(&q);
+	if (rc == NW_OK && !done) {
+		answer_stream(a, &s);
+		return;
+	}
+	stream_free(&s);
+	reply_rc(a, rc);
+}
+
+static void
+answer_api(struct reply *a, const struct route *to)
+{
+	struct store_reader *r = a->w->reader;
+	int64_t id = to->id;
+	int rc = NW_OK;
+
+	a->errors = REPLY_PROBLEM;
+	a->type = reply_type_json;
+	if (to->bad) {
+		a->why = "before: a session's number";
+		reply_error(a, 400);
+		return;
+	}
+	switch (to->page) {
+	case ROUTE_API_SERIES: answer_series(a, to); break;
+	case ROUTE_API_SESSIONS: reply_rc(a, api_sessions(a->body, r, to->before)); break;
+	case ROUTE_API_SESSION:
+		if (id == ROUTE_LAST)
+			rc = store_session_last(r, &id);
+		reply_rc(a, rc == NW_OK ? api_session(a->body, r, id) : rc);
+		break;
+	case ROUTE_API_DOCUMENT: reply_rc(a, openapi_write(a->body)); break;
+	default: reply_error(a, 404);
 	}
 }
 
 static bool
-is_enrolment(const struct answer *a, const struct evhttp_uri *uri)
+is_enrolment(const struct reply *a, const struct evhttp_uri *uri)
 {
 	return a->port == &a->w->ports[PORT_HTTPS] && a->w->opts.enroll != NULL && uri != NULL &&
 	    evhttp_request_get_command(a->req) == EVHTTP_REQ_POST &&
@@ -352,7 +277,7 @@ is_enrolment(const struct answer *a, const struct evhttp_uri *uri)
  * send the request, because no page has a token.
  */
 static void
-answer_enrolment(struct answer *a)
+answer_enrolment(struct reply *a)
 {
 	struct evbuffer *in = evhttp_request_get_input_buffer(a->req);
 	char body[BODY_MAX_BYTES + 1], out[ENROLMENT_BYTES] = "", *peer = NULL;
@@ -366,13 +291,13 @@ answer_enrolment(struct answer *a)
 	    a->w->opts.enroll_arg, peer != NULL ? peer : "?", body, out, sizeof(out));
 	a->type = "text/plain; charset=utf-8";
 	if (evbuffer_add(a->body, out, strlen(out)) != 0)
-		answer_error(a, 503);
+		reply_error(a, 503);
 	else
-		answer_send(a, code);
+		reply_send(a, code);
 }
 
 static void
-answer_last(struct answer *a, const struct route *to)
+answer_last(struct reply *a, const struct route *to)
 {
 	const char *ending =
 	    to->page == ROUTE_SESSION_JSON ? ".json" : route_export_ending(to->page);
@@ -382,48 +307,55 @@ answer_last(struct answer *a, const struct route *to)
 	int rc = store_session_last(a->w->reader, &id);
 
 	if (rc < 0) {
-		answer_rc(a, rc);
+		reply_rc(a, rc);
 		return;
 	}
 	if (snprintf(location, sizeof(location), "/session/%" PRId64 "%s%s%s", id,
 		ending != NULL ? ending : "", *query != '\0' ? "?" : "",
 		query) >= (int)sizeof(location)) {
-		answer_error(a, 400);
+		reply_error(a, 400);
 		return;
 	}
-	add_header(a->req, "Location", location);
-	answer_send(a, 303);
+	reply_header(a, "Location", location);
+	reply_send(a, 303);
 }
 
 static void
-answer_page(struct answer *a, const struct route *to)
+answer_page(struct reply *a, const struct route *to)
 {
 	struct store_reader *r = a->w->reader;
 	struct html h = { .out = a->body };
 
 	if (to->page == ROUTE_SESSIONS_JSON || to->page == ROUTE_SESSION_JSON ||
-	    to->page == ROUTE_HEALTHZ)
-		a->type = type_json;
+	    to->page == ROUTE_HEALTHZ) {
+		a->type = reply_type_json;
+		a->errors = REPLY_JSON;
+	}
 	if (route_is_session(to->page) && to->id == ROUTE_LAST) {
 		answer_last(a, to);
 		return;
 	}
-	if (to->bad) {
-		answer_error(a, 400);
+	if (to->bad && to->page != ROUTE_API_SESSIONS) {
+		reply_error(a, 400);
 		return;
 	}
 	switch (to->page) {
-	case ROUTE_NONE: answer_error(a, 404); break;
-	case ROUTE_SESSIONS: answer_html(a, &h, page_sessions(&h, r, to->before)); break;
-	case ROUTE_SESSIONS_JSON: answer_rc(a, api_sessions(a->body, r, to->before)); break;
-	case ROUTE_SESSION: answer_html(a, &h, page_session(&h, r, to->id)); break;
-	case ROUTE_SESSION_JSON: answer_rc(a, api_session(a->body, r, to->id)); break;
+	case ROUTE_NONE: reply_error(a, 404); break;
+	case ROUTE_SESSIONS: reply_html(a, &h, page_sessions(&h, r, to->before)); break;
+	case ROUTE_SESSIONS_JSON: reply_rc(a, api_sessions(a->body, r, to->before)); break;
+	case ROUTE_SESSION: reply_html(a, &h, page_session(&h, r, to->id)); break;
+	case ROUTE_SESSION_JSON: reply_rc(a, api_session(a->body, r, to->id)); break;
 	case ROUTE_SESSION_CSV:
 	case ROUTE_SESSION_NDJSON:
 	case ROUTE_SESSION_LP:
 	case ROUTE_SESSION_BSON: answer_export(a, to); break;
 	case ROUTE_HEALTH: answer_health(a); break;
 	case ROUTE_HEALTHZ: answer_healthz(a); break;
+	case ROUTE_API_SERIES:
+	case ROUTE_API_SESSIONS:
+	case ROUTE_API_SESSION:
+	case ROUTE_API_DOCUMENT:
+	case ROUTE_API_NONE: answer_api(a, to); break;
 	case ROUTE_STYLE: answer_constant(a, "text/css; charset=utf-8", style_css); break;
 	case ROUTE_ICON: answer_constant(a, "image/svg+xml", style_icon_svg); break;
 	}
@@ -434,7 +366,7 @@ answer_page(struct answer *a, const struct route *to)
  * section 3.2). Returns 0 or the status of the refusal.
  */
 static int
-misdirection(const struct answer *a, const struct evhttp_uri *uri)
+misdirection(const struct reply *a, const struct evhttp_uri *uri)
 {
 	const char *names = a->w->opts.names != NULL ? a->w->opts.names : "";
 	const char *in_uri = uri != NULL ? evhttp_uri_get_host(uri) : NULL, *host = NULL;
@@ -459,7 +391,7 @@ static void
 on_request(struct evhttp_request *req, void *arg)
 {
 	struct port *port = arg;
-	struct answer a = { .w = port->web, .port = port, .req = req, .body = evbuffer_new() };
+	struct reply a = { .w = port->web, .port = port, .req = req, .body = evbuffer_new() };
 	enum evhttp_cmd_type command = evhttp_request_get_command(req);
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
 	struct route to;
@@ -471,14 +403,14 @@ on_request(struct evhttp_request *req, void *arg)
 		evhttp_send_error(req, 503, NULL);
 	else if ((code = misdirection(&a, uri)) != 0) {
 		*(code == 421 ? &a.w->n_misdirected : &a.w->n_malformed) += 1;
-		answer_error(&a, code);
+		reply_error(&a, code);
 	} else if (is_enrolment(&a, uri))
 		answer_enrolment(&a);
 	else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
-		add_header(req, "Allow", "GET, HEAD");
-		answer_error(&a, 405);
+		reply_header(&a, "Allow", "GET, HEAD");
+		reply_error(&a, 405);
 	} else if (uri == NULL)
-		answer_error(&a, 400);
+		reply_error(&a, 400);
 	else {
 		to = route_parse(evhttp_uri_get_path(uri), evhttp_uri_get_query(uri));
 		answer_page(&a, &to);
@@ -698,7 +630,7 @@ web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTE
 		return NW_ENOMEM;
 	w->stop_fd = -1;
 	w->opts = *opts;
-	headers_write(w->own_headers);
+	reply_lines(w->own_headers);
 	if ((rc = store_reader_open(opts->store_path, &w->reader, why)) < 0 ||
 	    (rc = open_ports(w, why)) < 0 || (rc = open_events(w, why)) < 0)
 		goto fail;

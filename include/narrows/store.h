@@ -264,6 +264,15 @@ int store_metas(struct store_reader *r, int64_t session_id, int64_t host_id,
     const char *event_prefix, store_meta_fn *fn, void *arg);
 /* One metadata, with raw; raw is NULL of metadata made by the box. NW_ENOTFOUND */
 int store_meta_get(struct store_reader *r, int64_t id, store_meta_fn *fn, void *arg);
+/*
+ * Metadata of all sessions and hosts with after_id < id <= last_id, whose event type starts with
+ * event_prefix ("": all), in id order; takes time in proportion to last_id - after_id at most. raw
+ * is not filled.
+ */
+int store_metas_between(struct store_reader *r, int64_t after_id, int64_t last_id,
+    const char *event_prefix, store_meta_fn *fn, void *arg);
+/* Highest id of a metadata, 0 in a store without metadata. */
+int store_meta_last(struct store_reader *r, int64_t *id);
 int store_layouts(struct store_reader *r, int64_t meta_id, store_layout_fn *fn, void *arg);
 /* The unit (UCUM) of a metadata's field, as v_series says; "" if the unit is not known, or if buf
  * is too small. */

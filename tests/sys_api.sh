@@ -1,0 +1,214 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# /api/v1: every path of the OpenAPI document answers as the document says; JSON, CSV and Arrow have the same values, bit
+# for bit those that were stored; pages, tags, compression, errors.
+. tests/lib.sh
+command -v curl >/dev/null 2>&1 || skip "no curl"
+
+python3 - "$tmp/a.csv" <<'EOF'
+import random, struct, sys, datetime
+random.seed(11)
+q = lambda s: '"' + s.replace('"', '""') + '"'
+series = [("dtn1", "resource=/data/a", "nw:file", ["read_bytes", "write_bytes"], 3000), ("dtn2", "resource=/data/b;pid=17", "nw:file", ["read_bytes"], 50),
+          ("dtn2", "", "x \"y\", z", ["value"], 2000), ("dtn3", "k=\xe4", "odd", ["a", "b", "c"], 1200)]
+with open(sys.argv[1], "w") as f:
+    f.write("session,series_id,host,subject,event_type,field,unit,time,t_ns,value\n")
+    for n, (host, subject, event, fields, rows) in enumerate(series):
+        t = 1795162331250000000
+        for i in range(rows):
+            t += random.choice((1, 999, 10**6, 10**9))
+            iso = datetime.datetime.fromtimestamp(t // 10**9, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S") + ".%09dZ" % (t % 10**9)
+            for field in fields:
+                v = random.choice(("-0", "5e-324", "1e+308", "0.1", "9007199254740992",
+                                   repr(random.gauss(100, 30))))
+                if v == "0.1" and len(fields) > 1 and i > 0:
+                    continue
+                f.write(f"1,{n + 1},{host},{q(subject)},{q(event)},{field},,{iso},{t},{v}\n")
+EOF
+"$bin/narrows" -s "$tmp/state" import "$tmp/a.csv" >/dev/null || fail "import"
+start_box -o analysis-interval=60s
+
+cat >"$tmp/check.py" <<'EOF'
+import csv, gzip, io, json, math, re, struct, subprocess, sys, urllib.request, urllib.error
+url, source, directory = sys.argv[1:]
+api = url + "/api/v1/"
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+def get(path, **headers):
+    try:
+        with opener.open(urllib.request.Request(url + path if path[0] == "/" else api + path, headers=headers)) as r:
+            return r.status, r.headers, r.read()
+    except urllib.error.HTTPError as e:
+        return e.code, e.headers, e.read()
+def load(path):
+    status, headers, body = get(path)
+    assert status == 200 and headers["Content-Type"] == "application/json", (path, status, body[:300])
+    return json.loads(body)
+bits = lambda v: struct.pack("<d", v)
+stored = {}
+for r in csv.DictReader(open(source, newline="")):
+    stored.setdefault((r["host"], r["event_type"], r["field"]), []).append((int(r["t_ns"]), float(r["value"])))
+
+# --- descriptions ---
+listed = load("series")
+assert listed["next"] is None
+named = {(e["host"], e["event_type"], f): e["series_id"] for e in listed["series"] for f in e["fields"]}
+assert set(named) == set(stored), named
+host_of = {e["series_id"]: e for e in listed["series"]}
+assert {e["subject"].get("resource") for e in listed["series"]} == {"/data/a", "/data/b", None}
+count = lambda query: len(load("series?" + query)["series"])
+assert count("event_type=nw:*") == 2 and count("event_type=nw:fil") == 0 and count("event_type=*y*") == 1
+assert count("host=dtn2") == 2 and count("host=dtn?") == 4 and count("field=read_*") == 2 and count("field=nothing") == 0
+assert count("subject=resource=/data/*") == 2 and count("subject=pid=17") == 1 and count("subject=none=*") == 0
+assert count("session=1") == 4 and count("session=none") == 0 and count("session=99") == 0
+pages, after = [], 0
+while after is not None:
+    page = load(f"series?limit=1&after={after}")
+    pages += [e["series_id"] for e in page["series"]]
+    after = page["next"]
+assert pages == sorted(host_of), pages
+
+# --- values: JSON, CSV and Arrow ---
+def from_json(path):
+    got = {}
+    for e in load(path)["series"]:
+        t = [int(x) for x in e["t_ns"]]
+        assert t == sorted(t) and len(e["values"]) == len(e["fields"]) == len(e["units"])
+        for f, column in zip(e["fields"], e["values"]):
+            assert len(column) == len(t)
+            got.setdefault((e["series_id"], f), []).extend((a, float(v)) for a, v in zip(t, column) if v is not None)
+    return got
+def from_csv(path):
+    got = {}
+    status, headers, body = get(path + ("&" if "?" in path else "?") + "format=csv")
+    assert status == 200 and headers["Content-Type"].startswith("text/csv")
+    for r in csv.DictReader(io.StringIO(body.decode(), newline="")):
+        assert r["host"] == host_of[int(r["series_id"])]["host"] and r["event_type"] == host_of[int(r["series_id"])]["event_type"]
+        got.setdefault((int(r["series_id"]), r["field"]), []).append((int(r["t_ns"]), float(r["value"])))
+    return got
+# a series whose fields did not always arrive together comes set of fields by set of fields
+same = lambda a, b: set(a) == set(b) and all(sorted((t, bits(v)) for t, v in a[k]) == [(t, bits(v)) for t, v in b[k]] for k in a)
+want = {(named[k], k[2]): v for k, v in stored.items()}
+got = from_json("values")
+assert set(got) == set(want), (set(got), set(want))
+for k in want:
+    for a, b in zip(sorted(got[k]), want[k]):
+        assert a[0] == b[0] and bits(a[1]) == bits(b[1]), (k, a, b)
+assert same(got, want), "JSON"
+assert same(from_csv("values"), want), "CSV"
+t0, t1 = 1795162331250000000 + 10**11, 1795162331250000000 + 3 * 10**11
+part = {k: [x for x in v if t0 <= x[0] < t1] for k, v in want.items()}
+part = {k: v for k, v in part.items() if v}
+assert same(from_csv(f"values?from={t0}&to={t1}"), part), "range"
+last = {k: [v[-1]] for k, v in want.items()}
+got = from_json("last")
+assert same(got, last), "last"
+
+# --- statistics ---
+step = 60 * 10**9
+for e in load("statistics?step=1min&event_type=nw:file&host=dtn1")["series"]:
+    for k, f in enumerate(e["fields"]):
+        for i, t in enumerate(map(int, e["t_ns"])):
+            inside = [v for at, v in want[e["series_id"], f] if at - at % step == t]
+            assert t % step == 0 and e["n"][k][i] == len(inside), (t, e["n"][k][i], len(inside))
+            if inside:
+                assert e["min"][k][i] == min(inside) and e["max"][k][i] == max(inside)
+            if len(inside) > 1 and max(inside) < 1e300:
+                mean = math.fsum(inside) / len(inside)
+                sd = math.sqrt(math.fsum((v - mean)**2 for v in inside) / (len(inside) - 1))
+                assert abs(e["mean"][k][i] - mean) <= 1e-9 * abs(mean) and abs(e["sd"][k][i] - sd) <= 1e-6 * sd
+
+# --- tags, compression, errors ---
+status, headers, body = get("values?host=dtn2")
+again = get("values?host=dtn2", **{"If-None-Match": headers["ETag"]})
+assert status == 200 and again[0] == 304 and again[2] == b"" and again[1]["ETag"] == headers["ETag"]
+assert get("values?host=dtn1", **{"If-None-Match": headers["ETag"]})[0] == 200
+for path in ("values?host=dtn2", "values", "values?format=arrow", "openapi.json", "/", "/session/1", "/style.css"):
+    plain, packed = get(path), get(path, **{"Accept-Encoding": "br, gzip;q=0.5"})
+    assert packed[1]["Content-Encoding"] == "gzip" and gzip.decompress(packed[2]) == plain[2] and len(packed[2]) < 0.7 * len(plain[2]), path
+    assert plain[1]["Content-Encoding"] is None and get(path, **{"Accept-Encoding": "gzip;q=0"})[1]["Content-Encoding"] is None
+for path, status in (("values?nonsense=1", 400), ("values?from=x", 400), ("values?from=2&to=1", 400), ("last?from=1", 400), ("series?format=arrow", 400),
+                     ("values?session=0", 400), ("values?limit=0", 400), ("values?limit=1&limit=2", 400), ("statistics?step=25h", 400),
+                     ("values?subject=a", 400), ("values?host=" + "x" * 300, 400), ("nothing", 404), ("sessions/77", 404), ("sessions/x", 404), ("/api/v9/", 404)):
+    got = get(path)
+    assert got[0] == status and got[1]["Content-Type"] == "application/problem+json", (path, got[0])
+    problem = json.loads(got[2])
+    assert problem["status"] == status and problem["detail"], problem
+
+# --- the OpenAPI document ---
+document = load("openapi.json")
+schemas = document["components"]["schemas"]
+types = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None), "array": list, "object": dict}
+def check(value, rule, path):
+    if "$ref" in rule:
+        rule = schemas[rule["$ref"].rsplit("/", 1)[1]]
+    if "anyOf" in rule:
+        return value is None or check(value, rule["anyOf"][0], path)
+    names = [rule["type"]] if isinstance(rule["type"], str) else rule["type"]
+    assert any(isinstance(value, types[n]) for n in names), (path, value, names)
+    for item in value if isinstance(value, list) else ():
+        check(item, rule["items"], path + "[]")
+    if isinstance(value, dict) and "properties" in rule:
+        assert set(rule.get("required", ())) <= set(value), (path, list(value))
+        for key, item in value.items():
+            assert key in rule["properties"], f"{path}.{key} is not described"
+            check(item, rule["properties"][key], f"{path}.{key}")
+for path, operations in document["paths"].items():
+    operation = operations["get"]
+    example = re.search(r"/api/v1/([^']*)'", operation["description"]).group(1)
+    for query in [example, path[len("/api/v1/"):].replace("{id}", "1")]:
+        rule = operation["responses"]["200"]["content"]["application/json"]["schema"]
+        status, headers, body = get(query)
+        assert status == 200, (query, status, body)
+        if headers["Content-Type"] == "application/json":
+            check(json.loads(body), rule, query)
+    for p in operation["parameters"]:
+        if p["in"] == "query":
+            got = get(f"{path[len('/api/v1/'):]}?{p['name']}={p['example']}")
+            assert got[0] == 200, (path, p, got)
+    for media in operation["responses"]["200"]["content"]:
+        form = {"application/json": "json", "text/csv; charset=utf-8; header=present": "csv", "application/vnd.apache.arrow.stream": "arrow"}[media]
+        if form != "json":
+            assert get(f"{path[len('/api/v1/'):]}?format={form}")[1]["Content-Type"] == media
+assert load("sessions")["sessions"][0]["id"] == 1 and load("sessions/last")["session"]["id"] == 1
+
+# --- what a foreign reader of Arrow must find ---
+for name, query in (("values", "values"), ("last", "last"), ("statistics", "statistics?step=10s"), ("none", "values?field=nothing")):
+    open(f"{directory}/{name}.arrow", "wb").write(get(query + ("&" if "?" in query else "?") + "format=arrow")[2])
+with open(f"{directory}/values.want", "w") as f:
+    for (id, field), rows in sorted(want.items()):
+        for t, v in rows:
+            f.write(f"{id} {field} {t} {bits(v)[::-1].hex()}\n")
+EOF
+python3 "$tmp/check.py" "$url" "$tmp/a.csv" "$tmp" || fail "/api/v1"
+
+# --- Arrow, read by Apache's own reader ---
+arrow=${NARROWS_ARROW_JS:-}
+if [ -z "$arrow" ] && command -v npm >/dev/null 2>&1 &&
+    (mkdir "$tmp/js" && cd "$tmp/js" && timeout 120 npm install --silent --no-audit --no-fund apache-arrow@21 >/dev/null 2>&1); then
+	arrow=$tmp/js
+fi
+if [ -n "$arrow" ]; then
+	cat >"$tmp/read.js" <<'EOF'
+const { tableFromIPC } = require(process.argv[2] + '/node_modules/apache-arrow'), fs = require('fs');
+const t = tableFromIPC(fs.readFileSync(process.argv[3]));
+console.error(t.numRows, t.schema.fields.map(f => `${f.name}:${f.type}`).join(' '));
+const columns = t.schema.fields.map((_, i) => t.getChildAt(i)), view = new DataView(new ArrayBuffer(8)), lines = [];
+for (const batch of t.batches) {
+	const [id, field, time, value] = ['series_id', 'field', 'time', 'value'].map(n => batch.getChild(n));
+	const times = time.data[0].values, ns = new BigInt64Array(times.buffer, times.byteOffset, batch.numRows);
+	for (let i = 0; i < batch.numRows; i++) {
+		view.setFloat64(0, value === null ? 0 : value.get(i));
+		lines.push(`${id.get(i)} ${field.get(i)} ${ns[i]} ${view.getBigUint64(0).toString(16).padStart(16, '0')}`);
+	}
+}
+fs.writeFileSync(process.argv[4], lines.map(l => l + '\n').join(''));
+EOF
+	for name in values last statistics none; do
+		node "$tmp/read.js" "$arrow" "$tmp/$name.arrow" "$tmp/$name.got" 2>"$tmp/said" || fail "Arrow $name: $(cat "$tmp/said")"
+	done
+	LC_ALL=C sort -s -k1,1n -k2,2 -k3,3n "$tmp/values.got" | cmp - "$tmp/values.want" || fail "Arrow has other values"
+	[ -s "$tmp/last.got" ] && [ -s "$tmp/statistics.got" ] && [ ! -s "$tmp/none.got" ] || fail "Arrow rows"
+else
+	echo "Arrow is not read: neither npm nor NARROWS_ARROW_JS leads to apache-arrow"
+fi
+stop_box

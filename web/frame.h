@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows of some fields of one metadata, and the forms in which answers write them. An answer is
+ * begin, any number of frames, end. A metadata may have several frames, in time order for each set of
+ * fields, so that an answer needs the memory of one frame.
+ */
+#ifndef NARROWS_WEB_FRAME_H
+#define NARROWS_WEB_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "web/find.h"
+#include "web/query.h"
+#include "web/stream.h"
+
+enum { FRAME_COLUMNS_MAX = 6, FRAME_OUT_BYTES = 32768 };
+
+struct frame {
+	const struct found *of;
+	size_t n_fields, n_rows; /* n_rows 0: a description alone */
+	const char *const *fields;
+	const int64_t *t_wall_ns;
+	const double *const *values; /* [column * n_fields + field] pointers to n_rows values */
+};
+
+/* Names of the columns of each kind of answer: one for values, six for statistics. */
+struct frame_columns {
+	size_t n;
+	const char *name[FRAME_COLUMNS_MAX], *in_json[FRAME_COLUMNS_MAX];
+};
+extern const struct frame_columns frame_columns[QUERY_WHATS];
+
+struct frame_out;
+struct frame_form {
+	const char *content_type;
+	int (*begin)(struct frame_out *o);
+	int (*frame)(struct frame_out *o, const struct frame *f);
+	/* next: series_id to continue after, 0 for a complete answer */
+	int (*end)(struct frame_out *o, int64_t next);
+	void (*state_free)(void *state);
+};
+extern const struct frame_form frame_json, frame_csv, frame_arrow;
+
+/* An answer on its way out; text gathers here before it goes to `write`. */
+struct frame_out {
+	const struct frame_form *form;
+	enum query_what what;
+	stream_write_fn *write;
+	void *write_arg;
+	void *state;    /* of the form */
+	bool begun;     /* a frame was written */
+	size_t n_bytes; /* written since the slice began */
+	size_t len;
+	char text[FRAME_OUT_BYTES];
+};
+
+int frame_put(struct frame_out *o, const char *text, size_t len);
+int frame_puts(struct frame_out *o, const char *text);
+int frame_flush(struct frame_out *o);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Patterns of names: '*' stands for any text, '?' for one byte, all else for itself. */
+#ifndef NARROWS_WEB_GLOB_H
+#define NARROWS_WEB_GLOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether the whole text matches. Time in proportion to the product of both lengths at most. */
+bool glob_match(const char *pattern, const char *text);
+/* Length of the pattern's start without '*' and '?'. */
+size_t glob_prefix(const char *pattern);
+
+#endif

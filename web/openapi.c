@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/openapi.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/buffer.h>
+#include <jansson.h>
+
+#include "narrows/err.h"
+#include "narrows/result.h"
+#include "web/frame.h"
+#include "web/query.h"
+
+/* --- schemas --- */
+
+static json_t *
+reference(const char *name)
+{
+	return json_pack("{s:o}", "$ref", json_sprintf("#/components/schemas/%s", name));
+}
+
+static json_t *
+typed(const char *type, const char *meaning)
+{
+	return json_pack("{s:s, s:s}", "type", type, "description", meaning);
+}
+
+static json_t *
+list_of(json_t *items)
+{
+	return json_pack("{s:s, s:o}", "type", "array", "items", items);
+}
+
+/* An entry of `series`: a description, and rows unless only descriptions were asked for. */
+static json_t *
+entry_schema(enum query_what what)
+{
+	const struct frame_columns *c = &frame_columns[what];
+	json_t *p = json_object();
+	size_t i;
+
+	json_object_set_new(p, "series_id", typed("integer", "Number of the metadata."));
+	json_object_set_new(p, "host", typed("string", "Name of the host."));
+	json_object_set_new(p, "session",
+	    json_pack("{s:[ss], s:s}", "type", "integer", "null", "description",
+		"Session, or null for a series of the host alone."));
+	json_object_set_new(p, "event_type", typed("string", "What is measured."));
+	json_object_set_new(p, "subject", typed("object", "What the measurement is about."));
+	json_object_set_new(p, "fields", list_of(typed("string", "Name of a field.")));
+	json_object_set_new(p, "units", list_of(typed("string", "UCUM unit of the field.")));
+	if (c->n > 0)
+		json_object_set_new(p, "t_ns", list_of(typed("string", "Nanoseconds since 1970.")));
+	for (i = 0; i < c->n; i++)
+		json_object_set_new(p, c->in_json[i],
+		    list_of(list_of(json_pack("{s:[sss]}", "type", "number", "string", "null"))));
+	return json_pack("{s:s, s:o}", "type", "object", "properties", p);
+}
+
+static json_t *
+answer_schema(enum query_what what)
+{
+	return json_pack("{s:s, s:[ss], s:{s:o, s:{s:[ss], s:s}}}", "type", "object", "required",
+	    "series", "next", "properties", "series", list_of(entry_schema(what)), "next", "type",
+	    "integer", "null", "description", "The parameter `after` of the next page.");
+}
+
+static json_t *
+problem_schema(void)
+{
+	return json_pack("{s:s, s:{s:o, s:o, s:o, s:o}}", "type", "object", "properties", "type",
+	    typed("string", "about:blank"), "title", typed("string", "The status in words."),
+	    "status", typed("integer", "The HTTP status."), "detail",
+	    typed("string", "What is wrong with the request."));
+}
+
+/* References of the result document's schema lead into this document. */
+static void
+references_move(json_t *v)
+{
+	static const char from[] = "#/$defs/";
+	const char *ref = json_string_value(json_object_get(v, "$ref")), *key;
+	json_t *one;
+	size_t i;
+
+	if (ref != NULL && strncmp(ref, from, sizeof(from) - 1) == 0)
+		json_object_set_new(
+		    v, "$ref", json_sprintf("#/components/schemas/%s", ref + sizeof(from) - 1));
+	json_object_foreach(v, key, one) references_move(one);
+	json_array_foreach(v, i, one) references_move(one);
+}
+
+static json_t *
+schemas(void)
+{
+	json_t *result = result_schema(), *all = json_deep_copy(json_object_get(result, "$defs"));
+
+	references_move(all);
+	json_object_set_new(all, "problem", problem_schema());
+	json_decref(result);
+	return all;
+}
+
+/* --- paths --- */
+
+static json_t *
+parameter(
+    const char *name, const char *in, const char *meaning, const char *form, const char *example)
+{
+	return json_pack("{s:s, s:s, s:b, s:o, s:{s:s}, s:s}", "name", name, "in", in, "required",
+	    strcmp(in, "path") == 0, "description", json_sprintf("%s Form: %s.", meaning, form),
+	    "schema", "type", "string", "example", example);
+}
+
+static json_t *
+answers(json_t *content)
+{
+	return json_pack("{s:{s:s, s:o}, s:{s:s}, s:{s:s, s:{s:{s:o}}}, s:{s:s, s:{s:{s:o}}}}",
+	    "200", "description", "The answer.", "content", content, "304", "description",
+	    "The client has this answer.", "400", "description", "The request makes no sense.",
+	    "content", "application/problem+json", "schema", reference("problem"), "404",
+	    "description", "There is nothing of that name.", "content", "application/problem+json",
+	    "schema", reference("problem"));
+}
+
+static json_t *
+operation(
+    const char *id, const char *summary, const char *example, json_t *parameters, json_t *content)
+{
+	return json_pack("{s:{s:s, s:s, s:o, s:o, s:o}}", "get", "operationId", id, "summary",
+	    summary, "description",
+	    json_sprintf("Example: curl 'http://localhost:8080/api/v1/%s'", example), "parameters",
+	    parameters, "responses", answers(content));
+}
+
+static json_t *
+series_path(enum query_what what)
+{
+	static const struct {
+		const char *id, *summary, *example;
+	} words[QUERY_WHATS] = {
+		[QUERY_SERIES] = { "series", "Descriptions of series.",
+		    "series?event_type=nw:*&host=dtn1" },
+		[QUERY_VALUES] = { "values",
+		    "Values in a range of time. Several entries of one series follow in time "
+		    "order.",
+		    "values?session=7&field=bytes_in&format=csv" },
+		[QUERY_LAST] = { "last", "Last value of each series.", "last?host=dtn1" },
+		[QUERY_STATISTICS] = { "statistics",
+		    "n, sum, mean, min, max and sd per step. A time is the begin of its step.",
+		    "statistics?event_type=ps:*&step=1min" },
+	};
+	json_t *parameters = json_array(), *content = json_object(), *text;
+	size_t i;
+
+	for (i = 0; i < query_n_params; i++)
+		if (query_params[i].of & 1U << what)
+			json_array_append_new(parameters,
+			    parameter(query_params[i].name, "query", query_params[i].meaning,
+				query_params[i].form, query_params[i].example));
+	text = json_pack("{s:{s:s}}", "schema", "type", "string");
+	json_object_set_new(
+	    content, frame_json.content_type, json_pack("{s:o}", "schema", answer_schema(what)));
+	json_object_set(content, frame_csv.content_type, text);
+	if (what != QUERY_SERIES)
+		json_object_set(content, frame_arrow.content_type, text);
+	json_decref(text);
+	return operation(
+	    words[what].id, words[what].summary, words[what].example, parameters, content);
+}
+
+static json_t *
+document_path(const char *id, const char *summary, const char *example, json_t *parameters,
+    const char *schema)
+{
+	return operation(id, summary, example, parameters,
+	    json_pack("{s:{s:o}}", frame_json.content_type, "schema", reference(schema)));
+}
+
+static json_t *
+paths(void)
+{
+	json_t *before = json_pack("[o]",
+		   parameter(
+		       "before", "query", "Sessions with lower numbers only.", "a number", "120")),
+	       *id = json_pack(
+		   "[o]", parameter("id", "path", "The session.", "a number or last", "last"));
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "/api/v1/series",
+	    series_path(QUERY_SERIES), "/api/v1/values", series_path(QUERY_VALUES), "/api/v1/last",
+	    series_path(QUERY_LAST), "/api/v1/statistics", series_path(QUERY_STATISTICS),
+	    "/api/v1/sessions",
+	    document_path("sessions", "Sessions, newest first, a page at a time.",
+		"sessions?before=120", before, "sessions"),
+	    "/api/v1/sessions/{id}",
+	    document_path(
+		"session", "The result document of a session.", "sessions/last", id, "result"));
+}
+
+int
+openapi_write(struct evbuffer *out)
+{
+	json_t *doc = json_pack("{s:s, s:{s:s, s:s, s:s}, s:o, s:{s:o}}", "openapi", "3.1.0",
+	    "info", "title", "Narrows", "version", NW_VERSION, "description",
+	    "Measurements and verdicts of one box.", "paths", paths(), "components", "schemas",
+	    schemas());
+	char *text = doc != NULL ? json_dumps(doc, JSON_INDENT(1)) : NULL;
+	int rc = text != NULL && evbuffer_add(out, text, strlen(text)) == 0 ? NW_OK : NW_ENOMEM;
+
+	free(text);
+	json_decref(doc);
+	return rc;
+}

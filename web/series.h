@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Series over HTTP: descriptions, values in a range, last values, statistics per step. */
+#ifndef NARROWS_WEB_SERIES_H
+#define NARROWS_WEB_SERIES_H
+
+#include "narrows/store.h"
+#include "web/query.h"
+#include "web/stream.h"
+
+/* The answer to a query as a stream. The reader must outlive the stream. An answer holds at most 4 MiB,
+ * whatever it asks for. NW_ENOMEM and codes of the store. */
+int series_stream(struct store_reader *r, const struct query *q, struct stream *out);
+const char *series_content_type(const struct query *q);
+
+#endif
