@@ -211,4 +211,16 @@ EOF
 else
 	echo "Arrow is not read: neither npm nor NARROWS_ARROW_JS leads to apache-arrow"
 fi
+
+# --- units are those of SQL, of every field that nwrun sends ---
+"$bin/nwrun" dd if=/dev/zero of="$tmp/zero" bs=64k count=200 2>/dev/null || fail "nwrun"
+until_true 10 sh -c "curl -s '$url/api/v1/series?event_type=nl*&format=csv' | grep -q mean_r" || fail "nothing of nwrun arrives"
+nw sql --csv "select metadata, field, coalesce(unit, '') from v_series where session = (select max(id) from session)" >"$tmp/units.sql" || fail "sql"
+curl -s "$url/api/v1/series?session=$(sql 'select max(id) from session')" | python3 -c '
+import csv, json, sys
+api = {(e["series_id"], f): u for e in json.load(sys.stdin)["series"] for f, u in zip(e["fields"], e["units"])}
+sql = {(int(r[0]), r[1]): r[2] for r in csv.reader(open(sys.argv[1], newline=""))}
+assert len(api) > 30 and set(api.values()) >= {"By", "s"}, api
+wrong = [(k, api[k], sql[k]) for k in api if k in sql and api[k] != sql[k]]
+assert not wrong and set(api) <= set(sql), (wrong, set(api) - set(sql))' "$tmp/units.sql" || fail "units"
 stop_box

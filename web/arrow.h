@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Apache Arrow IPC streams (format version 5) of one table: columns of 64-bit integers, times, doubles
- * and dictionary-encoded names. Messages follow one another:
+ * Apache Arrow IPC streams (format version 5) of one table: columns of 64-bit integers, times,
+ * doubles and dictionary-encoded names. Messages follow one another:
  *
  *	schema, then any number of (names that are new, rows), then arrow_end()
  */
@@ -29,7 +29,7 @@ struct arrow_column {
 	const void *values; /* n_rows integers of 64 or, for ARROW_NAME, 32 bits, or doubles */
 };
 
-/* Each writes one message, or what `write` returned. */
+/* Writers of one message each. They return the code of a failed `write`. */
 int arrow_schema(const struct arrow_column *columns, size_t n, stream_write_fn *write, void *arg);
 /* Names are numbered in the order in which they were written, from 0. */
 int arrow_names(const char *const *names, size_t n, bool first, stream_write_fn *write, void *arg);

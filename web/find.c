@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "web/find.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
 #include "narrows/err.h"
+#include "narrows/field.h"
 #include "narrows/format.h"
 #include "web/glob.h"
 
 /* ids of the store looked at per call; descriptions held */
-enum { SCAN_IDS = 4096, WINDOW = 256 };
+enum { SCAN_IDS = 4096, WINDOW = 256, RULES_MAX = 256 };
 
 struct find_host {
 	int64_t id;
@@ -91,9 +93,12 @@ found_clear(struct found *m)
 	size_t i, k;
 
 	for (i = 0; i < m->n_layouts; i++) {
-		for (k = 0; k < m->layouts[i].n_fields; k++)
+		for (k = 0; k < m->layouts[i].n_fields; k++) {
 			free(m->layouts[i].fields[k]);
+			free(m->layouts[i].units[k]);
+		}
 		free(m->layouts[i].fields);
+		free(m->layouts[i].units);
 		free(m->layouts[i].columns);
 	}
 	free(m->layouts);
@@ -140,7 +145,43 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 struct layouts {
 	const struct find *f;
 	struct found *m;
+	json_t *params;
+	/* rules for the metadata's event type */
+	const struct nw_field_rule *rules[RULES_MAX];
+	size_t n_rules;
 };
+
+static void
+layouts_begin(struct layouts *l)
+{
+	const struct nw_field_rule *rules;
+	size_t n, i;
+
+	rules = nw_field_rules(&n);
+	l->params = json_loads(l->m->params_json, JSON_REJECT_DUPLICATES, NULL);
+	l->n_rules = 0;
+	for (i = 0; i < n && l->n_rules < RULES_MAX; i++)
+		if (rules[i].unit != NULL && glob_match(rules[i].event_glob, l->m->event_type))
+			l->rules[l->n_rules++] = &rules[i];
+}
+
+/* As the column unit of v_series: the sender's word, else the table's. */
+static const char *
+unit_of(const struct layouts *l, const char *field)
+{
+	char key[QUERY_TEXT_BYTES];
+	const char *unit;
+	size_t i;
+
+	snprintf(key, sizeof(key), "unit_%s", field);
+	if ((unit = json_string_value(json_object_get(l->params, key))) != NULL ||
+	    (unit = json_string_value(json_object_get(l->params, "unit"))) != NULL)
+		return unit;
+	for (i = 0; i < l->n_rules; i++)
+		if (glob_match(l->rules[i]->field_glob, field))
+			return l->rules[i]->unit;
+	return "";
+}
 
 static int
 on_layout(void *arg, const struct nw_layout_rec *rec)
@@ -156,19 +197,23 @@ on_layout(void *arg, const struct nw_layout_rec *rec)
 	one = &grown[l->m->n_layouts++];
 	*one = (struct found_layout){ .id = rec->id,
 		.columns = calloc(rec->n_fields + 1, sizeof(*one->columns)),
-		.fields = calloc(rec->n_fields + 1, sizeof(*one->fields)) };
-	if (one->columns == NULL || one->fields == NULL)
+		.fields = calloc(rec->n_fields + 1, sizeof(*one->fields)),
+		.units = calloc(rec->n_fields + 1, sizeof(*one->units)) };
+	if (one->columns == NULL || one->fields == NULL || one->units == NULL)
 		return NW_ENOMEM;
 	for (k = 0; k < rec->n_fields; k++) {
 		if (!matches(l->f->q->field, rec->fields[k]))
 			continue;
-		if ((one->fields[one->n_fields] = strdup(rec->fields[k])) == NULL)
-			return NW_ENOMEM;
+		one->fields[one->n_fields] = strdup(rec->fields[k]);
+		one->units[one->n_fields] = strdup(unit_of(l, rec->fields[k]));
 		one->columns[one->n_fields++] = (uint32_t)k;
+		if (one->fields[one->n_fields - 1] == NULL || one->units[one->n_fields - 1] == NULL)
+			return NW_ENOMEM;
 	}
 	if (one->n_fields == 0) {
 		free(one->columns);
 		free(one->fields);
+		free(one->units);
 		l->m->n_layouts--;
 	}
 	return 0;
@@ -277,7 +322,10 @@ find_next(struct find *f, const struct found **out)
 	}
 	while (f->next < f->n) {
 		l.m = &f->window[f->next++];
-		if ((rc = store_layouts(f->reader, l.m->series_id, on_layout, &l)) < 0)
+		layouts_begin(&l);
+		rc = store_layouts(f->reader, l.m->series_id, on_layout, &l);
+		json_decref(l.params);
+		if (rc < 0)
 			return rc;
 		if (l.m->n_layouts == 0)
 			continue;

@@ -12,12 +12,13 @@
 
 struct find;
 
-/* Fields of one layout that match. */
+/* The matching fields of one layout. */
 struct found_layout {
 	int64_t id;
 	size_t n_fields;   /* of those that match */
 	uint32_t *columns; /* place of each in the layout */
 	char **fields;
+	char **units; /* UCUM, "" for an unknown unit */
 };
 
 struct found {
@@ -25,7 +26,7 @@ struct found {
 	const char *host;              /* "" for an unknown host */
 	char *event_type, *subject_json, *params_json;
 	size_t n_layouts;
-	struct found_layout *layouts; /* layouts with at least one field that matches */
+	struct found_layout *layouts; /* those with a matching field */
 };
 
 enum find_state { FIND_ONE, FIND_NONE_YET, FIND_END };
@@ -34,8 +35,9 @@ enum find_state { FIND_ONE, FIND_NONE_YET, FIND_END };
 int find_new(struct store_reader *r, const struct query *q, struct find **out);
 void find_free(struct find *f);
 /*
- * FIND_ONE: *out is the next metadata, on loan until the next call. FIND_NONE_YET: the part that this
- * call looked at holds none. FIND_END: no further metadata, or the query's limit. Negative: a code.
+ * FIND_ONE: *out is the next metadata, on loan until the next call. FIND_NONE_YET: nothing matches in
+ * the part that was looked at. FIND_END: no further metadata, or the query's limit. Negative: a
+ * code.
  */
 int find_next(struct find *f, const struct found **out);
 /* series_id to continue after, 0 if the search came to the end of the store. */

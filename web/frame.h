@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of some fields of one metadata, and the forms in which answers write them. An answer is
- * begin, any number of frames, end. A metadata may have several frames, in time order for each set of
- * fields, so that an answer needs the memory of one frame.
+ * A frame is rows of some fields of one metadata; a form writes an answer: begin, any number of
+ * frames, end. A metadata may have several frames, in time order for each set of fields, so that an
+ * answer needs the memory of one frame.
  */
 #ifndef NARROWS_WEB_FRAME_H
 #define NARROWS_WEB_FRAME_H
@@ -20,7 +20,7 @@ enum { FRAME_COLUMNS_MAX = 6, FRAME_OUT_BYTES = 32768 };
 struct frame {
 	const struct found *of;
 	size_t n_fields, n_rows; /* n_rows 0: a description alone */
-	const char *const *fields;
+	const char *const *fields, *const *units;
 	const int64_t *t_wall_ns;
 	const double *const *values; /* [column * n_fields + field] pointers to n_rows values */
 };

@@ -17,7 +17,6 @@
 #include "narrows/format.h"
 #include "web/flat.h"
 #include "web/frame.h"
-#include "web/unit.h"
 
 static int
 begin(struct frame_out *o)
@@ -39,7 +38,7 @@ static char *
 cells(const struct frame *f, const char *subject, size_t k)
 {
 	const struct found *m = f->of;
-	char unit[128], *text = NULL;
+	char *text = NULL;
 	size_t len;
 	FILE *s = open_memstream(&text, &len);
 
@@ -54,8 +53,7 @@ cells(const struct frame *f, const char *subject, size_t k)
 	putc(',', s);
 	csv_cell(s, f->fields[k], 0);
 	putc(',', s);
-	csv_cell(
-	    s, unit_of_field(m->event_type, m->params_json, f->fields[k], unit, sizeof(unit)), 0);
+	csv_cell(s, f->units[k], 0);
 	if (fclose(s) != 0) {
 		free(text);
 		text = NULL;

@@ -2,7 +2,8 @@
 /*
  *	{"series":[
  *	{"series_id":412,"host":"dtn1","session":7,"event_type":"...","subject":{},
- *	 "fields":["a","b"],"units":["By",""],"t_ns":["1795162331250000000"],"values":[[1],[null]]}
+ *	 "fields":["a","b"],"units":["By",""],
+ *	 "t_ns":["1795162331250000000"],"values":[[1],[null]]}
  *	],"next":null}
  *
  * t_ns is text, because JavaScript's numbers end at 2^53. values has one list per field; statistics
@@ -19,7 +20,6 @@
 #include "narrows/format.h"
 #include "narrows/jsontext.h"
 #include "web/frame.h"
-#include "web/unit.h"
 
 static int
 begin(struct frame_out *o)
@@ -42,21 +42,15 @@ put_text(struct frame_out *o, const char *text)
 }
 
 static int
-put_texts(struct frame_out *o, const char *key, const struct frame *f, bool units)
+put_texts(struct frame_out *o, const char *key, const char *const *texts, size_t n)
 {
-	char unit[128];
 	size_t i;
 	int rc = frame_puts(o, key);
 
-	for (i = 0; i < f->n_fields && rc == NW_OK; i++) {
-		if ((rc = frame_puts(o, i > 0 ? "," : "[")) < 0)
-			break;
-		rc = put_text(o,
-		    units ? unit_of_field(f->of->event_type, f->of->params_json, f->fields[i], unit,
-				sizeof(unit))
-			  : f->fields[i]);
-	}
-	return rc == NW_OK ? frame_puts(o, f->n_fields > 0 ? "]" : "[]") : rc;
+	for (i = 0; i < n && rc == NW_OK; i++)
+		if ((rc = frame_puts(o, i > 0 ? "," : "[")) == NW_OK)
+			rc = put_text(o, texts[i]);
+	return rc == NW_OK ? frame_puts(o, n > 0 ? "]" : "[]") : rc;
 }
 
 /* The subject is JSON from the store; text that does not parse becomes an empty object. */
@@ -86,9 +80,9 @@ put_description(struct frame_out *o, const struct frame *f)
 	    (rc = frame_puts(o, ",\"event_type\":")) < 0 || (rc = put_text(o, m->event_type)) < 0 ||
 	    (rc = frame_puts(o, ",\"subject\":")) < 0 ||
 	    (rc = put_subject(o, m->subject_json)) < 0 ||
-	    (rc = put_texts(o, ",\"fields\":", f, false)) < 0)
+	    (rc = put_texts(o, ",\"fields\":", f->fields, f->n_fields)) < 0)
 		return rc;
-	return put_texts(o, ",\"units\":", f, true);
+	return put_texts(o, ",\"units\":", f->units, f->n_fields);
 }
 
 static int

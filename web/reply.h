@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One answer to one request: headers, entity tag, compression, errors. A whole answer gets an ETag
- * made of its bytes, is not sent again to a client that has it, and is compressed for clients that
- * accept gzip.
+ * The answer to a request: headers, entity tag, compression, errors. A whole answer gets an ETag
+ * made of its bytes, is not sent twice to a client, and is compressed for clients that accept gzip.
  */
 #ifndef NARROWS_WEB_REPLY_H
 #define NARROWS_WEB_REPLY_H
@@ -38,7 +37,7 @@ void reply_header(struct reply *a, const char *name, const char *value);
 const char *reply_request_header(const struct reply *a, const char *name);
 /* Sends the body with all headers. */
 void reply_send(struct reply *a, int code);
-/* Sends the body, or 304 to a client that has it, with its ETag. */
+/* Sends the body and its ETag, or 304 to a client with this ETag. */
 void reply_send_tagged(struct reply *a);
 void reply_error(struct reply *a, int code);
 /* The tagged body for NW_OK, else an error. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A slice goes on where the slice before ended: at a metadata, a layout of it, a time. Between slices
- * no query is open, so rows stored meanwhile may or may not be in the answer.
+ * A slice goes on where the slice before ended: at a metadata, a layout, a time. Between slices no
+ * query is open, so rows stored meanwhile may or may not be in the answer.
  */
 #include "web/series.h"
 
@@ -81,6 +81,7 @@ on_values(void *arg, const struct store_block *b)
 		.n_fields = l->n_fields,
 		.n_rows = b->n_rows,
 		.fields = (const char *const *)l->fields,
+		.units = (const char *const *)l->units,
 		.t_wall_ns = b->t_wall_ns };
 	size_t k;
 	int rc;
@@ -160,7 +161,8 @@ on_statistics(void *arg, const struct store_bucket_block *b)
 	struct frame f = { .of = s->at,
 		.n_fields = l->n_fields,
 		.n_rows = b->n_buckets,
-		.fields = (const char *const *)l->fields };
+		.fields = (const char *const *)l->fields,
+		.units = (const char *const *)l->units };
 	int64_t *t;
 	size_t i;
 	int rc;
@@ -245,26 +247,28 @@ last_write(struct series *s, struct last_row *rows, size_t n)
 		struct last_row *row = &rows[i];
 		const struct found_layout *l = row->layout;
 		struct frame f = { .of = s->at, .n_rows = 1, .t_wall_ns = &row->t };
-		const char **fields;
+		const char **texts;
 
 		if (l == NULL)
 			continue;
 		if ((rc = pointers_reserve(s, l->n_fields)) < 0)
 			return rc;
-		if ((fields = calloc(l->n_fields, sizeof(*fields))) == NULL)
+		if ((texts = calloc(2 * l->n_fields, sizeof(*texts))) == NULL)
 			return NW_ENOMEM;
 		for (k = 0; k < l->n_fields; k++) {
 			if (isnan(row->values[k]) ||
 			    (n > 1 && is_newer_elsewhere(rows, n, i, l->fields[k])))
 				continue;
-			fields[f.n_fields] = l->fields[k];
+			texts[f.n_fields] = l->fields[k];
+			texts[l->n_fields + f.n_fields] = l->units[k];
 			s->pointers[f.n_fields++] = &row->values[k];
 		}
-		f.fields = fields;
+		f.fields = texts;
+		f.units = texts + l->n_fields;
 		f.values = s->pointers;
 		if (f.n_fields > 0)
 			rc = frame_write(s, &f);
-		free(fields);
+		free(texts);
 	}
 	return rc;
 }
@@ -311,21 +315,28 @@ static int
 description_of(struct series *s)
 {
 	struct frame f = { .of = s->at };
-	const char **fields;
+	const char **texts;
 	size_t i, k, n = 0;
 	int rc;
 
 	for (i = 0; i < s->at->n_layouts; i++)
 		n += s->at->layouts[i].n_fields;
-	if ((fields = calloc(n, sizeof(*fields))) == NULL)
+	if ((texts = calloc(2 * n, sizeof(*texts))) == NULL)
 		return NW_ENOMEM;
-	for (i = 0; i < s->at->n_layouts; i++)
-		for (k = 0; k < s->at->layouts[i].n_fields; k++)
-			if (!is_listed(fields, f.n_fields, s->at->layouts[i].fields[k]))
-				fields[f.n_fields++] = s->at->layouts[i].fields[k];
-	f.fields = fields;
+	for (i = 0; i < s->at->n_layouts; i++) {
+		const struct found_layout *l = &s->at->layouts[i];
+
+		for (k = 0; k < l->n_fields; k++) {
+			if (is_listed(texts, f.n_fields, l->fields[k]))
+				continue;
+			texts[f.n_fields] = l->fields[k];
+			texts[n + f.n_fields++] = l->units[k];
+		}
+	}
+	f.fields = texts;
+	f.units = texts + n;
 	rc = frame_write(s, &f);
-	free(fields);
+	free(texts);
 	return rc;
 }
 

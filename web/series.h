@@ -7,8 +7,10 @@
 #include "web/query.h"
 #include "web/stream.h"
 
-/* The answer to a query as a stream. The reader must outlive the stream. An answer holds at most 4 MiB,
- * whatever it asks for. NW_ENOMEM and codes of the store. */
+/*
+ * The answer to a query as a stream. The reader must outlive the stream. A stream holds at most
+ * 4 MiB, whatever the query. NW_ENOMEM and codes of the store.
+ */
 int series_stream(struct store_reader *r, const struct query *q, struct stream *out);
 const char *series_content_type(const struct query *q);
 

@@ -4,7 +4,7 @@
  * Each metadata comes before its rows. If a sender has several metadata of one id, data of all but
  * the first name their event type.
  *
- *	{"sender":"...","host":"dtn1","task_id":"...","software":"..."}  sender of all that follows
+ *	{"sender":"...","host":"dtn1","task_id":"..."}                   sender of the rest
  *	{"version":"0.1","meta":[{metadata, byte for byte}],"data":[]}   generations 1 and 2
  *	{"version":"0.1","meta":[],"data":[{row}]}
  *	{metadata, byte for byte}                                        generation 3

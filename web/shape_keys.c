@@ -8,7 +8,8 @@
  * key is the metadata's id as sent, with ":field" for a field of several (a scalar's field is
  * "value"), and "@series_id" before ":field" if two series of the export were sent with one id.
  * type, subject and param belong to the chain from the outermost parent to the series, joined by
- * '/', subjects and parameters as k=v;k=v. The timestamp is seconds with nine digits, exact as text.
+ * '/', subjects and parameters as k=v;k=v. The timestamp is seconds with nine digits, exact as
+ * text.
  *
  * All descriptions of the session are held, sorted by id, to find parents and repeated ids.
  */

@@ -9,8 +9,8 @@
 typedef int stream_write_fn(void *arg, const char *bytes, size_t len);
 
 struct stream {
-	/* Writes the next slice, which may be empty; *done tells that the slice was the last. Returns
-	 * NW_OK or the code of a failure. */
+	/* Writes the next slice, which may be empty; *done tells that the slice was the last.
+	 * Returns NW_OK or the code of a failure. */
 	int (*next)(void *state, stream_write_fn *write, void *arg, bool *done);
 	void (*free)(void *state);
 	void *state;

@@ -41,6 +41,34 @@ test_all_short(void)
 }
 
 static void
+test_sets(void)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool match;
+	} cases[] = {
+		{ "nl[:.]*summary*", "nl:tools:calipers:summary:read", true },
+		{ "nl[:.]*summary*", "nl.read.summary", true },
+		{ "nl[:.]*summary*", "nlx", false },
+		{ "[a-c]", "b", true },
+		{ "[a-c]", "d", false },
+		{ "[^a-c]x", "dx", true },
+		{ "[^a-c]x", "ax", false },
+		{ "[]]", "]", true },
+		{ "[^]]", "]", false },
+		{ "[a-]", "-", true },
+		{ "[a", "a", false },
+		{ "[", "[", false },
+		{ "*[0-9]", "eth0", true },
+		{ "[", "", false },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_INT(glob_match(cases[i].pattern, cases[i].text), cases[i].match);
+}
+
+static void
 test_time(void)
 {
 	char pattern[256], text[256];
@@ -60,6 +88,7 @@ int
 main(void)
 {
 	test_all_short();
+	test_sets();
 	test_time();
 	return check_done("test_glob");
 }

@@ -3,7 +3,7 @@
  * The report over real HTTP: every address, every refusal, hostile names, slow and vanishing
  * clients.
  *
- *	test_web --serve FILE        makes a store with a session of every kind, serves it, prints the address, waits
+ *	test_web --serve FILE    makes a store with a session of every kind and serves it
  */
 #include "narrows/web.h"
 
