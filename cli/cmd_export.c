@@ -11,6 +11,7 @@
 
 #include "cli/cmd.h"
 #include "narrows/progress.h"
+#include "cli/last.h"
 #include "cli/source.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
@@ -173,7 +174,7 @@ run(const struct command_env *env, int argc, char **argv)
 
 	if (status == 0) {
 		status = 2;
-		if (source_session_id(env->source, argv[optind], &id) == NW_OK) {
+		if (last_or_number(env->source, argv[optind], &id) == NW_OK) {
 			if (r.path != NULL && strcmp(r.path, "-") != 0)
 				rc = export_to_file(env->source, id, &r);
 			else if ((rc = export_into(env->source, id, &r, stdout)) == NW_OK &&

@@ -89,12 +89,10 @@ file_close(struct file *f)
 static char *
 box_of(const char *state_dir)
 {
-	char *pid = source_run_value(state_dir, "pid"), *xsp = NULL;
+	char *xsp = NULL;
 
-	if (pid != NULL && (kill((pid_t)atol(pid), 0) == 0 || errno == EPERM) &&
-	    (xsp = source_run_value(state_dir, "xsp")) != NULL)
+	if (source_box_runs(state_dir) && (xsp = source_run_value(state_dir, "xsp")) != NULL)
 		xsp[strcspn(xsp, " ,")] = '\0';
-	free(pid);
 	return xsp;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cmd.h"
+#include "cli/last.h"
 #include "cli/source.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
@@ -23,7 +24,7 @@ pin(const struct command_env *env, int argc, char **argv, bool pinned)
 	if (getopt(argc, argv, "") != -1 || optind + 1 != argc)
 		return command_misused(env->command);
 	s = source_open(env->state_dir, NULL);
-	rc = source_session_id(s, argv[optind], &id);
+	rc = last_or_number(s, argv[optind], &id);
 	source_close(s);
 	if (rc < 0)
 		return rc == NW_EINVAL ? COMMAND_MISUSED : COMMAND_FAILED;

@@ -8,6 +8,7 @@
 
 #include "cli/cmd.h"
 #include "cli/show.h"
+#include "cli/last.h"
 #include "cli/source.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
@@ -131,7 +132,7 @@ run(const struct command_env *env, int argc, char **argv)
 		return schema_print();
 	if (schema || optind + 1 != argc)
 		return command_misused(env->command);
-	if ((rc = source_session_id(env->source, argv[optind], &id)) < 0)
+	if ((rc = last_or_number(env->source, argv[optind], &id)) < 0)
 		return rc == NW_EINVAL ? COMMAND_MISUSED : COMMAND_FAILED;
 	if ((text = source_result(env->source, id)) == NULL)
 		return COMMAND_FAILED;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,33 +140,6 @@ source_sessions(struct source *s, int64_t before_id)
 	return doc;
 }
 
-int
-source_session_id(struct source *s, const char *text, int64_t *id)
-{
-	json_t *doc, *first;
-	char *end;
-	int rc = NW_OK;
-
-	if (strcmp(text, "last") != 0) {
-		errno = 0;
-		*id = strtoll(text, &end, 10);
-		if (errno == 0 && *text != '\0' && *end == '\0' && *id > 0)
-			return NW_OK;
-		fprintf(stderr, "narrows: %s: not a session: write a number, or \"last\"\n", text);
-		return NW_EINVAL;
-	}
-	if ((doc = source_sessions(s, 0)) == NULL)
-		return NW_EIO;
-	first = json_array_get(json_object_get(doc, "sessions"), 0);
-	if (first == NULL) {
-		fputs("narrows: no sessions yet\n", stderr);
-		rc = NW_ENOTFOUND;
-	} else
-		*id = json_integer_value(json_object_get(first, "id"));
-	json_decref(doc);
-	return rc;
-}
-
 char *
 source_result(struct source *s, int64_t id)
 {
@@ -237,6 +211,39 @@ source_run_value(const char *state_dir, const char *name)
 		fclose(f);
 	free(path);
 	return value;
+}
+
+char *
+source_ports(struct source *s)
+{
+	char *xsp, *tls, *both;
+
+	if (s->url != NULL)
+		return NULL;
+	xsp = source_run_value(s->state_dir, "xsp");
+	tls = source_run_value(s->state_dir, "xsp-tls");
+	both = xsp == NULL && tls == NULL
+	    ? NULL
+	    : xasprintf("%s %s\n", xsp != NULL ? xsp : "", tls != NULL ? tls : "");
+	free(xsp);
+	free(tls);
+	return both;
+}
+
+bool
+source_box_runs(const char *state_dir)
+{
+	char *pid = source_run_value(state_dir, "pid");
+	bool live = pid != NULL && (kill((pid_t)atol(pid), 0) == 0 || errno == EPERM);
+
+	free(pid);
+	return live;
+}
+
+bool
+source_is_live(struct source *s)
+{
+	return s->url != NULL || source_box_runs(s->state_dir);
 }
 
 char *

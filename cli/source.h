@@ -5,6 +5,7 @@
 #ifndef SOURCE_H
 #define SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,8 +21,6 @@ struct source *source_open(const char *state_dir, const char *url);
 void source_trust(struct source *s, const char *ca_path);
 void source_close(struct source *s);
 
-/* The id of a session as typed: a number, or "last". NW_EINVAL, NW_ENOTFOUND (said). */
-int source_session_id(struct source *s, const char *text, int64_t *id);
 /* Newest first, below before_id (0: the newest): {"sessions": [...], "next_before": n}. NULL, said
  * on stderr. */
 json_t *source_sessions(struct source *s, int64_t before_id);
@@ -34,6 +33,13 @@ int source_export(struct source *s, int64_t id, const char *ending, const char *
 /* A value of the run file, where a box writes "pid", "xsp" and "http"; NULL without such a line.
  * free() the value. */
 char *source_run_value(const char *state_dir, const char *name);
+/* The addresses at which the box of a state directory takes XSP, separated by blanks and commas,
+ * with a newline at the end; NULL for a url, and where no box has run. free() the text. */
+char *source_ports(struct source *s);
+/* Whether the process of the run file lives: a killed box leaves its run file behind. */
+bool source_box_runs(const char *state_dir);
+/* Whether a box may still add sessions; true for every url. */
+bool source_is_live(struct source *s);
 /* The health document of the running box, with any HTTP status; NULL (said) when no box runs.
  * free() the text. */
 char *source_health(struct source *s, int *status);

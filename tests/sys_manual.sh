@@ -60,7 +60,7 @@ for c in $(printf '%s\n' "$usage" | awk '/^  [a-z]/ { print $1 }'); do
 	[ "$status" = 2 ] || fail "narrows $c --nonsense: exit status $status"
 done
 for v in $(sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' daemon/narrowsd.8 cli/narrows.1) ; do
-	grep -q "\"$v\"" daemon/*.c cli/*.c || fail "$v: nobody reads it"
+	grep -q "\"$v\"" daemon/*.c cli/*.c base/*.c || fail "$v: nobody reads it"
 done
 
 # --- narrows-xsp(7): every key that is read or written ---

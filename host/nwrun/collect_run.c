@@ -16,6 +16,7 @@
 
 #include "host/lib/control_client.h"
 #include "narrows/provider.h"
+#include "narrows/lastrun.h"
 
 /* longest pause between looks; shorter intervals get a look at each end */
 #define LOOK_NS INT64_C(100000000)
@@ -170,6 +171,20 @@ leave_program(void)
 			_exit(1);
 }
 
+/* Closes the provider; a run whose documents did not all arrive gets the reason in its record. */
+static int
+provider_end(struct nw_provider *p, const char *task, int64_t wait_ns)
+{
+	char why[LASTRUN_TEXT_BYTES] = "";
+	int rc;
+
+	if (p != NULL)
+		lastrun_text(why, nw_provider_why(p));
+	if ((rc = nw_provider_close(p, wait_ns)) != NW_OK)
+		(void)lastrun_fail(task, why[0] != '\0' ? why : nw_strerror(rc));
+	return rc;
+}
+
 void
 collect_run(struct nwshm *shm, const struct collect_run_opts *opts)
 {
@@ -207,7 +222,7 @@ out:
 		report_close(collect_opts.report, temp, opts->report_path, p);
 	collect_free(c);
 	/* the box is there: earlier runs may have left documents in spools */
-	if (nw_provider_close(p, opts->final_wait_ns) == NW_OK && p != NULL)
+	if (provider_end(p, opts->collect.task_id, opts->final_wait_ns) == NW_OK && p != NULL)
 		nw_provider_adopt(&provider_opts, opts->final_wait_ns);
 	control_client_clear(&control);
 }

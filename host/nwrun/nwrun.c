@@ -21,6 +21,8 @@
 
 #include "host/lib/uuid.h"
 #include "host/nwrun/collect.h"
+#include "narrows/clock.h"
+#include "narrows/lastrun.h"
 
 /* There when nwrun itself runs under nwrun. */
 void nwrun_detach(void) __attribute__((weak));
@@ -321,6 +323,19 @@ arrange_measurement(struct options *o, char *argv[])
 	return NULL;
 }
 
+/* Notes the run, so that `narrows report last` knows which session to wait for, or why none comes. */
+static void
+note_run(const struct options *o, const char *why)
+{
+	struct lastrun r = { .start_wall_ns = nw_wall_ns() };
+	const char *task = o->run.collect.task_id;
+
+	lastrun_text(r.task, task != NULL && task[0] != '\0' ? task : "unmeasured");
+	lastrun_text(r.box, o->run.box);
+	lastrun_text(r.why, why);
+	(void)lastrun_write(&r);
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -331,6 +346,7 @@ main(int argc, char *argv[])
 	parse_options(argc, argv, &o);
 	if ((why = arrange_measurement(&o, argv + optind)) != NULL)
 		complain(&o, why);
+	note_run(&o, why);
 	execvp(argv[optind], argv + optind);
 	saved = errno;
 	fprintf(stderr, "nwrun: %s: %s\n", argv[optind], strerror(saved));

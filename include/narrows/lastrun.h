@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The newest run of nwrun by this user on this host. nwrun writes the record when a run begins and
+ * again if the run is not stored; `narrows report last` reads the record, so that an older session
+ * is never taken for the newest run.
+ *
+ * The record is a file "last-run" of lines "name value" in the first of $XDG_RUNTIME_DIR/narrows,
+ * /run/narrows (root only) and $HOME/.cache/narrows. No allocation.
+ */
+#ifndef NARROWS_LASTRUN_H
+#define NARROWS_LASTRUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LASTRUN_TEXT_BYTES = 256 };
+
+struct lastrun {
+	int64_t start_wall_ns;
+	char task[LASTRUN_TEXT_BYTES];
+	char box[LASTRUN_TEXT_BYTES]; /* address as the user gave it, "" for the default box */
+	char why[LASTRUN_TEXT_BYTES]; /* reason why the run is not stored, "" without a failure */
+};
+
+/* Cut to fit, control bytes replaced: for the texts of a record. */
+void lastrun_text(char out[LASTRUN_TEXT_BYTES], const char *text);
+/* Writes the record as a whole or not at all. NW_EIO; NW_ENOTFOUND: this user has no directory. */
+int lastrun_write(const struct lastrun *r);
+/* Adds the reason to the record, unless a newer run of another task has replaced the record. */
+int lastrun_fail(const char *task, const char *why);
+/* NW_ENOTFOUND: no record. */
+int lastrun_read(struct lastrun *r);
+
+#endif

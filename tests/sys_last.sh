@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# `narrows report last` after nwrun: the session of the run, or a word that the newest session is another one, and why.
+. tests/lib.sh
+
+start_box
+head -c 4M /dev/zero >"$tmp/in"
+run() { "$bin/nwrun" "$@"; }
+# task_of_report: the task that the report of the last session names
+task_of_report() { nw report last 2>"$tmp/err" | sed -n '1s/.*, task //p'; }
+
+# at once, before the box has the data: the report waits for the run's session
+run -t first cp "$tmp/in" "$tmp/out"
+[ "$(task_of_report)" = first ] || fail "the first run: $(nw report last | head -n 1)"
+[ ! -s "$tmp/err" ] || fail "the first run: $(cat "$tmp/err")"
+run -t second cp "$tmp/in" "$tmp/out"
+[ "$(task_of_report)" = second ] || fail "the second run: $(nw report last | head -n 1)"
+
+# a mistyped box: the older session is shown as what it is
+run -t lost -b 127.0.0.1/1 cp "$tmp/in" "$tmp/out" 2>/dev/null
+noted() { grep -q '^why .' "$tmp/narrows/last-run"; }
+until_true 20 noted || fail "nwrun notes no reason: $(cat "$tmp/narrows/last-run")"
+[ "$(task_of_report)" = second ] || fail "after a lost run: $(nw report last | head -n 1)"
+grep -q 'task lost.* is not in this box: .' "$tmp/err" && grep -q 'older than that run' "$tmp/err" || fail "a lost run: $(cat "$tmp/err")"
+
+# a later run to this box ends that
+run -t third cp "$tmp/in" "$tmp/out"
+[ "$(task_of_report)" = third ] && [ ! -s "$tmp/err" ] || fail "the third run: $(cat "$tmp/err")"
