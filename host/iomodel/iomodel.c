@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * iomodel: times single accesses to a file, in cells of size, layout, state of the page cache and
+ * direction, as the input of models that tell where the data of an operation came from.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/iomodel/cell.h"
+#include "host/iomodel/matrix.h"
+#include "narrows/err.h"
+
+enum { EXIT_USAGE = 2 };
+
+static int
+fail(const char *format, ...)
+{
+	va_list ap;
+
+	fputs("iomodel: ", stderr);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return 1;
+}
+
+static int
+usage(int status)
+{
+	fputs(
+	    "usage: iomodel run [OPTION ...] FOLDER FILE\n"
+	    "       iomodel matrix [-q] [-R REPEATS] [OPTION ...] FOLDER FILE\n"
+	    "       iomodel table [-c] FOLDER\n"
+	    "  -r, -w     read (default), write\n"
+	    "  -a BYTES   size of an access (4096)\n"
+	    "  -l WORD    layout in the file: off0 seq rnd rndX strideX strideX,Y reverseX (seq)\n"
+	    "  -m WORD    layout in memory (off0)\n"
+	    "  -s STATE   as-is, cached, uncached or discard (as-is)\n"
+	    "  -i CALL    pread, lseek, mmap or uring (pread)\n"
+	    "  -D         O_DIRECT          -y   fdatasync after each write, timed with it\n"
+	    "  -F BYTES   length of the file (256MiB)     -M BYTES   of the memory (64MiB)\n"
+	    "  -n COUNT   accesses at most (10000)        -t SECONDS at most\n"
+	    "  -j COUNT   threads (1)       -S SEED       -d DEVICE  for stats-0.csv, as sda\n"
+	    "  -C         timing and files of the first benchmark (io-model)\n",
+	    status == 0 ? stdout : stderr);
+	return status;
+}
+
+static bool
+number_take(const char *text, double min, double max, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && *end == '\0' && *out >= min && *out <= max;
+}
+
+/* One option of a cell; false if the value is none. */
+static bool
+option_take(struct cell *c, int o, const char *value)
+{
+	double v;
+	bool ok;
+
+	switch (o) {
+	case 'r': c->write = false; return true;
+	case 'w': c->write = true; return true;
+	case 'D': c->direct = true; return true;
+	case 'y': c->sync_each = true; return true;
+	case 'C':
+		c->compat = true;
+		c->call = CALL_LSEEK;
+		return true;
+	case 'a': return bytes_parse(value, &c->access_bytes) && c->access_bytes > 0;
+	case 'F': return bytes_parse(value, &c->file_bytes) && c->file_bytes > 0;
+	case 'M': return bytes_parse(value, &c->memory_bytes) && c->memory_bytes > 0;
+	case 'l': return layout_parse(value, &c->file_layout) == NW_OK;
+	case 'm': return layout_parse(value, &c->memory_layout) == NW_OK;
+	case 's': return state_parse(value, &c->state) == NW_OK;
+	case 'i': return call_parse(value, &c->call) == NW_OK;
+	case 'd': c->device = value; return strchr(value, '/') == NULL;
+	case 'n':
+		ok = number_take(value, 1, 1e9, &v);
+		c->n_ops = (uint64_t)v;
+		return ok;
+	case 't': ok = number_take(value, 0.001, 1e6, &c->seconds); return ok;
+	case 'j':
+		ok = number_take(value, 1, 256, &v);
+		c->threads = (unsigned)v;
+		return ok;
+	case 'S':
+		ok = number_take(value, 0, 9e15, &v);
+		c->seed = (uint64_t)v;
+		return ok;
+	default: return false;
+	}
+}
+
+static int
+run_command(const struct cell *c)
+{
+	struct cell_result r;
+	char why[CELL_WHY_BYTES];
+
+	if (cell_run(c, &r, why) < 0)
+		return fail("%s", why);
+	printf("%" PRIu64 " operations in %.3f s, mean %.4g us, %.4g MB/s", r.n_ops, r.runtime_s,
+	    r.moving_s / (double)r.n_ops * 1e6, (double)r.bytes / r.moving_s * c->threads / 1e6);
+	if (!isnan(r.cached_ops))
+		printf(", %.1f %% from the page cache", 100 * r.cached_ops);
+	printf(", %" PRIu64 " errors\n", r.errors);
+	return r.errors > 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct matrix_opts m = { .repeats = 3 };
+	struct cell c = cell_default;
+	const char *command = argc > 1 ? argv[1] : "";
+	bool csv = false, sizes_given = false;
+	double v;
+	int o;
+
+	if (strcmp(command, "-h") == 0 || strcmp(command, "help") == 0)
+		return usage(0);
+	if (argc < 2)
+		return usage(EXIT_USAGE);
+	optind = 2;
+	while ((o = getopt(argc, argv, "hrwDyCqca:F:M:l:m:s:i:d:n:t:j:S:R:")) != -1) {
+		if (o == 'h')
+			return usage(0);
+		if (o == 'q')
+			m.quick = true;
+		else if (o == 'c')
+			csv = true;
+		else if (o == 'R' && number_take(optarg, 1, 100, &v))
+			m.repeats = (unsigned)v;
+		else if (o == '?' || !option_take(&c, o, optarg))
+			return o == '?' ? usage(EXIT_USAGE)
+					: (fail("-%c does not take \"%s\"", o, optarg), EXIT_USAGE);
+		sizes_given |= o == 'a';
+	}
+	if (strcmp(command, "table") == 0 && argc - optind == 1)
+		return matrix_table(argv[optind], csv);
+	if (argc - optind != 2)
+		return usage(EXIT_USAGE);
+	c.folder = argv[optind];
+	c.file = argv[optind + 1];
+	if (strcmp(command, "run") == 0)
+		return run_command(&c);
+	if (strcmp(command, "matrix") == 0 && !sizes_given)
+		return matrix_run(&c, &m);
+	return usage(EXIT_USAGE);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/iomodel/pagecache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "narrows/err.h"
+
+enum { VEC_PAGES = 65536, FILL_BYTES = 1 << 20, DROP_TRIES = 20 };
+
+int
+pagecache_open(struct pagecache *p, int fd, uint64_t bytes)
+{
+	memset(p, 0, sizeof(*p));
+	p->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	p->bytes = bytes;
+	p->vec_pages = VEC_PAGES;
+	p->vec = malloc(p->vec_pages);
+	p->map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	if (p->vec == NULL || p->map == MAP_FAILED) {
+		if (p->map == MAP_FAILED)
+			p->map = NULL;
+		pagecache_close(p);
+		return NW_EIO;
+	}
+	return NW_OK;
+}
+
+void
+pagecache_close(struct pagecache *p)
+{
+	if (p->map != NULL)
+		munmap(p->map, p->bytes);
+	free(p->vec);
+	memset(p, 0, sizeof(*p));
+}
+
+double
+pagecache_share(struct pagecache *p, uint64_t offset, uint64_t len)
+{
+	uint64_t from = offset / p->page_bytes, to, in = 0, pages = 0, n, i;
+
+	if (p->map == NULL || len == 0 || offset >= p->bytes)
+		return NAN;
+	if (len > p->bytes - offset)
+		len = p->bytes - offset;
+	to = (offset + len - 1) / p->page_bytes + 1;
+	for (; from < to; from += n) {
+		n = to - from < p->vec_pages ? to - from : p->vec_pages;
+		if (mincore((char *)p->map + from * p->page_bytes, n * p->page_bytes, p->vec) != 0)
+			return NAN;
+		for (i = 0; i < n; i++)
+			in += p->vec[i] & 1;
+		pages += n;
+	}
+	return (double)in / (double)pages;
+}
+
+int
+pagecache_drop(struct pagecache *p, int fd)
+{
+	double share = NAN;
+	int i;
+
+	/* Pages that are being written stay: ask again until the device is done with them. */
+	for (i = 0; i < DROP_TRIES; i++) {
+		(void)fsync(fd);
+		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+		share = pagecache_share(p, 0, p->bytes);
+		if (!(share > 0))
+			return isnan(share) ? NW_EIO : NW_OK;
+		usleep(50000);
+	}
+	/* A file system may keep a few pages (a large folio at the end); a thousandth is
+	 * tolerated. */
+	return share < 0.001 ? NW_OK : NW_ECONFLICT;
+}
+
+int
+pagecache_fill(struct pagecache *p, int fd)
+{
+	char *buf = malloc(FILL_BYTES);
+	uint64_t at;
+	ssize_t n;
+
+	if (buf == NULL)
+		return NW_ENOMEM;
+	for (at = 0; at < p->bytes; at += (uint64_t)n) {
+		n = pread(fd, buf, FILL_BYTES, (off_t)at);
+		if (n <= 0)
+			break;
+	}
+	free(buf);
+	if (at < p->bytes)
+		return NW_EIO;
+	return pagecache_share(p, 0, p->bytes) > 0.999 ? NW_OK : NW_ECONFLICT;
+}
