@@ -6,6 +6,7 @@
 #   make tests      builds the tests and fuzzers without a run
 #   make bench      runs the benchmarks
 #   make calibrate  simulates data of known truth and prints how often the box is wrong
+#   make truth      plants limits in real transfers and prints how often the verdict names them; needs root, ten minutes
 #   make fuzz       fuzzes every parser for a while
 #   make format     lays out all C files by .clang-format
 #   make install    installs below PREFIX (/usr/local), into DESTDIR; make uninstall removes the same
@@ -81,7 +82,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: all tests check unit demo bench calibrate fuzz format help install uninstall clean magnet-object
+.PHONY: all tests check unit demo bench calibrate truth fuzz format help install uninstall clean magnet-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -146,11 +147,17 @@ $(FUZZERS): $B/%: $B/obj/%.o $B/obj/tests/fuzzmain.o $$(call archives,$$(call ro
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,$(call room_of,$*))
 
+# the rig's own programs stand alone
+RIG := $(patsubst %.c,$B/%,$(sort $(wildcard tests/rig/*.c)))
+$(RIG): $B/%: $B/obj/%.o
+	@mkdir -p $(@D)
+	$(Q)$(LD) -o $@ $^ -pthread
+
 check:
 	@sh conf/deps.sh tests
 	@sh conf/build.sh tests
 	@B=$B sh tests/run.sh all
-tests: all $B/bin/calibrate $(UNITS) $(FUZZERS)
+tests: all $B/bin/calibrate $(UNITS) $(FUZZERS) $(RIG)
 unit: tests
 	@B=$B sh tests/run.sh unit
 bench:
@@ -165,6 +172,11 @@ demo:
 	@sh conf/deps.sh demo
 	@sh conf/build.sh all
 	@B=$B sh tests/demo.sh
+# TRUTH="--full", "--only REGEX", ...: the head of tests/rig/rig.py has them all
+truth:
+	-@sh conf/deps.sh rig
+	$(Q)$(MAKE) --no-print-directory all $(RIG)
+	@B=$B python3 tests/rig/rig.py $(TRUTH)
 fuzz:
 	@sh conf/deps.sh fuzz
 	@sh tests/fuzz.sh

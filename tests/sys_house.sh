@@ -70,7 +70,7 @@ for room in rooms:
             print(f"{room}: a circle of {len(circle)}: {' '.join(sorted(circle))}", file=sys.stderr)
 
 for path in subprocess.check_output(["git", "ls-files", "*.c", "*.h"], text=True).split():
-    if os.path.exists(path):
+    if os.path.exists(path) and path != "host/magnet/object.c":  # bytes of a compiled program
         for number, line in enumerate(open(path, errors="replace"), 1):
             if len(line.rstrip("\n").expandtabs(8)) > 100:
                 print(f"{path}:{number}: more than 100 columns")
@@ -78,6 +78,7 @@ PYTHON
 
 if command -v clang-format >/dev/null; then
 	git ls-files '*.c' '*.h' | while read -r f; do [ ! -f "$f" ] || echo "$f"; done |
+	    grep -v '^host/magnet/object.c$' |
 	    xargs -P 2 -n 32 clang-format --dry-run 2>&1 | sed -n 's/ \[-Wclang-format-violations\]$//p' | sort -u >>"$bad"
 else
 	echo "clang-format is not installed: the layout is not checked"

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""make truth: how often is the verdict right, when, and by how much?
+
+Real programs move files between two hosts (namespaces) under nwrun, with a limit planted; the same transfer without the
+limit shows that the limit was one, and what lifting it gains. The box's answer is compared.
+
+    rig.py [--short | --full | --certain | --only REGEX] [--clear N] [--seed N] [--out DIR] [--again] [--table]
+
+  --short    about 40 cases, ten minutes (default)        --certain  eight cases that must be right, a minute
+  --full     400 clear cases, ties and moves: two hours   --only     those of the full list whose name matches
+  --again    forgets earlier results; else a run goes on where the last one with the same --out ended
+  --table    prints the table of what is there            --fast     4 s a transfer instead of 6
+Needs root. A missing program skips its cases and is named.
+"""
+import argparse, json, math, os, re, signal, sys, time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cases
+from cases import FAULTS, PROGRAMS
+from world import MB, Failed, World, run, until
+
+BOUND = {"high": 0.02, "medium": 0.10}     # the share of wrong answers that each word allows
+
+
+class Case:
+    """One transfer with some limits: plan, run, forget."""
+
+    def __init__(self, world, plan, faults, seconds, task):
+        self.w, self.plan, self.faults, self.task = world, plan, faults, task
+        self.program = PROGRAMS[plan["program"]]
+        self.options = {"send": [], "receive": []}
+        self.groups, self.pinned, self.helpers = {}, "", []
+        rate = min([v for f, v in plan["faults"].items() if f not in cases.QUOTAS], default=20)
+        if plan["kind"] == "move":
+            rate = sum(plan["faults"].values()) / 2
+        self.bytes = int(rate * seconds) << 20 if "quota" not in plan["order"][0] else 160 << 20
+        if "hogs" in plan["order"][0]:
+            self.bytes = 1 << 30
+        self.port = 5400 + int(time.monotonic() * 10) % 2000
+        self.name = f"data{self.bytes >> 20}"
+        self.source = f"{world.disks['a'].path}/{self.name}"
+        self.target = f"{world.disks['b'].path}/copy"
+
+    # what faults ask of a case
+    def option(self, end, *argv):
+        if isinstance(self.program, cases.Xfer):
+            self.options[end] += argv
+
+    def quota(self, host, share):
+        self.groups[host] = self.w.quota_group(host, share)
+
+    def pin(self, host):
+        self.pinned += host
+
+    def background(self, host, argv):
+        self.helpers.append(self.w.start(host, argv))
+
+    def files_make(self):
+        for d in self.w.disks.values():
+            for name in os.listdir(d.path):
+                if name not in ("lost+found", self.name, "other"):
+                    run("rm", "-rf", f"{d.path}/{name}")
+        if self.program.name not in ("iperf3", "x-memory-discard") and not os.path.exists(self.source):
+            run("sh", "-c", f"head -c {self.bytes} /dev/urandom >{self.source}")
+        if "src_compete" in self.faults and not os.path.exists(f"{self.w.disks['a'].path}/other"):
+            run("sh", "-c", f"head -c 60000000 /dev/urandom >{self.w.disks['a'].path}/other")
+        for d in self.w.disks.values():
+            d.settle()
+
+    def command(self, host, argv, measured):
+        if host in self.pinned:
+            argv = ["taskset", "-c", "1", *argv]
+        if measured and host in self.program.measured:
+            return [f"{self.w.bin}/nwrun", "-i", "0.1", "-t", self.task, "-H", f"host-{host}",
+                    "-b", self.w.box_of(host), *argv]
+        return argv
+
+    def run(self, measured):
+        """Runs the transfer; returns its seconds."""
+        p, server = self.program, None
+        self.w.lift()
+        self.files_make()
+        for f in (self.plan["order"][:1] if self.plan["kind"] == "move" else self.faults):
+            FAULTS[f][1](self.w, self, self.faults[f])
+        time.sleep(0.1)
+        serves, runs = (p.serves, "b" if p.serves == "a" else "a") if p.hosts == "ab" else (None, "a")
+        try:
+            if (argv := p.server(self)) is not None:
+                server = self.w.start(serves, self.command(serves, argv, measured), "programs.log",
+                                      group=self.groups.get(serves))
+                until(10, f"{p.name}'s server", lambda: self.w.listening(serves, self.port))
+            began = time.monotonic()
+            client = self.w.start(runs, self.command(runs, p.client(self), measured), "programs.log",
+                                  group=self.groups.get(runs))
+            self.wait(client, began)
+            if self.plan["kind"] != "single" or p.name not in ("iperf3", "x-memory-discard"):
+                self.check()
+            took = time.monotonic() - began
+            self.w.end(client)
+            if isinstance(p, cases.Xfer) or p.name == "iperf3":     # its server ends by itself
+                try:
+                    server.wait(5)
+                except Exception:
+                    pass
+            return took
+        finally:
+            self.w.lift()
+            for q in [server, *self.helpers]:
+                if q is not None:
+                    self.w.end(q)
+            for host in self.groups:
+                self.w.quota_group(host, 0)
+
+    def wait(self, client, began):
+        switched = self.plan["kind"] != "move" or len(self.faults) < 2
+        while client.poll() is None:
+            if time.monotonic() - began > 90:
+                raise Failed("the transfer took more than 90 s")
+            if not switched and self.arrived() > self.bytes * 0.5:
+                switched = True
+                first, second = self.plan["order"]
+                self.w.lift()
+                FAULTS[second][1](self.w, self, self.faults[second])
+            time.sleep(0.02)
+        if client.returncode != 0:
+            raise Failed(f"{self.program.name} ended with status {client.returncode}; see programs.log")
+
+    def arrived(self):
+        top = self.w.disks["b"].path
+        return max((os.stat(f"{top}/{n}").st_blocks * 512 for n in os.listdir(top) if n != "lost+found"), default=0)
+
+    def check(self):
+        if self.program.name.startswith(("iperf3", "x-memory", "tar-gzip", "tar-ssh", "x-read-discard")):
+            return
+        where = self.target if not (self.program.pushes() and self.program.name.startswith("rsync-push")) \
+            else f"{self.w.disks['b'].path}/{self.name}"
+        if os.stat(where).st_size != self.bytes:
+            raise Failed(f"{where} has {os.stat(where).st_size} bytes of {self.bytes}")
+
+
+# --- judging ---
+
+def stages_of(doc):
+    """Stages of the segments that have an answer, without repetitions."""
+    found = []
+    for s in (doc.get("changes") or {}).get("segments") or []:
+        if s.get("stage") and (not found or found[-1] != s["stage"]):
+            found.append(s["stage"])
+    return found
+
+
+def score(plan, doc):
+    """R right, W wrong, a abstains."""
+    p = PROGRAMS[plan["program"]]
+    names = [p.names(f) for f in plan["order"]]
+    v = doc["verdict"]
+    if plan["kind"] == "tie":
+        both = v.get("candidates") or []
+        named_both = all(any(c in n for c in both) for n in names)
+        return "R" if v["stage"] is None or (named_both and v["confidence"] in (None, "none")) else "W"
+    if plan["kind"] == "move":
+        found = stages_of(doc)
+        if len(found) >= 2 and found[0] in names[0] and found[-1] in names[1]:
+            return "R"
+        return "W" if found and (found[0] not in names[0] and found[-1] not in names[1]) else "a"
+    if v["stage"] is None:
+        return "a"
+    return "R" if v["stage"] in names[0] else "W"
+
+
+def measure(world, plan, seconds):
+    """Runs a case and its lift; returns the row of results."""
+    row = dict(plan)
+    task = re.sub(r"[^a-zA-Z0-9]+", "-", plan["id"]) + f"-{os.getpid()}"
+    row["seconds"] = Case(world, plan, plan["faults"], seconds, task).run(True)
+    doc = world.result(task)
+    v = doc["verdict"]
+    row.update(stage=v["stage"], confidence=v["confidence"] if v["stage"] else "none", sentence=v["sentence"],
+               effect=v.get("effect"), interval=v.get("interval"), cause=v.get("cause"), candidates=v.get("candidates"),
+               reasons=v.get("reasons"), segments=stages_of(doc),
+               witnesses=[(w["name"], w["says"], w["detail"]) for w in v.get("witnesses") or []])
+    if plan["kind"] == "single" or plan["kind"] == "second":
+        left = {f: r for f, r in plan["faults"].items() if f != plan["order"][0]}
+        lifted = Case(world, plan, left, seconds, task).run(False)
+        row["lift"] = row["seconds"] / lifted
+        row["clear"] = row["lift"] >= 1.5
+    elif plan["kind"] == "tie":
+        row["lifts"] = [row["seconds"] / Case(world, plan, {g: plan["faults"][g]}, seconds, task).run(False)
+                        for g in plan["order"]]
+        row["clear"] = max(row["lifts"]) < 1.3
+    else:
+        row["clear"] = True
+    row["score"] = score(plan, doc)
+    row["load"] = os.getloadavg()[0]
+    with open(f"{world.out}/documents.jsonl", "a") as f:
+        f.write(json.dumps(dict(id=plan["id"], document=doc)) + "\n")
+    return row
+
+
+# --- the table ---
+
+def wilson(k, n, z=1.96):
+    """Wilson 1927: an interval of a share that holds for small numbers."""
+    if n == 0:
+        return (0.0, 1.0)
+    p, d = k / n, 1 + z * z / n
+    m = (p + z * z / (2 * n)) / d
+    h = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / d
+    return (max(0.0, m - h), min(1.0, m + h))
+
+
+def share(k, n):
+    lo, hi = wilson(k, n)
+    return f"{k} of {n}" + (f" = {100 * k / n:.0f} % ({100 * lo:.0f}..{100 * hi:.0f})" if n else "")
+
+
+def effect_lines(rows):
+    stated = [r for r in rows if r["kind"] in ("single", "second") and r["score"] == "R" and r.get("effect")]
+    if not stated:
+        return ["effect: stated in no right answer"]
+    inside = sum(1 for r in stated if r.get("interval") and r["interval"][0] <= r["lift"] <= r["interval"][1])
+    near = sum(1 for r in stated if 0.5 <= r["effect"] / r["lift"] <= 2)
+    ratios = sorted(r["effect"] / r["lift"] for r in stated)
+    return [f"effect against lift: inside the interval {share(inside, len(stated))}, within a factor of 2 "
+            f"{share(near, len(stated))}, median ratio {ratios[len(ratios) // 2]:.2g}",
+            f"effect stated in {share(len(stated), sum(1 for r in rows if r['kind'] in ('single', 'second')))} clear cases"]
+
+
+def table(rows, out=print):
+    done = [r for r in rows if "score" in r]
+    failed = [r for r in rows if "error" in r]
+    clear = [r for r in done if r["kind"] in ("single", "second") and r["clear"]]
+    ties = [r for r in done if r["kind"] == "tie" and r["clear"]]
+    moves = [r for r in done if r["kind"] == "move"]
+    cells = {}
+    for r in done:
+        mark = r["score"] + (r["confidence"] or "none")[0] if r["score"] != "a" else "a"
+        cells.setdefault((r["kind"], "+".join(r["order"])), []).append(
+            f"{r['program']}:{mark}{'' if r['clear'] else '*'}")
+    out("R right, W wrong, a abstains; h m l n confidence; * lifting the limit gains too little (ties: too much)")
+    for (kind, faults), names in sorted(cells.items()):
+        out(f"  {kind} {faults:24s} {'  '.join(sorted(names))}")
+    spoken = [r for r in clear if r["score"] != "a"]
+    out(f"clear cases: right when it speaks {share(sum(r['score'] == 'R' for r in spoken), len(spoken))}; "
+        f"speaks in {share(len(spoken), len(clear))}")
+    for word in "high", "medium", "low":
+        said = [r for r in clear + ties if r["confidence"] == word]
+        wrong = sum(r["score"] == "W" for r in said)
+        bound = f"; bound {100 * BOUND[word]:.0f} %" if word in BOUND else ""
+        out(f"  {word:6s} wrong {share(wrong, len(said))}{bound}")
+    out(f"ties: abstains or names both {share(sum(r['score'] == 'R' for r in ties), len(ties))}")
+    out(f"moves named in order {share(sum(r['score'] == 'R' for r in moves), len(moves))}")
+    for line in effect_lines(clear):
+        out(line)
+    for r in done:
+        if r["score"] == "W":
+            out(f"WRONG {r['id']}: {r['stage']} ({r['confidence']}), lift {r.get('lift', r.get('lifts'))}: {r['sentence']}")
+    for r in failed:
+        out(f"FAILED {r['id']}: {r['error']}")
+
+
+# --- main ---
+
+def plans(a):
+    if a.certain:
+        return [cases.make(*c, a.seed) for c in cases.CERTAIN]
+    if a.full or a.only:
+        found = cases.full(a.clear)
+        return [p for p in found if not a.only or re.search(a.only, p["id"])]
+    return [cases.make(*c, a.seed) for c in cases.SHORT]
+
+
+def results_read(path):
+    rows = {}
+    if os.path.exists(path):
+        for line in open(path):
+            try:
+                row = json.loads(line)
+                rows[row["id"]] = row
+            except ValueError:
+                pass       # a line that a killed rig did not finish
+    return rows
+
+
+def main():
+    p = argparse.ArgumentParser(usage=__doc__, add_help=True)
+    for flag in "short", "full", "certain", "again", "table", "fast":
+        p.add_argument(f"--{flag}", action="store_true")
+    p.add_argument("--only")
+    p.add_argument("--clear", type=int, default=400)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--out", default="build/truth")
+    p.add_argument("--build", default=os.environ.get("B", "build/release"))
+    a = p.parse_args()
+    path = f"{a.out}/results.jsonl"
+    os.makedirs(a.out, exist_ok=True)
+    if a.again and os.path.exists(path):
+        os.remove(path)
+    rows = results_read(path)
+    if a.table:
+        table(list(rows.values()))
+        return 0
+    if os.getuid() != 0:
+        print("the rig makes namespaces and disks: it needs root")
+        return 77
+    todo = plans(a)
+    skipped = {q: PROGRAMS[q].missing() for q in sorted({t["program"] for t in todo}) if PROGRAMS[q].missing()}
+    for name, missing in skipped.items():
+        print(f"skipped: {name}, for there is no {' and no '.join(missing)}", flush=True)
+    todo = [t for t in todo if t["program"] not in skipped]
+    for sig in signal.SIGTERM, signal.SIGHUP:
+        signal.signal(sig, lambda *_: sys.exit(1))
+    world = World(os.path.abspath(f"{a.build}/bin"), os.path.abspath(f"{a.build}/tests/rig"), os.path.abspath(a.out))
+    try:
+        work, again = list(todo), set()
+        for i, t in enumerate(work, 1):
+            if "score" in rows.get(t["id"], {}):
+                continue
+            try:
+                row = measure(world, t, 4 if a.fast else 6)
+            except (Failed, OSError, KeyError, ValueError) as e:
+                row = dict(t, error=f"{type(e).__name__}: {e}"[:300])
+            if a.certain and row.get("score") != "R" and t["id"] not in again:
+                print(f"again: {t['id']}: {row.get('error') or row['sentence']}", flush=True)
+                again.add(t["id"])
+                work.append(t)
+                continue
+            rows[t["id"]] = row
+            with open(path, "a") as f:
+                f.write(json.dumps(row) + "\n")
+            print(f"{i}/{len(todo)} {row['id']}: " + (row["error"] if "error" in row else
+                  f"{row['score']} {row['stage']} ({row['confidence']}) {row['seconds']:.1f} s, lift "
+                  f"{row.get('lift') or row.get('lifts') or 0}"), flush=True)
+    finally:
+        world.close()
+    chosen = [rows[t["id"]] for t in todo if t["id"] in rows]
+    print()
+    table(chosen)
+    if a.certain:
+        return 0 if all(r.get("score") == "R" for r in chosen) else 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

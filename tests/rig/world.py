@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two hosts and a box on one machine: namespaces, a link, two disks, control groups; every limit can be set and lifted.
+
+Everything has a name with the rig's process id. A new rig first removes what rigs that were killed have left.
+"""
+import glob, json, os, re, shutil, signal, subprocess, time
+
+BOX = "10.231.{}.1"                     # the box on its cables to host a (1) and host b (2)
+ADDRESS = {"a": "10.232.0.1", "b": "10.232.0.2"}
+NO_LIMIT = dict(rate=0, delay=0, loss=0, queue=1 << 20)
+MB = 1000000
+
+
+class Failed(Exception):
+    pass
+
+
+def run(*argv, check=True, **kw):
+    done = subprocess.run([str(a) for a in argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kw)
+    if check and done.returncode != 0:
+        raise Failed(f"{' '.join(map(str, argv))}: {done.stdout.strip()}")
+    return done.stdout
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(str(text))
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+def until(seconds, what, ready):
+    end = time.monotonic() + seconds
+    while not (got := ready()):
+        if time.monotonic() > end:
+            raise Failed(f"{what} did not happen within {seconds} s")
+        time.sleep(0.05)
+    return got
+
+
+# --- what a rig that was killed leaves behind ---
+
+def kill_inside(path):
+    for _ in range(50):
+        try:
+            pids = [int(p) for p in read(f"{path}/cgroup.procs").split() if int(p) != os.getpid()]
+        except OSError:
+            return
+        if not pids:
+            return
+        for p in pids:
+            try:
+                os.kill(p, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.02)
+
+
+def sweep(tag):
+    """Removes the namespaces, mounts, disks and control groups of one rig."""
+    for kind in "cpu", "blkio":
+        for path in sorted(glob.glob(f"/sys/fs/cgroup/{kind}/{tag}*/*/") + glob.glob(f"/sys/fs/cgroup/{kind}/{tag}*/")):
+            kill_inside(path)
+    for path in sorted(glob.glob(f"/sys/fs/cgroup/cpu/{tag}*/*/")) + glob.glob(f"/sys/fs/cgroup/cpu/{tag}*/"):
+        for pid in read(f"{path}/cgroup.procs").split():      # the rig itself
+            write("/sys/fs/cgroup/cpu/cgroup.procs", pid)
+        os.rmdir(path)
+    for ns in "abc":
+        run("ip", "netns", "del", tag + ns, check=False)
+    for line in read("/proc/mounts").splitlines():
+        device, where = line.split()[:2]
+        if f"/{tag}/" in where:
+            unthrottle(device)
+            run("umount", "-l", where, check=False)
+            if re.fullmatch(r"/dev/zram\d+", device):
+                zram_free(device[9:])
+            else:
+                run("losetup", "-d", device, check=False)
+    shutil.rmtree(f"/tmp/{tag}", ignore_errors=True)
+    shutil.rmtree(f"/dev/shm/{tag}", ignore_errors=True)
+
+
+def sweep_dead():
+    tags = {os.path.basename(p.rstrip("/")) for p in glob.glob("/tmp/nwrig*") + glob.glob("/sys/fs/cgroup/cpu/nwrig*/")}
+    tags |= {p[11:-1] for p in glob.glob("/run/netns/nwrig*")}
+    for tag in tags:
+        if re.fullmatch(r"nwrig\d+", tag) and not os.path.exists(f"/proc/{tag[5:]}"):
+            sweep(tag)
+
+
+# --- disks ---
+
+def zram_free(number):
+    for _ in range(50):
+        try:
+            write(f"/sys/block/zram{number}/reset", 1)
+            write("/sys/class/zram-control/hot_remove", number)
+            return
+        except OSError:
+            time.sleep(0.1)
+
+
+def unthrottle(device):
+    number = os.stat(device).st_rdev
+    for what in "read_bps", "write_bps", "read_iops", "write_iops":
+        write(f"/sys/fs/cgroup/blkio/blkio.throttle.{what}_device", f"{os.major(number)}:{os.minor(number)} 0")
+
+
+class Disk:
+    """A file system on a device of its own. The throttle is that of the root control group, so the kernel's writeback
+    obeys it, too; at most 4 MiB may be dirty."""
+
+    def __init__(self, tag, name, bytes_):
+        self.path = f"/tmp/{tag}/{name}"
+        os.makedirs(self.path)
+        if os.path.exists("/sys/class/zram-control/hot_add"):
+            number = read("/sys/class/zram-control/hot_add").strip()
+            write(f"/sys/block/zram{number}/disksize", bytes_)
+            self.device = f"/dev/zram{number}"
+            if not os.path.exists(self.device):
+                major, minor = map(int, read(f"/sys/block/zram{number}/dev").split(":"))
+                os.mknod(self.device, 0o600 | 0o60000, os.makedev(major, minor))
+        else:
+            os.makedirs(f"/dev/shm/{tag}", exist_ok=True)
+            run("truncate", "-s", bytes_, f"/dev/shm/{tag}/{name}")
+            self.device = run("losetup", "-f", "--show", f"/dev/shm/{tag}/{name}").strip()
+        run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", self.device)
+        run("mount", self.device, self.path)
+        number = os.stat(self.device).st_rdev
+        self.number = f"{os.major(number)}:{os.minor(number)}"
+        for what, value in ("strict_limit", 1), ("max_bytes", 4 << 20):
+            if os.path.exists(f"/sys/class/bdi/{self.number}/{what}"):
+                write(f"/sys/class/bdi/{self.number}/{what}", value)
+
+    def throttle(self, **limits):
+        """read_bps, write_bps, read_iops: 0 lifts a limit."""
+        for what, value in limits.items():
+            write(f"/sys/fs/cgroup/blkio/blkio.throttle.{what}_device", f"{self.number} {int(value)}")
+
+    def lift(self):
+        self.throttle(read_bps=0, write_bps=0, read_iops=0)
+
+    def settle(self):
+        """Nothing is dirty, nothing is cached: the next transfer meets the disk."""
+        run("sync", "-f", self.path)
+        for top, _, names in os.walk(self.path):
+            for name in names:
+                fd = os.open(f"{top}/{name}", os.O_RDONLY)
+                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+                os.close(fd)
+
+
+# --- the world ---
+
+class World:
+    def __init__(self, bin_, rig_bin, out, disk_bytes=640 << 20):
+        sweep_dead()
+        self.bin, self.rig_bin, self.out = bin_, rig_bin, out
+        self.tag = f"nwrig{os.getpid()}"
+        self.tmp = f"/tmp/{self.tag}"
+        self.children = []
+        self.disks = {}
+        os.makedirs(self.tmp, exist_ok=True)
+        os.makedirs(out, exist_ok=True)
+        try:
+            self.groups_make()
+            self.hosts_make()
+            self.box_start()
+            for host in "ab":
+                self.disks[host] = Disk(self.tag, host, disk_bytes)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self):
+        for p in reversed(self.children):
+            self.end(p)
+        for d in self.disks.values():
+            d.lift()
+        sweep(self.tag)
+
+    # --- processes ---
+
+    def groups_make(self):
+        """All of the rig runs in a group that other work on the machine hardly disturbs."""
+        group = f"/sys/fs/cgroup/cpu/{self.tag}"
+        os.makedirs(group, exist_ok=True)
+        write(f"{group}/cpu.shares", 65536)
+        write(f"{group}/cgroup.procs", os.getpid())
+
+    def quota_group(self, host, share):
+        """A control group in which programs have `share` of a processor."""
+        group = f"/sys/fs/cgroup/cpu/{self.tag}/quota-{host}"
+        os.makedirs(group, exist_ok=True)
+        period = 20000 if share < 0.1 else 10000
+        write(f"{group}/cpu.cfs_period_us", period)
+        write(f"{group}/cpu.cfs_quota_us", int(period * share) if share > 0 else -1)
+        return group
+
+    def inside(self, host, argv):
+        return ["nsenter", f"--net=/run/netns/{self.tag}{host}", "--", *map(str, argv)]
+
+    def start(self, host, argv, log=None, env=None, group=None, stdin=subprocess.DEVNULL):
+        def enter():
+            os.setsid()
+            if group:
+                write(f"{group}/cgroup.procs", os.getpid())
+        out = open(f"{self.out}/{log}", "ab") if log else subprocess.DEVNULL
+        p = subprocess.Popen(self.inside(host, argv) if host else list(map(str, argv)), stdin=stdin, stdout=out,
+                             stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}, preexec_fn=enter)
+        self.children.append(p)
+        return p
+
+    def end(self, p, grace=3):
+        """Ends a process and its children, kindly first."""
+        for sig in signal.SIGTERM, signal.SIGKILL:
+            try:
+                os.killpg(p.pid, sig)
+            except ProcessLookupError:
+                pass
+            try:
+                p.wait(grace)
+            except subprocess.TimeoutExpired:
+                continue
+            break
+        if p in self.children:
+            self.children.remove(p)
+
+    def listening(self, host, port):
+        return run(*self.inside(host, ["ss", "-Hltn", f"sport = :{port}"])).strip() != ""
+
+    # --- hosts, cables, the link ---
+
+    def hosts_make(self):
+        for ns in "abc":
+            run("ip", "netns", "add", self.tag + ns)
+            run("ip", "-n", self.tag + ns, "link", "set", "lo", "up")
+        for i, host in enumerate("ab", 1):
+            run("ip", "link", "add", "box", "netns", self.tag + host, "type", "veth", "peer", "name", f"host{host}",
+                "netns", self.tag + "c")
+            run("ip", "-n", self.tag + host, "addr", "add", f"10.231.{i}.2/24", "dev", "box")
+            run("ip", "-n", self.tag + "c", "addr", "add", f"{BOX.format(i)}/24", "dev", f"host{host}")
+            run("ip", "-n", self.tag + host, "link", "set", "box", "up")
+            run("ip", "-n", self.tag + "c", "link", "set", f"host{host}", "up")
+        self.link_text = f"{self.tmp}/link"
+        self.link_write(NO_LIMIT, NO_LIMIT)
+        self.link = self.start(None, [f"{self.rig_bin}/link", self.tag + "a", "wan", self.tag + "b", "wan",
+                                      self.link_text], log="link.log")
+        for host in "ab":
+            ns = self.tag + host
+            until(5, "the link", lambda: "wan" in run("ip", "-n", ns, "-br", "link"))
+            run("ip", "-n", ns, "addr", "add", f"{ADDRESS[host]}/30", "dev", "wan")
+            run("ip", "-n", ns, "link", "set", "wan", "mtu", 1500, "txqueuelen", 10000, "up")
+            run("ip", "-n", ns, "route", "change", "10.232.0.0/30", "dev", "wan", "proto", "kernel", "scope", "link",
+                "src", ADDRESS[host], "congctl", "cubic", check=False)
+        self.buffers_set()
+
+    def link_write(self, there, back):
+        write(self.link_text, "".join("{rate} {delay} {loss} {queue}\n".format(**p) for p in (there, back)))
+
+    def link_set(self, rate_bytes=0, rtt_ms=0, loss_percent=0):
+        """Payload bytes per second from a to b; the way back is limited by nothing but the delay."""
+        wire = rate_bytes * 8 / 0.9625 / 1e6      # a packet of 1500 bytes has 1448 of payload, and some are acknowledgements
+        queue = max(256 << 10, int(rate_bytes * rtt_ms / 1e3))
+        self.link_write(dict(rate=round(wire, 3), delay=rtt_ms / 2, loss=loss_percent, queue=queue),
+                        dict(NO_LIMIT, delay=rtt_ms / 2))
+        self.link.send_signal(signal.SIGHUP)
+
+    def buffers_set(self, send="4096 65536 16777216", receive="4096 131072 33554432"):
+        """What autotuning may give a socket of the sender (a) and of the receiver (b)."""
+        for host, name, value in ("a", "tcp_wmem", send), ("b", "tcp_rmem", receive):
+            run(*self.inside(host, ["sh", "-c", f"echo '{value}' >/proc/sys/net/ipv4/{name}"]))
+
+    def lift(self):
+        self.link_set()
+        self.buffers_set()
+        for d in self.disks.values():
+            d.lift()
+
+    # --- the box ---
+
+    def box_start(self):
+        self.state = f"{self.tmp}/state"
+        self.start("c", [f"{self.bin}/narrowsd", "-d", "-o", f"state-dir={self.state}", "-o",
+                         f"listen-xsp={BOX.format(1)}/5006 {BOX.format(2)}/5006", "-o", "plain-xsp-beyond-loopback=yes",
+                         "-o", "listen-http=127.0.0.1/8080", "-o", "analysis-interval=1 s"], log="narrowsd.log")
+        until(10, "the start of the box", lambda: os.path.exists(f"{self.state}/narrowsd.run"))
+        for host in "ab":
+            self.start(host, [f"{self.bin}/blipp", "-H", f"host-{host}", "-b", self.box_of(host)], log=f"blipp-{host}.log")
+
+    def box_of(self, host):
+        return BOX.format(1 if host == "a" else 2) + "/5006"
+
+    def narrows(self, *argv):
+        return run(f"{self.bin}/narrows", "-s", self.state, *argv, check=False)
+
+    def result(self, task, seconds=25):
+        """The result document of a session that is over."""
+        def judged():
+            for line in self.narrows("sessions", "--json").splitlines():
+                if f'"{task}"' not in line:
+                    continue
+                text = line.strip().rstrip(",")
+                try:
+                    listed = json.loads(text)
+                except ValueError:
+                    continue
+                listed = listed.get("session", listed)
+                doc = json.loads(self.narrows("report", listed["id"], "--json"))
+                if (doc.get("verdict") or {}).get("sentence") and doc["session"]["state"] == "closed":
+                    return doc
+            return None
+        return until(seconds, f"the verdict of {task}", judged)
