@@ -72,8 +72,8 @@ def from_json(path):
     got = {}
     for e in load(path)["series"]:
         t = [int(x) for x in e["t_ns"]]
-        assert t == sorted(t) and len(e["values"]) == len(e["fields"]) == len(e["units"])
-        for f, column in zip(e["fields"], e["values"]):
+        assert t == sorted(t) and len(e["value"]) == len(e["fields"]) == len(e["units"])
+        for f, column in zip(e["fields"], e["value"]):
             assert len(column) == len(t)
             got.setdefault((e["series_id"], f), []).extend((a, float(v)) for a, v in zip(t, column) if v is not None)
     return got
@@ -116,6 +116,9 @@ for e in load("statistics?step=1min&event_type=nw:file&host=dtn1")["series"]:
                 mean = math.fsum(inside) / len(inside)
                 sd = math.sqrt(math.fsum((v - mean)**2 for v in inside) / (len(inside) - 1))
                 assert abs(e["mean"][k][i] - mean) <= 1e-9 * abs(mean) and abs(e["sd"][k][i] - sd) <= 1e-6 * sd
+
+some = load("statistics?step=1min&columns=max,mean")["series"][0]
+assert set(some) >= {"mean", "max"} and not {"n", "sum", "min", "sd"} & set(some)
 
 # --- tags, compression, errors ---
 status, headers, body = get("values?host=dtn2")

@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "web/frame.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "narrows/err.h"
 
-const struct frame_columns frame_columns[QUERY_WHATS] = {
-	[QUERY_VALUES] = { 1, { "value" }, { "values" } },
-	[QUERY_LAST] = { 1, { "value" }, { "values" } },
-	[QUERY_STATISTICS] = { 6, { "n", "sum", "mean", "min", "max", "sd" },
-	    { "n", "sum", "mean", "min", "max", "sd" } },
-};
+struct frame_columns
+frame_columns(const struct query *q)
+{
+	struct frame_columns c = { .n = 0 };
+	size_t i;
+
+	if (q->what == QUERY_VALUES || q->what == QUERY_LAST)
+		c.name[c.n++] = "value";
+	for (i = 0; q->what == QUERY_STATISTICS && i < QUERY_COLUMNS; i++)
+		if (q->columns & 1U << i)
+			c.name[c.n++] = query_statistics[i];
+	return c;
+}
+
+bool
+frame_is_missing(const struct frame *f, size_t field, size_t row)
+{
+	return f->n != NULL ? f->n[field][row] == 0 : isnan(f->values[field][row]);
+}
 
 int
 frame_flush(struct frame_out *o)

@@ -15,7 +15,7 @@
 #include "web/query.h"
 #include "web/stream.h"
 
-enum { FRAME_COLUMNS_MAX = 6, FRAME_OUT_BYTES = 32768 };
+enum { FRAME_OUT_BYTES = 32768 };
 
 struct frame {
 	const struct found *of;
@@ -23,14 +23,18 @@ struct frame {
 	const char *const *fields, *const *units;
 	const int64_t *t_wall_ns;
 	const double *const *values; /* [column * n_fields + field] pointers to n_rows values */
+	/* of statistics: [field] pointers to counts, 0 for a step without values; else NULL */
+	const double *const *n;
 };
 
-/* Names of the columns of each kind of answer: one for values, six for statistics. */
+/* Columns of an answer: the value, or the statistics that the query chose. */
 struct frame_columns {
 	size_t n;
-	const char *name[FRAME_COLUMNS_MAX], *in_json[FRAME_COLUMNS_MAX];
+	const char *name[QUERY_COLUMNS];
 };
-extern const struct frame_columns frame_columns[QUERY_WHATS];
+struct frame_columns frame_columns(const struct query *q);
+/* Whether a field has no value in a row. */
+bool frame_is_missing(const struct frame *f, size_t field, size_t row);
 
 struct frame_out;
 struct frame_form {
@@ -46,7 +50,7 @@ extern const struct frame_form frame_json, frame_csv, frame_arrow;
 /* An answer on its way out; text gathers here before it goes to `write`. */
 struct frame_out {
 	const struct frame_form *form;
-	enum query_what what;
+	struct frame_columns columns;
 	stream_write_fn *write;
 	void *write_arg;
 	void *state;    /* of the form */

@@ -3,7 +3,6 @@
  * Arrow tables: series_id, field, time, and value or n, sum, mean, min, max, sd. One row per time
  * and field; missing values have no row. Rows gather in batches of up to BATCH_ROWS.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@ struct table {
 	size_t n_rows;
 	int64_t series_id[BATCH_ROWS], t[BATCH_ROWS];
 	int32_t field[BATCH_ROWS];
-	double value[FRAME_COLUMNS_MAX][BATCH_ROWS];
+	double value[QUERY_COLUMNS][BATCH_ROWS];
 };
 
 static void
@@ -39,7 +38,7 @@ state_free(void *state)
 static size_t
 columns_of(const struct frame_out *o, const struct table *t, struct arrow_column out[])
 {
-	const struct frame_columns *c = &frame_columns[o->what];
+	const struct frame_columns *c = &o->columns;
 	size_t i;
 
 	out[0] = (struct arrow_column){ "series_id", ARROW_INT64, t->series_id };
@@ -116,11 +115,11 @@ name_number(struct table *t, const char *name)
 static int
 put_rows(struct frame_out *o, struct table *t, const struct frame *f, size_t k, int32_t field)
 {
-	size_t n = frame_columns[o->what].n, i, c;
+	size_t n = o->columns.n, i, c;
 	int rc;
 
 	for (i = 0; i < f->n_rows; i++) {
-		if (isnan(f->values[k][i]) || (n > 1 && f->values[k][i] == 0))
+		if (frame_is_missing(f, k, i))
 			continue;
 		if (t->n_rows == BATCH_ROWS && (rc = batch_write(o, t)) < 0)
 			return rc;

@@ -21,7 +21,7 @@
 static int
 begin(struct frame_out *o)
 {
-	const struct frame_columns *c = &frame_columns[o->what];
+	const struct frame_columns *c = &o->columns;
 	size_t i;
 	int rc = frame_puts(o, "series_id,host,session,subject,event_type,field,unit");
 
@@ -61,15 +61,14 @@ cells(const struct frame *f, const char *subject, size_t k)
 	return text;
 }
 
-/* A row without its first value is missing. */
 static int
 put_rows(struct frame_out *o, const struct frame *f, const char *before, size_t k)
 {
-	size_t n = frame_columns[o->what].n, i, c;
+	size_t n = o->columns.n, i, c;
 	int rc = NW_OK;
 
 	for (i = 0; i < f->n_rows; i++) {
-		if (isnan(f->values[k][i]) || (n > 1 && f->values[k][i] == 0))
+		if (frame_is_missing(f, k, i))
 			continue;
 		if ((rc = frame_puts(o, before)) < 0 || (rc = frame_put(o, ",", 1)) < 0 ||
 		    (rc = frame_puts(o, fmt_int(f->t_wall_ns[i]).s)) < 0)

@@ -3,10 +3,10 @@
  *	{"series":[
  *	{"series_id":412,"host":"dtn1","session":7,"event_type":"...","subject":{},
  *	 "fields":["a","b"],"units":["By",""],
- *	 "t_ns":["1795162331250000000"],"values":[[1],[null]]}
+ *	 "t_ns":["1795162331250000000"],"value":[[1],[null]]}
  *	],"next":null}
  *
- * t_ns is text, because JavaScript's numbers end at 2^53. values has one list per field; statistics
+ * t_ns is text, because JavaScript's numbers end at 2^53. value has one list per field; statistics
  * have the lists n, sum, mean, min, max and sd instead. A missing value is null, an infinite value
  * the text "Inf" or "-Inf".
  */
@@ -113,8 +113,7 @@ put_column(struct frame_out *o, const struct frame *f, size_t column)
 	size_t i, k;
 	int rc;
 
-	if ((rc = frame_puts(o, ",\"")) < 0 ||
-	    (rc = frame_puts(o, frame_columns[o->what].in_json[column])) < 0 ||
+	if ((rc = frame_puts(o, ",\"")) < 0 || (rc = frame_puts(o, o->columns.name[column])) < 0 ||
 	    (rc = frame_puts(o, "\":[")) < 0)
 		return rc;
 	for (k = 0; k < f->n_fields; k++) {
@@ -140,7 +139,7 @@ frame(struct frame_out *o, const struct frame *f)
 
 	if (rc == NW_OK && f->n_rows > 0)
 		rc = put_times(o, f);
-	for (i = 0; i < frame_columns[o->what].n && f->n_rows > 0 && rc == NW_OK; i++)
+	for (i = 0; i < o->columns.n && f->n_rows > 0 && rc == NW_OK; i++)
 		rc = put_column(o, f, i);
 	return rc == NW_OK ? frame_put(o, "}", 1) : rc;
 }

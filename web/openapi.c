@@ -36,7 +36,8 @@ list_of(json_t *items)
 static json_t *
 entry_schema(enum query_what what)
 {
-	const struct frame_columns *c = &frame_columns[what];
+	const struct query all = { .what = what, .columns = (1U << QUERY_COLUMNS) - 1 };
+	const struct frame_columns c = frame_columns(&all);
 	json_t *p = json_object();
 	size_t i;
 
@@ -49,10 +50,10 @@ entry_schema(enum query_what what)
 	json_object_set_new(p, "subject", typed("object", "What the measurement is about."));
 	json_object_set_new(p, "fields", list_of(typed("string", "Name of a field.")));
 	json_object_set_new(p, "units", list_of(typed("string", "UCUM unit of the field.")));
-	if (c->n > 0)
+	if (c.n > 0)
 		json_object_set_new(p, "t_ns", list_of(typed("string", "Nanoseconds since 1970.")));
-	for (i = 0; i < c->n; i++)
-		json_object_set_new(p, c->in_json[i],
+	for (i = 0; i < c.n; i++)
+		json_object_set_new(p, c.name[i],
 		    list_of(list_of(json_pack("{s:[sss]}", "type", "number", "string", "null"))));
 	return json_pack("{s:s, s:o}", "type", "object", "properties", p);
 }

@@ -18,6 +18,8 @@
 enum { LIMIT_USUAL = 10000, LIMIT_MAX = 100000 };
 enum { ALL = (1 << QUERY_WHATS) - 1, ROWS = 1 << QUERY_VALUES | 1 << QUERY_STATISTICS };
 
+const char *const query_statistics[QUERY_COLUMNS] = { "n", "sum", "mean", "min", "max", "sd" };
+
 /* --- values of parameters --- */
 
 bool
@@ -133,6 +135,27 @@ take_step(struct query *q, const char *text)
 	return query_step(text, &q->step_ns);
 }
 
+/* "mean,max": names between commas, each at most once. */
+static bool
+take_columns(struct query *q, const char *text)
+{
+	size_t i, len;
+	unsigned bit;
+
+	for (q->columns = 0;; text += len + 1) {
+		len = strcspn(text, ",");
+		for (i = 0, bit = 0; i < QUERY_COLUMNS; i++)
+			if (strlen(query_statistics[i]) == len &&
+			    strncmp(query_statistics[i], text, len) == 0)
+				bit = 1U << i;
+		if (bit == 0 || q->columns & bit)
+			return false;
+		q->columns |= bit;
+		if (text[len] == '\0')
+			return true;
+	}
+}
+
 static bool
 take_limit(struct query *q, const char *text)
 {
@@ -177,6 +200,8 @@ const struct query_param query_params[] = {
 	    "Length of a step, at most 24 h; default 1min. Steps begin at whole multiples since "
 	    "1970.",
 	    "10s", 1 << QUERY_STATISTICS },
+	{ "columns", "some of n,sum,mean,min,max,sd", "The statistics; default: all.", "mean,max",
+	    1 << QUERY_STATISTICS },
 	{ "limit", "1 to 100000", "Most metadata per answer; default 10000.", "1000", ALL },
 	{ "after", "a number", "Next page: the series_id that `next` of the page before names.",
 	    "412", ALL },
@@ -195,6 +220,7 @@ static bool (*const takers[])(struct query *q, const char *text) = {
 	take_from,
 	take_to,
 	take_step,
+	take_columns,
 	take_limit,
 	take_after,
 	take_format,
@@ -235,6 +261,7 @@ query_parse(struct query *q, enum query_what what, const char *text, char why[QU
 		.t0_wall_ns = INT64_MIN,
 		.t1_wall_ns = INT64_MAX,
 		.step_ns = STEP_USUAL_NS,
+		.columns = (1U << QUERY_COLUMNS) - 1,
 		.limit = LIMIT_USUAL };
 	if (text == NULL || *text == '\0')
 		return NW_OK;

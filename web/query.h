@@ -13,6 +13,16 @@
 enum query_what { QUERY_SERIES, QUERY_VALUES, QUERY_LAST, QUERY_STATISTICS, QUERY_WHATS };
 enum query_format { QUERY_JSON, QUERY_CSV, QUERY_ARROW };
 enum { QUERY_TEXT_BYTES = 256, QUERY_WHY_BYTES = 160 };
+enum query_statistic {
+	QUERY_N,
+	QUERY_SUM,
+	QUERY_MEAN,
+	QUERY_MIN,
+	QUERY_MAX,
+	QUERY_SD,
+	QUERY_COLUMNS
+};
+extern const char *const query_statistics[QUERY_COLUMNS]; /* their names */
 enum { QUERY_ANY_SESSION = -1, QUERY_NO_SESSION = 0 };
 
 struct query {
@@ -24,6 +34,7 @@ struct query {
 	int64_t session;                /* a number, QUERY_ANY_SESSION or QUERY_NO_SESSION */
 	int64_t t0_wall_ns, t1_wall_ns; /* rows from t0 to before t1 */
 	int64_t step_ns;                /* of statistics */
+	unsigned columns;               /* of statistics: bit set of 1 << enum query_statistic */
 	int64_t after, limit;           /* pagination: series_id above `after`, at most `limit` */
 };
 

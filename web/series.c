@@ -23,7 +23,7 @@ struct series {
 	size_t layout;          /* in hand */
 	int64_t next_t;         /* rows of the layout before this time were written */
 	bool begun, past_layout;
-	const double **pointers; /* of a frame, FRAME_COLUMNS_MAX per field */
+	const double **pointers; /* of a frame */
 	double *derived;         /* mean and sd of a block of buckets */
 	size_t n_pointers, n_derived;
 	struct frame_out out;
@@ -135,21 +135,23 @@ derive(struct series *s, const struct store_bucket_block *b, size_t column, size
 	}
 }
 
+/* Pointers to the columns of the frame; those to the counts stand behind them. */
 static void
 statistics_point(struct series *s, const struct found_layout *l, const struct store_bucket_block *b)
 {
-	size_t n = l->n_fields, k;
+	size_t n = l->n_fields, k, i, column;
 
 	for (k = 0; k < n; k++) {
 		uint32_t c = l->columns[k];
+		const double *mean = s->derived + 2 * k * b->n_buckets;
+		const double *const all[QUERY_COLUMNS] = { b->n[c], b->sum[c], mean, b->min[c],
+			b->max[c], mean + b->n_buckets };
 
 		derive(s, b, c, k);
-		s->pointers[0 * n + k] = b->n[c];
-		s->pointers[1 * n + k] = b->sum[c];
-		s->pointers[2 * n + k] = s->derived + 2 * k * b->n_buckets;
-		s->pointers[3 * n + k] = b->min[c];
-		s->pointers[4 * n + k] = b->max[c];
-		s->pointers[5 * n + k] = s->derived + (2 * k + 1) * b->n_buckets;
+		for (i = 0, column = 0; i < QUERY_COLUMNS; i++)
+			if (s->q.columns & 1U << i)
+				s->pointers[column++ * n + k] = all[i];
+		s->pointers[column * n + k] = b->n[c];
 	}
 }
 
@@ -174,7 +176,7 @@ on_statistics(void *arg, const struct store_bucket_block *b)
 		s->past_layout = false;
 		return 1;
 	}
-	if ((rc = pointers_reserve(s, FRAME_COLUMNS_MAX * l->n_fields)) < 0 ||
+	if ((rc = pointers_reserve(s, (QUERY_COLUMNS + 1) * l->n_fields)) < 0 ||
 	    (rc = derived_reserve(s, 2 * l->n_fields * b->n_buckets)) < 0)
 		return rc;
 	if ((t = calloc(b->n_buckets, sizeof(*t))) == NULL)
@@ -184,6 +186,7 @@ on_statistics(void *arg, const struct store_bucket_block *b)
 	statistics_point(s, l, b);
 	f.t_wall_ns = t;
 	f.values = s->pointers;
+	f.n = s->pointers + s->out.columns.n * l->n_fields;
 	rc = frame_write(s, &f);
 	free(t);
 	return rc;
@@ -449,7 +452,7 @@ series_stream(struct store_reader *r, const struct query *q, struct stream *out)
 	s->reader = r;
 	s->q = *q;
 	s->out.form = form_of(q);
-	s->out.what = q->what;
+	s->out.columns = frame_columns(q);
 	if ((rc = find_new(r, &s->q, &s->find)) < 0) {
 		series_free(s);
 		return rc;
