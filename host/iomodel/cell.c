@@ -224,7 +224,7 @@ file_prepare(const struct cell *c, struct pagecache *p, char why[CELL_WHY_BYTES]
 /* --- accesses --- */
 
 static struct op
-op_run(struct worker *w, struct access *a, struct walk *file, struct walk *memory)
+op_run(struct worker *w, struct access *a, struct layout_walk *file, struct layout_walk *memory)
 {
 	const struct cell *c = w->cell;
 	struct op op = { .cached = NAN };
@@ -233,8 +233,8 @@ op_run(struct worker *w, struct access *a, struct walk *file, struct walk *memor
 
 	if (c->compat)
 		begin = nw_mono_ns();
-	op.offset = c->state == STATE_DISCARD ? 0 : walk_next(file);
-	buf = w->memory + walk_next(memory);
+	op.offset = c->state == STATE_DISCARD ? 0 : layout_walk_next(file);
+	buf = w->memory + layout_walk_next(memory);
 	if (w->cache != NULL && !c->compat)
 		op.cached = (float)pagecache_share(w->cache, op.offset, c->access_bytes);
 	if (!c->compat)
@@ -252,11 +252,12 @@ accesses_run(struct worker *w, struct access *a)
 {
 	const struct cell *c = w->cell;
 	uint64_t align = c->direct ? DIRECT_ALIGN : 1;
-	struct walk file, memory;
+	struct layout_walk file, memory;
 	int64_t begin;
 
-	walk_init(&file, &c->file_layout, c->file_bytes, c->access_bytes, align, c->seed + w->rank);
-	walk_init(&memory, &c->memory_layout, c->memory_bytes, c->access_bytes,
+	layout_walk_init(
+	    &file, &c->file_layout, c->file_bytes, c->access_bytes, align, c->seed + w->rank);
+	layout_walk_init(&memory, &c->memory_layout, c->memory_bytes, c->access_bytes,
 	    c->direct ? DIRECT_ALIGN : 1, ~c->seed + w->rank);
 	pthread_barrier_wait(w->begin);
 	for (w->n = 0; w->n < c->n_ops; w->n++) {

@@ -6,9 +6,9 @@
  *
  * A cell's folder holds
  *
- *	out-T.csv     of thread T: start_time,duration,size,offset,op,error,cached (s, s, bytes, bytes,
- *	              read or write, errno or 0, share of pages that were in memory before; empty:
- *	              not known). Operation 0 is there; the sync has a file of its own.
+ *	out-T.csv     of thread T: start_time,duration,size,offset,op,error,cached (s, s, bytes,
+ *	              bytes, word, errno or 0, share of pages in memory before, or empty).
+ *	              Operation 0 is there; the sync has a file of its own.
  *	sync-T.csv    the fsync at the end of writes
  *	stats-0.csv   /proc/self/io, memory and block device every 0.1 s
  *	proc.csv      counters of /proc before, after, and their difference

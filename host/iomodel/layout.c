@@ -103,7 +103,7 @@ splitmix(uint64_t *state)
 
 /* xoroshiro128+ (Blackman and Vigna, 2018). */
 static uint64_t
-random_word(struct walk *w)
+random_word(struct layout_walk *w)
 {
 	uint64_t a = w->rng[0], b = w->rng[1], sum = a + b;
 
@@ -115,7 +115,7 @@ random_word(struct walk *w)
 
 /* A number below n, each as likely (Lemire, 2019). */
 static uint64_t
-random_below(struct walk *w, uint64_t n)
+random_below(struct layout_walk *w, uint64_t n)
 {
 	unsigned __int128 m;
 	uint64_t least;
@@ -129,8 +129,8 @@ random_below(struct walk *w, uint64_t n)
 }
 
 void
-walk_init(struct walk *w, const struct layout *l, uint64_t space_bytes, uint64_t access_bytes,
-    uint64_t align_bytes, uint64_t seed)
+layout_walk_init(struct layout_walk *w, const struct layout *l, uint64_t space_bytes,
+    uint64_t access_bytes, uint64_t align_bytes, uint64_t seed)
 {
 	memset(w, 0, sizeof(*w));
 	w->layout = *l;
@@ -144,14 +144,14 @@ walk_init(struct walk *w, const struct layout *l, uint64_t space_bytes, uint64_t
 /* The number of positions: multiples of the alignment at which a whole access lies within the
  * space. */
 static uint64_t
-positions(const struct walk *w)
+positions(const struct layout_walk *w)
 {
 	return (w->space_bytes - w->access_bytes) / w->align_bytes + 1;
 }
 
 /* A position at most near_bytes to either side of `from`, within the space. */
 static uint64_t
-near_position(struct walk *w, uint64_t from, uint64_t near_bytes)
+near_position(struct layout_walk *w, uint64_t from, uint64_t near_bytes)
 {
 	uint64_t last = w->space_bytes - w->access_bytes;
 	uint64_t low = from > near_bytes ? from - near_bytes : 0;
@@ -163,7 +163,7 @@ near_position(struct walk *w, uint64_t from, uint64_t near_bytes)
 
 /* The position behind the last one, with a hole; from the beginning again where none fits. */
 static uint64_t
-forward_position(const struct walk *w, uint64_t hole_bytes)
+forward_position(const struct layout_walk *w, uint64_t hole_bytes)
 {
 	uint64_t last = w->space_bytes - w->access_bytes, step = w->access_bytes + hole_bytes;
 	uint64_t at;
@@ -175,7 +175,7 @@ forward_position(const struct walk *w, uint64_t hole_bytes)
 }
 
 static uint64_t
-backward_position(const struct walk *w)
+backward_position(const struct layout_walk *w)
 {
 	uint64_t last = (w->space_bytes - w->access_bytes) / w->align_bytes * w->align_bytes;
 	uint64_t step = w->access_bytes + w->layout.hole_bytes;
@@ -186,7 +186,7 @@ backward_position(const struct walk *w)
 }
 
 uint64_t
-walk_next(struct walk *w)
+layout_walk_next(struct layout_walk *w)
 {
 	switch (w->layout.kind) {
 	case LAYOUT_OFF0: w->at = 0; break;

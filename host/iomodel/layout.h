@@ -37,7 +37,7 @@ struct layout {
 };
 
 /* A walk over a space of space_bytes with accesses of access_bytes, which fit. */
-struct walk {
+struct layout_walk {
 	struct layout layout;
 	uint64_t space_bytes, access_bytes, align_bytes;
 	uint64_t at; /* position of the last access */
@@ -51,10 +51,10 @@ int layout_parse(const char *word, struct layout *out);
 void layout_numbers(const struct layout *l, char *to, size_t cap);
 
 /* align_bytes: positions are multiples of it; 1 for any position. */
-void walk_init(struct walk *w, const struct layout *l, uint64_t space_bytes, uint64_t access_bytes,
-    uint64_t align_bytes, uint64_t seed);
+void layout_walk_init(struct layout_walk *w, const struct layout *l, uint64_t space_bytes,
+    uint64_t access_bytes, uint64_t align_bytes, uint64_t seed);
 /* Position of the next access. */
-uint64_t walk_next(struct walk *w);
+uint64_t layout_walk_next(struct layout_walk *w);
 
 /* "4096", "8MiB", "1k": bytes; false when it is none. */
 bool bytes_parse(const char *text, uint64_t *out);

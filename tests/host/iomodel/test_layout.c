@@ -34,49 +34,49 @@ test_words(void)
 		CHECK_INT(layout_parse(bad[i], &l), NW_EINVAL);
 }
 
-static struct walk
-walk_of(const char *word, uint64_t align)
+static struct layout_walk
+walk_begin(const char *word, uint64_t align)
 {
 	struct layout l;
-	struct walk w;
+	struct layout_walk w;
 
 	CHECK_INT(layout_parse(word, &l), NW_OK);
-	walk_init(&w, &l, SPACE, ACCESS, align, 7);
+	layout_walk_init(&w, &l, SPACE, ACCESS, align, 7);
 	return w;
 }
 
 static void
 test_sequences(void)
 {
-	struct walk seq = walk_of("seq", 1), stride = walk_of("stride500", 1), back;
+	struct layout_walk seq = walk_begin("seq", 1), stride = walk_begin("stride500", 1), back;
 	uint64_t i;
 
 	for (i = 0; i < 250; i++) {
-		CHECK_INT(walk_next(&seq), i % 100 * ACCESS);
-		CHECK_INT(walk_next(&stride), i % 67 * 1500);
+		CHECK_INT(layout_walk_next(&seq), i % 100 * ACCESS);
+		CHECK_INT(layout_walk_next(&stride), i % 67 * 1500);
 	}
-	back = walk_of("reverse0", 1);
+	back = walk_begin("reverse0", 1);
 	for (i = 0; i < 250; i++)
-		CHECK_INT(walk_next(&back), (99 - i % 100) * ACCESS);
+		CHECK_INT(layout_walk_next(&back), (99 - i % 100) * ACCESS);
 }
 
 /* All of the file is reached, each part as often, and no access passes the end. */
 static void
 test_random(void)
 {
-	struct walk w = walk_of("rnd", 1), near = walk_of("rnd2000", 1),
-		    aligned = walk_of("rnd", 4096);
+	struct layout_walk w = walk_begin("rnd", 1), near = walk_begin("rnd2000", 1),
+			   aligned = walk_begin("rnd", 4096);
 	uint64_t parts[10] = { 0 }, at, before = 0, i, last = 0;
 
 	for (i = 0; i < 100000; i++) {
-		at = walk_next(&w);
+		at = layout_walk_next(&w);
 		CHECK(at <= SPACE - ACCESS);
 		parts[at * 10 / (SPACE - ACCESS + 1)]++;
 		last = at > last ? at : last;
-		at = walk_next(&near);
+		at = layout_walk_next(&near);
 		CHECK(at <= SPACE - ACCESS && at + 2000 >= before && at <= before + 2000);
 		before = at;
-		CHECK(walk_next(&aligned) % 4096 == 0);
+		CHECK(layout_walk_next(&aligned) % 4096 == 0);
 	}
 	for (i = 0; i < 10; i++)
 		CHECK(parts[i] > 9500 && parts[i] < 10500);
@@ -90,14 +90,14 @@ test_full(void)
 	static const char *const words[] = { "off0", "seq", "rnd", "rnd5", "stride5", "reverse5",
 		"stride5,5" };
 	struct layout l;
-	struct walk w;
+	struct layout_walk w;
 	size_t i, k;
 
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		CHECK_INT(layout_parse(words[i], &l), NW_OK);
-		walk_init(&w, &l, ACCESS, ACCESS, 1, 3);
+		layout_walk_init(&w, &l, ACCESS, ACCESS, 1, 3);
 		for (k = 0; k < 10; k++)
-			CHECK_INT(walk_next(&w), 0);
+			CHECK_INT(layout_walk_next(&w), 0);
 	}
 }
 
