@@ -210,6 +210,42 @@ file_is nested written "$tmp/inner.dst" 0   # that is the inner run's
 grep -q 'run ' report && same nested src inner.dst
 [ "$("$nwrun" -t job-42 "$nwrun" sh -c 'echo $NARROWS_TASK')" = job-42 ] || fail "nested: another task"
 
+# one line says that nothing will be stored, and -q not even that
+"$nwrun" true 2>err
+[ "$(wc -l <err)" = 1 ] && grep -q '^nwrun: the box does not answer (nobody listens at the address)' err || fail "away: $(cat err)"
+"$nwrun" -q true 2>err && [ ! -s err ] || fail "-q: $(cat err)"
+
+# a program that nwrun.so cannot see is named, with the kernel's count of its bytes
+cat >static.c <<'EOF'
+#include <fcntl.h>
+#include <unistd.h>
+static char b[1 << 20];
+int main(void)
+{
+	int fd = open("/dev/zero", O_RDONLY), i;
+
+	for (i = 0; i < 300; i++) {
+		if (read(fd, b, sizeof(b)) != sizeof(b))
+			return 1;
+		usleep(1000);
+	}
+	return 0;
+}
+EOF
+if "${CC:-cc}" -static -o unseen static.c 2>/dev/null; then
+	measured static ./unseen
+	grep -q '^process .*unseen_by=static' report || fail "static: no reason"
+	# the bytes after the last look are not known
+	[ "$(sum process unseen_read)" -ge 200000000 ] || fail "static: no count"
+	grep -q 'unseen is statically linked' static.err || fail "static: $(cat static.err)"
+	measured below sh -c './unseen; true'
+	[ "$(sum process unseen_read)" -ge 314572800 ] || fail "below: no count"
+	grep -q '^process .*unseen_by=' report || fail "below: no reason"
+fi
+measured all sh -c 'cat src | tr a b >seen.dst'
+[ "$(sum process unseen_read)" -lt 100000 ] || fail "all: bytes were seen and called unseen"
+grep -q 'unseen_by' report && fail "all: a reason without need"
+
 # --- the network ---
 
 if have python3 && have curl; then

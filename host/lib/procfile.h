@@ -12,6 +12,7 @@ struct procfile_stat {
 	char state; /* 'R', 'S', ..., 'Z' */
 	int ppid;
 	uint64_t user_ticks, sys_ticks, threads, start_ticks, rss_pages;
+	uint64_t child_ticks; /* of children that were waited for */
 };
 
 struct procfile_io {
@@ -44,6 +45,8 @@ procfile_parse_stat(const char *text, struct procfile_stat *out)
 		case 4: out->ppid = (int)procfile_number(p); break;
 		case 14: out->user_ticks = procfile_number(p); break;
 		case 15: out->sys_ticks = procfile_number(p); break;
+		case 16:
+		case 17: out->child_ticks += procfile_number(p); break;
 		case 20: out->threads = procfile_number(p); break;
 		case 22: out->start_ticks = procfile_number(p); break;
 		case 24: out->rss_pages = procfile_number(p); break;

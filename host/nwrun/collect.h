@@ -3,13 +3,17 @@
  * nwrun's collector: looks at the region from time to time and reports the work of the programs.
  *
  *	collect.c          one look: processes that came, went, or whose interval is over
+ *	collect_watch.c    the facts of a process, and the system's account of the process
  *	collect_window.c   a process's threads into one caliper window per stage
  *	collect_object.c   files and connections
- *	collect_say.c      documents about them, and the text of NWRUN_REPORT
+ *	collect_say.c      documents, and the text of NWRUN_REPORT
  *	collect_tcp.c      the kernel's knowledge of a connection (tcpinfo.c)
- *	collect_run.c      the process around the collector, from fork to the last flush
+ *	collect_unseen.c   the first program, when the region never shows any of it
+ *	collect_run.c      the two processes around these files, from fork to the last flush
  *
- * All of this belongs to one thread. Out of memory ends the collector, never the program.
+ * All files belong to one thread, and run in the process that maps the region: programs may write
+ * anything there, so every index is checked, and texts and times are copied before use. Out of
+ * memory ends the collector, never the program.
  */
 #ifndef HOST_COLLECT_H
 #define HOST_COLLECT_H
@@ -17,12 +21,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "host/nwrun/nwshm.h"
-#include "host/lib/procfile.h"
+#include "host/nwrun/proc_facts.h"
+#include "host/nwrun/region.h"
 #include "narrows/doc.h"
 
-/* Where documents go: a provider, or a test. Results are as of nw_provider_*(), and only counted
- * here. */
+/* Where documents go and facts come from: the sender, a provider, or a test. Results are as of
+ * nw_provider_*(), and only counted here. */
 struct collect_sink {
 	void *arg;
 	int (*meta)(void *arg, const char *id, const char *pid, const char *event_type,
@@ -31,8 +35,9 @@ struct collect_sink {
 	int (*caliper)(
 	    void *arg, const char *mid, int64_t t_wall_ns, const struct nw_caliper_window *w);
 	int (*data)(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields,
-	    const double *values, size_t n_fields);
+	    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len);
 	void (*end)(void *arg, const char *mid);
+	void (*facts)(void *arg, int pid, bool with_blind, struct proc_facts *out);
 };
 
 struct collect_opts {
@@ -41,13 +46,22 @@ struct collect_opts {
 	const char *program;
 	int64_t interval_ns; /* 0: 0.1 s in a process's first 10 s, then 1 s */
 	FILE *report;        /* text about the totals of every process; NULL: no text */
+	int root_pid;        /* process that nwrun became; 0: unknown */
+	/* arguments of the first program, for a program that never shows in the region */
+	const char *root_argv;
+	unsigned root_blind; /* enum proc_blind, as far as the program's file tells */
 };
 
-/* --- collect.c --- */
+/* Bytes by the kernel's count, and the unseen part. */
+struct collect_unseen {
+	uint64_t kernel_bytes, unseen_bytes;
+	const char *by; /* reason of the largest share; NULL: unknown, or all was seen */
+	bool hidden;    /* the first program has not shown in the region */
+};
 
 struct collect;
-struct collect *
-collect_new(struct nwshm *shm, const struct collect_opts *opts, const struct collect_sink *sink);
+struct collect *collect_new(const struct region *region, struct nwshm *shm,
+    const struct collect_opts *opts, const struct collect_sink *sink);
 void collect_free(struct collect *c);
 /* Looks once. Returns how many processes are alive. Sleeps a millisecond when an interval ends. */
 int collect_look(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns);
@@ -55,23 +69,8 @@ int collect_look(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns);
 void collect_set_interval(struct collect *c, int64_t interval_ns);
 /* Ends all intervals and processes as if everything were over. */
 void collect_finish(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns);
-
-/* --- collect_run.c --- */
-
-struct collect_run_opts {
-	struct collect_opts collect;
-	const char *box;
-	const char *program; /* subject of the run, for the box */
-	const char *region_path;
-	const char *report_path; /* NULL: none */
-	int64_t final_wait_ns;   /* at most, for the box to take the rest */
-};
-/* The collector process, from its birth on; returns when the process should exit. */
-void collect_run(struct nwshm *shm, const struct collect_run_opts *opts);
-
-/* NULL and *why on failure. collect_run unlinks the file, or region_free with the path. */
-struct nwshm *region_new(char *path, size_t path_cap, const char **why);
-void region_free(struct nwshm *shm, const char *path);
+/* The total of all processes so far. */
+void collect_get_unseen(const struct collect *c, struct collect_unseen *out);
 
 /* Writes " key=text" into a line of the report: blanks and control characters become %XX, so
  * that blanks split a line safely. */

@@ -20,14 +20,14 @@ struct lane_seen {
 
 struct thread_seen {
 	uint64_t wait_ns[NWSHM_WAITS];
-	uint64_t other_bytes[2], pipe_bytes[2], combined_bytes, combined_ns;
+	uint64_t other_bytes[2], pipe_bytes[2], apart_bytes[2], combined_bytes, combined_ns;
 	uint64_t pipe_ns[2]; /* inside calls, finished and begun, as far as reported */
-	uint64_t waiting;    /* unfinished wait that was reported in part */
-	uint64_t waiting_ns; /* part of the wait that was reported */
+	uint64_t waiting;    /* unfinished wait, reported in part */
+	uint64_t waiting_ns; /* the reported part of the wait */
 	struct lane_seen lane[NWSHM_LANES];
 };
 
-/* One interval of one process in one stage. The histogram is lent to the window. */
+/* One interval of a process in a stage. The histogram is lent to the window. */
 struct stage_window {
 	struct nw_caliper_window w;
 	uint64_t hist[NW_HIST_BUCKETS];
@@ -36,7 +36,7 @@ struct stage_window {
 struct stage_total {
 	uint64_t ops, bytes, busy_ns, wait_ns;
 };
-/* ns: time in calls and waiting for them, of the thread that moved most bytes in this direction */
+/* ns: time in calls and waiting for them, of the thread with the most bytes in the direction */
 struct pipe_use {
 	uint64_t bytes, ns;
 };
@@ -62,19 +62,32 @@ struct watch {
 	bool used, said;
 	bool foreign; /* of another pid name space: nobody can tell whether the process lives */
 	enum { WATCH_NOTHING, WATCH_DUE, WATCH_GONE } todo;
-	uint32_t epoch; /* epoch of the interval that has just been ended */
+	uint32_t epoch; /* epoch of the interval that has just ended */
+	int pid, ppid;
 	uint64_t start_ticks;
+	int64_t attach_mono_ns;
+	char name[NWSHM_NAME_BYTES], argv[NWSHM_ARGV_BYTES];
 	uint32_t images_said; /* image whose name was sent */
 	char id[UUID_BYTES];
 	int64_t window_begin_mono_ns;
 	uint64_t seen_bytes[2]; /* bytes of this interval, by direction, in any stage */
 	uint64_t other_bytes[2], combined_bytes, combined_ns; /* the same */
-	/* use of pipes by direction, in this interval */
+	/* use of pipes by direction, in the interval */
 	struct pipe_use pipe[2];
 	struct pipe_use pipe_total[2];
 	uint64_t other_total[2];
+	uint64_t apart_bytes[2];    /* bytes of the interval */
+	uint64_t counted_total[2];  /* seen bytes that the kernel counts, too */
+	uint64_t children_total[2]; /* kernel's count of children that the process has waited for */
+	uint64_t unseen_total[2];   /* as reported */
+	uint64_t children_device_bytes;
+	bool added;     /* the parent's children_total has the process's counts */
+	unsigned blind; /* enum proc_blind */
+	bool blind_wanted, blind_known;
+	bool has_children; /* the kernel's count includes children that used a processor */
+	const char *unseen_by, *unseen_by_said; /* word for the reason; NULL: none */
 	uint64_t rss_bytes;
-	uint64_t reports; /* rows sent about this process: the reader counts missing rows */
+	uint64_t reports; /* rows sent about the process: the reader counts missing rows */
 	struct usage first, last, now; /* at start, at the last interval's end, latest */
 	struct {
 		char id[UUID_BYTES];
@@ -87,6 +100,7 @@ struct watch {
 };
 
 struct object_seen {
+	uint32_t owner;         /* checked copy */
 	bool used, said, ended; /* ended: was so at the last look, nobody adds any more */
 	bool relabelled;        /* label changed since the metadata went out */
 	char id[UUID_BYTES];
@@ -96,8 +110,22 @@ struct object_seen {
 	struct label label;
 };
 
+/* The first program, while the region shows nothing of it. */
+struct root {
+	bool shown;       /* a slot had its pid */
+	bool known, said; /* known: `first` and `now` are set */
+	int64_t said_mono_ns;
+	struct proc_facts first, last, now; /* at begin, as said, latest */
+	unsigned blind;
+	char id[UUID_BYTES];
+};
+
 struct collect {
 	struct nwshm *shm;
+	uint32_t threads_max; /* slots of the region's file */
+	int64_t base_mono_ns;
+	struct root root;
+	struct collect_unseen unseen; /* totals of processes that are gone */
 	struct collect_opts opts;
 	const struct collect_sink *sink;
 	int tcp_fd;
@@ -120,17 +148,36 @@ id_make(char out[UUID_BYTES])
 		abort();
 }
 
+static inline uint32_t
+procs_used(const struct collect *c)
+{
+	return nwshm_used_get(&c->shm->procs_used, NWSHM_PROCS);
+}
+
+/* --- collect_watch.c --- */
+
+/* Begins to watch the process of a slot. */
+void watch_start(struct collect *c, unsigned index, int64_t now_mono_ns);
+/* Copies name and arguments of the slot. */
+void watch_describe(struct collect *c, unsigned index);
+/* Asks the system. False: no process of ours has the pid any more. A process closed to our looks
+ * is taken for alive. */
+bool watch_look(struct collect *c, struct watch *w);
+/* The best account of a dead process: its own last word, or the start of the next image. */
+void watch_end_usage(struct collect *c, unsigned index);
+int64_t collect_interval_ns(const struct collect *c, unsigned index, int64_t now_mono_ns);
+
 /* --- collect_window.c --- */
 
 /*
- * Adds up the work of all threads of process `index` in `stage` in the interval that `epoch`
- * closed. With `final` nobody writes any more, so half-written banks count as they are.
+ * Adds up the work of all threads of process `index` in `stage` in the interval of `epoch`. With
+ * `final` nobody writes any more, so half-written banks count as they are.
  */
 void window_collect(struct collect *c, unsigned index, unsigned stage, uint32_t epoch, bool final,
     int64_t now_mono_ns, struct stage_window *out);
 /*
- * Fetches the banks that were half written when the last interval ended. The epoch after the next
- * one writes over them, so an interval may end only after this call. False while a bank is still
+ * Fetches the banks that were half written at the end of the last interval. The epoch after the
+ * next writes over them, so an interval may end only after this call. False while a bank is still
  * being written; with `final` a half-written bank counts as it is.
  */
 bool window_take_late(struct collect *c, unsigned index, bool final);
@@ -140,7 +187,7 @@ bool window_take_late(struct collect *c, unsigned index, bool final);
  */
 void window_collect_rest(
     struct collect *c, unsigned index, int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS]);
-/* Forgets and gives back the slots of a process that is gone. */
+/* Forgets and gives back the slots of a dead process. */
 void window_free_threads(struct collect *c, unsigned index);
 void window_clear(struct collect *c);
 
@@ -160,6 +207,9 @@ void say_stage(
 void say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_wall_ns);
 /* Sends the last words: changed names, the report's lines, the end of all series. */
 void say_process_end(struct collect *c, unsigned index, int64_t end_mono_ns);
+/* Reports the work of the first program since the last call, by the kernel's count alone. */
+void say_root(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns);
+void say_root_end(struct collect *c);
 struct object_delta {
 	uint64_t bytes[2], ns[2];
 };
@@ -167,7 +217,21 @@ struct tcp_sample;
 void say_object(struct collect *c, unsigned object, const struct object_delta *d,
     const struct tcp_sample *tcp, int64_t now_wall_ns);
 void say_object_end(struct collect *c, unsigned object);
-int64_t collect_interval_ns(const struct collect *c, unsigned index, int64_t now_mono_ns);
+/* Text of a slot, cut and ended. */
+static inline void
+copy_text(char *out, const char *text, size_t cap)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < cap && text[i] != '\0'; i++)
+		out[i] = text[i];
+	out[i] = '\0';
+}
+
+/* --- collect_unseen.c --- */
+
+/* Looks at the first program while it does not show. Returns whether the program is alive. */
+bool unseen_look(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, bool final);
 
 /* --- collect_tcp.c --- */
 

@@ -13,9 +13,9 @@ static void
 label_fill(struct label *l, const struct nwshm_object *o)
 {
 	l->known = true;
-	l->kind = o->kind;
+	l->kind = o->kind == NWSHM_CONN ? NWSHM_CONN : NWSHM_FILE;
 	l->size_bytes = atomic_load_explicit(&o->size_bytes, memory_order_relaxed);
-	if (o->kind == NWSHM_CONN) {
+	if (l->kind == NWSHM_CONN) {
 		l->local = o->u.conn.local;
 		l->peer = o->u.conn.peer;
 		return;
@@ -27,8 +27,11 @@ label_fill(struct label *l, const struct nwshm_object *o)
 static void
 seen_start(struct object_seen *seen, const struct nwshm_object *o)
 {
+	uint32_t owner = *(const volatile uint32_t *)&o->owner;
+
 	memset(seen, 0, sizeof(*seen));
 	seen->used = true;
+	seen->owner = owner < NWSHM_PROCS ? owner : 0;
 	id_make(seen->id);
 	label_fill(&seen->label, o);
 }
@@ -163,14 +166,14 @@ object_report(struct collect *c, unsigned object, bool closed, int64_t now_wall_
 		seen_start(seen, o);
 	label_refresh(seen, o);
 	moved = delta_take(o, seen, &d);
-	label_stage(&c->watch[o->owner], seen);
+	label_stage(&c->watch[seen->owner], seen);
 	has_tcp = tcp_look(c, o, seen, &tcp, &tcp_worked);
 	if (!moved && !tcp_worked)
 		return;
 	if (may_be_said(c, seen, closed))
 		say_object(c, object, &d, has_tcp ? &tcp : NULL, now_wall_ns);
 	else if (closed)
-		add_to_nameless(c, o->kind, &d);
+		add_to_nameless(c, seen->label.kind, &d);
 	else
 		delta_put_back(seen, &d);
 }
@@ -200,7 +203,7 @@ object_is_there(const struct nwshm_object *o)
 void
 object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns)
 {
-	uint32_t used = atomic_load(&c->shm->objects_used), i;
+	uint32_t used = nwshm_used_get(&c->shm->objects_used, NWSHM_OBJECTS), i;
 
 	for (i = NWSHM_OBJECTS_FIXED; i < used; i++) {
 		if (!object_is_there(&c->shm->object[i]) || c->shm->object[i].owner != index)
@@ -218,7 +221,7 @@ object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns
 static void
 sweep_closed(struct collect *c, int64_t now_wall_ns)
 {
-	uint32_t used = atomic_load(&c->shm->objects_used), i, ended;
+	uint32_t used = nwshm_used_get(&c->shm->objects_used, NWSHM_OBJECTS), i, ended;
 	struct nwshm_object *o;
 
 	for (i = NWSHM_OBJECTS_FIXED; i < used; i++) {

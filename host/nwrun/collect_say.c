@@ -54,19 +54,19 @@ kv_label(struct kv_list *l, const struct label *label)
 }
 
 static const char *
-program_name(const struct collect *c, const struct nwshm_proc *p)
+program_name(const struct collect *c, const struct watch *w)
 {
-	return c->opts.program != NULL && p->pid == c->shm->root_pid ? c->opts.program : p->name;
+	return c->opts.program != NULL && w->pid == c->opts.root_pid ? c->opts.program : w->name;
 }
 
 static void
-kv_process(struct kv_list *l, const struct collect *c, const struct nwshm_proc *p)
+kv_process(struct kv_list *l, const struct collect *c, const struct watch *w)
 {
 	kv_text(l, "task_id", c->opts.task_id);
 	kv_text(l, "hostname", c->opts.host);
-	kv_int(l, "pid", p->pid);
-	kv_int(l, "ppid", p->ppid);
-	kv_text(l, "program", program_name(c, p));
+	kv_int(l, "pid", w->pid);
+	kv_int(l, "ppid", w->ppid);
+	kv_text(l, "program", program_name(c, w));
 }
 
 static void
@@ -88,8 +88,8 @@ say_meta(struct collect *c, const char *id, const char *pid, const char *event_t
 /* --- numbers by name: a number that is zero or unknown throughout is left out --- */
 
 struct field_list {
-	const char *name[24];
-	double value[24];
+	const char *name[32];
+	double value[32];
 	size_t n;
 	bool any;
 };
@@ -107,17 +107,20 @@ field(struct field_list *f, const char *name, double value)
 static void
 say_process_meta(struct collect *c, unsigned index, int64_t now_mono_ns)
 {
-	const struct nwshm_proc *p = &c->shm->proc[index];
-	uint32_t images = atomic_load_explicit(&p->images, memory_order_acquire);
+	uint32_t images = atomic_load_explicit(&c->shm->proc[index].images, memory_order_acquire);
 	struct watch *w = &c->watch[index];
 	struct kv_list subject = { .n = 0 };
 
-	if (w->said && ((images & 1) != 0 || images == w->images_said))
+	if (w->said && ((images & 1) != 0 || images == w->images_said) &&
+	    w->unseen_by == w->unseen_by_said)
 		return;
 	w->said = true;
 	w->images_said = images;
-	kv_process(&subject, c, p);
-	kv_text(&subject, "argv", p->argv);
+	w->unseen_by_said = w->unseen_by;
+	watch_describe(c, index);
+	kv_process(&subject, c, w);
+	kv_text(&subject, "argv", w->argv);
+	kv_text(&subject, "unseen_by", w->unseen_by);
 	say_meta(
 	    c, w->id, NULL, "nw:process", &subject, collect_interval_ns(c, index, now_mono_ns));
 }
@@ -145,6 +148,81 @@ field_pipes(struct field_list *f, const struct watch *w)
 	field(f, "pipe_write_s", (double)w->pipe[NWSHM_WRITE].ns * 1e-9);
 }
 
+/* --- unseen bytes --- */
+
+/* A smaller share of the kernel's count is no news: loaders and the collector's own timing. */
+enum { UNSEEN_BYTES_MIN = 1 << 20, UNSEEN_SHARE = 50 };
+
+static const char *
+unseen_word(const struct watch *w, bool by_memory)
+{
+	const char *word = proc_blind_word(w->blind);
+
+	if (word != NULL)
+		return word;
+	if (by_memory)
+		return "memory-map";
+	return w->has_children ? "children" : "direct-calls";
+}
+
+/* Devices moved more than twice the bytes of all calls on files: through a memory map, or by calls
+ * that the kernel does not count. */
+static bool
+is_moved_by_memory(const struct watch *w)
+{
+	uint64_t device = w->now.io.read_bytes + w->now.io.write_bytes;
+	uint64_t known =
+	    w->first.io.read_bytes + w->first.io.write_bytes + w->children_device_bytes;
+	uint64_t calls = w->counted_total[NWSHM_READ] + w->counted_total[NWSHM_WRITE] +
+	    w->unseen_total[NWSHM_READ] + w->unseen_total[NWSHM_WRITE];
+
+	return device > known && device - known > 2 * calls + UNSEEN_BYTES_MIN;
+}
+
+/* Asks for the reason at the next look once there is something to explain. */
+static void
+unseen_explain(struct watch *w)
+{
+	uint64_t unseen = w->unseen_total[NWSHM_READ] + w->unseen_total[NWSHM_WRITE];
+	uint64_t seen = w->counted_total[NWSHM_READ] + w->counted_total[NWSHM_WRITE];
+	bool by_memory = is_moved_by_memory(w);
+
+	if (!by_memory && (unseen < UNSEEN_BYTES_MIN || unseen < (seen + unseen) / UNSEEN_SHARE)) {
+		w->unseen_by = NULL;
+		return;
+	}
+	w->blind_wanted = !w->blind_known;
+	w->unseen_by = unseen_word(w, by_memory);
+}
+
+/* The kernel's count since the image began, without children and without the seen bytes. A child
+ * may be counted before its parent has waited: the sum is then too small for a while. */
+static uint64_t
+unseen_now(const struct watch *w, unsigned dir)
+{
+	uint64_t first = dir == NWSHM_READ ? w->first.io.rchar : w->first.io.wchar;
+	uint64_t now = dir == NWSHM_READ ? w->now.io.rchar : w->now.io.wchar;
+	uint64_t known = first + w->counted_total[dir] + w->children_total[dir];
+
+	if (!w->first.io_known || !w->now.io_known)
+		return 0;
+	return now > known ? now - known : 0;
+}
+
+/* Adds `seen` bytes of the interval; the sum over all documents is the unseen rest. */
+static void
+field_unseen(struct field_list *f, struct watch *w, unsigned dir, uint64_t seen)
+{
+	uint64_t unseen;
+
+	w->counted_total[dir] += seen - (w->apart_bytes[dir] < seen ? w->apart_bytes[dir] : seen);
+	w->apart_bytes[dir] = 0;
+	unseen = unseen_now(w, dir);
+	field(f, dir == NWSHM_READ ? "unseen_read" : "unseen_written",
+	    (double)unseen - (double)w->unseen_total[dir]);
+	w->unseen_total[dir] = unseen;
+}
+
 /* Ticks of /proc are coarser than a process's own word: a difference may come out below nothing. */
 static double
 positive(double x)
@@ -161,7 +239,8 @@ is_trifle(const struct watch *w)
 		w->other_bytes[NWSHM_WRITE] + w->pipe[NWSHM_READ].bytes +
 		w->pipe[NWSHM_WRITE].bytes ==
 	    0 &&
-	    w->now.user_s + w->now.sys_s - w->first.user_s - w->first.sys_s < 0.002;
+	    w->now.user_s + w->now.sys_s - w->first.user_s - w->first.sys_s < 0.002 &&
+	    unseen_now(w, NWSHM_READ) + unseen_now(w, NWSHM_WRITE) < UNSEEN_BYTES_MIN;
 }
 
 void
@@ -170,6 +249,7 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	struct watch *w = &c->watch[index];
 	const struct nwshm_proc *p = &c->shm->proc[index];
 	struct field_list f = { .n = 0 };
+	uint64_t seen;
 	int dir;
 
 	if (is_trifle(w))
@@ -180,8 +260,9 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 		field(&f, "cpu_wait", positive(w->now.wait_s - w->last.wait_s));
 	field_io(&f, &w->last, &w->now);
 	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
-		field(&f, dir == NWSHM_READ ? "seen_read" : "seen_written",
-		    (double)(w->seen_bytes[dir] + w->other_bytes[dir] + w->pipe[dir].bytes));
+		seen = w->seen_bytes[dir] + w->other_bytes[dir] + w->pipe[dir].bytes;
+		field(&f, dir == NWSHM_READ ? "seen_read" : "seen_written", (double)seen);
+		field_unseen(&f, w, dir, seen);
 		w->other_total[dir] += w->other_bytes[dir];
 		w->pipe_total[dir].bytes += w->pipe[dir].bytes;
 		w->pipe_total[dir].ns += w->pipe[dir].ns;
@@ -192,14 +273,16 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	field(&f, "combined_s", (double)w->combined_ns * 1e-9);
 	w->combined_bytes = w->combined_ns = 0;
 	w->last = w->now;
+	unseen_explain(w);
 	if (!f.any)
 		return;
 	field(&f, "window", (double)(end_mono_ns - w->window_begin_mono_ns) * 1e-9);
 	field(&f, "rss", (double)w->rss_bytes);
 	field(&f, "report", (double)w->reports++);
 	field(&f, "missed_ops", (double)nwshm_get(&p->missed_ops));
+	field(&f, "missed_bytes", (double)nwshm_get(&p->missed_bytes));
 	say_process_meta(c, index, end_mono_ns);
-	c->sink->data(c->sink->arg, w->id, now_wall_ns, f.name, f.value, f.n);
+	c->sink->data(c->sink->arg, w->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
 }
 
 /* --- stages --- */
@@ -210,8 +293,8 @@ say_stage_meta(struct collect *c, unsigned index, unsigned stage, int64_t interv
 	struct watch *w = &c->watch[index];
 	struct kv_list subject = { .n = 0 };
 
-	kv_process(&subject, c, &c->shm->proc[index]);
-	kv_text(&subject, "argv", c->shm->proc[index].argv);
+	kv_process(&subject, c, w);
+	kv_text(&subject, "argv", w->argv);
 	kv_text(&subject, "type", stage < NWSHM_NET_READ ? "disk" : "network");
 	kv_text(&subject, "stage", stage_names[stage]);
 	kv_label(&subject, &w->stage[stage].label);
@@ -254,12 +337,12 @@ say_object_meta(struct collect *c, unsigned object)
 	struct object_seen *seen = &c->object[object];
 	struct kv_list subject = { .n = 0 };
 	const char *process = NULL;
-	uint32_t index = c->shm->object[object].owner;
+	uint32_t index = seen->owner;
 
 	if (object >= NWSHM_OBJECTS_FIXED) {
 		process = c->watch[index].id;
 		say_process_meta(c, index, c->watch[index].window_begin_mono_ns);
-		kv_process(&subject, c, &c->shm->proc[index]);
+		kv_process(&subject, c, &c->watch[index]);
 	} else {
 		kv_text(&subject, "task_id", c->opts.task_id);
 		kv_text(&subject, "hostname", c->opts.host);
@@ -305,7 +388,7 @@ say_object(struct collect *c, unsigned object, const struct object_delta *d,
 		field(&f, "snd_mss", tcp->snd_mss);
 		field(&f, "notsent_bytes", tcp->notsent_bytes);
 	}
-	c->sink->data(c->sink->arg, seen->id, now_wall_ns, f.name, f.value, f.n);
+	c->sink->data(c->sink->arg, seen->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
 }
 
 /* --- last words, and the text report --- */
@@ -321,6 +404,12 @@ collect_report_text(FILE *to, const char *key, const char *text)
 			putc(*text, to);
 }
 
+static const char *
+addr_word(const struct net_addr *a, char out[INET6_ADDRSTRLEN])
+{
+	return addr_text(a, out) != NULL ? out : "unknown";
+}
+
 static void
 report_object(struct collect *c, unsigned object)
 {
@@ -332,7 +421,7 @@ report_object(struct collect *c, unsigned object)
 	if (to == NULL || seen->bytes[NWSHM_READ] + seen->bytes[NWSHM_WRITE] == 0)
 		return;
 	fprintf(to, "%s pid=%d read=%llu written=%llu", file ? "file" : "connection",
-	    object < NWSHM_OBJECTS_FIXED ? 0 : c->shm->proc[c->shm->object[object].owner].pid,
+	    object < NWSHM_OBJECTS_FIXED ? 0 : c->watch[seen->owner].pid,
 	    (unsigned long long)seen->bytes[NWSHM_READ],
 	    (unsigned long long)seen->bytes[NWSHM_WRITE]);
 	if (!seen->label.known)
@@ -341,8 +430,8 @@ report_object(struct collect *c, unsigned object)
 		collect_report_text(to, "resource", seen->label.path);
 	else
 		fprintf(to, " src=%s sport=%d dst=%s dport=%d",
-		    addr_text(&seen->label.local, text[0]), seen->label.local.port,
-		    addr_text(&seen->label.peer, text[1]), seen->label.peer.port);
+		    addr_word(&seen->label.local, text[0]), seen->label.local.port,
+		    addr_word(&seen->label.peer, text[1]), seen->label.peer.port);
 	putc('\n', to);
 }
 
@@ -378,14 +467,14 @@ report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
 			fprintf(to,
 			    "stage pid=%d stage=%s ops=%llu bytes=%llu busy_s=%.9f wait_s=%.9f "
 			    "threads=%u\n",
-			    p->pid, stage_names[stage], (unsigned long long)t->ops,
+			    w->pid, stage_names[stage], (unsigned long long)t->ops,
 			    (unsigned long long)t->bytes, (double)t->busy_ns * 1e-9,
 			    (double)t->wait_ns * 1e-9, w->stage[stage].threads_max);
 	}
-	fprintf(to, "process pid=%d ppid=%d", p->pid, p->ppid);
-	collect_report_text(to, "program", program_name(c, p));
+	fprintf(to, "process pid=%d ppid=%d", w->pid, w->ppid);
+	collect_report_text(to, "program", program_name(c, w));
 	fprintf(to, " wall_s=%.9f cpu_user_s=%.6f cpu_sys_s=%.6f seen_read=%llu seen_written=%llu",
-	    (double)(end_mono_ns - p->attach_mono_ns) * 1e-9,
+	    (double)(end_mono_ns - w->attach_mono_ns) * 1e-9,
 	    positive(w->now.user_s - w->first.user_s), positive(w->now.sys_s - w->first.sys_s),
 	    (unsigned long long)seen[NWSHM_READ], (unsigned long long)seen[NWSHM_WRITE]);
 	if (w->now.io_known && w->first.io_known)
@@ -400,7 +489,12 @@ report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
 	fprintf(to, " missed_ops=%llu missed_bytes=%llu",
 	    (unsigned long long)nwshm_get(&p->missed_ops),
 	    (unsigned long long)nwshm_get(&p->missed_bytes));
-	collect_report_text(to, "argv", p->argv);
+	fprintf(to, " unseen_read=%llu unseen_written=%llu",
+	    (unsigned long long)w->unseen_total[NWSHM_READ],
+	    (unsigned long long)w->unseen_total[NWSHM_WRITE]);
+	if (w->unseen_by != NULL)
+		collect_report_text(to, "unseen_by", w->unseen_by);
+	collect_report_text(to, "argv", w->argv);
 	putc('\n', to);
 }
 
@@ -428,4 +522,84 @@ say_process_end(struct collect *c, unsigned index, int64_t end_mono_ns)
 	}
 	if (w->said)
 		c->sink->end(c->sink->arg, w->id);
+}
+
+/* --- the first program, unseen --- */
+
+/* The file name of the first of the arguments. */
+static void
+name_of_argv(const char *argv, char name[NWSHM_NAME_BYTES])
+{
+	const char *end = strchrnul(argv, ' '), *at = end;
+
+	while (at > argv && at[-1] != '/')
+		at--;
+	snprintf(name, NWSHM_NAME_BYTES, "%.*s", (int)(end - at), at);
+}
+
+static void
+say_root_meta(struct collect *c)
+{
+	char name[NWSHM_NAME_BYTES] = "";
+	struct kv_list subject = { .n = 0 };
+
+	if (c->opts.root_argv != NULL)
+		name_of_argv(c->opts.root_argv, name);
+	kv_text(&subject, "task_id", c->opts.task_id);
+	kv_text(&subject, "hostname", c->opts.host);
+	kv_int(&subject, "pid", c->opts.root_pid);
+	kv_int(&subject, "ppid", c->root.now.stat.ppid);
+	kv_text(&subject, "program", c->opts.program != NULL ? c->opts.program : name);
+	kv_text(&subject, "argv", c->opts.root_argv);
+	kv_text(&subject, "unseen_by", proc_blind_word(c->root.blind));
+	say_meta(c, c->root.id, NULL, "nw:process", &subject, INT64_C(1000000000));
+}
+
+void
+say_root(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns)
+{
+	const struct procfile_io *from = &c->root.last.io, *to = &c->root.now.io;
+	const struct procfile_stat *a = &c->root.last.stat, *b = &c->root.now.stat;
+	struct field_list f = { .n = 0 };
+
+	if (!c->root.said)
+		say_root_meta(c);
+	c->root.said = true;
+	field(&f, "cpu_user", (double)(b->user_ticks - a->user_ticks) * c->tick_s);
+	field(&f, "cpu_sys", (double)(b->sys_ticks - a->sys_ticks) * c->tick_s);
+	field(&f, "rchar", (double)(to->rchar - from->rchar));
+	field(&f, "wchar", (double)(to->wchar - from->wchar));
+	field(&f, "read_bytes", (double)(to->read_bytes - from->read_bytes));
+	field(&f, "write_bytes", (double)(to->write_bytes - from->write_bytes));
+	field(&f, "seen_read", 0);
+	field(&f, "seen_written", 0);
+	field(&f, "unseen_read", (double)(to->rchar - from->rchar));
+	field(&f, "unseen_written", (double)(to->wchar - from->wchar));
+	field(&f, "window", (double)(now_mono_ns - c->root.said_mono_ns) * 1e-9);
+	c->sink->data(c->sink->arg, c->root.id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
+}
+
+void
+say_root_end(struct collect *c)
+{
+	FILE *to = c->opts.report;
+	const struct root *r = &c->root;
+
+	if (to != NULL) {
+		fprintf(to, "process pid=%d ppid=%d", c->opts.root_pid, r->now.stat.ppid);
+		collect_report_text(
+		    to, "program", c->opts.root_argv != NULL ? c->opts.root_argv : "");
+		fprintf(to,
+		    " seen_read=0 seen_written=0 rchar=%llu wchar=%llu unseen_read=%llu "
+		    "unseen_written=%llu",
+		    (unsigned long long)(r->now.io.rchar - r->first.io.rchar),
+		    (unsigned long long)(r->now.io.wchar - r->first.io.wchar),
+		    (unsigned long long)(r->now.io.rchar - r->first.io.rchar),
+		    (unsigned long long)(r->now.io.wchar - r->first.io.wchar));
+		if (r->blind != 0)
+			collect_report_text(to, "unseen_by", proc_blind_word(r->blind));
+		putc('\n', to);
+	}
+	if (r->said)
+		c->sink->end(c->sink->arg, r->id);
 }

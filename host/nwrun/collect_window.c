@@ -22,6 +22,12 @@ owns(const struct nwshm *s, unsigned thread, unsigned index)
 	return atomic_load_explicit(&s->thread_owner[thread], memory_order_acquire) == index + 1;
 }
 
+static uint32_t
+threads_used(const struct collect *c)
+{
+	return nwshm_used_get(&c->shm->threads_used, c->threads_max);
+}
+
 /* Before its first operation has ended a lane may have no pages. */
 static bool
 lane_is_there(const struct nwshm_thread *t, unsigned stage)
@@ -131,7 +137,7 @@ lane_take_hist(const struct nwshm_lane *l, struct lane_seen *seen, uint64_t hist
 static int64_t
 inflight_elapsed(const struct collect *c, uint64_t inflight, int64_t now_mono_ns)
 {
-	int64_t ns = now_mono_ns - c->shm->base_mono_ns - (int64_t)(inflight >> 8);
+	int64_t ns = now_mono_ns - c->base_mono_ns - (int64_t)(inflight >> 8);
 
 	return ns > 0 ? ns : 0;
 }
@@ -143,8 +149,8 @@ inflight_is_in(uint64_t inflight, unsigned stage)
 	    ((inflight & 7) == stage || (inflight >> 4 & 15) == stage);
 }
 
-/* An operation that ends between the two loads counts twice for now; the next difference is
- * smaller by as much. */
+/* An operation between the two loads counts twice for now; the next difference is smaller by as
+ * much. */
 static uint64_t
 thread_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned stage,
     uint64_t *seen_ns, int64_t now_mono_ns)
@@ -157,6 +163,9 @@ thread_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned
 	if (total <= before)
 		return 0;
 	*seen_ns = total;
+	/* a thread cannot work longer than the region lives */
+	if (total - before > (uint64_t)(now_mono_ns - c->base_mono_ns))
+		return 0;
 	return total - before;
 }
 
@@ -191,7 +200,7 @@ window_collect(struct collect *c, unsigned index, unsigned stage, uint32_t epoch
     int64_t now_mono_ns, struct stage_window *out)
 {
 	static const struct nw_caliper_window empty;
-	uint32_t used = atomic_load(&c->shm->threads_used), i;
+	uint32_t used = threads_used(c), i;
 
 	out->w = empty;
 	memset(out->hist, 0, sizeof(out->hist));
@@ -221,7 +230,7 @@ lane_take_late(const struct nwshm_lane *l, struct lane_seen *seen, bool final)
 bool
 window_take_late(struct collect *c, unsigned index, bool final)
 {
-	uint32_t used = atomic_load(&c->shm->threads_used), i;
+	uint32_t used = threads_used(c), i;
 	bool ready = true;
 	unsigned stage;
 
@@ -280,8 +289,8 @@ take(const _Atomic uint64_t *counter, uint64_t *seen)
 }
 
 /*
- * A helper that sleeps at a pipe tells nothing of its process: the time is the time of the thread
- * that moved most so far, in each direction, for one thread may read and another write.
+ * A helper that sleeps at a pipe tells nothing of its process: the time belongs to the thread with
+ * the most bytes so far, in each direction, for one thread may read and another write.
  */
 static void
 thread_take_pipes(struct collect *c, unsigned thread, const uint64_t wait_ns[NWSHM_WAITS],
@@ -309,7 +318,7 @@ window_collect_rest(
     struct collect *c, unsigned index, int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS])
 {
 	uint64_t thread_wait_ns[NWSHM_WAITS], most[2] = { 0, 0 };
-	uint32_t used = atomic_load(&c->shm->threads_used), i;
+	uint32_t used = threads_used(c), i;
 	const struct nwshm_thread *t;
 	struct thread_seen *seen;
 	struct watch *w = &c->watch[index];
@@ -331,6 +340,10 @@ window_collect_rest(
 		    take(&t->other_bytes[NWSHM_READ], &seen->other_bytes[NWSHM_READ]);
 		w->other_bytes[NWSHM_WRITE] +=
 		    take(&t->other_bytes[NWSHM_WRITE], &seen->other_bytes[NWSHM_WRITE]);
+		w->apart_bytes[NWSHM_READ] +=
+		    take(&t->apart_bytes[NWSHM_READ], &seen->apart_bytes[NWSHM_READ]);
+		w->apart_bytes[NWSHM_WRITE] +=
+		    take(&t->apart_bytes[NWSHM_WRITE], &seen->apart_bytes[NWSHM_WRITE]);
 		w->combined_bytes += take(&t->combined_bytes, &seen->combined_bytes);
 		w->combined_ns += take(&t->combined_ns, &seen->combined_ns);
 	}
@@ -363,7 +376,7 @@ thread_clear(struct nwshm_thread *t)
 void
 window_free_threads(struct collect *c, unsigned index)
 {
-	uint32_t used = atomic_load(&c->shm->threads_used), i, owner;
+	uint32_t used = threads_used(c), i, owner;
 
 	for (i = 0; i < used; i++) {
 		owner = atomic_load(&c->shm->thread_owner[i]);
@@ -381,8 +394,8 @@ window_free_threads(struct collect *c, unsigned index)
 void
 window_clear(struct collect *c)
 {
-	unsigned i;
+	uint32_t used = threads_used(c), i;
 
-	for (i = 0; i < NWSHM_THREADS; i++)
+	for (i = 0; i < used; i++)
 		thread_forget(c, i);
 }

@@ -8,8 +8,10 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,15 +22,17 @@
 #include <unistd.h>
 
 #include "host/lib/uuid.h"
-#include "host/nwrun/collect.h"
+#include "host/nwrun/collect_run.h"
 #include "narrows/clock.h"
 #include "narrows/lastrun.h"
+
+enum { NOTICE_MS = 150 }; /* patience for the collector's first word */
 
 /* There when nwrun itself runs under nwrun. */
 void nwrun_detach(void) __attribute__((weak));
 
 struct options {
-	bool verbose;
+	bool verbose, quiet;
 	char *program_name;
 	struct collect_run_opts run;
 };
@@ -36,7 +40,7 @@ struct options {
 static void
 usage(FILE *to)
 {
-	fputs("usage: nwrun [-hVv] [-b box] [-H host] [-i seconds] [-p name] [-t task] program "
+	fputs("usage: nwrun [-hqVv] [-b box] [-H host] [-i seconds] [-p name] [-t task] program "
 	      "[argument ...]\n",
 	    to);
 }
@@ -44,7 +48,7 @@ usage(FILE *to)
 static void
 complain(const struct options *o, const char *why)
 {
-	if (o->verbose)
+	if (!o->quiet)
 		fprintf(stderr, "nwrun: %s: the program runs unmeasured\n", why);
 }
 
@@ -81,11 +85,12 @@ parse_options(int argc, char *argv[], struct options *o)
 	o->run.report_path = getenv("NWRUN_REPORT");
 	if (interval != NULL && !parse_interval(interval, &o->run.collect.interval_ns))
 		o->run.collect.interval_ns = 0;
-	while ((ch = getopt_long(argc, argv, "+b:H:hi:p:t:Vv", longs, NULL)) != -1) {
+	while ((ch = getopt_long(argc, argv, "+b:H:hi:p:qt:Vv", longs, NULL)) != -1) {
 		switch (ch) {
 		case 'b': o->run.box = optarg; break;
 		case 'H': o->run.collect.host = optarg; break;
 		case 'p': o->program_name = optarg; break;
+		case 'q': o->quiet = true; break;
 		case 't': o->run.collect.task_id = optarg; break;
 		case 'v': o->verbose = true; break;
 		case 'V': puts("nwrun " NW_VERSION); exit(0);
@@ -185,60 +190,48 @@ find_program(const char *name, char path[PATH_MAX])
 	}
 }
 
+/* The class, byte order and machine of an ELF file; false for any other file. */
 static bool
-read_elf(const char *path, uint8_t *head, size_t cap, size_t *len)
+read_elf(const char *path, Elf64_Ehdr *head)
 {
 	FILE *f = fopen(path, "re");
+	size_t n;
 
-	*len = 0;
 	if (f == NULL)
 		return false;
-	*len = fread(head, 1, cap, f);
+	n = fread(head, 1, sizeof(*head), f);
 	fclose(f);
-	return *len >= sizeof(Elf64_Ehdr) && memcmp(head, ELFMAG, SELFMAG) == 0;
+	return n == sizeof(*head) && memcmp(head->e_ident, ELFMAG, SELFMAG) == 0;
 }
 
-static bool
-has_interpreter(const uint8_t *head, size_t len)
-{
-	Elf64_Ehdr eh;
-	Elf64_Phdr ph;
-	size_t i;
-
-	memcpy(&eh, head, sizeof(eh));
-	for (i = 0; i < eh.e_phnum && eh.e_phoff < len && eh.e_phoff + (i + 1) * sizeof(ph) <= len;
-	     i++) {
-		memcpy(&ph, head + eh.e_phoff + i * sizeof(ph), sizeof(ph));
-		if (ph.p_type == PT_INTERP)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Text when this program cannot load nwrun.so: for another machine or word size the loader would
- * complain on stderr, where nothing of ours may appear.
- */
+/* Text when this program cannot load nwrun.so: for another machine or word size the loader would
+ * complain on stderr. */
 static const char *
-refuse_program(const struct options *o, const char *name)
+refuse_program(const char *path)
 {
-	static uint8_t own[4096], its[4096];
-	char path[PATH_MAX];
-	Elf64_Ehdr a, b;
-	size_t own_len, its_len;
+	Elf64_Ehdr own, its;
 
-	if (!find_program(name, path) || !read_elf(path, its, sizeof(its), &its_len) ||
-	    !read_elf("/proc/self/exe", own, sizeof(own), &own_len))
+	if (!read_elf(path, &its) || !read_elf("/proc/self/exe", &own))
 		return NULL;
-	memcpy(&a, own, sizeof(a));
-	memcpy(&b, its, sizeof(b));
-	if (a.e_ident[EI_CLASS] != b.e_ident[EI_CLASS] ||
-	    a.e_ident[EI_DATA] != b.e_ident[EI_DATA] || a.e_machine != b.e_machine)
-		return "it is made for another machine or word size";
-	if (o->verbose && !has_interpreter(its, its_len))
-		fprintf(stderr,
-		    "nwrun: %s is statically linked: only programs it starts are measured\n", name);
+	if (own.e_ident[EI_CLASS] != its.e_ident[EI_CLASS] ||
+	    own.e_ident[EI_DATA] != its.e_ident[EI_DATA] || own.e_machine != its.e_machine)
+		return "the program is made for another machine or word size";
 	return NULL;
+}
+
+/* Names a program that nwrun.so cannot see, and the way out. */
+static void
+warn_blind(const struct options *o, const char *name, unsigned blind)
+{
+	const char *kind = (blind & PROC_STATIC) != 0
+	    ? "statically linked: run a dynamically linked build"
+	    : "set-user-ID: run nwrun as the user whom the program becomes";
+
+	if (blind != 0 && !o->quiet)
+		fprintf(stderr,
+		    "nwrun: %s is %s; the box gets the kernel's count of its bytes, and nwrun "
+		    "measures only programs that it starts\n",
+		    name, kind);
 }
 
 /* --- the collector --- */
@@ -252,7 +245,7 @@ fork_quietly(void)
 
 /* The collector is a grandchild in a session of its own; nwrun waits here for the child between. */
 static bool
-start_collector(struct nwshm *shm, const struct collect_run_opts *run)
+start_collector(struct region *region, const struct collect_run_opts *run)
 {
 	pid_t pid = fork_quietly();
 
@@ -262,7 +255,7 @@ start_collector(struct nwshm *shm, const struct collect_run_opts *run)
 		setsid();
 		pid = fork();
 		if (pid == 0)
-			collect_run(shm, run);
+			collect_run(region, run);
 		_exit(pid < 0);
 	}
 	if (pid > 0) {
@@ -276,48 +269,118 @@ start_collector(struct nwshm *shm, const struct collect_run_opts *run)
 	return false;
 }
 
-/* Text on failure: why the program will run unmeasured. */
-static const char *
-arrange_measurement(struct options *o, char *argv[])
+/* Above 2, where the collector's own standard descriptors will be. */
+static int
+fd_above(int fd)
 {
-	static char task[UUID_BYTES], region_path[PATH_MAX], report_path[PATH_MAX], host[256];
-	char so[PATH_MAX];
-	struct nwshm *shm;
-	const char *why, *base = strrchr(argv[0], '/');
+	return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+}
 
-	if (!find_preload(so))
-		return "nwrun.so was not found";
-	if ((why = refuse_program(o, argv[0])) != NULL)
-		return why;
-	if (o->run.collect.task_id == NULL || o->run.collect.task_id[0] == '\0') {
+/* Starts the collector, and waits a moment for its first word on the box. */
+static bool
+start_and_hear(struct options *o, struct region *region)
+{
+	char text[PIPE_BUF];
+	int fds[2] = { -1, -1 };
+	struct pollfd p;
+	ssize_t n = 0;
+	bool started;
+
+	o->run.notice_fd = o->run.complain_fd = -1;
+	if (!o->quiet && pipe2(fds, O_CLOEXEC) == 0) {
+		o->run.notice_fd = fd_above(fds[1]);
+		o->run.complain_fd = fd_above(STDERR_FILENO);
+		close(fds[1]);
+	}
+	started = start_collector(region, &o->run);
+	close(o->run.notice_fd);
+	close(o->run.complain_fd);
+	p = (struct pollfd){ .fd = fds[0], .events = POLLIN };
+	if (started && fds[0] >= 0 && poll(&p, 1, NOTICE_MS) > 0)
+		n = read(fds[0], text, sizeof(text));
+	if (n > 0 && text[0] != COLLECT_NOTICE_OK[0])
+		fprintf(stderr, "nwrun: %.*s\n", (int)n, text);
+	close(fds[0]);
+	return started;
+}
+
+/* Joins the arguments with blanks and cuts the text. */
+static void
+join_arguments(char *argv[], char text[NWSHM_ARGV_BYTES])
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (; *argv != NULL && len < NWSHM_ARGV_BYTES - 1; argv++)
+		len += (size_t)snprintf(
+		    text + len, NWSHM_ARGV_BYTES - len, "%s%s", len > 0 ? " " : "", *argv);
+}
+
+/* Collects the facts for the collector. Text on failure. */
+static const char *
+describe_run(struct options *o, char *argv[])
+{
+	static char task[UUID_BYTES], report_path[PATH_MAX], host[256], arguments[NWSHM_ARGV_BYTES];
+	const char *base = strrchr(argv[0], '/');
+	struct collect_opts *c = &o->run.collect;
+
+	if (c->task_id == NULL || c->task_id[0] == '\0') {
 		if (uuid_make(task) < 0)
 			return "the kernel gives no random bytes";
-		o->run.collect.task_id = task;
+		c->task_id = task;
 	}
-	if (o->run.collect.host == NULL || o->run.collect.host[0] == '\0') {
+	if (c->host == NULL || c->host[0] == '\0') {
 		if (gethostname(host, sizeof(host) - 1) != 0)
 			return "this host has no name";
-		o->run.collect.host = host;
+		c->host = host;
 	}
-	o->run.collect.program = o->program_name;
+	join_arguments(argv, arguments);
+	c->root_argv = arguments;
+	c->root_pid = getpid();
+	c->program = o->program_name;
 	o->run.program = o->program_name != NULL ? o->program_name
 	    : base != NULL                       ? base + 1
 						 : argv[0];
 	o->run.report_path = absolute(o->run.report_path, report_path);
-	if ((shm = region_new(region_path, sizeof(region_path), &why)) == NULL)
+	return NULL;
+}
+
+/* Sets the variables that lead nwrun.so, and a nwrun below, to the run. */
+static bool
+set_environment(const struct options *o, const struct region *region, const char *so)
+{
+	unsetenv("NWRUN_REPORT"); /* the report belongs to this run, not to a nwrun below */
+	return setenv(NWSHM_ENV, region->path, 1) == 0 &&
+	    setenv("NARROWS_TASK", o->run.collect.task_id, 1) == 0 &&
+	    setenv("NARROWS_HOST", o->run.collect.host, 1) == 0 &&
+	    (o->run.box == NULL || setenv("NARROWS_BOX", o->run.box, 1) == 0) && set_preload(so);
+}
+
+/* Text on failure: why the program will run unmeasured. */
+static const char *
+arrange_measurement(struct options *o, char *argv[])
+{
+	char so[PATH_MAX], path[PATH_MAX];
+	struct region region;
+	const char *why;
+
+	if (!find_preload(so))
+		return "nwrun.so was not found";
+	if (find_program(argv[0], path)) {
+		if ((why = refuse_program(path)) != NULL)
+			return why;
+		o->run.collect.root_blind = proc_blind_of_file(path);
+	}
+	if ((why = describe_run(o, argv)) != NULL || (why = region_new(&region)) != NULL)
 		return why;
-	shm->root_pid = getpid();
-	o->run.region_path = region_path;
-	if (!start_collector(shm, &o->run)) {
-		region_free(shm, region_path);
+	if (!start_and_hear(o, &region)) {
+		region_free(&region);
 		return "no collector could be started";
 	}
-	if (setenv(NWSHM_ENV, region_path, 1) != 0 ||
-	    setenv("NARROWS_TASK", o->run.collect.task_id, 1) != 0 ||
-	    setenv("NARROWS_HOST", o->run.collect.host, 1) != 0 ||
-	    (o->run.box != NULL && setenv("NARROWS_BOX", o->run.box, 1) != 0) || !set_preload(so))
+	close(region.fd);
+	if (!set_environment(o, &region, so))
 		return "the environment cannot be changed";
-	unsetenv("NWRUN_REPORT"); /* the report belongs to this run, not to a nwrun below */
+	warn_blind(o, argv[0], o->run.collect.root_blind);
 	if (o->verbose)
 		fprintf(stderr, "nwrun: task %s\n", o->run.collect.task_id);
 	return NULL;

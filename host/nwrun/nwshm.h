@@ -5,7 +5,8 @@
  *	fixed part    header, process table, thread owners, object table: allocated when the
  *	              region is made
  *	threads       one large slot each, sparse: a lane's pages are allocated when its first
- *	              operation ends
+ *	              operation ends. A process maps the first chunk of slots with the fixed
+ *	              part, and another chunk when the chunks before are full
  *
  * The measured side (preload) only adds. Every thread slot has one writer, its thread, so nothing
  * on that path locks. The collector reads, and frees the slots of a process that is gone. Counters
@@ -17,6 +18,8 @@
  * and fetched an interval later.
  *
  * The collector may die, and so may the program, at any instruction: neither waits for the other.
+ * A program may write anything here at any time. So both sides read an index or a size once, and
+ * check the value before use.
  */
 #ifndef HOST_NWSHM_H
 #define HOST_NWSHM_H
@@ -34,9 +37,11 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 2,
+	NWSHM_VERSION = 3,
 	NWSHM_PROCS = 512,
-	NWSHM_THREADS = 512,
+	NWSHM_CHUNK_THREADS = 512,
+	NWSHM_CHUNKS = 16,
+	NWSHM_THREADS = NWSHM_CHUNKS * NWSHM_CHUNK_THREADS,
 	NWSHM_OBJECTS = 512,
 	NWSHM_PATH_BYTES = 400,
 	NWSHM_TCP_INFO_BYTES = 256,
@@ -72,7 +77,7 @@ enum nwshm_wait {
 	NWSHM_WAITS
 };
 
-/* The work of one thread in one stage in one interval. */
+/* The work of a thread in a stage in an interval. */
 struct nwshm_bank {
 	_Atomic uint32_t epoch; /* of the interval; 0: never used */
 	uint64_t n, n_rate, clamped;
@@ -96,6 +101,8 @@ struct nwshm_thread {
 	_Atomic uint64_t wait_ns[NWSHM_WAITS];
 	_Atomic uint64_t pipe_bytes[2];  /* by direction */
 	_Atomic uint64_t other_bytes[2]; /* terminals, devices, a pipe to oneself, ...: the same */
+	/* bytes by direction, in the sums above, of calls outside /proc/PID/io */
+	_Atomic uint64_t apart_bytes[2];
 	_Atomic uint64_t combined_bytes; /* bytes moved by calls that both read and wrote */
 	_Atomic uint64_t combined_ns;
 	/* whether the lane's pages are there: without them a look may be SIGBUS */
@@ -118,6 +125,7 @@ struct nwshm_usage { /* of a process, in its own view */
 	int64_t user_us, sys_us;
 	uint64_t rchar, wchar, read_bytes, write_bytes;
 	uint32_t cpu_known, io_known;
+	uint32_t has_children; /* waited for a child: the kernel added the child's counts */
 };
 
 struct nwshm_proc {
@@ -140,8 +148,8 @@ struct nwshm_proc {
 
 enum nwshm_object_kind { NWSHM_FILE, NWSHM_CONN };
 
-/* A file or a connection of one process. The first two objects sum up all that found no slot: no
- * process, no name. */
+/* A file or a connection of a process. The first two objects sum up the rest, which found no
+ * slot: no process, no name. */
 struct nwshm_object {
 	_Atomic uint32_t state; /* ENDED: no descriptor refers to the object any more */
 	_Atomic int32_t refs;   /* descriptors */
@@ -170,7 +178,6 @@ struct nwshm {
 	/* sizeof(struct nwshm): both sides were built from this text */
 	uint32_t version, size_check;
 	int64_t base_mono_ns;
-	int32_t root_pid;            /* process that nwrun became */
 	_Atomic uint32_t generation; /* last number given to an attached process */
 	/* highest slot ever used, plus one */
 	_Atomic uint32_t procs_used, threads_used, objects_used;
@@ -182,10 +189,13 @@ struct nwshm {
 	/* hash of owner, kind, dev, ino: found without touching objects */
 	_Atomic uint64_t object_key[NWSHM_OBJECTS];
 	struct nwshm_object object[NWSHM_OBJECTS];
-	struct nwshm_thread thread[NWSHM_THREADS];
+	struct nwshm_thread thread[];
 };
 
-#define NWSHM_FIXED_BYTES offsetof(struct nwshm, thread)
+/* The file: the fixed part, then chunks of thread slots. */
+#define NWSHM_CHUNK_BYTES (NWSHM_CHUNK_THREADS * sizeof(struct nwshm_thread))
+#define NWSHM_FIRST_BYTES (sizeof(struct nwshm) + NWSHM_CHUNK_BYTES)
+#define NWSHM_BYTES       (sizeof(struct nwshm) + NWSHM_CHUNKS * NWSHM_CHUNK_BYTES)
 
 /* For counters with a single writer: no locked instruction. */
 static inline void
@@ -203,6 +213,15 @@ nwshm_used(_Atomic uint32_t *used, uint32_t index)
 
 	while (now <= index && !atomic_compare_exchange_weak(used, &now, index + 1))
 		;
+}
+
+/* How many slots of a table are worth a look: a *_used counter, never above the table's size. */
+static inline uint32_t
+nwshm_used_get(const _Atomic uint32_t *used, uint32_t size)
+{
+	uint32_t n = atomic_load_explicit(used, memory_order_acquire);
+
+	return n < size ? n : size;
 }
 
 static inline uint64_t

@@ -76,6 +76,7 @@ extern struct nwshm *region; /* NULL: the program runs unmeasured */
 
 struct self {
 	uint32_t generation; /* equal to state's: `slot` is right, even when NULL */
+	uint32_t index;      /* number of `slot` */
 	bool in_vfork;
 	struct nwshm_thread *slot;
 };
@@ -149,6 +150,13 @@ void op_begin(struct op *op, int fd, enum nwshm_dir dir);
 void op_begin2(struct op *op, int from_fd, int to_fd);
 /* `bytes` < 0: the call failed or moved nothing on: only its time counts. */
 void op_end(struct op *op, ssize_t bytes);
+/* Notes bytes of a finished operation outside the kernel's rchar and wchar. */
+static inline void
+op_apart(const struct op *op, enum nwshm_dir dir, ssize_t bytes)
+{
+	if (op->thread != NULL && bytes > 0)
+		nwshm_add(&op->thread->apart_bytes[dir], (uint64_t)bytes);
+}
 /* Nothing moved after all. */
 void op_cancel(struct op *op);
 /* Counts bytes that libc moves, or will move, where a clock read is impossible. */

@@ -18,20 +18,24 @@ ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
 ssize_t __recv_chk(int, void *, size_t, size_t, int);
 ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, __SOCKADDR_ARG, socklen_t *);
 
-/* The real call inside begin and end. `bytes` is the part of the result `rc` to count. */
-#define WRAP(type, name, dir, fd, bytes, params, args) \
-	EXPORT type name params                        \
-	{                                              \
-		struct op op;                          \
-		type rc;                               \
-                                                       \
-		op_begin(&op, fd, dir);                \
-		rc = REAL(name) args;                  \
-		op_end(&op, bytes);                    \
-		return rc;                             \
+/* The real call inside begin and end. `bytes` is the part of the result `rc` to count; `apart`
+ * notes that /proc/PID/io leaves the call out. */
+#define WRAP(type, name, dir, fd, bytes, apart, params, args) \
+	EXPORT type name params                               \
+	{                                                     \
+		struct op op;                                 \
+		type rc;                                      \
+                                                              \
+		op_begin(&op, fd, dir);                       \
+		rc = REAL(name) args;                         \
+		op_end(&op, bytes);                           \
+		if (apart)                                    \
+			op_apart(&op, dir, bytes);            \
+		return rc;                                    \
 	}
-#define IN(name, params, args)  WRAP(ssize_t, name, NWSHM_READ, fd, rc, params, args)
-#define OUT(name, params, args) WRAP(ssize_t, name, NWSHM_WRITE, fd, rc, params, args)
+#define IN(name, params, args)   WRAP(ssize_t, name, NWSHM_READ, fd, rc, false, params, args)
+#define OUT(name, params, args)  WRAP(ssize_t, name, NWSHM_WRITE, fd, rc, false, params, args)
+#define SEND(name, params, args) WRAP(ssize_t, name, NWSHM_WRITE, fd, rc, true, params, args)
 
 IN(read, (int fd, void *buf, size_t n), (fd, buf, n))
 IN(pread, (int fd, void *buf, size_t n, off_t at), (fd, buf, n, at))
@@ -55,10 +59,10 @@ OUT(pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, 
 OUT(pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags),
     (fd, v, n, at, flags))
 
-OUT(send, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags))
-OUT(sendto, (int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t len),
+SEND(send, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags))
+SEND(sendto, (int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t len),
     (fd, buf, n, flags, to, len))
-OUT(sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
+SEND(sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
 
 /* A look at waiting bytes moves nothing on; neither does the error queue. */
 static inline ssize_t
@@ -66,7 +70,8 @@ taken(ssize_t rc, int flags)
 {
 	return (flags & (MSG_PEEK | MSG_ERRQUEUE)) != 0 ? -1 : rc;
 }
-#define RECV(name, params, args) WRAP(ssize_t, name, NWSHM_READ, fd, taken(rc, flags), params, args)
+#define RECV(name, params, args) \
+	WRAP(ssize_t, name, NWSHM_READ, fd, taken(rc, flags), true, params, args)
 
 RECV(recv, (int fd, void *buf, size_t n, int flags), (fd, buf, n, flags))
 RECV(__recv_chk, (int fd, void *buf, size_t n, size_t room, int flags), (fd, buf, n, room, flags))
@@ -89,34 +94,39 @@ messages_bytes(const struct mmsghdr *m, int n)
 	return bytes;
 }
 
-WRAP(int, sendmmsg, NWSHM_WRITE, fd, messages_bytes(m, rc),
+WRAP(int, sendmmsg, NWSHM_WRITE, fd, messages_bytes(m, rc), true,
     (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags))
-WRAP(int, recvmmsg, NWSHM_READ, fd, taken(messages_bytes(m, rc), flags),
+WRAP(int, recvmmsg, NWSHM_READ, fd, taken(messages_bytes(m, rc), flags), true,
     (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *timeout),
     (fd, m, n, flags, timeout))
 
 /* Time spent until data are on the disk is time of the disk; no bytes move. */
-WRAP(int, fsync, NWSHM_WRITE, fd, -1, (int fd), (fd))
-WRAP(int, fdatasync, NWSHM_WRITE, fd, -1, (int fd), (fd))
+WRAP(int, fsync, NWSHM_WRITE, fd, -1, false, (int fd), (fd))
+WRAP(int, fdatasync, NWSHM_WRITE, fd, -1, false, (int fd), (fd))
 
 /* --- from one descriptor to another --- */
 
-#define MOVE(name, from, to, params, args) \
-	EXPORT ssize_t name params         \
-	{                                  \
-		struct op op;              \
-		ssize_t rc;                \
-                                           \
-		op_begin2(&op, from, to);  \
-		rc = REAL(name) args;      \
-		op_end(&op, rc);           \
-		return rc;                 \
+#define MOVE(name, from, to, apart, params, args)       \
+	EXPORT ssize_t name params                      \
+	{                                               \
+		struct op op;                           \
+		ssize_t rc;                             \
+                                                        \
+		op_begin2(&op, from, to);               \
+		rc = REAL(name) args;                   \
+		op_end(&op, rc);                        \
+		if (apart) {                            \
+			op_apart(&op, NWSHM_READ, rc);  \
+			op_apart(&op, NWSHM_WRITE, rc); \
+		}                                       \
+		return rc;                              \
 	}
 
-MOVE(sendfile, in, out, (int out, int in, off_t *at, size_t n), (out, in, at, n))
-MOVE(sendfile64, in, out, (int out, int in, off64_t *at, size_t n), (out, in, at, n))
-MOVE(splice, in, out, (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
+MOVE(sendfile, in, out, false, (int out, int in, off_t *at, size_t n), (out, in, at, n))
+MOVE(sendfile64, in, out, false, (int out, int in, off64_t *at, size_t n), (out, in, at, n))
+MOVE(splice, in, out, true,
+    (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
     (in, in_at, out, out_at, n, flags))
-MOVE(copy_file_range, in, out,
+MOVE(copy_file_range, in, out, false,
     (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
     (in, in_at, out, out_at, n, flags))

@@ -220,12 +220,14 @@ syscall_begin(struct op *op, long number, const long arg[6])
 	case SYS_pread64:
 	case SYS_readv:
 	case SYS_preadv:
+	case SYS_preadv2:
 	case SYS_recvfrom:
 	case SYS_recvmsg: op_begin(op, (int)arg[0], NWSHM_READ); return true;
 	case SYS_write:
 	case SYS_pwrite64:
 	case SYS_writev:
 	case SYS_pwritev:
+	case SYS_pwritev2:
 	case SYS_sendto:
 	case SYS_sendmsg: op_begin(op, (int)arg[0], NWSHM_WRITE); return true;
 	case SYS_sendfile: op_begin2(op, (int)arg[1], (int)arg[0]); return true;
@@ -237,6 +239,21 @@ syscall_begin(struct op *op, long number, const long arg[6])
 	case SYS_seccomp: seal(arg[0] == SECCOMP_SET_MODE_STRICT); return false;
 	}
 	return false;
+}
+
+static void
+syscall_apart(const struct op *op, long number, long bytes)
+{
+	switch (number) {
+	case SYS_splice:
+	case SYS_recvfrom:
+	case SYS_recvmsg: op_apart(op, NWSHM_READ, bytes); break;
+	}
+	switch (number) {
+	case SYS_splice:
+	case SYS_sendto:
+	case SYS_sendmsg: op_apart(op, NWSHM_WRITE, bytes); break;
+	}
 }
 
 EXPORT long
@@ -254,7 +271,9 @@ syscall(long number, ...)
 	va_end(ap);
 	measured = syscall_begin(&op, number, arg);
 	rc = REAL(syscall)(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
-	if (measured)
+	if (measured) {
 		op_end(&op, rc);
+		syscall_apart(&op, number, rc);
+	}
 	return rc;
 }

@@ -84,7 +84,7 @@ is_same_file(const struct nwshm_object *o, int fd)
 static struct nwshm_object *
 object_find(enum nwshm_object_kind kind, uint64_t key, int fd, uint64_t dev, uint64_t ino)
 {
-	uint32_t used = atomic_load_explicit(&region->objects_used, memory_order_relaxed), i;
+	uint32_t used = nwshm_used_get(&region->objects_used, NWSHM_OBJECTS), i;
 	struct nwshm_object *o;
 
 	for (i = NWSHM_OBJECTS_FIXED; i < used; i++) {
@@ -208,7 +208,7 @@ object_renamed(int dir, const char *name)
 	if (thread_slot() == NULL ||
 	    sys(SYS_statx, dir, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &st) < 0)
 		return;
-	used = atomic_load_explicit(&region->objects_used, memory_order_relaxed);
+	used = nwshm_used_get(&region->objects_used, NWSHM_OBJECTS);
 	for (o = &region->object[NWSHM_OBJECTS_FIXED]; o < &region->object[used]; o++) {
 		if (o->ino != st.stx_ino || o->kind != NWSHM_FILE || o->dev != statx_dev(&st))
 			continue;

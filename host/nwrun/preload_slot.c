@@ -22,6 +22,11 @@ struct state *state = &state_static;
 struct nwshm *region;
 __thread struct self self;
 
+/* The chunks of thread slots beyond the first, mapped on demand. */
+static char region_path[256];
+static uint64_t region_file_bytes;
+static _Atomic(struct nwshm_thread *) chunk_map[NWSHM_CHUNKS];
+
 static pthread_key_t thread_key;
 static bool thread_key_made;
 
@@ -34,38 +39,75 @@ static char image_argv[NWSHM_ARGV_BYTES];
 /* A program under a tight address space limit keeps all of it: measuring must not make malloc
  * fail. */
 static bool
-address_space_is_ample(void)
+address_space_is_ample(size_t bytes)
 {
 	struct rlimit lim;
 
 	if (sys(SYS_prlimit64, 0, RLIMIT_AS, NULL, &lim) < 0)
 		return true;
-	return lim.rlim_cur == RLIM_INFINITY || lim.rlim_cur / 16 >= sizeof(struct nwshm);
+	return lim.rlim_cur == RLIM_INFINITY || lim.rlim_cur / 16 >= bytes;
+}
+
+/* Maps a part of the region's file; NULL when the part cannot be had. */
+static void *
+region_map_part(const char *path, uint64_t from, size_t bytes)
+{
+	struct statx st;
+	long fd, at = -1;
+
+	if ((fd = sys(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)) < 0)
+		return NULL;
+	if (sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) == 0 &&
+	    st.stx_size >= from + bytes && address_space_is_ample(bytes)) {
+		region_file_bytes = st.stx_size;
+		at = sys(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, from);
+	}
+	sys(SYS_close, fd);
+	return at < 0 && at > -NWSHM_PAGE ? NULL : (void *)at;
 }
 
 static struct nwshm *
 region_map(const char *path)
 {
-	struct nwshm *r = NULL;
-	struct statx st;
-	long fd, at;
+	struct nwshm *r;
 
-	if ((fd = sys(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)) < 0)
+	if (strlen(path) >= sizeof(region_path) ||
+	    (r = region_map_part(path, 0, NWSHM_FIRST_BYTES)) == NULL)
 		return NULL;
-	if (sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) < 0 ||
-	    st.stx_size < sizeof(*r) || !address_space_is_ample())
-		goto out;
-	at = sys(SYS_mmap, NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at < 0 && at > -NWSHM_PAGE)
-		goto out;
-	r = (struct nwshm *)at;
 	if (r->magic != NWSHM_MAGIC || r->version != NWSHM_VERSION || r->size_check != sizeof(*r)) {
-		sys(SYS_munmap, r, sizeof(*r));
-		r = NULL;
+		sys(SYS_munmap, r, NWSHM_FIRST_BYTES);
+		return NULL;
 	}
-out:
-	sys(SYS_close, fd);
+	strcpy(region_path, path);
 	return r;
+}
+
+/* The slots of a chunk; NULL when the file is too short for the chunk, or memory for the map. */
+static struct nwshm_thread *
+chunk_get(unsigned chunk)
+{
+	uint64_t from = sizeof(struct nwshm) + chunk * NWSHM_CHUNK_BYTES;
+	struct nwshm_thread *slots, *none = NULL;
+
+	if (chunk == 0)
+		return region->thread;
+	if ((slots = atomic_load(&chunk_map[chunk])) != NULL)
+		return slots;
+	if (sealed || from + NWSHM_CHUNK_BYTES > region_file_bytes ||
+	    (slots = region_map_part(region_path, from, NWSHM_CHUNK_BYTES)) == NULL)
+		return NULL;
+	if (atomic_compare_exchange_strong(&chunk_map[chunk], &none, slots))
+		return slots;
+	sys(SYS_munmap, slots, NWSHM_CHUNK_BYTES); /* another thread was faster */
+	return none;
+}
+
+static struct nwshm_thread *
+thread_at(uint32_t index)
+{
+	struct nwshm_thread *slots = chunk_get(index / NWSHM_CHUNK_THREADS);
+
+	return slots != NULL ? &slots[index % NWSHM_CHUNK_THREADS] : NULL;
 }
 
 /*
@@ -122,6 +164,8 @@ usage_read(struct nwshm_usage *u, bool at_start)
 		u->user_us = ru.ru_utime.tv_sec * 1000000 + ru.ru_utime.tv_usec;
 		u->sys_us = ru.ru_stime.tv_sec * 1000000 + ru.ru_stime.tv_usec;
 	}
+	u->has_children = !at_start && !sealed && sys(SYS_getrusage, RUSAGE_CHILDREN, &ru) == 0 &&
+	    ru.ru_maxrss > 0;
 	u->io_known = sys_read_file("/proc/self/io", text, sizeof(text), &len) &&
 	    procfile_parse_io(text, &io);
 	if (u->io_known) {
@@ -184,7 +228,7 @@ proc_describe(struct nwshm_proc *p)
 static bool
 proc_has_threads(unsigned index)
 {
-	uint32_t used = atomic_load(&region->threads_used), i, owner;
+	uint32_t used = nwshm_used_get(&region->threads_used, NWSHM_THREADS), i, owner;
 
 	for (i = 0; i < used; i++) {
 		owner = atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed);
@@ -202,10 +246,11 @@ proc_has_threads(unsigned index)
 static struct nwshm_proc *
 proc_succeed(int32_t pid, uint64_t start_ticks)
 {
-	struct nwshm_proc *p, *heir = NULL;
+	struct nwshm_proc *p,
+	    *heir = NULL, *end = region->proc + nwshm_used_get(&region->procs_used, NWSHM_PROCS);
 	uint32_t live;
 
-	for (p = region->proc; p < region->proc + atomic_load(&region->procs_used); p++) {
+	for (p = region->proc; p < end; p++) {
 		live = NWSHM_LIVE;
 		if (p->pid != pid ||
 		    atomic_load_explicit(&p->state, memory_order_acquire) != NWSHM_LIVE)
@@ -333,33 +378,49 @@ nwrun_detach(void)
 
 /* An idle slot of the process first: its sums may go on growing in any thread. */
 static struct nwshm_thread *
-thread_claim(int32_t tid)
+thread_claim_idle(int32_t tid)
 {
-	uint32_t used = atomic_load(&region->threads_used), owner = state->index + 1, i, want_owner;
+	uint32_t used = nwshm_used_get(&region->threads_used, NWSHM_THREADS), i;
+	struct nwshm_thread *t;
 	int32_t idle;
 
 	for (i = 0; i < used; i++) {
 		idle = 0;
-		if (atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed) == owner &&
-		    atomic_compare_exchange_strong(&region->thread_tid[i], &idle, tid))
-			return &region->thread[i];
+		if (atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed) !=
+			state->index + 1 ||
+		    atomic_load_explicit(&region->thread_tid[i], memory_order_relaxed) != 0 ||
+		    (t = thread_at(i)) == NULL ||
+		    !atomic_compare_exchange_strong(&region->thread_tid[i], &idle, tid))
+			continue;
+		self.index = i;
+		return t;
 	}
-	for (i = 0; i < NWSHM_THREADS; i++) {
+	return NULL;
+}
+
+/* Takes a free slot. A slot without pages ends the search: the memory is full. */
+static struct nwshm_thread *
+thread_claim(int32_t tid)
+{
+	uint32_t owner = state->index + 1, i, want_owner;
+	struct nwshm_thread *t = thread_claim_idle(tid);
+
+	for (i = 0; t == NULL && i < NWSHM_THREADS; i++) {
 		want_owner = 0;
 		if (atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed) != 0 ||
 		    !atomic_compare_exchange_strong(
 			&region->thread_owner[i], &want_owner, owner | NWSHM_OWNER_SETUP))
 			continue;
-		nwshm_used(&region->threads_used, i);
-		if (!region_touch(&region->thread[i], NWSHM_PAGE)) {
+		if ((t = thread_at(i)) == NULL || !region_touch(t, NWSHM_PAGE)) {
 			atomic_store(&region->thread_owner[i], 0);
 			return NULL;
 		}
+		nwshm_used(&region->threads_used, i);
 		atomic_store(&region->thread_tid[i], tid);
 		atomic_store(&region->thread_owner[i], owner);
-		return &region->thread[i];
+		self.index = i;
 	}
-	return NULL;
+	return t;
 }
 
 struct nwshm_thread *
@@ -403,7 +464,7 @@ on_thread_end(void *unused)
 	    self.generation != atomic_load_explicit(&state->generation, memory_order_relaxed))
 		return;
 	atomic_store(&self.slot->inflight, 0);
-	atomic_store(&region->thread_tid[self.slot - region->thread], 0);
+	atomic_store(&region->thread_tid[self.index], 0);
 	self.slot = NULL;
 	self.generation = 0;
 }

@@ -110,13 +110,14 @@ on_caliper(void *arg, const char *mid, int64_t t_wall_ns, const struct nw_calipe
 
 static int
 on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields,
-    const double *values, size_t n)
+    const double *values, size_t n, const uint8_t *hist, size_t hist_len)
 {
 	struct said *s = said_by_id(mid);
 	size_t i;
 
 	(void)arg;
 	(void)t_wall_ns;
+	CHECK(hist == NULL && hist_len == 0);
 	if ((data_before_meta |= s == NULL))
 		return NW_EINVAL;
 	s->documents++;
@@ -147,7 +148,14 @@ on_end(void *arg, const char *mid)
 		s->ended++;
 }
 
-static const struct collect_sink sink = { NULL, on_meta, on_caliper, on_data, on_end };
+static void
+on_facts(void *arg, int pid, bool with_blind, struct proc_facts *out)
+{
+	(void)arg;
+	proc_facts_read(pid, with_blind, out);
+}
+
+static const struct collect_sink sink = { NULL, on_meta, on_caliper, on_data, on_end, on_facts };
 
 static struct said *
 said_stage(int64_t pid, const char *stage)
@@ -186,7 +194,7 @@ said_resource(const char *event_type, const char *resource)
 /* --- a region by hand --- */
 
 static struct nwshm *shm;
-static char region_path[256];
+static struct region region;
 static struct collect *c;
 static int64_t t0;
 
@@ -196,12 +204,11 @@ setup(void)
 	static const struct collect_opts opts = {
 		.task_id = "task", .host = "here", .interval_ns = 100 * MS
 	};
-	const char *why;
 
 	said_n = 0;
 	data_before_meta = false;
-	shm = region_new(region_path, sizeof(region_path), &why);
-	if (shm == NULL || (c = collect_new(shm, &opts, &sink)) == NULL)
+	if (region_new(&region) != NULL || (shm = region_map(&region)) == NULL ||
+	    (c = collect_new(&region, shm, &opts, &sink)) == NULL)
 		abort();
 	t0 = shm->base_mono_ns;
 }
@@ -211,7 +218,8 @@ teardown(void)
 {
 	CHECK(!data_before_meta);
 	collect_free(c);
-	region_free(shm, region_path);
+	region_unmap(&region, shm);
+	region_free(&region);
 }
 
 static struct nwshm_proc *
@@ -646,26 +654,6 @@ test_procfile(void)
 	    !procfile_parse_schedstat("1 x 1", &wait_ns));
 }
 
-static void
-test_region(void)
-{
-	struct rlimit old, small;
-	struct stat st;
-	const char *why = NULL;
-	struct nwshm *s = region_new(region_path, sizeof(region_path), &why);
-
-	CHECK(s != NULL && why == NULL && stat(region_path, &st) == 0);
-	CHECK_INT(st.st_mode & 0777, 0600);
-	CHECK(st.st_blocks * 512 < 2 << 20); /* the threads' part is not there yet */
-	region_free(s, region_path);
-	CHECK(stat(region_path, &st) != 0);
-	getrlimit(RLIMIT_FSIZE, &old);
-	small = (struct rlimit){ 4096, old.rlim_max };
-	setrlimit(RLIMIT_FSIZE, &small); /* would be SIGXFSZ, not an error */
-	CHECK(region_new(region_path, sizeof(region_path), &why) == NULL && why != NULL);
-	setrlimit(RLIMIT_FSIZE, &old);
-}
-
 /* A connection that this process has; what the kernel says of it comes with its bytes. */
 static void
 report_connection(const struct net_addr *local, const struct net_addr *peer)
@@ -745,7 +733,6 @@ main(void)
 	test_killed();
 	test_recycled_pid();
 	test_procfile();
-	test_region();
 	test_tcp();
 	return check_done("collect");
 }

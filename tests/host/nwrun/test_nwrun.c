@@ -324,7 +324,8 @@ act_freopen(void)
 	expect(0, 12 + 7, 0, 0);
 }
 
-enum { THREADS = 8, THREAD_OPS = 2000 };
+/* CROWD is beyond the first chunk of slots. */
+enum { THREADS = 8, THREAD_OPS = 2000, MANY_THREADS = 700, CROWD = NWSHM_CHUNK_THREADS + 188 };
 
 static void *
 thread_body(void *arg)
@@ -344,7 +345,7 @@ short_thread_body(void *arg)
 	return NULL;
 }
 
-/* More threads than there are slots, one after the other. */
+/* More threads than a chunk has slots, one after the other. */
 static void
 act_threads(void)
 {
@@ -355,11 +356,42 @@ act_threads(void)
 		MUST(pthread_create(&t[i], NULL, thread_body, &fd) == 0);
 	for (i = 0; i < THREADS; i++)
 		MUST(pthread_join(t[i], NULL) == 0);
-	for (i = 0; i < NWSHM_THREADS + 100; i++)
+	for (i = 0; i < MANY_THREADS; i++)
 		MUST(pthread_create(&t[0], NULL, short_thread_body, &fd) == 0 &&
 		    pthread_join(t[0], NULL) == 0);
-	expect(THREADS * THREAD_OPS * 50, 1000 + THREADS * THREAD_OPS * 100 + NWSHM_THREADS + 100,
-	    0, 0);
+	expect(THREADS * THREAD_OPS * 50, 1000 + THREADS * THREAD_OPS * 100 + MANY_THREADS, 0, 0);
+}
+
+static pthread_barrier_t crowd;
+
+static void *
+crowd_body(void *arg)
+{
+	char buf[100];
+	int fd = *(int *)arg, i;
+
+	MUST(pread(fd, buf, 1, 0) == 1);
+	pthread_barrier_wait(&crowd); /* every thread has a slot before any ends */
+	for (i = 0; i < 10; i++)
+		MUST(pread(fd, buf, 100, i) == 100);
+	return NULL;
+}
+
+/* More threads at a time than a chunk has slots. */
+static void
+act_crowd(void)
+{
+	static pthread_t t[CROWD];
+	pthread_attr_t small;
+	int fd = make_file("a", 1000), i;
+
+	MUST(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, 64 << 10) == 0);
+	MUST(pthread_barrier_init(&crowd, NULL, CROWD) == 0);
+	for (i = 0; i < CROWD; i++)
+		MUST(pthread_create(&t[i], &small, crowd_body, &fd) == 0);
+	for (i = 0; i < CROWD; i++)
+		MUST(pthread_join(t[i], NULL) == 0);
+	expect(CROWD * 1001, 1000, 0, 0);
 }
 
 static int shared_fd;
@@ -778,12 +810,12 @@ static const struct {
 } acts[] = {
 	{ "calls", act_calls }, { "moves", act_moves }, { "sockets", act_sockets },
 	{ "stdio", act_stdio }, { "freopen", act_freopen }, { "threads", act_threads },
-	{ "leader", act_leader }, { "reuse", act_reuse }, { "forks", act_forks },
-	{ "vfork", act_vfork }, { "signals", act_signals }, { "jumps", act_jumps },
-	{ "sealed", act_sealed }, { "close_all", act_close_all }, { "errno", act_errno },
-	{ "limits", act_limits }, { "waits", act_waits }, { "pipes", act_pipes },
-	{ "killed", act_killed }, { "exec", act_exec }, { "orphan", act_orphan },
-	{ "nothing", act_nothing }, { "high_fds", act_high_fds },
+	{ "crowd", act_crowd }, { "leader", act_leader }, { "reuse", act_reuse },
+	{ "forks", act_forks }, { "vfork", act_vfork }, { "signals", act_signals },
+	{ "jumps", act_jumps }, { "sealed", act_sealed }, { "close_all", act_close_all },
+	{ "errno", act_errno }, { "limits", act_limits }, { "waits", act_waits },
+	{ "pipes", act_pipes }, { "killed", act_killed }, { "exec", act_exec },
+	{ "orphan", act_orphan }, { "nothing", act_nothing }, { "high_fds", act_high_fds },
 	{ "executed", act_executed }, /* the end of exec, not called by itself */
 };
 enum { ACTS = sizeof(acts) / sizeof(acts[0]) };
@@ -959,9 +991,10 @@ check_times(const char *name, const char *out, const char *report)
 static void
 perform(const char *self, const char *nwrun, const char *name)
 {
-	static char act_word[] = "act";
+	static char act_word[] = "act", quiet[] = "-q";
 	char *const bare[] = { (char *)self, act_word, (char *)name, NULL };
-	char *const measured[] = { (char *)nwrun, (char *)self, act_word, (char *)name, NULL };
+	char *const measured[] = { (char *)nwrun, quiet, (char *)self, act_word, (char *)name,
+		NULL };
 	static char report[65536];
 	struct outcome a, b;
 

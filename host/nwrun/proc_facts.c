@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/nwrun/proc_facts.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 64, HEAD_BYTES = 4096, FDS_MAX = 4096 };
+
+static bool
+read_proc(int pid, const char *name, char *text, size_t cap)
+{
+	char path[PATH_BYTES];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		return false;
+	n = read(fd, text, cap - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* --- why a process may be unseen --- */
+
+static bool
+has_interpreter(const uint8_t *head, size_t len)
+{
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+	size_t i;
+
+	memcpy(&eh, head, sizeof(eh));
+	for (i = 0; i < eh.e_phnum && eh.e_phoff < len && eh.e_phoff + (i + 1) * sizeof(ph) <= len;
+	     i++) {
+		memcpy(&ph, head + eh.e_phoff + i * sizeof(ph), sizeof(ph));
+		if (ph.p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+unsigned
+proc_blind_of_file(const char *path)
+{
+	uint8_t head[HEAD_BYTES];
+	unsigned blind = 0;
+	struct stat st;
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return stat(path, &st) == 0 && (st.st_mode & S_ISUID) != 0 ? PROC_SETUID : 0;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    (((st.st_mode & S_ISUID) != 0 && st.st_uid != getuid()) ||
+		((st.st_mode & S_ISGID) != 0 && st.st_gid != getgid())))
+		blind |= PROC_SETUID;
+	n = pread(fd, head, sizeof(head), 0);
+	close(fd);
+	if (n >= (ssize_t)sizeof(Elf64_Ehdr) && memcmp(head, ELFMAG, SELFMAG) == 0 &&
+	    head[EI_CLASS] == ELFCLASS64 && !has_interpreter(head, (size_t)n))
+		blind |= PROC_STATIC;
+	return blind;
+}
+
+static bool
+is_sealed(int pid)
+{
+	static const char key[] = "\nSeccomp:\t";
+	char text[4096], *at;
+
+	return read_proc(pid, "status", text, sizeof(text)) && (at = strstr(text, key)) != NULL &&
+	    at[sizeof(key) - 1] != '0';
+}
+
+static bool
+has_ring(int pid)
+{
+	char path[PATH_BYTES], target[PATH_BYTES];
+	struct dirent *e;
+	bool found = false;
+	int looked = 0;
+	ssize_t n;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	if ((d = opendir(path)) == NULL)
+		return false;
+	while (!found && looked++ < FDS_MAX && (e = readdir(d)) != NULL) {
+		if ((n = readlinkat(dirfd(d), e->d_name, target, sizeof(target) - 1)) <= 0)
+			continue;
+		target[n] = '\0';
+		found = strcmp(target, "anon_inode:[io_uring]") == 0;
+	}
+	closedir(d);
+	return found;
+}
+
+static bool
+has_preload(int pid)
+{
+	char path[PATH_BYTES], *line = NULL;
+	bool found = false;
+	size_t cap = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	if ((f = fopen(path, "re")) == NULL)
+		return true; /* nobody can tell */
+	while (!found && getline(&line, &cap, f) > 0)
+		found = strstr(line, "/nwrun.so") != NULL;
+	free(line);
+	fclose(f);
+	return found;
+}
+
+static unsigned
+blind_read(int pid)
+{
+	char exe[PATH_BYTES];
+	unsigned blind;
+
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", pid);
+	blind = proc_blind_of_file(exe);
+	if (blind == 0 && !has_preload(pid))
+		blind |= PROC_NOT_LOADED;
+	if (is_sealed(pid))
+		blind |= PROC_SEALED;
+	if (has_ring(pid))
+		blind |= PROC_IO_URING;
+	return blind;
+}
+
+const char *
+proc_blind_word(unsigned blind)
+{
+	static const char *const words[] = { "static", "set-user-id", "sealed", "io_uring",
+		"not-loaded" };
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if ((blind & 1u << i) != 0)
+			return words[i];
+	return NULL;
+}
+
+/* --- counts --- */
+
+void
+proc_facts_read(int pid, bool with_blind, struct proc_facts *out)
+{
+	char text[1024];
+
+	memset(out, 0, sizeof(*out));
+	if (pid <= 0)
+		return;
+	out->found =
+	    read_proc(pid, "stat", text, sizeof(text)) && procfile_parse_stat(text, &out->stat);
+	out->alive =
+	    out->found ? !procfile_is_over(&out->stat) : kill(pid, 0) == 0 || errno == EPERM;
+	if (!out->found)
+		return;
+	out->io_known =
+	    read_proc(pid, "io", text, sizeof(text)) && procfile_parse_io(text, &out->io);
+	out->wait_known = read_proc(pid, "schedstat", text, sizeof(text)) &&
+	    procfile_parse_schedstat(text, &out->wait_ns);
+	if (with_blind && out->alive)
+		out->blind = blind_read(pid);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The system's account of a process, and why nwrun.so may not see its input and output. */
+#ifndef HOST_PROC_FACTS_H
+#define HOST_PROC_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/lib/procfile.h"
+
+/* Reasons that hide input and output from nwrun.so, as a set of bits. */
+enum proc_blind {
+	PROC_STATIC = 1,     /* the program loads no shared object */
+	PROC_SETUID = 2,     /* the loader ignores LD_PRELOAD */
+	PROC_SEALED = 4,     /* a seccomp filter is in force */
+	PROC_IO_URING = 8,   /* the process has a ring */
+	PROC_NOT_LOADED = 16 /* the environment did not name nwrun.so */
+};
+
+struct proc_facts {
+	bool found; /* `stat` is known */
+	bool alive; /* a process may have the pid, told or not */
+	bool io_known, wait_known;
+	struct procfile_stat stat;
+	struct procfile_io io;
+	uint64_t wait_ns;
+	unsigned blind; /* set of enum proc_blind; filled on request */
+};
+
+void proc_facts_read(int pid, bool with_blind, struct proc_facts *out);
+/* Reasons by the program's file alone: PROC_STATIC, PROC_SETUID or none. */
+unsigned proc_blind_of_file(const char *path);
+/* A word for the first reason; NULL for an empty set. */
+const char *proc_blind_word(unsigned blind);
+
+#endif
