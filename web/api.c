@@ -11,6 +11,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result_keys.h"
+#include "web/health.h"
 #include "web/counter.h"
 
 /*
@@ -214,6 +215,31 @@ clock_object(const struct nw_health *health)
 	return v;
 }
 
+/* Each part of the box: "ok", or why it failed. */
+static json_t *
+parts_object(const struct nw_health *health)
+{
+	struct health_part list[HEALTH_PARTS];
+	json_t *v = json_object();
+	size_t i;
+
+	health_parts(health, list);
+	for (i = 0; i < HEALTH_PARTS; i++)
+		json_object_set_new(v, list[i].name, text_or_null(list[i].ok ? "ok" : list[i].why));
+	return v;
+}
+
+int
+api_ready(struct evbuffer *out, const struct nw_health *health, bool can_read)
+{
+	json_t *parts = parts_object(health);
+
+	json_object_set_new(
+	    parts, "report", json_string(can_read ? "ok" : "the report cannot read the store"));
+	return put_document(out,
+	    json_pack("{s:b, s:o}", "ready", can_read && health_is_ready(health), "parts", parts));
+}
+
 int
 api_health(struct evbuffer *out, const struct nw_health *health)
 {
@@ -229,6 +255,7 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 	json_object_set_new(doc, "ok", json_boolean(health->ok));
 	json_object_set_new(
 	    doc, "problem", health->ok ? json_null() : text_or_null(health->problem));
+	json_object_set_new(doc, "parts", parts_object(health));
 	json_object_set_new(doc, "version", text_or_null(health->version));
 	json_object_set_new(doc, "started", time_or_null(health->started_wall_ns));
 	json_object_set_new(doc, "now", time_or_null(health->now_wall_ns));

@@ -23,6 +23,8 @@ int api_sessions(struct evbuffer *out, struct store_reader *r, int64_t before_id
 int api_session(struct evbuffer *out, struct store_reader *r, int64_t id);
 /* NULL: the box does not tell */
 int api_health(struct evbuffer *out, const struct nw_health *health);
+/* Whether the box can take measurements and show reports, part by part. */
+int api_ready(struct evbuffer *out, const struct nw_health *health, bool can_read);
 int api_error(struct evbuffer *out, int code, const char *reason);
 /* An error as RFC 9457 has it. */
 int api_problem(struct evbuffer *out, int code, const char *title, const char *detail);

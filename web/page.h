@@ -41,7 +41,9 @@ void page_item(struct html *h, const char *name, const char *value);
  * dropped. ---
  */
 
-int page_sessions(struct html *h, struct store_reader *r, int64_t before_id);
+/* health: NULL if the box does not tell */
+int page_sessions(
+    struct html *h, struct store_reader *r, int64_t before_id, const struct nw_health *health);
 int page_session(struct html *h, struct store_reader *r, int64_t id);
 void page_health(struct html *h, const struct nw_health *health); /* NULL: the box does not tell */
 void page_error(struct html *h, int code, const char *reason, const char *advice);

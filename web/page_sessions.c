@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "narrows/err.h"
 #include "web/api.h"
@@ -72,20 +73,83 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	return h->failed ? NW_ENOMEM : 0;
 }
 
+/* --- a fresh install --- */
+
+/* The first of several addresses; an address that stands for all of this machine's says nothing to
+ * a reader. */
 static void
-write_empty(struct html *h)
+write_address(struct html *h, const char *addresses)
 {
+	size_t len = strcspn(addresses, " ");
+	const char *slash = memrchr(addresses, '/', len);
+	char text[64];
+
+	if (strncmp(addresses, "0.0.0.0/", 8) == 0 || strncmp(addresses, "::/", 3) == 0) {
+		html_raw(h, "<var>this-box</var>");
+		snprintf(text, sizeof(text), "%.*s", (int)(addresses + len - slash), slash);
+	} else
+		snprintf(text, sizeof(text), "%.*s", (int)len, addresses);
+	html_text(h, text);
+}
+
+static bool
+is_loopback(const char *addresses)
+{
+	return strncmp(addresses, "127.", 4) == 0 || strncmp(addresses, "::1/", 4) == 0;
+}
+
+static void
+write_lines(struct html *h, const char *scheme, const char *addresses)
+{
+	html_raw(h, "<pre tabindex=\"0\">export NARROWS_BOX=");
+	html_text(h, scheme);
+	write_address(h, addresses);
 	html_raw(h,
-	    "<section class=\"empty\"><p class=\"sentence\">Nothing has been measured yet.</p>"
-	    "<p>Measure the first transfer in three lines, on the hosts that take part in it:</p>"
-	    "<pre tabindex=\"0\">export NARROWS_BOX=<var>this-box</var>/5006 NARROWS_TASK=first\n"
+	    " NARROWS_TASK=first\n"
 	    "blipp &amp;                     <i># CPU, memory, disk and network of this host</i>\n"
-	    "nwrun rsync -a <var>from</var> <var>to</var>      <i># or any other program</i></pre>"
+	    "nwrun rsync -a <var>from</var> <var>to</var>      <i># or any other "
+	    "program</i></pre>");
+}
+
+/* Where the box listens decides what a host has to do. */
+static void
+write_first_lines(struct html *h, const struct nw_health *health)
+{
+	if (health->listen_xsp[0] != '\0') {
+		html_raw(h, "<p>Measure the first transfer in three lines, ");
+		html_text(h,
+		    is_loopback(health->listen_xsp)
+			? "on this machine (its plain port takes no other host):"
+			: "on the hosts that take part in it:");
+		html_raw(h, "</p>");
+		write_lines(h, "", health->listen_xsp);
+	}
+	if (health->listen_xsp_tls[0] != '\0') {
+		html_raw(h,
+		    "<p>Hosts of the network use TLS and need a certificate once: <code>narrows "
+		    "enroll "
+		    "--token <var>host</var></code> on the box says what to type there. Then:</p>");
+		write_lines(h, "tls://", health->listen_xsp_tls);
+	} else if (is_loopback(health->listen_xsp))
+		html_raw(h,
+		    "<p>Hosts of the network need the directives <code>listen-xsp-tls</code> and "
+		    "<code>tls-dir</code> in narrowsd.conf.</p>");
+}
+
+static void
+write_empty(struct html *h, const struct nw_health *health)
+{
+	html_raw(
+	    h, "<section class=\"empty\"><p class=\"sentence\">Nothing has been measured yet.</p>");
+	if (health != NULL)
+		write_first_lines(h, health);
+	html_raw(h,
 	    "<p>The session is listed here while it runs, and judged when it ends.</p></section>");
 }
 
 int
-page_sessions(struct html *h, struct store_reader *r, int64_t before_id)
+page_sessions(
+    struct html *h, struct store_reader *r, int64_t before_id, const struct nw_health *health)
 {
 	struct listing list = { .h = h };
 	int64_t last;
@@ -95,7 +159,7 @@ page_sessions(struct html *h, struct store_reader *r, int64_t before_id)
 	html_raw(h, "<h1 class=\"page\">Sessions</h1>");
 	rc = store_session_last(r, &last);
 	if (rc == NW_ENOTFOUND) {
-		write_empty(h);
+		write_empty(h, health);
 		page_end(h);
 		return NW_OK;
 	}

@@ -124,6 +124,8 @@ route_parse(const char *path, const char *query)
 		{ "/sessions.json", ROUTE_SESSIONS_JSON },
 		{ "/health", ROUTE_HEALTH },
 		{ "/healthz", ROUTE_HEALTHZ },
+		{ "/readyz", ROUTE_READYZ },
+		{ "/metrics", ROUTE_METRICS },
 		{ "/style.css", ROUTE_STYLE },
 		{ "/icon.svg", ROUTE_ICON },
 	};

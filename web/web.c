@@ -33,7 +33,9 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "web/api.h"
+#include "web/health.h"
 #include "web/host_check.h"
+#include "web/metrics.h"
 #include "web/openapi.h"
 #include "web/conns.h"
 #include "web/download.h"
@@ -114,6 +116,7 @@ read_health(const struct web *w, struct nw_health *health)
 		health->counts.http_timeouts += stats->timeouts;
 		health->counts.http_malformed += stats->malformed;
 	}
+	health_judge(health);
 	return true;
 }
 
@@ -138,6 +141,45 @@ answer_healthz(struct reply *a)
 		reply_rc(a, rc);
 	else
 		reply_send(a, known && health.ok ? 200 : 503);
+}
+
+static void
+answer_sessions(struct reply *a, const struct route *to)
+{
+	struct html h = { .out = a->body };
+	struct nw_health health;
+	bool known = read_health(a->w, &health);
+
+	reply_html(a, &h, page_sessions(&h, a->w->reader, to->before, known ? &health : NULL));
+}
+
+static void
+answer_readyz(struct reply *a)
+{
+	struct nw_health health;
+	int64_t last;
+	bool can_read = store_meta_last(a->w->reader, &last) == NW_OK,
+	     known = read_health(a->w, &health);
+	int rc = known ? api_ready(a->body, &health, can_read) : NW_EIO;
+
+	if (rc < 0)
+		reply_rc(a, rc);
+	else
+		reply_send(a, can_read && health_is_ready(&health) ? 200 : 503);
+}
+
+static void
+answer_metrics(struct reply *a)
+{
+	bool open = metrics_is_open(reply_request_header(a, "Accept"));
+	struct nw_health health;
+	int rc = read_health(a->w, &health) ? metrics_write(a->body, &health, open) : NW_EIO;
+
+	a->type = metrics_content_type(open);
+	if (rc < 0)
+		reply_rc(a, rc);
+	else
+		reply_send(a, 200);
 }
 
 static void
@@ -327,7 +369,7 @@ answer_page(struct reply *a, const struct route *to)
 	struct html h = { .out = a->body };
 
 	if (to->page == ROUTE_SESSIONS_JSON || to->page == ROUTE_SESSION_JSON ||
-	    to->page == ROUTE_HEALTHZ) {
+	    to->page == ROUTE_HEALTHZ || to->page == ROUTE_READYZ) {
 		a->type = reply_type_json;
 		a->errors = REPLY_JSON;
 	}
@@ -341,7 +383,7 @@ answer_page(struct reply *a, const struct route *to)
 	}
 	switch (to->page) {
 	case ROUTE_NONE: reply_error(a, 404); break;
-	case ROUTE_SESSIONS: reply_html(a, &h, page_sessions(&h, r, to->before)); break;
+	case ROUTE_SESSIONS: answer_sessions(a, to); break;
 	case ROUTE_SESSIONS_JSON: reply_rc(a, api_sessions(a->body, r, to->before)); break;
 	case ROUTE_SESSION: reply_html(a, &h, page_session(&h, r, to->id)); break;
 	case ROUTE_SESSION_JSON: reply_rc(a, api_session(a->body, r, to->id)); break;
@@ -351,6 +393,8 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_SESSION_BSON: answer_export(a, to); break;
 	case ROUTE_HEALTH: answer_health(a); break;
 	case ROUTE_HEALTHZ: answer_healthz(a); break;
+	case ROUTE_READYZ: answer_readyz(a); break;
+	case ROUTE_METRICS: answer_metrics(a); break;
 	case ROUTE_API_SERIES:
 	case ROUTE_API_SESSIONS:
 	case ROUTE_API_SESSION:

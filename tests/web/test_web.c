@@ -991,10 +991,21 @@ test_start_fails(void)
 }
 
 static void
+on_fresh_health(void *arg, struct nw_health *out)
+{
+	(void)arg;
+	out->ok = true;
+	strcpy(out->listen_xsp, "192.0.2.7/5006");
+	strcpy(out->listen_xsp_tls, "0.0.0.0/5007");
+}
+
+static void
 test_empty(void)
 {
 	struct store *st = filled_open(NULL);
-	const struct web_opts opts = { .listen = "127.0.0.1/0", .store_path = filled_path };
+	const struct web_opts opts = {
+		.listen = "127.0.0.1/0", .store_path = filled_path, .health = on_fresh_health
+	};
 	struct web *w = NULL;
 	char why[STORE_WHY_BYTES];
 	struct reply r;
@@ -1005,6 +1016,8 @@ test_empty(void)
 	r = get("/");
 	CHECK(
 	    r.status == 200 && has(&r, "Nothing has been measured yet.") && has(&r, "nwrun rsync"));
+	CHECK(has(&r, "NARROWS_BOX=192.0.2.7/5006 ") &&
+	    has(&r, "NARROWS_BOX=tls://<var>this-box</var>/5007 "));
 	free(r.text);
 	r = get("/session/last");
 	CHECK_INT(r.status, 404);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of a running box, and which of them failed. */
+#ifndef NARROWS_WEB_HEALTH_H
+#define NARROWS_WEB_HEALTH_H
+
+#include <stdbool.h>
+
+#include "narrows/web.h"
+
+enum { HEALTH_PARTS = 4 };
+
+struct health_part {
+	const char *name; /* store, queue, disk, analysis */
+	bool ok;
+	bool is_needed; /* a box without this part takes no measurements */
+	char why[STORE_WHY_BYTES];
+};
+
+void health_parts(const struct nw_health *h, struct health_part out[HEALTH_PARTS]);
+/* Sets ok and problem, unless the box itself named a problem. */
+void health_judge(struct nw_health *h);
+/* Whether the box can take measurements and show reports. */
+bool health_is_ready(const struct nw_health *h);
+
+#endif
