@@ -32,6 +32,7 @@ struct numbers;
 struct origin;
 struct session;
 struct host;
+struct admission;
 struct peer;
 struct tlsctx;
 
@@ -85,6 +86,8 @@ struct box {
 	struct numbers *numbers;  /* of providers that no origin remembers */
 	struct session *sessions; /* hash by key: open sessions and the newest closed ones */
 	struct peer *peers;
+	struct admission *admission;
+	uint64_t memory_bytes; /* held for senders: input, output, series, documents that wait */
 	/* of every origin's catalogue (narrows/catalog.h) */
 	void (*on_series_forget)(struct series *gone);
 	bool (*is_series_over)(struct series *s, int64_t now_wall_ns);

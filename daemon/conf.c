@@ -154,6 +154,8 @@ static const struct conf_row rows[] = {
 	{ "max-connections", &conf_count, AT(max_connections), "1024", "1", "65536" },
 	{ "max-connections-per-address", &conf_count, AT(max_connections_per_address), "512", "1",
 	    "65536" },
+	{ "max-handshakes", &conf_count, AT(max_handshakes), "512", "1", "65536" },
+	{ "max-memory", &conf_size, AT(max_memory_bytes), "256 MiB", "16 MiB", "64 GiB" },
 	{ "max-blocks", &conf_count, AT(max_blocks), "64", "1", "65535" },
 	{ "max-block-size", &conf_size, AT(max_block_bytes), "1 MiB", "4 KiB", "64 MiB" },
 	{ "max-message-size", &conf_size, AT(max_message_bytes), "4 MiB", "4 KiB", "256 MiB" },

@@ -32,6 +32,8 @@ struct conf {
 
 	uint64_t max_connections;
 	uint64_t max_connections_per_address;
+	uint64_t max_handshakes; /* connections without an open session */
+	uint64_t max_memory_bytes;
 	uint64_t max_blocks;
 	uint64_t max_block_bytes;
 	uint64_t max_message_bytes;

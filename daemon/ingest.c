@@ -312,6 +312,7 @@ document_decode(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, 
 	*why = NULL;
 	rc = nw_doc_decode(x->box->decoder, opt, data, len, &sink, why);
 	x->in.doc = NULL;
+	origin_count(x->origin);
 	if (*why == NULL)
 		*why = rc == NW_ETOOBIG ? "too many series in one session" : nw_strerror(rc);
 	return rc;

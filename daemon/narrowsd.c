@@ -15,6 +15,7 @@
 
 #include <event2/event.h>
 
+#include "daemon/admission.h"
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
@@ -320,7 +321,8 @@ static void
 descriptors_raise(const struct conf *c)
 {
 	struct rlimit rl;
-	rlim_t want = (rlim_t)c->max_connections + 2 * (rlim_t)c->http_max_connections + 256;
+	rlim_t want = (rlim_t)c->max_connections + (rlim_t)c->max_handshakes +
+	    2 * (rlim_t)c->http_max_connections + 256;
 
 	if (getrlimit(RLIMIT_NOFILE, &rl) != 0 || rl.rlim_cur >= want)
 		return;
@@ -443,6 +445,27 @@ analysis_params(const struct conf *c)
 	};
 }
 
+/* Batches have a quarter of the memory at most. */
+static uint32_t
+queue_max_bytes(const struct conf *c)
+{
+	uint64_t most = c->max_memory_bytes / 4;
+
+	if (c->max_queue_bytes < most)
+		most = c->max_queue_bytes;
+	return most > UINT32_MAX ? UINT32_MAX : (uint32_t)most;
+}
+
+static struct admission *
+admission_make(const struct conf *c)
+{
+	const struct admission_limits limits = { .opened = c->max_connections,
+		.unopened = c->max_handshakes,
+		.per_address = c->max_connections_per_address };
+
+	return admission_new(&limits);
+}
+
 static void
 daemon_start(struct daemon *d)
 {
@@ -459,8 +482,7 @@ daemon_start(struct daemon *d)
 	char why[STORE_WHY_BYTES];
 
 	descriptors_raise(&d->conf);
-	so.queue_max_bytes =
-	    d->conf.max_queue_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)d->conf.max_queue_bytes;
+	so.queue_max_bytes = queue_max_bytes(&d->conf);
 	so.commit_interval_ns = d->conf.commit_interval_ns;
 	so.sync_full = d->conf.sync_full;
 	memcpy(so.keep_ns, d->conf.keep_ns, sizeof(so.keep_ns));
@@ -476,6 +498,7 @@ daemon_start(struct daemon *d)
 	d->box.is_series_over = session_series_is_over;
 	d->box.commit = commit_open(&d->box);
 	d->box.control = control_new(d->box.base, &d->conf);
+	d->box.admission = admission_make(&d->conf);
 	d->box.numbers = numbers_new(PROVIDERS_MAX);
 	d->box.rules = rules_new(d->box.control, &d->conf);
 	ap = analysis_params(&d->conf);
@@ -522,6 +545,7 @@ daemon_stop(struct daemon *d)
 	commit_free(d->box.commit);
 	origin_free_all(&d->box);
 	numbers_free(d->box.numbers);
+	admission_free(d->box.admission);
 	session_free_all(&d->box);
 	host_free_all(&d->box);
 	nw_doc_decoder_free(d->box.decoder);

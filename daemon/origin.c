@@ -17,11 +17,20 @@ enum { IDLE_MAX = 1000 }; /* providers without connection whose series are remem
 #define PROVIDER_KEEP_NS   (10 * 60 * (int64_t)1000000000)
 #define MAKE_ROOM_EVERY_NS ((int64_t)1000000000)
 
+void
+origin_count(struct origin *o)
+{
+	o->box->memory_bytes += o->catalog.bytes;
+	o->box->memory_bytes -= o->counted_bytes;
+	o->counted_bytes = o->catalog.bytes;
+}
+
 static void
 series_forget(struct origin *o)
 {
 	counter_add(&o->box->counters.data_without_metadata, o->catalog.n_held);
 	catalog_clear(&o->catalog);
+	origin_count(o);
 }
 
 static void
@@ -77,9 +86,9 @@ origin_retire(struct origin *o)
 }
 
 /*
- * The series of an idle provider go after a while, or when very many providers are idle: a returning
- * provider describes the series again, and the series begin anew in the store. The numbers stay, or
- * a document repeated after a long absence would be stored twice.
+ * The series of an idle provider go after a while, or when very many providers are idle: a provider
+ * that returns describes the series again, and the series begin anew in the store. The numbers
+ * stay, or a document repeated after a long absence would be stored twice.
  */
 unsigned
 origin_expire(struct box *box, int64_t now_mono_ns)
@@ -94,6 +103,15 @@ origin_expire(struct box *box, int64_t now_mono_ns)
 		origin_retire(o);
 	}
 	return steps;
+}
+
+bool
+origin_forget_oldest(struct box *box)
+{
+	if (box->idle.oldest == NULL)
+		return false;
+	origin_retire(box->idle.oldest);
+	return true;
 }
 
 /* --- life --- */

@@ -34,6 +34,7 @@ struct origin {
 	const void *noted_in; /* batch in which commit.c noted the origin, or NULL */
 	size_t noted_at;      /* position in that batch's notes */
 	struct catalog catalog;
+	size_t counted_bytes; /* part of the box's memory_bytes */
 	int64_t idle_since_mono_ns, made_room_mono_ns;
 	struct origin *older, *newer; /* list of idle origins by age */
 	UT_hash_handle hh;
@@ -52,7 +53,11 @@ origin_restore(struct box *box, const char *owner, const char *provider_id, uint
 /* Forgets the series of providers that are long without reference; only their numbers stay. Returns
  * the number of origins looked at: those that go, and one. */
 unsigned origin_expire(struct box *box, int64_t now_mono_ns);
+/* Forgets the series of the provider that is longest without reference. False without any. */
+bool origin_forget_oldest(struct box *box);
 void origin_free_all(struct box *box);
+/* Brings the box's memory_bytes up to date with the catalogue. */
+void origin_count(struct origin *o);
 
 /* Makes arg's connection the present one; an older connection of the provider ends. */
 void origin_attach(struct origin *o, const struct origin_ops *ops, void *arg);

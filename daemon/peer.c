@@ -2,6 +2,7 @@
 #include "daemon/peer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <arpa/inet.h>
@@ -17,8 +18,11 @@
 #include <event2/event.h>
 #include <utlist.h>
 
+#include "daemon/admission.h"
 #include "daemon/box.h"
 #include "daemon/conf.h"
+#include "daemon/lograte.h"
+#include "daemon/origin.h"
 #include "narrows/log.h"
 #include "daemon/sockuser.h"
 #include "daemon/tlsctx.h"
@@ -37,12 +41,15 @@ enum {
 	/* a pending beginning up to this size is copied in front of the next bytes */
 	PENDING_COPY_MAX_BYTES = 4096,
 	DRAIN_SECONDS = 2,
+	PEER_BYTES = 2 << 10, /* memory of a peer without buffers */
+	PEER_TLS_BYTES = 48 << 10,
 	RECHECK_SECONDS = 60 /* period of the check for expired certificates */
 };
 
 enum peer_state { PEER_SECURING, PEER_HANDSHAKE, PEER_AUTHENTICATED, PEER_OPEN, PEER_DRAINING };
 
 struct peer {
+	struct guest guest; /* first: admission.c hands out victims as guests */
 	struct box *box;
 	struct peer *prev, *next;
 	int fd;
@@ -58,7 +65,7 @@ struct peer {
 	struct evbuffer *out;
 	uint8_t *in; /* beginning of an incomplete message */
 	size_t in_len, in_cap, need;
-	bool paused;
+	size_t counted_bytes; /* part of the box's memory_bytes */
 	const char *end_reason;
 };
 
@@ -91,6 +98,8 @@ peer_free(struct peer *p)
 
 	xsess_close(p->xsess, p->end_reason != NULL ? p->end_reason : "end of connection");
 	DL_DELETE(box->peers, p);
+	admission_leave(box->admission, &p->guest);
+	box->memory_bytes -= p->counted_bytes;
 	counter_sub(&box->counters.connections, 1);
 	if (p->readable != NULL)
 		event_free(p->readable);
@@ -105,17 +114,6 @@ peer_free(struct peer *p)
 	free(p->in);
 	free(p->owner);
 	free(p);
-}
-
-static uint64_t
-connections_of(const struct box *box, const char *address)
-{
-	const struct peer *p;
-	uint64_t n = 0;
-
-	DL_FOREACH (box->peers, p)
-		n += strcmp(p->address, address) == 0;
-	return n;
 }
 
 static void
@@ -133,55 +131,166 @@ address_of(struct peer *p, const struct sockaddr *sa)
 	}
 }
 
-static bool
-limits_allow(struct box *box, const char *address, const char **why)
+/* --- room --- */
+
+/* One line for each kind of event that peers provoke, by rate. */
+static void
+provoked_log(struct lograte *rate, const struct peer *p, const char *event, const char *why)
 {
-	if (counter_get(&box->counters.connections) >= box->conf->max_connections)
-		*why = "max-connections";
-	else if (connections_of(box, address) >= box->conf->max_connections_per_address)
-		*why = "max-connections-per-address";
+	uint64_t suppressed;
+
+	if (!lograte_allows(rate, nw_mono_ns(), &suppressed))
+		return;
+	if (suppressed > 0)
+		log_warnx(
+		    "%s peer=%s why=\"%s\" suppressed=%" PRIu64, event, p->name, why, suppressed);
 	else
-		return true;
-	return false;
+		log_warnx("%s peer=%s why=\"%s\"", event, p->name, why);
+}
+
+/* Closes a connection so that another one, or the box, has room. */
+static void
+peer_evict(struct peer *p, const char *why)
+{
+	static struct lograte rate;
+
+	counter_add(&p->box->counters.connections_evicted, 1);
+	provoked_log(&rate, p, "peer.evict", why);
+	if (p->end_reason == NULL)
+		p->end_reason = why;
+	peer_free(p);
+}
+
+static bool
+peer_may_enter(struct peer *p)
+{
+	static struct lograte rate;
+	struct guest *victim;
+	const char *why;
+
+	while (!admission_may_enter(p->box->admission, p->address, &victim, &why)) {
+		if (victim == NULL) {
+			counter_add(&p->box->counters.connections_refused, 1);
+			provoked_log(&rate, p, "peer.refuse", why);
+			return false;
+		}
+		peer_evict((struct peer *)victim, why);
+	}
+	return true;
+}
+
+/* A peer takes this much beside its buffers. */
+static size_t
+peer_fixed_bytes(const struct peer *p)
+{
+	return p->tls != NULL ? PEER_TLS_BYTES : PEER_BYTES;
+}
+
+static size_t
+peer_bytes(const struct peer *p)
+{
+	return p->counted_bytes + (p->xsess != NULL ? xsess_bytes(p->xsess) : 0);
+}
+
+/* Brings the box's sum up to date with the peer's buffers. */
+static void
+peer_count(struct peer *p)
+{
+	size_t now = peer_fixed_bytes(p) + p->in_cap + evbuffer_get_length(p->out);
+
+	p->box->memory_bytes += now;
+	p->box->memory_bytes -= p->counted_bytes;
+	p->counted_bytes = now;
+}
+
+static struct peer *
+peer_largest(struct box *box)
+{
+	struct peer *p, *largest = box->peers;
+
+	DL_FOREACH (box->peers, p)
+		if (peer_bytes(p) > peer_bytes(largest))
+			largest = p;
+	return largest;
+}
+
+/* Above the budget: series of absent providers go, then the connection that holds most. */
+static void
+memory_bound(struct box *box)
+{
+	while (box->memory_bytes > box->conf->max_memory_bytes / 4 * 3) {
+		if (origin_forget_oldest(box))
+			continue;
+		if (box->peers == NULL)
+			break;
+		peer_evict(peer_largest(box), "max-memory");
+	}
+	atomic_store_explicit(
+	    &box->counters.memory_used_bytes, box->memory_bytes, memory_order_relaxed);
+}
+
+/* --- life --- */
+
+/* False without memory. */
+static bool
+peer_events_make(struct peer *p, bool tls)
+{
+	struct event_base *base = p->box->base;
+
+	if (tls && (p->tls = tlsctx_accept(p->box->tlsctx, TLSCTX_XSP)) == NULL)
+		return false;
+	p->readable = event_new(base, p->fd, EV_READ | EV_PERSIST, on_readable, p);
+	p->writable = event_new(base, p->fd, EV_WRITE, on_writable, p);
+	p->deadline = event_new(base, -1, 0, on_deadline, p);
+	p->out = evbuffer_new();
+	return p->readable != NULL && p->writable != NULL && p->deadline != NULL && p->out != NULL;
+}
+
+static void
+socket_set(int fd)
+{
+	int one = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 }
 
 void
 peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls)
 {
-	struct peer *p = xcalloc(1, sizeof(*p));
-	const char *why = NULL;
+	struct peer *p = calloc(1, sizeof(*p));
 	struct timeval tv;
-	int one = 1;
 
-	address_of(p, sa);
-	if (!limits_allow(box, p->address, &why)) {
+	if (p == NULL) {
 		counter_add(&box->counters.connections_refused, 1);
-		log_warnx("peer.refuse peer=%s limit=%s", p->name, why);
+		close(fd);
+		return;
+	}
+	p->box = box;
+	p->fd = fd;
+	p->need = 1;
+	p->state = tls ? PEER_SECURING : PEER_HANDSHAKE;
+	address_of(p, sa);
+	if (!peer_may_enter(p)) {
 		close(fd);
 		free(p);
 		return;
 	}
-	if (tls && (p->tls = tlsctx_accept(box->tlsctx, TLSCTX_XSP)) == NULL)
-		fatalx("out of memory");
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-	p->box = box;
-	p->fd = fd;
-	p->state = tls ? PEER_SECURING : PEER_HANDSHAKE;
-	p->need = 1;
+	admission_enter(box->admission, p->address, &p->guest);
 	DL_APPEND(box->peers, p);
 	counter_add(&box->counters.connections_total, 1);
 	counter_add(&box->counters.connections, 1);
-	p->readable = event_new(box->base, fd, EV_READ | EV_PERSIST, on_readable, p);
-	p->writable = event_new(box->base, fd, EV_WRITE, on_writable, p);
-	p->deadline = event_new(box->base, -1, 0, on_deadline, p);
-	p->out = evbuffer_new();
-	if (p->readable == NULL || p->writable == NULL || p->deadline == NULL || p->out == NULL)
-		fatalx("peer.events: libevent refuses");
+	if (!peer_events_make(p, tls)) {
+		peer_evict(p, "out of memory");
+		return;
+	}
+	socket_set(fd);
+	peer_count(p);
 	timeval_of(box->conf->handshake_timeout_ns, &tv);
 	event_add(p->deadline, &tv);
 	if (!box->stopping)
 		event_add(p->readable, NULL);
+	memory_bound(box);
 }
 
 /* --- output --- */
@@ -262,8 +371,11 @@ frame_send(
 		shutdown(p->fd, SHUT_RDWR);
 		return;
 	}
-	if (evbuffer_reserve_space(p->out, len, &v, 1) != 1)
-		fatalx("out of memory");
+	if (evbuffer_reserve_space(p->out, len, &v, 1) != 1) {
+		p->end_reason = "out of memory";
+		shutdown(p->fd, SHUT_RDWR);
+		return;
+	}
 	nw_frame_write(v.iov_base, (size_t)len, version, type, p->sess_id, blocks, n);
 	v.iov_len = (size_t)len;
 	evbuffer_commit_space(p->out, &v, 1);
@@ -311,9 +423,12 @@ peer_drain(struct peer *p, const char *reason)
 static void
 peer_fail(struct peer *p, int code, const char *why)
 {
+	static struct lograte rate;
+
 	if (p->state == PEER_DRAINING)
 		return;
-	log_warnx("peer.reject peer=%s code=\"%s\" why=\"%s\"", p->name, nw_strerror(code), why);
+	provoked_log(&rate, p, "peer.reject", why);
+	log_debug("peer.reject peer=%s code=\"%s\"", p->name, nw_strerror(code));
 	nack_send(p, why);
 	peer_drain(p, why);
 }
@@ -348,6 +463,7 @@ tls_refuse(struct peer *p, const char *why)
 static void
 on_deadline(evutil_socket_t fd, short what, void *arg)
 {
+	static struct lograte rate;
 	struct peer *p = arg;
 
 	(void)fd;
@@ -356,7 +472,7 @@ on_deadline(evutil_socket_t fd, short what, void *arg)
 		counter_add(&p->box->counters.timeouts, 1);
 		p->end_reason =
 		    p->state == PEER_OPEN ? "idle for too long" : "handshake took too long";
-		log_info("peer.timeout peer=%s why=\"%s\"", p->name, p->end_reason);
+		provoked_log(&rate, p, "peer.timeout", p->end_reason);
 	}
 	peer_free(p);
 }
@@ -384,7 +500,7 @@ auth_take(struct peer *p, const struct nw_frame *f)
 	peer_set_state(p, PEER_AUTHENTICATED);
 }
 
-/* The owner of the peer's provider ids: the certificate, the user on this machine, or the address. */
+/* The owner of the peer's provider ids: certificate, user on this machine, or address. */
 static void
 owner_find(struct peer *p)
 {
@@ -397,6 +513,24 @@ owner_find(struct peer *p)
 		p->owner = xasprintf("user:%u", uid);
 	else
 		p->owner = xasprintf("addr:%s", p->address);
+}
+
+/* False: the box is full, and the peer is told. */
+static bool
+peer_may_open(struct peer *p)
+{
+	struct guest *victim;
+	const char *why;
+
+	while (!admission_may_open(p->box->admission, &p->guest, &victim, &why)) {
+		if (victim == NULL) {
+			counter_add(&p->box->counters.connections_refused, 1);
+			peer_fail(p, NW_EFULL, "the box has too many connections");
+			return false;
+		}
+		peer_evict((struct peer *)victim, why);
+	}
+	return true;
 }
 
 static void
@@ -422,6 +556,9 @@ open_take(struct peer *p, const struct nw_frame *f)
 		peer_fail(p, NW_EUNSUPPORTED, "forwarding to further hops is not supported");
 		return;
 	}
+	if (!peer_may_open(p))
+		return;
+	admission_open(p->box->admission, &p->guest);
 	owner_find(p);
 	p->xsess = xsess_open(p->box,
 	    &(struct xsess_wire){ .name = p->name,
@@ -532,21 +669,40 @@ messages_take(struct peer *p, const uint8_t *buf, size_t len)
 
 /* --- input --- */
 
+/* False without memory: the peer is being drained then. */
+static bool
+input_reserve(struct peer *p, size_t cap)
+{
+	uint8_t *grown;
+
+	if (cap <= p->in_cap)
+		return true;
+	if ((grown = realloc(p->in, cap)) == NULL) {
+		peer_fail(p, NW_ENOMEM, "out of memory");
+		return false;
+	}
+	p->in = grown;
+	p->in_cap = cap;
+	return true;
+}
+
+static void
+input_drop(struct peer *p)
+{
+	free(p->in);
+	p->in = NULL;
+	p->in_len = p->in_cap = 0;
+}
+
 static void
 input_keep(struct peer *p, const uint8_t *rest, size_t len)
 {
-	if (len > p->in_cap) {
-		p->in = xreallocarray(p->in, len, 1);
-		p->in_cap = len;
+	if (len == 0 || !input_reserve(p, len)) {
+		input_drop(p);
+		return;
 	}
-	if (len > 0)
-		memmove(p->in, rest, len);
+	memmove(p->in, rest, len);
 	p->in_len = len;
-	if (len == 0) {
-		free(p->in);
-		p->in = NULL;
-		p->in_cap = 0;
-	}
 }
 
 /* Takes whole messages and keeps the rest (nothing of a draining peer). len is a copy: a message
@@ -589,13 +745,16 @@ input_read(struct peer *p)
 		input_take(p, scratch, len + (size_t)n);
 		return n;
 	}
-	/* the limits of the state bound p->need; reading a little beyond saves calls */
+	/* The limits of the state bound p->need. Memory grows with the bytes that have come, not
+	 * with the length that the peer announces. */
 	want = p->need > p->in_len ? p->need - p->in_len : 1;
+	if (want > p->in_len)
+		want = p->in_len;
 	if (want < 4096)
 		want = 4096;
-	if (p->in_len + want > p->in_cap) {
-		p->in_cap = p->in_len + want;
-		p->in = xreallocarray(p->in, p->in_cap, 1);
+	if (!input_reserve(p, p->in_len + want)) {
+		errno = EAGAIN;
+		return -1;
 	}
 	if ((n = bytes_get(p, p->in + p->in_len, p->in_cap - p->in_len)) <= 0)
 		return n;
@@ -641,8 +800,10 @@ sealed_read(struct peer *p)
 static ssize_t
 peer_read(struct peer *p)
 {
-	if (p->state == PEER_DRAINING)
+	if (p->state == PEER_DRAINING) {
+		input_drop(p);
 		return recv(p->fd, scratch, sizeof(scratch), 0);
+	}
 	return p->tls != NULL ? sealed_read(p) : input_read(p);
 }
 
@@ -668,6 +829,8 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 		timeval_of(p->box->conf->idle_timeout_ns, &tv);
 		event_add(p->deadline, &tv);
 	}
+	peer_count(p);
+	memory_bound(p->box); /* may free p */
 }
 
 /* --- all peers --- */

@@ -129,6 +129,12 @@ xsess_close(struct xsess *x, const char *reason)
 	free(x);
 }
 
+size_t
+xsess_bytes(const struct xsess *x)
+{
+	return x->origin->catalog.bytes;
+}
+
 void
 xsess_tell_store_error(struct xsess *x)
 {

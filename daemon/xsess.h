@@ -70,6 +70,8 @@ void xsess_close(struct xsess *x, const char *reason);
  * connection. */
 int xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why);
 
+/* Memory that the session holds for its sender. */
+size_t xsess_bytes(const struct xsess *x);
 /* Tells a provider that said HELLO the store's error (box->store_error), or the error's end. */
 void xsess_tell_store_error(struct xsess *x);
 

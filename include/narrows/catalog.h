@@ -112,7 +112,7 @@ int layout_extend(struct catalog *c, struct series *s, const struct nw_data *d);
 
 /* Holds a document until metadata `mid` arrives. NW_EFULL, NW_ENOMEM. */
 int catalog_hold(struct catalog *c, const char *mid, uint16_t opt, const uint8_t *doc, size_t len);
-/* Takes out the next document held for mid; the caller frees it. NULL if there is no further one. */
+/* Takes out the next document held for mid; the caller frees it. NULL without a further one. */
 uint8_t *catalog_held_take(struct catalog *c, const char *mid, uint16_t *opt, size_t *len);
 
 #endif

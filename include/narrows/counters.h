@@ -5,7 +5,8 @@
  *
  * X(name, section, kind, words)
  *	section	INGEST, ANALYSIS or REPORT: the part of the health page
- *	kind	GAUGE: a present number; COUNT: a sum since the start; FAULT: a sum that stays 0 in good times
+ *	kind	GAUGE: a present number; COUNT: a sum since the start;
+ *		FAULT: a sum that stays 0 in good times
  *	words	label on the health page, help text in /metrics
  */
 #ifndef NARROWS_COUNTERS_H
@@ -28,6 +29,8 @@
 	X(paused_reads, INGEST, COUNT, "Reading paused")                       \
 	X(timeouts, INGEST, COUNT, "Timeouts")                                 \
 	X(connections_refused, INGEST, FAULT, "Connections refused")           \
+	X(connections_evicted, INGEST, FAULT, "Connections closed for room")   \
+	X(memory_used_bytes, INGEST, GAUGE, "Memory for senders (bytes)")      \
 	X(data_without_metadata, INGEST, FAULT, "Data without metadata")       \
 	X(rejected_frames, INGEST, FAULT, "Frames rejected")                   \
 	X(rejected_documents, INGEST, FAULT, "Documents rejected")             \

@@ -10,6 +10,7 @@
 
 #include <event2/event.h>
 
+#include "daemon/admission.h"
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
@@ -64,6 +65,8 @@ boxed_fill(void)
 	box.commit = commit_new(&box, &ops);
 	box.control = control_new(NULL, &boxed_conf);
 	box.numbers = numbers_new(10000);
+	box.admission = admission_new(&(struct admission_limits){ boxed_conf.max_connections,
+	    boxed_conf.max_handshakes, boxed_conf.max_connections_per_address });
 	box.rules = rules_new(box.control, &boxed_conf);
 }
 
@@ -95,7 +98,8 @@ boxed_store_end(void)
 static inline void
 boxed_begin(void)
 {
-	conf_init(&boxed_conf);
+	if (boxed_conf.state_dir == NULL) /* unless the test has set limits of its own */
+		conf_init(&boxed_conf);
 	boxed_store_begin();
 	box.base = event_base_new();
 	box.decoder = nw_doc_decoder_new(NULL);
@@ -111,11 +115,14 @@ boxed_empty(bool drain)
 		session_close_all(&box);
 		commit_drain(box.commit);
 	}
+	(void)store_sync(box.store); /* batches that went by themselves */
+	store_run_completions(box.store);
 	rules_free(box.rules);
 	control_free(box.control);
 	commit_free(box.commit);
 	origin_free_all(&box);
 	numbers_free(box.numbers);
+	admission_free(box.admission);
 	session_free_all(&box);
 	host_free_all(&box);
 	box.commit = NULL;

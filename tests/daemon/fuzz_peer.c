@@ -250,6 +250,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct input in = { data, data + len };
+	struct store_stats stats;
 	static bool begun;
 	size_t cut, i, steps;
 
@@ -273,7 +274,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		free(ends[i].out);
 	}
 	boxed_empty(false);
-	if (stored > 0) { /* the next input's box remembers nothing of these rows */
+	store_get_stats(box.store, &stats);
+	if (stats.commits > 0) { /* the next input's box remembers nothing of these rows */
 		boxed_store_end();
 		boxed_store_begin();
 	}

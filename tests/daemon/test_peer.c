@@ -4,7 +4,7 @@
 #include "narrows/doc.h"
 #include "tests/daemon/boxed.h"
 
-enum { BIG = 10000, ANSWER_BYTES = 1 << 16 };
+enum { BIG = 10000, ANSWER_BYTES = 1 << 16, ADDRESS_MAX = 3 };
 
 static const uint8_t sess_id[NW_SESS_ID_BYTES] = "a session's id";
 
@@ -183,29 +183,85 @@ test_end_behind_long_message(void)
 static void
 test_limits(void)
 {
-	uint64_t refused = counter_get(&box.counters.connections_refused);
-	int fd[5], i;
+	uint64_t refused = counter_get(&box.counters.connections_refused),
+		 evicted = counter_get(&box.counters.connections_evicted);
+	struct bytes b = { 0 };
+	uint16_t types[8];
+	bool open;
+	int fd[40], i;
 
-	boxed_conf.max_connections_per_address = 3;
-	for (i = 0; i < 5; i++)
-		fd[i] = boxed_connect(0x7f000001, (uint16_t)(10 + i));
-	CHECK_INT(counter_get(&box.counters.connections), 3);
-	CHECK_INT(counter_get(&box.counters.connections_refused) - refused, 2);
-	check_alive(); /* another address */
-	for (i = 0; i < 5; i++)
+	/* silent connections make room for others, the oldest first */
+	opening_add(&b);
+	for (i = 0; i < 40; i++)
+		fd[i] = boxed_connect(0x7f000001 + (uint32_t)i / 20, (uint16_t)(10 + i));
+	CHECK_INT(counter_get(&box.counters.connections), 2 * ADDRESS_MAX);
+	CHECK_INT(counter_get(&box.counters.connections_evicted) - evicted, 40 - 2 * ADDRESS_MAX);
+	check_alive();
+	for (i = 17; i < 20; i++) { /* the newest of the address are still there, and open */
+		put(fd[i], b.data, b.len);
+		CHECK(answers(fd[i], types, &open) == 1 && types[0] == NW_MSG_SESS_ACK && open);
+	}
+	/* open sessions of the address leave no room */
+	close(boxed_connect(0x7f000001, 99));
+	CHECK_INT(counter_get(&box.counters.connections_refused) - refused, 1);
+	for (i = 0; i < 40; i++)
 		close(fd[i]);
 	boxed_run();
 	CHECK_INT(counter_get(&box.counters.connections), 0);
+	free(b.data);
+}
+
+/* Unfinished messages of many connections: above the budget, the largest is closed first. */
+static void
+test_memory(void)
+{
+	enum { CONNECTIONS = 30, PIECE = 1 << 20 };
+	static uint8_t zeros[4 << 20];
+	uint64_t evicted = counter_get(&box.counters.connections_evicted);
+	int fd[CONNECTIONS], i;
+	size_t at;
+
+	for (i = 0; i < CONNECTIONS; i++) {
+		struct bytes b = { 0 };
+
+		opening_add(&b);
+		frame_add(&b, NW_MSG_APP_DATA, 0x99, zeros, PIECE - 1000);
+		fd[i] = boxed_connect(0x7f000001 + (uint32_t)i, 1);
+		for (at = 0; at < b.len - 1;) {
+			ssize_t n = send(fd[i], b.data + at, b.len - 1 - at, MSG_NOSIGNAL);
+
+			if (n < 0)
+				break;
+			at += (size_t)n;
+			boxed_run();
+		}
+		CHECK(box.memory_bytes <= boxed_conf.max_memory_bytes);
+		free(b.data);
+	}
+	CHECK(counter_get(&box.counters.connections_evicted) - evicted >= 15);
+	CHECK(counter_get(&box.counters.connections) >= 5);
+	check_alive();
+	for (i = 0; i < CONNECTIONS; i++)
+		close(fd[i]);
+	boxed_run();
+	CHECK(box.peers == NULL);
+	while (origin_forget_oldest(&box))
+		continue;
+	CHECK_INT(box.memory_bytes, 0);
 }
 
 int
 main(void)
 {
 	log_open("test_peer", false, false);
+	conf_init(&boxed_conf);
+	boxed_conf.max_connections_per_address = ADDRESS_MAX;
+	boxed_conf.max_memory_bytes = 16 << 20;
 	boxed_begin();
 	test_exchange();
 	test_end_behind_long_message();
 	test_limits();
+	test_memory();
 	boxed_end();
 	return check_done("test_peer");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The user of a loopback connection: over IPv4, over IPv6 if there is IPv6, and of no TCP socket. */
+/* The user of a loopback connection: over IPv4, over IPv6 if present, and of no TCP socket. */
 #include "daemon/sockuser.h"
 
 #include <netinet/in.h>

@@ -15,6 +15,7 @@
 enum {
 	PARENTS_MAX = 32,               /* depth of inheritance */
 	INHERITED_MAX_BYTES = 64 << 10, /* a subject together with its transfer's subject */
+	SERIES_OVERHEAD_BYTES = 200,    /* of malloc and hash */
 	REPORT_SLACK_NS = 10000         /* generation 3 tells times as doubles in seconds */
 };
 static const int64_t TIME_END_S = 7258118400; /* 2200-01-01 */
@@ -226,7 +227,7 @@ series_new(struct catalog *c, const struct nw_meta *m)
 
 	if (s == NULL)
 		return NULL;
-	s->bytes = sizeof(*s);
+	s->bytes = sizeof(*s) + SERIES_OVERHEAD_BYTES;
 	s->dt_s = m->dt_s;
 	s->ts_s = m->ts_s;
 	if (text_keep(s, &s->mid, m->id) && text_keep(s, &s->pid, m->pid) &&
