@@ -30,3 +30,17 @@ utf8_length(const char *s, size_t left)
 			return 0;
 	return len;
 }
+
+bool
+utf8_steers(const char *text, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	if (len == 2)
+		return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
+	if (len != 3 || s[0] != 0xe2)
+		return false;
+	if (s[1] == 0x80)
+		return s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae);
+	return s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9;
+}

@@ -93,13 +93,14 @@ files_make(const char *tls_dir, const char *host, const struct enrolling *e, int
 {
 	const char *dir = e->dir != NULL ? e->dir : ".";
 	int64_t for_s = (int64_t)(e->days * DAY_S);
-	char why[CONF_WHY_BYTES];
+	char why[CONF_WHY_BYTES], unused[CONF_WHY_BYTES];
 	struct nw_cert c;
 	int rc;
 
 	if (ca_enroll(tls_dir, host, now_s, for_s, &c, why) < 0)
 		return command_failed(NULL, why);
-	rc = files_write(tls_dir, dir, host, &c, why);
+	if ((rc = files_write(tls_dir, dir, host, &c, why)) < 0)
+		(void)ca_revoke(tls_dir, c.serial, unused); /* nobody has the certificate's key */
 	nw_cert_clear(&c);
 	if (rc < 0)
 		return command_failed(NULL, why);

@@ -2,6 +2,7 @@
 /* narrows report: the verdict of one session, in words first. */
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,12 +54,54 @@ witnesses_print(const json_t *list)
 	}
 }
 
+/* Bytes, time and rate, as far as they are known. */
+static void
+amount_print(const json_t *session)
+{
+	double bytes = result_number(session, KEY_session_bytes),
+	       duration_s = result_number(session, KEY_session_duration_s),
+	       rate = result_number(session, KEY_session_bytes_per_s);
+
+	putchar('\n');
+	if (isnan(bytes) || isnan(duration_s))
+		printf("No bytes seen yet.");
+	else
+		printf("%s in %s", fmt_bytes(bytes).s, fmt_duration(duration_s).s);
+	if (!isnan(rate))
+		printf(": %s (%s)", fmt_bytes_per_s(rate).s, fmt_bits_per_s(rate).s);
+	fputs("\n\n", stdout);
+}
+
+static void
+quality_print(const json_t *quality)
+{
+	static const struct {
+		enum result_key key;
+		const char *words;
+	} parts[] = {
+		{ KEY_quality_intervals_expected, "intervals expected" },
+		{ KEY_quality_intervals_got, "got" },
+		{ KEY_quality_documents_rejected, "documents rejected" },
+	};
+	const char *between = "\n";
+	double v;
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (isnan(v = result_number(quality, parts[i].key)))
+			continue;
+		printf("%s%s %.0f", between, parts[i].words, v);
+		between = i == 0 ? ", " : "; ";
+	}
+	if (*between != '\n')
+		putchar('\n');
+}
+
 static void
 report_print(const json_t *doc)
 {
 	const json_t *s = result_get(doc, KEY_result_session),
 		     *v = result_get(doc, KEY_result_verdict), *reason;
-	const json_t *q = result_get(doc, KEY_result_quality);
 	size_t i;
 
 	printf("session %" JSON_INTEGER_FORMAT "%s: %s, %s, %s",
@@ -68,10 +111,7 @@ report_print(const json_t *doc)
 	    show_text(s, KEY_session_route, "unknown route"), show_text(s, KEY_session_start, "?"));
 	if (result_task(s) != NULL)
 		printf(", task %s", show_string(result_task(s)));
-	printf("\n%s in %s: %s (%s)\n\n", fmt_bytes(result_number(s, KEY_session_bytes)).s,
-	    fmt_duration(result_number(s, KEY_session_duration_s)).s,
-	    fmt_bytes_per_s(result_number(s, KEY_session_bytes_per_s)).s,
-	    fmt_bits_per_s(result_number(s, KEY_session_bytes_per_s)).s);
+	amount_print(s);
 	printf("%s\n", show_text(v, KEY_verdict_sentence, "Not judged yet."));
 	if (v == NULL)
 		return;
@@ -81,10 +121,7 @@ report_print(const json_t *doc)
 	    printf("- %s\n", show_string(json_string_value(reason)));
 	stages_print(result_get(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_stages));
 	witnesses_print(result_get(v, KEY_verdict_witnesses));
-	printf("\nintervals expected %.0f, got %.0f; documents rejected %.0f\n",
-	    result_number(q, KEY_quality_intervals_expected),
-	    result_number(q, KEY_quality_intervals_got),
-	    result_number(q, KEY_quality_documents_rejected));
+	quality_print(result_get(doc, KEY_result_quality));
 }
 
 static int

@@ -23,7 +23,8 @@ session_print(const json_t *o)
 	    show_text(o, KEY_listed_route, "-"), show_text(o, KEY_listed_program, "-"),
 	    fmt_bytes(result_number(o, KEY_listed_bytes)).s,
 	    fmt_bytes_per_s(result_number(o, KEY_listed_bytes_per_s)).s,
-	    result_text(o, KEY_listed_stage) != NULL ? show_text(o, KEY_listed_stage, "-")
+	    result_text(o, KEY_listed_stage) != NULL
+		? show_string(result_stage_words(result_text(o, KEY_listed_stage)))
 		: result_text(o, KEY_listed_sentence) != NULL
 		? "cannot tell"
 		: show_text(o, KEY_listed_state, "-"));

@@ -290,7 +290,7 @@ ca_hosts(const char *dir, int (*fn)(void *arg, const struct ca_host *h), void *a
 struct list {
 	char *text;
 	size_t len;
-	const char *revoke;
+	const char *revoke; /* host or serial number whose certificates get revoked; or NULL */
 	size_t n_revoked;
 };
 
@@ -314,7 +314,8 @@ on_old_line(void *arg, const struct ca_host *old)
 	struct ca_host h = *old;
 	struct list *l = arg;
 
-	if (l->revoke != NULL && !h.revoked && strcasecmp(h.name, l->revoke) == 0) {
+	if (l->revoke != NULL && !h.revoked &&
+	    (strcasecmp(h.name, l->revoke) == 0 || strcmp(h.serial, l->revoke) == 0)) {
 		h.revoked = true;
 		l->n_revoked++;
 	}
@@ -380,15 +381,15 @@ ca_enroll(const char *dir, const char *host, int64_t now_wall_s, int64_t for_s, 
 }
 
 int
-ca_revoke(const char *dir, const char *host, char why[CONF_WHY_BYTES])
+ca_revoke(const char *dir, const char *host_or_serial, char why[CONF_WHY_BYTES])
 {
-	struct list l = { .revoke = host };
+	struct list l = { .revoke = host_or_serial };
 	int lock, rc;
 
 	if ((rc = lock_take(dir, &lock, why)) < 0)
 		return rc;
 	if ((rc = ca_hosts(dir, on_old_line, &l, why)) == NW_OK && l.n_revoked == 0) {
-		snprintf(why, CONF_WHY_BYTES, "%.100s: no certificate to revoke", host);
+		snprintf(why, CONF_WHY_BYTES, "%.100s: no certificate to revoke", host_or_serial);
 		rc = NW_ENOTFOUND;
 	}
 	if (rc == NW_OK)

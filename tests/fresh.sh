@@ -51,9 +51,8 @@ git ls-files -z | tar -c --null -T - | tar -x -C "$root/src"
 # in_root COMMAND: in namespaces of its own, with what a booted machine has mounted
 in_root() {
 	unshare --mount --pid --fork --kill-child sh -c '
-		mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && mount --rbind /dev "$1/dev" &&
-		mount -t tmpfs tmpfs "$1/run" && mkdir -p "$1/run/netns" || exit 1
-		[ ! -d /sys/fs/cgroup ] || mount --rbind /sys/fs/cgroup "$1/sys/fs/cgroup" 2>/dev/null || :
+		mount --bind "$1" "$1" && mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" &&
+		mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/run" && mkdir -p "$1/run/netns" || exit 1
 		exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb DEMO_ONCE=1 \
 		    ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} sh -c "cd /src && $2"' \
 	    in_root "$root" "$1"
@@ -76,7 +75,7 @@ for target in $targets; do
 	line=$(grep "; make $target\$" README.md) || fail "README.md has no line for make $target"
 	before=$(installed_kib)
 	echo "fresh: $line"
-	{ in_root "$line" 2>&1 </dev/null; echo $? >"$work/status"; } | watched "$work/silence"
+	{ in_root "$line" 2>&1 </dev/null && status=0 || status=$?; echo $status >"$work/status"; } | watched "$work/silence"
 	status=$(cat "$work/status") silence=$(cat "$work/silence")
 	rm -f "$work/status" "$work/silence"
 	added=$(($(installed_kib) - before))

@@ -96,9 +96,9 @@ grep -q 'in use' "$tmp/err" || fail "does not say that a box runs"
 stop_box
 ! nw restore "$tmp/copy" 2>"$tmp/err" || fail "restores over a store"
 nw restore -f "$tmp/copy" >"$tmp/out" || fail "restore"
-kept=$(sed -n 's/: the store of before$//p' "$tmp/out")
-nw verify "$kept" >"$tmp/out" || fail "the store of before: $(cat "$tmp/out")"
-[ "$(sqlite3 -readonly "$kept" "SELECT stored_seq FROM provider WHERE id = 'load'")" = "$(acked)" ] || fail "the store of before is another"
+kept=$(sed -n 's/: the former store$//p' "$tmp/out")
+nw verify "$kept" >"$tmp/out" || fail "the former store: $(cat "$tmp/out")"
+[ "$(sqlite3 -readonly "$kept" "SELECT stored_seq FROM provider WHERE id = 'load'")" = "$(acked)" ] || fail "the former store is another"
 start_box
 nw report 1 >"$tmp/again"
 cmp -s "$tmp/verdict" "$tmp/again" || fail "another verdict: $(diff "$tmp/verdict" "$tmp/again")"

@@ -8,7 +8,7 @@ tls=$(sed -n 's/^xsp-tls //p' "$tmp/state/narrowsd.run")
 port=$(sed -n 's/^https .*\///p' "$tmp/state/narrowsd.run")
 https=https://127.0.0.1:$port
 join() { env -u NARROWS_TLS -u NARROWS_TLS_CA "$bin/narrows" join "$@"; }
-counter() { nw health | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"; }
+counter() { nw health --json | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"; }
 # refused WHY ARGUMENT ...: exit status 1, one line that says why, nothing written
 refused() {
 	why=$1
@@ -80,3 +80,10 @@ grep -v -e ---- "$tmp/dtn5/dtn4.key" | while read -r part; do
 	grep -rqF -e "$part" "$first/tls" "$tmp/box.log" && fail "the box has the key" || :
 done
 stop_box
+
+# --- a host whose files cannot be written has no certificate that is good ---
+: >"$tmp/file"
+for dir in "$tmp/no/such" "$tmp/file"; do
+	! nw enroll -o "$dir" unlucky 2>/dev/null || fail "enrolled into $dir"
+	! nw hosts | grep unlucky | grep -q good || fail "a good certificate without a key: $(nw hosts)"
+done

@@ -98,7 +98,7 @@ while p.message()[0] != xsp.PONG:
 assert q.message()[0] == xsp.PONG
 p.close(); q.close()
 PY
-rejected() { "$bin/narrows" -s "$tmp/state" health | sed -n 's/.*"rejected_control": *\([0-9]*\).*/\1/p'; }
+rejected() { "$bin/narrows" -s "$tmp/state" health --json | sed -n 's/.*"rejected_control": *\([0-9]*\).*/\1/p'; }
 [ "$(rejected)" = 9 ] || fail "9 malformed, $(rejected) counted"
 
 # --- by rule ---

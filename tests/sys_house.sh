@@ -69,16 +69,15 @@ for room in rooms:
         elif len(circle) > 1:
             print(f"{room}: a circle of {len(circle)}: {' '.join(sorted(circle))}", file=sys.stderr)
 
-for path in subprocess.check_output(["git", "ls-files", "*.c", "*.h"], text=True).split():
-    if os.path.exists(path) and path != "host/magnet/object.c":  # bytes of a compiled program
+for path in sorted(glob.glob("*/**/*.[ch]", recursive=True)):
+    if not path.startswith("build/") and path != "host/magnet/object.c":  # bytes of a compiled program
         for number, line in enumerate(open(path, errors="replace"), 1):
             if len(line.rstrip("\n").expandtabs(8)) > 100:
                 print(f"{path}:{number}: more than 100 columns")
 PYTHON
 
 if command -v clang-format >/dev/null; then
-	git ls-files '*.c' '*.h' | while read -r f; do [ ! -f "$f" ] || echo "$f"; done |
-	    grep -v '^host/magnet/object.c$' |
+	find . -path ./build -prune -o -name '*.[ch]' -print | sed 's|^./||' | grep -v '^host/magnet/object.c$' |
 	    xargs -P 2 -n 32 clang-format --dry-run 2>&1 | sed -n 's/ \[-Wclang-format-violations\]$//p' | sort -u >>"$bad"
 else
 	echo "clang-format is not installed: the layout is not checked"

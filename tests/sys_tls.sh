@@ -51,9 +51,9 @@ main(int argc, char **argv)
 C
 	${CC:-cc} -Iinclude -o "$tmp/client" "$tmp/client.c" "$B/lib/libnarrows.a" -lbson-1.0 -lmbedtls -lmbedx509 -lmbedcrypto -lm -pthread ||
 		fail "the original call names do not build"
-	before=$(nw health | tr -d ' ' | sed -n 's/.*"unknown_options":\([0-9]*\).*/\1/p')
+	before=$(nw health --json | tr -d ' ' | sed -n 's/.*"unknown_options":\([0-9]*\).*/\1/p')
 	NARROWS_HOST=dtn1 NARROWS_TLS="$hosts" "$tmp/client" "tls://$tls" || fail "the original calls in TLS"
-	until_true 5 sh -c "[ \$('$bin/narrows' -s '$tmp/state' health | tr -d ' ' | sed -n 's/.*\"unknown_options\":\([0-9]*\).*/\1/p') -gt $before ]" ||
+	until_true 5 sh -c "[ \$('$bin/narrows' -s '$tmp/state' health --json | tr -d ' ' | sed -n 's/.*\"unknown_options\":\([0-9]*\).*/\1/p') -gt $before ]" ||
 		fail "its message did not arrive"
 	NARROWS_HOST=dtn1 NARROWS_TLS="$tmp" "$tmp/client" "tls://$tls" && fail "the original calls without certificate" ;;
 esac

@@ -25,19 +25,6 @@ html_constant(struct html *h, const char *text, size_t len)
 	put(h, text, len);
 }
 
-/* C1 controls, U+200E/F, U+2028..202E, U+2066..2069 and U+061C change how text is shown. */
-static bool
-acts_on_text(const unsigned char *s, size_t len)
-{
-	if (len == 2)
-		return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
-	if (len != 3 || s[0] != 0xe2)
-		return false;
-	if (s[1] == 0x80)
-		return s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae);
-	return s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9;
-}
-
 /* Replacement of the character at s, or NULL: the character itself. */
 static const char *
 replacement(const unsigned char *s, size_t len, char picture[4])
@@ -49,7 +36,7 @@ replacement(const unsigned char *s, size_t len, char picture[4])
 	case '"': return "&quot;";
 	case '\'': return "&#39;";
 	}
-	if (len == 0 || acts_on_text(s, len))
+	if (len == 0 || utf8_steers((const char *)s, len))
 		return REPLACEMENT;
 	if (s[0] >= 0x20 && s[0] != 0x7f)
 		return NULL;

@@ -28,6 +28,7 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/http_struct.h>
+#include <event2/listener.h>
 #include <event2/keyvalq_struct.h>
 
 #include "narrows/clock.h"
@@ -574,11 +575,42 @@ limits_of(const struct web_opts *o)
 	return l;
 }
 
+/* Binds as evhttp_bind_socket does, but looks the address up without AI_ADDRCONFIG, with which a
+ * machine without a global address cannot listen on 127.0.0.1. */
+static struct evhttp_bound_socket *
+port_bind(
+    struct event_base *base, struct evhttp *http, const char *host, uint16_t port, const char **why)
+{
+	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+		.ai_socktype = SOCK_STREAM };
+	struct evhttp_bound_socket *bound = NULL;
+	struct evconnlistener *l;
+	struct addrinfo *ai = NULL;
+	char service[8];
+	int rc;
+
+	snprintf(service, sizeof(service), "%u", port);
+	if ((rc = getaddrinfo(host, service, &hints, &ai)) != 0) {
+		*why = gai_strerror(rc);
+		return NULL;
+	}
+	errno = ENOMEM;
+	l = evconnlistener_new_bind(base, NULL, NULL,
+	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 128, ai->ai_addr,
+	    (int)ai->ai_addrlen);
+	freeaddrinfo(ai);
+	*why = strerror(errno);
+	if (l != NULL && (bound = evhttp_bind_listener(http, l)) == NULL)
+		evconnlistener_free(l);
+	return bound;
+}
+
 static int
 open_port(struct web *w, struct port *p, const char *directive, const char *listen,
     char why[STORE_WHY_BYTES])
 {
 	const struct conns_limits limits = limits_of(&w->opts);
+	const char *reason;
 	char host[96];
 	uint16_t port;
 
@@ -591,8 +623,8 @@ open_port(struct web *w, struct port *p, const char *directive, const char *list
 		snprintf(why, STORE_WHY_BYTES, "%s", nw_strerror(NW_ENOMEM));
 		return NW_ENOMEM;
 	}
-	if ((p->bound = evhttp_bind_socket_with_handle(p->http, host, port)) == NULL) {
-		snprintf(why, STORE_WHY_BYTES, "%s %s: %s", directive, listen, strerror(errno));
+	if ((p->bound = port_bind(w->base, p->http, host, port, &reason)) == NULL) {
+		snprintf(why, STORE_WHY_BYTES, "%s %s: %s", directive, listen, reason);
 		return NW_EIO;
 	}
 	if ((p->conns = conns_new(w->base, p->http, p->bound, &limits, w->own_headers)) == NULL) {

@@ -50,7 +50,7 @@ struct ca_enrolment {
 int ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enrolment *e,
     struct nw_cert *out, char why[CONF_WHY_BYTES]);
 /* Revokes every certificate of a name. NW_ENOTFOUND: no certificate has this name. */
-int ca_revoke(const char *dir, const char *host, char why[CONF_WHY_BYTES]);
+int ca_revoke(const char *dir, const char *host_or_serial, char why[CONF_WHY_BYTES]);
 /* Calls fn for each certificate, oldest first. fn returns 0, or a negative code, which ends the
  * calls. */
 int ca_hosts(const char *dir, int (*fn)(void *arg, const struct ca_host *h), void *arg,
