@@ -18,6 +18,9 @@ const struct nw_bottleneck_options nw_bottleneck_faithful = { .alpha = 0.05 };
 const struct nw_bottleneck_options nw_bottleneck_better = {
 	.alpha = 0.05, .n_eff = true, .halve_alpha = true
 };
+const struct nw_bottleneck_options nw_bottleneck_windows = {
+	.alpha = 0.05, .n_eff = true, .paired = true, .halve_alpha = true
+};
 
 /* Lowest mean, then second lowest; ties go to the first in order. */
 static void
@@ -83,9 +86,11 @@ set_holm(struct nw_component_result *r, size_t n)
 static struct nw_component_result
 untested(const struct nw_group *group, uint64_t n_values, double r1)
 {
-	struct nw_component_result r = {
-		.group = *group, .n_values = (size_t)n_values, .r1 = r1, .p_holm = NAN
-	};
+	struct nw_component_result r = { .group = *group,
+		.n_values = (size_t)n_values,
+		.r1 = r1,
+		.p_holm = NAN,
+		.n_pairs = NAN };
 	struct nw_group none = { 0, NAN, NAN };
 
 	r.has_data = n_values > 0 && isfinite(group->mean);
@@ -163,6 +168,7 @@ test_paired(const struct nw_component *c, struct nw_component_result *r, size_t 
 		a = nw_autocorr(d, c[i].n);
 		g = o->n_eff ? nw_autocorr_group(&a) : nw_group_of(&a.sum);
 		r[i].test = nw_ttest_single(&g);
+		r[i].n_pairs = g.n;
 	}
 	free(d);
 	return NW_OK;

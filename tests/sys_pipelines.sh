@@ -148,7 +148,10 @@ import json, sys
 doc, (case, stage, says) = json.load(open(sys.argv[1])), sys.argv[2].split(" ", 2)
 verdict = doc["verdict"]
 got = verdict["stage"] or "none"
-right = got == stage and says in verdict["sentence"] + " ".join(verdict["reasons"])
+# an account of few or like intervals begins with words of its own
+account = "In this transfer, " + says[0].lower() + says[1:]
+told = verdict["sentence"] + " ".join(verdict["reasons"])
+right = got == stage and (says in told or account in told and verdict["confidence"] == "low")
 print(case, verdict["sentence"], *["%s %.2f" % (s["stage"], 1 - s["free_share"]) for s in doc["bottleneck"]["stages"]])
 sys.exit(0 if right else 2 if got == "none" and stage != "none" else 1)
 PY

@@ -98,6 +98,7 @@ tie_break(struct judgement *j, const struct evidence *e, double margin)
 	if (n != 2 || disk == j->path.n || net == j->path.n)
 		return false;
 	j->limit.known = true;
+	j->limit.claim = limit_is_sample(&j->limit) ? LIMIT_INFERENCE : LIMIT_ACCOUNT;
 	j->limit.stage = strcmp(says, "network") == 0 ? net : disk;
 	j->limit.effect = j->limit.effect_low = j->limit.effect_high = NAN;
 	j->limit.bottleneck.runner_up = j->path.n;
@@ -139,9 +140,9 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		    "The program read from disk without calls, by memory mapping perhaps: its disk "
 		    "may be behind this.");
 	}
-	j->confidence = against                                   ? "low"
-	    : with && j->limit.n_windows >= 2 * LIMIT_WINDOWS_MIN ? "high"
-								  : "medium";
+	j->confidence = against || j->limit.claim == LIMIT_ACCOUNT ? "low"
+	    : with && limit_is_strong(&j->limit)                   ? "high"
+								   : "medium";
 	for (i = 0; i < j->n_witnesses && against; i++)
 		if (j->witnesses[i].agrees == AGREES_NOT)
 			break;
@@ -207,6 +208,7 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	out->crowded_share = crowded_share(out, e);
 	out->limit.known =
 	    out->limit.known && limit_is_held(&out->limit) && out->crowded_share < CROWDED;
+	out->limit.claim = out->limit.known ? out->limit.claim : LIMIT_NONE;
 	out->combined = tie_break(out, e, params->margin);
 	witnesses_hear(out, e);
 	judgement_words(out, e, params);

@@ -340,6 +340,27 @@ faster_text(const struct judgement *j, const struct evidence *e)
 	return text;
 }
 
+/* Where the time of this transfer went, without a word about another transfer. */
+static char *
+account_text(struct judgement *j, const char *what, const char *manner, const char *rate)
+{
+	if (limit_is_sample(&j->limit))
+		reason_add(j,
+		    "This is an account of this transfer: over its %zu intervals the next stage is "
+		    "within the reach of chance, so another transfer may differ.",
+		    j->limit.n_windows);
+	else
+		reason_add(j,
+		    "This is an account of this transfer: its %zu intervals resemble each other "
+		    "and "
+		    "count as %.2g independent ones, too few to say that another transfer would go "
+		    "the same way.",
+		    j->limit.n_windows, j->limit.n_eff);
+	return xasprintf("In this transfer, %s%s held the bytes for %.0f %% of the time, longer "
+			 "than any other stage; the transfer ran at %s.",
+	    what, manner, 100 * limit_held(&j->limit), rate);
+}
+
 static void
 known_words(struct judgement *j, const struct evidence *e)
 {
@@ -352,9 +373,14 @@ known_words(struct judgement *j, const struct evidence *e)
 		reason_add(j,
 		    "One call did both, reading the disk and sending; the kernel's account of the "
 		    "connection decides.");
-	if (what[0] >= 'a' && what[0] <= 'z')
-		what[0] = (char)(what[0] - 'a' + 'A');
-	j->sentence = xasprintf("%s%s limited this transfer to %s%s.", what, manner, rate, faster);
+	if (j->limit.claim == LIMIT_ACCOUNT) {
+		j->sentence = account_text(j, what, manner, rate);
+	} else {
+		if (what[0] >= 'a' && what[0] <= 'z')
+			what[0] = (char)(what[0] - 'a' + 'A');
+		j->sentence =
+		    xasprintf("%s%s limited this transfer to %s%s.", what, manner, rate, faster);
+	}
 	j->words = judge_stage_text(e, s);
 	known_reasons(j, s);
 	free(what);

@@ -2,12 +2,19 @@
 #include "analyze/verdict/limit.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/ratio.h"
 #include "narrows/special.h"
 
 static const double held_min = 1.0 / 3;
+static const double HELD_LEAST = 1e-6; /* so that a stage held next to never has a ratio */
+static const double N_EFF_MIN = 8;     /* independent windows below which no inference is made */
+static const double WINDOWS_SURE = 20; /* windows below which autocorrelation is hardly known */
+static const double STRONG_P = 0.01;
+static const double ACCOUNT_RATIO = 1.5; /* least ratio of held shares that an account speaks of */
 
 /* One-sided: the chance of so small a held share in a stage with a true share of a third. */
 static double
@@ -41,36 +48,35 @@ idle_exclude(struct limit *l, size_t n_stages)
 	    b->n_candidates == 1 && b->lowest < n_stages && l->tests[b->lowest].n_values >= 2;
 }
 
-/*
- * Ratio of held shares with Fieller's interval (1954), effective n, normal quantile. The next stage
- * may have held few windows only; on a logarithmic scale such windows would make any ratio
- * uncertain.
- */
-static void
-effect_find(struct limit *l, size_t n_stages, double alpha)
+/* Ratio of the held shares of the slowest stage and the next, with an interval that knows that one
+ * thread's stages share the window (narrows/ratio.h), and the number of independent windows. */
+static int
+effect_find(struct limit *l, const struct nw_path *p, size_t first, size_t end, double alpha)
 {
 	const struct nw_bottleneck *b = &l->bottleneck;
-	const struct nw_group *lowest, *next;
-	double held, held_next, z2, var, var_next, a, root;
+	size_t n = end - first, i;
+	double *held;
+	struct nw_ratio r;
+	int rc;
 
-	l->effect = l->effect_low = l->effect_high = NAN;
-	if (b->status != NW_STATUS_OK || b->runner_up >= n_stages)
-		return;
-	lowest = &l->tests[b->lowest].group;
-	next = &l->tests[b->runner_up].group;
-	held = 1 - lowest->mean;
-	held_next = fmax(1 - next->mean, 1e-6);
-	if (!(held > 0) || !(lowest->n >= 2) || !(next->n >= 2))
-		return;
-	z2 = pow(nw_norm_quantile(1 - alpha / 2), 2);
-	var = pow(lowest->sd, 2) / lowest->n;
-	var_next = pow(next->sd, 2) / next->n;
-	l->effect = held / held_next;
-	/* roots r of (held - r held_next)^2 = z^2 (var + r^2 var_next) */
-	a = held_next * held_next - z2 * var_next;
-	root = sqrt(fmax(0, held * held * held_next * held_next - a * (held * held - z2 * var)));
-	l->effect_low = (held * held - z2 * var) / (held * held_next + root);
-	l->effect_high = a > 0 ? (held * held_next + root) / a : INFINITY;
+	l->effect = l->effect_low = l->effect_high = l->n_eff = NAN;
+	if (b->status != NW_STATUS_OK || b->runner_up >= p->n)
+		return NW_OK;
+	if ((held = malloc((2 * n + 1) * sizeof(*held))) == NULL)
+		return NW_ENOMEM;
+	for (i = 0; i < n; i++) {
+		held[i] = 1 - p->stage[b->lowest].free_share[first + i];
+		held[n + i] = fmax(HELD_LEAST, 1 - p->stage[b->runner_up].free_share[first + i]);
+	}
+	if ((rc = nw_ratio_windows(held, held + n, n, alpha, &r)) == NW_OK) {
+		l->effect = r.ratio;
+		l->effect_low = r.low;
+		l->effect_high = r.high;
+		l->n_eff = r.n_eff;
+	}
+	l->n_eff = fmin(l->n_eff, l->tests[b->runner_up].n_pairs);
+	free(held);
+	return rc;
 }
 
 /*
@@ -91,11 +97,25 @@ verdict_p(const struct limit *l, size_t n_stages)
 	return l->bottleneck.n_components == 2 ? fmin(1, 2 * p) : p;
 }
 
+/* The claim that the windows bear. See limit.h. */
+static enum limit_claim
+claim_of(const struct limit *l, size_t n_stages, double alpha, double margin)
+{
+	const struct nw_bottleneck *b = &l->bottleneck;
+
+	if (n_stages < 2 || b->status != NW_STATUS_OK || l->n_windows < LIMIT_WINDOWS_MIN)
+		return LIMIT_NONE;
+	if (b->unique && limit_is_sample(l) && l->effect_low >= 1 + margin &&
+	    l->p < alpha * fmin(1, (double)l->n_windows / WINDOWS_SURE))
+		return LIMIT_INFERENCE;
+	return l->effect >= ACCOUNT_RATIO ? LIMIT_ACCOUNT : LIMIT_NONE;
+}
+
 int
 limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, double margin,
     struct limit *out)
 {
-	struct nw_bottleneck_options o = nw_bottleneck_better;
+	struct nw_bottleneck_options o = nw_bottleneck_windows;
 	struct nw_component c[NW_STAGE_COUNT];
 	size_t i;
 	int rc;
@@ -108,13 +128,13 @@ limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, doub
 	if ((rc = nw_bottleneck(c, p->n, &o, out->tests, &out->bottleneck)) < 0)
 		return rc;
 	idle_exclude(out, p->n);
-	effect_find(out, p->n, alpha);
+	if ((rc = effect_find(out, p, first, end, alpha)) < 0)
+		return rc;
 	out->stage = out->bottleneck.lowest;
 	out->n_windows = out->stage < p->n ? out->tests[out->stage].n_values : 0;
 	out->p = out->stage < p->n ? verdict_p(out, p->n) : NAN;
-	out->known = p->n >= 2 && out->bottleneck.status == NW_STATUS_OK &&
-	    out->bottleneck.unique && out->n_windows >= LIMIT_WINDOWS_MIN &&
-	    out->effect_low >= 1 + margin;
+	out->claim = claim_of(out, p->n, alpha, margin);
+	out->known = out->claim != LIMIT_NONE;
 	return NW_OK;
 }
 
@@ -128,4 +148,16 @@ bool
 limit_is_held(const struct limit *l)
 {
 	return limit_held(l) >= held_min;
+}
+
+bool
+limit_is_sample(const struct limit *l)
+{
+	return l->n_eff >= N_EFF_MIN;
+}
+
+bool
+limit_is_strong(const struct limit *l)
+{
+	return l->claim == LIMIT_INFERENCE && l->p < STRONG_P && l->n_eff >= 2 * N_EFF_MIN;
 }

@@ -42,5 +42,6 @@ unsigned noise_poisson(double mean);
 
 /* --- tables --- */
 void calibrate_changes(struct calibration *c);
+void calibrate_bottleneck(struct calibration *c);
 
 #endif

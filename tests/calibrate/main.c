@@ -23,6 +23,7 @@ static const struct {
 	void (*run)(struct calibration *c);
 } tables[] = {
 	{ "changes", calibrate_changes },
+	{ "bottleneck", calibrate_bottleneck },
 };
 
 double

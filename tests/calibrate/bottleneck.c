@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The limit of a path: claims where all stages are alike, power where one is slow, coverage of the
+ * effect's interval. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/verdict/limit.h"
+#include "tests/calibrate/calibrate.h"
+
+enum { WINDOWS_MAX = 300 };
+
+static const double alpha = 0.05, margin = 0.1, share_sd = 0.1;
+
+/* How the held shares of the stages hang together. */
+enum tie {
+	INDEPENDENT,
+	ONE_THREAD,   /* two stages fill the window: one takes what the other leaves */
+	THREE_STAGES, /* so do three */
+	SHARED        /* stalls hit both: r = 0.7 */
+};
+
+static const char *const tie_names[] = { "independent", "one thread", "three of one thread",
+	"shared stalls" };
+
+struct scene {
+	enum tie tie;
+	size_t n;
+	double ar;
+	double held[2]; /* mean held shares of the first two stages */
+};
+
+/* Windows of a path with two or three stages, disk.read first. */
+struct track {
+	struct nw_path path;
+	double free_share[3][WINDOWS_MAX];
+};
+
+static void
+track_fill(struct track *t, const struct scene *s)
+{
+	static const enum nw_stage_kind kinds[] = { NW_STAGE_DISK_READ, NW_STAGE_NETWORK,
+		NW_STAGE_SENDER_HOST };
+	double a[WINDOWS_MAX], b[WINDOWS_MAX], first, second;
+	size_t i, k;
+
+	t->path = (struct nw_path){
+		.n_windows = s->n, .window_s = 1, .n = s->tie == THREE_STAGES ? 3 : 2
+	};
+	for (k = 0; k < t->path.n; k++) {
+		t->path.stage[k].kind = kinds[k];
+		t->path.stage[k].free_share = t->free_share[k];
+	}
+	noise_ar(a, s->n, s->ar);
+	noise_ar(b, s->n, s->ar);
+	for (i = 0; i < s->n; i++) {
+		first = a[i];
+		second = s->tie == ONE_THREAD ? -a[i]
+		    : s->tie == SHARED        ? 0.7 * a[i] + sqrt(1 - 0.49) * b[i]
+					      : b[i];
+		t->free_share[0][i] = 1 - (s->held[0] + share_sd * first);
+		t->free_share[1][i] = 1 - (s->held[1] + share_sd * second);
+		t->free_share[2][i] =
+		    1 - (0.95 - s->held[0] - s->held[1] - share_sd * (first + second));
+	}
+}
+
+/* What became of the runs of a scene. */
+struct tally {
+	size_t runs, inferred, wrong, spoken, right, covered;
+};
+
+static struct tally
+tally_of(const struct scene *s, size_t runs)
+{
+	static struct track t;
+	struct tally c = { .runs = runs };
+	double ratio = s->held[0] / s->held[1];
+	struct limit l;
+
+	for (size_t k = 0; k < runs; k++) {
+		track_fill(&t, s);
+		if (limit_find(&t.path, 0, s->n, alpha, margin, &l) < 0)
+			abort();
+		c.inferred += l.claim == LIMIT_INFERENCE;
+		c.wrong += l.claim == LIMIT_INFERENCE && l.stage != 0;
+		c.spoken += l.claim != LIMIT_NONE;
+		c.right += l.claim != LIMIT_NONE && l.stage == 0;
+		if (l.stage == 1)
+			c.covered += l.effect_low <= 1 / ratio && l.effect_high >= 1 / ratio;
+		else
+			c.covered += l.effect_low <= ratio && l.effect_high >= ratio;
+	}
+	return c;
+}
+
+static char *
+scene_name(const struct scene *s)
+{
+	static char text[80];
+
+	(void)snprintf(text, sizeof(text), "%s, %zu windows, AR %g, %g v %g", tie_names[s->tie],
+	    s->n, s->ar, s->held[0], s->held[1]);
+	return text;
+}
+
+static const size_t sizes[] = { 5, 10, 20, 30, 60, 120, 300 };
+static const double ars[] = { 0, 0.5, 0.8, 0.9, 0.95 };
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+static void
+nulls(struct calibration *c)
+{
+	calibrate_title(c, "Inferences where two stages are alike");
+	for (int tie = INDEPENDENT; tie <= SHARED; tie++)
+		for (size_t i = 0; i < COUNT(sizes); i++)
+			for (size_t k = 0; k < COUNT(ars); k++) {
+				double held = tie == THREE_STAGES ? 0.95 / 3 : 0.475;
+				struct scene s = { tie, sizes[i], ars[k], { held, held } };
+				struct tally t = tally_of(&s, calibrate_runs(c, 1));
+
+				cell_at_most(c, scene_name(&s), t.inferred, t.runs, 0.05);
+			}
+}
+
+static void
+powers(struct calibration *c)
+{
+	calibrate_title(c, "The slow stage is named, by inference or account");
+	for (int tie = INDEPENDENT; tie <= SHARED; tie++)
+		for (size_t i = 0; i < COUNT(sizes); i++)
+			for (size_t k = 0; k < COUNT(ars); k++) {
+				struct scene s = { tie, sizes[i], ars[k], { 0.8, 0.1 } };
+				struct tally t = tally_of(&s, calibrate_runs(c, 4));
+
+				cell_at_least(c, scene_name(&s), t.right, t.runs, 0.96);
+			}
+	calibrate_title(c, "The slow stage is inferred");
+	for (int tie = INDEPENDENT; tie <= SHARED; tie++) {
+		struct scene s = { tie, 120, 0.8, { 0.6, 0.3 } };
+		struct tally t = tally_of(&s, calibrate_runs(c, 1));
+
+		cell_at_least(c, scene_name(&s), t.inferred - t.wrong, t.runs, 0.85);
+	}
+}
+
+/* Only scenes with 8 independent windows or more. */
+static void
+coverage(struct calibration *c)
+{
+	static const double shares[][2] = { { 0.6, 0.35 }, { 0.6, 0.3 }, { 0.5, 0.45 },
+		{ 0.45, 0.45 } };
+
+	calibrate_title(c, "The 95 % interval of the effect covers");
+	for (int tie = INDEPENDENT; tie <= SHARED; tie++)
+		for (size_t i = 0; i < COUNT(sizes); i++)
+			for (size_t k = 0; k < COUNT(ars); k++)
+				for (size_t m = 0; m < COUNT(shares) && tie != THREE_STAGES; m++) {
+					struct scene s = { tie, sizes[i], ars[k],
+						{ shares[m][0], shares[m][1] } };
+					struct tally t;
+
+					if ((double)s.n * (1 - s.ar) / (1 + s.ar) < 8)
+						continue;
+					t = tally_of(&s, calibrate_runs(c, 1));
+					cell_within(
+					    c, scene_name(&s), t.covered, t.runs, 0.93, 0.97);
+				}
+}
+
+void
+calibrate_bottleneck(struct calibration *c)
+{
+	nulls(c);
+	powers(c);
+	coverage(c);
+}
