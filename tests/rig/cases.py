@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can be planted, what can move data, and which of both make a case.
+"""Faults that can be planted, programs that move data, and the cases that both make.
 
-A fault says where it holds the bytes ("at"), whether it needs certain programs, and how it is set and lifted. A program
-says how its two ends are started. `names(fault, program)` are the stages that are right.
+A fault has the stage that it slows and a function that plants it; World.lift() takes all faults away. A program says how
+its two ends are started, and which stages are the right answer to a fault.
 """
 import os, random, shutil, signal, subprocess, time
 
 from world import ADDRESS, MB, Failed, run, until, write
 
-# --- faults: name -> (place, set(world, value)); world.lift() takes all of them away ---
+# --- faults: the stage that is slow, and how to make it slow, from MB/s ---
 
 
 def compete_disk(w, case):
@@ -33,7 +33,7 @@ FAULTS = {
     "dst_disk": ("disk.write", lambda w, c, r: w.disks["b"].throttle(write_bps=r * MB)),
     "net_rate": ("network", lambda w, c, r: w.link_set(rate_bytes=r * MB, rtt_ms=2)),
     "net_far": ("network", lambda w, c, r: w.link_set(rate_bytes=r * MB, rtt_ms=40)),
-    "net_loss": ("network", lambda w, c, r: w.link_set(rtt_ms=30, loss_percent=0.05 * (20 / r) ** 2)),
+    "net_loss": ("network", lambda w, c, r: w.link_set(rtt_ms=10, loss_percent=0.01 * (20 / r) ** 2)),
     "net_rwnd": ("network", lambda w, c, r: (w.link_set(rtt_ms=40), w.buffers_set(receive="4096 {0} {0}".format(int(r * MB * 0.04 * 2))))),
     "net_sndbuf": ("network", lambda w, c, r: (w.link_set(rtt_ms=40), w.buffers_set(send="4096 {0} {0}".format(int(r * MB * 0.04 * 2))))),
     "snd_work": ("sender.host", lambda w, c, r: c.option("send", "-w", int(1024e9 / (r * MB)))),
@@ -220,8 +220,8 @@ class Globus(Program):
     needs = ("globus-gridftp-server", "globus-url-copy")
 
     def server(self, c):
-        return ["globus-gridftp-server", "-S" if False else "-aa", "-p", c.port, "-control-interface", ADDRESS["a"],
-                "-data-interface", ADDRESS["a"], "-no-detach" if False else "-debug"]
+        return ["globus-gridftp-server", "-aa", "-p", c.port, "-control-interface", ADDRESS["a"],
+                "-data-interface", ADDRESS["a"]]
 
     def client(self, c):
         return ["globus-url-copy", "-p", str(self.streams), f"ftp://{ADDRESS['a']}:{c.port}{c.source}", f"file://{c.target}"]
@@ -261,8 +261,8 @@ def fits(fault, program):
     return True
 
 
-# Faults whose effect no rate of ours decides: the value is a share of a processor.
-QUOTAS = {"snd_quota": 0.06, "rcv_quota": 0.06}
+# Faults whose value is a share of a processor instead of MB/s.
+QUOTAS = {"snd_quota", "rcv_quota"}
 
 
 def value_of(fault, rng):

@@ -195,7 +195,7 @@ class World:
         """A control group in which programs have `share` of a processor."""
         group = f"/sys/fs/cgroup/cpu/{self.tag}/quota-{host}"
         os.makedirs(group, exist_ok=True)
-        period = 20000 if share < 0.1 else 10000
+        period = 100000 if 0 < share < 0.1 else 20000      # the kernel takes no quota below a millisecond
         write(f"{group}/cpu.cfs_period_us", period)
         write(f"{group}/cpu.cfs_quota_us", int(period * share) if share > 0 else -1)
         return group
