@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every function that nwrun.so replaces, as X(name). No include guard: included with different
  * X. */
+/* clang-format off */
 X(read)
 X(pread)
 X(pread64)
@@ -33,3 +34,4 @@ X(write) X(pwrite) X(pwrite64) X(writev) X(pwritev) X(pwritev64) X(pwritev2) X(p
 								X(fseek) X(fseeko) X(fseeko64)
 								    X(rewind) X(fsetpos)
 									X(fsetpos64)
+    /* clang-format on */
