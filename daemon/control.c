@@ -168,6 +168,7 @@ status_clear(struct nw_order_status *s)
 {
 	free((char *)s->collecting);
 	free((char *)s->orders);
+	free((char *)s->refused);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -225,6 +226,19 @@ control_tell(struct control_peer *p, const struct nw_order *o)
 
 /* --- STATUS and CLOCK --- */
 
+/* An order that a host cannot carry out is news when the reason is new. */
+static void
+log_refused(const struct control_peer *p, const struct nw_order_status *s)
+{
+	char why[600];
+
+	if (s->refused == NULL || s->refused[0] == '\0' ||
+	    (p->status.refused != NULL && strcmp(s->refused, p->status.refused) == 0))
+		return;
+	log_escape(why, sizeof(why), s->refused);
+	log_warnx("control.refused host=\"%s\" why=\"%s\"", p->host, why);
+}
+
 int
 control_take_status(
     struct control_peer *p, const uint8_t *data, size_t len, int64_t now_wall_ns, const char **why)
@@ -239,6 +253,8 @@ control_take_status(
 		    "control.rejected host=\"%s\" orders=%" PRId64, p->host, s.orders_rejected);
 	s.collecting = xstrdup(s.collecting);
 	s.orders = xstrdup(s.orders);
+	s.refused = xstrdup(s.refused);
+	log_refused(p, &s);
 	status_clear(&p->status);
 	p->status = s;
 	p->status_wall_ns = now_wall_ns;
@@ -372,7 +388,7 @@ size_t
 control_describe(const struct control *c, const char *host, int64_t now_wall_ns,
     void (*line)(void *arg, const char *text), void *arg)
 {
-	char name[300], collecting[4200], orders[2100], text[7000];
+	char name[300], collecting[4200], orders[2100], refused[600], text[7600];
 	const struct control_peer *p;
 	size_t n = 0;
 
@@ -391,13 +407,18 @@ control_describe(const struct control *c, const char *host, int64_t now_wall_ns,
 		    p->status.collecting != NULL ? p->status.collecting : "-");
 		log_escape(
 		    orders, sizeof(orders), p->status.orders != NULL ? p->status.orders : "-");
+		log_escape(
+		    refused, sizeof(refused), p->status.refused != NULL ? p->status.refused : "");
 		snprintf(text, sizeof(text),
 		    "%s %s: age_s=%.1f interval_s=%g report_s=%g orders=\"%s\" collecting=\"%s\" "
-		    "cpu_s=%.3f rss_bytes=%" PRId64 " dropped=%" PRId64 " rejected=%" PRId64,
+		    "cpu_s=%.3f rss_bytes=%" PRId64 " dropped=%" PRId64 " rejected=%" PRId64
+		    "%s%s%s",
 		    name, p->for_host ? "host" : "program",
 		    (double)(now_wall_ns - p->status_wall_ns) / 1e9, p->status.collection_s,
 		    p->status.report_s, orders, collecting, p->status.cpu_s, p->status.rss_bytes,
-		    p->status.docs_dropped, p->status.orders_rejected);
+		    p->status.docs_dropped, p->status.orders_rejected,
+		    refused[0] != '\0' ? " refused=\"" : "", refused,
+		    refused[0] != '\0' ? "\"" : "");
 		line(arg, text);
 	}
 	return n;

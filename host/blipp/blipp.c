@@ -166,6 +166,29 @@ intervals_set(struct blipp *b, struct clock_pair now)
 	    b->control.leases.n, b->followers.n);
 }
 
+/* Orders for a probe whose file the system does not offer, and for connections where it refuses to
+ * tell of any. */
+static void
+note_refused(struct blipp *b)
+{
+	char *text = b->control.refused, before[CONTROL_REFUSED_BYTES];
+	size_t i;
+
+	memcpy(before, text, sizeof(before));
+	text[0] = '\0';
+	for (i = 0; i < BLIPP_PROBES; i++)
+		if (b->absent[i] && leases_started(&b->control.leases, blipp_probes[i]->event_type))
+			snprintf(text, CONTROL_REFUSED_BYTES,
+			    "the system does not offer the file of the probe %s",
+			    blipp_probes[i]->name);
+	if (b->followers.n > 0 && b->followers.fd < 0)
+		snprintf(text, CONTROL_REFUSED_BYTES,
+		    "the system refuses to tell of TCP connections: %s",
+		    strerror(b->followers.error));
+	if (text[0] != '\0' && strcmp(text, before) != 0)
+		log_line(LOG_WARNING, "order.refused why=\"%s\"", text);
+}
+
 static void
 say_status(struct blipp *b, struct clock_pair now)
 {
@@ -174,6 +197,7 @@ say_status(struct blipp *b, struct clock_pair now)
 
 	if (now.mono_ns < b->control.status_mono_ns)
 		return;
+	note_refused(b);
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if (is_wanted(b, i))
 			len += (size_t)snprintf(words + len, sizeof(words) - len, "%s%s",

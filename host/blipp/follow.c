@@ -2,6 +2,7 @@
 #include "host/blipp/follow.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -126,6 +127,7 @@ followers_init(struct followers *f)
 {
 	f->n = 0;
 	f->fd = tcpinfo_open();
+	f->error = f->fd < 0 ? errno : 0;
 }
 
 void

@@ -31,7 +31,8 @@ struct follower {
 struct followers {
 	struct follower list[LEASES_MAX];
 	size_t n;
-	int fd;
+	int fd;    /* socket diagnostics; -1: the system refuses them */
+	int error; /* errno of the refusal */
 };
 
 void followers_init(struct followers *f);

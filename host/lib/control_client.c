@@ -132,6 +132,7 @@ control_client_status(struct control_client *o, int64_t now_mono_ns, const char 
 	nw_provider_get_stats(o->provider, &stats);
 	list_ids(&o->leases, ids);
 	s.orders = ids;
+	s.refused = o->refused;
 	s.docs_queued = (int64_t)stats.docs_queued;
 	s.docs_dropped = (int64_t)stats.docs_dropped;
 	if (nw_order_status_encode(&o->doc, &s) == NW_OK)

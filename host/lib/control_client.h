@@ -14,14 +14,17 @@
 #include "host/lib/lease.h"
 #include "narrows/provider.h"
 
+enum { CONTROL_REFUSED_BYTES = 256 };
+
 struct control_client {
 	struct nw_provider *provider; /* provider of the process; set before orders come */
 	const char *can;              /* words of the orders that are taken: "start stop rate" */
 	struct leases leases;
 	uint64_t rejected;
 	const char *why; /* reason of the last rejection; static text, NULL before the first */
-	bool
-	    changed; /* orders came, changed or ended since control_client_step() was called last */
+	/* why an order in force is not carried out, for the box; empty: all orders are */
+	char refused[CONTROL_REFUSED_BYTES];
+	bool changed; /* orders came, changed or ended since the last control_client_step() */
 	int64_t status_mono_ns; /* when the next STATUS is due; set to 0 for at once */
 	struct nw_doc_buf doc;
 };

@@ -1,31 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/lib/tlsfiles.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "narrows/err.h"
 
-#define DEFAULT_DIR "/etc/narrows/tls"
+#define DEFAULT_DIR       "/etc/narrows/tls"
+#define CREDENTIAL_PREFIX "tls_"
+
+/* The directory and the beginning of its file names, by the environment: what the administrator
+ * says, then the credentials that systemd hands to a service (LoadCredential=tls:DIRECTORY), which
+ * puts "tls_" before the names of the files. */
+static const char *
+default_dir(const char **prefix)
+{
+	const char *dir = secure_getenv("NARROWS_TLS"), *credentials;
+	char path[PATH_MAX];
+
+	*prefix = "";
+	if (dir != NULL)
+		return dir;
+	credentials = secure_getenv("CREDENTIALS_DIRECTORY");
+	if (credentials != NULL &&
+	    (size_t)snprintf(path, sizeof(path), "%s/" CREDENTIAL_PREFIX "ca.crt", credentials) <
+		sizeof(path) &&
+	    access(path, F_OK) == 0) {
+		*prefix = CREDENTIAL_PREFIX;
+		return credentials;
+	}
+	return DEFAULT_DIR;
+}
 
 static int
 file_find(char **out, const char *said, const char *variable, const char *dir, const char *host,
     const char *ending)
 {
-	size_t cap;
+	const char *prefix = "";
 
 	if (said == NULL && dir == NULL)
 		said = secure_getenv(variable);
-	if (dir == NULL && (dir = secure_getenv("NARROWS_TLS")) == NULL)
-		dir = DEFAULT_DIR;
-	cap = said != NULL ? strlen(said) + 1 : strlen(dir) + strlen(host) + strlen(ending) + 2;
-	if ((*out = malloc(cap)) == NULL)
-		return NW_ENOMEM;
+	if (dir == NULL)
+		dir = default_dir(&prefix);
 	if (said != NULL)
-		snprintf(*out, cap, "%s", said);
-	else
-		snprintf(*out, cap, "%s/%s%s", dir, host, ending);
+		return (*out = strdup(said)) != NULL ? NW_OK : NW_ENOMEM;
+	if (asprintf(out, "%s/%s%s%s", dir, prefix, host, ending) < 0) {
+		*out = NULL;
+		return NW_ENOMEM;
+	}
 	return NW_OK;
 }
 

@@ -59,6 +59,7 @@ nw_order_has_connection(const struct nw_order *o)
 struct nw_order_status {
 	const char *collecting; /* words: probes, connections; NULL: nothing said */
 	const char *orders;     /* ids of the orders in force, separated by blanks */
+	const char *refused;    /* why an order is not carried out; empty or NULL: all orders are */
 	double collection_s, report_s;
 	double cpu_s; /* since the provider began */
 	int64_t rss_bytes, docs_queued, docs_dropped, orders_rejected;

@@ -136,6 +136,7 @@ static void
 test_status(void)
 {
 	struct nw_order_status s = { .collecting = "cpu disk",
+		.refused = "tcp: no socket diagnostics",
 		.orders = "s1 h2",
 		.collection_s = 0.1,
 		.report_s = 0.5,
@@ -151,6 +152,7 @@ test_status(void)
 
 	CHECK_INT(nw_order_status_encode(&doc, &s), NW_OK);
 	CHECK_INT(nw_order_status_decode(&t, doc.data, doc.len, &why), NW_OK);
+	CHECK_STR(t.refused, s.refused);
 	CHECK_STR(t.collecting, "cpu disk");
 	CHECK_STR(t.orders, "s1 h2");
 	CHECK_NEAR(t.collection_s, 0.1, 0, 0);
