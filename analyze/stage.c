@@ -12,6 +12,12 @@
 static const double MAIN_SHARE = 0.1;
 /* least share of the moved bytes that makes a disk a stage */
 static const double STAGE_SHARE = 0.01;
+/* least share of a window without bytes that a stage must hold to count the window as work */
+static const double STALL_SHARE = 0.5;
+/* most bytes read beside those sent if the reads are acknowledgements */
+static const double ACKS_SHARE = 0.05;
+/* least share of the moved bytes that a mapped file must have brought from its device */
+static const double MAPPED_SHARE = 0.5;
 
 const char *
 nw_stage_kind_name(enum nw_stage_kind kind)
@@ -71,8 +77,76 @@ struct work {
 	struct {
 		size_t first, end;
 	} * span;
-	double *ref; /* bytes that crossed, per window */
+	double *ref;  /* bytes that crossed, per window */
+	bool *active; /* per window: bytes crossed, or a stage held the bytes up */
+	bool *mapped; /* per process: reads a mapped file */
 };
+
+/* How a process spent a window, after corrections by the kernel's account. */
+struct account {
+	double busy[NW_OP_COUNT], wait[NW_OP_COUNT];
+	double own; /* outside every call, and not waiting for a neighbour */
+};
+
+/* The part of a window for which a process was there. */
+static double
+presence(const struct work *w, const struct nw_process *p, size_t i)
+{
+	double there = w->window_s;
+
+	if (p->end_s > p->begin_s)
+		there = fmin(p->end_s, (double)(i + 1) * w->window_s) -
+		    fmax(p->begin_s, (double)i * w->window_s);
+	return there > 0 ? there : 0;
+}
+
+static void
+account_scale(struct account *a, double factor)
+{
+	int op;
+
+	for (op = 0; op < NW_OP_COUNT; op++) {
+		a->busy[op] *= factor;
+		a->wait[op] *= factor;
+	}
+}
+
+/* Time without a processor is own time; the part that the time outside the calls does not cover
+ * lay within the calls, evenly. */
+static void
+account_starve(struct account *a, double used, double starved)
+{
+	if (!(starved > a->own))
+		return;
+	if (used > 0)
+		account_scale(a, fmax(0, 1 - (starved - a->own) / used));
+	a->own = starved;
+}
+
+static void
+account_find(const struct work *w, size_t process, size_t i, struct account *a)
+{
+	const struct nw_process *p = &w->processes[process];
+	double there = presence(w, p, i), starved = fmin(at(p->starved_s, i), there);
+	double used = w->piped[process] > 0 ? at(p->pipe_s[0], i) + at(p->pipe_s[1], i) : 0;
+	double blocked = w->mapped[process] ? fmin(at(p->blocked_s, i), there) : 0;
+	int op;
+
+	for (op = 0; op < NW_OP_COUNT; op++) {
+		a->busy[op] = at(p->busy_s[op], i);
+		a->wait[op] = at(p->wait_s[op], i);
+		used += a->busy[op] + a->wait[op];
+	}
+	a->own = used < there ? there - used : 0;
+	account_starve(a, used, starved);
+	if (!p->one_thread)
+		a->own = fmin(a->own, at(p->cpu_s, i) + starved);
+	if (blocked > 0) {
+		account_scale(a, 1 - blocked / there);
+		a->own *= 1 - blocked / there;
+		a->busy[NW_OP_DISK_READ] = blocked;
+	}
+}
 
 /* Sends and receives answer each other in small change: an end is the process that moves most in
  * the end's direction. */
@@ -112,23 +186,32 @@ reference_add(struct work *w, enum nw_op op, double *ref)
 			ref[i] += at(w->processes[f].bytes[op], i);
 }
 
+static bool
+reads_acks(const struct work *w, size_t process)
+{
+	return w->sum[process][NW_OP_NET_READ] < ACKS_SHARE * w->sum[process][NW_OP_NET_WRITE];
+}
+
 /* Takes the busiest process of the operation in each window: parallel processes overlap, so sums
  * would exceed the window. */
 static double
 op_time(const struct work *w, enum nw_op op, size_t i, double *busy)
 {
-	double most = 0, t, b;
+	struct account a;
+	double most = 0;
 	size_t f;
 
 	*busy = 0;
 	for (f = 0; f < w->n_processes; f++) {
 		if (!on_path(w, f, op))
 			continue;
-		b = at(w->processes[f].busy_s[op], i);
-		t = b + at(w->processes[f].wait_s[op], i);
-		if (t > most) {
-			most = t;
-			*busy = b;
+		account_find(w, f, i, &a);
+		if (op == NW_OP_NET_WRITE && at(w->processes[f].bytes[op], i) > 0 &&
+		    reads_acks(w, f))
+			a.wait[op] += a.busy[NW_OP_NET_READ] + a.wait[NW_OP_NET_READ];
+		if (a.busy[op] + a.wait[op] > most) {
+			most = a.busy[op] + a.wait[op];
+			*busy = a.busy[op];
 		}
 	}
 	if (most > w->window_s) {
@@ -142,6 +225,13 @@ static bool
 is_at_work(const struct work *w, size_t process, size_t i)
 {
 	return i >= w->span[process].first && i < w->span[process].end;
+}
+
+/* Own time is known of a process of one thread, and of threads by their processor time. */
+static bool
+has_own_time(const struct work *w, size_t process)
+{
+	return w->processes[process].one_thread || w->processes[process].cpu_s != NULL;
 }
 
 /*
@@ -170,30 +260,12 @@ end_fill(struct work *w, const struct nw_path *p, enum nw_stage_kind kind)
 	for (f = 0; f < w->n_processes; f++) {
 		e->own_s[f] = 0;
 		e->member[f] = f == e->main ||
-		    (w->piped[e->main] > 0 && w->processes[f].one_thread &&
+		    (w->piped[e->main] > 0 && has_own_time(w, f) &&
 			w->processes[f].host == w->processes[e->main].host && w->piped[f] > 0 &&
 			w->piped[f] >= MAIN_SHARE * most &&
 			(kind == NW_STAGE_HOST || !on_path(w, f, other)));
 		e->n += e->member[f];
 	}
-}
-
-/* Own time of a process in a window: outside every call, and not waiting for a neighbour. Defined
- * for a process of one thread only. */
-static double
-own_time(const struct work *w, size_t process, size_t i)
-{
-	const struct nw_process *f = &w->processes[process];
-	double used = w->piped[process] > 0 ? at(f->pipe_s[0], i) + at(f->pipe_s[1], i) : 0,
-	       there = w->window_s;
-	int op;
-
-	for (op = 0; op < NW_OP_COUNT; op++)
-		used += at(f->busy_s[op], i) + at(f->wait_s[op], i);
-	if (f->end_s > f->begin_s)
-		there = fmin(f->end_s, (double)(i + 1) * w->window_s) -
-		    fmax(f->begin_s, (double)i * w->window_s);
-	return used < there ? there - used : 0;
 }
 
 /*
@@ -206,19 +278,20 @@ end_time(struct work *w, size_t i)
 {
 	struct end *e = &w->end;
 	size_t stand_in = e->main, f;
-	double most = 0, t;
+	struct account a;
+	double most = 0;
 
 	if (!is_at_work(w, e->main, i))
 		for (stand_in = 0; stand_in < w->n_processes; stand_in++)
-			if (w->processes[stand_in].one_thread && on_path(w, stand_in, e->op) &&
+			if (has_own_time(w, stand_in) && on_path(w, stand_in, e->op) &&
 			    is_at_work(w, stand_in, i))
 				break;
 	for (f = 0; f < w->n_processes; f++) {
 		if (f != stand_in && (!e->member[f] || !is_at_work(w, f, i)))
 			continue;
-		t = own_time(w, f, i);
-		e->own_s[f] += t;
-		most = t > most ? t : most;
+		account_find(w, f, i, &a);
+		e->own_s[f] += a.own;
+		most = fmax(most, a.own);
 	}
 	return most;
 }
@@ -278,7 +351,7 @@ stage_add(struct work *w, struct nw_path *p, enum nw_stage_kind kind, size_t hos
 		end_fill(w, p, kind);
 	for (i = 0; i < w->n_windows; i++) {
 		s->free_share[i] = NAN;
-		if (!(w->ref[i] > 0))
+		if (!w->active[i])
 			continue;
 		t = stage_time(w, kind, i, &busy);
 		s->free_share[i] = 1 - t / w->window_s;
@@ -295,6 +368,7 @@ stage_add(struct work *w, struct nw_path *p, enum nw_stage_kind kind, size_t hos
 		(void)main_process(w,
 		    kind == NW_STAGE_DISK_READ ? NW_OP_DISK_READ : NW_OP_DISK_WRITE, &s->process);
 	s->of_several = is_host(kind) && w->end.n > 1;
+	s->mapped = kind == NW_STAGE_DISK_READ && w->mapped[s->process];
 	return NW_OK;
 }
 
@@ -306,11 +380,17 @@ nearly(double a, double b)
 	return fabs(a - b) <= 0.05 * b;
 }
 
+static bool
+is_local(const struct nw_path *p)
+{
+	return !p->has_sender && !p->has_receiver;
+}
+
 static int
 stages_add(struct work *w, struct nw_path *p)
 {
 	const double moved = total(w->ref, w->n_windows);
-	bool local = !p->has_sender && !p->has_receiver;
+	bool local = is_local(p);
 	size_t reader = 0, writer = 0;
 	bool reads = main_process(w, NW_OP_DISK_READ, &reader) &&
 	    w->op_sum[NW_OP_DISK_READ] >= STAGE_SHARE * moved;
@@ -318,12 +398,10 @@ stages_add(struct work *w, struct nw_path *p)
 	    w->op_sum[NW_OP_DISK_WRITE] >= STAGE_SHARE * moved;
 	int rc = NW_OK;
 
-	if (local)
-		p->sender_process = p->receiver_process = writes ? writer : reader;
 	if (reads)
 		rc = stage_add(w, p, NW_STAGE_DISK_READ, w->processes[reader].host,
 		    w->op_sum[NW_OP_DISK_READ]);
-	if (rc == NW_OK && p->has_sender && w->processes[p->sender_process].one_thread)
+	if (rc == NW_OK && p->has_sender && has_own_time(w, p->sender_process))
 		rc = stage_add(w, p, NW_STAGE_SENDER_HOST, p->sender_host, moved);
 	if (rc == NW_OK && !local)
 		rc = stage_add(w, p,
@@ -331,9 +409,9 @@ stages_add(struct work *w, struct nw_path *p)
 			: !p->has_sender ? NW_STAGE_NET_READ
 					 : NW_STAGE_NETWORK,
 		    p->has_sender ? p->sender_host : p->receiver_host, moved);
-	if (rc == NW_OK && p->has_receiver && w->processes[p->receiver_process].one_thread)
+	if (rc == NW_OK && p->has_receiver && has_own_time(w, p->receiver_process))
 		rc = stage_add(w, p, NW_STAGE_RECEIVER_HOST, p->receiver_host, moved);
-	if (rc == NW_OK && local && w->processes[p->sender_process].one_thread)
+	if (rc == NW_OK && local && has_own_time(w, p->sender_process))
 		rc = stage_add(w, p, NW_STAGE_HOST, w->processes[p->sender_process].host, moved);
 	if (rc == NW_OK && writes)
 		rc = stage_add(w, p, NW_STAGE_DISK_WRITE, w->processes[writer].host,
@@ -498,6 +576,133 @@ extent_find(const struct work *w, struct nw_path *p)
 		}
 }
 
+/*
+ * A process that reads a mapped file has no read calls: the kernel brings about as many bytes from
+ * the device as the process moves, and blocks the process meanwhile.
+ */
+static void
+mapped_find(struct work *w)
+{
+	double most, stored;
+	size_t f;
+	int op;
+
+	for (f = 0; f < w->n_processes; f++) {
+		struct nw_process *p = &w->processes[f];
+
+		for (op = 0, most = 0; op < NW_OP_COUNT; op++)
+			most = fmax(most, total(p->bytes[op], w->n_windows));
+		stored = total(p->stored_bytes, w->n_windows);
+		if (p->blocked_s == NULL || !(stored > MAPPED_SHARE * most) ||
+		    total(p->bytes[NW_OP_DISK_READ], w->n_windows) > STAGE_SHARE * most ||
+		    total(p->bytes[NW_OP_DISK_WRITE], w->n_windows) > STAGE_SHARE * most)
+			continue;
+		w->mapped[f] = true;
+		p->bytes[NW_OP_DISK_READ] = p->stored_bytes;
+		p->busy_s[NW_OP_DISK_READ] = p->wait_s[NW_OP_DISK_READ] = NULL;
+	}
+}
+
+static bool
+ends_at_work(const struct work *w, const struct nw_path *p, size_t i)
+{
+	bool local = is_local(p);
+
+	return (!(p->has_sender || local) || is_at_work(w, p->sender_process, i)) &&
+	    (!(p->has_receiver || local) || is_at_work(w, p->receiver_process, i));
+}
+
+/* Whether some stage held the bytes up in a window in which none crossed. */
+static bool
+is_stalled(const struct work *w, const struct nw_path *p, size_t i)
+{
+	double busy, sent = op_time(w, NW_OP_NET_WRITE, i, &busy),
+		     received = op_time(w, NW_OP_NET_READ, i, &busy), net;
+	double disk =
+	    fmax(op_time(w, NW_OP_DISK_READ, i, &busy), op_time(w, NW_OP_DISK_WRITE, i, &busy));
+	struct account a, b;
+
+	net = p->has_sender && p->has_receiver ? fmin(sent, received)
+	    : p->has_sender                    ? sent
+					       : received;
+	account_find(w, p->sender_process, i, &a);
+	account_find(w, p->receiver_process, i, &b);
+	return fmax(fmax(disk, net), fmax(a.own, b.own)) >= STALL_SHARE * w->window_s;
+}
+
+/*
+ * The windows at work. A window without bytes counts while both ends are there and a stage holds
+ * the bytes up; so do windows after the last bytes while the disk takes them.
+ */
+static void
+active_find(struct work *w, struct nw_path *p)
+{
+	double busy;
+	size_t i;
+
+	while (p->end > 0 && p->end < w->n_windows &&
+	    op_time(w, NW_OP_DISK_WRITE, p->end, &busy) >= STALL_SHARE * w->window_s)
+		p->end++;
+	for (i = 0; i < w->n_windows; i++) {
+		w->active[i] = w->ref[i] > 0 ||
+		    (i >= p->first && i < p->end &&
+			(ends_at_work(w, p, i) || op_time(w, NW_OP_DISK_WRITE, i, &busy) > 0) &&
+			is_stalled(w, p, i));
+		p->active_s += w->active[i] ? w->window_s : 0;
+	}
+}
+
+/* What crossed the path: of a transfer within a host, what its main process read or wrote. */
+static void
+reference_fill(struct work *w, struct nw_path *p)
+{
+	enum nw_op op = w->op_sum[NW_OP_DISK_WRITE] >= w->op_sum[NW_OP_DISK_READ] ? NW_OP_DISK_WRITE
+										  : NW_OP_DISK_READ;
+
+	if (p->has_receiver)
+		op = NW_OP_NET_READ;
+	else if (p->has_sender)
+		op = NW_OP_NET_WRITE;
+	else if (main_process(w, op, &p->sender_process))
+		p->receiver_process = p->sender_process;
+	reference_add(w, op, w->ref);
+}
+
+static int
+work_init(struct work *w)
+{
+	size_t n = w->n_processes;
+
+	w->processes = calloc(n, sizeof(*w->processes));
+	w->sum = calloc(n, sizeof(*w->sum));
+	w->span = calloc(n, sizeof(*w->span));
+	w->piped = calloc(n, sizeof(*w->piped));
+	w->mapped = calloc(n, sizeof(*w->mapped));
+	w->end.member = calloc(n, sizeof(*w->end.member));
+	w->end.own_s = calloc(n, sizeof(*w->end.own_s));
+	w->ref = calloc(w->n_windows, sizeof(*w->ref));
+	w->active = calloc(w->n_windows, sizeof(*w->active));
+	return w->processes != NULL && w->sum != NULL && w->span != NULL && w->piped != NULL &&
+		w->mapped != NULL && w->end.member != NULL && w->end.own_s != NULL &&
+		w->ref != NULL && w->active != NULL
+	    ? NW_OK
+	    : NW_ENOMEM;
+}
+
+static void
+work_clear(struct work *w)
+{
+	free(w->processes);
+	free(w->sum);
+	free(w->span);
+	free(w->piped);
+	free(w->mapped);
+	free(w->end.member);
+	free(w->end.own_s);
+	free(w->ref);
+	free(w->active);
+}
+
 int
 nw_path_build(const struct nw_process *processes, size_t n_processes, size_t n_windows,
     double window_s, struct nw_path *out)
@@ -506,47 +711,25 @@ nw_path_build(const struct nw_process *processes, size_t n_processes, size_t n_w
 		.n_processes = n_processes, .n_windows = n_windows, .window_s = window_s
 	};
 	int rc = NW_ENOMEM;
-	size_t i;
 
 	memset(out, 0, sizeof(*out));
 	out->n_windows = n_windows;
 	out->window_s = window_s;
 	if (n_processes == 0 || n_windows == 0)
 		return NW_OK;
-	if ((w.processes = calloc(n_processes, sizeof(*w.processes))) == NULL ||
-	    (w.sum = calloc(n_processes, sizeof(*w.sum))) == NULL ||
-	    (w.ref = calloc(n_windows, sizeof(*w.ref))) == NULL ||
-	    (w.span = calloc(n_processes, sizeof(*w.span))) == NULL ||
-	    (w.piped = calloc(n_processes, sizeof(*w.piped))) == NULL ||
-	    (w.end.member = calloc(n_processes, sizeof(*w.end.member))) == NULL ||
-	    (w.end.own_s = calloc(n_processes, sizeof(*w.end.own_s))) == NULL)
+	if (work_init(&w) < 0)
 		goto out;
 	memcpy(w.processes, processes, n_processes * sizeof(*w.processes));
+	mapped_find(&w);
 	sums_fill(&w);
 	spans_fill(&w);
 	ends_find(&w, out);
-	if (out->has_receiver)
-		reference_add(&w, NW_OP_NET_READ, w.ref);
-	else if (out->has_sender)
-		reference_add(&w, NW_OP_NET_WRITE, w.ref);
-	else
-		reference_add(&w,
-		    w.op_sum[NW_OP_DISK_WRITE] >= w.op_sum[NW_OP_DISK_READ] ? NW_OP_DISK_WRITE
-									    : NW_OP_DISK_READ,
-		    w.ref);
-	for (i = 0; i < n_windows; i++)
-		if (w.ref[i] > 0)
-			out->active_s += window_s;
+	reference_fill(&w, out);
 	extent_find(&w, out);
+	active_find(&w, out);
 	rc = out->active_s > 0 ? stages_add(&w, out) : NW_OK;
 out:
-	free(w.end.own_s);
-	free(w.end.member);
-	free(w.piped);
-	free(w.span);
-	free(w.processes);
-	free(w.sum);
-	free(w.ref);
+	work_clear(&w);
 	return rc;
 }
 

@@ -290,3 +290,15 @@ fmt_p(double p)
 	snprintf(out.s, sizeof(out.s), "%.*f", p < 0.01 ? 4 : p < 0.1 ? 3 : 2, p);
 	return out;
 }
+
+struct fmt
+fmt_plain(struct fmt f)
+{
+	char *at;
+
+	while ((at = strstr(f.s, NBSP)) != NULL) {
+		*at = ' ';
+		memmove(at + 1, at + sizeof(NBSP) - 1, strlen(at + sizeof(NBSP) - 1) + 1);
+	}
+	return f;
+}

@@ -62,6 +62,8 @@ static const struct nw_field_rule rules[] = {
 	{ "nw:process*", "cpu_user", "s", NW_AGG_SUM },
 	{ "nw:process*", "cpu_sys", "s", NW_AGG_SUM },
 	{ "nw:process*", "cpu_wait", "s", NW_AGG_SUM },
+	{ "nw:process*", "blocked", "s", NW_AGG_SUM },
+	{ "nw:process*", "throttled", "s", NW_AGG_SUM },
 	{ "nw:process*", "window", "s", NW_AGG_SUM },
 	{ "nw:process*", "rchar", "By", NW_AGG_SUM },
 	{ "nw:process*", "wchar", "By", NW_AGG_SUM },
@@ -92,6 +94,7 @@ static const struct nw_field_rule rules[] = {
 	{ "nw:connection*", "rwnd_limited_s", "s", NW_AGG_LAST },
 	{ "nw:connection*", "sndbuf_limited_s", "s", NW_AGG_LAST },
 	{ "nw:connection*", "snd_mss", "By", NW_AGG_MEAN },
+	{ "nw:connection*", "snd_wnd", "By", NW_AGG_MEAN },
 	{ "nw:connection*", "delivery_rate", "By/s", NW_AGG_MEAN },
 	ENDS("nw:*"),
 

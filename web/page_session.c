@@ -210,32 +210,39 @@ session_verdict(struct html *h, const json_t *doc)
 
 /* --- the size of the difference, and witnesses --- */
 
+/* "2.1x", "at least 1.5x", "at most 3x", or nothing. */
+static void
+write_effect(struct html *h, double effect, const double ends[2])
+{
+	bool about = isfinite(effect);
+
+	if (!about)
+		html_text(h, isfinite(ends[1]) ? "at most " : "at least ");
+	html_text(h, fmt_ratio(about ? effect : isfinite(ends[1]) ? ends[1] : ends[0]).s);
+	html_raw(h, "\xc3\x97");
+}
+
 static void
 session_effect(struct html *h, const json_t *doc)
 {
 	const json_t *verdict = result_get(doc, KEY_result_verdict);
 	double effect = result_number(verdict, KEY_verdict_effect), ends[2];
-	double alpha = result_number(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_alpha);
 
-	if (result_text(verdict, KEY_verdict_stage) == NULL || !isfinite(effect))
-		return;
 	result_numbers(result_list(verdict, KEY_verdict_interval), ends, 2);
+	if (result_text(verdict, KEY_verdict_stage) == NULL ||
+	    !(isfinite(effect) || isfinite(ends[0]) || isfinite(ends[1])))
+		return;
 	html_raw(h, "<section class=\"effect\"><p class=\"figure\">");
-	html_text(h, fmt_ratio(effect).s);
-	html_raw(h, "\xc3\x97</p><p>as much could have passed the next slowest stage");
-	if (result_text(verdict, KEY_verdict_runner_up) != NULL) {
-		html_raw(h, ", ");
+	write_effect(h, effect, ends);
+	html_raw(h, "</p><p>as fast without this limit");
+	if (isfinite(ends[1]) && result_text(verdict, KEY_verdict_runner_up) != NULL) {
+		html_raw(h, ", until the next limits: ");
 		html_text(h, result_stage_words(result_text(verdict, KEY_verdict_runner_up)));
 	}
-	if (isfinite(ends[0]) && isfinite(ends[1])) {
-		html_raw(h, "; ");
-		if (alpha > 0 && alpha < 1) {
-			html_text(h, fmt_share(1 - alpha).s);
-			html_raw(h, " ");
-		}
-		html_raw(h, "interval ");
+	if (isfinite(effect) && isfinite(ends[0]) && isfinite(ends[1])) {
+		html_raw(h, "; between ");
 		html_text(h, fmt_ratio(ends[0]).s);
-		html_raw(h, " to ");
+		html_raw(h, " and ");
 		html_text(h, fmt_ratio(ends[1]).s);
 	}
 	html_raw(h, ".</p></section>");

@@ -85,6 +85,8 @@ source_read(struct loader *l, struct source *s, int64_t t0, int64_t t1)
 	l->source = s;
 	s->last_wall_ns = 0;
 	s->disk_bytes = s->disk_io_ms = NAN;
+	s->tcp_busy_s = s->tcp_rwnd_s = s->tcp_sndbuf_s = s->tcp_retrans = 0;
+	s->tcp_wall_ns = 0;
 	for (i = 0; i < list.n && rc == NW_OK; i++) {
 		struct block_reader br = { .l = l, .c = &list.layout[i].c };
 
@@ -123,6 +125,55 @@ on_xsp(void *arg, const struct nw_xsp_rec *x)
 	return 0;
 }
 
+static void
+host_clear(struct evidence_host *h)
+{
+	free(h->name);
+	free(h->cpu_busy);
+	free(h->cpu_iowait);
+	free(h->disk_busy);
+	free(h->disk_bytes_per_s);
+}
+
+static void
+process_clear(struct evidence_process *p)
+{
+	int op;
+
+	free(p->program);
+	free(p->cpu);
+	free(p->starved);
+	free(p->blocked);
+	free(p->stored);
+	for (op = 0; op < 2; op++) {
+		free(p->pipe_bytes[op]);
+		free(p->pipe_s[op]);
+	}
+	for (op = 0; op < NW_OP_COUNT; op++) {
+		free(p->bytes[op]);
+		free(p->busy_s[op]);
+		free(p->wait_s[op]);
+		free(p->rate_sum[op]);
+		free(p->rate_sd_sum[op]);
+		free(p->ops[op]);
+	}
+}
+
+static void
+connection_clear(struct evidence_connection *c)
+{
+	free(c->src);
+	free(c->dst);
+	free(c->busy);
+	free(c->rwnd);
+	free(c->sndbuf);
+	free(c->sent);
+	free(c->resent);
+	free(c->rtt);
+	free(c->cwnd);
+	free(c->delivery);
+}
+
 static int
 file_order(const void *a, const void *b)
 {
@@ -150,10 +201,8 @@ lists_cut(struct evidence *e)
 		qsort(e->connections, e->n_connections, sizeof(*e->connections), connection_order);
 	while (e->n_files > EVIDENCE_LIST_MAX)
 		free(e->files[--e->n_files].path);
-	while (e->n_connections > EVIDENCE_LIST_MAX) {
-		free(e->connections[--e->n_connections].src);
-		free(e->connections[e->n_connections].dst);
-	}
+	while (e->n_connections > EVIDENCE_LIST_MAX)
+		connection_clear(&e->connections[--e->n_connections]);
 }
 
 /* How far each host's clock was ahead while the session ran; a lone host is its own clock. */
@@ -254,43 +303,49 @@ evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t *firs
 		*last_wall_ns = last;
 }
 
+/* What the kernel counted of a process itself. Children are in its parent's once that has waited
+ * for them, not before. */
+static double
+kernel_own_bytes(const struct evidence *e, const struct evidence_process *parent)
+{
+	const struct evidence_process *f;
+	double children = 0;
+
+	for (f = e->processes; f < e->processes + e->n_processes; f++)
+		if (f != parent && f->host == parent->host && f->parent_pid >= 0 &&
+		    f->parent_pid == parent->pid)
+			children += f->kernel_bytes;
+	return fmax(
+	    parent->kernel_bytes - children, fmin(parent->kernel_bytes, parent->seen_bytes));
+}
+
+void
+evidence_seen(const struct evidence *e, double *seen, double *kernel)
+{
+	size_t i;
+
+	*seen = *kernel = 0;
+	for (i = 0; i < e->n_processes; i++) {
+		*seen += e->processes[i].kernel_bytes > 0 ? e->processes[i].seen_bytes : 0;
+		*kernel += kernel_own_bytes(e, &e->processes[i]);
+	}
+}
+
 void
 evidence_clear(struct evidence *e)
 {
 	size_t i;
-	int op;
 
-	for (i = 0; i < e->n_hosts; i++) {
-		free(e->hosts[i].name);
-		free(e->hosts[i].cpu_busy);
-		free(e->hosts[i].cpu_iowait);
-		free(e->hosts[i].disk_busy);
-		free(e->hosts[i].disk_bytes_per_s);
-	}
-	for (i = 0; i < e->n_processes; i++) {
-		free(e->processes[i].program);
-		free(e->processes[i].cpu);
-		for (op = 0; op < 2; op++) {
-			free(e->processes[i].pipe_bytes[op]);
-			free(e->processes[i].pipe_s[op]);
-		}
-		for (op = 0; op < NW_OP_COUNT; op++) {
-			free(e->processes[i].bytes[op]);
-			free(e->processes[i].busy_s[op]);
-			free(e->processes[i].wait_s[op]);
-			free(e->processes[i].rate_sum[op]);
-			free(e->processes[i].rate_sd_sum[op]);
-			free(e->processes[i].ops[op]);
-		}
-	}
+	for (i = 0; i < e->n_hosts; i++)
+		host_clear(&e->hosts[i]);
+	for (i = 0; i < e->n_processes; i++)
+		process_clear(&e->processes[i]);
 	for (i = 0; i < e->n_durations; i++)
 		free(e->durations[i].counts);
 	for (i = 0; i < e->n_files; i++)
 		free(e->files[i].path);
-	for (i = 0; i < e->n_connections; i++) {
-		free(e->connections[i].src);
-		free(e->connections[i].dst);
-	}
+	for (i = 0; i < e->n_connections; i++)
+		connection_clear(&e->connections[i]);
 	free(e->hosts);
 	free(e->processes);
 	free(e->files);

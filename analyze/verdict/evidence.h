@@ -50,10 +50,13 @@ struct evidence_process {
 	/* bytes through pipes and local sockets, read [0] and written [1], and the time in
 	 * calls and waits for them */
 	double *pipe_bytes[2], *pipe_s[2];
-	double *cpu;           /* seconds of each window */
-	double cpu_s;          /* total of cpu */
-	double cpu_wait_s;     /* seconds for which the main thread was ready, without processor */
-	double combined_bytes; /* bytes of calls that read and write at once */
+	/* seconds of each window, by the kernel: on a processor; main thread ready to run without
+	 * processor; main thread blocked by storage */
+	double *cpu, *starved, *blocked;
+	double cpu_s, cpu_wait_s;  /* totals of cpu and starved */
+	double throttled_s;        /* seconds for which a quota of processor time was used up */
+	double *stored;            /* bytes of each window that the kernel fetched from devices */
+	double combined_bytes;     /* bytes of calls that read and write at once */
 	double storage_read_bytes; /* bytes the kernel fetched from devices for the process */
 	double seen_bytes;         /* bytes of measured calls; 0 if the sender did not count */
 	double kernel_bytes;       /* kernel's count of the same, plus children waited for; or 0 */
@@ -66,13 +69,20 @@ struct evidence_file {
 	double read_bytes, write_bytes;
 };
 
+/* A connection as its end on `host` sees it. */
 struct evidence_connection {
 	size_t host;
+	int64_t pid; /* process at this end; negative if unknown */
 	char *src, *dst;
 	unsigned sport, dport;
 	double bytes_out, bytes_in;
 	/* the last word of the kernel of `host` */
 	double rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;
+	double snd_wnd_bytes, snd_mss_bytes;
+	/* per window: seconds with data in flight, and of these held by the receive window and by
+	 * the send buffer; bytes sent; segments sent again */
+	double *busy, *rwnd, *sndbuf, *sent, *resent;
+	double *rtt, *cwnd, *delivery; /* gauges of each window; delivery in bytes/s */
 };
 
 /* Durations of the operations of equal kind and about equal size on a host: the merged histograms
@@ -119,6 +129,8 @@ void evidence_clear(struct evidence *e);
  * Both 0 if the path never worked. */
 void evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t *first_wall_ns,
     int64_t *last_wall_ns);
+/* Bytes of measured calls, and of the same processes by the kernel's count. */
+void evidence_seen(const struct evidence *e, double *seen, double *kernel);
 /* The operation described by caliper metadata of any generation. False if the metadata describes
  * none of the four. */
 bool evidence_caliper_op(const char *event_type, const json_t *subject, enum nw_op *op);

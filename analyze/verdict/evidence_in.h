@@ -35,6 +35,10 @@ struct source {
 	int64_t last_wall_ns; /* time of the row before; 0 before the first row */
 	/* raw counters of a disk at last_wall_ns; NaN before the first row */
 	double disk_bytes, disk_io_ms;
+	/* counters of a connection at tcp_wall_ns, which is the begin of the first row before the
+	 * kernel was asked; 0 before the first row */
+	double tcp_busy_s, tcp_rwnd_s, tcp_sndbuf_s, tcp_retrans;
+	int64_t tcp_wall_ns;
 };
 
 enum { STEP_SLOTS = 64 }; /* eighths of an octave around 1 s */

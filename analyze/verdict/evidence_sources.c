@@ -142,12 +142,13 @@ connection_add(struct evidence *e, size_t host, const json_t *subject)
 	c = &e->connections[e->n_connections];
 	memset(c, 0, sizeof(*c));
 	c->host = host;
+	c->pid = json_number(subject, "pid", PID_NOT_TOLD);
 	c->src = xstrdup(src != NULL ? src : "?");
 	c->dst = xstrdup(dst != NULL ? dst : "?");
 	c->sport = (unsigned)json_number(subject, "sport", 0) & 0xffff;
 	c->dport = (unsigned)json_number(subject, "dport", 0) & 0xffff;
 	c->rtt_s = c->rtt_min_s = c->retrans = c->cwnd_bytes = c->busy_s = c->rwnd_limited_s =
-	    c->sndbuf_limited_s = NAN;
+	    c->sndbuf_limited_s = c->snd_wnd_bytes = c->snd_mss_bytes = NAN;
 	return e->n_connections++;
 }
 

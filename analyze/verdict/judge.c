@@ -9,44 +9,18 @@
 #include "narrows/err.h"
 #include "narrows/xmalloc.h"
 
-double
-cpu_wait_s(const struct evidence *e, size_t process)
-{
-	return isfinite(e->processes[process].cpu_wait_s) ? e->processes[process].cpu_wait_s : 0;
-}
-
-size_t
-limit_processes(const struct judgement *j, size_t process[2])
-{
-	const struct nw_path *p = &j->path;
-	enum nw_stage_kind kind =
-	    j->limit.stage < p->n ? p->stage[j->limit.stage].kind : NW_STAGE_COUNT;
-	size_t n = 0;
-
-	if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
-		process[n++] = p->stage[j->limit.stage].process;
-	if (kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE)
-		process[n++] = p->sender_process;
-	if (kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_READ)
-		process[n++] = p->receiver_process;
-	return n;
-}
-
-/*
- * A process without processor comes late to its socket: a wait for a processor within poll() looks
- * like a wait for the network and makes the other end wait, too; within write() the same wait looks
- * like a slow disk. The share is of the time in which the slowest stage held the bytes.
- */
-static double
-crowded_share(const struct judgement *j, const struct evidence *e)
-{
-	double wait_s = 0, held_s = limit_held(&j->limit) * j->path.active_s;
-	size_t process[2], n = limit_processes(j, process);
-
-	while (n > 0)
-		wait_s += cpu_wait_s(e, process[--n]);
-	return held_s > 0 ? wait_s / held_s : 0;
-}
+/* Lifting one limit of two that are close gains no more than this. */
+static const double GAIN_TIE_MAX = 1.5;
+/* From this share of the time on a resource is at its limit. */
+static const double SATURATED = 0.85;
+/* With less of the time in flight the network limits nothing. */
+static const double IDLE_NET = 0.1;
+/* A disk behind readahead shows held time in this share of the windows only near its limit. */
+static const double READ_PEAKS = 0.12, READ_HELD = 0.07;
+/* Largest ratio of two shares of the time that are nearly equal. */
+static const double TIE_RATIO = 1.15;
+/* Unseen share of the bytes that lowers the confidence, unless the bytes are few. */
+static const double UNSEEN_DOUBT = 0.02, UNSEEN_BYTES = 4e6;
 
 const struct evidence_process *
 cpu_waiter(const struct judgement *j, const struct evidence *e)
@@ -58,6 +32,12 @@ cpu_waiter(const struct judgement *j, const struct evidence *e)
 		    j->path.active_s > 0 && (most == NULL || f->cpu_wait_s > most->cpu_wait_s))
 			most = f;
 	return most;
+}
+
+static bool
+stage_kind_is_net(enum nw_stage_kind kind)
+{
+	return kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE || kind == NW_STAGE_NET_READ;
 }
 
 bool
@@ -75,13 +55,13 @@ stage_kind_is_host(enum nw_stage_kind kind)
 static bool
 tie_break(struct judgement *j, const struct evidence *e, double margin)
 {
-	const char *says = tcp_opinion(j, e);
+	const char *says = tcp_opinion(j);
 	double held = limit_held(&j->limit);
 	size_t i, disk = j->path.n, net = j->path.n, n = 0;
 
-	if (j->limit.known || says == NULL || strcmp(says, "the receiving end") == 0 ||
-	    j->path.n < 2 || j->limit.n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(&j->limit) ||
-	    j->crowded_share >= CROWDED || !j->path.has_sender ||
+	if (j->limit.known || says == NULL || j->path.n < 2 ||
+	    j->limit.n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(&j->limit) ||
+	    !j->path.has_sender ||
 	    e->processes[j->path.sender_process].combined_bytes < 0.5 * j->path.bytes)
 		return false;
 	for (i = 0; i < j->path.n; i++) {
@@ -99,10 +79,58 @@ tie_break(struct judgement *j, const struct evidence *e, double margin)
 		return false;
 	j->limit.known = true;
 	j->limit.claim = limit_is_sample(&j->limit) ? LIMIT_INFERENCE : LIMIT_ACCOUNT;
-	j->limit.stage = strcmp(says, "network") == 0 ? net : disk;
-	j->limit.effect = j->limit.effect_low = j->limit.effect_high = NAN;
-	j->limit.bottleneck.runner_up = j->path.n;
+	j->limit.stage = strcmp(says, "the sending end") == 0 ? disk : net;
 	return true;
+}
+
+/* Whether a stage besides the limit is at its own limit, by evidence that buffers do not hide. */
+static bool
+is_saturated(const struct judgement *j, size_t stage)
+{
+	const struct resources *r = &j->resources;
+	enum nw_stage_kind kind = j->path.stage[stage].kind,
+			   limit = j->path.stage[j->limit.stage].kind;
+	double held = 1 - j->limit.tests[stage].group.mean;
+
+	if (stage_kind_is_net(kind))
+		return resources_net(r) >= SATURATED;
+	if (kind == NW_STAGE_DISK_READ && stage_kind_is_net(limit) && held >= READ_HELD &&
+	    r->peaks[stage] >= READ_PEAKS)
+		return true;
+	if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
+		return held >= READ_HELD && r->device[stage] >= SATURATED;
+	return false;
+}
+
+/* Whether two stages show the same calls, which read the disk and send at once. */
+static bool
+same_calls(const struct judgement *j, size_t a, size_t b)
+{
+	enum nw_stage_kind one = j->path.stage[a].kind, other = j->path.stage[b].kind;
+	double sum = 2 - j->limit.tests[a].group.mean - j->limit.tests[b].group.mean;
+
+	return ((one == NW_STAGE_DISK_READ && stage_kind_is_net(other)) ||
+		   (other == NW_STAGE_DISK_READ && stage_kind_is_net(one))) &&
+	    sum > 1.1;
+}
+
+/* The stage that limits together with the slowest; number of stages if there is none. */
+static size_t
+second_find(const struct judgement *j)
+{
+	const struct limit *l = &j->limit;
+	size_t next = l->bottleneck.runner_up, i;
+	double held = limit_held(l), held_next;
+
+	if (l->n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(l))
+		return j->path.n;
+	for (i = 0; i < j->path.n; i++)
+		if (i != l->stage && !same_calls(j, l->stage, i) && is_saturated(j, i))
+			return i;
+	if (l->known || next >= j->path.n || same_calls(j, l->stage, next))
+		return j->path.n;
+	held_next = 1 - l->tests[next].group.mean;
+	return held_next >= TIE_HELD && held <= TIE_RATIO * held_next ? next : j->path.n;
 }
 
 /* Whether the kernel read from disk for a program about as much as the program moved, without a
@@ -110,16 +138,85 @@ tie_break(struct judgement *j, const struct evidence *e, double margin)
 static bool
 reads_unseen(const struct judgement *j, const struct evidence *e)
 {
-	size_t i;
+	enum nw_stage_kind kind = j->path.stage[j->limit.stage].kind;
+	size_t i, process = j->path.stage[j->limit.stage].process;
 
-	if (!stage_kind_is_host(j->path.stage[j->limit.stage].kind) ||
-	    j->path.stage[j->limit.stage].kind == NW_STAGE_RECEIVER_HOST)
+	if (kind == NW_STAGE_RECEIVER_HOST || kind == NW_STAGE_DISK_WRITE ||
+	    kind == NW_STAGE_NET_READ)
 		return false;
+	if (stage_kind_is_net(kind))
+		process = j->path.sender_process;
 	for (i = 0; i < j->path.n; i++)
 		if (j->path.stage[i].kind == NW_STAGE_DISK_READ)
 			return false;
-	return e->processes[j->path.stage[j->limit.stage].process].storage_read_bytes >
-	    0.5 * j->bytes;
+	return e->processes[process].storage_read_bytes > 0.5 * j->bytes;
+}
+
+/* Share of the kernel's count of bytes that no measured call moved. */
+static double
+unseen_share(const struct evidence *e)
+{
+	double seen, kernel;
+
+	evidence_seen(e, &seen, &kernel);
+	return kernel - seen > UNSEEN_BYTES ? 1 - seen / kernel : 0;
+}
+
+/* The limit, or none: the test, then the kernels' account, then time alone. */
+static void
+decide(struct judgement *j, const struct evidence *e, double margin)
+{
+	struct limit *l = &j->limit;
+	enum nw_stage_kind kind;
+
+	j->second = j->path.n;
+	l->known = l->known && limit_is_held(l);
+	j->combined = tie_break(j, e, margin);
+	if (l->stage >= j->path.n)
+		return;
+	kind = j->path.stage[l->stage].kind;
+	j->idle_network = (kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE) &&
+	    j->resources.in_flight < IDLE_NET;
+	j->unseen = unseen_share(e);
+	j->blind_reads = stage_kind_is_net(kind) && reads_unseen(j, e);
+	if (j->idle_network || j->unseen > UNSEEN_MOST || j->blind_reads)
+		l->known = false;
+	else
+		j->second = second_find(j);
+	if (j->second < j->path.n)
+		l->known = false;
+	if (!l->known)
+		l->claim = LIMIT_NONE;
+}
+
+/* Whether the limit is a program that waited for a processor. */
+static bool
+is_starved(const struct judgement *j, const struct evidence *e)
+{
+	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
+
+	return j->limit.known && stage_kind_is_host(s->kind) &&
+	    e->processes[s->process].cpu_wait_s >= 0.3 * s->busy_share * j->path.active_s;
+}
+
+/* What lifting the limit gains; both limits of a tie must be lifted. */
+static void
+gain_set(struct judgement *j, const struct evidence *e)
+{
+	double worked;
+
+	j->gain = (struct gain){ .about = NAN, .low = NAN, .high = NAN, .next = j->path.n };
+	if (j->second < j->path.n) {
+		worked = gain_worked(&j->path, &j->limit, &j->resources, j->second);
+		j->gain.low = 1;
+		j->gain.high = fmin(GAIN_TIE_MAX, fmax(1.1, 1.1 / worked));
+		j->gain.next = j->second;
+	} else if (j->limit.known && !j->combined)
+		j->gain = gain_find(&j->path, &j->limit, &j->resources, j->limit.stage);
+	if (is_starved(j, e)) { /* and so may all programs be that share the processors */
+		j->gain.about = j->gain.high = NAN;
+		j->gain.low = fmin(j->gain.low, GAIN_TIE_MAX);
+	}
 }
 
 static void
@@ -140,9 +237,15 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		    "The program read from disk without calls, by memory mapping perhaps: its disk "
 		    "may be behind this.");
 	}
-	j->confidence = against || j->limit.claim == LIMIT_ACCOUNT ? "low"
-	    : with && limit_is_strong(&j->limit)                   ? "high"
-								   : "medium";
+	if (j->unseen > UNSEEN_DOUBT)
+		reason_add(j, "%.0f %% of the bytes that the kernel counted were not seen.",
+		    100 * j->unseen);
+	if (against || j->limit.claim == LIMIT_ACCOUNT)
+		j->confidence = "low";
+	else if (with && limit_is_strong(&j->limit))
+		j->confidence = j->unseen > UNSEEN_DOUBT ? "medium" : "high";
+	else
+		j->confidence = j->unseen > UNSEEN_DOUBT ? "low" : "medium";
 	for (i = 0; i < j->n_witnesses && against; i++)
 		if (j->witnesses[i].agrees == AGREES_NOT)
 			break;
@@ -174,6 +277,10 @@ processes_view(const struct evidence *e)
 			v[i].pipe_bytes[op] = p->pipe_bytes[op];
 			v[i].pipe_s[op] = p->pipe_s[op];
 		}
+		v[i].cpu_s = p->cpu;
+		v[i].starved_s = p->starved;
+		v[i].blocked_s = p->blocked;
+		v[i].stored_bytes = p->stored;
 	}
 	return v;
 }
@@ -205,14 +312,12 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 		goto out;
 	}
 	transfer_describe(out, e);
-	out->crowded_share = crowded_share(out, e);
-	out->limit.known =
-	    out->limit.known && limit_is_held(&out->limit) && out->crowded_share < CROWDED;
-	out->limit.claim = out->limit.known ? out->limit.claim : LIMIT_NONE;
-	out->combined = tie_break(out, e, params->margin);
+	resources_find(e, &out->path, 0, e->n_windows, &out->resources);
+	decide(out, e, params->margin);
+	gain_set(out, e);
 	witnesses_hear(out, e);
 	judgement_words(out, e, params);
-	out->confidence = "none";
+	out->confidence = out->second < out->path.n ? "medium" : "none";
 	if (out->limit.known)
 		confidence_set(out, e);
 out:

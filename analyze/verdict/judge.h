@@ -10,7 +10,9 @@
 #include <stddef.h>
 
 #include "analyze/verdict/evidence.h"
+#include "analyze/verdict/gain.h"
 #include "analyze/verdict/limit.h"
+#include "analyze/verdict/resources.h"
 #include "narrows/analysis.h"
 #include "narrows/stage.h"
 
@@ -28,9 +30,14 @@ struct witness {
 struct judgement {
 	struct nw_path path;
 	struct limit limit; /* of the whole session */
-	/* share of the slowest stage's time explained by waits for processors */
-	double crowded_share;
-	bool combined; /* whether single calls read the disk and sent, and the kernel decided */
+	struct resources resources;
+	struct gain gain;
+	size_t second;     /* index of a stage as slow as limit.stage; path.n without a tie */
+	bool idle_network; /* whether the kernel denies that the network limited */
+	bool blind_reads;  /* whether the disk was read without calls, unknown for how long */
+	double unseen;     /* share of the kernel's count of bytes not seen in calls */
+	bool combined;     /* whether single calls read the disk and sent, and the kernel decided */
+	const char *cause; /* "window", "buffer", "quota", ...; static text, NULL if unknown */
 	const char *confidence; /* "high", "medium", "low", "none" */
 	char *words;            /* "the network path" */
 	char *sentence;

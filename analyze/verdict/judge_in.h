@@ -6,24 +6,21 @@
 
 #include "analyze/verdict/judge.h"
 
-/* Waits for a processor explain a part of the slowest stage's time: from one half on they make a
- * verdict doubtful, from the whole on they replace it. */
-#define CROWDED_DOUBT 0.5
-#define CROWDED       1.0
+/* From this share of the bytes on, unseen bytes leave no verdict. */
+#define UNSEEN_MOST 0.2
+/* Two stages with this share of the time each limit together where they are nearly equal. */
+#define TIE_HELD 0.6
 
 /* judge.c */
 bool stage_kind_is_host(enum nw_stage_kind kind);
-/* Processes whose calls show the slowest stage; none for a program's own time. */
-size_t limit_processes(const struct judgement *j, size_t process[2]);
-/* Seconds a process waited for a processor; 0 if unknown. */
-double cpu_wait_s(const struct evidence *e, size_t process);
 /* The process with the longest wait for a processor; NULL if no wait was long. */
 const struct evidence_process *cpu_waiter(const struct judgement *j, const struct evidence *e);
 
 /* judge_witness.c */
-/* "network", "the receiving end", "the sending end" or NULL, from the kernel's account of the
- * largest connection. */
-const char *tcp_opinion(const struct judgement *j, const struct evidence *e);
+/* "network", "the receiving end", "the sending end" or NULL, from the kernel's account. */
+const char *tcp_opinion(const struct judgement *j);
+/* Mean of the known values; NaN if there are none. */
+double mean_known(const double *x, size_t n);
 void witnesses_hear(struct judgement *j, const struct evidence *e);
 
 /* judge_words.c */

@@ -41,43 +41,16 @@ caliper_witness(struct judgement *j)
 
 /* --- tcp: the sending kernel's own account of its waits --- */
 
-struct tcp_account {
-	const struct evidence_connection *connection;
-	double busy, rwnd, sndbuf; /* shares of the transfer */
-};
-
-/* Of the connection with the most bytes; false if no kernel reported one. */
-static bool
-tcp_account_find(const struct judgement *j, const struct evidence *e, struct tcp_account *out)
-{
-	const struct evidence_connection *c = NULL;
-	size_t i;
-
-	for (i = 0; i < e->n_connections; i++)
-		if (isfinite(e->connections[i].busy_s) &&
-		    (c == NULL || e->connections[i].bytes_out > c->bytes_out))
-			c = &e->connections[i];
-	if (c == NULL || !(j->duration_s > 0) || c->bytes_out < 0.1 * j->bytes)
-		return false;
-	out->connection = c;
-	out->busy = c->busy_s / j->duration_s;
-	out->rwnd = isfinite(c->rwnd_limited_s) ? c->rwnd_limited_s / j->duration_s : 0;
-	out->sndbuf = isfinite(c->sndbuf_limited_s) ? c->sndbuf_limited_s / j->duration_s : 0;
-	return true;
-}
-
 const char *
-tcp_opinion(const struct judgement *j, const struct evidence *e)
+tcp_opinion(const struct judgement *j)
 {
-	struct tcp_account a;
+	const struct resources *r = &j->resources;
 
-	if (!tcp_account_find(j, e, &a))
-		return NULL;
-	if (a.rwnd > 0.5)
+	if (r->rwnd > 0.5)
 		return "the receiving end";
-	if (a.busy - a.rwnd > 0.7)
+	if (resources_net(r) > 0.7)
 		return "network";
-	return a.busy < 0.5 ? "the sending end" : NULL;
+	return r->in_flight < 0.5 ? "the sending end" : NULL;
 }
 
 /* What the opinion means for the stage named. Where the opinion itself decided, it is no
@@ -96,29 +69,29 @@ tcp_agreement(const struct judgement *j, const char *says)
 	if (strcmp(says, "network") == 0)
 		return !at_sender && !at_receiver ? AGREES : AGREES_NOT;
 	if (strcmp(says, "the receiving end") == 0)
-		return at_receiver || kind == NW_STAGE_NET_WRITE ? AGREES : AGREES_NOT;
+		/* where both ends wait, the window is too small for the round trip */
+		return !at_sender && kind != NW_STAGE_HOST ? AGREES : AGREES_NOT;
 	return at_sender || kind == NW_STAGE_NET_READ ? AGREES : AGREES_NOT;
 }
 
 static void
-tcp_witness(struct judgement *j, const struct evidence *e)
+tcp_witness(struct judgement *j)
 {
-	const char *says = tcp_opinion(j, e);
-	struct tcp_account a;
+	const struct resources *r = &j->resources;
+	const char *says = tcp_opinion(j);
 
-	if (!tcp_account_find(j, e, &a))
+	if (!isfinite(r->in_flight))
 		return;
 	witness_add(j, "tcp", says, tcp_agreement(j, says),
 	    xasprintf("the sender's kernel had data in flight for %.0f %% of the time, and was "
 		      "held by the receive window for %.0f %%, by the send buffer for %.0f %%; "
 		      "%.0f retransmissions",
-		100 * fmin(a.busy, 1), 100 * fmin(a.rwnd, 1), 100 * fmin(a.sndbuf, 1),
-		isfinite(a.connection->retrans) ? a.connection->retrans : 0));
+		100 * r->in_flight, 100 * r->rwnd, 100 * r->sndbuf, r->resent));
 }
 
 /* --- hosts --- */
 
-static double
+double
 mean_known(const double *x, size_t n)
 {
 	double sum = 0;
@@ -167,6 +140,11 @@ static void
 cpu_witness(struct judgement *j, const struct evidence *e)
 {
 	const struct evidence_process *waiter = cpu_waiter(j, e);
+	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
+	/* whether the waiting program is the limit */
+	bool waits = waiter != NULL && j->limit.stage < j->path.n &&
+	    waiter->cpu_wait_s >= 0.3 * j->path.active_s && stage_kind_is_host(s->kind) &&
+	    waiter->host == s->host;
 	char *text = NULL, *more;
 	double busy;
 	size_t i;
@@ -188,9 +166,8 @@ cpu_witness(struct judgement *j, const struct evidence *e)
 		text = more;
 	}
 	if (text != NULL)
-		witness_add(j, "host cpu", j->crowded_share >= CROWDED_DOUBT ? "processor" : NULL,
-		    j->limit.known && j->crowded_share >= CROWDED_DOUBT ? AGREES_NOT : NO_OPINION,
-		    text);
+		witness_add(j, "host cpu", waits ? "processor" : NULL,
+		    waits && j->limit.known ? AGREES : NO_OPINION, text);
 }
 
 /* The opinion of the published method: the lowest mean throughput of single operations. */
@@ -229,7 +206,7 @@ void
 witnesses_hear(struct judgement *j, const struct evidence *e)
 {
 	caliper_witness(j);
-	tcp_witness(j, e);
+	tcp_witness(j);
 	disk_witness(j, e);
 	cpu_witness(j, e);
 	per_call_witness(j, e);

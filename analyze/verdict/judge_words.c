@@ -12,9 +12,6 @@
 #include "narrows/result_keys.h"
 #include "narrows/xmalloc.h"
 
-/* A stage that is hardly used says little of its own limit: beyond this, "more than". */
-static const double FASTER_CAP = 100;
-
 void
 reason_add(struct judgement *j, const char *fmt, ...)
 {
@@ -76,7 +73,8 @@ judge_stage_text(const struct evidence *e, const struct nw_path_stage *s)
 char *
 judge_rate_text(double bytes_per_s)
 {
-	return xasprintf("%s (%s)", fmt_bytes_per_s(bytes_per_s).s, fmt_bits_per_s(bytes_per_s).s);
+	return xasprintf("%s (%s)", fmt_plain(fmt_bytes_per_s(bytes_per_s)).s,
+	    fmt_plain(fmt_bits_per_s(bytes_per_s)).s);
 }
 
 char *
@@ -158,22 +156,6 @@ cpu_wait_reason(struct judgement *j, const struct evidence *e, const struct evid
 }
 
 static void
-crowded_words(struct judgement *j, const struct evidence *e)
-{
-	char *what = judge_stage_text(e, &j->path.stage[j->limit.stage]);
-	size_t process[2], n = limit_processes(j, process), i;
-
-	for (i = 0; i < n; i++)
-		if (cpu_wait_s(e, process[i]) > 0)
-			cpu_wait_reason(j, e, &e->processes[process[i]]);
-	j->sentence = xasprintf("Cannot tell whether %s limited this transfer: programs waited for "
-				"a processor for as long as "
-				"they seem to have waited for it.",
-	    what);
-	free(what);
-}
-
-static void
 unseen_words(struct judgement *j, const struct evidence *e)
 {
 	const struct nw_path_stage *s = &j->path.stage[j->limit.bottleneck.lowest];
@@ -187,6 +169,73 @@ unseen_words(struct judgement *j, const struct evidence *e)
 	j->sentence = xstrdup("Cannot tell what limited this transfer: most of its time passed "
 			      "outside the disk and network calls that were measured.");
 	free(most);
+}
+
+/* Two stages at their limits: a sentence that is an answer. */
+static void
+both_words(struct judgement *j, const struct evidence *e)
+{
+	const struct limit *l = &j->limit;
+	char *first = judge_stage_text(e, &j->path.stage[l->stage]);
+	char *second = judge_stage_text(e, &j->path.stage[j->second]);
+	char *rate = judge_rate_text(j->bytes_per_s), *within;
+	double held = limit_held(l), worked = gain_worked(&j->path, l, &j->resources, j->second);
+	double apart = held >= TIE_HELD ? fabs(held - worked) / fmax(held, worked) : 1 - worked;
+
+	within =
+	    worked >= TIE_HELD ? xasprintf(", within %.0f %%,", fmax(1, 100 * apart)) : xstrdup("");
+	j->sentence = xasprintf(
+	    "Both %s and %s%s limited this transfer to %s; lifting one of the two gains little.",
+	    first, second, within, rate);
+	reason_add(j,
+	    "%.0f %% of the time went to the first of them; the second worked for %.0f %% of the "
+	    "time.",
+	    100 * held, 100 * worked);
+	if (worked < TIE_HELD)
+		reason_add(j,
+		    "A disk that reads ahead makes its program wait only near its limit; it did so "
+		    "in %.0f %% of the intervals.",
+		    100 * j->resources.peaks[j->second]);
+	free(first);
+	free(second);
+	free(rate);
+	free(within);
+}
+
+static void
+idle_words(struct judgement *j, const struct evidence *e)
+{
+	char *what = judge_stage_text(e, &j->path.stage[j->limit.stage]);
+
+	reason_add(j,
+	    "Programs waited for %s for %.0f %% of the time, but data was in flight for %.0f %% "
+	    "only.",
+	    what, 100 * limit_held(&j->limit), 100 * j->resources.in_flight);
+	j->sentence = xstrdup("Cannot tell what limited this transfer: its programs waited for the "
+			      "network, but the network was idle nearly all the time.");
+	free(what);
+}
+
+static void
+missed_words(struct judgement *j)
+{
+	reason_add(j, "No measured call moved %.0f %% of the bytes that the kernel counted.",
+	    100 * j->unseen);
+	j->sentence = xstrdup("Cannot tell what limited this transfer: too many of its bytes moved "
+			      "outside the calls that were measured.");
+}
+
+static void
+mapped_words(struct judgement *j, const struct evidence *e)
+{
+	char *what = judge_stage_text(e, &j->path.stage[j->limit.stage]);
+
+	reason_add(j, "The program read from disk without calls, by memory mapping perhaps.");
+	j->sentence =
+	    xasprintf("Cannot tell whether %s limited this transfer, or the disk that was "
+		      "read by memory mapping.",
+		what);
+	free(what);
 }
 
 static void
@@ -245,13 +294,19 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 				      "for its reporting interval.");
 	} else if (j->path.n == 1)
 		alone_words(j, e);
+	else if (j->second < j->path.n)
+		both_words(j, e);
 	else if (!limit_is_held(&j->limit))
 		unseen_words(j, e);
-	else if (j->crowded_share >= CROWDED)
-		crowded_words(j, e);
+	else if (j->idle_network)
+		idle_words(j, e);
+	else if (j->unseen > UNSEEN_MOST)
+		missed_words(j);
+	else if (j->blind_reads)
+		mapped_words(j, e);
 	else
 		close_words(j, e, params);
-	j->words = xstrdup("cannot tell");
+	j->words = xstrdup(j->second < j->path.n ? "two stages at once" : "cannot tell");
 }
 
 /* --- known --- */
@@ -272,26 +327,49 @@ program_time(
 		}
 }
 
+/* Of a program that waited for a processor: the quota, or the other programs, that kept it. */
+static const char *
+starved_manner(
+    struct judgement *j, const struct evidence *e, const struct evidence_process *p, double wait_s)
+{
+	double busy = mean_known(e->hosts[p->host].cpu_busy, e->n_windows);
+
+	reason_add(j, "%s on %s was ready to run, but had no processor, for %.0f %% of the time.",
+	    p->program != NULL ? p->program : "The program", host_name(e, p->host),
+	    100 * fmin(wait_s / j->path.active_s, 1));
+	if (p->throttled_s >= 0.5 * wait_s) {
+		j->cause = "quota";
+		return ", which had used up its quota of processor time,";
+	}
+	if (busy >= 0.85) {
+		j->cause = "hog";
+		return ", which had to wait for a processor that other programs used,";
+	}
+	j->cause = "processors";
+	return ", which had to wait for a processor,";
+}
+
 /* How a program spent the time outside its calls: computing, waiting for a processor, or
  * pausing. */
 static const char *
 host_stage_manner(struct judgement *j, const struct evidence *e, const struct nw_path_stage *s)
 {
+	const struct evidence_process *p = &e->processes[s->process];
 	double own = s->busy_share * j->path.active_s, cpu_s, wait_s;
 
-	program_time(e, &e->processes[s->process], &cpu_s, &wait_s);
-	if (!isfinite(e->processes[s->process].cpu_s) || !(own > 0))
+	program_time(e, p, &cpu_s, &wait_s);
+	if (!isfinite(p->cpu_s) || !(own > 0))
 		return "";
-	if (wait_s >= 0.3 * own && cpu_s + wait_s >= 0.6 * own) {
-		reason_add(j,
-		    "The program could run, but had no processor, for %.0f %% of the time.",
-		    100 * fmin(wait_s / j->path.active_s, 1));
-		return ", which had to wait for a processor,";
-	}
-	if (cpu_s >= 0.6 * own)
+	if (wait_s >= 0.3 * own && cpu_s + wait_s >= 0.6 * own)
+		return starved_manner(j, e, p, wait_s);
+	if (cpu_s >= 0.6 * own) {
+		j->cause = "computing";
 		return ", which was busy computing,";
-	if (cpu_s + wait_s < 0.3 * own)
+	}
+	if (cpu_s + wait_s < 0.3 * own) {
+		j->cause = "pause";
 		return ", which paused by itself or waited for something not measured,";
+	}
 	return "";
 }
 
@@ -322,27 +400,79 @@ known_reasons(struct judgement *j, const struct nw_path_stage *s)
 		    "apart.");
 }
 
-/* "; disk write on dtn-b could have gone 1.4 times as fast", or nothing. */
+/* "; without this limit it could have gone about 2.1 times as fast, until disk write on dtn-b
+ * limits", or nothing. */
 static char *
 faster_text(const struct judgement *j, const struct evidence *e)
 {
-	const struct nw_bottleneck *b = &j->limit.bottleneck;
+	const struct gain *g = &j->gain;
 	char *next, *text;
 
-	if (!isfinite(j->limit.effect))
+	if (!isfinite(g->low) && !isfinite(g->high))
 		return xstrdup("");
-	next = b->runner_up < j->path.n ? judge_stage_text(e, &j->path.stage[b->runner_up])
-					: xstrdup("the next stage");
-	text = j->limit.effect >= FASTER_CAP
-	    ? xasprintf("; %s could have gone more than %.0f times as fast", next, FASTER_CAP)
-	    : xasprintf("; %s could have gone %.2g times as fast", next, j->limit.effect);
+	if (!isfinite(g->high))
+		return xasprintf(
+		    "; without this limit it could have gone at least %.2g times as fast", g->low);
+	next = g->next < j->path.n ? judge_stage_text(e, &j->path.stage[g->next])
+				   : xstrdup("another stage");
+	text = xasprintf("; without this limit it could have gone %s %.2g times as fast, until %s "
+			 "limits",
+	    isfinite(g->about) ? "about" : "at most", isfinite(g->about) ? g->about : g->high,
+	    next);
 	free(next);
+	return text;
+}
+
+static char *
+receive_window_text(struct judgement *j, const char *path)
+{
+	const struct resources *r = &j->resources;
+	struct fmt window = fmt_plain(fmt_bytes(r->window_bytes));
+	struct fmt trip = fmt_plain(fmt_duration(r->rtt_s));
+	struct fmt needed = fmt_plain(fmt_bytes(2 * j->bytes_per_s * r->rtt_s));
+
+	j->cause = "window";
+	reason_add(j,
+	    "There was more to send, but the receive window was full for %.0f %% of the "
+	    "time.",
+	    100 * r->rwnd);
+	if (!(r->rtt_s > 0))
+		return xasprintf("The receive window on %s", path);
+	reason_add(j, "At a round trip of %s a window of %s would carry twice the rate.", trip.s,
+	    needed.s);
+	if (!isfinite(r->window_bytes))
+		return xasprintf("The receive window on %s", path);
+	return xasprintf("The receive window of %s on %s", window.s, path);
+}
+
+/* A network limited by the receive window or the send buffer, not by its links; else NULL. */
+static char *
+window_text(struct judgement *j, const struct evidence *e, const struct nw_path_stage *s)
+{
+	char *path, *text = NULL;
+
+	if (s->kind != NW_STAGE_NETWORK && s->kind != NW_STAGE_NET_WRITE)
+		return NULL;
+	path = judge_stage_text(e, s);
+	if (j->resources.rwnd >= 0.5)
+		text = receive_window_text(j, path);
+	else if (j->resources.sndbuf >= 0.5) {
+		j->cause = "buffer";
+		text = xasprintf("The send buffer for %s", path);
+		reason_add(j,
+		    "There was more to send, but the send buffer was full for %.0f %% of the time; "
+		    "a "
+		    "larger one would keep more data in flight.",
+		    100 * j->resources.sndbuf);
+	}
+	free(path);
 	return text;
 }
 
 /* Where the time of this transfer went, without a word about another transfer. */
 static char *
-account_text(struct judgement *j, const char *what, const char *manner, const char *rate)
+account_text(
+    struct judgement *j, const char *what, const char *manner, const char *rate, const char *faster)
 {
 	if (limit_is_sample(&j->limit))
 		reason_add(j,
@@ -352,30 +482,36 @@ account_text(struct judgement *j, const char *what, const char *manner, const ch
 	else
 		reason_add(j,
 		    "This is an account of this transfer: its %zu intervals resemble each other "
-		    "and "
-		    "count as %.2g independent ones, too few to say that another transfer would go "
-		    "the same way.",
+		    "and count as %.2g independent ones, too few to say that another transfer "
+		    "would "
+		    "go the same way.",
 		    j->limit.n_windows, j->limit.n_eff);
 	return xasprintf("In this transfer, %s%s held the bytes for %.0f %% of the time, longer "
-			 "than any other stage; the transfer ran at %s.",
-	    what, manner, 100 * limit_held(&j->limit), rate);
+			 "than any other stage; the transfer ran at %s%s.",
+	    what, manner, 100 * limit_held(&j->limit), rate, faster);
 }
 
 static void
 known_words(struct judgement *j, const struct evidence *e)
 {
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
-	char *what = judge_stage_text(e, s), *rate = judge_rate_text(j->bytes_per_s);
+	char *what = window_text(j, e, s), *rate = judge_rate_text(j->bytes_per_s);
 	char *faster = faster_text(j, e);
 	const char *manner = stage_kind_is_host(s->kind) ? host_stage_manner(j, e, s) : "";
 
+	if (what == NULL)
+		what = judge_stage_text(e, s);
+	if (s->mapped) {
+		j->cause = "mmap";
+		manner = ", by page faults of a mapped file,";
+	}
 	if (j->combined)
 		reason_add(j,
 		    "One call did both, reading the disk and sending; the kernel's account of the "
 		    "connection decides.");
-	if (j->limit.claim == LIMIT_ACCOUNT) {
-		j->sentence = account_text(j, what, manner, rate);
-	} else {
+	if (j->limit.claim == LIMIT_ACCOUNT)
+		j->sentence = account_text(j, what, manner, rate, faster);
+	else {
 		if (what[0] >= 'a' && what[0] <= 'z')
 			what[0] = (char)(what[0] - 'a' + 'A');
 		j->sentence =
@@ -403,7 +539,7 @@ judge_add_story(struct judgement *j, const char *story)
 {
 	char *sentence;
 
-	if (story == NULL || j->crowded_share >= CROWDED)
+	if (story == NULL)
 		return;
 	sentence = xasprintf("%s What limited it changed on the way.", j->sentence);
 	free(j->sentence);

@@ -237,24 +237,24 @@ verdict_doc(const struct judgement *j)
 {
 	const struct nw_bottleneck *b = &j->limit.bottleneck;
 	json_t *v = json_object(), *list;
-	size_t i;
+	size_t next = j->gain.next < j->path.n ? j->gain.next : b->runner_up, i;
 
 	put_text(v, KEY_verdict_stage,
 	    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL);
 	put_text(v, KEY_verdict_words, j->words);
 	put_text(v, KEY_verdict_confidence, j->confidence);
 	put_text(v, KEY_verdict_sentence, j->sentence);
-	put_real(v, KEY_verdict_effect, j->limit.effect);
+	put_text(v, KEY_verdict_cause, j->cause);
+	put_real(v, KEY_verdict_effect, j->gain.about);
 	put(v, KEY_verdict_interval,
-	    json_pack(
-		"[oo]", resultdoc_real(j->limit.effect_low), resultdoc_real(j->limit.effect_high)));
+	    json_pack("[oo]", resultdoc_real(j->gain.low), resultdoc_real(j->gain.high)));
 	put(v, KEY_verdict_runner_up,
-	    b->runner_up < j->path.n
-		? resultdoc_text(nw_stage_kind_name(j->path.stage[b->runner_up].kind))
-		: json_null());
+	    next < j->path.n ? resultdoc_text(nw_stage_kind_name(j->path.stage[next].kind))
+			     : json_null());
 	list = json_array();
 	for (i = 0; i < j->path.n; i++)
-		if (j->limit.tests[i].candidate)
+		if (j->second < j->path.n ? i == j->limit.stage || i == j->second
+					  : j->limit.tests[i].candidate)
 			json_array_append_new(
 			    list, resultdoc_text(nw_stage_kind_name(j->path.stage[i].kind)));
 	put(v, KEY_verdict_candidates, list);
@@ -487,33 +487,14 @@ timeline_doc(const struct evidence *e)
 	return o;
 }
 
-/* What the kernel counted of a process itself. Children are in its parent's once that has waited
- * for them, not before. */
-static double
-kernel_own_bytes(const struct evidence *e, const struct evidence_process *parent)
-{
-	const struct evidence_process *f;
-	double children = 0;
-
-	for (f = e->processes; f < e->processes + e->n_processes; f++)
-		if (f != parent && f->host == parent->host && f->parent_pid >= 0 &&
-		    f->parent_pid == parent->pid)
-			children += f->kernel_bytes;
-	return fmax(
-	    parent->kernel_bytes - children, fmin(parent->kernel_bytes, parent->seen_bytes));
-}
-
 static json_t *
 quality_doc(const struct evidence *e)
 {
 	json_t *q = json_object(), *notes = json_array();
-	double seen = 0, kernel = 0;
+	double seen, kernel;
 	size_t i;
 
-	for (i = 0; i < e->n_processes; i++) {
-		seen += e->processes[i].kernel_bytes > 0 ? e->processes[i].seen_bytes : 0;
-		kernel += kernel_own_bytes(e, &e->processes[i]);
-	}
+	evidence_seen(e, &seen, &kernel);
 	for (i = 0; i < e->n_hosts; i++)
 		if (!e->hosts[i].clock_known)
 			json_array_append_new(

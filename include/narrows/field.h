@@ -37,21 +37,20 @@ enum nw_aggregation nw_field_aggregation(const char *event_type, const char *fie
 /* The word for an aggregation in the SQL table; NULL of NW_AGG_UNSAID. */
 const char *nw_aggregation_name(enum nw_aggregation a);
 
-/* X(name) of each field that readers above the store know by name. */
-#define NW_FIELDS_READ(X)                                                                          \
-	/* calipers */                                                                             \
-	X(sum_v)                                                                                   \
-	X(mean_v)                                                                                  \
-	X(mean_r)                                                                                  \
-	X(sd_r)                                                                                    \
-	X(count) X(dur_inst) X(window) X(busy) X(busy_max) X(wait) X(threads) /* processes */      \
-	    X(cpu_user) X(cpu_sys) X(cpu_wait) X(combined_bytes) X(report) X(seen_read)            \
-		X(seen_written) X(rchar) X(wchar) X(pipe_read_bytes) X(pipe_write_bytes)           \
-		    X(pipe_read_s) X(pipe_write_s) /* files and connections */                     \
-	    X(read_bytes) X(write_bytes) X(bytes_in) X(bytes_out) X(rtt_s) X(rtt_min_s) X(retrans) \
-		X(cwnd_bytes) X(busy_s) X(rwnd_limited_s)                                          \
-		    X(sndbuf_limited_s) /* hosts and clocks */                                     \
-	    X(idle) X(iowait) X(disk_busy) X(offset_s) X(bound_s) X(kernel_synced) X(io_ms)        \
-		X(written_bytes)
+/* clang-format off */
+/* The fields known by name above the store: X(name) of each, by kind of document (calipers,
+ * processes, files and connections, hosts and clocks). */
+#define NW_FIELDS_READ(X) \
+	X(sum_v) X(mean_v) X(mean_r) X(sd_r) X(count) X(dur_inst) X(window) X(busy) X(busy_max) \
+	X(wait) X(threads) \
+	X(cpu_user) X(cpu_sys) X(cpu_wait) X(blocked) X(throttled) X(combined_bytes) X(report) \
+	X(seen_read) X(seen_written) X(rchar) X(wchar) X(pipe_read_bytes) X(pipe_write_bytes) \
+	X(pipe_read_s) X(pipe_write_s) \
+	X(read_bytes) X(write_bytes) X(bytes_in) X(bytes_out) X(rtt_s) X(rtt_min_s) X(retrans) \
+	X(cwnd_bytes) X(busy_s) X(rwnd_limited_s) X(sndbuf_limited_s) X(delivery_rate) X(snd_wnd) \
+	X(snd_mss) \
+	X(idle) X(iowait) X(disk_busy) X(offset_s) X(bound_s) X(kernel_synced) X(io_ms) \
+	X(written_bytes)
+/* clang-format on */
 
 #endif

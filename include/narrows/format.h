@@ -39,6 +39,9 @@ struct fmt fmt_share(double share); /* 0.94: 94 % */
 struct fmt fmt_ratio(double v);     /* three digits, no prefix: 14.2 */
 struct fmt fmt_p(double p);         /* 0.013, < 0.001 */
 
+/* The same text with ordinary spaces, for documents and terminals. */
+struct fmt fmt_plain(struct fmt f);
+
 /* The power of ten (a multiple of three) that fmt_si() would use for v, and its prefix: an axis
  * shares both. */
 int fmt_si_exponent(double v);

@@ -10,13 +10,21 @@
  *   network                 the smaller of two times: the sender's, inside send calls and waiting
  *                           for room to send, and the receiver's, inside receive calls and waiting
  *                           for data. A sender also waits when the receiver is slow, and a receiver
- *                           when the sender is slow; only the network makes both wait.
+ *                           when the sender is slow; only the network makes both wait. A sender
+ *                           that reads little beside what it sends reads acknowledgements of its
+ *                           protocol (ssh, SFTP): such waits are waits for room to send
  *   net.write, net.read     the measured time of the two: the network or the unmeasured far end
  *   sender.host, receiver.host, host
- *                           the rest of the window, outside all calls: the program itself (one
- *                           thread only). Of several programs joined by pipes, the program with
- *                           most of this time: time at a pipe is a wait for a neighbour, and a
- *                           program that waits for a neighbour does not hold the bytes up
+ *                           the rest of the window, outside all calls: the program itself. Of a
+ *                           program with threads, no more than its processor time explains. Of
+ *                           several programs joined by pipes, the program with most of this time:
+ *                           time at a pipe is a wait for a neighbour, and a program that waits for
+ *                           a neighbour does not hold the bytes up
+ *
+ * Time without a processor is the host's, wherever a program was when it lost the processor: what
+ * the time outside the calls does not cover is taken out of the calls. Time blocked by storage is
+ * the disk's also where no call shows a read: the page faults of a mapped file happen inside
+ * send(2).
  *
  * An end may be measured at the pipe of another program, as rsync behind sshd: a process on another
  * host that moved over a pipe about as many bytes as crossed the network. The time at the pipe
@@ -67,18 +75,24 @@ struct nw_process {
 	const double *wait_s[NW_OP_COUNT]; /* waiting for readiness on their behalf */
 	/* Pipes and local sockets, read and written: time in calls and waiting. NULL: none. */
 	const double *pipe_bytes[2], *pipe_s[2];
+	/* The kernel's account; NULL: not known. */
+	const double *cpu_s;        /* processor time, of all threads */
+	const double *starved_s;    /* ready to run without a processor */
+	const double *blocked_s;    /* blocked by storage */
+	const double *stored_bytes; /* read from devices */
 };
 
 struct nw_path_stage {
 	enum nw_stage_kind kind;
 	size_t host, to_host;          /* to_host: of a network stage with both ends, else = host */
 	double bytes;                  /* bytes of the stage's own calls */
-	double *free_share;            /* n_windows, of the window; NaN where nothing crossed */
+	double *free_share;            /* n_windows, of the window; NaN where the path was idle */
 	double service_rate;           /* bytes/s: all crossed bytes over all held time */
-	double busy_share, wait_share; /* shares of the time in which bytes crossed */
+	double busy_share, wait_share; /* shares of the time at work */
 	/* of a host: the process with most time of its own; of a disk: with most bytes */
 	size_t process;
 	bool of_several; /* of a host: processes joined by pipes */
+	bool mapped;     /* of disk.read: read by page faults, without calls */
 };
 
 struct nw_path {
@@ -89,9 +103,11 @@ struct nw_path {
 	bool has_sender, has_receiver;
 	size_t sender_host, receiver_host;
 	size_t sender_process, receiver_process; /* the busiest process of each end */
-	bool end_at_pipe;  /* true if an end was measured at the pipe of another program */
-	double bytes;      /* bytes that the transfer moved */
-	double active_s;   /* time of the windows in which bytes crossed */
+	bool end_at_pipe; /* true if an end was measured at the pipe of another program */
+	double bytes;     /* bytes that the transfer moved */
+	/* time of the windows at work: bytes crossed, or both ends were there and some stage held them
+	 * up for half of the window at least */
+	double active_s;
 	size_t first, end; /* windows of the transfer: the first, and the first after the end */
 };
 

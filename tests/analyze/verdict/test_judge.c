@@ -39,8 +39,8 @@ struct transfer {
 
 static const struct transfer transfers[] = {
 	{ "network", { .002, 0 }, { .003, .09 }, { .004, .085 }, { .006, 0 }, 0.1, 40, "network",
-	    "The network path from dtn-a to dtn-b limited this transfer to 40\xc2\xa0MB/s "
-	    "(320\xc2\xa0Mbit/s)" },
+	    "The network path from dtn-a to dtn-b limited this transfer to 40 MB/s "
+	    "(320 Mbit/s)" },
 	{ "slow source disk", { .09, 0 }, { .003, .0 }, { .004, .09 }, { .004, 0 }, 0.1, 40,
 	    "disk.read", "Disk read on dtn-a limited" },
 	{ "slow target disk", { .002, 0 }, { .003, .09 }, { .005, .001 }, { .088, 0 }, 0.1, 40,
@@ -247,7 +247,7 @@ tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char
 		    stage);
 	CHECK_STR(a.judgement.confidence, confidence);
 	CHECK(stage == NULL ||
-	    (isnan(a.judgement.limit.effect) && strstr(a.judgement.sentence, "as fast") == NULL));
+	    (isnan(a.judgement.gain.about) && strstr(a.judgement.sentence, "as fast") == NULL));
 	analysis_clear(&a);
 	store_reader_close(r);
 	store_close(st);
@@ -354,13 +354,14 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 	store_close(st);
 }
 
-/* --- a sender that waits for a processor within poll(), which looks like the network --- */
+/* --- a sender that waits for a processor: within poll() that looks like the network --- */
 
 static void
-crowded_check(const struct transfer *tr, const char *name, double cpu_wait_s,
-    const char *confidence, const char *says)
+starved_check(const struct transfer *tr, const char *name, double cpu_wait_s, double throttled_s,
+    const char *cause, const char *says)
 {
 	const struct member sender = { 101, "mover", 0.002, cpu_wait_s, 0, 0, 0, 0 };
+	static const char *const quota[] = { "throttled" };
 	char path[128], why[STORE_WHY_BYTES];
 	struct nw_batch *b = nw_batch_new();
 	struct store_reader *r = NULL;
@@ -371,15 +372,16 @@ crowded_check(const struct transfer *tr, const char *name, double cpu_wait_s,
 	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, tr);
 	process_write(b, 10, &sender, tr->windows, false);
+	if (throttled_s > 0)
+		single_write(b, 11, "nw:process", "{\"pid\":101,\"program\":\"mover\"}", quota,
+		    &throttled_s, 1);
 	CHECK(store_submit(st, b) == NW_OK);
 	store_sync(st);
 	CHECK(store_reader_open(path, &r, why) == NW_OK);
 	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
-	CHECK_STR(a.judgement.confidence, confidence);
-	CHECK_INT(a.judgement.limit.known, strcmp(confidence, "none") != 0);
-	if (!a.judgement.limit.known)
-		CHECK(strstr(a.judgement.reasons[a.judgement.n_reasons - 1],
-			  "mover on dtn-a could run, but had no processor") != NULL);
+	CHECK(a.judgement.limit.known);
+	CHECK_STR(a.judgement.cause != NULL ? a.judgement.cause : "none", cause);
+	CHECK(isnan(a.judgement.gain.high) || a.judgement.cause == NULL);
 	if (strstr(a.judgement.sentence, says) == NULL) {
 		fprintf(stderr, "%s: %s\n", name, a.judgement.sentence);
 		CHECK(!"the sentence says it");
@@ -628,18 +630,18 @@ main(void)
 	tie_check("sendfile, slow disk", 0.4, 1.6e8, "disk.read", "medium");
 	tie_check("sendfile, nobody else", 0, -1, NULL, "none");
 	tie_check("no sendfile", 0.4, 0, NULL, "none");
-	crowded_check(&transfers[0], "processors are there", 0.01, "medium",
+	starved_check(&transfers[0], "processors are there", 0.01, 0, "none",
 	    "The network path from dtn-a to dtn-b limited");
-	crowded_check(&transfers[0], "processors may be it", 0.06, "low",
+	starved_check(&transfers[0], "processors may be late", 0.03, 0, "none",
 	    "The network path from dtn-a to dtn-b limited");
-	crowded_check(&transfers[0], "processors explain it", 0.095, "none",
-	    "Cannot tell whether the network path from dtn-a to dtn-b");
-	crowded_check(&transfers[1], "processors are not the disk", 0.01, "medium",
+	starved_check(&transfers[0], "no processor for most", 0.06, 0, "processors",
+	    "The sending program on dtn-a, which had to wait for a processor, limited");
+	starved_check(&transfers[0], "a quota", 0.095, 3.5, "quota",
+	    "The sending program on dtn-a, which had used up its quota of processor time,");
+	starved_check(&transfers[1], "processors are not the disk", 0.01, 0, "none",
 	    "Disk read on dtn-a limited");
-	crowded_check(&transfers[1], "processors look like a disk", 0.095, "none",
-	    "Cannot tell whether disk read on dtn-a");
-	crowded_check(
-	    &transfers[4], "processors beside a tie", 0.03, "none", "No single stage stands out");
+	starved_check(&transfers[1], "no processor looks like a disk", 0.095, 0, "processors",
+	    "The sending program on dtn-a, which had to wait");
 	seen_check();
 	phases_check();
 	clocks_check(2.5, true);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/gain.h"
+
+#include <math.h>
+
+/* Measured with link and disk limits of known ratio: 1 / (share in flight) was 0.8 to 1.25 of the
+ * gain found by lifting the other limit. */
+static const double NET_LOW = 0.75, NET_HIGH = 1.33;
+/* Bounds further apart than this say nothing that helps. */
+static const double TELLING = 3;
+/* The kernel slows writers down before a disk is at its limit: a disk had up to this much more room
+ * than its share of held time says. */
+static const double PACING = 2;
+/* A disk behind a buffer with a share of held time below HELD_QUIET had room for this much more in
+ * all measured transfers. */
+static const double HIDDEN_GAIN = 1.5, HELD_QUIET = 0.07;
+
+static double
+held_of(const struct limit *l, size_t stage)
+{
+	return 1 - l->tests[stage].group.mean;
+}
+
+static bool
+is_network(enum nw_stage_kind kind)
+{
+	return kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE || kind == NW_STAGE_NET_READ;
+}
+
+static bool
+is_disk(enum nw_stage_kind kind)
+{
+	return kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE;
+}
+
+double
+gain_worked(const struct nw_path *p, const struct limit *l, const struct resources *r, size_t stage)
+{
+	if (is_network(p->stage[stage].kind) && isfinite(r->net_low))
+		return resources_net(r);
+	return held_of(l, stage);
+}
+
+/* The stage with most work besides the limit. */
+static size_t
+next_find(const struct nw_path *p, const struct limit *l, const struct resources *r, size_t limit)
+{
+	size_t i, next = p->n;
+
+	for (i = 0; i < p->n; i++)
+		if (i != limit &&
+		    (next == p->n || gain_worked(p, l, r, i) > gain_worked(p, l, r, next)))
+			next = i;
+	return next;
+}
+
+/* Whether some disk besides the limit may be close to its own limit, unseen. */
+static bool
+some_disk_is_close(const struct nw_path *p, const struct limit *l, size_t limit)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (i != limit && is_disk(p->stage[i].kind) && held_of(l, i) >= HELD_QUIET)
+			return true;
+	return false;
+}
+
+/* Bounds by the network's account of itself. */
+static void
+gain_by_network(const struct resources *r, struct gain *g)
+{
+	g->low = fmax(1, NET_LOW / fmin(1, r->net_high));
+	g->high = NET_HIGH / r->net_low;
+	if (g->high <= TELLING * g->low) {
+		g->about = fmin(g->high, fmax(g->low, 1 / resources_net(r)));
+		return;
+	}
+	g->high = NAN;
+	if (g->low < HIDDEN_GAIN)
+		g->low = NAN;
+}
+
+struct gain
+gain_find(const struct nw_path *p, const struct limit *l, const struct resources *r, size_t limit)
+{
+	struct gain g = { .about = NAN, .low = NAN, .high = NAN };
+	double worked, rest, high;
+
+	g.next = next_find(p, l, r, limit);
+	if (g.next == p->n || p->has_sender != p->has_receiver)
+		return g;
+	worked = gain_worked(p, l, r, g.next);
+	/* What the process of the limit did besides goes on when the limit is lifted. */
+	rest = is_network(p->stage[limit].kind) ? 0 : fmax(0, 1 - held_of(l, limit));
+	high = p->stage[g.next].kind == NW_STAGE_DISK_WRITE ? PACING / worked : 1 / worked;
+	if (rest > 0)
+		high = fmin(high, 1 / rest);
+	if (is_network(p->stage[g.next].kind) && isfinite(r->net_low) && worked > rest &&
+	    1 / worked <= 2 * TELLING)
+		gain_by_network(r, &g);
+	else if (high <= TELLING) {
+		g.low = 1;
+		g.high = fmax(1, high);
+	} else if (!some_disk_is_close(p, l, limit))
+		g.low = HIDDEN_GAIN;
+	return g;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The gain from lifting a limit: how many times as fast the transfer could have gone until the next
+ * stage limits.
+ *
+ * A stage that worked for a share u of the time can carry 1 / u times the rate, so every other
+ * stage bounds the gain. Where a buffer hides work, calls show a part of u only: behind readahead or
+ * dirty pages a disk works while nobody waits. So shares of disks give upper bounds only; the share
+ * of the network is the kernel's account of data in flight, good to a third. Other work of the
+ * stage's own process is serial and bounds the gain as well.
+ */
+#ifndef GAIN_H
+#define GAIN_H
+
+#include "analyze/verdict/limit.h"
+#include "analyze/verdict/resources.h"
+
+struct gain {
+	double about;     /* best estimate; NaN unless both bounds are known */
+	double low, high; /* bounds; NaN where unknown */
+	size_t next;      /* index of the stage that limits next; number of stages if unknown */
+};
+
+/* `limit` is the index of the limiting stage. */
+struct gain
+gain_find(const struct nw_path *p, const struct limit *l, const struct resources *r, size_t limit);
+/* The share of the time for which a stage worked, by the best account; of disks, a lower bound. */
+double gain_worked(
+    const struct nw_path *p, const struct limit *l, const struct resources *r, size_t stage);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/resources.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A connection with a smaller share of the bytes carries requests or acknowledgements. */
+static const double CARRIES_SHARE = 0.01;
+/* The kernels' account must cover this share of the bytes to speak for the path. */
+static const double COVERED_SHARE = 0.5;
+/* Held for this share, a window counts as a peak of its stage. */
+static const double PEAK = 0.3;
+
+static double
+at(const double *x, size_t i)
+{
+	return x != NULL ? x[i] : 0;
+}
+
+/* Forked processes report an inherited connection twice: the report with more counts. */
+static bool
+is_repeated(const struct evidence *e, size_t k)
+{
+	const struct evidence_connection *c = &e->connections[k], *o;
+	size_t i;
+
+	for (i = 0; i < e->n_connections; i++) {
+		o = &e->connections[i];
+		if (i != k && o->host == c->host && o->sport == c->sport && o->dport == c->dport &&
+		    isfinite(o->busy_s) && strcmp(o->src, c->src) == 0 &&
+		    strcmp(o->dst, c->dst) == 0 &&
+		    (o->busy_s > c->busy_s || (o->busy_s == c->busy_s && i < k)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a connection carries the path's bytes away from a host that keeps account. */
+static bool
+carries(const struct evidence *e, const struct nw_path *p, size_t k)
+{
+	const struct evidence_connection *c = &e->connections[k];
+
+	return isfinite(c->busy_s) && c->bytes_out > c->bytes_in &&
+	    c->bytes_out >= CARRIES_SHARE * p->bytes && !is_repeated(e, k);
+}
+
+struct sums {
+	double flight, net, rwnd, sndbuf; /* seconds, of all connections */
+	double net_most;                  /* of the busiest connection */
+};
+
+/* Several connections in the same window share the network: together they take no more than the
+ * window. */
+static void
+window_add(const struct evidence *e, const struct nw_path *p, size_t i, struct sums *s)
+{
+	double flight = 0, net = 0, rwnd = 0, sndbuf = 0, own;
+	size_t k;
+
+	for (k = 0; k < e->n_connections; k++) {
+		const struct evidence_connection *c = &e->connections[k];
+
+		if (!carries(e, p, k))
+			continue;
+		own = fmax(0, at(c->busy, i) - at(c->rwnd, i));
+		flight += at(c->busy, i);
+		net += own;
+		rwnd += at(c->rwnd, i);
+		sndbuf += at(c->sndbuf, i);
+	}
+	s->flight += fmin(flight, p->window_s);
+	s->net += fmin(net, p->window_s);
+	s->rwnd += fmin(rwnd, p->window_s);
+	s->sndbuf += fmin(sndbuf, p->window_s);
+}
+
+static double
+busiest(const struct evidence *e, const struct nw_path *p, size_t first, size_t end)
+{
+	double most = 0, sum;
+	size_t i, k;
+
+	for (k = 0; k < e->n_connections; k++) {
+		const struct evidence_connection *c = &e->connections[k];
+
+		if (!carries(e, p, k))
+			continue;
+		for (sum = 0, i = first; i < end; i++)
+			sum += fmax(0, at(c->busy, i) - at(c->rwnd, i));
+		most = fmax(most, sum);
+	}
+	return most;
+}
+
+static double
+at_work_s(const struct nw_path *p, size_t first, size_t end)
+{
+	double s = 0;
+	size_t i;
+
+	for (i = first; p->n > 0 && i < end; i++)
+		s += isfinite(p->stage[0].free_share[i]) ? p->window_s : 0;
+	return s;
+}
+
+static void
+net_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
+    struct resources *out)
+{
+	double work_s = at_work_s(p, first, end), bytes = 0;
+	const struct evidence_connection *largest = NULL;
+	struct sums s = { 0 };
+	size_t i, k;
+
+	for (k = 0; k < e->n_connections; k++) {
+		if (!carries(e, p, k))
+			continue;
+		bytes += e->connections[k].bytes_out;
+		out->resent += isfinite(e->connections[k].retrans) ? e->connections[k].retrans : 0;
+		if (largest == NULL || e->connections[k].bytes_out > largest->bytes_out)
+			largest = &e->connections[k];
+	}
+	if (largest == NULL || bytes < COVERED_SHARE * p->bytes || !(work_s > 0))
+		return;
+	for (i = first; i < end; i++)
+		if (isfinite(p->stage[0].free_share[i]))
+			window_add(e, p, i, &s);
+	out->in_flight = fmin(1, s.flight / work_s);
+	out->net_high = fmin(1, s.net / work_s);
+	out->net_low = fmin(out->net_high, busiest(e, p, first, end) / work_s);
+	out->rwnd = fmin(1, s.rwnd / work_s);
+	out->sndbuf = fmin(1, s.sndbuf / work_s);
+	out->window_bytes = largest->snd_wnd_bytes;
+	out->rtt_s = largest->rtt_s;
+}
+
+static double
+mean_known(const double *x, size_t first, size_t end)
+{
+	double sum = 0;
+	size_t i, n = 0;
+
+	for (i = first; x != NULL && i < end; i++)
+		if (isfinite(x[i])) {
+			sum += x[i];
+			n++;
+		}
+	return n > 0 ? sum / (double)n : NAN;
+}
+
+static double
+peaks_of(const struct nw_path_stage *s, size_t first, size_t end)
+{
+	size_t i, n = 0, peaks = 0;
+
+	for (i = first; i < end; i++)
+		if (isfinite(s->free_share[i])) {
+			n++;
+			peaks += 1 - s->free_share[i] > PEAK;
+		}
+	return n > 0 ? (double)peaks / (double)n : 0;
+}
+
+void
+resources_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
+    struct resources *out)
+{
+	size_t i;
+
+	*out = (struct resources){ .net_low = NAN,
+		.net_high = NAN,
+		.in_flight = NAN,
+		.rwnd = NAN,
+		.sndbuf = NAN,
+		.window_bytes = NAN,
+		.rtt_s = NAN };
+	net_find(e, p, first, end, out);
+	for (i = 0; i < p->n; i++) {
+		out->device[i] = mean_known(e->hosts[p->stage[i].host].disk_busy, first, end);
+		out->peaks[i] = peaks_of(&p->stage[i], first, end);
+	}
+}
+
+double
+resources_net(const struct resources *r)
+{
+	return sqrt(r->net_low * r->net_high);
+}

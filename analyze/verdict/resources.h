@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernels' account of the resources of a path over a stretch of windows: how much of the time
+ * of network and devices the transfer took. Calipers see a resource only while a program waits;
+ * behind a socket buffer, readahead or dirty pages a resource works unseen.
+ */
+#ifndef RESOURCES_H
+#define RESOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analyze/verdict/evidence.h"
+
+struct resources {
+	/* Shares of the time at work, of the sending end's connections; NaN without account. The
+	 * network's share lies between that of the busiest connection and the sum of all. */
+	double net_low, net_high; /* data in flight, and not held by the receive window */
+	double in_flight;         /* data in flight for whatever reason */
+	double rwnd, sndbuf;      /* held by the receive window; by the send buffer */
+	double window_bytes;      /* the receive window, of the largest connection */
+	double rtt_s;             /* shortest round trip of that connection */
+	double resent;            /* segments sent again, of all connections */
+	/* largest share of the windows that the busiest device of a stage's host was busy; NaN */
+	double device[NW_STAGE_COUNT];
+	/* share of the windows in which a stage held the bytes for most of a third; per stage of the
+	 * path */
+	double peaks[NW_STAGE_COUNT];
+};
+
+/* Windows first to before end. */
+void resources_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
+    struct resources *out);
+/* The best guess between net_low and net_high; NaN without account. */
+double resources_net(const struct resources *r);
+
+#endif
