@@ -198,7 +198,7 @@ TO       = $(DESTDIR)$(PREFIX)
 install: all
 	@set -e; for p in $(PLACES); do to="$(TO)/$${p#*:}"; mode=644; [ ! -x "$${p%:*}" ] || mode=755; \
 	    echo "$$to"; install -D -m $$mode "$${p%:*}" "$$to"; \
-	    case $$to in *.service | *.pc) sed -i 's|/usr/local|$(PREFIX)|; s|@VERSION@|$(VERSION)|' "$$to" ;; esac; done
+	    case $$to in *.service | *.pc | *.[1-8]) sed -i 's|/usr/local|$(PREFIX)|g; s|@VERSION@|$(VERSION)|' "$$to" ;; esac; done
 	@ln -sf libnarrows.so.0 "$(TO)/lib/libnarrows.so"
 uninstall:
 	@for p in $(PLACES) :lib/libnarrows.so; do rm -fv "$(TO)/$${p#*:}"; done

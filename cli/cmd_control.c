@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "cli/cmd.h"
+#include "narrows/err.h"
+#include "narrows/quantity.h"
 #include "narrows/xmalloc.h"
 
 enum { PATIENCE_SECONDS = 10 };
@@ -35,6 +37,36 @@ line_add(char **line, const char *name, const char *value)
 	return true;
 }
 
+/* Whether the words after the options are a whole order: HOST VERB, and what the verb takes. */
+static bool
+words_are_whole(int n, char *const *words)
+{
+	static const struct {
+		const char *verb;
+		int min, max; /* words, HOST and verb included */
+	} verbs[] = { { "rate", 3, 3 }, { "start", 2, 2 }, { "stop", 2, 3 }, { "status", 2, 2 } };
+	int64_t unused;
+	const char *why;
+	size_t i;
+
+	for (i = 0; n >= 2 && i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(words[1], verbs[i].verb) == 0)
+			return n >= verbs[i].min && n <= verbs[i].max &&
+			    (strcmp(words[1], "rate") != 0 ||
+				quantity_duration(words[2], &unused, &why) == NW_OK);
+	return false;
+}
+
+/* Whether the box can read the value of an option. */
+static bool
+value_is_good(int letter, const char *value)
+{
+	int64_t unused;
+	const char *why;
+
+	return strchr("fir", letter) == NULL || quantity_duration(value, &unused, &why) == NW_OK;
+}
+
 /* Makes the line for the box out of the arguments. NULL after a message on stderr. free() the
  * line. */
 static char *
@@ -53,13 +85,13 @@ line_make(const struct command *self, int argc, char **argv)
 	while (good && (ch = getopt(argc, argv, "c:e:f:i:r:t:")) != -1) {
 		for (i = 0; i < sizeof(names) / sizeof(names[0]) && names[i].letter != ch; i++)
 			continue;
-		if (i == sizeof(names) / sizeof(names[0])) {
+		if (i == sizeof(names) / sizeof(names[0]) || !value_is_good(ch, optarg)) {
 			command_misused(self);
 			good = false;
 		} else
 			good = line_add(&options, names[i].name, optarg);
 	}
-	if (good && argc - optind < 2) {
+	if (good && !words_are_whole(argc - optind, argv + optind)) {
 		command_misused(self);
 		good = false;
 	}

@@ -117,7 +117,7 @@ format_named(const char *name)
 	return NULL;
 }
 
-/* 0: go on; else the command's exit status + 1. */
+/* Returns 0, or the exit status after a message. */
 static int
 request_parse(const struct command *self, struct request *r, int argc, char **argv)
 {
@@ -144,7 +144,7 @@ request_parse(const struct command *self, struct request *r, int argc, char **ar
 		case 'o': r->path = optarg; break;
 		case 'f':
 			if ((r->format = format_named(optarg)) == NULL)
-				return 3;
+				return COMMAND_MISUSED;
 			break;
 		case 's': query_add(r, "series", optarg); break;
 		case 'F': query_add(r, "from", optarg); break;
@@ -152,39 +152,44 @@ request_parse(const struct command *self, struct request *r, int argc, char **ar
 		case 'r': query_add(r, "resolution", optarg); break;
 		case 'e': query_add(r, "eol", optarg); break;
 		case 'S': query_add(r, "safe", "1"); break;
-		default: return 1 + command_misused(self);
+		default: return command_misused(self);
 		}
 	}
 	if (optind + 1 != argc)
-		return 1 + command_misused(self);
+		return command_misused(self);
 	query_add(r, "shape", r->format->shape);
 	if (export_opts_parse(&opts, r->format->ending, r->query, &why) < 0) {
 		fprintf(stderr, "narrows: export: %s\n", why);
-		return 3;
+		return COMMAND_MISUSED;
 	}
 	return 0;
+}
+
+static int
+export_run(struct source *s, const char *session, const struct request *r)
+{
+	int64_t id;
+	int rc;
+
+	if ((rc = last_or_number(s, session, &id)) == NW_OK) {
+		if (r->path != NULL && strcmp(r->path, "-") != 0)
+			rc = export_to_file(s, id, r);
+		else if ((rc = export_into(s, id, r, stdout)) == NW_OK && fflush(stdout) != 0)
+			rc = NW_EIO;
+	}
+	return rc == NW_EINVAL ? COMMAND_MISUSED : rc < 0 ? COMMAND_FAILED : 0;
 }
 
 static int
 run(const struct command_env *env, int argc, char **argv)
 {
 	struct request r = { 0 };
-	int64_t id;
-	int status = request_parse(env->command, &r, argc, argv), rc;
+	int status = request_parse(env->command, &r, argc, argv);
 
-	if (status == 0) {
-		status = 2;
-		if (last_or_number(env->source, argv[optind], &id) == NW_OK) {
-			if (r.path != NULL && strcmp(r.path, "-") != 0)
-				rc = export_to_file(env->source, id, &r);
-			else if ((rc = export_into(env->source, id, &r, stdout)) == NW_OK &&
-			    fflush(stdout) != 0)
-				rc = NW_EIO;
-			status = rc == NW_EINVAL ? 3 : rc < 0 ? 2 : 1;
-		}
-	}
+	if (status == 0)
+		status = export_run(env->source, argv[optind], &r);
 	free(r.query);
-	return status - 1;
+	return status;
 }
 
 const struct command command_export = {

@@ -86,8 +86,10 @@ box_ask(const char *url, const uint8_t pin[NW_TLS_PIN_BYTES], const char *secret
 	int status = 0, rc = httpask(&q, on_data, r, &status, why);
 
 	free(body);
-	if (rc < 0)
-		return command_failed(url, why);
+	if (rc < 0) {
+		command_failed(url, why);
+		return rc == NW_EINVAL ? COMMAND_MISUSED : COMMAND_FAILED;
+	}
 	if (status == 200)
 		return 0;
 	r->text[strcspn(r->text, "\r\n")] = '\0';
@@ -146,9 +148,10 @@ run(const struct command_env *env, int argc, char **argv)
 		dir = optarg;
 	if (ch != -1 || optind != argc - 2)
 		return command_misused(env->command);
-	if (!token_take(argv[optind + 1], pin, secret))
-		return command_failed(
-		    "join", "not a token: \"narrows enroll --token\" prints tokens");
+	if (!token_take(argv[optind + 1], pin, secret)) {
+		command_failed("join", "not a token: \"narrows enroll --token\" prints tokens");
+		return COMMAND_MISUSED;
+	}
 	if (mkdir(dir, 0755) != 0 && errno != EEXIST)
 		return command_failed(dir, strerror(errno));
 	if (is_other_site(dir, pin))

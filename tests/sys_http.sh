@@ -107,3 +107,23 @@ PY
 timeout 100 python3 -B "$tmp/http.py" "$http" "$https" "${tmp}/state/tls/ca.crt" || fail "http"
 curl -sS "$url/health" | grep -q 'Connections refused' || fail "the health page"
 stop_box
+
+# --- a machine whose only addresses are 127.0.0.1 and a link-local one listens on a number ---
+cat >"$tmp/lonely.sh" <<'SH'
+ip link set lo up && ip link add lonely type veth peer name other &&
+    ip link set lonely up && ip link set other up || exit 77
+"$1/narrowsd" -d -o state-dir="$2/lonely" -o listen-xsp=127.0.0.1/0 -o listen-http=127.0.0.1/0 2>"$2/lonely.log" &
+until [ -f "$2/lonely/narrowsd.run" ]; do
+	kill -0 $! 2>/dev/null || exit 1
+	sleep 0.1
+done
+kill $!
+wait $!
+SH
+status=0
+unshare -n sh "$tmp/lonely.sh" "$bin" "$tmp" 2>"$tmp/err" || status=$?
+case $status in
+0) ;;
+1) fail "a machine with a link-local address only: $(cat "$tmp/lonely.log")" ;;
+*) echo "no link-local address to try: $(cat "$tmp/err")" ;;
+esac

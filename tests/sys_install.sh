@@ -75,7 +75,7 @@ done
 for m in narrows.1 nwrun.1 libnarrows.3 narrowsd.conf.5 narrows-xsp.7 narrowsd.8 blipp.8; do
 	[ -f "$prefix/share/man/man${m##*.}/$m" ] || fail "no manual $m"
 done
-! grep -l -e /usr/local -e '@[A-Z]*@' "$prefix"/lib/systemd/system/* "$prefix"/lib/pkgconfig/* || fail "a prefix is left"
+! grep -l -e /usr/local -e '@[A-Z]*@' "$prefix"/lib/systemd/system/* "$prefix"/lib/pkgconfig/* "$prefix"/share/man/*/* || fail "a prefix is left"
 if command -v systemd-analyze >/dev/null; then
 	wrong=$(systemd-analyze --man=no verify "$prefix"/lib/systemd/system/*.service 2>&1 | grep -e "$prefix" -e '\.service:') || :
 	[ -z "$wrong" ] || fail "$wrong"

@@ -3,7 +3,7 @@
 # `narrows report last` after nwrun: the session of the run, or a word that the newest session is another one, and why.
 . tests/lib.sh
 
-start_box
+start_box -o session-linger=1s
 head -c 4M /dev/zero >"$tmp/in"
 run() { "$bin/nwrun" "$@"; }
 # task_of_report: the task that the report of the last session names
@@ -15,6 +15,18 @@ run -t first cp "$tmp/in" "$tmp/out"
 [ ! -s "$tmp/err" ] || fail "the first run: $(cat "$tmp/err")"
 run -t second cp "$tmp/in" "$tmp/out"
 [ "$(task_of_report)" = second ] || fail "the second run: $(nw report last | head -n 1)"
+
+# filters of the list; every one must pass
+count() { nw sessions --json "$@" | wc -l; }
+routed() { [ "$(count --host "$(hostname)")" = 2 ]; }
+until_true 20 routed || fail "--host: $(nw sessions)"
+[ "$(count --program cp)" = 2 ] && [ "$(count --program tar)" = 0 ] || fail "--program: $(nw sessions)"
+[ "$(count --host other)" = 0 ] || fail "--host: $(nw sessions)"
+[ "$(count --since 1h)" = 2 ] && [ "$(count --since 2200-01-01T00:00:00Z)" = 0 ] || fail "--since: $(nw sessions)"
+[ "$(count --verdict network)" = 0 ] || fail "--verdict: $(nw sessions)"
+words=$(nw sessions | awk 'NR == 2' | sed 's/.*B\/s  //')
+[ "$(count --verdict "$words")" -ge 1 ] || fail "--verdict \"$words\": $(nw sessions)"
+[ "$(count --program cp -n 1)" = 1 ] || fail "-n 1: $(nw sessions)"
 
 # a mistyped box: the older session is shown as what it is
 run -t lost -b 127.0.0.1/1 cp "$tmp/in" "$tmp/out" 2>/dev/null

@@ -59,6 +59,39 @@ for c in $(printf '%s\n' "$usage" | awk '/^  [a-z]/ { print $1 }'); do
 	"$bin/narrows" -s "$tmp/nowhere" "$c" --nonsense 2>/dev/null >&2 || status=$?
 	[ "$status" = 2 ] || fail "narrows $c --nonsense: exit status $status"
 done
+while read -r words; do
+	status=0
+	# shellcheck disable=SC2086
+	"$bin/narrows" -s "$tmp/nowhere" $words >/dev/null 2>&1 || status=$?
+	[ "$status" = 2 ] || fail "narrows $words: exit status $status"
+done <<'WORDS'
+nothing
+help nothing
+sessions --since x
+sessions -n 0
+report x
+report 1 2
+export x
+export -f x 1
+export --from x 1
+import
+pin x
+control vm rate
+control vm rate x
+control vm fly
+control vm start -i x
+sql a b
+backup
+verify a b
+restore
+enroll
+enroll --days 0 host
+join http://127.0.0.1:1 token
+revoke
+hosts x
+health x
+stat nothing
+WORDS
 for v in $(sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' daemon/narrowsd.8 cli/narrows.1) ; do
 	grep -q "\"$v\"" daemon/*.c cli/*.c base/*.c || fail "$v: nobody reads it"
 done

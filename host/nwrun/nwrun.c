@@ -386,7 +386,8 @@ arrange_measurement(struct options *o, char *argv[])
 	return NULL;
 }
 
-/* Notes the run, so that `narrows report last` knows which session to wait for, or why none comes. */
+/* Notes the run, so that `narrows report last` knows which session to wait for, or why none
+ * comes. */
 static void
 note_run(const struct options *o, const char *why)
 {
