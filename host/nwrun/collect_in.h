@@ -44,6 +44,8 @@ struct pipe_use {
 struct usage { /* cumulative */
 	double user_s, sys_s;
 	double wait_s; /* main thread: could run, but for a processor */
+	double blocked_s;   /* main thread: blocked by storage, as the looks found it */
+	double throttled_s; /* quota of processor time used up; of the last look that asked */
 	struct procfile_io io;
 	bool io_known, wait_known;
 };
@@ -87,6 +89,8 @@ struct watch {
 	bool has_children; /* the kernel's count includes children that used a processor */
 	const char *unseen_by, *unseen_by_said; /* word for the reason; NULL: none */
 	uint64_t rss_bytes;
+	int64_t look_mono_ns; /* time of the last look; 0 before the first */
+	bool quota_wanted;    /* the process waits for processors: the next look asks for its quota */
 	uint64_t reports; /* rows sent about the process: the reader counts missing rows */
 	struct usage first, last, now; /* at start, at the last interval's end, latest */
 	struct {
@@ -238,7 +242,7 @@ bool unseen_look(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, bo
 struct tcp_sample {
 	double rtt_s, rtt_min_s, cwnd_bytes, retrans, delivery_rate, busy_s, rwnd_limited_s,
 	    sndbuf_limited_s;
-	double snd_mss, notsent_bytes; /* NaN: this kernel does not tell */
+	double snd_mss, snd_wnd, notsent_bytes; /* NaN: this kernel does not tell */
 };
 int tcp_open(void); /* a descriptor, or -1 */
 /* Reads the kernel's struct tcp_info, as far as it reaches. */

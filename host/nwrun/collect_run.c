@@ -133,7 +133,7 @@ answer_facts(struct run *r, const struct wire_message *m)
 	if (m->len != sizeof(question))
 		return NW_EPROTO;
 	memcpy(question, m->body, sizeof(question));
-	proc_facts_read(question[0], question[1] != 0, &facts);
+	proc_facts_read(question[0], (unsigned)question[1], &facts);
 	if (wire_put(&r->wire, WIRE_ANSWER, &facts, sizeof(facts)) < 0)
 		return NW_ENOMEM;
 	return wire_flush(&r->wire, nw_mono_ns() + SECOND_NS);
@@ -191,7 +191,7 @@ root_is_alive(struct run *r)
 {
 	struct proc_facts f;
 
-	proc_facts_read(r->collect.root_pid, false, &f);
+	proc_facts_read(r->collect.root_pid, 0, &f);
 	if (!f.found || f.stat.start_ticks != r->root_start_ticks)
 		return false;
 	if (f.io_known)
@@ -486,7 +486,7 @@ watch_run(
 {
 	struct proc_facts root;
 
-	proc_facts_read(r->collect.root_pid, false, &root);
+	proc_facts_read(r->collect.root_pid, 0, &root);
 	r->root_start_ticks = root.found ? root.stat.start_ticks : 0;
 	if (!reader_start(r) || nw_provider_new(provider_opts, &r->provider) != NW_OK)
 		return;

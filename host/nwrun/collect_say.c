@@ -258,6 +258,10 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	field(&f, "cpu_sys", positive(w->now.sys_s - w->last.sys_s));
 	if (w->now.wait_known)
 		field(&f, "cpu_wait", positive(w->now.wait_s - w->last.wait_s));
+	if (w->look_mono_ns != 0)
+		field(&f, "blocked", positive(w->now.blocked_s - w->last.blocked_s));
+	if (w->now.throttled_s > w->last.throttled_s)
+		field(&f, "throttled", w->now.throttled_s - w->last.throttled_s);
 	field_io(&f, &w->last, &w->now);
 	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
 		seen = w->seen_bytes[dir] + w->other_bytes[dir] + w->pipe[dir].bytes;
@@ -386,6 +390,7 @@ say_object(struct collect *c, unsigned object, const struct object_delta *d,
 		field(&f, "rwnd_limited_s", tcp->rwnd_limited_s);
 		field(&f, "sndbuf_limited_s", tcp->sndbuf_limited_s);
 		field(&f, "snd_mss", tcp->snd_mss);
+		field(&f, "snd_wnd", tcp->snd_wnd);
 		field(&f, "notsent_bytes", tcp->notsent_bytes);
 	}
 	c->sink->data(c->sink->arg, seen->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);

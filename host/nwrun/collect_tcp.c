@@ -14,6 +14,7 @@ void
 tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out)
 {
 	out->snd_mss = tcpinfo_u32(info, len, TCP_SND_MSS, 1);
+	out->snd_wnd = tcpinfo_u32(info, len, TCP_SND_WND, 1);
 	out->rtt_s = tcpinfo_u32(info, len, TCP_RTT_US, 1e-6);
 	out->rtt_min_s = tcpinfo_u32(info, len, TCP_MIN_RTT_US, 1e-6);
 	out->cwnd_bytes = tcpinfo_u32(info, len, TCP_SND_CWND, out->snd_mss);

@@ -18,7 +18,7 @@ root_update(struct collect *c, int64_t now_mono_ns, bool with_blind)
 	struct root *r = &c->root;
 	struct proc_facts f;
 
-	c->sink->facts(c->sink->arg, c->opts.root_pid, with_blind, &f);
+	c->sink->facts(c->sink->arg, c->opts.root_pid, with_blind ? PROC_WANT_BLIND : 0, &f);
 	if (!f.found || (r->known && f.stat.start_ticks != r->first.stat.start_ticks))
 		return false;
 	if (!r->known) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "host/nwrun/collect_in.h"
+#include "narrows/clock.h"
 
 /* --- facts of the system --- */
 
@@ -17,6 +18,29 @@ usage_from_self(struct usage *out, const struct nwshm_usage *u)
 		out->io = (struct procfile_io){ u->rchar, u->wchar, u->read_bytes, u->write_bytes };
 		out->io_known = true;
 	}
+}
+
+/* A process waits for processors when it did for this share of the time since the last look. */
+static const double WAITS_SHARE = 0.2;
+
+/* Each look finds the process blocked by storage or not; the time since the look before goes with
+ * that. The quota is asked for at the first look, and while the process waits for processors. */
+static void
+look_take(struct watch *w, const struct proc_facts *f, bool quota_asked)
+{
+	int64_t now_mono_ns = nw_mono_ns();
+	double since_s = w->look_mono_ns != 0 ? (double)(now_mono_ns - w->look_mono_ns) * 1e-9 : 0;
+
+	if (f->stat.state == 'D')
+		w->now.blocked_s += since_s;
+	if (quota_asked) {
+		w->now.throttled_s = (double)f->throttled_ns * 1e-9;
+		if (w->look_mono_ns == 0)
+			w->last.throttled_s = w->first.throttled_s = w->now.throttled_s;
+	}
+	w->quota_wanted = f->wait_known && since_s > 0 &&
+	    (double)f->wait_ns * 1e-9 - w->now.wait_s > WAITS_SHARE * since_s;
+	w->look_mono_ns = now_mono_ns;
 }
 
 static void
@@ -41,15 +65,19 @@ usage_from_facts(const struct collect *c, struct watch *w, const struct proc_fac
 bool
 watch_look(struct collect *c, struct watch *w)
 {
+	unsigned wanted = w->blind_wanted ? PROC_WANT_BLIND : 0;
 	struct proc_facts f;
 
-	c->sink->facts(c->sink->arg, w->pid, w->blind_wanted, &f);
+	if (w->look_mono_ns == 0 || w->quota_wanted)
+		wanted |= PROC_WANT_QUOTA;
+	c->sink->facts(c->sink->arg, w->pid, wanted, &f);
 	if (!f.found)
 		return f.alive;
 	if (w->start_ticks == 0)
 		w->start_ticks = f.stat.start_ticks;
 	if (f.stat.start_ticks != w->start_ticks)
 		return false;
+	look_take(w, &f, (wanted & PROC_WANT_QUOTA) != 0);
 	usage_from_facts(c, w, &f);
 	w->has_children = f.stat.child_ticks > 0;
 	if (w->blind_wanted) {

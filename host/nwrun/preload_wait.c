@@ -213,6 +213,8 @@ enum { EPOLL_WORDS = 4096, EPOLL_SETS = 1024 };
 static _Atomic uint64_t epoll_word[EPOLL_WORDS];
 /* by descriptor: enum nwshm_wait + 1 of the last wait; 0: nothing */
 static _Atomic uint8_t epoll_hope[EPOLL_SETS];
+/* whether a socket of the set is edge-triggered, by descriptor of the set */
+static _Atomic bool epoll_edge[EPOLL_SETS];
 
 /* Odd words; the next bit marks a pipe. */
 enum { EPOLL_PIPE = 2 };
@@ -250,10 +252,17 @@ epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 		atomic_store_explicit(&epoll_word[(h >> 2) % EPOLL_WORDS],
 		    is_net(hope) ? h : h | EPOLL_PIPE, memory_order_relaxed);
 		epoll_hope_set(epfd, hope);
+		if (is_net(hope) && (ev->events & EPOLLET) != 0)
+			atomic_store_explicit(
+			    &epoll_edge[(unsigned)epfd % EPOLL_SETS], true, memory_order_relaxed);
 	}
 	return REAL(epoll_ctl)(epfd, op, fd, ev);
 }
 
+/*
+ * A socket of an edge-triggered set may be writable all the time of a wait: a server that paces
+ * itself sleeps so until its own time is up. Only an event tells that the wait was for room to send.
+ */
 static void
 epoll_begin(struct wait *w, int epfd, bool at_once)
 {
@@ -261,6 +270,9 @@ epoll_begin(struct wait *w, int epfd, bool at_once)
 	    atomic_load_explicit(&epoll_hope[(unsigned)epfd % EPOLL_SETS], memory_order_relaxed);
 
 	w->thread = NULL;
+	if (hope == NWSHM_WAIT_WRITE + 1 &&
+	    atomic_load_explicit(&epoll_edge[(unsigned)epfd % EPOLL_SETS], memory_order_relaxed))
+		hope = NWSHM_WAIT_OTHER + 1;
 	if (!at_once && hope != 0 && (w->thread = thread_slot()) != NULL)
 		wait_begin(w, hope - 1);
 }

@@ -156,7 +156,7 @@ proc_blind_word(unsigned blind)
 /* --- counts --- */
 
 void
-proc_facts_read(int pid, bool with_blind, struct proc_facts *out)
+proc_facts_read(int pid, unsigned wanted, struct proc_facts *out)
 {
 	char text[1024];
 
@@ -173,6 +173,8 @@ proc_facts_read(int pid, bool with_blind, struct proc_facts *out)
 	    read_proc(pid, "io", text, sizeof(text)) && procfile_parse_io(text, &out->io);
 	out->wait_known = read_proc(pid, "schedstat", text, sizeof(text)) &&
 	    procfile_parse_schedstat(text, &out->wait_ns);
-	if (with_blind && out->alive)
+	if ((wanted & PROC_WANT_QUOTA) != 0)
+		out->throttled_ns = proc_throttled_ns(pid);
+	if ((wanted & PROC_WANT_BLIND) != 0 && out->alive)
 		out->blind = blind_read(pid);
 }

@@ -17,6 +17,12 @@ enum proc_blind {
 	PROC_NOT_LOADED = 16 /* the environment did not name nwrun.so */
 };
 
+/* Facts that take more than reading a few small files, as a set of bits. */
+enum proc_wanted {
+	PROC_WANT_BLIND = 1,
+	PROC_WANT_QUOTA = 2
+};
+
 struct proc_facts {
 	bool found; /* `stat` is known */
 	bool alive; /* a process may have the pid, told or not */
@@ -24,10 +30,15 @@ struct proc_facts {
 	struct procfile_stat stat;
 	struct procfile_io io;
 	uint64_t wait_ns;
-	unsigned blind; /* set of enum proc_blind; filled on request */
+	uint64_t throttled_ns; /* proc_throttled_ns(); filled on request */
+	unsigned blind;        /* set of enum proc_blind; filled on request */
 };
 
-void proc_facts_read(int pid, bool with_blind, struct proc_facts *out);
+/* `wanted` is a set of enum proc_wanted. */
+void proc_facts_read(int pid, unsigned wanted, struct proc_facts *out);
+/* Time for which the control groups of a process had used up their quota of processor time, since
+ * the groups began; 0 if unknown. */
+uint64_t proc_throttled_ns(int pid);
 /* Reasons by the program's file alone: PROC_STATIC, PROC_SETUID or none. */
 unsigned proc_blind_of_file(const char *path);
 /* A word for the first reason; NULL for an empty set. */

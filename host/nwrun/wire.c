@@ -269,9 +269,9 @@ say_end(void *arg, const char *mid)
 
 /* Asks the sender. Without an answer there is no work left for the reader. */
 static void
-ask_facts(void *arg, int pid, bool with_blind, struct proc_facts *out)
+ask_facts(void *arg, int pid, unsigned wanted, struct proc_facts *out)
 {
-	const int32_t question[2] = { pid, with_blind };
+	const int32_t question[2] = { pid, (int32_t)wanted };
 	int64_t deadline_mono_ns = nw_mono_ns() + REPLY_NS;
 	struct wire_message m;
 	struct wire *w = arg;

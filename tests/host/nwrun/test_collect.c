@@ -149,10 +149,10 @@ on_end(void *arg, const char *mid)
 }
 
 static void
-on_facts(void *arg, int pid, bool with_blind, struct proc_facts *out)
+on_facts(void *arg, int pid, unsigned wanted, struct proc_facts *out)
 {
 	(void)arg;
-	proc_facts_read(pid, with_blind, out);
+	proc_facts_read(pid, wanted, out);
 }
 
 static const struct collect_sink sink = { NULL, on_meta, on_caliper, on_data, on_end, on_facts };
