@@ -9,7 +9,7 @@
 #define S INT64_C(1000000000)
 
 static struct nw_order_status last;
-static char last_collecting[64], last_orders[64];
+static char last_collecting[64], last_orders[64], last_refused[64];
 static unsigned statuses, clocks;
 static struct nw_clock last_clock;
 
@@ -24,6 +24,8 @@ on_option(struct fakebox *b, const struct nw_block *block)
 		    last.collecting != NULL ? last.collecting : "");
 		snprintf(
 		    last_orders, sizeof(last_orders), "%s", last.orders != NULL ? last.orders : "");
+		snprintf(last_refused, sizeof(last_refused), "%s",
+		    last.refused != NULL ? last.refused : "");
 		statuses++;
 	} else if (block->type == NW_OPT_CLOCK) {
 		CHECK_INT(nw_clock_decode(&last_clock, block->data, block->len, &why), NW_OK);
@@ -104,14 +106,17 @@ test_wire(bool original)
 		    nw_wall_ns() - last_clock.t2_wall_ns < 5 * S);
 		CHECK_STR(last_collecting, "calipers");
 		CHECK_STR(last_orders, "a");
+		CHECK_STR(last_refused, "");
 		CHECK(last.cpu_s >= 0 && last.rss_bytes > 100000 && last.report_s == 1);
 		/* every 10 s, and after a change */
 		control_client_status(o, now + 9 * S, "calipers", S / 10, S);
 		steps(&b, o->provider);
 		CHECK_INT(statuses, 1);
+		snprintf(o->refused, sizeof(o->refused), "no TCP here");
 		control_client_status(o, now + 10 * S, "calipers", S / 10, S);
 		steps(&b, o->provider);
 		CHECK_INT(statuses, 2);
+		CHECK_STR(last_refused, "no TCP here");
 		/* what is malformed, or was not offered, is counted and said */
 		say(&b, NW_OPT_RATE, &rubbish);
 		steps(&b, o->provider);
