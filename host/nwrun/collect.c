@@ -180,6 +180,8 @@ look(struct collect *c, bool final, int64_t now_mono_ns, int64_t now_wall_ns)
 	uint32_t used = procs_used(c), i;
 	int alive = 0, due = 0;
 
+	nw_cycles_calibrate(&c->cycles, now_mono_ns);
+	nw_cycles_share(&c->cycles, &c->shm->cycles);
 	for (i = 0; i < used; i++) {
 		alive += proc_judge(c, i, final, now_mono_ns);
 		due += c->watch[i].todo == WATCH_DUE;

@@ -128,6 +128,7 @@ struct collect {
 	struct nwshm *shm;
 	uint32_t threads_max; /* slots of the region's file */
 	int64_t base_mono_ns;
+	struct nw_cycles cycles; /* the original of the clock in the region */
 	struct root root;
 	struct collect_unseen unseen; /* totals of processes that are gone */
 	struct collect_opts opts;

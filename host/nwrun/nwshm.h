@@ -29,6 +29,7 @@
 
 #include "host/lib/net_addr.h"
 #include "narrows/caliper.h"
+#include "narrows/cycles.h"
 #include "narrows/hist.h"
 
 #define NWSHM_ENV "NWRUN_SHM" /* path of the region */
@@ -37,7 +38,7 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 3,
+	NWSHM_VERSION = 4,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
@@ -178,6 +179,7 @@ struct nwshm {
 	/* sizeof(struct nwshm): both sides were built from this text */
 	uint32_t version, size_check;
 	int64_t base_mono_ns;
+	struct nw_cycles cycles;     /* the clock of the measured side; zero until calibrated */
 	_Atomic uint32_t generation; /* last number given to an attached process */
 	/* highest slot ever used, plus one */
 	_Atomic uint32_t procs_used, threads_used, objects_used;

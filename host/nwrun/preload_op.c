@@ -143,7 +143,7 @@ timed_stage(unsigned stage, unsigned beside)
 static inline void
 op_start_clock(struct op *op)
 {
-	op->begin_mono_ns = nw_mono_ns();
+	op->begin_mono_ns = nw_cycles_ns(&region->cycles);
 	atomic_store_explicit(&op->thread->inflight,
 	    nwshm_inflight(op->begin_mono_ns - region->base_mono_ns,
 		timed_stage(op->stage, op->stage2), timed_stage(op->stage2, op->stage), 0),
@@ -199,7 +199,7 @@ op_end(struct op *op, ssize_t bytes)
 	if (t == NULL)
 		return;
 	if (op->stage < NWSHM_TIMED || op->stage2 != NWSHM_NO_STAGE) {
-		end_mono_ns = nw_mono_ns();
+		end_mono_ns = nw_cycles_ns(&region->cycles);
 		atomic_store_explicit(&t->inflight, 0, memory_order_relaxed);
 	}
 	if (op->stage2 == NWSHM_NO_STAGE) {
@@ -233,7 +233,7 @@ op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes)
 	if (t == NULL || bytes == 0)
 		return;
 	info = fd_get(fd);
-	now_mono_ns = nw_mono_ns();
+	now_mono_ns = nw_cycles_ns(&region->cycles);
 	stage_add(
 	    t, info.stage + (unsigned)dir, info.object, now_mono_ns, now_mono_ns, (ssize_t)bytes);
 }

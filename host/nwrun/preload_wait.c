@@ -37,7 +37,7 @@ static void
 wait_begin(struct wait *w, enum nwshm_wait hope)
 {
 	w->hope = hope;
-	w->begin_mono_ns = nw_mono_ns();
+	w->begin_mono_ns = nw_cycles_ns(&region->cycles);
 	atomic_store_explicit(&w->thread->inflight,
 	    nwshm_inflight(w->begin_mono_ns - region->base_mono_ns, hope, 0, NWSHM_INFLIGHT_WAIT),
 	    memory_order_relaxed);
@@ -46,7 +46,7 @@ wait_begin(struct wait *w, enum nwshm_wait hope)
 static void
 wait_end(struct wait *w, enum nwshm_wait got)
 {
-	int64_t end_mono_ns = nw_mono_ns();
+	int64_t end_mono_ns = nw_cycles_ns(&region->cycles);
 
 	atomic_store_explicit(&w->thread->inflight, 0, memory_order_relaxed);
 	nwshm_add(&w->thread->wait_ns[got], (uint64_t)(end_mono_ns - w->begin_mono_ns));

@@ -112,7 +112,7 @@ run(const char *nwrun, const char *self, double out[WHATS])
 	FILE *p;
 	int i;
 
-	snprintf(command, sizeof(command), "%s %s inner", nwrun, self);
+	snprintf(command, sizeof(command), "%s %s inner 2>/dev/null", nwrun, self);
 	if ((p = popen(command, "r")) == NULL)
 		exit(1);
 	for (i = 0; i < WHATS; i++)
