@@ -65,8 +65,9 @@ may_be_said(const struct collect *c, const struct object_seen *seen, bool closed
 		return true;
 	/* Each file takes a KiB in the box for good: a few of very many small files are sample
 	 * enough. */
-	return seen->label.kind == NWSHM_CONN ? c->objects_said < COLLECT_OBJECTS_SAID / 2
-					      : closed && c->objects_said < COLLECT_SMALL_SAID;
+	if (seen->label.kind == NWSHM_CONN)
+		return c->objects_said < COLLECT_OBJECTS_SAID / 2;
+	return closed && seen->label.path[0] != '\0' && c->objects_said < COLLECT_SMALL_SAID;
 }
 
 /* A stage gets the label of its largest object. */
@@ -75,6 +76,8 @@ label_stage(struct watch *w, const struct object_seen *seen)
 {
 	unsigned dir, stage;
 
+	if (seen->label.kind == NWSHM_FILE && seen->label.path[0] == '\0')
+		return; /* a small file without a name */
 	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
 		stage = (seen->label.kind == NWSHM_CONN ? NWSHM_NET_READ : NWSHM_DISK_READ) + dir;
 		if (seen->bytes[dir] == 0 || seen->bytes[dir] < w->stage[stage].label_bytes)

@@ -429,7 +429,7 @@ report_object(struct collect *c, unsigned object)
 	    object < NWSHM_OBJECTS_FIXED ? 0 : c->watch[seen->owner].pid,
 	    (unsigned long long)seen->bytes[NWSHM_READ],
 	    (unsigned long long)seen->bytes[NWSHM_WRITE]);
-	if (!seen->label.known)
+	if (!seen->label.known || (file && seen->label.path[0] == '\0'))
 		collect_report_text(to, "resource", "other");
 	else if (file)
 		collect_report_text(to, "resource", seen->label.path);

@@ -38,13 +38,15 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 4,
+	NWSHM_VERSION = 5,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
 	NWSHM_THREADS = NWSHM_CHUNKS * NWSHM_CHUNK_THREADS,
 	NWSHM_OBJECTS = 512,
 	NWSHM_PATH_BYTES = 400,
+	NWSHM_SMALL_NAMED = 32,      /* files below the size whose names are worth a call */
+	NWSHM_NAMED_BYTES = 1 << 20, /* the size */
 	NWSHM_TCP_INFO_BYTES = 256,
 	NWSHM_NAME_BYTES = 48,
 	NWSHM_ARGV_BYTES = 208
@@ -157,11 +159,12 @@ struct nwshm_object {
 	uint32_t owner;         /* process index */
 	uint32_t kind;
 	uint64_t dev, ino;
-	_Atomic int64_t size_bytes;       /* when first used, and again when closed */
+	int64_t born_ns;            /* a file's birth, in its file system's clock; 0: unknown */
+	_Atomic int64_t size_bytes; /* when first used, and again when closed */
 	_Atomic uint64_t bytes[2], ns[2]; /* by direction */
 	_Atomic uint32_t renames;         /* odd: the path is changing */
 	union {
-		char path[NWSHM_PATH_BYTES];
+		char path[NWSHM_PATH_BYTES]; /* empty until the file is worth a name */
 		struct {
 			struct net_addr local, peer;
 			/* length of TCP's account at the close; 0 when there is none */
@@ -179,8 +182,9 @@ struct nwshm {
 	/* sizeof(struct nwshm): both sides were built from this text */
 	uint32_t version, size_check;
 	int64_t base_mono_ns;
-	struct nw_cycles cycles;     /* the clock of the measured side; zero until calibrated */
-	_Atomic uint32_t generation; /* last number given to an attached process */
+	struct nw_cycles cycles;      /* the clock of the measured side; zero until calibrated */
+	_Atomic uint32_t generation;  /* last number given to an attached process */
+	_Atomic uint32_t small_named; /* small files with a name so far */
 	/* highest slot ever used, plus one */
 	_Atomic uint32_t procs_used, threads_used, objects_used;
 	struct nwshm_proc proc[NWSHM_PROCS];

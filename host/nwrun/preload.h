@@ -116,7 +116,9 @@ struct fd_info {
 struct fd_info fd_get(int fd);
 /* The descriptor is about to be, or has been, closed or replaced. Harmless at any time. */
 void fd_forget(int fd);
-void fd_closing(int fd);   /* as fd_forget(), while the descriptor is still open */
+void fd_closing(int fd); /* as fd_forget(), while the descriptor is still open */
+/* Gives a small file its name before libc closes the descriptor, with bytes to come or not. */
+void fd_name(int fd, bool bytes_come);
 void fd_closing_all(void); /* at exit */
 void fd_forget_range(unsigned first, unsigned last);
 void fd_forget_all_on_fork(void);
@@ -130,11 +132,24 @@ statx_dev(const struct statx *st)
 }
 
 /* adds a reference */
-struct nwshm_object *object_get_file(int fd, uint64_t dev, uint64_t ino, int64_t size_bytes);
+struct nwshm_object *object_get_file(int fd, uint64_t dev, const struct statx *st);
 struct nwshm_object *object_get_conn(
     uint64_t dev, uint64_t ino, const struct net_addr *local, const struct net_addr *peer);
 void object_unref(struct nwshm_object *o);
 void object_closing(struct nwshm_object *o, int fd);
+/* Asks the kernel for the file's name. */
+void object_name(struct nwshm_object *o, int fd);
+/* The same for a file below that size, if the run has few such names. */
+void object_name_small(struct nwshm_object *o, int fd, bool bytes_come);
+/* Names a file that has just become large enough to be reported by itself. */
+static inline void
+object_name_large(struct nwshm_object *o, int fd)
+{
+	if (unlikely(o != NULL && o->u.path[0] == '\0') && o->kind == NWSHM_FILE &&
+	    nwshm_get(&o->bytes[NWSHM_READ]) + nwshm_get(&o->bytes[NWSHM_WRITE]) >=
+		NWSHM_NAMED_BYTES)
+		object_name(o, fd);
+}
 void object_renamed(int dir, const char *name);
 void object_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int64_t ns);
 
@@ -142,6 +157,7 @@ void object_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int6
 
 struct op {
 	struct nwshm_thread *thread; /* NULL: not measured */
+	int fd, fd2;
 	struct nwshm_object *object, *object2;
 	unsigned stage, stage2; /* stage2: of a call that reads and writes, else NWSHM_NO_STAGE */
 	int64_t begin_mono_ns;

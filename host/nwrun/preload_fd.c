@@ -51,7 +51,7 @@ fd_word_object(uint32_t word)
 
 /* /proc and its like are kernel memory behind file calls: no disk. */
 static bool
-is_pseudo_file(int fd)
+ask_pseudo(int fd)
 {
 	struct statfs fs;
 
@@ -69,6 +69,29 @@ is_pseudo_file(int fd)
 	case ANON_INODE_FS_MAGIC: return true;
 	}
 	return false;
+}
+
+/* Answers by device, direct mapped: the device's number, a bit that marks the entry, the answer. */
+enum { DEVICES = 64 };
+static _Atomic uint64_t pseudo_devices[DEVICES];
+
+/* Pseudo file systems have no device of their own: their numbers have major 0. Each such number is
+ * asked about once. */
+static bool
+is_pseudo_file(int fd, uint64_t dev)
+{
+	_Atomic uint64_t *at = &pseudo_devices[dev % DEVICES];
+	uint64_t known, entry = dev << 2 | 2;
+	bool pseudo;
+
+	if (dev >> 32 != 0)
+		return false;
+	known = atomic_load_explicit(at, memory_order_relaxed);
+	if ((known & ~(uint64_t)1) == entry)
+		return known & 1;
+	pseudo = ask_pseudo(fd);
+	atomic_store_explicit(at, entry | pseudo, memory_order_relaxed);
+	return pseudo;
 }
 
 static void
@@ -129,14 +152,14 @@ look_at(int fd)
 	struct statx st;
 	uint64_t dev;
 
-	if (sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_SIZE, &st) < 0)
+	if (sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BTIME,
+		&st) < 0)
 		return 0;
 	dev = statx_dev(&st);
 	if (S_ISSOCK(st.stx_mode))
 		return look_at_socket(fd, dev, st.stx_ino);
-	if (S_ISBLK(st.stx_mode) || (S_ISREG(st.stx_mode) && !is_pseudo_file(fd)))
-		return fd_word(NWSHM_DISK_READ, false,
-		    object_get_file(fd, dev, st.stx_ino, (int64_t)st.stx_size));
+	if (S_ISBLK(st.stx_mode) || (S_ISREG(st.stx_mode) && !is_pseudo_file(fd, dev)))
+		return fd_word(NWSHM_DISK_READ, false, object_get_file(fd, dev, &st));
 	return fd_word(S_ISFIFO(st.stx_mode) ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
 }
 
@@ -228,6 +251,18 @@ fd_closing(int fd)
 	if (region != NULL && !in_vfork_child() && fd_word_object(word) != NULL)
 		object_closing(fd_word_object(word), fd);
 	fd_forget(fd);
+}
+
+void
+fd_name(int fd, bool bytes_come)
+{
+	uint32_t word;
+
+	if ((unsigned)fd >= FD_MAX || region == NULL || in_vfork_child() ||
+	    (word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed)) == 0 ||
+	    fd_word_object(word) == NULL)
+		return;
+	object_name_small(fd_word_object(word), fd, bytes_come);
 }
 
 /* The kernel will close the descriptors that the program left open. */

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#define RECENT_NS INT64_C(1000000000)
+
 /* Never 0, the mark of a free key. */
 static uint64_t
 object_hash(enum nwshm_object_kind kind, uint64_t dev, uint64_t ino)
@@ -69,20 +71,41 @@ read_fd_path(int fd, char path[NWSHM_PATH_BYTES])
 	return len > 0 ? (size_t)len : 0;
 }
 
-/* A file with the inode of a closed file may be the same file again, or a new file in its place. */
+/* File systems note births by a clock of some milliseconds: two files of one inode may share a birth
+ * as long as the birth is recent. */
 static bool
-is_same_file(const struct nwshm_object *o, int fd)
+is_recent(int64_t born_ns)
+{
+	struct timespec now;
+
+	return sys(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now) < 0 ||
+	    now.tv_sec * 1000000000 + now.tv_nsec - born_ns < RECENT_NS;
+}
+
+/*
+ * A file with the inode of a closed file may be the same file again, or a new file in its place:
+ * the birth tells, else the name. Without a name the answer is no, which costs a slot.
+ */
+static bool
+is_same_file(const struct nwshm_object *o, int fd, int64_t born_ns)
 {
 	char path[NWSHM_PATH_BYTES];
 
 	if (o->kind != NWSHM_FILE || atomic_load(&o->state) == NWSHM_LIVE)
 		return true;
+	if (born_ns != 0 && o->born_ns != 0 && born_ns != o->born_ns)
+		return false;
+	if (born_ns != 0 && o->born_ns != 0 && !is_recent(born_ns))
+		return true;
+	if (o->u.path[0] == '\0')
+		return false;
 	read_fd_path(fd, path);
-	return strcmp(path, o->u.path) == 0;
+	return strncmp(path, o->u.path, sizeof(path)) == 0;
 }
 
 static struct nwshm_object *
-object_find(enum nwshm_object_kind kind, uint64_t key, int fd, uint64_t dev, uint64_t ino)
+object_find(
+    enum nwshm_object_kind kind, uint64_t key, int fd, uint64_t dev, uint64_t ino, int64_t born_ns)
 {
 	uint32_t used = nwshm_used_get(&region->objects_used, NWSHM_OBJECTS), i;
 	struct nwshm_object *o;
@@ -92,7 +115,7 @@ object_find(enum nwshm_object_kind kind, uint64_t key, int fd, uint64_t dev, uin
 			continue;
 		o = &region->object[i];
 		if (o->owner == state->index && o->kind == (uint32_t)kind && o->dev == dev &&
-		    o->ino == ino && is_same_file(o, fd) && object_ref(o))
+		    o->ino == ino && is_same_file(o, fd, born_ns) && object_ref(o))
 			return o;
 	}
 	return NULL;
@@ -161,21 +184,65 @@ path_make_absolute(char path[NWSHM_PATH_BYTES], int dir, const char *name)
 	return true;
 }
 
-struct nwshm_object *
-object_get_file(int fd, uint64_t dev, uint64_t ino, int64_t size_bytes)
+static int64_t
+birth_ns(const struct statx *st)
 {
-	uint64_t key = object_hash(NWSHM_FILE, dev, ino);
+	return (st->stx_mask & STATX_BTIME) == 0
+	    ? 0
+	    : st->stx_btime.tv_sec * 1000000000 + st->stx_btime.tv_nsec;
+}
+
+struct nwshm_object *
+object_get_file(int fd, uint64_t dev, const struct statx *st)
+{
+	uint64_t key = object_hash(NWSHM_FILE, dev, st->stx_ino);
+	int64_t born_ns = birth_ns(st);
 	struct nwshm_object *o;
 	uint32_t index;
 
-	if ((o = object_find(NWSHM_FILE, key, fd, dev, ino)) != NULL)
+	if ((o = object_find(NWSHM_FILE, key, fd, dev, st->stx_ino, born_ns)) != NULL)
 		return o;
-	if ((o = object_new(NWSHM_FILE, dev, ino, &index)) == NULL)
+	if ((o = object_new(NWSHM_FILE, dev, st->stx_ino, &index)) == NULL)
 		return &region->object[NWSHM_OTHER_FILES];
-	atomic_store_explicit(&o->size_bytes, size_bytes, memory_order_relaxed);
-	read_fd_path(fd, o->u.path);
+	o->born_ns = born_ns;
+	atomic_store_explicit(&o->size_bytes, (int64_t)st->stx_size, memory_order_relaxed);
 	object_publish(o, index, key);
 	return o;
+}
+
+/* Under the lock of `renames`, as every change of a path. */
+static void
+object_set_path(struct nwshm_object *o, const char path[NWSHM_PATH_BYTES])
+{
+	uint32_t even = atomic_load(&o->renames) & ~1u;
+
+	if (!atomic_compare_exchange_strong(&o->renames, &even, even + 1))
+		return;
+	memcpy(o->u.path, path, NWSHM_PATH_BYTES);
+	atomic_store_explicit(&o->renames, even + 2, memory_order_release);
+}
+
+void
+object_name(struct nwshm_object *o, int fd)
+{
+	char path[NWSHM_PATH_BYTES] = "";
+
+	if (o < &region->object[NWSHM_OBJECTS_FIXED] || sealed || o->kind != NWSHM_FILE ||
+	    read_fd_path(fd, path) == 0)
+		return;
+	object_set_path(o, path);
+}
+
+/* Of many small files the first few are sample enough. */
+void
+object_name_small(struct nwshm_object *o, int fd, bool bytes_come)
+{
+	if (o->u.path[0] == '\0' && o->kind == NWSHM_FILE &&
+	    (bytes_come ||
+		nwshm_get(&o->bytes[NWSHM_READ]) + nwshm_get(&o->bytes[NWSHM_WRITE]) > 0) &&
+	    atomic_load_explicit(&region->small_named, memory_order_relaxed) < NWSHM_SMALL_NAMED &&
+	    atomic_fetch_add(&region->small_named, 1) < NWSHM_SMALL_NAMED)
+		object_name(o, fd);
 }
 
 struct nwshm_object *
@@ -186,7 +253,7 @@ object_get_conn(
 	struct nwshm_object *o;
 	uint32_t index;
 
-	if ((o = object_find(NWSHM_CONN, key, -1, dev, ino)) != NULL)
+	if ((o = object_find(NWSHM_CONN, key, -1, dev, ino, 0)) != NULL)
 		return o;
 	if ((o = object_new(NWSHM_CONN, dev, ino, &index)) == NULL)
 		return &region->object[NWSHM_OTHER_CONNS];
@@ -202,7 +269,7 @@ object_renamed(int dir, const char *name)
 {
 	char path[NWSHM_PATH_BYTES] = "";
 	struct nwshm_object *o;
-	uint32_t used, even;
+	uint32_t used;
 	struct statx st;
 
 	if (thread_slot() == NULL ||
@@ -214,11 +281,7 @@ object_renamed(int dir, const char *name)
 			continue;
 		if (path[0] == '\0' && !path_make_absolute(path, dir, name))
 			return;
-		even = atomic_load(&o->renames) & ~1u;
-		if (!atomic_compare_exchange_strong(&o->renames, &even, even + 1))
-			continue;
-		memcpy(o->u.path, path, sizeof(path));
-		atomic_store_explicit(&o->renames, even + 2, memory_order_release);
+		object_set_path(o, path);
 	}
 }
 
@@ -236,10 +299,12 @@ object_closing(struct nwshm_object *o, int fd)
 	if (o->kind == NWSHM_CONN) {
 		if (sys(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, o->u.conn.tcp_info, &len) == 0)
 			atomic_store_explicit(&o->u.conn.tcp_info_len, len, memory_order_release);
-	} else if (nwshm_get(&o->bytes[NWSHM_WRITE]) > 0 &&
-	    sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) == 0) {
-		atomic_store_explicit(&o->size_bytes, (int64_t)st.stx_size, memory_order_relaxed);
+		return;
 	}
+	object_name_small(o, fd, false);
+	if (nwshm_get(&o->bytes[NWSHM_WRITE]) > 0 &&
+	    sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) == 0)
+		atomic_store_explicit(&o->size_bytes, (int64_t)st.stx_size, memory_order_relaxed);
 }
 
 void

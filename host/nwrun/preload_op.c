@@ -158,6 +158,7 @@ op_begin(struct op *op, int fd, enum nwshm_dir dir)
 	if ((op->thread = thread_slot()) == NULL)
 		return;
 	info = fd_get(fd);
+	op->fd = fd;
 	op->stage = info.stage + (unsigned)dir;
 	op->stage2 = NWSHM_NO_STAGE;
 	op->object = info.object;
@@ -176,6 +177,8 @@ op_begin2(struct op *op, int from_fd, int to_fd)
 		return;
 	from = fd_get(from_fd);
 	to = fd_get(to_fd);
+	op->fd = from_fd;
+	op->fd2 = to_fd;
 	op->stage = from.stage + NWSHM_READ;
 	op->stage2 = to.stage + NWSHM_WRITE;
 	op->object = from.object;
@@ -204,12 +207,15 @@ op_end(struct op *op, ssize_t bytes)
 	}
 	if (op->stage2 == NWSHM_NO_STAGE) {
 		stage_add(t, op->stage, op->object, op->begin_mono_ns, end_mono_ns, bytes);
+		object_name_large(op->object, op->fd);
 		return;
 	}
 	stage_add(t, op->stage, op->object, op_begin_of(op, op->stage, op->stage2, end_mono_ns),
 	    end_mono_ns, bytes);
 	stage_add(t, op->stage2, op->object2, op_begin_of(op, op->stage2, op->stage, end_mono_ns),
 	    end_mono_ns, bytes);
+	object_name_large(op->object, op->fd);
+	object_name_large(op->object2, op->fd2);
 	if (bytes > 0 && op->stage < NWSHM_LANES && op->stage2 < NWSHM_LANES) {
 		nwshm_add(&t->combined_bytes, (uint64_t)bytes);
 		nwshm_add(&t->combined_ns, (uint64_t)(end_mono_ns - op->begin_mono_ns));

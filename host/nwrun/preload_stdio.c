@@ -417,6 +417,7 @@ fdopen(int fd, const char *mode)
                                                  \
 		stream_closing(f);               \
 		crossing_begin_flush(&x, f);     \
+		fd_name(fd, x.measured);         \
 		rc = REAL(name) args;            \
 		crossing_end_flush(&x, 0);       \
 		fd_forget(fd);                   \
