@@ -32,7 +32,6 @@ seen_start(struct object_seen *seen, const struct nwshm_object *o)
 	memset(seen, 0, sizeof(*seen));
 	seen->used = true;
 	seen->owner = owner < NWSHM_PROCS ? owner : 0;
-	id_make(seen->id);
 	label_fill(&seen->label, o);
 }
 

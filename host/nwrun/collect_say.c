@@ -302,6 +302,8 @@ say_stage_meta(struct collect *c, unsigned index, unsigned stage, int64_t interv
 	kv_text(&subject, "type", stage < NWSHM_NET_READ ? "disk" : "network");
 	kv_text(&subject, "stage", stage_names[stage]);
 	kv_label(&subject, &w->stage[stage].label);
+	if (!w->stage[stage].said)
+		id_make(w->stage[stage].id);
 	w->stage[stage].said = true;
 	w->stage[stage].label_said = w->stage[stage].label;
 	say_meta(c, w->stage[stage].id, w->id,
@@ -355,8 +357,10 @@ say_object_meta(struct collect *c, unsigned object)
 	}
 	kv_text(&subject, "type", seen->label.kind == NWSHM_FILE ? "disk" : "network");
 	kv_label(&subject, &seen->label);
-	if (!seen->said)
+	if (!seen->said) {
+		id_make(seen->id);
 		c->objects_said++;
+	}
 	seen->said = true;
 	seen->relabelled = false;
 	c->sink->meta(c->sink->arg, seen->id, process,

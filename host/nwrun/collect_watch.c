@@ -158,7 +158,6 @@ watch_start(struct collect *c, unsigned index, int64_t now_mono_ns)
 {
 	const struct nwshm_proc *p = &c->shm->proc[index];
 	struct watch *w = &c->watch[index];
-	unsigned stage;
 
 	memset(w, 0, sizeof(*w));
 	w->used = true;
@@ -173,8 +172,6 @@ watch_start(struct collect *c, unsigned index, int64_t now_mono_ns)
 	usage_from_self(&w->first, &p->at_start);
 	w->now = w->last = w->first;
 	id_make(w->id);
-	for (stage = 0; stage < NWSHM_LANES; stage++)
-		id_make(w->stage[stage].id);
 	watch_describe(c, index);
 	c->root.shown |= w->pid == c->opts.root_pid;
 }
