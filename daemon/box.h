@@ -84,7 +84,8 @@ struct box {
 		unsigned count;
 	} idle;                   /* origins without connection */
 	struct numbers *numbers;  /* of providers that no origin remembers */
-	struct session *sessions; /* hash by key: open sessions and the newest closed ones */
+	struct session *sessions; /* hash by label: open sessions and the newest closed ones */
+	size_t n_sessions;
 	struct peer *peers;
 	struct admission *admission;
 	uint64_t memory_bytes; /* held for senders: input, output, series, documents that wait */

@@ -13,6 +13,7 @@
 #include "daemon/origin.h"
 #include "daemon/rules.h"
 #include "daemon/session.h"
+#include "daemon/task.h"
 #include "daemon/xsess.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -40,16 +41,19 @@ is_witness(const struct xsess *x, const struct series *sr)
 static struct session *
 session_of(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 {
+	const struct session_guest guest = { .owner = x->wire.owner, .address = x->wire.address };
 	const char *task = sr->task_id != NULL ? sr->task_id : x->task_id;
 	struct nw_subject subject = m->subject;
 	struct join_clue clue = { .host_id = x->host->id,
 		.sess_id_hex = x->sess_id_hex,
+		.guest = &guest,
 		.subject = &subject,
 		.event_type = m->event_type,
 		.xfer_id = m->subject.xfer_id };
 
 	if (task != NULL)
-		return is_witness(x, sr) ? session_find(x->box, task) : session_join(x->box, task);
+		return is_witness(x, sr) ? session_find(x->box, task, &guest)
+					 : session_join(x->box, task, &guest);
 	if (!event_is_transfer(sr->event_type))
 		return NULL;
 	series_subject(sr, &subject);
@@ -63,10 +67,51 @@ session_of(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 
 static int documents_release(struct xsess *x, const char *mid);
 
+/* Copies of text and bytes in which the secret task id, if there is one, is masked. */
+static char *
+copy_masked(const char *task_id, const void *bytes, size_t len)
+{
+	char *copy = malloc(len + 1);
+
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, bytes, len);
+	copy[len] = '\0';
+	if (task_id != NULL)
+		task_mask(task_id, copy, len);
+	return copy;
+}
+
+static int
+meta_write(struct xsess *x, const struct series *sr, const struct nw_meta *m)
+{
+	const char *subject = sr->inherited_json != NULL ? sr->inherited_json : m->subject_json;
+	char *masked = copy_masked(sr->task_id, subject, strlen(subject)),
+	     *raw = copy_masked(sr->task_id, m->raw, m->raw_len);
+	struct nw_meta_rec rec = { .id = sr->meta_id,
+		.session_id = sr->session != NULL ? sr->session->id : 0,
+		.host_id = x->host->id,
+		.xsp_id = x->id,
+		.mid = m->id,
+		.pid = m->pid,
+		.event_type = m->event_type,
+		.subject_json = masked,
+		.params_json = m->params_json,
+		.first_wall_ns = nw_wall_ns(),
+		.raw = (const uint8_t *)raw,
+		.raw_len = m->raw_len };
+	int rc = NW_ENOMEM;
+
+	if (masked != NULL && raw != NULL)
+		rc = nw_batch_meta(commit_batch(x->box->commit), &rec);
+	free(masked);
+	free(raw);
+	return rc;
+}
+
 static int
 on_meta(void *arg, const struct nw_meta *m)
 {
-	struct nw_meta_rec rec = { 0 };
 	struct xsess *x = arg;
 	struct series *sr;
 	bool is_new;
@@ -79,22 +124,14 @@ on_meta(void *arg, const struct nw_meta *m)
 	sr->witness = is_witness(x, sr);
 	if ((sr->session = session_of(x, sr, m)) != NULL && !sr->witness) {
 		xsess_bind(x, sr->session);
+		session_take_part(sr->session, x->wire.owner);
+		session_name_address(sr->session, m->subject.src);
+		session_name_address(sr->session, m->subject.dst);
+		sr->session = session_now(sr->session);
 		rules_connection(x->box->rules, sr->session, x->host->name, &m->subject);
 	}
 	sr->meta_id = x->box->next.meta++;
-	rec.id = sr->meta_id;
-	rec.session_id = sr->session != NULL ? sr->session->id : 0;
-	rec.host_id = x->host->id;
-	rec.xsp_id = x->id;
-	rec.mid = m->id;
-	rec.pid = m->pid;
-	rec.event_type = m->event_type;
-	rec.subject_json = sr->inherited_json != NULL ? sr->inherited_json : m->subject_json;
-	rec.params_json = m->params_json;
-	rec.first_wall_ns = nw_wall_ns();
-	rec.raw = m->raw;
-	rec.raw_len = m->raw_len;
-	if ((rc = nw_batch_meta(commit_batch(x->box->commit), &rec)) < 0)
+	if ((rc = meta_write(x, sr, m)) < 0)
 		return rc;
 	return documents_release(x, m->id);
 }

@@ -215,11 +215,13 @@ other_half(struct box *box, const struct session *but, int64_t host_id, unsigned
 
 /* A second transfer through an XSP session is another session, with a number in the key. */
 static struct session *
-session_begin(struct box *box, const char *sess_id_hex, bool again)
+session_begin(struct box *box, const struct join_clue *clue)
 {
-	char *key = again ? xasprintf("xsp:%s#%lld", sess_id_hex, (long long)box->next.session)
-			  : xasprintf("xsp:%s", sess_id_hex);
-	struct session *s = session_join(box, key);
+	const char *hex = clue->sess_id_hex;
+	char *key = clue->current != NULL
+	    ? xasprintf("xsp:%s#%lld", hex, (long long)box->next.session)
+	    : xasprintf("xsp:%s", hex);
+	struct session *s = session_join(box, key, clue->guest);
 
 	if (s->join == NULL) {
 		s->join = xcalloc(1, sizeof(*s->join));
@@ -256,7 +258,7 @@ join_find(struct box *box, const struct join_clue *clue)
 	if (other == NULL && s == NULL && side != 0)
 		other = other_half(box, NULL, clue->host_id, side);
 	if (s == NULL && other == NULL)
-		s = session_begin(box, clue->sess_id_hex, clue->current != NULL);
+		s = session_begin(box, clue);
 	else if (s == NULL) {
 		s = other;
 		s->refs++;

@@ -23,10 +23,12 @@
 struct box;
 struct join;
 struct session;
+struct session_guest;
 
 struct join_clue {
 	int64_t host_id;
 	const char *sess_id_hex;
+	const struct session_guest *guest;
 	const char *event_type, *xfer_id; /* xfer_id: id of the transfer, NULL if not known */
 	struct session *current;          /* session of the XSP session so far, or NULL */
 	const struct nw_subject *subject;

@@ -33,6 +33,7 @@
 #include "daemon/rules.h"
 #include "daemon/schedule.h"
 #include "daemon/session.h"
+#include "daemon/task.h"
 #include "daemon/tlsctx.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
@@ -193,6 +194,12 @@ health_fill(void *arg, struct nw_health *h)
 
 /* --- startup: memory from the store --- */
 
+struct restore {
+	struct store_reader *reader;
+	struct session *session;
+	int rc;
+};
+
 static int
 on_restored_host(void *arg, const struct nw_host_rec *h)
 {
@@ -211,14 +218,56 @@ static int
 on_restored_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
 	struct box *box = arg;
+	char *label;
 
 	/* The session was imported, or the box ended before the verdict. */
 	if (s->closed_wall_ns != 0 && res == NULL)
 		schedule_push(box->schedule, s->id, true);
-	session_restore(box, s->id, s->task_id, s->program, s->opened_wall_ns, s->closed_wall_ns,
+	/* an older box stored secrets as they were */
+	label = s->task_id != NULL && task_is_secret(s->task_id) ? task_label(s->task_id)
+								 : xstrdup(s->task_id);
+	session_restore(box, s->id, label, s->program, s->opened_wall_ns, s->closed_wall_ns,
 	    s->last_data_wall_ns);
+	free(label);
 	counter_add(&box->counters.sessions_total, 1);
 	return 0;
+}
+
+/* Senders that took part in a session. */
+static int
+on_restored_xsp(void *arg, const struct nw_xsp_rec *xsp)
+{
+	struct restore *restore = arg;
+
+	if (xsp->owner != NULL)
+		session_take_part(restore->session, xsp->owner);
+	return 0;
+}
+
+static void
+on_restore_senders(struct session *s, void *arg)
+{
+	struct restore *restore = arg;
+
+	restore->session = s;
+	if (restore->rc >= 0)
+		restore->rc =
+		    store_xsp_of_session(restore->reader, s->id, on_restored_xsp, restore);
+}
+
+static int
+memory_read(struct daemon *d, struct store_reader *r)
+{
+	struct restore restore = { .reader = r };
+	int rc;
+
+	if ((rc = store_hosts(r, on_restored_host, &d->box)) < 0 ||
+	    (rc = store_providers(r, on_restored_provider, &d->box)) < 0 ||
+	    (rc = store_sessions(r, 0, RESTORE_SESSIONS, on_restored_session, &d->box)) < 0)
+		return rc;
+	session_restored(&d->box);
+	session_each(&d->box, on_restore_senders, &restore);
+	return restore.rc;
 }
 
 static void
@@ -226,15 +275,13 @@ memory_restore(struct daemon *d)
 {
 	char why[STORE_WHY_BYTES];
 	struct store_reader *r;
+	int rc;
 
 	if (store_reader_open(d->store_path, &r, why) < 0)
 		fatalx("store.read path=%s why=\"%s\"", d->store_path, why);
-	if (store_hosts(r, on_restored_host, &d->box) < 0 ||
-	    store_providers(r, on_restored_provider, &d->box) < 0 ||
-	    store_sessions(r, 0, RESTORE_SESSIONS, on_restored_session, &d->box) < 0)
-		fatalx("store.read path=%s", d->store_path);
+	if ((rc = memory_read(d, r)) < 0)
+		fatalx("store.read path=%s why=\"%s\"", d->store_path, nw_strerror(rc));
 	store_reader_close(r);
-	session_restored(&d->box);
 }
 
 /* --- the loop --- */

@@ -96,10 +96,10 @@ tell_connection(const struct rules *r, const struct escalation *e, size_t i, str
 		.lease_ns = r->conf->escalate_lease_ns };
 	bool own = control_peer_is(p, c->by);
 
-	if (strlen(e->session->key) >= sizeof(o.task_id))
+	if (e->session->task_id == NULL || strlen(e->session->task_id) >= sizeof(o.task_id))
 		return; /* the series would belong to no session */
 	order_id(&o, e, i + 1);
-	strcpy(o.task_id, e->session->key);
+	strcpy(o.task_id, e->session->task_id);
 	memcpy(o.src, own ? c->src : c->dst, sizeof(o.src));
 	memcpy(o.dst, own ? c->dst : c->src, sizeof(o.dst));
 	o.sport = own ? c->sport : c->dport;

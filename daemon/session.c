@@ -11,10 +11,13 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
+#include "daemon/task.h"
 #include "narrows/log.h"
+#include "narrows/address.h"
 #include "narrows/catalog.h"
 #include "narrows/clock.h"
 
+enum { WORDS_MAX = 64 };      /* senders, and named addresses, of a session */
 enum { CLOSED_KEEP = 10000 }; /* remembered closed sessions, for XSP sessions that come late */
 #define WITNESS_KEEP_NS   (60 * (int64_t)1000000000)
 #define RESTORE_LINGER_NS (30 * (int64_t)1000000000)
@@ -24,7 +27,7 @@ session_write(struct session *s)
 {
 	struct nw_session_rec rec = {
 		.id = s->id,
-		.task_id = s->key,
+		.task_id = s->label,
 		.program = s->program,
 		.opened_wall_ns = s->opened_wall_ns,
 		.closed_wall_ns = s->state == SESSION_CLOSED ? s->closed_wall_ns : 0,
@@ -79,47 +82,162 @@ session_linger(struct session *s, int64_t linger_ns)
 	event_add(s->linger, &tv);
 }
 
+/* --- sessions by label --- */
+
 static struct session *
-session_new(struct box *box, int64_t id, const char *key)
+label_find(struct box *box, const char *label)
+{
+	struct session *s;
+
+	HASH_FIND_STR(box->sessions, label, s);
+	return s;
+}
+
+/* The session becomes the newest of its label. */
+static void
+label_put(struct session *s)
+{
+	struct session *head = label_find(s->box, s->label);
+
+	if (head != NULL)
+		HASH_DEL(s->box->sessions, head);
+	s->older = head;
+	HASH_ADD_KEYPTR(hh, s->box->sessions, s->label, strlen(s->label), s);
+	s->box->n_sessions++;
+}
+
+static void
+label_drop(struct session *s)
+{
+	struct session *newer = label_find(s->box, s->label);
+
+	s->box->n_sessions--;
+	if (newer != s) {
+		while (newer->older != s)
+			newer = newer->older;
+		newer->older = s->older;
+		return;
+	}
+	HASH_DEL(s->box->sessions, s);
+	if (s->older != NULL)
+		HASH_ADD_KEYPTR(
+		    hh, s->box->sessions, s->older->label, strlen(s->older->label), s->older);
+}
+
+static struct session *
+session_new(struct box *box, int64_t id, const char *label)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
 
 	s->box = box;
 	s->id = id;
-	s->key = xstrdup(key);
+	s->label = xstrdup(label);
 	s->state = SESSION_CLOSED;
 	if ((s->linger = event_new(box->base, -1, 0, on_linger, s)) == NULL)
 		fatalx("session.timer: libevent refuses");
-	HASH_ADD_KEYPTR(hh, box->sessions, s->key, strlen(s->key), s);
+	label_put(s);
 	return s;
+}
+
+static void
+words_free(char **words, size_t n)
+{
+	while (n > 0)
+		free(words[--n]);
+	free(words);
 }
 
 static void
 session_free(struct session *s)
 {
-	HASH_DEL(s->box->sessions, s);
+	label_drop(s);
 	event_free(s->linger);
 	if (s->join != NULL)
 		s->join_free(s->join);
 	session_release(s->merged_into);
-	free(s->key);
+	words_free(s->owners, s->n_owners);
+	words_free(s->named, s->n_named);
+	free(s->label);
+	free(s->task_id);
 	free(s->program);
 	free(s);
 }
 
-struct session *
-session_join(struct box *box, const char *key)
-{
-	struct session *s;
+/* --- who may join --- */
 
-	HASH_FIND_STR(box->sessions, key, s);
-	while (s != NULL && s->merged_into != NULL)
-		s = s->merged_into;
+static bool
+words_have(char **words, size_t n, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(words[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* False: the word is there, or there are too many words. */
+static bool
+words_add(char ***words, size_t *n, const char *word)
+{
+	if (*n == WORDS_MAX || words_have(*words, *n, word))
+		return false;
+	*words = xreallocarray(*words, *n + 1, sizeof(**words));
+	(*words)[(*n)++] = xstrdup(word);
+	return true;
+}
+
+/* "host:NAME" and "addr:ADDRESS" take part under NAME and ADDRESS. */
+static bool
+is_named(const struct session *s, const char *owner)
+{
+	const char *name = strchr(owner, ':');
+
+	return name != NULL && strncmp(owner, "user:", 5) != 0 &&
+	    words_have(s->named, s->n_named, name + 1);
+}
+
+static bool
+may_reopen(const struct session *s, const char *task_id, const struct session_guest *guest)
+{
+	return task_is_secret(task_id) || words_have(s->owners, s->n_owners, guest->owner) ||
+	    is_named(s, guest->owner) || words_have(s->named, s->n_named, guest->address);
+}
+
+/* The newest session that the guest took part in, else the newest one that is open. */
+static struct session *
+session_pick(struct box *box, const char *task_id, const struct session_guest *guest)
+{
+	char *label = task_label(task_id);
+	struct session *s, *now, *open = NULL;
+
+	for (s = label_find(box, label); s != NULL; s = s->older) {
+		for (now = s; now->merged_into != NULL; now = now->merged_into)
+			continue;
+		if (may_reopen(now, task_id, guest))
+			break;
+		if (open == NULL && now->state != SESSION_CLOSED)
+			open = now;
+	}
+	free(label);
+	return s != NULL ? now : open;
+}
+
+struct session *
+session_join(struct box *box, const char *task_id, const struct session_guest *guest)
+{
+	struct session *s = session_pick(box, task_id, guest);
+	char *label;
+
 	if (s == NULL) {
-		s = session_new(box, box->next.session++, key);
+		label = task_label(task_id);
+		s = session_new(box, box->next.session++, label);
 		s->opened_wall_ns = nw_wall_ns();
 		counter_add(&box->counters.sessions_total, 1);
+		free(label);
 	}
+	if (s->task_id == NULL)
+		s->task_id = xstrdup(task_id);
 	if (s->state == SESSION_CLOSED) {
 		session_set_state(s, SESSION_OPEN);
 		session_write(s);
@@ -130,14 +248,49 @@ session_join(struct box *box, const char *key)
 }
 
 struct session *
-session_find(struct box *box, const char *key)
+session_find(struct box *box, const char *task_id, const struct session_guest *guest)
 {
-	struct session *s;
+	struct session *s = session_pick(box, task_id, guest);
 
-	HASH_FIND_STR(box->sessions, key, s);
 	if (s != NULL)
 		s->refs++;
-	return session_now(s);
+	return s;
+}
+
+void
+session_take_part(struct session *s, const char *owner)
+{
+	words_add(&s->owners, &s->n_owners, owner);
+}
+
+/* Strangers' sessions of the same label whose senders all may join s now. */
+static struct session *
+stranger_find(struct session *s)
+{
+	struct session *t;
+	size_t i;
+
+	for (t = label_find(s->box, s->label); t != NULL; t = t->older) {
+		if (t == s || t->merged_into != NULL || t->n_owners == 0)
+			continue;
+		for (i = 0; i < t->n_owners && is_named(s, t->owners[i]); i++)
+			continue;
+		if (i == t->n_owners)
+			return t;
+	}
+	return NULL;
+}
+
+void
+session_name_address(struct session *s, const char *address)
+{
+	struct session *t;
+
+	if (address == NULL || address_is_loopback(address) ||
+	    !words_add(&s->named, &s->n_named, address))
+		return;
+	while ((t = stranger_find(s)) != NULL)
+		session_merge(t, s);
 }
 
 struct session *
@@ -156,6 +309,8 @@ session_now(struct session *s)
 void
 session_merge(struct session *from, struct session *into)
 {
+	size_t i;
+
 	event_del(from->linger);
 	session_set_state(from, SESSION_CLOSED);
 	from->merged_into = into;
@@ -166,6 +321,10 @@ session_merge(struct session *from, struct session *into)
 	if (from->last_data_wall_ns > into->last_data_wall_ns)
 		into->last_data_wall_ns = from->last_data_wall_ns;
 	into->fresh = true;
+	for (i = 0; i < from->n_owners; i++)
+		session_take_part(into, from->owners[i]);
+	for (i = 0; i < from->n_named; i++)
+		words_add(&into->named, &into->n_named, from->named[i]);
 	session_name(into, from->program);
 	session_write(into);
 	if (nw_batch_merge(commit_batch(into->box->commit), from->id, into->id) < 0)
@@ -247,24 +406,41 @@ session_series_is_over(struct series *s, int64_t now_wall_ns)
 	    now_wall_ns - s->session->closed_wall_ns > WITNESS_KEEP_NS;
 }
 
-void
-session_restore(struct box *box, int64_t id, const char *task_id, const char *program,
+struct session *
+session_restore(struct box *box, int64_t id, const char *label, const char *program,
     int64_t opened_wall_ns, int64_t closed_wall_ns, int64_t last_data_wall_ns)
 {
 	struct session *s;
 
-	if (task_id == NULL)
-		return;
-	HASH_FIND_STR(box->sessions, task_id, s);
-	if (s != NULL)
-		return;
-	s = session_new(box, id, task_id);
+	if (label == NULL)
+		return NULL;
+	s = session_new(box, id, label);
+	if (!task_is_label(label)) /* a chosen name is its own label */
+		s->task_id = xstrdup(label);
 	s->program = xstrdup(program);
 	s->opened_wall_ns = opened_wall_ns;
 	s->closed_wall_ns = closed_wall_ns;
 	s->last_data_wall_ns = last_data_wall_ns;
 	if (closed_wall_ns == 0)
 		session_linger(s, RESTORE_LINGER_NS);
+	return s;
+}
+
+/* The newest came first, and each pushed the one before behind it: turns each label's list round. */
+static void
+label_reverse(struct box *box, struct session *head)
+{
+	struct session *s = head, *older, *newest = NULL;
+
+	if (s->older == NULL)
+		return;
+	HASH_DEL(box->sessions, head);
+	for (; s != NULL; s = older) {
+		older = s->older;
+		s->older = newest;
+		newest = s;
+	}
+	HASH_ADD_KEYPTR(hh, box->sessions, newest->label, strlen(newest->label), newest);
 }
 
 static int
@@ -276,51 +452,105 @@ older_first(const struct session *a, const struct session *b)
 void
 session_restored(struct box *box)
 {
+	struct session *s, *tmp;
+	unsigned left = HASH_COUNT(box->sessions);
+
+	HASH_ITER (hh, box->sessions, s, tmp) {
+		if (left-- == 0) /* the rest was added again */
+			break;
+		label_reverse(box, s);
+	}
 	HASH_SORT(box->sessions, older_first);
+}
+
+void
+session_each(struct box *box, void (*fn)(struct session *s, void *arg), void *arg)
+{
+	struct session *head, *tmp, *s, *older;
+
+	HASH_ITER (hh, box->sessions, head, tmp)
+		for (s = head; s != NULL; s = older) {
+			older = s->older;
+			fn(s, arg);
+		}
+}
+
+struct tick {
+	int64_t now_mono_ns;
+	size_t spare; /* sessions to forget */
+};
+
+/* A session with rows since the last analysis, and not open for less than an interval: a short
+ * session is judged when it ends. */
+static bool
+is_due(struct session *s, int64_t now_mono_ns)
+{
+	bool first = s->analysed_mono_ns == 0;
+
+	if (s->state == SESSION_CLOSED || !s->fresh ||
+	    now_mono_ns - s->analysed_mono_ns < s->box->conf->analysis_interval_ns)
+		return false;
+	s->analysed_mono_ns = now_mono_ns;
+	return !first;
+}
+
+static void
+on_tick(struct session *s, void *arg)
+{
+	struct tick *t = arg;
+
+	if (s->state == SESSION_OPEN && s->live == 0 && s->refs == 0)
+		session_linger(s, s->box->conf->session_linger_ns); /* no sender is left */
+	if (is_due(s, t->now_mono_ns)) {
+		s->fresh = false;
+		session_write(s);
+		commit_note_session(s->box->commit, s->id, false);
+	} else if (t->spare > 0 && s->state == SESSION_CLOSED && s->refs == 0) {
+		session_free(s); /* the hash keeps the order of insertion: oldest first */
+		t->spare--;
+	}
 }
 
 void
 session_tick(struct box *box, int64_t now_mono_ns)
 {
-	unsigned spare =
-	    HASH_COUNT(box->sessions) > CLOSED_KEEP ? HASH_COUNT(box->sessions) - CLOSED_KEEP : 0;
-	struct session *s, *tmp;
+	struct tick t = { .now_mono_ns = now_mono_ns,
+		.spare = box->n_sessions > CLOSED_KEEP ? box->n_sessions - CLOSED_KEEP : 0 };
 
-	HASH_ITER (hh, box->sessions, s, tmp) {
-		if (s->state != SESSION_CLOSED && s->fresh &&
-		    now_mono_ns - s->analysed_mono_ns >= box->conf->analysis_interval_ns) {
-			/* The first analysis waits one interval: a short session is judged when it
-			 * ends. */
-			if (s->analysed_mono_ns != 0) {
-				s->fresh = false;
-				session_write(s);
-				commit_note_session(box->commit, s->id, false);
-			}
-			s->analysed_mono_ns = now_mono_ns;
-		} else if (spare > 0 && s->state == SESSION_CLOSED && s->refs == 0) {
-			session_free(s); /* the hash keeps the order of insertion: oldest first */
-			spare--;
-		}
-	}
+	session_each(box, on_tick, &t);
+}
+
+static void
+on_close(struct session *s, void *arg)
+{
+	(void)arg;
+	if (s->state != SESSION_CLOSED)
+		session_close(s);
 }
 
 void
 session_close_all(struct box *box)
 {
-	struct session *s, *tmp;
+	session_each(box, on_close, NULL);
+}
 
-	HASH_ITER (hh, box->sessions, s, tmp)
-		if (s->state != SESSION_CLOSED)
-			session_close(s);
+static void
+on_unmerge(struct session *s, void *arg)
+{
+	(void)arg;
+	s->merged_into = NULL; /* a session that may be freed first */
+}
+
+static void
+on_free(struct session *s, void *arg)
+{
+	(void)arg;
+	session_free(s);
 }
 
 void
 session_free_all(struct box *box)
 {
-	struct session *s, *tmp;
-
-	HASH_ITER (hh, box->sessions, s, tmp)
-		s->merged_into = NULL; /* a session that may be freed first */
-	HASH_ITER (hh, box->sessions, s, tmp)
-		session_free(s);
+	session_each(box, on_unmerge, NULL);
+	session_each(box, on_free, NULL);
 }

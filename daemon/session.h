@@ -25,7 +25,9 @@ enum session_state { SESSION_OPEN, SESSION_LINGERING, SESSION_CLOSED };
 
 struct session {
 	int64_t id;
-	char *key; /* hash key: the task_id, or "xsp:" and the XSP session id */
+	char *label;   /* hash key: label of the task (task.h), or "xsp:" and a session id */
+	char *task_id; /* id as the sender told it, NULL after a restart */
+	struct session *older; /* another session with the same label */
 	char *program;
 	enum session_state state;
 	unsigned live; /* XSP sessions attached */
@@ -36,16 +38,38 @@ struct session {
 	struct session *merged_into; /* session that took over, or NULL */
 	int64_t analysed_mono_ns;    /* time of the last analysis while open */
 	bool fresh;                  /* rows have come since then */
+	char **owners, **named;      /* senders that took part; addresses at ends of connections */
+	size_t n_owners, n_named;
 	struct box *box;
 	struct event *linger;
 	UT_hash_handle hh;
 };
 
-/* Finds or makes the session of a key (a task_id, "xsp:..."). A closed session opens again. The
- * caller gets one reference. */
-struct session *session_join(struct box *box, const char *key);
-/* Finds the session of a key, or NULL, and changes nothing. The caller gets a reference. */
-struct session *session_find(struct box *box, const char *key);
+/* A sender that wants to add to a session. */
+struct session_guest {
+	const char *owner;   /* as of its provider ids (narrows/store.h) */
+	const char *address; /* address of its connection */
+};
+
+/*
+ * Finds or makes the session of a task_id ("xsp:..." stands for one without task). Every guest may
+ * join an open session. A closed session opens again only for a sender that took part, for one at
+ * the other end of a connection that the session named, or for one that knows a secret task_id; for
+ * others a new session with the same label begins. The caller gets a reference.
+ */
+struct session *
+session_join(struct box *box, const char *task_id, const struct session_guest *guest);
+/* Finds a session that the guest may join, or NULL, and changes nothing. The caller gets a
+ * reference. */
+struct session *
+session_find(struct box *box, const char *task_id, const struct session_guest *guest);
+/* A sender takes part in the session from now on. */
+void session_take_part(struct session *s, const char *owner);
+/*
+ * A sender of the session named an address at the end of a connection (NULL is fine). Sessions that
+ * strangers from there began under the same label become part of s.
+ */
+void session_name_address(struct session *s, const char *address);
 /* Follows merges: returns s, or the session that took s over; the caller's reference moves along.
  * NULL stays NULL. */
 struct session *session_now(struct session *s);
@@ -69,10 +93,13 @@ void session_series_forget(struct series *gone);
 bool session_series_is_over(struct series *s, int64_t now_wall_ns);
 
 /* Startup: a session of the store; an open session lingers, so that its providers can return. */
-void session_restore(struct box *box, int64_t id, const char *task_id, const char *program,
+struct session *session_restore(struct box *box, int64_t id, const char *label, const char *program,
     int64_t opened_wall_ns, int64_t closed_wall_ns, int64_t last_data_wall_ns);
-/* Startup: every session is restored; sorts them, because the oldest are forgotten first. */
+/* Startup: every session is restored, the newest first; from now on the oldest are forgotten first.
+ */
 void session_restored(struct box *box);
+/* Calls fn for each session in memory. */
+void session_each(struct box *box, void (*fn)(struct session *s, void *arg), void *arg);
 /* Once a second: has open sessions with new data analysed, forgets old closed ones. */
 void session_tick(struct box *box, int64_t now_mono_ns);
 /* Shutdown: stores every open session as closed. */

@@ -46,6 +46,7 @@ xsess_write(struct xsess *x)
 		.bytes = x->bytes,
 		.dropped = x->dropped,
 		.end_reason = x->end_reason,
+		.owner = x->wire.owner,
 	};
 
 	if (nw_batch_xsp(commit_batch(x->box->commit), &rec) < 0)
@@ -253,6 +254,7 @@ static int
 hello_identify(
     struct xsess *x, const char *provider, const struct nw_kv *kv, size_t n, const char **why)
 {
+	const struct session_guest guest = { .owner = x->wire.owner, .address = x->wire.address };
 	const char *name = nw_kv_text(kv, n, "host");
 	struct session *s;
 	int rc;
@@ -270,7 +272,8 @@ hello_identify(
 	x->hello = true;
 	x->for_host = x->task_id == NULL;
 	if (x->task_id != NULL) {
-		s = session_join(x->box, x->task_id);
+		s = session_join(x->box, x->task_id, &guest);
+		session_take_part(s, x->wire.owner);
 		session_name(s, nw_kv_text(kv, n, "program"));
 		xsess_bind(x, s);
 		session_release(s);

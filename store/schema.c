@@ -314,7 +314,10 @@ static const char version_4[] =
     "		ELSE 'host:' || h.name END\n"
     "	FROM xsp_session x JOIN host h ON h.id = x.host_id WHERE x.provider = p.id\n"
     "	ORDER BY x.id DESC LIMIT 1), 'loopback'), p.id, p.stored_seq FROM provider_before p;\n"
-    "DROP TABLE provider_before;\n";
+    "DROP TABLE provider_before;\n"
+    "ALTER TABLE xsp_session ADD COLUMN owner TEXT;   -- sender, as in provider; NULL: unknown\n"
+    "UPDATE xsp_session SET owner = 'host:' || (SELECT name FROM host WHERE id = host_id)\n"
+    "	WHERE peer NOT GLOB '127.*' AND peer NOT GLOB '::1/*' AND peer != 'local';\n";
 
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
 	version_4 };

@@ -45,6 +45,7 @@ struct nw_xsp_rec {
 	uint64_t docs, samples, rejected, bytes;
 	uint64_t dropped; /* documents lost by the provider before sending, as the provider says */
 	const char *end_reason;
+	const char *owner; /* sender, as of its provider ids; NULL: a file, or not known */
 };
 
 /* A transfer or a run, on all of its hosts. */

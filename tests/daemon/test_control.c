@@ -68,7 +68,9 @@ join(struct control *c, struct ear *e, const char *host, const char *address, co
 static struct session
 session_made(int64_t id, char *key)
 {
-	return (struct session){ .id = id, .key = key, .state = SESSION_OPEN, .refs = 1 };
+	return (struct session){
+		.id = id, .label = key, .task_id = key, .state = SESSION_OPEN, .refs = 1
+	};
 }
 
 static const char all[] = "start stop rate status clock";

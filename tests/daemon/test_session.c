@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions: the states of one, two that become one, and what a restarted box remembers. */
+#include "daemon/task.h"
 #include "tests/daemon/wired.h"
 
 #define LINGER_PASSES_US 20000
 
+static const struct session_guest guest = { .owner = "host:a", .address = "192.0.2.1" };
+static const struct session_guest stranger = { .owner = "host:b", .address = "192.0.2.2" };
+
 static void
 test_states(void)
 {
-	struct session *s = session_join(&box, "a task");
+	struct session *s = session_join(&box, "a task", &guest);
 	int64_t id = s->id;
 
 	boxed_conf.session_linger_ns = 1000000;
 	CHECK_INT(s->state, SESSION_OPEN);
+	session_take_part(s, guest.owner);
 	session_attach(s);
 	session_attach(s);
 	session_detach(s);
@@ -27,7 +32,7 @@ test_states(void)
 	wired_store();
 	CHECK_INT(boxed_judged, 1);
 	session_release(s);
-	s = session_join(&box, "a task");
+	s = session_join(&box, "a task", &guest);
 	CHECK(s->id == id && s->state == SESSION_OPEN);
 	session_end(s); /* the transfer is over: nobody is attached, and it lingers */
 	CHECK_INT(s->state, SESSION_LINGERING);
@@ -37,7 +42,8 @@ test_states(void)
 static void
 test_merge(void)
 {
-	struct session *from = session_join(&box, "from"), *into = session_join(&box, "into");
+	struct session *from = session_join(&box, "from", &guest),
+		       *into = session_join(&box, "into", &guest);
 
 	session_attach(from);
 	from->opened_wall_ns = 5;
@@ -46,7 +52,7 @@ test_merge(void)
 	CHECK(session_now(from) == into);
 	CHECK(into->live == 1 && into->opened_wall_ns == 5 && into->refs == 3);
 	CHECK_STR(into->program, "cp");
-	from = session_join(&box, "from"); /* by its old key */
+	from = session_join(&box, "from", &guest); /* by its old key */
 	CHECK(from == into);
 	session_detach(into);
 	while (into->refs > 1)
@@ -59,21 +65,23 @@ test_restore(void)
 	struct session *s;
 
 	session_restore(&box, 1000, "was open", NULL, 1, 0, 2);
-	session_restore(&box, 1001, "was closed", "dd", 1, 3, 2);
+	session_take_part(session_restore(&box, 1001, "was closed", "dd", 1, 3, 2), guest.owner);
 	session_restore(&box, 1002, NULL, NULL, 1, 3, 2);
-	CHECK((s = session_find(&box, "was open")) != NULL && s->state == SESSION_LINGERING);
+	CHECK(
+	    (s = session_find(&box, "was open", &guest)) != NULL && s->state == SESSION_LINGERING);
 	session_release(s);
-	CHECK((s = session_find(&box, "was closed")) != NULL && s->state == SESSION_CLOSED &&
-	    s->id == 1001);
+	CHECK((s = session_find(&box, "was closed", &guest)) != NULL &&
+	    s->state == SESSION_CLOSED && s->id == 1001);
 	session_release(s);
-	CHECK(session_find(&box, "never was") == NULL);
+	CHECK(session_find(&box, "was closed", &stranger) == NULL);
+	CHECK(session_find(&box, "never was", &guest) == NULL);
 }
 
 /* An open session is analysed once an interval while rows come, and not otherwise. */
 static void
 test_tick(void)
 {
-	struct session *s = session_join(&box, "ticks");
+	struct session *s = session_join(&box, "ticks", &guest);
 
 	boxed_conf.analysis_interval_ns = 10;
 	session_attach(s);
@@ -90,6 +98,82 @@ test_tick(void)
 	session_release(s);
 }
 
+/* A closed session of host:a under this task; not released. */
+static struct session *
+closed_session(const char *task_id)
+{
+	struct session *s = session_join(&box, task_id, &guest);
+
+	boxed_conf.session_linger_ns = 0;
+	session_take_part(s, guest.owner);
+	session_attach(s);
+	session_detach(s);
+	usleep(1000);
+	boxed_run();
+	CHECK_INT(s->state, SESSION_CLOSED);
+	return s;
+}
+
+/* A stranger that knows only the label of a closed session begins a session of its own. */
+static void
+test_closed_is_closed(void)
+{
+	struct session *first = closed_session("public"), *other;
+
+	CHECK(session_find(&box, "public", &stranger) == NULL);
+	other = session_join(&box, "public", &stranger);
+	CHECK(other != first && first->state == SESSION_CLOSED);
+	CHECK_STR(other->label, first->label);
+	session_take_part(other, stranger.owner);
+	/* the host of the closed session still gets its own, and a third gets what is open */
+	CHECK(session_join(&box, "public", &guest) == first && first->state == SESSION_OPEN);
+	CHECK(session_find(&box, "public",
+		  &(struct session_guest){ .owner = "host:c", .address = "192.0.2.3" }) == other);
+	session_end(first);
+	session_end(other);
+	usleep(1000);
+	boxed_run();
+}
+
+/* Later metadata of the first host names the stranger: the two sessions were one. */
+static void
+test_named_later(void)
+{
+	struct session *first = closed_session("ftp"), *other;
+
+	other = session_join(&box, "ftp", &stranger);
+	session_take_part(other, stranger.owner);
+	CHECK(other != first);
+	session_name_address(first, "192.0.2.9");
+	session_name_address(first, "127.0.0.1"); /* everybody's */
+	CHECK(session_now(other) == other);
+	session_name_address(first, "b"); /* the name in its certificate */
+	CHECK(session_now(other) == first);
+	CHECK(session_join(&box, "ftp", &stranger) == first);
+	session_end(first);
+}
+
+static void
+test_secret(void)
+{
+	static const char uuid[] = "01234567-89ab-4cde-8f01-23456789abcd";
+	struct session *first = closed_session(uuid), *posed;
+	char text[] = "x 01234567-89ab-4cde-8f01-23456789abcd y";
+
+	CHECK(strncmp(first->label, "task-", 5) == 0 && strlen(first->label) == strlen(uuid));
+	CHECK(strstr(first->label, "0123") == NULL);
+	/* the label is public, and does not open the session */
+	posed = session_join(&box, first->label, &stranger);
+	CHECK(posed != first && strcmp(posed->label, first->label) != 0);
+	CHECK(session_join(&box, uuid, &stranger) == first && first->state == SESSION_OPEN);
+	task_mask(uuid, text, strlen(text));
+	CHECK(strstr(text, "0123") == NULL && strstr(text, first->label) == text + 2);
+	session_end(first);
+	session_end(posed);
+	usleep(1000);
+	boxed_run();
+}
+
 int
 main(void)
 {
@@ -99,6 +183,9 @@ main(void)
 	test_merge();
 	test_restore();
 	test_tick();
+	test_closed_is_closed();
+	test_named_later();
+	test_secret();
 	boxed_end();
 	return check_done("test_session");
 }

@@ -217,6 +217,7 @@ xsp_seen(void *arg, const struct nw_xsp_rec *x)
 	CHECK(x->docs == 1 && x->samples == UINT64_MAX && x->rejected == 3 && x->bytes == 4 &&
 	    x->dropped == 5);
 	CHECK_STR(x->end_reason, "closed");
+	CHECK_STR(x->owner, "user:7");
 	return 0;
 }
 
@@ -328,7 +329,7 @@ put_records(struct nw_batch *b)
 		5, "job'); drop table session; --", "rsync", 1000, 2000000000000, 1500, false });
 	rc |= nw_batch_xsp(b,
 	    &(struct nw_xsp_rec){ 3, 7, 5, "00112233445566778899aabbccddeeff", "127.0.0.1/4000",
-		"libnarrows", "p1", 11, 12, 1, UINT64_MAX, 3, 4, 5, "closed" });
+		"libnarrows", "p1", 11, 12, 1, UINT64_MAX, 3, 4, 5, "closed", "user:7" });
 	rc |= nw_batch_meta(b,
 	    &(struct nw_meta_rec){ 21, 5, 7, 3, "mid", NULL, "nl:tools:calipers:summary:write",
 		"{\"type\":\"disk\"}", "{}", 77, (const uint8_t *)"\0raw", 4 });

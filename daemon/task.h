@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Task ids, and what others may see of them. A random id (a UUID, as nwrun makes them) is a secret:
+ * a sender that knows the id may add to the session. Pages, documents and the store have its label,
+ * "task-" and 31 digits of its SHA-256. Any other id is a chosen name, and its own label.
+ */
+#ifndef TASK_H
+#define TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool task_is_secret(const char *task_id);
+/* True for text in the form of a secret's label. */
+bool task_is_label(const char *text);
+/* Label of a task id; free() it. No id can pose as the label of a secret. */
+char *task_label(const char *task_id);
+/* Replaces a secret by its label, which has the same length, wherever it stands in bytes. */
+void task_mask(const char *task_id, char *bytes, size_t len);
+
+#endif
