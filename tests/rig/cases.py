@@ -6,7 +6,7 @@ its two ends are started, and which stages are the right answer to a fault.
 """
 import os, random, shutil, signal, subprocess, time
 
-from world import ADDRESS, MB, Failed, run, until, write
+from world import ADDRESS, MB, RELAY, Failed, run, until, write
 
 # --- faults: the stage that is slow, and how to make it slow, from MB/s ---
 
@@ -72,7 +72,13 @@ class Program:
             return {"net.write", "network"}
         return {place}
 
+    n_files = 0         # files in a directory instead of one file
+
     def server(self, c):
+        return None
+
+    def middle(self, c):
+        """What host b runs between a and d."""
         return None
 
     def pushes(self):
@@ -110,6 +116,23 @@ class Pipes(Xfer):
         return ["sh", "-c", f"{' '.join(map(str, argv))} | dd of={c.target} bs=256k status=none"]
 
 
+class Relay(Xfer):
+    """Three hosts in a row: a program on b takes from a and gives to d."""
+    hosts, measured = "abd", "abd"
+
+    def __init__(self):
+        super().__init__("read", "write")
+        self.name = "x-relay"
+
+    def middle(self, c):
+        one = [f"{c.w.rig_bin}/xfer", "receive", "-n", c.bytes, ADDRESS["a"], c.port, "-", "write"]
+        two = [f"{c.w.rig_bin}/xfer", "send", "-n", c.bytes, RELAY, c.port, "-", "read"]
+        return ["sh", "-c", f"{' '.join(map(str, one))} | {' '.join(map(str, two))}"]
+
+    def client(self, c):
+        return [f"{c.w.rig_bin}/xfer", "receive", "-n", c.bytes, *c.options["receive"], RELAY, c.port, c.target, "write"]
+
+
 class Rsync(Program):
     needs = ("rsync",)
     offers = ("snd_pause",)
@@ -125,6 +148,8 @@ class Rsync(Program):
 
     def client(self, c):
         url = f"rsync://{ADDRESS[self.serves]}:{c.port}/{self.serves}/{c.name}"
+        if self.n_files:
+            return ["rsync", "-rW", "--no-compress", f"{url}/", f"{c.target}/"]
         if self.serves == "a":
             return ["rsync", "-W", "--no-compress", url, c.target]
         return ["rsync", "-W", "--no-compress", *self.slow(c), c.source, url]
@@ -230,8 +255,8 @@ class Globus(Program):
 PROGRAMS = {p.name: p for p in [
     Xfer("read", "write"), Xfer("read", "write", streams=4), Xfer("read", "fsync"), Xfer("read", "fsyncend"),
     Xfer("read", "direct"), Xfer("direct", "write"), Xfer("mmap", "write"), Xfer("sendfile", "write"),
-    Xfer("splice", "splice"), Xfer("memory", "discard"), Xfer("read", "write", streams=16), Pipes(),
-    Rsync("rsync"), Rsync("rsync-push", serves="b"), Nginx("nginx-curl"), Nginx("curl-only", measured="b"),
+    Xfer("splice", "splice"), Xfer("memory", "discard"), Xfer("read", "write", streams=16), Pipes(), Relay(),
+    Rsync("rsync"), Rsync("rsync-push", serves="b"), Rsync("rsync-small", n_files=500), Rsync("rsync-tiny", n_files=5000), Nginx("nginx-curl"), Nginx("curl-only", measured="b"),
     PythonHttp("py-curl"), Iperf("iperf3"), Ssh("scp"), Ssh("scp-O"), Ssh("tar-ssh"), Ssh("rsync-ssh", needs=(*Ssh.needs, "rsync")),
     Local("cp"), Local("dd"), Local("tar-gzip", level=9), Globus("gridftp", streams=1), Globus("gridftp-p4", streams=4)]}
 
@@ -254,6 +279,10 @@ def fits(fault, program):
         return not fault.startswith("snd_") or fault == "snd_pause"
     if fault in ("snd_quota", "rcv_quota") and "mmap" in program:
         return False
+    if program == "x-relay":
+        return fault in ("src_disk", "dst_disk", "net_rate", "net_far", "snd_work", "rcv_work")
+    if program == "rsync-tiny":
+        return fault in ("src_iops", "net_rate")
     if program in ("x-read-fsyncend", "x-read-fsync", "x-read-direct", "x-splice-splice"):
         return fault in ("dst_disk", "net_rate", "rcv_quota")
     if program == "x-direct-write":
@@ -265,10 +294,22 @@ def fits(fault, program):
 QUOTAS = {"snd_quota", "rcv_quota"}
 
 
-def value_of(fault, rng):
+def value_of(fault, program, rng):
     if fault in QUOTAS:
-        return round(rng.uniform(0.02, 0.05), 3)
+        return round(rng.uniform(0.2, 0.4) if program == "tar-gzip" else rng.uniform(0.012, 0.03), 3)
     return round(rng.uniform(14, 28), 1)
+
+
+def size_of(plan, seconds):
+    """MiB that take about so many seconds."""
+    first = plan["order"][0]
+    in_memory = plan["program"] in ("iperf3", "x-memory-discard")
+    if first in QUOTAS:
+        return 40 if plan["program"] == "tar-gzip" else 480 if in_memory else 160
+    if first.endswith("_hogs"):
+        return 1024 if in_memory else 400
+    rate = plan["faults"][first] if plan["kind"] != "move" else sum(plan["faults"].values()) / 2
+    return int(rate * seconds)
 
 
 def case_id(kind, faults, program, seed):
@@ -277,7 +318,9 @@ def case_id(kind, faults, program, seed):
 
 def make(kind, faults, program, seed):
     rng = random.Random(f"{kind}{faults}{program}{seed}")
-    first = value_of(faults[0], rng)
+    first = value_of(faults[0], program, rng)
+    if kind == "long":
+        first = round(first / 3, 1)
     values = {faults[0]: first}
     if len(faults) > 1:
         values[faults[1]] = first if kind == "tie" else round(first * rng.uniform(1.7, 3), 1)
@@ -297,7 +340,7 @@ CERTAIN = [("single", ("src_disk",), "x-read-write"), ("single", ("dst_disk",), 
 SHORT = CERTAIN + [
     ("single", ("src_disk",), p) for p in ("cp", "x-sendfile-write", "x-mmap-write", "x-read-write-s4")] + [
     ("single", ("dst_disk",), p) for p in ("nginx-curl", "x-read-fsyncend", "rsync")] + [
-    ("single", ("net_rate",), p) for p in ("scp", "scp-O", "tar-ssh", "rsync-ssh", "curl-only", "x-sendfile-write")] + [
+    ("single", ("net_rate",), p) for p in ("rsync-small", "x-relay", "x-read-write-s16", "scp", "scp-O", "tar-ssh", "rsync-ssh", "curl-only", "x-sendfile-write")] + [
     ("single", ("net_rwnd",), "x-read-write"), ("single", ("net_sndbuf",), "x-read-write"),
     ("single", ("net_loss",), "rsync"), ("single", ("snd_pause",), "nginx-curl"), ("single", ("rcv_pause",), "x-read-write"),
     ("single", ("snd_quota",), "x-read-write"), ("single", ("rcv_quota",), "rsync"), ("single", ("snd_quota",), "tar-gzip"),
@@ -310,11 +353,12 @@ SHORT = CERTAIN + [
 
 
 def full(n_clear):
-    """Every pair that fits, then again with other seeds, until there are n_clear cases with one right answer."""
+    """Every pair that fits (and transfers of a minute: "long"), then again with other seeds, until there are n_clear cases with one right answer."""
     pairs = [("single", (f,), p) for p in PROGRAMS for f in FAULTS if fits(f, p)]
     limits = ("src_disk", "dst_disk", "net_rate")
     both = [p for p in PROGRAMS if PROGRAMS[p].hosts == "ab" and all(fits(f, p) for f in limits)
             and PROGRAMS[p].measured == "ab"]
+    pairs += [("long", (f,), p) for f in ("src_disk", "dst_disk", "net_rate") for p in ("rsync", "nginx-curl", "x-read-write")]
     pairs += [("second", (f, g), p) for p in both for f in limits for g in limits if f != g]
     others = [("tie", (f, g), p) for p in both for f, g in (limits[::2], limits[1:], limits[:2])]
     others += [("move", (f, g), p) for p in both for f in limits for g in limits if f != g]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """make truth: how often is the verdict right, when, and by how much?
 
-Real programs move files between two hosts (namespaces) under nwrun, with a limit planted; the same transfer without the
-limit shows that the limit was one, and what lifting it gains. The box's answer is compared.
+Real programs move files between two or three hosts (namespaces) under nwrun, with a limit planted; the same transfer
+without the limit shows that the limit was one, and the gain of lifting it. The box's answer is compared.
 
     rig.py [--short | --full | --certain | --only REGEX] [--clear N] [--seed N] [--out DIR] [--again] [--table]
 
@@ -19,6 +19,8 @@ import cases
 from cases import FAULTS, PROGRAMS
 from world import MB, Failed, World, run, until
 
+LONG_S = 65                                # of the transfers that are seen in windows of a second
+CLEAR = ("single", "second", "long")        # kinds of cases with one right answer
 BOUND = {"high": 0.02, "medium": 0.10}     # the share of wrong answers that each word allows
 
 
@@ -30,14 +32,11 @@ class Case:
         self.program = PROGRAMS[plan["program"]]
         self.options = {"send": [], "receive": []}
         self.groups, self.pinned, self.helpers = {}, "", []
-        rate = plan["faults"][plan["order"][0]] if plan["order"][0] not in cases.QUOTAS else 20
-        if plan["kind"] == "move":
-            rate = sum(plan["faults"].values()) / 2
-        self.bytes = int(rate * seconds) << 20 if plan["order"][0] not in cases.QUOTAS else 160 << 20
-        if "hogs" in plan["order"][0]:
-            self.bytes = 1 << 30
+        self.interval = 1 if plan["kind"] == "long" else 0.1
+        self.bytes = cases.size_of(plan, LONG_S if plan["kind"] == "long" else seconds) << 20
         self.port = 5400 + int(time.monotonic() * 10) % 2000
-        self.name = f"data{self.bytes >> 20}"
+        self.n_files = self.program.n_files
+        self.name = f"data{self.bytes >> 20}" + (f"-{self.n_files}" if self.n_files else "")
         self.source = f"{world.disks['a'].path}/{self.name}"
         self.target = f"{world.disks['b'].path}/copy"
 
@@ -60,7 +59,12 @@ class Case:
             for name in os.listdir(d.path):
                 if name not in ("lost+found", self.name, "other"):
                     run("rm", "-rf", f"{d.path}/{name}")
-        if self.program.name not in ("iperf3", "x-memory-discard") and not os.path.exists(self.source):
+        if self.n_files and not os.path.exists(self.source):
+            os.makedirs(self.source)
+            for i in range(self.n_files):
+                with open(f"{self.source}/{i:05d}", "wb") as f:
+                    f.write(os.urandom(self.bytes // self.n_files))
+        elif self.program.name not in ("iperf3", "x-memory-discard") and not os.path.exists(self.source):
             run("sh", "-c", f"head -c {self.bytes} /dev/urandom >{self.source}")
         if "src_compete" in self.faults and not os.path.exists(f"{self.w.disks['a'].path}/other"):
             run("sh", "-c", f"head -c 60000000 /dev/urandom >{self.w.disks['a'].path}/other")
@@ -71,7 +75,7 @@ class Case:
         if host in self.pinned:
             argv = ["taskset", "-c", "1", *argv]
         if measured and host in self.program.measured:
-            return [f"{self.w.bin}/nwrun", "-i", "0.1", "-t", self.task, "-H", f"host-{host}",
+            return [f"{self.w.bin}/nwrun", "-i", self.interval, "-t", self.task, "-H", f"host-{host}",
                     "-b", self.w.box_of(host), *argv]
         return argv
 
@@ -83,18 +87,20 @@ class Case:
         for f in (self.plan["order"][:1] if self.plan["kind"] == "move" else self.faults):
             FAULTS[f][1](self.w, self, self.faults[f])
         time.sleep(0.1)
-        serves, runs = (p.serves, "b" if p.serves == "a" else "a") if p.hosts == "ab" else (None, "a")
+        serves, runs = (p.serves, "b" if p.serves == "a" else "a") if p.hosts == "ab" else ("a", p.hosts[-1])
         try:
             if (argv := p.server(self)) is not None:
                 server = self.w.start(serves, self.command(serves, argv, measured), "programs.log",
                                       group=self.groups.get(serves))
                 until(10, f"{p.name}'s server", lambda: self.w.listening(serves, self.port))
+            if (argv := p.middle(self)) is not None:
+                self.helpers.append(self.w.start("b", self.command("b", argv, measured), "programs.log"))
+                until(10, f"{p.name}'s relay", lambda: self.w.listening("b", self.port))
             began = time.monotonic()
             client = self.w.start(runs, self.command(runs, p.client(self), measured), "programs.log",
                                   group=self.groups.get(runs))
             self.wait(client, began)
-            if self.plan["kind"] != "single" or p.name not in ("iperf3", "x-memory-discard"):
-                self.check()
+            self.check()
             took = time.monotonic() - began
             self.w.end(client)
             if isinstance(p, cases.Xfer) or p.name == "iperf3":     # its server ends by itself
@@ -114,8 +120,8 @@ class Case:
     def wait(self, client, began):
         switched = self.plan["kind"] != "move" or len(self.faults) < 2
         while client.poll() is None:
-            if time.monotonic() - began > 90:
-                raise Failed("the transfer took more than 90 s")
+            if time.monotonic() - began > (90 if self.plan["kind"] != "long" else 200):
+                raise Failed("the transfer takes too long")
             if not switched and self.arrived() > self.bytes * 0.5:
                 switched = True
                 first, second = self.plan["order"]
@@ -134,8 +140,9 @@ class Case:
             return
         where = self.target if not (self.program.pushes() and self.program.name.startswith("rsync-push")) \
             else f"{self.w.disks['b'].path}/{self.name}"
-        if os.stat(where).st_size != self.bytes:
-            raise Failed(f"{where} has {os.stat(where).st_size} bytes of {self.bytes}")
+        size = os.stat(where).st_size if not self.n_files else self.bytes * len(os.listdir(where)) // self.n_files
+        if size != self.bytes:
+            raise Failed(f"{where} has {size} bytes of {self.bytes}")
 
 
 # --- judging ---
@@ -193,7 +200,7 @@ def measure(world, plan, seconds):
                effect=v.get("effect"), interval=v.get("interval"), cause=v.get("cause"), candidates=v.get("candidates"),
                reasons=v.get("reasons"), segments=stages_of(doc),
                witnesses=[(w["name"], w["says"], w["detail"]) for w in v.get("witnesses") or []])
-    if plan["kind"] == "single" or plan["kind"] == "second":
+    if plan["kind"] in CLEAR:
         left = {f: r for f, r in plan["faults"].items() if f != plan["order"][0]}
         lifted = Case(world, plan, left, seconds, task).run(False)
         row["lift"] = row["seconds"] / lifted
@@ -229,7 +236,7 @@ def share(k, n):
 
 
 def effect_lines(rows):
-    stated = [r for r in rows if r["kind"] in ("single", "second") and r["score"] == "R" and r.get("effect")]
+    stated = [r for r in rows if r["kind"] in CLEAR and r["score"] == "R" and r.get("effect")]
     if not stated:
         return ["effect: stated in no right answer"]
     inside = sum(1 for r in stated if r.get("interval") and r["interval"][0] <= r["lift"] <= r["interval"][1])
@@ -237,13 +244,13 @@ def effect_lines(rows):
     ratios = sorted(r["effect"] / r["lift"] for r in stated)
     return [f"effect against lift: inside the interval {share(inside, len(stated))}, within a factor of 2 "
             f"{share(near, len(stated))}, median ratio {ratios[len(ratios) // 2]:.2g}",
-            f"effect stated in {share(len(stated), sum(1 for r in rows if r['kind'] in ('single', 'second')))} clear cases"]
+            f"effect stated in {share(len(stated), len(rows))} clear cases"]
 
 
 def table(rows, out=print):
     done = [r for r in rows if "score" in r]
     failed = [r for r in rows if "error" in r]
-    clear = [r for r in done if r["kind"] in ("single", "second") and r["clear"]]
+    clear = [r for r in done if r["kind"] in CLEAR and r["clear"]]
     ties = [r for r in done if r["kind"] == "tie" and r["clear"]]
     moves = [r for r in done if r["kind"] == "move"]
     cells = {}

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two hosts and a box on one machine: namespaces, a link, two disks, control groups; every limit can be set and lifted.
+"""Hosts a and b, a third host d behind b, and a box (c) on one machine: namespaces, a link, two disks, control groups; every limit can be set and lifted.
 
 Everything has a name with the rig's process id. A new rig first removes what rigs that were killed have left.
 """
 import glob, json, os, re, shutil, signal, subprocess, time
 
-BOX = "10.231.{}.1"                     # the box on its cables to host a (1) and host b (2)
-ADDRESS = {"a": "10.232.0.1", "b": "10.232.0.2"}
+BOX = "10.231.{}.1"                     # the box on its cables to hosts a (1), b (2) and d (3)
+ADDRESS = {"a": "10.232.0.1", "b": "10.232.0.2", "d": "10.234.0.2"}
+RELAY = "10.234.0.1"                    # host b on its cable to host d
 NO_LIMIT = dict(rate=0, delay=0, loss=0, queue=1 << 20)
 MB = 1000000
 
@@ -68,7 +69,7 @@ def sweep(tag):
         for pid in read(f"{path}/cgroup.procs").split():      # the rig itself
             write("/sys/fs/cgroup/cpu/cgroup.procs", pid)
         os.rmdir(path)
-    for ns in "abc":
+    for ns in "abcd":
         run("ip", "netns", "del", tag + ns, check=False)
     for line in read("/proc/mounts").splitlines():
         device, where = line.split()[:2]
@@ -156,7 +157,7 @@ class Disk:
 # --- the world ---
 
 class World:
-    def __init__(self, bin_, rig_bin, out, disk_bytes=640 << 20):
+    def __init__(self, bin_, rig_bin, out, disk_bytes=900 << 20):
         sweep_dead()
         self.bin, self.rig_bin, self.out = bin_, rig_bin, out
         self.tag = f"nwrig{os.getpid()}"
@@ -235,16 +236,21 @@ class World:
     # --- hosts, cables, the link ---
 
     def hosts_make(self):
-        for ns in "abc":
+        for ns in "abcd":
             run("ip", "netns", "add", self.tag + ns)
             run("ip", "-n", self.tag + ns, "link", "set", "lo", "up")
-        for i, host in enumerate("ab", 1):
+        for i, host in enumerate("abd", 1):
             run("ip", "link", "add", "box", "netns", self.tag + host, "type", "veth", "peer", "name", f"host{host}",
                 "netns", self.tag + "c")
             run("ip", "-n", self.tag + host, "addr", "add", f"10.231.{i}.2/24", "dev", "box")
             run("ip", "-n", self.tag + "c", "addr", "add", f"{BOX.format(i)}/24", "dev", f"host{host}")
             run("ip", "-n", self.tag + host, "link", "set", "box", "up")
             run("ip", "-n", self.tag + "c", "link", "set", f"host{host}", "up")
+        run("ip", "link", "add", "far", "netns", self.tag + "b", "type", "veth", "peer", "name", "near",
+            "netns", self.tag + "d")
+        for host, device, address in ("b", "far", RELAY), ("d", "near", ADDRESS["d"]):
+            run("ip", "-n", self.tag + host, "addr", "add", f"{address}/30", "dev", device)
+            run("ip", "-n", self.tag + host, "link", "set", device, "up")
         self.link_text = f"{self.tmp}/link"
         self.link_write(NO_LIMIT, NO_LIMIT)
         self.link = self.start(None, [f"{self.rig_bin}/link", self.tag + "a", "wan", self.tag + "b", "wan",
@@ -285,14 +291,14 @@ class World:
     def box_start(self):
         self.state = f"{self.tmp}/state"
         self.start("c", [f"{self.bin}/narrowsd", "-d", "-o", f"state-dir={self.state}", "-o",
-                         f"listen-xsp={BOX.format(1)}/5006 {BOX.format(2)}/5006", "-o", "plain-xsp-beyond-loopback=yes",
+                         "listen-xsp=" + " ".join(BOX.format(i) + "/5006" for i in (1, 2, 3)), "-o", "plain-xsp-beyond-loopback=yes",
                          "-o", "listen-http=127.0.0.1/8080", "-o", "analysis-interval=1 s"], log="narrowsd.log")
         until(10, "the start of the box", lambda: os.path.exists(f"{self.state}/narrowsd.run"))
-        for host in "ab":
+        for host in "abd":
             self.start(host, [f"{self.bin}/blipp", "-H", f"host-{host}", "-b", self.box_of(host)], log=f"blipp-{host}.log")
 
     def box_of(self, host):
-        return BOX.format(1 if host == "a" else 2) + "/5006"
+        return BOX.format("abd".index(host) + 1) + "/5006"
 
     def narrows(self, *argv):
         return run(f"{self.bin}/narrows", "-s", self.state, *argv, check=False)
