@@ -12,7 +12,8 @@ bin=$(cd "$B/bin" && pwd)
 dir=${DEMO_DIR:-build/demo}
 mib=${DEMO_MIB:-256}
 tries=3      # of the limited transfer, where a loaded machine leaves its verdict open
-patience=120 # seconds for anything that takes a moment on an idle machine
+. "${0%/*}/patience.sh"
+patience=$((30 * PATIENCE)) # seconds for anything that takes a moment on an idle machine
 tag=nwdemo$$
 ns_a=$tag-a ns_b=$tag-b
 in_a="nsenter --net=/run/netns/$ns_a" in_b="nsenter --net=/run/netns/$ns_b"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What every system test uses: . tests/lib.sh. A box in a temporary directory, everything ends with the script.
 set -eu
+. tests/patience.sh
 B=${B:-build/release}
 bin=$(cd "$B/bin" && pwd)
 tmp=$(mktemp -d)
@@ -36,9 +37,9 @@ stop_box() {
 nw() { "$bin/narrows" -s "$tmp/state" "$@"; }
 sql() { sqlite3 -readonly "$tmp/state/narrows.db" "$1"; }
 
-# until_true SECONDS COMMAND ...
+# until_true SECONDS COMMAND ...: SECONDS of an idle machine
 until_true() {
-	deadline=$(($(date +%s) + $1))
+	deadline=$(($(date +%s) + $1 * PATIENCE))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$(date +%s)" -le "$deadline" ] || return 1

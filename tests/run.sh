@@ -5,6 +5,7 @@ set -u
 B=${B:-build/release}
 what=${1:-all}
 export B
+patience() { (. tests/patience.sh && echo "$PATIENCE"); }
 log=$B/log
 mkdir -p "$log"
 passed=0 failed=0 skipped=0
@@ -22,16 +23,16 @@ one() {
 }
 
 for t in $(find "$B/tests" -name "test_*" -type f -perm -u+x | sort); do
-	one "${t##*/}" timeout 300 "$t"
+	one "${t##*/}" timeout $((300 * $(patience))) "$t"
 done
 for t in $(find "$B/tests" -name "fuzz_*" -type f -perm -u+x | sort); do
-	n=${t##*/}; one "$n" timeout 300 "$t" "tests/corpus/${n#fuzz_}"
+	n=${t##*/}; one "$n" timeout $((300 * $(patience))) "$t" "tests/corpus/${n#fuzz_}"
 done
 if [ "$what" = all ]; then
 	for t in tests/sys_*.sh; do
 		[ -f "$t" ] || continue
 		n=${t##*/}
-		one "${n%.sh}" timeout 300 sh "$t"
+		one "${n%.sh}" timeout $((300 * $(patience))) sh "$t"
 	done
 fi
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -3,6 +3,7 @@
 # The pages in a real browser, driven through its debugging pipe: on a phone and on a desk, light and dark. Nothing may
 # be wider than the screen, be too faint to read, come from elsewhere or complain. SHOTS=DIR keeps the pictures.
 set -eu
+. tests/patience.sh
 B=${B:-build/release}
 for chromium in chromium chromium-browser google-chrome ""; do
 	command -v "${chromium:-none}" >/dev/null 2>&1 && break
@@ -26,7 +27,7 @@ server=$!
 n=0
 until [ -s "$tmp/server" ]; do
 	n=$((n + 1))
-	[ $n -lt 100 ] || fail "the server does not start: $(cat "$tmp/server.err")"
+	[ $n -lt $((100 * PATIENCE)) ] || fail "the server does not start: $(cat "$tmp/server.err")"
 	sleep 0.1
 done
 base=http://$(tr / : <"$tmp/server")
@@ -48,7 +49,7 @@ cdp() {
 	until grep -a -z -m 1 "^{\"id\":$id," "$tmp/out" 2>/dev/null | tr -d '\0' >"$tmp/answer" &&
 	    [ "$(tail -c 1 "$tmp/answer")" = '}' ]; do
 		tries=$((tries + 1))
-		[ $tries -lt 400 ] || fail "the browser does not answer $1"
+		[ $tries -lt $((400 * PATIENCE)) ] || fail "the browser does not answer $1"
 		sleep 0.03
 	done
 }
@@ -103,7 +104,7 @@ load() {
 		cdp Runtime.evaluate '{"expression":"location.pathname + document.readyState"}'
 		[ "$(field value)" = "$1complete" ] && break
 		n=$((n + 1))
-		[ $n -lt 100 ] || fail "$1 does not load"
+		[ $n -lt $((100 * PATIENCE)) ] || fail "$1 does not load"
 	done
 }
 

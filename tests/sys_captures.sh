@@ -109,7 +109,7 @@ def stored():
         "SELECT m.mid, s.field, s.t_ns, s.value FROM v_sample s JOIN metadata m ON m.id = s.series_id WHERE s.value NOT NULL"))
 
 
-end = time.time() + 20
+end = time.time() + 20 * xsp.PATIENCE
 while (got := stored()) != want and time.time() < end:
     time.sleep(0.1)
 assert got == want, (len(got), len(want), list((want - got).items())[:3], list((got - want).items())[:3])
@@ -138,6 +138,6 @@ PY
 for how in recorded whole bytes; do
 	rm -rf "$tmp/state"
 	start_box -o session-linger=200ms
-	timeout 100 python3 -B "$tmp/play.py" "$xsp" $how "$tmp/state" "$bin/narrows" tests/data/xsp/*.cap || fail "played $how"
+	timeout $((100 * PATIENCE)) python3 -B "$tmp/play.py" "$xsp" $how "$tmp/state" "$bin/narrows" tests/data/xsp/*.cap || fail "played $how"
 	stop_box
 done

@@ -72,7 +72,7 @@ export NARROWS_SPOOL="$tmp/spool"
 source=$!
 sleep 1.5
 before=$(cat "$tmp/count")
-sleep 2.5
+sleep $((2 + (PATIENCE < 15 ? PATIENCE : 15)))
 kill -9 "$source"
 wait "$source" 2>/dev/null || :
 # shellcheck disable=SC2086

@@ -22,7 +22,7 @@ def rows(p, mid, n=8, at=0, **f):
         p.app(0x21, xsp.data(mid, i, t0 + at + 5 * i, sum_v=4e6, dur=5.0, **f))
 
 def until(what, seconds=10):
-    end = time.time() + seconds
+    end = time.time() + seconds * xsp.PATIENCE
     while not what():
         assert time.time() < end
         time.sleep(0.05)

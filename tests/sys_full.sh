@@ -69,7 +69,7 @@ class Load:
 
     def until_stuck(self, seconds):
         """Until nothing more is taken and nothing acknowledged for a while; the reason /healthz gives."""
-        end, quiet, acked = time.time() + seconds, time.time(), self.acked
+        end, quiet, acked = time.time() + seconds * xsp.PATIENCE, time.time(), self.acked
         while time.time() < end:
             if self.step() or self.acked != acked:
                 quiet, acked = time.time(), self.acked
@@ -81,7 +81,7 @@ class Load:
         raise AssertionError("never stuck: %d of %d acknowledged, %d bytes, %s" % (self.acked, self.seq, store_bytes(), health()))
 
     def until_going(self, seconds):
-        end, stuck = time.time() + seconds, self.acked
+        end, stuck = time.time() + seconds * xsp.PATIENCE, self.acked
         while time.time() < end:
             self.step()
             assert what == "disk" or store_bytes() <= CEILING, store_bytes()
@@ -106,7 +106,7 @@ else:
     with open(state + "/late.csv", "w") as f:
         f.write("event_type,field,value,t_ns\nlate,v,1,%d\n" % time.time_ns())
     try:
-        subprocess.run([narrows, "-s", state, "import", state + "/late.csv"], timeout=2, stderr=subprocess.PIPE)
+        subprocess.run([narrows, "-s", state, "import", state + "/late.csv"], timeout=2 * xsp.PATIENCE, stderr=subprocess.PIPE)
         sys.exit("stored at the ceiling")
     except subprocess.TimeoutExpired as e:
         assert b"stores nothing now: size ceiling" in e.stderr, e.stderr

@@ -15,7 +15,7 @@ sessions = lambda: json.loads(get("/sessions.json"))["sessions"]
 find = lambda task: next((s for s in sessions() if s["task_id"] == task), None)
 
 def wait(what, seconds, name):
-    end = time.time() + seconds
+    end = time.time() + seconds * xsp.PATIENCE
     while time.time() < end:
         got = what()
         if got:
@@ -56,7 +56,7 @@ closed = time.time()
 s = wait(lambda: (lambda x: x if x and x["state"] == "closed" else None)(find("joined")), 5, "session closes")
 doc = wait(lambda: (lambda d: d if d["session"]["state"] == "closed" else None)(json.loads(get("/session/%d.json" % s["id"]))),
            5, "closed session judged")
-assert time.time() - closed < 3, "judged late"
+assert time.time() - closed < 3 * xsp.PATIENCE, "judged late"
 assert doc["schema"] == "narrows-result/1"
 assert sorted(h["name"] for h in doc["session"]["hosts"]) == ["127.0.0.1", "dtn-a"], doc["session"]["hosts"]
 assert doc["session"]["program"] == "mover <1>"

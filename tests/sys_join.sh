@@ -34,7 +34,7 @@ def rows(p, mid, n=8, **f):
         p.app(0x21, xsp.data(mid, i, t0 + 5 * i, sum_v=4e6, dur=5.0, **f))
 
 def closed(n, seconds=8):
-    end = time.time() + seconds
+    end = time.time() + seconds * xsp.PATIENCE
     while time.time() < end:
         s = get("/sessions.json")["sessions"]
         if len(s) == n and all(x["state"] == "closed" and x.get("analysed") for x in s):

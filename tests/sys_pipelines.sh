@@ -67,11 +67,11 @@ link=$port
 
 # pipeline TASK TEXT: below one nwrun
 pipeline() {
-	timeout 60 "$bin/nwrun" -i 0.1 -H here -t "$1" sh -c "cd $tmp && $2" 2>"$tmp/$1.log" || fail "$1: $(cat "$tmp/$1.log")"
+	timeout $((60 * PATIENCE)) "$bin/nwrun" -i 0.1 -H here -t "$1" sh -c "cd $tmp && $2" 2>"$tmp/$1.log" || fail "$1: $(cat "$tmp/$1.log")"
 }
 # far TASK TEXT: a host "there", its pipeline behind a program that is not measured, as below sshd; sets $port and $far
 far() {
-	{ python3 "$tmp/arrive.py" 2>"$tmp/$1.port" | timeout 60 "$bin/nwrun" -i 0.1 -H there -t "$1" sh -c "$2"; } &
+	{ python3 "$tmp/arrive.py" 2>"$tmp/$1.port" | timeout $((60 * PATIENCE)) "$bin/nwrun" -i 0.1 -H there -t "$1" sh -c "$2"; } &
 	far=$!
 	until_true 20 test -s "$tmp/$1.port" || fail "$1: nobody listens"
 	port=$(cat "$tmp/$1.port")
@@ -115,7 +115,7 @@ crowded() {
 }
 # The slow neighbour is not measured: nobody may be blamed.
 outside() {
-	timeout 60 "$bin/nwrun" -i 0.1 -H here -t "$1" tar cf - -C "$tmp" src |
+	timeout $((60 * PATIENCE)) "$bin/nwrun" -i 0.1 -H here -t "$1" tar cf - -C "$tmp" src |
 		SLOWDISK_WRITE=3e7 LD_PRELOAD="$tmp/slowdisk.so" dd of="$tmp/out/outside" bs=64k status=none
 }
 

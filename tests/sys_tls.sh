@@ -104,7 +104,7 @@ p = TlsPeer("dtn2").open()
 p.app(0x20, xsp.meta("m2", task_id="tunnel"))
 p.app(0x21, xsp.data("m2", 0))
 p.close()
-end = time.time() + 10
+end = time.time() + 10 * xsp.PATIENCE
 while counters()["xsp_sessions_open"] > 0 and time.time() < end:
     time.sleep(0.05)
 
@@ -113,7 +113,7 @@ def refused(what, why, act, rejected=1):
     """act() gets nothing from the box but its end; one line in the log says why, the counter counts."""
     before, at = counters(), lines()
     act()
-    end = time.time() + 5
+    end = time.time() + 5 * xsp.PATIENCE
     while counters()["rejected_tls"] < before["rejected_tls"] + rejected and time.time() < end:
         time.sleep(0.02)
     time.sleep(0.05)
@@ -171,7 +171,7 @@ refused("another host's name", "another host than the certificate", other_name)
 # limits come before the first byte of XSP
 t = time.time()
 p = xsp.Peer(tls); p.send(b"\x16\x03\x01")
-assert p.ended(8) and 1 < time.time() - t < 6
+assert p.ended(8) and 1 < time.time() - t < 6 * xsp.PATIENCE
 
 # changed on the way: the record is not read
 p = TlsPeer("dtn1").open()
@@ -212,23 +212,23 @@ until_true 10 sh -c "[ \"\$(sqlite3 -readonly '$tmp/state/narrows.db' \"SELECT g
 	fail "hosts: $(sql "SELECT group_concat(name) FROM host")"
 
 # --- the report ---
-health=$(curl -sS --max-time 5 --cacert "$hosts/ca.crt" "$https/healthz") || fail "https: $health"
-[ "$health" = "$(curl -sS --max-time 5 "$url/healthz")" ] || printf '%s\n' "$health" | grep -q '"listen_https"' || fail "https: $health"
-curl -sS --max-time 5 --cacert "$hosts/ca.crt" "$https/" | cmp -s - /dev/null && fail "https: an empty page"
+health=$(curl -sS --max-time $((5 * PATIENCE)) --cacert "$hosts/ca.crt" "$https/healthz") || fail "https: $health"
+[ "$health" = "$(curl -sS --max-time $((5 * PATIENCE)) "$url/healthz")" ] || printf '%s\n' "$health" | grep -q '"listen_https"' || fail "https: $health"
+curl -sS --max-time $((5 * PATIENCE)) --cacert "$hosts/ca.crt" "$https/" | cmp -s - /dev/null && fail "https: an empty page"
 for page in / /style.css /session/last /session/last.csv; do
-	curl -sSL --max-time 10 --cacert "$hosts/ca.crt" "$https$page" >"$tmp/over-tls" || fail "https $page"
-	curl -sSL --max-time 10 "$url$page" >"$tmp/plain" || fail "http $page"
+	curl -sSL --max-time $((10 * PATIENCE)) --cacert "$hosts/ca.crt" "$https$page" >"$tmp/over-tls" || fail "https $page"
+	curl -sSL --max-time $((10 * PATIENCE)) "$url$page" >"$tmp/plain" || fail "http $page"
 	cmp -s "$tmp/over-tls" "$tmp/plain" || fail "$page differs over TLS"
 done
-curl -sS --max-time 5 "$https/" 2>/dev/null && fail "https without our CA"
-curl -sS --max-time 5 --tls-max 1.1 --cacert "$hosts/ca.crt" "$https/" 2>/dev/null && fail "https in TLS 1.1"
+curl -sS --max-time $((5 * PATIENCE)) "$https/" 2>/dev/null && fail "https without our CA"
+curl -sS --max-time $((5 * PATIENCE)) --tls-max 1.1 --cacert "$hosts/ca.crt" "$https/" 2>/dev/null && fail "https in TLS 1.1"
 begin=$(date +%s)
-curl -sS --max-time 8 "http://${https#https://}/" 2>/dev/null && fail "plain bytes at the https port"
+curl -sS --max-time $((8 * PATIENCE)) "http://${https#https://}/" 2>/dev/null && fail "plain bytes at the https port"
 [ $(($(date +%s) - begin)) -le 3 ] || fail "plain bytes at the https port are not refused at once"
 grep -q 'https.reject why="it does not speak TLS' "$tmp/box.log" || fail "https.reject is not logged"
 pids_curl=
 for i in 1 2 3 4 5 6 7 8; do
-	curl -sS --max-time 20 --cacert "$hosts/ca.crt" "$https/session/last.csv" >"$tmp/csv.$i" &
+	curl -sS --max-time $((20 * PATIENCE)) --cacert "$hosts/ca.crt" "$https/session/last.csv" >"$tmp/csv.$i" &
 	pids_curl="$pids_curl $!"
 done
 for p in $pids_curl; do wait "$p" || fail "eight downloads at once"; done

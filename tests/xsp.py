@@ -3,6 +3,8 @@
 independent of the code under test."""
 import os, socket, struct, time
 
+PATIENCE = float(os.environ.get("PATIENCE", 1))  # tests/patience.sh
+
 OPEN, ACK, CLOSE, AUTH, NACK, PING, PONG, APP = 1, 2, 3, 5, 7, 8, 9, 12
 
 
@@ -127,7 +129,7 @@ def data(mid, sample, ts=None, **fields):
 class Peer:
     def __init__(self, address, timeout=10):
         host, port = address.rsplit("/", 1)
-        self.s = socket.create_connection((host, int(port)), timeout)
+        self.s = socket.create_connection((host, int(port)), timeout * PATIENCE)
         self.s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.sid = os.urandom(16)
         self.buf = b""
@@ -189,7 +191,7 @@ class Peer:
 
     def ended(self, seconds=5):
         """True when the box closes; what it says before is ignored."""
-        self.s.settimeout(seconds)
+        self.s.settimeout(seconds * PATIENCE)
         try:
             while self.s.recv(65536):
                 pass

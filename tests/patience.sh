@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# PATIENCE: how many times longer than on an idle machine a test waits for what must happen; from the environment, else
+# measured: the processes that want a processor, by processor. A test multiplies its time-outs by it, and those of the
+# programs that it starts, never a pause of its own. Use: . tests/patience.sh
+PATIENCE=${PATIENCE:-$(awk -v n="$(nproc)" '{ split($4, now, "/"); busy = now[1] > $1 ? now[1] : $1; print 1 + int(busy / n) }' /proc/loadavg)}
+export PATIENCE
