@@ -16,7 +16,7 @@
 
 enum {
 	/* input limit of a connection, more than a whole request: further bytes stay unread */
-	INPUT_MAX_BYTES = 16384,
+	INPUT_MAX_BYTES = 20480,
 	ADDRESS_BYTES = 8 /* bytes of an IPv6 address that count */
 };
 

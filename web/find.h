@@ -35,8 +35,8 @@ enum find_state { FIND_ONE, FIND_NONE_YET, FIND_END };
 int find_new(struct store_reader *r, const struct query *q, struct find **out);
 void find_free(struct find *f);
 /*
- * FIND_ONE: *out is the next metadata, on loan until the next call. FIND_NONE_YET: nothing matches in
- * the part that was looked at. FIND_END: no further metadata, or the query's limit. Negative: a
+ * FIND_ONE: *out is the next metadata, on loan until the next call. FIND_NONE_YET: nothing matches
+ * in this part of the store. FIND_END: no further metadata, or the query's limit. Negative: a
  * code.
  */
 int find_next(struct find *f, const struct found **out);

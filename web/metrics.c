@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names begin with narrows_ and end with their unit; a sum since the start ends in _total. A counter
- * of the list (narrows/counters.h) keeps its name; a gauge whose name is also that of a sum gets the
+ * Names begin with narrows_ and end with their unit; a sum since the start ends in _total. A
+ * counter of the list (narrows/counters.h) keeps its name; a gauge with the name of a sum gets the
  * end _open.
  */
 #include "web/metrics.h"
@@ -35,7 +35,9 @@ family_len(const char *name)
 	return len > end && strcmp(name + len - end, total) == 0 ? len - end : len;
 }
 
-/* The lines before the samples. A family of OpenMetrics has the name of its counter without _total. */
+/*
+ * The lines before the samples. A family of OpenMetrics has the name of its counter without _total.
+ */
 static void
 family(struct writer *w, const char *name, const char *type, const char *unit, const char *help)
 {

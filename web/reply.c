@@ -14,6 +14,7 @@
 #include "web/api.h"
 #include "web/gzip.h"
 #include "web/page.h"
+#include "web/prom.h"
 
 enum { GZIP_MIN_BYTES = 1000, TAG_BYTES = 32 };
 
@@ -207,6 +208,13 @@ reply_error(struct reply *a, int code)
 		a->type = "application/problem+json";
 		api_problem(a->body, code, reply_reason(code),
 		    a->why != NULL ? a->why : troubles[i].advice);
+		break;
+	case REPLY_PROMETHEUS:
+		a->type = reply_type_json;
+		prom_error(a->body, code,
+		    a->why != NULL && a->why[0] != '\0' ? a->why
+			: code == 400                   ? "too many samples for one series"
+							: reply_reason(code));
 		break;
 	case REPLY_JSON: api_error(a->body, code, reply_reason(code)); break;
 	case REPLY_PAGE:

@@ -18,7 +18,7 @@ struct web;
 enum { REPLY_LINES_BYTES = 1024 };
 
 /* How errors are told. */
-enum reply_errors { REPLY_PAGE, REPLY_JSON, REPLY_PROBLEM };
+enum reply_errors { REPLY_PAGE, REPLY_JSON, REPLY_PROBLEM, REPLY_PROMETHEUS };
 
 struct reply {
 	struct web *w;

@@ -42,6 +42,7 @@
 #include "web/download.h"
 #include "narrows/export.h"
 #include "web/page.h"
+#include "web/prom.h"
 #include "web/reply.h"
 #include "web/route.h"
 #include "web/series.h"
@@ -50,7 +51,7 @@
 
 enum {
 	HEADERS_MAX_BYTES = 8192,
-	BODY_MAX_BYTES = 1024,
+	BODY_MAX_BYTES = 8192,
 	ENROLMENT_BYTES = 10240,  /* two certificates and a name */
 	IO_TIMEOUT_S = 20,        /* without any progress */
 	WHOLE_MAX_BYTES = 1 << 20 /* of an answer that is not streamed */
@@ -250,13 +251,29 @@ add_to_body(void *arg, const char *bytes, size_t len)
 
 /* A small answer goes out whole, with its tag; the slices of a large one wait for their reader. */
 static void
+answer_slices(struct reply *a, struct stream *s)
+{
+	int64_t begin = nw_mono_ns();
+	bool done = false;
+	int rc = NW_OK;
+
+	while (rc == NW_OK && !done && evbuffer_get_length(a->body) < WHOLE_MAX_BYTES &&
+	    nw_mono_ns() - begin < WHOLE_MAX_NS)
+		rc = s->next(s->state, add_to_body, a->body, &done);
+	if (rc == NW_OK && !done) {
+		answer_stream(a, s);
+		return;
+	}
+	stream_free(s);
+	reply_rc(a, rc);
+}
+
+static void
 answer_series(struct reply *a, const struct route *to)
 {
 	char why[QUERY_WHY_BYTES];
 	struct query q;
 	struct stream s;
-	int64_t begin = nw_mono_ns();
-	bool done = false;
 	int rc;
 
 	if (query_parse(&q, to->what, to->query, why) < 0) {
@@ -268,16 +285,8 @@ answer_series(struct reply *a, const struct route *to)
 		reply_rc(a, rc);
 		return;
 	}
-	while (rc == NW_OK && !done && evbuffer_get_length(a->body) < WHOLE_MAX_BYTES &&
-	    nw_mono_ns() - begin < WHOLE_MAX_NS)
-		rc = s.next(s.state, add_to_body, a->body, &done);
 	a->type = series_content_type(&q);
-	if (rc == NW_OK && !done) {
-		answer_stream(a, &s);
-		return;
-	}
-	stream_free(&s);
-	reply_rc(a, rc);
+	answer_slices(a, &s);
 }
 
 static void
@@ -337,6 +346,40 @@ answer_enrolment(struct reply *a)
 		reply_error(a, 503);
 	else
 		reply_send(a, code);
+}
+
+/* Paths of Prometheus take forms, too. NULL for all other requests. */
+static const char *
+prometheus_path(const struct reply *a, const struct evhttp_uri *uri)
+{
+	static const char begin[] = "/prometheus/api/v1/";
+	enum evhttp_cmd_type command = evhttp_request_get_command(a->req);
+	const char *path = uri != NULL ? evhttp_uri_get_path(uri) : "";
+
+	if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD && command != EVHTTP_REQ_POST)
+		return NULL;
+	return strncmp(path, begin, sizeof(begin) - 1) == 0 ? path + sizeof(begin) - 1 : NULL;
+}
+
+static void
+answer_prometheus(struct reply *a, const char *path, const struct evhttp_uri *uri)
+{
+	struct evbuffer *in = evhttp_request_get_input_buffer(a->req);
+	char form[BODY_MAX_BYTES + 1], why[PROMQL_WHY_BYTES] = "";
+	ssize_t n = evbuffer_copyout(in, form, BODY_MAX_BYTES);
+	struct stream s;
+	int rc;
+
+	form[n > 0 ? n : 0] = '\0';
+	a->errors = REPLY_PROMETHEUS;
+	a->type = reply_type_json;
+	a->why = why;
+	rc = prom_stream(
+	    a->w->reader, path, n > 0 ? form : evhttp_uri_get_query(uri), nw_wall_ns(), &s, why);
+	if (rc == NW_OK)
+		answer_slices(a, &s);
+	else
+		reply_error(a, rc == NW_EINVAL ? 400 : rc == NW_ENOTFOUND ? 404 : 500);
 }
 
 static void
@@ -439,6 +482,7 @@ on_request(struct evhttp_request *req, void *arg)
 	struct reply a = { .w = port->web, .port = port, .req = req, .body = evbuffer_new() };
 	enum evhttp_cmd_type command = evhttp_request_get_command(req);
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
+	const char *path;
 	struct route to;
 	int code;
 
@@ -451,6 +495,8 @@ on_request(struct evhttp_request *req, void *arg)
 		reply_error(&a, code);
 	} else if (is_enrolment(&a, uri))
 		answer_enrolment(&a);
+	else if ((path = prometheus_path(&a, uri)) != NULL)
+		answer_prometheus(&a, path, uri);
 	else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
 		reply_header(&a, "Allow", "GET, HEAD");
 		reply_error(&a, 405);
