@@ -120,34 +120,6 @@ ar_factor(double r, double m)
 	return 1 + 2 * (r / (1 - r) - r * (1 - pow(r, m)) / (m * (1 - r) * (1 - r)));
 }
 
-/* --- quantum --- */
-
-static int
-double_order(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double
-change_quantum(const double *x, size_t n, double *scratch)
-{
-	double least = INFINITY;
-	size_t different = 1, i;
-
-	if (n < 2)
-		return 0;
-	memcpy(scratch, x, n * sizeof(*scratch));
-	qsort(scratch, n, sizeof(*scratch), double_order);
-	for (i = 1; i < n; i++)
-		if (scratch[i] > scratch[i - 1]) {
-			least = fmin(least, scratch[i] - scratch[i - 1]);
-			different++;
-		}
-	return different > 1 && different <= n / 2 ? least : 0;
-}
-
 /* --- the test of one change --- */
 
 /* The values of two neighbouring segments, in bins. */

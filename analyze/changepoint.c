@@ -426,19 +426,21 @@ options_are_valid(const struct nw_change_options *o)
 static bool
 measure(struct series *s, const struct nw_change_options *options, struct nw_changes *out)
 {
-	double quantum = 0;
+	double step = 0;
 
 	if (options->winsorise_mad > 0)
 		winsorise(s, options->winsorise_mad, options->verify, s->sum);
 	out->r = options->verify ? change_memory(s->x, s->n, s->sum) : robust_r(s, s->sum);
-	if (options->verify)
-		quantum = change_quantum(s->x, s->n, s->sum);
+	if (options->verify) {
+		memcpy(s->sum, s->x, s->n * sizeof(*s->sum));
+		step = quantum(s->sum, s->n);
+	}
 	out->penalty = options->penalty > 0 ? options->penalty : 3 * log((double)s->n);
 	if (options->ar)
 		out->penalty *= (1 + out->r) / (1 - out->r);
 	if (!standardise(s))
 		return false;
-	s->floor = fmax(options->floor, pow(quantum / s->scale, 2) / 12);
+	s->floor = fmax(options->floor, pow(step / s->scale, 2) / 12);
 	return true;
 }
 

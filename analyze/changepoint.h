@@ -22,10 +22,6 @@ struct change_series {
  * shift of the mean does not move the estimate. 0 to 0.95. O(n). */
 double change_memory(const double *x, size_t n, double *scratch);
 
-/* The step of quantised values: the smallest gap between values, if few values are different; 0 for
- * values on no grid. O(n log n). */
-double change_quantum(const double *x, size_t n, double *scratch);
-
 /* Drops starts, the weakest first, until every change is significant and useful. See
  * narrows/changepoint.h. O(n_starts^2 + n n_starts). */
 void change_verify(struct change_series *s, double useful);

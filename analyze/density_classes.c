@@ -98,7 +98,7 @@ nw_classes_find(const struct nw_density *d, double h_min, double cutoff_fraction
 	double top, split;
 	size_t at, n = 0;
 
-	*out = (struct nw_classes){ .cutoff = INFINITY };
+	*out = (struct nw_classes){ .cutoff = INFINITY, .sure = NAN };
 	if (d->status != NW_STATUS_OK && d->status != NW_STATUS_DEGENERATE)
 		return NW_OK;
 	top = highest(d);

@@ -240,3 +240,26 @@ out:
 	free(b);
 	return rc;
 }
+
+static int
+double_order(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double
+quantum(double *v, size_t n)
+{
+	double least = INFINITY;
+	size_t different = 1, i;
+
+	qsort(v, n, sizeof(*v), double_order);
+	for (i = 1; i < n; i++)
+		if (v[i] > v[i - 1]) {
+			least = fmin(least, v[i] - v[i - 1]);
+			different++;
+		}
+	return different > 1 && different <= n / 2 ? least : 0;
+}

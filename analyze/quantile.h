@@ -16,4 +16,8 @@ double quantile(double *v, size_t n, double q);
 int quantiles(
     const double *v, size_t n, double min, double max, const double *q, size_t n_q, double *out);
 
+/* The step of quantised values: the smallest gap between values, if at most half of the values are
+ * different; 0 for values on no grid. Sorts v. */
+double quantum(double *v, size_t n);
+
 #endif

@@ -166,6 +166,25 @@ write_most(struct html *h, const json_t *classes)
 	html_raw(h, " of the operations.</p>");
 }
 
+/* How sure the number of classes is. */
+static void
+write_sure(struct html *h, const json_t *entry)
+{
+	size_t n = json_array_size(result_list(entry, KEY_density_classes));
+	double sure = result_number(entry, KEY_density_sure);
+
+	if (!isfinite(sure))
+		return;
+	html_raw(h, "<p class=\"note\">");
+	html_int(h, (long long)n);
+	if (n == 1)
+		html_raw(h, " class in ");
+	else
+		html_raw(h, " classes in ");
+	html_text(h, fmt_share(sure).s);
+	html_raw(h, " of resamples of these operations.</p>");
+}
+
 static void
 write_outliers(struct html *h, const json_t *entry)
 {
@@ -217,6 +236,7 @@ write_entry(struct html *h, const json_t *entry, const char *title, size_t rank)
 	write_curve(h, entry, title, rank);
 	write_most(h, classes);
 	table_write(h, classes, columns, sizeof(columns) / sizeof(columns[0]));
+	write_sure(h, entry);
 	write_outliers(h, entry);
 }
 

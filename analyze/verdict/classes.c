@@ -44,8 +44,8 @@ op_classes_find(const struct evidence_durations *d, const struct classes_params 
 	o.grid = 0;
 	if ((rc = nw_density_clock_step(buckets, n, 1, &step)) < 0 ||
 	    (rc = nw_density_buckets(buckets, n, step, &o, &out->density)) < 0 ||
-	    (rc = nw_classes_find(
-		 &out->density, params->peak_min, params->cutoff, false, &out->classes)) < 0)
+	    (rc = nw_classes_test(&out->density, buckets, n, step, params->peak_min, params->cutoff,
+		 &out->classes)) < 0)
 		return rc;
 	nw_classes_count_buckets(&out->classes, &out->density, buckets, n, step);
 	out->clock_step_s = step * NS;

@@ -222,6 +222,7 @@ op_classes_doc(
 	put_real(o, KEY_density_outlier_time_share,
 	    drawn && c->sum_s > 0 ? c->classes.outlier_sum * NS / c->sum_s : NAN);
 	put(o, KEY_density_classes, classes_doc(c));
+	put_real(o, KEY_density_sure, drawn ? c->classes.sure : NAN);
 	put(o, KEY_density_curve, drawn ? curve_doc(d) : json_null());
 	put_real(p, KEY_density_parameters_bw, drawn ? d->bw : NAN);
 	put_count(p, KEY_density_parameters_grid, d->m);

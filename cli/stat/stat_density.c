@@ -10,7 +10,7 @@
 #define GRID_MAX (1u << 20)
 
 const struct density_settings density_settings_default = { { true, 2, 3, 512, NW_DENSITY_R44 },
-	NW_CLASS_H_MIN, NW_CLASS_CUTOFF_FRACTION, false };
+	NW_CLASS_H_MIN, NW_CLASS_CUTOFF_FRACTION, false, false };
 
 const struct stat_option density_options[] = { { "log", NULL, "work on ln x (default)" },
 	{ "linear", NULL, "work on x" }, { "adjust", "A", "bandwidth: A times nrd0 (2)" },
@@ -30,6 +30,7 @@ density_settings_args(const struct stat_args *a, struct density_settings *s, str
 	int rc;
 
 	*s = density_settings_default;
+	s->tested = stat_arg_given(a, "better") && !stat_arg_given(a, "linear");
 	if (stat_arg_given(a, "better"))
 		s->curve.grid = 0;
 	if (stat_arg_given(a, "linear") && stat_arg_given(a, "log"))
@@ -76,6 +77,18 @@ draw(const struct data *d, const struct nw_density_options *o, struct nw_density
 				  : nw_density(d->x, d->n, o, out);
 }
 
+static int
+classes_of(const struct data *data, const struct nw_density *d, const struct density_settings *s,
+    double h_min, struct nw_classes *out)
+{
+	if (!s->tested)
+		return nw_classes_find(d, h_min, s->cutoff_fraction, s->midpoint, out);
+	if (data->buckets != NULL)
+		return nw_classes_test(
+		    d, data->buckets, data->n, data->step, h_min, s->cutoff_fraction, out);
+	return nw_classes_test_values(d, data->x, data->n, h_min, s->cutoff_fraction, out);
+}
+
 /* Peaks, splits, cutoff and counts of a curve into `o`. */
 static int
 set_classes(json_t *o, const struct data *data, const struct nw_density *d,
@@ -85,7 +98,7 @@ set_classes(json_t *o, const struct data *data, const struct nw_density *d,
 	       *counts = json_array(), *sums = json_array();
 	struct nw_classes c;
 	size_t i;
-	int rc = nw_classes_find(d, h_min, s->cutoff_fraction, s->midpoint, &c);
+	int rc = classes_of(data, d, s, h_min, &c);
 
 	if (rc == NW_OK && data->buckets != NULL)
 		nw_classes_count_buckets(&c, d, data->buckets, data->n, data->step);
@@ -106,6 +119,8 @@ set_classes(json_t *o, const struct data *data, const struct nw_density *d,
 	json_object_set_new(o, "class_sums", sums);
 	json_object_set_new(o, "outliers", json_integer((json_int_t)c.n_outliers));
 	json_object_set_new(o, "peaks_density", heights);
+	if (s->tested)
+		json_object_set_new(o, "sure", stat_json(c.sure));
 	nw_classes_clear(&c);
 	return rc;
 }
@@ -182,11 +197,11 @@ report(const struct data *data, const struct density_settings *s, bool as_rows, 
 	}
 	rc = set_classes(out, data, &d, s, s->h_min);
 	set_curve(out, &d, as_rows);
-	for (i = 0; i < sizeof(floors) / sizeof(floors[0]) && rc == NW_OK; i++) {
+	for (i = 0; !s->tested && i < sizeof(floors) / sizeof(floors[0]) && rc == NW_OK; i++) {
 		json_object_set_new(out, floors[i].key, o = json_object());
 		rc = set_classes(o, data, &d, s, floors[i].h_min);
 	}
-	if (rc == NW_OK)
+	if (rc == NW_OK && !s->tested)
 		rc = set_fine(out, data, s);
 out:
 	nw_density_clear(&d);

@@ -48,6 +48,7 @@ struct density_settings {
 	struct nw_density_options curve;
 	double h_min, cutoff_fraction;
 	bool midpoint;
+	bool tested; /* classes between tested valleys */
 };
 extern const struct density_settings density_settings_default;
 int density_settings_args(

@@ -24,7 +24,7 @@ struct segments_params {
 
 struct classes_params {
 	double adjust;   /* factor on the bandwidth */
-	double peak_min; /* lowest peak to count, as share of the highest */
+	double peak_min; /* least share of the operations, or of their time, that makes a class */
 	double cutoff;   /* outliers lie where the curve is below this share of its last peak */
 };
 

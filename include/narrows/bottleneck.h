@@ -31,8 +31,8 @@ struct nw_bottleneck_options {
 /* alpha 0.05, everything else off */
 extern const struct nw_bottleneck_options nw_bottleneck_faithful;
 extern const struct nw_bottleneck_options nw_bottleneck_better; /* alpha 0.05, n_eff, halve_alpha */
-/* The same, paired: for the stages of one path, of which one thread's share the window. Welch's test
- * takes them for independent, and is wrong in 15 to 17 % of 300 windows. */
+/* The same, paired: for the stages of one path, which share the window if one thread runs them.
+ * Welch's test takes the stages for independent, and is wrong in 15 to 17 % of 300 windows. */
 extern const struct nw_bottleneck_options nw_bottleneck_windows;
 
 /* A component: `x` holds one mean per window, NaN for a window without an operation. */

@@ -24,6 +24,7 @@ static const struct {
 } tables[] = {
 	{ "changes", calibrate_changes },
 	{ "bottleneck", calibrate_bottleneck },
+	{ "classes", calibrate_classes },
 };
 
 double

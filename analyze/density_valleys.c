@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Classes between valleys that a test finds, at every width at once. See narrows/density.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/density_value.h"
+#include "analyze/quantile.h"
+#include "narrows/density.h"
+#include "narrows/err.h"
+
+enum { CELLS = 512, WIDTHS = 16, CLASSES_MAX = 26, RESAMPLES = 50 };
+
+#define EVIDENCE  8.5 /* least logarithm of the likelihood ratio on either side of a valley */
+#define RESAMPLED 2   /* times as much evidence is needed in a resample */
+#define DEPTH     0.7 /* most density of a valley, as a share of the lower of its two peaks */
+
+/* Durations on the logarithmic axis. */
+struct axis {
+	double from, step;     /* ln of the left end, width of a cell */
+	double sum[CELLS + 1]; /* operations before each cell edge */
+	double n;
+};
+
+struct split {
+	size_t cell;
+	double evidence;
+};
+
+/* Widths of windows in cells, each about 1.5 times the one before. */
+static size_t
+widths_fill(size_t n_cells, size_t *width)
+{
+	size_t n = 0, w;
+
+	for (w = 1; w <= n_cells / 2 && n < WIDTHS; w += 1 + w / 2)
+		width[n++] = w;
+	return n;
+}
+
+static double
+count_in(const struct axis *a, size_t from, size_t width)
+{
+	return a->sum[from + width] - a->sum[from];
+}
+
+/* Logarithm of the likelihood ratio of two densities against one, for a peak with `p` operations in
+ * `wp` cells beside a valley with `v` in `wv`; 0 unless the valley is deep enough. */
+static double
+evidence(double p, double wp, double v, double wv)
+{
+	double all = p + v, share = wp / (wp + wv);
+
+	if (v * wp > DEPTH * p * wv)
+		return 0;
+	return p * log(p / all / share) + (v > 0 ? v * log(v / all / (1 - share)) : 0);
+}
+
+/* For each edge, the most operations in a window of each width that ends (begins) there or before
+ * (after), inside a region. */
+struct peaks {
+	double needed; /* least evidence of a valley */
+	size_t n_widths, width[WIDTHS];
+	double left[WIDTHS][CELLS + 1], right[WIDTHS][CELLS + 1];
+};
+
+static void
+peaks_fill(struct peaks *k, const struct axis *a, size_t from, size_t end)
+{
+	size_t i, w;
+
+	for (w = 0; w < k->n_widths; w++) {
+		size_t width = k->width[w];
+
+		for (i = from; i <= end; i++)
+			k->left[w][i] = fmax(i > from ? k->left[w][i - 1] : 0,
+			    i >= from + width ? count_in(a, i - width, width) : 0);
+		for (i = end + 1; i-- > from;)
+			k->right[w][i] = fmax(i < end ? k->right[w][i + 1] : 0,
+			    i + width <= end ? count_in(a, i, width) : 0);
+	}
+}
+
+/* Best evidence of one side for a valley of `wv` cells with `v` operations. */
+static double
+side(const struct peaks *k, const double (*most)[CELLS + 1], size_t edge, double v, size_t wv)
+{
+	double best = 0;
+	size_t w;
+
+	for (w = 0; w < k->n_widths; w++)
+		if (k->width[w] <= 2 * wv && 8 * k->width[w] >= wv)
+			best =
+			    fmax(best, evidence(most[w][edge], (double)k->width[w], v, (double)wv));
+	return best;
+}
+
+/* The valley of a region with the best evidence on its weaker side. */
+static struct split
+valley_find(struct peaks *k, const struct axis *a, size_t from, size_t end)
+{
+	struct split best = { from, 0 };
+	size_t w, i;
+
+	peaks_fill(k, a, from, end);
+	for (w = 0; w < k->n_widths; w++) {
+		size_t wv = k->width[w], stride = 1 + wv / 4;
+
+		for (i = from + 1; i + wv < end; i += stride) {
+			double v = count_in(a, i, wv), e;
+
+			e = side(k, k->left, i, v, wv);
+			if (e > best.evidence)
+				e = fmin(e, side(k, k->right, i + wv, v, wv));
+			if (e > best.evidence)
+				best = (struct split){ i + wv / 2, e };
+		}
+	}
+	return best;
+}
+
+/* Cells where classes part, ascending; returns their number. */
+static size_t
+splits_find(struct peaks *k, const struct axis *a, size_t from, size_t end, size_t *split, size_t n)
+{
+	struct split s;
+
+	if (n + 1 >= CLASSES_MAX || end - from < 4)
+		return n;
+	s = valley_find(k, a, from, end);
+	if (s.evidence < k->needed)
+		return n;
+	n = splits_find(k, a, from, s.cell, split, n);
+	split[n++] = s.cell;
+	return splits_find(k, a, s.cell, end, split, n);
+}
+
+/* --- the axis --- */
+
+/* Ends of a bucket on the axis. Each multiple of the clock's step stands for the durations nearest
+ * to the multiple, so that the clock's grid makes no valleys. */
+static bool
+bucket_ends(const struct nw_density_bucket *b, double step, double *low, double *high)
+{
+	double first, last;
+
+	if (!bucket_is_usable(b) || !(b->high > 0))
+		return false;
+	*low = b->low;
+	*high = b->high;
+	first = step > 0 ? ceil(b->low / step - 1e-6) : 1;
+	last = step > 0 ? ceil(b->high / step - 1e-6) - 1 : 0;
+	if (last >= first) {
+		*low = (first - 0.5) * step;
+		*high = (last + 0.5) * step;
+	}
+	if (!(*low > 0))
+		*low = *high / 2;
+	*low = log(*low);
+	*high = log(*high);
+	return isfinite(*low) && isfinite(*high);
+}
+
+static void
+axis_add(struct axis *a, double low, double high, double count)
+{
+	double first = (low - a->from) / a->step, last = (high - a->from) / a->step, part;
+	size_t i, i0 = (size_t)fmin(CELLS - 1, fmax(0, first)),
+		  i1 = (size_t)fmin(CELLS - 1, fmax(0, last));
+
+	for (i = i0; i <= i1; i++) {
+		part = last > first
+		    ? (fmin(last, (double)i + 1) - fmax(first, (double)i)) / (last - first)
+		    : 1;
+		a->sum[i + 1] += fmax(0, i0 == i1 ? 1 : part) * count;
+	}
+	a->n += count;
+}
+
+static void
+axis_finish(struct axis *a)
+{
+	for (size_t i = 0; i < CELLS; i++)
+		a->sum[i + 1] += a->sum[i];
+}
+
+/* False without two different durations. */
+static bool
+axis_span(struct axis *a, const struct nw_density_bucket *b, size_t n, double step)
+{
+	double low, high, from = INFINITY, to = -INFINITY;
+
+	memset(a, 0, sizeof(*a));
+	for (size_t i = 0; i < n; i++)
+		if (bucket_ends(&b[i], step, &low, &high)) {
+			from = fmin(from, low);
+			to = fmax(to, high);
+		}
+	a->from = from;
+	a->step = (to - from) / CELLS;
+	return to > from;
+}
+
+/* --- resampling --- */
+
+/* splitmix64, from a fixed seed: the same data give the same answer. */
+static double
+uniform(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
+}
+
+/* A Poisson number; normal above 30. */
+static double
+poisson(uint64_t *state, double mean)
+{
+	double product, least = exp(-mean), n = 0;
+
+	if (mean > 30) {
+		double u = uniform(state), v = uniform(state);
+
+		return fmax(0, round(mean + sqrt(-2 * mean * log(u)) * cos(2 * M_PI * v)));
+	}
+	for (product = uniform(state); product > least; n++)
+		product *= uniform(state);
+	return n;
+}
+
+/* --- classes --- */
+
+struct sample {
+	double share_min; /* least share of the operations, or of the time, that makes a class */
+	struct axis axis;
+	double *low, *high, *count; /* usable buckets on the axis */
+	size_t n;
+};
+
+/* Drops splits beside classes with too few operations and too little time; the last class goes to
+ * its neighbour as its tail. */
+static size_t
+splits_keep(const struct axis *a, double share_min, size_t *split, size_t n)
+{
+	double time[CLASSES_MAX] = { 0 }, ops[CLASSES_MAX] = { 0 }, all = 0, middle;
+	size_t i, k;
+
+	for (i = k = 0; i < CELLS; i++) {
+		while (k < n && i >= split[k])
+			k++;
+		middle = exp(((double)i + 0.5) * a->step);
+		ops[k] += count_in(a, i, 1);
+		time[k] += count_in(a, i, 1) * middle;
+		all += count_in(a, i, 1) * middle;
+	}
+	for (k = 0; k <= n; k++) {
+		if (n == 0 || ops[k] >= share_min * a->n || time[k] >= share_min * all)
+			continue;
+		i = k < n ? k : n - 1;
+		memmove(split + i, split + i + 1, (n - i - 1) * sizeof(*split));
+		return splits_keep(a, share_min, split, n - 1);
+	}
+	return n;
+}
+
+static size_t
+splits_of(struct peaks *k, const struct axis *a, double share_min, size_t *split)
+{
+	return splits_keep(a, share_min, split, splits_find(k, a, 0, CELLS, split, 0));
+}
+
+static void
+axis_draw(const struct sample *s, struct axis *a, uint64_t *state)
+{
+	memset(a->sum, 0, sizeof(a->sum));
+	a->from = s->axis.from;
+	a->step = s->axis.step;
+	a->n = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		double c = state != NULL ? poisson(state, s->count[i]) : s->count[i];
+
+		if (c > 0)
+			axis_add(a, s->low[i], s->high[i], c);
+	}
+	axis_finish(a);
+}
+
+/* The share of resamples with as many classes. A resample has the noise of the data and its own. */
+static double
+resample(struct peaks *k, const struct sample *s, size_t n_splits)
+{
+	struct axis a;
+	uint64_t state = 1;
+	size_t split[CLASSES_MAX], same = 0;
+
+	k->needed = RESAMPLED * EVIDENCE;
+	for (int i = 0; i < RESAMPLES; i++) {
+		axis_draw(s, &a, &state);
+		same += splits_of(k, &a, s->share_min, split) == n_splits;
+	}
+	return (double)same / RESAMPLES;
+}
+
+/* The middle of the densest window of a class, of a twelfth of the class's operations. */
+static struct nw_class
+class_of(const struct axis *a, size_t from, size_t end)
+{
+	double need = (a->sum[end] - a->sum[from]) / 12, best = INFINITY, middle = 0;
+	size_t i, j, width;
+
+	for (i = j = from; i < end; i++) {
+		while (j < end && a->sum[j] - a->sum[i] < need)
+			j++;
+		if (a->sum[j] - a->sum[i] < need)
+			break;
+		width = j - i;
+		if ((double)width < best) {
+			best = (double)width;
+			middle = (double)(i + j) / 2;
+		}
+	}
+	return (struct nw_class){ .peak = exp(a->from + middle * a->step),
+		.height = need / a->n / (best * a->step),
+		.low = from > 0 ? exp(a->from + (double)from * a->step) : 0 };
+}
+
+static double
+cutoff_of(const struct nw_density *d, double peak, double fraction)
+{
+	double at = (log(peak) - d->from) / (d->to - d->from) * (double)(d->m - 1), level;
+	size_t i = (size_t)fmin((double)d->m - 1, fmax(0, round(at)));
+
+	level = fraction * d->y[i];
+	for (i++; i < d->m; i++)
+		if (d->y[i] < level)
+			return exp(d->from + (double)i * (d->to - d->from) / (double)(d->m - 1));
+	return INFINITY;
+}
+
+static int
+classes_fill(struct peaks *k, const struct sample *s, const struct nw_density *d, double fraction,
+    struct nw_classes *out)
+{
+	struct axis a;
+	size_t split[CLASSES_MAX + 1], n, i;
+
+	k->n_widths = widths_fill(CELLS, k->width);
+	k->needed = EVIDENCE;
+	axis_draw(s, &a, NULL);
+	n = splits_of(k, &a, s->share_min, split);
+	split[n] = CELLS;
+	if ((out->class = calloc(n + 1, sizeof(*out->class))) == NULL)
+		return NW_ENOMEM;
+	for (i = 0; i <= n; i++) {
+		out->class[i] = class_of(&a, i > 0 ? split[i - 1] : 0, split[i]);
+		if (i > 0)
+			out->class[i - 1].high = out->class[i].low;
+	}
+	out->n = n + 1;
+	out->cutoff = out->class[n].high = cutoff_of(d, out->class[n].peak, fraction);
+	out->sure = resample(k, s, n);
+	return NW_OK;
+}
+
+int
+nw_classes_test(const struct nw_density *d, const struct nw_density_bucket *buckets, size_t n,
+    double step, double share_min, double cutoff_fraction, struct nw_classes *out)
+{
+	struct sample s = { .share_min = share_min };
+	struct peaks *k = NULL;
+	int rc = NW_ENOMEM;
+
+	if (d->status != NW_STATUS_OK || !d->log || !axis_span(&s.axis, buckets, n, step))
+		return nw_classes_find(d, NW_CLASS_H_MIN, cutoff_fraction, false, out);
+	*out = (struct nw_classes){ .cutoff = INFINITY, .sure = NAN };
+	s.low = calloc(n + 1, 3 * sizeof(*s.low));
+	k = malloc(sizeof(*k));
+	if (s.low == NULL || k == NULL)
+		goto out;
+	s.high = s.low + n;
+	s.count = s.high + n;
+	for (size_t i = 0; i < n; i++)
+		if (bucket_ends(&buckets[i], step, &s.low[s.n], &s.high[s.n]))
+			s.count[s.n++] = buckets[i].count;
+	rc = classes_fill(k, &s, d, cutoff_fraction, out);
+out:
+	free(s.low);
+	free(k);
+	return rc;
+}
+
+int
+nw_classes_test_values(const struct nw_density *d, const double *x, size_t n, double share_min,
+    double cutoff_fraction, struct nw_classes *out)
+{
+	struct nw_density_bucket *b = calloc(n + 1, sizeof(*b));
+	double *sorted = malloc((n + 1) * sizeof(*sorted)), step;
+	size_t i, m = 0;
+	int rc = NW_ENOMEM;
+
+	*out = (struct nw_classes){ .cutoff = INFINITY, .sure = NAN };
+	if (b == NULL || sorted == NULL)
+		goto out;
+	for (i = 0; i < n; i++)
+		if (isfinite(x[i]) && x[i] > 0)
+			sorted[m++] = x[i];
+	step = quantum(sorted, m);
+	for (i = 0; i < m; i++)
+		b[i] = (struct nw_density_bucket){ sorted[i], sorted[i] + step / 2, 1 };
+	rc = nw_classes_test(d, b, m, step, share_min, cutoff_fraction, out);
+out:
+	free(b);
+	free(sorted);
+	return rc;
+}
