@@ -14,10 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "narrows/format.h"
 #include "narrows/err.h"
+#include "narrows/format.h"
 #include "store/reader.h"
 #include "store/schema.h"
 
@@ -575,12 +575,6 @@ on_eof(sqlite3_vtab_cursor *base)
 	return ((struct cursor *)base)->eof;
 }
 
-static void
-time_result(sqlite3_context *ctx, int64_t t_wall_ns)
-{
-	sqlite3_result_text(ctx, fmt_iso_ns(t_wall_ns).s, -1, SQLITE_TRANSIENT);
-}
-
 static int
 on_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
@@ -601,7 +595,9 @@ on_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 	case C_FIELD: sqlite3_result_text(ctx, s->text[S_FIELD], -1, SQLITE_TRANSIENT); break;
 	case C_UNIT: sqlite3_result_text(ctx, s->text[S_UNIT], -1, SQLITE_TRANSIENT); break;
 	case C_T_NS: sqlite3_result_int64(ctx, c->t[c->row]); break;
-	case C_TIME: time_result(ctx, c->t[c->row]); break;
+	case C_TIME:
+		sqlite3_result_text(ctx, fmt_iso_ns(c->t[c->row]).s, -1, SQLITE_TRANSIENT);
+		break;
 	case C_STEP:
 		if (c->step_ns > 0)
 			sqlite3_result_int64(ctx, c->step_ns);
