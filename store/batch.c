@@ -69,14 +69,15 @@ put_bytes(struct nw_batch *b, struct batch_value *v, const void *p, size_t len)
 		v->type = 0;
 		return NW_OK;
 	}
-	if ((text = grow(b->text, &b->text_cap, b->text_len, len, 1)) == NULL)
+	if ((text = grow(b->text, &b->text_cap, b->text_len, len + 1, 1)) == NULL)
 		return NW_ENOMEM;
 	b->text = text;
 	v->u.at = b->text_len;
 	v->len = len;
 	if (len > 0)
 		memcpy(b->text + b->text_len, p, len);
-	b->text_len += len;
+	b->text[b->text_len + len] = '\0'; /* the packing of documents needs the end */
+	b->text_len += len + 1;
 	return NW_OK;
 }
 
@@ -213,9 +214,10 @@ nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r)
 	    "in"
 	    "tttt"
 	    "dd"
-	    "nnt",
+	    "nn"
+	    "tdt",
 	    r->session_id, r->run_id, r->route, r->program, r->stage, r->sentence, r->bytes,
-	    r->bytes_per_s, r->start_wall_ns, r->duration_ns, r->json);
+	    r->bytes_per_s, r->start_wall_ns, r->duration_ns, r->confidence, r->effect, r->json);
 }
 
 int

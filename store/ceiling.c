@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "narrows/err.h"
+#include "store/writesql.h"
 
 /* A reader that stays for long, as for a big export, keeps the WAL growing: in a big store commits
  * must go on meanwhile. */
@@ -12,7 +13,8 @@ enum {
 	WAL_FRAME_HEAD_BYTES = 24,
 	SPARE_BYTES = 64 << 10, /* the index of the WAL, and other files beside the store */
 	HEADROOM_SHARE = 16,
-	SAMPLES_SHARE = 4,
+	DESCRIPTIONS_SHARE = 2,
+	BUSIEST_EVERY = 256, /* sessions forgotten between two looks for the busiest host */
 	RESTART_WAIT_MS = 100
 };
 
@@ -23,9 +25,10 @@ ceiling_init(struct ceiling *c, struct compactor *k, struct mover *m, struct for
 	char pragma[64];
 	int64_t got;
 	size_t share;
-	int rc, t;
+	int rc;
 
 	c->k = k;
+	c->evictor.k = k;
 	c->mover = m;
 	c->forgetter = f;
 	if ((c->max_bytes = max_bytes) == 0)
@@ -41,10 +44,14 @@ ceiling_init(struct ceiling *c, struct compactor *k, struct mover *m, struct for
 		k->limits.tail_bytes = share / 4;
 	if (k->limits.step_values > share / 32)
 		k->limits.step_values = share / 32;
-	for (t = 0; t < STORE_TIERS; t++)
-		c->at[t] = age_cursor_first;
 	snprintf(pragma, sizeof(pragma), "PRAGMA max_page_count = %lld", (long long)c->pages_max);
 	return db_int(k->c->db, pragma, &got);
+}
+
+void
+ceiling_clear(struct ceiling *c)
+{
+	evictor_clear(&c->evictor);
 }
 
 static int
@@ -67,72 +74,63 @@ ceiling_is_exceeded(const struct ceiling *c)
 	return c->max_bytes > 0 && pages(c, &n_pages, &n_live) == NW_OK && n_pages > c->pages_max;
 }
 
-/* --- the next chunk to go --- */
+/* --- making room --- */
 
-/* From the cursor on, then from the start: rows may have come late, or a session been unpinned. */
-static int
-oldest_of(struct ceiling *c, int tier, struct aged *out)
-{
-	struct age_cursor *at = &c->at[tier];
-	bool again = at->t1 == age_cursor_first.t1;
-	int rc;
-
-	for (;;) {
-		if ((rc = rollup_oldest(c->k->c, tier, INT64_MAX, at, out)) != NW_OK ||
-		    out->id != 0)
-			return rc;
-		if (!out->more && again)
-			return NW_OK;
-		if (!out->more) {
-			*at = age_cursor_first;
-			again = true;
-		}
-	}
-}
-
-/* Finds the oldest chunk of the first tier that holds at least as much as all tiers behind and has
- * a chunk that may go; else of any tier. AGED_NONE: no chunk may go. */
-static int
-next_find(struct ceiling *c, struct aged *out)
-{
-	const struct tier_sizes *s = &c->k->c->sizes;
-	int64_t behind, bytes;
-	int t, k, rc;
-
-	for (t = 0; t < 2 * STORE_TIERS; t++) {
-		bytes = s->bytes[t % STORE_TIERS] + s->change.bytes[t % STORE_TIERS];
-		for (behind = 0, k = t + 1; k < STORE_TIERS; k++)
-			behind += s->bytes[k] + s->change.bytes[k];
-		if (t < STORE_TIERS && bytes < behind)
-			continue;
-		if ((rc = oldest_of(c, t % STORE_TIERS, out)) != NW_OK || out->id != 0)
-			return rc;
-	}
-	return NW_OK;
-}
-
+/* Do metadata, connections, sessions and indices take more than their share? */
 static bool
-samples_are_few(const struct ceiling *c, int64_t n_live)
+descriptions_are_many(const struct ceiling *c, int64_t n_live)
 {
-	int64_t bytes = (int64_t)tail_bytes(c->mover->tail);
-	int t;
+	int64_t bytes = n_live * c->page_bytes - (int64_t)tail_bytes(c->mover->tail);
+	int k;
 
-	for (t = 0; t < STORE_TIERS; t++)
-		bytes += c->k->c->sizes.bytes[t];
-	return bytes < n_live * c->page_bytes / SAMPLES_SHARE;
+	for (k = 0; k < SIZE_KINDS; k++)
+		bytes -= c->k->c->sizes.bytes[k];
+	return bytes > n_live * c->page_bytes / DESCRIPTIONS_SHARE;
 }
 
-/* WRITER_DONE: there is none. */
+/* The host with the most connections, asked for now and then. */
 static int
-forget_one(struct ceiling *c)
+busiest_look(struct ceiling *c)
 {
-	int64_t id;
+	int rc = NW_OK;
+
+	if (c->forgotten_since++ % BUSIEST_EVERY != 0)
+		return NW_OK;
+	if ((rc = db_get_int(&c->k->c->stmts, W_HOST_BUSIEST, 0, &c->busiest)) == NW_ENOTFOUND) {
+		c->busiest = HOST_ANY;
+		rc = NW_OK;
+	}
+	return rc;
+}
+
+/* Forgets the oldest session: of the busiest host, or of any. WRITER_DONE: no session may go. */
+static int
+forget_one(struct ceiling *c, int64_t settled_ns)
+{
+	struct forget_search search = { INT64_MAX, settled_ns, HOST_ANY };
+	int64_t id = SESSION_NONE;
 	int rc;
 
-	if ((rc = forget_oldest(c->forgetter, INT64_MAX, &id)) != NW_OK || id == 0)
+	if ((rc = busiest_look(c)) != NW_OK)
+		return rc;
+	search.host_id = c->busiest;
+	if ((rc = forget_oldest(c->forgetter, &search, &id)) == NW_OK && id == SESSION_NONE) {
+		search.host_id = HOST_ANY;
+		rc = forget_oldest(c->forgetter, &search, &id);
+	}
+	if (rc != NW_OK || id == SESSION_NONE)
 		return rc == NW_OK ? WRITER_DONE : rc;
 	rc = forget_session(c->forgetter, id);
 	return rc == NW_OK ? WRITER_MORE : rc;
+}
+
+/* Forgets a session that ended an hour ago, else a session that ended a minute ago. */
+static int
+forget_in_need(struct ceiling *c)
+{
+	int rc = forget_one(c, forget_settled_ns);
+
+	return rc == WRITER_DONE ? forget_one(c, forget_settled_in_need_ns) : rc;
 }
 
 /* Pages of the file for so many bytes. */
@@ -150,39 +148,46 @@ tail_fits(const struct ceiling *c, int64_t n_live)
 	return n_live + pages_needed(c, tail_bytes(c->mover->tail)) <= c->pages_max;
 }
 
+/* Evicts a transaction's worth, beginning with a victim. */
+static int
+evict_some(struct ceiling *c, struct victim *v, int64_t n_pages, int64_t n_live)
+{
+	int64_t all, live;
+	int rc = connection_begin(c->k->c);
+
+	if (rc != NW_OK)
+		return rc;
+	c->k->values_encoded = 0;
+	do {
+		if ((rc = evict(&c->evictor, v)) == NW_OK)
+			rc = pages(c, &all, &live);
+	} while (rc == NW_OK && n_live - live < n_pages &&
+	    c->k->values_encoded < c->k->limits.step_values &&
+	    (rc = evict_find(&c->evictor, v)) == NW_OK && v->found);
+	rc = connection_end(c->k->c, rc);
+	return rc == NW_OK ? WRITER_MORE : rc;
+}
+
 /* Frees a transaction's worth. WRITER_DONE: nothing more may go. */
 static int
 free_some(struct ceiling *c, int64_t n_pages)
 {
-	int64_t had, has, all;
-	struct aged what;
+	struct victim v;
+	int64_t all, live;
 	int rc;
 
-	if ((rc = pages(c, &all, &had)) != NW_OK)
+	if ((rc = pages(c, &all, &live)) != NW_OK)
 		return rc;
-	if (samples_are_few(c, had) && (rc = forget_one(c)) != WRITER_DONE)
+	if (descriptions_are_many(c, live) && (rc = forget_in_need(c)) != WRITER_DONE)
 		return rc;
-	if ((rc = next_find(c, &what)) != NW_OK)
+	if ((rc = evict_find(&c->evictor, &v)) != NW_OK)
 		return rc;
-	if (what.id == 0)
-		return (rc = forget_one(c)) == WRITER_DONE && forget_waits(c->forgetter) &&
-			tail_fits(c, had)
-		    ? mover_step_oldest(c->mover)
-		    : rc;
-	if ((rc = connection_begin(c->k->c)) != NW_OK)
-		return rc;
-	c->k->values_encoded = 0;
-	do {
-		if ((rc = rollup_demote(c->k, &what)) == NW_ECORRUPT)
-			/* an unreadable chunk goes before good data */
-			rc = rollup_discard(c->k, &what);
-		if (rc == NW_OK)
-			rc = pages(c, &all, &has);
-	} while (rc == NW_OK && had - has < n_pages &&
-	    c->k->values_encoded < c->k->limits.step_values &&
-	    (rc = next_find(c, &what)) == NW_OK && what.id != 0);
-	rc = connection_end(c->k->c, rc);
-	return rc == NW_OK ? WRITER_MORE : rc;
+	if (v.found)
+		return evict_some(c, &v, n_pages, live);
+	if ((rc = forget_in_need(c)) == WRITER_DONE && forget_waits(c->forgetter) &&
+	    tail_fits(c, live))
+		return mover_step_oldest(c->mover);
+	return rc;
 }
 
 /* --- room --- */

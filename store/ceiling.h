@@ -7,17 +7,17 @@
  * A commit leaves room for the tail to be moved into chunks: else rows that are on their way to
  * chunks would fill the store.
  *
- * Rows go first while the rows are half of all samples: if rows always went first, years of buckets
- * would leave no space for the last hour. Then buckets of 10 s go by the same rule, and so on. When
- * all samples are less than a quarter of the store, old sessions go instead: else descriptions and
- * verdicts would leave no space for samples. Where only rows in the tail hold such sessions, those
- * rows are moved.
+ * evict.h says which data goes. When descriptions (metadata, connections, sessions) take more than
+ * half of the store, old sessions go first, as a whole: of the host with the most connections, the
+ * oldest session that ended an hour ago, or, if there is none, a minute ago. Where only rows in the
+ * tail hold such sessions, those rows are moved. So a store refuses data only when all that is left
+ * is pinned, open or just ended.
  */
 #ifndef STORE_CEILING_H
 #define STORE_CEILING_H
 
+#include "store/evict.h"
 #include "store/forget.h"
-#include "store/rollup.h"
 
 struct ceiling {
 	struct compactor *k;
@@ -26,7 +26,9 @@ struct ceiling {
 	uint64_t max_bytes;            /* of file and WAL; 0 means no ceiling */
 	int64_t page_bytes, pages_max; /* of the file */
 	size_t wal_max_bytes, group_max_bytes;
-	struct age_cursor at[STORE_TIERS];
+	struct evictor evictor;
+	int64_t busiest; /* the host with the most connections, at the last look */
+	uint64_t forgotten_since;
 };
 
 /* Puts a ceiling into force; max_bytes 0 means no ceiling. */
@@ -43,6 +45,7 @@ int ceiling_make_room_to_commit(struct ceiling *c, size_t bytes);
 int ceiling_make_room_to_move(struct ceiling *c);
 /* Makes room in advance, one bounded step at a time, as far as a working store needs. */
 int ceiling_step(struct ceiling *c);
+void ceiling_clear(struct ceiling *c);
 /* True if the file has more pages than allowed, which have to be given back. */
 bool ceiling_is_exceeded(const struct ceiling *c);
 

@@ -223,14 +223,48 @@ victims_merge(
 	return rc == NW_OK ? columns_sort(&k->merged) : rc;
 }
 
+/*
+ * Finds the host of a list's layout, and the family. Layouts of the same event type and fields, as
+ * in the next session of the same program, are likely to hold similar numbers: they are one family
+ * for the codec.
+ */
+static int
+layout_look(struct compactor *k, const struct chunk_list *s)
+{
+	int64_t layout_id = s->tier == STORE_ROWS ? s->key : s->key / STORE_TIERS;
+	sqlite3_stmt *st;
+	int rc, step;
+
+	if (k->layout_id != layout_id) {
+		if ((rc = db_take(&k->c->stmts, W_LAYOUT_NAMES, &st, "i", layout_id)) != NW_OK)
+			return rc;
+		k->layout_id = 0; /* until all of the layout is known */
+		k->names = 0;
+		k->host_id = HOST_UNKNOWN;
+		if ((step = sqlite3_step(st)) == SQLITE_ROW) {
+			k->names = hash_bytes(
+			    sqlite3_column_text(st, 0), (size_t)sqlite3_column_bytes(st, 0));
+			k->host_id = sqlite3_column_int64(st, 1);
+		}
+		db_give(&k->c->stmts, W_LAYOUT_NAMES, st);
+		if ((rc = db_code(step)) != NW_OK)
+			return rc;
+		k->layout_id = layout_id;
+	}
+	k->family = k->names == 0 ? 0 : k->names + (uint64_t)s->tier;
+	return NW_OK;
+}
+
 static int
 chunk_insert(struct compactor *k, const struct chunk_list *s, const struct chunk_columns *c)
 {
 	const int64_t t0 = c->t_wall_ns[0], t1 = c->t_wall_ns[c->n_rows - 1], n_rows = c->n_rows;
 	size_t f;
 	double *grown;
+	int rc;
 
-	k->c->sizes.change.bytes[s->tier] += (int64_t)k->chunk.len;
+	if ((rc = sizes_change(&k->c->sizes, k->host_id, s->tier, (int64_t)k->chunk.len)) != NW_OK)
+		return rc;
 	if (s->tier > 0)
 		return db_run(&k->c->stmts, s->stmts + LIST_ADD, "iiiib", s->key, t0, t1, n_rows,
 		    (const void *)k->chunk.bytes, k->chunk.len);
@@ -242,10 +276,10 @@ chunk_insert(struct compactor *k, const struct chunk_list *s, const struct chunk
 	}
 	for (f = 0; f < c->n_columns; f++)
 		k->last[f] = c->value[f][c->n_rows - 1];
-	k->c->sizes.change.chunk_ids = true;
+	k->c->chunk_ids = true;
 	return db_run(&k->c->stmts, s->stmts + LIST_ADD, "iiiibbi", s->key, t0, t1, n_rows,
 	    (const void *)k->last, (size_t)c->n_columns * sizeof(double),
-	    (const void *)k->chunk.bytes, k->chunk.len, k->c->sizes.next_chunk_id++);
+	    (const void *)k->chunk.bytes, k->chunk.len, k->c->next_chunk_id++);
 }
 
 /* Writes one chunk, or several where the codec has limits. */
@@ -305,11 +339,11 @@ int
 chunk_list_drop(struct compactor *k, const struct chunk_list *s, int64_t id)
 {
 	int64_t bytes = 0;
-	int rc = db_get_int(&k->c->stmts, s->stmts + LIST_DROP, id, &bytes);
+	int rc = layout_look(k, s);
 
 	if (rc == NW_OK)
-		k->c->sizes.change.bytes[s->tier] -= bytes;
-	return rc;
+		rc = db_get_int(&k->c->stmts, s->stmts + LIST_DROP, id, &bytes);
+	return rc == NW_OK ? sizes_change(&k->c->sizes, k->host_id, s->tier, -bytes) : rc;
 }
 
 /* Writes rows from..to merged with the victims. */
@@ -343,31 +377,11 @@ group_write(struct compactor *k, const struct chunk_list *s, size_t n_columns, s
 	return rc == NW_OK ? chunks_write(k, s, c, 0, c->n_rows, final || s->tier > 0) : rc;
 }
 
-/* Layouts of the same event type and fields, as in the next session of the same program, are likely
- * to hold similar numbers: they are one family for the codec. */
-static int
-family_find(struct compactor *k, const struct chunk_list *s)
-{
-	sqlite3_stmt *st;
-	int rc, step;
-
-	k->family = 0;
-	if ((rc = db_take(&k->c->stmts, W_LAYOUT_NAMES, &st, "i",
-		 s->tier == 0 ? s->key : s->key / STORE_TIERS)) != NW_OK)
-		return rc;
-	if ((step = sqlite3_step(st)) == SQLITE_ROW)
-		k->family =
-		    hash_bytes(sqlite3_column_text(st, 0), (size_t)sqlite3_column_bytes(st, 0)) +
-		    (uint64_t)s->tier;
-	db_give(&k->c->stmts, W_LAYOUT_NAMES, st);
-	return db_code(step);
-}
-
 int
 chunk_list_put(struct compactor *k, const struct chunk_list *s, size_t n_columns, bool final)
 {
 	size_t from, to;
-	int rc = family_find(k, s);
+	int rc = layout_look(k, s);
 
 	for (from = 0; rc == NW_OK && from < k->fresh.n_rows; from = to)
 		if ((rc = victims_find(k, s, from, &to, final)) == NW_OK)
@@ -402,7 +416,7 @@ tidy(struct compactor *k, const struct chunk_list *s)
 		return NW_OK;
 	if ((rc = columns_reset(&k->fresh, (size_t)n_fields, NULL, 0, 0)) != NW_OK ||
 	    (rc = victims_small(k, s, 0, true)) != NW_OK || k->victims.n == 0 ||
-	    (rc = family_find(k, s)) != NW_OK)
+	    (rc = layout_look(k, s)) != NW_OK)
 		return rc;
 	return group_write(k, s, (size_t)n_fields, 0, 0, true);
 }

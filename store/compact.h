@@ -49,7 +49,10 @@ struct compactor {
 	double *last; /* the last row of a chunk */
 	size_t cap_last;
 	size_t values_encoded; /* since the caller set it to 0 */
-	uint64_t family;       /* the family of the layout in hand, for the codec */
+	int64_t layout_id;     /* the layout in hand, its host, and its names as a number */
+	int64_t host_id;
+	uint64_t names;
+	uint64_t family; /* the family of the list in hand, for the codec */
 	struct bucketer bucketer;
 	struct columns joined; /* buckets whose parts were joined */
 };

@@ -100,56 +100,67 @@ connection_close(struct connection *c)
 {
 	db_stmts_clear(&c->stmts);
 	sqlite3_close(c->db);
+	sizes_clear(&c->sizes);
 	if (c->lock_fd != -1)
 		close(c->lock_fd);
 }
 
-/* --- sizes of the tiers --- */
+/* --- numbers of the file --- */
 
 int
 connection_load_sizes(struct connection *c)
 {
-	struct tier_sizes *s = &c->sizes;
-	int rc = NW_OK;
-	int64_t t;
+	int rc = sizes_load(&c->sizes, &c->stmts);
 
-	for (t = 0; rc == NW_OK && t < STORE_TIERS; t++)
-		rc = db_get_int(&c->stmts, W_TIER_BYTES, t, &s->bytes[t]);
-	return rc == NW_OK ? db_get_int(&c->stmts, W_CHUNK_NEXT_ID, STORE_ROWS, &s->next_chunk_id)
+	return rc == NW_OK ? db_int(c->db, "SELECT value FROM counter WHERE name = 'next_chunk_id'",
+				 &c->next_chunk_id)
 			   : rc;
 }
 
-/* Inside the transaction whose changes these are. */
-static int
-sizes_write(struct connection *c)
+int
+connection_count_result(struct connection *c, int64_t session_id, int sign)
 {
-	const struct tier_sizes *s = &c->sizes;
-	int rc = NW_OK;
-	int64_t t;
+	sqlite3_stmt *st;
+	int64_t host_id;
+	int rc, step;
 
-	for (t = 0; rc == NW_OK && t < STORE_TIERS; t++)
-		if (s->change.bytes[t] != 0)
-			rc = db_run(&c->stmts, W_TIER_CHANGE, "ii", t, s->change.bytes[t]);
-	if (rc == NW_OK && s->change.chunk_ids)
-		rc = db_run(
-		    &c->stmts, W_CHUNK_SET_NEXT_ID, "ii", (int64_t)STORE_ROWS, s->next_chunk_id);
-	return rc;
+	if ((rc = db_take(&c->stmts, W_RESULT_SIZES, &st, "i", session_id)) != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW) {
+		host_id = sqlite3_column_int64(st, 0);
+		rc = sizes_change(
+		    &c->sizes, host_id, SIZE_TIMELINES, sign * sqlite3_column_int64(st, 1));
+		if (rc == NW_OK)
+			rc = sizes_change(
+			    &c->sizes, host_id, SIZE_DOCUMENTS, sign * sqlite3_column_int64(st, 2));
+	}
+	db_give(&c->stmts, W_RESULT_SIZES, st);
+	return rc == NW_OK ? db_code(step) : rc;
+}
+
+/* Inside the transaction whose numbers these are. */
+static int
+numbers_write(struct connection *c)
+{
+	int rc = sizes_write(&c->sizes, &c->stmts);
+
+	return rc == NW_OK && c->chunk_ids
+	    ? db_run(&c->stmts, W_CHUNK_SET_NEXT_ID, "i", c->next_chunk_id)
+	    : rc;
 }
 
 static void
-sizes_follow(struct tier_sizes *s)
+counts_follow(struct connection *c)
 {
 	int t;
 
 	for (t = 0; t < STORE_TIERS; t++) {
-		s->bytes[t] += s->change.bytes[t];
-		s->total.rolled_rows[t] += s->change.rolled_rows[t];
-		s->total.expired_rows[t] += s->change.expired_rows[t];
+		c->total.rolled_rows[t] += c->counts.rolled_rows[t];
+		c->total.expired_rows[t] += c->counts.expired_rows[t];
 	}
-	s->total.lost_hists += s->change.lost_hists;
-	s->total.lost_chunks += s->change.lost_chunks;
-	s->total.forgotten_sessions += s->change.forgotten_sessions;
-	memset(&s->change, 0, sizeof(s->change));
+	c->total.lost_hists += c->counts.lost_hists;
+	c->total.lost_chunks += c->counts.lost_chunks;
+	c->total.forgotten_sessions += c->counts.forgotten_sessions;
 }
 
 /* --- transactions --- */
@@ -159,7 +170,8 @@ connection_begin(struct connection *c)
 {
 	int rc = NW_OK;
 
-	memset(&c->sizes.change, 0, sizeof(c->sizes.change));
+	memset(&c->counts, 0, sizeof(c->counts));
+	c->chunk_ids = false;
 	if (!sqlite3_get_autocommit(c->db)) /* the last ROLLBACK failed */
 		rc = db_run(&c->stmts, W_ROLLBACK, "");
 	if (rc == NW_OK)
@@ -172,14 +184,15 @@ connection_begin(struct connection *c)
 int
 connection_end(struct connection *c, int rc)
 {
-	if (rc == NW_OK && (rc = sizes_write(c)) == NW_OK)
+	if (rc == NW_OK && (rc = numbers_write(c)) == NW_OK)
 		rc = db_run(&c->stmts, W_COMMIT, "");
 	if (rc == NW_OK) {
 		c->trouble[0] = '\0';
-		sizes_follow(&c->sizes);
+		sizes_commit(&c->sizes);
+		counts_follow(c);
 		return NW_OK;
 	}
-	memset(&c->sizes.change, 0, sizeof(c->sizes.change));
+	sizes_undo(&c->sizes, 0);
 	if (db_code(sqlite3_errcode(c->db)) != NW_OK)
 		db_why(c->db, c->trouble, sizeof(c->trouble));
 	else

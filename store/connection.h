@@ -7,25 +7,12 @@
 #define STORE_CONNECTION_H
 
 #include "narrows/store.h"
-#include "store/db.h"
+#include "store/sizes.h"
 
-/* What a transaction changes of the store's numbers, by tier. The numbers in memory follow after
- * COMMIT. */
-struct tier_change {
-	int64_t bytes[STORE_TIERS];
+/* Counts of a transaction; the totals follow after COMMIT. */
+struct write_counts {
 	uint64_t rolled_rows[STORE_TIERS], expired_rows[STORE_TIERS], lost_hists, lost_chunks,
 	    forgotten_sessions;
-	bool chunk_ids; /* the transaction used ids of chunks */
-};
-
-/* The sizes of the tiers, as the table tier_size of the file holds them. */
-struct tier_sizes {
-	struct tier_change change; /* by the transaction in hand */
-	struct tier_change total;  /* since the start */
-	int64_t bytes[STORE_TIERS];
-	/* The id of the next chunk is never less than in the file; ids that a failed transaction
-	 * took stay unused. */
-	int64_t next_chunk_id;
 };
 
 struct connection {
@@ -35,7 +22,13 @@ struct connection {
 	int wal_pages, wal_pages_max; /* in the WAL; at the maximum the WAL has to start over */
 	int wal_frames;               /* in the WAL since its start, checkpointed or not */
 	bool pages_freed;             /* since the last look at the list of free pages */
-	struct tier_sizes sizes;
+	struct sizes sizes;
+	struct write_counts counts; /* of the transaction in hand */
+	struct write_counts total;  /* since the start */
+	/* The id of the next chunk is never less than in the file; ids that a failed transaction
+	 * took stay unused. */
+	int64_t next_chunk_id;
+	bool chunk_ids;                /* the transaction in hand used ids of chunks */
 	int64_t test_wall_ns;          /* a test's time of day; 0 in a real store */
 	char trouble[STORE_WHY_BYTES]; /* why the last transaction failed; empty after a success */
 };
@@ -44,6 +37,8 @@ int connection_open(struct connection *c, const char *path, const struct store_o
     char why[STORE_WHY_BYTES]);
 void connection_close(struct connection *c);
 int connection_load_sizes(struct connection *c);
+/* Adds (sign 1) or subtracts (-1) the sizes of a session's result, if there is one. */
+int connection_count_result(struct connection *c, int64_t session_id, int sign);
 
 int connection_begin(struct connection *c);
 /* COMMIT if rc is NW_OK, else ROLLBACK. Notes trouble, returns the outcome. */

@@ -32,14 +32,16 @@ pass_is_due(struct expiry *e, int64_t now)
 static int
 next_find(struct expiry *e, struct aged *out)
 {
+	struct aged_search search;
 	int rc;
 
 	for (; e->pass_tier < STORE_TIERS; e->pass_tier++, e->pass_at = age_cursor_first) {
 		*out = (struct aged){ 0 };
 		if (e->keep_ns[e->pass_tier] == 0)
 			continue;
-		rc = rollup_oldest(e->k->c, e->pass_tier,
-		    e->pass_wall_ns - e->keep_ns[e->pass_tier], &e->pass_at, out);
+		search = (struct aged_search){ e->pass_tier,
+			e->pass_wall_ns - e->keep_ns[e->pass_tier], HOST_ANY };
+		rc = rollup_oldest(e->k->c, &search, &e->pass_at, out);
 		if (rc != NW_OK || out->id != AGED_NONE || out->more)
 			return rc;
 	}
@@ -51,11 +53,14 @@ next_find(struct expiry *e, struct aged *out)
 static int
 sessions_step(struct expiry *e)
 {
+	const struct forget_search search = { .closed_before_wall_ns =
+						  e->pass_wall_ns - e->keep_sessions_ns,
+		.settled_ns = forget_settled_ns,
+		.host_id = HOST_ANY };
 	int64_t id = SESSION_NONE;
 	int rc;
 
-	if (e->keep_sessions_ns != 0 &&
-	    (rc = forget_oldest(e->forgetter, e->pass_wall_ns - e->keep_sessions_ns, &id)) != NW_OK)
+	if (e->keep_sessions_ns != 0 && (rc = forget_oldest(e->forgetter, &search, &id)) != NW_OK)
 		return rc;
 	if (id == SESSION_NONE) {
 		e->pass_tier = PASS_NONE;

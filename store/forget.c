@@ -16,7 +16,8 @@
 #include "store/writesql.h"
 
 enum { CHUNKS_AT_ONCE = 1000 }; /* take some 10 ms, and 100 ms from a slow disk */
-static const int64_t settled_after_ns = INT64_C(3600000000000);
+const int64_t forget_settled_ns = INT64_C(3600000000000),
+	      forget_settled_in_need_ns = INT64_C(60000000000);
 
 /* Does the session have rows that are not in chunks yet? */
 static int
@@ -34,19 +35,20 @@ session_is_fresh(struct forgetter *f, int64_t id, bool *fresh)
 	return db_code(step);
 }
 
-/* Finds the next session after *id that closed before a time and has no rows in blobs from
- * first_blob on: *id, or SESSION_NONE. */
+/* Finds the next session after *id that may go and has no rows in blobs from first_blob on: *id, or
+ * SESSION_NONE. */
 static int
-session_next(struct forgetter *f, int64_t closed_before_wall_ns, int64_t first_blob, int64_t *id)
+session_next(
+    struct forgetter *f, const struct forget_search *search, int64_t first_blob, int64_t *id)
 {
-	int64_t settled = connection_now(f->c) - settled_after_ns;
+	int64_t settled = connection_now(f->c) - search->settled_ns,
+		before = search->closed_before_wall_ns < settled ? search->closed_before_wall_ns
+								 : settled;
 	sqlite3_stmt *st;
 	int rc, step;
 
-	if (closed_before_wall_ns > settled)
-		closed_before_wall_ns = settled;
-	if ((rc = db_take(&f->c->stmts, W_SESSION_OLDEST, &st, "iiii", *id, closed_before_wall_ns,
-		 first_blob, settled)) != NW_OK)
+	if ((rc = db_take(&f->c->stmts, W_SESSION_OLDEST, &st, "iiiii", *id, before, first_blob,
+		 settled, search->host_id)) != NW_OK)
 		return rc;
 	step = sqlite3_step(st);
 	*id = step == SQLITE_ROW ? sqlite3_column_int64(st, 0) : SESSION_NONE;
@@ -55,7 +57,7 @@ session_next(struct forgetter *f, int64_t closed_before_wall_ns, int64_t first_b
 }
 
 int
-forget_oldest(struct forgetter *f, int64_t closed_before_wall_ns, int64_t *id)
+forget_oldest(struct forgetter *f, const struct forget_search *search, int64_t *id)
 {
 	/* An empty tail keeps an empty blob, whose id means nothing here. */
 	int64_t first =
@@ -65,8 +67,7 @@ forget_oldest(struct forgetter *f, int64_t closed_before_wall_ns, int64_t *id)
 
 	*id = f->after;
 	do {
-		if ((rc = session_next(f, closed_before_wall_ns, first, id)) != NW_OK ||
-		    *id == SESSION_NONE)
+		if ((rc = session_next(f, search, first, id)) != NW_OK || *id == SESSION_NONE)
 			return rc;
 		rc = session_is_fresh(f, *id, &fresh);
 	} while (rc == NW_OK && fresh);
@@ -76,10 +77,11 @@ forget_oldest(struct forgetter *f, int64_t closed_before_wall_ns, int64_t *id)
 bool
 forget_waits(struct forgetter *f)
 {
+	const struct forget_search any = { INT64_MAX, forget_settled_in_need_ns, HOST_ANY };
 	int64_t id = f->after;
 
 	return tail_oldest(f->mover->tail) != NULL &&
-	    session_next(f, INT64_MAX, INT64_MAX, &id) == NW_OK && id != SESSION_NONE;
+	    session_next(f, &any, INT64_MAX, &id) == NW_OK && id != SESSION_NONE;
 }
 
 /* Deletes at most *n chunks or roll-ups of a session, lowers *n, and subtracts the bytes from the
@@ -88,14 +90,15 @@ static int
 samples_drop(struct forgetter *f, int which, int64_t id, int64_t *n)
 {
 	sqlite3_stmt *st;
-	int rc, step;
+	int rc, step = SQLITE_DONE;
 
 	if ((rc = db_take(&f->c->stmts, which, &st, "ii", id, *n)) != NW_OK)
 		return rc;
-	for (; (step = sqlite3_step(st)) == SQLITE_ROW; --*n)
-		f->c->sizes.change.bytes[sqlite3_column_int(st, 0)] -= sqlite3_column_int64(st, 1);
+	for (; rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW; --*n)
+		rc = sizes_change(&f->c->sizes, sqlite3_column_int64(st, 2),
+		    sqlite3_column_int(st, 0), -sqlite3_column_int64(st, 1));
 	db_give(&f->c->stmts, which, st);
-	return db_code(step);
+	return rc == NW_OK ? db_code(step) : rc;
 }
 
 /* A session with very many samples loses a part of them first, stays the oldest session, and has
@@ -113,10 +116,12 @@ session_drop(struct forgetter *f, int64_t id)
 		rc = samples_drop(f, W_FORGET_ROLLUPS, id, &n);
 	if (n == 0)
 		return rc;
+	if (rc == NW_OK)
+		rc = connection_count_result(f->c, id, -1);
 	for (which = W_FORGET_LAYOUTS; rc == NW_OK && which <= W_FORGET_SESSION; which++)
 		rc = db_run(&f->c->stmts, which, "i", id);
 	if (rc == NW_OK)
-		f->c->sizes.change.forgotten_sessions += (uint64_t)sqlite3_changes(f->c->db);
+		f->c->counts.forgotten_sessions += (uint64_t)sqlite3_changes(f->c->db);
 	return rc;
 }
 

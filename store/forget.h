@@ -7,6 +7,7 @@
 #define STORE_FORGET_H
 
 #include "store/mover.h"
+#include "store/rollup.h"
 
 enum { SESSION_NONE = 0 };
 
@@ -17,8 +18,15 @@ struct forgetter {
 	int64_t after;
 };
 
-/* Finds the oldest session that may go and closed before a time: *id, or SESSION_NONE. */
-int forget_oldest(struct forgetter *f, int64_t closed_before_wall_ns, int64_t *id);
+struct forget_search {
+	int64_t closed_before_wall_ns;
+	/* The session and its connections ended so long ago: forget_settled_ns, or less in need. */
+	int64_t settled_ns;
+	int64_t host_id; /* a host that took part, or HOST_ANY */
+};
+extern const int64_t forget_settled_ns, forget_settled_in_need_ns;
+/* Finds the oldest session that may go: *id, or SESSION_NONE. */
+int forget_oldest(struct forgetter *f, const struct forget_search *search, int64_t *id);
 /* Forgets a session in a transaction of its own; of a session with very many samples, a bounded
  * part of the samples. A damaged session waits for the next pass. */
 int forget_session(struct forgetter *f, int64_t id);

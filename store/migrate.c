@@ -6,6 +6,7 @@
 #include "narrows/err.h"
 #include "store/backup.h"
 #include "store/db.h"
+#include "store/document_sql.h"
 #include "store/field.h"
 #include "store/schema.h"
 
@@ -83,6 +84,10 @@ migrate_upgrade(sqlite3 *db, char why[STORE_WHY_BYTES])
 	if ((rc = db_exec(db, "PRAGMA auto_vacuum = INCREMENTAL")) != NW_OK) {
 		db_why(db, why, STORE_WHY_BYTES);
 		return rc;
+	}
+	if (document_sql_register_pack(db) != SQLITE_OK) {
+		snprintf(why, STORE_WHY_BYTES, "out of memory");
+		return NW_ENOMEM;
 	}
 	if ((rc = schema_identify(db, &version, why)) != NW_OK ||
 	    (rc = migrate_apply(db, schema_migrations, (int)version, STORE_SCHEMA_VERSION, why)) !=

@@ -23,7 +23,7 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20 };
 	"s.id, s.task_id, s.program, s.opened_ns, s.closed_ns, s.last_data_ns, r.session_id, " \
 	"r.run_id,"                                                                            \
 	" r.route, r.program, r.stage, r.sentence, r.bytes, r.bytes_per_s, r.start_ns, "       \
-	"r.duration_ns"
+	"r.duration_ns, r.confidence, r.effect"
 
 /* The end of the last roll-up of a tier that begins before ?3. */
 #define ROLLUP_NEWEST(tier)                                                                 \
@@ -42,13 +42,13 @@ static const char *const sql[R_STMTS] = {
 	[R_HOSTS] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host ORDER BY id",
 	[R_HOST] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host WHERE id = ?",
 	[R_PROVIDERS] = "SELECT owner, id, stored_seq FROM provider ORDER BY owner, id",
-	[R_SESSIONS] = "SELECT " SESSION_COLUMNS
-		       ", NULL, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
-		       " WHERE s.id < ? ORDER BY s.id DESC LIMIT ?",
-	[R_SESSION] =
+	[R_SESSIONS] =
 	    "SELECT " SESSION_COLUMNS
-	    ", r.document, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
-	    " WHERE s.id = ?",
+	    ", NULL, NULL, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
+	    " WHERE s.id < ? ORDER BY s.id DESC LIMIT ?",
+	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document, r.timeline, s.pinned FROM session s "
+		      "LEFT JOIN result r ON r.session_id = s.id"
+		      " WHERE s.id = ?",
 	[R_SESSION_LAST] = "SELECT max(id) FROM session",
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
 	[R_XSP_ONE] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE id = ?",
@@ -253,6 +253,7 @@ store_reader_close(struct store_reader *r)
 	free(r->hist);
 	free(r->hist_len);
 	cache_free(r->cache);
+	document_codec_free(r->documents);
 	free(r->cached);
 	free(r);
 }
@@ -409,6 +410,23 @@ store_providers(struct store_reader *r, store_provider_fn *fn, void *arg)
 	return rc == NW_OK ? each(r, R_PROVIDERS, st, provider_row, &s) : rc;
 }
 
+/* The document of the row, on loan until the next one; NULL without a document. */
+static int
+document_of(struct store_reader *r, sqlite3_stmt *st, int column, const char **json)
+{
+	struct document_parts p = { sqlite3_column_blob(st, column),
+		sqlite3_column_blob(st, column + 1), (size_t)sqlite3_column_bytes(st, column),
+		(size_t)sqlite3_column_bytes(st, column + 1) };
+	size_t len;
+
+	*json = NULL;
+	if (sqlite3_column_type(st, column) == SQLITE_NULL)
+		return NW_OK;
+	if (r->documents == NULL && (r->documents = document_codec_new()) == NULL)
+		return NW_ENOMEM;
+	return document_unpack(r->documents, &p, json, &len);
+}
+
 static int
 session_row(struct sink *s, sqlite3_stmt *st)
 {
@@ -419,7 +437,7 @@ session_row(struct sink *s, sqlite3_stmt *st)
 		.opened_wall_ns = sqlite3_column_int64(st, 3),
 		.closed_wall_ns = sqlite3_column_int64(st, 4),
 		.last_data_wall_ns = sqlite3_column_int64(st, 5),
-		.pinned = sqlite3_column_int(st, 17) != 0,
+		.pinned = sqlite3_column_int(st, 20) != 0,
 	};
 	struct nw_result_rec res = {
 		.session_id = sqlite3_column_int64(st, 6),
@@ -432,9 +450,13 @@ session_row(struct sink *s, sqlite3_stmt *st)
 		.bytes_per_s = real(st, 13),
 		.start_wall_ns = sqlite3_column_int64(st, 14),
 		.duration_ns = sqlite3_column_int64(st, 15),
-		.json = text(st, 16),
+		.confidence = text(st, 16),
+		.effect = real(st, 17),
 	};
+	int rc = document_of(s->reader, st, 18, &res.json);
 
+	if (rc != NW_OK)
+		return rc;
 	return s->fn.session(s->arg, &rec, sqlite3_column_type(st, 6) == SQLITE_NULL ? NULL : &res);
 }
 

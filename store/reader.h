@@ -8,6 +8,7 @@
 #include "store/cache.h"
 #include "store/columns.h"
 #include "store/db.h"
+#include "store/document.h"
 #include "store/tail.h"
 
 enum reader_stmt {
@@ -67,8 +68,9 @@ struct store_reader {
 	size_t *hist_len;
 	size_t cap_value, cap_hist;
 
-	struct cache *cache;   /* columns of chunks, as decoded */
-	const double **cached; /* [cap_cached] a chunk of cached columns */
+	struct document_codec *documents; /* NULL until a document is read */
+	struct cache *cache;              /* columns of chunks, as decoded */
+	const double **cached;            /* [cap_cached] a chunk of cached columns */
 	size_t cap_cached;
 };
 

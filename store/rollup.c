@@ -10,16 +10,15 @@ const struct age_cursor age_cursor_first = { INT64_MIN, 0 };
 
 int
 rollup_oldest(
-    struct connection *c, int tier, int64_t before_wall_ns, struct age_cursor *at, struct aged *out)
+    struct connection *c, const struct aged_search *search, struct age_cursor *at, struct aged *out)
 {
-	int which = tier == STORE_ROWS ? W_CHUNK_OLDEST : W_ROLLUP_OLDEST, rc, step = SQLITE_DONE,
-	    n = 0;
+	int which = search->tier == STORE_ROWS ? W_CHUNK_OLDEST : W_ROLLUP_OLDEST, rc,
+	    step = SQLITE_DONE, n = 0;
 	sqlite3_stmt *st;
 
-	*out = (struct aged){ .tier = tier };
-	rc = tier == STORE_ROWS
-	    ? db_take(&c->stmts, which, &st, "iii", at->t1, at->id, before_wall_ns)
-	    : db_take(&c->stmts, which, &st, "iiii", at->t1, at->id, before_wall_ns, (int64_t)tier);
+	*out = (struct aged){ .tier = search->tier };
+	rc = db_take(&c->stmts, which, &st, "iiiii", at->t1, at->id, search->before_wall_ns,
+	    (int64_t)search->tier, search->host_id);
 	if (rc != NW_OK)
 		return rc;
 	while (out->id == 0 && n++ < LOOK_AT_MAX && (step = sqlite3_step(st)) == SQLITE_ROW) {
@@ -60,7 +59,7 @@ decoded_to_buckets(struct compactor *k, size_t n_fields, int64_t step_ns, bool s
 	bucketer_begin(&k->bucketer, step_ns, &k->fresh, NULL, n_fields);
 	if ((rc = bucketer_add(&k->bucketer, c, 0, c->n_rows, stats)) == NW_OK)
 		rc = bucketer_end(&k->bucketer);
-	k->c->sizes.change.lost_hists += k->bucketer.lost_hists - lost;
+	k->c->counts.lost_hists += k->bucketer.lost_hists - lost;
 	return rc;
 }
 
@@ -77,7 +76,7 @@ rollup_demote(struct compactor *k, const struct aged *what)
 	if (what->tier + 1 == STORE_TIERS) {
 		if ((rc = db_get_int(&k->c->stmts, W_ROLLUP_ROWS, what->id, &n_rows)) != NW_OK)
 			return rc;
-		k->c->sizes.change.expired_rows[what->tier] += (uint64_t)n_rows;
+		k->c->counts.expired_rows[what->tier] += (uint64_t)n_rows;
 		return chunk_list_drop(k, &from, what->id);
 	}
 	if ((rc = chunk_list_decode(k, &from, what->id)) != NW_OK)
@@ -87,7 +86,7 @@ rollup_demote(struct compactor *k, const struct aged *what)
 		return NW_ECORRUPT;
 	/* decoding costs a quarter of encoding */
 	k->values_encoded += (size_t)c->n_rows * c->n_columns / 4;
-	k->c->sizes.change.rolled_rows[what->tier] += c->n_rows;
+	k->c->counts.rolled_rows[what->tier] += c->n_rows;
 	to = chunk_list_of(what->layout_id, what->tier + 1);
 	if ((rc = decoded_to_buckets(
 		 k, (size_t)n_fields, tier_step_ns[to.tier], what->tier != STORE_ROWS)) != NW_OK)
@@ -103,6 +102,6 @@ rollup_discard(struct compactor *k, const struct aged *what)
 {
 	struct chunk_list from = chunk_list_of(what->layout_id, what->tier);
 
-	k->c->sizes.change.lost_chunks++;
+	k->c->counts.lost_chunks++;
 	return chunk_list_drop(k, &from, what->id);
 }

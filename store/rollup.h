@@ -24,9 +24,14 @@ struct aged {
 	bool more; /* none among the many looked at, but there are more to look at */
 };
 
-/* Finds the oldest chunk of a tier behind the cursor that ended before a time and is not pinned;
- * moves the cursor there. */
-int rollup_oldest(struct connection *c, int tier, int64_t before_wall_ns, struct age_cursor *at,
+enum { HOST_ANY = -1 };
+struct aged_search {
+	int tier;
+	int64_t before_wall_ns; /* chunks that ended before */
+	int64_t host_id;        /* of that host, or HOST_ANY */
+};
+/* Finds the oldest chunk behind the cursor that is not pinned; moves the cursor there. */
+int rollup_oldest(struct connection *c, const struct aged_search *search, struct age_cursor *at,
     struct aged *out);
 /*
  * Inside a transaction: turns the chunk into buckets of the next tier, or deletes a chunk of the

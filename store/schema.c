@@ -319,8 +319,90 @@ static const char version_4[] =
     "UPDATE xsp_session SET owner = 'host:' || (SELECT name FROM host WHERE id = host_id)\n"
     "	WHERE peer NOT GLOB '127.*' AND peer NOT GLOB '::1/*' AND peer != 'local';\n";
 
+/*
+ * From 4 to 5: the document of a result is packed (document.h), the long lists apart from the rest,
+ * so that the ceiling can take the lists first; v_verdict shows documents where the module of
+ * sqlmodule.h is loaded. Sizes are kept for each host, so that every host has its share of a
+ * ceiling.
+ */
+static const char version_5[] =
+    "DROP VIEW v_session;\n"
+    "DROP VIEW v_verdict;\n"
+    "DROP INDEX result_by_run;\n"
+    "ALTER TABLE result RENAME TO result_4;\n"
+    "CREATE TABLE result (                -- the result of a session's analysis\n"
+    "	session_id  INTEGER PRIMARY KEY REFERENCES session(id),\n"
+    "	run_id      INTEGER REFERENCES run(id),\n"
+    "	host_id     INTEGER NOT NULL,     -- the host whose share of the store has the document\n"
+    "	route       TEXT,\n"
+    "	program     TEXT,\n"
+    "	stage       TEXT,                 -- the stage that limited the session; NULL: cannot "
+    "tell\n"
+    "	confidence  TEXT,\n"
+    "	sentence    TEXT,                 -- the verdict in words\n"
+    "	effect      REAL,                 -- how many times faster the next stage was\n"
+    "	bytes       REAL,\n"
+    "	bytes_per_s REAL,\n"
+    "	start_ns    INTEGER,\n"
+    "	duration_ns INTEGER,\n"
+    "	document    BLOB,                 -- packed, see store/document.h; NULL: made room\n"
+    "	timeline    BLOB                  -- the long lists of the document; NULL: none, or made "
+    "room\n"
+    ");\n"
+    "INSERT INTO result SELECT session_id, run_id, coalesce((SELECT x.host_id FROM xsp_session x\n"
+    "	WHERE x.session_id = r.session_id ORDER BY x.id LIMIT 1), 0), route, program, stage,\n"
+    "	CASE WHEN json_valid(document) THEN json_extract(document, '$.verdict.confidence') END,\n"
+    "	sentence, CASE WHEN json_valid(document) THEN json_extract(document, '$.verdict.effect') "
+    "END,\n"
+    "	bytes, bytes_per_s, start_ns, duration_ns, narrows_pack(document, 0), "
+    "narrows_pack(document, 1)\n"
+    "	FROM result_4 r;\n"
+    "DROP TABLE result_4;\n"
+    "CREATE INDEX result_by_run ON result(run_id);\n"
+    "CREATE INDEX result_with_timeline ON result(host_id, session_id) WHERE timeline IS NOT NULL;\n"
+    "CREATE INDEX result_with_document ON result(host_id, session_id) WHERE document IS NOT NULL;\n"
+    "CREATE VIEW v_session AS             -- one line per session, newest first\n"
+    "	SELECT s.id,\n"
+    "	strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(r.start_ns, s.opened_ns) / 1000000000, "
+    "'unixepoch') AS started,\n"
+    "	round(coalesce(r.duration_ns, s.closed_ns - s.opened_ns) / 1e9, 3) AS duration_s,\n"
+    "	r.route, coalesce(r.program, s.program) AS program, r.bytes, r.bytes_per_s,\n"
+    "	r.stage,                          -- NULL: not judged, or cannot tell\n"
+    "	r.sentence AS verdict,            -- NULL: not judged yet\n"
+    "	CASE WHEN s.closed_ns IS NULL THEN 'open' ELSE 'closed' END AS state,\n"
+    "	s.pinned                          -- 1: the samples stay (narrows pin)\n"
+    "	FROM session s LEFT JOIN result r ON r.session_id = s.id ORDER BY s.id DESC;\n"
+    "CREATE VIEW v_verdict AS             -- one line per judged session, newest first\n"
+    "	SELECT r.session_id AS session, r.stage, r.sentence AS verdict, r.confidence, r.effect,\n"
+    "	strftime('%Y-%m-%dT%H:%M:%SZ', n.started_ns / 1000000000, 'unixepoch') AS judged,\n"
+    "	round(n.took_ns / 1e9, 6) AS took_s, n.version, n.outcome\n"
+    "	FROM result r LEFT JOIN run n ON n.id = r.run_id ORDER BY r.session_id DESC;\n"
+    "CREATE TABLE counter (               -- numbers that are never given twice\n"
+    "	name  TEXT PRIMARY KEY,\n"
+    "	value INTEGER NOT NULL\n"
+    ") WITHOUT ROWID;\n"
+    "INSERT INTO counter SELECT 'next_chunk_id', coalesce(next_id, 1) FROM tier_size WHERE tier = "
+    "0;\n"
+    "DROP TABLE tier_size;\n"
+    "CREATE TABLE tier_size (             -- bytes of data, by host\n"
+    "	host_id INTEGER NOT NULL,         -- 0: of no host\n"
+    "	tier    INTEGER NOT NULL,         -- 0: chunks, 1 to 3: as in rollup, 4: timelines,\n"
+    "	                                  -- 5: documents\n"
+    "	bytes   INTEGER NOT NULL,\n"
+    "	PRIMARY KEY (host_id, tier)\n"
+    ") WITHOUT ROWID;\n"
+    "INSERT INTO tier_size SELECT coalesce(m.host_id, 0), 0, sum(length(c.data)) FROM chunk c\n"
+    "	JOIN layout l ON l.id = c.layout_id JOIN metadata m ON m.id = l.meta_id GROUP BY 1;\n"
+    "INSERT INTO tier_size SELECT coalesce(m.host_id, 0), c.tier, sum(length(c.data)) FROM rollup "
+    "c\n"
+    "	JOIN layout l ON l.id = c.layout_id JOIN metadata m ON m.id = l.meta_id GROUP BY 1, 2;\n"
+    "INSERT INTO tier_size SELECT host_id, 4, sum(length(timeline)) FROM result\n"
+    "	WHERE timeline IS NOT NULL GROUP BY 1;\n"
+    "INSERT INTO tier_size SELECT host_id, 5, sum(length(document)) FROM result\n"
+    "	WHERE document IS NOT NULL GROUP BY 1;\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
-	version_4 };
+	version_4, version_5 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

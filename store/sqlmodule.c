@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "narrows/format.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "store/document_sql.h"
 #include "store/reader.h"
 #include "store/schema.h"
 
@@ -45,9 +45,13 @@ static const char declaration[] =
     "TEXT, value REAL,"
     " meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN)";
 
-static const char tidy[] =
+/* v_verdict in the place of the view in the file, which shows no documents. */
+static const char views[] =
     "CREATE TEMP VIEW IF NOT EXISTS v_sample AS SELECT session_id AS session, series_id, host,"
-    " subject, event_type, field, unit, time, t_ns, value FROM main.sample WHERE value IS NOT NULL";
+    " subject, event_type, field, unit, time, t_ns, value FROM main.sample WHERE value IS NOT NULL;"
+    "CREATE TEMP VIEW IF NOT EXISTS v_verdict AS SELECT v.*,"
+    " narrows_document(r.document, r.timeline) AS document"
+    " FROM main.v_verdict v JOIN main.result r ON r.session_id = v.session";
 
 /* Conditions on the list of series that a plan may contain. Each has a bit of idxNum; their
  * arguments come in this order. */
@@ -638,5 +642,7 @@ sqlmodule_register(sqlite3 *db, char **err)
 {
 	int rc = sqlite3_create_module_v2(db, "sample", &module, NULL, NULL);
 
-	return rc == SQLITE_OK ? sqlite3_exec(db, tidy, NULL, NULL, err) : rc;
+	if (rc == SQLITE_OK)
+		rc = document_sql_register(db);
+	return rc == SQLITE_OK ? sqlite3_exec(db, views, NULL, NULL, err) : rc;
 }

@@ -165,13 +165,13 @@ stats_update_tiers(struct store *st)
 	for (t = 0; t < STORE_TIERS; t++) {
 		st->stats.tier_bytes[t] =
 		    w->c.sizes.bytes[t] > 0 ? (uint64_t)w->c.sizes.bytes[t] : 0;
-		st->stats.rolled_rows[t] = w->c.sizes.total.rolled_rows[t];
-		st->stats.expired_rows[t] = w->c.sizes.total.expired_rows[t];
+		st->stats.rolled_rows[t] = w->c.total.rolled_rows[t];
+		st->stats.expired_rows[t] = w->c.total.expired_rows[t];
 	}
-	st->stats.forgotten_sessions = w->c.sizes.total.forgotten_sessions;
+	st->stats.forgotten_sessions = w->c.total.forgotten_sessions;
 	st->stats.late_rows = w->late_rows;
-	st->stats.lost_chunks = w->c.sizes.total.lost_chunks;
-	st->stats.lost_hists = w->c.sizes.total.lost_hists;
+	st->stats.lost_chunks = w->c.total.lost_chunks;
+	st->stats.lost_hists = w->c.total.lost_hists;
 }
 
 static uint64_t

@@ -120,9 +120,6 @@ static const struct rule rules[] = {
 	    " WHERE NOT json_valid(coalesce(subject, '{}')) OR NOT json_valid(coalesce(params, "
 	    "'{}'))" },
 	{ "result",
-	    "SELECT session_id || ': its document is not JSON' FROM result"
-	    " WHERE NOT json_valid(coalesce(document, '{}'))" },
-	{ "result",
 	    "SELECT r.session_id || ': made by a run of another session' FROM result r JOIN run n "
 	    "ON n.id = r.run_id"
 	    " WHERE n.session_id != r.session_id" },
@@ -132,14 +129,22 @@ static const struct rule rules[] = {
 static const struct rule totals[] = {
 	{ "chunk",
 	    "SELECT id || ': its id may be used again' FROM chunk WHERE id >="
-	    " coalesce((SELECT next_id FROM tier_size WHERE tier = 0), 0)" },
+	    " coalesce((SELECT value FROM counter WHERE name = 'next_chunk_id'), 0)" },
 	{ "tier size",
-	    "SELECT 'tier ' || tier || ': ' || bytes || ' bytes, not the ' || held || ' it holds' "
-	    "FROM (SELECT tier,"
-	    " bytes, coalesce(CASE tier WHEN 0 THEN (SELECT sum(length(data)) FROM chunk) ELSE"
-	    " (SELECT sum(length(r.data)) FROM rollup r WHERE r.tier = s.tier) END, 0) AS held "
-	    "FROM tier_size s)"
-	    " WHERE bytes != held" },
+	    "WITH held(host_id, tier, bytes) AS ("
+	    " SELECT coalesce(m.host_id, 0), 0, sum(length(c.data)) FROM chunk c JOIN layout l ON "
+	    "l.id = c.layout_id JOIN metadata m ON m.id = l.meta_id GROUP BY 1 UNION ALL"
+	    " SELECT coalesce(m.host_id, 0), c.tier, sum(length(c.data)) FROM rollup c JOIN layout "
+	    "l ON l.id = c.layout_id JOIN metadata m ON m.id = l.meta_id GROUP BY 1, 2 UNION ALL"
+	    " SELECT host_id, 4, sum(length(timeline)) FROM result WHERE timeline IS NOT NULL "
+	    "GROUP BY 1 UNION ALL"
+	    " SELECT host_id, 5, sum(length(document)) FROM result WHERE document IS NOT NULL "
+	    "GROUP BY 1)"
+	    " SELECT 'tier ' || tier || ' of host ' || host_id || ': ' || said || ' bytes, not the "
+	    "' || has || ' it holds' FROM (SELECT tier, host_id, sum(said) AS said, sum(has) AS "
+	    "has FROM (SELECT tier, host_id, bytes AS said, 0 AS has FROM tier_size UNION ALL"
+	    " SELECT tier, host_id, 0, bytes FROM held) GROUP BY tier, host_id) WHERE said != "
+	    "has" },
 };
 
 static int
@@ -297,6 +302,55 @@ tail_sums_check(struct check *k)
 	return rc == NW_OK ? ended(k, "tail", step) : rc;
 }
 
+/* --- documents --- */
+
+static int
+document_check(struct check *k, sqlite3_stmt *st, sqlite3_stmt *valid)
+{
+	struct document_parts p = { sqlite3_column_blob(st, 1), sqlite3_column_blob(st, 2),
+		(size_t)sqlite3_column_bytes(st, 1), (size_t)sqlite3_column_bytes(st, 2) };
+	const char *json, *wrong = NULL;
+	size_t len;
+	int rc;
+
+	if ((rc = document_unpack(k->r->documents, &p, &json, &len)) == NW_ENOMEM)
+		return rc;
+	if (rc != NW_OK) {
+		wrong = nw_strerror(rc);
+	} else {
+		sqlite3_reset(valid);
+		if (sqlite3_bind_text64(valid, 1, json, len, SQLITE_STATIC, SQLITE_UTF8) !=
+			SQLITE_OK ||
+		    sqlite3_step(valid) != SQLITE_ROW)
+			return db_code(sqlite3_errcode(k->r->db));
+		wrong = sqlite3_column_int(valid, 0) != 0 ? NULL : "not JSON";
+	}
+	return wrong == NULL ? progress(k)
+			     : fault(k, "result of session %lld: its document: %s",
+				   (long long)sqlite3_column_int64(st, 0), wrong);
+}
+
+static int
+documents_check(struct check *k)
+{
+	sqlite3_stmt *st = NULL, *valid = NULL;
+	int rc = NW_OK, step;
+
+	if (k->r->documents == NULL && (k->r->documents = document_codec_new()) == NULL)
+		return NW_ENOMEM;
+	if ((step = sqlite3_prepare_v2(k->r->db, "SELECT json_valid(?)", -1, &valid, NULL)) ==
+	    SQLITE_OK)
+		step = sqlite3_prepare_v2(k->r->db,
+		    "SELECT session_id, document, timeline FROM result WHERE document IS NOT NULL",
+		    -1, &st, NULL);
+	while (rc == NW_OK && (step == SQLITE_OK || step == SQLITE_ROW) &&
+	    (step = sqlite3_step(st)) == SQLITE_ROW)
+		rc = document_check(k, st, valid);
+	sqlite3_finalize(st);
+	sqlite3_finalize(valid);
+	return rc == NW_OK ? ended(k, "result", step) : rc;
+}
+
 /* --- the whole check --- */
 
 static int
@@ -331,6 +385,7 @@ check_all(struct check *k)
 
 	if ((rc = pages_check(k)) != NW_OK || (rc = count_all(k)) != NW_OK ||
 	    (rc = rules_check(k, rules, sizeof(rules) / sizeof(rules[0]))) != NW_OK ||
+	    (rc = documents_check(k)) != NW_OK ||
 	    (rc = chunks_check(k, "chunk", R_CHUNKS_ALL, &k->n->chunks)) != NW_OK ||
 	    (rc = chunks_check(k, "rollup", R_ROLLUPS_ALL, &k->n->rollups)) != NW_OK ||
 	    (rc = rules_check(k, totals, sizeof(totals) / sizeof(totals[0]))) != NW_OK ||

@@ -54,6 +54,8 @@ writer_open(const char *path, const struct store_opts *opts, const struct writer
 	if (w == NULL)
 		goto fail;
 	w->c.lock_fd = -1;
+	if ((w->documents = document_codec_new()) == NULL)
+		goto fail;
 	if ((rc = compactor_init(&w->k, &w->c, limits)) != NW_OK ||
 	    (rc = mover_init(&w->mover, &w->c, &w->k)) != NW_OK ||
 	    (rc = connection_open(&w->c, path, opts, why)) != NW_OK ||
@@ -75,7 +77,9 @@ writer_close(struct writer *w)
 		return;
 	connection_close(&w->c);
 	mover_clear(&w->mover);
+	ceiling_clear(&w->ceiling);
 	compactor_clear(&w->k);
+	document_codec_free(w->documents);
 	free(w);
 }
 
@@ -174,21 +178,60 @@ record_apply_late(
 	return db_code(sqlite3_step(st));
 }
 
+/* Binds the packed document, the last value of the record. A text that cannot be packed is no
+ * document, and is left out. */
 static int
-record_apply(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
+document_bind(
+    struct writer *w, sqlite3_stmt *st, const struct nw_batch *b, const struct batch_rec *r)
+{
+	const struct batch_value *v = &b->values[r->first_value + r->n_values - 1];
+	const int at = (int)r->n_values;
+	struct document_parts p;
+	int rc;
+
+	if (v->type != 't')
+		return NW_OK;
+	rc = document_pack(w->documents, (const char *)b->text + v->u.at, v->len, &p);
+	if (rc == NW_ENOMEM)
+		return rc;
+	if (rc != NW_OK)
+		return db_code(sqlite3_bind_null(st, at));
+	if ((rc = sqlite3_bind_blob64(st, at, p.text, p.text_len, SQLITE_STATIC)) == SQLITE_OK &&
+	    p.numbers_len > 0)
+		rc = sqlite3_bind_blob64(st, at + 1, p.numbers, p.numbers_len, SQLITE_STATIC);
+	return db_code(rc);
+}
+
+static int
+record_run(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
 {
 	sqlite3_stmt *st;
 	int rc;
 
-	if (r->kind == BATCH_SEAL)
-		return NW_OK; /* takes effect after the commit */
 	if ((rc = db_take(&w->c.stmts, (int)r->kind, &st, "")) != NW_OK)
 		return rc;
-	if ((rc = record_bind(st, b, r)) == NW_OK &&
-	    (rc = db_code(sqlite3_step(st))) == NW_ECONFLICT)
+	if ((rc = record_bind(st, b, r)) == NW_OK && r->kind == BATCH_RESULT)
+		rc = document_bind(w, st, b, r);
+	if (rc == NW_OK && (rc = db_code(sqlite3_step(st))) == NW_ECONFLICT)
 		rc = record_apply_late(w, b, r, st);
 	db_give(&w->c.stmts, (int)r->kind, st);
 	return rc;
+}
+
+static int
+record_apply(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
+{
+	bool counted = r->kind == BATCH_RESULT || r->kind == BATCH_MERGE_RESULT;
+	int64_t id = b->values[r->first_value].u.i;
+	int rc = NW_OK;
+
+	if (r->kind == BATCH_SEAL)
+		return NW_OK; /* takes effect after the commit */
+	if (counted)
+		rc = connection_count_result(&w->c, id, -1);
+	if (rc == NW_OK)
+		rc = record_run(w, b, r);
+	return rc == NW_OK && counted ? connection_count_result(&w->c, id, 1) : rc;
 }
 
 /* Takes marked rows out of the batch. */
@@ -254,7 +297,7 @@ rows_check(struct writer *w, struct nw_batch *b)
 static int
 batch_apply(struct writer *w, struct nw_batch *b)
 {
-	size_t i;
+	size_t i, n_journal = w->c.sizes.n_journal;
 	int rc = NW_OK;
 
 	if (b->n_recs == 0)
@@ -265,6 +308,8 @@ batch_apply(struct writer *w, struct nw_batch *b)
 		rc = record_apply(w, b, &b->recs[i]);
 	if (rc == NW_OK)
 		rc = rows_check(w, b);
+	if (rc != NW_OK)
+		sizes_undo(&w->c.sizes, n_journal);
 	if (rc != NW_OK && !sqlite3_get_autocommit(w->c.db) &&
 	    db_run(&w->c.stmts, W_UNDO, "") != NW_OK)
 		return NW_EIO;

@@ -7,6 +7,7 @@
 #define STORE_WRITER_H
 
 #include "store/batch.h"
+#include "store/document.h"
 #include "store/expire.h"
 
 struct writer {
@@ -16,6 +17,7 @@ struct writer {
 	struct forgetter forgetter;
 	struct ceiling ceiling;
 	struct expiry expiry;
+	struct document_codec *documents;
 	bool pages_spare; /* the file has more free pages than an idle store keeps */
 	/* Only session, meta, layout: lower ids were given, though their rows may be forgotten. */
 	struct store_ids next;

@@ -12,10 +12,19 @@
 	" AND EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = p.id AND x.host_id = " \
 	"m.host_id))))"
 #define OLDEST(table, index)                                                                   \
-	"SELECT c.id, c.t1_ns, c.layout_id, coalesce(m.first_ns, 0) < ?3 AND " UNPINNED        \
-	" FROM " table " c INDEXED BY " index                                                  \
+	"SELECT c.id, c.t1_ns, c.layout_id, coalesce(m.first_ns, 0) < ?3"                      \
+	" AND (?5 < 0 OR coalesce(m.host_id, 0) = ?5) AND " UNPINNED " FROM " table            \
+	" c INDEXED BY " index                                                                 \
 	" CROSS JOIN layout l ON l.id = c.layout_id CROSS JOIN metadata m ON m.id = l.meta_id" \
 	" WHERE (c.t1_ns, c.id) > (?1, ?2) AND c.t1_ns < ?3"
+/* The oldest result of a host with that column, except of pinned sessions. */
+#define RESULT_OLDEST(column)                                              \
+	"SELECT r.session_id FROM result r INDEXED BY result_with_" column \
+	" JOIN session s ON s.id = r.session_id WHERE r." column           \
+	" IS NOT NULL AND r.host_id = ?1 AND NOT s.pinned ORDER BY r.session_id LIMIT 1"
+#define HOST_OF(table)                                                                     \
+	"(SELECT coalesce(m.host_id, 0) FROM layout l JOIN metadata m ON m.id = l.meta_id" \
+	" WHERE l.id = " table ".layout_id)"
 #define LAYOUTS_OF \
 	"(SELECT l.id FROM metadata m JOIN layout l ON l.meta_id = m.id WHERE m.session_id = ?)"
 #define OF_KEY "layout_id = ?1 / 4 AND tier = ?1 % 4"
@@ -57,10 +66,12 @@ const char *const write_sql[W_STMTS] = {
 	    " started_ns = excluded.started_ns, took_ns = excluded.took_ns, version = "
 	    "excluded.version,"
 	    " outcome = excluded.outcome",
+	/* ?13 and ?14 are what writer.c packs of the document */
 	[BATCH_RESULT] =
 	    "INSERT OR REPLACE INTO result(session_id, run_id, route, program, stage, sentence, "
-	    "bytes,"
-	    " bytes_per_s, start_ns, duration_ns, document) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+	    "bytes, bytes_per_s, start_ns, duration_ns, confidence, effect, document, timeline, "
+	    "host_id) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14, coalesce((SELECT "
+	    "x.host_id FROM xsp_session x WHERE x.session_id = ?1 ORDER BY x.id LIMIT 1), 0))",
 	[BATCH_MERGE_META] = "UPDATE metadata SET session_id = ?2 WHERE session_id = ?1",
 	[BATCH_MERGE_XSP] = "UPDATE xsp_session SET session_id = ?2 WHERE session_id = ?1",
 	[BATCH_MERGE_RUN] = "UPDATE run SET session_id = ?2 WHERE session_id = ?1",
@@ -78,7 +89,8 @@ const char *const write_sql[W_STMTS] = {
 	[W_KEEP] = "RELEASE batch",
 	[W_UNDO] = "ROLLBACK TO batch",
 	[W_LAYOUT_FIELDS] = "SELECT n_fields FROM layout WHERE id = ?",
-	[W_LAYOUT_NAMES] = "SELECT coalesce(m.event_type, '') || ' ' || l.fields FROM layout l "
+	[W_LAYOUT_NAMES] = "SELECT coalesce(m.event_type, '') || ' ' || l.fields, "
+			   "coalesce(m.host_id, 0) FROM layout l "
 			   "JOIN metadata m ON m.id = l.meta_id"
 			   " WHERE l.id = ?",
 	[W_LAYOUT_TAIL_AFTER] = "SELECT tail_after FROM layout WHERE id = ?",
@@ -112,10 +124,20 @@ const char *const write_sql[W_STMTS] = {
 	[W_CHUNK_OLDEST] = OLDEST("chunk", "chunk_by_age") " ORDER BY c.t1_ns, c.id",
 	[W_ROLLUP_OLDEST] =
 	    OLDEST("rollup", "rollup_by_age") " AND c.tier = ?4 ORDER BY c.t1_ns, c.id",
-	[W_TIER_BYTES] = "SELECT bytes FROM tier_size WHERE tier = ?",
-	[W_TIER_CHANGE] = "UPDATE tier_size SET bytes = bytes + ?2 WHERE tier = ?1",
-	[W_CHUNK_NEXT_ID] = "SELECT next_id FROM tier_size WHERE tier = ?",
-	[W_CHUNK_SET_NEXT_ID] = "UPDATE tier_size SET next_id = ?2 WHERE tier = ?1",
+	[W_SIZE_ALL] = "SELECT host_id, tier, bytes FROM tier_size",
+	[W_SIZE_CHANGE] =
+	    "INSERT INTO tier_size(host_id, tier, bytes) VALUES(?,?,?)"
+	    " ON CONFLICT(host_id, tier) DO UPDATE SET bytes = bytes + excluded.bytes",
+	[W_RESULT_SIZES] = "SELECT host_id, coalesce(length(timeline), 0),"
+			   " coalesce(length(document), 0) FROM result WHERE session_id = ?",
+	[W_TIMELINE_OLDEST] = RESULT_OLDEST("timeline"),
+	[W_TIMELINE_DROP] = "UPDATE result SET timeline = NULL WHERE session_id = ?",
+	[W_DOCUMENT_OLDEST] = RESULT_OLDEST("document"),
+	[W_DOCUMENT_DROP] =
+	    "UPDATE result SET document = NULL, timeline = NULL WHERE session_id = ?",
+	[W_HOST_BUSIEST] = "SELECT host_id FROM xsp_session WHERE host_id IS NOT NULL"
+			   " AND ?1 = 0 GROUP BY host_id ORDER BY count(*) DESC LIMIT 1",
+	[W_CHUNK_SET_NEXT_ID] = "UPDATE counter SET value = ?1 WHERE name = 'next_chunk_id'",
 	[W_XSP_ABANDONED] =
 	    "UPDATE xsp_session SET end_reason = 'the box ended', closed_ns = "
 	    "max(coalesce(opened_ns, 0),"
@@ -123,6 +145,8 @@ const char *const write_sql[W_STMTS] = {
 	    " (SELECT last_seen_ns FROM host h WHERE h.id = host_id), 0)) WHERE closed_ns IS NULL",
 	[W_SESSION_OLDEST] =
 	    "SELECT s.id FROM session s WHERE s.id > ?1 AND NOT s.pinned AND s.closed_ns < ?2"
+	    " AND (?5 < 0 OR EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = s.id AND "
+	    "x.host_id = ?5))"
 	    " AND s.id < (SELECT max(id) FROM session)"
 	    " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = s.id AND "
 	    "coalesce(x.closed_ns, ?4) >= ?4)"
@@ -133,11 +157,11 @@ const char *const write_sql[W_STMTS] = {
 	[W_FORGET_CHUNKS] =
 	    "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE layout_id IN " LAYOUTS_OF
 	    " LIMIT ?2)"
-	    " RETURNING 0, length(data)",
+	    " RETURNING 0, length(data), " HOST_OF("chunk"),
 	[W_FORGET_ROLLUPS] =
 	    "DELETE FROM rollup WHERE id IN (SELECT id FROM rollup WHERE layout_id IN " LAYOUTS_OF
 	    " LIMIT ?2)"
-	    " RETURNING tier, length(data)",
+	    " RETURNING tier, length(data), " HOST_OF("rollup"),
 	[W_FORGET_LAYOUTS] = "DELETE FROM layout WHERE id IN " LAYOUTS_OF,
 	[W_FORGET_METAS] = "DELETE FROM metadata WHERE session_id = ?",
 	[W_FORGET_RESULT] = "DELETE FROM result WHERE session_id = ?",

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static char path[64];
+static char path[64] __attribute__((unused));
 static uint64_t rng;
 
 /* xorshift64; rng must not be 0 */
@@ -22,7 +22,7 @@ rnd(uint64_t n)
 }
 
 /* The store and what SQLite and the writer put beside it. */
-static void
+static inline void
 files_remove(void)
 {
 	static const char *const end[] = { "", "-wal", "-shm", "-lock" };

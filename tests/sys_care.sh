@@ -79,15 +79,15 @@ damaged 'chunk 1 of layout 1: corrupt' "UPDATE chunk SET data = CAST(substr(data
 damaged 'reference: layout 1: its metadata is not there' "DELETE FROM metadata WHERE id = 1"
 damaged 'reference: .*: its session is not there' "DELETE FROM session WHERE id = 1"
 damaged 'layout 1' "DELETE FROM layout WHERE id = 1"
-damaged 'result: 1: its document' "UPDATE result SET document = '{' WHERE session_id = 1"
+damaged 'result of session 1: its document' "UPDATE result SET document = '{' WHERE session_id = 1"
 # bytes that the disk has lost
 cp "$tmp/copy" "$tmp/bad"
 python3 -c "
 import sys, random
 f = open(sys.argv[1], 'r+b'); n = f.seek(0, 2); r = random.Random(4)
-for _ in range(40):
+for _ in range(200):
     f.seek(r.randrange(8192, n)); f.write(bytes([r.randrange(256)]))" "$tmp/bad"
-! nw verify "$tmp/bad" >"$tmp/out" 2>&1 || fail "40 lost bytes are not found"
+! nw verify "$tmp/bad" >"$tmp/out" 2>&1 || fail "200 lost bytes are not found"
 ! nw verify "$tmp/verdict" >"$tmp/out" 2>&1 || fail "not a store at all"
 
 # --- restore ---

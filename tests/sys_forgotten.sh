@@ -55,7 +55,7 @@ ask = lambda sql: db.execute(sql).fetchone()[0]
 until(lambda: ask("SELECT count(*) FROM layout l WHERE tail_after > 0") == 3 and ask("SELECT count(*) FROM session") == 3)
 db.execute("PRAGMA foreign_keys = ON")
 db.executescript("""BEGIN IMMEDIATE;
-    UPDATE tier_size SET bytes = 0 WHERE tier = 0;
+    UPDATE tier_size SET bytes = 0;
     DELETE FROM chunk; DELETE FROM layout; DELETE FROM metadata; DELETE FROM result; DELETE FROM run;
     UPDATE xsp_session SET session_id = NULL WHERE session_id < 3; DELETE FROM session WHERE id < 3; COMMIT""")
 

@@ -88,7 +88,9 @@ analysis_outcome(const struct analysis *a, struct analysis_outcome *out)
 		.program = j->program,
 		.stage =
 		    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL,
+		.confidence = j->confidence,
 		.sentence = j->sentence,
+		.effect = j->limit.effect,
 		.bytes = j->bytes,
 		.bytes_per_s = j->bytes_per_s,
 		.duration_s = j->duration_s,

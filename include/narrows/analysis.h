@@ -45,9 +45,11 @@ struct analysis_params {
 /* The outcome in short, for lists. All texts are on loan from the analysis. */
 struct analysis_outcome {
 	const char *route;
-	const char *program; /* NULL if unknown */
-	const char *stage;   /* "disk.read", ...; NULL for "cannot tell" */
+	const char *program;    /* NULL if unknown */
+	const char *stage;      /* "disk.read", ...; NULL for "cannot tell" */
+	const char *confidence; /* "high", "medium", "low", "none" */
 	const char *sentence;
+	double effect; /* NaN if unknown */
 	double bytes, bytes_per_s, duration_s;
 	int64_t start_wall_ns;
 };

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_SCHEMA_VERSION = 4, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 5, STORE_WHY_BYTES = 256 };
 /* Rows as they came, and the buckets that old rows become: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
 
@@ -92,6 +92,8 @@ struct nw_result_rec {
 	const char *json;
 	const char *route, *program;
 	const char *stage; /* NULL: cannot tell */
+	const char *confidence;
+	double effect; /* NaN: unknown */
 	const char *sentence;
 	double bytes, bytes_per_s; /* NaN: unknown */
 	int64_t start_wall_ns, duration_ns;

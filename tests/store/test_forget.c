@@ -165,7 +165,7 @@ test_which(void)
 	CHECK_INT(count(w, "SELECT count(*) FROM session"), 8);
 	CHECK_INT(count(w, "SELECT count(*) FROM chunk"), 8);
 	pass(w, BASE + 11 * HOUR);
-	CHECK_INT(w->c.sizes.total.forgotten_sessions, 4);
+	CHECK_INT(w->c.total.forgotten_sessions, 4);
 	/* left: the running one, the pinned one, the one that is not old enough, and the newest
 	 * whatever its age */
 	CHECK_INT(count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"),
@@ -222,13 +222,13 @@ test_tail(void)
 	CHECK_INT(session_add(w, 3, BASE, 5, 10), NW_OK);
 	pass(w, BASE + 3 * HOUR);
 	/* 2 is in chunks, but a blob still has its rows */
-	CHECK_INT(w->c.sizes.total.forgotten_sessions, 0);
+	CHECK_INT(w->c.total.forgotten_sessions, 0);
 	b = nw_batch_new();
 	nw_batch_seal(b, 1);
 	CHECK_INT(writer_commit(w, b), NW_OK);
 	nw_batch_free(b);
 	pass(w, BASE + 3 * HOUR);
-	CHECK_INT(w->c.sizes.total.forgotten_sessions, 0); /* the host's row keeps the blobs */
+	CHECK_INT(w->c.total.forgotten_sessions, 0); /* the host's row keeps the blobs */
 	writer_close(w);
 	w = open_writer(HOUR, 0);
 	b = nw_batch_new();
@@ -241,7 +241,7 @@ test_tail(void)
 	CHECK_INT(writer_commit(w, b), NW_OK);
 	nw_batch_free(b);
 	pass(w, BASE + 3 * HOUR);
-	CHECK_INT(w->c.sizes.total.forgotten_sessions, 2);
+	CHECK_INT(w->c.total.forgotten_sessions, 2);
 	CHECK_INT(count(w, "SELECT id FROM session"), 3);
 	verify();
 	writer_close(w);
@@ -414,7 +414,7 @@ test_damaged(void)
 	CHECK_INT(
 	    count(w, "SELECT group_concat(id, '') FROM (SELECT id FROM session ORDER BY id)"), 14);
 	CHECK_INT(count(w, "SELECT count(*) FROM chunk"), 2);
-	CHECK_INT(w->c.sizes.total.forgotten_sessions, 2);
+	CHECK_INT(w->c.total.forgotten_sessions, 2);
 	CHECK_STR(w->c.trouble, "");
 	CHECK_INT(db_exec(w->c.db, "UPDATE result SET run_id = 4 WHERE session_id = 4"), NW_OK);
 	pass(w, BASE + 21 * HOUR);
@@ -427,6 +427,7 @@ test_damaged(void)
 static void
 test_pinned_meanwhile(void)
 {
+	const struct forget_search search = { BASE + 20 * HOUR, HOUR, HOST_ANY };
 	struct writer *w = open_writer(0, 0);
 	int64_t id = 0;
 
@@ -434,17 +435,17 @@ test_pinned_meanwhile(void)
 	CHECK_INT(session_add(w, 1, BASE, 5, 100), NW_OK);
 	CHECK_INT(session_add(w, 2, BASE, 5, 100), NW_OK);
 	pass(w, BASE + 20 * HOUR);
-	CHECK_INT(forget_oldest(&w->forgetter, BASE + 20 * HOUR, &id), NW_OK);
+	CHECK_INT(forget_oldest(&w->forgetter, &search, &id), NW_OK);
 	CHECK_INT(id, 1);
 	CHECK_INT(store_pin(path, 1, true, why), NW_OK);
 	CHECK_INT(forget_session(&w->forgetter, 1), NW_OK);
 	CHECK_INT(forget_session(&w->forgetter, 77), NW_OK);
 	CHECK_INT(count(w, "SELECT count(*) FROM session"), 2);
 	CHECK_INT(count(w, "SELECT count(*) FROM chunk"), 2);
-	CHECK_INT(w->c.sizes.total.forgotten_sessions, 0);
+	CHECK_INT(w->c.total.forgotten_sessions, 0);
 	CHECK_INT(store_pin(path, 1, false, why), NW_OK);
 	CHECK_INT(forget_session(&w->forgetter, 1), NW_OK);
-	CHECK_INT(w->c.sizes.total.forgotten_sessions, 1);
+	CHECK_INT(w->c.total.forgotten_sessions, 1);
 	writer_close(w);
 }
 
@@ -470,11 +471,11 @@ test_many(void)
 	CHECK_INT(writer_maintain(w, false), WRITER_MORE);
 	CHECK_INT(count(w, "SELECT count(*) FROM chunk WHERE layout_id = 1"), 250);
 	CHECK_INT(count(w, "SELECT count(*) FROM session"), 2);
-	CHECK_INT(w->c.sizes.total.forgotten_sessions, 0);
+	CHECK_INT(w->c.total.forgotten_sessions, 0);
 	verify();
 	pass(w, BASE + 20 * HOUR);
 	CHECK_INT(count(w, "SELECT count(*) FROM session"), 1);
-	CHECK_INT(w->c.sizes.total.forgotten_sessions, 1);
+	CHECK_INT(w->c.total.forgotten_sessions, 1);
 	verify();
 	writer_close(w);
 }
@@ -586,7 +587,7 @@ test_faults(long *at, long *seen, bool *for_ever, bool ever, long stride)
 		n_chunks = count_outside("SELECT count(*) FROM chunk");
 		CHECK_INT(n_metas, n_sessions);
 		CHECK_INT(n_chunks, n_sessions);
-		CHECK_INT(w->c.sizes.total.forgotten_sessions, 3 - n_sessions);
+		CHECK_INT(w->c.total.forgotten_sessions, 3 - n_sessions);
 		n_failed += n_sessions > 1;
 		verify();
 		if (*seen < i)

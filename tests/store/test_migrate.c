@@ -4,7 +4,7 @@
  * tests/data/narrows-v1.db.gz was written by a box of version 1: a transfer of two series, one of
  * odd numbers, one by nwrun with histograms, a host's own series; part in chunks, part in the tail.
  * narrows-v2.db.gz is that store after version 2 took it up, had rolled up what is old in it, and
- * three more sessions, one of them pinned.
+ * three more sessions, one of them pinned. narrows-v3.db.gz holds two judged transfers.
  */
 #include "store/migrate.h"
 
@@ -28,7 +28,7 @@ static void
 remove_all(void)
 {
 	static const char *const end[] = { "", "-wal", "-shm", "-lock", ".v1.bak", ".v1.bak.part",
-		".v2.bak", ".v2.bak.part" };
+		".v2.bak", ".v2.bak.part", ".v3.bak", ".v3.bak.part" };
 	char name[96];
 	size_t i;
 
@@ -106,12 +106,31 @@ static const struct answer version_2[] = {
 	{ "SELECT stored_seq FROM provider WHERE id = 'prov-dtn-a-read'", 1100 },
 };
 
+/* As the box of version 3 wrote them, whose documents were plain text. */
+static const struct answer version_3[] = {
+	{ "SELECT sum(length(document)) FROM v_verdict", 83813 },
+	{ "SELECT count(*) FROM v_verdict WHERE json_valid(document)", 2 },
+	{ "SELECT json_extract(document, '$.timeline.stages[0].bytes_per_s[3]') FROM v_verdict"
+	  " WHERE session = 2",
+	    21173000 },
+	{ "SELECT json_array_length(document, '$.timeline.stages[1].busy') FROM v_verdict"
+	  " WHERE session = 2",
+	    54 },
+	{ "SELECT count(*) FROM result WHERE confidence = 'high' AND length(timeline) > 1000", 2 },
+	{ "SELECT effect FROM result WHERE session_id = 2", 46.4393078286 },
+	{ "SELECT sum(length(document)) + sum(length(timeline)) < 30000 FROM result", 1 },
+	{ "SELECT count(DISTINCT host_id) FROM tier_size WHERE tier = 0", 2 },
+	{ "SELECT sum(bytes) FROM tier_size WHERE tier = 0", 39977 },
+	{ "SELECT count(*) FROM v_series WHERE unit = 'By/ns'", 50 },
+};
+
 static const struct {
 	const char *fixture;
 	int version, n_sessions, n_metas;
 	const struct answer *answers;
 	size_t n_answers;
 } fixtures[] = {
+	{ "narrows-v3.db.gz", 3, 2, 24, version_3, sizeof(version_3) / sizeof(version_3[0]) },
 	{ "narrows-v2.db.gz", 2, 6, 12, version_2, sizeof(version_2) / sizeof(version_2[0]) },
 	{ "narrows-v1.db.gz", 1, 3, 9, version_1, sizeof(version_1) / sizeof(version_1[0]) },
 };

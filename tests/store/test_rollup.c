@@ -421,7 +421,7 @@ test_model(const int64_t keep_s[STORE_TIERS], int64_t finest_s, int steps)
 	/* Small roll-ups are merged. */
 	CHECK(ask(w, "SELECT count(*) FROM rollup") <
 	    20 + ask(w, "SELECT sum(n_rows) FROM rollup") / 8);
-	CHECK_INT(w->c.sizes.total.lost_hists, 0);
+	CHECK_INT(w->c.total.lost_hists, 0);
 	CHECK(ask(w, "PRAGMA freelist_count") * 8 <= ask(w, "PRAGMA page_count"));
 	writer_close(w);
 }
@@ -478,8 +478,8 @@ test_pin(void)
 	CHECK_INT(ask(w, "SELECT sum(n_rows) FROM chunk WHERE layout_id = 20"), 64);
 	CHECK_INT(ask(w, "SELECT count(*) FROM chunk WHERE layout_id NOT IN (1, 20)"), 0);
 	CHECK_INT(ask(w, "SELECT count(*) FROM rollup"), 0);
-	CHECK_INT(w->c.sizes.total.rolled_rows[STORE_ROWS], model[1].n + model[2].n + 64);
-	CHECK(w->c.sizes.total.expired_rows[STORE_1H] > 0);
+	CHECK_INT(w->c.total.rolled_rows[STORE_ROWS], model[1].n + model[2].n + 64);
+	CHECK(w->c.total.expired_rows[STORE_1H] > 0);
 	CHECK_INT(ask(w, "SELECT pinned FROM v_session WHERE id = 1"), 1);
 	CHECK_INT(store_pin(path, 1, false, why), NW_OK);
 	expire_at(w, model[1].now + 10000001 * SECOND);
@@ -859,7 +859,7 @@ test_ceiling(void)
 	}
 	printf("ceiling %" PRIu64 ", most %" PRIu64 "\n", max, most);
 	CHECK(most <= max && most > max / 2);
-	CHECK(w->c.sizes.total.rolled_rows[STORE_ROWS] > 100000 && w->c.sizes.bytes[STORE_10S] > 0);
+	CHECK(w->c.total.rolled_rows[STORE_ROWS] > 100000 && w->c.sizes.bytes[STORE_10S] > 0);
 	CHECK(w->c.sizes.bytes[STORE_ROWS] > (int64_t)max / 4);
 	CHECK_INT(store_verify(r, why), NW_OK);
 
@@ -876,10 +876,10 @@ test_ceiling(void)
 	CHECK(strncmp(w->c.trouble, "size ceiling", 12) == 0);
 	CHECK_INT(store_verify(r, why), NW_OK);
 	CHECK_INT(store_pin(path, 1, false, why), NW_OK);
-	deleted = w->c.sizes.total.expired_rows[STORE_1H];
+	deleted = w->c.total.expired_rows[STORE_1H];
 	/* recovers by itself, and not by deleting old buckets */
 	CHECK_INT(noise_commit(w, 0, &t, 1000), NW_OK);
-	CHECK_INT(w->c.sizes.total.expired_rows[STORE_1H], deleted);
+	CHECK_INT(w->c.total.expired_rows[STORE_1H], deleted);
 	CHECK_STR(w->c.trouble, "");
 	CHECK(bytes_now() <= max);
 

@@ -341,7 +341,7 @@ put_records(struct nw_batch *b)
 	    &(struct nw_result_rec){
 		.session_id = 5, .json = "{}", .sentence = "older", .bytes = 1 });
 	rc |= nw_batch_result(b,
-	    &(struct nw_result_rec){ 5, 2, "{\"verdict\":{}}", "a -> b", "rsync", NULL,
+	    &(struct nw_result_rec){ 5, 2, "{\"verdict\":{}}", "a -> b", "rsync", NULL, NULL, NAN,
 		"cannot tell", 1e9, NAN, 1000, 5 });
 	rc |= nw_batch_provider(b, "host:h", "p1", 42);
 	rc |= nw_batch_provider(b, "host:h", "p1", 41);
@@ -824,8 +824,8 @@ test_views(void)
 	nw_batch_run(b,
 	    &(struct nw_run_rec){ 1, 5, "verdict", 1700000020000000000, 500000000, "0.1.0", "ok" });
 	nw_batch_result(b,
-	    &(struct nw_result_rec){ 5, 1, "{}", "a -> b", "rsync", "path", "It was the path.",
-		1000, 80, 1700000000000000000, 12500000000 });
+	    &(struct nw_result_rec){ 5, 1, "{}", "a -> b", "rsync", "path", "high", 2.5,
+		"It was the path.", 1000, 80, 1700000000000000000, 12500000000 });
 	nw_batch_layout(
 	    b, &(struct nw_layout_rec){ 2, 1, 2, (const char *const[]){ "sum_v", "mean_r" } });
 	CHECK_INT(commit(st, b), NW_OK);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
+#include "store/document_sql.h"
 #include "tests/check.h"
 #include "tests/verified.h"
 
@@ -95,9 +96,10 @@ static const struct {
 	{ "UPDATE tail SET rows = CAST(substr(rows, 1, length(rows) - 1) || x'77' AS BLOB) WHERE "
 	  "length(rows) > 0",
 	    ": its checksum is another" },
-	{ "UPDATE tier_size SET next_id = 2 WHERE tier = 0", "chunk: 2: its id may be used again" },
-	{ "UPDATE tier_size SET next_id = NULL", "chunk: 1: its id may be used again" },
-	{ "UPDATE tier_size SET bytes = bytes + 1 WHERE tier = 0", "tier size: tier 0: " },
+	{ "UPDATE counter SET value = 2", "chunk: 2: its id may be used again" },
+	{ "DELETE FROM counter", "chunk: 1: its id may be used again" },
+	{ "UPDATE tier_size SET bytes = bytes + 1 WHERE tier = 0",
+	    "tier size: tier 0 of host 0: " },
 	{ "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage ="
 	  " (SELECT rootpage FROM sqlite_schema WHERE name = 'layout_by_meta') WHERE name = "
 	  "'chunk_by_time'",
@@ -106,12 +108,17 @@ static const struct {
 	{ "UPDATE layout SET fields = 'a, b'", "layout: 1: not the names of 2 fields" },
 	{ "UPDATE layout SET tail_after = 1000", "layout: 1: hides rows" },
 	{ "UPDATE metadata SET subject = '{'", "metadata: 1: its subject" },
-	{ "INSERT INTO result(session_id, document) VALUES (1, 'x')", "result: 1: its document" },
+	{ "INSERT INTO result(session_id, host_id, document) VALUES (1, 0, x'01')",
+	    "result of session 1: its document: corrupt" },
+	{ "INSERT INTO result(session_id, host_id, document) VALUES (1, 0, narrows_pack('{', 0))",
+	    "result of session 1: its document: not JSON" },
+	{ "INSERT INTO result(session_id, host_id, document) VALUES (1, 0, narrows_pack('[]', 0))",
+	    "tier size: tier 5 of host 0: 0 bytes" },
 	{ "INSERT INTO session(id) VALUES (2); INSERT INTO run(id, session_id, kind) VALUES (5, 2, "
 	  "'verdict');"
-	  " INSERT INTO result(session_id, run_id) VALUES (1, 5)",
+	  " INSERT INTO result(session_id, run_id, host_id) VALUES (1, 5, 0)",
 	    "result: 1: made by a run of another" },
-	{ "INSERT INTO result(session_id, run_id) VALUES (1, 77)",
+	{ "INSERT INTO result(session_id, run_id, host_id) VALUES (1, 77, 0)",
 	    "reference: result 1: its run is not there" },
 	{ "INSERT INTO rollup(layout_id, tier, t0_ns, t1_ns, n_rows, data) VALUES (1, 1, 0, 1, 1, "
 	  "x'00')",
@@ -135,6 +142,7 @@ test_damage(void)
 		CHECK_STR(why, "");
 		store_reader_close(r);
 		CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+		CHECK_INT(document_sql_register_pack(db), SQLITE_OK);
 		CHECK_INT(sqlite3_exec(db, cases[i].damage, NULL, NULL, NULL), SQLITE_OK);
 		CHECK(sqlite3_total_changes(db) > 0);
 		sqlite3_close(db);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A result document as the file keeps it. Long lists of numbers, the timeline above all, become
+ * columns of chunks; the rest is text, compressed with a dictionary. Every byte of the document
+ * comes back. Without its numbers a document can still be read, with empty lists.
+ *
+ * text:     byte 1, the version; then a Zstandard frame, with checksum, of the document, in which a
+ *           list of numbers is '[', byte 1, the number of its chunk from 32 on, the style of its
+ *           numbers, ']'
+ * numbers:  chunks, each behind its length (uint32, little endian); a chunk holds the lists of one
+ *           length, in the order of the document, with times 0, 1, 2, ...; null is NaN
+ */
+#ifndef STORE_DOCUMENT_H
+#define STORE_DOCUMENT_H
+
+#include "store/codec/chunk.h"
+
+enum { DOCUMENT_MAX_BYTES = 64 << 20 };
+
+struct document_codec;
+/* NULL: no memory */
+struct document_codec *document_codec_new(void);
+void document_codec_free(struct document_codec *d);
+
+/* The two parts of a document, on loan until the next call with the same codec. */
+struct document_parts {
+	const uint8_t *text, *numbers;
+	size_t text_len, numbers_len; /* numbers_len 0: a document without long lists */
+};
+/* NW_ENOMEM, NW_ETOOBIG */
+int
+document_pack(struct document_codec *d, const char *json, size_t len, struct document_parts *out);
+/* *json is on loan until the next call with the same codec, and NUL terminated. NW_ECORRUPT,
+ * NW_EVERSION, NW_ENOMEM. */
+int document_unpack(
+    struct document_codec *d, const struct document_parts *in, const char **json, size_t *len);
+
+extern const char document_dictionary[];
+extern const size_t document_dictionary_bytes;
+
+#endif
