@@ -3,7 +3,7 @@
 # The report under people who mean no good: hundreds of silent or dripping connections, in clear and in TLS, pages of
 # others that lead their names here, requests that are none. Whoever asks is answered at once, and all of it is counted.
 . tests/lib.sh
-start_box -o listen-https=127.0.0.1/0 -o http-names=report.example -o http-request-timeout=$((4 * PATIENCE))s -o http-max-connections=40 \
+start_box -o listen-https=127.0.0.1/0 -o http-names=report.example -o http-request-timeout=4s -o http-max-connections=40 \
 	-o http-max-connections-per-address=20
 https=$(sed -n 's/^https //p' "$tmp/state/narrowsd.run")
 http=$(sed -n 's/^http //p' "$tmp/state/narrowsd.run")
