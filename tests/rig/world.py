@@ -61,14 +61,14 @@ def kill_inside(path):
 
 
 def sweep(tag):
-    """Removes the namespaces, mounts, disks and control groups of one rig."""
-    for kind in "cpu", "blkio":
-        for path in sorted(glob.glob(f"/sys/fs/cgroup/{kind}/{tag}*/*/") + glob.glob(f"/sys/fs/cgroup/{kind}/{tag}*/")):
+    """Removes the processes, namespaces, mounts, disks and control groups of one rig."""
+    group = f"/sys/fs/cgroup/cpu/{tag}"
+    for path in glob.glob(f"{group}/*/") + [group]:
+        if os.path.isdir(path):
             kill_inside(path)
-    for path in sorted(glob.glob(f"/sys/fs/cgroup/cpu/{tag}*/*/")) + glob.glob(f"/sys/fs/cgroup/cpu/{tag}*/"):
-        for pid in read(f"{path}/cgroup.procs").split():      # the rig itself
-            write("/sys/fs/cgroup/cpu/cgroup.procs", pid)
-        os.rmdir(path)
+            for pid in read(f"{path}/cgroup.procs").split():      # the rig itself
+                write("/sys/fs/cgroup/cpu/cgroup.procs", pid)
+            os.rmdir(path)
     for ns in "abcd":
         run("ip", "netns", "del", tag + ns, check=False)
     for line in read("/proc/mounts").splitlines():
@@ -76,16 +76,13 @@ def sweep(tag):
         if f"/{tag}/" in where:
             unthrottle(device)
             run("umount", "-l", where, check=False)
-            if re.fullmatch(r"/dev/zram\d+", device):
-                zram_free(device[9:])
-            else:
-                run("losetup", "-d", device, check=False)
+    disks_free(f"/tmp/{tag}.disks")
     shutil.rmtree(f"/tmp/{tag}", ignore_errors=True)
     shutil.rmtree(f"/dev/shm/{tag}", ignore_errors=True)
 
 
 def sweep_dead():
-    tags = {os.path.basename(p.rstrip("/")) for p in glob.glob("/tmp/nwrig*") + glob.glob("/sys/fs/cgroup/cpu/nwrig*/")}
+    tags = {os.path.basename(p.rstrip("/")).removesuffix(".disks") for p in glob.glob("/tmp/nwrig*") + glob.glob("/sys/fs/cgroup/cpu/nwrig*/")}
     tags |= {p[11:-1] for p in glob.glob("/run/netns/nwrig*")}
     for tag in tags:
         if re.fullmatch(r"nwrig\d+", tag) and not os.path.exists(f"/proc/{tag[5:]}"):
@@ -94,14 +91,27 @@ def sweep_dead():
 
 # --- disks ---
 
-def zram_free(number):
-    for _ in range(50):
+def device_free(device):
+    """False: the device is still in use, by a mount namespace that somebody copied while it was mounted, for example."""
+    if not device.startswith("/dev/zram"):
+        run("losetup", "-d", device, check=False)
+        return True
+    for _ in range(20):
         try:
-            write(f"/sys/block/zram{number}/reset", 1)
-            write("/sys/class/zram-control/hot_remove", number)
-            return
+            write(f"/sys/block/{device[5:]}/reset", 1)
+            write("/sys/class/zram-control/hot_remove", device[9:])
+            return True
+        except FileNotFoundError:
+            return True
         except OSError:
             time.sleep(0.1)
+    return False
+
+
+def disks_free(path):
+    """Frees the devices of a list; the list stays for the next rig as long as one of them is in use."""
+    if os.path.exists(path) and all([device_free(d) for d in read(path).split()]):
+        os.remove(path)
 
 
 def unthrottle(device):
@@ -128,6 +138,8 @@ class Disk:
             os.makedirs(f"/dev/shm/{tag}", exist_ok=True)
             run("truncate", "-s", bytes_, f"/dev/shm/{tag}/{name}")
             self.device = run("losetup", "-f", "--show", f"/dev/shm/{tag}/{name}").strip()
+        with open(f"/tmp/{tag}.disks", "a") as f:
+            f.write(f"{self.device}\n")
         run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", self.device)
         run("mount", self.device, self.path)
         number = os.stat(self.device).st_rdev

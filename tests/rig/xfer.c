@@ -10,9 +10,9 @@
  * receiver: write, direct, fsync (every 8 MiB), fsyncend, splice, discard (FILE plays no part).
  * FILE - is the standard input or output, with read and write.
  *
- *	-n BYTES     of the whole transfer           -s N       streams, each with a share of the file
- *	-w NS        of computing per KiB            -p MS      pause after each MiB
- *	-b BYTES     socket buffer of this end       -c BYTES   of one call (256 KiB)
+ *	-n BYTES     of the whole transfer         -s N       streams, each with a share of the file
+ *	-w NS        of computing per KiB          -p MS      pause after each MiB
+ *	-b BYTES     socket buffer of this end     -c BYTES   of a call (256 KiB)
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
