@@ -205,6 +205,7 @@ process_time(struct loader *l, const struct row *r, const struct span *s)
 	struct evidence_process *p = &l->e->processes[l->source->process];
 	double user_s = row_cell(r, r->c->cpu_user), sys_s = row_cell(r, r->c->cpu_sys);
 	double cpu_s = known_or_0(user_s) + known_or_0(sys_s), wait_s = row_cell(r, r->c->cpu_wait);
+	double throttled_s = known_or_0(row_cell(r, r->c->throttled));
 
 	if (isfinite(user_s) || isfinite(sys_s)) {
 		p->cpu_s = known_or_0(p->cpu_s) + cpu_s;
@@ -215,7 +216,11 @@ process_time(struct loader *l, const struct row *r, const struct span *s)
 		grid_spread(l->e, grid_array(l->e, &p->starved, 0), s, wait_s);
 	}
 	column_spread(l, &p->blocked, s, r, r->c->blocked);
-	p->throttled_s += known_or_0(row_cell(r, r->c->throttled));
+	p->throttled_s += throttled_s;
+	/* Not every kernel counts the time without quota as a wait for a processor. */
+	if (throttled_s > known_or_0(wait_s))
+		grid_spread(l->e, grid_array(l->e, &p->starved, 0), s,
+		    fmin(throttled_s, s->window_s) - known_or_0(wait_s));
 }
 
 void

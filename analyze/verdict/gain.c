@@ -11,9 +11,9 @@ static const double TELLING = 3;
 /* The kernel slows writers down before a disk is at its limit: a disk had up to this much more room
  * than its share of held time says. */
 static const double PACING = 2;
-/* A disk behind a buffer with a share of held time below HELD_QUIET had room for this much more in
- * all measured transfers. */
-static const double HIDDEN_GAIN = 1.5, HELD_QUIET = 0.07;
+/* A disk behind readahead or dirty pages with a share of held time below these had room for
+ * HIDDEN_GAIN times the rate in all measured transfers. */
+static const double HIDDEN_GAIN = 1.5, READ_QUIET = 0.07, WRITE_QUIET = 0.25;
 
 static double
 held_of(const struct limit *l, size_t stage)
@@ -27,16 +27,25 @@ is_network(enum nw_stage_kind kind)
 	return kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE || kind == NW_STAGE_NET_READ;
 }
 
+/* A slow receiver keeps data in flight, wherever that waits. */
 static bool
-is_disk(enum nw_stage_kind kind)
+is_receiving(enum nw_stage_kind kind)
 {
-	return kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE;
+	return kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST;
+}
+
+/* Whether the kernel's account tells the network's share. Page faults inside send(2) leave segments
+ * half filled, and so in flight. */
+static bool
+has_account(const struct nw_path *p, const struct limit *l, const struct resources *r)
+{
+	return isfinite(r->net_low) && !p->stage[l->stage].mapped;
 }
 
 double
 gain_worked(const struct nw_path *p, const struct limit *l, const struct resources *r, size_t stage)
 {
-	if (is_network(p->stage[stage].kind) && isfinite(r->net_low))
+	if (is_network(p->stage[stage].kind) && has_account(p, l, r))
 		return resources_net(r);
 	return held_of(l, stage);
 }
@@ -61,18 +70,20 @@ some_disk_is_close(const struct nw_path *p, const struct limit *l, size_t limit)
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
-		if (i != limit && is_disk(p->stage[i].kind) && held_of(l, i) >= HELD_QUIET)
+		if (i != limit &&
+		    ((p->stage[i].kind == NW_STAGE_DISK_READ && held_of(l, i) >= READ_QUIET) ||
+			(p->stage[i].kind == NW_STAGE_DISK_WRITE && held_of(l, i) >= WRITE_QUIET)))
 			return true;
 	return false;
 }
 
 /* Bounds by the network's account of itself. */
 static void
-gain_by_network(const struct resources *r, struct gain *g)
+gain_by_network(const struct resources *r, bool receiving, struct gain *g)
 {
 	g->low = fmax(1, NET_LOW / fmin(1, r->net_high));
 	g->high = NET_HIGH / r->net_low;
-	if (g->high <= TELLING * g->low) {
+	if (!receiving && g->high <= TELLING * g->low) {
 		g->about = fmin(g->high, fmax(g->low, 1 / resources_net(r)));
 		return;
 	}
@@ -96,9 +107,9 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 	high = p->stage[g.next].kind == NW_STAGE_DISK_WRITE ? PACING / worked : 1 / worked;
 	if (rest > 0)
 		high = fmin(high, 1 / rest);
-	if (is_network(p->stage[g.next].kind) && isfinite(r->net_low) && worked > rest &&
+	if (is_network(p->stage[g.next].kind) && has_account(p, l, r) && worked > rest &&
 	    1 / worked <= 2 * TELLING)
-		gain_by_network(r, &g);
+		gain_by_network(r, is_receiving(p->stage[limit].kind), &g);
 	else if (high <= TELLING) {
 		g.low = 1;
 		g.high = fmax(1, high);

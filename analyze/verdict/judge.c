@@ -15,8 +15,12 @@ static const double GAIN_TIE_MAX = 1.5;
 static const double SATURATED = 0.85;
 /* With less of the time in flight the network limits nothing. */
 static const double IDLE_NET = 0.1;
+/* What both ends wait for confirms the data in flight; a slow receiver keeps data in flight, too. */
+static const double NET_HELD = 0.1, NET_HELD_SLOW = 0.3;
 /* A disk behind readahead shows held time in this share of the windows only near its limit. */
-static const double READ_PEAKS = 0.12, READ_HELD = 0.07;
+static const double READ_PEAKS = 0.06, READ_HELD = 0.07;
+/* A disk behind dirty pages slows its writers for this share of the time near its limit. */
+static const double WRITE_HELD = 0.25;
 /* Largest ratio of two shares of the time that are nearly equal. */
 static const double TIE_RATIO = 1.15;
 /* Unseen share of the bytes that lowers the confidence, unless the bytes are few. */
@@ -59,9 +63,8 @@ tie_break(struct judgement *j, const struct evidence *e, double margin)
 	double held = limit_held(&j->limit);
 	size_t i, disk = j->path.n, net = j->path.n, n = 0;
 
-	if (j->limit.known || says == NULL || j->path.n < 2 ||
-	    j->limit.n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(&j->limit) ||
-	    !j->path.has_sender ||
+	if (says == NULL || j->path.n < 2 || j->limit.n_windows < LIMIT_WINDOWS_MIN ||
+	    !limit_is_held(&j->limit) || !j->path.has_sender ||
 	    e->processes[j->path.sender_process].combined_bytes < 0.5 * j->path.bytes)
 		return false;
 	for (i = 0; i < j->path.n; i++) {
@@ -92,10 +95,14 @@ is_saturated(const struct judgement *j, size_t stage)
 			   limit = j->path.stage[j->limit.stage].kind;
 	double held = 1 - j->limit.tests[stage].group.mean;
 
+	/* Page faults inside send(2) leave segments half filled, and so in flight. */
 	if (stage_kind_is_net(kind))
-		return resources_net(r) >= SATURATED;
+		return resources_net(r) >= SATURATED && !j->path.stage[j->limit.stage].mapped &&
+		    held >= (limit == NW_STAGE_DISK_WRITE ? NET_HELD_SLOW : NET_HELD);
 	if (kind == NW_STAGE_DISK_READ && stage_kind_is_net(limit) && held >= READ_HELD &&
 	    r->peaks[stage] >= READ_PEAKS)
+		return true;
+	if (kind == NW_STAGE_DISK_WRITE && stage_kind_is_net(limit) && held >= WRITE_HELD)
 		return true;
 	if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
 		return held >= READ_HELD && r->device[stage] >= SATURATED;
@@ -122,7 +129,8 @@ second_find(const struct judgement *j)
 	size_t next = l->bottleneck.runner_up, i;
 	double held = limit_held(l), held_next;
 
-	if (l->n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(l))
+	if (l->n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(l) ||
+	    (l->known && stage_kind_is_host(j->path.stage[l->stage].kind)))
 		return j->path.n;
 	for (i = 0; i < j->path.n; i++)
 		if (i != l->stage && !same_calls(j, l->stage, i) && is_saturated(j, i))

@@ -49,7 +49,7 @@ tcp_opinion(const struct judgement *j)
 	if (r->rwnd > 0.5)
 		return "the receiving end";
 	if (resources_net(r) > 0.7)
-		return "network";
+		return j->path.n > 0 && j->path.stage[j->limit.stage].mapped ? NULL : "network";
 	return r->in_flight < 0.5 ? "the sending end" : NULL;
 }
 

@@ -533,6 +533,21 @@ judgement_words(struct judgement *j, const struct evidence *e, const struct judg
 		unknown_words(j, e, params);
 }
 
+/* Two limits one after the other are no tie. */
+static void
+tie_undo(struct judgement *j)
+{
+	while (j->n_reasons > 0)
+		free(j->reasons[--j->n_reasons]);
+	free(j->sentence);
+	j->sentence = xstrdup("No single stage limited all of this transfer.");
+	free(j->words);
+	j->words = xstrdup("cannot tell");
+	j->confidence = "none";
+	j->second = j->gain.next = j->path.n;
+	j->gain.about = j->gain.low = j->gain.high = NAN;
+}
+
 /* The sentence stays short; the story is the first reason. */
 void
 judge_add_story(struct judgement *j, const char *story)
@@ -541,6 +556,8 @@ judge_add_story(struct judgement *j, const char *story)
 
 	if (story == NULL)
 		return;
+	if (j->second < j->path.n)
+		tie_undo(j);
 	sentence = xasprintf("%s What limited it changed on the way.", j->sentence);
 	free(j->sentence);
 	j->sentence = sentence;

@@ -87,7 +87,8 @@ busiest(const struct evidence *e, const struct nw_path *p, size_t first, size_t 
 		if (!carries(e, p, k))
 			continue;
 		for (sum = 0, i = first; i < end; i++)
-			sum += fmax(0, at(c->busy, i) - at(c->rwnd, i));
+			if (isfinite(p->stage[0].free_share[i]))
+				sum += fmax(0, at(c->busy, i) - at(c->rwnd, i));
 		most = fmax(most, sum);
 	}
 	return most;

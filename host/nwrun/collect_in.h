@@ -90,7 +90,7 @@ struct watch {
 	const char *unseen_by, *unseen_by_said; /* word for the reason; NULL: none */
 	uint64_t rss_bytes;
 	int64_t look_mono_ns; /* time of the last look; 0 before the first */
-	bool quota_wanted;    /* the process waits for processors: the next look asks for its quota */
+	bool quota_wanted;    /* the next look asks for the quota of processor time */
 	uint64_t reports; /* rows sent about the process: the reader counts missing rows */
 	struct usage first, last, now; /* at start, at the last interval's end, latest */
 	struct {

@@ -24,7 +24,8 @@ usage_from_self(struct usage *out, const struct nwshm_usage *u)
 static const double WAITS_SHARE = 0.2;
 
 /* Each look finds the process blocked by storage or not; the time since the look before goes with
- * that. The quota is asked for at the first look, and while the process waits for processors. */
+ * that. Looks ask for the quota at first, while a quota is in force, and while the process waits
+ * for processors. */
 static void
 look_take(struct watch *w, const struct proc_facts *f, bool quota_asked)
 {
@@ -34,12 +35,13 @@ look_take(struct watch *w, const struct proc_facts *f, bool quota_asked)
 	if (f->stat.state == 'D')
 		w->now.blocked_s += since_s;
 	if (quota_asked) {
-		w->now.throttled_s = (double)f->throttled_ns * 1e-9;
+		w->now.throttled_s = (double)f->quota.throttled_ns * 1e-9;
 		if (w->look_mono_ns == 0)
 			w->last.throttled_s = w->first.throttled_s = w->now.throttled_s;
 	}
-	w->quota_wanted = f->wait_known && since_s > 0 &&
-	    (double)f->wait_ns * 1e-9 - w->now.wait_s > WAITS_SHARE * since_s;
+	w->quota_wanted = (quota_asked && f->quota.in_force) ||
+	    (f->wait_known && since_s > 0 &&
+		(double)f->wait_ns * 1e-9 - w->now.wait_s > WAITS_SHARE * since_s);
 	w->look_mono_ns = now_mono_ns;
 }
 

@@ -174,7 +174,7 @@ proc_facts_read(int pid, unsigned wanted, struct proc_facts *out)
 	out->wait_known = read_proc(pid, "schedstat", text, sizeof(text)) &&
 	    procfile_parse_schedstat(text, &out->wait_ns);
 	if ((wanted & PROC_WANT_QUOTA) != 0)
-		out->throttled_ns = proc_throttled_ns(pid);
+		proc_quota_read(pid, &out->quota);
 	if ((wanted & PROC_WANT_BLIND) != 0 && out->alive)
 		out->blind = blind_read(pid);
 }

@@ -23,6 +23,13 @@ enum proc_wanted {
 	PROC_WANT_QUOTA = 2
 };
 
+/* Time for which the control groups of a process had used up their quota of processor time, since
+ * the groups began, and whether a quota is in force. */
+struct proc_quota {
+	bool in_force;
+	uint64_t throttled_ns;
+};
+
 struct proc_facts {
 	bool found; /* `stat` is known */
 	bool alive; /* a process may have the pid, told or not */
@@ -30,15 +37,13 @@ struct proc_facts {
 	struct procfile_stat stat;
 	struct procfile_io io;
 	uint64_t wait_ns;
-	uint64_t throttled_ns; /* proc_throttled_ns(); filled on request */
+	struct proc_quota quota; /* filled on request */
 	unsigned blind;        /* set of enum proc_blind; filled on request */
 };
 
 /* `wanted` is a set of enum proc_wanted. */
 void proc_facts_read(int pid, unsigned wanted, struct proc_facts *out);
-/* Time for which the control groups of a process had used up their quota of processor time, since
- * the groups began; 0 if unknown. */
-uint64_t proc_throttled_ns(int pid);
+void proc_quota_read(int pid, struct proc_quota *out);
 /* Reasons by the program's file alone: PROC_STATIC, PROC_SETUID or none. */
 unsigned proc_blind_of_file(const char *path);
 /* A word for the first reason; NULL for an empty set. */

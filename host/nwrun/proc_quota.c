@@ -50,37 +50,48 @@ group_of(char *text, const char *mark)
 }
 
 static uint64_t
-throttled_of(const struct hierarchy *h, const char *group)
+number_after(const char *text, const char *key)
 {
-	char path[PATH_BYTES], text[1024], *at;
+	const char *at = strstr(text, key);
 
-	snprintf(path, sizeof(path), "%s%s/cpu.stat", h->mount, group);
-	if (!file_read(path, text, sizeof(text)) || (at = strstr(text, h->key)) == NULL)
-		return 0;
-	return strtoull(at + strlen(h->key), NULL, 10) * h->unit_ns;
+	return at != NULL ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-uint64_t
-proc_throttled_ns(int pid)
+/* The kernel counts periods of a group only while the group has a quota. */
+static void
+group_add(const struct hierarchy *h, const char *group, struct proc_quota *out)
+{
+	char path[PATH_BYTES], text[1024];
+	uint64_t throttled_ns;
+
+	snprintf(path, sizeof(path), "%s%s/cpu.stat", h->mount, group);
+	if (!file_read(path, text, sizeof(text)))
+		return;
+	throttled_ns = number_after(text, h->key) * h->unit_ns;
+	if (throttled_ns > out->throttled_ns)
+		out->throttled_ns = throttled_ns;
+	out->in_force |= number_after(text, "nr_periods ") > 0;
+}
+
+void
+proc_quota_read(int pid, struct proc_quota *out)
 {
 	char path[64], text[CGROUP_BYTES], *group, *end;
 	const struct hierarchy *h = &v1;
-	uint64_t most = 0, one;
 
+	*out = (struct proc_quota){ .in_force = false };
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
 	if (!file_read(path, text, sizeof(text)))
-		return 0;
+		return;
 	if ((group = group_of(text, ":cpu:")) == NULL &&
 	    (group = group_of(text, ":cpu,cpuacct:")) == NULL) {
 		h = &v2;
 		if (strncmp(text, "0::", 3) != 0 && strstr(text, "\n0::") == NULL)
-			return 0;
+			return;
 		group = group_of(text, "0::");
 	}
 	while (group != NULL && (end = strrchr(group, '/')) != NULL && group[1] != '\0') {
-		one = throttled_of(h, group);
-		most = one > most ? one : most;
+		group_add(h, group, out);
 		*end = '\0';
 	}
-	return most;
 }

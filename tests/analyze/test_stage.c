@@ -384,6 +384,162 @@ test_extent(void)
 	}
 }
 
+/* --- corrections by the kernel's account --- */
+
+static double kernel[3][WINDOWS];
+
+static const double *
+each_window(double *a, double v)
+{
+	int i;
+
+	for (i = 0; i < WINDOWS; i++)
+		a[i] = v;
+	return a;
+}
+
+/* A sender without processor comes late to its socket, and both ends seem to wait for the
+ * network. */
+static void
+test_starved(void)
+{
+	static const struct pipeline slow_network = { 1e9, 2e9, 4e7, 2e9, 1e9 };
+	static const struct {
+		double starved_s;
+		enum nw_stage_kind want;
+	} cases[] = {
+		{ 0, NW_STAGE_NETWORK },
+		{ 0.2 * 0.1, NW_STAGE_NETWORK },
+		{ 0.8 * 0.1, NW_STAGE_SENDER_HOST },
+	};
+	struct nw_process process[2];
+	struct nw_path p;
+	bool unique;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		play(&slow_network, process, 3);
+		process[0].starved_s = each_window(kernel[0], cases[i].starved_s);
+		CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK_INT(judged(&p, &unique), cases[i].want);
+		CHECK(unique);
+		nw_path_clear(&p);
+	}
+}
+
+/* A program with threads has own time as far as it used processors. */
+static void
+test_threads(void)
+{
+	static const struct pipeline slow_sender = { 1e9, 4e7, 1e9, 2e9, 1e9 };
+	struct nw_process process[2];
+	struct nw_path p;
+	bool unique;
+	int computes;
+
+	for (computes = 0; computes < 2; computes++) {
+		play(&slow_sender, process, 3);
+		process[0].one_thread = false;
+		process[0].cpu_s = each_window(kernel[0], computes ? 0.35 : 0.001);
+		CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK_INT(judged(&p, &unique) == NW_STAGE_SENDER_HOST, computes);
+		nw_path_clear(&p);
+	}
+}
+
+/* The page faults of a mapped file happen inside send(2). */
+static void
+test_mapped(void)
+{
+	static const struct pipeline slow_network = { 1e9, 2e9, 4e7, 2e9, 1e9 };
+	struct nw_process process[2];
+	struct nw_path p;
+	bool unique;
+	int blocked;
+
+	for (blocked = 0; blocked < 2; blocked++) {
+		play(&slow_network, process, 3);
+		process[0].bytes[NW_OP_DISK_READ] = process[0].busy_s[NW_OP_DISK_READ] = NULL;
+		process[0].stored_bytes = each_window(kernel[0], 4e7 * STEP);
+		process[0].blocked_s = each_window(kernel[1], blocked ? 0.9 * STEP : 0.01 * STEP);
+		CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK_INT(judged(&p, &unique), blocked ? NW_STAGE_DISK_READ : NW_STAGE_NETWORK);
+		CHECK(p.stage[0].kind == NW_STAGE_DISK_READ && p.stage[0].mapped);
+		nw_path_clear(&p);
+	}
+}
+
+/* An ssh client waits for the channel's window: it reads acknowledgements. */
+static void
+test_acknowledgements(void)
+{
+	static const struct pipeline slow_network = { 1e9, 2e9, 4e7, 2e9, 1e9 };
+	struct nw_process process[2];
+	struct nw_path p;
+	bool unique;
+	int i;
+
+	play(&slow_network, process, 3);
+	for (i = 0; i < WINDOWS; i++) {
+		values[0][0][NW_OP_NET_READ][i] = 1000;
+		values[0][2][NW_OP_NET_READ][i] = values[0][2][NW_OP_NET_WRITE][i];
+		values[0][2][NW_OP_NET_WRITE][i] = 0;
+	}
+	CHECK(nw_path_build(process, 1, WINDOWS, STEP, &p) == NW_OK);
+	CHECK_INT(judged(&p, &unique), NW_STAGE_NET_WRITE);
+	CHECK(unique && p.stage[2].service_rate < 5e7);
+	nw_path_clear(&p);
+}
+
+/* --- windows without bytes --- */
+
+static void
+window_set(int i, double disk_write_s, double net_wait_s)
+{
+	int f, k, op;
+
+	for (f = 0; f < 2; f++)
+		for (k = 0; k < 3; k++)
+			for (op = 0; op < NW_OP_COUNT; op++)
+				values[f][k][op][i] = 0;
+	values[1][1][NW_OP_DISK_WRITE][i] = disk_write_s;
+	values[0][2][NW_OP_NET_WRITE][i] = net_wait_s;
+}
+
+/* A receiver that stalls on its disk half of the time, or syncs its file at the end. */
+static void
+test_stall(void)
+{
+	static const struct pipeline slow_network = { 1e9, 2e9, 4e7, 2e9, 1e9 };
+	static const struct {
+		int first, end;
+		double disk_write_s;
+		size_t active;
+	} cases[] = {
+		{ 10, 35, STEP, WINDOWS },            /* in the middle */
+		{ 10, WINDOWS, STEP, WINDOWS },       /* at the end */
+		{ 10, 35, 0.1 * STEP, WINDOWS - 25 }, /* nobody holds anything up */
+	};
+	struct nw_process process[2];
+	struct nw_path p;
+	bool unique;
+	size_t c;
+	int i;
+
+	for (c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		play(&slow_network, process, 3);
+		for (i = 0; i < 2; i++)
+			process[i].one_thread = cases[c].active == WINDOWS;
+		for (i = cases[c].first; i < cases[c].end; i++)
+			window_set(i, cases[c].disk_write_s, STEP);
+		CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK_NEAR(p.active_s, (double)cases[c].active * STEP, 1e-9, 0);
+		CHECK_INT(judged(&p, &unique),
+		    cases[c].active == WINDOWS ? NW_STAGE_DISK_WRITE : NW_STAGE_NETWORK);
+		nw_path_clear(&p);
+	}
+}
+
 int
 main(void)
 {
@@ -395,6 +551,11 @@ main(void)
 	test_end_at_pipe();
 	test_row_at_pipe();
 	test_extent();
+	test_starved();
+	test_threads();
+	test_mapped();
+	test_acknowledgements();
+	test_stall();
 	test_nothing();
 	return check_done("test_stage");
 }

@@ -637,7 +637,7 @@ main(void)
 	starved_check(&transfers[0], "no processor for most", 0.06, 0, "processors",
 	    "The sending program on dtn-a, which had to wait for a processor, limited");
 	starved_check(&transfers[0], "a quota", 0.095, 3.5, "quota",
-	    "The sending program on dtn-a, which had used up its quota of processor time,");
+	    "sending program on dtn-a, which had used up its quota of processor time,");
 	starved_check(&transfers[1], "processors are not the disk", 0.01, 0, "none",
 	    "Disk read on dtn-a limited");
 	starved_check(&transfers[1], "no processor looks like a disk", 0.095, 0, "processors",

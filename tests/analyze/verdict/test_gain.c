@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shares of the time measured under limits of known ratio, and the gain that they bound. */
+#include "analyze/verdict/gain.h"
+
+#include <math.h>
+
+#include "tests/check.h"
+
+enum { READ, SENDER, NET, RECEIVER, WRITE, STAGES };
+
+static const enum nw_stage_kind kinds[STAGES] = { NW_STAGE_DISK_READ, NW_STAGE_SENDER_HOST,
+	NW_STAGE_NETWORK, NW_STAGE_RECEIVER_HOST, NW_STAGE_DISK_WRITE };
+
+/* Shares that calls held, the network's lowest and highest share in flight, and what lifting the
+ * limit gained. Bounds of 0 are unknown. */
+static const struct {
+	const char *name;
+	double held[STAGES], net_low, net_high;
+	int limit;
+	double gained, low, high;
+	int next;
+} cases[] = {
+	{ "disk, link twice as fast", { .74, 0, .22, .03, .01 }, .47, .47, READ, 2.0, 1.6, 2.83,
+	    NET },
+	{ "target disk, link twice as fast", { .01, .01, .09, .03, .88 }, .51, .51, WRITE, 2.0, 0,
+	    0, NET },
+	{ "disk, all else far", { .98, 0, .01, .01, .02 }, .02, .02, READ, 50, 1.5, 0, WRITE },
+	{ "link, disk three times as fast", { 0, 0, .92, .04, .01 }, .95, .95, NET, 3.0, 1.5, 0,
+	    RECEIVER },
+	{ "link, disk nearly as slow", { .1, .02, .8, .08, .03 }, .97, .97, NET, 1.1, 0, 0, READ },
+	{ "target disk, link six times as fast", { .01, .01, .05, .03, .9 }, .2, .2, WRITE, 5.0,
+	    3.75, 0, NET },
+	{ "program, target disk half used", { .01, .96, .02, .02, .9 }, .03, .03, SENDER, 2, 1,
+	    2.22, WRITE },
+	{ "streams that share the link unseen", { .9, 0, .3, .03, .01 }, .2, 1, READ, 1.9, 0, 0,
+	    NET },
+};
+
+static void
+path_fill(struct nw_path *p, struct limit *l, size_t c)
+{
+	size_t i;
+
+	*p = (struct nw_path){ .n = STAGES, .has_sender = true, .has_receiver = true };
+	*l = (struct limit){ .stage = (size_t)cases[c].limit };
+	for (i = 0; i < STAGES; i++) {
+		p->stage[i].kind = kinds[i];
+		l->tests[i].group = (struct nw_group){ 40, 1 - cases[c].held[i], 0.05 };
+	}
+}
+
+static void
+test_cases(void)
+{
+	struct resources r;
+	struct nw_path p;
+	struct limit l;
+	struct gain g;
+	size_t c;
+
+	for (c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		path_fill(&p, &l, c);
+		r = (struct resources){ .net_low = cases[c].net_low,
+			.net_high = cases[c].net_high };
+		g = gain_find(&p, &l, &r, l.stage);
+		CHECK_INT(g.next, cases[c].next);
+		CHECK_NEAR(isnan(g.low) ? 0 : g.low, cases[c].low, 0.01, 1e-9);
+		CHECK_NEAR(isnan(g.high) ? 0 : g.high, cases[c].high, 0.01, 1e-9);
+		CHECK(isnan(g.low) || g.low <= cases[c].gained);
+		CHECK(isnan(g.high) || g.high >= cases[c].gained);
+		CHECK(isnan(g.about) || (g.about >= g.low && g.about <= g.high));
+	}
+}
+
+/* Of a path with one end nobody knows how fast the other could go. */
+static void
+test_one_end(void)
+{
+	struct resources r = { .net_low = 0.5, .net_high = 0.5 };
+	struct nw_path p;
+	struct limit l;
+	struct gain g;
+
+	path_fill(&p, &l, 0);
+	p.has_receiver = false;
+	g = gain_find(&p, &l, &r, READ);
+	CHECK(isnan(g.low) && isnan(g.high) && isnan(g.about));
+}
+
+int
+main(void)
+{
+	test_cases();
+	test_one_end();
+	return check_done("test_gain");
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connections of known shares in flight, and the network's share that they add up to. */
+#include "analyze/verdict/resources.h"
+
+#include <math.h>
+
+#include "tests/check.h"
+
+enum { WINDOWS = 10 };
+static const double STEP = 0.1;
+
+static double busy[3][WINDOWS], rwnd[3][WINDOWS], free_share[WINDOWS];
+
+static struct evidence_connection
+connection(int k, unsigned port, double flight, double window)
+{
+	static char src[] = "192.0.2.1", dst[] = "192.0.2.2";
+	struct evidence_connection c = { .src = src,
+		.dst = dst,
+		.sport = port,
+		.dport = 5,
+		.bytes_out = 1e8,
+		.busy_s = flight * WINDOWS * STEP,
+		.busy = busy[k],
+		.rwnd = rwnd[k],
+		.snd_wnd_bytes = NAN,
+		.rtt_s = 0.02,
+		.retrans = 3 };
+	int i;
+
+	for (i = 0; i < WINDOWS; i++) {
+		busy[k][i] = flight * STEP;
+		rwnd[k][i] = window * STEP;
+	}
+	return c;
+}
+
+static void
+find(struct evidence_connection *c, size_t n, double bytes, struct resources *out)
+{
+	static char name[] = "a";
+	struct evidence_host host = { .name = name };
+	struct evidence e = { .hosts = &host, .n_hosts = 1, .connections = c, .n_connections = n };
+	struct nw_path p = { .n = 1, .n_windows = WINDOWS, .window_s = STEP, .bytes = bytes };
+	int i;
+
+	for (i = 0; i < WINDOWS; i++)
+		free_share[i] = i < 8 ? (i < 2 ? 0.5 : 0.9) : NAN; /* the last two: not at work */
+	p.stage[0].free_share = free_share;
+	resources_find(&e, &p, 0, WINDOWS, out);
+}
+
+int
+main(void)
+{
+	struct evidence_connection c[3];
+	struct resources r;
+
+	c[0] = connection(0, 1, 0.9, 0.3);
+	find(c, 1, 1e8, &r);
+	CHECK_NEAR(r.in_flight, 0.9, 1e-9, 0);
+	CHECK_NEAR(r.rwnd, 0.3, 1e-9, 0);
+	CHECK_NEAR(resources_net(&r), 0.6, 1e-9, 0);
+	CHECK_NEAR(r.peaks[0], 0.25, 1e-9, 0);
+	CHECK_NEAR(r.resent, 3, 1e-9, 0);
+
+	c[1] = connection(1, 1, 0.8, 0.3); /* the same, told by a forked process */
+	find(c, 2, 1e8, &r);
+	CHECK_NEAR(r.net_high, 0.6, 1e-9, 0);
+
+	c[1] = connection(1, 2, 0.3, 0);
+	c[2] = connection(2, 3, 0.3, 0);
+	find(c, 3, 3e8, &r);
+	CHECK_NEAR(r.net_low, 0.6, 1e-9, 0);
+	CHECK_NEAR(r.net_high, 1, 1e-9, 0); /* three in the same window share the network */
+
+	find(c, 1, 1e9, &r); /* nine tenths went another way */
+	CHECK(isnan(r.in_flight) && isnan(resources_net(&r)));
+	return check_done("test_resources");
+}
