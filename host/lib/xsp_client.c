@@ -580,7 +580,7 @@ xsp_sess_new_net_path(int action)
 }
 
 libxspNetPathRule *
-xsp_sess_new_net_path_rule(libxspNetPath *path, const char *type)
+xsp_sess_new_net_path_rule(libxspNetPath *path, const char *type, ...)
 {
 	(void)path, (void)type;
 	errno = ENOTSUP;

@@ -124,7 +124,8 @@ NW_PUBLIC int xsp_sess_cmp(libxspSess *sess1, libxspSess *sess2); /* 0: the same
 
 /* Network paths: every call fails with ENOTSUP. */
 NW_PUBLIC libxspNetPath *xsp_sess_new_net_path(int action);
-NW_PUBLIC libxspNetPathRule *xsp_sess_new_net_path_rule(libxspNetPath *path, const char *type);
+/* Later originals take data and its length as well: both forms are served. */
+NW_PUBLIC libxspNetPathRule *xsp_sess_new_net_path_rule(libxspNetPath *path, const char *type, ...);
 NW_PUBLIC int xsp_sess_set_net_path_rule_crit(libxspNetPathRule *rule, libxspNetPathRuleCrit *crit);
 NW_PUBLIC int xsp_sess_set_net_path_rule_eid(libxspNetPathRule *rule, void *eid, int type);
 NW_PUBLIC int xsp_sess_set_net_path_rule_op(libxspNetPathRule *rule, int op);

@@ -281,6 +281,7 @@ test_refusals(void)
 	CHECK(xsp_sess_new_net_path(XSP_NET_PATH_CREATE) == NULL);
 	CHECK_INT(
 	    xsp_sess_set_net_path_rule_crit(xsp_sess_new_net_path_rule(NULL, "OSCARS"), &crit), -1);
+	CHECK(xsp_sess_new_net_path_rule(NULL, "OSCARS", "data", 4) == NULL);
 	CHECK_INT(xsp_signal_path(sess, NULL), -1);
 	CHECK_INT(xsp_close(sess), 0);
 	CHECK_INT(xsp_close(NULL), -1);
