@@ -147,9 +147,9 @@ append(void *arg, const char *s, size_t len)
 	return 0;
 }
 
-#define A "{ \"sender\" : \"0A\", \"host\" : \"dtn1\", \"task_id\" : \"job\" }"
+#define A "{ \"sender\" : \"1\", \"host\" : \"dtn1\", \"task_id\" : \"job\" }"
 #define B                                                                                          \
-	"{ \"sender\" : \"p\", \"host\" : \"dtn1\", \"task_id\" : \"job\", \"software\" : \"sw\" " \
+	"{ \"sender\" : \"2\", \"host\" : \"dtn1\", \"task_id\" : \"job\", \"software\" : \"sw\" " \
 	"}"
 #define META(item) "{ \"version\" : \"0.1\", \"meta\" : [ " item " ], \"data\" : [ ] }"
 #define DATA(item) "{ \"version\" : \"0.1\", \"meta\" : [ ], \"data\" : [ " item " ] }"
