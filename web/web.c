@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -651,6 +652,15 @@ port_bind(
 	return bound;
 }
 
+/* evhttp must not end a connection before its own limit does, which counts. */
+static int
+io_timeout_s(const struct conns_limits *l)
+{
+	int64_t ask_s = l->ask_max_ns / NS_PER_S + 5;
+
+	return ask_s > IO_TIMEOUT_S ? (int)(ask_s < INT_MAX ? ask_s : INT_MAX) : IO_TIMEOUT_S;
+}
+
 static int
 open_port(struct web *w, struct port *p, const char *directive, const char *listen,
     char why[STORE_WHY_BYTES])
@@ -683,7 +693,7 @@ open_port(struct web *w, struct port *p, const char *directive, const char *list
 		EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH | EVHTTP_REQ_TRACE);
 	evhttp_set_max_headers_size(p->http, HEADERS_MAX_BYTES);
 	evhttp_set_max_body_size(p->http, BODY_MAX_BYTES);
-	evhttp_set_timeout(p->http, IO_TIMEOUT_S);
+	evhttp_set_timeout(p->http, io_timeout_s(&limits));
 	evhttp_set_gencb(p->http, on_request, p);
 	return NW_OK;
 }
