@@ -254,7 +254,7 @@ class Globus(Program):
 
 PROGRAMS = {p.name: p for p in [
     Xfer("read", "write"), Xfer("read", "write", streams=4), Xfer("read", "fsync"), Xfer("read", "fsyncend"),
-    Xfer("read", "direct"), Xfer("direct", "write"), Xfer("mmap", "write"), Xfer("sendfile", "write"),
+    Xfer("read", "direct"), Xfer("direct", "write"), Xfer("mmap", "write"), Xfer("mmap", "write", streams=4), Xfer("sendfile", "write"),
     Xfer("splice", "splice"), Xfer("memory", "discard"), Xfer("read", "write", streams=16), Pipes(), Relay(),
     Rsync("rsync"), Rsync("rsync-push", serves="b"), Rsync("rsync-small", n_files=500), Rsync("rsync-tiny", n_files=5000), Nginx("nginx-curl"), Nginx("curl-only", measured="b"),
     PythonHttp("py-curl"), Iperf("iperf3"), Ssh("scp"), Ssh("scp-O"), Ssh("tar-ssh"), Ssh("rsync-ssh", needs=(*Ssh.needs, "rsync")),

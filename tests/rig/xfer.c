@@ -277,6 +277,16 @@ socket_new(struct sockaddr_in *a)
 	return fd;
 }
 
+/* One stream needs no thread: the main thread carries it, as in most programs. */
+static void
+stream_start(pthread_t *thread, void *(*run)(void *), struct stream *s)
+{
+	if (opt.n_streams == 1)
+		run(s);
+	else if (pthread_create(thread, NULL, run, s) != 0)
+		die("thread");
+}
+
 /* Each connection begins with the number of its stream, a byte. */
 static void
 send_all(struct stream *streams, pthread_t *threads)
@@ -294,7 +304,7 @@ send_all(struct stream *streams, pthread_t *threads)
 			die("accept");
 		stream_open(&streams[i], i, true);
 		streams[i].sock = fd;
-		pthread_create(&threads[k], NULL, stream_send, &streams[i]);
+		stream_start(&threads[k], stream_send, &streams[i]);
 	}
 }
 
@@ -310,7 +320,7 @@ receive_all(struct stream *streams, pthread_t *threads)
 		if (connect(streams[i].sock, (struct sockaddr *)&a, sizeof(a)) != 0)
 			die("connect");
 		write_all(streams[i].sock, &i, 1);
-		pthread_create(&threads[i], NULL, stream_receive, &streams[i]);
+		stream_start(&threads[i], stream_receive, &streams[i]);
 	}
 }
 
@@ -353,7 +363,7 @@ main(int argc, char **argv)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	(sends ? send_all : receive_all)(streams, threads);
-	for (i = 0; i < opt.n_streams; i++)
+	for (i = 0; i < opt.n_streams && opt.n_streams > 1; i++)
 		pthread_join(threads[i], NULL);
 	return 0;
 }
