@@ -35,6 +35,7 @@
 #define SECOND_NS       INT64_C(1000000000)
 #define GOODBYE_NS      (2 * SECOND_NS)
 #define ONCE_GOODBYE_NS (5 * SECOND_NS)
+#define AWAY_NS         (10 * SECOND_NS)
 /* time between looks at the provider, which may try again, without a socket to wait for */
 #define AWAY_POLL_NS (SECOND_NS / 4)
 
@@ -56,6 +57,7 @@ struct blipp {
 	char hostname[HOSTNAME_BYTES];
 	char trouble[128]; /* of the box, as far as logged */
 	bool connected, complained;
+	int64_t seen_mono_ns; /* the box was last connected */
 	bool once;
 };
 
@@ -211,13 +213,23 @@ say_status(struct blipp *b, struct clock_pair now)
 	control_client_status(&b->control, now.mono_ns, words, b->interval_ns, b->report_ns);
 }
 
+/* Whether the box has been away for a while: waiting rows then gather in columns, which take a
+ * fraction of the memory. */
+static bool
+is_away(struct blipp *b, struct clock_pair now)
+{
+	if (b->connected)
+		b->seen_mono_ns = now.mono_ns;
+	return now.mono_ns - b->seen_mono_ns > AWAY_NS;
+}
+
 /* Samples that wait for a report go when the report is due. */
 static void
 talk(struct blipp *b, struct clock_pair now)
 {
-	bool held = b->report_ns > b->interval_ns;
+	bool report = b->report_ns > b->interval_ns, held = report || is_away(b, now);
 
-	if (held && ticker_is_due(&b->report_ticker, now))
+	if (report && ticker_is_due(&b->report_ticker, now))
 		nw_provider_hold(b->provider, false);
 	nw_provider_run(b->provider, 0);
 	nw_provider_hold(b->provider, held);
@@ -323,6 +335,7 @@ run(struct blipp *b, const sigset_t *while_waiting)
 	struct clock_pair now = clock_pair_now();
 	int samples = 0;
 
+	b->seen_mono_ns = now.mono_ns;
 	intervals_set(b, now);
 	while (!stop_wanted) {
 		now = clock_pair_now();
@@ -423,6 +436,7 @@ blipp_open(struct blipp *b)
 	followers_init(&b->followers);
 	b->report.host = opts.host = hostname_get(b->conf.host, b->hostname);
 	b->report.interval_s = (double)b->conf.interval_ns / 1e9;
+	b->report.filter = (struct filter){ b->conf.include, b->conf.exclude };
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if ((b->states[i] = calloc(1, blipp_probes[i]->state_bytes)) == NULL)
 			return NW_ENOMEM;

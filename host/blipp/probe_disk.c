@@ -6,6 +6,8 @@
  */
 #include "host/blipp/probe.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "narrows/err.h"
@@ -67,6 +69,18 @@ is_whole(const char *device)
 	return access(path, F_OK) == 0;
 }
 
+/* A loop device without a file behind it keeps the counters of its past. */
+static bool
+is_detached_loop(const char *device)
+{
+	char path[SERIES_DEVICE_BYTES + 40];
+
+	if (strncmp(device, "loop", 4) != 0)
+		return false;
+	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", device);
+	return access(path, F_OK) != 0;
+}
+
 static int
 sample(void *state, struct report *r, struct procfs_buf *buf)
 {
@@ -86,9 +100,9 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 			continue;
 		if (!s->known) {
 			s->known = true;
-			s->ignored = !is_whole(s->device);
+			s->ignored = !filter_takes(&r->filter, s->device) || !is_whole(s->device);
 		}
-		if (s->ignored)
+		if (s->ignored || is_detached_loop(s->device))
 			continue;
 		rc = series_send(s, &kind, r,
 		    (const double[]){ (double)d.v[DISK_SECTORS_READ] * SECTOR_BYTES,

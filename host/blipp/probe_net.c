@@ -68,6 +68,12 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 		    &p->interfaces, n.interface.at, (size_t)(n.interface.end - n.interface.at));
 		if (s == NULL)
 			continue;
+		if (!s->known) {
+			s->known = true;
+			s->ignored = !filter_takes(&r->filter, s->device);
+		}
+		if (s->ignored)
+			continue;
 		rc = series_send(s, &kind, r,
 		    (const double[]){ (double)n.v[NET_BYTES_IN], (double)n.v[NET_BYTES_OUT],
 			(double)n.v[NET_PACKETS_IN], (double)n.v[NET_PACKETS_OUT],

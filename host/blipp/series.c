@@ -71,6 +71,8 @@ series_send(
 	size_t i;
 	int rc;
 
+	if (r->out != NULL)
+		return r->out(r, s, kind, values);
 	if (!s->announced && (rc = announce(s, kind, r)) < 0)
 		return rc;
 	for (i = 0; i < kind->n_fields; i++)

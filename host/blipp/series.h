@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/blipp/filter.h"
 #include "narrows/provider.h"
 
 enum {
@@ -35,9 +36,18 @@ struct series_kind {
 	size_t n_fields;
 };
 
+struct report;
+struct series;
+/* Takes a sample in place of the provider. */
+typedef int series_out_fn(
+    struct report *r, const struct series *s, const struct series_kind *kind, const double *values);
+
 /* One round of samples. */
 struct report {
 	struct nw_provider *provider;
+	series_out_fn *out; /* NULL: the provider gets the samples */
+	void *out_arg;
+	struct filter filter;
 	const char *host;
 	double interval_s;
 	int64_t t_wall_ns;
