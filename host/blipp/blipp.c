@@ -25,6 +25,7 @@
 #include "host/lib/ticker.h"
 #include "host/blipp/blipp_conf.h"
 #include "host/blipp/follow.h"
+#include "host/blipp/show.h"
 #include "host/lib/hostname.h"
 #include "host/lib/control_client.h"
 #include "narrows/clock.h"
@@ -90,7 +91,9 @@ static void
 usage(FILE *to)
 {
 	fputs("usage: blipp [-BdhnV] [-b BOX] [-f FILE] [-H HOSTNAME] [-i INTERVAL] [-o "
-	      "name=value] [--once]\n",
+	      "name=value] [--once]\n"
+	      "       blipp [-f FILE] [-i INTERVAL] [-o name=value] --list | --format "
+	      "csv|json|openmetrics\n",
 	    to);
 }
 
@@ -468,9 +471,52 @@ log_end(const struct blipp *b)
 	    b->report.values ? cpu_ms * 1e3 / (double)b->report.values : 0);
 }
 
+static void
+show_round(struct blipp *b, struct show *w)
+{
+	size_t i;
+
+	b->report.t_wall_ns = nw_wall_ns();
+	for (i = 0; i < BLIPP_PROBES; i++) {
+		w->probe = blipp_probes[i]->name;
+		if (b->states[i] == NULL)
+			b->states[i] = calloc(1, blipp_probes[i]->state_bytes);
+		if (b->states[i] != NULL && is_wanted(b, i))
+			sample_one(b, i);
+	}
+}
+
+/* Prints the samples of two rounds, because shares need two; of a probe the second counts, unless
+ * the probe looks seldom. */
+static int
+show_once(struct blipp *b, enum show_format format)
+{
+	const struct timespec pause = { b->conf.interval_ns / SECOND_NS,
+		b->conf.interval_ns % SECOND_NS };
+	struct show w = { .n = 0 };
+	size_t first;
+	int status;
+
+	b->report.out = show_take;
+	b->report.out_arg = &w;
+	b->report.host = hostname_get(b->conf.host, b->hostname);
+	b->report.filter = (struct filter){ b->conf.include, b->conf.exclude };
+	show_round(b, &w);
+	first = w.n;
+	nanosleep(&pause, NULL);
+	show_round(b, &w);
+	show_keep_latest(&w, first);
+	show_write(&w, format, stdout);
+	status = w.failed || w.n == 0 || fflush(stdout) != 0;
+	show_clear(&w);
+	blipp_clear(b);
+	return status;
+}
+
 struct options {
 	const char *file;
 	bool check_only, background;
+	enum show_format format; /* what to print instead of sending */
 };
 
 /* The file first, whatever the order on the command line: the command line wins. */
@@ -478,6 +524,7 @@ static int
 read_options(struct blipp *b, int argc, char **argv, struct options *o, char why[CONF_WHY_BYTES])
 {
 	static const struct option longs[] = { { "once", no_argument, NULL, '1' },
+		{ "list", no_argument, NULL, 'L' }, { "format", required_argument, NULL, 'F' },
 		{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 } };
 	static const char shorts[] = "Bb:df:H:hi:no:V";
@@ -505,6 +552,14 @@ read_options(struct blipp *b, int argc, char **argv, struct options *o, char why
 		case 'o': rc = blipp_conf_override(&b->conf, optarg, why); break;
 		case 'V': puts("blipp " NW_VERSION); exit(0);
 		case '1': b->once = true; break;
+		case 'L': o->format = SHOW_LIST; break;
+		case 'F':
+			if ((o->format = show_format_parse(optarg)) != SHOW_NONE)
+				break;
+			snprintf(why, CONF_WHY_BYTES, "--format %.80s: csv, json or openmetrics",
+			    optarg);
+			rc = NW_EINVAL;
+			break;
 		default: rc = NW_EINVAL; break;
 		}
 	}
@@ -533,6 +588,8 @@ main(int argc, char **argv)
 	}
 	if (o.check_only)
 		return 0;
+	if (o.format != SHOW_NONE)
+		return show_once(&b, o.format);
 	if (o.background && daemon(0, 0) < 0) {
 		log_line(LOG_ERR, "daemon: %s", strerror(errno));
 		return 1;

@@ -10,7 +10,7 @@
 enum { BLIPP_HOST_BYTES = 256 };
 
 #define X(name) " " #name
-static const char all_probes[] = BLIPP_PROBE_LIST(X);
+static const char default_probes[] = BLIPP_DEFAULT_LIST(X);
 static const char why_no_probe[] = "write some of:" BLIPP_PROBE_LIST(X);
 #undef X
 
@@ -89,7 +89,7 @@ static const struct conf_row rows[] = {
 	{ "spool-dir", &directory, AT(spool_dir), NULL, NULL, NULL },
 	{ "spool-max-size", &conf_size, AT(spool_bytes), "256 MiB", "1 MiB", "931 GiB" },
 	{ "spool-max-age", &conf_duration, AT(spool_age_ns), "7 d", "1 m", "366 d" },
-	{ "probes", &probes, AT(probes), all_probes, NULL, NULL },
+	{ "probes", &probes, AT(probes), default_probes, NULL, NULL },
 };
 static const struct conf_table table = { rows, sizeof(rows) / sizeof(rows[0]),
 	sizeof(struct blipp_conf), false };

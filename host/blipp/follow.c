@@ -10,7 +10,8 @@
 #include "narrows/frame.h"
 
 /* SEGMENTS: times the sender's segment size, as RFC 4898 counts windows in bytes. */
-enum width { U8, U32, U64, SEGMENTS };
+/* NIBBLE_*: half a byte. */
+enum width { U8, NIBBLE_LOW, NIBBLE_HIGH, U16, U32, U64, SEGMENTS };
 
 /* Same order as `where`. */
 static const struct series_field fields[] = {
@@ -47,6 +48,20 @@ static const struct series_field fields[] = {
 	{ "linux_delivered", "{segment}", true },
 	{ "linux_reord_seen", "{event}", true },
 	{ "linux_rcv_ooopack", "{segment}", true },
+	{ "linux_ca_state", "1", false },
+	{ "linux_options", "1", false },
+	{ "SndWindScale", "1", false },
+	{ "RcvWindScale", "1", false },
+	{ "linux_backoff", "1", false },
+	{ "linux_sacked", "{segment}", false },
+	{ "linux_retrans_out", "{segment}", false },
+	{ "linux_reordering", "{segment}", false },
+	{ "linux_pmtu", "By", false },
+	{ "linux_delivered_ce", "{segment}", true },
+	{ "linux_rehash", "{event}", true },
+	{ "linux_total_rto", "{event}", true },
+	{ "linux_total_rto_recoveries", "{event}", true },
+	{ "linux_total_rto_time", "ms", true },
 };
 
 static const struct where {
@@ -88,6 +103,20 @@ static const struct where {
 	{ TCP_DELIVERED, U32, 1, 0 },
 	{ TCP_REORD_SEEN, U32, 1, 0 },
 	{ TCP_RCV_OOOPACK, U32, 1, 0 },
+	{ TCP_CA_STATE, U8, 1, 0 },
+	{ TCP_OPTIONS, U8, 1, 0 },
+	{ TCP_WSCALES, NIBBLE_LOW, 1, 0 },
+	{ TCP_WSCALES, NIBBLE_HIGH, 1, 0 },
+	{ TCP_BACKOFF, U8, 1, 0 },
+	{ TCP_SACKED, U32, 1, 0 },
+	{ TCP_RETRANS_OUT, U32, 1, 0 },
+	{ TCP_REORDERING, U32, 1, 0 },
+	{ TCP_PMTU, U32, 1, 0 },
+	{ TCP_DELIVERED_CE, U32, 1, 0 },
+	{ TCP_REHASH, U32, 1, 0 },
+	{ TCP_TOTAL_RTO, U16, 1, 0 },
+	{ TCP_TOTAL_RTO_RECOVERIES, U16, 1, 0 },
+	{ TCP_TOTAL_RTO_TIME, U32, 1, 0 },
 };
 
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
@@ -102,6 +131,9 @@ field_value(const uint8_t *info, size_t len, const struct where *w)
 
 	switch (w->width) {
 	case U8: v = len > (size_t)w->at ? info[w->at] : NAN; break;
+	case NIBBLE_LOW: v = len > (size_t)w->at ? info[w->at] & 15 : NAN; break;
+	case NIBBLE_HIGH: v = len > (size_t)w->at ? info[w->at] >> 4 : NAN; break;
+	case U16: v = len > (size_t)w->at + 1 ? info[w->at] | info[w->at + 1] << 8 : NAN; break;
 	case U64: v = tcpinfo_u64(info, len, w->at, 1); break;
 	case U32:
 	case SEGMENTS: v = tcpinfo_u32(info, len, w->at, 1); break;

@@ -26,10 +26,16 @@ struct probe {
 	void (*ready)(void *state, struct report *r);
 };
 
-/* Every probe, as X(name), in the order in which blipp samples. A new probe is a file probe_NAME.c
- * that defines probe_NAME, and a name in this list. */
-#define BLIPP_PROBE_LIST(X) \
-	X(cpu) X(load) X(memory) X(vmstat) X(pressure) X(disk) X(net) X(snmp) X(netstat) X(clock)
+/* Every probe, as X(name), in the order in which blipp samples: those of the default
+ * configuration, then those that run on request. A new probe is a file probe_NAME.c that defines
+ * probe_NAME, and a name in one of these lists. */
+#define BLIPP_DEFAULT_LIST(X)                                                                 \
+	X(cpu)                                                                                \
+	X(load)                                                                               \
+	X(memory) X(vmstat) X(pressure) X(disk) X(net) X(snmp) X(netstat) X(snmp6) X(sockets) \
+	    X(softnet) X(qdisc) X(link) X(filesystem) X(kernel) X(clock)
+#define BLIPP_REQUEST_LIST(X) X(percpu) X(interrupts)
+#define BLIPP_PROBE_LIST(X)   BLIPP_DEFAULT_LIST(X) BLIPP_REQUEST_LIST(X)
 
 #define X(name) PROBE_##name,
 enum { BLIPP_PROBE_LIST(X) BLIPP_PROBES };
@@ -142,6 +148,21 @@ struct pairs_protocol {
  * match. */
 int pairs_parse(
     struct scan text, const struct pairs_protocol *protocols, size_t n, struct table *tables);
+
+/* --- sockets, softnet, file systems, queueing disciplines, interrupts --- */
+void sockets_parse(struct scan text, struct table *t);
+void snmp6_parse(struct scan text, struct table *t);
+enum { SOFTNET_FIELDS = 6, QDISC_FIELDS = 7 };
+int softnet_parse(struct scan text, double values[SOFTNET_FIELDS]); /* NW_EPROTO */
+struct mount_line {
+	struct scan source;
+	char mountpoint[SERIES_DEVICE_BYTES];
+};
+/* The next mount of a local device. */
+bool mount_next(struct scan *text, struct mount_line *out);
+struct nlmsghdr;
+bool qdisc_parse(const struct nlmsghdr *h, int *interface, double values[QDISC_FIELDS]);
+bool interrupt_next(struct scan *text, struct scan *name, double *count);
 
 /* --- /proc/loadavg --- */
 struct load_info {

@@ -24,7 +24,11 @@ size_t tcpinfo_ask(
 
 /* Offsets of the fields, in any kernel that has them: the layout only ever got longer. */
 enum tcpinfo_at {
+	TCP_CA_STATE = 1,
 	TCP_RETRANSMITS = 2,
+	TCP_BACKOFF = 4,
+	TCP_OPTIONS = 5,
+	TCP_WSCALES = 6,
 	TCP_RTO_US = 8,
 	TCP_SND_MSS = 16,
 	TCP_RCV_MSS = 20,
@@ -32,10 +36,12 @@ enum tcpinfo_at {
 	TCP_SACKED = 28,
 	TCP_LOST = 32,
 	TCP_RETRANS_OUT = 36,
+	TCP_PMTU = 60,
 	TCP_RTT_US = 68,
 	TCP_RTTVAR_US = 72,
 	TCP_SND_SSTHRESH = 76,
 	TCP_SND_CWND = 80,
+	TCP_REORDERING = 88,
 	TCP_RCV_RTT_US = 92,
 	TCP_RCV_SPACE = 96,
 	TCP_TOTAL_RETRANS = 100,
@@ -53,13 +59,18 @@ enum tcpinfo_at {
 	TCP_RWND_LIMITED_US = 176,
 	TCP_SNDBUF_LIMITED_US = 184,
 	TCP_DELIVERED = 192,
+	TCP_DELIVERED_CE = 196,
 	TCP_BYTES_SENT = 200,
 	TCP_BYTES_RETRANS = 208,
 	TCP_DSACK_DUPS = 216,
 	TCP_REORD_SEEN = 220,
 	TCP_RCV_OOOPACK = 224,
 	TCP_SND_WND = 228,
-	TCP_RCV_WND = 232
+	TCP_RCV_WND = 232,
+	TCP_REHASH = 236,
+	TCP_TOTAL_RTO = 240,
+	TCP_TOTAL_RTO_RECOVERIES = 242,
+	TCP_TOTAL_RTO_TIME = 244
 };
 
 /* NaN: the answer ends before. */

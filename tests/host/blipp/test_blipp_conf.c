@@ -58,7 +58,7 @@ main(void)
 	close(fd);
 	blipp_conf_init(&c);
 	CHECK_INT(c.interval_ns, 1000000000);
-	CHECK(c.probes[0] && c.probes[BLIPP_PROBES - 1]);
+	CHECK(c.probes[PROBE_cpu] && c.probes[PROBE_clock] && !c.probes[PROBE_percpu]);
 	for (i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++) {
 		CHECK_INT(blipp_conf_override(&c, intervals[i].assignment, why), NW_OK);
 		CHECK_INT(c.interval_ns, intervals[i].interval_ns);

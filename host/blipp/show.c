@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/blipp/show.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/csv.h"
+#include "narrows/err.h"
+#include "narrows/jsontext.h"
+
+/* One value, with texts of its own: series and tables change from round to round. */
+struct show_row {
+	int64_t t_wall_ns;
+	char *texts; /* owner of the following */
+	const char *event_type, *key, *device, *field, *unit, *probe;
+	bool counter;
+	double value;
+};
+
+enum show_format
+show_format_parse(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum show_format format;
+	} formats[] = { { "csv", SHOW_CSV }, { "json", SHOW_JSON },
+		{ "openmetrics", SHOW_OPENMETRICS } };
+	size_t i;
+
+	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(name, formats[i].name) == 0)
+			return formats[i].format;
+	return SHOW_NONE;
+}
+
+/* --- taking --- */
+
+static const char *
+put_text(char **at, const char *text)
+{
+	char *start = *at;
+
+	*at = stpcpy(*at, text) + 1;
+	return start;
+}
+
+static bool
+row_fill(struct show_row *row, const struct series *s, const struct series_kind *kind, size_t i)
+{
+	const struct series_field *f = &kind->fields[i];
+	const char *key = kind->device_key != NULL ? kind->device_key : "";
+	char *at = malloc(strlen(kind->event_type) + strlen(key) + strlen(s->device) +
+	    strlen(f->name) + strlen(f->unit) + 5);
+
+	if ((row->texts = at) == NULL)
+		return false;
+	row->event_type = put_text(&at, kind->event_type);
+	row->key = put_text(&at, key);
+	row->device = put_text(&at, s->device);
+	row->field = put_text(&at, f->name);
+	row->unit = put_text(&at, f->unit);
+	row->counter = f->counter;
+	return true;
+}
+
+int
+show_take(
+    struct report *r, const struct series *s, const struct series_kind *kind, const double *values)
+{
+	struct show *w = r->out_arg;
+	struct show_row *rows;
+	size_t i;
+
+	if (w->n + kind->n_fields > w->cap) {
+		w->cap = 2 * w->cap + kind->n_fields;
+		if ((rows = reallocarray(w->rows, w->cap, sizeof(*rows))) == NULL) {
+			w->failed = true;
+			return NW_ENOMEM;
+		}
+		w->rows = rows;
+	}
+	for (i = 0; i < kind->n_fields; i++) {
+		if (isnan(values[i]))
+			continue;
+		if (!row_fill(&w->rows[w->n], s, kind, i)) {
+			w->failed = true;
+			return NW_ENOMEM;
+		}
+		w->rows[w->n].t_wall_ns = r->t_wall_ns;
+		w->rows[w->n].value = values[i];
+		w->rows[w->n++].probe = w->probe;
+	}
+	r->values += kind->n_fields;
+	return NW_OK;
+}
+
+void
+show_clear(struct show *w)
+{
+	while (w->n > 0)
+		free(w->rows[--w->n].texts);
+	free(w->rows);
+	memset(w, 0, sizeof(*w));
+}
+
+static bool
+sampled_since(const struct show *w, size_t n, const char *probe)
+{
+	for (; n < w->n; n++)
+		if (w->rows[n].probe == probe)
+			return true;
+	return false;
+}
+
+void
+show_keep_latest(struct show *w, size_t n)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < w->n; i++)
+		if (i < n && sampled_since(w, n, w->rows[i].probe)) {
+			free(w->rows[i].texts);
+			w->rows[i].texts = NULL;
+		}
+	for (i = 0; i < w->n; i++)
+		if (w->rows[i].texts != NULL)
+			w->rows[kept++] = w->rows[i];
+	w->n = kept;
+}
+
+/* --- writing --- */
+
+static const char *
+kind_word(const struct show_row *r)
+{
+	return r->counter ? "counter" : "gauge";
+}
+
+/* The event type below the common prefix, without the colon before a device's name. */
+static void
+short_type(const struct show_row *r, char *out, size_t cap)
+{
+	const char *type = r->event_type;
+	size_t len;
+
+	if (strncmp(type, SERIES_PREFIX, strlen(SERIES_PREFIX)) == 0)
+		type += strlen(SERIES_PREFIX);
+	len = strlen(type);
+	snprintf(out, cap, "%.*s", (int)(len > 0 && type[len - 1] == ':' ? len - 1 : len), type);
+}
+
+static void
+write_list(const struct show_row *r, FILE *to)
+{
+	char type[SERIES_EVENT_BYTES];
+
+	short_type(r, type, sizeof(type));
+	fprintf(to, "%s %s%s%s %s unit=%s kind=%s\n", r->probe, type, r->key[0] != '\0' ? " " : "",
+	    r->device, r->field, r->unit, kind_word(r));
+}
+
+static void
+write_csv(const struct show_row *r, FILE *to)
+{
+	fprintf(
+	    to, "%" PRId64 ".%09" PRId64 ",", r->t_wall_ns / 1000000000, r->t_wall_ns % 1000000000);
+	csv_cell(to, r->event_type, CSV_SAFE);
+	putc(',', to);
+	csv_cell(to, r->device, CSV_SAFE);
+	putc(',', to);
+	csv_cell(to, r->field, CSV_SAFE);
+	fprintf(to, ",%.17g,", r->value);
+	csv_cell(to, r->unit, CSV_SAFE);
+	fprintf(to, ",%s\n", kind_word(r));
+}
+
+static void
+put_member(FILE *to, const char *key, const char *text)
+{
+	fprintf(to, ",\"%s\":", key);
+	jsontext_put(to, text, strlen(text));
+}
+
+static void
+write_json(const struct show_row *r, FILE *to)
+{
+	fprintf(to, "{\"t\":%" PRId64 ".%09" PRId64, r->t_wall_ns / 1000000000,
+	    r->t_wall_ns % 1000000000);
+	put_member(to, "event_type", r->event_type);
+	if (r->key[0] != '\0')
+		put_member(to, r->key, r->device);
+	put_member(to, "field", r->field);
+	put_member(to, "unit", r->unit);
+	put_member(to, "kind", kind_word(r));
+	fprintf(to, ",\"value\":%.17g}\n", r->value);
+}
+
+/* A name of a metric: letters, digits and underscores; counters end in _total. */
+static void
+metric_name(const struct show_row *r, char *out, size_t cap)
+{
+	char type[SERIES_EVENT_BYTES], *p;
+
+	short_type(r, type, sizeof(type));
+	snprintf(out, cap, "blipp_%s_%s", type, r->field);
+	for (p = out; *p != '\0'; p++)
+		if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *p) ==
+		    NULL)
+			*p = '_';
+}
+
+static void
+put_label(FILE *to, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		if (*text == '\\' || *text == '"')
+			putc('\\', to);
+		if (*text != '\n')
+			putc(*text, to);
+	}
+}
+
+static void
+write_metric(const struct show_row *r, const char *name, FILE *to)
+{
+	fprintf(to, "%s%s", name, r->counter ? "_total" : "");
+	if (r->key[0] != '\0') {
+		fprintf(to, "{%s=\"", r->key);
+		put_label(to, r->device);
+		fputs("\"}", to);
+	}
+	fprintf(to, " %.17g\n", r->value);
+}
+
+/* The samples of one metric stand together: each row that is the first of its name writes all
+ * rows of the name. */
+static void
+write_openmetrics(const struct show *w, FILE *to)
+{
+	char name[2 * SERIES_EVENT_BYTES], other[2 * SERIES_EVENT_BYTES];
+	size_t i, k;
+
+	for (i = 0; i < w->n; i++) {
+		metric_name(&w->rows[i], name, sizeof(name));
+		for (k = 0; k < i; k++) {
+			metric_name(&w->rows[k], other, sizeof(other));
+			if (strcmp(name, other) == 0)
+				break;
+		}
+		if (k < i)
+			continue;
+		fprintf(to, "# TYPE %s %s\n# HELP %s unit %s, probe %s\n", name,
+		    kind_word(&w->rows[i]), name, w->rows[i].unit, w->rows[i].probe);
+		for (k = i; k < w->n; k++) {
+			metric_name(&w->rows[k], other, sizeof(other));
+			if (strcmp(name, other) == 0)
+				write_metric(&w->rows[k], name, to);
+		}
+	}
+	fputs("# EOF\n", to);
+}
+
+void
+show_write(const struct show *w, enum show_format format, FILE *to)
+{
+	size_t i;
+
+	if (format == SHOW_OPENMETRICS) {
+		write_openmetrics(w, to);
+		return;
+	}
+	if (format == SHOW_CSV)
+		fputs("t,event_type,device,field,value,unit,kind\n", to);
+	for (i = 0; i < w->n; i++)
+		switch (format) {
+		case SHOW_LIST: write_list(&w->rows[i], to); break;
+		case SHOW_CSV: write_csv(&w->rows[i], to); break;
+		case SHOW_JSON: write_json(&w->rows[i], to); break;
+		case SHOW_OPENMETRICS:
+		case SHOW_NONE: break;
+		}
+}

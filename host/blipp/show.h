@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Samples as text, for `blipp --list` and `blipp --once --format`: without any box. */
+#ifndef HOST_SHOW_H
+#define HOST_SHOW_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "host/blipp/series.h"
+
+enum show_format { SHOW_NONE, SHOW_LIST, SHOW_CSV, SHOW_JSON, SHOW_OPENMETRICS };
+
+/* SHOW_NONE: no format has this name. */
+enum show_format show_format_parse(const char *name);
+
+struct show_row;
+/* The samples of one round; zero to start. */
+struct show {
+	struct show_row *rows;
+	size_t n, cap;
+	const char *probe; /* the probe that is sampling now; kept by pointer */
+	bool failed;       /* out of memory */
+};
+
+/* For struct report: out, with the show as out_arg. */
+int show_take(
+    struct report *r, const struct series *s, const struct series_kind *kind, const double *values);
+/* Writes all rows. */
+void show_write(const struct show *w, enum show_format format, FILE *to);
+/* Of the first n rows forgets those of probes that have sampled again since. */
+void show_keep_latest(struct show *w, size_t n);
+/* Forgets all rows. */
+void show_clear(struct show *w);
+
+#endif
