@@ -8,6 +8,7 @@
 #   make calibrate  simulates data of known truth and prints how often the box is wrong
 #   make truth      plants limits in real transfers and prints how often the verdict names them; needs root, ten minutes
 #   make fuzz       fuzzes every parser for a while
+#   make deb        makes Debian packages in build/deb
 #   make format     lays out all C files by .clang-format
 #   make install    installs below PREFIX (/usr/local), into DESTDIR; make uninstall removes the same
 #   make clean      removes build/
@@ -82,7 +83,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: all tests check unit demo bench calibrate truth fuzz format help install uninstall clean magnet-object
+.PHONY: deb all tests check unit demo bench calibrate truth fuzz format help install uninstall clean magnet-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -182,6 +183,9 @@ fuzz:
 	@sh tests/fuzz.sh
 format:
 	$(Q)git ls-files '*.c' '*.h' | grep -v host/magnet/object.c | xargs clang-format -i
+deb:
+	@sh conf/deps.sh packages
+	@sh conf/deb.sh
 help:
 	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
 

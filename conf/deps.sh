@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What Narrows needs from Debian, in lists of which each holds those before; installs what is missing, and nothing when
-# nothing is. usage: conf/deps.sh host|box|demo|tests|fuzz|rig
+# nothing is. usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig
 set -eu
 . "${0%/*}/progress.sh"
 
@@ -11,6 +11,7 @@ box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-d
 demo="rsync iproute2 procps"
 tests="chrony python3 sqlite3 curl iperf3 tar gzip xz-utils zstd clang-format chromium"
 fuzz="clang"
+packages="debhelper dpkg-dev fakeroot lintian" # makes and checks Debian packages
 rig="nginx openssh-client openssh-server" # programs whose transfers the rig judges; it skips what is missing
 
 case ${1:-tests} in
@@ -19,8 +20,9 @@ box) wanted="$host $box" ;;
 demo) wanted="$host $box $demo" ;;
 tests) wanted="$host $box $demo $tests" ;;
 fuzz) wanted="$host $box $demo $tests $fuzz" ;;
+packages) wanted="$host $box $packages" ;;
 rig) wanted="$host $box $demo $tests $rig" ;;
-*) echo "usage: conf/deps.sh host|box|demo|tests|fuzz|rig" >&2; exit 2 ;;
+*) echo "usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig" >&2; exit 2 ;;
 esac
 
 missing=

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Makes Debian packages of this tree in build/deb: narrows, narrows-host, libnarrows-dev. usage: conf/deb.sh
+# The folder debian/ that the tools want stands in conf/debian/ here, so a copy of the tree is built.
+set -eu
+cd "$(dirname "$0")/.."
+out=build/deb
+rm -rf "$out"
+mkdir -p "$out/narrows"
+if git rev-parse --git-dir >/dev/null 2>&1; then
+	git ls-files -co --exclude-standard | tar cf - --files-from=- | tar xf - -C "$out/narrows"
+else
+	tar cf - --exclude=./build --exclude=./.git . | tar xf - -C "$out/narrows"
+fi
+cd "$out/narrows"
+mv conf/debian debian
+version=$(sed -n 's/^VERSION *:= *//p' Makefile)
+sed -i "1s/(.*)/($version-1)/" debian/changelog
+awk '/@LICENSE@/ { while ((getline line < "LICENSE") > 0) print (line == "" ? " ." : " " line); next } { print }' \
+	debian/copyright >debian/copyright.new && mv debian/copyright.new debian/copyright
+chmod +x debian/rules
+dpkg-buildpackage -b -us -uc -j"$(nproc)" >../build.log 2>&1 || { tail -n 30 ../build.log >&2; exit 1; }
+cd ..
+rm -rf narrows
+lintian --allow-root --fail-on error --suppress-tags initial-upload-closes-no-bugs ./*.changes || exit 1
+ls -l ./*.deb
