@@ -95,59 +95,60 @@ get(const char *answer, size_t len, const char *body, struct body *b, int *statu
 #define OK      "HTTP/1.1 200 OK\r\n"
 #define CHUNKED OK "Transfer-Encoding: chunked\r\n\r\n"
 
+/* Answers, and what is made of each. */
+static const struct {
+	const char *answer;
+	int rc, status;
+	const char *body, *why;
+} answers[] = {
+	{ OK "Content-Length: 5\r\n\r\nhello", NW_OK, 200, "hello", NULL },
+	{ OK "content-LENGTH:5\r\n\r\nhello, and more", NW_OK, 200, "hello", NULL },
+	{ "HTTP/1.0 404 Not Found\r\n\r\nno such", NW_OK, 404, "no such", NULL },
+	{ "HTTP/1.1 503 \nContent-Length: 1\n\nx", NW_OK, 503, "x", NULL },
+	{ "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", NW_OK, 304, "", NULL },
+	{ OK "Content-Length: 0\r\n\r\n", NW_OK, 200, "", NULL },
+	{ CHUNKED "5\r\nhello\r\n0\r\n\r\n", NW_OK, 200, "hello", NULL },
+	{ CHUNKED "1;name=value\r\nh\r\n4 \r\nello\r\n000\r\nTrailer: x\r\n\r\n", NW_OK, 200,
+	    "hello", NULL },
+	{ CHUNKED "A\r\n0123456789\r\n0\r\n", NW_OK, 200, "0123456789", NULL },
+	/* what is not whole */
+	{ "", NW_EPROTO, 0, "", "breaks off" },
+	{ "HTTP/1.1 200", NW_EPROTO, 0, "", "breaks off" },
+	{ OK "Content-Length: 6\r\n\r\nhello", NW_EPROTO, 200, "hello", "breaks off" },
+	{ OK "Content-Length: 6\r\n", NW_EPROTO, 200, "", "breaks off" },
+	{ CHUNKED "5\r\nhello\r\n", NW_EPROTO, 200, "hello", "breaks off" },
+	{ CHUNKED "5\r\nhel", NW_EPROTO, 200, "hel", "breaks off" },
+	{ CHUNKED "fffffffffffffff\r\nx", NW_EPROTO, 200, "x", "breaks off" },
+	/* what is wrong */
+	{ "SSH-2.0-OpenSSH_9.2\r\n", NW_EPROTO, 0, "", "not HTTP" },
+	{ "HTTP/2 200\r\n\r\n", NW_EPROTO, 0, "", "not HTTP" },
+	{ "HTTP/1.1 99 x\r\n\r\n", NW_EPROTO, 99, "", "not HTTP" },
+	{ OK "no colon\r\n\r\n", NW_EPROTO, 200, "", "header" },
+	{ OK "Content-Length: -1\r\n\r\n", NW_EPROTO, 200, "", "length" },
+	{ OK "Content-Length: 5x\r\n\r\nhello", NW_EPROTO, 200, "", "length" },
+	{ OK "Content-Length: 99999999999999999999\r\n\r\nhello", NW_EPROTO, 200, "", "length" },
+	{ OK "Transfer-Encoding: gzip\r\n\r\nhello", NW_EPROTO, 200, "", "encoding" },
+	{ CHUNKED "x\r\nhello\r\n0\r\n\r\n", NW_EPROTO, 200, "", "chunk" },
+	{ CHUNKED "-5\r\nhello\r\n0\r\n\r\n", NW_EPROTO, 200, "", "chunk" },
+	{ CHUNKED "4\r\nhello\r\n0\r\n\r\n", NW_EPROTO, 200, "hell", "longer" },
+};
+
 static void
 test_answers(void)
 {
-	static const struct {
-		const char *answer;
-		int rc, status;
-		const char *body, *why;
-	} cases[] = {
-		{ OK "Content-Length: 5\r\n\r\nhello", NW_OK, 200, "hello", NULL },
-		{ OK "content-LENGTH:5\r\n\r\nhello, and more", NW_OK, 200, "hello", NULL },
-		{ "HTTP/1.0 404 Not Found\r\n\r\nno such", NW_OK, 404, "no such", NULL },
-		{ "HTTP/1.1 503 \nContent-Length: 1\n\nx", NW_OK, 503, "x", NULL },
-		{ "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", NW_OK, 304, "", NULL },
-		{ OK "Content-Length: 0\r\n\r\n", NW_OK, 200, "", NULL },
-		{ CHUNKED "5\r\nhello\r\n0\r\n\r\n", NW_OK, 200, "hello", NULL },
-		{ CHUNKED "1;name=value\r\nh\r\n4 \r\nello\r\n000\r\nTrailer: x\r\n\r\n", NW_OK,
-		    200, "hello", NULL },
-		{ CHUNKED "A\r\n0123456789\r\n0\r\n", NW_OK, 200, "0123456789", NULL },
-		/* what is not whole */
-		{ "", NW_EPROTO, 0, "", "breaks off" },
-		{ "HTTP/1.1 200", NW_EPROTO, 0, "", "breaks off" },
-		{ OK "Content-Length: 6\r\n\r\nhello", NW_EPROTO, 200, "hello", "breaks off" },
-		{ OK "Content-Length: 6\r\n", NW_EPROTO, 200, "", "breaks off" },
-		{ CHUNKED "5\r\nhello\r\n", NW_EPROTO, 200, "hello", "breaks off" },
-		{ CHUNKED "5\r\nhel", NW_EPROTO, 200, "hel", "breaks off" },
-		{ CHUNKED "fffffffffffffff\r\nx", NW_EPROTO, 200, "x", "breaks off" },
-		/* what is wrong */
-		{ "SSH-2.0-OpenSSH_9.2\r\n", NW_EPROTO, 0, "", "not HTTP" },
-		{ "HTTP/2 200\r\n\r\n", NW_EPROTO, 0, "", "not HTTP" },
-		{ "HTTP/1.1 99 x\r\n\r\n", NW_EPROTO, 99, "", "not HTTP" },
-		{ OK "no colon\r\n\r\n", NW_EPROTO, 200, "", "header" },
-		{ OK "Content-Length: -1\r\n\r\n", NW_EPROTO, 200, "", "length" },
-		{ OK "Content-Length: 5x\r\n\r\nhello", NW_EPROTO, 200, "", "length" },
-		{ OK "Content-Length: 99999999999999999999\r\n\r\nhello", NW_EPROTO, 200, "",
-		    "length" },
-		{ OK "Transfer-Encoding: gzip\r\n\r\nhello", NW_EPROTO, 200, "", "encoding" },
-		{ CHUNKED "x\r\nhello\r\n0\r\n\r\n", NW_EPROTO, 200, "", "chunk" },
-		{ CHUNKED "-5\r\nhello\r\n0\r\n\r\n", NW_EPROTO, 200, "", "chunk" },
-		{ CHUNKED "4\r\nhello\r\n0\r\n\r\n", NW_EPROTO, 200, "hell", "longer" },
-	};
 	char why[HTTPASK_WHY_BYTES];
 	struct body b = { .rc = NW_OK };
 	int rc, status;
 	size_t i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		rc = get(cases[i].answer, strlen(cases[i].answer), NULL, &b, &status, why);
-		CHECK_INT(rc, cases[i].rc);
-		CHECK_INT(status, cases[i].status);
-		CHECK_STR(b.text, cases[i].body);
-		CHECK(cases[i].why == NULL || strstr(why, cases[i].why) != NULL);
-		if (rc != cases[i].rc)
-			fprintf(stderr, "%s: %s\n", cases[i].answer, why);
+	for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		rc = get(answers[i].answer, strlen(answers[i].answer), NULL, &b, &status, why);
+		CHECK_INT(rc, answers[i].rc);
+		CHECK_INT(status, answers[i].status);
+		CHECK_STR(b.text, answers[i].body);
+		CHECK(answers[i].why == NULL || strstr(why, answers[i].why) != NULL);
+		if (rc != answers[i].rc)
+			fprintf(stderr, "%s: %s\n", answers[i].answer, why);
 	}
 	CHECK(strstr(asked, "GET /x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:") == asked);
 	CHECK(strstr(asked, "\r\nConnection: close\r\n") != NULL);
