@@ -65,7 +65,7 @@ struct lane {
 };
 
 static struct lane lanes[2];
-static volatile sig_atomic_t ending;
+static atomic_bool ending;
 
 static void
 die(const char *what)
@@ -304,7 +304,7 @@ main(int argc, char **argv)
 	puts("ready");
 	fflush(stdout);
 	signals_serve(&set, argv[5]);
-	ending = 1;
+	ending = true;
 	for (i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	counters_print();
