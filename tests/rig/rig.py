@@ -235,16 +235,25 @@ def share(k, n):
     return f"{k} of {n}" + (f" = {100 * k / n:.0f} % ({100 * lo:.0f}..{100 * hi:.0f})" if n else "")
 
 
+def bounds_of(r):
+    """What the answer says of a transfer without the limit: at least, at most (times as fast); infinite where it is silent."""
+    low, high = (r.get("interval") or [None, None])[:2]
+    return (low if low is not None else 0.0, high if high is not None else math.inf)
+
+
 def effect_lines(rows):
-    stated = [r for r in rows if r["kind"] in CLEAR and r["score"] == "R" and r.get("effect")]
-    if not stated:
-        return ["effect: stated in no right answer"]
-    inside = sum(1 for r in stated if r.get("interval") and r["interval"][0] <= r["lift"] <= r["interval"][1])
-    near = sum(1 for r in stated if 0.5 <= r["effect"] / r["lift"] <= 2)
-    ratios = sorted(r["effect"] / r["lift"] for r in stated)
-    return [f"effect against lift: inside the interval {share(inside, len(stated))}, within a factor of 2 "
-            f"{share(near, len(stated))}, median ratio {ratios[len(ratios) // 2]:.2g}",
-            f"effect stated in {share(len(stated), len(rows))} clear cases"]
+    right = [r for r in rows if r["score"] == "R"]
+    stated = [r for r in right if bounds_of(r) != (0.0, math.inf) or r.get("effect")]
+    inside = [r for r in stated if bounds_of(r)[0] <= r["lift"] <= bounds_of(r)[1]]
+    factor = [r for r in right if r.get("effect")]
+    near = [r for r in factor if 0.5 <= r["effect"] / r["lift"] <= 2]
+    close = [r for r in stated if 0 < bounds_of(r)[0] and bounds_of(r)[1] <= 3 * bounds_of(r)[0]]
+    lines = [f"effect: a factor or a bound is stated in {share(len(stated), len(rows))} clear cases; the lift is inside in "
+             f"{share(len(inside), len(stated))}",
+             f"  a factor is stated in {share(len(factor), len(rows))}, within a factor of 2 of the lift in "
+             f"{share(len(near), len(factor))}; upper end at most 3 times the lower in {share(len(close), len(stated))}"]
+    return lines + [f"  OUTSIDE {r['id']}: says {bounds_of(r)[0]:.2f}..{bounds_of(r)[1]:.2f}, lift {r['lift']:.2f}"
+                    for r in stated if r not in inside]
 
 
 def table(rows, out=print):
