@@ -26,7 +26,7 @@ record() {
 	shift 2
 	"$magnet" record -o "$file" -T 50 "$@" 2>"$tmp/record" &
 	recorder=$!
-	sleep 1
+	until_true 20 test -s "$file" || fail "the recording does not begin: $(cat "$tmp/record")"
 	taskset -c 0 python3 "$tmp/datagrams.py" "$n" "$port"
 	sleep 0.3
 	[ -z "${again:-}" ] || { taskset -c 0 python3 "$tmp/datagrams.py" "$again" "$port"; sleep 0.3; }
@@ -69,9 +69,9 @@ id=$("$magnet" dump -F csv "$tmp/all" | awk -F, -v p=$port '$2 == "socket.tx" &&
 "$magnet" dump -F csv -f id="$id" "$tmp/all" | tail -n +2 | awk -F, -v id="$id" '$6 != id { exit 1 }' || fail "dump -f id"
 
 # Statistics in the kernel add up.
-"$magnet" stat -p socket.tx -f port=$port -i 1.5 -n 1 -c >"$tmp/stat" &
+"$magnet" stat -p socket.tx -f port=$port -i $((4 * PATIENCE)) -n 1 -c >"$tmp/stat" &
 stat=$!
-sleep 0.5
+sleep $((2 * PATIENCE))
 python3 "$tmp/datagrams.py" 499 "$port"
 wait $stat
 awk -F, '$2 == "socket.tx" && $4 == 499 && $5 == 49900 && $6 == 100 && $7 == 100 { ok = 1 } END { exit !ok }' "$tmp/stat" ||
@@ -89,7 +89,7 @@ pids="$pids $!"
 until_true 10 test -S "$socket" || fail "magnet serve does not listen"
 "$magnet" view -S "$socket" mine netns=/run/netns/nw$$ uid=65534 bytes=65536 || fail "no view"
 "$magnet" on -S "$socket" socket.tx || fail "on"
-setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/viewer" "$socket" mine 3 >"$tmp/seen" 2>&1 &
+setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/viewer" "$socket" mine $((3 * PATIENCE)) >"$tmp/seen" 2>&1 &
 viewer=$!
 until_true 10 grep -q open "$tmp/seen" || fail "the view cannot be opened: $(cat "$tmp/seen")"
 python3 "$tmp/datagrams.py" 101 $((port + 1))

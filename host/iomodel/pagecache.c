@@ -11,7 +11,7 @@
 
 #include "narrows/err.h"
 
-enum { VEC_PAGES = 65536, FILL_BYTES = 1 << 20, DROP_TRIES = 20 };
+enum { VEC_PAGES = 65536, FILL_BYTES = 1 << 20, DROP_TRIES = 20, FILL_TRIES = 5 };
 
 int
 pagecache_open(struct pagecache *p, int fd, uint64_t bytes)
@@ -81,8 +81,9 @@ pagecache_drop(struct pagecache *p, int fd)
 	return share < 0.001 ? NW_OK : NW_ECONFLICT;
 }
 
-int
-pagecache_fill(struct pagecache *p, int fd)
+/* Reads the file once. */
+static int
+file_read(int fd, uint64_t bytes)
 {
 	char *buf = malloc(FILL_BYTES);
 	uint64_t at;
@@ -90,13 +91,26 @@ pagecache_fill(struct pagecache *p, int fd)
 
 	if (buf == NULL)
 		return NW_ENOMEM;
-	for (at = 0; at < p->bytes; at += (uint64_t)n) {
+	for (at = 0; at < bytes; at += (uint64_t)n) {
 		n = pread(fd, buf, FILL_BYTES, (off_t)at);
 		if (n <= 0)
 			break;
 	}
 	free(buf);
-	if (at < p->bytes)
-		return NW_EIO;
+	return at < bytes ? NW_EIO : NW_OK;
+}
+
+int
+pagecache_fill(struct pagecache *p, int fd)
+{
+	int i, rc;
+
+	/* Other programs may need memory meanwhile and take pages away: read again a few times. */
+	for (i = 0; i < FILL_TRIES; i++) {
+		if ((rc = file_read(fd, p->bytes)) < 0)
+			return rc;
+		if (pagecache_share(p, 0, p->bytes) >= 1)
+			return NW_OK;
+	}
 	return pagecache_share(p, 0, p->bytes) > 0.999 ? NW_OK : NW_ECONFLICT;
 }

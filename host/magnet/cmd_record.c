@@ -52,6 +52,8 @@ record(struct recording *r)
 {
 	int rc = stream_begin(r->file, r->kernel);
 
+	if (rc == 0 && fflush(r->file) != 0) /* a reader sees that the recording has begun */
+		rc = -1;
 	while (rc == 0 && !stop_wanted && (r->n_max == 0 || r->n < r->n_max) &&
 	    (r->until_mono_ns == 0 || nw_mono_ns() < r->until_mono_ns)) {
 		ring_wait(r->ring, remaining_ms(r));
