@@ -486,6 +486,23 @@ show_round(struct blipp *b, struct show *w)
 	}
 }
 
+/* Waits for the answers of probes that ask another program, for half a second at most. */
+static void
+show_answers(struct blipp *b, struct show *w)
+{
+	int64_t end_mono_ns = nw_mono_ns() + SECOND_NS / 2;
+	struct pollfd p = { .events = POLLIN };
+	size_t i;
+
+	for (i = 0; i < BLIPP_PROBES; i++) {
+		w->probe = blipp_probes[i]->name;
+		while (blipp_probes[i]->fd != NULL && b->states[i] != NULL &&
+		    (p.fd = blipp_probes[i]->fd(b->states[i])) >= 0 && nw_mono_ns() < end_mono_ns)
+			if (poll(&p, 1, 50) > 0)
+				blipp_probes[i]->ready(b->states[i], &b->report);
+	}
+}
+
 /* Prints the samples of two rounds, because shares need two; of a probe the second counts, unless
  * the probe looks seldom. */
 static int
@@ -505,6 +522,7 @@ show_once(struct blipp *b, enum show_format format)
 	first = w.n;
 	nanosleep(&pause, NULL);
 	show_round(b, &w);
+	show_answers(b, &w);
 	show_keep_latest(&w, first);
 	show_write(&w, format, stdout);
 	status = w.failed || w.n == 0 || fflush(stdout) != 0;
