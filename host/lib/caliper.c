@@ -13,15 +13,17 @@
 #include "narrows/caliper.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "host/lib/caliper_text.h"
 #include "narrows/err.h"
 #include "narrows/hist.h"
 
-#define NO_TIME INT64_MIN
-
-enum { WAITING_MAX = 64 };
+#define NO_TIME    NW_CALIPER_NO_TIME
+#define HIST_BYTES (NW_HIST_BUCKETS * sizeof(uint64_t))
 
 typedef unsigned __int128 u128;
 
@@ -37,33 +39,75 @@ struct batch {
 }; /* sum of (x - first) and of the square of that difference */
 
 struct nw_caliper {
-	int64_t begin_mono_ns; /* NO_TIME: outside an operation */
-	int64_t first_begin_mono_ns, last_end_mono_ns;
-	uint64_t clamped;
-	uint32_t n_waiting;
-	struct {
-		uint64_t v, d;
-	} waiting[WAITING_MAX];
+	struct nw_caliper_hot hot; /* first: begin and end know no more of a caliper */
 
 	uint64_t n, n_rate; /* digested */
 	struct exact v, d;
 	struct moments r, g;
-	uint64_t *hist; /* histogram of this window; the window before has lent out the other */
-	uint64_t hists[2][NW_HIST_BUCKETS];
+	/* histograms of this window and of the window before, which is lent out; in pages that the
+	 * system gives when a count touches them */
+	uint64_t *hists;
+	unsigned turn;              /* histogram of this window */
+	unsigned lowest[2], top[2]; /* buckets in use: [lowest, top) */
 
 	int64_t window_mono_ns; /* the window's begin */
+	int64_t log_mono_ns;    /* next line of text; 0 before the first call */
 	int64_t carried_ns;     /* of the operation open at the last take: in busy_ns already */
 };
+
+struct nw_cycles nw_caliper_clock;
+
+/* One thread calibrates; the others go on meanwhile. */
+static void
+clock_calibrate(int64_t now_mono_ns)
+{
+	static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+		return;
+	nw_cycles_calibrate(&nw_caliper_clock, now_mono_ns);
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+static uint64_t *
+hist_of(const struct nw_caliper *c, unsigned turn)
+{
+	return c->hists + turn * NW_HIST_BUCKETS;
+}
+
+/* Turns to the other histogram, and clears the buckets that were in use there. */
+static void
+hist_turn(struct nw_caliper *c)
+{
+	unsigned t = c->turn = !c->turn;
+
+	if (c->top[t] > c->lowest[t])
+		memset(
+		    hist_of(c, t) + c->lowest[t], 0, (c->top[t] - c->lowest[t]) * sizeof(uint64_t));
+	c->lowest[t] = NW_HIST_BUCKETS;
+	c->top[t] = 0;
+}
+
+static inline void
+hist_add(struct nw_caliper *c, uint64_t d)
+{
+	unsigned t = c->turn, bucket = (unsigned)nw_hist_index(d);
+
+	hist_of(c, t)[bucket]++;
+	if (bucket < c->lowest[t])
+		c->lowest[t] = bucket;
+	if (bucket >= c->top[t])
+		c->top[t] = bucket + 1;
+}
 
 static void
 restart(struct nw_caliper *c, int64_t now_mono_ns)
 {
-	c->n = c->n_rate = c->clamped = 0;
-	c->first_begin_mono_ns = NO_TIME;
+	c->n = c->n_rate = c->hot.clamped = 0;
+	c->hot.first_begin_mono_ns = NO_TIME;
 	c->v = c->d = (struct exact){ .min = UINT64_MAX };
 	c->r = c->g = (struct moments){ .min = INFINITY, .max = -INFINITY };
-	c->hist = c->hists[c->hist == c->hists[0]];
-	memset(c->hist, 0, sizeof(c->hists[0]));
+	hist_turn(c);
 	c->window_mono_ns = now_mono_ns;
 }
 
@@ -71,11 +115,20 @@ int
 nw_caliper_new(struct nw_caliper **out)
 {
 	struct nw_caliper *c = calloc(1, sizeof(*c));
+	void *hists;
 
 	if (c == NULL)
 		return NW_ENOMEM;
-	c->begin_mono_ns = NO_TIME;
+	hists =
+	    mmap(NULL, 2 * HIST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (hists == MAP_FAILED) {
+		free(c);
+		return NW_ENOMEM;
+	}
+	c->hists = hists;
+	c->hot.begin_mono_ns = NO_TIME;
 	restart(c, nw_mono_ns());
+	clock_calibrate(nw_mono_ns());
 	*out = c;
 	return NW_OK;
 }
@@ -83,6 +136,9 @@ nw_caliper_new(struct nw_caliper **out)
 void
 nw_caliper_free(struct nw_caliper *c)
 {
+	if (c == NULL)
+		return;
+	munmap(c->hists, 2 * HIST_BYTES);
 	free(c);
 }
 
@@ -122,19 +178,19 @@ moments_join(struct moments *m, uint64_t n_before, const struct batch *b, uint32
 	m->m2 += m2 + delta * delta * share * (double)n_before;
 }
 
-static void
-digest(struct nw_caliper *c)
+void
+nw_caliper_digest(struct nw_caliper *c)
 {
 	struct batch br = { 0 }, bg = { 0 };
 	uint32_t i, n = 0;
 
-	for (i = 0; i < c->n_waiting; i++) {
-		uint64_t v = c->waiting[i].v, d = c->waiting[i].d;
+	for (i = 0; i < c->hot.n_waiting; i++) {
+		uint64_t v = c->hot.waiting[i].v, d = c->hot.waiting[i].d;
 		double r, g;
 
 		exact_add(&c->v, v);
 		exact_add(&c->d, d);
-		c->hist[nw_hist_index(d)]++;
+		hist_add(c, d);
 		if (v == 0)
 			continue;
 		/* signed: the conversion takes one instruction */
@@ -152,36 +208,8 @@ digest(struct nw_caliper *c)
 		moments_join(&c->g, c->n_rate, &bg, n);
 	}
 	c->n_rate += n;
-	c->n += c->n_waiting;
-	c->n_waiting = 0;
-}
-
-void
-nw_caliper_begin(struct nw_caliper *c, int64_t now_mono_ns)
-{
-	c->begin_mono_ns = now_mono_ns;
-}
-
-void
-nw_caliper_end(struct nw_caliper *c, int64_t bytes, int64_t now_mono_ns)
-{
-	int64_t d;
-
-	if (c->begin_mono_ns == NO_TIME)
-		return;
-	d = now_mono_ns - c->begin_mono_ns;
-	if (d <= 0) {
-		d = 1;
-		c->clamped++;
-	}
-	if (c->first_begin_mono_ns == NO_TIME)
-		c->first_begin_mono_ns = c->begin_mono_ns;
-	c->last_end_mono_ns = now_mono_ns;
-	c->begin_mono_ns = NO_TIME;
-	c->waiting[c->n_waiting].v = bytes > 0 ? (uint64_t)bytes : 0;
-	c->waiting[c->n_waiting].d = (uint64_t)d;
-	if (++c->n_waiting == WAITING_MAX)
-		digest(c);
+	c->n += c->hot.n_waiting;
+	c->hot.n_waiting = 0;
 }
 
 /* n times the squares minus the square of the sum, in whole numbers as long as these fit. */
@@ -221,8 +249,8 @@ moments_get(const struct moments *m, uint64_t n, struct nw_caliper_sum *out)
 static int64_t
 busy_take(struct nw_caliper *c, int64_t now_mono_ns)
 {
-	int64_t open_ns = c->begin_mono_ns != NO_TIME ? now_mono_ns - c->begin_mono_ns : 0;
-	int64_t busy_ns = (int64_t)(c->d.sum - c->clamped) - c->carried_ns + open_ns;
+	int64_t open_ns = c->hot.begin_mono_ns != NO_TIME ? now_mono_ns - c->hot.begin_mono_ns : 0;
+	int64_t busy_ns = (int64_t)(c->d.sum - c->hot.clamped) - c->carried_ns + open_ns;
 
 	c->carried_ns = open_ns;
 	/* an operation begun twice leaves its first part behind */
@@ -232,22 +260,34 @@ busy_take(struct nw_caliper *c, int64_t now_mono_ns)
 void
 nw_caliper_take(struct nw_caliper *c, int64_t now_mono_ns, struct nw_caliper_window *out)
 {
-	digest(c);
+	nw_caliper_digest(c);
 	memset(out, 0, sizeof(*out));
 	out->n = c->n;
 	out->n_rate = c->n_rate;
-	out->clamped = c->clamped;
+	out->clamped = c->hot.clamped;
 	exact_get(&c->v, c->n, &out->v);
 	exact_get(&c->d, c->n, &out->d);
 	moments_get(&c->r, c->n_rate, &out->r);
 	moments_get(&c->g, c->n_rate, &out->g);
 	if (c->n > 0) {
-		out->first_begin_mono_ns = c->first_begin_mono_ns;
-		out->last_end_mono_ns = c->last_end_mono_ns;
+		out->first_begin_mono_ns = c->hot.first_begin_mono_ns;
+		out->last_end_mono_ns = c->hot.last_end_mono_ns;
 	}
 	out->window_ns = now_mono_ns > c->window_mono_ns ? now_mono_ns - c->window_mono_ns : 0;
 	out->busy_ns = out->busy_max_ns = busy_take(c, now_mono_ns);
 	out->threads = 1;
-	out->hist = c->hist;
+	out->hist = hist_of(c, c->turn);
 	restart(c, now_mono_ns);
+	clock_calibrate(now_mono_ns);
+}
+
+bool
+caliper_log_due(struct nw_caliper *c, int64_t now_mono_ns, int64_t interval_ns)
+{
+	if (c->log_mono_ns == 0)
+		c->log_mono_ns = now_mono_ns + interval_ns;
+	if (now_mono_ns < c->log_mono_ns)
+		return false;
+	c->log_mono_ns = now_mono_ns + interval_ns;
+	return true;
 }

@@ -4,11 +4,14 @@
  *
  *	struct nw_caliper *c;
  *	nw_caliper_new(&c);
- *	nw_caliper_begin(c, nw_mono_ns());
+ *	nw_caliper_begin(c, nw_caliper_now());
  *	n = read(fd, buf, size);
- *	nw_caliper_end(c, n, nw_mono_ns());
- *	...
- *	nw_caliper_take(c, nw_mono_ns(), &window);        (once per interval: copies and restarts)
+ *	nw_caliper_end(c, n, nw_caliper_now());
+ *	nw_caliper_log(c, "copy.read", nw_caliper_now());     (a line of text per interval)
+ *
+ * or, for a box, once per interval:
+ *
+ *	nw_caliper_take(c, nw_mono_ns(), &window);            (copies and restarts)
  *	nw_provider_caliper(p, mid, nw_wall_ns(), &window);
  *
  * One caliper belongs to one thread. Values are bytes; durations are nanoseconds of the monotonic
@@ -21,9 +24,11 @@
 #ifndef NARROWS_CALIPER_H
 #define NARROWS_CALIPER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "narrows/clock.h"
+#include "narrows/cycles.h"
 #include "narrows/public.h"
 
 struct nw_caliper;
@@ -55,13 +60,78 @@ struct nw_caliper_window {
 	const uint64_t *hist; /* NW_HIST_BUCKETS counts, on loan until the next take; NULL: none */
 };
 
+/* The clock for calipers: the monotonic clock, by the cycle counter where that is trusted (cycles.h).
+ * The first caliper starts the calibration. */
+NW_PUBLIC extern struct nw_cycles nw_caliper_clock;
+
+static inline int64_t
+nw_caliper_now(void)
+{
+	return nw_cycles_ns(&nw_caliper_clock);
+}
+
 NW_PUBLIC int nw_caliper_new(struct nw_caliper **out); /* NW_ENOMEM */
 NW_PUBLIC void nw_caliper_free(struct nw_caliper *c);
-NW_PUBLIC void nw_caliper_begin(struct nw_caliper *c, int64_t now_mono_ns);
-/* without begin: nothing */
-NW_PUBLIC void nw_caliper_end(struct nw_caliper *c, int64_t bytes, int64_t now_mono_ns);
 NW_PUBLIC void
 nw_caliper_take(struct nw_caliper *c, int64_t now_mono_ns, struct nw_caliper_window *out);
+
+/* The part of a caliper that begin and end write; for them alone. */
+enum { NW_CALIPER_WAITING = 64 };
+#define NW_CALIPER_NO_TIME INT64_MIN
+struct nw_caliper_hot {
+	int64_t begin_mono_ns; /* NW_CALIPER_NO_TIME: outside an operation */
+	int64_t first_begin_mono_ns, last_end_mono_ns;
+	uint64_t clamped;
+	uint32_t n_waiting;
+	struct {
+		uint64_t v, d;
+	} waiting[NW_CALIPER_WAITING];
+};
+/* Adds the waiting operations to the sums. */
+NW_PUBLIC void nw_caliper_digest(struct nw_caliper *c);
+
+static inline void
+nw_caliper_begin(struct nw_caliper *c, int64_t now_mono_ns)
+{
+	((struct nw_caliper_hot *)c)->begin_mono_ns = now_mono_ns;
+}
+
+/* Does nothing without begin. */
+static inline void
+nw_caliper_end(struct nw_caliper *c, int64_t bytes, int64_t now_mono_ns)
+{
+	struct nw_caliper_hot *h = (struct nw_caliper_hot *)c;
+	int64_t d;
+
+	if (h->begin_mono_ns == NW_CALIPER_NO_TIME)
+		return;
+	d = now_mono_ns - h->begin_mono_ns;
+	if (d <= 0) {
+		d = 1;
+		h->clamped++;
+	}
+	if (h->first_begin_mono_ns == NW_CALIPER_NO_TIME)
+		h->first_begin_mono_ns = h->begin_mono_ns;
+	h->last_end_mono_ns = now_mono_ns;
+	h->begin_mono_ns = NW_CALIPER_NO_TIME;
+	h->waiting[h->n_waiting].v = bytes > 0 ? (uint64_t)bytes : 0;
+	h->waiting[h->n_waiting].d = (uint64_t)d;
+	if (++h->n_waiting == NW_CALIPER_WAITING)
+		nw_caliper_digest(c);
+}
+
+/*
+ * Writes a window as one line of NetLogger text, with the newline: ts, event, v.* (bytes), r.*
+ * (bytes/ns), g.* (ns/byte), d.* (s), count, dur and dur.i (s). Returns the length, 0 when cap is
+ * too small. The event has no blanks.
+ */
+NW_PUBLIC size_t nw_caliper_text(
+    char *out, size_t cap, const char *event, int64_t t_wall_ns, const struct nw_caliper_window *w);
+/*
+ * Every NL_INTERVAL seconds (default 1) takes a window and appends its line to the file NL_FILE.
+ * Cheap to call after every operation. NW_EAGAIN: not yet, or there is no NL_FILE. NW_EIO.
+ */
+NW_PUBLIC int nw_caliper_log(struct nw_caliper *c, const char *event, int64_t now_mono_ns);
 
 /*
  * Queues one caliper data document: sum_v .. sd_v, *_r (bytes/ns), *_g (ns/byte), *_d (s), count,
