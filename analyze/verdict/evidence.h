@@ -50,8 +50,8 @@ struct evidence_process {
 	/* bytes through pipes and local sockets, read [0] and written [1], and the time in
 	 * calls and waits for them */
 	double *pipe_bytes[2], *pipe_s[2];
-	/* seconds of each window, by the kernel: on a processor; main thread ready to run without
-	 * processor; main thread blocked by storage */
+	/* seconds of each window, by the kernel: on a processor; ready to run without processor (the
+	 * thread with most of it); some thread blocked by storage */
 	double *cpu, *starved, *blocked;
 	double cpu_s, cpu_wait_s;  /* totals of cpu and starved */
 	double throttled_s;        /* seconds for which a quota of processor time was used up */

@@ -21,6 +21,8 @@ static const double NET_HELD = 0.1, NET_HELD_SLOW = 0.3;
 static const double READ_PEAKS = 0.06, READ_HELD = 0.07;
 /* A disk behind dirty pages slows its writers for this share of the time near its limit. */
 static const double WRITE_HELD = 0.25;
+/* Least share of the time for a network that single calls with the disk may hide. */
+static const double COMBINED_HELD = 1.0 / 3;
 /* Largest ratio of two shares of the time that are nearly equal. */
 static const double TIE_RATIO = 1.15;
 /* Unseen share of the bytes that lowers the confidence, unless the bytes are few. */
@@ -51,39 +53,56 @@ stage_kind_is_host(enum nw_stage_kind kind)
 	    kind == NW_STAGE_HOST;
 }
 
+/* Whether two stages show the same calls, which read the disk and send at once. */
+static bool
+same_calls(const struct judgement *j, size_t a, size_t b)
+{
+	enum nw_stage_kind one = j->path.stage[a].kind, other = j->path.stage[b].kind;
+	double sum = 2 - j->limit.tests[a].group.mean - j->limit.tests[b].group.mean;
+
+	return ((one == NW_STAGE_DISK_READ && stage_kind_is_net(other)) ||
+		   (other == NW_STAGE_DISK_READ && stage_kind_is_net(one))) &&
+	    sum > 1.1;
+}
+
+static size_t
+stage_of_kinds(const struct nw_path *p, enum nw_stage_kind one, enum nw_stage_kind other)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->stage[i].kind == one || p->stage[i].kind == other)
+			break;
+	return i;
+}
+
 /*
- * A blocking sendfile() is disk and network in a single call: calipers see both stages held equally
- * and cannot choose, but the kernel's account of the connection can. The calls say nothing of how
- * much faster the other stage is.
+ * A blocking sendfile() is disk and network in a single call: calipers see the call in both stages
+ * and cannot choose, but the kernel's account of the connection can. Without that account, or with
+ * a network that did not hold the receiver up, nobody knows.
  */
 static bool
-tie_break(struct judgement *j, const struct evidence *e, double margin)
+tie_break(struct judgement *j, const struct evidence *e)
 {
 	const char *says = tcp_opinion(j);
-	double held = limit_held(&j->limit);
-	size_t i, disk = j->path.n, net = j->path.n, n = 0;
+	struct limit *l = &j->limit;
+	size_t disk = stage_of_kinds(&j->path, NW_STAGE_DISK_READ, NW_STAGE_DISK_READ);
+	size_t net = stage_of_kinds(&j->path, NW_STAGE_NETWORK, NW_STAGE_NET_WRITE);
 
-	if (says == NULL || j->path.n < 2 || j->limit.n_windows < LIMIT_WINDOWS_MIN ||
-	    !limit_is_held(&j->limit) || !j->path.has_sender ||
-	    e->processes[j->path.sender_process].combined_bytes < 0.5 * j->path.bytes)
+	if (disk == j->path.n || net == j->path.n || l->n_windows < LIMIT_WINDOWS_MIN ||
+	    (l->stage != disk && l->stage != net) || !limit_is_held(l) ||
+	    e->processes[j->path.sender_process].combined_bytes < 0.5 * j->path.bytes ||
+	    (!same_calls(j, disk, net) && l->known))
 		return false;
-	for (i = 0; i < j->path.n; i++) {
-		if (!j->limit.tests[i].candidate &&
-		    (1 - j->limit.tests[i].group.mean) * (1 + margin) < held)
-			continue;
-		n++;
-		if (j->path.stage[i].kind == NW_STAGE_DISK_READ)
-			disk = i;
-		else if (j->path.stage[i].kind == NW_STAGE_NETWORK ||
-		    j->path.stage[i].kind == NW_STAGE_NET_WRITE)
-			net = i;
-	}
-	if (n != 2 || disk == j->path.n || net == j->path.n)
-		return false;
-	j->limit.known = true;
-	j->limit.claim = limit_is_sample(&j->limit) ? LIMIT_INFERENCE : LIMIT_ACCOUNT;
-	j->limit.stage = strcmp(says, "the sending end") == 0 ? disk : net;
-	return true;
+	l->known = says != NULL;
+	if (says != NULL && strcmp(says, "the sending end") == 0)
+		l->stage = disk;
+	else if (says != NULL && 1 - l->tests[net].group.mean >= COMBINED_HELD)
+		l->stage = net;
+	else
+		l->known = false;
+	l->claim = !l->known ? LIMIT_NONE : limit_is_sample(l) ? LIMIT_INFERENCE : LIMIT_ACCOUNT;
+	return l->known;
 }
 
 /* Whether a stage besides the limit is at its own limit, by evidence that buffers do not hide. */
@@ -107,18 +126,6 @@ is_saturated(const struct judgement *j, size_t stage)
 	if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
 		return held >= READ_HELD && r->device[stage] >= SATURATED;
 	return false;
-}
-
-/* Whether two stages show the same calls, which read the disk and send at once. */
-static bool
-same_calls(const struct judgement *j, size_t a, size_t b)
-{
-	enum nw_stage_kind one = j->path.stage[a].kind, other = j->path.stage[b].kind;
-	double sum = 2 - j->limit.tests[a].group.mean - j->limit.tests[b].group.mean;
-
-	return ((one == NW_STAGE_DISK_READ && stage_kind_is_net(other)) ||
-		   (other == NW_STAGE_DISK_READ && stage_kind_is_net(one))) &&
-	    sum > 1.1;
 }
 
 /* The stage that limits together with the slowest; number of stages if there is none. */
@@ -172,14 +179,14 @@ unseen_share(const struct evidence *e)
 
 /* The limit, or none: the test, then the kernels' account, then time alone. */
 static void
-decide(struct judgement *j, const struct evidence *e, double margin)
+decide(struct judgement *j, const struct evidence *e)
 {
 	struct limit *l = &j->limit;
 	enum nw_stage_kind kind;
 
 	j->second = j->path.n;
 	l->known = l->known && limit_is_held(l);
-	j->combined = tie_break(j, e, margin);
+	j->combined = tie_break(j, e);
 	if (l->stage >= j->path.n)
 		return;
 	kind = j->path.stage[l->stage].kind;
@@ -321,7 +328,7 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	}
 	transfer_describe(out, e);
 	resources_find(e, &out->path, 0, e->n_windows, &out->resources);
-	decide(out, e, params->margin);
+	decide(out, e);
 	gain_set(out, e);
 	witnesses_hear(out, e);
 	judgement_words(out, e, params);

@@ -66,8 +66,9 @@ tcp_agreement(const struct judgement *j, const char *says)
 	kind = j->path.stage[j->limit.stage].kind;
 	at_sender = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST;
 	at_receiver = kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST;
+	/* A slow receiver keeps data in flight, too. */
 	if (strcmp(says, "network") == 0)
-		return !at_sender && !at_receiver ? AGREES : AGREES_NOT;
+		return at_sender ? AGREES_NOT : at_receiver ? NO_OPINION : AGREES;
 	if (strcmp(says, "the receiving end") == 0)
 		/* where both ends wait, the window is too small for the round trip */
 		return !at_sender && kind != NW_STAGE_HOST ? AGREES : AGREES_NOT;

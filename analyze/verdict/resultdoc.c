@@ -15,8 +15,6 @@
 #include "narrows/xmalloc.h"
 
 enum {
-	TIMELINE_POINTS_MAX = 300,
-	TIMELINE_DIGITS = 5,
 	/* of all others: more would be noise, and a document is kept for every session */
 	NUMBER_DIGITS = 12
 };
@@ -354,138 +352,7 @@ bottleneck_doc(
 	return b;
 }
 
-/* --- the timeline, thinned to what a plot can show --- */
-
-struct thin {
-	size_t n, by;
-	double step_s;
-};
-
-static struct thin
-thin_of(const struct evidence *e)
-{
-	struct thin t = { .by = 1 };
-
-	while (e->n_windows / t.by > TIMELINE_POINTS_MAX)
-		t.by++;
-	t.n = e->n_windows > 0 ? (e->n_windows + t.by - 1) / t.by : 0;
-	t.step_s = (double)e->step_ns * 1e-9 * (double)t.by;
-	return t;
-}
-
-/* Means of the known values of each step, times factor. */
-static json_t *
-thin_mean(const struct evidence *e, const struct thin *t, const double *x, double factor)
-{
-	json_t *list = json_array();
-	size_t i, k, n;
-	double sum;
-
-	for (i = 0; i < t->n; i++) {
-		for (sum = 0, n = 0, k = i * t->by; k < (i + 1) * t->by && k < e->n_windows; k++)
-			if (x != NULL && isfinite(x[k])) {
-				sum += x[k];
-				n++;
-			}
-		json_array_append_new(
-		    list, resultdoc_drawn(n > 0 ? sum / (double)n * factor : NAN, TIMELINE_DIGITS));
-	}
-	return list;
-}
-
-static json_t *
-thin_ratio(const struct evidence *e, const struct thin *t, const double *num, const double *den)
-{
-	json_t *list = json_array();
-	size_t i, k;
-	double a, b;
-
-	for (i = 0; i < t->n; i++) {
-		for (a = b = 0, k = i * t->by; k < (i + 1) * t->by && k < e->n_windows; k++) {
-			a += num[k];
-			b += den[k];
-		}
-		json_array_append_new(list, resultdoc_drawn(b > 0 ? a / b : NAN, TIMELINE_DIGITS));
-	}
-	return list;
-}
-
-static void
-sum_into(double *to, const double *from, size_t n)
-{
-	size_t i;
-
-	for (i = 0; from != NULL && i < n; i++)
-		to[i] += from[i];
-}
-
-/* One operation on one host, all its processes together. NULL when none did it. */
-static json_t *
-timeline_stage(const struct evidence *e, const struct thin *t, size_t host, enum nw_op op)
-{
-	double *sum, *bytes, *busy, *wait, *rate, *ops;
-	json_t *o = NULL;
-	size_t f, n = e->n_windows;
-	bool any = false;
-
-	for (f = 0; f < e->n_processes; f++)
-		any |= e->processes[f].host == host && e->processes[f].bytes[op] != NULL;
-	if (!any || (sum = calloc(n, 5 * sizeof(*sum))) == NULL)
-		return NULL;
-	bytes = sum;
-	busy = sum + n;
-	wait = sum + 2 * n;
-	rate = sum + 3 * n;
-	ops = sum + 4 * n;
-	for (f = 0; f < e->n_processes; f++) {
-		if (e->processes[f].host != host)
-			continue;
-		sum_into(bytes, e->processes[f].bytes[op], n);
-		sum_into(busy, e->processes[f].busy_s[op], n);
-		sum_into(wait, e->processes[f].wait_s[op], n);
-		sum_into(rate, e->processes[f].rate_sum[op], n);
-		sum_into(ops, e->processes[f].ops[op], n);
-	}
-	o = json_object();
-	put_text(o, KEY_timeline_stage_stage, nw_op_name(op));
-	put_text(o, KEY_timeline_stage_host, host_of(e, host));
-	put(o, KEY_timeline_stage_bytes_per_s, thin_mean(e, t, bytes, 1e9 / (double)e->step_ns));
-	put(o, KEY_timeline_stage_tput_i, thin_ratio(e, t, rate, ops));
-	put(o, KEY_timeline_stage_busy, thin_mean(e, t, busy, 1e9 / (double)e->step_ns));
-	put(o, KEY_timeline_stage_wait, thin_mean(e, t, wait, 1e9 / (double)e->step_ns));
-	free(sum);
-	return o;
-}
-
-static json_t *
-timeline_doc(const struct evidence *e)
-{
-	struct thin t = thin_of(e);
-	json_t *o = json_object(), *stages = json_array(), *hosts = json_array(), *one;
-	size_t h;
-	int op;
-
-	for (op = 0; op < NW_OP_COUNT; op++)
-		for (h = 0; h < e->n_hosts; h++)
-			if ((one = timeline_stage(e, &t, h, (enum nw_op)op)) != NULL)
-				json_array_append_new(stages, one);
-	for (h = 0; h < e->n_hosts; h++) {
-		one = json_object();
-		put_text(one, KEY_timeline_host_host, e->hosts[h].name);
-		put(one, KEY_timeline_host_cpu_busy, thin_mean(e, &t, e->hosts[h].cpu_busy, 1));
-		put(one, KEY_timeline_host_cpu_iowait, thin_mean(e, &t, e->hosts[h].cpu_iowait, 1));
-		put(one, KEY_timeline_host_disk_busy, thin_mean(e, &t, e->hosts[h].disk_busy, 1));
-		put(one, KEY_timeline_host_disk_bytes_per_s,
-		    thin_mean(e, &t, e->hosts[h].disk_bytes_per_s, 1));
-		json_array_append_new(hosts, one);
-	}
-	put_ns(o, KEY_timeline_t0_ns, e->t0_wall_ns);
-	put_real(o, KEY_timeline_step_s, t.step_s);
-	put_count(o, KEY_timeline_n, t.n);
-	put(o, KEY_timeline_stages, stages);
-	put(o, KEY_timeline_hosts, hosts);
-	return o;
-}
+/* --- quality and run --- */
 
 static json_t *
 quality_doc(const struct evidence *e)
@@ -575,7 +442,7 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	put(doc, KEY_result_changes, resultdoc_changes(a));
 	put(doc, KEY_result_density, resultdoc_density(a, &run->params.classes));
 	put(doc, KEY_result_reduction, resultdoc_reduction(a, &run->params.reduction));
-	put(doc, KEY_result_timeline, timeline_doc(e));
+	put(doc, KEY_result_timeline, resultdoc_timeline(a));
 	put(doc, KEY_result_quality, quality_doc(e));
 	put(doc, KEY_result_run, run_doc(a, run));
 	out = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(NUMBER_DIGITS));

@@ -43,8 +43,8 @@ struct pipe_use {
 
 struct usage { /* cumulative */
 	double user_s, sys_s;
-	double wait_s; /* main thread: could run, but for a processor */
-	double blocked_s;   /* main thread: blocked by storage, as the looks found it */
+	double wait_s; /* ready to run without a processor; of the thread with most of it */
+	double blocked_s;   /* some thread blocked by storage, as the looks found it */
 	double throttled_s; /* quota of processor time used up; of the last look that asked */
 	struct procfile_io io;
 	bool io_known, wait_known;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 64, HEAD_BYTES = 4096, FDS_MAX = 4096 };
+enum { PATH_BYTES = 64, HEAD_BYTES = 4096, FDS_MAX = 4096, THREADS_MAX = 16 };
 
 static bool
 read_proc(int pid, const char *name, char *text, size_t cap)
@@ -155,6 +155,43 @@ proc_blind_word(unsigned blind)
 
 /* --- counts --- */
 
+static void
+thread_read(int pid, const char *tid, struct proc_facts *out)
+{
+	char name[PATH_BYTES], text[1024];
+	struct procfile_stat stat;
+	uint64_t wait_ns;
+
+	snprintf(name, sizeof(name), "task/%.16s/schedstat", tid);
+	if (read_proc(pid, name, text, sizeof(text)) && procfile_parse_schedstat(text, &wait_ns)) {
+		out->wait_known = true;
+		out->wait_ns = wait_ns > out->wait_ns ? wait_ns : out->wait_ns;
+	}
+	snprintf(name, sizeof(name), "task/%.16s/stat", tid);
+	if (read_proc(pid, name, text, sizeof(text)) && procfile_parse_stat(text, &stat))
+		out->blocked |= stat.state == 'D';
+}
+
+/* The first threads of a process: in a program with very many, all are alike. */
+static void
+threads_read(int pid, struct proc_facts *out)
+{
+	char path[PATH_BYTES];
+	struct dirent *e;
+	int n = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	if ((d = opendir(path)) == NULL)
+		return;
+	while ((e = readdir(d)) != NULL && n < THREADS_MAX)
+		if (e->d_name[0] != '.') {
+			thread_read(pid, e->d_name, out);
+			n++;
+		}
+	closedir(d);
+}
+
 void
 proc_facts_read(int pid, unsigned wanted, struct proc_facts *out)
 {
@@ -173,6 +210,9 @@ proc_facts_read(int pid, unsigned wanted, struct proc_facts *out)
 	    read_proc(pid, "io", text, sizeof(text)) && procfile_parse_io(text, &out->io);
 	out->wait_known = read_proc(pid, "schedstat", text, sizeof(text)) &&
 	    procfile_parse_schedstat(text, &out->wait_ns);
+	out->blocked = out->stat.state == 'D';
+	if (out->stat.threads > 1)
+		threads_read(pid, out);
 	if ((wanted & PROC_WANT_QUOTA) != 0)
 		proc_quota_read(pid, &out->quota);
 	if ((wanted & PROC_WANT_BLIND) != 0 && out->alive)

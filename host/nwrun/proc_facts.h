@@ -36,7 +36,8 @@ struct proc_facts {
 	bool io_known, wait_known;
 	struct procfile_stat stat;
 	struct procfile_io io;
-	uint64_t wait_ns;
+	uint64_t wait_ns; /* ready to run without a processor; of the thread with most of it */
+	bool blocked;     /* some thread is blocked by storage */
 	struct proc_quota quota; /* filled on request */
 	unsigned blind;        /* set of enum proc_blind; filled on request */
 };
