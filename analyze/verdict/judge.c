@@ -21,6 +21,8 @@ static const double NET_HELD = 0.1, NET_HELD_SLOW = 0.3;
 static const double READ_PEAKS = 0.06, READ_HELD = 0.07;
 /* A disk behind dirty pages slows its writers for this share of the time near its limit. */
 static const double WRITE_HELD = 0.25;
+/* .. or for this share, where the network holds the bytes for less than NET_WEAK of the time. */
+static const double WRITE_SOME = 0.15, NET_WEAK = 0.65;
 /* Least share of the time for a network that single calls with the disk may hide. */
 static const double COMBINED_HELD = 1.0 / 3;
 /* Largest ratio of two shares of the time that are nearly equal. */
@@ -121,7 +123,8 @@ is_saturated(const struct judgement *j, size_t stage)
 	if (kind == NW_STAGE_DISK_READ && stage_kind_is_net(limit) && held >= READ_HELD &&
 	    r->peaks[stage] >= READ_PEAKS)
 		return true;
-	if (kind == NW_STAGE_DISK_WRITE && stage_kind_is_net(limit) && held >= WRITE_HELD)
+	if (kind == NW_STAGE_DISK_WRITE && stage_kind_is_net(limit) &&
+	    (held >= WRITE_HELD || (held >= WRITE_SOME && limit_held(&j->limit) < NET_WEAK)))
 		return true;
 	if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
 		return held >= READ_HELD && r->device[stage] >= SATURATED;
