@@ -24,9 +24,7 @@ static const struct result_key_info keys[] = {
 #undef STAGE
 };
 
-static const struct {
-	const char *stage, *words;
-} stages[] = {
+const struct result_stage result_stages[] = {
 #define KEY(object, key, kind, child, unit, meaning)
 #define STAGE(stage, words) { stage, words },
 #include "narrows/result_keys.def"
@@ -34,6 +32,8 @@ static const struct {
 #undef KEY
 #undef STAGE
 };
+
+const size_t result_stages_count = sizeof(result_stages) / sizeof(result_stages[0]);
 
 const char *
 result_key_name(enum result_key key)
@@ -58,8 +58,8 @@ result_stage_words(const char *stage)
 {
 	size_t i;
 
-	for (i = 0; stage != NULL && i < sizeof(stages) / sizeof(stages[0]); i++)
-		if (strcmp(stages[i].stage, stage) == 0)
-			return stages[i].words;
+	for (i = 0; stage != NULL && i < result_stages_count; i++)
+		if (strcmp(result_stages[i].stage, stage) == 0)
+			return result_stages[i].words;
 	return stage;
 }

@@ -31,7 +31,7 @@ answer_json(struct store_reader *r, const struct route *to,
 
 	if (b == NULL)
 		return NW_ENOMEM;
-	rc = to->page == ROUTE_SESSIONS_JSON ? api_sessions(b, r, to->before)
+	rc = to->page == ROUTE_SESSIONS_JSON ? api_sessions(b, r, &to->filter)
 					     : api_session(b, r, to->id);
 	if (rc == NW_OK)
 		rc = write_buffer(b, write, arg);

@@ -83,7 +83,6 @@ session_state(const struct nw_session_rec *s)
 
 struct listing {
 	json_t *sessions;
-	int64_t last_id;
 };
 
 static int
@@ -92,7 +91,6 @@ on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec 
 	struct listing *list = arg;
 	json_t *v = session_state(s);
 
-	list->last_id = s->id;
 	if (res != NULL) {
 		if (res->program != NULL)
 			put(v, KEY_listed_program, text_or_null(res->program));
@@ -105,6 +103,8 @@ on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec 
 		put(v, KEY_listed_bytes, number_or_null(res->bytes));
 		put(v, KEY_listed_bytes_per_s, number_or_null(res->bytes_per_s));
 		put(v, KEY_listed_stage, text_or_null(res->stage));
+		put(v, KEY_listed_confidence, text_or_null(res->confidence));
+		put(v, KEY_listed_effect, number_or_null(res->effect));
 		put(v, KEY_listed_sentence, text_or_null(res->sentence));
 	}
 	put(v, KEY_listed_analysed, json_boolean(res != NULL));
@@ -112,22 +112,21 @@ on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec 
 }
 
 int
-api_sessions(struct evbuffer *out, struct store_reader *r, int64_t before_id)
+api_sessions(struct evbuffer *out, struct store_reader *r, const struct session_filter *f)
 {
 	struct listing list = { .sessions = json_array() };
 	json_t *doc = json_object();
-	bool full;
+	int64_t next;
 	int rc;
 
-	if ((rc = store_sessions(r, before_id, PAGE_OF_SESSIONS, on_listed, &list)) < 0) {
+	if ((rc = session_filter_list(r, f, on_listed, &list, &next)) < 0) {
 		json_decref(list.sessions);
 		json_decref(doc);
 		return rc;
 	}
-	full = json_array_size(list.sessions) == PAGE_OF_SESSIONS;
 	put(doc, KEY_sessions_schema, json_string("narrows-sessions/1"));
 	put(doc, KEY_sessions_sessions, list.sessions);
-	put(doc, KEY_sessions_next_before, full ? json_integer(list.last_id) : json_null());
+	put(doc, KEY_sessions_next_before, next > 0 ? json_integer(next) : json_null());
 	return put_document(out, doc);
 }
 

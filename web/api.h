@@ -10,12 +10,11 @@
 
 #include "narrows/store.h"
 #include "narrows/web.h"
+#include "web/session_filter.h"
 
 struct evbuffer;
 
-enum { PAGE_OF_SESSIONS = 50 }; /* sessions in one list, here and on the page */
-
-int api_sessions(struct evbuffer *out, struct store_reader *r, int64_t before_id);
+int api_sessions(struct evbuffer *out, struct store_reader *r, const struct session_filter *f);
 /*
  * The result document as stored. Without a result: the state of the session, so that a program can
  * wait for the rest.

@@ -3,7 +3,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "narrows/format.h"
 
@@ -108,6 +110,36 @@ page_rate(struct html *h, double bytes_per_s)
 	}
 }
 
+struct fmt
+page_local(int64_t t_wall_ns)
+{
+	time_t seconds = (time_t)(t_wall_ns / 1000000000);
+	struct fmt out = { "unknown" };
+	struct tm tm;
+
+	if (t_wall_ns > 0 && localtime_r(&seconds, &tm) != NULL) {
+		strftime(out.s, sizeof(out.s), "%Y-%m-%d\xc2\xa0%H:%M:%S\xc2\xa0%Z", &tm);
+		if (strcmp(tm.tm_zone, "GMT") == 0)
+			return fmt_time(t_wall_ns);
+	}
+	return out;
+}
+
+void
+page_clock(struct html *h, int64_t t_wall_ns)
+{
+	char clock[16];
+
+	snprintf(
+	    clock, sizeof(clock), "%.8s", t_wall_ns > 0 ? page_local(t_wall_ns).s + 12 : "unknown");
+	html_raw(h, "<time");
+	html_attr(h, "datetime", fmt_iso_ns(t_wall_ns).s);
+	html_attr(h, "title", page_local(t_wall_ns).s);
+	html_raw(h, ">");
+	html_text(h, clock);
+	html_raw(h, "</time>");
+}
+
 void
 page_time(struct html *h, int64_t t_wall_ns)
 {
@@ -118,7 +150,7 @@ page_time(struct html *h, int64_t t_wall_ns)
 	html_raw(h, "<time");
 	html_attr(h, "datetime", fmt_iso_ns(t_wall_ns).s);
 	html_raw(h, ">");
-	html_text(h, fmt_time(t_wall_ns).s);
+	html_text(h, page_local(t_wall_ns).s);
 	html_raw(h, "</time>");
 }
 

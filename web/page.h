@@ -7,9 +7,11 @@
 
 #include <jansson.h>
 
+#include "narrows/format.h"
 #include "narrows/store.h"
 #include "narrows/web.h"
 #include "web/html.h"
+#include "web/session_filter.h"
 
 enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_HEALTH };
 
@@ -29,7 +31,11 @@ void page_name(struct html *h, const char *name);
 void page_route(struct html *h, const char *route);
 /* 41.3 MB/s (330 Mbit/s) */
 void page_rate(struct html *h, double bytes_per_s);
-/* A time for people and machines. 0: "unknown". */
+/* A time in the box's zone: 2026-11-20 09:12:11 CET. */
+struct fmt page_local(int64_t t_wall_ns);
+/* The time of day alone, with the whole time for machines. */
+void page_clock(struct html *h, int64_t t_wall_ns);
+/* A time for people, and in UTC for machines. 0: "unknown". */
 void page_time(struct html *h, int64_t t_wall_ns);
 /* A time that comes as ISO 8601 text in UTC; other text is shown unchanged. */
 void page_stamp(struct html *h, const char *iso);
@@ -42,8 +48,8 @@ void page_item(struct html *h, const char *name, const char *value);
  */
 
 /* health: NULL if the box does not tell */
-int page_sessions(
-    struct html *h, struct store_reader *r, int64_t before_id, const struct nw_health *health);
+int page_sessions(struct html *h, struct store_reader *r, const struct session_filter *f,
+    const struct nw_health *health);
 int page_session(struct html *h, struct store_reader *r, int64_t id);
 void page_health(struct html *h, const struct nw_health *health); /* NULL: the box does not tell */
 void page_error(struct html *h, int code, const char *reason, const char *advice);

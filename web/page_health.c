@@ -55,7 +55,7 @@ write_store(struct html *h, const struct nw_health *health)
 	html_raw(h, "<section><h2>Store</h2><dl class=\"items\">");
 	page_item(h, "Trouble", s->trouble[0] != '\0' ? s->trouble : "none");
 	page_item(h, "Last commit",
-	    s->last_commit_wall_ns != 0 ? fmt_time(s->last_commit_wall_ns).s : "none yet");
+	    s->last_commit_wall_ns != 0 ? page_local(s->last_commit_wall_ns).s : "none yet");
 	page_item(h, "It took",
 	    s->last_commit_wall_ns != 0 ? fmt_duration((double)s->last_commit_took_ns / 1e9).s
 					: "\xe2\x80\x93");
@@ -116,7 +116,7 @@ write_analysis(struct html *h, const struct nw_health *health)
 	html_raw(h, "<section><h2>Analysis</h2><dl class=\"items\">");
 	write_counters(h, health, NW_COUNTER_ANALYSIS);
 	page_item(h, "Last run",
-	    health->last_analysis_wall_ns != 0 ? fmt_time(health->last_analysis_wall_ns).s
+	    health->last_analysis_wall_ns != 0 ? page_local(health->last_analysis_wall_ns).s
 					       : "none yet");
 	page_item(h, "It took",
 	    health->last_analysis_wall_ns != 0
@@ -138,8 +138,8 @@ write_box(struct html *h, const struct nw_health *health)
 {
 	html_raw(h, "<section><h2>Box</h2><dl class=\"items\">");
 	page_item(h, "Version", health->version);
-	page_item(h, "Running since", fmt_time(health->started_wall_ns).s);
-	page_item(h, "Now", fmt_time(health->now_wall_ns).s);
+	page_item(h, "Running since", page_local(health->started_wall_ns).s);
+	page_item(h, "Now", page_local(health->now_wall_ns).s);
 	page_item(h, "Takes measurements at", health->listen_xsp);
 	if (health->listen_xsp_tls[0] != '\0')
 		page_item(h, "Takes them encrypted at", health->listen_xsp_tls);

@@ -393,16 +393,33 @@ static void (*const sections[])(struct html *h, const json_t *doc) = {
 	session_methods,
 };
 
+/* A tab shows the begin of the title: the verdict, then what ran where. */
+static void
+title_make(char *out, size_t size, const json_t *doc, const struct nw_session_rec *rec)
+{
+	const json_t *s = result_get(doc, KEY_result_session);
+	const char *stage = result_text(result_get(doc, KEY_result_verdict), KEY_verdict_stage);
+	const char *route = result_text(s, KEY_session_route);
+
+	snprintf(out, size, "%s: %.60s%s%.90s (session %s)",
+	    stage != NULL                  ? result_stage_words(stage)
+		: doc != NULL              ? "Cannot tell"
+		: rec->closed_wall_ns == 0 ? "Running"
+					   : "Session",
+	    first_text(first_text(result_text(s, KEY_session_program), rec->program), "unknown"),
+	    route != NULL ? ", " : "", route != NULL ? route : "", fmt_int(rec->id).s);
+}
+
 static int
 on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *res)
 {
 	struct html *h = arg;
 	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
 	bool open = rec->closed_wall_ns == 0;
-	char title[128];
+	char title[256];
 	size_t i;
 
-	snprintf(title, sizeof(title), "Session %s", fmt_int(rec->id).s);
+	title_make(title, sizeof(title), doc, rec);
 	page_begin(h,
 	    &(struct page_frame){
 		.title = title, .tab = PAGE_SESSIONS, .refresh_s = open ? REFRESH_S : 0 });

@@ -4,18 +4,23 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <event2/http.h>
+
 #include "narrows/err.h"
-#include "web/api.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 
 struct listing {
 	struct html *h;
-	size_t n;
-	int64_t last_id;
+	const struct session_filter *f;
+	size_t n, n_idle; /* n_idle: sessions of the fold that is open */
+	char day[16];     /* of the row before */
 };
+
+/* --- rows --- */
 
 static void
 write_verdict(struct html *h, const struct nw_session_rec *s, const struct nw_result_rec *res)
@@ -24,6 +29,11 @@ write_verdict(struct html *h, const struct nw_session_rec *s, const struct nw_re
 		html_raw(h, "<b class=\"stage\">");
 		html_text(h, result_stage_words(res->stage));
 		html_raw(h, "</b>");
+		if (res->confidence != NULL) {
+			html_raw(h, " <span class=\"soft\">");
+			html_text(h, res->confidence);
+			html_raw(h, "</span>");
+		}
 	} else if (res != NULL)
 		html_raw(h, "<span class=\"soft\">cannot tell</span>");
 	if (s->closed_wall_ns == 0)
@@ -42,27 +52,92 @@ write_figure(struct html *h, double v, struct fmt text)
 		html_raw(h, "<span class=\"soft\" aria-label=\"unknown\">\xe2\x80\x93</span>");
 }
 
-static int
-on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+static int64_t
+start_of(const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
-	struct listing *list = arg;
-	struct html *h = list->h;
-	const char *program = res != NULL && res->program != NULL ? res->program : s->program;
-	double bytes = res != NULL ? res->bytes : NAN, rate = res != NULL ? res->bytes_per_s : NAN;
+	return res != NULL && res->start_wall_ns != 0 ? res->start_wall_ns : s->opened_wall_ns;
+}
 
-	list->n++;
-	list->last_id = s->id;
-	html_raw(h,
-	    "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"when\"><a "
-	    "href=\"/session/");
-	html_int(h, s->id);
+/* A row that names the day, before the first session of a day. */
+static void
+write_day(struct listing *list, int64_t t_wall_ns)
+{
+	char day[sizeof(list->day)];
+
+	snprintf(day, sizeof(day), "%.10s", page_local(t_wall_ns).s);
+	if (strcmp(day, list->day) == 0)
+		return;
+	strcpy(list->day, day);
+	html_raw(list->h,
+	    "<tr role=\"row\" class=\"day\"><th role=\"rowheader\" scope=\"rowgroup\" "
+	    "colspan=\"7\">");
+	html_text(list->h, day);
+	html_raw(list->h, "</th></tr>");
+}
+
+static void
+write_link(struct html *h, int64_t id, int64_t t_wall_ns)
+{
+	html_raw(h, "<a href=\"/session/");
+	html_int(h, id);
 	html_raw(h, "\">");
-	page_time(
-	    h, res != NULL && res->start_wall_ns != 0 ? res->start_wall_ns : s->opened_wall_ns);
-	html_raw(h, "</a></th><td role=\"cell\" class=\"route\">");
+	page_clock(h, t_wall_ns);
+	html_raw(h, "</a>");
+}
+
+/* The task under the program, unless the task was made up. */
+static void
+write_program(struct html *h, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	const char *program = res != NULL && res->program != NULL ? res->program : s->program;
+
+	page_name(h, program != NULL ? program : "unknown");
+	if (result_task_has_name(s->task_id)) {
+		html_raw(h, "<span class=\"soft under\">");
+		page_name(h, s->task_id);
+		html_raw(h, "</span>");
+	}
+}
+
+static void
+idle_end(struct listing *list)
+{
+	if (list->n_idle > 0)
+		html_raw(list->h, "</ul></details></td></tr>");
+	list->n_idle = 0;
+}
+
+/* Sessions that moved nothing stand in a fold of their own, one line each. */
+static void
+write_idle(struct listing *list, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct html *h = list->h;
+
+	if (list->n_idle++ == 0)
+		html_raw(h,
+		    "<tr role=\"row\" class=\"idle\"><td role=\"cell\" colspan=\"7\"><details>"
+		    "<summary>Moved nothing</summary><ul>");
+	html_raw(h, "<li>");
+	write_link(h, s->id, start_of(s, res));
+	html_raw(h, " ");
+	write_program(h, s, res);
+	html_raw(h, "</li>");
+}
+
+static void
+write_row(struct html *h, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	double bytes = res != NULL ? res->bytes : NAN, rate = res != NULL ? res->bytes_per_s : NAN;
+	double duration = res != NULL ? (double)res->duration_ns / 1e9 : NAN;
+
+	html_raw(h, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"when\">");
+	write_link(h, s->id, start_of(s, res));
+	html_raw(h, "</th><td role=\"cell\" class=\"num\">");
+	write_figure(h, duration, fmt_duration(duration));
+	html_raw(h, "</td><td role=\"cell\" class=\"route\">");
 	page_route(h, res != NULL ? res->route : NULL);
 	html_raw(h, "</td><td role=\"cell\" class=\"program\">");
-	page_name(h, program != NULL ? program : "unknown");
+	write_program(h, s, res);
 	html_raw(h, "</td><td role=\"cell\" class=\"num\">");
 	write_figure(h, bytes, fmt_bytes(bytes));
 	html_raw(h, "</td><td role=\"cell\" class=\"num\">");
@@ -70,7 +145,25 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	html_raw(h, "</td><td role=\"cell\" class=\"said\">");
 	write_verdict(h, s, res);
 	html_raw(h, "</td></tr>");
-	return h->failed ? NW_ENOMEM : 0;
+}
+
+static int
+on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct listing *list = arg;
+	bool idle = session_is_idle(s, res);
+	char day[sizeof(list->day)];
+
+	list->n++;
+	snprintf(day, sizeof(day), "%.10s", page_local(start_of(s, res)).s);
+	if (!idle || strcmp(day, list->day) != 0)
+		idle_end(list);
+	write_day(list, start_of(s, res));
+	if (idle)
+		write_idle(list, s, res);
+	else
+		write_row(list->h, s, res);
+	return list->h->failed ? NW_ENOMEM : 0;
 }
 
 /* --- a fresh install --- */
@@ -147,12 +240,97 @@ write_empty(struct html *h, const struct nw_health *health)
 	    "<p>The session is listed here while it runs, and judged when it ends.</p></section>");
 }
 
-int
-page_sessions(
-    struct html *h, struct store_reader *r, int64_t before_id, const struct nw_health *health)
+/* --- the filter --- */
+
+static void
+write_filter(struct html *h, const struct session_filter *f)
 {
-	struct listing list = { .h = h };
-	int64_t last;
+	size_t i;
+
+	html_raw(h,
+	    "<form class=\"filter\" action=\"/\" role=\"search\"><label>Task, route, program or "
+	    "verdict <input type=\"search\" name=\"q\" maxlength=\"95\"");
+	html_attr(h, "value", f->text);
+	html_raw(h,
+	    "></label> <label>Limited by <select name=\"stage\"><option value=\"\">anything"
+	    "</option>");
+	for (i = 0; i < result_stages_count; i++) {
+		html_raw(h, "<option");
+		html_attr(h, "value", result_stages[i].stage);
+		if (strcmp(result_stages[i].stage, f->stage) == 0)
+			html_raw(h, " selected");
+		html_raw(h, ">");
+		html_text(h, result_stages[i].words);
+		html_raw(h, "</option>");
+	}
+	html_raw(h, "<option value=\"none\"");
+	if (strcmp(f->stage, "none") == 0)
+		html_raw(h, " selected");
+	html_raw(h, ">cannot tell</option></select></label> <button>Show</button></form>");
+}
+
+/* The address of a page of the list with this filter. */
+static void
+write_page_link(struct html *h, const struct session_filter *f, int64_t before, bool json)
+{
+	char *text = evhttp_uriencode(f->text, -1, 1), *stage = evhttp_uriencode(f->stage, -1, 1);
+	char href[8 * SESSION_FILTER_BYTES];
+
+	snprintf(href, sizeof(href), "/%s?q=%s&stage=%s", json ? "sessions.json" : "",
+	    text != NULL ? text : "", stage != NULL ? stage : "");
+	if (before > 0)
+		snprintf(href + strlen(href), sizeof(href) - strlen(href), "&before=%s",
+		    fmt_int(before).s);
+	if (f->text[0] == '\0' && f->stage[0] == '\0')
+		snprintf(href, sizeof(href), "/%s%s%s", json ? "sessions.json" : "",
+		    before > 0 ? "?before=" : "", before > 0 ? fmt_int(before).s : "");
+	html_attr(h, "href", href);
+	free(text);
+	free(stage);
+}
+
+static void
+write_more(struct html *h, const struct session_filter *f, int64_t next)
+{
+	html_raw(h, "<nav class=\"pages\" aria-label=\"More sessions\">");
+	if (f->before != 0) {
+		html_raw(h, "<a");
+		write_page_link(h, f, 0, false);
+		html_raw(h, ">Newest</a>");
+	}
+	if (next > 0) {
+		html_raw(h, "<a rel=\"next\"");
+		write_page_link(h, f, next, false);
+		html_raw(h, ">Older</a>");
+	}
+	html_raw(h, "<a");
+	write_page_link(h, f, 0, true);
+	html_raw(h, ">JSON</a></nav>");
+}
+
+/* --- the page --- */
+
+static void
+write_head(struct html *h)
+{
+	html_raw(h,
+	    "<table class=\"sessions\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">"
+	    "<th role=\"columnheader\" scope=\"col\">When</th><th role=\"columnheader\" "
+	    "scope=\"col\" "
+	    "class=\"num\">Duration</th><th role=\"columnheader\" scope=\"col\">Route</th>"
+	    "<th role=\"columnheader\" scope=\"col\">Program</th><th role=\"columnheader\" "
+	    "scope=\"col\" class=\"num\">Bytes</th><th role=\"columnheader\" scope=\"col\" "
+	    "class=\"num\">Mean rate</th><th role=\"columnheader\" scope=\"col\">Limited "
+	    "by</th></tr>"
+	    "</thead><tbody role=\"rowgroup\">");
+}
+
+int
+page_sessions(struct html *h, struct store_reader *r, const struct session_filter *f,
+    const struct nw_health *health)
+{
+	struct listing list = { .h = h, .f = f };
+	int64_t last, next;
 	int rc;
 
 	page_begin(h, &(struct page_frame){ .title = "Sessions", .tab = PAGE_SESSIONS });
@@ -165,29 +343,19 @@ page_sessions(
 	}
 	if (rc < 0)
 		return rc;
-	html_raw(h,
-	    "<table class=\"sessions\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">"
-	    "<th role=\"columnheader\" scope=\"col\">When</th><th role=\"columnheader\" "
-	    "scope=\"col\">Route</th>"
-	    "<th role=\"columnheader\" scope=\"col\">Program</th><th role=\"columnheader\" "
-	    "scope=\"col\" class=\"num\">Bytes</th>"
-	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Mean rate</th>"
-	    "<th role=\"columnheader\" scope=\"col\">Limited by</th></tr></thead><tbody "
-	    "role=\"rowgroup\">");
-	if ((rc = store_sessions(r, before_id, PAGE_OF_SESSIONS, on_session, &list)) < 0)
+	write_filter(h, f);
+	write_head(h);
+	if ((rc = session_filter_list(r, f, on_session, &list, &next)) < 0)
 		return rc;
+	idle_end(&list);
 	html_raw(h, "</tbody></table>");
-	if (list.n == 0)
+	if (list.n == 0 && next > 0)
+		html_raw(h, "<p>None of the newest sessions. Older sessions may be.</p>");
+	else if (list.n == 0 && f->before != 0)
 		html_raw(h, "<p>No older sessions.</p>");
-	html_raw(h, "<nav class=\"pages\" aria-label=\"More sessions\">");
-	if (before_id != 0)
-		html_raw(h, "<a href=\"/\">Newest</a>");
-	if (list.n == PAGE_OF_SESSIONS && list.last_id > 1) {
-		html_raw(h, "<a rel=\"next\" href=\"/?before=");
-		html_int(h, list.last_id);
-		html_raw(h, "\">Older</a>");
-	}
-	html_raw(h, "<a href=\"/sessions.json\">JSON</a></nav>");
+	else if (list.n == 0)
+		html_raw(h, "<p>No such session.</p>");
+	write_more(h, f, next);
 	page_end(h);
 	return NW_OK;
 }

@@ -21,20 +21,27 @@ result_text(const json_t *object, enum result_key key)
 	return json_string_value(json_object_get(object, result_key_name(key)));
 }
 
-const char *
-result_task(const json_t *session)
+bool
+result_task_has_name(const char *task)
 {
 	static const char uuid[] = "########-####-####-####-############";
-	const char *task = result_text(session, KEY_session_task_id);
 	size_t i;
 
 	if (task == NULL || strncmp(task, "xsp:", 4) == 0)
-		return NULL;
+		return false;
 	for (i = 0; task[i] != '\0' &&
 	     (uuid[i] == '#' ? isxdigit((unsigned char)task[i]) : task[i] == uuid[i]);
 	     i++)
 		continue;
-	return i == sizeof(uuid) - 1 && task[i] == '\0' ? NULL : task;
+	return !(i == sizeof(uuid) - 1 && task[i] == '\0');
+}
+
+const char *
+result_task(const json_t *session)
+{
+	const char *task = result_text(session, KEY_session_task_id);
+
+	return result_task_has_name(task) ? task : NULL;
 }
 
 double

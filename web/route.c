@@ -62,22 +62,6 @@ parse_session(const char *what, const char *query)
 	return r;
 }
 
-/* before=ID; other parameters are ignored. */
-static bool
-parse_query(const char *query, int64_t *before)
-{
-	static const char name[] = "before=";
-	const char *end;
-
-	for (; query != NULL && *query != '\0'; query = *end == '&' ? end + 1 : end) {
-		end = query + strcspn(query, "&");
-		if (strncmp(query, name, sizeof(name) - 1) == 0 &&
-		    !parse_id(query + sizeof(name) - 1, end, before))
-			return false;
-	}
-	return true;
-}
-
 static struct route
 parse_api(const char *what, const char *query)
 {
@@ -103,7 +87,7 @@ parse_api(const char *what, const char *query)
 			r.what = fixed[i].what;
 		}
 	if (r.page == ROUTE_API_SESSIONS)
-		r.bad = !parse_query(query, &r.before);
+		r.bad = session_filter_parse(&r.filter, query) < 0;
 	if (strncmp(what, sessions, sizeof(sessions) - 1) == 0) {
 		r = parse_session(what + sizeof(sessions) - 1, query);
 		r.page = r.page == ROUTE_SESSION ? ROUTE_API_SESSION : ROUTE_API_NONE;
@@ -142,6 +126,6 @@ route_parse(const char *path, const char *query)
 		if (strcmp(path, fixed[i].path) == 0)
 			r.page = fixed[i].page;
 	if (r.page == ROUTE_SESSIONS || r.page == ROUTE_SESSIONS_JSON)
-		r.bad = !parse_query(query, &r.before);
+		r.bad = session_filter_parse(&r.filter, query) < 0;
 	return r;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "web/query.h"
+#include "web/session_filter.h"
 
 enum route_page {
 	ROUTE_NONE, /* 404 */
@@ -38,11 +39,11 @@ enum { ROUTE_LAST = 0 }; /* id that means the newest session */
 
 struct route {
 	enum route_page page;
-	int64_t id;           /* ROUTE_SESSION*: a session or ROUTE_LAST */
-	int64_t before;       /* ROUTE_SESSIONS*: ids below this number; 0: from the newest */
-	enum query_what what; /* ROUTE_API_SERIES */
-	const char *query;    /* of an export: as given, the caller's */
-	bool bad;             /* 400: the query makes no sense */
+	int64_t id;                   /* ROUTE_SESSION*: a session or ROUTE_LAST */
+	struct session_filter filter; /* of lists of sessions */
+	enum query_what what;         /* ROUTE_API_SERIES */
+	const char *query;            /* of an export: as given, the caller's */
+	bool bad;                     /* 400: the query makes no sense */
 };
 
 static inline bool

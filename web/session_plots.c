@@ -223,7 +223,7 @@ session_plots(struct html *h, const json_t *doc)
 	}
 	html_raw(h, "<p class=\"note\">Time runs from ");
 	if (result_ns(t.doc, KEY_timeline_t0_ns) != 0)
-		html_text(h, fmt_time(result_ns(t.doc, KEY_timeline_t0_ns)).s);
+		html_text(h, page_local(result_ns(t.doc, KEY_timeline_t0_ns)).s);
 	else
 		html_raw(h, "the start");
 	html_raw(h, " in steps of ");

@@ -153,7 +153,7 @@ answer_sessions(struct reply *a, const struct route *to)
 	struct nw_health health;
 	bool known = read_health(a->w, &health);
 
-	reply_html(a, &h, page_sessions(&h, a->w->reader, to->before, known ? &health : NULL));
+	reply_html(a, &h, page_sessions(&h, a->w->reader, &to->filter, known ? &health : NULL));
 }
 
 static void
@@ -300,13 +300,13 @@ answer_api(struct reply *a, const struct route *to)
 	a->errors = REPLY_PROBLEM;
 	a->type = reply_type_json;
 	if (to->bad) {
-		a->why = "before: a session's number";
+		a->why = "before: a session's number; q and stage: at most 95 bytes";
 		reply_error(a, 400);
 		return;
 	}
 	switch (to->page) {
 	case ROUTE_API_SERIES: answer_series(a, to); break;
-	case ROUTE_API_SESSIONS: reply_rc(a, api_sessions(a->body, r, to->before)); break;
+	case ROUTE_API_SESSIONS: reply_rc(a, api_sessions(a->body, r, &to->filter)); break;
 	case ROUTE_API_SESSION:
 		if (id == ROUTE_LAST)
 			rc = store_session_last(r, &id);
@@ -429,7 +429,7 @@ answer_page(struct reply *a, const struct route *to)
 	switch (to->page) {
 	case ROUTE_NONE: reply_error(a, 404); break;
 	case ROUTE_SESSIONS: answer_sessions(a, to); break;
-	case ROUTE_SESSIONS_JSON: reply_rc(a, api_sessions(a->body, r, to->before)); break;
+	case ROUTE_SESSIONS_JSON: reply_rc(a, api_sessions(a->body, r, &to->filter)); break;
 	case ROUTE_SESSION: reply_html(a, &h, page_session(&h, r, to->id)); break;
 	case ROUTE_SESSION_JSON: reply_rc(a, api_session(a->body, r, to->id)); break;
 	case ROUTE_SESSION_CSV:

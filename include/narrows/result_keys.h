@@ -61,6 +61,13 @@ struct result_object_info {
 };
 const struct result_object_info *result_object_info(enum result_object object);
 
+/* All stages, in the order that bytes take. */
+struct result_stage {
+	const char *stage, *words;
+};
+extern const struct result_stage result_stages[];
+extern const size_t result_stages_count;
+
 /* "disk write" for "disk.write"; an unknown stage is its own name. NULL stays NULL. */
 const char *result_stage_words(const char *stage);
 

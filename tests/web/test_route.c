@@ -76,7 +76,7 @@ main(void)
 		if (r.page == ROUTE_NONE || r.bad)
 			continue;
 		CHECK_INT(r.id, cases[i].id);
-		CHECK_INT(r.before, cases[i].before);
+		CHECK_INT(r.filter.before, cases[i].before);
 	}
 	return check_done("test_route");
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which sessions a list shows: the query of "/", "/sessions.json" and "/api/v1/sessions". */
+#ifndef NARROWS_WEB_SESSION_FILTER_H
+#define NARROWS_WEB_SESSION_FILTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "narrows/store.h"
+
+enum { SESSION_FILTER_BYTES = 96, SESSION_LIST_MAX = 50, SESSION_SCAN_MAX = 20000 };
+
+struct session_filter {
+	int64_t before;                  /* numbers below this one; 0: all */
+	char text[SESSION_FILTER_BYTES]; /* part of the task, route, program or sentence; "": any */
+	char stage[SESSION_FILTER_BYTES]; /* stage that limited, or "none"; "": any */
+};
+
+/* Unknown parameters are ignored. NW_EINVAL: a value makes no sense. */
+int session_filter_parse(struct session_filter *f, const char *query);
+bool session_filter_passes(const struct session_filter *f, const struct nw_session_rec *s,
+    const struct nw_result_rec *res);
+/* Whether a session of the list has moved nothing. */
+bool session_is_idle(const struct nw_session_rec *s, const struct nw_result_rec *res);
+
+/*
+ * At most SESSION_LIST_MAX sessions that pass, newest first; looks at SESSION_SCAN_MAX at most.
+ * *next is where to go on (`before`), 0 behind the last session.
+ */
+int session_filter_list(struct store_reader *r, const struct session_filter *f,
+    store_session_fn *fn, void *arg, int64_t *next);
+
+#endif
