@@ -17,6 +17,7 @@
 
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "store/bucket.h"
 #include "store/document_sql.h"
 #include "store/reader.h"
 #include "store/schema.h"
@@ -34,21 +35,48 @@ enum column {
 	C_UNIT,
 	C_T_NS,
 	C_TIME,
-	C_VALUE,
+	C_VALUE, /* of buckets the mean */
+	C_KEY,
 	C_META,
-	C_STEP
+	C_STEP,
+	C_BEGIN,
+	C_N,
+	C_SUM,
+	C_MIN,
+	C_MAX,
+	C_SD
 };
 
-static const char declaration[] =
-    "CREATE TABLE sample(session_id INTEGER, host TEXT, series_id INTEGER,"
-    " layout_id INTEGER, subject TEXT, event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time "
-    "TEXT, value REAL,"
-    " meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN)";
+/* The tables, which differ in what stands for a row. */
+enum table_kind { TABLE_SAMPLES, TABLE_LAST, TABLE_BUCKETS, TABLES };
+#define SERIES_COLUMNS                                                                        \
+	"(session_id INTEGER, host TEXT, series_id INTEGER, layout_id INTEGER, subject TEXT," \
+	" event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time TEXT, "
+static const struct {
+	const char *name, *declaration;
+} tables[TABLES] = {
+	[TABLE_SAMPLES] = { "sample",
+	    "CREATE TABLE sample" SERIES_COLUMNS
+	    "value REAL, series INTEGER, meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN)" },
+	[TABLE_LAST] = { "sample_last",
+	    "CREATE TABLE sample_last" SERIES_COLUMNS
+	    "value REAL, series INTEGER, meta_id INTEGER HIDDEN)" },
+	[TABLE_BUCKETS] = { "sample_bucket",
+	    "CREATE TABLE sample_bucket" SERIES_COLUMNS
+	    "mean REAL, series INTEGER, meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN,"
+	    " begin_ns INTEGER, n INTEGER, sum REAL, min REAL, max REAL, sd REAL)" },
+};
 
 /* v_verdict in the place of the view in the file, which shows no documents. */
 static const char views[] =
     "CREATE TEMP VIEW IF NOT EXISTS v_sample AS SELECT session_id AS session, series_id, host,"
     " subject, event_type, field, unit, time, t_ns, value FROM main.sample WHERE value IS NOT NULL;"
+    "CREATE TEMP VIEW IF NOT EXISTS v_last AS SELECT session_id AS session, series_id, host,"
+    " subject, event_type, field, unit, time, t_ns, value, series"
+    " FROM main.sample_last WHERE value IS NOT NULL;"
+    "CREATE TEMP VIEW IF NOT EXISTS v_bucket AS SELECT session_id AS session, series_id, host,"
+    " subject, event_type, field, unit, begin_ns, t_ns, n, sum, min, max, mean, sd, series,"
+    " step_ns FROM main.sample_bucket WHERE n > 0;"
     "CREATE TEMP VIEW IF NOT EXISTS v_verdict AS SELECT v.*,"
     " narrows_document(r.document, r.timeline) AS document"
     " FROM main.v_verdict v JOIN main.result r ON r.session_id = v.session";
@@ -62,6 +90,7 @@ static const struct lookup {
 	double share;    /* share of rows left by the condition, as a guess */
 	const char *sql; /* NULL: not about series */
 } lookups[] = {
+	{ C_KEY, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-6, "layout = ? / 4096 AND col = ? % 4096" },
 	{ C_LAYOUT, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-5, "layout = ?" },
 	{ C_SERIES, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-5, "metadata = ?" },
 	{ C_META, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-5, "metadata = ?" },
@@ -86,13 +115,17 @@ static const struct bound {
 
 enum {
 	N_LOOKUPS = sizeof(lookups) / sizeof(lookups[0]),
+	VALUE_COLUMNS = 1 << C_VALUE | 1 << C_N | 1 << C_SUM | 1 << C_MIN | 1 << C_MAX | 1 << C_SD,
 	N_BOUNDS = sizeof(bounds) / sizeof(bounds[0]),
-	PLAN_VALUE = 1 << (N_LOOKUPS + N_BOUNDS) /* somebody looks at the values */
+	PLAN_VALUE = 1 << (N_LOOKUPS + N_BOUNDS), /* the statement uses values */
+	PLAN_UNIT = PLAN_VALUE << 1,              /* the statement uses units */
+	PLAN_BY_SERIES = PLAN_UNIT << 1           /* rows come by series, then time */
 };
 
 struct module_table {
 	sqlite3_vtab base;
 	sqlite3 *db;
+	enum table_kind kind;
 };
 
 /* Texts that all rows of a series share; NULL for an unknown text. */
@@ -109,7 +142,9 @@ struct cursor {
 	sqlite3_stmt *list;
 	int plan;    /* conditions of the list, as idxNum */
 	bool listed; /* the list is at its end */
-	bool want_value;
+	bool want_value, by_series;
+	enum table_kind kind;
+	size_t per; /* doubles per value in the buffer: 1, or the statistics of a bucket */
 	int64_t t_from, t_to; /* both included */
 	int64_t step_ns;      /* grid of the samples; 0 for rows as they came */
 
@@ -123,7 +158,7 @@ struct cursor {
 	size_t skip;    /* ... after so many rows of exactly next_t */
 	bool layout_done;
 	int64_t *t;    /* [n_rows] */
-	double *value; /* [n_rows][n_series] */
+	double *value; /* [n_rows][n_series][per] */
 	size_t n_rows, cap_rows, cap_values, to_skip;
 
 	size_t row, at; /* the current row, and the number of its series */
@@ -151,6 +186,16 @@ find(sqlite3_index_info *info, int column, unsigned char op, bool text)
 		    (!text || by_bytes(info, i)))
 			return i;
 	return -1;
+}
+
+/* ORDER BY or GROUP BY series, or series and t_ns. */
+static bool
+order_is_by_series(const sqlite3_index_info *info)
+{
+	return info->nOrderBy >= 1 && info->nOrderBy <= 2 && info->aOrderBy[0].iColumn == C_KEY &&
+	    !info->aOrderBy[0].desc &&
+	    (info->nOrderBy == 1 ||
+		(info->aOrderBy[1].iColumn == C_T_NS && !info->aOrderBy[1].desc));
 }
 
 /* Nothing is promised: SQLite compares again, so what is looked up may be more than was asked for,
@@ -181,14 +226,20 @@ on_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 			info->idxNum |= 1 << (N_LOOKUPS + i);
 			info->estimatedCost *= bounds[i].from && bounds[i].to ? 1e-4 : 0.25;
 		}
-	if (info->colUsed & (1 << C_VALUE))
+	if (info->colUsed & VALUE_COLUMNS)
 		info->idxNum |= PLAN_VALUE;
+	if (info->colUsed & 1 << C_UNIT)
+		info->idxNum |= PLAN_UNIT;
 	if (info->estimatedCost < 1)
 		info->estimatedCost = 1;
 	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
 	info->estimatedCost += 100; /* to begin, however few there are */
 	info->orderByConsumed = one_layout && info->nOrderBy == 1 &&
 	    info->aOrderBy[0].iColumn == C_T_NS && !info->aOrderBy[0].desc;
+	if (order_is_by_series(info)) {
+		info->orderByConsumed = 1;
+		info->idxNum |= PLAN_BY_SERIES;
+	}
 	return SQLITE_OK;
 }
 
@@ -202,18 +253,19 @@ on_connect(
 	char why[STORE_WHY_BYTES];
 	int rc;
 
-	(void)arg, (void)argc, (void)argv;
+	(void)argc, (void)argv;
 	if (schema_check(db, why) != NW_OK) {
 		*err = sqlite3_mprintf("%s", why);
 		return SQLITE_ERROR;
 	}
-	if ((rc = sqlite3_declare_vtab(db, declaration)) != SQLITE_OK)
+	if ((rc = sqlite3_declare_vtab(db, tables[(uintptr_t)arg].declaration)) != SQLITE_OK)
 		return rc;
 	/* the table reads its own database, nothing else */
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	if ((t = calloc(1, sizeof(*t))) == NULL)
 		return SQLITE_NOMEM;
 	t->db = db;
+	t->kind = (enum table_kind)(uintptr_t)arg;
 	*out = &t->base;
 	return SQLITE_OK;
 }
@@ -250,6 +302,8 @@ on_open(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
 		free(c);
 		return SQLITE_NOMEM;
 	}
+	c->kind = ((struct module_table *)table)->kind;
+	c->per = c->kind == TABLE_BUCKETS ? STATS : 1;
 	*out = &c->base;
 	return SQLITE_OK;
 }
@@ -289,9 +343,10 @@ list_prepare(struct cursor *c, int plan)
 	char *text;
 	int i, rc;
 
-	sqlite3_str_appendall(sql,
-	    "SELECT layout, col, session, host, subject, event_type, field, unit, metadata"
-	    " FROM main.v_series WHERE 1");
+	sqlite3_str_appendf(sql,
+	    "SELECT layout, col, session, host, subject, event_type, field, %s, metadata"
+	    " FROM main.v_series WHERE 1",
+	    plan & PLAN_UNIT ? "unit" : "NULL");
 	for (i = 0; i < N_LOOKUPS; i++)
 		if (plan & 1 << i && lookups[i].sql != NULL)
 			sqlite3_str_appendf(sql, " AND %s", lookups[i].sql);
@@ -310,7 +365,7 @@ list_prepare(struct cursor *c, int plan)
 static int
 list_begin(struct cursor *c, int plan, sqlite3_value **argv)
 {
-	int i, n = 0, rc = SQLITE_OK;
+	int i, n = 0, at = 0, rc = SQLITE_OK;
 
 	if (c->list == NULL || c->plan != plan)
 		rc = list_prepare(c, plan);
@@ -318,7 +373,9 @@ list_begin(struct cursor *c, int plan, sqlite3_value **argv)
 		sqlite3_reset(c->list);
 	for (i = 0; rc == SQLITE_OK && i < N_LOOKUPS; i++)
 		if (plan & 1 << i && lookups[i].sql != NULL) {
-			rc = sqlite3_bind_value(c->list, n + 1, argv[n]);
+			rc = sqlite3_bind_value(c->list, ++at, argv[n]);
+			if (rc == SQLITE_OK && lookups[i].column == C_KEY)
+				rc = sqlite3_bind_value(c->list, ++at, argv[n]);
 			n++;
 		}
 	return rc;
@@ -388,7 +445,8 @@ series_add(struct cursor *c)
 	return SQLITE_OK;
 }
 
-/* Collects the wanted series of the list's layout; the list moves on to the next layout. */
+/* Collects the wanted series of the list's layout, or only one of them; the list moves on behind
+ * them. */
 static int
 layout_begin(struct cursor *c)
 {
@@ -400,7 +458,8 @@ layout_begin(struct cursor *c)
 	c->session_id = sqlite3_column_int64(c->list, L_SESSION);
 	c->has_session = sqlite3_column_type(c->list, L_SESSION) != SQLITE_NULL;
 	while (rc == SQLITE_OK && !c->listed &&
-	    sqlite3_column_int64(c->list, L_LAYOUT) == c->layout_id)
+	    sqlite3_column_int64(c->list, L_LAYOUT) == c->layout_id &&
+	    (!c->by_series || c->n_series == 0))
 		if ((rc = series_add(c)) == SQLITE_OK)
 			rc = list_step(c);
 	c->next_t = c->t_from;
@@ -414,7 +473,7 @@ layout_begin(struct cursor *c)
 static int
 rows_room(struct cursor *c, size_t n_rows)
 {
-	size_t n_values = n_rows * (c->want_value ? c->n_series : 0);
+	size_t n_values = n_rows * (c->want_value ? c->n_series * c->per : 0);
 	void *grown;
 
 	if (n_rows > c->cap_rows) {
@@ -453,6 +512,45 @@ on_block(void *arg, const struct store_block *b)
 	return !c->layout_done;
 }
 
+static int
+on_buckets(void *arg, const struct store_bucket_block *b)
+{
+	struct cursor *c = arg;
+	const double *const *const from[STATS] = { [STAT_N] = b->n,
+		[STAT_SUM] = b->sum,
+		[STAT_MIN] = b->min,
+		[STAT_MAX] = b->max,
+		[STAT_M2] = b->m2 };
+	size_t i, k, s;
+	double *value;
+
+	if (rows_room(c, c->n_rows + b->n_buckets) != NW_OK)
+		return NW_ENOMEM;
+	for (i = 0; i < b->n_buckets; i++) {
+		value = c->value + c->n_rows * c->n_series * STATS;
+		for (k = 0; c->want_value && k < c->n_series; k++)
+			for (s = 0; s < STATS; s++)
+				*value++ = from[s][c->columns[k]][i];
+		c->t[c->n_rows++] = b->t_wall_ns[i];
+	}
+	return 0;
+}
+
+/* All buckets of the layout, or its last row, into the buffer at once: they are few. */
+static int
+fill_at_once(struct cursor *c, int64_t t_end)
+{
+	int rc;
+
+	c->layout_done = true;
+	if (c->kind == TABLE_BUCKETS)
+		return store_buckets(c->reader, c->layout_id, c->columns, c->n_series, c->t_from,
+		    t_end, c->step_ns, on_buckets, c);
+	rc = store_last_row(c->reader, c->layout_id, on_block, c);
+	c->layout_done = true;
+	return rc == NW_ENOTFOUND ? NW_OK : rc;
+}
+
 /* The next rows of the layout into the buffer; none: layout_done. */
 static int
 fill(struct cursor *c)
@@ -460,6 +558,12 @@ fill(struct cursor *c)
 	int64_t t_end = c->t_to == INT64_MAX ? INT64_MAX : c->t_to + 1;
 	size_t same = 0;
 	int rc;
+
+	if (c->kind != TABLE_SAMPLES) {
+		c->n_rows = c->row = c->to_skip = 0;
+		rc = fill_at_once(c, t_end);
+		return rc == NW_OK ? SQLITE_OK : failed(c, rc);
+	}
 
 	c->n_rows = c->row = 0;
 	c->to_skip = c->skip;
@@ -531,6 +635,24 @@ step_take(struct cursor *c, sqlite3_value *v)
 	return false;
 }
 
+/* A bucket is a row of its table whole or not at all, so bounds of t_ns, the time of the last row in
+ * a bucket, are widened to the ends of their buckets. */
+static bool
+buckets_begin(struct cursor *c)
+{
+	if (c->step_ns == 0) {
+		sqlite3_free(c->base.pVtab->zErrMsg);
+		c->base.pVtab->zErrMsg =
+		    sqlite3_mprintf("sample_bucket: needs step_ns = N, the length of its buckets");
+		return false;
+	}
+	if (c->t_from > INT64_MIN + c->step_ns)
+		c->t_from = bucket_number(c->t_from, c->step_ns) * c->step_ns;
+	if (c->t_to < INT64_MAX - c->step_ns && c->t_to > INT64_MIN + c->step_ns)
+		c->t_to = (bucket_number(c->t_to, c->step_ns) + 1) * c->step_ns - 1;
+	return true;
+}
+
 static int
 on_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int argc, sqlite3_value **argv)
 {
@@ -539,6 +661,7 @@ on_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int argc, sqlit
 
 	(void)name, (void)argc;
 	c->want_value = plan & PLAN_VALUE;
+	c->by_series = plan & PLAN_BY_SERIES;
 	c->t_from = INT64_MIN;
 	c->t_to = INT64_MAX;
 	c->n_rows = c->row = c->at = 0;
@@ -555,6 +678,8 @@ on_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int argc, sqlit
 	for (i = 0; i < N_BOUNDS; i++)
 		if (plan & 1 << (N_LOOKUPS + i))
 			bound_apply(c, &bounds[i], argv[n++]);
+	if (c->kind == TABLE_BUCKETS && !buckets_begin(c))
+		return SQLITE_ERROR;
 	if ((rc = list_begin(c, plan, argv)) != SQLITE_OK || (rc = list_step(c)) != SQLITE_OK)
 		return rc;
 	return settle(c);
@@ -577,6 +702,31 @@ static int
 on_eof(sqlite3_vtab_cursor *base)
 {
 	return ((struct cursor *)base)->eof;
+}
+
+/* NaN becomes NULL */
+static void
+value_result(const struct cursor *c, sqlite3_context *ctx, enum column column)
+{
+	const double *v = c->value + (c->row * c->n_series + c->at) * c->per;
+
+	if (!c->want_value)
+		return;
+	switch (column) {
+	case C_VALUE:
+		sqlite3_result_double(
+		    ctx, c->kind == TABLE_BUCKETS ? v[STAT_SUM] / v[STAT_N] : v[0]);
+		break;
+	case C_N: sqlite3_result_int64(ctx, (int64_t)v[STAT_N]); break;
+	case C_SUM: sqlite3_result_double(ctx, v[STAT_N] > 0 ? v[STAT_SUM] : NAN); break;
+	case C_MIN: sqlite3_result_double(ctx, v[STAT_MIN]); break;
+	case C_MAX: sqlite3_result_double(ctx, v[STAT_MAX]); break;
+	case C_SD:
+		sqlite3_result_double(
+		    ctx, v[STAT_N] > 1 ? sqrt(v[STAT_M2] / (v[STAT_N] - 1)) : NAN);
+		break;
+	default: break;
+	}
 }
 
 static int
@@ -606,11 +756,14 @@ on_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 		if (c->step_ns > 0)
 			sqlite3_result_int64(ctx, c->step_ns);
 		break;
-	case C_VALUE:
-		if (c->want_value)
-			/* NaN becomes NULL */
-			sqlite3_result_double(ctx, c->value[c->row * c->n_series + c->at]);
+	case C_KEY:
+		sqlite3_result_int64(
+		    ctx, c->layout_id * TAIL_FIELDS_MAX + (int64_t)c->columns[c->at]);
 		break;
+	case C_BEGIN:
+		sqlite3_result_int64(ctx, bucket_number(c->t[c->row], c->step_ns) * c->step_ns);
+		break;
+	default: value_result(c, ctx, (enum column)column);
 	}
 	return SQLITE_OK;
 }
@@ -640,9 +793,10 @@ static const sqlite3_module module = {
 int
 sqlmodule_register(sqlite3 *db, char **err)
 {
-	int rc = sqlite3_create_module_v2(db, "sample", &module, NULL, NULL);
+	int rc = document_sql_register(db);
+	uintptr_t i;
 
-	if (rc == SQLITE_OK)
-		rc = document_sql_register(db);
+	for (i = 0; rc == SQLITE_OK && i < TABLES; i++)
+		rc = sqlite3_create_module_v2(db, tables[i].name, &module, (void *)i, NULL);
 	return rc == SQLITE_OK ? sqlite3_exec(db, views, NULL, NULL, err) : rc;
 }

@@ -4,21 +4,26 @@
  * constant memory.
  *
  *	sample    session_id, host, series_id, layout_id, subject, event_type, field, unit,
- *	          t_ns, time, value
+ *	          t_ns, time, value, series
  *	v_sample  session, series_id, host, subject, event_type, field, unit, time, t_ns,
  *	          value: the columns of the CSV
  *
- * One row is one value of one field; what is missing is NULL in sample and has no line in v_sample.
- * series_id is the id of the metadata, also to be had as meta_id, and as the argument in
- * sample(412). session_id is NULL for what a host measured by itself. Where rows have become
- * roll-ups, a bucket stands for those in it, as in store_rows().
+ *	v_last    as v_sample, and series: the newest value of each series (store_last_row())
+ *	v_bucket  as v_sample, with begin_ns, n, sum, min, max, mean and sd instead of time and
+ *	          value, and series: statistics of all values in each step (store_buckets())
  *
- * With step_ns = 60000000000, or sample(412, 60000000000), the samples are as if they had come once
- * a minute, as in store_rows_at(); without it as they came.
+ * A row is a value of a field; a missing value is NULL in sample and has no line in v_sample.
+ * series_id is the id of the metadata, also named meta_id, and the argument in sample(412); series
+ * is the number of a field of a layout, as in v_series. session_id is NULL for measurements of a
+ * host itself. Where rows have become roll-ups, a row stands for a bucket, as in store_rows().
  *
- * Rows come by layout, then time, then field. Equality of session_id, host, series_id, layout_id,
- * event_type and field, event_type GLOB, and bounds of t_ns are looked up; anything else is
- * compared row by row.
+ * step_ns = 60000000000, or sample(412, 60000000000), makes samples as if they had come once a
+ * minute, as in store_rows_at(). v_bucket needs step_ns: buckets begin at multiples of the step, and
+ * their t_ns is the time of their last row.
+ *
+ * Rows come by layout, then time, then field; by series, then time, for GROUP BY or ORDER BY series.
+ * Equality of session_id, host, series_id, layout_id, series, event_type and field, event_type
+ * GLOB, and bounds of t_ns are looked up; other conditions are compared row by row.
  *
  * The tables are of the main database and exist as long as the connection.
  */

@@ -268,12 +268,16 @@ static const char *const terms[] = {
 	"unit = 'By'",
 	"time < '2000'",
 	"subject = '{\"a\":1}'",
+	"series = 4096 * 2 + 1",
+	"series = '20480'",
+	"series = 20480.5",
+	"series IN (4096, 16385, 77, NULL)",
 };
 
 static const char copy[] = "CREATE TEMP TABLE plain(session_id INTEGER, host TEXT, series_id "
 			   "INTEGER, layout_id INTEGER, subject TEXT,"
 			   " event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time TEXT, "
-			   "value REAL, meta_id INTEGER);"
+			   "value REAL, series INTEGER, meta_id INTEGER);"
 			   "INSERT INTO plain SELECT *, meta_id FROM sample";
 
 /* How many, and a sum that depends on each of them. */
@@ -369,7 +373,7 @@ test_answers(sqlite3 *db)
 	for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
 		st = prepare(db, answers[i].sql);
 		if (answers[i].answer == NULL)
-			CHECK_INT(sqlite3_column_count(st), 11);
+			CHECK_INT(sqlite3_column_count(st), 12);
 		CHECK_INT(sqlite3_step(st), SQLITE_ROW);
 		if (answers[i].answer != NULL)
 			CHECK_STR((const char *)sqlite3_column_text(st, 0), answers[i].answer);
@@ -509,6 +513,92 @@ test_no_memory(void)
 	sqlite3_close(db);
 }
 
+static int64_t
+number(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *st = prepare(db, sql);
+	int64_t n = -1;
+
+	CHECK_INT(sqlite3_step(st), SQLITE_ROW);
+	n = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}
+
+/* Statistics of steps are those that SQL itself makes of the samples. */
+static void
+test_buckets(sqlite3 *db)
+{
+	int64_t n = number(db,
+	    "SELECT count(*) FROM (SELECT DISTINCT series, t_ns / 1000000 FROM sample"
+	    " WHERE t_ns >= 0)");
+
+	CHECK(n > 1000);
+	CHECK_INT(
+	    number(db, "SELECT count(*) FROM sample_bucket WHERE step_ns = 1000000 AND t_ns >= 0"),
+	    n);
+	CHECK_INT(number(db,
+		      "SELECT count(*) FROM (SELECT series, t_ns / 1000000 AS g, count(value) AS n,"
+		      " min(value) AS low, max(value) AS high, max(t_ns) AS t, avg(value) AS mean"
+		      " FROM sample WHERE t_ns >= 0 GROUP BY 1, 2) s JOIN (SELECT series,"
+		      " begin_ns / 1000000 AS g, n, min, max, t_ns, mean, sd FROM sample_bucket"
+		      " WHERE step_ns = 1000000 AND t_ns >= 0) b USING (series, g) WHERE s.n = b.n"
+		      " AND low IS b.min AND high IS b.max AND s.t = b.t_ns AND (b.n > 1) >= (b.sd"
+		      " IS NOT NULL) AND (abs(s.mean) > 1e200 OR s.mean IS NULL OR"
+		      " abs(s.mean - b.mean) <= 1e-9 * abs(s.mean))"),
+	    n);
+	CHECK_INT(sqlite3_exec(db, "SELECT * FROM sample_bucket", NULL, NULL, NULL), SQLITE_ERROR);
+	CHECK(strstr(sqlite3_errmsg(db), "needs step_ns") != NULL);
+	CHECK_INT(number(db,
+		      "SELECT count(*) = (SELECT count(*) FROM v_bucket WHERE step_ns = 1000000 AND"
+		      " field = 'sum_v') FROM sample_bucket WHERE step_ns = 1000000 AND field ="
+		      " 'sum_v' AND n > 0"),
+	    1);
+}
+
+static void
+test_last(sqlite3 *db)
+{
+	CHECK_INT(number(db, "SELECT count(*) FROM sample_last"), 21);
+	CHECK_INT(number(db,
+		      "SELECT count(*) FROM sample_last l WHERE t_ns = (SELECT max(t_ns) FROM"
+		      " sample s WHERE s.series = l.series) AND EXISTS (SELECT 1 FROM sample s"
+		      " WHERE s.series = l.series AND s.t_ns = l.t_ns AND s.value IS l.value)"),
+	    21);
+	CHECK_INT(number(db,
+		      "SELECT count(*) FROM v_last WHERE session = 1 AND event_type ="
+		      " 'nl:tools:calipers:summary:read' AND field = 'mean_r' AND value IS NOT "
+		      "NULL"),
+	    number(db,
+		"SELECT count(*) FROM sample_last WHERE series IN (4096, 8192) AND value IS NOT "
+		"NULL"));
+}
+
+/* Rows come by series where somebody wants so, and nothing is sorted. */
+static void
+test_by_series(sqlite3 *db)
+{
+	static const char grouped[] = "SELECT series, count(*), min(t_ns), max(t_ns), count(value)"
+				      " FROM sample GROUP BY ";
+	sqlite3_stmt *st = prepare(db,
+	    "EXPLAIN QUERY PLAN SELECT series, avg(value) FROM sample"
+	    " GROUP BY series ORDER BY series");
+	char sql[512];
+
+	while (sqlite3_step(st) == SQLITE_ROW)
+		CHECK(strstr((const char *)sqlite3_column_text(st, 3), "B-TREE") == NULL);
+	sqlite3_finalize(st);
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM (%s series INTERSECT %s +series)", grouped,
+	    grouped);
+	CHECK_INT(number(db, sql), 21);
+	CHECK_INT(number(db,
+		      "SELECT count(*) FROM (SELECT series, t_ns, lag(series) OVER w AS s,"
+		      " lag(t_ns) OVER w AS t FROM (SELECT series, t_ns FROM sample ORDER BY"
+		      " series, t_ns) WINDOW w AS (ROWS BETWEEN 1 PRECEDING AND CURRENT ROW))"
+		      " WHERE s > series OR (s = series AND t > t_ns)"),
+	    0);
+}
+
 static void
 test_no_store(void)
 {
@@ -535,6 +625,9 @@ main(int argc, char **argv)
 	test_constraints(db);
 	test_answers(db);
 	test_ending(db);
+	test_buckets(db);
+	test_last(db);
+	test_by_series(db);
 	sqlite3_close(db);
 	test_damage();
 	test_no_store();
