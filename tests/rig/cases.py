@@ -33,7 +33,7 @@ FAULTS = {
     "dst_disk": ("disk.write", lambda w, c, r: w.disks["b"].throttle(write_bps=r * MB)),
     "net_rate": ("network", lambda w, c, r: w.link_set(rate_bytes=r * MB, rtt_ms=2)),
     "net_far": ("network", lambda w, c, r: w.link_set(rate_bytes=r * MB, rtt_ms=40)),
-    "net_loss": ("network", lambda w, c, r: w.link_set(rtt_ms=10, loss_percent=0.01 * (20 / r) ** 2)),
+    "net_loss": ("network", lambda w, c, r: w.link_set(rtt_ms=10, loss_percent=0.01 * (20 * getattr(c.program, "streams", 1) / r) ** 2)),
     "net_rwnd": ("network", lambda w, c, r: (w.link_set(rtt_ms=40), w.buffers_set(receive="4096 {0} {0}".format(int(r * MB * 0.04 * 2))))),
     "net_sndbuf": ("network", lambda w, c, r: (w.link_set(rtt_ms=40), w.buffers_set(send="4096 {0} {0}".format(int(r * MB * 0.04 * 2))))),
     "snd_work": ("sender.host", lambda w, c, r: c.option("send", "-w", int(1024e9 / (r * MB)))),
