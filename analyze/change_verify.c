@@ -7,8 +7,8 @@
 #include "analyze/changepoint.h"
 #include "analyze/quantile.h"
 
-#define TRIM          0.8 /* share of the squared differences that counts: the smaller ones */
-#define LAG_SHARE     8   /* lags reach up to an eighth of the series */
+#define TRIM          0.95 /* share of the squared differences that counts: the smaller ones */
+#define LAG_SHARE     8    /* lags reach up to an eighth of the series */
 #define R_MAX         0.95
 #define RESIDUAL_MAX  0.98
 #define R_NOISE       5.0 /* noise of change_memory(), times sqrt n */
@@ -28,9 +28,10 @@ struct memory {
 	double rho[LAGS_MAX + 1];
 };
 
-/* Mean of the smaller squared differences at a lag, inside segments; NaN with too few pairs. */
+/* Mean of the smaller squared differences at a lag, the share `trim` of all, inside segments; NaN
+ * with too few pairs. */
 static double
-variogram(const struct change_series *s, size_t lag)
+variogram(const struct change_series *s, size_t lag, double trim)
 {
 	size_t m = 0, i, k, end;
 	double sum = 0;
@@ -42,7 +43,7 @@ variogram(const struct change_series *s, size_t lag)
 	}
 	if (m < 2 || m < s->n / 2)
 		return NAN;
-	k = (size_t)ceil(TRIM * (double)m);
+	k = (size_t)ceil(trim * (double)m);
 	(void)quantile_nth(s->scratch, m, k - 1);
 	for (i = 0; i < k; i++)
 		sum += s->scratch[i];
@@ -56,13 +57,15 @@ change_memory(const double *x, size_t n, double *scratch)
 	struct change_series s = {
 		.x = x, .n = n, .scratch = scratch, .starts = &start, .n_starts = 1
 	};
-	double one, two;
+	double one, two, far, r;
 
 	if (n < LAG_SHARE)
 		return 0;
-	one = variogram(&s, 1);
-	two = variogram(&s, 2);
-	return one > 0 ? fmin(R_MAX, fmax(0, two / one - 1 - R_NOISE / sqrt((double)n))) : 0;
+	one = variogram(&s, 1, 1);
+	two = variogram(&s, 2, 1);
+	far = variogram(&s, n / LAG_SHARE, 1);
+	r = fmin(two / one - 1, 1 - one / far);
+	return one > 0 ? fmin(R_MAX, fmax(0, r - R_NOISE / sqrt((double)n))) : 0;
 }
 
 static size_t
@@ -79,7 +82,7 @@ memory_find(const struct change_series *s, struct memory *out)
 	size_t lag, i, n = 0;
 
 	for (lag = 1; lag <= s->n / LAG_SHARE && n < LAGS_MAX; lag = next_lag(lag)) {
-		v[n] = variogram(s, lag);
+		v[n] = variogram(s, lag, TRIM);
 		if (isnan(v[n]))
 			break;
 		out->lag[n++] = lag;
@@ -199,33 +202,78 @@ struct pair {
 	const double *x;
 	size_t n_left, n;
 	double mean[2], sd[2];
-	double r; /* autocorrelation of the residuals, for both together */
+	double r;         /* autocorrelation of the residuals, of both segments together */
+	double plateau;   /* values per stretch of equal values */
+	double r_plateau; /* the same with every stretch of equal values as one */
 };
+
+/* Residuals of a pair, whole or with stretches of equal values as one. */
+struct residuals {
+	double squares[2], products;
+	size_t n;
+};
+
+static struct residuals
+residuals_of(const struct pair *p, bool stretches)
+{
+	struct residuals s = { .n = 0 };
+	double d, last = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		bool right = i >= p->n_left;
+
+		if (stretches && i > 0 && p->x[i] == p->x[i - 1])
+			continue;
+		d = p->x[i] - p->mean[right];
+		s.squares[right] += d * d;
+		s.products += i > 0 && i != p->n_left ? d * last : 0;
+		last = d;
+		s.n++;
+	}
+	return s;
+}
+
+/* Lag-1 autocorrelation without its bias (Kendall 1954); in short series the correction is itself
+ * noise. */
+static double
+residual_r(const struct residuals *s)
+{
+	double all = s->squares[0] + s->squares[1], n = (double)s->n;
+	double r = all > 0 ? s->products / all : 0;
+
+	return fmin(RESIDUAL_MAX, fmax(0, r + (1 + 4 * r) / (n / 2) * fmin(1, n / SHRINK_N)));
+}
 
 static void
 pair_init(struct pair *p, const struct change_series *s, size_t k)
 {
 	size_t from = s->starts[k - 1], end = k + 1 < s->n_starts ? s->starts[k + 1] : s->n, i;
-	double d, last = 0, products = 0, squares[2] = { 0 }, r, bias;
-	bool right;
+	struct residuals all, stretches;
+	double n[2];
 
 	*p = (struct pair){ .x = s->x + from, .n_left = s->starts[k] - from, .n = end - from };
+	n[0] = (double)p->n_left;
+	n[1] = (double)(p->n - p->n_left);
 	for (i = 0; i < p->n; i++)
-		p->mean[i >= p->n_left] +=
-		    p->x[i] / (double)(i < p->n_left ? p->n_left : p->n - p->n_left);
-	for (i = 0; i < p->n; i++) {
-		right = i >= p->n_left;
-		d = p->x[i] - p->mean[right];
-		squares[right] += d * d;
-		products += i > 0 && i != p->n_left ? d * last : 0;
-		last = d;
-	}
-	p->sd[0] = sqrt(squares[0] / (double)(p->n_left > 1 ? p->n_left - 1 : 1));
-	p->sd[1] = sqrt(squares[1] / (double)(p->n - p->n_left > 1 ? p->n - p->n_left - 1 : 1));
-	r = squares[0] + squares[1] > 0 ? products / (squares[0] + squares[1]) : 0;
-	/* Kendall 1954; in short series the correction is itself noise. */
-	bias = (1 + 4 * r) / ((double)p->n / 2) * fmin(1, (double)p->n / SHRINK_N);
-	p->r = fmin(RESIDUAL_MAX, fmax(0, r + bias));
+		p->mean[i >= p->n_left] += p->x[i] / n[i >= p->n_left];
+	all = residuals_of(p, false);
+	stretches = residuals_of(p, true);
+	p->sd[0] = sqrt(all.squares[0] / fmax(1, n[0] - 1));
+	p->sd[1] = sqrt(all.squares[1] / fmax(1, n[1] - 1));
+	p->r = residual_r(&all);
+	p->r_plateau = residual_r(&stretches);
+	p->plateau = (double)p->n / (double)stretches.n;
+}
+
+/* By how much dependence inflates the variance of the mean of m values. A report spread over several
+ * windows makes plateaus: these, not the windows, are the values then. */
+static double
+pair_factor(const struct pair *p, const struct memory *mem, double m)
+{
+	double windows = ar_factor(p->r, m),
+	       plateaus = p->plateau * ar_factor(p->r_plateau, fmax(1, m / p->plateau));
+
+	return fmax(fmin(windows, plateaus), memory_factor(mem, m));
 }
 
 /* Exponent of the chance that the means of both segments part so far without a change. */
@@ -243,7 +291,7 @@ means_part(const struct pair *p, const double *x, const struct memory *mem)
 		m = (double)n[side];
 		for (i = 0, mean = 0; i < n[side]; i++)
 			mean += own[i] / m;
-		m /= fmax(ar_factor(p->r, m), memory_factor(mem, m));
+		m /= pair_factor(p, mem, m);
 		evidence += m * rate_of(&pool, mean);
 	}
 	return evidence;

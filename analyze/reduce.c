@@ -35,6 +35,7 @@ nw_reduce_better(void)
 	o.threshold = thresholds;
 	o.folds = 5;
 	o.screen = true;
+	o.strict = true;
 	o.choose_threshold = true;
 	return o;
 }

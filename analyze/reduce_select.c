@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "analyze/reduce.h"
+#include "narrows/autocorr.h"
+
+#define DRIFT_MAX 0.9 /* least |r| with the row number of a metric that tells the time */
 
 int
 selection_cluster(struct selection *s, const struct nw_correlations *c,
@@ -120,6 +123,57 @@ screen(const double *const *x, size_t p, const double *y, size_t n, bool on, str
 	return rc;
 }
 
+/* --- strict selection --- */
+/* Drops candidates that follow the row number. */
+static int
+drop_drifting(struct candidates *in, size_t n)
+{
+	double *row = calloc(n + 1, sizeof(*row)), *drift = calloc(in->n + 1, sizeof(*drift));
+	size_t kept = 0;
+	int rc = row != NULL && drift != NULL ? NW_OK : NW_ENOMEM;
+
+	for (size_t i = 0; rc == NW_OK && i < n; i++)
+		row[i] = (double)i;
+	if (rc == NW_OK)
+		rc = nw_correlate_with(in->x, in->n, row, n, drift);
+	for (size_t i = 0; rc == NW_OK && i < in->n; i++)
+		if (!(fabs(drift[i]) >= DRIFT_MAX)) {
+			in->x[kept] = in->x[i];
+			in->index[kept++] = in->index[i];
+		}
+	if (rc == NW_OK)
+		in->n = kept;
+	free(row);
+	free(drift);
+	return rc;
+}
+
+/* F of the extended BIC (Chen & Chen 2008) at the effective size. Products of two series that
+ * remember alike have the square of their autocorrelation (Bartlett 1935). */
+static double
+strict_f(const double *y, size_t n, size_t p)
+{
+	double r = nw_autocorr(y, n).r, share = (1 - r * r) / (1 + r * r);
+
+	return (log(fmax(2, share * (double)n)) + 2 * log(fmax(1, (double)p))) / share;
+}
+
+static int
+select_terms(struct candidates *in, size_t p, const double *y, size_t n,
+    const struct nw_reduce_options *opts, struct nw_elimination *out)
+{
+	struct nw_eliminate_options e = opts->eliminate;
+	int rc;
+
+	if (opts->strict) {
+		if ((rc = drop_drifting(in, n)) != NW_OK)
+			return rc;
+		if (isnan(e.f_remove))
+			e.f_remove = strict_f(y, n, p);
+	}
+	return nw_eliminate(in->x, in->n, y, n, &e, out);
+}
+
 /* --- folds --- */
 /* The rows outside [from, to) of the representatives, response last. */
 static double *
@@ -152,7 +206,7 @@ fold_error(const struct selection *s, const struct nw_reduce_options *opts, size
 	int rc = store != NULL ? screen(x, p, x[p], rest, opts->screen, &in) : NW_ENOMEM;
 
 	if (rc == NW_OK)
-		rc = nw_eliminate(in.x, in.n, x[p], rest, &opts->eliminate, &e);
+		rc = select_terms(&in, p, x[p], rest, opts, &e);
 	if (rc == NW_OK && e.status != NW_STATUS_OK)
 		*sse = NAN;
 	for (size_t i = 0; i < in.n; i++)
@@ -194,8 +248,8 @@ selection_eliminate(struct selection *s, const struct nw_prepared *prep,
 	if (rc == NW_OK)
 		rc = screen(s->x, s->clusters.n_clusters, s->y, s->n_rows, opts->screen, &s->in);
 	if (rc == NW_OK)
-		rc = nw_eliminate(
-		    s->in.x, s->in.n, s->y, s->n_rows, &opts->eliminate, &s->elimination);
+		rc = select_terms(
+		    &s->in, s->clusters.n_clusters, s->y, s->n_rows, opts, &s->elimination);
 	if (rc != NW_OK || s->elimination.status != NW_STATUS_OK)
 		return rc;
 	s->out_of_sample_r2 = known_r2;

@@ -47,6 +47,23 @@ write_count(struct html *h, const json_t *entry, enum result_key key)
 		html_raw(h, "an unknown number");
 }
 
+/* The rest of the sentence where the metrics predict no better than the baselines. */
+static void
+write_no_finding(struct html *h, const json_t *entry)
+{
+	html_raw(h, " none predicts the ");
+	html_text(h, text_or(entry, KEY_reduction_response, "response"));
+	html_raw(h, " of ");
+	page_name(h, text_or(entry, KEY_reduction_program, "the program"));
+	html_raw(h, ": in stretches of time left out of the fit, the best selection explains <b>");
+	write_share(h, entry, KEY_reduction_r2_out_of_sample);
+	html_raw(h, "</b> of the ups and downs, as many metrics drawn at random ");
+	write_share(h, entry, KEY_reduction_r2_random);
+	html_raw(h, ", and the mean of the minute before ");
+	write_share(h, entry, KEY_reduction_r2_minute_before);
+	html_raw(h, ". The metrics below went along in these rows, which may be chance.</p>");
+}
+
 static void
 write_finding(struct html *h, const json_t *entry)
 {
@@ -54,7 +71,13 @@ write_finding(struct html *h, const json_t *entry)
 
 	html_raw(h, "<p>Of ");
 	write_count(h, entry, KEY_reduction_n_metrics);
-	html_raw(h, " metrics of ");
+	html_raw(h, " metrics");
+	if (result_number(entry, KEY_reduction_n_cut) > 0) {
+		html_raw(h, " (");
+		write_count(h, entry, KEY_reduction_n_cut);
+		html_raw(h, " of them beyond the limit and not looked at)");
+	}
+	html_raw(h, " of ");
 	page_name(h, text_or(entry, KEY_reduction_host, "the host"));
 	if (n == 0) {
 		html_raw(h, " none follows the ");
@@ -62,6 +85,10 @@ write_finding(struct html *h, const json_t *entry)
 		html_raw(h, " of ");
 		page_name(h, text_or(entry, KEY_reduction_program, "the program"));
 		html_raw(h, ".</p>");
+		return;
+	}
+	if (result_bool(entry, KEY_reduction_headline) == 0) {
+		write_no_finding(h, entry);
 		return;
 	}
 	html_raw(h, ", ");

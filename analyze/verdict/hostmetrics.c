@@ -36,8 +36,8 @@ struct loader {
 	bool process;
 };
 
-/* Resources used by processes. Bytes moved by processes are the response in other words, and left
- * out. */
+/* Resources used by processes. Bytes moved by processes, through calls or counted by the kernel
+ * (read_bytes, write_bytes), are the response in other words, and left out. */
 static const struct {
 	const char *field, *unit;
 	enum hostmetric_kind kind;
@@ -45,8 +45,6 @@ static const struct {
 	{ "cpu_user", "s/s", METRIC_AMOUNT },
 	{ "cpu_sys", "s/s", METRIC_AMOUNT },
 	{ "cpu_wait", "s/s", METRIC_AMOUNT },
-	{ "read_bytes", "B/s", METRIC_AMOUNT },
-	{ "write_bytes", "B/s", METRIC_AMOUNT },
 	{ "rss", "B", METRIC_GAUGE },
 };
 
@@ -143,6 +141,7 @@ metric_of(struct hostmetrics *m, const struct series *s, const char *field)
 		if (strcmp(old->name, new.name) == 0)
 			break;
 	}
+	m->n_cut += i == m->n && m->n == HOSTMETRICS_MAX;
 	if (i < m->n || m->n == HOSTMETRICS_MAX) {
 		free(new.name);
 		free(new.unit);
@@ -263,10 +262,48 @@ on_block(void *arg, const struct store_block *b)
 	return 0;
 }
 
+/* An idle device's sums per row are 0 from the first row to the last. */
+static bool
+is_idle(const struct hostmetrics *m, const struct hostmetric *t)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_rows; i++)
+		if (t->x[i] != 0)
+			return false;
+	return true;
+}
+
+static void
+metric_free(struct hostmetric *t)
+{
+	free(t->name);
+	free(t->unit);
+	free(t->x);
+	free(t->covered_ns);
+}
+
+/* Idle devices come by the hundred (loop, ram) and would use up the room for metrics. */
+static void
+idle_drop(struct hostmetrics *m, size_t from)
+{
+	size_t i, kept = from;
+
+	for (i = from; i < m->n; i++)
+		if (is_idle(m, &m->metric[i])) {
+			metric_free(&m->metric[i]);
+			m->n_idle++;
+		} else {
+			m->metric[kept++] = m->metric[i];
+		}
+	m->n = kept;
+}
+
 static int
 series_load(struct loader *l, struct store_reader *r, const struct series *s)
 {
 	struct layouts ls = { .l = l };
+	size_t before = l->m->n;
 	int64_t end = l->m->t0_wall_ns + (int64_t)l->m->n_rows * l->m->step_ns;
 	size_t i;
 	int rc;
@@ -284,28 +321,25 @@ series_load(struct loader *l, struct store_reader *r, const struct series *s)
 		free(ls.c[i].before);
 	}
 	free(ls.c);
+	idle_drop(l->m, before);
 	return rc;
 }
 
 /* Turns sums into means, and hardly covered rows into missing values. */
 static void
-columns_finish(struct hostmetrics *m)
+column_finish(const struct hostmetrics *m, struct hostmetric *t)
 {
-	size_t i, k;
+	size_t i;
 
-	for (k = 0; k < m->n; k++) {
-		struct hostmetric *t = &m->metric[k];
-
-		for (i = 0; i < m->n_rows; i++)
-			if (t->kind == METRIC_AMOUNT)
-				t->x[i] /= (double)m->step_ns;
-			else
-				t->x[i] = t->covered_ns[i] >= 0.5 * (double)m->step_ns
-				    ? t->x[i] / t->covered_ns[i]
-				    : NAN;
-		free(t->covered_ns);
-		t->covered_ns = NULL;
-	}
+	for (i = 0; i < m->n_rows; i++)
+		if (t->kind == METRIC_AMOUNT)
+			t->x[i] /= (double)m->step_ns;
+		else
+			t->x[i] = t->covered_ns[i] >= 0.5 * (double)m->step_ns
+			    ? t->x[i] / t->covered_ns[i]
+			    : NAN;
+	free(t->covered_ns);
+	t->covered_ns = NULL;
 }
 
 int
@@ -322,7 +356,8 @@ hostmetrics_load(struct store_reader *r, int64_t host_id, const int64_t *session
 		rc = store_metas(r, sessions[i], 0, "nw:process", on_meta, &l);
 	for (i = 0; i < l.n_series && rc == NW_OK; i++)
 		rc = series_load(&l, r, &l.series[i]);
-	columns_finish(out);
+	for (i = 0; i < out->n; i++)
+		column_finish(out, &out->metric[i]);
 	for (i = 0; i < l.n_series; i++) {
 		free(l.series[i].name);
 		json_decref(l.series[i].params);
@@ -338,12 +373,8 @@ hostmetrics_clear(struct hostmetrics *m)
 {
 	size_t i;
 
-	for (i = 0; i < m->n; i++) {
-		free(m->metric[i].name);
-		free(m->metric[i].unit);
-		free(m->metric[i].x);
-		free(m->metric[i].covered_ns);
-	}
+	for (i = 0; i < m->n; i++)
+		metric_free(&m->metric[i]);
 	free(m->metric);
 	memset(m, 0, sizeof(*m));
 }

@@ -32,10 +32,12 @@ struct hostmetrics {
 	size_t n_rows;
 	struct hostmetric *metric;
 	size_t n;
+	size_t n_idle; /* metrics of idle devices, dropped */
+	size_t n_cut;  /* metrics beyond HOSTMETRICS_MAX, not looked at */
 	uint64_t samples;
 };
 
-enum { HOSTMETRICS_MAX = 2000 }; /* most metrics of a host */
+enum { HOSTMETRICS_MAX = 2000 }; /* most metrics of a host that are not idle */
 
 /* Loads the rows given by t0, step, n_rows and ahead of `out`. O(samples). NW_ENOMEM or the store's
  * code. */

@@ -9,6 +9,7 @@
 #include "narrows/err.h"
 
 static const int64_t STEP_MIN_NS = 1000000000;
+static const int64_t MINUTE_NS = 60000000000;
 /* A program with a smaller share of the busiest program's bytes is noise. */
 static const double PROGRAM_SHARE = 0.1;
 
@@ -225,11 +226,14 @@ reduction_find(
     const struct reduction_params *params, const struct reductions *all, struct reduction *r)
 {
 	const struct hostmetrics *m = r->metrics;
+	const size_t minute_rows = (size_t)(MINUTE_NS / all->step_ns);
+	struct nw_table t;
 	const double **x;
 	double *y;
 	size_t i;
 	int rc;
 
+	r->worth = (struct nw_worth){ .r2 = NAN, .random_r2 = NAN, .minute_r2 = NAN };
 	if (m == NULL) /* without enough rows */
 		return NW_OK;
 	if (m->n == 0) {
@@ -238,16 +242,18 @@ reduction_find(
 	}
 	x = xcalloc(m->n, sizeof(*x));
 	y = xcalloc(all->n_rows, sizeof(*y));
+	t = (struct nw_table){ x, m->n, y, all->n_rows };
 	for (i = 0; i < m->n; i++)
 		x[i] = m->metric[i].x;
 	for (i = 0; i < all->n_rows; i++)
 		y[i] = response_at(&r->response, i, params->operation_time);
-	rc = nw_reduce(
-	    &(struct nw_table){ x, m->n, y, all->n_rows }, NULL, 0, &all->options, &r->result);
+	rc = nw_reduce(&t, NULL, 0, &all->options, &r->result);
 	r->status =
 	    nw_status_text(rc == NW_OK ? r->result.elimination.status : NW_STATUS_UNDEFINED);
 	if (rc == NW_OK && r->result.prepared.n_rows < params->rows_min)
 		r->status = "too_few_rows";
+	if (rc == NW_OK && !params->faithful && strcmp(r->status, "ok") == 0)
+		rc = nw_reduce_worth(&t, &all->options, minute_rows, &r->worth);
 	free(x);
 	free(y);
 	return rc;

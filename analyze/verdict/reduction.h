@@ -26,6 +26,7 @@ struct reduction {
 	size_t n_rows;            /* rows with a response */
 	const struct hostmetrics *metrics;
 	struct nw_reduction result; /* empty without status ok */
+	struct nw_worth worth;      /* worth of the result; numbers are NaN in the faithful mode */
 };
 
 struct reductions {

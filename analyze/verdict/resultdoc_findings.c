@@ -328,14 +328,22 @@ static void
 set_fit(json_t *o, const struct reduction *r)
 {
 	const struct nw_reduction *n = &r->result;
-	bool ok = strcmp(r->status, "ok") == 0;
+	bool ok = strcmp(r->status, "ok") == 0, tested = ok && isfinite(r->worth.r2);
 
 	put_real(o, KEY_reduction_threshold, ok ? n->threshold : NAN);
 	put(o, KEY_reduction_kept, ok ? kept_doc(r) : json_array());
 	put_real(o, KEY_reduction_intercept, ok ? n->elimination.lm.intercept.value : NAN);
 	put_real(o, KEY_reduction_r2, ok ? n->elimination.lm.r2 : NAN);
 	put_real(o, KEY_reduction_r2_adjusted, ok ? n->elimination.lm.adj_r2 : NAN);
-	put_real(o, KEY_reduction_r2_out_of_sample, ok ? n->out_of_sample_r2 : NAN);
+	put_real(o, KEY_reduction_r2_out_of_sample,
+	    !ok          ? NAN
+		: tested ? r->worth.r2
+			 : n->out_of_sample_r2);
+	put(o, KEY_reduction_headline,
+	    !tested ? json_null()
+		    : json_boolean(r->worth.holds && n->elimination.n_metrics_kept > 0));
+	put_real(o, KEY_reduction_r2_random, r->worth.random_r2);
+	put_real(o, KEY_reduction_r2_minute_before, r->worth.minute_r2);
 	put_real(o, KEY_reduction_reduction_degree, ok ? n->reduction_degree : NAN);
 	put_text(o, KEY_reduction_warning,
 	    ok && n->too_many_terms ? "The model has more terms than a fifth of its rows: "
@@ -354,6 +362,7 @@ static json_t *
 one_reduction_doc(
     const struct analysis *a, const struct reduction *r, const struct reduction_params *params)
 {
+	const struct hostmetrics *m = r->metrics;
 	json_t *o = json_object();
 
 	put_text(o, KEY_reduction_host, host_name(&a->evidence, r->response.host));
@@ -364,7 +373,9 @@ one_reduction_doc(
 	put_count(o, KEY_reduction_n_rows,
 	    r->result.prepared.row != NULL ? r->result.prepared.n_rows : r->n_rows);
 	put_count(o, KEY_reduction_n_sessions, r->response.n_sessions);
-	put_count(o, KEY_reduction_n_metrics, r->metrics != NULL ? r->metrics->n : 0);
+	put_count(o, KEY_reduction_n_metrics, m != NULL ? m->n + m->n_idle + m->n_cut : 0);
+	put_count(o, KEY_reduction_n_idle, m != NULL ? m->n_idle : 0);
+	put_count(o, KEY_reduction_n_cut, m != NULL ? m->n_cut : 0);
 	put_count(o, KEY_reduction_n_varying, r->result.prepared.n_used);
 	put_count(o, KEY_reduction_n_clusters, r->result.clusters.n_clusters);
 	put_text(o, KEY_reduction_status, r->status);

@@ -24,8 +24,8 @@
  *
  *   - vmin is `floor` of the series' variance, and at least the variance of the quantisation
  *     (quantum squared / 12, the quantum taken from the values);
- *   - the penalty's r comes from the trimmed means of the same differences and is lowered by its
- *     noise, 5 / sqrt n, so that a short series keeps its steps; outliers are cut only where they
+ *   - the penalty's r comes from the mean squares of differences, at lag 1 beside lag 2 and far
+ *     lags, and is lowered by its noise, 5 / sqrt n, so that a short series keeps its steps; outliers are cut only where they
  *     stand alone;
  *   - every change is tested, and the weakest goes until all pass. The test asks how likely the
  *     means of the two neighbouring segments part so far by chance, given the values of both

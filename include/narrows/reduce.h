@@ -47,6 +47,10 @@ struct nw_reduce_options {
 	/* true: select at the scan point with the best out-of-sample R^2 instead of at
 	 * cluster.rho0 */
 	bool choose_threshold;
+	/* true: F = (ln n_eff + 2 ln p) n / n_eff for p candidates of n rows, since metrics were
+	 * chosen among p and rows resemble each other; and metrics that follow the row number
+	 * (|r| >= 0.9) are no candidates */
+	bool strict;
 	struct nw_metric_set main;          /* n 0: none */
 	size_t n_random;                    /* sets to draw, as large as the selection */
 	uint64_t seed;                      /* for drawing: splitmix64, Fisher-Yates */
@@ -122,5 +126,22 @@ struct nw_reduction {
 int nw_reduce(const struct nw_table *t, const struct nw_chunk *chunk, size_t n_chunks,
     const struct nw_reduce_options *opts, struct nw_reduction *out);
 void nw_reduction_clear(struct nw_reduction *r);
+
+/*
+ * Is a reduction worth telling? Five folds of rows in time. For each fold everything is done anew
+ * on the rows outside and beyond a gap: which metrics vary, the clusters, screening, elimination,
+ * coefficients (and the choice of the threshold, if opts says so). The gap is as long as the
+ * response remembers, n / n_eff rows. Then the fold is predicted, and R^2 is against the mean of
+ * the training rows. Baselines: as many metrics drawn at random (10 draws), and the mean of the
+ * response in the minute before each row.
+ */
+struct nw_worth {
+	bool holds; /* r2 is above 0.05 + 5 / rows and above both baselines */
+	size_t folds, gap_rows;
+	double r2, random_r2, minute_r2; /* NaN without rows or variation */
+};
+/* Six reductions' time, or less. `minute_rows`: rows in a minute. Errors as nw_reduce's. */
+int nw_reduce_worth(const struct nw_table *t, const struct nw_reduce_options *opts,
+    size_t minute_rows, struct nw_worth *out);
 
 #endif

@@ -44,5 +44,6 @@ unsigned noise_poisson(double mean);
 void calibrate_changes(struct calibration *c);
 void calibrate_bottleneck(struct calibration *c);
 void calibrate_classes(struct calibration *c);
+void calibrate_reduction(struct calibration *c);
 
 #endif

@@ -92,6 +92,19 @@ shape_steady(double *x, size_t n, double share)
 		x[i] = noise_uniform() < share ? 117.4 * noise_uniform() : 117.4;
 }
 
+/* A report every few windows, spread over them. */
+static void
+shape_stairs(double *x, size_t n, double windows)
+{
+	double level = 100;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i % (size_t)windows == 0)
+			level = 100 + 20 * noise_normal();
+		x[i] = level;
+	}
+}
+
 /* Two rates in turn, as with a cache that is hit or missed. */
 static void
 shape_two_rates(double *x, size_t n, double share)
@@ -136,6 +149,8 @@ static const struct shape {
 	{ "token bucket", shape_bucket, 0.1 },
 	{ "steady, 1 window in 20 short", shape_steady, 0.05 },
 	{ "steady, 1 window in 4 short", shape_steady, 0.25 },
+	{ "reports every 5 windows", shape_stairs, 5 },
+	{ "reports every 10 windows", shape_stairs, 10 },
 	{ "two rates, 10 % slow", shape_two_rates, 0.1 },
 	{ "two rates, half slow", shape_two_rates, 0.5 },
 };
@@ -197,6 +212,27 @@ steps(struct calibration *c, size_t n, double at, double height, double ar, doub
 	free(x);
 }
 
+/* A rate that doubles, reported every `windows` windows. */
+static void
+stair_steps(struct calibration *c, size_t n, size_t windows)
+{
+	double *x = calloc(n, sizeof(*x));
+	size_t runs = calibrate_runs(c, STEP_COST), hits = 0, first;
+	char what[64];
+
+	for (size_t k = 0; k < runs; k++) {
+		shape_stairs(x, n, (double)windows);
+		for (size_t i = 0; i < n; i++)
+			x[i] *= i >= n / 2 ? 2.5 : 1;
+		(void)changes_of(x, n, &first);
+		hits += first + windows >= n / 2 && first <= n / 2 + windows;
+	}
+	(void)snprintf(
+	    what, sizeof(what), "2.5 times the rate, %zu windows, reports every %zu", n, windows);
+	cell_at_least(c, what, hits, runs, 0.9);
+	free(x);
+}
+
 void
 calibrate_changes(struct calibration *c)
 {
@@ -212,4 +248,6 @@ calibrate_changes(struct calibration *c)
 		steps(c, sizes[i], 0.3, 5, 0, 0.95);
 	steps(c, 120, 0.5, 3, 0, 0.9);
 	steps(c, 300, 0.5, 5, 0.5, 0.9);
+	stair_steps(c, 300, 5);
+	stair_steps(c, 600, 10);
 }

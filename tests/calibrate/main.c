@@ -25,6 +25,7 @@ static const struct {
 	{ "changes", calibrate_changes },
 	{ "bottleneck", calibrate_bottleneck },
 	{ "classes", calibrate_classes },
+	{ "reduction", calibrate_reduction },
 };
 
 double
