@@ -29,13 +29,13 @@ struct probe {
 /* Every probe, as X(name), in the order in which blipp samples: those of the default
  * configuration, then those that run on request. A new probe is a file probe_NAME.c that defines
  * probe_NAME, and a name in one of these lists. */
-#define BLIPP_DEFAULT_LIST(X)                                                                 \
-	X(cpu)                                                                                \
-	X(load)                                                                               \
-	X(memory) X(vmstat) X(pressure) X(disk) X(net) X(snmp) X(netstat) X(snmp6) X(sockets) \
-	    X(softnet) X(qdisc) X(link) X(filesystem) X(kernel) X(clock)
+/* clang-format off */
+#define BLIPP_DEFAULT_LIST(X) \
+	X(cpu) X(load) X(memory) X(vmstat) X(pressure) X(disk) X(net) X(snmp) X(netstat) \
+	X(snmp6) X(sockets) X(softnet) X(qdisc) X(link) X(filesystem) X(kernel) X(clock)
 #define BLIPP_REQUEST_LIST(X) X(percpu) X(interrupts)
-#define BLIPP_PROBE_LIST(X)   BLIPP_DEFAULT_LIST(X) BLIPP_REQUEST_LIST(X)
+#define BLIPP_PROBE_LIST(X) BLIPP_DEFAULT_LIST(X) BLIPP_REQUEST_LIST(X)
+/* clang-format on */
 
 #define X(name) PROBE_##name,
 enum { BLIPP_PROBE_LIST(X) BLIPP_PROBES };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Caliper windows as NetLogger text, one line each, in the file NL_FILE every NL_INTERVAL seconds. */
+/* Caliper windows as NetLogger text, one line each, in the file NL_FILE every NL_INTERVAL
+ * seconds. */
 #include "host/lib/caliper_text.h"
 
 #include <fcntl.h>

@@ -40,17 +40,20 @@ file_find(char **out, const char *said, const char *variable, const char *dir, c
     const char *ending)
 {
 	const char *prefix = "";
+	size_t cap;
 
 	if (said == NULL && dir == NULL)
 		said = secure_getenv(variable);
 	if (dir == NULL)
 		dir = default_dir(&prefix);
-	if (said != NULL)
-		return (*out = strdup(said)) != NULL ? NW_OK : NW_ENOMEM;
-	if (asprintf(out, "%s/%s%s%s", dir, prefix, host, ending) < 0) {
-		*out = NULL;
+	cap = said != NULL ? strlen(said) + 1
+			   : strlen(dir) + strlen(prefix) + strlen(host) + strlen(ending) + 2;
+	if ((*out = malloc(cap)) == NULL)
 		return NW_ENOMEM;
-	}
+	if (said != NULL)
+		snprintf(*out, cap, "%s", said);
+	else
+		snprintf(*out, cap, "%s/%s%s%s", dir, prefix, host, ending);
 	return NW_OK;
 }
 

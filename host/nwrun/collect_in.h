@@ -43,7 +43,7 @@ struct pipe_use {
 
 struct usage { /* cumulative */
 	double user_s, sys_s;
-	double wait_s; /* ready to run without a processor; of the thread with most of it */
+	double wait_s;      /* ready to run without a processor; of the thread with most of it */
 	double blocked_s;   /* some thread blocked by storage, as the looks found it */
 	double throttled_s; /* quota of processor time used up; of the last look that asked */
 	struct procfile_io io;
@@ -91,7 +91,7 @@ struct watch {
 	uint64_t rss_bytes;
 	int64_t look_mono_ns; /* time of the last look; 0 before the first */
 	bool quota_wanted;    /* the next look asks for the quota of processor time */
-	uint64_t reports; /* rows sent about the process: the reader counts missing rows */
+	uint64_t reports;     /* rows sent about the process: the reader counts missing rows */
 	struct usage first, last, now; /* at start, at the last interval's end, latest */
 	struct {
 		char id[UUID_BYTES];

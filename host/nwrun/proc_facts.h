@@ -18,10 +18,7 @@ enum proc_blind {
 };
 
 /* Facts that take more than reading a few small files, as a set of bits. */
-enum proc_wanted {
-	PROC_WANT_BLIND = 1,
-	PROC_WANT_QUOTA = 2
-};
+enum proc_wanted { PROC_WANT_BLIND = 1, PROC_WANT_QUOTA = 2 };
 
 /* Time for which the control groups of a process had used up their quota of processor time, since
  * the groups began, and whether a quota is in force. */
@@ -39,7 +36,7 @@ struct proc_facts {
 	uint64_t wait_ns; /* ready to run without a processor; of the thread with most of it */
 	bool blocked;     /* some thread is blocked by storage */
 	struct proc_quota quota; /* filled on request */
-	unsigned blind;        /* set of enum proc_blind; filled on request */
+	unsigned blind;          /* set of enum proc_blind; filled on request */
 };
 
 /* `wanted` is a set of enum proc_wanted. */
