@@ -15,6 +15,7 @@
 #include "narrows/format.h"
 #include "narrows/lastrun.h"
 #include "narrows/result.h"
+#include "narrows/task.h"
 
 enum { WAIT_STEPS = 40, STEP_US = 250000 };
 
@@ -31,11 +32,13 @@ newest_get(struct source *s, const struct lastrun *run, struct newest *out)
 	const json_t *list = result_list(doc, KEY_sessions_sessions);
 	const json_t *o;
 	const char *task;
+	char *label;
 	size_t i;
 
 	*out = (struct newest){ 0 };
 	if (doc == NULL)
 		return NW_EIO;
+	label = run != NULL ? task_label(run->task) : NULL;
 	json_array_foreach(list, i, o)
 	{
 		if (i == 0) {
@@ -43,9 +46,10 @@ newest_get(struct source *s, const struct lastrun *run, struct newest *out)
 			out->start_wall_ns = result_ns(o, KEY_listed_start_ns);
 		}
 		task = result_text(o, KEY_listed_task_id);
-		if (run != NULL && task != NULL && strcmp(task, run->task) == 0)
+		if (label != NULL && task != NULL && strcmp(task, label) == 0)
 			out->has_run = true;
 	}
+	free(label);
 	json_decref(doc);
 	return NW_OK;
 }

@@ -13,7 +13,7 @@
 #include "daemon/origin.h"
 #include "daemon/rules.h"
 #include "daemon/session.h"
-#include "daemon/task.h"
+#include "narrows/task.h"
 #include "daemon/xsess.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"

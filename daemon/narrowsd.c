@@ -33,7 +33,7 @@
 #include "daemon/rules.h"
 #include "daemon/schedule.h"
 #include "daemon/session.h"
-#include "daemon/task.h"
+#include "narrows/task.h"
 #include "daemon/tlsctx.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"

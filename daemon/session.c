@@ -11,7 +11,7 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
-#include "daemon/task.h"
+#include "narrows/task.h"
 #include "narrows/log.h"
 #include "narrows/address.h"
 #include "narrows/catalog.h"

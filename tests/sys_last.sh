@@ -16,13 +16,25 @@ run -t first cp "$tmp/in" "$tmp/out"
 run -t second cp "$tmp/in" "$tmp/out"
 [ "$(task_of_report)" = second ] || fail "the second run: $(nw report last | head -n 1)"
 
+# without a name the task id is random and a secret: the report finds the run, and shows a label
+run -v cp "$tmp/in" "$tmp/out" 2>"$tmp/said"
+secret=$(sed -n 's/^nwrun: task //p' "$tmp/said")
+[ ${#secret} = 36 ] || fail "no random task: $(cat "$tmp/said")"
+case $(task_of_report) in task-*) ;; *) fail "a random task: $(nw report last | head -n 1)" ;; esac
+[ ! -s "$tmp/err" ] || fail "a random task: $(cat "$tmp/err")"
+for what in session/last.json session/last.bson session/last.csv sessions.json session/last; do
+	curl -sL "$url/$what" | grep -aq "$secret" && fail "$what shows the task id"
+done
+"$bin/narrows" -s "$tmp/state" sql "SELECT count(*) FROM metadata WHERE instr(raw, '$secret') OR instr(subject, '$secret')" |
+	grep -qx 0 || fail "the store has the task id"
+
 # filters of the list; every one must pass
 count() { nw sessions --json "$@" | wc -l; }
-routed() { [ "$(count --host "$(hostname)")" = 2 ]; }
+routed() { [ "$(count --host "$(hostname)")" = 3 ]; }
 until_true 20 routed || fail "--host: $(nw sessions)"
-[ "$(count --program cp)" = 2 ] && [ "$(count --program tar)" = 0 ] || fail "--program: $(nw sessions)"
+[ "$(count --program cp)" = 3 ] && [ "$(count --program tar)" = 0 ] || fail "--program: $(nw sessions)"
 [ "$(count --host other)" = 0 ] || fail "--host: $(nw sessions)"
-[ "$(count --since 1h)" = 2 ] && [ "$(count --since 2200-01-01T00:00:00Z)" = 0 ] || fail "--since: $(nw sessions)"
+[ "$(count --since 1h)" = 3 ] && [ "$(count --since 2200-01-01T00:00:00Z)" = 0 ] || fail "--since: $(nw sessions)"
 [ "$(count --verdict network)" = 0 ] || fail "--verdict: $(nw sessions)"
 words=$(nw sessions | awk 'NR == 2' | sed 's/.*B\/s  //')
 [ "$(count --verdict "$words")" -ge 1 ] || fail "--verdict \"$words\": $(nw sessions)"
@@ -32,7 +44,7 @@ words=$(nw sessions | awk 'NR == 2' | sed 's/.*B\/s  //')
 run -t lost -b 127.0.0.1/1 cp "$tmp/in" "$tmp/out" 2>/dev/null
 noted() { grep -q '^why .' "$tmp/narrows/last-run"; }
 until_true 20 noted || fail "nwrun notes no reason: $(cat "$tmp/narrows/last-run")"
-[ "$(task_of_report)" = second ] || fail "after a lost run: $(nw report last | head -n 1)"
+case $(task_of_report) in task-*) ;; *) false ;; esac || fail "after a lost run: $(nw report last | head -n 1)"
 grep -q 'task lost.* is not in this box: .' "$tmp/err" && grep -q 'older than that run' "$tmp/err" || fail "a lost run: $(cat "$tmp/err")"
 
 # a later run to this box ends that

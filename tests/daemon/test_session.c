@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions: the states of one, two that become one, and what a restarted box remembers. */
-#include "daemon/task.h"
+#include "narrows/task.h"
 #include "tests/daemon/wired.h"
 
 #define LINGER_PASSES_US 20000

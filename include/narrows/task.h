@@ -4,8 +4,8 @@
  * a sender that knows the id may add to the session. Pages, documents and the store have its label,
  * "task-" and 31 digits of its SHA-256. Any other id is a chosen name, and its own label.
  */
-#ifndef TASK_H
-#define TASK_H
+#ifndef NARROWS_TASK_H
+#define NARROWS_TASK_H
 
 #include <stdbool.h>
 #include <stddef.h>

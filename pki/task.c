@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/task.h"
+#include "narrows/task.h"
 
 #include <stdint.h>
 #include <stdio.h>
