@@ -114,33 +114,79 @@ on_result_before(void *arg, const struct nw_session_rec *rec, const struct nw_re
 	return 1;
 }
 
-/* The analyses of an open session share a run id, or runs would pile up. */
-static int64_t
-run_id_of(struct schedule *s, int64_t session_id)
-{
-	int64_t id = 0;
+struct runs {
+	int64_t id; /* of the present result, 0 once that run turns out to be replaced */
+	struct result_before *before;
+	size_t n_before;
+};
 
+static int
+on_run(void *arg, const struct nw_run_rec *rec)
+{
+	struct runs *runs = arg;
+	struct result_before *b;
+
+	if (rec->replaced_wall_ns == 0)
+		return 0;
+	if (rec->id == runs->id)
+		runs->id = 0;
+	runs->before = xreallocarray(runs->before, runs->n_before + 1, sizeof(*runs->before));
+	b = &runs->before[runs->n_before++];
+	*b = (struct result_before){ .run_id = rec->id,
+		.replaced_wall_ns = rec->replaced_wall_ns,
+		.why = xstrdup(rec->why),
+		.stage = xstrdup(rec->stage),
+		.sentence = xstrdup(rec->sentence),
+		.bytes_per_s = rec->bytes_per_s };
+	return 0;
+}
+
+static void
+runs_clear(struct runs *runs)
+{
+	struct result_before *b;
+
+	for (b = runs->before; b < runs->before + runs->n_before; b++) {
+		free(b->why);
+		free(b->stage);
+		free(b->sentence);
+	}
+	free(runs->before);
+}
+
+/*
+ * The analyses of an open session share a run id, or runs would pile up. A run whose verdict was
+ * replaced because its session opened again keeps its id for itself.
+ */
+static void
+runs_read(struct schedule *s, int64_t session_id, struct runs *runs)
+{
+	*runs = (struct runs){ 0 };
 	if (session_id == s->last.session_id)
-		return s->last.run_id; /* the run may still be on its way to the file */
-	if (store_session_get(s->reader, session_id, on_result_before, &id) < 0 || id == 0)
-		id = s->next_run_id++;
+		runs->id = s->last.run_id; /* the run may still be on its way to the file */
+	else if (store_session_get(s->reader, session_id, on_result_before, &runs->id) < 0)
+		runs->id = 0;
+	if (store_runs(s->reader, session_id, on_run, runs) < 0 || runs->id == 0)
+		runs->id = s->next_run_id++;
 	s->last.session_id = session_id;
-	s->last.run_id = id;
-	return id;
+	s->last.run_id = runs->id;
 }
 
 static int
 session_analyse(struct schedule *s, int64_t session_id)
 {
-	struct result_run run = {
-		.id = run_id_of(s, session_id), .started_wall_ns = nw_wall_ns(), .params = s->params
-	};
+	struct result_run run = { .started_wall_ns = nw_wall_ns(), .params = s->params };
+	struct runs runs;
 	int64_t begin = nw_mono_ns();
 	struct analysis_outcome outcome;
 	struct analysis *a = NULL;
 	char *json = NULL;
 	int rc;
 
+	runs_read(s, session_id, &runs);
+	run.id = runs.id;
+	run.before = runs.before;
+	run.n_before = runs.n_before;
 	if ((rc = analysis_new(s->reader, session_id, &s->params, &a)) < 0) {
 		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id,
 		    nw_strerror(rc));
@@ -160,6 +206,7 @@ session_analyse(struct schedule *s, int64_t session_id)
 		    outcome.stage != NULL ? outcome.stage : "-", (double)run.took_ns * 1e-6);
 out:
 	analysis_free(a);
+	runs_clear(&runs);
 	free(json);
 	pthread_mutex_lock(&s->lock);
 	s->stats.runs++;

@@ -223,6 +223,25 @@ session_pick(struct box *box, const char *task_id, const struct session_guest *g
 	return s != NULL ? now : open;
 }
 
+/* Opens a new session, or a closed one again; then the verdict so far is kept. */
+static void
+session_open(struct session *s, const char *owner)
+{
+	char *why;
+
+	session_set_state(s, SESSION_OPEN);
+	session_write(s);
+	if (s->closed_wall_ns == 0) {
+		log_info("session.open id=%lld", (long long)s->id);
+		return;
+	}
+	why = xasprintf("%s added to the session after its end", owner);
+	if (nw_batch_keep_result(commit_batch(s->box->commit), s->id, nw_wall_ns(), why) < 0)
+		fatalx("out of memory");
+	log_info("session.reopen id=%lld owner=\"%s\"", (long long)s->id, owner);
+	free(why);
+}
+
 struct session *
 session_join(struct box *box, const char *task_id, const struct session_guest *guest)
 {
@@ -238,11 +257,8 @@ session_join(struct box *box, const char *task_id, const struct session_guest *g
 	}
 	if (s->task_id == NULL)
 		s->task_id = xstrdup(task_id);
-	if (s->state == SESSION_CLOSED) {
-		session_set_state(s, SESSION_OPEN);
-		session_write(s);
-		log_info("session.open id=%lld", (long long)s->id);
-	}
+	if (s->state == SESSION_CLOSED)
+		session_open(s, guest->owner);
 	s->refs++;
 	return s;
 }

@@ -241,6 +241,12 @@ nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id)
 }
 
 int
+nw_batch_keep_result(struct nw_batch *b, int64_t session_id, int64_t now_wall_ns, const char *why)
+{
+	return put(b, BATCH_KEEP_RESULT, "iit", session_id, now_wall_ns, why);
+}
+
+int
 nw_batch_seal(struct nw_batch *b, int64_t session_id)
 {
 	return put(b, BATCH_SEAL, "i", session_id);

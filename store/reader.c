@@ -52,9 +52,11 @@ static const char *const sql[R_STMTS] = {
 	[R_SESSION_LAST] = "SELECT max(id) FROM session",
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
 	[R_XSP_ONE] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE id = ?",
-	[R_RUNS] = "SELECT id, session_id, kind, started_ns, took_ns, version, outcome FROM run "
-		   "WHERE session_id = ?"
-		   " ORDER BY id",
+	[R_RUNS] =
+	    "SELECT id, session_id, kind, started_ns, took_ns, version, outcome, replaced_ns,"
+	    " why, stage, sentence, bytes_per_s FROM run "
+	    "WHERE session_id = ?"
+	    " ORDER BY id",
 	[R_META] = "SELECT " META_COLUMNS ", raw FROM metadata WHERE id = ?",
 	[R_METAS_OF_SESSION] = "SELECT " META_COLUMNS " FROM metadata WHERE " META_PREFIX
 			       " AND session_id = ?2 ORDER BY id",
@@ -556,6 +558,13 @@ run_row(struct sink *s, sqlite3_stmt *st)
 		.took_ns = sqlite3_column_int64(st, 4),
 		.version = text(st, 5),
 		.outcome = text(st, 6),
+		.replaced_wall_ns = sqlite3_column_int64(st, 7),
+		.why = text(st, 8),
+		.stage = text(st, 9),
+		.sentence = text(st, 10),
+		.bytes_per_s = sqlite3_column_type(st, 11) == SQLITE_NULL
+		    ? NAN
+		    : sqlite3_column_double(st, 11),
 	};
 
 	return s->fn.run(s->arg, &run);

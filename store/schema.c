@@ -315,6 +315,13 @@ static const char version_4[] =
     "	FROM xsp_session x JOIN host h ON h.id = x.host_id WHERE x.provider = p.id\n"
     "	ORDER BY x.id DESC LIMIT 1), 'loopback'), p.id, p.stored_seq FROM provider_before p;\n"
     "DROP TABLE provider_before;\n"
+    "ALTER TABLE run ADD COLUMN replaced_ns INTEGER;   -- a closed session opened again then, and\n"
+    "	-- later runs give its verdict; this run's verdict stays here. NULL: not replaced\n"
+    "ALTER TABLE run ADD COLUMN why TEXT;             -- who opened the session again\n"
+    "ALTER TABLE run ADD COLUMN stage TEXT;           -- as in result\n"
+    "ALTER TABLE run ADD COLUMN sentence TEXT;\n"
+    "ALTER TABLE run ADD COLUMN bytes_per_s REAL;\n"
+    "ALTER TABLE run ADD COLUMN document TEXT;\n"
     "ALTER TABLE xsp_session ADD COLUMN owner TEXT;   -- sender, as in provider; NULL: unknown\n"
     "UPDATE xsp_session SET owner = 'host:' || (SELECT name FROM host WHERE id = host_id)\n"
     "	WHERE peer NOT GLOB '127.*' AND peer NOT GLOB '::1/*' AND peer != 'local';\n";

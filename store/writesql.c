@@ -72,6 +72,10 @@ const char *const write_sql[W_STMTS] = {
 	    "bytes, bytes_per_s, start_ns, duration_ns, confidence, effect, document, timeline, "
 	    "host_id) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14, coalesce((SELECT "
 	    "x.host_id FROM xsp_session x WHERE x.session_id = ?1 ORDER BY x.id LIMIT 1), 0))",
+	[BATCH_KEEP_RESULT] =
+	    "UPDATE run SET replaced_ns = ?2, why = ?3, stage = r.stage, sentence = r.sentence,"
+	    " bytes_per_s = r.bytes_per_s, document = r.document FROM result r"
+	    " WHERE r.session_id = ?1 AND run.id = r.run_id AND run.replaced_ns IS NULL",
 	[BATCH_MERGE_META] = "UPDATE metadata SET session_id = ?2 WHERE session_id = ?1",
 	[BATCH_MERGE_XSP] = "UPDATE xsp_session SET session_id = ?2 WHERE session_id = ?1",
 	[BATCH_MERGE_RUN] = "UPDATE run SET session_id = ?2 WHERE session_id = ?1",

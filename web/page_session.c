@@ -171,6 +171,27 @@ write_sentence(struct html *h, const json_t *verdict, const char *stage)
 		html_raw(h, "What limited this transfer cannot be told from what was measured.");
 }
 
+/* Verdicts that stood here before the closed session opened again, and who opened it. */
+static void
+write_before(struct html *h, const json_t *list)
+{
+	const char *sentence;
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(list, i, o)
+	{
+		sentence = result_text(o, KEY_before_sentence);
+		html_raw(h, "<p class=\"note\">Until ");
+		html_text(h, first_text(result_text(o, KEY_before_replaced), "?"));
+		html_raw(h, " the verdict was: ");
+		html_text(h, first_text(sentence, "none"));
+		html_raw(h, " Then ");
+		html_text(h, first_text(result_text(o, KEY_before_why), "the session went on"));
+		html_raw(h, ".</p>");
+	}
+}
+
 static void
 session_verdict(struct html *h, const json_t *doc)
 {
@@ -205,6 +226,7 @@ session_verdict(struct html *h, const json_t *doc)
 	} else
 		write_candidates(h, verdict);
 	write_reasons(h, verdict);
+	write_before(h, result_list(doc, KEY_result_before));
 	html_raw(h, "</section>");
 }
 

@@ -427,6 +427,25 @@ run_doc(const struct analysis *a, const struct result_run *run)
 	return o;
 }
 
+static json_t *
+before_doc(const struct result_run *run)
+{
+	json_t *list = json_array(), *o;
+	const struct result_before *b;
+
+	for (b = run->before; b < run->before + run->n_before; b++) {
+		o = json_object();
+		put(o, KEY_before_run, json_integer(b->run_id));
+		put(o, KEY_before_replaced, iso_text(b->replaced_wall_ns));
+		put_text(o, KEY_before_why, b->why);
+		put_text(o, KEY_before_stage, b->stage);
+		put_text(o, KEY_before_sentence, b->sentence);
+		put_real(o, KEY_before_bytes_per_s, b->bytes_per_s);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 char *
 resultdoc_build(const struct analysis *a, const struct result_run *run)
 {
@@ -445,6 +464,7 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	put(doc, KEY_result_timeline, resultdoc_timeline(a));
 	put(doc, KEY_result_quality, quality_doc(e));
 	put(doc, KEY_result_run, run_doc(a, run));
+	put(doc, KEY_result_before, before_doc(run));
 	out = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(NUMBER_DIGITS));
 	json_decref(doc);
 	return out;

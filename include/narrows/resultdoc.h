@@ -7,10 +7,19 @@
 
 #include "narrows/analysis.h"
 
+/* A verdict that a later run replaced, because the closed session opened again. */
+struct result_before {
+	int64_t run_id, replaced_wall_ns;
+	char *why, *stage, *sentence; /* stage NULL: cannot tell */
+	double bytes_per_s;
+};
+
 struct result_run {
 	int64_t id;
 	int64_t started_wall_ns, took_ns;
 	struct analysis_params params;
+	const struct result_before *before; /* oldest first */
+	size_t n_before;
 };
 
 /* One line of JSON; free() it. NULL: no memory. */

@@ -83,6 +83,10 @@ struct nw_run_rec {
 	int64_t started_wall_ns, took_ns;
 	const char *version;
 	const char *outcome; /* "ok" or why not */
+	/* read only: the verdict of a run that a later run replaced; replaced_wall_ns 0 otherwise */
+	int64_t replaced_wall_ns;
+	const char *why, *stage, *sentence;
+	double bytes_per_s;
 };
 
 /* The result document of a session, and its summary for lists. A later result replaces an earlier
@@ -129,6 +133,9 @@ int nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t
 /* Two sessions turn out to be one: all of the first belongs to the second, and the first is
  * gone. */
 int nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id);
+/* A closed session opens again: its verdict so far stays with its run. why: who opened it. */
+int
+nw_batch_keep_result(struct nw_batch *b, int64_t session_id, int64_t now_wall_ns, const char *why);
 /* Says that the session's series get no more rows, so that the rows are compacted at once. */
 int nw_batch_seal(struct nw_batch *b, int64_t session_id);
 

@@ -73,11 +73,35 @@ count(const char *sql)
 	return n;
 }
 
+static int
+on_result(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *result)
+{
+	(void)rec;
+	CHECK(result != NULL && result->run_id == 9);
+	CHECK(result != NULL && strstr(result->json, "host:b added to the session") != NULL);
+	*(bool *)arg = true;
+	return 0;
+}
+
+/* The session's document tells of the verdict before. */
+static void
+check_before(int64_t session_id)
+{
+	struct store_reader *r;
+	bool seen = false;
+
+	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
+	CHECK_INT(store_session_get(r, session_id, on_result, &seen), NW_OK);
+	CHECK(seen);
+	store_reader_close(r);
+}
+
 int
 main(void)
 {
 	struct schedule_stats stats;
 	struct schedule *s;
+	struct nw_batch *b;
 	struct store *st;
 	char command[64];
 	int i;
@@ -106,6 +130,23 @@ main(void)
 	    2);
 	CHECK_INT(count("SELECT min(id) FROM run"), 7);
 	CHECK_INT(count("SELECT count(*) FROM result WHERE stage = 'disk.read'"), 2);
+
+	/* session 2 opens again after its verdict: the next verdict is a run of its own */
+	b = nw_batch_new();
+	CHECK_INT(
+	    nw_batch_keep_result(b, 2, 5, "host:b added to the session after its end"), NW_OK);
+	CHECK_INT(store_submit(st, b), NW_OK);
+	CHECK_INT(store_sync(st), NW_OK);
+	schedule_push(s, 2, true);
+	runs_await(s, 7);
+	schedule_push(s, 2, true);
+	runs_await(s, 8);
+	CHECK_INT(store_sync(st), NW_OK);
+	CHECK_INT(count("SELECT count(*) FROM run"), 3);
+	CHECK_INT(count("SELECT count(*) FROM run WHERE session_id = 2 AND replaced_ns = 5 AND "
+			"stage = 'disk.read' AND sentence IS NOT NULL AND document IS NOT NULL"),
+	    1);
+	check_before(2);
 
 	schedule_push(s, 3, true); /* this one is still judged, but nobody waits for looks */
 	for (i = 1000; i < 3000; i++)

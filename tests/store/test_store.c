@@ -336,7 +336,14 @@ put_records(struct nw_batch *b)
 	rc |= nw_batch_meta(
 	    b, &(struct nw_meta_rec){ .id = 22, .host_id = 7, .event_type = "ps:host:x" });
 	rc |= nw_batch_layout(b, &(struct nw_layout_rec){ 31, 21, 4, odd_fields });
-	rc |= nw_batch_run(b, &(struct nw_run_rec){ 2, 5, "verdict", 9, 8, "0.1.0", "ok" });
+	rc |= nw_batch_run(b,
+	    &(struct nw_run_rec){ .id = 2,
+		.session_id = 5,
+		.kind = "verdict",
+		.started_wall_ns = 9,
+		.took_ns = 8,
+		.version = "0.1.0",
+		.outcome = "ok" });
 	rc |= nw_batch_result(b,
 	    &(struct nw_result_rec){
 		.session_id = 5, .json = "{}", .sentence = "older", .bytes = 1 });
@@ -822,7 +829,13 @@ test_views(void)
 	    &(struct nw_session_rec){
 		5, "t5", "cp", 1700000000000000000, 1700000030000000000, 0, false });
 	nw_batch_run(b,
-	    &(struct nw_run_rec){ 1, 5, "verdict", 1700000020000000000, 500000000, "0.1.0", "ok" });
+	    &(struct nw_run_rec){ .id = 1,
+		.session_id = 5,
+		.kind = "verdict",
+		.started_wall_ns = 1700000020000000000,
+		.took_ns = 500000000,
+		.version = "0.1.0",
+		.outcome = "ok" });
 	nw_batch_result(b,
 	    &(struct nw_result_rec){ 5, 1, "{}", "a -> b", "rsync", "path", "high", 2.5,
 		"It was the path.", 1000, 80, 1700000000000000000, 12500000000 });
