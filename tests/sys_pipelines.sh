@@ -132,7 +132,7 @@ curl_write disk.write Disk write on here
 far_net network One end was measured at a pipe
 far_write disk.write Disk write on there
 far_pause receiver.host The receiving program python3 on there
-crowded host The program could run, but had no processor, for
+crowded host was ready to run, but had no processor, for
 outside none waited at a pipe for
 END
 

@@ -206,6 +206,19 @@ source_add(struct loader *l, const struct source *s)
 	l->sources[l->n_sources++] = *s;
 }
 
+/* The reporting interval, by the keys of generations 3 and 1; NaN if unknown. */
+static double
+interval_of(const json_t *params)
+{
+	static const char *const keys[] = { "collectionInterval", "dt", "dt_s" };
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (json_is_number(json_object_get(params, keys[i])))
+			return json_number_value(json_object_get(params, keys[i]));
+	return NAN;
+}
+
 int
 on_session_meta(void *loader, const struct nw_meta_rec *m)
 {
@@ -213,10 +226,9 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 	struct source s = { .kind = SOURCE_OTHER, .meta_id = m->id };
 	json_t *subject = json_loads(m->subject_json, 0, NULL),
 	       *params = json_loads(m->params_json, 0, NULL);
-	json_t *dt = json_object_get(params, "collectionInterval");
 
 	s.host = host_index(l, m->host_id);
-	s.dt_s = json_is_number(dt) ? json_number_value(dt) : NAN;
+	s.dt_s = interval_of(params);
 	if (prefixed(m->event_type, "nl:tools:calipers:summary:") ||
 	    prefixed(m->event_type, "nl.")) {
 		if (evidence_caliper_op(m->event_type, subject, &s.op))

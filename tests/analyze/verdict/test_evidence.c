@@ -142,11 +142,10 @@ test_grid(void)
 
 /* Where a row does not tell its window, the row before does, but not across a silence. */
 static void
-test_window(void)
+window_check(const char *name, const char *params)
 {
-	static const struct document d = { 1, 1, 1, "nl:tools:calipers:summary:read",
-		"{\"type\":\"disk\",\"pid\":7}", "{\"collectionInterval\":0.5}",
-		{ "sum_v", "count" } };
+	const struct document d = { 1, 1, 1, "nl:tools:calipers:summary:read",
+		"{\"type\":\"disk\",\"pid\":7}", params, { "sum_v", "count" } };
 	static const int64_t at_ms[] = { 500, 900, 3000, 3500 };
 	struct nw_batch *b = session_begin();
 	const double *bytes;
@@ -156,7 +155,7 @@ test_window(void)
 	document_add(b, &d);
 	for (i = 0; i < 4; i++)
 		row_add(b, &d, at_ms[i], (double[]){ 1000, 1 });
-	session_load(b, "window", &e);
+	session_load(b, name, &e);
 	CHECK_INT(e.step_ns, 500 * MS);
 	CHECK_INT(e.n_windows, 7);
 	bytes = e.processes[0].bytes[NW_OP_DISK_READ];
@@ -342,7 +341,8 @@ main(void)
 
 	CHECK(mkdtemp(dir) != NULL);
 	test_grid();
-	test_window();
+	window_check("interval", "{\"collectionInterval\":0.5}");
+	window_check("generation 1", "{\"dt\":0.5,\"ts\":1700000000.0}");
 	test_process();
 	test_ends();
 	test_host();
