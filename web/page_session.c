@@ -279,7 +279,7 @@ session_witnesses(struct html *h, const json_t *doc)
 
 	if (n == 0)
 		return;
-	html_raw(h, "<section><h2>Witnesses</h2><ul class=\"witnesses\">");
+	html_raw(h, "<ul class=\"witnesses\">");
 	for (i = 0; i < n && i < LIST_MAX; i++) {
 		const json_t *w = json_array_get(list, i);
 		const char *says = result_text(w, KEY_witness_says);
@@ -305,7 +305,7 @@ session_witnesses(struct html *h, const json_t *doc)
 		html_text(h, result_text(w, KEY_witness_detail));
 		html_raw(h, "</span></li>");
 	}
-	html_raw(h, "</ul></section>");
+	html_raw(h, "</ul>");
 }
 
 /* --- methods --- */
@@ -344,7 +344,7 @@ session_methods(struct html *h, const json_t *doc)
 	const json_t *run = result_get(doc, KEY_result_run),
 		     *bottleneck = result_get(doc, KEY_result_bottleneck);
 
-	html_raw(h, "<section><h2>Methods</h2><dl class=\"items\">");
+	html_raw(h, "<dl class=\"items\">");
 	if (bottleneck != NULL) {
 		page_item(h, "Test", test_words(result_text(bottleneck, KEY_bottleneck_test)));
 		if (result_text(bottleneck, KEY_bottleneck_tested) != NULL)
@@ -367,7 +367,7 @@ session_methods(struct html *h, const json_t *doc)
 	}
 	item_seconds(h, "The analysis took", run, KEY_run_took_s);
 	page_item(h, "Version", first_text(result_text(run, KEY_run_version), "not stated"));
-	html_raw(h, "</dl></section>");
+	html_raw(h, "</dl>");
 }
 
 static void
@@ -399,21 +399,113 @@ write_links(struct html *h, int64_t id)
 
 /* --- the page --- */
 
-/* A section writes a part of the document, or says that the part is absent. */
-static void (*const sections[])(struct html *h, const json_t *doc) = {
-	session_effect,
-	session_stages,
-	session_witnesses,
-	session_changes,
-	session_plots,
-	session_classes,
-	session_reduction,
-	session_hosts,
-	session_quality,
-	session_files,
-	session_connections,
-	session_methods,
+/*
+ * Depths of the page: the answer, then the evidence that an engineer looks at next, then everything
+ * else, folded. A section writes a part of the document, or says that the part is absent.
+ */
+static const struct section {
+	const char *id, *title;
+	void (*write)(struct html *h, const json_t *doc);
+	bool folded, optional;        /* optional: not shown without content */
+	enum result_key object, list; /* where the content is; list: RESULT_KEYS for none */
+} sections[] = {
+	{ "stages", "Stages", session_stages, false, false, KEY_result_bottleneck,
+	    KEY_bottleneck_stages },
+	{ "witnesses", "Witnesses", session_witnesses, false, true, KEY_result_verdict,
+	    KEY_verdict_witnesses },
+	{ "changes", "Since when", session_changes, false, true, KEY_result_changes,
+	    KEY_changes_segments },
+	{ "time", "Over time", session_plots, false, false, KEY_result_timeline, RESULT_KEYS },
+	{ "classes", "Classes of operations", session_classes, true, true, KEY_result_density,
+	    RESULT_KEYS },
+	{ "metrics", "Metrics that follow it", session_reduction, true, true, KEY_result_reduction,
+	    RESULT_KEYS },
+	{ "hosts", "Hosts and their clocks", session_hosts, true, false, KEY_result_session,
+	    KEY_session_hosts },
+	{ "quality", "Data quality", session_quality, true, false, KEY_result_quality,
+	    RESULT_KEYS },
+	{ "files", "Files", session_files, true, false, KEY_result_session, KEY_session_files },
+	{ "connections", "Connections", session_connections, true, false, KEY_result_session,
+	    KEY_session_connections },
+	{ "methods", "Methods", session_methods, true, false, KEY_result_run, RESULT_KEYS },
 };
+enum { N_SECTIONS = sizeof(sections) / sizeof(sections[0]) };
+
+/* How many entries a section has; 1 for content that is no list. */
+static size_t
+section_count(const struct section *s, const json_t *doc)
+{
+	const json_t *part = result_get(doc, s->object);
+
+	if (s->list != RESULT_KEYS)
+		return json_array_size(result_list(part, s->list));
+	return json_is_array(part) ? json_array_size(part) : part != NULL;
+}
+
+static bool
+section_is_shown(const struct section *s, const json_t *doc)
+{
+	return !s->optional || section_count(s, doc) > 0;
+}
+
+static void
+write_contents(struct html *h, const json_t *doc, int64_t id, bool all)
+{
+	size_t i;
+
+	html_raw(h, "<nav class=\"contents\" aria-label=\"Contents\"><ul>");
+	for (i = 0; i < N_SECTIONS; i++) {
+		size_t n = section_count(&sections[i], doc);
+
+		if (!section_is_shown(&sections[i], doc))
+			continue;
+		html_raw(h, "<li><a href=\"#");
+		html_text(h, sections[i].id);
+		html_raw(h, "\">");
+		html_text(h, sections[i].title);
+		html_raw(h, "</a>");
+		if (n == 0)
+			html_raw(h, " <span class=\"soft\">nothing</span>");
+		else if (sections[i].list != RESULT_KEYS && n > 1) {
+			html_raw(h, " <span class=\"soft\">");
+			html_int(h, (int64_t)n);
+			html_raw(h, "</span>");
+		}
+		html_raw(h, "</li>");
+	}
+	if (!all) {
+		html_raw(h, "<li><a href=\"/session/");
+		html_int(h, id);
+		html_raw(h, "?all=1\">Everything unfolded, to print</a></li>");
+	}
+	html_raw(h, "</ul></nav>");
+}
+
+static void
+write_section(struct html *h, const struct section *s, const json_t *doc, bool all)
+{
+	if (s->folded)
+		html_raw(h, "<details class=\"fold\"");
+	else
+		html_raw(h, "<section");
+	html_attr(h, "id", s->id);
+	if (s->folded && all)
+		html_raw(h, " open");
+	if (s->folded)
+		html_raw(h, "><summary><h2>");
+	else
+		html_raw(h, "><h2>");
+	html_text(h, s->title);
+	if (s->folded)
+		html_raw(h, "</h2></summary>");
+	else
+		html_raw(h, "</h2>");
+	s->write(h, doc);
+	if (s->folded)
+		html_raw(h, "</details>");
+	else
+		html_raw(h, "</section>");
+}
 
 /* A tab shows the begin of the title: the verdict, then what ran where. */
 static void
@@ -432,10 +524,16 @@ title_make(char *out, size_t size, const json_t *doc, const struct nw_session_re
 	    route != NULL ? ", " : "", route != NULL ? route : "", fmt_int(rec->id).s);
 }
 
+struct view {
+	struct html *h;
+	bool all;
+};
+
 static int
 on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *res)
 {
-	struct html *h = arg;
+	const struct view *v = arg;
+	struct html *h = v->h;
 	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
 	bool open = rec->closed_wall_ns == 0;
 	char title[256];
@@ -449,9 +547,13 @@ on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_r
 	if (open)
 		write_running(h, doc);
 	session_verdict(h, doc);
-	if (doc != NULL)
-		for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
-			sections[i](h, doc);
+	if (doc != NULL) {
+		session_effect(h, doc);
+		write_contents(h, doc, rec->id, v->all);
+	}
+	for (i = 0; i < N_SECTIONS && doc != NULL; i++)
+		if (section_is_shown(&sections[i], doc))
+			write_section(h, &sections[i], doc, v->all);
 	write_links(h, rec->id);
 	page_end(h);
 	json_decref(doc);
@@ -459,7 +561,7 @@ on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_r
 }
 
 int
-page_session(struct html *h, struct store_reader *r, int64_t id)
+page_session(struct html *h, struct store_reader *r, int64_t id, bool all)
 {
-	return store_session_get(r, id, on_session, h);
+	return store_session_get(r, id, on_session, &(struct view){ h, all });
 }

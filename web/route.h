@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "web/query.h"
 #include "web/session_filter.h"
@@ -50,6 +51,13 @@ static inline bool
 route_is_session(enum route_page page)
 {
 	return page >= ROUTE_SESSION && page <= ROUTE_SESSION_BSON;
+}
+
+/* Whether the query of a session's page asks for all folds to be open. */
+static inline bool
+route_is_all(const struct route *r)
+{
+	return r->query != NULL && strcmp(r->query, "all=1") == 0;
 }
 
 /* ".csv" and so on, of a session's export; NULL of all else. */

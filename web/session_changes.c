@@ -73,7 +73,6 @@ session_changes(struct html *h, const json_t *doc)
 
 	if (list == NULL)
 		return;
-	html_raw(h, "<section><h2>Since when</h2>");
 	if (json_array_size(list) == 0)
 		html_raw(h, "<p>Nothing was seen to move, so nothing changed.</p>");
 	else if (json_array_size(list) == 1)
@@ -95,5 +94,4 @@ session_changes(struct html *h, const json_t *doc)
 			    "seems to be slower.");
 		html_raw(h, "</p>");
 	}
-	html_raw(h, "</section>");
 }

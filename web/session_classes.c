@@ -255,7 +255,6 @@ session_classes(struct html *h, const json_t *doc)
 
 	if (list == NULL)
 		return;
-	html_raw(h, "<section><h2>Classes of operations</h2>");
 	for (i = 0; i < n; i++)
 		without += !has_classes(json_array_get(list, i));
 	if (n > without)
@@ -285,5 +284,4 @@ session_classes(struct html *h, const json_t *doc)
 		html_int(h, (int64_t)without);
 		html_raw(h, ".</p>");
 	}
-	html_raw(h, "</section>");
 }

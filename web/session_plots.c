@@ -212,9 +212,8 @@ session_plots(struct html *h, const json_t *doc)
 	bool drawn[N_PLOTS], any_missing = false;
 	size_t i;
 
-	html_raw(h, "<section><h2>Over time</h2>");
 	if (!timeline_read(&t, doc)) {
-		html_raw(h, "<p>There is no timeline of this session.</p></section>");
+		html_raw(h, "<p>There is no timeline of this session.</p>");
 		return;
 	}
 	if ((values = calloc(LINES_MAX * t.n, sizeof(*values))) == NULL) {
@@ -252,6 +251,5 @@ session_plots(struct html *h, const json_t *doc)
 	}
 	if (any_missing)
 		html_raw(h, ".</p>");
-	html_raw(h, "</section>");
 	free(values);
 }

@@ -311,7 +311,6 @@ session_reduction(struct html *h, const json_t *doc)
 
 	if (list == NULL)
 		return;
-	html_raw(h, "<section><h2>Metrics that follow it</h2>");
 	if (n == 0)
 		html_raw(h, "<p>No program moved enough to relate metrics to it.</p>");
 	for (i = 0; i < n && shown < ENTRIES_MAX; i++) {
@@ -339,5 +338,4 @@ session_reduction(struct html *h, const json_t *doc)
 	}
 	if (lacking > 0)
 		html_raw(h, "</ul>");
-	html_raw(h, "</section>");
 }

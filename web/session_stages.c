@@ -323,7 +323,6 @@ session_stages(struct html *h, const json_t *doc)
 	struct stage stages[STAGES_MAX];
 	size_t n = collect(doc, stages);
 
-	html_raw(h, "<section><h2>Stages</h2>");
 	if (n == 0)
 		html_raw(h, "<p>No stage of this transfer was measured.</p>");
 	else {
@@ -331,5 +330,4 @@ session_stages(struct html *h, const json_t *doc)
 		write_strip(h, stages, n);
 		write_stage_table(h, stages, n, result_get(doc, KEY_result_bottleneck));
 	}
-	html_raw(h, "</section>");
 }

@@ -44,9 +44,8 @@ session_hosts(struct html *h, const json_t *doc)
 	double sum = 0, bound;
 	size_t i, n = json_array_size(list);
 
-	html_raw(h, "<section><h2>Hosts and their clocks</h2>");
 	if (n == 0) {
-		html_raw(h, "<p>No host is known.</p></section>");
+		html_raw(h, "<p>No host is known.</p>");
 		return;
 	}
 	html_raw(h, "<ul class=\"plain\">");
@@ -79,7 +78,6 @@ session_hosts(struct html *h, const json_t *doc)
 		    "<p class=\"note\">The order of events on different hosts is not certain. The "
 		    "verdict does not "
 		    "depend on it: rates are measured on each host by its own clock.</p>");
-	html_raw(h, "</section>");
 }
 
 /* --- data quality --- */
@@ -103,9 +101,8 @@ session_quality(struct html *h, const json_t *doc)
 	char text[160];
 	size_t i;
 
-	html_raw(h, "<section><h2>Data quality</h2>");
 	if (q == NULL) {
-		html_raw(h, "<p>Nothing is known about it.</p></section>");
+		html_raw(h, "<p>Nothing is known about it.</p>");
 		return;
 	}
 	html_raw(h, "<dl class=\"items\">");
@@ -133,7 +130,6 @@ session_quality(struct html *h, const json_t *doc)
 		}
 		html_raw(h, "</ul>");
 	}
-	html_raw(h, "</section>");
 }
 
 /* --- tables --- */
@@ -192,12 +188,10 @@ session_files(struct html *h, const json_t *doc)
 	};
 	const json_t *list = result_list(result_get(doc, KEY_result_session), KEY_session_files);
 
-	html_raw(h, "<section><h2>Files</h2>");
 	if (json_array_size(list) == 0)
 		html_raw(h, "<p>No file was seen.</p>");
 	else
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
-	html_raw(h, "</section>");
 }
 
 void
@@ -218,10 +212,8 @@ session_connections(struct html *h, const json_t *doc)
 	const json_t *list =
 	    result_list(result_get(doc, KEY_result_session), KEY_session_connections);
 
-	html_raw(h, "<section><h2>Connections</h2>");
 	if (json_array_size(list) == 0)
 		html_raw(h, "<p>No connection was seen.</p>");
 	else
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
-	html_raw(h, "</section>");
 }

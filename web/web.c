@@ -430,7 +430,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_NONE: reply_error(a, 404); break;
 	case ROUTE_SESSIONS: answer_sessions(a, to); break;
 	case ROUTE_SESSIONS_JSON: reply_rc(a, api_sessions(a->body, r, &to->filter)); break;
-	case ROUTE_SESSION: reply_html(a, &h, page_session(&h, r, to->id)); break;
+	case ROUTE_SESSION: reply_html(a, &h, page_session(&h, r, to->id, route_is_all(to))); break;
 	case ROUTE_SESSION_JSON: reply_rc(a, api_session(a->body, r, to->id)); break;
 	case ROUTE_SESSION_CSV:
 	case ROUTE_SESSION_NDJSON:
