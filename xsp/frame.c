@@ -295,13 +295,3 @@ nw_odd32_put(uint8_t p[4], uint32_t value)
 	put_be16(p, (uint16_t)value);
 	put_be16(p + 2, 0);
 }
-
-const char *
-nw_msg_name(unsigned type)
-{
-	static const char *const names[NW_MSG_COUNT] = { "INVALID", "SESS_OPEN", "SESS_ACK",
-		"SESS_CLOSE", "BLOCK_HEADER", "AUTH_TYPE", "AUTH_TOKEN", "SESS_NACK", "PING",
-		"PONG", "DATA_CHAN", "NET_PATH", "APP_DATA", "SLAB_INFO", "INF_DATA" };
-
-	return type < NW_MSG_COUNT ? names[type] : "?";
-}

@@ -112,14 +112,6 @@ nw_open_write(uint8_t out[20], const uint8_t sess_id[NW_SESS_ID_BYTES])
 	put_be32(out + OPEN_V1_BYTES - 4, HOP_FLAG_NATIVE);
 }
 
-void
-nw_open_write_v0(uint8_t out[88], const uint8_t sess_id[NW_SESS_ID_BYTES])
-{
-	memset(out, 0, OPEN_V0_BYTES);
-	memcpy(out, sess_id, NW_SESS_ID_BYTES);
-	put_be32(out + OPEN_V0_BYTES - 4, HOP_FLAG_NATIVE);
-}
-
 int
 nw_auth_parse(const struct nw_frame *f, char name[NW_AUTH_NAME_BYTES + 1], const char **why)
 {

@@ -139,8 +139,6 @@ int nw_open_parse(const struct nw_frame *f, const struct nw_frame_limits *lim, s
 /* Builds the payload of a HOP block without hop records, for a session whose only hop is the peer:
  * 20 bytes. */
 void nw_open_write(uint8_t out[20], const uint8_t sess_id[NW_SESS_ID_BYTES]);
-/* The same for a v0 SESS_OPEN body: 88 bytes. */
-void nw_open_write_v0(uint8_t out[88], const uint8_t sess_id[NW_SESS_ID_BYTES]);
 
 /* AUTH_TYPE: the name in upper case; bytes behind the sender's NUL are ignored. NW_EPROTO when
  * there is no usable name. */
@@ -157,7 +155,5 @@ size_t nw_nack_write(uint8_t *out, size_t cap, const char *text);
  * half zero. */
 int nw_odd32_get(const uint8_t p[4], uint32_t *out);
 void nw_odd32_put(uint8_t p[4], uint32_t value);
-
-const char *nw_msg_name(unsigned type); /* "APP_DATA"; "?" when unknown */
 
 #endif

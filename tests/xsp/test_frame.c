@@ -522,7 +522,9 @@ test_write_v0(void)
 	long len;
 	bool app;
 
-	nw_open_write_v0(payload, sid);
+	/* a SESS_OPEN body of v0: the id, no hops, the last of four flag bytes is NATIVE */
+	memcpy(payload, sid, sizeof(sid));
+	payload[87] = 1;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		app = cases[i].type == NW_MSG_APP_DATA || cases[i].type == NW_MSG_NET_PATH;
 		b.type = cases[i].block_type;
@@ -612,9 +614,6 @@ test_small(void)
 	}
 	nw_odd32_put(p, 51);
 	CHECK(memcmp(p, "\0\063\0\0", 4) == 0);
-	CHECK_STR(nw_msg_name(NW_MSG_APP_DATA), "APP_DATA");
-	CHECK_STR(nw_msg_name(NW_MSG_INF_DATA), "INF_DATA");
-	CHECK_STR(nw_msg_name(NW_MSG_COUNT), "?");
 }
 
 int
