@@ -65,6 +65,7 @@ step() {
 
 count=0
 apt update
-count=$($sudo apt-get install -s --no-install-recommends $missing 2>/dev/null | grep -c '^Inst' || :)
+apt install -s --no-install-recommends $missing
+count=$(grep -c '^Inst' "$log" || :)
 apt install --no-install-recommends -o APT::Keep-Downloaded-Packages=false $missing
 echo "narrows: $count packages installed"

@@ -3,6 +3,7 @@
 # The rig's link (tests/rig/link.c) delays, limits, loses and drops as its parameters say. Other work on the machine can
 # make packets late, never early: bounds from above are wide.
 set -u
+. tests/patience.sh
 B=${B:-build/release}
 [ "$(id -u)" = 0 ] && [ -c /dev/net/tun ] || { echo "needs root and TUN devices"; exit 77; }
 a=nwlink$$a b=nwlink$$b
@@ -67,6 +68,7 @@ until grep -q ready "$tmp/answer"; do sleep 0.05; kill -0 $answer || exit 1; don
 
 status=0
 # case WORDS PARAMETERS N SIZE GAP CONDITION: the condition is awk's, of n (answers), rtt (median, ms), s (first to last)
+# and p (PATIENCE)
 case_run() {
 	words=$1
 	printf '%s\n0 10 0 0\n' "$2" >"$tmp/parameters"
@@ -74,14 +76,14 @@ case_run() {
 	sleep 0.2
 	result=$($in_a python3 "$tmp/packets.py" "$3" "$4" "$5")
 	echo "$words: answers, median ms, first to last s: $result"
-	echo "$result" | awk "{ n = \$1; rtt = \$2; s = \$3; exit !($6) }" || { echo "FAIL: not $6"; status=1; }
+	echo "$result" | awk -v p="$PATIENCE" "{ n = \$1; rtt = \$2; s = \$3; exit !($6) }" || { echo "FAIL: not $6"; status=1; }
 }
-case_run "10 ms each way" "0 10 0 0" 100 100 0.002 "n == 100 && rtt >= 20 && rtt < 25"
-case_run "40 ms there, 10 back" "0 40 0 0" 50 100 0.002 "n == 50 && rtt >= 50 && rtt < 55"
+case_run "10 ms each way" "0 10 0 0" 100 100 0.002 "n == 100 && rtt >= 20 && rtt < 20 + 5 * p * p"
+case_run "40 ms there, 10 back" "0 40 0 0" 50 100 0.002 "n == 50 && rtt >= 50 && rtt < 50 + 5 * p * p"
 # 300 packets of 1428 bytes at 10 Mbit/s need 0.342 s
-case_run "10 Mbit/s" "10 0 0 10000000" 300 1400 0 "n == 300 && s >= 0.335 && s < 0.6"
+case_run "10 Mbit/s" "10 0 0 10000000" 300 1400 0 "n == 300 && s >= 0.335 && s < 0.6 * p"
 # of a burst, what the queue takes and the link carries meanwhile: 14 packets, and a few more on a slow machine
-case_run "a queue of 20,000 bytes" "1 0 0 20000" 100 1400 0 "n >= 13 && n <= 30"
+case_run "a queue of 20,000 bytes" "1 0 0 20000" 100 1400 0 "n >= 13 && n <= 15 + 15 * p"
 # 2000 packets, 5 % lost: 1900, four standard deviations are 39
 case_run "5 % lost" "0 0 5 0" 2000 50 0.0001 "n > 1861 && n < 1939"
 kill -USR1 $link
