@@ -265,8 +265,8 @@ pair_init(struct pair *p, const struct change_series *s, size_t k)
 	p->plateau = (double)p->n / (double)stretches.n;
 }
 
-/* By how much dependence inflates the variance of the mean of m values. A report spread over several
- * windows makes plateaus: these, not the windows, are the values then. */
+/* By how much dependence inflates the variance of the mean of m values. A report spread over
+ * several windows makes plateaus: these, not the windows, are the values then. */
 static double
 pair_factor(const struct pair *p, const struct memory *mem, double m)
 {

@@ -19,8 +19,8 @@ struct change_series {
 };
 
 /* The lag-1 autocorrelation, read off differences, less the noise of the estimate: the smaller of
- * what an AR(1) needs for the growth from lag 1 to lag 2 (a shift of the mean hardly moves that) and
- * for the size of lag 1 beside far lags (plateaus do not move that). 0 to 0.95. O(n). */
+ * an AR(1)'s for the growth from lag 1 to lag 2 (a shift of the mean hardly moves the growth) and
+ * for the size of lag 1 beside far lags (plateaus do not move the size). 0 to 0.95. O(n). */
 double change_memory(const double *x, size_t n, double *scratch);
 
 /* Drops starts, the weakest first, until every change is significant and useful. See

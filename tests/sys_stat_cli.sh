@@ -67,6 +67,9 @@ stat classify --csv --models "$tmp/models.csv" "$tmp/ops.csv" | grep -qx '1,0.00
 
 # --- bad input ---
 printf 'a,b\n1,2\n3\n' >"$tmp/ragged.csv"
+printf 'y;x\n1;2\n' >"$tmp/semicolon.csv"
+bad 'not a number .fields must be separated by commas' summary "$tmp/semicolon.csv"
+stat summary "$tmp/s.csv" 2>&1 >/dev/null | grep -q 'left out, not numbers: name' || fail "no word about the column of names"
 bad "$tmp/ragged.csv:3:2: row ends after 1 of 2 fields" summary "$tmp/ragged.csv"
 printf 'a,b\n1,2,3\n' >"$tmp/wide.csv"
 bad "$tmp/wide.csv:2:5: more fields" summary "$tmp/wide.csv"

@@ -35,6 +35,9 @@ refuses() {
 says 'near(d["coefficients"][1], -5.344471572722677) and near(d["r2"], 0.7528327936582646)' \
 	lm --response response --predictors wt "$cars"
 says 'd["names"][3] == "wt^3" and d["df"] == 28' lm --response response --predictors wt --degree 3 "$cars"
+# R: summary(lm(mpg ~ wt)): t -9.559, p 1.294e-10
+says 'abs(d["table"][1]["t"] + 9.559044) < 1e-5 and abs(d["table"][1]["p"] / 1.293959e-10 - 1) < 1e-4' \
+	lm --response response --predictors wt "$cars"
 says 'len(d["coefficients"]) == 1 and d["df"] == 31' lm --response response --predictors wt --no-intercept "$cars"
 says '["cyl", "disp", "wt"] in d["clusters"] and d["edges"] == 2 and near(d["min_abs_r"]["wt"], 0.7824957944632408)' \
 	cluster --response response --rho0 0.8 "$cars"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/stat/stat_linear.h"
+#include "narrows/special.h"
 
 /* --- lm --- */
 struct lm_request {
@@ -56,14 +57,17 @@ lm_names(const struct metrics *m, const struct lm_request *req, const struct nw_
 }
 
 json_t *
-coefficient_row(json_t *name, const struct nw_coefficient *c)
+coefficient_row(json_t *name, const struct nw_coefficient *c, size_t df)
 {
+	double t = c->value / c->se;
 	json_t *o = json_object();
 	int bad = 0;
 
 	bad |= json_object_set_new(o, "term", name);
 	bad |= json_object_set_new(o, "coefficient", stat_json(c->value));
 	bad |= json_object_set_new(o, "std_error", stat_json(c->se));
+	bad |= json_object_set_new(o, "t", stat_json(t));
+	bad |= json_object_set_new(o, "p", stat_json(2 * nw_t_cdf(-fabs(t), (double)df)));
 	bad |= json_object_set_new(o, "F", stat_json(c->f));
 	return stat_whole(o, bad);
 }
@@ -76,10 +80,10 @@ lm_table(const struct metrics *m, const struct lm_request *req, const struct nw_
 
 	if (req->intercept)
 		bad |= json_array_append_new(
-		    a, coefficient_row(json_string("(Intercept)"), &lm->intercept));
+		    a, coefficient_row(json_string("(Intercept)"), &lm->intercept, lm->df));
 	for (size_t j = 0; j < lm->n_terms; j++)
 		bad |= json_array_append_new(
-		    a, coefficient_row(lm_term_name(m, req, j), &lm->coef[j]));
+		    a, coefficient_row(lm_term_name(m, req, j), &lm->coef[j], lm->df));
 	return stat_whole(a, bad);
 }
 

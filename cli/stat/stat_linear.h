@@ -42,8 +42,8 @@ int stat_validate_run(const struct stat_args *a, json_t **out, struct stat_error
 int stat_validate_case(const struct stat_case *c, json_t **out, struct stat_error *err);
 /* R^2 with its guards, degrees of freedom and rank of a fit; 0 or -1 as jansson returns. */
 int put_quality(json_t *doc, const struct nw_lm *lm);
-/* {"term": name, "coefficient", "std_error", "F"}; takes the name. */
-json_t *coefficient_row(json_t *name, const struct nw_coefficient *c);
+/* {"term": name, "coefficient", "std_error", "t", "p", "F"}, p of two sides; takes the name. */
+json_t *coefficient_row(json_t *name, const struct nw_coefficient *c, size_t df);
 /* [] or a sentence about too many terms. */
 json_t *stat_warnings(size_t n_terms, size_t n_rows);
 

@@ -57,12 +57,13 @@ select_table(
     const struct metrics *m, const struct nw_prepared *prep, const struct nw_elimination *e)
 {
 	json_t *a = json_array();
-	int bad =
-	    json_array_append_new(a, coefficient_row(json_string("(Intercept)"), &e->lm.intercept));
+	int bad = json_array_append_new(
+	    a, coefficient_row(json_string("(Intercept)"), &e->lm.intercept, e->lm.df));
 
 	for (size_t i = 0; i < e->n_kept; i++)
 		bad |= json_array_append_new(a,
-		    coefficient_row(term_name(m, &e->kept_terms[i], prep->used), &e->lm.coef[i]));
+		    coefficient_row(
+			term_name(m, &e->kept_terms[i], prep->used), &e->lm.coef[i], e->lm.df));
 	return stat_whole(a, bad);
 }
 

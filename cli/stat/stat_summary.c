@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `narrows stat summary`: running summaries of columns, or of a column per group. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,24 @@ table_by_column(const struct stat_table *t, json_t *out, struct stat_error *err)
 	return NW_OK;
 }
 
+/* Tells a person which columns have no summary. */
+static void
+tell_left_out(const struct stat_table *t)
+{
+	struct stat_error note = { "" };
+	char names[200] = "";
+	size_t col, at = 0;
+
+	for (col = 0; col < t->n_cols; col++)
+		if (!column_is_numeric(t, col) && at < sizeof(names))
+			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%.40s",
+			    at > 0 ? ", " : "", t->cols[col].name);
+	if (at == 0)
+		return;
+	stat_fail(&note, NW_OK, "left out, not numbers: %s", names); /* without control bytes */
+	fprintf(stderr, "narrows: %s\n", note.text);
+}
+
 int
 summary_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
@@ -129,6 +148,8 @@ summary_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	rc = group != NULL ? table_by_group(t, group, *out, err) : table_by_column(t, *out, err);
 	if (rc == NW_OK && json_object_size(*out) == 0 && t->n_cols > 0)
 		rc = stat_table_numbers_at(t, 0, err) == NULL ? NW_EPROTO : NW_OK;
+	if (rc == NW_OK && group == NULL)
+		tell_left_out(t);
 	stat_table_free(t);
 	return rc;
 }

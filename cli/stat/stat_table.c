@@ -446,6 +446,17 @@ find_field(const struct stat_table *t, size_t row, size_t col, struct csv_field 
 		csv_next(&c, f);
 }
 
+/* Text behind a message about a table of one column whose name holds another separator. */
+static const char *
+separator_hint(const struct stat_table *t)
+{
+	static const char marks[] = ";\t|";
+
+	return t->n_cols == 1 && strpbrk(t->cols[0].name, marks) != NULL
+	    ? " (fields must be separated by commas, numbers have a decimal point)"
+	    : "";
+}
+
 const double *
 stat_table_numbers_at(const struct stat_table *t, size_t col, struct stat_error *err)
 {
@@ -455,9 +466,9 @@ stat_table_numbers_at(const struct stat_table *t, size_t col, struct stat_error 
 	if (c->text_row == SIZE_MAX)
 		return c->value;
 	find_field(t, c->text_row, col, &f);
-	stat_fail(err, NW_EPROTO, "%s:%zu:%zu: column %zu (%.*s): \"%.*s\" is not a number",
+	stat_fail(err, NW_EPROTO, "%s:%zu:%zu: column %zu (%.*s): \"%.*s\" is not a number%s",
 	    t->file, f.line, f.byte, col + 1, EXCERPT, c->name,
-	    f.len < EXCERPT ? (int)f.len : EXCERPT, f.s);
+	    f.len < EXCERPT ? (int)f.len : EXCERPT, f.s, separator_hint(t));
 	return NULL;
 }
 
