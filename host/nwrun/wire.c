@@ -87,7 +87,8 @@ in_reserve(struct wire *w, size_t more)
 {
 	uint8_t *in;
 
-	memmove(w->in, w->in + w->in_at, w->in_len - w->in_at);
+	if (w->in_at > 0)
+		memmove(w->in, w->in + w->in_at, w->in_len - w->in_at);
 	w->in_len -= w->in_at;
 	w->in_at = 0;
 	if (w->in_len + more <= w->in_cap)
