@@ -83,13 +83,12 @@ gain_by_network(const struct resources *r, bool receiving, struct gain *g)
 {
 	g->low = fmax(1, NET_LOW / fmin(1, r->net_high));
 	g->high = NET_HIGH / r->net_low;
-	if (!receiving && g->high <= TELLING * g->low) {
+	if (!receiving && resources_net(r) >= 1 / TELLING && g->high <= TELLING * g->low) {
 		g->about = fmin(g->high, fmax(g->low, 1 / resources_net(r)));
 		return;
 	}
 	g->high = NAN;
-	if (g->low < HIDDEN_GAIN)
-		g->low = NAN;
+	g->low = g->low < HIDDEN_GAIN ? NAN : fmin(g->low, TELLING);
 }
 
 struct gain
@@ -101,6 +100,10 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 	g.next = next_find(p, l, r, limit);
 	if (g.next == p->n || p->has_sender != p->has_receiver)
 		return g;
+	if (p->stage[limit].mapped) { /* looks tell roughly how long the disk held the program */
+		g.low = some_disk_is_close(p, l, limit) ? NAN : HIDDEN_GAIN;
+		return g;
+	}
 	worked = gain_worked(p, l, r, g.next);
 	/* What the process of the limit did besides goes on when the limit is lifted. */
 	rest = is_network(p->stage[limit].kind) ? 0 : fmax(0, 1 - held_of(l, limit));

@@ -9,14 +9,14 @@
 #include "narrows/err.h"
 #include "narrows/xmalloc.h"
 
-/* Lifting one limit of two that are close gains no more than this. */
+/* Most gain from lifting a single limit of two close limits. */
 static const double GAIN_TIE_MAX = 1.5;
 /* From this share of the time on a resource is at its limit. */
 static const double SATURATED = 0.85;
 /* With less of the time in flight the network limits nothing. */
 static const double IDLE_NET = 0.1;
-/* What both ends wait for confirms the data in flight; a slow receiver keeps data in flight, too. */
-static const double NET_HELD = 0.1, NET_HELD_SLOW = 0.3;
+/* Waits of both ends confirm data in flight; a slow receiver keeps data in flight, too. */
+static const double NET_HELD = 0.1, NET_HELD_SLOW = 0.35;
 /* A disk behind readahead shows held time in this share of the windows only near its limit. */
 static const double READ_PEAKS = 0.06, READ_HELD = 0.07;
 /* A disk behind dirty pages slows its writers for this share of the time near its limit. */
