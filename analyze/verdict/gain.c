@@ -21,12 +21,6 @@ held_of(const struct limit *l, size_t stage)
 	return 1 - l->tests[stage].group.mean;
 }
 
-static bool
-is_network(enum nw_stage_kind kind)
-{
-	return kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE || kind == NW_STAGE_NET_READ;
-}
-
 /* A slow receiver keeps data in flight, wherever that waits. */
 static bool
 is_receiving(enum nw_stage_kind kind)
@@ -45,7 +39,7 @@ has_account(const struct nw_path *p, const struct limit *l, const struct resourc
 double
 gain_worked(const struct nw_path *p, const struct limit *l, const struct resources *r, size_t stage)
 {
-	if (is_network(p->stage[stage].kind) && has_account(p, l, r))
+	if (stage_kind_is_net(p->stage[stage].kind) && has_account(p, l, r))
 		return resources_net(r);
 	return held_of(l, stage);
 }
@@ -106,11 +100,11 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 	}
 	worked = gain_worked(p, l, r, g.next);
 	/* What the process of the limit did besides goes on when the limit is lifted. */
-	rest = is_network(p->stage[limit].kind) ? 0 : fmax(0, 1 - held_of(l, limit));
+	rest = stage_kind_is_net(p->stage[limit].kind) ? 0 : fmax(0, 1 - held_of(l, limit));
 	high = p->stage[g.next].kind == NW_STAGE_DISK_WRITE ? PACING / worked : 1 / worked;
 	if (rest > 0)
 		high = fmin(high, 1 / rest);
-	if (is_network(p->stage[g.next].kind) && has_account(p, l, r) && worked > rest &&
+	if (stage_kind_is_net(p->stage[g.next].kind) && has_account(p, l, r) && worked > rest &&
 	    1 / worked <= 2 * TELLING)
 		gain_by_network(r, is_receiving(p->stage[limit].kind), &g);
 	else if (high <= TELLING) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/verdict/combined.h"
 #include "analyze/verdict/judge_in.h"
 #include "narrows/err.h"
 #include "narrows/xmalloc.h"
@@ -23,8 +24,6 @@ static const double READ_PEAKS = 0.06, READ_HELD = 0.07;
 static const double WRITE_HELD = 0.25;
 /* .. or for this share, where the network holds the bytes for less than NET_WEAK of the time. */
 static const double WRITE_SOME = 0.15, NET_WEAK = 0.65;
-/* Least share of the time for a network that single calls with the disk may hide. */
-static const double COMBINED_HELD = 1.0 / 3;
 /* Largest ratio of two shares of the time that are nearly equal. */
 static const double TIE_RATIO = 1.15;
 /* Unseen share of the bytes that lowers the confidence, unless the bytes are few. */
@@ -42,69 +41,11 @@ cpu_waiter(const struct judgement *j, const struct evidence *e)
 	return most;
 }
 
-static bool
-stage_kind_is_net(enum nw_stage_kind kind)
-{
-	return kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE || kind == NW_STAGE_NET_READ;
-}
-
 bool
 stage_kind_is_host(enum nw_stage_kind kind)
 {
 	return kind == NW_STAGE_SENDER_HOST || kind == NW_STAGE_RECEIVER_HOST ||
 	    kind == NW_STAGE_HOST;
-}
-
-/* Whether two stages show the same calls, which read the disk and send at once. */
-static bool
-same_calls(const struct judgement *j, size_t a, size_t b)
-{
-	enum nw_stage_kind one = j->path.stage[a].kind, other = j->path.stage[b].kind;
-	double sum = 2 - j->limit.tests[a].group.mean - j->limit.tests[b].group.mean;
-
-	return ((one == NW_STAGE_DISK_READ && stage_kind_is_net(other)) ||
-		   (other == NW_STAGE_DISK_READ && stage_kind_is_net(one))) &&
-	    sum > 1.1;
-}
-
-static size_t
-stage_of_kinds(const struct nw_path *p, enum nw_stage_kind one, enum nw_stage_kind other)
-{
-	size_t i;
-
-	for (i = 0; i < p->n; i++)
-		if (p->stage[i].kind == one || p->stage[i].kind == other)
-			break;
-	return i;
-}
-
-/*
- * A blocking sendfile() is disk and network in a single call: calipers see the call in both stages
- * and cannot choose, but the kernel's account of the connection can. Without that account, or with
- * a network that did not hold the receiver up, nobody knows.
- */
-static bool
-tie_break(struct judgement *j, const struct evidence *e)
-{
-	const char *says = tcp_opinion(j);
-	struct limit *l = &j->limit;
-	size_t disk = stage_of_kinds(&j->path, NW_STAGE_DISK_READ, NW_STAGE_DISK_READ);
-	size_t net = stage_of_kinds(&j->path, NW_STAGE_NETWORK, NW_STAGE_NET_WRITE);
-
-	if (disk == j->path.n || net == j->path.n || l->n_windows < LIMIT_WINDOWS_MIN ||
-	    (l->stage != disk && l->stage != net) || !limit_is_held(l) ||
-	    e->processes[j->path.sender_process].combined_bytes < 0.5 * j->path.bytes ||
-	    (!same_calls(j, disk, net) && l->known))
-		return false;
-	l->known = says != NULL;
-	if (says != NULL && strcmp(says, "the sending end") == 0)
-		l->stage = disk;
-	else if (says != NULL && 1 - l->tests[net].group.mean >= COMBINED_HELD)
-		l->stage = net;
-	else
-		l->known = false;
-	l->claim = !l->known ? LIMIT_NONE : limit_is_sample(l) ? LIMIT_INFERENCE : LIMIT_ACCOUNT;
-	return l->known;
 }
 
 /* Whether a stage besides the limit is at its own limit, by evidence that buffers do not hide. */
@@ -143,9 +84,10 @@ second_find(const struct judgement *j)
 	    (l->known && stage_kind_is_host(j->path.stage[l->stage].kind)))
 		return j->path.n;
 	for (i = 0; i < j->path.n; i++)
-		if (i != l->stage && !same_calls(j, l->stage, i) && is_saturated(j, i))
+		if (i != l->stage && !combined_is_pair(&j->path, l, l->stage, i) &&
+		    is_saturated(j, i))
 			return i;
-	if (l->known || next >= j->path.n || same_calls(j, l->stage, next))
+	if (l->known || next >= j->path.n || combined_is_pair(&j->path, l, l->stage, next))
 		return j->path.n;
 	held_next = 1 - l->tests[next].group.mean;
 	return held_next >= TIE_HELD && held <= TIE_RATIO * held_next ? next : j->path.n;
@@ -189,7 +131,7 @@ decide(struct judgement *j, const struct evidence *e)
 
 	j->second = j->path.n;
 	l->known = l->known && limit_is_held(l);
-	j->combined = tie_break(j, e);
+	j->combined = combined_decide(e, &j->path, &j->resources, l);
 	if (l->stage >= j->path.n)
 		return;
 	kind = j->path.stage[l->stage].kind;

@@ -17,8 +17,6 @@ bool stage_kind_is_host(enum nw_stage_kind kind);
 const struct evidence_process *cpu_waiter(const struct judgement *j, const struct evidence *e);
 
 /* judge_witness.c */
-/* "network", "the receiving end", "the sending end" or NULL, from the kernel's account. */
-const char *tcp_opinion(const struct judgement *j);
 /* Mean of the known values; NaN if there are none. */
 double mean_known(const double *x, size_t n);
 void witnesses_hear(struct judgement *j, const struct evidence *e);

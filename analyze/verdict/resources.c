@@ -188,3 +188,19 @@ resources_net(const struct resources *r)
 {
 	return sqrt(r->net_low * r->net_high);
 }
+
+bool
+stage_kind_is_net(enum nw_stage_kind kind)
+{
+	return kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE || kind == NW_STAGE_NET_READ;
+}
+
+const char *
+resources_opinion(const struct resources *r)
+{
+	if (r->rwnd > 0.5)
+		return "the receiving end";
+	if (resources_net(r) > 0.7)
+		return "network";
+	return r->in_flight < 0.5 ? "the sending end" : NULL;
+}

@@ -31,6 +31,10 @@ struct resources {
 /* Windows first to before end. */
 void resources_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
     struct resources *out);
+/* "network", "the receiving end", "the sending end" or NULL: where the bytes waited, by the sending
+ * kernel. */
+const char *resources_opinion(const struct resources *r);
+bool stage_kind_is_net(enum nw_stage_kind kind);
 /* The best guess between net_low and net_high; NaN without account. */
 double resources_net(const struct resources *r);
 

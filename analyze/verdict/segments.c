@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/verdict/combined.h"
 #include "analyze/verdict/lanes.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
@@ -135,15 +136,21 @@ segment_judge(const struct work *w, struct segment *s)
 {
 	const struct evidence *e = w->e;
 	int64_t from = window_ns(e, s->first), to = window_ns(e, s->end);
+	struct resources r;
 	size_t i;
+	int rc;
 
 	for (i = s->first; i < s->end; i++)
 		s->bytes += w->delivered[i];
 	from = from < w->first_wall_ns ? w->first_wall_ns : from;
 	to = to > w->last_wall_ns ? w->last_wall_ns : to;
 	s->bytes_per_s = to > from ? s->bytes / ((double)(to - from) / NS_PER_S) : NAN;
-	return limit_find(
-	    w->path, s->first, s->end, w->params->alpha, w->params->margin, &s->limit);
+	if ((rc = limit_find(
+		 w->path, s->first, s->end, w->params->alpha, w->params->margin, &s->limit)) < 0)
+		return rc;
+	resources_find(e, w->path, s->first, s->end, &r);
+	s->by_kernel = combined_decide(e, w->path, &r, &s->limit);
+	return NW_OK;
 }
 
 static int
@@ -161,7 +168,8 @@ segments_correct(struct work *w)
 		s->segment[i].p_holm = p[i];
 		s->segment[i].stage = s->segment[i].limit.stage;
 		s->segment[i].known = s->segment[i].limit.known &&
-		    limit_is_held(&s->segment[i].limit) && p[i] < w->params->alpha;
+		    limit_is_held(&s->segment[i].limit) &&
+		    (s->segment[i].by_kernel || p[i] < w->params->alpha);
 	}
 	free(p);
 	return rc;

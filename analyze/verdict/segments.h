@@ -35,6 +35,7 @@ struct change_series {
 struct segment {
 	size_t first, end;  /* windows */
 	struct limit limit; /* of this segment alone */
+	bool by_kernel;     /* whether the kernel's account named the stage, not the test */
 	double p_holm;      /* NaN without a test */
 	bool known;         /* whether `stage` limited the segment, by p_holm or by a hidden wait */
 	size_t stage;       /* index into the path's */

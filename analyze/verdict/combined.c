@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/combined.h"
+
+#include <string.h>
+
+/* Least share of the time for a network that single calls with the disk may hide. */
+static const double COMBINED_HELD = 1.0 / 3;
+/* Two stages of a process with more than its time between them share calls. */
+static const double PAIR_HELD = 1.1;
+
+static double
+held_of(const struct limit *l, size_t stage)
+{
+	return 1 - l->tests[stage].group.mean;
+}
+
+bool
+combined_is_pair(const struct nw_path *p, const struct limit *l, size_t a, size_t b)
+{
+	enum nw_stage_kind one = p->stage[a].kind, other = p->stage[b].kind;
+
+	return ((one == NW_STAGE_DISK_READ && stage_kind_is_net(other)) ||
+		   (other == NW_STAGE_DISK_READ && stage_kind_is_net(one))) &&
+	    held_of(l, a) + held_of(l, b) > PAIR_HELD;
+}
+
+static size_t
+stage_of_kinds(const struct nw_path *p, enum nw_stage_kind one, enum nw_stage_kind other)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->stage[i].kind == one || p->stage[i].kind == other)
+			break;
+	return i;
+}
+
+bool
+combined_decide(
+    const struct evidence *e, const struct nw_path *p, const struct resources *r, struct limit *l)
+{
+	const char *says = resources_opinion(r);
+	size_t disk = stage_of_kinds(p, NW_STAGE_DISK_READ, NW_STAGE_DISK_READ);
+	size_t net = stage_of_kinds(p, NW_STAGE_NETWORK, NW_STAGE_NET_WRITE);
+
+	if (disk == p->n || net == p->n || l->n_windows < LIMIT_WINDOWS_MIN ||
+	    (l->stage != disk && l->stage != net) || !limit_is_held(l) ||
+	    e->processes[p->sender_process].combined_bytes < 0.5 * p->bytes ||
+	    (!combined_is_pair(p, l, disk, net) && l->known))
+		return false;
+	l->known = says != NULL;
+	if (says != NULL && strcmp(says, "the sending end") == 0)
+		l->stage = disk;
+	else if (says != NULL && held_of(l, net) >= COMBINED_HELD)
+		l->stage = net;
+	else
+		l->known = false;
+	l->claim = !l->known ? LIMIT_NONE : limit_is_sample(l) ? LIMIT_INFERENCE : LIMIT_ACCOUNT;
+	return l->known;
+}
