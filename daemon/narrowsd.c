@@ -42,6 +42,8 @@
 
 enum {
 	RESTORE_SESSIONS = 10000,
+	READ_TRIES = 4, /* at startup, after an input/output error */
+	READ_PAUSE_US = 200000,
 	PROVIDERS_MAX = 100000 /* providers whose numbers are remembered while they are away */
 };
 
@@ -270,17 +272,33 @@ memory_read(struct daemon *d, struct store_reader *r)
 	return restore.rc;
 }
 
+/*
+ * A read that fails once does not keep the box from starting: waits and returns, so that the caller
+ * tries again. SQLite tells an input/output error as a damaged file, too.
+ */
+static void
+read_again(int rc, int *tries, const char *event, const char *why)
+{
+	if ((rc != NW_EIO && rc != NW_ECORRUPT) || ++*tries > READ_TRIES)
+		fatalx("%s why=\"%s\"", event, why);
+	log_warnx("%s why=\"%s\" note=\"the box tries again\"", event, why);
+	usleep(READ_PAUSE_US);
+}
+
 static void
 memory_restore(struct daemon *d)
 {
 	char why[STORE_WHY_BYTES];
 	struct store_reader *r;
-	int rc;
+	int rc, tries = 0;
 
-	if (store_reader_open(d->store_path, &r, why) < 0)
-		fatalx("store.read path=%s why=\"%s\"", d->store_path, why);
-	if ((rc = memory_read(d, r)) < 0)
-		fatalx("store.read path=%s why=\"%s\"", d->store_path, nw_strerror(rc));
+	while ((rc = store_reader_open(d->store_path, &r, why)) < 0)
+		read_again(rc, &tries, "store.read", why);
+	while ((rc = memory_read(d, r)) < 0) {
+		read_again(rc, &tries, "store.read", nw_strerror(rc));
+		session_free_all(&d->box);
+		host_free_all(&d->box);
+	}
 	store_reader_close(r);
 }
 
@@ -514,6 +532,28 @@ admission_make(const struct conf *c)
 }
 
 static void
+store_open_patiently(struct daemon *d, const struct store_opts *so)
+{
+	char why[STORE_WHY_BYTES];
+	int rc, tries = 0;
+
+	while ((rc = store_open(d->store_path, so, &d->box.store, why)) < 0)
+		read_again(rc, &tries, "store.open", why);
+}
+
+static void
+schedule_start_patiently(struct daemon *d)
+{
+	struct analysis_params ap = analysis_params(&d->conf);
+	char why[STORE_WHY_BYTES];
+	int rc, tries = 0;
+
+	while ((rc = schedule_start(
+		    d->box.store, d->store_path, &ap, d->box.next.run, &d->box.schedule, why)) < 0)
+		read_again(rc, &tries, "analysis.start", why);
+}
+
+static void
 daemon_start(struct daemon *d)
 {
 	struct web_opts wo = { .listen = d->conf.listen_http,
@@ -524,7 +564,6 @@ daemon_start(struct daemon *d)
 		.connections_per_address_max = (uint32_t)d->conf.http_max_connections_per_address,
 		.request_max_ns = d->conf.http_request_timeout_ns,
 		.answer_max_ns = d->conf.http_answer_timeout_ns };
-	struct analysis_params ap;
 	struct store_opts so = store_opts_default;
 	char why[STORE_WHY_BYTES];
 
@@ -535,8 +574,7 @@ daemon_start(struct daemon *d)
 	memcpy(so.keep_ns, d->conf.keep_ns, sizeof(so.keep_ns));
 	so.keep_sessions_ns = d->conf.keep_sessions_ns;
 	so.max_bytes = store_ceiling(d);
-	if (store_open(d->store_path, &so, &d->box.store, why) < 0)
-		fatalx("store.open path=%s why=\"%s\"", d->store_path, why);
+	store_open_patiently(d, &so);
 	store_next_ids(d->box.store, &d->box.next);
 	if ((d->box.base = event_base_new()) == NULL ||
 	    (d->box.decoder = nw_doc_decoder_new(NULL)) == NULL)
@@ -548,10 +586,7 @@ daemon_start(struct daemon *d)
 	d->box.admission = admission_make(&d->conf);
 	d->box.numbers = numbers_new(PROVIDERS_MAX);
 	d->box.rules = rules_new(d->box.control, &d->conf);
-	ap = analysis_params(&d->conf);
-	if (schedule_start(
-		d->box.store, d->store_path, &ap, d->box.next.run, &d->box.schedule, why) < 0)
-		fatalx("analysis.start why=\"%s\"", why);
+	schedule_start_patiently(d);
 	memory_restore(d);
 	tls_start(d, &wo);
 	wo.names = d->web_names = web_names_join(&d->conf);
