@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows report: the verdict of one session, in words first. */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -14,6 +15,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "narrows/web.h"
 
 static void
 stages_print(const json_t *list)
@@ -151,17 +153,42 @@ text_print(const char *text, int64_t id)
 }
 
 static int
+file_write(const char *path, const char *text)
+{
+	char *html = web_report_file(text);
+	FILE *f = html != NULL ? fopen(path, "w") : NULL;
+	int rc = COMMAND_FAILED;
+
+	if (html == NULL)
+		fprintf(stderr, "narrows: the session's document does not parse\n");
+	else if (f == NULL || fputs(html, f) == EOF)
+		fprintf(stderr, "narrows: %s: %s\n", path, strerror(errno));
+	else
+		rc = 0;
+	if (f != NULL && fclose(f) != 0 && rc == 0) {
+		fprintf(stderr, "narrows: %s: %s\n", path, strerror(errno));
+		rc = COMMAND_FAILED;
+	}
+	free(html);
+	return rc;
+}
+
+static int
 run(const struct command_env *env, int argc, char **argv)
 {
 	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
-		{ "schema", no_argument, NULL, 'S' }, { NULL, 0, NULL, 0 } };
+		{ "schema", no_argument, NULL, 'S' }, { "html", required_argument, NULL, 'H' },
+		{ NULL, 0, NULL, 0 } };
 	int64_t id;
 	int ch, rc = 0, json = 0, schema = 0;
+	const char *html = NULL;
 	char *text;
 
 	while ((ch = getopt_long(argc, argv, "j", longs, NULL)) != -1) {
-		if (ch != 'j' && ch != 'S')
+		if (ch != 'j' && ch != 'S' && ch != 'H')
 			return command_misused(env->command);
+		if (ch == 'H')
+			html = optarg;
 		json |= ch == 'j';
 		schema |= ch == 'S';
 	}
@@ -173,7 +200,9 @@ run(const struct command_env *env, int argc, char **argv)
 		return rc == NW_EINVAL ? COMMAND_MISUSED : COMMAND_FAILED;
 	if ((text = source_result(env->source, id)) == NULL)
 		return COMMAND_FAILED;
-	if (json)
+	if (html != NULL)
+		rc = file_write(html, text);
+	else if (json)
 		printf("%s%s", text, text[0] != '\0' && text[strlen(text) - 1] == '\n' ? "" : "\n");
 	else
 		rc = text_print(text, id);
@@ -184,8 +213,9 @@ run(const struct command_env *env, int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "the verdict of a session (ID, or \"last\")",
-	.usage = "[--json] ID | --schema     (ID: a number, or \"last\")",
+	.usage = "[--json | --html FILE] ID | --schema     (ID: a number, or \"last\")",
 	.help = "  -j, --json   the result document, as it is stored\n"
+		"  --html FILE  the report as one file that asks for nothing\n"
 		"  --schema     the JSON schema of result documents\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,

@@ -90,6 +90,14 @@ done
 nw report --schema >"$tmp/schema"
 python3 tests/keys.py "$tmp/schema" "$tmp/doc" || fail "a key that result_keys.def does not describe"
 id=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["session"]["id"])' "$tmp/doc")
+nw report "$id" --html "$tmp/report.html" || fail "report --html"
+python3 - "$tmp/report.html" "$tmp/doc" <<'PY' || fail "the report as one file"
+import json, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+inside = re.search(r'<script type="application/json" id="narrows-result">(.*?)</script>', page, re.S).group(1)
+assert json.loads(inside) == json.load(open(sys.argv[2])) and len(page) < 1000000
+assert not re.search(r'(href|src)="(?!#)', page) and "Classes of operations" in page
+PY
 if command -v curl >/dev/null 2>&1; then
 	curl -fsS "$url/session/$id" >"$tmp/page"
 	curl -fsS "$url/sessions.json" >"$tmp/list"

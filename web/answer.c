@@ -9,6 +9,7 @@
 #include "narrows/web.h"
 #include "web/api.h"
 #include "narrows/export.h"
+#include "web/page.h"
 #include "web/route.h"
 
 static int
@@ -72,4 +73,24 @@ web_answer(struct store_reader *r, const char *path,
 	    : rc == NW_ENOTFOUND             ? 404
 					     : 500;
 	return rc == NW_ENOTFOUND || rc == NW_ETOOBIG ? NW_OK : rc;
+}
+
+char *
+web_report_file(const char *document_json)
+{
+	struct evbuffer *b = evbuffer_new();
+	struct html h = { .out = b };
+	char *text = NULL;
+	size_t len;
+
+	if (b != NULL && page_session_file(&h, document_json) == NW_OK && !h.failed) {
+		len = evbuffer_get_length(b);
+		if ((text = malloc(len + 1)) != NULL) {
+			evbuffer_remove(b, text, len);
+			text[len] = '\0';
+		}
+	}
+	if (b != NULL)
+		evbuffer_free(b);
+	return text;
 }

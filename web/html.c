@@ -77,6 +77,22 @@ html_attribute(struct html *h, const char *open, size_t open_len, const char *va
 	html_raw(h, "\"");
 }
 
+/* '<' stands in JSON only within strings, where an escape means the same. */
+void
+html_json(struct html *h, const char *json)
+{
+	size_t len;
+
+	for (; *json != '\0'; json += len) {
+		len = strcspn(json, "<");
+		html_constant(h, json, len);
+		if (json[len] == '<') {
+			html_raw(h, "\\u003c");
+			len++;
+		}
+	}
+}
+
 void
 html_int(struct html *h, int64_t v)
 {

@@ -29,6 +29,8 @@ void html_text(struct html *h, const char *text); /* NULL: nothing */
 	html_attribute((h), " " name "=\"", sizeof(" " name "=\"") - 1, (value))
 void html_attribute(struct html *h, const char *open, size_t open_len, const char *value);
 
+/* JSON within a script element of data: no byte of it can end the element. */
+void html_json(struct html *h, const char *json);
 void html_int(struct html *h, int64_t v);
 /* A coordinate: at most two decimals. Not finite: 0. */
 void html_coord(struct html *h, double v);

@@ -8,8 +8,39 @@
 #include <time.h>
 
 #include "narrows/format.h"
+#include "web/style.h"
 
 enum { NAME_MAX_BYTES = 80 };
+
+/* Nothing but the style may act in a file that somebody opens from a disk. */
+static void
+write_own_style(struct html *h)
+{
+	html_raw(h,
+	    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+	    "'unsafe-inline'\"><style>");
+	html_constant(h, style_css, strlen(style_css));
+	html_raw(h,
+	    "</style></head><body><header class=\"top\"><span class=\"brand\">Narrows</span>"
+	    "</header><main id=\"main\">");
+}
+
+static void
+write_links(struct html *h, enum page_tab tab)
+{
+	html_raw(h,
+	    "<link rel=\"stylesheet\" href=\"/style.css\">"
+	    "<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\"></head><body>"
+	    "<a class=\"skip\" href=\"#main\">Skip to content</a>"
+	    "<header class=\"top\"><a class=\"brand\" href=\"/\">Narrows</a><nav "
+	    "aria-label=\"Pages\"><a href=\"/\"");
+	if (tab == PAGE_SESSIONS)
+		html_raw(h, " aria-current=\"page\"");
+	html_raw(h, ">Sessions</a><a href=\"/health\"");
+	if (tab == PAGE_HEALTH)
+		html_raw(h, " aria-current=\"page\"");
+	html_raw(h, ">Health</a></nav></header><main id=\"main\">");
+}
 
 void
 page_begin(struct html *h, const struct page_frame *f)
@@ -25,18 +56,11 @@ page_begin(struct html *h, const struct page_frame *f)
 	}
 	html_raw(h, "<title>");
 	html_text(h, f->title);
-	html_raw(h,
-	    " \xe2\x80\x93 Narrows</title><link rel=\"stylesheet\" href=\"/style.css\">"
-	    "<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\"></head><body>"
-	    "<a class=\"skip\" href=\"#main\">Skip to content</a>"
-	    "<header class=\"top\"><a class=\"brand\" href=\"/\">Narrows</a><nav "
-	    "aria-label=\"Pages\"><a href=\"/\"");
-	if (f->tab == PAGE_SESSIONS)
-		html_raw(h, " aria-current=\"page\"");
-	html_raw(h, ">Sessions</a><a href=\"/health\"");
-	if (f->tab == PAGE_HEALTH)
-		html_raw(h, " aria-current=\"page\"");
-	html_raw(h, ">Health</a></nav></header><main id=\"main\">");
+	html_raw(h, " \xe2\x80\x93 Narrows</title>");
+	if (f->alone)
+		write_own_style(h);
+	else
+		write_links(h, f->tab);
 }
 
 void

@@ -19,6 +19,7 @@ struct page_frame {
 	const char *title;
 	enum page_tab tab;
 	unsigned refresh_s; /* 0: the page does not change by itself */
+	bool alone;         /* a file that asks for nothing: style inside, no links */
 };
 void page_begin(struct html *h, const struct page_frame *f);
 void page_end(struct html *h);
@@ -50,6 +51,8 @@ void page_item(struct html *h, const char *name, const char *value);
 /* health: NULL if the box does not tell */
 int page_sessions(struct html *h, struct store_reader *r, const struct session_filter *f,
     const struct nw_health *health);
+/* A session as a file of its own, from its result document. NW_EINVAL: no JSON object. */
+int page_session_file(struct html *h, const char *json);
 /* all: with every fold open */
 int page_session(struct html *h, struct store_reader *r, int64_t id, bool all);
 void page_health(struct html *h, const struct nw_health *health); /* NULL: the box does not tell */

@@ -25,7 +25,7 @@ first_text(const char *a, const char *b)
 }
 
 static void
-write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec)
+write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec, bool alone)
 {
 	const json_t *s = result_get(doc, KEY_result_session);
 	int64_t start = result_ns(s, KEY_session_start_ns);
@@ -61,11 +61,17 @@ write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec)
 	}
 	html_raw(h, "</li><li>session ");
 	html_int(h, rec->id);
-	html_raw(h, "</li><li><a href=\"/session/");
-	html_int(h, rec->id);
-	html_raw(h, ".json\">JSON</a></li><li><a href=\"/session/");
-	html_int(h, rec->id);
-	html_raw(h, ".csv\">CSV</a></li></ul></header>");
+	html_raw(h, "</li>");
+	if (!alone) {
+		html_raw(h, "<li><a href=\"/session/");
+		html_int(h, rec->id);
+		html_raw(h, ".html\">One file</a></li><li><a href=\"/session/");
+		html_int(h, rec->id);
+		html_raw(h, ".json\">JSON</a></li><li><a href=\"/session/");
+		html_int(h, rec->id);
+		html_raw(h, ".csv\">CSV</a></li>");
+	}
+	html_raw(h, "</ul></header>");
 }
 
 /* --- the verdict --- */
@@ -371,7 +377,7 @@ session_methods(struct html *h, const json_t *doc)
 }
 
 static void
-write_links(struct html *h, int64_t id)
+write_exports(struct html *h, int64_t id)
 {
 	static const struct {
 		const char *ending, *text;
@@ -526,24 +532,25 @@ title_make(char *out, size_t size, const json_t *doc, const struct nw_session_re
 
 struct view {
 	struct html *h;
-	bool all;
+	bool all, alone;
 };
 
-static int
-on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *res)
+/* doc: NULL before the first run. */
+static void
+write_page(const struct view *v, const json_t *doc, const struct nw_session_rec *rec)
 {
-	const struct view *v = arg;
 	struct html *h = v->h;
-	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
 	bool open = rec->closed_wall_ns == 0;
 	char title[256];
 	size_t i;
 
 	title_make(title, sizeof(title), doc, rec);
 	page_begin(h,
-	    &(struct page_frame){
-		.title = title, .tab = PAGE_SESSIONS, .refresh_s = open ? REFRESH_S : 0 });
-	write_facts(h, doc, rec);
+	    &(struct page_frame){ .title = title,
+		.tab = PAGE_SESSIONS,
+		.refresh_s = open && !v->alone ? REFRESH_S : 0,
+		.alone = v->alone });
+	write_facts(h, doc, rec, v->alone);
 	if (open)
 		write_running(h, doc);
 	session_verdict(h, doc);
@@ -554,8 +561,17 @@ on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_r
 	for (i = 0; i < N_SECTIONS && doc != NULL; i++)
 		if (section_is_shown(&sections[i], doc))
 			write_section(h, &sections[i], doc, v->all);
-	write_links(h, rec->id);
-	page_end(h);
+}
+
+static int
+on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *res)
+{
+	const struct view *v = arg;
+	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
+
+	write_page(v, doc, rec);
+	write_exports(v->h, rec->id);
+	page_end(v->h);
 	json_decref(doc);
 	return 0;
 }
@@ -563,5 +579,33 @@ on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_r
 int
 page_session(struct html *h, struct store_reader *r, int64_t id, bool all)
 {
-	return store_session_get(r, id, on_session, &(struct view){ h, all });
+	return store_session_get(r, id, on_session, &(struct view){ h, all, false });
+}
+
+/* The whole document stands behind the page, as data for programs. */
+int
+page_session_file(struct html *h, const char *json)
+{
+	json_t *doc = json_loads(json, 0, NULL);
+	const json_t *s = result_get(doc, KEY_result_session);
+	const char *state = result_text(s, KEY_session_state);
+	struct nw_session_rec rec = { .task_id = result_text(s, KEY_session_task_id),
+		.program = result_text(s, KEY_session_program),
+		.opened_wall_ns = result_ns(s, KEY_session_start_ns),
+		.closed_wall_ns = state != NULL && strcmp(state, "open") == 0 ? 0 : 1 };
+	double id = result_number(s, KEY_session_id);
+
+	if (!json_is_object(doc)) {
+		json_decref(doc);
+		return NW_EINVAL;
+	}
+	rec.id = id > 0 && id < 9e15 ? (int64_t)id : 0;
+	write_page(&(struct view){ h, true, true },
+	    result_get(doc, KEY_result_run) != NULL ? doc : NULL, &rec);
+	html_raw(h, "<script type=\"application/json\" id=\"narrows-result\">");
+	html_json(h, json);
+	html_raw(h, "</script>");
+	page_end(h);
+	json_decref(doc);
+	return NW_OK;
 }

@@ -27,6 +27,7 @@ static const struct form {
 } forms[] = {
 	{ "", ROUTE_SESSION, false },
 	{ ".json", ROUTE_SESSION_JSON, false },
+	{ ".html", ROUTE_SESSION_HTML, false },
 	{ ".csv", ROUTE_SESSION_CSV, true },
 	{ ".ndjson", ROUTE_SESSION_NDJSON, true },
 	{ ".lp", ROUTE_SESSION_LP, true },

@@ -383,11 +383,34 @@ answer_prometheus(struct reply *a, const char *path, const struct evhttp_uri *ur
 		reply_error(a, rc == NW_EINVAL ? 400 : rc == NW_ENOTFOUND ? 404 : 500);
 }
 
+/* The report as a file to keep and to send on. */
+static void
+answer_file(struct reply *a, const struct route *to)
+{
+	struct evbuffer *doc = evbuffer_new();
+	struct html h = { .out = a->body };
+	char name[96];
+	int rc = doc != NULL ? api_session(doc, a->w->reader, to->id) : NW_ENOMEM;
+
+	if (rc == NW_OK && evbuffer_add(doc, "", 1) != 0)
+		rc = NW_ENOMEM;
+	if (rc == NW_OK)
+		rc = page_session_file(&h, (const char *)evbuffer_pullup(doc, -1));
+	if (doc != NULL)
+		evbuffer_free(doc);
+	snprintf(name, sizeof(name), "attachment; filename=\"narrows-session-%" PRId64 ".html\"",
+	    to->id);
+	if (rc == NW_OK)
+		reply_header(a, "Content-Disposition", name);
+	reply_html(a, &h, rc);
+}
+
 static void
 answer_last(struct reply *a, const struct route *to)
 {
-	const char *ending =
-	    to->page == ROUTE_SESSION_JSON ? ".json" : route_export_ending(to->page);
+	const char *ending = to->page == ROUTE_SESSION_JSON ? ".json"
+	    : to->page == ROUTE_SESSION_HTML                ? ".html"
+							    : route_export_ending(to->page);
 	const char *query = ending != NULL && to->query != NULL ? to->query : "";
 	char location[1024];
 	int64_t id;
@@ -432,6 +455,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_SESSIONS_JSON: reply_rc(a, api_sessions(a->body, r, &to->filter)); break;
 	case ROUTE_SESSION: reply_html(a, &h, page_session(&h, r, to->id, route_is_all(to))); break;
 	case ROUTE_SESSION_JSON: reply_rc(a, api_session(a->body, r, to->id)); break;
+	case ROUTE_SESSION_HTML: answer_file(a, to); break;
 	case ROUTE_SESSION_CSV:
 	case ROUTE_SESSION_NDJSON:
 	case ROUTE_SESSION_LP:

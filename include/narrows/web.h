@@ -78,4 +78,10 @@ const char *web_address_https(const struct web *w); /* "" without */
 int web_answer(struct store_reader *r, const char *path,
     int (*write)(void *arg, const char *text, size_t len), void *arg, int *status);
 
+/*
+ * The report of a session as one HTML file without requests, from its result document. Free the
+ * result with free(). NULL: the text is no JSON object, or no memory.
+ */
+char *web_report_file(const char *document_json);
+
 #endif

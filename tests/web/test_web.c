@@ -654,6 +654,40 @@ test_filter(void)
 	    &(struct nw_result_rec){ .bytes = 0 }));
 }
 
+/* A report as one file asks for nothing, and has its document inside. */
+static void
+test_file(void)
+{
+	static const char *const paths[] = { "/session/1.html", "/session/3.html",
+		"/session/5.html", "/session/2.html" };
+	static const char begin[] = "<script type=\"application/json\" id=\"narrows-result\">";
+	static const char *const never[] = { "href=\"/", "src=\"", "url(", "@import",
+		"http-equiv=\"refresh", "javascript:" };
+	struct reply r;
+	json_t *doc;
+	char *data, *end;
+	size_t i, k;
+
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		r = get(paths[i]);
+		CHECK_INT(r.status, 200);
+		CHECK(has(&r, "Content-Disposition: attachment") && has(&r, "<style>"));
+		CHECK((data = strstr(r.body, begin)) != NULL);
+		if (data != NULL && (end = strstr(data, "</script>")) != NULL) {
+			CHECK(strstr(end + 1, "<script") == NULL);
+			*end = '\0';
+			data += sizeof(begin) - 1;
+			CHECK((doc = json_loads(data, 0, NULL)) != NULL);
+			json_decref(doc);
+			*data = '\0';
+		}
+		for (k = 0; k < sizeof(never) / sizeof(never[0]); k++)
+			CHECK(strstr(r.body, never[k]) == NULL);
+		free(r.text);
+	}
+	CHECK(web_report_file("[]") == NULL && web_report_file("no JSON") == NULL);
+}
+
 /* No page says a name as markup, runs anything or fetches anything from elsewhere. */
 static void
 test_hostile(void)
@@ -1088,6 +1122,7 @@ main(int argc, char **argv)
 	test_routes();
 	test_words();
 	test_filter();
+	test_file();
 	test_hostile();
 	test_size();
 	test_refusals();
