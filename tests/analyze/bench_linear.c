@@ -9,7 +9,7 @@
  *   elimination of k of p terms   2 n p^2 (QR) + p^3 / 3 (inverse) +         2 n p + 2 p^2 doubles
  *                                 sum over steps of 4 m^2, m terms left,
  *                                 + 2 n (p - k)^2 (the check by a fresh fit)
- *   whole reduction               correlation + per different scan point     n p + p^2 + n candidates
+ *   whole reduction               correlation + per different scan point     n p + p^2
  *                                 (1 + folds) eliminations
  *
  * References: dgemm and memcpy (this machine, one thread); the same correlation by plain loops;

@@ -146,8 +146,8 @@ test_edges(void)
 	CHECK_INT(nw_changes(y, 60, &o, &c), NW_EINVAL);
 }
 
-/* Without a change: the published search finds few changes in white noise and many in autocorrelated
- * noise; the better options find next to none, and still find the step. A lone outlier is cut. */
+/* Without a change: the published search finds few changes in white noise and many in
+ * autocorrelated noise; the better options find next to none, and still find the step. A lone outlier is cut. */
 static void
 test_noise(void)
 {
