@@ -442,7 +442,7 @@ session_restore(struct box *box, int64_t id, const char *label, const char *prog
 	return s;
 }
 
-/* The newest came first, and each pushed the one before behind it: turns each label's list round. */
+/* Turns the list of a label round: sessions were restored with the newest first. */
 static void
 label_reverse(struct box *box, struct session *head)
 {
