@@ -239,3 +239,9 @@ connection_now(const struct connection *c)
 {
 	return c->test_wall_ns != 0 ? c->test_wall_ns : nw_wall_ns();
 }
+
+int64_t
+connection_mono(const struct connection *c)
+{
+	return c->test_wall_ns != 0 ? c->test_mono_ns : nw_mono_ns();
+}

@@ -28,8 +28,9 @@ struct connection {
 	/* The id of the next chunk is never less than in the file; ids that a failed transaction
 	 * took stay unused. */
 	int64_t next_chunk_id;
-	bool chunk_ids;                /* the transaction in hand used ids of chunks */
-	int64_t test_wall_ns;          /* a test's time of day; 0 in a real store */
+	bool chunk_ids; /* the transaction in hand used ids of chunks */
+	/* A test's time of day, and its monotonic time; 0 in a real store. */
+	int64_t test_wall_ns, test_mono_ns;
 	char trouble[STORE_WHY_BYTES]; /* why the last transaction failed; empty after a success */
 };
 
@@ -49,5 +50,7 @@ bool connection_restart_wal(struct connection *c, int timeout_ms);
 /* Moves the pages of a WAL of `enough` pages or more into the file. */
 void connection_checkpoint(struct connection *c, int enough);
 int64_t connection_now(const struct connection *c);
+/* Monotonic time; 0 in a test that sets only the time of day. */
+int64_t connection_mono(const struct connection *c);
 
 #endif

@@ -6,6 +6,8 @@
 #include "narrows/err.h"
 
 static const int64_t pass_every_ns = INT64_C(60000000000);
+/* A clock that leaps by more is believed only when the leap has lasted. */
+static const int64_t leap_ns = INT64_C(3600000000000), leap_lasts_ns = INT64_C(86400000000000);
 
 void
 expiry_init(struct expiry *e, struct compactor *k, struct forgetter *f, struct ceiling *ceiling,
@@ -18,6 +20,28 @@ expiry_init(struct expiry *e, struct compactor *k, struct forgetter *f, struct c
 	e->keep_sessions_ns = opts->keep_sessions_ns;
 	e->pass_tier = PASS_NONE;
 	e->pass_wall_ns = INT64_MIN / 2;
+}
+
+/*
+ * The time by which rows are old. A clock set forward by weeks, by mistake or by a bad source, must
+ * not roll up rows of today: until a leap has lasted for a day the time goes on as before.
+ */
+static int64_t
+time_believed(struct expiry *e)
+{
+	int64_t wall = connection_now(e->k->c), mono = connection_mono(e->k->c),
+		expected = e->believed_wall_ns + (mono - e->believed_mono_ns);
+
+	if (e->believed_mono_ns != 0 && mono != 0 && wall - expected > leap_ns) {
+		if (e->leap_mono_ns == 0)
+			e->leap_mono_ns = mono;
+		if (mono - e->leap_mono_ns < leap_lasts_ns)
+			return expected;
+	}
+	e->leap_mono_ns = 0;
+	e->believed_wall_ns = wall;
+	e->believed_mono_ns = mono;
+	return wall;
 }
 
 static bool
@@ -76,7 +100,7 @@ sessions_step(struct expiry *e)
 int
 expire_step(struct expiry *e)
 {
-	int64_t now = connection_now(e->k->c);
+	int64_t now = time_believed(e);
 	struct age_cursor start;
 	struct aged what;
 	int rc, tier;

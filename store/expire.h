@@ -21,6 +21,9 @@ struct expiry {
 	int64_t pass_wall_ns;         /* begin of the pass in hand, or of the last pass */
 	int pass_tier;
 	struct age_cursor pass_at;
+	/* the time of day when the clock was believed last, and both clocks' moments */
+	int64_t believed_wall_ns, believed_mono_ns;
+	int64_t leap_mono_ns; /* since when the clock is ahead; 0 while it is not */
 };
 
 void expiry_init(struct expiry *e, struct compactor *k, struct forgetter *f,

@@ -635,8 +635,8 @@ step_take(struct cursor *c, sqlite3_value *v)
 	return false;
 }
 
-/* A bucket is a row of its table whole or not at all, so bounds of t_ns, the time of the last row in
- * a bucket, are widened to the ends of their buckets. */
+/* A bucket is a row of its table whole or not at all, so bounds of t_ns, the time of the last row
+ * in a bucket, are widened to the ends of their buckets. */
 static bool
 buckets_begin(struct cursor *c)
 {

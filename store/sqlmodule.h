@@ -18,12 +18,12 @@
  * host itself. Where rows have become roll-ups, a row stands for a bucket, as in store_rows().
  *
  * step_ns = 60000000000, or sample(412, 60000000000), makes samples as if they had come once a
- * minute, as in store_rows_at(). v_bucket needs step_ns: buckets begin at multiples of the step, and
- * their t_ns is the time of their last row.
+ * minute, as in store_rows_at(). v_bucket needs step_ns: buckets begin at multiples of the step,
+ * and their t_ns is the time of their last row.
  *
- * Rows come by layout, then time, then field; by series, then time, for GROUP BY or ORDER BY series.
- * Equality of session_id, host, series_id, layout_id, series, event_type and field, event_type
- * GLOB, and bounds of t_ns are looked up; other conditions are compared row by row.
+ * Rows come by layout, then time, then field; by series, then time, for GROUP BY or ORDER BY
+ * series. Equality of session_id, host, series_id, layout_id, series, event_type and field,
+ * event_type GLOB, and bounds of t_ns are looked up; other conditions are compared row by row.
  *
  * The tables are of the main database and exist as long as the connection.
  */

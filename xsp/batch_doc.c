@@ -239,7 +239,7 @@ take_columns(struct nw_doc_decoder *d, struct bytes *b, struct rows *r)
 	size_t i, k, n_set = 0;
 
 	for (k = 0; k < r->n_fields; k++) {
-		bool is_deviation = strncmp(r->fields[k], "sd_", 3) == 0;
+		bool is_deviation = name_is_deviation(r->fields[k]);
 		double *out = r->values + k, v;
 
 		for (i = 0; i < r->n; i++, out += r->n_fields, b->at += 8) {

@@ -27,6 +27,9 @@ struct name {
 	bool is_deviation; /* negative means undefined */
 };
 
+/* Is s a caliper's deviation: sd_v, sd_r, sd_g or sd_d? */
+bool name_is_deviation(const char *s);
+
 /* Spellings seen, so a field of a row costs a hash instead of a search. Bounded: the table is
  * emptied between items when half full, and an item may use at most half. */
 struct names {

@@ -87,6 +87,12 @@ is_caliper_statistic(const char *s)
 	return false;
 }
 
+bool
+name_is_deviation(const char *s)
+{
+	return strncmp(s, "sd_", 3) == 0 && is_caliper_statistic(s);
+}
+
 static void
 name_classify(struct name *n)
 {
@@ -107,7 +113,7 @@ name_classify(struct name *n)
 
 	n->kind = NAME_FIELD;
 	n->is_caliper = is_caliper_statistic(n->spelling);
-	n->is_deviation = strncmp(n->spelling, "sd_", 3) == 0;
+	n->is_deviation = name_is_deviation(n->spelling);
 	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		if (strcmp(n->spelling, known[i].text) == 0) {
 			n->kind = (uint8_t)known[i].kind;

@@ -198,13 +198,14 @@ import_row_flush(struct import *im, struct import_series *s, const char *at)
 	return import_spool(im, s->host, NW_OPT_DATA, im->doc.data, im->doc.len);
 }
 
-/* Whether a box takes the value for "no value", from any sender: not a number, infinite, a
- * minimum of nothing, a deviation of -1. */
+/* Whether a box takes the value for "no value", from any sender: not a number, infinite, or a
+ * caliper's deviation (sd_v, sd_r, ...) below 0, which means undefined. */
 static bool
 is_no_value(struct slice field, double value)
 {
 	return !(fabs(value) < DBL_MAX) ||
-	    (value < 0 && (slice_starts(field, "sd_") || slice_starts(field, "sd.")));
+	    (value < 0 && (slice_starts(field, "sd_") || slice_starts(field, "sd.")) &&
+		field.len == 4 && strchr("vrgd", field.s[3]) != NULL);
 }
 
 int

@@ -807,19 +807,6 @@ test_faults(const char *what, long *at, long *seen, bool *for_ever, bool ever, l
 	writer_close(w);
 }
 
-/* --- the ceiling --- */
-
-static uint64_t
-bytes_now(void)
-{
-	struct stat sb;
-	uint64_t n = stat(path, &sb) == 0 ? (uint64_t)sb.st_size : 0;
-	char wal[80];
-
-	snprintf(wal, sizeof(wal), "%s-wal", path);
-	return n + (stat(wal, &sb) == 0 ? (uint64_t)sb.st_size : 0);
-}
-
 /* n rows of noise, which does not compress, in one commit. */
 static int
 noise_commit(struct writer *w, int layout, int64_t *t, size_t n)
@@ -838,6 +825,57 @@ noise_commit(struct writer *w, int layout, int64_t *t, size_t n)
 	rc = writer_commit(w, b);
 	nw_batch_free(b);
 	return rc;
+}
+
+/* --- a clock that leaps --- */
+
+/* Steps of expiry until there is nothing to do, at a time of both clocks. */
+static void
+expire_by_clocks(struct writer *w, int64_t wall, int64_t mono)
+{
+	w->c.test_wall_ns = wall;
+	w->c.test_mono_ns = mono;
+	while (writer_maintain(w, true) == WRITER_MORE)
+		;
+}
+
+/* Rows of today stay rows when the clock is set forward by 40 days, until that has lasted. */
+static void
+test_leap(void)
+{
+	static const int64_t keep_s[STORE_TIERS] = { 7 * 86400, 0, 0, 0 };
+	const int64_t day = 86400 * SECOND;
+	struct writer *w = open_new(keep_s, 0);
+	int64_t t = BASE;
+
+	CHECK_INT(noise_commit(w, 0, &t, 1000), NW_OK);
+	w->k.limits.tail_bytes = 0;
+	expire_by_clocks(w, t, SECOND);
+	expire_by_clocks(w, t + 40 * day, 100 * SECOND);
+	expire_by_clocks(w, t + 40 * day + day / 2, day / 2);
+	CHECK_INT(w->c.total.rolled_rows[STORE_ROWS], 0);
+	/* set back: as if nothing had been */
+	expire_by_clocks(w, t + day / 2, day / 2 + SECOND);
+	CHECK_INT(w->c.total.rolled_rows[STORE_ROWS], 0);
+	/* it was right after all */
+	expire_by_clocks(w, t + 41 * day, day);
+	CHECK_INT(w->c.total.rolled_rows[STORE_ROWS], 0);
+	expire_by_clocks(w, t + 42 * day, 2 * day + SECOND);
+	CHECK_INT(w->c.total.rolled_rows[STORE_ROWS], 1000);
+	writer_close(w);
+}
+
+/* --- the ceiling --- */
+
+static uint64_t
+bytes_now(void)
+{
+	struct stat sb;
+	uint64_t n = stat(path, &sb) == 0 ? (uint64_t)sb.st_size : 0;
+	char wal[80];
+
+	snprintf(wal, sizeof(wal), "%s-wal", path);
+	return n + (stat(wal, &sb) == 0 ? (uint64_t)sb.st_size : 0);
 }
 
 static void
@@ -1048,6 +1086,7 @@ main(int argc, char **argv)
 	test_fields();
 	test_wide();
 	test_kill(15);
+	test_leap();
 	test_ceiling();
 	test_soak(soak_s);
 	shim_register();

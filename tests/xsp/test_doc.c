@@ -318,6 +318,9 @@ static const struct {
 	    "data m (min_v max_v sd_v mean_r sum_g sum_r min_r) 1000000000: - 0 - - - -1 -\n" },
 	{ "{'mid':'m','data':{'ts':1.0,'sd.v':-1.0,'count':1}}",
 	    "data m (sd_v count) 1000000000: - 1\n" },
+	/* only a caliper's deviations are undefined below 0 */
+	{ "{'mid':'m','data':{'ts':1.0,'sd_load':-1.0,'sd_r':-2.0,'count':1}}",
+	    "data m (sd_load sd_r count) 1000000000: -1 - 1\n" },
 	/* a command's output: the whole string or nothing */
 	{ "{'mid':'m','data':[{'ts':1,'value':'0.085'},{'ts':2,'value':'-1e3'},{'ts':3,'value':'12 "
 	  "ms'},{'ts':4,'value':''},"
