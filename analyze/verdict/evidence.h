@@ -50,8 +50,8 @@ struct evidence_process {
 	/* bytes through pipes and local sockets, read [0] and written [1], and the time in
 	 * calls and waits for them */
 	double *pipe_bytes[2], *pipe_s[2];
-	/* seconds of each window, by the kernel: on a processor; ready to run without processor (the
-	 * thread with most of it); some thread blocked by storage */
+	/* seconds of each window, by the kernel: on a processor; ready to run without processor
+	 * (longest of all threads); some thread blocked by storage */
 	double *cpu, *starved, *blocked;
 	double cpu_s, cpu_wait_s;  /* totals of cpu and starved */
 	double throttled_s;        /* seconds for which a quota of processor time was used up */
@@ -90,7 +90,7 @@ struct evidence_connection {
 struct evidence_durations {
 	size_t host;
 	enum nw_op op;
-	int size_class; /* k where a report's mean operation has 4^k to 4^(k+1) bytes; -1: unknown */
+	int size_class;   /* k if a report's mean operation has 4^k to 4^(k+1) bytes; -1: unknown */
 	uint64_t *counts; /* NW_HIST_BUCKETS */
 };
 

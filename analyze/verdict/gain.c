@@ -89,7 +89,7 @@ struct gain
 gain_find(const struct nw_path *p, const struct limit *l, const struct resources *r, size_t limit)
 {
 	struct gain g = { .about = NAN, .low = NAN, .high = NAN };
-	double worked, rest, high;
+	double worked, high;
 
 	g.next = next_find(p, l, r, limit);
 	if (g.next == p->n || p->has_sender != p->has_receiver)
@@ -99,12 +99,8 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 		return g;
 	}
 	worked = gain_worked(p, l, r, g.next);
-	/* What the process of the limit did besides goes on when the limit is lifted. */
-	rest = stage_kind_is_net(p->stage[limit].kind) ? 0 : fmax(0, 1 - held_of(l, limit));
 	high = p->stage[g.next].kind == NW_STAGE_DISK_WRITE ? PACING / worked : 1 / worked;
-	if (rest > 0)
-		high = fmin(high, 1 / rest);
-	if (stage_kind_is_net(p->stage[g.next].kind) && has_account(p, l, r) && worked > rest &&
+	if (stage_kind_is_net(p->stage[g.next].kind) && has_account(p, l, r) &&
 	    1 / worked <= 2 * TELLING)
 		gain_by_network(r, is_receiving(p->stage[limit].kind), &g);
 	else if (high <= TELLING) {

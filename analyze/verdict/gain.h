@@ -7,8 +7,7 @@
  * stage bounds the gain. Where a buffer hides work, calls show a part of u only: behind readahead
  * or dirty pages a disk works while nobody waits. So shares of disks give upper bounds only; the
  * share of the network is the kernel's account of data in flight, good to a third up to a gain of
- * 3, and beyond an upper bound of u: round trips fill the time. Other work of the stage's own
- * process is serial and bounds the gain as well.
+ * 3, and beyond an upper bound of u: round trips fill the time.
  */
 #ifndef GAIN_H
 #define GAIN_H

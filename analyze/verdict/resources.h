@@ -23,8 +23,7 @@ struct resources {
 	double resent;            /* segments sent again, of all connections */
 	/* largest share of the windows that the busiest device of a stage's host was busy; NaN */
 	double device[NW_STAGE_COUNT];
-	/* share of the windows in which a stage held the bytes for most of a third; per stage of the
-	 * path */
+	/* share of the windows with nearly a third held by a stage; per stage of the path */
 	double peaks[NW_STAGE_COUNT];
 };
 
