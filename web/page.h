@@ -58,7 +58,8 @@ int page_session(struct html *h, struct store_reader *r, int64_t id, bool all);
 void page_health(struct html *h, const struct nw_health *health); /* NULL: the box does not tell */
 void page_error(struct html *h, int code, const char *reason, const char *advice);
 
-/* Contents of the sections of a session's page: `doc` is the result document, parts may be missing. */
+/* Contents of the sections of a session's page: `doc` is the result document, parts may be
+ * missing. */
 void session_stages(struct html *h, const json_t *doc);
 void session_changes(struct html *h, const json_t *doc);
 void session_plots(struct html *h, const json_t *doc);

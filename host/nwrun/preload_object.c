@@ -71,8 +71,8 @@ read_fd_path(int fd, char path[NWSHM_PATH_BYTES])
 	return len > 0 ? (size_t)len : 0;
 }
 
-/* File systems note births by a clock of some milliseconds: two files of one inode may share a birth
- * as long as the birth is recent. */
+/* File systems note births by a clock of some milliseconds: two files of one inode may share a
+ * birth as long as the birth is recent. */
 static bool
 is_recent(int64_t born_ns)
 {

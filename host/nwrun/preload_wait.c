@@ -261,7 +261,8 @@ epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 
 /*
  * A socket of an edge-triggered set may be writable all the time of a wait: a server that paces
- * itself sleeps so until its own time is up. Only an event tells that the wait was for room to send.
+ * itself sleeps so until its own time is up. Only an event tells that the wait was for room to
+ * send.
  */
 static void
 epoll_begin(struct wait *w, int epfd, bool at_once)

@@ -60,8 +60,8 @@ struct nw_caliper_window {
 	const uint64_t *hist; /* NW_HIST_BUCKETS counts, on loan until the next take; NULL: none */
 };
 
-/* The clock for calipers: the monotonic clock, by the cycle counter where that is trusted (cycles.h).
- * The first caliper starts the calibration. */
+/* The clock for calipers: the monotonic clock, by the cycle counter where that is trusted
+ * (cycles.h). The first caliper starts the calibration. */
 NW_PUBLIC extern struct nw_cycles nw_caliper_clock;
 
 static inline int64_t

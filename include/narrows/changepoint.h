@@ -15,8 +15,8 @@
  *
  * Autocorrelation looks like changes (9 in 200 values of an AR 0.8 series). With `ar` the penalty
  * is multiplied by (1 + r)/(1 - r), r = (median |y_{t+2} - y_t| / median |y_{t+1} - y_t|)^2 - 1
- * clipped to 0..0.95, which no shift moves (Chakar et al. 2017). With winsorise_mad, outliers
- * are cut to median +- winsorise_mad MAD first.
+ * clipped to 0..0.95, which no shift moves (Chakar et al. 2017). With winsorise_mad, outliers are
+ * cut to median +- winsorise_mad MAD first.
  *
  * The cost is that of normal values. Whole blocks per window, bursts, capped rates are far from
  * normal, and then the best segmentation finds changes by the hundred where nothing changes (five
@@ -25,8 +25,8 @@
  *   - vmin is `floor` of the series' variance, and at least the variance of the quantisation
  *     (quantum squared / 12, the quantum taken from the values);
  *   - the penalty's r comes from the mean squares of differences, at lag 1 beside lag 2 and far
- *     lags, and is lowered by its noise, 5 / sqrt n, so that a short series keeps its steps; outliers are cut only where they
- *     stand alone;
+ *     lags, and is lowered by its noise, 5 / sqrt n, so that a short series keeps its steps;
+ *     outliers are cut only where they stand alone;
  *   - every change is tested, and the weakest goes until all pass. The test asks how likely the
  *     means of the two neighbouring segments part so far by chance, given the values of both
  *     together: m I(mean) for a segment of m values, with Cramer's rate I of the empirical

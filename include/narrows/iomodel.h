@@ -7,9 +7,9 @@
  *   limit L(s)   exp of the density's cutoff for size s, the slowest duration if there is no cutoff
  *   target t     inflate L(s)
  *   small        s <= page: least squares t = I + c s; one size: slope 0
- *   large        s > page: intercept I_l = I + page c, slope c_l = sum s (t - I_l) / sum s^2 over the
- *                full size, so the line jumps at the page; without small sizes both parameters are
- *                fitted
+ *   large        s > page: intercept I_l = I + page c, slope c_l = sum s (t - I_l) / sum s^2 over
+ *                the full size, so the line jumps at the page; without small sizes both parameters
+ *                are fitted
  *   class        of (s, d): the model with the smallest prediction >= d; ties go to the first; else
  *                none
  *

@@ -6,10 +6,10 @@
  * Stages of one thread share the window: more time in one stage is less time in the others. So the
  * variance of a ratio a / b is not that of two independent samples. Fieller (1954): r is in the
  * interval if the mean of u_t = a_t - r b_t does not differ from 0, |mean(u)| <= t se(u). The
- * series u_t carries the covariance by itself. se(u) counts n_eff(u) independent values (autocorr.h; t has
- * n_eff - 1 degrees of freedom) and takes out the bias of a variance of dependent values:
- * se^2 = s^2 (n - 1)/n / (n_eff - 1). The interval of b / a is the reciprocal of that of a / b, so
- * choosing the larger mean for a by looking at the data costs no coverage.
+ * series u_t carries the covariance by itself. se(u) counts n_eff(u) independent values
+ * (autocorr.h; t has n_eff - 1 degrees of freedom) and takes out the bias of a variance of
+ * dependent values: se^2 = s^2 (n - 1)/n / (n_eff - 1). The interval of b / a is the reciprocal of
+ * that of a / b, so choosing the larger mean for a by looking at the data costs no coverage.
  *
  * Simulated coverage at 95 % with AR 0 to 0.95 and n_eff >= 8, independent, opposite and shared
  * series: 93 to 97 % (tests/calibrate).

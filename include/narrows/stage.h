@@ -105,8 +105,8 @@ struct nw_path {
 	size_t sender_process, receiver_process; /* the busiest process of each end */
 	bool end_at_pipe; /* true if an end was measured at the pipe of another program */
 	double bytes;     /* bytes that the transfer moved */
-	/* time of the windows at work: bytes crossed, or both ends were there and some stage held them
-	 * up for half of the window at least */
+	/* time of the windows at work: bytes crossed, or both ends were there and some stage held
+	 * them up for half of the window at least */
 	double active_s;
 	size_t first, end; /* windows of the transfer: the first, and the first after the end */
 };

@@ -83,7 +83,8 @@ struct nw_run_rec {
 	int64_t started_wall_ns, took_ns;
 	const char *version;
 	const char *outcome; /* "ok" or why not */
-	/* read only: the verdict of a run that a later run replaced; replaced_wall_ns 0 otherwise */
+	/* read only: the verdict of a run that a later run replaced; replaced_wall_ns 0
+	 * otherwise */
 	int64_t replaced_wall_ns;
 	const char *why, *stage, *sentence;
 	double bytes_per_s;

@@ -54,7 +54,8 @@ test_nothing(void)
 	fill(0.5);
 	noise_ar(y, N, 0.5);
 	CHECK(!worth().holds);
-	/* A response that is mostly its own past: what follows it says less than the minute before. */
+	/* A response that is mostly its own past: what follows it says less than the minute
+	 * before. */
 	noise_ar(y, N, 0.999);
 	for (int i = 0; i < N; i++)
 		x[0][i] = y[i] + 0.5 * noise_normal();

@@ -3,9 +3,9 @@
  * Simulations of data whose truth is known, run through what the box concludes by itself.
  *
  * A table is one kind of conclusion; a cell is one kind of data. Every cell has a bound on the
- * share of runs with the counted event. A cell fails when a true share at the bound would give the count
- * with a chance below CELL_CHANCE (exact binomial tail), so a run with few repetitions is never
- * stricter than the bound, only less sharp.
+ * share of runs with the counted event. A cell fails when a true share at the bound would give the
+ * count with a chance below CELL_CHANCE (exact binomial tail), so a run with few repetitions is
+ * never stricter than the bound, only less sharp.
  */
 #ifndef CALIBRATE_H
 #define CALIBRATE_H

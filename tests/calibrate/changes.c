@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Change points: false changes in stationary series of ordinary shapes, and steps that are there. */
+/* Change points: false changes in stationary series of ordinary shapes, and steps that are
+ * there. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

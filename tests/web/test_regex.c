@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Expressions against the C library's, where that is safe, and refusals. usage: test_regex [-s SEED] */
+/* Expressions against the C library's, where that is safe, and refusals. usage: test_regex [-s
+ * SEED] */
 #include "web/regex.h"
 
 #include <regex.h>

@@ -161,6 +161,8 @@ append(void *arg, const char *s, size_t len)
 	    "1.5") ", true, null, { \"b\" : \"c\" } ] }"
 #define HIST "\"h_dur\" : { \"$binary\" : { \"base64\" : \"AQcFAwH/AQ==\", \"subType\" : \"00\" } }"
 
+/* The formatter would indent the strings beyond the right edge. */
+/* clang-format off */
 static const struct {
 	const char *query;
 	const char *want[32];
@@ -187,21 +189,21 @@ static const struct {
 		"{ \"mid\" : \"g\", \"data\" : { \"ts\" : " DOUBLE(
 		    "1795162331.25") ", \"ts_ns\" "
 				     ": " NS(
-					 "179516"
-					 "233125"
-					 "000000"
-					 "1") ","
-					      " "
-					      "\"sum_v\" : " DOUBLE("1.0") ", \"value\" : " DOUBLE(
-						  "2.0") ", \"dur\" : " DOUBLE("NaN") ", " HIST
-										      " } }",
+		    "179516"
+		    "233125"
+		    "000000"
+		    "1") ","
+		    " "
+		    "\"sum_v\" : " DOUBLE("1.0") ", \"value\" : " DOUBLE(
+		    "2.0") ", \"dur\" : " DOUBLE("NaN") ", " HIST
+		    " } }",
 		B,
 		"{ \"id\" : \"k\", \"eventType\" : \"nw:clock\", \"subject\" : " LIST
 		", \"parameters\" : { } }",
 		"{ \"mid\" : \"k\", \"data\" : { \"ts\" : " DOUBLE(
 		    "1795162331.25") ", \"ts_ns\" : " NS("1795162331250000001") ", \"value\" "
-										": " DOUBLE(
-										    "3.0") " } }",
+		    ": " DOUBLE(
+		    "3.0") " } }",
 		"{ \"id\" : \"d\", \"event_type\" : \"e\", \"type\" : \"x\", \"$schema\" : \"s\" }",
 		"{ \"mid\" : \"d\", \"data\" : { \"ts\" : " DOUBLE(
 		    "1795162331.25") ", \"count\" : " DOUBLE("0.5") " } }",
@@ -209,15 +211,15 @@ static const struct {
 		    "1") " }, \"$schema\" : \"s\" }"),
 		DATA("{ \"mid\" : \"o\", \"data\" : { \"ts\" : " DOUBLE(
 		    "1795162331.25") ", \"ts_ns\" : " NS("1795162331250000007") ", \"value\" "
-										": " DOUBLE(
-										    "-0.0") " } }"),
+		    ": " DOUBLE(
+		    "-0.0") " } }"),
 		"{ \"id\" : \"d\", \"eventType\" : \"nl:again\", \"parameters\" : { }, \"subject\" "
 		": { \"k\" : " DOUBLE("5.0") " } }",
 		"{ \"mid\" : \"d\", \"eventType\" : \"nl:again\", \"data\" : { \"ts\" : " DOUBLE(
 		    "1795162331.25") ", \"value\" : " DOUBLE("1.0") ", \"dur\" : " DOUBLE("2.0") " "
-												 "}"
-												 " "
-												 "}" } },
+		    "}"
+		    " "
+		    "}" } },
 	{ "?shape=g1&series=n",
 	    { A,
 		META("{ \"_id\" : \"c\", \"_pid\" : \"x\", \"event_type\" : \"nl.read.summary\", "
@@ -232,14 +234,14 @@ static const struct {
 		    "{ \"_mid\" : \"g\", \"event_type\" : \"nl:read\", \"values\" : { \"ts\" "
 		    ": " DOUBLE("1795162331.25") ", \"ts_ns\" : " NS(
 			"1795162331250000001") ", \"sum.v\" : " DOUBLE("1.0") ", \"value\" "
-									      ": " DOUBLE(
-										  "2.0") ","
-											 " "
-											 "\"dur\" "
-											 ":"
-											 " " DOUBLE(
-											     "NaN") ", " HIST
-												    " } }"),
+		    ": " DOUBLE(
+		    "2.0") ","
+		    " "
+		    "\"dur\" "
+		    ":"
+		    " " DOUBLE(
+		    "NaN") ", " HIST
+		    " } }"),
 		B,
 		META("{ \"_id\" : \"k\", \"event_type\" : \"nw:clock\", \"subject\" : " LIST
 		     ", \"params\" : { } }"),
@@ -262,9 +264,9 @@ static const struct {
 		     "\"subject\" : { }, \"params\" : { } }"),
 		DATA("{ \"mid\" : \"g:sum_v\", \"values\" : [ [ " DOUBLE(
 		    "1795162331.25") ", " DOUBLE("1.0") " ] ] }, "
-							"{ \"mid\" : \"g\", \"values\" : [ "
-							"[ " DOUBLE("1795162331.25") ", " DOUBLE(
-							    "2.0") " ] ] }"),
+		    "{ \"mid\" : \"g\", \"values\" : [ "
+		    "[ " DOUBLE("1795162331.25") ", " DOUBLE(
+		    "2.0") " ] ] }"),
 		B,
 		META("{ \"id\" : \"d\", \"event_type\" : \"nl:again\", \"subject\" : { \"k\" "
 		     ": " DOUBLE("5.0") ", \"more\" : " INT("7") " }, \"params\" : { } }"),
@@ -282,6 +284,7 @@ static const struct {
 		"{ \"mid\" : \"u\", \"data\" : { \"ts\" : " DOUBLE(
 		    "1795162331.5") ", \"value\" : " DOUBLE("0.25") " } }" } },
 };
+/* clang-format on */
 
 static void
 check_export(struct store_reader *r, const char *query, const char *const *want)
