@@ -147,7 +147,8 @@ test_edges(void)
 }
 
 /* Without a change: the published search finds few changes in white noise and many in
- * autocorrelated noise; the better options find next to none, and still find the step. A lone outlier is cut. */
+ * autocorrelated noise; the better options find next to none, and still find the step. A lone
+ * outlier is cut. */
 static void
 test_noise(void)
 {
