@@ -8,7 +8,7 @@ start_box -o session-linger=100ms
 want=0
 for link in "1 24" "10 66" "100 110"; do
 	# shellcheck disable=SC2086 # two words
-	n=$(python3 -B tests/slowlink.py "$xsp" $link) || fail "the box leaves a client at $link"
+	n=$(python3 -B tests/slowclients.py "$xsp" $link) || fail "the box leaves a client at $link"
 	want=$((want + n))
 	kill -0 "$box" || fail "the box is gone after $link"
 done
