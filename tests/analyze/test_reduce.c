@@ -178,7 +178,8 @@ test_better(void)
 	CHECK_INT(good.prepared.class[33], NW_METRIC_RARE);
 	CHECK_INT(plain.prepared.class[33], NW_METRIC_USED);
 	CHECK(good.elimination.n_metrics_kept < plain.elimination.n_metrics_kept);
-	CHECK_NEAR(good.elimination.f_remove, log(CHUNK), 1e-12, 0);
+	/* the charge of one metric grows with the metrics to choose from */
+	CHECK(good.elimination.f_remove > log(CHUNK));
 	CHECK(!isnan(good.out_of_sample_r2) && isnan(plain.out_of_sample_r2));
 	for (size_t i = 0; i < good.n_scan; i++)
 		CHECK(!(good.scan[i].out_of_sample_r2 > good.out_of_sample_r2));
