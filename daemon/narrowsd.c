@@ -535,10 +535,17 @@ static void
 store_open_patiently(struct daemon *d, const struct store_opts *so)
 {
 	char why[STORE_WHY_BYTES];
+	struct store_stats s;
 	int rc, tries = 0;
 
 	while ((rc = store_open(d->store_path, so, &d->box.store, why)) < 0)
 		read_again(rc, &tries, "store.open", why);
+	store_get_stats(d->box.store, &s);
+	if (s.lost_commits > 0)
+		log_warnx("store.lost commits=%" PRIu64
+			  " why=\"acknowledged, and not in the store: "
+			  "the write-ahead log was lost or damaged\"",
+		    s.lost_commits);
 }
 
 static void

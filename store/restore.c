@@ -166,6 +166,9 @@ store_restore(const char *from, const char *path, bool force, const struct store
 	if ((rc = prepare(&f, from, path, there ? path : dir, watch, why)) == NW_OK &&
 	    (rc = old_keep(path, there, kept, why)) == NW_OK)
 		rc = backup_publish(&f, true, why);
+	if (rc == NW_OK)
+		lock_commit_set(
+		    fd, LOCK_NO_COMMIT); /* the numbers of the copy count from here on */
 out:
 	backup_end(&f);
 	if (fd != -1)

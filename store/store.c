@@ -383,6 +383,7 @@ store_open(
 	st->opened_mono_ns = nw_mono_ns();
 	stats_update_tiers(st);
 	st->opened_bytes = tiers_bytes(&st->stats);
+	st->stats.lost_commits = (uint64_t)st->writer->lost_commits;
 	if ((rc = thread_start(st)) != NW_OK) {
 		snprintf(why, STORE_WHY_BYTES, "cannot start a thread");
 		goto fail;

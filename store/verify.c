@@ -5,6 +5,7 @@
  * tail blob is a run of records of known layouts and matches its checksum. A fault ends the check
  * of one thing, not of the next.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "narrows/maintenance.h"
 #include "narrows/err.h"
 #include "store/codec/codec_hash.h"
+#include "store/lock.h"
 #include "store/reader.h"
 
 enum {
@@ -24,6 +26,7 @@ struct check {
 	const struct store_watch *watch;
 	struct store_counts *n;
 	uint64_t done, total; /* chunks and roll-ups */
+	int64_t acknowledged; /* newest acknowledged commit, read before the snapshot */
 };
 
 static int fault(struct check *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -378,6 +381,23 @@ count_all(struct check *k)
 	return rc;
 }
 
+/* The newest acknowledged commit is in the tail. */
+static int
+commits_check(struct check *k)
+{
+	int64_t last = 0;
+	int rc = db_int(k->r->db, "SELECT ifnull(max(id), 0) FROM tail", &last);
+
+	if (rc == NW_ECORRUPT || (rc == NW_OK && last >= k->acknowledged))
+		return NW_OK; /* a damaged table said so already */
+	return rc != NW_OK
+	    ? rc
+	    : fault(k,
+		  "commits %" PRId64 " to %" PRId64 " were acknowledged and are missing: "
+		  "the write-ahead log was lost or damaged",
+		  last + 1, k->acknowledged);
+}
+
 static int
 check_all(struct check *k)
 {
@@ -389,7 +409,8 @@ check_all(struct check *k)
 	    (rc = chunks_check(k, "chunk", R_CHUNKS_ALL, &k->n->chunks)) != NW_OK ||
 	    (rc = chunks_check(k, "rollup", R_ROLLUPS_ALL, &k->n->rollups)) != NW_OK ||
 	    (rc = rules_check(k, totals, sizeof(totals) / sizeof(totals[0]))) != NW_OK ||
-	    (rc = tail_check(k)) != NW_OK || (rc = tail_sums_check(k)) != NW_OK)
+	    (rc = tail_check(k)) != NW_OK || (rc = tail_sums_check(k)) != NW_OK ||
+	    (rc = commits_check(k)) != NW_OK)
 		return rc;
 	return k->n->faults > 0 ? NW_ECORRUPT : NW_OK;
 }
@@ -404,6 +425,7 @@ store_check(struct store_reader *r, const struct store_watch *watch, struct stor
 	memset(out, 0, sizeof(*out));
 	if (r->in_rows)
 		return NW_EINVAL;
+	k.acknowledged = lock_commit_of(sqlite3_db_filename(r->db, "main"));
 	if ((rc = reader_pin(r)) != NW_OK)
 		return rc;
 	sqlite3_progress_handler(r->db, TICK_INSTRUCTIONS, on_tick, &k);

@@ -7,6 +7,7 @@
 
 #include "narrows/err.h"
 #include "store/codec/codec_hash.h"
+#include "store/lock.h"
 #include "store/writesql.h"
 
 /* --- opening --- */
@@ -24,12 +25,16 @@ abandoned_close(struct writer *w)
 static int
 parts_open(struct writer *w, const struct store_opts *opts, char why[STORE_WHY_BYTES])
 {
+	int64_t acknowledged;
 	int rc;
 
 	if ((rc = mover_load(&w->mover)) != NW_OK) {
 		snprintf(why, STORE_WHY_BYTES, "cannot read the tail: %s", nw_strerror(rc));
 		return rc;
 	}
+	acknowledged = lock_commit_get(w->c.lock_fd);
+	if (acknowledged > tail_last_id(w->mover.tail))
+		w->lost_commits = acknowledged - tail_last_id(w->mover.tail);
 	w->forgetter = (struct forgetter){ .c = &w->c, .mover = &w->mover };
 	expiry_init(&w->expiry, &w->k, &w->forgetter, &w->ceiling, opts);
 	if ((rc = connection_load_sizes(&w->c)) != NW_OK ||
@@ -428,6 +433,7 @@ writer_commit(struct writer *w, struct nw_batch *list)
 	}
 	if (rc == NW_OK) {
 		committed(w, list, &blob);
+		lock_commit_set(w->c.lock_fd, tail_last_id(w->mover.tail));
 		return NW_OK;
 	}
 	if (blob.only == NULL)

@@ -22,6 +22,7 @@ struct writer {
 	/* Only session, meta, layout: lower ids were given, though their rows may be forgotten. */
 	struct store_ids next;
 	uint64_t commits, batches, rows, samples, failed_batches, late_rows;
+	int64_t lost_commits; /* acknowledged commits that were missing when the store was opened */
 };
 
 /* limits NULL: the default */

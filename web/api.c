@@ -193,6 +193,7 @@ store_object(const struct store_stats *s)
 	json_object_set_new(v, "late_rows", json_integer((json_int_t)s->late_rows));
 	json_object_set_new(v, "lost_chunks", json_integer((json_int_t)s->lost_chunks));
 	json_object_set_new(v, "lost_hists", json_integer((json_int_t)s->lost_hists));
+	json_object_set_new(v, "lost_commits", json_integer((json_int_t)s->lost_commits));
 	json_object_set_new(v, "days_left", number_or_null(s->days_left));
 	json_object_set_new(v, "tiers", tiers_array(s));
 	json_object_set_new(

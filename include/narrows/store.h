@@ -199,6 +199,9 @@ struct store_stats { /* a consistent copy */
 	/* chunks and histograms that did not decode when they were to be rolled up or to make
 	 * room */
 	uint64_t lost_chunks, lost_hists;
+	/* acknowledged commits that were missing when the store was opened: the write-ahead log
+	 * was lost or damaged */
+	uint64_t lost_commits;
 	double days_left; /* until the ceiling, at the rate since the start; NaN: not known */
 	/* reason why commits fail now ("disk full", ...); empty while commits succeed */
 	char trouble[STORE_WHY_BYTES];
