@@ -175,7 +175,7 @@ static void
 test_expire(void)
 {
 	struct origin *o;
-	char id[16];
+	char id[24];
 	int i;
 
 	(void)origin_expire(&box, INT64_MAX);
