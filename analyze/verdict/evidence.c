@@ -326,8 +326,12 @@ evidence_seen(const struct evidence *e, double *seen, double *kernel)
 
 	*seen = *kernel = 0;
 	for (i = 0; i < e->n_processes; i++) {
-		*seen += e->processes[i].kernel_bytes > 0 ? e->processes[i].seen_bytes : 0;
-		*kernel += kernel_own_bytes(e, &e->processes[i]);
+		const struct evidence_process *p = &e->processes[i];
+		double own = isnan(p->unseen_bytes) ? kernel_own_bytes(e, p)
+						    : p->seen_bytes + fmax(p->unseen_bytes, 0);
+
+		*seen += p->kernel_bytes > 0 ? p->seen_bytes : 0;
+		*kernel += p->kernel_bytes > 0 ? own : 0;
 	}
 }
 

@@ -60,6 +60,7 @@ struct evidence_process {
 	double storage_read_bytes; /* bytes the kernel fetched from devices for the process */
 	double seen_bytes;         /* bytes of measured calls; 0 if the sender did not count */
 	double kernel_bytes;       /* kernel's count of the same, plus children waited for; or 0 */
+	double unseen_bytes; /* sender's own account of bytes beyond calls and children; or NaN */
 };
 
 struct evidence_file {

@@ -248,6 +248,10 @@ process_row(struct loader *l, const struct row *r)
 	p->seen_bytes +=
 	    known_or_0(row_cell(r, c->seen_read)) + known_or_0(row_cell(r, c->seen_written));
 	p->kernel_bytes += known_or_0(row_cell(r, c->rchar)) + known_or_0(row_cell(r, c->wchar));
+	if (c->unseen_read >= 0 || c->unseen_written >= 0)
+		p->unseen_bytes = known_or_0(p->unseen_bytes) +
+		    known_or_0(row_cell(r, c->unseen_read)) +
+		    known_or_0(row_cell(r, c->unseen_written));
 }
 
 void

@@ -75,7 +75,7 @@ process_index(struct evidence *e, size_t host, int64_t pid, const char *program)
 		f->host = host;
 		f->pid = pid;
 		f->parent_pid = PID_NOT_TOLD;
-		f->cpu_s = f->cpu_wait_s = f->combined_bytes = NAN;
+		f->cpu_s = f->cpu_wait_s = f->combined_bytes = f->unseen_bytes = NAN;
 	}
 	/* A process has the name of its last exec: the names before are of a shell or a wrapper. */
 	if (program != NULL || e->processes[i].program == NULL) {
