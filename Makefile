@@ -35,7 +35,7 @@ LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
 FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
 
 # What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
-ROOMS := base base/fatal xsp xsp/catalog pki analyze store/codec store analyze/verdict web daemon cli/stat cli/import cli \
+ROOMS := base base/fatal xsp xsp/catalog pki analyze store/codec store analyze/verdict web/query web daemon cli/stat cli/import cli \
          host/lib host/nwrun host/blipp host/magnet host/iomodel
 FATAL                 := base/fatal base
 BELOW_base            := base
@@ -47,11 +47,12 @@ BELOW_analyze         := analyze base
 BELOW_store/codec     := store/codec base
 BELOW_store           := store store/codec base
 BELOW_analyze/verdict := analyze/verdict analyze store store/codec $(FATAL)
-BELOW_web             := web store store/codec base
-BELOW_daemon          := daemon web analyze/verdict analyze store store/codec xsp/catalog xsp pki $(FATAL)
+BELOW_web/query        := web/query store store/codec base
+BELOW_web             := web web/query store store/codec base
+BELOW_daemon          := daemon web web/query analyze/verdict analyze store store/codec xsp/catalog xsp pki $(FATAL)
 BELOW_cli/stat        := cli/stat analyze base
 BELOW_cli/import      := cli/import cli/stat analyze store store/codec xsp/catalog xsp pki $(FATAL)
-BELOW_cli             := cli cli/import cli/stat web analyze store store/codec xsp/catalog xsp pki $(FATAL)
+BELOW_cli             := cli cli/import cli/stat web web/query analyze store store/codec xsp/catalog xsp pki $(FATAL)
 BELOW_host/lib        := host/lib xsp pki base
 BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
 BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
@@ -63,6 +64,7 @@ LIBS_analyze  := lapacke openblas
 LIBS_store    := sqlite3
 LIBS_store/codec := libzstd
 LIBS_web      := libevent_core libevent_extra jansson libbson-1.0 zlib
+LIBS_web/query := libevent_core libevent_extra jansson zlib
 LIBS_daemon   := libevent_core libevent_pthreads jansson
 LIBS_cli      := libevent_core
 LIBS_cli/stat := liblzma zlib libzstd jansson

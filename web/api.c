@@ -12,7 +12,7 @@
 #include "narrows/format.h"
 #include "narrows/result_keys.h"
 #include "web/health.h"
-#include "web/counter.h"
+#include "web/query/counter.h"
 
 /*
  * Takes the reference of doc. Doubles are written with 17 digits, so that readers get the same

@@ -16,7 +16,7 @@
 #include <event2/http.h>
 
 #include "narrows/err.h"
-#include "web/gzip.h"
+#include "web/query/gzip.h"
 
 struct download {
 	struct evhttp_request *req;

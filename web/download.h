@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "web/stream.h"
+#include "web/query/stream.h"
 
 struct evbuffer;
 struct event_base;

@@ -9,7 +9,7 @@
 #include <event2/keyvalq_struct.h>
 
 #include "narrows/err.h"
-#include "web/query.h"
+#include "web/query/query.h"
 #include "web/shape.h"
 
 static const struct shape *const shapes[] = {

@@ -16,7 +16,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/web.h"
-#include "web/counter.h"
+#include "web/query/counter.h"
 #include "web/health.h"
 
 static const char total[] = "_total";

@@ -9,8 +9,8 @@
 
 #include "narrows/err.h"
 #include "narrows/result.h"
-#include "web/frame.h"
-#include "web/query.h"
+#include "web/query/frame.h"
+#include "web/query/query.h"
 
 /* --- schemas --- */
 

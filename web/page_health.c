@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "narrows/format.h"
-#include "web/counter.h"
+#include "web/query/counter.h"
 
 static void
 write_verdict(struct html *h, const struct nw_health *health)

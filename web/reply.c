@@ -12,9 +12,9 @@
 
 #include "narrows/err.h"
 #include "web/api.h"
-#include "web/gzip.h"
+#include "web/query/gzip.h"
 #include "web/page.h"
-#include "web/prom.h"
+#include "web/query/prom.h"
 
 enum { GZIP_MIN_BYTES = 1000, TAG_BYTES = 32 };
 

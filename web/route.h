@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "web/query.h"
+#include "web/query/query.h"
 #include "web/session_filter.h"
 
 enum route_page {

@@ -11,7 +11,7 @@
 
 #include "narrows/export.h"
 #include "web/merge.h"
-#include "web/stream.h"
+#include "web/query/stream.h"
 #include "web/walk.h"
 
 enum { SHAPE_SLICE_BYTES = 65536 };

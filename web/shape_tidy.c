@@ -11,7 +11,7 @@
 
 #include "narrows/err.h"
 #include "narrows/csv.h"
-#include "web/flat.h"
+#include "web/query/flat.h"
 #include "narrows/format.h"
 #include "web/shape.h"
 

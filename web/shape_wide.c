@@ -24,7 +24,7 @@
 
 #include "narrows/err.h"
 #include "narrows/csv.h"
-#include "web/flat.h"
+#include "web/query/flat.h"
 #include "narrows/format.h"
 #include "web/shape.h"
 

@@ -43,10 +43,10 @@
 #include "web/download.h"
 #include "narrows/export.h"
 #include "web/page.h"
-#include "web/prom.h"
+#include "web/query/prom.h"
 #include "web/reply.h"
 #include "web/route.h"
-#include "web/series.h"
+#include "web/query/series.h"
 #include "web/shape.h"
 #include "web/style.h"
 

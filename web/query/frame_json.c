@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *	{"series":[
+ *	{"series_id":412,"host":"dtn1","session":7,"event_type":"...","subject":{},
+ *	 "fields":["a","b"],"units":["By",""],
+ *	 "t_ns":["1795162331250000000"],"value":[[1],[null]]}
+ *	],"next":null}
+ *
+ * t_ns is text, because JavaScript's numbers end at 2^53. value has one list per field; statistics
+ * have the lists n, sum, mean, min, max and sd instead. A missing value is null, an infinite value
+ * the text "Inf" or "-Inf".
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "narrows/err.h"
+#include "narrows/format.h"
+#include "narrows/jsontext.h"
+#include "web/query/frame.h"
+
+static int
+begin(struct frame_out *o)
+{
+	return frame_puts(o, "{\"series\":[");
+}
+
+static int
+put_text(struct frame_out *o, const char *text)
+{
+	size_t len = strlen(text);
+	char *out = malloc(jsontext_room(len));
+	int rc;
+
+	if (out == NULL)
+		return NW_ENOMEM;
+	rc = frame_put(o, out, jsontext_write(out, text, len));
+	free(out);
+	return rc;
+}
+
+static int
+put_texts(struct frame_out *o, const char *key, const char *const *texts, size_t n)
+{
+	size_t i;
+	int rc = frame_puts(o, key);
+
+	for (i = 0; i < n && rc == NW_OK; i++)
+		if ((rc = frame_puts(o, i > 0 ? "," : "[")) == NW_OK)
+			rc = put_text(o, texts[i]);
+	return rc == NW_OK ? frame_puts(o, n > 0 ? "]" : "[]") : rc;
+}
+
+/* The subject is JSON from the store; text that does not parse becomes an empty object. */
+static int
+put_subject(struct frame_out *o, const char *json)
+{
+	json_t *subject = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
+	char *text = json_is_object(subject) ? json_dumps(subject, JSON_COMPACT) : NULL;
+	int rc = frame_puts(o, text != NULL ? text : "{}");
+
+	free(text);
+	json_decref(subject);
+	return rc;
+}
+
+static int
+put_description(struct frame_out *o, const struct frame *f)
+{
+	const struct found *m = f->of;
+	int rc;
+
+	if ((rc = frame_puts(o, o->begun ? ",\n{\"series_id\":" : "\n{\"series_id\":")) < 0 ||
+	    (rc = frame_puts(o, fmt_int(m->series_id).s)) < 0 ||
+	    (rc = frame_puts(o, ",\"host\":")) < 0 || (rc = put_text(o, m->host)) < 0 ||
+	    (rc = frame_puts(o, ",\"session\":")) < 0 ||
+	    (rc = frame_puts(o, m->session_id > 0 ? fmt_int(m->session_id).s : "null")) < 0 ||
+	    (rc = frame_puts(o, ",\"event_type\":")) < 0 || (rc = put_text(o, m->event_type)) < 0 ||
+	    (rc = frame_puts(o, ",\"subject\":")) < 0 ||
+	    (rc = put_subject(o, m->subject_json)) < 0 ||
+	    (rc = put_texts(o, ",\"fields\":", f->fields, f->n_fields)) < 0)
+		return rc;
+	return put_texts(o, ",\"units\":", f->units, f->n_fields);
+}
+
+static int
+put_times(struct frame_out *o, const struct frame *f)
+{
+	size_t i;
+	int rc = frame_puts(o, ",\"t_ns\":[");
+
+	for (i = 0; i < f->n_rows && rc == NW_OK; i++)
+		if ((rc = frame_puts(o, i > 0 ? "\",\"" : "\"")) == NW_OK)
+			rc = frame_puts(o, fmt_int(f->t_wall_ns[i]).s);
+	return rc == NW_OK ? frame_puts(o, f->n_rows > 0 ? "\"]" : "]") : rc;
+}
+
+static int
+put_number(struct frame_out *o, double v)
+{
+	if (isnan(v))
+		return frame_put(o, "null", 4);
+	if (isinf(v))
+		return frame_puts(o, v > 0 ? "\"Inf\"" : "\"-Inf\"");
+	return frame_puts(o, v == 0 && signbit(v) ? "-0.0" : fmt_exact(v).s);
+}
+
+static int
+put_column(struct frame_out *o, const struct frame *f, size_t column)
+{
+	size_t i, k;
+	int rc;
+
+	if ((rc = frame_puts(o, ",\"")) < 0 || (rc = frame_puts(o, o->columns.name[column])) < 0 ||
+	    (rc = frame_puts(o, "\":[")) < 0)
+		return rc;
+	for (k = 0; k < f->n_fields; k++) {
+		const double *v = f->values[column * f->n_fields + k];
+
+		if ((rc = frame_puts(o, k > 0 ? ",[" : "[")) < 0)
+			return rc;
+		for (i = 0; i < f->n_rows; i++)
+			if ((i > 0 && (rc = frame_put(o, ",", 1)) < 0) ||
+			    (rc = put_number(o, v[i])) < 0)
+				return rc;
+		if ((rc = frame_put(o, "]", 1)) < 0)
+			return rc;
+	}
+	return frame_put(o, "]", 1);
+}
+
+static int
+frame(struct frame_out *o, const struct frame *f)
+{
+	size_t i;
+	int rc = put_description(o, f);
+
+	if (rc == NW_OK && f->n_rows > 0)
+		rc = put_times(o, f);
+	for (i = 0; i < o->columns.n && f->n_rows > 0 && rc == NW_OK; i++)
+		rc = put_column(o, f, i);
+	return rc == NW_OK ? frame_put(o, "}", 1) : rc;
+}
+
+static int
+end(struct frame_out *o, int64_t next)
+{
+	int rc = frame_puts(o, "\n],\"next\":");
+
+	if (rc == NW_OK)
+		rc = frame_puts(o, next > 0 ? fmt_int(next).s : "null");
+	return rc == NW_OK ? frame_puts(o, "}\n") : rc;
+}
+
+const struct frame_form frame_json = { "application/json", begin, frame, end, NULL };
