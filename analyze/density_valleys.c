@@ -8,6 +8,7 @@
 #include "analyze/quantile.h"
 #include "narrows/density.h"
 #include "narrows/err.h"
+#include "narrows/splitmix.h"
 
 enum { CELLS = 512, WIDTHS = 16, CLASSES_MAX = 26, RESAMPLES = 50 };
 
@@ -203,15 +204,11 @@ axis_span(struct axis *a, const struct nw_density_bucket *b, size_t n, double st
 
 /* --- resampling --- */
 
-/* splitmix64, from a fixed seed: the same data give the same answer. */
+/* A number in (0, 1), from a fixed seed: the same data give the same answer. */
 static double
 uniform(uint64_t *state)
 {
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
+	return ((double)(nw_splitmix(state) >> 11) + 0.5) * 0x1p-53;
 }
 
 /* A Poisson number; normal above 30. */

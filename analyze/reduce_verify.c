@@ -3,28 +3,17 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "narrows/splitmix.h"
 
 #include "analyze/reduce.h"
 
 /* --- random sets --- */
-/* splitmix64 (Steele, Lea & Flood 2014): every seed is good, and the same draws come on every
- * machine. */
-static uint64_t
-draw(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
 /* Draws the first k of a shuffle of 0..p-1, and stops there. */
 static void
 draw_set(uint64_t *state, size_t *deck, size_t p, size_t k, size_t *out)
 {
 	for (size_t i = 0; i < k; i++) {
-		size_t j = i + (size_t)(draw(state) % (p - i)), card = deck[j];
+		size_t j = i + (size_t)(nw_splitmix(state) % (p - i)), card = deck[j];
 
 		deck[j] = deck[i];
 		out[i] = deck[i] = card;

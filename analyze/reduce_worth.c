@@ -7,6 +7,7 @@
 #include "analyze/reduce.h"
 #include "narrows/autocorr.h"
 #include "narrows/err.h"
+#include "narrows/splitmix.h"
 
 enum { FOLDS = 5, RANDOM_SETS = 10 };
 
@@ -27,17 +28,6 @@ struct worth {
 	uint64_t seed;
 	struct errors sum;
 };
-
-/* splitmix64 */
-static uint64_t
-bits(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
 
 /* Rows until the response has forgotten: n / n_eff. */
 static size_t
@@ -106,7 +96,7 @@ random_errors(struct worth *w, const struct nw_reduction *r, size_t from, size_t
 		struct fitted f = { &lm, NULL, all, k };
 
 		for (j = 0; j < k; j++) {
-			size_t pick = (size_t)(bits(&w->seed) % p);
+			size_t pick = (size_t)(nw_splitmix(&w->seed) % p);
 
 			train[j] = r->prepared.x[pick];
 			all[j] = w->t->x[r->prepared.used[pick]];

@@ -37,7 +37,7 @@ enum cell_call { CALL_PREAD, CALL_LSEEK, CALL_MMAP, CALL_URING };
 
 struct cell {
 	const char *file, *folder, *device; /* device: block device for stats-0.csv, or NULL */
-	bool write, direct, compat, keep_file;
+	bool write, direct, compat;
 	enum cell_state state;
 	enum cell_call call;
 	uint64_t access_bytes, file_bytes, memory_bytes, seed;

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "narrows/err.h"
+#include "narrows/splitmix.h"
 
 bool
 bytes_parse(const char *text, uint64_t *out)
@@ -91,16 +92,6 @@ layout_numbers(const struct layout *l, char *to, size_t cap)
 	snprintf(to, cap, "%d-%" PRIu64 "-%" PRIu64, (int)l->kind, first, second);
 }
 
-static uint64_t
-splitmix(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
 /* xoroshiro128+ (Blackman and Vigna, 2018). */
 static uint64_t
 random_word(struct layout_walk *w)
@@ -137,8 +128,8 @@ layout_walk_init(struct layout_walk *w, const struct layout *l, uint64_t space_b
 	w->space_bytes = space_bytes;
 	w->access_bytes = access_bytes;
 	w->align_bytes = align_bytes > 0 ? align_bytes : 1;
-	w->rng[0] = splitmix(&seed);
-	w->rng[1] = splitmix(&seed);
+	w->rng[0] = nw_splitmix(&seed);
+	w->rng[1] = nw_splitmix(&seed);
 }
 
 /* The number of positions: multiples of the alignment at which a whole access lies within the
