@@ -23,6 +23,7 @@ static row_fn *const row_fns[] = { [SOURCE_CALIPER] = caliper_row,
 	[SOURCE_PROCESS] = process_row,
 	[SOURCE_FILE] = file_row,
 	[SOURCE_CONNECTION] = connection_row,
+	[SOURCE_TCP] = tcp_row,
 	[SOURCE_CPU] = cpu_row,
 	[SOURCE_DISK] = disk_row,
 	[SOURCE_CLOCK] = clock_row,
@@ -85,8 +86,6 @@ source_read(struct loader *l, struct source *s, int64_t t0, int64_t t1)
 	l->source = s;
 	s->last_wall_ns = 0;
 	s->disk_bytes = s->disk_io_ms = NAN;
-	s->tcp_busy_s = s->tcp_rwnd_s = s->tcp_sndbuf_s = s->tcp_retrans = 0;
-	s->tcp_wall_ns = 0;
 	for (i = 0; i < list.n && rc == NW_OK; i++) {
 		struct block_reader br = { .l = l, .c = &list.layout[i].c };
 
@@ -157,21 +156,6 @@ process_clear(struct evidence_process *p)
 		free(p->rate_sd_sum[op]);
 		free(p->ops[op]);
 	}
-}
-
-static void
-connection_clear(struct evidence_connection *c)
-{
-	free(c->src);
-	free(c->dst);
-	free(c->busy);
-	free(c->rwnd);
-	free(c->sndbuf);
-	free(c->sent);
-	free(c->resent);
-	free(c->rtt);
-	free(c->cwnd);
-	free(c->delivery);
 }
 
 static int
@@ -267,6 +251,7 @@ session_read(struct loader *l)
 			       : source_read(l, &l->sources[i], l->begin_wall_ns - HOST_LEAD_NS,
 				     l->end_wall_ns + HOST_LEAD_NS);
 	clocks_settle(e);
+	connections_join(e);
 	lists_cut(e);
 	return rc;
 }

@@ -70,10 +70,19 @@ struct evidence_file {
 	double read_bytes, write_bytes;
 };
 
+/* Counters of a connection at wall_ns, while rows are read. wall_ns is the begin of the first row
+ * until the kernel is asked, and 0 before the first row. */
+struct evidence_counters {
+	double busy_s, rwnd_s, sndbuf_s, retrans, out_bytes;
+	int64_t wall_ns;
+};
+
 /* A connection as its end on `host` sees it. */
 struct evidence_connection {
 	size_t host;
-	int64_t pid; /* process at this end; negative if unknown */
+	int64_t pid;  /* process at this end; negative if unknown */
+	bool watched; /* whether blipp alone tells of the connection */
+	size_t asked; /* how often the kernel told of the connection */
 	char *src, *dst;
 	unsigned sport, dport;
 	double bytes_out, bytes_in;
@@ -84,6 +93,7 @@ struct evidence_connection {
 	 * the send buffer; bytes sent; segments sent again */
 	double *busy, *rwnd, *sndbuf, *sent, *resent;
 	double *rtt, *cwnd, *delivery; /* gauges of each window; delivery in bytes/s */
+	struct evidence_counters at;
 };
 
 /* Durations of the operations of equal kind and about equal size on a host: the merged histograms

@@ -16,6 +16,7 @@ enum source_kind {
 	SOURCE_PROCESS,
 	SOURCE_FILE,
 	SOURCE_CONNECTION,
+	SOURCE_TCP,
 	SOURCE_CPU,
 	SOURCE_DISK,
 	SOURCE_CLOCK,
@@ -35,10 +36,6 @@ struct source {
 	int64_t last_wall_ns; /* time of the row before; 0 before the first row */
 	/* raw counters of a disk at last_wall_ns; NaN before the first row */
 	double disk_bytes, disk_io_ms;
-	/* counters of a connection at tcp_wall_ns, which is the begin of the first row before the
-	 * kernel was asked; 0 before the first row */
-	double tcp_busy_s, tcp_rwnd_s, tcp_sndbuf_s, tcp_retrans;
-	int64_t tcp_wall_ns;
 };
 
 enum { STEP_SLOTS = 64 }; /* eighths of an octave around 1 s */
@@ -111,7 +108,17 @@ void ends_separate(struct loader *l);
 void caliper_row(struct loader *l, const struct row *r);
 void process_row(struct loader *l, const struct row *r);
 void file_row(struct loader *l, const struct row *r);
+
+/* evidence_connections.c */
+/* A row of nw:connection, from the program's own nwrun. */
 void connection_row(struct loader *l, const struct row *r);
+/* A row of ps:host:tcp, from blipp on the host. */
+void tcp_row(struct loader *l, const struct row *r);
+/* The entry of a connection that blipp watched; `added`, the newest, goes if there is one. */
+size_t connection_watched(struct evidence *e, size_t added);
+void connection_clear(struct evidence_connection *c);
+/* Joins what blipp saw of a connection to what its program told of the connection. */
+void connections_join(struct evidence *e);
 
 /* evidence_hosts.c */
 void cpu_row(struct loader *l, const struct row *r);

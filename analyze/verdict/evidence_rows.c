@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of a session's own documents: calipers, processes, files and connections. */
+/* The rows of a session's own documents: calipers, processes and files. */
 #include "analyze/verdict/evidence_in.h"
 
 #include <math.h>
@@ -261,84 +261,4 @@ file_row(struct loader *l, const struct row *r)
 
 	f->read_bytes += known_or_0(row_cell(r, r->c->read_bytes));
 	f->write_bytes += known_or_0(row_cell(r, r->c->write_bytes));
-}
-
-/* The span since the row before; the first row of a connection covers a window. */
-static struct span
-connection_span(const struct loader *l, const struct row *r)
-{
-	struct span s = { .begin_wall_ns = l->source->last_wall_ns,
-		.end_wall_ns = r->b->t_wall_ns[r->i] };
-
-	if (s.begin_wall_ns == 0 || s.begin_wall_ns >= s.end_wall_ns)
-		s.begin_wall_ns = s.end_wall_ns - l->e->step_ns;
-	return s;
-}
-
-/* Spreads what a counter of the kernel grew by. */
-static void
-counter_spread(const struct loader *l, double **a, const struct span *s, double *before, double now)
-{
-	if (!isfinite(now))
-		return;
-	grid_spread(l->e, grid_array(l->e, a, 0), s, now - *before);
-	*before = now;
-}
-
-/* The kernel may have been asked at the end alone: its counters then cover all rows before. */
-static void
-connection_counters(
-    struct loader *l, const struct row *r, struct evidence_connection *k, const struct span *row)
-{
-	struct source *from = l->source;
-	struct span s = *row;
-	int64_t grown_ns;
-
-	if (from->tcp_wall_ns == 0)
-		from->tcp_wall_ns = row->begin_wall_ns;
-	if (!isfinite(row_cell(r, r->c->busy_s)))
-		return;
-	s.begin_wall_ns = from->tcp_wall_ns;
-	grown_ns = llround((row_cell(r, r->c->busy_s) - from->tcp_busy_s) / NS);
-	if (grown_ns > s.end_wall_ns - s.begin_wall_ns)
-		s.begin_wall_ns = s.end_wall_ns - grown_ns;
-	from->tcp_wall_ns = s.end_wall_ns;
-	counter_spread(l, &k->busy, &s, &from->tcp_busy_s, row_cell(r, r->c->busy_s));
-	counter_spread(l, &k->rwnd, &s, &from->tcp_rwnd_s, row_cell(r, r->c->rwnd_limited_s));
-	counter_spread(l, &k->sndbuf, &s, &from->tcp_sndbuf_s, row_cell(r, r->c->sndbuf_limited_s));
-	counter_spread(l, &k->resent, &s, &from->tcp_retrans, row_cell(r, r->c->retrans));
-}
-
-static void
-connection_series(struct loader *l, const struct row *r, struct evidence_connection *k)
-{
-	const struct evidence *e = l->e;
-	struct span s = connection_span(l, r);
-	const struct columns *c = r->c;
-
-	connection_counters(l, r, k, &s);
-	column_spread(l, &k->sent, &s, r, c->bytes_out);
-	grid_gauge(e, grid_array(e, &k->rtt, NAN), &s, row_cell(r, c->rtt_s));
-	grid_gauge(e, grid_array(e, &k->cwnd, NAN), &s, row_cell(r, c->cwnd_bytes));
-	grid_gauge(e, grid_array(e, &k->delivery, NAN), &s, row_cell(r, c->delivery_rate));
-}
-
-void
-connection_row(struct loader *l, const struct row *r)
-{
-	struct evidence_connection *k = &l->e->connections[l->source->item];
-	const struct columns *c = r->c;
-
-	k->bytes_in += known_or_0(row_cell(r, c->bytes_in));
-	k->bytes_out += known_or_0(row_cell(r, c->bytes_out));
-	last_known(&k->rtt_s, row_cell(r, c->rtt_s));
-	last_known(&k->rtt_min_s, row_cell(r, c->rtt_min_s));
-	last_known(&k->retrans, row_cell(r, c->retrans));
-	last_known(&k->cwnd_bytes, row_cell(r, c->cwnd_bytes));
-	last_known(&k->busy_s, row_cell(r, c->busy_s));
-	last_known(&k->rwnd_limited_s, row_cell(r, c->rwnd_limited_s));
-	last_known(&k->sndbuf_limited_s, row_cell(r, c->sndbuf_limited_s));
-	last_known(&k->snd_wnd_bytes, row_cell(r, c->snd_wnd));
-	last_known(&k->snd_mss_bytes, row_cell(r, c->snd_mss));
-	connection_series(l, r, k);
 }

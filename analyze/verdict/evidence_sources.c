@@ -245,6 +245,11 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 	} else if (prefixed(m->event_type, "nw:connection")) {
 		s.kind = SOURCE_CONNECTION;
 		s.item = connection_add(l->e, s.host, subject);
+	} else if (strcmp(m->event_type, "ps:host:tcp") == 0) {
+		s.kind = SOURCE_TCP;
+		s.item = connection_add(l->e, s.host, subject);
+		l->e->connections[s.item].watched = true;
+		s.item = connection_watched(l->e, s.item);
 	}
 	if (s.kind == SOURCE_CALIPER || s.kind == SOURCE_PROCESS)
 		s.process = process_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD),
@@ -286,9 +291,9 @@ has_other_end_here(const struct evidence *e, const struct evidence_connection *c
 
 	for (i = 0; i < e->n_connections; i++) {
 		o = &e->connections[i];
-		if (o->host == c->host && o->sport == c->dport && o->dport == c->sport &&
-		    o->sport != 0 && o->sport != o->dport && strcmp(o->src, c->dst) == 0 &&
-		    strcmp(o->dst, c->src) == 0)
+		if (!o->watched && o->host == c->host && o->sport == c->dport &&
+		    o->dport == c->sport && o->sport != 0 && o->sport != o->dport &&
+		    strcmp(o->src, c->dst) == 0 && strcmp(o->dst, c->src) == 0)
 			return true;
 	}
 	return false;

@@ -39,7 +39,7 @@ const char *nw_aggregation_name(enum nw_aggregation a);
 
 /* clang-format off */
 /* The fields known by name above the store: X(name) of each, by kind of document (calipers,
- * processes, files and connections, hosts and clocks). */
+ * processes, files and connections as nwrun and as blipp tell of them, hosts and clocks). */
 #define NW_FIELDS_READ(X) \
 	X(sum_v) X(mean_v) X(mean_r) X(sd_r) X(count) X(dur_inst) X(window) X(busy) X(busy_max) \
 	X(wait) X(threads) \
@@ -49,6 +49,9 @@ const char *nw_aggregation_name(enum nw_aggregation a);
 	X(read_bytes) X(write_bytes) X(bytes_in) X(bytes_out) X(rtt_s) X(rtt_min_s) X(retrans) \
 	X(cwnd_bytes) X(busy_s) X(rwnd_limited_s) X(sndbuf_limited_s) X(delivery_rate) X(snd_wnd) \
 	X(snd_mss) \
+	X(HCThruOctetsAcked) X(HCThruOctetsReceived) X(SegsRetrans) X(SmoothedRTT) X(MinRTT) \
+	X(CurCwnd) X(CurRwinRcvd) X(CurMSS) X(linux_busy_time) X(linux_rwnd_limited) \
+	X(linux_sndbuf_limited) X(linux_delivery_rate) \
 	X(idle) X(iowait) X(disk_busy) X(offset_s) X(bound_s) X(kernel_synced) X(io_ms) \
 	X(written_bytes)
 /* clang-format on */

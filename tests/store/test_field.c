@@ -153,8 +153,8 @@ test_table(void)
 	CHECK_INT(ask("SELECT count(*) FROM field WHERE unit = 'furlong'"), 0);
 }
 
-/* A name that readers use and the table does not know would be a mistake in either; gauges of hosts
- * are known by what blipp says of them. */
+/* A name that readers use and the table does not know would be a mistake in either; what
+ * blipp measures is known by what blipp says of it. */
 static void
 test_read_names(void)
 {
@@ -163,7 +163,10 @@ test_read_names(void)
 		NW_FIELDS_READ(NAME)
 	};
 	static const char *const said_by_sender[] = { "report", "idle", "iowait", "disk_busy",
-		"offset_s", "bound_s", "kernel_synced", "io_ms" };
+		"offset_s", "bound_s", "kernel_synced", "io_ms", "HCThruOctetsAcked",
+		"HCThruOctetsReceived", "SegsRetrans", "SmoothedRTT", "MinRTT", "CurCwnd",
+		"CurRwinRcvd", "CurMSS", "linux_busy_time", "linux_rwnd_limited",
+		"linux_sndbuf_limited", "linux_delivery_rate" };
 	size_t i, k, n;
 	const struct nw_field_rule *rule = nw_field_rules(&n);
 	bool known;

@@ -47,10 +47,12 @@ session_begin(void)
 	return b;
 }
 
+enum { FIELDS = 8 };
+
 struct document {
 	int64_t id, host, session;
 	const char *event, *subject, *params;
-	const char *fields[6];
+	const char *fields[FIELDS];
 };
 
 static void
@@ -66,7 +68,7 @@ document_add(struct nw_batch *b, const struct document *d)
 		.params_json = d->params != NULL ? d->params : "{}" };
 	struct nw_layout_rec l = { .id = d->id, .meta_id = d->id, .fields = d->fields };
 
-	while (l.n_fields < 6 && d->fields[l.n_fields] != NULL)
+	while (l.n_fields < FIELDS && d->fields[l.n_fields] != NULL)
 		l.n_fields++;
 	CHECK(nw_batch_meta(b, &m) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
 }
@@ -77,7 +79,7 @@ row_add(struct nw_batch *b, const struct document *d, int64_t after_ms, const do
 	int64_t at = T0 + after_ms * MS;
 	size_t n = 0;
 
-	while (n < 6 && d->fields[n] != NULL)
+	while (n < FIELDS && d->fields[n] != NULL)
 		n++;
 	CHECK(nw_batch_rows(b, d->id, n, 1, &at, values, NULL, 0) == NW_OK);
 }
@@ -238,6 +240,132 @@ test_ends(void)
 	evidence_clear(&e);
 }
 
+/* --- connections --- */
+
+#define ENDS "\"src\":\"192.0.2.1\",\"sport\":5,\"dst\":\"192.0.2.2\",\"dport\":6"
+
+static const struct document tcp = { 12, 1, 1, "ps:host:tcp", "{" ENDS "}", NULL,
+	{ "HCThruOctetsAcked", "SegsRetrans", "SmoothedRTT", "CurCwnd", "linux_busy_time",
+	    "linux_rwnd_limited", "linux_sndbuf_limited", "CurRwinRcvd" } };
+
+/* In each tenth of a second 40 ms in flight, of these 10 ms held by the receive window. */
+static void
+tcp_add(struct nw_batch *b, const struct document *d, int from, int to)
+{
+	int i;
+
+	document_add(b, d);
+	for (i = from; i <= to; i++)
+		row_add(b, d, i * 100,
+		    (double[]){ i * 5000.0, i, 20, 1e5, i * 40e3, i * 10e3, i * 2e3, 7e4 });
+}
+
+static void
+tcp_check(const struct evidence_connection *c)
+{
+	int i;
+
+	CHECK(c->busy != NULL && c->rwnd != NULL && c->resent != NULL && c->rtt != NULL);
+	for (i = 1; c->busy != NULL && i < 4; i++) {
+		CHECK_NEAR(c->busy[i], 0.04, 1e-9, 0);
+		CHECK_NEAR(c->rwnd[i], 0.01, 1e-9, 0);
+		CHECK_NEAR(c->resent[i], 1, 1e-9, 0);
+		CHECK_NEAR(c->rtt[i], 0.02, 1e-9, 0);
+		CHECK_NEAR(c->cwnd[i], 1e5, 1e-9, 0);
+	}
+	CHECK_NEAR(c->busy_s, 0.16, 1e-9, 0);
+	CHECK_NEAR(c->snd_wnd_bytes, 7e4, 1e-9, 0);
+}
+
+/* An original sender names its connection in calipers alone; blipp's account joins the sending
+ * entry, and lasts over a second order for the same connection. */
+static void
+test_tcp_original(void)
+{
+	static const struct document sends = { 10, 1, 1, "nl:tools:calipers:summary:write",
+		"{\"type\":\"network\"," ENDS "}", NULL, { "sum_v", "window" } };
+	static const struct document answers = { 11, 1, 1, "nl:tools:calipers:summary:read",
+		"{\"type\":\"network\"," ENDS "}", NULL, { "sum_v", "window" } };
+	struct document again = tcp;
+	struct nw_batch *b = session_begin();
+	struct evidence e;
+	int i;
+
+	again.id = 13;
+	document_add(b, &sends);
+	document_add(b, &answers);
+	for (i = 1; i <= 4; i++) {
+		row_add(b, &sends, i * 100, (double[]){ 6000, 0.1 });
+		row_add(b, &answers, i * 100, (double[]){ 10, 0.1 });
+	}
+	tcp_add(b, &tcp, 1, 2);
+	tcp_add(b, &again, 3, 4);
+	session_load(b, "original", &e);
+	CHECK_INT(e.n_connections, 2);
+	CHECK_NEAR(e.connections[0].bytes_out, 24000, 1e-9, 0);
+	CHECK_NEAR(e.connections[0].sent[2], 5000, 1e-9, 0);
+	tcp_check(&e.connections[0]);
+	CHECK(isnan(e.connections[1].busy_s));
+	evidence_clear(&e);
+}
+
+/* Both tell of one connection: the program's own account stays, unless blipp's is denser. */
+static void
+test_tcp_twice(int asked)
+{
+	static const struct document own = { 10, 1, 1, "nw:connection", "{\"pid\":7," ENDS "}",
+		NULL,
+		{ "bytes_out", "busy_s", "rwnd_limited_s", "retrans", "rtt_s", "cwnd_bytes",
+		    "snd_wnd" } };
+	struct nw_batch *b = session_begin();
+	struct evidence e;
+	int i;
+
+	document_add(b, &reads);
+	document_add(b, &own);
+	for (i = 1; i <= 4; i++) {
+		double busy_s = i > 4 - asked ? i * 0.04 : NAN;
+
+		row_add(b, &reads, i * 100, (double[]){ 1000, 10, 0.1, 0.05, 2e-3 });
+		row_add(b, &own, i * 100,
+		    (double[]){ 6000, busy_s, i * 0.01, i, 0.02, 1e5, asked > 1 ? 7e4 : NAN });
+	}
+	tcp_add(b, &tcp, 1, 4);
+	session_load(b, asked > 1 ? "own" : "denser", &e);
+	CHECK_INT(e.n_connections, 1);
+	CHECK_INT(e.connections[0].pid, 7);
+	CHECK_INT(e.connections[0].asked, 4);
+	CHECK_NEAR(e.connections[0].bytes_out, 24000, 1e-9, 0);
+	CHECK_NEAR(e.connections[0].sent[1], 6000, 1e-9, 0);
+	tcp_check(&e.connections[0]);
+	evidence_clear(&e);
+}
+
+/* The far end runs without nwrun: blipp alone tells of its sending. An order without an answer of
+ * the kernel leaves nothing. */
+static void
+test_tcp_far(void)
+{
+	static const struct document silent = { 13, 2, 1, "ps:host:tcp",
+		"{\"src\":\"192.0.2.2\",\"sport\":6,\"dst\":\"192.0.2.1\",\"dport\":5}", NULL,
+		{ "SmoothedRTT" } };
+	struct nw_batch *b = session_begin();
+	struct evidence e;
+	int i;
+
+	document_add(b, &reads);
+	document_add(b, &silent);
+	for (i = 1; i <= 4; i++)
+		row_add(b, &reads, i * 100, (double[]){ 1000, 10, 0.1, 0.05, 2e-3 });
+	tcp_add(b, &tcp, 1, 4);
+	session_load(b, "far", &e);
+	CHECK_INT(e.n_connections, 1);
+	CHECK_NEAR(e.connections[0].bytes_out, 20000, 1e-9, 0);
+	CHECK_NEAR(e.connections[0].sent[3], 5000, 1e-9, 0);
+	tcp_check(&e.connections[0]);
+	evidence_clear(&e);
+}
+
 /* --- documents of a host --- */
 
 static void
@@ -345,6 +473,10 @@ main(void)
 	window_check("generation 1", "{\"dt\":0.5,\"ts\":1700000000.0}");
 	test_process();
 	test_ends();
+	test_tcp_original();
+	test_tcp_twice(4);
+	test_tcp_twice(1);
+	test_tcp_far();
 	test_host();
 	test_clock();
 	test_caliper_op();
