@@ -87,6 +87,7 @@ struct box {
 	struct session *sessions; /* hash by label: open sessions and the newest closed ones */
 	size_t n_sessions;
 	struct peer *peers;
+	struct xsess *changed; /* XSP sessions with counts that the store does not have yet */
 	struct admission *admission;
 	uint64_t memory_bytes; /* held for senders: input, output, series, documents that wait */
 	/* of every origin's catalogue (narrows/catalog.h) */

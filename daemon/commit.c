@@ -208,6 +208,7 @@ commit_flush(struct commit *c)
 
 	if (c->batch == NULL || c->blocked)
 		return;
+	c->ops.last(c->ops.arg);
 	for (i = 0; i < t->n_accepted; i++)
 		if (t->accepted[i].origin->provider_id != NULL &&
 		    nw_batch_provider(c->batch, t->accepted[i].origin->owner,

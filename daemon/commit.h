@@ -18,6 +18,7 @@ struct origin;
 
 /* Calls of the commit's owner. */
 struct commit_ops {
+	void (*last)(void *arg); /* the batch is about to go to the store: add what depends on it */
 	void (*full)(void *arg); /* the store takes no more: stop reading */
 	void (*room)(void *arg); /* the store takes batches again: read on */
 	/* rows of a session are on disk; is_over: the session is complete */

@@ -256,7 +256,7 @@ on_data(void *arg, const struct nw_data *d)
 	x->samples += d->n_rows * d->n_fields;
 	counter_add(&x->box->counters.samples, d->n_rows * d->n_fields);
 	if ((sr->session = session_now(sr->session)) != NULL && !is_witness(x, sr))
-		session_touch(sr->session, x->in.now_wall_ns);
+		session_touch(sr->session, x->wire.owner, x->in.now_wall_ns);
 	return NW_OK;
 }
 
@@ -371,7 +371,6 @@ ingest_document(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, 
 	uint64_t accepted = x->origin->accepted_seq;
 	int rc;
 
-	x->docs++;
 	x->bytes += len;
 	counter_add(&x->box->counters.documents, 1);
 	if (numbered && x->in.next_seq >= INGEST_SEQ_MAX) {
@@ -384,6 +383,8 @@ ingest_document(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, 
 		x->origin->accepted_seq = accepted; /* the provider sends the document again */
 		return rc;
 	}
+	x->docs++;
+	xsess_change(x);
 	if (opt == NW_OPT_XFER_END && (x->session = session_now(x->session)) != NULL)
 		session_end(x->session);
 	if (numbered)

@@ -35,6 +35,7 @@
 #include "daemon/session.h"
 #include "narrows/task.h"
 #include "daemon/tlsctx.h"
+#include "daemon/xsess.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -482,12 +483,20 @@ on_judge(void *arg, int64_t session_id, bool is_over)
 	schedule_push(box->schedule, session_id, is_over);
 }
 
+static void
+on_batch_last(void *arg)
+{
+	xsess_write_changed(arg);
+}
+
 static struct commit *
 commit_open(struct box *box)
 {
-	const struct commit_ops ops = {
-		.full = on_store_full, .room = on_store_room, .judge = on_judge, .arg = box
-	};
+	const struct commit_ops ops = { .last = on_batch_last,
+		.full = on_store_full,
+		.room = on_store_room,
+		.judge = on_judge,
+		.arg = box };
 
 	return commit_new(box, &ops);
 }

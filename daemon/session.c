@@ -223,23 +223,27 @@ session_pick(struct box *box, const char *task_id, const struct session_guest *g
 	return s != NULL ? now : open;
 }
 
+/* Keeps the verdict of a closed session before another run replaces the verdict; frees why. */
+static void
+verdict_keep(struct session *s, char *why)
+{
+	if (nw_batch_keep_result(commit_batch(s->box->commit), s->id, nw_wall_ns(), why) < 0)
+		fatalx("out of memory");
+	free(why);
+}
+
 /* Opens a new session, or a closed one again; then the verdict so far is kept. */
 static void
 session_open(struct session *s, const char *owner)
 {
-	char *why;
-
 	session_set_state(s, SESSION_OPEN);
 	session_write(s);
 	if (s->closed_wall_ns == 0) {
 		log_info("session.open id=%lld", (long long)s->id);
 		return;
 	}
-	why = xasprintf("%s added to the session after its end", owner);
-	if (nw_batch_keep_result(commit_batch(s->box->commit), s->id, nw_wall_ns(), why) < 0)
-		fatalx("out of memory");
+	verdict_keep(s, xasprintf("%s added to the session after its end", owner));
 	log_info("session.reopen id=%lld owner=\"%s\"", (long long)s->id, owner);
-	free(why);
 }
 
 struct session *
@@ -328,6 +332,10 @@ session_merge(struct session *from, struct session *into)
 	size_t i;
 
 	event_del(from->linger);
+	if (from->closed_wall_ns != 0)
+		verdict_keep(from,
+		    xasprintf(
+			"session %lld turned out to be the same transfer", (long long)into->id));
 	session_set_state(from, SESSION_CLOSED);
 	from->merged_into = into;
 	into->refs++;
@@ -355,18 +363,22 @@ session_release(struct session *s)
 		s->refs--;
 }
 
+/* Opens a session that lingers or is closed. */
+static void
+session_wake(struct session *s, const char *owner)
+{
+	event_del(s->linger);
+	if (s->state == SESSION_CLOSED)
+		session_open(s, owner);
+	else
+		session_set_state(s, SESSION_OPEN);
+}
+
 void
-session_attach(struct session *s)
+session_attach(struct session *s, const char *owner)
 {
 	s->live++;
-	event_del(s->linger);
-	if (s->state != SESSION_OPEN) {
-		bool was_closed = s->state == SESSION_CLOSED;
-
-		session_set_state(s, SESSION_OPEN);
-		if (was_closed)
-			session_write(s);
-	}
+	session_wake(s, owner);
 }
 
 void
@@ -384,16 +396,12 @@ session_end(struct session *s)
 }
 
 void
-session_touch(struct session *s, int64_t now_wall_ns)
+session_touch(struct session *s, const char *owner, int64_t now_wall_ns)
 {
-	if (s->state != SESSION_OPEN && s->live > 0) {
-		bool was_closed = s->state == SESSION_CLOSED;
-
-		event_del(s->linger); /* the transfer goes on after its end */
-		session_set_state(s, SESSION_OPEN);
-		if (was_closed)
-			session_write(s);
-	}
+	if (s->state == SESSION_CLOSED || s->live > 0)
+		session_wake(s, owner); /* the transfer goes on after its end */
+	if (s->live == 0)
+		session_linger(s, s->box->conf->session_linger_ns); /* nobody will detach */
 	s->last_data_wall_ns = now_wall_ns;
 	s->fresh = true;
 }

@@ -76,14 +76,15 @@ struct session *session_now(struct session *s);
 /* Gives everything of `from` to `into`, from now on. */
 void session_merge(struct session *from, struct session *into);
 void session_release(struct session *s);
-/* An XSP session begins to feed the session. */
-void session_attach(struct session *s);
+/* An XSP session of an owner begins to feed the session; a verdict of a closed session is kept. */
+void session_attach(struct session *s, const char *owner);
 /* The XSP session has ended. */
 void session_detach(struct session *s);
 /* The sender said that the transfer is over, though connections may stay: the linger begins. */
 void session_end(struct session *s);
-/* Rows of the session have come. */
-void session_touch(struct session *s, int64_t now_wall_ns);
+/* Rows of the session have come from an owner; they open a closed session again, and the verdict so
+ * far is kept. */
+void session_touch(struct session *s, const char *owner, int64_t now_wall_ns);
 /* Names the session's program; the first name stays. */
 void session_name(struct session *s, const char *program);
 

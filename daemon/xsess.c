@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <utlist.h>
+
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
@@ -51,6 +53,36 @@ xsess_write(struct xsess *x)
 
 	if (nw_batch_xsp(commit_batch(x->box->commit), &rec) < 0)
 		log_warnx("xsess.write peer=%s why=\"out of memory\"", x->wire.name);
+}
+
+void
+xsess_change(struct xsess *x)
+{
+	if (x->changed)
+		return;
+	x->changed = true;
+	DL_APPEND(x->box->changed, x);
+	(void)commit_batch(x->box->commit);
+}
+
+static void
+change_end(struct xsess *x)
+{
+	if (x->changed)
+		DL_DELETE(x->box->changed, x);
+	x->changed = false;
+}
+
+void
+xsess_write_changed(struct box *box)
+{
+	struct xsess *x, *tmp;
+
+	DL_FOREACH_SAFE(box->changed, x, tmp)
+	{
+		xsess_write(x);
+		change_end(x);
+	}
 }
 
 /* --- calls of the origin --- */
@@ -116,6 +148,7 @@ xsess_close(struct xsess *x, const char *reason)
 	control_leave(x->control);
 	x->closed_wall_ns = nw_wall_ns();
 	x->end_reason = reason;
+	change_end(x);
 	xsess_write(x);
 	if ((x->session = session_now(x->session)) != NULL) {
 		session_detach(x->session);
@@ -161,7 +194,7 @@ xsess_bind(struct xsess *x, struct session *s)
 	}
 	x->session = s;
 	s->refs++;
-	session_attach(s);
+	session_attach(s, x->wire.owner);
 	rules_host(x->box->rules, s, x->host->name);
 	xsess_write(x);
 }

@@ -59,6 +59,8 @@ struct xsess {
 	uint64_t docs, samples, rejected, bytes;
 	uint64_t dropped; /* documents lost by the provider */
 	const char *end_reason;
+	bool changed;              /* in the box's list of changed XSP sessions */
+	struct xsess *prev, *next; /* neighbours in that list */
 	struct ingest in;
 };
 
@@ -79,5 +81,9 @@ void xsess_tell_store_error(struct xsess *x);
 void xsess_bind(struct xsess *x, struct session *s);
 /* For ingest.c: writes the row of x to the store. */
 void xsess_write(struct xsess *x);
+/* For ingest.c: the counts of x have changed, and go with the batch that has the documents. */
+void xsess_change(struct xsess *x);
+/* Writes the rows of all changed XSP sessions to the current batch. */
+void xsess_write_changed(struct box *box);
 
 #endif

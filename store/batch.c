@@ -234,7 +234,7 @@ nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id)
 	if ((rc = put(b, BATCH_MERGE_META, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_XSP, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_RUN, "ii", from_id, into_id)) == NW_OK &&
-	    (rc = put(b, BATCH_MERGE_RESULT, "i", from_id)) == NW_OK &&
+	    (rc = put(b, BATCH_DROP_RESULT, "i", from_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_PIN, "ii", from_id, into_id)) == NW_OK)
 		rc = put(b, BATCH_MERGE_SESSION, "i", from_id);
 	return rc;
@@ -244,6 +244,12 @@ int
 nw_batch_keep_result(struct nw_batch *b, int64_t session_id, int64_t now_wall_ns, const char *why)
 {
 	return put(b, BATCH_KEEP_RESULT, "iit", session_id, now_wall_ns, why);
+}
+
+int
+nw_batch_drop_result(struct nw_batch *b, int64_t session_id)
+{
+	return put(b, BATCH_DROP_RESULT, "i", session_id);
 }
 
 int

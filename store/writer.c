@@ -226,7 +226,7 @@ record_run(struct writer *w, const struct nw_batch *b, const struct batch_rec *r
 static int
 record_apply(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
 {
-	bool counted = r->kind == BATCH_RESULT || r->kind == BATCH_MERGE_RESULT;
+	bool counted = r->kind == BATCH_RESULT || r->kind == BATCH_DROP_RESULT;
 	int64_t id = b->values[r->first_value].u.i;
 	int rc = NW_OK;
 

@@ -79,7 +79,7 @@ const char *const write_sql[W_STMTS] = {
 	[BATCH_MERGE_META] = "UPDATE metadata SET session_id = ?2 WHERE session_id = ?1",
 	[BATCH_MERGE_XSP] = "UPDATE xsp_session SET session_id = ?2 WHERE session_id = ?1",
 	[BATCH_MERGE_RUN] = "UPDATE run SET session_id = ?2 WHERE session_id = ?1",
-	[BATCH_MERGE_RESULT] = "DELETE FROM result WHERE session_id = ?1",
+	[BATCH_DROP_RESULT] = "DELETE FROM result WHERE session_id = ?1",
 	[BATCH_MERGE_PIN] = "UPDATE session SET pinned = 1 WHERE id = ?2 AND EXISTS"
 			    " (SELECT 1 FROM session p WHERE p.id = ?1 AND p.pinned)",
 	[BATCH_MERGE_SESSION] = "DELETE FROM session WHERE id = ?1",

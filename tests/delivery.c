@@ -17,12 +17,15 @@
 static void
 count_note(const char *path, long long n)
 {
-	FILE *f = path != NULL ? fopen(path, "w") : NULL;
+	char part[4096];
+	FILE *f;
 
-	if (f != NULL) {
-		fprintf(f, "%lld\n", n);
-		fclose(f);
-	}
+	if (path == NULL || (size_t)snprintf(part, sizeof(part), "%s.part", path) >= sizeof(part) ||
+	    (f = fopen(part, "w")) == NULL)
+		return;
+	fprintf(f, "%lld\n", n);
+	fclose(f);
+	rename(part, path); /* a reader finds a whole number, whenever this program is killed */
 }
 
 int

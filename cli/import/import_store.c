@@ -275,11 +275,13 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	return 1;
 }
 
-/* Stores the session. Its duration is the span of its measurements. */
+/* Stores the session. Its duration is the span of its measurements. A verdict so far stays with its
+ * run, and the box judges anew when it starts. */
 static int
 session_put(struct direct *d)
 {
 	struct nw_session_rec *s = &d->session;
+	int rc;
 
 	if (d->im->session == NULL)
 		return NW_OK;
@@ -293,6 +295,10 @@ session_put(struct direct *d)
 	if (d->im->t_max_wall_ns > s->last_data_wall_ns)
 		s->last_data_wall_ns = d->im->t_max_wall_ns;
 	s->closed_wall_ns = s->last_data_wall_ns;
+	if ((rc = nw_batch_keep_result(batch(d), s->id, nw_wall_ns(),
+		 "narrows import added to the session after its end")) < 0 ||
+	    (rc = nw_batch_drop_result(batch(d), s->id)) < 0)
+		return rc;
 	return nw_batch_session(batch(d), s);
 }
 

@@ -137,6 +137,8 @@ int nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id);
 /* A closed session opens again: its verdict so far stays with its run. why: who opened it. */
 int
 nw_batch_keep_result(struct nw_batch *b, int64_t session_id, int64_t now_wall_ns, const char *why);
+/* The session has no verdict any more: the box judges the session when it starts. */
+int nw_batch_drop_result(struct nw_batch *b, int64_t session_id);
 /* Says that the session's series get no more rows, so that the rows are compacted at once. */
 int nw_batch_seal(struct nw_batch *b, int64_t session_id);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <event2/event.h>
+#include <sqlite3.h>
 
 #include "daemon/admission.h"
 #include "daemon/box.h"
@@ -21,6 +22,7 @@
 #include "daemon/peer.h"
 #include "daemon/rules.h"
 #include "daemon/session.h"
+#include "daemon/xsess.h"
 #include "narrows/err.h"
 #include "narrows/log.h"
 #include "tests/check.h"
@@ -29,6 +31,12 @@ static char boxed_dir[] = "/tmp/nw-boxed-XXXXXX", boxed_path[64];
 static struct conf boxed_conf;
 static struct box box;
 static int boxed_judged; /* sessions that the analysis would have got */
+
+static inline void
+boxed_on_last(void *arg)
+{
+	xsess_write_changed(arg);
+}
 
 static inline void
 boxed_on_full(void *arg)
@@ -54,9 +62,11 @@ boxed_on_judge(void *arg, int64_t session_id, bool is_over)
 static inline void
 boxed_fill(void)
 {
-	const struct commit_ops ops = {
-		.full = boxed_on_full, .room = boxed_on_room, .judge = boxed_on_judge, .arg = &box
-	};
+	const struct commit_ops ops = { .last = boxed_on_last,
+		.full = boxed_on_full,
+		.room = boxed_on_room,
+		.judge = boxed_on_judge,
+		.arg = &box };
 
 	box.conf = &boxed_conf;
 	box.limits = nw_frame_limits_default;
@@ -82,6 +92,23 @@ boxed_store_begin(void)
 	if (store_open(boxed_path, NULL, &box.store, why) < 0)
 		abort();
 	store_next_ids(box.store, &box.next);
+}
+
+/* The number that an SQL query finds in the store. */
+static inline int64_t
+boxed_count(const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db = NULL;
+	int64_t n = -1;
+
+	CHECK_INT(sqlite3_open(boxed_path, &db), SQLITE_OK);
+	CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		n = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return n;
 }
 
 static inline void

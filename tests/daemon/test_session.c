@@ -17,13 +17,13 @@ test_states(void)
 	boxed_conf.session_linger_ns = 1000000;
 	CHECK_INT(s->state, SESSION_OPEN);
 	session_take_part(s, guest.owner);
-	session_attach(s);
-	session_attach(s);
+	session_attach(s, guest.owner);
+	session_attach(s, guest.owner);
 	session_detach(s);
 	CHECK_INT(s->state, SESSION_OPEN);
 	session_detach(s);
 	CHECK_INT(s->state, SESSION_LINGERING);
-	session_attach(s); /* comes back within the linger */
+	session_attach(s, guest.owner); /* comes back within the linger */
 	CHECK_INT(s->state, SESSION_OPEN);
 	session_detach(s);
 	usleep(LINGER_PASSES_US);
@@ -45,7 +45,7 @@ test_merge(void)
 	struct session *from = session_join(&box, "from", &guest),
 		       *into = session_join(&box, "into", &guest);
 
-	session_attach(from);
+	session_attach(from, guest.owner);
 	from->opened_wall_ns = 5;
 	session_name(from, "cp");
 	session_merge(from, into);
@@ -84,8 +84,8 @@ test_tick(void)
 	struct session *s = session_join(&box, "ticks", &guest);
 
 	boxed_conf.analysis_interval_ns = 10;
-	session_attach(s);
-	session_touch(s, 1);
+	session_attach(s, guest.owner);
+	session_touch(s, guest.owner, 1);
 	session_tick(&box, 100);
 	CHECK(s->fresh && s->analysed_mono_ns == 100);
 	session_tick(&box, 105);
@@ -106,7 +106,7 @@ closed_session(const char *task_id)
 
 	boxed_conf.session_linger_ns = 0;
 	session_take_part(s, guest.owner);
-	session_attach(s);
+	session_attach(s, guest.owner);
 	session_detach(s);
 	usleep(1000);
 	boxed_run();
@@ -174,6 +174,65 @@ test_secret(void)
 	boxed_run();
 }
 
+/* A verdict of the session, by a run of this number. */
+static void
+verdict_write(const struct session *s, int64_t run_id)
+{
+	const struct nw_run_rec run = { .id = run_id, .session_id = s->id, .kind = "session" };
+	const struct nw_result_rec result = { .session_id = s->id,
+		.run_id = run_id,
+		.stage = "network",
+		.sentence = "The network was it.",
+		.json = "{}" };
+
+	CHECK_INT(nw_batch_run(commit_batch(box.commit), &run), NW_OK);
+	CHECK_INT(nw_batch_result(commit_batch(box.commit), &result), NW_OK);
+	wired_store();
+}
+
+/* Rows of a series that began while the session was open come after the session's end, and nobody
+ * is attached: the session opens again, its verdict is kept, and the session ends by itself. */
+static void
+test_late_rows(void)
+{
+	struct session *s = closed_session("late rows");
+
+	verdict_write(s, 1);
+	session_touch(s, "host:late", 7);
+	CHECK(s->state == SESSION_LINGERING && s->fresh);
+	wired_store();
+	CHECK_INT(boxed_count("SELECT count(*) FROM run WHERE id = 1 AND replaced_ns > 0 AND why ="
+			      " 'host:late added to the session after its end' AND stage ="
+			      " 'network'"),
+	    1);
+	usleep(1000);
+	boxed_run();
+	CHECK_INT(s->state, SESSION_CLOSED);
+	session_attach(s, guest.owner);
+	CHECK_INT(s->state, SESSION_OPEN);
+	session_detach(s);
+	usleep(1000);
+	boxed_run();
+}
+
+/* A closed session turns out to be part of an open one: its verdict stays there. */
+static void
+test_merge_closed(void)
+{
+	struct session *from = closed_session("half"), *into = session_join(&box, "rest", &guest);
+	char sql[160];
+
+	verdict_write(from, 2);
+	session_merge(from, into);
+	wired_store();
+	snprintf(sql, sizeof(sql),
+	    "SELECT count(*) FROM run WHERE id = 2 AND replaced_ns > 0 AND session_id = %lld AND"
+	    " why LIKE 'session %% turned out to be the same transfer'",
+	    (long long)into->id);
+	CHECK_INT(boxed_count(sql), 1);
+	session_end(into);
+}
+
 int
 main(void)
 {
@@ -186,6 +245,8 @@ main(void)
 	test_closed_is_closed();
 	test_named_later();
 	test_secret();
+	test_late_rows();
+	test_merge_closed();
 	boxed_end();
 	return check_done("test_session");
 }

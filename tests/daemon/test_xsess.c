@@ -56,6 +56,30 @@ test_lost(void)
 	wired_close(&w);
 }
 
+/* What a connection counted is in the store with the documents, while the connection lives: a box
+ * that is killed then has both or neither. Repeated documents do not count. */
+static void
+test_counts(void)
+{
+	struct wired w;
+
+	wired_open(&w, "192.0.2.1", NULL);
+	CHECK_INT(wired_hello(&w, "counts", 1, 0, "counted", NULL), NW_OK);
+	CHECK_INT(wired_meta(&w, "m", "nl:tools:calipers:summary:read", NULL), NW_OK);
+	CHECK_INT(wired_data(&w, "m", 1), NW_OK);
+	CHECK_INT(wired_data(&w, "m", 2), NW_OK);
+	wired_store();
+	CHECK_INT(
+	    boxed_count("SELECT docs * 100 + samples FROM xsp_session ORDER BY id DESC"), 302);
+	CHECK_INT(wired_hello(&w, "counts", 2, 0, NULL, NULL), NW_OK);
+	CHECK_INT(wired_data(&w, "m", 2), NW_OK);
+	CHECK_INT(wired_data(&w, "m", 3), NW_OK);
+	wired_store();
+	CHECK_INT(
+	    boxed_count("SELECT docs * 100 + samples FROM xsp_session ORDER BY id DESC"), 403);
+	wired_close(&w);
+}
+
 static void
 test_held(void)
 {
@@ -210,6 +234,7 @@ main(void)
 	boxed_begin();
 	test_numbers();
 	test_lost();
+	test_counts();
 	test_held();
 	test_refused();
 	test_owners();
