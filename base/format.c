@@ -8,39 +8,97 @@
 #include <string.h>
 
 #include "narrows/calendar.h"
+#include "narrows/shortest.h"
 
 #define NBSP     "\xc2\xa0"
 #define NS_PER_S INT64_C(1000000000)
 
 static const struct fmt unknown = { "unknown" };
 
+/* Below this magnitude an integer has no exponent. */
+#define PLAIN_INT_LIMIT 1e15
+/* A number with up to so many digits before its point has no exponent, even if zeros fill them. */
+#define PLAIN_DIGITS 15
+#define PLAIN_ZEROS  4 /* likewise between the point and the first digit, one less */
+
+static size_t
+put_exponent(char *out, int exponent)
+{
+	char digits[SHORTEST_INT_ROOM];
+	size_t n = shortest_put_int(digits, (uint64_t)abs(exponent)), len = 0;
+
+	out[len++] = 'e';
+	out[len++] = exponent < 0 ? '-' : '+';
+	if (n < 2)
+		out[len++] = '0';
+	memcpy(out + len, digits, n);
+	return len + n;
+}
+
+/* The form of printf's %g: n digits, the first of which stands at 10^first. */
+static size_t
+put_decimal(char *out, const char *digits, int n, int first)
+{
+	size_t len = 0;
+
+	if (first < -PLAIN_ZEROS || first >= (n > PLAIN_DIGITS ? n : PLAIN_DIGITS)) {
+		out[len++] = digits[0];
+		if (n > 1)
+			out[len++] = '.';
+		memcpy(out + len, digits + 1, (size_t)n - 1);
+		return len + (size_t)n - 1 + put_exponent(out + len + n - 1, first);
+	}
+	if (first < 0) {
+		memcpy(out, "0.000", 5);
+		len = (size_t)(1 - first);
+		memcpy(out + len, digits, (size_t)n);
+		return len + (size_t)n;
+	}
+	for (; first >= 0; first--, n -= n > 0)
+		out[len++] = n > 0 ? *digits++ : '0';
+	if (n > 0) {
+		out[len++] = '.';
+		memcpy(out + len, digits, (size_t)n);
+	}
+	return len + (size_t)n;
+}
+
+static size_t
+put_finite(char *out, double v)
+{
+	struct shortest s;
+	char digits[SHORTEST_INT_ROOM];
+	size_t n, sign = signbit(v) != 0;
+
+	out[0] = '-';
+	if (fabs(v) < PLAIN_INT_LIMIT && v == (double)(int64_t)v)
+		return sign + shortest_put_int(out + sign, (uint64_t)fabs(v));
+	s = shortest_of(v);
+	n = shortest_put_int(digits, s.digits);
+	return sign + put_decimal(out + sign, digits, (int)n, (int)n - 1 + s.exponent);
+}
+
+size_t
+fmt_exact_put(char out[static FMT_EXACT_ROOM], double v)
+{
+	size_t n;
+
+	if (isnan(v))
+		n = 0;
+	else if (isinf(v))
+		n = (size_t)(stpcpy(out, v > 0 ? "Inf" : "-Inf") - out);
+	else
+		n = put_finite(out, v);
+	out[n] = '\0';
+	return n;
+}
+
 struct fmt
 fmt_exact(double v)
 {
-	struct fmt out = { "" };
-	int digits;
+	struct fmt out;
 
-	if (isnan(v))
-		return out;
-	if (isinf(v)) {
-		strcpy(out.s, v > 0 ? "Inf" : "-Inf");
-		return out;
-	}
-	if (v == 0) {
-		strcpy(out.s, signbit(v) ? "-0" : "0");
-		return out;
-	}
-	if (fabs(v) < 1e15 && v == (double)(int64_t)v) {
-		snprintf(out.s, sizeof(out.s), "%" PRId64, (int64_t)v);
-		return out;
-	}
-	/* Any text of up to 15 digits survives a normal double, so %.15g finds all shorter ones;
-	 * subnormals hold less. */
-	for (digits = isnormal(v) ? 15 : 1; digits <= 17; digits++) {
-		snprintf(out.s, sizeof(out.s), "%.*g", digits, v);
-		if (strtod(out.s, NULL) == v)
-			break;
-	}
+	fmt_exact_put(out.s, v);
 	return out;
 }
 
@@ -48,8 +106,11 @@ struct fmt
 fmt_int(int64_t v)
 {
 	struct fmt out;
+	size_t sign = v < 0, n;
 
-	snprintf(out.s, sizeof(out.s), "%" PRId64, v);
+	out.s[0] = '-';
+	n = shortest_put_int(out.s + sign, v < 0 ? -(uint64_t)v : (uint64_t)v);
+	out.s[sign + n] = '\0';
 	return out;
 }
 
@@ -58,7 +119,7 @@ fmt_count(uint64_t v)
 {
 	struct fmt out;
 
-	snprintf(out.s, sizeof(out.s), "%" PRIu64, v);
+	out.s[shortest_put_int(out.s, v)] = '\0';
 	return out;
 }
 

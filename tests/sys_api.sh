@@ -58,6 +58,7 @@ assert {e["subject"].get("resource") for e in listed["series"]} == {"/data/a", "
 count = lambda query: len(load("series?" + query)["series"])
 assert count("event_type=nw:*") == 2 and count("event_type=nw:fil") == 0 and count("event_type=*y*") == 1
 assert count("host=dtn2") == 2 and count("host=dtn?") == 4 and count("field=read_*") == 2 and count("field=nothing") == 0
+assert [e["series_id"] for e in load("series?series_id=2")["series"]] == [2] and count("series_id=2&host=dtn1") == (host_of[2]["host"] == "dtn1") and count("series_id=99") == 0
 assert count("subject=resource=/data/*") == 2 and count("subject=pid=17") == 1 and count("subject=none=*") == 0
 assert count("session=1") == 4 and count("session=none") == 0 and count("session=99") == 0
 pages, after = [], 0

@@ -19,6 +19,9 @@ struct fmt {
 
 /* --- for machines --- */
 struct fmt fmt_exact(double v); /* shortest text from which strtod() reads v; "Inf", "-Inf" */
+/* The same into a buffer of the caller's; returns the text's length, without the NUL. */
+#define FMT_EXACT_ROOM 32
+size_t fmt_exact_put(char out[static FMT_EXACT_ROOM], double v);
 struct fmt fmt_int(int64_t v);
 struct fmt fmt_count(uint64_t v);
 struct fmt fmt_iso_ns(int64_t t_wall_ns); /* 2026-11-20T08:12:11.250000000Z */

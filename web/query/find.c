@@ -121,7 +121,7 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 	const char *host = host_name(f, rec->host_id);
 	struct found *m = &f->window[f->n];
 
-	if (rec->id <= f->after || !session_matches(f, rec->session_id) ||
+	if (rec->id <= f->after || rec->id > f->last || !session_matches(f, rec->session_id) ||
 	    !matches(f->q->event_type, rec->event_type != NULL ? rec->event_type : "") ||
 	    !matches(f->q->host, host) ||
 	    !subject_matches(f, rec->subject_json != NULL ? rec->subject_json : "{}"))
@@ -237,6 +237,20 @@ on_host(void *arg, const struct nw_host_rec *host)
 	return grown[f->n_hosts++].name != NULL ? 0 : NW_ENOMEM;
 }
 
+/* A chosen metadata narrows the part of the store that is looked at. */
+static void
+one_series(struct find *f)
+{
+	int64_t id = f->q->series_id;
+
+	if (id == 0)
+		return;
+	if (f->after < id - 1)
+		f->after = id - 1;
+	if (f->last > id)
+		f->last = id;
+}
+
 int
 find_new(struct store_reader *r, const struct query *q, struct find **out)
 {
@@ -258,6 +272,7 @@ find_new(struct store_reader *r, const struct query *q, struct find **out)
 		find_free(f);
 		return rc;
 	}
+	one_series(f);
 	*out = f;
 	return NW_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/format.h"
 
 struct frame_columns
 frame_columns(const struct query *q)
@@ -50,6 +51,14 @@ frame_put(struct frame_out *o, const char *text, size_t len)
 	memcpy(o->text + o->len, text, len);
 	o->len += len;
 	return NW_OK;
+}
+
+int
+frame_put_exact(struct frame_out *o, double v)
+{
+	char text[FMT_EXACT_ROOM];
+
+	return frame_put(o, text, fmt_exact_put(text, v));
 }
 
 int

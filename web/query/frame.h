@@ -62,6 +62,7 @@ struct frame_out {
 
 int frame_put(struct frame_out *o, const char *text, size_t len);
 int frame_puts(struct frame_out *o, const char *text);
+int frame_put_exact(struct frame_out *o, double v);
 int frame_flush(struct frame_out *o);
 
 #endif

@@ -75,8 +75,7 @@ put_rows(struct frame_out *o, const struct frame *f, const char *before, size_t 
 			return rc;
 		for (c = 0; c < n; c++)
 			if ((rc = frame_put(o, ",", 1)) < 0 ||
-			    (rc = frame_puts(o, fmt_exact(f->values[c * f->n_fields + k][i]).s)) <
-				0)
+			    (rc = frame_put_exact(o, f->values[c * f->n_fields + k][i])) < 0)
 				return rc;
 		if ((rc = frame_put(o, "\n", 1)) < 0)
 			return rc;

@@ -104,7 +104,9 @@ put_number(struct frame_out *o, double v)
 		return frame_put(o, "null", 4);
 	if (isinf(v))
 		return frame_puts(o, v > 0 ? "\"Inf\"" : "\"-Inf\"");
-	return frame_puts(o, v == 0 && signbit(v) ? "-0.0" : fmt_exact(v).s);
+	if (v == 0 && signbit(v))
+		return frame_put(o, "-0.0", 4);
+	return frame_put_exact(o, v);
 }
 
 static int

@@ -118,6 +118,12 @@ take_session(struct query *q, const char *text)
 }
 
 static bool
+take_series_id(struct query *q, const char *text)
+{
+	return parse_count(text, INT64_MAX, &q->series_id) && q->series_id > 0;
+}
+
+static bool
 take_from(struct query *q, const char *text)
 {
 	return query_time(text, &q->t0_wall_ns);
@@ -193,6 +199,7 @@ const struct query_param query_params[] = {
 	    "Series of one session, or series that belong to hosts alone; default: both.", "7",
 	    ALL },
 	{ "subject", "KEY=PATTERN", "Value of one key of the subject.", "resource=/data/*", ALL },
+	{ "series_id", "a number", "One metadata, as /series numbers them.", "412", ALL },
 	{ "from", "time", "First time: ISO 8601 in UTC with Z, or nanoseconds since 1970.",
 	    "2026-11-20T08:12:11.25Z", ROWS },
 	{ "to", "time", "First time that is too late.", "2026-11-20T09:00:00Z", ROWS },
@@ -217,6 +224,7 @@ static bool (*const takers[])(struct query *q, const char *text) = {
 	take_host,
 	take_session,
 	take_subject,
+	take_series_id,
 	take_from,
 	take_to,
 	take_step,

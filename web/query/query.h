@@ -32,6 +32,7 @@ struct query {
 	char event_type[QUERY_TEXT_BYTES], field[QUERY_TEXT_BYTES], host[QUERY_TEXT_BYTES];
 	char subject[QUERY_TEXT_BYTES]; /* KEY=PATTERN */
 	int64_t session;                /* a number, QUERY_ANY_SESSION or QUERY_NO_SESSION */
+	int64_t series_id;              /* one metadata; 0 for all */
 	int64_t t0_wall_ns, t1_wall_ns; /* rows from t0 to before t1 */
 	int64_t step_ns;                /* of statistics */
 	unsigned columns;               /* of statistics: bit set of 1 << enum query_statistic */
