@@ -24,7 +24,7 @@ OPT_release := -O2 -g
 OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 OPT_tsan    := -O1 -g -fsanitize=thread
 OPT_cov     := -O0 -g --coverage
-PKGS        := sqlite3 libevent_core libevent_extra libevent_pthreads libbson-1.0 libzstd liblzma zlib jansson lapacke openblas
+PKGS        := sqlite3 libevent_core libevent_extra libevent_pthreads libbson-1.0 libzstd liblzma zlib jansson openblas
 PKG_CFLAGS  := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 BASE        := -std=c11 -D_GNU_SOURCE -DNW_VERSION='"$(VERSION)"' -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
                -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -fPIC -fvisibility=hidden -Iinclude -I. \
@@ -60,7 +60,7 @@ BELOW_host/iomodel    := host/iomodel $(FATAL)
 BELOW_host/magnet     := host/magnet host/lib xsp pki $(FATAL)
 LIBS_xsp      := libbson-1.0
 LIBS_xsp/catalog := jansson
-LIBS_analyze  := lapacke openblas
+LIBS_analyze  := openblas
 LIBS_store    := sqlite3
 LIBS_store/codec := libzstd
 LIBS_web      := libevent_core libevent_extra jansson libbson-1.0 zlib
@@ -76,7 +76,7 @@ MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.
 PRELOAD  := $(sort $(wildcard host/nwrun/preload*.c))
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
-link      = $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d))) 2>/dev/null) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
+link      = -Wl,--as-needed $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d))) 2>/dev/null) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
 room_of   = $(patsubst tests/%/,%,$(dir $1))
 
 PROGS   := $(foreach p,$(basename $(notdir $(MAINS))),$B/bin/$p)
@@ -109,6 +109,8 @@ $B/bin/$1: $B/obj/$2/$1.o $(call archives,$2)
 	@mkdir -p $$(@D)
 	$$(Q)$$(LD) -o $$@ $$^ $$(call link,$2)
 endef
+# narrows loads OpenBLAS with its first fit
+$B/bin/narrows: $B/obj/analyze/blas/late.o
 $(foreach m,$(MAINS),$(eval $(call program,$(basename $(notdir $m)),$(patsubst %/,%,$(dir $m)))))
 $B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,cli/stat)
 	@mkdir -p $(@D)

@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include <cblas.h>
-#include <lapacke.h>
+
+#include "analyze/lapack.h"
 
 static bool
 standardise_term(const struct design *d, const double *const *x, const struct nw_term *t, double *z,
@@ -96,8 +97,8 @@ qr_init(struct qr *qr, const struct design *d)
 	if (qr->n == 0)
 		return NW_OK;
 	tau = qr->work + 64 * (d->p + 1);
-	rc = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, (int)qr->n, (int)qr->m + 1, qr->a, (int)qr->n,
-	    tau, qr->work, 64 * ((int)d->p + 1));
+	dgeqrf_(&(int){ (int)qr->n }, &(int){ (int)qr->m + 1 }, qr->a, &(int){ (int)qr->n }, tau,
+	    qr->work, &(int){ 64 * ((int)d->p + 1) }, &rc);
 	return rc == 0 ? NW_OK : NW_EINVAL;
 }
 
@@ -117,11 +118,10 @@ reduce_column(struct qr *qr, size_t j, size_t k, size_t last)
 	int length = (int)(last - k) + 1, later = (int)(qr->m - j);
 	double *v = at(qr, k, j), diagonal, tau;
 
-	LAPACKE_dlarfg_work(length, v, v + 1, 1, &tau);
+	dlarfg_(&length, v, v + 1, &(int){ 1 }, &tau);
 	diagonal = *v;
 	*v = 1;
-	LAPACKE_dlarfx_work(
-	    LAPACK_COL_MAJOR, 'L', length, later, v, tau, at(qr, k, j + 1), (int)qr->n, qr->work);
+	dlarfx_("L", &length, &later, v, &tau, at(qr, k, j + 1), &(int){ (int)qr->n }, qr->work, 1);
 	*v = diagonal;
 }
 
@@ -151,14 +151,15 @@ accept_columns(struct qr *qr, struct design *d, double tolerance, size_t *accept
 static int
 invert(struct qr *qr, const size_t *accepted, struct factor *f)
 {
+	int info;
+
 	for (size_t j = 0; j < f->k; j++)
 		for (size_t i = 0; i <= j; i++)
 			f->w[i * f->ld + j] = *at(qr, i, accepted[j]);
 	if (f->k == 0)
 		return NW_OK;
-	return LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (int)f->k, f->w, (int)f->ld) == 0
-	    ? NW_OK
-	    : NW_EINVAL;
+	dtrtri_("L", "N", &(int){ (int)f->k }, f->w, &(int){ (int)f->ld }, &info, 1, 1);
+	return info == 0 ? NW_OK : NW_EINVAL;
 }
 
 int

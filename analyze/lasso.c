@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include <cblas.h>
-#include <lapacke.h>
 
 #include "analyze/design.h"
+#include "analyze/lapack.h"
 #include "narrows/linear.h"
 
 struct descent {
@@ -133,6 +133,7 @@ static bool
 solve_active(struct descent *s, double lambda)
 {
 	size_t k = 0;
+	int info = 0;
 	bool good;
 
 	for (size_t j = 0; j < s->p; j++)
@@ -143,9 +144,10 @@ solve_active(struct descent *s, double lambda)
 			s->a[j * k + i] = s->gram[s->active[j] * s->p + s->active[i]];
 		s->trial[j] = s->g[s->active[j]] - copysign(lambda, s->b[s->active[j]]);
 	}
-	if (k > 0 &&
-	    LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (int)k, 1, s->a, (int)k, s->trial, (int)k) !=
-		0)
+	if (k > 0)
+		dposv_("U", &(int){ (int)k }, &(int){ 1 }, s->a, &(int){ (int)k }, s->trial,
+		    &(int){ (int)k }, &info, 1);
+	if (info != 0)
 		return false;
 	for (size_t j = 0; j < k; j++)
 		if (!(s->trial[j] * s->b[s->active[j]] > 0))

@@ -64,7 +64,7 @@ big_bit(const struct big *b, int i)
 	return i >= 0 && (b->word[i / 32] >> (i % 32) & 1) != 0;
 }
 
-/* The 128 leading bits of b, rounded up where bits of b, or of the divisions before, follow them. */
+/* The 128 leading bits of b, rounded up where bits of b or of the divisions before follow. */
 static struct power
 big_lead(const struct big *b, bool inexact)
 {

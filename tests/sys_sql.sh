@@ -92,3 +92,6 @@ stop_box
 [ "$(nw sql --csv "SELECT count(*) FROM v_session")" = 1 ] || fail "without a box"
 ! "$bin/narrows" -s "$tmp/none" sql "SELECT 1" >"$tmp/out" 2>&1 || fail "without a store"
 ! "$bin/narrows" -u "127.0.0.1/1" sql "SELECT 1" >"$tmp/out" 2>&1 || fail "over HTTP"
+
+# a command that fits nothing does not load the libraries of fits
+! ldd "$bin/narrows" | grep -q openblas || fail "narrows loads OpenBLAS at its start"

@@ -19,7 +19,6 @@
  * 32 MiB of address space beside it, touched as far as it needs.
  */
 #include <cblas.h>
-#include <lapacke.h>
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
@@ -225,6 +224,10 @@ run_loops(void)
 		}
 }
 
+/* LAPACK, whose hidden lengths of characters come last. */
+void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t uplo_len);
+void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t uplo_len);
+
 /* The inverse of X'X and one rank-one update of it per step. */
 static void
 run_inverse(void)
@@ -233,6 +236,7 @@ run_inverse(void)
 	    row[PREDICTORS];
 	size_t in[PREDICTORS], k = PREDICTORS;
 	double sse = 0, mean;
+	int n = PREDICTORS, info;
 
 	for (size_t j = 0; j <= PREDICTORS; j++) {
 		const double *from = j < PREDICTORS ? noise[j] : y_noise;
@@ -245,8 +249,8 @@ run_inverse(void)
 	}
 	cblas_dsyrk(
 	    CblasColMajor, CblasUpper, CblasTrans, PREDICTORS, N, 1, x, N, 0, inverse, PREDICTORS);
-	LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', PREDICTORS, inverse, PREDICTORS);
-	LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', PREDICTORS, inverse, PREDICTORS);
+	dpotrf_("U", &n, inverse, &n, &info, 1);
+	dpotri_("U", &n, inverse, &n, &info, 1);
 	for (size_t j = 0; j < PREDICTORS; j++)
 		for (size_t i = j + 1; i < PREDICTORS; i++)
 			inverse[j * PREDICTORS + i] = inverse[i * PREDICTORS + j];
