@@ -73,6 +73,25 @@ cd "$tmp" && chmod 755 . || exit 1   # an rsync daemon serves as nobody
 head -c $bytes /dev/urandom >src
 mkdir tree && cp src tree/one && head -c 70000 /dev/urandom >tree/two
 
+# --- steps between operations ---
+
+cat >walk.py <<'END'
+import os
+fd = os.open("src", os.O_RDONLY)
+for _ in range(11): os.read(fd, 4096)                             # 10 forward
+for _ in range(5): os.pread(fd, 4096, 40960)                      # 5 at the same place
+for i in range(1, 8): os.pread(fd, 4096, 40960 - 4096 * i)        # 7 backward
+for at in (1000000, 50000, 777777): os.pread(fd, 512, at)         # 3 random
+os.lseek(fd, 2000000, 0)                                          # 2 random (the second is another distance), then 2 strided
+for i in range(4):
+    os.read(fd, 100)
+    os.lseek(fd, 9900, 1)
+END
+measured walk python3 -S walk.py
+for k in forward=10 same=5 backward=7 strided=2 random=5; do
+	[ "$(sum file "${k%=*}" 'resource=[^ ]*/src$')" = "${k#*=}" ] || fail "walk: not $k"
+done
+
 # --- copying files ---
 
 measured dd dd if=src of=dd.dst bs=64k

@@ -112,6 +112,9 @@ struct object_seen {
 	uint64_t tcp_busy_us;
 	uint32_t renames;
 	struct label label;
+	struct nwshm_cells *cells;    /* as sent; NULL before the first time */
+	char cells_id[2][UUID_BYTES]; /* by direction; empty before the metadata */
+	int64_t cells_wall_ns;        /* when cells were sent last */
 };
 
 /* The first program, while the region shows nothing of it. */
@@ -142,7 +145,8 @@ struct collect {
 	struct watch watch[NWSHM_PROCS];
 	struct thread_seen thread[NWSHM_THREADS];
 	struct object_seen object[NWSHM_OBJECTS];
-	struct stage_window window; /* scratch */
+	struct stage_window window;      /* scratch */
+	uint64_t cells[NW_HIST_BUCKETS]; /* scratch */
 };
 
 /* A kernel without random bytes ends the collector; the program never notices. */
@@ -205,7 +209,20 @@ void object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wa
 /* Frees objects without a descriptor; reports the nameless objects. */
 void object_sweep(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, bool final);
 
+/* --- collect_cells.c --- */
+
+/* Sends the cells of a reported file: now and then, and always with `last`. */
+void cells_report(struct collect *c, unsigned object, bool last, int64_t now_wall_ns);
+/* Adds the cells of a file that is not reported by itself to the nameless files. */
+void cells_to_nameless(struct collect *c, unsigned object);
+/* Forgets the cells of an object that is over. */
+void cells_clear(struct collect *c, unsigned object);
+
 /* --- collect_say.c --- */
+
+/* By enum nwshm_step: fields of cells, and keys of the text report. */
+extern const char *const collect_step_names[NWSHM_STEPS];
+void say_cells_meta(struct collect *c, unsigned object, enum nwshm_dir dir);
 
 void say_stage(
     struct collect *c, unsigned index, unsigned stage, struct stage_window *w, int64_t now_wall_ns);

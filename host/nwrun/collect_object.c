@@ -172,12 +172,14 @@ object_report(struct collect *c, unsigned object, bool closed, int64_t now_wall_
 	has_tcp = tcp_look(c, o, seen, &tcp, &tcp_worked);
 	if (!moved && !tcp_worked)
 		return;
-	if (may_be_said(c, seen, closed))
+	if (may_be_said(c, seen, closed)) {
 		say_object(c, object, &d, has_tcp ? &tcp : NULL, now_wall_ns);
-	else if (closed)
+	} else if (closed) {
 		add_to_nameless(c, seen->label.kind, &d);
-	else
+		cells_to_nameless(c, object);
+	} else {
 		delta_put_back(seen, &d);
+	}
 }
 
 static void
@@ -189,6 +191,7 @@ object_free(struct collect *c, unsigned object)
 	if (seen->used)
 		say_object_end(c, object);
 	seen->used = false;
+	cells_clear(c, object);
 	atomic_store(&c->shm->object_key[object], 0);
 	memset((char *)o + sizeof(o->state), 0, sizeof(*o) - sizeof(o->state));
 	atomic_store(&o->state, NWSHM_FREE);
@@ -211,6 +214,7 @@ object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns
 		if (!object_is_there(&c->shm->object[i]) || c->shm->object[i].owner != index)
 			continue;
 		object_report(c, i, gone, now_wall_ns);
+		cells_report(c, i, gone, now_wall_ns);
 		if (gone)
 			object_free(c, i);
 	}
@@ -242,6 +246,7 @@ sweep_closed(struct collect *c, int64_t now_wall_ns)
 		if (!atomic_compare_exchange_strong(&o->state, &ended, NWSHM_SETUP))
 			continue;
 		object_report(c, i, true, now_wall_ns);
+		cells_report(c, i, true, now_wall_ns);
 		object_free(c, i);
 	}
 }
@@ -273,6 +278,7 @@ object_sweep(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, bool f
 	c->others_mono_ns = now_mono_ns;
 	for (i = 0; i < NWSHM_OBJECTS_FIXED; i++) {
 		report_nameless(c, i, now_wall_ns);
+		cells_report(c, i, final, now_wall_ns);
 		if (final && c->object[i].used)
 			say_object_end(c, i);
 	}

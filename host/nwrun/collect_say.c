@@ -10,6 +10,9 @@
 static const char *const stage_names[NWSHM_LANES] = { "disk.read", "disk.write", "net.read",
 	"net.write" };
 
+const char *const collect_step_names[NWSHM_STEPS] = { "forward", "backward", "same", "strided",
+	"random" };
+
 /* --- lists of keys and values --- */
 
 struct kv_list {
@@ -368,6 +371,27 @@ say_object_meta(struct collect *c, unsigned object)
 	    NULL, 0);
 }
 
+/* Child of the file's metadata, under the same name. */
+void
+say_cells_meta(struct collect *c, unsigned object, enum nwshm_dir dir)
+{
+	struct object_seen *seen = &c->object[object];
+	struct kv_list subject = { .n = 0 };
+
+	if (object >= NWSHM_OBJECTS_FIXED) {
+		kv_process(&subject, c, &c->watch[seen->owner]);
+	} else {
+		kv_text(&subject, "task_id", c->opts.task_id);
+		kv_text(&subject, "hostname", c->opts.host);
+		kv_text(&subject, "resource", "other files");
+	}
+	kv_text(&subject, "type", "disk");
+	kv_label(&subject, &seen->label);
+	id_make(seen->cells_id[dir]);
+	c->sink->meta(c->sink->arg, seen->cells_id[dir], seen->id,
+	    dir == NWSHM_READ ? "nw:cells:read" : "nw:cells:write", subject.kv, subject.n, NULL, 0);
+}
+
 void
 say_object(struct collect *c, unsigned object, const struct object_delta *d,
     const struct tcp_sample *tcp, int64_t now_wall_ns)
@@ -420,6 +444,21 @@ addr_word(const struct net_addr *a, char out[INET6_ADDRSTRLEN])
 }
 
 static void
+report_steps(const struct collect *c, unsigned object)
+{
+	const struct nwshm_cells *cells = &c->shm->cells[object];
+	int i;
+
+	if (object >= NWSHM_OBJECTS_FIXED &&
+	    atomic_load_explicit(&c->shm->cells_ready[object], memory_order_acquire) == 0)
+		return;
+	for (i = 0; i < NWSHM_STEPS; i++)
+		fprintf(c->opts.report, " %s=%llu", collect_step_names[i],
+		    (unsigned long long)(nwshm_get(&cells->steps[NWSHM_READ][i]) +
+			nwshm_get(&cells->steps[NWSHM_WRITE][i])));
+}
+
+static void
 report_object(struct collect *c, unsigned object)
 {
 	const struct object_seen *seen = &c->object[object];
@@ -433,6 +472,8 @@ report_object(struct collect *c, unsigned object)
 	    object < NWSHM_OBJECTS_FIXED ? 0 : c->watch[seen->owner].pid,
 	    (unsigned long long)seen->bytes[NWSHM_READ],
 	    (unsigned long long)seen->bytes[NWSHM_WRITE]);
+	if (file)
+		report_steps(c, object);
 	if (!seen->label.known || (file && seen->label.path[0] == '\0'))
 		collect_report_text(to, "resource", "other");
 	else if (file)
@@ -448,11 +489,16 @@ report_object(struct collect *c, unsigned object)
 void
 say_object_end(struct collect *c, unsigned object)
 {
+	int dir;
+
 	report_object(c, object);
 	if (!c->object[object].said)
 		return;
 	if (c->object[object].relabelled)
 		say_object_meta(c, object);
+	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++)
+		if (c->object[object].cells_id[dir][0] != '\0')
+			c->sink->end(c->sink->arg, c->object[object].cells_id[dir]);
 	c->sink->end(c->sink->arg, c->object[object].id);
 }
 

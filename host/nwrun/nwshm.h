@@ -4,6 +4,7 @@
  *
  *	fixed part    header, process table, thread owners, object table: allocated when the
  *	              region is made
+ *	cells         a page per object, allocated when the first operation on a file ends
  *	threads       one large slot each, sparse: a lane's pages are allocated when its first
  *	              operation ends. A process maps the first chunk of slots with the fixed
  *	              part, and another chunk when the chunks before are full
@@ -25,10 +26,12 @@
 #define HOST_NWSHM_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "host/lib/net_addr.h"
 #include "narrows/caliper.h"
+#include "narrows/cells.h"
 #include "narrows/cycles.h"
 #include "narrows/hist.h"
 
@@ -38,7 +41,7 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 5,
+	NWSHM_VERSION = 6,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
@@ -49,7 +52,8 @@ enum {
 	NWSHM_NAMED_BYTES = 1 << 20, /* the size */
 	NWSHM_TCP_INFO_BYTES = 256,
 	NWSHM_NAME_BYTES = 48,
-	NWSHM_ARGV_BYTES = 208
+	NWSHM_ARGV_BYTES = 208,
+	NWSHM_CELL_ROWS = 4 /* sizes of a file that are told apart in a direction */
 };
 
 /*
@@ -175,6 +179,38 @@ struct nwshm_object {
 };
 enum { NWSHM_OTHER_FILES, NWSHM_OTHER_CONNS, NWSHM_OBJECTS_FIXED };
 
+/*
+ * The way from one operation on a file to the next. Same: begins where the last began. Forward:
+ * begins where the last ended. Backward: ends where the last began. Strided: as far from the last
+ * begin as the last from the one before. Random: all others.
+ */
+enum nwshm_step {
+	NWSHM_STEP_FORWARD,
+	NWSHM_STEP_BACKWARD,
+	NWSHM_STEP_SAME,
+	NWSHM_STEP_STRIDED,
+	NWSHM_STEP_RANDOM,
+	NWSHM_STEPS
+};
+
+/* Operations of about one size; an operation of a fifth size counts in the row of the next size. */
+struct nwshm_cell_row {
+	_Atomic uint32_t octave; /* of the size, plus 1; 0: free */
+	uint32_t unused;
+	_Atomic uint64_t bytes;
+	_Atomic uint32_t count[NW_CELL_DURATIONS];
+};
+
+/* Operations on a file, by direction. */
+struct nwshm_cells {
+	struct nwshm_cell_row row[2][NWSHM_CELL_ROWS];
+	_Atomic uint64_t steps[2][NWSHM_STEPS];
+	_Atomic uint64_t pause_ns[2][NWSHM_STEPS]; /* between the operations of such a step */
+	/* The descriptor's position as far as the calls tell, and the last operation; threads and
+	 * descriptors that share a file share these. */
+	_Atomic int64_t at, last_begin, last_end, last_step, last_mono_ns;
+} __attribute__((aligned(NWSHM_PAGE)));
+
 #define NWSHM_OWNER_SETUP 0x80000000u /* a thread slot is being taken */
 
 struct nwshm {
@@ -195,9 +231,17 @@ struct nwshm {
 	/* hash of owner, kind, dev, ino: found without touching objects */
 	_Atomic uint64_t object_key[NWSHM_OBJECTS];
 	struct nwshm_object object[NWSHM_OBJECTS];
+	/* whether an object's page of cells is there */
+	_Atomic uint32_t cells_ready[NWSHM_OBJECTS];
+	struct nwshm_cells cells[NWSHM_OBJECTS];
 	struct nwshm_thread thread[];
 };
 
+_Static_assert(sizeof(struct nwshm_cells) == NWSHM_PAGE, "cells fill a page");
+
+/* Bytes that are allocated when the region is made: all but the cells of named objects. */
+#define NWSHM_FIXED_BYTES \
+	(offsetof(struct nwshm, cells) + NWSHM_OBJECTS_FIXED * sizeof(struct nwshm_cells))
 /* The file: the fixed part, then chunks of thread slots. */
 #define NWSHM_CHUNK_BYTES (NWSHM_CHUNK_THREADS * sizeof(struct nwshm_thread))
 #define NWSHM_FIRST_BYTES (sizeof(struct nwshm) + NWSHM_CHUNK_BYTES)
@@ -219,6 +263,41 @@ nwshm_used(_Atomic uint32_t *used, uint32_t index)
 
 	while (now <= index && !atomic_compare_exchange_weak(used, &now, index + 1))
 		;
+}
+
+static inline struct nwshm_cell_row *
+nwshm_cell_row_nearest(struct nwshm_cell_row row[NWSHM_CELL_ROWS], uint32_t octave)
+{
+	uint32_t i, have, distance, nearest = UINT32_MAX;
+	struct nwshm_cell_row *found = NULL;
+
+	for (i = 0; i < NWSHM_CELL_ROWS; i++) {
+		have = atomic_load_explicit(&row[i].octave, memory_order_relaxed);
+		distance = have > octave ? have - octave : octave - have;
+		if (have != 0 && distance < nearest) {
+			nearest = distance;
+			found = &row[i];
+		}
+	}
+	return found;
+}
+
+/* The row of an octave (plus 1), taken on first use; of the nearest size when all are taken. NULL
+ * in a region that somebody has written over. */
+static inline struct nwshm_cell_row *
+nwshm_cell_row_get(struct nwshm_cell_row row[NWSHM_CELL_ROWS], uint32_t octave)
+{
+	uint32_t i, have;
+
+	for (i = 0; i < NWSHM_CELL_ROWS; i++) {
+		have = atomic_load_explicit(&row[i].octave, memory_order_relaxed);
+		if (have == octave ||
+		    (have == 0 &&
+			(atomic_compare_exchange_strong(&row[i].octave, &have, octave) ||
+			    have == octave)))
+			return &row[i];
+	}
+	return nwshm_cell_row_nearest(row, octave);
 }
 
 /* How many slots of a table are worth a look: a *_used counter, never above the table's size. */

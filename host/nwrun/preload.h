@@ -10,8 +10,9 @@
  *	- when in doubt calls the real function and counts nothing.
  *
  * Reading order: preload_slot.c (process and thread slots), preload_fd.c (kinds of descriptors),
- * preload_object.c (files and connections), preload_op.c (one operation into the counters); then
- * the wrappers: preload_io.c, preload_wait.c, preload_stdio.c, preload_life.c.
+ * preload_object.c (files and connections), preload_cells.c (sizes, durations and steps of a file's
+ * operations), preload_op.c (one operation into the counters); then the wrappers: preload_io.c,
+ * preload_wait.c, preload_stdio.c, preload_life.c.
  */
 #ifndef HOST_PRELOAD_H
 #define HOST_PRELOAD_H
@@ -153,6 +154,23 @@ object_name_large(struct nwshm_object *o, int fd)
 void object_renamed(int dir, const char *name);
 void object_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int64_t ns);
 
+/* --- preload_cells.c: operations on a file by size, duration and step --- */
+
+/* offset: of a call that names its place in the file; OP_AT_POSITION of a call that goes on where
+ * the descriptor is. */
+#define OP_AT_POSITION INT64_C(-1)
+void cells_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int64_t offset,
+    int64_t begin_mono_ns, int64_t end_mono_ns);
+/* The program has moved the descriptor's position. */
+void cells_seek(struct nwshm_object *o, int64_t position);
+/* Whether an object is a file with a slot or the sum of files. */
+static inline bool
+object_is_file(const struct nwshm_object *o)
+{
+	return o == &region->object[NWSHM_OTHER_FILES] ||
+	    (o >= &region->object[NWSHM_OBJECTS_FIXED] && o->kind == NWSHM_FILE);
+}
+
 /* --- preload_op.c --- */
 
 struct op {
@@ -160,9 +178,15 @@ struct op {
 	int fd, fd2;
 	struct nwshm_object *object, *object2;
 	unsigned stage, stage2; /* stage2: of a call that reads and writes, else NWSHM_NO_STAGE */
-	int64_t begin_mono_ns;
+	int64_t begin_mono_ns, offset;
 };
 void op_begin(struct op *op, int fd, enum nwshm_dir dir);
+/* The call names its place in the file. */
+static inline void
+op_at(struct op *op, int64_t offset)
+{
+	op->offset = offset;
+}
 void op_begin2(struct op *op, int from_fd, int to_fd);
 /* `bytes` < 0: the call failed or moved nothing on: only its time counts. */
 void op_end(struct op *op, ssize_t bytes);

@@ -20,43 +20,51 @@ ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, __SOCKADDR_ARG, socklen
 
 /* The real call inside begin and end. `bytes` is the part of the result `rc` to count; `apart`
  * notes that /proc/PID/io leaves the call out. */
-#define WRAP(type, name, dir, fd, bytes, apart, params, args) \
-	EXPORT type name params                               \
-	{                                                     \
-		struct op op;                                 \
-		type rc;                                      \
-                                                              \
-		op_begin(&op, fd, dir);                       \
-		rc = REAL(name) args;                         \
-		op_end(&op, bytes);                           \
-		if (apart)                                    \
-			op_apart(&op, dir, bytes);            \
-		return rc;                                    \
+#define WRAP_AT(type, name, dir, fd, at, bytes, apart, params, args) \
+	EXPORT type name params                                      \
+	{                                                            \
+		struct op op;                                        \
+		type rc;                                             \
+                                                                     \
+		op_begin(&op, fd, dir);                              \
+		op_at(&op, at);                                      \
+		rc = REAL(name) args;                                \
+		op_end(&op, bytes);                                  \
+		if (apart)                                           \
+			op_apart(&op, dir, bytes);                   \
+		return rc;                                           \
 	}
-#define IN(name, params, args)   WRAP(ssize_t, name, NWSHM_READ, fd, rc, false, params, args)
-#define OUT(name, params, args)  WRAP(ssize_t, name, NWSHM_WRITE, fd, rc, false, params, args)
+#define WRAP(type, name, dir, fd, bytes, apart, params, args) \
+	WRAP_AT(type, name, dir, fd, OP_AT_POSITION, bytes, apart, params, args)
+#define IN(name, params, args)  WRAP(ssize_t, name, NWSHM_READ, fd, rc, false, params, args)
+#define OUT(name, params, args) WRAP(ssize_t, name, NWSHM_WRITE, fd, rc, false, params, args)
+#define IN_AT(name, params, args) \
+	WRAP_AT(ssize_t, name, NWSHM_READ, fd, at, rc, false, params, args)
+#define OUT_AT(name, params, args) \
+	WRAP_AT(ssize_t, name, NWSHM_WRITE, fd, at, rc, false, params, args)
 #define SEND(name, params, args) WRAP(ssize_t, name, NWSHM_WRITE, fd, rc, true, params, args)
 
 IN(read, (int fd, void *buf, size_t n), (fd, buf, n))
-IN(pread, (int fd, void *buf, size_t n, off_t at), (fd, buf, n, at))
-IN(pread64, (int fd, void *buf, size_t n, off64_t at), (fd, buf, n, at))
+IN_AT(pread, (int fd, void *buf, size_t n, off_t at), (fd, buf, n, at))
+IN_AT(pread64, (int fd, void *buf, size_t n, off64_t at), (fd, buf, n, at))
 IN(readv, (int fd, const struct iovec *v, int n), (fd, v, n))
-IN(preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
-IN(preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
-IN(preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
-IN(preadv64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags))
+IN_AT(preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
+IN_AT(preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
+IN_AT(preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
+IN_AT(preadv64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags),
+    (fd, v, n, at, flags))
 IN(__read_chk, (int fd, void *buf, size_t n, size_t room), (fd, buf, n, room))
-IN(__pread_chk, (int fd, void *buf, size_t n, off_t at, size_t room), (fd, buf, n, at, room))
-IN(__pread64_chk, (int fd, void *buf, size_t n, off64_t at, size_t room), (fd, buf, n, at, room))
+IN_AT(__pread_chk, (int fd, void *buf, size_t n, off_t at, size_t room), (fd, buf, n, at, room))
+IN_AT(__pread64_chk, (int fd, void *buf, size_t n, off64_t at, size_t room), (fd, buf, n, at, room))
 
 OUT(write, (int fd, const void *buf, size_t n), (fd, buf, n))
-OUT(pwrite, (int fd, const void *buf, size_t n, off_t at), (fd, buf, n, at))
-OUT(pwrite64, (int fd, const void *buf, size_t n, off64_t at), (fd, buf, n, at))
+OUT_AT(pwrite, (int fd, const void *buf, size_t n, off_t at), (fd, buf, n, at))
+OUT_AT(pwrite64, (int fd, const void *buf, size_t n, off64_t at), (fd, buf, n, at))
 OUT(writev, (int fd, const struct iovec *v, int n), (fd, v, n))
-OUT(pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
-OUT(pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
-OUT(pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
-OUT(pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags),
+OUT_AT(pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
+OUT_AT(pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
+OUT_AT(pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
+OUT_AT(pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags),
     (fd, v, n, at, flags))
 
 SEND(send, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags))
@@ -103,6 +111,31 @@ WRAP(int, recvmmsg, NWSHM_READ, fd, taken(messages_bytes(m, rc), flags), true,
 /* Time spent until data are on the disk is time of the disk; no bytes move. */
 WRAP(int, fsync, NWSHM_WRITE, fd, -1, false, (int fd), (fd))
 WRAP(int, fdatasync, NWSHM_WRITE, fd, -1, false, (int fd), (fd))
+
+/* --- the place in the file --- */
+
+static void
+seeked(int fd, off64_t position)
+{
+	struct fd_info info;
+
+	if (position < 0 || thread_slot() == NULL)
+		return;
+	info = fd_get(fd);
+	if (info.stage == NWSHM_DISK_READ && info.object != NULL)
+		cells_seek(info.object, position);
+}
+
+#define SEEK(name, type)                                \
+	EXPORT type name(int fd, type offset, int from) \
+	{                                               \
+		type at = REAL(name)(fd, offset, from); \
+                                                        \
+		seeked(fd, at);                         \
+		return at;                              \
+	}
+SEEK(lseek, off_t)
+SEEK(lseek64, off64_t)
 
 /* --- from one descriptor to another --- */
 

@@ -2,6 +2,8 @@
 /* Every function that nwrun.so replaces, as X(name). No include guard: included with different
  * X. */
 /* clang-format off */
+X(lseek)
+X(lseek64)
 X(read)
 X(pread)
 X(pread64)

@@ -105,8 +105,8 @@ lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t 
 }
 
 static void
-stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_t begin_mono_ns,
-    int64_t end_mono_ns, ssize_t bytes)
+stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_t offset,
+    int64_t begin_mono_ns, int64_t end_mono_ns, ssize_t bytes)
 {
 	if (stage >= NWSHM_LANES) {
 		if (bytes > 0)
@@ -122,8 +122,11 @@ stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_
 		return;
 	}
 	lane_add(t, stage, begin_mono_ns, end_mono_ns, (uint64_t)bytes);
-	if (o != NULL)
-		object_add(o, stage & 1, (uint64_t)bytes, end_mono_ns - begin_mono_ns);
+	if (o == NULL)
+		return;
+	object_add(o, stage & 1, (uint64_t)bytes, end_mono_ns - begin_mono_ns);
+	if (bytes > 0 && object_is_file(o))
+		cells_add(o, stage & 1, (uint64_t)bytes, offset, begin_mono_ns, end_mono_ns);
 }
 
 static inline bool
@@ -161,6 +164,7 @@ op_begin(struct op *op, int fd, enum nwshm_dir dir)
 	op->fd = fd;
 	op->stage = info.stage + (unsigned)dir;
 	op->stage2 = NWSHM_NO_STAGE;
+	op->offset = OP_AT_POSITION;
 	op->object = info.object;
 	if (op->stage < NWSHM_TIMED)
 		op_start_clock(op);
@@ -181,6 +185,7 @@ op_begin2(struct op *op, int from_fd, int to_fd)
 	op->fd2 = to_fd;
 	op->stage = from.stage + NWSHM_READ;
 	op->stage2 = to.stage + NWSHM_WRITE;
+	op->offset = OP_AT_POSITION;
 	op->object = from.object;
 	op->object2 = to.object;
 	op_start_clock(op);
@@ -206,14 +211,15 @@ op_end(struct op *op, ssize_t bytes)
 		atomic_store_explicit(&t->inflight, 0, memory_order_relaxed);
 	}
 	if (op->stage2 == NWSHM_NO_STAGE) {
-		stage_add(t, op->stage, op->object, op->begin_mono_ns, end_mono_ns, bytes);
+		stage_add(
+		    t, op->stage, op->object, op->offset, op->begin_mono_ns, end_mono_ns, bytes);
 		object_name_large(op->object, op->fd);
 		return;
 	}
-	stage_add(t, op->stage, op->object, op_begin_of(op, op->stage, op->stage2, end_mono_ns),
-	    end_mono_ns, bytes);
-	stage_add(t, op->stage2, op->object2, op_begin_of(op, op->stage2, op->stage, end_mono_ns),
-	    end_mono_ns, bytes);
+	stage_add(t, op->stage, op->object, OP_AT_POSITION,
+	    op_begin_of(op, op->stage, op->stage2, end_mono_ns), end_mono_ns, bytes);
+	stage_add(t, op->stage2, op->object2, OP_AT_POSITION,
+	    op_begin_of(op, op->stage2, op->stage, end_mono_ns), end_mono_ns, bytes);
 	object_name_large(op->object, op->fd);
 	object_name_large(op->object2, op->fd2);
 	if (bytes > 0 && op->stage < NWSHM_LANES && op->stage2 < NWSHM_LANES) {
@@ -240,6 +246,6 @@ op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes)
 		return;
 	info = fd_get(fd);
 	now_mono_ns = nw_cycles_ns(&region->cycles);
-	stage_add(
-	    t, info.stage + (unsigned)dir, info.object, now_mono_ns, now_mono_ns, (ssize_t)bytes);
+	stage_add(t, info.stage + (unsigned)dir, info.object, OP_AT_POSITION, now_mono_ns,
+	    now_mono_ns, (ssize_t)bytes);
 }

@@ -79,6 +79,12 @@ early_write(int fd, const void *buf, size_t n)
 	return set_errno(sys(SYS_write, fd, buf, n));
 }
 
+static off_t
+early_lseek(int fd, off_t offset, int from)
+{
+	return set_errno(sys(SYS_lseek, fd, offset, from));
+}
+
 static int
 early_openat(int dir, const char *path, int flags, unsigned mode)
 {
@@ -125,6 +131,8 @@ real_fallback(enum real_name name)
 	switch (name) {
 	case REAL_read: return (void *)early_read;
 	case REAL_write: return (void *)early_write;
+	case REAL_lseek:
+	case REAL_lseek64: return (void *)early_lseek;
 	case REAL_open:
 	case REAL_open64: return (void *)early_open;
 	case REAL_openat:

@@ -147,7 +147,7 @@ region_new(struct region *r)
 	if ((r->fd = open_somewhere(r->path)) < 0)
 		return "no shared file could be made in /dev/shm, TMPDIR or /tmp";
 	if (ftruncate(r->fd, (off_t)r->bytes) != 0 ||
-	    posix_fallocate(r->fd, 0, sizeof(struct nwshm)) != 0 || !header_write(r))
+	    posix_fallocate(r->fd, 0, NWSHM_FIXED_BYTES) != 0 || !header_write(r))
 		why = "no room for the shared file";
 	if (why != NULL)
 		region_free(r);

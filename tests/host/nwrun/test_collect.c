@@ -33,6 +33,8 @@ static struct said {
 	double bytes, bytes_in, rtt_s, pipe_bytes[2], pipe_s[2]; /* pipe_s: of the last report */
 	struct nw_caliper_window w, sum; /* last; n, v.sum, busy, wait of all */
 	uint64_t hist_n;
+	double ops, strided, strided_pause_s;
+	uint64_t of_4k, of_1m; /* operations in two cells */
 } said[SAID_MAX];
 static size_t said_n;
 static bool data_before_meta;
@@ -108,6 +110,17 @@ on_caliper(void *arg, const char *mid, int64_t t_wall_ns, const struct nw_calipe
 	return NW_OK;
 }
 
+static void
+cells_remember(struct said *s, const uint8_t *packed, size_t len)
+{
+	static uint64_t cells[NW_HIST_BUCKETS];
+
+	memset(cells, 0, sizeof(cells));
+	CHECK_INT(nw_hist_decode_add(packed, len, cells), NW_OK);
+	s->of_4k += cells[12 * NW_HIST_SUB + nw_cell_duration(1000)];
+	s->of_1m += cells[20 * NW_HIST_SUB + nw_cell_duration(5000000)];
+}
+
 static int
 on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields,
     const double *values, size_t n, const uint8_t *hist, size_t hist_len)
@@ -117,15 +130,23 @@ on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields
 
 	(void)arg;
 	(void)t_wall_ns;
-	CHECK(hist == NULL && hist_len == 0);
 	if ((data_before_meta |= s == NULL))
 		return NW_EINVAL;
+	CHECK((hist != NULL) == (strncmp(s->event_type, "nw:cells", 8) == 0));
+	if (hist != NULL)
+		cells_remember(s, hist, hist_len);
 	s->documents++;
 	for (i = 0; i < n; i++)
 		if (strcmp(fields[i], "read_bytes") == 0 || strcmp(fields[i], "write_bytes") == 0)
 			s->bytes += values[i];
 		else if (strcmp(fields[i], "bytes_in") == 0)
 			s->bytes_in += values[i];
+		else if (strcmp(fields[i], "ops") == 0)
+			s->ops += values[i];
+		else if (strcmp(fields[i], "strided") == 0)
+			s->strided += values[i];
+		else if (strcmp(fields[i], "strided_pause_s") == 0)
+			s->strided_pause_s += values[i];
 		else if (strcmp(fields[i], "rtt_s") == 0)
 			s->rtt_s = values[i];
 		else if (strcmp(fields[i], "pipe_read_bytes") == 0 ||
@@ -579,6 +600,80 @@ test_objects(void)
 	teardown();
 }
 
+/* Two reads of 4 kB and one of 1 MB, and a step. */
+static void
+add_cells(unsigned object)
+{
+	struct nwshm_cells *k = &shm->cells[object];
+	struct nwshm_cell_row *row;
+
+	atomic_store(&shm->cells_ready[object], 1);
+	row = nwshm_cell_row_get(k->row[NWSHM_READ], nw_cell_octave(4096) + 1);
+	atomic_fetch_add(&row->count[nw_cell_duration(1000)], 2);
+	nwshm_add(&row->bytes, 8192);
+	row = nwshm_cell_row_get(k->row[NWSHM_READ], nw_cell_octave(1 << 20) + 1);
+	atomic_fetch_add(&row->count[nw_cell_duration(5000000)], 1);
+	nwshm_add(&row->bytes, 1 << 20);
+	nwshm_add(&k->steps[NWSHM_READ][NWSHM_STEP_STRIDED], 1);
+	nwshm_add(&k->pause_ns[NWSHM_READ][NWSHM_STEP_STRIDED], 250000000);
+}
+
+/* A file's cells are sent once each, as a table of sizes; those of files below notice are summed
+ * up; a slot that comes free has none. */
+static void
+test_cells(void)
+{
+	static const unsigned small = NWSHM_OBJECTS_FIXED, big = NWSHM_OBJECTS_FIXED + 1;
+	const struct said *s;
+	int64_t t = t0;
+
+	setup();
+	add_proc(0, getpid());
+	add_object(small, "", 8192);
+	add_object(big, "/tmp/big", 3 << 20);
+	add_cells(small);
+	add_cells(big);
+	collect_look(c, t += 100 * MS, 1);
+	collect_look(c, t += 100 * MS, 1);
+	CHECK(said_resource("nw:file", "/tmp/big") != NULL);
+	CHECK(said_resource("nw:cells:read", "/tmp/big") == NULL);
+	nwshm_add(&shm->object[big].bytes[NWSHM_READ], 1);
+	collect_look(c, t += 100 * MS, 6000 * MS);
+	CHECK((s = said_resource("nw:cells:read", "/tmp/big")) != NULL && s->ops == 3);
+	add_cells(big);
+	collect_finish(c, t += 100 * MS, 7000 * MS);
+	CHECK(s->ops == 6 && s->strided == 2 && s->strided_pause_s == 0.5 && s->ended == 1);
+	CHECK(s->of_4k == 4 && s->of_1m == 2);
+	s = said_resource("nw:cells:read", "other files");
+	CHECK(s != NULL && s->ops == 3 && s->strided == 1 && s->of_4k == 2);
+	CHECK(said_count("nw:cells:write") == 0);
+	CHECK(atomic_load(&shm->cells[big].row[NWSHM_READ][0].octave) == 0);
+	teardown();
+}
+
+/* More sizes than rows: the nearest size takes the operation; durations keep their order. */
+static void
+test_cell_rows(void)
+{
+	struct nwshm_cell_row row[NWSHM_CELL_ROWS] = { 0 };
+	double low, high;
+	unsigned i;
+
+	for (i = 1; i <= NWSHM_CELL_ROWS; i++)
+		CHECK(nwshm_cell_row_get(row, 3 * i) == &row[i - 1]);
+	CHECK(nwshm_cell_row_get(row, 3) == &row[0] && nwshm_cell_row_get(row, 34) == &row[3]);
+	CHECK(nwshm_cell_row_get(row, 7) == &row[1]);
+	for (i = 0; i < NW_CELL_DURATIONS; i++) {
+		nw_cell_duration_bounds(i, &low, &high);
+		CHECK_INT(nw_cell_duration((uint64_t)low), i);
+		CHECK_INT(nw_cell_duration((uint64_t)high - 1), i);
+	}
+	CHECK_INT(nw_cell_octave(0), 0);
+	CHECK_INT(nw_cell_octave(1), 0);
+	CHECK_INT(nw_cell_octave(4096), 12);
+	CHECK_INT(nw_cell_octave(4097), 13);
+}
+
 /* Killed in the middle of an update: everything counted is reported, every slot comes free. */
 static void
 test_killed(void)
@@ -730,6 +825,8 @@ main(void)
 	test_waits();
 	test_pipes();
 	test_objects();
+	test_cells();
+	test_cell_rows();
 	test_killed();
 	test_recycled_pid();
 	test_procfile();

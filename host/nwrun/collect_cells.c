@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cells of files: operations by size, duration and step (narrows/cells.h). A large file has one
+ * series per direction; the cells of all others are summed up.
+ */
+#include "host/nwrun/collect_in.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "narrows/xmalloc.h"
+
+#define CELLS_INTERVAL_NS INT64_C(5000000000)
+
+static const char *const pause_fields[NWSHM_STEPS] = { "forward_pause_s", "backward_pause_s",
+	"same_pause_s", "strided_pause_s", "random_pause_s" };
+
+enum { FIELDS_MAX = 3 + 2 * NWSHM_STEPS };
+
+static double
+middle_ns(unsigned i)
+{
+	double low, high;
+
+	nw_cell_duration_bounds(i, &low, &high);
+	return (low + high) / 2;
+}
+
+/* New operations of a direction since the last time, added to `counts`, and their number; the
+ * program may have written anything into the region. */
+static uint64_t
+counts_take(const struct nwshm_cell_row row[NWSHM_CELL_ROWS],
+    struct nwshm_cell_row sent[NWSHM_CELL_ROWS], uint64_t counts[NW_HIST_BUCKETS], uint64_t *bytes,
+    double *time_s)
+{
+	uint64_t n = 0, all;
+	uint32_t octave, d, now;
+	unsigned i, k;
+
+	*bytes = 0;
+	*time_s = 0;
+	for (i = 0; i < NWSHM_CELL_ROWS; i++) {
+		octave = atomic_load_explicit(&row[i].octave, memory_order_relaxed);
+		if (octave == 0 || octave > NW_CELL_OCTAVES)
+			continue;
+		for (k = 0; k < NW_CELL_DURATIONS; k++) {
+			now = atomic_load_explicit(&row[i].count[k], memory_order_relaxed);
+			d = now - sent[i].count[k];
+			sent[i].count[k] = now;
+			counts[(octave - 1) * NW_HIST_SUB + k] += d;
+			n += d;
+			*time_s += d * middle_ns(k) * 1e-9;
+		}
+		all = nwshm_get(&row[i].bytes);
+		*bytes += all - sent[i].bytes;
+		sent[i].bytes = all;
+	}
+	return n;
+}
+
+/* Steps since the last time, with the pauses before; kinds that did not occur are left out. */
+static size_t
+steps_take(const struct nwshm_cells *cells, struct nwshm_cells *sent, enum nwshm_dir dir,
+    const char **name, double *value)
+{
+	uint64_t steps, pause_ns;
+	size_t n = 0;
+	int i;
+
+	for (i = 0; i < NWSHM_STEPS; i++) {
+		steps = nwshm_get(&cells->steps[dir][i]);
+		pause_ns = nwshm_get(&cells->pause_ns[dir][i]);
+		name[n] = collect_step_names[i];
+		value[n++] = (double)(steps - sent->steps[dir][i]);
+		name[n] = pause_fields[i];
+		value[n++] = (double)(pause_ns - sent->pause_ns[dir][i]) * 1e-9;
+		sent->steps[dir][i] = steps;
+		sent->pause_ns[dir][i] = pause_ns;
+	}
+	return n;
+}
+
+static void
+direction_say(struct collect *c, unsigned object, enum nwshm_dir dir, int64_t now_wall_ns)
+{
+	const struct nwshm_cells *cells = &c->shm->cells[object];
+	struct object_seen *seen = &c->object[object];
+	uint8_t packed[NW_HIST_ENCODED_MAX_BYTES];
+	const char *name[FIELDS_MAX] = { "ops", "bytes", "s" };
+	double value[FIELDS_MAX], time_s;
+	uint64_t ops, bytes;
+	size_t n;
+
+	memset(c->cells, 0, sizeof(c->cells));
+	ops = counts_take(cells->row[dir], seen->cells->row[dir], c->cells, &bytes, &time_s);
+	if (ops == 0)
+		return;
+	if (seen->cells_id[dir][0] == '\0')
+		say_cells_meta(c, object, dir);
+	value[0] = (double)ops;
+	value[1] = (double)bytes;
+	value[2] = time_s;
+	n = 3 + steps_take(cells, seen->cells, dir, name + 3, value + 3);
+	c->sink->data(c->sink->arg, seen->cells_id[dir], now_wall_ns, name, value, n, packed,
+	    nw_hist_encode(packed, c->cells));
+	seen->cells_wall_ns = now_wall_ns;
+}
+
+/* A small file of its own name has no table of its own. */
+static bool
+is_small(const struct object_seen *seen, unsigned object)
+{
+	return object >= NWSHM_OBJECTS_FIXED && seen->cells == NULL &&
+	    seen->bytes[NWSHM_READ] + seen->bytes[NWSHM_WRITE] < COLLECT_OBJECT_SMALL_BYTES;
+}
+
+static bool
+has_cells(const struct collect *c, unsigned object)
+{
+	return object == NWSHM_OTHER_FILES ||
+	    (object >= NWSHM_OBJECTS_FIXED &&
+		atomic_load_explicit(&c->shm->cells_ready[object], memory_order_acquire) != 0);
+}
+
+static void
+row_add(struct nwshm_cell_row to[NWSHM_CELL_ROWS], const struct nwshm_cell_row *from)
+{
+	uint32_t octave = atomic_load_explicit(&from->octave, memory_order_relaxed), n;
+	struct nwshm_cell_row *row;
+	unsigned k;
+
+	if (octave == 0 || octave > NW_CELL_OCTAVES ||
+	    (row = nwshm_cell_row_get(to, octave)) == NULL)
+		return;
+	atomic_fetch_add(&row->bytes, nwshm_get(&from->bytes));
+	for (k = 0; k < NW_CELL_DURATIONS; k++) {
+		n = atomic_load_explicit(&from->count[k], memory_order_relaxed);
+		if (n > 0)
+			atomic_fetch_add(&row->count[k], n);
+	}
+}
+
+void
+cells_to_nameless(struct collect *c, unsigned object)
+{
+	struct nwshm_cells *to = &c->shm->cells[NWSHM_OTHER_FILES];
+	const struct nwshm_cells *from = &c->shm->cells[object];
+	int dir, i;
+
+	if (object < NWSHM_OBJECTS_FIXED || !has_cells(c, object) ||
+	    c->object[object].label.kind != NWSHM_FILE)
+		return;
+	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
+		for (i = 0; i < NWSHM_CELL_ROWS; i++)
+			row_add(to->row[dir], &from->row[dir][i]);
+		for (i = 0; i < NWSHM_STEPS; i++) {
+			atomic_fetch_add(&to->steps[dir][i], nwshm_get(&from->steps[dir][i]));
+			atomic_fetch_add(&to->pause_ns[dir][i], nwshm_get(&from->pause_ns[dir][i]));
+		}
+	}
+}
+
+void
+cells_report(struct collect *c, unsigned object, bool last, int64_t now_wall_ns)
+{
+	struct object_seen *seen = &c->object[object];
+
+	if (!seen->said || seen->label.kind != NWSHM_FILE || !has_cells(c, object))
+		return;
+	if (is_small(seen, object)) {
+		if (last)
+			cells_to_nameless(c, object);
+		return;
+	}
+	if (seen->cells == NULL) {
+		seen->cells = xcalloc(1, sizeof(*seen->cells));
+		seen->cells_wall_ns = now_wall_ns;
+	}
+	if (!last && now_wall_ns - seen->cells_wall_ns < CELLS_INTERVAL_NS)
+		return;
+	direction_say(c, object, NWSHM_READ, now_wall_ns);
+	direction_say(c, object, NWSHM_WRITE, now_wall_ns);
+}
+
+void
+cells_clear(struct collect *c, unsigned object)
+{
+	struct object_seen *seen = &c->object[object];
+
+	free(seen->cells);
+	seen->cells = NULL;
+	if (object >= NWSHM_OBJECTS_FIXED && has_cells(c, object))
+		memset(&c->shm->cells[object], 0, sizeof(c->shm->cells[object]));
+}
