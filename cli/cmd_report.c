@@ -104,6 +104,7 @@ report_print(const json_t *doc)
 {
 	const json_t *s = result_get(doc, KEY_result_session),
 		     *v = result_get(doc, KEY_result_verdict), *reason;
+	const char *claim = json_string_value(result_get(v, KEY_verdict_claim));
 	size_t i;
 
 	printf("session %" JSON_INTEGER_FORMAT "%s: %s, %s, %s",
@@ -117,7 +118,10 @@ report_print(const json_t *doc)
 	printf("%s\n", show_text(v, KEY_verdict_sentence, "Not judged yet."));
 	if (v == NULL)
 		return;
-	printf("Confidence: %s.\n", show_text(v, KEY_verdict_confidence, "none"));
+	printf("Confidence: %s%s.\n", show_text(v, KEY_verdict_confidence, "none"),
+	    claim == NULL                       ? ""
+		: strcmp(claim, "account") == 0 ? ", an account of this transfer alone"
+						: ", an inference about the path");
 	json_array_foreach(
 	    result_get(v, KEY_verdict_reasons), i, reason) if (json_is_string(reason))
 	    printf("- %s\n", show_string(json_string_value(reason)));

@@ -198,6 +198,28 @@ write_before(struct html *h, const json_t *list)
 	}
 }
 
+/* "Confidence: medium, an account of this transfer." */
+static void
+write_confidence(struct html *h, const json_t *verdict)
+{
+	const char *claim = result_text(verdict, KEY_verdict_claim);
+	double n_eff = result_number(verdict, KEY_verdict_n_eff);
+
+	html_raw(h, "<p>Confidence: <b>");
+	html_text(h, first_text(result_text(verdict, KEY_verdict_confidence), "not stated"));
+	html_raw(h, "</b>");
+	if (claim != NULL && strcmp(claim, "account") == 0)
+		html_raw(h, ", an account of this transfer alone");
+	else if (claim != NULL && n_eff >= 1) {
+		html_raw(h, ", inferred from intervals worth ");
+		html_int(h, (int64_t)fmin(n_eff, 1e6));
+		html_raw(h, " independent ones");
+	}
+	html_raw(h, ".");
+	write_agreement(h, result_list(verdict, KEY_verdict_witnesses));
+	html_raw(h, "</p>");
+}
+
 static void
 session_verdict(struct html *h, const json_t *doc)
 {
@@ -222,14 +244,9 @@ session_verdict(struct html *h, const json_t *doc)
 	html_raw(h, "<h2 class=\"sentence\">");
 	write_sentence(h, verdict, stage);
 	html_raw(h, "</h2>");
-	if (stage != NULL) {
-		html_raw(h, "<p>Confidence: <b>");
-		html_text(
-		    h, first_text(result_text(verdict, KEY_verdict_confidence), "not stated"));
-		html_raw(h, "</b>.");
-		write_agreement(h, result_list(verdict, KEY_verdict_witnesses));
-		html_raw(h, "</p>");
-	} else
+	if (stage != NULL)
+		write_confidence(h, verdict);
+	else
 		write_candidates(h, verdict);
 	write_reasons(h, verdict);
 	write_before(h, result_list(doc, KEY_result_before));

@@ -138,6 +138,14 @@ limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, doub
 	return NW_OK;
 }
 
+const char *
+limit_claim_name(enum limit_claim claim)
+{
+	static const char *const names[] = { NULL, "account", "inference" };
+
+	return names[claim];
+}
+
 double
 limit_held(const struct limit *l)
 {

@@ -38,6 +38,8 @@ struct limit {
 	size_t stage; /* index of the slowest stage of the path */
 };
 
+/* "account", "inference", or NULL without claim; static text. */
+const char *limit_claim_name(enum limit_claim claim);
 /* Judges windows first to before end. NW_ENOMEM. */
 int limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, double margin,
     struct limit *out);

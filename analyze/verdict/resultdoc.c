@@ -241,6 +241,8 @@ verdict_doc(const struct judgement *j)
 	    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL);
 	put_text(v, KEY_verdict_words, j->words);
 	put_text(v, KEY_verdict_confidence, j->confidence);
+	put_text(v, KEY_verdict_claim, limit_claim_name(j->limit.claim));
+	put_real(v, KEY_verdict_n_eff, j->limit.n_eff);
 	put_text(v, KEY_verdict_sentence, j->sentence);
 	put_text(v, KEY_verdict_cause, j->cause);
 	put_real(v, KEY_verdict_effect, j->gain.about);

@@ -352,7 +352,7 @@ SHORT = CERTAIN + [
     ("move", ("net_rate", "src_disk"), "x-read-write"), ("move", ("net_rate", "dst_disk"), "rsync")]
 
 
-def full(n_clear):
+def full(n_clear, seed=1):
     """Every pair that fits (and transfers of a minute: "long"), then again with other seeds, until there are n_clear cases with one right answer."""
     pairs = [("single", (f,), p) for p in PROGRAMS for f in FAULTS if fits(f, p)]
     limits = ("src_disk", "dst_disk", "net_rate")
@@ -362,9 +362,9 @@ def full(n_clear):
     pairs += [("second", (f, g), p) for p in both for f in limits for g in limits if f != g]
     others = [("tie", (f, g), p) for p in both for f, g in (limits[::2], limits[1:], limits[:2])]
     others += [("move", (f, g), p) for p in both for f in limits for g in limits if f != g]
-    random.Random(1).shuffle(pairs)
-    cases, seed = [], 1
+    random.Random(seed).shuffle(pairs)
+    cases, first = [], seed
     while len(cases) < n_clear:
         cases += [(*p, seed) for p in pairs[:n_clear - len(cases)]]
         seed += 1
-    return [make(*c) for c in cases] + [make(*o, 1) for o in others]
+    return [make(*c) for c in cases] + [make(*o, first) for o in others]

@@ -295,7 +295,7 @@ def plans(a):
     if a.certain:
         return [cases.make(*c, a.seed) for c in cases.CERTAIN]
     if a.full or a.only:
-        found = cases.full(a.clear)
+        found = cases.full(a.clear, a.seed)
         return [p for p in found if not a.only or re.search(a.only, p["id"])]
     return [cases.make(*c, a.seed) for c in cases.SHORT]
 

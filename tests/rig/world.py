@@ -304,7 +304,9 @@ class World:
     # --- the box ---
 
     def box_start(self):
-        self.state = f"{self.tmp}/state"
+        self.state = f"{self.out}/state"          # outlives the rig, so that another build may judge the same sessions
+        if os.path.exists(f"{self.state}/narrowsd.run"):
+            os.remove(f"{self.state}/narrowsd.run")
         self.start("c", [f"{self.bin}/narrowsd", "-d", "-o", f"state-dir={self.state}", "-o",
                          "listen-xsp=" + " ".join(BOX.format(i) + "/5006" for i in (1, 2, 3)), "-o", "plain-xsp-beyond-loopback=yes",
                          "-o", "listen-http=127.0.0.1/8080", "-o", "analysis-interval=1 s"], log="narrowsd.log")

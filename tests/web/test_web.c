@@ -577,7 +577,8 @@ test_words(void)
 		const char *parts[6];
 	} cases[] = {
 		{ "/session/1",
-		    { "41.3\xc2\xa0MB/s", "330\xc2\xa0Mbit/s", "<b>high</b>",
+		    { "41.3\xc2\xa0MB/s", "330\xc2\xa0Mbit/s",
+			"<b>high</b>, inferred from intervals worth 26 independent ones.",
 			"within 400\xc2\xa0\xc2\xb5s", "clock not reported",
 			"128 of 130 (98\xc2\xa0%)" } },
 		{ "/session/2",

@@ -41,6 +41,7 @@ test_claims(void)
 	CHECK(l.effect_low < 0.65 / 0.3 && l.effect_high > 0.65 / 0.3);
 	l = limit_of(6, 0.8, 0.9, 0.9); /* few windows: where the time went, and no more */
 	CHECK_INT(l.claim, LIMIT_ACCOUNT);
+	CHECK_STR(limit_claim_name(l.claim), "account");
 	CHECK(l.known && l.stage == 0 && !limit_is_sample(&l) && !limit_is_strong(&l));
 	l = limit_of(N, 0.475, 0.95, 0); /* alike */
 	CHECK_INT(l.claim, LIMIT_NONE);
