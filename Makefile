@@ -23,7 +23,7 @@ Q       := $(if $(V),,@)
 OPT_release := -O2 -g
 OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 OPT_tsan    := -O1 -g -fsanitize=thread
-OPT_cov     := -O0 -g --coverage
+OPT_cov     := -O0 -g --coverage -DNW_COVERAGE
 PKGS        := sqlite3 libevent_core libevent_extra libevent_pthreads libbson-1.0 libzstd liblzma zlib jansson openblas
 PKG_CFLAGS  := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 BASE        := -std=c11 -D_GNU_SOURCE -DNW_VERSION='"$(VERSION)"' -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \

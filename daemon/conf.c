@@ -14,6 +14,8 @@
 #include "narrows/siteconf.h"
 #include "narrows/xmalloc.h"
 
+enum { PORT_FREE_MIN = 1024 }; /* ports below are for privileged processes */
+
 /* --- the types of directives that only the box has --- */
 
 static int
@@ -137,6 +139,7 @@ static const struct conf_type ceiling = { ceiling_parse, false };
 #define AT(field) offsetof(struct conf, field)
 static const struct conf_row rows[] = {
 	SITECONF_ROWS(struct conf),
+	{ "user", &conf_text, AT(user), "auto", NULL, NULL },
 	{ "listen-xsp", &addresses, AT(listen_xsp), "127.0.0.1/5006", NULL, NULL },
 	{ "listen-xsp-tls", &addresses, AT(listen_xsp_tls), "none", NULL, NULL },
 	{ "listen-http", &one_address, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
@@ -281,6 +284,30 @@ address_check(const struct conf *c, const char *name, const char *address, bool 
 		    "say \"plain-xsp-beyond-loopback yes\" if that is meant",
 		    address);
 	return NW_OK;
+}
+
+static bool
+addresses_have_low_port(const char *p)
+{
+	char one[300], host[ADDRESS_HOST_BYTES];
+	uint16_t port = 0;
+	bool low = false;
+	size_t len;
+
+	for (; !conf_is_none(p) && *p != '\0' && !low; p += len, p += strspn(p, " \t")) {
+		len = strcspn(p, " \t");
+		snprintf(one, sizeof(one), "%.*s", (int)len, p);
+		low = address_parse(one, host, &port) == NW_OK && port > 0 && port < PORT_FREE_MIN;
+	}
+	return low;
+}
+
+bool
+conf_has_low_port(const struct conf *c)
+{
+	return addresses_have_low_port(c->listen_xsp) ||
+	    addresses_have_low_port(c->listen_xsp_tls) || addresses_have_low_port(c->listen_http) ||
+	    addresses_have_low_port(c->listen_https);
 }
 
 static int

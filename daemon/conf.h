@@ -17,6 +17,7 @@ enum { CONF_LISTENERS_MAX = 16, STORE_MAX_BYTES_MIN = 16 << 20 };
 
 struct conf {
 	char *state_dir;
+	char *user;           /* account, or "auto": identity.h */
 	char *listen_xsp;     /* "address/port", several separated by blanks */
 	char *listen_xsp_tls; /* the same, or "none" */
 	char *listen_http;
@@ -85,5 +86,7 @@ int conf_override(struct conf *c, const char *assignment, char why[CONF_WHY_BYTE
 int conf_check(const struct conf *c, char why[CONF_WHY_BYTES]);
 
 bool conf_is_none(const char *value);
+/* Whether a listener has a port that only a privileged process may take. */
+bool conf_has_low_port(const struct conf *c);
 
 #endif

@@ -24,6 +24,8 @@
 #include "daemon/enroll.h"
 #include "daemon/hostlist.h"
 #include "daemon/https.h"
+#include "daemon/identity.h"
+#include "daemon/jail.h"
 #include "daemon/listener.h"
 #include "narrows/log.h"
 #include "daemon/notify.h"
@@ -36,6 +38,7 @@
 #include "narrows/task.h"
 #include "daemon/tlsctx.h"
 #include "daemon/xsess.h"
+#include "narrows/siteconf.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -140,6 +143,66 @@ state_dir_make(struct daemon *d)
 	d->conf.state_dir = absolute;
 	d->store_path = xasprintf("%s/narrows.db", d->conf.state_dir);
 	d->run_path = xasprintf("%s/narrowsd.run", d->conf.state_dir);
+}
+
+/* --- privileges --- */
+
+/* The directory of keys if it lies outside the state directory and a port speaks TLS, else NULL. */
+static char *
+tls_dir_outside(const struct conf *c)
+{
+	char *dir;
+
+	if (c->tls_dir[0] != '/' ||
+	    (conf_is_none(c->listen_xsp_tls) && conf_is_none(c->listen_https)))
+		return NULL;
+	dir = siteconf_tls_dir(c->state_dir, c->tls_dir);
+	if (mkdir(dir, 0750) != 0 && errno != EEXIST)
+		fatal("tls-dir %s", dir);
+	return dir;
+}
+
+/* Who is not root stays who the user is; a configured user must then be the same. */
+static void
+identity_enter(const struct conf *c, const char *tls_dir, struct identity *id)
+{
+	char why[CONF_WHY_BYTES];
+
+	*id = (struct identity){ .name = "own", .uid = geteuid() };
+	if (id->uid != 0) {
+		if (strcmp(c->user, "auto") != 0)
+			id->note = "user is for a box that root starts";
+		return;
+	}
+	if (identity_choose(c->user, c->state_dir, tls_dir, id, why) < 0 ||
+	    identity_take(id, why) < 0)
+		fatalx("daemon.user why=\"%s\"", why);
+}
+
+/* Before any thread starts and before any peer is heard. */
+static void
+privileges_drop(const struct conf *c)
+{
+	char *tls_dir = tls_dir_outside(c);
+	struct identity id;
+	struct jail jail;
+	struct jail_opts o = { .state_dir = c->state_dir,
+		.tls_dir = tls_dir,
+		.conf_path = c->path,
+		.low_port = conf_has_low_port(c) };
+
+	identity_enter(c, tls_dir, &id);
+	o.foreign_dir = id.is_foreign;
+	/* SQLite sorts what is large in files; it looks for a directory in the environment */
+	if (setenv("SQLITE_TMPDIR", c->state_dir, 1) != 0)
+		fatal("setenv");
+	if (jail_enter(&o, &jail) < 0)
+		fatal("daemon.shut-in");
+	log_info("daemon.shut-in user=%s uid=%lu capabilities=%s landlock=%s seccomp=%s%s%s%s",
+	    id.name, (unsigned long)geteuid(), jail.capabilities, jail.landlock ? "yes" : "no",
+	    jail.seccomp ? "yes" : "no", id.note != NULL ? " note=\"" : "",
+	    id.note != NULL ? id.note : "", id.note != NULL ? "\"" : "");
+	free(tls_dir);
 }
 
 /* Where the box can be reached, for the narrows command and for scripts. */
@@ -583,7 +646,6 @@ daemon_start(struct daemon *d)
 	struct store_opts so = store_opts_default;
 	char why[STORE_WHY_BYTES];
 
-	descriptors_raise(&d->conf);
 	so.queue_max_bytes = queue_max_bytes(&d->conf);
 	so.commit_interval_ns = d->conf.commit_interval_ns;
 	so.sync_full = d->conf.sync_full;
@@ -709,6 +771,8 @@ main(int argc, char **argv)
 	if (!o.foreground)
 		ready_fd = background_begin();
 	state_dir_make(&d);
+	descriptors_raise(&d.conf);
+	privileges_drop(&d.conf);
 	d.started_wall_ns = nw_wall_ns();
 	d.box.conf = &d.conf;
 	d.box.limits = nw_frame_limits_default;
