@@ -37,6 +37,15 @@ int selection_eliminate(struct selection *s, const struct nw_prepared *prep,
     const struct nw_reduce_options *opts, double known_r2);
 void selection_clear(struct selection *s);
 
+/*
+ * Chance that metrics unrelated to the response explain as much as the closest three: the share of
+ * shifts of the response in time, around the end, that are explained as well, the shift by 0 among
+ * them. Series are tried as they are, and without their slow trends, which go along by chance; the
+ * larger share counts. Shifts are `memory_rows` apart at least, and 100 at most; with fewer than 20
+ * the chance is 1. O(shifts n p). NW_ENOMEM.
+ */
+int reduce_shift_chance(const struct nw_table *t, size_t memory_rows, double *chance);
+
 /* Fills random, check and mean; the selection is there. */
 int reduce_verify(const struct reduce_input *in, struct nw_reduction *out);
 void reduce_verify_clear(struct nw_reduction *out);

@@ -11,9 +11,10 @@
 
 enum { FOLDS = 5, RANDOM_SETS = 10 };
 
-#define GAP_SHARE 20   /* a gap is at most this part of the rows */
-#define R2_MIN    0.05 /* least R^2 of many rows */
-#define R2_FEW    5    /* what few rows need beyond, times their number */
+#define GAP_SHARE  20   /* a gap is at most this part of the rows */
+#define R2_MIN     0.05 /* least R^2 of many rows */
+#define CHANCE_MAX 0.03 /* of unrelated metrics as strong as the best */
+#define R2_FEW     5    /* what few rows need beyond, times their number */
 
 /* Squared errors on the rows of all folds, of each way to predict. */
 struct errors {
@@ -180,6 +181,7 @@ nw_reduce_worth(const struct nw_table *t, const struct nw_reduce_options *opts, 
 	*out = (struct nw_worth){
 		.folds = FOLDS, .gap_rows = w.gap, .r2 = NAN, .random_r2 = NAN, .minute_r2 = NAN
 	};
+	rc = reduce_shift_chance(t, (w.gap + 1) / 2, &out->shift_chance);
 	w.opts.n_random = 0;
 	w.opts.main.n = 0;
 	if (!w.opts.choose_threshold) {
@@ -194,6 +196,6 @@ nw_reduce_worth(const struct nw_table *t, const struct nw_reduce_options *opts, 
 	out->random_r2 = 1 - w.sum.random / w.sum.mean;
 	out->minute_r2 = 1 - w.sum.minute / w.sum.mean;
 	out->holds = out->r2 > R2_MIN + R2_FEW / (double)w.sum.n && out->r2 > out->random_r2 &&
-	    out->r2 > out->minute_r2;
+	    out->r2 > out->minute_r2 && out->shift_chance <= CHANCE_MAX;
 	return NW_OK;
 }

@@ -61,6 +61,11 @@ write_no_finding(struct html *h, const json_t *entry)
 	write_share(h, entry, KEY_reduction_r2_random);
 	html_raw(h, ", and the mean of the minute before ");
 	write_share(h, entry, KEY_reduction_r2_minute_before);
+	if (isfinite(result_number(entry, KEY_reduction_shift_chance))) {
+		html_raw(h, "; with the response moved in time, metrics explain as much in ");
+		write_share(h, entry, KEY_reduction_shift_chance);
+		html_raw(h, " of the places");
+	}
 	html_raw(h, ". The metrics below went along in these rows, which may be chance.</p>");
 }
 

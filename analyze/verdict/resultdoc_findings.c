@@ -344,6 +344,7 @@ set_fit(json_t *o, const struct reduction *r)
 		    : json_boolean(r->worth.holds && n->elimination.n_metrics_kept > 0));
 	put_real(o, KEY_reduction_r2_random, r->worth.random_r2);
 	put_real(o, KEY_reduction_r2_minute_before, r->worth.minute_r2);
+	put_real(o, KEY_reduction_shift_chance, tested ? r->worth.shift_chance : NAN);
 	put_real(o, KEY_reduction_reduction_degree, ok ? n->reduction_degree : NAN);
 	put_text(o, KEY_reduction_warning,
 	    ok && n->too_many_terms ? "The model has more terms than a fifth of its rows: "

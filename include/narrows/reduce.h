@@ -133,12 +133,17 @@ void nw_reduction_clear(struct nw_reduction *r);
  * coefficients (and the choice of the threshold, if opts says so). The gap is as long as the
  * response remembers, n / n_eff rows. Then the fold is predicted, and R^2 is against the mean of
  * the training rows. Baselines: as many metrics drawn at random (10 draws), and the mean of the
- * response in the minute before each row.
+ * response in the minute before each row. And the closest three metrics must explain more of the
+ * response than the closest three do when the response is shifted in time: two slow or periodic
+ * series go along for hours without any relation, inside and outside of the folds.
  */
 struct nw_worth {
-	bool holds; /* r2 is above 0.05 + 5 / rows and above both baselines */
+	/* r2 is above 0.05 + 5 / rows and above both baselines, and shift_chance at most 0.03 */
+	bool holds;
 	size_t folds, gap_rows;
 	double r2, random_r2, minute_r2; /* NaN without rows or variation */
+	/* share of shifts in time, 0 among them, at which three metrics explain as much as at 0 */
+	double shift_chance;
 };
 /* Six reductions' time, or less. `minute_rows`: rows in a minute. Errors as nw_reduce's. */
 int nw_reduce_worth(const struct nw_table *t, const struct nw_reduce_options *opts,

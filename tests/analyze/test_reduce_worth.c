@@ -67,6 +67,26 @@ test_nothing(void)
 	CHECK(!w.holds && isnan(w.r2));
 }
 
+/* Metrics with the period of the response predict it in every fold, in any of its phases. */
+static void
+test_period(void)
+{
+	struct nw_worth w;
+
+	for (int j = 0; j <= P; j++) {
+		double phase = 6.28 * noise_uniform(), *to = j < P ? x[j] : y;
+
+		for (int i = 0; i < N; i++)
+			to[i] = sin(phase + 6.283185307179586 * i / 60) + 0.3 * noise_normal();
+	}
+	w = worth();
+	CHECK(w.r2 > 0.5 && w.r2 > w.minute_r2 && w.shift_chance > 0.03 && !w.holds);
+	for (int i = 0; i < N; i++) /* a driver besides the period */
+		y[i] += 2 * (x[4][i] = noise_normal());
+	w = worth();
+	CHECK(w.shift_chance <= 0.03 && w.holds);
+}
+
 /* A metric that only counts the time is no candidate, though the response rises, too. */
 static void
 test_drift(void)
@@ -96,5 +116,6 @@ main(int argc, char **argv)
 	test_drivers();
 	test_nothing();
 	test_drift();
+	test_period();
 	return check_done("reduce_worth");
 }
