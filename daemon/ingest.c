@@ -19,7 +19,7 @@
 #include "narrows/err.h"
 #include "narrows/log.h"
 
-enum { ROWS_AT_ONCE = 64 };
+enum { ROWS_AT_ONCE = 64, LOST_KEYS_MAX = 8 };
 
 /* --- sessions --- */
 
@@ -300,15 +300,9 @@ ingest_number(struct xsess *x, uint64_t first_seq, uint64_t lost)
 	x->in.lost = lost;
 }
 
-/* Counts the documents lost by a provider before number seq, once, with the first new document
- * behind the gap. A gap larger than `lost` has numbers without documents. */
 static void
-gap_note(struct xsess *x, uint64_t seq)
+lost_add(struct xsess *x, uint64_t lost)
 {
-	uint64_t gap = seq - x->origin->accepted_seq - 1,
-		 lost = x->in.lost < gap ? x->in.lost : gap;
-
-	x->in.lost = 0;
 	if (lost == 0)
 		return;
 	x->dropped = lost < INT64_MAX - x->dropped ? x->dropped + lost : INT64_MAX;
@@ -316,6 +310,26 @@ gap_note(struct xsess *x, uint64_t seq)
 	log_warnx("document.gap peer=%s host=%s dropped=%llu", x->wire.name, x->host->name,
 	    (unsigned long long)lost);
 	xsess_write(x);
+}
+
+/* Two documents of one life of a provider: all numbers between them were given. */
+static bool
+is_one_life(uint64_t a, uint64_t b)
+{
+	return a >> INGEST_LIFE_SHIFT == b >> INGEST_LIFE_SHIFT;
+}
+
+/* Counts the documents lost by a provider before number seq, once, with the first new document
+ * behind the gap. A gap between lives, or before the first number that the box hears of, has
+ * numbers without documents; the provider says there how many are lost. */
+static void
+gap_note(struct xsess *x, uint64_t seq)
+{
+	uint64_t before = x->origin->accepted_seq, gap = seq - before - 1,
+		 told = x->in.lost < gap ? x->in.lost : gap;
+
+	x->in.lost = 0;
+	lost_add(x, before > 0 && is_one_life(before, seq) ? gap : told);
 }
 
 /* Data documents of a provider have numbers; a document taken before is dropped. */
@@ -332,6 +346,51 @@ document_is_new(struct xsess *x)
 	gap_note(x, seq);
 	x->origin->accepted_seq = seq;
 	return true;
+}
+
+/* The session of the lost documents' task, if the sender may join the session. */
+static void
+lost_bind(struct xsess *x, const char *task_id)
+{
+	const struct session_guest guest = { .owner = x->wire.owner, .address = x->wire.address };
+	struct session *s;
+
+	if (task_id == NULL || x->session != NULL ||
+	    (s = session_find(x->box, task_id, &guest)) == NULL)
+		return;
+	xsess_bind(x, s);
+	session_release(s);
+}
+
+int
+ingest_lost(struct xsess *x, const uint8_t *data, size_t len, const char **why)
+{
+	struct nw_kv kv[LOST_KEYS_MAX];
+	uint64_t seq = x->in.next_seq, first;
+	size_t n = 0;
+	int rc;
+
+	if ((rc = nw_kv_decode(data, len, kv, LOST_KEYS_MAX, &n, why)) < 0)
+		return rc;
+	first = (uint64_t)nw_kv_int(kv, n, "first", 0);
+	if (!x->hello || seq >= INGEST_SEQ_MAX || first < 1 || first > seq ||
+	    !is_one_life(first, seq)) {
+		*why = "lost documents without numbers";
+		return NW_EPROTO;
+	}
+	x->in.next_seq++;
+	if (seq <= x->origin->accepted_seq)
+		return NW_OK;
+	lost_bind(x, nw_kv_text(kv, n, "task_id"));
+	if (first > x->origin->accepted_seq + 1)
+		gap_note(x, first);
+	else
+		first = x->origin->accepted_seq + 1;
+	x->in.lost = 0;
+	x->origin->accepted_seq = seq;
+	lost_add(x, seq - first + 1);
+	commit_note_origin(x->box->commit, x->origin);
+	return NW_OK;
 }
 
 /* --- documents --- */

@@ -266,7 +266,7 @@ hello_answer(struct xsess *x)
 		{ "software", NW_KV_TEXT, { .text = "narrowsd" } },
 		{ "version", NW_KV_TEXT, { .text = NW_VERSION } },
 		{ "stored", NW_KV_INT, { .i = (int64_t)x->origin->stored_seq } },
-		{ "can", NW_KV_TEXT, { .text = "start stop rate status clock batch" } },
+		{ "can", NW_KV_TEXT, { .text = "start stop rate status clock batch lost" } },
 		{ "time_ns", NW_KV_INT, { .i = nw_wall_ns() } },
 	};
 	size_t n = 5;
@@ -322,7 +322,7 @@ hello_identify(
 static bool
 number_is_first(int64_t seq)
 {
-	int64_t in_life = seq & ((INT64_C(1) << 40) - 1);
+	int64_t in_life = seq & ((INT64_C(1) << INGEST_LIFE_SHIFT) - 1);
 
 	return seq >= 1 && seq < INGEST_SEQ_MAX && in_life >= 1 && in_life <= INT64_C(1) << 36;
 }
@@ -368,6 +368,7 @@ xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, cons
 	case NW_OPT_XFER_NEW:
 	case NW_OPT_XFER_END:
 	case NW_OPT_XFER_UPDATE: return ingest_document(x, opt, data, len, why);
+	case NW_OPT_LOST: return ingest_lost(x, data, len, why);
 	case NW_OPT_HELLO: return hello_take(x, data, len, why);
 	case NW_OPT_STATUS:
 	case NW_OPT_CLOCK: return control_take(x, opt, data, len);

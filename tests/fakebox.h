@@ -35,6 +35,7 @@ struct fakebox {
 	bool mute;             /* does not even read */
 	bool refuse;           /* answers the open with a NACK */
 	bool batches;          /* says that it takes packed rows */
+	bool losses;           /* says that it takes numbers of documents that died */
 	bool commit_each;      /* stores and says so at once */
 	size_t read_max_bytes; /* per step; 0: all there is */
 	/* other application options */
@@ -48,8 +49,10 @@ struct fakebox {
 	uint64_t received, stored;        /* highest numbers, over all connections */
 	double arrived[FAKEBOX_DOCS_MAX]; /* every value of documents that were new, in order */
 	size_t n_arrived;
-	unsigned packed;                   /* documents of packed rows */
-	uint64_t lost;                     /* by HELLO, of gaps that there were */
+	unsigned packed; /* documents of packed rows */
+	uint64_t lost;   /* by HELLO, of gaps that there were */
+	uint64_t died;   /* numbers of documents that died, beyond the received */
+	char died_task_id[64];
 	double value_of[FAKEBOX_DOCS_MAX]; /* by number; NaN: never came */
 	unsigned copies_of[FAKEBOX_DOCS_MAX];
 	size_t hist_bytes;
@@ -124,7 +127,10 @@ fakebox_say_stored(struct fakebox *b, uint16_t opt, int64_t stored)
 {
 	const struct nw_kv kv[] = { { "software", NW_KV_TEXT, { .text = "fakebox" } },
 		{ "stored", NW_KV_INT, { .i = stored } },
-		{ "can", NW_KV_TEXT, { .text = b->batches ? "stored batch" : NULL } } };
+		{ "can", NW_KV_TEXT,
+		    { .text = b->losses  ? "stored lost"
+			    : b->batches ? "stored batch"
+					 : NULL } } };
 	struct nw_doc_buf doc = { 0 };
 	struct nw_block block = { .type = opt };
 
@@ -179,6 +185,28 @@ fakebox_on_hello(struct fakebox *b, const struct nw_block *block)
 	}
 	if (!b->original)
 		fakebox_say_stored(b, NW_OPT_HELLO, (int64_t)b->stored);
+}
+
+/* Takes numbers of documents that died with their provider. */
+static inline void
+fakebox_on_lost(struct fakebox *b, const struct nw_block *block)
+{
+	struct nw_kv kv[4];
+	const char *why;
+	uint64_t first, seq = b->next_seq++;
+	size_t n = 0;
+
+	CHECK_INT(nw_kv_decode(block->data, block->len, kv, 4, &n, &why), NW_OK);
+	first = (uint64_t)nw_kv_int(kv, n, "first", 0);
+	CHECK(first >= 1 && first <= seq);
+	if (seq <= b->received)
+		return;
+	b->died += seq - (first > b->received + 1 ? first - 1 : b->received);
+	b->received = seq;
+	snprintf(b->died_task_id, sizeof(b->died_task_id), "%s",
+	    nw_kv_text(kv, n, "task_id") != NULL ? nw_kv_text(kv, n, "task_id") : "");
+	if (b->commit_each)
+		fakebox_commit(b, seq);
 }
 
 static inline int
@@ -260,6 +288,8 @@ fakebox_on_frame(struct fakebox *b, const struct nw_frame *f)
 		while (nw_frame_next_block(f, &cursor, &block)) {
 			if (block.type == NW_OPT_HELLO) {
 				fakebox_on_hello(b, &block);
+			} else if (block.type == NW_OPT_LOST) {
+				fakebox_on_lost(b, &block);
 			} else if (block.type == NW_OPT_META || block.type == NW_OPT_DATA ||
 			    block.type == NW_OPT_BATCH) {
 				b->packed += block.type == NW_OPT_BATCH;

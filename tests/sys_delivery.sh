@@ -82,7 +82,8 @@ stored 300001 "$before" || fail "killed: what was spooled is not there"
 stored 400001 "$(value last)" || fail "killed: $(cat "$tmp/said")"
 [ "$(value dropped)" = 0 ] || fail "killed: $(cat "$tmp/said")"
 [ -z "$(ls "$tmp/spool")" ] || fail "killed: left behind: $(ls "$tmp/spool")"
-echo "provider killed: $(cat "$tmp/said")"
+died=$(sql 'SELECT sum(dropped) FROM xsp_session') # what was in memory only, told by the next life
+echo "provider killed: $(cat "$tmp/said"), $died documents died with it"
 
 # --- a run that ends while the box is away: the next one delivers it ---
 stop_box
@@ -110,6 +111,7 @@ dropped=$(value dropped)
 [ "$dropped" -gt 1000 ] || fail "no room: $(cat "$tmp/said")"
 stored $((500001 + dropped)) "$(value last)" || fail "no room: $(cat "$tmp/said")"
 stop_box
+dropped=$((dropped + died))
 [ "$(sql 'SELECT sum(dropped) FROM xsp_session')" = "$dropped" ] || fail "the box counts other losses: $(sql 'SELECT sum(dropped) FROM xsp_session')"
 nw report 1 --json | grep -q "\"documents_dropped\":$dropped," || fail "the report does not say it: $(nw report 1 --json)"
 echo "no room: $(cat "$tmp/said")"

@@ -88,6 +88,7 @@ struct nw_provider {
 	 * no mark */
 	struct written_mark next_mark, last_mark;
 	bool batches; /* the box takes packed rows */
+	bool losses;  /* the box takes the numbers of documents that died with an earlier life */
 	/* decoder that unpacks rows for a box without packed rows; made when needed */
 	struct nw_doc_decoder *decoder;
 	char *software, *host, *task_id, *program, *can, *addresses;
@@ -163,6 +164,7 @@ spool_open(struct nw_provider *p, const struct nw_provider_opts *opts)
 		return rc;
 	memcpy(p->uuid, past.uuid, sizeof(p->uuid));
 	spool_attach(&p->spool, file, &past, opts->spool_max_age_ns);
+	spool_file_note_task(file, p->task_id);
 	meta_table_end_all(&p->metas, past.first_seq - 1);
 	p->sent_seq = past.first_seq - 1; /* the sender does not matter */
 	p->stats.docs_queued = spool_file_count(file, 1, UINT64_MAX);
@@ -474,6 +476,11 @@ send_doc(struct nw_provider *p)
 
 	if (spool_peek(&p->spool, &v) < 0)
 		return NW_OK;
+	if (v.opt == NW_OPT_LOST && !p->losses) {
+		p->sent_seq = v.seq > p->sent_seq ? v.seq : p->sent_seq;
+		spool_advance(&p->spool);
+		return NW_OK;
+	}
 	if (v.seq != p->wire_seq && (rc = send_hello(p)) < 0)
 		return rc;
 	if (v.opt == NW_OPT_BATCH && !p->batches && (rc = rows_unpack(p, &v)) < 0)
@@ -592,8 +599,10 @@ take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
 	if (b->type == NW_OPT_HELLO)
 		p->trouble[0] = '\0'; /* a box in trouble says so right after */
 	for (i = 0; i < n; i++) {
-		if (strcmp(kv[i].key, "can") == 0 && kv[i].type == NW_KV_TEXT)
+		if (strcmp(kv[i].key, "can") == 0 && kv[i].type == NW_KV_TEXT) {
 			p->batches = has_word(kv[i].v.text, "batch");
+			p->losses = has_word(kv[i].v.text, "lost");
+		}
 		if (strcmp(kv[i].key, "trouble") == 0 && kv[i].type == NW_KV_TEXT)
 			trouble_note(p, kv[i].v.text);
 		if (strcmp(kv[i].key, "stored") != 0 || kv[i].type != NW_KV_INT || kv[i].v.i <= 0)
@@ -680,7 +689,7 @@ go_away(struct nw_provider *p, int64_t now_mono_ns)
 	p->deadline_mono_ns = now_mono_ns + p->pause_ns + p->pause_ns / 1024 * p->conn.sess_id[0];
 	p->pause_ns = p->pause_ns < PAUSE_MAX_NS / 2 ? 2 * p->pause_ns : PAUSE_MAX_NS;
 	p->state = PROVIDER_AWAY;
-	p->stats.connected = p->stats.acknowledged = p->batches = false;
+	p->stats.connected = p->stats.acknowledged = p->batches = p->losses = false;
 	p->next_mark.seq = p->last_mark.seq = 0;
 	conn_close(&p->conn, p->conn.why);
 	spool_rewind(&p->spool);

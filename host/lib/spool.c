@@ -74,6 +74,15 @@ spool_first_seq(const struct spool *s)
 	return in_file != 0 && in_file < memory_first_seq(s) ? in_file : memory_first_seq(s);
 }
 
+/* Documents in memory that are in no file would die with the process, without a word. */
+static void
+note_given(const struct spool *s)
+{
+	if (s->file != NULL)
+		spool_file_note_given(
+		    s->file, s->unfiled != NULL ? s->unfiled->seq : s->next_seq, s->next_seq);
+}
+
 /* --- too much --- */
 
 static void
@@ -169,6 +178,7 @@ spool_tick(struct spool *s, int64_t now_wall_ns, int64_t now_mono_ns)
 		file_waiting(s, now_mono_ns);
 	if (s->age_max_ns > 0)
 		drop_old(s, now_wall_ns - s->age_max_ns);
+	note_given(s);
 }
 
 void
@@ -178,6 +188,7 @@ spool_save(struct spool *s)
 	trim_file(s, INT64_MIN);
 	if (s->file != NULL)
 		spool_file_note_lost(s->file, s->lost);
+	note_given(s);
 }
 
 /* --- in and out --- */
@@ -205,6 +216,7 @@ spool_put(struct spool *s, uint16_t opt, const uint8_t *bytes, size_t len, int64
 		s->unsent = d;
 	if (s->unfiled == NULL && s->file != NULL)
 		s->unfiled = d;
+	note_given(s);
 	return NW_OK;
 }
 
@@ -270,5 +282,6 @@ spool_release(struct spool *s, uint64_t seq)
 		if (s->file != NULL)
 			spool_file_note_lost(s->file, 0);
 	}
+	note_given(s);
 	return n;
 }

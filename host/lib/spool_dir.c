@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/lib/spool_given.h"
 #include "narrows/err.h"
 
 enum { NAMESAKES_MAX = 16 };
@@ -61,7 +62,7 @@ has_documents(const char *dir)
 {
 	const struct dirent *e;
 	DIR *d = opendir(dir);
-	bool found = false;
+	bool found = spool_given_waits(dir);
 
 	while (d != NULL && !found && (e = readdir(d)) != NULL)
 		found =

@@ -25,7 +25,8 @@ struct spool_place {
 int spool_dir_open(const struct spool_place *place, const char *new_uuid, struct meta_table *metas,
     struct spool_file **out, struct spool_past *past);
 
-/* Calls fn with each directory below NARROWS_SPOOL that has documents, until fn returns false. */
+/* Calls fn with each directory below NARROWS_SPOOL that has documents, or knows of documents that
+ * died with their process, until fn returns false. */
 void spool_dir_each(bool (*fn)(void *arg, const char *dir), void *arg);
 
 #endif

@@ -5,6 +5,7 @@
  *	lock          locked by the process that has the directory
  *	state         one line: "narrows-spool 1 UUID LIFE LOST": the provider, the number of its
  *	              starts here, and how many documents were dropped without a box being told
+ *	given         numbers of documents that are in no file yet (spool_given.h)
  *	NUMBER.seg    documents from NUMBER on (16 hexadecimal digits), without a gap; the last
  *	              file grows
  *
@@ -38,6 +39,9 @@
 #include <unistd.h>
 
 #include "host/lib/meta_table.h"
+#include "host/lib/spool_given.h"
+#include "narrows/clock.h"
+#include "narrows/doc.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
 
@@ -54,9 +58,11 @@ struct segment {
 	uint64_t first, last; /* numbers */
 	uint64_t bytes;
 	int64_t newest_wall_ns;
+	bool tells_loss; /* has one record of lost documents, and no document */
 };
 
 struct spool_file {
+	struct spool_given *given; /* NULL: nothing is noted */
 	int dir_fd, lock_fd;
 	char *dir;
 	bool temporary;
@@ -166,6 +172,22 @@ state_read(struct spool_file *f)
 	    end != len || strlen(f->uuid) != UUID_BYTES - 1 || f->life >= LIVES_MAX)
 		return NW_ECORRUPT;
 	return NW_OK;
+}
+
+void
+spool_file_note_task(struct spool_file *f, const char *task_id)
+{
+	if (f->given != NULL && task_id != NULL && strlen(task_id) < SPOOL_TASK_BYTES)
+		strcpy(f->given->task_id, task_id);
+}
+
+void
+spool_file_note_given(struct spool_file *f, uint64_t first, uint64_t next)
+{
+	if (f->given == NULL)
+		return;
+	f->given->first = first;
+	f->given->next = next;
 }
 
 void
@@ -317,6 +339,8 @@ spool_file_count(const struct spool_file *f, uint64_t from, uint64_t to)
 
 	TAILQ_FOREACH(s, &f->segments, link)
 	{
+		if (s->tells_loss)
+			continue;
 		lo = s->first > from ? s->first : from;
 		hi = s->last < to ? s->last : to;
 		n += lo <= hi ? hi - lo + 1 : 0;
@@ -534,6 +558,7 @@ segment_recover(struct spool_file *f, uint64_t first)
 			break;
 		} else {
 			s->last = r.seq;
+			s->tells_loss = r.opt == NW_OPT_LOST;
 			if (r.t_wall_ns > s->newest_wall_ns)
 				s->newest_wall_ns = r.t_wall_ns;
 		}
@@ -575,6 +600,38 @@ segments_recover(struct spool_file *f)
 	return rc;
 }
 
+/* Puts the numbers that the killed life gave, and that no file has, behind its documents: a file of
+ * their own. */
+static void
+losses_tell(struct spool_file *f)
+{
+	const struct segment *last = TAILQ_LAST(&f->segments, segment_list);
+	struct spool_given *g = f->given = spool_given_open(f->dir_fd);
+	struct nw_kv kv[] = { { .key = "first", .type = NW_KV_INT },
+		{ .key = "task_id", .type = NW_KV_TEXT } };
+	struct nw_doc_buf doc = { 0 };
+	uint64_t seq;
+
+	if (g == NULL)
+		return;
+	seq = g->next - 1;
+	if (last != NULL && g->first <= last->last)
+		g->first = last->last + 1;
+	if (g->first < g->next && g->next <= f->life << LIFE_SHIFT) {
+		kv[0].v.i = (int64_t)g->first;
+		kv[1].v.text = g->task_id[0] != '\0' ? g->task_id : NULL;
+		if (nw_kv_encode(&doc, kv, 2) < 0 ||
+		    spool_file_put(f, seq, NW_OPT_LOST, nw_wall_ns(), doc.data, doc.len) < 0)
+			goto out; /* the next life tries again */
+		TAILQ_LAST(&f->segments, segment_list)->tells_loss = true;
+		write_stop(f);
+	}
+	g->first = g->next = 0;
+	g->task_id[0] = '\0';
+out:
+	nw_doc_buf_clear(&doc);
+}
+
 static int
 directory_take(struct spool_file *f, const char *dir)
 {
@@ -597,8 +654,10 @@ spool_file_close(struct spool_file *f)
 		return;
 	read_stop(f);
 	write_stop(f);
+	spool_given_close(f->given);
 	if (f->temporary && TAILQ_EMPTY(&f->segments) && f->lost == 0) {
 		unlinkat(f->dir_fd, "state", 0);
+		unlinkat(f->dir_fd, "given", 0);
 		unlinkat(f->dir_fd, "lock", 0);
 		rmdir(f->dir);
 	}
@@ -634,8 +693,8 @@ spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max, struc
 		rc = NW_ENOMEM;
 	else if ((rc = directory_take(f, dir)) == NW_OK && (rc = state_read(f)) == NW_OK) {
 		f->life++;
-		if ((rc = state_write(f, true)) == NW_OK)
-			rc = segments_recover(f);
+		if ((rc = state_write(f, true)) == NW_OK && (rc = segments_recover(f)) == NW_OK)
+			losses_tell(f);
 	}
 	if (rc < 0) {
 		spool_file_close(f);

@@ -39,6 +39,10 @@ struct spool_view {
 };
 
 /*
+ * Documents that an earlier life numbered and did not get into a file before it was killed are one
+ * record of option NW_OPT_LOST, under the last of their numbers: {first, task_id}. It goes to the
+ * box as documents do, and no count has it.
+ *
  * Opens or makes dir (its parent must exist). Metadata found there go to the table, ended: entries
  * live as long as documents need them. The table stays the caller's; every file starts with the
  * table's metadata. new_uuid is for a new directory. NW_ECONFLICT: another process has the
@@ -49,6 +53,10 @@ int spool_file_open(const char *dir, const char *new_uuid, uint64_t bytes_max,
 void spool_file_close(struct spool_file *f); /* NULL is fine */
 /* The directory is removed with the process if it is empty by then. */
 void spool_file_set_temporary(struct spool_file *f);
+/* Names the task of the documents, if the next life should have to tell of their loss. */
+void spool_file_note_task(struct spool_file *f, const char *task_id);
+/* Notes that documents first to next - 1 are in no file. */
+void spool_file_note_given(struct spool_file *f, uint64_t first, uint64_t next);
 /* Keeps the count for the next life. */
 void spool_file_note_lost(struct spool_file *f, uint64_t lost);
 

@@ -73,7 +73,8 @@ enum nw_opt {
 	NW_OPT_STORED,
 	NW_OPT_CLOCK,
 	NW_OPT_BATCH,
-	NW_OPT_OPS
+	NW_OPT_OPS,
+	NW_OPT_LOST /* numbers of documents that died with an earlier life of the provider */
 };
 
 struct nw_frame_limits {

@@ -56,6 +56,78 @@ test_lost(void)
 	wired_close(&w);
 }
 
+/* Numbers of one life have documents: a gap between them is a loss, whatever HELLO says. */
+static void
+test_gap(void)
+{
+	struct wired w;
+
+	wired_open(&w, "192.0.2.1", NULL);
+	CHECK_INT(wired_hello(&w, "gap", 1, 0, NULL, NULL), NW_OK);
+	CHECK_INT(wired_meta(&w, "m", "ps:cpu", NULL), NW_OK);
+	CHECK_INT(wired_data(&w, "m", 1), NW_OK);
+	CHECK_INT(wired_hello(&w, "gap", 9, 0, NULL, NULL), NW_OK);
+	CHECK_INT(w.x->dropped, 0);
+	CHECK_INT(wired_data(&w, "m", 2), NW_OK);
+	CHECK_INT(w.x->dropped, 7);
+	CHECK_INT(wired_hello(&w, "gap", (INT64_C(1) << 40) + 1, 2, NULL, NULL), NW_OK);
+	CHECK_INT(wired_data(&w, "m", 3), NW_OK);
+	CHECK_INT(w.x->dropped, 9);
+	wired_close(&w);
+}
+
+static int
+wired_lost(struct wired *w, int64_t first, const char *task_id)
+{
+	struct nw_kv kv[] = { { "first", NW_KV_INT, { .i = first } },
+		{ "task_id", NW_KV_TEXT, { .text = task_id } } };
+	struct nw_doc_buf doc = { 0 };
+	const char *why = NULL;
+	int rc;
+
+	CHECK_INT(nw_kv_encode(&doc, kv, 2), NW_OK);
+	rc = xsess_block(w->x, NW_OPT_LOST, doc.data, doc.len, &why);
+	CHECK((why != NULL) == (rc < 0));
+	nw_doc_buf_clear(&doc);
+	return rc;
+}
+
+/* A provider died with documents in memory: those that the box does not have are lost, and count for
+ * the session of their task, once. */
+static void
+test_died(void)
+{
+	static const int64_t life = INT64_C(5) << 40;
+	struct wired w;
+
+	wired_open(&w, "192.0.2.1", NULL);
+	CHECK_INT(wired_hello(&w, "dies", life + 1, 0, "died", NULL), NW_OK);
+	CHECK_INT(wired_meta(&w, "m", "nl:tools:calipers:summary:read", NULL), NW_OK);
+	CHECK_INT(wired_data(&w, "m", 1), NW_OK);
+	CHECK_INT(wired_data(&w, "m", 2), NW_OK);
+	wired_close(&w);
+
+	/* numbers 1 to 10 were given, 3 to 10 were in no file; the box has 1 and 2 */
+	wired_open(&w, "192.0.2.1", NULL);
+	CHECK_INT(wired_lost(&w, 1, NULL), NW_EPROTO); /* before HELLO */
+	CHECK_INT(wired_hello(&w, "dies", life + 10, 0, NULL, NULL), NW_OK);
+	CHECK_INT(wired_lost(&w, life + 11, NULL), NW_EPROTO);
+	CHECK_INT(wired_lost(&w, 5, NULL), NW_EPROTO); /* of another life */
+	CHECK_INT(wired_lost(&w, 0, NULL), NW_EPROTO);
+	CHECK_INT(wired_lost(&w, life + 1, "died"), NW_OK);
+	CHECK_INT(w.x->dropped, 8);
+	CHECK(w.x->session != NULL && strcmp(w.x->session->label, "died") == 0);
+	CHECK_INT(wired_hello(&w, "dies", life + 10, 0, NULL, NULL), NW_OK);
+	CHECK_INT(wired_lost(&w, life + 1, "died"), NW_OK); /* told again */
+	CHECK_INT(w.x->dropped, 8);
+	wired_store();
+	CHECK_INT(w.stored, life + 10);
+	wired_close(&w);
+	CHECK_INT(boxed_count("SELECT sum(dropped) FROM xsp_session WHERE session_id ="
+			      " (SELECT id FROM session WHERE task_id = 'died')"),
+	    8);
+}
+
 /* What a connection counted is in the store with the documents, while the connection lives: a box
  * that is killed then has both or neither. Repeated documents do not count. */
 static void
@@ -234,6 +306,8 @@ main(void)
 	boxed_begin();
 	test_numbers();
 	test_lost();
+	test_gap();
+	test_died();
 	test_counts();
 	test_held();
 	test_refused();

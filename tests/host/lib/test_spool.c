@@ -250,6 +250,58 @@ test_killed(void)
 	directory_remove();
 }
 
+/* The provider and the box are killed within two seconds: nothing is in a file, and the box forgets
+ * what it had not stored. The next life tells which numbers were given, once. */
+static void
+test_killed_both(void)
+{
+	struct nw_provider_opts here = {
+		.software = "test", .host = "dtn1", .task_id = "both", .spool_dir = dir
+	};
+	struct nw_provider *p = NULL;
+	struct fakebox b;
+	int64_t end;
+	pid_t pid;
+
+	directory_make();
+	next_value = 0;
+	fakebox_start(&b);
+	here.box = b.addr;
+	if ((pid = fork()) == 0) {
+		close(b.listen_fd);
+		if (nw_provider_new(&here, &p) < 0)
+			_exit(1);
+		nw_provider_meta(p, "m1", NULL, "test:event", NULL, 0, NULL, 0);
+		add_docs(p, 50);
+		for (;;)
+			nw_provider_run(p, 10 * MS);
+	}
+	for (end = nw_mono_ns() + 20 * SECOND; b.n_arrived < 50 && nw_mono_ns() < end;)
+		fakebox_step(&b);
+	CHECK_INT(kill(pid, SIGKILL), 0);
+	CHECK_INT(waitpid(pid, NULL, 0), pid);
+	CHECK_INT(b.n_arrived, 50);
+	fakebox_hang_up(&b);
+	b.received = b.stored = (UINT64_C(1) << 40) + 20;
+	b.losses = b.commit_each = true;
+
+	CHECK_INT(nw_provider_new(&here, &p), NW_OK);
+	CHECK_INT(stats_of(p).docs_queued, 0);
+	nw_provider_meta(p, "m1", NULL, "test:event", NULL, 0, NULL, 0);
+	add_docs(p, 5);
+	DRIVE(p, &b, 5000, stats_of(p).docs_stored == 5);
+	CHECK_INT(b.n_arrived, 55);
+	CHECK_INT(b.died, 30);
+	CHECK_INT(b.lost, 0);
+	CHECK_STR(b.died_task_id, "both");
+	CHECK_INT(nw_provider_close(p, 0), NW_OK);
+	CHECK_INT(nw_provider_new(&here, &p), NW_OK);
+	CHECK_INT(nw_provider_close(p, 0), NW_OK);
+	CHECK_INT(b.died, 30);
+	fakebox_stop(&b);
+	directory_remove();
+}
+
 /* More than there is room for: the oldest go, and the box is told how many, also by the next
  * life. */
 static void
@@ -457,6 +509,7 @@ main(void)
 	test_hour();
 	test_close();
 	test_killed();
+	test_killed_both();
 	test_limits();
 	test_age();
 	test_places();

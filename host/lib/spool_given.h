@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Numbers that a provider has given to documents which are in no file of its spool directory yet. A
+ * mapped file has the range, so the range survives the death of the process: the next life of the
+ * provider tells the box which documents died with the process.
+ */
+#ifndef HOST_SPOOL_GIVEN_H
+#define HOST_SPOOL_GIVEN_H
+
+#include <stdint.h>
+
+enum { SPOOL_TASK_BYTES = 256 };
+
+/* Numbers first to next - 1; equal numbers are an empty range. */
+struct spool_given {
+	uint64_t magic, first, next;
+	char task_id[SPOOL_TASK_BYTES]; /* task of the documents, empty without */
+};
+
+/* Maps the file of a directory, made if need be. NULL: no disk or no memory, and nothing is noted. */
+struct spool_given *spool_given_open(int dir_fd);
+/* NULL is fine. */
+void spool_given_close(struct spool_given *g);
+/* Whether the file of a directory that nobody has mapped names documents. */
+int spool_given_waits(const char *dir);
+
+#endif
