@@ -62,7 +62,7 @@ capabilities_drop(uint64_t needed, struct jail *out)
 	if (syscall(SYS_capget, &head, data) != 0)
 		return NW_EIO;
 	have = (data[0].permitted | (uint64_t)data[1].permitted << 32) & needed;
-	/* a change of user makes capabilities ineffective, and the bounding set asks for CAP_SETPCAP */
+	/* a change of user makes capabilities ineffective; the bounding set asks for CAP_SETPCAP */
 	data[0].effective = data[0].permitted;
 	data[1].effective = data[1].permitted;
 	(void)syscall(SYS_capset, &head, data);

@@ -20,7 +20,7 @@ spool_given_open(int dir_fd)
 		return NULL;
 	if (pread(fd, &now, sizeof(now), 0) != (ssize_t)sizeof(now) || now.magic != MAGIC)
 		now = (struct spool_given){ .magic = MAGIC };
-	/* written, not only lengthened: a full disk is found here and not when the memory is used */
+	/* written, not only lengthened: a full disk is found here, not when the memory is used */
 	if (pwrite(fd, &now, sizeof(now), 0) == (ssize_t)sizeof(now))
 		g = mmap(NULL, sizeof(now), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);

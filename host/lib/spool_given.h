@@ -17,7 +17,7 @@ struct spool_given {
 	char task_id[SPOOL_TASK_BYTES]; /* task of the documents, empty without */
 };
 
-/* Maps the file of a directory, made if need be. NULL: no disk or no memory, and nothing is noted. */
+/* Maps the file of a directory, made if need be. NULL: no disk or no memory; nothing is noted. */
 struct spool_given *spool_given_open(int dir_fd);
 /* NULL is fine. */
 void spool_given_close(struct spool_given *g);

@@ -92,8 +92,8 @@ wired_lost(struct wired *w, int64_t first, const char *task_id)
 	return rc;
 }
 
-/* A provider died with documents in memory: those that the box does not have are lost, and count for
- * the session of their task, once. */
+/* A provider died with documents in memory: those that the box does not have are lost, and count
+ * for the session of their task, once. */
 static void
 test_died(void)
 {
