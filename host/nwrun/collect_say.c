@@ -7,6 +7,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "host/nwrun/place.h"
+
 static const char *const stage_names[NWSHM_LANES] = { "disk.read", "disk.write", "net.read",
 	"net.write" };
 
@@ -54,6 +56,17 @@ kv_label(struct kv_list *l, const struct label *label)
 	kv_text(l, "dst", addr_text(&label->peer, l->text[1]));
 	kv_int(l, "sport", label->local.port);
 	kv_int(l, "dport", label->peer.port);
+}
+
+/* The device or interface behind a file or connection. */
+static void
+kv_place(struct kv_list *l, const struct label *label, char place[PLACE_BYTES])
+{
+	bool file = label->kind == NWSHM_FILE;
+
+	if (label->known &&
+	    (file ? place_of_file(label->path, place) : place_of_address(&label->local, place)))
+		kv_text(l, file ? "device" : "interface", place);
 }
 
 static const char *
@@ -345,6 +358,7 @@ say_object_meta(struct collect *c, unsigned object)
 {
 	struct object_seen *seen = &c->object[object];
 	struct kv_list subject = { .n = 0 };
+	char place[PLACE_BYTES];
 	const char *process = NULL;
 	uint32_t index = seen->owner;
 
@@ -360,6 +374,7 @@ say_object_meta(struct collect *c, unsigned object)
 	}
 	kv_text(&subject, "type", seen->label.kind == NWSHM_FILE ? "disk" : "network");
 	kv_label(&subject, &seen->label);
+	kv_place(&subject, &seen->label, place);
 	if (!seen->said) {
 		id_make(seen->id);
 		c->objects_said++;
