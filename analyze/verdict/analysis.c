@@ -29,6 +29,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 {
 	const struct evidence *e = &out->evidence;
 	char *story;
+	size_t i;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
@@ -43,6 +44,9 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	story = segments_story(e, &out->judgement.path, &out->segments);
 	judge_add_story(&out->judgement, story);
 	free(story);
+	others_find(e, &out->judgement, &out->others);
+	for (i = 0; i < out->others.n; i++)
+		judge_add_reason(&out->judgement, out->others.other[i].sentence);
 	return NW_OK;
 }
 
@@ -52,6 +56,7 @@ analysis_clear(struct analysis *a)
 	reductions_clear(&a->reductions);
 	classes_clear(&a->classes);
 	segments_clear(&a->segments);
+	others_clear(&a->others);
 	judgement_clear(&a->judgement);
 	evidence_clear(&a->evidence);
 }

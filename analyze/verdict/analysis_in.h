@@ -6,6 +6,7 @@
 #include "analyze/verdict/classes.h"
 #include "analyze/verdict/evidence.h"
 #include "analyze/verdict/judge.h"
+#include "analyze/verdict/others.h"
 #include "analyze/verdict/reduction.h"
 #include "analyze/verdict/segments.h"
 #include "narrows/analysis.h"
@@ -13,6 +14,7 @@
 struct analysis {
 	struct evidence evidence;
 	struct judgement judgement;
+	struct others others;
 	struct segments segments;
 	struct op_classes_list classes;
 	struct reductions reductions;

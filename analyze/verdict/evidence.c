@@ -19,6 +19,14 @@ static const int64_t HOST_LEAD_NS = 20000000000;
 
 typedef void row_fn(struct loader *l, const struct row *r);
 
+/* The rows tell of the use of a disk or a link alone. */
+static void
+nothing_row(struct loader *l, const struct row *r)
+{
+	(void)l;
+	(void)r;
+}
+
 static row_fn *const row_fns[] = { [SOURCE_CALIPER] = caliper_row,
 	[SOURCE_PROCESS] = process_row,
 	[SOURCE_FILE] = file_row,
@@ -26,6 +34,8 @@ static row_fn *const row_fns[] = { [SOURCE_CALIPER] = caliper_row,
 	[SOURCE_TCP] = tcp_row,
 	[SOURCE_CPU] = cpu_row,
 	[SOURCE_DISK] = disk_row,
+	[SOURCE_LINK] = nothing_row,
+	[SOURCE_USE] = nothing_row,
 	[SOURCE_CLOCK] = clock_row,
 	[SOURCE_EXCHANGE] = exchange_row };
 
@@ -53,6 +63,8 @@ on_block(void *arg, const struct store_block *b)
 
 	for (r.i = 0; r.i < b->n_rows; r.i++) {
 		row_fns[l->source->kind](l, &r);
+		if (l->filling && l->source->use_kind != SOURCE_OTHER)
+			use_row(l, &r);
 		l->source->last_wall_ns = b->t_wall_ns[r.i];
 	}
 	if (l->filling) {
@@ -85,7 +97,7 @@ source_read(struct loader *l, struct source *s, int64_t t0, int64_t t1)
 	rc = store_layouts(l->reader, s->meta_id, on_layout, &list);
 	l->source = s;
 	s->last_wall_ns = 0;
-	s->disk_bytes = s->disk_io_ms = NAN;
+	s->disk_bytes = s->disk_io_ms = s->use_in = s->use_out = NAN;
 	for (i = 0; i < list.n && rc == NW_OK; i++) {
 		struct block_reader br = { .l = l, .c = &list.layout[i].c };
 
@@ -243,6 +255,8 @@ session_read(struct loader *l)
 		rc = store_metas(
 		    l->reader, 0, e->hosts[i].id, "ps:tools:blipp:linux:", on_host_meta, &hm);
 	}
+	if (rc == NW_OK && e->n_windows > 0)
+		rc = other_sessions_load(l);
 	if (rc < 0 || e->n_windows == 0)
 		return rc;
 	l->filling = true;
@@ -340,6 +354,7 @@ evidence_clear(struct evidence *e)
 	free(e->files);
 	free(e->connections);
 	free(e->durations);
+	uses_clear(e);
 	free(e->task_id);
 	free(e->program);
 	memset(e, 0, sizeof(*e));

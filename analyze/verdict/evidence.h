@@ -105,6 +105,25 @@ struct evidence_durations {
 	uint64_t *counts; /* NW_HIST_BUCKETS */
 };
 
+/* The use of a disk or a link on a host. Bytes of a session come from its processes, and cover all
+ * disks together, or from its connections. */
+struct evidence_use {
+	int64_t session_id; /* 0: of all users, by the host's own count */
+	size_t host;
+	bool link;
+	char *place;      /* device or interface; NULL: of all disks, or of an unknown interface */
+	char *program;    /* of another session; NULL if unknown */
+	double *in, *out; /* bytes of each window: read and written, or received and sent */
+};
+
+/* The bytes of a session's file, and the device of the file. */
+struct evidence_use_file {
+	int64_t session_id;
+	size_t host;
+	char *device;
+	double read, written;
+};
+
 struct evidence {
 	int64_t session_id;
 	char *task_id, *program;
@@ -123,6 +142,10 @@ struct evidence {
 	size_t n_files;
 	struct evidence_connection *connections; /* like files */
 	size_t n_connections;
+	struct evidence_use *uses; /* by all, by the session, by other sessions of the time */
+	size_t n_uses;
+	struct evidence_use_file *use_files;
+	size_t n_use_files;
 	struct evidence_durations *durations; /* at most EVIDENCE_LIST_MAX */
 	size_t n_durations;
 	uint64_t durations_rejected; /* unreadable histograms, or without room */

@@ -19,6 +19,8 @@ enum source_kind {
 	SOURCE_TCP,
 	SOURCE_CPU,
 	SOURCE_DISK,
+	SOURCE_LINK,
+	SOURCE_USE, /* of another session */
 	SOURCE_CLOCK,
 	SOURCE_EXCHANGE
 };
@@ -34,6 +36,11 @@ struct source {
 	double dt_s;
 	uint64_t reports;     /* highest report number so far, plus 1 */
 	int64_t last_wall_ns; /* time of the row before; 0 before the first row */
+	/* what the rows say of a disk or a link: SOURCE_PROCESS, _CONNECTION, _FILE, _DISK, _LINK,
+	 * or SOURCE_OTHER for nothing */
+	enum source_kind use_kind;
+	size_t use;             /* index into uses, or of files into use_files */
+	double use_in, use_out; /* raw counters at last_wall_ns; NaN before the first row */
 	/* raw counters of a disk at last_wall_ns; NaN before the first row */
 	double disk_bytes, disk_io_ms;
 };
@@ -94,6 +101,20 @@ void grid_gauge(const struct evidence *e, double *a, const struct span *s, doubl
 /* Sets the windows touched by the span where they are NaN or lower than v. */
 void grid_raise(const struct evidence *e, double *a, const struct span *s, double v);
 
+/* evidence_uses.c */
+size_t use_index(struct evidence *e, const struct evidence_use *key);
+void uses_clear(struct evidence *e);
+/* Sets the use told by a metadata of a session. */
+void source_use(struct evidence *e, struct source *s, const char *event_type, int64_t session_id,
+    const json_t *subject);
+/* Sets the total told by a metadata of a disk or a link. */
+void source_total(struct evidence *e, struct source *s, const json_t *subject);
+/* Adds the sources of the other sessions that ran at the time on the same hosts. */
+int other_sessions_load(struct loader *l);
+void use_row(struct loader *l, const struct row *r);
+
+/* evidence_sources.c */
+void source_add(struct loader *l, const struct source *s);
 /* evidence_sources.c: callbacks of store_metas() */
 int on_session_meta(void *loader, const struct nw_meta_rec *m);
 struct host_metas {
@@ -105,6 +126,7 @@ void hosts_name(struct loader *l);
 void ends_separate(struct loader *l);
 
 /* evidence_rows.c */
+struct span row_span(struct loader *l, const struct row *r);
 void caliper_row(struct loader *l, const struct row *r);
 void process_row(struct loader *l, const struct row *r);
 void file_row(struct loader *l, const struct row *r);

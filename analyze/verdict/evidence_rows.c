@@ -14,7 +14,7 @@ static const double NS = 1e-9;
  * The window of a row: its own word, else the time since the row before. The gap of a silent sender
  * is no window; there the reporting interval counts, or the bucket of a rolled-up row.
  */
-static struct span
+struct span
 row_span(struct loader *l, const struct row *r)
 {
 	const struct source *from = l->source;

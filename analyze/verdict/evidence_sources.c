@@ -197,7 +197,7 @@ caliper_item(struct loader *l, struct source *s, const json_t *subject)
 
 /* --- metadata --- */
 
-static void
+void
 source_add(struct loader *l, const struct source *s)
 {
 	if (s->kind == SOURCE_OTHER)
@@ -254,6 +254,7 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 	if (s.kind == SOURCE_CALIPER || s.kind == SOURCE_PROCESS)
 		s.process = process_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD),
 		    json_text(subject, "program"));
+	source_use(l->e, &s, m->event_type, l->e->session_id, subject);
 	if (s.kind == SOURCE_PROCESS)
 		l->e->processes[s.process].parent_pid = json_number(subject, "ppid", PID_NOT_TOLD);
 	source_add(l, &s);
@@ -269,15 +270,23 @@ on_host_meta(void *host_metas, const struct nw_meta_rec *m)
 	struct host_metas *hm = host_metas;
 	struct loader *l = hm->l;
 	struct source s = { .kind = SOURCE_OTHER, .meta_id = m->id, .host = hm->host };
+	json_t *subject;
 
 	if (prefixed(m->event_type, "ps:tools:blipp:linux:cpu:utilization"))
 		s.kind = SOURCE_CPU;
 	else if (prefixed(m->event_type, "ps:tools:blipp:linux:disk:"))
 		s.kind = SOURCE_DISK;
+	else if (strcmp(m->event_type, "ps:tools:blipp:linux:network:utilization") == 0)
+		s.kind = SOURCE_LINK;
 	else if (prefixed(m->event_type, "ps:tools:blipp:linux:clock"))
 		s.kind = SOURCE_CLOCK;
 	else if (strcmp(m->event_type, "nw:clock") == 0)
 		s.kind = SOURCE_EXCHANGE;
+	if (s.kind == SOURCE_DISK || s.kind == SOURCE_LINK) {
+		subject = json_loads(m->subject_json, 0, NULL);
+		source_total(l->e, &s, subject);
+		json_decref(subject);
+	}
 	source_add(l, &s);
 	return 0;
 }

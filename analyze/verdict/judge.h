@@ -58,6 +58,9 @@ void judgement_clear(struct judgement *j);
  * nothing. */
 void judge_add_story(struct judgement *j, const char *story);
 
+/* Adds a sentence behind the reasons, if there is room. */
+void judge_add_reason(struct judgement *j, const char *sentence);
+
 /* The program of a host stage with several processes joined by pipes: the busiest; NULL for other
  * stages. On loan. */
 const char *judge_stage_program(const struct evidence *e, const struct nw_path_stage *s);

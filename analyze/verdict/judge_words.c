@@ -533,6 +533,12 @@ judgement_words(struct judgement *j, const struct evidence *e, const struct judg
 		unknown_words(j, e, params);
 }
 
+void
+judge_add_reason(struct judgement *j, const char *sentence)
+{
+	reason_add(j, "%s", sentence);
+}
+
 /* Two limits one after the other are no tie. */
 static void
 tie_undo(struct judgement *j)

@@ -231,8 +231,35 @@ witnesses_doc(const struct judgement *j)
 }
 
 static json_t *
-verdict_doc(const struct judgement *j)
+others_doc(const struct evidence *e, const struct others *others)
 {
+	json_t *list = json_array(), *o;
+	size_t i;
+
+	for (i = 0; i < others->n; i++) {
+		const struct other *u = &others->other[i];
+
+		o = json_object();
+		put_text(o, KEY_other_resource, u->link ? "link" : "disk");
+		put_text(o, KEY_other_host, host_of(e, u->host));
+		put_text(o, KEY_other_place, u->place);
+		put_text(o, KEY_other_way,
+		    u->link ? (u->out ? "sent" : "received") : (u->out ? "written" : "read"));
+		put(o, KEY_other_session,
+		    u->session_id != 0 ? json_integer(u->session_id) : json_null());
+		put_text(o, KEY_other_program, u->program);
+		put_real(o, KEY_other_bytes, u->bytes);
+		put_real(o, KEY_other_share, u->share);
+		put_text(o, KEY_other_sentence, u->sentence);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *
+verdict_doc(const struct analysis *a)
+{
+	const struct judgement *j = &a->judgement;
 	const struct nw_bottleneck *b = &j->limit.bottleneck;
 	json_t *v = json_object(), *list;
 	size_t next = j->gain.next < j->path.n ? j->gain.next : b->runner_up, i;
@@ -262,6 +289,7 @@ verdict_doc(const struct judgement *j)
 	for (i = 0; i < j->n_reasons; i++)
 		json_array_append_new(list, resultdoc_text(j->reasons[i]));
 	put(v, KEY_verdict_reasons, list);
+	put(v, KEY_verdict_others, others_doc(&a->evidence, &a->others));
 	put(v, KEY_verdict_witnesses, witnesses_doc(j));
 	return v;
 }
@@ -458,7 +486,7 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 
 	put_text(doc, KEY_result_schema, "narrows-result/1");
 	put(doc, KEY_result_session, session_doc(e, j));
-	put(doc, KEY_result_verdict, verdict_doc(j));
+	put(doc, KEY_result_verdict, verdict_doc(a));
 	put(doc, KEY_result_bottleneck, bottleneck_doc(e, j, &run->params.judge));
 	put(doc, KEY_result_changes, resultdoc_changes(a));
 	put(doc, KEY_result_density, resultdoc_density(a, &run->params.classes));

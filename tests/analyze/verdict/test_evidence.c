@@ -403,6 +403,93 @@ test_host(void)
 	evidence_clear(&e);
 }
 
+/* --- users of disks and links --- */
+
+static const struct evidence_use *
+use_of(const struct evidence *e, int64_t session_id, bool link, const char *place)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_uses; i++) {
+		const struct evidence_use *u = &e->uses[i];
+
+		if (u->session_id == session_id && u->link == link &&
+		    (place == NULL || strcmp(u->place, place) == 0))
+			return u;
+	}
+	return NULL;
+}
+
+/* Session 2 runs at the same time on the first host, session 3 an hour later. */
+static void
+others_add(struct nw_batch *b)
+{
+	static const struct document docs[] = {
+		{ 20, 1, 2, "nw:process", "{\"pid\":9,\"program\":\"tar\"}", NULL,
+		    { "read_bytes", "write_bytes", "window" } },
+		{ 21, 1, 2, "nw:connection", "{\"pid\":9,\"interface\":\"eth0\"}", NULL,
+		    { "bytes_in", "bytes_out" } },
+		{ 22, 1, 2, "nw:file", "{\"resource\":\"/x\",\"device\":\"sda\"}", NULL,
+		    { "read_bytes", "write_bytes" } },
+		{ 23, 1, 3, "nw:process", "{\"pid\":9,\"program\":\"tar\"}", NULL,
+		    { "read_bytes", "write_bytes", "window" } },
+	};
+	struct nw_session_rec s = { .id = 2, .task_id = "b", .opened_wall_ns = T0 };
+	size_t k;
+	int i;
+
+	CHECK(nw_batch_session(b, &s) == NW_OK);
+	s = (struct nw_session_rec){ .id = 3, .task_id = "c", .opened_wall_ns = T0 + 3600000 * MS };
+	CHECK(nw_batch_session(b, &s) == NW_OK);
+	for (k = 0; k < sizeof(docs) / sizeof(docs[0]); k++) {
+		document_add(b, &docs[k]);
+		for (i = 1; i <= 4; i++)
+			row_add(b, &docs[k], i * 100, (double[]){ 3000, 4000, 0.1 });
+	}
+}
+
+static void
+test_uses(void)
+{
+	static const struct document own = { 2, 1, 1, "nw:process", "{\"pid\":7}", NULL,
+		{ "read_bytes", "write_bytes", "window" } };
+	static const struct document sda = { 5, 1, 0, "ps:tools:blipp:linux:disk:partition:sda",
+		"{\"device\":\"sda\"}", NULL, { "read_bytes", "written_bytes", "io_ms" } };
+	static const struct document eth = { 6, 1, 0, "ps:tools:blipp:linux:network:utilization",
+		"{\"interface\":\"eth0\"}", NULL, { "bytes_in", "bytes_out" } };
+	struct nw_batch *b = session_begin();
+	struct evidence e;
+	int i;
+
+	document_add(b, &reads);
+	document_add(b, &own);
+	document_add(b, &sda);
+	document_add(b, &eth);
+	row_add(b, &eth, -5000, (double[]){ 0, 0 }); /* says nothing: five seconds in one row */
+	for (i = 0; i <= 4; i++) {
+		row_add(b, &sda, i * 100, (double[]){ 1e6 + i * 9000.0, i * 500.0, i });
+		row_add(b, &eth, i * 100, (double[]){ 8e9 + i * 200.0, i * 7000.0 });
+		if (i == 0)
+			continue;
+		row_add(b, &reads, i * 100, (double[]){ 1000, 10, 0.1, 0.05, 2e-3 });
+		row_add(b, &own, i * 100, (double[]){ 5000, 100, 0.1 });
+	}
+	others_add(b);
+	session_load(b, "uses", &e);
+	CHECK(use_of(&e, 3, false, NULL) == NULL);
+	CHECK_NEAR(use_of(&e, 0, false, "sda")->in[2], 9000, 1e-9, 0);
+	CHECK_NEAR(use_of(&e, 0, true, "eth0")->out[0], 7000, 1e-9, 0);
+	CHECK_NEAR(use_of(&e, 1, false, NULL)->in[3], 5000, 1e-9, 0);
+	CHECK_NEAR(use_of(&e, 2, false, NULL)->out[1], 4000, 1e-9, 0);
+	CHECK_STR(use_of(&e, 2, false, NULL)->program, "tar");
+	CHECK_NEAR(use_of(&e, 2, true, "eth0")->out[3], 4000, 1e-9, 0);
+	CHECK_INT(e.n_use_files, 1);
+	CHECK_STR(e.use_files[0].device, "sda");
+	CHECK_NEAR(e.use_files[0].read, 12000, 1e-9, 0);
+	CHECK_INT(e.n_processes, 1);
+	evidence_clear(&e);
+}
+
 /* The second host's clock is two seconds ahead, and the box knows within 10 ms. */
 static void
 test_clock(void)
@@ -478,6 +565,7 @@ main(void)
 	test_tcp_twice(1);
 	test_tcp_far();
 	test_host();
+	test_uses();
 	test_clock();
 	test_caliper_op();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
