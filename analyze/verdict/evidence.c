@@ -279,6 +279,7 @@ evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out)
 	memset(out, 0, sizeof(*out));
 	out->session_id = session_id;
 	rc = session_read(&l);
+	uses_name(&l);
 	free(l.sources);
 	if (rc < 0)
 		evidence_clear(out);

@@ -40,6 +40,7 @@ struct source {
 	 * or SOURCE_OTHER for nothing */
 	enum source_kind use_kind;
 	size_t use;             /* index into uses, or of files into use_files */
+	size_t use_program;     /* of another session: index into programs */
 	double use_in, use_out; /* raw counters at last_wall_ns; NaN before the first row */
 	/* raw counters of a disk at last_wall_ns; NaN before the first row */
 	double disk_bytes, disk_io_ms;
@@ -47,11 +48,20 @@ struct source {
 
 enum { STEP_SLOTS = 64 }; /* eighths of an octave around 1 s */
 
+/* A program of another session, and its bytes of one use. */
+struct use_program {
+	size_t use;
+	char *name;
+	double bytes;
+};
+
 struct loader {
 	struct store_reader *reader;
 	struct evidence *e;
 	struct source *sources;
 	size_t n_sources;
+	struct use_program *programs;
+	size_t n_programs;
 	/* pass one: the lengths of windows vote for the step, weighted by time */
 	double step_votes_s[STEP_SLOTS], step_rows[STEP_SLOTS];
 	int64_t begin_wall_ns, end_wall_ns;
@@ -112,6 +122,8 @@ void source_total(struct evidence *e, struct source *s, const json_t *subject);
 /* Adds the sources of the other sessions that ran at the time on the same hosts. */
 int other_sessions_load(struct loader *l);
 void use_row(struct loader *l, const struct row *r);
+/* Names the uses of other sessions by the programs with most bytes, and frees the programs. */
+void uses_name(struct loader *l);
 
 /* evidence_sources.c */
 void source_add(struct loader *l, const struct source *s);

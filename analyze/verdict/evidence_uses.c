@@ -116,7 +116,6 @@ source_total(struct evidence *e, struct source *s, const json_t *subject)
 struct other_sessions {
 	struct loader *l;
 	int64_t id[SESSIONS_MAX];
-	char *program[SESSIONS_MAX];
 	size_t n;
 	int64_t begin_wall_ns, end_wall_ns;
 	size_t now, n_metas; /* the session in hand, and its metadata so far */
@@ -131,8 +130,7 @@ on_other_session(void *arg, const struct nw_session_rec *s, const struct nw_resu
 	if (s->id == o->l->e->session_id || s->opened_wall_ns > o->end_wall_ns + OPENING_NS ||
 	    (s->closed_wall_ns != 0 && s->closed_wall_ns < o->begin_wall_ns - OPENING_NS))
 		return 0;
-	o->id[o->n] = s->id;
-	o->program[o->n++] = xstrdup(s->program);
+	o->id[o->n++] = s->id;
 	return o->n == SESSIONS_MAX;
 }
 
@@ -146,16 +144,37 @@ host_known(const struct evidence *e, int64_t host_id)
 	return i;
 }
 
-/* The session's program, else the program of the last process named. */
-static void
-use_name(struct evidence_use *u, const char *program, const json_t *subject)
+static size_t
+program_index(struct loader *l, size_t use, const char *name)
 {
-	const char *process = json_string_value(json_object_get(subject, "program"));
+	size_t i;
 
-	if (program == NULL && process == NULL)
-		return;
-	free(u->program);
-	u->program = xstrdup(program != NULL ? program : process);
+	for (i = 0; i < l->n_programs; i++)
+		if (l->programs[i].use == use && strcmp(l->programs[i].name, name) == 0)
+			return i;
+	l->programs = xreallocarray(l->programs, l->n_programs + 1, sizeof(*l->programs));
+	l->programs[l->n_programs] = (struct use_program){ .use = use, .name = xstrdup(name) };
+	return l->n_programs++;
+}
+
+void
+uses_name(struct loader *l)
+{
+	struct evidence *e = l->e;
+	size_t i, k;
+
+	for (k = 0; k < e->n_uses; k++) {
+		const struct use_program *p, *most = NULL;
+
+		for (p = l->programs; p < l->programs + l->n_programs; p++)
+			if (p->use == k && (most == NULL || p->bytes > most->bytes))
+				most = p;
+		if (most != NULL)
+			e->uses[k].program = xstrdup(most->name);
+	}
+	for (i = 0; i < l->n_programs; i++)
+		free(l->programs[i].name);
+	free(l->programs);
 }
 
 static int
@@ -164,6 +183,7 @@ on_other_meta(void *arg, const struct nw_meta_rec *m)
 	struct other_sessions *o = arg;
 	struct loader *l = o->l;
 	struct source s = { .kind = SOURCE_USE, .use_kind = SOURCE_OTHER, .meta_id = m->id };
+	const char *program;
 	json_t *subject;
 
 	s.host = host_known(l->e, m->host_id);
@@ -171,9 +191,10 @@ on_other_meta(void *arg, const struct nw_meta_rec *m)
 	if (s.host == l->e->n_hosts)
 		return 0;
 	subject = json_loads(m->subject_json, 0, NULL);
+	program = json_string_value(json_object_get(subject, "program"));
 	source_use(l->e, &s, m->event_type, o->id[o->now], subject);
 	if (s.use_kind == SOURCE_PROCESS || s.use_kind == SOURCE_CONNECTION)
-		use_name(&l->e->uses[s.use], o->program[o->now], subject);
+		s.use_program = program_index(l, s.use, program != NULL ? program : "a program");
 	if (s.use_kind != SOURCE_OTHER)
 		source_add(l, &s);
 	json_decref(subject);
@@ -190,11 +211,9 @@ other_sessions_load(struct loader *l)
 
 	rc = store_sessions(
 	    l->reader, l->e->session_id + SESSIONS_LATER, SESSIONS_SEEN, on_other_session, &o);
-	for (o.now = 0; o.now < o.n; o.now++) {
+	for (o.now = 0; o.now < o.n && rc == NW_OK; o.now++) {
 		o.n_metas = 0;
-		if (rc == NW_OK)
-			rc = store_metas(l->reader, o.id[o.now], 0, "nw:", on_other_meta, &o);
-		free(o.program[o.now]);
+		rc = store_metas(l->reader, o.id[o.now], 0, "nw:", on_other_meta, &o);
 	}
 	return rc;
 }
@@ -221,6 +240,19 @@ total_row(struct loader *l, double in, double out, const struct span *s)
 	from->use_out = out;
 }
 
+/* Bytes of a session: its own processes and connections need no name here. */
+static void
+bytes_add(struct loader *l, const struct span *s, double in, double out)
+{
+	const struct evidence *e = l->e;
+	struct evidence_use *u = &l->e->uses[l->source->use];
+
+	grid_spread(e, grid_array(e, &u->in, 0), s, in);
+	grid_spread(e, grid_array(e, &u->out, 0), s, out);
+	if (l->source->kind == SOURCE_USE)
+		l->programs[l->source->use_program].bytes += known_or_0(in) + known_or_0(out);
+}
+
 void
 use_row(struct loader *l, const struct row *r)
 {
@@ -229,7 +261,6 @@ use_row(struct loader *l, const struct row *r)
 	const struct columns *c = r->c;
 	struct span s = { .begin_wall_ns = from->last_wall_ns,
 		.end_wall_ns = r->b->t_wall_ns[r->i] };
-	struct evidence_use *u = &e->uses[from->use];
 
 	switch (from->use_kind) {
 	case SOURCE_DISK:
@@ -240,14 +271,12 @@ use_row(struct loader *l, const struct row *r)
 		break;
 	case SOURCE_PROCESS:
 		s = row_span(l, r);
-		grid_spread(e, grid_array(e, &u->in, 0), &s, row_cell(r, c->read_bytes));
-		grid_spread(e, grid_array(e, &u->out, 0), &s, row_cell(r, c->write_bytes));
+		bytes_add(l, &s, row_cell(r, c->read_bytes), row_cell(r, c->write_bytes));
 		break;
 	case SOURCE_CONNECTION:
 		if (s.begin_wall_ns == 0)
 			s.begin_wall_ns = s.end_wall_ns - e->step_ns;
-		grid_spread(e, grid_array(e, &u->in, 0), &s, row_cell(r, c->bytes_in));
-		grid_spread(e, grid_array(e, &u->out, 0), &s, row_cell(r, c->bytes_out));
+		bytes_add(l, &s, row_cell(r, c->bytes_in), row_cell(r, c->bytes_out));
 		break;
 	case SOURCE_FILE:
 		e->use_files[from->use].read += known_or_0(row_cell(r, c->read_bytes));

@@ -15,8 +15,9 @@ static const double SHARE_MIN = 0.15;
 static const double REST_WRITTEN_MIN = 0.4;
 /* With less the session hardly used the resource, or used another. */
 static const double OWN_MIN = 0.02;
-/* The parts may exceed the total by so much: counts are cut at windows. */
-static const double EXCESS_MAX = 1.1;
+/* The parts may exceed the total by so much: a process's bytes count when asked for, a device's
+ * when there. */
+static const double EXCESS_MAX = 1.25;
 /* Bytes in frames for a byte in calls. */
 static const double FRAMED = 1.05;
 /* Unseen share of the session's own bytes that would be blamed on others. */
@@ -112,10 +113,11 @@ sentence_of(const struct evidence *e, const struct other *o)
 		    o->place, e->hosts[o->host].name, user, 100 * o->share,
 		    o->out ? "sent" : "received");
 	else
-		text = xasprintf("The disk %s on %s was also %s by %s: %.0f %% of the bytes %s while "
-				 "it limited.",
-		    o->place, e->hosts[o->host].name, o->out ? "written" : "read", user,
-		    100 * o->share, o->out ? "written" : "read");
+		text =
+		    xasprintf("The disk %s on %s was also %s by %s: %.0f %% of the bytes %s while "
+			      "it limited.",
+			o->place, e->hosts[o->host].name, o->out ? "written" : "read", user,
+			100 * o->share, o->out ? "written" : "read");
 	free(user);
 	return text;
 }
@@ -162,6 +164,7 @@ resource_weigh(const struct scope *s)
 	}
 	if (!(total > 0) || own < OWN_MIN * total || sessions > EXCESS_MAX * total)
 		return;
+	total = fmax(total, sessions);
 	for (u = s->e->uses; u < s->e->uses + s->e->n_uses; u++)
 		if (u->session_id != 0 && u->session_id != s->e->session_id &&
 		    used_by(s, u) >= SHARE_MIN * total)

@@ -11,15 +11,25 @@ from world import ADDRESS, MB, RELAY, Failed, run, until, write
 # --- faults: the stage that is slow, and how to make it slow, from MB/s ---
 
 
-def compete_disk(w, case):
+def session_of(w, case, host, argv):
+    """The competitor as a session of its own."""
+    return [f"{w.bin}/nwrun", "-t", f"{case.task}-other", "-H", f"host-{host}", "-b", w.box_of(host), *argv]
+
+
+def compete_disk(w, case, measured=False):
     big = f"{w.disks['a'].path}/other"
+    if measured:
+        argv = ["sh", "-c", f"while :; do dd if={big} of=/dev/null bs=256k iflag=direct; done"]
+        case.background("a", session_of(w, case, "a", argv))
+        return
     case.background(None, ["sh", "-c", f"while :; do dd if={big} of=/dev/null bs=256k; dd if={big} iflag=nocache count=0; done"])
 
 
-def compete_link(w, case):
+def compete_link(w, case, measured=False):
     case.background("b", ["iperf3", "-s", "-p", "5399"])
     until(5, "iperf3", lambda: w.listening("b", 5399))
-    case.background("a", ["iperf3", "-c", ADDRESS["b"], "-p", "5399", "-t", "120", "-P", "3"])
+    argv = ["iperf3", "-c", ADDRESS["b"], "-p", "5399", "-t", "120", "-P", "3"]
+    case.background("a", session_of(w, case, "a", argv) if measured else argv)
 
 
 def hogs(case):
@@ -46,6 +56,9 @@ FAULTS = {
     "rcv_hogs": ("receiver.host", lambda w, c, r: (c.pin("b"), hogs(c))),
     "src_compete": ("disk.read", lambda w, c, r: (w.disks["a"].throttle(read_bps=2 * r * MB), compete_disk(w, c))),
     "net_compete": ("network", lambda w, c, r: (w.link_set(rate_bytes=2 * r * MB, rtt_ms=2), compete_link(w, c))),
+    # the same with a competitor that is a session of the box
+    "src_session": ("disk.read", lambda w, c, r: (w.disks["a"].throttle(read_bps=2 * r * MB), compete_disk(w, c, True))),
+    "net_session": ("network", lambda w, c, r: (w.link_set(rate_bytes=2 * r * MB, rtt_ms=2), compete_link(w, c, True))),
 }
 
 
@@ -265,7 +278,7 @@ def fits(fault, program):
     """Can this fault hold this program?"""
     p = PROGRAMS[program]
     if p.hosts == "a":
-        return fault in ("src_disk", "dst_disk", "snd_quota", "src_compete", "src_iops") and not (
+        return fault in ("src_disk", "dst_disk", "snd_quota", "src_compete", "src_session", "src_iops") and not (
             program == "tar-gzip" and fault != "snd_quota")
     if fault.endswith("_work"):
         return fault in p.offers and "mmap" not in program and "sendfile" not in program and "splice" not in program

@@ -66,7 +66,7 @@ class Case:
                     f.write(os.urandom(self.bytes // self.n_files))
         elif self.program.name not in ("iperf3", "x-memory-discard") and not os.path.exists(self.source):
             run("sh", "-c", f"head -c {self.bytes} /dev/urandom >{self.source}")
-        if "src_compete" in self.faults and not os.path.exists(f"{self.w.disks['a'].path}/other"):
+        if {"src_compete", "src_session"} & set(self.faults) and not os.path.exists(f"{self.w.disks['a'].path}/other"):
             run("sh", "-c", f"head -c 60000000 /dev/urandom >{self.w.disks['a'].path}/other")
         for d in self.w.disks.values():
             d.settle()
