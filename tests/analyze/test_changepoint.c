@@ -223,6 +223,32 @@ test_verified(void)
 	CHECK(small == 0);
 }
 
+/* A stretch that lies at the cap throughout is not impossible where most values do. Five values far
+ * out at the start are a step, though few. */
+static void
+test_far_means(void)
+{
+	enum { ROUNDS = 50, N = 300 };
+	struct nw_changes c;
+	double y[N];
+	size_t k, i, capped = 0, early = 0;
+
+	for (k = 0; k < ROUNDS; k++) {
+		for (i = 0; i < N; i++)
+			y[i] = fmin(1, 1.05 + 0.1 * noise_normal());
+		nw_changes(y, N, &nw_change_better, &c);
+		capped += c.n_segments > 1;
+		nw_changes_clear(&c);
+		for (i = 0; i < N; i++)
+			y[i] = (i < 5 ? 25 : 20) + noise_normal();
+		nw_changes(y, N, &nw_change_better, &c);
+		early += c.n_segments == 2 && c.segment[1].start == 5;
+		nw_changes_clear(&c);
+	}
+	CHECK(capped <= 1);
+	CHECK(early >= 40);
+}
+
 /* Coarse to fine finds what is there, to the sample, a burst shorter than a stride included. */
 static void
 test_long(void)
@@ -255,6 +281,7 @@ main(int argc, char **argv)
 	test_edges();
 	test_noise();
 	test_verified();
+	test_far_means();
 	test_long();
 	return check_done("changepoint");
 }

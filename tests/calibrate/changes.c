@@ -8,7 +8,9 @@
 #include "narrows/changepoint.h"
 #include "tests/calibrate/calibrate.h"
 
-enum { HOUR = 3600, SERIES_COST = 50, STEP_COST = 4, JITTER = 3 };
+enum { HOUR = 3600, SERIES_COST = 50, STEP_COST = 4, JITTER = 3, SEGMENT_MIN = 5 };
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 /* --- stationary shapes, one value per second --- */
 
@@ -42,6 +44,25 @@ shape_clipped(double *x, size_t n, double ar)
 	noise_ar(x, n, ar);
 	for (size_t i = 0; i < n; i++)
 		x[i] = fmin(1, 0.9 + 0.1 * x[i]);
+}
+
+/* The same from below as well, as with a share that is often all or nothing. */
+static void
+shape_clipped_twice(double *x, size_t n, double ar)
+{
+	noise_ar(x, n, ar);
+	for (size_t i = 0; i < n; i++)
+		x[i] = fmax(0, fmin(1, 0.5 + 0.4 * x[i]));
+}
+
+/* Exponential shocks. */
+static void
+shape_skewed(double *x, size_t n, double ar)
+{
+	double v = 1 / (1 - ar);
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = v = ar * v - log(1 - noise_uniform());
 }
 
 static void
@@ -78,12 +99,13 @@ shape_bursts(double *x, size_t n, double share)
 		x[i] = noise_uniform() < share ? 5 : 0;
 }
 
-/* A token bucket: the rate is capped, and below the cap in half the windows. */
+/* A token bucket: a rate with an sd of a tenth is capped at 1; without the cap it had the given
+ * mean. */
 static void
-shape_bucket(double *x, size_t n, double spread)
+shape_bucket(double *x, size_t n, double mean)
 {
 	for (size_t i = 0; i < n; i++)
-		x[i] = fmin(1, 1 + spread * noise_normal());
+		x[i] = fmin(1, mean + 0.1 * noise_normal());
 }
 
 static void
@@ -136,6 +158,11 @@ static const struct shape {
 	{ "share clipped at 1, AR 0.8", shape_clipped, 0.8 },
 	{ "share clipped at 1, AR 0.95", shape_clipped, 0.95 },
 	{ "share clipped at 1, AR 0.98", shape_clipped, 0.98 },
+	{ "share clipped at 0 and 1, AR 0", shape_clipped_twice, 0 },
+	{ "share clipped at 0 and 1, AR 0.8", shape_clipped_twice, 0.8 },
+	{ "exponential shocks, AR 0", shape_skewed, 0 },
+	{ "exponential shocks, AR 0.8", shape_skewed, 0.8 },
+	{ "exponential shocks, AR 0.95", shape_skewed, 0.95 },
 	{ "AR 0.5 plus AR 0.99", shape_two_memories, 0.5 },
 	{ "whole blocks, sd 0.3", shape_blocks, 0.3 },
 	{ "whole blocks, sd 0.5", shape_blocks, 0.5 },
@@ -147,7 +174,9 @@ static const struct shape {
 	{ "bursts in 2 % of windows", shape_bursts, 0.02 },
 	{ "bursts in 20 % of windows", shape_bursts, 0.2 },
 	{ "bursts in 60 % of windows", shape_bursts, 0.6 },
-	{ "token bucket", shape_bucket, 0.1 },
+	{ "token bucket, at the cap half the time", shape_bucket, 1 },
+	{ "token bucket, at the cap 7 times in 10", shape_bucket, 1.05 },
+	{ "token bucket, seldom at the cap", shape_bucket, 0.9 },
 	{ "steady, 1 window in 20 short", shape_steady, 0.05 },
 	{ "steady, 1 window in 4 short", shape_steady, 0.25 },
 	{ "reports every 5 windows", shape_stairs, 5 },
@@ -178,7 +207,7 @@ false_changes(struct calibration *c, size_t n, const char *title)
 	size_t hours = calibrate_runs(c, SERIES_COST), series = hours * HOUR / n, first;
 
 	calibrate_title(c, title);
-	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+	for (size_t i = 0; i < COUNT(shapes); i++) {
 		size_t found = 0;
 
 		for (size_t k = 0; k < series; k++) {
@@ -191,24 +220,44 @@ false_changes(struct calibration *c, size_t n, const char *title)
 	free(x);
 }
 
-/* A step of `height` sd after the share `at` of n windows: found, alone, and within JITTER. */
+/* Noise with sd 1 around a step. */
+static const struct {
+	const char *name;
+	void (*fill)(double *x, size_t n, double ar);
+	double sd;
+} noises[] = {
+	{ "", shape_normal, 1 },
+	{ ", exponential", shape_skewed, 1 },
+	{ ", Student t3", shape_student, 1.7320508075688772 },
+};
+
+struct step {
+	size_t n;
+	double at; /* share of the n windows before the step; at least SEGMENT_MIN on either side */
+	double height; /* in sd; negative for a step down */
+	double ar;
+	size_t noise; /* index of the noise */
+};
+
+/* Found, alone, and within JITTER. */
 static void
-steps(struct calibration *c, size_t n, double at, double height, double ar, double bound)
+steps(struct calibration *c, const struct step *s, double bound)
 {
+	size_t n = s->n, runs = calibrate_runs(c, STEP_COST), hits = 0, first,
+	       where =
+		   (size_t)fmin((double)(n - SEGMENT_MIN), fmax(SEGMENT_MIN, s->at * (double)n));
 	double *x = calloc(n, sizeof(*x));
-	size_t runs = calibrate_runs(c, STEP_COST), hits = 0, where = (size_t)(at * (double)n),
-	       first;
-	char what[64];
+	char what[80];
 
 	for (size_t k = 0; k < runs; k++) {
-		noise_ar(x, n, ar);
+		noises[s->noise].fill(x, n, s->ar);
 		for (size_t i = 0; i < n; i++)
-			x[i] = 20 + x[i] + (i >= where ? height : 0);
+			x[i] = 20 + x[i] / noises[s->noise].sd + (i >= where ? s->height : 0);
 		hits += changes_of(x, n, &first) == 1 && first + JITTER >= where &&
 		    first <= where + JITTER;
 	}
-	(void)snprintf(
-	    what, sizeof(what), "%g sd after %zu of %zu windows, AR %g", height, where, n, ar);
+	(void)snprintf(what, sizeof(what), "%+g sd after %zu of %zu windows, AR %g%s", s->height,
+	    where, n, s->ar, noises[s->noise].name);
 	cell_at_least(c, what, hits, runs, bound);
 	free(x);
 }
@@ -238,17 +287,26 @@ void
 calibrate_changes(struct calibration *c)
 {
 	static const size_t sizes[] = { 20, 25, 30, 40, 60, 120, 300, 1000 };
+	static const double places[] = { 0, 0.3, 0.5, 0.7, 1 };
 
 	false_changes(
 	    c, HOUR, "False changes per minute, sessions of an hour (1 per hour allowed)");
 	false_changes(c, 60, "False changes per minute, sessions of a minute (1 per hour allowed)");
 	calibrate_title(c, "Steps found, alone and within 3 windows");
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
-		steps(c, sizes[i], 0.5, 5, 0, 0.95);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
-		steps(c, sizes[i], 0.3, 5, 0, 0.95);
-	steps(c, 120, 0.5, 3, 0, 0.9);
-	steps(c, 300, 0.5, 5, 0.5, 0.9);
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		for (size_t k = 0; k < COUNT(places); k++) {
+			/* five values at an end of a long series are seldom told from a memory */
+			double bound =
+			    places[k] * (1 - places[k]) > 0 || sizes[i] <= 30 ? 0.95 : 0.7;
+
+			steps(c, &(struct step){ sizes[i], places[k], 5, 0, 0 }, bound);
+			steps(c, &(struct step){ sizes[i], places[k], -5, 0, 0 }, bound);
+		}
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		for (size_t k = 1; k < COUNT(noises); k++)
+			steps(c, &(struct step){ sizes[i], 0.5, 5, 0, k }, 0.95);
+	steps(c, &(struct step){ 120, 0.5, 3, 0, 0 }, 0.9);
+	steps(c, &(struct step){ 300, 0.5, 5, 0.5, 0 }, 0.9);
 	stair_steps(c, 300, 5);
 	stair_steps(c, 600, 10);
 }
