@@ -16,6 +16,7 @@
 
 #include "narrows/err.h"
 #include "store/codec/codec_hash.h"
+#include "store/lastrow.h"
 #include "store/writesql.h"
 
 enum { SMALL_CHUNKS_MAX = 32, DECODED_WANTED_BYTES = CHUNK_DECODED_MAX_BYTES / 4 };
@@ -259,8 +260,8 @@ static int
 chunk_insert(struct compactor *k, const struct chunk_list *s, const struct chunk_columns *c)
 {
 	const int64_t t0 = c->t_wall_ns[0], t1 = c->t_wall_ns[c->n_rows - 1], n_rows = c->n_rows;
-	size_t f;
-	double *grown;
+	size_t f, last_len;
+	uint8_t *grown;
 	int rc;
 
 	if ((rc = sizes_change(&k->c->sizes, k->host_id, s->tier, (int64_t)k->chunk.len)) != NW_OK)
@@ -269,17 +270,20 @@ chunk_insert(struct compactor *k, const struct chunk_list *s, const struct chunk
 		return db_run(&k->c->stmts, s->stmts + LIST_ADD, "iiiib", s->key, t0, t1, n_rows,
 		    (const void *)k->chunk.bytes, k->chunk.len);
 	if (c->n_columns > k->cap_last) {
-		if ((grown = realloc(k->last, c->n_columns * sizeof(*grown))) == NULL)
+		if ((grown = realloc(k->last,
+			 c->n_columns * sizeof(double) + lastrow_bound(c->n_columns))) == NULL)
 			return NW_ENOMEM;
 		k->last = grown;
 		k->cap_last = c->n_columns;
 	}
 	for (f = 0; f < c->n_columns; f++)
-		k->last[f] = c->value[f][c->n_rows - 1];
+		memcpy(k->last + f * sizeof(double), &c->value[f][c->n_rows - 1], sizeof(double));
+	grown = k->last + c->n_columns * sizeof(double);
+	last_len = lastrow_pack((const double *)(const void *)k->last, c->n_columns, grown);
 	k->c->chunk_ids = true;
 	return db_run(&k->c->stmts, s->stmts + LIST_ADD, "iiiibbi", s->key, t0, t1, n_rows,
-	    (const void *)k->last, (size_t)c->n_columns * sizeof(double),
-	    (const void *)k->chunk.bytes, k->chunk.len, k->c->next_chunk_id++);
+	    (const void *)grown, last_len, (const void *)k->chunk.bytes, k->chunk.len,
+	    k->c->next_chunk_id++);
 }
 
 /* Writes one chunk, or several where the codec has limits. */

@@ -46,7 +46,7 @@ struct compactor {
 	struct columns fresh, merged;
 	struct columns_piece piece;
 	struct id_list victims;
-	double *last; /* the last row of a chunk */
+	uint8_t *last; /* the last row of a chunk, as numbers and packed */
 	size_t cap_last;
 	size_t values_encoded; /* since the caller set it to 0 */
 	int64_t layout_id;     /* the layout in hand, its host, and its names as a number */

@@ -11,7 +11,6 @@
 #include <zstd_errors.h>
 
 enum {
-	VERSION = 1,
 	LEVEL = 9,
 	LIST_MIN = 16, /* shorter lists stay text */
 	CHUNKS_MAX = 64,
@@ -39,7 +38,7 @@ struct list_group {
 struct document_codec {
 	struct chunk_codec *codec;
 	ZSTD_CCtx *pack;
-	ZSTD_DCtx *unpack;
+	ZSTD_DCtx *unpack[DOCUMENT_VERSIONS];
 	struct buffer plain, text, numbers;
 	struct chunk_buf chunk;
 	struct list_group group[CHUNKS_MAX];
@@ -50,16 +49,31 @@ struct document_codec {
 	size_t cap_times, cap_columns;
 };
 
-/* Both hold the dictionary; frames end in a checksum. */
 static bool
-contexts_prepare(struct document_codec *d)
+unpack_prepare(struct document_codec *d)
 {
-	return !ZSTD_isError(ZSTD_CCtx_setParameter(d->pack, ZSTD_c_compressionLevel, LEVEL)) &&
+	const struct document_dictionary *from;
+	int i;
+
+	for (i = 0; i < DOCUMENT_VERSIONS; i++) {
+		from = &document_dictionaries[i];
+		if ((d->unpack[i] = ZSTD_createDCtx()) == NULL ||
+		    ZSTD_isError(ZSTD_DCtx_loadDictionary(d->unpack[i], from->bytes, from->len)))
+			return false;
+	}
+	return true;
+}
+
+/* Documents are packed by the newest dictionary; frames end in a checksum. */
+static bool
+pack_prepare(struct document_codec *d)
+{
+	const struct document_dictionary *by = &document_dictionaries[DOCUMENT_VERSIONS - 1];
+
+	return (d->pack = ZSTD_createCCtx()) != NULL &&
+	    !ZSTD_isError(ZSTD_CCtx_setParameter(d->pack, ZSTD_c_compressionLevel, LEVEL)) &&
 	    !ZSTD_isError(ZSTD_CCtx_setParameter(d->pack, ZSTD_c_checksumFlag, 1)) &&
-	    !ZSTD_isError(ZSTD_CCtx_loadDictionary(
-		d->pack, document_dictionary, document_dictionary_bytes)) &&
-	    !ZSTD_isError(ZSTD_DCtx_loadDictionary(
-		d->unpack, document_dictionary, document_dictionary_bytes));
+	    !ZSTD_isError(ZSTD_CCtx_loadDictionary(d->pack, by->bytes, by->len));
 }
 
 struct document_codec *
@@ -67,9 +81,8 @@ document_codec_new(void)
 {
 	struct document_codec *d = calloc(1, sizeof(*d));
 
-	if (d != NULL && (d->codec = chunk_codec_new()) != NULL &&
-	    (d->pack = ZSTD_createCCtx()) != NULL && (d->unpack = ZSTD_createDCtx()) != NULL &&
-	    contexts_prepare(d))
+	if (d != NULL && (d->codec = chunk_codec_new()) != NULL && pack_prepare(d) &&
+	    unpack_prepare(d))
 		return d;
 	document_codec_free(d);
 	return NULL;
@@ -95,7 +108,8 @@ document_codec_free(struct document_codec *d)
 	chunk_buf_clear(&d->chunk);
 	chunk_codec_free(d->codec);
 	ZSTD_freeCCtx(d->pack);
-	ZSTD_freeDCtx(d->unpack);
+	for (i = 0; i < DOCUMENT_VERSIONS; i++)
+		ZSTD_freeDCtx(d->unpack[i]);
 	free(d);
 }
 
@@ -360,7 +374,7 @@ group_pack(struct document_codec *d, const struct list_group *g)
 static int
 text_pack(struct document_codec *d)
 {
-	static const char version = VERSION;
+	static const char version = DOCUMENT_VERSIONS;
 	size_t n;
 	int rc;
 
@@ -430,15 +444,17 @@ text_unpack(struct document_codec *d, const uint8_t *p, size_t len)
 	size_t n;
 	int rc;
 
-	if (len < 1 || p[0] != VERSION)
-		return len < 1 ? NW_ECORRUPT : NW_EVERSION;
+	if (len < 1 || p[0] == 0)
+		return NW_ECORRUPT;
+	if (p[0] > DOCUMENT_VERSIONS)
+		return NW_EVERSION;
 	size = ZSTD_getFrameContentSize(p + 1, len - 1);
 	if (size > DOCUMENT_MAX_BYTES) /* and the codes of errors */
 		return NW_ECORRUPT;
 	d->plain.len = 0;
 	if ((rc = buffer_room(&d->plain, (size_t)size + 1)) != NW_OK)
 		return rc;
-	n = ZSTD_decompressDCtx(d->unpack, d->plain.bytes, (size_t)size, p + 1, len - 1);
+	n = ZSTD_decompressDCtx(d->unpack[p[0] - 1], d->plain.bytes, (size_t)size, p + 1, len - 1);
 	if (ZSTD_isError(n))
 		return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? NW_ENOMEM
 									    : NW_ECORRUPT;

@@ -4,8 +4,8 @@
  * columns of chunks; the rest is text, compressed with a dictionary. Every byte of the document
  * comes back. Without its numbers a document can still be read, with empty lists.
  *
- * text:     byte 1, the version; then a Zstandard frame, with checksum, of the document, in which a
- *           list of numbers is '[', byte 1, the number of its chunk from 32 on, the style of its
+ * text:     the version, 1 or 2, as a byte; then a Zstandard frame, by the dictionary of that
+ *           version and with checksum, of the document, in which a list of numbers is '[', byte 1, the number of its chunk from 32 on, the style of its
  *           numbers, ']'
  * numbers:  chunks, each behind its length (uint32, little endian); a chunk holds the lists of one
  *           length, in the order of the document, with times 0, 1, 2, ...; null is NaN
@@ -15,7 +15,7 @@
 
 #include "store/codec/chunk.h"
 
-enum { DOCUMENT_MAX_BYTES = 64 << 20 };
+enum { DOCUMENT_MAX_BYTES = 64 << 20, DOCUMENT_VERSIONS = 2 };
 
 struct document_codec;
 /* NULL: no memory */
@@ -35,7 +35,11 @@ document_pack(struct document_codec *d, const char *json, size_t len, struct doc
 int document_unpack(
     struct document_codec *d, const struct document_parts *in, const char **json, size_t *len);
 
-extern const char document_dictionary[];
-extern const size_t document_dictionary_bytes;
+/* The dictionary of each version. */
+struct document_dictionary {
+	const char *bytes;
+	size_t len;
+};
+extern const struct document_dictionary document_dictionaries[DOCUMENT_VERSIONS];
 
 #endif

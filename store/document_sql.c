@@ -3,6 +3,7 @@
 
 #include "narrows/err.h"
 #include "store/document.h"
+#include "store/original.h"
 
 static void
 error_result(sqlite3_context *ctx, int rc)
@@ -54,6 +55,42 @@ on_pack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_blob64(ctx, p.numbers, p.numbers_len, SQLITE_TRANSIENT);
 }
 
+/* Metadata as received, whether packed or not. */
+static void
+on_original(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct original_bytes out, in;
+	int rc;
+
+	(void)argc;
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	in.bytes = sqlite3_value_blob(argv[0]);
+	in.len = (size_t)sqlite3_value_bytes(argv[0]);
+	if ((rc = original_unpack(sqlite3_user_data(ctx), in, &out)) != NW_OK)
+		error_result(ctx, rc);
+	else
+		sqlite3_result_blob64(ctx, out.bytes, out.len, SQLITE_TRANSIENT);
+}
+
+static void
+on_original_destroy(void *arg)
+{
+	original_codec_free(arg);
+}
+
+static int
+original_function_add(sqlite3 *db)
+{
+	struct original_codec *o = original_codec_new();
+
+	if (o == NULL)
+		return SQLITE_NOMEM;
+	return sqlite3_create_function_v2(db, "narrows_original", 1,
+	    SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, o, on_original, NULL, NULL,
+	    on_original_destroy);
+}
+
 static void
 on_destroy(void *arg)
 {
@@ -75,7 +112,9 @@ function_add(
 int
 document_sql_register(sqlite3 *db)
 {
-	return function_add(db, "narrows_document", on_document);
+	int rc = function_add(db, "narrows_document", on_document);
+
+	return rc == SQLITE_OK ? original_function_add(db) : rc;
 }
 
 int

@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
+#include "store/original.h"
 #include "store/schema.h"
 
-enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20 };
+enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COLUMN = 10 };
 
 #define XSP_COLUMNS                                                                                \
 	"id, host_id, session_id, sess_id, peer, software, provider, opened_ns, closed_ns, docs, " \
@@ -68,7 +69,8 @@ static const char *const sql[R_STMTS] = {
 	[R_METAS_BETWEEN] = "SELECT " META_COLUMNS " FROM metadata WHERE " META_PREFIX
 			    " AND id > ?2 AND id <= ?3 ORDER BY id",
 	[R_META_LAST] = "SELECT max(id) FROM metadata",
-	[R_LAYOUTS] = "SELECT id, meta_id, fields FROM layout WHERE meta_id = ? ORDER BY id",
+	[R_LAYOUTS] = "SELECT l.id, l.meta_id, s.fields FROM layout l JOIN fieldset s"
+		      " ON s.id = l.fieldset_id WHERE l.meta_id = ? ORDER BY l.id",
 	[R_FIELDS] = "SELECT value FROM json_each(?) ORDER BY key",
 	[R_UNIT] = "SELECT unit FROM v_series WHERE metadata = ?1 AND field = ?2 LIMIT 1",
 	[R_LAYOUT] = "SELECT n_fields, tail_after FROM layout WHERE id = ?",
@@ -103,8 +105,8 @@ static const char *const sql[R_STMTS] = {
 	    " coalesce((SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind_' "
 	    "|| f.value),"
 	    " (SELECT p.value FROM json_each(m.params) p WHERE p.key = 'kind')) END"
-	    " FROM layout l JOIN metadata m ON m.id = l.meta_id CROSS JOIN "
-	    "json_each(l.fields) f WHERE l.id = ? ORDER BY f.key",
+	    " FROM layout l JOIN fieldset s ON s.id = l.fieldset_id JOIN metadata m ON m.id = "
+	    "l.meta_id CROSS JOIN json_each(s.fields) f WHERE l.id = ? ORDER BY f.key",
 	[R_ROLLUPS_ALL] =
 	    "SELECT c.id, c.layout_id, c.t0_ns, c.t1_ns, c.n_rows, NULL, c.data, 5 * l.n_fields"
 	    " FROM rollup c LEFT JOIN layout l ON l.id = c.layout_id ORDER BY c.layout_id, c.tier, "
@@ -256,6 +258,7 @@ store_reader_close(struct store_reader *r)
 	free(r->hist_len);
 	cache_free(r->cache);
 	document_codec_free(r->documents);
+	original_codec_free(r->originals);
 	free(r->cached);
 	free(r);
 }
@@ -580,9 +583,22 @@ store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, void *a
 	return rc == NW_OK ? each(r, R_RUNS, st, run_row, &s) : rc;
 }
 
+/* Metadata as received, on loan until the next call; NULL of metadata made by the box. */
+static int
+original_of(struct store_reader *r, sqlite3_stmt *st, struct original_bytes *out)
+{
+	const struct original_bytes in = { sqlite3_column_blob(st, ORIGINAL_COLUMN),
+		(size_t)sqlite3_column_bytes(st, ORIGINAL_COLUMN) };
+
+	if (r->originals == NULL && (r->originals = original_codec_new()) == NULL)
+		return NW_ENOMEM;
+	return original_unpack(r->originals, in, out);
+}
+
 static int
 meta_row(struct sink *s, sqlite3_stmt *st)
 {
+	struct original_bytes raw;
 	struct nw_meta_rec m = {
 		.id = sqlite3_column_int64(st, 0),
 		.session_id = sqlite3_column_int64(st, 1),
@@ -595,10 +611,13 @@ meta_row(struct sink *s, sqlite3_stmt *st)
 		.params_json = text(st, 8),
 		.first_wall_ns = sqlite3_column_int64(st, 9),
 	};
+	int rc;
 
-	if (sqlite3_column_count(st) > 10) {
-		m.raw = sqlite3_column_blob(st, 10);
-		m.raw_len = (size_t)sqlite3_column_bytes(st, 10);
+	if (sqlite3_column_count(st) > ORIGINAL_COLUMN) {
+		if ((rc = original_of(s->reader, st, &raw)) != NW_OK)
+			return rc;
+		m.raw = raw.bytes;
+		m.raw_len = raw.len;
 	}
 	return s->fn.meta(s->arg, &m);
 }
@@ -621,7 +640,7 @@ int
 store_metas_between(struct store_reader *r, int64_t after_id, int64_t last_id,
     const char *event_prefix, store_meta_fn *fn, void *arg)
 {
-	struct sink s = { .arg = arg, .fn.meta = fn };
+	struct sink s = { .arg = arg, .reader = r, .fn.meta = fn };
 	sqlite3_stmt *st;
 	int rc = db_take(&r->stmts, R_METAS_BETWEEN, &st, "tii", event_prefix, after_id, last_id);
 
@@ -631,7 +650,7 @@ store_metas_between(struct store_reader *r, int64_t after_id, int64_t last_id,
 int
 store_meta_get(struct store_reader *r, int64_t id, store_meta_fn *fn, void *arg)
 {
-	struct sink s = { .arg = arg, .fn.meta = fn };
+	struct sink s = { .arg = arg, .reader = r, .fn.meta = fn };
 	sqlite3_stmt *st;
 	int rc = db_take(&r->stmts, R_META, &st, "i", id);
 
@@ -644,7 +663,7 @@ int
 store_metas(struct store_reader *r, int64_t session_id, int64_t host_id, const char *event_prefix,
     store_meta_fn *fn, void *arg)
 {
-	struct sink s = { .arg = arg, .fn.meta = fn };
+	struct sink s = { .arg = arg, .reader = r, .fn.meta = fn };
 	const char *prefix = event_prefix == NULL ? "" : event_prefix;
 	sqlite3_stmt *st;
 	int which, rc;

@@ -69,6 +69,7 @@ struct store_reader {
 	size_t cap_value, cap_hist;
 
 	struct document_codec *documents; /* NULL until a document is read */
+	struct original_codec *originals; /* NULL until metadata as received are read */
 	struct cache *cache;              /* columns of chunks, as decoded */
 	const double **cached;            /* [cap_cached] a chunk of cached columns */
 	size_t cap_cached;

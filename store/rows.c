@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "store/lastrow.h"
 #include "store/merge.h"
 
 enum { CACHE_FILL_BYTES = 2 << 20 }; /* most bytes cached by a call */
@@ -510,55 +511,61 @@ last_of_rollups(struct query *q)
 		.columns = q->r->value });
 }
 
+/* Fills r->merged with the last row of the layout's newest chunk; *found is false without a
+ * chunk. */
+static int
+last_of_chunks(struct query *q, int64_t *t, bool *found)
+{
+	struct store_reader *r = q->r;
+	sqlite3_stmt *st = NULL;
+	int rc, step;
+
+	*found = false;
+	if ((rc = db_take(&r->stmts, R_CHUNK_LAST, &st, "i", q->layout_id)) != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW) {
+		*found = true;
+		*t = sqlite3_column_int64(st, 0);
+		rc = lastrow_unpack(sqlite3_column_blob(st, 1), (size_t)sqlite3_column_bytes(st, 1),
+		    r->merged.value, q->n_fields);
+	} else {
+		rc = db_code(step);
+	}
+	db_give(&r->stmts, R_CHUNK_LAST, st);
+	return rc;
+}
+
 static int
 last_run(struct query *q)
 {
 	struct store_reader *r = q->r;
 	const struct tail_rec *rec;
-	const double *value = NULL;
 	int64_t t = 0, tail_after = 0;
-	sqlite3_stmt *st = NULL;
+	bool found = false;
 	size_t row = 0, f;
-	int rc, step;
+	int rc;
 
 	if ((rc = layout_find(r, q->layout_id, &q->n_fields, &tail_after)) != NW_OK ||
 	    (rc = reader_load_tail(r)) != NW_OK || (rc = block_room(r, q->n_fields, 0)) != NW_OK ||
-	    (rc = db_take(&r->stmts, R_CHUNK_LAST, &st, "i", q->layout_id)) != NW_OK)
+	    (rc = columns_reset(&r->merged, q->n_fields, NULL, 0, 1)) != NW_OK ||
+	    (rc = last_of_chunks(q, &t, &found)) != NW_OK)
 		return rc;
 	tail_forget(r->tail, q->layout_id, tail_after);
-	if ((step = sqlite3_step(st)) == SQLITE_ROW) {
-		t = sqlite3_column_int64(st, 0);
-		value = sqlite3_column_blob(st, 1);
-		if ((size_t)sqlite3_column_bytes(st, 1) != q->n_fields * sizeof(double))
-			rc = NW_ECORRUPT;
-	} else {
-		rc = db_code(step);
-	}
 	rec = tail_newest(tail_find(r->tail, q->layout_id), &row);
-	if (rc == NW_OK && rec != NULL && rec->n_fields != q->n_fields)
-		rc = NW_ECORRUPT;
-	if (rc == NW_OK && rec != NULL && (value == NULL || tail_rec_times(rec)[row] >= t)) {
-		t = tail_rec_times(rec)[row];
-		value = tail_rec_values(rec) + row * q->n_fields;
-	}
-	if (rc == NW_OK && value == NULL) {
-		db_give(&r->stmts, R_CHUNK_LAST, st);
+	if (rec != NULL && rec->n_fields != q->n_fields)
+		return NW_ECORRUPT;
+	if (rec == NULL && !found)
 		return last_of_rollups(q);
+	if (rec != NULL && (!found || tail_rec_times(rec)[row] >= t)) {
+		t = tail_rec_times(rec)[row];
+		for (f = 0; f < q->n_fields; f++)
+			r->merged.value[f][0] = tail_rec_values(rec)[row * q->n_fields + f];
 	}
-	/* SQLite aligns no blob, so the values are copied. */
-	if (rc == NW_OK && (rc = columns_reset(&r->merged, q->n_fields, NULL, 0, 1)) == NW_OK) {
-		for (f = 0; f < q->n_fields; f++) {
-			memcpy(r->merged.value[f], (const uint8_t *)value + 8 * f, sizeof(double));
-			r->value[f] = r->merged.value[f];
-		}
-		rc = q->fn(q->arg,
-		    &(struct store_block){ .n_rows = 1,
-			.n_fields = q->n_fields,
-			.t_wall_ns = &t,
-			.columns = r->value });
-	}
-	db_give(&r->stmts, R_CHUNK_LAST, st);
-	return rc;
+	for (f = 0; f < q->n_fields; f++)
+		r->value[f] = r->merged.value[f];
+	return q->fn(q->arg,
+	    &(struct store_block){
+		.n_rows = 1, .n_fields = q->n_fields, .t_wall_ns = &t, .columns = r->value });
 }
 
 int

@@ -408,8 +408,48 @@ static const char version_5[] =
     "INSERT INTO tier_size SELECT host_id, 5, sum(length(document)) FROM result\n"
     "	WHERE document IS NOT NULL GROUP BY 1;\n";
 
+/*
+ * From 5 to 6: layouts with the same fields share the names. New rows are smaller, and old rows
+ * stay as they are: short columns of chunks have a code of their own (codec_adaptive.h), last rows
+ * are packed (lastrow.h), and so are metadata as received (original.h).
+ */
+static const char version_6[] =
+    "DROP VIEW v_series;\n"
+    "CREATE TABLE fieldset (              -- names of fields that arrive together\n"
+    "	id     INTEGER PRIMARY KEY,\n"
+    "	fields TEXT NOT NULL UNIQUE       -- JSON array of names; column c of every row belongs to "
+    "fields[c]\n"
+    ");\n"
+    "INSERT INTO fieldset(fields) SELECT DISTINCT fields FROM layout ORDER BY 1;\n"
+    "ALTER TABLE layout ADD COLUMN fieldset_id INTEGER REFERENCES fieldset(id);\n"
+    "UPDATE layout SET fieldset_id = (SELECT s.id FROM fieldset s WHERE s.fields = "
+    "layout.fields);\n"
+    "ALTER TABLE layout DROP COLUMN fields;\n"
+    "CREATE INDEX layout_by_fieldset ON layout(fieldset_id);\n"
+    "CREATE TRIGGER fieldset_unused AFTER DELETE ON layout\n"
+    "	WHEN NOT EXISTS (SELECT 1 FROM layout l WHERE l.fieldset_id = old.fieldset_id)\n"
+    "	BEGIN DELETE FROM fieldset WHERE id = old.fieldset_id; END;\n"
+    "CREATE VIEW v_series AS              -- one line per series: one numeric field of one "
+    "metadata\n"
+    "	SELECT l.id AS layout, f.key AS col, m.session_id AS session, h.name AS host, "
+    "m.event_type, f.value AS field,\n"
+    "	coalesce(CASE WHEN json_valid(m.params) THEN coalesce(   -- what the sender says\n"
+    "		(SELECT p.value FROM json_each(m.params) p WHERE p.key = 'unit_' || f.value AND "
+    "p.type = 'text'),\n"
+    "		(SELECT p.value FROM json_each(m.params) p WHERE p.key = 'unit' AND p.type = "
+    "'text')) END,\n"
+    "		(SELECT u.unit FROM field u WHERE u.field_glob IN (f.value, '*' || substr(f.value, "
+    "-2),\n"
+    "		'*' || substr(f.value, -3), '*' || substr(f.value, -6)) AND m.event_type GLOB "
+    "u.event_glob\n"
+    "		AND u.unit IS NOT NULL ORDER BY u.rank LIMIT 1)) AS unit,   -- NULL: not known\n"
+    "	m.subject, m.params, m.mid, m.id AS metadata,\n"
+    "	l.id * 4096 + f.key AS series     -- one number for each series, to join and to group by\n"
+    "	FROM layout l JOIN fieldset s ON s.id = l.fieldset_id JOIN metadata m ON m.id = l.meta_id\n"
+    "	LEFT JOIN host h ON h.id = m.host_id CROSS JOIN json_each(s.fields) f;\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
-	version_4, version_5 };
+	version_4, version_5, version_6 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

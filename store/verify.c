@@ -8,12 +8,15 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "narrows/maintenance.h"
 #include "narrows/err.h"
 #include "store/codec/codec_hash.h"
+#include "store/lastrow.h"
 #include "store/lock.h"
+#include "store/original.h"
 #include "store/reader.h"
 
 enum {
@@ -111,10 +114,10 @@ static const struct rule rules[] = {
 	    "not there'"
 	    " FROM pragma_foreign_key_check f" },
 	{ "layout",
-	    "SELECT id || ': not the names of ' || n_fields || ' fields' FROM layout WHERE CASE "
-	    "WHEN"
-	    " json_valid(fields) THEN json_type(fields) != 'array' OR json_array_length(fields) != "
-	    "n_fields ELSE 1 END" },
+	    "SELECT l.id || ': not the names of ' || n_fields || ' fields' FROM layout l"
+	    " LEFT JOIN fieldset s ON s.id = l.fieldset_id WHERE CASE WHEN json_valid(s.fields)"
+	    " THEN json_type(s.fields) != 'array' OR json_array_length(s.fields) != n_fields"
+	    " ELSE 1 END" },
 	{ "layout",
 	    "SELECT id || ': hides rows that are not written yet' FROM layout"
 	    " WHERE tail_after > coalesce((SELECT max(id) FROM tail), 0)" },
@@ -167,6 +170,26 @@ struct neighbour {
 	int64_t layout_id, t1;
 };
 
+/* Are the bytes the last row of the chunk? */
+static bool
+lastrow_fits(const struct chunk_columns *c, const uint8_t *bytes, size_t len)
+{
+	double *row = malloc(c->n_columns * (sizeof(*row) + sizeof(double *)) + 1), **at;
+	bool fits;
+	size_t i;
+
+	if (row == NULL)
+		return true; /* memory is short, the file is not wrong */
+	at = (double **)(row + c->n_columns);
+	for (i = 0; i < c->n_columns; i++)
+		at[i] = row + i;
+	fits = lastrow_unpack(bytes, len, at, c->n_columns) == NW_OK;
+	for (i = 0; fits && i < c->n_columns; i++)
+		fits = memcmp(row + i, &c->value[i][c->n_rows - 1], sizeof(*row)) == 0;
+	free(row);
+	return fits;
+}
+
 /* Names a fault of the statement's row after decoding; NULL without a fault. */
 static const char *
 chunk_fault(const struct chunk_columns *c, sqlite3_stmt *st, struct neighbour *before)
@@ -189,11 +212,8 @@ chunk_fault(const struct chunk_columns *c, sqlite3_stmt *st, struct neighbour *b
 			return "not in time order";
 	if (sqlite3_column_type(st, 5) == SQLITE_NULL)
 		return NULL; /* a roll-up: no last row, and parts may overlap */
-	if ((size_t)sqlite3_column_bytes(st, 5) != c->n_columns * sizeof(double))
-		return "no last row";
-	for (i = 0; i < c->n_columns; i++)
-		if (memcmp(last + 8 * i, &c->value[i][c->n_rows - 1], sizeof(double)) != 0)
-			return "another last row";
+	if (!lastrow_fits(c, last, (size_t)sqlite3_column_bytes(st, 5)))
+		return "another last row";
 	return left.layout_id == layout_id && t0 < left.t1 ? "overlaps the one before it" : NULL;
 }
 
@@ -333,6 +353,32 @@ document_check(struct check *k, sqlite3_stmt *st, sqlite3_stmt *valid)
 				   (long long)sqlite3_column_int64(st, 0), wrong);
 }
 
+/* Metadata as received: do they unpack? */
+static int
+originals_check(struct check *k)
+{
+	struct original_bytes in, out;
+	sqlite3_stmt *st = NULL;
+	int rc = NW_OK, step;
+
+	if (k->r->originals == NULL && (k->r->originals = original_codec_new()) == NULL)
+		return NW_ENOMEM;
+	step = sqlite3_prepare_v2(
+	    k->r->db, "SELECT id, raw FROM metadata WHERE raw IS NOT NULL", -1, &st, NULL);
+	while (rc == NW_OK && (step == SQLITE_OK || step == SQLITE_ROW) &&
+	    (step = sqlite3_step(st)) == SQLITE_ROW) {
+		in.bytes = sqlite3_column_blob(st, 1);
+		in.len = (size_t)sqlite3_column_bytes(st, 1);
+		if ((rc = original_unpack(k->r->originals, in, &out)) == NW_ECORRUPT)
+			rc = fault(k, "metadata %lld: as received it does not unpack",
+			    (long long)sqlite3_column_int64(st, 0));
+		if (rc == NW_OK)
+			rc = progress(k);
+	}
+	sqlite3_finalize(st);
+	return rc == NW_OK ? ended(k, "metadata", step) : rc;
+}
+
 static int
 documents_check(struct check *k)
 {
@@ -405,7 +451,7 @@ check_all(struct check *k)
 
 	if ((rc = pages_check(k)) != NW_OK || (rc = count_all(k)) != NW_OK ||
 	    (rc = rules_check(k, rules, sizeof(rules) / sizeof(rules[0]))) != NW_OK ||
-	    (rc = documents_check(k)) != NW_OK ||
+	    (rc = documents_check(k)) != NW_OK || (rc = originals_check(k)) != NW_OK ||
 	    (rc = chunks_check(k, "chunk", R_CHUNKS_ALL, &k->n->chunks)) != NW_OK ||
 	    (rc = chunks_check(k, "rollup", R_ROLLUPS_ALL, &k->n->rollups)) != NW_OK ||
 	    (rc = rules_check(k, totals, sizeof(totals) / sizeof(totals[0]))) != NW_OK ||

@@ -8,6 +8,7 @@
 #include "narrows/err.h"
 #include "store/codec/codec_hash.h"
 #include "store/lock.h"
+#include "store/original.h"
 #include "store/writesql.h"
 
 /* --- opening --- */
@@ -59,7 +60,8 @@ writer_open(const char *path, const struct store_opts *opts, const struct writer
 	if (w == NULL)
 		goto fail;
 	w->c.lock_fd = -1;
-	if ((w->documents = document_codec_new()) == NULL)
+	if ((w->documents = document_codec_new()) == NULL ||
+	    (w->originals = original_codec_new()) == NULL)
 		goto fail;
 	if ((rc = compactor_init(&w->k, &w->c, limits)) != NW_OK ||
 	    (rc = mover_init(&w->mover, &w->c, &w->k)) != NW_OK ||
@@ -85,6 +87,7 @@ writer_close(struct writer *w)
 	ceiling_clear(&w->ceiling);
 	compactor_clear(&w->k);
 	document_codec_free(w->documents);
+	original_codec_free(w->originals);
 	free(w);
 }
 
@@ -207,16 +210,58 @@ document_bind(
 	return db_code(rc);
 }
 
+/* Binds the packed metadata as received, the last value of the record. */
+static int
+original_bind(
+    struct writer *w, sqlite3_stmt *st, const struct nw_batch *b, const struct batch_rec *r)
+{
+	const struct batch_value *v = &b->values[r->first_value + r->n_values - 1];
+	struct original_bytes packed;
+	int rc;
+
+	if (v->type != 'b')
+		return NW_OK;
+	if ((rc = original_pack(w->originals, (struct original_bytes){ b->text + v->u.at, v->len },
+		 &packed)) != NW_OK)
+		return rc;
+	return db_code(
+	    sqlite3_bind_blob64(st, (int)r->n_values, packed.bytes, packed.len, SQLITE_STATIC));
+}
+
+/* Makes sure that the names of a new layout's fields are there. */
+static int
+fieldset_add(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
+{
+	const struct batch_value *v = &b->values[r->first_value + 2];
+	sqlite3_stmt *st;
+	int rc;
+
+	if (v->type != 't')
+		return NW_ECONFLICT;
+	if ((rc = db_take(&w->c.stmts, W_FIELDSET_ADD, &st, "")) != NW_OK)
+		return rc;
+	if ((rc = db_code(sqlite3_bind_text64(st, 1, (const char *)b->text + v->u.at, v->len,
+		 SQLITE_STATIC, SQLITE_UTF8))) == NW_OK)
+		rc = db_code(sqlite3_step(st));
+	db_give(&w->c.stmts, W_FIELDSET_ADD, st);
+	return rc;
+}
+
 static int
 record_run(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
 {
 	sqlite3_stmt *st;
 	int rc;
 
+	if (r->kind == BATCH_LAYOUT && (rc = fieldset_add(w, b, r)) != NW_OK)
+		return rc;
 	if ((rc = db_take(&w->c.stmts, (int)r->kind, &st, "")) != NW_OK)
 		return rc;
-	if ((rc = record_bind(st, b, r)) == NW_OK && r->kind == BATCH_RESULT)
+	rc = record_bind(st, b, r);
+	if (rc == NW_OK && r->kind == BATCH_RESULT)
 		rc = document_bind(w, st, b, r);
+	if (rc == NW_OK && r->kind == BATCH_META)
+		rc = original_bind(w, st, b, r);
 	if (rc == NW_OK && (rc = db_code(sqlite3_step(st))) == NW_ECONFLICT)
 		rc = record_apply_late(w, b, r, st);
 	db_give(&w->c.stmts, (int)r->kind, st);

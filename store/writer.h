@@ -18,6 +18,7 @@ struct writer {
 	struct ceiling ceiling;
 	struct expiry expiry;
 	struct document_codec *documents;
+	struct original_codec *originals;
 	bool pages_spare; /* the file has more free pages than an idle store keeps */
 	/* Only session, meta, layout: lower ids were given, though their rows may be forgotten. */
 	struct store_ids next;

@@ -58,7 +58,8 @@ const char *const write_sql[W_STMTS] = {
 	[BATCH_META] = "INSERT INTO metadata(id, session_id, host_id, xsp_id, mid, pid, "
 		       "event_type, subject, params,"
 		       " first_ns, raw) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
-	[BATCH_LAYOUT] = "INSERT INTO layout(id, meta_id, fields, n_fields) VALUES(?,?,?,?)",
+	[BATCH_LAYOUT] = "INSERT INTO layout(id, meta_id, fieldset_id, n_fields)"
+			 " VALUES(?1, ?2, (SELECT id FROM fieldset WHERE fields = ?3), ?4)",
 	[BATCH_RUN] =
 	    "INSERT INTO run(id, session_id, kind, started_ns, took_ns, version, outcome) "
 	    "VALUES(?,?,?,?,?,?,?)"
@@ -92,11 +93,13 @@ const char *const write_sql[W_STMTS] = {
 	[W_SAVE] = "SAVEPOINT batch",
 	[W_KEEP] = "RELEASE batch",
 	[W_UNDO] = "ROLLBACK TO batch",
+	[W_FIELDSET_ADD] = "INSERT OR IGNORE INTO fieldset(fields) VALUES(?)",
 	[W_LAYOUT_FIELDS] = "SELECT n_fields FROM layout WHERE id = ?",
-	[W_LAYOUT_NAMES] = "SELECT coalesce(m.event_type, '') || ' ' || l.fields, "
-			   "coalesce(m.host_id, 0) FROM layout l "
-			   "JOIN metadata m ON m.id = l.meta_id"
-			   " WHERE l.id = ?",
+	[W_LAYOUT_NAMES] = "SELECT coalesce(m.event_type, '') || ' ' || s.fields || ' ' ||"
+			   " coalesce(CASE WHEN json_valid(m.subject) THEN"
+			   " json_extract(m.subject, '$.type') END, ''), coalesce(m.host_id, 0)"
+			   " FROM layout l JOIN metadata m ON m.id = l.meta_id"
+			   " JOIN fieldset s ON s.id = l.fieldset_id WHERE l.id = ?",
 	[W_LAYOUT_TAIL_AFTER] = "SELECT tail_after FROM layout WHERE id = ?",
 	[W_LAYOUT_MOVED] = "UPDATE layout SET tail_after = ?2 WHERE id = ?1",
 	[W_LAYOUTS_OF_SESSION] =

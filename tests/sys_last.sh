@@ -25,7 +25,7 @@ case $(task_of_report) in task-*) ;; *) fail "a random task: $(nw report last | 
 for what in session/last.json session/last.bson session/last.csv sessions.json session/last; do
 	curl -sL "$url/$what" | grep -aq "$secret" && fail "$what shows the task id"
 done
-"$bin/narrows" -s "$tmp/state" sql "SELECT count(*) FROM metadata WHERE instr(raw, '$secret') OR instr(subject, '$secret')" |
+"$bin/narrows" -s "$tmp/state" sql "SELECT count(*) FROM metadata WHERE instr(narrows_original(raw), '$secret') OR instr(subject, '$secret')" |
 	grep -qx 0 || fail "the store has the task id"
 
 # filters of the list; every one must pass

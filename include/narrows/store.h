@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_SCHEMA_VERSION = 5, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 6, STORE_WHY_BYTES = 256 };
 /* Rows as they came, and the buckets that old rows become: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
 

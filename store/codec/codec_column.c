@@ -364,15 +364,15 @@ static void
 try_form(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
     struct column_plan try, struct column_plan *plan)
 {
-	static const enum column_guess guess[] = { GUESS_PREVIOUS, GUESS_BASE, GUESS_SLOPE };
+	static const enum column_guess guess[] = { GUESS_PREVIOUS, GUESS_BASE };
 	uint64_t form_bits, bits;
-	int i, n_guesses = try.form == FORM_ORDER ? 2 : 3;
+	size_t i;
 
 	apply_form(work, value, n, c, &try);
 	if (!fits(work, &try, n))
 		return;
 	form_bits = form_cost(work, &try);
-	for (i = 0; i < n_guesses; i++) {
+	for (i = 0; i < sizeof(guess) / sizeof(guess[0]); i++) {
 		try.guess = guess[i];
 		bits = form_bits + guess_cost(work, &try, value, n);
 		if (bits < plan->cost_bits) {
@@ -386,16 +386,6 @@ bool
 column_is_equal(const double *y, uint32_t n)
 {
 	return n < 2 || memcmp(y, y + 1, (n - 1) * sizeof(*y)) == 0;
-}
-
-static uint32_t
-count_repeats(const double *y, uint32_t n)
-{
-	uint32_t i, repeats = 0;
-
-	for (i = 1; i < n; i++)
-		repeats += number_bits(y[i]) == number_bits(y[i - 1]);
-	return repeats;
 }
 
 void
@@ -422,10 +412,6 @@ column_choose(struct column_work *work, const double *const *value, uint32_t n, 
 	try_form(work, value, n, c, order, plan);
 	if (scale_find_near(y, n, &near.scale))
 		try_form(work, value, n, c, near, plan);
-	if (count_repeats(y, n) > n / 4) {
-		order.skip = SKIP_REPEATED;
-		try_form(work, value, n, c, order, plan);
-	}
 }
 
 unsigned

@@ -19,8 +19,6 @@ enum {
 	ROWS_MIN = 32,
 	ARGUMENTS_MAX = 128,
 	DEAR_BITS = 3, /* per row: below, there is nothing to gain */
-	STEADY_BITS = 8,
-	STEADY_BEST = 3,
 	CANDIDATES_PER_COLUMN = 6,
 	EXTREMES_MAX = 8,
 	BUDGET_PER_VALUE = 2, /* rows computed in search of relations, per value of the chunk */
@@ -340,54 +338,6 @@ look_for_ratio(struct column_search *s, uint32_t y)
 	}
 }
 
-/* How far off y is on average, in bits, when it grows as a does; or stays, if a is NULL. */
-static unsigned
-growth_bits(const double *a, const double *y, double power, uint32_t n)
-{
-	unsigned bits = 0;
-	uint32_t i;
-	double p;
-
-	for (i = 1; i < n; i++) {
-		p = a != NULL ? y[i - 1] * (a[i] / a[i - 1]) : y[i - 1];
-		bits += bits_width(fold_sign(number_round((y[i] - p) * power)));
-	}
-	return bits;
-}
-
-/* The few best, because the very best may turn out to follow from y itself. */
-static void
-look_for_steady(struct column_search *s, uint32_t y)
-{
-	struct column_plan plan = s->plan[y];
-	struct {
-		unsigned bits;
-		uint32_t a;
-	} best[STEADY_BEST];
-	double power = scale_power(plan.scale.digits);
-	uint32_t n = s->n_glimpse / 2, i, j, n_best = 0;
-	unsigned bits, alone = growth_bits(NULL, s->glimpse[y], power, n);
-
-	for (i = 0; i < s->n_arguments; i++) {
-		if (s->argument[i] == y || s->plan[s->argument[i]].form == FORM_EQUAL ||
-		    !spend(s, n))
-			continue;
-		bits = growth_bits(s->glimpse[s->argument[i]], s->glimpse[y], power, n);
-		if (bits >= alone || (n_best == STEADY_BEST && bits >= best[n_best - 1].bits))
-			continue;
-		n_best += n_best < STEADY_BEST;
-		for (j = n_best - 1; j > 0 && best[j - 1].bits > bits; j--)
-			best[j] = best[j - 1];
-		best[j].bits = bits;
-		best[j].a = s->argument[i];
-	}
-	plan.guess = GUESS_STEADY;
-	for (i = 0; i < n_best; i++) {
-		plan.relation.arg[0] = best[i].a;
-		consider(s, y, plan);
-	}
-}
-
 /* --- count, mean, extremes, deviation --- */
 
 static bool
@@ -628,9 +578,6 @@ column_search_run(struct column_search *s, struct column_work *work, const doubl
 			look_for_ratio(s, y);
 		if (plan[y].form == FORM_ORDER)
 			look_for_spread(s, y);
-		if ((plan[y].form == FORM_SCALED || plan[y].form == FORM_NEAR) &&
-		    plan[y].cost_bits > (uint64_t)n * STEADY_BITS)
-			look_for_steady(s, y);
 	}
 	accept(s, plan);
 }

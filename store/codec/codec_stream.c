@@ -6,7 +6,8 @@
  *   varint  unit, if it follows; else 1
  *   mode 0  nothing: all are equal to the base
  *   mode 1  u8 width per block of 32, then the blocks (codec_bits.h)
- *   mode 2  tokens (codec_token.c)
+ *   mode 2  tokens through zstd (codec_token.c)
+ *   mode 3  tokens without zstd
  *
  * of v in x = base + unit * v; v counts 0, -1, 1, -2 ... when folded. */
 #include "store/codec/codec_stream.h"
@@ -20,6 +21,7 @@ enum {
 	MODE_EQUAL,
 	MODE_PACKED,
 	MODE_TOKENS,
+	MODE_FEW_TOKENS,
 	MODE_MASK = 3,
 	FLAG_FOLDED = 4,
 	FLAG_UNIT = 8,
@@ -256,6 +258,7 @@ stream_write(struct stream_coder *coder, const int64_t *x, uint32_t n, struct ch
 	write_u8(out,
 	    (fit.unit == 0                       ? MODE_EQUAL
 		    : coder->effort == CHUNK_HOT ? MODE_PACKED
+		    : n <= TOKEN_FEW             ? MODE_FEW_TOKENS
 						 : MODE_TOKENS) |
 		(fit.folded ? FLAG_FOLDED : 0) | (fit.unit > 1 ? FLAG_UNIT : 0));
 	write_signed(out, fit.base);
@@ -330,10 +333,10 @@ stream_read(struct stream_coder *coder, struct byte_reader *in, int64_t *x, uint
 		if ((width = read_bytes(in, (n + BITS_BLOCK - 1) / BITS_BLOCK)) != NULL)
 			blocks_unpack(in, width, n, coder->plain);
 		break;
-	case MODE_TOKENS:
-		rc = in->bad ? NW_ECORRUPT : token_read(&coder->tokens, in, coder->plain, n);
-		break;
-	default: in->bad = true;
+	default:
+		rc = in->bad ? NW_ECORRUPT
+			     : token_read(&coder->tokens, in, coder->plain, n,
+				   (head & MODE_MASK) == MODE_FEW_TOKENS);
 	}
 	if (rc == NW_OK && in->bad)
 		rc = NW_ECORRUPT;

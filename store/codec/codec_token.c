@@ -3,7 +3,8 @@
  * n numbers, n known to the reader:
  *
  *   varint  length
- *   bytes   a zstd frame of `length` bytes without its magic number: n tokens of a byte each
+ *   bytes   n tokens of a byte each, in `length` bytes: a zstd frame without its magic number, or
+ *           as of codec_adaptive.h
  *   bits    below each token, packed without gaps (codec_bits.h)
  *
  * A number below 16 is its own token. A larger number has a token for its length in bits and for
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
+#include "store/codec/codec_adaptive.h"
 #include "store/codec/codec_bits.h"
 
 enum {
@@ -29,6 +31,7 @@ enum {
 	BITS_SHORT = 57, /* bits of an eight-byte load that begins at any bit */
 	/* bytes of zstd's own tables, and about as many per token in use */
 	FRAME_BITS = 8 * 8,
+	FEW_BITS = 8 * 3,
 	TABLE_BITS = 4
 };
 
@@ -69,6 +72,16 @@ fill_tables(struct token_coder *coder)
 	}
 }
 
+/* Room for the tokens of n numbers, by either way. */
+static size_t
+frame_bound(uint32_t n)
+{
+	size_t few = adaptive_bound(n < TOKEN_FEW ? n : TOKEN_FEW, N_TOKENS),
+	       bytes = ZSTD_compressBound(n) + ZSTD_MAGIC_BYTES;
+
+	return few > bytes ? few : bytes;
+}
+
 int
 token_reserve(struct token_coder *coder, uint32_t n)
 {
@@ -76,7 +89,7 @@ token_reserve(struct token_coder *coder, uint32_t n)
 		return NW_OK;
 	token_clear(coder);
 	coder->token = malloc(n);
-	coder->frame = malloc(ZSTD_compressBound(n) + ZSTD_MAGIC_BYTES);
+	coder->frame = malloc(frame_bound(n));
 	if (coder->token == NULL || coder->frame == NULL) {
 		token_clear(coder);
 		return NW_ENOMEM;
@@ -147,34 +160,52 @@ token_cost(const struct token_coder *coder, const uint64_t *v, uint32_t n, uint3
 		bits -= times_log(coder, count);
 	}
 	return (n_below + (bits > 0 ? (uint64_t)bits : 0)) * n_all / n + used * TABLE_BITS +
-	    FRAME_BITS;
+	    (n_all <= TOKEN_FEW ? FEW_BITS : FRAME_BITS);
 }
 
 size_t
 token_bound(uint32_t n)
 {
-	return VARINT_MAX_BYTES + ZSTD_compressBound(n) + (size_t)n * 8 + BITS_SLACK_BYTES;
+	return VARINT_MAX_BYTES + frame_bound(n) + (size_t)n * 8 + BITS_SLACK_BYTES;
+}
+
+/* Compresses the tokens; *bytes is on loan. */
+static int
+tokens_pack(struct token_coder *coder, uint32_t n, const uint8_t **bytes, size_t *len)
+{
+	ZSTD_CCtx *cctx;
+
+	*bytes = coder->frame;
+	if (n <= TOKEN_FEW) {
+		*len = adaptive_write(coder->token, n, coder->frame);
+		return NW_OK;
+	}
+	if ((cctx = token_compressor(coder)) == NULL)
+		return NW_ENOMEM;
+	*len = ZSTD_compress2(cctx, coder->frame, ZSTD_compressBound(n), coder->token, n);
+	if (ZSTD_isError(*len) || *len < ZSTD_MAGIC_BYTES)
+		return NW_ENOMEM; /* the room is enough: nothing else is left */
+	*len -= ZSTD_MAGIC_BYTES;
+	*bytes += ZSTD_MAGIC_BYTES;
+	return NW_OK;
 }
 
 int
 token_write(struct token_coder *coder, const uint64_t *v, uint32_t n, struct chunk_buf *out)
 {
 	struct bit_writer below;
-	ZSTD_CCtx *cctx;
+	const uint8_t *bytes;
 	uint32_t i;
 	uint8_t token;
 	size_t len;
+	int rc;
 
 	for (i = 0; i < n; i++)
 		coder->token[i] = (uint8_t)token_of(v[i]);
-	if ((cctx = token_compressor(coder)) == NULL)
-		return NW_ENOMEM;
-	len = ZSTD_compress2(cctx, coder->frame, ZSTD_compressBound(n), coder->token, n);
-	if (ZSTD_isError(len) || len < ZSTD_MAGIC_BYTES)
-		return NW_ENOMEM; /* the room is enough: nothing else is left */
-	len -= ZSTD_MAGIC_BYTES;
+	if ((rc = tokens_pack(coder, n, &bytes, &len)) != NW_OK)
+		return rc;
 	write_varint(out, len);
-	write_bytes(out, coder->frame + ZSTD_MAGIC_BYTES, len);
+	write_bytes(out, bytes, len);
 	below = (struct bit_writer){ out->bytes + out->len, 0, 0 };
 	for (i = 0; i < n; i++) {
 		token = coder->token[i];
@@ -185,14 +216,16 @@ token_write(struct token_coder *coder, const uint64_t *v, uint32_t n, struct chu
 }
 
 static int
-unpack_frame(struct token_coder *coder, struct byte_reader *in, uint32_t n)
+unpack_frame(struct token_coder *coder, struct byte_reader *in, uint32_t n, bool few)
 {
 	uint64_t len = read_varint(in);
 	const uint8_t *frame;
 	ZSTD_DCtx *dctx;
 
-	if (len > ZSTD_compressBound(n) || (frame = read_bytes(in, len)) == NULL)
+	if ((!few && len > ZSTD_compressBound(n)) || (frame = read_bytes(in, len)) == NULL)
 		return NW_ECORRUPT;
+	if (few)
+		return adaptive_read(frame, len, N_TOKENS, coder->token, n);
 	if ((dctx = token_decompressor(coder)) == NULL)
 		return NW_ENOMEM;
 	memcpy(coder->frame, zstd_magic, ZSTD_MAGIC_BYTES);
@@ -287,11 +320,11 @@ join_tokens(
 }
 
 int
-token_read(struct token_coder *coder, struct byte_reader *in, uint64_t *v, uint32_t n)
+token_read(struct token_coder *coder, struct byte_reader *in, uint64_t *v, uint32_t n, bool few)
 {
 	uint32_t i;
 	uint8_t most;
-	int rc = unpack_frame(coder, in, n);
+	int rc = unpack_frame(coder, in, n, few);
 
 	if (rc != NW_OK)
 		return rc;

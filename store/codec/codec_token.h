@@ -6,7 +6,10 @@
 
 #include "store/codec/codec_bytes.h"
 
-enum { TOKEN_LOGS = 257 };
+enum {
+	TOKEN_LOGS = 257,
+	TOKEN_FEW = 256 /* runs up to this length are written without zstd */
+};
 
 struct token_meaning {
 	uint64_t least; /* least number of the token */
@@ -36,10 +39,11 @@ uint64_t token_cost(const struct token_coder *coder, const uint64_t *v, uint32_t
 /* The most bytes of n numbers during writing. */
 size_t token_bound(uint32_t n);
 
-/* Into reserved room. NW_OK or NW_ENOMEM. */
+/* Into reserved room; without zstd if n is at most TOKEN_FEW. NW_OK or NW_ENOMEM. */
 int token_write(struct token_coder *coder, const uint64_t *v, uint32_t n, struct chunk_buf *out);
 
-/* NW_OK, NW_ENOMEM or NW_ECORRUPT. */
-int token_read(struct token_coder *coder, struct byte_reader *in, uint64_t *v, uint32_t n);
+/* few: the tokens were written without zstd. NW_OK, NW_ENOMEM or NW_ECORRUPT. */
+int
+token_read(struct token_coder *coder, struct byte_reader *in, uint64_t *v, uint32_t n, bool few);
 
 #endif

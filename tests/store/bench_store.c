@@ -4,9 +4,8 @@
  *
  *	usage: bench_store [RECORDING]     (or in the environment: BENCH_RECORDING)
  *
- * RECORDING is a .nwp file, possibly .zst: "NWPERF1\n", uint32 groups, uint32 0, and per group
- * uint32 rows, uint32 columns, int64 t_wall_ns[rows], double column[columns][rows], little endian.
- * Without one a made-up set is used, which says less. Rows are stored in order of time, every
+ * RECORDING is a file as of tests/recording.h; without a recording a made-up set is used, which
+ * says less. Rows are stored in order of time, every
  * second of data with one fsynced commit, every row with its own call. CPU seconds are those of the
  * whole process, compaction included. Everything read is compared with the data.
  *
@@ -31,41 +30,18 @@
 #include <zstd.h>
 
 #include "narrows/err.h"
+#include "tests/recording.h"
 
-enum { GROUPS_MAX = 4096, QUERY_RUNS = 15 };
-#define SECOND INT64_C(1000000000)
+enum { QUERY_RUNS = 15 };
 
-struct group {
-	uint32_t n_rows, n_columns;
-	const int64_t *t;
-	const double *value;
-};
 struct arrival {
 	int64_t t;
 	uint32_t group, row;
 };
 
-static struct group groups[GROUPS_MAX];
-static uint32_t n_groups;
 static struct arrival *arrivals;
 static size_t n_arrivals, n_samples, n_series;
 static char dir[] = "/tmp/nw-bench-XXXXXX";
-
-static _Noreturn void
-die(const char *what)
-{
-	fprintf(stderr, "bench_store: %s\n", what);
-	exit(1);
-}
-
-static void
-need(int rc, const char *what)
-{
-	if (rc != NW_OK) {
-		fprintf(stderr, "bench_store: %s: %s\n", what, nw_strerror(rc));
-		exit(1);
-	}
-}
 
 static double
 wall_s(void)
@@ -87,101 +63,6 @@ cpu_s(void)
 }
 
 /* --- the data --- */
-
-static uint8_t *
-file_read(const char *name, size_t *len)
-{
-	FILE *f = fopen(name, "rb");
-	struct stat sb;
-	uint8_t *p;
-
-	if (f == NULL || fstat(fileno(f), &sb) == -1)
-		die(strerror(errno));
-	*len = (size_t)sb.st_size;
-	if ((p = malloc(*len + 1)) == NULL || fread(p, 1, *len, f) != *len)
-		die("cannot read the recording");
-	fclose(f);
-	return p;
-}
-
-static uint8_t *
-unpack(uint8_t *packed, size_t *len)
-{
-	unsigned long long size = ZSTD_getFrameContentSize(packed, *len);
-	ZSTD_DCtx *d = ZSTD_createDCtx();
-	uint8_t *p;
-
-	if (size > (1ull << 36) || d == NULL || (p = malloc(size)) == NULL)
-		die("the recording does not say its size");
-	ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, 31);
-	*len = ZSTD_decompressDCtx(d, p, size, packed, *len);
-	if (ZSTD_isError(*len))
-		die(ZSTD_getErrorName(*len));
-	ZSTD_freeDCtx(d);
-	free(packed);
-	return p;
-}
-
-static void
-recording_load(const char *name)
-{
-	size_t len, at = 16, bytes;
-	uint8_t *p = file_read(name, &len);
-	uint32_t g, head[2];
-
-	if (len > 4 && memcmp(p, "\x28\xb5\x2f\xfd", 4) == 0)
-		p = unpack(p, &len);
-	if (len < 16 || memcmp(p, "NWPERF1\n", 8) != 0)
-		die("not a recording");
-	memcpy(&n_groups, p + 8, 4);
-	for (g = 0; g < n_groups && g < GROUPS_MAX; g++) {
-		if (len - at < 8)
-			die("the recording is cut short");
-		memcpy(head, p + at, 8);
-		bytes = 8 * (size_t)head[0] * (1 + (size_t)head[1]);
-		if (len - at - 8 < bytes)
-			die("the recording is cut short");
-		groups[g] = (struct group){ head[0], head[1], (const void *)(p + at + 8),
-			(const double *)(const void *)(p + at + 8 + 8 * (size_t)head[0]) };
-		at += 8 + bytes;
-	}
-}
-
-static double
-noise(uint64_t *s)
-{
-	*s ^= *s << 13;
-	*s ^= *s >> 7;
-	*s ^= *s << 17;
-	return (double)(*s >> 11) / (double)(1ull << 53);
-}
-
-/* Counters, constants and noisy durations at 1 Hz with jitter: the shape of real data, not its
- * difficulty. */
-static void
-recording_invent(void)
-{
-	const uint32_t n_rows = 1600, n_columns = 16;
-	uint64_t seed = 88172645463325252u;
-	uint32_t g, c, r;
-
-	n_groups = 48;
-	for (g = 0; g < n_groups; g++) {
-		int64_t *t = malloc(n_rows * sizeof(*t));
-		double *v = malloc((size_t)n_rows * n_columns * sizeof(*v)),
-		       counter = 1e6 * noise(&seed);
-
-		for (r = 0; r < n_rows; r++)
-			t[r] = 1700000000 * SECOND + r * SECOND + (int64_t)(noise(&seed) * 2e6) +
-			    g * 1000;
-		for (c = 0; c < n_columns; c++)
-			for (r = 0; r < n_rows; r++)
-				v[(size_t)c * n_rows + r] = c < 5 ? (double)(c * 4096)
-				    : c < 10 ? (counter += (double)(int)(noise(&seed) * 300))
-					     : noise(&seed) * 1e-3;
-		groups[g] = (struct group){ n_rows, n_columns, t, v };
-	}
-}
 
 static int
 arrival_cmp(const void *a, const void *b)
@@ -790,10 +671,7 @@ main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : getenv("BENCH_RECORDING");
 	struct store *st;
 
-	if (name != NULL)
-		recording_load(name);
-	else
-		recording_invent();
+	recording_open(name);
 	arrivals_make();
 	if (mkdtemp(dir) == NULL)
 		die(strerror(errno));

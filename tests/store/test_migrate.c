@@ -4,7 +4,8 @@
  * tests/data/narrows-v1.db.gz was written by a box of version 1: a transfer of two series, one of
  * odd numbers, one by nwrun with histograms, a host's own series; part in chunks, part in the tail.
  * narrows-v2.db.gz is that store after version 2 took it up, had rolled up what is old in it, and
- * three more sessions, one of them pinned. narrows-v3.db.gz holds two judged transfers.
+ * three more sessions, one of them pinned. narrows-v3.db.gz holds two judged transfers, and
+ * narrows-v5.db.gz three of bench_box.
  */
 #include "store/migrate.h"
 
@@ -124,12 +125,27 @@ static const struct answer version_3[] = {
 	{ "SELECT count(*) FROM v_series WHERE unit = 'By/ns'", 50 },
 };
 
+/* As the box of version 5 wrote them: layouts with names of their own, last rows as doubles. */
+static const struct answer version_5[] = {
+	{ "SELECT count(*) FROM v_sample", 20944 },
+	{ "SELECT sum(value) FROM v_sample WHERE session = 1", 1563615474.888529 },
+	{ "SELECT sum(t_ns % 1000003) FROM v_sample", 12913082314 },
+	{ "SELECT sum(length(document)) FROM v_verdict", 82121 },
+	{ "SELECT count(*) FROM v_verdict WHERE json_valid(document)", 3 },
+	{ "SELECT sum(unicode(substr(document, 5000, 1))) FROM v_verdict", 281 },
+	{ "SELECT count(*) FROM v_series WHERE field = 'sum_v'", 12 },
+	{ "SELECT sum(value) FROM v_last WHERE session = 2", 5096814.318484981 },
+	{ "SELECT sum(length(narrows_original(raw))) FROM metadata", 2544 },
+	{ "SELECT count(*) FROM fieldset", 1 },
+};
+
 static const struct {
 	const char *fixture;
 	int version, n_sessions, n_metas;
 	const struct answer *answers;
 	size_t n_answers;
 } fixtures[] = {
+	{ "narrows-v5.db.gz", 5, 3, 12, version_5, sizeof(version_5) / sizeof(version_5[0]) },
 	{ "narrows-v3.db.gz", 3, 2, 24, version_3, sizeof(version_3) / sizeof(version_3[0]) },
 	{ "narrows-v2.db.gz", 2, 6, 12, version_2, sizeof(version_2) / sizeof(version_2[0]) },
 	{ "narrows-v1.db.gz", 1, 3, 9, version_1, sizeof(version_1) / sizeof(version_1[0]) },

@@ -417,7 +417,8 @@ static const char *const damages[] = {
 	"UPDATE chunk SET data = CAST(substr(data, 1, 20) AS BLOB)",
 	"UPDATE chunk SET data = CAST(substr(data, 1, length(data) - 5) || x'0000000000' AS BLOB)",
 	"UPDATE chunk SET data = x''",
-	"UPDATE layout SET fields = '[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\"]'",
+	"UPDATE fieldset SET fields = '[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\"]'"
+	" WHERE json_array_length(fields) = 6",
 	"UPDATE layout SET n_fields = 4096",
 	"UPDATE tail SET rows = x'ff'",
 };

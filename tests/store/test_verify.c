@@ -78,7 +78,7 @@ static const struct {
 	{ "UPDATE chunk SET t1_ns = t1_ns + 1 WHERE id = 1", "rows or times" },
 	{ "UPDATE chunk SET n_rows = n_rows + 1", "rows or times" },
 	{ "UPDATE chunk SET last = zeroblob(16)", "another last row" },
-	{ "UPDATE chunk SET last = x''", "no last row" },
+	{ "UPDATE chunk SET last = x''", "another last row" },
 	{ "UPDATE chunk SET data = CAST(substr(data, 1, length(data) - 1) AS BLOB) WHERE id = 2",
 	    "chunk 2 of layout 1: " },
 	{ "UPDATE chunk SET data = CAST(substr(data, 1, 40) || x'00' || substr(data, 42) AS BLOB)",
@@ -87,6 +87,8 @@ static const struct {
 	{ "INSERT INTO chunk SELECT 9, layout_id, t0_ns, t1_ns, n_rows, last, data FROM chunk "
 	  "WHERE id = 1",
 	    "overlaps" },
+	{ "UPDATE metadata SET raw = x'28b52ffd00112233' WHERE id = 1",
+	    "metadata 1: as received it does not unpack" },
 	{ "UPDATE layout SET n_fields = 3", "layout: 1: not the names of 3 fields" },
 	{ "PRAGMA foreign_keys = OFF; DELETE FROM metadata",
 	    "reference: layout 1: its metadata is not there" },
@@ -104,8 +106,8 @@ static const struct {
 	  " (SELECT rootpage FROM sqlite_schema WHERE name = 'layout_by_meta') WHERE name = "
 	  "'chunk_by_time'",
 	    "file: " },
-	{ "UPDATE layout SET fields = '[\"a\"]'", "layout: 1: not the names of 2 fields" },
-	{ "UPDATE layout SET fields = 'a, b'", "layout: 1: not the names of 2 fields" },
+	{ "UPDATE fieldset SET fields = '[\"a\"]'", "layout: 1: not the names of 2 fields" },
+	{ "UPDATE fieldset SET fields = 'a, b'", "layout: 1: not the names of 2 fields" },
 	{ "UPDATE layout SET tail_after = 1000", "layout: 1: hides rows" },
 	{ "UPDATE metadata SET subject = '{'", "metadata: 1: its subject" },
 	{ "INSERT INTO result(session_id, host_id, document) VALUES (1, 0, x'01')",
@@ -219,7 +221,7 @@ test_all(void)
 	CHECK_INT(n.rows, 2500);
 	store_reader_close(r);
 	CHECK_INT(sqlite3_exec(db,
-		      "UPDATE layout SET fields = '[]'; UPDATE chunk SET data ="
+		      "UPDATE fieldset SET fields = '[]'; UPDATE chunk SET data ="
 		      " CAST(substr(data, 1, 40) || x'00' || substr(data, 42) AS BLOB) WHERE id IN "
 		      "(1, 2);"
 		      " UPDATE tail SET rows = CAST(x'63' || substr(rows, 2) AS BLOB) WHERE "
