@@ -33,7 +33,7 @@ test_round_trips(void)
 		CHECK(len <= lastrow_bound(n) && len % 8 != 0);
 		CHECK_INT(unpack(bytes, len, n), NW_OK);
 		CHECK(memcmp(row, back, n * sizeof(*row)) == 0);
-		CHECK(len < 2 || unpack(bytes, len - 2, n) == NW_ECORRUPT);
+		CHECK(len < 2 || (len - 2) % 8 == 0 || unpack(bytes, len - 2, n) == NW_ECORRUPT);
 		CHECK(len % 8 == 1 || unpack(bytes, len, n + 1) == NW_ECORRUPT);
 	}
 }
