@@ -30,7 +30,8 @@
 static char boxed_dir[] = "/tmp/nw-boxed-XXXXXX", boxed_path[64];
 static struct conf boxed_conf;
 static struct box box;
-static int boxed_judged; /* sessions that the analysis would have got */
+static const struct store_opts *boxed_opts; /* of the store, NULL: its defaults */
+static int boxed_judged;                    /* sessions that the analysis would have got */
 
 static inline void
 boxed_on_last(void *arg)
@@ -89,7 +90,7 @@ boxed_store_begin(void)
 	if (mkdtemp(boxed_dir) == NULL)
 		abort();
 	snprintf(boxed_path, sizeof(boxed_path), "%s/narrows.db", boxed_dir);
-	if (store_open(boxed_path, NULL, &box.store, why) < 0)
+	if (store_open(boxed_path, boxed_opts, &box.store, why) < 0)
 		abort();
 	store_next_ids(box.store, &box.next);
 }
@@ -166,9 +167,8 @@ boxed_end(void)
 	conf_clear(&boxed_conf);
 }
 
-/* A connection from an address of the 127 network; returns the test's end of it. */
 static inline int
-boxed_connect(uint32_t address, uint16_t port)
+boxed_connect_as(uint32_t address, uint16_t port, bool tls)
 {
 	struct sockaddr_in sin = {
 		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address)
@@ -177,8 +177,15 @@ boxed_connect(uint32_t address, uint16_t port)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd) != 0)
 		abort();
-	peer_accept(&box, fd[0], (struct sockaddr *)&sin, false);
+	peer_accept(&box, fd[0], (struct sockaddr *)&sin, tls);
 	return fd[1];
+}
+
+/* A connection from an address of the 127 network; returns the test's end of it. */
+static inline int
+boxed_connect(uint32_t address, uint16_t port)
+{
+	return boxed_connect_as(address, port, false);
 }
 
 /* Lets the net thread take what has arrived. */

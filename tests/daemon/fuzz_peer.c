@@ -16,20 +16,33 @@
  *	8 STORE    -                                            commit, and completions
  *	9 LEAVE    -                                            the other end closes the socket
  *	10 RUN     -                                            output so far goes out
+ *	11 WIRE    length (1 byte), bytes                       bytes below TLS, RAW without TLS
  * Output of a connection collects until RUN, LEAVE or the end; its first CUT bytes go out in one
  * piece, then the rest: cuts fall at every place, and several messages into one read.
+ *
+ * fuzz_peer_tls.c includes this file: there, connections 2 and 3 speak TLS at first, with a host's
+ * certificate.
  */
 #include <errno.h>
 #include <syslog.h>
 
+#include "daemon/tlsctx.h"
+#include "narrows/ca.h"
+#include "narrows/clock.h"
+#include "narrows/tls.h"
+
 #include "tests/daemon/boxed.h"
 
-enum { CONNECTIONS = 4, BYTES_MAX = 1 << 20 };
+#ifndef FUZZ_TLS
+#define FUZZ_TLS 0
+#endif
+enum { CONNECTIONS = 4, TLS_FROM = 2, BYTES_MAX = 1 << 20, STORE_INPUTS = 500 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 struct end {
 	int fd; /* -1 before the first step */
+	struct nw_tls *tls;
 	uint8_t *out;
 	size_t len, cut;
 };
@@ -39,7 +52,8 @@ struct input {
 };
 
 static struct end ends[CONNECTIONS];
-static unsigned stored; /* STORE steps of the input */
+static struct nw_tls_ctx *host_ctx; /* of the hosts that speak TLS */
+static unsigned stored, handshakes; /* of the input: both take time */
 
 static uint64_t
 take(struct input *in, size_t bytes)
@@ -77,17 +91,87 @@ piece_send(struct end *e, size_t at, size_t end)
 	}
 }
 
+/* What waits in TLS for the wire. */
 static void
-flush(struct end *e)
+sealed_take(struct end *e)
+{
+	const uint8_t *bytes;
+	size_t n;
+
+	while ((n = nw_tls_output(e->tls, &bytes)) > 0) {
+		append(e, bytes, n);
+		nw_tls_sent(e->tls, n);
+	}
+}
+
+/* Turns the plain text that waits into records. */
+static void
+seal(struct end *e)
+{
+	uint8_t *plain = e->out;
+	size_t len = e->len, at = 0;
+	long n = 1;
+
+	e->out = NULL;
+	e->len = 0;
+	while (at < len && n > 0) {
+		if ((n = nw_tls_write(e->tls, plain + at, len - at)) > 0)
+			at += (size_t)n;
+		sealed_take(e);
+	}
+	free(plain);
+}
+
+static void
+answers_take(struct end *e)
+{
+	uint8_t answers[4096];
+	ssize_t n;
+
+	while ((n = recv(e->fd, answers, sizeof(answers), 0)) > 0)
+		if (e->tls != NULL && !nw_tls_is_open(e->tls)) {
+			nw_tls_feed(e->tls, answers, (size_t)n);
+			(void)nw_tls_handshake(e->tls);
+		}
+}
+
+static void
+bytes_flush(struct end *e)
 {
 	size_t first = e->cut < e->len ? e->cut : e->len;
-	uint8_t answers[4096];
 
 	piece_send(e, 0, first);
 	piece_send(e, first, e->len);
 	e->len = e->cut = 0;
-	while (recv(e->fd, answers, sizeof(answers), 0) > 0)
-		continue;
+	answers_take(e);
+}
+
+static void
+flush(struct end *e)
+{
+	if (e->tls != NULL)
+		seal(e);
+	bytes_flush(e);
+}
+
+static void
+secure(struct end *e, struct nw_tls_ctx *ctx)
+{
+	size_t cut = e->cut;
+	int i;
+
+	if (nw_tls_new(ctx, "localhost", &e->tls) < 0)
+		abort();
+	(void)nw_tls_handshake(e->tls);
+	for (i = 0; i < 8 && !nw_tls_is_open(e->tls); i++) {
+		sealed_take(e);
+		e->cut = cut;
+		bytes_flush(e);
+	}
+	if (!nw_tls_is_open(e->tls))
+		abort(); /* a handshake that does not go through would make the fuzzer blind */
+	sealed_take(e);
+	bytes_flush(e);
 }
 
 static void
@@ -188,7 +272,7 @@ ticks(void)
 	peer_tick(&box);
 }
 
-/* A few commits an input: they take time. */
+/* A few commits an input. */
 static void
 store(void)
 {
@@ -201,6 +285,8 @@ leave(struct end *e)
 {
 	flush(e);
 	close(e->fd);
+	nw_tls_free(e->tls);
+	e->tls = NULL;
 	e->fd = -1;
 	boxed_run();
 }
@@ -220,6 +306,27 @@ bytes_put(struct end *e, struct input *in, bool framed)
 	in->p += len;
 }
 
+/* Bytes of the input below TLS: the text so far goes first. */
+static void
+wire_put(struct end *e, struct input *in)
+{
+	if (e->tls != NULL)
+		seal(e);
+	bytes_put(e, in, false);
+	bytes_flush(e);
+}
+
+static void
+connect_as(struct end *e, unsigned which, size_t cut)
+{
+	bool tls = FUZZ_TLS && which >= TLS_FROM && handshakes++ < CONNECTIONS - TLS_FROM;
+
+	e->fd = boxed_connect_as(0x7f000001 + which / 2, (uint16_t)(1 + which), tls);
+	e->cut = cut;
+	if (tls)
+		secure(e, host_ctx);
+}
+
 static void
 step(struct input *in, size_t cut)
 {
@@ -227,11 +334,9 @@ step(struct input *in, size_t cut)
 	unsigned op = (unsigned)take(in, 1);
 	struct end *e = &ends[op % CONNECTIONS];
 
-	if (e->fd < 0) {
-		e->fd = boxed_connect(0x7f000001 + op % CONNECTIONS / 2, (uint16_t)(1 + op % 4));
-		e->cut = cut;
-	}
-	switch (op / CONNECTIONS % 11) {
+	if (e->fd < 0)
+		connect_as(e, op % CONNECTIONS, cut);
+	switch (op / CONNECTIONS % 12) {
 	case 0: bytes_put(e, in, false); break;
 	case 1: bytes_put(e, in, true); break;
 	case 2: open_put(e); break;
@@ -242,27 +347,101 @@ step(struct input *in, size_t cut)
 	case 7: ticks(); break;
 	case 8: store(); break;
 	case 9: leave(e); break;
+	case 11: wire_put(e, in); break;
 	default: flush(e);
 	}
+}
+
+/* --- the box --- */
+
+static void
+tls_begin(void)
+{
+	char why[CONF_WHY_BYTES], dir[96], ca[128], key[128], crt[128], line[96];
+	struct nw_tls_opts o = { .ca_path = ca, .cert_path = crt, .key_path = key };
+	struct nw_cert c;
+
+	snprintf(line, sizeof(line), "tls-dir=%s/tls", boxed_dir);
+	snprintf(dir, sizeof(dir), "%s/tls", boxed_dir);
+	snprintf(ca, sizeof(ca), "%s/ca.crt", dir);
+	snprintf(key, sizeof(key), "%s/host.key", dir);
+	snprintf(crt, sizeof(crt), "%s/host.crt", dir);
+	if (conf_override(&boxed_conf, line, why) < 0 ||
+	    tlsctx_open(&boxed_conf, &box.tlsctx, why) < 0 ||
+	    ca_enroll(dir, "h", nw_wall_ns() / 1000000000, 86400, &c, why) < 0 ||
+	    ca_file_write(dir, "host.key", c.key_pem, 0600, why) < 0 ||
+	    ca_file_write(dir, "host.crt", c.cert_pem, 0644, why) < 0 ||
+	    nw_tls_ctx_new(&o, &host_ctx, why) < 0)
+		abort();
+	nw_cert_clear(&c);
+}
+
+static void
+end(void)
+{
+	boxed_end();
+	nw_tls_ctx_release(host_ctx);
+	tlsctx_close(box.tlsctx);
+}
+
+static void
+begin(void)
+{
+	static struct store_opts opts;
+
+	opts = store_opts_default;
+	opts.commit_interval_ns = 0; /* nobody waits for company, nor for the disk */
+	opts.sync_full = false;
+	boxed_opts = &opts;
+	setlogmask(1);
+	log_open("fuzz_peer", false, false);
+	boxed_begin();
+	atexit(end);
+	if (FUZZ_TLS)
+		tls_begin();
+	boxed_empty(false);
+}
+
+static int
+on_host(void *arg, const struct nw_host_rec *h)
+{
+	host_restore(arg, h->id, h->name, h->first_seen_wall_ns);
+	return 0;
+}
+
+/* One store serves many inputs: the box learns the hosts in there, whose names are unique, and ids
+ * go on. */
+static void
+fill(void)
+{
+	static struct store_reader *reader;
+	static unsigned inputs;
+	char why[STORE_WHY_BYTES];
+
+	if (inputs++ % STORE_INPUTS == 0 && !FUZZ_TLS && inputs > 1) {
+		store_reader_close(reader);
+		reader = NULL;
+		boxed_store_end();
+		boxed_store_begin();
+	}
+	if (reader == NULL && store_reader_open(boxed_path, &reader, why) < 0)
+		abort();
+	boxed_fill();
+	if (store_hosts(reader, on_host, &box) < 0)
+		abort();
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct input in = { data, data + len };
-	struct store_stats stats;
 	static bool begun;
 	size_t cut, i, steps;
 
-	if (!begun) {
-		setlogmask(1);
-		log_open("fuzz_peer", false, false);
-		boxed_begin();
-		atexit(boxed_end);
-		boxed_empty(false);
-		begun = true;
-	}
-	boxed_fill();
+	if (!begun)
+		begin();
+	begun = true;
+	fill();
 	for (i = 0; i < CONNECTIONS; i++)
 		ends[i] = (struct end){ .fd = -1 };
 	cut = take(&in, 2);
@@ -274,11 +453,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		free(ends[i].out);
 	}
 	boxed_empty(false);
-	store_get_stats(box.store, &stats);
-	if (stats.commits > 0) { /* the next input's box remembers nothing of these rows */
-		boxed_store_end();
-		boxed_store_begin();
-	}
-	stored = 0;
+	stored = handshakes = 0;
 	return 0;
 }
