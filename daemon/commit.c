@@ -62,8 +62,8 @@ on_batch_done(void *arg, int rc)
 	size_t i;
 
 	/*
-	 * The store itself repeats a commit that failed for lack of disk or memory. After any other
-	 * error, rows that this process believes to be stored are not, and later rows that refer to
+	 * The store itself repeats a commit that failed for lack of disk or memory, or by damage.
+	 * After any other error, rows that this process believes to be stored are not, and later rows that refer to
 	 * them would fail, too. The box begins anew from the file; providers send again.
 	 */
 	if (rc < 0 && !c->box->stopping)

@@ -3,6 +3,7 @@
 #define uthash_malloc(size) xmalloc(size)
 #include "daemon/schedule.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -19,6 +20,8 @@
 enum {
 	QUEUE_MAX = 100000,
 	CLOCK_EVERY_S = 16,
+	AGAIN_S = 1, /* pause after an analysis that the disk or memory failed */
+	TRIES_MAX = 60,
 	REST_FACTOR = 4 /* open sessions take at most a fifth of the thread's time */
 };
 
@@ -43,6 +46,7 @@ struct schedule {
 	struct {
 		int64_t session_id, run_id;
 	} last;
+	unsigned tries; /* of analyses in a row that failed so */
 	pthread_t thread;
 
 	/* The lock guards the fields below; no other lock is taken and no work done under it. */
@@ -309,12 +313,55 @@ job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 	return job;
 }
 
+/* False if the queue is full. A session that is complete now moves to the other queue. */
+static bool
+waiting_put(struct schedule *s, int64_t session_id, bool is_over)
+{
+	struct waiting *w;
+
+	HASH_FIND(hh, s->waiting, &session_id, sizeof(session_id), w);
+	if (w != NULL && (w->is_over || !is_over))
+		return true;
+	if ((is_over ? &s->over : &s->open)->n == QUEUE_MAX)
+		return false;
+	if (w != NULL)
+		queue_remove(s, w);
+	else {
+		w = xcalloc(1, sizeof(*w));
+		w->session_id = session_id;
+		HASH_ADD(hh, s->waiting, session_id, sizeof(w->session_id), w);
+	}
+	w->is_over = is_over;
+	queue_append(s, w);
+	return true;
+}
+
+/* A complete session whose data could not be read, or not be judged for lack of memory, is tried
+ * again: the disk may have had a bad moment. Waits, so that a disk that stays bad costs little. */
+static void
+judge_again(struct schedule *s, int64_t session_id, int rc)
+{
+	struct timespec until = timespec_of(nw_mono_ns() + AGAIN_S * INT64_C(1000000000));
+
+	if ((rc != NW_EIO && rc != NW_ENOMEM) || s->tries++ == TRIES_MAX) {
+		s->tries = 0;
+		return;
+	}
+	pthread_mutex_lock(&s->lock);
+	while (!s->stopping && pthread_cond_timedwait(&s->wake, &s->lock, &until) != ETIMEDOUT)
+		continue;
+	if (!s->stopping)
+		(void)waiting_put(s, session_id, true);
+	pthread_mutex_unlock(&s->lock);
+}
+
 static void *
 schedule_thread(void *arg)
 {
 	struct schedule *s = arg;
 	int64_t clock_at = nw_mono_ns(), session_id = 0, begin, end;
 	enum job job;
+	int rc;
 
 	while ((job = job_take(s, clock_at, &session_id)) != JOB_STOP) {
 		begin = nw_mono_ns();
@@ -323,8 +370,10 @@ schedule_thread(void *arg)
 			clock_at = begin + CLOCK_EVERY_S * INT64_C(1000000000);
 			continue;
 		}
-		session_analyse(s, session_id);
+		rc = session_analyse(s, session_id);
 		end = nw_mono_ns();
+		if (job == JOB_JUDGE)
+			judge_again(s, session_id, rc);
 		if (job == JOB_LOOK)
 			/* no lock: no other thread reads the time */
 			s->rest_until_mono_ns = end + REST_FACTOR * (end - begin);
@@ -374,29 +423,6 @@ schedule_stop(struct schedule *s)
 	while (s->open.n > 0)
 		(void)queue_take(s, &s->open);
 	free(s);
-}
-
-/* False if the queue is full. A session that is complete now moves to the other queue. */
-static bool
-waiting_put(struct schedule *s, int64_t session_id, bool is_over)
-{
-	struct waiting *w;
-
-	HASH_FIND(hh, s->waiting, &session_id, sizeof(session_id), w);
-	if (w != NULL && (w->is_over || !is_over))
-		return true;
-	if ((is_over ? &s->over : &s->open)->n == QUEUE_MAX)
-		return false;
-	if (w != NULL)
-		queue_remove(s, w);
-	else {
-		w = xcalloc(1, sizeof(*w));
-		w->session_id = session_id;
-		HASH_ADD(hh, s->waiting, session_id, sizeof(w->session_id), w);
-	}
-	w->is_over = is_over;
-	queue_append(s, w);
-	return true;
 }
 
 void

@@ -7,6 +7,7 @@
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "store/disk.h"
 #include "store/lock.h"
 #include "store/migrate.h"
 #include "store/writesql.h"
@@ -57,7 +58,7 @@ db_open(struct connection *c, const char *path, const struct store_opts *opts,
 
 	if (sqlite3_open_v2(path, &c->db,
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-		NULL) != SQLITE_OK) {
+		disk_name()) != SQLITE_OK) {
 		snprintf(why, STORE_WHY_BYTES, "%s",
 		    c->db == NULL ? "out of memory" : sqlite3_errmsg(c->db));
 		return c->db == NULL ? NW_ENOMEM : NW_EIO;
@@ -165,6 +166,15 @@ counts_follow(struct connection *c)
 
 /* --- transactions --- */
 
+void
+connection_note_trouble(struct connection *c, int rc)
+{
+	if (db_code(sqlite3_errcode(c->db)) != NW_OK)
+		db_why(c->db, c->trouble, sizeof(c->trouble));
+	else
+		snprintf(c->trouble, sizeof(c->trouble), "%s", nw_strerror(rc));
+}
+
 int
 connection_begin(struct connection *c)
 {
@@ -193,10 +203,7 @@ connection_end(struct connection *c, int rc)
 		return NW_OK;
 	}
 	sizes_undo(&c->sizes, 0);
-	if (db_code(sqlite3_errcode(c->db)) != NW_OK)
-		db_why(c->db, c->trouble, sizeof(c->trouble));
-	else
-		snprintf(c->trouble, sizeof(c->trouble), "%s", nw_strerror(rc));
+	connection_note_trouble(c, rc);
 	if (!sqlite3_get_autocommit(c->db))
 		db_run(&c->stmts, W_ROLLBACK, "");
 	return rc;

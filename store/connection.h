@@ -41,6 +41,8 @@ int connection_load_sizes(struct connection *c);
 /* Adds (sign 1) or subtracts (-1) the sizes of a session's result, if there is one. */
 int connection_count_result(struct connection *c, int64_t session_id, int sign);
 
+/* Says why something of the file failed with rc, until a commit succeeds. */
+void connection_note_trouble(struct connection *c, int rc);
 int connection_begin(struct connection *c);
 /* COMMIT if rc is NW_OK, else ROLLBACK. Notes trouble, returns the outcome. */
 int connection_end(struct connection *c, int rc);

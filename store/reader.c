@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "store/reader.h"
+#include "store/disk.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -138,7 +139,7 @@ db_open(struct store_reader *r, const char *name, int flags, char why[STORE_WHY_
 	int64_t version;
 
 	if (sqlite3_open_v2(name, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | flags,
-		NULL) != SQLITE_OK) {
+		disk_name()) != SQLITE_OK) {
 		snprintf(why, STORE_WHY_BYTES, "%s",
 		    r->db == NULL ? "out of memory" : sqlite3_errmsg(r->db));
 		return r->db == NULL ? NW_ENOMEM : NW_EIO;

@@ -56,7 +56,7 @@ struct store {
 	pthread_cond_t drained; /* store_sync(): nothing is queued any more */
 	struct batch_queue queue, done;
 	bool stop;
-	bool stuck; /* the last group went back into the queue: disk or memory are short */
+	bool stuck;               /* the last group went back into the queue */
 	struct store_stats stats; /* queued_bytes counts batches until the commit */
 };
 
@@ -231,9 +231,9 @@ group_done(struct store *st, struct nw_batch *group)
 	}
 }
 
-/* Commits a group and hands the batches back. false: disk or memory are short, and the group is
- * back in the queue for another try. Submitters notice a queue that fills up, and nothing is lost
- * while the process lives. */
+/* Commits a group and hands the batches back. false: disk or memory are short, or the file is
+ * damaged, and the group is back in the queue for another try. Submitters notice a queue that fills
+ * up, and nothing is lost while the process lives. */
 static bool
 group_commit(struct store *st, struct nw_batch *group, bool last_chance)
 {
@@ -241,7 +241,7 @@ group_commit(struct store *st, struct nw_batch *group, bool last_chance)
 	struct nw_batch *b;
 	int rc = writer_commit(st->writer, group);
 
-	if (rc != NW_OK && !last_chance && (rc == NW_EIO || rc == NW_ENOMEM)) {
+	if (!last_chance && (rc == NW_EIO || rc == NW_ENOMEM || rc == NW_ECORRUPT)) {
 		group_return(st, group);
 		stats_update(st);
 		return false;

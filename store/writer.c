@@ -481,6 +481,8 @@ writer_commit(struct writer *w, struct nw_batch *list)
 		lock_commit_set(w->c.lock_fd, tail_last_id(w->mover.tail));
 		return NW_OK;
 	}
+	if (w->c.trouble[0] == '\0') /* the fault came before the transaction */
+		connection_note_trouble(&w->c, rc);
 	if (blob.only == NULL)
 		free(blob.bytes);
 	for (b = list; b != NULL; b = b->next)

@@ -19,7 +19,7 @@
 static struct {
 	long at, seen;
 	bool for_ever;
-} alloc_fault, io_fault;
+} alloc_fault, io_fault, read_fault;
 
 static bool
 fails(long *seen, long at, bool for_ever)
@@ -61,8 +61,8 @@ realloc(void *p, size_t n)
 #pragma GCC visibility pop
 #endif
 
-/* A VFS that is the default one, except that stores and WALs may fail to write, sync and
- * truncate. */
+/* A VFS that is the default one, except that stores and WALs may fail to write, sync, truncate and
+ * read. */
 static sqlite3_vfs shim, *real_vfs;
 /* of stores, of WALs */
 static struct {
@@ -100,6 +100,15 @@ shim_truncate(sqlite3_file *f, sqlite3_int64 size)
 	return io_fails() ? SQLITE_IOERR_TRUNCATE : real_of(f)->xTruncate(f, size);
 }
 
+/* As SQLite's own VFS answers when the system says EIO. */
+static int
+shim_read(sqlite3_file *f, void *p, int n, sqlite3_int64 at)
+{
+	return fails(&read_fault.seen, read_fault.at, read_fault.for_ever)
+	    ? SQLITE_IOERR_CORRUPTFS
+	    : real_of(f)->xRead(f, p, n, at);
+}
+
 static int
 shim_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f, int flags, int *out)
 {
@@ -114,6 +123,7 @@ shim_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f, int flags, i
 		methods[i].faulty.xWrite = shim_write;
 		methods[i].faulty.xSync = shim_sync;
 		methods[i].faulty.xTruncate = shim_truncate;
+		methods[i].faulty.xRead = shim_read;
 	}
 	if (f->pMethods == methods[i].real)
 		f->pMethods = &methods[i].faulty;

@@ -407,6 +407,8 @@ test_seal(void)
 
 /* --- faults --- */
 
+static long n_corrupt; /* pieces of work that called the file damaged */
+
 /* Some work during which one thing fails; whoever is told OK is in the model. */
 static int
 faulty_work(struct writer **w)
@@ -414,10 +416,14 @@ faulty_work(struct writer **w)
 	int i, rc, first = NW_OK;
 
 	for (i = 0; i < 25; i++) {
+		if (read_fault.at != 0) /* nothing in the cache: all is read */
+			sqlite3_db_release_memory((*w)->c.db);
 		if ((rc = random_commit(*w)) != NW_OK && first == NW_OK)
 			first = rc;
+		n_corrupt += rc == NW_ECORRUPT || rc == NW_ECONFLICT;
 		if ((rc = writer_maintain(*w, i % 8 == 7)) < 0 && first == NW_OK)
 			first = rc;
+		n_corrupt += rc == NW_ECORRUPT || rc == NW_ECONFLICT;
 	}
 	return first;
 }
@@ -471,6 +477,7 @@ test_faults(const char *what, long *at, long *seen, bool *for_ever, bool ever, l
 		check_after_fault(w, what, n);
 	}
 	CHECK(n < 100000 && n_failed > 2);
+	CHECK_INT(n_corrupt, 0); /* a bad moment is no damage */
 	printf("%s%s: %ld operations, %ld failures seen\n", what, ever ? " for ever" : "", n,
 	    n_failed);
 	writer_close(w);
@@ -524,6 +531,8 @@ main(int argc, char **argv)
 	shim_register();
 	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, false, 6);
 	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, true, 20);
+	test_faults("read", &read_fault.at, &read_fault.seen, &read_fault.for_ever, false, 9);
+	test_faults("read", &read_fault.at, &read_fault.seen, &read_fault.for_ever, true, 30);
 	if (OWN_MALLOC) {
 		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever,
 		    false, 60);
