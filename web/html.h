@@ -12,12 +12,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct evbuffer;
 
 struct html {
 	struct evbuffer *out;
-	bool failed; /* out of memory: the page is not complete */
+	bool failed;        /* out of memory: the page is not complete */
+	int64_t session_id; /* of a page that links the CSV of its figures; 0 for no links */
+	/* a page that is written for the numbers of one figure alone: the figure's id, and where
+	 * its CSV goes; NULL */
+	const char *figure;
+	FILE *figure_csv;
+	bool figure_found;
 };
 
 #define html_raw(h, literal) html_constant((h), "" literal, sizeof(literal) - 1)

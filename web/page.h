@@ -55,6 +55,10 @@ int page_sessions(struct html *h, struct store_reader *r, const struct session_f
 int page_session_file(struct html *h, const char *json);
 /* all: with every fold open */
 int page_session(struct html *h, struct store_reader *r, int64_t id, bool all);
+/* The numbers of the figure with this id as CSV; free() the text. NW_ENOTFOUND: no such session, or
+ * no such figure on its page. */
+int page_session_figure(
+    struct store_reader *r, int64_t id, const char *figure, char **text, size_t *len);
 void page_health(struct html *h, const struct nw_health *health); /* NULL: the box does not tell */
 void page_error(struct html *h, int code, const char *reason, const char *advice);
 
@@ -63,6 +67,7 @@ void page_error(struct html *h, int code, const char *reason, const char *advice
 void session_stages(struct html *h, const json_t *doc);
 void session_changes(struct html *h, const json_t *doc);
 void session_plots(struct html *h, const json_t *doc);
+void session_tcp(struct html *h, const json_t *doc);
 void session_classes(struct html *h, const json_t *doc);
 void session_reduction(struct html *h, const json_t *doc);
 void session_hosts(struct html *h, const json_t *doc);

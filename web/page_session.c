@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <event2/buffer.h>
+
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
@@ -439,6 +441,8 @@ static const struct section {
 	{ "changes", "Since when", session_changes, false, true, KEY_result_changes,
 	    KEY_changes_segments },
 	{ "time", "Over time", session_plots, false, false, KEY_result_timeline, RESULT_KEYS },
+	{ "tcp", "TCP over time", session_tcp, false, true, KEY_result_timeline,
+	    KEY_timeline_connections },
 	{ "classes", "Classes of operations", session_classes, true, true, KEY_result_density,
 	    RESULT_KEYS },
 	{ "metrics", "Metrics that follow it", session_reduction, true, true, KEY_result_reduction,
@@ -561,6 +565,7 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 	char title[256];
 	size_t i;
 
+	h->session_id = v->alone ? 0 : rec->id;
 	title_make(title, sizeof(title), doc, rec);
 	page_begin(h,
 	    &(struct page_frame){ .title = title,
@@ -597,6 +602,40 @@ int
 page_session(struct html *h, struct store_reader *r, int64_t id, bool all)
 {
 	return store_session_get(r, id, on_session, &(struct view){ h, all, false });
+}
+
+/* Writes the sections for nobody: the figure takes the way to h->figure_csv. */
+static int
+on_figure(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *res)
+{
+	struct html *h = arg;
+	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
+	size_t i;
+
+	(void)rec;
+	for (i = 0; i < N_SECTIONS && doc != NULL && !h->figure_found; i++)
+		sections[i].write(h, doc);
+	json_decref(doc);
+	return 0;
+}
+
+int
+page_session_figure(
+    struct store_reader *r, int64_t id, const char *figure, char **text, size_t *len)
+{
+	struct html h = { .figure = figure };
+	int rc = NW_ENOMEM;
+
+	*text = NULL;
+	h.out = evbuffer_new();
+	h.figure_csv = open_memstream(text, len);
+	if (h.out != NULL && h.figure_csv != NULL)
+		rc = store_session_get(r, id, on_figure, &h);
+	if (h.figure_csv != NULL && fclose(h.figure_csv) != 0 && rc == NW_OK)
+		rc = NW_ENOMEM;
+	if (h.out != NULL)
+		evbuffer_free(h.out);
+	return rc != NW_OK ? rc : h.failed ? NW_ENOMEM : h.figure_found ? NW_OK : NW_ENOTFOUND;
 }
 
 /* The whole document stands behind the page, as data for programs. */

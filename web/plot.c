@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "narrows/csv.h"
 #include "narrows/format.h"
+#include "web/plot_in.h"
 
 enum {
 	PLOT_HEIGHT = 168,
 	PLOT_HEIGHT_LOW = 92,
-	PLOT_UNITS = 1000,     /* coordinates of the stretched drawing */
 	PLOT_POINTS_MAX = 400, /* per line; more are drawn as the range of each column */
 	PLOT_MARKERS = 9,
 	PLOT_MARKS_NAMED_MAX = 6,
@@ -198,17 +199,15 @@ value_text(const struct plot *p, double v)
 {
 	if (p->unit == PLOT_NUMBER)
 		return fmt_ratio(v);
-	return p->unit == PLOT_SHARE ? fmt_share(v) : fmt_bytes_per_s(v);
+	switch (p->unit) {
+	case PLOT_SHARE: return fmt_share(v);
+	case PLOT_SECONDS: return fmt_si(v, "s");
+	case PLOT_BYTES: return fmt_bytes(v);
+	default: return fmt_bytes_per_s(v);
+	}
 }
 
 /* --- the drawing --- */
-
-struct drawing {
-	struct html *h;
-	const struct plot *p;
-	struct plot_axis x, y;
-	int height_px;
-};
 
 static double
 y_px(const struct drawing *d, double v)
@@ -216,8 +215,8 @@ y_px(const struct drawing *d, double v)
 	return (1 - plot_axis_place(&d->y, v)) * d->height_px;
 }
 
-static void
-percent(struct html *h, double share)
+void
+plot_percent(struct html *h, double share)
 {
 	html_coord(h, share * 100);
 	html_raw(h, "%");
@@ -230,7 +229,7 @@ y_tick_text(const struct drawing *d, double v)
 	struct fmt out;
 	int e;
 
-	if (d->p->unit != PLOT_BYTES_PER_S) {
+	if (d->p->unit == PLOT_SHARE || d->p->unit == PLOT_NUMBER) {
 		snprintf(out.s, sizeof(out.s), "%g",
 		    d->p->unit == PLOT_SHARE ? v * 100
 			: fabs(v) < 1e-9     ? 0
@@ -254,7 +253,10 @@ write_unit(const struct drawing *d)
 		html_text(h, d->p->unit_words);
 	else {
 		html_text(h, d->p->log_y ? "" : fmt_si_prefix(fmt_si_exponent(d->y.high)));
-		html_raw(h, "B/s");
+		html_text(h,
+		    d->p->unit == PLOT_SECONDS     ? "s"
+			: d->p->unit == PLOT_BYTES ? "B"
+						   : "B/s");
 	}
 	if (d->p->log_y)
 		html_raw(h, ", logarithmic");
@@ -282,7 +284,7 @@ x_tick_text(const struct plot *p, double s)
 }
 
 static void
-write_axes(const struct drawing *d)
+write_y_axis(const struct drawing *d)
 {
 	struct html *h = d->h;
 	size_t i;
@@ -295,15 +297,6 @@ write_axes(const struct drawing *d)
 		html_coord(h, y_px(d, d->y.ticks[i]));
 		html_raw(h, "\"/>");
 	}
-	for (i = 0; i < d->x.n_ticks; i++) {
-		html_raw(h, "<line x1=\"");
-		percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
-		html_raw(h, "\" x2=\"");
-		percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
-		html_raw(h, "\" y2=\"");
-		html_int(h, d->height_px);
-		html_raw(h, "\"/>");
-	}
 	html_raw(h, "</g><g class=\"ty\">");
 	for (i = 0; i < d->y.n_ticks; i++) {
 		html_raw(h, "<text x=\"-8\" y=\"");
@@ -312,6 +305,25 @@ write_axes(const struct drawing *d)
 		html_text(h, y_tick_text(d, d->y.ticks[i]).s);
 		html_raw(h, "</text>");
 	}
+	html_raw(h, "</g>");
+}
+
+void
+plot_write_across(const struct drawing *d)
+{
+	struct html *h = d->h;
+	size_t i;
+
+	html_raw(h, "<g class=\"grid\">");
+	for (i = 0; i < d->x.n_ticks; i++) {
+		html_raw(h, "<line x1=\"");
+		plot_percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
+		html_raw(h, "\" x2=\"");
+		plot_percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
+		html_raw(h, "\" y2=\"");
+		html_int(h, d->height_px);
+		html_raw(h, "\"/>");
+	}
 	html_raw(h, "</g><g class=\"tx\">");
 	for (i = 0; i < d->x.n_ticks; i++) {
 		/* every other label may go where there is no room */
@@ -319,7 +331,7 @@ write_axes(const struct drawing *d)
 			html_raw(h, "<text class=\"odd\" x=\"");
 		else
 			html_raw(h, "<text x=\"");
-		percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
+		plot_percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
 		html_raw(h, "\" y=\"");
 		html_int(h, d->height_px + 17);
 		html_raw(h, "\">");
@@ -329,15 +341,8 @@ write_axes(const struct drawing *d)
 	html_raw(h, "</g>");
 }
 
-/* Lines in integer coordinates, each relative to the last: a few bytes per point. */
-struct pen {
-	struct html *h;
-	bool down, moved;
-	long x, y;
-};
-
-static void
-pen_to(struct pen *pen, long x, long y)
+void
+plot_pen_to(struct pen *pen, long x, long y)
 {
 	struct html *h = pen->h;
 
@@ -387,11 +392,11 @@ write_path(const struct drawing *d, const struct plot_line *line)
 			continue;
 		}
 		centre = plot_axis_place(&d->x, (x_at(p, i) + x_at(p, end - 1)) / 2) * PLOT_UNITS;
-		pen_to(
+		plot_pen_to(
 		    &pen, lround(centre), lround((1 - plot_axis_place(&d->y, high)) * PLOT_UNITS));
 		run++;
 		if (high > low) {
-			pen_to(&pen, lround(centre),
+			plot_pen_to(&pen, lround(centre),
 			    lround((1 - plot_axis_place(&d->y, low)) * PLOT_UNITS));
 			run++;
 		}
@@ -432,7 +437,7 @@ write_line_markers(const struct drawing *d, const struct plot_line *line)
 			continue;
 		write_use(h, line);
 		html_raw(h, " x=\"");
-		percent(h, plot_axis_place(&d->x, x_at(p, i)));
+		plot_percent(h, plot_axis_place(&d->x, x_at(p, i)));
 		html_raw(h, "\" y=\"");
 		html_coord(h, y_px(d, line->y[i]));
 		html_raw(h, "\"/>");
@@ -457,7 +462,7 @@ line_at(const struct plot *p, double x)
 static void
 area_point(const struct drawing *d, struct pen *pen, double x, double y)
 {
-	pen_to(pen, lround(plot_axis_place(&d->x, x) * PLOT_UNITS),
+	plot_pen_to(pen, lround(plot_axis_place(&d->x, x) * PLOT_UNITS),
 	    lround((1 - plot_axis_place(&d->y, y)) * PLOT_UNITS));
 }
 
@@ -498,7 +503,7 @@ write_area_name(const struct drawing *d, const struct plot_area *area)
 	if (top == p->n)
 		return;
 	html_raw(d->h, "<text class=\"name\" x=\"");
-	percent(d->h, plot_axis_place(&d->x, x_at(p, top)));
+	plot_percent(d->h, plot_axis_place(&d->x, x_at(p, top)));
 	html_raw(d->h, "\" y=\"");
 	html_coord(d->h, fmax(y_px(d, p->lines[0].y[top]) - 6, 10));
 	html_raw(d->h, "\">");
@@ -506,8 +511,8 @@ write_area_name(const struct drawing *d, const struct plot_area *area)
 	html_raw(d->h, "</text>");
 }
 
-static void
-write_marks(const struct drawing *d)
+void
+plot_write_marks(const struct drawing *d)
 {
 	struct html *h = d->h;
 	size_t i;
@@ -518,9 +523,9 @@ write_marks(const struct drawing *d)
 		if (!(at >= 0 && at <= 1))
 			continue;
 		html_raw(h, "<line class=\"change\" x1=\"");
-		percent(h, at);
+		plot_percent(h, at);
 		html_raw(h, "\" x2=\"");
-		percent(h, at);
+		plot_percent(h, at);
 		html_raw(h, "\" y2=\"");
 		html_int(h, d->height_px);
 		html_raw(h, "\"/>");
@@ -547,7 +552,7 @@ write_lines(const struct drawing *d)
 		html_raw(h, "\"/>");
 	}
 	html_raw(h, "</svg>");
-	write_marks(d);
+	plot_write_marks(d);
 	for (k = 0; k < d->p->n_lines && d->p->n_areas == 0; k++)
 		write_line_markers(d, &d->p->lines[k]);
 	for (k = 0; k < d->p->n_areas; k++)
@@ -697,6 +702,40 @@ write_table(struct html *h, const struct plot *p)
 	html_raw(h, "</div></details>");
 }
 
+/* The same numbers for programs: every step, in the base unit. */
+static void
+write_csv(FILE *f, const struct plot *p)
+{
+	size_t i, k;
+
+	fputs(p->x != NULL ? p->across_words : "from_s", f);
+	for (k = 0; k < p->n_lines; k++) {
+		fputc(',', f);
+		csv_cell(f, p->lines[k].name, CSV_SAFE);
+	}
+	fputs("\r\n", f);
+	for (i = 0; i < p->n; i++) {
+		fputs(fmt_exact(p->x != NULL ? p->x[i] : (double)i * p->step_s).s, f);
+		for (k = 0; k < p->n_lines; k++)
+			fprintf(f, ",%s", fmt_exact(p->lines[k].y[i]).s);
+		fputs("\r\n", f);
+	}
+}
+
+static void
+write_csv_link(struct html *h, const struct plot *p)
+{
+	if (h->session_id == 0)
+		return;
+	html_raw(h, "<a class=\"csv\" href=\"/session/");
+	html_int(h, h->session_id);
+	html_raw(h, "/");
+	html_text(h, p->id);
+	html_raw(h, ".csv\">CSV<span class=\"out\"> of ");
+	html_text(h, p->title);
+	html_raw(h, "</span></a>");
+}
+
 void
 plot_write_markers(struct html *h)
 {
@@ -731,14 +770,11 @@ axis_across(struct plot_axis *a, const struct plot *p)
 	a->high = high;
 }
 
-void
-plot_write(struct html *h, const struct plot *p)
+static void
+axes_fit(struct drawing *d, double low, double high)
 {
-	struct drawing d = { .h = h, .p = p, .height_px = p->low ? PLOT_HEIGHT_LOW : PLOT_HEIGHT };
-	double low = 0, high = 0;
+	const struct plot *p = d->p;
 
-	if (!find_range(p, &low, &high))
-		return;
 	if (p->n_areas > 0)
 		high *= 1.12; /* room for a name above a peak */
 	if (p->unit == PLOT_SHARE) {
@@ -746,21 +782,21 @@ plot_write(struct html *h, const struct plot *p)
 		high = fmax(high, 1);
 	} else if (!p->log_y && low > 0)
 		low = 0;
-	plot_axis_fit(&d.y, low, high, p->log_y, p->low ? 2 : p->log_y ? 6 : 4);
+	plot_axis_fit(&d->y, low, high, p->log_y, p->low ? 2 : p->log_y ? 6 : 4);
 	if (p->x == NULL)
-		plot_axis_fit_time(&d.x, (double)p->n * p->step_s, 9);
+		plot_axis_fit_time(&d->x, (double)p->n * p->step_s, 9);
 	else
-		axis_across(&d.x, p);
+		axis_across(&d->x, p);
+}
 
-	html_raw(h, "<figure class=\"plot\"><figcaption><b>");
-	html_text(h, p->title);
-	html_raw(h, "</b> <span class=\"unit\">");
-	write_unit(&d);
-	html_raw(h, "</span></figcaption>");
-	if (p->n_areas == 0) /* areas carry their names */
-		write_legend(h, p);
+static void
+write_drawing(const struct drawing *d)
+{
+	const struct plot *p = d->p;
+	struct html *h = d->h;
+
 	html_raw(h, "<svg width=\"100%\" height=\"");
-	html_int(h, d.height_px);
+	html_int(h, d->height_px);
 	html_raw(h, "\" role=\"img\"");
 	html_attr(h, "aria-label", p->title);
 	html_raw(h, " aria-describedby=\"");
@@ -770,11 +806,59 @@ plot_write(struct html *h, const struct plot *p)
 	html_raw(h, "</title><desc");
 	html_attr(h, "id", p->id);
 	html_raw(h, ">");
-	write_description(&d);
+	write_description(d);
 	html_raw(h, "</desc>");
-	write_axes(&d);
-	write_lines(&d);
+	if (p->form == PLOT_LINES) {
+		write_y_axis(d);
+		plot_write_across(d);
+		write_lines(d);
+	} else {
+		plot_write_across(d);
+		plot_write_bands(d);
+	}
 	html_raw(h, "</svg>");
+}
+
+static void
+write_figure(const struct drawing *d)
+{
+	const struct plot *p = d->p;
+	struct html *h = d->h;
+
+	html_raw(h, "<figure class=\"plot\"><figcaption><b>");
+	html_text(h, p->title);
+	html_raw(h, "</b> <span class=\"unit\">");
+	write_unit(d);
+	html_raw(h, "</span></figcaption>");
+	if (p->sentence != NULL) {
+		html_raw(h, "<p class=\"note\">");
+		html_text(h, p->sentence);
+		html_raw(h, "</p>");
+	}
+	if (p->n_areas == 0 && p->form == PLOT_LINES) /* areas and bands carry their names */
+		write_legend(h, p);
+	write_drawing(d);
+	write_csv_link(h, p);
 	write_table(h, p);
 	html_raw(h, "</figure>");
+}
+
+void
+plot_write(struct html *h, const struct plot *p)
+{
+	struct drawing d = { .h = h, .p = p, .height_px = p->low ? PLOT_HEIGHT_LOW : PLOT_HEIGHT };
+	double low = 0, high = 0;
+
+	if (!find_range(p, &low, &high))
+		return;
+	if (h->figure != NULL) {
+		if (strcmp(h->figure, p->id) == 0)
+			write_csv(h->figure_csv, p);
+		h->figure_found |= strcmp(h->figure, p->id) == 0;
+		return;
+	}
+	axes_fit(&d, low, high);
+	if (p->form != PLOT_LINES)
+		d.height_px = plot_bands_height(p);
+	write_figure(&d);
 }

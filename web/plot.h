@@ -25,7 +25,11 @@ struct plot_line {
 	bool strong;     /* drawn stronger than the other lines */
 };
 
-enum plot_unit { PLOT_BYTES_PER_S, PLOT_SHARE, PLOT_NUMBER };
+enum plot_unit { PLOT_BYTES_PER_S, PLOT_BYTES, PLOT_SECONDS, PLOT_SHARE, PLOT_NUMBER };
+/* Bands: every line, a share, is an area in a band of its own. The strip below says which share is
+ * highest, unless all are below PLOT_STRIP_MIN. */
+enum plot_form { PLOT_LINES, PLOT_BANDS, PLOT_BANDS_STRIP };
+#define PLOT_STRIP_MIN 0.33
 enum plot_across { PLOT_TIME, PLOT_DURATION, PLOT_VALUE };
 
 /* An area below the first line from one position to another, with its name on top. */
@@ -42,6 +46,9 @@ struct plot {
 	const char *unit_words; /* of PLOT_NUMBER */
 	bool log_y;             /* values <= 0 are gaps */
 	bool low;               /* half height: context, not the point */
+	enum plot_form form;
+	const char *strip_words; /* of PLOT_BANDS_STRIP */
+	const char *sentence;    /* what the plot shows, in words; NULL for nothing to say */
 	double step_s;
 	size_t n;                 /* steps from time 0; step i covers i .. i + 1 */
 	const double *x;          /* or n rising positions instead of steps, not over time */

@@ -45,18 +45,34 @@ route_export_ending(enum route_page page)
 	return NULL;
 }
 
-/* "12", "12.json", "12.csv", "12.ndjson", "12.lp", "12.bson", and "last" for 12. */
+/* "p-held.csv" */
+static bool
+parse_figure(const char *what, struct route *r)
+{
+	size_t len = strspn(what, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+	if (len == 0 || len >= sizeof(r->figure) || strcmp(what + len, ".csv") != 0)
+		return false;
+	memcpy(r->figure, what, len);
+	r->figure[len] = '\0';
+	return true;
+}
+
+/* "12", "12.json", "12.csv", "12.ndjson", "12.lp", "12.bson", "12/p-held.csv",
+ * and "last" for 12. */
 static struct route
 parse_session(const char *what, const char *query)
 {
 	struct route r = { .page = ROUTE_NONE, .query = query };
-	const char *end = what + strcspn(what, ".");
+	const char *end = what + strcspn(what, "./");
 	size_t i;
 
 	if (strncmp(what, "last", 4) == 0 && end == what + 4)
 		r.id = ROUTE_LAST;
 	else if (!parse_id(what, end, &r.id))
 		return r;
+	if (*end == '/' && r.id != ROUTE_LAST && parse_figure(end + 1, &r))
+		r.page = ROUTE_SESSION_FIGURE;
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		if (strcmp(end, forms[i].ending) == 0)
 			r.page = forms[i].page;

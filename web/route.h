@@ -24,6 +24,7 @@ enum route_page {
 	ROUTE_SESSION_NDJSON,
 	ROUTE_SESSION_LP,
 	ROUTE_SESSION_BSON,
+	ROUTE_SESSION_FIGURE,
 	ROUTE_HEALTH,
 	ROUTE_HEALTHZ,
 	ROUTE_READYZ,
@@ -44,6 +45,7 @@ struct route {
 	int64_t id;                   /* ROUTE_SESSION*: a session or ROUTE_LAST */
 	struct session_filter filter; /* of lists of sessions */
 	enum query_what what;         /* ROUTE_API_SERIES */
+	char figure[48];              /* ROUTE_SESSION_FIGURE: its id */
 	const char *query;            /* of an export: as given, the caller's */
 	bool bad;                     /* 400: the query makes no sense */
 };
@@ -51,7 +53,7 @@ struct route {
 static inline bool
 route_is_session(enum route_page page)
 {
-	return page >= ROUTE_SESSION && page <= ROUTE_SESSION_BSON;
+	return page >= ROUTE_SESSION && page <= ROUTE_SESSION_FIGURE;
 }
 
 /* Whether the query of a session's page asks for all folds to be open. */

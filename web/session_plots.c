@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "narrows/format.h"
-#include "web/plot.h"
 #include "narrows/result.h"
+#include "web/session_timeline.h"
 
-enum { STEPS_MAX = 100000, LINES_MAX = 16, MARKS_MAX = 100 };
+enum { STEPS_MAX = 100000, LINES_MAX = TIMELINE_LINES_MAX, MARKS_MAX = TIMELINE_MARKS_MAX };
 
 /*
  * Hosts start with styles that stages rarely reach; of the two values of a host the first is a
@@ -20,7 +20,7 @@ enum { STEPS_MAX = 100000, LINES_MAX = 16, MARKS_MAX = 100 };
 static const unsigned host_styles[PLOT_STYLES] = { 5, 6, 7, 3, 0, 1, 2, 4 };
 
 /* Plots of the lists of the timeline. */
-static const struct timeline_plot {
+static const struct series_plot {
 	const char *id, *title, *missing;
 	enum result_key list;
 	size_t n_values;
@@ -30,31 +30,25 @@ static const struct timeline_plot {
 	} values[2];
 	enum plot_unit unit;
 	bool log_y, low;
+	enum plot_form form;
 } plots[] = {
-	{ "p-rate", "Throughput per stage", "throughput per stage", KEY_timeline_stages, 1,
-	    { { KEY_timeline_stage_bytes_per_s, "" } }, PLOT_BYTES_PER_S, false, false },
+	{ "p-held", "Share of the time for which each stage held the transfer",
+	    "the share of the time for which each stage held the transfer", KEY_timeline_held, 1,
+	    { { KEY_timeline_held_held, "" } }, PLOT_SHARE, false, false, PLOT_BANDS_STRIP },
 	{ "p-tput", "Rate while working, per stage (tput_i)", "rate while working per stage",
 	    KEY_timeline_stages, 1, { { KEY_timeline_stage_tput_i, "" } }, PLOT_BYTES_PER_S, true,
-	    false },
+	    false, PLOT_LINES },
 	{ "p-cpu", "Host CPU", "host CPU", KEY_timeline_hosts, 2,
 	    { { KEY_timeline_host_cpu_busy, ", busy" },
 		{ KEY_timeline_host_cpu_iowait, ", waiting for disk" } },
-	    PLOT_SHARE, false, true },
+	    PLOT_SHARE, false, true, PLOT_LINES },
 	{ "p-busy", "Disk busy", "how busy the disks were", KEY_timeline_hosts, 1,
-	    { { KEY_timeline_host_disk_busy, "" } }, PLOT_SHARE, false, true },
+	    { { KEY_timeline_host_disk_busy, "" } }, PLOT_SHARE, false, true, PLOT_LINES },
 	{ "p-disk", "Disk throughput", "disk throughput", KEY_timeline_hosts, 1,
-	    { { KEY_timeline_host_disk_bytes_per_s, "" } }, PLOT_BYTES_PER_S, false, true },
+	    { { KEY_timeline_host_disk_bytes_per_s, "" } }, PLOT_BYTES_PER_S, false, true,
+	    PLOT_LINES },
 };
 enum { N_PLOTS = sizeof(plots) / sizeof(plots[0]) };
-
-struct timeline {
-	const json_t *doc;
-	const char *limit; /* the verdict's stage, or NULL */
-	double step_s, small_change;
-	size_t n, n_small;
-	double marks[MARKS_MAX]; /* seconds from the start */
-	size_t n_marks;
-};
 
 /*
  * The bytes of a stage's entry. Acknowledgements and other small change are not drawn beside a
@@ -101,7 +95,7 @@ read_marks(struct timeline *t, const json_t *doc)
 			t->marks[t->n_marks++] = (double)(at - t0) * 1e-9;
 }
 
-static bool
+bool
 timeline_read(struct timeline *t, const json_t *doc)
 {
 	double n;
@@ -140,7 +134,7 @@ name_host(struct plot_line *line, const json_t *entry, const char *words)
 
 /* Collects lines with at least one value. Values go to `values`, LINES_MAX x n. */
 static size_t
-collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct plot_line *lines,
+collect_lines(const struct timeline *t, const struct series_plot *plot, struct plot_line *lines,
     double *values)
 {
 	const json_t *list = result_list(t->doc, plot->list), *data;
@@ -151,7 +145,7 @@ collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct
 		const json_t *entry = json_array_get(list, i);
 		const char *stage = hosts ? NULL : result_text(entry, KEY_timeline_stage_stage);
 
-		if (!hosts && volume(t, entry) < t->small_change)
+		if (plot->list == KEY_timeline_stages && volume(t, entry) < t->small_change)
 			continue;
 		for (k = 0; k < plot->n_values && n < LINES_MAX; k++) {
 			double *y = values + n * t->n;
@@ -180,26 +174,79 @@ collect_lines(const struct timeline *t, const struct timeline_plot *plot, struct
 	return n;
 }
 
-static bool
-write_plot(
-    struct html *h, const struct timeline *t, const struct timeline_plot *what, double *values)
+struct plot
+timeline_plot(
+    const struct timeline *t, const char *id, const char *title, const struct plot_line *lines)
 {
-	struct plot_line lines[LINES_MAX];
-	struct plot p = { .id = what->id,
-		.title = what->title,
-		.unit = what->unit,
-		.log_y = what->log_y,
-		.low = what->low,
+	return (struct plot){ .id = id,
+		.title = title,
 		.step_s = t->step_s,
 		.n = t->n,
 		.lines = lines,
 		.marks = t->marks,
 		.n_marks = t->n_marks,
 		.marks_words = "change" };
+}
 
+/* Share of the steps with values in which a line is the highest, and not low. */
+static double
+share_highest(const struct plot *p, size_t line)
+{
+	size_t i, k, n = 0, n_highest = 0;
+
+	for (i = 0; i < p->n; i++) {
+		double most = -1, own = p->lines[line].y[i];
+
+		for (k = 0; k < p->n_lines; k++)
+			most = fmax(most, p->lines[k].y[i]);
+		n += most >= 0;
+		n_highest += most >= PLOT_STRIP_MIN && own >= most;
+	}
+	return n > 0 ? (double)n_highest / (double)n : 0;
+}
+
+/* "network path, a, held the bytes longest for 83 % of the time; disk read, a, for 12 %." */
+static void
+held_sentence(const struct plot *p, char *out, size_t size)
+{
+	size_t k, len = 0;
+
+	out[0] = '\0';
+	for (k = 0; k < p->n_lines && len < size; k++) {
+		double share = share_highest(p, k);
+
+		if (share < 0.01)
+			continue;
+		len += (size_t)snprintf(out + len, size - len,
+		    len == 0 ? "Held the bytes longest: %s for %.0f\xc2\xa0%% of the time"
+			     : ", %s for %.0f\xc2\xa0%%",
+		    p->lines[k].name, 100 * share);
+	}
+	if (len == 0)
+		snprintf(out, size, "No stage held the bytes for a third of the time");
+	len = strlen(out);
+	snprintf(out + len, size - len, ". Stages may hold the bytes at the same time.");
+}
+
+static bool
+write_plot(struct html *h, const struct timeline *t, const struct series_plot *what, double *values)
+{
+	struct plot_line lines[LINES_MAX];
+	struct plot p = timeline_plot(t, what->id, what->title, lines);
+	char sentence[1024];
+
+	p.unit = what->unit;
+	p.log_y = what->log_y;
+	p.low = what->low;
+	p.form = what->form;
 	p.n_lines = collect_lines(t, what, lines, values);
 	if (!plot_has_data(&p))
 		return false;
+	if (what->list == KEY_timeline_held) {
+		held_sentence(&p, sentence, sizeof(sentence));
+		p.sentence = sentence;
+		p.strip_words = "The stage that held the bytes longest, by number";
+	}
 	plot_write(h, &p);
 	return true;
 }

@@ -405,6 +405,22 @@ answer_file(struct reply *a, const struct route *to)
 	reply_html(a, &h, rc);
 }
 
+/* The numbers of a figure of the page. */
+static void
+answer_figure(struct reply *a, const struct route *to)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int rc = page_session_figure(a->w->reader, to->id, to->figure, &text, &len);
+
+	if (rc == NW_OK && evbuffer_add(a->body, text, len) != 0)
+		rc = NW_ENOMEM;
+	free(text);
+	if (rc == NW_OK)
+		a->type = "text/csv; charset=utf-8";
+	reply_rc(a, rc);
+}
+
 static void
 answer_last(struct reply *a, const struct route *to)
 {
@@ -460,6 +476,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_SESSION_NDJSON:
 	case ROUTE_SESSION_LP:
 	case ROUTE_SESSION_BSON: answer_export(a, to); break;
+	case ROUTE_SESSION_FIGURE: answer_figure(a, to); break;
 	case ROUTE_HEALTH: answer_health(a); break;
 	case ROUTE_HEALTHZ: answer_healthz(a); break;
 	case ROUTE_READYZ: answer_readyz(a); break;

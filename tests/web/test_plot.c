@@ -227,6 +227,65 @@ test_across(void)
 	free(text);
 }
 
+/* Two bands with numbers and means, and a strip: 1, nobody, 2, a gap, 2. */
+static void
+test_bands(void)
+{
+	const double a[] = { 0.9, 0.9, 0.9, 0.2, 0.1, NAN, 0 },
+		     b[] = { 0.1, 0, 0.1, 0.3, 0.8, NAN, 1.5 };
+	struct plot_line lines[] = { { .name = "x & y", .y = a, .style = 0, .strong = true },
+		{ .name = "z", .y = b, .style = 1 } };
+	struct plot p = { .id = "p",
+		.title = "T",
+		.unit = PLOT_SHARE,
+		.step_s = 1,
+		.n = 7,
+		.lines = lines,
+		.n_lines = 2,
+		.form = PLOT_BANDS_STRIP,
+		.strip_words = "who",
+		.sentence = "Somebody <did>." };
+	char *text = drawn(&p);
+
+	CHECK_INT(count(text, "<path class=\"band f"), 2);
+	CHECK_INT(count(text, "<path class=\"band f0 strong\""), 1);
+	CHECK(strstr(text, ">1 \xc2\xb7 x &amp; y: 50\xc2\xa0%</text>") != NULL);
+	CHECK(strstr(text, ">2 \xc2\xb7 z: 38\xc2\xa0%</text>") != NULL); /* 1.5 counts as 1 */
+	CHECK_INT(count(text, "<rect class=\"held f0\""), 1);
+	CHECK_INT(count(text, "<rect class=\"held f1\""), 2);
+	CHECK_INT(count(text, "class=\"number\""), 3);
+	CHECK(strstr(text, "Somebody &lt;did&gt;.") != NULL && strstr(text, ">who</text>") != NULL);
+	CHECK(strstr(text, "class=\"legend\"") == NULL);
+	/* closed at the gap and at the end, and nowhere outside */
+	CHECK(strstr(text, "nan") == NULL && strstr(text, "<a class=\"csv\"") == NULL);
+	free(text);
+}
+
+/* Every step in the base unit, and nothing else on the way. */
+static void
+test_csv(void)
+{
+	const double y[] = { 1e6, NAN, 0.25 };
+	struct plot_line line = { .name = "=a,b", .y = y };
+	struct plot p = {
+		.id = "p", .title = "T", .step_s = 0.5, .n = 3, .lines = &line, .n_lines = 1
+	};
+	char *csv = NULL;
+	size_t len = 0;
+	struct html h = { .out = out, .figure = "q" };
+
+	h.figure_csv = open_memstream(&csv, &len);
+	plot_write(&h, &p);
+	CHECK(!h.figure_found);
+	h.figure = "p";
+	plot_write(&h, &p);
+	fclose(h.figure_csv);
+	CHECK(h.figure_found);
+	CHECK_STR(csv, "from_s,\"'=a,b\"\r\n0,1000000\r\n0.5,\r\n1,0.25\r\n");
+	CHECK_INT(evbuffer_get_length(out), 0);
+	free(csv);
+}
+
 int
 main(void)
 {
@@ -236,6 +295,8 @@ main(void)
 	test_nothing();
 	test_many();
 	test_across();
+	test_bands();
+	test_csv();
 	evbuffer_free(out);
 	return check_done("test_plot");
 }

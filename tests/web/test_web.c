@@ -96,6 +96,33 @@ make_segments(void)
 	return list;
 }
 
+static void
+add_held(json_t *timeline)
+{
+	json_object_set_new(timeline, "held",
+	    json_pack("[{s:s s:s s:o}{s:s s:s s:o}]", "stage", "disk.read", "host",
+		"dtn-a.site-a.example.net", "held", wander(0.05, 0.3), "stage", "network", "host",
+		"dtn-a.site-a.example.net", "held", wander(0.8, 0.1)));
+}
+
+/* Five connections and a trickle; nothing was sent again. */
+static void
+add_connections(json_t *timeline)
+{
+	json_t *list = json_array();
+	int i;
+
+	for (i = 0; i < 6; i++)
+		json_array_append_new(list,
+		    json_pack("{s:s s:s s:i s:s s:i s:o s:o s:o s:o s:o s:o s:o}", "host",
+			"dtn-a.site-a.example.net", "src", "192.0.2.1", "sport", 40000 + i, "dst",
+			"198.51.100.7", "dport", 5001, "bytes_per_s",
+			wander(i < 5 ? 3e8 : 1e3, 0.2), "rtt_s", wander(0.02, 0.1), "cwnd_bytes",
+			wander(6e6, 0.1), "retrans_per_s", wander(0, 0), "busy", wander(0.9, 0.05),
+			"rwnd_limited", wander(0.1, 0.3), "sndbuf_limited", wander(0.01, 0.3)));
+	json_object_set_new(timeline, "connections", list);
+}
+
 /* A long transfer with all five stages and two hosts with long names. */
 static json_t *
 make_full(void)
@@ -134,6 +161,8 @@ make_full(void)
 		    json_pack("{s:s s:o s:o s:o s:o}", "host", stages[4 * i].host, "cpu_busy",
 			wander(0.2 + 0.2 * (double)i, 0.2), "cpu_iowait", wander(0.05, 0.3),
 			"disk_busy", wander(0.3, 0.4), "disk_bytes_per_s", wander(6e7, 0.6)));
+	add_held(timeline);
+	add_connections(timeline);
 	json_object_set_new(timeline, "stages", of_time);
 	json_object_set_new(timeline, "hosts", hosts);
 	json_object_set_new(json_object_get(doc, "changes"), "segments", make_segments());
@@ -616,6 +645,38 @@ test_words(void)
 	}
 }
 
+/* Figures over time: what the test uses, TCP by connection, and the numbers behind. */
+static void
+test_figures(void)
+{
+	static const char *const ids[] = { "p-held", "p-tput", "p-cpu", "p-tcp-time-1",
+		"p-tcp-time-3", "p-tcp-rate", "p-tcp-rtt", "p-tcp-cwnd" };
+	struct reply page = get("/session/3"), file = get("/session/3.html"), r;
+	char text[96];
+	size_t i;
+
+	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		snprintf(text, sizeof(text), "<desc id=\"%s\">", ids[i]);
+		CHECK(has(&page, text) && has(&file, text));
+		snprintf(text, sizeof(text), "href=\"/session/3/%s.csv\"", ids[i]);
+		CHECK(has(&page, text) && !has(&file, text));
+		snprintf(text, sizeof(text), "/session/3/%s.csv", ids[i]);
+		r = get(text);
+		CHECK_INT(r.status, 200);
+		CHECK(has(&r, "Content-Type: text/csv") && has(&r, "\r\n\r\nfrom_s,"));
+		free(r.text);
+	}
+	CHECK(!has(&page, "Throughput per stage") && !has(&page, "p-tcp-time-4"));
+	CHECK(has(&page, "Held the bytes longest: network path, dtn-a.site-a.example.net for 9"));
+	CHECK(has(&page, "No segment was sent again.") && !has(&page, "port 40005"));
+	CHECK(has(&page, "The kernel had data in flight for "));
+	r = get("/session/3/p-nothing.csv");
+	CHECK_INT(r.status, 404);
+	free(r.text);
+	free(page.text);
+	free(file.text);
+}
+
 /* Filters of the list: text in any name, stages, and words that are not parameters. */
 static void
 test_filter(void)
@@ -733,7 +794,7 @@ test_size(void)
 	struct reply page = get("/session/3"), list = get("/"), css = get("/style.css");
 
 	/* before compression, which takes four fifths of it away */
-	CHECK(page.body_len < 120000);
+	CHECK(page.body_len < 200000); /* with eleven figures of five stages and five connections */
 	CHECK(list.body_len < 60000);
 	CHECK(css.body_len < 16000);
 	free(page.text);
@@ -1122,6 +1183,7 @@ main(int argc, char **argv)
 	where.sin_port = htons(where.sin_port);
 	test_routes();
 	test_words();
+	test_figures();
 	test_filter();
 	test_file();
 	test_hostile();

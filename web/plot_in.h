@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Drawing, for the files that draw plots: plot.c the figure and its lines, plot_bands.c bands. */
+#ifndef NARROWS_WEB_PLOT_IN_H
+#define NARROWS_WEB_PLOT_IN_H
+
+#include "web/plot.h"
+
+enum { PLOT_UNITS = 1000 }; /* coordinates of the stretched drawing */
+
+struct drawing {
+	struct html *h;
+	const struct plot *p;
+	struct plot_axis x, y;
+	int height_px;
+};
+
+/* Lines in integer coordinates, each relative to the last: a few bytes per point. */
+struct pen {
+	struct html *h;
+	bool down, moved;
+	long x, y;
+};
+
+void plot_pen_to(struct pen *pen, long x, long y);
+void plot_percent(struct html *h, double share);
+/* Vertical lines and their labels below the drawing. */
+void plot_write_across(const struct drawing *d);
+void plot_write_marks(const struct drawing *d);
+
+/* plot_bands.c */
+int plot_bands_height(const struct plot *p);
+void plot_write_bands(const struct drawing *d);
+
+#endif

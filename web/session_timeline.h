@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The timeline of a result document, for the sections that draw over time. */
+#ifndef NARROWS_WEB_SESSION_TIMELINE_H
+#define NARROWS_WEB_SESSION_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "web/plot.h"
+
+enum { TIMELINE_LINES_MAX = 16, TIMELINE_MARKS_MAX = 100 };
+
+struct timeline {
+	const json_t *doc;
+	const char *limit; /* the verdict's stage, or NULL */
+	double step_s, small_change;
+	size_t n, n_small;
+	double marks[TIMELINE_MARKS_MAX]; /* seconds from the start */
+	size_t n_marks;
+};
+
+/* False where the document has no timeline. */
+bool timeline_read(struct timeline *t, const json_t *doc);
+/* A plot over the timeline, with its changes marked. The lines are the caller's. */
+struct plot timeline_plot(
+    const struct timeline *t, const char *id, const char *title, const struct plot_line *lines);
+
+#endif
