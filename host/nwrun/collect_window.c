@@ -244,7 +244,8 @@ window_take_late(struct collect *c, unsigned index, bool final)
 /*
  * The place of a wait is known when the wait ends. Meanwhile the wait counts for the direction the
  * program asked about (the word tells the direction); at the end, the time counted ahead is taken
- * from the place of the end.
+ * from the place of the end. A wait without a direction counts when it ends, in full: such a report
+ * may have a wait longer than its interval.
  */
 static void
 thread_take_waits(const struct collect *c, const struct nwshm_thread *t, struct thread_seen *seen,
@@ -267,7 +268,7 @@ thread_take_waits(const struct collect *c, const struct nwshm_thread *t, struct 
 		debt_ns -= pay_ns;
 		wait_ns[i] += ended_ns[i] - pay_ns;
 	}
-	if ((inflight & NWSHM_INFLIGHT_WAIT) == 0 || (inflight & 7) >= NWSHM_WAITS)
+	if ((inflight & NWSHM_INFLIGHT_WAIT) == 0 || (inflight & 7) >= NWSHM_WAIT_OTHER)
 		return;
 	if (seen->waiting != inflight)
 		seen->waiting_ns = 0;

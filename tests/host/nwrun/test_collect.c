@@ -489,6 +489,28 @@ test_waits(void)
 	teardown();
 }
 
+/* A wait that hoped for no direction lasts two intervals, and ends because room came: all of the
+ * wait counts then. */
+static void
+test_wait_without_direction(void)
+{
+	struct nwshm_thread *t;
+	const struct said *w;
+
+	setup();
+	add_proc(0, getpid());
+	t = add_thread(0, 0);
+	atomic_store(&t->inflight, nwshm_inflight(0, NWSHM_WAIT_OTHER, 0, NWSHM_INFLIGHT_WAIT));
+	collect_look(c, t0 + 100 * MS, 1);
+	CHECK(said_stage(getpid(), "net.write") == NULL);
+	atomic_store(&t->inflight, 0);
+	nwshm_add(&t->wait_ns[NWSHM_WAIT_WRITE], 180 * MS);
+	collect_look(c, t0 + 200 * MS, 2);
+	w = said_stage(getpid(), "net.write");
+	CHECK(w != NULL && w->w.wait_ns == 180 * MS);
+	teardown();
+}
+
 static const struct said *
 said_process(void)
 {
@@ -823,6 +845,7 @@ main(void)
 	test_late_bank_is_reused();
 	test_unfinished();
 	test_waits();
+	test_wait_without_direction();
 	test_pipes();
 	test_objects();
 	test_cells();
