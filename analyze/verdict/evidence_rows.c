@@ -155,6 +155,17 @@ item_add(struct loader *l, double bytes)
 					      : &e->files[from->item].write_bytes) += bytes;
 }
 
+/* A wait is reported when it ends, so a wait longer than the window of its report began before. */
+static void
+wait_spread(const struct evidence *e, double **a, const struct span *s, double wait_s)
+{
+	struct span w = *s;
+
+	if (wait_s > s->window_s && wait_s < 1e6)
+		w.begin_wall_ns = w.end_wall_ns - llround(wait_s / NS);
+	grid_spread(e, grid_array(e, a, 0), &w, wait_s);
+}
+
 static void
 caliper_fill(struct loader *l, const struct row *r, const struct span *s)
 {
@@ -168,7 +179,7 @@ caliper_fill(struct loader *l, const struct row *r, const struct span *s)
 
 	grid_spread(e, grid_array(e, &p->bytes[op], 0), s, known_or_0(row_cell(r, r->c->sum_v)));
 	grid_spread(e, grid_array(e, &p->busy_s[op], 0), s, busy_of(r));
-	grid_spread(e, grid_array(e, &p->wait_s[op], 0), s, known_or_0(row_cell(r, r->c->wait)));
+	wait_spread(e, &p->wait_s[op], s, known_or_0(row_cell(r, r->c->wait)));
 	grid_spread(e, grid_array(e, &p->ops[op], 0), s, ops);
 	grid_spread(e, grid_array(e, &p->rate_sum[op], 0), s, rate * ops);
 	grid_spread(e, grid_array(e, &p->rate_sd_sum[op], 0), s, rate_sd * ops);

@@ -6,6 +6,10 @@
 /* Measured with link and disk limits of known ratio: 1 / (share in flight) was 0.8 to 1.25 of the
  * gain found by lifting the other limit. */
 static const double NET_LOW = 0.75, NET_HIGH = 1.33;
+/* Measured likewise: the gain until the network limits was 0.6 to 1.0 of its room. A receive window
+ * that is full for WINDOW_FULL of the time hides the room. */
+static const double ROOM_LOW = 0.55, ROOM_ABOUT = 0.8, ROOM_HIGH = 1.15, ROOM_MOST = 4;
+static const double WINDOW_FULL = 0.6;
 /* Bounds further apart than this say nothing that helps. */
 static const double TELLING = 3;
 /* The kernel slows writers down before a disk is at its limit: a disk had up to this much more room
@@ -71,18 +75,45 @@ some_disk_is_close(const struct nw_path *p, const struct limit *l, size_t limit)
 	return false;
 }
 
+static size_t
+network_of(const struct nw_path *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (stage_kind_is_net(p->stage[i].kind))
+			break;
+	return i;
+}
+
+bool
+gain_by_room(const struct nw_path *p, const struct resources *r, size_t limit, struct gain *g)
+{
+	size_t net = network_of(p);
+
+	if (net == p->n || net == limit || p->has_sender != p->has_receiver ||
+	    p->stage[limit].mapped || !(r->room <= ROOM_MOST) || r->rwnd >= WINDOW_FULL)
+		return false;
+	g->next = net;
+	g->low = fmax(1, ROOM_LOW * r->room);
+	g->about = fmax(1, ROOM_ABOUT * r->room);
+	g->high = fmax(1.1, ROOM_HIGH * r->room);
+	return true;
+}
+
 /* Bounds by the network's account of itself. */
 static void
 gain_by_network(const struct resources *r, bool receiving, struct gain *g)
 {
 	g->low = fmax(1, NET_LOW / fmin(1, r->net_high));
 	g->high = NET_HIGH / r->net_low;
-	if (!receiving && resources_net(r) >= 1 / TELLING && g->high <= TELLING * g->low) {
+	if (!receiving && !(r->room > ROOM_MOST) && resources_net(r) >= 1 / TELLING &&
+	    g->high <= TELLING * g->low) {
 		g->about = fmin(g->high, fmax(g->low, 1 / resources_net(r)));
 		return;
 	}
 	g->high = NAN;
-	g->low = g->low < HIDDEN_GAIN ? NAN : fmin(g->low, TELLING);
+	g->low = g->low < HIDDEN_GAIN ? NAN : HIDDEN_GAIN;
 }
 
 struct gain
@@ -98,6 +129,8 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 		g.low = some_disk_is_close(p, l, limit) ? NAN : HIDDEN_GAIN;
 		return g;
 	}
+	if (gain_by_room(p, r, limit, &g))
+		return g;
 	worked = gain_worked(p, l, r, g.next);
 	high = p->stage[g.next].kind == NW_STAGE_DISK_WRITE ? PACING / worked : 1 / worked;
 	if (stage_kind_is_net(p->stage[g.next].kind) && has_account(p, l, r) &&

@@ -19,11 +19,15 @@ static const double IDLE_NET = 0.1;
 /* Waits of both ends confirm data in flight; a slow receiver keeps data in flight, too. */
 static const double NET_HELD = 0.1, NET_HELD_SLOW = 0.35;
 /* A disk behind readahead shows held time in this share of the windows only near its limit. */
-static const double READ_PEAKS = 0.06, READ_HELD = 0.07;
-/* A disk behind dirty pages slows its writers for this share of the time near its limit. */
-static const double WRITE_HELD = 0.25;
-/* .. or for this share, where the network holds the bytes for less than NET_WEAK of the time. */
-static const double WRITE_SOME = 0.15, NET_WEAK = 0.65;
+static const double READ_PEAKS = 0.06, READ_HELD = 0.07, READ_MUCH = 0.12;
+/* A disk behind dirty pages slows its writers for this share of the time near its limit, most of
+ * all in slow windows; meanwhile the network has room. */
+static const double WRITE_HELD = 0.14, WRITE_PACE = 0.95, WRITE_ROOM = 1.14;
+/* A network that delivered faster than this many times the mean rate is not at its limit. */
+static const double NET_ROOM = 1.6;
+/* Without a processor for this share of the time, a program is the limit where the test is
+ * undecided; with STARVED_DOUBT, any other answer is doubtful. */
+static const double STARVED = 0.5, STARVED_DOUBT = 0.3;
 /* Largest ratio of two shares of the time that are nearly equal. */
 static const double TIE_RATIO = 1.15;
 /* Unseen share of the bytes that lowers the confidence, unless the bytes are few. */
@@ -60,12 +64,13 @@ is_saturated(const struct judgement *j, size_t stage)
 	/* Page faults inside send(2) leave segments half filled, and so in flight. */
 	if (stage_kind_is_net(kind))
 		return resources_net(r) >= SATURATED && !j->path.stage[j->limit.stage].mapped &&
+		    !(r->room > NET_ROOM) &&
 		    held >= (limit == NW_STAGE_DISK_WRITE ? NET_HELD_SLOW : NET_HELD);
 	if (kind == NW_STAGE_DISK_READ && stage_kind_is_net(limit) && held >= READ_HELD &&
-	    r->peaks[stage] >= READ_PEAKS)
+	    (r->peaks[stage] >= READ_PEAKS || held >= READ_MUCH))
 		return true;
-	if (kind == NW_STAGE_DISK_WRITE && stage_kind_is_net(limit) &&
-	    (held >= WRITE_HELD || (held >= WRITE_SOME && limit_held(&j->limit) < NET_WEAK)))
+	if (kind == NW_STAGE_DISK_WRITE && stage_kind_is_net(limit) && held >= WRITE_HELD &&
+	    r->pace[stage] <= WRITE_PACE && !(r->room < WRITE_ROOM))
 		return true;
 	if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
 		return held >= READ_HELD && r->device[stage] >= SATURATED;
@@ -122,6 +127,17 @@ unseen_share(const struct evidence *e)
 	return kernel - seen > UNSEEN_BYTES ? 1 - seen / kernel : 0;
 }
 
+/* Whether the slowest stage is a program that had no processor for most of the time. */
+static bool
+is_kept_waiting(const struct judgement *j, const struct evidence *e)
+{
+	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
+
+	return stage_kind_is_host(s->kind) && limit_is_held(&j->limit) &&
+	    j->limit.n_windows >= LIMIT_WINDOWS_MIN &&
+	    e->processes[s->process].cpu_wait_s >= STARVED * j->path.active_s;
+}
+
 /* The limit, or none: the test, then the kernels' account, then time alone. */
 static void
 decide(struct judgement *j, const struct evidence *e)
@@ -134,6 +150,10 @@ decide(struct judgement *j, const struct evidence *e)
 	j->combined = combined_decide(e, &j->path, &j->resources, l);
 	if (l->stage >= j->path.n)
 		return;
+	if (!l->known && is_kept_waiting(j, e)) {
+		l->known = true;
+		l->claim = LIMIT_ACCOUNT;
+	}
 	kind = j->path.stage[l->stage].kind;
 	j->idle_network = (kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE) &&
 	    j->resources.in_flight < IDLE_NET;
@@ -173,10 +193,22 @@ gain_set(struct judgement *j, const struct evidence *e)
 		j->gain.next = j->second;
 	} else if (j->limit.known && !j->combined)
 		j->gain = gain_find(&j->path, &j->limit, &j->resources, j->limit.stage);
+	else if (j->limit.known)
+		(void)gain_by_room(&j->path, &j->resources, j->limit.stage, &j->gain);
 	if (is_starved(j, e)) { /* and so may all programs be that share the processors */
 		j->gain.about = j->gain.high = NAN;
 		j->gain.low = fmin(j->gain.low, GAIN_TIE_MAX);
 	}
+}
+
+/* Whether a program waited long for a processor, but is not the limit. */
+static bool
+is_crowded(const struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_process *waiter = cpu_waiter(j, e);
+
+	return waiter != NULL && !stage_kind_is_host(j->path.stage[j->limit.stage].kind) &&
+	    waiter->cpu_wait_s >= STARVED_DOUBT * j->path.active_s;
 }
 
 static void
@@ -196,6 +228,15 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		reason_add(j,
 		    "The program read from disk without calls, by memory mapping perhaps: its disk "
 		    "may be behind this.");
+	}
+	if (is_crowded(j, e)) {
+		against = true;
+		reason_add(j,
+		    "%s on %s was ready to run, but had no processor, for %.0f %% of the time: "
+		    "that "
+		    "slows the calls of every stage.",
+		    cpu_waiter(j, e)->program, e->hosts[cpu_waiter(j, e)->host].name,
+		    100 * fmin(1, cpu_waiter(j, e)->cpu_wait_s / j->path.active_s));
 	}
 	if (j->unseen > UNSEEN_DOUBT)
 		reason_add(j, "%.0f %% of the bytes that the kernel counted were not seen.",

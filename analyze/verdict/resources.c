@@ -2,7 +2,11 @@
 #include "analyze/verdict/resources.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "analyze/quantile.h"
+#include "narrows/xmalloc.h"
 
 /* A connection with a smaller share of the bytes carries requests or acknowledgements. */
 static const double CARRIES_SHARE = 0.01;
@@ -10,6 +14,9 @@ static const double CARRIES_SHARE = 0.01;
 static const double COVERED_SHARE = 0.5;
 /* Held for this share, a window counts as a peak of its stage. */
 static const double PEAK = 0.3;
+/* Fewer windows with deliveries tell nothing of the network's better windows. */
+static const size_t ROOM_WINDOWS = 8;
+static const double ROOM_QUANTILE = 0.9;
 
 static double
 at(const double *x, size_t i)
@@ -105,6 +112,45 @@ at_work_s(const struct nw_path *p, size_t first, size_t end)
 	return s;
 }
 
+/* What the kernel saw the connections deliver in a window with data in flight, bytes/s; NaN without
+ * such data. The send queue of one connection may rest while others send, so all count in full. */
+static double
+delivered(const struct evidence *e, const struct nw_path *p, size_t i)
+{
+	double sum = NAN;
+	size_t k;
+
+	for (k = 0; k < e->n_connections; k++) {
+		const struct evidence_connection *c = &e->connections[k];
+
+		if (carries(e, p, k) && c->delivery != NULL && isfinite(c->delivery[i]) &&
+		    at(c->busy, i) > at(c->rwnd, i))
+			sum = (isfinite(sum) ? sum : 0) + c->delivery[i];
+	}
+	return sum;
+}
+
+static double
+room_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end)
+{
+	double *best = xcalloc(end - first + 1, sizeof(*best)), sent = 0, work_s, v, room = NAN;
+	size_t i, k, n = 0;
+
+	for (i = first; p->n > 0 && i < end; i++) {
+		if (!isfinite(p->stage[0].free_share[i]))
+			continue;
+		for (k = 0; k < e->n_connections; k++)
+			sent += carries(e, p, k) ? at(e->connections[k].sent, i) : 0;
+		if (isfinite(v = delivered(e, p, i)))
+			best[n++] = v;
+	}
+	work_s = at_work_s(p, first, end);
+	if (n >= ROOM_WINDOWS && sent > 0)
+		room = quantile(best, n, ROOM_QUANTILE) * work_s / sent;
+	free(best);
+	return room;
+}
+
 static void
 net_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
     struct resources *out)
@@ -132,6 +178,7 @@ net_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t
 	out->net_low = fmin(out->net_high, busiest(e, p, first, end) / work_s);
 	out->rwnd = fmin(1, s.rwnd / work_s);
 	out->sndbuf = fmin(1, s.sndbuf / work_s);
+	out->room = room_find(e, p, first, end);
 	out->window_bytes = largest->snd_wnd_bytes;
 	out->rtt_s = largest->rtt_s;
 }
@@ -163,6 +210,36 @@ peaks_of(const struct nw_path_stage *s, size_t first, size_t end)
 	return n > 0 ? (double)peaks / (double)n : 0;
 }
 
+static double
+disk_bytes(const struct evidence *e, const struct nw_path_stage *s, size_t i)
+{
+	enum nw_op op = s->kind == NW_STAGE_DISK_READ ? NW_OP_DISK_READ : NW_OP_DISK_WRITE;
+	double sum = 0;
+	size_t f;
+
+	for (f = 0; f < e->n_processes; f++)
+		sum += e->processes[f].host == s->host ? at(e->processes[f].bytes[op], i) : 0;
+	return sum;
+}
+
+static double
+pace_of(const struct evidence *e, const struct nw_path_stage *s, size_t first, size_t end)
+{
+	double bytes, moved = 0, held = 0, moved_held = 0, n = 0;
+	size_t i;
+
+	if (s->kind != NW_STAGE_DISK_READ && s->kind != NW_STAGE_DISK_WRITE)
+		return NAN;
+	for (i = first; i < end; i++)
+		if (isfinite(s->free_share[i]) && (bytes = disk_bytes(e, s, i)) > 0) {
+			n++;
+			moved += bytes;
+			held += 1 - s->free_share[i];
+			moved_held += bytes * (1 - s->free_share[i]);
+		}
+	return held > 0 ? moved_held / held * n / moved : NAN;
+}
+
 void
 resources_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
     struct resources *out)
@@ -175,11 +252,13 @@ resources_find(const struct evidence *e, const struct nw_path *p, size_t first, 
 		.rwnd = NAN,
 		.sndbuf = NAN,
 		.window_bytes = NAN,
-		.rtt_s = NAN };
+		.rtt_s = NAN,
+		.room = NAN };
 	net_find(e, p, first, end, out);
 	for (i = 0; i < p->n; i++) {
 		out->device[i] = mean_known(e->hosts[p->stage[i].host].disk_busy, first, end);
 		out->peaks[i] = peaks_of(&p->stage[i], first, end);
+		out->pace[i] = pace_of(e, &p->stage[i], first, end);
 	}
 }
 

@@ -21,10 +21,17 @@ struct resources {
 	double window_bytes;      /* the receive window, of the largest connection */
 	double rtt_s;             /* shortest round trip of that connection */
 	double resent;            /* segments sent again, of all connections */
+	/* rate at which the kernel saw the network deliver in its better windows (the 90th
+	 * percentile), all connections together, over the mean rate; NaN without account */
+	double room;
 	/* largest share of the windows that the busiest device of a stage's host was busy; NaN */
 	double device[NW_STAGE_COUNT];
 	/* share of the windows with nearly a third held by a stage; per stage of the path */
 	double peaks[NW_STAGE_COUNT];
+	/* rate of a disk's windows, weighted by the time for which the disk held each of them, over
+	 * the mean rate: a disk that holds slower windows is at its limit, a disk that holds faster
+	 * windows takes bursts; NaN of other stages */
+	double pace[NW_STAGE_COUNT];
 };
 
 /* Windows first to before end. */

@@ -169,6 +169,32 @@ window_check(const char *name, const char *params)
 	evidence_clear(&e);
 }
 
+static const struct document waits = { 1, 1, 1, "nl:tools:calipers:summary:write",
+	"{\"type\":\"network\",\"pid\":7,\"program\":\"mover\"}", NULL,
+	{ "sum_v", "count", "window", "busy", "wait" } };
+
+/* A wait of 350 ms that ended in the fifth window began in the second. */
+static void
+test_long_wait(void)
+{
+	struct nw_batch *b = session_begin();
+	const double *wait;
+	struct evidence e;
+	int i;
+
+	document_add(b, &waits);
+	for (i = 1; i <= 10; i++)
+		row_add(b, &waits, i * 100, (double[]){ 1000, 10, 0.1, 0.01, i == 5 ? 0.35 : 0 });
+	session_load(b, "wait", &e);
+	CHECK_INT(e.n_windows, 10);
+	wait = e.processes[0].wait_s[NW_OP_NET_WRITE];
+	CHECK_NEAR(wait[0], 0, 0, 1e-6);
+	CHECK_NEAR(wait[1], 0.05, 1e-3, 0);
+	CHECK_NEAR(wait[2] + wait[3] + wait[4], 0.3, 1e-3, 0);
+	CHECK_NEAR(wait[5], 0, 0, 1e-6);
+	evidence_clear(&e);
+}
+
 /* --- documents of a process --- */
 
 static void
@@ -558,6 +584,7 @@ main(void)
 	test_grid();
 	window_check("interval", "{\"collectionInterval\":0.5}");
 	window_check("generation 1", "{\"dt\":0.5,\"ts\":1700000000.0}");
+	test_long_wait();
 	test_process();
 	test_ends();
 	test_tcp_original();

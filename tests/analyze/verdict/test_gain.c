@@ -15,26 +15,33 @@ static const enum nw_stage_kind kinds[STAGES] = { NW_STAGE_DISK_READ, NW_STAGE_S
  * limit gained. Bounds of 0 are unknown. */
 static const struct {
 	const char *name;
-	double held[STAGES], net_low, net_high;
+	double held[STAGES], net_low, net_high, room;
 	int limit;
 	double gained, low, high;
 	int next;
 } cases[] = {
-	{ "disk, link twice as fast", { .74, 0, .22, .03, .01 }, .47, .47, READ, 2.0, 1.6, 2.83,
+	{ "disk, link twice as fast", { .74, 0, .22, .03, .01 }, .47, .47, 0, READ, 2.0, 1.6, 2.83,
 	    NET },
-	{ "target disk, link twice as fast", { .01, .01, .09, .03, .88 }, .51, .51, WRITE, 2.0, 0,
-	    0, NET },
-	{ "disk, all else far", { .98, 0, .01, .01, .02 }, .02, .02, READ, 50, 1.5, 0, WRITE },
-	{ "link, disk three times as fast", { 0, 0, .92, .04, .01 }, .95, .95, NET, 3.0, 1.5, 0,
+	{ "target disk, link twice as fast", { .01, .01, .09, .03, .88 }, .51, .51, 0, WRITE, 2.0,
+	    0, 0, NET },
+	{ "disk, all else far", { .98, 0, .01, .01, .02 }, .02, .02, 0, READ, 50, 1.5, 0, WRITE },
+	{ "link, disk three times as fast", { 0, 0, .92, .04, .01 }, .95, .95, 0, NET, 3.0, 1.5, 0,
 	    RECEIVER },
-	{ "link, disk nearly as slow", { .1, .02, .8, .08, .03 }, .97, .97, NET, 1.1, 0, 0, READ },
-	{ "target disk, link six times as fast", { .01, .01, .05, .03, .9 }, .2, .2, WRITE, 5.0,
-	    3.0, 0, NET },
-	{ "disk, link five times as fast", { .86, .02, .1, .06, .03 }, .19, .19, READ, 9.0, 3.0, 0,
-	    NET },
-	{ "program, target disk half used", { .01, .96, .02, .02, .9 }, .03, .03, SENDER, 2, 1,
+	{ "link, disk nearly as slow", { .1, .02, .8, .08, .03 }, .97, .97, 0, NET, 1.1, 0, 0,
+	    READ },
+	{ "target disk, link six times as fast", { .01, .01, .05, .03, .9 }, .2, .2, 0, WRITE, 5.0,
+	    1.5, 0, NET },
+	{ "disk, link five times as fast", { .86, .02, .1, .06, .03 }, .19, .19, 0, READ, 9.0, 1.5,
+	    0, NET },
+	{ "program, target disk half used", { .01, .96, .02, .02, .9 }, .03, .03, 0, SENDER, 2, 1,
 	    2.22, WRITE },
-	{ "streams that share the link unseen", { .9, 0, .3, .03, .01 }, .2, 1, READ, 1.9, 0, 0,
+	{ "disk, link known to have twice the rate", { .74, 0, .22, .03, .01 }, .47, .47, 2.4, READ,
+	    2.1, 1.32, 2.76, NET },
+	{ "target disk, link that delivers more at times", { .01, .01, .3, .05, .61 }, .97, .97,
+	    2.3, WRITE, 1.7, 1.27, 2.65, NET },
+	{ "disk, link with much room", { .9, .02, .3, .06, .03 }, .4, .4, 12, READ, 5.9, 1.5, 0,
+	    NET },
+	{ "streams that share the link unseen", { .9, 0, .3, .03, .01 }, .2, 1, 0, READ, 1.9, 0, 0,
 	    NET },
 };
 
@@ -63,7 +70,8 @@ test_cases(void)
 	for (c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
 		path_fill(&p, &l, c);
 		r = (struct resources){ .net_low = cases[c].net_low,
-			.net_high = cases[c].net_high };
+			.net_high = cases[c].net_high,
+			.room = cases[c].room > 0 ? cases[c].room : NAN };
 		g = gain_find(&p, &l, &r, l.stage);
 		CHECK_INT(g.next, cases[c].next);
 		CHECK_NEAR(isnan(g.low) ? 0 : g.low, cases[c].low, 0.01, 1e-9);
@@ -84,6 +92,7 @@ test_one_end(void)
 	struct gain g;
 
 	path_fill(&p, &l, 0);
+	r.room = 2;
 	p.has_receiver = false;
 	g = gain_find(&p, &l, &r, READ);
 	CHECK(isnan(g.low) && isnan(g.high) && isnan(g.about));

@@ -50,6 +50,56 @@ find(struct evidence_connection *c, size_t n, double bytes, struct resources *ou
 	resources_find(&e, &p, 0, WINDOWS, out);
 }
 
+/* Half of the windows deliver 20 MB/s; the mean is 10 MB/s. */
+static void
+test_room(void)
+{
+	static double sent[WINDOWS], delivery[WINDOWS];
+	struct evidence_connection c = connection(0, 1, 0.9, 0.3);
+	struct resources r;
+	int i;
+
+	for (i = 0; i < WINDOWS; i++) {
+		sent[i] = 1e6;
+		delivery[i] = i % 2 == 0 ? 2e7 : 5e6;
+	}
+	find(&c, 1, 1e8, &r);
+	CHECK(isnan(r.room));
+	c.sent = sent;
+	c.delivery = delivery;
+	find(&c, 1, 1e8, &r);
+	CHECK_NEAR(r.room, 2, 1e-9, 0);
+	for (i = 0; i < WINDOWS; i++)
+		rwnd[0][i] = busy[0][i]; /* the window was full: nothing was the network's */
+	find(&c, 1, 1e8, &r);
+	CHECK(isnan(r.room));
+}
+
+/* A disk that holds the windows with few bytes is at its limit; one that holds the windows with
+ * many bytes takes bursts. */
+static void
+test_pace(void)
+{
+	static double few[WINDOWS] = { 1, 1, 2, 2, 2, 2, 2, 2 },
+		      many[WINDOWS] = { 4, 4, 1, 1, 1, 1, 1, 1 };
+	static char name[] = "a";
+	struct evidence_host host = { .name = name };
+	struct evidence_process process = { .bytes[NW_OP_DISK_WRITE] = few };
+	struct evidence e = {
+		.hosts = &host, .n_hosts = 1, .processes = &process, .n_processes = 1
+	};
+	struct nw_path p = { .n = 1, .n_windows = WINDOWS, .window_s = STEP };
+	struct resources r;
+
+	p.stage[0] =
+	    (struct nw_path_stage){ .kind = NW_STAGE_DISK_WRITE, .free_share = free_share };
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK_NEAR(r.pace[0], (1. + 0.6 * 2) / 1.6 * 8 / 14, 1e-9, 0);
+	process.bytes[NW_OP_DISK_WRITE] = many;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK_NEAR(r.pace[0], (4. + 0.6 * 1) / 1.6 * 8 / 14, 1e-9, 0);
+}
+
 int
 main(void)
 {
@@ -76,5 +126,7 @@ main(void)
 
 	find(c, 1, 1e9, &r); /* nine tenths went another way */
 	CHECK(isnan(r.in_flight) && isnan(resources_net(&r)));
+	test_room();
+	test_pace();
 	return check_done("test_resources");
 }
