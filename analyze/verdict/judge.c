@@ -127,15 +127,32 @@ unseen_share(const struct evidence *e)
 	return kernel - seen > UNSEEN_BYTES ? 1 - seen / kernel : 0;
 }
 
-/* Whether the slowest stage is a program that had no processor for most of the time. */
+/* Whether a stage is a program that had no processor for most of the time. */
 static bool
-is_kept_waiting(const struct judgement *j, const struct evidence *e)
+is_kept_waiting(const struct judgement *j, const struct evidence *e, size_t stage)
 {
-	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
+	const struct nw_path_stage *s = &j->path.stage[stage];
 
-	return stage_kind_is_host(s->kind) && limit_is_held(&j->limit) &&
-	    j->limit.n_windows >= LIMIT_WINDOWS_MIN &&
+	return stage < j->path.n && stage_kind_is_host(s->kind) &&
 	    e->processes[s->process].cpu_wait_s >= STARVED * j->path.active_s;
+}
+
+/* Where the test is undecided, names a program that had no processor, if it is one of the slowest
+ * two. */
+static void
+starved_decide(struct judgement *j, const struct evidence *e)
+{
+	struct limit *l = &j->limit;
+	size_t next = l->bottleneck.runner_up;
+
+	if (l->known || !limit_is_held(l) || l->n_windows < LIMIT_WINDOWS_MIN)
+		return;
+	if (!is_kept_waiting(j, e, l->stage) && !is_kept_waiting(j, e, next))
+		return;
+	if (!is_kept_waiting(j, e, l->stage))
+		l->stage = next;
+	l->known = true;
+	l->claim = LIMIT_ACCOUNT;
 }
 
 /* The limit, or none: the test, then the kernels' account, then time alone. */
@@ -150,10 +167,7 @@ decide(struct judgement *j, const struct evidence *e)
 	j->combined = combined_decide(e, &j->path, &j->resources, l);
 	if (l->stage >= j->path.n)
 		return;
-	if (!l->known && is_kept_waiting(j, e)) {
-		l->known = true;
-		l->claim = LIMIT_ACCOUNT;
-	}
+	starved_decide(j, e);
 	kind = j->path.stage[l->stage].kind;
 	j->idle_network = (kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE) &&
 	    j->resources.in_flight < IDLE_NET;

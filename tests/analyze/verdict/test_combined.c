@@ -20,6 +20,9 @@ static const struct {
 	{ "neither", { .97, .8, .01 }, .6, .6, 0, true, false, READ },
 	{ "slow link, receiver never waits", { .97, .2, .01 }, .95, .97, 0, true, false, READ },
 	{ "slow target", { .3, .1, .9 }, .95, .97, 0, true, true, WRITE },
+	{ "slow target that its disk hides", { .95, .3, .57 }, .95, .96, .1, true, true, WRITE },
+	{ "slow target, full window", { .9, .05, .6 }, .08, .96, .88, true, true, WRITE },
+	{ "slow disk, target works, too", { .9, .1, .5 }, .2, .3, 0, true, true, READ },
 	{ "calls of their own", { .97, .79, .01 }, .95, .97, 0, false, true, READ },
 };
 
