@@ -63,8 +63,9 @@ on_batch_done(void *arg, int rc)
 
 	/*
 	 * The store itself repeats a commit that failed for lack of disk or memory, or by damage.
-	 * After any other error, rows that this process believes to be stored are not, and later rows that refer to
-	 * them would fail, too. The box begins anew from the file; providers send again.
+	 * After any other error, rows that this process believes to be stored are not, and later
+	 * rows that refer to them would fail, too. The box begins anew from the file; providers
+	 * send again.
 	 */
 	if (rc < 0 && !c->box->stopping)
 		fatalx("batch.conflict why=\"%s\"", nw_strerror(rc));
@@ -145,8 +146,8 @@ commit_batch(struct commit *c)
 	struct timeval tv;
 
 	if (c->batch == NULL) {
-		if ((c->batch = nw_batch_new()) == NULL)
-			fatalx("out of memory");
+		while ((c->batch = nw_batch_new()) == NULL)
+			xmalloc_spend();
 		c->completion = xcalloc(1, sizeof(*c->completion));
 		c->completion->commit = c;
 		tv.tv_sec = (time_t)(c->box->conf->flush_interval_ns / 1000000000);
@@ -210,10 +211,10 @@ commit_flush(struct commit *c)
 		return;
 	c->ops.last(c->ops.arg);
 	for (i = 0; i < t->n_accepted; i++)
-		if (t->accepted[i].origin->provider_id != NULL &&
+		while (t->accepted[i].origin->provider_id != NULL &&
 		    nw_batch_provider(c->batch, t->accepted[i].origin->owner,
 			t->accepted[i].origin->provider_id, t->accepted[i].seq) < 0)
-			fatalx("out of memory");
+			xmalloc_spend();
 	nw_batch_on_done(c->batch, on_batch_done, t);
 	rc = store_submit(c->box->store, c->batch);
 	if (rc == NW_EFULL) {

@@ -33,9 +33,10 @@ announce(struct box *box, struct host *h, int64_t xsp_id, int64_t now_wall_ns)
 		.id = box->next.layout++, .meta_id = meta.id, .n_fields = N_FIELDS, .fields = fields
 	};
 
-	if (nw_batch_meta(commit_batch(box->commit), &meta) < 0 ||
-	    nw_batch_layout(commit_batch(box->commit), &layout) < 0)
-		fatalx("out of memory");
+	while (nw_batch_meta(commit_batch(box->commit), &meta) < 0)
+		xmalloc_spend();
+	while (nw_batch_layout(commit_batch(box->commit), &layout) < 0)
+		xmalloc_spend();
 	h->clock_layout_id = layout.id;
 	json_decref(subject);
 	free(text);
@@ -50,7 +51,7 @@ hostclock_put(struct box *box, struct host *h, int64_t xsp_id, double offset_s, 
 
 	if (h->clock_layout_id == 0)
 		announce(box, h, xsp_id, now_wall_ns);
-	if (nw_batch_rows(commit_batch(box->commit), h->clock_layout_id, N_FIELDS, 1, &now_wall_ns,
-		values, NULL, 0) < 0)
-		fatalx("out of memory");
+	while (nw_batch_rows(commit_batch(box->commit), h->clock_layout_id, N_FIELDS, 1,
+		   &now_wall_ns, values, NULL, 0) < 0)
+		xmalloc_spend();
 }

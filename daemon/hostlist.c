@@ -36,8 +36,8 @@ host_seen(struct box *box, const char *name, const char *info_json)
 		h = host_new(box, box->next.host++, name, rec.last_seen_wall_ns);
 	rec.id = h->id;
 	rec.first_seen_wall_ns = h->first_seen_wall_ns;
-	if (nw_batch_host(commit_batch(box->commit), &rec) < 0)
-		fatalx("out of memory");
+	while (nw_batch_host(commit_batch(box->commit), &rec) < 0)
+		xmalloc_spend();
 	return h;
 }
 

@@ -64,8 +64,8 @@ wire_write(struct https *h, struct evbuffer *out)
 	if (n > 0)
 		nw_tls_sent(h->tls, (size_t)n);
 	if ((len = nw_tls_output(h->tls, &bytes)) > 0) {
-		if (evbuffer_add(out, bytes, len) != 0)
-			fatalx("out of memory");
+		while (evbuffer_add(out, bytes, len) != 0)
+			xmalloc_spend();
 		nw_tls_sent(h->tls, len);
 	}
 	return evbuffer_get_length(out) == 0;
@@ -187,12 +187,16 @@ https_wrap(struct event_base *base, void *arg)
 	struct https *h = xcalloc(1, sizeof(*h));
 
 	h->box = arg;
-	if ((h->tls = tlsctx_accept(h->box->tlsctx, TLSCTX_HTTPS)) == NULL ||
-	    (h->push = event_new(base, -1, 0, on_push, h)) == NULL ||
-	    (h->socket = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE)) == NULL ||
-	    (h->filter = bufferevent_filter_new(
-		 h->socket, on_input, on_output, BEV_OPT_CLOSE_ON_FREE, https_free, h)) == NULL ||
-	    evbuffer_add_cb(bufferevent_get_output(h->filter), on_answer, h) == NULL)
-		fatalx("out of memory");
+	while ((h->tls = tlsctx_accept(h->box->tlsctx, TLSCTX_HTTPS)) == NULL)
+		xmalloc_spend();
+	while ((h->push = event_new(base, -1, 0, on_push, h)) == NULL)
+		xmalloc_spend();
+	while ((h->socket = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE)) == NULL)
+		xmalloc_spend();
+	while ((h->filter = bufferevent_filter_new(
+		    h->socket, on_input, on_output, BEV_OPT_CLOSE_ON_FREE, https_free, h)) == NULL)
+		xmalloc_spend();
+	while (evbuffer_add_cb(bufferevent_get_output(h->filter), on_answer, h) == NULL)
+		xmalloc_spend();
 	return h->filter;
 }

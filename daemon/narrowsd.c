@@ -13,6 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <bson/bson.h>
 #include <event2/event.h>
 
 #include "daemon/admission.h"
@@ -632,6 +633,23 @@ schedule_start_patiently(struct daemon *d)
 		read_again(rc, &tries, "analysis.start", why);
 }
 
+static void *
+bson_realloc_or_spend(void *p, size_t bytes)
+{
+	return xreallocarray(p, bytes, 1);
+}
+
+/* libbson aborts when memory runs out; with these functions, it takes from the reserve first. */
+static void
+bson_memory_set(void)
+{
+	static const bson_mem_vtable_t memory = {
+		.malloc = xmalloc, .calloc = xcalloc, .realloc = bson_realloc_or_spend, .free = free
+	};
+
+	bson_mem_set_vtable(&memory);
+}
+
 static void
 daemon_start(struct daemon *d)
 {
@@ -654,6 +672,8 @@ daemon_start(struct daemon *d)
 	so.max_bytes = store_ceiling(d);
 	store_open_patiently(d, &so);
 	store_next_ids(d->box.store, &d->box.next);
+	if (!xmalloc_reserve(PEER_RESERVE_BYTES))
+		fatalx("out of memory");
 	if ((d->box.base = event_base_new()) == NULL ||
 	    (d->box.decoder = nw_doc_decoder_new(NULL)) == NULL)
 		fatalx("out of memory");
@@ -763,6 +783,7 @@ main(int argc, char **argv)
 		conf_clear(&d.conf);
 		return 0;
 	}
+	bson_memory_set();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a full disk, not a reason to die */
 	signal(SIGHUP, SIG_IGN);  /* a closed terminal is no reason to stop storing */

@@ -229,6 +229,19 @@ memory_bound(struct box *box)
 	    &box->counters.memory_used_bytes, box->memory_bytes, memory_order_relaxed);
 }
 
+/* Makes the reserve anew; as long as memory does not suffice, somebody goes. */
+static void
+reserve_renew(struct box *box)
+{
+	while (xmalloc_is_short() && !xmalloc_reserve(PEER_RESERVE_BYTES)) {
+		if (origin_forget_oldest(box))
+			continue;
+		if (box->peers == NULL)
+			break;
+		peer_evict(peer_largest(box), "out of memory");
+	}
+}
+
 /* --- life --- */
 
 /* False without memory. */
@@ -811,6 +824,7 @@ static void
 on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct peer *p = arg;
+	struct box *box = p->box;
 	struct timeval tv;
 	ssize_t n;
 
@@ -825,12 +839,17 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 		peer_free(p);
 		return;
 	}
+	if (xmalloc_is_short()) { /* what this peer wanted took the reserve */
+		peer_evict(p, "out of memory");
+		reserve_renew(box);
+		return;
+	}
 	if (p->state == PEER_OPEN) {
-		timeval_of(p->box->conf->idle_timeout_ns, &tv);
+		timeval_of(box->conf->idle_timeout_ns, &tv);
 		event_add(p->deadline, &tv);
 	}
 	peer_count(p);
-	memory_bound(p->box); /* may free p */
+	memory_bound(box); /* may free p */
 }
 
 /* --- all peers --- */
@@ -843,6 +862,7 @@ peer_tick(struct box *box)
 	struct peer *p, *tmp;
 	const char *why;
 
+	reserve_renew(box);
 	if (box->tlsctx == NULL ||
 	    (!tlsctx_tick(box->tlsctx, now) && ++ticks % RECHECK_SECONDS != 0))
 		return;

@@ -18,9 +18,14 @@ struct box;
 struct peer;
 struct sockaddr;
 
+/* Reserve of the box (narrows/xmalloc.h): more than one read's messages take. Memory that nobody
+ * touches costs address space only. */
+enum { PEER_RESERVE_BYTES = 8 << 20 };
+
 /* Takes the socket; refuses above the limits. tls: the peer must speak TLS. */
 void peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls);
-/* Once a second: ends connections with expired or revoked certificates. */
+/* Once a second: ends connections with expired or revoked certificates, and makes a spent reserve
+ * anew. */
 void peer_tick(struct box *box);
 void peer_pause_all(struct box *box);
 /* Tells every provider that said HELLO the store's error, or the error's end. */

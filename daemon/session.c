@@ -34,8 +34,8 @@ session_write(struct session *s)
 		.last_data_wall_ns = s->last_data_wall_ns,
 	};
 
-	if (nw_batch_session(commit_batch(s->box->commit), &rec) < 0)
-		fatalx("out of memory");
+	while (nw_batch_session(commit_batch(s->box->commit), &rec) < 0)
+		xmalloc_spend();
 }
 
 /* Changes the state, drawn in session.h; no other function does. */
@@ -58,8 +58,8 @@ session_close(struct session *s)
 	session_set_state(s, SESSION_CLOSED);
 	s->closed_wall_ns = s->last_data_wall_ns ? s->last_data_wall_ns : nw_wall_ns();
 	session_write(s);
-	if (nw_batch_seal(commit_batch(s->box->commit), s->id) < 0)
-		fatalx("out of memory");
+	while (nw_batch_seal(commit_batch(s->box->commit), s->id) < 0)
+		xmalloc_spend();
 	commit_note_session(s->box->commit, s->id, true);
 	log_info("session.close id=%lld", (long long)s->id);
 }
@@ -133,8 +133,8 @@ session_new(struct box *box, int64_t id, const char *label)
 	s->id = id;
 	s->label = xstrdup(label);
 	s->state = SESSION_CLOSED;
-	if ((s->linger = event_new(box->base, -1, 0, on_linger, s)) == NULL)
-		fatalx("session.timer: libevent refuses");
+	while ((s->linger = event_new(box->base, -1, 0, on_linger, s)) == NULL)
+		xmalloc_spend();
 	label_put(s);
 	return s;
 }
@@ -227,8 +227,8 @@ session_pick(struct box *box, const char *task_id, const struct session_guest *g
 static void
 verdict_keep(struct session *s, char *why)
 {
-	if (nw_batch_keep_result(commit_batch(s->box->commit), s->id, nw_wall_ns(), why) < 0)
-		fatalx("out of memory");
+	while (nw_batch_keep_result(commit_batch(s->box->commit), s->id, nw_wall_ns(), why) < 0)
+		xmalloc_spend();
 	free(why);
 }
 
@@ -351,8 +351,8 @@ session_merge(struct session *from, struct session *into)
 		words_add(&into->named, &into->n_named, from->named[i]);
 	session_name(into, from->program);
 	session_write(into);
-	if (nw_batch_merge(commit_batch(into->box->commit), from->id, into->id) < 0)
-		fatalx("out of memory");
+	while (nw_batch_merge(commit_batch(into->box->commit), from->id, into->id) < 0)
+		xmalloc_spend();
 	log_info("session.merge id=%lld into=%lld", (long long)from->id, (long long)into->id);
 }
 
