@@ -14,7 +14,8 @@ enum {
 	SPARE_BYTES = 64 << 10, /* the index of the WAL, and other files beside the store */
 	HEADROOM_SHARE = 16,
 	DESCRIPTIONS_SHARE = 2,
-	BUSIEST_EVERY = 256, /* sessions forgotten between two looks for the busiest host */
+	CONNECTION_BYTES = 300, /* of a connection and its session */
+	DESCRIBED_EVERY = 64,   /* sessions forgotten between two looks for their host */
 	RESTART_WAIT_MS = 100
 };
 
@@ -88,49 +89,106 @@ descriptions_are_many(const struct ceiling *c, int64_t n_live)
 	return bytes > n_live * c->page_bytes / DESCRIPTIONS_SHARE;
 }
 
-/* The host with the most connections, asked for now and then. */
+/* The host with the most bytes of descriptions, asked for now and then. */
 static int
-busiest_look(struct ceiling *c)
+described_look(struct ceiling *c)
 {
-	int rc = NW_OK;
-
-	if (c->forgotten_since++ % BUSIEST_EVERY != 0)
-		return NW_OK;
-	if ((rc = db_get_int(&c->k->c->stmts, W_HOST_BUSIEST, 0, &c->busiest)) == NW_ENOTFOUND) {
-		c->busiest = HOST_ANY;
-		rc = NW_OK;
-	}
-	return rc;
-}
-
-/* Forgets the oldest session: of the busiest host, or of any. WRITER_DONE: no session may go. */
-static int
-forget_one(struct ceiling *c, int64_t settled_ns)
-{
-	struct forget_search search = { INT64_MAX, settled_ns, HOST_ANY };
-	int64_t id = SESSION_NONE;
+	int64_t found;
 	int rc;
 
-	if ((rc = busiest_look(c)) != NW_OK)
-		return rc;
-	search.host_id = c->busiest;
-	if ((rc = forget_oldest(c->forgetter, &search, &id)) == NW_OK && id == SESSION_NONE) {
-		search.host_id = HOST_ANY;
-		rc = forget_oldest(c->forgetter, &search, &id);
-	}
+	if (c->forgotten_since++ % DESCRIBED_EVERY != 0)
+		return NW_OK;
+	rc = db_get_int(&c->k->c->stmts, W_HOST_DESCRIBED, CONNECTION_BYTES, &found);
+	c->described = rc == NW_OK ? found / 2 : HOST_ANY;
+	c->described_much = rc == NW_OK && found % 2 != 0;
+	return rc == NW_ENOTFOUND ? NW_OK : rc;
+}
+
+/* Forgets the oldest session of a host, or of any. WRITER_DONE: no session may go. */
+static int
+forget_session_of(struct ceiling *c, int64_t host_id, int64_t settled_ns)
+{
+	const struct forget_search search = { INT64_MAX, settled_ns, host_id };
+	int64_t id = SESSION_NONE;
+	int rc = forget_oldest(c->forgetter, &search, &id);
+
 	if (rc != NW_OK || id == SESSION_NONE)
 		return rc == NW_OK ? WRITER_DONE : rc;
 	rc = forget_session(c->forgetter, id);
 	return rc == NW_OK ? WRITER_MORE : rc;
 }
 
-/* Forgets a session that ended an hour ago, else a session that ended a minute ago. */
+/* Forgets what ended so long ago of the host with the most bytes of descriptions: a session, or
+ * else series of that host alone. */
+static int
+forget_described(struct ceiling *c, int64_t settled_ns)
+{
+	size_t n_dropped = 0;
+	int rc = forget_session_of(c, c->described, settled_ns);
+
+	if (rc != WRITER_DONE)
+		return rc;
+	rc = forget_series(c->forgetter, c->described, settled_ns, &n_dropped);
+	return rc != NW_OK ? rc : n_dropped > 0 ? WRITER_MORE : WRITER_DONE;
+}
+
+/* Forgets what ended an hour ago, else a minute ago; a host with far more descriptions than others
+ * loses what ended a minute ago before others lose anything. WRITER_DONE: nothing may go. */
 static int
 forget_in_need(struct ceiling *c)
 {
-	int rc = forget_one(c, forget_settled_ns);
+	int rc;
 
-	return rc == WRITER_DONE ? forget_one(c, forget_settled_in_need_ns) : rc;
+	if ((rc = described_look(c)) != NW_OK)
+		return rc;
+	if (c->described != HOST_ANY &&
+	    (rc = forget_described(c, forget_settled_ns)) != WRITER_DONE)
+		return rc;
+	if (c->described != HOST_ANY && c->described_much &&
+	    (rc = forget_described(c, forget_settled_in_need_ns)) != WRITER_DONE)
+		return rc;
+	if ((rc = forget_session_of(c, HOST_ANY, forget_settled_ns)) != WRITER_DONE)
+		return rc;
+	return forget_session_of(c, HOST_ANY, forget_settled_in_need_ns);
+}
+
+static int64_t
+host_bytes(const struct host_size *h)
+{
+	int64_t bytes = 0;
+	int k;
+
+	for (k = 0; k < SIZE_KINDS; k++)
+		bytes += h->bytes[k];
+	return bytes;
+}
+
+/* Where the host with the most bytes has mostly descriptions: forgets what ended an hour ago, or a
+ * minute ago if that host has far more than others. WRITER_DONE: nothing may go. */
+static int
+forget_talker(struct ceiling *c)
+{
+	const struct sizes *s = &c->k->c->sizes;
+	int64_t bytes, most = 0, all = 0, described = 0;
+	size_t i;
+	int rc;
+
+	for (i = 0; i < s->n_hosts; i++) {
+		bytes = host_bytes(&s->hosts[i]);
+		all += bytes;
+		if (bytes <= most)
+			continue;
+		most = bytes;
+		c->described = s->hosts[i].host_id;
+		described = s->hosts[i].bytes[SIZE_DESCRIPTIONS];
+	}
+	if (described <= most / DESCRIPTIONS_SHARE)
+		return WRITER_DONE;
+	c->described_much = 2 * most * (int64_t)s->n_hosts > 3 * all;
+	rc = forget_described(c, forget_settled_ns);
+	if (rc == WRITER_DONE && c->described_much)
+		rc = forget_described(c, forget_settled_in_need_ns);
+	return rc;
 }
 
 /* Pages of the file for so many bytes. */
@@ -180,7 +238,7 @@ free_some(struct ceiling *c, int64_t n_pages)
 		return rc;
 	if (descriptions_are_many(c, live) && (rc = forget_in_need(c)) != WRITER_DONE)
 		return rc;
-	if ((rc = evict_find(&c->evictor, &v)) != NW_OK)
+	if ((rc = forget_talker(c)) != WRITER_DONE || (rc = evict_find(&c->evictor, &v)) != NW_OK)
 		return rc;
 	if (v.found)
 		return evict_some(c, &v, n_pages, live);

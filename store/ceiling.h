@@ -8,8 +8,11 @@
  * chunks would fill the store.
  *
  * evict.h says which data goes. When descriptions (metadata, connections, sessions) take more than
- * half of the store, old sessions go first, as a whole: of the host with the most connections, the
- * oldest session that ended an hour ago, or, if there is none, a minute ago. Where only rows in the
+ * half of the store, old sessions go first, as a whole: of the host with the most bytes of
+ * descriptions, the oldest session that ended an hour ago, or, if there is none, series of that host
+ * alone that are over and of which no sample is left; a minute ago, if that host has far more
+ * descriptions than others; else the oldest session of any host that ended an hour ago, or a minute
+ * ago. Where only rows in the
  * tail hold such sessions, those rows are moved. So a store refuses data only when all that is left
  * is pinned, open or just ended.
  */
@@ -27,7 +30,8 @@ struct ceiling {
 	int64_t page_bytes, pages_max; /* of the file */
 	size_t wal_max_bytes, group_max_bytes;
 	struct evictor evictor;
-	int64_t busiest; /* the host with the most connections, at the last look */
+	int64_t described;   /* the host with the most bytes of descriptions, at the last look */
+	bool described_much; /* that host has more than one and a half times the mean */
 	uint64_t forgotten_since;
 };
 

@@ -22,7 +22,7 @@ static const struct {
 	{ SIZE_DOCUMENTS, 3 },
 };
 enum { N_KINDS = sizeof(order) / sizeof(order[0]) };
-_Static_assert((int)N_KINDS == (int)SIZE_KINDS, "every kind has its place");
+_Static_assert((int)N_KINDS == (int)SIZE_DESCRIPTIONS, "every kind but descriptions has its place");
 
 void
 evictor_clear(struct evictor *e)

@@ -15,6 +15,7 @@
 #include "narrows/err.h"
 #include "store/writesql.h"
 
+enum { SERIES_AT_ONCE = 500 };
 enum { CHUNKS_AT_ONCE = 1000 }; /* take some 10 ms, and 100 ms from a slow disk */
 const int64_t forget_settled_ns = INT64_C(3600000000000),
 	      forget_settled_in_need_ns = INT64_C(60000000000);
@@ -101,6 +102,22 @@ samples_drop(struct forgetter *f, int which, int64_t id, int64_t *n)
 	return rc == NW_OK ? db_code(step) : rc;
 }
 
+/* Deletes metadata, and subtracts their bytes from the sizes of their hosts. */
+static int
+metas_drop(struct forgetter *f, int which, int64_t id)
+{
+	sqlite3_stmt *st;
+	int rc, step = SQLITE_DONE;
+
+	if ((rc = db_take(&f->c->stmts, which, &st, "i", id)) != NW_OK)
+		return rc;
+	while (rc == NW_OK && (step = sqlite3_step(st)) == SQLITE_ROW)
+		rc = sizes_change(&f->c->sizes, sqlite3_column_int64(st, 0), SIZE_DESCRIPTIONS,
+		    -sqlite3_column_int64(st, 1));
+	db_give(&f->c->stmts, which, st);
+	return rc == NW_OK ? db_code(step) : rc;
+}
+
 /* A session with very many samples loses a part of them first, stays the oldest session, and has
  * its turn again. */
 static int
@@ -119,7 +136,8 @@ session_drop(struct forgetter *f, int64_t id)
 	if (rc == NW_OK)
 		rc = connection_count_result(f->c, id, -1);
 	for (which = W_FORGET_LAYOUTS; rc == NW_OK && which <= W_FORGET_SESSION; which++)
-		rc = db_run(&f->c->stmts, which, "i", id);
+		rc = which == W_FORGET_METAS ? metas_drop(f, which, id)
+					     : db_run(&f->c->stmts, which, "i", id);
 	if (rc == NW_OK)
 		f->c->counts.forgotten_sessions += (uint64_t)sqlite3_changes(f->c->db);
 	return rc;
@@ -137,4 +155,70 @@ forget_session(struct forgetter *f, int64_t id)
 	f->after = id; /* the session stays, for verify to name */
 	f->c->trouble[0] = '\0';
 	return NW_OK;
+}
+
+/* --- series of a host alone --- */
+
+/* Has the metadata rows that are not in chunks yet? */
+static int
+meta_is_fresh(struct forgetter *f, int64_t id, bool *fresh)
+{
+	sqlite3_stmt *st;
+	int rc, step = SQLITE_DONE;
+
+	*fresh = false;
+	if ((rc = db_take(&f->c->stmts, W_LAYOUTS_OF_META, &st, "i", id)) != NW_OK)
+		return rc;
+	while (!*fresh && (step = sqlite3_step(st)) == SQLITE_ROW)
+		*fresh = tail_find(f->mover->tail, sqlite3_column_int64(st, 0)) != NULL;
+	db_give(&f->c->stmts, W_LAYOUTS_OF_META, st);
+	return db_code(step);
+}
+
+static int
+series_drop(struct forgetter *f, int64_t host_id, int64_t settled, size_t *n_dropped)
+{
+	int64_t first =
+	    tail_oldest(f->mover->tail) == NULL ? INT64_MAX : tail_first_id(f->mover->tail);
+	int64_t id = 0;
+	sqlite3_stmt *st;
+	bool fresh;
+	size_t i;
+	int rc, step = SQLITE_ROW;
+
+	for (i = 0; i < SERIES_AT_ONCE; i++) {
+		if ((rc = db_take(&f->c->stmts, W_DESCRIPTION_OLDEST, &st, "iiii", host_id, settled,
+			 first, id)) != NW_OK)
+			return rc;
+		if ((step = sqlite3_step(st)) == SQLITE_ROW)
+			id = sqlite3_column_int64(st, 0);
+		db_give(&f->c->stmts, W_DESCRIPTION_OLDEST, st);
+		if (step != SQLITE_ROW)
+			return db_code(step);
+		if ((rc = meta_is_fresh(f, id, &fresh)) != NW_OK)
+			return rc;
+		if (fresh)
+			continue;
+		if ((rc = db_run(&f->c->stmts, W_DESCRIPTION_LAYOUTS_DROP, "i", id)) != NW_OK ||
+		    (rc = metas_drop(f, W_DESCRIPTION_DROP, id)) != NW_OK)
+			return rc;
+		++*n_dropped;
+	}
+	return NW_OK;
+}
+
+int
+forget_series(struct forgetter *f, int64_t host_id, int64_t settled_ns, size_t *n_dropped)
+{
+	int64_t settled = connection_now(f->c) - settled_ns;
+	int rc;
+
+	*n_dropped = 0;
+	if ((rc = connection_begin(f->c)) != NW_OK)
+		return rc;
+	if ((rc = series_drop(f, host_id, settled, n_dropped)) == NW_OK)
+		rc = db_run(&f->c->stmts, W_CONNECTIONS_DROP, "ii", host_id, settled);
+	if (rc == NW_OK)
+		*n_dropped += (size_t)sqlite3_changes(f->c->db);
+	return connection_end(f->c, rc);
 }

@@ -164,6 +164,18 @@ record_is_late(const struct writer *w, const struct nw_batch *b, const struct ba
 	    v->type == 'i' && v->u.i < next_id;
 }
 
+/* Steps a statement that may return a host and bytes of descriptions, which count for the host. */
+static int
+step_counted(struct writer *w, sqlite3_stmt *st)
+{
+	int step = sqlite3_step(st);
+
+	if (step == SQLITE_ROW)
+		return sizes_change(&w->c.sizes, sqlite3_column_int64(st, 0), SIZE_DESCRIPTIONS,
+		    sqlite3_column_int64(st, 1));
+	return db_code(step);
+}
+
 /* Senders may still describe a forgotten session: such a description belongs to the host alone, and
  * new layouts of a forgotten metadata to nobody. */
 static int
@@ -183,7 +195,7 @@ record_apply_late(
 	sqlite3_reset(st);
 	if (sqlite3_bind_null(st, (int)session + 1) != SQLITE_OK)
 		return NW_ENOMEM;
-	return db_code(sqlite3_step(st));
+	return step_counted(w, st);
 }
 
 /* Binds the packed document, the last value of the record. A text that cannot be packed is no
@@ -262,7 +274,7 @@ record_run(struct writer *w, const struct nw_batch *b, const struct batch_rec *r
 		rc = document_bind(w, st, b, r);
 	if (rc == NW_OK && r->kind == BATCH_META)
 		rc = original_bind(w, st, b, r);
-	if (rc == NW_OK && (rc = db_code(sqlite3_step(st))) == NW_ECONFLICT)
+	if (rc == NW_OK && (rc = step_counted(w, st)) == NW_ECONFLICT)
 		rc = record_apply_late(w, b, r, st);
 	db_give(&w->c.stmts, (int)r->kind, st);
 	return rc;

@@ -30,6 +30,12 @@
 #define OF_KEY "layout_id = ?1 / 4 AND tier = ?1 % 4"
 _Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
 
+/* What a metadata takes, with its layouts and indices, to be counted for its host. */
+#define META_SIZE                                                                         \
+	" RETURNING coalesce(host_id, 0), 200 + coalesce(length(raw), 0) +"               \
+	" length(CAST(coalesce(mid, '') || coalesce(pid, '') || coalesce(event_type, '')" \
+	" || coalesce(subject, '') || coalesce(params, '') AS BLOB))"
+
 const char *const write_sql[W_STMTS] = {
 	[BATCH_HOST] =
 	    "INSERT INTO host(id, name, info, first_seen_ns, last_seen_ns) VALUES(?,?,?,?,?)"
@@ -57,7 +63,7 @@ const char *const write_sql[W_STMTS] = {
 	    "excluded.last_data_ns",
 	[BATCH_META] = "INSERT INTO metadata(id, session_id, host_id, xsp_id, mid, pid, "
 		       "event_type, subject, params,"
-		       " first_ns, raw) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+		       " first_ns, raw) VALUES(?,?,?,?,?,?,?,?,?,?,?)" META_SIZE,
 	[BATCH_LAYOUT] = "INSERT INTO layout(id, meta_id, fieldset_id, n_fields)"
 			 " VALUES(?1, ?2, (SELECT id FROM fieldset WHERE fields = ?3), ?4)",
 	[BATCH_RUN] =
@@ -142,8 +148,36 @@ const char *const write_sql[W_STMTS] = {
 	[W_DOCUMENT_OLDEST] = RESULT_OLDEST("document"),
 	[W_DOCUMENT_DROP] =
 	    "UPDATE result SET document = NULL, timeline = NULL WHERE session_id = ?",
-	[W_HOST_BUSIEST] = "SELECT host_id FROM xsp_session WHERE host_id IS NOT NULL"
-			   " AND ?1 = 0 GROUP BY host_id ORDER BY count(*) DESC LIMIT 1",
+	/* The host with the most bytes of descriptions, times 2, plus 1 if it has more than one and a
+	 * half times the mean. ?1: bytes of a connection and its session. */
+	[W_HOST_DESCRIBED] =
+	    "WITH host_bytes AS (SELECT host_id, sum(bytes) AS bytes FROM (SELECT host_id,"
+	    " ?1 * count(*) AS bytes FROM xsp_session WHERE host_id IS NOT NULL GROUP BY host_id"
+	    " UNION ALL SELECT host_id, bytes FROM tier_size WHERE tier = 6) GROUP BY host_id)"
+	    " SELECT 2 * host_id + (bytes > 1.5 * (SELECT avg(bytes) FROM host_bytes))"
+	    " FROM host_bytes ORDER BY bytes DESC LIMIT 1",
+	/* A series of a host alone that is over: its connection ended before ?2, and it has no rows
+	 * in blobs of the tail from ?3 on, in chunks and in roll-ups. */
+	[W_DESCRIPTION_OLDEST] =
+	    "SELECT m.id FROM metadata m WHERE m.session_id IS NULL AND m.host_id = ?1"
+	    " AND m.id > ?4 AND coalesce(m.first_ns, 0) < ?2"
+	    " AND m.id < (SELECT max(id) FROM metadata)"
+	    " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.id = m.xsp_id"
+	    " AND coalesce(x.closed_ns, ?2) >= ?2)"
+	    " AND NOT EXISTS (SELECT 1 FROM layout l WHERE l.meta_id = m.id"
+	    " AND (l.tail_after >= ?3 OR l.id = (SELECT max(id) FROM layout)"
+	    " OR EXISTS (SELECT 1 FROM chunk c WHERE c.layout_id = l.id)"
+	    " OR EXISTS (SELECT 1 FROM rollup r WHERE r.layout_id = l.id)))"
+	    " ORDER BY m.id LIMIT 1",
+	[W_LAYOUTS_OF_META] = "SELECT id FROM layout WHERE meta_id = ?",
+	[W_DESCRIPTION_LAYOUTS_DROP] = "DELETE FROM layout WHERE meta_id = ?",
+	[W_DESCRIPTION_DROP] = "DELETE FROM metadata WHERE id = ?" META_SIZE,
+	/* Connections of a host that ended before ?2 and left nothing. */
+	[W_CONNECTIONS_DROP] =
+	    "DELETE FROM xsp_session WHERE id IN (SELECT x.id FROM xsp_session x WHERE"
+	    " x.host_id = ?1 AND x.session_id IS NULL AND x.closed_ns < ?2"
+	    " AND x.id < (SELECT max(id) FROM xsp_session)"
+	    " AND NOT EXISTS (SELECT 1 FROM metadata m WHERE m.xsp_id = x.id) LIMIT 500)",
 	[W_CHUNK_SET_NEXT_ID] = "UPDATE counter SET value = ?1 WHERE name = 'next_chunk_id'",
 	[W_XSP_ABANDONED] =
 	    "UPDATE xsp_session SET end_reason = 'the box ended', closed_ns = "
@@ -170,7 +204,7 @@ const char *const write_sql[W_STMTS] = {
 	    " LIMIT ?2)"
 	    " RETURNING tier, length(data), " HOST_OF("rollup"),
 	[W_FORGET_LAYOUTS] = "DELETE FROM layout WHERE id IN " LAYOUTS_OF,
-	[W_FORGET_METAS] = "DELETE FROM metadata WHERE session_id = ?",
+	[W_FORGET_METAS] = "DELETE FROM metadata WHERE session_id = ?" META_SIZE,
 	[W_FORGET_RESULT] = "DELETE FROM result WHERE session_id = ?",
 	[W_FORGET_RUNS] = "DELETE FROM run WHERE session_id = ?",
 	/* Sequence numbers go with the last session of a sender. */

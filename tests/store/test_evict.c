@@ -308,6 +308,72 @@ test_burst(uint64_t max)
 	writer_close(w);
 }
 
+/* A connection of a host with metadata of 4 KB each, of a session or of the host alone. */
+static int
+talk_put(struct writer *w, int64_t id, int64_t host, int64_t session, int n_metas)
+{
+	struct nw_batch *b = nw_batch_new();
+	int64_t t = w->c.test_wall_ns;
+	uint8_t raw[4000];
+	size_t i;
+	int k;
+
+	if (session != 0)
+		nw_batch_session(b,
+		    &(struct nw_session_rec){
+			.id = session, .opened_wall_ns = t, .closed_wall_ns = t + SECOND });
+	nw_batch_xsp(b,
+	    &(struct nw_xsp_rec){ .id = id,
+		.host_id = host,
+		.session_id = session,
+		.opened_wall_ns = t,
+		.closed_wall_ns = t + SECOND });
+	for (k = 0; k < n_metas; k++) {
+		for (i = 0; i < sizeof(raw); i++)
+			raw[i] = (uint8_t)rnd(256);
+		nw_batch_meta(b,
+		    &(struct nw_meta_rec){ .id = 1000 * id + k,
+			.session_id = session,
+			.host_id = host,
+			.xsp_id = id,
+			.first_wall_ns = t,
+			.raw = raw,
+			.raw_len = sizeof(raw) });
+	}
+	return commit(w, b, 8);
+}
+
+/* One host has many small sessions, another one describes much: in few sessions, or by itself. Who
+ * describes pays. */
+static void
+test_talk(uint64_t max, bool in_sessions)
+{
+	enum { SESSIONS = 60, METAS = 50 };
+	struct writer *w = open_writer(max);
+	uint64_t sent;
+	int64_t id;
+
+	for (id = 1; id <= SESSIONS; id++) {
+		w->c.test_wall_ns += SECOND;
+		CHECK_INT(session_put(w, id, 1, 1), NW_OK);
+	}
+	for (sent = 0; sent < 3 * max; sent += METAS * 4000, id++) {
+		w->c.test_wall_ns += 120 * SECOND;
+		CHECK_INT(talk_put(w, id, 2, in_sessions ? id : 0, METAS), NW_OK);
+		CHECK_STR(w->c.trouble, "");
+	}
+	printf("talk %s: %lld sessions, %lld metadata of the talker left\n",
+	    in_sessions ? "in sessions" : "of the host",
+	    (long long)ask(w, "SELECT count(*) FROM session", 0),
+	    (long long)ask(w, "SELECT count(*) FROM metadata WHERE host_id = %lld", 2));
+	CHECK(bytes_now() <= max);
+	CHECK_INT(ask(w, "SELECT count(*) FROM session WHERE id <= %lld", SESSIONS), SESSIONS);
+	CHECK_INT(ask(w, "SELECT count(document) FROM result WHERE host_id = %lld", 1), SESSIONS);
+	CHECK(ask(w, "SELECT count(*) FROM metadata WHERE host_id = %lld", 2) > METAS);
+	check_newest(w, SESSIONS, 1);
+	writer_close(w);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -325,6 +391,8 @@ main(int argc, char **argv)
 	test_flood(16 << 20);
 	test_mixed(16 << 20, 400);
 	test_burst(5 << 20);
+	test_talk(5 << 20, true);
+	test_talk(5 << 20, false);
 	if (long_run) { /* a minute or two */
 		test_flood(32 << 20);
 		test_flood(64 << 20);

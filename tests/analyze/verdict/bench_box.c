@@ -9,7 +9,7 @@
  * caliper groups of a recording (tests/recording.h), at a different place for each session. SHORT
  * more sessions have 10 rows. Each session is one batch for its descriptions, one for all of its
  * rows, and one for its result: the store commits in groups, and does not wait for the disk. With
- * -d the box stays.
+ * -d the box stays, and another run adds to what is there.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -367,6 +367,7 @@ main(int argc, char **argv)
 	int64_t n = 200, n_short = 1000;
 	char path[256], made[] = "/tmp/nw-box-XXXXXX";
 	const char *dir = NULL;
+	struct store_ids next;
 	double cpu, wall;
 	int c;
 
@@ -386,8 +387,9 @@ main(int argc, char **argv)
 	box_open(path);
 	cpu = clock_s(CLOCK_PROCESS_CPUTIME_ID);
 	wall = clock_s(CLOCK_MONOTONIC);
-	sessions_add(1, n + 1, ROWS);
-	sessions_add(n + 1, n + n_short + 1, ROWS_SHORT);
+	store_next_ids(box.store, &next);
+	sessions_add(next.session, next.session + n, ROWS);
+	sessions_add(next.session + n, next.session + n + n_short, ROWS_SHORT);
 	store_sync(box.store);
 	store_run_completions(box.store);
 	sessions_print("box", n + n_short, clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu,
