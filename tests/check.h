@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int check_count, check_failed;
 
@@ -49,6 +50,28 @@ static int check_count, check_failed;
 			    #got, g_, w_);                                                      \
 		}                                                                               \
 	} while (0)
+
+/*
+ * How many times longer than on an idle machine a test waits for what must happen: PATIENCE of the
+ * environment, else the processes that want a processor, by processor, as in tests/patience.sh.
+ */
+static inline int
+check_patience(void)
+{
+	const char *told = getenv("PATIENCE");
+	int patience = told != NULL ? atoi(told) : 1, now = 1, running = 0;
+	double load = 0;
+	FILE *f = fopen("/proc/loadavg", "r");
+
+	if (f != NULL) {
+		if (fscanf(f, "%lf %*f %*f %d", &load, &running) == 2)
+			now = 1 +
+			    (int)((load > running ? load : running) /
+				(double)sysconf(_SC_NPROCESSORS_ONLN));
+		fclose(f);
+	}
+	return patience > now ? patience : now;
+}
 
 static inline int
 check_done(const char *name)

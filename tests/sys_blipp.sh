@@ -19,6 +19,7 @@ port=${xsp##*/}
 "$bin/blipp" -b "$xsp" -H dtn1 -i 100ms 2>>"$tmp/blipp.log" &
 blipp=$!
 pids="$pids $blipp"
+until_true 10 sh -c "[ \$(grep -c box.connected '$tmp/blipp.log') -ge 2 ]" || fail "blipp does not come: $(cat "$tmp/blipp.log")"
 sleep 1.5
 kill -9 "$box"
 wait "$box" || :

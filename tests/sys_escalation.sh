@@ -4,6 +4,7 @@
 # 1 s of its start; afterwards, and when the box is killed, it goes back by itself. By hand it obeys, too. Original
 # peers hear nothing of it, and orders that are none are counted.
 . tests/lib.sh
+paced
 
 cat >"$tmp/transfer.py" <<'PY'
 import os, socket, sys, time

@@ -4,6 +4,7 @@
 # changed, how long operations took, and which metrics follow; the page shows it. Where others have the processors, the
 # pace may change unseen: then the program gets two more chances.
 . tests/lib.sh
+paced
 command -v python3 >/dev/null 2>&1 || skip "no python3 here"
 
 start_box -o reduction-min-rows=10
@@ -83,7 +84,7 @@ PY
 for attempt in 1 2 3; do
 	move $attempt
 	status=0
-	python3 "$tmp/check.py" "$tmp/doc" "$tmp/turn" || status=$?
+	PATIENCE=$(patience) python3 "$tmp/check.py" "$tmp/doc" "$tmp/turn" || status=$?
 	[ "$status" = 2 ] || break
 done
 [ "$status" = 0 ] || fail "the document: $(head -c 3000 "$tmp/doc")"

@@ -54,29 +54,33 @@ def held(s):
         return False
 
 
+def eventually(what):
+    end = time.monotonic() + 5 * PATIENCE
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 for where in http, https:
     # --- one address holds what it can ---
-    before, timeouts = counter("http_refused"), counter("http_timeouts")
+    before, timeouts, t = counter("http_refused"), counter("http_timeouts"), time.monotonic()
     idle = [dial(where) for _ in range(257)]
     for i, s in enumerate(idle):
         try:
             s.send(b"\x16\x03\x01" if where == https else b"GET / HTTP/1.1\r\nX: ")
         except OSError:
             pass
-    t = time.monotonic()
     assert get(where).startswith(b"HTTP/1.1 200 ")
-    assert time.monotonic() - t < 2 * PATIENCE, time.monotonic() - t
-    time.sleep(0.1)
-    assert sum(map(held, idle)) <= 20
+    # room was made: nobody's time was over, unless the machine is so slow that it was
+    assert counter("http_timeouts") == timeouts or time.monotonic() - t > 5
+    eventually(lambda: sum(map(held, idle)) <= 20)
     assert counter("http_refused") >= before + 237
     # --- and many addresses do ---
     many = [dial(where, f"127.0.0.{i % 200 + 2}") for i in range(257)]
-    t = time.monotonic()
     for n in range(20):
         assert get(where, source="127.0.0.250").startswith(b"HTTP/1.1 200 ")
-    assert time.monotonic() - t < 2 * PATIENCE, time.monotonic() - t
-    time.sleep(0.1)
-    assert sum(map(held, many)) <= 40
+    assert counter("http_timeouts") == timeouts or time.monotonic() - t > 5
+    eventually(lambda: sum(map(held, many)) <= 40)
     # --- those left go when their time is over ---
     end = time.monotonic() + 9 * PATIENCE
     while sum(map(held, idle + many)) > 0 and time.monotonic() < end:

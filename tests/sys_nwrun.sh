@@ -3,6 +3,7 @@
 # nwrun around real programs: the same output and status as without it, and byte counts equal to what was moved.
 # No box is needed: the collector's own report (NWRUN_REPORT) is compared with the files.
 set -u
+. tests/patience.sh
 B=$(cd "${B:-build/release}" && pwd)
 nwrun=$B/bin/nwrun
 tmp=$(mktemp -d /tmp/sys_nwrun.XXXXXX)
@@ -37,7 +38,7 @@ measured() {
 }
 await() {
 	i=0
-	while [ ! -s "$1" ] && [ $i -lt 100 ]; do sleep 0.05; i=$((i + 1)); done
+	while [ ! -s "$1" ] && [ $i -lt $((100 * PATIENCE)) ]; do sleep 0.05; i=$((i + 1)); done
 	[ -s "$1" ]
 }
 # sum LINE KEY [PATTERN]: of KEY over the report's lines that begin with LINE and match PATTERN
@@ -64,7 +65,17 @@ listening() {
 	i=0
 	until python3 -c "import socket; socket.create_connection(('127.0.0.1', $1), 1)" 2>/dev/null; do
 		i=$((i + 1))
-		[ $i -lt 50 ] || return 1
+		[ $i -lt $((50 * PATIENCE)) ] || return 1
+		sleep 0.1
+	done
+}
+
+# bound PORT: a TCP socket listens there; asked without a connection, of which iperf3 -1 takes one
+bound() {
+	i=0
+	until grep -q ":$(printf %04X "$1") 00000000:0000 0A" /proc/net/tcp; do
+		i=$((i + 1))
+		[ $i -lt $((50 * PATIENCE)) ] || return 1
 		sleep 0.1
 	done
 }
@@ -202,7 +213,7 @@ file_is nohup written "$tmp/nohup.dst" $bytes
 [ "$("$nwrun" echo hello | cat)" = hello ] || fail "echo: output lost"
 began=$(date +%s)
 "$nwrun" true | cat
-[ $(($(date +%s) - began)) -lt 4 ] || fail "the collector keeps pipes open"
+[ $(($(date +%s) - began)) -lt $((4 * PATIENCE)) ] || fail "the collector keeps pipes open"
 
 # nothing is left behind, and no limit is in the way
 (ulimit -f 8; "$nwrun" -v true 2>err; [ $? = 0 ] && grep -q 'unmeasured' err) || fail "ulimit -f: not run, or not said"
@@ -317,7 +328,7 @@ fi
 if have python3 && have iperf3; then
 	p=$(port)
 	NWRUN_REPORT=$tmp/iperf.report "$nwrun" iperf3 -s -1 -p "$p" -B 127.0.0.1 >iperf.log 2>&1 &
-	sleep 0.5
+	bound "$p" || fail "iperf3: no server"
 	measured iperf iperf3 -c 127.0.0.1 -p "$p" -n 20M
 	status_is iperf 0
 	n=$(sum stage bytes stage=net.write)

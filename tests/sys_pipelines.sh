@@ -8,6 +8,7 @@
 for program in python3 curl rsync tar gzip "${CC:-cc}"; do
 	command -v "$program" >/dev/null 2>&1 || skip "no $program here"
 done
+paced
 export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
 
 "${CC:-cc}" -D_GNU_SOURCE -O2 -shared -fPIC -o "$tmp/slowdisk.so" tests/slowdisk.c -ldl || fail "slowdisk.so"
@@ -109,11 +110,11 @@ crowded() {
 	cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')
 	hogs=
 	for _ in 1 2 3 4; do
-		taskset -c "$cpu" sh -c 'while :; do :; done' &
+		$unpaced taskset -c "$cpu" sh -c 'while :; do :; done' &
 		hogs="$hogs $!"
 	done
 	pids="$pids$hogs"
-	pipeline "$1" "taskset -c $cpu gzip -1 -c bulk/three >out/crowded"
+	pipeline "$1" "$unpaced taskset -c $cpu gzip -1 -c bulk/three >out/crowded"
 	# shellcheck disable=SC2086
 	kill $hogs
 }

@@ -47,7 +47,7 @@ runs_await(struct schedule *s, uint64_t n)
 	struct schedule_stats stats;
 	int i;
 
-	for (i = 0; i < 1000; i++) {
+	for (i = 0; i < 1000 * check_patience(); i++) {
 		schedule_get_stats(s, &stats);
 		if (stats.runs >= n)
 			break;

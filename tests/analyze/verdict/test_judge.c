@@ -600,7 +600,9 @@ rolled_check(const struct transfer *brief, const char *sender)
 	CHECK_INT(rows.n_windows, tr.windows);
 	opts.keep_ns[STORE_ROWS] = 1;
 	CHECK(store_open(path, &opts, &st, why) == NW_OK);
-	for (i = 0; i < 500 && stats.rolled_rows[STORE_ROWS] < (uint64_t)4 * 3000; i++) {
+	for (i = 0;
+	     i < 500 * check_patience() && stats.rolled_rows[STORE_ROWS] < (uint64_t)4 * 3000;
+	     i++) {
 		usleep(10000);
 		store_get_stats(st, &stats);
 	}

@@ -54,14 +54,14 @@ add_docs(struct nw_provider *p, unsigned n)
 }
 
 /* Lets both run until `done` or the time is over; returns whether it was. */
-#define DRIVE(p, b, ms, done)                                     \
-	do {                                                      \
-		int64_t end_ = nw_mono_ns() + (ms)*MS;            \
-		while (!(done) && nw_mono_ns() < end_) {          \
-			CHECK_INT(nw_provider_run(p, MS), NW_OK); \
-			fakebox_step(b);                          \
-		}                                                 \
-		CHECK(done);                                      \
+#define DRIVE(p, b, ms, done)                                             \
+	do {                                                              \
+		int64_t end_ = nw_mono_ns() + (ms)*MS * check_patience(); \
+		while (!(done) && nw_mono_ns() < end_) {                  \
+			CHECK_INT(nw_provider_run(p, MS), NW_OK);         \
+			fakebox_step(b);                                  \
+		}                                                         \
+		CHECK(done);                                              \
 	} while (0)
 
 static struct nw_provider_stats

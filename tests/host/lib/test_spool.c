@@ -97,14 +97,14 @@ stats_of(const struct nw_provider *p)
 	return s;
 }
 
-#define DRIVE(p, b, ms, done)                                     \
-	do {                                                      \
-		int64_t end_ = nw_mono_ns() + (ms)*MS;            \
-		while (!(done) && nw_mono_ns() < end_) {          \
-			CHECK_INT(nw_provider_run(p, MS), NW_OK); \
-			fakebox_step(b);                          \
-		}                                                 \
-		CHECK(done);                                      \
+#define DRIVE(p, b, ms, done)                                             \
+	do {                                                              \
+		int64_t end_ = nw_mono_ns() + (ms)*MS * check_patience(); \
+		while (!(done) && nw_mono_ns() < end_) {                  \
+			CHECK_INT(nw_provider_run(p, MS), NW_OK);         \
+			fakebox_step(b);                                  \
+		}                                                         \
+		CHECK(done);                                              \
 	} while (0)
 
 /* What arrived are the values first, first + 1, ..., last. */
@@ -276,7 +276,8 @@ test_killed_both(void)
 		for (;;)
 			nw_provider_run(p, 10 * MS);
 	}
-	for (end = nw_mono_ns() + 20 * SECOND; b.n_arrived < 50 && nw_mono_ns() < end;)
+	for (end = nw_mono_ns() + 20 * SECOND * check_patience();
+	     b.n_arrived < 50 && nw_mono_ns() < end;)
 		fakebox_step(&b);
 	CHECK_INT(kill(pid, SIGKILL), 0);
 	CHECK_INT(waitpid(pid, NULL, 0), pid);

@@ -919,7 +919,7 @@ wait_for_report(char *report, size_t cap)
 {
 	int i;
 
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < 100 * check_patience(); i++) {
 		if (slurp("report", report, cap) > 0)
 			return true;
 		usleep(50000);

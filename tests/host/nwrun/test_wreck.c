@@ -111,7 +111,7 @@ wait_for_report(char *text, size_t cap)
 	FILE *f;
 	int i;
 
-	for (i = 0; i < 600; i++) {
+	for (i = 0; i < 600 * check_patience(); i++) {
 		if ((f = fopen("report", "r")) != NULL) {
 			n = fread(text, 1, cap - 1, f);
 			fclose(f);
@@ -164,7 +164,8 @@ main(int argc, char *argv[])
 	setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
 	for (round = 0; round < ROUNDS; round++)
 		perform(self, nwrun, round);
-	for (round = 0; round < 100 && count_regions() > before; round++)
+	for (round = 0; round < 100u * (unsigned)check_patience() && count_regions() > before;
+	     round++)
 		usleep(50000);
 	CHECK(count_regions() <= before);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
