@@ -6,10 +6,18 @@
 #include "web/plot_in.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "narrows/format.h"
 
-enum { NAME_PX = 18, BAND_PX = 26, GAP_PX = 8, STRIP_PX = 20, STRIP_NUMBER_MIN = 25 };
+enum {
+	NAME_PX = 18,
+	BAND_PX = 26,
+	GAP_PX = 8,
+	STRIP_PX = 20,
+	STRIP_NUMBER_MIN = 25,
+	NAME_BYTES = 30
+};
 
 int
 plot_bands_height(const struct plot *p)
@@ -80,6 +88,23 @@ mean_share(const struct plot *p, size_t k)
 	return n > 0 ? sum / (double)n : NAN;
 }
 
+/* Names do not wrap in a drawing: a long one loses its end, which the table has. */
+static void
+write_cut(struct html *h, const char *name)
+{
+	char cut[NAME_BYTES + 1];
+	size_t len = strlen(name);
+
+	if (len > NAME_BYTES)
+		for (len = NAME_BYTES; len > 0 && ((unsigned char)name[len] & 0xc0) == 0x80; len--)
+			;
+	memcpy(cut, name, len);
+	cut[len] = '\0';
+	html_text(h, cut);
+	if (name[len] != '\0')
+		html_raw(h, "\xe2\x80\xa6");
+}
+
 static void
 write_name(const struct drawing *d, size_t k)
 {
@@ -96,7 +121,7 @@ write_name(const struct drawing *d, size_t k)
 		html_int(h, (int64_t)k + 1);
 		html_raw(h, " \xc2\xb7 ");
 	}
-	html_text(h, line->name);
+	write_cut(h, line->name);
 	html_raw(h, ": ");
 	html_text(h, fmt_share(mean_share(d->p, k)).s);
 	html_raw(h, "</text>");

@@ -256,6 +256,11 @@ test_bands(void)
 	CHECK_INT(count(text, "class=\"number\""), 3);
 	CHECK(strstr(text, "Somebody &lt;did&gt;.") != NULL && strstr(text, ">who</text>") != NULL);
 	CHECK(strstr(text, "class=\"legend\"") == NULL);
+	free(text);
+	snprintf(
+	    lines[1].name, sizeof(lines[1].name), "a name of 29 bytes, and then \xc3\xa9\xc3\xa9");
+	text = drawn(&p); /* no character is cut in two */
+	CHECK(strstr(text, "and then \xe2\x80\xa6: 38") != NULL);
 	/* closed at the gap and at the end, and nowhere outside */
 	CHECK(strstr(text, "nan") == NULL && strstr(text, "<a class=\"csv\"") == NULL);
 	free(text);
