@@ -15,10 +15,16 @@
 
 enum { STAGES_MAX = 12 };
 
+/* A stage with a lower bound alone is drawn so many times as wide as the bound. */
+static const double ABOVE_BOUND = 1.3, RANGE_MIN = 3;
+
 struct stage {
 	const json_t *doc;
 	const char *key, *words, *host;
 	double rate, low, high;
+	/* bounds of the rate that the stage could have carried: of documents without bounds both are
+	 * the rate; an unknown upper bound is NaN */
+	double could_low, could_high;
 	double width; /* of the pipe, 0..1 */
 	bool limits;
 };
@@ -52,6 +58,10 @@ collect(const json_t *doc, struct stage stages[STAGES_MAX])
 			.rate = result_number(v, KEY_stage_bytes_per_s),
 			.low = result_number(v, KEY_stage_low),
 			.high = result_number(v, KEY_stage_high) };
+		s->could_low = result_number(v, KEY_stage_could_low);
+		s->could_high = result_number(v, KEY_stage_could_high);
+		if (!is_rate(s->could_low))
+			s->could_low = s->could_high = s->rate;
 		if (s->words == NULL)
 			s->words = s->key != NULL ? result_stage_words(s->key) : "unnamed stage";
 		s->limits = limit != NULL && s->key != NULL && strcmp(limit, s->key) == 0;
@@ -60,23 +70,34 @@ collect(const json_t *doc, struct stage stages[STAGES_MAX])
 	return n;
 }
 
-/* Rates differ by powers of ten, so width is their logarithm; no range is drawn as less than a
- * decade. */
+/* The rate that the drawing shows: the middle of the bounds, or a little above the lower bound. */
+static double
+drawn_rate(const struct stage *s)
+{
+	if (!is_rate(s->rate))
+		return NAN;
+	return is_rate(s->could_high) ? sqrt(s->could_low * s->could_high)
+				      : ABOVE_BOUND * s->could_low;
+}
+
+/* Rates may differ by powers of ten, so width is their logarithm; no range is drawn as less than
+ * RANGE_MIN. */
 static void
 find_widths(struct stage *stages, size_t n)
 {
-	double low = INFINITY, high = 0, span;
+	double low = INFINITY, high = 0, span, rate;
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (is_rate(stages[i].rate)) {
-			low = fmin(low, stages[i].rate);
-			high = fmax(high, stages[i].rate);
+		if (is_rate(drawn_rate(&stages[i]))) {
+			low = fmin(low, drawn_rate(&stages[i]));
+			high = fmax(high, drawn_rate(&stages[i]));
 		}
-	span = high > 0 ? fmax(1, log10(high / low)) : 1;
-	for (i = 0; i < n; i++)
-		stages[i].width =
-		    is_rate(stages[i].rate) ? 1 - 0.84 * log10(high / stages[i].rate) / span : 0.5;
+	span = fmax(log10(RANGE_MIN), high > 0 ? log10(high / low) : 0);
+	for (i = 0; i < n; i++) {
+		rate = drawn_rate(&stages[i]);
+		stages[i].width = is_rate(rate) ? 1 - 0.84 * log10(high / rate) / span : 0.5;
+	}
 }
 
 static double
@@ -127,6 +148,19 @@ write_where(struct html *h, const char *host)
 		page_route(h, host);
 }
 
+/* "23 MB/s", "25 MB/s to 40 MB/s", "at least 34 MB/s". */
+static void
+write_could(struct html *h, const struct stage *s)
+{
+	if (!is_rate(s->could_high))
+		html_raw(h, "at least ");
+	html_text(h, fmt_bytes_per_s(s->could_low).s);
+	if (is_rate(s->could_high) && s->could_high > s->could_low) {
+		html_raw(h, " to ");
+		html_text(h, fmt_bytes_per_s(s->could_high).s);
+	}
+}
+
 static void
 write_strip(struct html *h, const struct stage *stages, size_t n)
 {
@@ -145,7 +179,7 @@ write_strip(struct html *h, const struct stage *stages, size_t n)
 		page_name(h, stages[i].words);
 		html_raw(h, "</b><span class=\"fig\">");
 		if (is_rate(stages[i].rate))
-			html_text(h, fmt_bytes_per_s(stages[i].rate).s);
+			write_could(h, &stages[i]);
 		else
 			html_raw(h, "not measured");
 		html_raw(h, "</span><span class=\"soft at\">");
@@ -156,9 +190,9 @@ write_strip(struct html *h, const struct stage *stages, size_t n)
 		html_raw(h, "</div></li>");
 	}
 	html_raw(h,
-	    "</ol><p class=\"note\">Data runs from left to right. The width of the pipe is the "
-	    "rate each stage "
-	    "could have had by itself, on a logarithmic scale.</p>");
+	    "</ol><p class=\"note\">Data runs from left to right. The pipe shows the rate that "
+	    "each stage could have carried, as far as the accounts of calls and kernels bound it, "
+	    "on a logarithmic scale.</p>");
 }
 
 /* --- the table --- */
@@ -283,7 +317,8 @@ write_stage_table(struct html *h, const struct stage *stages, size_t n, const js
 	size_t i;
 
 	html_raw(h,
-	    "<table class=\"stages\" role=\"table\"><caption>Each stage by itself: the bytes over "
+	    "<table class=\"stages\" role=\"table\"><caption>Each stage by its calls: the bytes "
+	    "over "
 	    "the time it held them up, with its ");
 	if (alpha > 0 && alpha < 1) {
 		html_text(h, fmt_share(1 - alpha).s);
@@ -308,7 +343,10 @@ write_stage_table(struct html *h, const struct stage *stages, size_t n, const js
 	for (i = 0; i < n; i++)
 		write_row(h, &stages[i], &axis);
 	html_raw(h,
-	    "</tbody></table><p class=\"note\">Busy: share of the time inside its operations. "
+	    "</tbody></table><p class=\"note\">Behind a buffer a stage also works while no call "
+	    "waits "
+	    "for it: its rate by calls may be above what it could carry. Busy: share of the time "
+	    "inside its operations. "
 	    "Waiting: share of the time "
 	    "until the other side was ready. Effective n: how many independent windows the "
 	    "correlated ones are "

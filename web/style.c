@@ -178,7 +178,7 @@ const char style_css[] =
     "2rem}"
     ".verdict{padding:1rem}.odd{display:none}section{margin-top:2.1rem}.figure{font-size:1.5rem}"
     ".strip .pipe{height:3.5rem}.strip div{font-size:.75rem;padding:.3rem .1rem 0}.strip "
-    ".fig{font-size:.72rem;font-weight:500;white-space:nowrap}.strip .at{display:none}"
+    ".fig{font-size:.72rem;font-weight:500}.strip .at{display:none}"
     ".sessions,.stages,.rows,.sessions tbody,.stages tbody,.rows tbody{display:block}"
     ".sessions thead,.stages thead,.rows thead{position:absolute;left:-99rem}"
     ".sessions tr{display:grid;grid-template-columns:1fr auto;gap:0 1rem;padding:.8rem "

@@ -319,6 +319,21 @@ per_call_rate(const struct evidence *e, enum nw_stage_kind kind)
 	return ops > 0 ? rate / ops : NAN;
 }
 
+/* The limit carries what it carried. What the others could have carried is bounded by the gain from
+ * lifting the limit, above only for the stage that limits next. */
+static void
+put_could(json_t *o, const struct judgement *j, size_t i)
+{
+	bool tie = j->second < j->path.n;
+	bool limits = i == j->limit.stage ? j->limit.known || tie : tie && i == j->second;
+	const struct gain *g = &j->gain;
+	double low = j->limit.known && isfinite(g->low) ? fmax(1, g->low) : 1;
+	double high = j->limit.known && i == g->next ? g->high : NAN;
+
+	put_real(o, KEY_stage_could_low, j->bytes_per_s * (limits ? 1 : low));
+	put_real(o, KEY_stage_could_high, j->bytes_per_s * (limits ? 1 : high));
+}
+
 static json_t *
 stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 {
@@ -342,6 +357,7 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	free(named);
 	put_real(o, KEY_stage_bytes, s->bytes);
 	put_real(o, KEY_stage_bytes_per_s, s->service_rate);
+	put_could(o, j, i);
 	put_real(o, KEY_stage_low, s->service_rate * held / (held + half));
 	put(o, KEY_stage_high,
 	    held > half ? resultdoc_real(s->service_rate * held / (held - half)) : json_null());

@@ -156,6 +156,15 @@ make_full(void)
 			stages[i].busy, "wait_share", 0.01, "lowest", (int)(i == 2), "p_holm",
 			i == 4 ? 0.0123 : 1e-20));
 	}
+	for (i = 0; i < 5; i++) {
+		json_t *stage = json_array_get(table, i);
+
+		json_object_set_new(stage, "could_low", json_real(i == 2 ? 4.4e7 : 6.6e7));
+		json_object_set_new(stage, "could_high",
+		    i == 2       ? json_real(4.4e7)
+			: i == 4 ? json_real(9.9e7)
+				 : json_null());
+	}
 	for (i = 0; i < 2; i++)
 		json_array_append_new(hosts,
 		    json_pack("{s:s s:o s:o s:o s:o}", "host", stages[4 * i].host, "cpu_busy",
@@ -670,6 +679,10 @@ test_figures(void)
 	CHECK(has(&page, "Held the bytes longest: network path, dtn-a.site-a.example.net for 9"));
 	CHECK(has(&page, "No segment was sent again.") && !has(&page, "port 40005"));
 	CHECK(has(&page, "The kernel had data in flight for "));
+	/* the pipe says bounds where the rate by calls says too much */
+	CHECK(has(&page, "<span class=\"fig\">at least 66\xc2\xa0MB/s</span>") &&
+	    has(&page, "<span class=\"fig\">44\xc2\xa0MB/s</span>") &&
+	    has(&page, "<span class=\"fig\">66\xc2\xa0MB/s to 99\xc2\xa0MB/s</span>"));
 	r = get("/session/3/p-nothing.csv");
 	CHECK_INT(r.status, 404);
 	free(r.text);

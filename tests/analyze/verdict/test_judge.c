@@ -130,6 +130,25 @@ session_write(struct nw_batch *b, const struct transfer *tr)
 	stage_write(b, 4, 2, "write", "disk", &tr->disk_write, tr);
 }
 
+/* The limit could carry what it carried, all others as much as the stated gain says at least. */
+static void
+could_check(const json_t *doc, const struct judgement *j)
+{
+	const json_t *list = json_object_get(json_object_get(doc, "bottleneck"), "stages"), *stage;
+	double gain = j->limit.known && j->gain.low > 1 ? j->gain.low : 1;
+	size_t i;
+
+	json_array_foreach(list, i, stage)
+	{
+		double low = json_number_value(json_object_get(stage, "could_low"));
+		bool limits = j->limit.known && i == j->limit.stage;
+
+		CHECK_NEAR(low, (limits || i == j->second ? 1 : gain) * j->bytes_per_s, 1e-6, 0);
+		CHECK(!json_is_number(json_object_get(stage, "could_high")) ||
+		    json_number_value(json_object_get(stage, "could_high")) >= low * 0.999);
+	}
+}
+
 static void
 document_check(const struct analysis *a, const struct transfer *tr)
 {
@@ -149,6 +168,7 @@ document_check(const struct analysis *a, const struct transfer *tr)
 		CHECK(json_is_null(stage));
 	CHECK_INT(json_array_size(json_object_get(json_object_get(doc, "timeline"), "stages")), 4);
 	CHECK(strstr(text, "nan") == NULL && strstr(text, "inf,") == NULL);
+	could_check(doc, &a->judgement);
 	json_decref(doc);
 	free(text);
 	free(again);
