@@ -8,6 +8,7 @@
 #   make calibrate  simulates data of known truth and prints how often the box is wrong
 #   make truth      plants limits in real transfers and prints how often the verdict names them; needs root, ten minutes
 #   make fuzz       fuzzes every parser for a while
+#   make soak       runs a box at full rate for MINUTES (60) and prints its memory over time
 #   make deb        makes Debian packages in build/deb
 #   make format     lays out all C files by .clang-format
 #   make install    installs below PREFIX (/usr/local), into DESTDIR; make uninstall removes the same
@@ -85,7 +86,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: deb all tests check unit demo bench calibrate truth fuzz format help install uninstall clean magnet-object
+.PHONY: deb soak all tests check unit demo bench calibrate truth fuzz format help install uninstall clean magnet-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -185,6 +186,11 @@ truth:
 fuzz:
 	@sh conf/deps.sh fuzz
 	@sh tests/fuzz.sh
+# MINUTES=60; the box at full rate, memory flat
+soak:
+	@sh conf/deps.sh tests
+	$(Q)$(MAKE) --no-print-directory all
+	@B=$B MINUTES=$(or $(MINUTES),60) sh tests/soak.sh
 format:
 	$(Q)git ls-files '*.c' '*.h' | grep -v host/magnet/object.c | xargs clang-format -i
 deb:

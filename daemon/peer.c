@@ -37,6 +37,7 @@ enum {
 	/* size of a read and of a callback's work: peers take turns */
 	READ_BYTES = 256 << 10,
 	OUTPUT_MAX_BYTES = 256 << 10, /* bound of unread answers */
+	GATHER_BYTES = 16 << 10,      /* of answers: a peer that pings costs no call a ping */
 	RECORD_BYTES = 16 << 10,      /* size of a TLS record */
 	/* a pending beginning up to this size is copied in front of the next bytes */
 	PENDING_COPY_MAX_BYTES = 4096,
@@ -63,7 +64,8 @@ struct peer {
 	struct xsess *xsess;
 	struct event *readable, *writable, *deadline;
 	struct evbuffer *out;
-	uint8_t *in; /* beginning of an incomplete message */
+	bool gathers; /* answers to the messages of one read go out together */
+	uint8_t *in;  /* beginning of an incomplete message */
 	size_t in_len, in_cap, need;
 	size_t counted_bytes; /* part of the box's memory_bytes */
 	const char *end_reason;
@@ -392,7 +394,8 @@ frame_send(
 	nw_frame_write(v.iov_base, (size_t)len, version, type, p->sess_id, blocks, n);
 	v.iov_len = (size_t)len;
 	evbuffer_commit_space(p->out, &v, 1);
-	output_try(p);
+	if (!p->gathers || evbuffer_get_length(p->out) >= GATHER_BYTES)
+		output_try(p);
 }
 
 /* Sends one APP_DATA block for the XSP session. */
@@ -820,6 +823,16 @@ peer_read(struct peer *p)
 	return p->tls != NULL ? sealed_read(p) : input_read(p);
 }
 
+/* Keeps errno, which belongs to the read. */
+static void
+answers_flush(struct peer *p)
+{
+	int err = errno;
+
+	output_try(p);
+	errno = err;
+}
+
 static void
 on_readable(evutil_socket_t fd, short what, void *arg)
 {
@@ -830,7 +843,11 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	p->gathers = true;
 	n = peer_read(p);
+	p->gathers = false;
+	if (evbuffer_get_length(p->out) > 0)
+		answers_flush(p);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
