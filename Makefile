@@ -37,7 +37,8 @@ FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
 
 # What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
 ROOMS := base base/fatal xsp xsp/catalog pki analyze store/codec store analyze/verdict web/query web daemon cli/stat cli/import cli \
-         host/lib host/nwrun host/blipp host/magnet host/iomodel
+         host/lib host/nwrun host/blipp host/magnet host/iomodel \
+         dpss dpss/master dpss/server dpss/tool dpss/sim
 FATAL                 := base/fatal base
 BELOW_base            := base
 BELOW_base/fatal      := $(FATAL)
@@ -59,6 +60,11 @@ BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
 BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
 BELOW_host/iomodel    := host/iomodel $(FATAL)
 BELOW_host/magnet     := host/magnet host/lib xsp pki $(FATAL)
+BELOW_dpss            := dpss pki $(FATAL)
+BELOW_dpss/master     := dpss/master dpss pki $(FATAL)
+BELOW_dpss/server     := dpss/server dpss pki $(FATAL)
+BELOW_dpss/tool       := dpss/tool dpss pki $(FATAL)
+BELOW_dpss/sim        := dpss/sim dpss pki $(FATAL)
 LIBS_xsp      := libbson-1.0
 LIBS_xsp/catalog := jansson
 LIBS_analyze  := openblas
@@ -70,10 +76,13 @@ LIBS_daemon   := libevent_core libevent_pthreads jansson libbson-1.0
 LIBS_cli      := libevent_core
 LIBS_cli/stat := liblzma zlib libzstd jansson
 LIBS_host/magnet := libbpf
+LIBS_dpss     := zlib
+LIBS_dpss/master := sqlite3
 LIBS_analyze/verdict := jansson
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
-MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c
+MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c \
+            dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c
 PRELOAD  := $(sort $(wildcard host/nwrun/preload*.c))
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
@@ -202,7 +211,7 @@ help:
 # --- install: what goes where below PREFIX, one list for both directions ---
 HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err public magnet)
 MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
-PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel,$B/bin/$p:bin/$p) \
+PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two locks, so that a reader never waits for a sender whose peer does not read: `machine` is held
+ * for the moments in which the TLS machine works, `sending` for as long as a message needs to go.
+ */
+#include "dpss/channel.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/tls.h"
+
+enum { HEADER_BYTES = 6, IN_BYTES = 64 << 10, LIMIT_USUAL = 64 << 10, BACKLOG = 128 };
+#define NS_PER_MS INT64_C(1000000)
+
+struct channel {
+	int fd;
+	struct nw_tls *tls; /* NULL in clear */
+	pthread_mutex_t machine, sending;
+	size_t limit;
+	int silence_ms; /* 0: no limit */
+	uint8_t *message;
+	size_t message_cap;
+	uint8_t in[IN_BYTES];
+	size_t in_at, in_len;
+};
+
+/* --- bytes --- */
+
+/* NW_OK: fd is ready. NW_EAGAIN: the time is over. */
+static int
+ready_wait(int fd, short events, int timeout_ms)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+	int n;
+
+	do
+		n = poll(&p, 1, timeout_ms > 0 ? timeout_ms : -1);
+	while (n < 0 && errno == EINTR);
+	return n > 0 ? NW_OK : n == 0 ? NW_EAGAIN : NW_EIO;
+}
+
+static int
+send_all(int fd, struct iovec *iov, size_t n)
+{
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = n };
+	ssize_t sent;
+
+	while (m.msg_iovlen > 0) {
+		if ((sent = sendmsg(fd, &m, MSG_NOSIGNAL)) < 0) {
+			if (errno == EINTR)
+				continue;
+			return errno == EPIPE || errno == ECONNRESET ? NW_ECLOSED : NW_EIO;
+		}
+		while (m.msg_iovlen > 0 && (size_t)sent >= m.msg_iov->iov_len) {
+			sent -= (ssize_t)m.msg_iov->iov_len;
+			m.msg_iov++;
+			m.msg_iovlen--;
+		}
+		if (m.msg_iovlen > 0) {
+			m.msg_iov->iov_base = (char *)m.msg_iov->iov_base + sent;
+			m.msg_iov->iov_len -= (size_t)sent;
+		}
+	}
+	return NW_OK;
+}
+
+/* What the machine has for the wire, on its way. Called with `sending` held. */
+static int
+tls_flush(struct channel *w)
+{
+	uint8_t copy[NW_TLS_OUT_MAX_BYTES];
+	const uint8_t *out;
+	struct iovec iov;
+	size_t len;
+
+	pthread_mutex_lock(&w->machine);
+	if ((len = nw_tls_output(w->tls, &out)) > sizeof(copy))
+		len = sizeof(copy);
+	memcpy(copy, out, len);
+	nw_tls_sent(w->tls, len);
+	pthread_mutex_unlock(&w->machine);
+	iov = (struct iovec){ copy, len };
+	return len > 0 ? send_all(w->fd, &iov, 1) : NW_OK;
+}
+
+static int
+tls_send(struct channel *w, const uint8_t *bytes, size_t len)
+{
+	long taken;
+	int rc = NW_OK;
+
+	while (len > 0 && rc == NW_OK) {
+		pthread_mutex_lock(&w->machine);
+		taken = nw_tls_write(w->tls, bytes, len);
+		pthread_mutex_unlock(&w->machine);
+		if (taken < 0 && taken != NW_EFULL)
+			return (int)taken;
+		if (taken > 0) {
+			bytes += taken;
+			len -= (size_t)taken;
+		}
+		rc = tls_flush(w);
+	}
+	return rc;
+}
+
+/* Some bytes into w->in; NW_EAGAIN after the silence that is allowed. */
+static int
+receive(struct channel *w)
+{
+	ssize_t n;
+	int rc;
+
+	if (w->silence_ms > 0 && (rc = ready_wait(w->fd, POLLIN, w->silence_ms)) != NW_OK)
+		return rc;
+	do
+		n = recv(w->fd, w->in, sizeof(w->in), 0);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return n == 0 || errno == ECONNRESET ? NW_ECLOSED : NW_EIO;
+	w->in_at = 0;
+	w->in_len = (size_t)n;
+	return NW_OK;
+}
+
+static int
+read_clear(struct channel *w, uint8_t *out, size_t len)
+{
+	size_t n;
+	int rc;
+
+	while (len > 0) {
+		if (w->in_at == w->in_len && (rc = receive(w)) != NW_OK)
+			return rc;
+		n = w->in_len - w->in_at < len ? w->in_len - w->in_at : len;
+		memcpy(out, w->in + w->in_at, n);
+		w->in_at += n;
+		out += n;
+		len -= n;
+	}
+	return NW_OK;
+}
+
+static int
+read_tls(struct channel *w, uint8_t *out, size_t len)
+{
+	long n;
+	int rc;
+
+	while (len > 0) {
+		pthread_mutex_lock(&w->machine);
+		n = nw_tls_read(w->tls, out, len);
+		pthread_mutex_unlock(&w->machine);
+		if (n > 0) {
+			out += n;
+			len -= (size_t)n;
+		} else if (n != NW_EAGAIN) {
+			return n == 0 ? NW_ECLOSED : (int)n;
+		} else {
+			if ((rc = receive(w)) != NW_OK)
+				return rc;
+			pthread_mutex_lock(&w->machine);
+			nw_tls_feed(w->tls, w->in, w->in_len);
+			pthread_mutex_unlock(&w->machine);
+			w->in_at = w->in_len;
+		}
+	}
+	return NW_OK;
+}
+
+static int
+read_all(struct channel *w, uint8_t *out, size_t len)
+{
+	return w->tls != NULL ? read_tls(w, out, len) : read_clear(w, out, len);
+}
+
+/* --- messages --- */
+
+int
+channel_read(struct channel *w, struct channel_message *out)
+{
+	uint8_t header[HEADER_BYTES] = { 0 }, *grown;
+	struct unpacker u = unpack_of(header, sizeof(header));
+	size_t len;
+	int rc;
+
+	if ((rc = read_all(w, header, sizeof(header))) != NW_OK)
+		return rc;
+	len = unpack_u32(&u);
+	out->type = unpack_u16(&u);
+	if (len > w->limit)
+		return NW_EPROTO;
+	if (len > w->message_cap) {
+		if ((grown = realloc(w->message, len)) == NULL)
+			return NW_ENOMEM;
+		w->message = grown;
+		w->message_cap = len;
+	}
+	if ((rc = read_all(w, w->message, len)) != NW_OK)
+		return rc == NW_EAGAIN ? NW_ECLOSED : rc;
+	out->contents = unpack_of(w->message, len);
+	return NW_OK;
+}
+
+int
+channel_send_with(struct channel *w, uint16_t type, struct packer *p, const void *bytes, size_t len)
+{
+	struct packer header = { 0 };
+	struct iovec iov[3];
+	size_t i;
+	int rc = NW_OK;
+
+	pack_u32(&header, (uint32_t)(p->len + len));
+	pack_u16(&header, type);
+	if (header.failed || p->failed)
+		rc = NW_ENOMEM;
+	iov[0] = (struct iovec){ header.bytes, header.len };
+	iov[1] = (struct iovec){ p->bytes, p->len };
+	iov[2] = (struct iovec){ (void *)(uintptr_t)bytes, len };
+	pthread_mutex_lock(&w->sending);
+	if (w->tls == NULL && rc == NW_OK)
+		rc = send_all(w->fd, iov, len > 0 ? 3 : 2);
+	for (i = 0; w->tls != NULL && i < 3 && rc == NW_OK; i++)
+		rc = tls_send(w, iov[i].iov_base, iov[i].iov_len);
+	pthread_mutex_unlock(&w->sending);
+	pack_free(&header);
+	pack_free(p);
+	return rc;
+}
+
+int
+channel_send(struct channel *w, uint16_t type, struct packer *p)
+{
+	return channel_send_with(w, type, p, NULL, 0);
+}
+
+void
+channel_limits(struct channel *w, size_t limit, int silence_ms)
+{
+	w->limit = limit;
+	w->silence_ms = silence_ms;
+}
+
+void
+channel_shut(struct channel *w)
+{
+	shutdown(w->fd, SHUT_RDWR);
+}
+
+const char *
+channel_peer_name(const struct channel *w)
+{
+	return w->tls != NULL ? nw_tls_peer_name(w->tls) : "";
+}
+
+bool
+channel_is_loopback(const struct channel *w)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+	const struct sockaddr_in6 *six = (const void *)&peer;
+	const struct sockaddr_in *four = (const void *)&peer;
+
+	if (getpeername(w->fd, (struct sockaddr *)&peer, &len) < 0)
+		return false;
+	if (peer.ss_family == AF_INET)
+		return ntohl(four->sin_addr.s_addr) >> 24 == 127;
+	return peer.ss_family == AF_INET6 &&
+	    (IN6_IS_ADDR_LOOPBACK(&six->sin6_addr) ||
+		(IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && six->sin6_addr.s6_addr[12] == 127));
+}
+
+/* --- beginning and end --- */
+
+/* The handshake, within timeout_ms altogether. */
+static int
+handshake(struct channel *w, int timeout_ms)
+{
+	int64_t end = nw_mono_ns() + timeout_ms * NS_PER_MS, left;
+	int rc;
+
+	for (;;) {
+		rc = nw_tls_handshake(w->tls);
+		if (tls_flush(w) != NW_OK)
+			return NW_EIO;
+		if (rc != NW_EAGAIN)
+			return rc;
+		if ((left = (end - nw_mono_ns()) / NS_PER_MS) <= 0)
+			return NW_EAGAIN;
+		w->silence_ms = (int)left;
+		if ((rc = receive(w)) != NW_OK)
+			return rc;
+		nw_tls_feed(w->tls, w->in, w->in_len);
+		w->in_at = w->in_len;
+	}
+}
+
+static int
+channel_new(int fd, struct nw_tls_ctx *tls, const char *name, int timeout_ms, struct channel **out)
+{
+	struct channel *w = calloc(1, sizeof(*w));
+	int rc = NW_OK;
+
+	if (w == NULL) {
+		close(fd);
+		return NW_ENOMEM;
+	}
+	w->fd = fd;
+	w->limit = LIMIT_USUAL;
+	pthread_mutex_init(&w->machine, NULL);
+	pthread_mutex_init(&w->sending, NULL);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+	if (tls != NULL && (rc = nw_tls_new(tls, name, &w->tls)) == NW_OK)
+		rc = handshake(w, timeout_ms);
+	w->silence_ms = 0;
+	if (rc != NW_OK) {
+		channel_free(w);
+		return rc;
+	}
+	*out = w;
+	return NW_OK;
+}
+
+void
+channel_free(struct channel *w)
+{
+	if (w == NULL)
+		return;
+	close(w->fd);
+	nw_tls_free(w->tls);
+	pthread_mutex_destroy(&w->machine);
+	pthread_mutex_destroy(&w->sending);
+	free(w->message);
+	free(w);
+}
+
+int
+channel_accept(int fd, struct nw_tls_ctx *tls, int timeout_ms, struct channel **out)
+{
+	return channel_new(fd, tls, NULL, timeout_ms, out);
+}
+
+/* connect() with an end; the socket stays blocking. */
+static int
+connect_within(int fd, const struct addrinfo *at, int timeout_ms)
+{
+	struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 }, none = { 0, 0 };
+	int rc;
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	rc = connect(fd, at->ai_addr, at->ai_addrlen);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
+	return rc;
+}
+
+static int
+addresses(const char *host, uint16_t port, int flags, struct addrinfo **out, char *why)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = flags };
+	char service[8];
+	int rc;
+
+	snprintf(service, sizeof(service), "%u", (unsigned)port);
+	if ((rc = getaddrinfo(host, service, &hints, out)) != 0) {
+		snprintf(why, CHANNEL_WHY_BYTES, "%.100s: %s", host, gai_strerror(rc));
+		return NW_EIO;
+	}
+	return NW_OK;
+}
+
+int
+channel_connect(const char *host, uint16_t port, struct nw_tls_ctx *tls, int timeout_ms,
+    struct channel **out, char why[CHANNEL_WHY_BYTES])
+{
+	struct addrinfo *all = NULL, *at;
+	int fd = -1, rc;
+
+	if ((rc = addresses(host, port, AI_ADDRCONFIG, &all, why)) != NW_OK)
+		return rc;
+	for (at = all; at != NULL && fd < 0; at = at->ai_next) {
+		if ((fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, 0)) >= 0 &&
+		    connect_within(fd, at, timeout_ms) < 0) {
+			snprintf(why, CHANNEL_WHY_BYTES, "%.100s/%u: %s", host, (unsigned)port,
+			    strerror(errno));
+			close(fd);
+			fd = -1;
+		}
+	}
+	freeaddrinfo(all);
+	if (fd < 0)
+		return NW_EIO;
+	if ((rc = channel_new(fd, tls, host, timeout_ms, out)) != NW_OK)
+		snprintf(why, CHANNEL_WHY_BYTES, "%.100s/%u: TLS: %s", host, (unsigned)port,
+		    nw_strerror(rc));
+	return rc;
+}
+
+static uint16_t
+port_of(int fd)
+{
+	struct sockaddr_storage own;
+	socklen_t len = sizeof(own);
+
+	if (getsockname(fd, (struct sockaddr *)&own, &len) < 0)
+		return 0;
+	return ntohs(own.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&own)->sin6_port
+					       : ((struct sockaddr_in *)&own)->sin_port);
+}
+
+int
+channel_listen(
+    const char *host, uint16_t port, int *fd, uint16_t *port_used, char why[CHANNEL_WHY_BYTES])
+{
+	struct addrinfo *all = NULL;
+	int s, rc;
+
+	if ((rc = addresses(host, port, AI_PASSIVE, &all, why)) != NW_OK)
+		return rc;
+	s = socket(all->ai_family, all->ai_socktype | SOCK_CLOEXEC, 0);
+	if (s >= 0)
+		setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+	if (s < 0 || bind(s, all->ai_addr, all->ai_addrlen) < 0 || listen(s, BACKLOG) < 0) {
+		snprintf(
+		    why, CHANNEL_WHY_BYTES, "%.100s/%u: %s", host, (unsigned)port, strerror(errno));
+		rc = NW_EIO;
+	}
+	freeaddrinfo(all);
+	if (rc != NW_OK) {
+		if (s >= 0)
+			close(s);
+		return rc;
+	}
+	*fd = s;
+	*port_used = port_of(s);
+	return NW_OK;
+}

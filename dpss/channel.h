@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A connection of the storage system: messages over TCP, in clear or in TLS. Blocking, with a
+ * thread that reads and any number of threads that send.
+ *
+ * A message is a length of 32 bits (of what follows), a type of 16 bits and contents. Lengths above
+ * the reader's limit end the connection before anything is allocated.
+ */
+#ifndef NARROWS_DPSS_CHANNEL_H
+#define NARROWS_DPSS_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpss/pack.h"
+
+struct nw_tls_ctx;
+struct channel;
+
+enum { CHANNEL_WHY_BYTES = 256, CHANNEL_NAME_BYTES = 256 };
+
+struct channel_message {
+	uint16_t type;
+	struct unpacker contents; /* good until the next channel_read() */
+};
+
+/* Connects within timeout_ms. tls: NULL for clear. NW_EIO, NW_EPROTO, NW_ENOMEM with why. */
+int channel_connect(const char *host, uint16_t port, struct nw_tls_ctx *tls, int timeout_ms,
+    struct channel **out, char why[CHANNEL_WHY_BYTES]);
+/* Takes a connected socket, and closes the socket even if it fails. */
+int channel_accept(int fd, struct nw_tls_ctx *tls, int timeout_ms, struct channel **out);
+void channel_free(struct channel *w); /* no other thread may use w any more; NULL is fine */
+
+/* From now on messages of up to `limit` bytes are read, and a peer that is silent for longer than
+ * silence_ms is gone (0: never). */
+void channel_limits(struct channel *w, size_t limit, int silence_ms);
+/* NW_OK, NW_ECLOSED, NW_EPROTO (too long, or broken TLS), NW_EIO, NW_ETIMEDOUT, NW_ENOMEM. */
+int channel_read(struct channel *w, struct channel_message *out);
+/* Sends a message whole; the packer is freed. NW_ECLOSED, NW_EIO, NW_ENOMEM. */
+int channel_send(struct channel *w, uint16_t type, struct packer *p);
+/* The same with bytes that follow the packed ones. */
+int channel_send_with(
+    struct channel *w, uint16_t type, struct packer *p, const void *bytes, size_t len);
+/* Wakes the reader and lets every send fail; from any thread. */
+void channel_shut(struct channel *w);
+/* The name in the peer's certificate, or "" in clear. */
+const char *channel_peer_name(const struct channel *w);
+bool channel_is_loopback(const struct channel *w);
+
+/* A listening socket on host/port; NW_EIO with why. *port_used gets the port (for port 0). */
+int channel_listen(
+    const char *host, uint16_t port, int *fd, uint16_t *port_used, char why[CHANNEL_WHY_BYTES]);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the master knows for good: servers, data sets, who may use them, and where each block
+ * stands. One SQLite file; placements are on the disk before a client hears of them.
+ *
+ * Thread: any; every function takes the catalogue's lock. Lists are copies.
+ */
+#ifndef NARROWS_DPSS_CATALOG_H
+#define NARROWS_DPSS_CATALOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpss/proto.h"
+#include "dpss/ticket.h"
+
+enum { CATALOG_WHY_BYTES = 256, CATALOG_COPIES_MAX = 4, CATALOG_DISKS_MAX = 64 };
+enum catalog_rights { CATALOG_NONE, CATALOG_READ, CATALOG_WRITE };
+
+struct catalog;
+
+struct catalog_server {
+	uint32_t id;
+	char host[DPSS_NAME_BYTES];
+	uint16_t port;
+	uint8_t secret[TICKET_SECRET_BYTES];
+	bool draining;
+};
+
+struct catalog_set {
+	uint32_t id, block_bytes;
+	char name[DPSS_NAME_BYTES], owner[DPSS_NAME_BYTES];
+	uint64_t bytes;   /* of data */
+	uint64_t blocks;  /* of data; parity blocks have the numbers from `blocks` on */
+	uint64_t written; /* copies of blocks of which a server has said that they are stored */
+	uint8_t copies, parity; /* parity: a block of parity for so many of data; 0: none */
+	bool sealed;
+};
+
+/* Where one copy of a block stands. */
+struct catalog_place {
+	uint64_t logical, slot;
+	uint32_t server, disk;
+	uint8_t copy;
+};
+
+int catalog_open(const char *path, struct catalog **out, char why[CATALOG_WHY_BYTES]);
+void catalog_close(struct catalog *c);
+
+/* NW_ECONFLICT: the address has a server. */
+int catalog_server_add(struct catalog *c, struct catalog_server *s);
+int catalog_server_drain(struct catalog *c, uint32_t id);
+/* How many slots the server has granted on each disk; free ones are found again. */
+int catalog_server_space(
+    struct catalog *c, uint32_t id, uint32_t block_bytes, const uint64_t *slots, size_t n_disks);
+int catalog_servers(struct catalog *c, struct catalog_server **out, size_t *n);
+/* Slots of a server, and how many of them have a block. */
+void catalog_server_use(
+    struct catalog *c, uint32_t id, uint32_t *disks, uint64_t *slots, uint64_t *used);
+
+/* NW_ECONFLICT: the name is taken. NW_EINVAL. */
+int catalog_set_new(struct catalog *c, struct catalog_set *s);
+/* The set, and what `user` may do with it. NW_ENOTFOUND. */
+int catalog_set_find(struct catalog *c, const char *name, const char *user, struct catalog_set *out,
+    enum catalog_rights *rights);
+int catalog_sets(struct catalog *c, const char *user, struct catalog_set **out, size_t *n);
+int catalog_set_drop(struct catalog *c, uint32_t id);
+int catalog_set_seal(struct catalog *c, uint32_t id);
+int catalog_allow(struct catalog *c, uint32_t id, const char *user, enum catalog_rights rights);
+
+/*
+ * Places for blocks that have none yet, declustered: neighbours stand on different servers, copies
+ * of a block on different servers, too, as long as there are enough; blocks that have places keep
+ * them. *out is for the caller to free. NW_EFULL: the servers that are `up` have no room.
+ */
+int catalog_place(struct catalog *c, const struct catalog_set *s, const uint64_t *logical, size_t n,
+    bool (*is_up)(void *arg, uint32_t server), void *arg, struct catalog_place **out,
+    size_t *n_out);
+/* The copies of a block, at most CATALOG_COPIES_MAX; 0: it was never placed. */
+size_t catalog_find(struct catalog *c, uint32_t set, uint64_t logical,
+    struct catalog_place out[CATALOG_COPIES_MAX]);
+void catalog_stored(struct catalog *c, uint32_t set, uint64_t logical, uint32_t server);
+void catalog_damaged(struct catalog *c, uint32_t set, uint64_t logical, uint32_t server);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Clients of the master: what they ask of data sets, and their requests for blocks, which the
+ * master turns into places and passes on to the servers.
+ */
+#ifndef NARROWS_DPSS_CLIENTS_H
+#define NARROWS_DPSS_CLIENTS_H
+
+#include "dpss/eventlog.h"
+#include "dpss/master/catalog.h"
+#include "dpss/master/links.h"
+
+struct clients;
+
+struct clients_opts {
+	struct catalog *catalog;
+	const char *name; /* of the master: it stands in the tickets' message */
+	struct eventlog *log;
+};
+
+int clients_new(const struct clients_opts *opts, struct clients **out);
+void clients_links(struct clients *all, struct links *links); /* once, before the first client */
+void clients_free(struct clients *all);
+/* Serves a connection behind its HELLO until the end. */
+void clients_serve(struct clients *all, struct channel *w);
+/* For links_opts.on_damaged: the block is asked of another server. */
+void clients_on_damaged(void *clients, uint32_t set, uint64_t logical, uint64_t session,
+    uint32_t list, uint32_t server);
+
+#endif

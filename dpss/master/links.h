@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The master's connections to the servers: one thread for each, which connects, proves that the
+ * master has a grant, listens, and connects again.
+ */
+#ifndef NARROWS_DPSS_LINKS_H
+#define NARROWS_DPSS_LINKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dpss/master/catalog.h"
+#include "dpss/outbox.h"
+
+struct links;
+struct nw_tls_ctx;
+
+struct links_opts {
+	struct catalog *catalog;
+	const char *name;       /* of the master, as the servers' owners know it */
+	struct nw_tls_ctx *tls; /* NULL: clear */
+	/* A copy cannot be read; in the link's thread. */
+	void (*on_damaged)(void *arg, uint32_t set, uint64_t logical, uint64_t session,
+	    uint32_t list, uint32_t server);
+	void *arg;
+};
+
+int links_new(const struct links_opts *opts, struct links **out);
+void links_free(struct links *l); /* ends all threads */
+/* Begins to connect to a server of the catalogue. */
+int links_add(struct links *l, const struct catalog_server *s);
+bool links_is_up(void *links, uint32_t server);
+/* Sends to a server; the packer is freed. NW_ECLOSED: the server is away. */
+int links_send(struct links *l, uint32_t server, uint16_t type, struct packer *p);
+
+#endif

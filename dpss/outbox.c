@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dpss/outbox.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "dpss/proto.h"
+#include "narrows/err.h"
+
+struct entry {
+	struct outbox_item item;
+	struct entry *next;
+};
+
+struct outbox {
+	struct channel *wire;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	struct entry *first, **last;
+	bool over;
+	int ping_ms;
+	void (*on_idle)(void *arg);
+	void *arg;
+};
+
+static void
+entry_end(struct entry *e, bool sent)
+{
+	pack_free(&e->item.packed);
+	if (e->item.end != NULL)
+		e->item.end(e->item.arg, sent);
+	free(e);
+}
+
+static void
+entries_end(struct entry *first)
+{
+	struct entry *e;
+
+	while ((e = first) != NULL) {
+		first = e->next;
+		entry_end(e, false);
+	}
+}
+
+/* The next entry, or NULL after ping_ms or at the end. */
+static struct entry *
+entry_take(struct outbox *o, bool *over)
+{
+	struct timespec until;
+	struct entry *e;
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += o->ping_ms % 1000 * 1000000L;
+	until.tv_sec += o->ping_ms / 1000 + until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_mutex_lock(&o->lock);
+	while (o->first == NULL && !o->over && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&o->change, &o->lock, &until);
+	if ((e = o->first) != NULL) {
+		o->first = e->next;
+		if (o->first == NULL)
+			o->last = &o->first;
+	}
+	*over = o->over;
+	pthread_mutex_unlock(&o->lock);
+	return e;
+}
+
+static int
+entry_send(struct outbox *o, struct entry *e)
+{
+	int rc = NW_OK;
+	bool wanted = e->item.begin == NULL || e->item.begin(e->item.arg, &e->item.packed);
+
+	if (wanted)
+		rc = channel_send_with(
+		    o->wire, e->item.type, &e->item.packed, e->item.bytes, e->item.len);
+	entry_end(e, wanted && rc == NW_OK);
+	return rc;
+}
+
+static void *
+sender(void *arg)
+{
+	struct outbox *o = arg;
+	struct packer nothing = { 0 };
+	struct entry *e;
+	bool over = false;
+	int rc = NW_OK;
+
+	while (!over && rc == NW_OK) {
+		if ((e = entry_take(o, &over)) != NULL) {
+			rc = entry_send(o, e);
+		} else if (!over) {
+			rc = channel_send(o->wire, DPSS_PING, &nothing);
+			if (o->on_idle != NULL)
+				o->on_idle(o->arg);
+		}
+	}
+	pthread_mutex_lock(&o->lock);
+	o->over = true;
+	e = o->first;
+	o->first = NULL;
+	o->last = &o->first;
+	pthread_mutex_unlock(&o->lock);
+	channel_shut(o->wire);
+	entries_end(e);
+	return NULL;
+}
+
+int
+outbox_new(
+    struct channel *w, int ping_ms, void (*on_idle)(void *arg), void *arg, struct outbox **out)
+{
+	struct outbox *o = calloc(1, sizeof(*o));
+	pthread_condattr_t monotonic;
+
+	if (o == NULL)
+		return NW_ENOMEM;
+	*o = (struct outbox){ .wire = w, .ping_ms = ping_ms, .on_idle = on_idle, .arg = arg };
+	o->last = &o->first;
+	pthread_mutex_init(&o->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&o->change, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	if (pthread_create(&o->thread, NULL, sender, o) != 0) {
+		free(o);
+		return NW_ENOMEM;
+	}
+	*out = o;
+	return NW_OK;
+}
+
+int
+outbox_put(struct outbox *o, const struct outbox_item *item)
+{
+	struct entry *e = calloc(1, sizeof(*e));
+	int rc = e == NULL || item->packed.failed ? NW_ENOMEM : NW_OK;
+
+	pthread_mutex_lock(&o->lock);
+	if (rc == NW_OK && o->over)
+		rc = NW_ECLOSED;
+	if (rc == NW_OK) {
+		e->item = *item;
+		*o->last = e;
+		o->last = &e->next;
+		pthread_cond_signal(&o->change);
+	}
+	pthread_mutex_unlock(&o->lock);
+	if (rc != NW_OK) {
+		struct packer packed = item->packed;
+
+		free(e);
+		pack_free(&packed);
+		if (item->end != NULL)
+			item->end(item->arg, false);
+	}
+	return rc;
+}
+
+int
+outbox_put_packed(struct outbox *o, uint16_t type, struct packer *p)
+{
+	struct outbox_item item = { .type = type, .packed = *p };
+
+	*p = (struct packer){ 0 };
+	return outbox_put(o, &item);
+}
+
+void
+outbox_free(struct outbox *o)
+{
+	if (o == NULL)
+		return;
+	pthread_mutex_lock(&o->lock);
+	o->over = true;
+	pthread_cond_signal(&o->change);
+	pthread_mutex_unlock(&o->lock);
+	channel_shut(o->wire);
+	pthread_join(o->thread, NULL);
+	pthread_mutex_destroy(&o->lock);
+	pthread_cond_destroy(&o->change);
+	free(o);
+}

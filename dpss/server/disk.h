@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One disk directory: a queue of tasks and the thread that carries them out in order. Blocks to
+ * write are answered after an fdatasync() that several of them share.
+ */
+#ifndef NARROWS_DPSS_DISK_H
+#define NARROWS_DPSS_DISK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpss/proto.h"
+#include "dpss/server/blockcache.h"
+#include "dpss/server/grant.h"
+
+struct disk;
+struct session;
+
+struct task {
+	struct task *next;
+	struct session *session; /* held */
+	bool write, flush;
+	uint32_t set, disk, list;
+	uint64_t logical, slot;
+	uint64_t times[DPSS_TIMES]; /* 0: not reached */
+	struct buffer *buffer;      /* what is written, or was read */
+};
+
+/* What the owner of tasks does with them; both own the task from then on, in the disk's thread. */
+struct disk_calls {
+	bool (*wanted)(struct task *t); /* false: the task is taken back without work */
+	void (*done)(struct task *t, int rc);
+};
+
+/* index: of the disk in struct grant. NW_ENOMEM. */
+int disk_new(
+    uint32_t index, struct blockcache *cache, const struct disk_calls *calls, struct disk **out);
+void disk_free(struct disk *d); /* carries out what waits; NULL is fine */
+void disk_put(struct disk *d, struct task *t);
+/* True where the block is in memory: the task has its buffer and times. */
+bool disk_cached(struct blockcache *cache, struct task *t);
+
+#endif

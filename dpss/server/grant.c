@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dpss/server/grant.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dpss/server/slot.h"
+#include "narrows/err.h"
+#include "narrows/tls.h"
+
+enum { PATH_BYTES = 1024 };
+static const char file_name[] = "grants";
+
+static bool
+is_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 0 && len < 128 && name[0] != '.' &&
+	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+	    len;
+}
+
+static int
+slots_open(const char *disk, const char *name, int flags, int *fd, char *why)
+{
+	char path[PATH_BYTES];
+
+	snprintf(path, sizeof(path), "%s/%s.blocks", disk, name);
+	if ((*fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600)) >= 0)
+		return NW_OK;
+	snprintf(why, GRANT_WHY_BYTES, "%.200s: %s", path, strerror(errno));
+	return NW_EIO;
+}
+
+static int
+reserve(const char *disk, const char *name, uint64_t bytes, char *why)
+{
+	int fd, rc = slots_open(disk, name, O_RDWR | O_CREAT | O_EXCL, &fd, why);
+
+	if (rc != NW_OK)
+		return rc;
+	if ((errno = posix_fallocate(fd, 0, (off_t)bytes)) != 0 || fsync(fd) < 0) {
+		snprintf(why, GRANT_WHY_BYTES, "%.200s: %" PRIu64 " bytes: %s", disk, bytes,
+		    strerror(errno));
+		rc = NW_EIO;
+	}
+	close(fd);
+	return rc;
+}
+
+static int
+line_append(
+    const char *state_dir, const char *name, uint64_t slots, uint32_t block_bytes, char *why)
+{
+	uint8_t secret[TICKET_SECRET_BYTES];
+	char text[TICKET_SECRET_CHARS + 1], path[PATH_BYTES];
+	int fd, rc = NW_EIO;
+
+	if (nw_tls_random(NULL, secret, sizeof(secret)) != 0)
+		return NW_EIO;
+	ticket_secret_print(secret, text);
+	snprintf(path, sizeof(path), "%s/%s", state_dir, file_name);
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0 &&
+	    dprintf(fd, "%s %s %" PRIu32 " %" PRIu64 "\n", name, text, block_bytes, slots) > 0 &&
+	    fsync(fd) == 0)
+		rc = NW_OK;
+	else
+		snprintf(why, GRANT_WHY_BYTES, "%.200s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* --- the file --- */
+
+static int
+line_parse(const char *line, struct grant *g)
+{
+	char secret[TICKET_SECRET_CHARS + 1];
+	int end = 0;
+
+	if (sscanf(line, "%255s %64s %" SCNu32 " %" SCNu64 " %n", g->name, secret, &g->block_bytes,
+		&g->slots, &end) != 4 ||
+	    line[end] != '\0' || !is_name(g->name) || g->block_bytes == 0 ||
+	    g->block_bytes > DPSS_BLOCK_MAX || g->slots > UINT64_MAX / DPSS_BLOCK_MAX / 2)
+		return NW_EINVAL;
+	return ticket_secret_parse(secret, g->secret);
+}
+
+static int
+grant_read(const char *line, struct grants *all, char *why)
+{
+	struct grant *g;
+
+	if (all->n == GRANTS_MAX)
+		return NW_EFULL;
+	if ((g = calloc(1, sizeof(*g))) == NULL)
+		return NW_ENOMEM;
+	if (line_parse(line, g) != NW_OK || grants_find(all, g->name) != NULL) {
+		snprintf(why, GRANT_WHY_BYTES, "%s: line %zu is not NAME SECRET BLOCK_BYTES SLOTS",
+		    file_name, all->n + 1);
+		free(g);
+		return NW_EINVAL;
+	}
+	pthread_mutex_init(&g->lock, NULL);
+	g->index = (uint32_t)all->n;
+	all->all[all->n++] = g;
+	return NW_OK;
+}
+
+static int
+file_read(const char *state_dir, struct grants *all, char *why)
+{
+	char path[PATH_BYTES], *line = NULL;
+	size_t cap = 0;
+	int rc = NW_OK;
+	FILE *f;
+
+	all->n = 0;
+	snprintf(path, sizeof(path), "%s/%s", state_dir, file_name);
+	if ((f = fopen(path, "re")) == NULL) {
+		snprintf(why, GRANT_WHY_BYTES, "%.200s: %s", path, strerror(errno));
+		return errno == ENOENT ? NW_ENOTFOUND : NW_EIO;
+	}
+	while (rc == NW_OK && getline(&line, &cap, f) > 0)
+		rc = grant_read(line, all, why);
+	free(line);
+	fclose(f);
+	return rc;
+}
+
+struct grant *
+grants_find(const struct grants *g, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (strcmp(g->all[i]->name, name) == 0)
+			return g->all[i];
+	return NULL;
+}
+
+void
+grants_clear(struct grants *g)
+{
+	struct grant *one;
+	size_t k;
+
+	while (g->n > 0) {
+		one = g->all[--g->n];
+		for (k = 0; k < one->n_open; k++)
+			close(one->fd[k]);
+		pthread_mutex_destroy(&one->lock);
+		free(one);
+	}
+}
+
+int
+grant_make(const char *state_dir, char *const *disks, size_t n_disks, const char *name,
+    uint64_t slots, uint32_t block_bytes, char why[GRANT_WHY_BYTES])
+{
+	struct grants all;
+	size_t i;
+	int rc = file_read(state_dir, &all, why);
+	bool old = grants_find(&all, name) != NULL;
+
+	grants_clear(&all);
+	if (rc != NW_OK && rc != NW_ENOTFOUND)
+		return rc;
+	if (old || !is_name(name)) {
+		snprintf(why, GRANT_WHY_BYTES, "%.100s: %s", name,
+		    old ? "has a grant" : "a name has letters, digits, '.', '_' and '-'");
+		return old ? NW_ECONFLICT : NW_EINVAL;
+	}
+	for (i = 0, rc = NW_OK; i < n_disks && rc == NW_OK; i++)
+		rc = reserve(disks[i], name, slots * slot_bytes(block_bytes), why);
+	return rc == NW_OK ? line_append(state_dir, name, slots, block_bytes, why) : rc;
+}
+
+int
+grants_load(const char *state_dir, char *const *disks, size_t n_disks, struct grants *out,
+    char why[GRANT_WHY_BYTES])
+{
+	size_t i, k;
+	int rc = file_read(state_dir, out, why);
+
+	for (i = 0; i < out->n && rc == NW_OK; i++)
+		for (k = 0; k < n_disks && rc == NW_OK; k++)
+			if ((rc = slots_open(disks[k], out->all[i]->name, O_RDWR,
+				 &out->all[i]->fd[k], why)) == NW_OK)
+				out->all[i]->n_open++;
+	return rc;
+}
+
+void
+grant_tell(struct grant *g, uint16_t type, struct packer *p)
+{
+	pthread_mutex_lock(&g->lock);
+	if (g->master != NULL)
+		outbox_put_packed(g->master, type, p);
+	pthread_mutex_unlock(&g->lock);
+	pack_free(p);
+}

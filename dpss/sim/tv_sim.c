@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tv_sim: asks a storage system for blocks as a viewer of terrain does, and throws them away. Lists
+ * come at a fixed rate, synthetic or from a trace, and a list takes the place of the one before, as
+ * a picture does that is no longer wanted. What comes is counted and logged.
+ *
+ * A trace has a line for each list: milliseconds since the start, and the logical blocks.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/clock.h"
+#include "narrows/dpss.h"
+#include "narrows/err.h"
+#include "narrows/splitmix.h"
+
+enum { EXIT_USAGE = 2, SETS_MAX = 16, LIST_MAX = 4096 };
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S  INT64_C(1000000000)
+
+enum pattern { PATTERN_SEQUENTIAL, PATTERN_RANDOM, PATTERN_FLIGHT, PATTERNS };
+static const char *const pattern_words[PATTERNS] = { "sequential", "random", "flight" };
+
+struct sim {
+	struct dpss_opts opts;
+	const char *names[SETS_MAX];
+	struct dpss *sets[SETS_MAX];
+	size_t n_sets;
+	double lists_per_s, seconds, speed;
+	uint64_t per_list;
+	enum pattern pattern;
+	uint32_t width; /* tiles in a row of the terrain */
+	FILE *trace, *record;
+	uint64_t random; /* state of nw_splitmix() */
+	uint64_t x, y;   /* where the viewer is, in tiles */
+	double heading_x, heading_y, at_x, at_y;
+	/* results */
+	uint64_t lists, asked, received, lost, bytes;
+	int64_t begin_mono_ns;
+};
+
+static int
+usage(int status)
+{
+	fputs(
+	    "usage: tv_sim [-m HOST/PORT] [-T TLS_DIR] [-r LISTS_PER_S] [-n BLOCKS_PER_LIST]\n"
+	    "              [-t SECONDS] [-p PATTERN] [-w WIDTH] [-S SEED] [-L LOG] [-o TRACE]\n"
+	    "              [-i TRACE [-x SPEED]] [-k] SET ...\n"
+	    "  -r, -n  request lists: so many a second (5) of so many blocks (50)\n"
+	    "  -p      sequential, random, or flight over terrain of -w tiles a row (flight, 64)\n"
+	    "  -i      lists of a recorded trace, -x times as fast (1); -o records one\n"
+	    "  -k      a list does not flush the one before\n"
+	    "  -L      every event of every block, in the common logging format\n",
+	    status == 0 ? stdout : stderr);
+	return status;
+}
+
+/* --- which blocks --- */
+
+static void
+flight_step(struct sim *s)
+{
+	double turn = ((double)(nw_splitmix(&s->random) >> 11) * 0x1p-53 - 0.5) * 0.4;
+	double x = s->heading_x;
+
+	s->heading_x += turn * s->heading_y;
+	s->heading_y -= turn * x;
+	s->at_x += s->heading_x;
+	s->at_y += s->heading_y;
+}
+
+/* `at` on a ring of so many tiles. */
+static uint64_t
+wrapped(double at, uint64_t n)
+{
+	double rest = fmod(at, (double)n);
+
+	return (uint64_t)(rest < 0 ? rest + (double)n : rest) % n;
+}
+
+/* The tiles around a viewer who flies straight on and turns a little now and then. */
+static size_t
+flight_list(struct sim *s, uint64_t blocks, uint64_t *out, size_t n)
+{
+	uint64_t width = s->width < blocks ? s->width : blocks, rows = blocks / width;
+	uint64_t side = 1, i, tile;
+	size_t found = 0;
+
+	flight_step(s);
+	while (side * side < n && side < width)
+		side++;
+	for (i = 0; i < side * rows && found < n; i++) {
+		tile = (wrapped(s->at_y, rows) + i / side) % rows * width +
+		    (wrapped(s->at_x, width) + i % side) % width;
+		out[found++] = tile;
+	}
+	return found;
+}
+
+static size_t
+synthetic_list(struct sim *s, struct dpss *d, uint64_t *out)
+{
+	uint64_t blocks = dpss_blocks(d);
+	size_t i, n = s->per_list < blocks ? s->per_list : blocks;
+
+	if (s->pattern == PATTERN_FLIGHT)
+		return flight_list(s, blocks, out, n);
+	for (i = 0; i < n; i++)
+		out[i] = s->pattern == PATTERN_RANDOM ? nw_splitmix(&s->random) % blocks
+						      : s->x++ % blocks;
+	return n;
+}
+
+/* The next line of the trace: its time, and blocks that the set has. 0: the trace is over. */
+static size_t
+trace_list(struct sim *s, struct dpss *d, int64_t *at_ns, uint64_t *out)
+{
+	char *line = NULL, *at, *end;
+	size_t cap = 0, n = 0;
+
+	if (getline(&line, &cap, s->trace) > 0) {
+		*at_ns = (int64_t)(strtod(line, &at) / s->speed * 1e6);
+		for (; n < LIST_MAX; at = end, n++) {
+			out[n] = strtoull(at, &end, 10);
+			if (end == at)
+				break;
+			out[n] %= dpss_blocks(d);
+		}
+	}
+	free(line);
+	return n;
+}
+
+/* --- the run --- */
+
+static void
+block_take(struct sim *s, struct dpss_block *b)
+{
+	if (b->rc == NW_OK) {
+		s->received += b->wanted;
+		s->bytes += b->len;
+	} else {
+		s->lost += b->wanted;
+	}
+	dpss_block_free(b);
+}
+
+/* Takes what arrives until `until`; ends early where nothing is pending and wait is false. */
+static int
+take_until(struct sim *s, int64_t until, bool wait)
+{
+	struct dpss_block b;
+	size_t i = 0, idle = 0;
+	int64_t left;
+	int rc;
+
+	while ((left = until - nw_mono_ns()) > 0) {
+		rc = dpss_next(s->sets[i], s->n_sets > 1 ? 0 : (int)(left / NS_PER_MS) + 1, &b);
+		if (rc == NW_OK)
+			block_take(s, &b);
+		else if (rc != NW_EAGAIN)
+			return rc;
+		idle = rc == NW_OK || dpss_pending(s->sets[i]) > 0 ? 0 : idle + 1;
+		if (!wait && idle >= s->n_sets)
+			return NW_OK;
+		i = (i + 1) % s->n_sets;
+	}
+	return NW_OK;
+}
+
+static int
+list_send(struct sim *s, struct dpss *d, const uint64_t *list, size_t n)
+{
+	size_t i;
+	int rc = dpss_request(d, list, n, NULL);
+
+	s->lists++;
+	s->asked += n;
+	if (s->record != NULL) {
+		fprintf(s->record, "%.3f", (double)(nw_mono_ns() - s->begin_mono_ns) / 1e6);
+		for (i = 0; i < n; i++)
+			fprintf(s->record, " %" PRIu64, list[i]);
+		putc('\n', s->record);
+	}
+	return rc;
+}
+
+static int
+run(struct sim *s)
+{
+	uint64_t list[LIST_MAX], k;
+	int64_t at = 0, end = (int64_t)(s->seconds * 1e9);
+	struct dpss *d;
+	size_t n;
+	int rc = NW_OK;
+
+	s->begin_mono_ns = nw_mono_ns();
+	for (k = 0; rc == NW_OK && at < end; k++) {
+		d = s->sets[k % s->n_sets];
+		if (s->trace == NULL) {
+			at = (int64_t)((double)k * 1e9 / s->lists_per_s);
+			n = synthetic_list(s, d, list);
+		} else if ((n = trace_list(s, d, &at, list)) == 0) {
+			break;
+		}
+		if (at >= end)
+			break;
+		if ((rc = take_until(s, s->begin_mono_ns + at, true)) == NW_OK)
+			rc = list_send(s, d, list, n);
+	}
+	if (rc == NW_OK) /* the last list has as long as the others had, or until all has come */
+		rc = take_until(s,
+		    nw_mono_ns() +
+			(s->opts.flush ? (int64_t)(1e9 / s->lists_per_s) : 30 * NS_PER_S),
+		    false);
+	return rc;
+}
+
+static void
+report(const struct sim *s)
+{
+	double took = (double)(nw_mono_ns() - s->begin_mono_ns) / 1e9;
+
+	printf("%" PRIu64 " lists, %" PRIu64 " blocks asked for, %" PRIu64 " received, %" PRIu64
+	       " lost, %.1f MB/s in %.2f s\n",
+	    s->lists, s->asked, s->received, s->lost, (double)s->bytes / 1e6 / took, took);
+}
+
+/* --- options --- */
+
+static bool
+real_take(const char *text, double min, double max, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && *end == '\0' && *out >= min && *out <= max;
+}
+
+static bool
+file_open(const char *path, const char *mode, FILE **out)
+{
+	if ((*out = fopen(path, mode)) == NULL)
+		fprintf(stderr, "tv_sim: %s: %s\n", path, strerror(errno));
+	return *out != NULL;
+}
+
+static bool
+pattern_take(struct sim *s, const char *word)
+{
+	unsigned i;
+
+	for (i = 0; i < PATTERNS; i++)
+		if (strcmp(word, pattern_words[i]) == 0) {
+			s->pattern = (enum pattern)i;
+			return true;
+		}
+	return false;
+}
+
+static bool
+option_take(struct sim *s, int o)
+{
+	double v = 0;
+	bool ok;
+
+	switch (o) {
+	case 'm': s->opts.master = optarg; return true;
+	case 'T': s->opts.tls_dir = optarg; return true;
+	case 'L': s->opts.log = optarg; return true;
+	case 'k': s->opts.flush = false; return true;
+	case 'r': return real_take(optarg, 0.01, 10000, &s->lists_per_s);
+	case 't': return real_take(optarg, 0.01, 1e6, &s->seconds);
+	case 'x': return real_take(optarg, 0.001, 1000, &s->speed);
+	case 'p': return pattern_take(s, optarg);
+	case 'i': return file_open(optarg, "re", &s->trace);
+	case 'o': return file_open(optarg, "we", &s->record);
+	case 'n':
+		ok = real_take(optarg, 1, LIST_MAX, &v);
+		s->per_list = (uint64_t)v;
+		return ok;
+	case 'w':
+		ok = real_take(optarg, 1, 1 << 20, &v);
+		s->width = (uint32_t)v;
+		return ok;
+	case 'S':
+		ok = real_take(optarg, 0, 1e15, &v);
+		s->random = (uint64_t)v;
+		return ok;
+	default: return false;
+	}
+}
+
+static int
+sets_open(struct sim *s)
+{
+	char why[DPSS_WHY_BYTES] = "";
+	size_t i;
+
+	for (i = 0; i < s->n_sets; i++)
+		if (dpss_open(&s->opts, s->names[i], &s->sets[i], why) != NW_OK) {
+			fprintf(stderr, "tv_sim: %s: %s\n", s->names[i], why);
+			return 1;
+		}
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct sim s = { .opts = { .flush = true },
+		.lists_per_s = 5,
+		.seconds = 10,
+		.speed = 1,
+		.per_list = 50,
+		.width = 64,
+		.pattern = PATTERN_FLIGHT,
+		.heading_x = 0.8,
+		.heading_y = 0.6 };
+	int o, rc = NW_OK, status;
+	size_t i;
+
+	while ((o = getopt(argc, argv, "m:T:r:n:t:p:w:S:L:o:i:x:kh")) != -1) {
+		if (o == 'h')
+			return usage(0);
+		if (!option_take(&s, o))
+			return usage(EXIT_USAGE);
+	}
+	for (; optind < argc && s.n_sets < SETS_MAX; optind++)
+		s.names[s.n_sets++] = argv[optind];
+	if (s.n_sets == 0 || optind < argc)
+		return usage(EXIT_USAGE);
+	if ((status = sets_open(&s)) == 0) {
+		if ((rc = run(&s)) != NW_OK)
+			fprintf(stderr, "tv_sim: %s\n", nw_strerror(rc));
+		report(&s);
+	}
+	for (i = 0; i < s.n_sets; i++)
+		if (dpss_close(s.sets[i]) != NW_OK)
+			status = 1;
+	if (s.record != NULL && fclose(s.record) != 0)
+		status = 1;
+	return rc == NW_OK ? status : 1;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The client library of the storage system: logical blocks of data sets, striped over servers.
+ *
+ * A program opens a set, sends lists of the blocks it wants, and takes blocks in the order in which
+ * they arrive. Blocks come straight from the servers; each has a checksum, and times at all points
+ * of its path. A server that dies is noticed within a second, and its blocks are asked of others
+ * that have copies, or computed from parity.
+ *
+ * With `flush` a new list takes the place of the one before: what was not sent by then is not sent,
+ * though it may stay in a server's memory. Without it every block that was asked for is delivered,
+ * or reported as lost.
+ *
+ * One thread owns a handle. Nothing is printed. Functions return NW_OK or NW_E* (narrows/err.h).
+ */
+#ifndef NARROWS_DPSS_H
+#define NARROWS_DPSS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dpss;
+
+enum { DPSS_WHY_BYTES = 256, DPSS_POINTS_MAX = 8 };
+
+struct dpss_opts {
+	const char
+	    *master; /* "host/port"; NULL: DPSS_MASTER of the environment, else 127.0.0.1/7071 */
+	const char *tls_dir; /* HOST.key, HOST.crt and ca.crt; NULL: clear */
+	const char *log;     /* a file that gets each block's events; NULL for none */
+	bool write, flush;
+};
+
+struct dpss_layout {
+	uint32_t block_bytes; /* up to 4 MiB */
+	uint64_t bytes;       /* of the whole set */
+	uint8_t copies;       /* of each block, on different servers: 1 to 4 */
+	uint8_t parity;       /* one block of parity for so many of data; 0 for none */
+};
+
+int dpss_open(
+    const struct dpss_opts *opts, const char *name, struct dpss **out, char why[DPSS_WHY_BYTES]);
+/* Makes a set and opens it for writing. NW_ECONFLICT: the name is taken. */
+int dpss_create(const struct dpss_opts *opts, const char *name, const struct dpss_layout *layout,
+    struct dpss **out, char why[DPSS_WHY_BYTES]);
+/* NW_EIO: events could not be logged. NULL is fine. */
+int dpss_close(struct dpss *d);
+
+struct dpss_layout dpss_layout_of(const struct dpss *d);
+uint64_t dpss_blocks(const struct dpss *d);                      /* of data */
+uint32_t dpss_block_len(const struct dpss *d, uint64_t logical); /* the last one may be shorter */
+size_t dpss_servers(const struct dpss *d);                       /* that live */
+const char *dpss_why(const struct dpss *d);                      /* the last failure, in words */
+
+/* --- reading --- */
+
+struct dpss_block {
+	uint64_t logical;
+	uint32_t list, len, server;
+	uint32_t wanted; /* the requests that this block answers: those since it last arrived */
+	int rc;          /* NW_OK; NW_ENOTFOUND: no server that lives has the block */
+	bool rebuilt;    /* computed from parity */
+	int64_t times[DPSS_POINTS_MAX]; /* wall clock, ns, at the points of the path; 0: unknown */
+	uint8_t *data;                  /* on the heap: dpss_block_free() */
+};
+
+/* Asks for n blocks as one list, whose number *list gets (NULL: not wanted). */
+int dpss_request(struct dpss *d, const uint64_t *logical, size_t n, uint32_t *list);
+/* The next block that arrives, within wait_ms. NW_EAGAIN: none did. */
+int dpss_next(struct dpss *d, int wait_ms, struct dpss_block *out);
+void dpss_block_free(struct dpss_block *b);
+/* Blocks that were asked for and have neither arrived nor been flushed. */
+size_t dpss_pending(struct dpss *d);
+
+/* The set as a file: fills buf from `offset` on; *n: bytes read, less than len only at the end.
+ * Blocks ahead of a sequential reader are asked for before they are needed. */
+int dpss_read(struct dpss *d, uint64_t offset, void *buf, size_t len, size_t *n);
+
+/* --- writing --- */
+
+/* Sends a block; waits while 32 MiB are on the way. data has dpss_block_len() bytes. */
+int dpss_write(struct dpss *d, uint64_t logical, const void *data);
+/* Waits until every block is on the disks of at least one server, and seals the set. */
+int dpss_finish(struct dpss *d);
+/* Copies that could not be stored; their blocks have others. */
+uint64_t dpss_copies_missed(const struct dpss *d);
+
+/* --- the master's other services: one request, one answer --- */
+
+struct dpss_set {
+	char name[256], owner[256];
+	struct dpss_layout layout;
+	uint64_t blocks, written; /* written: copies that servers have stored */
+	bool sealed;
+};
+struct dpss_server {
+	char host[256];
+	uint32_t id, disks;
+	uint16_t port;
+	uint8_t state; /* 0 away, 1 up, 2 draining */
+	uint64_t slots, used;
+};
+int dpss_list(const struct dpss_opts *opts, struct dpss_set **out, size_t *n,
+    char why[DPSS_WHY_BYTES]); /* free() the array */
+int dpss_server_list(
+    const struct dpss_opts *opts, struct dpss_server **out, size_t *n, char why[DPSS_WHY_BYTES]);
+int dpss_server_add(const struct dpss_opts *opts, const char *host, uint16_t port,
+    const char *secret, char why[DPSS_WHY_BYTES]);
+int dpss_drop(const struct dpss_opts *opts, const char *name, char why[DPSS_WHY_BYTES]);
+/* rights: 0 none, 1 read, 2 write too; user "*" for everybody. */
+int dpss_allow(const struct dpss_opts *opts, const char *name, const char *user, uint8_t rights,
+    char why[DPSS_WHY_BYTES]);
+
+#endif
