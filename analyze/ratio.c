@@ -70,6 +70,21 @@ limit_find(const struct windows *w, double ratio, double span, double none)
 	return ratio * exp(out);
 }
 
+/* How often u = a - r b crosses its mean. Two states that last, a cache warm or
+ * cold, cross once or twice whatever their autocorrelation looks like. */
+static double
+crossings(const struct windows *w, double r, double mean)
+{
+	double last = 0, count = 0, d;
+
+	for (size_t i = 0; i < w->n; i++) {
+		d = w->a[i] - r * w->b[i] - mean;
+		count += d * last < 0;
+		last = d != 0 ? d : last;
+	}
+	return count;
+}
+
 static void
 ratio_fill(const struct windows *w, double ratio, struct nw_ratio *out)
 {
@@ -77,7 +92,7 @@ ratio_fill(const struct windows *w, double ratio, struct nw_ratio *out)
 
 	out->status = NW_STATUS_OK;
 	out->ratio = ratio;
-	out->n_eff = c.n_eff;
+	out->n_eff = fmin(c.n_eff, 2 * crossings(w, ratio, c.mean) + 1);
 	out->low = limit_find(w, ratio, 1 / RATIO_SPAN, 0);
 	out->high = limit_find(w, ratio, RATIO_SPAN, INFINITY);
 	out->p = equal.se > 0 ? 2 * nw_t_cdf(-fabs(equal.mean / equal.se), equal.n_eff - 1)

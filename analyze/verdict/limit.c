@@ -12,7 +12,7 @@
 static const double held_min = 1.0 / 3;
 static const double HELD_LEAST = 1e-6; /* so that a stage held next to never has a ratio */
 static const double N_EFF_MIN = 8;     /* independent windows below which no inference is made */
-static const double WINDOWS_SURE = 20; /* windows below which autocorrelation is hardly known */
+static const double WINDOWS_SURE = 30; /* windows below which autocorrelation is hardly known */
 static const double STRONG_P = 0.01;
 static const double ACCOUNT_RATIO = 1.5; /* least ratio of held shares that an account speaks of */
 
@@ -106,7 +106,7 @@ claim_of(const struct limit *l, size_t n_stages, double alpha, double margin)
 	if (n_stages < 2 || b->status != NW_STATUS_OK || l->n_windows < LIMIT_WINDOWS_MIN)
 		return LIMIT_NONE;
 	if (b->unique && limit_is_sample(l) && l->effect_low >= 1 + margin &&
-	    l->p < alpha * fmin(1, (double)l->n_windows / WINDOWS_SURE))
+	    l->p < alpha * fmin(1, pow((double)l->n_windows / WINDOWS_SURE, 2)))
 		return LIMIT_INFERENCE;
 	return l->effect >= ACCOUNT_RATIO ? LIMIT_ACCOUNT : LIMIT_NONE;
 }

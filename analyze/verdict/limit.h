@@ -20,7 +20,8 @@ enum { LIMIT_WINDOWS_MIN = 5 };
  * measurement, and few windows bear it. An inference says that the path is so and would be so
  * again: the windows are a sample, the slowest stage must be told from all others by a test, and at
  * least 8 of the windows must be independent. Simulated, equal stages and AR 0 to 0.95: below 8 an
- * inference would be wrong in up to 57 %, from 8 on in at most 5 % (tests/calibrate).
+ * inference would be wrong in up to 57 %, from 8 on in at most 5 % (tests/calibrate);
+ * with fewer than 30 windows the test must be the surer, as a short series hides its memory.
  */
 enum limit_claim { LIMIT_NONE, LIMIT_ACCOUNT, LIMIT_INFERENCE };
 

@@ -25,8 +25,10 @@ struct nw_ratio {
 	enum nw_status status;
 	double ratio;
 	double low, high; /* interval; 0 and +Inf where b or a cannot be told from 0 */
-	double n_eff;     /* independent windows of a - ratio b */
-	double p;         /* two-sided p of the test that the ratio is 1 */
+	/* independent windows of a - ratio b, by its autocorrelation and at most 2 c + 1 with c
+	 * crossings of its mean (independent windows cross in half the places) */
+	double n_eff;
+	double p; /* two-sided p of the test that the ratio is 1 */
 };
 
 /* Windows with a missing value in a or b take no part. O(n) times about 100. NW_ENOMEM. */

@@ -80,6 +80,25 @@ test_memory(void)
 	CHECK(slow.high - slow.low > 2 * (fresh.high - fresh.low));
 }
 
+/* Two states that last cross their mean once: hardly a sample, whatever lies in either state. */
+static void
+test_states(void)
+{
+	double a[40], b[40];
+	struct nw_ratio r;
+
+	for (size_t i = 0; i < 40; i++) {
+		a[i] = (i < 20 ? 0.8 : 0.5) + 0.001 * noise_normal();
+		b[i] = 0.4;
+	}
+	CHECK_INT(nw_ratio_windows(a, b, 40, 0.05, &r), NW_OK);
+	CHECK(r.n_eff <= 3);
+	for (size_t i = 0; i < 40; i++)
+		a[i] = 0.6 + 0.1 * noise_normal();
+	CHECK_INT(nw_ratio_windows(a, b, 40, 0.05, &r), NW_OK);
+	CHECK(r.n_eff > 20);
+}
+
 static void
 test_edges(void)
 {
@@ -90,7 +109,7 @@ test_edges(void)
 
 	CHECK_INT(nw_ratio_windows(a, b, 6, 0.05, &r), NW_OK);
 	CHECK_NEAR(r.ratio, 2, 0, 0);
-	CHECK(r.n_eff == 4 && r.p == 0);
+	CHECK(r.n_eff == 1 && r.p == 0); /* nothing varies: no sample of a path */
 	CHECK_NEAR(r.low, 2, 1e-6, 0);
 	CHECK_NEAR(r.high, 2, 1e-6, 0);
 	CHECK_INT(nw_ratio_windows(a, b, 2, 0.05, &r), NW_OK);
@@ -110,6 +129,7 @@ main(int argc, char **argv)
 	noise_seed(argc, argv, 3);
 	test_closed_form();
 	test_memory();
+	test_states();
 	test_edges();
 	return check_done("ratio");
 }
