@@ -12,7 +12,7 @@
 
 enum { CELLS = 512, WIDTHS = 16, CLASSES_MAX = 26, RESAMPLES = 50 };
 
-#define EVIDENCE  8.5 /* least logarithm of the likelihood ratio on either side of a valley */
+#define EVIDENCE  6   /* least logarithm of the likelihood ratio on either side of a valley .. */
 #define RESAMPLED 2   /* times as much evidence is needed in a resample */
 #define DEPTH     0.7 /* most density of a valley, as a share of the lower of its two peaks */
 
@@ -82,7 +82,8 @@ peaks_fill(struct peaks *k, const struct axis *a, size_t from, size_t end)
 	}
 }
 
-/* Best evidence of one side for a valley of `wv` cells with `v` operations. */
+/* Best evidence of one side for a valley of `wv` cells with `v` operations: .. less the logarithm
+ * of how many such windows have room, as narrow valleys have more places to arise by chance. */
 static double
 side(const struct peaks *k, const double (*most)[CELLS + 1], size_t edge, double v, size_t wv)
 {
@@ -91,8 +92,9 @@ side(const struct peaks *k, const double (*most)[CELLS + 1], size_t edge, double
 
 	for (w = 0; w < k->n_widths; w++)
 		if (k->width[w] <= 2 * wv && 8 * k->width[w] >= wv)
-			best =
-			    fmax(best, evidence(most[w][edge], (double)k->width[w], v, (double)wv));
+			best = fmax(best,
+			    evidence(most[w][edge], (double)k->width[w], v, (double)wv) -
+				log((double)CELLS / (double)(k->width[w] + wv)));
 	return best;
 }
 
