@@ -8,7 +8,7 @@
 struct csv_cursor
 csv_begin(const char *bytes, size_t n)
 {
-	struct csv_cursor c = { .at = bytes, .end = bytes + n, .line = 1 };
+	struct csv_cursor c = { .at = bytes, .end = bytes + n, .line = 1, .separator = ',' };
 
 	if (n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
 		c.at += 3;
@@ -30,7 +30,7 @@ fail_at(struct csv_cursor *c, const char *at, const char *why)
 	return false;
 }
 
-/* The end of a field: a comma, a line end or the end of the file. */
+/* The end of a field: a separator, a line end or the end of the file. */
 static bool
 field_end(struct csv_cursor *c, struct csv_field *f)
 {
@@ -39,7 +39,7 @@ field_end(struct csv_cursor *c, struct csv_field *f)
 	f->last = true;
 	if (p == c->end)
 		return true;
-	if (*p == ',') {
+	if (*p == c->separator) {
 		f->last = false;
 		c->at = p + 1;
 		return true;
@@ -88,11 +88,11 @@ quoted_field(struct csv_cursor *c, struct csv_field *f)
 	return field_end(c, f);
 }
 
-/* Where an unquoted field stops: at a comma or a line end. */
+/* Where an unquoted field stops: at a separator or a line end. */
 static const char *
 unquoted_end(const struct csv_cursor *c, const char *p)
 {
-	for (; p < c->end && *p != ',' && *p != '\n'; p++)
+	for (; p < c->end && *p != c->separator && *p != '\n'; p++)
 		if (*p == '\r' && (!c->lenient || p + 1 == c->end || p[1] == '\n'))
 			break;
 	return p;

@@ -3,7 +3,12 @@
 # `narrows stat`: every kind on good input, standard input, compressed files; bad input is one line on stderr with file,
 # line and column, status 2 and nothing on stdout.
 . tests/lib.sh
-stat() { "$bin/narrows" stat "$@"; }
+# as programs ask: --csv goes before --cases
+stat() {
+	kind=$1
+	shift
+	"$bin/narrows" stat "$kind" --cases "$@"
+}
 
 # same WHAT EXPECTED ACTUAL
 same() { [ "$2" = "$3" ] || fail "$1: got $3, want $2"; }
@@ -65,10 +70,35 @@ same classify '{"class":["fast","slow"],"counts":{"fast":1,"slow":1}}' \
 	"$(stat classify --models "$tmp/models.csv" --otherwise slow "$tmp/ops.csv")"
 stat classify --csv --models "$tmp/models.csv" "$tmp/ops.csv" | grep -qx '1,0.001,uncached' || fail "classify --csv"
 
+# what models prints as CSV is what classify reads
+"$bin/narrows" stat models -f csv --name mine --size 4096 $io/out-0.csv >"$tmp/mine.csv"
+grep -q '^name,small_I,small_c,large_I,large_c$' "$tmp/mine.csv" || fail "models --csv: $(cat "$tmp/mine.csv")"
+"$bin/narrows" stat classify --models "$tmp/mine.csv" --size 4096 $io/out-0.csv | grep -Eq '^ *mine +29[0-9][0-9]$' ||
+	fail "classify with the models of models --csv"
+
+# --- other separators and marks; forms ---
+printf 'y;x\n1,5;2\n2,5;4\n' >"$tmp/semicolon.csv"
+printf 'y,x\n1.5,2\n2.5,4\n' >"$tmp/point.csv"
+tr ';' '\t' <"$tmp/semicolon.csv" >"$tmp/tab.csv"
+same "--decimal ," "$(stat summary "$tmp/point.csv")" "$(stat summary --decimal , "$tmp/semicolon.csv")"
+same "--sep tab" "$(stat summary "$tmp/point.csv")" "$(stat summary --sep tab --decimal , "$tmp/tab.csv")"
+"$bin/narrows" stat summary "$tmp/point.csv" | grep -Eq '^y +2 +2 +0.707107 +1.5 +2.5 +4' || fail "the table for people"
+for kind in ttest correlation "lm --response y" "validate --response y --folds 2" "lasso --response y --lambda 1"; do
+	"$bin/narrows" stat $kind -f csv "$tmp/point.csv" >"$tmp/out" || fail "$kind -f csv"
+	[ "$(wc -l <"$tmp/out")" -ge 2 ] || fail "$kind -f csv: no rows"
+	[ "$(awk -F, '{ print NF }' "$tmp/out" | sort -u | wc -l)" = 1 ] || fail "$kind -f csv: ragged"
+	"$bin/narrows" stat $kind "$tmp/point.csv" >"$tmp/out" || fail "$kind for people"
+	grep -q '[{}]' "$tmp/out" && fail "$kind for people is JSON"
+done
+nbsp=$(printf '\302\240')
+"$bin/narrows" stat density --better "$tmp/d.csv" | sed "s/$nbsp/ /g" >"$tmp/out"
+grep -q '2 classes in [0-9]* % of resamples' "$tmp/out" || fail "density for people: $(cat "$tmp/out")"
+grep -aEq '^B +5[.][0-9]+ ms' "$tmp/out" || fail "a class with its unit: $(cat "$tmp/out")"
+
 # --- bad input ---
 printf 'a,b\n1,2\n3\n' >"$tmp/ragged.csv"
 printf 'y;x\n1;2\n' >"$tmp/semicolon.csv"
-bad 'not a number .fields must be separated by commas' summary "$tmp/semicolon.csv"
+bad 'not a number .fields apart by semicolons. --sep' summary "$tmp/semicolon.csv"
 stat summary "$tmp/s.csv" 2>&1 >/dev/null | grep -q 'left out, not numbers: name' || fail "no word about the column of names"
 bad "$tmp/ragged.csv:3:2: row ends after 1 of 2 fields" summary "$tmp/ragged.csv"
 printf 'a,b\n1,2,3\n' >"$tmp/wide.csv"
@@ -96,12 +126,15 @@ bad 'unknown kind "sumary"' sumary "$tmp/s.csv"
 bad 'unknown option "--alfa"' ttest --alfa 1 "$tmp/s.csv"
 bad 'alpha: "2" is not a number from 0 to 1' ttest --alpha 2 "$tmp/s.csv"
 bad 'alpha: wants a value' ttest "$tmp/s.csv" --alpha
+bad 'a comma cannot be both' summary --sep , --decimal , "$tmp/s.csv"
+bad 'one character, or .tab' summary --sep ab "$tmp/s.csv"
+bad 'not a number .a decimal comma. --decimal' changes --column y --sep tab "$tmp/tab.csv"
+bad 'is not table, csv or json' summary -f xml "$tmp/s.csv"
 bad 'given twice' ttest --alpha 0.1 --alpha 0.2 "$tmp/s.csv"
 bad 'no file given' ttest
 bad 'one file at a time' summary "$tmp/s.csv" "$tmp/s.csv"
 bad 'a t-test compares 2 groups, here are 3' ttest "$tmp/tuples.csv"
 printf 'a,b\n1,2\n2,3\n' >"$tmp/ab.csv"
-bad 'this result has no table' ttest --csv "$tmp/ab.csv"
 bad 'need a value per window' bottleneck --n-eff "$tmp/tuples.csv"
 cp $io/out-0.csv "$tmp/ops-0.csv"
 bad 'access size unknown' models "$tmp/ops-0.csv"

@@ -11,7 +11,7 @@ swiss=tests/cases/lasso/swiss/data.csv
 says() {
 	what=$1
 	shift
-	"$narrows" stat "$@" >"$tmp/answer" 2>"$tmp/err" || fail "stat $*: $(cat "$tmp/err")"
+	"$narrows" stat "$@" --cases >"$tmp/answer" 2>"$tmp/err" || fail "stat $*: $(cat "$tmp/err")"
 	python3 - "$what" "$tmp/answer" <<'P' || fail "not so: $what: stat $*"
 import json, sys
 d = json.load(open(sys.argv[2]))
@@ -24,7 +24,7 @@ refuses() {
 	pattern=$1
 	shift
 	rc=0
-	"$narrows" stat "$@" >"$tmp/answer" 2>"$tmp/err" </dev/null || rc=$?
+	"$narrows" stat "$@" --cases >"$tmp/answer" 2>"$tmp/err" </dev/null || rc=$?
 	[ "$rc" = 2 ] || fail "status $rc of stat $*"
 	[ ! -s "$tmp/answer" ] || fail "output beside the error: stat $*"
 	[ "$(wc -l <"$tmp/err")" = 1 ] || fail "not one line: $(cat "$tmp/err")"
@@ -73,7 +73,7 @@ says '{"a", "b"} <= set(d["selection"]["metrics"]) and d["selection"]["zero_vari
 	and len(d["rand_subsets"]) == 5 and d["rand_seed"] == 7' \
 	reduce --response y --chunks "$tmp/chunks.csv" --thresholds --main "$tmp/main.txt" --draws 5 --seed 7 "$tmp/box.csv"
 cp "$tmp/answer" "$tmp/first"
-"$narrows" stat reduce --response y --chunks "$tmp/chunks.csv" --thresholds --main "$tmp/main.txt" --draws 5 --seed 7 "$tmp/box.csv" |
+"$narrows" stat reduce --response y --chunks "$tmp/chunks.csv" --thresholds --main "$tmp/main.txt" --draws 5 --seed 7 --cases "$tmp/box.csv" |
 	cmp - "$tmp/first" || fail "two runs differ"
 says 'd["selection"]["metrics"] == ["a", "b"] and d["selection"]["threshold"] in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 	and d["selection"]["out_of_sample_r2"] > 0.9 and d["training_rows"] == 200' \

@@ -33,7 +33,7 @@ print_kinds(FILE *f)
 	    "       narrows stat KIND --help\n\n"
 	    "FILE is CSV with a header (empty, NA, NaN, Inf = missing), - for standard input, .gz "
 	    ".xz .zst by name.\n"
-	    "Prints one JSON object. Kinds:\n\n");
+	    "Prints tables for people; --csv and --cases (JSON) are for programs. Kinds:\n\n");
 	for (k = stat_kinds; k->name != NULL || k->case_kind != NULL; k++)
 		if (k->name != NULL)
 			fprintf(f, "  %-12s %s\n", k->name, k->summary);
@@ -49,28 +49,41 @@ print_kind_help(const struct stat_kind *k)
 
 /* --- run --- */
 
-/* The result's table, on loan; NULL if the result has no table. */
-static const json_t *
+/* The result's table, a new reference. */
+static json_t *
 table_of(const struct stat_kind *k, const json_t *doc)
 {
-	const json_t *rows = k->csv == NULL ? NULL
-	    : k->csv[0] == '\0'             ? doc
-					    : json_object_get(doc, k->csv);
+	json_t *rows = k->csv == NULL ? NULL
+	    : k->csv[0] == '\0'       ? (json_t *)(uintptr_t)doc
+				      : json_object_get(doc, k->csv);
 
-	return json_is_object(rows) || json_is_array(rows) ? rows : NULL;
+	return json_object_size(rows) > 0 || json_array_size(rows) > 0 ? json_incref(rows)
+								       : stat_out_rows(doc);
+}
+
+/* The result as text; the caller frees. */
+static char *
+text_of(const struct stat_kind *k, enum stat_form form, const json_t *doc)
+{
+	json_t *rows;
+	char *text;
+
+	if (form == STAT_TABLE)
+		return stat_text(doc, k->hide);
+	if (form != STAT_CSV)
+		return stat_out_text(doc, form == STAT_INDENTED);
+	rows = table_of(k, doc);
+	text = stat_out_csv(rows);
+	json_decref(rows);
+	return text;
 }
 
 static int
 print_result(
-    const struct stat_kind *k, const struct stat_args *a, const json_t *doc, struct stat_error *err)
+    const struct stat_kind *k, enum stat_form form, const json_t *doc, struct stat_error *err)
 {
-	const json_t *rows = NULL;
-	bool csv = stat_arg_given(a, "csv");
-	char *text;
+	char *text = text_of(k, form, doc);
 
-	if (csv && (rows = table_of(k, doc)) == NULL)
-		return stat_fail(err, NW_EINVAL, "--csv: this result has no table");
-	text = csv ? stat_out_csv(rows) : stat_out_text(doc, stat_arg_given(a, "pretty"));
 	if (text == NULL)
 		return stat_fail(err, NW_ENOMEM, "%s", nw_strerror(NW_ENOMEM));
 	errno = 0;
@@ -83,14 +96,18 @@ print_result(
 static int
 run_kind(const struct stat_kind *k, const struct stat_args *a, struct stat_error *err)
 {
+	enum stat_form form;
 	json_t *doc = NULL;
 	int rc;
 
+	if ((rc = stat_arg_form(a, &form, err)) != NW_OK ||
+	    (rc = stat_table_dialect(stat_arg(a, "sep"), stat_arg(a, "decimal"), err)) != NW_OK)
+		return rc;
 	if (a->n_files == 0)
 		return stat_fail(
 		    err, NW_EINVAL, "no file given (see: narrows stat %s --help)", k->name);
 	if ((rc = k->run(a, &doc, err)) == NW_OK)
-		rc = print_result(k, a, doc, err);
+		rc = print_result(k, form, doc, err);
 	json_decref(doc);
 	return rc == NW_OK ? rc : stat_fail(err, rc, "%s", nw_strerror(rc));
 }

@@ -59,6 +59,10 @@ struct stat_table {
 	uint32_t *row_line; /* 1-based line of each row */
 };
 
+/* The separator (a character, or "tab") and the decimal mark (a point or a comma) of all files read
+ * from now on; NULL for a separator of its own: a semicolon beside a decimal comma, else a comma.
+ * NW_EINVAL. */
+int stat_table_dialect(const char *separator, const char *decimal, struct stat_error *err);
 /* Reads `path` as stat_file_read does. RFC 4180: header required, names unique (an empty one
  * becomes "column N"), every row as wide as the header, quoted fields, LF or CRLF; an UTF-8 mark at
  * the start and blank lines at the end are skipped. Messages say file:line:byte and the column's
@@ -98,6 +102,12 @@ char *stat_out_text(const json_t *doc, bool pretty);
 /* RFC 4180 table from an array of objects, or from an object of objects (then the first column is
  * "name"). */
 char *stat_out_csv(const json_t *rows);
+/* The rows of a result without a table of its own: its objects, or the result as the only row;
+ * nested objects are columns "outer.inner". A new reference. */
+json_t *stat_out_rows(const json_t *doc);
+/* Lines and aligned tables for people (stat_text.c), without the keys in `hide`, words with a blank
+ * before and after each. The caller frees; NULL = no memory. */
+char *stat_text(const json_t *doc, const char *hide);
 
 /* --- options of the command line (cmd_stat.c) --- */
 struct stat_option {
@@ -115,6 +125,10 @@ int stat_arg_number(const struct stat_args *a, const char *name, double min, dou
     double *out, struct stat_error *err);
 int stat_arg_count(const struct stat_args *a, const char *name, size_t min, size_t max, size_t *out,
     struct stat_error *err);
+/* The form of the output. NW_EINVAL for a word that is no form. */
+enum stat_form { STAT_TABLE, STAT_CSV, STAT_JSON, STAT_INDENTED };
+int stat_arg_form(const struct stat_args *a, enum stat_form *out, struct stat_error *err);
+bool stat_arg_is_form(const struct stat_args *a, enum stat_form form);
 /* Files after the options; at least one file. */
 size_t stat_arg_files(const struct stat_args *a, const char *const **files);
 
@@ -149,9 +163,12 @@ struct stat_kind {
 	const char *case_kind; /* the word in case.json; NULL for a kind of the command line only */
 	const char *summary;   /* one line of help */
 	/* key of the result whose value is the table for --csv; "" for the result itself; NULL for
-	 * a result without a table */
+	 * a result without a table of its own */
 	const char *csv;
-	/* besides --pretty, --csv, --better, --help; may be NULL */
+	/* keys that people are not shown, because the result's table has them: each between blanks;
+	 * NULL for none */
+	const char *hide;
+	/* besides the common options; may be NULL */
 	const struct stat_option *options;
 	/* Both set *out to a new object, or return an error. */
 	int (*run)(const struct stat_args *a, json_t **out, struct stat_error *err);

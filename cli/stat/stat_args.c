@@ -9,8 +9,12 @@
 #include "cli/stat/stat.h"
 
 const struct stat_option stat_common_options[] = {
-	{ "pretty", NULL, "indent the JSON" },
-	{ "csv", NULL, "print the result's table as CSV instead, where there is one" },
+	{ "csv", NULL, "print the result's table as CSV instead" },
+	{ "cases", NULL, "print all there is, as one JSON object" },
+	{ "pretty", NULL, "the same, indented" },
+	{ "format", "WORD", "table, csv or json; -f for short" },
+	{ "sep", "C", "what stands between fields: a character, or tab (,)" },
+	{ "decimal", "C", "decimal mark of numbers; a comma implies --sep ';' (.)" },
 	{ "better", NULL, "better defaults than the papers', where there are any" },
 	{ "help", NULL, "this text" },
 	{ NULL, NULL, NULL },
@@ -78,6 +82,38 @@ stat_arg_files(const struct stat_args *a, const char *const **files)
 	return a->n_files;
 }
 
+int
+stat_arg_form(const struct stat_args *a, enum stat_form *out, struct stat_error *err)
+{
+	const char *word = stat_arg(a, "format");
+
+	*out = stat_arg_given(a, "csv")   ? STAT_CSV
+	    : stat_arg_given(a, "pretty") ? STAT_INDENTED
+	    : stat_arg_given(a, "cases")  ? STAT_JSON
+					  : STAT_TABLE;
+	if (word == NULL)
+		return NW_OK;
+	if (strcmp(word, "csv") == 0)
+		*out = STAT_CSV;
+	else if (strcmp(word, "json") == 0)
+		*out = *out == STAT_INDENTED ? STAT_INDENTED : STAT_JSON;
+	else if (strcmp(word, "table") == 0)
+		*out = STAT_TABLE;
+	else
+		return stat_fail(
+		    err, NW_EINVAL, "--format: \"%.40s\" is not table, csv or json", word);
+	return NW_OK;
+}
+
+bool
+stat_arg_is_form(const struct stat_args *a, enum stat_form form)
+{
+	struct stat_error unused = { "" };
+	enum stat_form f;
+
+	return stat_arg_form(a, &f, &unused) == NW_OK && f == form;
+}
+
 static const struct stat_option *
 find_option(const struct stat_option *o, const char *name, size_t len)
 {
@@ -131,6 +167,9 @@ stat_args_parse(
 		} else if (strncmp(argv[i], "--", 2) == 0) {
 			if ((rc = parse_option(k, argc, argv, &i, a, err)) != NW_OK)
 				return rc;
+		} else if (strcmp(argv[i], "-f") == 0 && i + 1 < argc) {
+			a->given[a->n_given++] = (struct stat_given){ "format", argv[i + 1] };
+			i += 2;
 		} else if (strcmp(argv[i], "-h") == 0) {
 			a->given[a->n_given++] = (struct stat_given){ "help", NULL };
 			i++;

@@ -111,7 +111,7 @@ classify_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	if (rc == NW_OK) {
 		*out = json_object();
 		rc = classify(&m, &ops, otherwise != NULL ? otherwise : "uncached",
-		    stat_arg_given(a, "csv"), *out);
+		    stat_arg_is_form(a, STAT_CSV), *out);
 	}
 	free(ops.op);
 	named_models_free(&m);

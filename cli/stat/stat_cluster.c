@@ -20,6 +20,8 @@ stat_missing_parse(const char *word, enum nw_missing *out, struct stat_error *er
 }
 
 /* --- correlation --- */
+enum { CORRELATION_TOP = 20 };
+
 static json_t *
 matrix(const double *r, size_t p)
 {
@@ -48,11 +50,67 @@ count_matrix(const size_t *count, size_t p)
 	return stat_whole(rows, bad);
 }
 
+/* What a correlation is asked for. */
+struct correlation_request {
+	enum nw_missing missing;
+	bool ranks, counts;
+	bool matrix; /* false: the strongest pairs */
+	size_t top;  /* pairs; 0 for all */
+};
+
+struct pair {
+	uint32_t i, j;
+	double strength;
+};
+
+/* The strongest first; equal ones in the order of the columns. */
 static int
-correlation_answer(const struct metrics *m, enum nw_missing missing, bool ranks, bool counts,
-    json_t **out, struct stat_error *err)
+compare_pairs(const void *a, const void *b)
 {
-	struct nw_prepare_options opts = { 1, missing, false };
+	const struct pair *x = a, *y = b;
+
+	if (x->strength != y->strength)
+		return x->strength > y->strength ? -1 : 1;
+	return x->i != y->i ? (x->i < y->i ? -1 : 1) : (x->j > y->j) - (x->j < y->j);
+}
+
+/* Rows of pairs; undefined correlations come last. NULL: no memory. */
+static json_t *
+pairs(const struct metrics *m, const double *r, const double *rho, const size_t *count,
+    const struct correlation_request *req)
+{
+	size_t n = 0, all = m->p * (m->p - 1) / 2;
+	struct pair *p = calloc(all + 1, sizeof(*p));
+	json_t *rows = json_array(), *row;
+
+	for (uint32_t i = 0; p != NULL && i < m->p; i++)
+		for (uint32_t j = i + 1; j < m->p; j++) {
+			double v = fabs(r[i * m->p + j]);
+
+			p[n++] = (struct pair){ i, j, isnan(v) ? -1 : v };
+		}
+	if (p != NULL)
+		qsort(p, n, sizeof(*p), compare_pairs);
+	for (size_t k = 0; k < n && (req->top == 0 || k < req->top); k++) {
+		size_t at = p[k].i * m->p + p[k].j;
+
+		row = json_pack("{s:s,s:s,s:o}", "a", m->name[p[k].i], "b", m->name[p[k].j],
+		    "pearson", stat_json(r[at]));
+		if (req->ranks)
+			json_object_set_new(row, "spearman", stat_json(rho[at]));
+		if (req->counts)
+			json_object_set_new(row, "rows", json_integer((json_int_t)count[at]));
+		json_array_append_new(rows, row);
+	}
+	free(p);
+	return rows;
+}
+
+static int
+correlation_answer(const struct metrics *m, const struct correlation_request *req, json_t **out,
+    struct stat_error *err)
+{
+	struct nw_prepare_options opts = { 1, req->missing, false };
 	struct nw_prepared prep = { 0 };
 	double *r = calloc(m->p + 1, (m->p + 1) * sizeof(*r)),
 	       *rho = calloc(m->p + 1, (m->p + 1) * sizeof(*rho));
@@ -64,7 +122,7 @@ correlation_answer(const struct metrics *m, enum nw_missing missing, bool ranks,
 		rc = nw_prepare(m->x, m->p, NULL, m->n, &opts, false, &prep);
 	if (rc == NW_OK)
 		rc = nw_correlate_pairwise(prep.x, m->p, prep.n_rows, r, n_pairs);
-	if (rc == NW_OK && ranks)
+	if (rc == NW_OK && req->ranks)
 		rc = nw_correlate_ranks(prep.x, m->p, prep.n_rows, rho);
 	if (rc != NW_OK) {
 		rc = stat_library(rc, err);
@@ -72,11 +130,17 @@ correlation_answer(const struct metrics *m, enum nw_missing missing, bool ranks,
 	}
 	doc = json_object();
 	bad |= json_object_set_new(doc, "n", json_integer((json_int_t)prep.n_rows));
+	if (!req->matrix) {
+		bad |= json_object_set_new(doc, "columns", json_integer((json_int_t)m->p));
+		bad |= json_object_set_new(doc, "pairs", pairs(m, r, rho, n_pairs, req));
+		rc = stat_finish(doc, bad, out, err);
+		goto out;
+	}
 	bad |= json_object_set_new(doc, "columns", stat_json_strings(m->name, m->p));
 	bad |= json_object_set_new(doc, "pearson", matrix(r, m->p));
-	if (ranks)
+	if (req->ranks)
 		bad |= json_object_set_new(doc, "spearman", matrix(rho, m->p));
-	if (counts)
+	if (req->counts)
 		bad |= json_object_set_new(doc, "n_pairs", count_matrix(n_pairs, m->p));
 	rc = stat_finish(doc, bad, out, err);
 out:
@@ -142,7 +206,8 @@ stat_correlation_case(const struct stat_case *c, json_t **out, struct stat_error
 	if (rc == NW_OK)
 		rc = stat_missing_parse(stat_case_text(c, "missing", NULL), &missing, err);
 	if (rc == NW_OK)
-		rc = correlation_answer(&m, missing, true, true, out, err);
+		rc = correlation_answer(
+		    &m, &(struct correlation_request){ missing, true, true, true, 0 }, out, err);
 	metrics_clear(&m);
 	return rc;
 }
@@ -153,19 +218,24 @@ stat_correlation_run(const struct stat_args *a, json_t **out, struct stat_error 
 	struct stat_table *table;
 	struct metrics m = { 0 };
 	const char *const *files;
-	enum nw_missing missing = NW_MISSING_LISTWISE;
+	struct correlation_request req = { .missing = NW_MISSING_LISTWISE,
+		.ranks = stat_arg_given(a, "spearman"),
+		.matrix = stat_arg_is_form(a, STAT_JSON) || stat_arg_is_form(a, STAT_INDENTED),
+		.top = stat_arg_is_form(a, STAT_CSV) ? 0 : CORRELATION_TOP };
 	int rc = stat_arg_files(a, &files) == 1 ? NW_OK
 						: stat_fail(err, NW_EINVAL, "one FILE is wanted");
 
 	if (rc == NW_OK)
-		rc = stat_missing_parse(stat_arg(a, "missing"), &missing, err);
+		rc = stat_missing_parse(stat_arg(a, "missing"), &req.missing, err);
+	if (rc == NW_OK)
+		rc = stat_arg_count(a, "top", 0, 1u << 30, &req.top, err);
+	req.counts = req.missing == NW_MISSING_PAIRWISE;
 	if (rc == NW_OK)
 		rc = stat_table_read(files[0], &table, err);
 	if (rc == NW_OK)
 		rc = metrics_init(&m, table, NULL, err);
 	if (rc == NW_OK)
-		rc = correlation_answer(&m, missing, stat_arg_given(a, "spearman"),
-		    missing == NW_MISSING_PAIRWISE, out, err);
+		rc = correlation_answer(&m, &req, out, err);
 	metrics_clear(&m);
 	return rc;
 }
@@ -340,5 +410,6 @@ const struct stat_option stat_cluster_options[] = {
 const struct stat_option stat_correlation_options[] = {
 	{ "missing", "listwise|pairwise", "what a gap costs: its row, or its pairs; listwise" },
 	{ "spearman", NULL, "rank correlations too" },
+	{ "top", "N", "the N strongest pairs, 0 for all; 20, --csv all; --cases has a matrix" },
 	{ NULL, NULL, NULL },
 };

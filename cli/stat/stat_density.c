@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/stat/stat_series.h"
+#include "narrows/format.h"
 
 #define GRID_MAX (1u << 20)
 
@@ -208,7 +209,91 @@ out:
 	return rc;
 }
 
+/* --- for people --- */
+
+static json_t *
+place(double x, bool seconds)
+{
+	return seconds && isfinite(x) ? json_string(fmt_duration(x).s) : stat_json(x);
+}
+
+static json_t *
+class_row(const struct nw_classes *c, size_t i, bool seconds)
+{
+	double n = 0, sum = 0;
+	char name[2] = { (char)('A' + i % 26), '\0' };
+
+	for (size_t k = 0; k < c->n; k++) {
+		n += c->class[k].count;
+		sum += c->class[k].sum;
+	}
+	return json_pack("{s:s,s:o,s:o,s:o,s:i,s:s,s:s}", "class", name, "most often",
+	    place(c->class[i].peak, seconds), "from", place(c->class[i].low, seconds), "to",
+	    place(c->class[i].high, seconds), "operations", (int)c->class[i].count, "of operations",
+	    fmt_share(n > 0 ? c->class[i].count / n : 0).s, "of time",
+	    fmt_share(sum > 0 ? c->class[i].sum / sum : 0).s);
+}
+
+static void
+tell_classes(
+    json_t *out, const struct nw_density *d, const struct nw_classes *c, bool tested, bool seconds)
+{
+	json_t *rows = json_array();
+	char sure[128];
+
+	for (size_t i = 0; i < c->n; i++)
+		json_array_append_new(rows, class_row(c, i, seconds));
+	if (tested)
+		snprintf(sure, sizeof(sure), "%zu %s in %s of resamples", c->n,
+		    c->n == 1 ? "class" : "classes", fmt_share(c->sure).s);
+	json_object_set_new(out, "operations", json_integer((json_int_t)d->n));
+	if (d->n_nonpositive > 0)
+		json_object_set_new(
+		    out, "left out, not positive", json_integer((json_int_t)d->n_nonpositive));
+	json_object_set_new(
+	    out, "sure", json_string(tested ? sure : "not tested: --better tests the valleys"));
+	json_object_set_new(out, "outliers above", place(c->cutoff, seconds));
+	json_object_set_new(out, "outliers", json_integer((json_int_t)c->n_outliers));
+	json_object_set_new(out, "classes", rows);
+}
+
+/* What a person asks of a density. */
+static int
+tell(const struct data *data, const struct density_settings *s, bool seconds, json_t *out)
+{
+	struct nw_density d;
+	struct nw_classes c = { 0 };
+	int rc;
+
+	if ((rc = draw(data, &s->curve, &d)) != NW_OK)
+		goto out;
+	if (d.status != NW_STATUS_OK && d.status != NW_STATUS_DEGENERATE) {
+		json_object_set_new(out, "status", json_string(nw_status_text(d.status)));
+		goto out;
+	}
+	if ((rc = classes_of(data, &d, s, s->h_min, &c)) != NW_OK)
+		goto out;
+	if (data->buckets != NULL)
+		nw_classes_count_buckets(&c, &d, data->buckets, data->n, data->step);
+	else
+		nw_classes_count(&c, &d, data->x, data->n);
+	tell_classes(out, &d, &c, s->tested, seconds);
+out:
+	nw_classes_clear(&c);
+	nw_density_clear(&d);
+	return rc;
+}
+
 /* --- inputs --- */
+
+/* Columns with such names hold seconds. */
+static bool
+is_seconds(const char *column)
+{
+	size_t n = strlen(column);
+
+	return strcmp(column, "duration") == 0 || (n > 2 && strcmp(column + n - 2, "_s") == 0);
+}
 
 static int
 buckets_of_table(
@@ -238,7 +323,7 @@ is_histogram(const struct stat_table *t)
 
 static int
 report_table(const struct stat_table *t, const char *column, double ticks_per_unit,
-    const struct density_settings *s, bool as_rows, json_t *out, struct stat_error *err)
+    const struct density_settings *s, enum stat_form form, json_t *out, struct stat_error *err)
 {
 	struct data d = { .n = t->n_rows };
 	size_t col;
@@ -246,14 +331,16 @@ report_table(const struct stat_table *t, const char *column, double ticks_per_un
 
 	if (ticks_per_unit > 0) {
 		if ((rc = buckets_of_table(t, ticks_per_unit, &d, err)) == NW_OK)
-			rc = report(&d, s, as_rows, out);
+			rc = form == STAT_TABLE ? tell(&d, s, false, out)
+						: report(&d, s, form == STAT_CSV, out);
 		free(d.buckets);
 		return rc;
 	}
 	if ((col = series_column(t, column, err)) == SIZE_MAX ||
 	    (d.x = stat_table_numbers_at(t, col, err)) == NULL)
 		return NW_EPROTO;
-	return report(&d, s, as_rows, out);
+	return form == STAT_TABLE ? tell(&d, s, is_seconds(t->cols[col].name), out)
+				  : report(&d, s, form == STAT_CSV, out);
 }
 
 int
@@ -265,10 +352,12 @@ density_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	struct stat_table *t = NULL;
 	const char *const *files;
 	char *bytes = NULL;
+	enum stat_form form;
 	size_t n_bytes;
 	int rc;
 
 	if ((rc = density_settings_args(a, &s, err)) != NW_OK ||
+	    (rc = stat_arg_form(a, &form, err)) != NW_OK ||
 	    (rc = stat_arg_number(a, "ticks-per-unit", 1e-30, 1e30, &ticks_per_unit, err)) != NW_OK)
 		return rc;
 	if (stat_arg_files(a, &files) > 1)
@@ -279,11 +368,11 @@ density_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	if (rc == NW_OK) {
 		struct data d = { .x = io.duration_s, .n = io.n };
 
-		rc = report(&d, &s, stat_arg_given(a, "csv"), *out);
+		rc = form == STAT_TABLE ? tell(&d, &s, true, *out)
+					: report(&d, &s, form == STAT_CSV, *out);
 	} else if (rc == NW_ENOTFOUND &&
 	    (rc = stat_table_parse(files[0], bytes, n_bytes, &t, err)) == NW_OK) {
-		rc = report_table(t, stat_arg(a, "column"), ticks_per_unit, &s,
-		    stat_arg_given(a, "csv"), *out, err);
+		rc = report_table(t, stat_arg(a, "column"), ticks_per_unit, &s, form, *out, err);
 	}
 	stat_table_free(t);
 	free(bytes);
@@ -303,7 +392,7 @@ density_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 	density_settings_case(c, &s);
 	*out = json_object();
 	rc = report_table(t, NULL, is_histogram(t) ? stat_case_number(c, "ticks_per_unit", 1) : 0,
-	    &s, false, *out, err);
+	    &s, STAT_JSON, *out, err);
 	stat_table_free(t);
 	return rc;
 }

@@ -16,6 +16,7 @@
 const struct stat_option models_options[] = { { "page", "BYTES",
 						  "largest size of the small model (4096)" },
 	{ "inflate", "F", "the target is F times the limit (1.1)" },
+	{ "name", "WORD", "name of the model with --csv, the file that classify reads (model)" },
 	{ "size", "BYTES", "access size of io-model files that do not say it" },
 	{ "keep-last", NULL, "io-model files: the last row is an operation, too" },
 	{ "adjust", "A", "density: bandwidth A times nrd0 (2)" },
@@ -239,6 +240,43 @@ models_of_table(struct stat_table *t, const struct nw_io_options *o,
 	return rc;
 }
 
+/* A row of the file that classify reads. */
+static json_t *
+row_of_model(const char *name, const json_t *model)
+{
+	static const char *const lines[] = { "small", "large" };
+	json_t *row = json_pack("{s:s}", "name", name), *v;
+	char key[16];
+
+	for (size_t i = 0; i < 2; i++)
+		for (const char *p = "Ic"; *p != '\0'; p++) {
+			const char part[] = { *p, '\0' };
+
+			v = json_object_get(json_object_get(model, lines[i]), part);
+			snprintf(key, sizeof(key), "%s_%s", lines[i], part);
+			if (v != NULL)
+				json_object_set(row, key, v);
+			else
+				json_object_set_new(row, key, json_null());
+		}
+	return row;
+}
+
+/* The models of a result, for classify: its own under `name`, or those of its parts. */
+static void
+set_rows(json_t *out, const char *name)
+{
+	json_t *rows = json_array(), *part;
+	const char *key;
+
+	if (json_object_get(out, "small") != NULL)
+		json_array_append_new(rows, row_of_model(name, out));
+	else
+		json_object_foreach(out, key, part) if (json_object_get(part, "small") != NULL)
+		    json_array_append_new(rows, row_of_model(key, part));
+	json_object_set_new(out, "models", rows);
+}
+
 int
 models_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
@@ -246,7 +284,7 @@ models_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	struct density_settings s;
 	struct ops ops = { 0 };
 	struct stat_table *t = NULL;
-	const char *const *files;
+	const char *const *files, *name = stat_arg(a, "name");
 	size_t i, n_files = stat_arg_files(a, &files);
 	int rc;
 
@@ -261,6 +299,8 @@ models_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 		*out = json_object();
 		rc = t != NULL ? models_of_table(t, &o, &s, *out, err)
 			       : model_of_ops(&ops, &o, &s, *out);
+		if (rc == NW_OK && stat_arg_is_form(a, STAT_CSV))
+			set_rows(*out, name != NULL ? name : "model");
 	}
 	stat_table_free(t);
 	free(ops.op);

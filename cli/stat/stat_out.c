@@ -211,6 +211,46 @@ collect_columns(const json_t *rows)
 	return set;
 }
 
+/* Plain values of `from` into the row `to`; those of nested objects as "prefix.key". */
+static void
+flatten(json_t *to, const char *prefix, const json_t *from, int depth)
+{
+	const char *key;
+	char name[200];
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)from, key, v)
+	{
+		snprintf(name, sizeof(name), "%s%s%s", prefix, *prefix != '\0' ? "." : "", key);
+		if (json_is_object(v) && depth < DEPTH_MAX)
+			flatten(to, name, v, depth + 1);
+		else if (!is_nested(v))
+			json_object_set(to, name, v);
+	}
+}
+
+json_t *
+stat_out_rows(const json_t *doc)
+{
+	json_t *rows = json_array(), *row, *v;
+	const char *key;
+
+	json_object_foreach((json_t *)(uintptr_t)doc, key, v)
+	{
+		if (!json_is_object(v) || json_object_size(v) == 0)
+			continue;
+		row = json_pack("{s:s}", "name", key);
+		flatten(row, "", v, 0);
+		json_array_append_new(rows, row);
+	}
+	if (json_array_size(rows) == 0) {
+		row = json_object();
+		flatten(row, "", doc, 0);
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
 static void
 put_row(FILE *f, const char *name, const json_t *row, json_t *columns)
 {

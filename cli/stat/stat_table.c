@@ -17,6 +17,28 @@
 #define NUMBER_LEN_MAX 512 /* longer than any meaningful number */
 #define EXCERPT        40  /* bytes of a bad field in a message */
 
+/* How files are written; one for all files of a command. */
+static struct {
+	char separator, decimal;
+} dialect = { ',', '.' };
+
+int
+stat_table_dialect(const char *separator, const char *decimal, struct stat_error *err)
+{
+	if (separator != NULL && strcmp(separator, "tab") == 0)
+		separator = "\t";
+	if (separator != NULL &&
+	    (strlen(separator) != 1 || strpbrk(separator, "\"\r\n.+-") != NULL))
+		return stat_fail(err, NW_EINVAL, "--sep: one character, or \"tab\"");
+	if (decimal != NULL && strcmp(decimal, ".") != 0 && strcmp(decimal, ",") != 0)
+		return stat_fail(err, NW_EINVAL, "--decimal: a point or a comma");
+	dialect.decimal = decimal != NULL ? *decimal : '.';
+	dialect.separator = separator != NULL ? *separator : dialect.decimal == ',' ? ';' : ',';
+	if (dialect.separator == dialect.decimal)
+		return stat_fail(err, NW_EINVAL, "--sep and --decimal: a comma cannot be both");
+	return NW_OK;
+}
+
 /* --- numbers --- */
 
 static const char *
@@ -111,6 +133,22 @@ stat_number_parse(const char *s, size_t len, double *out)
 	copy[len] = '\0';
 	*out = strtod(copy, NULL);
 	return isfinite(*out);
+}
+
+/* A number of a file, whose decimal mark the dialect names. */
+static bool
+number_of(const struct csv_field *f, double *out)
+{
+	char copy[NUMBER_LEN_MAX + 1], *comma;
+
+	if (dialect.decimal == '.')
+		return stat_number_parse(f->s, f->len, out);
+	if (f->len > NUMBER_LEN_MAX || memchr(f->s, '.', f->len) != NULL)
+		return false;
+	memcpy(copy, f->s, f->len);
+	if ((comma = memchr(copy, ',', f->len)) != NULL)
+		*comma = '.';
+	return stat_number_parse(copy, f->len, out);
 }
 
 /* Empty, NA, NaN, infinite: in words or by being too large for a double. */
@@ -299,9 +337,11 @@ row_cursor(const struct stat_table *t, size_t row)
 {
 	const char *at = t->bytes + t->row_at[row];
 
-	return (struct csv_cursor){
-		.at = at, .end = t->bytes + t->n_bytes, .line_start = at, .line = t->row_line[row]
-	};
+	return (struct csv_cursor){ .at = at,
+		.end = t->bytes + t->n_bytes,
+		.line_start = at,
+		.line = t->row_line[row],
+		.separator = dialect.separator };
 }
 
 static int
@@ -323,7 +363,7 @@ read_values(struct stat_table *t)
 			struct stat_column *k = &t->cols[col];
 
 			csv_next(&c, &f); /* cannot fail: the row's shape was checked */
-			if (stat_number_parse(f.s, f.len, &v)) {
+			if (number_of(&f, &v)) {
 				k->value[row] = v;
 				continue;
 			}
@@ -348,6 +388,7 @@ table_build(
 	size_t room = 0;
 	int rc = NW_ENOMEM;
 
+	c.separator = dialect.separator;
 	*out = NULL;
 	if (t == NULL) {
 		free(bytes);
@@ -446,15 +487,25 @@ find_field(const struct stat_table *t, size_t row, size_t col, struct csv_field 
 		csv_next(&c, f);
 }
 
-/* Text behind a message about a table of one column whose name holds another separator. */
+/* What the field of a column may want: another separator where the name of the only column holds
+ * one, another decimal mark where the field is a number with a comma. */
 static const char *
-separator_hint(const struct stat_table *t)
+dialect_hint(const struct stat_table *t, const struct csv_field *f)
 {
-	static const char marks[] = ";\t|";
+	const char *name = t->cols[0].name;
+	struct csv_field piece = *f;
+	char decimal = dialect.decimal;
+	double v;
+	bool comma;
 
-	return t->n_cols == 1 && strpbrk(t->cols[0].name, marks) != NULL
-	    ? " (fields must be separated by commas, numbers have a decimal point)"
-	    : "";
+	if (t->n_cols == 1 && strpbrk(name, ";\t|") != NULL)
+		return strchr(name, ';') != NULL ? " (fields apart by semicolons? --sep ';')"
+		    : strchr(name, '|') != NULL  ? " (fields apart by bars? --sep '|')"
+						 : " (fields apart by tabs? --sep tab)";
+	dialect.decimal = ',';
+	comma = decimal == '.' && memchr(f->s, ',', f->len) != NULL && number_of(&piece, &v);
+	dialect.decimal = decimal;
+	return comma ? " (a decimal comma? --decimal ,)" : "";
 }
 
 const double *
@@ -468,7 +519,7 @@ stat_table_numbers_at(const struct stat_table *t, size_t col, struct stat_error 
 	find_field(t, c->text_row, col, &f);
 	stat_fail(err, NW_EPROTO, "%s:%zu:%zu: column %zu (%.*s): \"%.*s\" is not a number%s",
 	    t->file, f.line, f.byte, col + 1, EXCERPT, c->name,
-	    f.len < EXCERPT ? (int)f.len : EXCERPT, f.s, separator_hint(t));
+	    f.len < EXCERPT ? (int)f.len : EXCERPT, f.s, dialect_hint(t, &f));
 	return NULL;
 }
 

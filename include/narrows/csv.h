@@ -22,6 +22,7 @@ struct csv_cursor {
 	const char *at, *end;
 	const char *line_start;
 	size_t line;     /* 1-based */
+	char separator;  /* between fields; a comma at the start */
 	bool lenient;    /* quotes, NUL and lone carriage returns inside of a field are text */
 	const char *why; /* static text of the failure at `at` */
 };
@@ -37,7 +38,7 @@ struct csv_field {
 
 /* A byte order mark is passed over. */
 struct csv_cursor csv_begin(const char *bytes, size_t n);
-/* Reads a field and the comma or line end behind the field. False: the bytes are no CSV; why and
+/* Reads a field and the separator or line end behind the field. False: the bytes are no CSV; why and
  * `at` tell the fault and its place. */
 bool csv_next(struct csv_cursor *c, struct csv_field *f);
 /* Copies the field's text, quotes undone, to `out`, which has room for len + 1 bytes. Returns the
