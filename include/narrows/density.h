@@ -120,10 +120,10 @@ int nw_classes_find(const struct nw_density *d, double h_min, double cutoff_frac
  * right, each with a log likelihood ratio against equal densities of at least 6 + ln m, where m
  * such windows beside each other fill the axis (narrow valleys have more places to arise by
  * chance), and at most 0.7 as dense as the lower of the two (after Duembgen & Walther 2008,
- * Multiscale inference about a density). The best valley splits, then each half is searched. A class has at
- * least `share_min` of the operations or of the time. Operations spread over the clock's step, so
- * its grid makes no valleys. `sure` is the share of 50 resamples (Poisson counts per bucket) with
- * as many classes.
+ * Multiscale inference about a density). The best valley splits, then each half is searched. A
+ * class has at least `share_min` of the operations or of the time. Operations spread over the
+ * clock's step, so its grid makes no valleys. `sure` is the share of 50 resamples (Poisson counts
+ * per bucket) with as many classes.
  *
  * `d` is the curve of the same buckets, for the cutoff. About 5 ms a class and resample set.
  * NW_ENOMEM. Free with nw_classes_clear.
