@@ -44,33 +44,57 @@ is_packed(const char *path)
 	return false;
 }
 
-/* Maps a plain file of any size; the bytes of a pipe or of a packed file are held in memory. */
+static int
+file_map(struct file *f, int fd, size_t len, const char *path, struct stat_error *err)
+{
+	void *map = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (map == MAP_FAILED)
+		return stat_fail(err, NW_EIO, "%s: %s", path, strerror(errno));
+	madvise(map, len, MADV_SEQUENTIAL);
+	*f = (struct file){ map, len, true };
+	return NW_OK;
+}
+
+/* Maps a copy, in a temporary file, of a pipe or of what a packed file holds. */
+static int
+copy_open(struct file *f, const char *path, struct stat_error *err)
+{
+	FILE *copy = tmpfile();
+	struct stat st;
+	int rc;
+
+	if (copy == NULL)
+		return stat_fail(err, NW_EIO, "temporary file: %s", strerror(errno));
+	if ((rc = stat_file_copy(path, copy, err)) == NW_OK && fstat(fileno(copy), &st) != 0)
+		rc = stat_fail(err, NW_EIO, "temporary file: %s", strerror(errno));
+	if (rc == NW_OK && st.st_size > 0)
+		rc = file_map(f, fileno(copy), (size_t)st.st_size, path, err);
+	else if (rc == NW_OK && (f->bytes = calloc(1, 1)) == NULL)
+		rc = NW_ENOMEM;
+	fclose(copy);
+	return rc;
+}
+
+/* Maps a file of any size: pages that were read need no memory of their own. */
 static int
 file_open(struct file *f, const char *path, struct stat_error *err)
 {
 	struct stat st;
-	void *map;
-	int fd;
+	int fd, rc;
 
 	if (strcmp(path, "-") == 0 || is_packed(path))
-		return stat_file_read(path, &f->bytes, &f->len, err);
+		return copy_open(f, path, err);
 	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0 || fstat(fd, &st) != 0) {
 		stat_fail(err, NW_EIO, "%s: %s", path, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return NW_EIO;
 	}
-	if (!S_ISREG(st.st_mode) || st.st_size == 0) {
-		close(fd);
-		return stat_file_read(path, &f->bytes, &f->len, err);
-	}
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	rc = S_ISREG(st.st_mode) && st.st_size > 0 ? file_map(f, fd, (size_t)st.st_size, path, err)
+						   : copy_open(f, path, err);
 	close(fd);
-	if (map == MAP_FAILED)
-		return stat_fail(err, NW_EIO, "%s: %s", path, strerror(errno));
-	madvise(map, (size_t)st.st_size, MADV_SEQUENTIAL);
-	*f = (struct file){ map, (size_t)st.st_size, true };
-	return NW_OK;
+	return rc;
 }
 
 static void
@@ -208,6 +232,7 @@ import_run(const struct arguments *a, const char *state_dir)
 	if ((rc = file_open(&f, a->file, &err)) == NW_OK) {
 		import_init(&im, strcmp(a->file, "-") == 0 ? "stdin" : a->file, f.bytes, f.len,
 		    a->session, a->host != NULL ? a->host : host, &err);
+		im.released = f.mapped ? f.bytes : NULL;
 		if ((rc = import_parse(&im, a->format)) == NW_OK && !a->check)
 			rc = import_send(&im, state_dir, a->box, &done);
 		if (rc == NW_OK)

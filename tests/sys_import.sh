@@ -159,6 +159,27 @@ into none "$tmp/nothere" 2>/dev/null && fail "a file that is not there"
 into none --check "$tmp/b.csv" | grep -q 'nothing imported' && [ ! -e "$tmp/none" ] || fail "--check"
 into direct2 "$tmp/b.csv" >/dev/null && "$bin/narrows" -s "$tmp/direct2" verify >/dev/null || fail "verify after an import"
 
+# --- memory does not grow with the file, whether it is a file, a pipe or packed ---
+python3 - >"$tmp/big.csv" <<'PY'
+print("host,event_type,subject,field,t_ns,value")
+for i in range(400000):
+    print('h,e:%d,"path=/data/of/a/file/with/a/long/name/part%d",value,%d,%d.5' % (i % 100, i % 100, (1700000000 + i) * 10**9, i))
+PY
+gzip -1 -k "$tmp/big.csv"
+python3 - "$tmp/big.csv" "$bin/narrows" <<'PY'
+import os, subprocess, sys
+name, narrows = sys.argv[1:]
+size = os.stat(name).st_size
+for how, stdin in ((name, None), ("-", open(name)), (name + ".gz", None)):
+    child = subprocess.Popen([narrows, "import", "--check", how], stdin=stdin, stdout=subprocess.PIPE)
+    said = child.stdout.read()
+    _, status, used = os.wait4(child.pid, 0)
+    if status != 0 or b"400000 values" not in said:
+        sys.exit("%s: status %d, %r" % (how, status, said))
+    if used.ru_maxrss * 1024 > size * 3 // 4:
+        sys.exit("%s: %d KiB in memory for a file of %d KiB" % (how, used.ru_maxrss, size >> 10))
+PY
+
 # --- what was imported without a box is judged by the next one ---
 rm -rf "$tmp/state"
 mv "$tmp/direct2" "$tmp/state"

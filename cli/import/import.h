@@ -68,6 +68,9 @@ struct import_host {
 
 struct import {
 	const char *name, *bytes, *end; /* the file */
+	/* pages of the file before this place are given back; NULL keeps all pages, of a file that
+	 * is not mapped */
+	const char *released;
 	char *session; /* NULL until known; may stay so: then all belongs to the hosts */
 	char *host;    /* host of rows without a host */
 	struct import_series *series;

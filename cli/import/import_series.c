@@ -10,10 +10,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "narrows/err.h"
 #include "narrows/frame.h"
 #include "narrows/hist.h"
+
+enum { RELEASE_BYTES = 8 << 20 };
 
 /* --- series --- */
 
@@ -161,6 +165,22 @@ import_spool(struct import *im, size_t host, uint16_t opt, const uint8_t *doc, s
 	return NW_OK;
 }
 
+/* Gives pages of a mapped file back that lie behind the parser. Whoever looks back reads such pages
+ * from the file again. */
+static void
+pages_release(struct import *im, const char *at)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from, to;
+
+	if (im->released == NULL || at - im->released < RELEASE_BYTES)
+		return;
+	from = ((uintptr_t)im->released + page - 1) / page * page;
+	to = (uintptr_t)at / page * page;
+	if (to > from)
+		madvise((void *)from, to - from, MADV_DONTNEED);
+	im->released = at;
+}
+
 int
 import_row_flush(struct import *im, struct import_series *s, const char *at)
 {
@@ -191,6 +211,7 @@ import_row_flush(struct import *im, struct import_series *s, const char *at)
 		return import_fail(im, at, "this row cannot be encoded");
 	s->hist_len = 0;
 	im->n_values += n;
+	pages_release(im, at);
 	if (s->t_wall_ns < im->t_min_wall_ns)
 		im->t_min_wall_ns = s->t_wall_ns;
 	if (s->t_wall_ns > im->t_max_wall_ns)

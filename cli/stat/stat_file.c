@@ -239,6 +239,89 @@ unpack(const struct unpacker *u, const struct buffer *in, struct buffer *out)
 	return rc;
 }
 
+/* Reads what the descriptor has next; 0 bytes at its end. */
+static int
+read_some(int fd, char *bytes, size_t *n)
+{
+	ssize_t got;
+
+	while ((got = read(fd, bytes, READ_BYTES)) < 0 && errno == EINTR)
+		;
+	*n = got > 0 ? (size_t)got : 0;
+	return got < 0 ? NW_EIO : NW_OK;
+}
+
+static int
+write_all(FILE *to, const char *bytes, size_t n)
+{
+	return n == 0 || fwrite(bytes, 1, n, to) == n ? NW_OK : NW_EIO;
+}
+
+/* Unpacks, or copies where u is NULL. */
+static int
+copy(const struct unpacker *u, void *state, int fd, FILE *to)
+{
+	struct buffer out = { 0 };
+	size_t n = 0, at = 0, taken;
+	char in[READ_BYTES];
+	bool done = u == NULL, at_end = false;
+	int rc;
+
+	for (;;) {
+		if (at == n && !at_end) {
+			if ((rc = read_some(fd, in, &n)) != NW_OK)
+				break;
+			at = 0;
+			at_end = n == 0;
+		}
+		if (at_end && done)
+			break;
+		taken = n - at;
+		out.n = 0;
+		if (u == NULL) {
+			rc = write_all(to, in, n);
+		} else if ((rc = buffer_reserve(&out, READ_BYTES)) == NW_OK) {
+			done = false;
+			taken = 0;
+			rc = u->step(state, in + at, n - at, &taken, &out, &done);
+			if (rc == NW_OK && taken == 0 && out.n == 0 && !done)
+				rc = NW_ECORRUPT; /* wants more than there is */
+			if (rc == NW_OK)
+				rc = write_all(to, out.bytes, out.n);
+		}
+		if (rc != NW_OK)
+			break;
+		at += taken;
+	}
+	free(out.bytes);
+	return rc;
+}
+
+int
+stat_file_copy(const char *path, FILE *to, struct stat_error *err)
+{
+	const struct unpacker *u = unpacker_for(path);
+	bool from_stdin = strcmp(path, "-") == 0;
+	const char *name = from_stdin ? "stdin" : path;
+	int rc = NW_OK, fd = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	void *state = NULL;
+
+	if (fd < 0)
+		return stat_fail(err, NW_EIO, "%s: %s", path, strerror(errno));
+	if (u == NULL || (rc = u->open(&state)) == NW_OK)
+		rc = copy(u, state, fd, to);
+	if (rc == NW_OK && fflush(to) != 0)
+		rc = NW_EIO;
+	if (rc != NW_OK)
+		stat_fail(
+		    err, rc, "%s: %s", name, rc == NW_EIO ? strerror(errno) : nw_strerror(rc));
+	if (u != NULL && state != NULL)
+		u->close(state);
+	if (!from_stdin)
+		close(fd);
+	return rc;
+}
+
 static int
 read_all(int fd, struct buffer *b)
 {
