@@ -171,7 +171,7 @@ evict(struct evictor *e, const struct victim *v)
 
 	if (v->kind >= STORE_TIERS)
 		return result_evict(e, v);
-	if ((rc = rollup_demote(e->k, &v->chunk)) == NW_ECORRUPT)
+	if ((rc = rollup_demote(e->k, &v->chunk, true)) == NW_ECORRUPT)
 		rc =
 		    rollup_discard(e->k, &v->chunk); /* an unreadable chunk goes before good data */
 	return rc;

@@ -5,7 +5,7 @@
  * goes, oldest first, the first kind in this order that has more than its share of the host's
  * bytes:
  *
- *	rows            3/8    become buckets of 10 s
+ *	rows            3/8    become buckets of 10 s, or of a minute where 10 s save little
  *	timelines       1/16   documents stay, with empty lists
  *	buckets of 10 s 3/16   become buckets of a minute
  *	of a minute     1/8    become buckets of an hour

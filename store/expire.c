@@ -124,7 +124,7 @@ expire_step(struct expiry *e)
 		goto out;
 	e->k->values_encoded = 0;
 	do {
-		if ((rc = rollup_demote(e->k, &what)) == NW_ECORRUPT)
+		if ((rc = rollup_demote(e->k, &what, false)) == NW_ECORRUPT)
 			rc = NW_OK; /* the chunk stays, for verify to name */
 	} while (rc == NW_OK && e->k->values_encoded < e->k->limits.step_values &&
 	    (rc = next_find(e, &what)) == NW_OK && what.id != AGED_NONE);

@@ -37,7 +37,7 @@ int rollup_oldest(struct connection *c, const struct aged_search *search, struct
  * Inside a transaction: turns the chunk into buckets of the next tier, or deletes a chunk of the
  * last tier. NW_ECORRUPT: the chunk does not decode, and stays.
  */
-int rollup_demote(struct compactor *k, const struct aged *what);
+int rollup_demote(struct compactor *k, const struct aged *what, bool in_need);
 /* Inside a transaction: deletes a chunk that does not decode. */
 int rollup_discard(struct compactor *k, const struct aged *what);
 
