@@ -17,13 +17,22 @@ held_of(const struct limit *l, size_t stage)
 	return 1 - l->tests[stage].group.mean;
 }
 
+/* Whether most bytes went, or may have gone, through calls that read and send at once. */
+static bool
+is_combined(const struct evidence *e, const struct nw_path *p)
+{
+	return !(e->processes[p->sender_process].combined_bytes < 0.5 * p->bytes);
+}
+
 bool
-combined_is_pair(const struct nw_path *p, const struct limit *l, size_t a, size_t b)
+combined_is_pair(
+    const struct evidence *e, const struct nw_path *p, const struct limit *l, size_t a, size_t b)
 {
 	enum nw_stage_kind one = p->stage[a].kind, other = p->stage[b].kind;
 
-	return ((one == NW_STAGE_DISK_READ && stage_kind_is_net(other)) ||
-		   (other == NW_STAGE_DISK_READ && stage_kind_is_net(one))) &&
+	return is_combined(e, p) &&
+	    ((one == NW_STAGE_DISK_READ && stage_kind_is_net(other)) ||
+		(other == NW_STAGE_DISK_READ && stage_kind_is_net(one))) &&
 	    held_of(l, a) + held_of(l, b) > PAIR_HELD;
 }
 
@@ -80,12 +89,12 @@ combined_decide(
 	size_t net = stage_of_kinds(p, NW_STAGE_NETWORK, NW_STAGE_NET_WRITE);
 
 	if (disk == p->n || net == p->n || l->n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(l) ||
-	    e->processes[p->sender_process].combined_bytes < 0.5 * p->bytes)
+	    !is_combined(e, p))
 		return false;
 	if (receiver_decides(p, r, l, net))
 		return true;
 	if ((l->stage != disk && l->stage != net) ||
-	    (!combined_is_pair(p, l, disk, net) && l->known))
+	    (!combined_is_pair(e, p, l, disk, net) && l->known))
 		return false;
 	l->known = says != NULL;
 	if (says != NULL && strcmp(says, "the sending end") == 0)

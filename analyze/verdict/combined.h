@@ -15,6 +15,7 @@
 bool combined_decide(
     const struct evidence *e, const struct nw_path *p, const struct resources *r, struct limit *l);
 /* Whether two stages show the same calls. */
-bool combined_is_pair(const struct nw_path *p, const struct limit *l, size_t a, size_t b);
+bool combined_is_pair(
+    const struct evidence *e, const struct nw_path *p, const struct limit *l, size_t a, size_t b);
 
 #endif

@@ -23,11 +23,17 @@ static const double READ_PEAKS = 0.06, READ_HELD = 0.07, READ_MUCH = 0.12;
 /* A disk behind dirty pages slows its writers for this share of the time near its limit, most of
  * all in slow windows; meanwhile the network has room. */
 static const double WRITE_HELD = 0.14, WRITE_PACE = 0.95, WRITE_ROOM = 1.14;
+/* .. or for this share, in windows that are hardly faster than the mean. */
+static const double WRITE_MUCH = 0.24, WRITE_EVEN = 1.06;
+/* Of the disks of two ends, the slower hides work of the other: a disk with these shares was as slow in nearly
+ * all measured transfers, and a disk with half of them never was. */
+static const double WRITE_BESIDE = 0.4, READ_HALF = 0.5, DISKS_BOTH = 1.2;
 /* A network that delivered faster than this many times the mean rate is not at its limit. */
 static const double NET_ROOM = 1.6;
 /* Without a processor for this share of the time, a program is the limit where the test is
- * undecided; with STARVED_DOUBT, any other answer is doubtful. */
-static const double STARVED = 0.5, STARVED_DOUBT = 0.3;
+ * undecided. With STARVED_DOUBT, any other answer is doubtful; with less, a disk already: the
+ * kernel's own work for the disk waits, too. */
+static const double STARVED = 0.5, STARVED_DOUBT = 0.3, STARVED_DISK = 0.15;
 /* Largest ratio of two shares of the time that are nearly equal. */
 static const double TIE_RATIO = 1.15;
 /* Unseen share of the bytes that lowers the confidence, unless the bytes are few. */
@@ -69,8 +75,13 @@ is_saturated(const struct judgement *j, size_t stage)
 	if (kind == NW_STAGE_DISK_READ && stage_kind_is_net(limit) && held >= READ_HELD &&
 	    (r->peaks[stage] >= READ_PEAKS || held >= READ_MUCH))
 		return true;
-	if (kind == NW_STAGE_DISK_WRITE && stage_kind_is_net(limit) && held >= WRITE_HELD &&
-	    r->pace[stage] <= WRITE_PACE && !(r->room < WRITE_ROOM))
+	if (kind == NW_STAGE_DISK_WRITE && stage_kind_is_net(limit))
+		return (held >= WRITE_MUCH && r->pace[stage] <= WRITE_EVEN) ||
+		    (held >= WRITE_HELD && r->pace[stage] <= WRITE_PACE && !(r->room < WRITE_ROOM));
+	if (j->path.has_receiver && held + limit_held(&j->limit) >= DISKS_BOTH &&
+	    ((kind == NW_STAGE_DISK_WRITE && limit == NW_STAGE_DISK_READ && held >= WRITE_BESIDE) ||
+		(kind == NW_STAGE_DISK_READ && limit == NW_STAGE_DISK_WRITE && held >= READ_HALF &&
+		    !j->combined)))
 		return true;
 	if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
 		return held >= READ_HELD && r->device[stage] >= SATURATED;
@@ -79,7 +90,7 @@ is_saturated(const struct judgement *j, size_t stage)
 
 /* The stage that limits together with the slowest; number of stages if there is none. */
 static size_t
-second_find(const struct judgement *j)
+second_find(const struct judgement *j, const struct evidence *e)
 {
 	const struct limit *l = &j->limit;
 	size_t next = l->bottleneck.runner_up, i;
@@ -89,10 +100,10 @@ second_find(const struct judgement *j)
 	    (l->known && stage_kind_is_host(j->path.stage[l->stage].kind)))
 		return j->path.n;
 	for (i = 0; i < j->path.n; i++)
-		if (i != l->stage && !combined_is_pair(&j->path, l, l->stage, i) &&
+		if (i != l->stage && !combined_is_pair(e, &j->path, l, l->stage, i) &&
 		    is_saturated(j, i))
 			return i;
-	if (l->known || next >= j->path.n || combined_is_pair(&j->path, l, l->stage, next))
+	if (l->known || next >= j->path.n || combined_is_pair(e, &j->path, l, l->stage, next))
 		return j->path.n;
 	held_next = 1 - l->tests[next].group.mean;
 	return held_next >= TIE_HELD && held <= TIE_RATIO * held_next ? next : j->path.n;
@@ -176,7 +187,7 @@ decide(struct judgement *j, const struct evidence *e)
 	if (j->idle_network || j->unseen > UNSEEN_MOST || j->blind_reads)
 		l->known = false;
 	else
-		j->second = second_find(j);
+		j->second = second_find(j, e);
 	if (j->second < j->path.n)
 		l->known = false;
 	if (!l->known)
@@ -220,9 +231,23 @@ static bool
 is_crowded(const struct judgement *j, const struct evidence *e)
 {
 	const struct evidence_process *waiter = cpu_waiter(j, e);
+	enum nw_stage_kind kind = j->path.stage[j->limit.stage].kind;
 
-	return waiter != NULL && !stage_kind_is_host(j->path.stage[j->limit.stage].kind) &&
-	    waiter->cpu_wait_s >= STARVED_DOUBT * j->path.active_s;
+	return waiter != NULL && !stage_kind_is_host(kind) &&
+	    waiter->cpu_wait_s >=
+	    (stage_kind_is_net(kind) ? STARVED_DOUBT : STARVED_DISK) * j->path.active_s;
+}
+
+/* Whether a mapped file was read: readahead hides its disk up to the limit. */
+static bool
+reads_mapped(const struct nw_path *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->stage[i].mapped)
+			return true;
+	return false;
 }
 
 static void
@@ -257,7 +282,7 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		    100 * j->unseen);
 	if (against || j->limit.claim == LIMIT_ACCOUNT)
 		j->confidence = "low";
-	else if (with && limit_is_strong(&j->limit))
+	else if (with && limit_is_strong(&j->limit) && !reads_mapped(&j->path))
 		j->confidence = j->unseen > UNSEEN_DOUBT ? "medium" : "high";
 	else
 		j->confidence = j->unseen > UNSEEN_DOUBT ? "low" : "medium";

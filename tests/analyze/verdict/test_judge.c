@@ -651,7 +651,7 @@ main(void)
 	tie_check("sendfile, slow link", 3.95, -1, "network", "medium");
 	tie_check("sendfile, slow disk", 0.4, 1.6e8, "disk.read", "medium");
 	tie_check("sendfile, nobody else", 0, -1, NULL, "none");
-	tie_check("no sendfile", 0.4, 0, NULL, "none");
+	tie_check("threads without sendfile", 0.4, 0, NULL, "medium");
 	starved_check(&transfers[0], "processors are there", 0.01, 0, "none",
 	    "The network path from dtn-a to dtn-b limited");
 	starved_check(&transfers[0], "processors may be late", 0.03, 0, "none",
