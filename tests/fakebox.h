@@ -249,9 +249,31 @@ fakebox_on_data(void *arg, const struct nw_data *d)
 }
 
 static inline void
-fakebox_on_frame(struct fakebox *b, const struct nw_frame *f)
+fakebox_on_block(struct fakebox *b, const struct nw_block *block)
 {
 	const struct nw_doc_sink sink = { b, fakebox_on_meta, fakebox_on_data };
+	const char *why;
+
+	if (block->type == NW_OPT_HELLO) {
+		fakebox_on_hello(b, block);
+	} else if (block->type == NW_OPT_LOST) {
+		fakebox_on_lost(b, block);
+	} else if (block->type == NW_OPT_META || block->type == NW_OPT_DATA ||
+	    block->type == NW_OPT_BATCH) {
+		b->packed += block->type == NW_OPT_BATCH;
+		CHECK_INT(
+		    nw_doc_decode(b->decoder, block->type, block->data, block->len, &sink, &why),
+		    NW_OK);
+	} else if (b->on_option != NULL) {
+		b->on_option(b, block);
+	} else {
+		b->others++;
+	}
+}
+
+static inline void
+fakebox_on_frame(struct fakebox *b, const struct nw_frame *f)
+{
 	struct nw_open open;
 	struct nw_block block;
 	char name[NW_AUTH_NAME_BYTES + 1];
@@ -285,23 +307,8 @@ fakebox_on_frame(struct fakebox *b, const struct nw_frame *f)
 	case NW_MSG_APP_DATA:
 		CHECK(b->opened);
 		CHECK(memcmp(f->sess_id, b->sess_id, sizeof(b->sess_id)) == 0);
-		while (nw_frame_next_block(f, &cursor, &block)) {
-			if (block.type == NW_OPT_HELLO) {
-				fakebox_on_hello(b, &block);
-			} else if (block.type == NW_OPT_LOST) {
-				fakebox_on_lost(b, &block);
-			} else if (block.type == NW_OPT_META || block.type == NW_OPT_DATA ||
-			    block.type == NW_OPT_BATCH) {
-				b->packed += block.type == NW_OPT_BATCH;
-				CHECK_INT(nw_doc_decode(b->decoder, block.type, block.data,
-					      block.len, &sink, &why),
-				    NW_OK);
-			} else if (b->on_option != NULL) {
-				b->on_option(b, &block);
-			} else {
-				b->others++;
-			}
-		}
+		while (nw_frame_next_block(f, &cursor, &block))
+			fakebox_on_block(b, &block);
 		break;
 	case NW_MSG_PING:
 		b->pings++;

@@ -133,61 +133,64 @@ test_time(void)
 	CHECK_INT(bad, 0);
 }
 
+static const struct {
+	double v;
+	const char *bytes;
+} amounts[] = {
+	{ 0, "0" NBSP "B" },
+	{ 1, "1" NBSP "B" },
+	{ 999, "999" NBSP "B" },
+	{ 1000, "1" NBSP "kB" },
+	{ 1234, "1.23" NBSP "kB" },
+	{ 999499, "999" NBSP "kB" },
+	{ 999700, "1.00" NBSP "MB" },
+	{ 268435456, "268" NBSP "MB" },
+	{ 1.84e12, "1.84" NBSP "TB" },
+	{ 0.25, "0.25" NBSP "B" },
+	{ -1500, "-1.50" NBSP "kB" },
+	{ 2e24, "2.00e+06" NBSP "EB" },
+	{ NAN, "unknown" },
+	{ INFINITY, "unknown" },
+};
+
+static const struct {
+	double s;
+	const char *text;
+} durations[] = {
+	{ 0, "0" NBSP "s" },
+	{ 4e-4, "400" NBSP "\xc2\xb5s" },
+	{ 1e-5, "10" NBSP "\xc2\xb5s" },
+	{ 1.5e-9, "1.50" NBSP "ns" },
+	{ 0.021, "21" NBSP "ms" },
+	{ 0.5, "500" NBSP "ms" },
+	{ 6.5, "6.50" NBSP "s" },
+	{ 59.94, "59.9" NBSP "s" },
+	{ 59.97, "1" NBSP "min" NBSP "0" NBSP "s" },
+	{ 1049, "17" NBSP "min" NBSP "29" NBSP "s" },
+	{ 7500, "2" NBSP "h" NBSP "5" NBSP "min" },
+	{ 273600, "3" NBSP "d" NBSP "4" NBSP "h" },
+	{ -0.002, "-2" NBSP "ms" },
+	{ -90, "-90" NBSP "s" },
+	{ NAN, "unknown" },
+	{ 1e300, "unknown" },
+};
+
+static const struct {
+	double v;
+	const char *share, *p;
+} shares[] = {
+	{ 0, "0" NBSP "%", "<" NBSP "0.001" },
+	{ 0.004, "0.4" NBSP "%", "0.0040" },
+	{ 0.94, "94" NBSP "%", "0.94" },
+	{ 0.998, "99.8" NBSP "%", "1.00" },
+	{ 1, "100" NBSP "%", "1.00" },
+	{ 0.02, "2.0" NBSP "%", "0.020" },
+	{ NAN, "unknown", "unknown" },
+};
+
 static void
 test_people(void)
 {
-	static const struct {
-		double v;
-		const char *bytes;
-	} amounts[] = {
-		{ 0, "0" NBSP "B" },
-		{ 1, "1" NBSP "B" },
-		{ 999, "999" NBSP "B" },
-		{ 1000, "1" NBSP "kB" },
-		{ 1234, "1.23" NBSP "kB" },
-		{ 999499, "999" NBSP "kB" },
-		{ 999700, "1.00" NBSP "MB" },
-		{ 268435456, "268" NBSP "MB" },
-		{ 1.84e12, "1.84" NBSP "TB" },
-		{ 0.25, "0.25" NBSP "B" },
-		{ -1500, "-1.50" NBSP "kB" },
-		{ 2e24, "2.00e+06" NBSP "EB" },
-		{ NAN, "unknown" },
-		{ INFINITY, "unknown" },
-	};
-	static const struct {
-		double s;
-		const char *text;
-	} durations[] = {
-		{ 0, "0" NBSP "s" },
-		{ 4e-4, "400" NBSP "\xc2\xb5s" },
-		{ 1e-5, "10" NBSP "\xc2\xb5s" },
-		{ 1.5e-9, "1.50" NBSP "ns" },
-		{ 0.021, "21" NBSP "ms" },
-		{ 0.5, "500" NBSP "ms" },
-		{ 6.5, "6.50" NBSP "s" },
-		{ 59.94, "59.9" NBSP "s" },
-		{ 59.97, "1" NBSP "min" NBSP "0" NBSP "s" },
-		{ 1049, "17" NBSP "min" NBSP "29" NBSP "s" },
-		{ 7500, "2" NBSP "h" NBSP "5" NBSP "min" },
-		{ 273600, "3" NBSP "d" NBSP "4" NBSP "h" },
-		{ -0.002, "-2" NBSP "ms" },
-		{ -90, "-90" NBSP "s" },
-		{ NAN, "unknown" },
-		{ 1e300, "unknown" },
-	};
-	static const struct {
-		double v;
-		const char *share, *p;
-	} shares[] = {
-		{ 0, "0" NBSP "%", "<" NBSP "0.001" },
-		{ 0.004, "0.4" NBSP "%", "0.0040" },
-		{ 0.94, "94" NBSP "%", "0.94" },
-		{ 0.998, "99.8" NBSP "%", "1.00" },
-		{ 1, "100" NBSP "%", "1.00" },
-		{ 0.02, "2.0" NBSP "%", "0.020" },
-		{ NAN, "unknown", "unknown" },
-	};
 	size_t i;
 
 	for (i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++)

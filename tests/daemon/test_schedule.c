@@ -96,22 +96,12 @@ check_before(int64_t session_id)
 	store_reader_close(r);
 }
 
-int
-main(void)
+/* Looks at an open session share a run; each complete session has one verdict. */
+static void
+test_runs(struct schedule *s, struct store *st)
 {
-	struct schedule_stats stats;
-	struct schedule *s;
-	struct nw_batch *b;
-	struct store *st;
-	char command[64];
 	int i;
 
-	if (mkdtemp(dir) == NULL)
-		return 1;
-	snprintf(path, sizeof(path), "%s/narrows.db", dir);
-	transfer_init();
-	st = store_make();
-	CHECK_INT(schedule_start(st, path, &transfer_params, 7, &s, why), NW_OK);
 	for (i = 1; i <= 3; i++) { /* looked at three times, each stored before the next */
 		schedule_push(s, 1, false);
 		runs_await(s, (uint64_t)i);
@@ -130,9 +120,14 @@ main(void)
 	    2);
 	CHECK_INT(count("SELECT min(id) FROM run"), 7);
 	CHECK_INT(count("SELECT count(*) FROM result WHERE stage = 'disk.read'"), 2);
+}
 
-	/* session 2 opens again after its verdict: the next verdict is a run of its own */
-	b = nw_batch_new();
+/* Session 2 opens again after its verdict: the next verdict is a run of its own. */
+static void
+test_again(struct schedule *s, struct store *st)
+{
+	struct nw_batch *b = nw_batch_new();
+
 	CHECK_INT(
 	    nw_batch_keep_result(b, 2, 5, "host:b added to the session after its end"), NW_OK);
 	CHECK_INT(store_submit(st, b), NW_OK);
@@ -147,7 +142,25 @@ main(void)
 			"stage = 'disk.read' AND sentence IS NOT NULL AND document IS NOT NULL"),
 	    1);
 	check_before(2);
+}
 
+int
+main(void)
+{
+	struct schedule_stats stats;
+	struct schedule *s;
+	struct store *st;
+	char command[64];
+	int i;
+
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	snprintf(path, sizeof(path), "%s/narrows.db", dir);
+	transfer_init();
+	st = store_make();
+	CHECK_INT(schedule_start(st, path, &transfer_params, 7, &s, why), NW_OK);
+	test_runs(s, st);
+	test_again(s, st);
 	schedule_push(s, 3, true); /* this one is still judged, but nobody waits for looks */
 	for (i = 1000; i < 3000; i++)
 		schedule_push(s, i, false);

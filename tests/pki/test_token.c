@@ -63,6 +63,22 @@ on_host(void *arg, const struct ca_host *h)
 	return NW_OK;
 }
 
+/* After a month a token that was used is forgotten. */
+static void
+test_forgotten(const char *secret, const char *cert_pem)
+{
+	static char kept[4096];
+	char path[128], why[CONF_WHY_BYTES];
+	struct token_grant g;
+
+	CHECK_INT(token_make(dir, "dtn3", now_s + 40 * DAY_S, now_s + 41 * DAY_S, DAY_S, path, why),
+	    NW_OK);
+	file_read("tokens", kept, sizeof(kept));
+	CHECK(strstr(kept, "dtn1") == NULL && strstr(kept, "dtn2") == NULL &&
+	    strstr(kept, " dtn3\n") != NULL);
+	CHECK_INT(redeem(secret, cert_pem, now_s, &g, "no such token"), NW_ECONFLICT);
+}
+
 static void
 test_life(void)
 {
@@ -118,13 +134,7 @@ test_life(void)
 	CHECK_INT(ca_hosts(dir, on_host, hosts, why), NW_OK);
 	CHECK_STR(hosts, "dtn1 ");
 
-	/* after a month it is forgotten */
-	CHECK_INT(token_make(dir, "dtn3", now_s + 40 * DAY_S, now_s + 41 * DAY_S, DAY_S, path, why),
-	    NW_OK);
-	file_read("tokens", kept, sizeof(kept));
-	CHECK(strstr(kept, "dtn1") == NULL && strstr(kept, "dtn2") == NULL &&
-	    strstr(kept, " dtn3\n") != NULL);
-	CHECK_INT(redeem(secret_of(one), asked.cert_pem, now_s, &g, "no such token"), NW_ECONFLICT);
+	test_forgotten(secret_of(one), asked.cert_pem);
 }
 
 static void

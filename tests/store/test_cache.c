@@ -329,18 +329,13 @@ test_reader(int steps)
 	writer_close(w);
 }
 
-/* What was decoded outlives a commit, and is not mistaken for what takes its place. Damage is not
- * kept. */
+/* Twenty rows of each layout, in chunks. */
 static void
-test_keep(void)
+fill_chunks(struct writer *w)
 {
-	static const uint32_t a = 0;
-	struct writer *w = open_new(&small, 0, FIELDS);
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = open_reader();
-	int64_t t, id;
 	double v[FIELDS];
-	uint32_t n;
+	int64_t t;
 	int i, l;
 
 	for (i = 0; i < 20; i++)
@@ -356,6 +351,46 @@ test_keep(void)
 	while (writer_maintain(w, true) == WRITER_MORE)
 		;
 	CHECK_INT(sql(w, "SELECT count(*) FROM chunk"), 2);
+}
+
+/* A damaged chunk is not kept; others are read. */
+static void
+test_damaged(struct writer *w)
+{
+	struct store_reader *r = open_reader();
+	int i;
+
+	CHECK_INT(db_exec(w->c.db,
+		      "UPDATE chunk SET data = substr(data, 1, length(data) - 1) || x'00' WHERE "
+		      "layout_id = 1"
+		      " AND substr(data, -1) <> x'00'; UPDATE chunk SET data = substr(data, 1, "
+		      "length(data) - 2) || x'ffee'"
+		      " WHERE layout_id = 1"),
+	    NW_OK);
+	for (i = 0; i < 2; i++) {
+		CHECK_INT(ask(r, 1, INT64_MIN, INT64_MAX, &kept), NW_ECORRUPT);
+		CHECK_INT(cache_bytes(r->cache), 0);
+	}
+	CHECK_INT(ask(r, 2, INT64_MIN, INT64_MAX, &kept), NW_OK);
+	CHECK(kept.n == 20 && kept.v[7][0] == 207);
+	store_reader_close(r);
+}
+
+/* What was decoded outlives a commit, and is not mistaken for what takes its place. Damage is not
+ * kept. */
+static void
+test_keep(void)
+{
+	static const uint32_t a = 0;
+	struct writer *w = open_new(&small, 0, FIELDS);
+	struct nw_batch *b;
+	struct store_reader *r;
+	int64_t t, id;
+	double v[FIELDS];
+	uint32_t n;
+
+	fill_chunks(w);
+	r = open_reader();
 	id = sql(w, "SELECT id FROM chunk WHERE layout_id = 1");
 	wanted_n = 1;
 	wanted[0] = a;
@@ -383,22 +418,7 @@ test_keep(void)
 	CHECK_INT(ask(r, 1, INT64_MIN, INT64_MAX, &kept), NW_OK);
 	CHECK(kept.n == 21 && kept.v[7][0] == 107 && kept.v[8][0] == -1);
 	store_reader_close(r);
-
-	r = open_reader();
-	CHECK_INT(db_exec(w->c.db,
-		      "UPDATE chunk SET data = substr(data, 1, length(data) - 1) || x'00' WHERE "
-		      "layout_id = 1"
-		      " AND substr(data, -1) <> x'00'; UPDATE chunk SET data = substr(data, 1, "
-		      "length(data) - 2) || x'ffee'"
-		      " WHERE layout_id = 1"),
-	    NW_OK);
-	for (i = 0; i < 2; i++) {
-		CHECK_INT(ask(r, 1, INT64_MIN, INT64_MAX, &kept), NW_ECORRUPT);
-		CHECK_INT(cache_bytes(r->cache), 0);
-	}
-	CHECK_INT(ask(r, 2, INT64_MIN, INT64_MAX, &kept), NW_OK);
-	CHECK(kept.n == 20 && kept.v[7][0] == 207);
-	store_reader_close(r);
+	test_damaged(w);
 	writer_close(w);
 }
 

@@ -878,6 +878,25 @@ bytes_now(void)
 	return n + (stat(wal, &sb) == 0 ? (uint64_t)sb.st_size : 0);
 }
 
+/* A reader that stays keeps the log from starting over: refused, too, not exceeded. */
+static void
+test_ceiling_read(struct writer *w, struct store_reader *r, uint64_t max, int64_t *t)
+{
+	int i, rc = NW_OK;
+
+	CHECK_INT(store_pin(path, 2, false, why), NW_OK);
+	CHECK_INT(store_reader_begin(r), NW_OK);
+	for (i = 0; i < 400 && rc == NW_OK; i++) {
+		if ((rc = noise_commit(w, 0, t, 1000)) == NW_OK)
+			writer_maintain(w, false);
+		CHECK(bytes_now() <= max);
+	}
+	CHECK_INT(rc, NW_EIO);
+	CHECK(strstr(w->c.trouble, "long read") != NULL);
+	store_reader_end(r);
+	CHECK_INT(noise_commit(w, 0, t, 1000), NW_OK);
+}
+
 static void
 test_ceiling(void)
 {
@@ -921,18 +940,7 @@ test_ceiling(void)
 	CHECK_STR(w->c.trouble, "");
 	CHECK(bytes_now() <= max);
 
-	/* A reader that stays keeps the log from starting over: refused, too, not exceeded. */
-	CHECK_INT(store_pin(path, 2, false, why), NW_OK);
-	CHECK_INT(store_reader_begin(r), NW_OK);
-	for (i = 0, rc = NW_OK; i < 400 && rc == NW_OK; i++) {
-		if ((rc = noise_commit(w, 0, &t, 1000)) == NW_OK)
-			writer_maintain(w, false);
-		CHECK(bytes_now() <= max);
-	}
-	CHECK_INT(rc, NW_EIO);
-	CHECK(strstr(w->c.trouble, "long read") != NULL);
-	store_reader_end(r);
-	CHECK_INT(noise_commit(w, 0, &t, 1000), NW_OK);
+	test_ceiling_read(w, r, max, &t);
 	CHECK_INT(noise_commit(w, 0, &t, 60000), NW_ETOOBIG);
 	CHECK(strstr(w->c.trouble, "too many") != NULL);
 	CHECK_INT(noise_commit(w, 0, &t, 1000), NW_OK);

@@ -355,6 +355,31 @@ put_records(struct nw_batch *b)
 	CHECK_INT(rc, NW_OK);
 }
 
+/* Metadata, layouts and providers that put_records() wrote. */
+static void
+check_series(struct store_reader *r)
+{
+	int n = 0;
+
+	CHECK_INT(store_metas(r, 5, 0, "nl:", meta_seen, &n), NW_OK);
+	CHECK_INT(store_metas(r, 5, 0, NULL, meta_seen, &n), NW_OK);
+	CHECK_INT(store_metas(r, 5, 0, "ps:", meta_seen, &n), NW_OK);
+	CHECK_INT(n, 2);
+	CHECK_INT(store_metas(r, 0, 7, "ps:", host_meta_seen, &n), NW_OK);
+	CHECK_INT(store_metas(r, 0, 0, "", host_meta_seen, &n), NW_OK);
+	CHECK_INT(store_metas(r, 0, 8, "", host_meta_seen, &n), NW_OK);
+	CHECK_INT(n, 4);
+	n = 0;
+	CHECK_INT(store_meta_get(r, 21, raw_seen, &n), NW_OK);
+	CHECK_INT(store_meta_get(r, 22, raw_seen, &n), NW_OK);
+	CHECK_INT(store_meta_get(r, 23, raw_seen, &n), NW_ENOTFOUND);
+	CHECK_INT(n, 2);
+	n = 4;
+	CHECK_INT(store_layouts(r, 21, layout_seen, &n), NW_OK);
+	CHECK_INT(store_providers(r, provider_seen, &n), NW_OK);
+	CHECK_INT(n, 6);
+}
+
 static void
 test_records(void)
 {
@@ -395,24 +420,7 @@ test_records(void)
 	CHECK_INT(n, 2);
 	CHECK_INT(store_session_last(r, &last), NW_OK);
 	CHECK_INT(last, 5);
-	n = 0;
-	CHECK_INT(store_metas(r, 5, 0, "nl:", meta_seen, &n), NW_OK);
-	CHECK_INT(store_metas(r, 5, 0, NULL, meta_seen, &n), NW_OK);
-	CHECK_INT(store_metas(r, 5, 0, "ps:", meta_seen, &n), NW_OK);
-	CHECK_INT(n, 2);
-	CHECK_INT(store_metas(r, 0, 7, "ps:", host_meta_seen, &n), NW_OK);
-	CHECK_INT(store_metas(r, 0, 0, "", host_meta_seen, &n), NW_OK);
-	CHECK_INT(store_metas(r, 0, 8, "", host_meta_seen, &n), NW_OK);
-	CHECK_INT(n, 4);
-	n = 0;
-	CHECK_INT(store_meta_get(r, 21, raw_seen, &n), NW_OK);
-	CHECK_INT(store_meta_get(r, 22, raw_seen, &n), NW_OK);
-	CHECK_INT(store_meta_get(r, 23, raw_seen, &n), NW_ENOTFOUND);
-	CHECK_INT(n, 2);
-	n = 4;
-	CHECK_INT(store_layouts(r, 21, layout_seen, &n), NW_OK);
-	CHECK_INT(store_providers(r, provider_seen, &n), NW_OK);
-	CHECK_INT(n, 6);
+	check_series(r);
 	store_reader_close(r);
 	store_close(st);
 

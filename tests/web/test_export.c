@@ -28,28 +28,14 @@ add_row(struct nw_batch *b, int64_t layout, size_t n, int64_t t, const double *v
 	CHECK_INT(nw_batch_rows(b, layout, n, 1, &t, values, NULL, 0), NW_OK);
 }
 
+/* Series of session 7: two layouts of one, and two of one id. */
 static void
-fill(struct store *st)
+fill_series(struct nw_batch *b)
 {
 	static const char *const two[] = { "mean_r", "count" },
 				 *const three[] = { "mean_r", "count", "a b" },
 				 *const one[] = { "value" };
-	static const uint8_t hist[] = { 1, NW_HIST_BITS, 5, 3, 1, 0xff, 1 };
-	struct nw_batch *b = nw_batch_new();
 
-	CHECK_INT(nw_batch_host(b,
-		      &(struct nw_host_rec){ .id = 1, .name = "=dtn,1", .first_seen_wall_ns = T0 }),
-	    NW_OK);
-	CHECK_INT(nw_batch_session(
-		      b, &(struct nw_session_rec){ .id = 7, .task_id = "t", .opened_wall_ns = T0 }),
-	    NW_OK);
-	CHECK_INT(nw_batch_xsp(b,
-		      &(struct nw_xsp_rec){ .id = 1,
-			  .host_id = 1,
-			  .session_id = 7,
-			  .opened_wall_ns = T0,
-			  .sess_id_hex = "00000000000000000000000000000001" }),
-	    NW_OK);
 	add_meta(b,
 	    &(struct nw_meta_rec){ .id = 1,
 		.session_id = 7,
@@ -104,6 +90,15 @@ fill(struct store *st)
 	add_row(b, 3, 1, -500000000, (double[]){ 1e15 });
 	add_row(b, 4, 1, T0 + 1, (double[]){ 2 });
 	add_row(b, 4, 1, T0 + 2, (double[]){ 1 });
+}
+
+/* Session 8 is long, and session 9 has a histogram. */
+static void
+fill_others(struct nw_batch *b)
+{
+	static const char *const one[] = { "value" };
+	static const uint8_t hist[] = { 1, NW_HIST_BITS, 5, 3, 1, 0xff, 1 };
+
 	CHECK_INT(nw_batch_session(b,
 		      &(struct nw_session_rec){ .id = 8, .task_id = "long", .opened_wall_ns = T0 }),
 	    NW_OK);
@@ -135,6 +130,28 @@ fill(struct store *st)
 	CHECK_INT(nw_batch_rows(b, 6, 1, 1, &(int64_t){ 2 }, &(double){ 3 }, NULL, 0), NW_OK);
 	for (int i = 0; i < LONG_ROWS; i++)
 		add_row(b, 5, 1, EVEN + i * INT64_C(1000000000), (double[]){ i });
+}
+
+static void
+fill(struct store *st)
+{
+	struct nw_batch *b = nw_batch_new();
+
+	CHECK_INT(nw_batch_host(b,
+		      &(struct nw_host_rec){ .id = 1, .name = "=dtn,1", .first_seen_wall_ns = T0 }),
+	    NW_OK);
+	CHECK_INT(nw_batch_session(
+		      b, &(struct nw_session_rec){ .id = 7, .task_id = "t", .opened_wall_ns = T0 }),
+	    NW_OK);
+	CHECK_INT(nw_batch_xsp(b,
+		      &(struct nw_xsp_rec){ .id = 1,
+			  .host_id = 1,
+			  .session_id = 7,
+			  .opened_wall_ns = T0,
+			  .sess_id_hex = "00000000000000000000000000000001" }),
+	    NW_OK);
+	fill_series(b);
+	fill_others(b);
 	filled_commit(st, b);
 }
 

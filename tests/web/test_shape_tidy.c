@@ -67,6 +67,45 @@ long_value(int i)
 	return i % 3 == 0 ? i : sqrt(i) * 1e-7;
 }
 
+/* The hosts' own series, counted within the session's time only. */
+static void
+fill_hosts(struct nw_batch *b)
+{
+	static const char *const one[] = { "value" };
+	int i;
+
+	add_meta(b, 20, 0, 1, "cpu", "{}", "{\"unit\":\"%\",\"unit_value\":\"1\"}");
+	add_layout(b, 200, 20, one, 1);
+	for (i = -2; i <= 12; i++)
+		add_row(b, 200, 1, T0 + i * INT64_C(1000000000), (double[]){ i });
+	for (i = 0; i < MANY_METAS; i++) {
+		add_meta(b, 1000 + i, 0, 2, "few", "{}", "{}");
+		add_layout(b, 1000 + i, 1000 + i, one, 1);
+		if (i % 100 == 99)
+			add_row(b, 1000 + i, 1, T0 + i, (double[]){ i });
+	}
+}
+
+/* A series longer than what is read at once. */
+static void
+fill_long(struct nw_batch *b)
+{
+	static const char *const one[] = { "value" };
+	int64_t *t = calloc(LONG_ROWS, sizeof(*t));
+	double *v = calloc(LONG_ROWS, sizeof(*v));
+	int i;
+
+	add_meta(b, 12, 7, 1, "many", "{}", NULL);
+	add_layout(b, 120, 12, one, 1);
+	for (i = 0; i < LONG_ROWS; i++) {
+		t[i] = T0 + i / 5 * 1000; /* five of each time */
+		v[i] = long_value(i);
+	}
+	CHECK_INT(nw_batch_rows(b, 120, 1, LONG_ROWS, t, v, NULL, 0), NW_OK);
+	free(t);
+	free(v);
+}
+
 static void
 fill(struct store *st)
 {
@@ -74,8 +113,6 @@ fill(struct store *st)
 				 *const three[] = { "sum_v", "mean_r", "odd,\"name" },
 				 *const one[] = { "value" };
 	struct nw_batch *b = nw_batch_new();
-	int64_t *t = calloc(LONG_ROWS, sizeof(*t));
-	double *v = calloc(LONG_ROWS, sizeof(*v));
 	int i;
 
 	CHECK_INT(nw_batch_host(b,
@@ -119,28 +156,9 @@ fill(struct store *st)
 	add_layout(b, 110, 11, one, 1);
 	add_row(b, 110, 1, T0 + 5, (double[]){ 9007199254740993.0 });
 
-	add_meta(b, 12, 7, 1, "many", "{}", NULL);
-	add_layout(b, 120, 12, one, 1);
-	for (i = 0; i < LONG_ROWS; i++) {
-		t[i] = T0 + i / 5 * 1000; /* five of each time */
-		v[i] = long_value(i);
-	}
-	CHECK_INT(nw_batch_rows(b, 120, 1, LONG_ROWS, t, v, NULL, 0), NW_OK);
-
-	/* the hosts' own: counted within the session's time only */
-	add_meta(b, 20, 0, 1, "cpu", "{}", "{\"unit\":\"%\",\"unit_value\":\"1\"}");
-	add_layout(b, 200, 20, one, 1);
-	for (i = -2; i <= 12; i++)
-		add_row(b, 200, 1, T0 + i * INT64_C(1000000000), (double[]){ i });
-	for (i = 0; i < MANY_METAS; i++) {
-		add_meta(b, 1000 + i, 0, 2, "few", "{}", "{}");
-		add_layout(b, 1000 + i, 1000 + i, one, 1);
-		if (i % 100 == 99)
-			add_row(b, 1000 + i, 1, T0 + i, (double[]){ i });
-	}
+	fill_long(b);
+	fill_hosts(b);
 	filled_commit(st, b);
-	free(t);
-	free(v);
 }
 
 /* --- reading CSV as RFC 4180 says --- */

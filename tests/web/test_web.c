@@ -541,60 +541,59 @@ has(const struct reply *r, const char *what)
 
 /* --- the tests --- */
 
+static const struct {
+	const char *path;
+	int status;
+	const char *type, *part;
+} pages[] = {
+	{ "/", 200, "text/html; charset=utf-8", "<h1 class=\"page\">Sessions</h1>" },
+	{ "/?before=11", 200, "text/html; charset=utf-8", "href=\"/session/10\"" },
+	{ "/?before=1", 200, "text/html; charset=utf-8", "No older sessions" },
+	{ "/?before=0", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/sessions.json", 200, "application/json", "\"next_before\": 11" },
+	{ "/sessions.json?before=2", 200, "application/json", "\"next_before\": null" },
+	{ "/sessions.json?before=q", 400, "application/json", "\"status\": 400" },
+	{ "/session/1", 200, "text/html; charset=utf-8",
+	    "The network path from dtn-a to dtn-b limited this transfer" },
+	{ "/session/1.json", 200, "application/json", "\"narrows-result/1\"" },
+	{ "/session/7", 200, "text/html; charset=utf-8", "has not been analysed yet" },
+	{ "/session/7.json", 200, "application/json", "\"state\": \"open\"" },
+	{ "/session/7.csv", 200, "text/csv; charset=utf-8; header=present", "session,series_id," },
+	{ "/session/last", 303, "text/html; charset=utf-8", "Location: /session/60\r\n" },
+	{ "/session/last.json", 303, "application/json", "Location: /session/60.json\r\n" },
+	{ "/session/61", 404, "text/html; charset=utf-8", "There is nothing at this address." },
+	{ "/session/61.json", 404, "application/json", "\"error\": \"Not Found\"" },
+	{ "/session/61.csv", 404, "text/html; charset=utf-8", "There is nothing" },
+	{ "/session/1%00", 404, "text/html; charset=utf-8", "There is nothing" },
+	{ "/health", 200, "text/html; charset=utf-8", "The box is well." },
+	{ "/healthz", 200, "application/json", "\"ok\": true" },
+	{ "/style.css", 200, "text/css; charset=utf-8", "prefers-color-scheme" },
+	{ "/icon.svg", 200, "image/svg+xml", "<svg" },
+	{ "/nothing", 404, "text/html; charset=utf-8", "There is nothing" },
+};
+
 static void
 test_routes(void)
 {
-	static const struct {
-		const char *path;
-		int status;
-		const char *type, *part;
-	} cases[] = {
-		{ "/", 200, "text/html; charset=utf-8", "<h1 class=\"page\">Sessions</h1>" },
-		{ "/?before=11", 200, "text/html; charset=utf-8", "href=\"/session/10\"" },
-		{ "/?before=1", 200, "text/html; charset=utf-8", "No older sessions" },
-		{ "/?before=0", 400, "text/html; charset=utf-8", "makes no sense" },
-		{ "/sessions.json", 200, "application/json", "\"next_before\": 11" },
-		{ "/sessions.json?before=2", 200, "application/json", "\"next_before\": null" },
-		{ "/sessions.json?before=q", 400, "application/json", "\"status\": 400" },
-		{ "/session/1", 200, "text/html; charset=utf-8",
-		    "The network path from dtn-a to dtn-b limited this transfer" },
-		{ "/session/1.json", 200, "application/json", "\"narrows-result/1\"" },
-		{ "/session/7", 200, "text/html; charset=utf-8", "has not been analysed yet" },
-		{ "/session/7.json", 200, "application/json", "\"state\": \"open\"" },
-		{ "/session/7.csv", 200, "text/csv; charset=utf-8; header=present",
-		    "session,series_id," },
-		{ "/session/last", 303, "text/html; charset=utf-8", "Location: /session/60\r\n" },
-		{ "/session/last.json", 303, "application/json", "Location: /session/60.json\r\n" },
-		{ "/session/61", 404, "text/html; charset=utf-8",
-		    "There is nothing at this address." },
-		{ "/session/61.json", 404, "application/json", "\"error\": \"Not Found\"" },
-		{ "/session/61.csv", 404, "text/html; charset=utf-8", "There is nothing" },
-		{ "/session/1%00", 404, "text/html; charset=utf-8", "There is nothing" },
-		{ "/health", 200, "text/html; charset=utf-8", "The box is well." },
-		{ "/healthz", 200, "application/json", "\"ok\": true" },
-		{ "/style.css", 200, "text/css; charset=utf-8", "prefers-color-scheme" },
-		{ "/icon.svg", 200, "image/svg+xml", "<svg" },
-		{ "/nothing", 404, "text/html; charset=utf-8", "There is nothing" },
-	};
 	static const char *const headers[] = { "Content-Security-Policy: default-src 'none'; ",
 		"X-Content-Type-Options: nosniff\r\n", "Referrer-Policy: no-referrer\r\n",
 		"frame-ancestors 'none'", "Cache-Control: no-" };
 	size_t i, k;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct reply r = get(cases[i].path), head = ask("HEAD", cases[i].path, "");
+	for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+		struct reply r = get(pages[i].path), head = ask("HEAD", pages[i].path, "");
 		char type[128];
 
-		CHECK_INT(r.status, cases[i].status);
-		snprintf(type, sizeof(type), "Content-Type: %s\r\n", cases[i].type);
-		if (!has(&r, type) || !has(&r, cases[i].part))
-			fprintf(stderr, "%s: %.300s\n", cases[i].path, r.text);
+		CHECK_INT(r.status, pages[i].status);
+		snprintf(type, sizeof(type), "Content-Type: %s\r\n", pages[i].type);
+		if (!has(&r, type) || !has(&r, pages[i].part))
+			fprintf(stderr, "%s: %.300s\n", pages[i].path, r.text);
 		CHECK(has(&r, type));
-		CHECK(has(&r, cases[i].part));
+		CHECK(has(&r, pages[i].part));
 		for (k = 0; k < sizeof(headers) / sizeof(headers[0]); k++)
 			CHECK(has(&r, headers[k]));
 		/* HEAD: the same without the body */
-		CHECK_INT(head.status, cases[i].status);
+		CHECK_INT(head.status, pages[i].status);
 		CHECK_INT(head.body_len, 0);
 		CHECK(has(&head, type));
 		if (strstr(r.text, "\r\nContent-Length:") != NULL) {

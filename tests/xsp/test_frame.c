@@ -230,45 +230,43 @@ test_malformed(void)
 	}
 }
 
+static const struct {
+	const char *bytes, *why;
+} bad_contents[] = {
+	{ "01 00 0005 0000 0000 _160", "authentication without a name block" },
+	{ "01 00 0005 0001 0000 _160 0002 0001 0000 0000", "empty authentication name" },
+	{ "01 00 0005 0001 0000 _160 0002 0001 000a 0000 _10", "empty authentication name" },
+	{ "01 00 0005 0001 0000 _160 0002 0001 000a 0000 0d0a ff _7",
+	    "authentication name is not text" },
+	{ "01 00 0005 0001 0000 _160 0003 0001 000a 0000 414e4f4e _6",
+	    "authentication without a name block" },
+	{ "00 05 0000 _16", "authentication without a name block" },
+	{ "01 00 0001 0000 0000 _160", "open without a hop block" },
+	{ "01 00 0001 0001 0000 _160 0001 0001 0000 0000", "hop block too short" },
+	{ "01 00 0001 0001 0000 _160 0001 0001 0013 0000 _19", "hop block too short" },
+	{ "01 00 0001 0001 0000 _160 0001 0001 0015 0000 _21", "hop list is cut" },
+	{ "01 00 0001 0001 0000 _160 0001 0001 0067 0000 _103", "hop list is cut" },
+	{ "01 00 0001 0001 0000 _160 0001 0001 0068 0000 _20 _76 00010001 _4", "bad hop flags" },
+	{ "01 00 0001 0001 0000 _160 0001 0001 0068 0000 _20 _80 ffff _2",
+	    "hop counts more children than there are records" },
+	{ "01 00 0001 0001 0000 _160 0001 0001 00bc 0000 _20 _80 0001 _2 _80 0001 _2",
+	    "hop counts more children than there are records" },
+	{ "00 01 0057 _16 _87", "hop block too short" },
+	{ "01 00 0006 0000 0000 _160", "token message without a token" },
+	{ "01 00 0006 0001 0000 _160 0003 0001 0000 0000", "bad token length" },
+	{ "01 00 0006 0001 0000 _160 0003 0001 0003 0000 _3", "bad token length" },
+	{ "01 00 0006 0001 0000 _160 0003 0001 0005 0000 00020000 61", "bad token length" },
+	{ "01 00 0006 0001 0000 _160 0003 0001 0005 0000 ffff0000 61", "bad token length" },
+	{ "01 00 0006 0001 0000 _160 0003 0001 0005 0000 00010001 61", "bad token length" },
+	{ "01 00 0006 0001 0000 _160 0003 0001 1006 0000 10010000 _4098", "token too long" },
+	{ "01 00 0007 0001 0000 _160 0004 0001 0004 0000 00000001", "bad token length" },
+};
+
 /* Whole frames whose contents are wrong; the ones that killed the original daemon are among
  * them. */
 static void
 test_bad_contents(void)
 {
-	static const struct {
-		const char *bytes, *why;
-	} cases[] = {
-		{ "01 00 0005 0000 0000 _160", "authentication without a name block" },
-		{ "01 00 0005 0001 0000 _160 0002 0001 0000 0000", "empty authentication name" },
-		{ "01 00 0005 0001 0000 _160 0002 0001 000a 0000 _10",
-		    "empty authentication name" },
-		{ "01 00 0005 0001 0000 _160 0002 0001 000a 0000 0d0a ff _7",
-		    "authentication name is not text" },
-		{ "01 00 0005 0001 0000 _160 0003 0001 000a 0000 414e4f4e _6",
-		    "authentication without a name block" },
-		{ "00 05 0000 _16", "authentication without a name block" },
-		{ "01 00 0001 0000 0000 _160", "open without a hop block" },
-		{ "01 00 0001 0001 0000 _160 0001 0001 0000 0000", "hop block too short" },
-		{ "01 00 0001 0001 0000 _160 0001 0001 0013 0000 _19", "hop block too short" },
-		{ "01 00 0001 0001 0000 _160 0001 0001 0015 0000 _21", "hop list is cut" },
-		{ "01 00 0001 0001 0000 _160 0001 0001 0067 0000 _103", "hop list is cut" },
-		{ "01 00 0001 0001 0000 _160 0001 0001 0068 0000 _20 _76 00010001 _4",
-		    "bad hop flags" },
-		{ "01 00 0001 0001 0000 _160 0001 0001 0068 0000 _20 _80 ffff _2",
-		    "hop counts more children than there are records" },
-		{ "01 00 0001 0001 0000 _160 0001 0001 00bc 0000 _20 _80 0001 _2 _80 0001 _2",
-		    "hop counts more children than there are records" },
-		{ "00 01 0057 _16 _87", "hop block too short" },
-		{ "01 00 0006 0000 0000 _160", "token message without a token" },
-		{ "01 00 0006 0001 0000 _160 0003 0001 0000 0000", "bad token length" },
-		{ "01 00 0006 0001 0000 _160 0003 0001 0003 0000 _3", "bad token length" },
-		{ "01 00 0006 0001 0000 _160 0003 0001 0005 0000 00020000 61", "bad token length" },
-		{ "01 00 0006 0001 0000 _160 0003 0001 0005 0000 ffff0000 61", "bad token length" },
-		{ "01 00 0006 0001 0000 _160 0003 0001 0005 0000 00010001 61", "bad token length" },
-		{ "01 00 0006 0001 0000 _160 0003 0001 1006 0000 10010000 _4098",
-		    "token too long" },
-		{ "01 00 0007 0001 0000 _160 0004 0001 0004 0000 00000001", "bad token length" },
-	};
 	char name[NW_AUTH_NAME_BYTES + 1];
 	const uint8_t *token;
 	struct nw_frame f;
@@ -277,8 +275,8 @@ test_bad_contents(void)
 	size_t i, len, n;
 	int rc = NW_OK;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		CHECK_INT(parse_hex(cases[i].bytes, &f, &len), NW_OK);
+	for (i = 0; i < sizeof(bad_contents) / sizeof(bad_contents[0]); i++) {
+		CHECK_INT(parse_hex(bad_contents[i].bytes, &f, &len), NW_OK);
 		CHECK_INT(f.len, len);
 		why = "";
 		if (f.type == NW_MSG_AUTH_TYPE)
@@ -288,7 +286,7 @@ test_bad_contents(void)
 		else
 			rc = nw_token_parse(&f, &token, &n, &why);
 		CHECK(rc < 0);
-		CHECK_STR(why, cases[i].why);
+		CHECK_STR(why, bad_contents[i].why);
 	}
 	/* These parse: there is just nothing in them. */
 	CHECK_INT(parse_hex("01 00 000c 0000 0000 _160", &f, &len), NW_OK);

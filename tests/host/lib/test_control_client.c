@@ -65,6 +65,35 @@ steps(struct fakebox *b, struct nw_provider *p)
 	}
 }
 
+/* What a box that answers hears: clock and status, every 10 s and after a change, and what was
+ * malformed or not offered. */
+static void
+check_answered(struct fakebox *b, struct control_client *o, int64_t now)
+{
+	const struct nw_doc_buf rubbish = { .data = (uint8_t *)(uintptr_t) "\5\0\0\0\0", .len = 5 };
+
+	CHECK(last_clock.t1_wall_ns == 12345 && last_clock.t2_wall_ns <= last_clock.t3_wall_ns &&
+	    nw_wall_ns() - last_clock.t2_wall_ns < 5 * S);
+	CHECK_STR(last_collecting, "calipers");
+	CHECK_STR(last_orders, "a");
+	CHECK_STR(last_refused, "");
+	CHECK(last.cpu_s >= 0 && last.rss_bytes > 100000 && last.report_s == 1);
+	control_client_status(o, now + 9 * S, "calipers", S / 10, S);
+	steps(b, o->provider);
+	CHECK_INT(statuses, 1);
+	snprintf(o->refused, sizeof(o->refused), "no TCP here");
+	control_client_status(o, now + 10 * S, "calipers", S / 10, S);
+	steps(b, o->provider);
+	CHECK_INT(statuses, 2);
+	CHECK_STR(last_refused, "no TCP here");
+	say(b, NW_OPT_RATE, &rubbish);
+	steps(b, o->provider);
+	CHECK_INT(o->rejected, 1);
+	control_client_status(o, now + 11 * S, "calipers", S / 10, S);
+	steps(b, o->provider);
+	CHECK(statuses == 3 && last.orders_rejected == 1);
+}
+
 static void
 test_wire(bool original)
 {
@@ -73,7 +102,6 @@ test_wire(bool original)
 		.can = "rate stop status",
 		.on_order = control_client_order };
 	struct nw_clock question = { .t1_wall_ns = 12345 };
-	const struct nw_doc_buf rubbish = { .data = (uint8_t *)(uintptr_t) "\5\0\0\0\0", .len = 5 };
 	struct nw_doc_buf doc = { 0 };
 	struct control_client *o = calloc(1, sizeof(*o));
 	struct fakebox b;
@@ -100,31 +128,8 @@ test_wire(bool original)
 	control_client_status(o, now, "calipers", S / 10, S);
 	steps(&b, o->provider);
 	CHECK_INT(statuses, !original);
-	if (!original) {
-		CHECK(last_clock.t1_wall_ns == 12345 &&
-		    last_clock.t2_wall_ns <= last_clock.t3_wall_ns &&
-		    nw_wall_ns() - last_clock.t2_wall_ns < 5 * S);
-		CHECK_STR(last_collecting, "calipers");
-		CHECK_STR(last_orders, "a");
-		CHECK_STR(last_refused, "");
-		CHECK(last.cpu_s >= 0 && last.rss_bytes > 100000 && last.report_s == 1);
-		/* every 10 s, and after a change */
-		control_client_status(o, now + 9 * S, "calipers", S / 10, S);
-		steps(&b, o->provider);
-		CHECK_INT(statuses, 1);
-		snprintf(o->refused, sizeof(o->refused), "no TCP here");
-		control_client_status(o, now + 10 * S, "calipers", S / 10, S);
-		steps(&b, o->provider);
-		CHECK_INT(statuses, 2);
-		CHECK_STR(last_refused, "no TCP here");
-		/* what is malformed, or was not offered, is counted and said */
-		say(&b, NW_OPT_RATE, &rubbish);
-		steps(&b, o->provider);
-		CHECK_INT(o->rejected, 1);
-		control_client_status(o, now + 11 * S, "calipers", S / 10, S);
-		steps(&b, o->provider);
-		CHECK(statuses == 3 && last.orders_rejected == 1);
-	}
+	if (!original)
+		check_answered(&b, o, now);
 	CHECK(leases_expire(&o->leases, now + 20 * S) != original);
 	nw_provider_close(o->provider, 0);
 	control_client_clear(o);

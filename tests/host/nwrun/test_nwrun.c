@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -206,15 +207,78 @@ act_sockets(void)
 	expect(0, 0, 1900 + 1200, 1900 + 1200);
 }
 
+/* One operation on a stream, the number `i`, as random bits `x` say. */
+static void
+stdio_step(FILE *s, unsigned x, unsigned i, char buf[9000])
+{
+	char text[300], *line = NULL;
+	size_t cap = 0;
+
+	switch (x >> 16 & 31) {
+	case 0: fseek(s, -(long)(x >> 8 & 0xfff), SEEK_CUR); break;
+	case 1: rewind(s); break;
+	case 2: fflush(s); break;
+	case 3: fflush(NULL); break;
+	case 4:
+	case 5:
+	case 6:
+	case 7:
+		fseek(s, 0, SEEK_CUR);
+		if (fread(buf, 1 + (x & 7), 1 + (x >> 3 & 0x3ff), s) == 0)
+			clearerr(s);
+		break;
+	case 8:
+	case 9:
+		fseek(s, (long)(x >> 9 & 0x3ff), SEEK_SET);
+		if (fgets(text, sizeof(text), s) == NULL)
+			clearerr(s);
+		break;
+	case 10:
+	case 11:
+		fseeko(s, (off_t)(x >> 9 & 0x3ff), SEEK_SET);
+		if (getline(&line, &cap, s) < 0)
+			clearerr(s);
+		break;
+	case 12:
+	case 13:
+	case 14:
+		fseek(s, 0, SEEK_CUR);
+		if (getc(s) != EOF && (x & 64))
+			ungetc(x & 32 ? 'q' : 'y', s);
+		getc_unlocked(s);
+		break;
+	case 15:
+	case 16:
+		fseek(s, 0, SEEK_END);
+		fprintf(s, "%d %s\n", i, "text");
+		break;
+	case 17:
+		fseek(s, 0, SEEK_CUR);
+		fputs("a line\nand another", s);
+		break;
+	case 18:
+	case 19:
+	case 20:
+		fseek(s, 0, SEEK_CUR);
+		putc('z', s);
+		putc_unlocked('\n', s);
+		break;
+	default:
+		fseek(s, 0, SEEK_CUR);
+		fwrite(buf, 1 + (x & 15), 1 + (x >> 5 & 0x1ff), s);
+		break;
+	}
+	free(line);
+}
+
 /* Everything stdio can do to a buffer, in an order nobody planned; the kernel says what came of
  * it. */
 static void
 act_stdio(void)
 {
 	long long r0, w0, r1, w1;
-	unsigned x = 12345, i, op;
-	char buf[9000], text[300], *line = NULL;
-	size_t cap = 0;
+	unsigned x = 12345, i;
+	char buf[9000];
 	FILE *f[3];
 
 	memset(buf, 'y', sizeof(buf));
@@ -229,62 +293,8 @@ act_stdio(void)
 		MUST(fwrite(buf, 1, 5000, f[i]) == 5000);
 	for (i = 0; i < 6000; i++) {
 		x = x * 1103515245 + 12345;
-		op = x >> 16 & 31;
 		FILE *s = f[x >> 24 & 1 ? 0 : (x >> 25 & 1) + 1];
-		switch (op) {
-		case 0: fseek(s, -(long)(x >> 8 & 0xfff), SEEK_CUR); break;
-		case 1: rewind(s); break;
-		case 2: fflush(s); break;
-		case 3: fflush(NULL); break;
-		case 4:
-		case 5:
-		case 6:
-		case 7:
-			fseek(s, 0, SEEK_CUR);
-			if (fread(buf, 1 + (x & 7), 1 + (x >> 3 & 0x3ff), s) == 0)
-				clearerr(s);
-			break;
-		case 8:
-		case 9:
-			fseek(s, (long)(x >> 9 & 0x3ff), SEEK_SET);
-			if (fgets(text, sizeof(text), s) == NULL)
-				clearerr(s);
-			break;
-		case 10:
-		case 11:
-			fseeko(s, (off_t)(x >> 9 & 0x3ff), SEEK_SET);
-			if (getline(&line, &cap, s) < 0)
-				clearerr(s);
-			break;
-		case 12:
-		case 13:
-		case 14:
-			fseek(s, 0, SEEK_CUR);
-			if (getc(s) != EOF && (x & 64))
-				ungetc(x & 32 ? 'q' : 'y', s);
-			getc_unlocked(s);
-			break;
-		case 15:
-		case 16:
-			fseek(s, 0, SEEK_END);
-			fprintf(s, "%d %s\n", i, "text");
-			break;
-		case 17:
-			fseek(s, 0, SEEK_CUR);
-			fputs("a line\nand another", s);
-			break;
-		case 18:
-		case 19:
-		case 20:
-			fseek(s, 0, SEEK_CUR);
-			putc('z', s);
-			putc_unlocked('\n', s);
-			break;
-		default:
-			fseek(s, 0, SEEK_CUR);
-			fwrite(buf, 1 + (x & 15), 1 + (x >> 5 & 0x1ff), s);
-			break;
-		}
+		stdio_step(s, x, i, buf);
 	}
 	fclose(f[1]);
 	fflush(f[0]);
@@ -694,6 +704,9 @@ act_pipes_child(int go, int pipe_in, int pipe_out, int local)
 		usleep(100000);
 		MUST(write(local, buf, 100) == 100);
 	}
+	/* the parent waits for room from here on, however slow the machine is */
+	while (ioctl(pipe_in, FIONREAD, &i) == 0 && i < 65536)
+		usleep(1000);
 	usleep(100000);
 	while (left > 0 && (n = read(pipe_in, buf, sizeof(buf))) > 0)
 		left -= (size_t)n;
