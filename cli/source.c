@@ -140,6 +140,21 @@ source_sessions(struct source *s, int64_t before_id)
 	return doc;
 }
 
+json_t *
+source_keep(struct source *s)
+{
+	json_t *doc = NULL;
+	char *text;
+	int status;
+
+	text = source_text(s, "/keep.json", &status);
+	if (text != NULL && (status != 200 || (doc = json_loads(text, 0, NULL)) == NULL))
+		fprintf(stderr,
+		    "narrows: the box sends no metrics worth keeping (HTTP status %d)\n", status);
+	free(text);
+	return doc;
+}
+
 char *
 source_result(struct source *s, int64_t id)
 {

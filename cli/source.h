@@ -24,6 +24,8 @@ void source_close(struct source *s);
 /* Newest first, below before_id (0: the newest): {"sessions": [...], "next_before": n}. NULL, said
  * on stderr. */
 json_t *source_sessions(struct source *s, int64_t before_id);
+/* Metrics worth keeping: {"lists": [...]}. NULL, said on stderr. */
+json_t *source_keep(struct source *s);
 /* The result document, byte for byte as stored; NULL (said). free() the text. */
 char *source_result(struct source *s, int64_t id);
 /* Streams an export of the report: ".csv", ".ndjson", ".lp" or ".bson" with a query. NW_EINVAL

@@ -104,13 +104,13 @@ durability_parse(const struct conf_row *row, const char *value, void *field, con
 static int
 response_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
-	bool *operation_time = field;
+	const char *blank = strchr(value, ' ');
 
 	(void)row;
-	*operation_time = strcmp(value, "operation-time") == 0;
-	if (*operation_time || strcmp(value, "rate") == 0)
-		return NW_OK;
-	*why = "write rate or operation-time";
+	if (strcmp(value, "rate") == 0 || strcmp(value, "operation-time") == 0 ||
+	    (blank != NULL && blank != value && blank[1] != '\0' && strchr(blank + 1, ' ') == NULL))
+		return conf_text_set(field, value, why);
+	*why = "write rate, operation-time, or an event type and a field";
 	return NW_EINVAL;
 }
 
@@ -133,7 +133,7 @@ static const struct conf_type one_address = { one_address_parse, true };
 static const struct conf_type address_or_none = { address_or_none_parse, true };
 static const struct conf_type names = { names_parse, true };
 static const struct conf_type durability = { durability_parse, false };
-static const struct conf_type response = { response_parse, false };
+static const struct conf_type response = { response_parse, true };
 static const struct conf_type ceiling = { ceiling_parse, false };
 
 #define AT(field) offsetof(struct conf, field)
@@ -186,7 +186,9 @@ static const struct conf_row rows[] = {
 	{ "density-cutoff", &conf_fraction, AT(density_cutoff), "5 %", "0", "1" },
 	{ "reduction-window", &conf_duration, AT(reduction_window_ns), "10 m", "10 s", "1 d" },
 	{ "reduction-min-rows", &conf_count, AT(reduction_min_rows), "30", "10", "100000" },
-	{ "reduction-response", &response, AT(reduction_operation_time), "rate", NULL, NULL },
+	{ "reduction-response", &response, AT(reduction_response), "rate", NULL, NULL },
+	{ "reduction-every", &conf_duration, AT(reduction_every_ns), "1 d", "0", "30 d" },
+	{ "reduction-history", &conf_duration, AT(reduction_history_ns), "7 d", "1 m", "366 d" },
 	{ "reduction-faithful", &conf_bool, AT(reduction_faithful), "no", NULL, NULL },
 	{ "escalate", &conf_bool, AT(escalate), "yes", NULL, NULL },
 	{ "escalate-interval", &conf_duration, AT(escalate_interval_ns), "100 ms", "10 ms", "1 m" },

@@ -60,8 +60,10 @@ struct conf {
 	double density_cutoff;
 	int64_t reduction_window_ns;
 	uint64_t reduction_min_rows;
-	/* the reduction explains operation times, else the delivered rate */
-	bool reduction_operation_time;
+	/* what the reduction explains: "rate", "operation-time", or "EVENT_TYPE FIELD" */
+	char *reduction_response;
+	int64_t reduction_every_ns;   /* between reductions over days; 0: there are none */
+	int64_t reduction_history_ns; /* sessions that a reduction over days looks at */
 	bool reduction_faithful;
 
 	bool escalate; /* a transfer's hosts sample faster while it runs */

@@ -25,6 +25,7 @@
 #include "daemon/enroll.h"
 #include "daemon/hostlist.h"
 #include "daemon/https.h"
+#include "daemon/keepjob.h"
 #include "daemon/identity.h"
 #include "daemon/jail.h"
 #include "daemon/listener.h"
@@ -64,6 +65,7 @@ struct daemon {
 	char *store_path, *run_path, *web_names;
 	struct event *on_term, *on_int, *tick;
 	struct listeners *listeners, *listeners_tls;
+	struct keepjob *keepjob;
 	struct ctl *ctl;
 	struct web *web;
 	int64_t started_wall_ns;
@@ -578,7 +580,10 @@ analysis_params(const struct conf *c)
 		    .cutoff = c->density_cutoff },
 		.reduction = { .window_ns = c->reduction_window_ns,
 		    .rows_min = c->reduction_min_rows,
-		    .operation_time = c->reduction_operation_time,
+		    .operation_time = strcmp(c->reduction_response, "operation-time") == 0,
+		    .series =
+			strchr(c->reduction_response, ' ') != NULL ? c->reduction_response : NULL,
+		    .history_ns = c->reduction_history_ns,
 		    .faithful = c->reduction_faithful },
 	};
 }
@@ -651,6 +656,18 @@ bson_memory_set(void)
 }
 
 static void
+keepjob_start_patiently(struct daemon *d)
+{
+	struct reduction_params p = analysis_params(&d->conf).reduction;
+	char why[STORE_WHY_BYTES];
+	int rc, tries = 0;
+
+	while ((rc = keepjob_start(d->box.store, d->store_path, &p, d->conf.reduction_every_ns,
+		    &d->keepjob, why)) < 0)
+		read_again(rc, &tries, "keep.start", why);
+}
+
+static void
 daemon_start(struct daemon *d)
 {
 	struct web_opts wo = { .listen = d->conf.listen_http,
@@ -686,6 +703,7 @@ daemon_start(struct daemon *d)
 	d->box.rules = rules_new(d->box.control, &d->conf);
 	schedule_start_patiently(d);
 	memory_restore(d);
+	keepjob_start_patiently(d);
 	tls_start(d, &wo);
 	wo.names = d->web_names = web_names_join(&d->conf);
 	if (listeners_start(&d->box, "listen-xsp", false, d->conf.listen_xsp, &d->listeners, why) <
@@ -714,6 +732,7 @@ daemon_stop(struct daemon *d)
 	peer_drain_all(&d->box);
 	session_close_all(&d->box);
 	commit_drain(d->box.commit);
+	keepjob_stop(d->keepjob);
 	schedule_stop(d->box.schedule);
 	store_close(d->box.store);
 	tlsctx_close(d->box.tlsctx);

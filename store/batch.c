@@ -10,6 +10,8 @@
 #include "narrows/err.h"
 #include "store/tail.h"
 
+enum { KEEPLISTS_MAX = 1000 };
+
 struct nw_batch *
 nw_batch_new(void)
 {
@@ -218,6 +220,15 @@ nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r)
 	    "tdt",
 	    r->session_id, r->run_id, r->route, r->program, r->stage, r->sentence, r->bytes,
 	    r->bytes_per_s, r->start_wall_ns, r->duration_ns, r->confidence, r->effect, r->json);
+}
+
+int
+nw_batch_keeplist(struct nw_batch *b, const struct nw_keeplist_rec *r)
+{
+	int rc = put(b, BATCH_KEEPLIST, "tttnnitt", r->route, r->program, r->response,
+	    r->made_wall_ns, r->took_ns, (int64_t)r->headline, r->sentence, r->json);
+
+	return rc == NW_OK ? put(b, BATCH_KEEPLISTS_TRIM, "i", (int64_t)KEEPLISTS_MAX) : rc;
 }
 
 int

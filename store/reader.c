@@ -51,6 +51,8 @@ static const char *const sql[R_STMTS] = {
 	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document, r.timeline, s.pinned FROM session s "
 		      "LEFT JOIN result r ON r.session_id = s.id"
 		      " WHERE s.id = ?",
+	[R_KEEPLISTS] = "SELECT route, program, response, made_ns, took_ns, headline, sentence,"
+			" document FROM keeplist ORDER BY made_ns DESC, id DESC",
 	[R_SESSION_LAST] = "SELECT max(id) FROM session",
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
 	[R_XSP_ONE] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE id = ?",
@@ -327,6 +329,7 @@ struct sink {
 		store_meta_fn *meta;
 		store_layout_fn *layout;
 		store_provider_fn *provider;
+		store_keeplist_fn *keeplist;
 		store_run_fn *run;
 	} fn;
 };
@@ -414,6 +417,31 @@ store_providers(struct store_reader *r, store_provider_fn *fn, void *arg)
 	int rc = db_take(&r->stmts, R_PROVIDERS, &st, "");
 
 	return rc == NW_OK ? each(r, R_PROVIDERS, st, provider_row, &s) : rc;
+}
+
+static int
+keeplist_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_keeplist_rec rec = { .route = text(st, 0),
+		.program = text(st, 1),
+		.response = text(st, 2),
+		.made_wall_ns = sqlite3_column_int64(st, 3),
+		.took_ns = sqlite3_column_int64(st, 4),
+		.headline = sqlite3_column_int(st, 5) != 0,
+		.sentence = text(st, 6),
+		.json = text(st, 7) };
+
+	return s->fn.keeplist(s->arg, &rec);
+}
+
+int
+store_keeplists(struct store_reader *r, store_keeplist_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.keeplist = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_KEEPLISTS, &st, "");
+
+	return rc == NW_OK ? each(r, R_KEEPLISTS, st, keeplist_row, &s) : rc;
 }
 
 /* The document of the row, on loan until the next one; NULL without a document. */

@@ -20,6 +20,7 @@ enum reader_stmt {
 	R_PROVIDERS,
 	R_SESSIONS,
 	R_SESSION,
+	R_KEEPLISTS,
 	R_SESSION_LAST,
 	R_XSP,
 	R_XSP_ONE,

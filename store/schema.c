@@ -452,8 +452,34 @@ static const char version_6[] =
     "	FROM layout l JOIN fieldset s ON s.id = l.fieldset_id JOIN metadata m ON m.id = l.meta_id\n"
     "	LEFT JOIN host h ON h.id = m.host_id CROSS JOIN json_each(s.fields) f;\n";
 
+/* From 6 to 7: metrics worth keeping. Documents are small (a list names some hundred metrics at
+ * most), so they are plain JSON. */
+static const char version_7[] =
+    "CREATE TABLE keeplist (              -- metrics worth keeping, by reduction over days\n"
+    "	id       INTEGER PRIMARY KEY,\n"
+    "	route    TEXT NOT NULL,\n"
+    "	program  TEXT NOT NULL,           -- '' where unknown\n"
+    "	response TEXT NOT NULL,           -- what the metrics follow\n"
+    "	made_ns  INTEGER,\n"
+    "	took_ns  INTEGER,\n"
+    "	headline INTEGER NOT NULL,        -- 1: the metrics predict rows that they have not seen\n"
+    "	sentence TEXT,                    -- the finding in words\n"
+    "	document TEXT,                    -- JSON, see narrows-result(5), keeplist\n"
+    "	UNIQUE (route, program, response)\n"
+    ");\n"
+    "CREATE VIEW v_keep AS                -- one line per metric of each list, the surest first\n"
+    "	SELECT k.route, k.program, k.response, k.headline,\n"
+    "	json_extract(m.value, '$.name') AS metric, json_extract(m.value, '$.unit') AS unit,\n"
+    "	json_extract(m.value, '$.worth_keeping') AS worth_keeping,\n"
+    "	json_extract(m.value, '$.share') AS share,   -- of half-samples that choose the metric\n"
+    "	json_extract(m.value, '$.r') AS r,           -- correlation with the response\n"
+    "	json_extract(m.value, '$.coefficient') AS coefficient,\n"
+    "	strftime('%Y-%m-%dT%H:%M:%SZ', k.made_ns / 1000000000, 'unixepoch') AS made\n"
+    "	FROM keeplist k CROSS JOIN json_each(k.document, '$.metrics') m\n"
+    "	ORDER BY k.made_ns DESC, k.id, m.key;\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
-	version_4, version_5, version_6 };
+	version_4, version_5, version_6, version_7 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

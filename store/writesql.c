@@ -79,6 +79,11 @@ const char *const write_sql[W_STMTS] = {
 	    "bytes, bytes_per_s, start_ns, duration_ns, confidence, effect, document, timeline, "
 	    "host_id) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14, coalesce((SELECT "
 	    "x.host_id FROM xsp_session x WHERE x.session_id = ?1 ORDER BY x.id LIMIT 1), 0))",
+	[BATCH_KEEPLIST] =
+	    "INSERT OR REPLACE INTO keeplist(route, program, response, made_ns, took_ns, headline,"
+	    " sentence, document) VALUES(?,?,?,?,?,?,?,?)",
+	[BATCH_KEEPLISTS_TRIM] = "DELETE FROM keeplist WHERE id IN (SELECT id FROM keeplist"
+				 " ORDER BY made_ns DESC, id DESC LIMIT -1 OFFSET ?)",
 	[BATCH_KEEP_RESULT] =
 	    "UPDATE run SET replaced_ns = ?2, why = ?3, stage = r.stage, sentence = r.sentence,"
 	    " bytes_per_s = r.bytes_per_s, document = r.document FROM result r"

@@ -33,6 +33,7 @@ answer_json(struct store_reader *r, const struct route *to,
 	if (b == NULL)
 		return NW_ENOMEM;
 	rc = to->page == ROUTE_SESSIONS_JSON ? api_sessions(b, r, &to->filter)
+	    : to->page == ROUTE_KEEP_JSON    ? api_keep(b, r)
 					     : api_session(b, r, to->id);
 	if (rc == NW_OK)
 		rc = write_buffer(b, write, arg);
@@ -61,7 +62,8 @@ web_answer(struct store_reader *r, const char *path,
 	if (route_is_session(to.page) && to.page != ROUTE_SESSION && to.id == ROUTE_LAST)
 		rc = store_session_last(r, &to.id);
 	if (rc == NW_OK && !to.bad) {
-		if (to.page == ROUTE_SESSIONS_JSON || to.page == ROUTE_SESSION_JSON)
+		if (to.page == ROUTE_SESSIONS_JSON || to.page == ROUTE_SESSION_JSON ||
+		    to.page == ROUTE_KEEP_JSON)
 			rc = answer_json(r, &to, write, arg);
 		else if (ending != NULL)
 			rc = export_session(r, to.id, &opts, write, arg);

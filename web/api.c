@@ -151,6 +151,29 @@ api_session(struct evbuffer *out, struct store_reader *r, int64_t id)
 	return store_session_get(r, id, on_one, out);
 }
 
+static int
+on_keeplist(void *arg, const struct nw_keeplist_rec *list)
+{
+	json_t *v = list->json != NULL ? json_loads(list->json, 0, NULL) : NULL;
+
+	return v == NULL || json_array_append_new(arg, v) == 0 ? 0 : NW_ENOMEM;
+}
+
+int
+api_keep(struct evbuffer *out, struct store_reader *r)
+{
+	json_t *doc = json_object(), *lists = json_array();
+	int rc = store_keeplists(r, on_keeplist, lists);
+
+	put(doc, KEY_keeplists_schema, json_string("narrows-keep/1"));
+	put(doc, KEY_keeplists_lists, lists);
+	if (rc < 0) {
+		json_decref(doc);
+		return rc;
+	}
+	return put_document(out, doc);
+}
+
 /* Rows and roll-ups: bytes of each tier, and how many rows left the tier since the start. */
 static json_t *
 tiers_array(const struct store_stats *s)

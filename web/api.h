@@ -20,6 +20,8 @@ int api_sessions(struct evbuffer *out, struct store_reader *r, const struct sess
  * wait for the rest.
  */
 int api_session(struct evbuffer *out, struct store_reader *r, int64_t id);
+/* Metrics worth keeping. */
+int api_keep(struct evbuffer *out, struct store_reader *r);
 /* NULL: the box does not tell */
 int api_health(struct evbuffer *out, const struct nw_health *health);
 /* Whether the box can take measurements and show reports, part by part. */

@@ -191,7 +191,7 @@ paths(void)
 	       *id = json_pack(
 		   "[o]", parameter("id", "path", "The session.", "a number or last", "last"));
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "/api/v1/series",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "/api/v1/series",
 	    series_path(QUERY_SERIES), "/api/v1/values", series_path(QUERY_VALUES), "/api/v1/last",
 	    series_path(QUERY_LAST), "/api/v1/statistics", series_path(QUERY_STATISTICS),
 	    "/api/v1/sessions",
@@ -199,7 +199,10 @@ paths(void)
 		"sessions?before=120", before, "sessions"),
 	    "/api/v1/sessions/{id}",
 	    document_path(
-		"session", "The result document of a session.", "sessions/last", id, "result"));
+		"session", "The result document of a session.", "sessions/last", id, "result"),
+	    "/api/v1/keep",
+	    document_path("keep", "Metrics worth keeping, by route and program.", "keep",
+		json_array(), "keeplists"));
 }
 
 int

@@ -36,7 +36,10 @@ write_links(struct html *h, enum page_tab tab)
 	    "aria-label=\"Pages\"><a href=\"/\"");
 	if (tab == PAGE_SESSIONS)
 		html_raw(h, " aria-current=\"page\"");
-	html_raw(h, ">Sessions</a><a href=\"/health\"");
+	html_raw(h, ">Sessions</a><a href=\"/keep\"");
+	if (tab == PAGE_KEEP)
+		html_raw(h, " aria-current=\"page\"");
+	html_raw(h, ">Metrics</a><a href=\"/health\"");
 	if (tab == PAGE_HEALTH)
 		html_raw(h, " aria-current=\"page\"");
 	html_raw(h, ">Health</a></nav></header><main id=\"main\">");

@@ -13,7 +13,7 @@
 #include "web/html.h"
 #include "web/session_filter.h"
 
-enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_HEALTH };
+enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_KEEP, PAGE_HEALTH };
 
 struct page_frame {
 	const char *title;
@@ -59,6 +59,7 @@ int page_session(struct html *h, struct store_reader *r, int64_t id, bool all);
  * no such figure on its page. */
 int page_session_figure(
     struct store_reader *r, int64_t id, const char *figure, char **text, size_t *len);
+int page_keep(struct html *h, struct store_reader *r);
 void page_health(struct html *h, const struct nw_health *health); /* NULL: the box does not tell */
 void page_error(struct html *h, int code, const char *reason, const char *advice);
 

@@ -69,8 +69,9 @@ result_schema(void)
 	for (i = 0; i < OBJECT_none; i++)
 		json_object_set_new(objects, result_object_info((enum result_object)i)->name,
 		    object_schema((enum result_object)i));
-	return json_pack("{s:s, s:s, s:[oo], s:o}", "$schema",
+	return json_pack("{s:s, s:s, s:[ooo], s:o}", "$schema",
 	    "https://json-schema.org/draft/2020-12/schema", "title",
-	    "narrows-result/1 and narrows-sessions/1", "anyOf", reference(OBJECT_result),
-	    reference(OBJECT_sessions), "$defs", objects);
+	    "narrows-result/1, narrows-sessions/1 and narrows-keep/1", "anyOf",
+	    reference(OBJECT_result), reference(OBJECT_sessions), reference(OBJECT_keeplists),
+	    "$defs", objects);
 }

@@ -94,6 +94,7 @@ parse_api(const char *what, const char *query)
 		{ "statistics", ROUTE_API_SERIES, QUERY_STATISTICS },
 		{ "sessions", ROUTE_API_SESSIONS, 0 },
 		{ "openapi.json", ROUTE_API_DOCUMENT, 0 },
+		{ "keep", ROUTE_API_KEEP, 0 },
 	};
 	struct route r = { .page = ROUTE_API_NONE, .query = query };
 	size_t i;
@@ -123,6 +124,8 @@ route_parse(const char *path, const char *query)
 		{ "", ROUTE_SESSIONS },
 		{ "/", ROUTE_SESSIONS },
 		{ "/sessions.json", ROUTE_SESSIONS_JSON },
+		{ "/keep", ROUTE_KEEP },
+		{ "/keep.json", ROUTE_KEEP_JSON },
 		{ "/health", ROUTE_HEALTH },
 		{ "/healthz", ROUTE_HEALTHZ },
 		{ "/readyz", ROUTE_READYZ },

@@ -313,6 +313,7 @@ answer_api(struct reply *a, const struct route *to)
 		reply_rc(a, rc == NW_OK ? api_session(a->body, r, id) : rc);
 		break;
 	case ROUTE_API_DOCUMENT: reply_rc(a, openapi_write(a->body)); break;
+	case ROUTE_API_KEEP: reply_rc(a, api_keep(a->body, r)); break;
 	default: reply_error(a, 404);
 	}
 }
@@ -453,7 +454,7 @@ answer_page(struct reply *a, const struct route *to)
 	struct html h = { .out = a->body };
 
 	if (to->page == ROUTE_SESSIONS_JSON || to->page == ROUTE_SESSION_JSON ||
-	    to->page == ROUTE_HEALTHZ || to->page == ROUTE_READYZ) {
+	    to->page == ROUTE_KEEP_JSON || to->page == ROUTE_HEALTHZ || to->page == ROUTE_READYZ) {
 		a->type = reply_type_json;
 		a->errors = REPLY_JSON;
 	}
@@ -477,6 +478,8 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_SESSION_LP:
 	case ROUTE_SESSION_BSON: answer_export(a, to); break;
 	case ROUTE_SESSION_FIGURE: answer_figure(a, to); break;
+	case ROUTE_KEEP: reply_html(a, &h, page_keep(&h, r)); break;
+	case ROUTE_KEEP_JSON: reply_rc(a, api_keep(a->body, r)); break;
 	case ROUTE_HEALTH: answer_health(a); break;
 	case ROUTE_HEALTHZ: answer_healthz(a); break;
 	case ROUTE_READYZ: answer_readyz(a); break;
@@ -485,6 +488,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_API_SESSIONS:
 	case ROUTE_API_SESSION:
 	case ROUTE_API_DOCUMENT:
+	case ROUTE_API_KEEP:
 	case ROUTE_API_NONE: answer_api(a, to); break;
 	case ROUTE_STYLE: answer_constant(a, "text/css; charset=utf-8", style_css); break;
 	case ROUTE_ICON: answer_constant(a, "image/svg+xml", style_icon_svg); break;

@@ -274,6 +274,18 @@ is_idle(const struct hostmetrics *m, const struct hostmetric *t)
 	return true;
 }
 
+/* Whether the series told anything in these rows. */
+static bool
+is_told(const struct hostmetrics *m, const struct hostmetric *t)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_rows; i++)
+		if (t->covered_ns[i] > 0)
+			return true;
+	return false;
+}
+
 static void
 metric_free(struct hostmetric *t)
 {
@@ -283,19 +295,26 @@ metric_free(struct hostmetric *t)
 	free(t->covered_ns);
 }
 
-/* Idle devices come by the hundred (loop, ram) and would use up the room for metrics. */
+/* Idle devices come by the hundred (loop, ram) and would use up the room for metrics; series of
+ * other times say nothing. */
 static void
 idle_drop(struct hostmetrics *m, size_t from)
 {
 	size_t i, kept = from;
 
-	for (i = from; i < m->n; i++)
-		if (is_idle(m, &m->metric[i])) {
-			metric_free(&m->metric[i]);
-			m->n_idle++;
-		} else {
-			m->metric[kept++] = m->metric[i];
+	for (i = from; i < m->n; i++) {
+		struct hostmetric *t = &m->metric[i];
+
+		if (!is_idle(m, t)) {
+			m->metric[kept++] = *t;
+			continue;
 		}
+		if (is_told(m, t)) {
+			m->idle = xreallocarray(m->idle, m->n_idle + 1, sizeof(*m->idle));
+			m->idle[m->n_idle++] = xstrdup(t->name);
+		}
+		metric_free(t);
+	}
 	m->n = kept;
 }
 
@@ -375,6 +394,9 @@ hostmetrics_clear(struct hostmetrics *m)
 
 	for (i = 0; i < m->n; i++)
 		metric_free(&m->metric[i]);
+	for (i = 0; i < m->n_idle; i++)
+		free(m->idle[i]);
 	free(m->metric);
+	free(m->idle);
 	memset(m, 0, sizeof(*m));
 }

@@ -32,7 +32,8 @@ struct hostmetrics {
 	size_t n_rows;
 	struct hostmetric *metric;
 	size_t n;
-	size_t n_idle; /* metrics of idle devices, dropped */
+	size_t n_idle; /* metrics of idle devices, dropped, 0 in all rows */
+	char **idle;   /* their names, n_idle */
 	size_t n_cut;  /* metrics beyond HOSTMETRICS_MAX, not looked at */
 	uint64_t samples;
 };

@@ -18,43 +18,11 @@ static const double scan_faithful[] = { 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.
 
 /* --- programs --- */
 
-static double
-op_bytes(const struct evidence *e, size_t host, const char *program, int op)
-{
-	double sum = 0;
-	size_t f, i;
-
-	for (f = 0; f < e->n_processes; f++)
-		for (i = 0; response_is_process(&e->processes[f], host, program) &&
-		     e->processes[f].bytes[op] != NULL && i < e->n_windows;
-		     i++)
-			sum += e->processes[f].bytes[op][i];
-	return sum;
-}
-
 struct candidate {
 	char *program;
 	enum nw_op op;
 	double bytes;
 };
-
-/* How a program delivers: over the network, if about as much goes there as anywhere. */
-static void
-op_choose(const struct evidence *e, size_t host, struct candidate *c)
-{
-	static const enum nw_op order[] = { NW_OP_NET_WRITE, NW_OP_NET_READ, NW_OP_DISK_WRITE,
-		NW_OP_DISK_READ };
-	double bytes[NW_OP_COUNT], most = 0;
-	int i;
-
-	for (i = 0; i < NW_OP_COUNT; i++)
-		most = fmax(most, bytes[i] = op_bytes(e, host, c->program, i));
-	for (i = 0; i < NW_OP_COUNT && c->bytes == 0; i++)
-		if (bytes[order[i]] >= 0.5 * most) {
-			c->op = order[i];
-			c->bytes = bytes[order[i]];
-		}
-}
 
 static int
 most_first(const void *a, const void *b)
@@ -80,7 +48,8 @@ host_programs(const struct evidence *e, size_t host, size_t by, struct reduction
 		if (e->processes[f].host != host || i < n)
 			continue;
 		all[n].program = xstrdup(program);
-		op_choose(e, host, &all[n++]);
+		all[n].bytes = response_choose(e, host, program, &all[n].op);
+		n++;
 	}
 	if (n > 0)
 		qsort(all, n, sizeof(*all), most_first);

@@ -20,6 +20,41 @@ response_is_process(const struct evidence_process *f, size_t host, const char *p
 	return f->host == host && strcmp(f->program != NULL ? f->program : "?", program) == 0;
 }
 
+/* --- the operation of delivery --- */
+
+static double
+op_bytes(const struct evidence *e, size_t host, const char *program, int op)
+{
+	double sum = 0;
+	size_t f, i;
+
+	for (f = 0; f < e->n_processes; f++)
+		for (i = 0; response_is_process(&e->processes[f], host, program) &&
+		     e->processes[f].bytes[op] != NULL && i < e->n_windows;
+		     i++)
+			sum += e->processes[f].bytes[op][i];
+	return sum;
+}
+
+double
+response_choose(const struct evidence *e, size_t host, const char *program, enum nw_op *op)
+{
+	static const enum nw_op order[] = { NW_OP_NET_WRITE, NW_OP_NET_READ, NW_OP_DISK_WRITE,
+		NW_OP_DISK_READ };
+	double bytes[NW_OP_COUNT], most = 0;
+	int i;
+
+	*op = order[0];
+	for (i = 0; i < NW_OP_COUNT; i++)
+		most = fmax(most, bytes[i] = op_bytes(e, host, program, i));
+	for (i = 0; most > 0 && i < NW_OP_COUNT; i++)
+		if (bytes[order[i]] >= 0.5 * most) {
+			*op = order[i];
+			return bytes[order[i]];
+		}
+	return 0;
+}
+
 /* --- the session at hand --- */
 
 /* Windows between the first and the last activity count, idle windows included. */

@@ -23,6 +23,9 @@ struct response {
 	bool *active;
 };
 
+/* How a program delivers: over the network, if about as much goes there as anywhere. Returns the
+ * bytes of that operation, 0 for a program without bytes. */
+double response_choose(const struct evidence *e, size_t host, const char *program, enum nw_op *op);
 /* Takes `program`. A row has `by` windows of the evidence; the last row ends with the last
  * window. */
 void response_init(struct response *r, const struct evidence *e, size_t host, char *program,

@@ -33,6 +33,8 @@ struct reduction_params {
 	size_t rows_min;
 	bool operation_time; /* response is the time of operations, not the delivered rate */
 	bool faithful;       /* method as published, not as it holds on data not yet seen */
+	const char *series;  /* of reductions over days: "EVENT_TYPE FIELD", or NULL for the rate */
+	int64_t history_ns;  /* of reductions over days */
 };
 
 struct analysis_params {

@@ -149,4 +149,21 @@ struct nw_worth {
 int nw_reduce_worth(const struct nw_table *t, const struct nw_reduce_options *opts,
     size_t minute_rows, struct nw_worth *out);
 
+/* Called as long work goes on; false ends the work with NW_ECLOSED. */
+struct nw_progress_hook {
+	bool (*go_on)(void *arg, size_t done, size_t all);
+	void *arg;
+};
+
+/*
+ * Stability selection (Meinshausen & Buehlmann 2010) by complementary pairs of half-samples (Shah &
+ * Samworth 2013): the rows are cut into 20 blocks of time, half of the blocks are drawn at random,
+ * the reduction chooses metrics from these rows and then from the others. `share` gets, for each
+ * column, the share of the 2 * pairs half-samples in which the metric was kept or stood in the
+ * cluster of a kept metric. The threshold is opts->cluster.rho0; a selection of all rows has chosen
+ * the threshold before. 2 * pairs reductions' time.
+ */
+int nw_reduce_stability(const struct nw_table *t, const struct nw_reduce_options *opts,
+    size_t pairs, const struct nw_progress_hook *hook, double *share);
+
 #endif

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_SCHEMA_VERSION = 6, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 7, STORE_WHY_BYTES = 256 };
 /* Rows as they came, and the buckets that old rows become: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
 
@@ -104,6 +104,17 @@ struct nw_result_rec {
 	int64_t start_wall_ns, duration_ns;
 };
 
+/* Metrics worth keeping for a program on a route (narrows/keeplist.h). A later list of the same
+ * route, program and response replaces the list. */
+struct nw_keeplist_rec {
+	const char *route, *program; /* "" where unknown */
+	const char *response;        /* "delivered rate", "operation time", or a series */
+	int64_t made_wall_ns, took_ns;
+	bool headline; /* whether the metrics predict unseen rows, see nw_reduce_worth() */
+	const char *sentence;
+	const char *json;
+};
+
 /* --- batches: filled by one thread, then owned by the store --- */
 
 struct nw_batch;
@@ -121,6 +132,7 @@ int nw_batch_meta(struct nw_batch *b, const struct nw_meta_rec *r);     /* inser
 int nw_batch_layout(struct nw_batch *b, const struct nw_layout_rec *r); /* insert */
 int nw_batch_run(struct nw_batch *b, const struct nw_run_rec *r);       /* insert or update by id */
 int nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r); /* replace by session */
+int nw_batch_keeplist(struct nw_batch *b, const struct nw_keeplist_rec *r);
 /*
  * Highest sequence number of a provider's documents in this and earlier batches. The numbers belong
  * to owner and provider together: equal ids of two owners are two providers.
@@ -256,6 +268,7 @@ typedef int store_layout_fn(void *arg, const struct nw_layout_rec *l);
 typedef int
 store_provider_fn(void *arg, const char *owner, const char *provider, uint64_t stored_seq);
 typedef int store_run_fn(void *arg, const struct nw_run_rec *run);
+typedef int store_keeplist_fn(void *arg, const struct nw_keeplist_rec *list);
 
 int store_hosts(struct store_reader *r, store_host_fn *fn, void *arg);
 /* NW_ENOTFOUND */
@@ -270,6 +283,8 @@ int store_session_last(struct store_reader *r, int64_t *id); /* NW_ENOTFOUND */
 int store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_fn *fn, void *arg);
 /* NW_ENOTFOUND */
 int store_xsp_get(struct store_reader *r, int64_t id, store_xsp_fn *fn, void *arg);
+/* Newest first. */
+int store_keeplists(struct store_reader *r, store_keeplist_fn *fn, void *arg);
 int store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, void *arg);
 /*
  * Metadata of a session (session_id > 0) or of a host alone (session_id 0, host_id > 0; 0: of all

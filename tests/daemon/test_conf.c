@@ -51,8 +51,11 @@ test_good(void)
 	CHECK_INT(c.keep_ns[STORE_1H], 0);
 	CHECK_INT(c.max_store_bytes, 1 << 30);
 	CHECK_NEAR(c.alpha, 0.01, 1e-12, 0);
-	CHECK(c.reduction_operation_time && !c.reduction_faithful);
+	CHECK_STR(c.reduction_response, "operation-time");
+	CHECK(!c.reduction_faithful && c.reduction_every_ns == INT64_C(86400000000000));
 	CHECK_INT(c.reduction_window_ns, 3600000000000);
+	CHECK_INT(conf_override(&c, "reduction-response=app:cactus seconds", why), NW_OK);
+	CHECK_STR(c.reduction_response, "app:cactus seconds");
 	CHECK_INT(conf_override(&c, "listen-http=[::1]:9", why), NW_OK);
 	CHECK_STR(c.listen_http, "::1/9");
 	CHECK_INT(conf_override(&c, "http-names=box.example.net 2001:db8::1", why), NW_OK);
@@ -72,7 +75,8 @@ test_bad(void)
 		{ "flush-interval 5 parsecs\n", ":1:", "unknown unit" },
 		{ "\n\nflush-interval 2 h\n", ":3:", "out of range 1 ms to 60 s" },
 		{ "state-dir /a\nstate-dir /b\n", ":2:", "given twice" },
-		{ "reduction-response speed\n", ":1:", "write rate or operation-time" },
+		{ "reduction-response speed\n", ":1:", "write rate, operation-time, or" },
+		{ "reduction-response a b c\n", ":1:", "write rate, operation-time, or" },
 		{ "segment-min-windows 4\n", ":1:", "out of range 5 to 1000" },
 		{ "state-dir\n", ":1:", "no value" },
 		{ "listen-xsp nowhere\n", ":1:", "not an address" },

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Between the making of a list and its document. */
+#ifndef KEEPLIST_IN_H
+#define KEEPLIST_IN_H
+
+#include "analyze/verdict/keeptable.h"
+#include "narrows/keeplist.h"
+
+enum { KEEP_TRIALS_MAX = 3, KEEP_PAIRS = 25 };
+
+/* Another route of the program, tried with the list. */
+struct keep_trial {
+	const struct keeplist_group *group;
+	struct nw_chunk rows;
+	size_t n_lacking;                   /* kept metrics that its hosts do not have */
+	const struct nw_chunk_check *check; /* on loan from the result; NULL without a list */
+};
+
+struct keep_work {
+	const struct keeplist_group *group;
+	const struct reduction_params *params;
+	struct keep_response what;
+	struct keeptable table; /* rows of the group, then rows of the trials */
+	struct keeptable own;   /* the table's counts before the trials came; owns nothing */
+	struct nw_table x;      /* the group's rows */
+	const double **columns;
+	size_t n_sessions;  /* with rows */
+	size_t n_answers;   /* rows with a response */
+	const char *status; /* "ok", or why there is no list */
+	struct nw_reduce_options options;
+	struct nw_reduction result;
+	struct nw_worth worth;
+	double *share; /* of half-samples, per column */
+	struct keep_trial trial[KEEP_TRIALS_MAX];
+	size_t n_trials;
+	int64_t begin_mono_ns;
+};
+
+/* "delivered rate", "operation time" or the name of the series. */
+const char *keep_response_words(const struct keep_response *what);
+/* Whether the metrics of the list predict rows that they have not seen. */
+bool keep_has_headline(const struct keep_work *w);
+/* Fills sentence and json of the record. NW_ENOMEM. */
+int keeplist_document(const struct keep_work *w, struct nw_keeplist_rec *out);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/keepjob.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/keeplist.h"
+#include "narrows/log.h"
+#include "narrows/xmalloc.h"
+
+enum { NICE = 10, FULL_TRIES = 1000 };
+static const int64_t SECOND_NS = 1000000000;
+/* A box that has just started has other work. */
+static const int64_t START_MAX_NS = INT64_C(300) * 1000000000;
+static const int64_t PROGRESS_EVERY_NS = INT64_C(60) * 1000000000;
+
+struct keepjob {
+	struct store *store;
+	struct store_reader *reader;
+	struct reduction_params params;
+	int64_t every_ns;
+	int64_t next_progress_mono_ns;
+	pthread_t thread;
+
+	/* The lock guards `stopping` alone. */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stopping;
+};
+
+static bool
+is_stopping(struct keepjob *j)
+{
+	bool stopping;
+
+	pthread_mutex_lock(&j->lock);
+	stopping = j->stopping;
+	pthread_mutex_unlock(&j->lock);
+	return stopping;
+}
+
+/* Waits; false if the job is to end. */
+static bool
+pause_for(struct keepjob *j, int64_t ns)
+{
+	int64_t end = nw_mono_ns() + ns;
+	struct timespec until = { end / SECOND_NS, end % SECOND_NS };
+	bool stopping;
+
+	pthread_mutex_lock(&j->lock);
+	while (!j->stopping && nw_mono_ns() < end)
+		pthread_cond_timedwait(&j->wake, &j->lock, &until);
+	stopping = j->stopping;
+	pthread_mutex_unlock(&j->lock);
+	return !stopping;
+}
+
+static bool
+on_progress(void *arg, size_t done, size_t all)
+{
+	struct keepjob *j = arg;
+	int64_t now = nw_mono_ns();
+
+	if (now >= j->next_progress_mono_ns) {
+		j->next_progress_mono_ns = now + PROGRESS_EVERY_NS;
+		log_info("keep.progress done=%zu of=%zu", done, all);
+	}
+	return !is_stopping(j);
+}
+
+/* Waits while the store's queue is full. */
+static int
+list_write(struct keepjob *j, const struct nw_keeplist_rec *rec)
+{
+	struct nw_batch *b = nw_batch_new();
+	int rc, tries;
+
+	if (b == NULL)
+		return NW_ENOMEM;
+	rc = nw_batch_keeplist(b, rec);
+	for (tries = 0; rc == NW_OK && tries < FULL_TRIES; tries++) {
+		if ((rc = store_submit(j->store, b)) != NW_EFULL)
+			return rc;
+		if (!pause_for(j, SECOND_NS / 100))
+			break;
+		rc = NW_OK;
+	}
+	nw_batch_free(b);
+	return rc == NW_OK ? NW_EFULL : rc;
+}
+
+static int
+list_make(struct keepjob *j, const struct keeplist_groups *groups, size_t which)
+{
+	const struct nw_progress_hook hook = { on_progress, j };
+	const char *program = groups->group[which].program;
+	struct nw_keeplist_rec rec;
+	int rc;
+
+	j->next_progress_mono_ns = nw_mono_ns() + PROGRESS_EVERY_NS;
+	rc = keeplist_make(j->reader, groups, which, &j->params, &hook, &rec);
+	if (rc == NW_OK) {
+		log_info("keep.list route=\"%s\" program=\"%s\" headline=%d took_ms=%" PRId64,
+		    rec.route, rec.program, rec.headline, rec.took_ns / 1000000);
+		rc = list_write(j, &rec);
+		keeplist_clear(&rec);
+	}
+	if (rc < 0 && rc != NW_ENOTFOUND && rc != NW_ECLOSED)
+		log_warnx("keep.fail route=\"%s\" program=\"%s\" why=\"%s\"",
+		    groups->group[which].route, program != NULL ? program : "", nw_strerror(rc));
+	return rc;
+}
+
+static void
+lists_make(struct keepjob *j)
+{
+	struct keeplist_groups groups;
+	size_t i;
+	int rc = keeplist_groups_find(j->reader, nw_wall_ns() - j->params.history_ns, &groups);
+
+	if (rc < 0) {
+		log_warnx("keep.fail why=\"%s\"", nw_strerror(rc));
+		return;
+	}
+	if (groups.n_more > 0)
+		log_warnx("keep.left_out sessions=%zu note=\"of routes beyond the first %d\"",
+		    groups.n_more, KEEPLIST_GROUPS_MAX);
+	for (i = 0; i < groups.n && !is_stopping(j); i++)
+		(void)list_make(j, &groups, i);
+	keeplist_groups_clear(&groups);
+}
+
+/* --- when --- */
+
+static int
+on_newest(void *arg, const struct nw_keeplist_rec *rec)
+{
+	*(int64_t *)arg = rec->made_wall_ns;
+	return 1;
+}
+
+/* The first run comes a while after the start, or when the newest list is old. */
+static int64_t
+first_pause(struct keepjob *j)
+{
+	int64_t made = 0, due, soon = j->every_ns / 10;
+
+	soon = soon < START_MAX_NS ? soon : START_MAX_NS;
+	if (store_keeplists(j->reader, on_newest, &made) < 0 || made == 0)
+		return soon;
+	due = made + j->every_ns - nw_wall_ns();
+	return due > j->every_ns ? soon : due > soon ? due : soon;
+}
+
+static void *
+keepjob_thread(void *arg)
+{
+	struct keepjob *j = arg;
+	int64_t pause_ns = first_pause(j);
+
+	/* Linux gives every thread a priority of its own. */
+	if (setpriority(PRIO_PROCESS, (id_t)gettid(), NICE) != 0)
+		log_warn("keep.nice");
+	while (pause_for(j, pause_ns)) {
+		lists_make(j);
+		pause_ns = j->every_ns;
+	}
+	return NULL;
+}
+
+int
+keepjob_start(struct store *st, const char *store_path, const struct reduction_params *params,
+    int64_t every_ns, struct keepjob **out, char why[STORE_WHY_BYTES])
+{
+	struct keepjob *j;
+	pthread_condattr_t attr;
+	int rc;
+
+	*out = NULL;
+	if (every_ns == 0)
+		return NW_OK;
+	j = xcalloc(1, sizeof(*j));
+	j->store = st;
+	j->params = *params;
+	j->every_ns = every_ns;
+	if ((rc = store_reader_open(store_path, &j->reader, why)) < 0) {
+		free(j);
+		return rc;
+	}
+	pthread_mutex_init(&j->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&j->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	if (pthread_create(&j->thread, NULL, keepjob_thread, j) != 0)
+		fatal("keep.thread");
+	*out = j;
+	return NW_OK;
+}
+
+void
+keepjob_stop(struct keepjob *j)
+{
+	if (j == NULL)
+		return;
+	pthread_mutex_lock(&j->lock);
+	j->stopping = true;
+	pthread_cond_signal(&j->wake);
+	pthread_mutex_unlock(&j->lock);
+	pthread_join(j->thread, NULL);
+	store_reader_close(j->reader);
+	pthread_cond_destroy(&j->wake);
+	pthread_mutex_destroy(&j->lock);
+	free(j);
+}
