@@ -6,6 +6,7 @@
 #   make tests      builds the tests and fuzzers without a run
 #   make bench      runs the benchmarks
 #   make calibrate  simulates data of known truth and prints how often the box is wrong
+#   make experiment-reduction  repeats a paper's figures in build/experiment; RECORDING=DIR adds a recording
 #   make truth      plants limits in real transfers and prints how often the verdict names them; needs root, ten minutes
 #   make fuzz       fuzzes every parser for a while
 #   make soak       runs a box at full rate for MINUTES (60) and prints its memory over time
@@ -95,7 +96,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: deb soak all tests check unit demo bench calibrate truth fuzz format help install uninstall clean magnet-object
+.PHONY: deb soak all tests check unit demo bench calibrate experiment-reduction truth fuzz format help install uninstall clean magnet-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -129,6 +130,9 @@ $B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,cli/stat)
 $B/bin/calibrate: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/calibrate/*.c))) $(call archives,analyze/verdict)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,analyze/verdict)
+$B/bin/experiment-reduction: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/experiment/*.c))) $(call archives,analyze)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -o $@ $^ $(call link,analyze) $(shell pkg-config --libs libzstd)
 $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -o $@ $^ -ldl -pthread
@@ -172,7 +176,7 @@ check:
 	@sh conf/deps.sh tests
 	@sh conf/build.sh tests
 	@B=$B sh tests/run.sh all
-tests: all $B/bin/calibrate $(UNITS) $(FUZZERS) $(RIG)
+tests: all $B/bin/calibrate $B/bin/experiment-reduction $(UNITS) $(FUZZERS) $(RIG)
 unit: tests
 	@B=$B sh tests/run.sh unit
 bench:
@@ -183,6 +187,10 @@ calibrate:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory $B/bin/calibrate
 	@$B/bin/calibrate
+experiment-reduction:
+	@sh conf/deps.sh box
+	$(Q)$(MAKE) --no-print-directory $B/bin/experiment-reduction
+	@$B/bin/experiment-reduction build/experiment $(RECORDING) && cat build/experiment/report.txt
 demo:
 	@sh conf/deps.sh demo
 	@sh conf/build.sh all
