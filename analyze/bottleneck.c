@@ -6,12 +6,14 @@
 #include <stdlib.h>
 
 #include "analyze/quantile.h"
+#include "narrows/autocorr.h"
 #include "narrows/err.h"
 #include "narrows/special.h"
 
 #define CHANGE_MIN    0.05 /* smaller moves of a mean are noise */
 #define OPS_FALL      0.7
-#define SPREAD_GROWTH 2.0
+#define SPREAD_GROWTH 1.25
+#define SPREAD_ALPHA  0.025 /* of each of the two tests of spread */
 #define BUSY_MIN      0.7
 
 const struct nw_bottleneck_options nw_bottleneck_faithful = { .alpha = 0.05 };
@@ -199,25 +201,6 @@ nw_bottleneck(const struct nw_component *components, size_t n,
 	return decide(result, n, options, out);
 }
 
-unsigned
-nw_hidden_wait(const struct nw_stage_segment *before, const struct nw_stage_segment *after)
-{
-	double cv_before = before->tput_sd / before->tput_mean,
-	       cv_after = after->tput_sd / after->tput_mean;
-	unsigned found = 0;
-
-	if (after->tput_mean > before->tput_mean * (1 + CHANGE_MIN) &&
-	    after->delivered_bytes_per_s < before->delivered_bytes_per_s * (1 - CHANGE_MIN))
-		found |= NW_HIDDEN_FASTER_YET_LESS;
-	if (after->ops_per_window < OPS_FALL * before->ops_per_window &&
-	    (cv_after > SPREAD_GROWTH * cv_before ||
-		after->tput_sd > SPREAD_GROWTH * before->tput_sd))
-		found |= NW_HIDDEN_FEWER_AND_WILDER;
-	if (before->busy_fraction >= BUSY_MIN && after->busy_fraction < BUSY_MIN)
-		found |= NW_HIDDEN_UNACCOUNTED;
-	return found;
-}
-
 /* |x - median| of the finite values of a group; returns their number. */
 static size_t
 deviations(const struct nw_component *g, double *dev)
@@ -268,4 +251,100 @@ nw_brown_forsythe(const struct nw_component *groups, size_t n, struct nw_varianc
 		out->p = nw_f_upper(out->f, out->df1, out->df2);
 	}
 	return NW_OK;
+}
+
+/* --- hidden waits --- */
+
+/* The operations that the windows stand for, divided by `unit`; returns their number. */
+static size_t
+spread_points(const struct nw_stage_segment *s, double unit, double *out)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->n_windows; i++) {
+		double sd = isfinite(s->window_sd[i]) ? s->window_sd[i] : 0;
+
+		if (!isfinite(s->window_mean[i]))
+			continue;
+		out[n++] = (s->window_mean[i] - sd) / unit;
+		out[n++] = (s->window_mean[i] + sd) / unit;
+	}
+	return n;
+}
+
+/* Whether the groups' points deviate more in the second, by more than chance. `dev` is scratch. */
+static int
+spread_grew(const struct nw_component g[2], double n_eff, double *dev, bool *grew)
+{
+	struct nw_variance_test v;
+	double mean[2] = { 0, 0 }, f;
+	size_t k, i, n;
+	int rc;
+
+	for (k = 0; k < 2; k++) {
+		n = deviations(&g[k], dev);
+		for (i = 0; i < n; i++)
+			mean[k] += dev[i] / (double)n;
+	}
+	if ((rc = nw_brown_forsythe(g, 2, &v)) != NW_OK || v.status != NW_STATUS_OK || n_eff <= 3)
+		return rc;
+	f = v.f * (n_eff - 2) / v.df2;
+	*grew |= mean[1] > SPREAD_GROWTH * mean[0] && nw_f_upper(f, 1, n_eff - 2) < SPREAD_ALPHA;
+	return NW_OK;
+}
+
+/* Squares of a series that remembers have the square of its autocorrelation (Bartlett 1935). */
+static double
+spread_n_eff(const struct nw_stage_segment *s)
+{
+	double r = nw_autocorr(s->window_mean, s->n_windows).r;
+
+	r = isfinite(r) ? r : 0;
+	return (double)s->n_windows * (1 - r * r) / (1 + r * r);
+}
+
+static int
+spread_compare(
+    const struct nw_stage_segment *before, const struct nw_stage_segment *after, bool *grew)
+{
+	const struct nw_stage_segment *s[2] = { before, after };
+	size_t room = 2 * (before->n_windows + after->n_windows) + 2, k;
+	double *x = calloc(2 * room, sizeof(*x)), *at, n_eff = 0;
+	struct nw_component g[2];
+	int rc = x != NULL ? NW_OK : NW_ENOMEM, relative;
+
+	for (k = 0; rc == NW_OK && k < 2; k++)
+		n_eff += spread_n_eff(s[k]);
+	for (relative = 0; rc == NW_OK && relative < 2; relative++) {
+		for (at = x, k = 0; k < 2; k++) {
+			size_t n = spread_points(s[k], relative ? s[k]->tput_mean : 1, at);
+
+			g[k] = (struct nw_component){ k == 0 ? "before" : "after", at, n };
+			at += n;
+		}
+		rc = spread_grew(g, n_eff, x + room, grew);
+	}
+	free(x);
+	return rc;
+}
+
+int
+nw_hidden_wait(
+    const struct nw_stage_segment *before, const struct nw_stage_segment *after, unsigned *found)
+{
+	bool grew = false;
+	int rc = NW_OK;
+
+	*found = 0;
+	if (after->tput_mean > before->tput_mean * (1 + CHANGE_MIN) &&
+	    after->delivered_bytes_per_s < before->delivered_bytes_per_s * (1 - CHANGE_MIN))
+		*found |= NW_HIDDEN_FASTER_YET_LESS;
+	if (after->ops_per_window < OPS_FALL * before->ops_per_window &&
+	    before->window_mean != NULL && after->window_mean != NULL)
+		rc = spread_compare(before, after, &grew);
+	if (grew)
+		*found |= NW_HIDDEN_FEWER_AND_WILDER;
+	if (before->busy_fraction >= BUSY_MIN && after->busy_fraction < BUSY_MIN)
+		*found |= NW_HIDDEN_UNACCOUNTED;
+	return rc;
 }

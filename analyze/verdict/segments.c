@@ -177,25 +177,57 @@ segments_correct(struct work *w)
 
 /* --- hidden waits: an operation waits outside itself, so its stage looks fast --- */
 
-/* An operation within a segment, in the form of nw_hidden_wait(). */
+/* Room for the windows of a segment, two columns of n_windows. */
+struct spread {
+	double *mean, *sd;
+};
+
+/* An operation within a segment, in the form of nw_hidden_wait(), on loan from `room`. */
 static struct nw_stage_segment
-lane_summary(const struct work *w, const struct lane *l, const struct segment *s)
+lane_summary(
+    const struct work *w, const struct lane *l, const struct segment *s, struct spread room)
 {
 	double step_s = (double)w->e->step_ns / NS_PER_S, windows = (double)(s->end - s->first);
 	double rate = 0, sd = 0, ops = 0, held = 0;
-	size_t i;
+	size_t i, n = 0;
 
 	for (i = s->first; i < s->end; i++) {
 		rate += l->rate_sum[i];
 		sd += l->rate_sd_sum[i];
 		ops += l->ops[i];
 		held += l->held_s[i];
+		if (l->ops[i] > 0) {
+			room.mean[n] = l->rate_sum[i] / l->ops[i];
+			room.sd[n++] = l->rate_sd_sum[i] / l->ops[i];
+		}
 	}
 	return (struct nw_stage_segment){ .tput_mean = ops > 0 ? rate / ops : NAN,
 		.tput_sd = sd > 0 ? sd / ops : NAN,
 		.ops_per_window = ops / windows,
 		.delivered_bytes_per_s = s->bytes_per_s,
-		.busy_fraction = held / (windows * step_s) };
+		.busy_fraction = held / (windows * step_s),
+		.window_mean = room.mean,
+		.window_sd = room.sd,
+		.n_windows = n };
+}
+
+/* Whether the stage last seen only became invisible in a segment: the reasons, or 0. */
+static int
+hidden_compare(const struct work *w, const struct lane *l, const struct segment *seen,
+    const struct segment *now, unsigned *found)
+{
+	const size_t n = w->e->n_windows + 1;
+	double *store = calloc(4 * n, sizeof(*store));
+	struct nw_stage_segment before, after;
+	int rc;
+
+	if (store == NULL)
+		return NW_ENOMEM;
+	before = lane_summary(w, l, seen, (struct spread){ store, store + n });
+	after = lane_summary(w, l, now, (struct spread){ store + 2 * n, store + 3 * n });
+	rc = nw_hidden_wait(&before, &after, found);
+	free(store);
+	return rc;
 }
 
 /* The operation behind a stage; NULL for a program between its calls. */
@@ -241,32 +273,30 @@ accounted(const struct work *w, const struct segment *s)
 }
 
 /* Finds segments, from the second on, in which the stage last seen only became invisible. */
-static void
+static int
 hidden_find(struct work *w)
 {
 	struct segments *s = w->out;
 	const struct segment *seen = NULL;
-	struct nw_stage_segment before, after;
 	const struct lane *l;
 	size_t i;
+	int rc = NW_OK;
 
-	for (i = 0; i < s->n; i++) {
+	for (i = 0; rc == NW_OK && i < s->n; i++) {
 		struct segment *now = &s->segment[i];
 		bool moved = seen != NULL && now->limit.n_windows > 0 &&
 		    !(now->known && now->stage == seen->stage);
 
 		if (moved && !(accounted(w, now) >= ACCOUNTED) &&
-		    (l = lane_of(w, &w->path->stage[seen->stage])) != NULL) {
-			before = lane_summary(w, l, seen);
-			after = lane_summary(w, l, now);
-			now->hidden = nw_hidden_wait(&before, &after);
-		}
+		    (l = lane_of(w, &w->path->stage[seen->stage])) != NULL)
+			rc = hidden_compare(w, l, seen, now, &now->hidden);
 		if (now->hidden != 0) {
 			now->known = true;
 			now->stage = seen->stage;
 		} else if (now->known)
 			seen = now;
 	}
+	return rc;
 }
 
 bool
@@ -289,7 +319,7 @@ segments_judge(struct work *w)
 		rc = segment_judge(w, &s->segment[i]);
 	}
 	if (rc == NW_OK && (rc = segments_correct(w)) == NW_OK)
-		hidden_find(w);
+		rc = hidden_find(w);
 	return rc;
 }
 

@@ -70,8 +70,11 @@ collect_stages(const struct stage_columns *c, const struct series_groups *g, siz
 static struct nw_stage_segment
 segment_of(const struct stage *s, double window_s)
 {
-	return (struct nw_stage_segment){ s->tput.mean, s->sd.mean, s->count.mean,
-		s->bytes.mean / window_s, s->dur.mean / window_s };
+	return (struct nw_stage_segment){ .tput_mean = s->tput.mean,
+		.tput_sd = s->sd.mean,
+		.ops_per_window = s->count.mean,
+		.delivered_bytes_per_s = s->bytes.mean / window_s,
+		.busy_fraction = s->dur.mean / window_s };
 }
 
 /* Index of the plain verdict's group, and the report; g->n without data. */
@@ -131,6 +134,38 @@ reasons_json(unsigned found)
 	return list;
 }
 
+/* Lends each segment the windows of the group before and after the change, and compares them. */
+static int
+hidden_find(const struct stage_columns *c, const struct series_groups *g, size_t n,
+    double change_at, size_t group, struct nw_stage_segment *from, struct nw_stage_segment *to,
+    unsigned *found)
+{
+	double *store = calloc(4 * n + 1, sizeof(*store));
+	struct nw_stage_segment *side[2] = { from, to };
+	size_t count[2] = { 0, 0 }, i;
+	int rc;
+
+	if (store == NULL)
+		return NW_ENOMEM;
+	for (i = 0; i < n; i++) {
+		size_t k = c->t[i] >= change_at;
+
+		if (g->of[i] != group)
+			continue;
+		store[2 * k * n + count[k]] = c->mean[i];
+		store[(2 * k + 1) * n + count[k]++] = c->sd[i];
+	}
+	for (i = 0; i < 2; i++) {
+		side[i]->window_mean = store + 2 * i * n;
+		side[i]->window_sd = store + (2 * i + 1) * n;
+		side[i]->n_windows = count[i];
+	}
+	rc = nw_hidden_wait(from, to, found);
+	from->window_mean = to->window_mean = from->window_sd = to->window_sd = NULL;
+	free(store);
+	return rc;
+}
+
 int
 hidden_wait_report(struct stat_table *t, double change_at, json_t *out, struct stat_error *err)
 {
@@ -165,7 +200,8 @@ hidden_wait_report(struct stat_table *t, double change_at, json_t *out, struct s
 		goto out;
 	from = segment_of(&before[was], window_s);
 	to = segment_of(&after[was], window_s);
-	found = nw_hidden_wait(&from, &to);
+	if ((rc = hidden_find(&c, &g, t->n_rows, change_at, was, &from, &to, &found)) != NW_OK)
+		goto out;
 	truth = found != 0 ? was : is;
 	json_object_set_new(out, "count_ratio", stat_json(to.ops_per_window / from.ops_per_window));
 	json_object_set_new(out, "sd_ratio", stat_json(to.tput_sd / from.tput_sd));

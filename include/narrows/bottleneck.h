@@ -94,18 +94,27 @@ struct nw_stage_segment {
 	double ops_per_window;
 	double delivered_bytes_per_s;
 	double busy_fraction; /* sum of durations / window, of the thread */
+	/* of each window with operations: mean and sd of their throughput; on loan, NULL if unknown */
+	const double *window_mean, *window_sd;
+	size_t n_windows;
 };
 
 enum {
 	NW_HIDDEN_FASTER_YET_LESS = 1, /* mean up and delivered rate down, both by more than 5 % */
-	/* operations down by > 30 %, sd or sd/mean more than doubled */
+	/* operations down by > 30 %, and more spread: see below */
 	NW_HIDDEN_FEWER_AND_WILDER = 2,
 	NW_HIDDEN_UNACCOUNTED = 4 /* busy_fraction fell to below 0.7 from at least 0.7 */
 };
 
-/* O(1). A NaN field proves nothing. */
-unsigned
-nw_hidden_wait(const struct nw_stage_segment *before, const struct nw_stage_segment *after);
+/*
+ * More spread means: throughput, or throughput relative to its mean, deviates from its median by a
+ * quarter more than before, and nw_brown_forsythe() rejects equal spread (at 0.025 each). A window
+ * stands for two operations, a standard deviation below and above its mean, and windows that
+ * resemble each other count for less. A NaN field proves nothing. `found` gets the bits. O(windows).
+ * NW_ENOMEM.
+ */
+int nw_hidden_wait(
+    const struct nw_stage_segment *before, const struct nw_stage_segment *after, unsigned *found);
 
 /* Equal spread? Brown & Forsythe 1974: one-way analysis of variance of |x - median of its group|.
  * Robust where an F test of variances is not. INSUFFICIENT: fewer than 2 groups with 2 values;
