@@ -141,7 +141,7 @@ state_write(struct spool_file *f, bool durable)
 {
 	char line[STATE_BYTES];
 	int len = snprintf(line, sizeof(line), STATE_FORMAT "\n", f->uuid, f->life, f->lost);
-	int fd = openat(f->dir_fd, "state.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = openat(f->dir_fd, "state.new", O_WRONLY | O_CREAT | O_TRUNC | SPOOL_OPEN, 0600);
 	bool ok =
 	    fd >= 0 && write(fd, line, (size_t)len) == len && (!durable || fdatasync(fd) == 0);
 
@@ -157,7 +157,7 @@ static int
 state_read(struct spool_file *f)
 {
 	char line[STATE_BYTES];
-	int fd = openat(f->dir_fd, "state", O_RDONLY | O_CLOEXEC), end = 0;
+	int fd = openat(f->dir_fd, "state", O_RDONLY | SPOOL_OPEN), end = 0;
 	ssize_t len;
 
 	if (fd < 0)
@@ -220,7 +220,7 @@ read_start(struct spool_file *f, const struct segment *s)
 
 	read_stop(f);
 	segment_name(name, s->first);
-	if ((f->read_fd = openat(f->dir_fd, name, O_RDONLY | O_CLOEXEC)) < 0)
+	if ((f->read_fd = openat(f->dir_fd, name, O_RDONLY | SPOOL_OPEN)) < 0)
 		return NW_EIO;
 	f->reading = s;
 	f->read_at = 0;
@@ -469,7 +469,7 @@ segment_for(struct spool_file *f, uint64_t seq)
 	write_stop(f);
 	segment_name(name, seq);
 	f->write_fd =
-	    openat(f->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+	    openat(f->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | SPOOL_OPEN, 0600);
 	if (f->write_fd < 0)
 		return NULL;
 	f->metas_written = 0;
@@ -638,7 +638,7 @@ directory_take(struct spool_file *f, const char *dir)
 	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
 		return NW_EIO;
 	if ((f->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
-	    (f->lock_fd = openat(f->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0)
+	    (f->lock_fd = openat(f->dir_fd, "lock", O_RDWR | O_CREAT | SPOOL_OPEN, 0600)) < 0)
 		return NW_EIO;
 	if (flock(f->lock_fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK ? NW_ECONFLICT : NW_EIO;

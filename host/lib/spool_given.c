@@ -14,7 +14,7 @@ struct spool_given *
 spool_given_open(int dir_fd)
 {
 	struct spool_given now, *g = MAP_FAILED;
-	int fd = openat(dir_fd, "given", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = openat(dir_fd, "given", O_RDWR | O_CREAT | SPOOL_OPEN, 0600);
 
 	if (fd < 0)
 		return NULL;
@@ -46,7 +46,7 @@ spool_given_waits(const char *dir)
 	int fd;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/given", dir) >= sizeof(path) ||
-	    (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+	    (fd = open(path, O_RDONLY | SPOOL_OPEN)) < 0)
 		return 0;
 	got = pread(fd, &g, sizeof(g), 0);
 	close(fd);

@@ -7,9 +7,15 @@
 #ifndef HOST_SPOOL_GIVEN_H
 #define HOST_SPOOL_GIVEN_H
 
+#include <fcntl.h>
 #include <stdint.h>
 
-enum { SPOOL_TASK_BYTES = 256 };
+enum {
+	SPOOL_TASK_BYTES = 256,
+	/* of every file of a spool directory: others may write there, and their links lead to files
+	 * that only we may write, their pipes to a wait */
+	SPOOL_OPEN = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+};
 
 /* Numbers first to next - 1; equal numbers are an empty range. */
 struct spool_given {

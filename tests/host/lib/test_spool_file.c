@@ -219,6 +219,36 @@ test_limits(void)
 	directory_remove();
 }
 
+/* A link or a pipe of somebody else's in the directory is not followed and not waited for. */
+static void
+test_planted(void)
+{
+	static const char *const names[] = { "state", "state.new", "given", "lock",
+		"0000010000000001.seg" };
+	char victim[96], path[128];
+	struct life l;
+	struct stat st;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < 2 * sizeof(names) / sizeof(names[0]); i++) {
+		directory_make();
+		snprintf(victim, sizeof(victim), "%s.victim", dir);
+		CHECK((fd = open(victim, O_WRONLY | O_CREAT, 0600)) >= 0);
+		CHECK_INT(write(fd, "precious", 8), 8);
+		close(fd);
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i / 2]);
+		CHECK_INT(i % 2 == 0 ? symlink(victim, path) : mkfifo(path, 0600), 0);
+		if (life_begin(&l, 1 << 20) == NW_OK)
+			put(&l, l.past.first_seq, 100);
+		life_end(&l);
+		CHECK_INT(stat(victim, &st), 0);
+		CHECK_INT(st.st_size, 8);
+		unlink(victim);
+		directory_remove();
+	}
+}
+
 int
 main(void)
 {
@@ -226,5 +256,6 @@ main(void)
 	test_lives();
 	test_damage();
 	test_limits();
+	test_planted();
 	return check_done("spool_file");
 }
