@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Two hosts that are two network namespaces, and a transfer between them of which only the sending end runs under nwrun:
 # blipp of both hosts goes to 10 Hz and follows the connection, each from its own end; the other host is found by its
-# address.
+# address. Then only the receiving end runs under nwrun: the account of the sending kernel comes from blipp.
 . tests/lib.sh
 [ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
 
@@ -38,7 +38,7 @@ done
 cat >"$tmp/transfer.py" <<'PY'
 import socket, sys, time
 if sys.argv[1] == "send":
-    c, _ = socket.create_server(("10.231.7.1", 7777)).accept()
+    c, _ = socket.create_server((sys.argv[2], 7777)).accept()
     end = time.time() + 4
     while time.time() < end:
         c.sendall(b"x" * 65536)
@@ -46,17 +46,17 @@ if sys.argv[1] == "send":
 else:
     for _ in range(100):
         try:
-            c = socket.create_connection(("10.231.7.1", 7777))
+            c = socket.create_connection((sys.argv[2], 7777))
             break
         except OSError:
             time.sleep(0.1)
     while c.recv(65536):
         pass
 PY
-NARROWS_BOX=127.0.0.1/5006 ip netns exec $a "$bin/nwrun" -H dtn-a -t one-end python3 "$tmp/transfer.py" send &
+NARROWS_BOX=127.0.0.1/5006 ip netns exec $a "$bin/nwrun" -H dtn-a -t one-end python3 "$tmp/transfer.py" send 10.231.7.1 &
 send=$!
 pids="$pids $send"
-ip netns exec $b python3 "$tmp/transfer.py" receive || fail "the transfer"
+ip netns exec $b python3 "$tmp/transfer.py" receive 10.231.7.1 || fail "the transfer"
 wait "$send" || fail "the sender"
 rate() { [ "$(sed -n 's/.* rate interval_ms=\([0-9]*\) .*/\1/p' "$tmp/blipp-$1.log" | tail -n 1)" = "$2" ]; }
 for h in a b; do
@@ -81,4 +81,32 @@ assert acked == sorted(acked) and received == sorted(received) and min(max(acked
 assert abs(max(acked) - max(received)) < 0.2 * max(acked), (max(acked), max(received))
 assert load["dtn-a"] >= 30 and load["dtn-b"] >= 30, load
 print("both ends of the connection:", len(acked), "and", len(received), "samples,", int(max(acked)), "bytes acknowledged")
+PY
+
+ip netns exec $b python3 "$tmp/transfer.py" send 10.231.7.2 &
+send=$!
+pids="$pids $send"
+NARROWS_BOX=127.0.0.1/5006 ip netns exec $a "$bin/nwrun" -H dtn-a -t far-end python3 "$tmp/transfer.py" receive 10.231.7.2 ||
+    fail "the transfer back"
+wait "$send" || fail "the far sender"
+analysed() {
+	nw report --json "$(sql "SELECT id FROM session WHERE task_id = '$1'")" >"$tmp/$1.json" 2>/dev/null &&
+	    grep -q '"state": *"closed"' "$tmp/$1.json" && grep -q '"run": *{' "$tmp/$1.json"
+}
+for task in one-end far-end; do
+	until_true 15 analysed $task || fail "$task has no verdict"
+done
+python3 - "$tmp/one-end.json" "$tmp/far-end.json" <<'PY' || fail "TCP in the documents"
+import json, sys
+for name, sender in zip(sys.argv[1:], ("dtn-a", "dtn-b")):
+    d = json.load(open(name))
+    ends = {c["host"]: c for c in d["session"]["connections"]}
+    assert len(ends) == len(d["session"]["connections"]) == 2, d["session"]["connections"]
+    drawn = d["timeline"]["connections"]
+    assert [c["host"] for c in drawn] == [sender], drawn
+    known = [v for v in drawn[0]["rtt_s"] if v is not None]
+    assert len(known) >= 0.5 * len(drawn[0]["rtt_s"]), drawn[0]["rtt_s"]
+    sent = sum(v or 0 for v in drawn[0]["bytes_per_s"]) * d["timeline"]["step_s"]
+    assert abs(sent - ends[sender]["bytes_out"]) < 0.2 * sent and sent > 1e7, (sent, ends[sender])
+    assert "tcp" in [w["name"] for w in d["verdict"]["witnesses"]], d["verdict"]
 PY
