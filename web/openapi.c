@@ -181,13 +181,16 @@ document_path(const char *id, const char *summary, const char *example, json_t *
 static json_t *
 paths(void)
 {
-	json_t *before = json_pack("[ooo]",
+	json_t *before = json_pack("[oooo]",
 		   parameter(
 		       "before", "query", "Sessions with lower numbers only.", "a number", "120"),
 		   parameter("q", "query", "Part of the task, route, program or sentence.", "text",
 		       "rsync"),
 		   parameter("stage", "query", "Stage that limited the session.", "a stage or none",
-		       "disk.write")),
+		       "disk.write"),
+		   parameter("sort", "query",
+		       "Order; by a number, sessions without that number are left out.",
+		       "newest, slowest, fastest, longest or largest", "slowest")),
 	       *id = json_pack(
 		   "[o]", parameter("id", "path", "The session.", "a number or last", "last"));
 

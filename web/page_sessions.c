@@ -242,6 +242,17 @@ write_empty(struct html *h, const struct nw_health *health)
 
 /* --- the filter --- */
 
+static const struct {
+	enum session_sort sort;
+	const char *words;
+} sorts[] = {
+	{ SORT_NEWEST, "newest first" },
+	{ SORT_SLOWEST, "lowest rate first" },
+	{ SORT_FASTEST, "highest rate first" },
+	{ SORT_LONGEST, "longest first" },
+	{ SORT_LARGEST, "most bytes first" },
+};
+
 static void
 write_filter(struct html *h, const struct session_filter *f)
 {
@@ -266,7 +277,17 @@ write_filter(struct html *h, const struct session_filter *f)
 	html_raw(h, "<option value=\"none\"");
 	if (strcmp(f->stage, "none") == 0)
 		html_raw(h, " selected");
-	html_raw(h, ">cannot tell</option></select></label> <button>Show</button></form>");
+	html_raw(h, ">cannot tell</option></select></label> <label>Order <select name=\"sort\">");
+	for (i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
+		html_raw(h, "<option");
+		html_attr(h, "value", i == 0 ? "" : session_sort_name(sorts[i].sort));
+		if (sorts[i].sort == f->sort)
+			html_raw(h, " selected");
+		html_raw(h, ">");
+		html_text(h, sorts[i].words);
+		html_raw(h, "</option>");
+	}
+	html_raw(h, "</select></label> <button>Show</button></form>");
 }
 
 /* The address of a page of the list with this filter. */
@@ -276,12 +297,14 @@ write_page_link(struct html *h, const struct session_filter *f, int64_t before, 
 	char *text = evhttp_uriencode(f->text, -1, 1), *stage = evhttp_uriencode(f->stage, -1, 1);
 	char href[8 * SESSION_FILTER_BYTES];
 
-	snprintf(href, sizeof(href), "/%s?q=%s&stage=%s", json ? "sessions.json" : "",
-	    text != NULL ? text : "", stage != NULL ? stage : "");
+	snprintf(href, sizeof(href), "/%s?q=%s&stage=%s%s%s", json ? "sessions.json" : "",
+	    text != NULL ? text : "", stage != NULL ? stage : "",
+	    f->sort != SORT_NEWEST ? "&sort=" : "",
+	    f->sort != SORT_NEWEST ? session_sort_name(f->sort) : "");
 	if (before > 0)
 		snprintf(href + strlen(href), sizeof(href) - strlen(href), "&before=%s",
 		    fmt_int(before).s);
-	if (f->text[0] == '\0' && f->stage[0] == '\0')
+	if (f->text[0] == '\0' && f->stage[0] == '\0' && f->sort == SORT_NEWEST)
 		snprintf(href, sizeof(href), "/%s%s%s", json ? "sessions.json" : "",
 		    before > 0 ? "?before=" : "", before > 0 ? fmt_int(before).s : "");
 	html_attr(h, "href", href);

@@ -10,7 +10,11 @@
 
 enum { SESSION_FILTER_BYTES = 96, SESSION_LIST_MAX = 50, SESSION_SCAN_MAX = 20000 };
 
+/* Orders of the list: the newest first, or by a number, the largest or smallest first. */
+enum session_sort { SORT_NEWEST, SORT_SLOWEST, SORT_FASTEST, SORT_LONGEST, SORT_LARGEST };
+
 struct session_filter {
+	enum session_sort sort;
 	int64_t before;                  /* numbers below this one; 0: all */
 	char text[SESSION_FILTER_BYTES]; /* part of the task, route, program or sentence; "": any */
 	char stage[SESSION_FILTER_BYTES]; /* stage that limited, or "none"; "": any */
@@ -23,9 +27,13 @@ bool session_filter_passes(const struct session_filter *f, const struct nw_sessi
 /* Whether a session of the list has moved nothing. */
 bool session_is_idle(const struct nw_session_rec *s, const struct nw_result_rec *res);
 
+/* The value of the parameter `sort`. */
+const char *session_sort_name(enum session_sort sort);
+
 /*
- * At most SESSION_LIST_MAX sessions that pass, newest first; looks at SESSION_SCAN_MAX at most.
- * *next is where to go on (`before`), 0 behind the last session.
+ * At most SESSION_LIST_MAX sessions that pass, in the order asked for; looks at SESSION_SCAN_MAX at
+ * most, the newest. *next is where to go on (`before`), 0 behind the last session. By a number,
+ * sessions without that number are left out, and the list goes on with the sessions not looked at.
  */
 int session_filter_list(struct store_reader *r, const struct session_filter *f,
     store_session_fn *fn, void *arg, int64_t *next);

@@ -728,6 +728,47 @@ test_filter(void)
 	    &(struct nw_result_rec){ .bytes = 0 }));
 }
 
+/* By a number: in order, each session once, and none without the number. */
+static void
+test_sorts(void)
+{
+	static const struct {
+		const char *sort, *key;
+		int sign; /* of the steps from one session to the next */
+	} cases[] = { { "slowest", "bytes_per_s", 1 }, { "fastest", "bytes_per_s", -1 },
+		{ "longest", "duration_s", -1 }, { "largest", "bytes", -1 } };
+	char path[64], chosen[64];
+	struct reply r;
+	size_t i, k;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		json_t *doc, *list, *one;
+		double before = NAN, v;
+
+		snprintf(path, sizeof(path), "/sessions.json?sort=%s", cases[i].sort);
+		r = get(path);
+		doc = json_loads(r.body, 0, NULL);
+		list = json_object_get(doc, "sessions");
+		CHECK(json_array_size(list) > 3);
+		json_array_foreach(list, k, one)
+		{
+			v = json_number_value(json_object_get(one, cases[i].key));
+			CHECK(v > 0 && (isnan(before) || (v - before) * cases[i].sign >= 0));
+			before = v;
+		}
+		json_decref(doc);
+		free(r.text);
+		snprintf(path, sizeof(path), "/?sort=%s", cases[i].sort);
+		snprintf(chosen, sizeof(chosen), "value=\"%s\" selected", cases[i].sort);
+		r = get(path);
+		CHECK(has(&r, chosen) && has(&r, "&amp;sort="));
+		free(r.text);
+	}
+	r = get("/?sort=x");
+	CHECK_INT(r.status, 400);
+	free(r.text);
+}
+
 /* A report as one file asks for nothing, and has its document inside. */
 static void
 test_file(void)
@@ -1198,6 +1239,7 @@ main(int argc, char **argv)
 	test_words();
 	test_figures();
 	test_filter();
+	test_sorts();
 	test_file();
 	test_hostile();
 	test_size();
