@@ -69,8 +69,8 @@ test_example(void)
 	CHECK_INT(count(text, "class=\"name\""), 5);
 	CHECK_INT(count(text, "<desc id="), count(text, "role=\"img\""));
 	CHECK_INT(count(text, "<summary>As a table</summary>"), count(text, "<figure"));
-	/* five timelines and one scan, each mark twice: in the plot and in its legend */
-	CHECK_INT(count(text, "class=\"change\""), 2 * 6);
+	/* four timelines and one scan, each mark twice: in the plot and in its legend */
+	CHECK_INT(count(text, "class=\"change\""), 2 * 5);
 	free(text);
 	json_decref(doc);
 }
