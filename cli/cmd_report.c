@@ -99,6 +99,27 @@ quality_print(const json_t *quality)
 		putchar('\n');
 }
 
+/* Classes of file operations, and the time that the slow ones lost. */
+static void
+iotime_print(const json_t *io)
+{
+	const json_t *stage, *k;
+	size_t i, j;
+
+	if (result_text(io, KEY_io_sentence) == NULL)
+		return;
+	printf("\n%s\n", show_text(io, KEY_io_sentence, ""));
+	json_array_foreach(result_get(io, KEY_io_stages), i, stage)
+	{
+		json_array_foreach(result_get(stage, KEY_io_stage_classes), j, k) printf(
+		    "  %-10s %-24s %7s of operations, %9s, lost %9s\n",
+		    show_text(stage, KEY_io_stage_stage, "?"), show_text(k, KEY_io_class_name, "?"),
+		    fmt_share(result_number(k, KEY_io_class_share_ops)).s,
+		    fmt_duration(result_number(k, KEY_io_class_time_s)).s,
+		    fmt_duration(result_number(k, KEY_io_class_lost_s)).s);
+	}
+}
+
 static void
 report_print(const json_t *doc)
 {
@@ -127,6 +148,7 @@ report_print(const json_t *doc)
 	    printf("- %s\n", show_string(json_string_value(reason)));
 	stages_print(result_get(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_stages));
 	witnesses_print(result_get(v, KEY_verdict_witnesses));
+	iotime_print(result_get(doc, KEY_result_io));
 	quality_print(result_get(doc, KEY_result_quality));
 }
 

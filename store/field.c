@@ -99,6 +99,8 @@ static const struct nw_field_rule rules[] = {
 	{ "nw:cells*", "strided_pause_s", "s", NW_AGG_SUM },
 	{ "nw:cells*", "random", "{operation}", NW_AGG_SUM },
 	{ "nw:cells*", "random_pause_s", "s", NW_AGG_SUM },
+	{ "ps:tools:iomodel:baseline:*", "ops", "{operation}", NW_AGG_SUM },
+	{ "ps:tools:iomodel:baseline:*", "s", "s", NW_AGG_SUM },
 	{ "nw:connection*", "bytes_in", "By", NW_AGG_SUM },
 	{ "nw:connection*", "bytes_out", "By", NW_AGG_SUM },
 	{ "nw:connection*", "rtt_min_s", "s", NW_AGG_MIN },

@@ -70,6 +70,7 @@ void session_changes(struct html *h, const json_t *doc);
 void session_plots(struct html *h, const json_t *doc);
 void session_tcp(struct html *h, const json_t *doc);
 void session_classes(struct html *h, const json_t *doc);
+void session_iotime(struct html *h, const json_t *doc);
 void session_reduction(struct html *h, const json_t *doc);
 void session_hosts(struct html *h, const json_t *doc);
 void session_quality(struct html *h, const json_t *doc);

@@ -445,6 +445,8 @@ static const struct section {
 	    KEY_timeline_connections },
 	{ "classes", "Classes of operations", session_classes, true, true, KEY_result_density,
 	    RESULT_KEYS },
+	{ "io", "Time lost in file operations", session_iotime, true, true, KEY_result_io,
+	    KEY_io_files },
 	{ "metrics", "Metrics that follow it", session_reduction, true, true, KEY_result_reduction,
 	    RESULT_KEYS },
 	{ "hosts", "Hosts and their clocks", session_hosts, true, false, KEY_result_session,

@@ -18,6 +18,8 @@ analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_
 		return rc;
 	rc = evidence_load(r, session_id, &out->evidence);
 	if (rc == NW_OK)
+		rc = iotime_load(r, &out->evidence, &out->iotime);
+	if (rc == NW_OK)
 		rc = reductions_load(r, &out->evidence, &p->reduction, &out->reductions);
 	store_reader_end(r);
 	return rc;
@@ -54,6 +56,7 @@ void
 analysis_clear(struct analysis *a)
 {
 	reductions_clear(&a->reductions);
+	iotime_clear(&a->iotime);
 	classes_clear(&a->classes);
 	segments_clear(&a->segments);
 	others_clear(&a->others);

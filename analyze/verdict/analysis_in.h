@@ -5,6 +5,7 @@
 
 #include "analyze/verdict/classes.h"
 #include "analyze/verdict/evidence.h"
+#include "analyze/verdict/iotime.h"
 #include "analyze/verdict/judge.h"
 #include "analyze/verdict/others.h"
 #include "analyze/verdict/reduction.h"
@@ -17,6 +18,7 @@ struct analysis {
 	struct others others;
 	struct segments segments;
 	struct op_classes_list classes;
+	struct iotime iotime;
 	struct reductions reductions;
 };
 

@@ -35,6 +35,8 @@ json_t *resultdoc_changes(const struct analysis *a);
 json_t *resultdoc_changes_parameters(const struct analysis *a);
 json_t *resultdoc_density(const struct analysis *a, const struct classes_params *params);
 json_t *resultdoc_density_parameters(const struct classes_params *params);
+/* Null if no file operation was counted. */
+json_t *resultdoc_iotime(const struct analysis *a);
 json_t *resultdoc_reduction(const struct analysis *a, const struct reduction_params *params);
 json_t *
 resultdoc_reduction_parameters(const struct analysis *a, const struct reduction_params *params);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/iomodel/baseline.h"
 #include "host/iomodel/cell.h"
 #include "host/iomodel/matrix.h"
 #include "narrows/err.h"
@@ -39,6 +40,7 @@ usage(int status)
 	fputs(
 	    "usage: iomodel run [OPTION ...] FOLDER FILE\n"
 	    "       iomodel matrix [-q] [-R REPEATS] [OPTION ...] FOLDER FILE\n"
+	    "       iomodel baseline [-q] [-b BOX] [-N CLASS=NAME] [OPTION ...] FOLDER FILE\n"
 	    "       iomodel table [-c] FOLDER\n"
 	    "  -r, -w     read (default), write\n"
 	    "  -a BYTES   size of an access (4096)\n"
@@ -121,14 +123,52 @@ run_command(const struct cell *c)
 	return r.errors > 0;
 }
 
+struct command_line {
+	struct cell cell;
+	struct matrix_opts matrix;
+	struct baseline_opts baseline;
+	bool csv, size_given;
+};
+
+/* An option of a command rather than of a cell. False: the option is none of these. */
+static bool
+command_option_take(struct command_line *l, int o, const char *value)
+{
+	double v;
+
+	if (o == 'q')
+		l->matrix.quick = l->baseline.quick = true;
+	else if (o == 'c')
+		l->csv = true;
+	else if (o == 'b')
+		l->baseline.box = value;
+	else if (o == 'R' && number_take(value, 1, 100, &v))
+		l->matrix.repeats = (unsigned)v;
+	else if (o == 'N' && baseline_name_is_valid(value) &&
+	    l->baseline.n_names < BASELINE_NAMES_MAX)
+		l->baseline.name[l->baseline.n_names++] = value;
+	else
+		return false;
+	return true;
+}
+
+static int
+command_run(const char *command, const struct command_line *l)
+{
+	if (strcmp(command, "run") == 0)
+		return run_command(&l->cell);
+	if (strcmp(command, "matrix") == 0 && !l->size_given)
+		return matrix_run(&l->cell, &l->matrix);
+	if (strcmp(command, "baseline") == 0 && !l->size_given)
+		return baseline_run(&l->cell, &l->baseline);
+	return usage(EXIT_USAGE);
+}
+
 int
 main(int argc, char **argv)
 {
-	struct matrix_opts m = { .repeats = 3 };
-	struct cell c = cell_default;
+	struct command_line l = { .matrix.repeats = 3, .cell = cell_default };
 	const char *command = argc > 1 ? argv[1] : "";
-	bool csv = false, sizes_given = false;
-	double v;
 	int o;
 
 	if (strcmp(command, "-h") == 0 || strcmp(command, "help") == 0)
@@ -136,29 +176,18 @@ main(int argc, char **argv)
 	if (argc < 2)
 		return usage(EXIT_USAGE);
 	optind = 2;
-	while ((o = getopt(argc, argv, "hrwDyCqca:F:M:l:m:s:i:d:n:t:j:S:R:")) != -1) {
-		if (o == 'h')
-			return usage(0);
-		if (o == 'q')
-			m.quick = true;
-		else if (o == 'c')
-			csv = true;
-		else if (o == 'R' && number_take(optarg, 1, 100, &v))
-			m.repeats = (unsigned)v;
-		else if (o == '?' || !option_take(&c, o, optarg))
-			return o == '?' ? usage(EXIT_USAGE)
-					: (fail("-%c does not take \"%s\"", o, optarg), EXIT_USAGE);
-		sizes_given |= o == 'a';
+	while ((o = getopt(argc, argv, "hrwDyCqca:F:M:l:m:s:i:d:n:t:j:S:R:b:N:")) != -1) {
+		if (o == 'h' || o == '?')
+			return usage(o == 'h' ? 0 : EXIT_USAGE);
+		if (!command_option_take(&l, o, optarg) && !option_take(&l.cell, o, optarg))
+			return fail("-%c does not take \"%s\"", o, optarg), EXIT_USAGE;
+		l.size_given |= o == 'a';
 	}
 	if (strcmp(command, "table") == 0 && argc - optind == 1)
-		return matrix_table(argv[optind], csv);
+		return matrix_table(argv[optind], l.csv);
 	if (argc - optind != 2)
 		return usage(EXIT_USAGE);
-	c.folder = argv[optind];
-	c.file = argv[optind + 1];
-	if (strcmp(command, "run") == 0)
-		return run_command(&c);
-	if (strcmp(command, "matrix") == 0 && !sizes_given)
-		return matrix_run(&c, &m);
-	return usage(EXIT_USAGE);
+	l.cell.folder = argv[optind];
+	l.cell.file = argv[optind + 1];
+	return command_run(command, &l);
 }

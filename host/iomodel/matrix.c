@@ -10,21 +10,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "host/iomodel/durations.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/xmalloc.h"
 
-static const uint64_t sizes[] = { 1, 4, 16, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536,
+const uint64_t matrix_sizes[] = { 1, 4, 16, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536,
 	131072, 262144, 524288, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20 };
 static const char *const layouts[] = { "off0", "seq", "rnd", "rnd8388608", "stride8388608,8388608",
 	"reverse0" };
 static const enum cell_state states[] = { STATE_DISCARD, STATE_CACHED, STATE_UNCACHED };
 enum {
-	N_SIZES = sizeof(sizes) / sizeof(sizes[0]),
+	N_SIZES = sizeof(matrix_sizes) / sizeof(matrix_sizes[0]),
 	N_LAYOUTS = sizeof(layouts) / sizeof(layouts[0]),
 	N_STATES = sizeof(states) / sizeof(states[0]),
 	FOLDER_BYTES = 480,
 	QUICK_OPS = 1000
 };
+const size_t matrix_n_sizes = N_SIZES;
 static const double quick_seconds = 1, cell_seconds = 30;
 
 struct cell_at {
@@ -68,12 +71,12 @@ cell_of(const struct cell *like, const struct matrix_opts *o, const struct cell_
 {
 	snprintf(folder, FOLDER_BYTES, "%s/%s-%s-%s-%" PRIu64 "-%u", like->folder,
 	    state_name(states[p->state]), p->write ? "write" : "read", layouts[p->layout],
-	    sizes[p->size], p->repeat + 1);
+	    matrix_sizes[p->size], p->repeat + 1);
 	*out = *like;
 	out->folder = folder;
 	out->write = p->write;
 	out->state = states[p->state];
-	out->access_bytes = sizes[p->size];
+	out->access_bytes = matrix_sizes[p->size];
 	(void)layout_parse(layouts[p->layout], &out->file_layout);
 	out->seed = like->seed + p->repeat;
 	if (o->quick && out->n_ops > QUICK_OPS)
@@ -151,21 +154,15 @@ name_split(const char *name, struct row *r)
 static double
 throughput_read(const char *folder, const char *name, uint64_t size)
 {
-	char path[2 * FOLDER_BYTES], line[256];
-	double start, duration, sum = 0;
-	uint64_t n = 0;
-	FILE *f;
+	struct durations *d = xcalloc(1, sizeof(*d));
+	char path[2 * FOLDER_BYTES];
+	double mb_per_s = NAN;
 
-	snprintf(path, sizeof(path), "%s/%s/out-0.csv", folder, name);
-	if ((f = fopen(path, "re")) == NULL)
-		return NAN;
-	while (fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "%lf,%lf", &start, &duration) == 2) {
-			sum += duration;
-			n++;
-		}
-	fclose(f);
-	return n > 0 && sum > 0 ? (double)size / (sum / (double)n) / 1e6 : NAN;
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (durations_add(d, path, KEEP_ALL) == NW_OK && d->n > 0 && d->sum_s > 0)
+		mb_per_s = (double)size / (d->sum_s / (double)d->n) / 1e6;
+	free(d);
+	return mb_per_s;
 }
 
 static int

@@ -8,8 +8,13 @@
 #define IOMODEL_MATRIX_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "host/iomodel/cell.h"
+
+extern const uint64_t matrix_sizes[]; /* of the paper, and the missing powers of two */
+extern const size_t matrix_n_sizes;
 
 struct matrix_opts {
 	bool quick; /* fewer layouts and operations: minutes rather than hours */
