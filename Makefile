@@ -1,5 +1,7 @@
 # Narrows. GNU make. "make help" prints the lines that begin with three blanks here:
 #   make            builds the programs and libraries into build/MODE; build/bin is the release's
+#   make host      builds what runs on measured hosts alone, without SQLite, libevent or LAPACK; make host-static
+#                   builds blipp, nwrun and iomodel without shared libraries into build/MODE/static
 #   make demo       runs a box, two transfers and their verdicts; Ctrl-C ends it
 #   make check      installs missing packages, runs all tests
 #   make unit       runs the unit tests; MODE=asan or MODE=tsan under that sanitizer
@@ -27,7 +29,8 @@ OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fn
 OPT_tsan    := -O1 -g -fsanitize=thread
 OPT_cov     := -O0 -g --coverage -DNW_COVERAGE
 PKGS        := sqlite3 libevent_core libevent_extra libevent_pthreads libbson-1.0 libzstd liblzma zlib jansson openblas
-PKG_CFLAGS  := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+# one by one: a measured host has some of them only
+PKG_CFLAGS  := $(sort $(shell for p in $(PKGS); do pkg-config --cflags $$p; done 2>/dev/null))
 BASE        := -std=c11 -D_GNU_SOURCE -DNW_VERSION='"$(VERSION)"' -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
                -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -fPIC -fvisibility=hidden -Iinclude -I. \
                $(PKG_CFLAGS) -MMD -MP
@@ -96,9 +99,13 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: deb soak all tests check unit demo bench calibrate experiment-reduction truth fuzz format help install uninstall clean magnet-object
+.PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction truth fuzz format help install uninstall clean magnet-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
+
+host: $(foreach p,nwrun blipp magnet iomodel,$B/bin/$p) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
+	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
+host-static: $(foreach p,nwrun blipp iomodel,$B/static/$p) $B/static/nwrun.so
 
 # --- objects, libraries, programs ---
 $B/obj/host/nwrun/preload%.o: host/nwrun/preload%.c
@@ -123,6 +130,17 @@ endef
 # narrows loads OpenBLAS with its first fit
 $B/bin/narrows: $B/obj/analyze/blas/late.o
 $(foreach m,$(MAINS),$(eval $(call program,$(basename $(notdir $m)),$(patsubst %/,%,$(dir $m)))))
+# program NAME of room ROOM without shared libraries, stripped
+STATIC_LIBS := -lbson-static-1.0 $(EXTRA_pki) -lm -pthread
+define static
+$B/static/$1: $B/obj/$2/$1.o $(call archives,$2)
+	@mkdir -p $$(@D)
+	$$(Q)$$(LD) -static -s -Wl,--gc-sections -o $$@ $$^ $$(STATIC_LIBS) 2>$$@.log || { cat $$@.log >&2; exit 1; }; rm -f $$@.log
+endef
+$B/static/nwrun.so: $B/bin/nwrun.so
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+$(foreach p,nwrun blipp iomodel,$(eval $(call static,$p,host/$p)))
 $B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,cli/stat)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,cli/stat)
@@ -219,6 +237,11 @@ help:
 # --- install: what goes where below PREFIX, one list for both directions ---
 HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err public magnet)
 MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
+HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel,$B/bin/$p:bin/$p) $B/bin/nwrun.so:lib/narrows/nwrun.so \
+           $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
+           $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
+           conf/blipp.conf:share/doc/narrows/examples/blipp.conf conf/blipp.service:lib/systemd/system/blipp.service \
+           host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
 PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
@@ -227,6 +250,9 @@ PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet 
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
 TO       = $(DESTDIR)$(PREFIX)
 install: all
+install-host: host
+install-host: PLACES = $(HOST_PLACES)
+install install-host:
 	@set -e; for p in $(PLACES); do to="$(TO)/$${p#*:}"; mode=644; [ ! -x "$${p%:*}" ] || mode=755; \
 	    echo "$$to"; install -D -m $$mode "$${p%:*}" "$$to"; \
 	    case $$to in *.service | *.pc | *.[1-8]) sed -i 's|/usr/local|$(PREFIX)|g; s|@VERSION@|$(VERSION)|' "$$to" ;; esac; done

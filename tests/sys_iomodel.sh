@@ -70,3 +70,55 @@ before=$(find "$tmp/matrix" -name done | wc -l)
 grep -q " $before were done before" "$tmp/progress" || fail "the matrix began anew: $(tail -n 1 "$tmp/progress"), $before done"
 "$iomodel" table -c "$tmp/matrix" >"$tmp/table" || fail "table"
 [ "$(tail -n +2 "$tmp/table" | wc -l)" = "$(find "$tmp/matrix" -name done | wc -l)" ] || fail "the table has not every cell"
+
+# The paper's tables beside ours, of that matrix.
+"$bin/narrows" stat tables --csv "$tmp/matrix" >"$tmp/tables" || fail "narrows stat tables"
+python3 - "$tmp/tables" <<'END' || fail "tables"
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+assert {r["table"] for r in rows} == {"1a", "1b", "2", "3", "4"}, {r["table"] for r in rows}
+def at(table, row, column): return next(r for r in rows if (r["table"], r["row"], r["column"]) == (table, row, column))
+assert at("1a", "R-seq", "1K")["paper"] == "108000000" and 1e6 < float(at("1a", "R-seq", "1K")["ours"]) < 1e11
+assert float(at("2", "R C seq", "read b_avg")["ours"]) >= 262144
+assert float(at("3", "cached R <= 4K off0", "I")["ours"]) > 0 and at("3", "cached R > 4K rnd", "c")["ours"] != ""
+shares = [float(r["ours"]) for r in rows if r["table"] == "4" and r["row"] == "C-off0-off0 R"]
+assert len(shares) == 5 and abs(sum(shares) - 100) < 1e-6, shares
+assert at("4", "C-seq-reverse R", "uncached")["ours"] == "" and at("4", "C-seq-reverse R", "uncached")["paper"] == "54"
+END
+! "$bin/narrows" stat tables "$tmp/cell" 2>/dev/null || fail "tables of no matrix"
+
+# Classes against the truth: models of one run say of another which operations the page cache served.
+for size in 4096 65536 1048576; do
+	run -M 2MiB -s cached -l rnd -n 1000 -t 2 -a $size -S 3 "$tmp/train-$size" "$file" >/dev/null || fail "train $size"
+	run -M 2MiB -s cached -l rnd -n 1000 -t 2 -a $size -S 5 "$tmp/hot-$size" "$file" >/dev/null || fail "cached $size"
+	run -M 2MiB -s uncached -D -l rnd -n 1000 -t 2 -a $size -S 5 "$tmp/cold-$size" "$file" >/dev/null || skip "no O_DIRECT here"
+done
+"$bin/narrows" stat models --better --csv --name cached "$tmp"/train-*/out-0.csv >"$tmp/cached.csv" || fail "models --csv"
+[ "$(head -n 1 "$tmp/cached.csv")" = name,small_I,small_c,large_I,large_c ] || fail "models --csv: $(cat "$tmp/cached.csv")"
+for truth in hot cold; do
+	"$bin/narrows" stat classify --models "$tmp/cached.csv" "$tmp/$truth"-*/out-0.csv >"$tmp/$truth" || fail "classify $truth"
+done
+python3 - "$tmp" <<'END' || fail "classes"
+import json, sys
+hot, cold = (json.load(open(f"{sys.argv[1]}/{t}"))["counts"] for t in ("hot", "cold"))
+right = [c[k] / sum(c.values()) for c, k in ((hot, "cached"), (cold, "uncached"))]
+print("right: %.1f %% of cached, %.1f %% of uncached" % (100 * right[0], 100 * right[1]))
+assert min(right) >= 0.95, (hot, cold)
+END
+
+# Traces of other programs.
+printf '5, 1000, 0, 4096\n6, 1100, 0, 4096, 8192\n7, 900000, 1, 4096\n8, 1050, 0, 4096\n9, x\n' >"$tmp/fio.log"
+"$bin/narrows" stat models --from fio "$tmp/fio.log" >"$tmp/models" && grep -q '"n":3' "$tmp/models" || fail "fio: $(cat "$tmp/models")"
+"$bin/narrows" stat models --from fio --op write "$tmp/fio.log" | grep -q '"n":1' || fail "fio writes"
+cat >"$tmp/dxt" <<'END'
+# DXT, file_id: 1, file_name: /f
+# Module    Rank  Wt/Rd  Segment          Offset       Length    Start(s)      End(s)
+ X_MPIIO       0  write        0               0      1048576      0.0010      0.0100
+ X_POSIX       0  write        0               0      1048576      0.0020      0.0060  [OST: 3]
+ X_POSIX       0   read        0               0        65536      0.0100      0.0101
+ X_POSIX       0   read        1           65536        65536      0.0102      0.0103
+END
+"$bin/narrows" stat models --from dxt "$tmp/dxt" >"$tmp/models" && grep -q '"size":65536,"n":2' "$tmp/models" || fail "dxt: $(cat "$tmp/models")"
+"$bin/narrows" stat models --from dxt --op write "$tmp/dxt" | grep -q '"limit":0.004' || fail "dxt writes"
+! "$bin/narrows" stat models --from pcap "$tmp/dxt" 2>/dev/null || fail "an unknown form"
+! "$bin/narrows" stat models --from fio "$tmp/dxt" 2>/dev/null || fail "no operation of that form"

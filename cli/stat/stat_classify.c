@@ -13,7 +13,8 @@ const struct stat_option classify_options[] = {
 	{ "page", "BYTES", "largest size of the small model (4096)" },
 	{ "size", "BYTES", "access size of io-model files that do not say it" },
 	{ "keep-last", NULL, "io-model files: the last row is an operation, too" },
-	{ NULL, NULL, NULL }
+	{ "from", "FORM", "form of the files: fio or dxt (see stat models)" },
+	{ "op", "WORD", "of fio and dxt: read (default) or write" }, { NULL, NULL, NULL }
 };
 
 struct named_models {

@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/stat/stat_ops.h"
-#include "cli/stat/stat_series.h"
-#include "narrows/iomodel.h"
+#include "cli/stat/stat_models.h"
 
 const struct stat_option models_options[] = { { "page", "BYTES",
 						  "largest size of the small model (4096)" },
@@ -19,6 +17,10 @@ const struct stat_option models_options[] = { { "page", "BYTES",
 	{ "name", "WORD", "name of the model with --csv, the file that classify reads (model)" },
 	{ "size", "BYTES", "access size of io-model files that do not say it" },
 	{ "keep-last", NULL, "io-model files: the last row is an operation, too" },
+	{ "from", "FORM",
+	    "form of the files: fio (a latency log of single operations) or dxt (text of "
+	    "darshan-dxt-parser)" },
+	{ "op", "WORD", "of fio and dxt: read (default) or write" },
 	{ "adjust", "A", "density: bandwidth A times nrd0 (2)" },
 	{ "h-min", "H", "density: lowest peak that counts, of the highest (0.01)" },
 	{ "cutoff", "F",
@@ -106,12 +108,12 @@ intercepts_of_models(struct stat_table *t, double page, json_t *out, struct stat
 	return NW_OK;
 }
 
-/* The slowest ordinary duration of one size, and the count of outliers above. */
+/* The slowest ordinary duration of one size, the outliers above, and means. */
 static int
-limit_of_size(const struct op *op, size_t n, const struct density_settings *s, double *limit,
-    double *n_outliers)
+limit_of_size(
+    const struct op *op, size_t n, const struct density_settings *s, struct size_limit *out)
 {
-	double *x = malloc((n + 1) * sizeof(*x)), slowest = 0;
+	double *x = malloc((n + 1) * sizeof(*x)), slowest = 0, sum = 0;
 	struct nw_density d = { 0 };
 	struct nw_classes c = { 0 };
 	size_t i;
@@ -121,26 +123,23 @@ limit_of_size(const struct op *op, size_t n, const struct density_settings *s, d
 		return rc;
 	for (i = 0; i < n; i++) {
 		x[i] = op[i].duration_s;
+		sum += x[i];
 		slowest = fmax(slowest, x[i]);
 	}
 	if ((rc = nw_density(x, n, &s->curve, &d)) == NW_OK &&
 	    (rc = nw_classes_find(&d, s->h_min, s->cutoff_fraction, s->midpoint, &c)) == NW_OK) {
 		nw_classes_count(&c, &d, x, n);
-		*limit = isfinite(c.cutoff) ? c.cutoff : slowest;
-		*n_outliers = c.n_outliers;
+		*out = (struct size_limit){ .size_bytes = op[0].size_bytes,
+			.n = (double)n,
+			.limit_s = isfinite(c.cutoff) ? c.cutoff : slowest,
+			.n_outliers = c.n_outliers,
+			.mean_s = sum / (double)n,
+			.ordinary_s = (sum - c.outlier_sum) / ((double)n - c.n_outliers) };
 	}
 	nw_classes_clear(&c);
 	nw_density_clear(&d);
 	free(x);
 	return rc;
-}
-
-static json_t *
-size_json(const struct op *op, size_t n, double limit, double n_outliers)
-{
-	return json_pack("{s:o,s:o,s:o,s:o}", "size", stat_json(op->size_bytes), "n",
-	    json_integer((json_int_t)n), "limit", stat_json(limit), "outliers_pct",
-	    stat_json(100 * n_outliers / (double)n));
 }
 
 static int
@@ -151,48 +150,115 @@ compare_ops(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts the operations by size, finds each size's limit and fits the model to the limits. */
-static int
-model_of_ops(struct ops *o, const struct nw_io_options *options, const struct density_settings *s,
-    json_t *out)
+static void
+outliers_count(const struct ops *o, double page_bytes, struct fitted *f)
 {
-	json_t *sizes = json_array(), *limits = json_object();
-	struct nw_io_limit *l = malloc((o->n + 1) * sizeof(*l));
-	struct nw_io_model m;
-	double n_outliers, n_purged = 0, n_beyond = 0;
-	char key[40];
-	size_t i, end, n = 0;
-	int rc = l == NULL ? NW_ENOMEM : NW_OK;
+	bool large;
+	size_t i;
 
+	for (i = 0; i < f->n_sizes; i++)
+		f->outliers.purged[f->sizes[i].size_bytes > page_bytes] += f->sizes[i].n_outliers;
+	for (i = 0; i < o->n; i++) {
+		large = o->op[i].size_bytes > page_bytes;
+		f->outliers.n[large]++;
+		f->outliers.beyond[large] +=
+		    o->op[i].duration_s > nw_io_predict(&f->model, o->op[i].size_bytes);
+	}
+}
+
+int
+fitted_make(struct ops *o, const struct nw_io_options *options, const struct density_settings *s,
+    struct fitted *out)
+{
+	struct nw_io_limit *l = malloc((o->n + 1) * sizeof(*l));
+	size_t i, end;
+	int rc = NW_OK;
+
+	*out = (struct fitted){ .sizes = malloc((o->n + 1) * sizeof(*out->sizes)) };
+	if (l == NULL || out->sizes == NULL)
+		rc = NW_ENOMEM;
 	if (o->n > 0)
 		qsort(o->op, o->n, sizeof(*o->op), compare_ops);
 	for (i = 0; i < o->n && rc == NW_OK; i = end) {
 		for (end = i; end < o->n && o->op[end].size_bytes == o->op[i].size_bytes; end++)
 			;
-		l[n].size_bytes = o->op[i].size_bytes;
-		rc = limit_of_size(o->op + i, end - i, s, &l[n].limit_s, &n_outliers);
-		if (rc != NW_OK)
-			break;
-		snprintf(key, sizeof(key), "%.15g", l[n].size_bytes);
-		json_object_set_new(limits, key, stat_json(l[n].limit_s));
-		json_array_append_new(
-		    sizes, size_json(o->op + i, end - i, l[n].limit_s, n_outliers));
-		n_purged += n_outliers;
-		n++;
+		if ((rc = limit_of_size(o->op + i, end - i, s, &out->sizes[out->n_sizes])) ==
+		    NW_OK) {
+			l[out->n_sizes] = (struct nw_io_limit){ o->op[i].size_bytes,
+				out->sizes[out->n_sizes].limit_s };
+			out->n_sizes++;
+		}
+	}
+	if (rc == NW_OK) {
+		nw_io_fit(l, out->n_sizes, options, &out->model);
+		outliers_count(o, options->page_bytes, out);
+	}
+	free(l);
+	return rc;
+}
+
+void
+fitted_clear(struct fitted *f)
+{
+	free(f->sizes);
+	*f = (struct fitted){ 0 };
+}
+
+static json_t *
+size_json(const struct size_limit *s)
+{
+	return json_pack("{s:o,s:o,s:o,s:o}", "size", stat_json(s->size_bytes), "n",
+	    json_integer((json_int_t)s->n), "limit", stat_json(s->limit_s), "outliers_pct",
+	    stat_json(100 * s->n_outliers / s->n));
+}
+
+/* The share of outliers of a line: by the density, and by the line itself. */
+static void
+set_line_outliers(json_t *line, const struct outlier_counts *c, int large)
+{
+	if (!json_is_object(line) || c->n[large] == 0)
+		return;
+	json_object_set_new(
+	    line, "outliers_exp_pct", stat_json(100 * c->purged[large] / c->n[large]));
+	json_object_set_new(
+	    line, "outliers_model_pct", stat_json(100 * c->beyond[large] / c->n[large]));
+}
+
+static void
+set_fitted(json_t *out, const struct fitted *f)
+{
+	json_t *sizes = json_array(), *limits = json_object();
+	const struct outlier_counts *c = &f->outliers;
+	double n = c->n[0] + c->n[1];
+	char key[40];
+	size_t i;
+
+	for (i = 0; i < f->n_sizes; i++) {
+		snprintf(key, sizeof(key), "%.15g", f->sizes[i].size_bytes);
+		json_object_set_new(limits, key, stat_json(f->sizes[i].limit_s));
+		json_array_append_new(sizes, size_json(&f->sizes[i]));
 	}
 	json_object_set_new(out, "sizes", sizes);
 	json_object_set_new(out, "limits", limits);
-	if (rc == NW_OK) {
-		nw_io_fit(l, n, options, &m);
-		set_model(out, &m);
-		for (i = 0; i < o->n; i++)
-			n_beyond += o->op[i].duration_s > nw_io_predict(&m, o->op[i].size_bytes);
-		json_object_set_new(
-		    out, "outliers_exp_pct", stat_json(100 * n_purged / (double)o->n));
-		json_object_set_new(
-		    out, "outliers_model_pct", stat_json(100 * n_beyond / (double)o->n));
-	}
-	free(l);
+	set_model(out, &f->model);
+	set_line_outliers(json_object_get(out, "small"), c, 0);
+	set_line_outliers(json_object_get(out, "large"), c, 1);
+	json_object_set_new(
+	    out, "outliers_exp_pct", stat_json(100 * (c->purged[0] + c->purged[1]) / n));
+	json_object_set_new(
+	    out, "outliers_model_pct", stat_json(100 * (c->beyond[0] + c->beyond[1]) / n));
+}
+
+static int
+model_of_ops(struct ops *o, const struct nw_io_options *options, const struct density_settings *s,
+    json_t *out)
+{
+	struct fitted f;
+	int rc = fitted_make(o, options, s, &f);
+
+	if (rc == NW_OK)
+		set_fitted(out, &f);
+	fitted_clear(&f);
 	return rc;
 }
 

@@ -112,6 +112,73 @@ ops_add_io(
 	return NW_OK;
 }
 
+/* --- traces of other programs --- */
+
+static int
+ops_add_one(struct ops *o, double size, double duration_s)
+{
+	int rc;
+
+	if (!(size > 0) || !(duration_s >= 0) || !isfinite(size) || !isfinite(duration_s))
+		return NW_OK;
+	if ((rc = ops_reserve(o, 1)) == NW_OK)
+		o->op[o->n++] = (struct op){ size, duration_s };
+	return rc;
+}
+
+/* A line of fio's latency log: time (ms), latency (ns), direction (0 read, 1 write, 2 trim), size,
+ * and more since fio 3.0. */
+static int
+fio_line(struct ops *o, const char *line, bool write)
+{
+	double time, latency_ns, direction, size;
+
+	if (sscanf(line, " %lf , %lf , %lf , %lf", &time, &latency_ns, &direction, &size) != 4 ||
+	    direction != write)
+		return NW_OK;
+	return ops_add_one(o, size, latency_ns * 1e-9);
+}
+
+/* A line of darshan-dxt-parser: module, rank, write or read, segment, offset, length, start and end
+ * (s), and more. POSIX is what the kernel sees of MPI-IO. */
+static int
+dxt_line(struct ops *o, const char *line, bool write)
+{
+	double offset, size, start, end;
+	char module[16], way[16];
+
+	if (sscanf(line, " %15s %*s %15s %*s %lf %lf %lf %lf", module, way, &offset, &size, &start,
+		&end) != 6 ||
+	    strcmp(module, "X_POSIX") != 0 || strcmp(way, write ? "write" : "read") != 0)
+		return NW_OK;
+	return ops_add_one(o, size, end - start);
+}
+
+static int
+ops_add_trace(struct ops *o, const char *path, const struct stat_args *a, struct stat_error *err)
+{
+	const char *from = stat_arg(a, "from"), *op = stat_arg(a, "op"), *line;
+	bool fio = strcmp(from, "fio") == 0, write = op != NULL && strcmp(op, "write") == 0;
+	size_t before = o->n, n_bytes;
+	char *bytes = NULL;
+	int rc;
+
+	if (!fio && strcmp(from, "dxt") != 0)
+		return stat_fail(err, NW_EINVAL, "--from takes fio or dxt");
+	if (op != NULL && !write && strcmp(op, "read") != 0)
+		return stat_fail(err, NW_EINVAL, "--op takes read or write");
+	if ((rc = stat_file_read(path, &bytes, &n_bytes, err)) != NW_OK)
+		return rc;
+	for (line = bytes; rc == NW_OK && *line != '\0';
+	     line += strcspn(line, "\n"), line += *line == '\n')
+		rc = fio ? fio_line(o, line, write) : dxt_line(o, line, write);
+	free(bytes);
+	if (rc == NW_OK && o->n == before)
+		return stat_fail(err, NW_EPROTO, "%s: no %s operation in the form of %s", path,
+		    write ? "write" : "read", from);
+	return rc;
+}
+
 int
 ops_add_file(struct ops *o, const char *path, const struct stat_args *a, struct stat_table **t,
     struct stat_error *err)
@@ -123,6 +190,8 @@ ops_add_file(struct ops *o, const char *path, const struct stat_args *a, struct 
 	size_t n_bytes;
 	int rc;
 
+	if (stat_arg(a, "from") != NULL)
+		return ops_add_trace(o, path, a, err);
 	if ((rc = stat_arg_number(a, "size", 0, 1e18, &size, err)) != NW_OK)
 		return rc;
 	rc = io_file_read(path, stat_arg_given(a, "keep-last"), &io, &bytes, &n_bytes, err);

@@ -19,10 +19,13 @@ const uint64_t matrix_sizes[] = { 1, 4, 16, 64, 256, 1024, 2048, 4096, 8192, 163
 	131072, 262144, 524288, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20 };
 static const char *const layouts[] = { "off0", "seq", "rnd", "rnd8388608", "stride8388608,8388608",
 	"reverse0" };
+/* Layouts in memory; the first goes with all layouts of the file. */
+static const char *const memories[] = { "off0", "rnd", "seq", "reverse0" };
 static const enum cell_state states[] = { STATE_DISCARD, STATE_CACHED, STATE_UNCACHED };
 enum {
 	N_SIZES = sizeof(matrix_sizes) / sizeof(matrix_sizes[0]),
 	N_LAYOUTS = sizeof(layouts) / sizeof(layouts[0]),
+	N_MEMORIES = sizeof(memories) / sizeof(memories[0]),
 	N_STATES = sizeof(states) / sizeof(states[0]),
 	FOLDER_BYTES = 480,
 	QUICK_OPS = 1000
@@ -30,8 +33,10 @@ enum {
 const size_t matrix_n_sizes = N_SIZES;
 static const double quick_seconds = 1, cell_seconds = 30;
 
+enum { MEMORY_OFF0, MEMORY_RND, MEMORY_SEQ, MEMORY_REVERSE };
+
 struct cell_at {
-	size_t size, layout, state;
+	size_t size, layout, memory, state;
 	unsigned repeat;
 	bool write;
 };
@@ -41,9 +46,16 @@ struct cell_at {
 static bool
 cell_is_wanted(const struct cell_at *p, bool quick)
 {
-	if (states[p->state] == STATE_DISCARD && p->layout != 0)
+	bool discard = states[p->state] == STATE_DISCARD,
+	     uncached = states[p->state] == STATE_UNCACHED;
+
+	if ((discard && p->layout != 0) || (uncached && p->write))
 		return false;
-	if (states[p->state] == STATE_UNCACHED && p->write)
+	if (p->memory == MEMORY_RND && (p->layout != 0 || uncached))
+		return false;
+	if (p->memory == MEMORY_SEQ && (quick || discard))
+		return false;
+	if (p->memory == MEMORY_REVERSE && (quick || !discard))
 		return false;
 	return !quick || p->layout == 0 || p->layout == 1 || p->layout == 2;
 }
@@ -57,6 +69,9 @@ cell_next(struct cell_at *p, unsigned repeats)
 	if (++p->layout < N_LAYOUTS)
 		return true;
 	p->layout = 0;
+	if (++p->memory < N_MEMORIES)
+		return true;
+	p->memory = 0;
 	if ((p->write = !p->write))
 		return true;
 	if (++p->state < N_STATES)
@@ -69,15 +84,18 @@ static void
 cell_of(const struct cell *like, const struct matrix_opts *o, const struct cell_at *p,
     struct cell *out, char folder[FOLDER_BYTES])
 {
-	snprintf(folder, FOLDER_BYTES, "%s/%s-%s-%s-%" PRIu64 "-%u", like->folder,
-	    state_name(states[p->state]), p->write ? "write" : "read", layouts[p->layout],
-	    matrix_sizes[p->size], p->repeat + 1);
+	snprintf(folder, FOLDER_BYTES, "%s/%s-%s-%s%s%s-%" PRIu64 "-%u", like->folder,
+	    state_name(states[p->state]), p->write ? "write" : "read",
+	    p->memory == 0 ? "" : memories[p->memory], p->memory == 0 ? "" : "+",
+	    layouts[p->layout], matrix_sizes[p->size], p->repeat + 1);
 	*out = *like;
 	out->folder = folder;
 	out->write = p->write;
 	out->state = states[p->state];
 	out->access_bytes = matrix_sizes[p->size];
 	(void)layout_parse(layouts[p->layout], &out->file_layout);
+	if (p->memory != 0)
+		(void)layout_parse(memories[p->memory], &out->memory_layout);
 	out->seed = like->seed + p->repeat;
 	if (o->quick && out->n_ops > QUICK_OPS)
 		out->n_ops = QUICK_OPS;
@@ -134,7 +152,7 @@ matrix_run(const struct cell *like, const struct matrix_opts *o)
 /* --- the table --- */
 
 struct row {
-	char state[16], direction[8], layout[32];
+	char state[16], direction[8], layout[64];
 	uint64_t size;
 	double mb_per_s;
 	unsigned n;
@@ -146,7 +164,7 @@ name_split(const char *name, struct row *r)
 	unsigned repeat;
 
 	memset(r, 0, sizeof(*r));
-	return sscanf(name, "%15[a-z]-%7[a-z]-%31[a-z0-9,]-%" SCNu64 "-%u", r->state, r->direction,
+	return sscanf(name, "%15[a-z]-%7[a-z]-%63[a-z0-9,+]-%" SCNu64 "-%u", r->state, r->direction,
 		   r->layout, &r->size, &repeat) == 5;
 }
 

@@ -2,7 +2,8 @@
 /*
  * The standard matrix: 20 sizes, the layouts and states of the paper (Kunkel, 2016), both
  * directions, repeated. Each cell has a folder STATE-DIRECTION-LAYOUT-SIZE-REPEAT below the given
- * one, so a matrix that was interrupted goes on where it was.
+ * one, so a matrix that was interrupted goes on where it was; LAYOUT is that of the file, or
+ * MEMORY+FILE where the layout in memory is not off0 (rnd, seq, reverse0 where the paper has them).
  */
 #ifndef IOMODEL_MATRIX_H
 #define IOMODEL_MATRIX_H
