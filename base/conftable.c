@@ -290,7 +290,7 @@ line_apply(const struct conf_table *t, void *conf, char *line, unsigned number,
 	row = conftable_find(t, name);
 	if (*name == '\0' || (row == NULL && t->skips_others))
 		return NW_OK;
-	if (row != NULL && seen[row - t->rows] != 0) {
+	if (row != NULL && seen[row - t->rows] != 0 && row->type->is_text != CONF_LINES) {
 		snprintf(why, CONF_WHY_BYTES, "%s: given twice", name);
 		return NW_EINVAL;
 	}

@@ -3,11 +3,11 @@
  * blipp: sends the state of this host's CPUs, memory, disks, network and clock to a box, once per
  * interval.
  *
- * One thread, one poll(2): the next sample, the socket, and chronyc's pipe. Samples are due at
- * whole multiples of the interval since 1970, so that hosts sample together (ticker.h). The box may
- * order other intervals, probes, and TCP connections to follow, for as long as the box renews its
- * lease (control_client.h). Samples that need not be reported at once wait in the provider for the
- * next report.
+ * One thread, one poll(2): the next sample, the socket, answers and pipes of probes. Samples are
+ * due at whole multiples of the interval since 1970, so that hosts sample together (ticker.h). The
+ * box may order other intervals, probes, and TCP connections to follow, for as long as the box
+ * renews its lease (control_client.h). Samples that need not be reported at once wait in the
+ * provider for the next report.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -440,6 +440,8 @@ blipp_open(struct blipp *b)
 	b->report.host = opts.host = hostname_get(b->conf.host, b->hostname);
 	b->report.interval_s = (double)b->conf.interval_ns / 1e9;
 	b->report.filter = (struct filter){ b->conf.include, b->conf.exclude };
+	b->report.chronyd = b->conf.chronyd;
+	b->report.commands = b->conf.commands;
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if ((b->states[i] = calloc(1, blipp_probes[i]->state_bytes)) == NULL)
 			return NW_ENOMEM;
@@ -448,7 +450,7 @@ blipp_open(struct blipp *b)
 	return rc;
 }
 
-/* Logs the totals and their cost: children (chronyc) included. */
+/* Logs the totals and their cost, children included. */
 static void
 log_end(const struct blipp *b)
 {
@@ -518,6 +520,8 @@ show_once(struct blipp *b, enum show_format format)
 	b->report.out_arg = &w;
 	b->report.host = hostname_get(b->conf.host, b->hostname);
 	b->report.filter = (struct filter){ b->conf.include, b->conf.exclude };
+	b->report.chronyd = b->conf.chronyd;
+	b->report.commands = b->conf.commands;
 	show_round(b, &w);
 	first = w.n;
 	nanosleep(&pause, NULL);

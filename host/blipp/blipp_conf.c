@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/blipp/blipp_conf.h"
 
+#include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,40 @@ box_parse(const struct conf_row *row, const char *value, void *field, const char
 		return conf_text_set(field, value, why);
 	*why = "not an address: write 192.0.2.1/5006 or tls://box.example.net";
 	return NW_EINVAL;
+}
+
+static int
+chronyd_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	struct conn_addr a;
+	struct in_addr address;
+
+	(void)row;
+	if (conn_addr_parse(value, &a) == NW_OK && !a.tls &&
+	    inet_pton(AF_INET, a.host, &address) == 1)
+		return conf_text_set(field, value, why);
+	*why = "not an address of IPv4: write 127.0.0.1/323";
+	return NW_EINVAL;
+}
+
+/* Adds a line. */
+static int
+command_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	const char *before = *(char *const *)field;
+	struct exec_command parsed;
+	char *all;
+	int rc;
+
+	(void)row;
+	if (exec_parse(value, &parsed, why) < 0)
+		return NW_EINVAL;
+	if (asprintf(&all, "%s%s%s", before != NULL ? before : "", before != NULL ? "\n" : "",
+		value) < 0)
+		return NW_ENOMEM;
+	rc = conf_text_set(field, all, why);
+	free(all);
+	return rc;
 }
 
 static int
@@ -72,6 +108,8 @@ probes_parse(const struct conf_row *row, const char *value, void *field, const c
 }
 
 static const struct conf_type box = { box_parse, true };
+static const struct conf_type command = { command_parse, CONF_LINES };
+static const struct conf_type chronyd = { chronyd_parse, true };
 static const struct conf_type directory = { directory_parse, true };
 static const struct conf_type host = { host_parse, true };
 static const struct conf_type probes = { probes_parse, false };
@@ -80,6 +118,7 @@ static const struct conf_type probes = { probes_parse, false };
 static const struct conf_row rows[] = {
 	{ "box", &box, AT(box), NULL, NULL, NULL },
 	{ "tls-dir", &directory, AT(tls_dir), NULL, NULL, NULL },
+	{ "chronyd", &chronyd, AT(chronyd), NULL, NULL, NULL },
 	{ "host", &host, AT(host), NULL, NULL, NULL },
 	{ "interval", &conf_duration, AT(interval_ns), "1 s", "10 ms", "60 m" },
 	{ "report-period", &conf_duration, AT(report_ns), "0 s", NULL, "60 m" },
@@ -89,6 +128,7 @@ static const struct conf_row rows[] = {
 	{ "spool-dir", &directory, AT(spool_dir), NULL, NULL, NULL },
 	{ "spool-max-size", &conf_size, AT(spool_bytes), "256 MiB", "1 MiB", "931 GiB" },
 	{ "spool-max-age", &conf_duration, AT(spool_age_ns), "7 d", "1 m", "366 d" },
+	{ "probe", &command, AT(commands), NULL, NULL, NULL },
 	{ "probes", &probes, AT(probes), default_probes, NULL, NULL },
 };
 static const struct conf_table table = { rows, sizeof(rows) / sizeof(rows[0]),

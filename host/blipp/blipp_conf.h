@@ -14,11 +14,13 @@ extern const struct probe *const blipp_probes[BLIPP_PROBES];
 
 /* A text is NULL where no directive sets it. */
 struct blipp_conf {
-	char *tls_dir; /* NULL: the provider's usual directories */
-	char *box;     /* NULL: the provider's default */
-	char *host;    /* NULL: the host's own name */
-	char *include; /* patterns of devices, see filter.h; NULL: every device */
-	char *exclude; /* NULL: no device */
+	char *tls_dir;  /* NULL: the provider's usual directories */
+	char *box;      /* NULL: the provider's default */
+	char *chronyd;  /* where chronyd takes commands; NULL: the usual place */
+	char *host;     /* NULL: the host's own name */
+	char *commands; /* lines of the directive `probe`; NULL: none */
+	char *include;  /* patterns of devices, see filter.h; NULL: every device */
+	char *exclude;  /* NULL: no device */
 	int64_t interval_ns;
 	int64_t report_ns; /* 0 reports every sample at once */
 	uint64_t queue_bytes;

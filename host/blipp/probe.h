@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Probes: each reads one file of /proc (or asks chronyc) and sends the numbers. Their parsers take
+ * Probes: each reads one file of /proc (or asks chronyd) and sends the numbers. Their parsers take
  * text and length, know no files, and are tested with text. Structs are in the machine's units;
  * blipp(8) tells the units sent.
  */
@@ -32,7 +32,8 @@ struct probe {
 /* clang-format off */
 #define BLIPP_DEFAULT_LIST(X) \
 	X(cpu) X(load) X(memory) X(vmstat) X(pressure) X(disk) X(net) X(snmp) X(netstat) \
-	X(snmp6) X(sockets) X(softnet) X(qdisc) X(link) X(filesystem) X(kernel) X(clock)
+	X(snmp6) X(sockets) X(softnet) X(qdisc) X(link) X(filesystem) X(kernel) X(clock) \
+	X(exec)
 #define BLIPP_REQUEST_LIST(X) X(percpu) X(interrupts)
 #define BLIPP_PROBE_LIST(X) BLIPP_DEFAULT_LIST(X) BLIPP_REQUEST_LIST(X)
 /* clang-format on */
@@ -171,14 +172,37 @@ struct load_info {
 };
 int load_parse(struct scan text, struct load_info *out);
 
-/* --- chronyc -c -n tracking --- */
+/* --- commands of the administrator --- */
+enum {
+	EXEC_NAME_BYTES = 48,
+	EXEC_USER_BYTES = 33,
+	EXEC_COMMAND_BYTES = 900,
+	EXEC_OUTPUT_BYTES = 16384
+};
+struct exec_command {
+	char name[EXEC_NAME_BYTES];
+	char user[EXEC_USER_BYTES]; /* empty: blipp's own */
+	char command[EXEC_COMMAND_BYTES];
+	int64_t interval_ns, timeout_ns;
+};
+/* "NAME [every TIME] [within TIME] [as USER] exec COMMAND", up to the end of the line. NW_EINVAL
+ * with static *why. */
+int exec_parse(const char *text, struct exec_command *out, const char **why);
+/* The next key with a number in the output of a command. */
+bool exec_next(struct scan *text, struct scan *key, double *value);
+
+/* --- chronyd, by its protocol --- */
+enum { CLOCK_REQUEST_BYTES = 128 };
+#define CLOCK_CHRONYD "127.0.0.1/323"
 struct clock_tracking {
 	double offset_s; /* chronyd's estimate of this clock minus true time */
 	double frequency_ppm, skew_ppm, root_delay_s, root_dispersion_s;
 	unsigned stratum, leap; /* leap: 0 normal, 1 insert, 2 delete, 3 not synchronised */
 	bool local_reference;   /* chronyd serves the clock uncorrected */
 };
-int clock_parse(struct scan text, struct clock_tracking *out);
+void clock_request(uint8_t out[CLOCK_REQUEST_BYTES], uint32_t sequence);
+/* The answer to the question of this number. NW_EPROTO */
+int clock_parse(const uint8_t *answer, size_t len, uint32_t sequence, struct clock_tracking *out);
 /* largest possible error of the clock; NaN: unknown */
 double clock_bound_s(const struct clock_tracking *t);
 

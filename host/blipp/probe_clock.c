@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This host's clock: the kernel's view (ntp_adjtime, a system call) and chronyd's view (`chronyc -c
- * -n tracking`, a child whose answer is read from a pipe on arrival; nothing here waits). When
- * chronyd does not answer, the probe asks less and less often.
+ * This host's clock: the kernel's view (ntp_adjtime, a system call) and chronyd's view, by the
+ * protocol of its commands over UDP (version 6: any host of chrony 2.2 or newer), to which nothing
+ * here waits for the answer. When chronyd does not answer, the probe asks less and less often.
+ *
+ *	request   version 6, type 1, 2 bytes 0, command (2 bytes), attempt (2), sequence (4),
+ *	          zeros; as long as the answer at least: chronyd is no amplifier
+ *	answer    version, type 2, 2 bytes, command (2), kind of answer (2), status (2),
+ *	          6 bytes, sequence (4), 8 bytes; of TRACKING: reference id (4), its address
+ *	          (20), stratum (2), leap (2), time of reference (12), then numbers of 4 bytes:
+ *	          offset, last offset, RMS offset, frequency, residual frequency, skew, root
+ *	          delay, root dispersion, update interval
+ *
+ * All in network byte order. A number has an exponent of 7 bits and a fraction of 25, both signed.
  */
 #include "host/blipp/probe.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
-#include <spawn.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/timex.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/lib/conn.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
@@ -24,9 +34,16 @@
 #define PERIOD_MAX_NS     (600 * SECOND_NS) /* pause before another question to an absent chronyd */
 #define ANSWER_TIMEOUT_NS (3 * SECOND_NS)
 
-extern char **environ;
-
-enum { TEXT_BYTES = 1024, N_KERNEL = 4, TRACKING_FIELDS = 14 };
+enum {
+	N_KERNEL = 4,
+	CHRONY_VERSION = 6,
+	CHRONY_REQUEST = 1,
+	CHRONY_ANSWER = 2,
+	CHRONY_TRACKING = 33,
+	CHRONY_TRACKING_ANSWER = 5,
+	CHRONY_ANSWER_BYTES = 104,
+	LOCAL_REFERENCE = 0x7f7f01
+};
 
 static const struct series_field fields[] = {
 	{ "offset_s", "s", false },
@@ -48,78 +65,75 @@ static const struct series_kind kind = { SERIES_PREFIX "clock", NULL, fields, N_
 
 struct clock_probe {
 	struct series series;
-	pid_t pid; /* pid of chronyc until it is reaped, else 0 */
-	bool reading;
-	int pipe_fd;
+	bool asked; /* an answer may come */
+	int fd;     /* of the socket while asked */
+	uint32_t sequence;
 	int64_t started_mono_ns, next_mono_ns, ask_mono_ns, ask_period_ns;
-	char text[TEXT_BYTES];
-	size_t len;
 };
 
-/* --- parsing --- */
+/* --- chronyd's messages --- */
 
-static bool
-parse_real(struct scan field, double *out)
+static uint32_t
+get_be(const uint8_t *p, unsigned bytes)
 {
-	char text[32], *end;
-	size_t len = (size_t)(field.end - field.at);
+	uint32_t v = 0;
 
-	if (len == 0 || len >= sizeof(text))
-		return false;
-	memcpy(text, field.at, len);
-	text[len] = '\0';
-	*out = strtod(text, &end);
-	return *end == '\0' && isfinite(*out);
+	while (bytes-- > 0)
+		v = v << 8 | *p++;
+	return v;
 }
 
-static unsigned
-parse_leap(struct scan word)
+static void
+put_be(uint8_t *p, uint32_t v, unsigned bytes)
 {
-	static const char *const words[] = { "Normal", "Insert second", "Delete second" };
-	unsigned i;
-
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (scan_is(word, words[i]))
-			return i;
-	return 3;
+	for (; bytes-- > 0; v >>= 8)
+		p[bytes] = (uint8_t)v;
 }
 
-/*
- * Fields of the line: reference id, its address, stratum, reference time, system time (positive:
- * this clock is slow), last offset, RMS offset, frequency (positive: fast), residual frequency,
- * skew, root delay, root dispersion, update interval, leap status.
- */
+static double
+get_number(const uint8_t *p)
+{
+	uint32_t bits = get_be(p, 4);
+	int32_t exponent = (int32_t)(bits >> 25), fraction = (int32_t)(bits & 0x1ffffff);
+
+	if (exponent >= 64)
+		exponent -= 128;
+	if (fraction >= 1 << 24)
+		fraction -= 1 << 25;
+	return ldexp(fraction, exponent - 25);
+}
+
+void
+clock_request(uint8_t out[CLOCK_REQUEST_BYTES], uint32_t sequence)
+{
+	memset(out, 0, CLOCK_REQUEST_BYTES);
+	out[0] = CHRONY_VERSION;
+	out[1] = CHRONY_REQUEST;
+	put_be(out + 4, CHRONY_TRACKING, 2);
+	put_be(out + 8, sequence, 4);
+}
+
 int
-clock_parse(struct scan text, struct clock_tracking *out)
+clock_parse(const uint8_t *answer, size_t len, uint32_t sequence, struct clock_tracking *out)
 {
-	const struct {
-		size_t at;
-		double *to;
-	} wanted[] = {
-		{ 4, &out->offset_s },
-		{ 7, &out->frequency_ppm },
-		{ 9, &out->skew_ppm },
-		{ 10, &out->root_delay_s },
-		{ 11, &out->root_dispersion_s },
-	};
-	struct scan line, f[TRACKING_FIELDS];
-	uint64_t stratum;
-	size_t i;
+	const uint8_t *tracking = answer + 28, *numbers = tracking + 40;
+	uint32_t leap;
 
-	if (!scan_line(&text, &line))
+	if (len < CHRONY_ANSWER_BYTES || answer[0] != CHRONY_VERSION ||
+	    answer[1] != CHRONY_ANSWER || get_be(answer + 4, 2) != CHRONY_TRACKING ||
+	    get_be(answer + 6, 2) != CHRONY_TRACKING_ANSWER || get_be(answer + 8, 2) != 0 ||
+	    get_be(answer + 16, 4) != sequence || get_be(tracking + 24, 2) > 16)
 		return NW_EPROTO;
-	for (i = 0; i < TRACKING_FIELDS; i++)
-		if (!scan_until(&line, ',', &f[i]))
-			return NW_EPROTO;
-	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		if (!parse_real(f[wanted[i].at], wanted[i].to))
-			return NW_EPROTO;
-	if (!scan_u64(&f[2], &stratum) || stratum > 16)
-		return NW_EPROTO;
-	out->offset_s = 0 - out->offset_s;
-	out->local_reference = f[0].end - f[0].at == 8 && memcmp(f[0].at, "7F7F01", 6) == 0;
-	out->stratum = (unsigned)stratum;
-	out->leap = parse_leap(f[13]);
+	leap = get_be(tracking + 26, 2);
+	/* positive: this clock is slow */
+	out->offset_s = 0 - get_number(numbers);
+	out->frequency_ppm = get_number(numbers + 12);
+	out->skew_ppm = get_number(numbers + 20);
+	out->root_delay_s = get_number(numbers + 24);
+	out->root_dispersion_s = get_number(numbers + 28);
+	out->stratum = get_be(tracking + 24, 2);
+	out->leap = leap < 3 ? leap : 3;
+	out->local_reference = get_be(tracking, 3) == LOCAL_REFERENCE;
 	return NW_OK;
 }
 
@@ -170,63 +184,31 @@ send_clock(struct clock_probe *p, struct report *r, const struct clock_tracking 
 	return series_send(&p->series, &kind, r, v);
 }
 
-/* --- chronyc --- */
+/* --- asking --- */
 
+/* A socket whose only peer is chronyd, with a question on its way. */
 static int
-spawn_chronyc(int out_fd, pid_t *pid)
+ask(struct clock_probe *p, const char *chronyd, int64_t now_mono_ns)
 {
-	static char *const argv[] = { (char *)"chronyc", (char *)"-c", (char *)"-n",
-		(char *)"tracking", NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	int error;
+	uint8_t request[CLOCK_REQUEST_BYTES];
+	struct conn_addr a;
+	struct sockaddr_in to = { .sin_family = AF_INET };
 
-	sigemptyset(&none);
-	if (posix_spawn_file_actions_init(&files) != 0)
-		return NW_ENOMEM;
-	if (posix_spawnattr_init(&attr) != 0) {
-		posix_spawn_file_actions_destroy(&files);
-		return NW_ENOMEM;
-	}
-	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&files, out_fd, STDOUT_FILENO);
-	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	error = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	return error == 0 ? NW_OK : NW_EIO;
-}
-
-static int
-ask(struct clock_probe *p, int64_t now_mono_ns)
-{
-	int fds[2], rc;
-
-	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (conn_addr_parse(chronyd, &a) < 0 || inet_pton(AF_INET, a.host, &to.sin_addr) != 1)
+		return NW_EINVAL;
+	to.sin_port = htons((uint16_t)strtoul(a.port, NULL, 10));
+	p->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (p->fd < 0)
 		return NW_EIO;
-	fcntl(fds[1], F_SETFL, 0); /* default handling, which the child's own children expect */
-	rc = spawn_chronyc(fds[1], &p->pid);
-	close(fds[1]);
-	if (rc < 0) {
-		p->pid = 0;
-		close(fds[0]);
-		return rc;
+	clock_request(request, ++p->sequence);
+	if (connect(p->fd, (struct sockaddr *)&to, sizeof(to)) < 0 ||
+	    send(p->fd, request, sizeof(request), MSG_NOSIGNAL) < 0) {
+		close(p->fd);
+		return NW_EIO;
 	}
-	p->reading = true;
-	p->pipe_fd = fds[0];
-	p->len = 0;
+	p->asked = true;
 	p->started_mono_ns = now_mono_ns;
 	return NW_OK;
-}
-
-static void
-reap(struct clock_probe *p)
-{
-	if (p->pid != 0 && waitpid(p->pid, NULL, WNOHANG) != 0)
-		p->pid = 0;
 }
 
 static void
@@ -237,15 +219,15 @@ ask_less(struct clock_probe *p, int64_t now_mono_ns)
 	p->ask_mono_ns = now_mono_ns + p->ask_period_ns;
 }
 
+/* len: negative without an answer. */
 static void
-take_answer(struct clock_probe *p, struct report *r)
+take_answer(struct clock_probe *p, struct report *r, const uint8_t *answer, ssize_t len)
 {
 	struct clock_tracking t;
-	bool good = clock_parse(scan_text(p->text, p->len), &t) == NW_OK;
+	bool good = len > 0 && clock_parse(answer, (size_t)len, p->sequence, &t) == NW_OK;
 
-	close(p->pipe_fd);
-	p->reading = false;
-	reap(p);
+	close(p->fd);
+	p->asked = false;
 	if (good)
 		p->ask_period_ns = PERIOD_NS;
 	else
@@ -258,20 +240,19 @@ fd(const void *state)
 {
 	const struct clock_probe *p = state;
 
-	return p->reading ? p->pipe_fd : -1;
+	return p->asked ? p->fd : -1;
 }
 
 static void
 ready(void *state, struct report *r)
 {
 	struct clock_probe *p = state;
-	ssize_t n;
+	uint8_t answer[512];
+	ssize_t n = recv(p->fd, answer, sizeof(answer), 0);
 
-	while ((n = read(p->pipe_fd, p->text + p->len, sizeof(p->text) - p->len)) > 0)
-		p->len += (size_t)n;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	take_answer(p, r); /* the end, an error, or more than any answer has */
+	/* nobody listens at the port: the kernel says so at once */
+	if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+		take_answer(p, r, answer, n);
 }
 
 static int
@@ -281,19 +262,15 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	int64_t now = nw_mono_ns();
 
 	(void)buf;
-	reap(p);
-	if (p->reading && now - p->started_mono_ns > ANSWER_TIMEOUT_NS) {
-		kill(p->pid, SIGKILL);
-		p->len = 0;
-		take_answer(p, r);
-	}
-	if (now < p->next_mono_ns || p->reading)
+	if (p->asked && now - p->started_mono_ns > ANSWER_TIMEOUT_NS)
+		take_answer(p, r, NULL, -1);
+	if (now < p->next_mono_ns || p->asked)
 		return NW_OK;
 	if (p->ask_period_ns == 0)
 		p->ask_period_ns = PERIOD_NS;
 	p->next_mono_ns = now + PERIOD_NS - SECOND_NS / 2; /* ticks are not exact */
-	if (now >= p->ask_mono_ns && p->pid == 0) {
-		if (ask(p, now) == NW_OK)
+	if (now >= p->ask_mono_ns) {
+		if (ask(p, r->chronyd != NULL ? r->chronyd : CLOCK_CHRONYD, now) == NW_OK)
 			return NW_OK;
 		ask_less(p, now);
 	}
@@ -305,12 +282,8 @@ clear(void *state)
 {
 	struct clock_probe *p = state;
 
-	if (p->reading)
-		close(p->pipe_fd);
-	if (p->pid != 0) {
-		kill(p->pid, SIGKILL);
-		waitpid(p->pid, NULL, 0);
-	}
+	if (p->asked)
+		close(p->fd);
 }
 
 const struct probe probe_clock = {

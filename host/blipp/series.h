@@ -49,6 +49,9 @@ struct report {
 	void *out_arg;
 	struct filter filter;
 	const char *host;
+	const char *chronyd; /* address; NULL: the usual one */
+	/* lines of the directive `probe`; NULL: none */
+	const char *commands;
 	double interval_s;
 	int64_t t_wall_ns;
 	uint64_t values; /* values sent so far, to compute the price of a value */

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { CONF_LINES = 2 };
 enum { CONF_WHY_BYTES = 256, CONF_ROWS_MAX = 64 };
 
 struct conf_row;
@@ -22,7 +23,9 @@ conf_parse_fn(const struct conf_row *row, const char *value, void *field, const 
 
 struct conf_type {
 	conf_parse_fn *parse;
-	bool is_text; /* the field is a char * on the heap, which belongs to the struct */
+	/* true: the field is a char * on the heap, which belongs to the struct. CONF_LINES: the
+	 * same, and the directive may stand several times; `parse` adds a line */
+	unsigned is_text;
 };
 
 struct conf_row {

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The administrator's own probes: commands whose output becomes series at the box; slow, failing and hostile commands hurt
+# nothing else.
+. tests/lib.sh
+start_box
+cat >"$tmp/blipp.conf" <<END
+box $xsp
+host here
+interval 200ms
+probes load exec
+probe plain every 200ms exec echo "depth=3 rate=1.5"; echo depth=4
+probe json every 200ms exec printf '{"temp": 41.5, "state": "ok", "n": 2}\\\\n'
+probe slow every 200ms within 300ms exec sleep 60 & echo x=1; sleep 60
+probe silent every 200ms exec exit 3
+probe flood every 200ms exec yes a=1
+END
+"$bin/blipp" -n -f "$tmp/blipp.conf" || fail "the configuration"
+! "$bin/blipp" -n -o "probe=bad name exec x" 2>/dev/null || fail "a probe without exec"
+"$bin/blipp" -f "$tmp/blipp.conf" 2>"$tmp/blipp.log" &
+blipp=$!
+pids="$pids $blipp"
+series() { sql "SELECT count(*) FROM metadata WHERE event_type = 'ps:tools:blipp:linux:exec:$1'"; }
+for name in plain json flood; do
+	until_true 20 sh -c "[ \"\$(sqlite3 -readonly '$tmp/state/narrows.db' \"SELECT count(*) FROM metadata WHERE event_type = 'ps:tools:blipp:linux:exec:$name'\")\" -ge 1 ]" || fail "no series of $name: $(cat "$tmp/blipp.log")"
+done
+[ "$(series silent)" = 0 ] || fail "a series of nothing"
+sql "SELECT fields FROM layout l JOIN metadata m ON m.id = l.meta_id WHERE m.event_type LIKE '%exec:json'" | grep -qx '\["temp","n"\]' || fail "fields of json"
+sql "SELECT fields FROM layout l JOIN metadata m ON m.id = l.meta_id WHERE m.event_type LIKE '%exec:plain'" | grep -qx '\["depth","rate"\]' || fail "fields of plain"
+# The slow command was killed with its child, again and again.
+sleep 2
+left=$(ps -o pid=,args= --ppid "$blipp" | grep -c 'sleep 60' || :)
+[ "$left" -le 1 ] || fail "$left slow commands are left"
+kill "$blipp"
+wait "$blipp" || fail "blipp: $?"
+sleep 0.3
+! ps -o args= -e | grep -q '^yes a=1' || fail "a command survived blipp"
