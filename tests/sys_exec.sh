@@ -25,8 +25,12 @@ for name in plain json flood; do
 	until_true 20 sh -c "[ \"\$(sqlite3 -readonly '$tmp/state/narrows.db' \"SELECT count(*) FROM metadata WHERE event_type = 'ps:tools:blipp:linux:exec:$name'\")\" -ge 1 ]" || fail "no series of $name: $(cat "$tmp/blipp.log")"
 done
 [ "$(series silent)" = 0 ] || fail "a series of nothing"
-sql "SELECT fields FROM layout l JOIN metadata m ON m.id = l.meta_id WHERE m.event_type LIKE '%exec:json'" | grep -qx '\["temp","n"\]' || fail "fields of json"
-sql "SELECT fields FROM layout l JOIN metadata m ON m.id = l.meta_id WHERE m.event_type LIKE '%exec:plain'" | grep -qx '\["depth","rate"\]' || fail "fields of plain"
+for field in temp n; do
+	nw sql "SELECT DISTINCT field FROM v_series WHERE event_type LIKE '%exec:json'" | tr -d '"' | grep -qx "$field" || fail "no field $field of json"
+done
+for field in depth rate; do
+	nw sql "SELECT DISTINCT field FROM v_series WHERE event_type LIKE '%exec:plain'" | tr -d '"' | grep -qx "$field" || fail "no field $field of plain"
+done
 # The slow command was killed with its child, again and again.
 sleep 2
 left=$(ps -o pid=,args= --ppid "$blipp" | grep -c 'sleep 60' || :)

@@ -29,31 +29,26 @@ middle_ns(unsigned i)
 /* New operations of a direction since the last time, added to `counts`, and their number; the
  * program may have written anything into the region. */
 static uint64_t
-counts_take(const struct nwshm_cell_row row[NWSHM_CELL_ROWS],
-    struct nwshm_cell_row sent[NWSHM_CELL_ROWS], uint64_t counts[NW_HIST_BUCKETS], uint64_t *bytes,
-    double *time_s)
+counts_take(const struct nwshm_cells *cells, struct nwshm_cells *sent, enum nwshm_dir dir,
+    uint64_t counts[NW_HIST_BUCKETS], double *time_s)
 {
-	uint64_t n = 0, all;
-	uint32_t octave, d, now;
-	unsigned i, k;
+	uint32_t d, now;
+	uint64_t n = 0;
+	unsigned i, k, octave;
 
-	*bytes = 0;
 	*time_s = 0;
 	for (i = 0; i < NWSHM_CELL_ROWS; i++) {
-		octave = atomic_load_explicit(&row[i].octave, memory_order_relaxed);
+		octave = atomic_load_explicit(&cells->octave[dir][i], memory_order_relaxed);
 		if (octave == 0 || octave > NW_CELL_OCTAVES)
 			continue;
 		for (k = 0; k < NW_CELL_DURATIONS; k++) {
-			now = atomic_load_explicit(&row[i].count[k], memory_order_relaxed);
-			d = now - sent[i].count[k];
-			sent[i].count[k] = now;
+			now = atomic_load_explicit(&cells->count[dir][i][k], memory_order_relaxed);
+			d = now - sent->count[dir][i][k];
+			sent->count[dir][i][k] = now;
 			counts[(octave - 1) * NW_HIST_SUB + k] += d;
 			n += d;
 			*time_s += d * middle_ns(k) * 1e-9;
 		}
-		all = nwshm_get(&row[i].bytes);
-		*bytes += all - sent[i].bytes;
-		sent[i].bytes = all;
 	}
 	return n;
 }
@@ -63,19 +58,20 @@ static size_t
 steps_take(const struct nwshm_cells *cells, struct nwshm_cells *sent, enum nwshm_dir dir,
     const char **name, double *value)
 {
-	uint64_t steps, pause_ns;
+	uint64_t pause_ns;
+	uint32_t steps;
 	size_t n = 0;
 	int i;
 
 	for (i = 0; i < NWSHM_STEPS; i++) {
-		steps = nwshm_get(&cells->steps[dir][i]);
-		pause_ns = nwshm_get(&cells->pause_ns[dir][i]);
+		steps = atomic_load_explicit(&cells->steps[dir].n[i], memory_order_relaxed);
+		pause_ns = nwshm_get(&cells->steps[dir].pause_ns[i]);
 		name[n] = collect_step_names[i];
-		value[n++] = (double)(steps - sent->steps[dir][i]);
+		value[n++] = (uint32_t)(steps - sent->steps[dir].n[i]);
 		name[n] = pause_fields[i];
-		value[n++] = (double)(pause_ns - sent->pause_ns[dir][i]) * 1e-9;
-		sent->steps[dir][i] = steps;
-		sent->pause_ns[dir][i] = pause_ns;
+		value[n++] = (double)(pause_ns - sent->steps[dir].pause_ns[i]) * 1e-9;
+		sent->steps[dir].n[i] = steps;
+		sent->steps[dir].pause_ns[i] = pause_ns;
 	}
 	return n;
 }
@@ -88,17 +84,18 @@ direction_say(struct collect *c, unsigned object, enum nwshm_dir dir, int64_t no
 	uint8_t packed[NW_HIST_ENCODED_MAX_BYTES];
 	const char *name[FIELDS_MAX] = { "ops", "bytes", "s" };
 	double value[FIELDS_MAX], time_s;
-	uint64_t ops, bytes;
+	uint64_t ops;
 	size_t n;
 
 	memset(c->cells, 0, sizeof(c->cells));
-	ops = counts_take(cells->row[dir], seen->cells->row[dir], c->cells, &bytes, &time_s);
+	ops = counts_take(cells, seen->cells, dir, c->cells, &time_s);
 	if (ops == 0)
 		return;
 	if (seen->cells_id[dir][0] == '\0')
 		say_cells_meta(c, object, dir);
 	value[0] = (double)ops;
-	value[1] = (double)bytes;
+	value[1] = (double)(seen->bytes[dir] - seen->cells_bytes[dir]);
+	seen->cells_bytes[dir] = seen->bytes[dir];
 	value[2] = time_s;
 	n = 3 + steps_take(cells, seen->cells, dir, name + 3, value + 3);
 	c->sink->data(c->sink->arg, seen->cells_id[dir], now_wall_ns, name, value, n, packed,
@@ -119,24 +116,23 @@ has_cells(const struct collect *c, unsigned object)
 {
 	return object == NWSHM_OTHER_FILES ||
 	    (object >= NWSHM_OBJECTS_FIXED &&
-		atomic_load_explicit(&c->shm->cells_ready[object], memory_order_acquire) != 0);
+		atomic_load_explicit(&c->shm->object[object].cells_ready, memory_order_acquire) !=
+		    0);
 }
 
 static void
-row_add(struct nwshm_cell_row to[NWSHM_CELL_ROWS], const struct nwshm_cell_row *from)
+row_add(struct nwshm_cells *to, const struct nwshm_cells *from, enum nwshm_dir dir, unsigned i)
 {
-	uint32_t octave = atomic_load_explicit(&from->octave, memory_order_relaxed), n;
-	struct nwshm_cell_row *row;
-	unsigned k;
+	unsigned octave = atomic_load_explicit(&from->octave[dir][i], memory_order_relaxed), row, k;
+	uint32_t n;
 
-	if (octave == 0 || octave > NW_CELL_OCTAVES ||
-	    (row = nwshm_cell_row_get(to, octave)) == NULL)
+	if (octave == 0 || octave > NW_CELL_OCTAVES)
 		return;
-	atomic_fetch_add(&row->bytes, nwshm_get(&from->bytes));
+	row = nwshm_cell_row_get(to->octave[dir], octave);
 	for (k = 0; k < NW_CELL_DURATIONS; k++) {
-		n = atomic_load_explicit(&from->count[k], memory_order_relaxed);
+		n = atomic_load_explicit(&from->count[dir][i][k], memory_order_relaxed);
 		if (n > 0)
-			atomic_fetch_add(&row->count[k], n);
+			atomic_fetch_add(&to->count[dir][row][k], n);
 	}
 }
 
@@ -152,10 +148,12 @@ cells_to_nameless(struct collect *c, unsigned object)
 		return;
 	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
 		for (i = 0; i < NWSHM_CELL_ROWS; i++)
-			row_add(to->row[dir], &from->row[dir][i]);
+			row_add(to, from, dir, (unsigned)i);
 		for (i = 0; i < NWSHM_STEPS; i++) {
-			atomic_fetch_add(&to->steps[dir][i], nwshm_get(&from->steps[dir][i]));
-			atomic_fetch_add(&to->pause_ns[dir][i], nwshm_get(&from->pause_ns[dir][i]));
+			atomic_fetch_add(&to->steps[dir].n[i],
+			    atomic_load_explicit(&from->steps[dir].n[i], memory_order_relaxed));
+			atomic_fetch_add(
+			    &to->steps[dir].pause_ns[i], nwshm_get(&from->steps[dir].pause_ns[i]));
 		}
 	}
 }

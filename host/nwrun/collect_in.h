@@ -114,6 +114,7 @@ struct object_seen {
 	struct label label;
 	struct nwshm_cells *cells;    /* as sent; NULL before the first time */
 	char cells_id[2][UUID_BYTES]; /* by direction; empty before the metadata */
+	uint64_t cells_bytes[2];      /* bytes of the cells that were sent */
 	int64_t cells_wall_ns;        /* when cells were sent last */
 };
 

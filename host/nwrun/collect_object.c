@@ -187,6 +187,7 @@ object_free(struct collect *c, unsigned object)
 {
 	struct nwshm_object *o = &c->shm->object[object];
 	struct object_seen *seen = &c->object[object];
+	uint32_t ready = atomic_load(&o->cells_ready);
 
 	if (seen->used)
 		say_object_end(c, object);
@@ -194,6 +195,7 @@ object_free(struct collect *c, unsigned object)
 	cells_clear(c, object);
 	atomic_store(&c->shm->object_key[object], 0);
 	memset((char *)o + sizeof(o->state), 0, sizeof(*o) - sizeof(o->state));
+	atomic_store(&o->cells_ready, ready);
 	atomic_store(&o->state, NWSHM_FREE);
 }
 

@@ -465,12 +465,12 @@ report_steps(const struct collect *c, unsigned object)
 	int i;
 
 	if (object >= NWSHM_OBJECTS_FIXED &&
-	    atomic_load_explicit(&c->shm->cells_ready[object], memory_order_acquire) == 0)
+	    atomic_load_explicit(&c->shm->object[object].cells_ready, memory_order_acquire) == 0)
 		return;
 	for (i = 0; i < NWSHM_STEPS; i++)
 		fprintf(c->opts.report, " %s=%llu", collect_step_names[i],
-		    (unsigned long long)(nwshm_get(&cells->steps[NWSHM_READ][i]) +
-			nwshm_get(&cells->steps[NWSHM_WRITE][i])));
+		    (unsigned long long)cells->steps[NWSHM_READ].n[i] +
+			cells->steps[NWSHM_WRITE].n[i]);
 }
 
 static void

@@ -53,6 +53,7 @@ enum {
 	NWSHM_TCP_INFO_BYTES = 256,
 	NWSHM_NAME_BYTES = 48,
 	NWSHM_ARGV_BYTES = 208,
+	NWSHM_LINE = 64,
 	NWSHM_CELL_ROWS = 4 /* sizes of a file that are told apart in a direction */
 };
 
@@ -162,6 +163,7 @@ struct nwshm_object {
 	_Atomic int32_t refs;   /* descriptors */
 	uint32_t owner;         /* process index */
 	uint32_t kind;
+	_Atomic uint32_t cells_ready; /* whether the object's page of cells is there; stays */
 	uint64_t dev, ino;
 	int64_t born_ns;            /* a file's birth, in its file system's clock; 0: unknown */
 	_Atomic int64_t size_bytes; /* when first used, and again when closed */
@@ -193,22 +195,24 @@ enum nwshm_step {
 	NWSHM_STEPS
 };
 
-/* Operations of about one size; an operation of a fifth size counts in the row of the next size. */
-struct nwshm_cell_row {
-	_Atomic uint32_t octave; /* of the size, plus 1; 0: free */
-	uint32_t unused;
-	_Atomic uint64_t bytes;
-	_Atomic uint32_t count[NW_CELL_DURATIONS];
-};
+/* Steps of a direction: a cache line. */
+struct nwshm_steps {
+	_Atomic uint32_t n[NWSHM_STEPS];
+	_Atomic uint64_t pause_ns[NWSHM_STEPS]; /* between the operations of such a step */
+} __attribute__((aligned(NWSHM_LINE)));
 
-/* Operations on a file, by direction. */
+/*
+ * Operations on a file, by direction. A row counts operations of about one size; an operation of a
+ * fifth size counts in the row of the next size. Each operation touches three cache lines: after a
+ * system call they cost more than all the arithmetic here.
+ */
 struct nwshm_cells {
-	struct nwshm_cell_row row[2][NWSHM_CELL_ROWS];
-	_Atomic uint64_t steps[2][NWSHM_STEPS];
-	_Atomic uint64_t pause_ns[2][NWSHM_STEPS]; /* between the operations of such a step */
+	_Atomic uint8_t octave[2][NWSHM_CELL_ROWS]; /* of a row's sizes, plus 1; 0: free */
 	/* The descriptor's position as far as the calls tell, and the last operation; threads and
 	 * descriptors that share a file share these. */
 	_Atomic int64_t at, last_begin, last_end, last_step, last_mono_ns;
+	struct nwshm_steps steps[2];
+	_Atomic uint32_t count[2][NWSHM_CELL_ROWS][NW_CELL_DURATIONS];
 } __attribute__((aligned(NWSHM_PAGE)));
 
 #define NWSHM_OWNER_SETUP 0x80000000u /* a thread slot is being taken */
@@ -231,8 +235,6 @@ struct nwshm {
 	/* hash of owner, kind, dev, ino: found without touching objects */
 	_Atomic uint64_t object_key[NWSHM_OBJECTS];
 	struct nwshm_object object[NWSHM_OBJECTS];
-	/* whether an object's page of cells is there */
-	_Atomic uint32_t cells_ready[NWSHM_OBJECTS];
 	struct nwshm_cells cells[NWSHM_OBJECTS];
 	struct nwshm_thread thread[];
 };
@@ -265,39 +267,38 @@ nwshm_used(_Atomic uint32_t *used, uint32_t index)
 		;
 }
 
-static inline struct nwshm_cell_row *
-nwshm_cell_row_nearest(struct nwshm_cell_row row[NWSHM_CELL_ROWS], uint32_t octave)
+static inline unsigned
+nwshm_cell_row_nearest(_Atomic uint8_t octave[NWSHM_CELL_ROWS], unsigned wanted)
 {
-	uint32_t i, have, distance, nearest = UINT32_MAX;
-	struct nwshm_cell_row *found = NULL;
+	unsigned i, have, distance, nearest = UINT32_MAX, found = 0;
 
 	for (i = 0; i < NWSHM_CELL_ROWS; i++) {
-		have = atomic_load_explicit(&row[i].octave, memory_order_relaxed);
-		distance = have > octave ? have - octave : octave - have;
+		have = atomic_load_explicit(&octave[i], memory_order_relaxed);
+		distance = have > wanted ? have - wanted : wanted - have;
 		if (have != 0 && distance < nearest) {
 			nearest = distance;
-			found = &row[i];
+			found = i;
 		}
 	}
 	return found;
 }
 
-/* The row of an octave (plus 1), taken on first use; of the nearest size when all are taken. NULL
- * in a region that somebody has written over. */
-static inline struct nwshm_cell_row *
-nwshm_cell_row_get(struct nwshm_cell_row row[NWSHM_CELL_ROWS], uint32_t octave)
+/* The row of an octave (plus 1), taken on first use; of the nearest size when all are taken. */
+static inline unsigned
+nwshm_cell_row_get(_Atomic uint8_t octave[NWSHM_CELL_ROWS], unsigned wanted)
 {
-	uint32_t i, have;
+	uint8_t have;
+	unsigned i;
 
 	for (i = 0; i < NWSHM_CELL_ROWS; i++) {
-		have = atomic_load_explicit(&row[i].octave, memory_order_relaxed);
-		if (have == octave ||
+		have = atomic_load_explicit(&octave[i], memory_order_relaxed);
+		if (have == wanted ||
 		    (have == 0 &&
-			(atomic_compare_exchange_strong(&row[i].octave, &have, octave) ||
-			    have == octave)))
-			return &row[i];
+			(atomic_compare_exchange_strong(&octave[i], &have, (uint8_t)wanted) ||
+			    have == wanted)))
+			return i;
 	}
-	return nwshm_cell_row_nearest(row, octave);
+	return nwshm_cell_row_nearest(octave, wanted);
 }
 
 /* How many slots of a table are worth a look: a *_used counter, never above the table's size. */

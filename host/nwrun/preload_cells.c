@@ -8,16 +8,16 @@
 #include <sys/single_threaded.h>
 
 static struct nwshm_cells *
-cells_of(const struct nwshm_object *o)
+cells_of(struct nwshm_object *o)
 {
 	size_t i = (size_t)(o - region->object);
 
-	if (likely(atomic_load_explicit(&region->cells_ready[i], memory_order_relaxed) != 0 ||
+	if (likely(atomic_load_explicit(&o->cells_ready, memory_order_relaxed) != 0 ||
 		i < NWSHM_OBJECTS_FIXED))
 		return &region->cells[i];
 	if (!region_touch(&region->cells[i], sizeof(region->cells[i])))
 		return NULL;
-	atomic_store_explicit(&region->cells_ready[i], 1, memory_order_release);
+	atomic_store_explicit(&o->cells_ready, 1, memory_order_release);
 	return &region->cells[i];
 }
 
@@ -31,6 +31,13 @@ static inline void
 set(_Atomic int64_t *p, int64_t v)
 {
 	atomic_store_explicit(p, v, memory_order_relaxed);
+}
+
+static inline void
+add_one(_Atomic uint32_t *p)
+{
+	atomic_store_explicit(
+	    p, atomic_load_explicit(p, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 static inline enum nwshm_step
@@ -56,10 +63,10 @@ walk_add(struct nwshm_cells *c, enum nwshm_dir dir, uint64_t bytes, int64_t offs
 
 	if (last_mono_ns != 0) {
 		step = step_of(c, begin, end);
-		nwshm_add(&c->steps[dir][step], 1);
+		add_one(&c->steps[dir].n[step]);
 		if (begin_mono_ns > last_mono_ns)
-			nwshm_add(
-			    &c->pause_ns[dir][step], (uint64_t)(begin_mono_ns - last_mono_ns));
+			nwshm_add(&c->steps[dir].pause_ns[step],
+			    (uint64_t)(begin_mono_ns - last_mono_ns));
 		set(&c->last_step, begin - get(&c->last_begin));
 	}
 	set(&c->last_begin, begin);
@@ -76,26 +83,21 @@ cells_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int64_t of
 	bool named = o >= &region->object[NWSHM_OBJECTS_FIXED];
 	int64_t ns = end_mono_ns - begin_mono_ns;
 	struct nwshm_cells *c = cells_of(o);
-	struct nwshm_cell_row *row;
-	unsigned i;
+	_Atomic uint32_t *count;
+	unsigned row;
 
 	if (unlikely(c == NULL))
 		return;
 	if (named)
 		walk_add(c, dir, bytes, offset, begin_mono_ns, end_mono_ns);
-	/* without a time, no cell */
-	if (ns <= 0 || (row = nwshm_cell_row_get(c->row[dir], nw_cell_octave(bytes) + 1)) == NULL)
-		return;
-	i = nw_cell_duration((uint64_t)ns);
-	if (named && __libc_single_threaded) {
-		nwshm_add(&row->bytes, bytes);
-		atomic_store_explicit(&row->count[i],
-		    atomic_load_explicit(&row->count[i], memory_order_relaxed) + 1,
-		    memory_order_relaxed);
-		return;
-	}
-	atomic_fetch_add_explicit(&row->bytes, bytes, memory_order_relaxed);
-	atomic_fetch_add_explicit(&row->count[i], 1, memory_order_relaxed);
+	if (ns <= 0)
+		return; /* without a time, no cell */
+	row = nwshm_cell_row_get(c->octave[dir], nw_cell_octave(bytes) + 1);
+	count = &c->count[dir][row][nw_cell_duration((uint64_t)ns)];
+	if (named && __libc_single_threaded)
+		add_one(count);
+	else
+		atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 }
 
 void
