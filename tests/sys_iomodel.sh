@@ -42,9 +42,9 @@ read_bytes=$(awk -F, '$1 == "self_rchar" { print $4 }' "$tmp/cached/proc.csv")
 run -C -l seq -n 200 "$tmp/compat" "$file" >/dev/null || fail "-C"
 [ "$(head -n 1 "$tmp/compat/out-0.csv")" = "start_time, duration, " ] || fail "-C: header"
 [ "$(wc -l <"$tmp/compat/out-0.csv")" = 201 ] || fail "-C: $(wc -l <"$tmp/compat/out-0.csv") lines"
-"$bin/narrows" stat models --size 4096 "$tmp/compat/out-0.csv" >"$tmp/models" || fail "narrows stat models of -C"
+"$bin/narrows" stat models --format json --size 4096 "$tmp/compat/out-0.csv" >"$tmp/models" || fail "narrows stat models of -C"
 grep -q '"n":199' "$tmp/models" || fail "-C: not 199 operations: $(cat "$tmp/models")"
-"$bin/narrows" stat models "$tmp/cached/out-0.csv" >"$tmp/models" || fail "narrows stat models"
+"$bin/narrows" stat models --format json "$tmp/cached/out-0.csv" >"$tmp/models" || fail "narrows stat models"
 grep -q '"n":300' "$tmp/models" || fail "not 300 operations: $(cat "$tmp/models")"
 
 # Threads have files of their own.
@@ -87,16 +87,18 @@ assert at("4", "C-seq-reverse R", "uncached")["ours"] == "" and at("4", "C-seq-r
 END
 ! "$bin/narrows" stat tables "$tmp/cell" 2>/dev/null || fail "tables of no matrix"
 
-# Classes against the truth: models of one run say of another which operations the page cache served.
+# Classes against the truth: models of two runs say of the run between them which operations the page cache served; a busy
+# machine is as busy in all of them.
 for size in 4096 65536 1048576; do
 	run -M 2MiB -s cached -l rnd -n 1000 -t 2 -a $size -S 3 "$tmp/train-$size" "$file" >/dev/null || fail "train $size"
 	run -M 2MiB -s cached -l rnd -n 1000 -t 2 -a $size -S 5 "$tmp/hot-$size" "$file" >/dev/null || fail "cached $size"
+	run -M 2MiB -s cached -l rnd -n 1000 -t 2 -a $size -S 4 "$tmp/train-$size-after" "$file" >/dev/null || fail "train $size"
 	run -M 2MiB -s uncached -D -l rnd -n 1000 -t 2 -a $size -S 5 "$tmp/cold-$size" "$file" >/dev/null || skip "no O_DIRECT here"
 done
-"$bin/narrows" stat models --better --csv --name cached "$tmp"/train-*/out-0.csv >"$tmp/cached.csv" || fail "models --csv"
+"$bin/narrows" stat models --csv --name cached "$tmp"/train-*/out-0.csv >"$tmp/cached.csv" || fail "models --csv"
 [ "$(head -n 1 "$tmp/cached.csv")" = name,small_I,small_c,large_I,large_c ] || fail "models --csv: $(cat "$tmp/cached.csv")"
 for truth in hot cold; do
-	"$bin/narrows" stat classify --models "$tmp/cached.csv" "$tmp/$truth"-*/out-0.csv >"$tmp/$truth" || fail "classify $truth"
+	"$bin/narrows" stat classify --format json --models "$tmp/cached.csv" "$tmp/$truth"-*/out-0.csv >"$tmp/$truth" || fail "classify $truth"
 done
 python3 - "$tmp" <<'END' || fail "classes"
 import json, sys
@@ -108,8 +110,8 @@ END
 
 # Traces of other programs.
 printf '5, 1000, 0, 4096\n6, 1100, 0, 4096, 8192\n7, 900000, 1, 4096\n8, 1050, 0, 4096\n9, x\n' >"$tmp/fio.log"
-"$bin/narrows" stat models --from fio "$tmp/fio.log" >"$tmp/models" && grep -q '"n":3' "$tmp/models" || fail "fio: $(cat "$tmp/models")"
-"$bin/narrows" stat models --from fio --op write "$tmp/fio.log" | grep -q '"n":1' || fail "fio writes"
+"$bin/narrows" stat models --format json --from fio "$tmp/fio.log" >"$tmp/models" && grep -q '"n":3' "$tmp/models" || fail "fio: $(cat "$tmp/models")"
+"$bin/narrows" stat models --format json --from fio --op write "$tmp/fio.log" | grep -q '"n":1' || fail "fio writes"
 cat >"$tmp/dxt" <<'END'
 # DXT, file_id: 1, file_name: /f
 # Module    Rank  Wt/Rd  Segment          Offset       Length    Start(s)      End(s)
@@ -118,7 +120,7 @@ cat >"$tmp/dxt" <<'END'
  X_POSIX       0   read        0               0        65536      0.0100      0.0101
  X_POSIX       0   read        1           65536        65536      0.0102      0.0103
 END
-"$bin/narrows" stat models --from dxt "$tmp/dxt" >"$tmp/models" && grep -q '"size":65536,"n":2' "$tmp/models" || fail "dxt: $(cat "$tmp/models")"
-"$bin/narrows" stat models --from dxt --op write "$tmp/dxt" | grep -q '"limit":0.004' || fail "dxt writes"
-! "$bin/narrows" stat models --from pcap "$tmp/dxt" 2>/dev/null || fail "an unknown form"
-! "$bin/narrows" stat models --from fio "$tmp/dxt" 2>/dev/null || fail "no operation of that form"
+"$bin/narrows" stat models --format json --from dxt "$tmp/dxt" >"$tmp/models" && grep -q '"size":65536,"n":2' "$tmp/models" || fail "dxt: $(cat "$tmp/models")"
+"$bin/narrows" stat models --format json --from dxt --op write "$tmp/dxt" | grep -q '"limit":0.004' || fail "dxt writes"
+! "$bin/narrows" stat models --format json --from pcap "$tmp/dxt" 2>/dev/null || fail "an unknown form"
+! "$bin/narrows" stat models --format json --from fio "$tmp/dxt" 2>/dev/null || fail "no operation of that form"
