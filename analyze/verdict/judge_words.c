@@ -479,6 +479,12 @@ account_text(
 		    "This is an account of this transfer: over its %zu intervals the next stage is "
 		    "within the reach of chance, so another transfer may differ.",
 		    j->limit.n_windows);
+	else if (j->limit.n_eff >= (double)j->limit.n_windows / 2)
+		reason_add(j,
+		    "This is an account of this transfer: its %zu intervals are too few to say "
+		    "that "
+		    "another transfer would go the same way.",
+		    j->limit.n_windows);
 	else
 		reason_add(j,
 		    "This is an account of this transfer: its %zu intervals resemble each other "

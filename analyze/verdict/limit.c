@@ -12,6 +12,7 @@
 static const double held_min = 1.0 / 3;
 static const double HELD_LEAST = 1e-6; /* so that a stage held next to never has a ratio */
 static const double N_EFF_MIN = 8;     /* independent windows below which no inference is made */
+static const size_t SAMPLE_WINDOWS_MIN = 15; /* fewer hide their memory, slow drifts above all */
 static const double WINDOWS_SURE = 30; /* windows below which autocorrelation is hardly known */
 static const double STRONG_P = 0.01;
 static const double ACCOUNT_RATIO = 1.5; /* least ratio of held shares that an account speaks of */
@@ -161,7 +162,7 @@ limit_is_held(const struct limit *l)
 bool
 limit_is_sample(const struct limit *l)
 {
-	return l->n_eff >= N_EFF_MIN;
+	return l->n_eff >= N_EFF_MIN && l->n_windows >= SAMPLE_WINDOWS_MIN;
 }
 
 bool

@@ -23,12 +23,61 @@ enum tie {
 static const char *const tie_names[] = { "independent", "one thread", "three of one thread",
 	"shared stalls" };
 
+/* Noise of a share: mean 0, sd 1, and the autocorrelation of the scene. */
+enum shape {
+	NORMAL,
+	SKEWED, /* AR(1) with gamma shocks */
+	COINS,  /* AR(1) with shocks of one size */
+	STATES  /* two levels, each left with the same chance in every window */
+};
+
+static const char *const shape_names[] = { "", ", gamma shocks", ", shocks of one size",
+	", two states" };
+
 struct scene {
 	enum tie tie;
 	size_t n;
 	double ar;
 	double held[2]; /* mean held shares of the first two stages */
+	enum shape shape;
 };
+
+static double
+shock(enum shape shape)
+{
+	if (shape == COINS)
+		return noise_uniform() < 0.5 ? -1 : 1;
+	return -(log(1 - noise_uniform()) + log(1 - noise_uniform()) + 2) / sqrt(2);
+}
+
+static void
+states(double *x, size_t n, double ar)
+{
+	double level = noise_uniform() < 0.5 ? -1 : 1;
+
+	for (size_t i = 0; i < n; i++) {
+		x[i] = level;
+		level = noise_uniform() < (1 + ar) / 2 ? level : -level;
+	}
+}
+
+static void
+noise_of(const struct scene *s, double *x)
+{
+	enum { WARM_UP = 200 };
+	double v = 0;
+
+	if (s->shape == NORMAL)
+		noise_ar(x, s->n, s->ar);
+	else if (s->shape == STATES)
+		states(x, s->n, s->ar);
+	else
+		for (size_t i = 0; i < WARM_UP + s->n; i++) {
+			v = s->ar * v + sqrt(1 - s->ar * s->ar) * shock(s->shape);
+			if (i >= WARM_UP)
+				x[i - WARM_UP] = v;
+		}
+}
 
 /* Windows of a path with two or three stages, disk.read first. */
 struct track {
@@ -51,8 +100,8 @@ track_fill(struct track *t, const struct scene *s)
 		t->path.stage[k].kind = kinds[k];
 		t->path.stage[k].free_share = t->free_share[k];
 	}
-	noise_ar(a, s->n, s->ar);
-	noise_ar(b, s->n, s->ar);
+	noise_of(s, a);
+	noise_of(s, b);
 	for (i = 0; i < s->n; i++) {
 		first = a[i];
 		second = s->tie == ONE_THREAD ? -a[i]
@@ -97,10 +146,10 @@ tally_of(const struct scene *s, size_t runs)
 static char *
 scene_name(const struct scene *s)
 {
-	static char text[80];
+	static char text[100];
 
-	(void)snprintf(text, sizeof(text), "%s, %zu windows, AR %g, %g v %g", tie_names[s->tie],
-	    s->n, s->ar, s->held[0], s->held[1]);
+	(void)snprintf(text, sizeof(text), "%s, %zu windows, AR %g, %g v %g%s", tie_names[s->tie],
+	    s->n, s->ar, s->held[0], s->held[1], shape_names[s->shape]);
 	return text;
 }
 
@@ -110,18 +159,26 @@ static const double ars[] = { 0, 0.5, 0.8, 0.9, 0.95 };
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 static void
-nulls(struct calibration *c)
+nulls_of(struct calibration *c, enum shape shape)
 {
-	calibrate_title(c, "Inferences where two stages are alike");
 	for (int tie = INDEPENDENT; tie <= SHARED; tie++)
 		for (size_t i = 0; i < COUNT(sizes); i++)
 			for (size_t k = 0; k < COUNT(ars); k++) {
 				double held = tie == THREE_STAGES ? 0.95 / 3 : 0.475;
-				struct scene s = { tie, sizes[i], ars[k], { held, held } };
-				struct tally t = tally_of(&s, calibrate_runs(c, 1));
+				struct scene s = { tie, sizes[i], ars[k], { held, held }, shape };
+				struct tally t =
+				    tally_of(&s, calibrate_runs(c, shape == NORMAL ? 1 : 2));
 
 				cell_at_most(c, scene_name(&s), t.inferred, t.runs, 0.05);
 			}
+}
+
+static void
+nulls(struct calibration *c)
+{
+	calibrate_title(c, "Inferences where two stages are alike");
+	for (int shape = NORMAL; shape <= STATES; shape++)
+		nulls_of(c, shape);
 }
 
 static void
@@ -131,14 +188,14 @@ powers(struct calibration *c)
 	for (int tie = INDEPENDENT; tie <= SHARED; tie++)
 		for (size_t i = 0; i < COUNT(sizes); i++)
 			for (size_t k = 0; k < COUNT(ars); k++) {
-				struct scene s = { tie, sizes[i], ars[k], { 0.8, 0.1 } };
+				struct scene s = { tie, sizes[i], ars[k], { 0.8, 0.1 }, NORMAL };
 				struct tally t = tally_of(&s, calibrate_runs(c, 4));
 
 				cell_at_least(c, scene_name(&s), t.right, t.runs, 0.96);
 			}
 	calibrate_title(c, "The slow stage is inferred");
 	for (int tie = INDEPENDENT; tie <= SHARED; tie++) {
-		struct scene s = { tie, 120, 0.8, { 0.6, 0.3 } };
+		struct scene s = { tie, 120, 0.8, { 0.6, 0.3 }, NORMAL };
 		struct tally t = tally_of(&s, calibrate_runs(c, 1));
 
 		cell_at_least(c, scene_name(&s), t.inferred - t.wrong, t.runs, 0.85);
@@ -158,7 +215,7 @@ coverage(struct calibration *c)
 			for (size_t k = 0; k < COUNT(ars); k++)
 				for (size_t m = 0; m < COUNT(shares) && tie != THREE_STAGES; m++) {
 					struct scene s = { tie, sizes[i], ars[k],
-						{ shares[m][0], shares[m][1] } };
+						{ shares[m][0], shares[m][1] }, NORMAL };
 					struct tally t;
 
 					if ((double)s.n * (1 - s.ar) / (1 + s.ar) < 8)
