@@ -31,13 +31,30 @@ refuse(char why[CONF_WHY_BYTES], const char *dir, const char *name)
 	return NW_EIO;
 }
 
-/* Root may enroll for a box that runs as another user. */
+/* Root may enroll for a box that runs as another user. That user may be an intruder: a file with a
+ * second name is not given away. */
 static bool
 owner_follow(const char *dir, int fd)
 {
+	struct stat st, file;
+
+	if (geteuid() != 0)
+		return true;
+	errno = EPERM;
+	return fstat(fd, &file) == 0 &&
+	    (S_ISDIR(file.st_mode) || (S_ISREG(file.st_mode) && file.st_nlink == 1)) &&
+	    stat(dir, &st) == 0 && fchown(fd, st.st_uid, st.st_gid) == 0;
+}
+
+/* Whether dir is a link that another user than root or ours made: root would write where that user
+ * likes. */
+static bool
+dir_is_planted(const char *dir)
+{
 	struct stat st;
 
-	return geteuid() != 0 || (stat(dir, &st) == 0 && fchown(fd, st.st_uid, st.st_gid) == 0);
+	return lstat(dir, &st) == 0 && S_ISLNK(st.st_mode) && st.st_uid != 0 &&
+	    st.st_uid != geteuid();
 }
 
 int
@@ -88,7 +105,10 @@ lock_take(const char *dir, int *fd, char why[CONF_WHY_BYTES])
 {
 	char *path = xasprintf("%s/lock", dir);
 
-	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	*fd = -1;
+	errno = EPERM;
+	if (!dir_is_planted(dir))
+		*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	free(path);
 	if (*fd >= 0 && owner_follow(dir, *fd) && flock(*fd, LOCK_EX) == 0)
 		return NW_OK;
@@ -143,7 +163,7 @@ dir_make(const char *dir, char why[CONF_WHY_BYTES])
 	int fd = -1, rc = NW_OK;
 
 	if (mkdir(dir, 0750) == 0) {
-		if ((fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
+		if ((fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0 ||
 		    !owner_follow(parent, fd))
 			rc = refuse(why, dir, "");
 	} else if (errno != EEXIST)

@@ -58,6 +58,19 @@ https=https://$(sed -n 's/^https //p' "$tmp/state/narrowsd.run" | tr / :)
 token=$(nw enroll --token dtn2)
 "$bin/narrows" join -o "$tmp/joined" "$https" "$token" >/dev/null || fail "join"
 
+# --- root enrolls for a box whose user plants links: nothing outside changes or changes hands ---
+echo precious >"$tmp/victim"
+mkdir "$tmp/rootdir"
+as_user() { su -s /bin/sh nobody -c "$1" || fail "cannot plant: $1"; }
+as_user "rm -f $tmp/state/tls/lock && ln -s $tmp/victim $tmp/state/tls/lock"
+nw enroll -o "$tmp" planted >/dev/null 2>&1 && fail "enroll follows a planted lock"
+[ "$(stat -c %u "$tmp/victim")" = 0 ] && [ "$(cat "$tmp/victim")" = precious ] || fail "root gave a file away"
+as_user "rm $tmp/state/tls/lock && mv $tmp/state/tls $tmp/state/tls.own && ln -s $tmp/rootdir $tmp/state/tls"
+nw enroll -o "$tmp" planted >/dev/null 2>&1 && fail "enroll follows a planted directory"
+[ -z "$(ls -A "$tmp/rootdir")" ] || fail "root wrote into $(ls -A "$tmp/rootdir")"
+as_user "rm $tmp/state/tls && mv $tmp/state/tls.own $tmp/state/tls"
+nw enroll -o "$tmp" planted >/dev/null || fail "enroll without links"
+
 # --- a directory of keys that has become a link out of the state directory leads nowhere ---
 if grep -q landlock=yes "$tmp/box.log"; then
 	token=$(nw enroll --token dtn3)
