@@ -110,8 +110,8 @@ enum {
  * More spread means: throughput, or throughput relative to its mean, deviates from its median by a
  * quarter more than before, and nw_brown_forsythe() rejects equal spread (at 0.025 each). A window
  * stands for two operations, a standard deviation below and above its mean, and windows that
- * resemble each other count for less. A NaN field proves nothing. `found` gets the bits. O(windows).
- * NW_ENOMEM.
+ * resemble each other count for less. A NaN field proves nothing. `found` gets the bits.
+ * O(windows). NW_ENOMEM.
  */
 int nw_hidden_wait(
     const struct nw_stage_segment *before, const struct nw_stage_segment *after, unsigned *found);

@@ -200,8 +200,8 @@ wilder(double ops, double within, double between, double ar)
 }
 
 /* The test of Brown & Forsythe decides, not a ratio: equal spread is hardly ever found wilder, also
- * where windows resemble each other; a spread 1.8 times as large is found, within windows or between
- * them; and only with fewer operations. */
+ * where windows resemble each other; a spread 1.8 times as large is found, within windows or
+ * between windows; and only with fewer operations. */
 static void
 test_spread(void)
 {
