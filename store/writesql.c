@@ -30,6 +30,11 @@
 #define OF_KEY "layout_id = ?1 / 4 AND tier = ?1 % 4"
 _Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
 
+/* The set of field names equal to a text; its index has the beginning of long texts only. */
+#define FIELDSET_OF(text)                                             \
+	"SELECT id FROM fieldset WHERE length(fields) = length(" text \
+	") AND substr(fields, 1, 64) = substr(" text ", 1, 64) AND fields = " text
+
 /* What a metadata takes, with its layouts and indices, to be counted for its host. */
 #define META_SIZE                                                                         \
 	" RETURNING coalesce(host_id, 0), 200 + coalesce(length(raw), 0) +"               \
@@ -65,7 +70,7 @@ const char *const write_sql[W_STMTS] = {
 		       "event_type, subject, params,"
 		       " first_ns, raw) VALUES(?,?,?,?,?,?,?,?,?,?,?)" META_SIZE,
 	[BATCH_LAYOUT] = "INSERT INTO layout(id, meta_id, fieldset_id, n_fields)"
-			 " VALUES(?1, ?2, (SELECT id FROM fieldset WHERE fields = ?3), ?4)",
+			 " VALUES(?1, ?2, (" FIELDSET_OF("?3") "), ?4)",
 	[BATCH_RUN] =
 	    "INSERT INTO run(id, session_id, kind, started_ns, took_ns, version, outcome) "
 	    "VALUES(?,?,?,?,?,?,?)"
@@ -104,7 +109,8 @@ const char *const write_sql[W_STMTS] = {
 	[W_SAVE] = "SAVEPOINT batch",
 	[W_KEEP] = "RELEASE batch",
 	[W_UNDO] = "ROLLBACK TO batch",
-	[W_FIELDSET_ADD] = "INSERT OR IGNORE INTO fieldset(fields) VALUES(?)",
+	[W_FIELDSET_ADD] = "INSERT INTO fieldset(fields) SELECT ?1 WHERE NOT EXISTS"
+			   " (" FIELDSET_OF("?1") ")",
 	[W_LAYOUT_FIELDS] = "SELECT n_fields FROM layout WHERE id = ?",
 	[W_LAYOUT_NAMES] = "SELECT coalesce(m.event_type, '') || ' ' || s.fields || ' ' ||"
 			   " coalesce(CASE WHEN json_valid(m.subject) THEN"

@@ -282,6 +282,7 @@ test_mixed(uint64_t max, int n_sessions)
 	    (long long)ask(w, "SELECT count(*) FROM result WHERE document IS NOT NULL", 0),
 	    (long long)ask(w, "SELECT count(*) FROM result WHERE timeline IS NOT NULL", 0));
 	check_newest(w, n_sessions, rows[h]);
+	CHECK_INT(ask(w, "SELECT count(*) FROM fieldset", 0), 1);
 	check_fair(w, sent);
 	/* sessions of 1 Hz: buckets of 10 s would save little */
 	CHECK(w->c.sizes.bytes[STORE_ROWS] > 0 && w->c.sizes.bytes[STORE_1MIN] > 0 &&

@@ -708,6 +708,41 @@ test_full_tail(void)
 	}
 }
 
+/* Layouts share the names of their fields; names go with the last layout that has them. */
+static void
+test_names(void)
+{
+	static const char *const rare = "rare";
+	struct writer *w = open_writer(HOUR, 0);
+	struct nw_batch *b = nw_batch_new();
+	int64_t id;
+
+	host_add(w);
+	for (id = 1; id <= 3; id++)
+		CHECK_INT(session_add(w, id, BASE + id * SECOND, 5, 100), NW_OK);
+	nw_batch_session(b,
+	    &(struct nw_session_rec){
+		.id = 4, .opened_wall_ns = BASE, .closed_wall_ns = BASE + SECOND });
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 4, .session_id = 4, .host_id = 1 });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 4, 4, 1, &rare });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 5, 4, 1, &rare });
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	CHECK_INT(session_add(w, 6, BASE + 10 * HOUR, 5, 100), NW_OK);
+	CHECK_INT(count(w, "SELECT count(*) FROM fieldset"), 2);
+	pass(w, BASE + 10 * HOUR);
+	CHECK_INT(count(w, "SELECT count(*) FROM session"), 1);
+	CHECK_INT(count(w, "SELECT count(*) FROM fieldset"), 1);
+	CHECK_INT(count(w,
+		      "SELECT coalesce(sum(bytes), 0) - (SELECT 200 * count(*) +"
+		      " sum(length(raw) + length(mid)) FROM metadata)"
+		      " FROM tier_size WHERE tier = 6"),
+	    count(w,
+		"SELECT coalesce(sum(length(coalesce(event_type, '') || coalesce(subject, '')"
+		" || coalesce(params, '') || coalesce(pid, ''))), 0) FROM metadata"));
+	writer_close(w);
+}
+
 int
 main(void)
 {
@@ -716,6 +751,8 @@ main(void)
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_which();
+	files_remove();
+	test_names();
 	files_remove();
 	test_tail();
 	files_remove();
