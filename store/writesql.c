@@ -191,7 +191,7 @@ const char *const write_sql[W_STMTS] = {
 	    " AND NOT EXISTS (SELECT 1 FROM metadata m WHERE m.xsp_id = x.id) LIMIT 500)",
 	[W_CHUNK_SET_NEXT_ID] = "UPDATE counter SET value = ?1 WHERE name = 'next_chunk_id'",
 	[W_XSP_ABANDONED] =
-	    "UPDATE xsp_session SET end_reason = 'the box ended', closed_ns = "
+	    "UPDATE xsp_session SET end_reason = '" STORE_BOX_ENDED "', closed_ns = "
 	    "max(coalesce(opened_ns, 0),"
 	    " coalesce((SELECT last_data_ns FROM session s WHERE s.id = session_id),"
 	    " (SELECT last_seen_ns FROM host h WHERE h.id = host_id), 0)) WHERE closed_ns IS NULL",

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/xmalloc.h"
+#define uthash_malloc(size) xmalloc(size)
 #include "analyze/verdict/evidence.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <uthash.h>
+
 #include "analyze/verdict/evidence_in.h"
 #include "analyze/verdict/hosttime.h"
 #include "narrows/err.h"
-#include "narrows/xmalloc.h"
 
 /* Exchanges up to 10 minutes before and after a session still speak for its clocks. */
 static const int64_t EXCHANGE_LEAD_NS = 600000000000;
@@ -125,15 +128,70 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	return 1;
 }
 
+/* A provider whose last connection so far ended with the box. */
+struct cut_off {
+	char *provider;
+	UT_hash_handle hh;
+};
+
+struct senders {
+	struct evidence *e;
+	struct cut_off *cut_off; /* hash by provider */
+};
+
+static void
+cut_off_remove(struct senders *s, struct cut_off *c)
+{
+	HASH_DEL(s->cut_off, c);
+	free(c->provider);
+	free(c);
+}
+
+/* A provider that was cut off is missed until its next connection; an original sender has no next
+ * one that the box could know. */
+static void
+cut_off_note(struct senders *s, const struct nw_xsp_rec *x)
+{
+	bool ended = x->end_reason != NULL && strcmp(x->end_reason, STORE_BOX_ENDED) == 0;
+	struct cut_off *c = NULL;
+
+	if (x->provider == NULL) {
+		s->e->senders_cut_off += ended;
+		return;
+	}
+	HASH_FIND_STR(s->cut_off, x->provider, c);
+	if (!ended && c != NULL)
+		cut_off_remove(s, c);
+	if (!ended || c != NULL)
+		return;
+	c = xcalloc(1, sizeof(*c));
+	c->provider = xstrdup(x->provider);
+	HASH_ADD_KEYPTR(hh, s->cut_off, c->provider, strlen(c->provider), c);
+}
+
 static int
 on_xsp(void *arg, const struct nw_xsp_rec *x)
 {
-	struct evidence *e = arg;
+	struct senders *s = arg;
 
-	e->documents += x->docs;
-	e->documents_rejected += x->rejected;
-	e->documents_dropped += x->dropped;
+	s->e->documents += x->docs;
+	s->e->documents_rejected += x->rejected;
+	s->e->documents_dropped += x->dropped;
+	cut_off_note(s, x);
 	return 0;
+}
+
+static int
+senders_load(struct loader *l)
+{
+	struct senders s = { .e = l->e };
+	struct cut_off *c, *tmp;
+	int rc = store_xsp_of_session(l->reader, l->e->session_id, on_xsp, &s);
+
+	l->e->senders_cut_off += HASH_COUNT(s.cut_off);
+	HASH_ITER (hh, s.cut_off, c, tmp)
+		cut_off_remove(&s, c);
+	return rc;
 }
 
 static void
@@ -236,7 +294,7 @@ session_read(struct loader *l)
 	int rc;
 
 	if ((rc = store_session_get(l->reader, e->session_id, on_session, e)) < 0 ||
-	    (rc = store_xsp_of_session(l->reader, e->session_id, on_xsp, e)) < 0 ||
+	    (rc = senders_load(l)) < 0 ||
 	    (rc = store_metas(l->reader, e->session_id, 0, "", on_session_meta, l)) < 0)
 		return rc;
 	hosts_name(l);

@@ -153,6 +153,7 @@ struct evidence {
 	uint64_t rows, samples;
 	uint64_t intervals_expected, intervals_got;
 	uint64_t documents, documents_rejected, documents_dropped;
+	uint64_t senders_cut_off; /* by the box's sudden end, and never heard again */
 };
 
 /* Reads a snapshot of the store, between store_reader_begin() and _end(). NW_ENOTFOUND,

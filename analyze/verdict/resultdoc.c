@@ -357,6 +357,11 @@ quality_doc(const struct evidence *e)
 			"%llu documents are missing: their hosts could not keep them until "
 			"they were sent.",
 			(unsigned long long)e->documents_dropped));
+	if (e->senders_cut_off > 0)
+		json_array_append_new(notes,
+		    json_sprintf("%llu senders were cut off when the box ended suddenly, and did "
+				 "not return: what they sent last may be missing.",
+			(unsigned long long)e->senders_cut_off));
 	put(q, KEY_quality_notes, notes);
 	return q;
 }

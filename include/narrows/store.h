@@ -32,6 +32,9 @@ struct nw_host_rec {
 	int64_t first_seen_wall_ns, last_seen_wall_ns;
 };
 
+/* end_reason of a protocol session that was open when the box was killed. */
+#define STORE_BOX_ENDED "the box ended"
+
 /* One protocol session, open to close. */
 struct nw_xsp_rec {
 	int64_t id;

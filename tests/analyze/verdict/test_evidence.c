@@ -392,6 +392,40 @@ test_tcp_far(void)
 	evidence_clear(&e);
 }
 
+/* --- senders that the box's sudden end cut off --- */
+
+static void
+connection_add(struct nw_batch *b, int64_t id, const char *provider, const char *end_reason)
+{
+	const struct nw_xsp_rec x = { .id = id,
+		.host_id = 1,
+		.session_id = 1,
+		.sess_id_hex = "00",
+		.peer = "p",
+		.provider = provider,
+		.end_reason = end_reason };
+
+	CHECK_INT(nw_batch_xsp(b, &x), NW_OK);
+}
+
+/* One provider returned and one did not, though cut off twice; the original cannot return. */
+static void
+test_cut_off(void)
+{
+	struct nw_batch *b = session_begin();
+	struct evidence e;
+
+	connection_add(b, 10, "returns", STORE_BOX_ENDED);
+	connection_add(b, 11, "gone", STORE_BOX_ENDED);
+	connection_add(b, 12, NULL, STORE_BOX_ENDED);
+	connection_add(b, 13, "gone", STORE_BOX_ENDED);
+	connection_add(b, 14, "returns", "closed by the peer");
+	connection_add(b, 15, NULL, "closed by the peer");
+	session_load(b, "cut off", &e);
+	CHECK_INT(e.senders_cut_off, 2);
+	evidence_clear(&e);
+}
+
 /* --- documents of a host --- */
 
 static void
@@ -586,6 +620,7 @@ main(void)
 	window_check("generation 1", "{\"dt\":0.5,\"ts\":1700000000.0}");
 	test_long_wait();
 	test_process();
+	test_cut_off();
 	test_ends();
 	test_tcp_original();
 	test_tcp_twice(4);
