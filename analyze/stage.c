@@ -80,6 +80,11 @@ struct work {
 	double *ref;  /* bytes that crossed, per window */
 	bool *active; /* per window: bytes crossed, or a stage held the bytes up */
 	bool *mapped; /* per process: reads a mapped file */
+	/* of several hops in a row, the hop that counts as the network, by the hosts of its ends */
+	struct {
+		bool chosen;
+		size_t from, to;
+	} hop;
 };
 
 /* How a process spent a window, after corrections by the kernel's account. */
@@ -162,6 +167,17 @@ on_path(const struct work *w, size_t process, enum nw_op op)
 	return true;
 }
 
+/* Whether a process's sends or receives belong to the hop that counts; disks always do. */
+static bool
+on_hop(const struct work *w, size_t process, enum nw_op op)
+{
+	size_t host = w->processes[process].host;
+
+	return !w->hop.chosen ||
+	    (op == NW_OP_NET_WRITE ? host == w->hop.from
+				   : op != NW_OP_NET_READ || host == w->hop.to);
+}
+
 static bool
 main_process(const struct work *w, enum nw_op op, size_t *process)
 {
@@ -182,7 +198,7 @@ reference_add(struct work *w, enum nw_op op, double *ref)
 	size_t f, i;
 
 	for (f = 0; f < w->n_processes; f++)
-		for (i = 0; on_path(w, f, op) && i < w->n_windows; i++)
+		for (i = 0; on_path(w, f, op) && on_hop(w, f, op) && i < w->n_windows; i++)
 			ref[i] += at(w->processes[f].bytes[op], i);
 }
 
@@ -203,7 +219,7 @@ op_time(const struct work *w, enum nw_op op, size_t i, double *busy)
 
 	*busy = 0;
 	for (f = 0; f < w->n_processes; f++) {
-		if (!on_path(w, f, op))
+		if (!on_path(w, f, op) || !on_hop(w, f, op))
 			continue;
 		account_find(w, f, i, &a);
 		if (op == NW_OP_NET_WRITE && at(w->processes[f].bytes[op], i) > 0 &&
@@ -516,6 +532,65 @@ end_at_pipe(struct work *w, size_t near, enum nw_op crossed, enum nw_op missing,
 	return true;
 }
 
+static double
+call_time(const struct work *w, size_t process, enum nw_op op)
+{
+	return total(w->processes[process].busy_s[op], w->n_windows) +
+	    total(w->processes[process].wait_s[op], w->n_windows);
+}
+
+/* The process with most of an operation on hosts other than two given ones; false if none. */
+static bool
+elsewhere(const struct work *w, enum nw_op op, size_t not_here, size_t nor_there, size_t *process)
+{
+	bool found = false;
+	size_t f;
+
+	for (f = 0; f < w->n_processes; f++)
+		if (on_path(w, f, op) && w->processes[f].host != not_here &&
+		    w->processes[f].host != nor_there &&
+		    (!found || w->sum[f][op] > w->sum[*process][op])) {
+			*process = f;
+			found = true;
+		}
+	return found;
+}
+
+/*
+ * Of three hosts in a row, two programs on the middle host receive and send the same bytes. The
+ * hop after the middle counts where the middle waits longer to send than to receive, else the hop
+ * before: the slow part of the transfer is there. The other hop's bytes are the same bytes.
+ */
+static void
+hop_choose(struct work *w, struct nw_path *p)
+{
+	size_t taker, giver, first, last;
+
+	for (taker = 0; taker < w->n_processes; taker++)
+		for (giver = 0; on_path(w, taker, NW_OP_NET_READ) && giver < w->n_processes;
+		     giver++) {
+			size_t middle = w->processes[taker].host;
+
+			if (w->processes[giver].host != middle ||
+			    !on_path(w, giver, NW_OP_NET_WRITE) ||
+			    !elsewhere(w, NW_OP_NET_WRITE, middle, middle, &first) ||
+			    !elsewhere(w, NW_OP_NET_READ, middle, w->processes[first].host, &last))
+				continue;
+			w->hop.chosen = p->relayed = true;
+			if (call_time(w, giver, NW_OP_NET_WRITE) >
+			    call_time(w, taker, NW_OP_NET_READ)) {
+				p->sender_process = giver;
+				p->receiver_process = last;
+			} else {
+				p->sender_process = first;
+				p->receiver_process = taker;
+			}
+			w->hop.from = w->processes[p->sender_process].host;
+			w->hop.to = w->processes[p->receiver_process].host;
+			return;
+		}
+}
+
 /* Finds sender and receiver. */
 static void
 ends_find(struct work *w, struct nw_path *p)
@@ -542,6 +617,8 @@ ends_find(struct work *w, struct nw_path *p)
 	else if (p->has_receiver && !p->has_sender)
 		p->has_sender = p->end_at_pipe = end_at_pipe(
 		    w, p->receiver_process, NW_OP_NET_READ, NW_OP_NET_WRITE, &p->sender_process);
+	else if (p->has_sender && p->has_receiver)
+		hop_choose(w, p);
 	p->sender_host = w->processes[p->sender_process].host;
 	p->receiver_host = w->processes[p->receiver_process].host;
 }

@@ -25,8 +25,8 @@ static const double READ_PEAKS = 0.06, READ_HELD = 0.07, READ_MUCH = 0.12;
 static const double WRITE_HELD = 0.14, WRITE_PACE = 0.95, WRITE_ROOM = 1.14;
 /* .. or for this share, in windows that are hardly faster than the mean. */
 static const double WRITE_MUCH = 0.24, WRITE_EVEN = 1.06;
-/* Of the disks of two ends, the slower hides work of the other: a disk with these shares was as slow in nearly
- * all measured transfers, and a disk with half of them never was. */
+/* Of the disks of two ends, the slower hides work of the other: a disk with these shares was as
+ * slow in nearly all measured transfers, and a disk with half of them never was. */
 static const double WRITE_BESIDE = 0.4, READ_HALF = 0.5, DISKS_BOTH = 1.2;
 /* A network that delivered faster than this many times the mean rate is not at its limit. */
 static const double NET_ROOM = 1.6;

@@ -49,7 +49,8 @@ carries(const struct evidence *e, const struct nw_path *p, size_t k)
 	const struct evidence_connection *c = &e->connections[k];
 
 	return isfinite(c->busy_s) && c->bytes_out > c->bytes_in &&
-	    c->bytes_out >= CARRIES_SHARE * p->bytes && !is_repeated(e, k);
+	    c->bytes_out >= CARRIES_SHARE * p->bytes &&
+	    (!p->relayed || c->host == p->sender_host) && !is_repeated(e, k);
 }
 
 struct sums {

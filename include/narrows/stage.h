@@ -30,6 +30,9 @@
  * host that moved over a pipe about as many bytes as crossed the network. The time at the pipe
  * stands for the network, which then includes the unmeasured program.
  *
+ * Of three hosts in a row, the network is the hop at which the middle host waits: the hop before
+ * if its programs wait for data, the hop after if they wait for room to send.
+ *
  * A blocking call includes the wait for the peer, so throughput per call alone names the wrong
  * stage (a slow source disk shows as a slow net.read); the smaller wait of both ends removes
  * exactly the peer's part.
@@ -103,6 +106,7 @@ struct nw_path {
 	bool has_sender, has_receiver;
 	size_t sender_host, receiver_host;
 	size_t sender_process, receiver_process; /* the busiest process of each end */
+	bool relayed;     /* true if the network is one hop of several in a row */
 	bool end_at_pipe; /* true if an end was measured at the pipe of another program */
 	double bytes;     /* bytes that the transfer moved */
 	/* time of the windows at work: bytes crossed, or both ends were there and some stage held

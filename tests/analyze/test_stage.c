@@ -128,6 +128,41 @@ test_one_end(void)
 	nw_path_clear(&p);
 }
 
+/* Three hosts in a row: the hop at which the middle waits is the network, and the bytes of the
+ * other hop are the same bytes. */
+static void
+test_relay(void)
+{
+	static double bytes[WINDOWS], waits[WINDOWS], works[WINDOWS];
+	struct nw_process process[4];
+	struct nw_path p;
+	int i, after;
+
+	for (i = 0; i < WINDOWS; i++) {
+		bytes[i] = 1e6;
+		waits[i] = 0.9 * STEP;
+		works[i] = 0.05 * STEP;
+	}
+	for (after = 0; after < 2; after++) {
+		memset(process, 0, sizeof(process));
+		for (i = 0; i < 4; i++) {
+			process[i].host = (size_t)(i + 1) / 2 + 1;
+			process[i].one_thread = true;
+			process[i].bytes[i % 2 == 0 ? NW_OP_NET_WRITE : NW_OP_NET_READ] = bytes;
+		}
+		process[0].busy_s[NW_OP_NET_WRITE] = waits;
+		process[1].busy_s[NW_OP_NET_READ] = after ? works : waits;
+		process[2].busy_s[NW_OP_NET_WRITE] = after ? waits : works;
+		process[3].busy_s[NW_OP_NET_READ] = after ? works : waits;
+		CHECK(nw_path_build(process, 4, WINDOWS, STEP, &p) == NW_OK);
+		CHECK(p.relayed);
+		CHECK_INT(p.sender_host, after ? 2 : 1);
+		CHECK_INT(p.receiver_host, after ? 3 : 2);
+		CHECK_NEAR(p.bytes, 1e6 * WINDOWS, 1, 0);
+		nw_path_clear(&p);
+	}
+}
+
 /* The sender has handed over its last bytes and ended; the slow receiver goes on with what lies in
  * buffers. */
 static void
@@ -544,6 +579,7 @@ int
 main(void)
 {
 	test_pipeline();
+	test_relay();
 	test_one_end();
 	test_early_end();
 	test_local_copy();
