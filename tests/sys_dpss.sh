@@ -5,11 +5,12 @@
 . tests/lib.sh
 cd "$tmp"
 
-start() { # start NAME COMMAND ...: waits for the port file
+start() { # start NAME COMMAND ...: waits for the port file; a second start takes the first one's port
 	name=$1
 	shift
+	port=$(cat "$name.port" 2>/dev/null || echo 0)
 	rm -f "$name.port"
-	"$@" -l 127.0.0.1/0 -P "$name.port" >/dev/null 2>>"$name.err" &
+	"$@" -l "127.0.0.1/$port" -P "$name.port" >/dev/null 2>>"$name.err" &
 	echo $! >"$name.pid"
 	pids="$pids $!"
 	until_true 10 test -s "$name.port" || fail "$name does not start: $(cat "$name.err")"
@@ -46,7 +47,7 @@ grep -q 'a set of this name exists' why || fail "no reason: $(cat why)"
 "$bin/dpss" sets | grep -q '^copies .* 62 .*complete' || fail "sets: $("$bin/dpss" sets)"
 
 # neighbours stand on different servers
-[ "$(sqlite3 master/master.db "SELECT count(*) FROM place a JOIN place b USING (data_set) WHERE b.logical = a.logical + 1
+[ "$(sqlite3 -cmd ".timeout 10000" master/master.db "SELECT count(*) FROM place a JOIN place b USING (data_set) WHERE b.logical = a.logical + 1
     AND a.server = b.server AND a.copy = 0 AND b.copy = 0 AND b.logical < 62")" = 0 ] || fail "blocks are not declustered"
 
 # the space ends: said, and nothing of it stays in the way
@@ -83,12 +84,10 @@ EOF
 done
 kill "$(cat s1.pid)"
 until_true 10 ups 2 || fail "the server's end is not noticed"
-start s1 "$bin/dpss-server" -s s1 -d s1/a -d s1/b -L s1.log
-sqlite3 master/master.db "UPDATE server SET port = $(cat s1.port) WHERE id = 1"
+server 1
 kill "$(cat m.pid)"
 wait "$(cat m.pid)" || fail "the master ends with $?: $(cat m.err)"
 start m "$bin/dpss-master" -s master
-export DPSS_MASTER=127.0.0.1/$(cat m.port)
 until_true 10 ups 3 || fail "servers do not come up again: $(cat m.err)"
 "$bin/dpss" unload copies out.damaged || fail "a damaged copy: $(cat m.err)"
 cmp out.damaged file || fail "a damaged copy was delivered"
@@ -109,11 +108,6 @@ grep -q 'a block is lost' why || fail "reason: $(cat why)"
 server 2
 
 # a server dies beneath a reader: the rest comes from others, within the time in which death is noticed
-sqlite3 master/master.db "UPDATE server SET port = $(cat s2.port) WHERE id = 2"
-kill "$(cat m.pid)"
-wait "$(cat m.pid)" || fail "the master ends with $?: $(cat m.err)"
-start m "$bin/dpss-master" -s master
-export DPSS_MASTER=127.0.0.1/$(cat m.port)
 until_true 10 ups 3 || fail "servers do not come up once more: $(cat m.err)"
 "$bin/tv_sim" -k -t 3 -r 20 -n 20 -w 8 copies2 >said 2>&1 &
 viewer=$!
@@ -148,10 +142,10 @@ assert s.recv(10) == b""
 EOF
 
 # rights: another user's set is not there for me until it is allowed
-sqlite3 master/master.db "UPDATE data_set SET owner = 'alice' WHERE name = 'copies'"
+sqlite3 -cmd ".timeout 10000" master/master.db "UPDATE data_set SET owner = 'alice' WHERE name = 'copies'"
 ! "$bin/dpss" unload copies out.alice 2>why || fail "another's set"
 grep -q 'no set of this name for you' why || fail "reason: $(cat why)"
-sqlite3 master/master.db "INSERT INTO access SELECT id, '*', 1 FROM data_set WHERE name = 'copies'"
+sqlite3 -cmd ".timeout 10000" master/master.db "INSERT INTO access SELECT id, '*', 1 FROM data_set WHERE name = 'copies'"
 "$bin/dpss" unload copies out.alice || fail "an allowed set"
 ! "$bin/dpss" drop copies 2>/dev/null || fail "a reader dropped the set"
 for i in 1 2 3; do kill "$(cat s$i.pid)" && wait "$(cat s$i.pid)" || fail "the end of server $i: $(cat s$i.err)"; done
