@@ -95,14 +95,23 @@ for size in 4096 65536 1048576; do
 	run -M 2MiB -s cached -l rnd -n 1000 -t 2 -a $size -S 4 "$tmp/train-$size-after" "$file" >/dev/null || fail "train $size"
 	run -M 2MiB -s uncached -D -l rnd -n 1000 -t 2 -a $size -S 5 "$tmp/cold-$size" "$file" >/dev/null || skip "no O_DIRECT here"
 done
-"$bin/narrows" stat models --csv --name cached "$tmp"/train-*/out-0.csv >"$tmp/cached.csv" || fail "models --csv"
-[ "$(head -n 1 "$tmp/cached.csv")" = name,small_I,small_c,large_I,large_c ] || fail "models --csv: $(cat "$tmp/cached.csv")"
-for truth in hot cold; do
-	"$bin/narrows" stat classify --format json --models "$tmp/cached.csv" "$tmp/$truth"-*/out-0.csv >"$tmp/$truth" || fail "classify $truth"
+[ "$("$bin/narrows" stat models --csv --name cached "$tmp"/train-*/out-0.csv | head -n 1)" = name,small_I,small_c,large_I,large_c ] || fail "models --csv"
+# A model for each size: one line over all of them is as wide as the noise of its largest size.
+for size in 4096 65536 1048576; do
+	"$bin/narrows" stat models --csv --name cached "$tmp"/train-$size*/out-0.csv >"$tmp/cached.csv" || fail "models of $size"
+	for truth in hot cold; do
+		"$bin/narrows" stat classify --format json --models "$tmp/cached.csv" "$tmp/$truth-$size/out-0.csv" >"$tmp/$truth.$size" ||
+			fail "classify $truth $size"
+	done
 done
 python3 - "$tmp" <<'END' || fail "classes"
 import json, sys
-hot, cold = (json.load(open(f"{sys.argv[1]}/{t}"))["counts"] for t in ("hot", "cold"))
+def counts(truth):
+    all = {}
+    for size in (4096, 65536, 1048576):
+        for k, n in json.load(open(f"{sys.argv[1]}/{truth}.{size}"))["counts"].items(): all[k] = all.get(k, 0) + n
+    return all
+hot, cold = counts("hot"), counts("cold")
 right = [c[k] / sum(c.values()) for c, k in ((hot, "cached"), (cold, "uncached"))]
 print("right: %.1f %% of cached, %.1f %% of uncached" % (100 * right[0], 100 * right[1]))
 assert min(right) >= 0.95, (hot, cold)
