@@ -40,6 +40,7 @@ struct document_codec {
 	ZSTD_CCtx *pack;
 	ZSTD_DCtx *unpack[DOCUMENT_VERSIONS];
 	struct buffer plain, text, numbers;
+	bool brief; /* lists are unpacked empty */
 	struct chunk_buf chunk;
 	struct list_group group[CHUNKS_MAX];
 	size_t n_groups;
@@ -477,7 +478,7 @@ list_unpack(struct document_codec *d, const uint8_t mark[2])
 	    g->next_column >= g->rows.is.n_columns || mark[1] == 0 ||
 	    (mark[1] > STYLE_DIGITS_MAX && mark[1] != STYLE_WHOLE))
 		return NW_ECORRUPT;
-	for (i = 0; rc == NW_OK && i < g->rows.is.n_rows; i++) {
+	for (i = 0; rc == NW_OK && !d->brief && i < g->rows.is.n_rows; i++) {
 		n = number_print(number, g->rows.is.value[g->next_column][i], mark[1]);
 		if (i > 0)
 			rc = buffer_add(&d->text, ",", 1);
@@ -522,4 +523,16 @@ document_unpack(
 	*json = d->text.bytes;
 	*len = d->text.len - 1;
 	return NW_OK;
+}
+
+int
+document_unpack_brief(
+    struct document_codec *d, const struct document_parts *in, const char **json, size_t *len)
+{
+	int rc;
+
+	d->brief = true;
+	rc = document_unpack(d, in, json, len);
+	d->brief = false;
+	return rc;
 }

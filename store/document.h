@@ -34,6 +34,10 @@ document_pack(struct document_codec *d, const char *json, size_t len, struct doc
  * NW_EVERSION, NW_ENOMEM. */
 int document_unpack(
     struct document_codec *d, const struct document_parts *in, const char **json, size_t *len);
+/* The same with all long lists empty: every number is decoded, none is printed, which takes most of
+ * the time. */
+int document_unpack_brief(
+    struct document_codec *d, const struct document_parts *in, const char **json, size_t *len);
 
 /* The dictionary of each version. */
 struct document_dictionary {

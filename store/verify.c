@@ -339,7 +339,7 @@ document_check(struct check *k, sqlite3_stmt *st, sqlite3_stmt *valid)
 	size_t len;
 	int rc;
 
-	if ((rc = document_unpack(k->r->documents, &p, &json, &len)) == NW_ENOMEM)
+	if ((rc = document_unpack_brief(k->r->documents, &p, &json, &len)) == NW_ENOMEM)
 		return rc;
 	if (rc != NW_OK) {
 		wrong = nw_strerror(rc);

@@ -81,7 +81,7 @@ test_cases(void)
 {
 	struct document_parts p;
 	const char *got;
-	size_t i;
+	size_t i, len;
 	int rc;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -90,6 +90,8 @@ test_cases(void)
 		CHECK_INT(rc, NW_OK);
 		CHECK_STR(got, cases[i].json);
 		CHECK((p.numbers_len > 0) == cases[i].numbers);
+		CHECK_INT(document_unpack_brief(codec, &p, &got, &len), NW_OK);
+		CHECK((strlen(got) < strlen(cases[i].json)) == cases[i].numbers);
 		parts_free(&p);
 	}
 	CHECK_INT(document_pack(codec, "{\001}", 3, &p), NW_EINVAL);
