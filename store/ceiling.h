@@ -9,12 +9,11 @@
  *
  * evict.h says which data goes. When descriptions (metadata, connections, sessions) take more than
  * half of the store, old sessions go first, as a whole: of the host with the most bytes of
- * descriptions, the oldest session that ended an hour ago, or, if there is none, series of that host
- * alone that are over and of which no sample is left; a minute ago, if that host has far more
+ * descriptions, the oldest session that ended an hour ago, or, if there is none, series of that
+ * host alone that are over and of which no sample is left; a minute ago, if that host has far more
  * descriptions than others; else the oldest session of any host that ended an hour ago, or a minute
- * ago. Where only rows in the
- * tail hold such sessions, those rows are moved. So a store refuses data only when all that is left
- * is pinned, open or just ended.
+ * ago. Where only rows in the tail hold such sessions, those rows are moved. So a store refuses
+ * data only when all that is left is pinned, open or just ended.
  */
 #ifndef STORE_CEILING_H
 #define STORE_CEILING_H

@@ -5,8 +5,8 @@
  * comes back. Without its numbers a document can still be read, with empty lists.
  *
  * text:     the version, 1 or 2, as a byte; then a Zstandard frame, by the dictionary of that
- *           version and with checksum, of the document, in which a list of numbers is '[', byte 1, the number of its chunk from 32 on, the style of its
- *           numbers, ']'
+ *           version and with checksum, of the document, in which a list of numbers is '[', byte 1,
+ *           the number of its chunk from 32 on, the style of its numbers, ']'
  * numbers:  chunks, each behind its length (uint32, little endian); a chunk holds the lists of one
  *           length, in the order of the document, with times 0, 1, 2, ...; null is NaN
  */

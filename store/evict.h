@@ -12,9 +12,10 @@
  *	of an hour      1/16   are deleted
  *	documents       3/16   the sentence, the stage and the other columns of a result stay
  *
- * Descriptions count as bytes of their host, and go with their sessions. So each kind keeps at least its share where the host has so much of that kind: neither do years
- * of buckets push out the last hour of rows, nor documents the samples. Data of pinned sessions
- * stays. Sessions as a whole are the ceiling's (ceiling.h).
+ * Descriptions count as bytes of their host, and go with their sessions. So each kind keeps at
+ * least its share where the host has so much of that kind: neither do years of buckets push out the
+ * last hour of rows, nor documents the samples. Data of pinned sessions stays. Sessions as a whole
+ * are the ceiling's (ceiling.h).
  */
 #ifndef STORE_EVICT_H
 #define STORE_EVICT_H

@@ -30,8 +30,8 @@ int forget_oldest(struct forgetter *f, const struct forget_search *search, int64
 /* Forgets a session in a transaction of its own; of a session with very many samples, a bounded
  * part of the samples. A damaged session waits for the next pass. */
 int forget_session(struct forgetter *f, int64_t id);
-/* Forgets, in a transaction of its own, series of a host alone whose connection ended so long ago and
- * of which no sample is left, and such connections; at most some hundred. */
+/* Forgets, in a transaction of its own, series of a host alone whose connection ended so long
+ * ago and of which no sample is left, and such connections; at most some hundred. */
 int forget_series(struct forgetter *f, int64_t host_id, int64_t settled_ns, size_t *n_dropped);
 /* True if only rows in the tail keep some session from being forgotten. */
 bool forget_waits(struct forgetter *f);

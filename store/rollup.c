@@ -64,9 +64,9 @@ decoded_to_buckets(struct compactor *k, size_t n_fields, int64_t step_ns, bool s
 	return rc;
 }
 
-/* The next tier; but rows that buckets of 10 s would hardly make fewer become buckets of a minute at
- * once: a bucket has STATS values for each value of a row, and those of 1 Hz data took 13 % less
- * room in buckets of 10 s, 77 % less in buckets of a minute. */
+/* The next tier; but rows that buckets of 10 s would hardly make fewer become buckets of a
+ * minute at once: a bucket has STATS values for each value of a row, and those of 1 Hz data took
+ * 13 % less room in buckets of 10 s, 77 % less in buckets of a minute. */
 static int
 tier_that_pays(const struct chunk_columns *c, int tier)
 {

@@ -159,8 +159,8 @@ const char *const write_sql[W_STMTS] = {
 	[W_DOCUMENT_OLDEST] = RESULT_OLDEST("document"),
 	[W_DOCUMENT_DROP] =
 	    "UPDATE result SET document = NULL, timeline = NULL WHERE session_id = ?",
-	/* The host with the most bytes of descriptions, times 2, plus 1 if it has more than one and a
-	 * half times the mean. ?1: bytes of a connection and its session. */
+	/* The host with the most bytes of descriptions, times 2, plus 1 if it has more than one
+	 * and a half times the mean. ?1: bytes of a connection and its session. */
 	[W_HOST_DESCRIBED] =
 	    "WITH host_bytes AS (SELECT host_id, sum(bytes) AS bytes FROM (SELECT host_id,"
 	    " ?1 * count(*) AS bytes FROM xsp_session WHERE host_id IS NOT NULL GROUP BY host_id"

@@ -22,8 +22,8 @@ struct stage {
 	const json_t *doc;
 	const char *key, *words, *host;
 	double rate, low, high;
-	/* bounds of the rate that the stage could have carried: of documents without bounds both are
-	 * the rate; an unknown upper bound is NaN */
+	/* bounds of the rate that the stage could have carried: of documents without bounds both
+	 * are the rate; an unknown upper bound is NaN */
 	double could_low, could_high;
 	double width; /* of the pipe, 0..1 */
 	bool limits;

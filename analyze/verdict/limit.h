@@ -44,8 +44,8 @@ const char *limit_claim_name(enum limit_claim claim);
 /* Judges windows first to before end. NW_ENOMEM. */
 int limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, double margin,
     struct limit *out);
-/* Whether at least 8 of at least 15 windows are independent, so that the windows are a sample of the
- * path. */
+/* Whether at least 8 of at least 15 windows are independent, so that the windows are a sample of
+ * the path. */
 bool limit_is_sample(const struct limit *l);
 /* Whether the evidence is strong enough for the word "high": p below 0.01 and twice the windows. */
 bool limit_is_strong(const struct limit *l);

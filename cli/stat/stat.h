@@ -34,8 +34,8 @@ int stat_fail(struct stat_error *err, int code, const char *fmt, ...)
 /* --- input: files (stat_file.c), and CSV files as columns (stat_table.c) --- */
 #define STAT_FILE_BYTES_MAX ((size_t)4 << 30)
 
-/* A file ("-" = stdin), decompressed by name, into `to`; NW_EIO also where `to` cannot be written. Holds
- * some 100 KB in memory. */
+/* A file ("-" = stdin), decompressed by name, into `to`; NW_EIO also where `to` cannot be
+ * written. Holds some 100 KB in memory. */
 int stat_file_copy(const char *path, FILE *to, struct stat_error *err);
 /* Whole file ("-" = stdin), decompressed by name (.gz, .xz, .zst), at most STAT_FILE_BYTES_MAX of
  * it. A NUL follows the last byte. The caller frees. */

@@ -94,7 +94,8 @@ struct nw_stage_segment {
 	double ops_per_window;
 	double delivered_bytes_per_s;
 	double busy_fraction; /* sum of durations / window, of the thread */
-	/* of each window with operations: mean and sd of their throughput; on loan, NULL if unknown */
+	/* of each window with operations: mean and sd of their throughput; on loan, NULL if
+	 * unknown */
 	const double *window_mean, *window_sd;
 	size_t n_windows;
 };

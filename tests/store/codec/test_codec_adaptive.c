@@ -7,7 +7,8 @@ enum { N = 512, TOKENS = 136 };
 
 static uint8_t token[N], back[N], bytes[16 + N * (TOKENS + 2) * 10 / 8];
 
-/* Tokens come back from exactly their bytes; other bytes give tokens below the limit or an error. */
+/* Tokens come back from exactly their bytes; other bytes give tokens below the limit or an
+ * error. */
 static size_t
 round_trip(uint32_t n)
 {

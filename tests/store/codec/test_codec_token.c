@@ -28,7 +28,8 @@ round_trip(uint32_t n)
 		ok = token_read(&coder, &in, back, n, n <= TOKEN_FEW) == NW_ECORRUPT;
 	}
 	in = (struct byte_reader){ exact, exact + buf.len, false };
-	/* other than it was written for, which a checksum tells where there is no table of tokens */
+	/* other than it was written for, which a checksum tells where there is no table of
+	 * tokens */
 	ok = ok && (n <= TOKEN_FEW || token_read(&coder, &in, back, n - 1, false) == NW_ECORRUPT);
 	free(exact);
 	chunk_buf_clear(&buf);
