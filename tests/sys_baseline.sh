@@ -41,7 +41,8 @@ python3 - "$tmp/before.json" <<'END' || fail "before a baseline"
 import json, sys
 io = json.load(open(sys.argv[1]))["io"]
 f = [f for f in io["files"] if f["path"].endswith("/data")]
-assert f and all(x["named_by"] == "evidence" for x in f), f
+# the child read all of the file; what the parent's own process read from the device may be others' pages, of its start
+assert f and max(f, key=lambda x: x["ops"])["named_by"] == "evidence", f
 assert not io["models"] and "baseline" not in io["sentence"]
 END
 
