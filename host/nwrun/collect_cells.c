@@ -6,9 +6,10 @@
 #include "host/nwrun/collect_in.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "narrows/xmalloc.h"
+#include "narrows/log.h"
 
 #define CELLS_INTERVAL_NS INT64_C(5000000000)
 
@@ -158,6 +159,18 @@ cells_to_nameless(struct collect *c, unsigned object)
 	}
 }
 
+/* The type has the region's alignment, which calloc() does not know. */
+static struct nwshm_cells *
+cells_new(void)
+{
+	struct nwshm_cells *cells = aligned_alloc(NWSHM_PAGE, sizeof(*cells));
+
+	if (cells == NULL)
+		fatalx("out of memory: %zu bytes", sizeof(*cells));
+	memset(cells, 0, sizeof(*cells));
+	return cells;
+}
+
 void
 cells_report(struct collect *c, unsigned object, bool last, int64_t now_wall_ns)
 {
@@ -171,7 +184,7 @@ cells_report(struct collect *c, unsigned object, bool last, int64_t now_wall_ns)
 		return;
 	}
 	if (seen->cells == NULL) {
-		seen->cells = xcalloc(1, sizeof(*seen->cells));
+		seen->cells = cells_new();
 		seen->cells_wall_ns = now_wall_ns;
 	}
 	if (!last && now_wall_ns - seen->cells_wall_ns < CELLS_INTERVAL_NS)

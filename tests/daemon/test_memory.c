@@ -18,13 +18,13 @@
 
 static _Thread_local long at, seen; /* 0: nothing fails */
 
+#if OWN_MALLOC
 static bool
 fails(void)
 {
 	return at > 0 && ++seen == at;
 }
 
-#if OWN_MALLOC
 #pragma GCC visibility push(default) /* libevent and libbson shall find these, too */
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
