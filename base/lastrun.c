@@ -62,8 +62,9 @@ lastrun_write(const struct lastrun *r)
 
 	if (!directory_find(dir, parent) || !directory_make(dir, parent))
 		return NW_ENOTFOUND;
-	len = snprintf(text, sizeof(text), "start %" PRId64 "\ntask %s\nbox %s\nwhy %s\n",
-	    r->start_wall_ns, r->task, r->box, r->why);
+	len = snprintf(text, sizeof(text),
+	    "start %" PRId64 "\npid %" PRId64 "\ntask %s\nbox %s\nwhy %s\n", r->start_wall_ns,
+	    r->pid, r->task, r->box, r->why);
 	snprintf(temp, sizeof(temp), "%s/.last-run.%ld", dir, (long)getpid());
 	snprintf(path, sizeof(path), "%s/last-run", dir);
 	if ((fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
@@ -97,7 +98,7 @@ int
 lastrun_read(struct lastrun *r)
 {
 	char dir[PATH_MAX], parent[PATH_MAX], path[PATH_MAX + 32], start[LASTRUN_TEXT_BYTES];
-	char text[4 * LASTRUN_TEXT_BYTES];
+	char text[4 * LASTRUN_TEXT_BYTES], pid[LASTRUN_TEXT_BYTES];
 	ssize_t n;
 	int fd;
 
@@ -112,10 +113,12 @@ lastrun_read(struct lastrun *r)
 		return NW_ENOTFOUND;
 	text[n] = '\0';
 	value_take(text, "start", start);
+	value_take(text, "pid", pid);
 	value_take(text, "task", r->task);
 	value_take(text, "box", r->box);
 	value_take(text, "why", r->why);
 	r->start_wall_ns = strtoll(start, NULL, 10);
+	r->pid = strtoll(pid, NULL, 10);
 	return r->start_wall_ns > 0 && r->task[0] != '\0' ? NW_OK : NW_ENOTFOUND;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/last.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +20,20 @@
 
 enum { WAIT_STEPS = 40, STEP_US = 250000 };
 
-/* The newest session of a list, and whether any session of the list is the run's. */
+/* The newest session of a list, and the run's, if it is there. */
 struct newest {
 	int64_t id, start_wall_ns;
-	bool has_run;
+	bool has_run, run_judged; /* judged: closed, and with a verdict */
 };
+
+static bool
+is_judged(const json_t *listed)
+{
+	const char *state = result_text(listed, KEY_listed_state);
+
+	return state != NULL && strcmp(state, "closed") == 0 &&
+	    json_is_true(result_get(listed, KEY_listed_analysed));
+}
 
 static int
 newest_get(struct source *s, const struct lastrun *run, struct newest *out)
@@ -46,8 +56,10 @@ newest_get(struct source *s, const struct lastrun *run, struct newest *out)
 			out->start_wall_ns = result_ns(o, KEY_listed_start_ns);
 		}
 		task = result_text(o, KEY_listed_task_id);
-		if (label != NULL && task != NULL && strcmp(task, label) == 0)
+		if (label != NULL && task != NULL && strcmp(task, label) == 0) {
 			out->has_run = true;
+			out->run_judged = is_judged(o);
+		}
 	}
 	free(label);
 	json_decref(doc);
@@ -81,6 +93,20 @@ is_missing(const struct newest *n, const struct lastrun *run)
 	return !n->has_run && n->start_wall_ns < run->start_wall_ns;
 }
 
+static bool
+is_over(const struct lastrun *run)
+{
+	return run->pid > 0 && kill((pid_t)run->pid, 0) != 0 && errno == ESRCH;
+}
+
+/* Whether the box will soon know more of the run: its session, or the verdict after its end. */
+static bool
+is_awaited(const struct newest *n, const struct lastrun *run)
+{
+	return run->why[0] == '\0' &&
+	    (is_missing(n, run) || (n->has_run && !n->run_judged && is_over(run)));
+}
+
 static void
 missing_say(const struct lastrun *run, bool same_box, bool has_older)
 {
@@ -104,8 +130,8 @@ last_session(struct source *s, int64_t *id)
 
 	if ((rc = newest_get(s, known ? &run : NULL, &n)) < 0)
 		return rc;
-	for (steps = 0; known && same_box && run.why[0] == '\0' && is_missing(&n, &run) &&
-	     steps < WAIT_STEPS && source_is_live(s);
+	for (steps = 0;
+	     known && same_box && is_awaited(&n, &run) && steps < WAIT_STEPS && source_is_live(s);
 	     steps++) {
 		usleep(STEP_US);
 		if ((rc = newest_get(s, &run, &n)) < 0)

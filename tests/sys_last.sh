@@ -9,9 +9,11 @@ run() { "$bin/nwrun" "$@"; }
 # task_of_report: the task that the report of the last session names
 task_of_report() { nw report last 2>"$tmp/err" | sed -n '1s/.*, task //p'; }
 
-# at once, before the box has the data: the report waits for the run's session
+# at once, before the box has the data: the report waits for the run's session, and as the run is over, for its verdict
 run -t first cp "$tmp/in" "$tmp/out"
-[ "$(task_of_report)" = first ] || fail "the first run: $(nw report last | head -n 1)"
+nw report last >"$tmp/report" 2>"$tmp/err"
+head -n 1 "$tmp/report" | grep -q ', task first$' || fail "the first run: $(cat "$tmp/report")"
+! grep -q 'still running' "$tmp/report" || fail "the report came before the verdict: $(cat "$tmp/report")"
 [ ! -s "$tmp/err" ] || fail "the first run: $(cat "$tmp/err")"
 run -t second cp "$tmp/in" "$tmp/out"
 [ "$(task_of_report)" = second ] || fail "the second run: $(nw report last | head -n 1)"

@@ -432,9 +432,9 @@ iotime_sentence(const struct iotime *t)
 	}
 	if (ops == 0)
 		return NULL;
-	return xasprintf("File operations took %s; cached operations of the same sizes would have "
-			 "taken %s less, measured against %s.",
-	    fmt_duration(time_s).s, fmt_duration(lost_s).s,
+	return xasprintf("File operations took %s, %s of it beyond what cached operations of the "
+			 "same sizes take, measured against %s.",
+	    fmt_duration(time_s).s, lost_s > 0 ? fmt_duration(lost_s).s : "none",
 	    baseline && own
 		? "the host's baseline where it has one, else each file's own fastest class"
 		: baseline ? "the host's baseline"

@@ -391,7 +391,8 @@ arrange_measurement(struct options *o, char *argv[])
 static void
 note_run(const struct options *o, const char *why)
 {
-	struct lastrun r = { .start_wall_ns = nw_wall_ns() };
+	/* nwrun becomes the program, so the number is the program's */
+	struct lastrun r = { .start_wall_ns = nw_wall_ns(), .pid = getpid() };
 	const char *task = o->run.collect.task_id;
 
 	lastrun_text(r.task, task != NULL && task[0] != '\0' ? task : "unmeasured");

@@ -17,6 +17,7 @@ enum { LASTRUN_TEXT_BYTES = 256 };
 
 struct lastrun {
 	int64_t start_wall_ns;
+	int64_t pid; /* of the program; 0 in records of older versions */
 	char task[LASTRUN_TEXT_BYTES];
 	char box[LASTRUN_TEXT_BYTES]; /* address as the user gave it, "" for the default box */
 	char why[LASTRUN_TEXT_BYTES]; /* reason why the run is not stored, "" without a failure */

@@ -13,7 +13,7 @@ static char dir[] = "/tmp/test_lastrun.XXXXXX";
 static void
 test_round_trip(void)
 {
-	struct lastrun r = { .start_wall_ns = INT64_C(1795162331250000000) }, got;
+	struct lastrun r = { .start_wall_ns = INT64_C(1795162331250000000), .pid = 4711 }, got;
 
 	lastrun_text(r.task, "a task");
 	lastrun_text(r.box, "tls://box.example.net");
@@ -21,6 +21,7 @@ test_round_trip(void)
 	CHECK_INT(lastrun_write(&r), NW_OK);
 	CHECK_INT(lastrun_read(&got), NW_OK);
 	CHECK_INT(got.start_wall_ns, r.start_wall_ns);
+	CHECK_INT(got.pid, 4711);
 	CHECK_STR(got.task, "a task");
 	CHECK_STR(got.box, "tls://box.example.net");
 	CHECK_STR(got.why, "");
