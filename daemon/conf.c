@@ -170,7 +170,7 @@ static const struct conf_row rows[] = {
 	{ "flush-interval", &conf_duration, AT(flush_interval_ns), "100 ms", "1 ms", "60 s" },
 	{ "commit-interval", &conf_duration, AT(commit_interval_ns), "100 ms", "1 ms", "60 s" },
 	{ "durability", &durability, AT(sync_full), "full", NULL, NULL },
-	{ "keep-raw", &conf_duration, AT(keep_ns[STORE_ROWS]), "7 d", "0 s", "36500 d" },
+	{ "keep-raw", &conf_duration, AT(keep_ns[STORE_ROWS]), "0 s", "0 s", "36500 d" },
 	{ "keep-10s", &conf_duration, AT(keep_ns[STORE_10S]), "90 d", "0 s", "36500 d" },
 	{ "keep-1min", &conf_duration, AT(keep_ns[STORE_1MIN]), "730 d", "0 s", "36500 d" },
 	{ "keep-1h", &conf_duration, AT(keep_ns[STORE_1H]), "0 s", "0 s", "36500 d" },
