@@ -115,6 +115,7 @@ sleep 1
 kill -STOP "$(cat s2.pid)"
 wait $viewer || froze="failed"
 kill -CONT "$(cat s2.pid)"
+until_true 10 ups 3 || fail "the server does not come again: $(cat m.err)"
 grep -q ' 1200 blocks asked for, 1200 received, 0 lost' said || fail "a server froze beneath a reader: ${froze:-} $(cat said)"
 
 # tickets: a server takes no word but a master's, and no ticket but its own
