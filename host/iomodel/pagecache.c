@@ -11,7 +11,7 @@
 
 #include "narrows/err.h"
 
-enum { VEC_PAGES = 65536, FILL_BYTES = 1 << 20, DROP_TRIES = 20, FILL_TRIES = 5 };
+enum { VEC_PAGES = 65536, FILL_BYTES = 1 << 20, STATE_TRIES = 40, STATE_PAUSE_US = 50000 };
 
 int
 pagecache_open(struct pagecache *p, int fd, uint64_t bytes)
@@ -68,13 +68,13 @@ pagecache_drop(struct pagecache *p, int fd)
 	int i;
 
 	/* Pages that are being written stay: ask again until the device is done with them. */
-	for (i = 0; i < DROP_TRIES; i++) {
+	for (i = 0; i < STATE_TRIES; i++) {
 		(void)fsync(fd);
 		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 		share = pagecache_share(p, 0, p->bytes);
 		if (!(share > 0))
 			return isnan(share) ? NW_EIO : NW_OK;
-		usleep(50000);
+		usleep(STATE_PAUSE_US);
 	}
 	/* A file system may keep a few pages (a large folio at the end); a thousandth is
 	 * tolerated. */
@@ -105,12 +105,14 @@ pagecache_fill(struct pagecache *p, int fd)
 {
 	int i, rc;
 
-	/* Other programs may need memory meanwhile and take pages away: read again a few times. */
-	for (i = 0; i < FILL_TRIES; i++) {
+	/* Other programs may need memory meanwhile and take pages away: read again until they have
+	 * what they need. */
+	for (i = 0; i < STATE_TRIES; i++) {
 		if ((rc = file_read(fd, p->bytes)) < 0)
 			return rc;
 		if (pagecache_share(p, 0, p->bytes) >= 1)
 			return NW_OK;
+		usleep(STATE_PAUSE_US);
 	}
 	return pagecache_share(p, 0, p->bytes) > 0.999 ? NW_OK : NW_ECONFLICT;
 }
