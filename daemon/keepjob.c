@@ -5,10 +5,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "narrows/clock.h"
+#include "narrows/condwait.h"
 #include "narrows/err.h"
 #include "narrows/keeplist.h"
 #include "narrows/log.h"
@@ -50,12 +50,11 @@ static bool
 pause_for(struct keepjob *j, int64_t ns)
 {
 	int64_t end = nw_mono_ns() + ns;
-	struct timespec until = { end / SECOND_NS, end % SECOND_NS };
 	bool stopping;
 
 	pthread_mutex_lock(&j->lock);
 	while (!j->stopping && nw_mono_ns() < end)
-		pthread_cond_timedwait(&j->wake, &j->lock, &until);
+		(void)nw_cond_wait_until(&j->wake, &j->lock, end);
 	stopping = j->stopping;
 	pthread_mutex_unlock(&j->lock);
 	return !stopping;
@@ -179,7 +178,6 @@ keepjob_start(struct store *st, const char *store_path, const struct reduction_p
     int64_t every_ns, struct keepjob **out, char why[STORE_WHY_BYTES])
 {
 	struct keepjob *j;
-	pthread_condattr_t attr;
 	int rc;
 
 	*out = NULL;
@@ -194,10 +192,7 @@ keepjob_start(struct store *st, const char *store_path, const struct reduction_p
 		return rc;
 	}
 	pthread_mutex_init(&j->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&j->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&j->wake, NULL);
 	if (pthread_create(&j->thread, NULL, keepjob_thread, j) != 0)
 		fatal("keep.thread");
 	*out = j;

@@ -3,7 +3,6 @@
 #define uthash_malloc(size) xmalloc(size)
 #include "daemon/schedule.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -15,6 +14,7 @@
 #include "narrows/log.h"
 #include "narrows/resultdoc.h"
 #include "narrows/clock.h"
+#include "narrows/condwait.h"
 #include "narrows/err.h"
 
 enum {
@@ -235,12 +235,6 @@ clock_look(struct schedule *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static struct timespec
-timespec_of(int64_t mono_ns)
-{
-	return (struct timespec){ mono_ns / 1000000000, mono_ns % 1000000000 };
-}
-
 static struct queue *
 queue_of(struct schedule *s, const struct waiting *w)
 {
@@ -286,8 +280,7 @@ static enum job
 job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 {
 	enum job job = JOB_STOP;
-	struct timespec until;
-	int64_t now;
+	int64_t now, until_mono_ns;
 
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
@@ -302,10 +295,10 @@ job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 			job = JOB_LOOK;
 		if (job != JOB_STOP)
 			break;
-		until = timespec_of(s->open.n > 0 && s->rest_until_mono_ns < clock_at_mono_ns
-			? s->rest_until_mono_ns
-			: clock_at_mono_ns);
-		pthread_cond_timedwait(&s->wake, &s->lock, &until);
+		until_mono_ns = s->open.n > 0 && s->rest_until_mono_ns < clock_at_mono_ns
+		    ? s->rest_until_mono_ns
+		    : clock_at_mono_ns;
+		(void)nw_cond_wait_until(&s->wake, &s->lock, until_mono_ns);
 	}
 	if (job == JOB_JUDGE || job == JOB_LOOK)
 		*session_id = queue_take(s, job == JOB_JUDGE ? &s->over : &s->open);
@@ -341,14 +334,14 @@ waiting_put(struct schedule *s, int64_t session_id, bool is_over)
 static void
 judge_again(struct schedule *s, int64_t session_id, int rc)
 {
-	struct timespec until = timespec_of(nw_mono_ns() + AGAIN_S * INT64_C(1000000000));
+	int64_t until_mono_ns = nw_mono_ns() + AGAIN_S * INT64_C(1000000000);
 
 	if ((rc != NW_EIO && rc != NW_ENOMEM) || s->tries++ == TRIES_MAX) {
 		s->tries = 0;
 		return;
 	}
 	pthread_mutex_lock(&s->lock);
-	while (!s->stopping && pthread_cond_timedwait(&s->wake, &s->lock, &until) != ETIMEDOUT)
+	while (!s->stopping && nw_cond_wait_until(&s->wake, &s->lock, until_mono_ns))
 		continue;
 	if (!s->stopping)
 		(void)waiting_put(s, session_id, true);
@@ -386,7 +379,6 @@ schedule_start(struct store *st, const char *store_path, const struct analysis_p
     int64_t first_run_id, struct schedule **out, char why[STORE_WHY_BYTES])
 {
 	struct schedule *s = xcalloc(1, sizeof(*s));
-	pthread_condattr_t attr;
 	int rc;
 
 	s->store = st;
@@ -397,10 +389,7 @@ schedule_start(struct store *st, const char *store_path, const struct analysis_p
 		return rc;
 	}
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&s->wake, NULL);
 	if (pthread_create(&s->thread, NULL, schedule_thread, s) != 0)
 		fatal("analysis.thread");
 	*out = s;

@@ -22,6 +22,7 @@
 #include "dpss/proto.h"
 #include "dpss/serve.h"
 #include "narrows/clock.h"
+#include "narrows/condwait.h"
 #include "narrows/err.h"
 #include "narrows/tls.h"
 
@@ -699,26 +700,15 @@ master_run(void *arg)
 
 /* --- taking blocks --- */
 
-static void
-until_ms(struct timespec *t, int64_t ms)
-{
-	clock_gettime(CLOCK_MONOTONIC, t);
-	t->tv_sec += ms / 1000;
-	t->tv_nsec += ms % 1000 * NS_PER_MS;
-	t->tv_sec += t->tv_nsec / 1000000000;
-	t->tv_nsec %= 1000000000;
-}
-
 /* Waits for one block, for at most ms. Called with the lock. */
 static struct arrived *
 arrived_wait(struct dpss *d, int ms)
 {
-	struct timespec until;
-	int rc = 0;
+	int64_t until_mono_ns = nw_mono_ns() + ms * NS_PER_MS;
 
-	until_ms(&until, ms);
-	while (d->arrived == NULL && d->master_rc == NW_OK && rc == 0)
-		rc = pthread_cond_timedwait(&d->change, &d->lock, &until);
+	while (d->arrived == NULL && d->master_rc == NW_OK &&
+	    nw_cond_wait_until(&d->change, &d->lock, until_mono_ns))
+		continue;
 	return d->arrived;
 }
 
@@ -1165,7 +1155,6 @@ begin(const struct dpss_opts *opts, uint16_t type, struct packer *p, bool write,
     char *why)
 {
 	struct dpss *d = calloc(1, sizeof(*d));
-	pthread_condattr_t monotonic;
 	size_t i;
 	int rc;
 
@@ -1178,10 +1167,7 @@ begin(const struct dpss_opts *opts, uint16_t type, struct packer *p, bool write,
 	for (i = 0; i < DPSS_SERVERS_MAX; i++)
 		pthread_mutex_init(&d->servers[i].sending, NULL);
 	pthread_mutex_init(&d->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&d->change, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	pthread_cond_init(&d->change, NULL);
 	rc = start(d, opts, type, p);
 	pack_free(p);
 	if (rc != NW_OK) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dpss/outbox.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "dpss/proto.h"
+#include "narrows/clock.h"
+#include "narrows/condwait.h"
 #include "narrows/err.h"
 
 struct entry {
@@ -50,17 +50,13 @@ entries_end(struct entry *first)
 static struct entry *
 entry_take(struct outbox *o, bool *over)
 {
-	struct timespec until;
+	int64_t until_mono_ns = nw_mono_ns() + o->ping_ms * INT64_C(1000000);
 	struct entry *e;
-	int rc = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += o->ping_ms % 1000 * 1000000L;
-	until.tv_sec += o->ping_ms / 1000 + until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
 	pthread_mutex_lock(&o->lock);
-	while (o->first == NULL && !o->over && rc != ETIMEDOUT)
-		rc = pthread_cond_timedwait(&o->change, &o->lock, &until);
+	while (
+	    o->first == NULL && !o->over && nw_cond_wait_until(&o->change, &o->lock, until_mono_ns))
+		continue;
 	if ((e = o->first) != NULL) {
 		o->first = e->next;
 		if (o->first == NULL)
@@ -118,17 +114,13 @@ outbox_new(
     struct channel *w, int ping_ms, void (*on_idle)(void *arg), void *arg, struct outbox **out)
 {
 	struct outbox *o = calloc(1, sizeof(*o));
-	pthread_condattr_t monotonic;
 
 	if (o == NULL)
 		return NW_ENOMEM;
 	*o = (struct outbox){ .wire = w, .ping_ms = ping_ms, .on_idle = on_idle, .arg = arg };
 	o->last = &o->first;
 	pthread_mutex_init(&o->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&o->change, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	pthread_cond_init(&o->change, NULL);
 	if (pthread_create(&o->thread, NULL, sender, o) != 0) {
 		free(o);
 		return NW_ENOMEM;

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "narrows/clock.h"
+#include "narrows/condwait.h"
 #include "narrows/err.h"
 #include "store/writer.h"
 
@@ -88,13 +89,10 @@ queue_append(struct batch_queue *q, struct nw_batch *b)
 static void
 sleep_until(struct store *st, int64_t t_mono_ns)
 {
-	struct timespec ts = { .tv_sec = t_mono_ns / 1000000000,
-		.tv_nsec = t_mono_ns % 1000000000 };
-
 	if (t_mono_ns == INT64_MAX)
 		pthread_cond_wait(&st->wake, &st->lock);
 	else
-		pthread_cond_timedwait(&st->wake, &st->lock, &ts);
+		(void)nw_cond_wait_until(&st->wake, &st->lock, t_mono_ns);
 }
 
 /* When the writer thread wakes for a group. */
@@ -326,16 +324,12 @@ writer_main(void *arg)
 static int
 thread_start(struct store *st)
 {
-	pthread_condattr_t attr;
 	sigset_t all, old;
 	int err;
 
 	pthread_mutex_init(&st->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&st->wake, &attr);
+	pthread_cond_init(&st->wake, NULL);
 	pthread_cond_init(&st->drained, NULL);
-	pthread_condattr_destroy(&attr);
 	sigfillset(&all); /* the thread with the event loop takes signals */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&st->thread, NULL, writer_main, st);

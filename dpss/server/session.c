@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define uthash_fatal(msg) abort()
 #define HASH_NONFATAL_OOM 1
@@ -18,6 +17,7 @@
 
 #include "dpss/server/slot.h"
 #include "narrows/clock.h"
+#include "narrows/condwait.h"
 #include "narrows/err.h"
 
 /* Blocks of one session on their way through disks and connection. */
@@ -497,18 +497,16 @@ session_forget(struct sessions *all, struct grant *g, struct unpacker *u)
 static bool
 place_use(struct session *s, const struct place_key *key)
 {
-	struct timespec until;
+	int64_t until_mono_ns = nw_mono_ns() + PLACE_WAIT_S * INT64_C(1000000000);
+	bool in_time = true;
 	struct place *p;
-	int rc = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += PLACE_WAIT_S;
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
 		HASH_FIND(hh, s->places, key, sizeof(*key), p);
-		if (p != NULL || rc != 0)
+		if (p != NULL || !in_time)
 			break;
-		rc = pthread_cond_timedwait(&s->change, &s->lock, &until);
+		in_time = nw_cond_wait_until(&s->change, &s->lock, until_mono_ns);
 	}
 	if (p != NULL) {
 		HASH_DEL(s->places, p);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "narrows/clock.h"
+#include "narrows/condwait.h"
 
 static void
 counter_add(
@@ -217,19 +218,12 @@ static void *
 sampler_main(void *arg)
 {
 	struct sampler *s = arg;
-	struct timespec until;
 
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
 		sample_write(s);
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += SAMPLE_NS;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
 		if (!s->stop)
-			pthread_cond_timedwait(&s->wake, &s->lock, &until);
+			(void)nw_cond_wait_until(&s->wake, &s->lock, nw_mono_ns() + SAMPLE_NS);
 	}
 	sample_write(s);
 	pthread_mutex_unlock(&s->lock);
