@@ -17,6 +17,7 @@
 #include "narrows/jsontext.h"
 #include "narrows/sql.h"
 #include "narrows/format.h"
+#include "narrows/hex.h"
 #include "narrows/utf8.h"
 
 enum {
@@ -53,7 +54,6 @@ static char *
 cell_text(const struct store_cell *c, const char *null)
 {
 	char *s;
-	size_t i;
 
 	switch (c->type) {
 	case CELL_INT: return xstrdup(fmt_int(c->i).s);
@@ -61,9 +61,7 @@ cell_text(const struct store_cell *c, const char *null)
 	case CELL_TEXT: return xstrdup(c->bytes);
 	case CELL_BLOB:
 		s = xreallocarray(NULL, c->len + 1, 2);
-		for (i = 0; i < c->len; i++)
-			sprintf(s + 2 * i, "%02x", (unsigned char)c->bytes[i]);
-		s[2 * c->len] = '\0';
+		nw_hex_put(s, c->bytes, c->len);
 		return s;
 	case CELL_NULL: break;
 	}

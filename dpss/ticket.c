@@ -7,6 +7,7 @@
 
 #include "dpss/pack.h"
 #include "narrows/err.h"
+#include "narrows/hex.h"
 
 /* A word before the bytes keeps a proof from being a ticket. */
 static int
@@ -63,24 +64,13 @@ ticket_equal(const uint8_t a[TICKET_MAC_BYTES], const uint8_t b[TICKET_MAC_BYTES
 int
 ticket_secret_parse(const char *text, uint8_t secret[TICKET_SECRET_BYTES])
 {
-	unsigned byte;
-	size_t i;
-
-	if (strlen(text) != TICKET_SECRET_CHARS ||
-	    strspn(text, "0123456789abcdef") != TICKET_SECRET_CHARS)
+	if (strlen(text) != TICKET_SECRET_CHARS || !nw_hex_take(text, secret, TICKET_SECRET_BYTES))
 		return NW_EINVAL;
-	for (i = 0; i < TICKET_SECRET_BYTES; i++) {
-		sscanf(text + 2 * i, "%2x", &byte);
-		secret[i] = (uint8_t)byte;
-	}
 	return NW_OK;
 }
 
 void
 ticket_secret_print(const uint8_t secret[TICKET_SECRET_BYTES], char out[TICKET_SECRET_CHARS + 1])
 {
-	size_t i;
-
-	for (i = 0; i < TICKET_SECRET_BYTES; i++)
-		snprintf(out + 2 * i, 3, "%02x", secret[i]);
+	nw_hex_put(out, secret, TICKET_SECRET_BYTES);
 }

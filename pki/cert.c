@@ -21,6 +21,7 @@
 #include <mbedtls/x509_csr.h>
 
 #include "narrows/err.h"
+#include "narrows/hex.h"
 #include "pki/mbed.h"
 
 enum { SERIAL_BYTES = 16, NAMES_DER_BYTES = 2048, SAN_DNS = 2, SAN_IP = 7 };
@@ -53,14 +54,12 @@ static int
 serial_set(mbedtls_x509write_cert *w, char text[NW_TLS_SERIAL_BYTES])
 {
 	unsigned char serial[SERIAL_BYTES];
-	size_t i;
 	int rc;
 
 	if ((rc = nw_tls_random(NULL, serial, sizeof(serial))) != 0)
 		return rc;
 	serial[0] = (serial[0] & 0x3f) | 0x40; /* positive, and always as long */
-	for (i = 0; i < sizeof(serial); i++)
-		snprintf(text + 2 * i, 3, "%02x", serial[i]);
+	nw_hex_put(text, serial, sizeof(serial));
 	return mbed_serial_set(w, serial, sizeof(serial));
 }
 

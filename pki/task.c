@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/hex.h"
 #include "narrows/task.h"
 
 #include <stdint.h>
@@ -39,13 +40,11 @@ task_label(const char *task_id)
 {
 	uint8_t hash[NW_TLS_PIN_BYTES];
 	char digits[2 * NW_TLS_PIN_BYTES + 1];
-	size_t i;
 
 	if (!task_is_secret(task_id) && !task_is_label(task_id))
 		return xstrdup(task_id);
 	nw_tls_sha256(task_id, strlen(task_id), hash);
-	for (i = 0; i < sizeof(hash); i++)
-		snprintf(digits + 2 * i, 3, "%02x", hash[i]);
+	nw_hex_put(digits, hash, sizeof(hash));
 	return xasprintf("%s%.*s", PREFIX, DIGITS, digits);
 }
 

@@ -31,6 +31,7 @@
 #include <mbedtls/x509_crt.h>
 
 #include "narrows/err.h"
+#include "narrows/hex.h"
 #include "pki/mbed.h"
 
 /* --- contexts --- */
@@ -358,7 +359,6 @@ certificate_note(struct nw_tls *t, mbedtls_x509_crt *crt)
 	const mbedtls_x509_time *end = &crt->valid_to;
 	const struct calendar until = { end->year, end->mon, end->day, end->hour, end->min,
 		end->sec, 0 };
-	size_t i;
 
 	t->name[0] = '\0';
 	for (; s != NULL && s->buf.p != NULL && t->name[0] == '\0'; s = s->next)
@@ -368,9 +368,7 @@ certificate_note(struct nw_tls *t, mbedtls_x509_crt *crt)
 	    &crt->subject, MBEDTLS_OID_AT_CN, MBEDTLS_OID_SIZE(MBEDTLS_OID_AT_CN));
 	if (t->name[0] == '\0' && cn != NULL)
 		name_take(t->name, cn->val.p, cn->val.len);
-	t->serial[0] = '\0';
-	for (i = 0; i < crt->serial.len && i < 20; i++)
-		snprintf(t->serial + 2 * i, 3, "%02x", crt->serial.p[i]);
+	nw_hex_put(t->serial, crt->serial.p, crt->serial.len < 20 ? crt->serial.len : 20);
 	if (!calendar_seconds(&until, &t->expires_wall_s))
 		t->expires_wall_s = INT64_MAX; /* the certificate has no valid date */
 }

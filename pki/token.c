@@ -11,6 +11,7 @@
 #include "narrows/ca.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
+#include "narrows/hex.h"
 
 enum {
 	SECRET_BYTES = TOKEN_SECRET_CHARS / 2,
@@ -19,41 +20,13 @@ enum {
 };
 static const char file_name[] = "tokens";
 
-/* --- hexadecimal --- */
-
-static void
-hex_write(char *out, const uint8_t *bytes, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-}
-
-static bool
-hex_read(uint8_t *out, const char *text, size_t len)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *high, *low;
-	size_t i;
-
-	for (i = 0; i < len; i++) {
-		if (text[2 * i] == '\0' || text[2 * i + 1] == '\0' ||
-		    (high = strchr(digits, text[2 * i])) == NULL ||
-		    (low = strchr(digits, text[2 * i + 1])) == NULL)
-			return false;
-		out[i] = (uint8_t)((high - digits) << 4 | (low - digits));
-	}
-	return true;
-}
-
 static void
 secret_hash(const char *secret, char out[HASH_CHARS + 1])
 {
 	uint8_t hash[NW_TLS_PIN_BYTES];
 
 	nw_tls_sha256(secret, strlen(secret), hash);
-	hex_write(out, hash, sizeof(hash));
+	nw_hex_put(out, hash, sizeof(hash));
 }
 
 /* --- the file --- */
@@ -147,9 +120,9 @@ make_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WH
 		snprintf(why, CONF_WHY_BYTES, "%.200s: no token can be made", dir);
 		return NW_EIO;
 	}
-	hex_write(m->out, pin, sizeof(pin));
+	nw_hex_put(m->out, pin, sizeof(pin));
 	m->out[2 * sizeof(pin)] = '.';
-	hex_write(m->out + 2 * sizeof(pin) + 1, secret, sizeof(secret));
+	nw_hex_put(m->out + 2 * sizeof(pin) + 1, secret, sizeof(secret));
 	secret_hash(m->out + 2 * sizeof(pin) + 1, m->line.hash);
 	return file_rewrite(dir, &m->rewrite, why);
 }
@@ -254,8 +227,8 @@ token_parse(const char *text, uint8_t pin[NW_TLS_PIN_BYTES], char secret[TOKEN_S
 {
 	uint8_t unused[SECRET_BYTES];
 
-	if (strlen(text) != TOKEN_TEXT_BYTES - 1 || !hex_read(pin, text, NW_TLS_PIN_BYTES) ||
-	    text[HASH_CHARS] != '.' || !hex_read(unused, text + HASH_CHARS + 1, SECRET_BYTES))
+	if (strlen(text) != TOKEN_TEXT_BYTES - 1 || !nw_hex_take(text, pin, NW_TLS_PIN_BYTES) ||
+	    text[HASH_CHARS] != '.' || !nw_hex_take(text + HASH_CHARS + 1, unused, SECRET_BYTES))
 		return NW_EINVAL;
 	memcpy(secret, text + HASH_CHARS + 1, TOKEN_SECRET_CHARS + 1);
 	return NW_OK;

@@ -21,6 +21,7 @@
 
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "narrows/hex.h"
 #include "web/shape.h"
 
 static json_t *
@@ -78,16 +79,14 @@ number(char *out, size_t size, double v)
 static int
 put_hist(struct export *x, const char *sep, const struct merge_row *r)
 {
-	static const char digits[] = "0123456789abcdef";
-	char hex[2];
+	char hex[3];
 	size_t i;
 	int rc;
 
 	if ((rc = shape_puts(x, sep)) < 0 || (rc = shape_puts(x, "\"h_dur\":\"")) < 0)
 		return rc;
 	for (i = 0; i < r->hist_len; i++) {
-		hex[0] = digits[r->hist[i] >> 4];
-		hex[1] = digits[r->hist[i] & 15];
+		nw_hex_put(hex, &r->hist[i], 1);
 		if ((rc = shape_put(x, hex, 2)) < 0)
 			return rc;
 	}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "narrows/hex.h"
 #include "narrows/jsontext.h"
 #include "narrows/utf8.h"
 #include "xsp/decoder.h"
@@ -106,7 +107,6 @@ json_scalar(struct scratch *s, const struct element *e)
 	const char *text;
 	double v;
 	size_t n;
-	int i;
 
 	switch (e->type) {
 	case BSON_TYPE_UTF8:
@@ -134,9 +134,8 @@ json_scalar(struct scratch *s, const struct element *e)
 		return;
 	case BSON_TYPE_OID:
 		scratch_put(s, "\"", 1);
-		for (i = 0; i < 12; i++)
-			scratch_put(
-			    s, buf, (size_t)snprintf(buf, sizeof(buf), "%02x", e->value[i]));
+		nw_hex_put(buf, e->value, 12);
+		scratch_put(s, buf, 24);
 		scratch_put(s, "\"", 1);
 		return;
 	}

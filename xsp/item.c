@@ -2,6 +2,8 @@
 /* One item of a document: the top-level elements, under the names of every generation. */
 #include "xsp/decoder.h"
 
+#include "narrows/hex.h"
+
 const struct nw_doc_limits nw_doc_limits_default = { .doc_max_bytes = 1 << 20,
 	.depth_max = 16,
 	.items_max = 4096,
@@ -12,16 +14,10 @@ const struct nw_doc_limits nw_doc_limits_default = { .doc_max_bytes = 1 << 20,
 int
 decode_id(struct nw_doc_decoder *d, const struct element *e, char hex[25], const char **out)
 {
-	static const char digits[] = "0123456789abcdef";
 	size_t len;
-	int i;
 
 	if (e->type == BSON_TYPE_OID) {
-		for (i = 0; i < 12; i++) {
-			hex[2 * i] = digits[e->value[i] >> 4];
-			hex[2 * i + 1] = digits[e->value[i] & 15];
-		}
-		hex[24] = '\0';
+		nw_hex_put(hex, e->value, 12);
 		*out = hex;
 		return NW_OK;
 	}

@@ -15,6 +15,7 @@
 #include "cli/import/import.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
+#include "narrows/hex.h"
 #include "narrows/hist.h"
 
 /* A text, or an integer, under the first present name. */
@@ -119,15 +120,13 @@ hist_take(struct import *im, const char *at, struct import_series *s, int64_t t,
 {
 	uint8_t hist[NW_HIST_ENCODED_MAX_BYTES];
 	const char *hex = json_string_value(v);
-	size_t n, len = hex != NULL ? strlen(hex) / 2 : 0;
+	size_t len = hex != NULL ? strlen(hex) / 2 : 0;
 
 	if (v == NULL)
 		return NW_OK;
-	if (hex == NULL || len == 0 || len > sizeof(hist) ||
-	    strspn(hex, "0123456789abcdef") != 2 * len)
+	if (hex == NULL || len == 0 || len > sizeof(hist) || hex[2 * len] != '\0' ||
+	    !nw_hex_take(hex, hist, len))
 		return import_fail(im, at, "h_dur is not a histogram in hex");
-	for (n = 0; n < len; n++)
-		sscanf(hex + 2 * n, "%2hhx", &hist[n]);
 	return import_hist(im, s, at, t, hist, len);
 }
 
