@@ -77,7 +77,7 @@ series_rows(struct export *x)
 	struct merge_row row;
 	int rc = NW_OK;
 
-	while (x->slice_bytes < SHAPE_SLICE_BYTES) {
+	while (x->out.n_bytes < SHAPE_SLICE_BYTES) {
 		if ((rc = merge_next(x->merge, &row)) <= 0) {
 			series_close(x);
 			return rc;
@@ -94,7 +94,7 @@ series_slice(struct export *x, bool *done)
 	size_t metas;
 	int rc;
 
-	for (metas = 0; metas < SLICE_METAS && x->slice_bytes < SHAPE_SLICE_BYTES; metas++) {
+	for (metas = 0; metas < SLICE_METAS && x->out.n_bytes < SHAPE_SLICE_BYTES; metas++) {
 		if (x->merge == NULL && ((rc = series_open(x, done)) < 0 || *done))
 			return rc;
 		if ((rc = series_rows(x)) < 0)
@@ -147,7 +147,7 @@ slice(struct export *x, bool *done)
 	if (!x->header_written) {
 		x->header_written = true;
 		if (s->header != NULL &&
-		    ((rc = shape_puts(x, s->header)) < 0 || (rc = shape_end_line(x)) < 0))
+		    ((rc = textout_puts(&x->out, s->header)) < 0 || (rc = shape_end_line(x)) < 0))
 			return rc;
 	}
 	return s->slice != NULL ? s->slice(x, done) : series_slice(x, done);
@@ -158,12 +158,10 @@ export_next(struct export *x, export_write_fn *write, void *arg, bool *done)
 {
 	int rc, flushed;
 
-	x->write = write;
-	x->write_arg = arg;
-	x->slice_bytes = 0;
+	textout_begin(&x->out, write, arg);
 	*done = false;
 	rc = slice(x, done);
-	flushed = shape_flush(x);
+	flushed = textout_flush(&x->out);
 	return rc < 0 ? rc : flushed;
 }
 

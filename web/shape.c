@@ -1,48 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text of an export on its way out, and questions that all shapes ask of an export. */
+/* Questions that all shapes ask of an export. */
 #include "web/shape.h"
 
-#include <string.h>
-
-#include "narrows/err.h"
 #include "narrows/csv.h"
-
-int
-shape_flush(struct export *x)
-{
-	size_t len = x->out_len;
-
-	x->out_len = 0;
-	return len > 0 ? x->write(x->write_arg, x->out, len) : NW_OK;
-}
-
-int
-shape_put(struct export *x, const char *text, size_t len)
-{
-	int rc;
-
-	x->slice_bytes += len;
-	if (len > sizeof(x->out) - x->out_len) {
-		if ((rc = shape_flush(x)) < 0)
-			return rc;
-		if (len > sizeof(x->out))
-			return x->write(x->write_arg, text, len);
-	}
-	memcpy(x->out + x->out_len, text, len);
-	x->out_len += len;
-	return NW_OK;
-}
-
-int
-shape_puts(struct export *x, const char *text)
-{
-	return shape_put(x, text, strlen(text));
-}
 
 int
 shape_end_line(struct export *x)
 {
-	return x->opts.crlf ? shape_put(x, "\r\n", 2) : shape_put(x, "\n", 1);
+	return x->opts.crlf ? textout_put(&x->out, "\r\n", 2) : textout_put(&x->out, "\n", 1);
 }
 
 unsigned

@@ -11,7 +11,7 @@
 
 #include "narrows/export.h"
 #include "web/merge.h"
-#include "web/query/stream.h"
+#include "web/query/textout.h"
 #include "web/walk.h"
 
 enum { SHAPE_SLICE_BYTES = 65536 };
@@ -24,7 +24,7 @@ struct shape {
 	unsigned generation;
 	/*
 	 * Both write into a stream that becomes text. prefix may put lines of its own first, with
-	 * shape_put().
+	 * textout_put().
 	 */
 	int (*prefix)(struct export *x, FILE *f, const struct walk_meta *m);
 	void (*label)(
@@ -50,18 +50,12 @@ struct export
 	const struct walk_meta *meta; /* series in hand, with its rows and prefix */
 	struct merge *merge;
 	char *prefix;
-	export_write_fn *write;
-	void *write_arg;
-	size_t slice_bytes, out_len;
-	char out[32768];
+	struct textout out;
 };
 
 /* The export as a stream, which owns it. */
 struct stream export_stream(struct export *x);
 
-int shape_flush(struct export *x);
-int shape_put(struct export *x, const char *text, size_t len);
-int shape_puts(struct export *x, const char *text);
 int shape_end_line(struct export *x); /* as asked for */
 /* Of CSV cells, as asked for. */
 unsigned shape_cell_how(const struct export *x);

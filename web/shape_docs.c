@@ -39,7 +39,7 @@ struct docs {
 static int
 put(struct export *x, const bson_t *doc)
 {
-	return shape_put(x, (const char *)bson_get_data(doc), doc->len);
+	return textout_put(&x->out, (const char *)bson_get_data(doc), doc->len);
 }
 
 /* Writes an item with the envelope of its generation. */

@@ -98,17 +98,19 @@ row(struct export *x, const char *before, const struct merge_row *r)
 	for (k = 0; k < r->n_fields; k++) {
 		if (!isfinite(r->values[k]))
 			continue;
-		if ((sep[0] == ' ' && (rc = shape_puts(x, before)) < 0) ||
-		    (rc = shape_puts(x, sep)) < 0 || (rc = shape_puts(x, r->labels[k])) < 0 ||
-		    (rc = shape_puts(x, fmt_exact(r->values[k]).s)) < 0)
+		if ((sep[0] == ' ' && (rc = textout_puts(&x->out, before)) < 0) ||
+		    (rc = textout_puts(&x->out, sep)) < 0 ||
+		    (rc = textout_puts(&x->out, r->labels[k])) < 0 ||
+		    (rc = textout_exact(&x->out, r->values[k])) < 0)
 			return rc;
 		sep = ",";
 	}
 	if (sep[0] == ' ')
 		return NW_OK;
-	if ((rc = shape_put(x, " ", 1)) < 0 || (rc = shape_puts(x, fmt_int(r->t_wall_ns).s)) < 0)
+	if ((rc = textout_put(&x->out, " ", 1)) < 0 ||
+	    (rc = textout_puts(&x->out, fmt_int(r->t_wall_ns).s)) < 0)
 		return rc;
-	return shape_put(x, "\n", 1);
+	return textout_put(&x->out, "\n", 1);
 }
 
 const struct shape shape_influx = {

@@ -45,8 +45,8 @@ prefix(struct export *x, FILE *f, const struct walk_meta *m)
 	char *text = doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	int rc = NW_ENOMEM;
 
-	if (text != NULL && (rc = shape_puts(x, text)) == NW_OK)
-		rc = shape_put(x, "\n", 1);
+	if (text != NULL && (rc = textout_puts(&x->out, text)) == NW_OK)
+		rc = textout_put(&x->out, "\n", 1);
 	free(text);
 	json_decref(doc);
 	fprintf(f, "{\"series_id\":%s,", fmt_int(m->id).s);
@@ -83,14 +83,15 @@ put_hist(struct export *x, const char *sep, const struct merge_row *r)
 	size_t i;
 	int rc;
 
-	if ((rc = shape_puts(x, sep)) < 0 || (rc = shape_puts(x, "\"h_dur\":\"")) < 0)
+	if ((rc = textout_puts(&x->out, sep)) < 0 ||
+	    (rc = textout_puts(&x->out, "\"h_dur\":\"")) < 0)
 		return rc;
 	for (i = 0; i < r->hist_len; i++) {
 		nw_hex_put(hex, &r->hist[i], 1);
-		if ((rc = shape_put(x, hex, 2)) < 0)
+		if ((rc = textout_put(&x->out, hex, 2)) < 0)
 			return rc;
 	}
-	return shape_put(x, "\"", 1);
+	return textout_put(&x->out, "\"", 1);
 }
 
 static int
@@ -103,20 +104,21 @@ row(struct export *x, const char *before, const struct merge_row *r)
 
 	snprintf(text, sizeof(text), "\"time\":\"%s\",\"t_ns\":\"%s\",\"data\":{",
 	    fmt_iso_ns(r->t_wall_ns).s, fmt_int(r->t_wall_ns).s);
-	if ((rc = shape_puts(x, before)) < 0 || (rc = shape_puts(x, text)) < 0)
+	if ((rc = textout_puts(&x->out, before)) < 0 || (rc = textout_puts(&x->out, text)) < 0)
 		return rc;
 	for (k = 0; k < r->n_fields; k++) {
 		if (isnan(r->values[k]))
 			continue;
 		number(text, sizeof(text), r->values[k]);
-		if ((rc = shape_puts(x, sep)) < 0 || (rc = shape_puts(x, r->labels[k])) < 0 ||
-		    (rc = shape_puts(x, text)) < 0)
+		if ((rc = textout_puts(&x->out, sep)) < 0 ||
+		    (rc = textout_puts(&x->out, r->labels[k])) < 0 ||
+		    (rc = textout_puts(&x->out, text)) < 0)
 			return rc;
 		sep = ",";
 	}
 	if (r->hist != NULL && (rc = put_hist(x, sep, r)) < 0)
 		return rc;
-	return shape_put(x, "}}\n", 3);
+	return textout_put(&x->out, "}}\n", 3);
 }
 
 const struct shape shape_ndjson = {

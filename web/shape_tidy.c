@@ -60,8 +60,9 @@ row(struct export *x, const char *before, const struct merge_row *r)
 		if (isnan(r->values[k]))
 			continue;
 		snprintf(tail, sizeof(tail), "%s,%s,%s", time.s, t_ns.s, fmt_exact(r->values[k]).s);
-		if ((rc = shape_puts(x, before)) < 0 || (rc = shape_puts(x, r->labels[k])) < 0 ||
-		    (rc = shape_puts(x, tail)) < 0 || (rc = shape_end_line(x)) < 0)
+		if ((rc = textout_puts(&x->out, before)) < 0 ||
+		    (rc = textout_puts(&x->out, r->labels[k])) < 0 ||
+		    (rc = textout_puts(&x->out, tail)) < 0 || (rc = shape_end_line(x)) < 0)
 			return rc;
 	}
 	return NW_OK;

@@ -366,7 +366,7 @@ write_header(struct export *x, struct wide *w)
 		csv_cell(f, cell, shape_cell_how(x));
 		free(cell);
 	}
-	if (fclose(f) == 0 && (rc = shape_put(x, text, len)) == NW_OK)
+	if (fclose(f) == 0 && (rc = textout_put(&x->out, text, len)) == NW_OK)
 		rc = shape_end_line(x);
 out:
 	free(text);
@@ -381,12 +381,13 @@ write_row(struct export *x, const struct wide *w, size_t step)
 	size_t i;
 	int rc;
 
-	if ((rc = shape_puts(x, fmt_iso_ns(t).s)) < 0 || (rc = shape_put(x, ",", 1)) < 0 ||
-	    (rc = shape_puts(x, fmt_int(t).s)) < 0)
+	if ((rc = textout_puts(&x->out, fmt_iso_ns(t).s)) < 0 ||
+	    (rc = textout_put(&x->out, ",", 1)) < 0 ||
+	    (rc = textout_puts(&x->out, fmt_int(t).s)) < 0)
 		return rc;
 	for (i = 0; i < w->n_columns; i++)
-		if ((rc = shape_put(x, ",", 1)) < 0 ||
-		    (rc = shape_puts(x, fmt_exact(row[i].value).s)) < 0)
+		if ((rc = textout_put(&x->out, ",", 1)) < 0 ||
+		    (rc = textout_exact(&x->out, row[i].value)) < 0)
 			return rc;
 	return shape_end_line(x);
 }
@@ -406,7 +407,7 @@ slice(struct export *x, bool *done)
 		return layouts_peek(x, w);
 	if (w->step == w->n_steps && ((rc = grid_next(x, w, done)) < 0 || *done))
 		return rc;
-	for (; w->step < w->n_steps && x->slice_bytes < SHAPE_SLICE_BYTES; w->step++)
+	for (; w->step < w->n_steps && x->out.n_bytes < SHAPE_SLICE_BYTES; w->step++)
 		if (w->filled[w->step] && (rc = write_row(x, w, w->step)) < 0)
 			return rc;
 	return NW_OK;

@@ -13,9 +13,7 @@
 
 #include "web/query/find.h"
 #include "web/query/query.h"
-#include "web/query/stream.h"
-
-enum { FRAME_OUT_BYTES = 32768 };
+#include "web/query/textout.h"
 
 struct frame {
 	const struct found *of;
@@ -47,22 +45,13 @@ struct frame_form {
 };
 extern const struct frame_form frame_json, frame_csv, frame_arrow;
 
-/* An answer on its way out; text gathers here before it goes to `write`. */
+/* An answer on its way out. */
 struct frame_out {
 	const struct frame_form *form;
 	struct frame_columns columns;
-	stream_write_fn *write;
-	void *write_arg;
-	void *state;    /* of the form */
-	bool begun;     /* a frame was written */
-	size_t n_bytes; /* written since the slice began */
-	size_t len;
-	char text[FRAME_OUT_BYTES];
+	void *state; /* of the form */
+	bool begun;  /* a frame was written */
+	struct textout out;
 };
-
-int frame_put(struct frame_out *o, const char *text, size_t len);
-int frame_puts(struct frame_out *o, const char *text);
-int frame_put_exact(struct frame_out *o, double v);
-int frame_flush(struct frame_out *o);
 
 #endif

@@ -53,7 +53,9 @@ columns_of(const struct frame_out *o, const struct table *t, struct arrow_column
 static int
 write_counted(void *arg, const char *bytes, size_t len)
 {
-	return frame_put(arg, bytes, len);
+	struct frame_out *o = arg;
+
+	return textout_put(&o->out, bytes, len);
 }
 
 static int

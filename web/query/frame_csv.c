@@ -23,14 +23,14 @@ begin(struct frame_out *o)
 {
 	const struct frame_columns *c = &o->columns;
 	size_t i;
-	int rc = frame_puts(o, "series_id,host,session,subject,event_type,field,unit");
+	int rc = textout_puts(&o->out, "series_id,host,session,subject,event_type,field,unit");
 
 	if (rc == NW_OK && c->n > 0)
-		rc = frame_puts(o, ",t_ns");
+		rc = textout_puts(&o->out, ",t_ns");
 	for (i = 0; i < c->n && rc == NW_OK; i++)
-		if ((rc = frame_puts(o, ",")) == NW_OK)
-			rc = frame_puts(o, c->name[i]);
-	return rc == NW_OK ? frame_puts(o, "\n") : rc;
+		if ((rc = textout_puts(&o->out, ",")) == NW_OK)
+			rc = textout_puts(&o->out, c->name[i]);
+	return rc == NW_OK ? textout_puts(&o->out, "\n") : rc;
 }
 
 /* Cells before the time, which all lines of a field share. NULL: no memory. */
@@ -70,14 +70,15 @@ put_rows(struct frame_out *o, const struct frame *f, const char *before, size_t 
 	for (i = 0; i < f->n_rows; i++) {
 		if (frame_is_missing(f, k, i))
 			continue;
-		if ((rc = frame_puts(o, before)) < 0 || (rc = frame_put(o, ",", 1)) < 0 ||
-		    (rc = frame_puts(o, fmt_int(f->t_wall_ns[i]).s)) < 0)
+		if ((rc = textout_puts(&o->out, before)) < 0 ||
+		    (rc = textout_put(&o->out, ",", 1)) < 0 ||
+		    (rc = textout_puts(&o->out, fmt_int(f->t_wall_ns[i]).s)) < 0)
 			return rc;
 		for (c = 0; c < n; c++)
-			if ((rc = frame_put(o, ",", 1)) < 0 ||
-			    (rc = frame_put_exact(o, f->values[c * f->n_fields + k][i])) < 0)
+			if ((rc = textout_put(&o->out, ",", 1)) < 0 ||
+			    (rc = textout_exact(&o->out, f->values[c * f->n_fields + k][i])) < 0)
 				return rc;
-		if ((rc = frame_put(o, "\n", 1)) < 0)
+		if ((rc = textout_put(&o->out, "\n", 1)) < 0)
 			return rc;
 	}
 	return rc;
@@ -95,8 +96,8 @@ frame(struct frame_out *o, const struct frame *f)
 			rc = NW_ENOMEM;
 		else if (f->n_rows > 0)
 			rc = put_rows(o, f, before, k);
-		else if ((rc = frame_puts(o, before)) == NW_OK)
-			rc = frame_puts(o, "\n");
+		else if ((rc = textout_puts(&o->out, before)) == NW_OK)
+			rc = textout_puts(&o->out, "\n");
 		free(before);
 	}
 	free(subject);

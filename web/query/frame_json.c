@@ -24,7 +24,7 @@
 static int
 begin(struct frame_out *o)
 {
-	return frame_puts(o, "{\"series\":[");
+	return textout_puts(&o->out, "{\"series\":[");
 }
 
 static int
@@ -36,7 +36,7 @@ put_text(struct frame_out *o, const char *text)
 
 	if (out == NULL)
 		return NW_ENOMEM;
-	rc = frame_put(o, out, jsontext_write(out, text, len));
+	rc = textout_put(&o->out, out, jsontext_write(out, text, len));
 	free(out);
 	return rc;
 }
@@ -45,12 +45,12 @@ static int
 put_texts(struct frame_out *o, const char *key, const char *const *texts, size_t n)
 {
 	size_t i;
-	int rc = frame_puts(o, key);
+	int rc = textout_puts(&o->out, key);
 
 	for (i = 0; i < n && rc == NW_OK; i++)
-		if ((rc = frame_puts(o, i > 0 ? "," : "[")) == NW_OK)
+		if ((rc = textout_puts(&o->out, i > 0 ? "," : "[")) == NW_OK)
 			rc = put_text(o, texts[i]);
-	return rc == NW_OK ? frame_puts(o, n > 0 ? "]" : "[]") : rc;
+	return rc == NW_OK ? textout_puts(&o->out, n > 0 ? "]" : "[]") : rc;
 }
 
 /* The subject is JSON from the store; text that does not parse becomes an empty object. */
@@ -59,7 +59,7 @@ put_subject(struct frame_out *o, const char *json)
 {
 	json_t *subject = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
 	char *text = json_is_object(subject) ? json_dumps(subject, JSON_COMPACT) : NULL;
-	int rc = frame_puts(o, text != NULL ? text : "{}");
+	int rc = textout_puts(&o->out, text != NULL ? text : "{}");
 
 	free(text);
 	json_decref(subject);
@@ -72,13 +72,16 @@ put_description(struct frame_out *o, const struct frame *f)
 	const struct found *m = f->of;
 	int rc;
 
-	if ((rc = frame_puts(o, o->begun ? ",\n{\"series_id\":" : "\n{\"series_id\":")) < 0 ||
-	    (rc = frame_puts(o, fmt_int(m->series_id).s)) < 0 ||
-	    (rc = frame_puts(o, ",\"host\":")) < 0 || (rc = put_text(o, m->host)) < 0 ||
-	    (rc = frame_puts(o, ",\"session\":")) < 0 ||
-	    (rc = frame_puts(o, m->session_id > 0 ? fmt_int(m->session_id).s : "null")) < 0 ||
-	    (rc = frame_puts(o, ",\"event_type\":")) < 0 || (rc = put_text(o, m->event_type)) < 0 ||
-	    (rc = frame_puts(o, ",\"subject\":")) < 0 ||
+	if ((rc = textout_puts(&o->out, o->begun ? ",\n{\"series_id\":" : "\n{\"series_id\":")) <
+		0 ||
+	    (rc = textout_puts(&o->out, fmt_int(m->series_id).s)) < 0 ||
+	    (rc = textout_puts(&o->out, ",\"host\":")) < 0 || (rc = put_text(o, m->host)) < 0 ||
+	    (rc = textout_puts(&o->out, ",\"session\":")) < 0 ||
+	    (rc = textout_puts(&o->out, m->session_id > 0 ? fmt_int(m->session_id).s : "null")) <
+		0 ||
+	    (rc = textout_puts(&o->out, ",\"event_type\":")) < 0 ||
+	    (rc = put_text(o, m->event_type)) < 0 ||
+	    (rc = textout_puts(&o->out, ",\"subject\":")) < 0 ||
 	    (rc = put_subject(o, m->subject_json)) < 0 ||
 	    (rc = put_texts(o, ",\"fields\":", f->fields, f->n_fields)) < 0)
 		return rc;
@@ -89,24 +92,24 @@ static int
 put_times(struct frame_out *o, const struct frame *f)
 {
 	size_t i;
-	int rc = frame_puts(o, ",\"t_ns\":[");
+	int rc = textout_puts(&o->out, ",\"t_ns\":[");
 
 	for (i = 0; i < f->n_rows && rc == NW_OK; i++)
-		if ((rc = frame_puts(o, i > 0 ? "\",\"" : "\"")) == NW_OK)
-			rc = frame_puts(o, fmt_int(f->t_wall_ns[i]).s);
-	return rc == NW_OK ? frame_puts(o, f->n_rows > 0 ? "\"]" : "]") : rc;
+		if ((rc = textout_puts(&o->out, i > 0 ? "\",\"" : "\"")) == NW_OK)
+			rc = textout_puts(&o->out, fmt_int(f->t_wall_ns[i]).s);
+	return rc == NW_OK ? textout_puts(&o->out, f->n_rows > 0 ? "\"]" : "]") : rc;
 }
 
 static int
 put_number(struct frame_out *o, double v)
 {
 	if (isnan(v))
-		return frame_put(o, "null", 4);
+		return textout_put(&o->out, "null", 4);
 	if (isinf(v))
-		return frame_puts(o, v > 0 ? "\"Inf\"" : "\"-Inf\"");
+		return textout_puts(&o->out, v > 0 ? "\"Inf\"" : "\"-Inf\"");
 	if (v == 0 && signbit(v))
-		return frame_put(o, "-0.0", 4);
-	return frame_put_exact(o, v);
+		return textout_put(&o->out, "-0.0", 4);
+	return textout_exact(&o->out, v);
 }
 
 static int
@@ -115,22 +118,23 @@ put_column(struct frame_out *o, const struct frame *f, size_t column)
 	size_t i, k;
 	int rc;
 
-	if ((rc = frame_puts(o, ",\"")) < 0 || (rc = frame_puts(o, o->columns.name[column])) < 0 ||
-	    (rc = frame_puts(o, "\":[")) < 0)
+	if ((rc = textout_puts(&o->out, ",\"")) < 0 ||
+	    (rc = textout_puts(&o->out, o->columns.name[column])) < 0 ||
+	    (rc = textout_puts(&o->out, "\":[")) < 0)
 		return rc;
 	for (k = 0; k < f->n_fields; k++) {
 		const double *v = f->values[column * f->n_fields + k];
 
-		if ((rc = frame_puts(o, k > 0 ? ",[" : "[")) < 0)
+		if ((rc = textout_puts(&o->out, k > 0 ? ",[" : "[")) < 0)
 			return rc;
 		for (i = 0; i < f->n_rows; i++)
-			if ((i > 0 && (rc = frame_put(o, ",", 1)) < 0) ||
+			if ((i > 0 && (rc = textout_put(&o->out, ",", 1)) < 0) ||
 			    (rc = put_number(o, v[i])) < 0)
 				return rc;
-		if ((rc = frame_put(o, "]", 1)) < 0)
+		if ((rc = textout_put(&o->out, "]", 1)) < 0)
 			return rc;
 	}
-	return frame_put(o, "]", 1);
+	return textout_put(&o->out, "]", 1);
 }
 
 static int
@@ -143,17 +147,17 @@ frame(struct frame_out *o, const struct frame *f)
 		rc = put_times(o, f);
 	for (i = 0; i < o->columns.n && f->n_rows > 0 && rc == NW_OK; i++)
 		rc = put_column(o, f, i);
-	return rc == NW_OK ? frame_put(o, "}", 1) : rc;
+	return rc == NW_OK ? textout_put(&o->out, "}", 1) : rc;
 }
 
 static int
 end(struct frame_out *o, int64_t next)
 {
-	int rc = frame_puts(o, "\n],\"next\":");
+	int rc = textout_puts(&o->out, "\n],\"next\":");
 
 	if (rc == NW_OK)
-		rc = frame_puts(o, next > 0 ? fmt_int(next).s : "null");
-	return rc == NW_OK ? frame_puts(o, "}\n") : rc;
+		rc = textout_puts(&o->out, next > 0 ? fmt_int(next).s : "null");
+	return rc == NW_OK ? textout_puts(&o->out, "}\n") : rc;
 }
 
 const struct frame_form frame_json = { "application/json", begin, frame, end, NULL };

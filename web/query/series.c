@@ -26,15 +26,15 @@ struct series {
 	const double **pointers; /* of a frame */
 	double *derived;         /* mean and sd of a block of buckets */
 	size_t n_pointers, n_derived;
-	struct frame_out out;
+	struct frame_out answer;
 };
 
 static int
 frame_write(struct series *s, const struct frame *f)
 {
-	int rc = s->out.form->frame(&s->out, f);
+	int rc = s->answer.form->frame(&s->answer, f);
 
-	s->out.begun = true;
+	s->answer.begun = true;
 	return rc;
 }
 
@@ -88,7 +88,7 @@ on_values(void *arg, const struct store_block *b)
 
 	if (b->n_rows == 0)
 		return 0;
-	if (s->out.n_bytes >= SLICE_BYTES && b->t_wall_ns[0] >= s->next_t) {
+	if (s->answer.out.n_bytes >= SLICE_BYTES && b->t_wall_ns[0] >= s->next_t) {
 		s->next_t = b->t_wall_ns[0];
 		s->past_layout = false;
 		return 1;
@@ -171,7 +171,7 @@ on_statistics(void *arg, const struct store_bucket_block *b)
 
 	if (b->n_buckets == 0)
 		return 0;
-	if (s->out.n_bytes >= SLICE_BYTES) {
+	if (s->answer.out.n_bytes >= SLICE_BYTES) {
 		s->next_t = step_begin(b->t_wall_ns[0], s->q.step_ns);
 		s->past_layout = false;
 		return 1;
@@ -186,7 +186,7 @@ on_statistics(void *arg, const struct store_bucket_block *b)
 	statistics_point(s, l, b);
 	f.t_wall_ns = t;
 	f.values = s->pointers;
-	f.n = s->pointers + s->out.columns.n * l->n_fields;
+	f.n = s->pointers + s->answer.columns.n * l->n_fields;
 	rc = frame_write(s, &f);
 	free(t);
 	return rc;
@@ -356,7 +356,7 @@ metadata_slice(struct series *s)
 		s->at = NULL;
 		return rc;
 	}
-	while (s->layout < s->at->n_layouts && s->out.n_bytes < SLICE_BYTES && rc == NW_OK) {
+	while (s->layout < s->at->n_layouts && s->answer.out.n_bytes < SLICE_BYTES && rc == NW_OK) {
 		const struct found_layout *l = &s->at->layouts[s->layout];
 
 		s->past_layout = true;
@@ -376,7 +376,7 @@ slice(struct series *s, bool *done)
 {
 	int state, rc = NW_OK;
 
-	while (s->out.n_bytes < SLICE_BYTES && rc == NW_OK) {
+	while (s->answer.out.n_bytes < SLICE_BYTES && rc == NW_OK) {
 		if (s->at == NULL) {
 			if ((state = find_next(s->find, &s->at)) < 0)
 				return state;
@@ -384,7 +384,7 @@ slice(struct series *s, bool *done)
 				return NW_OK;
 			if (state == FIND_END) {
 				*done = true;
-				return s->out.form->end(&s->out, find_rest(s->find));
+				return s->answer.form->end(&s->answer, find_rest(s->find));
 			}
 			s->layout = 0;
 			s->next_t = s->q.t0_wall_ns;
@@ -400,17 +400,15 @@ series_next(void *state, stream_write_fn *write, void *arg, bool *done)
 	struct series *s = state;
 	int rc = NW_OK, flushed;
 
-	s->out.write = write;
-	s->out.write_arg = arg;
-	s->out.n_bytes = 0;
+	textout_begin(&s->answer.out, write, arg);
 	*done = false;
 	if (!s->begun) {
 		s->begun = true;
-		rc = s->out.form->begin(&s->out);
+		rc = s->answer.form->begin(&s->answer);
 	}
 	if (rc == NW_OK)
 		rc = slice(s, done);
-	flushed = frame_flush(&s->out);
+	flushed = textout_flush(&s->answer.out);
 	return rc != NW_OK ? rc : flushed;
 }
 
@@ -419,8 +417,8 @@ series_free(void *state)
 {
 	struct series *s = state;
 
-	if (s->out.state != NULL)
-		s->out.form->state_free(s->out.state);
+	if (s->answer.state != NULL)
+		s->answer.form->state_free(s->answer.state);
 	find_free(s->find);
 	free(s->pointers);
 	free(s->derived);
@@ -451,8 +449,8 @@ series_stream(struct store_reader *r, const struct query *q, struct stream *out)
 		return NW_ENOMEM;
 	s->reader = r;
 	s->q = *q;
-	s->out.form = form_of(q);
-	s->out.columns = frame_columns(q);
+	s->answer.form = form_of(q);
+	s->answer.columns = frame_columns(q);
 	if ((rc = find_new(r, &s->q, &s->find)) < 0) {
 		series_free(s);
 		return rc;
