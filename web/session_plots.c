@@ -50,22 +50,22 @@ static const struct series_plot {
 };
 enum { N_PLOTS = sizeof(plots) / sizeof(plots[0]) };
 
-/*
- * The bytes of a stage's entry. Acknowledgements and other small change are not drawn beside a
- * transfer.
- */
-#define SMALL_CHANGE 0.01
-
-static double
-volume(const struct timeline *t, const json_t *entry)
+double
+timeline_volume(const struct timeline *t, const json_t *rates)
 {
-	const json_t *list = result_list(entry, KEY_timeline_stage_bytes_per_s), *v;
+	const json_t *v;
 	double sum = 0;
 	size_t i;
 
-	json_array_foreach(list, i, v) if (i < t->n && json_is_number(v)) sum +=
+	json_array_foreach(rates, i, v) if (i < t->n && json_is_number(v)) sum +=
 	    json_number_value(v);
 	return sum;
+}
+
+static double
+volume(const struct timeline *t, const json_t *stage)
+{
+	return timeline_volume(t, result_list(stage, KEY_timeline_stage_bytes_per_s));
 }
 
 static void
@@ -76,7 +76,7 @@ find_small_change(struct timeline *t)
 	size_t i;
 
 	json_array_foreach(list, i, entry) most = fmax(most, volume(t, entry));
-	t->small_change = most * SMALL_CHANGE;
+	t->small_change = most * TIMELINE_SMALL;
 	t->n_small = 0;
 	json_array_foreach(list, i, entry) t->n_small += volume(t, entry) < t->small_change;
 }

@@ -11,8 +11,6 @@
 #include "narrows/result.h"
 #include "web/session_timeline.h"
 
-#define SMALL_CHANGE 0.01
-
 /* Connections whose time is split up in a figure of their own. */
 enum { SPLIT_MAX = 3 };
 
@@ -102,17 +100,10 @@ range_sentence(const struct plot *p, const char *what, char *out, size_t size)
 	    in_words(p, high).s, in_words(p, sum / (double)n).s);
 }
 
-/* Sum of the rates of a connection. */
 static double
-volume(const struct timeline *t, const json_t *c)
+volume(const struct timeline *t, const json_t *connection)
 {
-	const json_t *list = result_list(c, KEY_timeline_connection_bytes_per_s), *v;
-	double sum = 0;
-	size_t i;
-
-	json_array_foreach(list, i, v) if (i < t->n && json_is_number(v)) sum +=
-	    json_number_value(v);
-	return sum;
+	return timeline_volume(t, result_list(connection, KEY_timeline_connection_bytes_per_s));
 }
 
 /* Connections that carry a hundredth of the bytes of the largest, in the document's order. Returns
@@ -126,7 +117,7 @@ connections_find(const struct timeline *t, const json_t *out[TIMELINE_LINES_MAX]
 
 	json_array_foreach(list, i, c) most = fmax(most, volume(t, c));
 	json_array_foreach(list, i,
-	    c) if (n < TIMELINE_LINES_MAX && volume(t, c) >= SMALL_CHANGE * most) out[n++] = c;
+	    c) if (n < TIMELINE_LINES_MAX && volume(t, c) >= TIMELINE_SMALL * most) out[n++] = c;
 	return n;
 }
 

@@ -21,6 +21,11 @@ struct timeline {
 	size_t n_marks;
 };
 
+/* Acknowledgements and other small change, less than this share of the largest, are not drawn. */
+#define TIMELINE_SMALL 0.01
+
+/* Sum of rates over the timeline's steps. */
+double timeline_volume(const struct timeline *t, const json_t *rates);
 /* False where the document has no timeline. */
 bool timeline_read(struct timeline *t, const json_t *doc);
 /* A plot over the timeline, with its changes marked. The lines are the caller's. */
