@@ -8,17 +8,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "narrows/splitmix.h"
+
 static char path[64] __attribute__((unused));
 static uint64_t rng;
 
-/* xorshift64; rng must not be 0 */
 static inline uint64_t
 rnd(uint64_t n)
 {
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return rng % n;
+	return nw_splitmix(&rng) % n;
 }
 
 /* The store and what SQLite and the writer put beside it. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "narrows/splitmix.h"
 #include "tests/check.h"
 
 #define NBSP "\xc2\xa0"
@@ -14,10 +15,7 @@ static uint64_t rng;
 static uint64_t
 rnd(void)
 {
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return rng;
+	return nw_splitmix(&rng);
 }
 
 static void

@@ -8,17 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/splitmix.h"
 #include "tests/check.h"
 
-static uint64_t rng = 88172645463325252;
+static uint64_t rng = 1;
 
 static uint64_t
 rnd(void)
 {
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return rng;
+	return nw_splitmix(&rng);
 }
 
 /* printf's digits and exponent, at the first precision that reads back. */

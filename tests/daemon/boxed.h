@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <event2/event.h>
-#include <sqlite3.h>
 
 #include "daemon/admission.h"
 #include "daemon/box.h"
@@ -26,6 +25,7 @@
 #include "narrows/err.h"
 #include "narrows/log.h"
 #include "tests/check.h"
+#include "tests/sqlcount.h"
 
 static char boxed_dir[] = "/tmp/nw-boxed-XXXXXX", boxed_path[64];
 static struct conf boxed_conf;
@@ -93,23 +93,6 @@ boxed_store_begin(void)
 	if (store_open(boxed_path, boxed_opts, &box.store, why) < 0)
 		abort();
 	store_next_ids(box.store, &box.next);
-}
-
-/* The number that an SQL query finds in the store. */
-static inline int64_t
-boxed_count(const char *sql)
-{
-	sqlite3_stmt *stmt = NULL;
-	sqlite3 *db = NULL;
-	int64_t n = -1;
-
-	CHECK_INT(sqlite3_open(boxed_path, &db), SQLITE_OK);
-	CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
-	if (sqlite3_step(stmt) == SQLITE_ROW)
-		n = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	sqlite3_close(db);
-	return n;
 }
 
 static inline void

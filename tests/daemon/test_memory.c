@@ -195,8 +195,9 @@ test_every_allocation(void)
 	boxed_run();
 	CHECK(is_open(other));
 	commit_drain(box.commit);
-	CHECK_INT(
-	    boxed_count("SELECT count(*) FROM metadata WHERE mid IN ('other', 'more', 'last')"), 3);
+	CHECK_INT(sqlcount(boxed_path,
+		      "SELECT count(*) FROM metadata WHERE mid IN ('other', 'more', 'last')"),
+	    3);
 	printf("%ld allocations of a connection failed\n", n_failed);
 	close(other);
 	boxed_run();

@@ -3,11 +3,11 @@
  * stopping does not wait. */
 #include "daemon/schedule.h"
 
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include "narrows/err.h"
 #include "tests/check.h"
+#include "tests/sqlcount.h"
 #include "tests/transfer.h"
 
 static char dir[] = "/tmp/nw-schedule-XXXXXX", path[64], why[STORE_WHY_BYTES];
@@ -58,22 +58,6 @@ runs_await(struct schedule *s, uint64_t n)
 }
 
 static int
-count(const char *sql)
-{
-	sqlite3_stmt *stmt = NULL;
-	sqlite3 *db = NULL;
-	int n = -1;
-
-	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
-	CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
-	if (sqlite3_step(stmt) == SQLITE_ROW)
-		n = sqlite3_column_int(stmt, 0);
-	sqlite3_finalize(stmt);
-	sqlite3_close(db);
-	return n;
-}
-
-static int
 on_result(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *result)
 {
 	(void)rec;
@@ -114,12 +98,13 @@ test_runs(struct schedule *s, struct store *st)
 	schedule_push(s, 1, true);
 	runs_await(s, 6);
 	CHECK_INT(store_sync(st), NW_OK);
-	CHECK_INT(count("SELECT count(*) FROM run"), 2);
-	CHECK_INT(count("SELECT count(*) FROM result r JOIN run n ON n.id = r.run_id AND "
-			"n.session_id = r.session_id"),
+	CHECK_INT(sqlcount(path, "SELECT count(*) FROM run"), 2);
+	CHECK_INT(sqlcount(path,
+		      "SELECT count(*) FROM result r JOIN run n ON n.id = r.run_id AND "
+		      "n.session_id = r.session_id"),
 	    2);
-	CHECK_INT(count("SELECT min(id) FROM run"), 7);
-	CHECK_INT(count("SELECT count(*) FROM result WHERE stage = 'disk.read'"), 2);
+	CHECK_INT(sqlcount(path, "SELECT min(id) FROM run"), 7);
+	CHECK_INT(sqlcount(path, "SELECT count(*) FROM result WHERE stage = 'disk.read'"), 2);
 }
 
 /* Session 2 opens again after its verdict: the next verdict is a run of its own. */
@@ -137,9 +122,10 @@ test_again(struct schedule *s, struct store *st)
 	schedule_push(s, 2, true);
 	runs_await(s, 8);
 	CHECK_INT(store_sync(st), NW_OK);
-	CHECK_INT(count("SELECT count(*) FROM run"), 3);
-	CHECK_INT(count("SELECT count(*) FROM run WHERE session_id = 2 AND replaced_ns = 5 AND "
-			"stage = 'disk.read' AND sentence IS NOT NULL AND document IS NOT NULL"),
+	CHECK_INT(sqlcount(path, "SELECT count(*) FROM run"), 3);
+	CHECK_INT(sqlcount(path,
+		      "SELECT count(*) FROM run WHERE session_id = 2 AND replaced_ns = 5 AND "
+		      "stage = 'disk.read' AND sentence IS NOT NULL AND document IS NOT NULL"),
 	    1);
 	check_before(2);
 }
@@ -169,7 +155,7 @@ main(void)
 	CHECK(stats.queued <= 2001);
 	schedule_stop(s);
 	CHECK_INT(store_sync(st), NW_OK);
-	CHECK_INT(count("SELECT count(*) FROM result"), 3);
+	CHECK_INT(sqlcount(path, "SELECT count(*) FROM result"), 3);
 	store_close(st);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	CHECK_INT(system(command), 0);

@@ -201,9 +201,10 @@ test_late_rows(void)
 	session_touch(s, "host:late", 7);
 	CHECK(s->state == SESSION_LINGERING && s->fresh);
 	wired_store();
-	CHECK_INT(boxed_count("SELECT count(*) FROM run WHERE id = 1 AND replaced_ns > 0 AND why ="
-			      " 'host:late added to the session after its end' AND stage ="
-			      " 'network'"),
+	CHECK_INT(sqlcount(boxed_path,
+		      "SELECT count(*) FROM run WHERE id = 1 AND replaced_ns > 0 AND why ="
+		      " 'host:late added to the session after its end' AND stage ="
+		      " 'network'"),
 	    1);
 	usleep(1000);
 	boxed_run();
@@ -229,7 +230,7 @@ test_merge_closed(void)
 	    "SELECT count(*) FROM run WHERE id = 2 AND replaced_ns > 0 AND session_id = %lld AND"
 	    " why LIKE 'session %% turned out to be the same transfer'",
 	    (long long)into->id);
-	CHECK_INT(boxed_count(sql), 1);
+	CHECK_INT(sqlcount(boxed_path, sql), 1);
 	session_end(into);
 }
 

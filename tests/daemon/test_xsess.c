@@ -123,8 +123,9 @@ test_died(void)
 	wired_store();
 	CHECK_INT(w.stored, life + 10);
 	wired_close(&w);
-	CHECK_INT(boxed_count("SELECT sum(dropped) FROM xsp_session WHERE session_id ="
-			      " (SELECT id FROM session WHERE task_id = 'died')"),
+	CHECK_INT(sqlcount(boxed_path,
+		      "SELECT sum(dropped) FROM xsp_session WHERE session_id ="
+		      " (SELECT id FROM session WHERE task_id = 'died')"),
 	    8);
 }
 
@@ -142,13 +143,15 @@ test_counts(void)
 	CHECK_INT(wired_data(&w, "m", 2), NW_OK);
 	wired_store();
 	CHECK_INT(
-	    boxed_count("SELECT docs * 100 + samples FROM xsp_session ORDER BY id DESC"), 302);
+	    sqlcount(boxed_path, "SELECT docs * 100 + samples FROM xsp_session ORDER BY id DESC"),
+	    302);
 	CHECK_INT(wired_hello(&w, "counts", 2, 0, NULL, NULL), NW_OK);
 	CHECK_INT(wired_data(&w, "m", 2), NW_OK);
 	CHECK_INT(wired_data(&w, "m", 3), NW_OK);
 	wired_store();
 	CHECK_INT(
-	    boxed_count("SELECT docs * 100 + samples FROM xsp_session ORDER BY id DESC"), 403);
+	    sqlcount(boxed_path, "SELECT docs * 100 + samples FROM xsp_session ORDER BY id DESC"),
+	    403);
 	wired_close(&w);
 }
 

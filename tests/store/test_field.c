@@ -6,11 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sqlite3.h>
-
 #include "narrows/err.h"
 #include "narrows/store.h"
 #include "tests/check.h"
+#include "tests/sqlcount.h"
 #include "tests/storefile.h"
 
 #define CALIPER "nl:tools:calipers:summary:read"
@@ -118,22 +117,6 @@ test_aggregations(void)
 		    aggregations[i].how);
 }
 
-static int64_t
-ask(const char *sql)
-{
-	sqlite3_stmt *st = NULL;
-	sqlite3 *db;
-	int64_t n = -1;
-
-	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
-	CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
-	while (sqlite3_step(st) == SQLITE_ROW)
-		n = sqlite3_column_int64(st, 0);
-	sqlite3_finalize(st);
-	sqlite3_close(db);
-	return n;
-}
-
 /* A store that another release wrote gets the table of this program. */
 static void
 test_table(void)
@@ -143,14 +126,15 @@ test_table(void)
 	size_t n;
 
 	nw_field_rules(&n);
-	CHECK_INT(ask("SELECT count(*) FROM field"), n);
-	CHECK_INT(ask("SELECT count(*) FROM v_series WHERE series != layout * 4096 + col"), 0);
-	ask("UPDATE field SET unit = 'furlong' WHERE unit = 'By'");
-	CHECK_INT(ask("SELECT count(*) FROM v_series WHERE unit = 'By'"), 0);
+	CHECK_INT(sqlcount(path, "SELECT count(*) FROM field"), n);
+	CHECK_INT(
+	    sqlcount(path, "SELECT count(*) FROM v_series WHERE series != layout * 4096 + col"), 0);
+	sqlcount(path, "UPDATE field SET unit = 'furlong' WHERE unit = 'By'");
+	CHECK_INT(sqlcount(path, "SELECT count(*) FROM v_series WHERE unit = 'By'"), 0);
 	CHECK_INT(store_open(path, NULL, &st, why), NW_OK);
 	store_close(st);
-	CHECK(ask("SELECT count(*) FROM v_series WHERE unit = 'By'") > 0);
-	CHECK_INT(ask("SELECT count(*) FROM field WHERE unit = 'furlong'"), 0);
+	CHECK(sqlcount(path, "SELECT count(*) FROM v_series WHERE unit = 'By'") > 0);
+	CHECK_INT(sqlcount(path, "SELECT count(*) FROM field WHERE unit = 'furlong'"), 0);
 }
 
 /* A name that readers use and the table does not know would be a mistake in either; what
