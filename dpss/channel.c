@@ -9,12 +9,13 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -22,7 +23,14 @@
 #include "narrows/err.h"
 #include "narrows/tls.h"
 
-enum { HEADER_BYTES = 6, IN_BYTES = 64 << 10, LIMIT_USUAL = 64 << 10, BACKLOG = 128 };
+enum {
+	HEADER_BYTES = 6,
+	IN_BYTES = 64 << 10,
+	IN_BEHIND_BYTES = 4096, /* read along with long data: the next message's beginning */
+	LIMIT_USUAL = 64 << 10,
+	BACKLOG = 128,
+	STUCK_MS = 30000 /* a peer who takes nothing for so long is gone */
+};
 #define NS_PER_MS INT64_C(1000000)
 
 struct channel {
@@ -30,7 +38,7 @@ struct channel {
 	struct nw_tls *tls; /* NULL in clear */
 	pthread_mutex_t machine, sending;
 	size_t limit;
-	int silence_ms; /* 0: no limit */
+	struct channel_sink sink;
 	uint8_t *message;
 	size_t message_cap;
 	uint8_t in[IN_BYTES];
@@ -39,27 +47,14 @@ struct channel {
 
 /* --- bytes --- */
 
-/* NW_OK: fd is ready. NW_EAGAIN: the time is over. */
 static int
-ready_wait(int fd, short events, int timeout_ms)
-{
-	struct pollfd p = { .fd = fd, .events = events };
-	int n;
-
-	do
-		n = poll(&p, 1, timeout_ms > 0 ? timeout_ms : -1);
-	while (n < 0 && errno == EINTR);
-	return n > 0 ? NW_OK : n == 0 ? NW_EAGAIN : NW_EIO;
-}
-
-static int
-send_all(int fd, struct iovec *iov, size_t n)
+send_flagged(int fd, struct iovec *iov, size_t n, int flags)
 {
 	struct msghdr m = { .msg_iov = iov, .msg_iovlen = n };
 	ssize_t sent;
 
 	while (m.msg_iovlen > 0) {
-		if ((sent = sendmsg(fd, &m, MSG_NOSIGNAL)) < 0) {
+		if ((sent = sendmsg(fd, &m, MSG_NOSIGNAL | flags)) < 0) {
 			if (errno == EINTR)
 				continue;
 			return errno == EPIPE || errno == ECONNRESET ? NW_ECLOSED : NW_EIO;
@@ -75,6 +70,21 @@ send_all(int fd, struct iovec *iov, size_t n)
 		}
 	}
 	return NW_OK;
+}
+
+static int
+send_all(int fd, struct iovec *iov, size_t n)
+{
+	return send_flagged(fd, iov, n, 0);
+}
+
+/* Bytes that others follow at once: both go in the same segments. */
+static int
+send_more(int fd, uint8_t *bytes, size_t len)
+{
+	struct iovec iov = { bytes, len };
+
+	return send_flagged(fd, &iov, 1, MSG_MORE);
 }
 
 /* What the machine has for the wire, on its way. Called with `sending` held. */
@@ -117,22 +127,34 @@ tls_send(struct channel *w, const uint8_t *bytes, size_t len)
 	return rc;
 }
 
-/* Some bytes into w->in; NW_EAGAIN after the silence that is allowed. */
-static int
-receive(struct channel *w)
+/* Reads end with NW_EAGAIN after so long a silence. */
+static void
+silence_set(struct channel *w, int ms)
 {
-	ssize_t n;
-	int rc;
+	struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
 
-	if (w->silence_ms > 0 && (rc = ready_wait(w->fd, POLLIN, w->silence_ms)) != NW_OK)
-		return rc;
+	setsockopt(w->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
+/* At least a byte, first into out and what comes behind into w->in; *n gets the bytes in out. */
+static int
+receive(struct channel *w, uint8_t *out, size_t len, size_t *n)
+{
+	struct iovec iov[2] = { { out, len },
+		{ w->in, len >= IN_BYTES / 4 ? IN_BEHIND_BYTES : sizeof(w->in) } };
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
+	ssize_t got;
+
 	do
-		n = recv(w->fd, w->in, sizeof(w->in), 0);
-	while (n < 0 && errno == EINTR);
-	if (n <= 0)
-		return n == 0 || errno == ECONNRESET ? NW_ECLOSED : NW_EIO;
+		got = recvmsg(w->fd, &m, 0);
+	while (got < 0 && errno == EINTR);
+	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return NW_EAGAIN;
+	if (got <= 0)
+		return got == 0 || errno == ECONNRESET ? NW_ECLOSED : NW_EIO;
+	*n = (size_t)got < len ? (size_t)got : len;
 	w->in_at = 0;
-	w->in_len = (size_t)n;
+	w->in_len = (size_t)got - *n;
 	return NW_OK;
 }
 
@@ -143,11 +165,13 @@ read_clear(struct channel *w, uint8_t *out, size_t len)
 	int rc;
 
 	while (len > 0) {
-		if (w->in_at == w->in_len && (rc = receive(w)) != NW_OK)
+		if (w->in_at < w->in_len) {
+			n = w->in_len - w->in_at < len ? w->in_len - w->in_at : len;
+			memcpy(out, w->in + w->in_at, n);
+			w->in_at += n;
+		} else if ((rc = receive(w, out, len, &n)) != NW_OK) {
 			return rc;
-		n = w->in_len - w->in_at < len ? w->in_len - w->in_at : len;
-		memcpy(out, w->in + w->in_at, n);
-		w->in_at += n;
+		}
 		out += n;
 		len -= n;
 	}
@@ -157,6 +181,7 @@ read_clear(struct channel *w, uint8_t *out, size_t len)
 static int
 read_tls(struct channel *w, uint8_t *out, size_t len)
 {
+	size_t none;
 	long n;
 	int rc;
 
@@ -170,7 +195,7 @@ read_tls(struct channel *w, uint8_t *out, size_t len)
 		} else if (n != NW_EAGAIN) {
 			return n == 0 ? NW_ECLOSED : (int)n;
 		} else {
-			if ((rc = receive(w)) != NW_OK)
+			if ((rc = receive(w, NULL, 0, &none)) != NW_OK)
 				return rc;
 			pthread_mutex_lock(&w->machine);
 			nw_tls_feed(w->tls, w->in, w->in_len);
@@ -189,30 +214,67 @@ read_all(struct channel *w, uint8_t *out, size_t len)
 
 /* --- messages --- */
 
+static int
+message_room(struct channel *w, size_t len)
+{
+	uint8_t *grown;
+
+	if (len <= w->message_cap)
+		return NW_OK;
+	if ((grown = realloc(w->message, len)) == NULL)
+		return NW_ENOMEM;
+	w->message = grown;
+	w->message_cap = len;
+	return NW_OK;
+}
+
+/* The data of a message whose owner lends the memory. */
+static int
+data_read(struct channel *w, size_t len, struct channel_message *out)
+{
+	int rc;
+
+	if ((out->data = w->sink.give(w->sink.arg, len)) == NULL)
+		return NW_ENOMEM;
+	out->data_len = len;
+	if ((rc = read_all(w, out->data, len)) != NW_OK) {
+		w->sink.take_back(out->data);
+		out->data = NULL;
+	}
+	return rc;
+}
+
 int
 channel_read(struct channel *w, struct channel_message *out)
 {
-	uint8_t header[HEADER_BYTES] = { 0 }, *grown;
+	uint8_t header[HEADER_BYTES] = { 0 };
 	struct unpacker u = unpack_of(header, sizeof(header));
-	size_t len;
+	size_t len, head;
 	int rc;
 
+	out->data = NULL;
+	out->data_len = 0;
 	if ((rc = read_all(w, header, sizeof(header))) != NW_OK)
 		return rc;
 	len = unpack_u32(&u);
 	out->type = unpack_u16(&u);
 	if (len > w->limit)
 		return NW_EPROTO;
-	if (len > w->message_cap) {
-		if ((grown = realloc(w->message, len)) == NULL)
-			return NW_ENOMEM;
-		w->message = grown;
-		w->message_cap = len;
-	}
-	if ((rc = read_all(w, w->message, len)) != NW_OK)
-		return rc == NW_EAGAIN ? NW_ECLOSED : rc;
-	out->contents = unpack_of(w->message, len);
-	return NW_OK;
+	head = w->sink.give != NULL && out->type == w->sink.type && len > w->sink.head_bytes
+	    ? w->sink.head_bytes
+	    : len;
+	if ((rc = message_room(w, head)) != NW_OK)
+		return rc;
+	if ((rc = read_all(w, w->message, head)) == NW_OK && len > head)
+		rc = data_read(w, len - head, out);
+	out->contents = unpack_of(w->message, head);
+	return rc == NW_EAGAIN ? NW_ECLOSED : rc;
+}
+
+void
+channel_sink(struct channel *w, const struct channel_sink *sink)
+{
+	w->sink = *sink;
 }
 
 int
@@ -247,11 +309,43 @@ channel_send(struct channel *w, uint16_t type, struct packer *p)
 	return channel_send_with(w, type, p, NULL, 0);
 }
 
+int
+channel_send_file(
+    struct channel *w, uint16_t type, struct packer *p, int fd, uint64_t offset, size_t len)
+{
+	struct packer header = { 0 };
+	off_t at = (off_t)offset;
+	ssize_t sent = 1;
+	int rc;
+
+	pack_u32(&header, (uint32_t)(p->len + len));
+	pack_u16(&header, type);
+	pack_bytes(&header, p->bytes, p->len);
+	pthread_mutex_lock(&w->sending);
+	rc = header.failed || p->failed ? NW_ENOMEM : send_more(w->fd, header.bytes, header.len);
+	while (rc == NW_OK && len > 0 && sent > 0) {
+		if ((sent = sendfile(w->fd, fd, &at, len)) > 0)
+			len -= (size_t)sent;
+		else if (sent < 0 && errno == EINTR)
+			sent = 1;
+	}
+	pthread_mutex_unlock(&w->sending);
+	pack_free(&header);
+	pack_free(p);
+	return rc == NW_OK && len > 0 ? NW_EIO : rc;
+}
+
+bool
+channel_is_clear(const struct channel *w)
+{
+	return w->tls == NULL;
+}
+
 void
 channel_limits(struct channel *w, size_t limit, int silence_ms)
 {
 	w->limit = limit;
-	w->silence_ms = silence_ms;
+	silence_set(w, silence_ms);
 }
 
 void
@@ -290,6 +384,7 @@ static int
 handshake(struct channel *w, int timeout_ms)
 {
 	int64_t end = nw_mono_ns() + timeout_ms * NS_PER_MS, left;
+	size_t none;
 	int rc;
 
 	for (;;) {
@@ -300,8 +395,8 @@ handshake(struct channel *w, int timeout_ms)
 			return rc;
 		if ((left = (end - nw_mono_ns()) / NS_PER_MS) <= 0)
 			return NW_EAGAIN;
-		w->silence_ms = (int)left;
-		if ((rc = receive(w)) != NW_OK)
+		silence_set(w, (int)left + 1);
+		if ((rc = receive(w, NULL, 0, &none)) != NW_OK)
 			return rc;
 		nw_tls_feed(w->tls, w->in, w->in_len);
 		w->in_at = w->in_len;
@@ -323,9 +418,10 @@ channel_new(int fd, struct nw_tls_ctx *tls, const char *name, int timeout_ms, st
 	pthread_mutex_init(&w->machine, NULL);
 	pthread_mutex_init(&w->sending, NULL);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &(unsigned){ STUCK_MS }, sizeof(unsigned));
 	if (tls != NULL && (rc = nw_tls_new(tls, name, &w->tls)) == NW_OK)
 		rc = handshake(w, timeout_ms);
-	w->silence_ms = 0;
+	silence_set(w, 0);
 	if (rc != NW_OK) {
 		channel_free(w);
 		return rc;

@@ -23,6 +23,18 @@ enum { CHANNEL_WHY_BYTES = 256, CHANNEL_NAME_BYTES = 256 };
 struct channel_message {
 	uint16_t type;
 	struct unpacker contents; /* good until the next channel_read() */
+	uint8_t *data;            /* memory of the sink's, or NULL; the reader's from now on */
+	size_t data_len;
+};
+
+/* Memory for the data that stand behind the first head_bytes of messages of one type: the data are
+ * read to where they stay. give: NULL for no memory. */
+struct channel_sink {
+	uint16_t type;
+	size_t head_bytes;
+	uint8_t *(*give)(void *arg, size_t len);
+	void (*take_back)(uint8_t *data);
+	void *arg;
 };
 
 /* Connects within timeout_ms. tls: NULL for clear. NW_EIO, NW_EPROTO, NW_ENOMEM with why. */
@@ -42,6 +54,12 @@ int channel_send(struct channel *w, uint16_t type, struct packer *p);
 /* The same with bytes that follow the packed ones. */
 int channel_send_with(
     struct channel *w, uint16_t type, struct packer *p, const void *bytes, size_t len);
+/* The same with bytes of a file; a connection in clear only. NW_EIO, too, where the file is
+ * shorter: the connection is then of no use any more. */
+int channel_send_file(
+    struct channel *w, uint16_t type, struct packer *p, int fd, uint64_t offset, size_t len);
+void channel_sink(struct channel *w, const struct channel_sink *sink);
+bool channel_is_clear(const struct channel *w);
 /* Wakes the reader and lets every send fail; from any thread. */
 void channel_shut(struct channel *w);
 /* The name in the peer's certificate, or "" in clear. */

@@ -1,12 +1,157 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside the client library: a connection to the master, one request and one answer at a time. */
+/*
+ * Inside the client library. A thread for the master and one for each server read; the owner's
+ * thread writes. One lock guards everything that they share, and is not held while anything is
+ * sent. "Locked" below means: called with that lock.
+ */
 #ifndef NARROWS_DPSS_CLIENT_H
 #define NARROWS_DPSS_CLIENT_H
 
+#include <pthread.h>
+#include <stdio.h>
+
+#include "dpss/hash.h"
+
 #include "dpss/channel.h"
+#include "dpss/eventlog.h"
+#include "dpss/pool.h"
+#include "dpss/proto.h"
 #include "narrows/dpss.h"
 
 struct nw_tls_ctx;
+
+#define NS_PER_MS INT64_C(1000000)
+enum { MASK_WORDS = DPSS_SERVERS_MAX / 64, COPIES_MAX = 4, CONNECT_MS = 3000 };
+
+struct server {
+	struct dpss *d;
+	uint32_t id;
+	char host[DPSS_NAME_BYTES];
+	uint16_t port;
+	uint8_t mac[32];      /* of the ticket */
+	struct channel *wire; /* changes under `sending` only */
+	pthread_mutex_t sending;
+	pthread_t thread;
+	unsigned damaged;    /* blocks in a row whose bytes did not fit their checksum */
+	bool started, alive; /* alive: under the lock of all */
+};
+
+/* A block that was asked for. */
+struct pending {
+	uint64_t logical;
+	uint32_t list, wanted; /* wanted: so many requests */
+	bool rebuilding;       /* nobody has the block; its group is asked for */
+	UT_hash_handle hh;
+};
+
+struct arrived {
+	struct dpss_block block;
+	struct arrived *prev, *next;
+	UT_hash_handle hh; /* in the file's cache, by logical */
+};
+
+/* A block that is computed from the others of its group, as they arrive. */
+struct rebuild {
+	uint64_t logical, first, parity_at; /* its group: blocks from `first` on, and the parity */
+	uint32_t list, n, missing;
+	uint8_t *data;
+	struct rebuild *prev, *next;
+	bool seen[256]; /* members of the group, the parity last */
+};
+
+struct place {
+	uint64_t slot;
+	uint32_t server, disk;
+};
+
+/* Places of a block that is to be written. */
+struct placing {
+	uint64_t logical;
+	size_t n;
+	struct place place[COPIES_MAX];
+	UT_hash_handle hh;
+};
+
+/* A block on its way to disks. */
+struct writing {
+	uint64_t logical;
+	uint32_t servers[COPIES_MAX]; /* that have not answered yet */
+	size_t n;
+	bool stored;
+	UT_hash_handle hh;
+};
+
+struct dpss {
+	struct dpss_opts opts;
+	char name[DPSS_NAME_BYTES], master_at[DPSS_NAME_BYTES];
+	struct nw_tls_ctx *tls;
+	struct channel *master; /* changes under master_sending only */
+	pthread_mutex_t master_sending;
+	pthread_t master_thread;
+	bool master_started, closing;
+	bool master_away, master_gone; /* away: may come again; gone: was waited for in vain */
+	struct eventlog *log;
+	FILE *trace; /* the lists that are asked for; NULL for none */
+	int64_t trace_mono_ns;
+	uint64_t session, key, expiry;
+	uint32_t set, list;
+	char master_name[DPSS_NAME_BYTES];
+	struct dpss_layout layout;
+	struct pool *pool;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	struct server servers[DPSS_SERVERS_MAX];
+	/* reading */
+	struct pending *pending;
+	struct arrived *arrived; /* in order of arrival */
+	struct rebuild *rebuilds;
+	int64_t heard_mono_ns; /* when the last block came or was asked for */
+	struct arrived *file;  /* blocks that dpss_read() holds */
+	uint64_t file_asked;   /* blocks before were asked for */
+	uint64_t file_from;    /* where the reader is: blocks before are forgotten */
+	/* writing */
+	bool answered; /* the answer to a PLACE or SEAL has come */
+	int answer_rc;
+	struct placing *placings;
+	struct writing *writings;
+	uint64_t copies_missed;
+	int write_rc;    /* of a block that no server has stored */
+	uint8_t *parity; /* of the group that is being written */
+	uint64_t parity_group, parity_n;
+	char why[DPSS_WHY_BYTES];
+};
+
+/* --- client.c --- */
+int client_fail(struct dpss *d, int rc, const char *why);
+/* A server of OPENED or JOINED: connects where the server is not known yet. NW_EPROTO. */
+int client_server_unpack(struct dpss *d, struct unpacker *u, bool *reached);
+/* OPENED, behind its type. NW_EPROTO, NW_ENOTFOUND: no server can be reached. */
+int client_opened(struct dpss *d, struct unpacker *u);
+
+/* --- client_link.c --- */
+int client_server_start(struct server *s);
+void *client_master_run(void *dpss);
+/* Sends to the master; the packer is freed. NW_ECLOSED while the master is away. */
+int client_master_send(struct dpss *d, uint16_t type, struct packer *p);
+
+/* --- client_read.c --- */
+int client_block(struct server *s, struct channel_message *m);
+int client_absent(struct dpss *d, struct unpacker *u);
+/* Everything that is waited for, once more: after the death of a server, or of a message. */
+int client_request_again(struct dpss *d);
+void client_read_free(struct dpss *d);
+
+/* --- client_write.c --- */
+int client_written(struct server *s, struct unpacker *u);
+int client_placed(struct dpss *d, struct unpacker *u); /* locked */
+void client_answered(struct dpss *d, int rc);          /* locked */
+void client_copies_end(struct server *s);              /* locked; the server is dead */
+void client_write_free(struct dpss *d);
+
+/* --- client_file.c --- */
+void client_file_free(struct dpss *d);
+
+/* --- client_ask.c --- */
 
 /* tls: NULL for clear. The connection has said HELLO. */
 int client_connect(

@@ -73,7 +73,10 @@ entry_send(struct outbox *o, struct entry *e)
 	int rc = NW_OK;
 	bool wanted = e->item.begin == NULL || e->item.begin(e->item.arg, &e->item.packed);
 
-	if (wanted)
+	if (wanted && e->item.bytes == NULL && e->item.len > 0)
+		rc = channel_send_file(o->wire, e->item.type, &e->item.packed, e->item.fd,
+		    e->item.offset, e->item.len);
+	else if (wanted)
 		rc = channel_send_with(
 		    o->wire, e->item.type, &e->item.packed, e->item.bytes, e->item.len);
 	entry_end(e, wanted && rc == NW_OK);

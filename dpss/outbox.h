@@ -21,8 +21,10 @@ struct outbox;
 struct outbox_item {
 	uint16_t type;
 	struct packer packed;
-	const void *bytes;
+	const void *bytes; /* NULL: the bytes stand in a file; in clear only */
 	size_t len;
+	int fd;
+	uint64_t offset;
 	bool (*begin)(void *arg, struct packer *packed);
 	void (*end)(void *arg, bool sent);
 	void *arg;

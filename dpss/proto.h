@@ -31,7 +31,7 @@ enum {
 	DPSS_SILENCE_MS = 900 /* a server that is silent for so long is dead */
 };
 
-enum dpss_role { DPSS_CLIENT = 1, DPSS_MASTER = 2, DPSS_READER = 3 };
+enum dpss_role { DPSS_CLIENT = 1, DPSS_MASTER = 2 };
 
 enum dpss_message {
 	/* any connection */
@@ -44,7 +44,8 @@ enum dpss_message {
 	/* client to master */
 	DPSS_CREATE = 16,  /* text name, u32 block_bytes, u64 bytes, u8 copies, u8 parity */
 	DPSS_OPEN = 17,    /* text name, u8 flags (enum dpss_open_flag) */
-	DPSS_REQUEST = 18, /* u32 list, u64 t_app_send, u64 servers_left_out[4], [u64 logical] */
+	DPSS_REQUEST = 18, /* u32 list, u64 t_app_send, u64 servers_left_out[4],
+			    u8 flags (enum dpss_request_flag), [u64 logical] */
 	DPSS_PLACE = 19,   /* [u64 logical]: where blocks are to be written */
 	DPSS_LIST = 20,
 	DPSS_DROP = 21,  /* text name */
@@ -53,8 +54,12 @@ enum dpss_message {
 	DPSS_SERVER_ADD = 24, /* text host, u16 port, text secret */
 	DPSS_DRAIN = 25,      /* u32 server: no new blocks; its blocks move */
 	DPSS_SEAL = 26,       /* all blocks of the open set are written */
+	DPSS_RESUME = 27,     /* text name, u8 flags, u64 session, u64 key, u64 expiry, u32 server,
+			     u8 mac[32]: an open set, under a master that was away; a server's ticket
+			     is the proof */
 	/* master to client */
-	DPSS_OPENED = 32, /* u64 session, u32 set, u32 block_bytes, u64 bytes, u8 copies, u8 parity,
+	DPSS_OPENED =
+	    32, /* u64 session, u64 key, u32 set, u32 block_bytes, u64 bytes, u8 copies, u8 parity,
 			     u64 expiry, text master,
 			     [u32 server, text host, u16 port, u8 mac[32]] */
 	DPSS_ABSENT = 33, /* u32 list, [u64 logical]: no server that lives has these */
@@ -64,13 +69,16 @@ enum dpss_message {
 			     u64 blocks, text owner, u8 sealed] */
 	DPSS_SERVER_LIST = 36, /* [u32 server, text host, u16 port, u8 state, u32 disks,
 				  u64 slots, u64 used] */
+	DPSS_JOINED = 37,      /* u32 server, text host, u16 port, u8 mac[32]: one that came since
+				  the set was opened */
 
 	/* master to server, after HELLO */
 	DPSS_CHALLENGE = 48, /* server: u8 nonce[16] */
 	DPSS_PROOF = 49,     /* master: text name, u8 mac[32] over nonce */
 	DPSS_SPACE = 50,     /* server: u32 block_bytes, [u64 slots] of each disk */
-	DPSS_READ = 51, /* u64 session, u32 set, u32 list, u8 flush, u64 t_app_send, t_master_in,
-			    t_master_out, [u64 logical, u32 disk, u64 slot] */
+	DPSS_READ =
+	    51, /* u64 session, u32 set, u32 list, u8 flags (enum dpss_read_flag), u64 t_app_send,
+			    t_master_in, t_master_out, [u64 logical, u32 disk, u64 slot] */
 	DPSS_TAKE = 52, /* u64 session, u32 set, [u64 logical, u32 disk, u64 slot] */
 	DPSS_END = 53,  /* u64 session: forget what the session may do */
 	/* server to master */
@@ -78,16 +86,19 @@ enum dpss_message {
 	DPSS_DAMAGED = 55, /* u32 set, u64 logical, u32 disk, u64 slot, u64 session, u32 list */
 
 	/* client to server, after HELLO */
-	DPSS_TICKET = 64, /* text master, u64 session, u32 set, u64 expiry, u8 mac[32],
-			     u16 udp_port (0: blocks come on this connection) */
-	DPSS_WRITE = 65,  /* u64 logical, u32 disk, u64 slot, u32 crc; the data follow */
+	DPSS_TICKET = 64, /* text master, u64 session, u32 set, u64 expiry, u8 mac[32] */
+	DPSS_WRITE = 65,  /* u64 logical, u32 disk, u64 slot, u32 crc, u64 stamp; the data follow */
 	/* server to client */
 	DPSS_BLOCK =
-	    80, /* u64 logical, u32 list, u32 crc, u64 times[DPSS_TIMES]; the data follow */
+	    80, /* u64 logical, u32 list, u32 crc, u64 stamp, u64 times[DPSS_TIMES]; the data
+		   follow */
 	DPSS_WRITTEN = 81, /* u64 logical, u32 disk, u64 slot, u16 code (0: on the disk) */
 	DPSS_LACKING = 82  /* u64 logical, u32 list, u16 code: the block cannot be read here */
 };
 
+/* Careful: the server reads the block from the disk and checks the bytes. */
+enum dpss_request_flag { DPSS_REQUEST_CAREFUL = 1 };
+enum dpss_read_flag { DPSS_READ_FLUSH = 1, DPSS_READ_CAREFUL = 2 };
 enum dpss_open_flag { DPSS_OPEN_WRITE = 1, DPSS_OPEN_FLUSH = 2 };
 enum dpss_server_state { DPSS_SERVER_AWAY, DPSS_SERVER_UP, DPSS_SERVER_DRAINING };
 
@@ -105,6 +116,7 @@ enum dpss_point {
 	DPSS_APP_RECEIVE = DPSS_TIMES,
 	DPSS_POINTS
 };
+enum { DPSS_BLOCK_HEAD_BYTES = 24 + 8 * DPSS_TIMES };
 extern const char *const dpss_point_words[DPSS_POINTS];
 
 #endif

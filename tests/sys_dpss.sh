@@ -72,11 +72,11 @@ for f in s1/a/master.blocks s1/b/master.blocks; do
 	python3 - "$f" <<'EOF'
 import sys
 with open(sys.argv[1], "r+b") as f:
-    slot = (32 + 16384 + 511) // 512 * 512
+    slot = (40 + 16384 + 511) // 512 * 512
     for i in range(150):
         f.seek(i * slot)
-        if f.read(4) == b"DPS1":
-            f.seek(i * slot + 32 + 5)
+        if f.read(4) == b"DPS2":
+            f.seek(i * slot + 40 + 5)
             b = f.read(1)
             f.seek(-1, 1)
             f.write(bytes([b[0] ^ 1]))

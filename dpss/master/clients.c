@@ -20,6 +20,7 @@ struct client {
 	struct outbox *out;
 	char user[DPSS_NAME_BYTES];
 	uint64_t session; /* 0: no set is open */
+	uint64_t key, expiry;
 	struct catalog_set set;
 	bool writes, flush;
 	struct client *prev, *next;
@@ -61,9 +62,9 @@ answer(struct client *c, int rc)
 /* --- sets --- */
 
 static int
-ticket_pack(struct client *c, const struct catalog_server *s, uint64_t expiry, struct packer *p)
+ticket_pack(struct client *c, const struct catalog_server *s, struct packer *p)
 {
-	struct ticket t = { c->session, expiry, c->set.id };
+	struct ticket t = { c->session, c->expiry, c->set.id };
 	uint8_t mac[TICKET_MAC_BYTES];
 	int rc = ticket_sign(s->secret, &t, mac);
 
@@ -77,7 +78,6 @@ ticket_pack(struct client *c, const struct catalog_server *s, uint64_t expiry, s
 static int
 opened(struct client *c)
 {
-	uint64_t expiry = (uint64_t)(nw_wall_ns() + TICKET_NS);
 	struct catalog_server *servers;
 	struct packer p = { 0 }, tickets = { 0 };
 	uint32_t n_up = 0;
@@ -88,17 +88,18 @@ opened(struct client *c)
 		return answer(c, rc);
 	for (i = 0; i < n && rc == NW_OK; i++)
 		if (links_is_up(c->all->links, servers[i].id)) {
-			rc = ticket_pack(c, &servers[i], expiry, &tickets);
+			rc = ticket_pack(c, &servers[i], &tickets);
 			n_up++;
 		}
 	free(servers);
 	pack_u64(&p, c->session);
+	pack_u64(&p, c->key);
 	pack_u32(&p, c->set.id);
 	pack_u32(&p, c->set.block_bytes);
 	pack_u64(&p, c->set.bytes);
 	pack_u8(&p, c->set.copies);
 	pack_u8(&p, c->set.parity);
-	pack_u64(&p, expiry);
+	pack_u64(&p, c->expiry);
 	pack_text(&p, c->all->opts.name);
 	pack_u32(&p, n_up);
 	pack_bytes(&p, tickets.bytes, tickets.len);
@@ -107,16 +108,27 @@ opened(struct client *c)
 	return outbox_put_packed(c->out, DPSS_OPENED, &p);
 }
 
+static void
+session_set(struct client *c, uint64_t session, uint64_t key)
+{
+	pthread_mutex_lock(&c->all->lock);
+	c->session = session;
+	c->key = key;
+	pthread_mutex_unlock(&c->all->lock);
+}
+
 static int
 session_begin(struct client *c, bool writes, bool flush)
 {
+	uint64_t numbers[2] = { 0 };
+
+	if (nw_tls_random(NULL, (unsigned char *)numbers, sizeof(numbers)) != 0 || numbers[0] == 0)
+		return failed(c, NW_EIO, "no random numbers");
 	c->writes = writes;
 	c->flush = flush;
-	pthread_mutex_lock(&c->all->lock);
-	if (nw_tls_random(NULL, (unsigned char *)&c->session, sizeof(c->session)) != 0)
-		c->session = 0;
-	pthread_mutex_unlock(&c->all->lock);
-	return c->session != 0 ? opened(c) : failed(c, NW_EIO, "no random numbers");
+	c->expiry = (uint64_t)(nw_wall_ns() + TICKET_NS);
+	session_set(c, numbers[0], numbers[1]);
+	return opened(c);
 }
 
 static int
@@ -157,6 +169,58 @@ on_open(struct client *c, struct unpacker *u)
 	if ((flags & DPSS_OPEN_WRITE) != 0 && rights < CATALOG_WRITE)
 		return failed(c, NW_EINVAL, "you may read this set, not write");
 	return session_begin(c, (flags & DPSS_OPEN_WRITE) != 0, (flags & DPSS_OPEN_FLUSH) != 0);
+}
+
+/* The ticket of the session that the client claims: only this master could have made it. */
+static bool
+ticket_is_good(struct client *c, const struct ticket *t, uint32_t server, const uint8_t *mac)
+{
+	struct catalog_server *all;
+	uint8_t want[TICKET_MAC_BYTES];
+	bool good = false;
+	size_t n, i;
+
+	if (catalog_servers(c->all->opts.catalog, &all, &n) != NW_OK)
+		return false;
+	for (i = 0; i < n; i++)
+		if (all[i].id == server && ticket_sign(all[i].secret, t, want) == NW_OK)
+			good = ticket_equal(mac, want);
+	free(all);
+	return good && t->expiry_wall_ns > (uint64_t)nw_wall_ns();
+}
+
+static int
+on_resume(struct client *c, struct unpacker *u)
+{
+	char name[DPSS_NAME_BYTES];
+	enum catalog_rights rights;
+	struct ticket t = { 0 };
+	const uint8_t *mac;
+	uint64_t key;
+	uint32_t server;
+	unsigned flags;
+
+	unpack_text(u, name, sizeof(name));
+	flags = unpack_u8(u);
+	t.session = unpack_u64(u);
+	key = unpack_u64(u);
+	t.expiry_wall_ns = unpack_u64(u);
+	server = unpack_u32(u);
+	mac = unpack_bytes(u, TICKET_MAC_BYTES);
+	if (unpack_end(u) != NW_OK || c->session != 0 || t.session == 0)
+		return NW_EPROTO;
+	if (catalog_set_find(c->all->opts.catalog, name, c->user, &c->set, &rights) != NW_OK ||
+	    rights == CATALOG_NONE)
+		return failed(c, NW_ENOTFOUND, "there is no set of this name for you");
+	t.set = c->set.id;
+	if (!ticket_is_good(c, &t, server, mac) ||
+	    ((flags & DPSS_OPEN_WRITE) != 0 && rights < CATALOG_WRITE))
+		return failed(c, NW_EINVAL, "the session is not one of yours");
+	c->writes = (flags & DPSS_OPEN_WRITE) != 0;
+	c->flush = (flags & DPSS_OPEN_FLUSH) != 0;
+	c->expiry = t.expiry_wall_ns;
+	session_set(c, t.session, key);
+	return opened(c);
 }
 
 static int
@@ -346,7 +410,8 @@ absent_send(struct client *c, struct routes *r, uint32_t list)
 }
 
 static void
-routes_send(struct client *c, struct routes *r, uint32_t list, uint64_t t_app, uint64_t t_in)
+routes_send(struct client *c, struct routes *r, uint32_t list, unsigned careful, uint64_t t_app,
+    uint64_t t_in)
 {
 	uint64_t now = (uint64_t)nw_wall_ns(), data[] = { list, c->set.id, c->session };
 	struct packer p;
@@ -359,7 +424,9 @@ routes_send(struct client *c, struct routes *r, uint32_t list, uint64_t t_app, u
 		pack_u64(&p, c->session);
 		pack_u32(&p, c->set.id);
 		pack_u32(&p, list);
-		pack_u8(&p, c->flush);
+		pack_u8(&p,
+		    (uint8_t)((c->flush ? DPSS_READ_FLUSH : 0) |
+			(careful != 0 ? DPSS_READ_CAREFUL : 0)));
 		pack_u64(&p, t_app);
 		pack_u64(&p, t_in);
 		pack_u64(&p, now);
@@ -380,10 +447,12 @@ on_request(struct client *c, struct unpacker *u)
 	uint64_t t_in = (uint64_t)nw_wall_ns(), t_app, left_out[MASK_WORDS];
 	uint32_t list = unpack_u32(u), n, i;
 	struct routes *r;
+	unsigned flags;
 
 	t_app = unpack_u64(u);
 	for (i = 0; i < MASK_WORDS; i++)
 		left_out[i] = unpack_u64(u);
+	flags = unpack_u8(u);
 	n = unpack_u32(u);
 	if (c->session == 0 || n > DPSS_LIST_MAX || !unpack_has(u, n, 8))
 		return NW_EPROTO;
@@ -391,7 +460,7 @@ on_request(struct client *c, struct unpacker *u)
 		return NW_ENOMEM;
 	for (i = 0; i < n; i++)
 		route(c, r, unpack_u64(u), left_out);
-	routes_send(c, r, list, t_app, t_in);
+	routes_send(c, r, list, flags & DPSS_REQUEST_CAREFUL, t_app, t_in);
 	free(r);
 	return unpack_end(u);
 }
@@ -413,7 +482,7 @@ clients_on_damaged(
 		if (c->session != session || c->set.id != set)
 			continue;
 		route(c, r, logical, left_out);
-		routes_send(c, r, list, now, now);
+		routes_send(c, r, list, 0, now, now);
 		break;
 	}
 	pthread_mutex_unlock(&all->lock);
@@ -520,6 +589,7 @@ on_message(struct client *c, struct channel_message *m)
 	case DPSS_PING: return NW_OK;
 	case DPSS_CREATE: return on_create(c, u);
 	case DPSS_OPEN: return on_open(c, u);
+	case DPSS_RESUME: return on_resume(c, u);
 	case DPSS_REQUEST: return on_request(c, u);
 	case DPSS_PLACE: return on_place(c, u);
 	case DPSS_LIST: return on_sets(c);

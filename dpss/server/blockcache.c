@@ -5,9 +5,7 @@
 #include <stdlib.h>
 
 #include <utlist.h>
-#define uthash_fatal(msg) abort()
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "dpss/hash.h"
 
 struct entry {
 	struct blockcache_key key;
@@ -29,7 +27,7 @@ buffer_new(size_t cap)
 
 	if (b != NULL) {
 		atomic_init(&b->holders, 1);
-		b->len = b->crc = 0;
+		b->len = b->sum = 0;
 	}
 	return b;
 }
@@ -120,5 +118,17 @@ blockcache_put(struct blockcache *c, const struct blockcache_key *key, struct bu
 	c->bytes += b->len;
 	while (c->bytes > c->max_bytes)
 		entry_free(c, c->by_use->prev);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void
+blockcache_forget(struct blockcache *c, const struct blockcache_key *key)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&c->lock);
+	HASH_FIND(hh, c->by_key, key, sizeof(*key), e);
+	if (e != NULL)
+		entry_free(c, e);
 	pthread_mutex_unlock(&c->lock);
 }

@@ -14,7 +14,8 @@
 /* A block's data with a count of holders. */
 struct buffer {
 	atomic_uint holders;
-	uint32_t len, crc;
+	uint32_t len, sum;
+	uint64_t stamp_wall_ns;
 	uint8_t data[];
 };
 
@@ -33,6 +34,7 @@ struct blockcache *blockcache_new(size_t max_bytes); /* NULL: no memory */
 void blockcache_free(struct blockcache *c);
 struct buffer *
 blockcache_get(struct blockcache *c, const struct blockcache_key *key); /* held, or NULL */
+void blockcache_forget(struct blockcache *c, const struct blockcache_key *key);
 void blockcache_put(struct blockcache *c, const struct blockcache_key *key, struct buffer *b);
 
 #endif

@@ -35,12 +35,30 @@ key_of(const struct task *t)
 		.logical = t->logical };
 }
 
+static bool
+file_ready(struct task *t)
+{
+	const struct grant *g = session_grant(t->session);
+	struct slot_head head;
+
+	if (!grant_is_resident(g, t->disk, t->slot) ||
+	    slot_head_read(g->fd[t->disk], t->slot, g->block_bytes, t->set, t->logical, &head,
+		&t->file.offset) != NW_OK)
+		return false;
+	t->file.len = head.len;
+	t->file.sum = head.sum;
+	t->file.stamp_wall_ns = head.stamp_wall_ns;
+	return true;
+}
+
 bool
-disk_cached(struct blockcache *cache, struct task *t)
+disk_ready(struct blockcache *cache, struct task *t, bool from_file)
 {
 	struct blockcache_key key = key_of(t);
 
-	if ((t->buffer = blockcache_get(cache, &key)) == NULL)
+	if (t->careful)
+		return false;
+	if ((t->buffer = blockcache_get(cache, &key)) == NULL && (!from_file || !file_ready(t)))
 		return false;
 	t->times[DPSS_START_READ] = t->times[DPSS_END_READ] = (uint64_t)nw_wall_ns();
 	return true;
@@ -54,7 +72,7 @@ read_block(struct disk *d, struct task *t)
 	struct slot_head head = { 0 };
 	int rc;
 
-	if (disk_cached(d->cache, t))
+	if (disk_ready(d->cache, t, false))
 		return NW_OK;
 	if ((t->buffer = buffer_new(g->block_bytes)) == NULL)
 		return NW_ENOMEM;
@@ -63,7 +81,8 @@ read_block(struct disk *d, struct task *t)
 	    g->fd[d->index], t->slot, g->block_bytes, t->set, t->logical, &head, t->buffer->data);
 	t->times[DPSS_END_READ] = (uint64_t)nw_wall_ns();
 	t->buffer->len = head.len;
-	t->buffer->crc = head.crc;
+	t->buffer->sum = head.sum;
+	t->buffer->stamp_wall_ns = head.stamp_wall_ns;
 	if (rc == NW_OK)
 		blockcache_put(d->cache, &key, t->buffer);
 	return rc;
@@ -75,8 +94,11 @@ static int
 write_block(struct disk *d, struct task *t)
 {
 	const struct grant *g = session_grant(t->session);
-	struct slot_head head = { t->set, t->buffer->len, t->buffer->crc, t->logical };
+	struct slot_head head = { t->set, t->buffer->len, t->buffer->sum, t->logical,
+		t->buffer->stamp_wall_ns };
+	struct blockcache_key key = key_of(t);
 
+	blockcache_forget(d->cache, &key);
 	return slot_write(g->fd[d->index], t->slot, g->block_bytes, &head, t->buffer->data);
 }
 

@@ -19,12 +19,16 @@ struct session;
 
 struct task {
 	struct task *next;
-	struct session *session; /* held */
-	bool write, flush;
+	struct session *session;    /* held */
+	bool write, flush, careful; /* careful: the disk is read and the bytes are checked */
 	uint32_t set, disk, list;
 	uint64_t logical, slot;
 	uint64_t times[DPSS_TIMES]; /* 0: not reached */
-	struct buffer *buffer;      /* what is written, or was read */
+	struct buffer *buffer;      /* what is written, or was read; NULL: sent from the file */
+	struct {
+		uint32_t len, sum;
+		uint64_t stamp_wall_ns, offset;
+	} file;
 };
 
 /* What the owner of tasks does with them; both own the task from then on, in the disk's thread. */
@@ -38,7 +42,8 @@ int disk_new(
     uint32_t index, struct blockcache *cache, const struct disk_calls *calls, struct disk **out);
 void disk_free(struct disk *d); /* carries out what waits; NULL is fine */
 void disk_put(struct disk *d, struct task *t);
-/* True where the block is in memory: the task has its buffer and times. */
-bool disk_cached(struct blockcache *cache, struct task *t);
+/* True where the block is in memory: the task has its times, and a buffer or its place in the file,
+ * if that may be sent. */
+bool disk_ready(struct blockcache *cache, struct task *t, bool from_file);
 
 #endif

@@ -3,19 +3,20 @@
  * dpss-server: keeps blocks on disks and sends them straight to clients. The owner of the disks
  * grants space to masters; a client's word counts only as far as a master has said so before.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpss/option.h"
 #include "dpss/serve.h"
 #include "dpss/server/session.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/tls.h"
 
+#define SLOTS_MAX (UINT64_C(1) << 40) /* on each disk */
 enum { EXIT_USAGE = 2, MIB = 1 << 20, HELLO_MS = 5000, CACHE_MIB = 64 };
 
 struct server {
@@ -209,17 +210,6 @@ fail(const char *why)
 	return 1;
 }
 
-static bool
-count_parse(const char *text, uint64_t max, uint64_t *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *out > 0 &&
-	    *out <= max;
-}
-
 static int
 grant_run(const char *state, char *const *disks, size_t n, char *const *args)
 {
@@ -227,8 +217,8 @@ grant_run(const char *state, char *const *disks, size_t n, char *const *args)
 	uint64_t slots, block_bytes;
 	struct grants all;
 
-	if (!count_parse(args[1], UINT64_MAX / DPSS_BLOCK_MAX / 2, &slots) ||
-	    !count_parse(args[2], DPSS_BLOCK_MAX, &block_bytes))
+	if (!option_whole(args[1], 1, SLOTS_MAX, &slots) ||
+	    !option_bytes(args[2], 1, DPSS_BLOCK_MAX, &block_bytes))
 		return fail("-g wants a number of blocks and the bytes of a block, 4 MiB at most");
 	if (grant_make(state, disks, n, args[0], slots, (uint32_t)block_bytes, why) != NW_OK ||
 	    grants_load(state, disks, n, &all, why) != NW_OK)
@@ -263,7 +253,7 @@ option_take(struct options *o, int c)
 	case 'p': return o->serve.plain = true;
 	case 'P': o->serve.port_file = optarg; return true;
 	case 'L': o->log = optarg; return true;
-	case 'm': return count_parse(optarg, 1 << 20, &o->cache_mib);
+	case 'm': return option_whole(optarg, 1, 1 << 20, &o->cache_mib);
 	case 'g': return o->grant = true;
 	default: return false;
 	}

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #include "narrows/err.h"
 #include "narrows/tls.h"
 
-enum { PATH_BYTES = 1024 };
+enum { PATH_BYTES = 1024, PAGE_SHIFT = 12 };
 static const char file_name[] = "grants";
 
 static bool
@@ -156,8 +157,11 @@ grants_clear(struct grants *g)
 
 	while (g->n > 0) {
 		one = g->all[--g->n];
-		for (k = 0; k < one->n_open; k++)
+		for (k = 0; k < one->n_open; k++) {
+			if (one->map[k] != NULL)
+				munmap(one->map[k], one->slots * slot_bytes(one->block_bytes));
 			close(one->fd[k]);
+		}
 		pthread_mutex_destroy(&one->lock);
 		free(one);
 	}
@@ -185,6 +189,37 @@ grant_make(const char *state_dir, char *const *disks, size_t n_disks, const char
 	return rc == NW_OK ? line_append(state_dir, name, slots, block_bytes, why) : rc;
 }
 
+static int
+disk_open(struct grant *g, const char *disk, char *why)
+{
+	size_t k = g->n_open;
+	void *map;
+	int rc = slots_open(disk, g->name, O_RDWR, &g->fd[k], why);
+
+	if (rc != NW_OK)
+		return rc;
+	map = mmap(NULL, g->slots * slot_bytes(g->block_bytes), PROT_READ, MAP_SHARED, g->fd[k], 0);
+	g->map[k] = map != MAP_FAILED ? map : NULL;
+	g->n_open++;
+	return NW_OK;
+}
+
+bool
+grant_is_resident(const struct grant *g, uint32_t disk, uint64_t slot)
+{
+	unsigned char pages[(DPSS_BLOCK_MAX >> PAGE_SHIFT) + 3];
+	uint64_t bytes = slot_bytes(g->block_bytes), from = slot * bytes,
+		 first = from >> PAGE_SHIFT << PAGE_SHIFT;
+	size_t i, n = (from + bytes - first + (1 << PAGE_SHIFT) - 1) >> PAGE_SHIFT;
+
+	if (g->map[disk] == NULL || n > sizeof(pages) ||
+	    mincore((char *)g->map[disk] + first, from + bytes - first, pages) < 0)
+		return false;
+	for (i = 0; i < n && (pages[i] & 1) != 0; i++)
+		;
+	return i == n;
+}
+
 int
 grants_load(const char *state_dir, char *const *disks, size_t n_disks, struct grants *out,
     char why[GRANT_WHY_BYTES])
@@ -194,9 +229,7 @@ grants_load(const char *state_dir, char *const *disks, size_t n_disks, struct gr
 
 	for (i = 0; i < out->n && rc == NW_OK; i++)
 		for (k = 0; k < n_disks && rc == NW_OK; k++)
-			if ((rc = slots_open(disks[k], out->all[i]->name, O_RDWR,
-				 &out->all[i]->fd[k], why)) == NW_OK)
-				out->all[i]->n_open++;
+			rc = disk_open(out->all[i], disks[k], why);
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 #define NARROWS_DPSS_GRANT_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,9 @@ struct grant {
 	uint8_t secret[TICKET_SECRET_BYTES];
 	uint32_t block_bytes;
 	uint64_t slots;
-	int fd[DISKS_MAX]; /* the file of slots on each disk */
-	size_t n_open;     /* of them */
+	int fd[DISKS_MAX];    /* the file of slots on each disk */
+	void *map[DISKS_MAX]; /* the same, to ask what is in memory, never to read; or NULL */
+	size_t n_open;        /* of them */
 	pthread_mutex_t lock;
 	struct outbox *master; /* to the master, or NULL while it is away; under lock */
 };
@@ -43,6 +45,8 @@ int grants_load(const char *state_dir, char *const *disks, size_t n_disks, struc
 void grants_clear(struct grants *g); /* after a failure of grants_load(), too */
 struct grant *grants_find(const struct grants *g, const char *name); /* NULL: none */
 
+/* Whether all bytes of a slot are in the system's memory: to read them needs no disk. */
+bool grant_is_resident(const struct grant *g, uint32_t disk, uint64_t slot);
 /* Tells the master, if it is there. */
 void grant_tell(struct grant *g, uint16_t type, struct packer *p);
 

@@ -11,17 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define uthash_fatal(msg) abort()
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
+#include "dpss/checksum.h"
+#include "dpss/hash.h"
 #include "dpss/server/slot.h"
 #include "narrows/clock.h"
 #include "narrows/condwait.h"
 #include "narrows/err.h"
 
 /* Blocks of one session on their way through disks and connection. */
-enum { UNDERWAY_BYTES = 16 << 20, UNDERWAY_MIN = 8, BLOCK_TIMES_AT = 16, PLACE_WAIT_S = 2 };
+enum { UNDERWAY_BYTES = 16 << 20, UNDERWAY_MIN = 8, BLOCK_TIMES_AT = 24, PLACE_WAIT_S = 2 };
 
 /* A block that the session may write. */
 struct place {
@@ -43,6 +41,7 @@ struct session {
 	struct grant *grant;
 	uint32_t set;
 	struct outbox *out;
+	bool from_file; /* blocks may go from the file to the connection */
 	atomic_uint holders;
 	atomic_uint latest_list;
 	atomic_bool over;
@@ -185,7 +184,7 @@ pump(struct session *s)
 	s->pumping = true;
 	pthread_mutex_unlock(&s->lock);
 	while (mine && (t = held_take(s)) != NULL)
-		if (disk_cached(s->all->cache, t))
+		if (disk_ready(s->all->cache, t, s->from_file))
 			block_send(t);
 		else
 			disk_put(s->all->disks[t->disk], t);
@@ -250,17 +249,25 @@ on_block_end(void *arg, bool sent)
 static void
 block_send(struct task *t)
 {
-	struct outbox_item item = { .type = DPSS_BLOCK,
-		.bytes = t->buffer->data,
-		.len = t->buffer->len,
-		.begin = on_block_begin,
-		.end = on_block_end,
-		.arg = t };
+	struct outbox_item item = {
+		.type = DPSS_BLOCK, .begin = on_block_begin, .end = on_block_end, .arg = t
+	};
 	int i;
+
+	if (t->buffer != NULL) {
+		item.bytes = t->buffer->data;
+		item.len = t->buffer->len;
+	} else {
+		item.fd = t->session->grant->fd[t->disk];
+		item.offset = t->file.offset;
+		item.len = t->file.len;
+	}
 
 	pack_u64(&item.packed, t->logical);
 	pack_u32(&item.packed, t->list);
-	pack_u32(&item.packed, t->buffer->crc);
+	pack_u32(&item.packed, t->buffer != NULL ? t->buffer->sum : t->file.sum);
+	pack_u64(
+	    &item.packed, t->buffer != NULL ? t->buffer->stamp_wall_ns : t->file.stamp_wall_ns);
 	for (i = 0; i < DPSS_TIMES; i++)
 		pack_u64(&item.packed, t->times[i]);
 	outbox_put(t->session->out, &item);
@@ -304,7 +311,7 @@ block_written(struct task *t, int rc)
 		pack_u64(&master, t->logical);
 		pack_u32(&master, t->disk);
 		pack_u64(&master, t->slot);
-		pack_u32(&master, t->buffer->crc);
+		pack_u32(&master, t->buffer->sum);
 		pack_u32(&master, t->buffer->len);
 		grant_tell(t->session->grant, DPSS_STORED, &master);
 	}
@@ -388,7 +395,8 @@ requests_unpack(struct session *s, struct unpacker *u)
 {
 	struct task *first = NULL, **last = &first, *t;
 	uint32_t set = unpack_u32(u), list = unpack_u32(u), n, i;
-	bool flush = unpack_u8(u) != 0;
+	unsigned flags = unpack_u8(u);
+	bool flush = (flags & DPSS_READ_FLUSH) != 0;
 	uint64_t times[DPSS_TIMES] = { 0 };
 
 	for (i = DPSS_APP_SEND; i <= DPSS_MASTER_OUT; i++)
@@ -402,6 +410,7 @@ requests_unpack(struct session *s, struct unpacker *u)
 		t->set = set;
 		t->list = list;
 		t->flush = flush;
+		t->careful = (flags & DPSS_READ_CAREFUL) != 0;
 		memcpy(t->times, times, sizeof(times));
 		*last = t;
 		last = &t->next;
@@ -543,17 +552,19 @@ on_write(struct session *s, struct unpacker *u)
 {
 	struct place_key key;
 	struct task *t;
-	uint32_t crc;
+	uint64_t stamp;
+	uint32_t sum;
 
 	memset(&key, 0, sizeof(key));
 	key.set = s->set;
 	key.logical = unpack_u64(u);
 	key.disk = unpack_u32(u);
 	key.slot = unpack_u64(u);
-	crc = unpack_u32(u);
+	sum = unpack_u32(u);
+	stamp = unpack_u64(u);
 	if (u->failed || u->left > s->grant->block_bytes)
 		return NW_EPROTO;
-	if (slot_crc(u->at, u->left) != crc)
+	if (checksum(u->at, u->left) != sum)
 		return write_refuse(s, &key, NW_ECORRUPT);
 	if (!place_use(s, &key))
 		return write_refuse(s, &key, NW_ENOTFOUND);
@@ -563,7 +574,8 @@ on_write(struct session *s, struct unpacker *u)
 	}
 	memcpy(t->buffer->data, u->at, u->left);
 	t->buffer->len = (uint32_t)u->left;
-	t->buffer->crc = crc;
+	t->buffer->sum = sum;
+	t->buffer->stamp_wall_ns = stamp;
 	t->session = s;
 	atomic_fetch_add(&s->holders, 1);
 	t->write = true;
@@ -648,6 +660,7 @@ session_serve(struct sessions *all, struct grant *g, const struct ticket *t, str
 
 	if ((rc = session_new(all, g, t, &s)) != NW_OK)
 		return rc;
+	s->from_file = channel_is_clear(w);
 	channel_limits(w, g->block_bytes + 64, 0);
 	if ((rc = outbox_new(w, DPSS_PING_MS, on_idle, all->opts.log, &s->out)) == NW_OK)
 		rc = outbox_put_packed(s->out, DPSS_DONE, &nothing);

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <zlib.h>
 
+#include "dpss/checksum.h"
 #include "dpss/pack.h"
 #include "narrows/err.h"
 
-enum { HEAD_BYTES = 32, ALIGN_BYTES = 512 };
-static const char magic[] = "DPS1";
+enum { HEAD_BYTES = 40, ALIGN_BYTES = 512 };
+static const char magic[] = "DPS2";
 
 uint64_t
 slot_bytes(uint32_t block_bytes)
@@ -19,27 +19,22 @@ slot_bytes(uint32_t block_bytes)
 	return ((uint64_t)HEAD_BYTES + block_bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
 }
 
-uint32_t
-slot_crc(const uint8_t *data, size_t len)
-{
-	return (uint32_t)crc32_z(0, data, len);
-}
-
 static int
 head_parse(const uint8_t bytes[HEAD_BYTES], struct slot_head *head)
 {
 	struct unpacker u = unpack_of(bytes, HEAD_BYTES);
 	const uint8_t *is = unpack_bytes(&u, 4);
-	uint32_t crc;
+	uint32_t sum;
 
 	if (memcmp(is, "\0\0\0\0", 4) == 0)
 		return NW_ENOTFOUND;
 	head->set = unpack_u32(&u);
 	head->logical = unpack_u64(&u);
 	head->len = unpack_u32(&u);
-	head->crc = unpack_u32(&u);
-	crc = unpack_u32(&u);
-	return memcmp(is, magic, 4) == 0 && crc == slot_crc(bytes, HEAD_BYTES - 8) ? NW_OK
+	head->sum = unpack_u32(&u);
+	head->stamp_wall_ns = unpack_u64(&u);
+	sum = unpack_u32(&u);
+	return memcmp(is, magic, 4) == 0 && sum == checksum(bytes, HEAD_BYTES - 8) ? NW_OK
 										   : NW_ECORRUPT;
 }
 
@@ -64,9 +59,27 @@ slot_read(int fd, uint64_t slot, uint32_t block_bytes, uint32_t set, uint64_t lo
 	if (head->set != set || head->logical != logical)
 		return NW_ENOTFOUND;
 	return head->len <= block_bytes && (size_t)n >= HEAD_BYTES + head->len &&
-		slot_crc(data, head->len) == head->crc
+		checksum(data, head->len) == head->sum
 	    ? NW_OK
 	    : NW_ECORRUPT;
+}
+
+int
+slot_head_read(int fd, uint64_t slot, uint32_t block_bytes, uint32_t set, uint64_t logical,
+    struct slot_head *head, uint64_t *data_at)
+{
+	uint64_t at = slot * slot_bytes(block_bytes);
+	uint8_t bytes[HEAD_BYTES];
+	int rc;
+
+	if (pread(fd, bytes, sizeof(bytes), (off_t)at) != (ssize_t)sizeof(bytes))
+		return NW_EIO;
+	if ((rc = head_parse(bytes, head)) != NW_OK)
+		return rc;
+	*data_at = at + HEAD_BYTES;
+	return head->set == set && head->logical == logical && head->len <= block_bytes
+	    ? NW_OK
+	    : NW_ENOTFOUND;
 }
 
 int
@@ -82,9 +95,10 @@ slot_write(
 	pack_u32(&p, head->set);
 	pack_u64(&p, head->logical);
 	pack_u32(&p, head->len);
-	pack_u32(&p, head->crc);
+	pack_u32(&p, head->sum);
+	pack_u64(&p, head->stamp_wall_ns);
 	if (!p.failed)
-		pack_u32(&p, slot_crc(p.bytes, p.len));
+		pack_u32(&p, checksum(p.bytes, p.len));
 	pack_bytes(&p, zeros, HEAD_BYTES - p.len);
 	if (!p.failed) {
 		iov[0] = (struct iovec){ p.bytes, p.len };

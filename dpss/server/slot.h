@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct slot_head {
-	uint32_t set, len, crc; /* crc: CRC-32 of the len bytes of data */
-	uint64_t logical;
+	uint32_t set, len, sum; /* sum: checksum() of the len bytes of data */
+	uint64_t logical, stamp_wall_ns;
 };
 
 /* Bytes of a slot for blocks of block_bytes, and where slot n begins. */
@@ -21,10 +21,11 @@ uint64_t slot_bytes(uint32_t block_bytes);
  * none), NW_ECORRUPT, NW_EIO. */
 int slot_read(int fd, uint64_t slot, uint32_t block_bytes, uint32_t set, uint64_t logical,
     struct slot_head *head, uint8_t *data);
+/* The head alone, and where in the file the data stand. */
+int slot_head_read(int fd, uint64_t slot, uint32_t block_bytes, uint32_t set, uint64_t logical,
+    struct slot_head *head, uint64_t *data_at);
 /* Writes head and data; durable only after fdatasync(). NW_EIO. */
 int slot_write(
     int fd, uint64_t slot, uint32_t block_bytes, const struct slot_head *head, const uint8_t *data);
-
-uint32_t slot_crc(const uint8_t *data, size_t len);
 
 #endif

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpss/option.h"
 #include "narrows/clock.h"
 #include "narrows/dpss.h"
 #include "narrows/err.h"
@@ -34,7 +35,7 @@ struct sim {
 	double lists_per_s, seconds, speed;
 	uint64_t per_list;
 	enum pattern pattern;
-	uint32_t width; /* tiles in a row of the terrain */
+	uint64_t width; /* tiles in a row of the terrain */
 	FILE *trace, *record;
 	uint64_t random; /* state of nw_splitmix() */
 	uint64_t x, y;   /* where the viewer is, in tiles */
@@ -234,15 +235,6 @@ report(const struct sim *s)
 /* --- options --- */
 
 static bool
-real_take(const char *text, double min, double max, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	return end != text && *end == '\0' && *out >= min && *out <= max;
-}
-
-static bool
 file_open(const char *path, const char *mode, FILE **out)
 {
 	if ((*out = fopen(path, mode)) == NULL)
@@ -264,34 +256,22 @@ pattern_take(struct sim *s, const char *word)
 }
 
 static bool
-option_take(struct sim *s, int o)
+sim_option(struct sim *s, int o)
 {
-	double v = 0;
-	bool ok;
-
 	switch (o) {
 	case 'm': s->opts.master = optarg; return true;
 	case 'T': s->opts.tls_dir = optarg; return true;
 	case 'L': s->opts.log = optarg; return true;
 	case 'k': s->opts.flush = false; return true;
-	case 'r': return real_take(optarg, 0.01, 10000, &s->lists_per_s);
-	case 't': return real_take(optarg, 0.01, 1e6, &s->seconds);
-	case 'x': return real_take(optarg, 0.001, 1000, &s->speed);
+	case 'r': return option_real(optarg, 0.01, 10000, &s->lists_per_s);
+	case 't': return option_real(optarg, 0.01, 1e6, &s->seconds);
+	case 'x': return option_real(optarg, 0.001, 1000, &s->speed);
 	case 'p': return pattern_take(s, optarg);
 	case 'i': return file_open(optarg, "re", &s->trace);
 	case 'o': return file_open(optarg, "we", &s->record);
-	case 'n':
-		ok = real_take(optarg, 1, LIST_MAX, &v);
-		s->per_list = (uint64_t)v;
-		return ok;
-	case 'w':
-		ok = real_take(optarg, 1, 1 << 20, &v);
-		s->width = (uint32_t)v;
-		return ok;
-	case 'S':
-		ok = real_take(optarg, 0, 1e15, &v);
-		s->random = (uint64_t)v;
-		return ok;
+	case 'n': return option_whole(optarg, 1, LIST_MAX, &s->per_list);
+	case 'w': return option_whole(optarg, 1, 1 << 20, &s->width);
+	case 'S': return option_whole(optarg, 0, UINT64_C(1) << 50, &s->random);
 	default: return false;
 	}
 }
@@ -328,7 +308,7 @@ main(int argc, char **argv)
 	while ((o = getopt(argc, argv, "m:T:r:n:t:p:w:S:L:o:i:x:kh")) != -1) {
 		if (o == 'h')
 			return usage(0);
-		if (!option_take(&s, o))
+		if (!sim_option(&s, o))
 			return usage(EXIT_USAGE);
 	}
 	for (; optind < argc && s.n_sets < SETS_MAX; optind++)

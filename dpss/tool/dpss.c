@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dpss/option.h"
 #include "narrows/address.h"
 #include "narrows/dpss.h"
 #include "narrows/err.h"
@@ -159,15 +160,15 @@ open_set(struct context *c, const char *name, struct dpss **d)
 static int
 unload_blocks(struct dpss *d, int fd, const char *file)
 {
-	static uint8_t buf[1 << 20];
+	const void *data;
 	uint64_t at = 0, bytes = dpss_layout_of(d).bytes;
 	struct progress shown;
 	size_t n;
 	int rc = NW_OK;
 
 	progress_begin(&shown, "unload", bytes, fd == 1);
-	while (at < bytes && (rc = dpss_read(d, at, buf, sizeof(buf), &n)) == NW_OK) {
-		if (write(fd, buf, n) != (ssize_t)n)
+	while (at < bytes && (rc = dpss_view(d, at, &data, &n)) == NW_OK) {
+		if (write(fd, data, n) != (ssize_t)n)
 			return fail(file, strerror(errno));
 		at += n;
 		progress_add(&shown, n);
@@ -305,18 +306,7 @@ static const struct command {
 };
 
 static bool
-number_take(const char *text, uint64_t min, uint64_t max, uint64_t *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *out >= min &&
-	    *out <= max;
-}
-
-static bool
-option_take(struct context *c, int o)
+context_option(struct context *c, int o)
 {
 	uint64_t v = 0;
 	bool ok = true;
@@ -326,15 +316,15 @@ option_take(struct context *c, int o)
 	case 'T': c->opts.tls_dir = optarg; break;
 	case 'L': c->opts.log = optarg; break;
 	case 'b':
-		ok = number_take(optarg, 512, 4 << 20, &v);
+		ok = option_bytes(optarg, 512, 4 << 20, &v);
 		c->layout.block_bytes = (uint32_t)v;
 		break;
 	case 'c':
-		ok = number_take(optarg, 1, 4, &v);
+		ok = option_whole(optarg, 1, 4, &v);
 		c->layout.copies = (uint8_t)v;
 		break;
 	case 'k':
-		ok = number_take(optarg, 1, 254, &v);
+		ok = option_whole(optarg, 1, 254, &v);
 		c->layout.parity = (uint8_t)v;
 		break;
 	default: return false;
@@ -353,7 +343,7 @@ main(int argc, char **argv)
 	while ((o = getopt(argc, argv, "m:T:L:b:c:k:h")) != -1) {
 		if (o == 'h')
 			return usage(0);
-		if (!option_take(&c, o))
+		if (!context_option(&c, o))
 			return usage(EXIT_USAGE);
 	}
 	name = optind < argc ? argv[optind++] : "";

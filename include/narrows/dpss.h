@@ -5,7 +5,8 @@
  * A program opens a set, sends lists of the blocks it wants, and takes blocks in the order in which
  * they arrive. Blocks come straight from the servers; each has a checksum, and times at all points
  * of its path. A server that dies is noticed within a second, and its blocks are asked of others
- * that have copies, or computed from parity.
+ * that have copies, or computed from parity. A master that is away is waited for during ten
+ * seconds; blocks that are on their way arrive meanwhile.
  *
  * With `flush` a new list takes the place of the one before: what was not sent by then is not sent,
  * though it may stay in a server's memory. Without it every block that was asked for is delivered,
@@ -29,7 +30,14 @@ struct dpss_opts {
 	    *master; /* "host/port"; NULL: DPSS_MASTER of the environment, else 127.0.0.1/7071 */
 	const char *tls_dir; /* HOST.key, HOST.crt and ca.crt; NULL: clear */
 	const char *log;     /* a file that gets each block's events; NULL for none */
+	const char *trace;   /* a file to which the lists are appended that are asked for, for
+				tv_sim(1); NULL: DPSS_TRACE of the environment, or none */
 	bool write, flush;
+	/* Hears at once, in a thread of the library, which servers come and which die; no function
+	 * of this header may be called from there. NULL for nobody. */
+	void (*on_server)(
+	    void *arg, uint32_t server, const char *host, uint16_t port, bool alive);
+	void *arg;
 };
 
 struct dpss_layout {
@@ -61,8 +69,9 @@ struct dpss_block {
 	uint32_t wanted; /* the requests that this block answers: those since it last arrived */
 	int rc;          /* NW_OK; NW_ENOTFOUND: no server that lives has the block */
 	bool rebuilt;    /* computed from parity */
+	int64_t recorded_wall_ns; /* when the writer had the block; 0: computed from parity */
 	int64_t times[DPSS_POINTS_MAX]; /* wall clock, ns, at the points of the path; 0: unknown */
-	uint8_t *data;                  /* on the heap: dpss_block_free() */
+	uint8_t *data;                  /* until dpss_block_free(), also beyond dpss_close() */
 };
 
 /* Asks for n blocks as one list, whose number *list gets (NULL: not wanted). */
@@ -77,10 +86,17 @@ size_t dpss_pending(struct dpss *d);
  * Blocks ahead of a sequential reader are asked for before they are needed. */
 int dpss_read(struct dpss *d, uint64_t offset, void *buf, size_t len, size_t *n);
 
+/* The same without a copy: *data points to the bytes at `offset` up to the end of their block,
+ * until the next call for d. *len: 0 at the end. */
+int dpss_view(struct dpss *d, uint64_t offset, const void **data, size_t *len);
+
 /* --- writing --- */
 
 /* Sends a block; waits while 32 MiB are on the way. data has dpss_block_len() bytes. */
 int dpss_write(struct dpss *d, uint64_t logical, const void *data);
+/* The same with the time at which the block came into being, which is kept with the block. */
+int dpss_write_stamped(
+    struct dpss *d, uint64_t logical, int64_t stamp_wall_ns, const void *data);
 /* Waits until every block is on the disks of at least one server, and seals the set. */
 int dpss_finish(struct dpss *d);
 /* Copies that could not be stored; their blocks have others. */

@@ -6,10 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dpss/checksum.h"
 #include "narrows/err.h"
 #include "tests/check.h"
 
-enum { BLOCK = 600, HEAD = 32 };
+enum { BLOCK = 600, HEAD = 40 };
 
 static int fd;
 static uint8_t block[BLOCK];
@@ -17,17 +18,17 @@ static uint8_t block[BLOCK];
 static void
 test_round_trip(void)
 {
-	struct slot_head head = { 7, 500, 0, 41 }, back;
+	struct slot_head head = { 7, 500, 0, 41, 99 }, back;
 	uint8_t data[BLOCK];
 	size_t i;
 
 	for (i = 0; i < sizeof(block); i++)
 		block[i] = (uint8_t)(i * 31);
-	head.crc = slot_crc(block, head.len);
+	head.sum = checksum(block, head.len);
 	CHECK_INT(slot_read(fd, 3, BLOCK, 7, 41, &back, data), NW_ENOTFOUND);
 	CHECK_INT(slot_write(fd, 3, BLOCK, &head, block), NW_OK);
 	CHECK_INT(slot_read(fd, 3, BLOCK, 7, 41, &back, data), NW_OK);
-	CHECK(back.len == 500 && back.crc == head.crc && memcmp(data, block, 500) == 0);
+	CHECK(back.len == 500 && back.sum == head.sum && memcmp(data, block, 500) == 0);
 	CHECK_INT(slot_read(fd, 3, BLOCK, 7, 42, &back, data), NW_ENOTFOUND);
 	CHECK_INT(slot_read(fd, 3, BLOCK, 8, 41, &back, data), NW_ENOTFOUND);
 	CHECK_INT(slot_read(fd, 2, BLOCK, 7, 41, &back, data), NW_ENOTFOUND);

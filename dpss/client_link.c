@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The client's connections: each has a thread that reads, and connects again after an end. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dpss/client.h"
+#include "narrows/clock.h"
+#include "narrows/err.h"
+
+enum {
+	AGAIN_MS = 500, /* between attempts to connect */
+	MASTER_SILENCE_MS = 3000,
+	MASTER_PATIENCE_MS = 10000 /* a master who is away for longer is gone */
+};
+
+static bool
+is_closing(struct dpss *d)
+{
+	bool closing;
+
+	pthread_mutex_lock(&d->lock);
+	closing = d->closing;
+	pthread_mutex_unlock(&d->lock);
+	return closing;
+}
+
+/* False: the handle is being closed. */
+static bool
+pause_ms(struct dpss *d, int64_t ms)
+{
+	int64_t end = nw_mono_ns() + ms * NS_PER_MS;
+
+	while (nw_mono_ns() < end && !is_closing(d))
+		usleep(20000);
+	return !is_closing(d);
+}
+
+/* --- servers --- */
+
+static int
+ticket_show(const struct server *s, struct channel *w)
+{
+	const struct dpss *d = s->d;
+	struct packer hello = { 0 }, ticket = { 0 };
+	char why[DPSS_WHY_BYTES];
+	struct channel_message m;
+	int rc;
+
+	channel_limits(w, d->layout.block_bytes + 256U, CONNECT_MS);
+	pack_u16(&hello, DPSS_VERSION);
+	pack_u8(&hello, DPSS_CLIENT);
+	pack_text(&ticket, d->master_name);
+	pack_u64(&ticket, d->session);
+	pack_u32(&ticket, d->set);
+	pack_u64(&ticket, d->expiry);
+	pack_bytes(&ticket, s->mac, sizeof(s->mac));
+	if ((rc = channel_send(w, DPSS_HELLO, &hello)) == NW_OK)
+		rc = client_ask(w, DPSS_TICKET, &ticket, DPSS_DONE, &m, why);
+	pack_free(&ticket);
+	channel_limits(w, d->layout.block_bytes + 256U, DPSS_SILENCE_MS);
+	return rc;
+}
+
+static uint8_t *
+block_give(void *arg, size_t len)
+{
+	struct dpss *d = arg;
+
+	return len <= d->layout.block_bytes ? pool_get(d->pool) : NULL;
+}
+
+static void
+server_tell(const struct server *s, bool alive)
+{
+	const struct dpss_opts *o = &s->d->opts;
+
+	if (o->on_server != NULL)
+		o->on_server(o->arg, s->id, s->host, s->port, alive);
+}
+
+static int
+server_connect(struct server *s)
+{
+	struct dpss *d = s->d;
+	const struct channel_sink sink = { DPSS_BLOCK, DPSS_BLOCK_HEAD_BYTES, block_give, pool_put,
+		d };
+	char why[CHANNEL_WHY_BYTES];
+	struct channel *w = NULL, *old;
+	int rc;
+
+	if ((rc = channel_connect(s->host, s->port, d->tls, CONNECT_MS, &w, why)) != NW_OK)
+		return rc;
+	channel_sink(w, &sink);
+	if ((rc = ticket_show(s, w)) != NW_OK) {
+		channel_free(w);
+		return rc;
+	}
+	pthread_mutex_lock(&s->sending);
+	old = s->wire;
+	s->wire = w;
+	pthread_mutex_unlock(&s->sending);
+	channel_free(old);
+	pthread_mutex_lock(&d->lock);
+	s->alive = true;
+	if (d->closing) /* the end has shut the connection before */
+		channel_shut(w);
+	pthread_mutex_unlock(&d->lock);
+	server_tell(s, true);
+	return NW_OK;
+}
+
+static void
+server_dead(struct server *s)
+{
+	struct dpss *d = s->d;
+	bool again, closing;
+
+	pthread_mutex_lock(&d->lock);
+	s->alive = false;
+	client_copies_end(s);
+	closing = d->closing;
+	again = !closing && (d->pending != NULL || d->rebuilds != NULL);
+	pthread_mutex_unlock(&d->lock);
+	if (!closing)
+		server_tell(s, false);
+	if (again)
+		client_request_again(d);
+}
+
+static void
+server_listen(struct server *s)
+{
+	struct channel_message m;
+	int rc = NW_OK;
+
+	while (rc == NW_OK && (rc = channel_read(s->wire, &m)) == NW_OK)
+		if (m.type == DPSS_BLOCK)
+			rc = client_block(s, &m);
+		else if (m.type == DPSS_WRITTEN)
+			rc = client_written(s, &m.contents);
+		else if (m.type != DPSS_PING && m.type != DPSS_LACKING && m.type != DPSS_DONE)
+			rc = NW_EPROTO;
+	channel_shut(s->wire);
+	server_dead(s);
+}
+
+/* A server that died may come again. */
+static void *
+server_run(void *arg)
+{
+	struct server *s = arg;
+	bool connected = s->alive;
+
+	for (;;) {
+		if (connected)
+			server_listen(s);
+		if (!pause_ms(s->d, AGAIN_MS))
+			return NULL;
+		connected = server_connect(s) == NW_OK;
+	}
+}
+
+int
+client_server_start(struct server *s)
+{
+	int rc = server_connect(s);
+
+	if (pthread_create(&s->thread, NULL, server_run, s) != 0) {
+		s->alive = false;
+		return NW_ENOMEM;
+	}
+	s->started = true;
+	return rc;
+}
+
+/* --- the master --- */
+
+int
+client_master_send(struct dpss *d, uint16_t type, struct packer *p)
+{
+	int rc = NW_ECLOSED;
+
+	pthread_mutex_lock(&d->master_sending);
+	if (!d->master_away)
+		rc = channel_send(d->master, type, p);
+	pthread_mutex_unlock(&d->master_sending);
+	pack_free(p);
+	return rc;
+}
+
+static int
+refused(struct dpss *d, struct unpacker *u)
+{
+	int rc = -(int)unpack_u16(u);
+
+	unpack_text(u, d->why, sizeof(d->why));
+	return rc < 0 ? rc : NW_EPROTO;
+}
+
+static int
+on_master(struct dpss *d, struct channel_message *m)
+{
+	bool reached;
+	int rc = NW_OK;
+
+	switch (m->type) {
+	case DPSS_PING: return NW_OK;
+	case DPSS_ABSENT: return client_absent(d, &m->contents);
+	case DPSS_JOINED: return client_server_unpack(d, &m->contents, &reached);
+	default: break;
+	}
+	pthread_mutex_lock(&d->lock);
+	if (m->type == DPSS_PLACED) {
+		rc = client_placed(d, &m->contents);
+		client_answered(d, rc);
+	} else if (m->type == DPSS_DONE) {
+		client_answered(d, NW_OK);
+	} else if (m->type == DPSS_FAILED) {
+		client_answered(d, refused(d, &m->contents));
+	} else {
+		rc = NW_EPROTO;
+	}
+	pthread_mutex_unlock(&d->lock);
+	return rc;
+}
+
+/* The session goes on under a master that was away: any server's ticket proves the session. */
+static int
+resume_ask(struct dpss *d, struct channel *w)
+{
+	struct channel_message m;
+	struct packer p = { 0 };
+	char why[DPSS_WHY_BYTES];
+	size_t i;
+	int rc;
+
+	for (i = 0; i + 1 < DPSS_SERVERS_MAX && !d->servers[i].started; i++)
+		;
+	pack_text(&p, d->name);
+	pack_u8(&p,
+	    (uint8_t)((d->opts.write ? DPSS_OPEN_WRITE : 0) |
+		(d->opts.flush ? DPSS_OPEN_FLUSH : 0)));
+	pack_u64(&p, d->session);
+	pack_u64(&p, d->key);
+	pack_u64(&p, d->expiry);
+	pack_u32(&p, (uint32_t)i);
+	pack_bytes(&p, d->servers[i].mac, sizeof(d->servers[i].mac));
+	if ((rc = client_ask(w, DPSS_RESUME, &p, DPSS_OPENED, &m, why)) == NW_OK)
+		rc = client_opened(d, &m.contents);
+	pack_free(&p);
+	return rc == NW_ENOTFOUND ? NW_OK : rc; /* servers come one after the other */
+}
+
+static int
+resume(struct dpss *d)
+{
+	char why[DPSS_WHY_BYTES];
+	struct channel *w, *old;
+	int rc;
+
+	if ((rc = client_connect(&d->opts, d->tls, &w, why)) != NW_OK)
+		return rc;
+	if ((rc = resume_ask(d, w)) != NW_OK) {
+		channel_free(w);
+		return rc;
+	}
+	channel_limits(w, DPSS_MESSAGE_MAX, MASTER_SILENCE_MS);
+	pthread_mutex_lock(&d->master_sending);
+	old = d->master;
+	d->master = w;
+	d->master_away = false;
+	pthread_mutex_unlock(&d->master_sending);
+	channel_free(old);
+	pthread_mutex_lock(&d->lock);
+	if (d->closing)
+		channel_shut(w);
+	client_answered(d, NW_EAGAIN);
+	pthread_mutex_unlock(&d->lock);
+	return client_request_again(d);
+}
+
+/* False: the master did not come again, or the handle is being closed. */
+static bool
+master_wait(struct dpss *d)
+{
+	int64_t end = nw_mono_ns() + MASTER_PATIENCE_MS * NS_PER_MS;
+
+	pthread_mutex_lock(&d->master_sending);
+	d->master_away = true;
+	channel_shut(d->master);
+	pthread_mutex_unlock(&d->master_sending);
+	while (nw_mono_ns() < end && pause_ms(d, AGAIN_MS / 5))
+		if (resume(d) == NW_OK)
+			return true;
+	return false;
+}
+
+void *
+client_master_run(void *arg)
+{
+	struct dpss *d = arg;
+	struct channel_message m;
+
+	channel_limits(d->master, DPSS_MESSAGE_MAX, MASTER_SILENCE_MS);
+	do
+		while (channel_read(d->master, &m) == NW_OK && on_master(d, &m) == NW_OK)
+			;
+	while (master_wait(d));
+	pthread_mutex_lock(&d->lock);
+	d->master_gone = true;
+	client_answered(d, NW_ECLOSED);
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
