@@ -13,6 +13,7 @@
 #include "daemon/origin.h"
 #include "daemon/rules.h"
 #include "daemon/session.h"
+#include "daemon/settings.h"
 #include "narrows/task.h"
 #include "daemon/xsess.h"
 #include "narrows/clock.h"
@@ -117,6 +118,8 @@ on_meta(void *arg, const struct nw_meta *m)
 	bool is_new;
 	int rc;
 
+	if (settings_are(m))
+		return settings_take(x, m);
 	if ((rc = origin_series_add(x->origin, m, &sr, &is_new)) < 0)
 		return rc;
 	if (!is_new)

@@ -232,6 +232,22 @@ nw_batch_keeplist(struct nw_batch *b, const struct nw_keeplist_rec *r)
 }
 
 int
+nw_batch_setting(struct nw_batch *b, const struct nw_setting_rec *r)
+{
+	return put(b, BATCH_SETTING, "itti", r->host_id, r->name, r->value, r->t_wall_ns);
+}
+
+int
+nw_batch_settings_end(struct nw_batch *b, int64_t host_id, int64_t t_wall_ns, const char *from,
+    const char *until, const char *names_json)
+{
+	int rc = put(b, BATCH_SETTINGS_GONE, "iittt", host_id, t_wall_ns, from, until, names_json);
+
+	return rc == NW_OK ? put(b, BATCH_SETTINGS_TRIM, "ii", host_id, (int64_t)STORE_SETTINGS_MAX)
+			   : rc;
+}
+
+int
 nw_batch_provider(struct nw_batch *b, const char *owner, const char *provider, uint64_t stored_seq)
 {
 	return put(b, BATCH_PROVIDER, "tti", owner, provider, (int64_t)stored_seq);

@@ -27,6 +27,12 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 	" r.route, r.program, r.stage, r.sentence, r.bytes, r.bytes_per_s, r.start_ns, "       \
 	"r.duration_ns, r.confidence, r.effect"
 
+/* No earlier line of the group of c: the names from "group." up to "group/". */
+#define SETTING_FIRST                                                                        \
+	"NOT EXISTS (SELECT 1 FROM config f WHERE f.host_id = c.host_id AND f.t_ns < c.t_ns" \
+	" AND f.name >= substr(c.name, 1, instr(c.name, '.'))"                               \
+	" AND f.name < substr(c.name, 1, instr(c.name, '.') - 1) || '/')"
+
 /* The end of the last roll-up of a tier that begins before ?3. */
 #define ROLLUP_NEWEST(tier)                                                                 \
 	"(SELECT t1_ns FROM rollup WHERE layout_id = ?1 AND tier = " tier " AND t0_ns < ?3" \
@@ -53,6 +59,16 @@ static const char *const sql[R_STMTS] = {
 		      " WHERE s.id = ?",
 	[R_KEEPLISTS] = "SELECT route, program, response, made_ns, took_ns, headline, sentence,"
 			" document FROM keeplist ORDER BY made_ns DESC, id DESC",
+	[R_CONFIG_AT] =
+	    "SELECT c.host_id, c.t_ns, c.name, c.value, NULL, " SETTING_FIRST " FROM config c JOIN"
+	    " (SELECT name, max(t_ns) AS t_ns FROM config WHERE host_id = ?1 AND t_ns <= ?2"
+	    " GROUP BY name) n ON c.name = n.name AND c.t_ns = n.t_ns WHERE c.host_id = ?1"
+	    " AND c.value IS NOT NULL ORDER BY c.name",
+	[R_CONFIG_CHANGES] =
+	    "SELECT c.host_id, c.t_ns, c.name, c.value, (SELECT b.value FROM config b WHERE"
+	    " b.host_id = c.host_id AND b.name = c.name AND b.t_ns < c.t_ns ORDER BY b.t_ns DESC"
+	    " LIMIT 1), " SETTING_FIRST " FROM config c WHERE c.host_id = ?1 AND c.t_ns > ?2"
+	    " AND c.t_ns <= ?3 ORDER BY c.t_ns, c.name",
 	[R_SESSION_LAST] = "SELECT max(id) FROM session",
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
 	[R_XSP_ONE] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE id = ?",
@@ -330,6 +346,7 @@ struct sink {
 		store_layout_fn *layout;
 		store_provider_fn *provider;
 		store_keeplist_fn *keeplist;
+		store_setting_fn *setting;
 		store_run_fn *run;
 	} fn;
 };
@@ -442,6 +459,42 @@ store_keeplists(struct store_reader *r, store_keeplist_fn *fn, void *arg)
 	int rc = db_take(&r->stmts, R_KEEPLISTS, &st, "");
 
 	return rc == NW_OK ? each(r, R_KEEPLISTS, st, keeplist_row, &s) : rc;
+}
+
+static int
+setting_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_setting_rec rec = { .host_id = sqlite3_column_int64(st, 0),
+		.t_wall_ns = sqlite3_column_int64(st, 1),
+		.name = text(st, 2),
+		.value = text(st, 3),
+		.before = text(st, 4),
+		.first = sqlite3_column_int(st, 5) != 0 };
+
+	return s->fn.setting(s->arg, &rec);
+}
+
+int
+store_config_at(
+    struct store_reader *r, int64_t host_id, int64_t t_wall_ns, store_setting_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.setting = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_CONFIG_AT, &st, "ii", host_id, t_wall_ns);
+
+	return rc == NW_OK ? each(r, R_CONFIG_AT, st, setting_row, &s) : rc;
+}
+
+int
+store_config_changes(struct store_reader *r, int64_t host_id, int64_t from_wall_ns,
+    int64_t to_wall_ns, store_setting_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.setting = fn };
+	sqlite3_stmt *st;
+	int rc =
+	    db_take(&r->stmts, R_CONFIG_CHANGES, &st, "iii", host_id, from_wall_ns, to_wall_ns);
+
+	return rc == NW_OK ? each(r, R_CONFIG_CHANGES, st, setting_row, &s) : rc;
 }
 
 /* The document of the row, on loan until the next one; NULL without a document. */

@@ -480,8 +480,27 @@ static const char version_7[] =
     "	FROM keeplist k CROSS JOIN json_each(k.document, '$.metrics') m\n"
     "	ORDER BY k.made_ns DESC, k.id, m.key;\n";
 
+/* From 7 to 8: what the settings of every host were, and since when. Lines are changes only. */
+static const char version_8[] =
+    "CREATE TABLE config (                -- history of the settings of every host: changes only\n"
+    "	host_id INTEGER NOT NULL REFERENCES host(id),\n"
+    "	name    TEXT NOT NULL,            -- group.rest, for example sysctl.vm.swappiness\n"
+    "	t_ns    INTEGER NOT NULL,         -- since when, by the host's clock\n"
+    "	value   TEXT,                     -- NULL: the host has the setting no more\n"
+    "	PRIMARY KEY (host_id, name, t_ns)\n"
+    ") WITHOUT ROWID;\n"
+    "CREATE INDEX config_by_time ON config(host_id, t_ns);\n"
+    "CREATE VIEW v_config AS              -- one line per change of a setting, the newest first\n"
+    "	SELECT h.name AS host, c.name,\n"
+    "	strftime('%Y-%m-%dT%H:%M:%SZ', c.t_ns / 1000000000, 'unixepoch') AS since,\n"
+    "	c.value, (SELECT b.value FROM config b WHERE b.host_id = c.host_id AND b.name = c.name\n"
+    "		AND b.t_ns < c.t_ns ORDER BY b.t_ns DESC LIMIT 1) AS before,\n"
+    "	NOT EXISTS (SELECT 1 FROM config l WHERE l.host_id = c.host_id AND l.name = c.name\n"
+    "		AND l.t_ns > c.t_ns) AS newest   -- 1: the setting is so now\n"
+    "	FROM config c LEFT JOIN host h ON h.id = c.host_id ORDER BY c.t_ns DESC, h.name, c.name;\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
-	version_4, version_5, version_6, version_7 };
+	version_4, version_5, version_6, version_7, version_8 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

@@ -41,6 +41,11 @@ _Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
 	" length(CAST(coalesce(mid, '') || coalesce(pid, '') || coalesce(event_type, '')" \
 	" || coalesce(subject, '') || coalesce(params, '') AS BLOB))"
 
+/* The value of a setting at a time; NULL before the first, and where the setting is gone. */
+#define SETTING_AT(host, name_is, at)                                                    \
+	"(SELECT v.value FROM config v WHERE v.host_id = " host " AND v.name = " name_is \
+	" AND v.t_ns <= " at " ORDER BY v.t_ns DESC LIMIT 1)"
+
 const char *const write_sql[W_STMTS] = {
 	[BATCH_HOST] =
 	    "INSERT INTO host(id, name, info, first_seen_ns, last_seen_ns) VALUES(?,?,?,?,?)"
@@ -89,6 +94,21 @@ const char *const write_sql[W_STMTS] = {
 	    " sentence, document) VALUES(?,?,?,?,?,?,?,?)",
 	[BATCH_KEEPLISTS_TRIM] = "DELETE FROM keeplist WHERE id IN (SELECT id FROM keeplist"
 				 " ORDER BY made_ns DESC, id DESC LIMIT -1 OFFSET ?)",
+	[BATCH_SETTING] = "INSERT OR REPLACE INTO config(host_id, name, t_ns, value)"
+			  " SELECT ?1, ?2, ?4, ?3 WHERE " SETTING_AT("?1", "?2", "?4") " IS NOT ?3",
+	[BATCH_SETTINGS_GONE] =
+	    "INSERT OR REPLACE INTO config(host_id, name, t_ns, value) SELECT ?1, n.name, ?2, NULL"
+	    " FROM (SELECT DISTINCT name FROM config WHERE host_id = ?1 AND name >= ?3 AND"
+	    " name < ?4) n WHERE " SETTING_AT(
+		"?1", "n.name", "?2") " IS NOT NULL"
+				      " AND n.name NOT IN (SELECT key FROM json_each(?5))",
+	/* deletes an eighth at once, so that a full history is not sorted for every document */
+	[BATCH_SETTINGS_TRIM] =
+	    "DELETE FROM config WHERE (host_id, name, t_ns) IN (SELECT host_id, name, t_ns FROM"
+	    " config c WHERE host_id = ?1 ORDER BY NOT EXISTS (SELECT 1 FROM config l WHERE"
+	    " l.host_id = c.host_id AND l.name = c.name AND l.t_ns > c.t_ns), t_ns"
+	    " LIMIT (SELECT CASE WHEN count(*) > ?2 THEN count(*) - ?2 + ?2 / 8 ELSE 0 END"
+	    " FROM config WHERE host_id = ?1))",
 	[BATCH_KEEP_RESULT] =
 	    "UPDATE run SET replaced_ns = ?2, why = ?3, stage = r.stage, sentence = r.sentence,"
 	    " bytes_per_s = r.bytes_per_s, document = r.document FROM result r"

@@ -299,3 +299,23 @@ nw_kv_decode(
 	}
 	return NW_OK;
 }
+
+int
+nw_kv_decode_member(const uint8_t *buf, size_t len, const char *key, struct nw_kv *kv, size_t cap,
+    size_t *n, const char **why)
+{
+	struct element e;
+	struct walk w;
+	int rc;
+
+	*n = 0;
+	if ((rc = walk_check(buf, len, &nw_doc_limits_default, 1)) < 0 ||
+	    (rc = walk_open(&w, buf, len, &nw_doc_limits_default)) < 0) {
+		*why = walk_why(rc);
+		return rc;
+	}
+	while (walk_next(&w, &e) > 0)
+		if (e.type == BSON_TYPE_DOCUMENT && strcmp(e.key, key) == 0)
+			return nw_kv_decode(e.value, e.value_len, kv, cap, n, why);
+	return NW_OK;
+}

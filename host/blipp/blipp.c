@@ -24,6 +24,7 @@
 #include "host/blipp/addresses.h"
 #include "host/lib/ticker.h"
 #include "host/blipp/blipp_conf.h"
+#include "host/blipp/configuration.h"
 #include "host/blipp/follow.h"
 #include "host/blipp/show.h"
 #include "host/lib/hostname.h"
@@ -53,6 +54,7 @@ struct blipp {
 	struct ticker tickers[BLIPP_PROBES], report_ticker;
 	struct control_client control;
 	struct followers followers;
+	struct configuration configuration;
 	int64_t interval_ns, report_ns; /* the shortest in force; the period in force */
 	uint64_t rejected;              /* orders, as far as logged */
 	char hostname[HOSTNAME_BYTES];
@@ -90,10 +92,11 @@ log_line(int priority, const char *fmt, ...)
 static void
 usage(FILE *to)
 {
-	fputs("usage: blipp [-BdhnV] [-b BOX] [-f FILE] [-H HOSTNAME] [-i INTERVAL] [-o "
-	      "name=value] [--once]\n"
-	      "       blipp [-f FILE] [-i INTERVAL] [-o name=value] --list | --format "
-	      "csv|json|openmetrics\n",
+	fputs(
+	    "usage: blipp [-BdhnV] [-b BOX] [-f FILE] [-H HOSTNAME] [-i INTERVAL] [-o "
+	    "name=value] [--once]\n"
+	    "       blipp [-f FILE] [-i INTERVAL] [-o name=value] --list | --list-configuration | "
+	    "--format csv|json|openmetrics\n",
 	    to);
 }
 
@@ -246,6 +249,8 @@ next_due(const struct blipp *b)
 
 	if (other < due)
 		due = other;
+	if (b->conf.configuration && b->configuration.due_mono_ns < due)
+		due = b->configuration.due_mono_ns;
 	if (b->report_ns > b->interval_ns && b->report_ticker.due_mono_ns < due)
 		due = b->report_ticker.due_mono_ns;
 	for (i = 0; i < BLIPP_PROBES; i++)
@@ -333,6 +338,23 @@ wait_for_work(struct blipp *b, int64_t until_mono_ns, const sigset_t *while_wait
 }
 
 static void
+look_at_configuration(struct blipp *b, struct clock_pair now)
+{
+	uint64_t left_out = b->configuration.left_out;
+	size_t n;
+
+	if (!b->conf.configuration)
+		return;
+	n = configuration_step(
+	    &b->configuration, b->provider, b->report.host, &b->report.filter, now);
+	if (n > 0)
+		log_line(LOG_DEBUG, "configuration.sent documents=%zu", n);
+	if (b->configuration.left_out != left_out)
+		log_line(LOG_WARNING, "configuration.left_out settings=%llu",
+		    (unsigned long long)b->configuration.left_out);
+}
+
+static void
 run(struct blipp *b, const sigset_t *while_waiting)
 {
 	struct clock_pair now = clock_pair_now();
@@ -342,8 +364,12 @@ run(struct blipp *b, const sigset_t *while_waiting)
 	intervals_set(b, now);
 	while (!stop_wanted) {
 		now = clock_pair_now();
-		if (control_client_step(&b->control, now.mono_ns))
+		if (control_client_step(&b->control, now.mono_ns)) {
 			intervals_set(b, now);
+			if (b->control.leases.n > 0)
+				configuration_hasten(&b->configuration);
+		}
+		look_at_configuration(b, now);
 		log_rejected(b);
 		if (sample_due(b, now) && b->once && ++samples == 2)
 			return;
@@ -535,9 +561,25 @@ show_once(struct blipp *b, enum show_format format)
 	return status;
 }
 
+static int
+list_configuration(struct blipp *b)
+{
+	const struct filter filter = { b->conf.include, b->conf.exclude };
+	struct settings s = { 0 };
+	size_t i;
+
+	configuration_collect(&s, &filter);
+	for (i = 0; i < s.n; i++)
+		printf("%s=%s\n", s.list[i].name, s.list[i].value);
+	settings_clear(&s);
+	blipp_conf_clear(&b->conf);
+	return fflush(stdout) != 0;
+}
+
 struct options {
 	const char *file;
 	bool check_only, background;
+	bool configuration;      /* prints the host's settings */
 	enum show_format format; /* what to print instead of sending */
 };
 
@@ -546,9 +588,10 @@ static int
 read_options(struct blipp *b, int argc, char **argv, struct options *o, char why[CONF_WHY_BYTES])
 {
 	static const struct option longs[] = { { "once", no_argument, NULL, '1' },
-		{ "list", no_argument, NULL, 'L' }, { "format", required_argument, NULL, 'F' },
-		{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 } };
+		{ "list", no_argument, NULL, 'L' },
+		{ "list-configuration", no_argument, NULL, 'C' },
+		{ "format", required_argument, NULL, 'F' }, { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
 	static const char shorts[] = "Bb:df:H:hi:no:V";
 	int c, rc = NW_OK;
 
@@ -575,6 +618,7 @@ read_options(struct blipp *b, int argc, char **argv, struct options *o, char why
 		case 'V': puts("blipp " NW_VERSION); exit(0);
 		case '1': b->once = true; break;
 		case 'L': o->format = SHOW_LIST; break;
+		case 'C': o->configuration = true; break;
 		case 'F':
 			if ((o->format = show_format_parse(optarg)) != SHOW_NONE)
 				break;
@@ -610,6 +654,8 @@ main(int argc, char **argv)
 	}
 	if (o.check_only)
 		return 0;
+	if (o.configuration)
+		return list_configuration(&b);
 	if (o.format != SHOW_NONE)
 		return show_once(&b, o.format);
 	if (o.background && daemon(0, 0) < 0) {

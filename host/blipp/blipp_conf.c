@@ -124,6 +124,7 @@ static const struct conf_row rows[] = {
 	{ "report-period", &conf_duration, AT(report_ns), "0 s", NULL, "60 m" },
 	{ "devices", &conf_text, AT(include), NULL, NULL, NULL },
 	{ "exclude-devices", &conf_text, AT(exclude), NULL, NULL, NULL },
+	{ "configuration", &conf_bool, AT(configuration), "yes", NULL, NULL },
 	{ "queue-size", &conf_size, AT(queue_bytes), "8 MiB", "64 KiB", "1024 MiB" },
 	{ "spool-dir", &directory, AT(spool_dir), NULL, NULL, NULL },
 	{ "spool-max-size", &conf_size, AT(spool_bytes), "256 MiB", "1 MiB", "931 GiB" },

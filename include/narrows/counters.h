@@ -26,6 +26,8 @@
 	X(unknown_options, INGEST, COUNT, "Unknown options")                   \
 	X(duplicates, INGEST, COUNT, "Repeated documents")                     \
 	X(held_documents, INGEST, COUNT, "Documents that waited for metadata") \
+	X(settings, INGEST, COUNT, "Settings of hosts")                        \
+	X(refused_settings, INGEST, FAULT, "Settings refused")                 \
 	X(paused_reads, INGEST, COUNT, "Reading paused")                       \
 	X(timeouts, INGEST, COUNT, "Timeouts")                                 \
 	X(connections_refused, INGEST, FAULT, "Connections refused")           \

@@ -172,6 +172,11 @@ int nw_kv_encode(struct nw_doc_buf *out, const struct nw_kv *kv, size_t n);
 int nw_kv_decode(
     const uint8_t *buf, size_t len, struct nw_kv *kv, size_t cap, size_t *n, const char **why);
 
+/* The same for the document that is the value of `key` in buf. A buf without such a key has no
+ * fields. */
+int nw_kv_decode_member(const uint8_t *buf, size_t len, const char *key, struct nw_kv *kv,
+    size_t cap, size_t *n, const char **why);
+
 /*
  * The value of a key in such a list. An integer is def where the list has no integer of this key. A
  * real may have been sent as an integer; it is def without the key, NaN for another type. Text is

@@ -19,7 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_SCHEMA_VERSION = 7, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 8, STORE_WHY_BYTES = 256 };
+enum { STORE_SETTINGS_MAX = 16384 };
 /* Rows as they came, and the buckets that old rows become: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
 
@@ -118,6 +119,15 @@ struct nw_keeplist_rec {
 	const char *json;
 };
 
+/* A setting of a host from t_wall_ns on: a line of the history of its configuration. */
+struct nw_setting_rec {
+	int64_t host_id, t_wall_ns;
+	const char *name;   /* the word before the first dot is the setting's group */
+	const char *value;  /* NULL: the host has the setting no more */
+	const char *before; /* read only: value until then, NULL if the host had none */
+	bool first;         /* read only: the host told of the group for the first time */
+};
+
 /* --- batches: filled by one thread, then owned by the store --- */
 
 struct nw_batch;
@@ -136,6 +146,16 @@ int nw_batch_layout(struct nw_batch *b, const struct nw_layout_rec *r); /* inser
 int nw_batch_run(struct nw_batch *b, const struct nw_run_rec *r);       /* insert or update by id */
 int nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r); /* replace by session */
 int nw_batch_keeplist(struct nw_batch *b, const struct nw_keeplist_rec *r);
+/* Writes a line of history if the value is not the value of that time. value: not NULL. */
+int nw_batch_setting(struct nw_batch *b, const struct nw_setting_rec *r);
+/*
+ * To follow the settings of one document: whatever the host had at t_wall_ns with from <= name <
+ * until, and what is no key of the JSON object names_json, is gone. Of a history that is too long
+ * (STORE_SETTINGS_MAX lines of one host) the oldest lines go that have a successor, then the oldest
+ * of all.
+ */
+int nw_batch_settings_end(struct nw_batch *b, int64_t host_id, int64_t t_wall_ns, const char *from,
+    const char *until, const char *names_json);
 /*
  * Highest sequence number of a provider's documents in this and earlier batches. The numbers belong
  * to owner and provider together: equal ids of two owners are two providers.
@@ -272,6 +292,7 @@ typedef int
 store_provider_fn(void *arg, const char *owner, const char *provider, uint64_t stored_seq);
 typedef int store_run_fn(void *arg, const struct nw_run_rec *run);
 typedef int store_keeplist_fn(void *arg, const struct nw_keeplist_rec *list);
+typedef int store_setting_fn(void *arg, const struct nw_setting_rec *s);
 
 int store_hosts(struct store_reader *r, store_host_fn *fn, void *arg);
 /* NW_ENOTFOUND */
@@ -288,6 +309,12 @@ int store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_f
 int store_xsp_get(struct store_reader *r, int64_t id, store_xsp_fn *fn, void *arg);
 /* Newest first. */
 int store_keeplists(struct store_reader *r, store_keeplist_fn *fn, void *arg);
+/* The settings of a host as they stood at a time, by name; `before` is not filled. */
+int store_config_at(
+    struct store_reader *r, int64_t host_id, int64_t t_wall_ns, store_setting_fn *fn, void *arg);
+/* The changes of a host's settings with from < t_wall_ns <= to, rising in time. */
+int store_config_changes(struct store_reader *r, int64_t host_id, int64_t from_wall_ns,
+    int64_t to_wall_ns, store_setting_fn *fn, void *arg);
 int store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, void *arg);
 /*
  * Metadata of a session (session_id > 0) or of a host alone (session_id 0, host_id > 0; 0: of all
