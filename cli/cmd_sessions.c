@@ -7,39 +7,65 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <event2/http.h>
+
 #include "cli/cmd.h"
 #include "cli/show.h"
 #include "cli/source.h"
-#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
-#include "narrows/quantity.h"
 #include "narrows/result.h"
+#include "narrows/xmalloc.h"
+#include "web/session_filter.h"
 
 enum { COUNT_DEFAULT = 20 };
 
 struct filter {
-	const char *host, *program, *verdict; /* NULL: any */
-	int64_t since_wall_ns;                /* 0: any */
+	const char *verdict; /* NULL: any */
+	char *query;         /* of the filters that the box applies */
 	long count;
 	bool json;
 };
 
-/* --- filters --- */
+/* Options that are parameters of the list, by their letter. */
+static const struct {
+	int letter;
+	const char *parameter;
+} params[] = {
+	{ 'H', "host" },
+	{ 'p', "program" },
+	{ 'S', "since" },
+	{ 'U', "until" },
+	{ 'l', "label" },
+	{ 'r', "route" },
+	{ 't', "state" },
+	{ 'm', "rate_min" },
+	{ 'M', "rate_max" },
+	{ 'q', "q" },
+	{ 'o', "sort" },
+};
 
-/* Whether one of the names in "dtn-a -> dtn-b" or "vm (local)" is the host. */
 static bool
-route_has(const char *route, const char *host)
+query_add(struct filter *f, int letter, const char *value)
 {
-	size_t len;
+	char *encoded = evhttp_uriencode(value, -1, 0), *longer;
+	size_t i;
 
-	for (; route != NULL && *route != '\0'; route += len + strspn(route + len, " ->")) {
-		len = strcspn(route, " ");
-		if (strlen(host) == len && strncmp(route, host, len) == 0)
-			return true;
+	for (i = 0; i < sizeof(params) / sizeof(params[0]) && params[i].letter != letter; i++)
+		;
+	if (i == sizeof(params) / sizeof(params[0]) || encoded == NULL) {
+		free(encoded);
+		return false;
 	}
-	return false;
+	longer =
+	    xasprintf("%s&%s=%s", f->query != NULL ? f->query : "", params[i].parameter, encoded);
+	free(f->query);
+	free(encoded);
+	f->query = longer;
+	return true;
 }
+
+/* --- filters --- */
 
 /* The verdict of a listed session as the list prints: a stage in words, "cannot tell", or the state
  * of a session without a verdict. */
@@ -68,27 +94,7 @@ verdict_is(const json_t *o, const char *wanted)
 static bool
 passes(const json_t *o, const struct filter *f)
 {
-	const char *program = result_text(o, KEY_listed_program);
-
-	return (f->host == NULL || route_has(result_text(o, KEY_listed_route), f->host)) &&
-	    (f->program == NULL || (program != NULL && strcmp(program, f->program) == 0)) &&
-	    (f->verdict == NULL || verdict_is(o, f->verdict)) &&
-	    result_ns(o, KEY_listed_start_ns) >= f->since_wall_ns;
-}
-
-/* A time in ISO 8601, or a time span before now. */
-static bool
-since_parse(const char *text, int64_t *wall_ns)
-{
-	int64_t span_ns;
-	const char *why;
-
-	if ((*wall_ns = fmt_parse_iso(text)) > 0)
-		return true;
-	if (quantity_duration(text, &span_ns, &why) < 0)
-		return false;
-	*wall_ns = nw_wall_ns() - span_ns;
-	return true;
+	return f->verdict == NULL || verdict_is(o, f->verdict);
 }
 
 /* --- output --- */
@@ -128,30 +134,22 @@ page_print(const json_t *list, const struct filter *f, long *left)
 	}
 }
 
-/* Pages are read as long as they may hold what is asked for. Sessions come by number: a session
- * that is a day older than the filter's time ends the search. */
+/* Pages are read as long as they may hold what is asked for. */
 static int
 sessions_print(struct source *s, const struct filter *f)
 {
-	const int64_t day_ns = INT64_C(86400) * 1000000000;
-	const json_t *list, *last;
 	int64_t before = 0;
 	long left = f->count;
 	json_t *doc;
 
 	do {
-		if ((doc = source_sessions(s, before)) == NULL)
+		if ((doc = source_sessions(s, before, f->query != NULL ? f->query : "")) == NULL)
 			return COMMAND_FAILED;
 		if (!f->json && before == 0)
 			printf("%6s  %-19s  %-28s  %-12s  %9s  %11s  %s\n", "id", "start (UTC)",
 			    "route", "program", "bytes", "rate", "limited by");
-		list = result_get(doc, KEY_sessions_sessions);
-		page_print(list, f, &left);
+		page_print(result_list(doc, KEY_sessions_sessions), f, &left);
 		before = json_integer_value(result_get(doc, KEY_sessions_next_before));
-		last = json_array_get(list, json_array_size(list) - 1);
-		if (last != NULL &&
-		    result_ns(last, KEY_listed_start_ns) < f->since_wall_ns - day_ns)
-			before = 0;
 		json_decref(doc);
 	} while (before > 0 && left > 0);
 	return ferror(stdout) || fflush(stdout) != 0;
@@ -163,8 +161,17 @@ filter_parse(struct filter *f, int argc, char **argv)
 	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
 		{ "host", required_argument, NULL, 'H' },
 		{ "program", required_argument, NULL, 'p' },
+		{ "route", required_argument, NULL, 'r' },
+		{ "label", required_argument, NULL, 'l' },
+		{ "state", required_argument, NULL, 't' },
 		{ "since", required_argument, NULL, 'S' },
+		{ "until", required_argument, NULL, 'U' },
+		{ "rate-min", required_argument, NULL, 'm' },
+		{ "rate-max", required_argument, NULL, 'M' },
+		{ "search", required_argument, NULL, 'q' },
+		{ "sort", required_argument, NULL, 'o' },
 		{ "verdict", required_argument, NULL, 'v' }, { NULL, 0, NULL, 0 } };
+	struct session_filter asked;
 	bool good = true;
 	char *end;
 	int ch;
@@ -172,43 +179,55 @@ filter_parse(struct filter *f, int argc, char **argv)
 	*f = (struct filter){ .count = COUNT_DEFAULT };
 	while (good && (ch = getopt_long(argc, argv, "jn:", longs, NULL)) != -1)
 		switch (ch) {
-		case 'H': f->host = optarg; break;
 		case 'j': f->json = true; break;
 		case 'n':
 			f->count = strtol(optarg, &end, 10);
 			good = f->count > 0 && *end == '\0';
 			break;
-		case 'p': f->program = optarg; break;
-		case 'S': good = since_parse(optarg, &f->since_wall_ns); break;
 		case 'v': f->verdict = optarg; break;
-		default: good = false;
+		default: good = ch != '?' && query_add(f, ch, optarg);
 		}
-	return good && optind == argc;
+	return good && optind == argc && session_filter_parse(&asked, f->query) == NW_OK;
 }
 
 static int
 run(const struct command_env *env, int argc, char **argv)
 {
 	struct filter f;
+	int status;
 
 	if (!filter_parse(&f, argc, argv))
-		return command_misused(env->command);
-	return sessions_print(env->source, &f);
+		status = command_misused(env->command);
+	else
+		status = sessions_print(env->source, &f);
+	free(f.query);
+	return status;
 }
 
 const struct command command_sessions = {
 	.name = "sessions",
 	.summary = "list sessions, newest first",
-	.usage = "[-n COUNT] [--json] [--host HOST] [--program NAME] [--since TIME] [--verdict "
-		 "STAGE]",
-	.help = "  -n COUNT          list COUNT sessions; 20 if not given\n"
-		"  -j, --json        one JSON object a line\n"
-		"      --host        only sessions with this host in their route\n"
-		"      --program     only sessions of this program\n"
-		"      --since       only sessions from this time: 2026-11-20T08:12:11Z, or 2h, 7d "
-		"before now\n"
-		"      --verdict     only sessions that this stage limited: network, \"disk "
-		"write\", \"cannot tell\", open\n",
+	.usage = "[-n COUNT] [--json] [--host HOST] [--program NAME] [--route ROUTE] [--label "
+		 "LABEL] [--state STATE] [--since TIME] [--until TIME] [--rate-min RATE] "
+		 "[--rate-max RATE] [--search TEXT] [--sort ORDER] [--verdict STAGE]",
+	.help =
+	    "  -n COUNT          list COUNT sessions; 20 if not given\n"
+	    "  -j, --json        one JSON object a line\n"
+	    "      --host        only sessions with this host in their route\n"
+	    "      --program     only sessions of this program\n"
+	    "      --route       only sessions of this route, as the list prints it\n"
+	    "      --label       only sessions with this label (nwrun -l)\n"
+	    "      --state       only sessions that are open, failed, or slower than usual\n"
+	    "      --since       only sessions from this time: 2026-11-20T08:12:11Z, or 2h, 7d "
+	    "before now\n"
+	    "      --until       only sessions that began before this time\n"
+	    "      --rate-min    only sessions of at least this mean rate a second: 10MB\n"
+	    "      --rate-max    only sessions of at most this mean rate\n"
+	    "      --search      only sessions with this text in task, route, program, label or "
+	    "verdict\n"
+	    "      --sort        newest, slowest, fastest, longest or largest first\n"
+	    "      --verdict     only sessions that this stage limited: network, \"disk "
+	    "write\", \"cannot tell\", open\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,
 };

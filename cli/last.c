@@ -38,7 +38,7 @@ is_judged(const json_t *listed)
 static int
 newest_get(struct source *s, const struct lastrun *run, struct newest *out)
 {
-	json_t *doc = source_sessions(s, 0);
+	json_t *doc = source_sessions(s, 0, "");
 	const json_t *list = result_list(doc, KEY_sessions_sessions);
 	const json_t *o;
 	const char *task;

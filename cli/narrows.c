@@ -20,6 +20,7 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 /* Every command, in the order of the help. */
 #define COMMANDS(X) \
 	X(sessions) \
+	X(routes)   \
 	X(keep)     \
 	X(report)   \
 	X(export)   \

@@ -122,20 +122,29 @@ source_text(struct source *s, const char *path, int *status)
 	return t.s != NULL ? t.s : xstrdup("");
 }
 
-json_t *
-source_sessions(struct source *s, int64_t before_id)
+/* The document at a path of the box; NULL (said) without one. */
+static json_t *
+source_document(struct source *s, const char *path, const char *what)
 {
-	char *path = before_id != 0 ? xasprintf("/sessions.json?before=%" PRId64, before_id)
-				    : xstrdup("/sessions.json");
 	json_t *doc = NULL;
 	char *text;
 	int status;
 
 	text = source_text(s, path, &status);
 	if (text != NULL && (status != 200 || (doc = json_loads(text, 0, NULL)) == NULL))
-		fprintf(stderr, "narrows: the box sends no list of sessions (HTTP status %d)\n",
-		    status);
+		fprintf(stderr, "narrows: the box sends no %s (HTTP status %d)\n", what, status);
 	free(text);
+	return doc;
+}
+
+json_t *
+source_sessions(struct source *s, int64_t before_id, const char *query)
+{
+	char *path = before_id != 0
+	    ? xasprintf("/sessions.json?before=%" PRId64 "%s", before_id, query)
+	    : xasprintf("/sessions.json?%s", query);
+	json_t *doc = source_document(s, path, "list of sessions");
+
 	free(path);
 	return doc;
 }
@@ -143,16 +152,13 @@ source_sessions(struct source *s, int64_t before_id)
 json_t *
 source_keep(struct source *s)
 {
-	json_t *doc = NULL;
-	char *text;
-	int status;
+	return source_document(s, "/keep.json", "metrics worth keeping");
+}
 
-	text = source_text(s, "/keep.json", &status);
-	if (text != NULL && (status != 200 || (doc = json_loads(text, 0, NULL)) == NULL))
-		fprintf(stderr,
-		    "narrows: the box sends no metrics worth keeping (HTTP status %d)\n", status);
-	free(text);
-	return doc;
+json_t *
+source_routes(struct source *s)
+{
+	return source_document(s, "/routes.json", "routes");
 }
 
 char *

@@ -102,25 +102,6 @@ durability_parse(const struct conf_row *row, const char *value, void *field, con
 }
 
 static int
-kernel_parse(const struct conf_row *row, const char *value, void *field, const char **why)
-{
-	static const char *const words[] = { [ESCALATE_KERNEL_NO] = "no",
-		[ESCALATE_KERNEL_UNDECIDED] = "undecided",
-		[ESCALATE_KERNEL_ALWAYS] = "always" };
-	enum escalate_kernel *out = field;
-	size_t i;
-
-	(void)row;
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(value, words[i]) == 0) {
-			*out = (enum escalate_kernel)i;
-			return NW_OK;
-		}
-	*why = "write no, undecided or always";
-	return NW_EINVAL;
-}
-
-static int
 response_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
 	const char *blank = strchr(value, ' ');
@@ -152,7 +133,6 @@ static const struct conf_type one_address = { one_address_parse, true };
 static const struct conf_type address_or_none = { address_or_none_parse, true };
 static const struct conf_type names = { names_parse, true };
 static const struct conf_type durability = { durability_parse, false };
-static const struct conf_type kernel = { kernel_parse, false };
 static const struct conf_type response = { response_parse, true };
 static const struct conf_type ceiling = { ceiling_parse, false };
 
@@ -194,7 +174,6 @@ static const struct conf_row rows[] = {
 	{ "keep-10s", &conf_duration, AT(keep_ns[STORE_10S]), "90 d", "0 s", "36500 d" },
 	{ "keep-1min", &conf_duration, AT(keep_ns[STORE_1MIN]), "730 d", "0 s", "36500 d" },
 	{ "keep-1h", &conf_duration, AT(keep_ns[STORE_1H]), "0 s", "0 s", "36500 d" },
-	{ "keep-events", &conf_duration, AT(keep_events_ns), "365 d", "0 s", "36500 d" },
 	{ "keep-sessions", &conf_duration, AT(keep_sessions_ns), "0 s", "0 s", "36500 d" },
 	{ "max-store-size", &ceiling, AT(max_store_bytes), "0", NULL, NULL },
 	{ "session-linger", &conf_duration, AT(session_linger_ns), "1 s", "0 s", "1 h" },
@@ -216,7 +195,6 @@ static const struct conf_row rows[] = {
 	{ "escalate-report-period", &conf_duration, AT(escalate_report_ns), "500 ms", "10 ms",
 	    "1 m" },
 	{ "escalate-tcp", &conf_bool, AT(escalate_tcp), "yes", NULL, NULL },
-	{ "escalate-kernel", &kernel, AT(escalate_kernel), "undecided", NULL, NULL },
 	{ "escalate-lease", &conf_duration, AT(escalate_lease_ns), "5 s", "1 s", "1 h" },
 };
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };

@@ -15,13 +15,6 @@
 
 enum { CONF_LISTENERS_MAX = 16, STORE_MAX_BYTES_MIN = 16 << 20 };
 
-/* Which sessions have their connections followed inside the kernels. */
-enum escalate_kernel {
-	ESCALATE_KERNEL_NO,
-	ESCALATE_KERNEL_UNDECIDED, /* open sessions that could not be told */
-	ESCALATE_KERNEL_ALWAYS
-};
-
 struct conf {
 	char *state_dir;
 	char *user;           /* account, or "auto": identity.h */
@@ -54,7 +47,6 @@ struct conf {
 	int64_t commit_interval_ns;
 	bool sync_full;               /* durability */
 	int64_t keep_ns[STORE_TIERS]; /* 0: for ever */
-	int64_t keep_events_ns;       /* 0: for ever */
 	int64_t keep_sessions_ns;     /* 0: for ever */
 	uint64_t max_store_bytes;     /* 0 means nine tenths of the free space */
 
@@ -78,7 +70,6 @@ struct conf {
 	int64_t escalate_interval_ns;
 	int64_t escalate_report_ns;
 	bool escalate_tcp;
-	enum escalate_kernel escalate_kernel;
 	int64_t escalate_lease_ns; /* of every order, by hand too */
 
 	char *path; /* path of the file, and the line of each directive in the file */

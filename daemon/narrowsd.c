@@ -638,12 +638,6 @@ schedule_start_patiently(struct daemon *d)
 		read_again(rc, &tries, "analysis.start", why);
 }
 
-static bool
-on_undecided(void *arg, int64_t session_id)
-{
-	return schedule_is_undecided(arg, session_id);
-}
-
 static void *
 bson_realloc_or_spend(void *p, size_t bytes)
 {
@@ -691,7 +685,6 @@ daemon_start(struct daemon *d)
 	so.commit_interval_ns = d->conf.commit_interval_ns;
 	so.sync_full = d->conf.sync_full;
 	memcpy(so.keep_ns, d->conf.keep_ns, sizeof(so.keep_ns));
-	so.keep_events_ns = d->conf.keep_events_ns;
 	so.keep_sessions_ns = d->conf.keep_sessions_ns;
 	so.max_bytes = store_ceiling(d);
 	store_open_patiently(d, &so);
@@ -709,7 +702,6 @@ daemon_start(struct daemon *d)
 	d->box.numbers = numbers_new(PROVIDERS_MAX);
 	d->box.rules = rules_new(d->box.control, &d->conf);
 	schedule_start_patiently(d);
-	rules_set_undecided(d->box.rules, on_undecided, d->box.schedule);
 	memory_restore(d);
 	keepjob_start_patiently(d);
 	tls_start(d, &wo);

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <uthash.h>
@@ -13,6 +14,7 @@
 #include "daemon/chrony.h"
 #include "narrows/log.h"
 #include "narrows/resultdoc.h"
+#include "narrows/routehist.h"
 #include "narrows/clock.h"
 #include "narrows/condwait.h"
 #include "narrows/err.h"
@@ -22,7 +24,9 @@ enum {
 	CLOCK_EVERY_S = 16,
 	AGAIN_S = 1, /* pause after an analysis that the disk or memory failed */
 	TRIES_MAX = 60,
-	REST_FACTOR = 4 /* open sessions take at most a fifth of the thread's time */
+	ROUTES_MAX = 2000,
+	ROUTE_TRIES_MAX = 10, /* looks for a result that is on its way to the file */
+	REST_FACTOR = 4       /* open sessions take at most a fifth of the thread's time */
 };
 
 /* A session in a queue. */
@@ -31,6 +35,15 @@ struct waiting {
 	bool is_over;       /* in the queue `over`, else in `open` */
 	struct waiting *prev, *next;
 	UT_hash_handle hh;
+};
+
+/* A route whose history is to be made anew. */
+struct stale_route {
+	char *route, *program; /* program may be NULL */
+	int64_t session_id;    /* the newest result of the route; 0: unknown */
+	int64_t due_mono_ns;
+	unsigned tries;
+	struct stale_route *prev, *next;
 };
 
 struct queue {
@@ -46,7 +59,9 @@ struct schedule {
 	struct {
 		int64_t session_id, run_id;
 	} last;
-	unsigned tries; /* of analyses in a row that failed so */
+	unsigned tries;             /* of analyses in a row that failed so */
+	struct stale_route *routes; /* oldest first; of the analysis thread alone */
+	size_t n_routes;
 	pthread_t thread;
 
 	/* The lock guards the fields below; no other lock is taken and no work done under it. */
@@ -55,9 +70,6 @@ struct schedule {
 	struct waiting *waiting;    /* hash by session id of both queues */
 	struct queue over, open;    /* complete sessions; open sessions */
 	int64_t rest_until_mono_ns; /* open sessions wait until then */
-	/* sessions without an answer, and where the next goes; 0: no session */
-	int64_t undecided[SCHEDULE_UNDECIDED_MAX];
-	size_t next_undecided;
 	bool stopping;
 	struct schedule_stats stats;
 };
@@ -96,6 +108,9 @@ result_write(struct schedule *s, int64_t session_id, const struct analysis_outco
 		.confidence = o->confidence,
 		.sentence = o->sentence,
 		.effect = o->effect,
+		.usual = o->usual,
+		.label = o->label,
+		.exit_status = o->exit_status,
 		.bytes = o->bytes,
 		.bytes_per_s = o->bytes_per_s,
 		.start_wall_ns = o->start_wall_ns,
@@ -179,21 +194,101 @@ runs_read(struct schedule *s, int64_t session_id, struct runs *runs)
 	s->last.run_id = runs->id;
 }
 
-static void
-undecided_note(struct schedule *s, int64_t session_id, bool undecided)
-{
-	size_t i;
+/* --- routes --- */
 
-	pthread_mutex_lock(&s->lock);
-	for (i = 0; i < SCHEDULE_UNDECIDED_MAX && s->undecided[i] != session_id; i++)
-		continue;
-	if (i < SCHEDULE_UNDECIDED_MAX && !undecided) {
-		s->undecided[i] = 0;
-	} else if (i == SCHEDULE_UNDECIDED_MAX && undecided) {
-		s->undecided[s->next_undecided] = session_id;
-		s->next_undecided = (s->next_undecided + 1) % SCHEDULE_UNDECIDED_MAX;
+static bool
+is_same(const char *a, const char *b)
+{
+	return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+/* Waits a second, so that many results in a row cost one history. */
+static void
+route_touch(struct schedule *s, const char *route, const char *program, int64_t session_id)
+{
+	struct stale_route *t;
+
+	DL_FOREACH (s->routes, t)
+		if (is_same(t->route, route) && is_same(t->program, program)) {
+			t->session_id = session_id;
+			return;
+		}
+	if (route == NULL || s->n_routes == ROUTES_MAX)
+		return;
+	t = xcalloc(1, sizeof(*t));
+	t->route = xstrdup(route);
+	t->program = xstrdup(program);
+	t->session_id = session_id;
+	t->due_mono_ns = nw_mono_ns() + INT64_C(1000000000);
+	DL_APPEND(s->routes, t);
+	s->n_routes++;
+}
+
+static void
+route_drop(struct schedule *s, struct stale_route *t)
+{
+	DL_DELETE(s->routes, t);
+	s->n_routes--;
+	free(t->route);
+	free(t->program);
+	free(t);
+}
+
+static int
+route_write(struct schedule *s, const struct nw_route_rec *rec)
+{
+	struct nw_batch *b = nw_batch_new();
+
+	if (b == NULL)
+		return NW_ENOMEM;
+	if (nw_batch_route(b, rec) < 0) {
+		nw_batch_free(b);
+		return NW_ENOMEM;
 	}
-	pthread_mutex_unlock(&s->lock);
+	return batch_submit(s, b);
+}
+
+static bool
+result_has_come(struct schedule *s, const struct stale_route *t)
+{
+	int64_t run_id = 0;
+
+	if (t->session_id == 0 || t->tries >= ROUTE_TRIES_MAX)
+		return true;
+	return store_session_get(s->reader, t->session_id, on_result_before, &run_id) < 0 ||
+	    run_id != 0;
+}
+
+/* Makes the history of the route that waits longest. */
+static void
+route_work(struct schedule *s)
+{
+	struct stale_route *t = s->routes;
+	struct nw_route_rec rec;
+	int rc;
+
+	if (!result_has_come(s, t)) {
+		t->tries++;
+		t->due_mono_ns = nw_mono_ns() + INT64_C(1000000000);
+		DL_DELETE(s->routes, t);
+		DL_APPEND(s->routes, t);
+		return;
+	}
+	rc = routehist_make(s->reader, t->route, t->program, nw_wall_ns(), &rec);
+	if (rc == NW_OK) {
+		rc = route_write(s, &rec);
+		routehist_clear(&rec);
+	}
+	if (rc < 0 && rc != NW_ENOTFOUND)
+		log_warnx("route.fail why=\"%s\"", nw_strerror(rc));
+	route_drop(s, t);
+}
+
+static int
+on_lacking(void *arg, const struct nw_route_rec *rec)
+{
+	route_touch(arg, rec->route, rec->program, 0);
+	return 0;
 }
 
 static int
@@ -217,7 +312,6 @@ session_analyse(struct schedule *s, int64_t session_id)
 		goto out;
 	}
 	analysis_outcome(a, &outcome);
-	undecided_note(s, session_id, outcome.stage == NULL);
 	run.took_ns = nw_mono_ns() - begin;
 	if ((json = resultdoc_build(a, &run)) == NULL)
 		rc = NW_ENOMEM;
@@ -227,6 +321,8 @@ session_analyse(struct schedule *s, int64_t session_id)
 		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id,
 		    nw_strerror(rc));
 	else
+		route_touch(s, outcome.route, outcome.program, session_id);
+	if (rc == NW_OK)
 		log_info("analysis.done session=%lld stage=%s took_ms=%.1f", (long long)session_id,
 		    outcome.stage != NULL ? outcome.stage : "-", (double)run.took_ns * 1e-6);
 out:
@@ -293,7 +389,20 @@ queue_take(struct schedule *s, struct queue *q)
 	return session_id;
 }
 
-enum job { JOB_STOP, JOB_CLOCK, JOB_JUDGE, JOB_LOOK };
+enum job { JOB_STOP, JOB_CLOCK, JOB_JUDGE, JOB_LOOK, JOB_ROUTE };
+
+/* When a job that needs no new session is due. */
+static int64_t
+next_due(const struct schedule *s, int64_t clock_at_mono_ns)
+{
+	int64_t due = clock_at_mono_ns;
+
+	if (s->open.n > 0 && s->rest_until_mono_ns < due)
+		due = s->rest_until_mono_ns;
+	if (s->routes != NULL && s->routes->due_mono_ns < due)
+		due = s->routes->due_mono_ns;
+	return due;
+}
 
 /* Waits for a job. Complete sessions come before open ones, and are still analysed when the box
  * stops. */
@@ -301,7 +410,7 @@ static enum job
 job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 {
 	enum job job = JOB_STOP;
-	int64_t now, until_mono_ns;
+	int64_t now;
 
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
@@ -314,12 +423,11 @@ job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 			job = JOB_CLOCK;
 		else if (s->open.n > 0 && now >= s->rest_until_mono_ns)
 			job = JOB_LOOK;
+		else if (s->routes != NULL && now >= s->routes->due_mono_ns)
+			job = JOB_ROUTE;
 		if (job != JOB_STOP)
 			break;
-		until_mono_ns = s->open.n > 0 && s->rest_until_mono_ns < clock_at_mono_ns
-		    ? s->rest_until_mono_ns
-		    : clock_at_mono_ns;
-		(void)nw_cond_wait_until(&s->wake, &s->lock, until_mono_ns);
+		(void)nw_cond_wait_until(&s->wake, &s->lock, next_due(s, clock_at_mono_ns));
 	}
 	if (job == JOB_JUDGE || job == JOB_LOOK)
 		*session_id = queue_take(s, job == JOB_JUDGE ? &s->over : &s->open);
@@ -377,11 +485,16 @@ schedule_thread(void *arg)
 	enum job job;
 	int rc;
 
+	(void)store_routes_lacking(s->reader, ROUTES_MAX, on_lacking, s);
 	while ((job = job_take(s, clock_at, &session_id)) != JOB_STOP) {
 		begin = nw_mono_ns();
 		if (job == JOB_CLOCK) {
 			clock_look(s);
 			clock_at = begin + CLOCK_EVERY_S * INT64_C(1000000000);
+			continue;
+		}
+		if (job == JOB_ROUTE) {
+			route_work(s);
 			continue;
 		}
 		rc = session_analyse(s, session_id);
@@ -430,6 +543,8 @@ schedule_stop(struct schedule *s)
 	store_reader_close(s->reader);
 	pthread_cond_destroy(&s->wake);
 	pthread_mutex_destroy(&s->lock);
+	while (s->routes != NULL)
+		route_drop(s, s->routes);
 	while (s->open.n > 0)
 		(void)queue_take(s, &s->open);
 	free(s);
@@ -447,18 +562,6 @@ schedule_push(struct schedule *s, int64_t session_id, bool is_over)
 	pthread_mutex_unlock(&s->lock);
 	if (!added)
 		log_warnx("analysis.drop session=%lld why=\"queue full\"", (long long)session_id);
-}
-
-bool
-schedule_is_undecided(struct schedule *s, int64_t session_id)
-{
-	size_t i;
-
-	pthread_mutex_lock(&s->lock);
-	for (i = 0; i < SCHEDULE_UNDECIDED_MAX && s->undecided[i] != session_id; i++)
-		continue;
-	pthread_mutex_unlock(&s->lock);
-	return i < SCHEDULE_UNDECIDED_MAX;
 }
 
 void

@@ -4,16 +4,14 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "narrows/jsontext.h"
 #include "narrows/err.h"
 #include "store/tail.h"
 
-enum {
-	KEEPLISTS_MAX = 1000,
-	EVENTS_BYTES = 8192 /* of an empty builder */
-};
+enum { KEEPLISTS_MAX = 1000, ROUTES_MAX = 2000 };
 
 struct nw_batch *
 nw_batch_new(void)
@@ -24,15 +22,8 @@ nw_batch_new(void)
 void
 nw_batch_free(struct nw_batch *b)
 {
-	struct batch_events *e, *next;
-
 	if (b == NULL)
 		return;
-	for (e = b->events; e != NULL; e = next) {
-		next = e->next;
-		nw_events_free(e->columns);
-		free(e);
-	}
 	free(b->rows);
 	free(b->recs);
 	free(b->values);
@@ -44,7 +35,7 @@ size_t
 nw_batch_bytes(const struct nw_batch *b)
 {
 	return b->rows_len + b->late_len + b->text_len + b->n_recs * sizeof(*b->recs) +
-	    b->n_values * sizeof(*b->values) + b->event_bytes;
+	    b->n_values * sizeof(*b->values);
 }
 
 void
@@ -227,9 +218,10 @@ nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r)
 	    "tttt"
 	    "dd"
 	    "nn"
-	    "tdt",
+	    "tddtdt",
 	    r->session_id, r->run_id, r->route, r->program, r->stage, r->sentence, r->bytes,
-	    r->bytes_per_s, r->start_wall_ns, r->duration_ns, r->confidence, r->effect, r->json);
+	    r->bytes_per_s, r->start_wall_ns, r->duration_ns, r->confidence, r->effect,
+	    r->usual > 0 ? r->usual : NAN, r->label, r->exit_status, r->json);
 }
 
 int
@@ -258,6 +250,15 @@ nw_batch_settings_end(struct nw_batch *b, int64_t host_id, int64_t t_wall_ns, co
 }
 
 int
+nw_batch_route(struct nw_batch *b, const struct nw_route_rec *r)
+{
+	int rc = put(b, BATCH_ROUTE, "ttniidttt", r->route, r->program, r->made_wall_ns,
+	    r->n_sessions, r->newest_session_id, r->bytes_per_s, r->stage, r->sentence, r->json);
+
+	return rc == NW_OK ? put(b, BATCH_ROUTES_TRIM, "i", (int64_t)ROUTES_MAX) : rc;
+}
+
+int
 nw_batch_provider(struct nw_batch *b, const char *owner, const char *provider, uint64_t stored_seq)
 {
 	return put(b, BATCH_PROVIDER, "tti", owner, provider, (int64_t)stored_seq);
@@ -266,20 +267,14 @@ nw_batch_provider(struct nw_batch *b, const char *owner, const char *provider, u
 int
 nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id)
 {
-	struct batch_events *e;
 	int rc;
 
 	if ((rc = put(b, BATCH_MERGE_META, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_XSP, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_RUN, "ii", from_id, into_id)) == NW_OK &&
-	    (rc = put(b, BATCH_MERGE_EVENTS, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_DROP_RESULT, "i", from_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_PIN, "ii", from_id, into_id)) == NW_OK)
 		rc = put(b, BATCH_MERGE_SESSION, "i", from_id);
-	/* events are written after all records */
-	for (e = b->events; rc == NW_OK && e != NULL; e = e->next)
-		if (e->session_id == from_id)
-			e->session_id = into_id;
 	return rc;
 }
 
@@ -350,60 +345,5 @@ nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n,
 		b->n_rows = n_rows;
 		b->n_samples = n_samples;
 	}
-	return rc;
-}
-
-/* --- events --- */
-
-/* A builder of a pair, in front of the others. NULL: no memory */
-static struct batch_events *
-events_begin(struct nw_batch *b, int64_t session_id, int64_t host_id)
-{
-	struct batch_events *e = calloc(1, sizeof(*e));
-
-	if (e == NULL || (e->columns = nw_events_new(NW_EVENT_KEPT_BYTES)) == NULL) {
-		free(e);
-		return NULL;
-	}
-	e->session_id = session_id;
-	e->host_id = host_id;
-	e->next = b->events;
-	b->events = e;
-	b->event_bytes += EVENTS_BYTES;
-	return e;
-}
-
-/* The builder in use of a pair, which moves to the front. */
-static struct batch_events *
-events_of(struct nw_batch *b, int64_t session_id, int64_t host_id)
-{
-	struct batch_events **at, *e;
-
-	for (at = &b->events; (e = *at) != NULL; at = &e->next)
-		if (e->session_id == session_id && e->host_id == host_id) {
-			*at = e->next;
-			e->next = b->events;
-			return b->events = e;
-		}
-	return events_begin(b, session_id, host_id);
-}
-
-int
-nw_batch_event(
-    struct nw_batch *b, int64_t session_id, int64_t host_id, const struct nw_event *event)
-{
-	struct batch_events *e = events_of(b, session_id, host_id);
-	int rc;
-
-	if (e == NULL)
-		return NW_ENOMEM;
-	if ((rc = nw_events_add(e->columns, event)) == NW_ETOOBIG) {
-		if ((e = events_begin(b, session_id, host_id)) == NULL)
-			return NW_ENOMEM;
-		rc = nw_events_add(e->columns, event);
-	}
-	b->event_bytes += nw_events_bytes(e->columns) - e->bytes;
-	e->bytes = nw_events_bytes(e->columns);
-	b->n_events += rc == NW_OK;
 	return rc;
 }

@@ -6,14 +6,11 @@
  * bytes:
  *
  *	rows            3/8    become buckets of 10 s, or of a minute where 10 s save little
- *	events          1/8    are deleted
  *	timelines       1/16   documents stay, with empty lists
  *	buckets of 10 s 3/16   become buckets of a minute
  *	of a minute     1/8    become buckets of an hour
  *	of an hour      1/16   are deleted
  *	documents       3/16   the sentence, the stage and the other columns of a result stay
- *
- * Where every kind is within its share, the first kind that may go does.
  *
  * Descriptions count as bytes of their host, and go with their sessions. So each kind keeps at
  * least its share where the host has so much of that kind: neither do years of buckets push out the
@@ -23,7 +20,6 @@
 #ifndef STORE_EVICT_H
 #define STORE_EVICT_H
 
-#include "store/eventwriter.h"
 #include "store/rollup.h"
 
 struct evictor {
@@ -38,8 +34,7 @@ struct evictor {
 struct victim {
 	int kind;           /* as in sizes.h */
 	int64_t session_id; /* of timelines and documents */
-	struct event_old events;
-	struct aged chunk; /* of tiers */
+	struct aged chunk;  /* of tiers */
 	bool found;
 };
 

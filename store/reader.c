@@ -25,7 +25,9 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 	"s.id, s.task_id, s.program, s.opened_ns, s.closed_ns, s.last_data_ns, r.session_id, " \
 	"r.run_id,"                                                                            \
 	" r.route, r.program, r.stage, r.sentence, r.bytes, r.bytes_per_s, r.start_ns, "       \
-	"r.duration_ns, r.confidence, r.effect"
+	"r.duration_ns, r.confidence, r.effect, r.usual, r.label, r.exit_status"
+
+#define ROUTE_COLUMNS "route, program, made_ns, n_sessions, newest_id, bytes_per_s, stage, sentence"
 
 /* No earlier line of the group of c: the names from "group." up to "group/". */
 #define SETTING_FIRST                                                                        \
@@ -43,17 +45,7 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 	" AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >= coalesce((SELECT max(t0_ns) FROM " table \
 	" WHERE layout_id = ?1 " and_tier " AND t0_ns < ?2), ?2)"
 
-#define EVENT_ROWS                                                                              \
-	"SELECT e.id, coalesce(e.session_id, 0), e.host_id, h.name, e.t0_ns FROM event_chunk e" \
-	" LEFT JOIN host h ON h.id = e.host_id WHERE (?1 = 0 OR e.host_id = ?1)"                \
-	" AND e.t1_ns >= ?2 AND e.t0_ns <= ?3"
-
 static const char *const sql[R_STMTS] = {
-	[R_EVENTS] = EVENT_ROWS " AND e.session_id IS ?4 ORDER BY e.t0_ns, e.id",
-	[R_EVENTS_ALL] = EVENT_ROWS " AND ?4 IS NULL ORDER BY e.t0_ns, e.id",
-	[R_EVENT_DATA] = "SELECT data FROM event_chunk WHERE id = ?",
-	[R_EVENT_SPAN] = "SELECT sum(n), min(t0_ns), max(t1_ns) FROM event_chunk WHERE ?1 = 0"
-			 " OR session_id IS CASE ?1 WHEN ?2 THEN NULL ELSE ?1 END",
 	[R_BEGIN] = "BEGIN",
 	[R_END] = "COMMIT",
 	[R_PIN] = "SELECT 1 FROM sqlite_schema LIMIT 1", /* BEGIN alone takes no snapshot */
@@ -67,6 +59,18 @@ static const char *const sql[R_STMTS] = {
 	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document, r.timeline, s.pinned FROM session s "
 		      "LEFT JOIN result r ON r.session_id = s.id"
 		      " WHERE s.id = ?",
+	[R_SESSIONS_OF_ROUTE] =
+	    "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned FROM result r INDEXED BY "
+	    "result_by_route JOIN session s ON s.id = r.session_id WHERE r.route = ?1"
+	    " AND coalesce(r.program, '') = ?2 AND r.start_ns < ?3 ORDER BY r.start_ns DESC"
+	    " LIMIT ?4",
+	[R_ROUTES] = "SELECT " ROUTE_COLUMNS ", NULL FROM route ORDER BY newest_id DESC LIMIT ?",
+	[R_ROUTE] = "SELECT " ROUTE_COLUMNS ", document FROM route WHERE route = ? AND program = ?",
+	[R_ROUTES_LACKING] =
+	    "SELECT r.route, coalesce(r.program, '') AS program FROM result r"
+	    " INDEXED BY result_by_route WHERE r.route IS NOT NULL AND NOT EXISTS"
+	    " (SELECT 1 FROM route h WHERE h.route = r.route AND h.program = "
+	    "coalesce(r.program, '')) GROUP BY 1, 2 ORDER BY max(r.start_ns) DESC LIMIT ?",
 	[R_KEEPLISTS] = "SELECT route, program, response, made_ns, took_ns, headline, sentence,"
 			" document FROM keeplist ORDER BY made_ns DESC, id DESC",
 	[R_CONFIG_AT] =
@@ -288,7 +292,6 @@ store_reader_close(struct store_reader *r)
 	cache_free(r->cache);
 	document_codec_free(r->documents);
 	original_codec_free(r->originals);
-	event_codec_free(r->events);
 	free(r->cached);
 	free(r);
 }
@@ -358,6 +361,7 @@ struct sink {
 		store_provider_fn *provider;
 		store_keeplist_fn *keeplist;
 		store_setting_fn *setting;
+		store_route_fn *route;
 		store_run_fn *run;
 	} fn;
 };
@@ -526,6 +530,65 @@ document_of(struct store_reader *r, sqlite3_stmt *st, int column, const char **j
 }
 
 static int
+route_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_route_rec rec = { .route = text(st, 0),
+		.program = text(st, 1),
+		.made_wall_ns = sqlite3_column_int64(st, 2),
+		.n_sessions = sqlite3_column_int64(st, 3),
+		.newest_session_id = sqlite3_column_int64(st, 4),
+		.bytes_per_s = real(st, 5),
+		.stage = text(st, 6),
+		.sentence = text(st, 7),
+		.json = text(st, 8) };
+
+	return s->fn.route(s->arg, &rec);
+}
+
+int
+store_routes(struct store_reader *r, size_t limit, store_route_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.route = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_ROUTES, &st, "i", (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_ROUTES, st, route_row, &s) : rc;
+}
+
+int
+store_route_get(
+    struct store_reader *r, const char *route, const char *program, store_route_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.route = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_ROUTE, &st, "tt", route, program);
+
+	if (rc == NW_OK)
+		rc = each(r, R_ROUTE, st, route_row, &s);
+	return rc == NW_OK && s.n_rows == 0 ? NW_ENOTFOUND : rc;
+}
+
+static int
+route_name_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_route_rec rec = {
+		.route = text(st, 0), .program = text(st, 1), .bytes_per_s = NAN
+	};
+
+	return s->fn.route(s->arg, &rec);
+}
+
+int
+store_routes_lacking(struct store_reader *r, size_t limit, store_route_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.route = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_ROUTES_LACKING, &st, "i", (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_ROUTES_LACKING, st, route_name_row, &s) : rc;
+}
+
+static int
 session_row(struct sink *s, sqlite3_stmt *st)
 {
 	struct nw_session_rec rec = {
@@ -535,7 +598,7 @@ session_row(struct sink *s, sqlite3_stmt *st)
 		.opened_wall_ns = sqlite3_column_int64(st, 3),
 		.closed_wall_ns = sqlite3_column_int64(st, 4),
 		.last_data_wall_ns = sqlite3_column_int64(st, 5),
-		.pinned = sqlite3_column_int(st, 20) != 0,
+		.pinned = sqlite3_column_int(st, 23) != 0,
 	};
 	struct nw_result_rec res = {
 		.session_id = sqlite3_column_int64(st, 6),
@@ -550,8 +613,11 @@ session_row(struct sink *s, sqlite3_stmt *st)
 		.duration_ns = sqlite3_column_int64(st, 15),
 		.confidence = text(st, 16),
 		.effect = real(st, 17),
+		.usual = real(st, 18),
+		.label = text(st, 19),
+		.exit_status = real(st, 20),
 	};
-	int rc = document_of(s->reader, st, 18, &res.json);
+	int rc = document_of(s->reader, st, 21, &res.json);
 
 	if (rc != NW_OK)
 		return rc;
@@ -568,6 +634,18 @@ store_sessions(
 	    limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
 
 	return rc == NW_OK ? each(r, R_SESSIONS, st, session_row, &s) : rc;
+}
+
+int
+store_sessions_of_route(struct store_reader *r, const char *route, const char *program,
+    int64_t before_wall_ns, size_t limit, store_session_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.session = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_SESSIONS_OF_ROUTE, &st, "ttii", route, program,
+	    before_wall_ns, (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_SESSIONS_OF_ROUTE, st, session_row, &s) : rc;
 }
 
 int

@@ -9,7 +9,6 @@
 #include "store/columns.h"
 #include "store/db.h"
 #include "store/document.h"
-#include "store/eventcodec.h"
 #include "store/tail.h"
 
 enum reader_stmt {
@@ -24,6 +23,10 @@ enum reader_stmt {
 	R_KEEPLISTS,
 	R_CONFIG_AT,
 	R_CONFIG_CHANGES,
+	R_SESSIONS_OF_ROUTE,
+	R_ROUTES,
+	R_ROUTE,
+	R_ROUTES_LACKING,
 	R_SESSION_LAST,
 	R_XSP,
 	R_XSP_ONE,
@@ -50,10 +53,6 @@ enum reader_stmt {
 	R_ROLLUP_LAST,
 	R_PIECES,
 	R_AGGREGATES,
-	R_EVENTS,
-	R_EVENTS_ALL,
-	R_EVENT_DATA,
-	R_EVENT_SPAN,
 	R_STMTS
 };
 
@@ -77,7 +76,6 @@ struct store_reader {
 	size_t cap_value, cap_hist;
 
 	struct document_codec *documents; /* NULL until a document is read */
-	struct event_codec *events;       /* NULL until events are read */
 	struct original_codec *originals; /* NULL until metadata as received are read */
 	struct cache *cache;              /* columns of chunks, as decoded */
 	const double **cached;            /* [cap_cached] a chunk of cached columns */

@@ -499,23 +499,50 @@ static const char version_8[] =
     "		AND l.t_ns > c.t_ns) AS newest   -- 1: the setting is so now\n"
     "	FROM config c LEFT JOIN host h ON h.id = c.host_id ORDER BY c.t_ns DESC, h.name, c.name;\n";
 
-/* From 8 to 9: events. */
+/*
+ * From 8 to 9: histories of routes. The summary of a result tells how the session compares with its
+ * route's usual rate, the user's label and the program's exit status; the indices are for the
+ * sessions of a route, and for all routes.
+ */
 static const char version_9[] =
-    "CREATE TABLE event_chunk (           -- events; the table event of narrows sql shows them\n"
-    "	id         INTEGER PRIMARY KEY,\n"
-    "	session_id INTEGER REFERENCES session(id),   -- NULL: of the host alone\n"
-    "	host_id    INTEGER NOT NULL,      -- the sender, whose share of the store has the row\n"
-    "	t0_ns      INTEGER NOT NULL,      -- of the first event\n"
-    "	t1_ns      INTEGER NOT NULL,      -- of the last event\n"
-    "	n          INTEGER NOT NULL,      -- events\n"
-    "	stored_ns  INTEGER NOT NULL,      -- when the newest of them was stored\n"
-    "	level      INTEGER NOT NULL,      -- 0 to 3: how often the events were merged\n"
-    "	data       BLOB NOT NULL          -- store/eventcodec.h\n"
+    "ALTER TABLE result ADD COLUMN usual REAL;   -- usual rate of the route over this rate\n"
+    "ALTER TABLE result ADD COLUMN label TEXT;   -- the user's name for the session\n"
+    "ALTER TABLE result ADD COLUMN exit_status INTEGER;   -- of the program; above 128: by a "
+    "signal\n"
+    "CREATE INDEX result_by_route ON result(route, coalesce(program, ''), start_ns)\n"
+    "	WHERE route IS NOT NULL;\n"
+    "CREATE TABLE route (                 -- the history of a program between the same hosts\n"
+    "	route       TEXT NOT NULL,\n"
+    "	program     TEXT NOT NULL,        -- '' where unknown\n"
+    "	made_ns     INTEGER,\n"
+    "	n_sessions  INTEGER NOT NULL,     -- sessions that the history looks at\n"
+    "	newest_id   INTEGER NOT NULL,     -- number of the newest of them\n"
+    "	bytes_per_s REAL,                 -- usual rate\n"
+    "	stage       TEXT,                 -- stage of most verdicts\n"
+    "	sentence    TEXT,                 -- the history in words\n"
+    "	document    TEXT,                 -- JSON, see narrows-result(5), route\n"
+    "	PRIMARY KEY (route, program)\n"
     ");\n"
-    "CREATE INDEX event_chunk_by_session ON event_chunk(session_id, t0_ns);\n"
-    "CREATE INDEX event_chunk_by_age ON event_chunk(stored_ns, id);\n"
-    "CREATE INDEX event_chunk_by_host ON event_chunk(host_id, stored_ns, id);\n"
-    "CREATE INDEX event_chunk_young ON event_chunk(session_id, host_id, level) WHERE level < 3;\n";
+    "CREATE INDEX route_by_newest ON route(newest_id);\n"
+    "CREATE VIEW v_route AS               -- one line per route, the one with the newest session "
+    "first\n"
+    "	SELECT route, program, n_sessions, bytes_per_s AS usual_bytes_per_s, stage, sentence,\n"
+    "	strftime('%Y-%m-%dT%H:%M:%SZ', made_ns / 1000000000, 'unixepoch') AS made\n"
+    "	FROM route ORDER BY newest_id DESC;\n"
+    "DROP VIEW v_session;\n"
+    "CREATE VIEW v_session AS             -- one line per session, newest first\n"
+    "	SELECT s.id,\n"
+    "	strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(r.start_ns, s.opened_ns) / 1000000000, "
+    "'unixepoch') AS started,\n"
+    "	round(coalesce(r.duration_ns, s.closed_ns - s.opened_ns) / 1e9, 3) AS duration_s,\n"
+    "	r.route, coalesce(r.program, s.program) AS program, r.bytes, r.bytes_per_s,\n"
+    "	r.stage,                          -- NULL: not judged, or cannot tell\n"
+    "	r.sentence AS verdict,            -- NULL: not judged yet\n"
+    "	CASE WHEN s.closed_ns IS NULL THEN 'open' ELSE 'closed' END AS state,\n"
+    "	s.pinned,                         -- 1: the samples stay (narrows pin)\n"
+    "	r.usual,                          -- usual rate over this one: 2 is half as fast\n"
+    "	r.label, r.exit_status\n"
+    "	FROM session s LEFT JOIN result r ON r.session_id = s.id ORDER BY s.id DESC;\n";
 
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
 	version_4, version_5, version_6, version_7, version_8, version_9 };

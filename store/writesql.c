@@ -17,10 +17,6 @@
 	" c INDEXED BY " index                                                                 \
 	" CROSS JOIN layout l ON l.id = c.layout_id CROSS JOIN metadata m ON m.id = l.meta_id" \
 	" WHERE (c.t1_ns, c.id) > (?1, ?2) AND c.t1_ns < ?3"
-/* The oldest row of events, except of pinned sessions and their hosts. */
-#define EVENT_OLDEST                                                                  \
-	"SELECT c.id, c.host_id FROM event_chunk c JOIN event_chunk m ON m.id = c.id" \
-	" WHERE c.stored_ns < ?1 AND " UNPINNED
 /* The oldest result of a host with that column, except of pinned sessions. */
 #define RESULT_OLDEST(column)                                              \
 	"SELECT r.session_id FROM result r INDEXED BY result_with_" column \
@@ -87,11 +83,13 @@ const char *const write_sql[W_STMTS] = {
 	    " started_ns = excluded.started_ns, took_ns = excluded.took_ns, version = "
 	    "excluded.version,"
 	    " outcome = excluded.outcome",
-	/* ?13 and ?14 are what writer.c packs of the document */
+	/* ?16 and ?17 are what writer.c packs of the document */
 	[BATCH_RESULT] =
 	    "INSERT OR REPLACE INTO result(session_id, run_id, route, program, stage, sentence, "
-	    "bytes, bytes_per_s, start_ns, duration_ns, confidence, effect, document, timeline, "
-	    "host_id) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14, coalesce((SELECT "
+	    "bytes, bytes_per_s, start_ns, duration_ns, confidence, effect, usual, label, "
+	    "exit_status, document, timeline, "
+	    "host_id) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17, "
+	    "coalesce((SELECT "
 	    "x.host_id FROM xsp_session x WHERE x.session_id = ?1 ORDER BY x.id LIMIT 1), 0))",
 	[BATCH_KEEPLIST] =
 	    "INSERT OR REPLACE INTO keeplist(route, program, response, made_ns, took_ns, headline,"
@@ -113,6 +111,11 @@ const char *const write_sql[W_STMTS] = {
 	    " l.host_id = c.host_id AND l.name = c.name AND l.t_ns > c.t_ns), t_ns"
 	    " LIMIT (SELECT CASE WHEN count(*) > ?2 THEN count(*) - ?2 + ?2 / 8 ELSE 0 END"
 	    " FROM config WHERE host_id = ?1))",
+	[BATCH_ROUTE] =
+	    "INSERT OR REPLACE INTO route(route, program, made_ns, n_sessions, newest_id, "
+	    "bytes_per_s, stage, sentence, document) VALUES(?,?,?,?,?,?,?,?,?)",
+	[BATCH_ROUTES_TRIM] = "DELETE FROM route WHERE rowid IN (SELECT rowid FROM route"
+			      " ORDER BY n_sessions DESC, newest_id DESC LIMIT -1 OFFSET ?)",
 	[BATCH_KEEP_RESULT] =
 	    "UPDATE run SET replaced_ns = ?2, why = ?3, stage = r.stage, sentence = r.sentence,"
 	    " bytes_per_s = r.bytes_per_s, document = r.document FROM result r"
@@ -213,24 +216,6 @@ const char *const write_sql[W_STMTS] = {
 	    " x.host_id = ?1 AND x.session_id IS NULL AND x.closed_ns < ?2"
 	    " AND x.id < (SELECT max(id) FROM xsp_session)"
 	    " AND NOT EXISTS (SELECT 1 FROM metadata m WHERE m.xsp_id = x.id) LIMIT 500)",
-	[BATCH_MERGE_EVENTS] = "UPDATE event_chunk SET session_id = ?2 WHERE session_id = ?1",
-	[W_EVENT_ADD] = "INSERT INTO event_chunk(session_id, host_id, t0_ns, t1_ns, n, stored_ns,"
-			" level, data) VALUES(?,?,?,?,?,?,?,?)",
-	[W_EVENT_YOUNG] = "SELECT id, stored_ns, data FROM event_chunk WHERE session_id IS ?1"
-			  " AND host_id = ?2 AND level = ?3 AND level < 3 ORDER BY id",
-	[W_EVENT_LEVEL] = "SELECT level, sum(length(data)) FROM event_chunk WHERE session_id IS ?1 "
-			  "AND host_id = ?2"
-			  " AND level < 3 GROUP BY level HAVING count(*) >= ?3 ORDER BY level"
-			  " LIMIT 1",
-	[W_EVENT_GROUPS] = "SELECT DISTINCT coalesce(session_id, 0), host_id FROM event_chunk"
-			   " WHERE level < 3 GROUP BY session_id, host_id, level"
-			   " HAVING count(*) >= ?1 LIMIT ?2",
-	[W_EVENT_DROP] = "DELETE FROM event_chunk WHERE id = ? RETURNING length(data)",
-	[W_EVENT_OLDEST] = EVENT_OLDEST " ORDER BY c.stored_ns, c.id LIMIT 1",
-	[W_EVENT_OLDEST_OF] = EVENT_OLDEST " AND c.host_id = ?2 ORDER BY c.stored_ns, c.id LIMIT 1",
-	[W_FORGET_EVENTS] =
-	    "DELETE FROM event_chunk WHERE id IN (SELECT id FROM event_chunk WHERE session_id = ?1"
-	    " LIMIT ?2) RETURNING 7, length(data), host_id",
 	[W_CHUNK_SET_NEXT_ID] = "UPDATE counter SET value = ?1 WHERE name = 'next_chunk_id'",
 	[W_XSP_ABANDONED] =
 	    "UPDATE xsp_session SET end_reason = '" STORE_BOX_ENDED "', closed_ns = "

@@ -34,6 +34,8 @@ answer_json(struct store_reader *r, const struct route *to,
 		return NW_ENOMEM;
 	rc = to->page == ROUTE_SESSIONS_JSON ? api_sessions(b, r, &to->filter)
 	    : to->page == ROUTE_KEEP_JSON    ? api_keep(b, r)
+	    : to->page == ROUTE_ROUTES_JSON  ? api_routes(b, r)
+	    : to->page == ROUTE_ROUTE_JSON   ? api_route(b, r, to->filter.route, to->filter.program)
 					     : api_session(b, r, to->id);
 	if (rc == NW_OK)
 		rc = write_buffer(b, write, arg);
@@ -63,7 +65,8 @@ web_answer(struct store_reader *r, const char *path,
 		rc = store_session_last(r, &to.id);
 	if (rc == NW_OK && !to.bad) {
 		if (to.page == ROUTE_SESSIONS_JSON || to.page == ROUTE_SESSION_JSON ||
-		    to.page == ROUTE_KEEP_JSON)
+		    to.page == ROUTE_KEEP_JSON || to.page == ROUTE_ROUTES_JSON ||
+		    to.page == ROUTE_ROUTE_JSON)
 			rc = answer_json(r, &to, write, arg);
 		else if (ending != NULL)
 			rc = export_session(r, to.id, &opts, write, arg);

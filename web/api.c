@@ -18,8 +18,8 @@
  * Takes the reference of doc. Doubles are written with 17 digits, so that readers get the same
  * bits.
  */
-static int
-put_document(struct evbuffer *out, json_t *doc)
+int
+api_put_document(struct evbuffer *out, json_t *doc)
 {
 	char *text = doc != NULL ? json_dumps(doc, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
 	int rc = text != NULL && evbuffer_add_printf(out, "%s\n", text) >= 0 ? NW_OK : NW_ENOMEM;
@@ -106,6 +106,9 @@ on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec 
 		put(v, KEY_listed_confidence, text_or_null(res->confidence));
 		put(v, KEY_listed_effect, number_or_null(res->effect));
 		put(v, KEY_listed_sentence, text_or_null(res->sentence));
+		put(v, KEY_listed_usual, number_or_null(res->usual));
+		put(v, KEY_listed_label, text_or_null(res->label));
+		put(v, KEY_listed_exit_status, number_or_null(res->exit_status));
 	}
 	put(v, KEY_listed_analysed, json_boolean(res != NULL));
 	return json_array_append_new(list->sessions, v) == 0 ? 0 : NW_ENOMEM;
@@ -127,7 +130,7 @@ api_sessions(struct evbuffer *out, struct store_reader *r, const struct session_
 	put(doc, KEY_sessions_schema, json_string("narrows-sessions/1"));
 	put(doc, KEY_sessions_sessions, list.sessions);
 	put(doc, KEY_sessions_next_before, next > 0 ? json_integer(next) : json_null());
-	return put_document(out, doc);
+	return api_put_document(out, doc);
 }
 
 static int
@@ -142,7 +145,7 @@ on_one(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *re
 	put(doc, KEY_result_schema, json_string("narrows-result/1"));
 	put(doc, KEY_result_session, session_state(s));
 	put(doc, KEY_result_verdict, json_null());
-	return put_document(out, doc);
+	return api_put_document(out, doc);
 }
 
 int
@@ -171,7 +174,7 @@ api_keep(struct evbuffer *out, struct store_reader *r)
 		json_decref(doc);
 		return rc;
 	}
-	return put_document(out, doc);
+	return api_put_document(out, doc);
 }
 
 /* Rows and roll-ups: bytes of each tier, and how many rows left the tier since the start. */
@@ -259,7 +262,7 @@ api_ready(struct evbuffer *out, const struct nw_health *health, bool can_read)
 
 	json_object_set_new(
 	    parts, "report", json_string(can_read ? "ok" : "the report cannot read the store"));
-	return put_document(out,
+	return api_put_document(out,
 	    json_pack("{s:b, s:o}", "ready", can_read && health_is_ready(health), "parts", parts));
 }
 
@@ -273,7 +276,7 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 		json_object_set_new(doc, "ok", json_false());
 		json_object_set_new(
 		    doc, "problem", json_string("this server knows nothing about the box"));
-		return put_document(out, doc);
+		return api_put_document(out, doc);
 	}
 	json_object_set_new(doc, "ok", json_boolean(health->ok));
 	json_object_set_new(
@@ -298,7 +301,7 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 		json_object_set_new(count, counter_rows[i].name,
 		    json_integer((json_int_t)counter_value(&counter_rows[i], &health->counts)));
 	json_object_set_new(doc, "counters", count);
-	return put_document(out, doc);
+	return api_put_document(out, doc);
 }
 
 int
@@ -308,13 +311,13 @@ api_error(struct evbuffer *out, int code, const char *reason)
 
 	json_object_set_new(doc, "status", json_integer(code));
 	json_object_set_new(doc, "error", text_or_null(reason));
-	return put_document(out, doc);
+	return api_put_document(out, doc);
 }
 
 int
 api_problem(struct evbuffer *out, int code, const char *title, const char *detail)
 {
-	return put_document(out,
+	return api_put_document(out,
 	    json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title", title, "status", code,
 		"detail", text_or_null(detail)));
 }

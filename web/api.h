@@ -8,12 +8,16 @@
 
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "narrows/store.h"
 #include "narrows/web.h"
 #include "web/session_filter.h"
 
 struct evbuffer;
 
+/* Takes the reference of doc; NULL is NW_ENOMEM. */
+int api_put_document(struct evbuffer *out, json_t *doc);
 int api_sessions(struct evbuffer *out, struct store_reader *r, const struct session_filter *f);
 /*
  * The result document as stored. Without a result: the state of the session, so that a program can
@@ -22,6 +26,15 @@ int api_sessions(struct evbuffer *out, struct store_reader *r, const struct sess
 int api_session(struct evbuffer *out, struct store_reader *r, int64_t id);
 /* Metrics worth keeping. */
 int api_keep(struct evbuffer *out, struct store_reader *r);
+/* Routes in short; the new document instead of text. */
+int api_routes(struct evbuffer *out, struct store_reader *r);
+int api_routes_document(struct store_reader *r, json_t **out);
+int api_route_or_none(
+    struct evbuffer *out, struct store_reader *r, const char *route, const char *program);
+/* The history of a route, and its sessions as CSV, latest first. NW_ENOTFOUND */
+int api_route(struct evbuffer *out, struct store_reader *r, const char *route, const char *program);
+int
+api_route_csv(struct evbuffer *out, struct store_reader *r, const char *route, const char *program);
 /* NULL: the box does not tell */
 int api_health(struct evbuffer *out, const struct nw_health *health);
 /* Whether the box can take measurements and show reports, part by part. */

@@ -11,6 +11,7 @@
 #include "narrows/result.h"
 #include "web/query/frame.h"
 #include "web/query/query.h"
+#include "web/session_filter.h"
 
 /* --- schemas --- */
 
@@ -181,20 +182,26 @@ document_path(const char *id, const char *summary, const char *example, json_t *
 static json_t *
 paths(void)
 {
-	json_t *before = json_pack("[oooo]",
+	json_t *before = json_pack("[oo]",
 		   parameter(
 		       "before", "query", "Sessions with lower numbers only.", "a number", "120"),
-		   parameter("q", "query", "Part of the task, route, program or sentence.", "text",
-		       "rsync"),
-		   parameter("stage", "query", "Stage that limited the session.", "a stage or none",
-		       "disk.write"),
 		   parameter("sort", "query",
 		       "Order; by a number, sessions without that number are left out.",
 		       "newest, slowest, fastest, longest or largest", "slowest")),
 	       *id = json_pack(
-		   "[o]", parameter("id", "path", "The session.", "a number or last", "last"));
+		   "[o]", parameter("id", "path", "The session.", "a number or last", "last")),
+	       *route = json_pack("[oo]",
+		   parameter("route", "query", "The route as the list of routes has it.", "text",
+		       "dtn1%20-%3E%20dtn2"),
+		   parameter(
+		       "program", "query", "Program; empty for an unknown one.", "text", "rsync"));
+	size_t i;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "/api/v1/series",
+	for (i = 0; i < session_params_count; i++)
+		json_array_append_new(before,
+		    parameter(session_params[i].name, "query", session_params[i].meaning,
+			session_params[i].form, session_params[i].example));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "/api/v1/series",
 	    series_path(QUERY_SERIES), "/api/v1/values", series_path(QUERY_VALUES), "/api/v1/last",
 	    series_path(QUERY_LAST), "/api/v1/statistics", series_path(QUERY_STATISTICS),
 	    "/api/v1/sessions",
@@ -205,7 +212,13 @@ paths(void)
 		"session", "The result document of a session.", "sessions/last", id, "result"),
 	    "/api/v1/keep",
 	    document_path("keep", "Metrics worth keeping, by route and program.", "keep",
-		json_array(), "keeplists"));
+		json_array(), "keeplists"),
+	    "/api/v1/routes",
+	    document_path("routes", "Routes: programs between the same hosts, in short.", "routes",
+		json_array(), "routes"),
+	    "/api/v1/route",
+	    document_path("route", "The history of a route.",
+		"route?route=dtn1%20-%3E%20dtn2&program=rsync", route, "route"));
 }
 
 int

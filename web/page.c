@@ -36,7 +36,10 @@ write_links(struct html *h, enum page_tab tab)
 	    "aria-label=\"Pages\"><a href=\"/\"");
 	if (tab == PAGE_SESSIONS)
 		html_raw(h, " aria-current=\"page\"");
-	html_raw(h, ">Sessions</a><a href=\"/keep\"");
+	html_raw(h, ">Sessions</a><a href=\"/routes\"");
+	if (tab == PAGE_ROUTES)
+		html_raw(h, " aria-current=\"page\"");
+	html_raw(h, ">Routes</a><a href=\"/keep\"");
 	if (tab == PAGE_KEEP)
 		html_raw(h, " aria-current=\"page\"");
 	html_raw(h, ">Metrics</a><a href=\"/health\"");

@@ -13,7 +13,7 @@
 #include "web/html.h"
 #include "web/session_filter.h"
 
-enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_KEEP, PAGE_HEALTH };
+enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_ROUTES, PAGE_KEEP, PAGE_HEALTH };
 
 struct page_frame {
 	const char *title;
@@ -59,6 +59,12 @@ int page_session(struct html *h, struct store_reader *r, int64_t id, bool all);
  * no such figure on its page. */
 int page_session_figure(
     struct store_reader *r, int64_t id, const char *figure, char **text, size_t *len);
+/* All routes; the history of one. NW_ENOTFOUND: no such route. */
+int page_routes(struct html *h, struct store_reader *r);
+int
+page_route_history(struct html *h, struct store_reader *r, const char *route, const char *program);
+/* The attribute href: path with the route and program as its query. */
+void page_route_href(struct html *h, const char *path, const char *route, const char *program);
 int page_keep(struct html *h, struct store_reader *r);
 void page_health(struct html *h, const struct nw_health *health); /* NULL: the box does not tell */
 void page_error(struct html *h, int code, const char *reason, const char *advice);

@@ -61,6 +61,15 @@ write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec,
 		html_raw(h, "</li><li>task ");
 		page_name(h, result_task(s));
 	}
+	if (result_text(s, KEY_session_label) != NULL) {
+		html_raw(h, "</li><li>label ");
+		page_name(h, result_text(s, KEY_session_label));
+	}
+	if (result_number(s, KEY_session_exit_status) > 0) {
+		html_raw(h, "</li><li><b>failed with status ");
+		html_int(h, (int64_t)fmin(result_number(s, KEY_session_exit_status), 1e6));
+		html_raw(h, "</b>");
+	}
 	html_raw(h, "</li><li>session ");
 	html_int(h, rec->id);
 	html_raw(h, "</li>");
@@ -222,8 +231,36 @@ write_confidence(struct html *h, const json_t *verdict)
 	html_raw(h, "</p>");
 }
 
+/* The comparison with the route's usual, and since when; nothing with too few sessions. */
 static void
-session_verdict(struct html *h, const json_t *doc)
+write_usual(struct html *h, const json_t *doc, bool alone)
+{
+	const json_t *usual = result_get(doc, KEY_result_usual),
+		     *s = result_get(doc, KEY_result_session);
+	const char *sentence = result_text(usual, KEY_usual_sentence),
+		   *since =
+		       result_text(result_get(usual, KEY_usual_since), KEY_route_change_sentence);
+
+	if (sentence == NULL)
+		return;
+	html_raw(h, "<p class=\"usual\"><b>");
+	html_text(h, sentence);
+	html_raw(h, "</b>");
+	if (since != NULL) {
+		html_raw(h, " This route: ");
+		html_text(h, since);
+	}
+	if (!alone) {
+		html_raw(h, " <a");
+		page_route_href(h, "/route", result_text(s, KEY_session_route),
+		    result_text(s, KEY_session_program));
+		html_raw(h, ">History of the route</a>");
+	}
+	html_raw(h, "</p>");
+}
+
+static void
+session_verdict(struct html *h, const json_t *doc, bool alone)
 {
 	const json_t *verdict = result_get(doc, KEY_result_verdict);
 	const char *stage = result_text(verdict, KEY_verdict_stage);
@@ -246,6 +283,7 @@ session_verdict(struct html *h, const json_t *doc)
 	html_raw(h, "<h2 class=\"sentence\">");
 	write_sentence(h, verdict, stage);
 	html_raw(h, "</h2>");
+	write_usual(h, doc, alone);
 	if (stage != NULL)
 		write_confidence(h, verdict);
 	else
@@ -577,7 +615,7 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 	write_facts(h, doc, rec, v->alone);
 	if (open)
 		write_running(h, doc);
-	session_verdict(h, doc);
+	session_verdict(h, doc, v->alone);
 	if (doc != NULL) {
 		session_effect(h, doc);
 		write_contents(h, doc, rec->id, v->all);

@@ -97,6 +97,32 @@ write_program(struct html *h, const struct nw_session_rec *s, const struct nw_re
 		page_name(h, s->task_id);
 		html_raw(h, "</span>");
 	}
+	if (res != NULL && res->label != NULL) {
+		html_raw(h, "<span class=\"soft under\">label ");
+		page_name(h, res->label);
+		html_raw(h, "</span>");
+	}
+	if (res != NULL && res->exit_status > 0) {
+		html_raw(h, "<span class=\"tag\">failed: ");
+		html_int(h, (int64_t)fmin(res->exit_status, 1e6));
+		html_raw(h, "</span>");
+	}
+}
+
+/* "2.1 times slower" than usual, from a tenth on. */
+static void
+write_against(struct html *h, const struct nw_result_rec *res)
+{
+	double usual = res != NULL ? res->usual : NAN;
+
+	if (!(usual >= SESSION_SLOWER) && !(usual <= 1 / SESSION_SLOWER))
+		return;
+	html_raw(h, "<span class=\"soft under\">");
+	html_text(h, fmt_ratio(usual >= 1 ? usual : 1 / usual).s);
+	if (usual >= 1)
+		html_raw(h, "\xc3\x97 slower than usual</span>");
+	else
+		html_raw(h, "\xc3\x97 faster than usual</span>");
 }
 
 static void
@@ -142,6 +168,7 @@ write_row(struct html *h, const struct nw_session_rec *s, const struct nw_result
 	write_figure(h, bytes, fmt_bytes(bytes));
 	html_raw(h, "</td><td role=\"cell\" class=\"num\">");
 	write_figure(h, rate, fmt_bytes_per_s(rate));
+	write_against(h, res);
 	html_raw(h, "</td><td role=\"cell\" class=\"said\">");
 	write_verdict(h, s, res);
 	html_raw(h, "</td></tr>");

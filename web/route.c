@@ -95,6 +95,8 @@ parse_api(const char *what, const char *query)
 		{ "sessions", ROUTE_API_SESSIONS, 0 },
 		{ "openapi.json", ROUTE_API_DOCUMENT, 0 },
 		{ "keep", ROUTE_API_KEEP, 0 },
+		{ "routes", ROUTE_API_ROUTES, 0 },
+		{ "route", ROUTE_API_ROUTE, 0 },
 	};
 	struct route r = { .page = ROUTE_API_NONE, .query = query };
 	size_t i;
@@ -104,7 +106,7 @@ parse_api(const char *what, const char *query)
 			r.page = fixed[i].page;
 			r.what = fixed[i].what;
 		}
-	if (r.page == ROUTE_API_SESSIONS)
+	if (r.page == ROUTE_API_SESSIONS || r.page == ROUTE_API_ROUTE)
 		r.bad = session_filter_parse(&r.filter, query) < 0;
 	if (strncmp(what, sessions, sizeof(sessions) - 1) == 0) {
 		r = parse_session(what + sizeof(sessions) - 1, query);
@@ -124,6 +126,11 @@ route_parse(const char *path, const char *query)
 		{ "", ROUTE_SESSIONS },
 		{ "/", ROUTE_SESSIONS },
 		{ "/sessions.json", ROUTE_SESSIONS_JSON },
+		{ "/routes", ROUTE_ROUTES },
+		{ "/routes.json", ROUTE_ROUTES_JSON },
+		{ "/route", ROUTE_ROUTE },
+		{ "/route.json", ROUTE_ROUTE_JSON },
+		{ "/route.csv", ROUTE_ROUTE_CSV },
 		{ "/keep", ROUTE_KEEP },
 		{ "/keep.json", ROUTE_KEEP_JSON },
 		{ "/health", ROUTE_HEALTH },
@@ -145,7 +152,8 @@ route_parse(const char *path, const char *query)
 	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		if (strcmp(path, fixed[i].path) == 0)
 			r.page = fixed[i].page;
-	if (r.page == ROUTE_SESSIONS || r.page == ROUTE_SESSIONS_JSON)
+	if (r.page == ROUTE_SESSIONS || r.page == ROUTE_SESSIONS_JSON ||
+	    (r.page >= ROUTE_ROUTE && r.page <= ROUTE_ROUTE_CSV))
 		r.bad = session_filter_parse(&r.filter, query) < 0;
 	return r;
 }

@@ -8,17 +8,38 @@
 
 #include "narrows/store.h"
 
-enum { SESSION_FILTER_BYTES = 96, SESSION_LIST_MAX = 50, SESSION_SCAN_MAX = 20000 };
+enum {
+	SESSION_FILTER_BYTES = 96,
+	SESSION_ROUTE_BYTES = 600, /* two names of hosts, or an address */
+	SESSION_LIST_MAX = 50,
+	SESSION_SCAN_MAX = 20000
+};
 
 /* Orders of the list: the newest first, or by a number, the largest or smallest first. */
 enum session_sort { SORT_NEWEST, SORT_SLOWEST, SORT_FASTEST, SORT_LONGEST, SORT_LARGEST };
+
+#define SESSION_SLOWER 1.1 /* usual rate over the rate from which a session is slower */
 
 struct session_filter {
 	enum session_sort sort;
 	int64_t before;                  /* numbers below this one; 0: all */
 	char text[SESSION_FILTER_BYTES]; /* part of the task, route, program or sentence; "": any */
 	char stage[SESSION_FILTER_BYTES]; /* stage that limited, or "none"; "": any */
+	/* equal to these; "": any */
+	char program[SESSION_FILTER_BYTES], label[SESSION_FILTER_BYTES];
+	char host[SESSION_FILTER_BYTES];      /* one of the names in the route; "": any */
+	char route[SESSION_ROUTE_BYTES];      /* equal to the route; "": any */
+	char state[SESSION_FILTER_BYTES];     /* open, failed, slower (than usual); "": any */
+	int64_t since_wall_ns, until_wall_ns; /* of the begin; 0: any */
+	double rate_min, rate_max;            /* bytes/s; 0: any */
 };
+
+/* The parameters of a query that say which sessions, without `before` and `sort`. */
+struct session_param {
+	const char *name, *meaning, *form, *example;
+};
+extern const struct session_param session_params[];
+extern const size_t session_params_count;
 
 /* Unknown parameters are ignored. NW_EINVAL: a value makes no sense. */
 int session_filter_parse(struct session_filter *f, const char *query);

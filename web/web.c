@@ -300,7 +300,8 @@ answer_api(struct reply *a, const struct route *to)
 	a->errors = REPLY_PROBLEM;
 	a->type = reply_type_json;
 	if (to->bad) {
-		a->why = "before: a session's number; q and stage: at most 95 bytes";
+		a->why = "before: a session's number; times: ISO 8601 or a span; texts: at most 95 "
+			 "bytes";
 		reply_error(a, 400);
 		return;
 	}
@@ -314,6 +315,10 @@ answer_api(struct reply *a, const struct route *to)
 		break;
 	case ROUTE_API_DOCUMENT: reply_rc(a, openapi_write(a->body)); break;
 	case ROUTE_API_KEEP: reply_rc(a, api_keep(a->body, r)); break;
+	case ROUTE_API_ROUTES: reply_rc(a, api_routes(a->body, r)); break;
+	case ROUTE_API_ROUTE:
+		reply_rc(a, api_route_or_none(a->body, r, to->filter.route, to->filter.program));
+		break;
 	default: reply_error(a, 404);
 	}
 }
@@ -454,6 +459,7 @@ answer_page(struct reply *a, const struct route *to)
 	struct html h = { .out = a->body };
 
 	if (to->page == ROUTE_SESSIONS_JSON || to->page == ROUTE_SESSION_JSON ||
+	    to->page == ROUTE_ROUTES_JSON || to->page == ROUTE_ROUTE_JSON ||
 	    to->page == ROUTE_KEEP_JSON || to->page == ROUTE_HEALTHZ || to->page == ROUTE_READYZ) {
 		a->type = reply_type_json;
 		a->errors = REPLY_JSON;
@@ -478,6 +484,18 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_SESSION_LP:
 	case ROUTE_SESSION_BSON: answer_export(a, to); break;
 	case ROUTE_SESSION_FIGURE: answer_figure(a, to); break;
+	case ROUTE_ROUTES: reply_html(a, &h, page_routes(&h, r)); break;
+	case ROUTE_ROUTES_JSON: reply_rc(a, api_routes(a->body, r)); break;
+	case ROUTE_ROUTE:
+		reply_html(a, &h, page_route_history(&h, r, to->filter.route, to->filter.program));
+		break;
+	case ROUTE_ROUTE_JSON:
+		reply_rc(a, api_route(a->body, r, to->filter.route, to->filter.program));
+		break;
+	case ROUTE_ROUTE_CSV:
+		a->type = "text/csv; charset=utf-8";
+		reply_rc(a, api_route_csv(a->body, r, to->filter.route, to->filter.program));
+		break;
 	case ROUTE_KEEP: reply_html(a, &h, page_keep(&h, r)); break;
 	case ROUTE_KEEP_JSON: reply_rc(a, api_keep(a->body, r)); break;
 	case ROUTE_HEALTH: answer_health(a); break;
@@ -489,6 +507,8 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_API_SESSION:
 	case ROUTE_API_DOCUMENT:
 	case ROUTE_API_KEEP:
+	case ROUTE_API_ROUTES:
+	case ROUTE_API_ROUTE:
 	case ROUTE_API_NONE: answer_api(a, to); break;
 	case ROUTE_STYLE: answer_constant(a, "text/css; charset=utf-8", style_css); break;
 	case ROUTE_ICON: answer_constant(a, "image/svg+xml", style_icon_svg); break;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "narrows/analysis.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	memset(out, 0, sizeof(*out));
 	if ((rc = analysis_read(r, session_id, p, out)) < 0 ||
 	    (rc = judge(e, &p->judge, &out->judgement)) < 0 ||
+	    (rc = usual_find(r, e, &out->judgement, &out->usual)) < 0 ||
 	    (rc = segments_find(e, &out->judgement.path, &p->segments, &out->segments)) < 0 ||
 	    (rc = classes_find(e, &p->classes, &out->classes)) < 0 ||
 	    (rc = reductions_find(&p->reduction, &out->reductions)) < 0) {
@@ -55,6 +57,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 void
 analysis_clear(struct analysis *a)
 {
+	usual_clear(&a->usual);
 	reductions_clear(&a->reductions);
 	iotime_clear(&a->iotime);
 	classes_clear(&a->classes);
@@ -99,6 +102,9 @@ analysis_outcome(const struct analysis *a, struct analysis_outcome *out)
 		.confidence = j->confidence,
 		.sentence = j->sentence,
 		.effect = j->limit.effect,
+		.usual = a->usual.known && a->usual.sentence != NULL ? a->usual.usual.ratio : NAN,
+		.label = a->evidence.label,
+		.exit_status = a->evidence.exit_status,
 		.bytes = j->bytes,
 		.bytes_per_s = j->bytes_per_s,
 		.duration_s = j->duration_s,

@@ -10,6 +10,7 @@
 #include "analyze/verdict/others.h"
 #include "analyze/verdict/reduction.h"
 #include "analyze/verdict/segments.h"
+#include "analyze/verdict/usual.h"
 #include "narrows/analysis.h"
 
 struct analysis {
@@ -20,6 +21,7 @@ struct analysis {
 	struct op_classes_list classes;
 	struct iotime iotime;
 	struct reductions reductions;
+	struct usual usual;
 };
 
 /* analysis_new() and analysis_free() with the caller's storage; analysis_clear() only after

@@ -335,6 +335,7 @@ evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out)
 	int rc;
 
 	memset(out, 0, sizeof(*out));
+	out->exit_status = NAN;
 	out->session_id = session_id;
 	rc = session_read(&l);
 	uses_name(&l);
@@ -416,5 +417,6 @@ evidence_clear(struct evidence *e)
 	uses_clear(e);
 	free(e->task_id);
 	free(e->program);
+	free(e->label);
 	memset(e, 0, sizeof(*e));
 }

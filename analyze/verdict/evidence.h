@@ -127,6 +127,8 @@ struct evidence_use_file {
 struct evidence {
 	int64_t session_id;
 	char *task_id, *program;
+	char *label;        /* user's name for the session; NULL: none */
+	double exit_status; /* of the first program that failed, else of one that ended; or NaN */
 	bool open;
 	int64_t opened_wall_ns, closed_wall_ns;
 

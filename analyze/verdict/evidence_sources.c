@@ -255,6 +255,8 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 		s.process = process_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD),
 		    json_text(subject, "program"));
 	source_use(l->e, &s, m->event_type, l->e->session_id, subject);
+	if (s.kind == SOURCE_PROCESS && l->e->label == NULL)
+		l->e->label = xstrdup(json_text(subject, "label"));
 	if (s.kind == SOURCE_PROCESS)
 		l->e->processes[s.process].parent_pid = json_number(subject, "ppid", PID_NOT_TOLD);
 	source_add(l, &s);

@@ -125,6 +125,8 @@ session_doc(const struct evidence *e, const struct judgement *j)
 	put_real(s, KEY_session_duration_s, j->duration_s);
 	put_real(s, KEY_session_bytes, j->bytes);
 	put_real(s, KEY_session_bytes_per_s, j->bytes_per_s);
+	put_text(s, KEY_session_label, e->label);
+	put_real(s, KEY_session_exit_status, e->exit_status);
 	put(s, KEY_session_hosts, hosts_doc(e, &j->path));
 	put(s, KEY_session_files, files_doc(e));
 	put(s, KEY_session_connections, connections_doc(e));
@@ -429,6 +431,7 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	put_text(doc, KEY_result_schema, "narrows-result/1");
 	put(doc, KEY_result_session, session_doc(e, j));
 	put(doc, KEY_result_verdict, verdict_doc(a));
+	put(doc, KEY_result_usual, resultdoc_usual(a));
 	put(doc, KEY_result_bottleneck, bottleneck_doc(e, j, &run->params.judge));
 	put(doc, KEY_result_changes, resultdoc_changes(a));
 	put(doc, KEY_result_density, resultdoc_density(a, &run->params.classes));

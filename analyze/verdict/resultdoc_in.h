@@ -29,6 +29,9 @@ void put_text(json_t *object, enum result_key key, const char *text);
 void put_ns(json_t *object, enum result_key key, int64_t ns);
 void put_count(json_t *object, enum result_key key, uint64_t n);
 
+/* Null for a session without comparison. */
+json_t *resultdoc_usual(const struct analysis *a);
+json_t *resultdoc_change(const struct change_told *c);
 json_t *resultdoc_timeline(const struct analysis *a);
 /* Parts of the document, each with the parameters that the part depends on. */
 json_t *resultdoc_changes(const struct analysis *a);

@@ -40,14 +40,9 @@ answer_take(const struct nlmsghdr *h, uint8_t info[TCPINFO_BYTES])
 	return 0;
 }
 
-union answer {
-	struct nlmsghdr h;
-	uint8_t bytes[4096];
-};
-
-/* Asks for a connection; false: no such connection here. */
-static bool
-ask(int fd, const struct net_addr *local, const struct net_addr *peer, union answer *answer)
+size_t
+tcpinfo_ask(
+    int fd, const struct net_addr *local, const struct net_addr *peer, uint8_t info[TCPINFO_BYTES])
 {
 	static uint32_t sequence;
 	struct {
@@ -56,10 +51,14 @@ ask(int fd, const struct net_addr *local, const struct net_addr *peer, union ans
 	} ask = { .h = { .nlmsg_len = sizeof(ask),
 		      .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 		      .nlmsg_flags = NLM_F_REQUEST } };
+	union {
+		struct nlmsghdr h;
+		uint8_t bytes[4096];
+	} answer;
 	ssize_t n;
 
 	if (fd < 0)
-		return false;
+		return 0;
 	ask.h.nlmsg_seq = ++sequence;
 	ask.r.sdiag_family = (uint8_t)local->family;
 	ask.r.sdiag_protocol = IPPROTO_TCP;
@@ -71,35 +70,13 @@ ask(int fd, const struct net_addr *local, const struct net_addr *peer, union ans
 	memcpy(ask.r.id.idiag_dst, peer->ip, sizeof(peer->ip));
 	ask.r.id.idiag_cookie[0] = ask.r.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 	if (send(fd, &ask, sizeof(ask), 0) != (ssize_t)sizeof(ask))
-		return false;
+		return 0;
 	do {
-		n = recv(fd, answer, sizeof(*answer), 0);
+		n = recv(fd, &answer, sizeof(answer), 0);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 || !NLMSG_OK(&answer->h, (size_t)n))
-			return false;
-	} while (n < 0 || answer->h.nlmsg_seq != sequence);
-	return answer->h.nlmsg_type == SOCK_DIAG_BY_FAMILY &&
-	    answer->h.nlmsg_len >= NLMSG_LENGTH(sizeof(struct inet_diag_msg));
-}
-
-size_t
-tcpinfo_ask(
-    int fd, const struct net_addr *local, const struct net_addr *peer, uint8_t info[TCPINFO_BYTES])
-{
-	union answer answer;
-
-	return ask(fd, local, peer, &answer) ? answer_take(&answer.h, info) : 0;
-}
-
-uint64_t
-tcpinfo_cookie(int fd, const struct net_addr *local, const struct net_addr *peer)
-{
-	const struct inet_diag_msg *m;
-	union answer answer;
-
-	if (!ask(fd, local, peer, &answer))
-		return 0;
-	m = NLMSG_DATA(&answer.h);
-	return (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
+		if (n < 0 || !NLMSG_OK(&answer.h, (size_t)n))
+			return 0;
+	} while (n < 0 || answer.h.nlmsg_seq != sequence);
+	return answer.h.nlmsg_type == SOCK_DIAG_BY_FAMILY ? answer_take(&answer.h, info) : 0;
 }

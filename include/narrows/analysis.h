@@ -51,7 +51,10 @@ struct analysis_outcome {
 	const char *stage;      /* "disk.read", ...; NULL for "cannot tell" */
 	const char *confidence; /* "high", "medium", "low", "none" */
 	const char *sentence;
-	double effect; /* NaN if unknown */
+	double effect;      /* NaN if unknown */
+	double usual;       /* usual rate of the route over this rate; NaN: too few sessions */
+	const char *label;  /* user's name for the session, or NULL */
+	double exit_status; /* NaN if unknown */
 	double bytes, bytes_per_s, duration_s;
 	int64_t start_wall_ns;
 };

@@ -19,8 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "narrows/event.h"
-
 enum { STORE_SCHEMA_VERSION = 9, STORE_WHY_BYTES = 256 };
 enum { STORE_SETTINGS_MAX = 16384 };
 /* Rows as they came, and the buckets that old rows become: of 10 s, of a minute, of an hour. */
@@ -108,6 +106,21 @@ struct nw_result_rec {
 	const char *sentence;
 	double bytes, bytes_per_s; /* NaN: unknown */
 	int64_t start_wall_ns, duration_ns;
+	double usual;       /* usual rate of the route over this rate; NaN: too few sessions */
+	const char *label;  /* user's name for the session, or NULL */
+	double exit_status; /* of the program, above 128 for a signal; NaN: unknown */
+};
+
+/* The history of a route: of the sessions of a program between the same hosts
+ * (narrows/routehist.h). A later history of the same route and program replaces the record. */
+struct nw_route_rec {
+	const char *route, *program; /* "" where unknown */
+	int64_t made_wall_ns;
+	int64_t n_sessions, newest_session_id;
+	double bytes_per_s; /* usual rate; NaN: unknown */
+	const char *stage;  /* of most verdicts, or NULL */
+	const char *sentence;
+	const char *json;
 };
 
 /* Metrics worth keeping for a program on a route (narrows/keeplist.h). A later list of the same
@@ -158,6 +171,8 @@ int nw_batch_setting(struct nw_batch *b, const struct nw_setting_rec *r);
  */
 int nw_batch_settings_end(struct nw_batch *b, int64_t host_id, int64_t t_wall_ns, const char *from,
     const char *until, const char *names_json);
+/* Beyond 2,000 routes, those with the fewest sessions go. */
+int nw_batch_route(struct nw_batch *b, const struct nw_route_rec *r);
 /*
  * Highest sequence number of a provider's documents in this and earlier batches. The numbers belong
  * to owner and provider together: equal ids of two owners are two providers.
@@ -168,10 +183,6 @@ nw_batch_provider(struct nw_batch *b, const char *owner, const char *provider, u
  * or NULL. No allocation once the batch has grown. */
 int nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n,
     const int64_t *t_wall_ns, const double *values, const uint8_t *hist, size_t hist_len);
-/* An event of a session (0: of none) by a host, the sender. NW_EINVAL: no event that a block takes
- * (narrows/event.h). */
-int nw_batch_event(
-    struct nw_batch *b, int64_t session_id, int64_t host_id, const struct nw_event *event);
 /* Two sessions turn out to be one: all of the first belongs to the second, and the first is
  * gone. */
 int nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id);
@@ -204,9 +215,6 @@ struct store_opts {
 	 * sessions keep their rows.
 	 */
 	int64_t keep_ns[STORE_TIERS];
-	/* Time after which events are deleted, counted from when they were stored; 0 keeps them
-	 * for ever (default). Pinned sessions keep their events. */
-	int64_t keep_events_ns;
 	/*
 	 * Time after which a closed session without pin is forgotten, with its verdict; but no
 	 * session with connections that are open or ended within the hour. Later descriptions of a
@@ -231,12 +239,11 @@ struct store_ids {
 
 struct store_stats { /* a consistent copy */
 	uint64_t queued_batches, queued_bytes;
-	uint64_t commits, batches, rows, samples, events, failed_batches;
+	uint64_t commits, batches, rows, samples, failed_batches;
 	int64_t last_commit_wall_ns, last_commit_took_ns;
 	uint64_t file_bytes;              /* file and WAL */
 	uint64_t max_bytes;               /* their ceiling; 0: none */
 	uint64_t tier_bytes[STORE_TIERS]; /* compressed, in chunks and roll-ups */
-	uint64_t event_bytes;             /* compressed */
 	/* rows of each tier that became buckets of the next tier, since the start */
 	uint64_t rolled_rows[STORE_TIERS];
 	uint64_t expired_rows[STORE_TIERS]; /* rows deleted, of each tier */
@@ -303,6 +310,7 @@ store_provider_fn(void *arg, const char *owner, const char *provider, uint64_t s
 typedef int store_run_fn(void *arg, const struct nw_run_rec *run);
 typedef int store_keeplist_fn(void *arg, const struct nw_keeplist_rec *list);
 typedef int store_setting_fn(void *arg, const struct nw_setting_rec *s);
+typedef int store_route_fn(void *arg, const struct nw_route_rec *route);
 
 int store_hosts(struct store_reader *r, store_host_fn *fn, void *arg);
 /* NW_ENOTFOUND */
@@ -317,6 +325,17 @@ int store_session_last(struct store_reader *r, int64_t *id); /* NW_ENOTFOUND */
 int store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_fn *fn, void *arg);
 /* NW_ENOTFOUND */
 int store_xsp_get(struct store_reader *r, int64_t id, store_xsp_fn *fn, void *arg);
+/* Sessions with a result of this route and program ("" where unknown), that began before a time,
+ * latest first. The result comes without json. */
+int store_sessions_of_route(struct store_reader *r, const char *route, const char *program,
+    int64_t before_wall_ns, size_t limit, store_session_fn *fn, void *arg);
+/* Those with the newest session first; without json. */
+int store_routes(struct store_reader *r, size_t limit, store_route_fn *fn, void *arg);
+/* NW_ENOTFOUND; with json */
+int store_route_get(
+    struct store_reader *r, const char *route, const char *program, store_route_fn *fn, void *arg);
+/* Routes and programs of results without a history, at most limit; json and numbers are not set. */
+int store_routes_lacking(struct store_reader *r, size_t limit, store_route_fn *fn, void *arg);
 /* Newest first. */
 int store_keeplists(struct store_reader *r, store_keeplist_fn *fn, void *arg);
 /* The settings of a host as they stood at a time, by name; `before` is not filled. */
@@ -348,33 +367,6 @@ int store_layouts(struct store_reader *r, int64_t meta_id, store_layout_fn *fn, 
 /* The unit (UCUM) of a metadata's field, as v_series says; "" if the unit is not known, or if buf
  * is too small. */
 int store_unit(struct store_reader *r, int64_t meta_id, const char *field, char *buf, size_t size);
-
-/* --- events --- */
-
-enum { STORE_SESSION_NONE = -1 };
-struct nw_event_select {
-	/* STORE_SESSION_NONE: of no session; 0: of any, and of none */
-	int64_t session_id;
-	int64_t host_id;                   /* the sender's; 0: any */
-	int64_t from_wall_ns, to_wall_ns;  /* from <= t < to; both 0: all */
-	const char *host, *program, *name; /* NULL: any; a name that ends in * is a beginning */
-	const char *key, *value; /* an attribute, compared as text; key NULL: of any key */
-};
-struct nw_event_rec {
-	int64_t session_id, host_id; /* session_id 0: none */
-	struct nw_event event;       /* host: as the event says, else the sender's name */
-};
-typedef int store_event_fn(void *arg, const struct nw_event_rec *e);
-
-/* Events in the order of their times. Memory grows with the rows of event_chunk that overlap in
- * time, up to a limit; more of them are read several times. */
-int store_events(
-    struct store_reader *r, const struct nw_event_select *s, store_event_fn *fn, void *arg);
-/* How many events a session has (or STORE_SESSION_NONE, or 0 for all), and their span; n 0: none */
-struct nw_event_span {
-	int64_t n, first_wall_ns, last_wall_ns;
-};
-int store_event_span(struct store_reader *r, int64_t session_id, struct nw_event_span *out);
 
 struct store_block { /* rows of a layout, rising in time; on loan */
 	size_t n_rows, n_fields;

@@ -349,7 +349,7 @@ put_records(struct nw_batch *b)
 		.session_id = 5, .json = "{}", .sentence = "older", .bytes = 1 });
 	rc |= nw_batch_result(b,
 	    &(struct nw_result_rec){ 5, 2, "{\"verdict\":{}}", "a -> b", "rsync", NULL, NULL, NAN,
-		"cannot tell", 1e9, NAN, 1000, 5 });
+		"cannot tell", 1e9, NAN, 1000, 5, NAN, NULL, NAN });
 	rc |= nw_batch_provider(b, "host:h", "p1", 42);
 	rc |= nw_batch_provider(b, "host:h", "p1", 41);
 	CHECK_INT(rc, NW_OK);
@@ -816,8 +816,9 @@ test_views(void)
 	} cases[] = {
 		{ "SELECT * FROM v_session",
 		    "5|2023-11-14T22:13:20Z|12.5|a -> b|rsync|1000.0|80.0|path|It was the "
-		    "path.|closed|0\n"
-		    "1|1970-01-01T00:00:00Z|NULL|NULL|NULL|NULL|NULL|NULL|NULL|open|0\n" },
+		    "path.|closed|0|2.5|nightly|3\n"
+		    "1|1970-01-01T00:00:00Z|NULL|NULL|NULL|NULL|NULL|NULL|NULL|open|0|NULL|NULL|"
+		    "NULL\n" },
 		{ "SELECT session, stage, verdict, judged, took_s, version FROM v_verdict",
 		    "5|path|It was the path.|2023-11-14T22:13:40Z|0.5|0.1.0\n" },
 		{ "SELECT layout, col, session, host, event_type, field, unit FROM v_series ORDER "
@@ -846,7 +847,8 @@ test_views(void)
 		.outcome = "ok" });
 	nw_batch_result(b,
 	    &(struct nw_result_rec){ 5, 1, "{}", "a -> b", "rsync", "path", "high", 2.5,
-		"It was the path.", 1000, 80, 1700000000000000000, 12500000000 });
+		"It was the path.", 1000, 80, 1700000000000000000, 12500000000, 2.5, "nightly",
+		3 });
 	nw_batch_layout(
 	    b, &(struct nw_layout_rec){ 2, 1, 2, (const char *const[]){ "sum_v", "mean_r" } });
 	CHECK_INT(commit(st, b), NW_OK);

@@ -28,6 +28,12 @@ enum { STEPS = 240, BIG_ROWS = 200000, SESSIONS = 60, BIG = 8 };
 static const char evil[] =
     "<script>alert(1)</script>\"'&<img src=x onerror=alert(1)> \xe2\x80\xaegnp.exe \a\n=1+1";
 
+/* The page of the route that an add_routes() names by `evil`. */
+#define EVIL                                                                                    \
+	"%3Cscript%3Ealert(1)%3C%2Fscript%3E%22'%26%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%20" \
+	"%E2%80%AEgnp.exe%20%07%0A%3D1%2B1"
+#define EVIL_ROUTE "/route?route=" EVIL "&program=" EVIL
+
 /* --- documents --- */
 
 static json_t *
@@ -72,8 +78,8 @@ make_segments(void)
 		    "the network path from dtn-a.site-a.example.net to dtn-b.site-b.example.net",
 		    2.1e9, false },
 		{ 328, 700, "network",
-		    "the network path from dtn-a.site-a.example.net to dtn-b.site-b.example.net, "
-		    "by waits outside its calls",
+		    "hidden wait in the network path from dtn-a.site-a.example.net to "
+		    "dtn-b.site-b.example.net",
 		    9e8, true },
 		{ 700, 1050, NULL, "cannot tell", 1.8e9, false },
 	};
@@ -326,6 +332,44 @@ add_samples(struct nw_batch *b)
 	free(v);
 }
 
+#define ROUTE "dtn-a.site-a.example.net -> dtn-b.site-b.example.net"
+
+/* One history as the box makes it, and one whose every text somebody chose badly. */
+static void
+add_routes(struct nw_batch *b)
+{
+	static const char history[] =
+	    "{\"schema\":\"narrows-route/1\",\"sentence\":\"Usually 41 MB/s in 63 sessions.\","
+	    "\"n_sessions\":63,\"n_failed\":2,\"first_ns\":\"1795162331250000000\",\"last_ns\":"
+	    "\"1795262331250000000\",\"median\":41e6,\"low\":30e6,\"high\":44e6,\"best\":47e6,"
+	    "\"best_session\":9,\"worst\":1e6,\"worst_session\":11,\"changes\":[{\"session\":12,"
+	    "\"at_ns\":\"1795202331250000000\",\"from_ns\":\"1795201331250000000\",\"to_ns\":"
+	    "\"1795203331250000000\",\"before\":41e6,\"after\":20e6,\"ratio\":2.05,\"p\":0.001,"
+	    "\"sentence\":\"2.05 times slower since session 12.\"}],\"verdicts\":[{\"stage\":"
+	    "\"network\",\"n\":40,\"n_late\":10},{\"stage\":null,\"n\":23,\"n_late\":20}],"
+	    "\"hours\":{\"sentence\":\"Slowest from 20:00 to 24:00.\",\"p\":0.002},\"weekdays\":"
+	    "null}";
+	struct nw_route_rec r = { .route = ROUTE,
+		.program = "rsync",
+		.made_wall_ns = T0,
+		.n_sessions = 63,
+		.newest_session_id = 60,
+		.bytes_per_s = 41e6,
+		.stage = "network",
+		.sentence = "Usually 41 MB/s in 63 sessions.",
+		.json = history };
+
+	CHECK_INT(nw_batch_route(b, &r), NW_OK);
+	r = (struct nw_route_rec){ .route = evil,
+		.program = evil,
+		.newest_session_id = 5,
+		.bytes_per_s = NAN,
+		.sentence = evil,
+		.json =
+		    "{\"sentence\":7,\"changes\":[4,null],\"verdicts\":\"x\",\"median\":null}" };
+	CHECK_INT(nw_batch_route(b, &r), NW_OK);
+}
+
 static void
 fill(struct store *st, int sessions)
 {
@@ -346,6 +390,7 @@ fill(struct store *st, int sessions)
 	add_session(b, 7, "curl", NULL, true);
 	add_session(b, BIG, "globus-url-copy", NULL, false);
 	add_samples(b);
+	add_routes(b);
 	for (i = BIG + 1; i <= sessions; i++)
 		add_session(b, i, i % 3 == 0 ? "curl" : "rsync",
 		    i % 2 == 0 ? load_example() : make_full(), false);
@@ -565,6 +610,30 @@ static const struct {
 	{ "/session/61.json", 404, "application/json", "\"error\": \"Not Found\"" },
 	{ "/session/61.csv", 404, "text/html; charset=utf-8", "There is nothing" },
 	{ "/session/1%00", 404, "text/html; charset=utf-8", "There is nothing" },
+	{ "/routes", 200, "text/html; charset=utf-8",
+	    "href=\"/route?route=dtn-a.site-a.example.net+-%3E+dtn-b.site-b.example.net&amp;"
+	    "program=rsync\"" },
+	{ "/routes.json", 200, "application/json", "\"narrows-routes/1\"" },
+	{ "/route?route=dtn-a.site-a.example.net+-%3E+dtn-b.site-b.example.net&program=rsync", 200,
+	    "text/html; charset=utf-8", "Usually 41 MB/s in 63 sessions." },
+	{ "/route?route=dtn-a.site-a.example.net%20-%3E%20dtn-b.site-b.example.net&program=rsync",
+	    200, "text/html; charset=utf-8", "Slowest from 20:00 to 24:00." },
+	{ "/route.json?route=dtn-a.site-a.example.net%20-%3E%20dtn-b.site-b.example.net&program="
+	  "rsync",
+	    200, "application/json", "\"narrows-route/1\"" },
+	{ "/route.csv?route=dtn-a.site-a.example.net%20-%3E%20dtn-b.site-b.example.net&program="
+	  "rsync",
+	    200, "text/csv; charset=utf-8", "session,start,start_ns,duration_s,bytes" },
+	{ "/route?route=nothing", 404, "text/html; charset=utf-8", "There is nothing" },
+	{ "/route.json", 404, "application/json", "\"error\": \"Not Found\"" },
+	{ "/api/v1/route?route=nothing", 200, "application/json", "\"n_sessions\": 0" },
+	{ "/?since=yesterday", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/?since=2020-01-01&until=2030-01-01&rate_min=1kB&program=rsync&host=dtn-a.site-a.example"
+	  ".net",
+	    200, "text/html; charset=utf-8", "href=\"/session/" },
+	{ "/sessions.json?host=nobody", 200, "application/json", "\"sessions\": []" },
+	{ "/sessions.json?state=failed", 200, "application/json", "\"sessions\": []" },
+	{ "/sessions.json?state=broken", 400, "application/json", "\"status\": 400" },
 	{ "/health", 200, "text/html; charset=utf-8", "The box is well." },
 	{ "/healthz", 200, "application/json", "\"ok\": true" },
 	{ "/style.css", 200, "text/css; charset=utf-8", "prefers-color-scheme" },
@@ -808,7 +877,7 @@ static void
 test_hostile(void)
 {
 	static const char *const paths[] = { "/", "/?before=11", "/session/1", "/session/3",
-		"/session/5", "/session/6", "/health" };
+		"/session/5", "/session/6", "/health", "/routes", EVIL_ROUTE };
 	static const char *const never[] = { "<script", "<img", "javascript:", "style=\"",
 		"http://", "https://", "\"//", "\xe2\x80\xae", "url(", "@import", "<iframe", "\a" };
 	struct reply r;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sessions of a route: those that moved data and whose program did not fail, in time order. */
+#ifndef PAST_H
+#define PAST_H
+
+#include <stdint.h>
+
+#include "narrows/history.h"
+#include "narrows/store.h"
+
+enum { PAST_MAX = 500 };
+
+struct past_session {
+	int64_t id, start_wall_ns;
+	double bytes_per_s, bytes;
+	char *stage; /* NULL: cannot tell */
+};
+
+struct past {
+	struct past_session *session; /* rising in start */
+	size_t n;
+	size_t n_failed;
+};
+
+/* The latest PAST_MAX sessions that began before a time; but not this session. The store's code. */
+int past_load(struct store_reader *r, const char *route, const char *program,
+    int64_t before_wall_ns, int64_t except_id, struct past *out);
+void past_clear(struct past *p);
+
+/* Whether a session of this size compares with one of `bytes`: a tenth to ten times. */
+bool past_is_alike(const struct past_session *s, double bytes);
+
+/* Words for a change: "slower by 1.8 since 2026-11-20 08:12:11 UTC". free() the text. */
+struct change_told {
+	int64_t session_id, at_wall_ns, from_wall_ns, to_wall_ns;
+	double before, after, ratio, p;
+	char *sentence;
+};
+void change_tell(
+    const struct past_session *session, const struct nw_route_change *c, struct change_told *out);
+
+#endif

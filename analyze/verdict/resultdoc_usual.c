@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the session compares with earlier ones. */
+#include "analyze/verdict/resultdoc_in.h"
+
+json_t *
+resultdoc_change(const struct change_told *c)
+{
+	json_t *o = json_object();
+
+	put(o, KEY_route_change_session, json_integer(c->session_id));
+	put_ns(o, KEY_route_change_at_ns, c->at_wall_ns);
+	put_ns(o, KEY_route_change_from_ns, c->from_wall_ns);
+	put_ns(o, KEY_route_change_to_ns, c->to_wall_ns);
+	put_real(o, KEY_route_change_before, c->before);
+	put_real(o, KEY_route_change_after, c->after);
+	put_real(o, KEY_route_change_ratio, c->ratio);
+	put_real(o, KEY_route_change_p, c->p);
+	put_text(o, KEY_route_change_sentence, c->sentence);
+	return o;
+}
+
+static const char *
+said_words(enum nw_against said)
+{
+	switch (said) {
+	case NW_AGAINST_SLOWER: return "slower";
+	case NW_AGAINST_FASTER: return "faster";
+	case NW_AGAINST_USUAL: return "as usual";
+	case NW_AGAINST_TOO_FEW: break;
+	}
+	return "too few";
+}
+
+json_t *
+resultdoc_usual(const struct analysis *a)
+{
+	const struct usual *u = &a->usual;
+	json_t *o;
+
+	if (!u->known)
+		return json_null();
+	o = json_object();
+	put_text(o, KEY_usual_said, said_words(u->usual.said));
+	put_text(o, KEY_usual_sentence, u->sentence);
+	put_count(o, KEY_usual_n, u->usual.n);
+	put_count(o, KEY_usual_n_needed, NW_USUAL_MIN);
+	put_real(o, KEY_usual_ratio, u->usual.ratio);
+	put_real(o, KEY_usual_slower_than, u->usual.slower_than);
+	put_real(o, KEY_usual_p, u->usual.p);
+	put_real(o, KEY_usual_median, u->usual.median);
+	put_real(o, KEY_usual_low, u->usual.low);
+	put_real(o, KEY_usual_high, u->usual.high);
+	put_real(o, KEY_usual_best, u->usual.best);
+	put_real(o, KEY_usual_worst, u->usual.worst);
+	put(o, KEY_usual_since, u->has_since ? resultdoc_change(&u->since) : json_null());
+	return o;
+}

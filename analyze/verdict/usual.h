@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A session against earlier sessions of its route. */
+#ifndef USUAL_H
+#define USUAL_H
+
+#include "analyze/verdict/evidence.h"
+#include "analyze/verdict/judge.h"
+#include "analyze/verdict/past.h"
+
+struct usual {
+	bool known; /* whether there is anything to compare: a closed session that moved data */
+	struct nw_usual usual;
+	char *sentence; /* NULL: too few earlier sessions */
+	bool has_since;
+	struct change_told since; /* the last change, if the session comes after it */
+};
+
+/* The store's code, or NW_ENOMEM. */
+int usual_find(
+    struct store_reader *r, const struct evidence *e, const struct judgement *j, struct usual *out);
+void usual_clear(struct usual *u);
+
+#endif

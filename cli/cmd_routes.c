@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrows routes: the routes, and the history of those that a filter names. */
+#include <getopt.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cmd.h"
+#include "cli/show.h"
+#include "cli/source.h"
+#include "narrows/format.h"
+#include "narrows/result.h"
+
+struct filter {
+	const char *host, *program; /* NULL: any */
+	bool json;
+};
+
+static bool
+passes(const json_t *o, const struct filter *f)
+{
+	const char *program = result_text(o, KEY_route_listed_program),
+		   *route = result_text(o, KEY_route_listed_route);
+
+	return (f->program == NULL || (program != NULL && strcmp(program, f->program) == 0)) &&
+	    (f->host == NULL || (route != NULL && strstr(route, f->host) != NULL));
+}
+
+static void
+route_print(const json_t *o)
+{
+	const char *stage = result_text(o, KEY_route_listed_stage);
+
+	printf("%-28s  %-12s  %8.0f  %11s  %s\n", show_text(o, KEY_route_listed_route, "-"),
+	    show_text(o, KEY_route_listed_program, "-"),
+	    result_number(o, KEY_route_listed_n_sessions),
+	    fmt_bytes_per_s(result_number(o, KEY_route_listed_bytes_per_s)).s,
+	    stage != NULL ? show_string(result_stage_words(stage)) : "-");
+	printf("    %s\n", show_text(o, KEY_route_listed_sentence, "-"));
+}
+
+static int
+routes_print(const json_t *doc, const struct filter *f)
+{
+	const json_t *o;
+	size_t i;
+
+	if (!f->json)
+		printf("%-28s  %-12s  %8s  %11s  %s\n", "route", "program", "sessions",
+		    "usual rate", "most verdicts");
+	json_array_foreach(result_list(doc, KEY_routes_routes), i, o)
+	{
+		if (!passes(o, f))
+			continue;
+		if (f->json) {
+			json_dumpf(o, stdout, JSON_COMPACT);
+			putchar('\n');
+		} else
+			route_print(o);
+	}
+	return ferror(stdout) || fflush(stdout) != 0;
+}
+
+static bool
+filter_parse(struct filter *f, int argc, char **argv)
+{
+	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
+		{ "host", required_argument, NULL, 'H' },
+		{ "program", required_argument, NULL, 'p' }, { NULL, 0, NULL, 0 } };
+	bool good = true;
+	int ch;
+
+	*f = (struct filter){ 0 };
+	while (good && (ch = getopt_long(argc, argv, "j", longs, NULL)) != -1)
+		switch (ch) {
+		case 'H': f->host = optarg; break;
+		case 'j': f->json = true; break;
+		case 'p': f->program = optarg; break;
+		default: good = false;
+		}
+	return good && optind == argc;
+}
+
+static int
+run(const struct command_env *env, int argc, char **argv)
+{
+	struct filter f;
+	json_t *doc;
+	int status;
+
+	if (!filter_parse(&f, argc, argv))
+		return command_misused(env->command);
+	if ((doc = source_routes(env->source)) == NULL)
+		return COMMAND_FAILED;
+	status = routes_print(doc, &f);
+	json_decref(doc);
+	return status;
+}
+
+const struct command command_routes = {
+	.name = "routes",
+	.summary = "list the routes: usual rates, and since when they are slower",
+	.usage = "[--json] [--host HOST] [--program NAME]",
+	.help = "  -j, --json        one JSON object a line\n"
+		"      --host        only routes with this host\n"
+		"      --program     only routes of this program\n",
+	.needs = NEEDS_SOURCE,
+	.run = run,
+};

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The history of one route: its document, and the rates of its sessions. */
+#include "web/page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/buffer.h>
+#include <event2/http.h>
+
+#include "narrows/err.h"
+#include "narrows/format.h"
+#include "narrows/result.h"
+#include "web/plot.h"
+#include "web/table.h"
+
+enum { SHOWN_MAX = 500, LINES = 4 };
+
+/* --- addresses --- */
+
+void
+page_route_href(struct html *h, const char *path, const char *route, const char *program)
+{
+	char *r = evhttp_uriencode(route != NULL ? route : "", -1, 1),
+	     *p = evhttp_uriencode(program != NULL ? program : "", -1, 1);
+	struct evbuffer *b = evbuffer_new();
+
+	if (b != NULL && r != NULL && p != NULL &&
+	    evbuffer_add_printf(b, "%s?route=%s&program=%s", path, r, p) >= 0 &&
+	    evbuffer_add(b, "", 1) == 0)
+		html_attr(h, "href", (const char *)evbuffer_pullup(b, -1));
+	if (b != NULL)
+		evbuffer_free(b);
+	free(r);
+	free(p);
+}
+
+static void
+write_session_link(struct html *h, const json_t *doc, enum result_key key)
+{
+	double id = result_number(doc, key);
+
+	if (!(id > 0 && id < 9e15))
+		return;
+	html_raw(h, " (<a href=\"/session/");
+	html_int(h, (int64_t)id);
+	html_raw(h, "\">session ");
+	html_int(h, (int64_t)id);
+	html_raw(h, "</a>)");
+}
+
+/* --- parts --- */
+
+static void
+write_extreme(struct html *h, const char *name, const json_t *doc, enum result_key rate,
+    enum result_key session)
+{
+	html_raw(h, "<div><dt>");
+	html_text(h, name);
+	html_raw(h, "</dt><dd>");
+	page_rate(h, result_number(doc, rate));
+	write_session_link(h, doc, session);
+	html_raw(h, "</dd></div>");
+}
+
+static void
+write_figures(struct html *h, const json_t *doc)
+{
+	html_raw(h,
+	    "<section><h2>Usual rate</h2><dl class=\"items\"><div><dt>Usual: the median"
+	    "</dt><dd>");
+	page_rate(h, result_number(doc, KEY_route_median));
+	html_raw(h, "</dd></div><div><dt>Eight in ten sessions lie between</dt><dd>");
+	html_text(h, fmt_bytes_per_s(result_number(doc, KEY_route_low)).s);
+	html_raw(h, " and ");
+	html_text(h, fmt_bytes_per_s(result_number(doc, KEY_route_high)).s);
+	html_raw(h, "</dd></div>");
+	write_extreme(h, "Best", doc, KEY_route_best, KEY_route_best_session);
+	write_extreme(h, "Worst", doc, KEY_route_worst, KEY_route_worst_session);
+	html_raw(h, "<div><dt>First and last session</dt><dd>");
+	page_time(h, result_ns(doc, KEY_route_first_ns));
+	html_raw(h, " and ");
+	page_time(h, result_ns(doc, KEY_route_last_ns));
+	html_raw(h, "</dd></div>");
+	if (result_number(doc, KEY_route_n_failed) > 0)
+		page_item(h, "Sessions whose program failed, left out",
+		    fmt_count((uint64_t)result_number(doc, KEY_route_n_failed)).s);
+	html_raw(h, "</dl></section>");
+}
+
+static void
+column_at(struct html *h, const json_t *row)
+{
+	page_time(h, result_ns(row, KEY_route_change_at_ns));
+	write_session_link(h, row, KEY_route_change_session);
+}
+
+static void
+column_between(struct html *h, const json_t *row)
+{
+	page_time(h, result_ns(row, KEY_route_change_from_ns));
+	html_raw(h, " and ");
+	page_time(h, result_ns(row, KEY_route_change_to_ns));
+}
+
+TABLE_NUMBER(column_before, KEY_route_change_before, fmt_bytes_per_s)
+TABLE_NUMBER(column_after, KEY_route_change_after, fmt_bytes_per_s)
+TABLE_NUMBER(column_p, KEY_route_change_p, fmt_p)
+
+static void
+write_changes(struct html *h, const json_t *doc)
+{
+	static const struct table_column columns[] = {
+		{ "First session after it", column_at, false },
+		{ "It happened between", column_between, false },
+		{ "Before", column_before, true },
+		{ "After", column_after, true },
+		{ "p", column_p, true },
+	};
+	const json_t *list = result_list(doc, KEY_route_changes);
+
+	html_raw(h, "<section><h2>Since when</h2>");
+	if (json_array_size(list) == 0)
+		html_raw(h, "<p>No change of its rates beyond chance.</p>");
+	else {
+		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+		html_raw(h,
+		    "<p class=\"note\">Before and after: medians up to the next changes. p: chance "
+		    "of such a change in sessions whose order means nothing, found by permuting "
+		    "them.</p>");
+	}
+	html_raw(h, "</section>");
+}
+
+static void
+column_stage(struct html *h, const json_t *row)
+{
+	const char *stage = result_text(row, KEY_route_verdict_stage);
+
+	html_text(h, stage != NULL ? result_stage_words(stage) : "cannot tell");
+}
+
+TABLE_NUMBER(column_n, KEY_route_verdict_n, fmt_ratio)
+TABLE_NUMBER(column_late, KEY_route_verdict_n_late, fmt_ratio)
+
+static void
+write_verdicts(struct html *h, const json_t *doc)
+{
+	static const struct table_column columns[] = {
+		{ "Limited by", column_stage, false },
+		{ "Sessions", column_n, true },
+		{ "In the later half", column_late, true },
+	};
+
+	html_raw(h, "<section><h2>What limited it</h2>");
+	table_write(
+	    h, result_list(doc, KEY_route_verdicts), columns, sizeof(columns) / sizeof(columns[0]));
+	html_raw(h, "</section>");
+}
+
+static void
+write_patterns(struct html *h, const json_t *doc)
+{
+	static const enum result_key keys[] = { KEY_route_hours, KEY_route_weekdays };
+	const json_t *o;
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if ((o = result_get(doc, keys[i])) == NULL)
+			continue;
+		html_raw(h, "<p>");
+		html_text(h, result_text(o, KEY_route_pattern_sentence));
+		html_raw(h, " <span class=\"soft\">(p ");
+		html_text(h, fmt_p(result_number(o, KEY_route_pattern_p)).s);
+		html_raw(h, ", days permuted)</span></p>");
+	}
+}
+
+/* --- the rates --- */
+
+struct rates {
+	double x[SHOWN_MAX], y[LINES][SHOWN_MAX];
+	size_t n;
+	int64_t first_wall_ns;
+};
+
+/* Sessions come latest first. */
+static int
+on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct rates *r = arg;
+
+	if (s->closed_wall_ns == 0 || res == NULL || !(res->bytes_per_s > 0) ||
+	    res->exit_status > 0)
+		return 0;
+	r->x[r->n] = (double)res->start_wall_ns;
+	r->y[0][r->n++] = res->bytes_per_s;
+	r->first_wall_ns = res->start_wall_ns;
+	return r->n == SHOWN_MAX;
+}
+
+/* Turns the order round, and times into days. */
+static void
+rates_finish(struct rates *r, const json_t *doc)
+{
+	static const enum result_key keys[LINES - 1] = { KEY_route_median, KEY_route_low,
+		KEY_route_high };
+	double kept;
+	size_t i, k;
+
+	for (i = 0; i < r->n; i++) {
+		r->x[i] = (r->x[i] - (double)r->first_wall_ns) / 86400e9;
+		for (k = 1; k < LINES; k++)
+			r->y[k][i] = result_number(doc, keys[k - 1]);
+	}
+	for (i = 0; i < r->n / 2; i++) {
+		kept = r->x[i];
+		r->x[i] = r->x[r->n - 1 - i];
+		r->x[r->n - 1 - i] = kept;
+		kept = r->y[0][i];
+		r->y[0][i] = r->y[0][r->n - 1 - i];
+		r->y[0][r->n - 1 - i] = kept;
+	}
+}
+
+static void
+rates_plot(struct html *h, const struct rates *r, const json_t *doc)
+{
+	struct plot_line lines[LINES] = {
+		{ "rate of the session", r->y[0], 0, true },
+		{ "usual", r->y[1], 1, false },
+		{ "one in ten is below", r->y[2], 5, false },
+		{ "one in ten is above", r->y[3], 6, false },
+	};
+	const json_t *list = result_list(doc, KEY_route_changes);
+	double marks[8];
+	struct plot p = { .id = "p-route",
+		.title = "Rates of the sessions",
+		.unit = PLOT_BYTES_PER_S,
+		.sentence = result_text(doc, KEY_route_sentence),
+		.n = r->n,
+		.x = r->x,
+		.across = PLOT_VALUE,
+		.across_words = "Days since the first session",
+		.lines = lines,
+		.n_lines = LINES,
+		.marks = marks,
+		.marks_words = "the rates changed" };
+	size_t i;
+
+	for (i = 0; i < json_array_size(list) && i < sizeof(marks) / sizeof(marks[0]); i++)
+		marks[p.n_marks++] =
+		    ((double)result_ns(json_array_get(list, i), KEY_route_change_at_ns) -
+			(double)r->first_wall_ns) /
+		    86400e9;
+	plot_write_markers(h);
+	plot_write(h, &p);
+}
+
+static int
+write_rates(struct html *h, struct store_reader *r, const json_t *doc, const char *route,
+    const char *program)
+{
+	struct rates *rates = calloc(1, sizeof(*rates));
+	int rc;
+
+	if (rates == NULL)
+		return NW_ENOMEM;
+	rc = store_sessions_of_route(r, route, program, INT64_MAX, SHOWN_MAX, on_session, rates);
+	if (rc == NW_OK && rates->n > 1) {
+		rates_finish(rates, doc);
+		html_raw(h, "<section><h2>Over time</h2>");
+		rates_plot(h, rates, doc);
+		html_raw(h, "</section>");
+	}
+	free(rates);
+	return rc;
+}
+
+/* --- the page --- */
+
+static void
+write_head(struct html *h, const json_t *doc, const char *route, const char *program)
+{
+	html_raw(h, "<header class=\"facts\"><h1>");
+	page_route(h, route);
+	html_raw(h, "</h1><ul><li>");
+	page_name(h, *program != '\0' ? program : "unknown program");
+	html_raw(h, "</li><li><a");
+	page_route_href(h, "/", route, program);
+	html_raw(h, ">Its sessions</a></li><li><a");
+	page_route_href(h, "/route.json", route, program);
+	html_raw(h, ">JSON</a></li><li><a");
+	page_route_href(h, "/route.csv", route, program);
+	html_raw(h,
+	    ">CSV</a></li></ul></header><section class=\"verdict well\"><p "
+	    "class=\"kicker\">How fast is this route?</p><h2 class=\"sentence\">");
+	html_text(h, result_text(doc, KEY_route_sentence));
+	html_raw(h, "</h2>");
+	write_patterns(h, doc);
+	html_raw(h, "</section>");
+}
+
+struct record {
+	json_t *doc;
+};
+
+static int
+on_route(void *arg, const struct nw_route_rec *rec)
+{
+	struct record *to = arg;
+
+	to->doc = rec->json != NULL ? json_loads(rec->json, 0, NULL) : NULL;
+	return 1;
+}
+
+int
+page_route_history(struct html *h, struct store_reader *r, const char *route, const char *program)
+{
+	struct record rec = { NULL };
+	int rc = store_route_get(r, route, program, on_route, &rec);
+	char title[200];
+
+	if (rc < 0)
+		return rc;
+	snprintf(title, sizeof(title), "%.90s, %.60s: route", route,
+	    *program != '\0' ? program : "unknown program");
+	page_begin(h, &(struct page_frame){ .title = title, .tab = PAGE_ROUTES });
+	write_head(h, rec.doc, route, program);
+	write_figures(h, rec.doc);
+	rc = write_rates(h, r, rec.doc, route, program);
+	write_changes(h, rec.doc);
+	write_verdicts(h, rec.doc);
+	page_end(h);
+	json_decref(rec.doc);
+	return rc;
+}
