@@ -28,6 +28,14 @@ dpss_blocks(const struct dpss *d)
 	return (d->layout.bytes + d->layout.block_bytes - 1) / d->layout.block_bytes;
 }
 
+uint64_t
+client_blocks_all(const struct dpss *d)
+{
+	uint64_t blocks = dpss_blocks(d), k = d->layout.parity;
+
+	return k == 0 ? blocks : blocks + (blocks + k - 1) / k;
+}
+
 uint32_t
 dpss_block_len(const struct dpss *d, uint64_t logical)
 {
@@ -86,6 +94,8 @@ client_server_unpack(struct dpss *d, struct unpacker *u, bool *reached)
 		return NW_EPROTO;
 	s = &d->servers[id];
 	*reached = s->started;
+	if (s->started && !s->alive && s->port == port && strcmp(s->host, host) == 0)
+		memcpy(s->mac, mac, sizeof(s->mac));
 	if (s->started)
 		return NW_OK;
 	s->d = d;
@@ -202,8 +212,8 @@ handle_new(const struct dpss_opts *opts, const char *name)
 	return d;
 }
 
-static int
-begin(const struct dpss_opts *opts, const char *name, uint16_t type, struct packer *p,
+int
+client_begin(const struct dpss_opts *opts, const char *name, uint16_t type, struct packer *p,
     struct dpss **out, char *why)
 {
 	struct dpss *d = handle_new(opts, name);
@@ -234,7 +244,7 @@ dpss_open(
 	pack_text(&p, name);
 	pack_u8(&p,
 	    (uint8_t)((opts->write ? DPSS_OPEN_WRITE : 0) | (opts->flush ? DPSS_OPEN_FLUSH : 0)));
-	return begin(opts, name, DPSS_OPEN, &p, out, why);
+	return client_begin(opts, name, DPSS_OPEN, &p, out, why);
 }
 
 int
@@ -243,6 +253,7 @@ dpss_create(const struct dpss_opts *opts, const char *name, const struct dpss_la
 {
 	struct dpss_opts writing = *opts;
 	struct packer p = { 0 };
+	int rc;
 
 	writing.write = true;
 	writing.flush = false;
@@ -251,7 +262,11 @@ dpss_create(const struct dpss_opts *opts, const char *name, const struct dpss_la
 	pack_u64(&p, layout->bytes);
 	pack_u8(&p, layout->copies);
 	pack_u8(&p, layout->parity);
-	return begin(&writing, name, DPSS_CREATE, &p, out, why);
+	if ((rc = client_begin(&writing, name, DPSS_CREATE, &p, out, why)) == NW_OK) {
+		(*out)->where = layout->where;
+		(*out)->where_arg = layout->arg;
+	}
+	return rc;
 }
 
 /* The master's thread may start threads of servers: it ends first. */

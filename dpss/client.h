@@ -112,6 +112,8 @@ struct dpss {
 	/* writing */
 	bool answered; /* the answer to a PLACE or SEAL has come */
 	int answer_rc;
+	dpss_where *where; /* the application's layout, or NULL */
+	void *where_arg;
 	struct placing *placings;
 	struct writing *writings;
 	uint64_t copies_missed;
@@ -126,6 +128,9 @@ int client_fail(struct dpss *d, int rc, const char *why);
 /* A server of OPENED or JOINED: connects where the server is not known yet. NW_EPROTO. */
 int client_server_unpack(struct dpss *d, struct unpacker *u, bool *reached);
 /* OPENED, behind its type. NW_EPROTO, NW_ENOTFOUND: no server can be reached. */
+int client_begin(const struct dpss_opts *opts, const char *name, uint16_t type, struct packer *p,
+    struct dpss **out, char *why);
+uint64_t client_blocks_all(const struct dpss *d); /* of data and parity */
 int client_opened(struct dpss *d, struct unpacker *u);
 
 /* --- client_link.c --- */
@@ -137,12 +142,20 @@ int client_master_send(struct dpss *d, uint16_t type, struct packer *p);
 /* --- client_read.c --- */
 int client_block(struct server *s, struct channel_message *m);
 int client_absent(struct dpss *d, struct unpacker *u);
+/* As dpss_request(), parity blocks, too: those have the numbers behind the data. */
+int client_request(struct dpss *d, const uint64_t *logical, size_t n, uint32_t *list);
 /* Everything that is waited for, once more: after the death of a server, or of a message. */
 int client_request_again(struct dpss *d);
 void client_read_free(struct dpss *d);
 
 /* --- client_write.c --- */
 int client_written(struct server *s, struct unpacker *u);
+/* Sends a request and waits for the answer, across the absence of a master. */
+int client_master_ask(struct dpss *d, uint16_t type, const struct packer *p);
+/* To all places of the block: those that the master has told, or is asked for. */
+int client_block_write(
+    struct dpss *d, uint64_t logical, int64_t stamp_wall_ns, const void *data, uint32_t len);
+int client_writings_end(struct dpss *d); /* waits until servers have answered for every block */
 int client_placed(struct dpss *d, struct unpacker *u); /* locked */
 void client_answered(struct dpss *d, int rc);          /* locked */
 void client_copies_end(struct server *s);              /* locked; the server is dead */

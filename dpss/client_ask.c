@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,4 +221,53 @@ dpss_allow(const struct dpss_opts *opts, const char *name, const char *user, uin
 	pack_text(&p, user);
 	pack_u8(&p, rights);
 	return ask_done(opts, DPSS_ALLOW, &p, why);
+}
+
+static int
+ask_server(const struct dpss_opts *opts, uint16_t type, uint32_t server, char *why)
+{
+	struct packer p = { 0 };
+
+	pack_u32(&p, server);
+	return ask_done(opts, type, &p, why);
+}
+
+int
+dpss_server_drain(const struct dpss_opts *opts, uint32_t server, char why[DPSS_WHY_BYTES])
+{
+	return ask_server(opts, DPSS_DRAIN, server, why);
+}
+
+int
+dpss_server_drop(const struct dpss_opts *opts, uint32_t server, char why[DPSS_WHY_BYTES])
+{
+	return ask_server(opts, DPSS_SERVER_DROP, server, why);
+}
+
+void
+dpss_address(const struct dpss *d, char out[DPSS_ADDRESS_CHARS + 1])
+{
+	snprintf(out, DPSS_ADDRESS_CHARS + 1, "%016" PRIx64 "-%016" PRIx64, d->session, d->key);
+}
+
+int
+dpss_deliver(const struct dpss_opts *opts, const char *address, const uint64_t *logical, size_t n,
+    char why[DPSS_WHY_BYTES])
+{
+	struct packer p = { 0 };
+	uint64_t session, key;
+	int end = 0;
+	size_t i;
+
+	if (sscanf(address, "%16" SCNx64 "-%16" SCNx64 "%n", &session, &key, &end) != 2 ||
+	    address[end] != '\0' || n > DPSS_LIST_MAX) {
+		snprintf(why, DPSS_WHY_BYTES, "not an address, or too many blocks");
+		return NW_EINVAL;
+	}
+	pack_u64(&p, session);
+	pack_u64(&p, key);
+	pack_u32(&p, (uint32_t)n);
+	for (i = 0; i < n; i++)
+		pack_u64(&p, logical[i]);
+	return ask_done(opts, DPSS_DELIVER, &p, why);
 }

@@ -225,18 +225,34 @@ on_master(struct dpss *d, struct channel_message *m)
 	return rc;
 }
 
-/* The session goes on under a master that was away: any server's ticket proves the session. */
+/* A server whose ticket proves the session: the first that is connected, as others may have been
+ * dropped. */
+static const struct server *
+server_witness(struct dpss *d)
+{
+	const struct server *found = NULL;
+	size_t i;
+
+	pthread_mutex_lock(&d->lock);
+	for (i = DPSS_SERVERS_MAX; i-- > 0;)
+		if (d->servers[i].started && (d->servers[i].alive || found == NULL))
+			found = &d->servers[i];
+	pthread_mutex_unlock(&d->lock);
+	return found;
+}
+
+/* The session goes on under a master that was away. */
 static int
 resume_ask(struct dpss *d, struct channel *w)
 {
+	const struct server *witness = server_witness(d);
 	struct channel_message m;
 	struct packer p = { 0 };
 	char why[DPSS_WHY_BYTES];
-	size_t i;
 	int rc;
 
-	for (i = 0; i + 1 < DPSS_SERVERS_MAX && !d->servers[i].started; i++)
-		;
+	if (witness == NULL)
+		return NW_ENOTFOUND;
 	pack_text(&p, d->name);
 	pack_u8(&p,
 	    (uint8_t)((d->opts.write ? DPSS_OPEN_WRITE : 0) |
@@ -244,8 +260,8 @@ resume_ask(struct dpss *d, struct channel *w)
 	pack_u64(&p, d->session);
 	pack_u64(&p, d->key);
 	pack_u64(&p, d->expiry);
-	pack_u32(&p, (uint32_t)i);
-	pack_bytes(&p, d->servers[i].mac, sizeof(d->servers[i].mac));
+	pack_u32(&p, witness->id);
+	pack_bytes(&p, witness->mac, sizeof(witness->mac));
 	if ((rc = client_ask(w, DPSS_RESUME, &p, DPSS_OPENED, &m, why)) == NW_OK)
 		rc = client_opened(d, &m.contents);
 	pack_free(&p);

@@ -134,7 +134,7 @@ trace_put(struct dpss *d, const uint64_t *logical, size_t n)
 }
 
 int
-dpss_request(struct dpss *d, const uint64_t *logical, size_t n, uint32_t *list)
+client_request(struct dpss *d, const uint64_t *logical, size_t n, uint32_t *list)
 {
 	struct packer p = { 0 };
 	bool gone;
@@ -142,7 +142,7 @@ dpss_request(struct dpss *d, const uint64_t *logical, size_t n, uint32_t *list)
 	int rc = n <= DPSS_LIST_MAX ? NW_OK : NW_ETOOBIG;
 
 	for (i = 0; i < n && rc == NW_OK; i++)
-		if (logical[i] >= dpss_blocks(d))
+		if (logical[i] >= client_blocks_all(d))
 			rc = NW_EINVAL;
 	if (rc != NW_OK)
 		return client_fail(d, rc, "the set has no such blocks, or the list is too long");
@@ -168,6 +168,17 @@ dpss_request(struct dpss *d, const uint64_t *logical, size_t n, uint32_t *list)
 	return rc == NW_OK ? NW_OK : client_fail(d, rc, "the master is gone");
 }
 
+int
+dpss_request(struct dpss *d, const uint64_t *logical, size_t n, uint32_t *list)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (logical[i] >= dpss_blocks(d))
+			return client_fail(d, NW_EINVAL, "the set has no such blocks");
+	return client_request(d, logical, n, list);
+}
+
 size_t
 dpss_pending(struct dpss *d)
 {
@@ -189,6 +200,12 @@ deliver(struct dpss *d, const struct dpss_block *b)
 	struct pending *one;
 
 	HASH_FIND(hh, d->pending, &b->logical, sizeof(b->logical), one);
+	if (one == NULL && d->opts.accepts && a != NULL) {
+		a->block = *b;
+		DL_APPEND(d->arrived, a);
+		pthread_cond_signal(&d->change);
+		return;
+	}
 	if (one == NULL || a == NULL) {
 		pool_put(b->data);
 		free(a);
@@ -262,21 +279,21 @@ rebuild_begin(struct dpss *d, uint64_t logical, uint32_t list)
 	uint64_t k = d->layout.parity, blocks = dpss_blocks(d), g;
 	struct rebuild *r;
 
-	if (k == 0 || logical >= blocks || (r = calloc(1, sizeof(*r))) == NULL)
+	if (k == 0 || logical >= client_blocks_all(d) || (r = calloc(1, sizeof(*r))) == NULL)
 		return NULL;
 	if ((r->data = pool_get(d->pool)) == NULL) {
 		free(r);
 		return NULL;
 	}
 	memset(r->data, 0, d->layout.block_bytes);
-	g = logical / k;
+	g = logical < blocks ? logical / k : logical - blocks;
 	r->logical = logical;
 	r->list = list;
 	r->first = g * k;
 	r->parity_at = blocks + g;
 	r->n = (uint32_t)((r->first + k <= blocks ? k : blocks - r->first) + 1);
 	r->missing = r->n - 1;
-	r->seen[logical - r->first] = true;
+	r->seen[member_of(r, logical)] = true;
 	DL_APPEND(d->rebuilds, r);
 	return r;
 }

@@ -121,9 +121,8 @@ client_copies_end(struct server *s)
 
 /* --- writing --- */
 
-/* Sends a request to the master and waits for the answer, across the absence of a master. */
-static int
-ask(struct dpss *d, uint16_t type, const struct packer *p)
+int
+client_master_ask(struct dpss *d, uint16_t type, const struct packer *p)
 {
 	struct packer copy;
 	int rc;
@@ -152,6 +151,7 @@ placing_ask(struct dpss *d, uint64_t logical)
 {
 	uint64_t from = logical, blocks = dpss_blocks(d), to = from + PLACE_BLOCKS, i;
 	struct packer p = { 0 };
+	uint32_t server, disk;
 	int rc;
 
 	if (logical >= blocks)
@@ -159,9 +159,15 @@ placing_ask(struct dpss *d, uint64_t logical)
 	else if (to > blocks)
 		to = blocks;
 	pack_u32(&p, (uint32_t)(to - from));
-	for (i = from; i < to; i++)
+	for (i = from; i < to; i++) {
+		server = disk = DPSS_ANY;
+		if (d->where != NULL && i < blocks)
+			d->where(d->where_arg, i, &server, &disk);
 		pack_u64(&p, i);
-	rc = ask(d, DPSS_PLACE, &p);
+		pack_u32(&p, server);
+		pack_u32(&p, disk);
+	}
+	rc = client_master_ask(d, DPSS_PLACE, &p);
 	pack_free(&p);
 	return rc;
 }
@@ -242,8 +248,9 @@ copy_send(struct dpss *d, uint64_t logical, const struct place *at, int64_t stam
 	pthread_mutex_unlock(&d->lock);
 }
 
-static int
-write_block(struct dpss *d, uint64_t logical, int64_t stamp_wall_ns, const void *data, uint32_t len)
+int
+client_block_write(
+    struct dpss *d, uint64_t logical, int64_t stamp_wall_ns, const void *data, uint32_t len)
 {
 	struct placing p;
 	size_t i;
@@ -262,8 +269,8 @@ parity_end(struct dpss *d)
 	int rc = NW_OK;
 
 	if (d->parity_n > 0)
-		rc = write_block(d, dpss_blocks(d) + d->parity_group, nw_wall_ns(), d->parity,
-		    d->layout.block_bytes);
+		rc = client_block_write(d, dpss_blocks(d) + d->parity_group, nw_wall_ns(),
+		    d->parity, d->layout.block_bytes);
 	memset(d->parity, 0, d->layout.block_bytes);
 	d->parity_n = 0;
 	return rc;
@@ -299,27 +306,46 @@ dpss_write_stamped(struct dpss *d, uint64_t logical, int64_t stamp_wall_ns, cons
 
 	if (logical >= dpss_blocks(d))
 		return client_fail(d, NW_EINVAL, "the set has no such block");
-	if ((rc = write_block(d, logical, stamp_wall_ns, data, len)) != NW_OK ||
+	if ((rc = client_block_write(d, logical, stamp_wall_ns, data, len)) != NW_OK ||
 	    d->layout.parity == 0)
 		return rc;
 	return parity_feed(d, logical, data, len);
 }
 
 int
-dpss_finish(struct dpss *d)
+client_writings_end(struct dpss *d)
 {
-	struct packer nothing = { 0 };
 	int rc;
 
-	if (d->parity_n > 0)
-		return client_fail(
-		    d, NW_EINVAL, "the last group of a set with parity is not complete");
 	pthread_mutex_lock(&d->lock);
 	while (d->writings != NULL && d->write_rc == NW_OK)
 		pthread_cond_wait(&d->change, &d->lock);
 	rc = d->write_rc;
 	pthread_mutex_unlock(&d->lock);
-	return rc == NW_OK ? ask(d, DPSS_SEAL, &nothing) : rc;
+	return rc;
+}
+
+int
+dpss_finish(struct dpss *d)
+{
+	return dpss_finish_at(d, d->layout.bytes);
+}
+
+int
+dpss_finish_at(struct dpss *d, uint64_t bytes)
+{
+	struct packer p = { 0 };
+	int rc;
+
+	if (d->parity_n > 0)
+		return client_fail(
+		    d, NW_EINVAL, "the last group of a set with parity is not complete");
+	if ((rc = client_writings_end(d)) != NW_OK)
+		return rc;
+	pack_u64(&p, bytes);
+	rc = client_master_ask(d, DPSS_SEAL, &p);
+	pack_free(&p);
+	return rc;
 }
 
 void

@@ -46,17 +46,21 @@ enum dpss_message {
 	DPSS_OPEN = 17,    /* text name, u8 flags (enum dpss_open_flag) */
 	DPSS_REQUEST = 18, /* u32 list, u64 t_app_send, u64 servers_left_out[4],
 			    u8 flags (enum dpss_request_flag), [u64 logical] */
-	DPSS_PLACE = 19,   /* [u64 logical]: where blocks are to be written */
+	DPSS_PLACE = 19,   /* [u64 logical, u32 server, u32 disk]: where blocks are to be written;
+			      server and disk are wishes, or DPSS_ANY */
 	DPSS_LIST = 20,
 	DPSS_DROP = 21,  /* text name */
 	DPSS_ALLOW = 22, /* text name, text user, u8 rights: 0 none, 1 read, 2 write too */
 	DPSS_SERVERS = 23,
-	DPSS_SERVER_ADD = 24, /* text host, u16 port, text secret */
-	DPSS_DRAIN = 25,      /* u32 server: no new blocks; its blocks move */
-	DPSS_SEAL = 26,       /* all blocks of the open set are written */
-	DPSS_RESUME = 27,     /* text name, u8 flags, u64 session, u64 key, u64 expiry, u32 server,
+	DPSS_SERVER_ADD = 24,  /* text host, u16 port, text secret */
+	DPSS_DRAIN = 25,       /* u32 server: no new blocks; those that stand there can be moved */
+	DPSS_SEAL = 26,        /* u64 bytes: the open set is written, and so long */
+	DPSS_RESUME = 27,      /* text name, u8 flags, u64 session, u64 key, u64 expiry, u32 server,
 			     u8 mac[32]: an open set, under a master that was away; a server's ticket
 			     is the proof */
+	DPSS_SERVER_DROP = 28, /* u32 server */
+	DPSS_MOVE = 29, /* u64 from: PLACED answers with new places for copies that cannot stay */
+	DPSS_DELIVER = 30, /* u64 session, u64 key, [u64 logical]: blocks for another client */
 	/* master to client */
 	DPSS_OPENED =
 	    32, /* u64 session, u64 key, u32 set, u32 block_bytes, u64 bytes, u8 copies, u8 parity,
@@ -99,7 +103,9 @@ enum dpss_message {
 /* Careful: the server reads the block from the disk and checks the bytes. */
 enum dpss_request_flag { DPSS_REQUEST_CAREFUL = 1 };
 enum dpss_read_flag { DPSS_READ_FLUSH = 1, DPSS_READ_CAREFUL = 2 };
-enum dpss_open_flag { DPSS_OPEN_WRITE = 1, DPSS_OPEN_FLUSH = 2 };
+/* Move: by the operator, of any set; reading, and writing of what MOVE has placed. */
+enum dpss_open_flag { DPSS_OPEN_WRITE = 1, DPSS_OPEN_FLUSH = 2, DPSS_OPEN_MOVE = 4 };
+#define DPSS_ANY UINT32_MAX
 enum dpss_server_state { DPSS_SERVER_AWAY, DPSS_SERVER_UP, DPSS_SERVER_DRAINING };
 
 /* The points of Figure 5 of the paper, in the order of a block's path; the last two are stamped by

@@ -3,32 +3,19 @@
 # The storage system: files in and out over three servers, copies and parity when a server dies, damage that is noticed, who
 # may do what, and each block's events.
 . tests/lib.sh
+. tests/dpss.sh
 cd "$tmp"
 
-start() { # start NAME COMMAND ...: waits for the port file; a second start takes the first one's port
-	name=$1
-	shift
-	port=$(cat "$name.port" 2>/dev/null || echo 0)
-	rm -f "$name.port"
-	"$@" -l "127.0.0.1/$port" -P "$name.port" >/dev/null 2>>"$name.err" &
-	echo $! >"$name.pid"
-	pids="$pids $!"
-	until_true 10 test -s "$name.port" || fail "$name does not start: $(cat "$name.err")"
-}
-server() { start "s$1" "$bin/dpss-server" -s "s$1" -d "s$1/a" -d "s$1/b" -L "s$1.log"; }
-ups() { [ "$("$bin/dpss" servers | grep -c ' up ')" = "$1" ]; }
-
 for i in 1 2 3; do
-	mkdir -p "s$i/a" "s$i/b"
-	"$bin/dpss-server" -s "s$i" -d "s$i/a" -d "s$i/b" -g master 150 16384 >"s$i.secret" || fail "grant"
+	grant $i master 150 16384
 	server $i
 done
 ! "$bin/dpss-server" -s s1 -d s1/a -d s1/b -g master 150 16384 >/dev/null 2>&1 || fail "a second grant for one master"
 mkdir master
 start m "$bin/dpss-master" -s master
 export DPSS_MASTER=127.0.0.1/$(cat m.port)
-for i in 1 2 3; do "$bin/dpss" server-add "127.0.0.1/$(cat s$i.port)" s$i.secret || fail "server-add"; done
-! "$bin/dpss" server-add "127.0.0.1/$(cat s1.port)" s1.secret 2>/dev/null || fail "a server twice"
+for i in 1 2 3; do add $i; done
+! "$bin/dpss" server-add "127.0.0.1/$(cat s1.port)" s1.master 2>/dev/null || fail "a server twice"
 until_true 10 ups 3 || fail "servers do not come up: $(cat m.err)"
 
 # in and out

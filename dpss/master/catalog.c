@@ -3,44 +3,14 @@
  * The table `place` is the truth; memory holds the bits of used slots, so that a free one is found
  * without a search through the file.
  */
-#include "dpss/master/catalog.h"
+#include "dpss/master/catalog_inside.h"
 
-#include <pthread.h>
-#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "narrows/err.h"
-
-struct disk_use {
-	uint64_t slots, used, next; /* next: where the search for a free slot goes on */
-	uint8_t *bits;
-};
-
-struct server_use {
-	uint32_t block_bytes; /* 0: the server has not told its space yet */
-	size_t n_disks;
-	struct disk_use disk[CATALOG_DISKS_MAX];
-};
-
-/* A word that is lost with the master costs nothing: the place is in the file, and the server knows
- * what stands there. So many words share one transaction. */
-enum { STORED_MAX = 4096 };
-
-struct catalog {
-	sqlite3 *db;
-	pthread_mutex_t lock;
-	struct server_use use[DPSS_SERVERS_MAX];
-	sqlite3_stmt *find;
-	struct stored {
-		uint64_t logical;
-		uint32_t set, server;
-		int state;
-	} stored[STORED_MAX]; /* not in the file yet: what servers said of blocks */
-	size_t n_stored;
-};
 
 static const char schema[] =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
@@ -57,8 +27,6 @@ static const char schema[] =
     " server, disk INTEGER NOT NULL, slot INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0,"
     " PRIMARY KEY (data_set, logical, copy)) WITHOUT ROWID;"
     "CREATE UNIQUE INDEX IF NOT EXISTS place_slot ON place (server, disk, slot);";
-enum { STATE_PLACED, STATE_STORED, STATE_DAMAGED };
-
 /* --- SQL --- */
 
 static void
@@ -74,8 +42,8 @@ bind_all(sqlite3_stmt *st, const char *types, va_list ap)
 }
 
 /* A statement with int64_t ("i") and text ("t") parameters, ready to step; NULL on failure. */
-static sqlite3_stmt *
-statement(struct catalog *c, const char *sql, const char *types, ...)
+sqlite3_stmt *
+catalog_statement(struct catalog *c, const char *sql, const char *types, ...)
 {
 	sqlite3_stmt *st;
 	va_list ap;
@@ -88,8 +56,8 @@ statement(struct catalog *c, const char *sql, const char *types, ...)
 	return st;
 }
 
-static int
-rc_of(int sqlite)
+int
+catalog_rc(int sqlite)
 {
 	switch (sqlite & 0xff) {
 	case SQLITE_OK:
@@ -103,19 +71,19 @@ rc_of(int sqlite)
 }
 
 /* Steps once and ends the statement, which may be NULL. */
-static int
-run(sqlite3_stmt *st)
+int
+catalog_run(sqlite3_stmt *st)
 {
-	int rc = st != NULL ? rc_of(sqlite3_step(st)) : NW_EIO;
+	int rc = st != NULL ? catalog_rc(sqlite3_step(st)) : NW_EIO;
 
 	sqlite3_finalize(st);
 	return rc;
 }
 
-static int
-execute(struct catalog *c, const char *sql)
+int
+catalog_execute(struct catalog *c, const char *sql)
 {
-	return rc_of(sqlite3_exec(c->db, sql, NULL, NULL, NULL));
+	return catalog_rc(sqlite3_exec(c->db, sql, NULL, NULL, NULL));
 }
 
 static void
@@ -124,34 +92,6 @@ text_copy(char *out, size_t cap, sqlite3_stmt *st, int column)
 	const char *text = (const char *)sqlite3_column_text(st, column);
 
 	snprintf(out, cap, "%s", text != NULL ? text : "");
-}
-
-/* Called with the lock. */
-static void
-stored_flush(struct catalog *c)
-{
-	sqlite3_stmt *st = c->n_stored > 0
-	    ? statement(c,
-		  "UPDATE place SET state = ? WHERE data_set = ? AND logical = ? AND server = ?",
-		  "")
-	    : NULL;
-	size_t i;
-
-	if (st == NULL || execute(c, "BEGIN IMMEDIATE") != NW_OK) {
-		sqlite3_finalize(st);
-		return;
-	}
-	for (i = 0; i < c->n_stored; i++) {
-		sqlite3_bind_int(st, 1, c->stored[i].state);
-		sqlite3_bind_int64(st, 2, c->stored[i].set);
-		sqlite3_bind_int64(st, 3, (int64_t)c->stored[i].logical);
-		sqlite3_bind_int64(st, 4, c->stored[i].server);
-		sqlite3_step(st);
-		sqlite3_reset(st);
-	}
-	sqlite3_finalize(st);
-	execute(c, "COMMIT");
-	c->n_stored = 0;
 }
 
 int
@@ -167,9 +107,9 @@ catalog_open(const char *path, struct catalog **out, char why[CATALOG_WHY_BYTES]
 		NULL) != SQLITE_OK ||
 	    sqlite3_busy_timeout(c->db, 5000) != SQLITE_OK ||
 	    sqlite3_exec(c->db, schema, NULL, NULL, NULL) != SQLITE_OK ||
-	    (c->find = statement(c,
+	    (c->find = catalog_statement(c,
 		 "SELECT copy, server, disk, slot FROM place WHERE data_set = ? AND logical = ?"
-		 " AND state <> 2 ORDER BY copy",
+		 " AND state <> 2 AND copy < 16 ORDER BY copy",
 		 "")) == NULL) {
 		snprintf(why, CATALOG_WHY_BYTES, "%.150s: %s", path,
 		    c->db != NULL ? sqlite3_errmsg(c->db) : "no memory");
@@ -187,7 +127,7 @@ catalog_close(struct catalog *c)
 
 	if (c == NULL)
 		return;
-	stored_flush(c);
+	catalog_stored_flush(c);
 	for (i = 0; i < DPSS_SERVERS_MAX; i++)
 		for (k = 0; k < c->use[i].n_disks; k++)
 			free(c->use[i].disk[k].bits);
@@ -207,11 +147,13 @@ catalog_server_add(struct catalog *c, struct catalog_server *s)
 
 	ticket_secret_print(s->secret, secret);
 	pthread_mutex_lock(&c->lock);
-	rc = run(statement(c, "INSERT INTO server (host, port, secret) VALUES (?, ?, ?)", "tit",
-	    s->host, (int64_t)s->port, secret));
+	rc = catalog_run(
+	    catalog_statement(c, "INSERT INTO server (host, port, secret) VALUES (?, ?, ?)", "tit",
+		s->host, (int64_t)s->port, secret));
 	s->id = (uint32_t)sqlite3_last_insert_rowid(c->db);
 	if (rc == NW_OK && s->id >= DPSS_SERVERS_MAX) {
-		run(statement(c, "DELETE FROM server WHERE id = ?", "i", (int64_t)s->id));
+		catalog_run(
+		    catalog_statement(c, "DELETE FROM server WHERE id = ?", "i", (int64_t)s->id));
 		rc = NW_EFULL;
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -224,7 +166,22 @@ catalog_server_drain(struct catalog *c, uint32_t id)
 	int rc;
 
 	pthread_mutex_lock(&c->lock);
-	rc = run(statement(c, "UPDATE server SET draining = 1 WHERE id = ?", "i", (int64_t)id));
+	rc = catalog_run(
+	    catalog_statement(c, "UPDATE server SET draining = 1 WHERE id = ?", "i", (int64_t)id));
+	if (rc == NW_OK && sqlite3_changes(c->db) == 0)
+		rc = NW_ENOTFOUND;
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+int
+catalog_server_drop(struct catalog *c, uint32_t id)
+{
+	int rc;
+
+	pthread_mutex_lock(&c->lock);
+	catalog_stored_flush(c);
+	rc = catalog_run(catalog_statement(c, "DELETE FROM server WHERE id = ?", "i", (int64_t)id));
 	if (rc == NW_OK && sqlite3_changes(c->db) == 0)
 		rc = NW_ENOTFOUND;
 	pthread_mutex_unlock(&c->lock);
@@ -242,7 +199,8 @@ catalog_servers(struct catalog *c, struct catalog_server **out, size_t *n)
 	if (all == NULL)
 		return NW_ENOMEM;
 	pthread_mutex_lock(&c->lock);
-	st = statement(c, "SELECT id, host, port, secret, draining FROM server ORDER BY id", "");
+	st = catalog_statement(
+	    c, "SELECT id, host, port, secret, draining FROM server ORDER BY id", "");
 	while (st != NULL && sqlite3_step(st) == SQLITE_ROW && *n < DPSS_SERVERS_MAX) {
 		struct catalog_server *s = &all[*n];
 
@@ -259,8 +217,8 @@ catalog_servers(struct catalog *c, struct catalog_server **out, size_t *n)
 	return NW_OK;
 }
 
-static void
-slot_mark(struct server_use *u, uint32_t disk, uint64_t slot, bool used)
+void
+catalog_slot_mark(struct server_use *u, uint32_t disk, uint64_t slot, bool used)
 {
 	struct disk_use *d = &u->disk[disk];
 	uint8_t bit = (uint8_t)(1U << slot % 8);
@@ -295,9 +253,10 @@ catalog_server_space(
 			rc = NW_ENOMEM;
 	}
 	u->block_bytes = rc == NW_OK ? block_bytes : 0;
-	st = statement(c, "SELECT disk, slot FROM place WHERE server = ?", "i", (int64_t)id);
+	st =
+	    catalog_statement(c, "SELECT disk, slot FROM place WHERE server = ?", "i", (int64_t)id);
 	while (rc == NW_OK && st != NULL && sqlite3_step(st) == SQLITE_ROW)
-		slot_mark(u, (uint32_t)sqlite3_column_int64(st, 0),
+		catalog_slot_mark(u, (uint32_t)sqlite3_column_int64(st, 0),
 		    (uint64_t)sqlite3_column_int64(st, 1), true);
 	sqlite3_finalize(st);
 	pthread_mutex_unlock(&c->lock);
@@ -350,7 +309,7 @@ catalog_set_new(struct catalog *c, struct catalog_set *s)
 	    s->bytes > (uint64_t)INT64_MAX / 4 || s->copies == 0 || s->copies > CATALOG_COPIES_MAX)
 		return NW_EINVAL;
 	pthread_mutex_lock(&c->lock);
-	rc = run(statement(c,
+	rc = catalog_run(catalog_statement(c,
 	    "INSERT INTO data_set (name, block_bytes, bytes, copies, parity, owner)"
 	    " VALUES (?, ?, ?, ?, ?, ?)",
 	    "tiiiit", s->name, (int64_t)s->block_bytes, (int64_t)s->bytes, (int64_t)s->copies,
@@ -370,8 +329,9 @@ rights_of(struct catalog *c, const struct catalog_set *s, const char *user)
 
 	if (strcmp(s->owner, user) == 0)
 		return CATALOG_WRITE;
-	st = statement(c, "SELECT max(rights) FROM access WHERE data_set = ? AND user IN (?, '*')",
-	    "it", (int64_t)s->id, user);
+	st = catalog_statement(c,
+	    "SELECT max(rights) FROM access WHERE data_set = ? AND user IN (?, '*')", "it",
+	    (int64_t)s->id, user);
 	if (st != NULL && sqlite3_step(st) == SQLITE_ROW)
 		rights = sqlite3_column_int(st, 0);
 	sqlite3_finalize(st);
@@ -386,8 +346,8 @@ catalog_set_find(struct catalog *c, const char *name, const char *user, struct c
 	int rc = NW_ENOTFOUND;
 
 	pthread_mutex_lock(&c->lock);
-	stored_flush(c);
-	st = statement(c, "SELECT " SET_COLUMNS " FROM data_set WHERE name = ?", "t", name);
+	catalog_stored_flush(c);
+	st = catalog_statement(c, "SELECT " SET_COLUMNS " FROM data_set WHERE name = ?", "t", name);
 	if (st != NULL && sqlite3_step(st) == SQLITE_ROW) {
 		set_row(st, out);
 		*rights = rights_of(c, out, user);
@@ -407,8 +367,8 @@ catalog_sets(struct catalog *c, const char *user, struct catalog_set **out, size
 
 	*n = 0;
 	pthread_mutex_lock(&c->lock);
-	stored_flush(c);
-	st = statement(c, "SELECT " SET_COLUMNS " FROM data_set ORDER BY name", "");
+	catalog_stored_flush(c);
+	st = catalog_statement(c, "SELECT " SET_COLUMNS " FROM data_set ORDER BY name", "");
 	while (rc == NW_OK && st != NULL && sqlite3_step(st) == SQLITE_ROW) {
 		if ((grown = reallocarray(all, *n + 1, sizeof(*all))) == NULL) {
 			rc = NW_ENOMEM;
@@ -416,7 +376,7 @@ catalog_sets(struct catalog *c, const char *user, struct catalog_set **out, size
 		}
 		all = grown;
 		set_row(st, &all[*n]);
-		*n += rights_of(c, &all[*n], user) != CATALOG_NONE;
+		*n += user == NULL || rights_of(c, &all[*n], user) != CATALOG_NONE;
 	}
 	sqlite3_finalize(st);
 	pthread_mutex_unlock(&c->lock);
@@ -431,26 +391,29 @@ catalog_set_drop(struct catalog *c, uint32_t id)
 	int rc;
 
 	pthread_mutex_lock(&c->lock);
-	st = statement(
+	st = catalog_statement(
 	    c, "SELECT server, disk, slot FROM place WHERE data_set = ?", "i", (int64_t)id);
 	while (st != NULL && sqlite3_step(st) == SQLITE_ROW)
 		if (sqlite3_column_int64(st, 0) < DPSS_SERVERS_MAX)
-			slot_mark(&c->use[sqlite3_column_int64(st, 0)],
+			catalog_slot_mark(&c->use[sqlite3_column_int64(st, 0)],
 			    (uint32_t)sqlite3_column_int64(st, 1),
 			    (uint64_t)sqlite3_column_int64(st, 2), false);
 	sqlite3_finalize(st);
-	rc = run(statement(c, "DELETE FROM data_set WHERE id = ?", "i", (int64_t)id));
+	rc = catalog_run(
+	    catalog_statement(c, "DELETE FROM data_set WHERE id = ?", "i", (int64_t)id));
 	pthread_mutex_unlock(&c->lock);
 	return rc;
 }
 
 int
-catalog_set_seal(struct catalog *c, uint32_t id)
+catalog_set_seal(struct catalog *c, uint32_t id, uint64_t bytes)
 {
 	int rc;
 
 	pthread_mutex_lock(&c->lock);
-	rc = run(statement(c, "UPDATE data_set SET sealed = 1 WHERE id = ?", "i", (int64_t)id));
+	rc = catalog_run(
+	    catalog_statement(c, "UPDATE data_set SET sealed = 1, bytes = ? WHERE id = ?", "ii",
+		(int64_t)bytes, (int64_t)id));
 	pthread_mutex_unlock(&c->lock);
 	return rc;
 }
@@ -461,243 +424,9 @@ catalog_allow(struct catalog *c, uint32_t id, const char *user, enum catalog_rig
 	int rc;
 
 	pthread_mutex_lock(&c->lock);
-	rc = run(statement(c, "REPLACE INTO access (data_set, user, rights) VALUES (?, ?, ?)",
-	    "iti", (int64_t)id, user, (int64_t)rights));
+	rc = catalog_run(
+	    catalog_statement(c, "REPLACE INTO access (data_set, user, rights) VALUES (?, ?, ?)",
+		"iti", (int64_t)id, user, (int64_t)rights));
 	pthread_mutex_unlock(&c->lock);
 	return rc;
-}
-
-/* --- places --- */
-
-/* Called with the lock. */
-static size_t
-places_of(
-    struct catalog *c, uint32_t set, uint64_t logical, struct catalog_place out[CATALOG_COPIES_MAX])
-{
-	size_t n = 0;
-
-	sqlite3_bind_int64(c->find, 1, set);
-	sqlite3_bind_int64(c->find, 2, (int64_t)logical);
-	while (sqlite3_step(c->find) == SQLITE_ROW && n < CATALOG_COPIES_MAX)
-		out[n++] = (struct catalog_place){ .logical = logical,
-			.copy = (uint8_t)sqlite3_column_int(c->find, 0),
-			.server = (uint32_t)sqlite3_column_int64(c->find, 1),
-			.disk = (uint32_t)sqlite3_column_int64(c->find, 2),
-			.slot = (uint64_t)sqlite3_column_int64(c->find, 3) };
-	sqlite3_reset(c->find);
-	return n;
-}
-
-size_t
-catalog_find(
-    struct catalog *c, uint32_t set, uint64_t logical, struct catalog_place out[CATALOG_COPIES_MAX])
-{
-	size_t n;
-
-	pthread_mutex_lock(&c->lock);
-	n = places_of(c, set, logical, out);
-	pthread_mutex_unlock(&c->lock);
-	return n;
-}
-
-static bool
-slot_free(struct disk_use *d, uint64_t *slot)
-{
-	uint64_t i;
-
-	if (d->used >= d->slots)
-		return false;
-	for (i = 0; i < d->slots; i++, d->next = (d->next + 1) % d->slots)
-		if ((d->bits[d->next / 8] & 1U << d->next % 8) == 0) {
-			*slot = d->next;
-			return true;
-		}
-	return false;
-}
-
-struct placing {
-	struct catalog *c;
-	const struct catalog_set *set;
-	uint32_t servers[DPSS_SERVERS_MAX]; /* that may take blocks */
-	size_t n_servers;
-	sqlite3_stmt *insert;
-};
-
-/* A free slot on the `at`-th server, on the disk that is next for this block. */
-static bool
-place_on(struct placing *p, size_t at, uint64_t logical, struct catalog_place *out)
-{
-	struct server_use *u;
-	size_t i;
-
-	out->server = p->servers[at % p->n_servers];
-	u = &p->c->use[out->server];
-	for (i = 0; i < u->n_disks; i++) {
-		out->disk = (uint32_t)((logical / p->n_servers + i) % u->n_disks);
-		if (slot_free(&u->disk[out->disk], &out->slot))
-			return true;
-	}
-	return false;
-}
-
-static bool
-has_copy_on(const struct catalog_place *copies, size_t n, uint32_t server)
-{
-	while (n-- > 0)
-		if (copies[n].server == server)
-			return true;
-	return false;
-}
-
-/* Parity of group g stands behind the group's last block, so on another server than its blocks. */
-static size_t
-first_server(const struct placing *p, uint64_t logical)
-{
-	if (logical >= p->set->blocks && p->set->parity > 0)
-		return (size_t)(((logical - p->set->blocks) * p->set->parity + p->set->parity) %
-		    p->n_servers);
-	return (size_t)(logical % p->n_servers);
-}
-
-static int
-place_copy(
-    struct placing *p, uint64_t logical, uint8_t copy, struct catalog_place *copies, size_t n)
-{
-	struct catalog_place *out = &copies[n];
-	size_t at = first_server(p, logical) + copy, i;
-	int rc;
-
-	*out = (struct catalog_place){ .logical = logical, .copy = copy };
-	for (i = 0; i < p->n_servers; i++)
-		if (!has_copy_on(copies, n, p->servers[(at + i) % p->n_servers]) &&
-		    place_on(p, at + i, logical, out))
-			break;
-	if (i == p->n_servers)
-		return NW_EFULL;
-	sqlite3_bind_int64(p->insert, 1, p->set->id);
-	sqlite3_bind_int64(p->insert, 2, (int64_t)logical);
-	sqlite3_bind_int64(p->insert, 3, copy);
-	sqlite3_bind_int64(p->insert, 4, out->server);
-	sqlite3_bind_int64(p->insert, 5, out->disk);
-	sqlite3_bind_int64(p->insert, 6, (int64_t)out->slot);
-	rc = rc_of(sqlite3_step(p->insert));
-	sqlite3_reset(p->insert);
-	if (rc == NW_OK)
-		slot_mark(&p->c->use[out->server], out->disk, out->slot, true);
-	return rc;
-}
-
-static bool
-has_copy_number(const struct catalog_place *copies, size_t n, uint8_t copy)
-{
-	while (n-- > 0)
-		if (copies[n].copy == copy)
-			return true;
-	return false;
-}
-
-/* Old places and new ones, up to the set's number of copies. A block of which no copy could be
- * placed is an error; fewer copies than wanted are not. */
-static int
-place_block(struct placing *p, uint64_t logical, struct catalog_place *out, size_t *n_out)
-{
-	size_t n = places_of(p->c, p->set->id, logical, out);
-	uint8_t copy;
-	int rc = NW_OK;
-
-	for (copy = 0; copy < p->set->copies && n < CATALOG_COPIES_MAX && rc == NW_OK; copy++)
-		if (!has_copy_number(out, n, copy) &&
-		    (rc = place_copy(p, logical, copy, out, n)) == NW_OK)
-			n++;
-	*n_out = n;
-	return rc == NW_EFULL && n > 0 ? NW_OK : rc;
-}
-
-static void
-placing_servers(struct placing *p, bool (*is_up)(void *arg, uint32_t server), void *arg)
-{
-	sqlite3_stmt *st =
-	    statement(p->c, "SELECT id FROM server WHERE draining = 0 ORDER BY id", "");
-
-	while (st != NULL && sqlite3_step(st) == SQLITE_ROW) {
-		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
-
-		if (id < DPSS_SERVERS_MAX && p->c->use[id].block_bytes >= p->set->block_bytes &&
-		    is_up(arg, id))
-			p->servers[p->n_servers++] = id;
-	}
-	sqlite3_finalize(st);
-}
-
-static int
-place_all(
-    struct placing *p, const uint64_t *logical, size_t n, struct catalog_place *out, size_t *n_out)
-{
-	size_t i, one;
-	int rc;
-
-	if ((rc = execute(p->c, "BEGIN IMMEDIATE")) != NW_OK)
-		return rc;
-	for (i = 0; i < n && rc == NW_OK; i++, *n_out += one)
-		rc = place_block(p, logical[i], out + *n_out, &one);
-	if (rc == NW_OK)
-		return execute(p->c, "COMMIT");
-	for (i = 0; i < *n_out; i++) /* places of before stay used: they are marked again */
-		slot_mark(&p->c->use[out[i].server], out[i].disk, out[i].slot, false);
-	execute(p->c, "ROLLBACK");
-	for (i = 0; i < n; i++)
-		for (one = places_of(p->c, p->set->id, logical[i], out); one-- > 0;)
-			slot_mark(&p->c->use[out[one].server], out[one].disk, out[one].slot, true);
-	return rc;
-}
-
-int
-catalog_place(struct catalog *c, const struct catalog_set *s, const uint64_t *logical, size_t n,
-    bool (*is_up)(void *arg, uint32_t server), void *arg, struct catalog_place **out, size_t *n_out)
-{
-	struct placing p = { .c = c, .set = s };
-	int rc = NW_EFULL;
-
-	*n_out = 0;
-	if ((*out = calloc(n + 1, CATALOG_COPIES_MAX * sizeof(**out))) == NULL)
-		return NW_ENOMEM;
-	pthread_mutex_lock(&c->lock);
-	placing_servers(&p, is_up, arg);
-	p.insert = statement(c,
-	    "INSERT INTO place (data_set, logical, copy, server, disk, slot)"
-	    " VALUES (?, ?, ?, ?, ?, ?)",
-	    "");
-	if (p.insert == NULL)
-		rc = NW_EIO;
-	else if (p.n_servers > 0)
-		rc = place_all(&p, logical, n, *out, n_out);
-	sqlite3_finalize(p.insert);
-	pthread_mutex_unlock(&c->lock);
-	if (rc != NW_OK) {
-		free(*out);
-		*out = NULL;
-	}
-	return rc;
-}
-
-static void
-state_set(struct catalog *c, uint32_t set, uint64_t logical, uint32_t server, int state)
-{
-	pthread_mutex_lock(&c->lock);
-	c->stored[c->n_stored++] = (struct stored){ logical, set, server, state };
-	if (c->n_stored == STORED_MAX || state == STATE_DAMAGED)
-		stored_flush(c);
-	pthread_mutex_unlock(&c->lock);
-}
-
-void
-catalog_stored(struct catalog *c, uint32_t set, uint64_t logical, uint32_t server)
-{
-	state_set(c, set, logical, server, STATE_STORED);
-}
-
-void
-catalog_damaged(struct catalog *c, uint32_t set, uint64_t logical, uint32_t server)
-{
-	state_set(c, set, logical, server, STATE_DAMAGED);
 }

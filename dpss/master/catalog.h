@@ -15,7 +15,12 @@
 #include "dpss/proto.h"
 #include "dpss/ticket.h"
 
-enum { CATALOG_WHY_BYTES = 256, CATALOG_COPIES_MAX = 4, CATALOG_DISKS_MAX = 64 };
+enum {
+	CATALOG_WHY_BYTES = 256,
+	CATALOG_COPIES_MAX = 4,
+	CATALOG_DISKS_MAX = 64,
+	CATALOG_MOVES_MAX = 256
+};
 enum catalog_rights { CATALOG_NONE, CATALOG_READ, CATALOG_WRITE };
 
 struct catalog;
@@ -38,6 +43,12 @@ struct catalog_set {
 	bool sealed;
 };
 
+/* A block that is to be placed, and where its first copy should stand if there is room. */
+struct catalog_wish {
+	uint64_t logical;
+	uint32_t server, disk; /* DPSS_ANY: the catalogue's choice */
+};
+
 /* Where one copy of a block stands. */
 struct catalog_place {
 	uint64_t logical, slot;
@@ -50,7 +61,10 @@ void catalog_close(struct catalog *c);
 
 /* NW_ECONFLICT: the address has a server. */
 int catalog_server_add(struct catalog *c, struct catalog_server *s);
+/* The server gets no new blocks, and catalog_move() moves those that stand there. */
 int catalog_server_drain(struct catalog *c, uint32_t id);
+/* NW_ECONFLICT: blocks stand there. NW_ENOTFOUND. */
+int catalog_server_drop(struct catalog *c, uint32_t id);
 /* How many slots the server has granted on each disk; free ones are found again. */
 int catalog_server_space(
     struct catalog *c, uint32_t id, uint32_t block_bytes, const uint64_t *slots, size_t n_disks);
@@ -64,9 +78,10 @@ int catalog_set_new(struct catalog *c, struct catalog_set *s);
 /* The set, and what `user` may do with it. NW_ENOTFOUND. */
 int catalog_set_find(struct catalog *c, const char *name, const char *user, struct catalog_set *out,
     enum catalog_rights *rights);
+/* user NULL: all sets. */
 int catalog_sets(struct catalog *c, const char *user, struct catalog_set **out, size_t *n);
 int catalog_set_drop(struct catalog *c, uint32_t id);
-int catalog_set_seal(struct catalog *c, uint32_t id);
+int catalog_set_seal(struct catalog *c, uint32_t id, uint64_t bytes); /* of data, from now on */
 int catalog_allow(struct catalog *c, uint32_t id, const char *user, enum catalog_rights rights);
 
 /*
@@ -74,13 +89,20 @@ int catalog_allow(struct catalog *c, uint32_t id, const char *user, enum catalog
  * of a block on different servers, too, as long as there are enough; blocks that have places keep
  * them. *out is for the caller to free. NW_EFULL: the servers that are `up` have no room.
  */
-int catalog_place(struct catalog *c, const struct catalog_set *s, const uint64_t *logical, size_t n,
-    bool (*is_up)(void *arg, uint32_t server), void *arg, struct catalog_place **out,
+int catalog_place(struct catalog *c, const struct catalog_set *s, const struct catalog_wish *wishes,
+    size_t n, bool (*is_up)(void *arg, uint32_t server), void *arg, struct catalog_place **out,
     size_t *n_out);
 /* The copies of a block, at most CATALOG_COPIES_MAX; 0: it was never placed. */
 size_t catalog_find(struct catalog *c, uint32_t set, uint64_t logical,
     struct catalog_place out[CATALOG_COPIES_MAX]);
-void catalog_stored(struct catalog *c, uint32_t set, uint64_t logical, uint32_t server);
-void catalog_damaged(struct catalog *c, uint32_t set, uint64_t logical, uint32_t server);
+/* New places for copies of a complete set that cannot stay: those on servers that are draining, and
+ * those that are damaged or were never stored; from one block on. A copy has moved as soon as it is
+ * stored. *n_out 0: all copies are well. NW_EFULL. */
+int catalog_move(struct catalog *c, const struct catalog_set *s, uint64_t from,
+    bool (*is_up)(void *arg, uint32_t server), void *arg,
+    struct catalog_place out[CATALOG_MOVES_MAX], size_t *n_out);
+/* What a server says of the copy that stands at a place. */
+void catalog_stored(struct catalog *c, uint32_t set, const struct catalog_place *at);
+void catalog_damaged(struct catalog *c, uint32_t set, const struct catalog_place *at);
 
 #endif

@@ -22,7 +22,7 @@ struct client {
 	uint64_t session; /* 0: no set is open */
 	uint64_t key, expiry;
 	struct catalog_set set;
-	bool writes, flush;
+	bool writes, flush, moves; /* moves: copies that cannot stay where they are */
 	struct client *prev, *next;
 };
 
@@ -60,6 +60,13 @@ answer(struct client *c, int rc)
 }
 
 /* --- sets --- */
+
+/* Servers are the operator's affair: who sits at the master's own machine, in clear. */
+static bool
+is_operator(const struct client *c)
+{
+	return strcmp(c->user, "local") == 0;
+}
 
 static int
 ticket_pack(struct client *c, const struct catalog_server *s, struct packer *p)
@@ -164,10 +171,13 @@ on_open(struct client *c, struct unpacker *u)
 	if (unpack_end(u) != NW_OK || c->session != 0)
 		return NW_EPROTO;
 	if (catalog_set_find(c->all->opts.catalog, name, c->user, &c->set, &rights) != NW_OK ||
-	    rights == CATALOG_NONE)
+	    (rights == CATALOG_NONE && !((flags & DPSS_OPEN_MOVE) != 0 && is_operator(c))))
 		return failed(c, NW_ENOTFOUND, "there is no set of this name for you");
 	if ((flags & DPSS_OPEN_WRITE) != 0 && rights < CATALOG_WRITE)
 		return failed(c, NW_EINVAL, "you may read this set, not write");
+	if ((flags & DPSS_OPEN_WRITE) != 0 && c->set.sealed)
+		return failed(c, NW_ECONFLICT, "the set is complete: nothing can be written");
+	c->moves = (flags & DPSS_OPEN_MOVE) != 0 && is_operator(c);
 	return session_begin(c, (flags & DPSS_OPEN_WRITE) != 0, (flags & DPSS_OPEN_FLUSH) != 0);
 }
 
@@ -229,7 +239,7 @@ on_sets(struct client *c)
 	struct catalog_set *all;
 	struct packer p = { 0 };
 	size_t n, i;
-	int rc = catalog_sets(c->all->opts.catalog, c->user, &all, &n);
+	int rc = catalog_sets(c->all->opts.catalog, is_operator(c) ? NULL : c->user, &all, &n);
 
 	if (rc != NW_OK)
 		return answer(c, rc);
@@ -324,13 +334,6 @@ on_servers(struct client *c)
 	return outbox_put_packed(c->out, DPSS_SERVER_LIST, &p);
 }
 
-/* Servers are the operator's affair: who sits at the master's own machine, in clear. */
-static bool
-is_operator(const struct client *c)
-{
-	return strcmp(c->user, "local") == 0;
-}
-
 static int
 on_server_add(struct client *c, struct unpacker *u)
 {
@@ -353,26 +356,76 @@ on_server_add(struct client *c, struct unpacker *u)
 	return answer(c, links_add(c->all->links, &s));
 }
 
+static int
+on_server_drain(struct client *c, struct unpacker *u)
+{
+	uint32_t id = unpack_u32(u);
+
+	if (unpack_end(u) != NW_OK)
+		return NW_EPROTO;
+	if (!is_operator(c))
+		return failed(c, NW_EINVAL, "only at the master's own machine");
+	return answer(c, catalog_server_drain(c->all->opts.catalog, id));
+}
+
+static int
+on_server_drop(struct client *c, struct unpacker *u)
+{
+	uint32_t id = unpack_u32(u);
+	int rc;
+
+	if (unpack_end(u) != NW_OK || id >= DPSS_SERVERS_MAX)
+		return NW_EPROTO;
+	if (!is_operator(c))
+		return failed(c, NW_EINVAL, "only at the master's own machine");
+	rc = catalog_server_drop(c->all->opts.catalog, id);
+	if (rc == NW_ECONFLICT)
+		return failed(c, rc, "blocks stand there: drain the server first");
+	if (rc == NW_OK)
+		links_remove(c->all->links, id);
+	return answer(c, rc);
+}
+
 /* --- blocks --- */
+
+/* Called with the lock of all. */
+static struct client *
+client_find(struct clients *all, uint64_t session)
+{
+	struct client *c;
+
+	DL_FOREACH (all->first, c) {
+		if (c->session == session)
+			return c;
+	}
+	return NULL;
+}
 
 struct routes {
 	struct packer to[DPSS_SERVERS_MAX]; /* places, by server */
 	uint32_t n_to[DPSS_SERVERS_MAX];
 	struct packer absent;
 	uint32_t n_absent;
+	uint64_t left_out[MASK_WORDS];      /* servers that the client cannot reach */
+	const struct catalog_place *not_at; /* a copy that is damaged, or NULL */
 };
+
+static bool
+is_same(const struct catalog_place *a, const struct catalog_place *b)
+{
+	return b != NULL && a->server == b->server && a->disk == b->disk && a->slot == b->slot;
+}
 
 /* One of the copies on servers that are up and not left out; neighbours choose different ones. */
 static bool
-copy_choose(struct client *c, uint64_t logical, const uint64_t left_out[MASK_WORDS],
-    struct catalog_place *out)
+copy_choose(struct client *c, uint64_t logical, const struct routes *r, struct catalog_place *out)
 {
 	struct catalog_place copies[CATALOG_COPIES_MAX], good[CATALOG_COPIES_MAX];
 	size_t n = catalog_find(c->all->opts.catalog, c->set.id, logical, copies), i, n_good = 0;
 
 	for (i = 0; i < n; i++)
-		if ((left_out[copies[i].server / 64] >> copies[i].server % 64 & 1) == 0 &&
-		    links_is_up(c->all->links, copies[i].server))
+		if ((r->left_out[copies[i].server / 64] >> copies[i].server % 64 & 1) == 0 &&
+		    !is_same(&copies[i], r->not_at) && links_is_up(c->all->links, copies[i].server))
 			good[n_good++] = copies[i];
 	if (n_good == 0)
 		return false;
@@ -381,11 +434,11 @@ copy_choose(struct client *c, uint64_t logical, const uint64_t left_out[MASK_WOR
 }
 
 static void
-route(struct client *c, struct routes *r, uint64_t logical, const uint64_t left_out[MASK_WORDS])
+route(struct client *c, struct routes *r, uint64_t logical)
 {
 	struct catalog_place at;
 
-	if (!copy_choose(c, logical, left_out, &at)) {
+	if (!copy_choose(c, logical, r, &at)) {
 		pack_u64(&r->absent, logical);
 		r->n_absent++;
 		return;
@@ -444,22 +497,24 @@ routes_send(struct client *c, struct routes *r, uint32_t list, unsigned careful,
 static int
 on_request(struct client *c, struct unpacker *u)
 {
-	uint64_t t_in = (uint64_t)nw_wall_ns(), t_app, left_out[MASK_WORDS];
+	uint64_t t_in = (uint64_t)nw_wall_ns(), t_app;
 	uint32_t list = unpack_u32(u), n, i;
 	struct routes *r;
 	unsigned flags;
 
-	t_app = unpack_u64(u);
-	for (i = 0; i < MASK_WORDS; i++)
-		left_out[i] = unpack_u64(u);
-	flags = unpack_u8(u);
-	n = unpack_u32(u);
-	if (c->session == 0 || n > DPSS_LIST_MAX || !unpack_has(u, n, 8))
-		return NW_EPROTO;
 	if ((r = calloc(1, sizeof(*r))) == NULL)
 		return NW_ENOMEM;
+	t_app = unpack_u64(u);
+	for (i = 0; i < MASK_WORDS; i++)
+		r->left_out[i] = unpack_u64(u);
+	flags = unpack_u8(u);
+	n = unpack_u32(u);
+	if (c->session == 0 || n > DPSS_LIST_MAX || !unpack_has(u, n, 8)) {
+		free(r);
+		return NW_EPROTO;
+	}
 	for (i = 0; i < n; i++)
-		route(c, r, unpack_u64(u), left_out);
+		route(c, r, unpack_u64(u));
 	routes_send(c, r, list, flags & DPSS_REQUEST_CAREFUL, t_app, t_in);
 	free(r);
 	return unpack_end(u);
@@ -467,26 +522,66 @@ on_request(struct client *c, struct unpacker *u)
 
 void
 clients_on_damaged(
-    void *clients, uint32_t set, uint64_t logical, uint64_t session, uint32_t list, uint32_t server)
+    void *clients, uint32_t set, const struct catalog_place *at, uint64_t session, uint32_t list)
 {
 	struct clients *all = clients;
 	struct routes *r = calloc(1, sizeof(*r));
-	uint64_t left_out[MASK_WORDS] = { 0 }, now = (uint64_t)nw_wall_ns();
+	uint64_t now = (uint64_t)nw_wall_ns();
 	struct client *c;
 
 	if (r == NULL)
 		return;
-	left_out[server / 64] = UINT64_C(1) << server % 64;
+	r->not_at = at;
 	pthread_mutex_lock(&all->lock);
-	DL_FOREACH (all->first, c) {
-		if (c->session != session || c->set.id != set)
-			continue;
-		route(c, r, logical, left_out);
+	if ((c = client_find(all, session)) != NULL && c->set.id == set) {
+		route(c, r, at->logical);
 		routes_send(c, r, list, 0, now, now);
-		break;
 	}
 	pthread_mutex_unlock(&all->lock);
 	free(r);
+}
+
+/* Blocks for another client, who has given its address: they go there straight from the servers. */
+static int
+on_deliver(struct client *c, struct unpacker *u)
+{
+	uint64_t session = unpack_u64(u), key = unpack_u64(u), now = (uint64_t)nw_wall_ns();
+	uint32_t n = unpack_u32(u);
+	struct routes *r;
+	struct client *to;
+	bool found;
+
+	if (n > DPSS_LIST_MAX || !unpack_has(u, n, 8) || session == 0)
+		return NW_EPROTO;
+	if ((r = calloc(1, sizeof(*r))) == NULL)
+		return NW_ENOMEM;
+	pthread_mutex_lock(&c->all->lock);
+	to = client_find(c->all, session);
+	found = to != NULL && to->key == key && !to->flush;
+	for (; found && n > 0; n--)
+		route(to, r, unpack_u64(u));
+	if (found)
+		routes_send(to, r, 0, 0, now, now);
+	pthread_mutex_unlock(&c->all->lock);
+	free(r);
+	return found ? done(c) : failed(c, NW_ENOTFOUND, "nobody takes blocks at this address");
+}
+
+void
+clients_on_up(void *clients, const struct catalog_server *s)
+{
+	struct clients *all = clients;
+	struct client *c;
+
+	pthread_mutex_lock(&all->lock);
+	DL_FOREACH (all->first, c) {
+		struct packer p = { 0 };
+
+		if (c->session != 0 && ticket_pack(c, s, &p) == NW_OK)
+			outbox_put_packed(c->out, DPSS_JOINED, &p);
+		pack_free(&p);
+	}
+	pthread_mutex_unlock(&all->lock);
 }
 
 /* The servers hear what the client may write before the client hears where. */
@@ -539,27 +634,32 @@ static int
 on_place(struct client *c, struct unpacker *u)
 {
 	struct catalog_place *places;
-	uint64_t *logical, last;
+	struct catalog_wish *wishes;
+	uint64_t last;
 	uint32_t n = unpack_u32(u), i;
 	size_t n_places;
 	int rc;
 
-	if (c->session == 0 || n > DPSS_LIST_MAX || !unpack_has(u, n, 8))
+	if (c->session == 0 || n > DPSS_LIST_MAX || !unpack_has(u, n, 16))
 		return NW_EPROTO;
 	if (!c->writes)
 		return failed(c, NW_EINVAL, "the set is open for reading");
-	if ((logical = calloc(n + 1, sizeof(*logical))) == NULL)
+	if ((wishes = calloc(n + 1, sizeof(*wishes))) == NULL)
 		return NW_ENOMEM;
 	last = c->set.blocks;
 	if (c->set.parity > 0)
 		last += (c->set.blocks + c->set.parity - 1) / c->set.parity;
-	for (i = 0, rc = NW_OK; i < n; i++)
-		if ((logical[i] = unpack_u64(u)) >= last)
+	for (i = 0, rc = NW_OK; i < n; i++) {
+		wishes[i].logical = unpack_u64(u);
+		wishes[i].server = unpack_u32(u);
+		wishes[i].disk = unpack_u32(u);
+		if (wishes[i].logical >= last)
 			rc = NW_EINVAL;
+	}
 	if (rc == NW_OK && (rc = unpack_end(u)) == NW_OK)
-		rc = catalog_place(c->all->opts.catalog, &c->set, logical, n, links_is_up,
+		rc = catalog_place(c->all->opts.catalog, &c->set, wishes, n, links_is_up,
 		    c->all->links, &places, &n_places);
-	free(logical);
+	free(wishes);
 	if (rc != NW_OK)
 		return failed(c, rc,
 		    rc == NW_EFULL ? "no server that is up has room for these blocks"
@@ -570,12 +670,40 @@ on_place(struct client *c, struct unpacker *u)
 	return rc;
 }
 
+/* As for PLACE: the servers hear first. */
 static int
-on_seal(struct client *c)
+on_move(struct client *c, struct unpacker *u)
 {
-	return c->session == 0 || !c->writes
-	    ? failed(c, NW_EINVAL, "no set is open for writing")
-	    : answer(c, catalog_set_seal(c->all->opts.catalog, c->set.id));
+	struct catalog_place places[CATALOG_MOVES_MAX];
+	uint64_t from = unpack_u64(u);
+	size_t n;
+	int rc;
+
+	if (unpack_end(u) != NW_OK || c->session == 0)
+		return NW_EPROTO;
+	if (!c->moves)
+		return failed(c, NW_EINVAL, "the set is not open for moves");
+	rc = catalog_move(
+	    c->all->opts.catalog, &c->set, from, links_is_up, c->all->links, places, &n);
+	if (rc != NW_OK)
+		return failed(
+		    c, rc, rc == NW_EFULL ? "no server that is up has room" : nw_strerror(rc));
+	places_tell(c, places, n);
+	return placed(c, places, n);
+}
+
+static int
+on_seal(struct client *c, struct unpacker *u)
+{
+	uint64_t bytes = unpack_u64(u);
+
+	if (unpack_end(u) != NW_OK)
+		return NW_EPROTO;
+	if (c->session == 0 || !c->writes)
+		return failed(c, NW_EINVAL, "no set is open for writing");
+	if (bytes > c->set.bytes || (c->set.parity > 0 && bytes < c->set.bytes))
+		return failed(c, NW_EINVAL, "a set can become shorter only without parity");
+	return answer(c, catalog_set_seal(c->all->opts.catalog, c->set.id, bytes));
 }
 
 /* --- the connection --- */
@@ -597,7 +725,11 @@ on_message(struct client *c, struct channel_message *m)
 	case DPSS_ALLOW: return on_allow(c, u);
 	case DPSS_SERVERS: return on_servers(c);
 	case DPSS_SERVER_ADD: return on_server_add(c, u);
-	case DPSS_SEAL: return on_seal(c);
+	case DPSS_DRAIN: return on_server_drain(c, u);
+	case DPSS_SERVER_DROP: return on_server_drop(c, u);
+	case DPSS_MOVE: return on_move(c, u);
+	case DPSS_DELIVER: return on_deliver(c, u);
+	case DPSS_SEAL: return on_seal(c, u);
 	default: return NW_EPROTO;
 	}
 }
@@ -606,9 +738,13 @@ static void
 session_end(struct client *c)
 {
 	struct packer p;
+	bool resumed;
 	uint32_t i;
 
-	for (i = 0; c->session != 0 && i < DPSS_SERVERS_MAX; i++) {
+	pthread_mutex_lock(&c->all->lock);
+	resumed = client_find(c->all, c->session) != NULL; /* on another connection */
+	pthread_mutex_unlock(&c->all->lock);
+	for (i = 0; c->session != 0 && !resumed && i < DPSS_SERVERS_MAX; i++) {
 		if (!links_is_up(c->all->links, i))
 			continue;
 		p = (struct packer){ 0 };

@@ -24,7 +24,9 @@ void clients_free(struct clients *all);
 /* Serves a connection behind its HELLO until the end. */
 void clients_serve(struct clients *all, struct channel *w);
 /* For links_opts.on_damaged: the block is asked of another server. */
-void clients_on_damaged(void *clients, uint32_t set, uint64_t logical, uint64_t session,
-    uint32_t list, uint32_t server);
+void clients_on_damaged(
+    void *clients, uint32_t set, const struct catalog_place *at, uint64_t session, uint32_t list);
+/* For links_opts.on_up: clients that have a set open hear of the server. */
+void clients_on_up(void *clients, const struct catalog_server *s);
 
 #endif

@@ -81,6 +81,7 @@ parts_start(struct parts *p, const char *state, const char *log, const char *tls
 	p->links_opts.catalog = p->clients_opts.catalog;
 	p->links_opts.tls = p->tls;
 	p->links_opts.on_damaged = clients_on_damaged;
+	p->links_opts.on_up = clients_on_up;
 	p->links_opts.arg = p->clients;
 	if ((rc = links_new(&p->links_opts, &p->links)) == NW_OK)
 		clients_links(p->clients, p->links);

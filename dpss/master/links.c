@@ -18,6 +18,7 @@ struct link {
 	struct catalog_server server;
 	pthread_t thread;
 	bool started;
+	atomic_bool removed;
 	pthread_mutex_t lock;
 	struct channel *wire; /* under lock, to be shut at the end */
 	struct outbox *out;   /* under lock; NULL while the server is away */
@@ -72,6 +73,7 @@ on_space(struct link *l, struct unpacker *u)
 	rc = catalog_server_space(l->all->opts.catalog, l->server.id, block_bytes, slots, n);
 	if (rc == NW_OK) {
 		atomic_store(&l->up, true);
+		l->all->opts.on_up(l->all->opts.arg, &l->server);
 		log_info("server.up id=%u host=%s port=%u", l->server.id, l->server.host,
 		    (unsigned)l->server.port);
 	}
@@ -81,15 +83,17 @@ on_space(struct link *l, struct unpacker *u)
 static int
 on_stored(struct link *l, struct unpacker *u)
 {
+	struct catalog_place at = { .server = l->server.id };
 	uint32_t n = unpack_u32(u), set;
-	uint64_t logical;
 
 	for (unpack_has(u, n, 32); n > 0 && !u->failed; n--) {
 		set = unpack_u32(u);
-		logical = unpack_u64(u);
-		unpack_bytes(u, 20); /* disk, slot, crc, len: as placed */
+		at.logical = unpack_u64(u);
+		at.disk = unpack_u32(u);
+		at.slot = unpack_u64(u);
+		unpack_bytes(u, 8); /* checksum, length */
 		if (!u->failed)
-			catalog_stored(l->all->opts.catalog, set, logical, l->server.id);
+			catalog_stored(l->all->opts.catalog, set, &at);
 	}
 	return unpack_end(u);
 }
@@ -97,19 +101,21 @@ on_stored(struct link *l, struct unpacker *u)
 static int
 on_damaged(struct link *l, struct unpacker *u)
 {
+	struct catalog_place at = { .server = l->server.id };
 	uint32_t set = unpack_u32(u), list;
-	uint64_t logical = unpack_u64(u), session;
+	uint64_t session;
 
-	unpack_u32(u);
-	unpack_u64(u);
+	at.logical = unpack_u64(u);
+	at.disk = unpack_u32(u);
+	at.slot = unpack_u64(u);
 	session = unpack_u64(u);
 	list = unpack_u32(u);
 	if (unpack_end(u) != NW_OK)
 		return NW_EPROTO;
 	log_warnx("block.damaged server=%u set=%u logical=%llu", l->server.id, set,
-	    (unsigned long long)logical);
-	catalog_damaged(l->all->opts.catalog, set, logical, l->server.id);
-	l->all->opts.on_damaged(l->all->opts.arg, set, logical, session, list, l->server.id);
+	    (unsigned long long)at.logical);
+	catalog_damaged(l->all->opts.catalog, set, &at);
+	l->all->opts.on_damaged(l->all->opts.arg, set, &at, session, list);
 	return NW_OK;
 }
 
@@ -137,6 +143,12 @@ channel_set(struct link *l, struct channel *w, struct outbox *o)
 	pthread_mutex_unlock(&l->lock);
 }
 
+static bool
+is_over(struct link *l)
+{
+	return atomic_load(&l->all->over) || atomic_load(&l->removed);
+}
+
 static void
 converse(struct link *l, struct channel *w)
 {
@@ -148,7 +160,7 @@ converse(struct link *l, struct channel *w)
 	if ((rc = prove(l, w)) == NW_OK)
 		rc = outbox_new(w, DPSS_PING_MS, NULL, NULL, &o);
 	channel_set(l, w, o);
-	while (rc == NW_OK && !atomic_load(&l->all->over) && (rc = channel_read(w, &m)) == NW_OK)
+	while (rc == NW_OK && !is_over(l) && (rc = channel_read(w, &m)) == NW_OK)
 		rc = on_message(l, &m);
 	if (atomic_exchange(&l->up, false))
 		log_warnx("server.away id=%u: %s", l->server.id, nw_strerror(rc));
@@ -163,13 +175,13 @@ link_run(void *arg)
 	char why[CHANNEL_WHY_BYTES];
 	struct channel *w;
 
-	while (!atomic_load(&l->all->over)) {
+	while (!is_over(l)) {
 		if (channel_connect(l->server.host, l->server.port, l->all->opts.tls, CONNECT_MS,
 			&w, why) == NW_OK) {
 			converse(l, w);
 			channel_free(w);
 		}
-		if (!atomic_load(&l->all->over))
+		if (!is_over(l))
 			usleep(PAUSE_US);
 	}
 	return NULL;
@@ -183,10 +195,33 @@ links_add(struct links *all, const struct catalog_server *s)
 	struct link *l = &all->link[s->id];
 
 	l->server = *s;
+	atomic_store(&l->removed, false);
 	if (pthread_create(&l->thread, NULL, link_run, l) != 0)
 		return NW_ENOMEM;
 	l->started = true;
 	return NW_OK;
+}
+
+static void
+link_end(struct link *l)
+{
+	pthread_mutex_lock(&l->lock);
+	if (l->wire != NULL)
+		channel_shut(l->wire);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void
+links_remove(struct links *all, uint32_t server)
+{
+	struct link *l = &all->link[server];
+
+	if (!l->started)
+		return;
+	atomic_store(&l->removed, true);
+	link_end(l);
+	pthread_join(l->thread, NULL);
+	l->started = false;
 }
 
 bool
@@ -247,10 +282,7 @@ links_free(struct links *all)
 		return;
 	atomic_store(&all->over, true);
 	for (i = 0; i < DPSS_SERVERS_MAX; i++) {
-		pthread_mutex_lock(&all->link[i].lock);
-		if (all->link[i].wire != NULL)
-			channel_shut(all->link[i].wire);
-		pthread_mutex_unlock(&all->link[i].lock);
+		link_end(&all->link[i]);
 	}
 	for (i = 0; i < DPSS_SERVERS_MAX; i++) {
 		if (all->link[i].started)

@@ -20,8 +20,10 @@ struct links_opts {
 	const char *name;       /* of the master, as the servers' owners know it */
 	struct nw_tls_ctx *tls; /* NULL: clear */
 	/* A copy cannot be read; in the link's thread. */
-	void (*on_damaged)(void *arg, uint32_t set, uint64_t logical, uint64_t session,
-	    uint32_t list, uint32_t server);
+	void (*on_damaged)(void *arg, uint32_t set, const struct catalog_place *at,
+	    uint64_t session, uint32_t list);
+	/* A server has come; in the link's thread. */
+	void (*on_up)(void *arg, const struct catalog_server *s);
 	void *arg;
 };
 
@@ -29,6 +31,7 @@ int links_new(const struct links_opts *opts, struct links **out);
 void links_free(struct links *l); /* ends all threads */
 /* Begins to connect to a server of the catalogue. */
 int links_add(struct links *l, const struct catalog_server *s);
+void links_remove(struct links *l, uint32_t server); /* ends the connection and its thread */
 bool links_is_up(void *links, uint32_t server);
 /* Sends to a server; the packer is freed. NW_ECLOSED: the server is away. */
 int links_send(struct links *l, uint32_t server, uint16_t type, struct packer *p);

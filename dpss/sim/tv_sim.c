@@ -22,6 +22,7 @@
 
 enum { EXIT_USAGE = 2, SETS_MAX = 16, LIST_MAX = 4096 };
 #define NS_PER_MS INT64_C(1000000)
+#define QUICK_NS (20 * NS_PER_MS) /* between looks whether anything is pending still */
 #define NS_PER_S  INT64_C(1000000000)
 
 enum pattern { PATTERN_SEQUENTIAL, PATTERN_RANDOM, PATTERN_FLIGHT, PATTERNS };
@@ -161,6 +162,8 @@ take_until(struct sim *s, int64_t until, bool wait)
 	int rc;
 
 	while ((left = until - nw_mono_ns()) > 0) {
+		if (!wait && left > QUICK_NS)
+			left = QUICK_NS;
 		rc = dpss_next(s->sets[i], s->n_sets > 1 ? 0 : (int)(left / NS_PER_MS) + 1, &b);
 		if (rc == NW_OK)
 			block_take(s, &b);

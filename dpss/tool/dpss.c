@@ -36,7 +36,11 @@ usage(int status)
 	      "  verify SET                       reads every block; says which are lost\n"
 	      "  drop SET                         forgets a set\n"
 	      "  allow SET USER none|read|write   who else may use it; \"*\": everybody\n"
-	      "  server-add HOST/PORT SECRET_FILE makes a server known (at the master's machine)\n"
+	      "at the master's own machine:\n"
+	      "  server-add HOST/PORT SECRET_FILE makes a server known\n"
+	      "  server-drain ID                  moves all blocks away, alive or dead\n"
+	      "  server-drop ID                   forgets a server without blocks\n"
+	      "  repair                           stores damaged and missing copies anew\n"
 	      "-m: the master (DPSS_MASTER, else 127.0.0.1/7071). -b: bytes of a block (64 KiB).\n"
 	      "-c: copies of each block (1). -k: a block of parity for so many of data (none).\n",
 	    status == 0 ? stdout : stderr);
@@ -290,6 +294,69 @@ run_server_add(struct context *c, char **args)
 	    : fail(args[0], c->why);
 }
 
+static int
+repair_all(struct context *c)
+{
+	uint64_t moved, lost, all_lost = 0;
+	struct dpss_set *all;
+	size_t n, i;
+	int status = 0;
+
+	if (dpss_list(&c->opts, &all, &n, c->why) != NW_OK)
+		return fail("sets", c->why);
+	for (i = 0; i < n && status == 0; i++) {
+		if (!all[i].sealed)
+			continue;
+		if (dpss_repair(&c->opts, all[i].name, &moved, &lost, c->why) != NW_OK)
+			status = fail(all[i].name, c->why);
+		printf("%s: %" PRIu64 " copies stored anew, %" PRIu64 " lost\n", all[i].name, moved,
+		    lost);
+		all_lost += lost;
+	}
+	free(all);
+	return status != 0 || all_lost > 0;
+}
+
+static int
+run_repair(struct context *c, char **args)
+{
+	(void)args;
+	return repair_all(c);
+}
+
+static bool
+server_number(const char *text, uint32_t *out)
+{
+	uint64_t v;
+
+	if (!option_whole(text, 1, UINT32_MAX - 1, &v))
+		return false;
+	*out = (uint32_t)v;
+	return true;
+}
+
+static int
+run_server_drain(struct context *c, char **args)
+{
+	uint32_t id;
+
+	if (!server_number(args[0], &id))
+		return usage(EXIT_USAGE);
+	if (dpss_server_drain(&c->opts, id, c->why) != NW_OK)
+		return fail(args[0], c->why);
+	return repair_all(c);
+}
+
+static int
+run_server_drop(struct context *c, char **args)
+{
+	uint32_t id;
+
+	if (!server_number(args[0], &id))
+		return usage(EXIT_USAGE);
+	return dpss_server_drop(&c->opts, id, c->why) == NW_OK ? 0 : fail(args[0], c->why);
+}
+
 static const struct command {
 	const char *name;
 	int n_args;
@@ -303,6 +370,9 @@ static const struct command {
 	{ "drop", 1, run_drop },
 	{ "allow", 3, run_allow },
 	{ "server-add", 2, run_server_add },
+	{ "server-drain", 1, run_server_drain },
+	{ "server-drop", 1, run_server_drop },
+	{ "repair", 0, run_repair },
 };
 
 static bool

@@ -33,6 +33,7 @@ struct dpss_opts {
 	const char *trace;   /* a file to which the lists are appended that are asked for, for
 				tv_sim(1); NULL: DPSS_TRACE of the environment, or none */
 	bool write, flush;
+	bool accepts; /* takes blocks, too, that others have sent here: dpss_deliver() */
 	/* Hears at once, in a thread of the library, which servers come and which die; no function
 	 * of this header may be called from there. NULL for nobody. */
 	void (*on_server)(
@@ -40,11 +41,17 @@ struct dpss_opts {
 	void *arg;
 };
 
+/* Where the first copy of a block should stand: a server's number (dpss_server_list()) and a disk
+ * there, as far as the application cares; there is room elsewhere if not there. */
+typedef void dpss_where(void *arg, uint64_t logical, uint32_t *server, uint32_t *disk);
+
 struct dpss_layout {
 	uint32_t block_bytes; /* up to 4 MiB */
 	uint64_t bytes;       /* of the whole set */
 	uint8_t copies;       /* of each block, on different servers: 1 to 4 */
 	uint8_t parity;       /* one block of parity for so many of data; 0 for none */
+	dpss_where *where;    /* for dpss_create(); NULL: declustered, neighbours apart */
+	void *arg;
 };
 
 int dpss_open(
@@ -62,6 +69,13 @@ size_t dpss_servers(const struct dpss *d);                       /* that live */
 const char *dpss_why(const struct dpss *d);                      /* the last failure, in words */
 
 /* --- reading --- */
+
+/* Third-party delivery: the address of a handle that accepts, to be given to others in any way; who
+ * has the address may send blocks of the handle's set there, straight from the servers. */
+enum { DPSS_ADDRESS_CHARS = 33 };
+void dpss_address(const struct dpss *d, char out[DPSS_ADDRESS_CHARS + 1]);
+int dpss_deliver(const struct dpss_opts *opts, const char *address, const uint64_t *logical,
+    size_t n, char why[DPSS_WHY_BYTES]);
 
 struct dpss_block {
 	uint64_t logical;
@@ -99,6 +113,8 @@ int dpss_write_stamped(
     struct dpss *d, uint64_t logical, int64_t stamp_wall_ns, const void *data);
 /* Waits until every block is on the disks of at least one server, and seals the set. */
 int dpss_finish(struct dpss *d);
+/* The same for a set without parity that became shorter than was thought: its bytes from now on. */
+int dpss_finish_at(struct dpss *d, uint64_t bytes);
 /* Copies that could not be stored; their blocks have others. */
 uint64_t dpss_copies_missed(const struct dpss *d);
 
@@ -123,6 +139,15 @@ int dpss_server_list(
     const struct dpss_opts *opts, struct dpss_server **out, size_t *n, char why[DPSS_WHY_BYTES]);
 int dpss_server_add(const struct dpss_opts *opts, const char *host, uint16_t port,
     const char *secret, char why[DPSS_WHY_BYTES]);
+/* New blocks do not go to the server; dpss_repair() moves those that stand there. */
+int dpss_server_drain(const struct dpss_opts *opts, uint32_t server, char why[DPSS_WHY_BYTES]);
+/* Forgets a server without blocks; NW_ECONFLICT. */
+int dpss_server_drop(const struct dpss_opts *opts, uint32_t server, char why[DPSS_WHY_BYTES]);
+/* Copies that cannot stay (their server is draining, or they are damaged or were never stored) are
+ * stored elsewhere, from other copies or from parity, while others read. *lost: blocks that nobody
+ * has any more. For the operator, at the master's own machine. */
+int dpss_repair(const struct dpss_opts *opts, const char *name, uint64_t *moved, uint64_t *lost,
+    char why[DPSS_WHY_BYTES]);
 int dpss_drop(const struct dpss_opts *opts, const char *name, char why[DPSS_WHY_BYTES]);
 /* rights: 0 none, 1 read, 2 write too; user "*" for everybody. */
 int dpss_allow(const struct dpss_opts *opts, const char *name, const char *user, uint8_t rights,

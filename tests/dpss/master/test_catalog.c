@@ -66,14 +66,14 @@ set_new(struct catalog *c, const char *name, uint8_t copies, uint8_t parity, uin
 static int
 place(struct catalog *c, const struct catalog_set *s, uint64_t from, size_t n, void *down)
 {
-	uint64_t logical[64];
+	struct catalog_wish wishes[64];
 	struct catalog_place *places;
 	size_t i, n_places;
 	int rc;
 
 	for (i = 0; i < n; i++)
-		logical[i] = from + i;
-	rc = catalog_place(c, s, logical, n, is_up, down, &places, &n_places);
+		wishes[i] = (struct catalog_wish){ from + i, DPSS_ANY, DPSS_ANY };
+	rc = catalog_place(c, s, wishes, n, is_up, down, &places, &n_places);
 	if (rc == NW_OK)
 		CHECK(n_places == n * s->copies || down != NULL);
 	if (rc == NW_OK)
@@ -109,7 +109,9 @@ test_places(struct catalog *c)
 		CHECK_INT((long)catalog_find(c, s.id, i, at), 2);
 		CHECK(at[0].server != at[1].server && at[0].server != before.server);
 	}
-	catalog_damaged(c, s.id, 5, at[0].server);
+	catalog_find(c, s.id, 5, at);
+	catalog_damaged(c, s.id, &at[0]);
+	CHECK_INT((long)catalog_find(c, s.id, 5, at), 1);
 	CHECK_INT((long)catalog_find(c, s.id, BLOCKS, at), 0);
 }
 
@@ -128,6 +130,76 @@ test_parity(struct catalog *c)
 	}
 	CHECK_INT(catalog_set_drop(c, s.id), NW_OK);
 	CHECK_INT((long)used(c), 2 * BLOCKS);
+}
+
+/* The application's own layout, as far as there is room. */
+static void
+test_wish(struct catalog *c)
+{
+	struct catalog_set s = set_new(c, "wish", 1, 0, 4);
+	struct catalog_wish wish = { 2, 3, 1 }, nobody = { 3, 99, 0 };
+	struct catalog_place *places;
+	size_t n;
+
+	CHECK_INT(catalog_place(c, &s, &wish, 1, is_up, NULL, &places, &n), NW_OK);
+	CHECK(n == 1 && places[0].server == 3 && places[0].disk == 1);
+	free(places);
+	CHECK_INT(catalog_place(c, &s, &nobody, 1, is_up, NULL, &places, &n), NW_OK);
+	CHECK(n == 1 && places[0].server <= SERVERS);
+	free(places);
+	CHECK_INT(catalog_set_drop(c, s.id), NW_OK);
+}
+
+static uint64_t
+all_stored(struct catalog *c, const struct catalog_set *s, uint64_t blocks)
+{
+	struct catalog_place at[CATALOG_COPIES_MAX];
+	uint64_t i, n = 0;
+	size_t k;
+
+	for (i = 0; i < blocks; i++)
+		for (k = catalog_find(c, s->id, i, at); k-- > 0; n++)
+			catalog_stored(c, s->id, &at[k]);
+	return n;
+}
+
+/* Copies leave a server that is draining one by one, and only when the new copy is stored. */
+static void
+test_move(struct catalog *c)
+{
+	struct catalog_set s = set_new(c, "move", 1, 2, 6);
+	struct catalog_place out[CATALOG_MOVES_MAX], at[CATALOG_COPIES_MAX], old;
+	uint64_t slots = SLOTS, taken = used(c), i;
+	struct catalog_server fourth = { .host = "h", .port = 9 };
+	size_t n, k;
+
+	CHECK_INT(place(c, &s, 0, 9, NULL), NW_OK);
+	CHECK_INT((long)all_stored(c, &s, 9), 9);
+	CHECK_INT(catalog_set_seal(c, s.id, s.bytes), NW_OK);
+	CHECK_INT(catalog_move(c, &s, 0, is_up, NULL, out, &n), NW_OK);
+	CHECK_INT((long)n, 0);
+	CHECK_INT(catalog_server_add(c, &fourth), NW_OK);
+	CHECK_INT(catalog_server_space(c, fourth.id, 4096, &slots, 1), NW_OK);
+	CHECK_INT(catalog_server_drain(c, 1), NW_OK);
+	CHECK_INT(catalog_server_drop(c, 1), NW_ECONFLICT);
+	CHECK_INT(catalog_move(c, &s, 0, is_up, NULL, out, &n), NW_OK);
+	CHECK_INT(
+	    catalog_move(c, &s, 0, is_up, NULL, out, &n), NW_OK); /* once more, as after a death */
+	CHECK_INT((long)n, 3);
+	CHECK_INT((long)used(c), (long)(taken + 9));
+	for (k = 0; k < n; k++) {
+		CHECK_INT((long)catalog_find(c, s.id, out[k].logical, at), 1);
+		old = at[0];
+		CHECK(old.server == 1 && out[k].server == fourth.id); /* others have the group */
+		catalog_stored(c, s.id, &out[k]);
+	}
+	CHECK_INT(catalog_move(c, &s, 0, is_up, NULL, out, &n), NW_OK);
+	CHECK_INT((long)n, 0);
+	for (i = 0; i < 9; i++)
+		CHECK(catalog_find(c, s.id, i, at) == 1 && at[0].server != 1);
+	CHECK_INT((long)used(c), (long)(taken + 6));
+	CHECK_INT(catalog_set_drop(c, s.id), NW_OK);
+	CHECK_INT((long)used(c), (long)taken);
 }
 
 static void
@@ -174,6 +246,8 @@ main(void)
 	test_places(c);
 	test_parity(c);
 	test_full(c);
+	test_wish(c);
+	test_move(c);
 	catalog_close(c);
 	test_again();
 	unlink(path);

@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The storage system changes beneath its readers: a server comes and another is drained, dies for good and is replaced, the
+# master is killed; two masters share the disks of one owner; what was damaged is stored anew.
+. tests/lib.sh
+. tests/dpss.sh
+cd "$tmp"
+
+for i in 1 2 3 4; do
+	grant $i master 300 8192
+	grant $i other 20 4096
+	server $i
+done
+mkdir master other
+start m "$bin/dpss-master" -s master -L m.log
+start o "$bin/dpss-master" -s other -n other
+export DPSS_MASTER=127.0.0.1/$(cat m.port)
+for i in 1 2 3; do add $i; done
+until_true 10 ups 3 || fail "servers do not come up: $(cat m.err)"
+head -c 1000003 /dev/urandom >file
+"$bin/dpss" -b 8192 -c 2 load file copies && "$bin/dpss" -b 8192 -k 2 load file parity || fail "load"
+
+# a viewer reads all the time
+"$bin/tv_sim" -k -t 6 -r 20 -n 20 -w 10 copies >said 2>&1 &
+viewer=$!
+sleep 0.5
+
+
+# a server comes, another is drained: blocks move beneath the viewer, and the server can go
+add 4
+until_true 10 ups 4 || fail "the fourth server does not come up"
+"$bin/dpss" server-drain 1 >moved || fail "drain: $(cat moved)"
+grep -q '^copies: [1-9][0-9]* copies stored anew, 0 lost' moved && grep -q '^parity: [1-9][0-9]* copies stored anew, 0 lost' moved || fail "drain: $(cat moved)"
+"$bin/dpss" server-drain 1 >moved || fail "drain again: $(cat moved)"
+grep -q '^copies: 0 copies' moved || fail "blocks stand there still: $(cat moved)"
+! "$bin/dpss" server-drop 2 2>why || fail "a server with blocks was dropped"
+grep -q 'drain the server first' why || fail "reason: $(cat why)"
+"$bin/dpss" server-drop 1 || fail "server-drop"
+kill "$(cat s1.pid)"
+
+# the master is killed: the viewer goes on with the next one
+kill -9 "$(cat m.pid)"
+sleep 0.3
+start m "$bin/dpss-master" -s master -L m.log
+wait $viewer || fail "the viewer fails: $(cat said)"
+grep -q ' 2400 blocks asked for, 2400 received, 0 lost' said || fail "the viewer missed blocks: $(cat said)"
+until_true 10 ups 3 || fail "servers do not come up again: $(cat m.err)"
+for set in copies parity; do "$bin/dpss" unload $set out.$set && cmp out.$set file || fail "$set came back different"; done
+
+# a server dies for good: its blocks are computed from copies and parity, and stored on the others
+kill -9 "$(cat s2.pid)"
+until_true 10 ups 2 || fail "the death is not noticed"
+server 1
+add 1
+until_true 10 ups 3 || fail "the replacement does not come up: $(cat m.err)"
+"$bin/dpss" server-drain 2 >moved || fail "drain of a dead server: $(cat moved)"
+"$bin/dpss" server-drop 2 || fail "server-drop of a dead server"
+"$bin/dpss" verify parity >said && grep -q ' 123 of 123 blocks are good, 0 of them' said || fail "after the replacement: $(cat said)"
+
+# damage is mended
+python3 - s3/a/master.blocks <<'EOF2'
+import sys
+with open(sys.argv[1], "r+b") as f:
+    slot, n = (40 + 8192 + 511) // 512 * 512, 0
+    for i in range(300):
+        f.seek(i * slot)
+        if f.read(4) == b"DPS2":
+            f.seek(i * slot + 4000)
+            b = f.read(1)
+            f.seek(-1, 1)
+            f.write(bytes([b[0] ^ 1]))
+            n += 1
+    assert n > 10
+EOF2
+"$bin/dpss" verify copies >said && "$bin/dpss" verify parity >said || fail "damage: $(cat said)"
+grep -q 'block.damaged server=' m.err || fail "the master does not say that blocks are damaged"
+"$bin/dpss" repair >moved || fail "repair: $(cat moved)"
+grep -q '^parity: [1-9]' moved || fail "nothing was mended: $(cat moved)"
+"$bin/dpss" verify parity >said && grep -q ' 0 of them' said || fail "after the repair: $(cat said)"
+
+# a set that is complete stays as it is; another master has disks and sets of its own, and may do what its owners say
+DPSS_MASTER=127.0.0.1/$(cat o.port)
+for i in 1 3; do add $i other; done
+until_true 10 ups 2 || fail "the other master's servers do not come up: $(cat o.err)"
+head -c 30000 file >small
+"$bin/dpss" -b 4096 load small mine && "$bin/dpss" unload mine out.mine && cmp out.mine small || fail "the other master"
+! "$bin/dpss" unload copies out.foreign 2>/dev/null || fail "another master's set"
+! "$bin/dpss" -b 4096 load file large 2>why || fail "more than the other master was granted"
+grep -q 'has room' why || fail "reason: $(cat why)"
