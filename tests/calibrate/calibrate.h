@@ -45,5 +45,6 @@ void calibrate_changes(struct calibration *c);
 void calibrate_bottleneck(struct calibration *c);
 void calibrate_classes(struct calibration *c);
 void calibrate_reduction(struct calibration *c);
+void calibrate_lifelines(struct calibration *c);
 
 #endif

@@ -26,6 +26,7 @@ static const struct {
 	{ "bottleneck", calibrate_bottleneck },
 	{ "classes", calibrate_classes },
 	{ "reduction", calibrate_reduction },
+	{ "lifelines", calibrate_lifelines },
 };
 
 double

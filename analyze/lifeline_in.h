@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of lifelines share. */
+#ifndef LIFELINE_IN_H
+#define LIFELINE_IN_H
+
+#include "narrows/lifeline.h"
+
+static inline const int64_t *
+line_times(const struct nw_lines *l, size_t line)
+{
+	return l->t_ns + line * l->n_points;
+}
+
+static inline double
+line_seconds(int64_t from_ns, int64_t to_ns)
+{
+	return ((double)to_ns - (double)from_ns) > 1e15 || (double)to_ns - (double)from_ns < -1e15
+	    ? ((double)to_ns - (double)from_ns) * 1e-9
+	    : (double)(to_ns - from_ns) * 1e-9;
+}
+
+/* Shares of excess of the slow lines, into the segments. NW_ENOMEM. */
+int line_excess(const struct nw_lines *l, struct nw_line_segments *out);
+
+#endif

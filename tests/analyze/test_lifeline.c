@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lifelines: paths, segments, crossings, orders, stalls, planted delays. */
+#include "narrows/err.h"
+#include "narrows/lifeline.h"
+#include "tests/check.h"
+#include "tests/lifesim.h"
+
+#define NEVER NW_LINE_NEVER
+#define MS    INT64_C(1000000)
+
+static struct nw_line_segments segments;
+static struct nw_line_findings found;
+
+static void
+test_path(void)
+{
+	/* b before c before a; a and b were never seen together */
+	static const uint32_t before[9] = { 0, 0, 1, 0, 0, 9, 8, 2, 0 };
+	uint32_t rank[3], circle[9] = { 0, 2, 1, 1, 0, 2, 2, 1, 0 };
+
+	nw_lines_path(before, 3, rank);
+	CHECK(rank[1] < rank[2] && rank[2] < rank[0]);
+	nw_lines_path(circle, 3, rank);
+	CHECK(rank[0] != rank[1] && rank[1] != rank[2] && rank[0] != rank[2]);
+	CHECK(rank[0] < 3 && rank[1] < 3 && rank[2] < 3);
+}
+
+/* Three lines over three points: one crosses, one leaves the middle out, one never ends. */
+static void
+test_segments(void)
+{
+	static const int64_t t[] = { 0, 10 * MS, 20 * MS, 1 * MS, 5 * MS, NEVER, 2 * MS, NEVER,
+		9 * MS };
+	static const uint32_t lane[] = { 0, 1, 1 }, host[] = { 0, 0, 0, 0, 0, 0 };
+	static const double bound[] = { 0 };
+	const struct nw_lines l = { .n = 3,
+		.n_points = 3,
+		.n_lanes = 2,
+		.n_hosts = 1,
+		.t_ns = t,
+		.lane = lane,
+		.host = host,
+		.bound_s = bound };
+
+	CHECK_INT(nw_lines_segments(&l, &segments), NW_OK);
+	CHECK_INT(segments.n, 3);
+	CHECK_INT(segments.segment[0].n, 2);
+	CHECK_INT(segments.segment[0].crossings, 1);
+	CHECK_INT(segments.segment[0].lane_crossings, 0);
+	CHECK_NEAR(segments.segment[0].q_s[NW_LINE_MEDIAN], 0.007, 1e-9, 0);
+	CHECK_INT(segments.segment[1].from, 0);
+	CHECK_INT(segments.segment[1].to, 2);
+	CHECK_NEAR(segments.segment[1].mean_s, 0.007, 1e-9, 0);
+	CHECK_INT(segments.n_finished, 2);
+	CHECK(isnan(nw_line_total(&l, 1)));
+	CHECK_INT(nw_line_before(&l, 2, 2), 0);
+	CHECK_INT(nw_line_before(&l, 2, 0), 3);
+}
+
+/* The server's clock is 5 ms behind: its events seem to come before the request. */
+static void
+test_orders(void)
+{
+	static const int64_t t[] = { 0, -4 * MS, -3 * MS, 3 * MS, 10 * MS, 6 * MS, 6 * MS,
+		12 * MS };
+	static const uint32_t lane[] = { 0, 0 }, host[] = { 0, 1, 1, 0 };
+	double bound[] = { 0.0001, 0.0001 };
+	struct nw_line_clock clocks[2];
+	const struct nw_lines l = { .n = 2,
+		.n_points = 4,
+		.n_lanes = 1,
+		.n_hosts = 2,
+		.t_ns = t,
+		.lane = lane,
+		.host = host,
+		.bound_s = bound };
+
+	CHECK_INT(nw_line_order_of(&l, 0, 0, 1), NW_LINE_IMPOSSIBLE);
+	CHECK_INT(nw_line_order_of(&l, 0, 2, 3), NW_LINE_SURE);
+	CHECK_INT(nw_line_order_of(&l, 1, 1, 2), NW_LINE_SURE);
+	bound[1] = 0.006;
+	CHECK_INT(nw_line_order_of(&l, 0, 0, 1), NW_LINE_UNCERTAIN);
+	bound[1] = NAN; /* not known: told */
+	CHECK_INT(nw_line_order_of(&l, 0, 0, 1), NW_LINE_IMPOSSIBLE);
+	CHECK_INT(nw_lines_segments(&l, &segments), NW_OK);
+	CHECK_INT(segments.segment[0].backwards, 2);
+	/* left at 0, seen there at -4: at least 4 behind; came back at 3, seen there at -3 */
+	nw_lines_clocks(&l, clocks);
+	CHECK_NEAR(clocks[1].high_s, -0.004, 1e-9, 0);
+	CHECK_NEAR(clocks[1].low_s, -0.006, 1e-9, 0);
+	CHECK_INT(clocks[1].n, 4);
+}
+
+/* Blocks arrive every millisecond, but nothing does from 100 to 160 ms, and again later. */
+static void
+test_stalls(void)
+{
+	enum { N = 300 };
+	static int64_t t[N * 2];
+	static const uint32_t lane[N], host[2] = { 0, 1 };
+	static const double bound[2];
+	const struct nw_lines l = { .n = N,
+		.n_points = 2,
+		.n_lanes = 1,
+		.n_hosts = 2,
+		.t_ns = t,
+		.lane = lane,
+		.host = host,
+		.bound_s = bound };
+	struct nw_line_stall *stall;
+	struct nw_line_with with;
+	int64_t retransmits[] = { 120 * MS, 130 * MS, 250 * MS };
+	size_t i, n;
+
+	for (i = 0; i < N; i++) {
+		t[2 * i] = (int64_t)i * MS;
+		t[2 * i + 1] = t[2 * i] + 2 * MS + (int64_t)(i % 7) * 10000;
+		if (i >= 98 && i < 158)
+			t[2 * i + 1] = 160 * MS + (int64_t)(i - 98) * 10000;
+	}
+	CHECK_INT(nw_lines_segments(&l, &segments), NW_OK);
+	CHECK_INT(nw_lines_stalls(&l, &segments.segment[0], &stall, &n), NW_OK);
+	CHECK_INT(n, 1);
+	if (n == 1) {
+		CHECK_NEAR((double)stall[0].blocked_ns, 99e6, 0, 1e6);
+		CHECK_INT(stall[0].unblocked_ns, 160 * MS);
+		CHECK_INT(stall[0].waiting, 62);
+		CHECK_NEAR(stall[0].excess_s, 0.060, 0, 0.0002);
+		CHECK_INT(nw_lines_with(retransmits, 3, &stall[0].blocked_ns,
+			      &stall[0].unblocked_ns, 1, 0, 300 * MS, &with),
+		    NW_OK);
+		CHECK_INT(with.n_within, 2);
+		CHECK_NEAR(with.expected, 0.61, 0.02, 0);
+		CHECK_NEAR(with.p, 0.107, 0.05, 0);
+	}
+	free(stall);
+}
+
+static void
+look(const struct sim *m)
+{
+	struct sim_lines s;
+
+	sim_run(m, &s);
+	CHECK_INT(nw_lines_segments(&s.lines, &segments), NW_OK);
+	CHECK_INT(nw_lines_find(&s.lines, &segments, &found), NW_OK);
+	sim_free(&s);
+}
+
+/* A delay of known place and size is named, and its size is right within a tenth; share of excess
+ * is highest there. Nothing is named where nothing is planted. */
+static void
+test_plants(void)
+{
+	struct sim m = { .lists = 60,
+		.blocks = 30,
+		.servers = 3,
+		.period_s = 0.4,
+		.queues = true,
+		.share = 0.05,
+		.size_s = 0.1 };
+	size_t i;
+
+	for (m.place = 0; m.place < SIM_PLACES; m.place++) {
+		look(&m);
+		if (m.place == SIM_NOWHERE) {
+			CHECK_INT(found.n, 0);
+			continue;
+		}
+		CHECK(found.n > 0);
+		CHECK_INT(found.finding[0].from, sim_from(m.place));
+		CHECK_NEAR(found.finding[0].size_s, 0.1, 0.1, 0);
+		if (m.place == SIM_DISK)
+			continue; /* the queue before the disk has the most */
+		for (i = 0; i < segments.n; i++)
+			if (segments.segment[i].from == sim_from(m.place))
+				CHECK(segments.segment[i].excess_share > 0.5 &&
+				    segments.segment[i].excess_low <=
+					segments.segment[i].excess_share);
+	}
+	m = (struct sim){ .lists = 60,
+		.blocks = 30,
+		.servers = 3,
+		.period_s = 0.4,
+		.queues = true,
+		.place = SIM_DISK,
+		.who = SIM_SERVER,
+		.size_s = 0.03 };
+	look(&m);
+	CHECK(
+	    found.n == 1 && found.finding[0].lane == 1 && found.finding[0].from == SIM_START_READ);
+}
+
+/* Times of hostile logs: nothing overflows. */
+static void
+test_extremes(void)
+{
+	enum { N = 40 };
+	static int64_t t[N * 2];
+	static const uint32_t lane[N], host[2];
+	static const double bound[1];
+	struct nw_lines l = { .n = N,
+		.n_points = 2,
+		.n_lanes = 1,
+		.n_hosts = 1,
+		.t_ns = t,
+		.lane = lane,
+		.host = host,
+		.bound_s = bound };
+	struct nw_line_stall *stall;
+	size_t i, n;
+
+	for (i = 0; i < N; i++) {
+		t[2 * i] = i % 2 == 0 ? INT64_MIN + 1 : INT64_MAX;
+		t[2 * i + 1] = i % 3 == 0 ? INT64_MIN + 1 : INT64_MAX;
+	}
+	CHECK_INT(nw_lines_segments(&l, &segments), NW_OK);
+	CHECK_INT(nw_lines_find(&l, &segments, &found), NW_OK);
+	CHECK_INT(nw_lines_stalls(&l, &segments.segment[0], &stall, &n), NW_OK);
+	free(stall);
+	l.n = 0;
+	CHECK_INT(nw_lines_segments(&l, &segments), NW_OK);
+	CHECK_INT(segments.n, 0);
+	CHECK_INT(nw_lines_find(&l, &segments, &found), NW_OK);
+}
+
+int
+main(int argc, char **argv)
+{
+	noise_seed(argc, argv, 7);
+	test_path();
+	test_segments();
+	test_orders();
+	test_stalls();
+	test_plants();
+	test_extremes();
+	return check_done("lifeline");
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Delays of known place and size in simulated lifelines, and runs without any. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "narrows/err.h"
+#include "tests/calibrate/calibrate.h"
+#include "tests/lifesim.h"
+
+struct count {
+	size_t runs, spoke, named, sized;
+};
+
+static void
+run_once(const struct sim *m, struct count *c)
+{
+	static struct nw_line_segments segments;
+	static struct nw_line_findings found;
+	struct sim_lines s;
+	const struct nw_line_finding *f = &found.finding[0];
+	bool named;
+
+	sim_run(m, &s);
+	if (nw_lines_segments(&s.lines, &segments) != NW_OK ||
+	    nw_lines_find(&s.lines, &segments, &found) != NW_OK)
+		abort();
+	named = found.n > 0 && f->from == sim_from(m->place);
+	c->runs++;
+	c->spoke += found.n > 0;
+	c->named += named;
+	c->sized += named && fabs(f->size_s / m->size_s - 1) <= 0.1;
+	sim_free(&s);
+}
+
+static struct count
+runs_of(struct calibration *c, const struct sim *m)
+{
+	struct count n = { 0 };
+	size_t i, runs = calibrate_runs(c, 100);
+
+	for (i = 0; i < runs; i++)
+		run_once(m, &n);
+	return n;
+}
+
+static void
+nothing_planted(struct calibration *c, struct sim m)
+{
+	static const size_t lists[] = { 10, 40, 200 };
+	struct count n;
+	char text[120];
+	size_t i;
+
+	m.place = SIM_NOWHERE;
+	for (i = 0; i < (c->verbose ? 3 : 2); i++) {
+		m.lists = lists[i];
+		n = runs_of(c, &m);
+		(void)snprintf(text, sizeof(text), "nothing, %s, %s, %zu lists",
+		    sim_shape_names[m.shape], m.queues ? "queues" : "alone", m.lists);
+		cell_at_most(c, text, n.spoke, n.runs, 0.02);
+	}
+}
+
+static void
+something_planted(struct calibration *c, struct sim m)
+{
+	static const char *const whose[] = { "some", "a server", "later" };
+	struct count n;
+	char text[160];
+
+	(void)snprintf(text, sizeof(text), "%s, %g ms, %s, %s, %s", sim_place_names[m.place],
+	    1e3 * m.size_s, whose[m.who], sim_shape_names[m.shape], m.queues ? "queues" : "alone");
+	n = runs_of(c, &m);
+	cell_at_least(c, text, n.named, n.runs, 0.95);
+	(void)snprintf(text, sizeof(text), "  size within 10 %%");
+	cell_at_least(c, text, n.sized, n.runs, 0.95);
+}
+
+void
+calibrate_lifelines(struct calibration *c)
+{
+	struct sim m = { .lists = 60, .blocks = 30, .servers = 3, .period_s = 0.4 };
+
+	calibrate_title(c, "lifelines: findings without and with a planted delay");
+	for (m.shape = 0; m.shape < (c->verbose ? SIM_SHAPES : 2); m.shape++)
+		for (int q = 0; q < 2; q++) {
+			m.queues = q;
+			nothing_planted(c, m);
+		}
+	for (m.place = SIM_DISK; m.place < SIM_PLACES; m.place++)
+		for (m.who = SIM_SOME; m.who <= (c->verbose ? SIM_LATER : SIM_SERVER); m.who++)
+			for (m.shape = 0; m.shape < (c->verbose ? SIM_SHAPES : 1); m.shape++)
+				for (int q = c->verbose ? 0 : 1; q < 2; q++) {
+					/* a longer way into a queue disappears in its waits */
+					if (q == 1 && m.place == SIM_CPU && m.who == SIM_LATER)
+						continue;
+					m.queues = q;
+					m.share = m.who == SIM_SOME ? 0.05 : 0.3;
+					m.size_s = m.who == SIM_SOME ? 0.1 : 0.03;
+					something_planted(c, m);
+				}
+}
