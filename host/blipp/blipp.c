@@ -26,6 +26,7 @@
 #include "host/blipp/blipp_conf.h"
 #include "host/blipp/configuration.h"
 #include "host/blipp/follow.h"
+#include "host/blipp/scrape.h"
 #include "host/blipp/show.h"
 #include "host/lib/hostname.h"
 #include "host/lib/control_client.h"
@@ -55,6 +56,10 @@ struct blipp {
 	struct control_client control;
 	struct followers followers;
 	struct configuration configuration;
+	struct scrapes scrapes;
+	void *scrape_states[BLIPP_PROBES]; /* memory of the probes for /metrics: shares since the
+					    * scrape before */
+	struct show scraped;
 	int64_t interval_ns, report_ns; /* the shortest in force; the period in force */
 	uint64_t rejected;              /* orders, as far as logged */
 	char hostname[HOSTNAME_BYTES];
@@ -103,10 +108,10 @@ usage(FILE *to)
 /* --- sampling --- */
 
 static void
-sample_one(struct blipp *b, size_t i)
+sample_one(struct blipp *b, size_t i, void *state)
 {
 	const struct probe *probe = blipp_probes[i];
-	int rc = probe->sample(b->states[i], &b->report, &b->buf);
+	int rc = probe->sample(state, &b->report, &b->buf);
 
 	if (rc == NW_OK || b->warned[i])
 		return;
@@ -137,7 +142,7 @@ sample_due(struct blipp *b, struct clock_pair now)
 	b->report.t_wall_ns = now.wall_ns;
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if (is_wanted(b, i) && ticker_is_due(&b->tickers[i], now)) {
-			sample_one(b, i);
+			sample_one(b, i, b->states[i]);
 			any = true;
 		}
 	if (followers_sample(&b->followers, &b->report, now) < 0)
@@ -259,6 +264,68 @@ next_due(const struct blipp *b)
 	return due;
 }
 
+/* --- samples for people and for Prometheus, without a box --- */
+
+/* Samples every wanted probe into w, with memory of its own. */
+static void
+show_round(struct blipp *b, void **states, struct show *w)
+{
+	size_t i;
+
+	for (i = 0; i < BLIPP_PROBES; i++) {
+		w->probe = blipp_probes[i]->name;
+		w->source = blipp_probes[i]->source;
+		if (states[i] == NULL)
+			states[i] = calloc(1, blipp_probes[i]->state_bytes);
+		if (states[i] != NULL && is_wanted(b, i))
+			sample_one(b, i, states[i]);
+	}
+}
+
+/* What blipp itself costs, by the names that every program's metrics have. */
+static void
+write_self(bool classic, FILE *to)
+{
+	const char *total = classic ? "_total" : "";
+	struct rusage u = { 0 };
+	long resident = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (f != NULL) {
+		if (fscanf(f, "%*s %ld", &resident) != 1)
+			resident = 0;
+		fclose(f);
+	}
+	getrusage(RUSAGE_SELF, &u);
+	fprintf(to,
+	    "# TYPE process_cpu_seconds%s counter\nprocess_cpu_seconds_total %.6f\n"
+	    "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes %ld\n",
+	    total,
+	    (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+		(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6,
+	    resident * sysconf(_SC_PAGESIZE));
+}
+
+/* The answer to a scrape. Probes that look seldom keep their last samples. The report to the box
+ * goes on afterwards as it was. */
+static void
+write_metrics(void *arg, bool classic, FILE *to)
+{
+	struct blipp *b = arg;
+	struct report saved = b->report;
+	size_t before = b->scraped.n;
+
+	b->report.out = show_take;
+	b->report.out_arg = &b->scraped;
+	b->report.commands = NULL; /* nobody starts commands by asking */
+	b->report.t_wall_ns = nw_wall_ns();
+	show_round(b, b->scrape_states, &b->scraped);
+	b->report = saved;
+	show_keep_latest(&b->scraped, before);
+	write_self(classic, to);
+	show_write_metrics(&b->scraped, classic, to);
+}
+
 /* --- the loop --- */
 
 static void
@@ -310,8 +377,8 @@ log_rejected(struct blipp *b)
 static void
 wait_for_work(struct blipp *b, int64_t until_mono_ns, const sigset_t *while_waiting)
 {
-	struct pollfd pfds[1 + BLIPP_PROBES];
-	size_t who[1 + BLIPP_PROBES], i, n = 1;
+	struct pollfd pfds[1 + BLIPP_PROBES + 1 + SCRAPES];
+	size_t who[1 + BLIPP_PROBES], i, n = 1, n_scrapes;
 	int64_t left_ns = until_mono_ns - nw_mono_ns();
 	struct timespec ts;
 
@@ -327,10 +394,14 @@ wait_for_work(struct blipp *b, int64_t until_mono_ns, const sigset_t *while_wait
 		    (struct pollfd){ .fd = blipp_probes[i]->fd(b->states[i]), .events = POLLIN };
 		who[n++] = i;
 	}
+	n_scrapes = scrapes_poll(&b->scrapes, pfds + n);
+	if (b->scrapes.n > 0 && left_ns > SECOND_NS)
+		left_ns = SECOND_NS; /* a slow peer's time runs out */
 	ts.tv_sec = left_ns / SECOND_NS;
 	ts.tv_nsec = left_ns % SECOND_NS;
-	if (ppoll(pfds, n, &ts, while_waiting) <= 0)
+	if (ppoll(pfds, n + n_scrapes, &ts, while_waiting) <= 0 && b->scrapes.n == 0)
 		return;
+	scrapes_run(&b->scrapes, nw_mono_ns());
 	b->report.t_wall_ns = nw_wall_ns();
 	for (i = 1; i < n; i++)
 		if (pfds[i].revents != 0)
@@ -433,7 +504,12 @@ blipp_clear(struct blipp *b)
 		if (b->states[i] != NULL)
 			blipp_probes[i]->clear(b->states[i]);
 		free(b->states[i]);
+		if (b->scrape_states[i] != NULL)
+			blipp_probes[i]->clear(b->scrape_states[i]);
+		free(b->scrape_states[i]);
 	}
+	scrapes_close(&b->scrapes);
+	show_clear(&b->scraped);
 	followers_clear(&b->followers);
 	control_client_clear(&b->control);
 	procfs_buf_clear(&b->buf);
@@ -471,6 +547,12 @@ blipp_open(struct blipp *b)
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if ((b->states[i] = calloc(1, blipp_probes[i]->state_bytes)) == NULL)
 			return NW_ENOMEM;
+	if (b->conf.listen != NULL &&
+	    (rc = scrapes_open(&b->scrapes, b->conf.listen, write_metrics, b)) < 0) {
+		log_line(LOG_ERR, "listen %s: %s", b->conf.listen,
+		    rc == NW_EIO ? strerror(errno) : "not an address");
+		return rc;
+	}
 	rc = nw_provider_new(&opts, &b->provider);
 	b->report.provider = b->control.provider = b->provider;
 	return rc;
@@ -499,21 +581,6 @@ log_end(const struct blipp *b)
 	    b->report.values ? cpu_ms * 1e3 / (double)b->report.values : 0);
 }
 
-static void
-show_round(struct blipp *b, struct show *w)
-{
-	size_t i;
-
-	b->report.t_wall_ns = nw_wall_ns();
-	for (i = 0; i < BLIPP_PROBES; i++) {
-		w->probe = blipp_probes[i]->name;
-		if (b->states[i] == NULL)
-			b->states[i] = calloc(1, blipp_probes[i]->state_bytes);
-		if (b->states[i] != NULL && is_wanted(b, i))
-			sample_one(b, i);
-	}
-}
-
 /* Waits for the answers of probes that ask another program, for half a second at most. */
 static void
 show_answers(struct blipp *b, struct show *w)
@@ -524,6 +591,7 @@ show_answers(struct blipp *b, struct show *w)
 
 	for (i = 0; i < BLIPP_PROBES; i++) {
 		w->probe = blipp_probes[i]->name;
+		w->source = blipp_probes[i]->source;
 		while (blipp_probes[i]->fd != NULL && b->states[i] != NULL &&
 		    (p.fd = blipp_probes[i]->fd(b->states[i])) >= 0 && nw_mono_ns() < end_mono_ns)
 			if (poll(&p, 1, 50) > 0)
@@ -548,10 +616,12 @@ show_once(struct blipp *b, enum show_format format)
 	b->report.filter = (struct filter){ b->conf.include, b->conf.exclude };
 	b->report.chronyd = b->conf.chronyd;
 	b->report.commands = b->conf.commands;
-	show_round(b, &w);
+	b->report.t_wall_ns = nw_wall_ns();
+	show_round(b, b->states, &w);
 	first = w.n;
 	nanosleep(&pause, NULL);
-	show_round(b, &w);
+	b->report.t_wall_ns = nw_wall_ns();
+	show_round(b, b->states, &w);
 	show_answers(b, &w);
 	show_keep_latest(&w, first);
 	show_write(&w, format, stdout);
@@ -646,6 +716,7 @@ main(int argc, char **argv)
 	int rc;
 
 	blipp_conf_init(&b.conf);
+	b.scrapes.fd = -1;
 	if (read_options(&b, argc, argv, &o, why) < 0) {
 		if (why[0] != '\0')
 			log_line(LOG_ERR, "%s", why);

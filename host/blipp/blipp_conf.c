@@ -117,6 +117,7 @@ static const struct conf_type probes = { probes_parse, false };
 #define AT(field) offsetof(struct blipp_conf, field)
 static const struct conf_row rows[] = {
 	{ "box", &box, AT(box), NULL, NULL, NULL },
+	{ "listen", &conf_text, AT(listen), NULL, NULL, NULL },
 	{ "tls-dir", &directory, AT(tls_dir), NULL, NULL, NULL },
 	{ "chronyd", &chronyd, AT(chronyd), NULL, NULL, NULL },
 	{ "host", &host, AT(host), NULL, NULL, NULL },

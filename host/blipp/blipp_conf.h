@@ -15,6 +15,7 @@ extern const struct probe *const blipp_probes[BLIPP_PROBES];
 /* A text is NULL where no directive sets it. */
 struct blipp_conf {
 	char *tls_dir;  /* NULL: the provider's usual directories */
+	char *listen;   /* where /metrics is served; NULL: nowhere */
 	char *box;      /* NULL: the provider's default */
 	char *chronyd;  /* where chronyd takes commands; NULL: the usual place */
 	char *host;     /* NULL: the host's own name */

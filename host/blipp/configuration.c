@@ -9,7 +9,7 @@
 #include "host/lib/ticker.h"
 #include "narrows/err.h"
 
-#define PERIOD_NS INT64_C(60000000000)
+#define PERIOD_NS INT64_C(300000000000)
 #define HASTE_NS  INT64_C(5000000000)
 
 enum { MOUNTS_BYTES = 65536 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration of the host as blipp tells it: at the start, when it has changed (blipp looks
- * once a minute), and when the box gives an order for a session. narrows-xsp(7) has the documents.
+ * The configuration of the host as blipp tells it: at the start, when it has changed (blipp
+ * looks every five minutes), and when the box gives an order for a session. narrows-xsp(7) has the
+ * documents.
  * A document tells all settings of a range of names, at most CONFIGURATION_PART of them; blipp
  * sends the ranges in which something has changed. The provider keeps every version until the box
  * has stored what came after.

@@ -62,6 +62,22 @@ static const struct series_field fields[] = {
 	{ "linux_total_rto", "{event}", true },
 	{ "linux_total_rto_recoveries", "{event}", true },
 	{ "linux_total_rto_time", "ms", true },
+	/* beyond struct tcp_info, see follow_more() */
+	{ "CurAppRQueue", "By", false },
+	{ "CurRetxQueue", "By", false },
+	{ "linux_skmem_rmem", "By", false },
+	{ "linux_skmem_rcvbuf", "By", false },
+	{ "linux_skmem_wmem", "By", false },
+	{ "linux_skmem_sndbuf", "By", false },
+	{ "linux_skmem_fwd_alloc", "By", false },
+	{ "linux_skmem_wmem_queued", "By", false },
+	{ "linux_skmem_optmem", "By", false },
+	{ "linux_skmem_backlog", "By", false },
+	{ "linux_skmem_drops", "{packet}", true },
+	{ "linux_bbr_bw", "By/s", false },
+	{ "linux_bbr_min_rtt", "us", false },
+	{ "linux_bbr_pacing_gain", "1", false },
+	{ "linux_bbr_cwnd_gain", "1", false },
 };
 
 static const struct where {
@@ -119,8 +135,12 @@ static const struct where {
 	{ TCP_TOTAL_RTO_TIME, U32, 1, 0 },
 };
 
-enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
-_Static_assert(sizeof(where) / sizeof(where[0]) == N_FIELDS, "one place for every field");
+enum {
+	N_FIELDS = sizeof(fields) / sizeof(fields[0]),
+	N_INFO = sizeof(where) / sizeof(where[0]),
+	N_MORE = 2 + TCP_SKMEM_NUMBERS + 4
+};
+_Static_assert(N_INFO + N_MORE == N_FIELDS, "one place for every field");
 
 const struct series_kind follow_kind = { FOLLOW_EVENT_TYPE, NULL, fields, N_FIELDS };
 
@@ -149,7 +169,22 @@ follow_parse(const uint8_t *info, size_t len, double *values)
 	size_t i;
 
 	for (i = 0; i < N_FIELDS; i++)
-		values[i] = field_value(info, len, &where[i]);
+		values[i] = i < N_INFO ? field_value(info, len, &where[i]) : NAN;
+}
+
+void
+follow_more(const struct tcpinfo_more *more, const uint8_t *info, size_t len, double *values)
+{
+	double *v = values + N_INFO, unsent = tcpinfo_u32(info, len, TCP_NOTSENT_BYTES, 1);
+
+	*v++ = more->receive_queue_bytes;
+	*v++ = more->send_queue_bytes - unsent;
+	memcpy(v, more->skmem, sizeof(more->skmem));
+	v += TCP_SKMEM_NUMBERS;
+	*v++ = more->bbr_bytes_per_s;
+	*v++ = more->bbr_min_rtt_us;
+	*v++ = more->bbr_pacing_gain;
+	*v++ = more->bbr_cwnd_gain;
 }
 
 /* --- the connections followed --- */
@@ -274,6 +309,9 @@ announce(struct follower *w, struct report *r)
 	size_t n = series_describe(&follow_kind, (double)w->ticker.interval_ns / 1e9, &params);
 	int rc;
 
+	if (w->congestion[0] != '\0')
+		params.kv[n++] =
+		    (struct nw_kv){ "congestion", NW_KV_TEXT, { .text = w->congestion } };
 	rc = nw_provider_meta(r->provider, w->id, NULL, follow_kind.event_type, subject,
 	    sizeof(subject) / sizeof(subject[0]), params.kv, n);
 	w->announced = rc == NW_OK;
@@ -286,12 +324,20 @@ follower_sample(struct follower *w, int fd, struct report *r)
 	const char *names[N_FIELDS];
 	uint8_t info[TCPINFO_BYTES];
 	double values[N_FIELDS];
-	size_t i, len = tcpinfo_ask(fd, &w->local, &w->peer, info);
+	struct tcpinfo_more more;
+	size_t i, len = tcpinfo_ask_more(fd, &w->local, &w->peer, info, &more);
 	int rc;
+
+	if (len > 0 && strcmp(more.congestion, w->congestion) != 0) {
+		memcpy(w->congestion, more.congestion, sizeof(w->congestion));
+		follower_end(w, r); /* another algorithm is another description */
+		w->announced = false;
+	}
 
 	if (len == 0 || (!w->announced && (rc = announce(w, r)) < 0))
 		return len == 0 ? NW_OK : rc;
 	follow_parse(info, len, values);
+	follow_more(&more, info, len, values);
 	for (i = 0; i < N_FIELDS; i++)
 		names[i] = fields[i].name;
 	r->values += N_FIELDS;

@@ -25,6 +25,7 @@ struct follower {
 	struct nw_order order;
 	struct net_addr local, peer;
 	struct ticker ticker;
+	char congestion[16]; /* algorithm, as announced */
 	bool announced;
 };
 
@@ -48,5 +49,7 @@ int64_t followers_due(const struct followers *f); /* INT64_MAX: never */
 
 /* Fills a value per field of follow_kind out of the kernel's answer. */
 void follow_parse(const uint8_t *info, size_t len, double *values);
+/* Fills the fields that follow_parse() leaves NaN. */
+void follow_more(const struct tcpinfo_more *more, const uint8_t *info, size_t len, double *values);
 
 #endif

@@ -16,6 +16,7 @@
 
 struct probe {
 	const char *name;       /* name in the configuration */
+	const char *source;     /* where the numbers come from */
 	const char *event_type; /* beginning of the event types of the probe's series */
 	size_t state_bytes;     /* size of the probe's own memory, zero to start */
 	/* Samples once. NW_EIO: the system does not offer the file. After other errors the next

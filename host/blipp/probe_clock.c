@@ -288,6 +288,7 @@ clear(void *state)
 
 const struct probe probe_clock = {
 	.name = "clock",
+	.source = "adjtimex,chronyd",
 	.event_type = SERIES_PREFIX "clock",
 	.state_bytes = sizeof(struct clock_probe),
 	.sample = sample,

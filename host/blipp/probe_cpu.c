@@ -229,6 +229,7 @@ clear(void *state)
 
 const struct probe probe_cpu = {
 	.name = "cpu",
+	.source = "/proc/stat",
 	.event_type = SERIES_PREFIX "cpu:",
 	.state_bytes = sizeof(struct cpu_probe),
 	.sample = sample,

@@ -131,6 +131,7 @@ clear(void *state)
 
 const struct probe probe_disk = {
 	.name = "disk",
+	.source = "/proc/diskstats",
 	.event_type = SERIES_PREFIX "disk:",
 	.state_bytes = sizeof(struct disk_probe),
 	.sample = sample,

@@ -302,6 +302,7 @@ clear(void *state)
 
 const struct probe probe_exec = {
 	.name = "exec",
+	.source = "command",
 	.event_type = SERIES_PREFIX "exec",
 	.state_bytes = sizeof(struct exec_probe),
 	.sample = sample,

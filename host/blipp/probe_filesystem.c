@@ -124,6 +124,7 @@ clear(void *state)
 
 const struct probe probe_filesystem = {
 	.name = "filesystem",
+	.source = "statvfs",
 	.event_type = SERIES_PREFIX "filesystem",
 	.state_bytes = sizeof(struct filesystem_probe),
 	.sample = sample,

@@ -56,6 +56,7 @@ clear(void *state)
 
 const struct probe probe_kernel = {
 	.name = "kernel",
+	.source = "/proc/sys/fs",
 	.event_type = SERIES_PREFIX "kernel:tables",
 	.state_bytes = sizeof(struct kernel_probe),
 	.sample = sample,

@@ -116,6 +116,7 @@ clear(void *state)
 
 const struct probe probe_link = {
 	.name = "link",
+	.source = "/sys/class/net",
 	.event_type = SERIES_PREFIX "network:link",
 	.state_bytes = sizeof(struct link_probe),
 	.sample = sample,

@@ -62,6 +62,7 @@ clear(void *state)
 
 const struct probe probe_load = {
 	.name = "load",
+	.source = "/proc/loadavg",
 	.event_type = SERIES_PREFIX "cpu:load",
 	.state_bytes = sizeof(struct load_probe),
 	.sample = sample,

@@ -106,6 +106,7 @@ clear(void *state)
 
 const struct probe probe_memory = {
 	.name = "memory",
+	.source = "/proc/meminfo",
 	.event_type = SERIES_PREFIX "memory:utilization",
 	.state_bytes = sizeof(struct memory_probe),
 	.sample = sample_memory,
@@ -113,6 +114,7 @@ const struct probe probe_memory = {
 };
 const struct probe probe_vmstat = {
 	.name = "vmstat",
+	.source = "/proc/vmstat",
 	.event_type = SERIES_PREFIX "memory:vmstat",
 	.state_bytes = sizeof(struct memory_probe),
 	.sample = sample_vmstat,

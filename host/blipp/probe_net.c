@@ -98,6 +98,7 @@ clear(void *state)
 
 const struct probe probe_net = {
 	.name = "net",
+	.source = "/proc/net/dev",
 	.event_type = SERIES_PREFIX "network:utilization",
 	.state_bytes = sizeof(struct net_probe),
 	.sample = sample,

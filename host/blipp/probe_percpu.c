@@ -111,6 +111,7 @@ clear(void *state)
 
 const struct probe probe_percpu = {
 	.name = "percpu",
+	.source = "/proc/stat",
 	.event_type = SERIES_PREFIX "percpu:utilization",
 	.state_bytes = sizeof(struct lines_probe),
 	.sample = sample_percpu,
@@ -118,6 +119,7 @@ const struct probe probe_percpu = {
 };
 const struct probe probe_interrupts = {
 	.name = "interrupts",
+	.source = "/proc/interrupts",
 	.event_type = SERIES_PREFIX "interrupts:count",
 	.state_bytes = sizeof(struct lines_probe),
 	.sample = sample_interrupts,

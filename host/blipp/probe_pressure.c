@@ -79,6 +79,7 @@ clear(void *state)
 
 const struct probe probe_pressure = {
 	.name = "pressure",
+	.source = "/proc/pressure",
 	.event_type = SERIES_PREFIX "pressure",
 	.state_bytes = sizeof(struct pressure_probe),
 	.sample = sample,

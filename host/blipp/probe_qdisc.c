@@ -164,6 +164,7 @@ clear(void *state)
 
 const struct probe probe_qdisc = {
 	.name = "qdisc",
+	.source = "rtnetlink",
 	.event_type = SERIES_PREFIX "network:qdisc",
 	.state_bytes = sizeof(struct qdisc_probe),
 	.sample = sample,

@@ -150,6 +150,7 @@ clear_netstat(void *state)
 
 const struct probe probe_snmp = {
 	.name = "snmp",
+	.source = "/proc/net/snmp",
 	.event_type = SERIES_PREFIX "network:",
 	.state_bytes = sizeof(struct snmp_probe),
 	.sample = sample_snmp,
@@ -157,6 +158,7 @@ const struct probe probe_snmp = {
 };
 const struct probe probe_netstat = {
 	.name = "netstat",
+	.source = "/proc/net/netstat",
 	.event_type = SERIES_PREFIX "network:",
 	.state_bytes = sizeof(struct netstat_probe),
 	.sample = sample_netstat,

@@ -114,6 +114,7 @@ clear_snmp6(void *state)
 
 const struct probe probe_sockets = {
 	.name = "sockets",
+	.source = "/proc/net/sockstat,/proc/net/sockstat6",
 	.event_type = SERIES_PREFIX "network:sockets",
 	.state_bytes = sizeof(struct sockets_probe),
 	.sample = sample_sockets,
@@ -121,6 +122,7 @@ const struct probe probe_sockets = {
 };
 const struct probe probe_snmp6 = {
 	.name = "snmp6",
+	.source = "/proc/net/snmp6",
 	.event_type = SERIES_PREFIX "network:ip6",
 	.state_bytes = sizeof(struct snmp6_probe),
 	.sample = sample_snmp6,

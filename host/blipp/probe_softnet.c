@@ -100,6 +100,7 @@ clear(void *state)
 
 const struct probe probe_softnet = {
 	.name = "softnet",
+	.source = "/proc/net/softnet_stat",
 	.event_type = SERIES_PREFIX "network:softnet",
 	.state_bytes = sizeof(struct softnet_probe),
 	.sample = sample,

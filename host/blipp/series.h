@@ -77,7 +77,7 @@ void series_end(struct series *s, struct report *r);
  * of parameters in p->kv.
  */
 struct series_params {
-	struct nw_kv kv[3 + 2 * SERIES_FIELDS_MAX];
+	struct nw_kv kv[4 + 2 * SERIES_FIELDS_MAX];
 	char keys[2 * SERIES_FIELDS_MAX][SERIES_KEY_BYTES];
 };
 size_t series_describe(const struct series_kind *k, double interval_s, struct series_params *p);

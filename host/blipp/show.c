@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/blipp/nodename.h"
 #include "narrows/csv.h"
 #include "narrows/err.h"
 #include "narrows/jsontext.h"
@@ -14,7 +15,7 @@
 struct show_row {
 	int64_t t_wall_ns;
 	char *texts; /* owner of the following */
-	const char *event_type, *key, *device, *field, *unit, *probe;
+	const char *event_type, *key, *device, *field, *unit, *probe, *source;
 	bool counter;
 	double value;
 };
@@ -90,6 +91,7 @@ show_take(
 		}
 		w->rows[w->n].t_wall_ns = r->t_wall_ns;
 		w->rows[w->n].value = values[i];
+		w->rows[w->n].source = w->source != NULL ? w->source : "-";
 		w->rows[w->n++].probe = w->probe;
 	}
 	r->values += kind->n_fields;
@@ -157,8 +159,8 @@ write_list(const struct show_row *r, FILE *to)
 	char type[SERIES_EVENT_BYTES];
 
 	short_type(r, type, sizeof(type));
-	fprintf(to, "%s %s%s%s %s unit=%s kind=%s\n", r->probe, type, r->key[0] != '\0' ? " " : "",
-	    r->device, r->field, r->unit, kind_word(r));
+	fprintf(to, "%s %s%s%s %s unit=%s kind=%s source=%s\n", r->probe, type,
+	    r->key[0] != '\0' ? " " : "", r->device, r->field, r->unit, kind_word(r), r->source);
 }
 
 static void
@@ -197,18 +199,37 @@ write_json(const struct show_row *r, FILE *to)
 	fprintf(to, ",\"value\":%.17g}\n", r->value);
 }
 
-/* A name of a metric: letters, digits and underscores; counters end in _total. */
+/* A row as a metric. */
+struct metric {
+	const struct show_row *row;
+	size_t at; /* place of the row: the order among equal names */
+	struct nodename node;
+};
+
+/* The name that node_exporter has; else letters, digits and underscores behind "blipp_". */
 static void
-metric_name(const struct show_row *r, char *out, size_t cap)
+metric_make(const struct show_row *r, size_t at, struct metric *out)
 {
 	char type[SERIES_EVENT_BYTES], *p;
 
+	out->row = r;
+	out->at = at;
 	short_type(r, type, sizeof(type));
-	snprintf(out, cap, "blipp_%s_%s", type, r->field);
-	for (p = out; *p != '\0'; p++)
+	if (!nodename_find(type, r->field, r->unit, &out->node))
+		snprintf(out->node.name, sizeof(out->node.name), "blipp_%s_%s", type, r->field);
+	for (p = out->node.name; *p != '\0'; p++)
 		if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *p) ==
 		    NULL)
 			*p = '_';
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	const struct metric *x = a, *y = b;
+	int order = strcmp(x->node.name, y->node.name);
+
+	return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
 }
 
 static void
@@ -222,44 +243,59 @@ put_label(FILE *to, const char *text)
 	}
 }
 
-static void
-write_metric(const struct show_row *r, const char *name, FILE *to)
+static bool
+is_counter(const struct metric *m)
 {
-	fprintf(to, "%s%s", name, r->counter ? "_total" : "");
+	return m->row->counter && !m->node.untyped;
+}
+
+static void
+write_metric(const struct metric *m, FILE *to)
+{
+	const struct show_row *r = m->row;
+
+	fprintf(to, "%s%s", m->node.name, is_counter(m) ? "_total" : "");
 	if (r->key[0] != '\0') {
-		fprintf(to, "{%s=\"", r->key);
+		fprintf(to, "{%s=\"", m->node.label != NULL ? m->node.label : r->key);
 		put_label(to, r->device);
 		fputs("\"}", to);
 	}
-	fprintf(to, " %.17g\n", r->value);
+	fprintf(to, " %.17g\n", r->value * m->node.factor);
 }
 
-/* The samples of one metric stand together: each row that is the first of its name writes all
- * rows of the name. */
+/* The lines above a metric. The classic format counts _total to the name and calls an unknown type
+ * untyped. */
 static void
-write_openmetrics(const struct show *w, FILE *to)
+write_head(const struct metric *m, bool classic, FILE *to)
 {
-	char name[2 * SERIES_EVENT_BYTES], other[2 * SERIES_EVENT_BYTES];
-	size_t i, k;
+	const char *total = classic && is_counter(m) ? "_total" : "";
+	const char *type = !m->node.untyped ? kind_word(m->row) : classic ? "untyped" : "unknown";
 
-	for (i = 0; i < w->n; i++) {
-		metric_name(&w->rows[i], name, sizeof(name));
-		for (k = 0; k < i; k++) {
-			metric_name(&w->rows[k], other, sizeof(other));
-			if (strcmp(name, other) == 0)
-				break;
-		}
-		if (k < i)
-			continue;
-		fprintf(to, "# TYPE %s %s\n# HELP %s unit %s, probe %s\n", name,
-		    kind_word(&w->rows[i]), name, w->rows[i].unit, w->rows[i].probe);
-		for (k = i; k < w->n; k++) {
-			metric_name(&w->rows[k], other, sizeof(other));
-			if (strcmp(name, other) == 0)
-				write_metric(&w->rows[k], name, to);
-		}
+	char event[SERIES_EVENT_BYTES];
+
+	short_type(m->row, event, sizeof(event));
+	fprintf(to, "# TYPE %s%s %s\n# HELP %s%s %s %s (%s), from %s\n", m->node.name, total, type,
+	    m->node.name, total, event, m->row->field, m->row->unit, m->row->source);
+}
+
+void
+show_write_metrics(const struct show *w, bool classic, FILE *to)
+{
+	struct metric *list = calloc(w->n > 0 ? w->n : 1, sizeof(*list));
+	size_t i;
+
+	for (i = 0; list != NULL && i < w->n; i++)
+		metric_make(&w->rows[i], i, &list[i]);
+	if (list != NULL)
+		qsort(list, w->n, sizeof(*list), by_name);
+	for (i = 0; list != NULL && i < w->n; i++) {
+		if (i == 0 || strcmp(list[i].node.name, list[i - 1].node.name) != 0)
+			write_head(&list[i], classic, to);
+		write_metric(&list[i], to);
 	}
-	fputs("# EOF\n", to);
+	free(list);
+	if (!classic)
+		fputs("# EOF\n", to);
 }
 
 void
@@ -268,7 +304,7 @@ show_write(const struct show *w, enum show_format format, FILE *to)
 	size_t i;
 
 	if (format == SHOW_OPENMETRICS) {
-		write_openmetrics(w, to);
+		show_write_metrics(w, false, to);
 		return;
 	}
 	if (format == SHOW_CSV)

@@ -18,8 +18,9 @@ struct show_row;
 struct show {
 	struct show_row *rows;
 	size_t n, cap;
-	const char *probe; /* the probe that is sampling now; kept by pointer */
-	bool failed;       /* out of memory */
+	/* the probe that is sampling now, and where its numbers come from; kept by pointer */
+	const char *probe, *source;
+	bool failed; /* out of memory */
 };
 
 /* For struct report: out, with the show as out_arg. */
@@ -27,6 +28,8 @@ int show_take(
     struct report *r, const struct series *s, const struct series_kind *kind, const double *values);
 /* Writes all rows. */
 void show_write(const struct show *w, enum show_format format, FILE *to);
+/* Metrics for Prometheus, in OpenMetrics or in the older text format. */
+void show_write_metrics(const struct show *w, bool classic, FILE *to);
 /* Of the first n rows forgets those of probes that have sampled again since. */
 void show_keep_latest(struct show *w, size_t n);
 /* Forgets all rows. */

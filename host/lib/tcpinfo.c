@@ -7,6 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -22,27 +23,92 @@ tcpinfo_open(void)
 	return fd;
 }
 
+static double
+number_at(const struct rtattr *a, size_t index)
+{
+	uint32_t v;
+
+	if (RTA_PAYLOAD(a) < (index + 1) * sizeof(v))
+		return NAN;
+	memcpy(&v, (const uint8_t *)RTA_DATA(a) + index * sizeof(v), sizeof(v));
+	return (double)v;
+}
+
+/* struct tcp_bbr_info: bandwidth in two halves, round trip in microseconds, gains of 1/256 */
+static void
+bbr_take(const struct rtattr *a, struct tcpinfo_more *out)
+{
+	if (RTA_PAYLOAD(a) < sizeof(struct tcp_bbr_info))
+		return;
+	out->bbr_bytes_per_s = number_at(a, 0) + number_at(a, 1) * 4294967296.0;
+	out->bbr_min_rtt_us = number_at(a, 2);
+	out->bbr_pacing_gain = number_at(a, 3) / 256;
+	out->bbr_cwnd_gain = number_at(a, 4) / 256;
+}
+
+static void
+more_take(const struct rtattr *a, struct tcpinfo_more *out)
+{
+	size_t i;
+
+	switch (a->rta_type) {
+	case INET_DIAG_CONG:
+		snprintf(out->congestion, sizeof(out->congestion), "%.*s", (int)RTA_PAYLOAD(a),
+		    (const char *)RTA_DATA(a));
+		break;
+	case INET_DIAG_SKMEMINFO:
+		for (i = 0; i < TCP_SKMEM_NUMBERS; i++)
+			out->skmem[i] = number_at(a, i);
+		break;
+	case INET_DIAG_BBRINFO: bbr_take(a, out); break;
+	}
+}
+
+static void
+more_init(struct tcpinfo_more *out, const struct inet_diag_msg *m)
+{
+	size_t i;
+
+	out->congestion[0] = '\0';
+	for (i = 0; i < TCP_SKMEM_NUMBERS; i++)
+		out->skmem[i] = NAN;
+	out->bbr_bytes_per_s = out->bbr_min_rtt_us = out->bbr_pacing_gain = out->bbr_cwnd_gain =
+	    NAN;
+	out->receive_queue_bytes = m->idiag_rqueue;
+	out->send_queue_bytes = m->idiag_wqueue;
+}
+
 /* Reads the attributes of an answer. */
 static size_t
-answer_take(const struct nlmsghdr *h, uint8_t info[TCPINFO_BYTES])
+answer_take(const struct nlmsghdr *h, uint8_t info[TCPINFO_BYTES], struct tcpinfo_more *more)
 {
 	const struct inet_diag_msg *m = NLMSG_DATA(h);
 	const struct rtattr *a = (const struct rtattr *)(m + 1);
 	int left = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*m));
-	size_t len;
+	size_t len = 0;
 
+	if (more != NULL)
+		more_init(more, m);
 	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
 		if (a->rta_type == INET_DIAG_INFO) {
 			len = RTA_PAYLOAD(a) < TCPINFO_BYTES ? RTA_PAYLOAD(a) : TCPINFO_BYTES;
 			memcpy(info, RTA_DATA(a), len);
-			return len;
+		} else if (more != NULL) {
+			more_take(a, more);
 		}
-	return 0;
+	return len;
 }
 
 size_t
 tcpinfo_ask(
     int fd, const struct net_addr *local, const struct net_addr *peer, uint8_t info[TCPINFO_BYTES])
+{
+	return tcpinfo_ask_more(fd, local, peer, info, NULL);
+}
+
+size_t
+tcpinfo_ask_more(int fd, const struct net_addr *local, const struct net_addr *peer,
+    uint8_t info[TCPINFO_BYTES], struct tcpinfo_more *more)
 {
 	static uint32_t sequence;
 	struct {
@@ -63,6 +129,9 @@ tcpinfo_ask(
 	ask.r.sdiag_family = (uint8_t)local->family;
 	ask.r.sdiag_protocol = IPPROTO_TCP;
 	ask.r.idiag_ext = 1 << (INET_DIAG_INFO - 1);
+	if (more != NULL) /* whoever asks for Vegas gets BBR */
+		ask.r.idiag_ext |= 1 << (INET_DIAG_CONG - 1) | 1 << (INET_DIAG_SKMEMINFO - 1) |
+		    1 << (INET_DIAG_VEGASINFO - 1);
 	ask.r.idiag_states = ~0u;
 	ask.r.id.idiag_sport = htons(local->port);
 	ask.r.id.idiag_dport = htons(peer->port);
@@ -78,5 +147,5 @@ tcpinfo_ask(
 		if (n < 0 || !NLMSG_OK(&answer.h, (size_t)n))
 			return 0;
 	} while (n < 0 || answer.h.nlmsg_seq != sequence);
-	return answer.h.nlmsg_type == SOCK_DIAG_BY_FAMILY ? answer_take(&answer.h, info) : 0;
+	return answer.h.nlmsg_type == SOCK_DIAG_BY_FAMILY ? answer_take(&answer.h, info, more) : 0;
 }

@@ -22,6 +22,18 @@ int tcpinfo_open(void); /* a descriptor, or -1 */
 size_t tcpinfo_ask(
     int fd, const struct net_addr *local, const struct net_addr *peer, uint8_t info[TCPINFO_BYTES]);
 
+/* What the kernel says beyond struct tcp_info, as far as it does: numbers are NaN else. */
+enum { TCP_SKMEM_NUMBERS = 9 };
+struct tcpinfo_more {
+	char congestion[16];             /* algorithm; empty: not told */
+	double skmem[TCP_SKMEM_NUMBERS]; /* in the order of SK_MEMINFO_*: bytes, the last drops */
+	double receive_queue_bytes, send_queue_bytes;
+	double bbr_bytes_per_s, bbr_min_rtt_us, bbr_pacing_gain, bbr_cwnd_gain;
+};
+/* The same, with more. */
+size_t tcpinfo_ask_more(int fd, const struct net_addr *local, const struct net_addr *peer,
+    uint8_t info[TCPINFO_BYTES], struct tcpinfo_more *more);
+
 /* Offsets of the fields, in any kernel that has them: the layout only ever got longer. */
 enum tcpinfo_at {
 	TCP_CA_STATE = 1,

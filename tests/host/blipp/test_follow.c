@@ -2,6 +2,7 @@
 #include "host/blipp/follow.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -186,11 +187,57 @@ test_follow(void)
 	nw_provider_close(r.provider, 0);
 }
 
+/* Memory, queues and BBR of a connection whose receiver does not read, beside what the sockets
+ * themselves say. */
+static void
+test_more(void)
+{
+	struct net_addr local = { .family = AF_INET, .ip = { 127, 0, 0, 1 } }, peer = local;
+	uint32_t memory[TCP_SKMEM_NUMBERS] = { 0 };
+	uint8_t info[TCPINFO_BYTES], bytes[8192] = { 0 };
+	double v[SERIES_FIELDS_MAX];
+	int fd[2], diag = tcpinfo_open();
+	struct tcpinfo_more more;
+	socklen_t size = sizeof(memory);
+	struct nw_order o;
+	size_t len;
+	bool bbr;
+
+	if (diag < 0)
+		return;
+	pair_open(fd, &o);
+	bbr = setsockopt(fd[0], IPPROTO_TCP, TCP_CONGESTION, "bbr", 3) == 0;
+	CHECK_INT(send(fd[0], bytes, sizeof(bytes), 0), sizeof(bytes));
+	local.port = o.dport;
+	peer.port = o.sport;
+	CHECK((len = tcpinfo_ask_more(diag, &local, &peer, info, &more)) > 0);
+	follow_parse(info, len, v);
+	follow_more(&more, info, len, v);
+	CHECK_NEAR(value_of(v, "CurAppRQueue"), sizeof(bytes), 0, 0);
+	CHECK_INT(getsockopt(fd[1], SOL_SOCKET, SO_MEMINFO, memory, &size), 0);
+	CHECK_NEAR(value_of(v, "linux_skmem_rmem"), memory[0], 0, 0);
+	CHECK_NEAR(value_of(v, "linux_skmem_rcvbuf"), memory[1], 0, 0);
+	CHECK_NEAR(value_of(v, "linux_skmem_sndbuf"), memory[3], 0, 0);
+	CHECK_NEAR(value_of(v, "linux_skmem_drops"), memory[8], 0, 0);
+	local.port = o.sport;
+	peer.port = o.dport;
+	CHECK((len = tcpinfo_ask_more(diag, &local, &peer, info, &more)) > 0);
+	follow_parse(info, len, v);
+	follow_more(&more, info, len, v);
+	CHECK_NEAR(value_of(v, "CurRetxQueue"), 0, 0, 0);
+	CHECK_INT(bbr, strcmp(more.congestion, "bbr") == 0);
+	CHECK_INT(bbr, value_of(v, "linux_bbr_pacing_gain") > 1);
+	close(fd[0]);
+	close(fd[1]);
+	close(diag);
+}
+
 int
 main(void)
 {
 	test_ticker();
 	test_parse();
 	test_follow();
+	test_more();
 	return check_done("follow");
 }

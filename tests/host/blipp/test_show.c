@@ -8,17 +8,17 @@
 #include "narrows/err.h"
 #include "tests/check.h"
 
-static const struct series_field fields[] = { { "read_bytes", "By", true },
-	{ "inflight", "{operation}", false } };
-static const struct series_kind kind = { SERIES_PREFIX "disk:partition:", "device", fields, 2 };
+static const struct series_field fields[] = { { "read_ms", "ms", true },
+	{ "inflight", "{operation}", false }, { "discarded_bytes", "By", true } };
+static const struct series_kind kind = { SERIES_PREFIX "disk:partition:", "device", fields, 3 };
 
 static void
-take(struct report *r, const char *device, double bytes, double inflight)
+take(struct report *r, const char *device, double ms, double inflight, double discarded)
 {
 	struct series s = { .announced = false };
 
 	snprintf(s.device, sizeof(s.device), "%s", device);
-	CHECK_INT(show_take(r, &s, &kind, (const double[]){ bytes, inflight }), NW_OK);
+	CHECK_INT(show_take(r, &s, &kind, (const double[]){ ms, inflight, discarded }), NW_OK);
 }
 
 static void
@@ -37,40 +37,48 @@ expect(const struct show *w, enum show_format format, const char *want)
 int
 main(void)
 {
-	struct show w = { .probe = "disk" };
+	struct show w = { .probe = "disk", .source = "/proc/diskstats" };
 	struct report r = { .out = show_take, .out_arg = &w, .t_wall_ns = 5000000001 };
 
-	take(&r, "old", 1, 1);
-	take(&r, "sda", 4096, NAN);
-	take(&r, "a\"b", 0.5, 2);
+	take(&r, "old", 1, 1, NAN);
+	take(&r, "sda", 4096, NAN, NAN);
+	take(&r, "a\"b", 500, 2, 7);
 	show_keep_latest(&w, 2);
 	CHECK_INT(show_format_parse("csv"), SHOW_CSV);
 	CHECK_INT(show_format_parse("xml"), SHOW_NONE);
 	expect(&w, SHOW_LIST,
-	    "disk disk:partition sda read_bytes unit=By kind=counter\n"
-	    "disk disk:partition a\"b read_bytes unit=By kind=counter\n"
-	    "disk disk:partition a\"b inflight unit={operation} kind=gauge\n");
+	    "disk disk:partition sda read_ms unit=ms kind=counter source=/proc/diskstats\n"
+	    "disk disk:partition a\"b read_ms unit=ms kind=counter source=/proc/diskstats\n"
+	    "disk disk:partition a\"b inflight unit={operation} kind=gauge source=/proc/diskstats\n"
+	    "disk disk:partition a\"b discarded_bytes unit=By kind=counter "
+	    "source=/proc/diskstats\n");
 	expect(&w, SHOW_CSV,
 	    "t,event_type,device,field,value,unit,kind\n"
-	    "5.000000001,ps:tools:blipp:linux:disk:partition:,sda,read_bytes,4096,By,counter\n"
-	    "5.000000001,ps:tools:blipp:linux:disk:partition:,\"a\"\"b\",read_bytes,0.5,By,"
+	    "5.000000001,ps:tools:blipp:linux:disk:partition:,sda,read_ms,4096,ms,counter\n"
+	    "5.000000001,ps:tools:blipp:linux:disk:partition:,\"a\"\"b\",read_ms,500,ms,"
 	    "counter\n"
 	    "5.000000001,ps:tools:blipp:linux:disk:partition:,\"a\"\"b\",inflight,2,{operation},"
-	    "gauge\n");
+	    "gauge\n"
+	    "5.000000001,ps:tools:blipp:linux:disk:partition:,\"a\"\"b\",discarded_bytes,7,By,"
+	    "counter\n");
 	expect(&w, SHOW_OPENMETRICS,
-	    "# TYPE blipp_disk_partition_read_bytes counter\n"
-	    "# HELP blipp_disk_partition_read_bytes unit By, probe disk\n"
-	    "blipp_disk_partition_read_bytes_total{device=\"sda\"} 4096\n"
-	    "blipp_disk_partition_read_bytes_total{device=\"a\\\"b\"} 0.5\n"
-	    "# TYPE blipp_disk_partition_inflight gauge\n"
-	    "# HELP blipp_disk_partition_inflight unit {operation}, probe disk\n"
-	    "blipp_disk_partition_inflight{device=\"a\\\"b\"} 2\n"
+	    "# TYPE blipp_disk_partition_discarded_bytes counter\n"
+	    "# HELP blipp_disk_partition_discarded_bytes disk:partition discarded_bytes (By), from "
+	    "/proc/diskstats\n"
+	    "blipp_disk_partition_discarded_bytes_total{device=\"a\\\"b\"} 7\n"
+	    "# TYPE node_disk_io_now gauge\n"
+	    "# HELP node_disk_io_now disk:partition inflight ({operation}), from /proc/diskstats\n"
+	    "node_disk_io_now{device=\"a\\\"b\"} 2\n"
+	    "# TYPE node_disk_read_time_seconds counter\n"
+	    "# HELP node_disk_read_time_seconds disk:partition read_ms (ms), from /proc/diskstats\n"
+	    "node_disk_read_time_seconds_total{device=\"sda\"} 4.0960000000000001\n"
+	    "node_disk_read_time_seconds_total{device=\"a\\\"b\"} 0.5\n"
 	    "# EOF\n");
 	show_clear(&w);
-	take(&r, "sda", 1, NAN);
+	take(&r, "sda", 1, NAN, NAN);
 	expect(&w, SHOW_JSON,
 	    "{\"t\":5.000000001,\"event_type\":\"ps:tools:blipp:linux:disk:partition:\","
-	    "\"device\":\"sda\",\"field\":\"read_bytes\",\"unit\":\"By\",\"kind\":\"counter\","
+	    "\"device\":\"sda\",\"field\":\"read_ms\",\"unit\":\"ms\",\"kind\":\"counter\","
 	    "\"value\":1}\n");
 	show_clear(&w);
 	return check_done("show");

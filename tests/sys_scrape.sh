@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# blipp's /metrics: no box, both formats, values as in /proc, and peers that are slow, many or wrong.
+. tests/lib.sh
+
+port=$((20000 + $$ % 20000))
+"$bin/blipp" -b 127.0.0.1/1 -i 10s -o listen=$port -o configuration=no 2>>"$tmp/blipp.log" &
+blipp=$!
+pids="$pids $blipp"
+get() { curl -s -m 5 "$@" "http://127.0.0.1:$port/metrics"; }
+until_true 5 get || fail "nobody listens: $(cat "$tmp/blipp.log")"
+
+# --- the older format by default, OpenMetrics on request ---
+get >"$tmp/classic"
+grep -q '^# TYPE node_disk_read_bytes_total counter$' "$tmp/classic" || grep -q '^# TYPE node_network_receive_bytes_total counter$' "$tmp/classic" ||
+	fail "no counter in the older format"
+grep -q '^# TYPE node_netstat_Tcp_OutSegs untyped$' "$tmp/classic" || fail "node_netstat_Tcp_OutSegs is not there"
+get -H 'Accept: application/openmetrics-text' >"$tmp/open"
+[ "$(tail -n 1 "$tmp/open")" = '# EOF' ] || fail "no end"
+grep -q '^# TYPE node_network_receive_bytes counter$' "$tmp/open" || fail "no counter in OpenMetrics"
+# every name has one TYPE, and its samples stand together
+awk '/^# TYPE/ { if (seen[$3]++) exit 1 }' "$tmp/open" || fail "a name comes twice"
+sort "$tmp/open" | grep -v '^#' | sed 's/ [^ ]*$//' | uniq -d | grep -q . && fail "a sample comes twice"
+
+# --- the values: sums within 0.2 % of /proc, read before and after ---
+near() { awk -v a="$1" -v b="$2" -v v="$3" 'BEGIN { d = 0.002 * b; exit !(v >= a - d && v <= b + d) }'; }
+sum() { awk -v n="$1" 'index($1, n "{") == 1 || $1 == n { s += $2 } END { printf "%.17g\n", s }' "$tmp/now"; }
+kernel() {
+	ctxt=$(awk '$1 == "ctxt" { print $2 }' /proc/stat)
+	in=$(awk -F'[: ]+' '/:/ && ($3 + $4 + $11) > 0 { s += $3 } END { printf "%.17g\n", s }' /proc/net/dev)
+	segs=$(awk '$1 == "Tcp:" && $2 ~ /[0-9]/ { print $12 }' /proc/net/snmp)
+	total=$(awk '$1 == "MemTotal:" { print $2 * 1024 }' /proc/meminfo)
+}
+kernel
+ctxt0=$ctxt in0=$in segs0=$segs
+get >"$tmp/now"
+kernel
+near "$ctxt0" "$ctxt" "$(sum node_context_switches_total)" || fail "context switches: $(sum node_context_switches_total), not $ctxt0 to $ctxt"
+near "$in0" "$in" "$(sum node_network_receive_bytes_total)" || fail "bytes: $(sum node_network_receive_bytes_total), not $in0 to $in"
+near "$segs0" "$segs" "$(sum node_netstat_Tcp_OutSegs)" || fail "segments: $(sum node_netstat_Tcp_OutSegs), not $segs0 to $segs"
+near "$total" "$total" "$(sum node_memory_MemTotal_bytes)" || fail "memory: $(sum node_memory_MemTotal_bytes), not $total"
+
+# --- peers that say nothing, say too much, or ask for something else, take nobody's place ---
+python3 - "$port" <<'PY' || fail "a wrong peer"
+import socket, sys
+port = int(sys.argv[1])
+silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
+long = socket.create_connection(("127.0.0.1", port))
+try:
+    long.sendall(b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 20000)
+    assert not long.recv(10)
+except ConnectionError:
+    pass
+for request, status in ((b"GET / HTTP/1.1\r\n\r\n", b"404"), (b"POST /metrics HTTP/1.1\r\n\r\n", b"404"), (b"\0\r\n\r\n", b"404"),
+                        (b"GET /metrics HTTP/1.0\r\n\r\n", b"200")):
+    s = socket.create_connection(("127.0.0.1", port))
+    s.settimeout(5)
+    s.sendall(request)
+    assert s.recv(100).startswith(b"HTTP/1.1 " + status), request
+    s.close()
+PY
+get | grep -q '^node_load1 ' || fail "not served any more"
+kill "$blipp" && wait "$blipp" || fail "blipp ended with status $?"
+echo "$(grep -vc '^#' "$tmp/open") metrics, $(grep -c '^node_' "$tmp/open") of them by node_exporter's names"
