@@ -14,10 +14,10 @@ static void
 counts_print(const char *path, const struct store_counts *n)
 {
 	printf("%s: %s: %" PRId64 " hosts, %" PRId64 " sessions, %" PRId64 " results, %" PRId64
-	       " metadata, %" PRId64 " layouts; %" PRId64 " rows, %" PRId64 " values in %" PRId64
-	       " chunks, %" PRId64 " roll-ups, %" PRId64 " blobs of the tail",
+	       " metadata, %" PRId64 " layouts, %" PRId64 " events; %" PRId64 " rows, %" PRId64
+	       " values in %" PRId64 " chunks, %" PRId64 " roll-ups, %" PRId64 " blobs of the tail",
 	    path, n->faults == 0 ? "whole" : "damaged", n->hosts, n->sessions, n->results, n->metas,
-	    n->layouts, n->rows, n->values, n->chunks, n->rollups, n->tail_blobs);
+	    n->layouts, n->events, n->rows, n->values, n->chunks, n->rollups, n->tail_blobs);
 	if (n->faults > 0)
 		printf("; %" PRIu64 " faults", n->faults);
 	putchar('\n');

@@ -174,6 +174,7 @@ static const struct conf_row rows[] = {
 	{ "keep-10s", &conf_duration, AT(keep_ns[STORE_10S]), "90 d", "0 s", "36500 d" },
 	{ "keep-1min", &conf_duration, AT(keep_ns[STORE_1MIN]), "730 d", "0 s", "36500 d" },
 	{ "keep-1h", &conf_duration, AT(keep_ns[STORE_1H]), "0 s", "0 s", "36500 d" },
+	{ "keep-events", &conf_duration, AT(keep_events_ns), "365 d", "0 s", "36500 d" },
 	{ "keep-sessions", &conf_duration, AT(keep_sessions_ns), "0 s", "0 s", "36500 d" },
 	{ "max-store-size", &ceiling, AT(max_store_bytes), "0", NULL, NULL },
 	{ "session-linger", &conf_duration, AT(session_linger_ns), "1 s", "0 s", "1 h" },

@@ -47,6 +47,7 @@ struct conf {
 	int64_t commit_interval_ns;
 	bool sync_full;               /* durability */
 	int64_t keep_ns[STORE_TIERS]; /* 0: for ever */
+	int64_t keep_events_ns;       /* 0: for ever */
 	int64_t keep_sessions_ns;     /* 0: for ever */
 	uint64_t max_store_bytes;     /* 0 means nine tenths of the free space */
 

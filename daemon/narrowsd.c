@@ -685,6 +685,7 @@ daemon_start(struct daemon *d)
 	so.commit_interval_ns = d->conf.commit_interval_ns;
 	so.sync_full = d->conf.sync_full;
 	memcpy(so.keep_ns, d->conf.keep_ns, sizeof(so.keep_ns));
+	so.keep_events_ns = d->conf.keep_events_ns;
 	so.keep_sessions_ns = d->conf.keep_sessions_ns;
 	so.max_bytes = store_ceiling(d);
 	store_open_patiently(d, &so);

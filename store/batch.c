@@ -11,7 +11,11 @@
 #include "narrows/err.h"
 #include "store/tail.h"
 
-enum { KEEPLISTS_MAX = 1000, ROUTES_MAX = 2000 };
+enum {
+	KEEPLISTS_MAX = 1000,
+	ROUTES_MAX = 2000,
+	EVENTS_BYTES = 8192 /* of an empty builder */
+};
 
 struct nw_batch *
 nw_batch_new(void)
@@ -22,8 +26,15 @@ nw_batch_new(void)
 void
 nw_batch_free(struct nw_batch *b)
 {
+	struct batch_events *e, *next;
+
 	if (b == NULL)
 		return;
+	for (e = b->events; e != NULL; e = next) {
+		next = e->next;
+		nw_events_free(e->columns);
+		free(e);
+	}
 	free(b->rows);
 	free(b->recs);
 	free(b->values);
@@ -35,7 +46,7 @@ size_t
 nw_batch_bytes(const struct nw_batch *b)
 {
 	return b->rows_len + b->late_len + b->text_len + b->n_recs * sizeof(*b->recs) +
-	    b->n_values * sizeof(*b->values);
+	    b->n_values * sizeof(*b->values) + b->event_bytes;
 }
 
 void
@@ -267,14 +278,20 @@ nw_batch_provider(struct nw_batch *b, const char *owner, const char *provider, u
 int
 nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id)
 {
+	struct batch_events *e;
 	int rc;
 
 	if ((rc = put(b, BATCH_MERGE_META, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_XSP, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_RUN, "ii", from_id, into_id)) == NW_OK &&
+	    (rc = put(b, BATCH_MERGE_EVENTS, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_DROP_RESULT, "i", from_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_PIN, "ii", from_id, into_id)) == NW_OK)
 		rc = put(b, BATCH_MERGE_SESSION, "i", from_id);
+	/* events are written after all records */
+	for (e = b->events; rc == NW_OK && e != NULL; e = e->next)
+		if (e->session_id == from_id)
+			e->session_id = into_id;
 	return rc;
 }
 
@@ -345,5 +362,60 @@ nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n,
 		b->n_rows = n_rows;
 		b->n_samples = n_samples;
 	}
+	return rc;
+}
+
+/* --- events --- */
+
+/* A builder of a pair, in front of the others. NULL: no memory */
+static struct batch_events *
+events_begin(struct nw_batch *b, int64_t session_id, int64_t host_id)
+{
+	struct batch_events *e = calloc(1, sizeof(*e));
+
+	if (e == NULL || (e->columns = nw_events_new(NW_EVENT_KEPT_BYTES)) == NULL) {
+		free(e);
+		return NULL;
+	}
+	e->session_id = session_id;
+	e->host_id = host_id;
+	e->next = b->events;
+	b->events = e;
+	b->event_bytes += EVENTS_BYTES;
+	return e;
+}
+
+/* The builder in use of a pair, which moves to the front. */
+static struct batch_events *
+events_of(struct nw_batch *b, int64_t session_id, int64_t host_id)
+{
+	struct batch_events **at, *e;
+
+	for (at = &b->events; (e = *at) != NULL; at = &e->next)
+		if (e->session_id == session_id && e->host_id == host_id) {
+			*at = e->next;
+			e->next = b->events;
+			return b->events = e;
+		}
+	return events_begin(b, session_id, host_id);
+}
+
+int
+nw_batch_event(
+    struct nw_batch *b, int64_t session_id, int64_t host_id, const struct nw_event *event)
+{
+	struct batch_events *e = events_of(b, session_id, host_id);
+	int rc;
+
+	if (e == NULL)
+		return NW_ENOMEM;
+	if ((rc = nw_events_add(e->columns, event)) == NW_ETOOBIG) {
+		if ((e = events_begin(b, session_id, host_id)) == NULL)
+			return NW_ENOMEM;
+		rc = nw_events_add(e->columns, event);
+	}
+	b->event_bytes += nw_events_bytes(e->columns) - e->bytes;
+	e->bytes = nw_events_bytes(e->columns);
+	b->n_events += rc == NW_OK;
 	return rc;
 }

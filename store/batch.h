@@ -5,6 +5,7 @@
 #ifndef STORE_BATCH_H
 #define STORE_BATCH_H
 
+#include "narrows/event.h"
 #include "narrows/store.h"
 
 enum batch_kind {
@@ -26,6 +27,7 @@ enum batch_kind {
 	BATCH_MERGE_META,
 	BATCH_MERGE_XSP,
 	BATCH_MERGE_RUN,
+	BATCH_MERGE_EVENTS,
 	BATCH_DROP_RESULT,
 	BATCH_KEEP_RESULT,
 	BATCH_MERGE_PIN,
@@ -49,6 +51,14 @@ struct batch_rec {
 	size_t first_value, n_values;
 };
 
+/* Events of one session (0: of none) and one sender. */
+struct batch_events {
+	int64_t session_id, host_id;
+	struct nw_events *columns;
+	size_t bytes; /* of the columns, when they were last counted */
+	struct batch_events *next;
+};
+
 struct nw_batch {
 	uint8_t *rows; /* tail records (tail.h); NULL once the tail has taken the records */
 	size_t rows_len, rows_cap;
@@ -60,7 +70,9 @@ struct nw_batch {
 	size_t n_values, cap_values;
 	uint8_t *text;
 	size_t text_len, text_cap;
-	uint64_t n_rows, n_samples;
+	uint64_t n_rows, n_samples, n_events;
+	struct batch_events *events; /* the builder in use of each pair, and full ones */
+	size_t event_bytes;
 
 	void (*done)(void *arg, int rc);
 	void *arg;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DB_STMTS_MAX = 96 };
+enum { DB_STMTS_MAX = 128 };
 
 struct db_stmts {
 	sqlite3 *db;

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "narrows/err.h"
+#include "store/eventwriter.h"
 #include "store/writesql.h"
 
 enum {
-	SHARES = 16,
+	SHARES = 18,
+	EVENT_VALUES = 4096,
 	RESULT_VALUES = 4096 /* the work of dropping a part of a result, in values */
 };
 
@@ -15,6 +17,7 @@ static const struct {
 	int kind, share;
 } order[] = {
 	{ STORE_ROWS, 6 },
+	{ SIZE_EVENTS, 2 },
 	{ SIZE_TIMELINES, 1 },
 	{ STORE_10S, 3 },
 	{ STORE_1MIN, 2 },
@@ -22,7 +25,7 @@ static const struct {
 	{ SIZE_DOCUMENTS, 3 },
 };
 enum { N_KINDS = sizeof(order) / sizeof(order[0]) };
-_Static_assert((int)N_KINDS == (int)SIZE_DESCRIPTIONS, "every kind but descriptions has its place");
+_Static_assert((int)N_KINDS + 1 == (int)SIZE_KINDS, "every kind but descriptions has its place");
 
 void
 evictor_clear(struct evictor *e)
@@ -82,6 +85,17 @@ result_find(struct evictor *e, size_t host, struct victim *v)
 	return rc == NW_ENOTFOUND ? NW_OK : rc;
 }
 
+/* Events that are pinned are no victim, though they count. */
+static int
+events_find(struct evictor *e, size_t host, struct victim *v)
+{
+	int rc =
+	    event_writer_oldest(e->k->c, e->k->c->sizes.hosts[host].host_id, INT64_MAX, &v->events);
+
+	v->found = v->events.found;
+	return rc;
+}
+
 static int64_t
 host_total(const struct host_size *h)
 {
@@ -107,7 +121,9 @@ host_find(struct evictor *e, size_t host, struct victim *v)
 		if (h->bytes[v->kind] <= 0 ||
 		    (i < N_KINDS && h->bytes[v->kind] <= total / SHARES * order[i % N_KINDS].share))
 			continue;
-		rc = v->kind < STORE_TIERS ? chunk_find(e, host, v) : result_find(e, host, v);
+		rc = v->kind < STORE_TIERS   ? chunk_find(e, host, v)
+		    : v->kind == SIZE_EVENTS ? events_find(e, host, v)
+					     : result_find(e, host, v);
 		if (rc != NW_OK || v->found)
 			return rc;
 	}
@@ -169,6 +185,10 @@ evict(struct evictor *e, const struct victim *v)
 {
 	int rc;
 
+	if (v->kind == SIZE_EVENTS) {
+		e->k->values_encoded += EVENT_VALUES;
+		return event_writer_drop(e->k->c, &v->events);
+	}
 	if (v->kind >= STORE_TIERS)
 		return result_evict(e, v);
 	if ((rc = rollup_demote(e->k, &v->chunk, true)) == NW_ECORRUPT)

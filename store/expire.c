@@ -9,6 +9,8 @@ static const int64_t pass_every_ns = INT64_C(60000000000);
 /* A clock that leaps by more is believed only when the leap has lasted. */
 static const int64_t leap_ns = INT64_C(3600000000000), leap_lasts_ns = INT64_C(86400000000000);
 
+enum { EVENT_ROWS_AT_ONCE = 64 };
+
 void
 expiry_init(struct expiry *e, struct compactor *k, struct forgetter *f, struct ceiling *ceiling,
     const struct store_opts *opts)
@@ -17,6 +19,7 @@ expiry_init(struct expiry *e, struct compactor *k, struct forgetter *f, struct c
 	e->forgetter = f;
 	e->ceiling = ceiling;
 	memcpy(e->keep_ns, opts->keep_ns, sizeof(e->keep_ns));
+	e->keep_events_ns = opts->keep_events_ns;
 	e->keep_sessions_ns = opts->keep_sessions_ns;
 	e->pass_tier = PASS_NONE;
 	e->pass_wall_ns = INT64_MIN / 2;
@@ -73,6 +76,31 @@ next_find(struct expiry *e, struct aged *out)
 	return NW_OK;
 }
 
+/* Deletes old events. WRITER_DONE: there are none. */
+static int
+events_step(struct expiry *e)
+{
+	struct event_old old;
+	int rc, n = 0;
+
+	if (e->keep_events_ns == 0)
+		return WRITER_DONE;
+	if ((rc = event_writer_oldest(
+		 e->k->c, HOST_ANY, e->pass_wall_ns - e->keep_events_ns, &old)) != NW_OK ||
+	    !old.found)
+		return rc == NW_OK ? WRITER_DONE : rc;
+	if ((rc = ceiling_make_room(e->ceiling, e->k->limits.step_values)) != NW_OK ||
+	    (rc = connection_begin(e->k->c)) != NW_OK)
+		return rc;
+	while (rc == NW_OK && old.found && n++ < EVENT_ROWS_AT_ONCE &&
+	    (rc = event_writer_drop(e->k->c, &old)) == NW_OK)
+		rc = event_writer_oldest(
+		    e->k->c, HOST_ANY, e->pass_wall_ns - e->keep_events_ns, &old);
+	e->k->c->pages_freed = true;
+	rc = connection_end(e->k->c, rc);
+	return rc == NW_OK ? WRITER_MORE : rc;
+}
+
 /* After the tiers: forgets old sessions. */
 static int
 sessions_step(struct expiry *e)
@@ -118,7 +146,9 @@ expire_step(struct expiry *e)
 	if ((rc = next_find(e, &what)) != NW_OK)
 		return rc;
 	if (what.id == AGED_NONE)
-		return what.more ? WRITER_MORE : sessions_step(e);
+		return what.more                           ? WRITER_MORE
+		    : (rc = events_step(e)) != WRITER_DONE ? rc
+							   : sessions_step(e);
 	if ((rc = ceiling_make_room(e->ceiling, e->k->limits.step_values)) != NW_OK ||
 	    (rc = connection_begin(e->k->c)) != NW_OK)
 		goto out;

@@ -131,6 +131,8 @@ session_drop(struct forgetter *f, int64_t id)
 		return rc == NW_ENOTFOUND ? NW_OK : rc;
 	if ((rc = samples_drop(f, W_FORGET_CHUNKS, id, &n)) == NW_OK)
 		rc = samples_drop(f, W_FORGET_ROLLUPS, id, &n);
+	if (rc == NW_OK)
+		rc = samples_drop(f, W_FORGET_EVENTS, id, &n);
 	if (n == 0)
 		return rc;
 	if (rc == NW_OK)

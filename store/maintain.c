@@ -70,9 +70,27 @@ probe(struct writer *w)
 	return rc;
 }
 
+/* Merges rows of events. Where the ceiling is so low that rows are too large for a transaction, they
+ * stay as they are. */
+static int
+merge_events(struct writer *w, const struct event_due *due)
+{
+	int rc = ceiling_make_room(&w->ceiling, due->bytes);
+
+	if (rc == NW_OK)
+		rc = event_writer_merge(&w->events, due);
+	if (rc == NW_ETOOBIG) {
+		event_writer_skip(&w->events);
+		w->c.trouble[0] = '\0';
+		rc = NW_OK;
+	}
+	return rc == NW_OK ? WRITER_MORE : rc;
+}
+
 int
 writer_maintain(struct writer *w, bool idle)
 {
+	struct event_due events;
 	bool due;
 	int rc;
 
@@ -88,6 +106,10 @@ writer_maintain(struct writer *w, bool idle)
 		checkpoint(w, idle);
 		return rc == NW_OK ? WRITER_MORE : rc;
 	}
+	if ((rc = event_writer_find(&w->events, &events)) != NW_OK)
+		return rc;
+	if (events.found)
+		return merge_events(w, &events);
 	rc = expire_step(&w->expiry);
 	checkpoint(w, idle);
 	if (rc != WRITER_DONE)

@@ -45,7 +45,17 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 	" AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >= coalesce((SELECT max(t0_ns) FROM " table \
 	" WHERE layout_id = ?1 " and_tier " AND t0_ns < ?2), ?2)"
 
+#define EVENT_ROWS                                                                              \
+	"SELECT e.id, coalesce(e.session_id, 0), e.host_id, h.name, e.t0_ns FROM event_chunk e" \
+	" LEFT JOIN host h ON h.id = e.host_id WHERE (?1 = 0 OR e.host_id = ?1)"                \
+	" AND e.t1_ns >= ?2 AND e.t0_ns <= ?3"
+
 static const char *const sql[R_STMTS] = {
+	[R_EVENTS] = EVENT_ROWS " AND e.session_id IS ?4 ORDER BY e.t0_ns, e.id",
+	[R_EVENTS_ALL] = EVENT_ROWS " AND ?4 IS NULL ORDER BY e.t0_ns, e.id",
+	[R_EVENT_DATA] = "SELECT data FROM event_chunk WHERE id = ?",
+	[R_EVENT_SPAN] = "SELECT sum(n), min(t0_ns), max(t1_ns) FROM event_chunk WHERE ?1 = 0"
+			 " OR session_id IS CASE ?1 WHEN ?2 THEN NULL ELSE ?1 END",
 	[R_BEGIN] = "BEGIN",
 	[R_END] = "COMMIT",
 	[R_PIN] = "SELECT 1 FROM sqlite_schema LIMIT 1", /* BEGIN alone takes no snapshot */
@@ -292,6 +302,7 @@ store_reader_close(struct store_reader *r)
 	cache_free(r->cache);
 	document_codec_free(r->documents);
 	original_codec_free(r->originals);
+	event_codec_free(r->events);
 	free(r->cached);
 	free(r);
 }

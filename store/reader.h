@@ -9,6 +9,7 @@
 #include "store/columns.h"
 #include "store/db.h"
 #include "store/document.h"
+#include "store/eventcodec.h"
 #include "store/tail.h"
 
 enum reader_stmt {
@@ -53,6 +54,10 @@ enum reader_stmt {
 	R_ROLLUP_LAST,
 	R_PIECES,
 	R_AGGREGATES,
+	R_EVENTS,
+	R_EVENTS_ALL,
+	R_EVENT_DATA,
+	R_EVENT_SPAN,
 	R_STMTS
 };
 
@@ -76,6 +81,7 @@ struct store_reader {
 	size_t cap_value, cap_hist;
 
 	struct document_codec *documents; /* NULL until a document is read */
+	struct event_codec *events;       /* NULL until events are read */
 	struct original_codec *originals; /* NULL until metadata as received are read */
 	struct cache *cache;              /* columns of chunks, as decoded */
 	const double **cached;            /* [cap_cached] a chunk of cached columns */

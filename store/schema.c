@@ -544,8 +544,26 @@ static const char version_9[] =
     "	r.label, r.exit_status\n"
     "	FROM session s LEFT JOIN result r ON r.session_id = s.id ORDER BY s.id DESC;\n";
 
+/* From 9 to 10: events. */
+static const char version_10[] =
+    "CREATE TABLE event_chunk (           -- events; the table event of narrows sql shows them\n"
+    "	id         INTEGER PRIMARY KEY,\n"
+    "	session_id INTEGER REFERENCES session(id),   -- NULL: of the host alone\n"
+    "	host_id    INTEGER NOT NULL,      -- the sender, whose share of the store has the row\n"
+    "	t0_ns      INTEGER NOT NULL,      -- of the first event\n"
+    "	t1_ns      INTEGER NOT NULL,      -- of the last event\n"
+    "	n          INTEGER NOT NULL,      -- events\n"
+    "	stored_ns  INTEGER NOT NULL,      -- when the newest of them was stored\n"
+    "	level      INTEGER NOT NULL,      -- 0 to 3: how often the events were merged\n"
+    "	data       BLOB NOT NULL          -- store/eventcodec.h\n"
+    ");\n"
+    "CREATE INDEX event_chunk_by_session ON event_chunk(session_id, t0_ns);\n"
+    "CREATE INDEX event_chunk_by_age ON event_chunk(stored_ns, id);\n"
+    "CREATE INDEX event_chunk_by_host ON event_chunk(host_id, stored_ns, id);\n"
+    "CREATE INDEX event_chunk_young ON event_chunk(session_id, host_id, level) WHERE level < 3;\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
-	version_4, version_5, version_6, version_7, version_8, version_9 };
+	version_4, version_5, version_6, version_7, version_8, version_9, version_10 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How many bytes each host has in the store, by kind: the rows and the tiers of roll-ups, timelines
- * and documents of results, and descriptions (metadata). The table tier_size of the file holds the
+ * and documents of results, descriptions (metadata), and events. The table tier_size of the file holds the
  * same numbers. Changes of a transaction stand in a journal until COMMIT, or until they are undone.
  */
 #ifndef STORE_SIZES_H
@@ -11,7 +11,7 @@
 #include "store/db.h"
 
 /* The kinds 0 to STORE_TIERS - 1 are the tiers (enum store_tier). */
-enum { SIZE_TIMELINES = STORE_TIERS, SIZE_DOCUMENTS, SIZE_DESCRIPTIONS, SIZE_KINDS };
+enum { SIZE_TIMELINES = STORE_TIERS, SIZE_DOCUMENTS, SIZE_DESCRIPTIONS, SIZE_EVENTS, SIZE_KINDS };
 enum { HOST_UNKNOWN = 0 }; /* host id of data that belongs to no host */
 
 struct host_size {

@@ -194,6 +194,8 @@ stats_update(struct store *st)
 	st->stats.batches = w->batches;
 	st->stats.rows = w->rows;
 	st->stats.samples = w->samples;
+	st->stats.events = w->event_count;
+	st->stats.event_bytes = (uint64_t)w->c.sizes.bytes[SIZE_EVENTS];
 	st->stats.failed_batches = w->failed_batches;
 	stats_update_tiers(st);
 	memcpy(st->stats.trouble, w->c.trouble, sizeof(st->stats.trouble));

@@ -148,7 +148,9 @@ static const struct rule totals[] = {
 	    "GROUP BY 1 UNION ALL"
 	    " SELECT coalesce(host_id, 0), 6, sum(200 + coalesce(length(raw), 0) + length(CAST("
 	    "coalesce(mid, '') || coalesce(pid, '') || coalesce(event_type, '') || "
-	    "coalesce(subject, '') || coalesce(params, '') AS BLOB))) FROM metadata GROUP BY 1)"
+	    "coalesce(subject, '') || coalesce(params, '') AS BLOB))) FROM metadata GROUP BY 1 "
+	    "UNION ALL"
+	    " SELECT host_id, 7, sum(length(data)) FROM event_chunk GROUP BY 1)"
 	    " SELECT 'tier ' || tier || ' of host ' || host_id || ': ' || said || ' bytes, not the "
 	    "' || has || ' it holds' FROM (SELECT tier, host_id, sum(said) AS said, sum(has) AS "
 	    "has FROM (SELECT tier, host_id, bytes AS said, 0 AS has FROM tier_size UNION ALL"
@@ -403,6 +405,59 @@ documents_check(struct check *k)
 	return rc == NW_OK ? ended(k, "result", step) : rc;
 }
 
+/* --- events --- */
+
+/* Names a fault of a row of events; NULL without a fault. */
+static const char *
+event_row_fault(struct check *k, sqlite3_stmt *st, struct nw_event_block *block)
+{
+	struct event_codec *codec = k->r->events;
+	uint8_t *bytes = NULL;
+	size_t cap = 0, len, n;
+	const char *fault = NULL, *why;
+	int rc;
+
+	if ((rc = event_unpack(codec, sqlite3_column_blob(st, 4),
+		 (size_t)sqlite3_column_bytes(st, 4), &bytes, &cap, &len)) != NW_OK)
+		fault = rc == NW_ENOMEM ? NULL : nw_strerror(rc);
+	else if ((rc = nw_event_block_read(block, bytes, len, &why)) != NW_OK)
+		fault = rc == NW_ENOMEM ? NULL : why;
+	else if ((n = nw_event_block_count(block)) != (size_t)sqlite3_column_int64(st, 1))
+		fault = "another number of events than its row says";
+	else if (nw_event_block_time(block, 0) != sqlite3_column_int64(st, 2) ||
+	    nw_event_block_time(block, n - 1) != sqlite3_column_int64(st, 3))
+		fault = "other times than its row says";
+	free(bytes);
+	return fault;
+}
+
+static int
+events_check(struct check *k)
+{
+	struct nw_event_block *block = nw_event_block_new();
+	sqlite3_stmt *st = NULL;
+	const char *wrong;
+	int rc = block == NULL ? NW_ENOMEM : NW_OK, step = SQLITE_OK;
+
+	if (k->r->events == NULL && (k->r->events = event_codec_new()) == NULL)
+		rc = NW_ENOMEM;
+	if (rc == NW_OK)
+		step = sqlite3_prepare_v2(
+		    k->r->db, "SELECT id, n, t0_ns, t1_ns, data FROM event_chunk", -1, &st, NULL);
+	while (rc == NW_OK && (step == SQLITE_OK || step == SQLITE_ROW) &&
+	    (step = sqlite3_step(st)) == SQLITE_ROW) {
+		k->n->events += sqlite3_column_int64(st, 1);
+		if ((wrong = event_row_fault(k, st, block)) != NULL)
+			rc = fault(k, "event_chunk %lld: %s",
+			    (long long)sqlite3_column_int64(st, 0), wrong);
+		if (rc == NW_OK)
+			rc = progress(k);
+	}
+	sqlite3_finalize(st);
+	nw_event_block_free(block);
+	return rc == NW_OK ? ended(k, "event_chunk", step) : rc;
+}
+
 /* --- the whole check --- */
 
 static int
@@ -457,6 +512,7 @@ check_all(struct check *k)
 	    (rc = documents_check(k)) != NW_OK || (rc = originals_check(k)) != NW_OK ||
 	    (rc = chunks_check(k, "chunk", R_CHUNKS_ALL, &k->n->chunks)) != NW_OK ||
 	    (rc = chunks_check(k, "rollup", R_ROLLUPS_ALL, &k->n->rollups)) != NW_OK ||
+	    (rc = events_check(k)) != NW_OK ||
 	    (rc = rules_check(k, totals, sizeof(totals) / sizeof(totals[0]))) != NW_OK ||
 	    (rc = tail_check(k)) != NW_OK || (rc = tail_sums_check(k)) != NW_OK ||
 	    (rc = commits_check(k)) != NW_OK)

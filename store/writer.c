@@ -61,7 +61,8 @@ writer_open(const char *path, const struct store_opts *opts, const struct writer
 		goto fail;
 	w->c.lock_fd = -1;
 	if ((w->documents = document_codec_new()) == NULL ||
-	    (w->originals = original_codec_new()) == NULL)
+	    (w->originals = original_codec_new()) == NULL ||
+	    event_writer_init(&w->events, &w->c) != NW_OK)
 		goto fail;
 	if ((rc = compactor_init(&w->k, &w->c, limits)) != NW_OK ||
 	    (rc = mover_init(&w->mover, &w->c, &w->k)) != NW_OK ||
@@ -88,6 +89,7 @@ writer_close(struct writer *w)
 	compactor_clear(&w->k);
 	document_codec_free(w->documents);
 	original_codec_free(w->originals);
+	event_writer_clear(&w->events);
 	free(w);
 }
 
@@ -362,14 +364,14 @@ batch_apply(struct writer *w, struct nw_batch *b)
 	size_t i, n_journal = w->c.sizes.n_journal;
 	int rc = NW_OK;
 
-	if (b->n_recs == 0)
+	if (b->n_recs == 0 && b->events == NULL)
 		return rows_check(w, b);
 	if ((rc = db_run(&w->c.stmts, W_SAVE, "")) != NW_OK)
 		return rc;
 	for (i = 0; rc == NW_OK && i < b->n_recs; i++)
 		rc = record_apply(w, b, &b->recs[i]);
-	if (rc == NW_OK)
-		rc = rows_check(w, b);
+	if (rc == NW_OK && (rc = rows_check(w, b)) == NW_OK)
+		rc = event_writer_put(&w->events, b, w->next.session);
 	if (rc != NW_OK)
 		sizes_undo(&w->c.sizes, n_journal);
 	if (rc != NW_OK && !sqlite3_get_autocommit(w->c.db) &&
@@ -455,6 +457,8 @@ committed(struct writer *w, const struct nw_batch *list, struct tail_blob *blob)
 		w->batches++;
 		w->rows += b->n_rows;
 		w->samples += b->n_samples;
+		w->event_count += b->n_events;
+		event_writer_note(&w->events, b);
 		for (i = 0; i < b->n_recs; i++) {
 			ids_follow(w, b, &b->recs[i]);
 			if (b->recs[i].kind == BATCH_SEAL)

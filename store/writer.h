@@ -19,10 +19,11 @@ struct writer {
 	struct expiry expiry;
 	struct document_codec *documents;
 	struct original_codec *originals;
+	struct event_writer events;
 	bool pages_spare; /* the file has more free pages than an idle store keeps */
 	/* Only session, meta, layout: lower ids were given, though their rows may be forgotten. */
 	struct store_ids next;
-	uint64_t commits, batches, rows, samples, failed_batches, late_rows;
+	uint64_t commits, batches, rows, samples, event_count, failed_batches, late_rows;
 	int64_t lost_commits; /* acknowledged commits that were missing when the store was opened */
 };
 

@@ -17,6 +17,10 @@
 	" c INDEXED BY " index                                                                 \
 	" CROSS JOIN layout l ON l.id = c.layout_id CROSS JOIN metadata m ON m.id = l.meta_id" \
 	" WHERE (c.t1_ns, c.id) > (?1, ?2) AND c.t1_ns < ?3"
+/* The oldest row of events, except of pinned sessions and their hosts. */
+#define EVENT_OLDEST                                                                  \
+	"SELECT c.id, c.host_id FROM event_chunk c JOIN event_chunk m ON m.id = c.id" \
+	" WHERE c.stored_ns < ?1 AND " UNPINNED
 /* The oldest result of a host with that column, except of pinned sessions. */
 #define RESULT_OLDEST(column)                                              \
 	"SELECT r.session_id FROM result r INDEXED BY result_with_" column \
@@ -216,6 +220,24 @@ const char *const write_sql[W_STMTS] = {
 	    " x.host_id = ?1 AND x.session_id IS NULL AND x.closed_ns < ?2"
 	    " AND x.id < (SELECT max(id) FROM xsp_session)"
 	    " AND NOT EXISTS (SELECT 1 FROM metadata m WHERE m.xsp_id = x.id) LIMIT 500)",
+	[BATCH_MERGE_EVENTS] = "UPDATE event_chunk SET session_id = ?2 WHERE session_id = ?1",
+	[W_EVENT_ADD] = "INSERT INTO event_chunk(session_id, host_id, t0_ns, t1_ns, n, stored_ns,"
+			" level, data) VALUES(?,?,?,?,?,?,?,?)",
+	[W_EVENT_YOUNG] = "SELECT id, stored_ns, data FROM event_chunk WHERE session_id IS ?1"
+			  " AND host_id = ?2 AND level = ?3 AND level < 3 ORDER BY id",
+	[W_EVENT_LEVEL] = "SELECT level, sum(length(data)) FROM event_chunk WHERE session_id IS ?1 "
+			  "AND host_id = ?2"
+			  " AND level < 3 GROUP BY level HAVING count(*) >= ?3 ORDER BY level"
+			  " LIMIT 1",
+	[W_EVENT_GROUPS] = "SELECT DISTINCT coalesce(session_id, 0), host_id FROM event_chunk"
+			   " WHERE level < 3 GROUP BY session_id, host_id, level"
+			   " HAVING count(*) >= ?1 LIMIT ?2",
+	[W_EVENT_DROP] = "DELETE FROM event_chunk WHERE id = ? RETURNING length(data)",
+	[W_EVENT_OLDEST] = EVENT_OLDEST " ORDER BY c.stored_ns, c.id LIMIT 1",
+	[W_EVENT_OLDEST_OF] = EVENT_OLDEST " AND c.host_id = ?2 ORDER BY c.stored_ns, c.id LIMIT 1",
+	[W_FORGET_EVENTS] =
+	    "DELETE FROM event_chunk WHERE id IN (SELECT id FROM event_chunk WHERE session_id = ?1"
+	    " LIMIT ?2) RETURNING 7, length(data), host_id",
 	[W_CHUNK_SET_NEXT_ID] = "UPDATE counter SET value = ?1 WHERE name = 'next_chunk_id'",
 	[W_XSP_ABANDONED] =
 	    "UPDATE xsp_session SET end_reason = '" STORE_BOX_ENDED "', closed_ns = "

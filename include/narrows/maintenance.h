@@ -23,6 +23,7 @@ struct store_watch {
 struct store_counts {
 	int64_t hosts, sessions, metas, layouts, results;
 	int64_t chunks, rollups, tail_blobs;
+	int64_t events;
 	int64_t rows, values; /* number of rows and values decoded */
 	uint64_t faults;
 };

@@ -19,7 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_SCHEMA_VERSION = 9, STORE_WHY_BYTES = 256 };
+#include "narrows/event.h"
+
+enum { STORE_SCHEMA_VERSION = 10, STORE_WHY_BYTES = 256 };
 enum { STORE_SETTINGS_MAX = 16384 };
 /* Rows as they came, and the buckets that old rows become: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
@@ -183,6 +185,10 @@ nw_batch_provider(struct nw_batch *b, const char *owner, const char *provider, u
  * or NULL. No allocation once the batch has grown. */
 int nw_batch_rows(struct nw_batch *b, int64_t layout_id, size_t n_fields, size_t n,
     const int64_t *t_wall_ns, const double *values, const uint8_t *hist, size_t hist_len);
+/* An event of a session (0: of none) by a host, the sender. NW_EINVAL: no event that a block takes
+ * (narrows/event.h). */
+int nw_batch_event(
+    struct nw_batch *b, int64_t session_id, int64_t host_id, const struct nw_event *event);
 /* Two sessions turn out to be one: all of the first belongs to the second, and the first is
  * gone. */
 int nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id);
@@ -215,6 +221,9 @@ struct store_opts {
 	 * sessions keep their rows.
 	 */
 	int64_t keep_ns[STORE_TIERS];
+	/* Time after which events are deleted, counted from when they were stored; 0 keeps them
+	 * for ever (default). Pinned sessions keep their events. */
+	int64_t keep_events_ns;
 	/*
 	 * Time after which a closed session without pin is forgotten, with its verdict; but no
 	 * session with connections that are open or ended within the hour. Later descriptions of a
@@ -239,11 +248,12 @@ struct store_ids {
 
 struct store_stats { /* a consistent copy */
 	uint64_t queued_batches, queued_bytes;
-	uint64_t commits, batches, rows, samples, failed_batches;
+	uint64_t commits, batches, rows, samples, events, failed_batches;
 	int64_t last_commit_wall_ns, last_commit_took_ns;
 	uint64_t file_bytes;              /* file and WAL */
 	uint64_t max_bytes;               /* their ceiling; 0: none */
 	uint64_t tier_bytes[STORE_TIERS]; /* compressed, in chunks and roll-ups */
+	uint64_t event_bytes;             /* compressed */
 	/* rows of each tier that became buckets of the next tier, since the start */
 	uint64_t rolled_rows[STORE_TIERS];
 	uint64_t expired_rows[STORE_TIERS]; /* rows deleted, of each tier */
@@ -367,6 +377,33 @@ int store_layouts(struct store_reader *r, int64_t meta_id, store_layout_fn *fn, 
 /* The unit (UCUM) of a metadata's field, as v_series says; "" if the unit is not known, or if buf
  * is too small. */
 int store_unit(struct store_reader *r, int64_t meta_id, const char *field, char *buf, size_t size);
+
+/* --- events --- */
+
+enum { STORE_SESSION_NONE = -1 };
+struct nw_event_select {
+	/* STORE_SESSION_NONE: of no session; 0: of any, and of none */
+	int64_t session_id;
+	int64_t host_id;                   /* the sender's; 0: any */
+	int64_t from_wall_ns, to_wall_ns;  /* from <= t < to; both 0: all */
+	const char *host, *program, *name; /* NULL: any; a name that ends in * is a beginning */
+	const char *key, *value; /* an attribute, compared as text; key NULL: of any key */
+};
+struct nw_event_rec {
+	int64_t session_id, host_id; /* session_id 0: none */
+	struct nw_event event;       /* host: as the event says, else the sender's name */
+};
+typedef int store_event_fn(void *arg, const struct nw_event_rec *e);
+
+/* Events in the order of their times. Memory grows with the rows of event_chunk that overlap in
+ * time, up to a limit; more of them are read several times. */
+int store_events(
+    struct store_reader *r, const struct nw_event_select *s, store_event_fn *fn, void *arg);
+/* How many events a session has (or STORE_SESSION_NONE, or 0 for all), and their span; n 0: none */
+struct nw_event_span {
+	int64_t n, first_wall_ns, last_wall_ns;
+};
+int store_event_span(struct store_reader *r, int64_t session_id, struct nw_event_span *out);
 
 struct store_block { /* rows of a layout, rising in time; on loan */
 	size_t n_rows, n_fields;
