@@ -8,7 +8,7 @@
 #include "store/writesql.h"
 
 enum {
-	SHARES = 18,
+	SHARES = 16,
 	EVENT_VALUES = 4096,
 	RESULT_VALUES = 4096 /* the work of dropping a part of a result, in values */
 };

@@ -5,13 +5,15 @@
  * goes, oldest first, the first kind in this order that has more than its share of the host's
  * bytes:
  *
- *	rows            1/3    become buckets of 10 s, or of a minute where 10 s save little
- *	events          1/9    are deleted
- *	timelines       1/18   documents stay, with empty lists
- *	buckets of 10 s 1/6    become buckets of a minute
- *	of a minute     1/9    become buckets of an hour
- *	of an hour      1/18   are deleted
- *	documents       1/6    the sentence, the stage and the other columns of a result stay
+ *	rows            3/8    become buckets of 10 s, or of a minute where 10 s save little
+ *	events          1/8    are deleted
+ *	timelines       1/16   documents stay, with empty lists
+ *	buckets of 10 s 3/16   become buckets of a minute
+ *	of a minute     1/8    become buckets of an hour
+ *	of an hour      1/16   are deleted
+ *	documents       3/16   the sentence, the stage and the other columns of a result stay
+ *
+ * Where every kind is within its share, the first kind that may go does.
  *
  * Descriptions count as bytes of their host, and go with their sessions. So each kind keeps at
  * least its share where the host has so much of that kind: neither do years of buckets push out the
