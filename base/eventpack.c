@@ -862,7 +862,7 @@ nw_event_block_get(struct nw_event_block *b, size_t i, struct nw_event *out)
 {
 	const struct shape *s = &b->shapes[b->shape_of[i]];
 	const uint64_t *cell = &b->cells[b->first_cell[i]];
-	const struct shape_attr *a = &b->attrs[s->first_attr];
+	const struct shape_attr *a = s->n_attrs == 0 ? NULL : &b->attrs[s->first_attr];
 	struct nw_attr *to = b->out;
 	size_t k;
 

@@ -18,6 +18,7 @@
 #include "daemon/xsess.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/event.h"
 #include "narrows/log.h"
 
 enum { ROWS_AT_ONCE = 64, LOST_KEYS_MAX = 8 };
@@ -396,6 +397,64 @@ ingest_lost(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 	return NW_OK;
 }
 
+/* --- events --- */
+
+/* The session of a sender's events, which they keep open or open again; NULL for events of a
+ * host. */
+static struct session *
+events_session(struct xsess *x)
+{
+	const struct session_guest guest = { .owner = x->wire.owner, .address = x->wire.address };
+	struct session *s;
+
+	x->session = session_now(x->session);
+	if (x->session == NULL && x->task_id != NULL) {
+		s = session_join(x->box, x->task_id, &guest);
+		session_take_part(s, x->wire.owner);
+		xsess_bind(x, s);
+		session_release(s);
+	}
+	return x->session;
+}
+
+static int
+events_put(struct xsess *x, int64_t session_id)
+{
+	struct nw_event_block *b = x->box->events;
+	size_t n = nw_event_block_count(b), i;
+	struct nw_event e;
+	int rc = NW_OK;
+
+	for (i = 0; i < n && rc == NW_OK; i++) {
+		nw_event_block_get(b, i, &e);
+		rc = nw_batch_event(commit_batch(x->box->commit), session_id, x->host->id, &e);
+	}
+	counter_add(&x->box->counters.events, i);
+	return rc;
+}
+
+/* Takes a block of events: all of them, or, if its bytes are wrong, none. */
+static int
+events_decode(struct xsess *x, const uint8_t *data, size_t len, const char **why)
+{
+	struct session *s;
+	int rc;
+
+	if (x->box->events == NULL && (x->box->events = nw_event_block_new()) == NULL)
+		return NW_ENOMEM;
+	if (len == 0 || data[0] != NW_EVENT_DOC_VERSION) {
+		*why = "events of an unknown version";
+		return NW_EPROTO;
+	}
+	if ((rc = nw_event_block_read(x->box->events, data + 1, len - 1, why)) < 0)
+		return rc;
+	s = events_session(x);
+	if ((rc = events_put(x, s != NULL ? s->id : 0)) == NW_OK && s != NULL)
+		session_touch(s, x->wire.owner, x->in.now_wall_ns);
+	*why = nw_strerror(rc);
+	return rc;
+}
+
 /* --- documents --- */
 
 static int
@@ -409,7 +468,8 @@ document_decode(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, 
 	x->in.doc = data;
 	x->in.doc_len = len;
 	*why = NULL;
-	rc = nw_doc_decode(x->box->decoder, opt, data, len, &sink, why);
+	rc = opt == NW_OPT_OPS ? events_decode(x, data, len, why)
+			       : nw_doc_decode(x->box->decoder, opt, data, len, &sink, why);
 	x->in.doc = NULL;
 	origin_count(x->origin);
 	if (*why == NULL)
@@ -429,7 +489,8 @@ document_reject(struct xsess *x, uint16_t opt, const char *why)
 int
 ingest_document(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why)
 {
-	bool numbered = (opt == NW_OPT_DATA || opt == NW_OPT_BATCH) && x->hello;
+	bool numbered =
+	    (opt == NW_OPT_DATA || opt == NW_OPT_BATCH || opt == NW_OPT_OPS) && x->hello;
 	uint64_t accepted = x->origin->accepted_seq;
 	int rc;
 

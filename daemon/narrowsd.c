@@ -749,6 +749,7 @@ daemon_stop(struct daemon *d)
 	session_free_all(&d->box);
 	host_free_all(&d->box);
 	nw_doc_decoder_free(d->box.decoder);
+	nw_event_block_free(d->box.events);
 	event_base_free(d->box.base);
 	free(d->web_names);
 	free(d->run_path);

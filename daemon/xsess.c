@@ -266,7 +266,7 @@ hello_answer(struct xsess *x)
 		{ "software", NW_KV_TEXT, { .text = "narrowsd" } },
 		{ "version", NW_KV_TEXT, { .text = NW_VERSION } },
 		{ "stored", NW_KV_INT, { .i = (int64_t)x->origin->stored_seq } },
-		{ "can", NW_KV_TEXT, { .text = "start stop rate status clock batch lost" } },
+		{ "can", NW_KV_TEXT, { .text = "start stop rate status clock batch lost events" } },
 		{ "time_ns", NW_KV_INT, { .i = nw_wall_ns() } },
 	};
 	size_t n = 5;
@@ -365,6 +365,7 @@ xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, cons
 	case NW_OPT_META:
 	case NW_OPT_DATA:
 	case NW_OPT_BATCH:
+	case NW_OPT_OPS:
 	case NW_OPT_XFER_NEW:
 	case NW_OPT_XFER_END:
 	case NW_OPT_XFER_UPDATE: return ingest_document(x, opt, data, len, why);

@@ -88,6 +88,7 @@ struct nw_provider {
 	 * no mark */
 	struct written_mark next_mark, last_mark;
 	bool batches; /* the box takes packed rows */
+	bool events;  /* the box takes events */
 	bool losses;  /* the box takes the numbers of documents that died with an earlier life */
 	/* decoder that unpacks rows for a box without packed rows; made when needed */
 	struct nw_doc_decoder *decoder;
@@ -115,7 +116,7 @@ copy_text(char **out, const char *text)
 static int
 can_make(const char *owners, char **out)
 {
-	static const char every[] = "stored clock batch";
+	static const char every[] = "stored clock batch events";
 	size_t cap = sizeof(every) + 1 + (owners != NULL ? strlen(owners) : 0);
 
 	if ((*out = malloc(cap)) == NULL)
@@ -320,6 +321,30 @@ row_hold(struct nw_provider *p, const char *mid, int64_t t_wall_ns, const char *
 }
 
 int
+nw_provider_events(struct nw_provider *p, struct nw_events *events)
+{
+	const uint8_t *block;
+	uint8_t *grown;
+	size_t len;
+	int rc;
+
+	if ((rc = nw_events_finish(events, &block, &len)) < 0)
+		return rc;
+	if (len > NW_EVENT_SENT_BYTES)
+		return NW_ETOOBIG;
+	if (len + 1 > p->doc.cap) {
+		if ((grown = realloc(p->doc.data, len + 1)) == NULL)
+			return NW_ENOMEM;
+		p->doc.data = grown;
+		p->doc.cap = len + 1;
+	}
+	p->doc.data[0] = NW_EVENT_DOC_VERSION;
+	memcpy(p->doc.data + 1, block, len);
+	p->doc.len = len + 1;
+	return queue_doc(p, NW_OPT_OPS);
+}
+
+int
 nw_provider_meta(struct nw_provider *p, const char *id, const char *pid, const char *event_type,
     const struct nw_kv *subject, size_t n_subject, const struct nw_kv *params, size_t n_params)
 {
@@ -485,7 +510,7 @@ send_doc(struct nw_provider *p)
 		return rc;
 	if (v.opt == NW_OPT_BATCH && !p->batches && (rc = rows_unpack(p, &v)) < 0)
 		return rc;
-	if (!fits_peer(p, v.len))
+	if (!fits_peer(p, v.len) || (v.opt == NW_OPT_OPS && !p->events))
 		p->stats.docs_dropped++;
 	else if ((rc = send_block(p, v.opt, v.bytes, v.len)) < 0)
 		return rc;
@@ -602,6 +627,7 @@ take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
 		if (strcmp(kv[i].key, "can") == 0 && kv[i].type == NW_KV_TEXT) {
 			p->batches = has_word(kv[i].v.text, "batch");
 			p->losses = has_word(kv[i].v.text, "lost");
+			p->events = has_word(kv[i].v.text, "events");
 		}
 		if (strcmp(kv[i].key, "trouble") == 0 && kv[i].type == NW_KV_TEXT)
 			trouble_note(p, kv[i].v.text);
@@ -689,7 +715,7 @@ go_away(struct nw_provider *p, int64_t now_mono_ns)
 	p->deadline_mono_ns = now_mono_ns + p->pause_ns + p->pause_ns / 1024 * p->conn.sess_id[0];
 	p->pause_ns = p->pause_ns < PAUSE_MAX_NS / 2 ? 2 * p->pause_ns : PAUSE_MAX_NS;
 	p->state = PROVIDER_AWAY;
-	p->stats.connected = p->stats.acknowledged = p->batches = p->losses = false;
+	p->stats.connected = p->stats.acknowledged = p->batches = p->losses = p->events = false;
 	p->next_mark.seq = p->last_mark.seq = 0;
 	conn_close(&p->conn, p->conn.why);
 	spool_rewind(&p->spool);

@@ -23,6 +23,7 @@
 	X(frames, INGEST, COUNT, "Frames")                                     \
 	X(documents, INGEST, COUNT, "Documents")                               \
 	X(samples, INGEST, COUNT, "Samples")                                   \
+	X(events, INGEST, COUNT, "Events")                                     \
 	X(unknown_options, INGEST, COUNT, "Unknown options")                   \
 	X(duplicates, INGEST, COUNT, "Repeated documents")                     \
 	X(held_documents, INGEST, COUNT, "Documents that waited for metadata") \

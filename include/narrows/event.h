@@ -21,7 +21,8 @@ enum {
 	NW_EVENT_TEXT_MAX_BYTES = 49152, /* of one text, with its NUL */
 	NW_EVENT_BLOCK_ROWS_MAX = 65536, /* events of one block */
 	NW_EVENT_SENT_BYTES = 60000,     /* most bytes of a block that an XSP message carries */
-	NW_EVENT_KEPT_BYTES = 1 << 20    /* of a block in the store */
+	NW_EVENT_DOC_VERSION = 1,     /* first byte of a document of option OPS, before the block */
+	NW_EVENT_KEPT_BYTES = 1 << 20 /* of a block in the store */
 };
 
 enum nw_attr_type { NW_ATTR_INT, NW_ATTR_REAL, NW_ATTR_TEXT };

@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "narrows/doc.h"
+#include "narrows/event.h"
 #include "narrows/public.h"
 
 struct nw_provider;
@@ -101,6 +102,13 @@ NW_PUBLIC int nw_provider_data(struct nw_provider *p, const char *mid, int64_t t
  */
 NW_PUBLIC int nw_provider_rows(struct nw_provider *p, const char *mid, const char *const *fields,
     size_t n_fields, size_t n_rows, const int64_t *t_wall_ns, const double *values);
+
+/*
+ * Queues the events as one document, which the box counts with the provider's task, or with the
+ * host. A box that does not know events gets none, and docs_dropped counts the document. The caller
+ * clears the events. NW_EINVAL: there are none.
+ */
+NW_PUBLIC int nw_provider_events(struct nw_provider *p, struct nw_events *events);
 
 /* Sends a message about the provider (STATUS) to a box that has answered HELLO. NW_EAGAIN: there
  * is no such box; the message is not kept. */

@@ -146,6 +146,7 @@ boxed_end(void)
 		boxed_empty(true);
 	boxed_store_end();
 	nw_doc_decoder_free(box.decoder);
+	nw_event_block_free(box.events);
 	event_base_free(box.base);
 	conf_clear(&boxed_conf);
 }
