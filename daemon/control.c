@@ -411,13 +411,13 @@ control_describe(const struct control *c, const char *host, int64_t now_wall_ns,
 		    refused, sizeof(refused), p->status.refused != NULL ? p->status.refused : "");
 		snprintf(text, sizeof(text),
 		    "%s %s: age_s=%.1f interval_s=%g report_s=%g orders=\"%s\" collecting=\"%s\" "
-		    "cpu_s=%.3f rss_bytes=%" PRId64 " dropped=%" PRId64 " rejected=%" PRId64
-		    "%s%s%s",
+		    "cpu_s=%.3f budget=%g slowed=%g rss_bytes=%" PRId64 " dropped=%" PRId64
+		    " rejected=%" PRId64 "%s%s%s",
 		    name, p->for_host ? "host" : "program",
 		    (double)(now_wall_ns - p->status_wall_ns) / 1e9, p->status.collection_s,
-		    p->status.report_s, orders, collecting, p->status.cpu_s, p->status.rss_bytes,
-		    p->status.docs_dropped, p->status.orders_rejected,
-		    refused[0] != '\0' ? " refused=\"" : "", refused,
+		    p->status.report_s, orders, collecting, p->status.cpu_s, p->status.budget,
+		    p->status.slowed, p->status.rss_bytes, p->status.docs_dropped,
+		    p->status.orders_rejected, refused[0] != '\0' ? " refused=\"" : "", refused,
 		    refused[0] != '\0' ? "\"" : "");
 		line(arg, text);
 	}

@@ -145,6 +145,8 @@ xsess_close(struct xsess *x, const char *reason)
 {
 	if (x == NULL)
 		return;
+	if (x->control != NULL && x->control->status.slowed > 1)
+		counter_add(&x->box->counters.slowed_providers, (uint64_t)-1);
 	control_leave(x->control);
 	x->closed_wall_ns = nw_wall_ns();
 	x->end_reason = reason;
@@ -220,6 +222,19 @@ control_enter(struct xsess *x, const struct nw_kv *kv, size_t n)
 	x->control = control_join(x->box->control, &h, on_order, x);
 }
 
+/* The providers that slow down are counted for the health page. */
+static int
+take_status(struct xsess *x, const uint8_t *data, size_t len, int64_t now_wall_ns, const char **why)
+{
+	bool before = x->control->status.slowed > 1, after;
+	int rc = control_take_status(x->control, data, len, now_wall_ns, why);
+
+	after = x->control->status.slowed > 1;
+	if (before != after)
+		counter_add(&x->box->counters.slowed_providers, after ? 1 : (uint64_t)-1);
+	return rc;
+}
+
 /* Takes STATUS and CLOCK of a provider with orders. */
 static int
 control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
@@ -230,7 +245,7 @@ control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 	int rc = NW_EPROTO;
 
 	if (x->control != NULL && opt == NW_OPT_STATUS)
-		rc = control_take_status(x->control, data, len, now, &why);
+		rc = take_status(x, data, len, now, &why);
 	else if (x->control != NULL &&
 	    (rc = control_take_clock(x->control, data, len, now, &offset_s, &bound_s, &why)) ==
 		NW_OK) {

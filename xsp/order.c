@@ -176,6 +176,8 @@ nw_order_status_encode(struct nw_doc_buf *out, const struct nw_order_status *s)
 	put_real(kv, &n, "collection_interval_s", s->collection_s);
 	put_real(kv, &n, "report_period_s", s->report_s);
 	put_real(kv, &n, "cpu_s", s->cpu_s);
+	put_real(kv, &n, "budget", s->budget);
+	put_real(kv, &n, "slowed", s->slowed);
 	put_int(kv, &n, "rss_bytes", s->rss_bytes);
 	put_int(kv, &n, "docs_queued", s->docs_queued);
 	put_int(kv, &n, "docs_dropped", s->docs_dropped);
@@ -199,6 +201,8 @@ nw_order_status_decode(struct nw_order_status *s, const uint8_t *buf, size_t len
 	s->collection_s = nw_kv_real(kv, n, "collection_interval_s", NAN);
 	s->report_s = nw_kv_real(kv, n, "report_period_s", NAN);
 	s->cpu_s = nw_kv_real(kv, n, "cpu_s", NAN);
+	s->budget = nw_kv_real(kv, n, "budget", 0);
+	s->slowed = nw_kv_real(kv, n, "slowed", 1);
 	s->rss_bytes = nw_kv_int(kv, n, "rss_bytes", 0);
 	s->docs_queued = nw_kv_int(kv, n, "docs_queued", 0);
 	s->docs_dropped = nw_kv_int(kv, n, "docs_dropped", 0);

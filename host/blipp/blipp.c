@@ -24,6 +24,7 @@
 #include "host/blipp/addresses.h"
 #include "host/lib/ticker.h"
 #include "host/blipp/blipp_conf.h"
+#include "host/blipp/budget.h"
 #include "host/blipp/configuration.h"
 #include "host/blipp/follow.h"
 #include "host/blipp/scrape.h"
@@ -56,6 +57,7 @@ struct blipp {
 	struct control_client control;
 	struct followers followers;
 	struct configuration configuration;
+	struct budget budget;
 	struct scrapes scrapes;
 	void *scrape_states[BLIPP_PROBES]; /* memory of the probes for /metrics: shares since the
 					    * scrape before */
@@ -163,12 +165,14 @@ intervals_set(struct blipp *b, struct clock_pair now)
 
 	for (i = 0; i < BLIPP_PROBES; i++) {
 		ns = leases_interval_ns(
-		    &b->control.leases, blipp_probes[i]->event_type, b->conf.interval_ns);
+			 &b->control.leases, blipp_probes[i]->event_type, b->conf.interval_ns) *
+		    b->budget.stretch;
 		ticker_set(&b->tickers[i], ns, now);
 		if (is_wanted(b, i) && ns < shortest)
 			shortest = ns;
 	}
 	b->interval_ns = shortest != INT64_MAX ? shortest : b->conf.interval_ns;
+	b->followers.stretch = b->budget.stretch;
 	followers_sync(&b->followers, &b->control.leases, b->interval_ns, &b->report, now);
 	b->report_ns = leases_report_ns(&b->control.leases, b->conf.report_ns);
 	nw_provider_hold(b->provider, b->report_ns > b->interval_ns);
@@ -409,6 +413,19 @@ wait_for_work(struct blipp *b, int64_t until_mono_ns, const sigset_t *while_wait
 }
 
 static void
+look_at_budget(struct blipp *b, struct clock_pair now)
+{
+	if (!budget_step(&b->budget, now.mono_ns, control_client_cpu_s()))
+		return;
+	b->control.slowed = b->budget.stretch;
+	b->control.status_mono_ns = 0;
+	log_line(LOG_WARNING, "budget.%s percent=%.3g used=%.3g intervals_times=%u",
+	    b->budget.stretch > 1 ? "slower" : "kept", b->budget.share * 100, b->budget.used * 100,
+	    b->budget.stretch);
+	intervals_set(b, now);
+}
+
+static void
 look_at_configuration(struct blipp *b, struct clock_pair now)
 {
 	uint64_t left_out = b->configuration.left_out;
@@ -432,6 +449,8 @@ run(struct blipp *b, const sigset_t *while_waiting)
 	int samples = 0;
 
 	b->seen_mono_ns = now.mono_ns;
+	budget_begin(&b->budget, b->conf.budget_percent / 100, now.mono_ns, control_client_cpu_s());
+	b->control.budget = b->budget.share;
 	intervals_set(b, now);
 	while (!stop_wanted) {
 		now = clock_pair_now();
@@ -441,6 +460,7 @@ run(struct blipp *b, const sigset_t *while_waiting)
 				configuration_hasten(&b->configuration);
 		}
 		look_at_configuration(b, now);
+		look_at_budget(b, now);
 		log_rejected(b);
 		if (sample_due(b, now) && b->once && ++samples == 2)
 			return;

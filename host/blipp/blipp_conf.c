@@ -107,11 +107,28 @@ probes_parse(const struct conf_row *row, const char *value, void *field, const c
 	return NW_OK;
 }
 
+static int
+percent_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	(void)row;
+	if (end != value && (*end == '\0' || strcmp(end, "%") == 0 || strcmp(end, " %") == 0) &&
+	    percent >= 0 && percent <= 10000) {
+		*(double *)field = percent;
+		return NW_OK;
+	}
+	*why = "percent of a core, from 0 (any) to 10000";
+	return NW_EINVAL;
+}
+
 static const struct conf_type box = { box_parse, true };
 static const struct conf_type command = { command_parse, CONF_LINES };
 static const struct conf_type chronyd = { chronyd_parse, true };
 static const struct conf_type directory = { directory_parse, true };
 static const struct conf_type host = { host_parse, true };
+static const struct conf_type percent = { percent_parse, false };
 static const struct conf_type probes = { probes_parse, false };
 
 #define AT(field) offsetof(struct blipp_conf, field)
@@ -125,6 +142,7 @@ static const struct conf_row rows[] = {
 	{ "report-period", &conf_duration, AT(report_ns), "0 s", NULL, "60 m" },
 	{ "devices", &conf_text, AT(include), NULL, NULL, NULL },
 	{ "exclude-devices", &conf_text, AT(exclude), NULL, NULL, NULL },
+	{ "budget", &percent, AT(budget_percent), "5", NULL, NULL },
 	{ "configuration", &conf_bool, AT(configuration), "yes", NULL, NULL },
 	{ "queue-size", &conf_size, AT(queue_bytes), "8 MiB", "64 KiB", "1024 MiB" },
 	{ "spool-dir", &directory, AT(spool_dir), NULL, NULL, NULL },

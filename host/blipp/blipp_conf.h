@@ -28,6 +28,7 @@ struct blipp_conf {
 	char *spool_dir; /* NULL: the directory below NARROWS_SPOOL, if that is set */
 	uint64_t spool_bytes;
 	int64_t spool_age_ns;
+	double budget_percent;     /* of a core; 0: any */
 	bool configuration;        /* the host's settings are sent */
 	bool probes[BLIPP_PROBES]; /* probes that are wanted, in the order of blipp_probes */
 };

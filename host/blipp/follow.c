@@ -286,7 +286,10 @@ followers_sync(struct followers *f, const struct leases *l, int64_t base_ns, str
 			follower_start(f, &s->order, r);
 		if ((w = follower_of(f, s->order.id)) != NULL)
 			ticker_set(&w->ticker,
-			    s->order.collection_ns != 0 ? s->order.collection_ns : base_ns, now);
+			    s->order.collection_ns != 0
+				? s->order.collection_ns * (f->stretch > 0 ? f->stretch : 1)
+				: base_ns,
+			    now);
 	}
 }
 

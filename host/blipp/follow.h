@@ -32,8 +32,9 @@ struct follower {
 struct followers {
 	struct follower list[LEASES_MAX];
 	size_t n;
-	int fd;    /* socket diagnostics; -1: the system refuses them */
-	int error; /* errno of the refusal */
+	unsigned stretch; /* factor of intervals that orders name; 0 counts as 1 */
+	int fd;           /* socket diagnostics; -1: the system refuses them */
+	int error;        /* errno of the refusal */
 };
 
 void followers_init(struct followers *f);

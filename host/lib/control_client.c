@@ -102,8 +102,8 @@ rss_bytes(void)
 	return pages * sysconf(_SC_PAGESIZE);
 }
 
-static double
-cpu_s(void)
+double
+control_client_cpu_s(void)
 {
 	struct rusage u;
 
@@ -121,7 +121,9 @@ control_client_status(struct control_client *o, int64_t now_mono_ns, const char 
 	struct nw_order_status s = { .collecting = collecting,
 		.collection_s = (double)collection_ns / 1e9,
 		.report_s = (double)report_ns / 1e9,
-		.cpu_s = cpu_s(),
+		.cpu_s = control_client_cpu_s(),
+		.budget = o->budget,
+		.slowed = o->slowed > 1 ? o->slowed : 1,
 		.rss_bytes = rss_bytes(),
 		.orders_rejected = (int64_t)o->rejected };
 	char ids[IDS_BYTES];

@@ -24,6 +24,7 @@ struct control_client {
 	const char *why; /* reason of the last rejection; static text, NULL before the first */
 	/* why an order in force is not carried out, for the box; empty: all orders are */
 	char refused[CONTROL_REFUSED_BYTES];
+	double budget, slowed; /* for STATUS, see order.h; 0: the provider has no budget */
 	bool changed; /* orders came, changed or ended since the last control_client_step() */
 	int64_t status_mono_ns; /* when the next STATUS is due; set to 0 for at once */
 	struct nw_doc_buf doc;
@@ -41,6 +42,8 @@ bool control_client_step(struct control_client *o, int64_t now_mono_ns);
 /* After control_client_step(): sends STATUS when due or after a change. collecting: words. */
 void control_client_status(struct control_client *o, int64_t now_mono_ns, const char *collecting,
     int64_t collection_ns, int64_t report_ns);
+/* Processor time of this process since its start. */
+double control_client_cpu_s(void);
 /* Call control_client_step() by then. */
 int64_t control_client_deadline(const struct control_client *o);
 

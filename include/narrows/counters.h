@@ -29,6 +29,7 @@
 	X(held_documents, INGEST, COUNT, "Documents that waited for metadata") \
 	X(settings, INGEST, COUNT, "Settings of hosts")                        \
 	X(refused_settings, INGEST, FAULT, "Settings refused")                 \
+	X(slowed_providers, INGEST, GAUGE, "Providers that slow down")         \
 	X(paused_reads, INGEST, COUNT, "Reading paused")                       \
 	X(timeouts, INGEST, COUNT, "Timeouts")                                 \
 	X(connections_refused, INGEST, FAULT, "Connections refused")           \

@@ -61,7 +61,9 @@ struct nw_order_status {
 	const char *orders;     /* ids of the orders in force, separated by blanks */
 	const char *refused;    /* why an order is not carried out; empty or NULL: all orders are */
 	double collection_s, report_s;
-	double cpu_s; /* since the provider began */
+	double cpu_s;  /* since the provider began */
+	double budget; /* share of a core that the provider may take; 0: any */
+	double slowed; /* factor by which it lengthens all intervals to keep to that; 1: none */
 	int64_t rss_bytes, docs_queued, docs_dropped, orders_rejected;
 };
 int nw_order_status_encode(struct nw_doc_buf *out, const struct nw_order_status *s);
