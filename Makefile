@@ -241,6 +241,7 @@ HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel,$B/bin/$p:bin/$p) $B/bin/nw
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            conf/blipp.conf:share/doc/narrows/examples/blipp.conf conf/blipp.service:lib/systemd/system/blipp.service \
+           conf/magnet.conf:share/doc/narrows/examples/magnet.conf conf/magnet.service:lib/systemd/system/magnet.service \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
 PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \

@@ -102,6 +102,25 @@ durability_parse(const struct conf_row *row, const char *value, void *field, con
 }
 
 static int
+kernel_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	static const char *const words[] = { [ESCALATE_KERNEL_NO] = "no",
+		[ESCALATE_KERNEL_UNDECIDED] = "undecided",
+		[ESCALATE_KERNEL_ALWAYS] = "always" };
+	enum escalate_kernel *out = field;
+	size_t i;
+
+	(void)row;
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(value, words[i]) == 0) {
+			*out = (enum escalate_kernel)i;
+			return NW_OK;
+		}
+	*why = "write no, undecided or always";
+	return NW_EINVAL;
+}
+
+static int
 response_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
 	const char *blank = strchr(value, ' ');
@@ -133,6 +152,7 @@ static const struct conf_type one_address = { one_address_parse, true };
 static const struct conf_type address_or_none = { address_or_none_parse, true };
 static const struct conf_type names = { names_parse, true };
 static const struct conf_type durability = { durability_parse, false };
+static const struct conf_type kernel = { kernel_parse, false };
 static const struct conf_type response = { response_parse, true };
 static const struct conf_type ceiling = { ceiling_parse, false };
 
@@ -196,6 +216,7 @@ static const struct conf_row rows[] = {
 	{ "escalate-report-period", &conf_duration, AT(escalate_report_ns), "500 ms", "10 ms",
 	    "1 m" },
 	{ "escalate-tcp", &conf_bool, AT(escalate_tcp), "yes", NULL, NULL },
+	{ "escalate-kernel", &kernel, AT(escalate_kernel), "undecided", NULL, NULL },
 	{ "escalate-lease", &conf_duration, AT(escalate_lease_ns), "5 s", "1 s", "1 h" },
 };
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };

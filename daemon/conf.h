@@ -15,6 +15,13 @@
 
 enum { CONF_LISTENERS_MAX = 16, STORE_MAX_BYTES_MIN = 16 << 20 };
 
+/* Which sessions have their connections followed inside the kernels. */
+enum escalate_kernel {
+	ESCALATE_KERNEL_NO,
+	ESCALATE_KERNEL_UNDECIDED, /* open sessions that could not be told */
+	ESCALATE_KERNEL_ALWAYS
+};
+
 struct conf {
 	char *state_dir;
 	char *user;           /* account, or "auto": identity.h */
@@ -71,6 +78,7 @@ struct conf {
 	int64_t escalate_interval_ns;
 	int64_t escalate_report_ns;
 	bool escalate_tcp;
+	enum escalate_kernel escalate_kernel;
 	int64_t escalate_lease_ns; /* of every order, by hand too */
 
 	char *path; /* path of the file, and the line of each directive in the file */

@@ -115,6 +115,7 @@ can_parse(const char *words)
 		{ "rate", CAN_RATE },
 		{ "status", CAN_STATUS },
 		{ "clock", CAN_CLOCK },
+		{ "kernel", CAN_KERNEL },
 	};
 	unsigned can = 0;
 	size_t i;
@@ -212,12 +213,21 @@ can_of(uint16_t opt)
 	return 0;
 }
 
+static bool
+takes(const struct control_peer *p, const struct nw_order *o)
+{
+	bool kernel = strncmp(o->event_type, CONTROL_KERNEL, strlen(CONTROL_KERNEL)) == 0;
+
+	return (p->can & can_of(o->opt)) != 0 &&
+	    (o->opt != NW_OPT_START || kernel == ((p->can & CAN_KERNEL) != 0));
+}
+
 void
 control_tell(struct control_peer *p, const struct nw_order *o)
 {
 	struct nw_doc_buf doc = { 0 };
 
-	if ((p->can & can_of(o->opt)) == 0)
+	if (!takes(p, o))
 		return;
 	if (nw_order_encode(&doc, o) == NW_OK)
 		p->send(p->arg, o->opt, doc.data, doc.len);
@@ -321,7 +331,7 @@ control_order(struct control *c, const char *host, struct nw_order *o, int64_t k
 	if (nw_order_check(o, why) < 0)
 		return NW_EINVAL;
 	DL_FOREACH (c->peers, p)
-		any |= control_peer_is(p, host) && (p->can & can_of(o->opt)) != 0;
+		any |= control_peer_is(p, host) && takes(p, o);
 	if (!any)
 		return NW_ENOTFOUND;
 	if (c->n_hands == HAND_MAX)

@@ -18,7 +18,16 @@ struct conf;
 struct control;
 struct event_base;
 
-enum control_can { CAN_START = 1, CAN_STOP = 2, CAN_RATE = 4, CAN_STATUS = 8, CAN_CLOCK = 16 };
+enum control_can {
+	CAN_START = 1,
+	CAN_STOP = 2,
+	CAN_RATE = 4,
+	CAN_STATUS = 8,
+	CAN_CLOCK = 16,
+	CAN_KERNEL = 32 /* measures inside the kernel: takes START of CONTROL_KERNEL and no other */
+};
+
+#define CONTROL_KERNEL "ps:host:kernel"
 
 /* Contents of HELLO, on loan during the call. */
 struct control_hello {
@@ -60,7 +69,8 @@ struct control_peer *control_join(struct control *c, const struct control_hello 
 void control_leave(struct control_peer *p);
 /* By name or address. */
 bool control_peer_is(const struct control_peer *p, const char *host);
-/* Sends an order, unless the provider did not offer to take such orders. */
+/* Sends an order, unless the provider did not offer to take such orders. A START below
+ * CONTROL_KERNEL goes to the providers of kernel events alone, every other START to all others. */
 void control_tell(struct control_peer *p, const struct nw_order *o);
 
 /* Take a message of a provider. A negative code comes with *why. */

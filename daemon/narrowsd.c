@@ -638,6 +638,12 @@ schedule_start_patiently(struct daemon *d)
 		read_again(rc, &tries, "analysis.start", why);
 }
 
+static bool
+on_undecided(void *arg, int64_t session_id)
+{
+	return schedule_is_undecided(arg, session_id);
+}
+
 static void *
 bson_realloc_or_spend(void *p, size_t bytes)
 {
@@ -703,6 +709,7 @@ daemon_start(struct daemon *d)
 	d->box.numbers = numbers_new(PROVIDERS_MAX);
 	d->box.rules = rules_new(d->box.control, &d->conf);
 	schedule_start_patiently(d);
+	rules_set_undecided(d->box.rules, on_undecided, d->box.schedule);
 	memory_restore(d);
 	keepjob_start_patiently(d);
 	tls_start(d, &wo);

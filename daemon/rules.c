@@ -31,6 +31,7 @@ struct escalation {
 	int64_t session_id;      /* hash key */
 	struct session *session; /* one reference */
 	bool active;             /* the providers have been told */
+	bool kernel;             /* waiting times inside the kernel are wanted, too */
 	char **hosts;
 	size_t n_hosts;
 	struct connection *connections;
@@ -42,6 +43,8 @@ struct rules {
 	struct control *control;
 	const struct conf *conf;
 	struct escalation *escalations;
+	rules_undecided_fn *undecided; /* NULL: no session is undecided */
+	void *undecided_arg;
 };
 
 static void
@@ -87,23 +90,53 @@ tell_rate(const struct rules *r, const struct escalation *e, struct control_peer
 
 /* The host that described the connection gets the same ends, every other host the ends swapped. */
 static void
-tell_connection(const struct rules *r, const struct escalation *e, size_t i, struct control_peer *p)
+tell_follow(const struct escalation *e, size_t i, struct control_peer *p, struct nw_order *o)
 {
 	const struct connection *c = &e->connections[i];
+	bool own = control_peer_is(p, c->by);
+
+	if (e->session->task_id == NULL || strlen(e->session->task_id) >= sizeof(o->task_id))
+		return; /* the series would belong to no session */
+	strcpy(o->task_id, e->session->task_id);
+	memcpy(o->src, own ? c->src : c->dst, sizeof(o->src));
+	memcpy(o->dst, own ? c->dst : c->src, sizeof(o->dst));
+	o->sport = own ? c->sport : c->dport;
+	o->dport = own ? c->dport : c->sport;
+	control_tell(p, o);
+}
+
+/* blipp follows the connection, and magnet where the session needs what the kernel knows. */
+static void
+tell_connection(const struct rules *r, const struct escalation *e, size_t i, struct control_peer *p)
+{
 	struct nw_order o = { .opt = NW_OPT_START,
 		.event_type = "ps:host:tcp",
 		.collection_ns = r->conf->escalate_interval_ns,
 		.lease_ns = r->conf->escalate_lease_ns };
-	bool own = control_peer_is(p, c->by);
 
-	if (e->session->task_id == NULL || strlen(e->session->task_id) >= sizeof(o.task_id))
-		return; /* the series would belong to no session */
 	order_id(&o, e, i + 1);
-	strcpy(o.task_id, e->session->task_id);
-	memcpy(o.src, own ? c->src : c->dst, sizeof(o.src));
-	memcpy(o.dst, own ? c->dst : c->src, sizeof(o.dst));
-	o.sport = own ? c->sport : c->dport;
-	o.dport = own ? c->dport : c->sport;
+	if (r->conf->escalate_tcp)
+		tell_follow(e, i, p, &o);
+	if (!e->kernel)
+		return;
+	o = (struct nw_order){ .opt = NW_OPT_START,
+		.event_type = CONTROL_KERNEL,
+		.lease_ns = r->conf->escalate_lease_ns };
+	snprintf(o.id, sizeof(o.id), "s%" PRId64 "/k%zu", e->session->id, i + 1);
+	tell_follow(e, i, p, &o);
+}
+
+/* The waits of all programs of the host: for a processor, and for block devices. */
+static void
+tell_kernel(const struct rules *r, const struct escalation *e, struct control_peer *p)
+{
+	struct nw_order o = { .opt = NW_OPT_START,
+		.event_type = CONTROL_KERNEL,
+		.lease_ns = r->conf->escalate_lease_ns };
+
+	if (!e->kernel)
+		return;
+	snprintf(o.id, sizeof(o.id), "s%" PRId64 "/k", e->session->id);
 	control_tell(p, &o);
 }
 
@@ -135,6 +168,7 @@ tell_all(struct control_peer *p, void *arg)
 	if (!takes_part(t->e, p))
 		return;
 	tell_rate(t->r, t->e, p);
+	tell_kernel(t->r, t->e, p);
 	for (i = 0; i < t->e->n_connections; i++)
 		tell_connection(t->r, t->e, i, p);
 }
@@ -175,6 +209,7 @@ escalation_of(struct rules *r, struct session *s)
 	e->session = s;
 	s->refs++;
 	e->active = true;
+	e->kernel = r->conf->escalate_kernel == ESCALATE_KERNEL_ALWAYS;
 	HASH_ADD(hh, r->escalations, session_id, sizeof(e->session_id), e);
 	control_wake(r->control);
 	return e;
@@ -233,9 +268,10 @@ rules_connection(struct rules *r, struct session *s, const char *host, const str
 	struct telling t = { .r = r };
 	struct connection *c;
 
-	if (!r->conf->escalate || !r->conf->escalate_tcp || s->state != SESSION_OPEN ||
-	    u->src == NULL || u->dst == NULL || u->sport == 0 || u->dport == 0 ||
-	    strlen(u->src) >= sizeof(c->src) || strlen(u->dst) >= sizeof(c->dst))
+	if (!r->conf->escalate ||
+	    (!r->conf->escalate_tcp && r->conf->escalate_kernel == ESCALATE_KERNEL_NO) ||
+	    s->state != SESSION_OPEN || u->src == NULL || u->dst == NULL || u->sport == 0 ||
+	    u->dport == 0 || strlen(u->src) >= sizeof(c->src) || strlen(u->dst) >= sizeof(c->dst))
 		return;
 	t.e = escalation_of(r, s);
 	if (connection_known(t.e, host, u) || t.e->n_connections == CONNECTIONS_MAX)
@@ -282,6 +318,18 @@ escalation_move(struct rules *r, const struct escalation *e, struct session *int
 	}
 }
 
+/* Whether an open session has just turned out to need what the kernels know. It stays so: an answer
+ * that stands on the kernels would not stand without them. */
+static bool
+needs_kernel(const struct rules *r, struct escalation *e)
+{
+	if (e->kernel || r->conf->escalate_kernel != ESCALATE_KERNEL_UNDECIDED ||
+	    r->undecided == NULL)
+		return false;
+	e->kernel = r->undecided(r->undecided_arg, e->session->id);
+	return e->kernel;
+}
+
 /* Orders of a lingering session end, and begin again if the session goes on. */
 static void
 on_tick(void *arg, bool renew)
@@ -296,7 +344,7 @@ on_tick(void *arg, bool renew)
 		if (e->session->merged_into != NULL)
 			escalation_move(r, e, e->session->merged_into);
 		open = e->session->state == SESSION_OPEN;
-		if (open ? renew || !e->active : e->active)
+		if (open ? needs_kernel(r, e) || renew || !e->active : e->active)
 			control_each(r->control, open ? tell_all : tell_stop, &t);
 		e->active = open;
 		if (e->session->state == SESSION_CLOSED)
@@ -327,6 +375,13 @@ rules_new(struct control *c, const struct conf *conf)
 	    &(struct control_rule){
 		.joined = on_joined, .tick = on_tick, .is_idle = is_idle, .arg = r });
 	return r;
+}
+
+void
+rules_set_undecided(struct rules *r, rules_undecided_fn *fn, void *arg)
+{
+	r->undecided = fn;
+	r->undecided_arg = arg;
 }
 
 void

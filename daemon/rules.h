@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The rule: while a transfer's session is open, the providers of every host in the transfer sample
- * faster and follow the transfer's TCP connections. Metadata name hosts and connections little by
+ * faster and follow the transfer's TCP connections. Where the session cannot be told, magnet
+ * follows the connections inside the kernels, too. Metadata name hosts and connections little by
  * little. Net thread.
  */
 #ifndef RULES_H
 #define RULES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct conf;
 struct control;
@@ -18,6 +20,9 @@ struct session;
 /* Makes the rule of c; c must outlive the rule. */
 struct rules *rules_new(struct control *c, const struct conf *conf);
 void rules_free(struct rules *r);
+/* Sets who knows which open session could not be told when it was last looked at. */
+typedef bool rules_undecided_fn(void *arg, int64_t session_id);
+void rules_set_undecided(struct rules *r, rules_undecided_fn *fn, void *arg);
 /* True while no order is in force. */
 bool rules_is_idle(const struct rules *r);
 

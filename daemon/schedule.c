@@ -70,6 +70,9 @@ struct schedule {
 	struct waiting *waiting;    /* hash by session id of both queues */
 	struct queue over, open;    /* complete sessions; open sessions */
 	int64_t rest_until_mono_ns; /* open sessions wait until then */
+	/* sessions without an answer, and where the next goes; 0: no session */
+	int64_t undecided[SCHEDULE_UNDECIDED_MAX];
+	size_t next_undecided;
 	bool stopping;
 	struct schedule_stats stats;
 };
@@ -289,6 +292,21 @@ on_lacking(void *arg, const struct nw_route_rec *rec)
 {
 	route_touch(arg, rec->route, rec->program, 0);
 	return 0;
+static void
+undecided_note(struct schedule *s, int64_t session_id, bool undecided)
+{
+	size_t i;
+
+	pthread_mutex_lock(&s->lock);
+	for (i = 0; i < SCHEDULE_UNDECIDED_MAX && s->undecided[i] != session_id; i++)
+		continue;
+	if (i < SCHEDULE_UNDECIDED_MAX && !undecided) {
+		s->undecided[i] = 0;
+	} else if (i == SCHEDULE_UNDECIDED_MAX && undecided) {
+		s->undecided[s->next_undecided] = session_id;
+		s->next_undecided = (s->next_undecided + 1) % SCHEDULE_UNDECIDED_MAX;
+	}
+	pthread_mutex_unlock(&s->lock);
 }
 
 static int
@@ -312,6 +330,7 @@ session_analyse(struct schedule *s, int64_t session_id)
 		goto out;
 	}
 	analysis_outcome(a, &outcome);
+	undecided_note(s, session_id, outcome.stage == NULL);
 	run.took_ns = nw_mono_ns() - begin;
 	if ((json = resultdoc_build(a, &run)) == NULL)
 		rc = NW_ENOMEM;
@@ -562,6 +581,18 @@ schedule_push(struct schedule *s, int64_t session_id, bool is_over)
 	pthread_mutex_unlock(&s->lock);
 	if (!added)
 		log_warnx("analysis.drop session=%lld why=\"queue full\"", (long long)session_id);
+}
+
+bool
+schedule_is_undecided(struct schedule *s, int64_t session_id)
+{
+	size_t i;
+
+	pthread_mutex_lock(&s->lock);
+	for (i = 0; i < SCHEDULE_UNDECIDED_MAX && s->undecided[i] != session_id; i++)
+		continue;
+	pthread_mutex_unlock(&s->lock);
+	return i < SCHEDULE_UNDECIDED_MAX;
 }
 
 void

@@ -15,6 +15,8 @@
 
 struct schedule;
 
+enum { SCHEDULE_UNDECIDED_MAX = 64 };
+
 struct schedule_stats {
 	uint64_t queued, runs, failures;
 	int64_t last_wall_ns, last_took_ns;
@@ -29,6 +31,9 @@ int schedule_start(struct store *st, const char *store_path, const struct analys
 void schedule_stop(struct schedule *s);
 /* Any thread. Complete sessions (is_over) come first, open ones while the thread has time. */
 void schedule_push(struct schedule *s, int64_t session_id, bool is_over);
+/* Any thread. Whether the newest look at an open session found no answer; the newest
+ * SCHEDULE_UNDECIDED_MAX such sessions are known. */
+bool schedule_is_undecided(struct schedule *s, int64_t session_id);
 void schedule_get_stats(struct schedule *s, struct schedule_stats *out);
 
 #endif

@@ -10,6 +10,7 @@
 /* nl:tools:calipers:summary:read, and nl.read.summary of the first generation */
 #define CALIPERS "nl[:.]*summary*"
 #define BLIPP    "ps:tools:blipp:linux:"
+#define KERNEL   "ps:host:kernel:*"
 
 /* The five statistics of a caliper's bytes, durations, rates and inverse rates. */
 #define STATISTICS(letter, unit)                               \
@@ -112,6 +113,17 @@ static const struct nw_field_rule rules[] = {
 	{ "nw:connection*", "snd_wnd", "By", NW_AGG_MEAN },
 	{ "nw:connection*", "delivery_rate", "By/s", NW_AGG_MEAN },
 	ENDS("nw:*"),
+	{ KERNEL, "count", "1", NW_AGG_SUM },
+	{ KERNEL, "*_d", "s", NW_AGG_UNSAID },
+	{ KERNEL, "window", "s", NW_AGG_SUM },
+	{ KERNEL, "one_in", "1", NW_AGG_MAX },
+	{ KERNEL, "paused", "1", NW_AGG_MAX },
+	{ KERNEL, "lost", "{event}", NW_AGG_SUM },
+	{ KERNEL, "hits", "{event}", NW_AGG_SUM },
+	{ KERNEL, "filtered", "{event}", NW_AGG_SUM },
+	{ KERNEL, "sampled", "{event}", NW_AGG_SUM },
+	{ KERNEL, "kept", "{event}", NW_AGG_SUM },
+	ENDS(KERNEL),
 
 	/* original BLiPP: a single number per event type */
 	{ BLIPP "cpu:utilization:*", "value", "1", NW_AGG_UNSAID },

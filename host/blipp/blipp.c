@@ -21,7 +21,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "host/blipp/addresses.h"
+#include "host/lib/addresses.h"
 #include "host/lib/ticker.h"
 #include "host/blipp/blipp_conf.h"
 #include "host/blipp/budget.h"

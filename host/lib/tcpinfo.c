@@ -99,6 +99,50 @@ answer_take(const struct nlmsghdr *h, uint8_t info[TCPINFO_BYTES], struct tcpinf
 	return len;
 }
 
+union answer {
+	struct nlmsghdr h;
+	uint8_t bytes[4096];
+};
+
+/* Asks for a connection and extensions; false: no such connection here. */
+static bool
+ask(int fd, const struct net_addr *local, const struct net_addr *peer, uint8_t extensions,
+    union answer *answer)
+{
+	static uint32_t sequence;
+	struct {
+		struct nlmsghdr h;
+		struct inet_diag_req_v2 r;
+	} ask = { .h = { .nlmsg_len = sizeof(ask),
+		      .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+		      .nlmsg_flags = NLM_F_REQUEST } };
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	ask.h.nlmsg_seq = ++sequence;
+	ask.r.sdiag_family = (uint8_t)local->family;
+	ask.r.sdiag_protocol = IPPROTO_TCP;
+	ask.r.idiag_ext = extensions;
+	ask.r.idiag_states = ~0u;
+	ask.r.id.idiag_sport = htons(local->port);
+	ask.r.id.idiag_dport = htons(peer->port);
+	memcpy(ask.r.id.idiag_src, local->ip, sizeof(local->ip));
+	memcpy(ask.r.id.idiag_dst, peer->ip, sizeof(peer->ip));
+	ask.r.id.idiag_cookie[0] = ask.r.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+	if (send(fd, &ask, sizeof(ask), 0) != (ssize_t)sizeof(ask))
+		return false;
+	do {
+		n = recv(fd, answer, sizeof(*answer), 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || !NLMSG_OK(&answer->h, (size_t)n))
+			return false;
+	} while (n < 0 || answer->h.nlmsg_seq != sequence);
+	return answer->h.nlmsg_type == SOCK_DIAG_BY_FAMILY &&
+	    answer->h.nlmsg_len >= NLMSG_LENGTH(sizeof(struct inet_diag_msg));
+}
+
 size_t
 tcpinfo_ask(
     int fd, const struct net_addr *local, const struct net_addr *peer, uint8_t info[TCPINFO_BYTES])
@@ -110,42 +154,23 @@ size_t
 tcpinfo_ask_more(int fd, const struct net_addr *local, const struct net_addr *peer,
     uint8_t info[TCPINFO_BYTES], struct tcpinfo_more *more)
 {
-	static uint32_t sequence;
-	struct {
-		struct nlmsghdr h;
-		struct inet_diag_req_v2 r;
-	} ask = { .h = { .nlmsg_len = sizeof(ask),
-		      .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-		      .nlmsg_flags = NLM_F_REQUEST } };
-	union {
-		struct nlmsghdr h;
-		uint8_t bytes[4096];
-	} answer;
-	ssize_t n;
+	uint8_t extensions = 1 << (INET_DIAG_INFO - 1);
+	union answer answer;
 
-	if (fd < 0)
-		return 0;
-	ask.h.nlmsg_seq = ++sequence;
-	ask.r.sdiag_family = (uint8_t)local->family;
-	ask.r.sdiag_protocol = IPPROTO_TCP;
-	ask.r.idiag_ext = 1 << (INET_DIAG_INFO - 1);
 	if (more != NULL) /* whoever asks for Vegas gets BBR */
-		ask.r.idiag_ext |= 1 << (INET_DIAG_CONG - 1) | 1 << (INET_DIAG_SKMEMINFO - 1) |
+		extensions |= 1 << (INET_DIAG_CONG - 1) | 1 << (INET_DIAG_SKMEMINFO - 1) |
 		    1 << (INET_DIAG_VEGASINFO - 1);
-	ask.r.idiag_states = ~0u;
-	ask.r.id.idiag_sport = htons(local->port);
-	ask.r.id.idiag_dport = htons(peer->port);
-	memcpy(ask.r.id.idiag_src, local->ip, sizeof(local->ip));
-	memcpy(ask.r.id.idiag_dst, peer->ip, sizeof(peer->ip));
-	ask.r.id.idiag_cookie[0] = ask.r.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
-	if (send(fd, &ask, sizeof(ask), 0) != (ssize_t)sizeof(ask))
+	return ask(fd, local, peer, extensions, &answer) ? answer_take(&answer.h, info, more) : 0;
+}
+
+uint64_t
+tcpinfo_cookie(int fd, const struct net_addr *local, const struct net_addr *peer)
+{
+	const struct inet_diag_msg *m;
+	union answer answer;
+
+	if (!ask(fd, local, peer, 0, &answer))
 		return 0;
-	do {
-		n = recv(fd, &answer, sizeof(answer), 0);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 || !NLMSG_OK(&answer.h, (size_t)n))
-			return 0;
-	} while (n < 0 || answer.h.nlmsg_seq != sequence);
-	return answer.h.nlmsg_type == SOCK_DIAG_BY_FAMILY ? answer_take(&answer.h, info, more) : 0;
+	m = NLMSG_DATA(&answer.h);
+	return (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
 }

@@ -34,6 +34,10 @@ struct tcpinfo_more {
 size_t tcpinfo_ask_more(int fd, const struct net_addr *local, const struct net_addr *peer,
     uint8_t info[TCPINFO_BYTES], struct tcpinfo_more *more);
 
+/* The cookie of the connection's socket here, which the question makes where there was none; 0: no
+ * such connection here, or no descriptor. */
+uint64_t tcpinfo_cookie(int fd, const struct net_addr *local, const struct net_addr *peer);
+
 /* Offsets of the fields, in any kernel that has them: the layout only ever got longer. */
 enum tcpinfo_at {
 	TCP_CA_STATE = 1,

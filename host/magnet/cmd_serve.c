@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * magnet serve: owns programs, maps and views, takes lines of clients on a unix socket (owner.h),
- * and hands out views. Nothing is measured until a client asks: `magnet on`, `magnet view`.
+ * and hands out views. Nothing is measured until a client asks: `magnet on`, `magnet view`; or,
+ * with a box, until the box orders (deliver.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,9 +16,13 @@
 #include <unistd.h>
 
 #include "host/magnet/cmd.h"
+#include "host/magnet/deliver.h"
 #include "host/magnet/owner.h"
 #include "host/magnet/selection.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
+
+#define DEFAULT_FILE "/etc/narrows/magnet.conf"
 
 enum { CLIENTS_MAX = 64, RING_BYTES_MIN = 4096, RING_BYTES_MAX = 1 << 30 };
 
@@ -30,9 +35,11 @@ struct named_view {
 };
 
 struct owner {
+	struct serve_conf conf;
 	struct kernel *kernel;
+	struct deliver *deliver; /* NULL without a box */
 	int listener;
-	struct pollfd fds[1 + CLIENTS_MAX];
+	struct pollfd fds[1 + CLIENTS_MAX + 1]; /* the listener, clients, room for the box */
 	uid_t uids[1 + CLIENTS_MAX];
 	size_t n_fds;
 	struct named_view views[MAGNET_VIEWS_MAX];
@@ -273,20 +280,48 @@ listener_open(const char *path)
 }
 
 static void
+client_forget(struct owner *o, size_t i)
+{
+	close(o->fds[i].fd);
+	o->n_fds--;
+	o->fds[i] = o->fds[o->n_fds];
+	o->uids[i] = o->uids[o->n_fds];
+}
+
+/* Waits for clients, and for what the delivery waits for. */
+static int
+serve_wait(struct owner *o)
+{
+	struct pollfd *box = &o->fds[o->n_fds];
+	int64_t left_ns;
+	struct timespec ts;
+
+	if (o->deliver == NULL)
+		return poll(o->fds, o->n_fds, -1);
+	left_ns = deliver_due_mono_ns(o->deliver) - nw_mono_ns();
+	if (left_ns < 0)
+		left_ns = 0;
+	ts.tv_sec = left_ns / 1000000000;
+	ts.tv_nsec = left_ns % 1000000000;
+	box->revents = 0;
+	box->fd = deliver_fd(o->deliver, &box->events);
+	return ppoll(o->fds, o->n_fds + 1, &ts, NULL);
+}
+
+static void
 serve(struct owner *o)
 {
 	size_t i;
+	int n;
 
 	while (!stop_wanted) {
-		if (poll(o->fds, o->n_fds, -1) < 0)
+		if (o->deliver != NULL)
+			deliver_step(o->deliver);
+		if ((n = serve_wait(o)) <= 0)
 			continue;
 		for (i = o->n_fds; i-- > 1;)
-			if (o->fds[i].revents != 0 && !client_serve(o, i)) {
-				close(o->fds[i].fd);
-				o->n_fds--;
-				o->fds[i] = o->fds[o->n_fds];
-				o->uids[i] = o->uids[o->n_fds];
-			}
+			if (o->fds[i].revents != 0 && !client_serve(o, i))
+				client_forget(o, i);
 		if (o->fds[0].revents != 0)
 			client_accept(o);
 	}
@@ -294,39 +329,76 @@ serve(struct owner *o)
 		close(o->fds[i].fd);
 }
 
+/* The file first, whatever the order on the command line: the command line wins. */
+static int
+options_read(struct owner *o, int argc, char **argv, const char **path)
+{
+	static const char shorts[] = "S:f:b:H:o:";
+	const char *file = access(DEFAULT_FILE, F_OK) == 0 ? DEFAULT_FILE : NULL;
+	char why[CONF_WHY_BYTES] = "";
+	int c, rc = NW_OK;
+
+	while ((c = getopt(argc, argv, shorts)) != -1)
+		if (c == 'f')
+			file = optarg;
+	if (file != NULL)
+		rc = serve_conf_read(&o->conf, file, why);
+	optind = 1;
+	while (rc == NW_OK && (c = getopt(argc, argv, shorts)) != -1)
+		switch (c) {
+		case 'S': *path = optarg; break;
+		case 'f': break;
+		case 'b': rc = serve_conf_set(&o->conf, "box", optarg, why); break;
+		case 'H': rc = serve_conf_set(&o->conf, "host", optarg, why); break;
+		case 'o': rc = serve_conf_override(&o->conf, optarg, why); break;
+		default: rc = NW_EINVAL; break;
+		}
+	if (why[0] != '\0')
+		fail("%s", why);
+	return rc == NW_OK && optind < argc ? NW_EINVAL : rc;
+}
+
+static int
+owner_open(struct owner *o, const char *path)
+{
+	const char *why;
+
+	if ((o->kernel = kernel_or_fail()) == NULL)
+		return 1;
+	if ((o->listener = listener_open(path)) < 0)
+		return fail("%s: %s", path, strerror(errno));
+	o->fds[o->n_fds++] = (struct pollfd){ .fd = o->listener, .events = POLLIN };
+	if (o->conf.box != NULL && (o->deliver = deliver_open(&o->conf, o->kernel, &why)) == NULL) {
+		unlink(path);
+		return fail("%s", why);
+	}
+	return 0;
+}
+
 static int
 serve_run(int argc, char **argv)
 {
 	const char *path = OWNER_SOCKET;
-	struct owner *o;
-	int c;
+	struct owner *o = calloc(1, sizeof(*o));
+	int status;
 
-	while ((c = getopt(argc, argv, "S:")) != -1)
-		if (c == 'S')
-			path = optarg;
-		else
-			return usage(&magnet_cmd_serve);
-	if (optind < argc)
-		return usage(&magnet_cmd_serve);
-	if ((o = calloc(1, sizeof(*o))) == NULL)
+	if (o == NULL)
 		return fail("out of memory");
-	if ((o->kernel = kernel_or_fail()) == NULL) {
-		free(o);
-		return 1;
+	serve_conf_init(&o->conf);
+	if (options_read(o, argc, argv, &path) < 0) {
+		status = usage(&magnet_cmd_serve);
+	} else if ((status = owner_open(o, path)) == 0) {
+		serve(o);
+		unlink(path);
 	}
-	if ((o->listener = listener_open(path)) < 0) {
-		fail("%s: %s", path, strerror(errno));
+	deliver_close(o->deliver);
+	if (o->kernel != NULL)
 		kernel_close(o->kernel);
-		free(o);
-		return 1;
-	}
-	o->fds[o->n_fds++] = (struct pollfd){ .fd = o->listener, .events = POLLIN };
-	serve(o);
-	unlink(path);
-	kernel_close(o->kernel);
+	serve_conf_clear(&o->conf);
 	free(o);
-	return 0;
+	return status;
 }
 
-const struct command magnet_cmd_serve = { "serve", "serve [-S SOCKET]",
-	"owns the events and hands out views; the other commands speak to it", serve_run };
+const struct command magnet_cmd_serve = { "serve",
+	"serve [-S SOCKET] [-b BOX] [-f FILE] [-H HOST] [-o name=value]",
+	"owns the events, hands out views, and delivers waiting times to a box", serve_run };

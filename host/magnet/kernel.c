@@ -11,35 +11,38 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "host/magnet/object.h"
+#include "host/magnet/program.h"
 #include "narrows/err.h"
 
-enum {
-	PROG_TYPE_NETFILTER = 32, /* linux 6.4 and later; not in the headers of Debian 12 */
-	ATTACH_NETFILTER = 45,
-	HOOK_PRE_ROUTING = 0,
-	HOOK_LOCAL_OUT = 3,
-	HOOK_LAST = 0x7fffffff - 1, /* priority: after all others */
-	LINKS_MAX = 2,
-	PROGRAMS_MAX = 96
-};
+enum { PROGRAMS_MAX = 96 };
 
-static const char *const wait_programs[] = { "wait_write", "wait_queue", "wait_enqueue",
-	"wait_start", "wait_receive", "wait_ready", "wait_read", "wait_wakeup", "wait_switch",
-	"wait_issue", "wait_complete" };
-
-struct loaded {
-	struct bpf_object *object;
-	struct bpf_program *program;
-	struct bpf_link *link;
-	int hook_fds[LINKS_MAX]; /* links of netfilter: one per address family */
+/* The programs that take waiting times, and the substitute where a kernel lacks the tracepoint. */
+static const struct {
+	const char *program, *instead;
+} wait_programs[] = {
+	{ "wait_write", "wait_write_fn" },
+	{ "wait_queue", NULL },
+	{ "wait_enqueue", NULL },
+	{ "wait_dequeue", NULL },
+	{ "wait_start", NULL },
+	{ "wait_consume", NULL },
+	{ "wait_peer", NULL },
+	{ "wait_raise", NULL },
+	{ "wait_entry", NULL },
+	{ "wait_exit", NULL },
+	{ "wait_ready", "wait_ready_fn" },
+	{ "wait_read", "wait_read_fn" },
+	{ "wait_wakeup", NULL },
+	{ "wait_switch", NULL },
+	{ "wait_issue", NULL },
+	{ "wait_complete", NULL },
 };
+enum { N_WAIT_PROGRAMS = sizeof(wait_programs) / sizeof(wait_programs[0]) };
 
 struct attached {
 	const struct candidate *candidate;
@@ -53,9 +56,10 @@ struct kernel {
 	size_t control_bytes;
 	int n_cpus;
 	struct attached attached[MAGNET_POINTS_MAX];
-	struct loaded programs[PROGRAMS_MAX];
+	struct program programs[PROGRAMS_MAX];
 	size_t n_programs;
-	bool waits;
+	struct program waits[N_WAIT_PROGRAMS];
+	size_t n_waits;
 	int user_event_fd, stats_fd;
 	bool view_used[MAGNET_VIEWS_MAX];
 	struct {
@@ -109,14 +113,6 @@ map_fd(const struct kernel *k, const char *name)
 	return bpf_object__find_map_fd_by_name(k->maps, name);
 }
 
-static struct bpf_object *
-object_open(void)
-{
-	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "points");
-
-	return bpf_object__open_mem(magnet_object, magnet_object_bytes, &opts);
-}
-
 static int
 control_map(struct kernel *k, struct bpf_map *bss)
 {
@@ -137,7 +133,7 @@ maps_load(struct kernel *k)
 	struct bpf_map *m;
 	int rc;
 
-	if ((k->maps = object_open()) == NULL)
+	if ((k->maps = program_object()) == NULL)
 		return -errno;
 	if ((rc = bpf_object__load(k->maps)) != 0)
 		return rc;
@@ -184,19 +180,6 @@ kernel_open(struct kernel **out, char why[KERNEL_WHY_BYTES])
 	return NW_OK;
 }
 
-static void
-loaded_close(struct loaded *l)
-{
-	size_t i;
-
-	for (i = 0; i < LINKS_MAX; i++)
-		if (l->hook_fds[i] > 0)
-			close(l->hook_fds[i]);
-	bpf_link__destroy(l->link);
-	bpf_object__close(l->object);
-	memset(l, 0, sizeof(*l));
-}
-
 void
 kernel_close(struct kernel *k)
 {
@@ -204,8 +187,10 @@ kernel_close(struct kernel *k)
 
 	if (k == NULL)
 		return;
+	while (k->n_waits > 0)
+		program_close(&k->waits[--k->n_waits]);
 	while (k->n_programs > 0)
-		loaded_close(&k->programs[--k->n_programs]);
+		program_close(&k->programs[--k->n_programs]);
 	for (v = 0; v < MAGNET_VIEWS_MAX; v++)
 		if (k->view_used[v]) {
 			close(k->views[v].ring_fd);
@@ -232,101 +217,6 @@ kernel_control(struct kernel *k)
 	return k->control;
 }
 
-/* Lets the maps of an object be those of k->maps. */
-static int
-maps_share(struct kernel *k, struct bpf_object *o)
-{
-	struct bpf_map *m, *mine;
-	int rc;
-
-	bpf_object__for_each_map(m, o)
-	{
-		mine = bpf_object__find_map_by_name(k->maps, bpf_map__name(m));
-		if (mine == NULL)
-			return -ENOENT;
-		if ((rc = bpf_map__reuse_fd(m, bpf_map__fd(mine))) != 0)
-			return rc;
-	}
-	return 0;
-}
-
-static int
-program_load(struct kernel *k, const char *name, bool hook, struct loaded *l)
-{
-	int rc;
-
-	memset(l, 0, sizeof(*l));
-	if ((l->object = object_open()) == NULL)
-		return -errno;
-	if ((l->program = bpf_object__find_program_by_name(l->object, name)) == NULL)
-		return -ENOENT;
-	bpf_program__set_autoload(l->program, true);
-	if (hook) {
-		bpf_program__set_type(l->program, (enum bpf_prog_type)PROG_TYPE_NETFILTER);
-		bpf_program__set_expected_attach_type(
-		    l->program, (enum bpf_attach_type)ATTACH_NETFILTER);
-	}
-	if ((rc = maps_share(k, l->object)) != 0)
-		return rc;
-	return bpf_object__load(l->object);
-}
-
-/* Links a program to a hook of the calling thread's network namespace, for one address family. */
-static int
-hook_link(int program_fd, uint32_t family, uint32_t hook)
-{
-	struct {
-		uint32_t program_fd, target_fd, attach_type, flags;
-		uint32_t family, hook;
-		int32_t priority;
-		uint32_t hook_flags;
-		uint8_t rest[96];
-	} attr = { .program_fd = (uint32_t)program_fd,
-		.attach_type = ATTACH_NETFILTER,
-		.family = family,
-		.hook = hook,
-		.priority = HOOK_LAST };
-
-	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-}
-
-static int
-hook_attach(struct loaded *l, const char *where)
-{
-	static const uint32_t families[LINKS_MAX] = { 2, 10 }; /* NFPROTO_IPV4, NFPROTO_IPV6 */
-	uint32_t hook = strcmp(where, "LOCAL_OUT") == 0 ? HOOK_LOCAL_OUT : HOOK_PRE_ROUTING;
-	int i;
-
-	for (i = 0; i < LINKS_MAX; i++) {
-		l->hook_fds[i] = hook_link(bpf_program__fd(l->program), families[i], hook);
-		if (l->hook_fds[i] < 0 && i == 0)
-			return -errno;
-	}
-	return 0;
-}
-
-/* Loads and attaches a program; on success the kernel keeps it. */
-static int
-program_attach(struct kernel *k, const char *name, enum backend b, const char *where)
-{
-	struct loaded *l = &k->programs[k->n_programs];
-	int rc;
-
-	if (k->n_programs == PROGRAMS_MAX)
-		return -ENOSPC;
-	rc = program_load(k, name, b == BACKEND_NETFILTER, l);
-	if (rc == 0 && b == BACKEND_NETFILTER)
-		rc = hook_attach(l, where);
-	else if (rc == 0 && (l->link = bpf_program__attach(l->program)) == NULL)
-		rc = -errno;
-	if (rc != 0) {
-		loaded_close(l);
-		return rc;
-	}
-	k->n_programs++;
-	return 0;
-}
-
 int
 kernel_point_attach(struct kernel *k, const struct point *p)
 {
@@ -338,8 +228,11 @@ kernel_point_attach(struct kernel *k, const struct point *p)
 		return NW_OK;
 	for (i = 0; i < CANDIDATES_MAX && p->candidates[i].program != NULL; i++) {
 		c = &p->candidates[i];
-		rc = program_attach(k, c->program, c->backend, c->where);
+		rc = k->n_programs < PROGRAMS_MAX ? program_attach(&k->programs[k->n_programs],
+							k->maps, c->program, c->backend, c->where)
+						  : -ENOSPC;
 		if (rc == 0) {
+			k->n_programs++;
 			a->candidate = c;
 			return NW_OK;
 		}
@@ -362,23 +255,51 @@ kernel_point_refusal(const struct kernel *k, const struct point *p, int i)
 	return k->attached[p->id].refusal[i];
 }
 
+static int
+waits_load(struct kernel *k)
+{
+	struct program *p;
+	size_t i;
+	int rc;
+
+	for (i = 0; i < N_WAIT_PROGRAMS; i++) {
+		p = &k->waits[k->n_waits];
+		rc = program_attach(p, k->maps, wait_programs[i].program, BACKEND_TRACEPOINT, NULL);
+		if (rc != 0 && wait_programs[i].instead != NULL)
+			rc = program_attach(
+			    p, k->maps, wait_programs[i].instead, BACKEND_FENTRY, NULL);
+		if (rc == 0)
+			k->n_waits++;
+		else
+			snprintf(k->why, sizeof(k->why), "%s: %s", wait_programs[i].program,
+			    strerror(-rc));
+	}
+	return k->n_waits > 0 ? NW_OK : NW_EUNSUPPORTED;
+}
+
 int
 kernel_waits_attach(struct kernel *k)
 {
-	size_t i, n = sizeof(wait_programs) / sizeof(wait_programs[0]), failed = 0;
+	size_t i;
 	int rc;
 
-	if (k->waits)
-		return NW_OK;
-	for (i = 0; i < n; i++) {
-		rc = program_attach(k, wait_programs[i], BACKEND_TRACEPOINT, NULL);
-		if (rc != 0) {
-			failed++;
-			snprintf(k->why, sizeof(k->why), "%s: %s", wait_programs[i], strerror(-rc));
+	if (k->n_waits == 0)
+		return waits_load(k);
+	for (i = 0; i < k->n_waits; i++)
+		if (k->waits[i].link == NULL && (rc = program_link(&k->waits[i])) != 0) {
+			snprintf(k->why, sizeof(k->why), "%s", strerror(-rc));
+			return NW_EUNSUPPORTED;
 		}
-	}
-	k->waits = failed < n;
-	return failed == n ? NW_EUNSUPPORTED : NW_OK;
+	return NW_OK;
+}
+
+void
+kernel_waits_detach(struct kernel *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->n_waits; i++)
+		program_unlink(&k->waits[i]);
 }
 
 /* --- views --- */
@@ -522,6 +443,21 @@ kernel_filter_clear(struct kernel *k, enum filter f)
 	}
 }
 
+int
+kernel_flow_add(struct kernel *k, uint64_t cookie)
+{
+	uint32_t one = 1;
+
+	return bpf_map_update_elem(map_fd(k, "flows"), &cookie, &one, BPF_ANY) == 0 ? NW_OK
+										    : NW_EFULL;
+}
+
+void
+kernel_flow_remove(struct kernel *k, uint64_t cookie)
+{
+	(void)bpf_map_delete_elem(map_fd(k, "flows"), &cookie);
+}
+
 /* --- counts and statistics --- */
 
 int
@@ -610,19 +546,18 @@ kernel_user_event(struct kernel *k, uint32_t point, uint64_t id, int32_t value)
 	} event = { id, point, value };
 	DECLARE_LIBBPF_OPTS(
 	    bpf_test_run_opts, opts, .ctx_in = &event, .ctx_size_in = sizeof(event));
-	struct loaded *l = &k->programs[k->n_programs];
+	struct program *p = &k->programs[k->n_programs];
 	int rc;
 
 	if (k->user_event_fd < 0) {
 		if (k->n_programs == PROGRAMS_MAX)
 			return NW_EFULL;
-		if ((rc = program_load(k, "user_event", false, l)) != 0) {
+		if ((rc = program_load(p, k->maps, "user_event", BACKEND_TRACEPOINT)) != 0) {
 			snprintf(k->why, sizeof(k->why), "user events: %s", strerror(-rc));
-			loaded_close(l);
 			return NW_EUNSUPPORTED;
 		}
 		k->n_programs++;
-		k->user_event_fd = bpf_program__fd(l->program);
+		k->user_event_fd = bpf_program__fd(p->program);
 	}
 	return bpf_prog_test_run_opts(k->user_event_fd, &opts) == 0 ? NW_OK : NW_EIO;
 }
@@ -641,22 +576,27 @@ kernel_own_cost(struct kernel *k, bool on)
 	return NW_OK;
 }
 
+static void
+cost_add(const struct program *p, uint64_t *run_ns, uint64_t *runs, uint64_t *recursions)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(p->program), &info, &len) != 0)
+		return;
+	*run_ns += info.run_time_ns;
+	*runs += info.run_cnt;
+	*recursions += info.recursion_misses;
+}
+
 void
 kernel_own_cost_get(struct kernel *k, uint64_t *run_ns, uint64_t *runs, uint64_t *recursions)
 {
-	struct bpf_prog_info info;
-	uint32_t len;
 	size_t i;
 
 	*run_ns = *runs = *recursions = 0;
-	for (i = 0; i < k->n_programs; i++) {
-		memset(&info, 0, sizeof(info));
-		len = sizeof(info);
-		if (bpf_obj_get_info_by_fd(bpf_program__fd(k->programs[i].program), &info, &len) !=
-		    0)
-			continue;
-		*run_ns += info.run_time_ns;
-		*runs += info.run_cnt;
-		*recursions += info.recursion_misses;
-	}
+	for (i = 0; i < k->n_programs; i++)
+		cost_add(&k->programs[i], run_ns, runs, recursions);
+	for (i = 0; i < k->n_waits; i++)
+		cost_add(&k->waits[i], run_ns, runs, recursions);
 }

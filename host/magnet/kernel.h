@@ -37,8 +37,14 @@ int kernel_point_attach(struct kernel *k, const struct point *p);
 const struct candidate *kernel_point_candidate(const struct kernel *k, const struct point *p);
 int kernel_point_refusal(const struct kernel *k, const struct point *p, int i);
 
-/* Attaches the programs that take waiting times between layers. */
+/* Attaches and detaches the programs that take waiting times between layers. An error of attaching
+ * means that not a single program could be attached. */
 int kernel_waits_attach(struct kernel *k);
+void kernel_waits_detach(struct kernel *k);
+
+/* The sockets that are followed with MAGNET_WAITS_FLOWS, by their cookie. */
+int kernel_flow_add(struct kernel *k, uint64_t cookie);
+void kernel_flow_remove(struct kernel *k, uint64_t cookie);
 
 /*
  * Makes a view with a ring of ring_bytes (a power of two of at least a page). Events of a network

@@ -97,12 +97,13 @@ const struct point points[] = {
 };
 
 const struct wait_name wait_names[] = {
-	{ MAGNET_POINTS_MAX + 0, "send_buffer", "from the program's write to the device's queue" },
-	{ MAGNET_POINTS_MAX + 1, "qdisc", "in the queueing discipline" },
-	{ MAGNET_POINTS_MAX + 2, "receive", "from the device to the socket" },
-	{ MAGNET_POINTS_MAX + 3, "read", "from the socket to the program's read" },
-	{ MAGNET_POINTS_MAX + 4, "run_queue", "from being runnable to running" },
-	{ MAGNET_POINTS_MAX + 5, "block", "from issue to completion of a block request" },
+	{ WAIT_SEND_BUFFER, "send_buffer", "from the program's write to the device's queue" },
+	{ WAIT_QDISC, "qdisc", "in the queueing discipline" },
+	{ WAIT_DRIVER, "driver", "from the driver to the end of sending" },
+	{ WAIT_RECEIVE, "receive", "from the device's interrupt to the socket" },
+	{ WAIT_READ, "read", "from the socket to the program's read" },
+	{ WAIT_RUN_QUEUE, "run_queue", "from being runnable to running" },
+	{ WAIT_BLOCK, "block", "from issue to completion of a block request" },
 	{ 0, NULL, NULL },
 };
 

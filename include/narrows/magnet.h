@@ -30,6 +30,25 @@ enum {
 	MAGNET_PAYLOAD_MAX_BYTES = 4000 /* of one record, the fixed part not counted */
 };
 
+/* Whose waiting times between layers are kept; the bits add up. */
+enum {
+	MAGNET_WAITS_ALL = 1,   /* of every socket and process, each under an identity of its own */
+	MAGNET_WAITS_FLOWS = 2, /* of the sockets that the owner follows, each under its cookie */
+	MAGNET_WAITS_HOST = 4   /* of all sockets and tasks together, under the identity 0 */
+};
+
+/* Waiting times between layers; the keys of their statistics go on behind those of points. */
+enum magnet_wait {
+	WAIT_SEND_BUFFER = MAGNET_POINTS_MAX, /* from the program's write to the device's queue */
+	WAIT_QDISC,                           /* in the queueing discipline */
+	WAIT_RECEIVE,                         /* from the device's interrupt to the socket */
+	WAIT_READ,                            /* from the socket to the program's read */
+	WAIT_RUN_QUEUE,                       /* from being runnable to running */
+	WAIT_BLOCK,                           /* from issue to completion of a block request */
+	WAIT_DRIVER,                          /* from the driver to the end of sending */
+	MAGNET_WAITS_END
+};
+
 /* Points of the registry by id. Point 0 is the stream's own: its records tell of losses. */
 enum magnet_point {
 	POINT_STREAM = 0,
@@ -134,9 +153,11 @@ struct magnet_control {
 	uint8_t statistics;       /* whether the programs keep statistics instead of records */
 	uint8_t by_cpu, by_id, by_cgroup, by_netns, by_port, by_pid; /* filters in use */
 	uint8_t views_by_netns, views_by_cgroup;                     /* views in use */
-	uint8_t latency;    /* whether waiting times between layers are kept */
+	uint8_t latency;    /* whose waiting times between layers are kept: MAGNET_WAITS_* */
 	uint8_t generation; /* which of the two tables of statistics is written */
-	uint8_t zero[4];
+	uint8_t zero[2];
+	uint16_t
+	    wait_slots; /* waits begin in one slot of wait_slots, a power of two; 0 or 1: all */
 	uint64_t cpu_mask[MAGNET_CPUS_MAX / 64];
 };
 

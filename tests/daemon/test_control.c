@@ -236,6 +236,55 @@ test_rule(void)
 	net_end();
 }
 
+static bool
+undecided_is(void *arg, int64_t session_id)
+{
+	return session_id == 7 && *(bool *)arg;
+}
+
+/* What happens inside the kernels is asked of the providers of kernel events alone, of a session
+ * that cannot be told, and until the session ends. */
+static void
+test_rule_kernel(void)
+{
+	struct nw_subject u = {
+		.src = "10.0.0.1", .dst = "10.0.0.2", .sport = 5000, .dport = 6000
+	};
+	struct control_peer *pk;
+	const struct nw_order *o;
+	bool undecided = false;
+
+	net_begin();
+	pk =
+	    join(net.ctl, &net.c, "dtn-b", "192.0.2.2", "10.0.0.2", "start stop rate kernel", true);
+	rules_set_undecided(net.r, undecided_is, &undecided);
+	rules_host(net.r, &net.s, "dtn-a");
+	rules_connection(net.r, &net.s, "dtn-a", &u);
+	control_tick(net.ctl, 10 * S);
+	CHECK(heard(&net.c, "s7") != NULL && heard(&net.c, "s7/1") == NULL);
+	CHECK(heard(&net.c, "s7/k") == NULL && heard(&net.c, "s7/k1") == NULL);
+	CHECK(heard(&net.b, "s7/1") != NULL);
+	undecided = true;
+	net.b.n = 0;
+	control_tick(net.ctl, 10 * S + S / 4);
+	CHECK((o = heard(&net.c, "s7/k1")) != NULL && o->opt == NW_OPT_START && o->sport == 6000);
+	CHECK_STR(o->event_type, "ps:host:kernel");
+	CHECK_STR(o->task_id, "a task");
+	CHECK((o = heard(&net.c, "s7/k")) != NULL && !nw_order_has_connection(o));
+	CHECK(heard(&net.b, "s7/k") == NULL && heard(&net.b, "s7/k1") == NULL);
+	undecided = false;
+	net.c.n = 0;
+	control_tick(net.ctl, 20 * S);
+	CHECK(heard(&net.c, "s7/k1") != NULL);
+	net.s.state = SESSION_LINGERING;
+	control_tick(net.ctl, 21 * S);
+	CHECK((o = heard(&net.c, "s7")) != NULL && o->opt == NW_OPT_STOP);
+	net.s.state = SESSION_CLOSED;
+	control_tick(net.ctl, 22 * S);
+	control_leave(pk);
+	net_end();
+}
+
 /* One line to the socket's other side; true when it begins with that. */
 static bool
 says(struct control *c, const char *line, int64_t now, const char *begins)
@@ -370,6 +419,7 @@ int
 main(void)
 {
 	test_rule();
+	test_rule_kernel();
 	test_hand();
 	test_answers();
 	return check_done("control");

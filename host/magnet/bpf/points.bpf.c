@@ -84,6 +84,7 @@ struct id_set cgroups SEC(".maps");
 struct id_set netnses SEC(".maps");
 struct id_set ports SEC(".maps"); /* port, or source port << 16 | destination port */
 struct id_set pids SEC(".maps");
+struct id_set flows SEC(".maps"); /* sockets whose waiting times are followed */
 struct id_set views_of_netns SEC(".maps");
 struct id_set views_of_cgroup SEC(".maps");
 
@@ -104,6 +105,9 @@ struct {
 	    value, struct scratch { uint8_t bytes[4096]; });
 } scratches SEC(".maps");
 
+struct start {
+	uint64_t t_mono_ns, id, mark;
+};
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, STARTS_MAX);
@@ -112,12 +116,28 @@ struct {
 		    uint64_t object;
 		    uint64_t wait;
 	    });
-	__type(
-	    value, struct start {
-		    uint64_t t_mono_ns;
-		    uint64_t mark;
-	    });
+	__type(value, struct start);
 } starts SEC(".maps");
+
+/* The network interrupt that a processor works on: when its softirq was raised, and of which raise
+ * the packets in hand are. 0: none. */
+struct interrupt {
+	uint64_t raised_mono_ns, worked_mono_ns;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct interrupt);
+} interrupts SEC(".maps");
+
+/* The followed socket that a thread used last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, IDS_MAX);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} users SEC(".maps");
 
 extern void *bpf_rdonly_cast(const void *object, uint32_t btf_id) __ksym __weak;
 
@@ -195,6 +215,7 @@ stat_add(uint32_t point, uint64_t id, uint64_t v)
 {
 	struct magnet_stat_key key = { .id = id, .point = point };
 	void *table = control.generation & 1 ? (void *)&stats_1 : (void *)&stats_0;
+	struct magnet_counts *c;
 	struct magnet_stat *s;
 	uint64_t lo;
 	uint32_t zero = 0, b;
@@ -205,8 +226,11 @@ stat_add(uint32_t point, uint64_t id, uint64_t v)
 		if (blank == 0)
 			return 0;
 		bpf_map_update_elem(table, &key, blank, BPF_NOEXIST);
-		if ((s = bpf_map_lookup_elem(table, &key)) == 0)
+		if ((s = bpf_map_lookup_elem(table, &key)) == 0) {
+			if ((c = bpf_map_lookup_elem(&counts, &zero)) != 0)
+				c->lost++; /* the stream's own count: the table is full */
 			return 0;
+		}
 	}
 	if (s->n == 0 || v < s->min)
 		s->min = v;
@@ -568,20 +592,19 @@ memory_event(uint32_t point, uint64_t address, uint64_t error, uint64_t size)
 
 /* --- waiting times between layers --- */
 
-enum wait {
-	WAIT_SEND_BUFFER = MAGNET_POINTS_MAX, /* from the program's write to the device's queue */
-	WAIT_QDISC,                           /* in the queueing discipline */
-	WAIT_RECEIVE,                         /* from the device's softirq to the socket */
-	WAIT_READ,                            /* from the socket to the program's read */
-	WAIT_RUN_QUEUE,                       /* from being runnable to running */
-	WAIT_BLOCK                            /* from issue to completion of a request */
-};
+/* A slot of time is 4 jiffies: a wait is measured whole if it begins in a slot that is sampled. */
+static __always_inline bool
+slot_is_sampled(void)
+{
+	return control.wait_slots <= 1 ||
+	    ((bpf_jiffies64() >> 2) & (uint64_t)(control.wait_slots - 1)) == 0;
+}
 
 static __always_inline void
-wait_begin(uint32_t wait, uint64_t object, uint64_t mark, bool keep_first)
+wait_begin(uint32_t wait, uint64_t object, uint64_t id, uint64_t mark, bool keep_first)
 {
 	struct start_key key = { .object = object, .wait = wait };
-	struct start s = { .t_mono_ns = bpf_ktime_get_ns(), .mark = mark };
+	struct start s = { .t_mono_ns = bpf_ktime_get_ns(), .id = id, .mark = mark };
 
 	bpf_map_update_elem(&starts, &key, &s, keep_first ? BPF_NOEXIST : BPF_ANY);
 }
@@ -594,16 +617,38 @@ wait_find(uint32_t wait, uint64_t object)
 	return bpf_map_lookup_elem(&starts, &key);
 }
 
+/* Adds a wait to the statistics of its identity and of the host, as the owner wants them. */
+static __noinline int
+wait_add(uint32_t wait, uint64_t id, uint64_t ns)
+{
+	if (control.latency & MAGNET_WAITS_HOST)
+		stat_add(wait, 0, ns);
+	if (control.latency & MAGNET_WAITS_ALL ||
+	    (control.latency & MAGNET_WAITS_FLOWS && set_has(&flows, id)))
+		stat_add(wait, id, ns);
+	return 0;
+}
+
 static __always_inline void
-wait_end(uint32_t wait, uint64_t object, uint64_t id)
+wait_end(uint32_t wait, uint64_t object)
 {
 	struct start_key key = { .object = object, .wait = wait };
 	struct start *s = bpf_map_lookup_elem(&starts, &key);
 
 	if (s == 0)
 		return;
-	stat_add(wait, id, bpf_ktime_get_ns() - s->t_mono_ns);
+	wait_add(wait, s->id, bpf_ktime_get_ns() - s->t_mono_ns);
 	bpf_map_delete_elem(&starts, &key);
+}
+
+static __always_inline bool
+id_is_wanted(uint64_t id)
+{
+	if (control.latency & MAGNET_WAITS_HOST)
+		return 1;
+	if (control.latency & MAGNET_WAITS_ALL)
+		return !control.by_id || set_has(&ids, id);
+	return set_has(&flows, id);
 }
 
 /* Whether waiting times of a socket are kept; makes the socket's cookie. */
@@ -613,7 +658,7 @@ wait_wanted(struct sock *sk, uint64_t *id)
 	if (!control.latency || !sock_is_ip(sk))
 		return 0;
 	*id = bpf_get_socket_cookie(sk);
-	return !control.by_id || set_has(&ids, *id);
+	return id_is_wanted(*id);
 }
 
 /* The same of a packet's socket, whose cookie can only be read. */
@@ -625,7 +670,7 @@ wait_wanted_of(struct sk_buff *skb, uint64_t *id)
 	if (!control.latency || sk == 0 || !sock_is_ip(sk))
 		return 0;
 	*id = sk->__sk_common.skc_cookie.counter;
-	return *id != 0 && (!control.by_id || set_has(&ids, *id));
+	return *id != 0 && id_is_wanted(*id);
 }
 
 /* --- points --- */
@@ -781,7 +826,7 @@ send_buffer_end(struct sk_buff *skb)
 	end = bpf_ntohl(t->seq) + skb->len -
 	    (uint32_t)(skb->transport_header - skb->network_header) - 20;
 	if ((int32_t)(end - (uint32_t)s->mark) >= 0)
-		wait_end(WAIT_SEND_BUFFER, id, id);
+		wait_end(WAIT_SEND_BUFFER, id);
 }
 
 TRACEPOINT(net_dev_queue, access_tx, struct sk_buff *skb)
@@ -917,16 +962,44 @@ user_event(struct user_event *u)
 
 /* --- programs that take waiting times; attached only while somebody asks for them --- */
 
-SEC("?tp_btf/tcp_sendmsg_locked")
-int
-BPF_PROG(wait_write, struct sock *sk)
+/* Notes the calling thread as a user of the socket: its waits for a processor are the flow's. */
+static __always_inline void
+user_note(uint64_t id)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	uint64_t *before;
+
+	if (!(control.latency & MAGNET_WAITS_FLOWS))
+		return;
+	before = bpf_map_lookup_elem(&users, &tid);
+	if (before == 0 || *before != id)
+		bpf_map_update_elem(&users, &tid, &id, BPF_ANY);
+}
+
+static __always_inline int
+write_begins(struct sock *sk)
 {
 	struct tcp_sock *t = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
 	uint64_t id;
 
-	if (wait_wanted(sk, &id))
-		wait_begin(WAIT_SEND_BUFFER, id, t->write_seq + 1, 1);
+	if (!wait_wanted(sk, &id))
+		return 0;
+	user_note(id);
+	if (slot_is_sampled())
+		wait_begin(WAIT_SEND_BUFFER, id, id, t->write_seq + 1, 1);
 	return 0;
+}
+SEC("?tp_btf/tcp_sendmsg_locked")
+int
+BPF_PROG(wait_write, struct sock *sk)
+{
+	return write_begins(sk);
+}
+SEC("?fentry/tcp_sendmsg")
+int
+BPF_PROG(wait_write_fn, struct sock *sk)
+{
+	return write_begins(sk);
 }
 SEC("?tp_btf/net_dev_queue")
 int
@@ -941,8 +1014,16 @@ BPF_PROG(wait_enqueue, struct Qdisc *q, struct netdev_queue *txq, struct sk_buff
 {
 	uint64_t id;
 
-	if (wait_wanted_of(skb, &id))
-		wait_begin(WAIT_QDISC, (uint64_t)skb, 0, 0);
+	if (wait_wanted_of(skb, &id) && slot_is_sampled())
+		wait_begin(WAIT_QDISC, (uint64_t)skb, id, 0, 0);
+	return 0;
+}
+SEC("?tp_btf/qdisc_dequeue")
+int
+BPF_PROG(wait_dequeue, struct Qdisc *q, struct netdev_queue *txq, int packets, struct sk_buff *skb)
+{
+	if (control.latency && skb != 0)
+		wait_end(WAIT_QDISC, (uint64_t)skb);
 	return 0;
 }
 SEC("?tp_btf/net_dev_start_xmit")
@@ -951,46 +1032,147 @@ BPF_PROG(wait_start, struct sk_buff *skb)
 {
 	uint64_t id;
 
-	if (wait_wanted_of(skb, &id))
-		wait_end(WAIT_QDISC, (uint64_t)skb, id);
+	if (!wait_wanted_of(skb, &id))
+		return 0;
+	wait_end(WAIT_QDISC, (uint64_t)skb); /* of a packet that was taken out in a row of many */
+	if (slot_is_sampled())
+		wait_begin(WAIT_DRIVER, (uint64_t)skb, id, 0, 0);
+	return 0;
+}
+/* A real device frees the packet when it has sent it; a device inside this kernel hands it on. */
+SEC("?tp_btf/consume_skb")
+int
+BPF_PROG(wait_consume, struct sk_buff *skb)
+{
+	if (control.latency)
+		wait_end(WAIT_DRIVER, (uint64_t)skb);
 	return 0;
 }
 SEC("?tp_btf/netif_receive_skb")
 int
-BPF_PROG(wait_receive, struct sk_buff *skb)
+BPF_PROG(wait_peer, struct sk_buff *skb)
 {
 	if (control.latency)
-		wait_begin(WAIT_RECEIVE, (uint64_t)bpf_get_smp_processor_id() + 1, 0, 0);
+		wait_end(WAIT_DRIVER, (uint64_t)skb);
+	return 0;
+}
+
+enum { SOFTIRQ_NET_RX = 3 };
+
+SEC("?tp_btf/softirq_raise")
+int
+BPF_PROG(wait_raise, unsigned int vector)
+{
+	uint32_t zero = 0;
+	struct interrupt *i;
+
+	if (vector != SOFTIRQ_NET_RX || !control.latency || !slot_is_sampled() ||
+	    (i = bpf_map_lookup_elem(&interrupts, &zero)) == 0)
+		return 0;
+	if (i->raised_mono_ns == 0)
+		i->raised_mono_ns = bpf_ktime_get_ns();
+	return 0;
+}
+SEC("?tp_btf/softirq_entry")
+int
+BPF_PROG(wait_entry, unsigned int vector)
+{
+	uint32_t zero = 0;
+	struct interrupt *i;
+
+	if (vector != SOFTIRQ_NET_RX || (i = bpf_map_lookup_elem(&interrupts, &zero)) == 0)
+		return 0;
+	i->worked_mono_ns = i->raised_mono_ns;
+	i->raised_mono_ns = 0;
+	return 0;
+}
+SEC("?tp_btf/softirq_exit")
+int
+BPF_PROG(wait_exit, unsigned int vector)
+{
+	uint32_t zero = 0;
+	struct interrupt *i;
+
+	if (vector == SOFTIRQ_NET_RX && (i = bpf_map_lookup_elem(&interrupts, &zero)) != 0)
+		i->worked_mono_ns = 0;
+	return 0;
+}
+
+static __always_inline int
+socket_ready(struct sock *sk)
+{
+	uint32_t zero = 0;
+	struct interrupt *i;
+	uint64_t id;
+
+	if (!wait_wanted(sk, &id))
+		return 0;
+	i = bpf_map_lookup_elem(&interrupts, &zero);
+	if (i != 0 && i->worked_mono_ns != 0)
+		wait_add(WAIT_RECEIVE, id, bpf_ktime_get_ns() - i->worked_mono_ns);
+	if (slot_is_sampled())
+		wait_begin(WAIT_READ, id, id, 0, 1);
 	return 0;
 }
 SEC("?tp_btf/sk_data_ready")
 int
 BPF_PROG(wait_ready, struct sock *sk)
 {
+	return socket_ready(sk);
+}
+SEC("?fentry/sock_def_readable")
+int
+BPF_PROG(wait_ready_fn, struct sock *sk)
+{
+	return socket_ready(sk);
+}
+
+static __always_inline int
+read_ends(struct sock *sk, int ret)
+{
 	uint64_t id;
 
-	if (!wait_wanted(sk, &id))
+	if (ret <= 0 || !wait_wanted(sk, &id))
 		return 0;
-	wait_end(WAIT_RECEIVE, (uint64_t)bpf_get_smp_processor_id() + 1, id);
-	wait_begin(WAIT_READ, id, 0, 1);
+	user_note(id);
+	wait_end(WAIT_READ, id);
 	return 0;
 }
 SEC("?tp_btf/sock_recv_length")
 int
 BPF_PROG(wait_read, struct sock *sk, int ret)
 {
-	uint64_t id;
+	return read_ends(sk, ret);
+}
+SEC("?fexit/inet_recvmsg")
+int
+BPF_PROG(
+    wait_read_fn, struct socket *sock, struct msghdr *msg, unsigned long size, int flags, int ret)
+{
+	return read_ends(sock->sk, ret);
+}
 
-	if (ret > 0 && wait_wanted(sk, &id))
-		wait_end(WAIT_READ, id, id);
-	return 0;
+/* Begins a task's wait for a processor, on behalf of its process, or of the flow that it uses. */
+static __always_inline void
+run_queue_begin(struct task_struct *p)
+{
+	uint32_t tid = p->pid;
+	uint64_t *flow = 0;
+
+	if (control.latency & MAGNET_WAITS_FLOWS)
+		flow = bpf_map_lookup_elem(&users, &tid);
+	if (flow != 0 && slot_is_sampled())
+		wait_begin(WAIT_RUN_QUEUE, tid, *flow, 0, 0);
+	else if (control.latency & (MAGNET_WAITS_ALL | MAGNET_WAITS_HOST) &&
+	    (!control.by_pid || set_has(&pids, p->tgid)) && slot_is_sampled())
+		wait_begin(WAIT_RUN_QUEUE, tid, p->tgid, 0, 0);
 }
 SEC("?tp_btf/sched_wakeup")
 int
 BPF_PROG(wait_wakeup, struct task_struct *p)
 {
-	if (control.latency && (!control.by_pid || set_has(&pids, p->tgid)))
-		wait_begin(WAIT_RUN_QUEUE, p->pid, 0, 0);
+	if (control.latency)
+		run_queue_begin(p);
 	return 0;
 }
 SEC("?tp_btf/sched_switch")
@@ -999,28 +1181,35 @@ BPF_PROG(wait_switch, bool preempt, struct task_struct *prev, struct task_struct
 {
 	if (!control.latency)
 		return 0;
-	if (preempt && (!control.by_pid || set_has(&pids, prev->tgid)))
-		wait_begin(WAIT_RUN_QUEUE, prev->pid, 0, 0);
-	wait_end(WAIT_RUN_QUEUE, next->pid, next->tgid);
+	if (preempt && prev->pid != 0)
+		run_queue_begin(prev);
+	if (next->pid != 0)
+		wait_end(WAIT_RUN_QUEUE, (uint32_t)next->pid);
 	return 0;
 }
 SEC("?tp_btf/block_rq_issue")
 int
 BPF_PROG(wait_issue, struct request *rq)
 {
-	if (control.latency)
-		wait_begin(WAIT_BLOCK, (uint64_t)rq, 0, 0);
+	uint64_t device = 0;
+
+	if (!control.latency || !slot_is_sampled())
+		return 0;
+	if (rq->q != 0 && rq->q->disk != 0)
+		device = (uint64_t)rq->q->disk->major << 20 | rq->q->disk->first_minor;
+	wait_begin(WAIT_BLOCK, (uint64_t)rq, device, 0, 0);
 	return 0;
 }
 SEC("?tp_btf/block_rq_complete")
 int
 BPF_PROG(wait_complete, struct request *rq)
 {
-	uint64_t device = 0;
+	struct start_key key = { .object = (uint64_t)rq, .wait = WAIT_BLOCK };
+	struct start *s;
 
-	if (rq->q != 0 && rq->q->disk != 0)
-		device = (uint64_t)rq->q->disk->major << 20 | rq->q->disk->first_minor;
-	if (control.latency)
-		wait_end(WAIT_BLOCK, (uint64_t)rq, device);
+	if (!control.latency || (s = bpf_map_lookup_elem(&starts, &key)) == 0)
+		return 0;
+	stat_add(WAIT_BLOCK, s->id, bpf_ktime_get_ns() - s->t_mono_ns);
+	bpf_map_delete_elem(&starts, &key);
 	return 0;
 }

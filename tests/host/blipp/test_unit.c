@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/blipp/addresses.h"
+#include "host/lib/addresses.h"
 #include "host/blipp/follow.h"
 #include "host/lib/tcpinfo.h"
 #include "tests/check.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/blipp/addresses.h"
+#include "host/lib/addresses.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The budget of waiting times: how hard to sample so that the programs in the kernel and the
+ * delivery stay below a share of a processor. Sampling by slots of time comes first; where the
+ * programs cost more than the budget although hardly a slot is sampled, they are detached for whole
+ * intervals. Numbers in, numbers out.
+ */
+#ifndef MAGNET_BUDGET_H
+#define MAGNET_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BUDGET_SLOTS_MAX = 64, BUDGET_PAUSE_MAX = 59 };
+
+struct budget {
+	double share;      /* of one processor, that may be used */
+	uint16_t slots;    /* one slot of slots is sampled: a power of two */
+	unsigned pause;    /* intervals left for which the programs are detached */
+	bool kept;         /* whether the last interval kept the budget */
+	double used_share; /* of the last interval with programs attached */
+};
+
+void budget_init(struct budget *b, double share);
+/* After an interval: takes the share of a processor that was used, as far as the programs ran.
+ * Returns whether slots or pause have changed. */
+bool budget_step(struct budget *b, double used_share);
+
+#endif

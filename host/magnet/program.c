@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/magnet/program.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "host/magnet/object.h"
+
+enum {
+	PROG_TYPE_NETFILTER = 32, /* linux 6.4 and later; not in the headers of Debian 12 */
+	ATTACH_NETFILTER = 45,
+	HOOK_PRE_ROUTING = 0,
+	HOOK_LOCAL_OUT = 3,
+	HOOK_LAST = 0x7fffffff - 1 /* priority: after all others */
+};
+
+struct bpf_object *
+program_object(void)
+{
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "points");
+
+	return bpf_object__open_mem(magnet_object, magnet_object_bytes, &opts);
+}
+
+void
+program_close(struct program *p)
+{
+	size_t i;
+
+	for (i = 0; i < PROGRAM_HOOKS_MAX; i++)
+		if (p->hook_fds[i] > 0)
+			close(p->hook_fds[i]);
+	bpf_link__destroy(p->link);
+	bpf_object__close(p->object);
+	memset(p, 0, sizeof(*p));
+}
+
+/* Lets the maps of an object be those of another. */
+static int
+maps_share(struct bpf_object *maps, struct bpf_object *o)
+{
+	struct bpf_map *m, *shared;
+	int rc;
+
+	bpf_object__for_each_map(m, o)
+	{
+		shared = bpf_object__find_map_by_name(maps, bpf_map__name(m));
+		if (shared == NULL)
+			return -ENOENT;
+		if ((rc = bpf_map__reuse_fd(m, bpf_map__fd(shared))) != 0)
+			return rc;
+	}
+	return 0;
+}
+
+int
+program_load(struct program *p, struct bpf_object *maps, const char *name, enum backend backend)
+{
+	int rc;
+
+	memset(p, 0, sizeof(*p));
+	if ((p->object = program_object()) == NULL)
+		return -errno;
+	p->program = bpf_object__find_program_by_name(p->object, name);
+	rc = p->program == NULL ? -ENOENT : maps_share(maps, p->object);
+	if (rc == 0) {
+		bpf_program__set_autoload(p->program, true);
+		if (backend == BACKEND_NETFILTER) {
+			bpf_program__set_type(p->program, (enum bpf_prog_type)PROG_TYPE_NETFILTER);
+			bpf_program__set_expected_attach_type(
+			    p->program, (enum bpf_attach_type)ATTACH_NETFILTER);
+		}
+		rc = bpf_object__load(p->object);
+	}
+	if (rc != 0)
+		program_close(p);
+	return rc;
+}
+
+/* Links a program to a hook of the calling thread's network namespace, for one address family. */
+static int
+hook_link(int program_fd, uint32_t family, uint32_t hook)
+{
+	struct {
+		uint32_t program_fd, target_fd, attach_type, flags;
+		uint32_t family, hook;
+		int32_t priority;
+		uint32_t hook_flags;
+		uint8_t rest[96];
+	} attr = { .program_fd = (uint32_t)program_fd,
+		.attach_type = ATTACH_NETFILTER,
+		.family = family,
+		.hook = hook,
+		.priority = HOOK_LAST };
+
+	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+static int
+hook_attach(struct program *p, const char *where)
+{
+	static const uint32_t families[PROGRAM_HOOKS_MAX] = { 2, 10 }; /* NFPROTO_IPV4, _IPV6 */
+	uint32_t hook = strcmp(where, "LOCAL_OUT") == 0 ? HOOK_LOCAL_OUT : HOOK_PRE_ROUTING;
+	int i;
+
+	for (i = 0; i < PROGRAM_HOOKS_MAX; i++) {
+		p->hook_fds[i] = hook_link(bpf_program__fd(p->program), families[i], hook);
+		if (p->hook_fds[i] < 0 && i == 0)
+			return -errno;
+	}
+	return 0;
+}
+
+int
+program_link(struct program *p)
+{
+	p->link = bpf_program__attach(p->program);
+	return p->link != NULL ? 0 : -errno;
+}
+
+void
+program_unlink(struct program *p)
+{
+	bpf_link__destroy(p->link);
+	p->link = NULL;
+}
+
+int
+program_attach(struct program *p, struct bpf_object *maps, const char *name, enum backend backend,
+    const char *where)
+{
+	int rc = program_load(p, maps, name, backend);
+
+	if (rc != 0)
+		return rc;
+	rc = backend == BACKEND_NETFILTER ? hook_attach(p, where) : program_link(p);
+	if (rc != 0)
+		program_close(p);
+	return rc;
+}

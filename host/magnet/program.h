@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One program of the object in the kernel: each is loaded in an object of its own that shares the
+ * maps of another, so that a program that the kernel refuses does not prevent the others.
+ */
+#ifndef MAGNET_PROGRAM_H
+#define MAGNET_PROGRAM_H
+
+#include <bpf/libbpf.h>
+
+#include "host/magnet/points.h"
+
+enum { PROGRAM_HOOKS_MAX = 2 };
+
+/* zero to start */
+struct program {
+	struct bpf_object *object;
+	struct bpf_program *program;
+	struct bpf_link *link;
+	int hook_fds[PROGRAM_HOOKS_MAX]; /* links of netfilter: one per address family */
+};
+
+/* The object with all programs, none of which loads by itself; NULL with errno. */
+struct bpf_object *program_object(void);
+
+/* Loads a program with the maps of another object; attaching comes after loading. Both return 0 or
+ * a negative errno; *p is closed after an error. where: the hook of BACKEND_NETFILTER. */
+int
+program_load(struct program *p, struct bpf_object *maps, const char *name, enum backend backend);
+int program_attach(struct program *p, struct bpf_object *maps, const char *name,
+    enum backend backend, const char *where);
+void program_close(struct program *p);
+
+/* Takes a program off the kernel's path, and puts it there again without loading it anew; not for
+ * BACKEND_NETFILTER. 0 or a negative errno. */
+void program_unlink(struct program *p);
+int program_link(struct program *p);
+
+#endif
