@@ -34,7 +34,7 @@ while True:
 PY
 
 port=$((20000 + $$ % 20000))
-start_box
+start_box -o escalate-kernel=always
 "$magnet" serve -S "$tmp/magnet.sock" -b "$xsp" -H kernelhost -o budget=0.9 2>"$tmp/magnet.log" &
 server=$!
 pids="$pids $server"
@@ -74,3 +74,44 @@ nw control kernelhost stop >/dev/null || fail "stop"
 none() { [ "$(programs)" -le 1 ]; } # a point that was attached once stays, switched off
 until_true 10 none || fail "$(programs) programs stay attached"
 "$magnet" status -S "$tmp/magnet.sock" | grep -q '^socket.tx off' || fail "the point stays on"
+
+# A transfer whose reader is slow: the box orders what the kernel knows, the witness says where bytes lay, and the page
+# shows it. Both programs are started with nwrun, and do not know.
+cat >"$tmp/move.py" <<'PY'
+import socket, sys, time
+s, port = socket.socket(), int(sys.argv[2])
+if sys.argv[1] == "receive":
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind(("127.0.0.1", port))
+    s.listen(1)
+    c = s.accept()[0]
+    while c.recv(65536):
+        end = time.monotonic() + 0.002
+        while time.monotonic() < end: pass
+else:
+    while s.connect_ex(("127.0.0.1", port)) != 0:
+        s = socket.socket()
+        time.sleep(0.05)
+    end = time.monotonic() + 5
+    while time.monotonic() < end: s.sendall(b"x" * 65536)
+PY
+export NARROWS_HOST=kernelhost
+"$bin/nwrun" -t moved python3 "$tmp/move.py" receive $((port + 2)) >/dev/null 2>&1 &
+receiver=$!
+"$bin/nwrun" -t moved python3 "$tmp/move.py" send $((port + 2)) >/dev/null 2>&1 || fail "the transfer failed"
+wait $receiver || fail "the receiver failed"
+told() { nw report last --json >"$tmp/result" 2>/dev/null && python3 - "$tmp/result" <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+w = [w for w in d["verdict"]["witnesses"] if w["name"] == "kernel"]
+lay = {(w["end"], w["wait"]): w["share"] for w in d["kernel"]["waits"]}
+sys.exit(not (len(w) == 1 and w[0]["says"] == "the receiving end" and w[0]["agrees"] is not False and
+              lay[("receiving", "read")] > 0.7 and d["kernel"]["sentence"].startswith("Below the programs")))
+PY
+}
+until_true 10 told || fail "the kernel does not say that bytes lay before the receiver: $(python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(d["verdict"]["sentence"], d["verdict"]["witnesses"], [(w["wait"], w["share"]) for w in (d["kernel"] or {"waits": []})["waits"]])' "$tmp/result" 2>&1)"
+id=$(sql "SELECT max(id) FROM session")
+curl -sf "$url/session/$id" >"$tmp/page" || fail "no page"
+grep -q 'id="p-below"' "$tmp/page" && grep -q 'class="stack f0"' "$tmp/page" || fail "the page does not show what was below the programs"
+curl -sf "$url/session/$id/p-below.csv" | grep -q 'in the receiving socket, kernelhost' || fail "no CSV of the figure"
+until_true 10 none || fail "programs stay attached after the session"

@@ -481,6 +481,8 @@ static const struct section {
 	{ "time", "Over time", session_plots, false, false, KEY_result_timeline, RESULT_KEYS },
 	{ "tcp", "TCP over time", session_tcp, false, true, KEY_result_timeline,
 	    KEY_timeline_connections },
+	{ "kernel", "Below the programs", session_kernel, false, true, KEY_result_kernel,
+	    KEY_kernel_waits },
 	{ "classes", "Classes of operations", session_classes, true, true, KEY_result_density,
 	    RESULT_KEYS },
 	{ "io", "Time lost in file operations", session_iotime, true, true, KEY_result_io,

@@ -171,6 +171,9 @@ find_range(const struct plot *p, double *low, double *high)
 				*high = v;
 			any = true;
 		}
+	for (i = 0; p->form == PLOT_STACK && i < p->n; i++)
+		if (shows(p, plot_stack_at(p, p->n_lines, i)))
+			*high = fmax(*high, plot_stack_at(p, p->n_lines, i));
 	return any;
 }
 
@@ -808,10 +811,13 @@ write_drawing(const struct drawing *d)
 	html_raw(h, ">");
 	write_description(d);
 	html_raw(h, "</desc>");
-	if (p->form == PLOT_LINES) {
+	if (p->form == PLOT_LINES || p->form == PLOT_STACK) {
 		write_y_axis(d);
 		plot_write_across(d);
-		write_lines(d);
+		if (p->form == PLOT_STACK)
+			plot_write_stack(d);
+		else
+			write_lines(d);
 	} else {
 		plot_write_across(d);
 		plot_write_bands(d);
@@ -835,7 +841,8 @@ write_figure(const struct drawing *d)
 		html_text(h, p->sentence);
 		html_raw(h, "</p>");
 	}
-	if (p->n_areas == 0 && p->form == PLOT_LINES) /* areas and bands carry their names */
+	/* areas and bands carry their names */
+	if (p->n_areas == 0 && (p->form == PLOT_LINES || p->form == PLOT_STACK))
 		write_legend(h, p);
 	write_drawing(d);
 	write_csv_link(h, p);
@@ -858,7 +865,7 @@ plot_write(struct html *h, const struct plot *p)
 		return;
 	}
 	axes_fit(&d, low, high);
-	if (p->form != PLOT_LINES)
+	if (p->form == PLOT_BANDS || p->form == PLOT_BANDS_STRIP)
 		d.height_px = plot_bands_height(p);
 	write_figure(&d);
 }

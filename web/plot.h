@@ -27,8 +27,9 @@ struct plot_line {
 
 enum plot_unit { PLOT_BYTES_PER_S, PLOT_BYTES, PLOT_SECONDS, PLOT_SHARE, PLOT_NUMBER };
 /* Bands: every line, a share, is an area in a band of its own. The strip below says which share is
- * highest, unless all are below PLOT_STRIP_MIN. */
-enum plot_form { PLOT_LINES, PLOT_BANDS, PLOT_BANDS_STRIP };
+ * highest, unless all are below PLOT_STRIP_MIN. A stack: every line is an area on top of those
+ * before; a gap counts as 0 unless all lines have the gap. */
+enum plot_form { PLOT_LINES, PLOT_BANDS, PLOT_BANDS_STRIP, PLOT_STACK };
 #define PLOT_STRIP_MIN 0.33
 enum plot_across { PLOT_TIME, PLOT_DURATION, PLOT_VALUE };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drawing, for the files that draw plots: plot.c the figure and its lines, plot_bands.c bands. */
+/* Drawing, for the files that draw plots: plot.c the figure and its lines, plot_bands.c bands,
+ * plot_stack.c stacks. */
 #ifndef NARROWS_WEB_PLOT_IN_H
 #define NARROWS_WEB_PLOT_IN_H
 
@@ -30,5 +31,10 @@ void plot_write_marks(const struct drawing *d);
 /* plot_bands.c */
 int plot_bands_height(const struct plot *p);
 void plot_write_bands(const struct drawing *d);
+
+/* plot_stack.c */
+/* The sum of the first n lines at a step; NaN where all lines have a gap. */
+double plot_stack_at(const struct plot *p, size_t n, size_t i);
+void plot_write_stack(const struct drawing *d);
 
 #endif

@@ -166,6 +166,7 @@ const char style_css[] =
     "s3)}"
     ".mark.s4{fill:var(--s4)}.mark.s5{fill:var(--s5)}.mark.s6{fill:var(--s6)}.mark.s7{fill:var(--"
     "s7)}\n"
+    ".stack{stroke:none;fill-opacity:.8}"
     ".band{stroke:none;fill-opacity:.55}.band.strong{fill-opacity:.95}.held{fill-opacity:.4}"
     ".plot .lane{fill:var(--ink)}.plot .lane.strong{font-weight:600}"
     ".plot .number{text-anchor:middle;font-weight:600;fill:var(--ink)}"

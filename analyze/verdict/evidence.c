@@ -35,6 +35,7 @@ static row_fn *const row_fns[] = { [SOURCE_CALIPER] = caliper_row,
 	[SOURCE_FILE] = file_row,
 	[SOURCE_CONNECTION] = connection_row,
 	[SOURCE_TCP] = tcp_row,
+	[SOURCE_KERNEL] = kernel_row,
 	[SOURCE_CPU] = cpu_row,
 	[SOURCE_DISK] = disk_row,
 	[SOURCE_LINK] = nothing_row,
@@ -312,6 +313,9 @@ session_read(struct loader *l)
 
 		rc = store_metas(
 		    l->reader, 0, e->hosts[i].id, "ps:tools:blipp:linux:", on_host_meta, &hm);
+		if (rc == NW_OK)
+			rc = store_metas(l->reader, 0, e->hosts[i].id, "ps:host:kernel:block",
+			    on_host_meta, &hm);
 	}
 	if (rc == NW_OK && e->n_windows > 0)
 		rc = other_sessions_load(l);
@@ -414,6 +418,7 @@ evidence_clear(struct evidence *e)
 	free(e->files);
 	free(e->connections);
 	free(e->durations);
+	kernels_clear(e);
 	uses_clear(e);
 	free(e->task_id);
 	free(e->program);

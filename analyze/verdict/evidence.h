@@ -96,6 +96,33 @@ struct evidence_connection {
 	struct evidence_counters at;
 };
 
+/* Waiting times inside a kernel, in the order in which bytes meet them; the last two are those of
+ * threads and of block devices. */
+enum evidence_wait {
+	EVIDENCE_SEND_BUFFER,
+	EVIDENCE_QDISC,
+	EVIDENCE_DRIVER,
+	EVIDENCE_RECEIVE,
+	EVIDENCE_READ,
+	EVIDENCE_RUN_QUEUE,
+	EVIDENCE_BLOCK,
+	EVIDENCE_WAITS
+};
+extern const char *const evidence_wait_names[EVIDENCE_WAITS]; /* as in event types */
+
+/* What the kernel of `host` said of a connection of the session from inside, or of the whole host.
+ * Arrays have a value per window. */
+struct evidence_kernel {
+	size_t host;
+	char *src, *dst; /* src is this host's end; NULL: the whole host */
+	unsigned sport, dport;
+	/* number and sum of waits, scaled up to all slots of time; seconds of rows */
+	double *count[EVIDENCE_WAITS], *sum_s[EVIDENCE_WAITS], *covered_s[EVIDENCE_WAITS];
+	double max_s[EVIDENCE_WAITS];
+	double one_in;                       /* hardest sampling; 1: none */
+	uint64_t *durations[EVIDENCE_WAITS]; /* NW_HIST_BUCKETS; NULL without histogram */
+};
+
 /* Durations of the operations of equal kind and about equal size on a host: the merged histograms
  * of all reports. */
 struct evidence_durations {
@@ -144,6 +171,8 @@ struct evidence {
 	size_t n_files;
 	struct evidence_connection *connections; /* like files */
 	size_t n_connections;
+	struct evidence_kernel *kernels; /* at most EVIDENCE_LIST_MAX */
+	size_t n_kernels;
 	struct evidence_use *uses; /* by all, by the session, by other sessions of the time */
 	size_t n_uses;
 	struct evidence_use_file *use_files;

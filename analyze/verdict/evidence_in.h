@@ -2,7 +2,8 @@
 /*
  * Loading evidence, inside the room: metadata become sources (evidence_sources.c), the rows of a
  * source become amounts on the grid (evidence_rows.c for the session's own documents,
- * evidence_hosts.c for the documents of hosts), and evidence.c leads through both.
+ * evidence_hosts.c for the documents of hosts, evidence_kernel.c for those of kernels), and
+ * evidence.c leads through all of it.
  */
 #ifndef EVIDENCE_IN_H
 #define EVIDENCE_IN_H
@@ -17,6 +18,7 @@ enum source_kind {
 	SOURCE_FILE,
 	SOURCE_CONNECTION,
 	SOURCE_TCP,
+	SOURCE_KERNEL,
 	SOURCE_CPU,
 	SOURCE_DISK,
 	SOURCE_LINK,
@@ -33,6 +35,7 @@ struct source {
 	size_t item; /* file or connection: of a document, or named by a caliper's own metadata */
 	bool has_connection, has_file; /* whether a caliper's metadata names such an item */
 	enum nw_op op;
+	enum evidence_wait wait; /* of SOURCE_KERNEL */
 	double dt_s;
 	uint64_t reports;     /* highest report number so far, plus 1 */
 	int64_t last_wall_ns; /* time of the row before; 0 before the first row */
@@ -153,6 +156,14 @@ size_t connection_watched(struct evidence *e, size_t added);
 void connection_clear(struct evidence_connection *c);
 /* Joins what blipp saw of a connection to what its program told of the connection. */
 void connections_join(struct evidence *e);
+
+/* evidence_kernel.c */
+/* Makes s the source of a kernel's waiting time if the event type is one; a subject without
+ * addresses means the whole host. */
+void
+source_kernel(struct loader *l, struct source *s, const char *event_type, const json_t *subject);
+void kernel_row(struct loader *l, const struct row *r);
+void kernels_clear(struct evidence *e);
 
 /* evidence_hosts.c */
 void cpu_row(struct loader *l, const struct row *r);

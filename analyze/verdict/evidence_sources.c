@@ -251,6 +251,8 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 		l->e->connections[s.item].watched = true;
 		s.item = connection_watched(l->e, s.item);
 	}
+	if (s.kind == SOURCE_OTHER && json_string_value(json_object_get(subject, "src")) != NULL)
+		source_kernel(l, &s, m->event_type, subject);
 	if (s.kind == SOURCE_CALIPER || s.kind == SOURCE_PROCESS)
 		s.process = process_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD),
 		    json_text(subject, "program"));
@@ -284,6 +286,8 @@ on_host_meta(void *host_metas, const struct nw_meta_rec *m)
 		s.kind = SOURCE_CLOCK;
 	else if (strcmp(m->event_type, "nw:clock") == 0)
 		s.kind = SOURCE_EXCHANGE;
+	else
+		source_kernel(l, &s, m->event_type, NULL);
 	if (s.kind == SOURCE_DISK || s.kind == SOURCE_LINK) {
 		subject = json_loads(m->subject_json, 0, NULL);
 		source_total(l->e, &s, subject);

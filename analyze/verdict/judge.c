@@ -166,6 +166,60 @@ starved_decide(struct judgement *j, const struct evidence *e)
 	l->claim = LIMIT_ACCOUNT;
 }
 
+/* Whether a stage is at the end that the kernels name. */
+static bool
+stage_is_named(enum nw_stage_kind kind, enum kernel_says says)
+{
+	switch (says) {
+	case KERNEL_SENDER:
+		return kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST ||
+		    kind == NW_STAGE_HOST;
+	case KERNEL_RECEIVER:
+		return kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST ||
+		    kind == NW_STAGE_HOST;
+	case KERNEL_NETWORK: return stage_kind_is_net(kind);
+	default: return false;
+	}
+}
+
+/* The slowest stage at the end that the kernels name; of a tie one of the two, if the other is at
+ * another end. The number of stages if there is none. */
+static size_t
+named_find(const struct judgement *j)
+{
+	size_t i, slowest = j->path.n;
+
+	for (i = 0; i < j->path.n; i++) {
+		if (!stage_is_named(j->path.stage[i].kind, j->kernel.says) ||
+		    (j->second < j->path.n && i != j->limit.stage && i != j->second))
+			continue;
+		if (j->second < j->path.n && slowest < j->path.n)
+			return j->path.n;
+		if (slowest == j->path.n ||
+		    j->limit.tests[i].group.mean < j->limit.tests[slowest].group.mean)
+			slowest = i;
+	}
+	return slowest;
+}
+
+/* Where the test is undecided, or two stages seem to limit alike, the kernels saw bytes lie. */
+static void
+kernel_decide(struct judgement *j)
+{
+	struct limit *l = &j->limit;
+	size_t named;
+
+	if (l->known || j->unseen > UNSEEN_MOST || j->blind_reads ||
+	    l->n_windows < LIMIT_WINDOWS_MIN || (named = named_find(j)) == j->path.n)
+		return;
+	l->stage = named;
+	l->known = true;
+	l->claim = LIMIT_ACCOUNT;
+	j->second = j->path.n;
+	j->by_kernel = true;
+	j->idle_network = false;
+}
+
 /* The limit, or none: the test, then the kernels' account, then time alone. */
 static void
 decide(struct judgement *j, const struct evidence *e)
@@ -190,6 +244,7 @@ decide(struct judgement *j, const struct evidence *e)
 		j->second = second_find(j, e);
 	if (j->second < j->path.n)
 		l->known = false;
+	kernel_decide(j);
 	if (!l->known)
 		l->claim = LIMIT_NONE;
 }
@@ -277,6 +332,10 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		    cpu_waiter(j, e)->program, e->hosts[cpu_waiter(j, e)->host].name,
 		    100 * fmin(1, cpu_waiter(j, e)->cpu_wait_s / j->path.active_s));
 	}
+	if (j->by_kernel)
+		reason_add(j,
+		    "The stages alone do not tell; inside the kernels bytes waited for %s.",
+		    kernelwaits_words(j->kernel.says));
 	if (j->unseen > UNSEEN_DOUBT)
 		reason_add(j, "%.0f %% of the bytes that the kernel counted were not seen.",
 		    100 * j->unseen);
@@ -353,6 +412,7 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	}
 	transfer_describe(out, e);
 	resources_find(e, &out->path, 0, e->n_windows, &out->resources);
+	kernelwaits_find(e, &out->path, &out->kernel);
 	decide(out, e);
 	gain_set(out, e);
 	witnesses_hear(out, e);

@@ -11,12 +11,13 @@
 
 #include "analyze/verdict/evidence.h"
 #include "analyze/verdict/gain.h"
+#include "analyze/verdict/kernelwaits.h"
 #include "analyze/verdict/limit.h"
 #include "analyze/verdict/resources.h"
 #include "narrows/analysis.h"
 #include "narrows/stage.h"
 
-enum { JUDGE_REASONS_MAX = 8, JUDGE_WITNESSES_MAX = 6 };
+enum { JUDGE_REASONS_MAX = 8, JUDGE_WITNESSES_MAX = 7 };
 
 enum agreement { AGREES_NOT, AGREES, NO_OPINION };
 
@@ -31,11 +32,13 @@ struct judgement {
 	struct nw_path path;
 	struct limit limit; /* of the whole session */
 	struct resources resources;
+	struct kernelwaits kernel;
 	struct gain gain;
 	size_t second;     /* index of a stage as slow as limit.stage; path.n without a tie */
 	bool idle_network; /* whether the kernel denies that the network limited */
 	bool blind_reads;  /* whether the disk was read without calls, unknown for how long */
 	double unseen;     /* share of the kernel's count of bytes not seen in calls */
+	bool by_kernel;    /* whether the kernels' waiting times decided where the test could not */
 	bool combined;     /* whether single calls read the disk and sent, and the kernel decided */
 	const char *cause; /* "window", "buffer", "quota", ...; static text, NULL if unknown */
 	const char *confidence; /* "high", "medium", "low", "none" */

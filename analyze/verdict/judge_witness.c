@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/format.h"
 #include "narrows/xmalloc.h"
 
 static void
@@ -86,6 +87,73 @@ tcp_witness(struct judgement *j)
 		      "held by the receive window for %.0f %%, by the send buffer for %.0f %%; "
 		      "%.0f retransmissions",
 		100 * r->in_flight, 100 * r->rwnd, 100 * r->sndbuf, r->resent));
+}
+
+/* --- kernel: where bytes lay below the programs --- */
+
+/* Where the opinion itself decided, it is no evidence. */
+static enum agreement
+kernel_agreement(const struct judgement *j)
+{
+	enum nw_stage_kind kind;
+	bool sender, receiver, net;
+
+	if (j->kernel.says == KERNEL_NOTHING || !j->limit.known || j->by_kernel)
+		return NO_OPINION;
+	kind = j->path.stage[j->limit.stage].kind;
+	sender = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST;
+	receiver = kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST;
+	net = stage_kind_is_net(kind);
+	switch (j->kernel.says) {
+	case KERNEL_SENDER: return sender || kind == NW_STAGE_NET_READ ? AGREES : AGREES_NOT;
+	case KERNEL_NETWORK: return net ? AGREES : AGREES_NOT;
+	case KERNEL_BEYOND: return sender ? AGREES_NOT : AGREES;
+	default: return receiver || kind == NW_STAGE_NET_WRITE ? AGREES : AGREES_NOT;
+	}
+}
+
+/* Adds "bytes lay in the send buffer of a for 93 % of the time, 4.1 ms on average". */
+static char *
+lay_text(char *before, const struct evidence *e, const struct kernel_end *end,
+    enum evidence_wait wait, const char *where)
+{
+	const struct kernel_wait *w = &end->wait[wait];
+	char *text;
+
+	if (!end->known || !(w->count > 0))
+		return before;
+	text = xasprintf("%s%sbytes lay in the %s of %s for %.0f %% of the time, %s on average",
+	    before != NULL ? before : "", before != NULL ? "; " : "", where,
+	    e->hosts[end->host].name, 100 * fmin(1, w->share), fmt_si(w->mean_s, "s").s);
+	free(before);
+	return text;
+}
+
+static char *
+starved_text(char *before, const struct evidence *e, const struct kernel_end *end)
+{
+	const struct kernel_wait *w = &end->wait[EVIDENCE_RUN_QUEUE];
+	char *text;
+
+	if (before == NULL || !end->known || !(w->share >= 0.1))
+		return before;
+	text = xasprintf("%s; the program of %s waited for a processor for %.0f %%", before,
+	    e->hosts[end->host].name, 100 * fmin(1, w->share));
+	free(before);
+	return text;
+}
+
+static void
+kernel_witness(struct judgement *j, const struct evidence *e)
+{
+	const struct kernelwaits *k = &j->kernel;
+	char *text = lay_text(NULL, e, &k->sender, EVIDENCE_SEND_BUFFER, "send buffer");
+
+	text = lay_text(text, e, &k->receiver, EVIDENCE_READ, "receiving socket");
+	text = starved_text(text, e, &k->sender);
+	text = starved_text(text, e, &k->receiver);
+	if (text != NULL)
+		witness_add(j, "kernel", kernelwaits_words(k->says), kernel_agreement(j), text);
 }
 
 /* --- hosts --- */
@@ -207,6 +275,7 @@ witnesses_hear(struct judgement *j, const struct evidence *e)
 {
 	caliper_witness(j);
 	tcp_witness(j);
+	kernel_witness(j, e);
 	disk_witness(j, e);
 	cpu_witness(j, e);
 	if (!j->limit.known)

@@ -436,6 +436,7 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	put(doc, KEY_result_changes, resultdoc_changes(a));
 	put(doc, KEY_result_density, resultdoc_density(a, &run->params.classes));
 	put(doc, KEY_result_io, resultdoc_iotime(a));
+	put(doc, KEY_result_kernel, resultdoc_kernel(a));
 	put(doc, KEY_result_reduction, resultdoc_reduction(a, &run->params.reduction));
 	put(doc, KEY_result_timeline, resultdoc_timeline(a));
 	put(doc, KEY_result_quality, quality_doc(e));

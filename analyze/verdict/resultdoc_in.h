@@ -33,6 +33,8 @@ void put_count(json_t *object, enum result_key key, uint64_t n);
 json_t *resultdoc_usual(const struct analysis *a);
 json_t *resultdoc_change(const struct change_told *c);
 json_t *resultdoc_timeline(const struct analysis *a);
+/* A ratio of two arrays of the grid, summed over each step of the timeline. */
+json_t *resultdoc_timeline_ratio(const struct evidence *e, const double *num, const double *den);
 /* Parts of the document, each with the parameters that the part depends on. */
 json_t *resultdoc_changes(const struct analysis *a);
 json_t *resultdoc_changes_parameters(const struct analysis *a);
@@ -40,6 +42,8 @@ json_t *resultdoc_density(const struct analysis *a, const struct classes_params 
 json_t *resultdoc_density_parameters(const struct classes_params *params);
 /* Null if no file operation was counted. */
 json_t *resultdoc_iotime(const struct analysis *a);
+/* Null if no kernel told of waits. */
+json_t *resultdoc_kernel(const struct analysis *a);
 json_t *resultdoc_reduction(const struct analysis *a, const struct reduction_params *params);
 json_t *
 resultdoc_reduction_parameters(const struct analysis *a, const struct reduction_params *params);

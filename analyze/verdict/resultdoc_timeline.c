@@ -62,6 +62,14 @@ thin_ratio(const struct evidence *e, const struct thin *t, const double *num, co
 	return list;
 }
 
+json_t *
+resultdoc_timeline_ratio(const struct evidence *e, const double *num, const double *den)
+{
+	struct thin t = thin_of(e);
+
+	return thin_ratio(e, &t, num, den);
+}
+
 static void
 sum_into(double *to, const double *from, size_t n)
 {

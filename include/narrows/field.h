@@ -53,7 +53,7 @@ const char *nw_aggregation_name(enum nw_aggregation a);
 	X(CurCwnd) X(CurRwinRcvd) X(CurMSS) X(linux_busy_time) X(linux_rwnd_limited) \
 	X(linux_sndbuf_limited) X(linux_delivery_rate) \
 	X(idle) X(iowait) X(disk_busy) X(offset_s) X(bound_s) X(kernel_synced) X(io_ms) \
-	X(written_bytes)
+	X(written_bytes) X(sum_d) X(max_d) X(one_in)
 /* clang-format on */
 
 #endif

@@ -266,6 +266,33 @@ test_bands(void)
 	free(text);
 }
 
+/* Each area stands on those before; a gap of one line is 0, a gap of all lines a gap. */
+static void
+test_stack(void)
+{
+	const double a[] = { 1, 2, NAN, NAN }, b[] = { 3, NAN, NAN, 1 };
+	struct plot_line lines[] = { { .name = "a", .y = a, .style = 0 },
+		{ .name = "b", .y = b, .style = 1 } };
+	struct plot p = { .id = "p",
+		.title = "T",
+		.unit = PLOT_SECONDS,
+		.step_s = 1,
+		.n = 4,
+		.lines = lines,
+		.n_lines = 2,
+		.form = PLOT_STACK };
+	char *text = drawn(&p);
+	const char *top = strstr(text, "<path class=\"stack f1\"");
+
+	/* the top first, so that the area below goes over it; the axis reaches the sum */
+	CHECK(top != NULL && strstr(top, "<path class=\"stack f0\"") != NULL);
+	CHECK(strstr(top, "d=\"M0 1000l0-1000l250 0l0 500l250 0l0 500m250 0l0-250l250 0l0 250\"") !=
+	    NULL);
+	CHECK_INT(count(text, "class=\"legend\""), 1);
+	CHECK_INT(count(text, "nan"), 0);
+	free(text);
+}
+
 /* Every step in the base unit, and nothing else on the way. */
 static void
 test_csv(void)
@@ -301,6 +328,7 @@ main(void)
 	test_many();
 	test_across();
 	test_bands();
+	test_stack();
 	test_csv();
 	evbuffer_free(out);
 	return check_done("test_plot");

@@ -87,7 +87,7 @@ struct sock {
 	struct sock_cgroup_data sk_cgrp_data;
 };
 struct tcp_sock {
-	uint32_t write_seq;
+	uint32_t write_seq, rcv_nxt, copied_seq;
 };
 struct socket {
 	struct sock *sk;

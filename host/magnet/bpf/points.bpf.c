@@ -1127,6 +1127,17 @@ BPF_PROG(wait_ready_fn, struct sock *sk)
 	return socket_ready(sk);
 }
 
+/* Whether a TCP socket has bytes that the program has not read. */
+static __always_inline bool
+has_unread(struct sock *sk)
+{
+	struct tcp_sock *t = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
+
+	return sk->sk_protocol == IPPROTO_TCP && t->rcv_nxt != t->copied_seq;
+}
+
+/* What a read leaves is watched anew: the waits of a socket add up to the time in which bytes
+ * lay there. */
 static __always_inline int
 read_ends(struct sock *sk, int ret)
 {
@@ -1136,6 +1147,8 @@ read_ends(struct sock *sk, int ret)
 		return 0;
 	user_note(id);
 	wait_end(WAIT_READ, id);
+	if (has_unread(sk) && slot_is_sampled())
+		wait_begin(WAIT_READ, id, id, 0, 0);
 	return 0;
 }
 SEC("?tp_btf/sock_recv_length")

@@ -97,5 +97,5 @@ main(void)
 	test_pause();
 	test_document();
 	test_buckets();
-	return 0;
+	return check_done("test_budget");
 }
