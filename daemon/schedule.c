@@ -292,6 +292,8 @@ on_lacking(void *arg, const struct nw_route_rec *rec)
 {
 	route_touch(arg, rec->route, rec->program, 0);
 	return 0;
+}
+
 static void
 undecided_note(struct schedule *s, int64_t session_id, bool undecided)
 {
