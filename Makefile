@@ -100,7 +100,7 @@ FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
 .PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction truth fuzz format help install uninstall clean magnet-object
-all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases
+all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
 host: $(foreach p,nwrun blipp magnet iomodel,$B/bin/$p) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
@@ -167,6 +167,18 @@ $B/lib/libnarrows.a: $(LIBNARROWS)
 $B/lib/libnarrows.so: $(LIBNARROWS)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,libnarrows.so.0 -o $@ $^ $(call link,host/lib)
+
+LIBDPSS := $(call objs,dpss) $(filter %/tls.o %/cert.o,$(call objs,pki)) $(call objs,base)
+$B/lib/libdpss.a: $(LIBDPSS)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$B/lib/libdpss.so: $(LIBDPSS)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-z,defs -Wl,-soname,libdpss.so.0 -o $@ $^ $(call link,dpss)
+$B/bin/dpss-cases: $B/obj/tests/dpss-cases.o $B/lib/libdpss.so
+	@mkdir -p $(@D)
+	$(Q)ln -sf libdpss.so $B/lib/libdpss.so.0
+	$(Q)$(LD) -o $@ $^ -Wl,-rpath,'$$ORIGIN/../lib'
 
 LIBMAGNET := $(patsubst %,$B/obj/host/magnet/%.o,owner ring view)
 $B/lib/libmagnet.a: $(LIBMAGNET)
@@ -235,16 +247,17 @@ help:
 	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
 
 # --- install: what goes where below PREFIX, one list for both directions ---
-HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event public magnet)
+HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event public magnet dpss)
 MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
 HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel,$B/bin/$p:bin/$p) $B/bin/nwrun.so:lib/narrows/nwrun.so \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
-           $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
+           $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            conf/blipp.conf:share/doc/narrows/examples/blipp.conf conf/blipp.service:lib/systemd/system/blipp.service \
            conf/magnet.conf:share/doc/narrows/examples/magnet.conf conf/magnet.service:lib/systemd/system/magnet.service \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
 PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
+           $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
            $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \
            $(foreach u,$(wildcard conf/*.service),$u:lib/systemd/system/$(notdir $u)) \
@@ -258,8 +271,9 @@ install install-host:
 	    echo "$$to"; install -D -m $$mode "$${p%:*}" "$$to"; \
 	    case $$to in *.service | *.pc | *.[1-8]) sed -i 's|/usr/local|$(PREFIX)|g; s|@VERSION@|$(VERSION)|' "$$to" ;; esac; done
 	@ln -sf libnarrows.so.0 "$(TO)/lib/libnarrows.so"
+	@[ ! -e "$(TO)/lib/libdpss.so.0" ] || ln -sf libdpss.so.0 "$(TO)/lib/libdpss.so"
 uninstall:
-	@for p in $(PLACES) :lib/libnarrows.so; do rm -fv "$(TO)/$${p#*:}"; done
+	@for p in $(PLACES) :lib/libnarrows.so :lib/libdpss.so; do rm -fv "$(TO)/$${p#*:}"; done
 	@for d in include/narrows lib/narrows share/doc/narrows/examples share/doc/narrows; do rmdir "$(TO)/$$d"; done 2>/dev/null || :
 
 clean:

@@ -108,7 +108,12 @@ struct dpss {
 	int64_t heard_mono_ns; /* when the last block came or was asked for */
 	struct arrived *file;  /* blocks that dpss_read() holds */
 	uint64_t file_asked;   /* blocks before were asked for */
-	uint64_t file_from;    /* where the reader is: blocks before are forgotten */
+	size_t file_max;       /* blocks that are held at most */
+	uint64_t file_at;      /* block that was viewed last */
+	uint64_t piece_last;   /* frame that was read last */
+	uint32_t tile_x, tile_y;
+	dpss_predict *predict; /* NULL: the reader goes on as before */
+	void *predict_arg;
 	/* writing */
 	bool answered; /* the answer to a PLACE or SEAL has come */
 	int answer_rc;
@@ -140,6 +145,7 @@ void *client_master_run(void *dpss);
 int client_master_send(struct dpss *d, uint16_t type, struct packer *p);
 
 /* --- client_read.c --- */
+bool client_is_pending(struct dpss *d, uint64_t logical);
 int client_block(struct server *s, struct channel_message *m);
 int client_absent(struct dpss *d, struct unpacker *u);
 /* As dpss_request(), parity blocks, too: those have the numbers behind the data. */

@@ -179,6 +179,17 @@ dpss_request(struct dpss *d, const uint64_t *logical, size_t n, uint32_t *list)
 	return client_request(d, logical, n, list);
 }
 
+bool
+client_is_pending(struct dpss *d, uint64_t logical)
+{
+	struct pending *one;
+
+	pthread_mutex_lock(&d->lock);
+	HASH_FIND(hh, d->pending, &logical, sizeof(logical), one);
+	pthread_mutex_unlock(&d->lock);
+	return one != NULL;
+}
+
 size_t
 dpss_pending(struct dpss *d)
 {

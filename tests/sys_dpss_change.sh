@@ -20,6 +20,29 @@ until_true 10 ups 3 || fail "servers do not come up: $(cat m.err)"
 head -c 1000003 /dev/urandom >file
 "$bin/dpss" -b 8192 -c 2 load file copies && "$bin/dpss" -b 8192 -k 2 load file parity || fail "load"
 
+# applications of the library: frames, tiles and predictions; delivery to another handle; a layout of their own; a recording
+"$bin/dpss-cases" access copies file || fail "access methods"
+"$bin/dpss-cases" third copies file || fail "delivery to a third party"
+"$bin/dpss-cases" layout laid 3 || fail "the application's layout"
+placed() { sqlite3 -cmd ".timeout 10000" master/master.db "SELECT count(*) FROM place JOIN data_set ON id = data_set WHERE name = '$1' AND $2"; }
+[ "$(placed laid 'logical % 4 = 0 AND (server <> 3 OR disk <> 1)')" = 0 ] && [ "$(placed laid 'logical >= 0')" = 40 ] || fail "the layout is not the wanted one"
+head -c 409600 file | "$bin/dpss" -b 8192 -r 500 record tape 80 >said || fail "record: $(cat said)"
+grep -q '^50 blocks recorded, 0 dropped' said && "$bin/dpss" unload tape out.tape && head -c 409600 file | cmp - out.tape || fail "the recording: $(cat said)"
+
+# a server that freezes and one that is killed are reported within a second
+"$bin/dpss-cases" watch copies 5 >watched &
+watcher=$!
+sleep 0.3
+at=$(date +%s.%N)
+kill -STOP "$(cat s3.pid)"
+until_true 10 grep -q "$(cat s3.port) dead" watched || fail "a frozen server is not reported"
+[ "$(patience)" -gt 1 ] || awk -v at="$at" -v port="$(cat s3.port)" '$2 == port && $3 == "dead" && $1 - at > 1 { bad = 1 } END { exit bad }' watched ||
+	fail "a frozen server was reported late: $at $(cat watched)"
+kill -CONT "$(cat s3.pid)"
+until_true 10 sh -c "tail -n 1 watched | grep -q '$(cat s3.port) alive'" || fail "the server that is back is not reported"
+kill $watcher
+until_true 10 ups 3 || fail "the server is not back"
+
 # a viewer reads all the time
 "$bin/tv_sim" -k -t 6 -r 20 -n 20 -w 10 copies >said 2>&1 &
 viewer=$!
@@ -53,6 +76,9 @@ until_true 10 ups 2 || fail "the death is not noticed"
 server 1
 add 1
 until_true 10 ups 3 || fail "the replacement does not come up: $(cat m.err)"
+! "$bin/dpss" server-drain 2 >moved || fail "blocks without a copy are not missed"
+grep -q '^laid: .* [1-9][0-9]* lost' moved || fail "what is lost is not said: $(cat moved)"
+for set in laid tape; do "$bin/dpss" drop $set || fail "drop"; done
 "$bin/dpss" server-drain 2 >moved || fail "drain of a dead server: $(cat moved)"
 "$bin/dpss" server-drop 2 || fail "server-drop of a dead server"
 "$bin/dpss" verify parity >said && grep -q ' 123 of 123 blocks are good, 0 of them' said || fail "after the replacement: $(cat said)"

@@ -52,6 +52,11 @@ ${CC:-cc} -Wall -Wextra -Werror -o "$tmp/shared" "$tmp/small.c" $cflags $(pkg-co
 ${CC:-cc} -o "$tmp/static" "$tmp/small.c" $cflags \
     $(pkg-config --static --libs narrows | sed 's/-lnarrows\>/-l:libnarrows.a/') || fail "static link"
 
+${CC:-cc} -Wall -Wextra -Werror -o "$tmp/shared-dpss" tests/dpss-cases.c $(pkg-config --cflags --libs dpss) || fail "shared link, dpss"
+LD_LIBRARY_PATH=$prefix/lib "$tmp/shared-dpss" 2>&1 | grep -q usage || fail "libdpss.so is not found"
+${CC:-cc} -o "$tmp/static-dpss" tests/dpss-cases.c $(pkg-config --cflags dpss) \
+    $(pkg-config --static --libs dpss | sed 's/-ldpss\>/-l:libdpss.a/') || fail "static link, dpss"
+
 # --- the programs, from where they are installed: a box, what the library sends to it, and nwrun ---
 mkdir "$tmp/bin" && ln -s "$prefix"/sbin/* "$prefix"/bin/* "$tmp/bin"
 bin=$tmp/bin
@@ -72,7 +77,7 @@ for m in "$prefix"/share/man/man*/*; do
 	command -v mandoc >/dev/null || break
 	wrong=$(mandoc -T lint -W warning "$m" 2>&1) || fail "$wrong"
 done
-for m in narrows.1 nwrun.1 libnarrows.3 narrowsd.conf.5 narrows-xsp.7 narrowsd.8 blipp.8; do
+for m in narrows.1 nwrun.1 libnarrows.3 libdpss.3 narrowsd.conf.5 narrows-xsp.7 narrowsd.8 blipp.8; do
 	[ -f "$prefix/share/man/man${m##*.}/$m" ] || fail "no manual $m"
 done
 ! grep -l -e /usr/local -e '@[A-Z]*@' "$prefix"/lib/systemd/system/* "$prefix"/lib/pkgconfig/* "$prefix"/share/man/*/* || fail "a prefix is left"

@@ -384,21 +384,29 @@ catalog_sets(struct catalog *c, const char *user, struct catalog_set **out, size
 	return rc;
 }
 
-int
-catalog_set_drop(struct catalog *c, uint32_t id)
+/* The slots of a set's blocks from one on are free again. Called with the lock. */
+static void
+slots_free(struct catalog *c, uint32_t set, uint64_t from)
 {
-	sqlite3_stmt *st;
-	int rc;
+	sqlite3_stmt *st = catalog_statement(c,
+	    "SELECT server, disk, slot FROM place WHERE data_set = ? AND logical >= ?", "ii",
+	    (int64_t)set, (int64_t)from);
 
-	pthread_mutex_lock(&c->lock);
-	st = catalog_statement(
-	    c, "SELECT server, disk, slot FROM place WHERE data_set = ?", "i", (int64_t)id);
 	while (st != NULL && sqlite3_step(st) == SQLITE_ROW)
 		if (sqlite3_column_int64(st, 0) < DPSS_SERVERS_MAX)
 			catalog_slot_mark(&c->use[sqlite3_column_int64(st, 0)],
 			    (uint32_t)sqlite3_column_int64(st, 1),
 			    (uint64_t)sqlite3_column_int64(st, 2), false);
 	sqlite3_finalize(st);
+}
+
+int
+catalog_set_drop(struct catalog *c, uint32_t id)
+{
+	int rc;
+
+	pthread_mutex_lock(&c->lock);
+	slots_free(c, id, 0);
 	rc = catalog_run(
 	    catalog_statement(c, "DELETE FROM data_set WHERE id = ?", "i", (int64_t)id));
 	pthread_mutex_unlock(&c->lock);
@@ -406,14 +414,22 @@ catalog_set_drop(struct catalog *c, uint32_t id)
 }
 
 int
-catalog_set_seal(struct catalog *c, uint32_t id, uint64_t bytes)
+catalog_set_seal(struct catalog *c, const struct catalog_set *s, uint64_t bytes)
 {
-	int rc;
+	uint64_t blocks = (bytes + s->block_bytes - 1) / s->block_bytes;
+	int rc = NW_OK;
 
 	pthread_mutex_lock(&c->lock);
-	rc = catalog_run(
-	    catalog_statement(c, "UPDATE data_set SET sealed = 1, bytes = ? WHERE id = ?", "ii",
-		(int64_t)bytes, (int64_t)id));
+	if (bytes < s->bytes) { /* places behind the end were given ahead */
+		slots_free(c, s->id, blocks);
+		rc = catalog_run(
+		    catalog_statement(c, "DELETE FROM place WHERE data_set = ? AND logical >= ?",
+			"ii", (int64_t)s->id, (int64_t)blocks));
+	}
+	if (rc == NW_OK)
+		rc = catalog_run(
+		    catalog_statement(c, "UPDATE data_set SET sealed = 1, bytes = ? WHERE id = ?",
+			"ii", (int64_t)bytes, (int64_t)s->id));
 	pthread_mutex_unlock(&c->lock);
 	return rc;
 }

@@ -81,7 +81,8 @@ int catalog_set_find(struct catalog *c, const char *name, const char *user, stru
 /* user NULL: all sets. */
 int catalog_sets(struct catalog *c, const char *user, struct catalog_set **out, size_t *n);
 int catalog_set_drop(struct catalog *c, uint32_t id);
-int catalog_set_seal(struct catalog *c, uint32_t id, uint64_t bytes); /* of data, from now on */
+/* bytes: of data from now on, at most those of the set. */
+int catalog_set_seal(struct catalog *c, const struct catalog_set *s, uint64_t bytes);
 int catalog_allow(struct catalog *c, uint32_t id, const char *user, enum catalog_rights rights);
 
 /*

@@ -703,7 +703,7 @@ on_seal(struct client *c, struct unpacker *u)
 		return failed(c, NW_EINVAL, "no set is open for writing");
 	if (bytes > c->set.bytes || (c->set.parity > 0 && bytes < c->set.bytes))
 		return failed(c, NW_EINVAL, "a set can become shorter only without parity");
-	return answer(c, catalog_set_seal(c->all->opts.catalog, c->set.id, bytes));
+	return answer(c, catalog_set_seal(c->all->opts.catalog, &c->set, bytes));
 }
 
 /* --- the connection --- */

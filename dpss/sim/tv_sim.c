@@ -22,7 +22,7 @@
 
 enum { EXIT_USAGE = 2, SETS_MAX = 16, LIST_MAX = 4096 };
 #define NS_PER_MS INT64_C(1000000)
-#define QUICK_NS (20 * NS_PER_MS) /* between looks whether anything is pending still */
+#define QUICK_NS  (20 * NS_PER_MS) /* between looks whether anything is pending still */
 #define NS_PER_S  INT64_C(1000000000)
 
 enum pattern { PATTERN_SEQUENTIAL, PATTERN_RANDOM, PATTERN_FLIGHT, PATTERNS };

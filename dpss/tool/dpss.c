@@ -21,6 +21,7 @@ enum { EXIT_USAGE = 2, BLOCK_BYTES = 64 << 10, AHEAD = 128, WAIT_MS = 30000 };
 struct context {
 	struct dpss_opts opts;
 	struct dpss_layout layout;
+	double rate; /* blocks per second of a recording; 0: as fast as can be */
 	char why[DPSS_WHY_BYTES];
 };
 
@@ -32,6 +33,8 @@ usage(int status)
 	      "  servers                          servers, and how full they are\n"
 	      "  load [-b BYTES] [-c COPIES] [-k PARITY] FILE SET\n"
 	      "                                   a file into a new set\n"
+	      "  record [-r BLOCKS_PER_S] SET BLOCKS\n"
+	      "                                   standard input into a new set, as blocks come\n"
 	      "  unload SET FILE                  a set into a new file; \"-\": standard output\n"
 	      "  verify SET                       reads every block; says which are lost\n"
 	      "  drop SET                         forgets a set\n"
@@ -126,6 +129,56 @@ load_blocks(struct dpss *d, int fd, const char *file)
 		rc = dpss_finish(d);
 	progress_end(&shown);
 	return rc == NW_OK ? 0 : fail(file, *dpss_why(d) != '\0' ? dpss_why(d) : nw_strerror(rc));
+}
+
+/* --- record --- */
+
+/* Blocks of the input, at the pace of the option; those for which no buffer is free are dropped. */
+static int
+record_blocks(struct context *c, struct dpss *d, FILE *in)
+{
+	uint64_t written = 0, dropped = 0;
+	struct dpss_recorder *r;
+	uint8_t *data = malloc(c->layout.block_bytes);
+	int rc = data != NULL ? NW_OK : NW_ENOMEM;
+
+	if (rc == NW_OK && (rc = dpss_record_begin(d, c->rate, AHEAD, &r)) == NW_OK) {
+		while (rc == NW_OK && fread(data, c->layout.block_bytes, 1, in) == 1) {
+			rc = dpss_record(r, data);
+			if (rc == NW_EFULL) {
+				usleep(1000); /* the input waits, if it can */
+				rc = NW_OK;
+			}
+		}
+		if (rc == NW_ETOOBIG)
+			rc = NW_OK;
+		if (rc == NW_OK)
+			rc = dpss_record_end(r, &written, &dropped);
+		else
+			dpss_record_end(r, &written, &dropped);
+	}
+	free(data);
+	printf("%" PRIu64 " blocks recorded, %" PRIu64 " dropped\n", written, dropped);
+	return rc == NW_OK ? 0
+			   : fail("record", *dpss_why(d) != '\0' ? dpss_why(d) : nw_strerror(rc));
+}
+
+static int
+run_record(struct context *c, char **args)
+{
+	struct dpss *d;
+	uint64_t blocks;
+	int status;
+
+	if (!option_whole(args[1], 1, UINT64_C(1) << 40, &blocks))
+		return usage(EXIT_USAGE);
+	c->layout.bytes = blocks * c->layout.block_bytes;
+	if (dpss_create(&c->opts, args[0], &c->layout, &d, c->why) != NW_OK)
+		return fail(args[0], c->why);
+	status = record_blocks(c, d, stdin);
+	if (dpss_close(d) != NW_OK)
+		status = fail("log", "events were lost");
+	return status;
 }
 
 static int
@@ -365,6 +418,7 @@ static const struct command {
 	{ "sets", 0, run_sets },
 	{ "servers", 0, run_servers },
 	{ "load", 2, run_load },
+	{ "record", 2, run_record },
 	{ "unload", 2, run_unload },
 	{ "verify", 1, run_verify },
 	{ "drop", 1, run_drop },
@@ -393,6 +447,7 @@ context_option(struct context *c, int o)
 		ok = option_whole(optarg, 1, 4, &v);
 		c->layout.copies = (uint8_t)v;
 		break;
+	case 'r': return option_real(optarg, 0, 1e6, &c->rate);
 	case 'k':
 		ok = option_whole(optarg, 1, 254, &v);
 		c->layout.parity = (uint8_t)v;
@@ -410,7 +465,7 @@ main(int argc, char **argv)
 	size_t i;
 	int o;
 
-	while ((o = getopt(argc, argv, "m:T:L:b:c:k:h")) != -1) {
+	while ((o = getopt(argc, argv, "m:T:L:b:c:k:r:h")) != -1) {
 		if (o == 'h')
 			return usage(0);
 		if (!context_option(&c, o))

@@ -21,6 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* libdpss.so shows these functions and no others. */
+#pragma GCC visibility push(default)
+
 struct dpss;
 
 enum { DPSS_WHY_BYTES = 256, DPSS_POINTS_MAX = 8 };
@@ -104,6 +107,26 @@ int dpss_read(struct dpss *d, uint64_t offset, void *buf, size_t len, size_t *n)
  * until the next call for d. *len: 0 at the end. */
 int dpss_view(struct dpss *d, uint64_t offset, const void **data, size_t *len);
 
+/* Frame number `frame`, or a tile, of a set that is nothing else, into buf, which has room for the
+ * whole; the piece that comes next if the reader goes on as before is asked for, too. */
+int dpss_frame(struct dpss *d, uint64_t frame_bytes, uint64_t frame, void *buf);
+
+/* A picture at several levels: level 0 has width times height tiles, row by row, each next level
+ * half as many in both directions, rounded up. */
+struct dpss_tiles {
+	uint32_t tile_bytes, width, height, levels;
+};
+int dpss_tile(struct dpss *d, const struct dpss_tiles *t, uint32_t x, uint32_t y, uint32_t level,
+    void *buf);
+/* The tile's place in the set, in tiles; UINT64_MAX: there is no such tile. */
+uint64_t
+dpss_tile_number(const struct dpss_tiles *t, uint32_t x, uint32_t y, uint32_t level);
+
+/* Which blocks will be wanted after the one that is read: fills out with up to max of them and
+ * returns how many. NULL: the library's own guess. */
+typedef size_t dpss_predict(void *arg, uint64_t logical, uint64_t *out, size_t max);
+void dpss_predict_by(struct dpss *d, dpss_predict *hook, void *arg);
+
 /* --- writing --- */
 
 /* Sends a block; waits while 32 MiB are on the way. data has dpss_block_len() bytes. */
@@ -115,6 +138,17 @@ int dpss_write_stamped(
 int dpss_finish(struct dpss *d);
 /* The same for a set without parity that became shorter than was thought: its bytes from now on. */
 int dpss_finish_at(struct dpss *d, uint64_t bytes);
+/* Recording: dpss_record() takes a copy of a block, stamps it with the time and never waits; a
+ * thread writes blocks_per_s (0: as fast as can be). Between begin and end the handle belongs to
+ * the recorder; sets with parity cannot be recorded. */
+struct dpss_recorder;
+int dpss_record_begin(
+    struct dpss *d, double blocks_per_s, size_t buffer_blocks, struct dpss_recorder **out);
+/* NW_EFULL: the buffer is full, the block is dropped. NW_ETOOBIG: the set is. */
+int dpss_record(struct dpss_recorder *r, const void *data);
+/* Waits until everything is stored, and seals the set, which is as long as what was recorded. */
+int dpss_record_end(struct dpss_recorder *r, uint64_t *written, uint64_t *dropped);
+
 /* Copies that could not be stored; their blocks have others. */
 uint64_t dpss_copies_missed(const struct dpss *d);
 
@@ -152,5 +186,7 @@ int dpss_drop(const struct dpss_opts *opts, const char *name, char why[DPSS_WHY_
 /* rights: 0 none, 1 read, 2 write too; user "*" for everybody. */
 int dpss_allow(const struct dpss_opts *opts, const char *name, const char *user, uint8_t rights,
     char why[DPSS_WHY_BYTES]);
+
+#pragma GCC visibility pop
 
 #endif

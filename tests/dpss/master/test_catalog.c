@@ -175,7 +175,7 @@ test_move(struct catalog *c)
 
 	CHECK_INT(place(c, &s, 0, 9, NULL), NW_OK);
 	CHECK_INT((long)all_stored(c, &s, 9), 9);
-	CHECK_INT(catalog_set_seal(c, s.id, s.bytes), NW_OK);
+	CHECK_INT(catalog_set_seal(c, &s, s.bytes), NW_OK);
 	CHECK_INT(catalog_move(c, &s, 0, is_up, NULL, out, &n), NW_OK);
 	CHECK_INT((long)n, 0);
 	CHECK_INT(catalog_server_add(c, &fourth), NW_OK);
