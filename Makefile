@@ -41,7 +41,7 @@ FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
 
 # What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
 ROOMS := base base/fatal xsp xsp/catalog pki analyze store/codec store analyze/verdict web/query web daemon cli/stat cli/import cli \
-         host/lib host/nwrun host/blipp host/magnet host/iomodel \
+         host/lib host/nwrun host/blipp host/magnet host/iomodel host/outside \
          dpss dpss/master dpss/server dpss/tool dpss/sim
 FATAL                 := base/fatal base
 BELOW_base            := base
@@ -64,6 +64,7 @@ BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
 BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
 BELOW_host/iomodel    := host/iomodel host/lib xsp pki $(FATAL)
 BELOW_host/magnet     := host/magnet host/lib xsp pki $(FATAL)
+BELOW_host/outside    := host/outside host/nwrun host/lib xsp pki $(FATAL)
 BELOW_dpss            := dpss pki $(FATAL)
 BELOW_dpss/master     := dpss/master dpss pki $(FATAL)
 BELOW_dpss/server     := dpss/server dpss pki $(FATAL)
@@ -80,12 +81,13 @@ LIBS_daemon   := libevent_core libevent_pthreads jansson libbson-1.0
 LIBS_cli      := libevent_core
 LIBS_cli/stat := liblzma zlib libzstd jansson
 LIBS_host/magnet := libbpf
+LIBS_host/outside := libbpf
 LIBS_dpss     :=
 LIBS_dpss/master := sqlite3
 LIBS_analyze/verdict := jansson
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
-MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c \
+MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/outside/nwflow.c \
             dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c
 PRELOAD  := $(sort $(wildcard host/nwrun/preload*.c))
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
@@ -99,11 +101,11 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction truth fuzz format help install uninstall clean magnet-object
+.PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction truth fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
-host: $(foreach p,nwrun blipp magnet iomodel,$B/bin/$p) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
+host: $(foreach p,nwrun blipp magnet iomodel nwflow,$B/bin/$p) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 host-static: $(foreach p,nwrun blipp iomodel,$B/static/$p) $B/static/nwrun.so
 
@@ -114,8 +116,10 @@ $B/obj/host/nwrun/preload%.o: host/nwrun/preload%.c
 $B/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) -c -o $@ $<
+# what watches from outside counts by the code that counts inside
+MORE_host/outside := $(patsubst %,$B/obj/host/nwrun/preload_%.o,op cells object)
 define room
-$B/lib/$1.a: $(call objs,$1)
+$B/lib/$1.a: $(call objs,$1) $(MORE_$1)
 	@mkdir -p $$(@D)
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$^
 endef
@@ -186,6 +190,8 @@ $B/lib/libmagnet.a: $(LIBMAGNET)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 magnet-object:
 	sh host/magnet/bpf/embed.sh >host/magnet/object.c.new && mv host/magnet/object.c.new host/magnet/object.c
+outside-object:
+	sh host/outside/bpf/embed.sh >host/outside/object.c.new && mv host/outside/object.c.new host/outside/object.c
 
 # --- tests: tests/ROOM/test_FILE.c links its room and those below, nothing else ---
 .SECONDEXPANSION:
@@ -239,7 +245,7 @@ soak:
 	$(Q)$(MAKE) --no-print-directory all
 	@B=$B MINUTES=$(or $(MINUTES),60) sh tests/soak.sh
 format:
-	$(Q)git ls-files '*.c' '*.h' | grep -v host/magnet/object.c | xargs clang-format -i
+	$(Q)git ls-files '*.c' '*.h' | grep -v 'host/[a-z]*/object.c' | xargs clang-format -i
 deb:
 	@sh conf/deps.sh packages
 	@sh conf/deb.sh
@@ -249,13 +255,13 @@ help:
 # --- install: what goes where below PREFIX, one list for both directions ---
 HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event public magnet dpss)
 MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
-HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel,$B/bin/$p:bin/$p) $B/bin/nwrun.so:lib/narrows/nwrun.so \
+HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwflow,$B/bin/$p:bin/$p) $B/bin/nwrun.so:lib/narrows/nwrun.so \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            conf/blipp.conf:share/doc/narrows/examples/blipp.conf conf/blipp.service:lib/systemd/system/blipp.service \
            conf/magnet.conf:share/doc/narrows/examples/magnet.conf conf/magnet.service:lib/systemd/system/magnet.service \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
-PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
+PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel nwflow dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
            $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \

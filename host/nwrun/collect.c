@@ -116,6 +116,11 @@ proc_is_alive(struct collect *c, unsigned index, uint32_t state, int64_t now_mon
 
 	if (state != NWSHM_LIVE)
 		return false;
+	/* the last records of a process that is gone may not be counted yet */
+	if (c->opts.outside) {
+		(void)watch_look(c, &c->watch[index]);
+		return exit_mono_ns == 0;
+	}
 	if (c->watch[index].foreign)
 		return exit_mono_ns == 0 || now_mono_ns - exit_mono_ns < INT64_C(1000000000);
 	return watch_look(c, &c->watch[index]);

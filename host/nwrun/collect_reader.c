@@ -2,6 +2,7 @@
 #include "host/nwrun/collect_reader.h"
 
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,9 @@ collect_read(struct region *region, const struct collect_opts *opts, int fd)
 	struct collect *c;
 
 	prctl(PR_SET_NAME, "nwrun-reader");
+	/* the kernel's account of connections is that of a name space */
+	if (opts->outside && opts->net_ns_fd >= 0)
+		(void)setns(opts->net_ns_fd, CLONE_NEWNET);
 	signal(SIGTERM, SIG_IGN); /* the sender decides */
 	drop_privileges();
 	wire_sink_init(&sink, &w);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -345,6 +346,15 @@ is_over(bool alive, int64_t now_mono_ns, int64_t *alone_since_mono_ns)
 	return !alive && now_mono_ns - *alone_since_mono_ns >= LINGER_MS * INT64_C(1000000);
 }
 
+/* The other end of the pipe is closed: the counting has ended. */
+static bool
+outside_is_over(const struct run *r)
+{
+	struct pollfd p = { .fd = r->opts->outside_fd };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
 static void
 wait_and_watch(struct run *r, struct control_client *o)
 {
@@ -357,7 +367,8 @@ wait_and_watch(struct run *r, struct control_client *o)
 		alive = reader_look(r, now_mono_ns, interval_ns, false);
 		if (!alive && r->root_start_ticks != 0)
 			alive = root_is_alive(r);
-		if (is_over(alive, now_mono_ns, &alone_since_mono_ns))
+		if (r->collect.outside ? outside_is_over(r)
+				       : is_over(alive, now_mono_ns, &alone_since_mono_ns))
 			break;
 		wait_ns = orders_apply(o, base_ns, now_mono_ns, &interval_ns) -
 		    (nw_mono_ns() - now_mono_ns);
@@ -449,7 +460,9 @@ by_number(const void *a, const void *b)
 static void
 leave_program(const struct run *r)
 {
-	int keep[] = { r->region->fd, r->opts->notice_fd, r->opts->complain_fd };
+	int keep[] = { r->region->fd, r->opts->notice_fd, r->opts->complain_fd,
+		r->collect.outside ? r->opts->outside_fd : -1,
+		r->collect.outside ? r->collect.net_ns_fd : -1 };
 	struct sigaction term = { .sa_handler = on_term };
 	int fd;
 

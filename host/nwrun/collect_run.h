@@ -17,7 +17,9 @@ struct collect_run_opts {
 	const char *report_path; /* NULL: none */
 	int64_t final_wait_ns;   /* at most, for the box to take the rest */
 	int notice_fd;           /* end of a pipe to nwrun: the first word on the box; -1: none */
-	int complain_fd;         /* where a last line of complaint may go; -1: nowhere */
+	/* with collect.outside: the run is over when nobody has the other end open */
+	int outside_fd;
+	int complain_fd; /* where a last line of complaint may go; -1: nowhere */
 };
 
 /* The sender's words at notice_fd: a byte when the box has answered, or a reason as text. */

@@ -23,6 +23,7 @@
 
 #include "host/lib/uuid.h"
 #include "host/nwrun/collect_run.h"
+#include "host/nwrun/outside.h"
 #include "narrows/clock.h"
 #include "narrows/lastrun.h"
 
@@ -33,15 +34,18 @@ void nwrun_detach(void) __attribute__((weak));
 
 struct options {
 	bool verbose, quiet;
-	char *program_name;
+	bool outside; /* measure from outside, whatever the program is */
+	char *program_name, *pid, *cgroup, *unit;
 	struct collect_run_opts run;
 };
 
 static void
 usage(FILE *to)
 {
-	fputs("usage: nwrun [-hqVv] [-b box] [-H host] [-i seconds] [-p name] [-t task] program "
-	      "[argument ...]\n",
+	fputs("usage: nwrun [-hoqVv] [-b box] [-H host] [-i seconds] [-n name] [-t task] program "
+	      "[argument ...]\n"
+	      "       nwrun [-qv] [-b box] [-H host] [-i seconds] [-n name] [-t task] "
+	      "-p pid | --cgroup dir | --unit name\n",
 	    to);
 }
 
@@ -74,7 +78,9 @@ static void
 parse_options(int argc, char *argv[], struct options *o)
 {
 	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
+		{ "version", no_argument, NULL, 'V' }, { "outside", no_argument, NULL, 'o' },
+		{ "cgroup", required_argument, NULL, 'C' },
+		{ "unit", required_argument, NULL, 'U' }, { NULL, 0, NULL, 0 } };
 	const char *interval = getenv("NL_INTERVAL");
 	int ch;
 
@@ -85,11 +91,15 @@ parse_options(int argc, char *argv[], struct options *o)
 	o->run.report_path = getenv("NWRUN_REPORT");
 	if (interval != NULL && !parse_interval(interval, &o->run.collect.interval_ns))
 		o->run.collect.interval_ns = 0;
-	while ((ch = getopt_long(argc, argv, "+b:H:hi:p:qt:Vv", longs, NULL)) != -1) {
+	while ((ch = getopt_long(argc, argv, "+b:H:hi:n:op:qt:Vv", longs, NULL)) != -1) {
 		switch (ch) {
 		case 'b': o->run.box = optarg; break;
 		case 'H': o->run.collect.host = optarg; break;
-		case 'p': o->program_name = optarg; break;
+		case 'n': o->program_name = optarg; break;
+		case 'p': o->pid = optarg; break;
+		case 'o': o->outside = true; break;
+		case 'C': o->cgroup = optarg; break;
+		case 'U': o->unit = optarg; break;
 		case 'q': o->quiet = true; break;
 		case 't': o->run.collect.task_id = optarg; break;
 		case 'v': o->verbose = true; break;
@@ -104,10 +114,13 @@ parse_options(int argc, char *argv[], struct options *o)
 		default: usage(stderr); exit(125);
 		}
 	}
-	if (optind == argc) {
+	if (optind == argc && o->pid == NULL && o->cgroup == NULL && o->unit == NULL) {
 		usage(stderr);
 		exit(125);
 	}
+	/* with a program, -p has named the program since before there was -n */
+	if (optind < argc && o->program_name == NULL)
+		o->program_name = o->pid;
 }
 
 /* The collector works elsewhere. */
@@ -356,6 +369,48 @@ set_environment(const struct options *o, const struct region *region, const char
 	    (o->run.box == NULL || setenv("NARROWS_BOX", o->run.box, 1) == 0) && set_preload(so);
 }
 
+/* --- from outside --- */
+
+/* Where nwrun.so cannot work, nwflow may be allowed to watch. True: nwflow watches. */
+static bool
+watch_from_outside(struct options *o, const char *name)
+{
+	const struct outside_opts outside = {
+		.verbose = o->verbose, .quiet = o->quiet || !o->outside, .run = &o->run
+	};
+	const char *why;
+
+	if (!o->outside && (o->run.collect.root_blind & (PROC_STATIC | PROC_SETUID)) == 0)
+		return false;
+	if ((why = outside_start(&outside)) != NULL) {
+		if (o->outside && !o->quiet)
+			fprintf(stderr, "nwrun: %s: nwrun.so measures the program\n", why);
+		return false;
+	}
+	if (!o->quiet && !o->outside)
+		fprintf(stderr, "nwrun: %s is %s: measured from outside, by its system calls\n",
+		    name,
+		    (o->run.collect.root_blind & PROC_STATIC) != 0 ? "statically linked"
+								   : "set-user-ID");
+	unsetenv("NWRUN_REPORT");
+	return true;
+}
+
+/* Without a program: processes that run already. Returns only on failure. */
+static int
+attach(const struct options *o)
+{
+	const struct outside_opts outside = { .pid = o->pid,
+		.cgroup = o->cgroup,
+		.unit = o->unit,
+		.verbose = o->verbose,
+		.quiet = o->quiet,
+		.run = &o->run };
+
+	fprintf(stderr, "nwrun: %s: nothing is measured\n", outside_become(&outside));
+	return 125;
+}
+
 /* Text on failure: why the program will run unmeasured. */
 static const char *
 arrange_measurement(struct options *o, char *argv[])
@@ -364,14 +419,18 @@ arrange_measurement(struct options *o, char *argv[])
 	struct region region;
 	const char *why;
 
-	if (!find_preload(so))
+	if (!find_preload(so) && !o->outside)
 		return "nwrun.so was not found";
 	if (find_program(argv[0], path)) {
 		if ((why = refuse_program(path)) != NULL)
 			return why;
 		o->run.collect.root_blind = proc_blind_of_file(path);
 	}
-	if ((why = describe_run(o, argv)) != NULL || (why = region_new(&region)) != NULL)
+	if ((why = describe_run(o, argv)) != NULL)
+		return why;
+	if (watch_from_outside(o, argv[0]))
+		return NULL;
+	if ((why = region_new(&region)) != NULL)
 		return why;
 	if (!start_and_hear(o, &region)) {
 		region_free(&region);
@@ -409,6 +468,10 @@ main(int argc, char *argv[])
 	int saved;
 
 	parse_options(argc, argv, &o);
+	if (optind == argc) {
+		o.run.collect.program = o.program_name;
+		return attach(&o);
+	}
 	if ((why = arrange_measurement(&o, argv + optind)) != NULL)
 		complain(&o, why);
 	note_run(&o, why);

@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "host/lib/net_addr.h"
+#include "host/nwrun/stages.h"
 #include "narrows/caliper.h"
 #include "narrows/cells.h"
 #include "narrows/cycles.h"
@@ -55,34 +56,6 @@ enum {
 	NWSHM_ARGV_BYTES = 208,
 	NWSHM_LINE = 64,
 	NWSHM_CELL_ROWS = 4 /* sizes of a file that are told apart in a direction */
-};
-
-/*
- * Direction is the lowest bit; the stages that calipers report come first. Of pipes and local
- * sockets, behind which there is a neighbour, only bytes and time are kept.
- */
-enum nwshm_stage {
-	NWSHM_DISK_READ,
-	NWSHM_DISK_WRITE,
-	NWSHM_NET_READ,
-	NWSHM_NET_WRITE,
-	NWSHM_LANES,
-	NWSHM_PIPE_READ = NWSHM_LANES,
-	NWSHM_PIPE_WRITE,
-	NWSHM_TIMED,
-	NWSHM_OTHER_READ = NWSHM_TIMED,
-	NWSHM_OTHER_WRITE,
-	NWSHM_NO_STAGE = 15
-};
-enum nwshm_dir { NWSHM_READ, NWSHM_WRITE };
-/* The purpose of a wait; the direction is the lowest bit, too. */
-enum nwshm_wait {
-	NWSHM_WAIT_READ,
-	NWSHM_WAIT_WRITE,
-	NWSHM_WAIT_PIPE_READ,
-	NWSHM_WAIT_PIPE_WRITE,
-	NWSHM_WAIT_OTHER,
-	NWSHM_WAITS
 };
 
 /* The work of a thread in a stage in an interval. */

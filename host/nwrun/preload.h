@@ -190,6 +190,10 @@ op_at(struct op *op, int64_t offset)
 void op_begin2(struct op *op, int from_fd, int to_fd);
 /* `bytes` < 0: the call failed or moved nothing on: only its time counts. */
 void op_end(struct op *op, ssize_t bytes);
+/* The same for an operation that somebody else has timed, with all of `op` given. */
+void op_count(struct op *op, int64_t end_mono_ns, ssize_t bytes);
+/* The word of an operation under way (nwshm.h). */
+uint64_t op_inflight(unsigned stage, unsigned stage2, int64_t begin_mono_ns);
 /* Notes bytes of a finished operation outside the kernel's rchar and wchar. */
 static inline void
 op_apart(const struct op *op, enum nwshm_dir dir, ssize_t bytes)

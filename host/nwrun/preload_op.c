@@ -143,14 +143,19 @@ timed_stage(unsigned stage, unsigned beside)
 	return is_pipe(beside) && !is_pipe(stage) ? NWSHM_OTHER_READ : stage;
 }
 
+uint64_t
+op_inflight(unsigned stage, unsigned stage2, int64_t begin_mono_ns)
+{
+	return nwshm_inflight(begin_mono_ns - region->base_mono_ns, timed_stage(stage, stage2),
+	    timed_stage(stage2, stage), 0);
+}
+
 static inline void
 op_start_clock(struct op *op)
 {
 	op->begin_mono_ns = nw_cycles_ns(&region->cycles);
 	atomic_store_explicit(&op->thread->inflight,
-	    nwshm_inflight(op->begin_mono_ns - region->base_mono_ns,
-		timed_stage(op->stage, op->stage2), timed_stage(op->stage2, op->stage), 0),
-	    memory_order_relaxed);
+	    op_inflight(op->stage, op->stage2, op->begin_mono_ns), memory_order_relaxed);
 }
 
 void
@@ -198,18 +203,17 @@ op_begin_of(const struct op *op, unsigned stage, unsigned beside, int64_t end_mo
 	return timed_stage(stage, beside) == stage ? op->begin_mono_ns : end_mono_ns;
 }
 
+static inline bool
+op_has_clock(const struct op *op)
+{
+	return op->stage < NWSHM_TIMED || op->stage2 != NWSHM_NO_STAGE;
+}
+
 void
-op_end(struct op *op, ssize_t bytes)
+op_count(struct op *op, int64_t end_mono_ns, ssize_t bytes)
 {
 	struct nwshm_thread *t = op->thread;
-	int64_t end_mono_ns = 0;
 
-	if (t == NULL)
-		return;
-	if (op->stage < NWSHM_TIMED || op->stage2 != NWSHM_NO_STAGE) {
-		end_mono_ns = nw_cycles_ns(&region->cycles);
-		atomic_store_explicit(&t->inflight, 0, memory_order_relaxed);
-	}
 	if (op->stage2 == NWSHM_NO_STAGE) {
 		stage_add(
 		    t, op->stage, op->object, op->offset, op->begin_mono_ns, end_mono_ns, bytes);
@@ -226,6 +230,20 @@ op_end(struct op *op, ssize_t bytes)
 		nwshm_add(&t->combined_bytes, (uint64_t)bytes);
 		nwshm_add(&t->combined_ns, (uint64_t)(end_mono_ns - op->begin_mono_ns));
 	}
+}
+
+void
+op_end(struct op *op, ssize_t bytes)
+{
+	int64_t end_mono_ns = 0;
+
+	if (op->thread == NULL)
+		return;
+	if (op_has_clock(op)) {
+		end_mono_ns = nw_cycles_ns(&region->cycles);
+		atomic_store_explicit(&op->thread->inflight, 0, memory_order_relaxed);
+	}
+	op_count(op, end_mono_ns, bytes);
 }
 
 void

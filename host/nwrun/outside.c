@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/nwrun/outside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ARGUMENTS_MAX = 32, NUMBER_BYTES = 32 };
+
+struct command {
+	char path[PATH_MAX];
+	const char *argv[ARGUMENTS_MAX];
+	char interval[NUMBER_BYTES], ready[NUMBER_BYTES];
+	size_t n;
+};
+
+/* Beside nwrun, and where an installation puts nwflow. */
+static bool
+find_nwflow(char path[PATH_MAX])
+{
+	static const char *const places[] = { "nwflow", "../bin/nwflow", "../sbin/nwflow" };
+	char self[PATH_MAX], try[PATH_MAX + 32], *slash;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	size_t i;
+
+	if (n <= 0)
+		return false;
+	self[n] = '\0';
+	if ((slash = strrchr(self, '/')) == NULL)
+		return false;
+	slash[1] = '\0';
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(try, sizeof(try), "%s%s", self, places[i]);
+		if (realpath(try, path) != NULL && access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+add(struct command *c, const char *option, const char *value)
+{
+	if (value == NULL || value[0] == '\0')
+		return;
+	c->argv[c->n++] = option;
+	c->argv[c->n++] = value;
+}
+
+static const char *
+command_make(struct command *c, const struct outside_opts *o)
+{
+	const struct collect_opts *collect = &o->run->collect;
+
+	memset(c, 0, sizeof(*c));
+	if (!find_nwflow(c->path))
+		return "nwflow was not found";
+	c->argv[c->n++] = "nwflow";
+	if (collect->interval_ns > 0)
+		snprintf(
+		    c->interval, sizeof(c->interval), "%.9f", (double)collect->interval_ns * 1e-9);
+	add(c, "-b", o->run->box);
+	add(c, "-H", collect->host);
+	add(c, "-i", c->interval);
+	add(c, "-n", o->run->program != NULL ? o->run->program : collect->program);
+	add(c, "-t", collect->task_id);
+	add(c, "-p", o->pid);
+	add(c, "-g", o->cgroup);
+	add(c, "-u", o->unit);
+	if (o->quiet)
+		c->argv[c->n++] = "-q";
+	if (o->verbose)
+		c->argv[c->n++] = "-v";
+	return NULL;
+}
+
+static void
+command_run(struct command *c)
+{
+	unsetenv("LD_PRELOAD"); /* nwrun under nwrun: nobody measures the measuring */
+	execv(c->path, (char **)c->argv);
+}
+
+const char *
+outside_become(const struct outside_opts *o)
+{
+	struct command c;
+	const char *why = command_make(&c, o);
+
+	if (why != NULL)
+		return why;
+	command_run(&c);
+	return strerror(errno);
+}
+
+/* nwflow is a grandchild in a session of its own, without a signal for the program to find. */
+static bool
+command_start(struct command *c)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+	int status = 0;
+
+	if (pid == 0) {
+		setsid();
+		if ((pid = fork()) == 0)
+			command_run(c);
+		_exit(pid < 0);
+	}
+	while (pid > 0 && waitpid(pid, &status, __WALL) < 0)
+		if (errno != EINTR)
+			break;
+	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+const char *
+outside_start(const struct outside_opts *o)
+{
+	char own[NUMBER_BYTES], word = '\0';
+	struct outside_opts mine = *o;
+	struct command c;
+	const char *why;
+	int ready[2];
+	bool started;
+
+	snprintf(own, sizeof(own), "%d", (int)getpid());
+	mine.pid = own;
+	if ((why = command_make(&c, &mine)) != NULL)
+		return why;
+	if (pipe(ready) != 0)
+		return "no pipe could be made";
+	fcntl(ready[0], F_SETFD, FD_CLOEXEC);
+	snprintf(c.ready, sizeof(c.ready), "%d", ready[1]);
+	add(&c, "-R", c.ready);
+	started = command_start(&c);
+	close(ready[1]);
+	while (started && read(ready[0], &word, 1) < 0 && errno == EINTR)
+		continue;
+	close(ready[0]);
+	return word == '+' ? NULL : "nwflow cannot watch the program";
+}

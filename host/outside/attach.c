@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/outside/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/lib/uuid.h"
+#include "host/outside/feed.h"
+#include "host/outside/targets.h"
+#include "host/outside/trace.h"
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/lastrun.h"
+
+enum { READ_MS = 10, STATUS_FAILED = 125, TEXT_BYTES = 256 };
+#define UNDER_WAY_NS INT64_C(20000000)
+#define LOST_NS      INT64_C(200000000)
+/* The first number of pid name spaces: that of the whole system. */
+#define PID_NS_FIRST 0xEFFFFFFCu
+
+struct attached {
+	struct trace *trace;
+	struct feed *feed;
+	int64_t under_way_mono_ns, lost_mono_ns;
+};
+
+static volatile sig_atomic_t told_to_end;
+
+static void
+on_signal(int sig)
+{
+	(void)sig;
+	told_to_end = 1;
+}
+
+/* --- the loop --- */
+
+static void
+on_record(void *arg, const void *record, size_t bytes)
+{
+	feed_record(arg, record, bytes);
+}
+
+static void
+on_thread(void *arg, uint32_t tid, const struct outside_thread *t)
+{
+	feed_under_way(arg, tid, t);
+}
+
+static void
+on_proc(void *arg, uint32_t pid)
+{
+	struct attached *a = arg;
+	uint64_t ops, bytes;
+
+	trace_lost(a->trace, pid, &ops, &bytes);
+	feed_lost(a->feed, pid, ops, bytes);
+}
+
+static void
+step(struct attached *a)
+{
+	int64_t now_mono_ns;
+
+	trace_read(a->trace, READ_MS, on_record, a->feed);
+	now_mono_ns = nw_mono_ns();
+	if (now_mono_ns - a->under_way_mono_ns >= UNDER_WAY_NS) {
+		a->under_way_mono_ns = now_mono_ns;
+		feed_settle(a->feed);
+		trace_threads(a->trace, on_thread, a->feed);
+	}
+	if (now_mono_ns - a->lost_mono_ns >= LOST_NS) {
+		a->lost_mono_ns = now_mono_ns;
+		feed_each(a->feed, on_proc, a);
+	}
+}
+
+/* Until the last process is gone; a control group may get new ones. */
+static void
+watch(struct attached *a, const struct attach_opts *o)
+{
+	while (!told_to_end && (feed_count(a->feed) > 0 || o->group != NULL))
+		step(a);
+	trace_stop(a->trace);
+	trace_read(a->trace, 0, on_record, a->feed);
+	feed_each(a->feed, on_proc, a);
+}
+
+/* --- whom --- */
+
+static void
+on_target(void *arg, uint32_t pid)
+{
+	struct attached *a = arg;
+
+	if (trace_add(a->trace, pid) == NW_OK && !feed_attach(a->feed, pid))
+		trace_remove(a->trace, pid);
+}
+
+/* A second look finds processes that were made during the first. */
+static const char *
+targets_add(struct attached *a, const struct attach_opts *o)
+{
+	uint64_t group = 0;
+	int i;
+
+	if (o->ready_fd >= 0) {
+		feed_expect(a->feed, o->pid);
+		return trace_add(a->trace, o->pid) == NW_OK ? NULL : "no room for the process";
+	}
+	if (o->group != NULL && (group = targets_group_id(o->group)) == 0)
+		return "no such control group";
+	if (group != 0 && trace_add_group(a->trace, group) != NW_OK)
+		return "too many control groups";
+	for (i = 0; i < 2; i++) {
+		if (o->pid != 0)
+			targets_tree(o->pid, on_target, a);
+		if (o->group != NULL)
+			targets_group(o->group, on_target, a);
+	}
+	return feed_count(a->feed) > 0 || o->group != NULL ? NULL : "no such process";
+}
+
+/* --- the collector --- */
+
+static pid_t
+collector_start(struct region *region, const struct attach_opts *o, int outside_fd)
+{
+	struct collect_run_opts run = o->run;
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	setsid(); /* a signal of the terminal ends the watching, not the sending */
+	run.collect.outside = true;
+	run.outside_fd = outside_fd;
+	run.notice_fd = -1;
+	run.complain_fd = o->quiet ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	collect_run(region, &run);
+	_exit(0);
+}
+
+/* The name space of the process's network, where that is not ours. */
+static int
+net_ns_of(uint32_t pid)
+{
+	struct stat own, its;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/net", pid);
+	if (pid == 0 || stat("/proc/self/ns/net", &own) != 0 || stat(path, &its) != 0 ||
+	    own.st_ino == its.st_ino)
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static const char *
+describe(struct attach_opts *o)
+{
+	static char task[UUID_BYTES], host[TEXT_BYTES], arguments[NWSHM_ARGV_BYTES],
+	    name[NWSHM_NAME_BYTES];
+	struct collect_opts *c = &o->run.collect;
+
+	if (c->task_id == NULL || c->task_id[0] == '\0') {
+		if (uuid_make(task) < 0)
+			return "the kernel gives no random bytes";
+		c->task_id = task;
+	}
+	if (c->host == NULL || c->host[0] == '\0') {
+		if (gethostname(host, sizeof(host) - 1) != 0)
+			return "this host has no name";
+		c->host = host;
+	}
+	if (o->pid != 0 &&
+	    !targets_describe(o->pid, name, sizeof(name), arguments, sizeof(arguments)))
+		return "no such process";
+	c->root_pid = (int)o->pid;
+	c->root_argv = arguments;
+	c->net_ns_fd = net_ns_of(o->pid);
+	o->run.program = c->program != NULL ? c->program
+	    : o->unit != NULL               ? o->unit
+	    : o->pid != 0                   ? name
+					    : o->group;
+	return NULL;
+}
+
+static void
+note_run(const struct attach_opts *o, const char *why)
+{
+	struct lastrun r = { .start_wall_ns = nw_wall_ns(), .pid = (int64_t)o->pid };
+	const char *task = o->run.collect.task_id;
+
+	lastrun_text(r.task, task != NULL ? task : "unmeasured");
+	lastrun_text(r.box, o->run.box);
+	lastrun_text(r.why, why);
+	(void)lastrun_write(&r);
+}
+
+/* --- life --- */
+
+static const char *
+check(struct attach_opts *o)
+{
+	static char group[PATH_MAX];
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) != 0 || st.st_ino != PID_NS_FIRST)
+		return "the kernel's numbers of processes are not those of this container";
+	if (o->unit != NULL) {
+		if (!targets_unit(o->unit, group))
+			return "no such unit runs";
+		o->group = group;
+	}
+	return NULL;
+}
+
+static void
+signals_take(void)
+{
+	struct sigaction end = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGTERM, &end, NULL);
+	sigaction(SIGHUP, &end, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void
+tell_begun(const struct attach_opts *o, const struct attached *a)
+{
+	if (o->verbose)
+		fprintf(stderr, "nwrun: task %s, %zu processes%s\n", o->run.collect.task_id,
+		    feed_count(a->feed),
+		    trace_has_uring(a->trace) ? "" : ", without requests of io_uring");
+	if (o->ready_fd < 0)
+		return;
+	if (write(o->ready_fd, "+", 1) != 1)
+		told_to_end = 1;
+	close(o->ready_fd);
+}
+
+static const char *
+attach_and_watch(struct attach_opts *o, struct region *region)
+{
+	static char why_trace[TRACE_WHY_BYTES];
+	struct attached a = { 0 };
+	int alive[2] = { -1, -1 };
+	pid_t collector = -1;
+	const char *why = NULL;
+
+	if (pipe2(alive, O_CLOEXEC) != 0)
+		return "no pipe could be made";
+	if (trace_open(&a.trace, why_trace) != NW_OK)
+		why = why_trace;
+	else if ((a.feed = feed_new(region)) == NULL)
+		why = "no memory for the shared file";
+	else if ((why = targets_add(&a, o)) == NULL) {
+		fcntl(alive[0], F_SETFD, 0);
+		if ((collector = collector_start(region, o, alive[0])) < 0)
+			why = "no collector could be started";
+	}
+	if (why == NULL) {
+		tell_begun(o, &a);
+		watch(&a, o);
+	}
+	feed_free(a.feed);
+	trace_close(a.trace);
+	close(alive[0]);
+	close(alive[1]);
+	while (collector > 0 && waitpid(collector, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	return why;
+}
+
+int
+attach_run(struct attach_opts *o)
+{
+	struct region region = { .fd = -1 };
+	const char *why;
+
+	signals_take();
+	if ((why = check(o)) == NULL && (why = describe(o)) == NULL &&
+	    (why = region_new(&region)) == NULL) {
+		note_run(o, NULL);
+		why = attach_and_watch(o, &region);
+		region_free(&region);
+	}
+	if (why == NULL)
+		return 0;
+	note_run(o, why);
+	fprintf(stderr, "nwrun: %s: nothing is measured\n", why);
+	return STATUS_FAILED;
+}

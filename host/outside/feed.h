@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From records of the kernel (record.h) to the region that nwrun's collector reads (nwshm.h): the
+ * same slots, lanes and objects that nwrun.so fills from inside, filled by the same code. The files
+ * preload_op.c, preload_cells.c and preload_object.c are linked here, with a preload_sys.c of this
+ * room that answers for the watched process.
+ *
+ *	feed.c       records, in their order
+ *	feed_call.c  calls into the counters
+ *	feed_proc.c  slots of processes and threads
+ *	feed_fd.c    descriptors and their objects
+ *	feed_sys.c   what the watched process would be told by the system
+ *
+ * All of this belongs to one thread, and there is one feed in a process.
+ */
+#ifndef HOST_OUTSIDE_FEED_H
+#define HOST_OUTSIDE_FEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/nwrun/region.h"
+#include "host/outside/record.h"
+
+struct feed;
+
+/* NULL: no memory for the map. The region stays the caller's and outlives the feed. */
+struct feed *feed_new(struct region *region);
+/* Ends all processes as if nobody watched them any more. */
+void feed_free(struct feed *f);
+/* A process that runs already. False: no such process, or no slot for it. */
+bool feed_attach(struct feed *f, uint32_t pid);
+/* A process that is about to run the program that is worth watching. */
+void feed_expect(struct feed *f, uint32_t pid);
+/* A record as it came from the ring; malformed records are left out. */
+void feed_record(struct feed *f, const void *record, size_t bytes);
+/* Counts the last call of every thread, which the next record could still lengthen: now and then,
+ * and at the end. */
+void feed_settle(struct feed *f);
+/* A thread's call that is under way. */
+void feed_under_way(struct feed *f, uint32_t tid, const struct outside_thread *t);
+/* Records of a process that found no room, in total. */
+void feed_lost(struct feed *f, uint32_t pid, uint64_t ops, uint64_t bytes);
+/* Processes that are watched or expected. */
+size_t feed_count(const struct feed *f);
+/* Calls fn for each watched process. */
+void feed_each(const struct feed *f, void (*fn)(void *arg, uint32_t pid), void *arg);
+
+#endif

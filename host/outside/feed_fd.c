@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Descriptors of watched processes. Every record says which file or socket its descriptor meant, so
+ * a number that comes back to life unseen is noticed; the table keeps the object, and the name,
+ * which only an open file has.
+ */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/outside/feed_in.h"
+
+enum { FDS_TRIED = 256 };
+
+static uint64_t
+dev_of(uint32_t kernel_dev)
+{
+	return (uint64_t)(kernel_dev >> 20) << 32 | (kernel_dev & 0xfffff);
+}
+
+static void
+address_set(struct net_addr *out, uint8_t family, const uint8_t *ip, uint16_t port)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	memset(out, 0, sizeof(*out));
+	out->port = port;
+	if (family == AF_INET6 && memcmp(ip, mapped, sizeof(mapped)) == 0) {
+		family = AF_INET;
+		ip += sizeof(mapped);
+	}
+	out->family = family;
+	memcpy(out->ip, ip, family == AF_INET ? 4 : 16);
+}
+
+/* The file as the system shows it now, if it is still the same; else as the record shows it. */
+static void
+statx_fill(struct statx *st, uint32_t pid, int fd, const struct outside_file *file)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/%u/fd/%d", pid, fd);
+	if (statx(AT_FDCWD, link, 0, STATX_INO | STATX_SIZE | STATX_BTIME, st) == 0 &&
+	    st->stx_ino == file->ino)
+		return;
+	memset(st, 0, sizeof(*st));
+	st->stx_mask = STATX_INO | STATX_SIZE;
+	st->stx_ino = file->ino;
+	st->stx_size = file->size_bytes;
+}
+
+/* The name that the system has for the descriptor, if it is still the same file. */
+static void
+path_learn(struct feed_fd *f, uint32_t pid, const struct statx *st)
+{
+	char path[NWSHM_PATH_BYTES];
+
+	if ((st->stx_mask & STATX_TYPE) == 0)
+		return; /* closed by now: the name by which the program opened the file is all */
+	sys_fd_path(pid, f->fd, path);
+	if (path[0] != '/')
+		return;
+	free(f->path);
+	f->path = xstrdup(path);
+}
+
+static void
+fd_object_make(struct feed_proc *p, struct feed_fd *f, const struct outside_file *file)
+{
+	struct net_addr local, peer;
+	struct statx st;
+
+	sys_about(p, f);
+	if (file->stage == NWSHM_NET_READ) {
+		if (file->family == 0)
+			return;
+		address_set(&local, file->family, file->local_ip, file->local_port);
+		address_set(&peer, file->family, file->peer_ip, file->peer_port);
+		f->object = object_get_conn(dev_of(file->dev), file->ino, &local, &peer);
+	} else if (file->stage == NWSHM_DISK_READ) {
+		statx_fill(&st, p->pid, f->fd, file);
+		path_learn(f, p->pid, &st);
+		f->object = object_get_file(f->fd, dev_of(file->dev), &st);
+	}
+}
+
+static void
+entry_forget(struct feed_fd *f)
+{
+	if (f->object != NULL)
+		object_unref(f->object);
+	f->object = NULL;
+	free(f->path);
+	f->path = NULL;
+}
+
+static struct feed_fd *
+entry_get(struct feed_proc *p, int fd)
+{
+	struct feed_fd *f;
+
+	HASH_FIND_INT(p->fds, &fd, f);
+	if (f != NULL)
+		return f;
+	f = xcalloc(1, sizeof(*f));
+	f->fd = fd;
+	HASH_ADD_INT(p->fds, fd, f);
+	return f;
+}
+
+/* The descriptor means this file from now on. True if it did before. */
+static bool
+entry_is(struct feed_fd *f, const struct outside_file *file)
+{
+	if (f->ino == file->ino && f->dev == file->dev)
+		return true;
+	entry_forget(f);
+	f->ino = file->ino;
+	f->dev = file->dev;
+	return false;
+}
+
+/* The descriptor behind the made-up number of a ring's request: the one that the table or the
+ * system shows with the same file. Else the made-up number. */
+static int
+fd_behind(const struct feed_proc *p, int made_up, const struct outside_file *file)
+{
+	struct feed_fd *f, *tmp;
+	struct stat st;
+	char link[64];
+	int fd;
+
+	HASH_ITER (hh, p->fds, f, tmp)
+		if (f->fd >= 0 && f->ino == file->ino && f->dev == file->dev)
+			return f->fd;
+	for (fd = 0; fd < FDS_TRIED; fd++) {
+		snprintf(link, sizeof(link), "/proc/%u/fd/%d", p->pid, fd);
+		if (stat(link, &st) == 0 && st.st_ino == file->ino)
+			return fd;
+	}
+	return made_up;
+}
+
+/* A made-up number stays that of its file, so the search is made once. */
+int
+feed_fd_number(struct feed_proc *p, int fd, const struct outside_file *file)
+{
+	struct feed_fd *f;
+
+	if (fd >= 0)
+		return fd;
+	HASH_FIND_INT(p->fds, &fd, f);
+	return f != NULL && f->ino == file->ino && f->dev == file->dev ? fd
+								       : fd_behind(p, fd, file);
+}
+
+struct nwshm_object *
+feed_fd_object(struct feed_proc *p, int fd, const struct outside_file *file)
+{
+	struct feed_fd *f;
+
+	if (file->stage >= NWSHM_LANES)
+		return NULL;
+	f = entry_get(p, fd);
+	(void)entry_is(f, file);
+	if (f->object == NULL)
+		fd_object_make(p, f, file);
+	sys_about(p, f);
+	return f->object;
+}
+
+/* A name relative to the current directory becomes absolute while the directory is known. */
+static char *
+path_absolute(uint32_t pid, int dir, const char *name)
+{
+	char base[NWSHM_PATH_BYTES], link[64];
+	ssize_t n;
+
+	if (name[0] == '/')
+		return xstrdup(name);
+	if (dir == AT_FDCWD)
+		snprintf(link, sizeof(link), "/proc/%u/cwd", pid);
+	else
+		snprintf(link, sizeof(link), "/proc/%u/fd/%d", pid, dir);
+	if ((n = readlink(link, base, sizeof(base) - 1)) <= 0)
+		return NULL;
+	base[n] = '\0';
+	return xasprintf("%s/%s", base, name);
+}
+
+void
+feed_fd_opened(struct feed_proc *p, const struct outside_name *n)
+{
+	struct feed_fd *f = entry_get(p, n->head.fd);
+	size_t len = strnlen(n->path, sizeof(n->path));
+
+	entry_forget(f);
+	(void)entry_is(f, &n->file);
+	if (len == 0 || len >= sizeof(n->path) - 1)
+		return; /* cut names are no names */
+	f->path = path_absolute(p->pid, n->dir_fd, n->path);
+}
+
+void
+feed_fd_closed(struct feed_proc *p, int fd)
+{
+	struct feed_fd *f;
+
+	HASH_FIND_INT(p->fds, &fd, f);
+	if (f == NULL)
+		return;
+	sys_about(p, f);
+	if (f->object != NULL)
+		object_closing(f->object, fd);
+	entry_forget(f);
+	HASH_DEL(p->fds, f);
+	free(f);
+}
+
+void
+feed_fd_close_all(struct feed_proc *p)
+{
+	struct feed_fd *f, *tmp;
+
+	HASH_ITER (hh, p->fds, f, tmp) {
+		sys_about(p, f);
+		if (f->object != NULL)
+			object_closing(f->object, f->fd);
+	}
+}
+
+/* The objects stay with the slot: the collector frees them. */
+void
+feed_fd_free_all(struct feed_proc *p)
+{
+	struct feed_fd *f, *tmp;
+
+	HASH_ITER (hh, p->fds, f, tmp) {
+		HASH_DEL(p->fds, f);
+		free(f->path);
+		free(f);
+	}
+}
+
+/* For op_begin(), which nobody calls here: records are over when they come. */
+struct fd_info
+fd_get(int fd)
+{
+	(void)fd;
+	return (struct fd_info){ NWSHM_OTHER_READ, NULL };
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The programs in the kernel, compiled: object.c is made from bpf/outside.bpf.c by `make
+ * outside-object`. */
+#ifndef HOST_OUTSIDE_OBJECT_H
+#define HOST_OUTSIDE_OBJECT_H
+
+#include <stddef.h>
+
+extern const unsigned char outside_object[];
+extern const size_t outside_object_bytes;
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Records that the programs in the kernel (bpf/outside.bpf.c) write into the ring, in the order of
+ * the calls' ends, and the tables that they share with the reader. No record holds any byte of a
+ * file or a message: only sizes, times, addresses and names of files.
+ */
+#ifndef HOST_OUTSIDE_RECORD_H
+#define HOST_OUTSIDE_RECORD_H
+
+#ifndef __bpf__ /* a program in the kernel has no C library */
+#include <stdint.h>
+#endif
+
+enum {
+	OUTSIDE_PATH_BYTES = 256,
+	OUTSIDE_IP_BYTES = 16,
+	OUTSIDE_PROCS = 4096,
+	OUTSIDE_THREADS = 16384,
+	OUTSIDE_SET_WORDS = 2, /* of a set of select(2): 128 descriptors */
+	OUTSIDE_WATCHED = 128  /* descriptors looked at in one wait */
+};
+
+enum outside_kind {
+	OUTSIDE_OP = 1, /* a call on one descriptor */
+	OUTSIDE_MOVE,   /* a call from one descriptor to another */
+	OUTSIDE_WAIT,
+	OUTSIDE_OPEN,
+	OUTSIDE_CLOSE,
+	OUTSIDE_RENAME,
+	OUTSIDE_RESUMED,
+	OUTSIDE_FORK,
+	OUTSIDE_EXEC,
+	OUTSIDE_EXIT
+};
+
+struct outside_head {
+	uint16_t kind;
+	uint16_t bytes; /* of the record */
+	uint32_t tgid, tid;
+	int32_t fd;
+	uint64_t begin_mono_ns, end_mono_ns;
+};
+
+/* A descriptor's meaning when the call ended. */
+struct outside_file {
+	uint64_t ino;
+	uint64_t size_bytes;
+	uint32_t dev;   /* of the kernel: major << 20 | minor */
+	uint8_t stage;  /* enum nwshm_stage, for reading */
+	uint8_t family; /* of an internet socket with a peer; 0: none */
+	uint16_t local_port, peer_port;
+	uint8_t spare[6];
+	uint8_t local_ip[OUTSIDE_IP_BYTES], peer_ip[OUTSIDE_IP_BYTES];
+};
+
+enum { OUTSIDE_APART = 1, OUTSIDE_RING = 2 }; /* flags */
+
+struct outside_op {
+	struct outside_head head;
+	int64_t bytes;  /* negative: only the time counts */
+	int64_t offset; /* place in the file; negative: unknown */
+	int32_t fd2;    /* of OUTSIDE_MOVE: where the bytes go */
+	uint8_t dir;    /* enum nwshm_dir */
+	uint8_t flags;
+	uint16_t spare;
+	struct outside_file file;
+};
+
+struct outside_move {
+	struct outside_op op;
+	struct outside_file to;
+};
+
+struct outside_wait {
+	struct outside_head head;
+	uint32_t wait; /* enum nwshm_wait */
+	uint32_t spare;
+};
+
+/* An opened file: its name as the program wrote it. A renamed file: its new name. */
+struct outside_name {
+	struct outside_head head;
+	int32_t dir_fd;
+	uint32_t spare;
+	struct outside_file file;
+	char path[OUTSIDE_PATH_BYTES];
+};
+
+/* A process made another, runs another image, or ended; so did a thread. */
+struct outside_life {
+	struct outside_head head;
+	uint32_t child;   /* of OUTSIDE_FORK */
+	uint32_t is_last; /* of OUTSIDE_EXIT: no thread of the process is left */
+	uint32_t has_children;
+	uint32_t spare;
+	uint64_t user_ns, sys_ns, rchar, wchar, read_bytes, write_bytes;
+};
+
+/* A process whose calls are recorded. */
+struct outside_proc {
+	uint64_t lost_ops, lost_bytes; /* records that found no room */
+	uint32_t pairs; /* pairs of pipes made before this count changed are shared */
+	uint32_t spare;
+};
+
+/*
+ * The processor was taken away at the very end of the thread's last call (begin_mono_ns), on the
+ * way back into the program, and given back (end_mono_ns): a program that looks at the clock finds
+ * that time in the call.
+ */
+struct outside_resumed {
+	struct outside_head head;
+};
+
+/* A thread's call that is under way. */
+struct outside_thread {
+	uint64_t begin_mono_ns; /* 0: none */
+	uint64_t left_mono_ns;  /* end of the last call */
+	uint64_t out_mono_ns;   /* the processor was taken away right then; 0: no */
+	uint32_t tgid;
+	uint16_t number;
+	uint8_t stage, stage2; /* enum nwshm_stage */
+	uint8_t hope;          /* enum nwshm_wait, of a wait */
+	uint8_t is_wait;
+	uint8_t measured;
+	uint8_t spare[5];
+	uint64_t in[OUTSIDE_SET_WORDS], out[OUTSIDE_SET_WORDS];
+};
+
+/* What epoll_ctl(2) told: the word of a descriptor, and the hope of a set. */
+struct outside_word {
+	uint32_t tgid;
+	int32_t epfd;
+	uint64_t data;
+};
+struct outside_set {
+	uint32_t tgid;
+	int32_t epfd;
+};
+struct outside_hope {
+	uint8_t hope; /* enum nwshm_wait, plus 1 */
+	uint8_t edge; /* a socket of the set is edge-triggered */
+	uint8_t spare[2];
+};
+
+/* A pair of pipes or sockets that one process made, and nobody else has. */
+struct outside_pair {
+	uint64_t ino;
+	uint32_t tgid, spare;
+};
+
+#endif

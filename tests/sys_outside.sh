@@ -1,0 +1,180 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Programs measured from outside, by their system calls: what runs already, what is static, requests of io_uring; beside
+# nwrun.so in the same run the bytes are equal and the times agree. Nothing stays behind. LONG=1: a hundred attachments.
+. tests/lib.sh
+nwrun=$bin/nwrun
+sleep 5 &
+idle=$!
+pids="$pids $idle"
+why=$(timeout -s INT 1 "$bin/nwflow" -q -p "$idle" 2>&1 >/dev/null) || :
+case $why in *"nothing is measured"*) skip "watching system calls: $why" ;; esac
+start_box
+
+if command -v clang >/dev/null && command -v llvm-strip >/dev/null; then
+	sh host/outside/bpf/embed.sh | cmp -s - host/outside/object.c || fail "host/outside/object.c is not that of its source: make outside-object"
+fi
+
+# total REPORT WORD KEY [PROGRAM|STAGE]: sum of a key over the lines of a report
+total() {
+	awk -v word="$2" -v key="$3" -v of="${4:-}" '$1 == word {
+		n = 0
+		for (i = 2; i <= NF; i++) {
+			split($i, kv, "=")
+			if (kv[1] == key) n = kv[2]
+			if (of != "" && (kv[1] == "stage" || kv[1] == "program") && kv[2] != of) next
+		}
+		sum += n
+	} END { printf "%.9f\n", sum }' "$1"
+}
+is() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a == b) }' || fail "$3: $1 instead of $2"; }
+bytes=16777216
+head -c $bytes /dev/urandom >"$tmp/from"
+
+# --- a program that runs already, and nothing else of it ---
+cat >"$tmp/copy.py" <<'PY'
+import os, socket, sys, threading, time
+source, to, go = sys.argv[1:4]
+listener = socket.create_server(("127.0.0.1", 0))
+s = socket.create_connection(listener.getsockname())
+c, _ = listener.accept()
+while not os.path.exists(go):
+    time.sleep(0.01)
+if os.fork() > 0: # the child is new to both measures
+    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+a, b = os.open(source, os.O_RDONLY), os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+def drain():
+    while True:
+        d = c.recv(1 << 16)
+        if not d:
+            break
+        os.write(b, d)
+t = threading.Thread(target=drain)
+t.start()
+while True:
+    d = os.read(a, 1 << 16)
+    if not d:
+        break
+    s.sendall(d)
+s.shutdown(socket.SHUT_WR)
+t.join()
+os.close(b)
+PY
+python=$(python3 -c 'import sys; print(sys.executable)') # not what starts it
+# beside: both measures of one run; inside.report and outside.report
+beside() {
+	rm -f "$tmp/inside.report" "$tmp/outside.report" "$tmp/go"
+	NWRUN_REPORT=$tmp/inside.report "$nwrun" -q "$python" "$tmp/copy.py" "$tmp/from" "$tmp/to" "$tmp/go" &
+	program=$!
+	NWRUN_REPORT=$tmp/outside.report "$nwrun" -v -p "$program" 2>"$tmp/err" &
+	watcher=$!
+	until_true 20 grep -q task "$tmp/err" || fail "nwrun -p does not begin: $(cat "$tmp/err")"
+	until_true 20 grep -q copy.py "/proc/$program/cmdline"
+	sleep 0.3
+	touch "$tmp/go"
+	wait "$program" || fail "the program ends with $?"
+	wait "$watcher" || fail "nwrun -p ends with $?"
+	until_true 20 test -s "$tmp/inside.report" || fail "no report from inside"
+	sed -i "/^stage pid=$program /d; /^process pid=$program /d" "$tmp/inside.report" "$tmp/outside.report"
+	cmp -s "$tmp/from" "$tmp/to" || fail "the copy is damaged"
+}
+# agree STAGE: busy and wait within 5 % or 1 us per call
+agree() {
+	for key in busy_s wait_s; do
+		in_s=$(total "$tmp/inside.report" stage $key "$1") out_s=$(total "$tmp/outside.report" stage $key "$1")
+		awk -v a="$in_s" -v b="$out_s" -v n="$(total "$tmp/inside.report" stage ops "$1")" 'BEGIN {
+			d = a > b ? a - b : b - a
+			exit !(d <= 0.05 * a || d <= n * 1e-6) }' || { disagree="$1 $key: $in_s inside, $out_s outside"; return 1; }
+	done
+}
+# A busy machine may take the processor away between the two clocks: of a few runs one agrees.
+tries=0
+while :; do
+	beside
+	for stage in disk.read disk.write net.read net.write; do
+		is "$(total "$tmp/outside.report" stage bytes $stage)" "$(total "$tmp/inside.report" stage bytes $stage)" "bytes of $stage"
+		is "$(total "$tmp/outside.report" stage ops $stage)" "$(total "$tmp/inside.report" stage ops $stage)" "operations of $stage"
+	done
+	grep -q "read=$bytes .*resource=$tmp/from\$" "$tmp/outside.report" || fail "the file that was read: $(cat "$tmp/outside.report")"
+	agree disk.read && agree disk.write && agree net.read && agree net.write && break
+	tries=$((tries + 1))
+	[ $tries -lt 8 ] || fail "$disagree"
+done
+grep -q "resource=$tmp/to\$" "$tmp/outside.report" || fail "the written file has no name"
+is "$(total "$tmp/outside.report" process missed_ops)" 0 "missed operations"
+is "$(total "$tmp/outside.report" process unseen_read)" 0 "bytes read unseen"
+is "$(grep -c ^connection "$tmp/outside.report")" 2 "ends of connections"
+
+# --- a static program, by calls and by a ring: nwrun takes the way by itself, and says so ---
+if ${CC:-cc} -O2 -static -o "$tmp/rawcalls" tests/rig/rawcalls.c 2>"$tmp/err"; then
+	for way in "" ring; do
+		rm -f "$tmp/report"
+		status=0
+		NWRUN_REPORT=$tmp/report "$nwrun" "$tmp/rawcalls" "$tmp/from" "$tmp/to" $way 2>"$tmp/err" || status=$?
+		if [ "$status" = 3 ]; then
+			printf 'no io_uring here\n'
+			continue
+		fi
+		[ "$status" = 0 ] || fail "the static program ends with $status: $(cat "$tmp/err")"
+		grep -q "statically linked: measured from outside" "$tmp/err" || fail "nwrun does not say how it measures: $(cat "$tmp/err")"
+		until_true 20 test -s "$tmp/report" || fail "no report of a static program"
+		for stage in disk.read disk.write; do
+			is "$(total "$tmp/report" stage bytes $stage)" $bytes "static program ($way): bytes of $stage"
+		done
+		grep -q "read=$bytes .*resource=$tmp/from\$" "$tmp/report" || fail "static program ($way): the file has no name"
+		is "$(grep -c '^process ' "$tmp/report")" 1 "processes of a static program"
+	done
+fi
+
+# --- children are measured, and what the others do is not ---
+rm -f "$tmp/report"
+sh -c "while [ ! -e $tmp/go2 ]; do sleep 0.05; done; cp $tmp/from $tmp/to2; cat $tmp/to2 >$tmp/to3" &
+program=$!
+NWRUN_REPORT=$tmp/report "$nwrun" -v -p $program 2>"$tmp/err" &
+watcher=$!
+until_true 20 grep -q task "$tmp/err" || fail "nwrun -p does not begin"
+touch "$tmp/go2"
+cat "$tmp/from" >"$tmp/other"
+wait $program
+wait $watcher
+is "$(total "$tmp/report" stage bytes disk.write)" $((2 * bytes)) "bytes that children wrote"
+grep -q "resource=$tmp/other" "$tmp/report" && fail "somebody else's file is in the report"
+
+# --- attaching and detaching leaves nothing behind, and never stops the program ---
+programs() { ls -l /proc/[0-9]*/fd 2>/dev/null | grep -c 'bpf-' || :; }
+cat >"$tmp/count.py" <<'PY'
+import sys, time
+last, worst = time.monotonic(), 0
+while True:
+    fd = open("/dev/zero", "rb", buffering=0)
+    fd.read(4096)
+    fd.close()
+    with open("/proc/self/status") as f:
+        if "T (stopped)" in f.read() or "t (tracing" in f.read():
+            sys.exit(9)
+    time.sleep(0.001)
+PY
+python3 "$tmp/count.py" &
+program=$!
+pids="$pids $program"
+before=$(programs)
+rounds=4
+[ -z "${LONG:-}" ] || rounds=100
+i=0
+while [ $i -lt $rounds ]; do
+	: >"$tmp/err"
+	"$nwrun" -v -p $program 2>"$tmp/err" &
+	watcher=$!
+	until_true 20 grep -q task "$tmp/err" || fail "attachment $i does not begin"
+	kill -INT $watcher
+	wait $watcher || fail "attachment $i ends with $?"
+	i=$((i + 1))
+done
+is "$(programs)" "$before" "open programs of the kernel"
+kill -0 $program || fail "the program has ended"
+is "$(find /dev/shm -maxdepth 1 -name 'nwrun.*' -newer "$tmp/from" -user "$(id -un)" | while read -r f; do flock -n "$f" true && echo "$f"; done | wc -l)" 0 "shared files without a collector"
+
+# --- what cannot be watched is told ---
+status=0
+"$nwrun" -p 4194304 2>"$tmp/err" || status=$?
+[ $status = 125 ] && grep -q "no such process" "$tmp/err" || fail "a process that is not there: $status $(cat "$tmp/err")"
