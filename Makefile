@@ -40,7 +40,7 @@ LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
 FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
 
 # What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
-ROOMS := base base/fatal xsp xsp/catalog pki analyze store/codec store analyze/verdict web/query web daemon cli/stat cli/import cli \
+ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec store analyze/verdict web/query web daemon cli/stat cli/import cli \
          host/lib host/nwrun host/blipp host/magnet host/iomodel host/outside \
          dpss dpss/master dpss/server dpss/tool dpss/sim
 FATAL                 := base/fatal base
@@ -49,16 +49,17 @@ BELOW_base/fatal      := $(FATAL)
 BELOW_xsp             := xsp base
 BELOW_xsp/catalog     := xsp/catalog xsp base
 BELOW_pki             := pki $(FATAL)
+BELOW_pki/account     := pki/account pki $(FATAL)
 BELOW_analyze         := analyze base
 BELOW_store/codec     := store/codec base
 BELOW_store           := store store/codec base
 BELOW_analyze/verdict := analyze/verdict analyze store store/codec $(FATAL)
 BELOW_web/query        := web/query store store/codec base
 BELOW_web             := web web/query store store/codec base
-BELOW_daemon          := daemon web web/query analyze/verdict analyze store store/codec xsp/catalog xsp pki $(FATAL)
+BELOW_daemon          := daemon web web/query analyze/verdict analyze store store/codec xsp/catalog xsp pki/account pki $(FATAL)
 BELOW_cli/stat        := cli/stat analyze base
 BELOW_cli/import      := cli/import cli/stat analyze store store/codec xsp/catalog xsp pki $(FATAL)
-BELOW_cli             := cli cli/import cli/stat web web/query analyze store store/codec xsp/catalog xsp pki $(FATAL)
+BELOW_cli             := cli cli/import cli/stat web web/query analyze store store/codec xsp/catalog xsp pki/account pki $(FATAL)
 BELOW_host/lib        := host/lib xsp pki base
 BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
 BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
@@ -85,6 +86,7 @@ LIBS_host/outside := libbpf
 LIBS_dpss     :=
 LIBS_dpss/master := sqlite3
 LIBS_analyze/verdict := jansson
+LIBS_pki/account := libargon2
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
 MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/outside/nwflow.c \

@@ -41,15 +41,26 @@ base_parse(const char *base, char host[256], uint16_t *port, bool *tls)
 	return address_parse(text, host, port) == NW_OK;
 }
 
+/* The line that says who asks. */
+static char *
+token_line(const struct httpask *q, const char *host, bool tls)
+{
+	if (q->token == NULL || strpbrk(q->token, "\r\n") != NULL ||
+	    !(tls || address_is_loopback(host)))
+		return xstrdup("");
+	return xasprintf("Authorization: Bearer %s\r\n", q->token);
+}
+
 static int
-question_send(
-    struct dial *d, const struct httpask *q, const char *host, uint16_t port, const char **why)
+question_send(struct dial *d, const struct httpask *q, const char *host, uint16_t port, bool tls,
+    const char **why)
 {
 	bool v6 = strchr(host, ':') != NULL;
-	char *question = xasprintf("%s %s HTTP/1.1\r\nHost: %s%s%s:%u\r\nUser-Agent: "
-				   "narrows/%s\r\nConnection: close\r\n",
+	char *who = token_line(q, host, tls),
+	     *question = xasprintf("%s %s HTTP/1.1\r\nHost: %s%s%s:%u\r\nUser-Agent: "
+				   "narrows/%s\r\n%sConnection: close\r\n",
 		 q->body != NULL ? "POST" : "GET", q->path, v6 ? "[" : "", host, v6 ? "]" : "",
-		 port, NW_VERSION),
+		 port, NW_VERSION, who),
 	     *whole;
 	int rc;
 
@@ -61,6 +72,7 @@ question_send(
 	rc = dial_send(d, whole, strlen(whole), why);
 	free(whole);
 	free(question);
+	free(who);
 	return rc;
 }
 
@@ -90,7 +102,7 @@ httpask(
 	if (tls && (rc = nw_tls_ctx_new(&opts, &ctx, reason)) < 0)
 		said = reason;
 	else if ((rc = dial_open(host, port, ctx, &dial, &said)) == NW_OK &&
-	    (rc = question_send(dial, q, host, port, &said)) == NW_OK)
+	    (rc = question_send(dial, q, host, port, tls, &said)) == NW_OK)
 		rc = httpanswer_read(
 		    &(struct httpanswer){ .recv = on_recv, .from = dial, .fn = fn, .arg = arg },
 		    status, &said);

@@ -20,6 +20,8 @@ struct httpask {
 	const uint8_t *ca_pin;
 	const char *path;
 	const char *body; /* NULL: GET, else POST */
+	/* who asks, NULL for nobody; only TLS and loopback carry a token */
+	const char *token;
 };
 
 /* Asks, and passes the body to fn part by part, whatever the HTTP status. *status is set before

@@ -37,6 +37,7 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 	X(join)     \
 	X(revoke)   \
 	X(hosts)    \
+	X(access)   \
 	X(stat)
 
 #define DECLARE(name) extern const struct command command_##name;

@@ -98,12 +98,21 @@ source_get(struct source *s, const char *path, httpask_fn *fn, void *arg, int *s
 	if (s->url == NULL && (rc = reader_open(s)) < 0)
 		return rc;
 	if (s->url != NULL)
-		rc = httpask(
-		    &(struct httpask){ .base = s->url, .ca_path = s->ca_path, .path = path }, fn,
-		    arg, status, why);
+		rc = httpask(&(struct httpask){ .base = s->url,
+				 .ca_path = s->ca_path,
+				 .path = path,
+				 .token = secure_getenv("NARROWS_TOKEN") },
+		    fn, arg, status, why);
 	else {
 		rc = web_answer(s->reader, path, fn, arg, status);
 		snprintf(why, sizeof(why), "%s", nw_strerror(rc));
+	}
+	if (rc == NW_OK && (*status == 401 || *status == 403)) {
+		snprintf(why, sizeof(why),
+		    *status == 401 ? "the box wants to know who asks: set NARROWS_TOKEN to a token "
+				     "(\"narrows access token\" on the box makes one)"
+				   : "the role of NARROWS_TOKEN does not allow that");
+		rc = NW_EINVAL;
 	}
 	if (rc < 0)
 		fprintf(stderr, "narrows: %s: %s\n", s->url != NULL ? s->url : s->state_dir, why);
@@ -276,8 +285,10 @@ source_health(struct source *s, int *status)
 
 	if (url == NULL)
 		fprintf(stderr, "narrows: %s: no box runs here\n", s->state_dir);
-	else if (httpask(
-		     &(struct httpask){ .base = url, .ca_path = s->ca_path, .path = "/healthz" },
+	else if (httpask(&(struct httpask){ .base = url,
+			     .ca_path = s->ca_path,
+			     .path = "/healthz",
+			     .token = secure_getenv("NARROWS_TOKEN") },
 		     text_append, &t, status, why) < 0) {
 		fprintf(stderr, "narrows: %s: %s\n", url, why);
 		free(t.s);

@@ -6,7 +6,7 @@ set -eu
 . "${0%/*}/progress.sh"
 
 host="gcc make pkg-config libc6-dev libbson-dev libmbedtls-dev uthash-dev libbpf-dev" # builds libnarrows, nwrun, blipp, magnet
-box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-dev
+box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-dev libargon2-dev
 	libopenblas-serial-dev"                                                     # builds narrowsd, narrows
 demo="rsync iproute2 procps"
 tests="chrony python3 sqlite3 curl iperf3 tar gzip xz-utils zstd clang-format chromium"

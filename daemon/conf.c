@@ -102,6 +102,25 @@ durability_parse(const struct conf_row *row, const char *value, void *field, con
 }
 
 static int
+login_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	static const char *const words[] = { [WEB_BEYOND_LOOPBACK] = "beyond-loopback",
+		[WEB_ALWAYS] = "always",
+		[WEB_NEVER] = "never" };
+	enum web_wants *out = field;
+	size_t i;
+
+	(void)row;
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(value, words[i]) == 0) {
+			*out = (enum web_wants)i;
+			return NW_OK;
+		}
+	*why = "write beyond-loopback, always or never";
+	return NW_EINVAL;
+}
+
+static int
 kernel_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
 	static const char *const words[] = { [ESCALATE_KERNEL_NO] = "no",
@@ -151,6 +170,7 @@ static const struct conf_type addresses = { addresses_parse, true };
 static const struct conf_type one_address = { one_address_parse, true };
 static const struct conf_type address_or_none = { address_or_none_parse, true };
 static const struct conf_type names = { names_parse, true };
+static const struct conf_type login = { login_parse, false };
 static const struct conf_type durability = { durability_parse, false };
 static const struct conf_type kernel = { kernel_parse, false };
 static const struct conf_type response = { response_parse, true };
@@ -164,6 +184,7 @@ static const struct conf_row rows[] = {
 	{ "listen-xsp-tls", &addresses, AT(listen_xsp_tls), "none", NULL, NULL },
 	{ "listen-http", &one_address, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
 	{ "listen-https", &address_or_none, AT(listen_https), "none", NULL, NULL },
+	{ "login", &login, AT(login), "beyond-loopback", NULL, NULL },
 	{ "http-names", &names, AT(http_names), "none", NULL, NULL },
 	{ "http-max-connections", &conf_count, AT(http_max_connections), "128", "1", "4096" },
 	{ "http-max-connections-per-address", &conf_count, AT(http_max_connections_per_address),
@@ -334,6 +355,23 @@ conf_has_low_port(const struct conf *c)
 	    addresses_have_low_port(c->listen_https);
 }
 
+static bool
+is_beyond_loopback(const char *address)
+{
+	char host[ADDRESS_HOST_BYTES];
+	uint16_t port;
+
+	return !conf_is_none(address) && address_parse(address, host, &port) == NW_OK &&
+	    !address_is_loopback(host);
+}
+
+bool
+conf_wants_login(const struct conf *c)
+{
+	return c->login == WEB_ALWAYS ||
+	    (c->login == WEB_BEYOND_LOOPBACK && is_beyond_loopback(c->listen_https));
+}
+
 static int
 addresses_check(const struct conf *c, const char *name, bool in_clear, char why[CONF_WHY_BYTES])
 {
@@ -367,5 +405,10 @@ conf_check(const struct conf *c, char why[CONF_WHY_BYTES])
 		return refuse(c, "escalate-report-period", why, "is below escalate-interval");
 	for (i = 0; i < sizeof(listeners) / sizeof(listeners[0]) && rc == NW_OK; i++)
 		rc = addresses_check(c, listeners[i], i == 0 && !c->plain_xsp_beyond_loopback, why);
+	if (rc == NW_OK && c->login != WEB_NEVER && is_beyond_loopback(c->listen_http))
+		return refuse(c, "listen-http", why,
+		    "%.60s: passwords and the report would cross the network in clear; use "
+		    "listen-https, or say \"login never\" if everybody may read the report",
+		    c->listen_http);
 	return rc;
 }

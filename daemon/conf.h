@@ -12,6 +12,7 @@
 
 #include "narrows/conftable.h"
 #include "narrows/store.h"
+#include "narrows/web.h"
 
 enum { CONF_LISTENERS_MAX = 16, STORE_MAX_BYTES_MIN = 16 << 20 };
 
@@ -37,6 +38,7 @@ struct conf {
 	int64_t http_request_timeout_ns;
 	int64_t http_answer_timeout_ns;
 	bool plain_xsp_beyond_loopback;
+	enum web_wants login;
 
 	uint64_t max_connections;
 	uint64_t max_connections_per_address;
@@ -97,6 +99,8 @@ int conf_override(struct conf *c, const char *assignment, char why[CONF_WHY_BYTE
 int conf_check(const struct conf *c, char why[CONF_WHY_BYTES]);
 
 bool conf_is_none(const char *value);
+/* Whether some port of the report wants a login. */
+bool conf_wants_login(const struct conf *c);
 /* Whether a listener has a port that only a privileged process may take. */
 bool conf_has_low_port(const struct conf *c);
 

@@ -71,12 +71,17 @@ dir_is_reachable(const struct identity *id, const char *dir, bool files)
 
 /* --- the state directory --- */
 
+/* For root's eyes. */
+static const char FIRST_PASSWORD[] = "first-password";
+
 /* Names of files that the box makes; a directory with other names is shared with somebody. */
 static bool
 name_is_ours(const char *name)
 {
 	return strncmp(name, "narrows.db", 10) == 0 || strncmp(name, "narrowsd.", 9) == 0 ||
-	    strcmp(name, "tls") == 0 || strcmp(name, "lost+found") == 0;
+	    strcmp(name, "tls") == 0 || strcmp(name, "lost+found") == 0 ||
+	    strcmp(name, "accounts") == 0 || strncmp(name, "audit.log", 9) == 0 ||
+	    strcmp(name, FIRST_PASSWORD) == 0;
 }
 
 /* Gives a file of root to id; files of others and files with a second name stay. */
@@ -88,6 +93,10 @@ file_give(int dir, const char *name, const struct identity *id)
 
 	if (fd < 0)
 		return;
+	if (strcmp(name, FIRST_PASSWORD) == 0) {
+		close(fd);
+		return;
+	}
 	if (fstat(fd, &st) == 0 && st.st_uid == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1)
 		(void)fchownat(fd, "", id->uid, id->gid, AT_EMPTY_PATH);
 	close(fd);

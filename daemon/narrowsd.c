@@ -16,6 +16,7 @@
 #include <bson/bson.h>
 #include <event2/event.h>
 
+#include "daemon/access.h"
 #include "daemon/admission.h"
 #include "daemon/box.h"
 #include "daemon/commit.h"
@@ -68,6 +69,8 @@ struct daemon {
 	struct keepjob *keepjob;
 	struct ctl *ctl;
 	struct web *web;
+	struct access *access;
+	struct web_access web_access;
 	int64_t started_wall_ns;
 	uint64_t ticks, logged_rows[2]; /* of expiry_log() */
 };
@@ -194,6 +197,7 @@ privileges_drop(const struct conf *c)
 		.conf_path = c->path,
 		.low_port = conf_has_low_port(c) };
 
+	access_first(c);
 	identity_enter(c, tls_dir, &id);
 	o.foreign_dir = id.is_foreign;
 	/* SQLite sorts what is large in files; it looks for a directory in the environment */
@@ -713,6 +717,8 @@ daemon_start(struct daemon *d)
 	memory_restore(d);
 	keepjob_start_patiently(d);
 	tls_start(d, &wo);
+	d->access = access_open(&d->conf, &d->web_access);
+	wo.access = &d->web_access;
 	wo.names = d->web_names = web_names_join(&d->conf);
 	if (listeners_start(&d->box, "listen-xsp", false, d->conf.listen_xsp, &d->listeners, why) <
 		0 ||
@@ -734,6 +740,7 @@ daemon_stop(struct daemon *d)
 	d->box.stopping = true;
 	unlink(d->run_path);
 	web_stop(d->web); /* first, because the health page reads the parts below */
+	access_close(d->access);
 	ctl_stop(d->ctl);
 	listeners_stop(d->listeners_tls);
 	listeners_stop(d->listeners);

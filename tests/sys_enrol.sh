@@ -3,7 +3,7 @@
 # A host gets its certificate over the network with a token: once, in time, from the box that the token means and no
 # other; the key never leaves the host.
 . tests/lib.sh
-start_box -o listen-xsp-tls=127.0.0.1/0 -o listen-https=0.0.0.0/0
+start_box -o listen-xsp-tls=127.0.0.1/0 -o listen-https=0.0.0.0/0 -o login=never
 tls=$(sed -n 's/^xsp-tls //p' "$tmp/state/narrowsd.run")
 port=$(sed -n 's/^https .*\///p' "$tmp/state/narrowsd.run")
 https=https://127.0.0.1:$port

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # narrows -u https://...: the same answers as in clear, and one clear sentence when the box cannot be trusted.
 . tests/lib.sh
-start_box -o listen-https=0.0.0.0/0
+start_box -o listen-https=0.0.0.0/0 -o login=never
 https=https://127.0.0.1:$(sed -n 's/^https .*\///p' "$tmp/state/narrowsd.run")
 ca=$tmp/state/tls/ca.crt
 "$bin/nwrun" -H dtn1 dd if=/dev/zero of="$tmp/data" bs=1M count=50 2>/dev/null || fail "nwrun"

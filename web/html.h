@@ -18,6 +18,7 @@ struct evbuffer;
 
 struct html {
 	struct evbuffer *out;
+	bool alone;         /* the page is a file that asks for nothing */
 	bool failed;        /* out of memory: the page is not complete */
 	int64_t session_id; /* of a page that links the CSV of its figures; 0 for no links */
 	/* a page that is written for the numbers of one figure alone: the figure's id, and where

@@ -48,6 +48,8 @@ write_links(struct html *h, enum page_tab tab)
 	html_raw(h, ">Health</a></nav></header><main id=\"main\">");
 }
 
+bool page_with_accounts;
+
 void
 page_begin(struct html *h, const struct page_frame *f)
 {
@@ -63,6 +65,7 @@ page_begin(struct html *h, const struct page_frame *f)
 	html_raw(h, "<title>");
 	html_text(h, f->title);
 	html_raw(h, " \xe2\x80\x93 Narrows</title>");
+	h->alone = f->alone;
 	if (f->alone)
 		write_own_style(h);
 	else
@@ -72,7 +75,10 @@ page_begin(struct html *h, const struct page_frame *f)
 void
 page_end(struct html *h)
 {
-	html_raw(h, "</main><footer>Narrows " NW_VERSION "</footer></body></html>\n");
+	html_raw(h, "</main><footer>Narrows " NW_VERSION);
+	if (page_with_accounts && !h->alone)
+		html_raw(h, " \xc2\xb7 <a href=\"/login\">Account</a>");
+	html_raw(h, "</footer></body></html>\n");
 }
 
 /* The largest i <= at where a UTF-8 character begins. */

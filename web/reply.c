@@ -83,11 +83,13 @@ reply_reason(int code)
 	case 303: return "See Other";
 	case 304: return "Not Modified";
 	case 400: return "Bad Request";
+	case 401: return "Unauthorized";
 	case 403: return "Forbidden";
 	case 404: return "Not Found";
 	case 405: return "Method Not Allowed";
 	case 421: return "Misdirected Request";
 	case 422: return "Unprocessable Entity";
+	case 429: return "Too Many Requests";
 	case 500: return "Internal Server Error";
 	case 503: return "Service Unavailable";
 	}
@@ -183,6 +185,9 @@ static const struct {
 } troubles[] = {
 	{ 400, "That is not a request this box understands.",
 	    "The address has a part that makes no sense." },
+	{ 401, "This box wants to know who asks.",
+	    "Send a token: Authorization: Bearer TOKEN. \"narrows access\" makes one." },
+	{ 403, "Your role does not allow that.", "The box's operator gives roles." },
 	{ 404, "There is nothing at this address.",
 	    "The session may have expired, or the address has a typing error." },
 	{ 405, "This page can only be read.", "GET and HEAD are answered, nothing else." },

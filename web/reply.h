@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "web/login.h"
+
 struct evbuffer;
 struct evhttp_request;
 struct html;
@@ -29,6 +31,9 @@ struct reply {
 	const char *cache; /* NULL: no-cache of tagged answers, no-store of all others */
 	const char *why;   /* of a problem, or NULL */
 	enum reply_errors errors;
+	/* Who asks. What changes anything wants ACCOUNT_OPERATOR; the request's form, a cookie's
+	 * origin and the method are checked before a page is called. */
+	struct login_who who;
 };
 
 extern const char reply_type_json[];

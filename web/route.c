@@ -137,6 +137,7 @@ route_parse(const char *path, const char *query)
 		{ "/healthz", ROUTE_HEALTHZ },
 		{ "/readyz", ROUTE_READYZ },
 		{ "/metrics", ROUTE_METRICS },
+		{ "/access", ROUTE_ACCESS },
 		{ "/style.css", ROUTE_STYLE },
 		{ "/icon.svg", ROUTE_ICON },
 	};

@@ -44,6 +44,7 @@ enum route_page {
 	ROUTE_API_ROUTES,
 	ROUTE_API_ROUTE,
 	ROUTE_API_NONE, /* below /api/ without a page */
+	ROUTE_ACCESS,
 	ROUTE_STYLE,
 	ROUTE_ICON,
 };

@@ -37,6 +37,7 @@
 #include "web/api.h"
 #include "web/health.h"
 #include "web/host_check.h"
+#include "web/login.h"
 #include "web/metrics.h"
 #include "web/openapi.h"
 #include "web/conns.h"
@@ -75,7 +76,7 @@ struct port {
 	struct evhttp_bound_socket *bound;
 	struct conns *conns;
 	char address[128];
-	bool on_loopback;
+	bool on_loopback, wants_login;
 };
 
 enum { PORT_HTTP, PORT_HTTPS, PORTS };
@@ -84,6 +85,7 @@ struct web {
 	struct event_base *base;
 	struct port ports[PORTS];
 	struct store_reader *reader;
+	struct login *login; /* NULL: no port wants one */
 	struct event *on_stop, *on_drained;
 	int stop_fd;
 	int64_t stop_mono_ns;
@@ -428,6 +430,21 @@ answer_figure(struct reply *a, const struct route *to)
 }
 
 static void
+answer_access(struct reply *a)
+{
+	struct html h = { .out = a->body };
+
+	if (!a->port->wants_login)
+		reply_error(a, 404);
+	else if (a->who.role < ACCOUNT_ADMIN)
+		reply_error(a, 403);
+	else {
+		page_access(&h, a->w->opts.access, a->who.name);
+		reply_html(a, &h, NW_OK);
+	}
+}
+
+static void
 answer_last(struct reply *a, const struct route *to)
 {
 	const char *ending = to->page == ROUTE_SESSION_JSON ? ".json"
@@ -510,9 +527,212 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_API_ROUTES:
 	case ROUTE_API_ROUTE:
 	case ROUTE_API_NONE: answer_api(a, to); break;
+	case ROUTE_ACCESS: answer_access(a); break;
 	case ROUTE_STYLE: answer_constant(a, "text/css; charset=utf-8", style_css); break;
 	case ROUTE_ICON: answer_constant(a, "image/svg+xml", style_icon_svg); break;
 	}
+}
+
+/* --- who asks --- */
+
+/* The value of a field of a form or of a query; free() the result. NULL: there is no such field. */
+static char *
+field_get(const char *form, const char *name)
+{
+	struct evkeyvalq fields;
+	const char *value;
+	char *copy = NULL;
+
+	if (form == NULL || evhttp_parse_query_str(form, &fields) != 0)
+		return NULL;
+	if ((value = evhttp_find_header(&fields, name)) != NULL)
+		copy = strdup(value);
+	evhttp_clear_headers(&fields);
+	return copy;
+}
+
+static bool
+is_secure(const struct reply *a)
+{
+	return a->port == &a->w->ports[PORT_HTTPS];
+}
+
+/* The page of the login: empty, or what became of an attempt. */
+static void
+login_show(struct reply *a, const char *next, int tried, unsigned wait_s)
+{
+	struct html h = { .out = a->body };
+	char seconds[16];
+
+	page_login(&h, login_next_ok(next) ? next : "/", tried, wait_s,
+	    a->who.role != ACCOUNT_NOBODY ? a->who.name : NULL);
+	if (tried == 429) {
+		snprintf(seconds, sizeof(seconds), "%u", wait_s);
+		reply_header(a, "Retry-After", seconds);
+	}
+	if (h.failed)
+		reply_error(a, 503);
+	else
+		reply_send(a, tried != 0 ? tried : 200);
+}
+
+static void
+login_leave(struct reply *a, const char *cookie, const char *to)
+{
+	reply_header(a, "Set-Cookie", cookie);
+	reply_header(a, "Location", to);
+	reply_send(a, 303);
+}
+
+static void
+answer_login(struct reply *a)
+{
+	struct evbuffer *in = evhttp_request_get_input_buffer(a->req);
+	char form[BODY_MAX_BYTES + 1], cookie[LOGIN_COOKIE_BYTES];
+	ssize_t n = evbuffer_copyout(in, form, BODY_MAX_BYTES);
+	char *user, *password, *next;
+	unsigned wait_s = 0;
+	int code = 401;
+
+	form[n > 0 ? n : 0] = '\0';
+	user = field_get(form, "user");
+	password = field_get(form, "password");
+	next = field_get(form, "next");
+	if (user != NULL && password != NULL)
+		code =
+		    login_try(a->w->login, a->req, user, password, is_secure(a), cookie, &wait_s);
+	if (code == 303)
+		login_leave(a, cookie, login_next_ok(next) ? next : "/");
+	else if (code == 503)
+		reply_error(a, code);
+	else
+		login_show(a, next, code, wait_s);
+	free(user);
+	free(password);
+	free(next);
+}
+
+static void
+answer_logout(struct reply *a)
+{
+	char cookie[LOGIN_COOKIE_BYTES];
+
+	login_end(a->w->login, a->req, is_secure(a), cookie);
+	login_leave(a, cookie, "/login");
+}
+
+/* A page of another site may make a browser send forms, but not without its name. */
+static bool
+is_foreign(const struct reply *a)
+{
+	const char *origin = reply_request_header(a, "Origin"),
+		   *host = reply_request_header(a, "Host"),
+		   *site = reply_request_header(a, "Sec-Fetch-Site"), *at;
+
+	if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+		return true;
+	if (origin == NULL)
+		return false;
+	at = strstr(origin, "://");
+	return at == NULL || host == NULL || strcasecmp(at + 3, host) != 0;
+}
+
+/* Whether a person looks at the answer, who is led to a form instead of told of an error. */
+static bool
+is_browser(const struct reply *a)
+{
+	const char *accept = reply_request_header(a, "Accept");
+
+	return accept != NULL && strstr(accept, "text/html") != NULL;
+}
+
+static bool
+is_for_metrics(const char *path)
+{
+	return strcmp(path, "/metrics") == 0 || strcmp(path, "/healthz") == 0 ||
+	    strcmp(path, "/readyz") == 0;
+}
+
+/* What the role does not suffice for: 401, 403, or 0. */
+static int
+refusal(const struct reply *a, const char *path)
+{
+	enum evhttp_cmd_type command = evhttp_request_get_command(a->req);
+	bool reads = command == EVHTTP_REQ_GET || command == EVHTTP_REQ_HEAD ||
+	    strncmp(path, "/prometheus/", 12) == 0;
+
+	if (a->who.role == ACCOUNT_NOBODY)
+		return 401;
+	if (a->who.role == ACCOUNT_METRICS && !is_for_metrics(path))
+		return 403;
+	return reads || a->who.role >= ACCOUNT_OPERATOR ? 0 : 403;
+}
+
+static void
+refuse_nobody(struct reply *a, const struct evhttp_uri *uri, const char *path)
+{
+	const char *query = evhttp_uri_get_query(uri);
+	char next[1024], location[3200], *packed;
+
+	if (!is_browser(a) || a->who.by_token) {
+		a->errors = REPLY_PROBLEM;
+		reply_header(a, "WWW-Authenticate", "Bearer realm=\"narrows\"");
+		reply_error(a, 401);
+		return;
+	}
+	snprintf(next, sizeof(next), "%s%s%s", path, query != NULL ? "?" : "",
+	    query != NULL ? query : "");
+	packed = evhttp_uriencode(login_next_ok(next) ? next : "/", -1, 0);
+	snprintf(location, sizeof(location), "/login?next=%s", packed != NULL ? packed : "%2F");
+	free(packed);
+	reply_header(a, "Location", location);
+	reply_send(a, 303);
+}
+
+/* The pages of the login itself. */
+static bool
+answer_login_pages(struct reply *a, const struct evhttp_uri *uri, const char *path)
+{
+	bool posts = evhttp_request_get_command(a->req) == EVHTTP_REQ_POST;
+	char *next;
+
+	if (strcmp(path, "/login") == 0 && !posts) {
+		next = field_get(evhttp_uri_get_query(uri), "next");
+		login_show(a, next, 0, 0);
+		free(next);
+	} else if (posts && is_foreign(a))
+		reply_error(a, 403);
+	else if (strcmp(path, "/login") == 0)
+		answer_login(a);
+	else if (strcmp(path, "/logout") == 0 && posts)
+		answer_logout(a);
+	else
+		return false;
+	return true;
+}
+
+/* On a port that wants a login: whether the request has had its answer. */
+static bool
+answer_stranger(struct reply *a, const struct evhttp_uri *uri)
+{
+	const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
+	int code;
+
+	a->who = (struct login_who){ .role = ACCOUNT_ADMIN };
+	if (!a->port->wants_login || path == NULL)
+		return false;
+	a->who = login_who(a->w->login, a->req);
+	if (strcmp(path, "/style.css") == 0 || strcmp(path, "/icon.svg") == 0)
+		return false;
+	if (answer_login_pages(a, uri, path))
+		return true;
+	if ((code = refusal(a, path)) == 401)
+		refuse_nobody(a, uri, path);
+	else if (code != 0) {
+		a->errors = is_browser(a) ? REPLY_PAGE : REPLY_PROBLEM;
+		reply_error(a, code);
+	}
+	return code != 0;
 }
 
 /*
@@ -541,15 +761,33 @@ misdirection(const struct reply *a, const struct evhttp_uri *uri)
 	return code == 0 && in_uri != NULL ? host_check(in_uri, names, a->port->on_loopback) : code;
 }
 
+/* Answers somebody who may ask. */
+static void
+answer_known(struct reply *a, const struct evhttp_uri *uri)
+{
+	enum evhttp_cmd_type command = evhttp_request_get_command(a->req);
+	const char *path;
+	struct route to;
+
+	if ((path = prometheus_path(a, uri)) != NULL)
+		answer_prometheus(a, path, uri);
+	else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
+		reply_header(a, "Allow", "GET, HEAD");
+		reply_error(a, 405);
+	} else if (uri == NULL)
+		reply_error(a, 400);
+	else {
+		to = route_parse(evhttp_uri_get_path(uri), evhttp_uri_get_query(uri));
+		answer_page(a, &to);
+	}
+}
+
 static void
 on_request(struct evhttp_request *req, void *arg)
 {
 	struct port *port = arg;
 	struct reply a = { .w = port->web, .port = port, .req = req, .body = evbuffer_new() };
-	enum evhttp_cmd_type command = evhttp_request_get_command(req);
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
-	const char *path;
-	struct route to;
 	int code;
 
 	conns_asked(port->conns, req);
@@ -561,17 +799,8 @@ on_request(struct evhttp_request *req, void *arg)
 		reply_error(&a, code);
 	} else if (is_enrolment(&a, uri))
 		answer_enrolment(&a);
-	else if ((path = prometheus_path(&a, uri)) != NULL)
-		answer_prometheus(&a, path, uri);
-	else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
-		reply_header(&a, "Allow", "GET, HEAD");
-		reply_error(&a, 405);
-	} else if (uri == NULL)
-		reply_error(&a, 400);
-	else {
-		to = route_parse(evhttp_uri_get_path(uri), evhttp_uri_get_query(uri));
-		answer_page(&a, &to);
-	}
+	else if (!answer_stranger(&a, uri))
+		answer_known(&a, uri);
 	if (a.body != NULL)
 		evbuffer_free(a.body);
 }
@@ -753,6 +982,8 @@ open_port(struct web *w, struct port *p, const char *directive, const char *list
 		return NW_ENOMEM;
 	}
 	name_address(p, listen);
+	p->wants_login =
+	    w->login != NULL && (w->opts.access->wants == WEB_ALWAYS || !p->on_loopback);
 	evhttp_set_allowed_methods(p->http,
 	    EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
 		EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH | EVHTTP_REQ_TRACE);
@@ -813,6 +1044,7 @@ web_free(struct web *w)
 	if (w->base != NULL)
 		event_base_free(w->base);
 	store_reader_close(w->reader);
+	login_free(w->login);
 	free(w);
 }
 
@@ -827,7 +1059,13 @@ web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTE
 		return NW_ENOMEM;
 	w->stop_fd = -1;
 	w->opts = *opts;
+	page_with_accounts = opts->access != NULL && opts->access->wants != WEB_NEVER;
 	reply_lines(w->own_headers);
+	if (opts->access != NULL && opts->access->wants != WEB_NEVER &&
+	    (w->login = login_new(opts->access)) == NULL) {
+		web_free(w);
+		return NW_ENOMEM;
+	}
 	if ((rc = store_reader_open(opts->store_path, &w->reader, why)) < 0 ||
 	    (rc = open_ports(w, why)) < 0 || (rc = open_events(w, why)) < 0)
 		goto fail;

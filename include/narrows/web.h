@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "narrows/account.h"
 #include "narrows/counters.h"
 #include "narrows/store.h"
 
@@ -36,6 +37,27 @@ struct nw_health {
 struct bufferevent;
 struct event_base;
 
+/* Which ports want a login. */
+enum web_wants { WEB_BEYOND_LOOPBACK, WEB_ALWAYS, WEB_NEVER };
+
+/* Who has access. The web thread calls. */
+struct web_access {
+	enum web_wants wants;
+	/* The role of a user with this password; takes its time. */
+	enum account_role (*login)(
+	    void *arg, const char *peer, const char *user, const char *password);
+	/* The role of a token, and its name. */
+	enum account_role (*token)(
+	    void *arg, const char *peer, const char *text, char name[ACCOUNT_NAME_BYTES]);
+	/* The role of a user who has logged in, as it is now. */
+	enum account_role (*role)(void *arg, const char *user);
+	/* A user has logged out. */
+	void (*end)(void *arg, const char *peer, const char *user);
+	/* Calls fn for each account, without its secret. */
+	int (*list)(void *arg, void (*fn)(void *fn_arg, const struct account *a), void *fn_arg);
+	void *arg;
+};
+
 struct web_opts {
 	const char *listen; /* "127.0.0.1/8080"; port 0: any */
 	/* address of HTTPS, or NULL */
@@ -52,6 +74,7 @@ struct web_opts {
 	 */
 	int (*enroll)(void *arg, const char *peer, const char *body, char *out, size_t cap);
 	void *enroll_arg;
+	const struct web_access *access; /* NULL: everybody may read everything */
 	/* further names of the box, separated by blanks; "any": all; NULL: none */
 	const char *names;
 	/* of each port; 0, as in the next two: the usual */

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Beyond loopback the report knows who asks: people log in, programs have tokens, roles have limits, guessing is rationed.
+. tests/lib.sh
+start_box -o listen-https=0.0.0.0/0
+https=https://127.0.0.1:$(sed -n 's/^https .*\///p' "$tmp/state/narrowsd.run")
+ask() { curl -sS --cacert "$tmp/state/tls/ca.crt" "$@"; }
+code() { ask -o "$tmp/body" -w '%{http_code}' "$@"; }
+is() { [ "$2" = "$3" ] || fail "$1: $2, want $3: $(head -c 300 "$tmp/body")"; }
+
+# --- the first account is root's secret, and nobody else gets in ---
+[ "$(stat -c '%a' "$tmp/state/first-password")" = 600 ] || fail "first-password can be read"
+[ "$(stat -c '%a' "$tmp/state/accounts")" = 600 ] || fail "accounts can be read"
+! grep -q "$(cut -d' ' -f2 "$tmp/state/first-password")" "$tmp/box.log" "$tmp/state/accounts" || fail "the password is in clear"
+for path in / /sessions.json /metrics /healthz /api/v1/openapi.json /session/1.csv /prometheus/api/v1/labels /access /nothing; do
+	is "$path of nobody" "$(code "$https$path")" 401
+	grep -q '"status": *401' "$tmp/body" || fail "$path of nobody: no problem in JSON"
+done
+is "a form of nobody" "$(code -X POST -d x=1 "$https/sessions.json")" 401
+is "a browser" "$(code -H 'Accept: text/html' "$https/session/1?a=b")" 303
+ask -i -H 'Accept: text/html' "$https/session/1?a=b" | grep -qi '^location: /login?next=%2Fsession%2F1%3Fa%3Db' || fail "where a browser is led"
+is "style" "$(code "$https/style.css")" 200
+is "loopback in clear" "$(curl -sS -o /dev/null -w '%{http_code}' "$url/")" 200
+is "loopback has no logins" "$(curl -sS -o /dev/null -w '%{http_code}' "$url/access")" 404
+
+# --- people ---
+log_in() { code -c "$tmp/jar" --data-urlencode "user=$1" --data-urlencode "password=$2" -d "next=$3" "$https/login"; }
+password=$(cut -d' ' -f2 "$tmp/state/first-password")
+is "a wrong password" "$(log_in admin "$password-" /)" 401
+grep -q 'do not belong together' "$tmp/body" || fail "a wrong password is not told"
+is "an unknown name" "$(log_in '<b>' x /)" 401
+! grep -q '<b>' "$tmp/body" || fail "a name becomes markup"
+is "the first account" "$(log_in admin "$password" '/health')" 303
+is "its page" "$(code -b "$tmp/jar" "$https/")" 200
+is "who has access" "$(code -b "$tmp/jar" "$https/access")" 200
+grep -q '>admin<' "$tmp/body" || fail "no account on the page"
+! grep -q 'argon' "$tmp/body" || fail "the page shows secrets"
+ask -i -b "$tmp/jar" -d "next=//evil.example/" --data-urlencode "user=admin" --data-urlencode "password=$password" "$https/login" |
+	grep -qi '^location: /.$' || fail "a login leads elsewhere"
+is "a form from another site" "$(code -b "$tmp/jar" -H 'Origin: https://evil.example' -d x=1 "$https/logout")" 403
+is "a form by a browser that tells of another site" "$(code -b "$tmp/jar" -H 'Sec-Fetch-Site: cross-site' -d x=1 "$https/logout")" 403
+
+printf 'correct horse\n' | nw access user --role viewer eva || fail "user"
+is "a viewer" "$(log_in eva 'correct horse' /)" 303
+is "a viewer reads" "$(code -b "$tmp/jar" "$https/sessions.json")" 200
+is "a viewer sees no accounts" "$(code -b "$tmp/jar" "$https/access")" 403
+is "a viewer changes nothing" "$(code -b "$tmp/jar" -d x=1 "$https/session/1")" 403
+nw access remove eva || fail "remove"
+is "a removed viewer" "$(code -b "$tmp/jar" "$https/sessions.json")" 401
+generated=$(nw access user -g -r operator bo)
+is "a made password" "$(log_in bo "$generated" /)" 303
+is "an operator is told what is no page" "$(code -b "$tmp/jar" -d x=1 "$https/session/1")" 405
+cp "$tmp/jar" "$tmp/old"
+is "leaving" "$(code -b "$tmp/jar" -c "$tmp/jar" -d x=1 "$https/logout")" 303
+is "having left" "$(code -b "$tmp/old" "$https/sessions.json")" 401
+
+# --- programs ---
+token=$(nw access token --days 30 ci)
+metrics=$(nw access token -r metrics prometheus)
+! nw access token ci 2>/dev/null || fail "two tokens of one name"
+bearer() { code -H "Authorization: Bearer $1" "$2"; }
+is "a token" "$(bearer "$token" "$https/sessions.json")" 200
+is "a token for metrics" "$(bearer "$metrics" "$https/metrics")" 200
+is "its end" "$(bearer "$metrics" "$https/sessions.json")" 403
+is "a guess" "$(bearer "nwt_$(printf '%064d' 0)" "$https/sessions.json")" 401
+NARROWS_TOKEN=$token "$bin/narrows" -C "$tmp/state/tls/ca.crt" -u "$https" sessions >/dev/null || fail "narrows with a token"
+! "$bin/narrows" -C "$tmp/state/tls/ca.crt" -u "$https" sessions 2>"$tmp/err" || fail "narrows without a token"
+grep -q 'NARROWS_TOKEN' "$tmp/err" || fail "narrows does not say what to do: $(cat "$tmp/err")"
+nw access list | grep -Eq '^ci +token +viewer +20' || fail "list: $(nw access list)"
+nw access remove ci || fail "remove a token"
+is "a removed token" "$(bearer "$token" "$https/sessions.json")" 401
+! nw access remove ci 2>/dev/null || fail "remove twice"
+
+# --- guessing ---
+n=0
+while [ "$(log_in admin wrong$n /)" != 429 ]; do
+	n=$((n + 1))
+	[ $n -lt 10 ] || fail "guessing is not rationed"
+done
+ask -i --data-urlencode "user=admin" --data-urlencode "password=$password" "$https/login" | grep -qi '^retry-after: [1-9]' || fail "no Retry-After"
+[ "$(grep -c '"login.refused"' "$tmp/state/audit.log")" -ge 4 ] || fail "refusals are not in the audit log"
+for event in login logout user.put token.make token remove; do
+	grep -q "\"event\":\"$event\"" "$tmp/state/audit.log" || fail "no $event in the audit log"
+done
+! grep -q "$password\|correct horse\|$token" "$tmp/state/audit.log" "$tmp/box.log" || fail "a secret is in a log"
+python3 -c 'import json, sys; [json.loads(l) for l in open(sys.argv[1])]' "$tmp/state/audit.log" || fail "the audit log is not JSON"
+
+# --- what an intruder who writes files as the box can do: a file that makes no sense leaves nobody in ---
+echo 'user admin superuser 0 x' >"$tmp/state/accounts"
+is "after nonsense" "$(code -b "$tmp/jar" "$https/sessions.json")" 401
+stop_box
+
+# --- a report in clear beyond loopback has to be meant ---
+! "$bin/narrowsd" -n -o state-dir="$tmp/state" -o listen-http=0.0.0.0/0 2>"$tmp/err" || fail "the report crosses the network in clear"
+grep -q 'login never' "$tmp/err" || fail "it does not say how: $(cat "$tmp/err")"
+"$bin/narrowsd" -n -o state-dir="$tmp/state" -o listen-http=0.0.0.0/0 -o login=never 2>"$tmp/err" || fail "login never: $(cat "$tmp/err")"

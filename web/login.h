@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who asks. A port that wants a login answers only askers with a role: people log in with a password
+ * and get a cookie, programs send a token (RFC 6750). Logins live in memory alone: a restart of the
+ * box ends them, and so does a change of the account.
+ *
+ * A wrong password costs the box a memory-hard computation, so attempts are rationed, by address
+ * (an IPv6 network of 64 bits counts as one) and over all addresses. All memory is of a fixed size.
+ * The web thread alone calls.
+ */
+#ifndef NARROWS_WEB_LOGIN_H
+#define NARROWS_WEB_LOGIN_H
+
+#include <stdbool.h>
+
+#include "narrows/account.h"
+#include "narrows/web.h"
+
+struct login;
+struct evhttp_request;
+
+enum { LOGIN_COOKIE_BYTES = 256 };
+
+struct login_who {
+	enum account_role role; /* ACCOUNT_NOBODY: nobody that the box knows */
+	char name[ACCOUNT_NAME_BYTES];
+	bool by_token;
+};
+
+/* NULL: out of memory. The callbacks stay the caller's. */
+struct login *login_new(const struct web_access *access);
+void login_free(struct login *l);
+
+/* Who sent the request. */
+struct login_who login_who(struct login *l, struct evhttp_request *req);
+
+/*
+ * An attempt to log in. Returns the status: 303 with the cookie that the answer sets, 401, or 429
+ * with the seconds after which to try again.
+ */
+int login_try(struct login *l, struct evhttp_request *req, const char *user, const char *password,
+    bool secure, char cookie[LOGIN_COOKIE_BYTES], unsigned *wait_s);
+/* Ends the login of the request's cookie; the cookie is the one that removes it. */
+void login_end(
+    struct login *l, struct evhttp_request *req, bool secure, char cookie[LOGIN_COOKIE_BYTES]);
+
+/* Whether `next` is an address on this box that a login may lead to. */
+bool login_next_ok(const char *next);
+
+#endif
