@@ -82,11 +82,16 @@ session_changes(struct html *h, const json_t *doc)
 	else {
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 		html_raw(h,
-		    "<p class=\"note\">Each segment lies between two changes of the delivered rate "
-		    "or of the speed of single "
-		    "operations. p: chance of such a difference between the slowest stage and the "
-		    "next if there were none, corrected "
-		    "for testing several segments.");
+		    "<p class=\"note\">Each segment lies between two changes of the delivered "
+		    "rate, of the speed of single operations, or of the time for which a stage "
+		    "held "
+		    "the bytes. p: chance of such a difference between the slowest stage and the "
+		    "next "
+		    "if there were none, corrected for testing several segments; where p is above "
+		    "the "
+		    "level, the stage held the bytes longest in that segment, and nothing is "
+		    "claimed "
+		    "beyond it.");
 		if (count_hidden(list) > 0)
 			html_raw(h,
 			    " A hidden wait: the stage waits outside the operations that are "

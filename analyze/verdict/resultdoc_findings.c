@@ -26,6 +26,7 @@ window_ns(const struct evidence *e, size_t window)
 static json_t *
 series_doc(const struct evidence *e, const struct change_series *s)
 {
+	static const char *const whats[] = { "delivered", "tput_i", "held" };
 	json_t *o = json_object(), *at = json_array(), *means = json_array();
 	size_t i;
 
@@ -35,9 +36,13 @@ series_doc(const struct evidence *e, const struct change_series *s)
 			    at, resultdoc_ns(window_ns(e, s->changes.segment[i].start)));
 		json_array_append_new(means, resultdoc_real(s->changes.segment[i].mean));
 	}
-	put_text(o, KEY_change_series_what, s->delivered ? "delivered" : "tput_i");
-	put_text(o, KEY_change_series_stage, s->delivered ? NULL : nw_op_name(s->op));
-	put_text(o, KEY_change_series_host, s->delivered ? NULL : host_name(e, s->host));
+	put_text(o, KEY_change_series_what, whats[s->what]);
+	put_text(o, KEY_change_series_stage,
+	    s->what == CHANGE_DELIVERED       ? NULL
+		: s->what == CHANGE_OPERATION ? nw_op_name(s->op)
+					      : nw_stage_kind_name(s->stage));
+	put_text(
+	    o, KEY_change_series_host, s->what == CHANGE_DELIVERED ? NULL : host_name(e, s->host));
 	put_text(o, KEY_change_series_status, nw_status_text(s->changes.status));
 	put(o, KEY_change_series_at_ns, at);
 	put(o, KEY_change_series_means, means);
@@ -92,6 +97,7 @@ segment_doc(const struct analysis *a, const struct segment *s)
 		"[oo]", resultdoc_real(s->limit.effect_low), resultdoc_real(s->limit.effect_high)));
 	put_real(o, KEY_segment_p, s->limit.p);
 	put_real(o, KEY_segment_p_holm, s->p_holm);
+	put_text(o, KEY_segment_claim, limit_claim_name(s->claim));
 	put(o, KEY_segment_hidden_wait, hidden_doc(s->hidden));
 	free(words);
 	return o;

@@ -13,7 +13,7 @@
 
 enum { NS_PER_S = 1000000000 };
 /* A stage that accounts for this share of the time needs no hidden wait beside it. */
-static const double ACCOUNTED = 0.7;
+static const double ACCOUNTED = 0.55;
 
 /* --- change points --- */
 
@@ -28,19 +28,13 @@ struct work {
 };
 
 static int
-series_add(struct work *w, const struct lane *lane, const double *y)
+series_add(struct work *w, struct change_series what, const double *y)
 {
 	struct segments *s = w->out;
-	struct change_series *c;
 
 	s->series = xreallocarray(s->series, s->n_series + 1, sizeof(*s->series));
-	c = &s->series[s->n_series++];
-	*c = (struct change_series){ .delivered = lane == NULL };
-	if (lane != NULL) {
-		c->host = lane->host;
-		c->op = lane->op;
-	}
-	return nw_changes(y, w->e->n_windows, &s->options, &c->changes);
+	s->series[s->n_series] = what;
+	return nw_changes(y, w->e->n_windows, &s->options, &s->series[s->n_series++].changes);
 }
 
 static int64_t
@@ -66,13 +60,22 @@ series_find(struct work *w)
 
 	for (i = 0; i < n; i++)
 		y[i] = is_whole(w, i) ? w->delivered[i] / ((double)w->e->step_ns / NS_PER_S) : NAN;
-	rc = series_add(w, NULL, y);
+	rc = series_add(w, (struct change_series){ .what = CHANGE_DELIVERED }, y);
 	for (k = 0; k < w->lanes.n && rc == NW_OK; k++) {
 		const struct lane *l = &w->lanes.lane[k];
 
 		for (i = 0; i < n; i++)
 			y[i] = l->ops[i] > 0 && is_whole(w, i) ? l->rate_sum[i] / l->ops[i] : NAN;
-		rc = series_add(w, l, y);
+		rc = series_add(
+		    w, (struct change_series){ CHANGE_OPERATION, .host = l->host, .op = l->op }, y);
+	}
+	for (k = 0; k < w->path->n && rc == NW_OK; k++) {
+		const struct nw_path_stage *s = &w->path->stage[k];
+
+		for (i = 0; i < n; i++)
+			y[i] = is_whole(w, i) ? 1 - s->free_share[i] : NAN;
+		rc = series_add(
+		    w, (struct change_series){ CHANGE_HELD, .host = s->host, .stage = s->kind }, y);
 	}
 	free(y);
 	return rc;
@@ -103,7 +106,7 @@ marks_join(const struct segments *s, size_t n_windows, size_t **out)
 		for (k = 1; k < s->series[i].changes.n_segments; k++) {
 			marks = xreallocarray(marks, n + 1, sizeof(*marks));
 			marks[n++] = (struct mark){ s->series[i].changes.segment[k].start,
-				s->series[i].delivered };
+				s->series[i].what == CHANGE_DELIVERED };
 		}
 	if (n > 0)
 		qsort(marks, n, sizeof(*marks), mark_order);
@@ -165,11 +168,14 @@ segments_correct(struct work *w)
 		p[i] = s->segment[i].limit.p;
 	rc = nw_holm(p, s->n, p);
 	for (i = 0; i < s->n && rc == NW_OK; i++) {
-		s->segment[i].p_holm = p[i];
-		s->segment[i].stage = s->segment[i].limit.stage;
-		s->segment[i].known = s->segment[i].limit.known &&
-		    limit_is_held(&s->segment[i].limit) &&
-		    (s->segment[i].by_kernel || p[i] < w->params->alpha);
+		struct segment *at = &s->segment[i];
+
+		at->p_holm = p[i];
+		at->stage = at->limit.stage;
+		at->claim = limit_is_held(&at->limit) ? at->limit.claim : LIMIT_NONE;
+		if (at->claim == LIMIT_INFERENCE && !at->by_kernel && !(p[i] < w->params->alpha))
+			at->claim = LIMIT_ACCOUNT;
+		at->known = at->claim != LIMIT_NONE;
 	}
 	free(p);
 	return rc;

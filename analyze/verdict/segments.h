@@ -2,10 +2,12 @@
 /*
  * Segments: when a session changed, and which stage limited each stretch between two changes.
  *
- * Change points come from the delivered rate and, per host and operation, from the throughput of
- * single operations. Marks of several series within a few windows are a single moment. Each segment
- * gets a verdict by the session's test, corrected for the number of segments (Holm). Neighbours
- * with equal verdict and rates within the margin are merged.
+ * Change points come from the delivered rate, per host and operation from the throughput of single
+ * operations, and per stage from the share of the time for which the stage held the bytes. Marks of
+ * several series within a few windows are a single moment. Each segment gets a verdict by the
+ * session's test. The test, corrected for the number of segments (Holm), decides whether the verdict
+ * is an inference; else the verdict is an account of the segment. Neighbours with equal verdict and
+ * rates within the margin are merged.
  *
  * Where the verdict leaves a stage, the stage may only have become invisible: an operation looks
  * fast when waiting outside itself. So the stage of the segment before is compared with itself
@@ -25,10 +27,13 @@
 #include "narrows/analysis.h"
 #include "narrows/changepoint.h"
 
+enum change_what { CHANGE_DELIVERED, CHANGE_OPERATION, CHANGE_HELD };
+
 struct change_series {
-	bool delivered; /* rate of the session; else throughput of single operations of: */
-	size_t host;
-	enum nw_op op;
+	enum change_what what;
+	size_t host;              /* but of CHANGE_DELIVERED */
+	enum nw_op op;            /* of CHANGE_OPERATION */
+	enum nw_stage_kind stage; /* of CHANGE_HELD */
 	struct nw_changes changes;
 };
 
@@ -37,9 +42,10 @@ struct segment {
 	struct limit limit; /* of this segment alone */
 	bool by_kernel;     /* whether the kernel's account named the stage, not the test */
 	double p_holm;      /* NaN without a test */
-	bool known;         /* whether `stage` limited the segment, by p_holm or by a hidden wait */
-	size_t stage;       /* index into the path's */
-	unsigned hidden;    /* NW_HIDDEN_*: reasons for an unseen wait in `stage`, or 0 */
+	enum limit_claim claim;
+	bool known;      /* whether `stage` limited the segment, by `claim` or by a hidden wait */
+	size_t stage;    /* index into the path's */
+	unsigned hidden; /* NW_HIDDEN_*: reasons for an unseen wait in `stage`, or 0 */
 	double bytes, bytes_per_s;
 };
 
@@ -59,7 +65,8 @@ void segments_clear(struct segments *s);
 
 bool segment_same_outcome(const struct segment *a, const struct segment *b);
 
-/* "disk write on dtn-b", "hidden wait in ..", "cannot tell"; free() the text. */
+/* "disk write on dtn-b", "disk write on dtn-b, by waits outside its calls", "cannot tell"; free()
+ * the text. */
 char *segment_words(const struct evidence *e, const struct nw_path *p, const struct segment *s);
 /* "until 14:06:30 UTC it was disk read on dtn-a, then .."; NULL where all segments agree. free()
  * the text. */

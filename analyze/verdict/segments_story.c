@@ -20,7 +20,7 @@ segment_words(const struct evidence *e, const struct nw_path *p, const struct se
 	stage = judge_stage_text(e, &p->stage[s->stage]);
 	if (s->hidden == 0)
 		return stage;
-	words = xasprintf("hidden wait in %s", stage);
+	words = xasprintf("%s, by waits outside its calls", stage);
 	free(stage);
 	return words;
 }

@@ -78,8 +78,8 @@ make_segments(void)
 		    "the network path from dtn-a.site-a.example.net to dtn-b.site-b.example.net",
 		    2.1e9, false },
 		{ 328, 700, "network",
-		    "hidden wait in the network path from dtn-a.site-a.example.net to "
-		    "dtn-b.site-b.example.net",
+		    "the network path from dtn-a.site-a.example.net to dtn-b.site-b.example.net, "
+		    "by waits outside its calls",
 		    9e8, true },
 		{ 700, 1050, NULL, "cannot tell", 1.8e9, false },
 	};
