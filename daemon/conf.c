@@ -182,6 +182,8 @@ static const struct conf_row rows[] = {
 	{ "user", &conf_text, AT(user), "auto", NULL, NULL },
 	{ "listen-xsp", &addresses, AT(listen_xsp), "127.0.0.1/5006", NULL, NULL },
 	{ "listen-xsp-tls", &addresses, AT(listen_xsp_tls), "none", NULL, NULL },
+	{ "listen-events", &addresses, AT(listen_events), "127.0.0.1/14380", NULL, NULL },
+	{ "listen-events-tls", &addresses, AT(listen_events_tls), "none", NULL, NULL },
 	{ "listen-http", &one_address, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
 	{ "listen-https", &address_or_none, AT(listen_https), "none", NULL, NULL },
 	{ "login", &login, AT(login), "beyond-loopback", NULL, NULL },
@@ -351,8 +353,16 @@ bool
 conf_has_low_port(const struct conf *c)
 {
 	return addresses_have_low_port(c->listen_xsp) ||
-	    addresses_have_low_port(c->listen_xsp_tls) || addresses_have_low_port(c->listen_http) ||
-	    addresses_have_low_port(c->listen_https);
+	    addresses_have_low_port(c->listen_xsp_tls) ||
+	    addresses_have_low_port(c->listen_events) ||
+	    addresses_have_low_port(c->listen_events_tls) ||
+	    addresses_have_low_port(c->listen_http) || addresses_have_low_port(c->listen_https);
+}
+
+bool
+conf_lines_unasked(const struct conf *c)
+{
+	return strcmp(c->listen_events, conftable_find(&table, "listen-events")->def) == 0;
 }
 
 static bool
@@ -394,8 +404,8 @@ addresses_check(const struct conf *c, const char *name, bool in_clear, char why[
 int
 conf_check(const struct conf *c, char why[CONF_WHY_BYTES])
 {
-	static const char *const listeners[] = { "listen-xsp", "listen-xsp-tls", "listen-http",
-		"listen-https" };
+	static const char *const listeners[] = { "listen-xsp", "listen-events", "listen-xsp-tls",
+		"listen-events-tls", "listen-http", "listen-https" };
 	int rc = NW_OK;
 	size_t i;
 
@@ -404,7 +414,7 @@ conf_check(const struct conf *c, char why[CONF_WHY_BYTES])
 	if (c->escalate_report_ns < c->escalate_interval_ns)
 		return refuse(c, "escalate-report-period", why, "is below escalate-interval");
 	for (i = 0; i < sizeof(listeners) / sizeof(listeners[0]) && rc == NW_OK; i++)
-		rc = addresses_check(c, listeners[i], i == 0 && !c->plain_xsp_beyond_loopback, why);
+		rc = addresses_check(c, listeners[i], i < 2 && !c->plain_xsp_beyond_loopback, why);
 	if (rc == NW_OK && c->login != WEB_NEVER && is_beyond_loopback(c->listen_http))
 		return refuse(c, "listen-http", why,
 		    "%.60s: passwords and the report would cross the network in clear; use "

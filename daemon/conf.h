@@ -22,12 +22,12 @@ enum escalate_kernel {
 	ESCALATE_KERNEL_UNDECIDED, /* open sessions that could not be told */
 	ESCALATE_KERNEL_ALWAYS
 };
-
 struct conf {
 	char *state_dir;
-	char *user;           /* account, or "auto": identity.h */
-	char *listen_xsp;     /* "address/port", several separated by blanks */
-	char *listen_xsp_tls; /* the same, or "none" */
+	char *user;                              /* account, or "auto": identity.h */
+	char *listen_xsp;                        /* "address/port", several separated by blanks */
+	char *listen_xsp_tls;                    /* the same, or "none" */
+	char *listen_events, *listen_events_tls; /* of lines */
 	char *listen_http;
 	char *listen_https; /* "address/port" or "none" */
 	char *tls_dir;      /* below the state directory unless absolute: siteconf_tls_dir() */
@@ -103,5 +103,7 @@ bool conf_is_none(const char *value);
 bool conf_wants_login(const struct conf *c);
 /* Whether a listener has a port that only a privileged process may take. */
 bool conf_has_low_port(const struct conf *c);
+/* Whether listen-events is as without a file: another program may have the port. */
+bool conf_lines_unasked(const struct conf *c);
 
 #endif

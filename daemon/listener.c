@@ -23,7 +23,7 @@
 struct listeners {
 	struct box *box;
 	const char *directive;
-	bool tls;
+	enum peer_port port;
 	struct evconnlistener *l[CONF_LISTENERS_MAX];
 	size_t n;
 	char addresses[1024];
@@ -36,7 +36,7 @@ on_connection(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa,
 
 	(void)l;
 	(void)len;
-	peer_accept(ls->box, fd, sa, ls->tls);
+	peer_accept(ls->box, fd, sa, ls->port);
 }
 
 /* Without descriptors the present connections go on; accepting begins again after a second. */
@@ -122,7 +122,7 @@ listen_one(struct listeners *ls, const char *address, char why[CONF_WHY_BYTES])
 }
 
 int
-listeners_start(struct box *box, const char *directive, bool tls, const char *addresses,
+listeners_start(struct box *box, const char *directive, enum peer_port port, const char *addresses,
     struct listeners **out, char why[CONF_WHY_BYTES])
 {
 	struct listeners *ls = xcalloc(1, sizeof(*ls));
@@ -133,7 +133,7 @@ listeners_start(struct box *box, const char *directive, bool tls, const char *ad
 
 	ls->box = box;
 	ls->directive = directive;
-	ls->tls = tls;
+	ls->port = port;
 	for (; *p != '\0' && rc == NW_OK; p += len, p += strspn(p, " \t")) {
 		len = strcspn(p, " \t");
 		snprintf(one, sizeof(one), "%.*s", (int)len, p);

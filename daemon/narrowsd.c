@@ -65,7 +65,7 @@ struct daemon {
 	struct conf conf;
 	char *store_path, *run_path, *web_names;
 	struct event *on_term, *on_int, *tick;
-	struct listeners *listeners, *listeners_tls;
+	struct listeners *listeners, *listeners_tls, *listeners_lines, *listeners_lines_tls;
 	struct keepjob *keepjob;
 	struct ctl *ctl;
 	struct web *web;
@@ -160,7 +160,8 @@ tls_dir_outside(const struct conf *c)
 	char *dir;
 
 	if (c->tls_dir[0] != '/' ||
-	    (conf_is_none(c->listen_xsp_tls) && conf_is_none(c->listen_https)))
+	    (conf_is_none(c->listen_xsp_tls) && conf_is_none(c->listen_https) &&
+		conf_is_none(c->listen_events_tls)))
 		return NULL;
 	dir = siteconf_tls_dir(c->state_dir, c->tls_dir);
 	if (mkdir(dir, 0750) != 0 && errno != EEXIST)
@@ -220,9 +221,11 @@ run_file_write(struct daemon *d)
 	FILE *f = fopen(tmp, "w");
 
 	if (f == NULL ||
-	    fprintf(f, "pid %ld\nxsp %s\nxsp-tls %s\nhttp %s\nhttps %s\n", (long)getpid(),
-		listeners_addresses(d->listeners), listeners_addresses(d->listeners_tls),
-		web_address(d->web), web_address_https(d->web)) < 0 ||
+	    fprintf(f, "pid %ld\nxsp %s\nxsp-tls %s\nhttp %s\nhttps %s\nevents %s\nevents-tls %s\n",
+		(long)getpid(), listeners_addresses(d->listeners),
+		listeners_addresses(d->listeners_tls), web_address(d->web),
+		web_address_https(d->web), listeners_addresses(d->listeners_lines),
+		listeners_addresses(d->listeners_lines_tls)) < 0 ||
 	    fclose(f) != 0 || rename(tmp, d->run_path) != 0)
 		fatal("%s", d->run_path);
 	free(tmp);
@@ -492,7 +495,8 @@ tls_start(struct daemon *d, struct web_opts *wo)
 {
 	char why[CONF_WHY_BYTES];
 
-	if (conf_is_none(d->conf.listen_xsp_tls) && conf_is_none(d->conf.listen_https))
+	if (conf_is_none(d->conf.listen_xsp_tls) && conf_is_none(d->conf.listen_https) &&
+	    conf_is_none(d->conf.listen_events_tls))
 		return;
 	if (tlsctx_open(&d->conf, &d->box.tlsctx, why) < 0)
 		fatalx("tls.start why=\"%s\"", why);
@@ -677,6 +681,24 @@ keepjob_start_patiently(struct daemon *d)
 		read_again(rc, &tries, "keep.start", why);
 }
 
+/* A box that was not told where lines come does without them if another program has the port. */
+static void
+listen_lines(struct daemon *d)
+{
+	char why[CONF_WHY_BYTES];
+	int rc = listeners_start(
+	    &d->box, "listen-events", PEER_LINES, d->conf.listen_events, &d->listeners_lines, why);
+
+	if (rc == NW_OK)
+		return;
+	if (!conf_lines_unasked(&d->conf))
+		fatalx("%s", why);
+	log_info("daemon.lines why=\"%s\"", why);
+	if (listeners_start(
+		&d->box, "listen-events", PEER_LINES, "none", &d->listeners_lines, why) < 0)
+		fatalx("%s", why);
+}
+
 static void
 daemon_start(struct daemon *d)
 {
@@ -720,11 +742,14 @@ daemon_start(struct daemon *d)
 	d->access = access_open(&d->conf, &d->web_access);
 	wo.access = &d->web_access;
 	wo.names = d->web_names = web_names_join(&d->conf);
-	if (listeners_start(&d->box, "listen-xsp", false, d->conf.listen_xsp, &d->listeners, why) <
-		0 ||
-	    listeners_start(&d->box, "listen-xsp-tls", true, d->conf.listen_xsp_tls,
-		&d->listeners_tls, why) < 0)
+	if (listeners_start(
+		&d->box, "listen-xsp", PEER_XSP, d->conf.listen_xsp, &d->listeners, why) < 0 ||
+	    listeners_start(&d->box, "listen-xsp-tls", PEER_XSP_TLS, d->conf.listen_xsp_tls,
+		&d->listeners_tls, why) < 0 ||
+	    listeners_start(&d->box, "listen-events-tls", PEER_LINES_TLS, d->conf.listen_events_tls,
+		&d->listeners_lines_tls, why) < 0)
 		fatalx("%s", why);
+	listen_lines(d);
 	if (web_start(&wo, &d->web, why) < 0)
 		fatalx("%s", why);
 	ctl_open(d);
@@ -742,6 +767,8 @@ daemon_stop(struct daemon *d)
 	web_stop(d->web); /* first, because the health page reads the parts below */
 	access_close(d->access);
 	ctl_stop(d->ctl);
+	listeners_stop(d->listeners_lines_tls);
+	listeners_stop(d->listeners_lines);
 	listeners_stop(d->listeners_tls);
 	listeners_stop(d->listeners);
 	peer_drain_all(&d->box);

@@ -21,6 +21,7 @@
 #include "daemon/admission.h"
 #include "daemon/box.h"
 #include "daemon/conf.h"
+#include "daemon/linefeed.h"
 #include "daemon/lograte.h"
 #include "daemon/origin.h"
 #include "narrows/log.h"
@@ -62,6 +63,8 @@ struct peer {
 	uint8_t version;                 /* version of SESS_OPEN and of every answer */
 	uint8_t sess_id[NW_SESS_ID_BYTES];
 	struct xsess *xsess;
+	bool speaks_lines;
+	struct linefeed *feed; /* of a peer that speaks lines, once it may */
 	struct event *readable, *writable, *deadline;
 	struct evbuffer *out;
 	bool gathers; /* answers to the messages of one read go out together */
@@ -99,6 +102,9 @@ peer_free(struct peer *p)
 	struct box *box = p->box;
 
 	xsess_close(p->xsess, p->end_reason != NULL ? p->end_reason : "end of connection");
+	if (p->feed != NULL && p->in_len > 0)
+		linefeed_end(p->feed, p->in, p->in_len);
+	linefeed_free(p->feed);
 	DL_DELETE(box->peers, p);
 	admission_leave(box->admission, &p->guest);
 	box->memory_bytes -= p->counted_bytes;
@@ -270,9 +276,12 @@ socket_set(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 }
 
+static void lines_begin(struct peer *p);
+
 void
-peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls)
+peer_accept(struct box *box, int fd, const struct sockaddr *sa, enum peer_port port)
 {
+	bool tls = port == PEER_XSP_TLS || port == PEER_LINES_TLS;
 	struct peer *p = calloc(1, sizeof(*p));
 	struct timeval tv;
 
@@ -285,6 +294,7 @@ peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls)
 	p->fd = fd;
 	p->need = 1;
 	p->state = tls ? PEER_SECURING : PEER_HANDSHAKE;
+	p->speaks_lines = port == PEER_LINES || port == PEER_LINES_TLS;
 	address_of(p, sa);
 	if (!peer_may_enter(p)) {
 		close(fd);
@@ -305,6 +315,8 @@ peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls)
 	event_add(p->deadline, &tv);
 	if (!box->stopping)
 		event_add(p->readable, NULL);
+	if (p->speaks_lines && !tls)
+		lines_begin(p);
 	memory_bound(box);
 }
 
@@ -379,7 +391,7 @@ frame_send(
 	long len = nw_frame_write(NULL, 0, version, type, p->sess_id, blocks, n);
 	struct evbuffer_iovec v;
 
-	if (len < 0)
+	if (len < 0 || p->speaks_lines)
 		return;
 	if (evbuffer_get_length(p->out) + (size_t)len > OUTPUT_MAX_BYTES) {
 		p->end_reason = "does not read its answers";
@@ -721,12 +733,37 @@ input_keep(struct peer *p, const uint8_t *rest, size_t len)
 	p->in_len = len;
 }
 
+/* Lines need no greeting: the connection is open as soon as the peer is known. */
+static void
+lines_begin(struct peer *p)
+{
+	const char *certified = p->tls != NULL ? nw_tls_peer_name(p->tls) : NULL;
+	struct linefeed_sender sender = { .name = p->name, .address = p->address };
+	struct timeval tv;
+
+	if (!peer_may_open(p))
+		return;
+	admission_open(p->box->admission, &p->guest);
+	owner_find(p);
+	sender.owner = p->owner;
+	sender.host = certified != NULL ? certified : p->address;
+	if ((p->feed = linefeed_new(p->box, &sender)) == NULL) {
+		peer_fail(p, NW_ENOMEM, "out of memory");
+		return;
+	}
+	peer_set_state(p, PEER_OPEN);
+	timeval_of(p->box->conf->idle_timeout_ns, &tv);
+	event_add(p->deadline, &tv);
+}
+
 /* Takes whole messages and keeps the rest (nothing of a draining peer). len is a copy: a message
  * that ends the exchange clears in_len. */
 static void
 input_take(struct peer *p, const uint8_t *buf, size_t len)
 {
-	size_t used = len >= p->need ? messages_take(p, buf, len) : 0;
+	size_t used = p->feed != NULL ? linefeed_take(p->feed, buf, len)
+	    : len >= p->need          ? messages_take(p, buf, len)
+				      : 0;
 
 	input_keep(p, buf + used, p->state == PEER_DRAINING ? 0 : len - used);
 }
@@ -787,6 +824,8 @@ securing_go_on(struct peer *p)
 	if (rc == NW_OK) {
 		p->state = PEER_HANDSHAKE;
 		log_debug("peer.secure peer=%s certificate=%s", p->name, nw_tls_peer_name(p->tls));
+		if (p->speaks_lines)
+			lines_begin(p);
 	} else if (rc != NW_EAGAIN)
 		tls_refuse(p, nw_tls_why(p->tls));
 	output_try(p);

@@ -22,8 +22,10 @@ struct sockaddr;
  * touches costs address space only. */
 enum { PEER_RESERVE_BYTES = 8 << 20 };
 
-/* Takes the socket; refuses above the limits. tls: the peer must speak TLS. */
-void peer_accept(struct box *box, int fd, const struct sockaddr *sa, bool tls);
+/* What is spoken at a port: XSP, or lines of events (linefeed.h), in clear or in TLS. */
+enum peer_port { PEER_XSP, PEER_XSP_TLS, PEER_LINES, PEER_LINES_TLS };
+/* Takes the socket; refuses above the limits. */
+void peer_accept(struct box *box, int fd, const struct sockaddr *sa, enum peer_port port);
 /* Once a second: ends connections with expired or revoked certificates, and makes a spent reserve
  * anew. */
 void peer_tick(struct box *box);

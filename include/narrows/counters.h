@@ -38,6 +38,7 @@
 	X(data_without_metadata, INGEST, FAULT, "Data without metadata")       \
 	X(rejected_frames, INGEST, FAULT, "Frames rejected")                   \
 	X(rejected_documents, INGEST, FAULT, "Documents rejected")             \
+	X(bad_lines, INGEST, FAULT, "Lines that are no event")                 \
 	X(rejected_control, INGEST, FAULT, "Control messages rejected")        \
 	X(dropped_documents, INGEST, FAULT, "Documents dropped by providers")  \
 	X(rejected_auth, INGEST, FAULT, "Logins rejected")                     \

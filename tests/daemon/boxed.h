@@ -161,7 +161,7 @@ boxed_connect_as(uint32_t address, uint16_t port, bool tls)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd) != 0)
 		abort();
-	peer_accept(&box, fd[0], (struct sockaddr *)&sin, tls);
+	peer_accept(&box, fd[0], (struct sockaddr *)&sin, tls ? PEER_XSP_TLS : PEER_XSP);
 	return fd[1];
 }
 

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/linefeed.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/box.h"
+#include "daemon/commit.h"
+#include "daemon/hostlist.h"
+#include "daemon/lograte.h"
+#include "daemon/session.h"
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/event_line.h"
+#include "narrows/log.h"
+#include "narrows/task.h"
+#include "narrows/xmalloc.h"
+
+enum { QUOTE_BYTES = 80, COUNT_DIGITS_MAX = 7, TASK_BYTES = 256 };
+
+struct linefeed {
+	struct box *box;
+	struct linefeed_sender sender;
+	struct host *host;
+	struct nw_event_line *reader;
+	uint64_t n_lines; /* also those that are no event */
+	bool skipping;    /* a line is too long: its rest is dropped */
+	size_t skip;      /* bytes of a counted line that are still to be dropped */
+	/* the task of the last event with one, and its session, or NULL for no session */
+	char task[TASK_BYTES];
+	struct session *session;
+};
+
+struct linefeed *
+linefeed_new(struct box *box, const struct linefeed_sender *sender)
+{
+	struct linefeed *f = calloc(1, sizeof(*f));
+
+	if (f == NULL || (f->reader = nw_event_line_new()) == NULL) {
+		free(f);
+		return NULL;
+	}
+	f->box = box;
+	f->sender = *sender;
+	f->host = host_seen(box, sender->host, NULL);
+	return f;
+}
+
+void
+linefeed_free(struct linefeed *f)
+{
+	if (f == NULL)
+		return;
+	if (f->session != NULL)
+		session_release(f->session);
+	nw_event_line_free(f->reader);
+	free(f);
+}
+
+/* --- sessions --- */
+
+/* The task that an event names; NULL for none. */
+static const char *
+task_of(const struct nw_event *e)
+{
+	const struct nw_attr *a;
+	size_t i;
+
+	for (i = 0; i < e->n_attrs; i++) {
+		a = &e->attrs[i];
+		if (a->type == NW_ATTR_TEXT && strlen(a->v.text) < TASK_BYTES &&
+		    (strcmp(a->key, "task_id") == 0 ||
+			(strcmp(a->key, "TASKID") == 0 && strcmp(a->v.text, "none") != 0)))
+			return a->v.text;
+	}
+	return NULL;
+}
+
+/* The session of a task, if the sender may join it; sessions are not made by lines. */
+static struct session *
+session_of_task(struct linefeed *f, const char *task)
+{
+	const struct session_guest guest = { .owner = f->sender.owner,
+		.address = f->sender.address };
+
+	f->session = session_now(f->session);
+	if (f->session != NULL && strcmp(f->task, task) == 0)
+		return f->session;
+	if (f->session != NULL)
+		session_release(f->session);
+	f->session = session_find(f->box, task, &guest);
+	snprintf(f->task, sizeof(f->task), "%s", task);
+	return f->session;
+}
+
+/* A secret task id is no text for the store. */
+static void
+task_hide(struct nw_event *e, const char *task, struct nw_attr *attrs, char *copy)
+{
+	size_t i;
+
+	memcpy(attrs, e->attrs, e->n_attrs * sizeof(*attrs));
+	snprintf(copy, TASK_BYTES, "%s", task);
+	task_mask(task, copy, strlen(copy));
+	for (i = 0; i < e->n_attrs; i++)
+		if (attrs[i].type == NW_ATTR_TEXT && strcmp(attrs[i].v.text, task) == 0)
+			attrs[i].v.text = copy;
+	e->attrs = attrs;
+}
+
+/* --- lines --- */
+
+/* The beginning of a line as a log may show it. */
+static void
+quote(const uint8_t *line, size_t len, char out[QUOTE_BYTES + 1])
+{
+	size_t i;
+
+	for (i = 0; i < len && i < QUOTE_BYTES; i++)
+		out[i] = line[i] < ' ' || line[i] > '~' || line[i] == '"' || line[i] == '\\'
+		    ? '?'
+		    : (char)line[i];
+	out[i] = '\0';
+}
+
+static void
+line_reject(struct linefeed *f, const uint8_t *line, size_t len, const char *why)
+{
+	static struct lograte rate;
+	char text[QUOTE_BYTES + 1];
+	uint64_t suppressed;
+
+	counter_add(&f->box->counters.bad_lines, 1);
+	if (!lograte_allows(&rate, nw_mono_ns(), &suppressed))
+		return;
+	quote(line, len, text);
+	log_warnx("line.reject peer=%s line=%" PRIu64 " why=\"%s\" text=\"%s\" suppressed=%" PRIu64,
+	    f->sender.name, f->n_lines, why, text, suppressed);
+}
+
+static int
+event_put(struct linefeed *f, struct nw_event *e)
+{
+	const char *task = task_of(e);
+	struct session *s = task != NULL ? session_of_task(f, task) : NULL;
+	struct nw_attr attrs[NW_EVENT_ATTRS_MAX];
+	char masked[TASK_BYTES];
+	int rc;
+
+	if (task != NULL && task_is_secret(task))
+		task_hide(e, task, attrs, masked);
+	while ((rc = nw_batch_event(commit_batch(f->box->commit), s != NULL ? s->id : 0,
+		    f->host->id, e)) == NW_ENOMEM)
+		xmalloc_spend();
+	return rc;
+}
+
+static void
+line_take(struct linefeed *f, const uint8_t *line, size_t len)
+{
+	const char *why;
+	struct nw_event e;
+	int rc;
+
+	f->n_lines++;
+	if ((rc = nw_event_line_read(f->reader, (const char *)line, len, &e, &why)) == NW_ENOTFOUND)
+		return;
+	if (rc == NW_OK && (rc = event_put(f, &e)) < 0)
+		why = "longer than an event may be";
+	if (rc < 0) {
+		line_reject(f, line, len, why);
+		return;
+	}
+	counter_add(&f->box->counters.events, 1);
+	commit_check(f->box->commit);
+}
+
+/* --- framing --- */
+
+/* The length that stands before a message ("57 <"); 0: none stands there. *head gets the length of
+ * the number and its blank. */
+static size_t
+count_take(const uint8_t *p, size_t len, size_t *head)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < len && i <= COUNT_DIGITS_MAX && p[i] >= '0' && p[i] <= '9'; i++)
+		n = 10 * n + (size_t)(p[i] - '0');
+	if (i == 0 || i > COUNT_DIGITS_MAX || p[0] == '0' || i + 1 >= len || p[i] != ' ' ||
+	    p[i + 1] != '<')
+		return 0;
+	*head = i + 1;
+	return n;
+}
+
+/* Takes a message behind its length. Returns the bytes taken; 0: more are needed. */
+static size_t
+counted_take(struct linefeed *f, const uint8_t *p, size_t len, size_t head, size_t n)
+{
+	size_t here;
+
+	if (n > NW_EVENT_LINE_MAX_BYTES) {
+		f->n_lines++;
+		line_reject(f, p, len, "a message of more than 49,000 bytes");
+		here = len - head < n ? len - head : n;
+		f->skip = n - here;
+		return head + here;
+	}
+	if (len - head < n)
+		return 0;
+	line_take(f, p + head, n);
+	return head + n;
+}
+
+/* Takes a line up to its newline. Returns the bytes taken; 0: more are needed. */
+static size_t
+terminated_take(struct linefeed *f, const uint8_t *p, size_t len)
+{
+	const uint8_t *end = memchr(p, '\n', len);
+
+	if (end == NULL && len <= NW_EVENT_LINE_MAX_BYTES)
+		return 0;
+	if (!f->skipping && end == NULL) {
+		f->n_lines++;
+		line_reject(f, p, len, "a line of more than 49,000 bytes");
+		f->skipping = true;
+	}
+	if (end == NULL)
+		return len;
+	if (!f->skipping)
+		line_take(f, p, (size_t)(end - p));
+	f->skipping = false;
+	return (size_t)(end - p) + 1;
+}
+
+size_t
+linefeed_take(struct linefeed *f, const uint8_t *bytes, size_t len)
+{
+	size_t at = 0, n, head, count;
+
+	while (at < len) {
+		if (f->skip > 0) {
+			n = f->skip < len - at ? f->skip : len - at;
+			f->skip -= n;
+		} else if (!f->skipping && (count = count_take(bytes + at, len - at, &head)) > 0) {
+			n = counted_take(f, bytes + at, len - at, head, count);
+		} else {
+			n = terminated_take(f, bytes + at, len - at);
+		}
+		if (n == 0)
+			break;
+		at += n;
+	}
+	return at;
+}
+
+void
+linefeed_end(struct linefeed *f, const uint8_t *bytes, size_t len)
+{
+	if (len > 0 && !f->skipping && f->skip == 0)
+		line_take(f, bytes, len);
+}
