@@ -56,32 +56,16 @@ lane_is_settled(const struct nwshm_lane *l)
 	return (seq & 1) == 0;
 }
 
-/* Chan, Golub, LeVeque 1983. */
 static void
-sum_merge(struct nw_caliper_sum *a, uint64_t n_a, const struct nw_caliper_sum *b, uint64_t n_b)
+bank_merge(struct nw_caliper_window *w, const struct nwshm_bank *of)
 {
-	double n = (double)n_a + (double)n_b, delta = b->mean - a->mean;
+	struct nwshm_bank copy = *of, *b = &copy;
 
-	if (n_b == 0)
-		return;
-	if (n_a == 0) {
-		*a = *b;
-		return;
-	}
-	a->m2 += b->m2 + delta * delta * ((double)n_a * (double)n_b / n);
-	a->mean += delta * ((double)n_b / n);
-	a->sum += b->sum;
-	a->min = fmin(a->min, b->min);
-	a->max = fmax(a->max, b->max);
-}
-
-static void
-bank_merge(struct nw_caliper_window *w, const struct nwshm_bank *b)
-{
-	sum_merge(&w->v, w->n, &b->v, b->n);
-	sum_merge(&w->d, w->n, &b->d, b->n);
-	sum_merge(&w->r, w->n_rate, &b->r, b->n_rate);
-	sum_merge(&w->g, w->n_rate, &b->g, b->n_rate);
+	nwshm_bank_fold(b, true);
+	nwshm_sum_merge(&w->v, w->n, &b->v, b->n);
+	nwshm_sum_merge(&w->d, w->n, &b->d, b->n);
+	nwshm_sum_merge(&w->r, w->n_rate, &b->r, b->n_rate);
+	nwshm_sum_merge(&w->g, w->n_rate, &b->g, b->n_rate);
 	if (w->n == 0 || b->first_begin_mono_ns < w->first_begin_mono_ns)
 		w->first_begin_mono_ns = b->first_begin_mono_ns;
 	if (w->n == 0 || b->last_end_mono_ns > w->last_end_mono_ns)

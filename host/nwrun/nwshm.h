@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "host/lib/net_addr.h"
+#include "host/nwrun/bank.h"
 #include "host/nwrun/stages.h"
 #include "narrows/caliper.h"
 #include "narrows/cells.h"
@@ -42,7 +43,7 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 6,
+	NWSHM_VERSION = 7,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
@@ -58,14 +59,7 @@ enum {
 	NWSHM_CELL_ROWS = 4 /* sizes of a file that are told apart in a direction */
 };
 
-/* The work of a thread in a stage in an interval. */
-struct nwshm_bank {
-	_Atomic uint32_t epoch; /* of the interval; 0: never used */
-	uint64_t n, n_rate, clamped;
-	int64_t first_begin_mono_ns, last_end_mono_ns;
-	struct nw_caliper_sum v, d, r, g;
-};
-
+/* The work of a thread in a stage; bank.h has an interval's. */
 struct nwshm_lane {
 	_Atomic uint32_t seq;        /* odd: a bank is being written */
 	_Atomic uint64_t bytes, ops; /* totals since the thread began */

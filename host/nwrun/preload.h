@@ -20,9 +20,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "host/nwrun/kernel_call.h"
 #include "host/nwrun/nwshm.h"
 
 #define EXPORT      __attribute__((visibility("default")))
@@ -51,6 +53,20 @@ real_get(enum real_name name)
 {
 	return likely(real_table[name] != NULL) ? real_table[name] : real_fallback(name);
 }
+
+/*
+ * The real functions are libc's own: a program with one thread, which nobody cancels, may as well
+ * call the kernel here. Each return through a frame from before the call is mispredicted on many
+ * processors, so a frame less is worth more than its instructions.
+ */
+extern bool direct;
+#define KERNEL(name, number, args, ...)                                                       \
+	(likely(direct && __libc_single_threaded)                                             \
+		? (__typeof__(REAL(name) args))kernel_result(sys_direct(number, __VA_ARGS__)) \
+		: REAL(name) args)
+#define sys_direct(number, ...) sys_direct_pad(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define sys_direct_pad(n, a, b, c, d, e, f, ...) \
+	kernel_call((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 extern bool sealed; /* the program filters its system calls: nwrun.so makes none of its own */
 long sys_call(long number, long a, long b, long c, long d, long e, long f); /* -errno on failure */
@@ -113,6 +129,42 @@ struct fd_info {
 	unsigned stage;              /* stage for reading; the stage for writing is one more */
 	struct nwshm_object *object; /* NULL: none */
 };
+/* One word per descriptor, changed by compare and exchange: object + 1, "private", "look again",
+ * stage + 1. */
+enum {
+	FD_MAX = 65536,
+	FD_STAGE_MASK = 0xf,
+	FD_AGAIN = 0x10,
+	FD_PRIVATE = 0x20,
+	FD_OBJECT_SHIFT = 8
+};
+extern _Atomic uint32_t fd_table[FD_MAX];
+
+static inline struct nwshm_object *
+fd_word_object(uint32_t word)
+{
+	uint32_t object = word >> FD_OBJECT_SHIFT;
+
+	return object == 0 ? NULL : &region->object[object - 1];
+}
+
+static inline struct fd_info
+fd_word_info(uint32_t word)
+{
+	return (struct fd_info){ (word & FD_STAGE_MASK) - 1, fd_word_object(word) };
+}
+
+/* The descriptor's word; 0 when the descriptor needs a look first. */
+static inline uint32_t
+fd_word_known(int fd)
+{
+	uint32_t word = 0;
+
+	if (likely((unsigned)fd < FD_MAX))
+		word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed);
+	return (word & FD_AGAIN) != 0 ? 0 : word;
+}
+
 /* Looks at the descriptor on first use. Needs a slot: never call without a slot. */
 struct fd_info fd_get(int fd);
 /* The descriptor is about to be, or has been, closed or replaced. Harmless at any time. */
@@ -181,6 +233,39 @@ struct op {
 	int64_t begin_mono_ns, offset;
 };
 void op_begin(struct op *op, int fd, enum nwshm_dir dir);
+
+/* Of one descriptor whose kind is known. */
+static inline void
+op_begin_known(
+    struct op *op, struct nwshm_thread *t, struct fd_info info, int fd, enum nwshm_dir dir)
+{
+	op->thread = t;
+	op->fd = fd;
+	op->stage = info.stage + (unsigned)dir;
+	op->stage2 = NWSHM_NO_STAGE;
+	op->offset = OP_AT_POSITION;
+	op->object = info.object;
+	if (op->stage >= NWSHM_TIMED)
+		return;
+	op->begin_mono_ns = nw_cycles_ns(&region->cycles);
+	atomic_store_explicit(&t->inflight,
+	    nwshm_inflight(op->begin_mono_ns - region->base_mono_ns, op->stage, NWSHM_NO_STAGE, 0),
+	    memory_order_relaxed);
+}
+
+/* The same as op_begin(), without a call where nothing is new. */
+static inline void
+op_begin_quick(struct op *op, int fd, enum nwshm_dir dir)
+{
+	uint32_t word = fd_word_known(fd);
+
+	if (likely(word != 0 && self.slot != NULL &&
+		self.generation == atomic_load_explicit(&state->generation, memory_order_relaxed)))
+		op_begin_known(op, self.slot, fd_word_info(word), fd, dir);
+	else
+		op_begin(op, fd, dir);
+}
+
 /* The call names its place in the file. */
 static inline void
 op_at(struct op *op, int64_t offset)

@@ -19,17 +19,7 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 
-/* One word per descriptor, changed by compare and exchange: object + 1, "private", "look again",
- * stage + 1. */
-enum {
-	FD_MAX = 65536,
-	FD_STAGE_MASK = 0xf,
-	FD_AGAIN = 0x10,
-	FD_PRIVATE = 0x20,
-	FD_OBJECT_SHIFT = 8
-};
-
-static _Atomic uint32_t fd_table[FD_MAX];
+_Atomic uint32_t fd_table[FD_MAX];
 static _Atomic uint32_t fd_used;    /* highest number ever entered, plus one */
 static _Atomic bool fd_has_private; /* or had */
 
@@ -39,14 +29,6 @@ fd_word(unsigned stage, bool again, const struct nwshm_object *o)
 	uint32_t object = o == NULL ? 0 : (uint32_t)(o - region->object) + 1;
 
 	return object << FD_OBJECT_SHIFT | (again ? FD_AGAIN : 0) | (stage + 1);
-}
-
-static struct nwshm_object *
-fd_word_object(uint32_t word)
-{
-	uint32_t object = word >> FD_OBJECT_SHIFT;
-
-	return object == 0 ? NULL : &region->object[object - 1];
 }
 
 /* /proc and its like are kernel memory behind file calls: no disk. */
@@ -192,7 +174,7 @@ fd_get(int fd)
 			return (struct fd_info){ NWSHM_OTHER_READ, NULL };
 		word = fd_look(fd, word);
 	}
-	return (struct fd_info){ (word & FD_STAGE_MASK) - 1, fd_word_object(word) };
+	return fd_word_info(word);
 }
 
 /* The pair of a number is not kept: every private pair counts as a neighbour's from now on. */

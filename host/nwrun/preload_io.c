@@ -20,34 +20,42 @@ ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, __SOCKADDR_ARG, socklen
 
 /* The real call inside begin and end. `bytes` is the part of the result `rc` to count; `apart`
  * notes that /proc/PID/io leaves the call out. */
-#define WRAP_AT(type, name, dir, fd, at, bytes, apart, params, args) \
-	EXPORT type name params                                      \
-	{                                                            \
-		struct op op;                                        \
-		type rc;                                             \
-                                                                     \
-		op_begin(&op, fd, dir);                              \
-		op_at(&op, at);                                      \
-		rc = REAL(name) args;                                \
-		op_end(&op, bytes);                                  \
-		if (apart)                                           \
-			op_apart(&op, dir, bytes);                   \
-		return rc;                                           \
+#define WRAP_CALL(type, name, dir, fd, at, bytes, apart, params, call) \
+	EXPORT type name params                                        \
+	{                                                              \
+		struct op op;                                          \
+		type rc;                                               \
+                                                                       \
+		op_begin_quick(&op, fd, dir);                          \
+		op_at(&op, at);                                        \
+		rc = call;                                             \
+		op_end(&op, bytes);                                    \
+		if (apart)                                             \
+			op_apart(&op, dir, bytes);                     \
+		return rc;                                             \
 	}
+#define WRAP_AT(type, name, dir, fd, at, bytes, apart, params, args) \
+	WRAP_CALL(type, name, dir, fd, at, bytes, apart, params, REAL(name) args)
 #define WRAP(type, name, dir, fd, bytes, apart, params, args) \
 	WRAP_AT(type, name, dir, fd, OP_AT_POSITION, bytes, apart, params, args)
 #define IN(name, params, args)  WRAP(ssize_t, name, NWSHM_READ, fd, rc, false, params, args)
 #define OUT(name, params, args) WRAP(ssize_t, name, NWSHM_WRITE, fd, rc, false, params, args)
+/* Calls that are a system call of one name and order of arguments. */
+#define IN_CALL(name, at, number, params, ...)                          \
+	WRAP_CALL(ssize_t, name, NWSHM_READ, fd, at, rc, false, params, \
+	    KERNEL(name, number, (__VA_ARGS__), __VA_ARGS__))
+#define OUT_CALL(name, at, number, params, ...)                          \
+	WRAP_CALL(ssize_t, name, NWSHM_WRITE, fd, at, rc, false, params, \
+	    KERNEL(name, number, (__VA_ARGS__), __VA_ARGS__))
 #define IN_AT(name, params, args) \
 	WRAP_AT(ssize_t, name, NWSHM_READ, fd, at, rc, false, params, args)
 #define OUT_AT(name, params, args) \
 	WRAP_AT(ssize_t, name, NWSHM_WRITE, fd, at, rc, false, params, args)
-#define SEND(name, params, args) WRAP(ssize_t, name, NWSHM_WRITE, fd, rc, true, params, args)
 
-IN(read, (int fd, void *buf, size_t n), (fd, buf, n))
-IN_AT(pread, (int fd, void *buf, size_t n, off_t at), (fd, buf, n, at))
-IN_AT(pread64, (int fd, void *buf, size_t n, off64_t at), (fd, buf, n, at))
-IN(readv, (int fd, const struct iovec *v, int n), (fd, v, n))
+IN_CALL(read, OP_AT_POSITION, SYS_read, (int fd, void *buf, size_t n), fd, buf, n)
+IN_CALL(pread, at, SYS_pread64, (int fd, void *buf, size_t n, off_t at), fd, buf, n, at)
+IN_CALL(pread64, at, SYS_pread64, (int fd, void *buf, size_t n, off64_t at), fd, buf, n, at)
+IN_CALL(readv, OP_AT_POSITION, SYS_readv, (int fd, const struct iovec *v, int n), fd, v, n)
 IN_AT(preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
 IN_AT(preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
 IN_AT(preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
@@ -57,20 +65,27 @@ IN(__read_chk, (int fd, void *buf, size_t n, size_t room), (fd, buf, n, room))
 IN_AT(__pread_chk, (int fd, void *buf, size_t n, off_t at, size_t room), (fd, buf, n, at, room))
 IN_AT(__pread64_chk, (int fd, void *buf, size_t n, off64_t at, size_t room), (fd, buf, n, at, room))
 
-OUT(write, (int fd, const void *buf, size_t n), (fd, buf, n))
-OUT_AT(pwrite, (int fd, const void *buf, size_t n, off_t at), (fd, buf, n, at))
-OUT_AT(pwrite64, (int fd, const void *buf, size_t n, off64_t at), (fd, buf, n, at))
-OUT(writev, (int fd, const struct iovec *v, int n), (fd, v, n))
+OUT_CALL(write, OP_AT_POSITION, SYS_write, (int fd, const void *buf, size_t n), fd, buf, n)
+OUT_CALL(pwrite, at, SYS_pwrite64, (int fd, const void *buf, size_t n, off_t at), fd, buf, n, at)
+OUT_CALL(
+    pwrite64, at, SYS_pwrite64, (int fd, const void *buf, size_t n, off64_t at), fd, buf, n, at)
+OUT_CALL(writev, OP_AT_POSITION, SYS_writev, (int fd, const struct iovec *v, int n), fd, v, n)
 OUT_AT(pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
 OUT_AT(pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
 OUT_AT(pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
 OUT_AT(pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags),
     (fd, v, n, at, flags))
 
-SEND(send, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags))
+#define SEND(name, params, call) \
+	WRAP_CALL(ssize_t, name, NWSHM_WRITE, fd, OP_AT_POSITION, rc, true, params, call)
+
+SEND(send, (int fd, const void *buf, size_t n, int flags),
+    KERNEL(send, SYS_sendto, (fd, buf, n, flags), fd, buf, n, flags))
 SEND(sendto, (int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t len),
-    (fd, buf, n, flags, to, len))
-SEND(sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
+    KERNEL(
+	sendto, SYS_sendto, (fd, buf, n, flags, to, len), fd, buf, n, flags, to.__sockaddr__, len))
+SEND(sendmsg, (int fd, const struct msghdr *m, int flags),
+    KERNEL(sendmsg, SYS_sendmsg, (fd, m, flags), fd, m, flags))
 
 /* A look at waiting bytes moves nothing on; neither does the error queue. */
 static inline ssize_t
@@ -78,18 +93,23 @@ taken(ssize_t rc, int flags)
 {
 	return (flags & (MSG_PEEK | MSG_ERRQUEUE)) != 0 ? -1 : rc;
 }
-#define RECV(name, params, args) \
-	WRAP(ssize_t, name, NWSHM_READ, fd, taken(rc, flags), true, params, args)
+#define RECV(name, params, call) \
+	WRAP_CALL(               \
+	    ssize_t, name, NWSHM_READ, fd, OP_AT_POSITION, taken(rc, flags), true, params, call)
 
-RECV(recv, (int fd, void *buf, size_t n, int flags), (fd, buf, n, flags))
-RECV(__recv_chk, (int fd, void *buf, size_t n, size_t room, int flags), (fd, buf, n, room, flags))
+RECV(recv, (int fd, void *buf, size_t n, int flags),
+    KERNEL(recv, SYS_recvfrom, (fd, buf, n, flags), fd, buf, n, flags))
+RECV(__recv_chk, (int fd, void *buf, size_t n, size_t room, int flags),
+    REAL(__recv_chk)(fd, buf, n, room, flags))
 RECV(recvfrom,
     (int fd, void *restrict buf, size_t n, int flags, __SOCKADDR_ARG from, socklen_t *restrict len),
-    (fd, buf, n, flags, from, len))
+    KERNEL(recvfrom, SYS_recvfrom, (fd, buf, n, flags, from, len), fd, buf, n, flags,
+	from.__sockaddr__, len))
 RECV(__recvfrom_chk,
     (int fd, void *buf, size_t n, size_t room, int flags, __SOCKADDR_ARG from, socklen_t *len),
-    (fd, buf, n, room, flags, from, len))
-RECV(recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags))
+    REAL(__recvfrom_chk)(fd, buf, n, room, flags, from, len))
+RECV(recvmsg, (int fd, struct msghdr *m, int flags),
+    KERNEL(recvmsg, SYS_recvmsg, (fd, m, flags), fd, m, flags))
 
 static ssize_t
 messages_bytes(const struct mmsghdr *m, int n)

@@ -90,7 +90,7 @@ EXPORT int
 close(int fd)
 {
 	fd_closing(fd);
-	return REAL(close)(fd);
+	return KERNEL(close, SYS_close, (fd), fd);
 }
 
 EXPORT int

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One operation into the counters. The cost is two clock reads and about as much again: one
- * reciprocal serves all four running means.
+ * One operation into the counters. The cost is two clock reads and about as much again.
  */
 #include "host/nwrun/preload.h"
 
@@ -30,38 +29,10 @@ bank_restart(struct nwshm_bank *b, uint32_t epoch, int64_t begin_mono_ns)
 {
 	static const struct nw_caliper_sum empty = { .min = INFINITY, .max = -INFINITY };
 
-	b->n = b->n_rate = b->clamped = 0;
+	b->n = b->n_rate = b->clamped = b->run.n = 0;
 	b->first_begin_mono_ns = begin_mono_ns;
 	b->v = b->d = b->r = b->g = empty;
 	atomic_store_explicit(&b->epoch, epoch, memory_order_relaxed);
-}
-
-/* Welford 1962, with 1/n given. */
-static inline void
-sum_add(struct nw_caliper_sum *s, double x, double one_over_n)
-{
-	double delta = x - s->mean;
-
-	s->sum += x;
-	s->mean += delta * one_over_n;
-	s->m2 += delta * (x - s->mean);
-	s->min = x < s->min ? x : s->min;
-	s->max = x > s->max ? x : s->max;
-}
-
-static inline void
-bank_add(struct nwshm_bank *b, double bytes, double ns, bool has_rate)
-{
-	double one_over_n = 1.0 / (double)++b->n;
-
-	sum_add(&b->v, bytes, one_over_n);
-	sum_add(&b->d, ns, one_over_n);
-	if (!has_rate)
-		return;
-	if (++b->n_rate != b->n)
-		one_over_n = 1.0 / (double)b->n_rate;
-	sum_add(&b->r, bytes / ns, one_over_n);
-	sum_add(&b->g, ns / bytes, one_over_n);
 }
 
 /* A time of 0 ns is unknown (or below the clock's step): the operation counts, but has no rate. */
@@ -91,13 +62,9 @@ lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t 
 	b = &l->bank[epoch & 1];
 	if (unlikely(atomic_load_explicit(&b->epoch, memory_order_relaxed) != epoch))
 		bank_restart(b, epoch, begin_mono_ns);
-	if (!timed) {
-		b->clamped++;
-		ns = 1;
-	}
-	bank_add(b, (double)bytes, (double)ns, timed && bytes > 0);
+	nwshm_bank_add(b, bytes, timed ? ns : 0);
 	b->last_end_mono_ns = end_mono_ns;
-	l->hist[nw_hist_index((uint64_t)ns)]++;
+	l->hist[nw_hist_index(timed ? (uint64_t)ns : 1)]++;
 	nwshm_add(&l->bytes, bytes);
 	nwshm_add(&l->ops, 1);
 	nwshm_add(&t->busy_ns[stage], timed ? (uint64_t)ns : 0);
@@ -166,13 +133,7 @@ op_begin(struct op *op, int fd, enum nwshm_dir dir)
 	if ((op->thread = thread_slot()) == NULL)
 		return;
 	info = fd_get(fd);
-	op->fd = fd;
-	op->stage = info.stage + (unsigned)dir;
-	op->stage2 = NWSHM_NO_STAGE;
-	op->offset = OP_AT_POSITION;
-	op->object = info.object;
-	if (op->stage < NWSHM_TIMED)
-		op_start_clock(op);
+	op_begin_known(op, op->thread, info, fd, dir);
 }
 
 /* sendfile and its like: one duration, which nobody can split, stands in both stages, or in the

@@ -3,6 +3,9 @@
 #include "host/nwrun/preload.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <gnu/libc-version.h>
+#include <link.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -10,7 +13,7 @@
 #include <unistd.h>
 
 void *real_table[REAL_COUNT];
-bool sealed;
+bool sealed, direct;
 
 static const char *const real_names[REAL_COUNT] = {
 #define X(name) #name,
@@ -18,77 +21,36 @@ static const char *const real_names[REAL_COUNT] = {
 #undef X
 };
 
-#if defined(__x86_64__)
 long
 sys_call(long number, long a, long b, long c, long d, long e, long f)
 {
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long rc;
-
-	__asm__ volatile("syscall"
-			 : "=a"(rc)
-			 : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return rc;
+	return kernel_call(number, a, b, c, d, e, f);
 }
-#elif defined(__aarch64__)
-long
-sys_call(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long x8 __asm__("x8") = number;
-	register long x0 __asm__("x0") = a;
-	register long x1 __asm__("x1") = b;
-	register long x2 __asm__("x2") = c;
-	register long x3 __asm__("x3") = d;
-	register long x4 __asm__("x4") = e;
-	register long x5 __asm__("x5") = f;
-
-	__asm__ volatile("svc 0"
-			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-			 : "memory");
-	return x0;
-}
-#else
-#error \
-    "nwrun.so needs the system call instruction of this machine here, and vfork in preload_life.c"
-#endif
 
 /* Before dlsym has been asked, or while dlsym runs and an allocator does I/O: the kernel
  * directly. */
-static long
-set_errno(long rc)
-{
-	if (rc >= 0)
-		return rc;
-	errno = (int)-rc;
-	return -1;
-}
-
 static ssize_t
 early_read(int fd, void *buf, size_t n)
 {
-	return set_errno(sys(SYS_read, fd, buf, n));
+	return kernel_result(sys(SYS_read, fd, buf, n));
 }
 
 static ssize_t
 early_write(int fd, const void *buf, size_t n)
 {
-	return set_errno(sys(SYS_write, fd, buf, n));
+	return kernel_result(sys(SYS_write, fd, buf, n));
 }
 
 static off_t
 early_lseek(int fd, off_t offset, int from)
 {
-	return set_errno(sys(SYS_lseek, fd, offset, from));
+	return kernel_result(sys(SYS_lseek, fd, offset, from));
 }
 
 static int
 early_openat(int dir, const char *path, int flags, unsigned mode)
 {
-	return (int)set_errno(sys(SYS_openat, dir, path, flags, mode));
+	return (int)kernel_result(sys(SYS_openat, dir, path, flags, mode));
 }
 
 static int
@@ -100,13 +62,13 @@ early_open(const char *path, int flags, unsigned mode)
 static int
 early_close(int fd)
 {
-	return (int)set_errno(sys(SYS_close, fd));
+	return (int)kernel_result(sys(SYS_close, fd));
 }
 
 static long
 early_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	return set_errno(sys_call(number, a, b, c, d, e, f));
+	return kernel_result(sys_call(number, a, b, c, d, e, f));
 }
 
 static long
@@ -143,6 +105,40 @@ real_fallback(enum real_name name)
 	}
 }
 
+/* --- whether a system call may stand for libc's function --- */
+
+static const enum real_name direct_names[] = { REAL_read, REAL_pread, REAL_pread64, REAL_readv,
+	REAL_write, REAL_pwrite, REAL_pwrite64, REAL_writev, REAL_send, REAL_sendto, REAL_sendmsg,
+	REAL_recv, REAL_recvfrom, REAL_recvmsg, REAL_close };
+
+static bool
+segment_has(const struct dl_phdr_info *object, const ElfW(Phdr) * segment, const void *at)
+{
+	uintptr_t from = object->dlpi_addr + segment->p_vaddr;
+
+	return segment->p_type == PT_LOAD && (uintptr_t)at >= from &&
+	    (uintptr_t)at < from + segment->p_memsz;
+}
+
+/* Looks at libc's segments, then stops the walk. */
+static int
+on_object(struct dl_phdr_info *object, size_t size, void *arg)
+{
+	size_t i, k, inside = 0, n = sizeof(direct_names) / sizeof(direct_names[0]);
+	bool is_libc = false;
+
+	(void)size;
+	for (k = 0; k < object->dlpi_phnum; k++) {
+		is_libc |=
+		    segment_has(object, &object->dlpi_phdr[k], (const void *)gnu_get_libc_version);
+		for (i = 0; i < n; i++)
+			inside +=
+			    segment_has(object, &object->dlpi_phdr[k], real_table[direct_names[i]]);
+	}
+	*(bool *)arg = is_libc && inside == n;
+	return is_libc;
+}
+
 /* All at once, and early: dlsym in a signal handler or after a fork could wait for the loader's
  * lock. */
 void
@@ -154,6 +150,7 @@ real_resolve(void)
 		real_table[i] = dlsym(RTLD_NEXT, real_names[i]);
 	/* an old libc lacks some: the program must not find our question's answer */
 	(void)dlerror();
+	dl_iterate_phdr(on_object, &direct);
 }
 
 bool

@@ -567,6 +567,27 @@ act_sealed(void)
 }
 
 static void
+on_cancelled(void *unused)
+{
+	(void)unused;
+	expect(3, 10, 0, 0);
+}
+
+/* A thread that is to end ends in the next call that libc lets a thread end in, also alone. */
+static void
+act_cancelled(void)
+{
+	int fd = make_file("a", 10);
+	char buf[10];
+
+	pthread_cleanup_push(on_cancelled, NULL);
+	MUST(read(fd, buf, 3) == 3 && pthread_cancel(pthread_self()) == 0);
+	(void)!read(fd, buf, 7);
+	printf("went on\n");
+	pthread_cleanup_pop(0);
+}
+
+static void
 act_close_all(void)
 {
 	char buf[100];
@@ -841,9 +862,10 @@ static const struct {
 	{ "crowd", act_crowd }, { "leader", act_leader }, { "reuse", act_reuse },
 	{ "forks", act_forks }, { "vfork", act_vfork }, { "signals", act_signals },
 	{ "jumps", act_jumps }, { "sealed", act_sealed }, { "close_all", act_close_all },
-	{ "errno", act_errno }, { "limits", act_limits }, { "waits", act_waits },
-	{ "pipes", act_pipes }, { "killed", act_killed }, { "exec", act_exec },
-	{ "orphan", act_orphan }, { "nothing", act_nothing }, { "high_fds", act_high_fds },
+	{ "cancelled", act_cancelled }, { "errno", act_errno }, { "limits", act_limits },
+	{ "waits", act_waits }, { "pipes", act_pipes }, { "killed", act_killed },
+	{ "exec", act_exec }, { "orphan", act_orphan }, { "nothing", act_nothing },
+	{ "high_fds", act_high_fds },
 	{ "executed", act_executed }, /* the end of exec, not called by itself */
 };
 enum { ACTS = sizeof(acts) / sizeof(acts[0]) };
