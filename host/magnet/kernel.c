@@ -60,7 +60,7 @@ struct kernel {
 	size_t n_programs;
 	struct program waits[N_WAIT_PROGRAMS];
 	size_t n_waits;
-	int user_event_fd, stats_fd;
+	int user_event_fd, burst_fd, stats_fd;
 	bool view_used[MAGNET_VIEWS_MAX];
 	struct {
 		int ring_fd, armed_fd;
@@ -159,7 +159,7 @@ kernel_open(struct kernel **out, char why[KERNEL_WHY_BYTES])
 	if (k == NULL)
 		return NW_ENOMEM;
 	libbpf_set_print(print_nothing);
-	k->user_event_fd = k->stats_fd = -1;
+	k->user_event_fd = k->burst_fd = k->stats_fd = -1;
 	k->n_cpus = libbpf_num_possible_cpus();
 	if (k->n_cpus < 1)
 		k->n_cpus = 1;
@@ -536,8 +536,10 @@ kernel_stats_take(struct kernel *k, kernel_stat_fn *fn, void *arg)
 	}
 }
 
-int
-kernel_user_event(struct kernel *k, uint32_t point, uint64_t id, int32_t value)
+/* Runs a program that takes a user's event as its context; *fd keeps the program once loaded. */
+static int
+user_program_run(
+    struct kernel *k, const char *name, int *fd, uint32_t point, uint64_t id, int32_t value)
 {
 	struct {
 		uint64_t id;
@@ -549,17 +551,30 @@ kernel_user_event(struct kernel *k, uint32_t point, uint64_t id, int32_t value)
 	struct program *p = &k->programs[k->n_programs];
 	int rc;
 
-	if (k->user_event_fd < 0) {
+	if (*fd < 0) {
 		if (k->n_programs == PROGRAMS_MAX)
 			return NW_EFULL;
-		if ((rc = program_load(p, k->maps, "user_event", BACKEND_TRACEPOINT)) != 0) {
-			snprintf(k->why, sizeof(k->why), "user events: %s", strerror(-rc));
+		if ((rc = program_load(p, k->maps, name, BACKEND_TRACEPOINT)) != 0) {
+			snprintf(k->why, sizeof(k->why), "%s: %s %s", name, strerror(-rc),
+			    program_why());
 			return NW_EUNSUPPORTED;
 		}
 		k->n_programs++;
-		k->user_event_fd = bpf_program__fd(p->program);
+		*fd = bpf_program__fd(p->program);
 	}
-	return bpf_prog_test_run_opts(k->user_event_fd, &opts) == 0 ? NW_OK : NW_EIO;
+	return bpf_prog_test_run_opts(*fd, &opts) == 0 ? NW_OK : NW_EIO;
+}
+
+int
+kernel_user_event(struct kernel *k, uint32_t point, uint64_t id, int32_t value)
+{
+	return user_program_run(k, "user_event", &k->user_event_fd, point, id, value);
+}
+
+int
+kernel_burst(struct kernel *k, uint32_t point, uint32_t count)
+{
+	return user_program_run(k, "burst", &k->burst_fd, point, count, 0);
 }
 
 int

@@ -78,6 +78,9 @@ void kernel_stats_take(struct kernel *k, kernel_stat_fn *fn, void *arg);
 /* An event of the user's own at point id (MAGNET_USER_POINTS_FIRST and above). */
 int kernel_user_event(struct kernel *k, uint32_t point, uint64_t id, int32_t value);
 
+/* count such events in a row, made inside the kernel: to measure what a ring takes. */
+int kernel_burst(struct kernel *k, uint32_t point, uint32_t count);
+
 /* Run time of the attached programs, in nanoseconds and runs, while kernel_own_cost() is on. */
 int kernel_own_cost(struct kernel *k, bool on);
 void kernel_own_cost_get(struct kernel *k, uint64_t *run_ns, uint64_t *runs, uint64_t *recursions);

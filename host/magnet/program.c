@@ -2,7 +2,9 @@
 #include "host/magnet/program.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,12 +21,41 @@ enum {
 	HOOK_LAST = 0x7fffffff - 1 /* priority: after all others */
 };
 
+/* The verifier's words about the last program that was loaded, at least their begin. */
+static char verifier_log[1 << 16];
+
 struct bpf_object *
 program_object(void)
 {
-	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "points");
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "points",
+	    .kernel_log_buf = verifier_log, .kernel_log_size = sizeof(verifier_log),
+	    .kernel_log_level = 0);
 
+	verifier_log[0] = '\0';
 	return bpf_object__open_mem(magnet_object, magnet_object_bytes, &opts);
+}
+
+static bool
+line_is_state(const char *line)
+{
+	return line[0] == ';' || line[0] == '(' || (line[0] >= '0' && line[0] <= '9') ||
+	    strncmp(line, "processed ", 10) == 0 || strncmp(line, "from ", 5) == 0 ||
+	    strncmp(line, "func#", 5) == 0 || strncmp(line, "last_idx", 8) == 0;
+}
+
+/* The last line that is no instruction and no state. */
+const char *
+program_why(void)
+{
+	static char why[PROGRAM_WHY_BYTES];
+	char *line, *save = NULL;
+
+	why[0] = '\0';
+	for (line = strtok_r(verifier_log, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save))
+		if (!line_is_state(line))
+			snprintf(why, sizeof(why), "%s", line);
+	return why;
 }
 
 void

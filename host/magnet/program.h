@@ -10,7 +10,7 @@
 
 #include "host/magnet/points.h"
 
-enum { PROGRAM_HOOKS_MAX = 2 };
+enum { PROGRAM_HOOKS_MAX = 2, PROGRAM_WHY_BYTES = 160 };
 
 /* zero to start */
 struct program {
@@ -30,6 +30,10 @@ program_load(struct program *p, struct bpf_object *maps, const char *name, enum 
 int program_attach(struct program *p, struct bpf_object *maps, const char *name,
     enum backend backend, const char *where);
 void program_close(struct program *p);
+
+/* The verifier's reason for refusing the program that was loaded last; empty where it gave none. On
+ * loan until the next program. */
+const char *program_why(void);
 
 /* Takes a program off the kernel's path, and puts it there again without loading it anew; not for
  * BACKEND_NETFILTER. 0 or a negative errno. */

@@ -960,6 +960,29 @@ user_event(struct user_event *u)
 	return plain_event(u->point, u->id, u->value);
 }
 
+/* Events in a row, as fast as the kernel makes them: what a ring can take is measured with them. */
+static long
+burst_one(uint32_t i, struct user_event *u)
+{
+	uint32_t point = u->point & (MAGNET_POINTS_MAX - 1);
+
+	if (!OFF(point))
+		plain_event(point, i, u->value);
+	return 0;
+}
+
+SEC("?syscall")
+int
+burst(struct user_event *u)
+{
+	struct user_event copy = { .point = u->point, .value = u->value };
+
+	if (copy.point < MAGNET_USER_POINTS_FIRST || copy.point >= MAGNET_POINTS_MAX)
+		return 0;
+	bpf_loop((uint32_t)u->id, burst_one, &copy, 0);
+	return 0;
+}
+
 /* --- programs that take waiting times; attached only while somebody asks for them --- */
 
 /* Notes the calling thread as a user of the socket: its waits for a processor are the flow's. */
