@@ -205,8 +205,13 @@ say(const struct import *im, const struct arguments *a, const struct import_done
 		n_series += im->hosts[i].catalog.n_series;
 	printf("%" PRIu64 " values in %zu series of %zu host%s", im->n_values, n_series, n_hosts,
 	    n_hosts == 1 ? "" : "s");
+	if (im->n_events > 0)
+		printf(", %" PRIu64 " events", im->n_events);
 	if (im->session != NULL)
 		printf(", session %s", im->session);
+	if (im->n_bad_lines > 0)
+		printf("; %" PRIu64 " lines are no events, the first at %s", im->n_bad_lines,
+		    im->bad_line);
 	if (im->n_left_out > 0)
 		printf("; %" PRIu64 " infinite or NaN values left out", im->n_left_out);
 	if (a->check)

@@ -94,7 +94,7 @@ grep -q 'refused 1 documents meanwhile' "$tmp/err" || fail "refused: $(cat "$tmp
 stop_box
 
 # --- what others wrote ---
-into ulm "$data/gridftp.ulm" >"$tmp/said" && grep -q '^25 values in 3 series of 2 hosts, session gridftp$' "$tmp/said" || fail "ulm: $(cat "$tmp/said")"
+into ulm "$data/gridftp.ulm" >"$tmp/said" && grep -q '^25 values in 3 series of 2 hosts, 5 events, session gridftp$' "$tmp/said" || fail "ulm: $(cat "$tmp/said")"
 tidy ulm >"$tmp/t"
 grep -q 'dst=198.51.100.7;type=RETR",nl:FTP_INFO,bytes,By,2026-05-04T10:05:00.002102000Z,1777889100002102000,10$' "$tmp/t" || fail "ulm: fraction, FILE, DEST"
 grep -q 'nl:FTP_INFO,dur_s,s,2026-05-04T10:04:31.204417000Z,1777889071204417000,270.086112$' "$tmp/t" || fail "ulm: duration"
@@ -149,8 +149,12 @@ printf '{"series_id":1,"event_type":"e"}\n{"series_id":1,"t_ns":"5","data":{"v":
 bad 'bad:3:1: data of a series without metadata before$' "$tmp/bad"
 printf '{"series_id":1,"event_type":"e"}\n{"series_id":1,\n' >"$tmp/bad"; bad 'bad:2:' "$tmp/bad"
 printf '{"series_id":1,"event_type":"e"}\n{"series_id":1,"t_ns":"1","data":{"v":1,"h_dur":"01"}}\n' >"$tmp/bad"; bad 'bad:2:1: not a histogram$' "$tmp/bad"
-printf 'DATE=20260504100431.2 HOST=h NL.EVNT=e VAL=1\nDATE=2026x HOST=h NL.EVNT=e VAL=1\n' >"$tmp/bad"; bad 'bad:2:1: DATE is not a time$' "$tmp/bad"
-printf 'ts=1777888805 event=e v=1\nts=1777888805 v=1\n' >"$tmp/bad"; bad 'bad:2:1: no event in this line$' "$tmp/bad"
+# of a log the lines that are events are taken, the others counted and quoted
+printf 'DATE=20260504100431.2 HOST=h NL.EVNT=e VAL=1\nDATE=2026x HOST=h NL.EVNT=e VAL=1\n' >"$tmp/bad"
+nw import --check "$tmp/bad" | grep -q ', 1 events, .*; 1 lines are no events, the first at .*bad:2:1: DATE is not a time: DATE=2026x HOST=h' || fail "a bad ULM line"
+printf 'ts=1777888805 event=e v=1\nts=1777888805 v=1\n' >"$tmp/bad"
+nw import --check "$tmp/bad" | grep -q '1 lines are no events, the first at .*bad:2:1: no event' || fail "a bad BP line"
+printf 'ts=x event=e\n' >"$tmp/bad"; bad 'bad:1:1: ts is not a time: ts=x event=e$' "$tmp/bad"
 printf 'key,timestamp,value\nk,today,1\n' >"$tmp/bad"; bad 'bad:2:3: not a time$' "$tmp/bad"
 printf 'time,t_ns,h/a [],h/a []\n,1,1,1\n' >"$tmp/bad"; bad 'bad:1:18: this column is there twice$' "$tmp/bad"
 head -c 500 "$tmp/b.csv.gz" >"$tmp/bad.csv.gz"

@@ -448,8 +448,9 @@ pairs_take(struct nw_event_line *l, struct span s)
 	if (!l->has_time && l->sec >= 0 && l->usec >= 0 && l->usec < 1000000)
 		rc = time_set(l, l->sec, l->usec * 1000);
 	if (rc == NW_OK && !l->has_time)
-		return bad(l, "no time (ts or DATE)");
-	return rc == NW_OK && l->event.name == NULL ? bad(l, "no event (event or NL.EVNT)") : rc;
+		return bad(l, "no time: neither ts nor DATE");
+	return rc == NW_OK && l->event.name == NULL ? bad(l, "no event: neither event nor NL.EVNT")
+						    : rc;
 }
 
 /* --- the common format --- */
@@ -692,14 +693,15 @@ line_take(struct nw_event_line *l, struct span s)
 	s = trimmed(s);
 	if (h.full && s.end - s.at >= 3 && memcmp(s.at, "\xef\xbb\xbf", 3) == 0)
 		s.at += 3;
-	if (has_pair(s, "event=") || has_pair(s, "NL.EVNT="))
+	if (has_pair(s, "event=") || has_pair(s, "NL.EVNT=") || has_pair(s, "ts=") ||
+	    has_pair(s, "DATE="))
 		rc = pairs_take(l, s);
 	else if (is_common(s))
 		rc = common_take(l, s);
 	else if (h.full)
 		rc = message_take(l, s, &h);
 	else
-		return bad(l, "no event: neither BP nor ULM nor the common format");
+		return bad(l, "neither BP nor ULM nor the common format");
 	return rc == NW_OK ? header_use(l, &h) : rc;
 }
 

@@ -53,8 +53,12 @@ static const struct format format_bson = {
 	.name = "bson", .parse = import_bson, .of_session = true
 };
 
+static const struct format format_events = {
+	.name = "events", .parse = import_events, .of_session = true
+};
+
 static const char format_names[] =
-    "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, influx, bson";
+    "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, events, influx, bson";
 
 static const struct format *
 format_find(struct import *im, const char *name)
@@ -75,6 +79,8 @@ format_find(struct import *im, const char *name)
 		if (name != NULL ? strcmp(formats[i].name, name) == 0
 				 : is_format(&formats[i], line))
 			return &formats[i];
+	if (name != NULL ? strcmp(name, format_events.name) == 0 : import_is_events(im))
+		return &format_events;
 	if (name != NULL)
 		import_fail(im, line.s, "%s is no format (%s)", name, format_names);
 	else
@@ -167,7 +173,7 @@ import_parse(struct import *im, const char *format)
 	HASH_ITER (hh, im->series, s, tmp)
 		if ((rc = import_row_flush(im, s, im->end)) < 0)
 			return rc;
-	if (im->n_values == 0)
+	if (im->n_values == 0 && im->n_events == 0)
 		return import_fail(im, im->bytes, "the file has no values");
 	HASH_ITER (hh, im->series, s, tmp)
 		session_settle(im, s, given);

@@ -78,6 +78,8 @@ struct import {
 	size_t n_hosts;
 	FILE *spool;                   /* alternating struct spooled and document */
 	uint64_t n_values, n_left_out; /* n_left_out: values that a box takes for "no value" */
+	uint64_t n_events, n_bad_lines;
+	char bad_line[768]; /* the first line that is no event: where, why, its beginning */
 	uint64_t hash[2];              /* hash of all spooled bytes */
 	int64_t t_min_wall_ns, t_max_wall_ns;
 	struct nw_doc_buf doc;
@@ -171,6 +173,9 @@ int import_ndjson(struct import *im);
 int import_sadf(struct import *im);
 int import_influx(struct import *im);
 int import_bp(struct import *im);
+int import_events(struct import *im);
+/* Whether one of the first lines is an event. */
+bool import_is_events(const struct import *im);
 int import_ulm(struct import *im);
 int import_bson(struct import *im);
 bool import_is_bson(const struct import *im);

@@ -24,7 +24,7 @@
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
-enum { PAIRS_MAX = 128 };
+enum { PAIRS_MAX = 128, SERIES_MAX = 1000, SET_SLOTS = 4096 };
 
 struct pair {
 	struct slice name, value;
@@ -329,6 +329,67 @@ line_values(struct line *l, struct import_series *s, int64_t t)
 	return rc == NW_OK && n == 0 ? put_value(l, s, t, "count", "1", 1, &n) : rc;
 }
 
+/* --- lines that may be series --- */
+
+static uint64_t
+hash_more(uint64_t h, struct slice s)
+{
+	size_t i;
+
+	for (i = 0; i < s.len; i++)
+		h = (h ^ (uint8_t)s.s[i]) * UINT64_C(0x100000001b3);
+	return (h ^ 0x100) * UINT64_C(0x100000001b3);
+}
+
+/* A hash of what makes a series: the event and the identifying values. */
+static uint64_t
+series_hash(const struct line *l, struct slice event)
+{
+	uint64_t h = hash_more(UINT64_C(0xcbf29ce484222325), event);
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		if (known_of(l->pairs[i].name)->role == SUBJECT)
+			h = hash_more(hash_more(h, l->pairs[i].name),
+			    subject_value(l->pairs[i].name, l->pairs[i].value));
+	return h | 1;
+}
+
+/* Adds a number to a set of at most SERIES_MAX; false if the set is full. */
+static bool
+set_add(uint64_t set[SET_SLOTS], size_t *n, uint64_t h)
+{
+	size_t at;
+
+	for (at = h % SET_SLOTS; set[at] != 0; at = (at + 1) % SET_SLOTS)
+		if (set[at] == h)
+			return true;
+	if (*n == SERIES_MAX)
+		return false;
+	set[at] = h;
+	++*n;
+	return true;
+}
+
+/* Lines whose ids make series by the thousand are events and nothing else. */
+static bool
+lines_are_series(struct import *im, const char *event_name)
+{
+	uint64_t *set = xcalloc(SET_SLOTS, sizeof(*set));
+	struct line l = { .im = im };
+	const char *at = im->bytes;
+	struct slice line;
+	bool few = true;
+	size_t n = 0;
+
+	while (few && import_line(&at, im->end, &line))
+		if (line.len > 0 && line.s[0] != '#' && line_parse(&l, line) == NW_OK)
+			few = set_add(set, &n, series_hash(&l, get(&l, event_name)));
+	free(l.text);
+	free(set);
+	return few;
+}
+
 static int
 lines_take(struct import *im, const char *time_name, const char *event_name,
     bool (*time_of)(struct slice, int64_t *))
@@ -343,30 +404,40 @@ lines_take(struct import *im, const char *time_name, const char *event_name,
 	while (rc == NW_OK && import_line(&at, im->end, &line)) {
 		if (line.len == 0 || line.s[0] == '#')
 			continue;
-		if ((rc = line_parse(&l, line)) < 0)
-			break;
+		if (line_parse(&l, line) < 0)
+			continue; /* import_events() has counted and quoted such lines */
 		event = get(&l, event_name);
 		time = get(&l, time_name);
-		if (event.len == 0 || time.len == 0)
-			rc = import_fail(im, line.s, "no %s in this line",
-			    event.len == 0 ? event_name : time_name);
-		else if (!time_of(time, &t))
-			rc = import_fail(im, line.s, "%s is not a time", time_name);
-		else if ((rc = line_series(&l, event, &s)) == NW_OK)
+		if (event.len > 0 && time_of(time, &t) &&
+		    (rc = line_series(&l, event, &s)) == NW_OK)
 			rc = line_values(&l, s, t);
 	}
 	free(l.text);
 	return rc;
 }
 
+static int
+netlogger_take(struct import *im, const char *time_name, const char *event_name,
+    bool (*time_of)(struct slice, int64_t *))
+{
+	int rc = import_events(im);
+
+	if (rc < 0 || !lines_are_series(im, event_name))
+		return rc;
+	if ((rc = lines_take(im, time_name, event_name, time_of)) != NW_EPROTO)
+		return rc;
+	im->err->text[0] = '\0';
+	return NW_OK; /* events they are at least */
+}
+
 int
 import_ulm(struct import *im)
 {
-	return lines_take(im, "DATE", "NL.EVNT", import_time_ulm);
+	return netlogger_take(im, "DATE", "NL.EVNT", import_time_ulm);
 }
 
 int
 import_bp(struct import *im)
 {
-	return lines_take(im, "ts", "event", import_time);
+	return netlogger_take(im, "ts", "event", import_time);
 }

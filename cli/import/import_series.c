@@ -161,7 +161,7 @@ import_spool(struct import *im, size_t host, uint16_t opt, const uint8_t *doc, s
 	hash_add(im, doc, len);
 	if (fwrite(&head, sizeof(head), 1, im->spool) != 1 || fwrite(doc, 1, len, im->spool) != len)
 		return stat_fail(im->err, NW_EIO, "temporary file: %s", strerror(errno));
-	im->hosts[host].n_docs += opt == NW_OPT_DATA;
+	im->hosts[host].n_docs += opt == NW_OPT_DATA || opt == NW_OPT_OPS;
 	return NW_OK;
 }
 

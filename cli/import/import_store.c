@@ -187,12 +187,30 @@ on_data(void *arg, const struct nw_data *data)
 	return rc;
 }
 
+/* The events of a block made by import_events.c. */
+static int
+events_take(struct direct *d, const uint8_t *block, size_t len, const char **why)
+{
+	struct nw_event_block *b = nw_event_block_new();
+	struct nw_event e;
+	size_t i;
+	int rc = b == NULL ? NW_ENOMEM : nw_event_block_read(b, block, len, why);
+
+	for (i = 0; rc == NW_OK && i < nw_event_block_count(b); i++) {
+		nw_event_block_get(b, i, &e);
+		rc = nw_batch_event(batch(d), d->session_id, d->host_id, &e);
+	}
+	nw_event_block_free(b);
+	return rc;
+}
+
 static int
 doc_take(struct direct *d, uint16_t opt, const uint8_t *doc, size_t len)
 {
 	struct nw_doc_sink sink = { .arg = d, .on_meta = on_meta, .on_data = on_data };
 	const char *why = NULL;
-	int rc = nw_doc_decode(d->decoder, opt, doc, len, &sink, &why);
+	int rc = opt == NW_OPT_OPS ? events_take(d, doc + 1, len - 1, &why)
+				   : nw_doc_decode(d->decoder, opt, doc, len, &sink, &why);
 
 	return rc < 0 ? direct_fail(d, rc, why) : NW_OK;
 }
@@ -226,7 +244,7 @@ docs_take(struct direct *d, size_t host, struct progress *p)
 		if (fread(doc, 1, head.len, d->im->spool) != head.len)
 			rc = stat_fail(d->im->err, NW_EIO, "temporary file: cut short");
 		if (rc < 0 || head.host != host ||
-		    (head.opt == NW_OPT_DATA && ++d->seq <= d->known))
+		    ((head.opt == NW_OPT_DATA || head.opt == NW_OPT_OPS) && ++d->seq <= d->known))
 			continue;
 		progress_add(p, sizeof(head) + head.len);
 		if ((rc = doc_take(d, (uint16_t)head.opt, doc, head.len)) == NW_OK)
