@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "daemon/ruleline.h"
 #include "narrows/address.h"
 #include "narrows/cert.h"
 #include "narrows/err.h"
@@ -166,6 +167,36 @@ ceiling_parse(const struct conf_row *row, const char *value, void *field, const 
 	return rc;
 }
 
+/* Adds a line. */
+static int
+rule_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	const char *before = *(char *const *)field, *next;
+	struct ruleline parsed;
+	size_t lines = 1;
+	char *all;
+	int rc;
+
+	(void)row;
+	if (conf_is_none(value))
+		return NW_OK;
+	if (ruleline_parse(value, &parsed, &next, why) < 0)
+		return NW_EINVAL;
+	for (next = before; next != NULL && (next = strchr(next, '\n')) != NULL; next++)
+		lines++;
+	if (before != NULL && lines >= RULELINES_MAX) {
+		*why = "more than 16 rules";
+		return NW_EINVAL;
+	}
+	if (asprintf(&all, "%s%s%s", before != NULL ? before : "", before != NULL ? "\n" : "",
+		value) < 0)
+		return NW_ENOMEM;
+	rc = conf_text_set(field, all, why);
+	free(all);
+	return rc;
+}
+
+static const struct conf_type rule = { rule_parse, CONF_LINES };
 static const struct conf_type addresses = { addresses_parse, true };
 static const struct conf_type one_address = { one_address_parse, true };
 static const struct conf_type address_or_none = { address_or_none_parse, true };
@@ -240,6 +271,8 @@ static const struct conf_row rows[] = {
 	    "1 m" },
 	{ "escalate-tcp", &conf_bool, AT(escalate_tcp), "yes", NULL, NULL },
 	{ "escalate-kernel", &kernel, AT(escalate_kernel), "undecided", NULL, NULL },
+	{ "escalate-keep", &conf_duration, AT(escalate_keep_ns), "60 s", "0 s", "10 m" },
+	{ "rule", &rule, AT(rules), "none", NULL, NULL },
 	{ "escalate-lease", &conf_duration, AT(escalate_lease_ns), "5 s", "1 s", "1 h" },
 };
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };

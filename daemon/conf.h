@@ -79,6 +79,8 @@ struct conf {
 	bool escalate; /* a transfer's hosts sample faster while it runs */
 	int64_t escalate_interval_ns;
 	int64_t escalate_report_ns;
+	int64_t escalate_keep_ns; /* samples that hosts of a steady session keep; 0: none */
+	char *rules;              /* lines of the directive `rule`; NULL: none */
 	bool escalate_tcp;
 	enum escalate_kernel escalate_kernel;
 	int64_t escalate_lease_ns; /* of every order, by hand too */

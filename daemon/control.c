@@ -114,6 +114,7 @@ can_parse(const char *words)
 		{ "stop", CAN_STOP },
 		{ "rate", CAN_RATE },
 		{ "status", CAN_STATUS },
+		{ "keep", CAN_KEEP },
 		{ "clock", CAN_CLOCK },
 		{ "kernel", CAN_KERNEL },
 	};
@@ -226,10 +227,13 @@ void
 control_tell(struct control_peer *p, const struct nw_order *o)
 {
 	struct nw_doc_buf doc = { 0 };
+	struct nw_order told = *o;
 
 	if (!takes(p, o))
 		return;
-	if (nw_order_encode(&doc, o) == NW_OK)
+	if ((p->can & CAN_KEEP) == 0)
+		told.keep_ns = 0; /* samples faster, and sends all */
+	if (nw_order_encode(&doc, &told) == NW_OK)
 		p->send(p->arg, o->opt, doc.data, doc.len);
 	nw_doc_buf_clear(&doc);
 }

@@ -24,6 +24,7 @@ enum control_can {
 	CAN_RATE = 4,
 	CAN_STATUS = 8,
 	CAN_CLOCK = 16,
+	CAN_KEEP = 64,
 	CAN_KERNEL = 32 /* measures inside the kernel: takes START of CONTROL_KERNEL and no other */
 };
 

@@ -426,6 +426,14 @@ store_error_tell(struct daemon *d)
 }
 
 static void
+on_outcome(void *arg, const struct session_outcome *o)
+{
+	struct daemon *d = arg;
+
+	rules_judged(d->box.rules, o, nw_mono_ns());
+}
+
+static void
 on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
@@ -437,6 +445,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	session_tick(&d->box, now);
 	expiry_log(d);
 	(void)origin_expire(&d->box, now);
+	schedule_outcomes(d->box.schedule, on_outcome, d);
 	control_tick(d->box.control, now);
 	peer_tick(&d->box);
 }

@@ -12,13 +12,19 @@
 #include <uthash.h>
 
 #include "daemon/conf.h"
+#include "daemon/behaviour.h"
 #include "daemon/control.h"
+#include "daemon/ruleline.h"
+#include "narrows/clock.h"
+#include "narrows/err.h"
 #include "narrows/log.h"
 #include "daemon/session.h"
 #include "narrows/frame.h"
 
 /* bounds of a session; further hosts and connections are ignored */
 enum { HOSTS_MAX = 32, CONNECTIONS_MAX = 64 };
+/* analyses in a row without anything uneasy make a session steady */
+enum { STEADY_LOOKS = 3 };
 
 /* A connection as seen by the host `by`. */
 struct connection {
@@ -32,6 +38,7 @@ struct escalation {
 	struct session *session; /* one reference */
 	bool active;             /* the providers have been told */
 	bool kernel;             /* waiting times inside the kernel are wanted, too */
+	struct behaviour behaviour;
 	char **hosts;
 	size_t n_hosts;
 	struct connection *connections;
@@ -45,6 +52,8 @@ struct rules {
 	struct escalation *escalations;
 	rules_undecided_fn *undecided; /* NULL: no session is undecided */
 	void *undecided_arg;
+	struct ruleline lines[RULELINES_MAX]; /* of the configuration */
+	size_t n_lines;
 };
 
 static void
@@ -84,8 +93,30 @@ tell_rate(const struct rules *r, const struct escalation *e, struct control_peer
 		.report_ns = r->conf->escalate_report_ns,
 		.lease_ns = r->conf->escalate_lease_ns };
 
+	if ((e->behaviour.is & BEHAVIOUR_STEADY) != 0 && r->conf->escalate_keep_ns > 0) {
+		o.keep_ns = r->conf->escalate_keep_ns;
+		o.report_ns = 0;
+	}
 	order_id(&o, e, 0);
 	control_tell(p, &o);
+}
+
+/* The rules of the configuration whose condition holds: the series are sampled so often, and begin
+ * if they are off. The orders of others end. Ids are "s12/r0". */
+static void
+tell_rules(const struct rules *r, const struct escalation *e, struct control_peer *p)
+{
+	struct nw_order o = { .lease_ns = r->conf->escalate_lease_ns };
+	size_t i;
+
+	for (i = 0; i < r->n_lines; i++) {
+		o.opt = (e->behaviour.is & r->lines[i].when) != 0 ? NW_OPT_START : NW_OPT_STOP;
+		o.collection_ns = r->lines[i].interval_ns;
+		memcpy(o.event_type, r->lines[i].event_type, sizeof(o.event_type));
+		snprintf(o.id, sizeof(o.id), "s%" PRId64 "/r%zu", e->session->id, i);
+		if (o.opt == NW_OPT_START || e->behaviour.judged)
+			control_tell(p, &o);
+	}
 }
 
 /* The host that described the connection gets the same ends, every other host the ends swapped. */
@@ -169,6 +200,7 @@ tell_all(struct control_peer *p, void *arg)
 		return;
 	tell_rate(t->r, t->e, p);
 	tell_kernel(t->r, t->e, p);
+	tell_rules(t->r, t->e, p);
 	for (i = 0; i < t->e->n_connections; i++)
 		tell_connection(t->r, t->e, i, p);
 }
@@ -210,6 +242,7 @@ escalation_of(struct rules *r, struct session *s)
 	s->refs++;
 	e->active = true;
 	e->kernel = r->conf->escalate_kernel == ESCALATE_KERNEL_ALWAYS;
+	behaviour_begin(&e->behaviour, STEADY_LOOKS * r->conf->analysis_interval_ns, nw_mono_ns());
 	HASH_ADD(hh, r->escalations, session_id, sizeof(e->session_id), e);
 	control_wake(r->control);
 	return e;
@@ -352,6 +385,28 @@ on_tick(void *arg, bool renew)
 	}
 }
 
+void
+rules_judged(struct rules *r, const struct session_outcome *o, int64_t now_mono_ns)
+{
+	struct telling t = { .r = r };
+	unsigned before;
+
+	HASH_FIND(hh, r->escalations, &o->session_id, sizeof(o->session_id), t.e);
+	if (t.e == NULL)
+		return;
+	before = t.e->behaviour.is;
+	behaviour_take(&t.e->behaviour, o, now_mono_ns);
+	if (before == t.e->behaviour.is)
+		return;
+	log_debug("session.behaviour id=%" PRId64 " slow=%d changed=%d untold=%d steady=%d",
+	    o->session_id, (t.e->behaviour.is & BEHAVIOUR_SLOW) != 0,
+	    (t.e->behaviour.is & BEHAVIOUR_CHANGED) != 0,
+	    (t.e->behaviour.is & BEHAVIOUR_UNTOLD) != 0,
+	    (t.e->behaviour.is & BEHAVIOUR_STEADY) != 0);
+	if (t.e->active)
+		control_each(r->control, tell_all, &t);
+}
+
 bool
 rules_is_idle(const struct rules *r)
 {
@@ -368,9 +423,13 @@ struct rules *
 rules_new(struct control *c, const struct conf *conf)
 {
 	struct rules *r = xcalloc(1, sizeof(*r));
+	const char *line = conf->rules, *why;
 
 	r->control = c;
 	r->conf = conf;
+	while (line != NULL && *line != '\0' && r->n_lines < RULELINES_MAX &&
+	    ruleline_parse(line, &r->lines[r->n_lines], &line, &why) == NW_OK)
+		r->n_lines++;
 	control_set_rule(c,
 	    &(struct control_rule){
 		.joined = on_joined, .tick = on_tick, .is_idle = is_idle, .arg = r });

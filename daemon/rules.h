@@ -16,6 +16,7 @@ struct control;
 struct nw_subject;
 struct rules;
 struct session;
+struct session_outcome;
 
 /* Makes the rule of c; c must outlive the rule. */
 struct rules *rules_new(struct control *c, const struct conf *conf);
@@ -23,6 +24,8 @@ void rules_free(struct rules *r);
 /* Sets who knows which open session could not be told when it was last looked at. */
 typedef bool rules_undecided_fn(void *arg, int64_t session_id);
 void rules_set_undecided(struct rules *r, rules_undecided_fn *fn, void *arg);
+/* A session was analysed. */
+void rules_judged(struct rules *r, const struct session_outcome *o, int64_t now_mono_ns);
 /* True while no order is in force. */
 bool rules_is_idle(const struct rules *r);
 

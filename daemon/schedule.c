@@ -4,6 +4,7 @@
 #include "daemon/schedule.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +22,7 @@
 
 enum {
 	QUEUE_MAX = 100000,
+	OUTCOMES_MAX = 256,
 	CLOCK_EVERY_S = 16,
 	AGAIN_S = 1, /* pause after an analysis that the disk or memory failed */
 	TRIES_MAX = 60,
@@ -75,6 +77,8 @@ struct schedule {
 	size_t next_undecided;
 	bool stopping;
 	struct schedule_stats stats;
+	struct session_outcome outcomes[OUTCOMES_MAX]; /* a ring */
+	uint64_t n_outcomes, n_taken;
 };
 
 /* Waits while the store's queue is full: the queue empties by itself. */
@@ -311,6 +315,41 @@ undecided_note(struct schedule *s, int64_t session_id, bool undecided)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static void
+outcome_note(struct schedule *s, int64_t session_id, const struct analysis_outcome *o)
+{
+	struct session_outcome *out;
+
+	pthread_mutex_lock(&s->lock);
+	out = &s->outcomes[s->n_outcomes++ % OUTCOMES_MAX];
+	*out = (struct session_outcome){ .session_id = session_id,
+		.bytes = o->bytes,
+		.duration_s = o->duration_s,
+		.usual_bytes_per_s = o->usual * o->bytes_per_s };
+	snprintf(out->stage, sizeof(out->stage), "%s", o->stage != NULL ? o->stage : "");
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
+schedule_outcomes(
+    struct schedule *s, void (*fn)(void *arg, const struct session_outcome *o), void *arg)
+{
+	struct session_outcome one;
+
+	for (;;) {
+		pthread_mutex_lock(&s->lock);
+		if (s->n_outcomes - s->n_taken > OUTCOMES_MAX)
+			s->n_taken = s->n_outcomes - OUTCOMES_MAX;
+		if (s->n_taken == s->n_outcomes) {
+			pthread_mutex_unlock(&s->lock);
+			return;
+		}
+		one = s->outcomes[s->n_taken++ % OUTCOMES_MAX];
+		pthread_mutex_unlock(&s->lock);
+		fn(arg, &one);
+	}
+}
+
 static int
 session_analyse(struct schedule *s, int64_t session_id)
 {
@@ -333,6 +372,7 @@ session_analyse(struct schedule *s, int64_t session_id)
 	}
 	analysis_outcome(a, &outcome);
 	undecided_note(s, session_id, outcome.stage == NULL);
+	outcome_note(s, session_id, &outcome);
 	run.took_ns = nw_mono_ns() - begin;
 	if ((json = resultdoc_build(a, &run)) == NULL)
 		rc = NW_ENOMEM;

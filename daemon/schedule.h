@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/behaviour.h"
 #include "narrows/analysis.h"
 #include "narrows/store.h"
 
@@ -34,6 +35,9 @@ void schedule_push(struct schedule *s, int64_t session_id, bool is_over);
 /* Any thread. Whether the newest look at an open session found no answer; the newest
  * SCHEDULE_UNDECIDED_MAX such sessions are known. */
 bool schedule_is_undecided(struct schedule *s, int64_t session_id);
+/* Hands over the outcomes of analyses since the last call, oldest first; the newest 256. */
+void schedule_outcomes(
+    struct schedule *s, void (*fn)(void *arg, const struct session_outcome *o), void *arg);
 void schedule_get_stats(struct schedule *s, struct schedule_stats *out);
 
 #endif

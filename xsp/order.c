@@ -76,6 +76,9 @@ nw_order_check(const struct nw_order *o, const char **why)
 	else if (o->report_ns != 0 &&
 	    !within(o->report_ns, o->collection_ns, NW_ORDER_PERIOD_MAX_NS))
 		*why = "report period out of range: collection interval to 1 h";
+	else if (o->keep_ns != 0 &&
+	    (o->opt != NW_OPT_RATE || !within(o->keep_ns, o->collection_ns, NW_ORDER_KEEP_MAX_NS)))
+		*why = "kept samples out of range: of RATE, collection interval to 10 m";
 	else if (!within(o->lease_ns, NW_ORDER_LEASE_MIN_NS, NW_ORDER_LEASE_MAX_NS))
 		*why = "lease out of range 100 ms to 1 d";
 	return *why == NULL ? NW_OK : NW_EPROTO;
@@ -129,6 +132,7 @@ nw_order_encode(struct nw_doc_buf *out, const struct nw_order *o)
 		put_seconds(kv, &n, "collection_interval_s", o->collection_ns);
 		put_seconds(kv, &n, "report_period_s", o->report_ns);
 		put_seconds(kv, &n, "lease_s", o->lease_ns);
+		put_seconds(kv, &n, "keep_s", o->keep_ns);
 	}
 	return nw_kv_encode(out, kv, n);
 }
@@ -155,7 +159,8 @@ nw_order_decode(struct nw_order *o, uint16_t opt, const uint8_t *buf, size_t len
 	if (!take_port(kv, n, "sport", &o->sport) || !take_port(kv, n, "dport", &o->dport) ||
 	    !take_seconds(kv, n, "collection_interval_s", &o->collection_ns) ||
 	    !take_seconds(kv, n, "report_period_s", &o->report_ns) ||
-	    !take_seconds(kv, n, "lease_s", &o->lease_ns)) {
+	    !take_seconds(kv, n, "lease_s", &o->lease_ns) ||
+	    !take_seconds(kv, n, "keep_s", &o->keep_ns)) {
 		*why = "number of an order out of range";
 		return NW_EPROTO;
 	}

@@ -27,6 +27,7 @@
 #include "host/blipp/budget.h"
 #include "host/blipp/configuration.h"
 #include "host/blipp/follow.h"
+#include "host/blipp/history.h"
 #include "host/blipp/scrape.h"
 #include "host/blipp/show.h"
 #include "host/lib/hostname.h"
@@ -54,6 +55,11 @@ struct blipp {
 	bool warned[BLIPP_PROBES];
 	bool absent[BLIPP_PROBES]; /* the system does not offer the probe's file */
 	struct ticker tickers[BLIPP_PROBES], report_ticker;
+	/* samples that the box wants kept: memory of the probes, when they are due, 0 in
+	 * keepers[].interval_ns: the probe keeps none */
+	void *keep_states[BLIPP_PROBES];
+	struct ticker keepers[BLIPP_PROBES];
+	struct history history;
 	struct control_client control;
 	struct followers followers;
 	struct configuration configuration;
@@ -133,6 +139,39 @@ is_wanted(const struct blipp *b, size_t i)
 	    (b->conf.probes[i] || leases_started(&b->control.leases, blipp_probes[i]->event_type));
 }
 
+/* For struct report: out, with the history as out_arg. */
+static int
+history_take(
+    struct report *r, const struct series *s, const struct series_kind *kind, const double *values)
+{
+	history_put(r->out_arg, s, kind, r->t_wall_ns, values);
+	r->values += kind->n_fields;
+	return NW_OK;
+}
+
+/* Samples that stay here. They have memory of their own: shares of the samples that are sent go on
+ * from one to the next. */
+static void
+keep_due(struct blipp *b, struct clock_pair now)
+{
+	struct report saved = b->report;
+	size_t i;
+
+	b->report.out = history_take;
+	b->report.out_arg = &b->history;
+	for (i = 0; i < BLIPP_PROBES; i++) {
+		if (b->keepers[i].interval_ns == 0 || !is_wanted(b, i) ||
+		    !ticker_is_due(&b->keepers[i], now))
+			continue;
+		if (b->keep_states[i] == NULL)
+			b->keep_states[i] = calloc(1, blipp_probes[i]->state_bytes);
+		if (b->keep_states[i] != NULL)
+			sample_one(b, i, b->keep_states[i]);
+	}
+	saved.values = b->report.values;
+	b->report = saved;
+}
+
 /* Returns whether anything was due. */
 static bool
 sample_due(struct blipp *b, struct clock_pair now)
@@ -147,6 +186,7 @@ sample_due(struct blipp *b, struct clock_pair now)
 			sample_one(b, i, b->states[i]);
 			any = true;
 		}
+	keep_due(b, now);
 	if (followers_sample(&b->followers, &b->report, now) < 0)
 		log_line(LOG_DEBUG, "follow.error");
 	if (any)
@@ -157,10 +197,50 @@ sample_due(struct blipp *b, struct clock_pair now)
 
 /* --- the sum of the configuration and the box's orders --- */
 
+/* A probe keeps samples between those that it sends. False: it has kept some, and now sends as
+ * often as that. */
+static bool
+keeper_set(struct blipp *b, size_t i, int64_t send_ns, struct clock_pair now)
+{
+	int64_t before_ns = b->keepers[i].interval_ns, keep_ns, ns;
+
+	ns = leases_keep_ns(&b->control.leases, blipp_probes[i]->event_type, &keep_ns) *
+	    b->budget.stretch;
+	if (ns >= send_ns || blipp_probes[i]->fd != NULL)
+		ns = 0;
+	if (ns != 0)
+		b->history.keep_ns = keep_ns;
+	if (ns != 0)
+		ticker_set(&b->keepers[i], ns, now);
+	else
+		b->keepers[i] = (struct ticker){ 0 };
+	return ns != 0 || before_ns == 0 || send_ns > before_ns;
+}
+
+/* What was kept goes to the box that has turned from keeping to sending; else nobody wants it. */
+static void
+history_look(struct blipp *b, bool wanted)
+{
+	size_t i, n;
+
+	for (i = 0; i < BLIPP_PROBES; i++)
+		if (b->keepers[i].interval_ns != 0 && !wanted)
+			return;
+	if (b->history.n_stretches == 0)
+		return;
+	if (!wanted) {
+		history_clear(&b->history);
+		return;
+	}
+	n = history_send(&b->history, &b->report);
+	log_line(LOG_INFO, "history.sent rows=%zu", n);
+}
+
 static void
 intervals_set(struct blipp *b, struct clock_pair now)
 {
 	int64_t ns, shortest = INT64_MAX;
+	bool history_wanted = false;
 	size_t i;
 
 	for (i = 0; i < BLIPP_PROBES; i++) {
@@ -168,9 +248,11 @@ intervals_set(struct blipp *b, struct clock_pair now)
 			 &b->control.leases, blipp_probes[i]->event_type, b->conf.interval_ns) *
 		    b->budget.stretch;
 		ticker_set(&b->tickers[i], ns, now);
+		history_wanted |= !keeper_set(b, i, ns, now);
 		if (is_wanted(b, i) && ns < shortest)
 			shortest = ns;
 	}
+	history_look(b, history_wanted);
 	b->interval_ns = shortest != INT64_MAX ? shortest : b->conf.interval_ns;
 	b->followers.stretch = b->budget.stretch;
 	followers_sync(&b->followers, &b->control.leases, b->interval_ns, &b->report, now);
@@ -263,8 +345,12 @@ next_due(const struct blipp *b)
 	if (b->report_ns > b->interval_ns && b->report_ticker.due_mono_ns < due)
 		due = b->report_ticker.due_mono_ns;
 	for (i = 0; i < BLIPP_PROBES; i++)
-		if (is_wanted(b, i) && b->tickers[i].due_mono_ns < due)
-			due = b->tickers[i].due_mono_ns;
+		if (is_wanted(b, i)) {
+			if (b->tickers[i].due_mono_ns < due)
+				due = b->tickers[i].due_mono_ns;
+			if (b->keepers[i].interval_ns != 0 && b->keepers[i].due_mono_ns < due)
+				due = b->keepers[i].due_mono_ns;
+		}
 	return due;
 }
 
@@ -524,12 +610,16 @@ blipp_clear(struct blipp *b)
 		if (b->states[i] != NULL)
 			blipp_probes[i]->clear(b->states[i]);
 		free(b->states[i]);
+		if (b->keep_states[i] != NULL)
+			blipp_probes[i]->clear(b->keep_states[i]);
+		free(b->keep_states[i]);
 		if (b->scrape_states[i] != NULL)
 			blipp_probes[i]->clear(b->scrape_states[i]);
 		free(b->scrape_states[i]);
 	}
 	scrapes_close(&b->scrapes);
 	show_clear(&b->scraped);
+	history_clear(&b->history);
 	followers_clear(&b->followers);
 	control_client_clear(&b->control);
 	procfs_buf_clear(&b->buf);
@@ -547,7 +637,7 @@ blipp_open(struct blipp *b)
 		.spool_dir = b->conf.spool_dir,
 		.spool_max_bytes = b->conf.spool_bytes,
 		.spool_max_age_ns = b->conf.spool_age_ns,
-		.can = "start stop rate status",
+		.can = "start stop rate status keep",
 		.on_order = control_client_order,
 		.on_order_arg = &b->control,
 	};

@@ -82,6 +82,22 @@ series_send(
 	    r->provider, s->id, r->t_wall_ns, names, values, kind->n_fields, NULL, 0);
 }
 
+int
+series_send_rows(struct series *s, const struct series_kind *kind, struct report *r, size_t n,
+    const int64_t *t_wall_ns, const double *values)
+{
+	const char *names[SERIES_FIELDS_MAX];
+	size_t i;
+	int rc;
+
+	if (!s->announced && (rc = announce(s, kind, r)) < 0)
+		return rc;
+	for (i = 0; i < kind->n_fields; i++)
+		names[i] = kind->fields[i].name;
+	r->values += n * kind->n_fields;
+	return nw_provider_rows(r->provider, s->id, names, kind->n_fields, n, t_wall_ns, values);
+}
+
 void
 series_end(struct series *s, struct report *r)
 {

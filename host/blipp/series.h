@@ -69,6 +69,9 @@ struct series {
  * as nw_provider_data(). */
 int series_send(
     struct series *s, const struct series_kind *kind, struct report *r, const double *values);
+/* Sends rows of other times, row by row in values. */
+int series_send_rows(struct series *s, const struct series_kind *kind, struct report *r, size_t n,
+    const int64_t *t_wall_ns, const double *values);
 void series_end(struct series *s, struct report *r);
 
 /*

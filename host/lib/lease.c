@@ -64,7 +64,8 @@ orders_differ(const struct nw_order *a, const struct nw_order *b)
 	return a->opt != b->opt || strcmp(a->event_type, b->event_type) != 0 ||
 	    strcmp(a->task_id, b->task_id) != 0 || strcmp(a->src, b->src) != 0 ||
 	    strcmp(a->dst, b->dst) != 0 || a->sport != b->sport || a->dport != b->dport ||
-	    a->collection_ns != b->collection_ns || a->report_ns != b->report_ns;
+	    a->collection_ns != b->collection_ns || a->report_ns != b->report_ns ||
+	    a->keep_ns != b->keep_ns;
 }
 
 int
@@ -123,12 +124,32 @@ leases_interval_ns(const struct leases *l, const char *event_type, int64_t base_
 
 	for (i = 0; i < l->n; i++) {
 		o = &l->list[i].order;
-		if (o->collection_ns != 0 && !nw_order_has_connection(o) &&
+		if (o->collection_ns != 0 && o->keep_ns == 0 && !nw_order_has_connection(o) &&
 		    type_matches(o->event_type, event_type) &&
 		    (shortest == 0 || o->collection_ns < shortest))
 			shortest = o->collection_ns;
 	}
 	return shortest != 0 ? shortest : base_ns;
+}
+
+int64_t
+leases_keep_ns(const struct leases *l, const char *event_type, int64_t *keep_ns)
+{
+	const struct nw_order *o;
+	int64_t shortest = 0;
+	size_t i;
+
+	*keep_ns = 0;
+	for (i = 0; i < l->n; i++) {
+		o = &l->list[i].order;
+		if (o->keep_ns == 0 || !type_matches(o->event_type, event_type))
+			continue;
+		if (shortest == 0 || o->collection_ns < shortest)
+			shortest = o->collection_ns;
+		if (o->keep_ns > *keep_ns)
+			*keep_ns = o->keep_ns;
+	}
+	return shortest;
 }
 
 int64_t

@@ -37,6 +37,8 @@ int64_t leases_deadline(const struct leases *l); /* of the first to end; INT64_M
 
 /* The interval of series with the event type; base_ns when no order names the type. */
 int64_t leases_interval_ns(const struct leases *l, const char *event_type, int64_t base_ns);
+/* The interval of samples that are kept, and how long; 0: no order wants samples kept. */
+int64_t leases_keep_ns(const struct leases *l, const char *event_type, int64_t *keep_ns);
 /* The shortest report period ordered, else base_ns. */
 int64_t leases_report_ns(const struct leases *l, int64_t base_ns);
 /* Whether a START names the event type, without naming a connection. */

@@ -25,6 +25,7 @@ enum {
 
 #define NW_ORDER_COLLECTION_MIN_NS INT64_C(10000000)       /* 10 ms */
 #define NW_ORDER_PERIOD_MAX_NS     INT64_C(3600000000000)  /* 1 h, of both */
+#define NW_ORDER_KEEP_MAX_NS       INT64_C(600000000000)   /* 10 min */
 #define NW_ORDER_LEASE_MIN_NS      INT64_C(100000000)      /* 100 ms */
 #define NW_ORDER_LEASE_MAX_NS      INT64_C(86400000000000) /* 1 d */
 
@@ -39,6 +40,8 @@ struct nw_order {
 	char src[NW_ORDER_ADDRESS_BYTES], dst[NW_ORDER_ADDRESS_BYTES];
 	uint16_t sport, dport;
 	int64_t collection_ns, report_ns, lease_ns;
+	/* RATE: samples are kept for this long instead of being sent; 0: they are sent */
+	int64_t keep_ns;
 };
 
 /* NW_EPROTO with *why when the order is not whole or out of bounds: a stranger's word, or our own
