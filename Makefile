@@ -9,6 +9,7 @@
 #   make bench      runs the benchmarks
 #   make calibrate  simulates data of known truth and prints how often the box is wrong
 #   make experiment-reduction  repeats a paper's figures in build/experiment; RECORDING=DIR adds a recording
+#   make experiment-dpss  block lists over a network with a small buffer, in build/experiment-dpss; root
 #   make truth      plants limits in real transfers and prints how often the verdict names them; needs root, ten minutes
 #   make fuzz       fuzzes every parser for a while
 #   make soak       runs a box at full rate for MINUTES (60) and prints its memory over time
@@ -103,7 +104,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction truth fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss truth fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -229,6 +230,10 @@ experiment-reduction:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory $B/bin/experiment-reduction
 	@$B/bin/experiment-reduction build/experiment $(RECORDING) && cat build/experiment/report.txt
+experiment-dpss:
+	@sh conf/deps.sh rig
+	$(Q)$(MAKE) --no-print-directory all $(RIG)
+	@B=$B python3 tests/experiment-dpss.py build/experiment-dpss
 demo:
 	@sh conf/deps.sh demo
 	@sh conf/build.sh all

@@ -39,6 +39,8 @@ struct channel {
 	pthread_mutex_t machine, sending;
 	size_t limit;
 	struct channel_sink sink;
+	int (*on_silence)(void *arg);
+	void *silence_arg;
 	uint8_t *message;
 	size_t message_cap;
 	uint8_t in[IN_BYTES];
@@ -136,6 +138,12 @@ silence_set(struct channel *w, int ms)
 	setsockopt(w->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
+static int
+silence_end(struct channel *w)
+{
+	return w->on_silence != NULL ? w->on_silence(w->silence_arg) : NW_EAGAIN;
+}
+
 /* At least a byte, first into out and what comes behind into w->in; *n gets the bytes in out. */
 static int
 receive(struct channel *w, uint8_t *out, size_t len, size_t *n)
@@ -144,12 +152,16 @@ receive(struct channel *w, uint8_t *out, size_t len, size_t *n)
 		{ w->in, len >= IN_BYTES / 4 ? IN_BEHIND_BYTES : sizeof(w->in) } };
 	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
 	ssize_t got;
+	int rc;
 
-	do
-		got = recvmsg(w->fd, &m, 0);
-	while (got < 0 && errno == EINTR);
-	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-		return NW_EAGAIN;
+	while ((got = recvmsg(w->fd, &m, 0)) < 0) {
+		if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			if ((rc = silence_end(w)) != NW_OK)
+				return rc;
+		} else if (errno != EINTR) {
+			break;
+		}
+	}
 	if (got <= 0)
 		return got == 0 || errno == ECONNRESET ? NW_ECLOSED : NW_EIO;
 	*n = (size_t)got < len ? (size_t)got : len;
@@ -272,6 +284,13 @@ channel_read(struct channel *w, struct channel_message *out)
 }
 
 void
+channel_on_silence(struct channel *w, int (*on_silence)(void *arg), void *arg)
+{
+	w->on_silence = on_silence;
+	w->silence_arg = arg;
+}
+
+void
 channel_sink(struct channel *w, const struct channel_sink *sink)
 {
 	w->sink = *sink;
@@ -333,6 +352,12 @@ channel_send_file(
 	pack_free(&header);
 	pack_free(p);
 	return rc == NW_OK && len > 0 ? NW_EIO : rc;
+}
+
+void
+channel_pace(struct channel *w, uint64_t bytes_per_s)
+{
+	setsockopt(w->fd, SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_s, sizeof(bytes_per_s));
 }
 
 bool

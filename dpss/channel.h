@@ -49,6 +49,9 @@ void channel_free(struct channel *w); /* no other thread may use w any more; NUL
 void channel_limits(struct channel *w, size_t limit, int silence_ms);
 /* NW_OK, NW_ECLOSED, NW_EPROTO (too long, or broken TLS), NW_EIO, NW_ETIMEDOUT, NW_ENOMEM. */
 int channel_read(struct channel *w, struct channel_message *out);
+/* What becomes of a silence: NW_OK goes on waiting for as long again, else the code ends the read;
+ * in the reader's thread. NULL: the silence ends the read. */
+void channel_on_silence(struct channel *w, int (*on_silence)(void *arg), void *arg);
 /* Sends a message whole; the packer is freed. NW_ECLOSED, NW_EIO, NW_ENOMEM. */
 int channel_send(struct channel *w, uint16_t type, struct packer *p);
 /* The same with bytes that follow the packed ones. */
@@ -59,6 +62,8 @@ int channel_send_with(
 int channel_send_file(
     struct channel *w, uint16_t type, struct packer *p, int fd, uint64_t offset, size_t len);
 void channel_sink(struct channel *w, const struct channel_sink *sink);
+/* At most so many bytes per second are sent, evenly. */
+void channel_pace(struct channel *w, uint64_t bytes_per_s);
 bool channel_is_clear(const struct channel *w);
 /* Wakes the reader and lets every send fail; from any thread. */
 void channel_shut(struct channel *w);

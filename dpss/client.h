@@ -32,8 +32,9 @@ struct server {
 	struct channel *wire; /* changes under `sending` only */
 	pthread_mutex_t sending;
 	pthread_t thread;
-	unsigned damaged;    /* blocks in a row whose bytes did not fit their checksum */
-	bool started, alive; /* alive: under the lock of all */
+	unsigned damaged;            /* blocks in a row whose bytes did not fit their checksum */
+	bool started, alive, silent; /* alive, silent: under the lock of all */
+	int64_t silent_mono_ns;      /* since when */
 };
 
 /* A block that was asked for. */

@@ -9,7 +9,8 @@
 #include "narrows/err.h"
 
 enum {
-	AGAIN_MS = 500, /* between attempts to connect */
+	AGAIN_MS = 500,        /* between attempts to connect */
+	SILENT_MAX_MS = 10000, /* of a connection that may go on */
 	MASTER_SILENCE_MS = 3000,
 	MASTER_PATIENCE_MS = 10000 /* a master who is away for longer is gone */
 };
@@ -79,6 +80,57 @@ server_tell(const struct server *s, bool alive)
 		o->on_server(o->arg, s->id, s->host, s->port, alive);
 }
 
+/* The server takes no more part: what was asked of it is asked of others. silent: the connection
+ * stands still, and may go on after all. */
+static void
+server_dead(struct server *s, bool silent)
+{
+	struct dpss *d = s->d;
+	bool again, tell;
+
+	pthread_mutex_lock(&d->lock);
+	tell = s->alive && !d->closing;
+	s->alive = false;
+	s->silent = silent;
+	if (!silent)
+		client_copies_end(s);
+	again = !d->closing && (d->pending != NULL || d->rebuilds != NULL);
+	pthread_mutex_unlock(&d->lock);
+	if (tell)
+		server_tell(s, false);
+	if (again)
+		client_request_again(d);
+}
+
+/* A network that loses packets can be silent for longer than a second. */
+static int
+on_silence(void *arg)
+{
+	struct server *s = arg;
+	int64_t now = nw_mono_ns();
+
+	if (!s->silent) {
+		s->silent_mono_ns = now;
+		server_dead(s, true);
+	}
+	return now - s->silent_mono_ns < SILENT_MAX_MS * NS_PER_MS ? NW_OK : NW_ECLOSED;
+}
+
+/* A word from a server that was silent. */
+static void
+server_heard(struct server *s)
+{
+	struct dpss *d = s->d;
+
+	if (!s->silent)
+		return;
+	pthread_mutex_lock(&d->lock);
+	s->silent = false;
+	s->alive = true;
+	pthread_mutex_unlock(&d->lock);
+	server_tell(s, true);
+}
+
 static int
 server_connect(struct server *s)
 {
@@ -96,6 +148,7 @@ server_connect(struct server *s)
 		channel_free(w);
 		return rc;
 	}
+	channel_on_silence(w, on_silence, s);
 	pthread_mutex_lock(&s->sending);
 	old = s->wire;
 	s->wire = w;
@@ -111,38 +164,22 @@ server_connect(struct server *s)
 }
 
 static void
-server_dead(struct server *s)
-{
-	struct dpss *d = s->d;
-	bool again, closing;
-
-	pthread_mutex_lock(&d->lock);
-	s->alive = false;
-	client_copies_end(s);
-	closing = d->closing;
-	again = !closing && (d->pending != NULL || d->rebuilds != NULL);
-	pthread_mutex_unlock(&d->lock);
-	if (!closing)
-		server_tell(s, false);
-	if (again)
-		client_request_again(d);
-}
-
-static void
 server_listen(struct server *s)
 {
 	struct channel_message m;
 	int rc = NW_OK;
 
-	while (rc == NW_OK && (rc = channel_read(s->wire, &m)) == NW_OK)
+	while (rc == NW_OK && (rc = channel_read(s->wire, &m)) == NW_OK) {
+		server_heard(s);
 		if (m.type == DPSS_BLOCK)
 			rc = client_block(s, &m);
 		else if (m.type == DPSS_WRITTEN)
 			rc = client_written(s, &m.contents);
 		else if (m.type != DPSS_PING && m.type != DPSS_LACKING && m.type != DPSS_DONE)
 			rc = NW_EPROTO;
+	}
 	channel_shut(s->wire);
-	server_dead(s);
+	server_dead(s, false);
 }
 
 /* A server that died may come again. */

@@ -370,8 +370,20 @@ client_block(struct server *s, struct channel_message *m)
 	return NW_OK;
 }
 
-/* One block that nobody has: computed where that is possible, else delivered as lost. Returns how
- * many blocks were packed to be asked for. Locked. */
+static bool
+is_any_silent(const struct dpss *d)
+{
+	size_t i;
+
+	for (i = 0; i < DPSS_SERVERS_MAX; i++)
+		if (d->servers[i].silent)
+			return true;
+	return false;
+}
+
+/* One block that nobody has: computed where that is possible; else waited for, as long as a silent
+ * server may have it; else delivered as lost. Returns how many blocks were packed to be asked for.
+ * Locked. */
 static uint32_t
 absent_one(struct dpss *d, uint64_t logical, uint32_t list, struct packer *ask)
 {
@@ -379,12 +391,14 @@ absent_one(struct dpss *d, uint64_t logical, uint32_t list, struct packer *ask)
 	struct pending *one;
 	struct rebuild *r;
 
-	rebuilds_feed(d, logical, NULL, 0);
+	if (!is_any_silent(d))
+		rebuilds_feed(d, logical, NULL, 0);
 	HASH_FIND(hh, d->pending, &logical, sizeof(logical), one);
 	if (one == NULL || one->rebuilding)
 		return 0;
 	if ((r = rebuild_begin(d, logical, list)) == NULL) {
-		deliver(d, &b);
+		if (!is_any_silent(d))
+			deliver(d, &b);
 		return 0;
 	}
 	one->rebuilding = true;

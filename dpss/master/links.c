@@ -11,7 +11,8 @@
 #include "narrows/log.h"
 #include "narrows/tls.h"
 
-enum { CONNECT_MS = 1000, PAUSE_US = 200000 };
+/* Clients notice a server's death by themselves, and sooner. */
+enum { CONNECT_MS = 1000, PAUSE_US = 200000, LINK_SILENCE_MS = 3000 };
 
 struct link {
 	struct links *all;
@@ -156,7 +157,7 @@ converse(struct link *l, struct channel *w)
 	struct channel_message m;
 	int rc;
 
-	channel_limits(w, 1 << 20, DPSS_SILENCE_MS);
+	channel_limits(w, 1 << 20, LINK_SILENCE_MS);
 	if ((rc = prove(l, w)) == NW_OK)
 		rc = outbox_new(w, DPSS_PING_MS, NULL, NULL, &o);
 	channel_set(l, w, o);

@@ -29,12 +29,13 @@ static int
 usage(int status)
 {
 	fputs("usage: dpss-server [-p] -s STATE_DIR -d DISK_DIR ... [-l HOST/PORT] [-T TLS_DIR]\n"
-	      "                   [-m CACHE_MIB] [-L LOG] [-P PORT_FILE]\n"
+	      "                   [-m CACHE_MIB] [-r MBIT] [-L LOG] [-P PORT_FILE]\n"
 	      "       dpss-server -s STATE_DIR -d DISK_DIR ... -g MASTER BLOCKS BLOCK_BYTES\n"
 	      "  -s  where the grants are kept      -d  a disk's directory; one thread for each\n"
 	      "  -l  address (127.0.0.1/7070)       -T  key, certificate and ca.crt: TLS\n"
 	      "  -m  memory for blocks (64)         -L  events in the common logging format\n"
 	      "  -p  in clear beyond loopback, too  -P  file that gets the port\n"
+	      "  -r  sends at most so many Mbit/s to each client, evenly\n"
 	      "  -g  grants a master BLOCKS blocks on each disk, and prints the secret for it\n",
 	    status == 0 ? stdout : stderr);
 	return status;
@@ -235,6 +236,7 @@ struct options {
 	char *disks[DISKS_MAX];
 	size_t n_disks;
 	uint64_t cache_mib;
+	double mbit_per_s; /* of each client's connection; 0: no limit */
 	bool grant;
 };
 
@@ -254,6 +256,7 @@ option_take(struct options *o, int c)
 	case 'P': o->serve.port_file = optarg; return true;
 	case 'L': o->log = optarg; return true;
 	case 'm': return option_whole(optarg, 1, 1 << 20, &o->cache_mib);
+	case 'r': return option_real(optarg, 0.001, 1e6, &o->mbit_per_s);
 	case 'g': return o->grant = true;
 	default: return false;
 	}
@@ -263,7 +266,9 @@ static int
 serve(struct options *o)
 {
 	struct server sv = { .n_disks = o->n_disks };
-	struct sessions_opts opts = { .n_disks = o->n_disks, .cache_bytes = o->cache_mib * MIB };
+	struct sessions_opts opts = { .n_disks = o->n_disks,
+		.cache_bytes = o->cache_mib * MIB,
+		.pace_bytes_per_s = (uint64_t)(o->mbit_per_s * 1e6 / 8) };
 	char why[CHANNEL_WHY_BYTES] = "";
 	int rc;
 
@@ -291,7 +296,7 @@ main(int argc, char **argv)
 	int c;
 
 	serve_signals();
-	while ((c = getopt(argc, argv, "s:d:l:T:pP:L:m:gh")) != -1) {
+	while ((c = getopt(argc, argv, "s:d:l:T:pP:L:m:r:gh")) != -1) {
 		if (c == 'h')
 			return usage(0);
 		if (!option_take(&o, c))

@@ -661,6 +661,8 @@ session_serve(struct sessions *all, struct grant *g, const struct ticket *t, str
 	if ((rc = session_new(all, g, t, &s)) != NW_OK)
 		return rc;
 	s->from_file = channel_is_clear(w);
+	if (all->opts.pace_bytes_per_s > 0)
+		channel_pace(w, all->opts.pace_bytes_per_s);
 	channel_limits(w, g->block_bytes + 64, 0);
 	if ((rc = outbox_new(w, DPSS_PING_MS, on_idle, all->opts.log, &s->out)) == NW_OK)
 		rc = outbox_put_packed(s->out, DPSS_DONE, &nothing);

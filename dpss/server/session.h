@@ -18,7 +18,8 @@ struct sessions;
 struct sessions_opts {
 	size_t n_disks;
 	size_t cache_bytes;
-	struct eventlog *log; /* NULL: none */
+	uint64_t pace_bytes_per_s; /* at most, to each client; 0: no limit */
+	struct eventlog *log;      /* NULL: none */
 };
 
 struct grant *session_grant(const struct session *s);

@@ -16,11 +16,13 @@
 #include "narrows/err.h"
 #include "narrows/progress.h"
 
-enum { EXIT_USAGE = 2, BLOCK_BYTES = 64 << 10, AHEAD = 128, WAIT_MS = 30000 };
+enum { EXIT_USAGE = 2, BLOCK_BYTES = 64 << 10, AHEAD = 128, WAIT_MS = 30000, SERVERS_MAX = 255 };
 
 struct context {
 	struct dpss_opts opts;
 	struct dpss_layout layout;
+	uint32_t wished[SERVERS_MAX]; /* servers for first copies, one after the other */
+	size_t n_wished;
 	double rate; /* blocks per second of a recording; 0: as fast as can be */
 	char why[DPSS_WHY_BYTES];
 };
@@ -31,7 +33,7 @@ usage(int status)
 	fputs("usage: dpss [-m HOST/PORT] [-T TLS_DIR] [-L LOG] COMMAND ...\n"
 	      "  sets                             data sets that you may use\n"
 	      "  servers                          servers, and how full they are\n"
-	      "  load [-b BYTES] [-c COPIES] [-k PARITY] FILE SET\n"
+	      "  load [-b BYTES] [-c COPIES] [-k PARITY] [-w ID,...] FILE SET\n"
 	      "                                   a file into a new set\n"
 	      "  record [-r BLOCKS_PER_S] SET BLOCKS\n"
 	      "                                   standard input into a new set, as blocks come\n"
@@ -45,6 +47,7 @@ usage(int status)
 	      "  server-drop ID                   forgets a server without blocks\n"
 	      "  repair                           stores damaged and missing copies anew\n"
 	      "-m: the master (DPSS_MASTER, else 127.0.0.1/7071). -b: bytes of a block (64 KiB).\n"
+	      "-w: servers for first copies, one after the other (declustered over all).\n"
 	      "-c: copies of each block (1). -k: a block of parity for so many of data (none).\n",
 	    status == 0 ? stdout : stderr);
 	return status;
@@ -429,6 +432,29 @@ static const struct command {
 	{ "repair", 0, run_repair },
 };
 
+static void
+wished_server(void *arg, uint64_t logical, uint32_t *server, uint32_t *disk)
+{
+	const struct context *c = arg;
+
+	(void)disk;
+	*server = c->wished[logical % c->n_wished];
+}
+
+/* "ID,ID,..." */
+static bool
+servers_take(struct context *c, char *text)
+{
+	char *save, *word;
+
+	for (word = strtok_r(text, ",", &save); word != NULL; word = strtok_r(NULL, ",", &save))
+		if (c->n_wished == SERVERS_MAX || !server_number(word, &c->wished[c->n_wished++]))
+			return false;
+	c->layout.where = c->n_wished > 0 ? wished_server : NULL;
+	c->layout.arg = c;
+	return c->n_wished > 0;
+}
+
 static bool
 context_option(struct context *c, int o)
 {
@@ -447,6 +473,7 @@ context_option(struct context *c, int o)
 		ok = option_whole(optarg, 1, 4, &v);
 		c->layout.copies = (uint8_t)v;
 		break;
+	case 'w': return servers_take(c, optarg);
 	case 'r': return option_real(optarg, 0, 1e6, &c->rate);
 	case 'k':
 		ok = option_whole(optarg, 1, 254, &v);
@@ -465,7 +492,7 @@ main(int argc, char **argv)
 	size_t i;
 	int o;
 
-	while ((o = getopt(argc, argv, "m:T:L:b:c:k:r:h")) != -1) {
+	while ((o = getopt(argc, argv, "m:T:L:b:c:k:r:w:h")) != -1) {
 		if (o == 'h')
 			return usage(0);
 		if (!context_option(&c, o))

@@ -39,8 +39,7 @@ struct dpss_opts {
 	bool accepts; /* takes blocks, too, that others have sent here: dpss_deliver() */
 	/* Hears at once, in a thread of the library, which servers come and which die; no function
 	 * of this header may be called from there. NULL for nobody. */
-	void (*on_server)(
-	    void *arg, uint32_t server, const char *host, uint16_t port, bool alive);
+	void (*on_server)(void *arg, uint32_t server, const char *host, uint16_t port, bool alive);
 	void *arg;
 };
 
@@ -86,7 +85,7 @@ struct dpss_block {
 	uint32_t wanted; /* the requests that this block answers: those since it last arrived */
 	int rc;          /* NW_OK; NW_ENOTFOUND: no server that lives has the block */
 	bool rebuilt;    /* computed from parity */
-	int64_t recorded_wall_ns; /* when the writer had the block; 0: computed from parity */
+	int64_t recorded_wall_ns;       /* when the writer had the block; 0: computed from parity */
 	int64_t times[DPSS_POINTS_MAX]; /* wall clock, ns, at the points of the path; 0: unknown */
 	uint8_t *data;                  /* until dpss_block_free(), also beyond dpss_close() */
 };
@@ -116,11 +115,10 @@ int dpss_frame(struct dpss *d, uint64_t frame_bytes, uint64_t frame, void *buf);
 struct dpss_tiles {
 	uint32_t tile_bytes, width, height, levels;
 };
-int dpss_tile(struct dpss *d, const struct dpss_tiles *t, uint32_t x, uint32_t y, uint32_t level,
-    void *buf);
+int dpss_tile(
+    struct dpss *d, const struct dpss_tiles *t, uint32_t x, uint32_t y, uint32_t level, void *buf);
 /* The tile's place in the set, in tiles; UINT64_MAX: there is no such tile. */
-uint64_t
-dpss_tile_number(const struct dpss_tiles *t, uint32_t x, uint32_t y, uint32_t level);
+uint64_t dpss_tile_number(const struct dpss_tiles *t, uint32_t x, uint32_t y, uint32_t level);
 
 /* Which blocks will be wanted after the one that is read: fills out with up to max of them and
  * returns how many. NULL: the library's own guess. */
@@ -132,8 +130,7 @@ void dpss_predict_by(struct dpss *d, dpss_predict *hook, void *arg);
 /* Sends a block; waits while 32 MiB are on the way. data has dpss_block_len() bytes. */
 int dpss_write(struct dpss *d, uint64_t logical, const void *data);
 /* The same with the time at which the block came into being, which is kept with the block. */
-int dpss_write_stamped(
-    struct dpss *d, uint64_t logical, int64_t stamp_wall_ns, const void *data);
+int dpss_write_stamped(struct dpss *d, uint64_t logical, int64_t stamp_wall_ns, const void *data);
 /* Waits until every block is on the disks of at least one server, and seals the set. */
 int dpss_finish(struct dpss *d);
 /* The same for a set without parity that became shorter than was thought: its bytes from now on. */

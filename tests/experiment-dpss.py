@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The experiments of Johnston and others (1996) with today's parts: block lists over a wide-area network whose last switch has a small
+buffer. One server, two and three with 13 KB, three with 600 KB, three paced at a third of the rate with 13 KB.
+
+    experiment-dpss.py [--short] [--seconds S] OUTPUT_DIRECTORY
+
+B names the build (build/release). Needs root, network namespaces and /dev/net/tun; exit status 77 without them. Each case leaves the
+logs of client, master, servers and switch in the common format; a box imports them, and its analysis of the lifelines stands beside
+the switch's own count of what it dropped.
+"""
+import argparse, glob, json, os, re, shutil, signal, statistics, subprocess, sys, tempfile, time
+
+MBIT, DELAY_MS, MTU, SMALL, LARGE = 100, 5, 9180, 13000, 600000
+BLOCK = 65536
+CLIENT = "10.235.0.100"
+CASES = (  # name, servers, buffer, rate of each server's interface in Mbit/s
+    ("one server, 13 KB", 1, SMALL, MBIT),
+    ("two servers, 13 KB", 2, SMALL, MBIT),
+    ("three servers, 13 KB", 3, SMALL, MBIT),
+    ("three servers, 600 KB", 3, LARGE, MBIT),
+    ("three servers, paced, 13 KB", 3, SMALL, MBIT / 3),
+)
+
+
+class Failed(Exception):
+    pass
+
+
+def run(*argv, check=True, **kw):
+    done = subprocess.run([str(a) for a in argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kw)
+    if check and done.returncode != 0:
+        raise Failed(f"{' '.join(map(str, argv))}: {done.stdout.strip()}")
+    return done.stdout
+
+
+def until(seconds, what, ready):
+    end = time.monotonic() + seconds
+    while not (got := ready()):
+        if time.monotonic() > end:
+            raise Failed(f"{what} did not happen within {seconds} s")
+        time.sleep(0.05)
+    return got
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+def address(server):
+    return f"10.235.0.{server}"
+
+
+class World:
+    """Namespaces for three servers and a client, the network between them, and the programs of the storage system."""
+
+    def __init__(self, build, where, blocks):
+        self.blocks = blocks
+        self.bin, self.rig, self.where = os.path.abspath(f"{build}/bin"), os.path.abspath(f"{build}/tests/rig"), where
+        self.tag = f"nwdpss{os.getpid()}"
+        self.programs, self.servers = [], []
+        self.names = [f"{self.tag}s{i}" for i in (1, 2, 3)] + [f"{self.tag}c"]
+
+    def __enter__(self):
+        try:
+            self.network()
+            self.storage()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for p in reversed(self.programs):
+            if p.poll() is None:
+                p.terminate()
+        for p in self.programs:
+            try:
+                p.wait(5)
+            except subprocess.TimeoutExpired:
+                p.kill()
+        for ns in self.names:
+            run("ip", "netns", "del", ns, check=False)
+
+    def start(self, ns, name, *argv, **kw):
+        """A program in a namespace, on a host of its own name."""
+        err = open(f"{self.where}/{name}.err", "a")
+        script = f'hostname "{name}"; exec "$@"'
+        p = subprocess.Popen(["ip", "netns", "exec", ns, "unshare", "--uts", "sh", "-c", script, "sh", *map(str, argv)], stdout=err, stderr=err, **kw)
+        self.programs.append(p)
+        return p
+
+    def network(self):
+        for ns in self.names:
+            run("ip", "netns", "add", ns)
+            run("ip", "-n", ns, "link", "set", "lo", "up")
+        self.parameters(SMALL, MBIT)
+        places = [f"{ns}={address(i + 1)}" for i, ns in enumerate(self.names[:3])] + [f"{self.names[3]}={CLIENT}"]
+        self.wan = subprocess.Popen([f"{self.rig}/wan", f"{self.where}/wan.parameters", f"{self.where}/switch.log", *places], stdout=subprocess.PIPE, text=True)
+        self.programs.append(self.wan)
+        if self.wan.stdout.readline() != "ready\n":
+            raise Failed("the network does not start")
+        for i, ns in enumerate(self.names):
+            run("ip", "-n", ns, "addr", "add", f"{address(i + 1) if i < 3 else CLIENT}/24", "dev", "wan0")
+            run("ip", "-n", ns, "link", "set", "wan0", "mtu", MTU, "txqueuelen", 1000, "up")
+
+    def parameters(self, buffer, interface):
+        with open(f"{self.where}/wan.parameters", "w") as f:
+            f.write(f"{interface:.4f} {MBIT} {DELAY_MS} {buffer}\n")
+
+    def network_set(self, buffer, interface):
+        self.parameters(buffer, interface)
+        self.wan.send_signal(signal.SIGHUP)
+        time.sleep(0.2)
+
+    def dropped(self):
+        """What the switch has dropped so far, of each server: the counters of the emulator."""
+        self.wan.send_signal(signal.SIGUSR1)
+        lines = [self.wan.stdout.readline() for _ in range(3)]
+        return [{k: int(v) for k, v in (w.split("=") for w in line.split())} for line in lines]
+
+    def storage(self):
+        for i in (1, 2, 3):
+            os.makedirs(f"{self.where}/s{i}/disk")
+            secret = run(f"{self.bin}/dpss-server", "-s", f"{self.where}/s{i}", "-d", f"{self.where}/s{i}/disk", "-g", "master", 1600, BLOCK)
+            with open(f"{self.where}/s{i}/secret", "w") as f:
+                f.write(secret)
+        self.servers_start()
+        os.makedirs(f"{self.where}/master")
+        self.start(self.names[3], "master", f"{self.bin}/dpss-master", "-s", f"{self.where}/master", "-l", "127.0.0.1/7071", "-P", f"{self.where}/port", "-L", f"{self.where}/master.log")
+        until(10, "the master's start", lambda: os.path.exists(f"{self.where}/port"))
+        for i in (1, 2, 3):
+            self.client("dpss", "server-add", f"{address(i)}/7070", f"{self.where}/s{i}/secret")
+        self.up()
+        with open(f"{self.where}/terrain", "wb") as f:
+            f.write(os.urandom(BLOCK * self.blocks))
+        for n, servers in ((1, "1"), (2, "1,2"), (3, "1,2,3")):
+            self.client("dpss", "-b", BLOCK, "-w", servers, "load", f"{self.where}/terrain", f"terrain{n}")
+
+    def servers_start(self):
+        self.servers = [self.start(self.names[i - 1], f"server{i}", f"{self.bin}/dpss-server", "-p", "-s", f"{self.where}/s{i}", "-d", f"{self.where}/s{i}/disk",
+                                   "-l", f"{address(i)}/7070", "-L", f"{self.where}/server{i}.log") for i in (1, 2, 3)]
+
+    def up(self):
+        until(20, "the servers' start", lambda: len(re.findall(r" up ", self.client("dpss", "servers"))) == 3)
+
+    def client(self, program, *argv):
+        return run("ip", "netns", "exec", self.names[3], "unshare", "--uts", "sh", "-c", 'hostname client; exec "$@"', "sh", f"{self.bin}/{program}", *argv)
+
+
+def logs_take(world, out):
+    """The logs of a case, each by itself; programs go on appending to the same files."""
+    os.makedirs(out)
+    for path in sorted(glob.glob(f"{world.where}/*.log")):
+        shutil.copy(path, out)
+        os.truncate(path, 0)
+
+
+def case_run(world, out, case, seconds):
+    name, servers, buffer, interface = case
+    world.network_set(buffer, interface)
+    time.sleep(1)  # connections of the last case are over
+    logs_take(world, tempfile.mkdtemp() + "/before")
+    before = world.dropped()
+    flown = world.client("tv_sim", "-t", seconds, "-r", 5, "-n", 30, "-w", 32, "-L", f"{world.where}/client.log", f"terrain{servers}")
+    middle = world.dropped()
+    begin = time.monotonic()
+    world.client("dpss", "verify", f"terrain{servers}")
+    rate = BLOCK * world.blocks * 8 / 1e6 / (time.monotonic() - begin)
+    time.sleep(0.5)  # for what the servers have not written to their logs yet
+    logs_take(world, out)
+    said = re.match(r"(\d+) lists, (\d+) blocks asked for, (\d+) received", flown)
+    return {"case": name, "servers": servers, "buffer_bytes": buffer, "interface_mbit_per_s": round(interface, 1), "asked": int(said[2]), "received": int(said[3]),
+            "read_mbit_per_s": round(rate, 1), "dropped": [m["dropped"] - b["dropped"] for b, m in zip(before, middle)], "directory": out}
+
+
+def report(results):
+    """The table, and what the larger buffer gains where the small one was in the way."""
+    out = ["case                          interface    asked  received   read Mbit/s   dropped by the switch, of server 1 / 2 / 3"]
+    for r in results:
+        out.append(f"{r['case']:<28} {r['interface_mbit_per_s']:>7} Mb/s {r['asked']:>6} {r['received']:>9} {r['read_mbit_per_s']:>13}   "
+                   + " / ".join(str(n) for n in r["dropped"]))
+    by = {r["case"]: r for r in results}
+    small, large = by["three servers, 13 KB"], by["three servers, 600 KB"]
+    out.append(f"\nThree servers read {large['read_mbit_per_s'] / small['read_mbit_per_s']:.2f} times as fast with 600 KB in the switch as with 13 KB, "
+               f"and {large['received'] - small['received']} more of {large['asked']} blocks came before the next list took their place.")
+    return "\n".join(out) + "\n"
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--short", action="store_true", help="two cases of two seconds")
+    a.add_argument("--seconds", type=float, default=8)
+    a.add_argument("output")
+    o = a.parse_args()
+    if os.getuid() != 0 or not os.path.exists("/dev/net/tun") or run("unshare", "--net", "true", check=False):
+        print("needs root, network namespaces and /dev/net/tun")
+        return 77
+    build = os.environ.get("B", "build/release")
+    shutil.rmtree(o.output, ignore_errors=True)
+    os.makedirs(o.output)
+    results = []
+    with tempfile.TemporaryDirectory() as where, World(build, where, 256 if o.short else 512) as world:
+        for i, case in enumerate(CASES[2:4] if o.short else CASES):
+            results.append(case_run(world, f"{o.output}/case{i + 1}", case, 2 if o.short else o.seconds))
+            print(json.dumps(results[-1]), flush=True)
+    with open(f"{o.output}/results.json", "w") as f:
+        json.dump(results, f, indent=1)
+    with open(f"{o.output}/report.txt", "w") as f:
+        f.write(report(results))
+    print(report(results))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
