@@ -30,6 +30,9 @@ static const struct format {
 	{ "g1", ".bson", "g1" },
 	{ "g2", ".bson", "g2" },
 	{ "g3", ".bson", "g3" },
+	{ "bp", ".log", "bp" },
+	{ "ulm", ".log", "ulm" },
+	{ "common", ".log", "common" },
 };
 
 struct request {
@@ -206,9 +209,14 @@ const struct command command_export = {
 	    "                        bson       documents as they were sent, in BSON, each in its "
 	    "generation\n"
 	    "                        g1, g2, g3 the same, all in one generation\n"
+	    "                        bp, ulm, common   its events, as lines of NetLogger's BP or "
+	    "ULM, "
+	    "or of the common format\n"
 	    "  -o, --output FILE     write FILE instead of standard output, whole or not at all\n"
 	    "  -c, --csv FILE        the same\n"
-	    "  -s, --series PREFIX   only event types that start so\n"
+	    "  -s, --series PREFIX   only event types that start so; of events a name, or a "
+	    "beginning "
+	    "and *\n"
 	    "      --from T --to T   only values from T, and before T: 2026-11-20T08:12:11.25Z, or "
 	    "ns since 1970\n"
 	    "  -r, --resolution STEP a row for each 250ms, 1min, ... up to 24h; else rows as they "

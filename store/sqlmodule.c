@@ -19,6 +19,7 @@
 #include "narrows/format.h"
 #include "store/bucket.h"
 #include "store/document_sql.h"
+#include "store/eventmodule.h"
 #include "store/reader.h"
 #include "store/schema.h"
 
@@ -798,5 +799,7 @@ sqlmodule_register(sqlite3 *db, char **err)
 
 	for (i = 0; rc == SQLITE_OK && i < TABLES; i++)
 		rc = sqlite3_create_module_v2(db, tables[i].name, &module, (void *)i, NULL);
-	return rc == SQLITE_OK ? sqlite3_exec(db, views, NULL, NULL, err) : rc;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, views, NULL, NULL, err);
+	return rc == SQLITE_OK ? eventmodule_register(db, err) : rc;
 }

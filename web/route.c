@@ -31,6 +31,7 @@ static const struct form {
 	{ ".csv", ROUTE_SESSION_CSV, true },
 	{ ".ndjson", ROUTE_SESSION_NDJSON, true },
 	{ ".lp", ROUTE_SESSION_LP, true },
+	{ ".log", ROUTE_SESSION_LOG, true },
 	{ ".bson", ROUTE_SESSION_BSON, true },
 };
 
@@ -58,7 +59,7 @@ parse_figure(const char *what, struct route *r)
 	return true;
 }
 
-/* "12", "12.json", "12.csv", "12.ndjson", "12.lp", "12.bson", "12/p-held.csv",
+/* "12", "12.json", "12.csv", "12.ndjson", "12.lp", "12.log", "12.bson", "12/p-held.csv",
  * and "last" for 12. */
 static struct route
 parse_session(const char *what, const char *query)

@@ -37,7 +37,7 @@ struct shape {
 };
 
 extern const struct shape shape_tidy, shape_wide, shape_keys, shape_keys_long, shape_ndjson,
-    shape_influx, shape_bson, shape_g1, shape_g2, shape_g3;
+    shape_influx, shape_bson, shape_g1, shape_g2, shape_g3, shape_bp, shape_ulm, shape_common;
 
 struct export
 {

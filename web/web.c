@@ -499,6 +499,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_SESSION_CSV:
 	case ROUTE_SESSION_NDJSON:
 	case ROUTE_SESSION_LP:
+	case ROUTE_SESSION_LOG:
 	case ROUTE_SESSION_BSON: answer_export(a, to); break;
 	case ROUTE_SESSION_FIGURE: answer_figure(a, to); break;
 	case ROUTE_ROUTES: reply_html(a, &h, page_routes(&h, r)); break;
