@@ -58,15 +58,15 @@ question_send(struct dial *d, const struct httpask *q, const char *host, uint16_
 	bool v6 = strchr(host, ':') != NULL;
 	char *who = token_line(q, host, tls),
 	     *question = xasprintf("%s %s HTTP/1.1\r\nHost: %s%s%s:%u\r\nUser-Agent: "
-				   "narrows/%s\r\n%sConnection: close\r\n",
+				   "narrows/%s\r\n%s%sConnection: close\r\n",
 		 q->body != NULL ? "POST" : "GET", q->path, v6 ? "[" : "", host, v6 ? "]" : "",
-		 port, NW_VERSION, who),
+		 port, NW_VERSION, who, q->lines != NULL ? q->lines : ""),
 	     *whole;
 	int rc;
 
 	if (q->body != NULL)
-		whole = xasprintf("%sContent-Type: text/plain\r\nContent-Length: %zu\r\n\r\n%s",
-		    question, strlen(q->body), q->body);
+		whole = xasprintf("%sContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s", question,
+		    q->lines != NULL ? "application/json" : "text/plain", strlen(q->body), q->body);
 	else
 		whole = xasprintf("%s\r\n", question);
 	rc = dial_send(d, whole, strlen(whole), why);

@@ -22,6 +22,8 @@ struct httpask {
 	const char *body; /* NULL: GET, else POST */
 	/* who asks, NULL for nobody; only TLS and loopback carry a token */
 	const char *token;
+	/* Further lines of the question, each with CR LF, or NULL. With them the body is JSON. */
+	const char *lines;
 };
 
 /* Asks, and passes the body to fn part by part, whatever the HTTP status. *status is set before

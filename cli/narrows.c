@@ -38,6 +38,7 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 	X(revoke)   \
 	X(hosts)    \
 	X(access)   \
+	X(hook)     \
 	X(stat)
 
 #define DECLARE(name) extern const struct command command_##name;

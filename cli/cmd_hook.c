@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrows hook: posts to other programs what the box concludes anew. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/hook.h"
+#include "narrows/clock.h"
+#include "narrows/format.h"
+#include "narrows/quantity.h"
+#include "narrows/xmalloc.h"
+
+static const char DEFAULT_HOOKS[] = "/etc/narrows/hooks.d",
+		  DEFAULT_MEMORY[] = "/var/lib/narrows-hook/memory.json";
+
+struct hooking {
+	struct source *source;
+	const char *dir, *memory_path, *name;
+	int64_t every_ns;
+	bool once;
+	struct hook hooks[HOOKS_MAX];
+	int n_hooks;
+	json_t *memory; /* of hook_watch(), and under "queues" a queue for each hook */
+};
+
+static volatile sig_atomic_t stopping;
+
+static void
+on_stop(int sig)
+{
+	(void)sig;
+	stopping = 1;
+}
+
+/* --- memory --- */
+
+static int
+memory_read(struct hooking *h)
+{
+	json_error_t error;
+
+	if (access(h->memory_path, F_OK) != 0) {
+		h->memory = json_object();
+		return 0;
+	}
+	if ((h->memory = json_load_file(h->memory_path, 0, &error)) == NULL ||
+	    !json_is_object(h->memory))
+		return command_failed(h->memory_path, "is not what this command wrote");
+	return 0;
+}
+
+/* As a whole or not at all. */
+static int
+memory_write(const struct hooking *h)
+{
+	char *tmp = xasprintf("%s.tmp", h->memory_path);
+	int status = 0;
+
+	if (json_dump_file(h->memory, tmp, JSON_COMPACT) != 0 || rename(tmp, h->memory_path) != 0)
+		status = command_failed(h->memory_path, strerror(errno));
+	free(tmp);
+	return status;
+}
+
+static json_t *
+queue_of(const struct hooking *h, const char *name)
+{
+	json_t *queues = json_object_get(h->memory, "queues"), *queue;
+
+	if (!json_is_object(queues)) {
+		json_object_set_new(h->memory, "queues", json_object());
+		queues = json_object_get(h->memory, "queues");
+	}
+	if (!json_is_array(queue = json_object_get(queues, name))) {
+		json_object_set_new(queues, name, json_array());
+		queue = json_object_get(queues, name);
+	}
+	return queue;
+}
+
+/* --- looks and posts --- */
+
+static void
+on_event(void *arg, json_t *event)
+{
+	const struct hooking *h = arg;
+	const char *name = json_string_value(json_object_get(event, "event")),
+		   *route = json_string_value(
+		       json_object_get(json_object_get(event, "session"), "route"));
+	int i;
+
+	for (i = 0; i < h->n_hooks; i++)
+		if (hook_wants(&h->hooks[i], name, route))
+			hook_queue_put(
+			    queue_of(h, h->hooks[i].name), event, nw_wall_ns() / 1000000000);
+	json_decref(event);
+}
+
+/* What was seen is written before the first post: a crash repeats a post rather than lose one. */
+static int
+look(struct hooking *h)
+{
+	int i, n = 0, status;
+
+	(void)hook_watch(h->source, h->memory, on_event, h);
+	if ((status = memory_write(h)) != 0)
+		return status;
+	for (i = 0; i < h->n_hooks; i++)
+		n += hook_queue_post(
+		    &h->hooks[i], queue_of(h, h->hooks[i].name), nw_wall_ns() / 1000000000);
+	return n > 0 ? memory_write(h) : 0;
+}
+
+static int
+hooks_run(struct hooking *h)
+{
+	const struct timespec pause = { h->every_ns / 1000000000, h->every_ns % 1000000000 };
+	int status;
+
+	if ((status = memory_read(h)) != 0)
+		return status;
+	signal(SIGTERM, on_stop);
+	signal(SIGINT, on_stop);
+	do
+		status = look(h);
+	while (status == 0 && !h->once && !stopping && nanosleep(&pause, NULL) == 0 && !stopping);
+	json_decref(h->memory);
+	return status;
+}
+
+static int
+hooks_list(struct hooking *h)
+{
+	int i;
+
+	for (i = 0; i < h->n_hooks; i++)
+		printf("%-24s  %s  (%s; routes: %s; %s)\n", h->hooks[i].name, h->hooks[i].url,
+		    h->hooks[i].events, h->hooks[i].routes,
+		    strcmp(h->hooks[i].secret_file, "none") == 0 ? "not signed" : "signed");
+	return 0;
+}
+
+static int
+hook_test(struct hooking *h)
+{
+	json_t *event =
+	    json_pack("{s:s, s:s}", "event", "test", "time", fmt_iso_ns(nw_wall_ns()).s);
+	char why[CONF_WHY_BYTES];
+	int i, status = COMMAND_FAILED;
+
+	for (i = 0; i < h->n_hooks && strcmp(h->hooks[i].name, h->name) != 0; i++)
+		continue;
+	if (i == h->n_hooks)
+		status = command_failed(h->name, "there is no such hook");
+	else if (hook_post(&h->hooks[i], event, nw_wall_ns() / 1000000000, why) < 0)
+		status = command_failed(h->hooks[i].url, why);
+	else {
+		printf("%s took the test event.\n", h->hooks[i].url);
+		status = 0;
+	}
+	json_decref(event);
+	return status;
+}
+
+/* --- the command line --- */
+
+static bool
+option_take(struct hooking *h, int opt)
+{
+	const char *why;
+
+	switch (opt) {
+	case 'd': h->dir = optarg; return true;
+	case 'm': h->memory_path = optarg; return true;
+	case '1': h->once = true; return true;
+	case 'i':
+		return quantity_duration(optarg, &h->every_ns, &why) == 0 &&
+		    h->every_ns >= 100000000;
+	}
+	return false;
+}
+
+static int
+hooks_do(struct hooking *h, const char *what)
+{
+	char why[CONF_WHY_BYTES];
+	int status;
+
+	if ((h->n_hooks = hooks_read(h->dir, h->hooks, why)) < 0)
+		return command_failed(NULL, why);
+	if (strcmp(what, "test") == 0)
+		status = hook_test(h);
+	else
+		status = strcmp(what, "list") == 0 ? hooks_list(h) : hooks_run(h);
+	hooks_clear(h->hooks, h->n_hooks);
+	return status;
+}
+
+static int
+run(const struct command_env *env, int argc, char **argv)
+{
+	static const struct option longs[] = { { "directory", required_argument, NULL, 'd' },
+		{ "memory", required_argument, NULL, 'm' },
+		{ "interval", required_argument, NULL, 'i' }, { "once", no_argument, NULL, '1' },
+		{ NULL, 0, NULL, 0 } };
+	struct hooking *h;
+	const char *what;
+	int opt, status;
+
+	h = xcalloc(1, sizeof(*h));
+	*h = (struct hooking){ .source = env->source,
+		.dir = DEFAULT_HOOKS,
+		.memory_path = DEFAULT_MEMORY,
+		.every_ns = INT64_C(5) * 1000000000 };
+	while ((opt = getopt_long(argc, argv, "d:m:i:1", longs, NULL)) != -1)
+		if (!option_take(h, opt)) {
+			free(h);
+			return command_misused(env->command);
+		}
+	what = optind < argc ? argv[optind++] : "";
+	if (strcmp(what, "test") == 0 && optind < argc)
+		h->name = argv[optind++];
+	if (optind != argc ||
+	    (strcmp(what, "run") != 0 && strcmp(what, "list") != 0 && h->name == NULL))
+		status = command_misused(env->command);
+	else
+		status = hooks_do(h, what);
+	free(h);
+	return status;
+}
+
+const struct command command_hook = {
+	.name = "hook",
+	.summary = "post to other programs what the box concludes anew",
+	.usage = "[-d DIRECTORY] [-m FILE] [-i INTERVAL] [-1] run | list | test NAME",
+	.help =
+	    "run   looks at the box again and again, and posts events (verdict, slower, health)\n"
+	    "list  shows the hooks\n"
+	    "test  posts a test event to a hook, now\n"
+	    "  -d, --directory   has a file NAME.conf for each hook (/etc/narrows/hooks.d)\n"
+	    "  -m, --memory      file of what was seen and what waits\n"
+	    "                    (/var/lib/narrows-hook/memory.json)\n"
+	    "  -i, --interval    between two looks (5s)\n"
+	    "  -1, --once        one look, then end\n",
+	.needs = NEEDS_SOURCE,
+	.run = run,
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Webhooks: what a box concludes anew, posted to other programs. Three parts: what to post where
+ * (hook_conf.c), what has happened since the last look (hook_watch.c), and what waits to be
+ * delivered (hook_queue.c). One thread.
+ */
+#ifndef HOOK_H
+#define HOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "narrows/conftable.h"
+
+struct source;
+
+enum {
+	HOOKS_MAX = 64,
+	HOOK_NAME_BYTES = 64,
+	HOOK_QUEUE_MAX = 1000 /* of a hook; the oldest go first */
+};
+
+/* --- configuration: a directory with a file NAME.conf for each hook --- */
+
+struct hook {
+	char name[HOOK_NAME_BYTES];
+	char *url;         /* http://host[:port]/path or https:// */
+	char *secret_file; /* its first line signs; "none": posts are not signed */
+	char *ca_file;     /* of https */
+	char *events;      /* words of HOOK_EVENTS, separated by blanks */
+	char *routes;      /* "any", or the only route */
+};
+
+/* Reads *.conf of a directory, in the order of their names. Returns the number of hooks or NW_E*;
+ * what is wrong is in why. */
+int hooks_read(const char *dir, struct hook hooks[HOOKS_MAX], char why[CONF_WHY_BYTES]);
+void hooks_clear(struct hook *hooks, int n);
+/* Whether the hook wants an event of a route (NULL: of no route). */
+bool hook_wants(const struct hook *h, const char *event, const char *route);
+
+/* --- events --- */
+
+/*
+ * What is remembered between looks, as JSON: the newest session that was looked at, per route the
+ * last verdict and whether it was slow, and the state of the box's parts. The first look remembers
+ * and tells nothing.
+ */
+
+/* Looks at the box, and calls fn with each event: a new object of the caller's, which has event,
+ * time, and what the event is about. memory is changed. false: the box could not be asked. */
+bool hook_watch(struct source *s, json_t *memory, void (*fn)(void *arg, json_t *event), void *arg);
+
+/* --- deliveries --- */
+
+/* Appends a copy of the event to the queue of a hook, an array of the memory. */
+void hook_queue_put(json_t *queue, const json_t *event, int64_t now_wall_s);
+/* Posts what is due, oldest first, until a post fails; the failed one waits 10 s, then twice as
+ * long each time, an hour at most, and is given up after three days. Returns the number of attempts,
+ * each of which changes the queue. */
+int hook_queue_post(const struct hook *h, json_t *queue, int64_t now_wall_s);
+/* Posts one event now. 0, or the reason in why. */
+int
+hook_post(const struct hook *h, const json_t *event, int64_t now_wall_s, char why[CONF_WHY_BYTES]);
+
+#endif

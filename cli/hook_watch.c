@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Events:
+ *	verdict.changed	a session's verdict names another stage than the route's session before,
+ *			both with medium confidence at least
+ *	slower.begins	a session ran at 1.5 times less than the usual rate of its route, and the
+ *			session before did not
+ *	slower.ends	the opposite
+ *	health.lost	a part of the box is not well
+ *	health.back	the part is well again
+ */
+#include "cli/hook.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/source.h"
+#include "narrows/clock.h"
+#include "narrows/format.h"
+#include "narrows/result.h"
+#include "narrows/xmalloc.h"
+
+/* A route is slow from 1.5 times on, and no longer slow below 1.2 times. */
+static const double SLOW = 1.5, SLOW_NO_MORE = 1.2;
+enum { PAGES_MAX = 200, ROUTES_MAX = 10000 };
+
+struct watching {
+	json_t *memory;
+	void (*fn)(void *arg, json_t *event);
+	void *arg;
+	bool first; /* nothing is remembered: nothing is told */
+};
+
+static json_t *
+object_of(json_t *memory, const char *key)
+{
+	json_t *o = json_object_get(memory, key);
+
+	if (json_is_object(o))
+		return o;
+	json_object_set_new(memory, key, json_object());
+	return json_object_get(memory, key);
+}
+
+static void
+tell(const struct watching *w, const char *event, json_t *about)
+{
+	if (w->first) {
+		json_decref(about);
+		return;
+	}
+	json_object_set_new(about, "event", json_string(event));
+	json_object_set_new(about, "time", json_string(fmt_iso_ns(nw_wall_ns()).s));
+	w->fn(w->arg, about);
+}
+
+/* --- sessions --- */
+
+static json_t *
+session_about(const json_t *s)
+{
+	static const char *const keys[] = { "id", "route", "program", "label", "task_id", "start",
+		"end", "bytes", "bytes_per_s", "usual", "stage", "confidence", "sentence" };
+	json_t *copy = json_object(), *v;
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if ((v = json_object_get(s, keys[i])) != NULL)
+			json_object_set(copy, keys[i], v);
+	return json_pack("{s:o}", "session", copy);
+}
+
+static bool
+is_sure(const json_t *s)
+{
+	const char *confidence = result_text(s, KEY_listed_confidence);
+
+	return result_text(s, KEY_listed_stage) != NULL && confidence != NULL &&
+	    (strcmp(confidence, "high") == 0 || strcmp(confidence, "medium") == 0);
+}
+
+static void
+verdict_look(const struct watching *w, json_t *route, const json_t *s)
+{
+	const char *stage = result_text(s, KEY_listed_stage),
+		   *before = json_string_value(json_object_get(route, "stage"));
+	json_t *about;
+
+	if (!is_sure(s))
+		return;
+	if (before != NULL && strcmp(before, stage) != 0) {
+		about = session_about(s);
+		json_object_set_new(about, "stage_before", json_string(before));
+		tell(w, "verdict.changed", about);
+	}
+	json_object_set_new(route, "stage", json_string(stage));
+}
+
+static void
+speed_look(const struct watching *w, json_t *route, const json_t *s)
+{
+	bool was = json_is_true(json_object_get(route, "slow"));
+	double usual = result_number(s, KEY_listed_usual);
+
+	if (!isfinite(usual) || (was ? usual >= SLOW_NO_MORE : usual < SLOW))
+		return;
+	tell(w, was ? "slower.ends" : "slower.begins", session_about(s));
+	json_object_set_new(route, "slow", json_boolean(!was));
+}
+
+static void
+session_look(const struct watching *w, const json_t *s)
+{
+	const char *route = result_text(s, KEY_listed_route),
+		   *program = result_text(s, KEY_listed_program);
+	json_t *routes = object_of(w->memory, "routes"), *known;
+	char *key;
+
+	if (route == NULL)
+		return;
+	key = xasprintf("%s %s", program != NULL ? program : "?", route);
+	if (json_object_get(routes, key) == NULL && json_object_size(routes) >= ROUTES_MAX)
+		json_object_clear(routes);
+	known = object_of(routes, key);
+	free(key);
+	verdict_look(w, known, s);
+	speed_look(w, known, s);
+}
+
+/* A session is looked at once: when it is over and has its verdict. */
+static bool
+is_ready(const json_t *s)
+{
+	const char *state = result_text(s, KEY_listed_state);
+
+	return state != NULL && strcmp(state, "closed") == 0 &&
+	    result_bool(s, KEY_listed_analysed) == 1;
+}
+
+/* Puts what is newer than `since` in front of the list, oldest first. False: not reached. */
+static bool
+page_take(const json_t *page, int64_t since, json_t *newer)
+{
+	size_t i;
+	json_t *s;
+
+	json_array_foreach(result_list(page, KEY_sessions_sessions), i, s)
+	{
+		if ((int64_t)result_number(s, KEY_listed_id) <= since)
+			return true;
+		json_array_insert(newer, 0, s);
+	}
+	return false;
+}
+
+/* The sessions behind `since`, oldest first; of a first look the newest page alone. */
+static json_t *
+sessions_since(struct source *src, int64_t since)
+{
+	json_t *newer = json_array(), *page;
+	int64_t before = 0;
+	bool reached = false;
+	int pages;
+
+	for (pages = 0; pages < PAGES_MAX && !reached; pages++) {
+		if ((page = source_sessions(src, before, "")) == NULL) {
+			json_decref(newer);
+			return NULL;
+		}
+		reached = page_take(page, since, newer) || since == 0;
+		before = (int64_t)result_number(page, KEY_sessions_next_before);
+		reached = reached || before <= 0;
+		json_decref(page);
+	}
+	return newer;
+}
+
+/* Looks at each session once it is ready. A session that is open for long hides no later one:
+ * "waiting" says which sessions behind "session" were looked at. */
+static bool
+sessions_look(const struct watching *w, struct source *src)
+{
+	int64_t since = (int64_t)json_integer_value(json_object_get(w->memory, "session"));
+	json_t *newer = sessions_since(src, since), *waiting = object_of(w->memory, "waiting"), *s;
+	char id[24];
+	size_t i;
+
+	if (newer == NULL)
+		return false;
+	json_array_foreach(newer, i, s)
+	{
+		int64_t number = (int64_t)result_number(s, KEY_listed_id);
+
+		snprintf(id, sizeof(id), "%lld", (long long)number);
+		if (is_ready(s)) {
+			if (json_object_get(waiting, id) == NULL)
+				session_look(w, s);
+			json_object_set_new(waiting, id, json_true());
+		} else
+			json_object_set_new(waiting, id, json_false());
+	}
+	/* what is done up to the oldest that is not is forgotten */
+	json_array_foreach(newer, i, s)
+	{
+		snprintf(id, sizeof(id), "%lld", (long long)result_number(s, KEY_listed_id));
+		if (!json_is_true(json_object_get(waiting, id)))
+			break;
+		json_object_del(waiting, id);
+		json_object_set_new(w->memory, "session",
+		    json_integer((json_int_t)result_number(s, KEY_listed_id)));
+	}
+	json_decref(newer);
+	return true;
+}
+
+/* --- the box --- */
+
+static void
+part_look(const struct watching *w, json_t *known, const char *part, const char *state)
+{
+	const char *before = json_string_value(json_object_get(known, part));
+	bool was_well = before == NULL || strcmp(before, "ok") == 0,
+	     is_well = strcmp(state, "ok") == 0;
+
+	if (was_well != is_well)
+		tell(w, is_well ? "health.back" : "health.lost",
+		    json_pack("{s:s, s:s}", "part", part, "why", is_well ? before : state));
+	json_object_set_new(known, part, json_string(state));
+}
+
+static bool
+health_look(const struct watching *w, struct source *src)
+{
+	json_t *known = object_of(w->memory, "parts"), *doc, *parts, *state;
+	char *text;
+	const char *part;
+	int status;
+
+	if ((text = source_health(src, &status)) == NULL) {
+		part_look(w, known, "box", "the box does not answer");
+		return false;
+	}
+	part_look(w, known, "box", "ok");
+	doc = json_loads(text, 0, NULL);
+	free(text);
+	parts = json_object_get(doc, "parts");
+	json_object_foreach(parts, part, state)
+	    part_look(w, known, part, json_is_string(state) ? json_string_value(state) : "?");
+	json_decref(doc);
+	return true;
+}
+
+bool
+hook_watch(struct source *s, json_t *memory, void (*fn)(void *arg, json_t *event), void *arg)
+{
+	struct watching w = { memory, fn, arg, json_object_get(memory, "session") == NULL };
+	bool well = health_look(&w, s);
+
+	if (!well || !sessions_look(&w, s))
+		return false;
+	if (json_object_get(memory, "session") == NULL)
+		json_object_set_new(memory, "session", json_integer(0));
+	return true;
+}
