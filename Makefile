@@ -41,7 +41,7 @@ LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
 FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
 
 # What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
-ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec store analyze/verdict web/query web daemon cli/stat cli/import cli \
+ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec store analyze/verdict web/query web/lifelines web daemon cli/stat cli/import cli \
          host/lib host/nwrun host/blipp host/magnet host/iomodel host/outside \
          dpss dpss/master dpss/server dpss/tool dpss/sim
 FATAL                 := base/fatal base
@@ -56,11 +56,12 @@ BELOW_store/codec     := store/codec base
 BELOW_store           := store store/codec base
 BELOW_analyze/verdict := analyze/verdict analyze store store/codec $(FATAL)
 BELOW_web/query        := web/query store store/codec base
-BELOW_web             := web web/query store store/codec base
-BELOW_daemon          := daemon web web/query analyze/verdict analyze store store/codec xsp/catalog xsp pki/account pki $(FATAL)
+BELOW_web/lifelines   := web/lifelines analyze store store/codec base
+BELOW_web             := web web/query web/lifelines analyze store store/codec base
+BELOW_daemon          := daemon web web/query web/lifelines analyze/verdict analyze store store/codec xsp/catalog xsp pki/account pki $(FATAL)
 BELOW_cli/stat        := cli/stat analyze base
 BELOW_cli/import      := cli/import cli/stat analyze store store/codec xsp/catalog xsp pki $(FATAL)
-BELOW_cli             := cli cli/import cli/stat web web/query analyze store store/codec xsp/catalog xsp pki/account pki $(FATAL)
+BELOW_cli             := cli cli/import cli/stat web web/query web/lifelines analyze store store/codec xsp/catalog xsp pki/account pki $(FATAL)
 BELOW_host/lib        := host/lib xsp pki base
 BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
 BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
@@ -78,6 +79,7 @@ LIBS_analyze  := openblas
 LIBS_store    := sqlite3
 LIBS_store/codec := libzstd
 LIBS_web      := libevent_core libevent_extra jansson libbson-1.0 zlib
+LIBS_web/lifelines := jansson
 LIBS_web/query := libevent_core libevent_extra jansson zlib
 LIBS_daemon   := libevent_core libevent_pthreads jansson libbson-1.0
 LIBS_cli      := libevent_core

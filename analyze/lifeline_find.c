@@ -15,8 +15,17 @@
 #include "narrows/err.h"
 #include "narrows/splitmix.h"
 
-enum { MOMENTS_MIN = 20, SLOW_MIN = 6, LANE_BLOCKS = 20, RESAMPLES = 200, STALLS_MIN = 3 };
-#define MATERIAL     0.1  /* a size is at least such a part of the median line */
+enum {
+	MOMENTS_MIN = 20,
+	SLOW_MIN = 6,
+	LANE_BLOCKS = 20,
+	RESAMPLES = 200,
+	STALLS_MIN = 5,
+	BINS = 40,
+	BINS_MIN = 6
+};
+#define MATERIAL     0.2  /* a size is at least such a part of the median line */
+#define NOISE_S      2e-3 /* see material() */
 #define CLASS_SHARE  0.01 /* smallest class, of moments or of time */
 #define LANE_MOST    0.9  /* of the slow moments of one lane */
 #define APART        2.0  /* classes are so many times their spreads apart */
@@ -26,6 +35,7 @@ enum { MOMENTS_MIN = 20, SLOW_MIN = 6, LANE_BLOCKS = 20, RESAMPLES = 200, STALLS
 #define LANE_SD      5.0  /* a lane's difference is so many standard errors away from 0 */
 #define COVER        0.6  /* of a wait, by the next segment of other lines: a consequence */
 #define STALL_SHARE  0.02 /* of the lane's time, at least */
+#define BIN_MOST     0.4  /* of the slow moments, at most, lie in one of the bins of the run */
 #define Z95          1.96
 
 struct moment {
@@ -240,6 +250,35 @@ has_gap(struct search *f, const struct nw_line_finding *c)
 	    GAP_EVIDENCE;
 }
 
+/*
+ * Whether slow moments come again and again: they lie in BINS_MIN of the equal bins of the run, and
+ * not mostly in one. A machine that was busy once delays a whole list of blocks by about the same
+ * time; that is one event, however many blocks tell of it.
+ */
+static bool
+comes_again(const struct search *f, const struct nw_line_finding *c)
+{
+	size_t count[BINS] = { 0 }, i, used = 0, most = 0, n = 0;
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	double width;
+
+	for (i = 0; i < f->n; i++) {
+		first = f->m[i].from < first ? f->m[i].from : first;
+		last = f->m[i].from > last ? f->m[i].from : last;
+	}
+	width = ((double)last - (double)first) / (BINS - 0.001);
+	for (i = 0; i < f->n && width > 0; i++)
+		if (f->m[i].s >= c->split_s) {
+			count[(size_t)(((double)f->m[i].from - (double)first) / width)]++;
+			n++;
+		}
+	for (i = 0; i < BINS; i++) {
+		used += count[i] > 0;
+		most = count[i] > most ? count[i] : most;
+	}
+	return used >= BINS_MIN && (double)most <= BIN_MOST * (double)n;
+}
+
 static bool
 class_counts(struct search *f, struct nw_line_finding *c)
 {
@@ -247,8 +286,8 @@ class_counts(struct search *f, struct nw_line_finding *c)
 		return false;
 	class_measure(f, c);
 	class_lane(f, c);
-	return c->size_s >= f->material_s && f->apart >= APART && has_gap(f, c) &&
-	    (c->share <= 0.5 || c->lane != NW_LINE_ANY || is_apart_in_time(f, c));
+	return c->size_s >= f->material_s && f->apart >= APART && comes_again(f, c) &&
+	    has_gap(f, c) && (c->share <= 0.5 || c->lane != NW_LINE_ANY || is_apart_in_time(f, c));
 }
 
 /* The split between two classes at which the most time is added. */
@@ -603,6 +642,14 @@ by_cost(const void *a, const void *b)
 	return (x->cost_s < y->cost_s) - (x->cost_s > y->cost_s);
 }
 
+/* A size that matters: a fifth of the median line, of short lines all of it, but no more than 2 ms:
+ * so much is the noise of a busy machine. */
+static double
+material(double median_s)
+{
+	return fmax(MATERIAL * median_s, fmin(median_s, NOISE_S));
+}
+
 int
 nw_lines_find(
     const struct nw_lines *l, const struct nw_line_segments *s, struct nw_line_findings *out)
@@ -610,7 +657,7 @@ nw_lines_find(
 	struct search f = { .l = l,
 		.segments = s,
 		.out = out,
-		.material_s = MATERIAL * s->total_s[NW_LINE_MEDIAN],
+		.material_s = material(s->total_s[NW_LINE_MEDIAN]),
 		.s = calloc(l->n + 1, sizeof(*f.s)),
 		.line = calloc(l->n + 1, sizeof(*f.line)),
 		.m = calloc(l->n + 1, sizeof(*f.m)) };

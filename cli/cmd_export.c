@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows export: everything measured for a session, in any shape of the report. */
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -12,6 +11,7 @@
 #include "cli/cmd.h"
 #include "narrows/progress.h"
 #include "cli/last.h"
+#include "cli/query.h"
 #include "cli/source.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
@@ -90,24 +90,6 @@ export_to_file(struct source *s, int64_t id, const struct request *r)
 	return rc;
 }
 
-static void
-query_add(struct request *r, const char *name, const char *value)
-{
-	char *escaped = xmalloc(3 * strlen(value) + 1), *at = escaped, *longer;
-
-	for (; *value != '\0'; value++)
-		at += sprintf(at,
-		    isalnum((unsigned char)*value) || strchr("-._:", *value) != NULL ? "%c"
-										     : "%%%02X",
-		    (unsigned char)*value);
-	*at = '\0';
-	longer = xasprintf("%s%s%s=%s", r->query != NULL ? r->query : "",
-	    r->query != NULL ? "&" : "", name, escaped);
-	free(r->query);
-	free(escaped);
-	r->query = longer;
-}
-
 static const struct format *
 format_named(const char *name)
 {
@@ -149,18 +131,18 @@ request_parse(const struct command *self, struct request *r, int argc, char **ar
 			if ((r->format = format_named(optarg)) == NULL)
 				return COMMAND_MISUSED;
 			break;
-		case 's': query_add(r, "series", optarg); break;
-		case 'F': query_add(r, "from", optarg); break;
-		case 'T': query_add(r, "to", optarg); break;
-		case 'r': query_add(r, "resolution", optarg); break;
-		case 'e': query_add(r, "eol", optarg); break;
-		case 'S': query_add(r, "safe", "1"); break;
+		case 's': query_add(&r->query, "series", optarg); break;
+		case 'F': query_add(&r->query, "from", optarg); break;
+		case 'T': query_add(&r->query, "to", optarg); break;
+		case 'r': query_add(&r->query, "resolution", optarg); break;
+		case 'e': query_add(&r->query, "eol", optarg); break;
+		case 'S': query_add(&r->query, "safe", "1"); break;
 		default: return command_misused(self);
 		}
 	}
 	if (optind + 1 != argc)
 		return command_misused(self);
-	query_add(r, "shape", r->format->shape);
+	query_add(&r->query, "shape", r->format->shape);
 	if (export_opts_parse(&opts, r->format->ending, r->query, &why) < 0) {
 		fprintf(stderr, "narrows: export: %s\n", why);
 		return COMMAND_MISUSED;

@@ -9,6 +9,7 @@
 #include "narrows/web.h"
 #include "web/api.h"
 #include "narrows/export.h"
+#include "web/lines.h"
 #include "web/page.h"
 #include "web/route.h"
 
@@ -43,6 +44,23 @@ answer_json(struct store_reader *r, const struct route *to,
 	return rc;
 }
 
+static int
+answer_lines(struct store_reader *r, struct route *to,
+    int (*write)(void *arg, const char *text, size_t len), void *arg)
+{
+	struct evbuffer *b = evbuffer_new();
+	struct html h = { .out = b };
+	const char *why = NULL;
+	int rc = b != NULL ? lines_answer(&h, r, to->id, to->form, to->query, &why) : NW_ENOMEM;
+
+	if (rc == NW_OK)
+		rc = write_buffer(b, write, arg);
+	to->bad = rc == NW_EINVAL;
+	if (b != NULL)
+		evbuffer_free(b);
+	return to->bad ? NW_OK : rc;
+}
+
 int
 web_answer(struct store_reader *r, const char *path,
     int (*write)(void *arg, const char *text, size_t len), void *arg, int *status)
@@ -68,6 +86,8 @@ web_answer(struct store_reader *r, const char *path,
 		    to.page == ROUTE_KEEP_JSON || to.page == ROUTE_ROUTES_JSON ||
 		    to.page == ROUTE_ROUTE_JSON)
 			rc = answer_json(r, &to, write, arg);
+		else if (to.page == ROUTE_SESSION_LINES)
+			rc = answer_lines(r, &to, write, arg);
 		else if (ending != NULL)
 			rc = export_session(r, to.id, &opts, write, arg);
 		else

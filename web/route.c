@@ -59,6 +59,23 @@ parse_figure(const char *what, struct route *r)
 	return true;
 }
 
+/* "lifelines", "lifelines.json", ... */
+static bool
+parse_lines(const char *what, struct route *r)
+{
+	static const char word[] = "lifelines";
+	int form;
+
+	if (strncmp(what, word, sizeof(word) - 1) != 0)
+		return false;
+	for (form = LINES_PAGE; form < LINES_FORMS; form++)
+		if (strcmp(what + sizeof(word) - 1, lines_endings[form]) == 0) {
+			r->form = (enum lines_form)form;
+			return true;
+		}
+	return false;
+}
+
 /* "12", "12.json", "12.csv", "12.ndjson", "12.lp", "12.log", "12.bson", "12/p-held.csv",
  * and "last" for 12. */
 static struct route
@@ -72,7 +89,9 @@ parse_session(const char *what, const char *query)
 		r.id = ROUTE_LAST;
 	else if (!parse_id(what, end, &r.id))
 		return r;
-	if (*end == '/' && r.id != ROUTE_LAST && parse_figure(end + 1, &r))
+	if (*end == '/' && parse_lines(end + 1, &r))
+		r.page = ROUTE_SESSION_LINES;
+	else if (*end == '/' && r.id != ROUTE_LAST && parse_figure(end + 1, &r))
 		r.page = ROUTE_SESSION_FIGURE;
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		if (strcmp(end, forms[i].ending) == 0)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "web/lines.h"
 #include "web/query/query.h"
 #include "web/session_filter.h"
 
@@ -25,6 +26,7 @@ enum route_page {
 	ROUTE_SESSION_LP,
 	ROUTE_SESSION_LOG,
 	ROUTE_SESSION_BSON,
+	ROUTE_SESSION_LINES,
 	ROUTE_SESSION_FIGURE,
 	ROUTE_ROUTES,
 	ROUTE_ROUTES_JSON,
@@ -57,6 +59,7 @@ struct route {
 	int64_t id;                   /* ROUTE_SESSION*: a session or ROUTE_LAST */
 	struct session_filter filter; /* of lists of sessions */
 	enum query_what what;         /* ROUTE_API_SERIES */
+	enum lines_form form;         /* ROUTE_SESSION_LINES */
 	char figure[48];              /* ROUTE_SESSION_FIGURE: its id */
 	const char *query;            /* of an export: as given, the caller's */
 	bool bad;                     /* 400: the query makes no sense */

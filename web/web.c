@@ -43,6 +43,7 @@
 #include "web/conns.h"
 #include "web/download.h"
 #include "narrows/export.h"
+#include "web/lines.h"
 #include "web/page.h"
 #include "web/query/prom.h"
 #include "web/reply.h"
@@ -445,16 +446,35 @@ answer_access(struct reply *a)
 }
 
 static void
+answer_lines(struct reply *a, const struct route *to)
+{
+	struct html h = { .out = a->body };
+	const char *why = NULL;
+	int rc = lines_answer(&h, a->w->reader, to->id, to->form, to->query, &why);
+
+	if (rc == NW_OK)
+		a->type = lines_content_type(to->form);
+	a->why = why;
+	if (rc == NW_EINVAL)
+		reply_error(a, 400);
+	else
+		reply_html(a, &h, rc);
+}
+
+static void
 answer_last(struct reply *a, const struct route *to)
 {
+	char lines[32];
 	const char *ending = to->page == ROUTE_SESSION_JSON ? ".json"
 	    : to->page == ROUTE_SESSION_HTML                ? ".html"
+	    : to->page == ROUTE_SESSION_LINES               ? lines
 							    : route_export_ending(to->page);
 	const char *query = ending != NULL && to->query != NULL ? to->query : "";
 	char location[1024];
 	int64_t id;
 	int rc = store_session_last(a->w->reader, &id);
 
+	snprintf(lines, sizeof(lines), "/lifelines%s", lines_endings[to->form]);
 	if (rc < 0) {
 		reply_rc(a, rc);
 		return;
@@ -501,6 +521,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_SESSION_LP:
 	case ROUTE_SESSION_LOG:
 	case ROUTE_SESSION_BSON: answer_export(a, to); break;
+	case ROUTE_SESSION_LINES: answer_lines(a, to); break;
 	case ROUTE_SESSION_FIGURE: answer_figure(a, to); break;
 	case ROUTE_ROUTES: reply_html(a, &h, page_routes(&h, r)); break;
 	case ROUTE_ROUTES_JSON: reply_rc(a, api_routes(a->body, r)); break;

@@ -145,7 +145,8 @@ struct nw_line_findings {
 /*
  * Delays that stand out. A segment counts if its durations fall into classes with a tested valley
  * between them (narrows/density.h), if a lane differs from all others, or if the lane stands still.
- * A delay below a tenth of the median line is nobody's concern. Lines that wait in front of a
+ * They come again and again, and a delay below a fifth of the median line, or below the noise of a
+ * busy machine, is nobody's concern. Lines that wait in front of a
  * segment because that segment is occupied are its consequence, and no finding.
  */
 int nw_lines_find(

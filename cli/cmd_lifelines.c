@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrows lifelines: the way of a session's objects through the points of their path. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "cli/cmd.h"
+#include "cli/last.h"
+#include "cli/query.h"
+#include "cli/show.h"
+#include "cli/source.h"
+#include "narrows/err.h"
+#include "narrows/format.h"
+#include "narrows/xmalloc.h"
+#include "web/lifelines/choice.h"
+
+struct text {
+	char *s;
+	size_t len;
+};
+
+static int
+text_add(void *arg, const char *bytes, size_t len)
+{
+	struct text *t = arg;
+
+	t->s = xreallocarray(t->s, t->len + len + 1, 1);
+	memcpy(t->s + t->len, bytes, len);
+	t->len += len;
+	t->s[t->len] = '\0';
+	return NW_OK;
+}
+
+static double
+number(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static const char *
+word(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text != NULL ? show_string(text) : "?";
+}
+
+static void
+segment_print(const json_t *g)
+{
+	const json_t *q = json_object_get(g, "duration_s");
+
+	printf("  %-20s ", word(g, "from"));
+	printf("%-20s %8.0f %9s %9s %9s %9s %8s %9.0f %10.0f\n", word(g, "to"), number(g, "n"),
+	    fmt_duration(number(q, "median")).s, fmt_duration(number(q, "p95")).s,
+	    fmt_duration(number(q, "p99")).s, fmt_duration(number(q, "max")).s,
+	    fmt_share(number(g, "excess_share")).s, number(g, "crossings"),
+	    number(g, "order_impossible"));
+}
+
+static void
+segments_print(const json_t *list)
+{
+	const json_t *g;
+	size_t i;
+
+	if (json_array_size(list) == 0)
+		return;
+	printf("\n  %-20s %-20s %8s %9s %9s %9s %9s %8s %9s %10s\n", "from", "to", "lines",
+	    "median", "95 %", "99 %", "longest", "excess", "crossings", "impossible");
+	json_array_foreach(list, i, g) segment_print(g);
+}
+
+static void
+clocks_print(const json_t *list)
+{
+	const json_t *c;
+	size_t i;
+	double by;
+
+	json_array_foreach(list, i, c)
+	{
+		by = number(c, "corrected_s");
+		if (by == 0 && !isfinite(number(c, "bound_s")))
+			continue;
+		printf("%s  clock of %s: corrected by %s, ", i == 0 ? "\n" : "", word(c, "host"),
+		    fmt_si(by, "s").s);
+		printf("may be wrong by %s\n", fmt_si(number(c, "bound_s"), "s").s);
+	}
+}
+
+static void
+measure_print(const json_t *m)
+{
+	if (!json_is_object(m))
+		return;
+	printf("\n  from %s at ", word(m, "a"));
+	printf("%s to ", word(m, "a_point"));
+	printf("%s at ", word(m, "b"));
+	printf("%s: %s, %s lines a second\n", word(m, "b_point"),
+	    fmt_si(number(m, "seconds"), "s").s, fmt_ratio(number(m, "lines_per_s")).s);
+}
+
+static int
+document_print(const char *text)
+{
+	json_t *doc = json_loads(text, 0, NULL);
+
+	if (doc == NULL) {
+		fputs("narrows: lifelines: the document does not parse\n", stderr);
+		return COMMAND_FAILED;
+	}
+	printf("%s\n", word(doc, "sentence"));
+	printf("\n%.0f lifelines, %.0f chosen: %.0f finished, %.0f flushed, %.0f unfinished\n",
+	    number(doc, "lifelines"), number(doc, "chosen"), number(doc, "finished"),
+	    number(doc, "flushed"), number(doc, "unfinished"));
+	segments_print(json_object_get(doc, "segments"));
+	clocks_print(json_object_get(doc, "clocks"));
+	measure_print(json_object_get(doc, "measure"));
+	json_decref(doc);
+	return 0;
+}
+
+struct wish {
+	char *query;
+	const char *ending; /* of the address; NULL: text for people */
+	const char *path;   /* of the file to write; NULL: standard output */
+};
+
+static int
+bytes_write(const struct wish *w, const struct text *t)
+{
+	FILE *f = w->path != NULL && strcmp(w->path, "-") != 0 ? fopen(w->path, "w") : stdout;
+	bool failed = f == NULL || fwrite(t->s, 1, t->len, f) != t->len;
+
+	if (f != NULL && (f == stdout ? fflush(f) : fclose(f)) != 0)
+		failed = true;
+	if (failed)
+		fprintf(stderr, "narrows: %s: %s\n", w->path != NULL ? w->path : "output",
+		    strerror(errno));
+	return failed ? COMMAND_FAILED : 0;
+}
+
+static int
+answer_print(struct source *source, int64_t id, const struct wish *w)
+{
+	struct text t = { .s = NULL };
+	char *ending = xasprintf("/lifelines%s", w->ending != NULL ? w->ending : ".json");
+	int rc = source_export(source, id, ending, w->query != NULL ? w->query : "", text_add, &t);
+
+	free(ending);
+	if (rc == NW_OK)
+		rc = t.s == NULL        ? COMMAND_FAILED
+		    : w->ending != NULL ? bytes_write(w, &t)
+					: document_print(t.s);
+	else
+		rc = COMMAND_FAILED;
+	free(t.s);
+	return rc;
+}
+
+enum { OPTION_FORM = 256, OPTION_CHOICE };
+
+static const struct option longs[] = {
+	{ "json", no_argument, NULL, 'j' },
+	{ "csv", no_argument, NULL, 'c' },
+	{ "otlp", no_argument, NULL, 'O' },
+	{ "svg", no_argument, NULL, 's' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "raw", no_argument, NULL, 'r' },
+	{ "id", required_argument, NULL, OPTION_CHOICE },
+	{ "server", required_argument, NULL, OPTION_CHOICE },
+	{ "percentile", required_argument, NULL, OPTION_CHOICE },
+	{ "from", required_argument, NULL, OPTION_CHOICE },
+	{ "to", required_argument, NULL, OPTION_CHOICE },
+	{ "path", required_argument, NULL, OPTION_CHOICE },
+	{ "by", required_argument, NULL, OPTION_CHOICE },
+	{ "lane", required_argument, NULL, OPTION_CHOICE },
+	{ "a", required_argument, NULL, OPTION_CHOICE },
+	{ "b", required_argument, NULL, OPTION_CHOICE },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* Returns 0, or the exit status after a message. */
+static int
+wish_parse(const struct command *self, struct wish *w, int argc, char **argv)
+{
+	struct choice c;
+	const char *why;
+	int ch, at;
+
+	while ((ch = getopt_long(argc, argv, "jco:", longs, &at)) != -1)
+		switch (ch) {
+		case 'j': w->ending = ".json"; break;
+		case 'c': w->ending = ".csv"; break;
+		case 'O': w->ending = ".otlp.json"; break;
+		case 's': w->ending = ".svg"; break;
+		case 'o': w->path = optarg; break;
+		case 'r': query_add(&w->query, "clock", "raw"); break;
+		case OPTION_CHOICE: query_add(&w->query, longs[at].name, optarg); break;
+		default: return command_misused(self);
+		}
+	if (optind + 1 != argc)
+		return command_misused(self);
+	if (choice_parse(&c, w->query, &why) < 0) {
+		fprintf(stderr, "narrows: lifelines: %s\n", why);
+		return COMMAND_MISUSED;
+	}
+	return 0;
+}
+
+static int
+run(const struct command_env *env, int argc, char **argv)
+{
+	struct wish w = { .query = NULL };
+	int64_t id;
+	int rc, status = wish_parse(env->command, &w, argc, argv);
+
+	if (status == 0 && (rc = last_or_number(env->source, argv[optind], &id)) < 0)
+		status = rc == NW_EINVAL ? COMMAND_MISUSED : COMMAND_FAILED;
+	if (status == 0)
+		status = answer_print(env->source, id, &w);
+	free(w.query);
+	return status;
+}
+
+const struct command command_lifelines = {
+	.name = "lifelines",
+	.summary = "the way of a session's objects through their path",
+	.usage = "[OPTION ...] ID        (ID: a number, or \"last\")",
+	.help = "  -j, --json            the whole document\n"
+		"  -c, --csv             one row per lifeline\n"
+		"  --otlp                OpenTelemetry spans, as OTLP JSON\n"
+		"  --svg                 the drawing\n"
+		"  -o, --output FILE     into a file\n"
+		"  --id TEXT             lines whose ids contain TEXT\n"
+		"  --server NAME         lines of a server\n"
+		"  --percentile P[-Q]    lines whose duration lies between two percentiles\n"
+		"  --from, --to SECONDS  lines with points in this time of the session\n"
+		"  --path NAME,...       the points, in the order of the path\n"
+		"  --by KEY,...          the ids that make an object\n"
+		"  --lane KEY            the attribute that names the server\n"
+		"  --raw                 times as logged, without correction of clocks\n"
+		"  --a, --b IDS@POINT    measures from a point of a line to another\n",
+	.needs = NEEDS_SOURCE,
+	.run = run,
+};

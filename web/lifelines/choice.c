@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/lifelines/choice.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/quantile.h"
+#include "narrows/err.h"
+
+/* --- the query --- */
+
+static int
+hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0'
+	    : c >= 'a' && c <= 'f'  ? c - 'a' + 10
+	    : c >= 'A' && c <= 'F'  ? c - 'A' + 10
+				    : -1;
+}
+
+/* A value of a query, decoded; false: too long, a NUL, or a broken escape. */
+static bool
+decode(const char *v, size_t len, char *out, size_t size)
+{
+	size_t n = 0, i;
+	int c;
+
+	for (i = 0; i < len; i++) {
+		c = v[i] == '+' ? ' ' : (unsigned char)v[i];
+		if (v[i] == '%') {
+			if (i + 2 >= len + 0 && i + 2 > len - 1)
+				return false;
+			if (hex_digit(v[i + 1]) < 0 || hex_digit(v[i + 2]) < 0)
+				return false;
+			c = hex_digit(v[i + 1]) * 16 + hex_digit(v[i + 2]);
+			i += 2;
+		}
+		if (c == 0 || n + 1 >= size)
+			return false;
+		out[n++] = (char)c;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+static bool
+number(const char *text, double low, double high, double *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtod(text, &end);
+	return end != text && *end == '\0' && errno == 0 && *out >= low && *out <= high;
+}
+
+/* "95" (the slowest five of a hundred) or "40-60" */
+static bool
+percentiles(char *text, struct choice *c)
+{
+	char *dash = strchr(text, '-');
+
+	c->percentile_high = 100;
+	if (dash != NULL)
+		*dash = '\0';
+	return number(text, 0, 100, &c->percentile_low) &&
+	    (dash == NULL || number(dash + 1, c->percentile_low, 100, &c->percentile_high));
+}
+
+/* "IDS@POINT" */
+static bool
+mark(char *text, struct choice_mark *m)
+{
+	char *at = strrchr(text, '@');
+
+	if (at == NULL || (size_t)(at - text) >= sizeof(m->line) || strlen(at) >= sizeof(m->point))
+		return false;
+	*at = '\0';
+	snprintf(m->line, sizeof(m->line), "%s", text);
+	snprintf(m->point, sizeof(m->point), "%s", at + 1);
+	return true;
+}
+
+static bool
+is_key(const char *word, size_t len, const char *key)
+{
+	return strlen(key) == len && memcmp(word, key, len) == 0;
+}
+
+static bool
+take(struct choice *c, const char *key, size_t key_len, const char *value, size_t len)
+{
+	char text[CHOICE_LIST_BYTES];
+
+	if (is_key(key, key_len, "path"))
+		return decode(value, len, c->path, sizeof(c->path));
+	if (is_key(key, key_len, "id"))
+		return decode(value, len, c->id, sizeof(c->id));
+	if (is_key(key, key_len, "server"))
+		return decode(value, len, c->server, sizeof(c->server));
+	if (is_key(key, key_len, "by"))
+		return decode(value, len, c->by, sizeof(c->by));
+	if (is_key(key, key_len, "lane"))
+		return decode(value, len, c->lane, sizeof(c->lane));
+	if (!decode(value, len, text, sizeof(text)))
+		return false;
+	if (*text == '\0') /* a form sends its empty fields, too */
+		return true;
+	if (is_key(key, key_len, "percentile"))
+		return percentiles(text, c);
+	if (is_key(key, key_len, "from"))
+		return number(text, -1e9, 1e9, &c->from_s);
+	if (is_key(key, key_len, "to"))
+		return number(text, -1e9, 1e9, &c->to_s);
+	if (is_key(key, key_len, "a"))
+		return mark(text, &c->a);
+	if (is_key(key, key_len, "b"))
+		return mark(text, &c->b);
+	if (is_key(key, key_len, "clock")) {
+		c->raw = strcmp(text, "raw") == 0;
+		return c->raw || strcmp(text, "corrected") == 0;
+	}
+	return false;
+}
+
+int
+choice_parse(struct choice *c, const char *query, const char **why)
+{
+	size_t len, key;
+
+	*c = (struct choice){
+		.percentile_low = NAN, .percentile_high = NAN, .from_s = NAN, .to_s = NAN
+	};
+	for (; query != NULL && *query != '\0'; query += len + (query[len] == '&')) {
+		len = strcspn(query, "&");
+		key = strcspn(query, "=&");
+		if (len == 0)
+			continue;
+		if (key >= len || !take(c, query, key, query + key + 1, len - key - 1)) {
+			*why =
+			    "id, server, lane, by, path: text; percentile: 95 or 40-60; from, to: "
+			    "seconds; a, b: IDS@POINT; clock: raw or corrected";
+			return NW_EINVAL;
+		}
+	}
+	return NW_OK;
+}
+
+struct lineset_opts
+choice_opts(const struct choice *c)
+{
+	return (
+	    struct lineset_opts){ .path = c->path, .by = c->by, .lane = c->lane, .raw = c->raw };
+}
+
+bool
+choice_is_all(const struct choice *c)
+{
+	return c->id[0] == '\0' && c->server[0] == '\0' && isnan(c->percentile_low) &&
+	    isnan(c->from_s) && isnan(c->to_s);
+}
+
+/* --- the lines --- */
+
+struct limits {
+	double total_low, total_high; /* NaN: none */
+	int64_t from, to;
+};
+
+static int64_t
+time_of(const struct lineset *s, double seconds, int64_t unlimited)
+{
+	int64_t t;
+
+	if (isnan(seconds) || __builtin_add_overflow(s->first_wall_ns, llround(seconds * 1e9), &t))
+		return unlimited;
+	return t;
+}
+
+static int
+limits_find(const struct choice *c, const struct lineset *s, struct limits *m)
+{
+	double *total = calloc(s->lines.n + 1, sizeof(*total));
+	size_t i, n = 0;
+
+	*m = (struct limits){ .total_low = NAN,
+		.total_high = NAN,
+		.from = time_of(s, c->from_s, INT64_MIN),
+		.to = time_of(s, c->to_s, INT64_MAX) };
+	if (total == NULL)
+		return NW_ENOMEM;
+	for (i = 0; i < s->lines.n && !isnan(c->percentile_low); i++)
+		if (isfinite(total[n] = nw_line_total(&s->lines, i)))
+			n++;
+	if (n > 0) {
+		m->total_low = quantile(total, n, c->percentile_low / 100);
+		m->total_high = quantile(total, n, c->percentile_high / 100);
+	}
+	free(total);
+	return NW_OK;
+}
+
+static bool
+is_within(const struct lineset *s, size_t line, const struct limits *m)
+{
+	const int64_t *t = s->t + line * s->lines.n_points;
+	size_t p;
+
+	for (p = 0; p < s->lines.n_points; p++)
+		if (t[p] != NW_LINE_NEVER && t[p] >= m->from && t[p] <= m->to)
+			return true;
+	return false;
+}
+
+static bool
+is_chosen(const struct choice *c, const struct lineset *s, size_t line, const struct limits *m)
+{
+	double total;
+
+	if (c->id[0] != '\0' && strstr(s->label[line], c->id) == NULL)
+		return false;
+	if (c->server[0] != '\0' && strcmp(s->lanes.text[s->lane[line]], c->server) != 0)
+		return false;
+	if (!isnan(c->percentile_low)) {
+		total = nw_line_total(&s->lines, line);
+		if (!(total >= m->total_low && total <= m->total_high))
+			return false;
+	}
+	return is_within(s, line, m);
+}
+
+int
+choice_take(const struct choice *c, const struct lineset *s, struct chosen *out)
+{
+	size_t i, n = 0, p = s->lines.n_points;
+	struct limits m;
+	int rc = limits_find(c, s, &m);
+
+	*out = (struct chosen){ .lines = s->lines,
+		.t = calloc(s->lines.n * p + 1, sizeof(*out->t)),
+		.lane = calloc(s->lines.n + 1, sizeof(*out->lane)),
+		.line = calloc(s->lines.n + 1, sizeof(*out->line)) };
+	if (rc != NW_OK || out->t == NULL || out->lane == NULL || out->line == NULL) {
+		chosen_clear(out);
+		return NW_ENOMEM;
+	}
+	for (i = 0; i < s->lines.n; i++)
+		if (is_chosen(c, s, i, &m)) {
+			memcpy(out->t + n * p, s->t + i * p, p * sizeof(*s->t));
+			out->lane[n] = s->lane[i];
+			out->line[n++] = (uint32_t)i;
+		}
+	out->lines.n = n;
+	out->lines.t_ns = out->t;
+	out->lines.lane = out->lane;
+	return NW_OK;
+}
+
+void
+chosen_clear(struct chosen *k)
+{
+	free(k->t);
+	free(k->lane);
+	free(k->line);
+	*k = (struct chosen){ .t = NULL };
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/lifelines/hostclocks.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "narrows/err.h"
+
+#define HOUR_NS    INT64_C(3600000000000)
+#define LEAD_MAX_S 4e9
+
+struct clocks {
+	struct store_reader *r;
+	struct lineset *s;
+	struct lineset_clock *clock; /* of the host that is read */
+	uint32_t offset, bound;      /* fields of the layout that is read */
+	bool exchange;               /* by CLOCK, not by chrony */
+};
+
+static int
+on_rows(void *arg, const struct store_block *b)
+{
+	struct clocks *c = arg;
+	double offset, bound;
+	size_t i;
+
+	for (i = 0; i < b->n_rows; i++) {
+		offset = b->columns[c->offset][i];
+		bound = b->columns[c->bound][i];
+		if (!c->exchange) /* chrony's bound covers the offset */
+			offset = 0;
+		if (isfinite(offset) && bound >= 0 && !(c->clock->bound_s <= bound)) {
+			c->clock->offset_s = offset;
+			c->clock->bound_s = bound;
+		}
+	}
+	return 0;
+}
+
+static int
+on_layout(void *arg, const struct nw_layout_rec *l)
+{
+	struct clocks *c = arg;
+	const struct lineset *s = c->s;
+	int64_t from = s->first_wall_ns > HOUR_NS ? s->first_wall_ns - HOUR_NS : 0,
+		to = s->last_wall_ns < INT64_MAX - HOUR_NS ? s->last_wall_ns + HOUR_NS : INT64_MAX;
+	uint32_t i;
+
+	c->offset = c->bound = UINT32_MAX;
+	for (i = 0; i < l->n_fields; i++) {
+		if (strcmp(l->fields[i], "offset_s") == 0)
+			c->offset = i;
+		if (strcmp(l->fields[i], "bound_s") == 0)
+			c->bound = i;
+	}
+	if (c->offset == UINT32_MAX || c->bound == UINT32_MAX)
+		return 0;
+	return store_rows(c->r, l->id, from, to, on_rows, c);
+}
+
+static int
+on_meta(void *arg, const struct nw_meta_rec *m)
+{
+	struct clocks *c = arg;
+
+	return store_layouts(c->r, m->id, on_layout, c);
+}
+
+static int
+on_host(void *arg, const struct nw_host_rec *h)
+{
+	struct clocks *c = arg;
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; i < c->s->hosts.n; i++)
+		if (strcmp(c->s->hosts.text[i], h->name) == 0)
+			break;
+	if (i == c->s->hosts.n)
+		return 0;
+	c->clock = &c->s->clock[i];
+	c->exchange = true;
+	rc = store_metas(c->r, 0, h->id, "nw:clock", on_meta, c);
+	c->exchange = false;
+	if (rc == NW_OK && isnan(c->clock->bound_s))
+		rc = store_metas(c->r, 0, h->id, "ps:tools:blipp:linux:clock", on_meta, c);
+	return rc;
+}
+
+int
+hostclocks_read(struct store_reader *r, struct lineset *s)
+{
+	struct clocks c = { .r = r, .s = s };
+	size_t i;
+
+	for (i = 0; i < s->hosts.n; i++)
+		s->clock[i] = (struct lineset_clock){ .offset_s = NAN, .bound_s = NAN };
+	return s->hosts.n > 0 ? store_hosts(r, on_host, &c) : NW_OK;
+}
+
+double
+hostclock_settle(struct lineset_clock *c, bool raw)
+{
+	double bound = c->bound_s;
+	bool far = fabs(c->offset_s) > bound && fabs(c->offset_s) < LEAD_MAX_S;
+
+	if (isnan(bound))
+		return bound;
+	if (far && !raw)
+		c->lead_ns = llround(c->offset_s * 1e9);
+	else
+		c->bound_s += fabs(c->offset_s);
+	return far ? bound : c->bound_s;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The JSON document of a session's lifelines. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "narrows/density.h"
+#include "narrows/err.h"
+#include "narrows/format.h"
+#include "web/lifelines/linereport.h"
+
+enum { STALLS_MAX = 1000, WITH_MAX = 50, DENSITY_POINTS = 64 };
+
+/* Takes o; a text that is not UTF-8 becomes null. */
+static void
+put(json_t *o, const char *key, json_t *v)
+{
+	json_object_set_new(o, key, v != NULL ? v : json_null());
+}
+
+static json_t *
+real(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *
+time_text(int64_t t_wall_ns)
+{
+	return json_string(fmt_iso_ns(t_wall_ns).s);
+}
+
+static json_t *
+path_json(const struct lineset *s)
+{
+	json_t *list = json_array();
+	unsigned p;
+
+	for (p = 0; p < s->lines.n_points; p++)
+		json_array_append_new(list, json_string(lineset_point(s, p)));
+	return list;
+}
+
+static json_t *
+names_json(char *const *text, size_t n)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		json_array_append_new(list, json_string(text[i]));
+	return list;
+}
+
+static json_t *
+clocks_json(const struct lineset *s)
+{
+	json_t *list = json_array(), *o;
+	size_t i;
+
+	for (i = 0; i < s->hosts.n; i++) {
+		const struct lineset_clock *c = &s->clock[i];
+
+		o = json_object();
+		put(o, "host", json_string(s->hosts.text[i]));
+		put(o, "offset_s", real(c->offset_s));
+		put(o, "bound_s", real(c->bound_s));
+		put(o, "corrected_s", json_real((double)c->lead_ns * 1e-9));
+		put(o, "lead_by_causality_low_s", real(c->causal.low_s));
+		put(o, "lead_by_causality_high_s", real(c->causal.high_s));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* Curve of ln duration as [seconds, density] pairs; null where durations have none. */
+static json_t *
+density_json(const struct chosen *k, const struct nw_line_segment *g)
+{
+	struct nw_density_options options = nw_density_defaults;
+	struct nw_density d = { 0 };
+	double *v = calloc(k->lines.n + 1, sizeof(*v)), step;
+	json_t *list = NULL;
+	size_t i, n;
+
+	options.grid = DENSITY_POINTS;
+	n = v != NULL ? nw_lines_durations(&k->lines, g->from, g->to, v, NULL) : 0;
+	if (n > 1 && nw_density(v, n, &options, &d) == NW_OK && d.status == NW_STATUS_OK) {
+		list = json_array();
+		step = (d.to - d.from) / (double)(d.m - 1);
+		for (i = 0; i < d.m; i++)
+			json_array_append_new(
+			    list, json_pack("[f,f]", exp(d.from + (double)i * step), d.y[i]));
+	}
+	nw_density_clear(&d);
+	free(v);
+	return list;
+}
+
+static json_t *
+quantiles_json(const double *q)
+{
+	static const char *const keys[NW_LINE_QUANTILES] = { "min", "p5", "p25", "median", "p75",
+		"p95", "p99", "max" };
+	json_t *o = json_object();
+	size_t i;
+
+	for (i = 0; i < NW_LINE_QUANTILES; i++)
+		put(o, keys[i], real(q[i]));
+	return o;
+}
+
+static json_t *
+segments_json(const struct lineset *s, const struct chosen *k, const struct linereport *p)
+{
+	json_t *list = json_array(), *o;
+	size_t i;
+
+	for (i = 0; i < p->segments.n; i++) {
+		const struct nw_line_segment *g = &p->segments.segment[i];
+
+		o = json_object();
+		put(o, "from", json_string(lineset_point(s, g->from)));
+		put(o, "to", json_string(lineset_point(s, g->to)));
+		put(o, "n", json_integer((json_int_t)g->n));
+		put(o, "mean_s", real(g->mean_s));
+		put(o, "duration_s", quantiles_json(g->q_s));
+		put(o, "density", density_json(k, g));
+		put(o, "excess_share", real(g->excess_share));
+		put(o, "excess_share_low", real(g->excess_low));
+		put(o, "excess_share_high", real(g->excess_high));
+		put(o, "crossings", json_integer((json_int_t)g->crossings));
+		put(o, "crossings_of_one_server", json_integer((json_int_t)g->lane_crossings));
+		put(o, "order_impossible", json_integer((json_int_t)g->backwards));
+		put(o, "order_uncertain", json_integer((json_int_t)g->uncertain));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *
+finding_json(const struct lineset *s, const struct nw_line_finding *f)
+{
+	static const char *const kinds[] = { "class", "server", "stall" };
+	json_t *o = json_object();
+
+	put(o, "kind", json_string(kinds[f->kind]));
+	put(o, "from", json_string(lineset_point(s, f->from)));
+	put(o, "to", json_string(lineset_point(s, f->to)));
+	put(o, "server", f->lane != NW_LINE_ANY ? json_string(s->lanes.text[f->lane]) : NULL);
+	put(o, "size_s", real(f->size_s));
+	put(o, "size_low_s", real(f->size_low_s));
+	put(o, "size_high_s", real(f->size_high_s));
+	put(o, "slow_from_s", real(f->split_s));
+	put(o, "lines", json_integer((json_int_t)f->n_lines));
+	put(o, "moments", json_integer((json_int_t)f->n_moments));
+	put(o, "share", real(f->share));
+	put(o, "cost_s", real(f->cost_s));
+	put(o, "first", time_text(f->first_ns));
+	put(o, "last", time_text(f->last_ns));
+	return o;
+}
+
+static json_t *
+findings_json(const struct lineset *s, const struct linereport *p)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < p->found.n; i++)
+		json_array_append_new(list, finding_json(s, &p->found.finding[i]));
+	return list;
+}
+
+static json_t *
+stalls_json(const struct lineset *s, const struct linereport *p)
+{
+	json_t *list = json_array(), *o;
+	size_t i;
+
+	for (i = 0; i < p->n_stalls && i < STALLS_MAX; i++) {
+		const struct nw_line_stall *x = &p->stall[i];
+
+		o = json_object();
+		put(o, "server", json_string(s->lanes.text[x->lane]));
+		put(o, "from", json_string(lineset_point(s, x->from)));
+		put(o, "to", json_string(lineset_point(s, x->to)));
+		put(o, "blocked", time_text(x->blocked_ns));
+		put(o, "unblocked", time_text(x->unblocked_ns));
+		put(o, "stood_s",
+		    json_real(((double)x->unblocked_ns - (double)x->blocked_ns) * 1e-9));
+		put(o, "waiting", json_integer((json_int_t)x->waiting));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *
+with_json(const struct lineset *s, const struct linereport *p)
+{
+	json_t *list = json_array(), *o;
+	size_t i;
+
+	for (i = 0; i < p->n_with && i < WITH_MAX; i++) {
+		const struct linereport_with *w = &p->with[i];
+
+		o = json_object();
+		put(o, "name", json_string(s->names.text[w->name]));
+		put(o, "host", json_string(s->hosts.text[w->host]));
+		put(o, "n", json_integer((json_int_t)w->with.n));
+		put(o, "within", json_integer((json_int_t)w->with.n_within));
+		put(o, "expected", real(w->with.expected));
+		put(o, "p", real(w->with.p));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* --- measuring --- */
+
+struct spot {
+	size_t line;
+	unsigned point;
+	int64_t t;
+};
+
+static bool
+spot_find(const struct lineset *s, const struct choice_mark *m, struct spot *out)
+{
+	if (m->line[0] == '\0')
+		return false;
+	out->line = linereport_line(s, m->line);
+	out->point = linereport_point(s, m->point);
+	if (out->line >= s->lines.n || out->point >= s->lines.n_points)
+		return false;
+	out->t = s->t[out->line * s->lines.n_points + out->point];
+	return out->t != NW_LINE_NEVER;
+}
+
+static double
+bound_at(const struct lineset *s, const struct spot *x)
+{
+	return s->bound[s->lane_host[s->lane[x->line] * s->lines.n_points + x->point]];
+}
+
+/* How many lines pass the point from a time to another. */
+static size_t
+passes(const struct lineset *s, unsigned point, int64_t from, int64_t to)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->lines.n; i++) {
+		int64_t t = s->t[i * s->lines.n_points + point];
+
+		n += t != NW_LINE_NEVER && t > from && t <= to;
+	}
+	return n;
+}
+
+/* The time from a to b, and the rate of lines at b's point meanwhile; null without two spots. */
+static json_t *
+measure_json(const struct lineset *s, const struct choice *c)
+{
+	struct spot a, b;
+	double seconds, error;
+	size_t n;
+	json_t *o;
+
+	if (!spot_find(s, &c->a, &a) || !spot_find(s, &c->b, &b))
+		return json_null();
+	seconds = ((double)b.t - (double)a.t) * 1e-9;
+	error = lineset_host(s, a.line, a.point) == lineset_host(s, b.line, b.point)
+	    ? 0
+	    : bound_at(s, &a) + bound_at(s, &b);
+	n = a.t < b.t ? passes(s, b.point, a.t, b.t) : passes(s, b.point, b.t, a.t);
+	o = json_object();
+	put(o, "a", json_string(s->label[a.line]));
+	put(o, "a_point", json_string(lineset_point(s, a.point)));
+	put(o, "b", json_string(s->label[b.line]));
+	put(o, "b_point", json_string(lineset_point(s, b.point)));
+	put(o, "seconds", real(seconds));
+	put(o, "error_s", real(error));
+	put(o, "lines_between", json_integer((json_int_t)n));
+	put(o, "lines_per_s", real(seconds != 0 ? (double)n / fabs(seconds) : NAN));
+	return o;
+}
+
+json_t *
+linereport_json(const struct lineset *s, const struct choice *c, const struct chosen *k,
+    const struct linereport *p)
+{
+	static const char *const sources[] = { "declared", "known", "learned" };
+	json_t *o = json_object();
+
+	if (o == NULL)
+		return NULL;
+	put(o, "session", json_integer(s->session_id));
+	put(o, "sentence", json_string(p->sentence));
+	put(o, "finding", p->found.n > 0 ? finding_json(s, &p->found.finding[0]) : NULL);
+	put(o, "findings", findings_json(s, p));
+	put(o, "events", json_integer(s->n_events));
+	put(o, "events_left_out", json_integer(s->n_left_out));
+	put(o, "first", time_text(s->first_wall_ns));
+	put(o, "last", time_text(s->last_wall_ns));
+	put(o, "lifelines", json_integer((json_int_t)s->lines.n));
+	put(o, "chosen", json_integer((json_int_t)k->lines.n));
+	put(o, "finished", json_integer((json_int_t)p->n_finished));
+	put(o, "flushed", json_integer((json_int_t)p->n_flushed));
+	put(o, "unfinished", json_integer((json_int_t)p->n_unfinished));
+	put(o, "object", names_json(s->keys, s->n_keys));
+	put(o, "server_by", json_string(s->lane_key));
+	put(o, "servers", names_json(s->lanes.text, s->lanes.n));
+	put(o, "path", path_json(s));
+	put(o, "path_source", json_string(sources[s->path_source]));
+	put(o, "duration_s", quantiles_json(p->segments.total_s));
+	put(o, "slow_lines", json_integer((json_int_t)p->segments.n_slow));
+	put(o, "slow_from_s", real(p->segments.slow_s));
+	put(o, "segments", segments_json(s, k, p));
+	put(o, "stalls", stalls_json(s, p));
+	put(o, "host_events", with_json(s, p));
+	put(o, "clocks", clocks_json(s));
+	put(o, "measure", measure_json(s, c));
+	return o;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/lifelines/linereport.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/err.h"
+#include "narrows/format.h"
+
+#define WITH_P 0.001 /* events count as together with the finding below this chance */
+
+/* --- events of hosts --- */
+
+struct stretches {
+	int64_t *begin, *end;
+	size_t n;
+};
+
+/* The stretches of the finding: stalls, or the slow lines in its segment. */
+static int
+stretches_fill(const struct chosen *k, const struct linereport *p, struct stretches *out)
+{
+	const struct nw_line_finding *f = &p->found.finding[0];
+	size_t i, n = p->n_stalls > k->lines.n ? p->n_stalls : k->lines.n,
+		  points = k->lines.n_points;
+
+	*out = (struct stretches){ .begin = calloc(n + 1, sizeof(*out->begin)),
+		.end = calloc(n + 1, sizeof(*out->end)) };
+	if (out->begin == NULL || out->end == NULL)
+		return NW_ENOMEM;
+	for (i = 0; f->kind == NW_LINE_STALL && i < p->n_stalls; i++) {
+		out->begin[out->n] = p->stall[i].blocked_ns;
+		out->end[out->n++] = p->stall[i].unblocked_ns;
+	}
+	for (i = 0; f->kind != NW_LINE_STALL && i < k->lines.n; i++) {
+		int64_t from = k->t[i * points + f->from], to = k->t[i * points + f->to];
+
+		if (from == NW_LINE_NEVER || to == NW_LINE_NEVER ||
+		    nw_line_before(&k->lines, i, f->to) != f->from ||
+		    (f->lane != NW_LINE_ANY && k->lane[i] != f->lane) ||
+		    (double)to - (double)from < f->split_s * 1e9)
+			continue;
+		out->begin[out->n] = from;
+		out->end[out->n++] = to;
+	}
+	return NW_OK;
+}
+
+static int
+by_surprise(const void *a, const void *b)
+{
+	const struct linereport_with *x = a, *y = b;
+
+	return (x->with.p > y->with.p) - (x->with.p < y->with.p);
+}
+
+static int
+by_kind(const void *a, const void *b)
+{
+	const struct lineset_side *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->host != y->host)
+		return x->host < y->host ? -1 : 1;
+	return (x->t_wall_ns > y->t_wall_ns) - (x->t_wall_ns < y->t_wall_ns);
+}
+
+static int
+with_fill(const struct lineset *s, const struct stretches *st, struct linereport *p)
+{
+	struct lineset_side *side = calloc(s->n_side + 1, sizeof(*side));
+	int64_t *t = calloc(s->n_side + 1, sizeof(*t));
+	size_t i, k, n;
+	int rc = side != NULL && t != NULL ? NW_OK : NW_ENOMEM;
+
+	p->with = calloc(s->n_side + 1, sizeof(*p->with));
+	if (p->with == NULL)
+		rc = NW_ENOMEM;
+	if (rc == NW_OK) {
+		memcpy(side, s->side, s->n_side * sizeof(*side));
+		qsort(side, s->n_side, sizeof(*side), by_kind);
+	}
+	for (i = 0; rc == NW_OK && i < s->n_side; i += n) {
+		for (n = 0, k = i;
+		     k < s->n_side && side[k].name == side[i].name && side[k].host == side[i].host;
+		     k++)
+			t[n++] = side[k].t_wall_ns;
+		p->with[p->n_with] = (struct linereport_with){ side[i].name, side[i].host, { 0 } };
+		rc = nw_lines_with(t, n, st->begin, st->end, st->n, s->first_wall_ns,
+		    s->last_wall_ns, &p->with[p->n_with++].with);
+	}
+	if (rc == NW_OK)
+		qsort(p->with, p->n_with, sizeof(*p->with), by_surprise);
+	free(side);
+	free(t);
+	return rc;
+}
+
+/* --- the sentence --- */
+
+static void __attribute__((format(printf, 2, 3))) say(struct linereport *p, const char *format, ...)
+{
+	size_t len = strlen(p->sentence);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(p->sentence + len, sizeof(p->sentence) - len, format, ap);
+	va_end(ap);
+}
+
+static void
+say_nothing(const struct lineset *s, struct linereport *p)
+{
+	if (s->n_events == 0)
+		say(p, "The session has no events.");
+	else if (s->lines.n == 0)
+		say(p, "No lifelines: none of the session's %s events share an id.",
+		    fmt_count((uint64_t)s->n_events).s);
+	else if (p->segments.n_finished == 0)
+		say(p, "No chosen lifeline reaches the last point of the path, %.80s.",
+		    lineset_point(s, (unsigned)s->lines.n_points - 1));
+	else
+		say(p, "Nothing stands out: the median line takes %s, the slowest of a hundred %s.",
+		    fmt_duration(p->segments.total_s[NW_LINE_MEDIAN]).s,
+		    fmt_duration(p->segments.total_s[NW_LINE_Q99]).s);
+}
+
+static void
+say_finding(const struct lineset *s, struct linereport *p)
+{
+	const struct nw_line_finding *f = &p->found.finding[0];
+	const char *lane = f->lane != NW_LINE_ANY ? s->lanes.text[f->lane] : NULL,
+		   *from = lineset_point(s, f->from), *to = lineset_point(s, f->to);
+	struct fmt size = fmt_duration(f->size_s), low = fmt_duration(f->size_low_s),
+		   high = fmt_duration(f->size_high_s);
+
+	if (f->kind == NW_LINE_STALL)
+		say(p,
+		    "Between %.80s and %.80s, %s%.80s stood still %zu times, and a line that "
+		    "waited lost %s (%s to %s).",
+		    from, to, lane != NULL ? "server " : "", lane != NULL ? lane : "a server",
+		    f->n_moments, size.s, low.s, high.s);
+	else if (f->kind == NW_LINE_LANE)
+		say(p,
+		    "From %.80s to %.80s the lines of server %.80s take %s longer (%s to %s) "
+		    "than those of the other servers.",
+		    from, to, lane != NULL ? lane : "?", size.s, low.s, high.s);
+	else
+		say(p,
+		    "From %.80s to %.80s, %zu lines%s%.80s (%s of them) take %s longer than the "
+		    "others (%s to %s).",
+		    from, to, f->n_lines, lane != NULL ? " of server " : "",
+		    lane != NULL ? lane : "", fmt_share(f->share).s, size.s, low.s, high.s);
+}
+
+static void
+say_with(const struct lineset *s, struct linereport *p)
+{
+	const struct linereport_with *w = p->with;
+
+	if (p->n_with == 0 || !(w->with.p * (double)p->n_with < WITH_P))
+		return;
+	say(p, " %zu of %zu events %.80s on %.80s fall into that time, where chance would put %s.",
+	    w->with.n_within, w->with.n, s->names.text[w->name], s->hosts.text[w->host],
+	    fmt_ratio(w->with.expected).s);
+}
+
+/* Impossible order, and the error of the clocks. */
+static void
+say_order(const struct lineset *s, struct linereport *p)
+{
+	double worst = 0;
+	size_t i;
+	bool corrected = false;
+
+	for (i = 0; i < s->hosts.n; i++) {
+		corrected |= s->clock[i].lead_ns != 0;
+		if (s->clock[i].bound_s > worst)
+			worst = s->clock[i].bound_s;
+	}
+	if (corrected)
+		say(p,
+		    " Times are corrected by the measured offsets of the clocks, and may be "
+		    "wrong by %s.",
+		    fmt_duration(worst).s);
+	if (p->n_backwards > 0)
+		say(p,
+		    " %zu segments run backwards in time: a clock is wrong by more than is "
+		    "known.",
+		    p->n_backwards);
+}
+
+/* --- all of it --- */
+
+static void
+states_count(const struct lineset *s, const struct chosen *k, struct linereport *p)
+{
+	size_t i;
+
+	for (i = 0; i < k->lines.n; i++) {
+		p->n_finished += s->state[k->line[i]] == LINESET_FINISHED;
+		p->n_flushed += s->state[k->line[i]] == LINESET_FLUSHED;
+		p->n_unfinished += s->state[k->line[i]] == LINESET_UNFINISHED;
+	}
+	for (i = 0; i < p->segments.n; i++)
+		p->n_backwards += p->segments.segment[i].backwards;
+}
+
+/* Stalls of the finding's segment; without a finding, of the last segment that most lines take. */
+static int
+stalls_fill(const struct chosen *k, struct linereport *p)
+{
+	const struct nw_line_segment *seg = NULL;
+	size_t i;
+
+	for (i = 0; i < p->segments.n; i++) {
+		const struct nw_line_segment *x = &p->segments.segment[i];
+
+		if (p->found.n > 0
+			? x->from == p->found.finding[0].from && x->to == p->found.finding[0].to
+			: x->to + 1 == k->lines.n_points && (seg == NULL || x->n > seg->n))
+			seg = x;
+	}
+	return seg != NULL ? nw_lines_stalls(&k->lines, seg, &p->stall, &p->n_stalls) : NW_OK;
+}
+
+static int
+analyse(const struct lineset *s, const struct chosen *k, struct linereport *p)
+{
+	struct stretches st = { .n = 0 };
+	int rc = nw_lines_segments(&k->lines, &p->segments);
+
+	if (rc == NW_OK)
+		rc = nw_lines_find(&k->lines, &p->segments, &p->found);
+	if (rc == NW_OK)
+		rc = stalls_fill(k, p);
+	if (rc == NW_OK && p->found.n > 0) {
+		rc = stretches_fill(k, p, &st);
+		if (rc == NW_OK)
+			rc = with_fill(s, &st, p);
+		free(st.begin);
+		free(st.end);
+	}
+	return rc;
+}
+
+int
+linereport_make(const struct lineset *s, const struct chosen *k, struct linereport **out)
+{
+	struct linereport *p = calloc(1, sizeof(*p));
+	int rc = p != NULL ? NW_OK : NW_ENOMEM;
+
+	if (rc == NW_OK && k->lines.n > 0)
+		rc = analyse(s, k, p);
+	if (rc == NW_OK) {
+		states_count(s, k, p);
+		if (p->found.n > 0)
+			say_finding(s, p);
+		else
+			say_nothing(s, p);
+		say_with(s, p);
+		say_order(s, p);
+	} else {
+		linereport_free(p);
+		p = NULL;
+	}
+	*out = p;
+	return rc;
+}
+
+void
+linereport_free(struct linereport *p)
+{
+	if (p == NULL)
+		return;
+	free(p->stall);
+	free(p->with);
+	free(p);
+}
+
+size_t
+linereport_line(const struct lineset *s, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < s->lines.n; i++)
+		if (strcmp(s->label[i], text) == 0)
+			return i;
+	for (i = 0; i < s->lines.n; i++)
+		if (strstr(s->label[i], text) != NULL)
+			return i;
+	return s->lines.n;
+}
+
+unsigned
+linereport_point(const struct lineset *s, const char *name)
+{
+	unsigned p;
+
+	for (p = 0; p < s->lines.n_points; p++)
+		if (strcmp(lineset_point(s, p), name) == 0)
+			break;
+	return p;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the chosen lifelines say: a sentence first, then figures, as one JSON document. */
+#ifndef LINESET_LINEREPORT_H
+#define LINESET_LINEREPORT_H
+
+#include <jansson.h>
+
+#include "web/lifelines/choice.h"
+
+enum { LINEREPORT_SENTENCE_BYTES = 2048 };
+
+struct linereport_with { /* events of one name on one host within the stretches of the finding */
+	uint32_t name, host;
+	struct nw_line_with with;
+};
+
+struct linereport {
+	struct nw_line_segments segments;
+	struct nw_line_findings found;
+	struct nw_line_stall *stall; /* of the finding's segment, else of the last one */
+	size_t n_stalls;
+	struct linereport_with *with; /* the most surprising first */
+	size_t n_with;
+	size_t n_finished, n_flushed, n_unfinished, n_backwards;
+	char sentence[LINEREPORT_SENTENCE_BYTES];
+};
+
+int linereport_make(const struct lineset *s, const struct chosen *k, struct linereport **out);
+void linereport_free(struct linereport *p);
+
+/* The document; NULL: no memory. */
+json_t *linereport_json(const struct lineset *s, const struct choice *c, const struct chosen *k,
+    const struct linereport *p);
+
+/* The line whose ids are, or else contain, a mark's text; lines.n: none. */
+size_t linereport_line(const struct lineset *s, const char *text);
+/* The point of a name; lines.n_points: none. */
+unsigned linereport_point(const struct lineset *s, const char *name);
+
+/* One line per lifeline. free() *text. */
+int linecsv_make(const struct lineset *s, const struct chosen *k, char **text, size_t *len);
+/* Spans of OpenTelemetry as OTLP JSON: a trace per lifeline, a span per segment. free() *text. */
+int lineotlp_make(const struct lineset *s, const struct chosen *k, char **text, size_t *len);
+
+#endif

@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The page of a session's lifelines; see lines.h. Everything works without scripts: a line is a
+ * link to itself alone, and the points of a line are links that begin or end a measurement. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/buffer.h>
+
+#include "narrows/err.h"
+#include "narrows/format.h"
+#include "web/lines.h"
+#include "web/page.h"
+
+enum { SLOWEST_MAX = 20, POINTS_SHOWN_MAX = 3, STALLS_SHOWN_MAX = 30, EVENTS_SHOWN_MAX = 20 };
+
+const char *const lines_endings[LINES_FORMS] = { "", ".json", ".csv", ".otlp.json", ".svg" };
+
+const char *
+lines_content_type(enum lines_form form)
+{
+	static const char *const types[LINES_FORMS] = { NULL, "application/json",
+		"text/csv; charset=utf-8", "application/json", "image/svg+xml" };
+
+	return types[form];
+}
+
+/* --- addresses --- */
+
+struct address {
+	char *out;
+	size_t len;
+	const char *key, *value; /* the parameter that changes */
+};
+
+static void
+address_put(struct address *a, const char *key, const char *text)
+{
+	static const char hex[] = "0123456789abcdef";
+	const unsigned char *s;
+
+	if (a->key != NULL && strcmp(a->key, key) == 0) {
+		text = a->value;
+		a->key = NULL;
+	}
+	if (text == NULL || *text == '\0')
+		return;
+	if (a->len + strlen(key) + 3 * strlen(text) + 3 >= LINES_HREF_BYTES)
+		return;
+	a->out[a->len] = a->len == 0 ? '?' : '&';
+	a->len++;
+	a->len += (size_t)sprintf(a->out + a->len, "%s=", key);
+	for (s = (const unsigned char *)text; *s != '\0'; s++)
+		if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+		    (*s >= '0' && *s <= '9') || strchr("-._,", *s) != NULL)
+			a->out[a->len++] = (char)*s;
+		else {
+			a->out[a->len++] = '%';
+			a->out[a->len++] = hex[*s >> 4];
+			a->out[a->len++] = hex[*s & 15];
+		}
+	a->out[a->len] = '\0';
+}
+
+static void
+number_put(struct address *a, const char *key, double v)
+{
+	address_put(a, key, isnan(v) ? NULL : fmt_exact(v).s);
+}
+
+static void
+mark_put(struct address *a, const char *key, const struct choice_mark *m)
+{
+	char text[2 * CHOICE_TEXT_BYTES];
+
+	snprintf(text, sizeof(text), "%s@%s", m->line, m->point);
+	address_put(a, key, m->line[0] != '\0' ? text : NULL);
+}
+
+void
+lines_href(char out[LINES_HREF_BYTES], const struct choice *c, const char *key, const char *value)
+{
+	struct address a = { .out = out, .key = key, .value = value };
+	char range[160];
+
+	out[0] = '\0';
+	snprintf(range, sizeof(range), "%s-%s", fmt_exact(c->percentile_low).s,
+	    fmt_exact(c->percentile_high).s);
+	address_put(&a, "id", c->id);
+	address_put(&a, "server", c->server);
+	address_put(&a, "percentile", isnan(c->percentile_low) ? NULL : range);
+	number_put(&a, "from", c->from_s);
+	number_put(&a, "to", c->to_s);
+	mark_put(&a, "a", &c->a);
+	mark_put(&a, "b", &c->b);
+	address_put(&a, "by", c->by);
+	address_put(&a, "lane", c->lane);
+	address_put(&a, "path", c->path);
+	address_put(&a, "clock", c->raw ? "raw" : NULL);
+	if (out[0] == '\0')
+		strcpy(out, "?");
+}
+
+static void
+link_to(
+    struct html *h, const struct choice *c, const char *key, const char *value, const char *text)
+{
+	char href[LINES_HREF_BYTES];
+
+	lines_href(href, c, key, value);
+	html_raw(h, "<a");
+	html_attr(h, "href", href);
+	html_raw(h, ">");
+	html_text(h, text);
+	html_raw(h, "</a>");
+}
+
+/* --- parts --- */
+
+static void
+facts_write(struct html *h, const struct lines_view *v)
+{
+	const struct lineset *s = v->s;
+	static const char *const sources[] = { "as declared",
+		"the known path of the storage system", "learned from the order of events" };
+	char text[400];
+	size_t i, len = 0;
+
+	text[0] = '\0';
+	for (i = 0; i < s->n_keys && len < sizeof(text) - 80; i++)
+		len += (size_t)snprintf(
+		    text + len, sizeof(text) - len, "%s%.60s", i > 0 ? ", " : "", s->keys[i]);
+	html_raw(h, "<ul class=\"plain\"><li>");
+	html_text(h, fmt_count(s->lines.n).s);
+	html_raw(h, " lifelines of ");
+	html_text(h, fmt_count((uint64_t)s->n_events).s);
+	html_raw(h, " events; chosen: ");
+	html_text(h, fmt_count(v->k->lines.n).s);
+	html_raw(h, " (");
+	html_text(h, fmt_count(v->p->n_finished).s);
+	html_raw(h, " finished, ");
+	html_text(h, fmt_count(v->p->n_flushed).s);
+	html_raw(h, " flushed, ");
+	html_text(h, fmt_count(v->p->n_unfinished).s);
+	html_raw(h, " unfinished)</li><li>An object is one value of: ");
+	html_text(h, text[0] != '\0' ? text : "nothing");
+	html_raw(h, "; a server is told by: ");
+	html_text(h, s->lane_key);
+	html_raw(h, "; the path is ");
+	html_text(h, sources[s->path_source]);
+	if (s->n_left_out > 0) {
+		html_raw(h, "; events left out: ");
+		html_text(h, fmt_count((uint64_t)s->n_left_out).s);
+	}
+	html_raw(h, "</li></ul>");
+}
+
+static void
+field_write(struct html *h, const char *label, const char *name, const char *value)
+{
+	html_raw(h, "<label>");
+	html_text(h, label);
+	html_raw(h, " <input");
+	html_attr(h, "name", name);
+	html_attr(h, "value", value);
+	html_raw(h, "></label>");
+}
+
+static void
+form_write(struct html *h, const struct choice *c)
+{
+	char range[160];
+
+	snprintf(range, sizeof(range), "%s-%s", fmt_exact(c->percentile_low).s,
+	    fmt_exact(c->percentile_high).s);
+	html_raw(h, "<form class=\"filter\" method=\"get\">");
+	field_write(h, "Ids contain", "id", c->id);
+	field_write(h, "Server", "server", c->server);
+	field_write(h, "Percentiles", "percentile", isnan(c->percentile_low) ? "" : range);
+	field_write(h, "From second", "from", isnan(c->from_s) ? "" : fmt_exact(c->from_s).s);
+	field_write(h, "To second", "to", isnan(c->to_s) ? "" : fmt_exact(c->to_s).s);
+	if (c->path[0] != '\0')
+		field_write(h, "Path", "path", c->path);
+	if (c->by[0] != '\0')
+		field_write(h, "Object", "by", c->by);
+	if (c->lane[0] != '\0')
+		field_write(h, "Server is", "lane", c->lane);
+	html_raw(h,
+	    "<button>Show</button> <a href=\"?\">All</a> "
+	    "<a href=\"?percentile=99-100\">Slowest of a hundred</a></form>");
+}
+
+static void
+legend_write(struct html *h, const struct lines_view *v)
+{
+	size_t i;
+	char class[16];
+
+	html_raw(h, "<ul class=\"legend\">");
+	for (i = 0; i < v->s->lanes.n && i < 40; i++) {
+		snprintf(class, sizeof(class), "line s%zu", i % 8);
+		html_raw(
+		    h, "<li><svg width=\"28\" height=\"10\"><path d=\"M0 5H28\" fill=\"none\"");
+		html_attr(h, "class", class);
+		html_raw(h, "/></svg>");
+		link_to(h, v->c, "server", v->s->lanes.text[i], v->s->lanes.text[i]);
+		html_raw(h, "</li>");
+	}
+	html_raw(h, "</ul>");
+}
+
+static void
+cell_duration(struct html *h, double s)
+{
+	html_raw(h, "<td class=\"num\">");
+	html_text(h, isfinite(s) ? fmt_duration(s).s : "-");
+	html_raw(h, "</td>");
+}
+
+static void
+cell_count(struct html *h, size_t n)
+{
+	html_raw(h, "<td class=\"num\">");
+	html_text(h, fmt_count(n).s);
+	html_raw(h, "</td>");
+}
+
+static void
+excess_cell(struct html *h, const struct nw_line_segment *g)
+{
+	char text[240] = "-";
+
+	if (isfinite(g->excess_low))
+		snprintf(text, sizeof(text), "%s (%s to %s)", fmt_share(g->excess_share).s,
+		    fmt_share(g->excess_low).s, fmt_share(g->excess_high).s);
+	html_raw(h, "<td class=\"num\">");
+	html_text(h, text);
+	html_raw(h, "</td>");
+}
+
+static void
+segment_row(struct html *h, const struct lines_view *v, const struct nw_line_segment *g)
+{
+	html_raw(h, "<tr><th>");
+	page_name(h, lineset_point(v->s, g->from));
+	html_raw(h, " to ");
+	page_name(h, lineset_point(v->s, g->to));
+	html_raw(h, "</th>");
+	cell_count(h, g->n);
+	cell_duration(h, g->q_s[NW_LINE_Q05]);
+	cell_duration(h, g->q_s[NW_LINE_MEDIAN]);
+	cell_duration(h, g->q_s[NW_LINE_Q95]);
+	cell_duration(h, g->q_s[NW_LINE_Q99]);
+	cell_duration(h, g->q_s[NW_LINE_MAX]);
+	excess_cell(h, g);
+	cell_count(h, g->crossings);
+	cell_count(h, g->backwards);
+	cell_count(h, g->uncertain);
+	html_raw(h, "</tr>");
+}
+
+static void
+segments_write(struct html *h, const struct lines_view *v)
+{
+	size_t i;
+
+	if (v->p->segments.n == 0)
+		return;
+	html_raw(h,
+	    "<section><h2>Segments</h2><div class=\"scroll\"><table><thead><tr><th>Segment</th>"
+	    "<th class=\"num\">Lines</th><th class=\"num\">5 %</th><th class=\"num\">Median</th>"
+	    "<th class=\"num\">95 %</th><th class=\"num\">99 %</th><th class=\"num\">Longest</th>"
+	    "<th class=\"num\">Share of the slow lines' excess</th><th class=\"num\">Crossings</th>"
+	    "<th class=\"num\">Impossible</th><th class=\"num\">Order not known</th></tr></thead>"
+	    "<tbody>");
+	for (i = 0; i < v->p->segments.n; i++)
+		segment_row(h, v, &v->p->segments.segment[i]);
+	html_raw(h,
+	    "</tbody></table></div><p class=\"note\">Slow lines are the slowest twentieth; their "
+	    "excess is what they take longer than each segment's median, with a 95 % interval. "
+	    "Crossings: pairs of lines of which the later one is first at the end.</p></section>");
+}
+
+static void
+stalls_write(struct html *h, const struct lines_view *v)
+{
+	size_t i;
+
+	if (v->p->n_stalls == 0)
+		return;
+	html_raw(h,
+	    "<section><h2>Blocked and unblocked</h2><div class=\"scroll\"><table><thead><tr>"
+	    "<th>Server</th><th>Blocked at</th><th class=\"num\">For</th>"
+	    "<th class=\"num\">Lines that wait</th></tr></thead><tbody>");
+	for (i = 0; i < v->p->n_stalls && i < STALLS_SHOWN_MAX; i++) {
+		const struct nw_line_stall *x = &v->p->stall[i];
+		double at = ((double)x->blocked_ns - (double)v->s->first_wall_ns) * 1e-9;
+
+		html_raw(h, "<tr><th>");
+		page_name(h, v->s->lanes.text[x->lane]);
+		html_raw(h, "</th><td>");
+		link_to(h, v->c, "from", fmt_exact(floor(at * 1000) / 1000).s, fmt_si(at, "s").s);
+		html_raw(h, "</td>");
+		cell_duration(h, ((double)x->unblocked_ns - (double)x->blocked_ns) * 1e-9);
+		cell_count(h, x->waiting);
+		html_raw(h, "</tr>");
+	}
+	html_raw(h, "</tbody></table></div></section>");
+}
+
+static void
+events_write(struct html *h, const struct lines_view *v)
+{
+	size_t i;
+
+	if (v->p->n_with == 0)
+		return;
+	html_raw(h,
+	    "<section><h2>Events of hosts in that time</h2><div class=\"scroll\"><table><thead>"
+	    "<tr><th>Event</th><th>Host</th><th class=\"num\">All</th><th class=\"num\">Within"
+	    "</th><th class=\"num\">Expected by chance</th><th class=\"num\">p</th></tr>"
+	    "</thead><tbody>");
+	for (i = 0; i < v->p->n_with && i < EVENTS_SHOWN_MAX; i++) {
+		const struct linereport_with *w = &v->p->with[i];
+
+		html_raw(h, "<tr><th>");
+		page_name(h, v->s->names.text[w->name]);
+		html_raw(h, "</th><td>");
+		page_name(h, v->s->hosts.text[w->host]);
+		html_raw(h, "</td>");
+		cell_count(h, w->with.n);
+		cell_count(h, w->with.n_within);
+		html_raw(h, "<td class=\"num\">");
+		html_text(h, fmt_ratio(w->with.expected).s);
+		html_raw(h, "</td><td class=\"num\">");
+		html_text(h, fmt_p(w->with.p).s);
+		html_raw(h, "</td></tr>");
+	}
+	html_raw(h, "</tbody></table></div></section>");
+}
+
+static void
+causal_cell(struct html *h, const struct nw_line_clock *c)
+{
+	char text[240] = "-";
+
+	if (isfinite(c->low_s) && isfinite(c->high_s) && c->low_s <= c->high_s)
+		snprintf(text, sizeof(text), "%s to %s", fmt_si(c->low_s, "s").s,
+		    fmt_si(c->high_s, "s").s);
+	else if (isfinite(c->low_s) && isfinite(c->high_s))
+		snprintf(text, sizeof(text), "no constant lead fits: the clock moved");
+	html_raw(h, "<td class=\"num\">");
+	html_text(h, text);
+	html_raw(h, "</td></tr>");
+}
+
+static void
+clocks_write(struct html *h, const struct lines_view *v)
+{
+	size_t i;
+
+	if (v->s->hosts.n < 2)
+		return;
+	html_raw(h,
+	    "<section><h2>Clocks</h2><div class=\"scroll\"><table><thead><tr><th>Host</th>"
+	    "<th class=\"num\">Corrected by</th><th class=\"num\">May be wrong by</th>"
+	    "<th class=\"num\">Lead that the lines allow</th></tr></thead><tbody>");
+	for (i = 0; i < v->s->hosts.n && i < 40; i++) {
+		const struct lineset_clock *c = &v->s->clock[i];
+
+		html_raw(h, "<tr><th>");
+		page_name(h, v->s->hosts.text[i]);
+		html_raw(h, "</th><td class=\"num\">");
+		html_text(h, c->lead_ns != 0 ? fmt_si((double)c->lead_ns * 1e-9, "s").s : "-");
+		html_raw(h, "</td><td class=\"num\">");
+		html_text(h, isfinite(c->bound_s) ? fmt_si(c->bound_s, "s").s : "unknown");
+		html_raw(h, "</td>");
+		causal_cell(h, &c->causal);
+	}
+	html_raw(h,
+	    "</tbody></table></div><p class=\"note\">Nothing arrives before it was sent: the "
+	    "last column is how far a host's clock can lead that of the host where lines end, "
+	    "judged by the lines alone, of the times as shown. ");
+	link_to(h, v->c, "clock", v->c->raw ? NULL : "raw",
+	    v->c->raw ? "Show corrected times" : "Show times as logged");
+	html_raw(h, "</p></section>");
+}
+
+/* --- single lines --- */
+
+struct ranked {
+	double total;
+	size_t i;
+};
+
+static int
+by_total(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	return (x->total < y->total) - (x->total > y->total);
+}
+
+static void
+slowest_write(struct html *h, const struct lines_view *v)
+{
+	struct ranked *r = calloc(v->k->lines.n + 1, sizeof(*r));
+	size_t i, n = 0;
+
+	for (i = 0; r != NULL && i < v->k->lines.n; i++)
+		if (isfinite(r[n].total = nw_line_total(&v->k->lines, i)))
+			r[n++].i = i;
+	if (n > 0) {
+		qsort(r, n, sizeof(*r), by_total);
+		html_raw(h,
+		    "<section><h2>Slowest lines</h2><div class=\"scroll\"><table><thead><tr>"
+		    "<th>Ids</th><th>Server</th><th class=\"num\">Takes</th></tr></thead>"
+		    "<tbody>");
+		for (i = 0; i < n && i < SLOWEST_MAX; i++) {
+			const char *label = v->s->label[v->k->line[r[i].i]];
+
+			html_raw(h, "<tr><th>");
+			link_to(h, v->c, "id", label, label);
+			html_raw(h, "</th><td>");
+			page_name(h, v->s->lanes.text[v->k->lane[r[i].i]]);
+			html_raw(h, "</td>");
+			cell_duration(h, r[i].total);
+			html_raw(h, "</tr>");
+		}
+		html_raw(h, "</tbody></table></div></section>");
+	}
+	free(r);
+}
+
+static void
+point_row(struct html *h, const struct lines_view *v, size_t i, unsigned p, unsigned last)
+{
+	const struct nw_lines *l = &v->k->lines;
+	const int64_t *t = l->t_ns + i * l->n_points;
+	char mark[CHOICE_LIST_BYTES];
+
+	snprintf(mark, sizeof(mark), "%.255s@%.255s", v->s->label[v->k->line[i]],
+	    lineset_point(v->s, p));
+	html_raw(h, "<tr><th>");
+	page_name(h, lineset_point(v->s, p));
+	html_raw(h, "</th><td>");
+	page_name(h, lineset_host(v->s, v->k->line[i], p));
+	html_raw(h, "</td><td class=\"num\">");
+	html_text(h, fmt_iso_ns(t[p]).s);
+	html_raw(h, "</td>");
+	if (last < l->n_points)
+		cell_duration(h, ((double)t[p] - (double)t[last]) * 1e-9);
+	else
+		html_raw(h, "<td></td>");
+	html_raw(h, "<td>");
+	if (last < l->n_points && nw_line_order_of(l, i, last, p) == NW_LINE_IMPOSSIBLE)
+		html_raw(h, "<b>impossible order</b>");
+	else if (last < l->n_points && nw_line_order_of(l, i, last, p) == NW_LINE_UNCERTAIN)
+		html_raw(h, "order not known");
+	html_raw(h, "</td><td>measure ");
+	link_to(h, v->c, "a", mark, "from here");
+	html_raw(h, " ");
+	link_to(h, v->c, "b", mark, "to here");
+	html_raw(h, "</td></tr>");
+}
+
+/* The points of the first few lines, when few are chosen. */
+static void
+points_write(struct html *h, const struct lines_view *v)
+{
+	const struct nw_lines *l = &v->k->lines;
+	unsigned p, last;
+	size_t i;
+
+	if (l->n == 0 || l->n > POINTS_SHOWN_MAX)
+		return;
+	for (i = 0; i < l->n; i++) {
+		html_raw(h, "<section><h2>Line ");
+		html_text(h, v->s->label[v->k->line[i]]);
+		html_raw(h, "</h2><div class=\"scroll\"><table><tbody>");
+		for (last = (unsigned)l->n_points, p = 0; p < l->n_points; p++)
+			if (l->t_ns[i * l->n_points + p] != NW_LINE_NEVER) {
+				point_row(h, v, i, p, last);
+				last = p;
+			}
+		html_raw(h, "</tbody></table></div></section>");
+	}
+}
+
+static void
+measure_write(struct html *h, const struct lines_view *v)
+{
+	json_t *doc = linereport_json(v->s, v->c, v->k, v->p);
+	const json_t *m = json_object_get(doc, "measure");
+	double seconds = json_number_value(json_object_get(m, "seconds")),
+	       error = json_number_value(json_object_get(m, "error_s")),
+	       rate = json_number_value(json_object_get(m, "lines_per_s"));
+
+	if (json_is_object(m)) {
+		html_raw(h, "<section><h2>Measured</h2><p>From ");
+		html_text(h, json_string_value(json_object_get(m, "a")));
+		html_raw(h, " at ");
+		html_text(h, json_string_value(json_object_get(m, "a_point")));
+		html_raw(h, " to ");
+		html_text(h, json_string_value(json_object_get(m, "b")));
+		html_raw(h, " at ");
+		html_text(h, json_string_value(json_object_get(m, "b_point")));
+		html_raw(h, ": <b>");
+		html_text(h, fmt_si(seconds, "s").s);
+		html_raw(h, "</b>");
+		if (error > 0) {
+			html_raw(h, ", which the clocks may falsify by ");
+			html_text(h, fmt_si(error, "s").s);
+		}
+		html_raw(h, ". Meanwhile ");
+		html_int(h, json_integer_value(json_object_get(m, "lines_between")));
+		html_raw(h, " lines pass the second point, ");
+		html_text(h, fmt_ratio(rate).s);
+		html_raw(h, " a second.</p></section>");
+	} else if (v->c->a.line[0] != '\0' && v->c->b.line[0] != '\0')
+		html_raw(h, "<p class=\"note\">There is no such pair of points to measure.</p>");
+	json_decref(doc);
+}
+
+static void
+links_write(struct html *h, const struct lines_view *v)
+{
+	static const char *const words[LINES_FORMS] = { NULL, "JSON", "CSV", "OpenTelemetry spans",
+		"SVG" };
+	char query[LINES_HREF_BYTES], href[LINES_HREF_BYTES + 64];
+	int form;
+
+	lines_href(query, v->c, NULL, NULL);
+	html_raw(h, "<p class=\"links\"><a href=\"/session/");
+	html_int(h, v->s->session_id);
+	html_raw(h, "\">The session</a>");
+	for (form = LINES_JSON; form < LINES_FORMS; form++) {
+		snprintf(href, sizeof(href), "/session/%" PRId64 "/lifelines%s%s", v->s->session_id,
+		    lines_endings[form], query[1] != '\0' ? query : "");
+		html_raw(h, " <a");
+		html_attr(h, "href", href);
+		html_raw(h, ">");
+		html_text(h, words[form]);
+		html_raw(h, "</a>");
+	}
+	html_raw(h, "</p>");
+}
+
+static void
+drawing_write(struct html *h, struct lines_view *v)
+{
+	if (v->k->lines.n == 0)
+		return;
+	html_raw(h, "<figure class=\"plot\">");
+	legend_write(h, v);
+	html_raw(h, "<div class=\"wide-drawing\">");
+	lines_draw(h, v, false);
+	html_raw(h,
+	    "</div><figcaption class=\"note\">Seconds since the session's first event. A cross "
+	    "ends a flushed line, a ring an unfinished one. A line is a link to itself.");
+	if (v->n_drawn < v->k->lines.n) {
+		html_raw(h, " Drawn: ");
+		html_text(h, fmt_count(v->n_drawn).s);
+		html_raw(h, " of ");
+		html_text(h, fmt_count(v->k->lines.n).s);
+		html_raw(h, " lines, the slowest of a hundred all.");
+	}
+	html_raw(h, "</figcaption></figure>");
+}
+
+static void
+page_write(struct html *h, struct lines_view *v)
+{
+	const struct page_frame frame = { .title = "Lifelines" };
+
+	page_begin(h, &frame);
+	html_raw(h, "<h1 class=\"page\">Lifelines of session ");
+	html_int(h, v->s->session_id);
+	html_raw(h, "</h1><p class=\"sentence\">");
+	html_text(h, v->p->sentence);
+	html_raw(h, "</p>");
+	facts_write(h, v);
+	form_write(h, v->c);
+	drawing_write(h, v);
+	measure_write(h, v);
+	points_write(h, v);
+	segments_write(h, v);
+	stalls_write(h, v);
+	events_write(h, v);
+	clocks_write(h, v);
+	slowest_write(h, v);
+	links_write(h, v);
+	page_end(h);
+}
+
+/* --- forms --- */
+
+static int
+json_write(struct html *h, struct lines_view *v)
+{
+	json_t *doc = linereport_json(v->s, v->c, v->k, v->p);
+	char *text = doc != NULL ? json_dumps(doc, JSON_INDENT(1)) : NULL;
+	int rc = text != NULL && evbuffer_add(h->out, text, strlen(text)) == 0 &&
+		evbuffer_add(h->out, "\n", 1) == 0
+	    ? NW_OK
+	    : NW_ENOMEM;
+
+	free(text);
+	json_decref(doc);
+	return rc;
+}
+
+static int
+table_form(struct html *h, struct lines_view *v, enum lines_form form)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int rc = form == LINES_CSV ? linecsv_make(v->s, v->k, &text, &len)
+				   : lineotlp_make(v->s, v->k, &text, &len);
+
+	if (rc == NW_OK && evbuffer_add(h->out, text, len) != 0)
+		rc = NW_ENOMEM;
+	free(text);
+	return rc;
+}
+
+static int
+form_make(struct html *h, struct lines_view *v, enum lines_form form)
+{
+	switch (form) {
+	case LINES_JSON: return json_write(h, v);
+	case LINES_CSV:
+	case LINES_OTLP: return table_form(h, v, form);
+	case LINES_SVG: lines_draw(h, v, true); break;
+	default: page_write(h, v);
+	}
+	return h->failed ? NW_ENOMEM : NW_OK;
+}
+
+static int
+on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	(void)arg, (void)s, (void)res;
+	return 0;
+}
+
+int
+lines_answer(struct html *h, struct store_reader *r, int64_t session_id, enum lines_form form,
+    const char *query, const char **why)
+{
+	struct lineset *s = NULL;
+	struct linereport *p = NULL;
+	struct chosen k = { .t = NULL };
+	struct choice c;
+	struct lineset_opts opts;
+	int rc = choice_parse(&c, query, why);
+
+	if (rc == NW_OK)
+		rc = store_session_get(r, session_id, on_session, NULL);
+	opts = choice_opts(&c);
+	if (rc == NW_OK)
+		rc = lineset_load(r, session_id, &opts, &s);
+	if (rc == NW_OK)
+		rc = choice_take(&c, s, &k);
+	if (rc == NW_OK)
+		rc = linereport_make(s, &k, &p);
+	if (rc == NW_OK) {
+		struct lines_view v = { .s = s, .c = &c, .k = &k, .p = p };
+
+		rc = form_make(h, &v, form);
+	}
+	linereport_free(p);
+	chosen_clear(&k);
+	lineset_free(s);
+	return rc;
+}
