@@ -203,7 +203,7 @@ memory_left(const double *y, size_t n, size_t at)
 		}
 	}
 	r = own > 0 ? next / own : 0;
-	return r * sqrt((double)n) > 1.3 ? fmin(0.9, r + (1 + 3 * r) / (double)n) : 0;
+	return r * sqrt((double)n) > 1.64 ? fmin(0.9, r + (1 + 3 * r) / (double)n) : 0;
 }
 
 /* The lag-1 correlation by differences, which a few changes of level do not move: the median of

@@ -79,6 +79,9 @@ void page_error(struct html *h, int code, const char *reason, const char *advice
 /* Contents of the sections of a session's page: `doc` is the result document, parts may be
  * missing. */
 void session_stages(struct html *h, const json_t *doc);
+/* Differences, of a session's or a route's object `changed`. */
+void session_differences(struct html *h, const json_t *changed);
+void session_changed(struct html *h, const json_t *doc);
 void session_changes(struct html *h, const json_t *doc);
 void session_plots(struct html *h, const json_t *doc);
 void session_tcp(struct html *h, const json_t *doc);

@@ -331,6 +331,11 @@ page_route_history(struct html *h, struct store_reader *r, const char *route, co
 	write_figures(h, rec.doc);
 	rc = write_rates(h, r, rec.doc, route, program);
 	write_changes(h, rec.doc);
+	if (result_get(rec.doc, KEY_route_changed) != NULL) {
+		html_raw(h, "<section><h2>What changed</h2>");
+		session_differences(h, result_get(rec.doc, KEY_route_changed));
+		html_raw(h, "</section>");
+	}
 	write_verdicts(h, rec.doc);
 	page_end(h);
 	json_decref(rec.doc);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/verdict/analysis_in.h"
+#include "analyze/verdict/resultdoc_in.h"
 #include "narrows/err.h"
 #include "narrows/xmalloc.h"
 
@@ -23,6 +24,28 @@ analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_
 	if (rc == NW_OK)
 		rc = reductions_load(r, &out->evidence, &p->reduction, &out->reductions);
 	store_reader_end(r);
+	return rc;
+}
+
+/* What differs from the usual sessions, if the session is not as usual. */
+static int
+change_explain(struct store_reader *r, const struct analysis_params *p, struct analysis *a)
+{
+	struct changed_ask ask = { .session = a->usual.session,
+		.n = a->usual.n,
+		.split = a->usual.split,
+		.low = a->usual.low,
+		.high = a->usual.high,
+		.evidence = &a->evidence };
+	json_t *own;
+	int rc;
+
+	if (ask.n == 0)
+		return NW_OK;
+	own = resultdoc_facts(a, &p->judge);
+	ask.own = own;
+	rc = changed_find(r, &ask, &a->changed);
+	json_decref(own);
 	return rc;
 }
 
@@ -51,12 +74,15 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	others_find(e, &out->judgement, &out->others);
 	for (i = 0; i < out->others.n; i++)
 		judge_add_reason(&out->judgement, out->others.other[i].sentence);
-	return NW_OK;
+	if ((rc = change_explain(r, p, out)) < 0)
+		analysis_clear(out);
+	return rc;
 }
 
 void
 analysis_clear(struct analysis *a)
 {
+	changed_clear(&a->changed);
 	usual_clear(&a->usual);
 	reductions_clear(&a->reductions);
 	iotime_clear(&a->iotime);

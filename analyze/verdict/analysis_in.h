@@ -3,6 +3,7 @@
 #ifndef ANALYSIS_IN_H
 #define ANALYSIS_IN_H
 
+#include "analyze/verdict/changed.h"
 #include "analyze/verdict/classes.h"
 #include "analyze/verdict/evidence.h"
 #include "analyze/verdict/iotime.h"
@@ -22,6 +23,7 @@ struct analysis {
 	struct iotime iotime;
 	struct reductions reductions;
 	struct usual usual;
+	struct changed changed;
 };
 
 /* analysis_new() and analysis_free() with the caller's storage; analysis_clear() only after

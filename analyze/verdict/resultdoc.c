@@ -420,6 +420,18 @@ before_doc(const struct result_run *run)
 	return list;
 }
 
+json_t *
+resultdoc_facts(const struct analysis *a, const struct judge_params *params)
+{
+	json_t *doc = json_object();
+
+	put(doc, KEY_result_session, session_doc(&a->evidence, &a->judgement));
+	put(doc, KEY_result_verdict, verdict_doc(a));
+	put(doc, KEY_result_bottleneck, bottleneck_doc(&a->evidence, &a->judgement, params));
+	put(doc, KEY_result_timeline, resultdoc_timeline(a));
+	return doc;
+}
+
 char *
 resultdoc_build(const struct analysis *a, const struct result_run *run)
 {
@@ -432,6 +444,7 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	put(doc, KEY_result_session, session_doc(e, j));
 	put(doc, KEY_result_verdict, verdict_doc(a));
 	put(doc, KEY_result_usual, resultdoc_usual(a));
+	put(doc, KEY_result_changed, resultdoc_changed(a));
 	put(doc, KEY_result_bottleneck, bottleneck_doc(e, j, &run->params.judge));
 	put(doc, KEY_result_changes, resultdoc_changes(a));
 	put(doc, KEY_result_density, resultdoc_density(a, &run->params.classes));

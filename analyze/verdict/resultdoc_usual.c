@@ -55,3 +55,50 @@ resultdoc_usual(const struct analysis *a)
 	put(o, KEY_usual_since, u->has_since ? resultdoc_change(&u->since) : json_null());
 	return o;
 }
+
+static json_t *
+difference_doc(const struct difference *d)
+{
+	const bool setting = d->kind == DIFFERENCE_SETTING;
+	json_t *o = json_object();
+
+	put_text(o, KEY_difference_kind, setting ? "setting" : "metric");
+	put_text(o, KEY_difference_host, d->host);
+	put_text(o, KEY_difference_name, d->name);
+	put_text(o, KEY_difference_unit, d->unit);
+	if (setting)
+		put_ns(o, KEY_difference_at_ns, d->at_wall_ns);
+	put(o, KEY_difference_before,
+	    setting ? resultdoc_text(d->before_text) : resultdoc_real(d->before));
+	put(o, KEY_difference_after,
+	    setting ? resultdoc_text(d->after_text) : resultdoc_real(d->after));
+	put_real(o, KEY_difference_p, d->p);
+	put_real(o, KEY_difference_q, d->q);
+	put(o, KEY_difference_beyond_chance, json_boolean(d->beyond));
+	put_text(o, KEY_difference_sentence, d->sentence);
+	return o;
+}
+
+json_t *
+resultdoc_changed(const struct analysis *a)
+{
+	const struct changed *c = &a->changed;
+	json_t *o, *list;
+	size_t i;
+
+	if (!c->asked)
+		return json_null();
+	o = json_object();
+	list = json_array();
+	for (i = 0; i < c->n; i++)
+		json_array_append_new(list, difference_doc(&c->difference[i]));
+	put_text(o, KEY_changed_sentence, c->sentence);
+	put_count(o, KEY_changed_n_before, c->n_before);
+	put_count(o, KEY_changed_n_after, c->n_after);
+	put_count(o, KEY_changed_n_settings, c->n_settings);
+	put_count(o, KEY_changed_n_metrics, c->n_metrics);
+	put_real(o, KEY_changed_q_settings, CHANGED_Q_SETTINGS);
+	put_real(o, KEY_changed_q_metrics, changed_q_metrics(c));
+	put(o, KEY_changed_differences, list);
+	return o;
+}

@@ -22,6 +22,7 @@ struct tally {
 
 struct history {
 	struct past past;
+	json_t *changed; /* of the newest session; NULL: nothing is to be explained */
 	double *rate;
 	struct nw_usual usual; /* of all rates */
 	struct nw_route_changes changes;
@@ -168,6 +169,7 @@ history_clear(struct history *h)
 
 	for (i = 0; i < h->changes.n; i++)
 		free(h->told[i].sentence);
+	json_decref(h->changed);
 	free(h->rate);
 	past_clear(&h->past);
 }
@@ -246,10 +248,27 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 	put_real(o, KEY_route_worst, h->usual.worst);
 	put(o, KEY_route_worst_session, json_integer(s[session_with(h, h->usual.worst)].id));
 	put(o, KEY_route_changes, changes_doc(h));
+	put(o, KEY_route_changed, h->changed != NULL ? json_incref(h->changed) : json_null());
 	put(o, KEY_route_verdicts, verdicts_doc(h));
 	put(o, KEY_route_hours, pattern_doc(&h->hours, "from", hours_words));
 	put(o, KEY_route_weekdays, pattern_doc(&h->weekdays, "on", weekday_words));
 	return o;
+}
+
+static int
+on_newest(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct history *h = arg;
+	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
+
+	(void)s;
+	h->changed = json_incref(json_object_get(doc, result_key_name(KEY_result_changed)));
+	if (!json_is_object(h->changed)) {
+		json_decref(h->changed);
+		h->changed = NULL;
+	}
+	json_decref(doc);
+	return 1;
 }
 
 static int
@@ -282,7 +301,8 @@ routehist_make(struct store_reader *r, const char *route, const char *program, i
 		return NW_ENOTFOUND;
 	out->route = xstrdup(route != NULL ? route : "");
 	out->program = xstrdup(program != NULL ? program : "");
-	if ((rc = history_find(&h)) == NW_OK)
+	rc = store_session_get(r, h.past.session[h.past.n - 1].id, on_newest, &h);
+	if ((rc == NW_OK || rc == NW_ENOTFOUND) && (rc = history_find(&h)) == NW_OK)
 		rc = record_fill(&h, out);
 	history_clear(&h);
 	if (rc < 0)

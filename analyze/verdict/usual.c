@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/verdict/changed.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
+
+enum { NEW_USUAL = 30 /* sessions after which a new level is usual */ };
 
 static char *
 usual_words(const struct nw_usual *u)
@@ -47,18 +50,66 @@ peers_keep(struct past *p, const struct judgement *j)
 	return kept;
 }
 
-/* Whether a change separates this session, the last one, from the time before. */
-static int
-since_find(const struct past_session *session, const double *rate, size_t n, struct usual *out)
+/* Keeps what lies around the split: from `first` on, the latest before it, the latest of all. */
+static void
+around_keep(struct usual *out, const struct past_session *all, size_t n, size_t first, size_t split)
 {
-	struct nw_route_changes c;
-	int rc = nw_route_changes(rate, n, &c);
+	size_t i, after = n - split,
+		  skip = after > CHANGED_AFTER_MAX ? after - CHANGED_AFTER_MAX : 0;
 
-	if (rc < 0 || c.n == 0)
-		return rc;
-	out->has_since = true;
-	change_tell(session, &c.change[c.n - 1], &out->since);
-	return NW_OK;
+	if (split - first > CHANGED_BEFORE_MAX)
+		first = split - CHANGED_BEFORE_MAX;
+	out->session = xcalloc(n, sizeof(*out->session));
+	for (i = first; i < n; i++) {
+		if (i >= split && i < split + skip)
+			continue;
+		out->session[out->n] = all[i];
+		out->session[out->n++].stage = NULL;
+	}
+	out->split = split - first;
+}
+
+/* Indexes of the sessions that make up what is usual. */
+struct level {
+	size_t first, end;
+};
+
+/*
+ * What is usual: all earlier sessions; after a change the sessions before it, as far as the change
+ * before that; from NEW_USUAL sessions on the level since the change. A level with too few sessions
+ * is none.
+ */
+static struct level
+level_choose(const struct nw_route_changes *c, size_t n_earlier)
+{
+	const struct nw_route_change *last = c->n > 0 ? &c->change[c->n - 1] : NULL;
+	struct level l = { 0, n_earlier };
+
+	if (last == NULL)
+		return l;
+	if (n_earlier - last->at >= NEW_USUAL)
+		l.first = last->at;
+	else if (last->at - (c->n > 1 ? last[-1].at : 0) >= NW_USUAL_MIN)
+		l = (struct level){ c->n > 1 ? last[-1].at : 0, last->at };
+	return l;
+}
+
+static void
+change_keep(
+    struct usual *out, const struct past_session *all, size_t n, const struct nw_route_changes *c)
+{
+	const struct nw_route_change *last;
+
+	if (c->n > 0) {
+		last = &c->change[c->n - 1];
+		out->has_since = true;
+		change_tell(all, last, &out->since);
+		around_keep(out, all, n, c->n > 1 ? last[-1].at : 0, last->at);
+		out->low =
+		    out->split - (last->at - last->low < out->split ? last->at - last->low : 0);
+		out->high = out->split + (last->high - last->at);
+	} else if (out->usual.said == NW_AGAINST_SLOWER)
+		around_keep(out, all, n, 0, n - 1);
 }
 
 static int
@@ -66,8 +117,10 @@ peers_compare(struct past *p, size_t n, const struct past_session *own, struct u
 {
 	double *rate = xcalloc(n + 1, sizeof(*rate));
 	struct past_session *all = xcalloc(n + 1, sizeof(*all));
+	struct nw_route_changes c = { 0 };
+	struct level l;
 	size_t i;
-	int rc;
+	int rc = NW_OK;
 
 	for (i = 0; i < n; i++) {
 		all[i] = p->session[i];
@@ -75,9 +128,13 @@ peers_compare(struct past *p, size_t n, const struct past_session *own, struct u
 	}
 	all[n] = *own;
 	rate[n] = own->bytes_per_s;
-	rc = nw_usual(rate, n, rate[n], &out->usual);
-	if (rc == NW_OK && out->usual.said != NW_AGAINST_TOO_FEW)
-		rc = since_find(all, rate, n + 1, out);
+	if (n >= NW_USUAL_MIN)
+		rc = nw_route_changes(rate, n + 1, &c);
+	l = level_choose(&c, n);
+	if (rc == NW_OK)
+		rc = nw_usual(rate + l.first, l.end - l.first, rate[n], &out->usual);
+	if (rc == NW_OK)
+		change_keep(out, all, n + 1, &c);
 	out->sentence = usual_words(&out->usual);
 	free(all);
 	free(rate);
@@ -107,6 +164,7 @@ usual_find(
 void
 usual_clear(struct usual *u)
 {
+	free(u->session);
 	free(u->sentence);
 	free(u->since.sentence);
 	memset(u, 0, sizeof(*u));

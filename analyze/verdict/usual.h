@@ -13,6 +13,10 @@ struct usual {
 	char *sentence; /* NULL: too few earlier sessions */
 	bool has_since;
 	struct change_told since; /* the last change, if the session comes after it */
+	/* Sessions to compare for what changed: those from `split` on are after the change, or the
+	 * last one, ours, alone. n 0: nothing is to be explained. */
+	struct past_session *session; /* texts are not set */
+	size_t n, split, low, high;   /* the change lies before one of low .. high */
 };
 
 /* The store's code, or NW_ENOMEM. */

@@ -19,8 +19,8 @@
  * history can be cut (Pettitt 1979), and its chance is the share of permutations with a larger one:
  * no distribution is assumed. Memory between neighbours looks like changes: the statistic is
  * divided by the square root of (1 + r)/(1 - r), r the lag-1 correlation of what is left without
- * the change. A change counts at a chance of NW_CHANGE_ALPHA, if the medians differ by NW_USEFUL. Both
- * sides are then searched in turn. The interval has the places at which the likelihood of two
+ * the change. A change counts at a chance of NW_CHANGE_ALPHA, if the medians differ by NW_USEFUL.
+ * Both sides are then searched in turn. The interval has the places at which the likelihood of two
  * normal levels is within exp(-CUT) of the best.
  *
  * Patterns. Sessions of one unit (a day's hours) count as one value. Kruskal and Wallis' statistic

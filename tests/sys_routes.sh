@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Sixteen sessions of one route through a real box; the second half is slower, since the receiver's host told of a changed
+# setting. The session's page, the route's page and the command say so, and a route of four sessions says nothing.
+. tests/lib.sh
+command -v curl >/dev/null 2>&1 || skip "no curl"
+cat >"$tmp/send.py" <<'END'
+import random, sys, time
+sys.path.insert(0, "tests")
+import xsp
+address, serial, rng = sys.argv[1], [0], random.Random(3)
+DAY, T0 = 86400, int(time.time()) // 86400 * 86400 - 20 * 86400
+
+def hello(host, task=None):
+    serial[0] += 1
+    more = {"task_id": task, "program": "mover"} if task else {}
+    return xsp.Peer(address).open().hello("p%d" % serial[0], host=host, software="test", **more)
+
+def config(host, t, value):
+    p = hello(host)
+    p.app(0x20, xsp.bson({"id": "c%d" % serial[0], "eventType": "ps:host:config",
+                          "subject": {"hostname": host, "type": "host", "from": "sysctl.", "until": "sysctl/", "t_ns": t * 10**9},
+                          "parameters": {"sysctl.net.ipv4.tcp_rmem": value, "sysctl.vm.swappiness": "60"}}))
+    p.sync()
+    p.close()
+
+def transfer(a, b, task, t0, rate):
+    net = dict(type="network", src="192.0.2.1", dst="192.0.2.2", sport="50000", dport="50001")
+    for host, event, share, subject in ((a, "read", 0.1, {"type": "disk", "resource": "/in"}), (a, "write", 0.95, net),
+                                        (b, "read", 0.9, net), (b, "write", 0.1, {"type": "disk", "resource": "/out"})):
+        p = hello(host, task)
+        mid = "m%d" % serial[0]
+        p.app(0x20, xsp.meta(mid, event="nl:tools:calipers:summary:" + event, program="mover", pid=str(10 + (host == b)),
+                             label="nightly", **subject))
+        for i in range(10):
+            v = rate * (1 + 0.02 * rng.gauss(0, 1))
+            p.app(0x21, xsp.bson({"mid": mid, "data": {"ts": t0 + i + 1.0, "sum_v": v, "count": 100.0, "mean_v": v / 100,
+                                                        "window": 1.0, "busy": share, "busy_max": share}}))
+        p.sync()
+        p.close()
+
+if sys.argv[2] == "last":
+    serial[0] = 1000  # other providers than before
+    transfer("a", "b", "t15", T0 + 15 * DAY, 4e7)
+    sys.exit()
+config("b", T0 - DAY, "4096 131072 67108864")
+for i in range(15):
+    if i == 8:
+        config("b", T0 + 8 * DAY - 3600, "4096 4096 65536")
+    transfer("a", "b", "t%d" % i, T0 + i * DAY, (1e8 if i < 8 else 4e7) * (1 + 0.05 * rng.gauss(0, 1)))
+for i in range(4):
+    transfer("a", "c", "u%d" % i, T0 + i * DAY, 1e8)
+END
+start_box
+# known SESSIONS OF_THE_ROUTE
+known() {
+	[ "$(sql "select count(*) from result where route is not null")" = "$1" ] &&
+	    [ "$(sql "select count(*) from route where n_sessions in ($2, 4)")" = 2 ]
+}
+python3 "$tmp/send.py" "$xsp" first || fail "the sender failed"
+until_true 30 known 19 15 || fail "$(sql "select route, n_sessions from route")"
+python3 "$tmp/send.py" "$xsp" last || fail "the sender failed"
+until_true 30 known 20 16 || fail "$(sql "select route, n_sessions from route")"
+last=$(sql "select max(session_id) from result where route = 'a -> b'")
+page=$(curl -fs "$url/session/$last")
+for what in 'times slower than usual, slower than' 'This route: ' 'times slower since' 'sysctl.net.ipv4.tcp_rmem' \
+    'href="/route?route=a+-%3E+b&amp;program=mover"'; do
+	case $page in *"$what"*) ;; *) fail "the session's page lacks $what" ;; esac
+done
+curl -fs "$url/session/$last.json" >"$tmp/doc"
+python3 - "$tmp/doc" <<'END' || fail "the document"
+import json, sys
+d = json.load(open(sys.argv[1]))
+u, c = d["usual"], d["changed"]
+assert u["said"] == "slower" and u["n"] == 8 and u["since"]["ratio"] > 2, u
+first = c["differences"][0]
+assert first["name"] == "sysctl.net.ipv4.tcp_rmem" and first["host"] == "b" and first["beyond_chance"], c
+assert first["before"] == "4096 131072 67108864" and first["after"] == "4096 4096 65536", first
+END
+page=$(curl -fs "$url/route?route=a+-%3E+b&program=mover")
+for what in 'Usually ' 'in 16 sessions' 'What changed' 'p-route'; do
+	case $page in *"$what"*) ;; *) fail "the route's page lacks $what" ;; esac
+done
+[ "$(curl -fs "$url/route.csv?route=a+-%3E+b&program=mover" | wc -l)" = 17 ] || fail "the route's CSV"
+few=$(sql "select max(session_id) from result where route = 'a -> c'")
+case $(curl -fs "$url/session/$few") in *"than usual"*) fail "four sessions say something" ;; esac
+nw routes | grep -q 'a -> b .*mover .* 16 ' || fail "narrows routes: $(nw routes)"
+nw routes --host c | grep -q '4 sessions so far: a usual rate needs 8' || fail "narrows routes --host: $(nw routes --host c)"
+[ "$(nw sessions --state slower -n 100 --json | wc -l)" -ge 1 ] || fail "--state slower: $(nw sessions --state slower -n 100)"
+[ "$(nw sessions --route 'a -> c' --json | wc -l)" = 4 ] || fail "--route"
+[ "$(nw sessions --rate-min 70MB --route 'a -> b' --json | wc -l)" = 8 ] || fail "--rate-min"
+nw routes --json | python3 -c 'import json, sys; [json.loads(l) for l in sys.stdin]' || fail "--json"
+stop_box
+echo ok
