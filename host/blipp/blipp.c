@@ -217,6 +217,26 @@ keeper_set(struct blipp *b, size_t i, int64_t send_ns, struct clock_pair now)
 	return ns != 0 || before_ns == 0 || send_ns > before_ns;
 }
 
+/* For struct report: ends. The other ends of the followed connections, each once, but not this
+ * host. */
+static size_t
+ends_list(void *arg, char out[][PEER_HOST_BYTES], size_t max)
+{
+	const struct followers *f = arg;
+	size_t i, k, n = 0;
+
+	for (i = 0; i < f->n && n < max; i++) {
+		const char *dst = f->list[i].order.dst;
+
+		for (k = 0; k < n && strcmp(out[k], dst) != 0; k++)
+			continue;
+		if (k == n && strcmp(dst, f->list[i].order.src) != 0 &&
+		    strlen(dst) < PEER_HOST_BYTES)
+			strcpy(out[n++], dst);
+	}
+	return n;
+}
+
 /* What was kept goes to the box that has turned from keeping to sending; else nobody wants it. */
 static void
 history_look(struct blipp *b, bool wanted)
@@ -256,6 +276,9 @@ intervals_set(struct blipp *b, struct clock_pair now)
 	b->interval_ns = shortest != INT64_MAX ? shortest : b->conf.interval_ns;
 	b->followers.stretch = b->budget.stretch;
 	followers_sync(&b->followers, &b->control.leases, b->interval_ns, &b->report, now);
+	b->report.ends =
+	    leases_started(&b->control.leases, probe_peer.event_type) ? ends_list : NULL;
+	b->report.ends_arg = &b->followers;
 	b->report_ns = leases_report_ns(&b->control.leases, b->conf.report_ns);
 	nw_provider_hold(b->provider, b->report_ns > b->interval_ns);
 	if (b->report_ns > b->interval_ns)
@@ -407,7 +430,7 @@ write_metrics(void *arg, bool classic, FILE *to)
 
 	b->report.out = show_take;
 	b->report.out_arg = &b->scraped;
-	b->report.commands = NULL; /* nobody starts commands by asking */
+	b->report.commands = b->report.peers = NULL; /* asking starts no command or connection */
 	b->report.t_wall_ns = nw_wall_ns();
 	show_round(b, b->scrape_states, &b->scraped);
 	b->report = saved;
@@ -654,6 +677,7 @@ blipp_open(struct blipp *b)
 	b->report.filter = (struct filter){ b->conf.include, b->conf.exclude };
 	b->report.chronyd = b->conf.chronyd;
 	b->report.commands = b->conf.commands;
+	b->report.peers = b->conf.peers;
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if ((b->states[i] = calloc(1, blipp_probes[i]->state_bytes)) == NULL)
 			return NW_ENOMEM;
@@ -691,21 +715,31 @@ log_end(const struct blipp *b)
 	    b->report.values ? cpu_ms * 1e3 / (double)b->report.values : 0);
 }
 
-/* Waits for the answers of probes that ask another program, for half a second at most. */
+/* Waits until then, and takes the answers of probes that ask somebody else. */
 static void
-show_answers(struct blipp *b, struct show *w)
+show_answers(struct blipp *b, struct show *w, int64_t end_mono_ns)
 {
-	int64_t end_mono_ns = nw_mono_ns() + SECOND_NS / 2;
-	struct pollfd p = { .events = POLLIN };
-	size_t i;
+	struct pollfd fds[BLIPP_PROBES];
+	size_t who[BLIPP_PROBES], i, n;
+	int64_t left_ns;
 
-	for (i = 0; i < BLIPP_PROBES; i++) {
-		w->probe = blipp_probes[i]->name;
-		w->source = blipp_probes[i]->source;
-		while (blipp_probes[i]->fd != NULL && b->states[i] != NULL &&
-		    (p.fd = blipp_probes[i]->fd(b->states[i])) >= 0 && nw_mono_ns() < end_mono_ns)
-			if (poll(&p, 1, 50) > 0)
-				blipp_probes[i]->ready(b->states[i], &b->report);
+	while ((left_ns = end_mono_ns - nw_mono_ns()) > 0) {
+		for (i = n = 0; i < BLIPP_PROBES; i++) {
+			if (blipp_probes[i]->fd == NULL || b->states[i] == NULL)
+				continue;
+			fds[n] = (struct pollfd){ .fd = blipp_probes[i]->fd(b->states[i]),
+				.events = POLLIN };
+			who[n++] = i;
+		}
+		if (poll(fds, n, (int)(left_ns / 1000000) + 1) <= 0)
+			continue;
+		for (i = 0; i < n; i++) {
+			w->probe = blipp_probes[who[i]]->name;
+			w->source = blipp_probes[who[i]]->source;
+			b->report.t_wall_ns = nw_wall_ns();
+			if (fds[i].revents != 0)
+				blipp_probes[who[i]]->ready(b->states[who[i]], &b->report);
+		}
 	}
 }
 
@@ -714,8 +748,6 @@ show_answers(struct blipp *b, struct show *w)
 static int
 show_once(struct blipp *b, enum show_format format)
 {
-	const struct timespec pause = { b->conf.interval_ns / SECOND_NS,
-		b->conf.interval_ns % SECOND_NS };
 	struct show w = { .n = 0 };
 	size_t first;
 	int status;
@@ -726,13 +758,14 @@ show_once(struct blipp *b, enum show_format format)
 	b->report.filter = (struct filter){ b->conf.include, b->conf.exclude };
 	b->report.chronyd = b->conf.chronyd;
 	b->report.commands = b->conf.commands;
+	b->report.peers = b->conf.peers;
 	b->report.t_wall_ns = nw_wall_ns();
 	show_round(b, b->states, &w);
 	first = w.n;
-	nanosleep(&pause, NULL);
+	show_answers(b, &w, nw_mono_ns() + b->conf.interval_ns);
 	b->report.t_wall_ns = nw_wall_ns();
 	show_round(b, b->states, &w);
-	show_answers(b, &w);
+	show_answers(b, &w, nw_mono_ns() + SECOND_NS / 2);
 	show_keep_latest(&w, first);
 	show_write(&w, format, stdout);
 	status = w.failed || w.n == 0 || fflush(stdout) != 0;

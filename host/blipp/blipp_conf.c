@@ -48,22 +48,42 @@ chronyd_parse(const struct conf_row *row, const char *value, void *field, const 
 
 /* Adds a line. */
 static int
-command_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+line_add(const char *value, void *field, const char **why)
 {
 	const char *before = *(char *const *)field;
-	struct exec_command parsed;
 	char *all;
 	int rc;
 
-	(void)row;
-	if (exec_parse(value, &parsed, why) < 0)
-		return NW_EINVAL;
 	if (asprintf(&all, "%s%s%s", before != NULL ? before : "", before != NULL ? "\n" : "",
 		value) < 0)
 		return NW_ENOMEM;
 	rc = conf_text_set(field, all, why);
 	free(all);
 	return rc;
+}
+
+static int
+command_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	struct exec_command parsed;
+
+	(void)row;
+	if (exec_parse(value, &parsed, why) < 0)
+		return NW_EINVAL;
+	return line_add(value, field, why);
+}
+
+static int
+peer_directive_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	char host[PEER_HOST_BYTES];
+	uint16_t port;
+
+	(void)row;
+	if (peer_parse(value, host, &port))
+		return line_add(value, field, why);
+	*why = "not an address in numbers: write 192.0.2.1/22";
+	return NW_EINVAL;
 }
 
 static int
@@ -124,6 +144,7 @@ percent_parse(const struct conf_row *row, const char *value, void *field, const 
 }
 
 static const struct conf_type box = { box_parse, true };
+static const struct conf_type peer = { peer_directive_parse, CONF_LINES };
 static const struct conf_type command = { command_parse, CONF_LINES };
 static const struct conf_type chronyd = { chronyd_parse, true };
 static const struct conf_type directory = { directory_parse, true };
@@ -148,6 +169,7 @@ static const struct conf_row rows[] = {
 	{ "spool-dir", &directory, AT(spool_dir), NULL, NULL, NULL },
 	{ "spool-max-size", &conf_size, AT(spool_bytes), "256 MiB", "1 MiB", "931 GiB" },
 	{ "spool-max-age", &conf_duration, AT(spool_age_ns), "7 d", "1 m", "366 d" },
+	{ "peer", &peer, AT(peers), NULL, NULL, NULL },
 	{ "probe", &command, AT(commands), NULL, NULL, NULL },
 	{ "probes", &probes, AT(probes), default_probes, NULL, NULL },
 };

@@ -20,6 +20,7 @@ struct blipp_conf {
 	char *chronyd;  /* where chronyd takes commands; NULL: the usual place */
 	char *host;     /* NULL: the host's own name */
 	char *commands; /* lines of the directive `probe`; NULL: none */
+	char *peers;    /* lines of the directive `peer`; NULL: none */
 	char *include;  /* patterns of devices, see filter.h; NULL: every device */
 	char *exclude;  /* NULL: no device */
 	int64_t interval_ns;

@@ -34,7 +34,7 @@ struct probe {
 #define BLIPP_DEFAULT_LIST(X) \
 	X(cpu) X(load) X(memory) X(vmstat) X(pressure) X(disk) X(net) X(snmp) X(netstat) \
 	X(snmp6) X(sockets) X(softnet) X(qdisc) X(link) X(filesystem) X(kernel) X(clock) \
-	X(exec)
+	X(exec) X(peer)
 #define BLIPP_REQUEST_LIST(X) X(percpu) X(interrupts)
 #define BLIPP_PROBE_LIST(X) BLIPP_DEFAULT_LIST(X) BLIPP_REQUEST_LIST(X)
 /* clang-format on */
@@ -77,6 +77,10 @@ int cpu_parse(struct scan text, struct cpu_stat *out); /* NW_EPROTO, NW_ENOMEM *
 /* Shares of the time between two readings, with sum 1. False: not a single tick has passed. */
 bool
 cpu_shares(const struct cpu_times *before, const struct cpu_times *now, double shares[CPU_FIELDS]);
+/* The share of a processor that a process gets that runs now, and that one more process would get:
+ * processors are divided evenly, and what was idle is there (NaN: not known). */
+double cpu_share_running(const struct cpu_stat *now);
+double cpu_share_new(const struct cpu_stat *now, double idle);
 /* NaN: not a single tick */
 double cpu_busiest(const struct cpu_stat *before, const struct cpu_stat *now);
 
@@ -191,6 +195,9 @@ struct exec_command {
 int exec_parse(const char *text, struct exec_command *out, const char **why);
 /* The next key with a number in the output of a command. */
 bool exec_next(struct scan *text, struct scan *key, double *value);
+
+/* --- peers: "192.0.2.1/22", numbers only --- */
+bool peer_parse(const char *text, char host[PEER_HOST_BYTES], uint16_t *port);
 
 /* --- chronyd, by its protocol --- */
 enum { CLOCK_REQUEST_BYTES = 128 };

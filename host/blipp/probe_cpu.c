@@ -32,6 +32,8 @@ static const struct series_field activity_fields[] = {
 	{ "forks", "{process}", true },
 	{ "running", "{process}", false },
 	{ "blocked", "{process}", false },
+	{ "share_running", "1", false },
+	{ "share_new", "1", false },
 };
 static const struct series_kind activity_kind = { SERIES_PREFIX "cpu:activity", NULL,
 	activity_fields, sizeof(activity_fields) / sizeof(activity_fields[0]) };
@@ -176,6 +178,27 @@ cpu_busiest(const struct cpu_stat *before, const struct cpu_stat *now)
 	return busiest;
 }
 
+/* The processes that run, without blipp. */
+static double
+others_running(const struct cpu_stat *now)
+{
+	return now->running > 1 ? (double)(now->running - 1) : 0;
+}
+
+double
+cpu_share_running(const struct cpu_stat *now)
+{
+	return fmin(1, (double)now->n_cores / fmax(others_running(now), 1));
+}
+
+double
+cpu_share_new(const struct cpu_stat *now, double idle)
+{
+	double cores = (double)now->n_cores, fair = cores / (others_running(now) + 1);
+
+	return fmin(1, idle * cores > fair ? idle * cores : fair);
+}
+
 /* --- the probe --- */
 
 static int
@@ -183,7 +206,7 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 {
 	struct cpu_probe *p = state;
 	struct cpu_stat *now = &p->stats[p->turn], *before = &p->stats[!p->turn];
-	double s[CPU_FIELDS], shares[10], activity[5];
+	double s[CPU_FIELDS], shares[10], activity[7];
 	struct scan text;
 	int rc;
 
@@ -195,6 +218,11 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	activity[2] = (double)now->forks;
 	activity[3] = (double)now->running;
 	activity[4] = (double)now->blocked;
+	activity[5] = cpu_share_running(now);
+	activity[6] = cpu_share_new(now,
+	    p->have_before && cpu_shares(&before->times, &now->times, s)
+		? s[CPU_IDLE] + s[CPU_IOWAIT]
+		: NAN);
 	rc = series_send(&p->activity, &activity_kind, r, activity);
 	if (!p->have_before) { /* nothing to compare with: nobody asks for the shares since boot */
 		p->have_before = true;

@@ -19,7 +19,8 @@ enum {
 	SERIES_DEVICE_BYTES = 64,
 	SERIES_ID_BYTES = 400,
 	SERIES_EVENT_BYTES = 160,
-	SERIES_KEY_BYTES = 64
+	SERIES_KEY_BYTES = 64,
+	PEER_HOST_BYTES = 46
 };
 
 #define SERIES_PREFIX "ps:tools:blipp:linux:"
@@ -52,6 +53,12 @@ struct report {
 	const char *chronyd; /* address; NULL: the usual one */
 	/* lines of the directive `probe`; NULL: none */
 	const char *commands;
+	/* lines of the directive `peer`; NULL: none */
+	const char *peers;
+	/* addresses of the other ends of followed connections, while a rule wants looks at them;
+	 * returns their number. NULL: nobody does */
+	size_t (*ends)(void *arg, char out[][PEER_HOST_BYTES], size_t max);
+	void *ends_arg;
 	double interval_s;
 	int64_t t_wall_ns;
 	uint64_t values; /* values sent so far, to compute the price of a value */

@@ -93,10 +93,31 @@ test_odd(void)
 	free(after.cores);
 }
 
+/* Two processors: blipp itself does not count among those that run. */
+static void
+test_available(void)
+{
+	static const struct {
+		uint64_t running;
+		double idle, share_running, share_new;
+	} cases[] = { { 0, 1, 1, 1 }, { 1, 1, 1, 1 }, { 2, 0.5, 1, 1 }, { 3, 0, 1, 2 / 3.0 },
+		{ 5, 0, 0.5, 0.4 }, { 5, 0.4, 0.5, 0.8 }, { 5, NAN, 0.5, 0.4 },
+		{ 9, 0.9, 0.25, 1 } };
+	struct cpu_stat s = { .n_cores = 2 };
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		s.running = cases[i].running;
+		CHECK_NEAR(cpu_share_running(&s), cases[i].share_running, 1e-12, 0);
+		CHECK_NEAR(cpu_share_new(&s, cases[i].idle), cases[i].share_new, 1e-12, 0);
+	}
+}
+
 int
 main(void)
 {
 	test_shares();
 	test_odd();
+	test_available();
 	return check_done("probe_cpu");
 }
