@@ -194,7 +194,8 @@ $B/lib/libmagnet.a: $(LIBMAGNET)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 magnet-object:
-	sh host/magnet/bpf/embed.sh >host/magnet/object.c.new && mv host/magnet/object.c.new host/magnet/object.c
+	sh host/magnet/bpf/embed.sh points >host/magnet/object.c.new && mv host/magnet/object.c.new host/magnet/object.c
+	sh host/magnet/bpf/embed.sh user >host/magnet/object_user.c.new && mv host/magnet/object_user.c.new host/magnet/object_user.c
 outside-object:
 	sh host/outside/bpf/embed.sh >host/outside/object.c.new && mv host/outside/object.c.new host/outside/object.c
 
@@ -254,7 +255,7 @@ soak:
 	$(Q)$(MAKE) --no-print-directory all
 	@B=$B MINUTES=$(or $(MINUTES),60) sh tests/soak.sh
 format:
-	$(Q)git ls-files '*.c' '*.h' | grep -v 'host/[a-z]*/object.c' | xargs clang-format -i
+	$(Q)git ls-files '*.c' '*.h' | grep -v 'host/[a-z]*/object[a-z_]*\.c' | xargs clang-format -i
 deb:
 	@sh conf/deps.sh packages
 	@sh conf/deb.sh
@@ -273,7 +274,7 @@ HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwflow,$B/bin/$p:bin/$p) $B
 PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel nwflow dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
-           $(foreach h,$(HEADERS),$h:$h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
+           $(foreach h,$(HEADERS),$h:$h) $(foreach h,event kernel,host/magnet/bpf/$h.h:share/narrows/bpf/$h.h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \
            $(foreach u,$(wildcard conf/*.service),$u:lib/systemd/system/$(notdir $u)) \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc

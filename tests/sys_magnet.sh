@@ -149,5 +149,6 @@ grep -q 'CAP_BPF is missing' "$tmp/why" || fail "the missing capability is not n
 # The committed object is that of the source, where the compiler that made it is present.
 if command -v clang >/dev/null && command -v llvm-strip >/dev/null && clang --version | grep -q 'version 14' &&
     [ -e /usr/include/bpf/bpf_helpers.h ]; then
-	sh host/magnet/bpf/embed.sh | cmp -s - host/magnet/object.c || fail "host/magnet/object.c is not that of its source: make magnet-object"
+	sh host/magnet/bpf/embed.sh points | cmp -s - host/magnet/object.c || fail "host/magnet/object.c is not that of its source: make magnet-object"
+	sh host/magnet/bpf/embed.sh user | cmp -s - host/magnet/object_user.c || fail "host/magnet/object_user.c is not that of its source: make magnet-object"
 fi

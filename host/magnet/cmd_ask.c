@@ -18,7 +18,7 @@ ask(const struct command *c, int argc, char **argv, int words_min)
 	size_t n;
 	int o, s, rc, i;
 
-	while ((o = getopt(argc, argv, "S:")) != -1)
+	while ((o = getopt(argc, argv, "+S:")) != -1)
 		if (o == 'S')
 			path = optarg;
 		else
@@ -72,6 +72,24 @@ sample_run(int argc, char **argv)
 }
 
 static int
+add_run(int argc, char **argv)
+{
+	return ask(&magnet_cmd_add, argc, argv, 2);
+}
+
+static int
+remove_run(int argc, char **argv)
+{
+	return ask(&magnet_cmd_remove, argc, argv, 1);
+}
+
+static int
+event_run(int argc, char **argv)
+{
+	return ask(&magnet_cmd_event, argc, argv, 3);
+}
+
+static int
 status_run(int argc, char **argv)
 {
 	return ask(&magnet_cmd_status, argc, argv, 0);
@@ -90,3 +108,9 @@ const struct command magnet_cmd_sample = { "sample", "sample [-S SOCKET] N", "ke
 	sample_run };
 const struct command magnet_cmd_status = { "status", "status [-S SOCKET]",
 	"shows what is on, and the counts of each point", status_run };
+const struct command magnet_cmd_add = { "add", "add [-S SOCKET] NAME PLACE [FIELD ...]",
+	"adds a point: a tracepoint, a function, a probe or an object of your own", add_run };
+const struct command magnet_cmd_remove = { "remove", "remove [-S SOCKET] NAME",
+	"removes a point that was added", remove_run };
+const struct command magnet_cmd_event = { "event", "event [-S SOCKET] NAME ID VALUE",
+	"makes an event at a point that was added", event_run };

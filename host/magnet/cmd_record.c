@@ -128,7 +128,7 @@ record_run(int argc, char **argv)
 
 	if ((r.kernel = kernel_or_fail()) == NULL)
 		return 1;
-	while (rc == 0 && (o = getopt(argc, argv, "p:f:s:e:o:b:w:B:n:t:T:")) != -1)
+	while (rc == 0 && (o = getopt(argc, argv, "a:p:f:s:e:o:b:w:B:n:t:T:")) != -1)
 		rc = o == '?' ? -1 : option_take(&r, o, optarg);
 	if (rc == 0 && (optind < argc || selection_points_on(r.kernel) == 0))
 		rc = -1;
@@ -149,6 +149,7 @@ record_run(int argc, char **argv)
 }
 
 const struct command magnet_cmd_record = { "record",
-	"record -p POINTS [-f KIND=VALUE] [-s N] [-e MS] [-o FILE] [-b BYTES] [-w BYTES] [-B BYTES]"
+	"record -p POINTS [-a \"NAME PLACE [FIELD ...]\"] [-f KIND=VALUE] [-s N] [-e MS] [-o FILE] "
+	"[-b BYTES] [-w BYTES] [-B BYTES]"
 	" [-T MS] [-n COUNT] [-t SECONDS]",
 	"writes events to a file or a pipe", record_run };

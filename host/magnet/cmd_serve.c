@@ -138,34 +138,40 @@ static int
 status_tell(struct owner *o)
 {
 	struct magnet_counts c;
+	const char *name, *where;
 	const struct point *p;
+	uint32_t id;
 	size_t n;
 
 	n = (size_t)snprintf(o->answer, sizeof(o->answer), "ok ");
-	for (p = points; p->layer != NULL && n < sizeof(o->answer) - 160; p++) {
-		if (kernel_point_candidate(o->kernel, p) == NULL)
+	for (id = 1; id < MAGNET_POINTS_MAX && n < sizeof(o->answer) - 160; id++) {
+		p = point_of(id);
+		name = p == NULL ? kernel_user_name(o->kernel, id, &where) : p->name;
+		if (name == NULL || (p != NULL && kernel_point_candidate(o->kernel, p) == NULL))
 			continue;
-		kernel_counts(o->kernel, p->id, &c);
+		kernel_counts(o->kernel, id, &c);
 		n += (size_t)snprintf(o->answer + n, sizeof(o->answer) - n,
 		    "%s %s hits=%" PRIu64 " filtered=%" PRIu64 " sampled=%" PRIu64 " kept=%" PRIu64
 		    " lost=%" PRIu64 "\n",
-		    p->name, kernel_control(o->kernel)->on[p->id] ? "on" : "off", c.hits,
-		    c.filtered, c.sampled, c.kept, c.lost);
+		    name, kernel_control(o->kernel)->on[id] ? "on" : "off", c.hits, c.filtered,
+		    c.sampled, c.kept, c.lost);
 	}
 	return 0;
 }
 
+/* "event NAME ID VALUE" */
 static int
 event_take(struct owner *o, const char *args)
 {
-	unsigned point;
+	char name[MAGNET_NAME_BYTES];
 	unsigned long long id;
+	uint32_t point;
 	int value;
 
-	if (sscanf(args, "%u %llu %d", &point, &id, &value) != 3)
-		return answer_set(o, false, "event POINT ID VALUE");
-	kernel_control(o->kernel)->on[point % MAGNET_POINTS_MAX] |=
-	    point >= MAGNET_USER_POINTS_FIRST;
+	if (sscanf(args, "%39s %llu %d", name, &id, &value) != 3)
+		return answer_set(o, false, "event NAME ID VALUE");
+	if ((point = kernel_user_find(o->kernel, name)) == 0)
+		return answer_set(o, false, "no point of a user has that name");
 	return kernel_user_event(o->kernel, point, id, value) < 0
 	    ? answer_set(o, false, kernel_why(o->kernel))
 	    : answer_set(o, true, "");

@@ -111,7 +111,7 @@ stat_run(int argc, char **argv)
 
 	if (k == NULL)
 		return 1;
-	while (rc == 0 && (o = getopt(argc, argv, "p:f:s:e:i:n:clCF")) != -1)
+	while (rc == 0 && (o = getopt(argc, argv, "a:p:f:s:e:i:n:clCF")) != -1)
 		switch (o) {
 		case 'i':
 			rc = (interval_s = number_of(optarg, 0.01, 3600, "-i")) < 0 ? -1 : 0;
@@ -145,7 +145,8 @@ stat_run(int argc, char **argv)
 }
 
 const struct command magnet_cmd_stat = { "stat",
-	"stat [-p POINTS] [-l] [-F] [-f KIND=VALUE] [-s N] [-e MS] [-i SECONDS] [-n COUNT] [-c] "
+	"stat [-p POINTS] [-a \"NAME PLACE [FIELD ...]\"] [-l] [-F] [-f KIND=VALUE] [-s N] [-e MS] "
+	"[-i SECONDS] [-n COUNT] [-c] "
 	"[-C]",
 	"shows statistics that the kernel keeps, per point (-F: and flow), and waiting times (-l)",
 	stat_run };

@@ -17,9 +17,10 @@
 #include <bpf/libbpf.h>
 
 #include "host/magnet/program.h"
+#include "host/magnet/user_point.h"
 #include "narrows/err.h"
 
-enum { PROGRAMS_MAX = 96 };
+enum { PROGRAMS_MAX = 96, N_USERS = MAGNET_POINTS_MAX - MAGNET_USER_POINTS_FIRST };
 
 /* The programs that take waiting times, and the substitute where a kernel lacks the tracepoint. */
 static const struct {
@@ -60,6 +61,7 @@ struct kernel {
 	size_t n_programs;
 	struct program waits[N_WAIT_PROGRAMS];
 	size_t n_waits;
+	struct user_point users[MAGNET_POINTS_MAX - MAGNET_USER_POINTS_FIRST];
 	int user_event_fd, burst_fd, stats_fd;
 	bool view_used[MAGNET_VIEWS_MAX];
 	struct {
@@ -187,6 +189,8 @@ kernel_close(struct kernel *k)
 
 	if (k == NULL)
 		return;
+	for (v = 0; v < N_USERS; v++)
+		program_close(&k->users[v].program);
 	while (k->n_waits > 0)
 		program_close(&k->waits[--k->n_waits]);
 	while (k->n_programs > 0)
@@ -300,6 +304,79 @@ kernel_waits_detach(struct kernel *k)
 
 	for (i = 0; i < k->n_waits; i++)
 		program_unlink(&k->waits[i]);
+}
+
+/* --- points of users --- */
+
+static bool
+name_is_good(const char *name)
+{
+	return name[0] != '\0' && strlen(name) < MAGNET_NAME_BYTES && point_find(name) == NULL &&
+	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+	    strlen(name);
+}
+
+uint32_t
+kernel_user_find(const struct kernel *k, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < N_USERS; i++)
+		if (name[0] != '\0' && strcmp(k->users[i].name, name) == 0)
+			return MAGNET_USER_POINTS_FIRST + i;
+	return 0;
+}
+
+const char *
+kernel_user_name(const struct kernel *k, uint32_t point, const char **where)
+{
+	const struct user_point *u = &k->users[point % N_USERS];
+
+	if (point < MAGNET_USER_POINTS_FIRST || point >= MAGNET_POINTS_MAX || u->name[0] == '\0')
+		return NULL;
+	*where = u->where;
+	return u->name;
+}
+
+int
+kernel_user_add(struct kernel *k, const char *name, const char *place, char *const *fields,
+    size_t n_fields, uint32_t *point)
+{
+	struct magnet_counts none = { 0 };
+	uint32_t i;
+	int rc;
+
+	for (i = 0; i < N_USERS && k->users[i].name[0] != '\0'; i++)
+		continue;
+	if (!name_is_good(name) || kernel_user_find(k, name) != 0 || i == N_USERS) {
+		snprintf(k->why, sizeof(k->why),
+		    i == N_USERS ? "there is room for %d points of users"
+				 : "a point needs a new name of letters, digits, dots and dashes",
+		    N_USERS);
+		return NW_EINVAL;
+	}
+	*point = MAGNET_USER_POINTS_FIRST + i;
+	rc = user_point_attach(&k->users[i], k->maps, *point, place, fields, n_fields, k->why);
+	if (rc < 0)
+		return rc;
+	memset(k->per_cpu, 0, (size_t)k->n_cpus * sizeof(none));
+	(void)bpf_map_update_elem(map_fd(k, "counts"), point, k->per_cpu, BPF_ANY);
+	snprintf(k->users[i].name, sizeof(k->users[i].name), "%s", name);
+	return NW_OK;
+}
+
+int
+kernel_user_remove(struct kernel *k, const char *name)
+{
+	uint32_t point = kernel_user_find(k, name);
+	struct user_point *u = &k->users[point % N_USERS];
+
+	if (point == 0)
+		return NW_ENOTFOUND;
+	k->control->on[point] = 0;
+	program_close(&u->program);
+	u->name[0] = '\0';
+	return NW_OK;
 }
 
 /* --- views --- */

@@ -37,6 +37,14 @@ int kernel_point_attach(struct kernel *k, const struct point *p);
 const struct candidate *kernel_point_candidate(const struct kernel *k, const struct point *p);
 int kernel_point_refusal(const struct kernel *k, const struct point *p, int i);
 
+/* Points of users (user_point.h has places and fields): each joins, and leaves again. Adding leaves
+ * the point off. Names are of those that are there; find returns 0 and name NULL for others. */
+int kernel_user_add(struct kernel *k, const char *name, const char *place, char *const *fields,
+    size_t n_fields, uint32_t *point);
+int kernel_user_remove(struct kernel *k, const char *name);
+uint32_t kernel_user_find(const struct kernel *k, const char *name);
+const char *kernel_user_name(const struct kernel *k, uint32_t point, const char **where);
+
 /* Attaches and detaches the programs that take waiting times between layers. An error of attaching
  * means that not a single program could be attached. */
 int kernel_waits_attach(struct kernel *k);

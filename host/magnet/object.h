@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The compiled programs of bpf/points.bpf.c: object.c is made by `make magnet-object`. */
+/* The compiled programs of bpf/points.bpf.c and bpf/user.bpf.c: object.c and object_user.c are made
+ * by `make magnet-object`. */
 #ifndef MAGNET_OBJECT_H
 #define MAGNET_OBJECT_H
 
@@ -7,5 +8,7 @@
 
 extern const unsigned char magnet_object[];
 extern const size_t magnet_object_bytes;
+extern const unsigned char magnet_user_object[];
+extern const size_t magnet_user_object_bytes;
 
 #endif

@@ -25,14 +25,20 @@ enum {
 static char verifier_log[1 << 16];
 
 struct bpf_object *
-program_object(void)
+program_object_open(const void *bytes, size_t len)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "points",
 	    .kernel_log_buf = verifier_log, .kernel_log_size = sizeof(verifier_log),
 	    .kernel_log_level = 0);
 
 	verifier_log[0] = '\0';
-	return bpf_object__open_mem(magnet_object, magnet_object_bytes, &opts);
+	return bpf_object__open_mem(bytes, len, &opts);
+}
+
+struct bpf_object *
+program_object(void)
+{
+	return program_object_open(magnet_object, magnet_object_bytes);
 }
 
 static bool
@@ -71,17 +77,31 @@ program_close(struct program *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* Lets the maps of an object be those of another. */
+static bool
+name_ends(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+
+	return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+/* Lets the maps of an object be those of another; constants, and what libbpf keeps of probes in
+ * programs, stay each object's own. */
 static int
 maps_share(struct bpf_object *maps, struct bpf_object *o)
 {
 	struct bpf_map *m, *shared;
+	const char *name;
 	int rc;
 
 	bpf_object__for_each_map(m, o)
 	{
-		shared = bpf_object__find_map_by_name(maps, bpf_map__name(m));
-		if (shared == NULL)
+		name = bpf_map__name(m);
+		if (name_ends(name, ".rodata") || name_ends(name, ".kconfig") ||
+		    strncmp(name, "__bpf_usdt", 10) == 0)
+			continue;
+		shared = bpf_object__find_map_by_name(maps, name);
+		if (shared == NULL || bpf_map__value_size(shared) != bpf_map__value_size(m))
 			return -ENOENT;
 		if ((rc = bpf_map__reuse_fd(m, bpf_map__fd(shared))) != 0)
 			return rc;
@@ -90,14 +110,12 @@ maps_share(struct bpf_object *maps, struct bpf_object *o)
 }
 
 int
-program_load(struct program *p, struct bpf_object *maps, const char *name, enum backend backend)
+program_load_of(
+    struct program *p, struct bpf_object *maps, struct bpf_program *program, enum backend backend)
 {
 	int rc;
 
-	memset(p, 0, sizeof(*p));
-	if ((p->object = program_object()) == NULL)
-		return -errno;
-	p->program = bpf_object__find_program_by_name(p->object, name);
+	p->program = program;
 	rc = p->program == NULL ? -ENOENT : maps_share(maps, p->object);
 	if (rc == 0) {
 		bpf_program__set_autoload(p->program, true);
@@ -111,6 +129,15 @@ program_load(struct program *p, struct bpf_object *maps, const char *name, enum 
 	if (rc != 0)
 		program_close(p);
 	return rc;
+}
+
+int
+program_load(struct program *p, struct bpf_object *maps, const char *name, enum backend backend)
+{
+	memset(p, 0, sizeof(*p));
+	if ((p->object = program_object()) == NULL)
+		return -errno;
+	return program_load_of(p, maps, bpf_object__find_program_by_name(p->object, name), backend);
 }
 
 /* Links a program to a hook of the calling thread's network namespace, for one address family. */

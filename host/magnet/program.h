@@ -22,11 +22,16 @@ struct program {
 
 /* The object with all programs, none of which loads by itself; NULL with errno. */
 struct bpf_object *program_object(void);
+/* Any object that shares the maps of that one, from memory; NULL with errno. */
+struct bpf_object *program_object_open(const void *bytes, size_t len);
 
 /* Loads a program with the maps of another object; attaching comes after loading. Both return 0 or
  * a negative errno; *p is closed after an error. where: the hook of BACKEND_NETFILTER. */
 int
 program_load(struct program *p, struct bpf_object *maps, const char *name, enum backend backend);
+/* The same of a program of p->object, which is open; its other programs do not load. */
+int program_load_of(
+    struct program *p, struct bpf_object *maps, struct bpf_program *program, enum backend backend);
 int program_attach(struct program *p, struct bpf_object *maps, const char *name,
     enum backend backend, const char *where);
 void program_close(struct program *p);

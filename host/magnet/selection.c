@@ -16,7 +16,7 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
-enum { WORD_BYTES = 128 };
+enum { WORD_BYTES = 128, USER_LINE_BYTES = 1024, USER_WORDS_MAX = 10 };
 
 static const struct {
 	const char *name;
@@ -81,8 +81,14 @@ static int
 points_switch(struct kernel *k, const char *name, bool on, char why[KERNEL_WHY_BYTES])
 {
 	bool group = strcmp(name, "all") == 0, found = false;
+	uint32_t user = kernel_user_find(k, name);
 	const struct point *p;
 	int rc, refused = 0;
+
+	if (user != 0) {
+		kernel_control(k)->on[user] = on;
+		return NW_OK;
+	}
 
 	for (p = points; p->layer != NULL; p++) {
 		if (!group && strcmp(p->layer, name) != 0 && strcmp(p->name, name) != 0)
@@ -173,6 +179,30 @@ number_set(struct kernel *k, const char *what, const char *text, char why[KERNEL
 	return NW_OK;
 }
 
+/* "NAME PLACE [FIELD ...]" */
+static int
+user_add(struct kernel *k, const char *text, char why[KERNEL_WHY_BYTES])
+{
+	char copy[USER_LINE_BYTES], *words[USER_WORDS_MAX], *save = NULL;
+	uint32_t point;
+	size_t n = 0;
+	int rc;
+
+	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
+		return NW_EINVAL;
+	words[0] = strtok_r(copy, " ", &save);
+	while (words[n] != NULL && ++n < USER_WORDS_MAX)
+		words[n] = strtok_r(NULL, " ", &save);
+	if (n < 2 || n == USER_WORDS_MAX) {
+		snprintf(why, KERNEL_WHY_BYTES, "add NAME PLACE [FIELD ...]");
+		return NW_EINVAL;
+	}
+	rc = kernel_user_add(k, words[0], words[1], words + 2, n - 2, &point);
+	if (rc < 0)
+		snprintf(why, KERNEL_WHY_BYTES, "%s", kernel_why(k));
+	return rc;
+}
+
 int
 selection_line(struct kernel *k, const char *line, char why[KERNEL_WHY_BYTES])
 {
@@ -180,6 +210,12 @@ selection_line(struct kernel *k, const char *line, char why[KERNEL_WHY_BYTES])
 	int n = sscanf(line, "%127s %127s %127s %1s", verb, a, b, more);
 
 	why[0] = '\0';
+	if (strcmp(verb, "add") == 0)
+		return user_add(k, line + strlen("add"), why);
+	if (n == 2 && strcmp(verb, "remove") == 0) {
+		snprintf(why, KERNEL_WHY_BYTES, "no point of a user is called \"%.60s\"", a);
+		return kernel_user_remove(k, a);
+	}
 	if (n == 2 && strcmp(verb, "on") == 0)
 		return points_switch(k, a, true, why);
 	if (n == 2 && strcmp(verb, "off") == 0)
@@ -222,6 +258,8 @@ selection_option(struct kernel *k, int option, const char *value, char why[KERNE
 	why[0] = '\0';
 	if (option == 'p')
 		return list_switch(k, value, why);
+	if (option == 'a')
+		return user_add(k, value, why);
 	if (option == 's')
 		return number_set(k, "sample", value, why);
 	if (option == 'e')

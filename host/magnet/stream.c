@@ -33,6 +33,22 @@ name_fill(struct magnet_point_name *n, const struct point *p, const struct candi
 	snprintf(n->backend, sizeof(n->backend), "%s", c->where);
 }
 
+/* A point of a user; false if there is none that is on. */
+static bool
+user_fill(struct magnet_point_name *n, struct kernel *k, uint32_t id)
+{
+	const char *where, *name = kernel_user_name(k, id, &where);
+
+	if (name == NULL || !kernel_control(k)->on[id])
+		return false;
+	n->id = id;
+	snprintf(n->layer, sizeof(n->layer), "user");
+	snprintf(n->name, sizeof(n->name), "%s", name);
+	snprintf(n->fidelity, sizeof(n->fidelity), "exact");
+	snprintf(n->backend, sizeof(n->backend), "%.23s", where);
+	return true;
+}
+
 int
 stream_begin(FILE *f, struct kernel *k)
 {
@@ -40,11 +56,14 @@ stream_begin(FILE *f, struct kernel *k)
 	struct magnet_stream h = { .byte_order = MAGNET_BYTE_ORDER, .header_bytes = sizeof(h) };
 	const struct candidate *c;
 	const struct point *p;
+	uint32_t id;
 
 	memcpy(h.magic, MAGNET_MAGIC, sizeof(h.magic));
 	for (p = points; p->layer != NULL; p++)
 		if ((c = kernel_point_candidate(k, p)) != NULL && kernel_control(k)->on[p->id])
 			name_fill(&names[h.n_points++], p, c);
+	for (id = MAGNET_USER_POINTS_FIRST; id < MAGNET_POINTS_MAX; id++)
+		h.n_points += user_fill(&names[h.n_points], k, id);
 	h.t_mono_ns = (uint64_t)nw_mono_ns();
 	h.t_wall_ns = (uint64_t)nw_wall_ns();
 	h.tsc_khz = tsc_khz();

@@ -80,6 +80,8 @@ numbers_of(const struct magnet_record *r, uint64_t n[3])
 		n[0] = m->address;
 		n[1] = m->error;
 		n[2] = m->size;
+	} else if (r->form == MAGNET_FIELDS) {
+		memcpy(n, r + 1, sizeof(struct magnet_fields));
 	} else {
 		return 0;
 	}

@@ -92,7 +92,8 @@ enum magnet_form {
 	MAGNET_TASK = 3,   /* struct magnet_task */
 	MAGNET_BLOCK = 4,  /* struct magnet_block */
 	MAGNET_MEMORY = 5, /* struct magnet_memory */
-	MAGNET_BYTES = 6   /* bytes as a user's program gave them */
+	MAGNET_BYTES = 6,  /* bytes of the stream itself: counts */
+	MAGNET_FIELDS = 7  /* struct magnet_fields */
 };
 
 struct magnet_record {
@@ -140,6 +141,12 @@ struct magnet_block {
 struct magnet_memory {
 	uint64_t address, error;
 	uint64_t size;
+};
+
+/* Fields of a user's point, in the order in which the user named them; 0 beyond the last. */
+enum { MAGNET_FIELDS_MAX = 3 };
+struct magnet_fields {
+	uint64_t v[MAGNET_FIELDS_MAX];
 };
 
 /* Switches that a reader's owner writes and the programs read at each event. */
@@ -233,6 +240,43 @@ struct magnet_point_name {
 };
 
 #ifndef __bpf__
+#if defined(__x86_64__) || defined(__aarch64__)
+/*
+ * An event of the program's own, in the stream of the kernel's: after `magnet add NAME
+ * usdt:PROGRAM:narrows:event`. It costs nothing while nobody listens (an instruction without
+ * effect), and no privilege ever.
+ */
+static inline void
+nw_event(uint64_t id, int32_t value)
+{
+	__asm__ volatile("990: nop\n"
+			 ".pushsection .note.stapsdt,\"\",\"note\"\n"
+			 ".balign 4\n"
+			 ".4byte 992f-991f, 994f-993f, 3\n"
+			 "991: .asciz \"stapsdt\"\n"
+			 "992: .balign 4\n"
+			 "993: .8byte 990b\n"
+			 ".8byte _.stapsdt.base\n"
+			 ".8byte 0\n"
+			 ".asciz \"narrows\"\n"
+			 ".asciz \"event\"\n"
+			 ".asciz \"8@%0 -4@%1\"\n"
+			 "994: .balign 4\n"
+			 ".popsection\n"
+			 ".ifndef _.stapsdt.base\n"
+			 ".pushsection "
+			 ".stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"
+			 ".weak _.stapsdt.base\n"
+			 ".hidden _.stapsdt.base\n"
+			 "_.stapsdt.base: .space 1\n"
+			 ".size _.stapsdt.base, 1\n"
+			 ".popsection\n"
+			 ".endif\n"
+			 :
+			 : "r"(id), "r"(value));
+}
+#endif
+
 /*
  * Views: what a program reads of the kernel's events. A view is a ring that the owner of the events
  * (magnet serve) hands out over a unix socket; its reader needs no privilege and sees no event of
