@@ -55,6 +55,29 @@ bool_parse(const struct conf_row *row, const char *value, void *field, const cha
 	return NW_OK;
 }
 
+/* The words of a row stand between ", " and " or ". */
+static int
+word_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	size_t len = strlen(value), n;
+	const char *at = row->min;
+	int *place = field, i;
+
+	for (i = 0; *at != '\0'; i++) {
+		n = strcspn(at, ", ");
+		if (n == len && memcmp(at, value, n) == 0) {
+			*place = i;
+			return NW_OK;
+		}
+		at += n;
+		at += strspn(at, ", ");
+		if (strncmp(at, "or ", 3) == 0)
+			at += 3;
+	}
+	*why = row->min;
+	return NW_EINVAL;
+}
+
 static int
 bounded_parse(const struct conf_row *row, const char *value, const struct quantity_unit *units,
     double *out, const char **why)
@@ -135,6 +158,7 @@ fraction_parse(const struct conf_row *row, const char *value, void *field, const
 
 const struct conf_type conf_text = { text_parse, true };
 const struct conf_type conf_bool = { bool_parse, false };
+const struct conf_type conf_word = { word_parse, false };
 const struct conf_type conf_duration = { duration_parse, false };
 const struct conf_type conf_size = { size_parse, false };
 const struct conf_type conf_count = { count_parse, false };
@@ -163,7 +187,8 @@ row_set(const struct conf_row *row, void *conf, const char *value, char why[CONF
 		snprintf(why, CONF_WHY_BYTES, "%s %.120s: out of range %s to %s", row->name, value,
 		    row->min ? row->min : "0", row->max ? row->max : "any");
 	else if (rc < 0)
-		snprintf(why, CONF_WHY_BYTES, "%s %.120s: %s", row->name, value, reason);
+		snprintf(why, CONF_WHY_BYTES, "%s %.120s: %s%s", row->name, value,
+		    reason == row->min ? "write " : "", reason);
 	return rc;
 }
 

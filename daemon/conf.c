@@ -90,57 +90,6 @@ address_or_none_parse(const struct conf_row *row, const char *value, void *field
 }
 
 static int
-durability_parse(const struct conf_row *row, const char *value, void *field, const char **why)
-{
-	bool *full = field;
-
-	(void)row;
-	*full = strcmp(value, "full") == 0;
-	if (*full || strcmp(value, "normal") == 0)
-		return NW_OK;
-	*why = "write full or normal";
-	return NW_EINVAL;
-}
-
-static int
-login_parse(const struct conf_row *row, const char *value, void *field, const char **why)
-{
-	static const char *const words[] = { [WEB_BEYOND_LOOPBACK] = "beyond-loopback",
-		[WEB_ALWAYS] = "always",
-		[WEB_NEVER] = "never" };
-	enum web_wants *out = field;
-	size_t i;
-
-	(void)row;
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(value, words[i]) == 0) {
-			*out = (enum web_wants)i;
-			return NW_OK;
-		}
-	*why = "write beyond-loopback, always or never";
-	return NW_EINVAL;
-}
-
-static int
-kernel_parse(const struct conf_row *row, const char *value, void *field, const char **why)
-{
-	static const char *const words[] = { [ESCALATE_KERNEL_NO] = "no",
-		[ESCALATE_KERNEL_UNDECIDED] = "undecided",
-		[ESCALATE_KERNEL_ALWAYS] = "always" };
-	enum escalate_kernel *out = field;
-	size_t i;
-
-	(void)row;
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(value, words[i]) == 0) {
-			*out = (enum escalate_kernel)i;
-			return NW_OK;
-		}
-	*why = "write no, undecided or always";
-	return NW_EINVAL;
-}
-
-static int
 response_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
 	const char *blank = strchr(value, ' ');
@@ -201,9 +150,6 @@ static const struct conf_type addresses = { addresses_parse, true };
 static const struct conf_type one_address = { one_address_parse, true };
 static const struct conf_type address_or_none = { address_or_none_parse, true };
 static const struct conf_type names = { names_parse, true };
-static const struct conf_type login = { login_parse, false };
-static const struct conf_type durability = { durability_parse, false };
-static const struct conf_type kernel = { kernel_parse, false };
 static const struct conf_type response = { response_parse, true };
 static const struct conf_type ceiling = { ceiling_parse, false };
 
@@ -217,7 +163,8 @@ static const struct conf_row rows[] = {
 	{ "listen-events-tls", &addresses, AT(listen_events_tls), "none", NULL, NULL },
 	{ "listen-http", &one_address, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
 	{ "listen-https", &address_or_none, AT(listen_https), "none", NULL, NULL },
-	{ "login", &login, AT(login), "beyond-loopback", NULL, NULL },
+	{ "login", &conf_word, AT(login), "beyond-loopback", "beyond-loopback, always or never",
+	    NULL },
 	{ "http-names", &names, AT(http_names), "none", NULL, NULL },
 	{ "http-max-connections", &conf_count, AT(http_max_connections), "128", "1", "4096" },
 	{ "http-max-connections-per-address", &conf_count, AT(http_max_connections_per_address),
@@ -243,7 +190,7 @@ static const struct conf_row rows[] = {
 	{ "idle-timeout", &conf_duration, AT(idle_timeout_ns), "1 h", "1 s", "30 d" },
 	{ "flush-interval", &conf_duration, AT(flush_interval_ns), "100 ms", "1 ms", "60 s" },
 	{ "commit-interval", &conf_duration, AT(commit_interval_ns), "100 ms", "1 ms", "60 s" },
-	{ "durability", &durability, AT(sync_full), "full", NULL, NULL },
+	{ "durability", &conf_word, AT(durability), "full", "full or normal", NULL },
 	{ "keep-raw", &conf_duration, AT(keep_ns[STORE_ROWS]), "0 s", "0 s", "36500 d" },
 	{ "keep-10s", &conf_duration, AT(keep_ns[STORE_10S]), "90 d", "0 s", "36500 d" },
 	{ "keep-1min", &conf_duration, AT(keep_ns[STORE_1MIN]), "730 d", "0 s", "36500 d" },
@@ -270,7 +217,8 @@ static const struct conf_row rows[] = {
 	{ "escalate-report-period", &conf_duration, AT(escalate_report_ns), "500 ms", "10 ms",
 	    "1 m" },
 	{ "escalate-tcp", &conf_bool, AT(escalate_tcp), "yes", NULL, NULL },
-	{ "escalate-kernel", &kernel, AT(escalate_kernel), "undecided", NULL, NULL },
+	{ "escalate-kernel", &conf_word, AT(escalate_kernel), "undecided",
+	    "no, undecided or always", NULL },
 	{ "escalate-keep", &conf_duration, AT(escalate_keep_ns), "60 s", "0 s", "10 m" },
 	{ "rule", &rule, AT(rules), "none", NULL, NULL },
 	{ "escalate-lease", &conf_duration, AT(escalate_lease_ns), "5 s", "1 s", "1 h" },

@@ -16,6 +16,9 @@
 
 enum { CONF_LISTENERS_MAX = 16, STORE_MAX_BYTES_MIN = 16 << 20 };
 
+/* The words of a directive, in their order in the table of conf.c, as in the next enum. */
+enum durability { DURABILITY_FULL, DURABILITY_NORMAL };
+
 /* Which sessions have their connections followed inside the kernels. */
 enum escalate_kernel {
 	ESCALATE_KERNEL_NO,
@@ -54,7 +57,7 @@ struct conf {
 
 	int64_t flush_interval_ns;
 	int64_t commit_interval_ns;
-	bool sync_full;               /* durability */
+	enum durability durability;
 	int64_t keep_ns[STORE_TIERS]; /* 0: for ever */
 	int64_t keep_events_ns;       /* 0: for ever */
 	int64_t keep_sessions_ns;     /* 0: for ever */

@@ -724,7 +724,7 @@ daemon_start(struct daemon *d)
 
 	so.queue_max_bytes = queue_max_bytes(&d->conf);
 	so.commit_interval_ns = d->conf.commit_interval_ns;
-	so.sync_full = d->conf.sync_full;
+	so.sync_full = d->conf.durability == DURABILITY_FULL;
 	memcpy(so.keep_ns, d->conf.keep_ns, sizeof(so.keep_ns));
 	so.keep_events_ns = d->conf.keep_events_ns;
 	so.keep_sessions_ns = d->conf.keep_sessions_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who asks. A port that wants a login answers only askers with a role: people log in with a password
- * and get a cookie, programs send a token (RFC 6750). Logins live in memory alone: a restart of the
- * box ends them, and so does a change of the account.
+ * Who asks. A port that wants a login answers only askers with a role: people log in with a
+ * password and get a cookie, programs send a token (RFC 6750). Logins live in memory alone: a
+ * restart of the box ends them, and so does a change of the account.
  *
  * A wrong password costs the box a memory-hard computation, so attempts are rationed, by address
  * (an IPv6 network of 64 bits counts as one) and over all addresses. All memory is of a fixed size.

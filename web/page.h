@@ -15,7 +15,8 @@
 
 enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_ROUTES, PAGE_KEEP, PAGE_HEALTH };
 
-/* Whether some port wants a login: the foot of each page then leads to it. Set before the thread. */
+/* Whether some port wants a login: the foot of each page then leads to the login. Set before the
+ * thread starts. */
 extern bool page_with_accounts;
 
 struct page_frame {
@@ -70,8 +71,8 @@ page_route_history(struct html *h, struct store_reader *r, const char *route, co
 void page_route_href(struct html *h, const char *path, const char *route, const char *program);
 int page_keep(struct html *h, struct store_reader *r);
 void page_health(struct html *h, const struct nw_health *health); /* NULL: the box does not tell */
-/* The form for a login that leads to `next`. tried: 0, 401 or 429, the status of the attempt before;
- * user: who is logged in, or NULL. */
+/* The form for a login that leads to `next`. tried: 0, 401 or 429, the status of the attempt
+ * before; user: who is logged in, or NULL. */
 void page_login(struct html *h, const char *next, int tried, unsigned wait_s, const char *user);
 void page_access(struct html *h, const struct web_access *access, const char *user);
 void page_error(struct html *h, int code, const char *reason, const char *advice);

@@ -33,7 +33,9 @@ struct conf_row {
 	const struct conf_type *type;
 	size_t offset;         /* of the field in the program's struct */
 	const char *def;       /* default, in the directive's own syntax; NULL leaves the field 0 */
-	const char *min, *max; /* bounds in the directive's own syntax; NULL is no bound */
+	/* bounds in the directive's own syntax; NULL is no bound. conf_word: min has the words as a
+	 * sentence would, "full or normal", "no, undecided or always" */
+	const char *min, *max;
 };
 
 struct conf_table {
@@ -50,6 +52,7 @@ extern const struct conf_type conf_duration; /* int64_t, nanoseconds */
 extern const struct conf_type conf_size;     /* uint64_t, bytes */
 extern const struct conf_type conf_count;    /* uint64_t */
 extern const struct conf_type conf_fraction; /* double */
+extern const struct conf_type conf_word;     /* int, or an enum: the place of the word, from 0 */
 
 /* Replaces the text of a field: what a parser of a text type ends with. NW_ENOMEM. */
 int conf_text_set(void *field, const char *value, const char **why);

@@ -37,7 +37,7 @@ struct nw_health {
 struct bufferevent;
 struct event_base;
 
-/* Which ports want a login. */
+/* Which ports want a login: the words of the directive, in their order in daemon/conf.c. */
 enum web_wants { WEB_BEYOND_LOOPBACK, WEB_ALWAYS, WEB_NEVER };
 
 /* Who has access. The web thread calls. */

@@ -14,6 +14,7 @@ struct conf {
 	int64_t wait_ns;
 	uint64_t room_bytes, n;
 	double share;
+	int colour;
 };
 
 #define AT(field) offsetof(struct conf, field)
@@ -24,6 +25,7 @@ static const struct conf_row rows[] = {
 	{ "wait", &conf_duration, AT(wait_ns), "1 s", "1 ms", "1 h" },
 	{ "room", &conf_size, AT(room_bytes), "1 MiB", NULL, NULL },
 	{ "n", &conf_count, AT(n), "3", "1", NULL },
+	{ "colour", &conf_word, AT(colour), "green", "red, light-green, green or blue", NULL },
 	{ "share", &conf_fraction, AT(share), "5 %", "0", "1" },
 };
 static const struct conf_table table = { rows, sizeof(rows) / sizeof(rows[0]), sizeof(struct conf),
@@ -52,12 +54,14 @@ test_good(void)
 	CHECK_STR(c.name, "narrows");
 	CHECK(c.none == NULL && c.fast && c.wait_ns == 1000000000 && c.room_bytes == 1 << 20 &&
 	    c.n == 3);
-	CHECK_INT(
-	    text_read(&table, &c, "# x\n\n name = a b # y\nfast\tno\nshare 1 %\nn=7", line, why),
+	CHECK_INT(c.colour, 2);
+	CHECK_INT(text_read(&table, &c,
+		      "# x\n\n name = a b # y\nfast\tno\nshare 1 %\nn=7\ncolour blue", line, why),
 	    NW_OK);
 	CHECK_STR(c.name, "a b");
 	CHECK(!c.fast && c.n == 7 && c.share == 0.01);
-	CHECK(line[0] == 3 && line[1] == 0 && line[2] == 4 && line[5] == 6 && line[6] == 5);
+	CHECK(line[0] == 3 && line[1] == 0 && line[2] == 4 && line[5] == 6 && line[7] == 5);
+	CHECK_INT(c.colour, 3);
 	conftable_clear(&table, &c);
 	CHECK(c.name == NULL);
 }
@@ -77,6 +81,8 @@ test_bad(void)
 		{ "n 0\n", ":1: n 0: out of range 1 to any" },
 		{ "n 1e19\n", ":1: n 1e19: out of range" },
 		{ "room inf\n", ":1: room inf: not a number" },
+		{ "colour or\n", ":1: colour or: write red, light-green, green or blue" },
+		{ "colour gree\n", ":1: colour gree: write red" },
 		{ "fast maybe\n", ":1: fast maybe: write yes or no" },
 	};
 	char why[CONF_WHY_BYTES], longest[1100];

@@ -32,7 +32,7 @@ test_good(void)
 	CHECK_STR(c.listen_http, "127.0.0.1/8080");
 	CHECK_INT(c.handshake_timeout_ns, 10000000000);
 	CHECK_INT(c.max_block_bytes, 1 << 20);
-	CHECK(c.sync_full && !c.plain_xsp_beyond_loopback);
+	CHECK(c.durability == DURABILITY_FULL && !c.plain_xsp_beyond_loopback);
 	CHECK_NEAR(c.margin, 0.1, 1e-12, 0);
 	CHECK_INT(read_text(&c,
 		      "# a comment\n\n  state-dir /srv/n  # behind\nflush-interval = 250 "
@@ -46,7 +46,7 @@ test_good(void)
 	CHECK_INT(c.flush_interval_ns, 250000000);
 	CHECK_INT(c.max_block_bytes, 2 << 20);
 	CHECK_INT(c.idle_timeout_ns, 7200000000000);
-	CHECK(!c.sync_full);
+	CHECK_INT(c.durability, DURABILITY_NORMAL);
 	CHECK_INT(c.keep_ns[STORE_ROWS], INT64_C(36) * 3600 * 1000000000);
 	CHECK_INT(c.keep_ns[STORE_1H], 0);
 	CHECK_INT(c.max_store_bytes, 1 << 30);
