@@ -248,6 +248,9 @@ collect_new(const struct region *region, struct nwshm *shm, const struct collect
 	c->tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
 	c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	c->pid_ns = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+	shm->keeper_pid = getpid();
+	shm->keeper_pid_ns = c->pid_ns;
+	shm->keeper_sid = c->pid_ns != 0 ? getsid(0) : 0;
 	c->root.blind = opts->root_blind;
 	c->tcp_fd = tcp_open();
 	return c;

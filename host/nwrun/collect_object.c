@@ -197,6 +197,7 @@ object_free(struct collect *c, unsigned object)
 	memset((char *)o + sizeof(o->state), 0, sizeof(*o) - sizeof(o->state));
 	atomic_store(&o->cells_ready, ready);
 	atomic_store(&o->state, NWSHM_FREE);
+	atomic_fetch_add(&c->shm->objects_freed, 1);
 }
 
 static bool

@@ -98,7 +98,8 @@ proc_next_image(const struct collect *c, unsigned index)
 	const struct watch *w = &c->watch[index];
 
 	for (q = c->shm->proc; q < end; q++)
-		if (q != p && q->pid == w->pid && q->start_ticks == w->start_ticks &&
+		if (q != p && q->pid == w->pid &&
+		    (q->start_ticks == w->start_ticks || q->start_ticks == 0) &&
 		    q->attach_mono_ns > w->attach_mono_ns && atomic_load(&q->state) != NWSHM_FREE)
 			return q;
 	return NULL;

@@ -108,8 +108,9 @@ struct nwshm_proc {
 	_Atomic uint32_t epoch;  /* from 1 on */
 	_Atomic uint32_t images; /* by exec, before any I/O; odd: name and argv are changing */
 	int32_t pid, ppid;
-	uint64_t start_ticks; /* field 22 of /proc/PID/stat; 0: not known */
-	uint64_t pid_ns;      /* inode of the pid name space; 0: not known */
+	/* field 22 of /proc/PID/stat; 0: not known, the collector's first look tells */
+	uint64_t start_ticks;
+	uint64_t pid_ns; /* inode of the pid name space; 0: not known */
 	int64_t attach_mono_ns;
 	_Atomic int64_t exit_mono_ns; /* 0: did not end in an orderly way (yet) */
 	_Atomic uint64_t missed_ops; /* not measured: no slot was free, or a signal hit an update */
@@ -189,9 +190,14 @@ struct nwshm {
 	/* sizeof(struct nwshm): both sides were built from this text */
 	uint32_t version, size_check;
 	int64_t base_mono_ns;
+	/* the collector's number, session (0: not known) and name space */
+	int32_t keeper_pid, keeper_sid;
+	uint64_t keeper_pid_ns;
 	struct nw_cycles cycles;      /* the clock of the measured side; zero until calibrated */
 	_Atomic uint32_t generation;  /* last number given to an attached process */
 	_Atomic uint32_t small_named; /* small files with a name so far */
+	/* where the next search for a free object begins, and the count of freed objects */
+	_Atomic uint32_t objects_from, objects_freed;
 	/* highest slot ever used, plus one */
 	_Atomic uint32_t procs_used, threads_used, objects_used;
 	struct nwshm_proc proc[NWSHM_PROCS];

@@ -41,10 +41,12 @@ enum real_name {
 #define X(name) REAL_##name,
 #include "host/nwrun/preload_names.h"
 #undef X
-	REAL_COUNT
+	REAL_COUNT,
+	REAL_LAZY = REAL_fread /* from here on: of streams, which no signal handler may touch */
 };
 extern void *real_table[REAL_COUNT];
-void real_resolve(void);
+/* Finds the functions before `end`. */
+void real_resolve(enum real_name end);
 /* the function to call when libc has none of this name, or is not ready yet */
 void *real_fallback(enum real_name name);
 

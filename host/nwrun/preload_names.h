@@ -20,7 +20,7 @@ X(write) X(pwrite) X(pwrite64) X(writev) X(pwritev) X(pwritev64) X(pwritev2) X(p
 	    epoll_pwait2) X(open) X(open64) X(openat) X(openat64) X(creat) X(creat64) X(__open_2)
 	    X(__open64_2) X(__openat_2) X(__openat64_2) X(close) X(close_range) X(closefrom) X(dup)
 		X(dup2) X(dup3) X(socket) X(socketpair) X(accept) X(accept4) X(connect) X(pipe)
-		    X(pipe2) X(rename) X(renameat) X(renameat2) X(vfork) X(_exit) X(_Exit) X(prctl)
+		    X(pipe2) X(rename) X(renameat) X(renameat2) X(vfork) X(pthread_create) X(_exit) X(_Exit) X(prctl)
 			X(fread) X(fread_unlocked) X(__fread_chk) X(__fread_unlocked_chk) X(fwrite)
 			    X(fwrite_unlocked) X(fgets) X(fgets_unlocked) X(__fgets_chk)
 				X(__fgets_unlocked_chk) X(fgetc) X(getc) X(getchar) X(

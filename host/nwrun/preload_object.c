@@ -121,22 +121,37 @@ object_find(
 	return NULL;
 }
 
-/* In state SETUP; NULL when the table is full. */
+static bool
+object_take(uint32_t i)
+{
+	uint32_t s = NWSHM_FREE;
+
+	return atomic_load_explicit(&region->object[i].state, memory_order_relaxed) == NWSHM_FREE &&
+	    atomic_compare_exchange_strong(&region->object[i].state, &s, NWSHM_SETUP);
+}
+
+/* In state SETUP; NULL when the table is full. A full table is not searched again before the
+ * collector has freed an object: most of many small files come while the table is full. */
 static struct nwshm_object *
 object_claim(uint32_t *index)
 {
-	uint32_t i, s;
+	static _Atomic uint32_t full_at; /* objects freed when the table was full, plus one */
+	uint32_t freed = atomic_load_explicit(&region->objects_freed, memory_order_acquire), n, i;
 
-	for (i = NWSHM_OBJECTS_FIXED; i < NWSHM_OBJECTS; i++) {
-		s = NWSHM_FREE;
-		if (atomic_load_explicit(&region->object[i].state, memory_order_relaxed) !=
-			NWSHM_FREE ||
-		    !atomic_compare_exchange_strong(&region->object[i].state, &s, NWSHM_SETUP))
+	if (atomic_load_explicit(&full_at, memory_order_relaxed) == freed + 1)
+		return NULL;
+	i = atomic_load_explicit(&region->objects_from, memory_order_relaxed);
+	for (n = 0; n < NWSHM_OBJECTS; n++, i++) {
+		if (i < NWSHM_OBJECTS_FIXED || i >= NWSHM_OBJECTS)
+			i = NWSHM_OBJECTS_FIXED;
+		if (!object_take(i))
 			continue;
+		atomic_store_explicit(&region->objects_from, i + 1, memory_order_relaxed);
 		nwshm_used(&region->objects_used, i);
 		*index = i;
 		return &region->object[i];
 	}
+	atomic_store_explicit(&full_at, freed + 1, memory_order_relaxed);
 	return NULL;
 }
 

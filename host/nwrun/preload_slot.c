@@ -176,42 +176,35 @@ usage_read(struct nwshm_usage *u, bool at_start)
 	}
 }
 
-/* cmdline holds the arguments, each ended by a NUL: as text it is the first argument. */
+/* The name is the base name of the first argument; the arguments are joined by blanks, and cut. */
 static void
-image_describe(void)
+image_describe(int argc, char *const argv[])
 {
-	const char *name = program_invocation_short_name, *slash;
-	size_t len, i;
+	const char *name = argc > 0 ? argv[0] : program_invocation_short_name, *slash, *from;
+	size_t at = 0, i;
 
-	if (!sys_read_file("/proc/self/cmdline", image_argv, sizeof(image_argv), &len))
-		len = 0;
-	if (len > 0)
-		name = (slash = strrchr(image_argv, '/')) != NULL ? slash + 1 : image_argv;
+	name = (slash = strrchr(name, '/')) != NULL ? slash + 1 : name;
 	for (i = 0; i < sizeof(image_name) - 1 && name[i] != '\0'; i++)
 		image_name[i] = name[i];
 	image_name[i] = '\0';
-	for (i = 0; i + 1 < len; i++)
-		if (image_argv[i] == '\0')
-			image_argv[i] = ' ';
+	for (i = 0; i < (size_t)argc && at < sizeof(image_argv) - 1; i++) {
+		if (i > 0)
+			image_argv[at++] = ' ';
+		for (from = argv[i]; *from != '\0' && at < sizeof(image_argv) - 1; from++)
+			image_argv[at++] = *from;
+	}
+	image_argv[at] = '\0';
 }
 
-static uint64_t
-own_start_ticks(size_t *len)
-{
-	struct procfile_stat st;
-	char text[1024];
-
-	if (!sys_read_file("/proc/self/stat", text, sizeof(text), len) ||
-	    !procfile_parse_stat(text, &st))
-		return 0;
-	return st.start_ticks;
-}
-
+/* A process for which the collector's number leads to the collector's session is in the collector's
+ * name space: that costs a hundredth of asking for the name space. */
 static uint64_t
 own_pid_ns(void)
 {
 	struct statx st;
 
+	if (region->keeper_sid > 0 && sys(SYS_getsid, region->keeper_pid) == region->keeper_sid)
+		return region->keeper_pid_ns;
 	if (sealed || sys(SYS_statx, AT_FDCWD, "/proc/self/ns/pid", 0, STATX_INO, &st) < 0)
 		return 0;
 	return st.stx_ino;
@@ -244,7 +237,7 @@ proc_has_threads(unsigned index)
  * its slot.
  */
 static struct nwshm_proc *
-proc_succeed(int32_t pid, uint64_t start_ticks)
+proc_succeed(int32_t pid, uint64_t pid_ns)
 {
 	struct nwshm_proc *p,
 	    *heir = NULL, *end = region->proc + nwshm_used_get(&region->procs_used, NWSHM_PROCS);
@@ -252,11 +245,10 @@ proc_succeed(int32_t pid, uint64_t start_ticks)
 
 	for (p = region->proc; p < end; p++) {
 		live = NWSHM_LIVE;
-		if (p->pid != pid ||
+		if (p->pid != pid || p->pid_ns != pid_ns ||
 		    atomic_load_explicit(&p->state, memory_order_acquire) != NWSHM_LIVE)
 			continue;
-		if (heir == NULL && start_ticks != 0 && p->start_ticks == start_ticks &&
-		    !proc_has_threads((unsigned)(p - region->proc)))
+		if (heir == NULL && !proc_has_threads((unsigned)(p - region->proc)))
 			heir = p;
 		else
 			atomic_compare_exchange_strong(&p->state, &live, NWSHM_ENDED);
@@ -285,11 +277,10 @@ static struct nwshm_proc *
 proc_start(bool forked)
 {
 	struct nwshm_proc *p;
-	size_t own_read;
-	uint64_t start_ticks = own_start_ticks(&own_read);
 	int32_t pid = (int32_t)sys(SYS_getpid, 0);
+	uint64_t pid_ns = own_pid_ns();
 
-	if (!forked && (p = proc_succeed(pid, start_ticks)) != NULL) {
+	if (!forked && (p = proc_succeed(pid, pid_ns)) != NULL) {
 		atomic_fetch_add(&p->images, 1);
 		proc_describe(p);
 		atomic_fetch_add(&p->images, 1);
@@ -298,15 +289,14 @@ proc_start(bool forked)
 	if ((p = proc_claim()) == NULL)
 		return NULL;
 	p->pid = pid;
-	p->start_ticks = start_ticks;
-	p->pid_ns = own_pid_ns();
+	p->start_ticks = 0;
+	p->pid_ns = pid_ns;
 	p->attach_mono_ns = nw_mono_ns();
 	proc_describe(p);
 	atomic_store_explicit(&p->images, 0, memory_order_relaxed);
 	atomic_store_explicit(&p->epoch, 1, memory_order_relaxed);
 	if (forked)
-		p->at_start =
-		    (struct nwshm_usage){ .rchar = own_read, .cpu_known = 1, .io_known = 1 };
+		p->at_start = (struct nwshm_usage){ .cpu_known = 1, .io_known = 1 };
 	else
 		usage_read(&p->at_start, true);
 	atomic_store_explicit(&p->state, NWSHM_LIVE, memory_order_release);
@@ -487,15 +477,16 @@ on_fork_parent(void)
 		fd_pairs_shared();
 }
 
+/* The GNU C library gives constructors the arguments of main. */
 __attribute__((constructor)) static void
-preload_start(void)
+preload_start(int argc, char *argv[])
 {
 	const char *path = getenv(NWSHM_ENV);
 	int saved = errno;
 
-	real_resolve();
+	real_resolve(REAL_LAZY);
 	if (path != NULL && (region = region_map(path)) != NULL) {
-		image_describe();
+		image_describe(argc, argv);
 		state_make_wiped_on_fork();
 		pthread_atfork(NULL, on_fork_parent, on_fork_child);
 		thread_key_made = pthread_key_create(&thread_key, on_thread_end) == 0;

@@ -85,7 +85,10 @@ real_fallback(enum real_name name)
 
 	if (!asking) {
 		asking = true;
-		real_resolve();
+		if (name < REAL_LAZY)
+			real_resolve(REAL_LAZY);
+		else
+			real_table[name] = dlsym(RTLD_NEXT, real_names[name]);
 		asking = false;
 	}
 	if (real_table[name] != NULL)
@@ -139,18 +142,23 @@ on_object(struct dl_phdr_info *object, size_t size, void *arg)
 	return is_libc;
 }
 
-/* All at once, and early: dlsym in a signal handler or after a fork could wait for the loader's
- * lock. */
+/*
+ * Early: dlsym in a signal handler or after a fork could wait for the loader's lock. Functions of
+ * streams are found when a program with one thread first calls them, or before there are more
+ * threads: most programs use few of them.
+ */
 void
-real_resolve(void)
+real_resolve(enum real_name end)
 {
 	int i;
 
-	for (i = 0; i < REAL_COUNT; i++)
-		real_table[i] = dlsym(RTLD_NEXT, real_names[i]);
+	for (i = 0; i < (int)end; i++)
+		if (real_table[i] == NULL)
+			real_table[i] = dlsym(RTLD_NEXT, real_names[i]);
 	/* an old libc lacks some: the program must not find our question's answer */
 	(void)dlerror();
-	dl_iterate_phdr(on_object, &direct);
+	if (!direct)
+		dl_iterate_phdr(on_object, &direct);
 }
 
 bool
@@ -163,8 +171,9 @@ sys_read_file(const char *path, char *text, size_t cap, size_t *len)
 	text[0] = '\0';
 	if (sealed || (fd = sys(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC)) < 0)
 		return false;
-	while (n < cap - 1 && (rc = sys(SYS_read, fd, text + n, cap - 1 - n)) > 0)
-		n += (size_t)rc;
+	/* of files in /proc, a short read is the last */
+	if ((rc = sys(SYS_read, fd, text, cap - 1)) > 0)
+		n = (size_t)rc;
 	sys(SYS_close, fd);
 	text[n] = '\0';
 	*len = n;
