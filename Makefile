@@ -290,7 +290,7 @@ install install-host:
 	@[ ! -e "$(TO)/lib/libdpss.so.0" ] || ln -sf libdpss.so.0 "$(TO)/lib/libdpss.so"
 uninstall:
 	@for p in $(PLACES) :lib/libnarrows.so :lib/libdpss.so; do rm -fv "$(TO)/$${p#*:}"; done
-	@for d in include/narrows lib/narrows share/doc/narrows/examples share/doc/narrows; do rmdir "$(TO)/$$d"; done 2>/dev/null || :
+	@for d in include/narrows lib/narrows share/doc/narrows/examples share/doc/narrows share/narrows/bpf share/narrows; do rmdir "$(TO)/$$d"; done 2>/dev/null || :
 
 clean:
 	rm -rf build

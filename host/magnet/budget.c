@@ -7,13 +7,13 @@
 static const double ROOM = 0.4;
 
 void
-budget_init(struct budget *b, double share)
+wait_budget_init(struct wait_budget *b, double share)
 {
-	*b = (struct budget){ .share = share, .slots = 1, .kept = true };
+	*b = (struct wait_budget){ .share = share, .slots = 1, .kept = true };
 }
 
 bool
-budget_step(struct budget *b, double used_share)
+wait_budget_step(struct wait_budget *b, double used_share)
 {
 	uint16_t slots = b->slots;
 

@@ -13,7 +13,7 @@
 
 enum { BUDGET_SLOTS_MAX = 64, BUDGET_PAUSE_MAX = 59 };
 
-struct budget {
+struct wait_budget {
 	double share;      /* of one processor, that may be used */
 	uint16_t slots;    /* one slot of slots is sampled: a power of two */
 	unsigned pause;    /* intervals left for which the programs are detached */
@@ -21,9 +21,9 @@ struct budget {
 	double used_share; /* of the last interval with programs attached */
 };
 
-void budget_init(struct budget *b, double share);
+void wait_budget_init(struct wait_budget *b, double share);
 /* After an interval: takes the share of a processor that was used, as far as the programs ran.
  * Returns whether slots or pause have changed. */
-bool budget_step(struct budget *b, double used_share);
+bool wait_budget_step(struct wait_budget *b, double used_share);
 
 #endif

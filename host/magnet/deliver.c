@@ -46,7 +46,7 @@ struct deliver {
 	struct nw_provider *provider;
 	struct control_client control;
 	struct flows flows;
-	struct budget budget;
+	struct wait_budget budget;
 	struct ticker ticker;
 	struct host_series host_series[HOST_SERIES_MAX];
 	size_t n_host_series;
@@ -97,7 +97,7 @@ deliver_open(const struct serve_conf *conf, struct kernel *k, const char **why)
 		opts.on_order_arg = &d->control;
 		control_client_init(&d->control, opts.can);
 		flows_init(&d->flows);
-		budget_init(&d->budget, conf->budget);
+		wait_budget_init(&d->budget, conf->budget);
 		rc = nw_provider_new(&opts, &d->provider);
 		d->control.provider = d->provider;
 		d->control.changed = true; /* the first step looks at what is wanted */
@@ -470,7 +470,7 @@ orders_look(struct deliver *d)
 	d->host_wanted = d->conf->host_waits || host_is_ordered(&d->control.leases);
 	ticker_set(&d->ticker, interval_of(d), d->now);
 	if (!d->host_wanted && d->flows.n == 0)
-		budget_init(&d->budget, d->conf->budget);
+		wait_budget_init(&d->budget, d->conf->budget);
 	programs_set(d);
 }
 
@@ -500,7 +500,7 @@ interval_end(struct deliver *d)
 		d->window_mono_ns = d->now.mono_ns;
 	}
 	cost_send(d, own_share);
-	if (budget_step(&d->budget, d->programs_share + own_share))
+	if (wait_budget_step(&d->budget, d->programs_share + own_share))
 		d->control.status_mono_ns = 0;
 	flows_find(&d->flows, d->kernel);
 	programs_set(d);

@@ -15,13 +15,14 @@
 /*
  * Carries out one line: "on POINT", "off POINT" (a point's name, a layer, or "all"), "filter KIND
  * VALUE" (cpu, id, cgroup, netns, port, pid; a port, or SPORT:DPORT), "filter KIND none", "sample
- * N"
- * (one in N), "every MS", "watermark BYTES", "add NAME PLACE [FIELD ...]", "remove NAME". NW_EINVAL with the reason in why if the line cannot be
- * understood, NW_EUNSUPPORTED if the kernel refuses.
+ * N" (one in N), "every MS", "watermark BYTES", "add NAME PLACE [FIELD ...]", "remove NAME".
+ * NW_EINVAL with the reason in why if the line cannot be understood, NW_EUNSUPPORTED if the kernel
+ * refuses.
  */
 int selection_line(struct kernel *k, const char *line, char why[KERNEL_WHY_BYTES]);
 
-/* The same from an option of the command line: 'a' NAME PLACE [FIELD ...], 'p' POINTS, 'f' KIND=VALUE, 's' N, 'e' MS. */
+/* The same from an option of the command line: 'a' NAME PLACE [FIELD ...], 'p' POINTS, 'f'
+ * KIND=VALUE, 's' N, 'e' MS. */
 int selection_option(struct kernel *k, int option, const char *value, char why[KERNEL_WHY_BYTES]);
 
 /* Points that are on. */

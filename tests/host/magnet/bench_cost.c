@@ -2,8 +2,8 @@
 /*
  * What events cost the program that causes them: processor time of a UDP sender per packet, between
  * two network namespaces over veth, in pairs of a run with and a run without. The sender is on one
- * processor, the receiver on another; a reader writes the records to a file in memory, or statistics
- * are kept, or all events are filtered out. A run without attaches nothing.
+ * processor, the receiver on another. A reader writes the records to a file in memory; or
+ * statistics are kept, or all events are filtered out. A run without attaches nothing.
  *
  * usage: bench_cost [PAIRS]
  */

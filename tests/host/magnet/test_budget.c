@@ -13,31 +13,31 @@
 static void
 test_sampling(void)
 {
-	struct budget b;
+	struct wait_budget b;
 
-	budget_init(&b, 0.02);
-	CHECK(!budget_step(&b, 0.015) && b.slots == 1 && b.kept);
-	CHECK(budget_step(&b, 0.039) && b.slots == 2 && !b.kept);
-	CHECK(!budget_step(&b, 0.019) && b.slots == 2 && b.kept);
-	CHECK(budget_step(&b, 0.30) && b.slots == 32);
-	CHECK(budget_step(&b, 0.001) && b.slots == 16);
+	wait_budget_init(&b, 0.02);
+	CHECK(!wait_budget_step(&b, 0.015) && b.slots == 1 && b.kept);
+	CHECK(wait_budget_step(&b, 0.039) && b.slots == 2 && !b.kept);
+	CHECK(!wait_budget_step(&b, 0.019) && b.slots == 2 && b.kept);
+	CHECK(wait_budget_step(&b, 0.30) && b.slots == 32);
+	CHECK(wait_budget_step(&b, 0.001) && b.slots == 16);
 }
 
 /* Where sampling does not help, whole intervals are left out, so that the mean keeps the budget. */
 static void
 test_pause(void)
 {
-	struct budget b;
+	struct wait_budget b;
 	unsigned paused;
 
-	budget_init(&b, 0.02);
-	CHECK(budget_step(&b, 50) && b.slots == BUDGET_SLOTS_MAX && b.pause == 0);
-	CHECK(budget_step(&b, 0.2) && b.pause == 9);
+	wait_budget_init(&b, 0.02);
+	CHECK(wait_budget_step(&b, 50) && b.slots == BUDGET_SLOTS_MAX && b.pause == 0);
+	CHECK(wait_budget_step(&b, 0.2) && b.pause == 9);
 	for (paused = 0; b.pause > 0; paused++)
-		(void)budget_step(&b, 0);
+		(void)wait_budget_step(&b, 0);
 	CHECK_INT(paused, 9);
 	CHECK_INT(b.slots, BUDGET_SLOTS_MAX);
-	CHECK(budget_step(&b, 1e9) && b.pause == BUDGET_PAUSE_MAX);
+	CHECK(wait_budget_step(&b, 1e9) && b.pause == BUDGET_PAUSE_MAX);
 }
 
 static void
