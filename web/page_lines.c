@@ -492,8 +492,7 @@ points_write(struct html *h, const struct lines_view *v)
 static void
 measure_write(struct html *h, const struct lines_view *v)
 {
-	json_t *doc = linereport_json(v->s, v->c, v->k, v->p);
-	const json_t *m = json_object_get(doc, "measure");
+	json_t *m = linereport_measure(v->s, v->c);
 	double seconds = json_number_value(json_object_get(m, "seconds")),
 	       error = json_number_value(json_object_get(m, "error_s")),
 	       rate = json_number_value(json_object_get(m, "lines_per_s"));
@@ -521,7 +520,7 @@ measure_write(struct html *h, const struct lines_view *v)
 		html_raw(h, " a second.</p></section>");
 	} else if (v->c->a.line[0] != '\0' && v->c->b.line[0] != '\0')
 		html_raw(h, "<p class=\"note\">There is no such pair of points to measure.</p>");
-	json_decref(doc);
+	json_decref(m);
 }
 
 static void

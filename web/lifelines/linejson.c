@@ -256,9 +256,8 @@ passes(const struct lineset *s, unsigned point, int64_t from, int64_t to)
 	return n;
 }
 
-/* The time from a to b, and the rate of lines at b's point meanwhile; null without two spots. */
-static json_t *
-measure_json(const struct lineset *s, const struct choice *c)
+json_t *
+linereport_measure(const struct lineset *s, const struct choice *c)
 {
 	struct spot a, b;
 	double seconds, error;
@@ -318,6 +317,6 @@ linereport_json(const struct lineset *s, const struct choice *c, const struct ch
 	put(o, "stalls", stalls_json(s, p));
 	put(o, "host_events", with_json(s, p));
 	put(o, "clocks", clocks_json(s));
-	put(o, "measure", measure_json(s, c));
+	put(o, "measure", linereport_measure(s, c));
 	return o;
 }
