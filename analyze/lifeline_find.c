@@ -170,6 +170,7 @@ class_lane(struct search *f, struct nw_line_finding *c)
 		if ((double)slow[i] >= LANE_MOST * (double)c->n_lines &&
 		    (double)all[i] < LANE_MOST * (double)f->l->n) {
 			c->lane = (uint32_t)i;
+			c->n_lines = slow[i];
 			c->share = (double)slow[i] / (double)all[i];
 		}
 	free(slow);

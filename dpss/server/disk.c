@@ -55,12 +55,14 @@ bool
 disk_ready(struct blockcache *cache, struct task *t, bool from_file)
 {
 	struct blockcache_key key = key_of(t);
+	uint64_t begin = (uint64_t)nw_wall_ns();
 
 	if (t->careful)
 		return false;
 	if ((t->buffer = blockcache_get(cache, &key)) == NULL && (!from_file || !file_ready(t)))
 		return false;
-	t->times[DPSS_START_READ] = t->times[DPSS_END_READ] = (uint64_t)nw_wall_ns();
+	t->times[DPSS_START_READ] = begin;
+	t->times[DPSS_END_READ] = (uint64_t)nw_wall_ns();
 	return true;
 }
 
