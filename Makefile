@@ -269,6 +269,7 @@ HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwflow,$B/bin/$p:bin/$p) $B
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            conf/blipp.conf:share/doc/narrows/examples/blipp.conf conf/blipp.service:lib/systemd/system/blipp.service \
+           conf/nwflow.conf:share/doc/narrows/examples/nwflow.conf conf/nwflow.service:lib/systemd/system/nwflow.service \
            conf/magnet.conf:share/doc/narrows/examples/magnet.conf conf/magnet.service:lib/systemd/system/magnet.service \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
 PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel nwflow dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \

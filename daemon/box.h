@@ -24,6 +24,7 @@
 struct conf;
 struct event_base;
 struct commit;
+struct ends;
 struct control;
 struct rules;
 struct schedule;
@@ -71,6 +72,7 @@ struct box {
 	struct commit *commit;
 	struct control *control;
 	struct rules *rules;
+	struct ends *ends; /* of connections */
 	struct schedule *schedule;
 	struct tlsctx *tlsctx; /* TLS contexts, NULL if no port speaks TLS */
 	struct nw_doc_decoder *decoder;

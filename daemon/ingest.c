@@ -8,6 +8,7 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
+#include "daemon/ends.h"
 #include "daemon/hostlist.h"
 #include "daemon/join.h"
 #include "daemon/origin.h"
@@ -111,6 +112,16 @@ meta_write(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 	return rc;
 }
 
+static void
+end_note(const struct xsess *x, struct session *s, const struct nw_subject *subject)
+{
+	const struct ends_sender sender = { .owner = x->wire.owner,
+		.address = x->wire.address,
+		.is_agent = x->software != NULL && strcmp(x->software, "nwflow") == 0 };
+
+	ends_note(x->box->ends, s, &sender, subject);
+}
+
 static int
 on_meta(void *arg, const struct nw_meta *m)
 {
@@ -131,6 +142,8 @@ on_meta(void *arg, const struct nw_meta *m)
 		session_take_part(sr->session, x->wire.owner);
 		session_name_address(sr->session, m->subject.src);
 		session_name_address(sr->session, m->subject.dst);
+		if (x->task_id != NULL)
+			end_note(x, sr->session, &m->subject);
 		sr->session = session_now(sr->session);
 		rules_connection(x->box->rules, sr->session, x->host->name, &m->subject);
 	}

@@ -23,6 +23,7 @@
 #include "daemon/conf.h"
 #include "daemon/control.h"
 #include "daemon/ctl.h"
+#include "daemon/ends.h"
 #include "daemon/enroll.h"
 #include "daemon/hostlist.h"
 #include "daemon/https.h"
@@ -742,6 +743,7 @@ daemon_start(struct daemon *d)
 	d->box.control = control_new(d->box.base, &d->conf);
 	d->box.admission = admission_make(&d->conf);
 	d->box.numbers = numbers_new(PROVIDERS_MAX);
+	d->box.ends = ends_new();
 	d->box.rules = rules_new(d->box.control, &d->conf);
 	schedule_start_patiently(d);
 	rules_set_undecided(d->box.rules, on_undecided, d->box.schedule);
@@ -791,6 +793,7 @@ daemon_stop(struct daemon *d)
 	event_free(d->on_int);
 	event_free(d->on_term);
 	rules_free(d->box.rules);
+	ends_free(d->box.ends);
 	control_free(d->box.control);
 	commit_free(d->box.commit);
 	origin_free_all(&d->box);

@@ -515,7 +515,7 @@ collect_run(struct region *region, const struct collect_run_opts *opts)
 {
 	struct nw_provider_opts provider_opts = {
 		.box = opts->box,
-		.software = "nwrun",
+		.software = opts->software != NULL ? opts->software : "nwrun",
 		.host = opts->collect.host,
 		.task_id = opts->collect.task_id,
 		.program = opts->program,

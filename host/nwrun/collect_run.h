@@ -13,6 +13,7 @@
 struct collect_run_opts {
 	struct collect_opts collect;
 	const char *box;
+	const char *software;    /* NULL: nwrun */
 	const char *program;     /* subject of the run, for the box */
 	const char *report_path; /* NULL: none */
 	int64_t final_wait_ns;   /* at most, for the box to take the rest */

@@ -261,7 +261,7 @@ attach_and_watch(struct attach_opts *o, struct region *region)
 		why = why_trace;
 	else if ((a.feed = feed_new(region)) == NULL)
 		why = "no memory for the shared file";
-	else if ((why = targets_add(&a, o)) == NULL) {
+	else if (feed_only_peer(a.feed, o->only_peer), (why = targets_add(&a, o)) == NULL) {
 		fcntl(alive[0], F_SETFD, 0);
 		if ((collector = collector_start(region, o, alive[0])) < 0)
 			why = "no collector could be started";
@@ -288,13 +288,15 @@ attach_run(struct attach_opts *o)
 	signals_take();
 	if ((why = check(o)) == NULL && (why = describe(o)) == NULL &&
 	    (why = region_new(&region)) == NULL) {
-		note_run(o, NULL);
+		if (o->only_peer == NULL)
+			note_run(o, NULL);
 		why = attach_and_watch(o, &region);
 		region_free(&region);
 	}
 	if (why == NULL)
 		return 0;
-	note_run(o, why);
+	if (o->only_peer == NULL)
+		note_run(o, why);
 	fprintf(stderr, "nwrun: %s: nothing is measured\n", why);
 	return STATUS_FAILED;
 }

@@ -13,6 +13,8 @@ struct attach_opts {
 	uint32_t pid;      /* with all processes below; 0: none */
 	const char *group; /* a control group: its directory; NULL: none */
 	const char *unit;  /* a unit of the service manager; NULL: none */
+	/* connections to other addresses do not count; NULL: all do */
+	const struct net_addr *only_peer;
 	bool quiet, verbose;
 	int ready_fd; /* gets a byte when the watching has begun; -1: none */
 	struct collect_run_opts run;

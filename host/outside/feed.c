@@ -90,6 +90,12 @@ take_expected(struct feed *f, const struct outside_life *l)
 }
 
 void
+feed_only_peer(struct feed *f, const struct net_addr *peer)
+{
+	f->only_peer = peer;
+}
+
+void
 feed_expect(struct feed *f, uint32_t pid)
 {
 	f->expected = pid;

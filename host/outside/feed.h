@@ -31,6 +31,8 @@ struct feed *feed_new(struct region *region);
 void feed_free(struct feed *f);
 /* A process that runs already. False: no such process, or no slot for it. */
 bool feed_attach(struct feed *f, uint32_t pid);
+/* Connections with another address than this (on loan) count for nothing; NULL: all count. */
+void feed_only_peer(struct feed *f, const struct net_addr *peer);
 /* A process that is about to run the program that is worth watching. */
 void feed_expect(struct feed *f, uint32_t pid);
 /* A record as it came from the ring; malformed records are left out. */

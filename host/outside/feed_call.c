@@ -58,7 +58,7 @@ op_fill(struct op *op, struct feed_proc *p, const struct outside_op *r)
 {
 	*op = (struct op){ .fd = feed_fd_number(p, fd_of(r), &r->file),
 		.fd2 = -1,
-		.stage = r->file.stage + r->dir,
+		.stage = feed_fd_stage(p, &r->file) + r->dir,
 		.stage2 = NWSHM_NO_STAGE,
 		.begin_mono_ns = (int64_t)r->head.begin_mono_ns,
 		.offset = r->offset >= 0 ? r->offset : OP_AT_POSITION };
@@ -125,8 +125,8 @@ feed_take_move(struct feed_proc *p, const struct outside_move *m)
 	feed_proc_use(p, t->slot);
 	op_fill(&t->held.op, p, r);
 	t->held.op.thread = t->slot;
-	t->held.op.stage = r->file.stage + NWSHM_READ;
-	t->held.op.stage2 = m->to.stage + NWSHM_WRITE;
+	t->held.op.stage = feed_fd_stage(p, &r->file) + NWSHM_READ;
+	t->held.op.stage2 = feed_fd_stage(p, &m->to) + NWSHM_WRITE;
 	t->held.op.offset = OP_AT_POSITION;
 	t->held.op.fd2 = r->fd2;
 	t->held.op.object2 = feed_fd_object(p, r->fd2, &m->to);

@@ -124,6 +124,22 @@ entry_is(struct feed_fd *f, const struct outside_file *file)
 	return false;
 }
 
+unsigned
+feed_fd_stage(const struct feed_proc *p, const struct outside_file *file)
+{
+	const struct net_addr *only = p->feed->only_peer;
+	struct net_addr peer;
+
+	if (only == NULL || file->stage != NWSHM_NET_READ)
+		return file->stage;
+	if (file->family == 0)
+		return NWSHM_OTHER_READ;
+	address_set(&peer, file->family, file->peer_ip, file->peer_port);
+	return peer.family == only->family && memcmp(peer.ip, only->ip, sizeof(peer.ip)) == 0
+	    ? file->stage
+	    : NWSHM_OTHER_READ;
+}
+
 /* The descriptor behind the made-up number of a ring's request: the one that the table or the
  * system shows with the same file. Else the made-up number. */
 static int
@@ -163,7 +179,7 @@ feed_fd_object(struct feed_proc *p, int fd, const struct outside_file *file)
 {
 	struct feed_fd *f;
 
-	if (file->stage >= NWSHM_LANES)
+	if (feed_fd_stage(p, file) >= NWSHM_LANES)
 		return NULL;
 	f = entry_get(p, fd);
 	(void)entry_is(f, file);

@@ -50,6 +50,7 @@ struct feed_line {
 
 struct feed_proc {
 	uint32_t pid;
+	const struct feed *feed;
 	struct state state; /* as in preload.h: the slot */
 	struct feed_fd *fds;
 	struct feed_thread *threads;
@@ -62,7 +63,8 @@ struct feed_proc {
 struct feed {
 	struct region *file;
 	struct feed_proc *procs;
-	uint32_t expected; /* process whose next image counts; 0: none */
+	const struct net_addr *only_peer; /* NULL: all */
+	uint32_t expected;                /* process whose next image counts; 0: none */
 };
 
 /* --- feed_sys.c: system calls that preload_object.c makes --- */
@@ -79,6 +81,8 @@ void sys_fd_path(uint32_t pid, int fd, char path[NWSHM_PATH_BYTES]);
 int feed_fd_number(struct feed_proc *p, int fd, const struct outside_file *file);
 /* The object of a descriptor, as a record shows the descriptor; NULL for none. */
 struct nwshm_object *feed_fd_object(struct feed_proc *p, int fd, const struct outside_file *file);
+/* The stage of a descriptor for reading: none of connections that do not count. */
+unsigned feed_fd_stage(const struct feed_proc *p, const struct outside_file *file);
 void feed_fd_opened(struct feed_proc *p, const struct outside_name *n);
 void feed_fd_closed(struct feed_proc *p, int fd);
 /* The process ends: its files get names and sizes. */

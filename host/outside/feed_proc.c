@@ -150,6 +150,7 @@ feed_proc_start(struct feed *f, uint32_t pid, uint32_t ppid, const struct nwshm_
 		return NULL;
 	}
 	p->pid = pid;
+	p->feed = f;
 	p->state.generation = atomic_fetch_add(&region->generation, 1) + 1;
 	proc_fill(f, p->state.proc, pid, ppid, usage);
 	HASH_ADD_INT(f->procs, pid, p);

@@ -5,48 +5,119 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/outside/agent.h"
 #include "host/outside/attach.h"
+#include "narrows/log.h"
+
+enum { STATUS_USAGE = 125, ASSIGNMENTS_MAX = 32 };
 
 static void
 usage(FILE *to)
 {
-	fputs("usage: nwflow [-qVv] [-b box] [-H host] [-i seconds] [-n name] [-t task] -p pid | "
-	      "-g cgroup | -u unit\n",
+	fputs("usage: nwflow [-dhnV] [-f file] [-o name=value]\n"
+	      "       nwflow [-qv] [-b box] [-H host] [-i seconds] [-l name] [-R descriptor] [-t "
+	      "task] "
+	      "-p pid | -g cgroup | -u unit\n",
 	    to);
+}
+
+struct options {
+	struct attach_opts attach;
+	const char *file;
+	bool in_front, only_check;
+	struct flow_conf conf;
+};
+
+static void
+option_attach(struct options *o, int ch)
+{
+	struct attach_opts *a = &o->attach;
+	struct collect_opts *c = &a->run.collect;
+
+	switch (ch) {
+	case 'b': a->run.box = optarg; break;
+	case 'g': a->group = optarg; break;
+	case 'H': c->host = optarg; break;
+	case 'i': c->interval_ns = (int64_t)(strtod(optarg, NULL) * 1e9); break;
+	case 'l': c->program = optarg; break;
+	case 'p': a->pid = (uint32_t)strtoul(optarg, NULL, 10); break;
+	case 'q': a->quiet = true; break;
+	case 'R': a->ready_fd = atoi(optarg); break;
+	case 't': c->task_id = optarg; break;
+	case 'u': a->unit = optarg; break;
+	case 'v': a->verbose = true; break;
+	default: usage(stderr); exit(STATUS_USAGE);
+	}
+}
+
+/* Single directives come after the file, whatever the order on the command line. */
+static void
+parse_options(int argc, char *argv[], struct options *o)
+{
+	const char *assignments[ASSIGNMENTS_MAX];
+	char why[CONF_WHY_BYTES];
+	size_t n = 0, i;
+	int ch;
+
+	while ((ch = getopt(argc, argv, "b:df:g:H:hi:l:no:p:qR:t:u:Vv")) != -1) {
+		switch (ch) {
+		case 'd': o->in_front = true; break;
+		case 'f': o->file = optarg; break;
+		case 'n': o->only_check = true; break;
+		case 'o':
+			if (n < ASSIGNMENTS_MAX)
+				assignments[n++] = optarg;
+			break;
+		case 'h': usage(stdout); exit(0);
+		case 'V': puts("nwflow " NW_VERSION); exit(0);
+		default: option_attach(o, ch);
+		}
+	}
+	flow_conf_init(&o->conf);
+	if (o->file != NULL && flow_conf_read(&o->conf, o->file, why) < 0)
+		fatalx("%s", why);
+	for (i = 0; i < n; i++)
+		if (flow_conf_override(&o->conf, assignments[i], why) < 0)
+			fatalx("-o %s: %s", assignments[i], why);
+}
+
+static int
+run_agent(struct options *o)
+{
+	int status;
+
+	if (o->only_check)
+		return 0;
+	if (!o->conf.watch) {
+		log_warnx("agent.off why=\"no configuration says: watch yes\"");
+		return 0;
+	}
+	status = agent_run(&o->conf);
+	flow_conf_clear(&o->conf);
+	return status;
 }
 
 int
 main(int argc, char *argv[])
 {
-	struct attach_opts o = { .ready_fd = -1, .run.final_wait_ns = 5 * INT64_C(1000000000) };
-	struct collect_opts *c = &o.run.collect;
-	int ch;
+	static struct options o = { .attach = { .ready_fd = -1,
+					.run.final_wait_ns = 5 * INT64_C(1000000000) } };
+	const struct attach_opts *a = &o.attach;
+	int targets;
 
-	o.run.box = getenv("NARROWS_BOX");
-	c->task_id = getenv("NARROWS_TASK");
-	c->host = getenv("NARROWS_HOST");
-	o.run.report_path = getenv("NWRUN_REPORT");
-	while ((ch = getopt(argc, argv, "b:g:H:hi:n:p:qR:t:u:Vv")) != -1) {
-		switch (ch) {
-		case 'b': o.run.box = optarg; break;
-		case 'g': o.group = optarg; break;
-		case 'H': c->host = optarg; break;
-		case 'i': c->interval_ns = (int64_t)(strtod(optarg, NULL) * 1e9); break;
-		case 'n': c->program = optarg; break;
-		case 'p': o.pid = (uint32_t)strtoul(optarg, NULL, 10); break;
-		case 'q': o.quiet = true; break;
-		case 'R': o.ready_fd = atoi(optarg); break;
-		case 't': c->task_id = optarg; break;
-		case 'u': o.unit = optarg; break;
-		case 'V': puts("nwflow " NW_VERSION); return 0;
-		case 'v': o.verbose = true; break;
-		case 'h': usage(stdout); return 0;
-		default: usage(stderr); return 125;
-		}
-	}
-	if (optind != argc || (o.pid != 0) + (o.group != NULL) + (o.unit != NULL) != 1) {
+	o.attach.run.box = getenv("NARROWS_BOX");
+	o.attach.run.report_path = getenv("NWRUN_REPORT");
+	o.attach.run.collect.task_id = getenv("NARROWS_TASK");
+	o.attach.run.collect.host = getenv("NARROWS_HOST");
+	log_open("nwflow", true, false);
+	parse_options(argc, argv, &o);
+	targets = (a->pid != 0) + (a->group != NULL) + (a->unit != NULL);
+	if (optind != argc || targets > 1) {
 		usage(stderr);
-		return 125;
+		return STATUS_USAGE;
 	}
-	return attach_run(&o);
+	if (targets == 1)
+		return attach_run(&o.attach);
+	log_open("nwflow", o.in_front, false);
+	return run_agent(&o);
 }

@@ -42,20 +42,15 @@ parent_of(uint32_t pid)
 	return (uint32_t)st.ppid;
 }
 
-/* Whether `above` is on the way from the process up; the caller's own are no one's. */
-static bool
-is_below(uint32_t pid, uint32_t above)
+bool
+targets_is_below(uint32_t pid, uint32_t above)
 {
-	uint32_t own = (uint32_t)getpid();
-	bool found = false;
 	int i;
 
-	for (i = 0; pid > 0 && i < DEPTH_MAX; i++, pid = parent_of(pid)) {
-		if (pid == own)
-			return false;
-		found |= pid == above;
-	}
-	return found;
+	for (i = 0; pid > 0 && i < DEPTH_MAX; i++, pid = parent_of(pid))
+		if (pid == above)
+			return true;
+	return false;
 }
 
 void
@@ -63,12 +58,12 @@ targets_tree(uint32_t pid, targets_fn *fn, void *arg)
 {
 	struct dirent *e;
 	DIR *d = opendir("/proc");
-	uint32_t n;
+	uint32_t n, own = (uint32_t)getpid();
 
 	fn(arg, pid);
 	while (d != NULL && (e = readdir(d)) != NULL) {
 		n = (uint32_t)strtoul(e->d_name, NULL, 10);
-		if (n != 0 && n != pid && is_below(n, pid))
+		if (n != 0 && n != pid && targets_is_below(n, pid) && !targets_is_below(n, own))
 			fn(arg, n);
 	}
 	if (d != NULL)
@@ -86,7 +81,7 @@ group_procs(const char *dir, targets_fn *fn, void *arg)
 	if ((f = fopen(path, "re")) == NULL)
 		return;
 	while (fscanf(f, "%u", &pid) == 1)
-		if (pid != 0 && !is_below(pid, (uint32_t)getpid()) && pid != (unsigned)getpid())
+		if (pid != 0 && !targets_is_below(pid, (uint32_t)getpid()))
 			fn(arg, pid);
 	fclose(f);
 }
@@ -132,6 +127,23 @@ targets_unit(const char *unit, char dir[PATH_MAX])
 			return true;
 	}
 	return false;
+}
+
+/* By the map of the memory that nwrun.so shares with its collector. */
+bool
+targets_is_measured(uint32_t pid)
+{
+	char path[FILE_BYTES], line[PATH_MAX + 128];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	if ((f = fopen(path, "re")) == NULL)
+		return false;
+	while (!found && fgets(line, sizeof(line), f) != NULL)
+		found = strstr(line, " rw-s ") != NULL && strstr(line, "/nwrun.") != NULL;
+	fclose(f);
+	return found;
 }
 
 bool

@@ -12,12 +12,16 @@ typedef void targets_fn(void *arg, uint32_t pid);
 
 /* The process and its descendants, but neither the caller nor the caller's own. */
 void targets_tree(uint32_t pid, targets_fn *fn, void *arg);
+/* Whether `above` is the process or one of its ancestors. */
+bool targets_is_below(uint32_t pid, uint32_t above);
 /* The processes of a control group, by its directory, and of the groups below. */
 void targets_group(const char *dir, targets_fn *fn, void *arg);
 /* The kernel's number of the group; 0: no group. */
 uint64_t targets_group_id(const char *dir);
 /* The directory of a unit's group. A name without a dot is that of a service. */
 bool targets_unit(const char *unit, char dir[PATH_MAX]);
+/* Whether nwrun measures the process from inside. */
+bool targets_is_measured(uint32_t pid);
 /* Name and arguments (cut) of a process. False: no such process. */
 bool
 targets_describe(uint32_t pid, char *name, size_t name_cap, char *arguments, size_t arguments_cap);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/xmalloc.h"
+#define uthash_malloc(size) xmalloc(size)
+#include <uthash.h>
+
+#include "daemon/ends.h"
+#include "daemon/session.h"
+#include "narrows/address.h"
+#include "narrows/clock.h"
+
+enum { ENDS_MAX = 2048 };
+/* The other end of a transfer that is over may come late by so much; after that a connection with
+ * the same addresses and ports is another one. */
+#define LATE_NS (30 * INT64_C(1000000000))
+
+struct end {
+	char *key; /* "address/port address/port": this end's first */
+	char *owner;
+	struct session *session; /* a reference */
+	bool is_agent;
+	struct end *newer;
+	UT_hash_handle hh;
+};
+
+struct ends {
+	struct end *by_key;
+	struct end *oldest, *newest;
+	unsigned n;
+};
+
+struct ends *
+ends_new(void)
+{
+	return xcalloc(1, sizeof(struct ends));
+}
+
+static void
+end_forget_oldest(struct ends *e)
+{
+	struct end *end = e->oldest;
+
+	e->oldest = end->newer;
+	if (e->oldest == NULL)
+		e->newest = NULL;
+	e->n--;
+	if (end->key != NULL)
+		HASH_DEL(e->by_key, end);
+	session_release(end->session);
+	free(end->key);
+	free(end->owner);
+	free(end);
+}
+
+void
+ends_free(struct ends *e)
+{
+	while (e != NULL && e->oldest != NULL)
+		end_forget_oldest(e);
+	free(e);
+}
+
+static char *
+key_of(const char *a, unsigned a_port, const char *b, unsigned b_port)
+{
+	return xasprintf("%.140s/%u %.140s/%u", a, a_port, b, b_port);
+}
+
+static bool
+is_at(const struct ends_sender *sender, const char *address)
+{
+	return sender->address != NULL &&
+	    (strcmp(sender->address, address) == 0 || address_is_loopback(sender->address));
+}
+
+static bool
+is_current(const struct session *s)
+{
+	return s->state != SESSION_CLOSED || nw_wall_ns() - s->closed_wall_ns < LATE_NS;
+}
+
+/* A later word on the same end of the same connection takes the place of the first. */
+static void
+end_put(struct ends *e, char *key, struct session *s, const struct ends_sender *sender)
+{
+	struct end *end;
+
+	HASH_FIND_STR(e->by_key, key, end);
+	if (end != NULL) {
+		HASH_DEL(e->by_key, end); /* its place in the row of ages stays */
+		free(end->key);
+		end->key = NULL;
+	}
+	if (e->n == ENDS_MAX)
+		end_forget_oldest(e);
+	end = xcalloc(1, sizeof(*end));
+	end->key = key;
+	end->owner = xstrdup(sender->owner);
+	end->session = s;
+	end->is_agent = sender->is_agent;
+	s->refs++;
+	if (e->newest != NULL)
+		e->newest->newer = end;
+	else
+		e->oldest = end;
+	e->newest = end;
+	e->n++;
+	HASH_ADD_KEYPTR(hh, e->by_key, end->key, strlen(end->key), end);
+}
+
+/* The session that nobody has started becomes part of the other; of two such, the newer. */
+static void
+ends_join(struct session *s, bool is_agent, struct end *other)
+{
+	struct session *o = other->session = session_now(other->session);
+
+	if (o == s || !is_current(o) || !is_current(s))
+		return;
+	if (is_agent && (!other->is_agent || s->id > o->id))
+		session_merge(s, o);
+	else
+		session_merge(o, s);
+}
+
+void
+ends_note(struct ends *e, struct session *s, const struct ends_sender *sender,
+    const struct nw_subject *subject)
+{
+	struct end *other;
+	char *key;
+
+	if (e == NULL || subject->src == NULL || subject->dst == NULL || subject->sport == 0 ||
+	    subject->dport == 0 || !is_at(sender, subject->src))
+		return;
+	end_put(e, key_of(subject->src, subject->sport, subject->dst, subject->dport), s, sender);
+	key = key_of(subject->dst, subject->dport, subject->src, subject->sport);
+	HASH_FIND_STR(e->by_key, key, other);
+	free(key);
+	if (other != NULL && (sender->is_agent || other->is_agent) &&
+	    strcmp(other->owner, sender->owner) != 0)
+		ends_join(s, sender->is_agent, other);
+}

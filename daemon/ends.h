@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The two ends of a connection. An agent on a host (nwflow) has transfers measured that nobody has
+ * started, each in a session of its own; where the other end of the connection is in another
+ * session, of an agent or of nwrun, the two are one transfer and become one session.
+ *
+ * A sender is believed that it is an end only if its connection to the box comes from the address
+ * of that end, or from this host. Sessions that people have started on both ends stay apart: the
+ * people have given them two tasks.
+ */
+#ifndef ENDS_H
+#define ENDS_H
+
+#include <stdbool.h>
+
+#include "narrows/doc.h"
+
+struct ends;
+struct session;
+
+struct ends_sender {
+	const char *owner;   /* as of its provider ids (narrows/store.h) */
+	const char *address; /* address of its connection to the box */
+	bool is_agent;
+};
+
+struct ends *ends_new(void);
+void ends_free(struct ends *e);
+/* A sender of the session told of its end of a connection. Merges sessions; session_now() tells. */
+void ends_note(struct ends *e, struct session *s, const struct ends_sender *sender,
+    const struct nw_subject *subject);
+
+#endif

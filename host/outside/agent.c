@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/outside/agent.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/lib/tcpinfo.h"
+#include "host/outside/attach.h"
+#include "host/outside/flow_look.h"
+#include "host/outside/flow_rules.h"
+#include "host/outside/targets.h"
+#include "host/outside/trace.h"
+#include "narrows/clock.h"
+#include "narrows/log.h"
+
+enum { WORKERS_MAX = 64, PROGRAM_BYTES = 48, ADDRESS_BYTES = 64, FINAL_WAIT_S = 30 };
+/* Connections of a transfer come and go one after the other. */
+#define GRACE_NS INT64_C(500000000)
+
+struct worker {
+	pid_t process; /* of the measuring; 0: free */
+	uint32_t pid;  /* that is measured */
+	struct net_addr peer;
+	unsigned flows;             /* connections at this look */
+	int64_t idle_since_mono_ns; /* 0: some connection is there */
+	bool told;                  /* to end */
+};
+
+struct agent {
+	const struct flow_conf *conf;
+	struct flows *flows;
+	struct flows_limits limits;
+	int diag_fd;
+	struct worker workers[WORKERS_MAX];
+	uint64_t sessions, full;
+	int64_t now_mono_ns;
+};
+
+static volatile sig_atomic_t told_to_end;
+
+static void
+on_signal(int sig)
+{
+	(void)sig;
+	told_to_end = 1;
+}
+
+/* --- workers --- */
+
+static const char *
+address_text(const struct net_addr *a, char text[ADDRESS_BYTES])
+{
+	char ip[ADDRESS_BYTES - 8] = "?";
+
+	inet_ntop(a->family, a->ip, ip, sizeof(ip));
+	snprintf(text, ADDRESS_BYTES, "%s/%u", ip, a->port);
+	return text;
+}
+
+static bool
+same_peer(const struct net_addr *a, const struct net_addr *b)
+{
+	return a->family == b->family && memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
+}
+
+static int
+worker_find(const struct agent *a, uint32_t pid, const struct net_addr *peer)
+{
+	int i;
+
+	for (i = 0; i < WORKERS_MAX; i++)
+		if (a->workers[i].process != 0 && !a->workers[i].told && a->workers[i].pid == pid &&
+		    same_peer(&a->workers[i].peer, peer))
+			return i;
+	return -1;
+}
+
+static int
+worker_free(const struct agent *a)
+{
+	uint64_t i, n = 0;
+	int free = -1;
+
+	for (i = 0; i < WORKERS_MAX; i++) {
+		n += a->workers[i].process != 0;
+		if (a->workers[i].process == 0 && free < 0)
+			free = (int)i;
+	}
+	return n < a->conf->sessions_max ? free : -1;
+}
+
+/* The child: measures, and reports as a session of its own. */
+static void
+worker_main(const struct agent *a, uint32_t pid, const struct flow *flow, pid_t parent)
+{
+	struct attach_opts o = { .pid = pid,
+		.only_peer = &flow->last.peer,
+		.quiet = true,
+		.ready_fd = -1,
+		.run = { .box = a->conf->box,
+		    .software = "nwflow",
+		    .final_wait_ns = FINAL_WAIT_S * INT64_C(1000000000),
+		    .collect.host = a->conf->host } };
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_NAME, "nwflow-session");
+	if (getppid() != parent)
+		_exit(1);
+	close(a->diag_fd);
+	_exit(attach_run(&o));
+}
+
+static int
+worker_start(struct agent *a, uint32_t pid, const char *program, const struct flow *flow)
+{
+	char local[ADDRESS_BYTES], peer[ADDRESS_BYTES];
+	int i = worker_free(a);
+	pid_t parent = getpid(), process;
+
+	if (i < 0) {
+		a->full++;
+		return -1;
+	}
+	if ((process = fork()) == 0)
+		worker_main(a, pid, flow, parent);
+	if (process < 0) {
+		log_warn("session.fork");
+		return -1;
+	}
+	a->workers[i] = (struct worker){ .process = process, .pid = pid, .peer = flow->last.peer };
+	a->sessions++;
+	log_info("session.begin program=\"%s\" pid=%u local=%s peer=%s", program, pid,
+	    address_text(&flow->last.local, local), address_text(&flow->last.peer, peer));
+	return i;
+}
+
+static void
+worker_tell(struct worker *w)
+{
+	if (w->process != 0 && !w->told)
+		kill(w->process, SIGTERM);
+	w->told = true;
+}
+
+/* A worker without a connection ends after a moment. */
+static void
+workers_settle(struct agent *a)
+{
+	struct worker *w;
+
+	for (w = a->workers; w < a->workers + WORKERS_MAX; w++) {
+		if (w->process == 0)
+			continue;
+		if (w->flows > 0)
+			w->idle_since_mono_ns = 0;
+		else if (w->idle_since_mono_ns == 0)
+			w->idle_since_mono_ns = a->now_mono_ns;
+		else if (a->now_mono_ns - w->idle_since_mono_ns >= GRACE_NS)
+			worker_tell(w);
+	}
+}
+
+static void
+workers_reap(struct agent *a)
+{
+	struct worker *w;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
+			if (w->process == pid) {
+				log_info("session.end pid=%u status=%d", w->pid,
+				    WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+				memset(w, 0, sizeof(*w));
+			}
+}
+
+/* --- connections --- */
+
+static bool
+is_wanted(const struct agent *a, const struct flow *flow)
+{
+	return flow->last.inode != 0 && (a->conf->loopback || !flow_is_loopback(&flow->last.peer));
+}
+
+static void
+flow_begin(struct agent *a, struct flow *flow)
+{
+	char program[PROGRAM_BYTES] = "";
+	struct flow_facts facts = { .program = program,
+		.uid = flow->last.uid,
+		.local = flow->last.local,
+		.peer = flow->last.peer };
+	uint32_t pid;
+	int worker;
+
+	if (!is_wanted(a, flow) ||
+	    (pid = flow_owner(flow->last.inode, program, sizeof(program))) == 0 ||
+	    targets_is_below(pid, (uint32_t)getpid()) || targets_is_measured(pid) ||
+	    !flow_rules_admit(a->conf->allow, a->conf->deny, &facts)) {
+		flows_refuse(flow);
+		return;
+	}
+	if ((worker = worker_find(a, pid, &flow->last.peer)) < 0)
+		worker = worker_start(a, pid, program, flow);
+	if (worker < 0)
+		flows_put_off(a->flows, flow);
+	else
+		flows_take(flow, worker);
+}
+
+static void
+on_flow(void *arg, struct flow *flow)
+{
+	struct agent *a = arg;
+
+	if (flow->state == FLOW_DUE)
+		flow_begin(a, flow);
+	if (flow->state != FLOW_TAKEN)
+		return;
+	if (a->workers[flow->worker].process == 0)
+		flows_put_off(a->flows, flow); /* the process ended, or could not be measured */
+	else
+		a->workers[flow->worker].flows++;
+}
+
+static void
+look(struct agent *a)
+{
+	int i;
+
+	a->now_mono_ns = nw_mono_ns();
+	workers_reap(a);
+	for (i = 0; i < WORKERS_MAX; i++)
+		a->workers[i].flows = 0;
+	if (!flow_look(a->diag_fd, a->flows, a->now_mono_ns))
+		log_debug("look.fail");
+	flows_each(a->flows, on_flow, a);
+	workers_settle(a);
+}
+
+/* --- life --- */
+
+static void
+workers_end(struct agent *a)
+{
+	struct worker *w;
+
+	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
+		worker_tell(w);
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		continue;
+}
+
+/* Says at once what would keep every session from being measured. */
+static bool
+can_watch(void)
+{
+	char why[TRACE_WHY_BYTES];
+	struct trace *t;
+
+	if (trace_open(&t, why) == 0) {
+		trace_close(t);
+		return true;
+	}
+	log_warnx("agent.refused why=\"%s\"", why);
+	return false;
+}
+
+int
+agent_run(const struct flow_conf *conf)
+{
+	static struct agent a;
+	struct sigaction end = { .sa_handler = on_signal };
+
+	a.conf = conf;
+	a.limits = (struct flows_limits){ .bytes = conf->bytes,
+		.after_ns = conf->after_ns,
+		.rate_bytes_per_s = conf->rate_bytes_per_s,
+		.quiet_ns = conf->quiet_ns };
+	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGTERM, &end, NULL);
+	if (!can_watch())
+		return 1;
+	if ((a.diag_fd = tcpinfo_open()) < 0) {
+		log_warn("agent.netlink");
+		return 1;
+	}
+	if (conf->tls_dir != NULL)
+		setenv("NARROWS_TLS", conf->tls_dir, 1);
+	a.flows = flows_new(&a.limits);
+	log_info("agent.start look_ms=%lld bytes=%llu", (long long)(conf->look_ns / 1000000),
+	    (unsigned long long)conf->bytes);
+	while (!told_to_end) {
+		look(&a);
+		poll(NULL, 0, (int)(conf->look_ns / 1000000));
+	}
+	workers_end(&a);
+	log_info("agent.end sessions=%llu full=%llu", (unsigned long long)a.sessions,
+	    (unsigned long long)a.full);
+	flows_free(a.flows);
+	close(a.diag_fd);
+	return 0;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two ends of a connection become one session where an agent is at one of them; others do not. */
+#include "daemon/ends.h"
+
+#include "narrows/clock.h"
+#include "tests/daemon/boxed.h"
+
+static struct ends *ends;
+
+/* An end: session, sender, its address, whether it is an agent, its own and the other address. */
+struct end_case {
+	const char *task, *owner, *address;
+	bool is_agent;
+	const char *src;
+	unsigned sport;
+	const char *dst;
+	unsigned dport;
+};
+
+static struct session *
+note(const struct end_case *c)
+{
+	const struct session_guest guest = { .owner = c->owner, .address = c->address };
+	const struct ends_sender sender = { c->owner, c->address, c->is_agent };
+	struct nw_subject subject = { 0 };
+	struct session *s = session_join(&box, c->task, &guest);
+
+	subject.src = c->src;
+	subject.dst = c->dst;
+	subject.sport = c->sport;
+	subject.dport = c->dport;
+	session_take_part(s, c->owner);
+	session_name_address(s, c->src);
+	session_name_address(s, c->dst);
+	ends_note(ends, s, &sender, &subject);
+	return session_now(s);
+}
+
+/* Whether the two become one session; which one is left over is the first. */
+static bool
+joins(const struct end_case *a, const struct end_case *b, bool *first_stays)
+{
+	struct session *s = note(a), *t = note(b);
+	bool one;
+
+	*first_stays = s->merged_into == NULL;
+	s = session_now(s);
+	one = s == t;
+	session_release(s);
+	session_release(t);
+	return one;
+}
+
+#define A(task, agent)                                                               \
+	{                                                                            \
+		task, "host:a", "10.0.0.1", agent, "10.0.0.1", 4000, "10.0.0.2", 873 \
+	}
+#define B(task, agent)                                                               \
+	{                                                                            \
+		task, "host:b", "10.0.0.2", agent, "10.0.0.2", 873, "10.0.0.1", 4000 \
+	}
+
+static void
+test_who_joins(void)
+{
+	static const struct {
+		struct end_case a, b;
+		bool one, first_stays;
+	} cases[] = {
+		{ A("a1", true), B("b1", true), true, true },
+		{ A("a2", true), B("b2", false), true, false },
+		{ A("a3", false), B("b3", true), true, true },
+		{ A("a4", false), B("b4", false), false, true }, /* two tasks of people */
+		/* not the other end: another port, the same end, the same sender */
+		{ A("a5", true),
+		    { "b5", "host:b", "10.0.0.2", true, "10.0.0.2", 874, "10.0.0.1", 4000 }, false,
+		    true },
+		{ A("a6", true),
+		    { "b6", "host:b", "10.0.0.1", true, "10.0.0.1", 4000, "10.0.0.2", 873 }, false,
+		    true },
+		{ A("a7", true),
+		    { "b7", "host:a", "10.0.0.2", true, "10.0.0.2", 873, "10.0.0.1", 4000 }, false,
+		    true },
+		/* a third host says that it is the other end; the box's own host may */
+		{ A("a8", true),
+		    { "b8", "host:c", "10.0.0.3", true, "10.0.0.2", 873, "10.0.0.1", 4000 }, false,
+		    true },
+		{ A("a9", true),
+		    { "b9", "user:0", "127.0.0.1", true, "10.0.0.2", 873, "10.0.0.1", 4000 }, true,
+		    true },
+		/* without a whole connection */
+		{ A("a10", true),
+		    { "b10", "host:b", "10.0.0.2", true, "10.0.0.2", 0, "10.0.0.1", 4000 }, false,
+		    true },
+		{ A("a11", true), { "b11", "host:b", "10.0.0.2", true, NULL, 1, NULL, 2 }, false,
+		    true },
+	};
+	bool first_stays;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CHECK(joins(&cases[i].a, &cases[i].b, &first_stays) == cases[i].one);
+		CHECK(first_stays == cases[i].first_stays);
+		ends_free(ends);
+		ends = ends_new();
+	}
+}
+
+/* A connection with the addresses and ports of one that was over long ago is another. */
+static void
+test_late(void)
+{
+	static const struct end_case a = A("late a", true), b = B("late b", true);
+	struct session *s = note(&a), *t;
+
+	s->state = SESSION_CLOSED;
+	s->closed_wall_ns = nw_wall_ns() - 3600 * INT64_C(1000000000);
+	t = note(&b);
+	CHECK(s != t && s->merged_into == NULL && t->merged_into == NULL);
+	session_release(s);
+	session_release(t);
+	ends_free(ends);
+	ends = ends_new();
+}
+
+/* The table has an end; the oldest are forgotten, and nothing of them is used. */
+static void
+test_many(void)
+{
+	struct end_case c = A("many", true);
+	struct session *s;
+	unsigned i;
+
+	for (i = 1; i <= 5000; i++) {
+		c.sport = i;
+		s = note(&c);
+		session_release(s);
+	}
+	CHECK(s->refs < 5000);
+}
+
+int
+main(void)
+{
+	log_open("test_ends", false, false);
+	boxed_begin();
+	ends = ends_new();
+	test_who_joins();
+	test_late();
+	test_many();
+	ends_free(ends);
+	boxed_end();
+	return check_done("test_ends");
+}
