@@ -385,21 +385,37 @@ channel_peer_name(const struct channel *w)
 	return w->tls != NULL ? nw_tls_peer_name(w->tls) : "";
 }
 
+static bool
+is_loopback(const struct sockaddr *a)
+{
+	const struct sockaddr_in6 *six = (const void *)a;
+	const struct sockaddr_in *four = (const void *)a;
+
+	if (a->sa_family == AF_INET)
+		return ntohl(four->sin_addr.s_addr) >> 24 == 127;
+	return a->sa_family == AF_INET6 &&
+	    (IN6_IS_ADDR_LOOPBACK(&six->sin6_addr) ||
+		(IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && six->sin6_addr.s6_addr[12] == 127));
+}
+
 bool
 channel_is_loopback(const struct channel *w)
 {
 	struct sockaddr_storage peer;
 	socklen_t len = sizeof(peer);
-	const struct sockaddr_in6 *six = (const void *)&peer;
-	const struct sockaddr_in *four = (const void *)&peer;
 
-	if (getpeername(w->fd, (struct sockaddr *)&peer, &len) < 0)
-		return false;
-	if (peer.ss_family == AF_INET)
-		return ntohl(four->sin_addr.s_addr) >> 24 == 127;
-	return peer.ss_family == AF_INET6 &&
-	    (IN6_IS_ADDR_LOOPBACK(&six->sin6_addr) ||
-		(IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && six->sin6_addr.s6_addr[12] == 127));
+	return getpeername(w->fd, (struct sockaddr *)&peer, &len) == 0 &&
+	    is_loopback((const struct sockaddr *)&peer);
+}
+
+/* Within one machine there is no network to be fair to. Where BBR is the system's choice, its timers
+ * cost more than the data do, and stay for good once a connection has begun; what a listening socket
+ * has is its connections'. */
+static void
+pacing_avoid(int fd, const struct sockaddr *a)
+{
+	if (is_loopback(a))
+		setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
 
 /* --- beginning and end --- */
@@ -481,6 +497,7 @@ connect_within(int fd, const struct addrinfo *at, int timeout_ms)
 	struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 }, none = { 0, 0 };
 	int rc;
 
+	pacing_avoid(fd, at->ai_addr);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	rc = connect(fd, at->ai_addr, at->ai_addrlen);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
@@ -551,8 +568,10 @@ channel_listen(
 	if ((rc = addresses(host, port, AI_PASSIVE, &all, why)) != NW_OK)
 		return rc;
 	s = socket(all->ai_family, all->ai_socktype | SOCK_CLOEXEC, 0);
-	if (s >= 0)
+	if (s >= 0) {
 		setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+		pacing_avoid(s, all->ai_addr);
+	}
 	if (s < 0 || bind(s, all->ai_addr, all->ai_addrlen) < 0 || listen(s, BACKLOG) < 0) {
 		snprintf(
 		    why, CHANNEL_WHY_BYTES, "%.100s/%u: %s", host, (unsigned)port, strerror(errno));

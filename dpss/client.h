@@ -22,6 +22,7 @@ struct nw_tls_ctx;
 
 #define NS_PER_MS INT64_C(1000000)
 enum { MASK_WORDS = DPSS_SERVERS_MAX / 64, COPIES_MAX = 4, CONNECT_MS = 3000 };
+#define AWAITED_ANY UINT64_MAX
 
 struct server {
 	struct dpss *d;
@@ -105,6 +106,8 @@ struct dpss {
 	/* reading */
 	struct pending *pending;
 	struct arrived *arrived; /* in order of arrival */
+	uint64_t awaited;        /* block for which the reader sleeps; AWAITED_ANY */
+	size_t n_arrived;        /* since the reader slept */
 	struct rebuild *rebuilds;
 	int64_t heard_mono_ns; /* when the last block came or was asked for */
 	struct arrived *file;  /* blocks that dpss_read() holds */
@@ -146,6 +149,8 @@ void *client_master_run(void *dpss);
 int client_master_send(struct dpss *d, uint16_t type, struct packer *p);
 
 /* --- client_read.c --- */
+/* As dpss_next(), for a reader who sleeps until one block comes, or several others. */
+int client_next(struct dpss *d, int wait_ms, uint64_t awaited, struct dpss_block *out);
 bool client_is_pending(struct dpss *d, uint64_t logical);
 int client_block(struct server *s, struct channel_message *m);
 int client_absent(struct dpss *d, struct unpacker *u);

@@ -9,8 +9,8 @@
 #include "narrows/err.h"
 
 enum {
-	AHEAD_BYTES = 8 << 20,
-	HELD_BYTES = 32 << 20,
+	AHEAD_BYTES = 16 << 20,
+	HELD_BYTES = 64 << 20,
 	WAIT_MS = 30000,
 	WANT_MAX = 1024,   /* blocks of one list */
 	PREDICTED_MAX = 64 /* of those, at most so many by the application's word */
@@ -58,10 +58,10 @@ file_add(struct dpss *d, const struct dpss_block *b)
 
 /* One block more; NW_EAGAIN: none came within wait_ms. */
 static int
-file_next(struct dpss *d, int wait_ms)
+file_next(struct dpss *d, int wait_ms, uint64_t awaited)
 {
 	struct dpss_block b;
-	int rc = dpss_next(d, wait_ms, &b);
+	int rc = client_next(d, wait_ms, awaited, &b);
 
 	return rc == NW_OK ? file_add(d, &b) : rc;
 }
@@ -75,7 +75,7 @@ file_take(struct dpss *d, uint64_t logical, struct arrived **out)
 
 	while ((*out = file_find(d, logical)) == NULL) {
 		coming = client_is_pending(d, logical);
-		rc = file_next(d, coming ? WAIT_MS : 0);
+		rc = file_next(d, coming ? WAIT_MS : 0, logical);
 		if (rc == NW_EAGAIN && !coming)
 			rc = dpss_request(d, &logical, 1, NULL);
 		if (rc != NW_OK)
@@ -229,7 +229,7 @@ piece_read(struct dpss *d, uint64_t bytes, uint64_t at, uint64_t next, void *buf
 	if (d->opts.flush || bytes == 0 || at >= d->layout.bytes / bytes)
 		return client_fail(
 		    d, NW_EINVAL, "the set has no such piece, or the handle flushes");
-	while (file_next(d, 0) == NW_OK)
+	while (file_next(d, 0, AWAITED_ANY) == NW_OK)
 		;
 	want_range(d, &w, offset, bytes);
 	if (d->predict != NULL)

@@ -14,6 +14,7 @@
 
 enum {
 	AGAIN_MS = 2000, /* blocks that do not come for so long are asked for again */
+	WAKE_BLOCKS = 16,
 	DAMAGED_MAX = 16 /* in a row: the way itself damages blocks */
 };
 
@@ -229,7 +230,8 @@ deliver(struct dpss *d, const struct dpss_block *b)
 	free(one);
 	DL_APPEND(d->arrived, a);
 	d->heard_mono_ns = nw_mono_ns();
-	pthread_cond_signal(&d->change);
+	if (d->awaited == AWAITED_ANY || d->awaited == b->logical || ++d->n_arrived >= WAKE_BLOCKS)
+		pthread_cond_signal(&d->change);
 }
 
 static void
@@ -446,6 +448,12 @@ is_stuck(struct dpss *d)
 int
 dpss_next(struct dpss *d, int wait_ms, struct dpss_block *out)
 {
+	return client_next(d, wait_ms, AWAITED_ANY, out);
+}
+
+int
+client_next(struct dpss *d, int wait_ms, uint64_t awaited, struct dpss_block *out)
+{
 	int64_t end = nw_mono_ns() + wait_ms * NS_PER_MS, left;
 	struct arrived *a;
 	bool stuck, gone;
@@ -453,6 +461,8 @@ dpss_next(struct dpss *d, int wait_ms, struct dpss_block *out)
 	for (;;) {
 		left = (end - nw_mono_ns()) / NS_PER_MS;
 		pthread_mutex_lock(&d->lock);
+		d->awaited = awaited;
+		d->n_arrived = 0;
 		a = arrived_wait(d, left < 0 ? 0 : left < AGAIN_MS / 4 ? (int)left : AGAIN_MS / 4);
 		if (a != NULL)
 			DL_DELETE(d->arrived, a);

@@ -6,7 +6,7 @@
 
 #include "narrows/err.h"
 
-enum { KEPT_BYTES = 8 << 20 };
+enum { KEPT_BYTES = 32 << 20 };
 
 /* Stands before the bytes of each block; next: of the free ones. */
 struct cell {

@@ -96,6 +96,13 @@ int catalog_place(struct catalog *c, const struct catalog_set *s, const struct c
 /* The copies of a block, at most CATALOG_COPIES_MAX; 0: it was never placed. */
 size_t catalog_find(struct catalog *c, uint32_t set, uint64_t logical,
     struct catalog_place out[CATALOG_COPIES_MAX]);
+/* The same for a list, in one look at the file. NW_ENOMEM, NW_EIO. */
+struct catalog_found {
+	uint64_t logical;
+	size_t n;
+	struct catalog_place copies[CATALOG_COPIES_MAX];
+};
+int catalog_find_all(struct catalog *c, uint32_t set, struct catalog_found *found, size_t n);
 /* New places for copies of a complete set that cannot stay: those on servers that are draining, and
  * those that are damaged or were never stored; from one block on. A copy has moved as soon as it is
  * stored. *n_out 0: all copies are well. NW_EFULL. */

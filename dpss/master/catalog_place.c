@@ -43,6 +43,22 @@ catalog_find(
 	return n;
 }
 
+int
+catalog_find_all(struct catalog *c, uint32_t set, struct catalog_found *found, size_t n)
+{
+	size_t i;
+	int rc;
+
+	pthread_mutex_lock(&c->lock);
+	if ((rc = catalog_execute(c, "BEGIN")) == NW_OK) {
+		for (i = 0; i < n; i++)
+			found[i].n = places_of(c, set, found[i].logical, found[i].copies);
+		rc = catalog_execute(c, "COMMIT");
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
 static bool
 slot_free(struct disk_use *d, uint64_t *slot)
 {

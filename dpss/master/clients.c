@@ -418,27 +418,30 @@ is_same(const struct catalog_place *a, const struct catalog_place *b)
 
 /* One of the copies on servers that are up and not left out; neighbours choose different ones. */
 static bool
-copy_choose(struct client *c, uint64_t logical, const struct routes *r, struct catalog_place *out)
+copy_choose(struct client *c, const struct catalog_found *found, const struct routes *r,
+    struct catalog_place *out)
 {
-	struct catalog_place copies[CATALOG_COPIES_MAX], good[CATALOG_COPIES_MAX];
-	size_t n = catalog_find(c->all->opts.catalog, c->set.id, logical, copies), i, n_good = 0;
+	struct catalog_place good[CATALOG_COPIES_MAX];
+	const struct catalog_place *copies = found->copies;
+	size_t i, n_good = 0;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < found->n; i++)
 		if ((r->left_out[copies[i].server / 64] >> copies[i].server % 64 & 1) == 0 &&
 		    !is_same(&copies[i], r->not_at) && links_is_up(c->all->links, copies[i].server))
 			good[n_good++] = copies[i];
 	if (n_good == 0)
 		return false;
-	*out = good[logical / (c->set.copies + 1U) % n_good];
+	*out = good[found->logical / (c->set.copies + 1U) % n_good];
 	return true;
 }
 
 static void
-route(struct client *c, struct routes *r, uint64_t logical)
+route(struct client *c, struct routes *r, const struct catalog_found *found)
 {
+	uint64_t logical = found->logical;
 	struct catalog_place at;
 
-	if (!copy_choose(c, logical, r, &at)) {
+	if (!copy_choose(c, found, r, &at)) {
 		pack_u64(&r->absent, logical);
 		r->n_absent++;
 		return;
@@ -447,6 +450,25 @@ route(struct client *c, struct routes *r, uint64_t logical)
 	pack_u32(&r->to[at.server], at.disk);
 	pack_u64(&r->to[at.server], at.slot);
 	r->n_to[at.server]++;
+}
+
+/* A list of blocks, as the message has them. */
+static int
+route_all(struct client *c, struct routes *r, struct unpacker *u, uint32_t n)
+{
+	struct catalog_found *found = calloc(n + 1UL, sizeof(*found));
+	uint32_t i;
+	int rc;
+
+	if (found == NULL)
+		return NW_ENOMEM;
+	for (i = 0; i < n; i++)
+		found[i].logical = unpack_u64(u);
+	if ((rc = catalog_find_all(c->all->opts.catalog, c->set.id, found, n)) == NW_OK)
+		for (i = 0; i < n; i++)
+			route(c, r, &found[i]);
+	free(found);
+	return rc;
 }
 
 static void
@@ -501,6 +523,7 @@ on_request(struct client *c, struct unpacker *u)
 	uint32_t list = unpack_u32(u), n, i;
 	struct routes *r;
 	unsigned flags;
+	int rc;
 
 	if ((r = calloc(1, sizeof(*r))) == NULL)
 		return NW_ENOMEM;
@@ -513,11 +536,10 @@ on_request(struct client *c, struct unpacker *u)
 		free(r);
 		return NW_EPROTO;
 	}
-	for (i = 0; i < n; i++)
-		route(c, r, unpack_u64(u));
-	routes_send(c, r, list, flags & DPSS_REQUEST_CAREFUL, t_app, t_in);
+	if ((rc = route_all(c, r, u, n)) == NW_OK)
+		routes_send(c, r, list, flags & DPSS_REQUEST_CAREFUL, t_app, t_in);
 	free(r);
-	return unpack_end(u);
+	return rc == NW_OK ? unpack_end(u) : rc;
 }
 
 void
@@ -526,15 +548,17 @@ clients_on_damaged(
 {
 	struct clients *all = clients;
 	struct routes *r = calloc(1, sizeof(*r));
+	struct catalog_found found = { .logical = at->logical };
 	uint64_t now = (uint64_t)nw_wall_ns();
 	struct client *c;
 
 	if (r == NULL)
 		return;
 	r->not_at = at;
+	found.n = catalog_find(all->opts.catalog, set, at->logical, found.copies);
 	pthread_mutex_lock(&all->lock);
 	if ((c = client_find(all, session)) != NULL && c->set.id == set) {
-		route(c, r, at->logical);
+		route(c, r, &found);
 		routes_send(c, r, list, 0, now, now);
 	}
 	pthread_mutex_unlock(&all->lock);
@@ -550,6 +574,7 @@ on_deliver(struct client *c, struct unpacker *u)
 	struct routes *r;
 	struct client *to;
 	bool found;
+	int rc = NW_OK;
 
 	if (n > DPSS_LIST_MAX || !unpack_has(u, n, 8) || session == 0)
 		return NW_EPROTO;
@@ -558,13 +583,12 @@ on_deliver(struct client *c, struct unpacker *u)
 	pthread_mutex_lock(&c->all->lock);
 	to = client_find(c->all, session);
 	found = to != NULL && to->key == key && !to->flush;
-	for (; found && n > 0; n--)
-		route(to, r, unpack_u64(u));
-	if (found)
+	if (found && (rc = route_all(to, r, u, n)) == NW_OK)
 		routes_send(to, r, 0, 0, now, now);
 	pthread_mutex_unlock(&c->all->lock);
 	free(r);
-	return found ? done(c) : failed(c, NW_ENOTFOUND, "nobody takes blocks at this address");
+	return found ? answer(c, rc)
+		     : failed(c, NW_ENOTFOUND, "nobody takes blocks at this address");
 }
 
 void
