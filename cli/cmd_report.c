@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/cmd.h"
+#include "cli/pdf.h"
 #include "cli/show.h"
 #include "cli/last.h"
 #include "cli/source.h"
@@ -179,22 +180,31 @@ text_print(const char *text, int64_t id)
 }
 
 static int
-file_write(const char *path, const char *text)
+html_write(const char *path, const char *html)
+{
+	FILE *f = fopen(path, "w");
+	int rc = 0;
+
+	if (f == NULL || fputs(html, f) == EOF)
+		rc = command_failed(path, strerror(errno));
+	if (f != NULL && fclose(f) != 0 && rc == 0)
+		rc = command_failed(path, strerror(errno));
+	return rc;
+}
+
+/* The report as one file, and as another: either path may be NULL. */
+static int
+files_write(const char *html_path, const char *pdf_path, const char *text)
 {
 	char *html = web_report_file(text);
-	FILE *f = html != NULL ? fopen(path, "w") : NULL;
-	int rc = COMMAND_FAILED;
+	int rc = 0;
 
 	if (html == NULL)
-		fprintf(stderr, "narrows: the session's document does not parse\n");
-	else if (f == NULL || fputs(html, f) == EOF)
-		fprintf(stderr, "narrows: %s: %s\n", path, strerror(errno));
-	else
-		rc = 0;
-	if (f != NULL && fclose(f) != 0 && rc == 0) {
-		fprintf(stderr, "narrows: %s: %s\n", path, strerror(errno));
-		rc = COMMAND_FAILED;
-	}
+		return command_failed(NULL, "the session's document does not parse");
+	if (html_path != NULL)
+		rc = html_write(html_path, html);
+	if (pdf_path != NULL && rc == 0)
+		rc = pdf_write(pdf_path, html);
 	free(html);
 	return rc;
 }
@@ -204,17 +214,19 @@ run(const struct command_env *env, int argc, char **argv)
 {
 	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
 		{ "schema", no_argument, NULL, 'S' }, { "html", required_argument, NULL, 'H' },
-		{ NULL, 0, NULL, 0 } };
+		{ "pdf", required_argument, NULL, 'P' }, { NULL, 0, NULL, 0 } };
 	int64_t id;
 	int ch, rc = 0, json = 0, schema = 0;
-	const char *html = NULL;
+	const char *html = NULL, *pdf = NULL;
 	char *text;
 
 	while ((ch = getopt_long(argc, argv, "j", longs, NULL)) != -1) {
-		if (ch != 'j' && ch != 'S' && ch != 'H')
+		if (ch != 'j' && ch != 'S' && ch != 'H' && ch != 'P')
 			return command_misused(env->command);
 		if (ch == 'H')
 			html = optarg;
+		if (ch == 'P')
+			pdf = optarg;
 		json |= ch == 'j';
 		schema |= ch == 'S';
 	}
@@ -226,8 +238,8 @@ run(const struct command_env *env, int argc, char **argv)
 		return rc == NW_EINVAL ? COMMAND_MISUSED : COMMAND_FAILED;
 	if ((text = source_result(env->source, id)) == NULL)
 		return COMMAND_FAILED;
-	if (html != NULL)
-		rc = file_write(html, text);
+	if (html != NULL || pdf != NULL)
+		rc = files_write(html, pdf, text);
 	else if (json)
 		printf("%s%s", text, text[0] != '\0' && text[strlen(text) - 1] == '\n' ? "" : "\n");
 	else
@@ -239,9 +251,11 @@ run(const struct command_env *env, int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "the verdict of a session (ID, or \"last\")",
-	.usage = "[--json | --html FILE] ID | --schema     (ID: a number, or \"last\")",
+	.usage =
+	    "[--json | --html FILE | --pdf FILE] ID | --schema     (ID: a number, or \"last\")",
 	.help = "  -j, --json   the result document, as it is stored\n"
 		"  --html FILE  the report as one file that asks for nothing\n"
+		"  --pdf FILE   the same as PDF, by an installed chromium\n"
 		"  --schema     the JSON schema of result documents\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,

@@ -99,6 +99,12 @@ inside = re.search(r'<script type="application/json" id="narrows-result">(.*?)</
 assert json.loads(inside) == json.load(open(sys.argv[2])) and len(page) < 1000000
 assert not re.search(r'(href|src)="(?!#)', page) and "Classes of operations" in page
 PY
+if command -v chromium >/dev/null 2>&1; then
+	nw report "$id" --pdf "$tmp/report.pdf" || fail "report --pdf"
+	[ "$(head -c 5 "$tmp/report.pdf")" = "%PDF-" ] && [ "$(stat -c %s "$tmp/report.pdf")" -gt 20000 ] || fail "the report as PDF"
+fi
+! env PATH=/nowhere "$bin/narrows" -s "$tmp/state" report "$id" --pdf "$tmp/none.pdf" 2>"$tmp/err" || fail "a PDF without a browser"
+grep -q 'no chromium' "$tmp/err" && [ ! -e "$tmp/none.pdf" ] || fail "a PDF without a browser: $(cat "$tmp/err")"
 if command -v curl >/dev/null 2>&1; then
 	curl -fsS "$url/session/$id" >"$tmp/page"
 	curl -fsS "$url/sessions.json" >"$tmp/list"

@@ -10,7 +10,7 @@ page=conf/narrowsd.conf.5
 # one row of the table, one line
 cat daemon/conf.c include/narrows/siteconf.h | tr -s '\\\n\t ' ' ' | sed -e 's/{/\n{/g' | sed -e 's/}.*//' >"$tmp/conf.c"
 awk -F'"' '/^\{ "[a-z0-9-]+", &[a-z_]+, / {
-	print $2 "|Default " $4 (NF > 6 ? ", from " $6 " to " $8 : "") "." }' "$tmp/conf.c" >"$tmp/table"
+	print $2 "|Default " $4 (NF > 8 ? ", from " $6 " to " $8 : "") "." }' "$tmp/conf.c" >"$tmp/table"
 awk '/^\.It Ic / { name = $3 } /^Default / { print name "|" $0 }' "$page" >"$tmp/page"
 [ "$(wc -l <"$tmp/table")" -ge 20 ] || fail "the table of directives is not understood"
 sort "$tmp/table" >"$tmp/table.sorted"
