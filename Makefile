@@ -1,7 +1,7 @@
 # Narrows. GNU make. "make help" prints the lines that begin with three blanks here:
 #   make            builds the programs and libraries into build/MODE; build/bin is the release's
 #   make host      builds what runs on measured hosts alone, without SQLite, libevent or LAPACK; make host-static
-#                   builds blipp, nwrun and iomodel without shared libraries into build/MODE/static
+#                   builds blipp, nwrun, iomodel and nwlog without shared libraries into build/MODE/static
 #   make demo       runs a box, two transfers and their verdicts; Ctrl-C ends it
 #   make check      installs missing packages, runs all tests
 #   make unit       runs the unit tests; MODE=asan or MODE=tsan under that sanitizer
@@ -42,7 +42,7 @@ FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
 
 # What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
 ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec store analyze/verdict web/query web/lifelines web daemon cli/stat cli/import cli \
-         host/lib host/nwrun host/blipp host/magnet host/iomodel host/outside \
+         host/lib host/nwrun host/blipp host/magnet host/iomodel host/nwlog host/outside \
          dpss dpss/master dpss/server dpss/tool dpss/sim
 FATAL                 := base/fatal base
 BELOW_base            := base
@@ -66,6 +66,7 @@ BELOW_host/lib        := host/lib xsp pki base
 BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
 BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
 BELOW_host/iomodel    := host/iomodel host/lib xsp pki $(FATAL)
+BELOW_host/nwlog      := host/nwlog host/lib xsp pki $(FATAL)
 BELOW_host/magnet     := host/magnet host/lib xsp pki $(FATAL)
 BELOW_host/outside    := host/outside host/nwrun host/lib xsp pki $(FATAL)
 BELOW_dpss            := dpss pki $(FATAL)
@@ -92,7 +93,7 @@ LIBS_analyze/verdict := jansson
 LIBS_pki/account := libargon2
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
-MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/outside/nwflow.c \
+MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/nwlog/nwlog.c host/outside/nwflow.c \
             dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c
 PRELOAD  := $(sort $(wildcard host/nwrun/preload*.c))
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
@@ -110,9 +111,9 @@ BENCHES := $(call found,bench)
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
-host: $(foreach p,nwrun blipp magnet iomodel nwflow,$B/bin/$p) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
+host: $(foreach p,nwrun blipp magnet iomodel nwlog nwflow,$B/bin/$p) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
-host-static: $(foreach p,nwrun blipp iomodel,$B/static/$p) $B/static/nwrun.so
+host-static: $(foreach p,nwrun blipp iomodel nwlog,$B/static/$p) $B/static/nwrun.so
 
 # --- objects, libraries, programs ---
 $B/obj/host/nwrun/preload%.o: host/nwrun/preload%.c
@@ -149,7 +150,7 @@ endef
 $B/static/nwrun.so: $B/bin/nwrun.so
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
-$(foreach p,nwrun blipp iomodel,$(eval $(call static,$p,host/$p)))
+$(foreach p,nwrun blipp iomodel nwlog,$(eval $(call static,$p,host/$p)))
 $B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,cli/stat)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,cli/stat)
@@ -265,14 +266,14 @@ help:
 # --- install: what goes where below PREFIX, one list for both directions ---
 HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event public magnet dpss)
 MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
-HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwflow,$B/bin/$p:bin/$p) $B/bin/nwrun.so:lib/narrows/nwrun.so \
+HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwlog nwflow,$B/bin/$p:bin/$p) $B/bin/nwrun.so:lib/narrows/nwrun.so \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            conf/blipp.conf:share/doc/narrows/examples/blipp.conf conf/blipp.service:lib/systemd/system/blipp.service \
            conf/nwflow.conf:share/doc/narrows/examples/nwflow.conf conf/nwflow.service:lib/systemd/system/nwflow.service \
            conf/magnet.conf:share/doc/narrows/examples/magnet.conf conf/magnet.service:lib/systemd/system/magnet.service \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
-PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel nwflow dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
+PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel nwlog nwflow dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
            $(foreach h,$(HEADERS),$h:$h) $(foreach h,event kernel,host/magnet/bpf/$h.h:share/narrows/bpf/$h.h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \

@@ -285,8 +285,8 @@ bound_of(sqlite3_value *v, int step)
 	return step > 0 && t < INT64_MAX ? t + 1 : t;
 }
 
-/* Applies a condition. False: no event can meet it. SQLite compares once more, so that bounds may be
- * too wide. */
+/* Applies a condition. False: no event can meet it. SQLite compares once more, so that bounds may
+ * be too wide. */
 static bool
 condition_apply(struct event_cursor *c, const struct condition *k, sqlite3_value *v)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The events of a session as lines: BP, ULM, or the common logging format, in the order of time. A
- * stretch of events is read at a time, and handed out in slices; the next stretch goes on behind the
- * last event by its time and by the count of events that had this time.
+ * stretch of events is read at a time, and handed out in slices; the next stretch goes on behind
+ * the last event by its time and by the count of events that had this time.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -80,7 +80,7 @@ struct import {
 	uint64_t n_values, n_left_out; /* n_left_out: values that a box takes for "no value" */
 	uint64_t n_events, n_bad_lines;
 	char bad_line[768]; /* the first line that is no event: where, why, its beginning */
-	uint64_t hash[2];              /* hash of all spooled bytes */
+	uint64_t hash[2];   /* hash of all spooled bytes */
 	int64_t t_min_wall_ns, t_max_wall_ns;
 	struct nw_doc_buf doc;
 	struct stat_error *err;

@@ -172,6 +172,15 @@ spool_open(struct nw_provider *p, const struct nw_provider_opts *opts)
 	return NW_OK;
 }
 
+static int
+id_take(struct nw_provider *p, const char *id)
+{
+	if (id[0] == '\0' || strlen(id) >= sizeof(p->uuid))
+		return NW_EINVAL;
+	strcpy(p->uuid, id);
+	return NW_OK;
+}
+
 int
 nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 {
@@ -204,7 +213,8 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 	    (rc = copy_text(&p->task_id, opts->task_id)) < 0 ||
 	    (rc = copy_text(&p->program, opts->program)) < 0 ||
 	    (rc = copy_text(&p->addresses, opts->addresses)) < 0 ||
-	    (rc = can_make(opts->can, &p->can)) < 0 || (rc = spool_open(p, opts)) < 0) {
+	    (rc = can_make(opts->can, &p->can)) < 0 ||
+	    (rc = opts->id != NULL ? id_take(p, opts->id) : spool_open(p, opts)) < 0) {
 		provider_free(p);
 		return rc;
 	}
@@ -342,6 +352,17 @@ nw_provider_events(struct nw_provider *p, struct nw_events *events)
 	memcpy(p->doc.data + 1, block, len);
 	p->doc.len = len + 1;
 	return queue_doc(p, NW_OPT_OPS);
+}
+
+int
+nw_provider_renumber(struct nw_provider *p, uint64_t next_seq)
+{
+	if (p->spool.file != NULL || !spool_empty(&p->spool) || next_seq == 0)
+		return NW_EINVAL;
+	p->spool.next_seq = p->spool.cursor = next_seq;
+	p->spool.stored_seq = p->sent_seq = next_seq - 1;
+	p->wire_seq = 0; /* HELLO goes before the next document */
+	return NW_OK;
 }
 
 int
@@ -633,6 +654,7 @@ take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
 			trouble_note(p, kv[i].v.text);
 		if (strcmp(kv[i].key, "stored") != 0 || kv[i].type != NW_KV_INT || kv[i].v.i <= 0)
 			continue;
+		p->stats.box_stored_seq = (uint64_t)kv[i].v.i;
 		/* a number that was never sent cannot be stored, whatever the box says */
 		release(p, (uint64_t)kv[i].v.i < p->sent_seq ? (uint64_t)kv[i].v.i : p->sent_seq);
 	}

@@ -44,6 +44,9 @@ struct nw_provider_opts {
 	 * after software and task */
 	const char *spool_dir;
 	uint64_t spool_max_bytes; /* 0: 256 MiB */
+	/* Id of a provider that knows by itself what it has sent, and has no spool: at most 36
+	 * characters; see nw_provider_renumber(). NULL: a new id, or the spool's */
+	const char *id;
 	int64_t spool_max_age_ns; /* of a document, when there is a spool; 0: any */
 	/* For tls://, what `narrows enroll` made: a directory with HOST.key, HOST.crt and ca.crt,
 	 * or single files. NULL: NARROWS_TLS, NARROWS_TLS_CA, NARROWS_TLS_CERT, NARROWS_TLS_KEY,
@@ -66,6 +69,8 @@ struct nw_provider_stats {
 	bool spooled;         /* there is a directory */
 	bool connected;       /* session open, ready to send */
 	bool acknowledged;    /* the box answers HELLO: docs_stored means something */
+	/* highest number that the box has said it stored of this provider, of any life */
+	uint64_t box_stored_seq;
 };
 
 /*
@@ -109,6 +114,13 @@ NW_PUBLIC int nw_provider_rows(struct nw_provider *p, const char *mid, const cha
  * clears the events. NW_EINVAL: there are none.
  */
 NW_PUBLIC int nw_provider_events(struct nw_provider *p, struct nw_events *events);
+
+/*
+ * The next document gets this number. For a provider with an id of its own: what it sends again
+ * after a restart gets the numbers of before, and the box drops what it has. NW_EINVAL: documents
+ * wait, or there is a spool.
+ */
+NW_PUBLIC int nw_provider_renumber(struct nw_provider *p, uint64_t next_seq);
 
 /* Sends a message about the provider (STATUS) to a box that has answered HELLO. NW_EAGAIN: there
  * is no such box; the message is not kept. */

@@ -119,9 +119,8 @@ test_refused(void)
 {
 	struct nw_events *b = nw_events_new(NW_EVENT_SENT_BYTES);
 	char *text = malloc(NW_EVENT_TEXT_MAX_BYTES + 1);
-	struct nw_attr attrs[NW_EVENT_ATTRS_MAX + 1] = {
-		{ "msg", NW_ATTR_TEXT, false, { .text = text } }
-	};
+	struct nw_attr attrs[NW_EVENT_ATTRS_MAX + 1] = { { "msg", NW_ATTR_TEXT, false,
+	    { .text = text } } };
 	struct nw_event e = { .name = "e", .n_attrs = 1, .attrs = attrs };
 
 	memset(text, 'x', NW_EVENT_TEXT_MAX_BYTES);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines of any bytes: an event that is read goes into a block, comes back, and prints as a line that
- * reads again. */
+/* Lines of any bytes: an event that is read goes into a block, comes back, and prints as a line
+ * that reads again. */
 #include <stdlib.h>
 
 #include "narrows/err.h"
