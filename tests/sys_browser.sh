@@ -109,7 +109,7 @@ load() {
 }
 
 seen=0
-for path in / /session/1 /session/2 /session/3 /session/4 /session/5 /session/6 /session/7 /health /nothing; do
+for path in / /session/1 /session/2 /session/3 /session/4 /session/5 /session/5/lifelines /session/6 /session/7 /health /nothing; do
 	name=$(echo "${path#/}" | tr / -)
 	name=${name:-list}
 	for screen in 360x740 1280x900; do

@@ -537,10 +537,12 @@ lines_draw(struct html *h, struct lines_view *v, bool alone)
 		html_raw(h,
 		    "<svg class=\"lifelines\" xmlns=\"http://www.w3.org/2000/svg\" "
 		    "font-family=\"sans-serif\" font-size=\"12\" role=\"img\" "
-		    "aria-label=\"Lifelines: time across, points of the path up\" "
+		    "aria-describedby=\"lifelines-words\" "
 		    "viewBox=\"0 0 1200 ");
 		html_coord(h, height);
-		html_raw(h, "\">");
+		html_raw(h,
+		    "\"><desc id=\"lifelines-words\">Lifelines: time across, points of the "
+		    "path up, a line per object</desc>");
 		points_draw(h, v, &f);
 		axis_draw(h, v, &f, f.bottom + 20);
 		stalls_draw(h, v, &f);

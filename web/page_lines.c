@@ -554,7 +554,7 @@ drawing_write(struct html *h, struct lines_view *v)
 		return;
 	html_raw(h, "<figure class=\"plot\">");
 	legend_write(h, v);
-	html_raw(h, "<div class=\"wide-drawing\">");
+	html_raw(h, "<div class=\"scroll lifescroll\">");
 	lines_draw(h, v, false);
 	html_raw(h,
 	    "</div><figcaption class=\"note\">Seconds since the session's first event. A cross "

@@ -598,7 +598,18 @@ title_make(char *out, size_t size, const json_t *doc, const struct nw_session_re
 struct view {
 	struct html *h;
 	bool all, alone;
+	bool events; /* whether the session has any */
 };
+
+static void
+lines_link(const struct view *v, int64_t id)
+{
+	if (!v->events)
+		return;
+	html_raw(v->h, "<p class=\"links\"><a href=\"/session/");
+	html_int(v->h, id);
+	html_raw(v->h, "/lifelines\">Lifelines of the session's events</a></p>");
+}
 
 /* doc: NULL before the first run. */
 static void
@@ -617,6 +628,7 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 		.refresh_s = open && !v->alone ? REFRESH_S : 0,
 		.alone = v->alone });
 	write_facts(h, doc, rec, v->alone);
+	lines_link(v, rec->id);
 	if (open)
 		write_running(h, doc);
 	session_verdict(h, doc, v->alone);
@@ -645,7 +657,13 @@ on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_r
 int
 page_session(struct html *h, struct store_reader *r, int64_t id, bool all)
 {
-	return store_session_get(r, id, on_session, &(struct view){ h, all, false });
+	struct nw_event_span span;
+	int rc = store_event_span(r, id, &span);
+
+	if (rc < 0)
+		return rc;
+	return store_session_get(
+	    r, id, on_session, &(struct view){ .h = h, .all = all, .events = span.n > 0 });
 }
 
 /* Writes the sections for nobody: the figure takes the way to h->figure_csv. */
@@ -700,7 +718,7 @@ page_session_file(struct html *h, const char *json)
 		return NW_EINVAL;
 	}
 	rec.id = id > 0 && id < 9e15 ? (int64_t)id : 0;
-	write_page(&(struct view){ h, true, true },
+	write_page(&(struct view){ .h = h, .all = true, .alone = true },
 	    result_get(doc, KEY_result_run) != NULL ? doc : NULL, &rec);
 	html_raw(h, "<script type=\"application/json\" id=\"narrows-result\">");
 	html_json(h, json);

@@ -134,6 +134,14 @@ const char style_css[] =
     ".empty{max-width:44rem}pre{background:var(--calm-bg);padding:.8rem "
     "1rem;border-radius:.35rem;overflow-x:auto;font-size:.85rem}\n"
     "pre i{color:var(--soft);font-style:normal}var{color:var(--warm)}\n"
+    /* lifelines */
+    ".lifescroll{max-height:none;overflow-x:auto;overflow-y:hidden}.lifescroll "
+    "svg{min-width:60rem;width:100%;display:block}\n"
+    ".lifelines .grid path{stroke:var(--rule)}.lifelines .points text{fill:var(--ink)}\n"
+    ".lifelines .events path{stroke:var(--ink)}.lifelines .stalls path,.lifelines "
+    ".impossible path{stroke:var(--warm)}\n"
+    ".lifelines .bounds path{stroke:var(--soft)}.lifelines a:hover path,.lifelines a:focus "
+    "path{stroke-width:4}\n"
     /* plots */
     ".plot{margin:1.6rem 0 0}.plot figcaption{margin-bottom:.15rem}.plot "
     "figcaption+svg{margin-top:.7rem}.unit{color:var(--soft);font-size:.85rem;margin-left:.3rem}\n"

@@ -370,6 +370,30 @@ add_routes(struct nw_batch *b)
 	CHECK_INT(nw_batch_route(b, &r), NW_OK);
 }
 
+/* Events of 40 blocks with a hostile id, some unfinished, and of a host alone. */
+static void
+add_events(struct nw_batch *b, int64_t session_id)
+{
+	static const char *const names[] = { "app.ask", "server.take", "server.give", "app.get" };
+	struct nw_attr attrs[2] = {
+		{ .key = "block.id", .type = NW_ATTR_INT, .is_id = true },
+		{ .key = "guid", .type = NW_ATTR_TEXT, .is_id = true, .v.text = evil },
+	};
+	struct nw_event e = { .n_attrs = 2, .attrs = attrs };
+	int i, p;
+
+	for (i = 0; i < 40; i++)
+		for (p = 0; p < (i % 10 == 0 ? 2 : 4); p++) {
+			attrs[0].v.i = i;
+			e.name = names[p];
+			e.host = p == 0 || p == 3 ? evil : i % 2 ? "server1" : "server2";
+			e.t_wall_ns = T0 + INT64_C(1000000) * (i * 20 + p * (3 + i % 5));
+			CHECK_INT(nw_batch_event(b, session_id, 1, &e), NW_OK);
+		}
+	e = (struct nw_event){ .name = "NETSTAT_RETRANSSEGS", .t_wall_ns = T0 + 5000000 };
+	CHECK_INT(nw_batch_event(b, session_id, 1, &e), NW_OK);
+}
+
 static void
 fill(struct store *st, int sessions)
 {
@@ -390,6 +414,7 @@ fill(struct store *st, int sessions)
 	add_session(b, 7, "curl", NULL, true);
 	add_session(b, BIG, "globus-url-copy", NULL, false);
 	add_samples(b);
+	add_events(b, 5);
 	add_routes(b);
 	for (i = BIG + 1; i <= sessions; i++)
 		add_session(b, i, i % 3 == 0 ? "curl" : "rsync",

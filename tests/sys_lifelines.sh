@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Lifelines of an imported log: the delay that was planted is named with its size, in words, JSON, and on the page of a
+# running box; a log without a delay says nothing; a server's clock that is 5 ms behind is marked.
+. tests/lib.sh
+cd "$tmp"
+
+# blocks of three servers; $1 ms more on the disk of server s2 for one block in ten, clock of s2 $2 ms behind
+log() {
+	awk -v more="$1" -v behind="$2" 'function at(name, host, t) { printf "%s; %s; %d; %09d; %d; 1; 77; %d\n", name, host, 1795162331 + int(t / 1000), (t % 1000) * 1000000, block, list }
+	BEGIN { srand(4); for (list = 0; list < 60; list++) for (i = 0; i < 12; i++) {
+		block = list * 12 + i; s = "s" (1 + i % 3); t = 100 + list * 200 + rand()
+		off = s == "s2" ? -behind : 0
+		at("APP_SEND", "app", t); t += 1 + rand(); at("DPSS_SERV_IN", s, t + off)
+		t += 1 + rand(); at("DPSS_START_READ", s, t + off)
+		t += 6 + 3 * rand() + (s == "s2" && list % 10 == i % 10 ? more : 0); at("DPSS_END_READ", s, t + off)
+		t += 1 + rand(); at("DPSS_START_WRITE", s, t + off); t += 2 + rand(); at("APP_RECEIVE", "app", t) } }'
+}
+log 40 0 >slow.log
+log 0 0 >even.log
+log 0 5 >behind.log
+for name in slow even behind; do
+	"$bin/narrows" -s state import "$name.log" >said 2>&1 || fail "import: $(cat said)"
+done
+ids=$("$bin/narrows" -s state sql "SELECT id FROM session ORDER BY id" | tr -dc '0-9\n')
+set -- $ids
+[ $# = 3 ] || fail "three logs are sessions: $ids"
+
+"$bin/narrows" -s state lifelines "$1" >said || fail "lifelines"
+grep -q -E '^From DPSS_START_READ to DPSS_END_READ, [0-9]+ lines of server s2 .* take (39|40|41)[.0-9]*[^a-z]*ms longer' said || fail "the delay: $(cat said)"
+grep -q '^720 lifelines, 720 chosen: 720 finished' said || fail "lines: $(cat said)"
+"$bin/narrows" -s state lifelines "$2" >said || fail "lifelines"
+grep -q '^Nothing stands out' said || fail "nothing was planted: $(cat said)"
+"$bin/narrows" -s state lifelines --server s2 --percentile 90-100 --csv "$1" >said || fail "csv"
+[ "$(grep -c ',s2,finished,' said)" -ge 20 ] && ! grep -q ',s1,' said || fail "a choice: $(head -3 said)"
+"$bin/narrows" -s state lifelines "$3" >said || fail "lifelines"
+grep -q '[0-9]* segments run backwards in time' said || fail "a wrong clock: $(cat said)"
+"$bin/narrows" -s state lifelines --otlp -o spans.json "$1" && python3 -m json.tool spans.json >/dev/null || fail "spans"
+"$bin/narrows" -s state lifelines --svg "$1" >said && grep -q '^<svg' said || fail "drawing"
+! "$bin/narrows" -s state lifelines --percentile 120 "$1" 2>said || fail "a percentile of 120"
+
+# the page says the same
+start_box
+base=$url
+curl -fsS "$base/session/$1/lifelines" >page || fail "the page"
+grep -q 'From DPSS_START_READ to DPSS_END_READ, ' page || fail "the page's sentence"
+curl -fsS "$base/session/$1" | grep -q "/session/$1/lifelines" || fail "no link to the lifelines"
+curl -fsS "$base/session/last/lifelines.json" -L | python3 -m json.tool >/dev/null || fail "JSON of the last session"
+[ "$(curl -sS -o /dev/null -w '%{http_code}' "$base/session/$1/lifelines?percentile=x")" = 400 ] || fail "a query that makes no sense"
+[ "$(curl -sS -o /dev/null -w '%{http_code}' "$base/session/999/lifelines")" = 404 ] || fail "no such session"
