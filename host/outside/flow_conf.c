@@ -56,7 +56,7 @@ static const struct conf_row rows[] = {
 	{ "after", &conf_duration, AT(after_ns), "5 s", "100 ms", "60 m" },
 	{ "rate", &conf_size, AT(rate_bytes_per_s), "1 MiB", "1 KiB", "100 GiB" },
 	{ "quiet", &conf_duration, AT(quiet_ns), "5 s", "1 s", "60 m" },
-	{ "look", &conf_duration, AT(look_ns), "200 ms", "20 ms", "10 s" },
+	{ "look", &conf_duration, AT(look_ns), "100 ms", "20 ms", "10 s" },
 	{ "max-sessions", &conf_count, AT(sessions_max), "16", "1", "64" },
 };
 static const struct conf_table table = { rows, sizeof(rows) / sizeof(rows[0]),

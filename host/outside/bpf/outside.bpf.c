@@ -334,6 +334,13 @@ stage_of(struct file *f, uint32_t tgid)
 	return NWSHM_NET_READ;
 }
 
+/* A function of its own for the kernel's verifier, which else would look at every use. */
+__attribute__((noinline)) int
+outside_stage(int fd, uint32_t tgid)
+{
+	return stage_of(file_of(fd), tgid);
+}
+
 static __always_inline void
 addresses_fill(struct outside_file *out, struct sock_common *s)
 {
@@ -356,12 +363,12 @@ addresses_fill(struct outside_file *out, struct sock_common *s)
 }
 
 static __always_inline void
-file_fill(struct outside_file *out, struct file *f, uint32_t tgid)
+file_fill(struct outside_file *out, struct file *f, uint8_t stage)
 {
 	struct inode *i;
 
 	__builtin_memset(out, 0, sizeof(*out));
-	out->stage = stage_of(f, tgid);
+	out->stage = stage;
 	if (f == 0)
 		return;
 	i = f->f_inode;
@@ -453,7 +460,7 @@ op_record(enum class c, struct pt_regs___kernel *r, long ret, const struct outsi
 	op->flags = is_message(c) ? OUTSIDE_APART : 0;
 	op->spare = 0;
 	op->offset = -1;
-	file_fill(&op->file, f, t->tgid);
+	file_fill(&op->file, f, (uint8_t)outside_stage(fd, t->tgid));
 	if (c == CLASS_PREAD || c == CLASS_PWRITE)
 		op->offset = (int64_t)ARG3(r);
 	if (f != 0 && op->file.stage == NWSHM_DISK_READ && op->offset < 0 && ret > 0 &&
@@ -483,8 +490,8 @@ move_record(enum class c, struct pt_regs___kernel *r, long ret, const struct out
 	m->op.dir = NWSHM_READ;
 	m->op.flags = c == CLASS_SPLICE ? OUTSIDE_APART : 0;
 	m->op.spare = 0;
-	file_fill(&m->op.file, file_of(from), t->tgid);
-	file_fill(&m->to, file_of(to), t->tgid);
+	file_fill(&m->op.file, file_of(from), (uint8_t)outside_stage(from, t->tgid));
+	file_fill(&m->to, file_of(to), (uint8_t)outside_stage(to, t->tgid));
 	record_submit(m);
 }
 
@@ -493,7 +500,7 @@ move_record(enum class c, struct pt_regs___kernel *r, long ret, const struct out
 static __always_inline uint8_t
 wait_of(int fd, bool out, uint32_t tgid)
 {
-	uint8_t stage = fd >= 0 ? stage_of(file_of(fd), tgid) : NWSHM_OTHER_READ;
+	uint8_t stage = fd >= 0 ? (uint8_t)outside_stage(fd, tgid) : NWSHM_OTHER_READ;
 
 	if (stage == NWSHM_NET_READ)
 		return out ? NWSHM_WAIT_WRITE : NWSHM_WAIT_READ;
@@ -775,7 +782,7 @@ name_record(enum outside_kind kind, int fd, int dir_fd, uint64_t path,
 	struct file *f = kind == OUTSIDE_OPEN ? file_of(fd) : 0;
 	struct outside_name *n;
 
-	if (f != 0 && stage_of(f, t->tgid) != NWSHM_DISK_READ)
+	if (f != 0 && outside_stage(fd, t->tgid) != NWSHM_DISK_READ)
 		return;
 	if ((n = record_new(sizeof(*n), kind, t->tgid, tid)) == 0)
 		return;
@@ -783,7 +790,7 @@ name_record(enum outside_kind kind, int fd, int dir_fd, uint64_t path,
 	n->head.begin_mono_ns = t->begin_mono_ns;
 	n->dir_fd = dir_fd;
 	n->spare = 0;
-	file_fill(&n->file, f, t->tgid);
+	file_fill(&n->file, f, NWSHM_DISK_READ);
 	n->path[0] = '\0';
 	(void)bpf_probe_read_user_str(n->path, sizeof(n->path), (void *)path);
 	record_submit(n);
@@ -875,12 +882,12 @@ stages_fill(enum class c, struct pt_regs___kernel *r, struct outside_thread *t)
 	t->stage2 = NWSHM_NO_STAGE;
 	t->stage = NWSHM_NO_STAGE;
 	if (c <= CLASS_SYNC) {
-		t->stage = stage_of(file_of((int)ARG0(r)), t->tgid) + dir_of(c);
+		t->stage = (uint8_t)outside_stage((int)ARG0(r), t->tgid) + dir_of(c);
 	} else if (c <= CLASS_COPY) {
 		t->stage =
-		    stage_of(file_of((int)(c == CLASS_SENDFILE ? ARG1(r) : ARG0(r))), t->tgid);
-		t->stage2 =
-		    stage_of(file_of((int)(c == CLASS_SENDFILE ? ARG0(r) : ARG2(r))), t->tgid) +
+		    (uint8_t)outside_stage((int)(c == CLASS_SENDFILE ? ARG1(r) : ARG0(r)), t->tgid);
+		t->stage2 = (uint8_t)outside_stage(
+				(int)(c == CLASS_SENDFILE ? ARG0(r) : ARG2(r)), t->tgid) +
 		    NWSHM_WRITE;
 	}
 }
@@ -1198,6 +1205,7 @@ outside_complete(uint64_t *ctx)
 	struct io_uring_cqe *cqe = (void *)ctx[2];
 	struct io_kiocb *req;
 	struct outside_op *op;
+	struct file *file;
 
 	if (q == 0)
 		return 0;
@@ -1215,8 +1223,8 @@ outside_complete(uint64_t *ctx)
 		/* the kernel's count of characters leaves requests out */
 		op->flags = OUTSIDE_RING | OUTSIDE_APART;
 		op->spare = 0;
-		file_fill(&op->file,
-		    bpf_rdonly_cast(req->file, bpf_core_type_id_kernel(struct file)), q->tgid);
+		file = bpf_rdonly_cast(req->file, bpf_core_type_id_kernel(struct file));
+		file_fill(&op->file, file, stage_of(file, q->tgid));
 		record_submit(op);
 	}
 	if ((cqe->flags & CQE_MORE) != 0)
