@@ -408,9 +408,9 @@ channel_is_loopback(const struct channel *w)
 	    is_loopback((const struct sockaddr *)&peer);
 }
 
-/* Within one machine there is no network to be fair to. Where BBR is the system's choice, its timers
- * cost more than the data do, and stay for good once a connection has begun; what a listening socket
- * has is its connections'. */
+/* Within one machine there is no network to be fair to. Where BBR is the system's choice, its
+ * timers cost more than the data do, and stay for good once a connection has begun; connections
+ * take the choice of their listening socket. */
 static void
 pacing_avoid(int fd, const struct sockaddr *a)
 {

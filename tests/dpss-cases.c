@@ -141,7 +141,7 @@ case_third(char **args)
 			fail("other bytes", NW_ECORRUPT);
 		dpss_block_free(&b);
 	}
-	address[3] ^= 1;
+	address[3] = address[3] == '0' ? '1' : '0';
 	rc = dpss_deliver(&plain, address, list, 4, why);
 	dpss_close(d);
 	return rc == NW_ENOTFOUND ? 0 : 1;

@@ -4,7 +4,9 @@
  * come at a fixed rate, synthetic or from a trace, and a list takes the place of the one before, as
  * a picture does that is no longer wanted. What comes is counted and logged.
  *
- * A trace has a line for each list: milliseconds since the start, and the logical blocks.
+ * A trace, which any client of the library can record, has a line for each list: milliseconds since
+ * the start, the set's name, and the logical blocks. Ordinary HTTP servers are asked for ranges in
+ * place of blocks.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -15,12 +17,13 @@
 #include <string.h>
 
 #include "dpss/option.h"
+#include "dpss/sim/ranges.h"
 #include "narrows/clock.h"
 #include "narrows/dpss.h"
 #include "narrows/err.h"
 #include "narrows/splitmix.h"
 
-enum { EXIT_USAGE = 2, SETS_MAX = 16, LIST_MAX = 4096 };
+enum { EXIT_USAGE = 2, SETS_MAX = 16, LIST_MAX = 4096, NAME_BYTES = 256 };
 #define NS_PER_MS INT64_C(1000000)
 #define QUICK_NS  (20 * NS_PER_MS) /* between looks whether anything is pending still */
 #define NS_PER_S  INT64_C(1000000000)
@@ -28,11 +31,19 @@ enum { EXIT_USAGE = 2, SETS_MAX = 16, LIST_MAX = 4096 };
 enum pattern { PATTERN_SEQUENTIAL, PATTERN_RANDOM, PATTERN_FLIGHT, PATTERNS };
 static const char *const pattern_words[PATTERNS] = { "sequential", "random", "flight" };
 
+/* A set, or a file behind HTTP servers. */
+struct source {
+	const char *name;
+	char traced[NAME_BYTES]; /* its name in the trace that is replayed */
+	struct dpss *d;
+	struct ranges *http;
+};
+
 struct sim {
 	struct dpss_opts opts;
-	const char *names[SETS_MAX];
-	struct dpss *sets[SETS_MAX];
-	size_t n_sets;
+	struct source sources[SETS_MAX];
+	size_t n_sources;
+	struct ranges_opts http;
 	double lists_per_s, seconds, speed;
 	uint64_t per_list;
 	enum pattern pattern;
@@ -52,14 +63,56 @@ usage(int status)
 	fputs(
 	    "usage: tv_sim [-m HOST/PORT] [-T TLS_DIR] [-r LISTS_PER_S] [-n BLOCKS_PER_LIST]\n"
 	    "              [-t SECONDS] [-p PATTERN] [-w WIDTH] [-S SEED] [-L LOG] [-o TRACE]\n"
-	    "              [-i TRACE [-x SPEED]] [-k] SET ...\n"
+	    "              [-i TRACE [-x SPEED]] [-k] [-b BYTES] [-c CONNECTIONS] SET|URL[,URL...] "
+	    "...\n"
 	    "  -r, -n  request lists: so many a second (5) of so many blocks (50)\n"
 	    "  -p      sequential, random, or flight over terrain of -w tiles a row (flight, 64)\n"
 	    "  -i      lists of a recorded trace, -x times as fast (1); -o records one\n"
 	    "  -k      a list does not flush the one before\n"
+	    "  URL     http://HOST:PORT/PATH: ranges of -b bytes (64 KiB) of a file, over -c\n"
+	    "          connections to each server (6); servers of one file are joined by commas\n"
 	    "  -L      every event of every block, in the common logging format\n",
 	    status == 0 ? stdout : stderr);
 	return status;
+}
+
+/* --- sources --- */
+
+static uint64_t
+source_blocks(const struct source *s)
+{
+	return s->d != NULL ? dpss_blocks(s->d) : ranges_blocks(s->http);
+}
+
+static size_t
+source_pending(struct source *s)
+{
+	return s->d != NULL ? dpss_pending(s->d) : ranges_pending(s->http);
+}
+
+static int
+source_request(struct source *s, const uint64_t *list, size_t n)
+{
+	return s->d != NULL ? dpss_request(s->d, list, n, NULL) : ranges_request(s->http, list, n);
+}
+
+/* The next block, without its data. */
+static int
+source_next(struct source *s, int wait_ms, struct dpss_block *out)
+{
+	struct ranges_block b;
+	int rc;
+
+	if (s->d != NULL) {
+		if ((rc = dpss_next(s->d, wait_ms, out)) == NW_OK)
+			dpss_block_free(out);
+		return rc;
+	}
+	if ((rc = ranges_next(s->http, wait_ms, &b)) == NW_OK)
+		*out = (struct dpss_block){
+			.logical = b.logical, .list = b.list, .len = b.len, .rc = b.rc, .wanted = 1
+		};
+	return rc;
 }
 
 /* --- which blocks --- */
@@ -105,9 +158,9 @@ flight_list(struct sim *s, uint64_t blocks, uint64_t *out, size_t n)
 }
 
 static size_t
-synthetic_list(struct sim *s, struct dpss *d, uint64_t *out)
+synthetic_list(struct sim *s, const struct source *from, uint64_t *out)
 {
-	uint64_t blocks = dpss_blocks(d);
+	uint64_t blocks = source_blocks(from);
 	size_t i, n = s->per_list < blocks ? s->per_list : blocks;
 
 	if (s->pattern == PATTERN_FLIGHT)
@@ -118,22 +171,56 @@ synthetic_list(struct sim *s, struct dpss *d, uint64_t *out)
 	return n;
 }
 
-/* The next line of the trace: its time, and blocks that the set has. 0: the trace is over. */
-static size_t
-trace_list(struct sim *s, struct dpss *d, int64_t *at_ns, uint64_t *out)
+/* The source for a name of the trace: names get sources in the order in which they come. */
+static struct source *
+traced_source(struct sim *s, const char *name)
 {
-	char *line = NULL, *at, *end;
+	size_t i;
+
+	for (i = 0; i + 1 < s->n_sources; i++)
+		if (s->sources[i].traced[0] == '\0' || strcmp(s->sources[i].traced, name) == 0)
+			break;
+	if (s->sources[i].traced[0] == '\0')
+		snprintf(s->sources[i].traced, NAME_BYTES, "%s", name);
+	return &s->sources[i];
+}
+
+/* One line: the time, a name where there is one, blocks that the source has. 0: no list. */
+static size_t
+trace_parse(struct sim *s, char *line, struct source **from, int64_t *at_ns, uint64_t *out)
+{
+	char name[NAME_BYTES] = "", *at, *end;
+	size_t n;
+
+	*at_ns = (int64_t)(strtod(line, &at) / s->speed * 1e6);
+	if (at == line)
+		return 0;
+	at += strspn(at, " ");
+	if (*at != '\0' && strspn(at, "0123456789") != strcspn(at, " \n")) {
+		n = strcspn(at, " \n");
+		snprintf(
+		    name, sizeof(name), "%.*s", (int)(n < NAME_BYTES ? n : NAME_BYTES - 1), at);
+		at += n;
+	}
+	*from = traced_source(s, name);
+	for (n = 0; n < LIST_MAX; at = end, n++) {
+		out[n] = strtoull(at, &end, 10);
+		if (end == at)
+			break;
+		out[n] %= source_blocks(*from);
+	}
+	return n;
+}
+
+/* The next list of the trace; 0: the trace is over. */
+static size_t
+trace_list(struct sim *s, struct source **from, int64_t *at_ns, uint64_t *out)
+{
+	char *line = NULL;
 	size_t cap = 0, n = 0;
 
-	if (getline(&line, &cap, s->trace) > 0) {
-		*at_ns = (int64_t)(strtod(line, &at) / s->speed * 1e6);
-		for (; n < LIST_MAX; at = end, n++) {
-			out[n] = strtoull(at, &end, 10);
-			if (end == at)
-				break;
-			out[n] %= dpss_blocks(d);
-		}
-	}
+	while (n == 0 && getline(&line, &cap, s->trace) > 0)
+		n = trace_parse(s, line, from, at_ns, out);
 	free(line);
 	return n;
 }
@@ -149,7 +236,6 @@ block_take(struct sim *s, struct dpss_block *b)
 	} else {
 		s->lost += b->wanted;
 	}
-	dpss_block_free(b);
 }
 
 /* Takes what arrives until `until`; ends early where nothing is pending and wait is false. */
@@ -164,29 +250,31 @@ take_until(struct sim *s, int64_t until, bool wait)
 	while ((left = until - nw_mono_ns()) > 0) {
 		if (!wait && left > QUICK_NS)
 			left = QUICK_NS;
-		rc = dpss_next(s->sets[i], s->n_sets > 1 ? 0 : (int)(left / NS_PER_MS) + 1, &b);
+		rc = source_next(
+		    &s->sources[i], s->n_sources > 1 ? 1 : (int)(left / NS_PER_MS) + 1, &b);
 		if (rc == NW_OK)
 			block_take(s, &b);
 		else if (rc != NW_EAGAIN)
 			return rc;
-		idle = rc == NW_OK || dpss_pending(s->sets[i]) > 0 ? 0 : idle + 1;
-		if (!wait && idle >= s->n_sets)
+		idle = rc == NW_OK || source_pending(&s->sources[i]) > 0 ? 0 : idle + 1;
+		if (!wait && idle >= s->n_sources)
 			return NW_OK;
-		i = (i + 1) % s->n_sets;
+		i = (i + 1) % s->n_sources;
 	}
 	return NW_OK;
 }
 
 static int
-list_send(struct sim *s, struct dpss *d, const uint64_t *list, size_t n)
+list_send(struct sim *s, struct source *to, const uint64_t *list, size_t n)
 {
 	size_t i;
-	int rc = dpss_request(d, list, n, NULL);
+	int rc = source_request(to, list, n);
 
 	s->lists++;
 	s->asked += n;
 	if (s->record != NULL) {
-		fprintf(s->record, "%.3f", (double)(nw_mono_ns() - s->begin_mono_ns) / 1e6);
+		fprintf(s->record, "%.3f %s", (double)(nw_mono_ns() - s->begin_mono_ns) / 1e6,
+		    to->name);
 		for (i = 0; i < n; i++)
 			fprintf(s->record, " %" PRIu64, list[i]);
 		putc('\n', s->record);
@@ -199,17 +287,17 @@ run(struct sim *s)
 {
 	uint64_t list[LIST_MAX], k;
 	int64_t at = 0, end = (int64_t)(s->seconds * 1e9);
-	struct dpss *d;
+	struct source *d;
 	size_t n;
 	int rc = NW_OK;
 
 	s->begin_mono_ns = nw_mono_ns();
 	for (k = 0; rc == NW_OK && at < end; k++) {
-		d = s->sets[k % s->n_sets];
+		d = &s->sources[k % s->n_sources];
 		if (s->trace == NULL) {
 			at = (int64_t)((double)k * 1e9 / s->lists_per_s);
 			n = synthetic_list(s, d, list);
-		} else if ((n = trace_list(s, d, &at, list)) == 0) {
+		} else if ((n = trace_list(s, &d, &at, list)) == 0) {
 			break;
 		}
 		if (at >= end)
@@ -261,8 +349,20 @@ pattern_take(struct sim *s, const char *word)
 static bool
 sim_option(struct sim *s, int o)
 {
+	uint64_t whole;
+
 	switch (o) {
 	case 'm': s->opts.master = optarg; return true;
+	case 'b':
+		if (!option_bytes(optarg, 1, 1 << 30, &whole))
+			return false;
+		s->http.block_bytes = (uint32_t)whole;
+		return true;
+	case 'c':
+		if (!option_whole(optarg, 1, 64, &whole))
+			return false;
+		s->http.connections = (size_t)whole;
+		return true;
 	case 'T': s->opts.tls_dir = optarg; return true;
 	case 'L': s->opts.log = optarg; return true;
 	case 'k': s->opts.flush = false; return true;
@@ -280,17 +380,41 @@ sim_option(struct sim *s, int o)
 }
 
 static int
-sets_open(struct sim *s)
+sources_open(struct sim *s)
 {
 	char why[DPSS_WHY_BYTES] = "";
+	struct source *one;
 	size_t i;
+	int rc;
 
-	for (i = 0; i < s->n_sets; i++)
-		if (dpss_open(&s->opts, s->names[i], &s->sets[i], why) != NW_OK) {
-			fprintf(stderr, "tv_sim: %s: %s\n", s->names[i], why);
+	s->http.flush = s->opts.flush;
+	s->http.log = s->opts.log;
+	for (i = 0; i < s->n_sources; i++) {
+		one = &s->sources[i];
+		rc = strncmp(one->name, "http://", 7) == 0
+		    ? ranges_open(one->name, &s->http, &one->http, why)
+		    : dpss_open(&s->opts, one->name, &one->d, why);
+		if (rc == NW_OK && source_blocks(one) == 0)
+			snprintf(why, sizeof(why), "is empty");
+		if (rc != NW_OK || source_blocks(one) == 0) {
+			fprintf(stderr, "tv_sim: %s: %s\n", one->name, why);
 			return 1;
 		}
+	}
 	return 0;
+}
+
+static int
+sources_close(struct sim *s)
+{
+	size_t i;
+	int status = 0;
+
+	for (i = 0; i < s->n_sources; i++)
+		if (dpss_close(s->sources[i].d) != NW_OK ||
+		    ranges_close(s->sources[i].http) != NW_OK)
+			status = 1;
+	return status;
 }
 
 int
@@ -304,28 +428,27 @@ main(int argc, char **argv)
 		.width = 64,
 		.pattern = PATTERN_FLIGHT,
 		.heading_x = 0.8,
-		.heading_y = 0.6 };
+		.heading_y = 0.6,
+		.http = { .block_bytes = 64 << 10, .connections = 6 } };
 	int o, rc = NW_OK, status;
-	size_t i;
 
-	while ((o = getopt(argc, argv, "m:T:r:n:t:p:w:S:L:o:i:x:kh")) != -1) {
+	while ((o = getopt(argc, argv, "m:T:r:n:t:p:w:S:L:o:i:x:b:c:kh")) != -1) {
 		if (o == 'h')
 			return usage(0);
 		if (!sim_option(&s, o))
 			return usage(EXIT_USAGE);
 	}
-	for (; optind < argc && s.n_sets < SETS_MAX; optind++)
-		s.names[s.n_sets++] = argv[optind];
-	if (s.n_sets == 0 || optind < argc)
+	for (; optind < argc && s.n_sources < SETS_MAX; optind++)
+		s.sources[s.n_sources++].name = argv[optind];
+	if (s.n_sources == 0 || optind < argc)
 		return usage(EXIT_USAGE);
-	if ((status = sets_open(&s)) == 0) {
+	if ((status = sources_open(&s)) == 0) {
 		if ((rc = run(&s)) != NW_OK)
 			fprintf(stderr, "tv_sim: %s\n", nw_strerror(rc));
 		report(&s);
 	}
-	for (i = 0; i < s.n_sets; i++)
-		if (dpss_close(s.sets[i]) != NW_OK)
-			status = 1;
+	if (sources_close(&s) != 0)
+		status = 1;
 	if (s.record != NULL && fclose(s.record) != 0)
 		status = 1;
 	return rc == NW_OK ? status : 1;

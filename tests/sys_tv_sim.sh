@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# tv_sim as a load generator: against data sets, several at once, and against ordinary HTTP servers; lists of any client are
+# recorded and asked for again, of the storage system or of HTTP servers, at another speed.
+. tests/lib.sh
+. tests/dpss.sh
+cd "$tmp"
+
+grant 1 master 300 4096
+server 1
+mkdir master
+start m "$bin/dpss-master" -s master
+export DPSS_MASTER=127.0.0.1/$(cat m.port)
+add 1
+until_true 10 ups 1 || fail "the server does not come up"
+head -c 500000 /dev/urandom >file
+for set in one two; do "$bin/dpss" -b 4096 load file $set || fail "load"; done
+
+# several sets take turns; the lists of any client are recorded
+"$bin/tv_sim" -t 1 -r 10 -n 16 -p random -S 5 -o trace one two >said || fail "two sets: $(cat said)"
+grep -q '^10 lists, 160 blocks asked for, 160 received, 0 lost' said || fail "two sets: $(cat said)"
+[ "$(grep -c ' one ' trace)" = 5 ] && [ "$(grep -c ' two ' trace)" = 5 ] || fail "the trace has other sets: $(cat trace)"
+DPSS_TRACE=verified "$bin/dpss" verify one >/dev/null && grep -q '^[0-9.]* one 0 1 2 ' verified || fail "another client's lists are not recorded"
+begin=$(date +%s%N)
+"$bin/tv_sim" -i trace -x 10 two one >said || fail "replay: $(cat said)"
+grep -q '^10 lists, 160 blocks asked for' said || fail "replay: $(cat said)"
+[ $((($(date +%s%N) - begin) / 1000000)) -lt $((900 * $(patience))) ] || fail "ten times as fast takes as long as before"
+grep -q . said || fail "nothing said"
+
+# ordinary HTTP servers
+command -v nginx >/dev/null || skip "no nginx: sets and traces only"
+for i in 1 2; do
+	mkdir -p n$i/www
+	cp file n$i/www/
+	: >n$i/www/empty
+	cat >n$i/conf <<EOF
+pid $tmp/n$i/pid; error_log $tmp/n$i/error; worker_processes 1; daemon off;
+events { worker_connections 64; }
+http { access_log $tmp/n$i/access; client_body_temp_path $tmp/n$i/t; proxy_temp_path $tmp/n$i/t; fastcgi_temp_path $tmp/n$i/t;
+uwsgi_temp_path $tmp/n$i/t; scgi_temp_path $tmp/n$i/t; keepalive_requests 7;
+server { listen 127.0.0.1:$((20000 + $$ % 20000 + i)); root $tmp/n$i/www; location /whole { max_ranges 0; alias $tmp/n$i/www/file; } } }
+EOF
+	chmod 755 "$tmp" n$i n$i/www
+	nginx -c "$tmp/n$i/conf" 2>n$i/said &
+	pids="$pids $!"
+done
+urls=http://127.0.0.1:$((20000 + $$ % 20000 + 1))/file,http://127.0.0.1:$((20000 + $$ % 20000 + 2))/file
+until_true 10 "$bin/tv_sim" -t 0.1 "${urls%,*}" && until_true 10 "$bin/tv_sim" -t 0.1 "${urls#*,}" || fail "nginx: $(cat n1/said n1/error)"
+"$bin/tv_sim" -k -t 1 -r 10 -n 20 -w 10 -b 4096 -L http.log "$urls" >said || fail "HTTP: $(cat said)"
+grep -q '^10 lists, 200 blocks asked for, 200 received, 0 lost' said || fail "HTTP: $(cat said)"
+[ "$(grep -c '^APP_RECEIVE' http.log)" = 200 ] && [ "$(grep -c '^HTTP_SEND' http.log)" = 200 ] || fail "events: $(head http.log)"
+for i in 1 2; do [ "$(grep -c '" 206 ' n$i/access)" -ge 60 ] || fail "server $i was not asked: $(wc -l n$i/access)"; done
+"$bin/tv_sim" -k -i verified -x 4 -b 4096 "$urls" >said && grep -q ' 123 blocks asked for, 123 received, 0 lost' said || fail "a trace of a set against HTTP: $(cat said)"
+! "$bin/tv_sim" -t 1 "${urls%,*}.gone" >said 2>&1 && grep -q 'no file that can be read by ranges' said || fail "a file that is not there: $(cat said)"
+! "$bin/tv_sim" -t 1 "${urls%,*}/../empty" >said 2>&1 || fail "an empty file"
+! "$bin/tv_sim" -t 1 "$(echo "${urls%,*}" | sed 's|/file|/whole|')" >said 2>&1 && grep -q 'by ranges' said || fail "a server without ranges: $(cat said)"
+! "$bin/tv_sim" -t 1 http://127.0.0.1:1/x >/dev/null 2>&1 || fail "a server that is not there"
+! "$bin/tv_sim" -t 1 http:///x >/dev/null 2>&1 || fail "no host"
