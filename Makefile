@@ -264,7 +264,7 @@ help:
 	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
 
 # --- install: what goes where below PREFIX, one list for both directions ---
-HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event public magnet dpss)
+HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event eventlog public magnet dpss)
 MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
 HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwlog nwflow,$B/bin/$p:bin/$p) $B/bin/nwrun.so:lib/narrows/nwrun.so \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
