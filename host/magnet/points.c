@@ -18,6 +18,14 @@
 	{                                                           \
 		program, BACKEND_KPROBE, FIDELITY_##fidelity, where \
 	}
+#define KM(program, where, fidelity)                                      \
+	{                                                                 \
+		program, BACKEND_KPROBE_MULTI, FIDELITY_##fidelity, where \
+	}
+#define CT(program, where, fidelity)                                 \
+	{                                                            \
+		program, BACKEND_CLASSIC, FIDELITY_##fidelity, where \
+	}
 #define NF(program, where, fidelity)                                   \
 	{                                                              \
 		program, BACKEND_NETFILTER, FIDELITY_##fidelity, where \
@@ -27,34 +35,43 @@ const struct point points[] = {
 	{ POINT_SOCKET_TX, "socket", "socket.tx", "inet_sendmsg",
 	    { TP("socket_tx_tp", "sock_send_length", EXACT),
 		FN("socket_tx_fn", "inet_sendmsg", EXACT),
+		KM("socket_tx_km", "inet_sendmsg", EQUIVALENT),
 		KP("socket_tx_kp", "inet_sendmsg", EQUIVALENT) } },
 	{ POINT_SOCKET_RX, "socket", "socket.rx", "inet_recvmsg",
 	    { TP("socket_rx_tp", "sock_recv_length", EXACT),
 		FN("socket_rx_fn", "inet_recvmsg", EXACT),
+		KM("socket_rx_km", "inet_recvmsg", EQUIVALENT),
 		KP("socket_rx_kp", "inet_recvmsg", EQUIVALENT) } },
 	{ POINT_UDP_TX, "transport", "udp.tx", "udp_sendmsg",
-	    { FN("udp_tx_fn", "udp_sendmsg", EXACT), KP("udp_tx_kp", "udp_sendmsg", EQUIVALENT) } },
+	    { FN("udp_tx_fn", "udp_sendmsg", EXACT), KM("udp_tx_km", "udp_sendmsg", EQUIVALENT),
+		KP("udp_tx_kp", "udp_sendmsg", EQUIVALENT) } },
 	{ POINT_TCP_TX, "transport", "tcp.tx", "tcp_sendmsg",
-	    { FN("tcp_tx_fn", "tcp_sendmsg", EXACT), KP("tcp_tx_kp", "tcp_sendmsg", EQUIVALENT),
+	    { FN("tcp_tx_fn", "tcp_sendmsg", EXACT), KM("tcp_tx_km", "tcp_sendmsg", EQUIVALENT),
+		KP("tcp_tx_kp", "tcp_sendmsg", EQUIVALENT),
 		TP("tcp_tx_tp", "tcp_sendmsg_locked", APPROXIMATE) } },
 	{ POINT_TCP_RETRANSMIT, "transport", "tcp.retransmit", NULL,
 	    { TP("tcp_retransmit_tp", "tcp_retransmit_skb", EXACT) } },
 	{ POINT_TRANSPORT_RX, "transport", "transport.rx", "udp_recvmsg, tcp_recvmsg",
 	    { TP("transport_rx_tp", "sk_data_ready", EQUIVALENT),
 		FN("transport_rx_fn", "sock_def_readable", EQUIVALENT),
+		KM("transport_rx_km", "sock_def_readable", EQUIVALENT),
 		KP("transport_rx_kp", "sock_def_readable", EQUIVALENT) } },
 	{ POINT_IP_TX, "ip", "ip.tx", "ip_push_pending_frames",
 	    { FN("ip_tx_fn", "__ip_local_out", EXACT), NF("ip_tx_nf", "LOCAL_OUT", EXACT),
+		KM("ip_tx_km", "__ip_local_out", EQUIVALENT),
 		KP("ip_tx_kp", "__ip_local_out", EQUIVALENT) } },
 	{ POINT_IP_RX, "ip", "ip.rx", "ip_rcv_finish",
 	    { FN("ip_rx_fn", "ip_rcv", EXACT), NF("ip_rx_nf", "PRE_ROUTING", EXACT),
-		KP("ip_rx_kp", "ip_rcv", EQUIVALENT) } },
+		KM("ip_rx_km", "ip_rcv", EQUIVALENT), KP("ip_rx_kp", "ip_rcv", EQUIVALENT) } },
 	{ POINT_ACCESS_TX, "access", "access.tx", "dev_queue_xmit",
 	    { TP("access_tx_tp", "net_dev_queue", EXACT),
 		FN("access_tx_fn", "__dev_queue_xmit", EXACT),
-		KP("access_tx_kp", "__dev_queue_xmit", EQUIVALENT) } },
+		KM("access_tx_km", "__dev_queue_xmit", EQUIVALENT),
+		KP("access_tx_kp", "__dev_queue_xmit", EQUIVALENT),
+		CT("access_tx_ct", "net:net_dev_queue", EQUIVALENT) } },
 	{ POINT_ACCESS_RX, "access", "access.rx", "net_rx_action",
-	    { TP("access_rx_tp", "netif_receive_skb", EQUIVALENT) } },
+	    { TP("access_rx_tp", "netif_receive_skb", EQUIVALENT),
+		CT("access_rx_ct", "net:netif_receive_skb", EQUIVALENT) } },
 	{ POINT_DRIVER_TX, "access", "driver.tx", NULL,
 	    { TP("driver_tx_tp", "net_dev_start_xmit", EXACT) } },
 	{ POINT_DRIVER_POLL, "access", "driver.poll", "net_rx_action",
@@ -140,7 +157,8 @@ fidelity_name(enum fidelity f)
 const char *
 backend_name(enum backend b)
 {
-	static const char *const names[] = { "tp_btf", "fentry", "kprobe", "netfilter" };
+	static const char *const names[] = { "tp_btf", "fentry", "kprobe", "netfilter",
+		"kprobe.multi", "tracepoint" };
 
 	return names[b];
 }

@@ -16,7 +16,14 @@ enum fidelity {
 	FIDELITY_APPROXIMATE /* another place or another count; the registry's note says how */
 };
 
-enum backend { BACKEND_TRACEPOINT, BACKEND_FENTRY, BACKEND_KPROBE, BACKEND_NETFILTER };
+enum backend {
+	BACKEND_TRACEPOINT,
+	BACKEND_FENTRY,
+	BACKEND_KPROBE,
+	BACKEND_NETFILTER,
+	BACKEND_KPROBE_MULTI,
+	BACKEND_CLASSIC /* a tracepoint by the file system of tracing */
+};
 
 struct candidate {
 	const char *program; /* in the object; NULL ends the list */
@@ -25,7 +32,7 @@ struct candidate {
 	const char *where; /* tracepoint, function, or hook */
 };
 
-enum { CANDIDATES_MAX = 4 };
+enum { CANDIDATES_MAX = 6 };
 
 struct point {
 	uint32_t id;

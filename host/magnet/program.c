@@ -5,13 +5,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 
 #include "host/magnet/object.h"
+#include "narrows/err.h"
 
 enum {
 	PROG_TYPE_NETFILTER = 32, /* linux 6.4 and later; not in the headers of Debian 12 */
@@ -33,12 +36,6 @@ program_object_open(const void *bytes, size_t len)
 
 	verifier_log[0] = '\0';
 	return bpf_object__open_mem(bytes, len, &opts);
-}
-
-struct bpf_object *
-program_object(void)
-{
-	return program_object_open(magnet_object, magnet_object_bytes);
 }
 
 static bool
@@ -77,6 +74,49 @@ program_close(struct program *p)
 	memset(p, 0, sizeof(*p));
 }
 
+int
+program_constant_set(struct bpf_object *o, const char *name, const void *value, size_t bytes)
+{
+	struct btf *b = bpf_object__btf(o);
+	int32_t id = b != NULL ? btf__find_by_name_kind(b, ".rodata", BTF_KIND_DATASEC) : -1;
+	const struct btf_type *section = id > 0 ? btf__type_by_id(b, (uint32_t)id) : NULL, *var;
+	const struct btf_var_secinfo *v;
+	struct bpf_map *m = NULL, *rodata = NULL;
+	const void *before;
+	uint8_t *image;
+	size_t len;
+	int i, rc = NW_ENOTFOUND;
+
+	bpf_object__for_each_map(m, o) if (strstr(bpf_map__name(m), ".rodata") != NULL) rodata = m;
+	if (section == NULL || rodata == NULL ||
+	    (before = bpf_map__initial_value(rodata, &len)) == NULL ||
+	    (image = malloc(len)) == NULL)
+		return NW_ENOTFOUND;
+	memcpy(image, before, len);
+	v = btf_var_secinfos(section);
+	for (i = 0; i < btf_vlen(section) && rc != NW_OK; i++, v++) {
+		var = btf__type_by_id(b, v->type);
+		if (strcmp(btf__name_by_offset(b, var->name_off), name) != 0 || v->size != bytes ||
+		    v->offset > len || bytes > len - v->offset)
+			continue;
+		memcpy(image + v->offset, value, bytes);
+		rc = bpf_map__set_initial_value(rodata, image, len) == 0 ? NW_OK : NW_EIO;
+	}
+	free(image);
+	return rc;
+}
+
+/* Whether the kernel has a function that programs may call. */
+static bool
+kernel_has(const char *function)
+{
+	struct btf *b = btf__load_vmlinux_btf();
+	bool has = b != NULL && btf__find_by_name_kind(b, function, BTF_KIND_FUNC) > 0;
+
+	btf__free(b);
+	return has;
+}
+
 static bool
 name_ends(const char *name, const char *end)
 {
@@ -107,6 +147,21 @@ maps_share(struct bpf_object *maps, struct bpf_object *o)
 			return rc;
 	}
 	return 0;
+}
+
+struct bpf_object *
+program_object(void)
+{
+	static int by_address = -1;
+	struct bpf_object *o = program_object_open(magnet_object, magnet_object_bytes);
+	uint8_t constant;
+
+	if (by_address < 0)
+		by_address = !kernel_has("bpf_rdonly_cast");
+	constant = (uint8_t)by_address;
+	if (o != NULL)
+		(void)program_constant_set(o, "reads_by_address", &constant, sizeof(constant));
+	return o;
 }
 
 int

@@ -25,6 +25,10 @@ struct bpf_object *program_object(void);
 /* Any object that shares the maps of that one, from memory; NULL with errno. */
 struct bpf_object *program_object_open(const void *bytes, size_t len);
 
+/* Sets a constant of an object that is open and not loaded. NW_ENOTFOUND, NW_EINVAL (another
+ * size), NW_EIO. */
+int program_constant_set(struct bpf_object *o, const char *name, const void *value, size_t bytes);
+
 /* Loads a program with the maps of another object; attaching comes after loading. Both return 0 or
  * a negative errno; *p is closed after an error. where: the hook of BACKEND_NETFILTER. */
 int

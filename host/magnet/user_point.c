@@ -204,39 +204,6 @@ template_fill(const struct place *p, char *const *fields, size_t n, struct user_
 
 /* --- objects --- */
 
-/* Sets a constant of the object before it is loaded. */
-static int
-constant_set(struct bpf_object *o, const char *name, const void *value, size_t bytes)
-{
-	struct btf *b = bpf_object__btf(o);
-	int32_t id = b != NULL ? btf__find_by_name_kind(b, ".rodata", BTF_KIND_DATASEC) : -1;
-	const struct btf_type *section = id > 0 ? btf__type_by_id(b, (uint32_t)id) : NULL, *var;
-	const struct btf_var_secinfo *v;
-	struct bpf_map *m = NULL, *rodata = NULL;
-	const void *before;
-	uint8_t *image;
-	size_t len;
-	int i, rc = NW_ENOTFOUND;
-
-	bpf_object__for_each_map(m, o) if (strstr(bpf_map__name(m), ".rodata") != NULL) rodata = m;
-	if (section == NULL || rodata == NULL ||
-	    (before = bpf_map__initial_value(rodata, &len)) == NULL ||
-	    (image = malloc(len)) == NULL)
-		return NW_ENOTFOUND;
-	memcpy(image, before, len);
-	v = btf_var_secinfos(section);
-	for (i = 0; i < btf_vlen(section) && rc != NW_OK; i++, v++) {
-		var = btf__type_by_id(b, v->type);
-		if (strcmp(btf__name_by_offset(b, var->name_off), name) != 0 || v->size != bytes ||
-		    v->offset > len || bytes > len - v->offset)
-			continue;
-		memcpy(image + v->offset, value, bytes);
-		rc = bpf_map__set_initial_value(rodata, image, len) == 0 ? NW_OK : NW_EIO;
-	}
-	free(image);
-	return rc;
-}
-
 static int
 refuse(char why[KERNEL_WHY_BYTES], const char *what, int rc)
 {
@@ -252,7 +219,7 @@ static int
 load_and_link(struct user_point *p, struct bpf_object *maps, struct bpf_program *program,
     uint32_t id, const char *place, char why[KERNEL_WHY_BYTES])
 {
-	int rc = constant_set(p->program.object, "magnet_point", &id, sizeof(id));
+	int rc = program_constant_set(p->program.object, "magnet_point", &id, sizeof(id));
 
 	if (rc < 0) {
 		program_close(&p->program);
@@ -299,7 +266,7 @@ kernel_place_attach(struct user_point *p, struct bpf_object *maps, uint32_t id, 
 	    bpf_map__set_autocreate(m, false); /* of probes in programs */
 	program =
 	    bpf_object__find_program_by_name(p->program.object, tracepoint ? "user_tp" : "user_fn");
-	if ((rc = constant_set(p->program.object, "user", &t, sizeof(t))) < 0 ||
+	if ((rc = program_constant_set(p->program.object, "user", &t, sizeof(t))) < 0 ||
 	    (rc = bpf_program__set_attach_target(program, 0, target)) != 0) {
 		program_close(&p->program);
 		return refuse(why, place, rc);
@@ -325,7 +292,7 @@ usdt_attach(struct user_point *p, struct bpf_object *maps, uint32_t id, const ch
 	*provider++ = '\0';
 	p->program.object = program_object_open(magnet_user_object, magnet_user_object_bytes);
 	if (p->program.object == NULL ||
-	    constant_set(p->program.object, "magnet_point", &point, sizeof(point)) < 0)
+	    program_constant_set(p->program.object, "magnet_point", &point, sizeof(point)) < 0)
 		return refuse(why, place, errno);
 	rc = program_load_of(&p->program, maps,
 	    bpf_object__find_program_by_name(p->program.object, "user_usdt"), BACKEND_TRACEPOINT);

@@ -101,8 +101,6 @@ struct {
 	    value, struct scratch { uint8_t bytes[4096]; });
 } scratches SEC(".maps");
 
-extern void *bpf_rdonly_cast(const void *object, uint32_t btf_id) __ksym __weak;
-
 /* One event on its way, on the program's stack. */
 struct event {
 	uint64_t id, cgroup, netns;

@@ -126,6 +126,9 @@ struct request {
 	uint32_t __data_len, cmd_flags;
 	uint64_t __sector;
 };
+struct trace_event_raw_net_dev_template {
+	unsigned int len;
+};
 struct napi_struct {
 	struct net_device *dev;
 };

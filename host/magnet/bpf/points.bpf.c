@@ -5,14 +5,34 @@
  * on, the processor, the process, the identity, the sample; then the event goes into the
  * statistics, or as a record into the ring of all events and into the ring of its view.
  *
- * No program reads kernel memory by address: fields are reached through typed pointers only, so
- * the programs load under every lockdown mode. A packet's headers are reached by bpf_rdonly_cast().
+ * No program reads kernel memory by address, so the programs load under every lockdown mode: fields
+ * are reached through typed pointers, a packet's headers by bpf_rdonly_cast(). Kernels before 6.2
+ * lack the latter (READ below).
  */
 #include "event.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum { STARTS_MAX = 16384 };
+
+extern void *bpf_rdonly_cast(const void *object, uint32_t btf_id) __ksym __weak;
+
+/* Whether the kernel (before 6.2) lacks bpf_rdonly_cast(): then, and only then, memory is read by
+ * address, which lockdown=confidentiality forbids. A constant, so that the other way is no part of
+ * the program. */
+const volatile uint8_t reads_by_address = 0;
+
+/* A field of a structure of the kernel at an address without type. */
+#define READ(type, at, field)                                                                    \
+	({                                                                                       \
+		__typeof__(((type *)0)->field) read_value;                                       \
+		if (reads_by_address)                                                            \
+			bpf_core_read(&read_value, sizeof(read_value), &((type *)(at))->field);  \
+		else                                                                             \
+			read_value =                                                             \
+			    ((type *)bpf_rdonly_cast(at, bpf_core_type_id_kernel(type)))->field; \
+		read_value;                                                                      \
+	})
 
 struct start {
 	uint64_t t_mono_ns, id, mark;
@@ -101,34 +121,33 @@ packet_take(struct event *e, struct sk_buff *skb)
 {
 	unsigned char *ip = skb->head + skb->network_header;
 	unsigned char *next = skb->head + skb->transport_header;
-	struct tcphdr *t;
 
 	if (skb->protocol == bpf_htons(0x0800)) {
-		struct iphdr *h = bpf_rdonly_cast(ip, bpf_core_type_id_kernel(struct iphdr));
-		uint32_t source = h->saddr, dest = h->daddr;
+		uint32_t source = READ(struct iphdr, ip, saddr),
+			 dest = READ(struct iphdr, ip, daddr);
 
 		e->form = MAGNET_FLOW4;
-		e->protocol = h->protocol;
+		e->protocol = READ(struct iphdr, ip, protocol);
 		__builtin_memcpy(e->source_ip, &source, 4);
 		__builtin_memcpy(e->dest_ip, &dest, 4);
 		if (skb->transport_header == 0xffff || next <= ip)
 			next = ip + 20;
 	} else if (skb->protocol == bpf_htons(0x86dd)) {
-		struct ipv6hdr *h = bpf_rdonly_cast(ip, bpf_core_type_id_kernel(struct ipv6hdr));
+		struct in6_addr source = READ(struct ipv6hdr, ip, saddr),
+				dest = READ(struct ipv6hdr, ip, daddr);
 
 		e->form = MAGNET_FLOW6;
-		e->protocol = h->nexthdr;
-		__builtin_memcpy(e->source_ip, h->saddr.in6_u.u6_addr8, 16);
-		__builtin_memcpy(e->dest_ip, h->daddr.in6_u.u6_addr8, 16);
+		e->protocol = READ(struct ipv6hdr, ip, nexthdr);
+		__builtin_memcpy(e->source_ip, &source, 16);
+		__builtin_memcpy(e->dest_ip, &dest, 16);
 		if (skb->transport_header == 0xffff || next <= ip)
 			next = ip + 40;
 	} else {
 		return 0;
 	}
 	if (e->protocol == IPPROTO_TCP || e->protocol == IPPROTO_UDP) {
-		t = bpf_rdonly_cast(next, bpf_core_type_id_kernel(struct tcphdr));
-		e->sport = bpf_ntohs(t->source);
-		e->dport = bpf_ntohs(t->dest);
+		e->sport = bpf_ntohs(READ(struct tcphdr, next, source));
+		e->dport = bpf_ntohs(READ(struct tcphdr, next, dest));
 	}
 	if ((control.by_netns | control.views_by_netns) && skb->dev != 0)
 		e->netns = skb->dev->nd_net.net->net_cookie;
@@ -294,8 +313,19 @@ wait_wanted_of(struct sk_buff *skb, uint64_t *id)
 #define TRACEPOINT(name, point, ...) SEC("?tp_btf/" #name) int BPF_PROG(point##_tp, __VA_ARGS__)
 /* A program at the entry of a kernel's function, by its typed arguments. */
 #define FUNCTION(name, point, ...) SEC("?fentry/" #name) int BPF_PROG(point##_fn, __VA_ARGS__)
-/* A program at the entry of a kernel's function that cannot follow pointers: id is the pointer. */
-#define PROBE(name, point, ...) SEC("?kprobe/" #name) int BPF_KPROBE(point##_kp, __VA_ARGS__)
+/* Two programs at the entry of a kernel's function that cannot follow pointers, one by way of the
+ * function tracer: id is the pointer. */
+#define PROBE(name, point, event, ...)          \
+	SEC("?kprobe/" #name)                   \
+	int BPF_KPROBE(point##_kp, __VA_ARGS__) \
+	{                                       \
+		return event;                   \
+	}                                       \
+	SEC("?kprobe.multi/" #name)             \
+	int BPF_KPROBE(point##_km, __VA_ARGS__) \
+	{                                       \
+		return event;                   \
+	}
 
 static __always_inline int
 plain_event(uint32_t point, uint64_t id, int32_t value)
@@ -313,10 +343,9 @@ FUNCTION(inet_sendmsg, socket_tx, struct socket *sock, struct msghdr *msg, unsig
 {
 	return OFF(POINT_SOCKET_TX) ? 0 : sock_event(POINT_SOCKET_TX, sock->sk, size);
 }
-PROBE(inet_sendmsg, socket_tx, void *sock, void *msg, unsigned long size)
-{
-	return OFF(POINT_SOCKET_TX) ? 0 : plain_event(POINT_SOCKET_TX, (uint64_t)sock, size);
-}
+PROBE(inet_sendmsg, socket_tx,
+    (OFF(POINT_SOCKET_TX) ? 0 : plain_event(POINT_SOCKET_TX, (uint64_t)sock, size)), void *sock,
+    void *msg, unsigned long size)
 
 TRACEPOINT(sock_recv_length, socket_rx, struct sock *sk, int ret)
 {
@@ -326,19 +355,16 @@ FUNCTION(inet_recvmsg, socket_rx, struct socket *sock, struct msghdr *msg, unsig
 {
 	return OFF(POINT_SOCKET_RX) ? 0 : sock_event(POINT_SOCKET_RX, sock->sk, size);
 }
-PROBE(inet_recvmsg, socket_rx, void *sock, void *msg, unsigned long size)
-{
-	return OFF(POINT_SOCKET_RX) ? 0 : plain_event(POINT_SOCKET_RX, (uint64_t)sock, size);
-}
+PROBE(inet_recvmsg, socket_rx,
+    (OFF(POINT_SOCKET_RX) ? 0 : plain_event(POINT_SOCKET_RX, (uint64_t)sock, size)), void *sock,
+    void *msg, unsigned long size)
 
 FUNCTION(udp_sendmsg, udp_tx, struct sock *sk, struct msghdr *msg, unsigned long size)
 {
 	return OFF(POINT_UDP_TX) ? 0 : sock_event(POINT_UDP_TX, sk, size);
 }
-PROBE(udp_sendmsg, udp_tx, void *sk, void *msg, unsigned long size)
-{
-	return OFF(POINT_UDP_TX) ? 0 : plain_event(POINT_UDP_TX, (uint64_t)sk, size);
-}
+PROBE(udp_sendmsg, udp_tx, (OFF(POINT_UDP_TX) ? 0 : plain_event(POINT_UDP_TX, (uint64_t)sk, size)),
+    void *sk, void *msg, unsigned long size)
 
 TRACEPOINT(tcp_sendmsg_locked, tcp_tx, struct sock *sk, struct msghdr *msg, struct sk_buff *skb,
     int size_goal)
@@ -349,10 +375,8 @@ FUNCTION(tcp_sendmsg, tcp_tx, struct sock *sk, struct msghdr *msg, unsigned long
 {
 	return OFF(POINT_TCP_TX) ? 0 : sock_event(POINT_TCP_TX, sk, size);
 }
-PROBE(tcp_sendmsg, tcp_tx, void *sk, void *msg, unsigned long size)
-{
-	return OFF(POINT_TCP_TX) ? 0 : plain_event(POINT_TCP_TX, (uint64_t)sk, size);
-}
+PROBE(tcp_sendmsg, tcp_tx, (OFF(POINT_TCP_TX) ? 0 : plain_event(POINT_TCP_TX, (uint64_t)sk, size)),
+    void *sk, void *msg, unsigned long size)
 
 TRACEPOINT(tcp_retransmit_skb, tcp_retransmit, struct sock *sk, struct sk_buff *skb)
 {
@@ -367,10 +391,8 @@ FUNCTION(sock_def_readable, transport_rx, struct sock *sk)
 {
 	return OFF(POINT_TRANSPORT_RX) ? 0 : sock_event(POINT_TRANSPORT_RX, sk, 0);
 }
-PROBE(sock_def_readable, transport_rx, void *sk)
-{
-	return OFF(POINT_TRANSPORT_RX) ? 0 : plain_event(POINT_TRANSPORT_RX, (uint64_t)sk, 0);
-}
+PROBE(sock_def_readable, transport_rx,
+    (OFF(POINT_TRANSPORT_RX) ? 0 : plain_event(POINT_TRANSPORT_RX, (uint64_t)sk, 0)), void *sk)
 
 /* Hooks of netfilter stand where the IP layer hands packets on; they must let every packet pass. */
 static __always_inline void
@@ -413,14 +435,9 @@ FUNCTION(ip_rcv, ip_rx, struct sk_buff *skb)
 {
 	return OFF(POINT_IP_RX) ? 0 : packet_in(POINT_IP_RX, skb);
 }
-PROBE(__ip_local_out, ip_tx, void *net, void *sk, void *skb)
-{
-	return OFF(POINT_IP_TX) ? 0 : plain_event(POINT_IP_TX, (uint64_t)sk, 0);
-}
-PROBE(ip_rcv, ip_rx, void *skb)
-{
-	return OFF(POINT_IP_RX) ? 0 : plain_event(POINT_IP_RX, 0, 0);
-}
+PROBE(__ip_local_out, ip_tx, (OFF(POINT_IP_TX) ? 0 : plain_event(POINT_IP_TX, (uint64_t)sk, 0)),
+    void *net, void *sk, void *skb)
+PROBE(ip_rcv, ip_rx, (OFF(POINT_IP_RX) ? 0 : plain_event(POINT_IP_RX, 0, 0)), void *skb)
 
 /* Takes the sender's waiting time from its write to the device's queue, one byte position at a
  * time. */
@@ -430,15 +447,13 @@ send_buffer_end(struct sk_buff *skb)
 	unsigned char *transport = skb->head + skb->transport_header;
 	struct sock *sk = skb->sk;
 	struct start *s;
-	struct tcphdr *t;
 	uint64_t id;
 	uint32_t end;
 
 	if (!wait_wanted_of(skb, &id) || sk->sk_protocol != IPPROTO_TCP ||
 	    (s = wait_find(WAIT_SEND_BUFFER, id)) == 0)
 		return;
-	t = bpf_rdonly_cast(transport, bpf_core_type_id_kernel(struct tcphdr));
-	end = bpf_ntohl(t->seq) + skb->len -
+	end = bpf_ntohl(READ(struct tcphdr, transport, seq)) + skb->len -
 	    (uint32_t)(skb->transport_header - skb->network_header) - 20;
 	if ((int32_t)(end - (uint32_t)s->mark) >= 0)
 		wait_end(WAIT_SEND_BUFFER, id);
@@ -456,10 +471,8 @@ FUNCTION(__dev_queue_xmit, access_tx, struct sk_buff *skb)
 		packet_out(POINT_ACCESS_TX, skb, skb->len);
 	return 0;
 }
-PROBE(__dev_queue_xmit, access_tx, void *skb)
-{
-	return OFF(POINT_ACCESS_TX) ? 0 : plain_event(POINT_ACCESS_TX, 0, 0);
-}
+PROBE(__dev_queue_xmit, access_tx, (OFF(POINT_ACCESS_TX) ? 0 : plain_event(POINT_ACCESS_TX, 0, 0)),
+    void *skb)
 TRACEPOINT(netif_receive_skb, access_rx, struct sk_buff *skb)
 {
 	return OFF(POINT_ACCESS_RX) ? 0 : packet_in(POINT_ACCESS_RX, skb);
@@ -559,6 +572,16 @@ TRACEPOINT(kvm_exit, kvm_exit, void *vcpu)
 	return OFF(POINT_KVM_EXIT) ? 0 : plain_event(POINT_KVM_EXIT, (uint64_t)vcpu, 0);
 }
 
+/* Classic tracepoints, by their own record: without addresses. */
+#define CLASSIC(name, place, event)                                    \
+	SEC("?tracepoint/" #place)                                     \
+	int name##_ct(struct trace_event_raw_net_dev_template *t)      \
+	{                                                              \
+		return OFF(event) ? 0 : plain_event(event, 0, t->len); \
+	}
+CLASSIC(access_tx, net / net_dev_queue, POINT_ACCESS_TX)
+CLASSIC(access_rx, net / netif_receive_skb, POINT_ACCESS_RX)
+
 /* An event of a user's program: the owner runs this program with the event as its context. */
 struct user_event {
 	uint64_t id;
@@ -617,14 +640,13 @@ user_note(uint64_t id)
 static __always_inline int
 write_begins(struct sock *sk)
 {
-	struct tcp_sock *t = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
 	uint64_t id;
 
 	if (!wait_wanted(sk, &id))
 		return 0;
 	user_note(id);
 	if (slot_is_sampled())
-		wait_begin(WAIT_SEND_BUFFER, id, id, t->write_seq + 1, 1);
+		wait_begin(WAIT_SEND_BUFFER, id, id, READ(struct tcp_sock, sk, write_seq) + 1, 1);
 	return 0;
 }
 SEC("?tp_btf/tcp_sendmsg_locked")
@@ -769,9 +791,8 @@ BPF_PROG(wait_ready_fn, struct sock *sk)
 static __always_inline bool
 has_unread(struct sock *sk)
 {
-	struct tcp_sock *t = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
-
-	return sk->sk_protocol == IPPROTO_TCP && t->rcv_nxt != t->copied_seq;
+	return sk->sk_protocol == IPPROTO_TCP &&
+	    READ(struct tcp_sock, sk, rcv_nxt) != READ(struct tcp_sock, sk, copied_seq);
 }
 
 /* What a read leaves is watched anew: the waits of a socket add up to the time in which bytes

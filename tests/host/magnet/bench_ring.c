@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ring's ceiling: records of 64 and of 4,000 bytes that one processor makes as fast as the
+ * The ring's ceiling: records of 64 to 4,000 bytes that one processor makes as fast as the
  * kernel can while another writes them to a file in memory, without a loss; and how soon a switch
  * takes effect. The producer rests while the ring has no room, which is what "without loss" means.
  */
@@ -233,6 +233,8 @@ main(void)
 		rc = fprintf(stderr, "%s\n", kernel_why(bench.kernel)) > 0;
 	cpu_pin(0);
 	rc = rc || ceiling(fd, "64 bytes", 0, 64, 8192);
+	rc = rc || ceiling(fd, "256 bytes", 216, 256, 4096);
+	rc = rc || ceiling(fd, "1,024 bytes", 984, 1024, 1024);
 	rc = rc || ceiling(fd, "4,000 bytes", 3960, 4000, 256);
 	if (!rc)
 		switches();
