@@ -264,9 +264,12 @@ int main(void)
 EOF
 if "${CC:-cc}" -static -o unseen static.c 2>/dev/null; then
 	measured static ./unseen
-	grep -q '^process .*unseen_by=static' report || fail "static: no reason"
-	# the bytes after the last look are not known
-	[ "$(sum process unseen_read)" -ge 200000000 ] || fail "static: no count"
+	# where the kernel's events may be read, the program is measured from outside
+	if [ "$(sum process seen_read)" != 314572800 ]; then
+		grep -q '^process .*unseen_by=static' report || fail "static: no reason"
+		# the bytes after the last look are not known
+		[ "$(sum process unseen_read)" -ge 200000000 ] || fail "static: no count"
+	fi
 	grep -q 'unseen is statically linked' static.err || fail "static: $(cat static.err)"
 	measured below sh -c './unseen; true'
 	[ "$(sum process unseen_read)" -ge 314572800 ] || fail "below: no count"

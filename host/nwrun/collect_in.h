@@ -80,11 +80,14 @@ struct watch {
 	uint64_t other_total[2];
 	uint64_t apart_bytes[2];    /* bytes of the interval */
 	uint64_t counted_total[2];  /* seen bytes that the kernel counts, too */
+	uint64_t apart_total;       /* seen bytes, of both directions, that the kernel does not */
 	uint64_t children_total[2]; /* kernel's count of children that the process has waited for */
 	uint64_t unseen_total[2];   /* as reported */
 	uint64_t children_device_bytes;
-	bool added;     /* the parent's children_total has the process's counts */
-	unsigned blind; /* enum proc_blind */
+	unsigned ways;         /* enum nwshm_way */
+	uint64_t mapped_bytes; /* of files */
+	bool added;            /* the parent's children_total has the process's counts */
+	unsigned blind;        /* enum proc_blind */
 	bool blind_wanted, blind_known;
 	bool has_children; /* the kernel's count includes children that used a processor */
 	const char *unseen_by, *unseen_by_said; /* word for the reason; NULL: none */

@@ -169,46 +169,64 @@ field_pipes(struct field_list *f, const struct watch *w)
 /* A smaller share of the kernel's count is no news: loaders and the collector's own timing. */
 enum { UNSEEN_BYTES_MIN = 1 << 20, UNSEEN_SHARE = 50 };
 
-static const char *
-unseen_word(const struct watch *w, bool by_memory)
-{
-	const char *word = proc_blind_word(w->blind);
-
-	if (word != NULL)
-		return word;
-	if (by_memory)
-		return "memory-map";
-	return w->has_children ? "children" : "direct-calls";
-}
-
-/* Devices moved more than twice the bytes of all calls on files: through a memory map, or by calls
- * that the kernel does not count. */
+/* Devices moved more than twice the bytes of all calls on files: by calls that the kernel does not
+ * count, or through a memory map. */
 static bool
-is_moved_by_memory(const struct watch *w)
+is_moved_past(const struct watch *w)
 {
 	uint64_t device = w->now.io.read_bytes + w->now.io.write_bytes;
 	uint64_t known =
 	    w->first.io.read_bytes + w->first.io.write_bytes + w->children_device_bytes;
 	uint64_t calls = w->counted_total[NWSHM_READ] + w->counted_total[NWSHM_WRITE] +
-	    w->unseen_total[NWSHM_READ] + w->unseen_total[NWSHM_WRITE];
+	    w->unseen_total[NWSHM_READ] + w->unseen_total[NWSHM_WRITE] + w->apart_total;
 
 	return device > known && device - known > 2 * calls + UNSEEN_BYTES_MIN;
 }
 
+/* The program has used a way past the counts, and mapped files worth a word if it only mapped. */
+static bool
+has_way_past(const struct watch *w, uint64_t seen)
+{
+	if ((w->ways & (NWSHM_WAY_RING | NWSHM_WAY_AIO)) != 0)
+		return true;
+	return w->mapped_bytes >= UNSEEN_BYTES_MIN &&
+	    w->mapped_bytes >= (seen + w->mapped_bytes) / UNSEEN_SHARE;
+}
+
+/* `past`: the bytes went past the calls that the kernel counts. */
+static const char *
+unseen_word(const struct watch *w, bool past)
+{
+	const char *word = proc_blind_word(w->blind);
+
+	if (word != NULL)
+		return word;
+	if ((w->ways & NWSHM_WAY_RING) != 0)
+		return "io_uring";
+	if ((w->ways & NWSHM_WAY_AIO) != 0)
+		return "aio";
+	if (past)
+		return (w->ways & NWSHM_WAY_MAP) != 0 ? "memory-map" : "uncounted-calls";
+	return w->has_children ? "children" : "direct-calls";
+}
+
 /* Asks for the reason at the next look once there is something to explain. */
 static void
-unseen_explain(struct watch *w)
+unseen_explain(struct watch *w, const struct nwshm_proc *p)
 {
 	uint64_t unseen = w->unseen_total[NWSHM_READ] + w->unseen_total[NWSHM_WRITE];
 	uint64_t seen = w->counted_total[NWSHM_READ] + w->counted_total[NWSHM_WRITE];
-	bool by_memory = is_moved_by_memory(w);
+	bool past;
 
-	if (!by_memory && (unseen < UNSEEN_BYTES_MIN || unseen < (seen + unseen) / UNSEEN_SHARE)) {
+	w->ways = atomic_load_explicit(&p->ways, memory_order_relaxed);
+	w->mapped_bytes = nwshm_get(&p->mapped_bytes);
+	past = is_moved_past(w) || has_way_past(w, seen);
+	if (!past && (unseen < UNSEEN_BYTES_MIN || unseen < (seen + unseen) / UNSEEN_SHARE)) {
 		w->unseen_by = NULL;
 		return;
 	}
 	w->blind_wanted = !w->blind_known;
-	w->unseen_by = unseen_word(w, by_memory);
+	w->unseen_by = unseen_word(w, past);
 }
 
 /* The kernel's count since the image began, without children and without the seen bytes. A child
@@ -229,9 +247,10 @@ unseen_now(const struct watch *w, unsigned dir)
 static void
 field_unseen(struct field_list *f, struct watch *w, unsigned dir, uint64_t seen)
 {
-	uint64_t unseen;
+	uint64_t apart = w->apart_bytes[dir] < seen ? w->apart_bytes[dir] : seen, unseen;
 
-	w->counted_total[dir] += seen - (w->apart_bytes[dir] < seen ? w->apart_bytes[dir] : seen);
+	w->counted_total[dir] += seen - apart;
+	w->apart_total += apart;
 	w->apart_bytes[dir] = 0;
 	unseen = unseen_now(w, dir);
 	field(f, dir == NWSHM_READ ? "unseen_read" : "unseen_written",
@@ -293,7 +312,7 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	field(&f, "combined_s", (double)w->combined_ns * 1e-9);
 	w->combined_bytes = w->combined_ns = 0;
 	w->last = w->now;
-	unseen_explain(w);
+	unseen_explain(w, &c->shm->proc[index]);
 	if (!f.any)
 		return;
 	field(&f, "window", (double)(end_mono_ns - w->window_begin_mono_ns) * 1e-9);

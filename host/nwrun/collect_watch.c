@@ -136,7 +136,7 @@ watch_end_usage(struct collect *c, unsigned index)
 		usage_from_self(&w->now, &p->at_exit);
 	else if (next != NULL)
 		usage_from_self(&w->now, &next->at_start);
-	if (told && p->at_exit.has_children != 0)
+	if (told && p->at_exit.children_faults != p->at_start.children_faults)
 		w->has_children = true;
 	if (next == NULL && !w->added) {
 		w->added = true;

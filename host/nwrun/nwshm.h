@@ -100,8 +100,12 @@ struct nwshm_usage { /* of a process, in its own view */
 	int64_t user_us, sys_us;
 	uint64_t rchar, wchar, read_bytes, write_bytes;
 	uint32_t cpu_known, io_known;
-	uint32_t has_children; /* waited for a child: the kernel added the child's counts */
+	/* of children that were waited for, whose counts the kernel added */
+	uint64_t children_faults;
 };
+
+/* Ways of moving bytes that nwrun.so notices, but cannot count. */
+enum nwshm_way { NWSHM_WAY_RING = 1, NWSHM_WAY_AIO = 2, NWSHM_WAY_MAP = 4 };
 
 struct nwshm_proc {
 	_Atomic uint32_t state;  /* ENDED: another image took over the pid */
@@ -115,6 +119,8 @@ struct nwshm_proc {
 	_Atomic int64_t exit_mono_ns; /* 0: did not end in an orderly way (yet) */
 	_Atomic uint64_t missed_ops; /* not measured: no slot was free, or a signal hit an update */
 	_Atomic uint64_t missed_bytes;
+	_Atomic uint32_t ways;         /* set of enum nwshm_way */
+	_Atomic uint64_t mapped_bytes; /* of files that the program mapped */
 	/* usage when this image began: exec keeps the process's counters */
 	struct nwshm_usage at_start;
 	struct nwshm_usage at_exit; /* valid once exit_mono_ns is set */

@@ -105,6 +105,8 @@ struct nwshm_thread *thread_attach(void);
 void process_attach(bool forked);
 /* `pending_bytes`: bytes that libc will still write; the kernel has not counted them yet. */
 void process_record_exit(uint64_t pending_bytes);
+/* Notes that the process moves bytes in a way that cannot be counted. */
+void process_note_way(enum nwshm_way way, uint64_t mapped_bytes);
 bool process_is_vfork_child(void); /* for a thread marked in_vfork */
 /* Makes sure that pages of the region exist. False: the pages cannot be had. */
 bool region_touch(void *at, size_t bytes);

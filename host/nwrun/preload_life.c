@@ -2,12 +2,14 @@
 /* Calls that make and end descriptors and processes. They are noticed, not measured. */
 #include "host/nwrun/preload.h"
 
+#include <aio.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -222,6 +224,39 @@ prctl(int option, ...)
 	return REAL(prctl)(option, arg[0], arg[1], arg[2], arg[3]);
 }
 
+/* --- ways that are noticed, and not counted --- */
+
+#define NOTE_AIO(name, params, args)                \
+	EXPORT int name params                      \
+	{                                           \
+		process_note_way(NWSHM_WAY_AIO, 0); \
+		return REAL(name) args;             \
+	}
+NOTE_AIO(aio_read, (struct aiocb * cb), (cb))
+NOTE_AIO(aio_read64, (struct aiocb64 * cb), (cb))
+NOTE_AIO(aio_write, (struct aiocb * cb), (cb))
+NOTE_AIO(aio_write64, (struct aiocb64 * cb), (cb))
+NOTE_AIO(lio_listio,
+    (int mode, struct aiocb *const list[restrict], int n, struct sigevent *restrict event),
+    (mode, list, n, event))
+NOTE_AIO(lio_listio64,
+    (int mode, struct aiocb64 *const list[restrict], int n, struct sigevent *restrict event),
+    (mode, list, n, event))
+
+#define MAP(name, type)                                                                       \
+	EXPORT void *name(void *at, size_t bytes, int access, int flags, int fd, type offset) \
+	{                                                                                     \
+		void *rc = REAL(name)(at, bytes, access, flags, fd, offset);                  \
+                                                                                              \
+		if (rc != MAP_FAILED && (flags & MAP_ANONYMOUS) == 0)                         \
+			process_note_way(NWSHM_WAY_MAP, bytes);                               \
+		return rc;                                                                    \
+	}
+MAP(mmap, off_t)
+MAP(mmap64, off64_t)
+
+/* --- calls by number --- */
+
 /* Only calls that programs make this way in practice; the other numbers pass. */
 static bool
 syscall_begin(struct op *op, long number, const long arg[6])
@@ -247,6 +282,8 @@ syscall_begin(struct op *op, long number, const long arg[6])
 	case SYS_close: fd_forget((int)arg[0]); return false;
 	case SYS_close_range: fd_forget_range((unsigned)arg[0], (unsigned)arg[1]); return false;
 	case SYS_dup3: fd_forget((int)arg[1]); return false;
+	case SYS_io_uring_setup: process_note_way(NWSHM_WAY_RING, 0); return false;
+	case SYS_io_setup: process_note_way(NWSHM_WAY_AIO, 0); return false;
 	case SYS_seccomp: seal(arg[0] == SECCOMP_SET_MODE_STRICT); return false;
 	}
 	return false;

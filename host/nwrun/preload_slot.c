@@ -164,8 +164,8 @@ usage_read(struct nwshm_usage *u, bool at_start)
 		u->user_us = ru.ru_utime.tv_sec * 1000000 + ru.ru_utime.tv_usec;
 		u->sys_us = ru.ru_stime.tv_sec * 1000000 + ru.ru_stime.tv_usec;
 	}
-	u->has_children = !at_start && !sealed && sys(SYS_getrusage, RUSAGE_CHILDREN, &ru) == 0 &&
-	    ru.ru_maxrss > 0;
+	if (!sealed && sys(SYS_getrusage, RUSAGE_CHILDREN, &ru) == 0)
+		u->children_faults = (uint64_t)ru.ru_minflt;
 	u->io_known = sys_read_file("/proc/self/io", text, sizeof(text), &len) &&
 	    procfile_parse_io(text, &io);
 	if (u->io_known) {
@@ -295,6 +295,8 @@ proc_start(bool forked)
 	proc_describe(p);
 	atomic_store_explicit(&p->images, 0, memory_order_relaxed);
 	atomic_store_explicit(&p->epoch, 1, memory_order_relaxed);
+	atomic_store_explicit(&p->ways, 0, memory_order_relaxed);
+	atomic_store_explicit(&p->mapped_bytes, 0, memory_order_relaxed);
 	if (forked)
 		p->at_start = (struct nwshm_usage){ .cpu_known = 1, .io_known = 1 };
 	else
@@ -349,6 +351,17 @@ bool
 process_is_vfork_child(void)
 {
 	return region != NULL && state->proc != NULL && sys(SYS_getpid, 0) != state->proc->pid;
+}
+
+void
+process_note_way(enum nwshm_way way, uint64_t mapped_bytes)
+{
+	uint32_t g = atomic_load_explicit(&state->generation, memory_order_acquire);
+
+	if (region == NULL || g == 0 || g == GENERATION_TAKING || in_vfork_child())
+		return;
+	atomic_fetch_or(&state->proc->ways, way);
+	atomic_fetch_add(&state->proc->mapped_bytes, mapped_bytes);
 }
 
 /* For nwrun itself, whose collector must not be measured, or waited for, by an outer nwrun. */

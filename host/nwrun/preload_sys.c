@@ -65,6 +65,12 @@ early_close(int fd)
 	return (int)kernel_result(sys(SYS_close, fd));
 }
 
+static void *
+early_mmap(void *at, size_t bytes, int access, int flags, int fd, off_t offset)
+{
+	return (void *)kernel_result(sys(SYS_mmap, at, bytes, access, flags, fd, offset));
+}
+
 static long
 early_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -103,6 +109,8 @@ real_fallback(enum real_name name)
 	case REAL_openat:
 	case REAL_openat64: return (void *)early_openat;
 	case REAL_close: return (void *)early_close;
+	case REAL_mmap:
+	case REAL_mmap64: return (void *)early_mmap;
 	case REAL_syscall: return (void *)early_syscall;
 	default: return (void *)missing;
 	}

@@ -105,22 +105,27 @@ has_ring(int pid)
 	return found;
 }
 
-static bool
-has_preload(int pid)
+/* Reasons by what the process has mapped; none when nobody can tell. */
+static unsigned
+maps_read(int pid)
 {
+	unsigned blind = PROC_NOT_LOADED;
 	char path[PATH_BYTES], *line = NULL;
-	bool found = false;
 	size_t cap = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	if ((f = fopen(path, "re")) == NULL)
-		return true; /* nobody can tell */
-	while (!found && getline(&line, &cap, f) > 0)
-		found = strstr(line, "/nwrun.so") != NULL;
+		return 0;
+	while (getline(&line, &cap, f) > 0) {
+		if (strstr(line, "/nwrun.so") != NULL)
+			blind &= ~(unsigned)PROC_NOT_LOADED;
+		if (strstr(line, " /[aio]") != NULL)
+			blind |= PROC_AIO;
+	}
 	free(line);
 	fclose(f);
-	return found;
+	return blind;
 }
 
 static unsigned
@@ -131,8 +136,8 @@ blind_read(int pid)
 
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", pid);
 	blind = proc_blind_of_file(exe);
-	if (blind == 0 && !has_preload(pid))
-		blind |= PROC_NOT_LOADED;
+	if (blind == 0)
+		blind = maps_read(pid);
 	if (is_sealed(pid))
 		blind |= PROC_SEALED;
 	if (has_ring(pid))
@@ -143,7 +148,7 @@ blind_read(int pid)
 const char *
 proc_blind_word(unsigned blind)
 {
-	static const char *const words[] = { "static", "set-user-id", "sealed", "io_uring",
+	static const char *const words[] = { "static", "set-user-id", "sealed", "io_uring", "aio",
 		"not-loaded" };
 	size_t i;
 

@@ -14,7 +14,8 @@ enum proc_blind {
 	PROC_SETUID = 2,     /* the loader ignores LD_PRELOAD */
 	PROC_SEALED = 4,     /* a seccomp filter is in force */
 	PROC_IO_URING = 8,   /* the process has a ring */
-	PROC_NOT_LOADED = 16 /* the environment did not name nwrun.so */
+	PROC_AIO = 16,       /* the process has a queue of asynchronous operations */
+	PROC_NOT_LOADED = 32 /* the environment did not name nwrun.so */
 };
 
 /* Facts that take more than reading a few small files, as a set of bits. */

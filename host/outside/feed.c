@@ -39,7 +39,7 @@ usage_of(const struct outside_life *l, struct nwshm_usage *u)
 		.write_bytes = l->write_bytes,
 		.cpu_known = 1,
 		.io_known = 1,
-		.has_children = l->has_children };
+		.children_faults = l->has_children };
 }
 
 static void

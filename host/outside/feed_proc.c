@@ -337,7 +337,7 @@ usage_now(uint32_t pid, struct nwshm_usage *u)
 	u->cpu_known = 1;
 	u->user_us = (int64_t)(st.user_ticks * 1000000 / (uint64_t)ticks);
 	u->sys_us = (int64_t)(st.sys_ticks * 1000000 / (uint64_t)ticks);
-	u->has_children = st.child_ticks > 0;
+	u->children_faults = st.child_ticks > 0;
 	if (read_proc(pid, "io", text, sizeof(text)) > 0 && procfile_parse_io(text, &io)) {
 		u->io_known = 1;
 		u->rchar = io.rchar;
