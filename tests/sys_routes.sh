@@ -16,11 +16,11 @@ def hello(host, task=None):
     more = {"task_id": task, "program": "mover"} if task else {}
     return xsp.Peer(address).open().hello("p%d" % serial[0], host=host, software="test", **more)
 
-def config(host, t, value):
+def config(host, t, group, settings):
     p = hello(host)
     p.app(0x20, xsp.bson({"id": "c%d" % serial[0], "eventType": "ps:host:config",
-                          "subject": {"hostname": host, "type": "host", "from": "sysctl.", "until": "sysctl/", "t_ns": t * 10**9},
-                          "parameters": {"sysctl.net.ipv4.tcp_rmem": value, "sysctl.vm.swappiness": "60"}}))
+                          "subject": {"hostname": host, "type": "host", "from": group + ".", "until": group + "/", "t_ns": t * 10**9},
+                          "parameters": settings}))
     p.sync()
     p.close()
 
@@ -43,19 +43,26 @@ if sys.argv[2] == "last":
     serial[0] = 1000  # other providers than before
     transfer("a", "b", "t15", T0 + 15 * DAY, 4e7)
     sys.exit()
-config("b", T0 - DAY, "4096 131072 67108864")
+if sys.argv[2] in ("shaped", "free"):
+    shaped = sys.argv[2] == "shaped"
+    serial[0] = 2000 if shaped else 3000
+    day = T0 + (16 if shaped else 17) * DAY
+    config("a", day - 3600, "net", {"net.eth0.qdisc": "tbf" if shaped else "fq", "net.lo.qdisc": "noqueue"})
+    transfer("a", "c", sys.argv[2], day, 2.5e7 if shaped else 1e8)
+    sys.exit()
+config("b", T0 - DAY, "sysctl", {"sysctl.net.ipv4.tcp_rmem": "4096 131072 67108864", "sysctl.vm.swappiness": "60"})
 for i in range(15):
     if i == 8:
-        config("b", T0 + 8 * DAY - 3600, "4096 4096 65536")
+        config("b", T0 + 8 * DAY - 3600, "sysctl", {"sysctl.net.ipv4.tcp_rmem": "4096 4096 65536", "sysctl.vm.swappiness": "60"})
     transfer("a", "b", "t%d" % i, T0 + i * DAY, (1e8 if i < 8 else 4e7) * (1 + 0.05 * rng.gauss(0, 1)))
 for i in range(4):
     transfer("a", "c", "u%d" % i, T0 + i * DAY, 1e8)
 END
 start_box
-# known SESSIONS OF_THE_ROUTE
+# known SESSIONS OF_A_ROUTE OF_THE_OTHER
 known() {
 	[ "$(sql "select count(*) from result where route is not null")" = "$1" ] &&
-	    [ "$(sql "select count(*) from route where n_sessions in ($2, 4)")" = 2 ]
+	    [ "$(sql "select count(*) from route where n_sessions in ($2, ${3:-4})")" = 2 ]
 }
 python3 "$tmp/send.py" "$xsp" first || fail "the sender failed"
 until_true 30 known 19 15 || fail "$(sql "select route, n_sessions from route")"
@@ -90,5 +97,21 @@ nw routes --host c | grep -q '4 sessions so far: a usual rate needs 8' || fail "
 [ "$(nw sessions --route 'a -> c' --json | wc -l)" = 4 ] || fail "--route"
 [ "$(nw sessions --rate-min 70MB --route 'a -> b' --json | wc -l)" = 8 ] || fail "--rate-min"
 nw routes --json | python3 -c 'import json, sys; [json.loads(l) for l in sys.stdin]' || fail "--json"
+# --- an advice that fits, and what the next session shows ---
+python3 "$tmp/send.py" "$xsp" shaped || fail "the sender failed"
+until_true 30 known 21 16 5 || fail "$(sql "select route, n_sessions from route")"
+few=$(sql "select max(session_id) from result where route = 'a -> c'")
+page=$(curl -fs "$url/session/$few")
+for what in 'What to do' 'Look at the shaper of the sending host' 'tc -s qdisc show' 'queueing discipline tbf'; do
+	case $page in *"$what"*) ;; *) fail "no advice: $what" ;; esac
+done
+python3 "$tmp/send.py" "$xsp" free || fail "the sender failed"
+until_true 30 known 22 16 6 || fail "$(sql "select route, n_sessions from route")"
+curl -fs "$url/route.json?route=a+-%3E+c&program=mover" >"$tmp/doc"
+python3 - "$tmp/doc" <<'END' || fail "the advice is not closed"
+import json, sys
+cards = [c for c in json.load(open(sys.argv[1]))["advice"] if c["rule"] == "shaper"]
+assert len(cards) == 1 and cards[0]["closed"] and 3.5 < cards[0]["obtained"] < 4.5 and (cards[0]["predicted"] or 2) > 1, cards
+END
 stop_box
 echo ok

@@ -82,6 +82,9 @@ void page_error(struct html *h, int code, const char *reason, const char *advice
 void session_stages(struct html *h, const json_t *doc);
 /* Differences, of a session's or a route's object `changed`. */
 void session_differences(struct html *h, const json_t *changed);
+/* Cards of a session; of a route, with what came of them. */
+void session_advice(struct html *h, const json_t *doc);
+void route_advice(struct html *h, const json_t *list);
 void session_changed(struct html *h, const json_t *doc);
 void session_changes(struct html *h, const json_t *doc);
 void session_plots(struct html *h, const json_t *doc);

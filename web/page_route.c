@@ -337,6 +337,7 @@ page_route_history(struct html *h, struct store_reader *r, const char *route, co
 		html_raw(h, "</section>");
 	}
 	write_verdicts(h, rec.doc);
+	route_advice(h, result_list(rec.doc, KEY_route_advice));
 	page_end(h);
 	json_decref(rec.doc);
 	return rc;

@@ -474,10 +474,11 @@ static const struct section {
 } sections[] = {
 	{ "stages", "Stages", session_stages, false, false, KEY_result_bottleneck,
 	    KEY_bottleneck_stages },
-	{ "witnesses", "Witnesses", session_witnesses, false, true, KEY_result_verdict,
-	    KEY_verdict_witnesses },
 	{ "changed", "What changed", session_changed, false, true, KEY_result_changed,
 	    RESULT_KEYS },
+	{ "advice", "What to do", session_advice, false, true, KEY_result_advice, RESULT_KEYS },
+	{ "witnesses", "Witnesses", session_witnesses, false, true, KEY_result_verdict,
+	    KEY_verdict_witnesses },
 	{ "changes", "Since when in the session", session_changes, false, true, KEY_result_changes,
 	    KEY_changes_segments },
 	{ "time", "Over time", session_plots, false, false, KEY_result_timeline, RESULT_KEYS },

@@ -27,7 +27,7 @@ analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_
 	return rc;
 }
 
-/* What differs from the usual sessions, if the session is not as usual. */
+/* What to do; and what differs from the usual sessions, if the session is not as usual. */
 static int
 change_explain(struct store_reader *r, const struct analysis_params *p, struct analysis *a)
 {
@@ -40,11 +40,12 @@ change_explain(struct store_reader *r, const struct analysis_params *p, struct a
 	json_t *own;
 	int rc;
 
-	if (ask.n == 0)
-		return NW_OK;
 	own = resultdoc_facts(a, &p->judge);
 	ask.own = own;
-	rc = changed_find(r, &ask, &a->changed);
+	rc =
+	    advice_find(r, &a->evidence, own, a->judgement.route, a->judgement.program, &a->advice);
+	if (rc == NW_OK && ask.n > 0)
+		rc = changed_find(r, &ask, &a->changed);
 	json_decref(own);
 	return rc;
 }
@@ -82,6 +83,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 void
 analysis_clear(struct analysis *a)
 {
+	advice_clear(&a->advice);
 	changed_clear(&a->changed);
 	usual_clear(&a->usual);
 	reductions_clear(&a->reductions);

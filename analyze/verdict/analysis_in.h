@@ -3,6 +3,7 @@
 #ifndef ANALYSIS_IN_H
 #define ANALYSIS_IN_H
 
+#include "analyze/verdict/advice.h"
 #include "analyze/verdict/changed.h"
 #include "analyze/verdict/classes.h"
 #include "analyze/verdict/evidence.h"
@@ -24,6 +25,7 @@ struct analysis {
 	struct reductions reductions;
 	struct usual usual;
 	struct changed changed;
+	struct advice advice;
 };
 
 /* analysis_new() and analysis_free() with the caller's storage; analysis_clear() only after

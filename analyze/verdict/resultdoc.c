@@ -445,6 +445,7 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	put(doc, KEY_result_verdict, verdict_doc(a));
 	put(doc, KEY_result_usual, resultdoc_usual(a));
 	put(doc, KEY_result_changed, resultdoc_changed(a));
+	put(doc, KEY_result_advice, resultdoc_advice(a));
 	put(doc, KEY_result_bottleneck, bottleneck_doc(e, j, &run->params.judge));
 	put(doc, KEY_result_changes, resultdoc_changes(a));
 	put(doc, KEY_result_density, resultdoc_density(a, &run->params.classes));

@@ -31,6 +31,7 @@ void put_count(json_t *object, enum result_key key, uint64_t n);
 
 /* The part of the document that other sessions are compared by. */
 json_t *resultdoc_facts(const struct analysis *a, const struct judge_params *params);
+json_t *resultdoc_advice(const struct analysis *a);
 json_t *resultdoc_changed(const struct analysis *a);
 /* Null for a session without comparison. */
 json_t *resultdoc_usual(const struct analysis *a);

@@ -9,6 +9,7 @@
 
 #include "analyze/verdict/past.h"
 #include "analyze/verdict/resultdoc_in.h"
+#include "analyze/verdict/routeadvice.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
@@ -22,7 +23,8 @@ struct tally {
 
 struct history {
 	struct past past;
-	json_t *changed; /* of the newest session; NULL: nothing is to be explained */
+	json_t *newest; /* document of the newest session, or NULL */
+	json_t *advice; /* cards of the route */
 	double *rate;
 	struct nw_usual usual; /* of all rates */
 	struct nw_route_changes changes;
@@ -169,7 +171,8 @@ history_clear(struct history *h)
 
 	for (i = 0; i < h->changes.n; i++)
 		free(h->told[i].sentence);
-	json_decref(h->changed);
+	json_decref(h->newest);
+	json_decref(h->advice);
 	free(h->rate);
 	past_clear(&h->past);
 }
@@ -229,7 +232,7 @@ static json_t *
 history_doc(const struct history *h, const struct nw_route_rec *rec)
 {
 	const struct past_session *s = h->past.session;
-	json_t *o = json_object();
+	json_t *o = json_object(), *changed;
 
 	put_text(o, KEY_route_schema, "narrows-route/1");
 	put_text(o, KEY_route_route, rec->route);
@@ -248,27 +251,58 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 	put_real(o, KEY_route_worst, h->usual.worst);
 	put(o, KEY_route_worst_session, json_integer(s[session_with(h, h->usual.worst)].id));
 	put(o, KEY_route_changes, changes_doc(h));
-	put(o, KEY_route_changed, h->changed != NULL ? json_incref(h->changed) : json_null());
+	changed = json_object_get(h->newest, result_key_name(KEY_result_changed));
+	put(o, KEY_route_changed, changed != NULL ? json_incref(changed) : json_null());
+	put(o, KEY_route_advice, h->advice != NULL ? json_incref(h->advice) : json_array());
 	put(o, KEY_route_verdicts, verdicts_doc(h));
 	put(o, KEY_route_hours, pattern_doc(&h->hours, "from", hours_words));
 	put(o, KEY_route_weekdays, pattern_doc(&h->weekdays, "on", weekday_words));
 	return o;
 }
 
+/* What the route's history was, as far as the next one stands on it. */
+struct former {
+	int64_t newest_session_id;
+	json_t *advice;
+};
+
+static int
+on_former(void *arg, const struct nw_route_rec *rec)
+{
+	struct former *f = arg;
+	json_t *doc = rec->json != NULL ? json_loads(rec->json, 0, NULL) : NULL;
+
+	f->newest_session_id = rec->newest_session_id;
+	f->advice = json_incref(json_object_get(doc, result_key_name(KEY_route_advice)));
+	json_decref(doc);
+	return 1;
+}
+
 static int
 on_newest(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
 	struct history *h = arg;
-	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
 
 	(void)s;
-	h->changed = json_incref(json_object_get(doc, result_key_name(KEY_result_changed)));
-	if (!json_is_object(h->changed)) {
-		json_decref(h->changed);
-		h->changed = NULL;
-	}
-	json_decref(doc);
+	h->newest = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
 	return 1;
+}
+
+/* The newest session's document adds to the cards, once. */
+static int
+advice_update(struct store_reader *r, struct history *h, const char *route, const char *program)
+{
+	const struct past_session *own = &h->past.session[h->past.n - 1];
+	struct former f = { 0 };
+	int rc = store_session_get(r, own->id, on_newest, h);
+
+	if (rc == NW_OK || rc == NW_ENOTFOUND)
+		rc = store_route_get(r, route, program, on_former, &f);
+	h->advice = f.newest_session_id == own->id
+	    ? json_incref(f.advice)
+	    : routeadvice_after(f.advice, h->newest, own->id, own->bytes_per_s);
+	json_decref(f.advice);
+	return rc == NW_ENOTFOUND ? NW_OK : rc;
 }
 
 static int
@@ -301,8 +335,8 @@ routehist_make(struct store_reader *r, const char *route, const char *program, i
 		return NW_ENOTFOUND;
 	out->route = xstrdup(route != NULL ? route : "");
 	out->program = xstrdup(program != NULL ? program : "");
-	rc = store_session_get(r, h.past.session[h.past.n - 1].id, on_newest, &h);
-	if ((rc == NW_OK || rc == NW_ENOTFOUND) && (rc = history_find(&h)) == NW_OK)
+	if ((rc = advice_update(r, &h, out->route, out->program)) == NW_OK &&
+	    (rc = history_find(&h)) == NW_OK)
 		rc = record_fill(&h, out);
 	history_clear(&h);
 	if (rc < 0)
