@@ -140,6 +140,22 @@ wait $watcher
 is "$(total "$tmp/report" stage bytes disk.write)" $((2 * bytes)) "bytes that children wrote"
 grep -q "resource=$tmp/other" "$tmp/report" && fail "somebody else's file is in the report"
 
+# --- a control group: who enters later counts from then on ---
+group=$(mount | sed -n 's/^[^ ]* on \([^ ]*\) type cgroup2 .*/\1/p' | head -n 1)/nwrun-outside-$$
+if mkdir "$group" 2>/dev/null; then
+	rm -f "$tmp/report"
+	NWRUN_REPORT=$tmp/report "$nwrun" -v --cgroup "$group" 2>"$tmp/err" &
+	watcher=$!
+	until_true 20 grep -q task "$tmp/err" || fail "nwrun --cgroup does not begin: $(cat "$tmp/err")"
+	sh -c "echo \$\$ >$group/cgroup.procs && exec cp $tmp/from $tmp/to4" || fail "no process enters the control group"
+	cp "$tmp/from" "$tmp/to5"
+	sleep 0.3
+	kill -INT $watcher
+	wait $watcher || fail "nwrun --cgroup ends with $?"
+	rmdir "$group"
+	is "$(total "$tmp/report" stage bytes disk.write)" $bytes "bytes written in the control group"
+fi
+
 # --- attaching and detaching leaves nothing behind, and never stops the program ---
 programs() { bpftool prog show 2>/dev/null | grep -c 'name outside_' || :; }
 left() { ! pgrep -x nwflow -P $$ && [ "$(programs)" -le "$before" ]; }

@@ -27,6 +27,7 @@ enum { WORKERS_MAX = 64, PROGRAM_BYTES = 48, ADDRESS_BYTES = 64, FINAL_WAIT_S = 
 #define GRACE_NS INT64_C(500000000)
 
 struct worker {
+	int serial;    /* never given twice */
 	pid_t process; /* of the measuring; 0: free */
 	uint32_t pid;  /* that is measured */
 	struct net_addr peer;
@@ -39,7 +40,7 @@ struct agent {
 	const struct flow_conf *conf;
 	struct flows *flows;
 	struct flows_limits limits;
-	int diag_fd;
+	int diag_fd, serials;
 	struct worker workers[WORKERS_MAX];
 	uint64_t sessions, full;
 	int64_t now_mono_ns;
@@ -72,30 +73,41 @@ same_peer(const struct net_addr *a, const struct net_addr *b)
 	return a->family == b->family && memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
 }
 
-static int
-worker_find(const struct agent *a, uint32_t pid, const struct net_addr *peer)
+static struct worker *
+worker_find(struct agent *a, uint32_t pid, const struct net_addr *peer)
 {
-	int i;
+	struct worker *w;
 
-	for (i = 0; i < WORKERS_MAX; i++)
-		if (a->workers[i].process != 0 && !a->workers[i].told && a->workers[i].pid == pid &&
-		    same_peer(&a->workers[i].peer, peer))
-			return i;
-	return -1;
+	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
+		if (w->process != 0 && !w->told && w->pid == pid && same_peer(&w->peer, peer))
+			return w;
+	return NULL;
 }
 
-static int
-worker_free(const struct agent *a)
+static struct worker *
+worker_of(struct agent *a, int serial)
 {
-	uint64_t i, n = 0;
-	int free = -1;
+	struct worker *w;
 
-	for (i = 0; i < WORKERS_MAX; i++) {
-		n += a->workers[i].process != 0;
-		if (a->workers[i].process == 0 && free < 0)
-			free = (int)i;
+	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
+		if (w->process != 0 && w->serial == serial)
+			return w;
+	return NULL;
+}
+
+/* Workers that have been told to end only send what is left. */
+static struct worker *
+worker_free(struct agent *a)
+{
+	struct worker *w, *free = NULL;
+	uint64_t n = 0;
+
+	for (w = a->workers; w < a->workers + WORKERS_MAX; w++) {
+		n += w->process != 0 && !w->told;
+		if (w->process == 0 && free == NULL)
+			free = w;
 	}
-	return n < a->conf->sessions_max ? free : -1;
+	return n < a->conf->sessions_max ? free : NULL;
 }
 
 /* The child: measures, and reports as a session of its own. */
@@ -119,28 +131,30 @@ worker_main(const struct agent *a, uint32_t pid, const struct flow *flow, pid_t 
 	_exit(attach_run(&o));
 }
 
-static int
+static struct worker *
 worker_start(struct agent *a, uint32_t pid, const char *program, const struct flow *flow)
 {
 	char local[ADDRESS_BYTES], peer[ADDRESS_BYTES];
-	int i = worker_free(a);
+	struct worker *w = worker_free(a);
 	pid_t parent = getpid(), process;
 
-	if (i < 0) {
+	if (w == NULL) {
 		a->full++;
-		return -1;
+		return NULL;
 	}
 	if ((process = fork()) == 0)
 		worker_main(a, pid, flow, parent);
 	if (process < 0) {
 		log_warn("session.fork");
-		return -1;
+		return NULL;
 	}
-	a->workers[i] = (struct worker){ .process = process, .pid = pid, .peer = flow->last.peer };
+	*w = (struct worker){
+		.serial = a->serials++, .process = process, .pid = pid, .peer = flow->last.peer
+	};
 	a->sessions++;
 	log_info("session.begin program=\"%s\" pid=%u local=%s peer=%s", program, pid,
 	    address_text(&flow->last.local, local), address_text(&flow->last.peer, peer));
-	return i;
+	return w;
 }
 
 static void
@@ -187,51 +201,59 @@ workers_reap(struct agent *a)
 
 /* --- connections --- */
 
+/* Whether the process, once it is known, is somebody's who may be watched. */
 static bool
-is_wanted(const struct agent *a, const struct flow *flow)
+is_wanted(const struct agent *a, const struct flow *flow, uint32_t pid, const char *program)
 {
-	return flow->last.inode != 0 && (a->conf->loopback || !flow_is_loopback(&flow->last.peer));
+	const struct flow_facts facts = { .program = program,
+		.uid = flow->last.uid,
+		.local = flow->last.local,
+		.peer = flow->last.peer };
+
+	return !targets_is_below(pid, (uint32_t)getpid()) && !targets_is_measured(pid) &&
+	    flow_rules_admit(a->conf->allow, a->conf->deny, &facts);
 }
 
 static void
 flow_begin(struct agent *a, struct flow *flow)
 {
 	char program[PROGRAM_BYTES] = "";
-	struct flow_facts facts = { .program = program,
-		.uid = flow->last.uid,
-		.local = flow->last.local,
-		.peer = flow->last.peer };
-	uint32_t pid;
-	int worker;
+	struct worker *w = NULL;
+	uint32_t pid = 0;
 
-	if (!is_wanted(a, flow) ||
-	    (pid = flow_owner(flow->last.inode, program, sizeof(program))) == 0 ||
-	    targets_is_below(pid, (uint32_t)getpid()) || targets_is_measured(pid) ||
-	    !flow_rules_admit(a->conf->allow, a->conf->deny, &facts)) {
+	if (!a->conf->loopback && flow_is_loopback(&flow->last.peer)) {
 		flows_refuse(flow);
 		return;
 	}
-	if ((worker = worker_find(a, pid, &flow->last.peer)) < 0)
-		worker = worker_start(a, pid, program, flow);
-	if (worker < 0)
+	/* a connection that nobody has accepted yet has no process */
+	if (flow->last.inode != 0)
+		pid = flow_owner(flow->last.inode, program, sizeof(program));
+	if (pid != 0 && !is_wanted(a, flow, pid, program)) {
+		flows_refuse(flow);
+		return;
+	}
+	if (pid != 0 && (w = worker_find(a, pid, &flow->last.peer)) == NULL)
+		w = worker_start(a, pid, program, flow);
+	if (w == NULL)
 		flows_put_off(a->flows, flow);
 	else
-		flows_take(flow, worker);
+		flows_take(flow, w->serial);
 }
 
 static void
 on_flow(void *arg, struct flow *flow)
 {
 	struct agent *a = arg;
+	struct worker *w;
 
 	if (flow->state == FLOW_DUE)
 		flow_begin(a, flow);
 	if (flow->state != FLOW_TAKEN)
 		return;
-	if (a->workers[flow->worker].process == 0)
+	if ((w = worker_of(a, flow->worker)) == NULL)
 		flows_put_off(a->flows, flow); /* the process ended, or could not be measured */
 	else
-		a->workers[flow->worker].flows++;
+		w->flows++;
 }
 
 static void

@@ -73,7 +73,6 @@ step(struct attached *a)
 	now_mono_ns = nw_mono_ns();
 	if (now_mono_ns - a->under_way_mono_ns >= UNDER_WAY_NS) {
 		a->under_way_mono_ns = now_mono_ns;
-		feed_settle(a->feed);
 		trace_threads(a->trace, on_thread, a->feed);
 	}
 	if (now_mono_ns - a->lost_mono_ns >= LOST_NS) {
@@ -90,6 +89,7 @@ watch(struct attached *a, const struct attach_opts *o)
 		step(a);
 	trace_stop(a->trace);
 	trace_read(a->trace, 0, on_record, a->feed);
+	feed_settle(a->feed);
 	feed_each(a->feed, on_proc, a);
 }
 

@@ -156,21 +156,36 @@ feed_record(struct feed *f, const void *record, size_t bytes)
 	else if ((p = feed_proc_find(f, h->tgid)) != NULL)
 		take(f, p, record);
 }
+/* Of a call under way, nobody knows the connection: where some do not count, none counts early. */
+static bool
+is_own(const struct feed_proc *p, unsigned stage)
+{
+	return stage < NWSHM_TIMED &&
+	    (!p->has_others || (stage != NWSHM_NET_READ && stage != NWSHM_NET_WRITE));
+}
+
 void
 feed_under_way(struct feed *f, uint32_t tid, const struct outside_thread *t)
 {
 	struct feed_proc *p = feed_proc_find(f, t->tgid);
+	bool is_timed = t->is_wait || t->stage != NWSHM_NO_STAGE;
 	struct feed_thread *thread;
 	uint64_t word = 0;
 
-	if (p == NULL || (!t->is_wait && t->stage == NWSHM_NO_STAGE) || !t->measured)
+	if (p == NULL || !t->measured)
 		return;
-	if ((thread = feed_thread_get(p, tid)) == NULL)
+	thread = is_timed ? feed_thread_get(p, tid) : feed_thread_find(p, tid);
+	if (thread == NULL)
 		return;
+	/* a thread that has lost the processor at a call's end is still in the call */
+	if (t->out_mono_ns != 0)
+		return;
+	feed_held_count(p, thread);
 	if (t->begin_mono_ns != 0 && t->is_wait)
 		word = nwshm_inflight((int64_t)t->begin_mono_ns - region->base_mono_ns, t->hope, 0,
 		    NWSHM_INFLIGHT_WAIT);
-	else if (t->begin_mono_ns != 0 && t->stage < NWSHM_TIMED)
+	else if (t->begin_mono_ns != 0 &&
+	    (is_own(p, t->stage) || (t->stage2 != NWSHM_NO_STAGE && is_own(p, t->stage2))))
 		word = op_inflight(t->stage, t->stage2, (int64_t)t->begin_mono_ns);
 	atomic_store_explicit(&thread->slot->inflight, word, memory_order_relaxed);
 }

@@ -11,7 +11,7 @@ feed_held_count(struct feed_proc *p, struct feed_thread *t)
 {
 	struct feed_held *h = &t->held;
 
-	if (h->kind == HELD_NOTHING)
+	if (h->kind == HELD_NOTHING || h->is_counted)
 		return;
 	feed_proc_use(p, t->slot);
 	atomic_store_explicit(&t->slot->inflight, 0, memory_order_relaxed);
@@ -26,7 +26,7 @@ feed_held_count(struct feed_proc *p, struct feed_thread *t)
 		if (h->apart && h->kind == HELD_MOVE)
 			op_apart(&h->op, NWSHM_WRITE, h->bytes);
 	}
-	h->kind = HELD_NOTHING;
+	h->is_counted = true;
 }
 
 void
@@ -107,6 +107,7 @@ feed_take_op(struct feed_proc *p, const struct outside_op *r)
 	op_fill(&t->held.op, p, r);
 	t->held.op.thread = t->slot;
 	t->held.kind = HELD_OP;
+	t->held.is_counted = false;
 	t->held.end_mono_ns = end_of(&r->head);
 	t->held.bytes = r->bytes;
 	t->held.dir = r->dir;
@@ -131,6 +132,7 @@ feed_take_move(struct feed_proc *p, const struct outside_move *m)
 	t->held.op.fd2 = r->fd2;
 	t->held.op.object2 = feed_fd_object(p, r->fd2, &m->to);
 	t->held.kind = HELD_MOVE;
+	t->held.is_counted = false;
 	t->held.end_mono_ns = end_of(&r->head);
 	t->held.bytes = r->bytes;
 	t->held.dir = NWSHM_READ;
@@ -146,17 +148,38 @@ feed_take_wait(struct feed_proc *p, const struct outside_wait *w)
 		return;
 	feed_held_count(p, t);
 	t->held.kind = HELD_WAIT;
+	t->held.is_counted = false;
 	t->held.wait = w->wait;
 	t->held.op.begin_mono_ns = (int64_t)w->head.begin_mono_ns;
 	t->held.end_mono_ns = end_of(&w->head);
+}
+
+/* A call that was counted already gets the rest of its time, though not as one duration. */
+static void
+call_lengthen(struct feed_thread *t, int64_t ns)
+{
+	const struct feed_held *h = &t->held;
+
+	if (h->kind == HELD_WAIT) {
+		nwshm_add(&t->slot->wait_ns[h->wait], (uint64_t)ns);
+		return;
+	}
+	if (h->op.stage < NWSHM_TIMED)
+		nwshm_add(&t->slot->busy_ns[h->op.stage], (uint64_t)ns);
+	if (h->kind == HELD_MOVE && h->op.stage2 < NWSHM_TIMED)
+		nwshm_add(&t->slot->busy_ns[h->op.stage2], (uint64_t)ns);
 }
 
 void
 feed_take_resumed(struct feed_proc *p, const struct outside_resumed *r)
 {
 	struct feed_thread *t = feed_thread_get(p, r->head.tid);
+	int64_t end_mono_ns = end_of(&r->head);
 
-	if (t != NULL && t->held.kind != HELD_NOTHING &&
-	    t->held.end_mono_ns == (int64_t)r->head.begin_mono_ns)
-		t->held.end_mono_ns = end_of(&r->head);
+	if (t == NULL || t->held.kind == HELD_NOTHING ||
+	    t->held.end_mono_ns != (int64_t)r->head.begin_mono_ns)
+		return;
+	if (t->held.is_counted)
+		call_lengthen(t, end_mono_ns - t->held.end_mono_ns);
+	t->held.end_mono_ns = end_mono_ns;
 }

@@ -125,19 +125,20 @@ entry_is(struct feed_fd *f, const struct outside_file *file)
 }
 
 unsigned
-feed_fd_stage(const struct feed_proc *p, const struct outside_file *file)
+feed_fd_stage(struct feed_proc *p, const struct outside_file *file)
 {
 	const struct net_addr *only = p->feed->only_peer;
 	struct net_addr peer;
 
 	if (only == NULL || file->stage != NWSHM_NET_READ)
 		return file->stage;
-	if (file->family == 0)
-		return NWSHM_OTHER_READ;
-	address_set(&peer, file->family, file->peer_ip, file->peer_port);
-	return peer.family == only->family && memcmp(peer.ip, only->ip, sizeof(peer.ip)) == 0
-	    ? file->stage
-	    : NWSHM_OTHER_READ;
+	if (file->family != 0) {
+		address_set(&peer, file->family, file->peer_ip, file->peer_port);
+		if (peer.family == only->family && memcmp(peer.ip, only->ip, sizeof(peer.ip)) == 0)
+			return file->stage;
+	}
+	p->has_others = true;
+	return NWSHM_OTHER_READ;
 }
 
 /* The descriptor behind the made-up number of a ring's request: the one that the table or the

@@ -25,6 +25,7 @@ struct feed_fd {
 /* The last call of a thread, which may turn out to have ended later. */
 struct feed_held {
 	enum { HELD_NOTHING, HELD_OP, HELD_MOVE, HELD_WAIT } kind;
+	bool is_counted;
 	struct op op; /* of a wait, only begin and thread */
 	int64_t end_mono_ns, bytes;
 	enum nwshm_wait wait;
@@ -51,6 +52,7 @@ struct feed_line {
 struct feed_proc {
 	uint32_t pid;
 	const struct feed *feed;
+	bool has_others;    /* connections that do not count */
 	struct state state; /* as in preload.h: the slot */
 	struct feed_fd *fds;
 	struct feed_thread *threads;
@@ -82,7 +84,7 @@ int feed_fd_number(struct feed_proc *p, int fd, const struct outside_file *file)
 /* The object of a descriptor, as a record shows the descriptor; NULL for none. */
 struct nwshm_object *feed_fd_object(struct feed_proc *p, int fd, const struct outside_file *file);
 /* The stage of a descriptor for reading: none of connections that do not count. */
-unsigned feed_fd_stage(const struct feed_proc *p, const struct outside_file *file);
+unsigned feed_fd_stage(struct feed_proc *p, const struct outside_file *file);
 void feed_fd_opened(struct feed_proc *p, const struct outside_name *n);
 void feed_fd_closed(struct feed_proc *p, int fd);
 /* The process ends: its files get names and sizes. */
@@ -114,6 +116,8 @@ void feed_proc_end(
 void feed_proc_use(struct feed_proc *p, struct nwshm_thread *slot);
 /* With a slot; NULL: none was free. */
 struct feed_thread *feed_thread_get(struct feed_proc *p, uint32_t tid);
+/* NULL: the thread has made no call that counts. */
+struct feed_thread *feed_thread_find(struct feed_proc *p, uint32_t tid);
 void feed_thread_end(struct feed_proc *p, uint32_t tid);
 /* A line that is free from begin_mono_ns on; NULL when no slot is free. */
 struct feed_line *feed_line_get(struct feed_proc *p, int64_t begin_mono_ns);

@@ -269,6 +269,15 @@ feed_thread_get(struct feed_proc *p, uint32_t tid)
 	return t->slot != NULL ? t : NULL;
 }
 
+struct feed_thread *
+feed_thread_find(struct feed_proc *p, uint32_t tid)
+{
+	struct feed_thread *t;
+
+	HASH_FIND_INT(p->threads, &tid, t);
+	return t != NULL && t->slot != NULL ? t : NULL;
+}
+
 void
 feed_thread_end(struct feed_proc *p, uint32_t tid)
 {
