@@ -45,6 +45,10 @@ FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
 ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec store analyze/verdict web/query web/lifelines web daemon cli/stat cli/import cli \
          host/lib host/nwrun host/blipp host/magnet host/iomodel host/nwlog host/outside \
          dpss dpss/master dpss/server dpss/tool dpss/sim
+# what asks switches is built where net-snmp's library is
+SNMP   := $(wildcard /usr/include/net-snmp/net-snmp-config.h)
+SWITCH := $(if $(SNMP),nwswitch)
+ROOMS  += $(if $(SNMP),host/switch)
 FATAL                 := base/fatal base
 BELOW_base            := base
 BELOW_base/fatal      := $(FATAL)
@@ -70,6 +74,7 @@ BELOW_host/iomodel    := host/iomodel host/lib xsp pki $(FATAL)
 BELOW_host/nwlog      := host/nwlog host/lib xsp pki $(FATAL)
 BELOW_host/magnet     := host/magnet host/lib xsp pki $(FATAL)
 BELOW_host/outside    := host/outside host/nwrun host/lib xsp pki $(FATAL)
+BELOW_host/switch     := host/switch host/lib xsp pki $(FATAL)
 BELOW_dpss            := dpss pki $(FATAL)
 BELOW_dpss/master     := dpss/master dpss pki $(FATAL)
 BELOW_dpss/server     := dpss/server dpss pki $(FATAL)
@@ -92,10 +97,12 @@ LIBS_dpss     :=
 LIBS_dpss/master := sqlite3
 LIBS_analyze/verdict := jansson
 LIBS_pki/account := libargon2
+EXTRA_host/switch := -lnetsnmp
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
 MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/nwlog/nwlog.c host/outside/nwflow.c \
             dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c
+MAINS    += $(if $(SNMP),host/switch/nwswitch.c)
 PRELOAD  := $(sort $(wildcard host/nwrun/preload*.c))
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
@@ -112,7 +119,7 @@ BENCHES := $(call found,bench)
 all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
-host: $(foreach p,nwrun blipp magnet iomodel nwlog nwflow,$B/bin/$p) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
+host: $(foreach p,nwrun blipp magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 host-static: $(foreach p,nwrun blipp iomodel nwlog,$B/static/$p) $B/static/nwrun.so
 
@@ -271,14 +278,14 @@ help:
 # --- install: what goes where below PREFIX, one list for both directions ---
 HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event eventlog public magnet dpss)
 MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
-HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwlog nwflow,$B/bin/$p:bin/$p) $B/bin/nwrun.so:lib/narrows/nwrun.so \
+HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p:bin/$p) $B/bin/nwrun.so:lib/narrows/nwrun.so \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            conf/blipp.conf:share/doc/narrows/examples/blipp.conf conf/blipp.service:lib/systemd/system/blipp.service \
            conf/nwflow.conf:share/doc/narrows/examples/nwflow.conf conf/nwflow.service:lib/systemd/system/nwflow.service \
            conf/magnet.conf:share/doc/narrows/examples/magnet.conf conf/magnet.service:lib/systemd/system/magnet.service \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
-PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel nwlog nwflow dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
+PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel nwlog nwflow $(SWITCH) dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
            $(foreach h,$(HEADERS),$h:$h) $(foreach h,event kernel,host/magnet/bpf/$h.h:share/narrows/bpf/$h.h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \

@@ -343,6 +343,8 @@ evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out)
 	out->session_id = session_id;
 	rc = session_read(&l);
 	uses_name(&l);
+	if (rc == NW_OK)
+		rc = evidence_switches(r, out);
 	free(l.sources);
 	if (rc < 0)
 		evidence_clear(out);
@@ -420,6 +422,7 @@ evidence_clear(struct evidence *e)
 	free(e->durations);
 	kernels_clear(e);
 	uses_clear(e);
+	evidence_switches_clear(e);
 	free(e->task_id);
 	free(e->program);
 	free(e->label);

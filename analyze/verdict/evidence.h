@@ -151,6 +151,14 @@ struct evidence_use_file {
 	double read, written;
 };
 
+/* A port of a switch, of which the administrator says which host's traffic passes it. */
+struct evidence_switch {
+	char *name, *port, *serves; /* serves: the host of this session, by name or address */
+	size_t rows;                /* looks during the session */
+	double dropped, errors;     /* packets, while the session worked */
+	double used;                /* largest share of the speed between two looks; 0: unknown */
+};
+
 struct evidence {
 	int64_t session_id;
 	char *task_id, *program;
@@ -177,6 +185,8 @@ struct evidence {
 	size_t n_uses;
 	struct evidence_use_file *use_files;
 	size_t n_use_files;
+	struct evidence_switch *switches; /* at most EVIDENCE_LIST_MAX */
+	size_t n_switches;
 	struct evidence_durations *durations; /* at most EVIDENCE_LIST_MAX */
 	size_t n_durations;
 	uint64_t durations_rejected; /* unreadable histograms, or without room */

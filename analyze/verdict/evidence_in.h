@@ -165,6 +165,10 @@ source_kernel(struct loader *l, struct source *s, const char *event_type, const 
 void kernel_row(struct loader *l, const struct row *r);
 void kernels_clear(struct evidence *e);
 
+/* evidence_switches.c */
+int evidence_switches(struct store_reader *r, struct evidence *e);
+void evidence_switches_clear(struct evidence *e);
+
 /* evidence_hosts.c */
 void cpu_row(struct loader *l, const struct row *r);
 void disk_row(struct loader *l, const struct row *r);

@@ -17,7 +17,7 @@
 #include "narrows/analysis.h"
 #include "narrows/stage.h"
 
-enum { JUDGE_REASONS_MAX = 8, JUDGE_WITNESSES_MAX = 7 };
+enum { JUDGE_REASONS_MAX = 8, JUDGE_WITNESSES_MAX = 8 };
 
 enum agreement { AGREES_NOT, AGREES, NO_OPINION };
 

@@ -237,6 +237,49 @@ cpu_witness(struct judgement *j, const struct evidence *e)
 		    waits && j->limit.known ? AGREES : NO_OPINION, text);
 }
 
+/* --- switch: what the network itself counted --- */
+
+/* Drops slow a sender down wherever they are; a port that was hardly used, and dropped nothing,
+ * says nothing of the rest of the network. */
+static enum agreement
+switch_agreement(const struct judgement *j, const struct evidence_switch *s)
+{
+	enum nw_stage_kind kind;
+
+	if ((s->dropped + s->errors == 0 && s->used < 0.9) || !j->limit.known)
+		return NO_OPINION;
+	kind = j->path.stage[j->limit.stage].kind;
+	if (stage_kind_is_net(kind))
+		return AGREES;
+	return s->used >= 0.9 ? AGREES_NOT : NO_OPINION;
+}
+
+static void
+switch_witness(struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_switch *worst = NULL, *s;
+	bool bad;
+	size_t i;
+
+	for (i = 0; i < e->n_switches; i++) {
+		s = &e->switches[i];
+		if (s->rows < 2)
+			continue;
+		if (worst == NULL || s->dropped + s->errors > worst->dropped + worst->errors ||
+		    (s->dropped + s->errors == worst->dropped + worst->errors &&
+			s->used > worst->used))
+			worst = s;
+	}
+	if (worst == NULL)
+		return;
+	bad = worst->dropped + worst->errors > 0 || worst->used >= 0.9;
+	witness_add(j, "switch", bad ? "network" : NULL, switch_agreement(j, worst),
+	    xasprintf("port %s of %s, of %s, dropped %.0f packets, had %.0f errors, and was used "
+		      "up to %.0f %%",
+		worst->port, worst->name, worst->serves, worst->dropped, worst->errors,
+		100 * worst->used));
+}
+
 /* The opinion of the published method: the lowest mean throughput of single operations. */
 static void
 per_call_witness(struct judgement *j, const struct evidence *e)
@@ -278,6 +321,7 @@ witnesses_hear(struct judgement *j, const struct evidence *e)
 	kernel_witness(j, e);
 	disk_witness(j, e);
 	cpu_witness(j, e);
+	switch_witness(j, e);
 	if (!j->limit.known)
 		per_call_witness(j, e);
 }

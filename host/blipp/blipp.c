@@ -24,7 +24,7 @@
 #include "host/lib/addresses.h"
 #include "host/lib/ticker.h"
 #include "host/blipp/blipp_conf.h"
-#include "host/blipp/budget.h"
+#include "host/blipp/overhead.h"
 #include "host/blipp/configuration.h"
 #include "host/blipp/follow.h"
 #include "host/blipp/history.h"
@@ -63,7 +63,7 @@ struct blipp {
 	struct control_client control;
 	struct followers followers;
 	struct configuration configuration;
-	struct budget budget;
+	struct overhead budget;
 	struct scrapes scrapes;
 	void *scrape_states[BLIPP_PROBES]; /* memory of the probes for /metrics: shares since the
 					    * scrape before */
@@ -524,7 +524,7 @@ wait_for_work(struct blipp *b, int64_t until_mono_ns, const sigset_t *while_wait
 static void
 look_at_budget(struct blipp *b, struct clock_pair now)
 {
-	if (!budget_step(&b->budget, now.mono_ns, control_client_cpu_s()))
+	if (!overhead_step(&b->budget, now.mono_ns, control_client_cpu_s()))
 		return;
 	b->control.slowed = b->budget.stretch;
 	b->control.status_mono_ns = 0;
@@ -558,7 +558,8 @@ run(struct blipp *b, const sigset_t *while_waiting)
 	int samples = 0;
 
 	b->seen_mono_ns = now.mono_ns;
-	budget_begin(&b->budget, b->conf.budget_percent / 100, now.mono_ns, control_client_cpu_s());
+	overhead_begin(
+	    &b->budget, b->conf.budget_percent / 100, now.mono_ns, control_client_cpu_s());
 	b->control.budget = b->budget.share;
 	intervals_set(b, now);
 	while (!stop_wanted) {

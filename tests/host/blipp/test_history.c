@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kept samples: what comes out is what went in, of the newest stretch of time, within the bounds. */
+/* Kept samples: what comes out went in, of the newest stretch of time, and within the bounds. */
 #include "host/blipp/history.h"
 
 #include "narrows/clock.h"
