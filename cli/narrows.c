@@ -29,6 +29,7 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 	X(pin)       \
 	X(unpin)     \
 	X(lifelines) \
+	X(annotate)  \
 	X(control)   \
 	X(sql)       \
 	X(backup)    \

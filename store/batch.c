@@ -285,6 +285,7 @@ nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id)
 	    (rc = put(b, BATCH_MERGE_XSP, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_RUN, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_EVENTS, "ii", from_id, into_id)) == NW_OK &&
+	    (rc = put(b, BATCH_MERGE_NOTES, "ii", from_id, into_id)) == NW_OK &&
 	    (rc = put(b, BATCH_DROP_RESULT, "i", from_id)) == NW_OK &&
 	    (rc = put(b, BATCH_MERGE_PIN, "ii", from_id, into_id)) == NW_OK)
 		rc = put(b, BATCH_MERGE_SESSION, "i", from_id);

@@ -96,6 +96,8 @@ static const char *const sql[R_STMTS] = {
 	[R_SESSION_LAST] = "SELECT max(id) FROM session",
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
 	[R_XSP_ONE] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE id = ?",
+	[R_NOTES] = "SELECT id, session_id, t_ns, line, point, text, made_ns FROM note"
+		    " WHERE session_id = ? ORDER BY t_ns, id",
 	[R_RUNS] =
 	    "SELECT id, session_id, kind, started_ns, took_ns, version, outcome, replaced_ns,"
 	    " why, stage, sentence, bytes_per_s FROM run "
@@ -371,6 +373,7 @@ struct sink {
 		store_layout_fn *layout;
 		store_provider_fn *provider;
 		store_keeplist_fn *keeplist;
+		store_note_fn *note;
 		store_setting_fn *setting;
 		store_route_fn *route;
 		store_run_fn *run;
@@ -753,6 +756,32 @@ run_row(struct sink *s, sqlite3_stmt *st)
 	};
 
 	return s->fn.run(s->arg, &run);
+}
+
+static int
+note_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_note_rec note = {
+		.id = sqlite3_column_int64(st, 0),
+		.session_id = sqlite3_column_int64(st, 1),
+		.t_wall_ns = sqlite3_column_int64(st, 2),
+		.line = text(st, 3),
+		.point = text(st, 4),
+		.text = text(st, 5),
+		.made_wall_ns = sqlite3_column_int64(st, 6),
+	};
+
+	return s->fn.note(s->arg, &note);
+}
+
+int
+store_notes(struct store_reader *r, int64_t session_id, store_note_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.note = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_NOTES, &st, "i", session_id);
+
+	return rc == NW_OK ? each(r, R_NOTES, st, note_row, &s) : rc;
 }
 
 int

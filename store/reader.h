@@ -58,6 +58,7 @@ enum reader_stmt {
 	R_EVENTS_ALL,
 	R_EVENT_DATA,
 	R_EVENT_SPAN,
+	R_NOTES,
 	R_STMTS
 };
 

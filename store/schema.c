@@ -562,8 +562,21 @@ static const char version_10[] =
     "CREATE INDEX event_chunk_by_host ON event_chunk(host_id, stored_ns, id);\n"
     "CREATE INDEX event_chunk_young ON event_chunk(session_id, host_id, level) WHERE level < 3;\n";
 
+/* From 10 to 11: annotations. */
+static const char version_11[] =
+    "CREATE TABLE note (                  -- annotations of a session's lifelines\n"
+    "	id         INTEGER PRIMARY KEY,\n"
+    "	session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,\n"
+    "	t_ns       INTEGER NOT NULL,      -- the time that the note speaks of\n"
+    "	line       TEXT NOT NULL,         -- ids of a lifeline; '': of the whole session\n"
+    "	point      TEXT NOT NULL,         -- point of the path; '': none\n"
+    "	text       TEXT NOT NULL,\n"
+    "	made_ns    INTEGER NOT NULL\n"
+    ");\n"
+    "CREATE INDEX note_by_session ON note(session_id, t_ns);\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
-	version_4, version_5, version_6, version_7, version_8, version_9, version_10 };
+	version_4, version_5, version_6, version_7, version_8, version_9, version_10, version_11 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

@@ -221,6 +221,7 @@ const char *const write_sql[W_STMTS] = {
 	    " AND x.id < (SELECT max(id) FROM xsp_session)"
 	    " AND NOT EXISTS (SELECT 1 FROM metadata m WHERE m.xsp_id = x.id) LIMIT 500)",
 	[BATCH_MERGE_EVENTS] = "UPDATE event_chunk SET session_id = ?2 WHERE session_id = ?1",
+	[BATCH_MERGE_NOTES] = "UPDATE note SET session_id = ?2 WHERE session_id = ?1",
 	[W_EVENT_ADD] = "INSERT INTO event_chunk(session_id, host_id, t0_ns, t1_ns, n, stored_ns,"
 			" level, data) VALUES(?,?,?,?,?,?,?,?)",
 	[W_EVENT_YOUNG] = "SELECT id, stored_ns, data FROM event_chunk WHERE session_id IS ?1"

@@ -39,11 +39,23 @@ grep -q '[0-9]* segments run backwards in time' said || fail "a wrong clock: $(c
 "$bin/narrows" -s state lifelines --svg "$1" >said && grep -q '^<svg' said || fail "drawing"
 ! "$bin/narrows" -s state lifelines --percentile 120 "$1" 2>said || fail "a percentile of 120"
 
+# notes stay with the session
+"$bin/narrows" -s state annotate --at 2.5 --line "12 1 77 1" --point DPSS_END_READ "$1" 'the <disk> again' >said || fail "annotate"
+grep -qx 'note 1' said || fail "annotate: $(cat said)"
+"$bin/narrows" -s state lifelines --json "$1" | python3 -c 'import json, sys
+n = json.load(sys.stdin)["notes"]
+assert len(n) == 1 and n[0]["text"] == "the <disk> again" and n[0]["point"] == "DPSS_END_READ", n' || fail "the note"
+! "$bin/narrows" -s state annotate --at never "$1" x 2>said || fail "a time that is none"
+! "$bin/narrows" -s state annotate 999 x 2>said || fail "a session that is none"
+
 # the page says the same
 start_box
 base=$url
 curl -fsS "$base/session/$1/lifelines" >page || fail "the page"
 grep -q 'From DPSS_START_READ to DPSS_END_READ, ' page || fail "the page's sentence"
+grep -q 'the &lt;disk&gt; again' page || fail "the note on the page"
+nw annotate --delete 1 || fail "a note beside a running box"
+! curl -fsS "$base/session/$1/lifelines" | grep -q 'again' || fail "the note is still there"
 curl -fsS "$base/session/$1" | grep -q "/session/$1/lifelines" || fail "no link to the lifelines"
 curl -fsS "$base/session/last/lifelines.json" -L | python3 -m json.tool >/dev/null || fail "JSON of the last session"
 [ "$(curl -sS -o /dev/null -w '%{http_code}' "$base/session/$1/lifelines?percentile=x")" = 400 ] || fail "a query that makes no sense"

@@ -28,8 +28,6 @@ struct lines_view {
 	const struct choice *c;
 	const struct chosen *k;
 	const struct linereport *p;
-	const struct store_note *notes;
-	size_t n_notes;
 	size_t n_drawn; /* set by lines_draw() */
 };
 

@@ -486,7 +486,7 @@ row_draw(struct html *h, const struct lines_view *v, const struct frame *f, cons
 	snprintf(text, sizeof(text), "%.24s", v->s->names.text[row->name]);
 	html_raw(h, "<g class=\"ticks\" fill=\"#5b626b\">");
 	text_at(h, LEFT - 8, y + 4, "end", text);
-	html_raw(h, "</g><path d=\"");
+	html_raw(h, "</g><g class=\"events\" stroke=\"#1b1e22\" fill=\"none\"><path d=\"");
 	for (i = 0; i < v->s->n_side && n < TICKS_MAX; i++) {
 		const struct lineset_side *e = &v->s->side[i];
 
@@ -504,20 +504,51 @@ row_draw(struct html *h, const struct lines_view *v, const struct frame *f, cons
 	html_text(h, v->s->names.text[row->name]);
 	html_raw(h, " on ");
 	html_text(h, v->s->hosts.text[row->host]);
-	html_raw(h, "</title></path>");
+	html_raw(h, "</title></path></g>");
 }
 
-static double
+static void
 rows_draw(struct html *h, const struct lines_view *v, const struct frame *f, double y)
 {
 	struct row rows[64];
 	size_t i, n = rows_find(v, rows, 64);
 
-	html_raw(h, "<g class=\"events\" stroke=\"#1b1e22\" fill=\"none\">");
 	for (i = 0; i < n; i++, y += 2 * BAR)
 		row_draw(h, v, f, &rows[i], y);
-	html_raw(h, "</g>");
-	return y;
+}
+
+/* Where a note stands: at its line's point, else on top. */
+static double
+note_y(const struct lines_view *v, const struct frame *f, const struct lineset_note *n)
+{
+	unsigned p = linereport_point(v->s, n->point);
+
+	return p < f->n_points ? y_of(f, p) : 34;
+}
+
+static void
+notes_draw(struct html *h, const struct lines_view *v, const struct frame *f)
+{
+	char number[24];
+	double x, y;
+	size_t i;
+
+	for (i = 0; i < v->s->n_notes; i++) {
+		const struct lineset_note *n = &v->s->notes[i];
+
+		if (n->t_wall_ns < f->from || n->t_wall_ns > f->to)
+			continue;
+		x = x_of(f, n->t_wall_ns);
+		y = note_y(v, f, n);
+		snprintf(number, sizeof(number), "%lld", (long long)n->id);
+		html_raw(h, "<g class=\"notes\" stroke=\"#b34700\" fill=\"none\"><path d=\"");
+		move_to(h, 'M', x, y);
+		html_raw(h, "l6 -12\"><title>");
+		html_text(h, n->text);
+		html_raw(h, "</title></path></g><g class=\"points\" fill=\"#1b1e22\">");
+		text_at(h, x + 7, y - 12, "start", number);
+		html_raw(h, "</g>");
+	}
 }
 
 void
@@ -553,6 +584,7 @@ lines_draw(struct html *h, struct lines_view *v, bool alone)
 			lines_put(h, v, &f, draw, alone);
 		html_raw(h, "</g>");
 		rows_draw(h, v, &f, y);
+		notes_draw(h, v, &f);
 		html_raw(h, "</svg>");
 	}
 	free(draw);

@@ -524,6 +524,34 @@ measure_write(struct html *h, const struct lines_view *v)
 }
 
 static void
+notes_write(struct html *h, const struct lines_view *v)
+{
+	size_t i;
+
+	if (v->s->n_notes == 0)
+		return;
+	html_raw(h, "<section><h2>Notes</h2><div class=\"scroll\"><table><tbody>");
+	for (i = 0; i < v->s->n_notes; i++) {
+		const struct lineset_note *n = &v->s->notes[i];
+
+		html_raw(h, "<tr><th class=\"num\">");
+		html_int(h, n->id);
+		html_raw(h, "</th><td class=\"num\">");
+		html_text(
+		    h, fmt_si(((double)n->t_wall_ns - (double)v->s->first_wall_ns) * 1e-9, "s").s);
+		html_raw(h, "</td><td>");
+		if (n->line[0] != '\0')
+			link_to(h, v->c, "id", n->line, n->line);
+		html_raw(h, " ");
+		html_text(h, n->point);
+		html_raw(h, "</td><td>");
+		html_text(h, n->text);
+		html_raw(h, "</td></tr>");
+	}
+	html_raw(h, "</tbody></table></div></section>");
+}
+
+static void
 links_write(struct html *h, const struct lines_view *v)
 {
 	static const char *const words[LINES_FORMS] = { NULL, "JSON", "CSV", "OpenTelemetry spans",
@@ -584,6 +612,7 @@ page_write(struct html *h, struct lines_view *v)
 	form_write(h, v->c);
 	drawing_write(h, v);
 	measure_write(h, v);
+	notes_write(h, v);
 	points_write(h, v);
 	segments_write(h, v);
 	stalls_write(h, v);

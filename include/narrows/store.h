@@ -21,7 +21,7 @@
 
 #include "narrows/event.h"
 
-enum { STORE_SCHEMA_VERSION = 10, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 11, STORE_WHY_BYTES = 256 };
 enum { STORE_SETTINGS_MAX = 16384 };
 /* Rows as they came, and the buckets that old rows become: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
@@ -298,6 +298,23 @@ void store_get_stats(struct store *st, struct store_stats *out); /* any thread *
  * the right to write may pin, whether the store is open or not. NW_ENOTFOUND: no such session. */
 int store_pin(const char *path, int64_t session_id, bool pinned, char why[STORE_WHY_BYTES]);
 
+/* An annotation of a session's lifelines. */
+struct nw_note_rec {
+	int64_t id, session_id;
+	int64_t t_wall_ns;        /* time that the note speaks of */
+	const char *line;         /* ids of a lifeline, or "" */
+	const char *point, *text; /* point of the path, or "" */
+	int64_t made_wall_ns;
+};
+enum { STORE_NOTE_BYTES = 2000, STORE_NOTES_MAX = 1000 }; /* of a text; of a session */
+/* Keeps a note with its session; *id gets its number. Any process with the right to write may, as
+ * with store_pin(). NW_ENOTFOUND: no such session, or the session has STORE_NOTES_MAX. NW_ETOOBIG:
+ * a text is longer than STORE_NOTE_BYTES. */
+int store_note_add(
+    const char *path, const struct nw_note_rec *note, int64_t *id, char why[STORE_WHY_BYTES]);
+/* NW_ENOTFOUND: no such note. */
+int store_note_drop(const char *path, int64_t id, char why[STORE_WHY_BYTES]);
+
 /* --- reading --- */
 
 struct store_reader;
@@ -318,6 +335,7 @@ typedef int store_layout_fn(void *arg, const struct nw_layout_rec *l);
 typedef int
 store_provider_fn(void *arg, const char *owner, const char *provider, uint64_t stored_seq);
 typedef int store_run_fn(void *arg, const struct nw_run_rec *run);
+typedef int store_note_fn(void *arg, const struct nw_note_rec *note);
 typedef int store_keeplist_fn(void *arg, const struct nw_keeplist_rec *list);
 typedef int store_setting_fn(void *arg, const struct nw_setting_rec *s);
 typedef int store_route_fn(void *arg, const struct nw_route_rec *route);
@@ -354,6 +372,8 @@ int store_config_at(
 /* The changes of a host's settings with from < t_wall_ns <= to, rising in time. */
 int store_config_changes(struct store_reader *r, int64_t host_id, int64_t from_wall_ns,
     int64_t to_wall_ns, store_setting_fn *fn, void *arg);
+/* Rising in the time that notes speak of. */
+int store_notes(struct store_reader *r, int64_t session_id, store_note_fn *fn, void *arg);
 int store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, void *arg);
 /*
  * Metadata of a session (session_id > 0) or of a host alone (session_id 0, host_id > 0; 0: of all

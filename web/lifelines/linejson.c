@@ -283,6 +283,24 @@ linereport_measure(const struct lineset *s, const struct choice *c)
 	return o;
 }
 
+static json_t *
+notes_json(const struct lineset *s)
+{
+	json_t *list = json_array(), *o;
+	size_t i;
+
+	for (i = 0; i < s->n_notes; i++) {
+		o = json_object();
+		put(o, "note", json_integer(s->notes[i].id));
+		put(o, "at", time_text(s->notes[i].t_wall_ns));
+		put(o, "line", json_string(s->notes[i].line));
+		put(o, "point", json_string(s->notes[i].point));
+		put(o, "text", json_string(s->notes[i].text));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 json_t *
 linereport_json(const struct lineset *s, const struct choice *c, const struct chosen *k,
     const struct linereport *p)
@@ -317,6 +335,7 @@ linereport_json(const struct lineset *s, const struct choice *c, const struct ch
 	put(o, "stalls", stalls_json(s, p));
 	put(o, "host_events", with_json(s, p));
 	put(o, "clocks", clocks_json(s));
+	put(o, "notes", notes_json(s));
 	put(o, "measure", linereport_measure(s, c));
 	return o;
 }

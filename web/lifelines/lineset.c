@@ -552,6 +552,22 @@ sides_correct(struct lineset *s)
 }
 
 static int
+on_note(void *arg, const struct nw_note_rec *rec)
+{
+	struct lineset *s = arg;
+	struct lineset_note *n = reallocarray(s->notes, s->n_notes + 1, sizeof(*n));
+
+	if (n == NULL)
+		return NW_ENOMEM;
+	s->notes = n;
+	n += s->n_notes;
+	*n = (struct lineset_note){ rec->id, rec->t_wall_ns, strdup(rec->line), strdup(rec->point),
+		strdup(rec->text) };
+	s->n_notes++;
+	return n->line != NULL && n->point != NULL && n->text != NULL ? NW_OK : NW_ENOMEM;
+}
+
+static int
 events_read(struct store_reader *r, struct reading *d)
 {
 	struct lineset *s = d->s;
@@ -601,6 +617,8 @@ lineset_load(
 	if (rc == NW_OK)
 		rc = events_read(r, d);
 	if (rc == NW_OK)
+		rc = store_notes(r, session_id, on_note, s);
+	if (rc == NW_OK)
 		rc = clocks_fill(r, s, o->raw);
 	if (rc == NW_OK) {
 		s->lane = d->lane;
@@ -633,6 +651,12 @@ lineset_free(struct lineset *s)
 		free(s->label[i]);
 	for (i = 0; i < s->n_keys; i++)
 		free(s->keys[i]);
+	for (i = 0; i < s->n_notes; i++) {
+		free(s->notes[i].line);
+		free(s->notes[i].point);
+		free(s->notes[i].text);
+	}
+	free(s->notes);
 	linenames_clear(&s->names);
 	linenames_clear(&s->hosts);
 	linenames_clear(&s->lanes);

@@ -50,6 +50,11 @@ struct lineset_clock {
 	struct nw_line_clock causal;
 };
 
+struct lineset_note { /* an annotation; texts are copies */
+	int64_t id, t_wall_ns;
+	char *line, *point, *text;
+};
+
 struct lineset_side { /* an event of a host alone */
 	int64_t t_wall_ns;
 	uint32_t name, host;
@@ -75,6 +80,8 @@ struct lineset {
 	struct lineset_clock *clock; /* by host */
 	struct lineset_side *side;   /* rising in time */
 	size_t n_side;
+	struct lineset_note *notes; /* rising in time */
+	size_t n_notes;
 };
 
 int lineset_load(
