@@ -31,8 +31,8 @@ struct conf_type {
 struct conf_row {
 	const char *name;
 	const struct conf_type *type;
-	size_t offset;         /* of the field in the program's struct */
-	const char *def;       /* default, in the directive's own syntax; NULL leaves the field 0 */
+	size_t offset;   /* of the field in the program's struct */
+	const char *def; /* default, in the directive's own syntax; NULL leaves the field 0 */
 	/* bounds in the directive's own syntax; NULL is no bound. conf_word: min has the words as a
 	 * sentence would, "full or normal", "no, undecided or always" */
 	const char *min, *max;
