@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "host/lib/caliper_ops.h"
 #include "host/lib/caliper_text.h"
 #include "narrows/err.h"
 #include "narrows/hist.h"
@@ -53,6 +54,7 @@ struct nw_caliper {
 	int64_t window_mono_ns; /* the window's begin */
 	int64_t log_mono_ns;    /* next line of text; 0 before the first call */
 	int64_t carried_ns;     /* of the operation open at the last take: in busy_ns already */
+	struct caliper_ops ops;
 };
 
 struct nw_cycles nw_caliper_clock;
@@ -184,6 +186,8 @@ nw_caliper_digest(struct nw_caliper *c)
 	struct batch br = { 0 }, bg = { 0 };
 	uint32_t i, n = 0;
 
+	if (caliper_ops_wanted(&c->ops))
+		caliper_ops_note(&c->ops, &c->hot);
 	for (i = 0; i < c->hot.n_waiting; i++) {
 		uint64_t v = c->hot.waiting[i].v, d = c->hot.waiting[i].d;
 		double r, g;
@@ -290,4 +294,10 @@ caliper_log_due(struct nw_caliper *c, int64_t now_mono_ns, int64_t interval_ns)
 		return false;
 	c->log_mono_ns = now_mono_ns + interval_ns;
 	return true;
+}
+
+struct caliper_ops *
+caliper_ops_of(struct nw_caliper *c)
+{
+	return &c->ops;
 }

@@ -59,26 +59,6 @@ nwshm_run_add(struct nwshm_run *r, int64_t ns)
 	r->max_ns = ns > r->max_ns ? ns : r->max_ns;
 }
 
-/* Chan, Golub, LeVeque 1983. */
-static inline void
-nwshm_sum_merge(
-    struct nw_caliper_sum *a, uint64_t n_a, const struct nw_caliper_sum *b, uint64_t n_b)
-{
-	double n = (double)n_a + (double)n_b, delta = b->mean - a->mean;
-
-	if (n_b == 0)
-		return;
-	if (n_a == 0) {
-		*a = *b;
-		return;
-	}
-	a->m2 += b->m2 + delta * delta * ((double)n_a * (double)n_b / n);
-	a->mean += delta * ((double)n_b / n);
-	a->sum += b->sum;
-	a->min = b->min < a->min ? b->min : a->min;
-	a->max = b->max > a->max ? b->max : a->max;
-}
-
 /* Durations, or their reciprocals, times `scale`. */
 static inline struct nw_caliper_sum
 nwshm_run_sum(const struct nwshm_run *r, int which, double min, double max, double scale)
@@ -103,15 +83,15 @@ nwshm_bank_fold(struct nwshm_bank *b, bool rated)
 
 	if (r->n == 0)
 		return;
-	nwshm_sum_merge(&b->v, b->n, &v, r->n);
+	nw_caliper_sum_merge(&b->v, b->n, &v, r->n);
 	x = nwshm_run_sum(r, 0, min_ns, max_ns, 1);
-	nwshm_sum_merge(&b->d, b->n, &x, r->n);
+	nw_caliper_sum_merge(&b->d, b->n, &x, r->n);
 	b->n += r->n;
 	if (rated && r->bytes > 0) {
 		x = nwshm_run_sum(r, 1, 1 / max_ns, 1 / min_ns, bytes);
-		nwshm_sum_merge(&b->r, b->n_rate, &x, r->n);
+		nw_caliper_sum_merge(&b->r, b->n_rate, &x, r->n);
 		x = nwshm_run_sum(r, 0, min_ns, max_ns, 1 / bytes);
-		nwshm_sum_merge(&b->g, b->n_rate, &x, r->n);
+		nw_caliper_sum_merge(&b->g, b->n_rate, &x, r->n);
 		b->n_rate += r->n;
 	}
 	b->run.n = 0;

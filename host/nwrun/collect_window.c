@@ -62,10 +62,10 @@ bank_merge(struct nw_caliper_window *w, const struct nwshm_bank *of)
 	struct nwshm_bank copy = *of, *b = &copy;
 
 	nwshm_bank_fold(b, true);
-	nwshm_sum_merge(&w->v, w->n, &b->v, b->n);
-	nwshm_sum_merge(&w->d, w->n, &b->d, b->n);
-	nwshm_sum_merge(&w->r, w->n_rate, &b->r, b->n_rate);
-	nwshm_sum_merge(&w->g, w->n_rate, &b->g, b->n_rate);
+	nw_caliper_sum_merge(&w->v, w->n, &b->v, b->n);
+	nw_caliper_sum_merge(&w->d, w->n, &b->d, b->n);
+	nw_caliper_sum_merge(&w->r, w->n_rate, &b->r, b->n_rate);
+	nw_caliper_sum_merge(&w->g, w->n_rate, &b->g, b->n_rate);
 	if (w->n == 0 || b->first_begin_mono_ns < w->first_begin_mono_ns)
 		w->first_begin_mono_ns = b->first_begin_mono_ns;
 	if (w->n == 0 || b->last_end_mono_ns > w->last_end_mono_ns)

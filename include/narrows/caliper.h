@@ -85,6 +85,7 @@ struct nw_caliper_hot {
 	uint32_t n_waiting;
 	struct {
 		uint64_t v, d;
+		int64_t begin_mono_ns;
 	} waiting[NW_CALIPER_WAITING];
 };
 /* Adds the waiting operations to the sums. */
@@ -113,6 +114,7 @@ nw_caliper_end(struct nw_caliper *c, int64_t bytes, int64_t now_mono_ns)
 	if (h->first_begin_mono_ns == NW_CALIPER_NO_TIME)
 		h->first_begin_mono_ns = h->begin_mono_ns;
 	h->last_end_mono_ns = now_mono_ns;
+	h->waiting[h->n_waiting].begin_mono_ns = h->begin_mono_ns;
 	h->begin_mono_ns = NW_CALIPER_NO_TIME;
 	h->waiting[h->n_waiting].v = bytes > 0 ? (uint64_t)bytes : 0;
 	h->waiting[h->n_waiting].d = (uint64_t)d;
@@ -132,6 +134,55 @@ NW_PUBLIC size_t nw_caliper_text(
  * Cheap to call after every operation. NW_EAGAIN: not yet, or there is no NL_FILE. NW_EIO.
  */
 NW_PUBLIC int nw_caliper_log(struct nw_caliper *c, const char *event, int64_t now_mono_ns);
+
+/* --- several threads as one --- */
+
+/* Chan, Golub, LeVeque 1983. */
+static inline void
+nw_caliper_sum_merge(
+    struct nw_caliper_sum *a, uint64_t n_a, const struct nw_caliper_sum *b, uint64_t n_b)
+{
+	double n = (double)n_a + (double)n_b, delta = b->mean - a->mean;
+
+	if (n_b == 0)
+		return;
+	if (n_a == 0) {
+		*a = *b;
+		return;
+	}
+	a->m2 += b->m2 + delta * delta * ((double)n_a * (double)n_b / n);
+	a->mean += delta * ((double)n_b / n);
+	a->sum += b->sum;
+	a->min = b->min < a->min ? b->min : a->min;
+	a->max = b->max > a->max ? b->max : a->max;
+}
+
+/*
+ * Adds the window of another thread's caliper to `sum`, which is zero before the first. hist:
+ * NW_HIST_BUCKETS counts of the caller's, zero before the first too, which `sum` has from then on.
+ */
+NW_PUBLIC void
+nw_caliper_merge(struct nw_caliper_window *sum, uint64_t *hist, const struct nw_caliper_window *w);
+
+/* --- single operations, in a window of time that somebody asks for --- */
+
+struct nw_eventlog;
+/*
+ * While it is asked for, each one_in-th operation becomes an event `op.NAME` of the log
+ * (narrows/eventlog.h), at the operation's begin, with `bytes` and `dur_ns`. Nobody asks yet. The
+ * log is on loan until the caliper is freed. Errors as nw_event_point().
+ */
+NW_PUBLIC int
+nw_caliper_ops(struct nw_caliper *c, struct nw_eventlog *log, const char *name, uint32_t one_in);
+/* Asks, from any thread: operations that begin from now on and end by `until`; at most 64 of them
+ * wait for the next nw_caliper_take(). */
+NW_PUBLIC void
+nw_caliper_ops_until(struct nw_caliper *c, int64_t now_mono_ns, int64_t until_mono_ns);
+/* Asks as an order of the box says, from any thread: START of an event type that `op.NAME` begins
+ * with, for its lease, and STOP. For the on_order of nw_provider_opts, with `can` "start stop".
+ * Whether the order was for this caliper. */
+NW_PUBLIC int nw_caliper_ops_order(
+    struct nw_caliper *c, uint16_t opt, const uint8_t *doc, size_t len, int64_t now_mono_ns);
 
 /*
  * Queues one caliper data document: sum_v .. sd_v, *_r (bytes/ns), *_g (ns/byte), *_d (s), count,
