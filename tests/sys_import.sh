@@ -191,3 +191,19 @@ start_box
 judged() { [ "$(sql 'select count(*) from result')" = 1 ]; }
 until_true 5 judged || fail "an imported session is not judged"
 stop_box
+
+# a recording of magnet: events with times of their own
+python3 - "$tmp/rec.magnet" <<'PY'
+import struct, sys
+f = open(sys.argv[1], "wb")
+f.write(struct.pack("<8sIIQQQII", b"MAGNET1\n", 0x01020304, 48, 1000, 1777888805000000000, 0, 1, 4))
+f.write(struct.pack("<I12s40s16s24s", 4, b"tcp", b"tcp_tx", b"exact", b"fentry"))
+flow = struct.pack("<HHB3x4s4s4xQ", 5001, 80, 6, bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2]), 0)
+for i in range(3):
+    body = flow if i < 2 else b""
+    f.write(struct.pack("<HHHBBQQIIIi", 40 + len(body), 4, 1, 1 if i < 2 else 0, 0, 1000 + i * 500, 77, 9, 9, i, 1448) + body)
+f.write(b"\x28\x00")  # cut short by a kill
+PY
+nw import --host kern --session rec "$tmp/rec.magnet" | grep -q ', 3 events, session rec' || fail "a recording of magnet: $(nw import --check "$tmp/rec.magnet")"
+[ "$(nw sql --csv "SELECT t_ns, host, name, ids FROM event WHERE program = 'magnet' AND key = 'dst' AND value = '192.0.2.2'" | tr -d '\r' | tr '\n' ' ')" = \
+    '1777888805000000000,kern,tcp_tx,"{""id"":77}" 1777888805000000500,kern,tcp_tx,"{""id"":77}" ' ] || fail "events of magnet: $(nw sql "SELECT * FROM event WHERE program = 'magnet'")"

@@ -57,8 +57,12 @@ static const struct format format_events = {
 	.name = "events", .parse = import_events, .of_session = true
 };
 
+static const struct format format_magnet = {
+	.name = "magnet", .parse = import_magnet, .of_session = true
+};
+
 static const char format_names[] =
-    "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, events, influx, bson";
+    "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, events, magnet, influx, bson";
 
 static const struct format *
 format_find(struct import *im, const char *name)
@@ -69,6 +73,8 @@ format_find(struct import *im, const char *name)
 
 	if (name != NULL ? strcmp(name, format_bson.name) == 0 : import_is_bson(im))
 		return &format_bson;
+	if (name != NULL ? strcmp(name, format_magnet.name) == 0 : import_is_magnet(im))
+		return &format_magnet;
 	do
 		if (!import_line(&at, im->end, &line)) {
 			stat_fail(im->err, NW_EPROTO, "%s:1:1: the file is empty", im->name);

@@ -145,6 +145,21 @@ int import_spool(struct import *im, size_t host, uint16_t opt, const uint8_t *do
 
 /* Ends the row in hand of a series: the row goes to the spool. */
 int import_row_flush(struct import *im, struct import_series *s, const char *at);
+/* --- events: import_events.c --- */
+
+struct nw_event;
+struct nw_events;
+struct import_events { /* im is the caller's to set, the rest is zero before begin */
+	struct import *im;
+	struct nw_events *block; /* in hand */
+	size_t host;             /* index of the sender */
+};
+int import_events_begin(struct import_events *to, const char *host);
+/* NW_EINVAL: no event for a block. Other codes come with a text in err. */
+int import_events_put(struct import_events *to, const struct nw_event *e);
+/* Ends also after an error rc, which it returns. */
+int import_events_end(struct import_events *to, int rc);
+
 /* Whether a box would take the metadata of a series. */
 int import_meta_check(struct import *im, const struct import_series *s);
 void import_series_free(struct import_series *s);
@@ -174,6 +189,8 @@ int import_sadf(struct import *im);
 int import_influx(struct import *im);
 int import_bp(struct import *im);
 int import_events(struct import *im);
+int import_magnet(struct import *im);
+bool import_is_magnet(const struct import *im);
 /* Whether one of the first lines is an event. */
 bool import_is_events(const struct import *im);
 int import_ulm(struct import *im);

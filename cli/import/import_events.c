@@ -16,35 +16,44 @@
 
 enum { LOOK_LINES_MAX = 1000 };
 
+int
+import_events_begin(struct import_events *to, const char *host)
+{
+	to->host = import_host_index(to->im, host, NULL);
+	to->block = nw_events_new(NW_EVENT_SENT_BYTES);
+	return to->block != NULL ? NW_OK : stat_fail(to->im->err, NW_ENOMEM, "out of memory");
+}
+
 /* Puts the block in hand into the spool. */
 static int
-block_spool(struct import *im, size_t host, struct nw_events *b)
+block_spool(struct import_events *to)
 {
 	const uint8_t *block;
 	uint8_t *doc;
 	size_t len;
 	int rc;
 
-	if (nw_events_count(b) == 0)
+	if (nw_events_count(to->block) == 0)
 		return NW_OK;
-	if (nw_events_finish(b, &block, &len) < 0)
-		return stat_fail(im->err, NW_ENOMEM, "out of memory");
+	if (nw_events_finish(to->block, &block, &len) < 0)
+		return stat_fail(to->im->err, NW_ENOMEM, "out of memory");
 	doc = xmalloc(len + 1);
 	doc[0] = NW_EVENT_DOC_VERSION;
 	memcpy(doc + 1, block, len);
-	rc = import_spool(im, host, NW_OPT_OPS, doc, len + 1);
+	rc = import_spool(to->im, to->host, NW_OPT_OPS, doc, len + 1);
 	free(doc);
-	nw_events_clear(b);
+	nw_events_clear(to->block);
 	return rc;
 }
 
-static int
-event_take(struct import *im, size_t host, struct nw_events *b, const struct nw_event *e)
+int
+import_events_put(struct import_events *to, const struct nw_event *e)
 {
-	int rc = nw_events_add(b, e);
+	struct import *im = to->im;
+	int rc = nw_events_add(to->block, e);
 
-	if (rc == NW_ETOOBIG && (rc = block_spool(im, host, b)) == NW_OK)
-		rc = nw_events_add(b, e);
+	if (rc == NW_ETOOBIG && (rc = block_spool(to)) == NW_OK)
+		rc = nw_events_add(to->block, e);
 	if (rc == NW_ENOMEM)
 		return stat_fail(im->err, rc, "out of memory");
 	if (rc != NW_OK)
@@ -55,6 +64,16 @@ event_take(struct import *im, size_t host, struct nw_events *b, const struct nw_
 	if (e->t_wall_ns > im->t_max_wall_ns)
 		im->t_max_wall_ns = e->t_wall_ns;
 	return NW_OK;
+}
+
+int
+import_events_end(struct import_events *to, int rc)
+{
+	if (rc == NW_OK && to->block != NULL)
+		rc = block_spool(to);
+	nw_events_free(to->block);
+	to->block = NULL;
+	return rc;
 }
 
 static void
@@ -69,20 +88,19 @@ bad_line(struct import *im, struct slice line, const char *why)
 }
 
 static int
-lines_walk(struct import *im, struct nw_event_line *reader, struct nw_events *b)
+lines_walk(struct import *im, struct nw_event_line *reader, struct import_events *to)
 {
 	const char *at = im->bytes, *why = NULL;
 	struct slice line;
 	struct nw_event e;
-	size_t host = SIZE_MAX;
 	int rc = NW_OK;
 
-	while (rc >= NW_OK && import_line(&at, im->end, &line)) {
+	while (rc == NW_OK && import_line(&at, im->end, &line)) {
 		rc = nw_event_line_read(reader, line.s, line.len, &e, &why);
-		if (rc == NW_OK && host == SIZE_MAX)
-			host = import_host_index(
-			    im, e.host != NULL && e.host[0] != '\0' ? e.host : im->host, NULL);
-		if (rc == NW_OK && (rc = event_take(im, host, b, &e)) == NW_EINVAL) {
+		if (rc == NW_OK && to->block == NULL)
+			rc = import_events_begin(
+			    to, e.host != NULL && e.host[0] != '\0' ? e.host : im->host);
+		if (rc == NW_OK && (rc = import_events_put(to, &e)) == NW_EINVAL) {
 			why = "longer than an event may be";
 			rc = NW_EPROTO;
 		}
@@ -91,22 +109,20 @@ lines_walk(struct import *im, struct nw_event_line *reader, struct nw_events *b)
 		if (rc == NW_EPROTO || rc == NW_ENOTFOUND)
 			rc = NW_OK;
 	}
-	return rc == NW_OK && host != SIZE_MAX ? block_spool(im, host, b) : rc;
+	return import_events_end(to, rc);
 }
 
 int
 import_events(struct import *im)
 {
 	struct nw_event_line *reader = nw_event_line_new();
-	struct nw_events *b = nw_events_new(NW_EVENT_SENT_BYTES);
+	struct import_events to = { .im = im };
 	int rc;
 
-	if (reader == NULL || b == NULL)
-		rc = stat_fail(im->err, NW_ENOMEM, "out of memory");
-	else
-		rc = lines_walk(im, reader, b);
+	if (reader == NULL)
+		return stat_fail(im->err, NW_ENOMEM, "out of memory");
+	rc = lines_walk(im, reader, &to);
 	nw_event_line_free(reader);
-	nw_events_free(b);
 	if (rc == NW_OK && im->n_events == 0)
 		return im->n_bad_lines > 0 ? stat_fail(im->err, NW_EPROTO, "%s", im->bad_line)
 					   : import_fail(im, im->bytes, "the file has no events");
