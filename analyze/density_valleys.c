@@ -134,6 +134,8 @@ splits_find(struct peaks *k, const struct axis *a, size_t from, size_t end, size
 	if (s.evidence < k->needed)
 		return n;
 	n = splits_find(k, a, from, s.cell, split, n);
+	if (n + 1 >= CLASSES_MAX)
+		return n;
 	split[n++] = s.cell;
 	return splits_find(k, a, s.cell, end, split, n);
 }

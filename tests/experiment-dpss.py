@@ -8,7 +8,7 @@ B names the build (build/release). Needs root, network namespaces and /dev/net/t
 logs of client, master, servers and switch in the common format; a box imports them, and its analysis of the lifelines stands beside
 the switch's own count of what it dropped.
 """
-import argparse, glob, json, os, re, shutil, signal, statistics, subprocess, sys, tempfile, time
+import argparse, datetime, glob, html, json, os, re, shutil, signal, statistics, subprocess, sys, tempfile, time
 
 MBIT, DELAY_MS, MTU, SMALL, LARGE = 100, 5, 9180, 13000, 600000
 BLOCK = 65536
@@ -156,22 +156,77 @@ def logs_take(world, out):
         os.truncate(path, 0)
 
 
+def quiet(world):
+    """The servers write no events any more."""
+    sizes = [os.path.getsize(p) for p in glob.glob(f"{world.where}/*.log")]
+    time.sleep(1)
+    return sizes == [os.path.getsize(p) for p in glob.glob(f"{world.where}/*.log")]
+
+
 def case_run(world, out, case, seconds):
     name, servers, buffer, interface = case
     world.network_set(buffer, interface)
-    time.sleep(1)  # connections of the last case are over
+    until(30, "the end of the last case", lambda: quiet(world))
     logs_take(world, tempfile.mkdtemp() + "/before")
     before = world.dropped()
     flown = world.client("tv_sim", "-t", seconds, "-r", 5, "-n", 30, "-w", 32, "-L", f"{world.where}/client.log", f"terrain{servers}")
     middle = world.dropped()
+    time.sleep(0.5)  # for what the servers have not written to their logs yet
+    logs_take(world, out)
     begin = time.monotonic()
     world.client("dpss", "verify", f"terrain{servers}")
     rate = BLOCK * world.blocks * 8 / 1e6 / (time.monotonic() - begin)
-    time.sleep(0.5)  # for what the servers have not written to their logs yet
-    logs_take(world, out)
     said = re.match(r"(\d+) lists, (\d+) blocks asked for, (\d+) received", flown)
     return {"case": name, "servers": servers, "buffer_bytes": buffer, "interface_mbit_per_s": round(interface, 1), "asked": int(said[2]), "received": int(said[3]),
             "read_mbit_per_s": round(rate, 1), "dropped": [m["dropped"] - b["dropped"] for b, m in zip(before, middle)], "directory": out}
+
+
+# --- what a box makes of the logs ---
+
+def drops_read(path):
+    """The switch's own events: (seconds since 1970, server)."""
+    with open(path) as f:
+        words = [line.split("; ") for line in f]
+    return [(int(w[2]) + int(w[3]) / 1e9, w[4]) for w in words]
+
+
+def seconds(text):
+    whole, fraction = text.rstrip("Z").split(".")
+    return datetime.datetime.fromisoformat(whole + "+00:00").timestamp() + float("0." + fraction)
+
+
+def stalls_prove(document, drops):
+    """The longest stalls that the analysis has found, each with the packets of that server which the switch dropped between 100 ms
+    before the stall and its end."""
+    out = []
+    for s in sorted(document["stalls"], key=lambda s: -s["stood_s"])[:5]:
+        begin, end = seconds(s["blocked"]), seconds(s["unblocked"])
+        out.append({**s, "dropped": sum(begin - 0.1 <= t <= end and server == s["server"] for t, server in drops)})
+    return out
+
+
+def case_analyze(build, output, result):
+    """A session of the box for the case: its lifelines as a figure, a table and a document; the finding in a sentence."""
+    narrows, where = [f"{build}/bin/narrows", "-s", f"{output}/box"], result["directory"]
+    os.makedirs(f"{output}/box", exist_ok=True)
+    with open(f"{where}/all.log", "w") as f:
+        for path in sorted(glob.glob(f"{where}/*.log")):
+            if not path.endswith("/all.log"):
+                f.write(read(path))
+    run(*narrows, "import", "-n", result["case"], f"{where}/all.log")
+    for kind, name in (("--svg", "svg"), ("--csv", "csv"), ("--json", "json")):
+        run(*narrows, "lifelines", kind, "-o", f"{where}/lifelines.{name}", "last")
+    document = json.loads(read(f"{where}/lifelines.json"))
+    result.update(session=document["session"], sentence=document["sentence"], finished=document["finished"], flushed=document["flushed"],
+                  stalls=stalls_prove(document, drops_read(f"{where}/switch.log")))
+
+
+def page(results):
+    """The figures on one page."""
+    rows = "".join(f"<h2>{html.escape(r['case'])}</h2><p>{html.escape(r['sentence'])}</p><p>The switch dropped {sum(r['dropped'])} packets; "
+                   f"{r['received']} of {r['asked']} blocks came, {r['read_mbit_per_s']} Mbit/s were read.</p>"
+                   f"<img alt='lifelines' src='{os.path.basename(r['directory'])}/lifelines.svg'>" for r in results)
+    return f"<!doctype html><meta charset=utf-8><title>Lifelines behind a small buffer</title><h1>Lifelines behind a small buffer</h1><pre>{html.escape(report(results))}</pre>{rows}\n"
 
 
 def report(results):
@@ -180,6 +235,10 @@ def report(results):
     for r in results:
         out.append(f"{r['case']:<28} {r['interface_mbit_per_s']:>7} Mb/s {r['asked']:>6} {r['received']:>9} {r['read_mbit_per_s']:>13}   "
                    + " / ".join(str(n) for n in r["dropped"]))
+    for r in results:
+        out.append(f"\n{r['case']}: {r['sentence']}")
+        out += [f"  server {s['server']} stood still for {s['stood_s']:.2f} s from {s['blocked'][11:23]} to {s['unblocked'][11:23]} ({s['from']} to {s['to']}); "
+                f"the switch dropped {s['dropped']} of its packets" for s in r["stalls"]]
     by = {r["case"]: r for r in results}
     small, large = by["three servers, 13 KB"], by["three servers, 600 KB"]
     out.append(f"\nThree servers read {large['read_mbit_per_s'] / small['read_mbit_per_s']:.2f} times as fast with 600 KB in the switch as with 13 KB, "
@@ -189,7 +248,7 @@ def report(results):
 
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("--short", action="store_true", help="two cases of two seconds")
+    a.add_argument("--short", action="store_true", help="two cases of three seconds")
     a.add_argument("--seconds", type=float, default=8)
     a.add_argument("output")
     o = a.parse_args()
@@ -200,12 +259,15 @@ def main():
     shutil.rmtree(o.output, ignore_errors=True)
     os.makedirs(o.output)
     results = []
-    with tempfile.TemporaryDirectory() as where, World(build, where, 256 if o.short else 512) as world:
+    with tempfile.TemporaryDirectory() as where, World(build, where, 160 if o.short else 512) as world:
         for i, case in enumerate(CASES[2:4] if o.short else CASES):
-            results.append(case_run(world, f"{o.output}/case{i + 1}", case, 2 if o.short else o.seconds))
-            print(json.dumps(results[-1]), flush=True)
+            results.append(case_run(world, f"{o.output}/case{i + 1}", case, 3 if o.short else o.seconds))
+            case_analyze(build, o.output, results[-1])
+            print(results[-1]["case"], results[-1]["sentence"], flush=True)
     with open(f"{o.output}/results.json", "w") as f:
         json.dump(results, f, indent=1)
+    with open(f"{o.output}/index.html", "w") as f:
+        f.write(page(results))
     with open(f"{o.output}/report.txt", "w") as f:
         f.write(report(results))
     print(report(results))

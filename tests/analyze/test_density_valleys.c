@@ -70,11 +70,26 @@ test_one(void)
 	nw_classes_clear(&c);
 }
 
+/* More classes than the search keeps. */
+static void
+test_many(void)
+{
+	struct nw_classes c;
+	size_t n;
+
+	for (int i = 0; i < N; i++)
+		x[i] = 1e-6 * pow(1.6, i % 40) * exp(0.01 * noise_normal());
+	n = classes(0.0001, &c);
+	CHECK(n >= 20 && n <= 26);
+	nw_classes_clear(&c);
+}
+
 int
 main(int argc, char **argv)
 {
 	noise_seed(argc, argv, 9);
 	test_two();
 	test_one();
+	test_many();
 	return check_done("density_valleys");
 }
