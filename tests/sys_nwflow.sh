@@ -148,4 +148,6 @@ until_true 20 said "2-sender.host " || fail "nwrun's session: $(words)"
 kill "$agent_a" "$agent_b"
 wait "$agent_a" || fail "the agent ends with $?"
 wait "$agent_b" || fail "the agent ends with $?"
+left() { find /dev/shm -maxdepth 1 -name 'nwrun.*' -newer "$tmp/flow.conf" | while read -r f; do flock -n "$f" true && echo "$f"; done; }
+[ -z "$(left)" ] || fail "shared files are left: $(left)"
 grep -q "agent.end" "$tmp/agent-a.log" || fail "the agent does not say its end"

@@ -36,7 +36,18 @@ struct worker {
 	bool told;                  /* to end */
 };
 
+/* A process that has made everything ready and waits for its order. */
+struct spare {
+	pid_t process; /* 0: none */
+	int fd;        /* where the order goes */
+};
+struct order {
+	uint32_t pid;
+	struct net_addr peer;
+};
+
 struct agent {
+	struct spare spare;
 	const struct flow_conf *conf;
 	struct flows *flows;
 	struct flows_limits limits;
@@ -112,23 +123,75 @@ worker_free(struct agent *a)
 
 /* The child: measures, and reports as a session of its own. */
 static void
-worker_main(const struct agent *a, uint32_t pid, const struct flow *flow, pid_t parent)
+worker_main(const struct agent *a, int fd, pid_t parent)
 {
-	struct attach_opts o = { .pid = pid,
-		.only_peer = &flow->last.peer,
+	struct attach_ready ready;
+	struct order order;
+	struct attach_opts o = { .ready = &ready,
+		.only_peer = &order.peer,
 		.quiet = true,
 		.ready_fd = -1,
 		.run = { .box = a->conf->box,
 		    .software = "nwflow",
 		    .final_wait_ns = FINAL_WAIT_S * INT64_C(1000000000),
 		    .collect.host = a->conf->host } };
+	const char *why;
 
+	signal(SIGINT, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	prctl(PR_SET_NAME, "nwflow-session");
 	if (getppid() != parent)
 		_exit(1);
 	close(a->diag_fd);
+	if ((why = attach_prepare(&ready)) != NULL) {
+		log_warnx("session.refused why=\"%s\"", why);
+		_exit(1);
+	}
+	/* a signal ends the wait: the handler of the agent does not restart calls */
+	if (told_to_end || read(fd, &order, sizeof(order)) != (ssize_t)sizeof(order)) {
+		attach_ready_clear(&ready);
+		_exit(0);
+	}
+	close(fd);
+	o.pid = order.pid;
 	_exit(attach_run(&o));
+}
+
+static void
+spare_start(struct agent *a)
+{
+	pid_t parent = getpid();
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) != 0)
+		return;
+	if ((a->spare.process = fork()) == 0) {
+		close(fds[1]);
+		worker_main(a, fds[0], parent);
+	}
+	close(fds[0]);
+	a->spare.fd = fds[1];
+	if (a->spare.process < 0) {
+		log_warn("session.fork");
+		close(fds[1]);
+		a->spare.process = 0;
+	}
+}
+
+/* Gives the spare process its order; another one gets ready. 0: there is none. */
+static pid_t
+spare_take(struct agent *a, uint32_t pid, const struct net_addr *peer)
+{
+	const struct order order = { .pid = pid, .peer = *peer };
+	pid_t process = a->spare.process;
+
+	if (process == 0)
+		return 0;
+	if (write(a->spare.fd, &order, sizeof(order)) != (ssize_t)sizeof(order))
+		process = 0;
+	close(a->spare.fd);
+	spare_start(a);
+	return process;
 }
 
 static struct worker *
@@ -136,18 +199,14 @@ worker_start(struct agent *a, uint32_t pid, const char *program, const struct fl
 {
 	char local[ADDRESS_BYTES], peer[ADDRESS_BYTES];
 	struct worker *w = worker_free(a);
-	pid_t parent = getpid(), process;
+	pid_t process;
 
 	if (w == NULL) {
 		a->full++;
 		return NULL;
 	}
-	if ((process = fork()) == 0)
-		worker_main(a, pid, flow, parent);
-	if (process < 0) {
-		log_warn("session.fork");
+	if ((process = spare_take(a, pid, &flow->last.peer)) == 0)
 		return NULL;
-	}
 	*w = (struct worker){
 		.serial = a->serials++, .process = process, .pid = pid, .peer = flow->last.peer
 	};
@@ -190,13 +249,20 @@ workers_reap(struct agent *a)
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == a->spare.process) {
+			close(a->spare.fd);
+			a->spare.process = 0; /* refused: the next look tries again */
+		}
 		for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
 			if (w->process == pid) {
 				log_info("session.end pid=%u status=%d", w->pid,
 				    WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 				memset(w, 0, sizeof(*w));
 			}
+	}
+	if (a->spare.process == 0)
+		spare_start(a);
 }
 
 /* --- connections --- */
@@ -280,6 +346,8 @@ workers_end(struct agent *a)
 
 	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
 		worker_tell(w);
+	if (a->spare.process != 0)
+		close(a->spare.fd);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		continue;
 }
@@ -289,12 +357,15 @@ static bool
 can_watch(void)
 {
 	char why[TRACE_WHY_BYTES];
+	bool can = false;
 	struct trace *t;
 
 	if (trace_open(&t, why) == 0) {
+		can = trace_begin(t, why) == 0;
 		trace_close(t);
-		return true;
 	}
+	if (can)
+		return true;
 	log_warnx("agent.refused why=\"%s\"", why);
 	return false;
 }
@@ -312,6 +383,7 @@ agent_run(const struct flow_conf *conf)
 		.quiet_ns = conf->quiet_ns };
 	sigaction(SIGINT, &end, NULL);
 	sigaction(SIGTERM, &end, NULL);
+	signal(SIGPIPE, SIG_IGN);
 	if (!can_watch())
 		return 1;
 	if ((a.diag_fd = tcpinfo_open()) < 0) {

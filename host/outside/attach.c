@@ -246,32 +246,63 @@ tell_begun(const struct attach_opts *o, const struct attached *a)
 	close(o->ready_fd);
 }
 
-static const char *
-attach_and_watch(struct attach_opts *o, struct region *region)
+const char *
+attach_prepare(struct attach_ready *r)
 {
 	static char why_trace[TRACE_WHY_BYTES];
-	struct attached a = { 0 };
+	const char *why;
+
+	*r = (struct attach_ready){ .region.fd = -1 };
+	if (trace_open(&r->trace, why_trace) != NW_OK)
+		return why_trace;
+	if ((why = region_new(&r->region)) != NULL)
+		attach_ready_clear(r);
+	return why;
+}
+
+void
+attach_ready_clear(struct attach_ready *r)
+{
+	trace_close(r->trace);
+	region_free(&r->region);
+	r->trace = NULL;
+}
+
+/* Everything is there: the collector first, so that nothing is watched for nobody. */
+static const char *
+attach_and_watch(struct attach_opts *o, struct attached *a, int alive_fd, pid_t *collector)
+{
+	static char why_trace[TRACE_WHY_BYTES];
+	const char *why;
+
+	if ((a->feed = feed_new(&o->ready->region)) == NULL)
+		return "no memory for the shared file";
+	feed_only_peer(a->feed, o->only_peer);
+	if (trace_begin(a->trace, why_trace) != NW_OK)
+		return why_trace;
+	if ((why = targets_add(a, o)) != NULL)
+		return why;
+	fcntl(alive_fd, F_SETFD, 0);
+	if ((*collector = collector_start(&o->ready->region, o, alive_fd)) < 0)
+		return "no collector could be started";
+	tell_begun(o, a);
+	watch(a, o);
+	return NULL;
+}
+
+static const char *
+attach_with_collector(struct attach_opts *o)
+{
+	struct attached a = { .trace = o->ready->trace };
 	int alive[2] = { -1, -1 };
 	pid_t collector = -1;
-	const char *why = NULL;
+	const char *why;
 
 	if (pipe2(alive, O_CLOEXEC) != 0)
 		return "no pipe could be made";
-	if (trace_open(&a.trace, why_trace) != NW_OK)
-		why = why_trace;
-	else if ((a.feed = feed_new(region)) == NULL)
-		why = "no memory for the shared file";
-	else if (feed_only_peer(a.feed, o->only_peer), (why = targets_add(&a, o)) == NULL) {
-		fcntl(alive[0], F_SETFD, 0);
-		if ((collector = collector_start(region, o, alive[0])) < 0)
-			why = "no collector could be started";
-	}
-	if (why == NULL) {
-		tell_begun(o, &a);
-		watch(&a, o);
-	}
+	why = attach_and_watch(o, &a, alive[0], &collector);
 	feed_free(a.feed);
-	trace_close(a.trace);
+	trace_stop(a.trace);
 	close(alive[0]);
 	close(alive[1]);
 	while (collector > 0 && waitpid(collector, NULL, 0) < 0 && errno == EINTR)
@@ -282,17 +313,20 @@ attach_and_watch(struct attach_opts *o, struct region *region)
 int
 attach_run(struct attach_opts *o)
 {
-	struct region region = { .fd = -1 };
+	static struct attach_ready own;
 	const char *why;
 
 	signals_take();
-	if ((why = check(o)) == NULL && (why = describe(o)) == NULL &&
-	    (why = region_new(&region)) == NULL) {
+	if ((why = check(o)) == NULL && (why = describe(o)) == NULL && o->ready == NULL &&
+	    (why = attach_prepare(&own)) == NULL)
+		o->ready = &own;
+	if (why == NULL) {
 		if (o->only_peer == NULL)
 			note_run(o, NULL);
-		why = attach_and_watch(o, &region);
-		region_free(&region);
+		why = attach_with_collector(o);
 	}
+	if (o->ready != NULL)
+		attach_ready_clear(o->ready);
 	if (why == NULL)
 		return 0;
 	if (o->only_peer == NULL)

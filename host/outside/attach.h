@@ -8,11 +8,19 @@
 #include <stdint.h>
 
 #include "host/nwrun/collect_run.h"
+#include "host/outside/trace.h"
+
+/* What may be made ready before anybody knows whom to watch. */
+struct attach_ready {
+	struct region region;
+	struct trace *trace;
+};
 
 struct attach_opts {
-	uint32_t pid;      /* with all processes below; 0: none */
-	const char *group; /* a control group: its directory; NULL: none */
-	const char *unit;  /* a unit of the service manager; NULL: none */
+	struct attach_ready *ready; /* NULL: attach_run() makes its own */
+	uint32_t pid;               /* with all processes below; 0: none */
+	const char *group;          /* a control group: its directory; NULL: none */
+	const char *unit;           /* a unit of the service manager; NULL: none */
 	/* connections to other addresses do not count; NULL: all do */
 	const struct net_addr *only_peer;
 	bool quiet, verbose;
@@ -20,7 +28,10 @@ struct attach_opts {
 	struct collect_run_opts run;
 };
 
-/* Returns the program's exit status. */
+/* Text on failure. */
+const char *attach_prepare(struct attach_ready *r);
+void attach_ready_clear(struct attach_ready *r);
+/* Returns the program's exit status. Clears o->ready. */
 int attach_run(struct attach_opts *o);
 
 #endif

@@ -101,7 +101,7 @@ programs_attach(struct trace *t)
 }
 
 static int
-trace_start(struct trace *t)
+trace_load(struct trace *t)
 {
 	int rc;
 
@@ -120,7 +120,7 @@ trace_start(struct trace *t)
 	t->pairs_fd = map_fd(t, "pairs");
 	if ((t->ring = ring_buffer__new(map_fd(t, "records"), on_record, t, NULL)) == NULL)
 		return -errno;
-	return programs_attach(t);
+	return 0;
 }
 
 /* The capability that a refused call lacks: the kernel says no more than "not permitted". */
@@ -147,27 +147,40 @@ capability_missing(void)
 	return NULL;
 }
 
+static int
+refused(int rc, char why[TRACE_WHY_BYTES])
+{
+	const char *missing = capability_missing();
+
+	snprintf(why, TRACE_WHY_BYTES, "the kernel refuses to watch system calls: %s%s",
+	    missing != NULL ? missing : strerror(-rc), missing != NULL ? " is missing" : "");
+	return NW_EUNSUPPORTED;
+}
+
 int
 trace_open(struct trace **out, char why[TRACE_WHY_BYTES])
 {
 	struct trace *t = calloc(1, sizeof(*t));
-	const char *missing;
 	int rc;
 
 	*out = NULL;
 	if (t == NULL)
 		return NW_ENOMEM;
 	libbpf_set_print(print_nothing);
-	if ((rc = trace_start(t)) != 0) {
-		missing = capability_missing();
-		snprintf(why, TRACE_WHY_BYTES, "the kernel refuses to watch system calls: %s%s",
-		    missing != NULL ? missing : strerror(-rc),
-		    missing != NULL ? " is missing" : "");
+	if ((rc = trace_load(t)) != 0) {
 		trace_close(t);
-		return NW_EUNSUPPORTED;
+		return refused(rc, why);
 	}
 	*out = t;
 	return NW_OK;
+}
+
+int
+trace_begin(struct trace *t, char why[TRACE_WHY_BYTES])
+{
+	int rc = programs_attach(t);
+
+	return rc == 0 ? NW_OK : refused(rc, why);
 }
 
 void

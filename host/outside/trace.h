@@ -14,8 +14,10 @@ enum { TRACE_WHY_BYTES = 160 };
 
 struct trace;
 
-/* NW_EUNSUPPORTED: the kernel refuses, and `why` says which capability is missing. */
+/* Loads the programs, which is most of the work; nothing runs before trace_begin().
+ * NW_EUNSUPPORTED: the kernel refuses, and `why` says which capability is missing. */
 int trace_open(struct trace **out, char why[TRACE_WHY_BYTES]);
+int trace_begin(struct trace *t, char why[TRACE_WHY_BYTES]);
 void trace_close(struct trace *t);
 /* Whether requests of io_uring are recorded: their tracepoints differ between kernels. */
 bool trace_has_uring(const struct trace *t);

@@ -130,7 +130,7 @@ round_of(unsigned state, pid_t pid, int to, int from, double ns[WHATS], double *
 	bool ok = state == 0;
 
 	if (state > 0 && region_new(&region) == NULL && trace_open(&t, why) == 0 &&
-	    (feed = feed_new(&region)) != NULL) {
+	    trace_begin(t, why) == 0 && (feed = feed_new(&region)) != NULL) {
 		uint32_t watched = (uint32_t)(state == 2 ? pid : getppid());
 
 		ok = trace_add(t, watched) == 0 && feed_attach(feed, watched);
