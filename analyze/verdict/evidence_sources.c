@@ -197,6 +197,8 @@ caliper_item(struct loader *l, struct source *s, const json_t *subject)
 
 /* --- metadata --- */
 
+enum { LABEL_BYTES = 96 };
+
 void
 source_add(struct loader *l, const struct source *s)
 {
@@ -217,6 +219,15 @@ interval_of(const json_t *params)
 		if (json_is_number(json_object_get(params, keys[i])))
 			return json_number_value(json_object_get(params, keys[i]));
 	return NAN;
+}
+
+/* The user's name for the session, cut to what lists can search for. NULL: none. */
+static char *
+label_of(const json_t *subject)
+{
+	const char *label = json_text(subject, "label");
+
+	return label != NULL && strlen(label) < LABEL_BYTES ? xstrdup(label) : NULL;
 }
 
 int
@@ -258,7 +269,7 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 		    json_text(subject, "program"));
 	source_use(l->e, &s, m->event_type, l->e->session_id, subject);
 	if (s.kind == SOURCE_PROCESS && l->e->label == NULL)
-		l->e->label = xstrdup(json_text(subject, "label"));
+		l->e->label = label_of(subject);
 	if (s.kind == SOURCE_PROCESS)
 		l->e->processes[s.process].parent_pid = json_number(subject, "ppid", PID_NOT_TOLD);
 	source_add(l, &s);

@@ -42,6 +42,7 @@ struct collect_sink {
 
 struct collect_opts {
 	const char *task_id, *host; /* on loan for the collector's life */
+	const char *label;          /* user's name for the session; NULL: none */
 	/* name of the first program in place of its own name; NULL keeps the own name */
 	const char *program;
 	int64_t interval_ns; /* 0: 0.1 s in a process's first 10 s, then 1 s */

@@ -83,6 +83,7 @@ kv_process(struct kv_list *l, const struct collect *c, const struct watch *w)
 	kv_int(l, "pid", w->pid);
 	kv_int(l, "ppid", w->ppid);
 	kv_text(l, "program", program_name(c, w));
+	kv_text(l, "label", c->opts.label);
 }
 
 static void
@@ -639,6 +640,7 @@ say_root_meta(struct collect *c)
 	kv_int(&subject, "pid", c->opts.root_pid);
 	kv_int(&subject, "ppid", c->root.now.stat.ppid);
 	kv_text(&subject, "program", c->opts.program != NULL ? c->opts.program : name);
+	kv_text(&subject, "label", c->opts.label);
 	kv_text(&subject, "argv", c->opts.root_argv);
 	kv_text(&subject, "unseen_by", proc_blind_word(c->root.blind));
 	say_meta(c, c->root.id, NULL, "nw:process", &subject, INT64_C(1000000000));

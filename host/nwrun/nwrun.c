@@ -42,10 +42,11 @@ struct options {
 static void
 usage(FILE *to)
 {
-	fputs("usage: nwrun [-hoqVv] [-b box] [-H host] [-i seconds] [-n name] [-t task] program "
-	      "[argument ...]\n"
-	      "       nwrun [-qv] [-b box] [-H host] [-i seconds] [-n name] [-t task] "
-	      "-p pid | --cgroup dir | --unit name\n",
+	fputs(
+	    "usage: nwrun [-hoqVv] [-b box] [-H host] [-i seconds] [-l label] [-n name] [-t task] "
+	    "program [argument ...]\n"
+	    "       nwrun [-qv] [-b box] [-H host] [-i seconds] [-l label] [-n name] [-t task] "
+	    "-p pid | --cgroup dir | --unit name\n",
 	    to);
 }
 
@@ -87,11 +88,12 @@ parse_options(int argc, char *argv[], struct options *o)
 	*o = (struct options){ .run.final_wait_ns = 5 * INT64_C(1000000000) };
 	o->run.box = getenv("NARROWS_BOX");
 	o->run.collect.task_id = getenv("NARROWS_TASK");
+	o->run.collect.label = getenv("NARROWS_LABEL");
 	o->run.collect.host = getenv("NARROWS_HOST");
 	o->run.report_path = getenv("NWRUN_REPORT");
 	if (interval != NULL && !parse_interval(interval, &o->run.collect.interval_ns))
 		o->run.collect.interval_ns = 0;
-	while ((ch = getopt_long(argc, argv, "+b:H:hi:n:op:qt:Vv", longs, NULL)) != -1) {
+	while ((ch = getopt_long(argc, argv, "+b:H:hi:l:n:op:qt:Vv", longs, NULL)) != -1) {
 		switch (ch) {
 		case 'b': o->run.box = optarg; break;
 		case 'H': o->run.collect.host = optarg; break;
@@ -101,6 +103,7 @@ parse_options(int argc, char *argv[], struct options *o)
 		case 'C': o->cgroup = optarg; break;
 		case 'U': o->unit = optarg; break;
 		case 'q': o->quiet = true; break;
+		case 'l': o->run.collect.label = optarg; break;
 		case 't': o->run.collect.task_id = optarg; break;
 		case 'v': o->verbose = true; break;
 		case 'V': puts("nwrun " NW_VERSION); exit(0);
