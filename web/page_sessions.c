@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <event2/buffer.h>
 #include <event2/http.h>
 
 #include "narrows/err.h"
@@ -281,6 +282,64 @@ static const struct {
 };
 
 static void
+write_input(struct html *h, const char *title, const char *name, const char *value)
+{
+	html_raw(h, "<label>");
+	html_text(h, title);
+	html_raw(h, " <input maxlength=\"95\"");
+	html_attr(h, "name", name);
+	html_attr(h, "value", value);
+	html_raw(h, "></label> ");
+}
+
+/* Filters that few people need, open if one of them is set. */
+static void
+write_more_filters(struct html *h, const struct session_filter *f)
+{
+	static const struct {
+		const char *state, *words;
+	} states[] = { { "", "any" }, { "open", "still open" }, { "failed", "program failed" },
+		{ "slower", "slower than usual" } };
+	bool open = f->program[0] != '\0' || f->label[0] != '\0' || f->host[0] != '\0' ||
+	    f->state[0] != '\0' || f->since_wall_ns != 0 || f->until_wall_ns != 0 ||
+	    f->rate_min > 0 || f->rate_max > 0;
+	size_t i;
+
+	if (open)
+		html_raw(h, "<details class=\"more\" open>");
+	else
+		html_raw(h, "<details class=\"more\">");
+	html_raw(h, "<summary>More filters</summary>");
+	write_input(h, "Host", "host", f->host);
+	write_input(h, "Program", "program", f->program);
+	write_input(h, "Label", "label", f->label);
+	write_input(h, "Since (2026-11-20, or 7d ago)", "since",
+	    f->since_wall_ns > 0 ? fmt_iso(f->since_wall_ns, 0).s : "");
+	write_input(
+	    h, "Until", "until", f->until_wall_ns > 0 ? fmt_iso(f->until_wall_ns, 0).s : "");
+	write_input(
+	    h, "Rate at least (10MB)", "rate_min", f->rate_min > 0 ? fmt_exact(f->rate_min).s : "");
+	write_input(h, "Rate at most", "rate_max", f->rate_max > 0 ? fmt_exact(f->rate_max).s : "");
+	html_raw(h, "<label>State <select name=\"state\">");
+	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		html_raw(h, "<option");
+		html_attr(h, "value", states[i].state);
+		if (strcmp(states[i].state, f->state) == 0)
+			html_raw(h, " selected");
+		html_raw(h, ">");
+		html_text(h, states[i].words);
+		html_raw(h, "</option>");
+	}
+	html_raw(h, "</select></label>");
+	if (f->route[0] != '\0') {
+		html_raw(h, "<input type=\"hidden\" name=\"route\"");
+		html_attr(h, "value", f->route);
+		html_raw(h, ">");
+	}
+	html_raw(h, "</details>");
+}
+
+static void
 write_filter(struct html *h, const struct session_filter *f)
 {
 	size_t i;
@@ -314,29 +373,67 @@ write_filter(struct html *h, const struct session_filter *f)
 		html_text(h, sorts[i].words);
 		html_raw(h, "</option>");
 	}
-	html_raw(h, "</select></label> <button>Show</button></form>");
+	html_raw(h, "</select></label>");
+	write_more_filters(h, f);
+	html_raw(h, " <button>Show</button></form>");
+}
+
+static void
+add_param(struct evbuffer *b, const char *name, const char *value)
+{
+	char *encoded = *value != '\0' ? evhttp_uriencode(value, -1, 1) : NULL;
+
+	if (encoded != NULL)
+		evbuffer_add_printf(b, "&%s=%s", name, encoded);
+	free(encoded);
+}
+
+static void
+add_filter(struct evbuffer *b, const struct session_filter *f)
+{
+	if (f->text[0] == '\0' && f->sort != SORT_NEWEST)
+		evbuffer_add_printf(b, "&q=");
+	add_param(b, "q", f->text);
+	add_param(b, "stage", f->stage);
+	add_param(b, "program", f->program);
+	add_param(b, "label", f->label);
+	add_param(b, "host", f->host);
+	add_param(b, "route", f->route);
+	add_param(b, "state", f->state);
+	if (f->since_wall_ns > 0)
+		add_param(b, "since", fmt_iso_ns(f->since_wall_ns).s);
+	if (f->until_wall_ns > 0)
+		add_param(b, "until", fmt_iso_ns(f->until_wall_ns).s);
+	if (f->rate_min > 0)
+		add_param(b, "rate_min", fmt_exact(f->rate_min).s);
+	if (f->rate_max > 0)
+		add_param(b, "rate_max", fmt_exact(f->rate_max).s);
+	if (f->sort != SORT_NEWEST)
+		add_param(b, "sort", session_sort_name(f->sort));
 }
 
 /* The address of a page of the list with this filter. */
 static void
 write_page_link(struct html *h, const struct session_filter *f, int64_t before, bool json)
 {
-	char *text = evhttp_uriencode(f->text, -1, 1), *stage = evhttp_uriencode(f->stage, -1, 1);
-	char href[8 * SESSION_FILTER_BYTES];
+	struct evbuffer *b = evbuffer_new();
+	char *text, *query;
 
-	snprintf(href, sizeof(href), "/%s?q=%s&stage=%s%s%s", json ? "sessions.json" : "",
-	    text != NULL ? text : "", stage != NULL ? stage : "",
-	    f->sort != SORT_NEWEST ? "&sort=" : "",
-	    f->sort != SORT_NEWEST ? session_sort_name(f->sort) : "");
+	if (b == NULL) {
+		h->failed = true;
+		return;
+	}
+	evbuffer_add_printf(b, "/%s", json ? "sessions.json" : "");
+	add_filter(b, f);
 	if (before > 0)
-		snprintf(href + strlen(href), sizeof(href) - strlen(href), "&before=%s",
-		    fmt_int(before).s);
-	if (f->text[0] == '\0' && f->stage[0] == '\0' && f->sort == SORT_NEWEST)
-		snprintf(href, sizeof(href), "/%s%s%s", json ? "sessions.json" : "",
-		    before > 0 ? "?before=" : "", before > 0 ? fmt_int(before).s : "");
-	html_attr(h, "href", href);
-	free(text);
-	free(stage);
+		evbuffer_add_printf(b, "&before=%s", fmt_int(before).s);
+	evbuffer_add(b, "", 1);
+	if ((text = (char *)evbuffer_pullup(b, -1)) != NULL) {
+		if ((query = strchr(text, '&')) != NULL)
+			*query = '?';
+		html_attr(h, "href", text);
+	}
+	evbuffer_free(b);
 }
 
 static void
