@@ -69,6 +69,19 @@ int
 page_route_history(struct html *h, struct store_reader *r, const char *route, const char *program);
 /* The attribute href: path with the route and program as its query. */
 void page_route_href(struct html *h, const char *path, const char *route, const char *program);
+/* "ids=3,7&by=bytes": two to six sessions. False: the query makes no sense. */
+enum compare_by { COMPARE_START, COMPARE_BYTES, COMPARE_CLOCK };
+struct compare_query {
+	int64_t id[6];
+	size_t n;
+	enum compare_by by;
+};
+bool compare_parse(struct compare_query *q, const char *query);
+int page_compare(struct html *h, struct store_reader *r, const struct compare_query *q);
+/* A host by its name: clock, settings and their history, sessions. NW_ENOTFOUND */
+int page_host(struct html *h, struct store_reader *r, const char *name);
+/* The name, with a link to its page unless the page stands alone. */
+void page_host_link(struct html *h, const char *name);
 int page_keep(struct html *h, struct store_reader *r);
 void page_health(struct html *h, const struct nw_health *health); /* NULL: the box does not tell */
 /* The form for a login that leads to `next`. tried: 0, 401 or 429, the status of the attempt

@@ -83,6 +83,16 @@ write_figures(struct html *h, const json_t *doc)
 	html_raw(h, " and ");
 	page_time(h, result_ns(doc, KEY_route_last_ns));
 	html_raw(h, "</dd></div>");
+	if (result_number(doc, KEY_route_best_session) > 0 &&
+	    result_number(doc, KEY_route_worst_session) > 0 &&
+	    result_number(doc, KEY_route_best_session) !=
+		result_number(doc, KEY_route_worst_session)) {
+		html_raw(h, "<div><dt>Beside each other</dt><dd><a href=\"/compare?ids=");
+		html_int(h, (int64_t)result_number(doc, KEY_route_best_session));
+		html_raw(h, ",");
+		html_int(h, (int64_t)result_number(doc, KEY_route_worst_session));
+		html_raw(h, "&amp;by=bytes\">the best and the worst</a></dd></div>");
+	}
 	if (result_number(doc, KEY_route_n_failed) > 0)
 		page_item(h, "Sessions whose program failed, left out",
 		    fmt_count((uint64_t)result_number(doc, KEY_route_n_failed)).s);

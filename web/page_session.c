@@ -434,6 +434,20 @@ session_methods(struct html *h, const json_t *doc)
 }
 
 static void
+write_compare(struct html *h, int64_t id)
+{
+	html_raw(h,
+	    "<form class=\"filter\" action=\"/compare\"><label>Compare sessions (up to six, with "
+	    "commas) <input name=\"ids\" maxlength=\"120\"");
+	html_attr(h, "value", fmt_int(id).s);
+	html_raw(h,
+	    "></label> <label>lined up <select name=\"by\"><option value=\"start\">from "
+	    "the start</option><option value=\"bytes\">by share of the bytes</option><option "
+	    "value=\"clock\">by the clock</option></select></label> <button>Compare"
+	    "</button></form>");
+}
+
+static void
 write_exports(struct html *h, int64_t id)
 {
 	static const struct {
@@ -649,6 +663,7 @@ on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_r
 	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
 
 	write_page(v, doc, rec);
+	write_compare(v->h, rec->id);
 	write_exports(v->h, rec->id);
 	page_end(v->h);
 	json_decref(doc);

@@ -151,6 +151,8 @@ route_parse(const char *path, const char *query)
 		{ "/route", ROUTE_ROUTE },
 		{ "/route.json", ROUTE_ROUTE_JSON },
 		{ "/route.csv", ROUTE_ROUTE_CSV },
+		{ "/compare", ROUTE_COMPARE },
+		{ "/host", ROUTE_HOST },
 		{ "/keep", ROUTE_KEEP },
 		{ "/keep.json", ROUTE_KEEP_JSON },
 		{ "/health", ROUTE_HEALTH },
@@ -174,7 +176,9 @@ route_parse(const char *path, const char *query)
 		if (strcmp(path, fixed[i].path) == 0)
 			r.page = fixed[i].page;
 	if (r.page == ROUTE_SESSIONS || r.page == ROUTE_SESSIONS_JSON ||
-	    (r.page >= ROUTE_ROUTE && r.page <= ROUTE_ROUTE_CSV))
+	    (r.page >= ROUTE_ROUTE && r.page <= ROUTE_ROUTE_CSV) || r.page == ROUTE_HOST)
 		r.bad = session_filter_parse(&r.filter, query) < 0;
+	if (r.page == ROUTE_COMPARE)
+		r.query = query;
 	return r;
 }

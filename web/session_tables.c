@@ -54,7 +54,7 @@ session_hosts(struct html *h, const json_t *doc)
 			     *clock = result_get(host, KEY_session_host_clock);
 
 		html_raw(h, "<li><b>");
-		page_name(h, result_text(host, KEY_session_host_name));
+		page_host_link(h, result_text(host, KEY_session_host_name));
 		html_raw(h, "</b>");
 		if (result_text(host, KEY_session_host_role) != NULL) {
 			html_raw(h, ", ");

@@ -493,6 +493,7 @@ static void
 answer_page(struct reply *a, const struct route *to)
 {
 	struct store_reader *r = a->w->reader;
+	struct compare_query compared;
 	struct html h = { .out = a->body };
 
 	if (to->page == ROUTE_SESSIONS_JSON || to->page == ROUTE_SESSION_JSON ||
@@ -535,6 +536,13 @@ answer_page(struct reply *a, const struct route *to)
 		a->type = "text/csv; charset=utf-8";
 		reply_rc(a, api_route_csv(a->body, r, to->filter.route, to->filter.program));
 		break;
+	case ROUTE_COMPARE:
+		if (compare_parse(&compared, to->query))
+			reply_html(a, &h, page_compare(&h, r, &compared));
+		else
+			reply_error(a, 400);
+		break;
+	case ROUTE_HOST: reply_html(a, &h, page_host(&h, r, to->filter.host)); break;
 	case ROUTE_KEEP: reply_html(a, &h, page_keep(&h, r)); break;
 	case ROUTE_KEEP_JSON: reply_rc(a, api_keep(a->body, r)); break;
 	case ROUTE_HEALTH: answer_health(a); break;

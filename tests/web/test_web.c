@@ -659,6 +659,16 @@ static const struct {
 	{ "/sessions.json?host=nobody", 200, "application/json", "\"sessions\": []" },
 	{ "/sessions.json?state=failed", 200, "application/json", "\"sessions\": []" },
 	{ "/sessions.json?state=broken", 400, "application/json", "\"status\": 400" },
+	{ "/compare?ids=1,3", 200, "text/html; charset=utf-8", "What differs" },
+	{ "/compare?ids=1%2C3&by=bytes", 200, "text/html; charset=utf-8", "Per cent of the bytes" },
+	{ "/compare?ids=1,3,5&by=clock", 200, "text/html; charset=utf-8", "session 5" },
+	{ "/compare?ids=1", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/compare?ids=1,x", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/compare?ids=1,2,3,4,5,6,7", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/compare?ids=1,3&by=magic", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/compare?ids=1,99999", 404, "text/html; charset=utf-8", "There is nothing" },
+	{ "/host?host=nobody", 404, "text/html; charset=utf-8", "There is nothing" },
+	{ "/host?host=" EVIL, 200, "text/html; charset=utf-8", "Settings that changed" },
 	{ "/health", 200, "text/html; charset=utf-8", "The box is well." },
 	{ "/healthz", 200, "application/json", "\"ok\": true" },
 	{ "/style.css", 200, "text/css; charset=utf-8", "prefers-color-scheme" },
@@ -902,7 +912,8 @@ static void
 test_hostile(void)
 {
 	static const char *const paths[] = { "/", "/?before=11", "/session/1", "/session/3",
-		"/session/5", "/session/6", "/health", "/routes", EVIL_ROUTE };
+		"/session/5", "/session/6", "/health", "/routes", EVIL_ROUTE, "/compare?ids=3,5,6",
+		"/host?host=" EVIL };
 	static const char *const never[] = { "<script", "<img", "javascript:", "style=\"",
 		"http://", "https://", "\"//", "\xe2\x80\xae", "url(", "@import", "<iframe", "\a" };
 	struct reply r;
