@@ -12,7 +12,7 @@ demo="rsync iproute2 procps"
 tests="chrony libsnmp-dev python3 sqlite3 curl iperf3 tar gzip xz-utils zstd clang-format chromium"
 fuzz="clang"
 packages="build-essential debhelper fakeroot lintian" # makes and checks Debian packages
-rig="nginx openssh-client openssh-server" # programs whose transfers the rig judges; it skips what is missing
+rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt-tools" # programs whose transfers the rig judges; it skips what is missing
 
 case ${1:-tests} in
 host) wanted=$host ;;

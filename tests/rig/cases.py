@@ -65,6 +65,7 @@ FAULTS = {
 class Program:
     """Two ends: one serves (host `serves`), the other runs and is timed. `measured` hosts run under nwrun."""
     needs, hosts, measured, serves, offers = (), "ab", "ab", "a", ()
+    udp = False         # the server listens with UDP
 
     def __init__(self, name, **more):
         self.name = name
@@ -254,6 +255,38 @@ class Local(Program):
         return ["sh", "-c", f"tar cf - -C {c.w.disks['a'].path} {c.name} | gzip -{self.level} >{c.target}"]
 
 
+class Quic(Program):
+    """HTTP/3: no kernel knows of its losses and windows."""
+    needs = ("gtlsserver", "gtlsclient", "openssl")
+    udp = True
+
+    def server(self, c):
+        top = f"{c.w.tmp}/quic"
+        if not os.path.exists(f"{top}/crt"):
+            os.makedirs(top)
+            run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=a",
+                "-keyout", f"{top}/key", "-out", f"{top}/crt")
+        return ["gtlsserver", "-q", "-d", c.w.disks["a"].path, ADDRESS["a"], c.port, f"{top}/key", f"{top}/crt"]
+
+    def client(self, c):
+        there = f"{os.path.dirname(c.target)}/{c.name}"
+        get = f"gtlsclient -q --exit-on-all-streams-close --download={os.path.dirname(c.target)} {ADDRESS['a']} {c.port} " \
+              f"https://{ADDRESS['a']}:{c.port}/{c.name}"
+        return ["sh", "-c", f"{get} && mv {there} {c.target}"]
+
+
+class Srt(Program):
+    """SRT's file mode, which is UDT."""
+    needs, serves, udp = ("srt-file-transmit",), "b", True
+
+    def server(self, c):
+        return ["srt-file-transmit", "-q", f"srt://:{c.port}?mode=listener&transtype=file", f"file://{c.target}"]
+
+    def client(self, c):
+        return ["srt-file-transmit", "-q", f"file://{c.source}",
+                f"srt://{ADDRESS['b']}:{c.port}?mode=caller&transtype=file"]
+
+
 class Globus(Program):
     needs = ("globus-gridftp-server", "globus-url-copy")
 
@@ -271,7 +304,7 @@ PROGRAMS = {p.name: p for p in [
     Xfer("splice", "splice"), Xfer("memory", "discard"), Xfer("read", "write", streams=16), Pipes(), Relay(),
     Rsync("rsync"), Rsync("rsync-push", serves="b"), Rsync("rsync-small", n_files=500), Rsync("rsync-tiny", n_files=5000), Nginx("nginx-curl"), Nginx("curl-only", measured="b"),
     PythonHttp("py-curl"), Iperf("iperf3"), Ssh("scp"), Ssh("scp-O"), Ssh("tar-ssh"), Ssh("rsync-ssh", needs=(*Ssh.needs, "rsync")),
-    Local("cp"), Local("dd"), Local("tar-gzip", level=9), Globus("gridftp", streams=1), Globus("gridftp-p4", streams=4)]}
+    Local("cp"), Local("dd"), Local("tar-gzip", level=9), Quic("quic"), Srt("srt"), Globus("gridftp", streams=1), Globus("gridftp-p4", streams=4)]}
 
 
 def fits(fault, program):
@@ -294,6 +327,8 @@ def fits(fault, program):
         return False
     if program == "x-relay":
         return fault in ("src_disk", "dst_disk", "net_rate", "net_far", "snd_work", "rcv_work")
+    if program in ("quic", "srt"):
+        return fault in ("net_rate", "net_loss", "net_far", "src_disk", "dst_disk", "rcv_quota")
     if program == "rsync-tiny":
         return fault in ("src_iops", "net_rate")
     if program in ("x-read-fsyncend", "x-read-fsync", "x-read-direct", "x-splice-splice"):

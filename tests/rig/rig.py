@@ -92,7 +92,7 @@ class Case:
             if (argv := p.server(self)) is not None:
                 server = self.w.start(serves, self.command(serves, argv, measured), "programs.log",
                                       group=self.groups.get(serves))
-                until(10, f"{p.name}'s server", lambda: self.w.listening(serves, self.port))
+                until(10, f"{p.name}'s server", lambda: self.w.listening(serves, self.port, p.udp))
             if (argv := p.middle(self)) is not None:
                 self.helpers.append(self.w.start("b", self.command("b", argv, measured), "programs.log"))
                 until(10, f"{p.name}'s relay", lambda: self.w.listening("b", self.port))
@@ -103,7 +103,7 @@ class Case:
             self.check()
             took = time.monotonic() - began
             self.w.end(client)
-            if isinstance(p, cases.Xfer) or p.name == "iperf3":     # its server ends by itself
+            if isinstance(p, cases.Xfer) or p.name in ("iperf3", "srt"):     # its server ends by itself
                 try:
                     server.wait(5)
                 except Exception:
@@ -140,8 +140,10 @@ class Case:
     def check(self):
         if self.program.name.startswith(("iperf3", "x-memory", "tar-gzip", "tar-ssh", "x-read-discard")):
             return
-        where = self.target if not (self.program.pushes() and self.program.name.startswith("rsync-push")) \
+        where = self.target if not (self.program.pushes() and self.program.name in ("rsync-push", "srt")) \
             else f"{self.w.disks['b'].path}/{self.name}"
+        if self.program.name == "srt":      # the receiver writes on when the sender is done
+            until(10, where, lambda: os.path.exists(where) and os.stat(where).st_size == self.bytes)
         size = os.stat(where).st_size if not self.n_files else self.bytes * len(os.listdir(where)) // self.n_files
         if size != self.bytes:
             raise Failed(f"{where} has {size} bytes of {self.bytes}")

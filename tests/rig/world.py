@@ -245,8 +245,8 @@ class World:
         if p in self.children:
             self.children.remove(p)
 
-    def listening(self, host, port):
-        return run(*self.inside(host, ["ss", "-Hltn", f"sport = :{port}"])).strip() != ""
+    def listening(self, host, port, udp=False):
+        return run(*self.inside(host, ["ss", "-Hlun" if udp else "-Hltn", f"sport = :{port}"])).strip() != ""
 
     # --- hosts, cables, the link ---
 
