@@ -37,6 +37,7 @@ struct admission;
 struct peer;
 struct tlsctx;
 struct nw_event_block;
+struct nw_event_line;
 
 typedef _Atomic uint64_t counter;
 
@@ -76,6 +77,7 @@ struct box {
 	struct schedule *schedule;
 	struct tlsctx *tlsctx; /* TLS contexts, NULL if no port speaks TLS */
 	struct nw_doc_decoder *decoder;
+	struct nw_event_line *lines;   /* reader of lines; NULL until the first connection */
 	struct nw_event_block *events; /* block of events in hand; NULL until the first */
 	struct nw_frame_limits limits; /* limits of an open XSP session */
 	struct store_ids next;         /* next free id of each kind */

@@ -8,6 +8,7 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
+#include "daemon/eventput.h"
 #include "daemon/ends.h"
 #include "daemon/hostlist.h"
 #include "daemon/join.h"
@@ -440,7 +441,7 @@ events_put(struct xsess *x, int64_t session_id)
 
 	for (i = 0; i < n && rc == NW_OK; i++) {
 		nw_event_block_get(b, i, &e);
-		rc = nw_batch_event(commit_batch(x->box->commit), session_id, x->host->id, &e);
+		rc = event_put(x->box, session_id, x->host->id, &e);
 	}
 	counter_add(&x->box->counters.events, i);
 	return rc;

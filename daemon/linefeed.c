@@ -8,6 +8,7 @@
 
 #include "daemon/box.h"
 #include "daemon/commit.h"
+#include "daemon/eventput.h"
 #include "daemon/hostlist.h"
 #include "daemon/lograte.h"
 #include "daemon/session.h"
@@ -15,7 +16,6 @@
 #include "narrows/err.h"
 #include "narrows/event_line.h"
 #include "narrows/log.h"
-#include "narrows/task.h"
 #include "narrows/xmalloc.h"
 
 enum { QUOTE_BYTES = 80, COUNT_DIGITS_MAX = 7, TASK_BYTES = 256 };
@@ -24,7 +24,6 @@ struct linefeed {
 	struct box *box;
 	struct linefeed_sender sender;
 	struct host *host;
-	struct nw_event_line *reader;
 	uint64_t n_lines; /* also those that are no event */
 	bool skipping;    /* a line is too long: its rest is dropped */
 	size_t skip;      /* bytes of a counted line that are still to be dropped */
@@ -38,7 +37,9 @@ linefeed_new(struct box *box, const struct linefeed_sender *sender)
 {
 	struct linefeed *f = calloc(1, sizeof(*f));
 
-	if (f == NULL || (f->reader = nw_event_line_new()) == NULL) {
+	if (f != NULL && box->lines == NULL)
+		box->lines = nw_event_line_new();
+	if (f == NULL || box->lines == NULL) {
 		free(f);
 		return NULL;
 	}
@@ -55,28 +56,10 @@ linefeed_free(struct linefeed *f)
 		return;
 	if (f->session != NULL)
 		session_release(f->session);
-	nw_event_line_free(f->reader);
 	free(f);
 }
 
 /* --- sessions --- */
-
-/* The task that an event names; NULL for none. */
-static const char *
-task_of(const struct nw_event *e)
-{
-	const struct nw_attr *a;
-	size_t i;
-
-	for (i = 0; i < e->n_attrs; i++) {
-		a = &e->attrs[i];
-		if (a->type == NW_ATTR_TEXT && strlen(a->v.text) < TASK_BYTES &&
-		    (strcmp(a->key, "task_id") == 0 ||
-			(strcmp(a->key, "TASKID") == 0 && strcmp(a->v.text, "none") != 0)))
-			return a->v.text;
-	}
-	return NULL;
-}
 
 /* The session of a task, if the sender may join it; sessions are not made by lines. */
 static struct session *
@@ -93,21 +76,6 @@ session_of_task(struct linefeed *f, const char *task)
 	f->session = session_find(f->box, task, &guest);
 	snprintf(f->task, sizeof(f->task), "%s", task);
 	return f->session;
-}
-
-/* A secret task id is no text for the store. */
-static void
-task_hide(struct nw_event *e, const char *task, struct nw_attr *attrs, char *copy)
-{
-	size_t i;
-
-	memcpy(attrs, e->attrs, e->n_attrs * sizeof(*attrs));
-	snprintf(copy, TASK_BYTES, "%s", task);
-	task_mask(task, copy, strlen(copy));
-	for (i = 0; i < e->n_attrs; i++)
-		if (attrs[i].type == NW_ATTR_TEXT && strcmp(attrs[i].v.text, task) == 0)
-			attrs[i].v.text = copy;
-	e->attrs = attrs;
 }
 
 /* --- lines --- */
@@ -141,18 +109,13 @@ line_reject(struct linefeed *f, const uint8_t *line, size_t len, const char *why
 }
 
 static int
-event_put(struct linefeed *f, struct nw_event *e)
+line_event_put(struct linefeed *f, const struct nw_event *e)
 {
-	const char *task = task_of(e);
+	const char *task = event_task(e);
 	struct session *s = task != NULL ? session_of_task(f, task) : NULL;
-	struct nw_attr attrs[NW_EVENT_ATTRS_MAX];
-	char masked[TASK_BYTES];
 	int rc;
 
-	if (task != NULL && task_is_secret(task))
-		task_hide(e, task, attrs, masked);
-	while ((rc = nw_batch_event(commit_batch(f->box->commit), s != NULL ? s->id : 0,
-		    f->host->id, e)) == NW_ENOMEM)
+	while ((rc = event_put(f->box, s != NULL ? s->id : 0, f->host->id, e)) == NW_ENOMEM)
 		xmalloc_spend();
 	return rc;
 }
@@ -165,9 +128,10 @@ line_take(struct linefeed *f, const uint8_t *line, size_t len)
 	int rc;
 
 	f->n_lines++;
-	if ((rc = nw_event_line_read(f->reader, (const char *)line, len, &e, &why)) == NW_ENOTFOUND)
+	if ((rc = nw_event_line_read(f->box->lines, (const char *)line, len, &e, &why)) ==
+	    NW_ENOTFOUND)
 		return;
-	if (rc == NW_OK && (rc = event_put(f, &e)) < 0)
+	if (rc == NW_OK && (rc = line_event_put(f, &e)) < 0)
 		why = "longer than an event may be";
 	if (rc < 0) {
 		line_reject(f, line, len, why);

@@ -46,6 +46,7 @@
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/event_line.h"
 #include "narrows/web.h"
 
 enum {
@@ -803,6 +804,7 @@ daemon_stop(struct daemon *d)
 	host_free_all(&d->box);
 	nw_doc_decoder_free(d->box.decoder);
 	nw_event_block_free(d->box.events);
+	nw_event_line_free(d->box.lines);
 	event_base_free(d->box.base);
 	free(d->web_names);
 	free(d->run_path);

@@ -26,8 +26,8 @@ struct event_writer {
 	/* pairs that may have rows to merge */
 	struct event_group *due;
 	size_t n_due, cap_due;
-	bool
-	    look; /* the file may have more such pairs: after the start, and when memory was short */
+	/* the file may have more such pairs: after the start, and when memory was short */
+	bool look;
 };
 
 /* Rows to merge, of one pair and level, and their bytes. */

@@ -85,6 +85,12 @@ grep -q 'line=4 bad=3 why="ts is not a time" text="ts=x event=e"' "$tmp/err" || 
 [ "$(nw sql --csv "SELECT name, ids FROM event e JOIN session s ON s.id = e.session_id WHERE s.task_id = 'job-1' ORDER BY t_ns" | tr -d '\r' | tr '\n' ' ')" = \
     'e,"{""id"":1}" DPSS_SERV_IN,"{""block"":42,""set"":7}" last,{} ' ] || fail "standard input is there: $(nw sql "SELECT * FROM event WHERE session_id = 1")"
 
+# a secret task id becomes its label
+uuid=1b4e28ba-2fa1-41d2-883f-0016d3cca427
+echo "ts=1777888805 event=secret task_id=$uuid" | "$bin/nwlog" -t "$uuid" 2>/dev/null || fail "a secret task"
+nw sql "SELECT ids FROM event WHERE name = 'secret' AND session_id IS NOT NULL" | grep -q '"task_id":"task-' || fail "the label of a secret task: $(nw sql "SELECT * FROM event WHERE name = 'secret'")"
+! grep -q "$uuid" "$tmp/state/narrows.db" "$tmp/state/narrows.db-wal" || fail "the secret is in the store"
+
 # the port for lines: newline, octet counts, bad lines
 port=$(sed -n 's/^events .*\///p' "$tmp/state/narrowsd.run")
 python3 - "$port" <<'PY' || fail "the port"

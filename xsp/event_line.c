@@ -257,6 +257,29 @@ date_take(struct span *s, const char *separators, struct calendar *c)
 	return true;
 }
 
+/* 20061208T183918 */
+static bool
+compact_take(struct span *s, struct calendar *c)
+{
+	struct span t = *s;
+	int n = 0;
+
+	if (s->end - s->at < 15 || digits_skip(s->at, s->end, &n) != s->at + 8 ||
+	    (s->at[8] != 'T' && s->at[8] != 't'))
+		return false;
+	c->year = number_take(&t, 4);
+	c->month = number_take(&t, 2);
+	c->day = number_take(&t, 2);
+	t.at++;
+	c->hour = number_take(&t, 2);
+	c->minute = number_take(&t, 2);
+	c->second = number_take(&t, 2);
+	if (c->hour < 0 || c->minute < 0 || c->second < 0)
+		return false;
+	*s = t;
+	return true;
+}
+
 static int
 time_set(struct nw_event_line *l, int64_t s, int64_t ns)
 {
@@ -282,8 +305,8 @@ time_bp(struct nw_event_line *l, struct span s)
 			t = 10 * t + (*s.at - '0');
 		return time_set(l, t, ns);
 	}
-	if (!date_take(&s, "", &c) || !fraction_take(&s, &ns) || !zone_take(&s, &add) ||
-	    s.at != s.end || !calendar_seconds(&c, &t))
+	if (!(compact_take(&s, &c) || date_take(&s, "", &c)) || !fraction_take(&s, &ns) ||
+	    !zone_take(&s, &add) || s.at != s.end || !calendar_seconds(&c, &t))
 		return bad(l, "ts is not a time");
 	return time_set(l, t + add, ns);
 }

@@ -23,6 +23,7 @@
 #include "daemon/session.h"
 #include "daemon/xsess.h"
 #include "narrows/err.h"
+#include "narrows/event_line.h"
 #include "narrows/log.h"
 #include "tests/check.h"
 #include "tests/sqlcount.h"
@@ -147,6 +148,7 @@ boxed_end(void)
 	boxed_store_end();
 	nw_doc_decoder_free(box.decoder);
 	nw_event_block_free(box.events);
+	nw_event_line_free(box.lines);
 	event_base_free(box.base);
 	conf_clear(&boxed_conf);
 }

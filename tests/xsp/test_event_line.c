@@ -64,6 +64,7 @@ test_read(void)
 		    "ts=2010-02-20T23:14:06.000000Z event=x host=other prog=app" },
 		{ "Oct 11 22:14:15 web1 app: ts=2010-02-20T23:14:06Z event=x",
 		    "ts=2010-02-20T23:14:06.000000Z event=x host=web1 prog=app" },
+		{ "ts=20061208T183918.958443Z event=x", "ts=2006-12-08T18:39:18.958443Z event=x" },
 		{ "  ts=2010-02-20T23:14:06Z\tevent=x junk more=1\r",
 		    "ts=2010-02-20T23:14:06.000000Z event=x more=1" },
 		{ "ts=2010-02-20T23:14:06Z event=x f=caf\xe9 g=\xc3\xa9",
