@@ -27,6 +27,7 @@
 #include "host/blipp/overhead.h"
 #include "host/blipp/configuration.h"
 #include "host/blipp/follow.h"
+#include "host/blipp/linelog.h"
 #include "host/blipp/history.h"
 #include "host/blipp/scrape.h"
 #include "host/blipp/show.h"
@@ -60,6 +61,10 @@ struct blipp {
 	void *keep_states[BLIPP_PROBES];
 	struct ticker keepers[BLIPP_PROBES];
 	struct history history;
+	/* lines of events: memory of the probes, and when they are due */
+	void *log_states[BLIPP_PROBES];
+	struct ticker log_ticker;
+	struct linelog linelog;
 	struct control_client control;
 	struct followers followers;
 	struct configuration configuration;
@@ -172,6 +177,31 @@ keep_due(struct blipp *b, struct clock_pair now)
 	b->report = saved;
 }
 
+/* Counters between looks, as lines. */
+static void
+log_due(struct blipp *b, struct clock_pair now)
+{
+	struct report saved = b->report;
+	size_t i;
+
+	if (b->conf.log_to == NULL || !ticker_is_due(&b->log_ticker, now))
+		return;
+	b->report.out = linelog_take;
+	b->report.out_arg = &b->linelog;
+	for (i = 0; i < BLIPP_PROBES; i++) {
+		if (!linelog_wants(blipp_probes[i]->name) || b->absent[i])
+			continue;
+		if (b->log_states[i] == NULL &&
+		    (b->log_states[i] = calloc(1, blipp_probes[i]->state_bytes)) != NULL)
+			sample_one(b, i, b->log_states[i]); /* opens the file, which takes time */
+		b->report.t_wall_ns = nw_wall_ns();         /* of this reading, not of the round */
+		if (b->log_states[i] != NULL)
+			sample_one(b, i, b->log_states[i]);
+	}
+	b->report = saved;
+	linelog_flush(&b->linelog, now.mono_ns);
+}
+
 /* Returns whether anything was due. */
 static bool
 sample_due(struct blipp *b, struct clock_pair now)
@@ -187,6 +217,7 @@ sample_due(struct blipp *b, struct clock_pair now)
 			any = true;
 		}
 	keep_due(b, now);
+	log_due(b, now);
 	if (followers_sample(&b->followers, &b->report, now) < 0)
 		log_line(LOG_DEBUG, "follow.error");
 	if (any)
@@ -272,6 +303,7 @@ intervals_set(struct blipp *b, struct clock_pair now)
 		if (is_wanted(b, i) && ns < shortest)
 			shortest = ns;
 	}
+	ticker_set(&b->log_ticker, b->conf.log_interval_ns * b->budget.stretch, now);
 	history_look(b, history_wanted);
 	b->interval_ns = shortest != INT64_MAX ? shortest : b->conf.interval_ns;
 	b->followers.stretch = b->budget.stretch;
@@ -363,6 +395,8 @@ next_due(const struct blipp *b)
 
 	if (other < due)
 		due = other;
+	if (b->conf.log_to != NULL && b->log_ticker.due_mono_ns < due)
+		due = b->log_ticker.due_mono_ns;
 	if (b->conf.configuration && b->configuration.due_mono_ns < due)
 		due = b->configuration.due_mono_ns;
 	if (b->report_ns > b->interval_ns && b->report_ticker.due_mono_ns < due)
@@ -637,6 +671,9 @@ blipp_clear(struct blipp *b)
 		if (b->keep_states[i] != NULL)
 			blipp_probes[i]->clear(b->keep_states[i]);
 		free(b->keep_states[i]);
+		if (b->log_states[i] != NULL)
+			blipp_probes[i]->clear(b->log_states[i]);
+		free(b->log_states[i]);
 		if (b->scrape_states[i] != NULL)
 			blipp_probes[i]->clear(b->scrape_states[i]);
 		free(b->scrape_states[i]);
@@ -644,6 +681,7 @@ blipp_clear(struct blipp *b)
 	scrapes_close(&b->scrapes);
 	show_clear(&b->scraped);
 	history_clear(&b->history);
+	linelog_close(&b->linelog);
 	followers_clear(&b->followers);
 	control_client_clear(&b->control);
 	procfs_buf_clear(&b->buf);
@@ -682,6 +720,11 @@ blipp_open(struct blipp *b)
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if ((b->states[i] = calloc(1, blipp_probes[i]->state_bytes)) == NULL)
 			return NW_ENOMEM;
+	if (b->conf.log_to != NULL && (rc = linelog_open(&b->linelog, b->conf.log_to)) < 0) {
+		log_line(LOG_ERR, "log-to %s: %s", b->conf.log_to,
+		    rc == NW_EIO ? strerror(errno) : "neither an absolute path nor an address");
+		return rc;
+	}
 	if (b->conf.listen != NULL &&
 	    (rc = scrapes_open(&b->scrapes, b->conf.listen, write_metrics, b)) < 0) {
 		log_line(LOG_ERR, "listen %s: %s", b->conf.listen,
@@ -860,7 +903,7 @@ main(int argc, char **argv)
 	int rc;
 
 	blipp_conf_init(&b.conf);
-	b.scrapes.fd = -1;
+	b.scrapes.fd = b.linelog.fd = -1;
 	if (read_options(&b, argc, argv, &o, why) < 0) {
 		if (why[0] != '\0')
 			log_line(LOG_ERR, "%s", why);

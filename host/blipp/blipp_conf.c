@@ -163,6 +163,8 @@ static const struct conf_row rows[] = {
 	{ "report-period", &conf_duration, AT(report_ns), "0 s", NULL, "60 m" },
 	{ "devices", &conf_text, AT(include), NULL, NULL, NULL },
 	{ "exclude-devices", &conf_text, AT(exclude), NULL, NULL, NULL },
+	{ "log-to", &conf_text, AT(log_to), NULL, NULL, NULL },
+	{ "log-interval", &conf_duration, AT(log_interval_ns), "100 ms", "10 ms", "60 s" },
 	{ "budget", &percent, AT(budget_percent), "5", NULL, NULL },
 	{ "configuration", &conf_bool, AT(configuration), "yes", NULL, NULL },
 	{ "queue-size", &conf_size, AT(queue_bytes), "8 MiB", "64 KiB", "1024 MiB" },

@@ -29,6 +29,8 @@ struct blipp_conf {
 	char *spool_dir; /* NULL: the directory below NARROWS_SPOOL, if that is set */
 	uint64_t spool_bytes;
 	int64_t spool_age_ns;
+	char *log_to; /* where lines of events go, see linelog.h; NULL: nowhere */
+	int64_t log_interval_ns;
 	double budget_percent;     /* of a core; 0: any */
 	bool configuration;        /* the host's settings are sent */
 	bool probes[BLIPP_PROBES]; /* probes that are wanted, in the order of blipp_probes */
