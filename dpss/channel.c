@@ -587,3 +587,50 @@ channel_listen(
 	*port_used = port_of(s);
 	return NW_OK;
 }
+
+static void
+port_set(struct sockaddr_storage *a, uint16_t port)
+{
+	if (a->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)a)->sin6_port = htons(port);
+	else
+		((struct sockaddr_in *)a)->sin_port = htons(port);
+}
+
+int
+channel_datagrams_at(const struct channel *w, int *fd, uint16_t *port)
+{
+	struct sockaddr_storage own;
+	socklen_t len = sizeof(own);
+
+	if (getsockname(w->fd, (struct sockaddr *)&own, &len) < 0)
+		return NW_EIO;
+	port_set(&own, 0);
+	if ((*fd = socket(own.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0)) < 0)
+		return NW_EIO;
+	if (bind(*fd, (struct sockaddr *)&own, len) < 0) {
+		close(*fd);
+		return NW_EIO;
+	}
+	*port = port_of(*fd);
+	return NW_OK;
+}
+
+int
+channel_datagrams(const struct channel *w, uint16_t port, int *fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+	uint16_t own;
+	int rc;
+
+	if ((rc = channel_datagrams_at(w, fd, &own)) != NW_OK)
+		return rc;
+	if (getpeername(w->fd, (struct sockaddr *)&peer, &len) == 0) {
+		port_set(&peer, port);
+		if (connect(*fd, (struct sockaddr *)&peer, len) == 0)
+			return NW_OK;
+	}
+	close(*fd);
+	return NW_EIO;
+}

@@ -71,6 +71,11 @@ void channel_shut(struct channel *w);
 const char *channel_peer_name(const struct channel *w);
 bool channel_is_loopback(const struct channel *w);
 
+/* A socket for datagrams to a port of the peer's address, or from anybody to a port of this end's
+ * address. NW_EIO. */
+int channel_datagrams(const struct channel *w, uint16_t port, int *fd);
+int channel_datagrams_at(const struct channel *w, int *fd, uint16_t *port);
+
 /* A listening socket on host/port; NW_EIO with why. *port_used gets the port (for port 0). */
 int channel_listen(
     const char *host, uint16_t port, int *fd, uint16_t *port_used, char why[CHANNEL_WHY_BYTES]);

@@ -294,6 +294,7 @@ threads_end(struct dpss *d)
 		}
 	}
 	for (i = 0; i < DPSS_SERVERS_MAX; i++) {
+		client_udp_free(&d->servers[i]);
 		channel_free(d->servers[i].wire);
 		pthread_mutex_destroy(&d->servers[i].sending);
 	}

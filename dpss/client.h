@@ -33,6 +33,7 @@ struct server {
 	struct channel *wire; /* changes under `sending` only */
 	pthread_mutex_t sending;
 	pthread_t thread;
+	struct udp *udp;             /* NULL: blocks come on the connection */
 	unsigned damaged;            /* blocks in a row whose bytes did not fit their checksum */
 	bool started, alive, silent; /* alive, silent: under the lock of all */
 	int64_t silent_mono_ns;      /* since when */
@@ -42,7 +43,8 @@ struct server {
 struct pending {
 	uint64_t logical;
 	uint32_t list, wanted; /* wanted: so many requests */
-	bool rebuilding;       /* nobody has the block; its group is asked for */
+	int64_t asked_mono_ns;
+	bool rebuilding; /* nobody has the block; its group is asked for */
 	UT_hash_handle hh;
 };
 
@@ -148,11 +150,19 @@ void *client_master_run(void *dpss);
 /* Sends to the master; the packer is freed. NW_ECLOSED while the master is away. */
 int client_master_send(struct dpss *d, uint16_t type, struct packer *p);
 
+/* --- client_udp.c --- */
+/* The port and key for packets of blocks, of a thread that lives until client_udp_free(). */
+int client_udp_new(struct server *s, const struct channel *w, uint16_t *port, uint64_t *key);
+void client_udp_free(struct server *s);
+
 /* --- client_read.c --- */
 /* As dpss_next(), for a reader who sleeps until one block comes, or several others. */
 int client_next(struct dpss *d, int wait_ms, uint64_t awaited, struct dpss_block *out);
 bool client_is_pending(struct dpss *d, uint64_t logical);
 int client_block(struct server *s, struct channel_message *m);
+/* A block whose data are whole: checked, logged and delivered. */
+int client_block_take(struct server *s, struct dpss_block *b, uint32_t sum);
+int64_t client_late_ns(const struct dpss *d);
 int client_absent(struct dpss *d, struct unpacker *u);
 /* As dpss_request(), parity blocks, too: those have the numbers behind the data. */
 int client_request(struct dpss *d, const uint64_t *logical, size_t n, uint32_t *list);

@@ -40,12 +40,14 @@ pause_ms(struct dpss *d, int64_t ms)
 /* --- servers --- */
 
 static int
-ticket_show(const struct server *s, struct channel *w)
+ticket_show(struct server *s, struct channel *w)
 {
 	const struct dpss *d = s->d;
 	struct packer hello = { 0 }, ticket = { 0 };
 	char why[DPSS_WHY_BYTES];
 	struct channel_message m;
+	uint16_t port = 0;
+	uint64_t key = 0;
 	int rc;
 
 	channel_limits(w, d->layout.block_bytes + 256U, CONNECT_MS);
@@ -56,6 +58,13 @@ ticket_show(const struct server *s, struct channel *w)
 	pack_u32(&ticket, d->set);
 	pack_u64(&ticket, d->expiry);
 	pack_bytes(&ticket, s->mac, sizeof(s->mac));
+	if (d->opts.udp && (rc = client_udp_new(s, w, &port, &key)) != NW_OK) {
+		pack_free(&hello);
+		pack_free(&ticket);
+		return rc;
+	}
+	pack_u16(&ticket, port);
+	pack_u64(&ticket, key);
 	if ((rc = channel_send(w, DPSS_HELLO, &hello)) == NW_OK)
 		rc = client_ask(w, DPSS_TICKET, &ticket, DPSS_DONE, &m, why);
 	pack_free(&ticket);

@@ -15,6 +15,8 @@
 enum {
 	AGAIN_MS = 2000, /* blocks that do not come for so long are asked for again */
 	WAKE_BLOCKS = 16,
+	LATE_MS = 1000, /* if the application does not say what late is */
+	LATE_LOOK_MS = 20,
 	DAMAGED_MAX = 16 /* in a row: the way itself damages blocks */
 };
 
@@ -95,6 +97,7 @@ pending_add(struct dpss *d, uint64_t logical, uint32_t list)
 	HASH_FIND(hh, d->pending, &logical, sizeof(logical), one);
 	if (one != NULL) {
 		one->list = list;
+		one->asked_mono_ns = nw_mono_ns();
 		one->wanted++;
 		return NW_OK;
 	}
@@ -102,6 +105,7 @@ pending_add(struct dpss *d, uint64_t logical, uint32_t list)
 		return NW_ENOMEM;
 	one->logical = logical;
 	one->list = list;
+	one->asked_mono_ns = nw_mono_ns();
 	one->wanted = 1;
 	HASH_ADD(hh, d->pending, logical, sizeof(one->logical), one);
 	if (one->hh.tbl != NULL)
@@ -356,20 +360,50 @@ client_block(struct server *s, struct channel_message *m)
 	b.recorded_wall_ns = (int64_t)unpack_u64(u);
 	for (i = 0; i < DPSS_TIMES; i++)
 		b.times[i] = (int64_t)unpack_u64(u);
-	b.times[DPSS_APP_RECEIVE] = nw_wall_ns();
 	if (unpack_end(u) != NW_OK || b.data == NULL || b.len != dpss_block_len(d, b.logical)) {
 		pool_put(b.data);
 		return NW_EPROTO;
 	}
-	if (checksum(b.data, b.len) != sum)
-		return block_doubt(s, &b);
+	return client_block_take(s, &b, sum);
+}
+
+int
+client_block_take(struct server *s, struct dpss_block *b, uint32_t sum)
+{
+	struct dpss *d = s->d;
+
+	b->times[DPSS_APP_RECEIVE] = nw_wall_ns();
+	if (checksum(b->data, b->len) != sum)
+		return block_doubt(s, b);
 	s->damaged = 0;
-	block_log(d, s, &b);
+	block_log(d, s, b);
 	pthread_mutex_lock(&d->lock);
-	rebuilds_feed(d, b.logical, b.data, b.len);
-	deliver(d, &b);
+	rebuilds_feed(d, b->logical, b->data, b->len);
+	deliver(d, b);
 	pthread_mutex_unlock(&d->lock);
 	return NW_OK;
+}
+
+int64_t
+client_late_ns(const struct dpss *d)
+{
+	return (d->opts.late_ms > 0 ? d->opts.late_ms : LATE_MS) * NS_PER_MS;
+}
+
+/* Blocks by UDP that are late are over. Locked. */
+static void
+late_end(struct dpss *d)
+{
+	int64_t before = nw_mono_ns() - client_late_ns(d);
+	struct pending *one, *next;
+	struct dpss_block b = { .rc = NW_ENOTFOUND, .late = true };
+
+	HASH_ITER (hh, d->pending, one, next) {
+		b.logical = one->logical;
+		b.list = one->list;
+		if (one->asked_mono_ns < before)
+			deliver(d, &b);
+	}
 }
 
 static bool
@@ -441,7 +475,7 @@ arrived_wait(struct dpss *d, int ms)
 static bool
 is_stuck(struct dpss *d)
 {
-	return !d->opts.flush && d->pending != NULL &&
+	return !d->opts.flush && !d->opts.udp && d->pending != NULL &&
 	    nw_mono_ns() - d->heard_mono_ns > AGAIN_MS * NS_PER_MS;
 }
 
@@ -457,13 +491,17 @@ client_next(struct dpss *d, int wait_ms, uint64_t awaited, struct dpss_block *ou
 	int64_t end = nw_mono_ns() + wait_ms * NS_PER_MS, left;
 	struct arrived *a;
 	bool stuck, gone;
+	int most;
 
 	for (;;) {
 		left = (end - nw_mono_ns()) / NS_PER_MS;
 		pthread_mutex_lock(&d->lock);
 		d->awaited = awaited;
 		d->n_arrived = 0;
-		a = arrived_wait(d, left < 0 ? 0 : left < AGAIN_MS / 4 ? (int)left : AGAIN_MS / 4);
+		if (d->opts.udp)
+			late_end(d);
+		most = d->opts.udp ? LATE_LOOK_MS : AGAIN_MS / 4;
+		a = arrived_wait(d, left < 0 ? 0 : left < most ? (int)left : most);
 		if (a != NULL)
 			DL_DELETE(d->arrived, a);
 		stuck = a == NULL && is_stuck(d);

@@ -90,7 +90,8 @@ enum dpss_message {
 	DPSS_DAMAGED = 55, /* u32 set, u64 logical, u32 disk, u64 slot, u64 session, u32 list */
 
 	/* client to server, after HELLO */
-	DPSS_TICKET = 64, /* text master, u64 session, u32 set, u64 expiry, u8 mac[32] */
+	DPSS_TICKET = 64, /* text master, u64 session, u32 set, u64 expiry, u8 mac[32],
+			     u16 udp_port, u64 key: where blocks are to go as packets (dpss/rtp.h), or 0 */
 	DPSS_WRITE = 65,  /* u64 logical, u32 disk, u64 slot, u32 crc, u64 stamp; the data follow */
 	/* server to client */
 	DPSS_BLOCK =

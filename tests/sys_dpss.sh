@@ -117,7 +117,7 @@ def answer(s):
         if not part: return None
         data += part
     return struct.unpack(">H", data[4:6])[0]
-for role, then in ((1, message(64, text(b"master") + struct.pack(">QIQ", 7, 1, 2**62) + b"\0" * 32)), (2, message(49, text(b"master") + b"\0" * 32)),
+for role, then in ((1, message(64, text(b"master") + struct.pack(">QIQ", 7, 1, 2**62) + b"\0" * 42)), (2, message(49, text(b"master") + b"\0" * 32)),
         (2, message(49, text(b"nobody") + b"\0" * 32)), (1, message(65, b"\0" * 24)), (2, message(51, b"\0" * 64))):
     s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
     s.sendall(message(1, struct.pack(">HB", 1, role)))

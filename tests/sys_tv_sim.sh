@@ -27,6 +27,19 @@ grep -q '^10 lists, 160 blocks asked for' said || fail "replay: $(cat said)"
 [ $((($(date +%s%N) - begin) / 1000000)) -lt $((900 * $(patience))) ] || fail "ten times as fast takes as long as before"
 grep -q . said || fail "nothing said"
 
+# blocks by UDP: all of them where nothing is lost; what is late is lost, and is not waited for
+"$bin/tv_sim" -u -k -t 1 -r 10 -n 20 -w 10 -L udp.log one >said || fail "UDP: $(cat said)"
+awk '/lists,/ { exit !($3 == 200 && $7 > 150 && $7 + $9 == 200) }' said || fail "UDP: $(cat said)"
+[ "$(grep -c '^APP_RECEIVE' udp.log)" -gt 150 ] || fail "events of UDP: $(tail -n 3 udp.log)"
+"$bin/tv_sim" -u -k -t 2 -r 10 -n 20 -w 10 one >said 2>&1 &
+viewer=$!
+sleep 0.5
+kill -STOP "$(cat s1.pid)"
+wait $viewer || fail "a frozen server, UDP: $(cat said)"
+kill -CONT "$(cat s1.pid)"
+awk '/lists,/ { exit !($9 > 50 && $7 > 20 && $7 + $9 == $3) }' said || fail "late blocks are waited for: $(cat said)"
+until_true 10 ups 1 || fail "the server is not back"
+
 # ordinary HTTP servers
 command -v nginx >/dev/null || skip "no nginx: sets and traces only"
 for i in 1 2; do

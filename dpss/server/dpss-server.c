@@ -145,7 +145,8 @@ master_serve(struct server *sv, struct channel *w)
 /* --- a client's connection --- */
 
 static int
-ticket_read(struct server *sv, struct channel *w, struct ticket *t, struct grant **g)
+ticket_read(struct server *sv, struct channel *w, struct ticket *t, struct grant **g,
+    uint16_t *udp_port, uint64_t *udp_key)
 {
 	uint8_t want[TICKET_MAC_BYTES];
 	char name[DPSS_NAME_BYTES];
@@ -160,6 +161,8 @@ ticket_read(struct server *sv, struct channel *w, struct ticket *t, struct grant
 	t->set = unpack_u32(&m.contents);
 	t->expiry_wall_ns = unpack_u64(&m.contents);
 	mac = unpack_bytes(&m.contents, sizeof(want));
+	*udp_port = unpack_u16(&m.contents);
+	*udp_key = unpack_u64(&m.contents);
 	if (m.type != DPSS_TICKET || unpack_end(&m.contents) != NW_OK)
 		return NW_EPROTO;
 	*g = grants_find(&sv->grants, name);
@@ -174,11 +177,13 @@ client_serve(struct server *sv, struct channel *w)
 {
 	struct ticket t;
 	struct grant *g;
-	int rc = ticket_read(sv, w, &t, &g);
+	uint16_t udp_port;
+	uint64_t udp_key;
+	int rc = ticket_read(sv, w, &t, &g, &udp_port, &udp_key);
 
 	if (rc != NW_OK)
 		refuse(w, rc, "the ticket is not good here, or too old");
-	else if ((rc = session_serve(sv->sessions, g, &t, w)) != NW_OK)
+	else if ((rc = session_serve(sv->sessions, g, &t, w, udp_port, udp_key)) != NW_OK)
 		refuse(w, rc, rc == NW_ECONFLICT ? "the session is here already" : nw_strerror(rc));
 }
 

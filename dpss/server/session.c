@@ -13,6 +13,7 @@
 
 #include "dpss/checksum.h"
 #include "dpss/hash.h"
+#include "dpss/server/datagrams.h"
 #include "dpss/server/slot.h"
 #include "narrows/clock.h"
 #include "narrows/condwait.h"
@@ -41,7 +42,8 @@ struct session {
 	struct grant *grant;
 	uint32_t set;
 	struct outbox *out;
-	bool from_file; /* blocks may go from the file to the connection */
+	struct datagrams *packets; /* NULL: blocks go on the connection */
+	bool from_file;            /* blocks may go from the file to the connection */
 	atomic_uint holders;
 	atomic_uint latest_list;
 	atomic_bool over;
@@ -220,6 +222,21 @@ on_wanted(struct task *t)
 
 /* --- blocks that go out --- */
 
+static void
+packets_send(const struct task *t)
+{
+	struct rtp_packet block = { .source = (uint32_t)t->session->key.id,
+		.logical = t->logical,
+		.stamp_wall_ns = t->buffer->stamp_wall_ns,
+		.list = t->list,
+		.sum = t->buffer->sum,
+		.len = t->buffer->len,
+		.data = t->buffer->data };
+
+	memcpy(block.times, t->times, sizeof(block.times));
+	datagrams_send(t->session->packets, &block);
+}
+
 /* Stamps the moment in which the block begins to be written to the socket. */
 static bool
 on_block_begin(void *arg, struct packer *p)
@@ -234,7 +251,10 @@ on_block_begin(void *arg, struct packer *p)
 	if (!stamp.failed)
 		memcpy(p->bytes + BLOCK_TIMES_AT + 8 * DPSS_START_WRITE, stamp.bytes, 8);
 	pack_free(&stamp);
-	return true;
+	if (t->session->packets == NULL)
+		return true;
+	packets_send(t);
+	return false;
 }
 
 static void
@@ -651,20 +671,26 @@ session_close(struct session *s)
 }
 
 int
-session_serve(struct sessions *all, struct grant *g, const struct ticket *t, struct channel *w)
+session_serve(struct sessions *all, struct grant *g, const struct ticket *t, struct channel *w,
+    uint16_t udp_port, uint64_t udp_key)
 {
 	struct packer nothing = { 0 };
 	struct channel_message m;
 	struct session *s;
 	int rc;
 
+	if (udp_port != 0 && !channel_is_clear(w))
+		return NW_EUNSUPPORTED;
 	if ((rc = session_new(all, g, t, &s)) != NW_OK)
 		return rc;
-	s->from_file = channel_is_clear(w);
+	s->from_file = channel_is_clear(w) && udp_port == 0;
+	if (udp_port != 0)
+		rc = datagrams_new(w, udp_port, udp_key, all->opts.pace_bytes_per_s, &s->packets);
 	if (all->opts.pace_bytes_per_s > 0)
 		channel_pace(w, all->opts.pace_bytes_per_s);
 	channel_limits(w, g->block_bytes + 64, 0);
-	if ((rc = outbox_new(w, DPSS_PING_MS, on_idle, all->opts.log, &s->out)) == NW_OK)
+	if (rc == NW_OK &&
+	    (rc = outbox_new(w, DPSS_PING_MS, on_idle, all->opts.log, &s->out)) == NW_OK)
 		rc = outbox_put_packed(s->out, DPSS_DONE, &nothing);
 	while (rc == NW_OK && (rc = channel_read(w, &m)) == NW_OK)
 		if (m.type == DPSS_WRITE)
@@ -674,6 +700,7 @@ session_serve(struct sessions *all, struct grant *g, const struct ticket *t, str
 	channel_shut(w);
 	session_close(s);
 	outbox_free(s->out);
+	datagrams_free(s->packets);
 	session_drop(s);
 	return rc == NW_ECLOSED ? NW_OK : rc;
 }

@@ -28,8 +28,10 @@ int sessions_new(const struct sessions_opts *opts, struct sessions **out);
 void sessions_free(struct sessions *all); /* after all connections have ended */
 
 /* A client with a good ticket: serves the connection until its end. NW_ECONFLICT: the session has
- * a connection. */
-int session_serve(struct sessions *all, struct grant *g, const struct ticket *t, struct channel *w);
+ * a connection. udp_port 0: blocks go on the connection. NW_EUNSUPPORTED: blocks by UDP are in
+ * clear, the connection is not. */
+int session_serve(struct sessions *all, struct grant *g, const struct ticket *t, struct channel *w,
+    uint16_t udp_port, uint64_t udp_key);
 
 /* Words of the master, each a message's contents; NW_EPROTO. Sessions without a connection are
  * passed over. */

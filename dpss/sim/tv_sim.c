@@ -63,11 +63,13 @@ usage(int status)
 	fputs(
 	    "usage: tv_sim [-m HOST/PORT] [-T TLS_DIR] [-r LISTS_PER_S] [-n BLOCKS_PER_LIST]\n"
 	    "              [-t SECONDS] [-p PATTERN] [-w WIDTH] [-S SEED] [-L LOG] [-o TRACE]\n"
-	    "              [-i TRACE [-x SPEED]] [-k] [-b BYTES] [-c CONNECTIONS] SET|URL[,URL...] "
+	    "              [-i TRACE [-x SPEED]] [-ku] [-b BYTES] [-c CONNECTIONS] "
+	    "SET|URL[,URL...] "
 	    "...\n"
 	    "  -r, -n  request lists: so many a second (5) of so many blocks (50)\n"
 	    "  -p      sequential, random, or flight over terrain of -w tiles a row (flight, 64)\n"
 	    "  -i      lists of a recorded trace, -x times as fast (1); -o records one\n"
+	    "  -u      blocks come by UDP: what is lost or late counts as lost\n"
 	    "  -k      a list does not flush the one before\n"
 	    "  URL     http://HOST:PORT/PATH: ranges of -b bytes (64 KiB) of a file, over -c\n"
 	    "          connections to each server (6); servers of one file are joined by commas\n"
@@ -366,6 +368,7 @@ sim_option(struct sim *s, int o)
 	case 'T': s->opts.tls_dir = optarg; return true;
 	case 'L': s->opts.log = optarg; return true;
 	case 'k': s->opts.flush = false; return true;
+	case 'u': return s->opts.udp = true;
 	case 'r': return option_real(optarg, 0.01, 10000, &s->lists_per_s);
 	case 't': return option_real(optarg, 0.01, 1e6, &s->seconds);
 	case 'x': return option_real(optarg, 0.001, 1000, &s->speed);
@@ -432,7 +435,7 @@ main(int argc, char **argv)
 		.http = { .block_bytes = 64 << 10, .connections = 6 } };
 	int o, rc = NW_OK, status;
 
-	while ((o = getopt(argc, argv, "m:T:r:n:t:p:w:S:L:o:i:x:b:c:kh")) != -1) {
+	while ((o = getopt(argc, argv, "m:T:r:n:t:p:w:S:L:o:i:x:b:c:ukh")) != -1) {
 		if (o == 'h')
 			return usage(0);
 		if (!sim_option(&s, o))
