@@ -34,6 +34,7 @@ enum {
 #define SHADOW       1.15 /* lines behind a stall wait less than the stall by such a factor */
 #define LANE_SD      5.0  /* a lane's difference is so many standard errors away from 0 */
 #define COVER        0.6  /* of a wait, by the next segment of other lines: a consequence */
+#define STALLS_MOST  0.05 /* of the lines that pass: more is no stall, but the way of the segment */
 #define STALL_SHARE  0.02 /* of the lane's time, at least */
 #define BIN_MOST     0.4  /* of the slow moments, at most, lie in one of the bins of the run */
 #define Z95          1.96
@@ -486,8 +487,9 @@ stall_find(struct search *f, const struct nw_line_segment *seg, struct nw_line_f
 		stall_fill(f, stall, n, &c);
 		span = lane_span_s(f, c.lane);
 		c.share = span > 0 ? fmin(c.cost_s / span, 1) : 0;
-		if (c.n_moments >= STALLS_MIN && c.share >= STALL_SHARE &&
-		    c.size_s >= f->material_s && c.size_low_s > c.size_s / 2)
+		if (c.n_moments >= STALLS_MIN && (double)n <= STALLS_MOST * (double)seg->n &&
+		    c.share >= STALL_SHARE && c.size_s >= f->material_s &&
+		    c.size_low_s > c.size_s / 2)
 			*best = c;
 	}
 	free(stall);

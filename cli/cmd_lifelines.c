@@ -242,7 +242,7 @@ const struct command command_lifelines = {
 		"  -o, --output FILE     into a file\n"
 		"  --id TEXT             lines whose ids contain TEXT\n"
 		"  --server NAME         lines of a server\n"
-		"  --percentile P[-Q]    lines whose duration lies between two percentiles\n"
+		"  --percentile RANGE    lines whose duration lies between two percentiles\n"
 		"  --from, --to SECONDS  lines with points in this time of the session\n"
 		"  --path NAME,...       the points, in the order of the path\n"
 		"  --by KEY,...          the ids that make an object\n"

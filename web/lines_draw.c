@@ -2,8 +2,8 @@
 /*
  * Lifelines as SVG: time across, points of the path up, a line per object in the colour and dash
  * of its server. Of very many lines only some are drawn: the slowest of a hundred, lines of
- * impossible order, and every n-th of the others in the order of their beginning. Stalls are bars on
- * top, events of hosts are ticks below, on the same axis. A point on another host than the last
+ * impossible order, and every n-th of the others in the order of their beginning. Stalls are bars
+ * on top, events of hosts are ticks below, on the same axis. A point on another host than the last
  * point has the bound of that host's clock as its width.
  */
 #include <math.h>

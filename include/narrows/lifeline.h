@@ -29,9 +29,9 @@ struct nw_lines {
 	const double *bound_s; /* of each host's clock: largest error; NaN where unknown */
 };
 
-/* Path of `n` names from how often a name comes before another on the same object: before[a * n +
- * b] counts a before b. rank[name] becomes the name's place. Names with the most wins come first; of
- * equal ones the lower number. */
+/* Path of `n` names: before[a * n + b] counts the objects on which name a comes before name b.
+ * rank[name] becomes the name's place. Names with the most wins come first; of equal ones the lower
+ * number. */
 void nw_lines_path(const uint32_t *before, size_t n, uint32_t *rank);
 
 /* --- segments --- */

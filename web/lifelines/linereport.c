@@ -169,6 +169,25 @@ say_with(const struct lineset *s, struct linereport *p)
 	    fmt_ratio(w->with.expected).s);
 }
 
+/* The longest stretch in which a server stood still: which one, from when to when. */
+static void
+say_stall(const struct lineset *s, struct linereport *p)
+{
+	const struct nw_line_stall *longest = NULL;
+	size_t i;
+
+	for (i = 0; i < p->n_stalls && p->found.n > 0; i++)
+		if (longest == NULL ||
+		    (double)p->stall[i].unblocked_ns - (double)p->stall[i].blocked_ns >
+			(double)longest->unblocked_ns - (double)longest->blocked_ns)
+			longest = &p->stall[i];
+	if (longest != NULL)
+		say(p,
+		    " Longest, server %.80s let no line through from %s to %s, while %zu waited.",
+		    s->lanes.text[longest->lane], fmt_iso(longest->blocked_ns, 3).s,
+		    fmt_iso(longest->unblocked_ns, 3).s, longest->waiting);
+}
+
 /* Impossible order, and the error of the clocks. */
 static void
 say_order(const struct lineset *s, struct linereport *p)
@@ -228,6 +247,35 @@ stalls_fill(const struct chosen *k, struct linereport *p)
 	return seg != NULL ? nw_lines_stalls(&k->lines, seg, &p->stall, &p->n_stalls) : NW_OK;
 }
 
+/* Only finished lines tell of delays: the others stopped somewhere, for reasons of their own. */
+static int
+find(const struct lineset *s, const struct chosen *k, struct linereport *p)
+{
+	size_t i, n = 0, points = k->lines.n_points;
+	struct nw_line_segments *segments = calloc(1, sizeof(*segments));
+	int64_t *t = calloc(k->lines.n * points + 1, sizeof(*t));
+	uint32_t *lane = calloc(k->lines.n + 1, sizeof(*lane));
+	struct nw_lines l = k->lines;
+	int rc = segments != NULL && t != NULL && lane != NULL ? NW_OK : NW_ENOMEM;
+
+	for (i = 0; rc == NW_OK && i < k->lines.n; i++)
+		if (s->state[k->line[i]] == LINESET_FINISHED) {
+			memcpy(t + n * points, k->t + i * points, points * sizeof(*t));
+			lane[n++] = k->lane[i];
+		}
+	l.n = n;
+	l.t_ns = t;
+	l.lane = lane;
+	if (rc == NW_OK)
+		rc = nw_lines_segments(&l, segments);
+	if (rc == NW_OK)
+		rc = nw_lines_find(&l, segments, &p->found);
+	free(segments);
+	free(t);
+	free(lane);
+	return rc;
+}
+
 static int
 analyse(const struct lineset *s, const struct chosen *k, struct linereport *p)
 {
@@ -235,7 +283,9 @@ analyse(const struct lineset *s, const struct chosen *k, struct linereport *p)
 	int rc = nw_lines_segments(&k->lines, &p->segments);
 
 	if (rc == NW_OK)
-		rc = nw_lines_find(&k->lines, &p->segments, &p->found);
+		rc = p->segments.n_finished == k->lines.n
+		    ? nw_lines_find(&k->lines, &p->segments, &p->found)
+		    : find(s, k, p);
 	if (rc == NW_OK)
 		rc = stalls_fill(k, p);
 	if (rc == NW_OK && p->found.n > 0) {
@@ -262,6 +312,7 @@ linereport_make(const struct lineset *s, const struct chosen *k, struct linerepo
 			say_finding(s, p);
 		else
 			say_nothing(s, p);
+		say_stall(s, p);
 		say_with(s, p);
 		say_order(s, p);
 	} else {

@@ -32,8 +32,8 @@ void linereport_free(struct linereport *p);
 json_t *linereport_json(const struct lineset *s, const struct choice *c, const struct chosen *k,
     const struct linereport *p);
 
-/* The time between the two marks of the choice, and the rate of lines at the second point meanwhile;
- * JSON's null without two marks. */
+/* The time between the two marks of the choice, and the rate of lines at the second point
+ * meanwhile; JSON's null without two marks. */
 json_t *linereport_measure(const struct lineset *s, const struct choice *c);
 
 /* The line whose ids are, or else contain, a mark's text; lines.n: none. */
