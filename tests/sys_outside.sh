@@ -140,6 +140,19 @@ wait $watcher
 is "$(total "$tmp/report" stage bytes disk.write)" $((2 * bytes)) "bytes that children wrote"
 grep -q "resource=$tmp/other" "$tmp/report" && fail "somebody else's file is in the report"
 
+# --- a set-user-ID program ---
+if [ "$(id -u)" = 0 ]; then
+	install -m 4755 -o nobody "$(command -v cp)" "$tmp/cp"
+	mkdir -m 777 "$tmp/open"
+	chmod 755 "$tmp"
+	chmod 644 "$tmp/from"
+	rm -f "$tmp/report"
+	NWRUN_REPORT=$tmp/report "$nwrun" "$tmp/cp" "$tmp/from" "$tmp/open/to" 2>"$tmp/err" || fail "the set-user-ID program ends with $?"
+	grep -q "set-user-ID: measured from outside" "$tmp/err" || fail "nwrun does not say how it measures: $(cat "$tmp/err")"
+	until_true 20 test -s "$tmp/report" || fail "no report of a set-user-ID program"
+	is "$(total "$tmp/report" stage bytes disk.write)" $bytes "bytes that a set-user-ID program wrote"
+fi
+
 # --- a control group: who enters later counts from then on ---
 group=$(mount | sed -n 's/^[^ ]* on \([^ ]*\) type cgroup2 .*/\1/p' | head -n 1)/nwrun-outside-$$
 if mkdir "$group" 2>/dev/null; then
@@ -154,6 +167,75 @@ if mkdir "$group" 2>/dev/null; then
 	wait $watcher || fail "nwrun --cgroup ends with $?"
 	rmdir "$group"
 	is "$(total "$tmp/report" stage bytes disk.write)" $bytes "bytes written in the control group"
+fi
+
+# --- LONG: programs of others, measured both ways at once ---
+# both COMMAND ...: waits until both measures are there, then runs the command in the same process
+both() {
+	rm -f "$tmp/inside.report" "$tmp/outside.report" "$tmp/go"
+	NWRUN_REPORT=$tmp/inside.report "$nwrun" -q sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done; exec "$@"' "$tmp/go" "$@" >/dev/null 2>"$tmp/out" &
+	program=$!
+	: >"$tmp/err"
+	NWRUN_REPORT=$tmp/outside.report "$nwrun" -v -p "$program" 2>"$tmp/err" &
+	watcher=$!
+	until_true 20 grep -q task "$tmp/err" || fail "nwrun -p does not begin: $(cat "$tmp/err")"
+	sleep 0.3
+	touch "$tmp/go"
+}
+# ended NAME: bytes are equal, and whether the times agree. What the dynamic linker reads is seen from outside only.
+ended() {
+	wait "$program" || fail "$1 ends with $?: $(cat "$tmp/out")"
+	wait "$watcher" || fail "nwrun -p ends with $?"
+	until_true 20 test -s "$tmp/inside.report" || fail "no report from inside"
+	for stage in disk.write net.read net.write; do
+		is "$(total "$tmp/outside.report" stage bytes $stage)" "$(total "$tmp/inside.report" stage bytes $stage)" "$1: bytes of $stage"
+	done
+	agree disk.write && agree net.read && agree net.write
+}
+# repeated FUNCTION: of a few runs one agrees
+repeated() {
+	for try in 1 2 3 4 5 6 7 8; do
+		"$1" && return
+		[ $try -lt 8 ] || fail "$1: $disagree"
+	done
+}
+port=$((20000 + $$ % 20000))
+run_rsync() { rm -rf "$tmp/rs"; both rsync -a "$tmp/from" "$tmp/rs/"; ended rsync; }
+run_iperf() {
+	port=$((port + 1))
+	iperf3 -s -1 -B 127.0.0.1 -p $port >/dev/null &
+	until_true 10 sh -c "ss -ltn | grep -q :$port"
+	both iperf3 -c 127.0.0.1 -p $port -n 300M
+	ended iperf3
+}
+nginx_conf() {
+	port=$((port + 1))
+	printf 'daemon off; master_process off; pid %s; error_log %s; events { } http { access_log off; server { listen 127.0.0.1:%s; location / { root %s; } } }\n' \
+		"$tmp/ng.pid" "$tmp/ng.log" $port "$tmp" >"$tmp/ng.conf"
+}
+run_nginx() {
+	nginx_conf
+	both nginx -c "$tmp/ng.conf"
+	until_true 10 sh -c "ss -ltn | grep -q :$port"
+	curl -s -o /dev/null "http://127.0.0.1:$port/from" || fail "curl"
+	kill "$(cat "$tmp/ng.pid")"
+	ended nginx
+}
+run_curl() {
+	nginx_conf
+	nginx -c "$tmp/ng.conf" &
+	server=$!
+	until_true 10 sh -c "ss -ltn | grep -q :$port"
+	both curl -s -o "$tmp/fetched" "http://127.0.0.1:$port/from"
+	# curl writes through a stream of the C library, whose calls are others than the system's
+	ended curl || case $disagree in disk.write*) agree net.read && agree net.write ;; *) false ;; esac && kill $server && wait $server
+}
+if [ -n "${LONG:-}" ]; then
+	for name in rsync iperf nginx curl; do
+		command -v $name >/dev/null || command -v ${name}3 >/dev/null || continue
+		repeated run_$name
+		echo "$name: agrees"
+	done
 fi
 
 # --- attaching and detaching leaves nothing behind, and never stops the program ---

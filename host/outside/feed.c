@@ -45,12 +45,12 @@ usage_of(const struct outside_life *l, struct nwshm_usage *u)
 static void
 take_fork(struct feed *f, const struct outside_life *l)
 {
-	static const struct nwshm_usage none = { .cpu_known = 1, .io_known = 1 };
+	struct nwshm_usage usage = { .cpu_known = 1, .io_known = 1 };
 
 	if (l->head.tgid == 0)
-		(void)feed_attach(f, l->child); /* came into the control group */
-	else if (feed_proc_find(f, l->child) == NULL)
-		(void)feed_proc_start(f, l->child, l->head.tgid, &none);
+		usage_of(l, &usage); /* came into the control group */
+	if (feed_proc_find(f, l->child) == NULL)
+		(void)feed_proc_start(f, l->child, l->head.tgid, &usage);
 }
 
 static void

@@ -440,7 +440,7 @@ bytes_of(enum class c, struct pt_regs___kernel *r, long ret)
 
 static __always_inline void
 op_record(enum class c, struct pt_regs___kernel *r, long ret, const struct outside_thread *t,
-    uint32_t tid, uint64_t end_mono_ns)
+    uint32_t tid, uint64_t *left_mono_ns)
 {
 	int fd = (int)ARG0(r);
 	struct file *f = file_of(fd);
@@ -453,7 +453,6 @@ op_record(enum class c, struct pt_regs___kernel *r, long ret, const struct outsi
 	}
 	op->head.fd = fd;
 	op->head.begin_mono_ns = t->begin_mono_ns;
-	op->head.end_mono_ns = end_mono_ns;
 	op->bytes = bytes;
 	op->fd2 = -1;
 	op->dir = dir_of(c);
@@ -466,12 +465,13 @@ op_record(enum class c, struct pt_regs___kernel *r, long ret, const struct outsi
 	if (f != 0 && op->file.stage == NWSHM_DISK_READ && op->offset < 0 && ret > 0 &&
 	    f->f_pos >= ret)
 		op->offset = f->f_pos - ret;
+	*left_mono_ns = op->head.end_mono_ns = bpf_ktime_get_ns();
 	record_submit(op);
 }
 
 static __always_inline void
 move_record(enum class c, struct pt_regs___kernel *r, long ret, const struct outside_thread *t,
-    uint32_t tid, uint64_t end_mono_ns)
+    uint32_t tid, uint64_t *left_mono_ns)
 {
 	int from = (int)(c == CLASS_SENDFILE ? ARG1(r) : ARG0(r));
 	int to = (int)(c == CLASS_SENDFILE ? ARG0(r) : ARG2(r));
@@ -483,7 +483,6 @@ move_record(enum class c, struct pt_regs___kernel *r, long ret, const struct out
 	}
 	m->op.head.fd = from;
 	m->op.head.begin_mono_ns = t->begin_mono_ns;
-	m->op.head.end_mono_ns = end_mono_ns;
 	m->op.bytes = ret;
 	m->op.offset = -1;
 	m->op.fd2 = to;
@@ -492,6 +491,7 @@ move_record(enum class c, struct pt_regs___kernel *r, long ret, const struct out
 	m->op.spare = 0;
 	file_fill(&m->op.file, file_of(from), (uint8_t)outside_stage(from, t->tgid));
 	file_fill(&m->to, file_of(to), (uint8_t)outside_stage(to, t->tgid));
+	*left_mono_ns = m->op.head.end_mono_ns = bpf_ktime_get_ns();
 	record_submit(m);
 }
 
@@ -759,7 +759,7 @@ wait_got(enum class c, struct pt_regs___kernel *r, long ret, const struct outsid
 
 static __always_inline void
 wait_record(enum class c, struct pt_regs___kernel *r, long ret, const struct outside_thread *t,
-    uint32_t tid, uint64_t end_mono_ns)
+    uint32_t tid, uint64_t *left_mono_ns)
 {
 	uint8_t got = wait_got(c, r, ret, t);
 	struct outside_wait *w = record_new(sizeof(*w), OUTSIDE_WAIT, t->tgid, tid);
@@ -767,9 +767,9 @@ wait_record(enum class c, struct pt_regs___kernel *r, long ret, const struct out
 	if (w == 0)
 		return;
 	w->head.begin_mono_ns = t->begin_mono_ns;
-	w->head.end_mono_ns = end_mono_ns;
 	w->wait = got;
 	w->spare = 0;
+	*left_mono_ns = w->head.end_mono_ns = bpf_ktime_get_ns();
 	record_submit(w);
 }
 
@@ -797,14 +797,14 @@ name_record(enum outside_kind kind, int fd, int dir_fd, uint64_t path,
 }
 
 static __always_inline void
-close_record(int fd, const struct outside_thread *t, uint32_t tid, uint64_t end_mono_ns)
+close_record(int fd, const struct outside_thread *t, uint32_t tid)
 {
 	struct outside_life *h = record_new(sizeof(*h), OUTSIDE_CLOSE, t->tgid, tid);
 
 	if (h == 0)
 		return;
 	h->head.fd = fd;
-	h->head.end_mono_ns = end_mono_ns;
+	h->head.end_mono_ns = bpf_ktime_get_ns();
 	record_submit(h);
 }
 
@@ -840,7 +840,7 @@ pair_made(uint64_t at, uint32_t tgid)
 
 static __always_inline void
 change_record(enum class c, struct pt_regs___kernel *r, long ret, const struct outside_thread *t,
-    uint32_t tid, uint64_t end_mono_ns)
+    uint32_t tid)
 {
 	switch (c) {
 	case CLASS_EPOLL_CTL: epoll_told(r, ret, t->tgid); break;
@@ -860,7 +860,7 @@ change_record(enum class c, struct pt_regs___kernel *r, long ret, const struct o
 		if (ret == 0)
 			name_record(OUTSIDE_RENAME, -1, (int)ARG2(r), ARG3(r), t, tid);
 		break;
-	case CLASS_CLOSE: close_record((int)ARG0(r), t, tid, end_mono_ns); break;
+	case CLASS_CLOSE: close_record((int)ARG0(r), t, tid); break;
 	case CLASS_PIPE:
 		if (ret == 0)
 			pair_made(ARG0(r), t->tgid);
@@ -873,7 +873,12 @@ change_record(enum class c, struct pt_regs___kernel *r, long ret, const struct o
 	}
 }
 
-/* --- the programs --- */
+/*
+ * --- the programs ---
+ *
+ * A call's time includes these programs, first and last line: the program that makes the call finds
+ * their time in the call, too.
+ */
 
 /* The call's stages, for a report while the call is under way. */
 static __always_inline void
@@ -921,9 +926,12 @@ outside_enter(uint64_t *ctx)
 	uint64_t id = bpf_get_current_pid_tgid();
 	uint32_t tgid = (uint32_t)(id >> 32);
 	struct outside_thread *t;
+	uint64_t begin_mono_ns;
 
-	if (c == CLASS_NONE || bpf_map_lookup_elem(&procs, &tgid) == 0 || is_compat() ||
-	    (t = thread_of((uint32_t)id)) == 0)
+	if (c == CLASS_NONE || bpf_map_lookup_elem(&procs, &tgid) == 0)
+		return 0;
+	begin_mono_ns = bpf_ktime_get_ns();
+	if (is_compat() || (t = thread_of((uint32_t)id)) == 0)
 		return 0;
 	t->begin_mono_ns = t->left_mono_ns = t->out_mono_ns = 0;
 	t->tgid = tgid;
@@ -941,7 +949,7 @@ outside_enter(uint64_t *ctx)
 	}
 	if (closes_private(c, r, tgid))
 		pairs_share(tgid);
-	t->begin_mono_ns = bpf_ktime_get_ns();
+	t->begin_mono_ns = begin_mono_ns;
 	return 0;
 }
 
@@ -954,26 +962,22 @@ outside_exit(uint64_t *ctx)
 	enum class c = class_of(number);
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
 	struct outside_thread *t, now;
-	uint64_t end_mono_ns;
 
 	if (c == CLASS_NONE || (t = bpf_map_lookup_elem(&threads, &tid)) == 0 ||
 	    t->begin_mono_ns == 0 || t->number != number)
 		return 0;
-	end_mono_ns = bpf_ktime_get_ns();
 	now = *t;
 	t->begin_mono_ns = t->left_mono_ns = 0;
 	if (!now.measured)
 		return 0;
-	if (c < CLASS_EPOLL_CTL)
-		t->left_mono_ns = end_mono_ns;
 	if (c <= CLASS_SYNC)
-		op_record(c, r, ret, &now, tid, end_mono_ns);
+		op_record(c, r, ret, &now, tid, &t->left_mono_ns);
 	else if (c <= CLASS_COPY)
-		move_record(c, r, ret, &now, tid, end_mono_ns);
+		move_record(c, r, ret, &now, tid, &t->left_mono_ns);
 	else if (is_wait(c))
-		wait_record(c, r, ret, &now, tid, end_mono_ns);
+		wait_record(c, r, ret, &now, tid, &t->left_mono_ns);
 	else
-		change_record(c, r, ret, &now, tid, end_mono_ns);
+		change_record(c, r, ret, &now, tid);
 	return 0;
 }
 
