@@ -63,13 +63,14 @@ echo "=== points"
 magnet points -t 0.1
 echo "=== exact"
 magnet record -p socket,transport,ip,access -f port=5000 -T 50 -o /tmp/r 2>/tmp/w &
-i=0; while [ ! -s /tmp/r ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+i=0; while [ ! -s /tmp/r ] && [ $i -lt 900 ]; do sleep 0.1; i=$((i + 1)); done
 datagrams 97; sleep 1; kill $!; wait $! 2>/dev/null
 cat /tmp/w
 magnet dump -F csv /tmp/r | awk -F, 'NR > 1 { n[$2]++ } END { for (p in n) print p, n[p] }' | sort
 echo "=== waits"
-magnet stat -l -i 6 -n 1 -c >/tmp/s 2>/tmp/w &
-sleep 5; datagrams 97; wait $! 2>/dev/null; cat /tmp/w
+magnet stat -l -i 4 -n 1 -c >/tmp/s 2>/tmp/w &
+i=0; while [ ! -s /tmp/s ] && [ $i -lt 900 ]; do sleep 0.1; i=$((i + 1)); done
+datagrams 97; wait $! 2>/dev/null; cat /tmp/w
 awk -F, 'NR > 1 { n[$2] = 1 } END { for (p in n) print p }' /tmp/s | sort
 echo "=== end"
 poweroff -f
@@ -85,7 +86,7 @@ for kernel in "$@"; do
 	name=$(basename "$kernel" | sed 's/vmlinuz-\([0-9]*\.[0-9]*\).*/\1/')
 	for mode in none integrity confidentiality; do
 		log=$tmp/$name-$mode.log
-		timeout 180 qemu-system-x86_64 -accel tcg -cpu max -m 512 -smp 2 -nographic -no-reboot -kernel "$kernel" -initrd "$tmp/initrd" \
+		timeout 300 qemu-system-x86_64 -accel tcg -cpu max -m 512 -smp 2 -nographic -no-reboot -kernel "$kernel" -initrd "$tmp/initrd" \
 			-append "console=ttyS0 quiet panic=-1 lockdown=$mode" </dev/null >"$log" 2>&1 || :
 		if ! grep -q '^=== end' "$log"; then
 			echo "$name lockdown=$mode: the guest does not come to its end:"

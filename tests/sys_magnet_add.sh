@@ -81,6 +81,19 @@ if command -v clang >/dev/null && [ -e /usr/include/bpf/bpf_helpers.h ]; then
 	[ "$(hits begins)" -ge 7 ] || fail "the object: $(ask status)"
 	ask remove begins || fail "remove"
 fi
+
+# A program without privilege reads its kernel's events, and lowers its rate until nothing is dropped any more.
+${CC:-cc} -O1 -std=gnu11 -Iinclude -o "$tmp/pacer" tests/pacer.c "$B/lib/libmagnet.a" -lpthread || fail "pacer does not compile"
+chmod 755 "$tmp"
+ask view paced uid=65534 || fail "no view"
+ask on packet.drop || fail "packet.drop"
+port=$((20000 + $$ % 20000))
+ask filter port $port || fail "filter"
+setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/pacer" "$socket" paced $port 3 >"$tmp/paced" || fail "pacer failed"
+read -r first last early late <"$tmp/paced"
+[ "$early" -gt 10 ] && [ "$last" -le $((first / 8)) ] && [ "$late" -le $((early / 4)) ] || fail "the rate does not adapt: $(cat "$tmp/paced")"
+ask filter port none && ask off packet.drop || fail "off"
+
 ask remove hand || fail "remove hand"
 ! ask remove hand >/dev/null || fail "a point was removed twice"
-[ "$(ask status)" = "" ] || fail "points stay: $(ask status)"
+! ask status | grep -v ^packet.drop || fail "points stay: $(ask status)"

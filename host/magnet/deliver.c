@@ -98,6 +98,7 @@ deliver_open(const struct serve_conf *conf, struct kernel *k, const char **why)
 		control_client_init(&d->control, opts.can);
 		flows_init(&d->flows);
 		wait_budget_init(&d->budget, conf->budget);
+		d->control.budget = conf->budget;
 		rc = nw_provider_new(&opts, &d->provider);
 		d->control.provider = d->provider;
 		d->control.changed = true; /* the first step looks at what is wanted */
