@@ -97,6 +97,31 @@ for p in socket.tx access.tx; do
 done
 "$magnet" dump -F csv "$tmp/one" | tail -n +2 | awk -F, -v id="$(cat "$tmp/cookie")" '$6 != id { exit 1 }' || fail "another socket's events"
 
+# A filter by flow, in either direction, and nothing of another port.
+record "$tmp/other" 101 -p socket.tx,access.tx -f flow=127.0.0.1/1-127.0.0.1/2
+[ "$(count "$tmp/other" socket.tx)" = 0 ] || fail "a filter by another flow lets events through"
+cat >"$tmp/pair.py" <<'PY'
+import socket, sys
+a, b = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for i in range(2)]
+a.bind(("127.0.0.1", int(sys.argv[2]))); b.bind(("127.0.0.1", int(sys.argv[2]) + 1))
+a.connect(b.getsockname()); b.connect(a.getsockname())
+for i in range(int(sys.argv[1])): a.send(b"x"); b.recv(9); b.send(b"y"); a.recv(9)
+PY
+mv "$tmp/datagrams.py" "$tmp/datagrams.py.one" && cp "$tmp/pair.py" "$tmp/datagrams.py"
+record "$tmp/flow" 101 -p socket.tx,access.tx -f flow=127.0.0.1/$((port + 1))-127.0.0.1/$port
+mv "$tmp/datagrams.py.one" "$tmp/datagrams.py"
+for p in socket.tx access.tx; do
+	[ "$(count "$tmp/flow" $p)" = 202 ] || fail "filter by flow: $(count "$tmp/flow" $p) of 202 at $p"
+done
+
+# Who causes most comes first.
+"$magnet" top -p socket.tx -f port=$port -i $((2 * PATIENCE)) -n 1 >"$tmp/top" &
+top=$!
+sleep "$PATIENCE"
+python3 "$tmp/datagrams.py" 97 "$port"
+wait $top || fail "top"
+awk '$1 == "socket.tx" { n++; if ($3 <= 0) exit 1 } END { exit n != 1 }' "$tmp/top" || fail "top: $(cat "$tmp/top")"
+
 # The same for a recording.
 id=$("$magnet" dump -F csv "$tmp/all" | awk -F, -v p=$port '$2 == "socket.tx" && $13 == p { print $6; exit }')
 [ -n "$id" ] && [ "$id" != 0 ] || fail "the socket has no identity"

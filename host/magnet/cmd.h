@@ -14,8 +14,9 @@ struct command {
 };
 
 extern const struct command magnet_cmd_points, magnet_cmd_record, magnet_cmd_dump, magnet_cmd_stat,
-    magnet_cmd_serve, magnet_cmd_view, magnet_cmd_on, magnet_cmd_off, magnet_cmd_filter,
-    magnet_cmd_sample, magnet_cmd_status, magnet_cmd_add, magnet_cmd_remove, magnet_cmd_event;
+    magnet_cmd_top, magnet_cmd_serve, magnet_cmd_view, magnet_cmd_on, magnet_cmd_off,
+    magnet_cmd_filter, magnet_cmd_sample, magnet_cmd_status, magnet_cmd_add, magnet_cmd_remove,
+    magnet_cmd_event;
 
 enum { EXIT_USAGE = 2, EXIT_LOST = 3 };
 

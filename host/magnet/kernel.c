@@ -481,6 +481,7 @@ static const struct filter_set {
 	[FILTER_NETNS] = { "netnses", offsetof(struct magnet_control, by_netns) },
 	[FILTER_PORT] = { "ports", offsetof(struct magnet_control, by_port) },
 	[FILTER_PID] = { "pids", offsetof(struct magnet_control, by_pid) },
+	[FILTER_FLOW] = { "wanted_flows", offsetof(struct magnet_control, by_flow) },
 };
 
 int

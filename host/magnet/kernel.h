@@ -66,7 +66,15 @@ int kernel_view_remove(struct kernel *k, uint32_t view);
 int kernel_view_fds(struct kernel *k, uint32_t view, int *ring_fd, int *armed_fd);
 
 /* Filters: adds a value to a set, and switches the filter on. */
-enum filter { FILTER_CPU, FILTER_ID, FILTER_CGROUP, FILTER_NETNS, FILTER_PORT, FILTER_PID };
+enum filter {
+	FILTER_CPU,
+	FILTER_ID,
+	FILTER_CGROUP,
+	FILTER_NETNS,
+	FILTER_PORT,
+	FILTER_PID,
+	FILTER_FLOW /* the sum of magnet_end_key() of both ends */
+};
 int kernel_filter_add(struct kernel *k, enum filter f, uint64_t value);
 void kernel_filter_clear(struct kernel *k, enum filter f);
 

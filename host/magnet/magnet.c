@@ -7,8 +7,8 @@
 #include "host/magnet/cmd.h"
 
 static const struct command *const commands[] = { &magnet_cmd_points, &magnet_cmd_record,
-	&magnet_cmd_dump, &magnet_cmd_stat, &magnet_cmd_serve, &magnet_cmd_view, &magnet_cmd_on,
-	&magnet_cmd_off, &magnet_cmd_filter, &magnet_cmd_sample, &magnet_cmd_add,
+	&magnet_cmd_dump, &magnet_cmd_stat, &magnet_cmd_top, &magnet_cmd_serve, &magnet_cmd_view,
+	&magnet_cmd_on, &magnet_cmd_off, &magnet_cmd_filter, &magnet_cmd_sample, &magnet_cmd_add,
 	&magnet_cmd_remove, &magnet_cmd_event, &magnet_cmd_status };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/magnet/selection.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -28,6 +29,7 @@ static const struct {
 	{ "netns", FILTER_NETNS },
 	{ "port", FILTER_PORT },
 	{ "pid", FILTER_PID },
+	{ "flow", FILTER_FLOW },
 };
 enum { N_FILTERS = sizeof(filter_names) / sizeof(filter_names[0]) };
 
@@ -110,12 +112,53 @@ points_switch(struct kernel *k, const char *name, bool on, char why[KERNEL_WHY_B
 	return NW_OK;
 }
 
+/* "192.0.2.1/5001": a key of the end. */
+static int
+end_key(const char *text, uint64_t *key)
+{
+	uint8_t ip[16] = { 0 };
+	char host[64];
+	const char *slash = strrchr(text, '/');
+	unsigned port;
+	char more;
+
+	if (slash == NULL || (size_t)(slash - text) >= sizeof(host) ||
+	    sscanf(slash + 1, "%u%c", &port, &more) != 1 || port > 65535)
+		return NW_EINVAL;
+	memcpy(host, text, (size_t)(slash - text));
+	host[slash - text] = '\0';
+	if (inet_pton(AF_INET, host, ip) != 1 && inet_pton(AF_INET6, host, ip) != 1)
+		return NW_EINVAL;
+	*key = magnet_end_key(ip, (uint16_t)port);
+	return NW_OK;
+}
+
+/* "192.0.2.1/5001-192.0.2.2/80", in either direction. */
+static int
+flow_key(const char *text, uint64_t *key)
+{
+	char first[WORD_BYTES];
+	const char *dash = strchr(text, '-');
+	uint64_t a, b;
+
+	if (dash == NULL || (size_t)(dash - text) >= sizeof(first))
+		return NW_EINVAL;
+	memcpy(first, text, (size_t)(dash - text));
+	first[dash - text] = '\0';
+	if (end_key(first, &a) < 0 || end_key(dash + 1, &b) < 0)
+		return NW_EINVAL;
+	*key = a + b;
+	return NW_OK;
+}
+
 /* "5001", or "5001:80" for both ports of a flow, or a path for cgroup and netns. */
 static int
 filter_value(enum filter f, const char *text, uint64_t *out)
 {
 	char *end;
 
+	if (f == FILTER_FLOW)
+		return flow_key(text, out);
 	errno = 0;
 	*out = strtoull(text, &end, 0);
 	if (errno == 0 && end != text && *end == '\0')

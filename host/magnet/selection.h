@@ -14,7 +14,7 @@
 
 /*
  * Carries out one line: "on POINT", "off POINT" (a point's name, a layer, or "all"), "filter KIND
- * VALUE" (cpu, id, cgroup, netns, port, pid; a port, or SPORT:DPORT), "filter KIND none", "sample
+ * VALUE" (cpu, id, cgroup, netns, port, pid, flow; a port, or SPORT:DPORT), "filter KIND none", "sample
  * N" (one in N), "every MS", "watermark BYTES", "add NAME PLACE [FIELD ...]", "remove NAME".
  * NW_EINVAL with the reason in why if the line cannot be understood, NW_EUNSUPPORTED if the kernel
  * refuses.

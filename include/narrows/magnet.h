@@ -162,9 +162,9 @@ struct magnet_control {
 	uint8_t views_by_netns, views_by_cgroup;                     /* views in use */
 	uint8_t latency;    /* whose waiting times between layers are kept: MAGNET_WAITS_* */
 	uint8_t generation; /* which of the two tables of statistics is written */
-	uint8_t zero[2];
-	uint16_t
-	    wait_slots; /* waits begin in one slot of wait_slots, a power of two; 0 or 1: all */
+	uint8_t by_flow;    /* a filter in use: flows by addresses and ports */
+	uint8_t zero;
+	uint16_t wait_slots; /* one slot in wait_slots, a power of two, has waits begin */
 	uint64_t cpu_mask[MAGNET_CPUS_MAX / 64];
 };
 
@@ -195,6 +195,21 @@ struct magnet_stat {
 	uint64_t squares_lo, squares_hi; /* sum of squares, 128 bits */
 	uint32_t hist[MAGNET_STAT_BUCKETS];
 };
+
+/*
+ * The key of a flow in the set of the filter, the same for both directions: it mixes the two ends,
+ * each of an address (IPv4 in the first four bytes, zeros behind) and a port.
+ */
+static inline uint64_t
+magnet_end_key(const uint8_t ip[16], uint16_t port)
+{
+	uint64_t key = 0xcbf29ce484222325ULL ^ port;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		key = (key ^ ip[i]) * 0x100000001b3ULL;
+	return key * 0x9e3779b97f4a7c15ULL;
+}
 
 /*
  * The log-linear bucket of a value: values below 8 have one bucket each, then each octave has 8.

@@ -81,6 +81,7 @@ struct id_set cgroups SEC(".maps");
 struct id_set netnses SEC(".maps");
 struct id_set ports SEC(".maps"); /* port, or source port << 16 | destination port */
 struct id_set pids SEC(".maps");
+struct id_set wanted_flows SEC(".maps"); /* sums of the keys of both ends */
 struct id_set views_of_netns SEC(".maps");
 struct id_set views_of_cgroup SEC(".maps");
 
@@ -143,6 +144,10 @@ filters_admit(const struct event *e)
 	if (control.by_port && !set_has(&ports, e->sport) && !set_has(&ports, e->dport) &&
 	    !set_has(&ports, (uint64_t)e->sport << 16 | e->dport) &&
 	    !set_has(&ports, (uint64_t)e->dport << 16 | e->sport))
+		return 0;
+	if (control.by_flow &&
+	    !set_has(&wanted_flows,
+		magnet_end_key(e->source_ip, e->sport) + magnet_end_key(e->dest_ip, e->dport)))
 		return 0;
 	return 1;
 }
