@@ -3,7 +3,9 @@
 # nwlog ships every line of a log once: across rotations by rename and by copy and truncation, kill -9 of nwlog, a kill of the
 # box, and while nwlog is away. Bad lines are counted and quoted; without -f standard input is shipped.
 . tests/lib.sh
-start_box -o flush-interval=20ms -o commit-interval=20ms
+mkdir "$tmp/hosts" "$tmp/state"
+nw enroll -o "$tmp/hosts" dtn1 >/dev/null || fail "enroll"
+start_box -o flush-interval=20ms -o commit-interval=20ms -o listen-events-tls=127.0.0.1/0
 log=$tmp/app.log
 n=0
 # add N: lines with rising numbers
@@ -62,7 +64,7 @@ check "two rotations while away"
 kill -9 "$box"
 wait "$box" 2>/dev/null || :
 add 5000
-start_box -o listen-xsp="$xsp"
+start_box -o listen-xsp="$xsp" -o listen-events-tls=127.0.0.1/0
 check "a box that was killed"
 
 # a second nwlog on the same log is refused; -1 ends by itself, with nothing to do
@@ -105,5 +107,32 @@ port_stored() { [ "$(nw sql --csv "SELECT count(*) FROM event WHERE name GLOB 'p
 until_true 10 port_stored || fail "lines of the port: $(nw sql "SELECT * FROM event WHERE name GLOB 'port.*'")"
 grep -q 'line.reject .* why="neither BP nor ULM nor the common format" text="bad"' "$tmp/box.log" || fail "a bad line at the port"
 curl -s "$url/healthz" | grep -q '"bad_lines": *2' || fail "bad lines are counted: $(curl -s "$url/healthz")"
+
+# the same in TLS: the certificate names the sender; a stranger is refused, and nothing of a stranger is read
+port=$(sed -n 's/^events-tls .*\///p' "$tmp/state/narrowsd.run")
+python3 - "$port" "$tmp/hosts" <<'PY' || fail "the port in TLS"
+import socket, ssl, sys
+c = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+c.check_hostname = False
+c.load_verify_locations(sys.argv[2] + "/ca.crt")
+def say(line):
+    s = c.wrap_socket(socket.create_connection(("127.0.0.1", int(sys.argv[1]))))
+    s.sendall(line)
+    s.shutdown(socket.SHUT_WR)
+    try:
+        while s.recv(100):
+            pass
+    except (ssl.SSLError, OSError):
+        pass
+    s.close()
+try:
+    say(b"ts=2026-05-04T10:00:00Z event=tls.stranger\n")
+except (ssl.SSLError, OSError):
+    pass
+c.load_cert_chain(sys.argv[2] + "/dtn1.crt", sys.argv[2] + "/dtn1.key")
+say(b"ts=2026-05-04T10:00:00Z event=tls.known\n")
+PY
+tls_stored() { [ "$(nw sql --csv "SELECT e.name, h.name FROM event e JOIN host h ON h.id = e.sender_id WHERE e.name GLOB 'tls.*'" | tr -d '\r')" = tls.known,dtn1 ]; }
+until_true 10 tls_stored || fail "events in TLS: $(nw sql "SELECT * FROM event WHERE name GLOB 'tls.*'")"
 stop_box
 nw verify >/dev/null || fail "the store: $(nw verify)"
