@@ -4,14 +4,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "narrows/err.h"
 
-enum { VEC_PAGES = 65536, FILL_BYTES = 1 << 20, STATE_TRIES = 40, STATE_PAUSE_US = 50000 };
+enum {
+	VEC_PAGES = 65536,
+	FILL_BYTES = 1 << 20,
+	STATE_TRIES = 40,
+	STATE_PAUSE_US = 50000,
+	ASKED_PAGES = 32
+};
 
 int
 pagecache_open(struct pagecache *p, int fd, uint64_t bytes)
@@ -61,24 +69,50 @@ pagecache_share(struct pagecache *p, uint64_t offset, uint64_t len)
 	return (double)in / (double)pages;
 }
 
+double
+pagecache_share_at_once(const struct pagecache *p, int fd)
+{
+	uint64_t pages = (p->bytes + p->page_bytes - 1) / p->page_bytes;
+	uint64_t asked = pages < ASKED_PAGES ? pages : ASKED_PAGES, i, in = 0;
+	char byte;
+	struct iovec v = { &byte, 1 };
+
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* no page but the asked page is read */
+	for (i = 0; i < asked; i++) {
+		if (preadv2(fd, &v, 1, (off_t)(i * pages / asked * p->page_bytes), RWF_NOWAIT) == 1)
+			in++;
+		else if (errno != EAGAIN)
+			break;
+	}
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL);
+	return i < asked || asked == 0 ? NAN : (double)in / (double)asked;
+}
+
 int
 pagecache_drop(struct pagecache *p, int fd)
 {
+	bool asked = false;
 	double share = NAN;
 	int i;
 
-	/* Pages that are being written stay: ask again until the device is done with them. */
+	/* Pages that are being written, or that the second question has begun to read, stay: drop
+	 * again until the device is done with them. */
 	for (i = 0; i < STATE_TRIES; i++) {
 		(void)fsync(fd);
 		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 		share = pagecache_share(p, 0, p->bytes);
-		if (!(share > 0))
-			return isnan(share) ? NW_EIO : NW_OK;
-		usleep(STATE_PAUSE_US);
+		if (isnan(share))
+			return NW_EIO;
+		if (share == 0 && asked)
+			return NW_OK;
+		if (share == 0)
+			asked = !(pagecache_share_at_once(p, fd) > 0);
+		else
+			usleep(STATE_PAUSE_US);
 	}
 	/* A file system may keep a few pages (a large folio at the end); a thousandth is
 	 * tolerated. */
-	return share < 0.001 ? NW_OK : NW_ECONFLICT;
+	return share < 0.001 && !(pagecache_share_at_once(p, fd) > 0.5) ? NW_OK : NW_ECONFLICT;
 }
 
 /* Reads the file once. */
@@ -110,9 +144,11 @@ pagecache_fill(struct pagecache *p, int fd)
 	for (i = 0; i < STATE_TRIES; i++) {
 		if ((rc = file_read(fd, p->bytes)) < 0)
 			return rc;
-		if (pagecache_share(p, 0, p->bytes) >= 1)
+		if (pagecache_share(p, 0, p->bytes) >= 1 && !(pagecache_share_at_once(p, fd) < 1))
 			return NW_OK;
 		usleep(STATE_PAUSE_US);
 	}
-	return pagecache_share(p, 0, p->bytes) > 0.999 ? NW_OK : NW_ECONFLICT;
+	return pagecache_share(p, 0, p->bytes) > 0.999 && !(pagecache_share_at_once(p, fd) < 0.9)
+	    ? NW_OK
+	    : NW_ECONFLICT;
 }

@@ -19,9 +19,15 @@ int pagecache_open(struct pagecache *p, int fd, uint64_t bytes);
 void pagecache_close(struct pagecache *p);
 /* Share of the pages of a range that are in memory; NaN when the kernel does not tell. */
 double pagecache_share(struct pagecache *p, uint64_t offset, uint64_t len);
-/* Writes dirty pages and drops all; NW_ECONFLICT if pages stay. */
+/* Share of some pages, spread over the file, that a read gets without waiting; NaN where the file
+ * system has no such reads. The question may begin to read a page that is not there. It is a second
+ * witness: mincore(2) tells strangers that all is in memory. */
+double pagecache_share_at_once(const struct pagecache *p, int fd);
+/* Writes dirty pages and drops all, as mincore(2) and reads that do not wait confirm; NW_ECONFLICT
+ * if pages stay. */
 int pagecache_drop(struct pagecache *p, int fd);
-/* Reads the whole file; NW_ECONFLICT if pages are missing afterwards (memory is too small). */
+/* Reads the whole file; NW_ECONFLICT if pages are missing afterwards (memory is too small), by
+ * either witness. */
 int pagecache_fill(struct pagecache *p, int fd);
 
 #endif
