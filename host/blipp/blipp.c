@@ -717,6 +717,8 @@ blipp_open(struct blipp *b)
 	b->report.chronyd = b->conf.chronyd;
 	b->report.commands = b->conf.commands;
 	b->report.peers = b->conf.peers;
+	b->report.groups = b->conf.groups;
+	b->report.programs = b->conf.programs;
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if ((b->states[i] = calloc(1, blipp_probes[i]->state_bytes)) == NULL)
 			return NW_ENOMEM;
@@ -803,6 +805,8 @@ show_once(struct blipp *b, enum show_format format)
 	b->report.chronyd = b->conf.chronyd;
 	b->report.commands = b->conf.commands;
 	b->report.peers = b->conf.peers;
+	b->report.groups = b->conf.groups;
+	b->report.programs = b->conf.programs;
 	b->report.t_wall_ns = nw_wall_ns();
 	show_round(b, b->states, &w);
 	first = w.n;

@@ -128,6 +128,16 @@ probes_parse(const struct conf_row *row, const char *value, void *field, const c
 }
 
 static int
+group_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	(void)row;
+	if (strlen(value) < SERIES_DEVICE_BYTES && strstr(value, "..") == NULL)
+		return line_add(value, field, why);
+	*why = "a path below /sys/fs/cgroup of at most 63 bytes: write system.slice/sshd.service";
+	return NW_EINVAL;
+}
+
+static int
 percent_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
 	char *end;
@@ -144,6 +154,7 @@ percent_parse(const struct conf_row *row, const char *value, void *field, const 
 }
 
 static const struct conf_type box = { box_parse, true };
+static const struct conf_type group = { group_parse, CONF_LINES };
 static const struct conf_type peer = { peer_directive_parse, CONF_LINES };
 static const struct conf_type command = { command_parse, CONF_LINES };
 static const struct conf_type chronyd = { chronyd_parse, true };
@@ -171,6 +182,8 @@ static const struct conf_row rows[] = {
 	{ "spool-dir", &directory, AT(spool_dir), NULL, NULL, NULL },
 	{ "spool-max-size", &conf_size, AT(spool_bytes), "256 MiB", "1 MiB", "931 GiB" },
 	{ "spool-max-age", &conf_duration, AT(spool_age_ns), "7 d", "1 m", "366 d" },
+	{ "cgroup", &group, AT(groups), NULL, NULL, NULL },
+	{ "programs", &conf_text, AT(programs), NULL, NULL, NULL },
 	{ "peer", &peer, AT(peers), NULL, NULL, NULL },
 	{ "probe", &command, AT(commands), NULL, NULL, NULL },
 	{ "probes", &probes, AT(probes), default_probes, NULL, NULL },

@@ -21,6 +21,8 @@ struct blipp_conf {
 	char *host;     /* NULL: the host's own name */
 	char *commands; /* lines of the directive `probe`; NULL: none */
 	char *peers;    /* lines of the directive `peer`; NULL: none */
+	char *groups;   /* lines of the directive `cgroup`; NULL: none */
+	char *programs; /* names parted by blanks; NULL: none */
 	char *include;  /* patterns of devices, see filter.h; NULL: every device */
 	char *exclude;  /* NULL: no device */
 	int64_t interval_ns;

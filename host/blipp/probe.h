@@ -34,7 +34,7 @@ struct probe {
 #define BLIPP_DEFAULT_LIST(X) \
 	X(cpu) X(load) X(memory) X(vmstat) X(pressure) X(disk) X(net) X(snmp) X(netstat) \
 	X(snmp6) X(sockets) X(softnet) X(qdisc) X(link) X(filesystem) X(kernel) X(clock) \
-	X(exec) X(peer)
+	X(exec) X(peer) X(cgroup) X(process)
 #define BLIPP_REQUEST_LIST(X) X(percpu) X(interrupts)
 #define BLIPP_PROBE_LIST(X) BLIPP_DEFAULT_LIST(X) BLIPP_REQUEST_LIST(X)
 /* clang-format on */
@@ -198,6 +198,12 @@ bool exec_next(struct scan *text, struct scan *key, double *value);
 
 /* --- peers: "192.0.2.1/22", numbers only --- */
 bool peer_parse(const char *text, char host[PEER_HOST_BYTES], uint16_t *port);
+
+/* --- control groups and processes --- */
+/* The sum of the numbers behind a key, or the number of a file without keys (NULL). NaN: none. */
+double cgroup_number(const char *text, const char *key);
+/* /proc/PID/stat: seconds of user and system time, resident bytes, threads. */
+bool process_parse(const char *stat, char comm[16], uint64_t *started, double values[4]);
 
 /* --- chronyd, by its protocol --- */
 enum { CLOCK_REQUEST_BYTES = 128 };

@@ -121,7 +121,7 @@ peer_parse(const char *text, char host[PEER_HOST_BYTES], uint16_t *port)
 	    !address_make(a.host, 1, &unused))
 		return false;
 	n = strtoul(a.port, &end, 10);
-	snprintf(host, PEER_HOST_BYTES, "%s", a.host);
+	snprintf(host, PEER_HOST_BYTES, "%.45s", a.host);
 	*port = (uint16_t)n;
 	return *end == '\0' && n > 0 && n <= UINT16_MAX;
 }

@@ -55,6 +55,8 @@ struct report {
 	const char *commands;
 	/* lines of the directive `peer`; NULL: none */
 	const char *peers;
+	const char *groups;   /* paths of control groups, a line each; NULL: none */
+	const char *programs; /* names of programs, parted by blanks; NULL: none */
 	/* addresses of the other ends of followed connections, while a rule wants looks at them;
 	 * returns their number. NULL: nobody does */
 	size_t (*ends)(void *arg, char out[][PEER_HOST_BYTES], size_t max);
