@@ -22,6 +22,7 @@ enum {
 	RESAMPLES = 200,
 	STALLS_MIN = 5,
 	BINS = 40,
+	CLASS_MOMENTS = 20000,
 	BINS_MIN = 6
 };
 #define MATERIAL     0.2  /* a size is at least such a part of the median line */
@@ -317,14 +318,14 @@ class_find(struct search *f, const struct nw_line_segment *seg, struct nw_line_f
 	double base_s = 2 * seg->q_s[NW_LINE_MIN] - seg->q_s[NW_LINE_MEDIAN];
 	struct nw_density d = { 0 };
 	struct nw_classes classes = { 0 };
-	size_t i;
+	size_t i, n = 0, every = f->n / CLASS_MOMENTS + 1;
 	int rc;
 
-	for (i = 0; i < f->n; i++)
-		f->s[i] = f->m[i].s - base_s;
-	if ((rc = nw_density(f->s, f->n, &nw_density_defaults, &d)) == NW_OK)
+	for (i = 0; i < f->n; i += every)
+		f->s[n++] = f->m[i].s - base_s;
+	if ((rc = nw_density(f->s, n, &nw_density_defaults, &d)) == NW_OK)
 		rc = nw_classes_test_values(
-		    &d, f->s, f->n, CLASS_SHARE, NW_CLASS_CUTOFF_FRACTION, &classes);
+		    &d, f->s, n, CLASS_SHARE, NW_CLASS_CUTOFF_FRACTION, &classes);
 	if (rc == NW_OK)
 		class_best(f, seg, &classes, base_s, best);
 	nw_classes_clear(&classes);

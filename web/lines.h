@@ -17,10 +17,16 @@ enum {
 extern const char *const lines_endings[LINES_FORMS];
 const char *lines_content_type(enum lines_form form);
 
-/* The answer of a form. NW_EINVAL with *why: the query makes no sense. NW_ENOTFOUND: no such
+/* The lifelines that were asked for last, for one thread: the next question about the same session
+ * does not read its events again. */
+struct lines_cache;
+struct lines_cache *lines_cache_new(void); /* NULL: no memory */
+void lines_cache_free(struct lines_cache *k);
+
+/* The answer of a form. cache may be NULL. NW_EINVAL with *why: the query makes no sense. NW_ENOTFOUND: no such
  * session. */
-int lines_answer(struct html *h, struct store_reader *r, int64_t session_id, enum lines_form form,
-    const char *query, const char **why);
+int lines_answer(struct html *h, struct store_reader *r, struct lines_cache *cache,
+    int64_t session_id, enum lines_form form, const char *query, const char **why);
 
 /* What is drawn. */
 struct lines_view {

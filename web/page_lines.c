@@ -9,6 +9,7 @@
 
 #include <event2/buffer.h>
 
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "web/lines.h"
@@ -674,33 +675,123 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	return 0;
 }
 
-int
-lines_answer(struct html *h, struct store_reader *r, int64_t session_id, enum lines_form form,
-    const char *query, const char **why)
+/* --- the cache --- */
+
+enum { CACHE_S = 10 }; /* clocks are read again after so long */
+
+struct lines_cache {
+	struct lineset *s;    /* NULL: empty */
+	struct linereport *p; /* of all its lines; or NULL */
+	struct choice c;      /* whose path, keys, lane and clocks the set has */
+	struct nw_event_span span;
+	int64_t made_mono_ns;
+};
+
+struct lines_cache *
+lines_cache_new(void)
 {
-	struct lineset *s = NULL;
-	struct linereport *p = NULL;
+	return calloc(1, sizeof(struct lines_cache));
+}
+
+static void
+cache_clear(struct lines_cache *k)
+{
+	linereport_free(k->p);
+	lineset_free(k->s);
+	*k = (struct lines_cache){ .s = NULL };
+}
+
+void
+lines_cache_free(struct lines_cache *k)
+{
+	if (k != NULL)
+		cache_clear(k);
+	free(k);
+}
+
+static bool
+cache_has(const struct lines_cache *k, const struct nw_event_span *span, int64_t session_id,
+    const struct choice *c)
+{
+	return k->s != NULL && k->s->session_id == session_id &&
+	    memcmp(&k->span, span, sizeof(*span)) == 0 && strcmp(k->c.path, c->path) == 0 &&
+	    strcmp(k->c.by, c->by) == 0 && strcmp(k->c.lane, c->lane) == 0 && k->c.raw == c->raw &&
+	    nw_mono_ns() - k->made_mono_ns < CACHE_S * INT64_C(1000000000);
+}
+
+/* Fills the cache with the lines of a choice, unless they are there; with the notes as they are
+ * now. */
+static int
+cache_fill(
+    struct lines_cache *k, struct store_reader *r, int64_t session_id, const struct choice *c)
+{
+	struct lineset_opts opts = choice_opts(c);
+	struct nw_event_span span = { .n = 0 };
+	int rc = store_event_span(r, session_id, &span);
+
+	if (rc != NW_OK)
+		return rc;
+	if (cache_has(k, &span, session_id, c))
+		return lineset_notes(r, k->s);
+	cache_clear(k);
+	if ((rc = lineset_load(r, session_id, &opts, &k->s)) != NW_OK)
+		return rc;
+	k->c = *c;
+	k->span = span;
+	k->made_mono_ns = nw_mono_ns();
+	return NW_OK;
+}
+
+/* The report on chosen lines: that on all lines is the cache's, any other the caller's. */
+static int
+report_find(struct lines_cache *cache, const struct choice *c, const struct chosen *k,
+    struct linereport **own, const struct linereport **out)
+{
+	bool all = choice_is_all(c);
+	int rc = NW_OK;
+
+	*own = NULL;
+	if (!all)
+		rc = linereport_make(cache->s, k, own);
+	else if (cache->p == NULL)
+		rc = linereport_make(cache->s, k, &cache->p);
+	*out = all ? cache->p : *own;
+	return rc;
+}
+
+static int
+answer(struct html *h, struct store_reader *r, struct lines_cache *cache, int64_t session_id,
+    enum lines_form form, const struct choice *c)
+{
+	struct linereport *own = NULL;
 	struct chosen k = { .t = NULL };
+	struct lines_view v = { .c = c, .k = &k };
+	int rc = cache_fill(cache, r, session_id, c);
+
+	v.s = cache->s;
+	if (rc == NW_OK)
+		rc = choice_take(c, cache->s, &k);
+	if (rc == NW_OK)
+		rc = report_find(cache, c, &k, &own, &v.p);
+	if (rc == NW_OK)
+		rc = form_make(h, &v, form);
+	linereport_free(own);
+	chosen_clear(&k);
+	return rc;
+}
+
+int
+lines_answer(struct html *h, struct store_reader *r, struct lines_cache *cache, int64_t session_id,
+    enum lines_form form, const char *query, const char **why)
+{
+	struct lines_cache once = { .s = NULL };
 	struct choice c;
-	struct lineset_opts opts;
 	int rc = choice_parse(&c, query, why);
 
 	if (rc == NW_OK)
 		rc = store_session_get(r, session_id, on_session, NULL);
-	opts = choice_opts(&c);
 	if (rc == NW_OK)
-		rc = lineset_load(r, session_id, &opts, &s);
-	if (rc == NW_OK)
-		rc = choice_take(&c, s, &k);
-	if (rc == NW_OK)
-		rc = linereport_make(s, &k, &p);
-	if (rc == NW_OK) {
-		struct lines_view v = { .s = s, .c = &c, .k = &k, .p = p };
-
-		rc = form_make(h, &v, form);
-	}
-	linereport_free(p);
-	chosen_clear(&k);
-	lineset_free(s);
+		rc = answer(h, r, cache != NULL ? cache : &once, session_id, form, &c);
+	cache_clear(&once);
 	return rc;
 }

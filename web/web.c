@@ -86,7 +86,8 @@ struct web {
 	struct event_base *base;
 	struct port ports[PORTS];
 	struct store_reader *reader;
-	struct login *login; /* NULL: no port wants one */
+	struct lines_cache *lines; /* NULL: memory was short */
+	struct login *login;       /* NULL: no port wants one */
 	struct event *on_stop, *on_drained;
 	int stop_fd;
 	int64_t stop_mono_ns;
@@ -450,7 +451,7 @@ answer_lines(struct reply *a, const struct route *to)
 {
 	struct html h = { .out = a->body };
 	const char *why = NULL;
-	int rc = lines_answer(&h, a->w->reader, to->id, to->form, to->query, &why);
+	int rc = lines_answer(&h, a->w->reader, a->w->lines, to->id, to->form, to->query, &why);
 
 	if (rc == NW_OK)
 		a->type = lines_content_type(to->form);
@@ -1074,6 +1075,7 @@ web_free(struct web *w)
 	if (w->base != NULL)
 		event_base_free(w->base);
 	store_reader_close(w->reader);
+	lines_cache_free(w->lines);
 	login_free(w->login);
 	free(w);
 }
@@ -1096,6 +1098,7 @@ web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTE
 		web_free(w);
 		return NW_ENOMEM;
 	}
+	w->lines = lines_cache_new();
 	if ((rc = store_reader_open(opts->store_path, &w->reader, why)) < 0 ||
 	    (rc = open_ports(w, why)) < 0 || (rc = open_events(w, why)) < 0)
 		goto fail;

@@ -35,6 +35,8 @@ lifelog_file(struct lifelog *l, const char *path)
 	return rc;
 }
 
+static struct lines_cache *cache;
+
 static double
 answer(struct store_reader *r, enum lines_form form, const char *query)
 {
@@ -44,7 +46,7 @@ answer(struct store_reader *r, enum lines_form form, const char *query)
 	const char *why;
 	double s;
 
-	if (lines_answer(&h, r, 1, form, query, &why) != NW_OK || h.failed)
+	if (lines_answer(&h, r, cache, 1, form, query, &why) != NW_OK || h.failed)
 		abort();
 	s = (double)(nw_mono_ns() - begin) * 1e-9;
 	printf("%-12s %-24s %8.3f s %10zu bytes\n",
@@ -92,6 +94,11 @@ main(int argc, char **argv)
 	answer(r, LINES_JSON, NULL);
 	answer(r, LINES_CSV, NULL);
 	answer(r, LINES_OTLP, NULL);
+	cache = lines_cache_new();
+	answer(r, LINES_PAGE, NULL);
+	answer(r, LINES_PAGE, NULL);
+	answer(r, LINES_PAGE, "percentile=99-100");
+	lines_cache_free(cache);
 	store_reader_close(r);
 	if (argc <= 1)
 		unlink(path);

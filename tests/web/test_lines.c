@@ -10,6 +10,7 @@
 
 static char file[64];
 static struct store_reader *reader;
+static struct lines_cache *cache;
 
 static const struct sim plain = { .lists = 40,
 	.blocks = 30,
@@ -30,7 +31,7 @@ ask(enum lines_form form, const char *query, int *rc)
 	char *text = NULL;
 	size_t len;
 
-	*rc = lines_answer(&h, reader, 1, form, query, &why);
+	*rc = lines_answer(&h, reader, cache, 1, form, query, &why);
 	if (*rc == NW_OK) {
 		len = evbuffer_get_length(b);
 		text = calloc(1, len + 1);
@@ -105,6 +106,8 @@ clear(void)
 	char more[80];
 
 	store_reader_close(reader);
+	lines_cache_free(cache);
+	cache = NULL;
 	unlink(file);
 	snprintf(more, sizeof(more), "%s-wal", file);
 	unlink(more);
@@ -232,6 +235,8 @@ test_planted(void)
 	lifelog_sim(&l, &s);
 	sim_free(&s);
 	end(&l);
+	test_document();
+	cache = lines_cache_new();
 	test_document();
 	test_tables();
 	test_refusals();

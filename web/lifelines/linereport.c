@@ -80,7 +80,7 @@ with_fill(const struct lineset *s, const struct stretches *st, struct linereport
 	p->with = calloc(s->n_side + 1, sizeof(*p->with));
 	if (p->with == NULL)
 		rc = NW_ENOMEM;
-	if (rc == NW_OK) {
+	if (rc == NW_OK && s->n_side > 0) {
 		memcpy(side, s->side, s->n_side * sizeof(*side));
 		qsort(side, s->n_side, sizeof(*side), by_kind);
 	}

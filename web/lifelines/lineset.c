@@ -247,7 +247,7 @@ points_choose(const struct reading *d, uint32_t *name_of, uint8_t *column)
 	size_t n = 0, name, best;
 
 	memset(column, UINT8_MAX, LINESET_NAMES_MAX);
-	for (; n < NW_LINE_POINTS_MAX; n++) {
+	for (; n < NW_LINE_POINTS_MAX && (n + 1) * d->n_lines <= LINESET_CELLS_MAX; n++) {
 		for (best = LINESET_NAMES_MAX, name = 0; name < d->s->names.n; name++)
 			if (d->count[name] > 0 && column[name] == UINT8_MAX &&
 			    (best == LINESET_NAMES_MAX || d->count[name] > d->count[best]))
@@ -567,6 +567,28 @@ on_note(void *arg, const struct nw_note_rec *rec)
 	return n->line != NULL && n->point != NULL && n->text != NULL ? NW_OK : NW_ENOMEM;
 }
 
+static void
+notes_clear(struct lineset *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_notes; i++) {
+		free(s->notes[i].line);
+		free(s->notes[i].point);
+		free(s->notes[i].text);
+	}
+	free(s->notes);
+	s->notes = NULL;
+	s->n_notes = 0;
+}
+
+int
+lineset_notes(struct store_reader *r, struct lineset *s)
+{
+	notes_clear(s);
+	return store_notes(r, s->session_id, on_note, s);
+}
+
 static int
 events_read(struct store_reader *r, struct reading *d)
 {
@@ -617,7 +639,7 @@ lineset_load(
 	if (rc == NW_OK)
 		rc = events_read(r, d);
 	if (rc == NW_OK)
-		rc = store_notes(r, session_id, on_note, s);
+		rc = lineset_notes(r, s);
 	if (rc == NW_OK)
 		rc = clocks_fill(r, s, o->raw);
 	if (rc == NW_OK) {
@@ -651,12 +673,7 @@ lineset_free(struct lineset *s)
 		free(s->label[i]);
 	for (i = 0; i < s->n_keys; i++)
 		free(s->keys[i]);
-	for (i = 0; i < s->n_notes; i++) {
-		free(s->notes[i].line);
-		free(s->notes[i].point);
-		free(s->notes[i].text);
-	}
-	free(s->notes);
+	notes_clear(s);
 	linenames_clear(&s->names);
 	linenames_clear(&s->hosts);
 	linenames_clear(&s->lanes);

@@ -19,9 +19,10 @@
 #include "narrows/store.h"
 
 enum {
-	LINESET_EVENTS_MAX = 4000000, /* of a session; later ones are left out, and counted */
-	LINESET_LINES_MAX = 1000000,
-	LINESET_NAMES_MAX = 1024, /* names, hosts and servers each; others become the last one */
+	LINESET_EVENTS_MAX = 2000000, /* of a session; later ones are left out, and counted */
+	LINESET_LINES_MAX = 250000,
+	LINESET_CELLS_MAX = 4000000, /* lines times points: rare points are left out */
+	LINESET_NAMES_MAX = 1024,    /* names, hosts and servers each; others become the last one */
 	LINESET_SIDE_MAX = 100000,
 	LINESET_KEYS_MAX = 8
 };
@@ -87,6 +88,8 @@ struct lineset {
 int lineset_load(
     struct store_reader *r, int64_t session_id, const struct lineset_opts *o, struct lineset **out);
 void lineset_free(struct lineset *s);
+/* Reads the notes anew. */
+int lineset_notes(struct store_reader *r, struct lineset *s);
 
 const char *lineset_point(const struct lineset *s, unsigned point);
 const char *lineset_host(const struct lineset *s, size_t line, unsigned point);
