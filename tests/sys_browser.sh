@@ -102,15 +102,16 @@ load() {
 	n=0
 	while :; do
 		cdp Runtime.evaluate '{"expression":"location.pathname + document.readyState"}'
-		[ "$(field value)" = "$1complete" ] && break
+		[ "$(field value)" = "${1%%\?*}complete" ] && break
 		n=$((n + 1))
 		[ $n -lt $((100 * PATIENCE)) ] || fail "$1 does not load"
 	done
 }
 
 seen=0
-for path in / /session/1 /session/2 /session/3 /session/4 /session/5 /session/5/lifelines /session/6 /session/7 /health /nothing; do
-	name=$(echo "${path#/}" | tr / -)
+for path in / /session/1 /session/2 /session/3 /session/4 /session/5 /session/5/lifelines /session/6 /session/7 /health /nothing \
+    /routes "/route?route=dtn-a.site-a.example.net+-%3E+dtn-b.site-b.example.net&program=rsync" "/compare?ids=1,3,5" "/?state=failed"; do
+	name=$(echo "${path#/}" | tr -c 'a-zA-Z0-9\n' - | cut -c 1-30)
 	name=${name:-list}
 	for screen in 360x740 1280x900; do
 		width=${screen%x*}

@@ -85,7 +85,7 @@ assert first["name"] == "sysctl.net.ipv4.tcp_rmem" and first["host"] == "b" and 
 assert first["before"] == "4096 131072 67108864" and first["after"] == "4096 4096 65536", first
 END
 page=$(curl -fs "$url/route?route=a+-%3E+b&program=mover")
-for what in 'Usually ' 'in 16 sessions' 'What changed' 'p-route'; do
+for what in 'Usually ' 'of 16 sessions' 'What changed' 'p-route'; do
 	case $page in *"$what"*) ;; *) fail "the route's page lacks $what" ;; esac
 done
 [ "$(curl -fs "$url/route.csv?route=a+-%3E+b&program=mover" | wc -l)" = 17 ] || fail "the route's CSV"

@@ -363,7 +363,8 @@ write_table(struct html *h, const struct comparison *all)
 	size_t i;
 
 	html_raw(h,
-	    "<section><h2>What differs</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	    "<section><h2>What differs</h2><div class=\"scroll tall\" tabindex=\"0\" "
+	    "role=\"region\" "
 	    "aria-label=\"What differs\"><table role=\"table\"><thead role=\"rowgroup\"><tr "
 	    "role=\"row\"><th role=\"columnheader\" scope=\"col\">Session</th>");
 	for (i = 0; i < all->n; i++) {

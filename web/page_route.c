@@ -110,8 +110,9 @@ static void
 column_between(struct html *h, const json_t *row)
 {
 	page_time(h, result_ns(row, KEY_route_change_from_ns));
-	html_raw(h, " and ");
+	html_raw(h, "<span class=\"under\">and ");
 	page_time(h, result_ns(row, KEY_route_change_to_ns));
+	html_raw(h, "</span>");
 }
 
 TABLE_NUMBER(column_before, KEY_route_change_before, fmt_bytes_per_s)
@@ -123,7 +124,7 @@ write_changes(struct html *h, const json_t *doc)
 {
 	static const struct table_column columns[] = {
 		{ "First session after it", column_at, false },
-		{ "It happened between", column_between, false },
+		{ "Between", column_between, false },
 		{ "Before", column_before, true },
 		{ "After", column_after, true },
 		{ "p", column_p, true },

@@ -138,7 +138,7 @@ write_matrix(struct html *h, const json_t *routes)
 	names_read(routes, &from, &to);
 	if (!from.too_many && !to.too_many && from.n + to.n > 2) {
 		html_raw(h,
-		    "<section><h2>From host to host</h2><div class=\"scroll\" tabindex=\"0\" "
+		    "<section><h2>From host to host</h2><div class=\"scroll tall\" tabindex=\"0\" "
 		    "role=\"region\" aria-label=\"Matrix of hosts\"><table role=\"table\"><thead "
 		    "role=\"rowgroup\"><tr role=\"row\"><th role=\"columnheader\" "
 		    "scope=\"col\">From"

@@ -29,7 +29,13 @@ column_what(struct html *h, const json_t *row)
 	html_raw(h, "</span>");
 }
 
-TABLE_TEXT(column_host, KEY_difference_host)
+static void
+column_host(struct html *h, const json_t *row)
+{
+	const char *host = result_text(row, KEY_difference_host);
+
+	table_text(h, host != NULL ? host : "the session");
+}
 
 static struct fmt
 value_text(const json_t *row, double v)

@@ -134,7 +134,7 @@ const char style_css[] =
     ".empty{max-width:44rem}pre{background:var(--calm-bg);padding:.8rem "
     "1rem;border-radius:.35rem;overflow-x:auto;font-size:.85rem}\n"
     "pre i{color:var(--soft);font-style:normal}var{color:var(--warm)}\n"
-    ".more{flex-basis:100%}.more label{margin-right:1rem;display:inline-block}\n"
+    ".scroll.tall{max-height:none}.more{flex-basis:100%}.more label{margin-right:1rem;display:inline-block}\n"
     ".card{border:1px solid var(--rule);border-radius:.35rem;background:var(--card);padding:.8rem "
     "1.2rem;margin:.8rem 0}.card h3{margin:0;font-size:1rem}.card dl{margin:.5rem 0 0}.card dl div"
     "{padding:.25rem 0;border-top:1px solid var(--rule)}.card dd{font-family:ui-monospace,"

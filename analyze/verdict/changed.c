@@ -122,11 +122,26 @@ difference_clear(struct difference *d)
 	free(d->sentence);
 }
 
+/* Metrics that are as they were say nothing. */
+static void
+same_drop(struct changed *c)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < c->n; i++)
+		if (c->difference[i].kind == DIFFERENCE_METRIC && c->difference[i].q > 0.5)
+			difference_clear(&c->difference[i]);
+		else
+			c->difference[kept++] = c->difference[i];
+	c->n = kept;
+}
+
 static void
 changed_say(struct changed *c)
 {
 	size_t i;
 
+	same_drop(c);
 	for (i = DIFFERENCES_MAX; i < c->n; i++)
 		difference_clear(&c->difference[i]);
 	c->n = c->n < DIFFERENCES_MAX ? c->n : DIFFERENCES_MAX;

@@ -26,7 +26,8 @@ struct history {
 	json_t *newest; /* document of the newest session, or NULL */
 	json_t *advice; /* cards of the route */
 	double *rate;
-	struct nw_usual usual; /* of all rates */
+	struct nw_usual usual; /* of the rates since the last change */
+	struct nw_usual all;   /* of all rates */
 	struct nw_route_changes changes;
 	struct change_told told[NW_HISTORY_CHANGES_MAX];
 	struct nw_pattern hours, weekdays;
@@ -147,7 +148,7 @@ static int
 history_find(struct history *h)
 {
 	const size_t n = h->past.n;
-	size_t i;
+	size_t i, from;
 	int rc;
 
 	h->rate = xcalloc(n, sizeof(*h->rate));
@@ -156,8 +157,11 @@ history_find(struct history *h)
 		verdict_count(h, h->past.session[i].stage, i >= n / 2);
 	}
 	qsort(h->tally, h->n_tally, sizeof(h->tally[0]), tally_compare);
-	if ((rc = nw_usual(h->rate, n, NAN, &h->usual)) < 0 ||
+	if ((rc = nw_usual(h->rate, n, NAN, &h->all)) < 0 ||
 	    (rc = nw_route_changes(h->rate, n, &h->changes)) < 0 || (rc = patterns_find(h)) < 0)
+		return rc;
+	from = h->changes.n > 0 ? h->changes.change[h->changes.n - 1].at : 0;
+	if ((rc = nw_usual(h->rate + from, n - from, NAN, &h->usual)) < 0)
 		return rc;
 	for (i = 0; i < h->changes.n; i++)
 		change_tell(h->past.session, &h->changes.change[i], &h->told[i]);
@@ -185,10 +189,13 @@ history_words(const struct history *h)
 	if (h->past.n < NW_USUAL_MIN)
 		return xasprintf("%zu %s so far: a usual rate needs %d.", h->past.n,
 		    h->past.n == 1 ? "session" : "sessions", NW_USUAL_MIN);
-	return xasprintf("Usually %s (%s to %s) in %zu sessions.%s%s",
+	if (last == NULL)
+		return xasprintf("Usually %s (%s to %s) in %zu sessions.",
+		    fmt_bytes_per_s(h->usual.median).s, fmt_bytes_per_s(h->usual.low).s,
+		    fmt_bytes_per_s(h->usual.high).s, h->past.n);
+	return xasprintf("Usually %s (%s to %s) now, of %zu sessions. %s",
 	    fmt_bytes_per_s(h->usual.median).s, fmt_bytes_per_s(h->usual.low).s,
-	    fmt_bytes_per_s(h->usual.high).s, h->past.n, last != NULL ? " " : "",
-	    last != NULL ? last->sentence : "");
+	    fmt_bytes_per_s(h->usual.high).s, h->past.n, last->sentence);
 }
 
 static size_t
@@ -246,10 +253,10 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 	put_real(o, KEY_route_median, h->usual.median);
 	put_real(o, KEY_route_low, h->usual.low);
 	put_real(o, KEY_route_high, h->usual.high);
-	put_real(o, KEY_route_best, h->usual.best);
-	put(o, KEY_route_best_session, json_integer(s[session_with(h, h->usual.best)].id));
-	put_real(o, KEY_route_worst, h->usual.worst);
-	put(o, KEY_route_worst_session, json_integer(s[session_with(h, h->usual.worst)].id));
+	put_real(o, KEY_route_best, h->all.best);
+	put(o, KEY_route_best_session, json_integer(s[session_with(h, h->all.best)].id));
+	put_real(o, KEY_route_worst, h->all.worst);
+	put(o, KEY_route_worst_session, json_integer(s[session_with(h, h->all.worst)].id));
 	put(o, KEY_route_changes, changes_doc(h));
 	changed = json_object_get(h->newest, result_key_name(KEY_result_changed));
 	put(o, KEY_route_changed, changed != NULL ? json_incref(changed) : json_null());
