@@ -36,7 +36,7 @@ record() {
 }
 count() { "$magnet" dump -F csv "$1" 2>/dev/null | awk -F, -v p="$2" '$2 == p { n++ } END { print n + 0 }'; }
 
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 4000))
 record "$tmp/all" 997 -p socket,transport,ip,access -f port=$port
 [ $status = 0 ] || fail "record ended with $status: $(cat "$tmp/record")"
 for p in socket.tx socket.rx ip.tx ip.rx access.tx access.rx driver.tx; do

@@ -87,13 +87,29 @@ ${CC:-cc} -O1 -std=gnu11 -Iinclude -o "$tmp/pacer" tests/pacer.c "$B/lib/libmagn
 chmod 755 "$tmp"
 ask view paced uid=65534 || fail "no view"
 ask on packet.drop || fail "packet.drop"
-port=$((20000 + $$ % 20000))
+port=$((28000 + $$ % 4000))
 ask filter port $port || fail "filter"
 setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/pacer" "$socket" paced $port 3 >"$tmp/paced" || fail "pacer failed"
 read -r first last early late <"$tmp/paced"
 [ "$early" -gt 10 ] && [ "$last" -le $((first / 8)) ] && [ "$late" -le $((early / 4)) ] || fail "the rate does not adapt: $(cat "$tmp/paced")"
 ask filter port none && ask off packet.drop || fail "off"
 
+# A view of an interface, as of a virtual machine's tap: its packets, and nothing of another.
+ask view cable device=lo && ask on access.tx || fail "no view of an interface"
+refused_view() { ! out=$(ask view other "$1") && printf '%s' "$out" | grep -q "$2" || fail "view $1: $out"; }
+refused_view device=nonesuch0 'no interface'
+refused_view vm=999999999 'no process'
+${CC:-cc} -O1 -std=c11 -Iinclude -o "$tmp/viewer" tests/viewer.c "$B/lib/libmagnet.a" || fail "viewer does not compile"
+"$tmp/viewer" "$socket" cable 3 >"$tmp/seen" 2>&1 &
+viewer=$!
+until_true 10 grep -q open "$tmp/seen" || fail "the view cannot be opened: $(cat "$tmp/seen")"
+python3 -c 'import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(211): s.sendto(b"x", ("127.0.0.1", int(sys.argv[1])))' $((port + 7))
+wait $viewer || fail "the viewer failed"
+[ "$(sed -n "s/^$((port + 7)) //p" "$tmp/seen")" = 211 ] || fail "the interface's view: $(cat "$tmp/seen")"
+ask off access.tx || fail "off access.tx"
+
 ask remove hand || fail "remove hand"
 ! ask remove hand >/dev/null || fail "a point was removed twice"
-! ask status | grep -v ^packet.drop || fail "points stay: $(ask status)"
+! ask status | grep -v '^packet.drop\|^access.tx' || fail "points stay: $(ask status)"

@@ -33,7 +33,7 @@ while True:
     time.sleep(0.002)
 PY
 
-port=$((20000 + $$ % 20000))
+port=$((24000 + $$ % 4000))
 start_box -o escalate-kernel=always
 "$magnet" serve -S "$tmp/magnet.sock" -b "$xsp" -H kernelhost -o budget=0.9 2>"$tmp/magnet.log" &
 server=$!

@@ -96,7 +96,7 @@ status_run(int argc, char **argv)
 }
 
 const struct command magnet_cmd_view = { "view",
-	"view [-S SOCKET] NAME [cgroup=PATH] [netns=PATH] [uid=N] [bytes=N]",
+	"view [-S SOCKET] NAME [cgroup=PATH] [vm=PID] [netns=PATH] [device=NAME] [uid=N] [bytes=N]",
 	"makes a view for a user: the events of a control group or network namespace", view_run };
 const struct command magnet_cmd_on = { "on", "on [-S SOCKET] POINT", "switches a point or layer on",
 	on_run };

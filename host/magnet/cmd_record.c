@@ -74,7 +74,7 @@ view_open(struct recording *r)
 
 	kernel_control(r->kernel)->watermark_bytes = r->watermark_bytes;
 	kernel_control(r->kernel)->payload_bytes = (uint32_t)r->payload_bytes;
-	if (kernel_view_add(r->kernel, r->ring_bytes, 0, 0, &view) < 0)
+	if (kernel_view_add(r->kernel, r->ring_bytes, &(struct view_of){ 0 }, &view) < 0)
 		return fail("%s", kernel_why(r->kernel));
 	if (kernel_view_fds(r->kernel, view, &ring_fd, &armed_fd) < 0 ||
 	    ring_open(ring_fd, armed_fd, r->ring_bytes, r->watermark_bytes, &r->ring) < 0)

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,12 +72,30 @@ view_find(struct owner *o, const char *name)
 	return NULL;
 }
 
-/* "view NAME [cgroup=PATH] [netns=PATH] [uid=N] [bytes=N]" */
+/* Takes a word of a view: "cgroup=PATH", "vm=PID", "netns=PATH" or "device=NAME"; NULL, or what is
+ * wrong. */
+static const char *
+view_of_take(const char *word, struct view_of *of)
+{
+	if (strncmp(word, "cgroup=", 7) == 0 && (of->cgroup_id = cgroup_id(word + 7)) == 0)
+		return "no control group of that path";
+	if (strncmp(word, "vm=", 3) == 0 && (of->cgroup_id = cgroup_of_process(word + 3)) == 0)
+		return "no process of that number in a control group of version 2";
+	if (strncmp(word, "netns=", 6) == 0 && (of->netns_cookie = netns_cookie(word + 6)) == 0)
+		return "no network namespace of that path";
+	if (strncmp(word, "device=", 7) == 0 && (of->device = if_nametoindex(word + 7)) == 0)
+		return "no interface of that name";
+	return NULL;
+}
+
+/* "view NAME [cgroup=PATH] [vm=PID] [netns=PATH] [device=NAME] [uid=N] [bytes=N]" */
 static int
 view_make(struct owner *o, char *args)
 {
 	struct named_view *v = NULL;
-	uint64_t netns = 0, cgroup = 0, bytes = 8 << 20;
+	struct view_of of = { 0 };
+	uint64_t bytes = 8 << 20;
+	const char *wrong;
 	uid_t uid = geteuid();
 	char *word, *save = NULL, *name = strtok_r(args, " ", &save);
 	size_t i;
@@ -84,10 +103,8 @@ view_make(struct owner *o, char *args)
 	if (name == NULL || strlen(name) >= OWNER_NAME_BYTES || view_find(o, name) != NULL)
 		return answer_set(o, false, "a view needs a name of its own, of at most 31 bytes");
 	while ((word = strtok_r(NULL, " ", &save)) != NULL) {
-		if (strncmp(word, "cgroup=", 7) == 0 && (cgroup = cgroup_id(word + 7)) == 0)
-			return answer_set(o, false, "no control group of that path");
-		if (strncmp(word, "netns=", 6) == 0 && (netns = netns_cookie(word + 6)) == 0)
-			return answer_set(o, false, "no network namespace of that path");
+		if ((wrong = view_of_take(word, &of)) != NULL)
+			return answer_set(o, false, wrong);
 		if (strncmp(word, "uid=", 4) == 0)
 			uid = (uid_t)strtoul(word + 4, NULL, 10);
 		if (strncmp(word, "bytes=", 6) == 0)
@@ -98,7 +115,7 @@ view_make(struct owner *o, char *args)
 	for (i = 0; i < MAGNET_VIEWS_MAX && v == NULL; i++)
 		if (!o->views[i].used)
 			v = &o->views[i];
-	if (v == NULL || kernel_view_add(o->kernel, bytes, netns, cgroup, &v->view) < 0)
+	if (v == NULL || kernel_view_add(o->kernel, bytes, &of, &v->view) < 0)
 		return answer_set(o, false, "no room for another such view");
 	snprintf(v->name, sizeof(v->name), "%s", name);
 	v->uid = uid;

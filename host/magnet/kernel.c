@@ -66,7 +66,7 @@ struct kernel {
 	bool view_used[MAGNET_VIEWS_MAX];
 	struct {
 		int ring_fd, armed_fd;
-		uint64_t netns, cgroup;
+		uint64_t netns, cgroup, device;
 	} views[MAGNET_VIEWS_MAX];
 	void *per_cpu; /* room for one value of a per-processor map */
 	char why[KERNEL_WHY_BYTES];
@@ -411,10 +411,10 @@ view_sequence_reset(struct kernel *k, uint32_t v)
 }
 
 int
-kernel_view_add(struct kernel *k, uint64_t ring_bytes, uint64_t netns_cookie, uint64_t cgroup_id,
-    uint32_t *view)
+kernel_view_add(struct kernel *k, uint64_t ring_bytes, const struct view_of *of, uint32_t *view)
 {
-	bool everything = netns_cookie == 0 && cgroup_id == 0;
+	uint64_t netns_cookie = of->netns_cookie, cgroup_id = of->cgroup_id, device = of->device;
+	bool everything = netns_cookie == 0 && cgroup_id == 0 && device == 0;
 	uint32_t v = everything ? MAGNET_VIEW_ALL : 1;
 	int rc;
 
@@ -428,6 +428,7 @@ kernel_view_add(struct kernel *k, uint64_t ring_bytes, uint64_t netns_cookie, ui
 	k->view_used[v] = true;
 	k->views[v].netns = netns_cookie;
 	k->views[v].cgroup = cgroup_id;
+	k->views[v].device = device;
 	if (everything)
 		k->control->all = 1;
 	if (netns_cookie != 0 &&
@@ -436,6 +437,9 @@ kernel_view_add(struct kernel *k, uint64_t ring_bytes, uint64_t netns_cookie, ui
 	if (cgroup_id != 0 &&
 	    bpf_map_update_elem(map_fd(k, "views_of_cgroup"), &cgroup_id, &v, BPF_ANY) == 0)
 		k->control->views_by_cgroup = 1;
+	if (device != 0 &&
+	    bpf_map_update_elem(map_fd(k, "views_of_device"), &device, &v, BPF_ANY) == 0)
+		k->control->views_by_device = 1;
 	*view = v;
 	return NW_OK;
 }
@@ -451,6 +455,8 @@ kernel_view_remove(struct kernel *k, uint32_t view)
 		(void)bpf_map_delete_elem(map_fd(k, "views_of_netns"), &k->views[view].netns);
 	if (k->views[view].cgroup != 0)
 		(void)bpf_map_delete_elem(map_fd(k, "views_of_cgroup"), &k->views[view].cgroup);
+	if (k->views[view].device != 0)
+		(void)bpf_map_delete_elem(map_fd(k, "views_of_device"), &k->views[view].device);
 	(void)bpf_map_delete_elem(map_fd(k, "rings"), &view);
 	(void)bpf_map_delete_elem(map_fd(k, "armeds"), &view);
 	close(k->views[view].ring_fd);

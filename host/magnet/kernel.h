@@ -54,13 +54,18 @@ void kernel_waits_detach(struct kernel *k);
 int kernel_flow_add(struct kernel *k, uint64_t cookie);
 void kernel_flow_remove(struct kernel *k, uint64_t cookie);
 
+/* Whose events a view has; 0: not by that. The packets of a virtual machine are those of its tap
+ * device, everything else of the machine is its process's control group. */
+struct view_of {
+	uint64_t netns_cookie, cgroup_id, device; /* device: the index of an interface */
+};
+
 /*
- * Makes a view with a ring of ring_bytes (a power of two of at least a page). Events of a network
- * namespace's cookie or of a control group's id go there; of both 0, all events do, and the view is
- * MAGNET_VIEW_ALL.
+ * Makes a view with a ring of ring_bytes (a power of two of at least a page). Of all zeros it has
+ * all events, and is MAGNET_VIEW_ALL.
  */
-int kernel_view_add(struct kernel *k, uint64_t ring_bytes, uint64_t netns_cookie,
-    uint64_t cgroup_id, uint32_t *view);
+int
+kernel_view_add(struct kernel *k, uint64_t ring_bytes, const struct view_of *of, uint32_t *view);
 int kernel_view_remove(struct kernel *k, uint32_t view);
 /* Duplicates of the descriptors that a reader of the view needs; the caller closes them. */
 int kernel_view_fds(struct kernel *k, uint32_t view, int *ring_fd, int *armed_fd);

@@ -79,6 +79,34 @@ cgroup_id(const char *path)
 	return id;
 }
 
+uint64_t
+cgroup_of_process(const char *pid)
+{
+	static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+	char path[64], line[512], full[600];
+	uint64_t id = 0;
+	size_t i;
+	FILE *f;
+
+	if (strspn(pid, "0123456789") != strlen(pid) || strlen(pid) > 10 || pid[0] == '\0')
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%s/cgroup", pid);
+	if ((f = fopen(path, "re")) == NULL)
+		return 0;
+	while (id == 0 && fgets(line, sizeof(line), f) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		for (i = 0; i < 2 && id == 0 && strncmp(line, "0::", 3) == 0; i++) {
+			snprintf(full, sizeof(full), "%s/cgroup.controllers", mounts[i]);
+			if (access(full, F_OK) != 0)
+				continue; /* not of version 2 */
+			snprintf(full, sizeof(full), "%s%s", mounts[i], line + 3);
+			id = cgroup_id(full);
+		}
+	}
+	fclose(f);
+	return id;
+}
+
 static int
 points_switch(struct kernel *k, const char *name, bool on, char why[KERNEL_WHY_BYTES])
 {

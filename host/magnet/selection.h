@@ -14,10 +14,10 @@
 
 /*
  * Carries out one line: "on POINT", "off POINT" (a point's name, a layer, or "all"), "filter KIND
- * VALUE" (cpu, id, cgroup, netns, port, pid, flow; a port, or SPORT:DPORT), "filter KIND none", "sample
- * N" (one in N), "every MS", "watermark BYTES", "add NAME PLACE [FIELD ...]", "remove NAME".
- * NW_EINVAL with the reason in why if the line cannot be understood, NW_EUNSUPPORTED if the kernel
- * refuses.
+ * VALUE" (cpu, id, cgroup, netns, port, pid, flow; a port, or SPORT:DPORT), "filter KIND none",
+ * "sample N" (one in N), "every MS", "watermark BYTES", "add NAME PLACE [FIELD ...]", "remove
+ * NAME". NW_EINVAL with the reason in why if the line cannot be understood, NW_EUNSUPPORTED if the
+ * kernel refuses.
  */
 int selection_line(struct kernel *k, const char *line, char why[KERNEL_WHY_BYTES]);
 
@@ -32,5 +32,7 @@ int selection_points_on(struct kernel *k);
 uint64_t netns_cookie(const char *path);
 /* The id of the control group at PATH; 0 when unknown. */
 uint64_t cgroup_id(const char *path);
+/* The id of a process's control group of version 2; 0 when unknown. */
+uint64_t cgroup_of_process(const char *pid);
 
 #endif

@@ -160,11 +160,11 @@ struct magnet_control {
 	uint8_t statistics;       /* whether the programs keep statistics instead of records */
 	uint8_t by_cpu, by_id, by_cgroup, by_netns, by_port, by_pid; /* filters in use */
 	uint8_t views_by_netns, views_by_cgroup;                     /* views in use */
-	uint8_t latency;    /* whose waiting times between layers are kept: MAGNET_WAITS_* */
-	uint8_t generation; /* which of the two tables of statistics is written */
-	uint8_t by_flow;    /* a filter in use: flows by addresses and ports */
-	uint8_t zero;
-	uint16_t wait_slots; /* one slot in wait_slots, a power of two, has waits begin */
+	uint8_t latency;         /* whose waiting times between layers are kept: MAGNET_WAITS_* */
+	uint8_t generation;      /* which of the two tables of statistics is written */
+	uint8_t by_flow;         /* a filter in use: flows by addresses and ports */
+	uint8_t views_by_device; /* views in use */
+	uint16_t wait_slots;     /* one slot in wait_slots, a power of two, has waits begin */
 	uint64_t cpu_mask[MAGNET_CPUS_MAX / 64];
 };
 

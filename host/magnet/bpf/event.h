@@ -84,6 +84,7 @@ struct id_set pids SEC(".maps");
 struct id_set wanted_flows SEC(".maps"); /* sums of the keys of both ends */
 struct id_set views_of_netns SEC(".maps");
 struct id_set views_of_cgroup SEC(".maps");
+struct id_set views_of_device SEC(".maps"); /* by the index of the interface */
 
 struct stats_table {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
@@ -104,7 +105,7 @@ struct {
 
 /* One event on its way, on the program's stack. */
 struct event {
-	uint64_t id, cgroup, netns;
+	uint64_t id, cgroup, netns, device;
 	int32_t value;
 	uint16_t sport, dport;
 	uint8_t form;
@@ -393,6 +394,9 @@ event(uint32_t point, const struct event *e)
 		view_put(*view, point, e, c);
 	if (control.views_by_cgroup &&
 	    (view = bpf_map_lookup_elem(&views_of_cgroup, &e->cgroup)) != 0)
+		view_put(*view, point, e, c);
+	if (control.views_by_device && e->device != 0 &&
+	    (view = bpf_map_lookup_elem(&views_of_device, &e->device)) != 0)
 		view_put(*view, point, e, c);
 	return 0;
 }

@@ -151,6 +151,8 @@ packet_take(struct event *e, struct sk_buff *skb)
 	}
 	if ((control.by_netns | control.views_by_netns) && skb->dev != 0)
 		e->netns = skb->dev->nd_net.net->net_cookie;
+	if (control.views_by_device && skb->dev != 0)
+		e->device = skb->dev->ifindex;
 	return 1;
 }
 
@@ -563,13 +565,22 @@ TRACEPOINT(page_fault_kernel, fault_kernel, unsigned long address, void *regs, u
 	return OFF(POINT_FAULT_KERNEL) ? 0 : memory_event(POINT_FAULT_KERNEL, address, error, 0);
 }
 
+/* A guest is entered by a thread of its own process, so the thread's control group is the guest's. */
+static __always_inline int
+guest_event(uint32_t point, uint64_t vcpu)
+{
+	struct event e = { .form = MAGNET_PLAIN, .id = vcpu };
+
+	e.cgroup = bpf_get_current_cgroup_id();
+	return event(point, &e);
+}
 TRACEPOINT(kvm_entry, kvm_entry, void *vcpu)
 {
-	return OFF(POINT_KVM_ENTRY) ? 0 : plain_event(POINT_KVM_ENTRY, (uint64_t)vcpu, 0);
+	return OFF(POINT_KVM_ENTRY) ? 0 : guest_event(POINT_KVM_ENTRY, (uint64_t)vcpu);
 }
 TRACEPOINT(kvm_exit, kvm_exit, void *vcpu)
 {
-	return OFF(POINT_KVM_EXIT) ? 0 : plain_event(POINT_KVM_EXIT, (uint64_t)vcpu, 0);
+	return OFF(POINT_KVM_EXIT) ? 0 : guest_event(POINT_KVM_EXIT, (uint64_t)vcpu);
 }
 
 /* Classic tracepoints, by their own record: without addresses. */

@@ -180,7 +180,7 @@ events_begin(const struct config *c, struct kernel **k)
 	uint32_t view;
 
 	if (kernel_open(k, why) < 0 || selection_option(*k, 'p', c->points, why) < 0 ||
-	    kernel_view_add(*k, RING_BYTES, 0, 0, &view) < 0 ||
+	    kernel_view_add(*k, RING_BYTES, &(struct view_of){ 0 }, &view) < 0 ||
 	    kernel_view_fds(*k, view, &ring_fd, &armed_fd) < 0 ||
 	    ring_open(ring_fd, armed_fd, RING_BYTES, 256 << 10, &ring) < 0) {
 		outcome->failed = true;

@@ -226,7 +226,8 @@ main(void)
 	written = malloc(WRITE_BYTES);
 	kernel_control(bench.kernel)->watermark_bytes = 256 << 10;
 	kernel_control(bench.kernel)->on[POINT] = 1;
-	rc = written == NULL || kernel_view_add(bench.kernel, RING_BYTES, 0, 0, &view) < 0 ||
+	rc = written == NULL ||
+	    kernel_view_add(bench.kernel, RING_BYTES, &(struct view_of){ 0 }, &view) < 0 ||
 	    kernel_view_fds(bench.kernel, view, &ring_fd, &armed_fd) < 0 ||
 	    ring_open(ring_fd, armed_fd, RING_BYTES, 256 << 10, &bench.ring) < 0;
 	if (!rc && kernel_burst(bench.kernel, POINT, 0) < 0)
