@@ -30,10 +30,34 @@ put_text(struct out *o, const char *text)
 	put(o, text, strlen(text));
 }
 
+/* Bytes that would end a line or steer a terminal. */
+static bool
+is_control(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f;
+}
+
 static bool
 is_plain(const char *text)
 {
-	return text[0] != '\0' && strpbrk(text, " \t\r\n\"=\\;") == NULL;
+	const char *p;
+
+	for (p = text; *p != '\0'; p++)
+		if (is_control(*p) || strchr(" \"=\\;", *p) != NULL)
+			return false;
+	return p > text;
+}
+
+/* A name, in which other characters than a reader takes become underscores. */
+static void
+put_name(struct out *o, const char *name)
+{
+	const char *p;
+
+	for (p = name; *p != '\0'; p++)
+		put(o, is_control(*p) || strchr(" \"=\\;", *p) != NULL ? "_" : p, 1);
+	if (p == name)
+		put(o, "_", 1);
 }
 
 /* A value of a pair, quoted where it has to be; `always` quotes text that reads as a number. */
@@ -48,7 +72,7 @@ put_value(struct out *o, const char *text, bool always)
 	for (; *text != '\0'; text++) {
 		if (*text == '"' || *text == '\\')
 			put(o, "\\", 1);
-		put(o, *text == '\n' || *text == '\r' ? " " : text, 1);
+		put(o, is_control(*text) ? " " : text, 1);
 	}
 	put(o, "\"", 1);
 }
@@ -94,7 +118,7 @@ put_attrs(struct out *o, const struct nw_event *e)
 
 	for (i = 0; i < e->n_attrs; i++) {
 		put(o, " ", 1);
-		put_text(o, e->attrs[i].key);
+		put_name(o, e->attrs[i].key);
 		put(o, "=", 1);
 		put_attr_value(o, &e->attrs[i]);
 	}
@@ -143,7 +167,7 @@ static void
 put_field(struct out *o, const char *text)
 {
 	for (; *text != '\0'; text++)
-		put(o, *text == ';' ? "," : *text == '\n' || *text == '\r' ? " " : text, 1);
+		put(o, *text == ';' ? "," : is_control(*text) ? " " : text, 1);
 }
 
 static void

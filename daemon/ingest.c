@@ -25,6 +25,8 @@
 
 enum { ROWS_AT_ONCE = 64, LOST_KEYS_MAX = 8 };
 
+static const int64_t EVENT_TIME_END_S = 7258118400; /* 2200-01-01, as of rows */
+
 /* --- sessions --- */
 
 /* Series of calipers and transfers make a session even without a task; series of hosts do not. */
@@ -452,6 +454,7 @@ static int
 events_decode(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 {
 	struct session *s;
+	size_t n;
 	int rc;
 
 	if (x->box->events == NULL && (x->box->events = nw_event_block_new()) == NULL)
@@ -462,6 +465,12 @@ events_decode(struct xsess *x, const uint8_t *data, size_t len, const char **why
 	}
 	if ((rc = nw_event_block_read(x->box->events, data + 1, len - 1, why)) < 0)
 		return rc;
+	n = nw_event_block_count(x->box->events);
+	if (nw_event_block_time(x->box->events, 0) < 0 ||
+	    nw_event_block_time(x->box->events, n - 1) >= EVENT_TIME_END_S * 1000000000) {
+		*why = "an event before 1970 or after 2199";
+		return NW_EPROTO;
+	}
 	s = events_session(x);
 	if ((rc = events_put(x, s != NULL ? s->id : 0)) == NW_OK && s != NULL)
 		session_touch(s, x->wire.owner, x->in.now_wall_ns);

@@ -33,7 +33,8 @@ int nw_event_line_read(
 /* The name of a format, as in "narrows export -f"; NW_EVENT_FORMATS: there is none. */
 enum nw_event_format nw_event_format_find(const char *name);
 /* Prints an event as a line with its end, at most size bytes. Returns the length; above size,
- * nothing useful was written. Newlines in text become blanks. */
+ * nothing useful was written. Control characters in text become blanks, and no text of an
+ * event ends its line or begins another pair. */
 size_t
 nw_event_line_print(enum nw_event_format format, const struct nw_event *e, char *out, size_t size);
 

@@ -142,6 +142,20 @@ test_print(void)
 	    "DATE=19980709160000.000000005 HOST=s1 PROG=DPSS NL.EVNT=DPSS_SERV_IN block=42 "
 	    "set=7\n");
 	CHECK_INT(nw_event_line_print(NW_EVENT_ULM, &e, text, 10), n);
+	/* a sender's text adds no line, and no pair */
+	e = (struct nw_event){ .name = "a\nts=1 event=b",
+		.host = "h; x",
+		.n_attrs = 1,
+		.attrs = &(struct nw_attr){
+		    "k\nev=1 ;", NW_ATTR_TEXT, false, { .text = "\n\x1b[2J" } } };
+	n = nw_event_line_print(NW_EVENT_BP, &e, text, sizeof(text));
+	text[n] = '\0';
+	CHECK_STR(text,
+	    "ts=1970-01-01T00:00:00.000000Z event=\"a ts=1 event=b\" host=\"h; x\" k_ev_1__=\"  "
+	    "[2J\"\n");
+	n = nw_event_line_print(NW_EVENT_COMMON, &e, text, sizeof(text));
+	text[n] = '\0';
+	CHECK_STR(text, "a ts=1 event=b; h, x; 0; 000000000;   [2J\n");
 	CHECK(nw_event_format_find("common") == NW_EVENT_COMMON);
 	CHECK(nw_event_format_find("x") == NW_EVENT_FORMATS);
 }
