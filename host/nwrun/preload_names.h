@@ -21,4 +21,4 @@ X(fputc_unlocked) X(putc_unlocked) X(putchar_unlocked) X(__overflow) X(vprintf) 
 X(vdprintf) X(__vprintf_chk) X(__vfprintf_chk) X(__vdprintf_chk) X(fflush) X(fflush_unlocked)
 X(fclose) X(pclose) X(freopen) X(freopen64) X(fopen) X(fopen64) X(fdopen) X(tmpfile)
 X(tmpfile64) X(fseek) X(fseeko) X(fseeko64) X(rewind) X(fsetpos) X(fsetpos64)
-/* clang-format on */
+    /* clang-format on */
