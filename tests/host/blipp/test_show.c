@@ -81,5 +81,14 @@ main(void)
 	    "\"device\":\"sda\",\"field\":\"read_ms\",\"unit\":\"ms\",\"kind\":\"counter\","
 	    "\"value\":1}\n");
 	show_clear(&w);
+	w.probe = "load";
+	w.source = "/proc/loadavg";
+	show_take(&r, &(struct series){ .device = "" },
+	    &(struct series_kind){ SERIES_PREFIX "cpu:load", NULL,
+		&(struct series_field){ "onemin", "{process}", false }, 1 },
+	    (const double[]){ 1 });
+	expect(&w, SHOW_LIST,
+	    "load cpu:load onemin unit={process} kind=gauge source=/proc/loadavg main=yes\n");
+	show_clear(&w);
 	return check_done("show");
 }
