@@ -58,7 +58,7 @@ files_write(const char *tls_dir, const char *dir, const char *host, const struct
 
 struct enrolling {
 	const char *dir;
-	bool token;
+	bool token, serves;
 	int64_t token_for_ns;
 	double days;
 };
@@ -67,8 +67,8 @@ static bool
 options_parse(struct enrolling *e, int argc, char **argv)
 {
 	static const struct option longs[] = { { "days", required_argument, NULL, 'd' },
-		{ "token", no_argument, NULL, 't' }, { "for", required_argument, NULL, 'f' },
-		{ NULL, 0, NULL, 0 } };
+		{ "token", no_argument, NULL, 't' }, { "server", no_argument, NULL, 's' },
+		{ "for", required_argument, NULL, 'f' }, { NULL, 0, NULL, 0 } };
 	const char *why;
 	bool good = true, timed = false;
 	int ch;
@@ -78,6 +78,7 @@ options_parse(struct enrolling *e, int argc, char **argv)
 		case 'o': e->dir = optarg; break;
 		case 'd': good = days_parse(optarg, &e->days); break;
 		case 't': e->token = true; break;
+		case 's': e->serves = true; break;
 		case 'f':
 			good = quantity_duration(optarg, &e->token_for_ns, &why) == NW_OK &&
 			    e->token_for_ns > 0 && e->token_for_ns <= TOKEN_FOR_MAX_NS;
@@ -85,7 +86,8 @@ options_parse(struct enrolling *e, int argc, char **argv)
 			break;
 		default: good = false;
 		}
-	return good && optind == argc - 1 && (!e->token || e->dir == NULL) && (e->token || !timed);
+	return good && optind == argc - 1 && (!e->token || (e->dir == NULL && !e->serves)) &&
+	    (e->token || !timed);
 }
 
 static int
@@ -97,7 +99,7 @@ files_make(const char *tls_dir, const char *host, const struct enrolling *e, int
 	struct nw_cert c;
 	int rc;
 
-	if (ca_enroll(tls_dir, host, now_s, for_s, &c, why) < 0)
+	if (ca_enroll(tls_dir, host, now_s, for_s, e->serves, &c, why) < 0)
 		return command_failed(NULL, why);
 	if ((rc = files_write(tls_dir, dir, host, &c, why)) < 0)
 		(void)ca_revoke(tls_dir, c.serial, unused); /* nobody has the certificate's key */
@@ -138,9 +140,10 @@ run(const struct command_env *env, int argc, char **argv)
 const struct command command_enroll = {
 	.name = "enroll",
 	.summary = "a key and a certificate for a host",
-	.usage = "[--days N] [-o DIR | --token [--for TIME]] HOST",
+	.usage = "[--days N] [[--server] [-o DIR] | --token [--for TIME]] HOST",
 	.help = "  --days N     how long the certificate is good; 730 days if not given\n"
 		"  -o DIR       where HOST.key, HOST.crt and ca.crt go; here if not given\n"
+		"  --server     others connect to the host, too: a server of the storage system\n"
 		"  --token      print a token for \"narrows join\" on the host instead\n"
 		"  --for TIME   how long the token is good; 1h if not given, at most 30d\n",
 	.needs = NEEDS_TLS_DIR,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -24,6 +25,7 @@ enum { HANDSHAKE_MS = 5000, PATH_BYTES = 1024 };
 struct connection {
 	struct serving *all;
 	int fd;
+	struct in6_addr peer; /* an IPv4 address is mapped */
 	struct channel *wire; /* NULL until the handshake is over */
 	struct connection *prev, *next;
 };
@@ -82,6 +84,19 @@ serve_tls(const char *dir, bool server, struct nw_tls_ctx **out, char why[CHANNE
 	return nw_tls_ctx_new(&opts, out, why);
 }
 
+void
+serve_tls_name(const char *dir, char out[CHANNEL_NAME_BYTES])
+{
+	char key[PATH_BYTES];
+	const char *name;
+
+	out[0] = '\0';
+	if (dir == NULL || one_file(dir, "*.key", key) != NW_OK)
+		return;
+	name = strrchr(key, '/') + 1;
+	snprintf(out, CHANNEL_NAME_BYTES, "%.*s", (int)(strlen(name) - strlen(".key")), name);
+}
+
 /* --- connections --- */
 
 static void
@@ -119,23 +134,52 @@ connection_run(void *arg)
 	return NULL;
 }
 
+static struct in6_addr
+address_of(const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in *four = (const void *)a;
+	struct in6_addr mapped = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
+
+	if (a->ss_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)a)->sin6_addr;
+	memcpy(mapped.s6_addr + 12, &four->sin_addr, 4);
+	return mapped;
+}
+
+/* False: there are too many connections, altogether or from this address; those from one address
+ * leave room for others. */
+static bool
+connection_add(struct serving *all, struct connection *c)
+{
+	struct connection *other;
+	size_t same = 0;
+	bool room;
+
+	pthread_mutex_lock(&all->lock);
+	DL_FOREACH (all->connections, other) {
+		same += memcmp(&other->peer, &c->peer, sizeof(c->peer)) == 0;
+	}
+	if ((room = all->n < SERVE_CONNECTIONS_MAX && same < SERVE_PER_ADDRESS_MAX)) {
+		DL_APPEND(all->connections, c);
+		all->n++;
+	}
+	pthread_mutex_unlock(&all->lock);
+	return room;
+}
+
 static void
-connection_new(struct serving *all, int fd)
+connection_new(struct serving *all, int fd, const struct sockaddr_storage *peer)
 {
 	struct connection *c = calloc(1, sizeof(*c));
 	pthread_t thread;
 
-	if (c == NULL || all->n >= SERVE_CONNECTIONS_MAX) {
+	if (c != NULL)
+		*c = (struct connection){ .all = all, .fd = fd, .peer = address_of(peer) };
+	if (c == NULL || !connection_add(all, c)) {
 		close(fd);
 		free(c);
 		return;
 	}
-	c->all = all;
-	c->fd = fd;
-	pthread_mutex_lock(&all->lock);
-	DL_APPEND(all->connections, c);
-	all->n++;
-	pthread_mutex_unlock(&all->lock);
 	if (pthread_create(&thread, NULL, connection_run, c) != 0) {
 		close(fd);
 		connection_end(c);
@@ -165,13 +209,16 @@ accept_all(struct serving *all, int listening, int signals)
 {
 	struct pollfd p[2] = { { .fd = listening, .events = POLLIN },
 		{ .fd = signals, .events = POLLIN } };
+	struct sockaddr_storage peer;
+	socklen_t len;
 	int fd;
 
 	while (poll(p, 2, -1) < 0 ? errno == EINTR : (p[1].revents & POLLIN) == 0) {
 		if ((p[0].revents & POLLIN) == 0)
 			continue;
-		if ((fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-			connection_new(all, fd);
+		len = sizeof(peer);
+		if ((fd = accept4(listening, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC)) >= 0)
+			connection_new(all, fd, &peer);
 		else if (errno == EMFILE || errno == ENFILE)
 			usleep(10000);
 	}

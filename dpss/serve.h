@@ -34,5 +34,7 @@ int serve_run(const struct serve_opts *opts, char why[CHANNEL_WHY_BYTES]);
 /* Keys and certificates of a directory as `narrows enroll` makes them; server: shows a certificate
  * and wants one of each peer. */
 int serve_tls(const char *dir, bool server, struct nw_tls_ctx **out, char why[CHANNEL_WHY_BYTES]);
+/* The HOST of the directory's key; "" for a directory of NULL, or without one key. */
+void serve_tls_name(const char *dir, char out[CHANNEL_NAME_BYTES]);
 
 #endif

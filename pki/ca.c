@@ -349,7 +349,7 @@ int
 ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enrolment *e,
     struct nw_cert *out, char why[CONF_WHY_BYTES])
 {
-	const struct nw_cert_opts o = { .use = NW_CERT_CLIENT,
+	const struct nw_cert_opts o = { .use = e->serves ? NW_CERT_BOTH : NW_CERT_CLIENT,
 		.name = e->host,
 		.names = e->host,
 		.request_pem = e->request_pem,
@@ -391,11 +391,13 @@ enroll_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_
 }
 
 int
-ca_enroll(const char *dir, const char *host, int64_t now_wall_s, int64_t for_s, struct nw_cert *out,
-    char why[CONF_WHY_BYTES])
+ca_enroll(const char *dir, const char *host, int64_t now_wall_s, int64_t for_s, bool serves,
+    struct nw_cert *out, char why[CONF_WHY_BYTES])
 {
-	struct enroll_work w = { .e = { .host = host, .now_wall_s = now_wall_s, .for_s = for_s },
-		.out = out };
+	struct enroll_work w = {
+		.e = { .host = host, .now_wall_s = now_wall_s, .for_s = for_s, .serves = serves },
+		.out = out
+	};
 
 	return ca_use(dir, enroll_work, &w, why);
 }

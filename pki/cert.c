@@ -130,15 +130,18 @@ names_set(mbedtls_x509write_cert *w, const char *names)
 	    MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_ALT_NAME), 0, p, (size_t)(total + n));
 }
 
-/* SEQUENCE { OID id-kp-serverAuth (1) or id-kp-clientAuth (2) } */
+/* SEQUENCE { OID id-kp-serverAuth (1), OID id-kp-clientAuth (2) }, or one of the two */
 static int
 use_set(mbedtls_x509write_cert *w, enum nw_cert_use use)
 {
-	unsigned char der[] = { 0x30, 0x0a, 0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03,
-		0x01 };
+	unsigned char der[] = { 0x30, 0x14, 0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03,
+		0x01, 0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x02 };
+	size_t len = use == NW_CERT_BOTH ? sizeof(der) : 12;
 	int rc;
 
-	der[sizeof(der) - 1] = use == NW_CERT_SERVER ? 1 : 2;
+	der[1] = (unsigned char)(len - 2);
+	if (use == NW_CERT_CLIENT)
+		der[11] = 2;
 	if (use == NW_CERT_CA) {
 		rc = mbedtls_x509write_crt_set_basic_constraints(w, 1, 0);
 		return rc != 0 ? rc
@@ -149,7 +152,7 @@ use_set(mbedtls_x509write_cert *w, enum nw_cert_use use)
 	    (rc = mbedtls_x509write_crt_set_key_usage(w, MBEDTLS_X509_KU_DIGITAL_SIGNATURE)) != 0)
 		return rc;
 	return mbedtls_x509write_crt_set_extension(w, MBEDTLS_OID_EXTENDED_KEY_USAGE,
-	    MBEDTLS_OID_SIZE(MBEDTLS_OID_EXTENDED_KEY_USAGE), 0, der, sizeof(der));
+	    MBEDTLS_OID_SIZE(MBEDTLS_OID_EXTENDED_KEY_USAGE), 0, der, len);
 }
 
 static int

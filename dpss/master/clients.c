@@ -22,6 +22,7 @@ struct client {
 	uint64_t session; /* 0: no set is open */
 	uint64_t key, expiry;
 	struct catalog_set set;
+	bool operator;             /* sits at the master's own machine */
 	bool writes, flush, moves; /* moves: copies that cannot stay where they are */
 	struct client *prev, *next;
 };
@@ -61,11 +62,15 @@ answer(struct client *c, int rc)
 
 /* --- sets --- */
 
-/* Servers are the operator's affair: who sits at the master's own machine, in clear. */
+/* Servers are the operator's affair: who sits at the master's own machine, and in TLS has the
+ * master's own certificate. */
 static bool
-is_operator(const struct client *c)
+operator_find(const struct clients *all, const struct channel *w)
 {
-	return strcmp(c->user, "local") == 0;
+	return channel_is_loopback(w) &&
+	    (channel_is_clear(w) ||
+		(all->opts.tls_name[0] != '\0' &&
+		    strcmp(channel_peer_name(w), all->opts.tls_name) == 0));
 }
 
 static int
@@ -171,13 +176,13 @@ on_open(struct client *c, struct unpacker *u)
 	if (unpack_end(u) != NW_OK || c->session != 0)
 		return NW_EPROTO;
 	if (catalog_set_find(c->all->opts.catalog, name, c->user, &c->set, &rights) != NW_OK ||
-	    (rights == CATALOG_NONE && !((flags & DPSS_OPEN_MOVE) != 0 && is_operator(c))))
+	    (rights == CATALOG_NONE && !((flags & DPSS_OPEN_MOVE) != 0 && c->operator)))
 		return failed(c, NW_ENOTFOUND, "there is no set of this name for you");
 	if ((flags & DPSS_OPEN_WRITE) != 0 && rights < CATALOG_WRITE)
 		return failed(c, NW_EINVAL, "you may read this set, not write");
 	if ((flags & DPSS_OPEN_WRITE) != 0 && c->set.sealed)
 		return failed(c, NW_ECONFLICT, "the set is complete: nothing can be written");
-	c->moves = (flags & DPSS_OPEN_MOVE) != 0 && is_operator(c);
+	c->moves = (flags & DPSS_OPEN_MOVE) != 0 && c->operator;
 	return session_begin(c, (flags & DPSS_OPEN_WRITE) != 0, (flags & DPSS_OPEN_FLUSH) != 0);
 }
 
@@ -239,7 +244,7 @@ on_sets(struct client *c)
 	struct catalog_set *all;
 	struct packer p = { 0 };
 	size_t n, i;
-	int rc = catalog_sets(c->all->opts.catalog, is_operator(c) ? NULL : c->user, &all, &n);
+	int rc = catalog_sets(c->all->opts.catalog, c->operator? NULL : c->user, &all, &n);
 
 	if (rc != NW_OK)
 		return answer(c, rc);
@@ -346,7 +351,7 @@ on_server_add(struct client *c, struct unpacker *u)
 	unpack_text(u, secret, sizeof(secret));
 	if (unpack_end(u) != NW_OK)
 		return NW_EPROTO;
-	if (!is_operator(c))
+	if (!c->operator)
 		return failed(c, NW_EINVAL, "only at the master's own machine");
 	if (ticket_secret_parse(secret, s.secret) != NW_OK)
 		return failed(c, NW_EINVAL, "the secret has 64 hexadecimal digits");
@@ -363,7 +368,7 @@ on_server_drain(struct client *c, struct unpacker *u)
 
 	if (unpack_end(u) != NW_OK)
 		return NW_EPROTO;
-	if (!is_operator(c))
+	if (!c->operator)
 		return failed(c, NW_EINVAL, "only at the master's own machine");
 	return answer(c, catalog_server_drain(c->all->opts.catalog, id));
 }
@@ -376,7 +381,7 @@ on_server_drop(struct client *c, struct unpacker *u)
 
 	if (unpack_end(u) != NW_OK || id >= DPSS_SERVERS_MAX)
 		return NW_EPROTO;
-	if (!is_operator(c))
+	if (!c->operator)
 		return failed(c, NW_EINVAL, "only at the master's own machine");
 	rc = catalog_server_drop(c->all->opts.catalog, id);
 	if (rc == NW_ECONFLICT)
@@ -789,6 +794,7 @@ clients_serve(struct clients *all, struct channel *w)
 	    outbox_new(w, DPSS_PING_MS, NULL, NULL, &c.out) != NW_OK)
 		return;
 	strcpy(c.user, *name != '\0' ? name : channel_is_loopback(w) ? "local" : "anonymous");
+	c.operator= operator_find(all, w);
 	pthread_mutex_lock(&all->lock);
 	DL_APPEND(all->first, &c);
 	pthread_mutex_unlock(&all->lock);

@@ -14,7 +14,8 @@ struct clients;
 
 struct clients_opts {
 	struct catalog *catalog;
-	const char *name; /* of the master: it stands in the tickets' message */
+	const char *name;     /* of the master: it stands in the tickets' message */
+	const char *tls_name; /* in the master's own certificate; "" in clear */
 	struct eventlog *log;
 };
 

@@ -63,6 +63,7 @@ struct parts {
 	struct clients *clients;
 	struct links *links;
 	struct nw_tls_ctx *tls;
+	char tls_name[CHANNEL_NAME_BYTES];
 };
 
 static int
@@ -71,6 +72,8 @@ parts_start(struct parts *p, const char *state, const char *log, const char *tls
 	char path[PATH_BYTES];
 	int rc;
 
+	serve_tls_name(tls_dir, p->tls_name);
+	p->clients_opts.tls_name = p->tls_name;
 	snprintf(path, sizeof(path), "%s/master.db", state);
 	if ((rc = eventlog_open(log, NULL, &p->clients_opts.log, why)) != NW_OK ||
 	    (rc = serve_tls(tls_dir, false, &p->tls, why)) != NW_OK ||

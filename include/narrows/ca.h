@@ -39,13 +39,15 @@ int ca_issue_box(const char *dir, const char *names, int64_t now_wall_s, int64_t
 int ca_use(const char *dir,
     int (*work)(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES]),
     void *arg, char why[CONF_WHY_BYTES]);
-/* A key and certificate for a host; the key is nowhere else. NW_EINVAL: not a host name. */
-int ca_enroll(const char *dir, const char *host, int64_t now_wall_s, int64_t for_s,
+/* A key and certificate for a host; the key is nowhere else. serves: others connect to the host, as
+ * to a server of the storage system. NW_EINVAL: not a host name. */
+int ca_enroll(const char *dir, const char *host, int64_t now_wall_s, int64_t for_s, bool serves,
     struct nw_cert *out, char why[CONF_WHY_BYTES]);
 /* The same from within ca_use(), or with request_pem for a key that the host made. */
 struct ca_enrolment {
 	const char *host, *request_pem;
 	int64_t now_wall_s, for_s;
+	bool serves;
 };
 int ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enrolment *e,
     struct nw_cert *out, char why[CONF_WHY_BYTES]);

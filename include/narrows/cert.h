@@ -9,7 +9,8 @@
 
 #include "narrows/tls.h"
 
-enum nw_cert_use { NW_CERT_CA, NW_CERT_SERVER, NW_CERT_CLIENT };
+/* NW_CERT_BOTH: of a program that is a server to some and a client to others. */
+enum nw_cert_use { NW_CERT_CA, NW_CERT_SERVER, NW_CERT_CLIENT, NW_CERT_BOTH };
 
 struct nw_cert_opts {
 	enum nw_cert_use use;
