@@ -19,8 +19,8 @@ struct ends;
 struct session;
 
 struct ends_sender {
-	const char *owner;   /* as of its provider ids (narrows/store.h) */
-	const char *address; /* address of its connection to the box */
+	const char *owner;   /* as in provider ids (narrows/store.h) */
+	const char *address; /* address of the sender's connection to the box */
 	bool is_agent;
 };
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "xsp/decoder.h"
+#include "xsp/wire.h"
 
 /* type, key's NUL, length and NUL of text, or 8 bytes of number */
 enum { ELEMENT_MAX_BYTES = 1 + 1 + 4 + 1 + 8 };
@@ -57,10 +58,11 @@ document_begin(struct nw_doc_buf *b, size_t n)
 	return bson_new_from_buffer(&b->data, &b->cap, buffer_realloc, NULL);
 }
 
+/* The length stands in the bytes: libbson aligns a bson_t on the heap less than the type asks. */
 static int
 document_end(struct nw_doc_buf *b, bson_t *doc, bool ok)
 {
-	b->len = ok ? doc->len : 0;
+	b->len = ok ? get_le32(b->data) : 0;
 	bson_destroy(doc);
 	return ok ? NW_OK : NW_EINVAL;
 }

@@ -36,7 +36,7 @@ struct worker {
 	bool told;                  /* to end */
 };
 
-/* A process that has made everything ready and waits for its order. */
+/* A process with everything ready, waiting for an order. */
 struct spare {
 	pid_t process; /* 0: none */
 	int fd;        /* where the order goes */
@@ -106,7 +106,7 @@ worker_of(struct agent *a, int serial)
 	return NULL;
 }
 
-/* Workers that have been told to end only send what is left. */
+/* Workers on their way out only send the rest. */
 static struct worker *
 worker_free(struct agent *a)
 {
@@ -178,7 +178,7 @@ spare_start(struct agent *a)
 	}
 }
 
-/* Gives the spare process its order; another one gets ready. 0: there is none. */
+/* Gives the spare process an order; another process gets ready. 0: no process was ready. */
 static pid_t
 spare_take(struct agent *a, uint32_t pid, const struct net_addr *peer)
 {
@@ -267,7 +267,7 @@ workers_reap(struct agent *a)
 
 /* --- connections --- */
 
-/* Whether the process, once it is known, is somebody's who may be watched. */
+/* Whether the rules let the agent watch the process. */
 static bool
 is_wanted(const struct agent *a, const struct flow *flow, uint32_t pid, const char *program)
 {

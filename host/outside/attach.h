@@ -10,7 +10,7 @@
 #include "host/nwrun/collect_run.h"
 #include "host/outside/trace.h"
 
-/* What may be made ready before anybody knows whom to watch. */
+/* Parts that are ready before the process to watch is known. */
 struct attach_ready {
 	struct region region;
 	struct trace *trace;

@@ -29,22 +29,22 @@ struct feed;
 struct feed *feed_new(struct region *region);
 /* Ends all processes as if nobody watched them any more. */
 void feed_free(struct feed *f);
-/* A process that runs already. False: no such process, or no slot for it. */
+/* Begins to count for a running process. False: no such process, or no free slot. */
 bool feed_attach(struct feed *f, uint32_t pid);
 /* Connections with another address than this (on loan) count for nothing; NULL: all count. */
 void feed_only_peer(struct feed *f, const struct net_addr *peer);
-/* A process that is about to run the program that is worth watching. */
+/* A process just before the exec of the program to watch. */
 void feed_expect(struct feed *f, uint32_t pid);
 /* A record as it came from the ring; malformed records are left out. */
 void feed_record(struct feed *f, const void *record, size_t bytes);
 /* Counts the last call of every thread, which the next record could still lengthen: now and then,
  * and at the end. */
 void feed_settle(struct feed *f);
-/* A thread's call that is under way. */
+/* A thread's call under way. */
 void feed_under_way(struct feed *f, uint32_t tid, const struct outside_thread *t);
 /* Records of a process that found no room, in total. */
 void feed_lost(struct feed *f, uint32_t pid, uint64_t ops, uint64_t bytes);
-/* Processes that are watched or expected. */
+/* Number of watched and expected processes. */
 size_t feed_count(const struct feed *f);
 /* Calls fn for each watched process. */
 void feed_each(const struct feed *f, void (*fn)(void *arg, uint32_t pid), void *arg);

@@ -154,7 +154,7 @@ feed_take_wait(struct feed_proc *p, const struct outside_wait *w)
 	t->held.end_mono_ns = end_of(&w->head);
 }
 
-/* A call that was counted already gets the rest of its time, though not as one duration. */
+/* A counted call gets the rest of the time, though not as one duration. */
 static void
 call_lengthen(struct feed_thread *t, int64_t ns)
 {

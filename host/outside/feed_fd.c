@@ -37,7 +37,8 @@ address_set(struct net_addr *out, uint8_t family, const uint8_t *ip, uint16_t po
 	memcpy(out->ip, ip, family == AF_INET ? 4 : 16);
 }
 
-/* The file as the system shows it now, if it is still the same; else as the record shows it. */
+/* The file as the system shows the file now; as in the record where the number means another
+ * file. */
 static void
 statx_fill(struct statx *st, uint32_t pid, int fd, const struct outside_file *file)
 {
@@ -53,7 +54,7 @@ statx_fill(struct statx *st, uint32_t pid, int fd, const struct outside_file *fi
 	st->stx_size = file->size_bytes;
 }
 
-/* The name that the system has for the descriptor, if it is still the same file. */
+/* The system's name for the descriptor, unless the number means another file now. */
 static void
 path_learn(struct feed_fd *f, uint32_t pid, const struct statx *st)
 {
@@ -112,7 +113,7 @@ entry_get(struct feed_proc *p, int fd)
 	return f;
 }
 
-/* The descriptor means this file from now on. True if it did before. */
+/* The descriptor means this file from now on. True if the descriptor meant this file before. */
 static bool
 entry_is(struct feed_fd *f, const struct outside_file *file)
 {
@@ -162,7 +163,7 @@ fd_behind(const struct feed_proc *p, int made_up, const struct outside_file *fil
 	return made_up;
 }
 
-/* A made-up number stays that of its file, so the search is made once. */
+/* A made-up number stays with the file, so the search happens once. */
 int
 feed_fd_number(struct feed_proc *p, int fd, const struct outside_file *file)
 {
@@ -263,7 +264,7 @@ feed_fd_free_all(struct feed_proc *p)
 	}
 }
 
-/* For op_begin(), which nobody calls here: records are over when they come. */
+/* Serves op_begin(), which nobody calls here: a record comes when the call is over. */
 struct fd_info
 fd_get(int fd)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Types that the files of the feed share. */
+/* Types of the feed's files. */
 #ifndef HOST_OUTSIDE_FEED_IN_H
 #define HOST_OUTSIDE_FEED_IN_H
 
@@ -12,7 +12,7 @@
 
 enum { FEED_LINES = 64 };
 
-/* A descriptor of a process, as its last call showed it. */
+/* A descriptor of a process, as the last call showed the descriptor. */
 struct feed_fd {
 	int fd;
 	uint64_t ino;
@@ -42,7 +42,7 @@ struct feed_thread {
 	UT_hash_handle hh;
 };
 
-/* Requests of a ring that overlap stand in different lines, as if threads had made them. */
+/* Overlapping requests of a ring stand in different lines, like calls of threads. */
 struct feed_line {
 	uint32_t index;
 	struct nwshm_thread *slot;
@@ -66,12 +66,12 @@ struct feed {
 	struct region *file;
 	struct feed_proc *procs;
 	const struct net_addr *only_peer; /* NULL: all */
-	uint32_t expected;                /* process whose next image counts; 0: none */
+	uint32_t expected;                /* process before the exec that counts; 0: no process */
 };
 
 /* --- feed_sys.c: system calls that preload_object.c makes --- */
 
-/* Calls are about this process from now on, and about this descriptor (NULL: none). */
+/* From now on calls ask about this process and this descriptor (NULL: no descriptor). */
 void sys_about(const struct feed_proc *p, const struct feed_fd *f);
 void sys_about_fd(const struct feed_proc *p, int fd);
 /* The name of an open file of a process; empty when there is none (any more). */

@@ -57,7 +57,7 @@ read_proc(uint32_t pid, const char *name, char *text, size_t cap)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Arguments are NUL-separated; a process that is gone, or has none, keeps the name it had. */
+/* Arguments end with NULs; a process without arguments keeps the name so far. */
 static void
 image_describe(struct nwshm_proc *p)
 {
@@ -169,7 +169,7 @@ threads_forget(struct feed_proc *p)
 	p->n_lines = 0;
 }
 
-/* A child that did nothing before exec is not worth a life of its own. */
+/* A child without a call before exec is not worth a life. */
 void
 feed_proc_image(struct feed *f, struct feed_proc *p, const struct nwshm_usage *usage)
 {
@@ -296,8 +296,8 @@ feed_thread_end(struct feed_proc *p, uint32_t tid)
 	free(t);
 }
 
-/* The line that ended last before the request began; else a new one; else the line that is free
- * first. */
+/* The line with the latest end before the request's begin; else a new line; else the line with the
+ * earliest end. */
 struct feed_line *
 feed_line_get(struct feed_proc *p, int64_t begin_mono_ns)
 {
@@ -330,7 +330,7 @@ feed_line_get(struct feed_proc *p, int64_t begin_mono_ns)
 
 /* --- life --- */
 
-/* A process that runs already brings its counts along. */
+/* A running process brings counts along. */
 static bool
 usage_now(uint32_t pid, struct nwshm_usage *u)
 {

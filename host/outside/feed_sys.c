@@ -74,7 +74,7 @@ answer_link(const char *link, char *path, size_t cap)
 	return read_link(other, path, cap);
 }
 
-/* A path as the process sees it. */
+/* A path in the process's view. */
 static bool
 path_of(int dir, const char *name, char out[2 * NWSHM_PATH_BYTES])
 {
@@ -89,7 +89,7 @@ path_of(int dir, const char *name, char out[2 * NWSHM_PATH_BYTES])
 	return n > 0 && n < 2 * NWSHM_PATH_BYTES;
 }
 
-/* The descriptor is closed by now: the file is asked by its name, if it still has that name. */
+/* The descriptor is closed by now: the file's name leads to the file, unless the name changed. */
 static long
 answer_fd(struct statx *st)
 {

@@ -12,7 +12,7 @@
 /* Notes all connections. False: the kernel did not answer in full; the table stays as it was. */
 bool flow_look(int diag_fd, struct flows *f, int64_t now_mono_ns);
 bool flow_is_loopback(const struct net_addr *a);
-/* The topmost process that has the socket, and its program. 0: none is to be seen. */
+/* The topmost process with the socket, and the process's program. 0: no such process. */
 uint32_t flow_owner(uint64_t inode, char *program, size_t cap);
 
 #endif

@@ -18,7 +18,7 @@ struct flow_facts {
 	struct net_addr local, peer;
 };
 
-/* NULL, or what is wrong with a line. */
+/* NULL, or the fault of a line. */
 const char *flow_rule_check(const char *line);
 /* Lines are separated by newlines; NULL: none. */
 bool flow_rules_admit(const char *allow, const char *deny, const struct flow_facts *facts);

@@ -20,7 +20,7 @@ struct flows;
 
 struct flows_limits {
 	uint64_t bytes;            /* moved, in both directions: a transfer at once */
-	int64_t after_ns;          /* age from which a rate makes a transfer */
+	int64_t after_ns;          /* age at which a rate makes a transfer */
 	uint64_t rate_bytes_per_s; /* the rate */
 	int64_t quiet_ns;          /* without a byte for so long, a transfer is over */
 };

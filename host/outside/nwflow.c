@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nwflow: measures transfers from outside the programs that make them. */
+/* nwflow: measures transfers from outside, without the programs' help. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@ enum {
 	OUTSIDE_PROCS = 4096,
 	OUTSIDE_THREADS = 16384,
 	OUTSIDE_SET_WORDS = 2, /* of a set of select(2): 128 descriptors */
-	OUTSIDE_WATCHED = 128  /* descriptors looked at in one wait */
+	OUTSIDE_WATCHED = 128  /* descriptors that a wait looks at */
 };
 
 enum outside_kind {
@@ -77,7 +77,7 @@ struct outside_wait {
 	uint32_t spare;
 };
 
-/* An opened file: its name as the program wrote it. A renamed file: its new name. */
+/* Name of an opened file, as the program wrote the name, or new name of a renamed file. */
 struct outside_name {
 	struct outside_head head;
 	int32_t dir_fd;
@@ -96,7 +96,7 @@ struct outside_life {
 	uint64_t user_ns, sys_ns, rchar, wchar, read_bytes, write_bytes;
 };
 
-/* A process whose calls are recorded. */
+/* A recorded process. */
 struct outside_proc {
 	uint64_t lost_ops, lost_bytes; /* records that found no room */
 	uint32_t pairs; /* pairs of pipes made before this count changed are shared */
@@ -112,7 +112,7 @@ struct outside_resumed {
 	struct outside_head head;
 };
 
-/* A thread's call that is under way. */
+/* A thread's call under way. */
 struct outside_thread {
 	uint64_t begin_mono_ns; /* 0: none */
 	uint64_t left_mono_ns;  /* end of the last call */
@@ -143,7 +143,7 @@ struct outside_hope {
 	uint8_t spare[2];
 };
 
-/* A pair of pipes or sockets that one process made, and nobody else has. */
+/* A pair of pipes or sockets of one process alone. */
 struct outside_pair {
 	uint64_t ino;
 	uint32_t tgid, spare;

@@ -129,7 +129,7 @@ targets_unit(const char *unit, char dir[PATH_MAX])
 	return false;
 }
 
-/* By the map of the memory that nwrun.so shares with its collector. */
+/* The map of the memory between nwrun.so and the collector tells. */
 bool
 targets_is_measured(uint32_t pid)
 {

@@ -12,7 +12,7 @@ typedef void targets_fn(void *arg, uint32_t pid);
 
 /* The process and its descendants, but neither the caller nor the caller's own. */
 void targets_tree(uint32_t pid, targets_fn *fn, void *arg);
-/* Whether `above` is the process or one of its ancestors. */
+/* Whether `above` is the process or an ancestor of the process. */
 bool targets_is_below(uint32_t pid, uint32_t above);
 /* The processes of a control group, by its directory, and of the groups below. */
 void targets_group(const char *dir, targets_fn *fn, void *arg);

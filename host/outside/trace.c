@@ -209,7 +209,7 @@ trace_has_uring(const struct trace *t)
 
 /* --- descriptors made before the trace began --- */
 
-/* What a descriptor leads to, by the text of its link: "socket:[1]", "pipe:[1]", another. */
+/* The target of a descriptor, by the text of the link: "socket:[1]", "pipe:[1]", another. */
 static bool
 fd_link(uint32_t pid, int fd, char text[LINE_BYTES])
 {

@@ -34,7 +34,7 @@ void trace_stop(struct trace *t);
 /* Waits for records at most timeout_ms and hands over all that are there. */
 typedef void trace_record_fn(void *arg, const void *record, size_t bytes);
 void trace_read(struct trace *t, int timeout_ms, trace_record_fn *fn, void *arg);
-/* Hands over all threads' calls that are under way, and calls that have just ended. */
+/* Hands over all threads' calls under way, and calls that have just ended. */
 typedef void trace_thread_fn(void *arg, uint32_t tid, const struct outside_thread *now);
 void trace_threads(struct trace *t, trace_thread_fn *fn, void *arg);
 /* Records of the process that found no room in the ring so far. */

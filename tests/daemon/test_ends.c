@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two ends of a connection become one session where an agent is at one of them; others do not. */
+/* Two ends of a connection become one session where an agent is at an end; other pairs do not. */
 #include "daemon/ends.h"
 
 #include "narrows/clock.h"
@@ -7,7 +7,7 @@
 
 static struct ends *ends;
 
-/* An end: session, sender, its address, whether it is an agent, its own and the other address. */
+/* An end: session, sender, the sender's address, agent or not, own address, other address. */
 struct end_case {
 	const char *task, *owner, *address;
 	bool is_agent;
@@ -36,7 +36,7 @@ note(const struct end_case *c)
 	return session_now(s);
 }
 
-/* Whether the two become one session; which one is left over is the first. */
+/* Whether the two sessions become one, and whether the first session stays. */
 static bool
 joins(const struct end_case *a, const struct end_case *b, bool *first_stays)
 {

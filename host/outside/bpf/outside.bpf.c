@@ -17,7 +17,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum {
 	RING_BYTES = 1 << 24,
-	WAKE_BYTES = 1 << 22, /* a reader that sleeps is woken from this much on */
+	WAKE_BYTES = 1 << 22, /* a sleeping reader is woken from this amount on */
 	NUMBERS = 512,
 	WORDS_MAX = 65536,
 	SETS_MAX = 8192,
@@ -139,7 +139,7 @@ struct {
 	__type(value, struct outside_thread);
 } threads SEC(".maps");
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH); /* control groups whose processes are recorded */
+	__uint(type, BPF_MAP_TYPE_HASH); /* control groups of recorded processes */
 	__uint(max_entries, 64);
 	__type(key, uint64_t);
 	__type(value, uint32_t);

@@ -26,7 +26,7 @@ count(void *arg, struct flow *flow)
 	n_taken += flow->state == FLOW_TAKEN;
 }
 
-/* Looks at a host with one connection, which has moved so much. */
+/* Looks at a host with one connection and the bytes moved so far. */
 static void
 look(struct flows *f, int64_t second, uint64_t moved)
 {
