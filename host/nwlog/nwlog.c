@@ -172,6 +172,7 @@ static bool
 box_await(struct nwlog *n)
 {
 	struct nw_provider_stats stats;
+	bool said = false;
 
 	do {
 		nw_provider_run(n->provider, POLL_NS);
@@ -179,6 +180,10 @@ box_await(struct nwlog *n)
 		connection_say(n, &stats);
 		if (stats.acknowledged)
 			return true;
+		if (stats.connected && !said)
+			log_warnx("nwlog.box why=\"it does not tell what it has stored: no box of "
+				  "Narrows\"");
+		said = said || stats.connected;
 	} while (!stop_wanted);
 	return false;
 }
@@ -243,6 +248,10 @@ follow_run(struct nwlog *n)
 		connection_say(n, &stats);
 		nw_provider_run(
 		    n->provider, rc == 1 && stats.queue_bytes < QUEUE_FULL_BYTES ? 0 : POLL_NS / 5);
+		if (stats.docs_dropped > 0) {
+			log_warnx("nwlog.box why=\"it takes no events: it is older than nwlog\"");
+			return NW_EUNSUPPORTED;
+		}
 		journal_trim(&n->journal, stats.box_stored_seq);
 		if (rc == 0 && n->args.once && all_is_stored(n))
 			break;
