@@ -118,6 +118,8 @@ document_print(const char *text)
 		return COMMAND_FAILED;
 	}
 	printf("%s\n", word(doc, "sentence"));
+	if (json_is_object(json_object_get(doc, "against")))
+		printf("%s\n", word(json_object_get(doc, "against"), "sentence"));
 	printf("\n%.0f lifelines, %.0f chosen: %.0f finished, %.0f flushed, %.0f unfinished\n",
 	    number(doc, "lifelines"), number(doc, "chosen"), number(doc, "finished"),
 	    number(doc, "flushed"), number(doc, "unfinished"));
@@ -181,6 +183,7 @@ static const struct option longs[] = {
 	{ "from", required_argument, NULL, OPTION_CHOICE },
 	{ "to", required_argument, NULL, OPTION_CHOICE },
 	{ "path", required_argument, NULL, OPTION_CHOICE },
+	{ "against", required_argument, NULL, OPTION_CHOICE },
 	{ "by", required_argument, NULL, OPTION_CHOICE },
 	{ "lane", required_argument, NULL, OPTION_CHOICE },
 	{ "a", required_argument, NULL, OPTION_CHOICE },
@@ -247,6 +250,7 @@ const struct command command_lifelines = {
 		"  --path NAME,...       the points, in the order of the path\n"
 		"  --by KEY,...          the ids that make an object\n"
 		"  --lane KEY            the attribute that names the server\n"
+		"  --against SESSION     compares the segments with another session's\n"
 		"  --raw                 times as logged, without correction of clocks\n"
 		"  --a, --b IDS@POINT    measures from a point of a line to another\n",
 	.needs = NEEDS_SOURCE,

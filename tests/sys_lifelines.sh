@@ -19,12 +19,13 @@ log() {
 log 40 0 >slow.log
 log 0 0 >even.log
 log 0 5 >behind.log
-for name in slow even behind; do
+awk -F'; ' '/END_READ|START_WRITE|RECEIVE/ { ns = $4 + 20000000; $3 += int(ns / 1000000000); $4 = sprintf("%09d", ns % 1000000000) } { print $1 "; " $2 "; " $3 "; " $4 "; " $5 "; " $6 "; " $7 "; " $8 }' even.log >all.log
+for name in slow even behind all; do
 	"$bin/narrows" -s state import "$name.log" >said 2>&1 || fail "import: $(cat said)"
 done
 ids=$("$bin/narrows" -s state sql "SELECT id FROM session ORDER BY id" | tr -dc '0-9\n')
 set -- $ids
-[ $# = 3 ] || fail "three logs are sessions: $ids"
+[ $# = 4 ] || fail "four logs are sessions: $ids"
 
 "$bin/narrows" -s state lifelines "$1" >said || fail "lifelines"
 grep -q -E '^From DPSS_START_READ to DPSS_END_READ, [0-9]+ lines of server s2 .* take (39|40|41)[.0-9]*[^a-z]*ms longer' said || fail "the delay: $(cat said)"
@@ -38,6 +39,10 @@ grep -q '[0-9]* segments run backwards in time' said || fail "a wrong clock: $(c
 "$bin/narrows" -s state lifelines --otlp -o spans.json "$1" && python3 -m json.tool spans.json >/dev/null || fail "spans"
 "$bin/narrows" -s state lifelines --svg "$1" >said && grep -q '^<svg' said || fail "drawing"
 ! "$bin/narrows" -s state lifelines --percentile 120 "$1" 2>said || fail "a percentile of 120"
+
+# a delay of all lines is seen against another session
+"$bin/narrows" -s state lifelines --against "$2" "$4" >said || fail "lifelines"
+grep -q '^Nothing stands out' said && grep -q -E '^From DPSS_START_READ to DPSS_END_READ, lines take 20[.0-9]*[^a-z]*ms longer than in session' said || fail "against: $(head -3 said)"
 
 # notes stay with the session
 "$bin/narrows" -s state annotate --at 2.5 --line "12 1 77 1" --point DPSS_END_READ "$1" 'the <disk> again' >said || fail "annotate"

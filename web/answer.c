@@ -51,7 +51,8 @@ answer_lines(struct store_reader *r, struct route *to,
 	struct evbuffer *b = evbuffer_new();
 	struct html h = { .out = b };
 	const char *why = NULL;
-	int rc = b != NULL ? lines_answer(&h, r, NULL, to->id, to->form, to->query, &why) : NW_ENOMEM;
+	int rc =
+	    b != NULL ? lines_answer(&h, r, NULL, to->id, to->form, to->query, &why) : NW_ENOMEM;
 
 	if (rc == NW_OK)
 		rc = write_buffer(b, write, arg);

@@ -4,6 +4,7 @@
 #define NARROWS_WEB_LINES_H
 
 #include "web/html.h"
+#include "web/lifelines/against.h"
 #include "web/lifelines/linereport.h"
 
 enum lines_form { LINES_PAGE, LINES_JSON, LINES_CSV, LINES_OTLP, LINES_SVG, LINES_FORMS };
@@ -34,6 +35,7 @@ struct lines_view {
 	const struct choice *c;
 	const struct chosen *k;
 	const struct linereport *p;
+	const struct against *g;
 	size_t n_drawn; /* set by lines_draw() */
 };
 

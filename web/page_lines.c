@@ -100,6 +100,7 @@ lines_href(char out[LINES_HREF_BYTES], const struct choice *c, const char *key, 
 	address_put(&a, "lane", c->lane);
 	address_put(&a, "path", c->path);
 	address_put(&a, "clock", c->raw ? "raw" : NULL);
+	address_put(&a, "against", c->against != 0 ? fmt_int(c->against).s : NULL);
 	if (out[0] == '\0')
 		strcpy(out, "?");
 }
@@ -609,6 +610,11 @@ page_write(struct html *h, struct lines_view *v)
 	html_raw(h, "</h1><p class=\"sentence\">");
 	html_text(h, v->p->sentence);
 	html_raw(h, "</p>");
+	if (v->g->session_id != 0) {
+		html_raw(h, "<p>");
+		html_text(h, v->g->sentence);
+		html_raw(h, "</p>");
+	}
 	facts_write(h, v);
 	form_write(h, v->c);
 	drawing_write(h, v);
@@ -630,7 +636,8 @@ static int
 json_write(struct html *h, struct lines_view *v)
 {
 	json_t *doc = linereport_json(v->s, v->c, v->k, v->p);
-	char *text = doc != NULL ? json_dumps(doc, JSON_INDENT(1)) : NULL;
+	int set = json_object_set_new(doc, "against", against_json(v->s, v->g));
+	char *text = set == 0 && doc != NULL ? json_dumps(doc, JSON_INDENT(1)) : NULL;
 	int rc = text != NULL && evbuffer_add(h->out, text, strlen(text)) == 0 &&
 		evbuffer_add(h->out, "\n", 1) == 0
 	    ? NW_OK
@@ -765,7 +772,8 @@ answer(struct html *h, struct store_reader *r, struct lines_cache *cache, int64_
 {
 	struct linereport *own = NULL;
 	struct chosen k = { .t = NULL };
-	struct lines_view v = { .c = c, .k = &k };
+	struct against g = { .session_id = 0 };
+	struct lines_view v = { .c = c, .k = &k, .g = &g };
 	int rc = cache_fill(cache, r, session_id, c);
 
 	v.s = cache->s;
@@ -773,6 +781,8 @@ answer(struct html *h, struct store_reader *r, struct lines_cache *cache, int64_
 		rc = choice_take(c, cache->s, &k);
 	if (rc == NW_OK)
 		rc = report_find(cache, c, &k, &own, &v.p);
+	if (rc == NW_OK)
+		rc = against_make(r, cache->s, c, &g);
 	if (rc == NW_OK)
 		rc = form_make(h, &v, form);
 	linereport_free(own);

@@ -84,6 +84,17 @@ mark(char *text, struct choice_mark *m)
 }
 
 static bool
+session(const char *text, int64_t *id)
+{
+	double v;
+
+	if (!number(text, 1, 9e15, &v))
+		return false;
+	*id = (int64_t)v;
+	return v == (double)*id;
+}
+
+static bool
 is_key(const char *word, size_t len, const char *key)
 {
 	return strlen(key) == len && memcmp(word, key, len) == 0;
@@ -118,6 +129,8 @@ take(struct choice *c, const char *key, size_t key_len, const char *value, size_
 		return mark(text, &c->a);
 	if (is_key(key, key_len, "b"))
 		return mark(text, &c->b);
+	if (is_key(key, key_len, "against"))
+		return session(text, &c->against);
 	if (is_key(key, key_len, "clock")) {
 		c->raw = strcmp(text, "raw") == 0;
 		return c->raw || strcmp(text, "corrected") == 0;
@@ -141,7 +154,8 @@ choice_parse(struct choice *c, const char *query, const char **why)
 		if (key >= len || !take(c, query, key, query + key + 1, len - key - 1)) {
 			*why =
 			    "id, server, lane, by, path: text; percentile: 95 or 40-60; from, to: "
-			    "seconds; a, b: IDS@POINT; clock: raw or corrected";
+			    "seconds; a, b: IDS@POINT; clock: raw or corrected; "
+			    "against: a session";
 			return NW_EINVAL;
 		}
 	}

@@ -20,6 +20,7 @@ struct choice {
 	struct choice_mark a, b;
 	char path[CHOICE_LIST_BYTES], by[CHOICE_TEXT_BYTES], lane[CHOICE_TEXT_BYTES];
 	bool raw;
+	int64_t against; /* session to compare with, or 0 */
 };
 
 /* NW_EINVAL with *why: the query (NULL for none) makes no sense. */
