@@ -27,7 +27,7 @@ kernelwaits_words(enum kernel_says says)
 	return words[says];
 }
 
-/* The bytes that went from the host of k, less those that came: by a program's own account. */
+/* Sent minus received bytes of the host of k, by a program's own account. */
 static double
 bytes_out(const struct evidence *e, const struct evidence_kernel *k, bool *told)
 {
@@ -77,7 +77,7 @@ sum_of(const double *x, const struct nw_path *p)
 	return sum;
 }
 
-/* Adds a connection: the time that was watched is that of its fullest series. */
+/* Adds a connection. The fullest series of the connection tells the watched time. */
 static void
 sums_add(struct sums *s, const struct evidence_kernel *k, const struct nw_path *p)
 {

@@ -14,7 +14,7 @@
 enum { BUDGET_SLOTS_MAX = 64, BUDGET_PAUSE_MAX = 59 };
 
 struct wait_budget {
-	double share;      /* of one processor, that may be used */
+	double share;      /* limit, as a share of one processor */
 	uint16_t slots;    /* one slot of slots is sampled: a power of two */
 	unsigned pause;    /* intervals left for which the programs are detached */
 	bool kept;         /* whether the last interval kept the budget */

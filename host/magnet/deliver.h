@@ -20,7 +20,7 @@ struct deliver *deliver_open(const struct serve_conf *conf, struct kernel *k, co
 /* Sends what is queued within 2 s at most. */
 void deliver_close(struct deliver *d);
 
-/* Does what is due, without waiting. */
+/* Does the work that is due, without waiting. */
 void deliver_step(struct deliver *d);
 /* The time of CLOCK_MONOTONIC by which to call deliver_step(), and the socket to wait for (-1:
  * none) with its events of poll(2). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One program of the object in the kernel: each is loaded in an object of its own that shares the
- * maps of another, so that a program that the kernel refuses does not prevent the others.
+ * A program in the kernel. Each program is loaded in an object of its own, and the objects share
+ * their maps, so the refusal of a program does not prevent the others.
  */
 #ifndef MAGNET_PROGRAM_H
 #define MAGNET_PROGRAM_H
@@ -17,12 +17,12 @@ struct program {
 	struct bpf_object *object;
 	struct bpf_program *program;
 	struct bpf_link *link;
-	int hook_fds[PROGRAM_HOOKS_MAX]; /* links of netfilter: one per address family */
+	int hook_fds[PROGRAM_HOOKS_MAX]; /* links of netfilter, by address family */
 };
 
 /* The object with all programs, none of which loads by itself; NULL with errno. */
 struct bpf_object *program_object(void);
-/* Any object that shares the maps of that one, from memory; NULL with errno. */
+/* An object of programs in memory, opened like that object; NULL with errno. */
 struct bpf_object *program_object_open(const void *bytes, size_t len);
 
 /* Sets a constant of an object that is open and not loaded. NW_ENOTFOUND, NW_EINVAL (another

@@ -25,7 +25,7 @@ void serve_conf_init(struct serve_conf *c);
 void serve_conf_clear(struct serve_conf *c);
 /* Reads a file over c. On an error why has "file:line: what is wrong" and c is unchanged. */
 int serve_conf_read(struct serve_conf *c, const char *path, char why[CONF_WHY_BYTES]);
-/* Sets one directive; one "name=value" of the command line. NW_EINVAL with why. */
+/* Set a directive, by name and value or as "name=value". NW_EINVAL with why. */
 int
 serve_conf_set(struct serve_conf *c, const char *name, const char *value, char why[CONF_WHY_BYTES]);
 int serve_conf_override(struct serve_conf *c, const char *assignment, char why[CONF_WHY_BYTES]);

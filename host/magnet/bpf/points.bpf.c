@@ -565,7 +565,8 @@ TRACEPOINT(page_fault_kernel, fault_kernel, unsigned long address, void *regs, u
 	return OFF(POINT_FAULT_KERNEL) ? 0 : memory_event(POINT_FAULT_KERNEL, address, error, 0);
 }
 
-/* A guest is entered by a thread of its own process, so the thread's control group is the guest's. */
+/* A thread of the guest's process enters the guest, so the thread's control group is the
+ * guest's. */
 static __always_inline int
 guest_event(uint32_t point, uint64_t vcpu)
 {
