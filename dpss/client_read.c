@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks that are asked for, and those that arrive. */
+/* Requests for blocks, and the arrival of blocks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -56,11 +56,12 @@ enum dpss_message {
 	DPSS_DRAIN = 25,       /* u32 server: no new blocks; those that stand there can be moved */
 	DPSS_SEAL = 26,        /* u64 bytes: the open set is written, and so long */
 	DPSS_RESUME = 27,      /* text name, u8 flags, u64 session, u64 key, u64 expiry, u32 server,
-			     u8 mac[32]: an open set, under a master that was away; a server's ticket
-			     is the proof */
+			     u8 mac[32]: an open set, under a master that was away; the ticket
+			     for a server is the proof */
 	DPSS_SERVER_DROP = 28, /* u32 server */
-	DPSS_MOVE = 29, /* u64 from: PLACED answers with new places for copies that cannot stay */
-	DPSS_DELIVER = 30, /* u64 session, u64 key, [u64 logical]: blocks for another client */
+	DPSS_MOVE = 29,        /* u64 from: PLACED answers with new places of
+			      copies that cannot stay */
+	DPSS_DELIVER = 30,     /* u64 session, u64 key, [u64 logical]: blocks for another client */
 	/* master to client */
 	DPSS_OPENED =
 	    32, /* u64 session, u64 key, u32 set, u32 block_bytes, u64 bytes, u8 copies, u8 parity,
@@ -91,7 +92,7 @@ enum dpss_message {
 
 	/* client to server, after HELLO */
 	DPSS_TICKET = 64, /* text master, u64 session, u32 set, u64 expiry, u8 mac[32],
-			     u16 udp_port, u64 key: where blocks are to go as packets (dpss/rtp.h), or 0 */
+			     u16 udp_port, u64 key: for blocks as packets (dpss/rtp.h), or 0 */
 	DPSS_WRITE = 65,  /* u64 logical, u32 disk, u64 slot, u32 crc, u64 stamp; the data follow */
 	/* server to client */
 	DPSS_BLOCK =

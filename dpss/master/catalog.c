@@ -5,7 +5,6 @@
  */
 #include "dpss/master/catalog_inside.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,65 +26,6 @@ static const char schema[] =
     " server, disk INTEGER NOT NULL, slot INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0,"
     " PRIMARY KEY (data_set, logical, copy)) WITHOUT ROWID;"
     "CREATE UNIQUE INDEX IF NOT EXISTS place_slot ON place (server, disk, slot);";
-/* --- SQL --- */
-
-static void
-bind_all(sqlite3_stmt *st, const char *types, va_list ap)
-{
-	int i;
-
-	for (i = 1; *types != '\0'; i++, types++)
-		if (*types == 'i')
-			sqlite3_bind_int64(st, i, va_arg(ap, int64_t));
-		else
-			sqlite3_bind_text(st, i, va_arg(ap, const char *), -1, SQLITE_TRANSIENT);
-}
-
-/* A statement with int64_t ("i") and text ("t") parameters, ready to step; NULL on failure. */
-sqlite3_stmt *
-catalog_statement(struct catalog *c, const char *sql, const char *types, ...)
-{
-	sqlite3_stmt *st;
-	va_list ap;
-
-	if (sqlite3_prepare_v2(c->db, sql, -1, &st, NULL) != SQLITE_OK)
-		return NULL;
-	va_start(ap, types);
-	bind_all(st, types, ap);
-	va_end(ap);
-	return st;
-}
-
-int
-catalog_rc(int sqlite)
-{
-	switch (sqlite & 0xff) {
-	case SQLITE_OK:
-	case SQLITE_DONE: return NW_OK;
-	case SQLITE_ROW: return NW_OK;
-	case SQLITE_CONSTRAINT: return NW_ECONFLICT;
-	case SQLITE_FULL: return NW_EFULL;
-	case SQLITE_NOMEM: return NW_ENOMEM;
-	default: return NW_EIO;
-	}
-}
-
-/* Steps once and ends the statement, which may be NULL. */
-int
-catalog_run(sqlite3_stmt *st)
-{
-	int rc = st != NULL ? catalog_rc(sqlite3_step(st)) : NW_EIO;
-
-	sqlite3_finalize(st);
-	return rc;
-}
-
-int
-catalog_execute(struct catalog *c, const char *sql)
-{
-	return catalog_rc(sqlite3_exec(c->db, sql, NULL, NULL, NULL));
-}
-
 static void
 text_copy(char *out, size_t cap, sqlite3_stmt *st, int column)
 {
@@ -215,21 +155,6 @@ catalog_servers(struct catalog *c, struct catalog_server **out, size_t *n)
 	pthread_mutex_unlock(&c->lock);
 	*out = all;
 	return NW_OK;
-}
-
-void
-catalog_slot_mark(struct server_use *u, uint32_t disk, uint64_t slot, bool used)
-{
-	struct disk_use *d = &u->disk[disk];
-	uint8_t bit = (uint8_t)(1U << slot % 8);
-
-	if (disk >= u->n_disks || slot >= d->slots || (d->bits[slot / 8] & bit) == (used ? bit : 0))
-		return;
-	d->bits[slot / 8] ^= bit;
-	if (used)
-		d->used++;
-	else
-		d->used--;
 }
 
 int

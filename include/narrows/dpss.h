@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* libdpss.so shows these functions and no others. */
+/* libdpss.so shows the functions of this header and no others. */
 #pragma GCC visibility push(default)
 
 struct dpss;
@@ -36,8 +36,8 @@ struct dpss_opts {
 	const char *trace;   /* a file to which the lists are appended that are asked for, for
 				tv_sim(1); NULL: DPSS_TRACE of the environment, or none */
 	bool write, flush;
-	/* Blocks come by UDP, in clear only: what is lost on the way, or later than late_ms after it was
-	 * asked for, is not sent again but delivered as late. */
+	/* Blocks come by UDP, in clear only: a block that is lost on the way, or later than
+	 * late_ms after its request, is not sent again but delivered as late. */
 	bool udp;
 	int late_ms;  /* 0: a second */
 	bool accepts; /* takes blocks, too, that others have sent here: dpss_deliver() */
@@ -86,11 +86,11 @@ int dpss_deliver(const struct dpss_opts *opts, const char *address, const uint64
 struct dpss_block {
 	uint64_t logical;
 	uint32_t list, len, server;
-	uint32_t wanted; /* the requests that this block answers: those since it last arrived */
-	int rc;          /* NW_OK; NW_ENOTFOUND: no server that lives has the block */
-	bool late;       /* by UDP, and not complete in time; rc is NW_ENOTFOUND */
-	bool rebuilt;    /* computed from parity */
-	int64_t recorded_wall_ns;       /* when the writer had the block; 0: computed from parity */
+	uint32_t wanted;          /* requests for the block since its last arrival */
+	int rc;                   /* NW_OK; NW_ENOTFOUND: no server that lives has the block */
+	bool late;                /* by UDP, and not complete in time; rc is NW_ENOTFOUND */
+	bool rebuilt;             /* computed from parity */
+	int64_t recorded_wall_ns; /* when the writer had the block; 0: computed from parity */
 	int64_t times[DPSS_POINTS_MAX]; /* wall clock, ns, at the points of the path; 0: unknown */
 	uint8_t *data;                  /* until dpss_block_free(), also beyond dpss_close() */
 };
