@@ -24,6 +24,10 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
+/* Asks of one XSP session, and the longest time of one. */
+enum { ASKS_MAX = 16 };
+#define ASK_MAX_NS INT64_C(600000000000)
+
 enum { HELLO_KEYS_MAX = 32, PROVIDER_MAX_BYTES = 64, HOST_MAX_BYTES = 255 };
 
 void
@@ -235,6 +239,35 @@ take_status(struct xsess *x, const uint8_t *data, size_t len, int64_t now_wall_n
 	return rc;
 }
 
+/* A program asks for more of its own host: an order by hand, for ten minutes at most. */
+static int
+ask_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
+{
+	const char *why = "said without HELLO, or too often";
+	struct nw_order o;
+	int rc = NW_EPROTO;
+
+	if (x->hello && x->asks < ASKS_MAX)
+		rc = nw_order_decode(&o, opt, data, len, &why);
+	if (rc == NW_OK &&
+	    (nw_order_has_connection(&o) || strncmp(o.event_type, "ps:", 3) != 0 ||
+		o.lease_ns > ASK_MAX_NS || o.keep_ns != 0)) {
+		why = "a program may ask for series of its host alone, for ten minutes";
+		rc = NW_EPROTO;
+	}
+	if (rc == NW_OK)
+		rc = control_order(
+		    x->box->control, x->host->name, &o, o.lease_ns, nw_mono_ns(), &why);
+	x->asks++;
+	if (rc < 0) {
+		x->rejected++;
+		counter_add(&x->box->counters.rejected_control, 1);
+		log_debug("control.reject peer=%s opt=0x%02x why=\"%s\"", x->wire.name, opt,
+		    why != NULL ? why : nw_strerror(rc));
+	}
+	return NW_OK;
+}
+
 /* Takes STATUS and CLOCK of a provider with orders. */
 static int
 control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
@@ -386,6 +419,8 @@ xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, cons
 	case NW_OPT_XFER_UPDATE: return ingest_document(x, opt, data, len, why);
 	case NW_OPT_LOST: return ingest_lost(x, data, len, why);
 	case NW_OPT_HELLO: return hello_take(x, data, len, why);
+	case NW_OPT_START:
+	case NW_OPT_RATE: return ask_take(x, opt, data, len);
 	case NW_OPT_STATUS:
 	case NW_OPT_CLOCK: return control_take(x, opt, data, len);
 	default: counter_add(&x->box->counters.unknown_options, 1); return NW_OK;

@@ -56,6 +56,7 @@ struct xsess {
 	bool for_host;                /* the peer speaks for its host, not for one task */
 	bool certified;               /* host is the name in the certificate */
 	int64_t opened_wall_ns, closed_wall_ns;
+	unsigned asks; /* of a program, for more of its host */
 	uint64_t docs, samples, rejected, bytes;
 	uint64_t dropped; /* documents lost by the provider */
 	const char *end_reason;

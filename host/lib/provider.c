@@ -878,6 +878,22 @@ nw_provider_get_stats(const struct nw_provider *p, struct nw_provider_stats *out
 }
 
 int
+nw_provider_ask(struct nw_provider *p, const char *event_type, int64_t interval_ns, int64_t for_ns)
+{
+	struct nw_order o = {
+		.opt = NW_OPT_START, .id = "ask", .collection_ns = interval_ns, .lease_ns = for_ns
+	};
+	int rc;
+
+	if (strlen(event_type) >= sizeof(o.event_type))
+		return NW_EINVAL;
+	strcpy(o.event_type, event_type);
+	if ((rc = nw_order_encode(&p->doc, &o)) == NW_OK)
+		rc = nw_provider_tell(p, NW_OPT_START, p->doc.data, p->doc.len);
+	return rc;
+}
+
+int
 nw_provider_tell(struct nw_provider *p, uint16_t opt, const uint8_t *doc, size_t len)
 {
 	if (p->state != PROVIDER_READY || !p->stats.acknowledged ||

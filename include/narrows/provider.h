@@ -122,6 +122,13 @@ NW_PUBLIC int nw_provider_events(struct nw_provider *p, struct nw_events *events
  */
 NW_PUBLIC int nw_provider_renumber(struct nw_provider *p, uint64_t next_seq);
 
+/*
+ * Asks the box to have this host's blipp sample the series of this event type ("ps:...") so often,
+ * and begin those that are off, for `for_ns` (10 minutes at most): a program that knows that an
+ * interesting stretch begins. NW_EAGAIN: no box has answered yet; NW_EINVAL.
+ */
+NW_PUBLIC int
+nw_provider_ask(struct nw_provider *p, const char *event_type, int64_t interval_ns, int64_t for_ns);
 /* Sends a message about the provider (STATUS) to a box that has answered HELLO. NW_EAGAIN: there
  * is no such box; the message is not kept. */
 NW_PUBLIC int nw_provider_tell(struct nw_provider *p, uint16_t opt, const uint8_t *doc, size_t len);
