@@ -65,6 +65,7 @@ static const struct nw_field_rule rules[] = {
 	{ "nw:process*", "cpu_wait", "s", NW_AGG_SUM },
 	{ "nw:process*", "blocked", "s", NW_AGG_SUM },
 	{ "nw:process*", "throttled", "s", NW_AGG_SUM },
+	{ "nw:process*", "exit_status", "1", NW_AGG_MAX },
 	{ "nw:process*", "window", "s", NW_AGG_SUM },
 	{ "nw:process*", "rchar", "By", NW_AGG_SUM },
 	{ "nw:process*", "wchar", "By", NW_AGG_SUM },

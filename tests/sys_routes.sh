@@ -113,5 +113,14 @@ import json, sys
 cards = [c for c in json.load(open(sys.argv[1]))["advice"] if c["rule"] == "shaper"]
 assert len(cards) == 1 and cards[0]["closed"] and 3.5 < cards[0]["obtained"] < 4.5 and (cards[0]["predicted"] or 2) > 1, cards
 END
+
+# --- a label, and a program that fails ---
+head -c 3000000 /dev/zero >"$tmp/in"
+"$bin/nwrun" -q -l nightly sh -c "cat '$tmp/in' >'$tmp/out'; exit 3" && fail "the exit status is lost"
+failed() { [ "$(sql "select exit_status from result where label = 'nightly'")" = 3 ]; }
+until_true 20 failed || fail "no failed session: $(sql "select program, label, exit_status from result order by session_id desc limit 3")"
+[ "$(nw sessions --state failed --json | wc -l)" = 1 ] || fail "--state failed"
+[ "$(nw sessions --label nightly --json | wc -l)" = 1 ] || fail "--label"
+case $(curl -fs "$url/?label=nightly") in *'label <bdi>nightly</bdi>'*'failed: 3'*) ;; *) fail "the list of failed sessions" ;; esac
 stop_box
 echo ok

@@ -251,6 +251,8 @@ process_row(struct loader *l, const struct row *r)
 		reports_count(l, row_cell(r, c->report));
 	else
 		intervals_count(l, &s);
+	if (row_cell(r, c->exit_status) > 0 || !isfinite(l->e->exit_status))
+		last_known(&l->e->exit_status, row_cell(r, c->exit_status));
 	/* senders leave out a 0 */
 	p->combined_bytes =
 	    known_or_0(p->combined_bytes) + known_or_0(row_cell(r, c->combined_bytes));

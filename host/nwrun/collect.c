@@ -90,6 +90,7 @@ proc_free(struct collect *c, unsigned index)
 	window_free_threads(c, index);
 	c->watch[index].used = false;
 	atomic_store(&p->exit_mono_ns, 0);
+	atomic_store(&p->exit_told, 0);
 	atomic_store(&p->missed_ops, 0);
 	atomic_store(&p->missed_bytes, 0);
 	p->pid = 0;

@@ -286,10 +286,14 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	const struct nwshm_proc *p = &c->shm->proc[index];
 	struct field_list f = { .n = 0 };
 	uint64_t seen;
+	bool told;
 	int dir;
 
-	if (is_trifle(w))
+	told = p->pid == c->opts.root_pid && atomic_load(&p->exit_told) != 0;
+	if (is_trifle(w) && !(told && p->exit_status != 0))
 		return;
+	if (told)
+		field(&f, "exit_status", (double)p->exit_status);
 	field(&f, "cpu_user", positive(w->now.user_s - w->last.user_s));
 	field(&f, "cpu_sys", positive(w->now.sys_s - w->last.sys_s));
 	if (w->now.wait_known)

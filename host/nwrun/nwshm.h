@@ -43,7 +43,7 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 7,
+	NWSHM_VERSION = 8,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
@@ -117,6 +117,8 @@ struct nwshm_proc {
 	uint64_t pid_ns; /* inode of the pid name space; 0: not known */
 	int64_t attach_mono_ns;
 	_Atomic int64_t exit_mono_ns; /* 0: did not end in an orderly way (yet) */
+	_Atomic uint32_t exit_told;   /* whether the program told its exit status */
+	int32_t exit_status;
 	_Atomic uint64_t missed_ops; /* not measured: no slot was free, or a signal hit an update */
 	_Atomic uint64_t missed_bytes;
 	_Atomic uint32_t ways;         /* set of enum nwshm_way */

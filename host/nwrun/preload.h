@@ -104,6 +104,8 @@ extern __thread struct self self __attribute__((tls_model("initial-exec")));
 struct nwshm_thread *thread_attach(void);
 void process_attach(bool forked);
 /* `pending_bytes`: bytes that libc will still write; the kernel has not counted them yet. */
+/* Notes the status with which the program ends. */
+void process_note_status(int status);
 void process_record_exit(uint64_t pending_bytes);
 /* Notes that the process moves bytes in a way that cannot be counted. */
 void process_note_way(enum nwshm_way way, uint64_t mapped_bytes);

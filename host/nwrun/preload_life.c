@@ -176,6 +176,7 @@ __asm__(".text\n"
 EXPORT void
 _exit(int status)
 {
+	process_note_status(status);
 	process_record_exit(0);
 	REAL(_exit)(status);
 	__builtin_unreachable();
@@ -184,6 +185,7 @@ _exit(int status)
 EXPORT void
 _Exit(int status)
 {
+	process_note_status(status);
 	process_record_exit(0);
 	REAL(_Exit)(status);
 	__builtin_unreachable();

@@ -326,6 +326,26 @@ process_attach(bool forked)
 	    &state->generation, atomic_fetch_add(&region->generation, 1) + 1, memory_order_release);
 }
 
+void
+process_note_status(int status)
+{
+	struct nwshm_proc *p = state->proc;
+	uint32_t g = atomic_load_explicit(&state->generation, memory_order_acquire);
+
+	if (region == NULL || sealed || g == 0 || g == GENERATION_TAKING ||
+	    sys(SYS_getpid, 0) != p->pid)
+		return;
+	p->exit_status = status & 0xff;
+	atomic_store_explicit(&p->exit_told, 1, memory_order_release);
+}
+
+static void
+on_program_exit(int status, void *arg)
+{
+	(void)arg;
+	process_note_status(status);
+}
+
 /* Called where a process ends in an orderly way; the collector would be too late to look. Not in a
  * vfork child. */
 void
@@ -504,6 +524,7 @@ preload_start(int argc, char *argv[])
 		pthread_atfork(NULL, on_fork_parent, on_fork_child);
 		thread_key_made = pthread_key_create(&thread_key, on_thread_end) == 0;
 		process_attach(false);
+		on_exit(on_program_exit, NULL);
 	}
 	errno = saved;
 }

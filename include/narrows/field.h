@@ -43,7 +43,8 @@ const char *nw_aggregation_name(enum nw_aggregation a);
 #define NW_FIELDS_READ(X) \
 	X(sum_v) X(mean_v) X(mean_r) X(sd_r) X(count) X(dur_inst) X(window) X(busy) X(busy_max) \
 	X(wait) X(threads) \
-	X(cpu_user) X(cpu_sys) X(cpu_wait) X(blocked) X(throttled) X(combined_bytes) X(report) \
+	X(cpu_user) X(cpu_sys) X(cpu_wait) X(blocked) X(throttled) X(exit_status) \
+	X(combined_bytes) X(report) \
 	X(seen_read) X(seen_written) X(unseen_read) X(unseen_written) X(rchar) X(wchar) \
 	X(pipe_read_bytes) X(pipe_write_bytes) X(pipe_read_s) X(pipe_write_s) \
 	X(read_bytes) X(write_bytes) X(bytes_in) X(bytes_out) X(rtt_s) X(rtt_min_s) X(retrans) \
