@@ -333,7 +333,7 @@ class_find(struct search *f, const struct nw_line_segment *seg, struct nw_line_f
 	return rc;
 }
 
-/* --- a lane that differs from all others --- */
+/* --- a lane unlike all others --- */
 
 /* Median of the lane's (or the others') moments, of blocks drawn with replacement: neighbours in
  * time are alike, so whole blocks are drawn. */

@@ -24,8 +24,8 @@ struct lines_cache;
 struct lines_cache *lines_cache_new(void); /* NULL: no memory */
 void lines_cache_free(struct lines_cache *k);
 
-/* The answer of a form. cache may be NULL. NW_EINVAL with *why: the query makes no sense. NW_ENOTFOUND: no such
- * session. */
+/* The answer of a form; cache may be NULL. NW_EINVAL with *why: the query makes no sense.
+ * NW_ENOTFOUND: no such session. */
 int lines_answer(struct html *h, struct store_reader *r, struct lines_cache *cache,
     int64_t session_id, enum lines_form form, const char *query, const char **why);
 

@@ -11,6 +11,20 @@
 static struct nw_line_segments segments;
 static struct nw_line_findings found;
 
+static struct nw_lines
+lines_of(const int64_t *t, size_t n, size_t n_points, size_t n_lanes, const uint32_t *lane,
+    const uint32_t *host, const double *bound_s, size_t n_hosts)
+{
+	return (struct nw_lines){ .n = n,
+		.n_points = n_points,
+		.n_lanes = n_lanes,
+		.n_hosts = n_hosts,
+		.t_ns = t,
+		.lane = lane,
+		.host = host,
+		.bound_s = bound_s };
+}
+
 static void
 test_path(void)
 {
@@ -33,14 +47,7 @@ test_segments(void)
 		9 * MS };
 	static const uint32_t lane[] = { 0, 1, 1 }, host[] = { 0, 0, 0, 0, 0, 0 };
 	static const double bound[] = { 0 };
-	const struct nw_lines l = { .n = 3,
-		.n_points = 3,
-		.n_lanes = 2,
-		.n_hosts = 1,
-		.t_ns = t,
-		.lane = lane,
-		.host = host,
-		.bound_s = bound };
+	struct nw_lines l = lines_of(t, 3, 3, 2, lane, host, bound, 1);
 
 	CHECK_INT(nw_lines_segments(&l, &segments), NW_OK);
 	CHECK_INT(segments.n, 3);
@@ -66,14 +73,7 @@ test_orders(void)
 	static const uint32_t lane[] = { 0, 0 }, host[] = { 0, 1, 1, 0 };
 	double bound[] = { 0.0001, 0.0001 };
 	struct nw_line_clock clocks[2];
-	const struct nw_lines l = { .n = 2,
-		.n_points = 4,
-		.n_lanes = 1,
-		.n_hosts = 2,
-		.t_ns = t,
-		.lane = lane,
-		.host = host,
-		.bound_s = bound };
+	struct nw_lines l = lines_of(t, 2, 4, 1, lane, host, bound, 2);
 
 	CHECK_INT(nw_line_order_of(&l, 0, 0, 1), NW_LINE_IMPOSSIBLE);
 	CHECK_INT(nw_line_order_of(&l, 0, 2, 3), NW_LINE_SURE);
@@ -99,14 +99,7 @@ test_stalls(void)
 	static int64_t t[N * 2];
 	static const uint32_t lane[N], host[2] = { 0, 1 };
 	static const double bound[2];
-	const struct nw_lines l = { .n = N,
-		.n_points = 2,
-		.n_lanes = 1,
-		.n_hosts = 2,
-		.t_ns = t,
-		.lane = lane,
-		.host = host,
-		.bound_s = bound };
+	struct nw_lines l = lines_of(t, N, 2, 1, lane, host, bound, 2);
 	struct nw_line_stall *stall;
 	struct nw_line_with with;
 	int64_t retransmits[] = { 120 * MS, 130 * MS, 250 * MS };
@@ -199,14 +192,7 @@ test_extremes(void)
 	static int64_t t[N * 2];
 	static const uint32_t lane[N], host[2];
 	static const double bound[1];
-	struct nw_lines l = { .n = N,
-		.n_points = 2,
-		.n_lanes = 1,
-		.n_hosts = 1,
-		.t_ns = t,
-		.lane = lane,
-		.host = host,
-		.bound_s = bound };
+	struct nw_lines l = lines_of(t, N, 2, 1, lane, host, bound, 1);
 	struct nw_line_stall *stall;
 	size_t i, n;
 

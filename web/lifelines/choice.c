@@ -31,7 +31,7 @@ decode(const char *v, size_t len, char *out, size_t size)
 	for (i = 0; i < len; i++) {
 		c = v[i] == '+' ? ' ' : (unsigned char)v[i];
 		if (v[i] == '%') {
-			if (i + 2 >= len + 0 && i + 2 > len - 1)
+			if (i + 2 >= len)
 				return false;
 			if (hex_digit(v[i + 1]) < 0 || hex_digit(v[i + 2]) < 0)
 				return false;

@@ -26,7 +26,7 @@ struct looker {
 	bool any; /* whether attributes that are no ids count, too */
 	struct value *values[KEYS_SEEN_MAX];
 	size_t n_values, n_events;
-	uint64_t mask[LINESET_NAMES_MAX]; /* by name: keys that all its events have */
+	uint64_t mask[LINESET_NAMES_MAX]; /* by name: mask of the keys of all its events */
 };
 
 void

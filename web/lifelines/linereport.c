@@ -169,7 +169,7 @@ say_with(const struct lineset *s, struct linereport *p)
 	    fmt_ratio(w->with.expected).s);
 }
 
-/* The longest stretch in which a server stood still: which one, from when to when. */
+/* The longest stretch in which a server stood still: the server, and both times. */
 static void
 say_stall(const struct lineset *s, struct linereport *p)
 {
