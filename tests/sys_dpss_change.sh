@@ -104,6 +104,19 @@ grep -q 'block.damaged server=' m.err || fail "the master does not say that bloc
 grep -q '^parity: [1-9]' moved || fail "nothing was mended: $(cat moved)"
 "$bin/dpss" verify parity >said && grep -q ' 0 of them' said || fail "after the repair: $(cat said)"
 
+# a server is killed beneath a writer: copies serve, what is missing is stored anew
+"$bin/dpss" drop copies && "$bin/dpss" drop parity || fail "drop"
+until_true 10 ups 3 || fail "servers before the writer: $("$bin/dpss" servers)"
+"$bin/dpss" -b 8192 -c 2 load file killed >said 2>&1 &
+writer=$!
+kill -9 "$(cat s3.pid)"
+wait $writer || fail "a server was killed beneath a writer: $(cat said)"
+"$bin/dpss" unload killed out.killed && cmp out.killed file || fail "after a kill beneath a writer"
+server 3
+until_true 10 ups 3 || fail "the killed server does not come again"
+"$bin/dpss" repair >moved || fail "repair after a kill: $(cat moved)"
+[ "$(placed killed 'state <> 1')" = 0 ] || fail "copies are missing still"
+
 # a set that is complete stays as it is; another master has disks and sets of its own, and may do what its owners say
 DPSS_MASTER=127.0.0.1/$(cat o.port)
 for i in 1 3; do add $i other; done

@@ -40,6 +40,15 @@ kill -CONT "$(cat s1.pid)"
 awk '/lists,/ { exit !($9 > 50 && $7 > 20 && $7 + $9 == $3) }' said || fail "late blocks are waited for: $(cat said)"
 until_true 10 ups 1 || fail "the server is not back"
 
+# a server that is paced sends evenly: half a megabyte at a megabyte per second
+kill "$(cat s1.pid)"
+start s1 "$bin/dpss-server" -r 8 -s s1 -d s1/a -d s1/b
+until_true 10 ups 1 || fail "the paced server does not come up"
+begin=$(date +%s%N)
+"$bin/dpss" verify one >said || fail "paced: $(cat said)"
+took=$((($(date +%s%N) - begin) / 1000000))
+[ $took -ge 300 ] || fail "paced at 8 Mbit/s, half a megabyte takes $took ms"
+
 # ordinary HTTP servers
 command -v nginx >/dev/null || skip "no nginx: sets and traces only"
 for i in 1 2; do
