@@ -20,7 +20,7 @@
 
 enum {
 	LINESET_EVENTS_MAX = 2000000, /* of a session; later ones are left out, and counted */
-	LINESET_LINES_MAX = 250000,
+	LINESET_LINES_MAX = 600000,
 	LINESET_CELLS_MAX = 4000000, /* lines times points: rare points are left out */
 	LINESET_NAMES_MAX = 1024,    /* names, hosts, servers each; the rest becomes the last one */
 	LINESET_SIDE_MAX = 100000,
