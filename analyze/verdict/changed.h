@@ -19,7 +19,7 @@
 #define CHANGED_Q_ALONE    0.001 /* of metrics of one slow session, chosen because it is slow */
 #define CHANGED_Q_ALONE    0.001 /* of metrics of one slow session, chosen because it is slow */
 
-enum { DIFFERENCES_MAX = 20, CHANGED_BEFORE_MAX = 60, CHANGED_AFTER_MAX = 60 };
+enum { DIFFERENCES_MAX = 20, CHANGED_BEFORE_MAX = 40, CHANGED_AFTER_MAX = 40 };
 
 enum difference_kind { DIFFERENCE_SETTING, DIFFERENCE_METRIC };
 

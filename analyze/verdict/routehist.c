@@ -23,8 +23,9 @@ struct tally {
 
 struct history {
 	struct past past;
-	json_t *newest; /* document of the newest session, or NULL */
-	json_t *advice; /* cards of the route */
+	json_t *newest;  /* document of the newest session, or NULL */
+	json_t *advice;  /* cards of the route */
+	json_t *changed; /* what changed with the last change, or NULL */
 	double *rate;
 	struct nw_usual usual; /* of the rates since the last change */
 	struct nw_usual all;   /* of all rates */
@@ -177,6 +178,7 @@ history_clear(struct history *h)
 		free(h->told[i].sentence);
 	json_decref(h->newest);
 	json_decref(h->advice);
+	json_decref(h->changed);
 	free(h->rate);
 	past_clear(&h->past);
 }
@@ -239,7 +241,7 @@ static json_t *
 history_doc(const struct history *h, const struct nw_route_rec *rec)
 {
 	const struct past_session *s = h->past.session;
-	json_t *o = json_object(), *changed;
+	json_t *o = json_object();
 
 	put_text(o, KEY_route_schema, "narrows-route/1");
 	put_text(o, KEY_route_route, rec->route);
@@ -258,8 +260,8 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 	put_real(o, KEY_route_worst, h->all.worst);
 	put(o, KEY_route_worst_session, json_integer(s[session_with(h, h->all.worst)].id));
 	put(o, KEY_route_changes, changes_doc(h));
-	changed = json_object_get(h->newest, result_key_name(KEY_result_changed));
-	put(o, KEY_route_changed, changed != NULL ? json_incref(changed) : json_null());
+	put(o, KEY_route_changed,
+	    h->changed != NULL && h->changes.n > 0 ? json_incref(h->changed) : json_null());
 	put(o, KEY_route_advice, h->advice != NULL ? json_incref(h->advice) : json_array());
 	put(o, KEY_route_verdicts, verdicts_doc(h));
 	put(o, KEY_route_hours, pattern_doc(&h->hours, "from", hours_words));
@@ -270,7 +272,7 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 /* What the route's history was, as far as the next one stands on it. */
 struct former {
 	int64_t newest_session_id;
-	json_t *advice;
+	json_t *advice, *changed;
 };
 
 static int
@@ -281,6 +283,7 @@ on_former(void *arg, const struct nw_route_rec *rec)
 
 	f->newest_session_id = rec->newest_session_id;
 	f->advice = json_incref(json_object_get(doc, result_key_name(KEY_route_advice)));
+	f->changed = json_incref(json_object_get(doc, result_key_name(KEY_route_changed)));
 	json_decref(doc);
 	return 1;
 }
@@ -309,6 +312,14 @@ advice_update(struct store_reader *r, struct history *h, const char *route, cons
 	    ? json_incref(f.advice)
 	    : routeadvice_after(f.advice, h->newest, own->id, own->bytes_per_s);
 	json_decref(f.advice);
+	h->changed = json_incref(json_object_get(h->newest, result_key_name(KEY_result_changed)));
+	if (json_is_object(h->changed) || !json_is_object(f.changed))
+		json_decref(f.changed);
+	else {
+		/* sessions long after a change do not explain it again */
+		json_decref(h->changed);
+		h->changed = f.changed;
+	}
 	return rc == NW_ENOTFOUND ? NW_OK : rc;
 }
 

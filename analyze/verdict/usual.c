@@ -104,6 +104,8 @@ change_keep(
 		last = &c->change[c->n - 1];
 		out->has_since = true;
 		change_tell(all, last, &out->since);
+		if (n - last->at > 2 * NEW_USUAL && out->usual.said != NW_AGAINST_SLOWER)
+			return; /* explained often enough */
 		around_keep(out, all, n, c->n > 1 ? last[-1].at : 0, last->at);
 		out->low =
 		    out->split - (last->at - last->low < out->split ? last->at - last->low : 0);
