@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pages of the report, made in one thread as the web thread does: the page of a session of an hour
- * with 500 series, of its parts, and the list of a box of many sessions.
- *
- *	usage: bench_web [-n SESSIONS]
+ * The page of a session of an hour whose hosts have 500 series, made in one thread as the web
+ * thread does. tests/web/bench_pages.c measures the pages of a box of many sessions.
  *
  * Prints milliseconds: of the first page after the store was opened, of the best of 20 further, and
- * the page's bytes, raw and compressed. `ratio` is the best over the time that reading and parsing
- * the session's result document takes in the same run.
+ * the page's bytes, raw and compressed. `ratio` is the best over the time that reading the session's
+ * result document takes in the same run.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -102,60 +100,44 @@ hour_make(void)
 }
 
 static void
-result_put(int64_t id, const char *json, const struct analysis_outcome *o)
-{
-	struct nw_run_rec run = { .id = id,
-		.session_id = id,
-		.kind = "verdict",
-		.started_wall_ns = TRANSFER_T0,
-		.version = "bench",
-		.outcome = "ok" };
-	struct nw_result_rec res = { .session_id = id,
-		.run_id = id,
-		.json = json,
-		.route = o->route,
-		.program = o->program,
-		.stage = o->stage,
-		.confidence = o->confidence,
-		.sentence = o->sentence,
-		.effect = o->effect,
-		.bytes = o->bytes * (0.5 + uniform()),
-		.bytes_per_s = o->bytes_per_s * (0.5 + uniform()),
-		.start_wall_ns = o->start_wall_ns + id * 1000000000,
-		.duration_ns = (int64_t)(o->duration_s * 1e9) };
-	struct nw_batch *b = nw_batch_new();
-
-	CHECK_INT(nw_batch_run(b, &run), NW_OK);
-	CHECK_INT(nw_batch_result(b, &res), NW_OK);
-	submit(b);
-}
-
-/* The verdict of the hour, and many more sessions with the same outcome. */
-static void
-results_make(int64_t n)
+result_make(void)
 {
 	struct result_run run = {
 		.id = 1, .started_wall_ns = TRANSFER_T0, .params = transfer_params
 	};
-	struct analysis_outcome outcome;
+	struct nw_run_rec rec = { .id = 1,
+		.session_id = SESSION,
+		.kind = "verdict",
+		.started_wall_ns = TRANSFER_T0,
+		.version = "bench",
+		.outcome = "ok" };
+	struct nw_batch *b = nw_batch_new();
+	struct analysis_outcome o;
 	struct store_reader *r = NULL;
 	struct analysis *a = NULL;
 	char why[STORE_WHY_BYTES], *json;
-	struct nw_batch *b;
-	int64_t id;
 
 	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
 	CHECK_INT(analysis_new(r, SESSION, &transfer_params, &a), NW_OK);
-	analysis_outcome(a, &outcome);
+	analysis_outcome(a, &o);
 	json = resultdoc_build(a, &run);
-	result_put(SESSION, json, &outcome);
-	for (id = 2; id <= n; id++) {
-		b = nw_batch_new();
-		transfer_from = (int)id;
-		transfer_session(b, id, 10);
-		submit(b);
-		result_put(id, "{}", &outcome);
-	}
+	CHECK_INT(nw_batch_run(b, &rec), NW_OK);
+	CHECK_INT(nw_batch_result(b,
+		      &(struct nw_result_rec){ .session_id = SESSION,
+			  .run_id = 1,
+			  .json = json,
+			  .route = o.route,
+			  .program = o.program,
+			  .stage = o.stage,
+			  .confidence = o.confidence,
+			  .sentence = o.sentence,
+			  .effect = o.effect,
+			  .bytes = o.bytes,
+			  .bytes_per_s = o.bytes_per_s,
+			  .start_wall_ns = o.start_wall_ns,
+			  .duration_ns = (int64_t)(o.duration_s * 1e9) }),
+	    NW_OK);
+	submit(b);
 	CHECK_INT(store_sync(store), NW_OK);
 	free(json);
 	analysis_free(a);
@@ -164,22 +146,17 @@ results_make(int64_t n)
 
 /* --- pages --- */
 
-enum what { HOUR, HOUR_OPEN, LIST, LIST_SLOWEST, JSON, WHATS };
+enum what { HOUR, HOUR_OPEN, JSON };
 
 static int
 page_make(enum what what, struct store_reader *r, struct evbuffer *out)
 {
-	struct session_filter filter = { .sort =
-					     what == LIST_SLOWEST ? SORT_SLOWEST : SORT_NEWEST };
 	struct html h = { .out = out };
 
 	switch (what) {
 	case HOUR: return page_session(&h, r, SESSION, false);
 	case HOUR_OPEN: return page_session(&h, r, SESSION, true);
-	case LIST:
-	case LIST_SLOWEST: return page_sessions(&h, r, &filter, NULL);
 	case JSON: return api_session(out, r, SESSION);
-	case WHATS: break;
 	}
 	return NW_EINVAL;
 }
@@ -232,28 +209,19 @@ page_measure(enum what what, const char *name, double unit_ms)
 }
 
 int
-main(int argc, char **argv)
+main(void)
 {
 	char why[STORE_WHY_BYTES], command[80];
 	double unit_ms;
-	long n = 100000;
-	int ch;
 
-	while ((ch = getopt(argc, argv, "n:")) != -1)
-		n = ch == 'n' ? atol(optarg) : 0;
-	if (n < 2 || mkdtemp(dir) == NULL) {
-		fprintf(stderr, "usage: bench_web [-n SESSIONS]\n");
-		return 2;
-	}
+	CHECK(mkdtemp(dir) != NULL);
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	CHECK_INT(store_open(path, NULL, &store, why), NW_OK);
 	hour_make();
-	results_make(n);
+	result_make();
 	unit_ms = page_measure(JSON, "result document", 0);
 	page_measure(HOUR, "session of an hour", unit_ms);
 	page_measure(HOUR_OPEN, "the same, unfolded", unit_ms);
-	page_measure(LIST, "list, newest", unit_ms);
-	page_measure(LIST_SLOWEST, "list, slowest", unit_ms);
 	store_close(store);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	return system(command) != 0 || check_failed > 0;
