@@ -16,7 +16,7 @@ go = sys.argv[1]
 source, sink = os.open("/dev/zero", os.O_RDONLY), os.open(go + ".out", os.O_WRONLY | os.O_CREAT, 0o600)
 while not os.path.exists(go + ".stop"):      # waits for its disk, as far as anybody can tell
     os.pwrite(sink, os.read(source, 65536), 0)
-    time.sleep(0.1 if os.path.exists(go + ".slow") else 0.01)
+    time.sleep(0.4 if os.path.exists(go + ".slow") else 0.04)
 PY
 "$bin/nwrun" -H dtn -t steady python3 "$tmp/paced.py" "$tmp/go" &
 program=$!
@@ -29,7 +29,7 @@ sleep 4
 : >"$tmp/go.slow"
 until_true 20 grep -q history.sent "$tmp/blipp.log" || fail "a slower session does not bring the samples of the time before"
 rate 100 || fail "a slower session is not looked at closely"
-until_true 10 grep -q 'collecting.*percpu' "$tmp/blipp.log" || until_true 10 sh -c "'$bin/narrows' -s '$tmp/state' control all status | grep -q percpu" ||
+until_true 20 sh -c "'$bin/narrows' -s '$tmp/state' control all status | grep -q percpu" ||
 	fail "the rule does not switch the probe on: $(nw control all status)"
 : >"$tmp/go.stop"
 wait "$program" || fail "the program ended with status $?"
