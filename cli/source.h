@@ -21,8 +21,8 @@ struct source *source_open(const char *state_dir, const char *url);
 void source_trust(struct source *s, const char *ca_path);
 void source_close(struct source *s);
 
-/* query: "&NAME=VALUE..." of further parameters, encoded, or "". Newest first, below before_id (0:
- * the newest): {"sessions": [...], "next_before": n}. NULL, said on stderr. */
+/* query: "&NAME=VALUE..." of further parameters, encoded, or "". Newest first, below before_id
+ * (0: the newest): {"sessions": [...], "next_before": n}. NULL, said on stderr. */
 json_t *source_sessions(struct source *s, int64_t before_id, const char *query);
 /* Routes in short: {"routes": [...]}. NULL, said on stderr. */
 json_t *source_routes(struct source *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One measured host: when it was heard, its settings with their history, its routes and sessions. */
+/* One measured host: when it was heard, its settings with their history, its sessions. */
 #include "web/page.h"
 
 #include <stdio.h>
