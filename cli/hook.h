@@ -58,8 +58,8 @@ bool hook_watch(struct source *s, json_t *memory, void (*fn)(void *arg, json_t *
 /* Appends a copy of the event to the queue of a hook, an array of the memory. */
 void hook_queue_put(json_t *queue, const json_t *event, int64_t now_wall_s);
 /* Posts what is due, oldest first, until a post fails; the failed one waits 10 s, then twice as
- * long each time, an hour at most, and is given up after three days. Returns the number of attempts,
- * each of which changes the queue. */
+ * long each time, an hour at most, and is given up after three days. Returns the number of
+ * attempts, each of which changes the queue. */
 int hook_queue_post(const struct hook *h, json_t *queue, int64_t now_wall_s);
 /* Posts one event now. 0, or the reason in why. */
 int

@@ -30,8 +30,8 @@ json_t *source_routes(struct source *s);
 json_t *source_keep(struct source *s);
 /* The result document, byte for byte as stored; NULL (said). free() the text. */
 char *source_result(struct source *s, int64_t id);
-/* Streams an export of the report: ".csv", ".ndjson", ".lp" ".bson" or ".log" with a query. NW_EINVAL
- * (said) for a wrong query. */
+/* Streams an export of the report: ".csv", ".ndjson", ".lp" ".bson" or ".log" with a query.
+ * NW_EINVAL (said) for a wrong query. */
 int source_export(struct source *s, int64_t id, const char *ending, const char *query,
     int (*write)(void *arg, const char *text, size_t len), void *arg);
 /* A value of the run file, where a box writes "pid", "xsp" and "http"; NULL without such a line.

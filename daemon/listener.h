@@ -12,8 +12,8 @@
 struct box;
 struct listeners;
 
-/* Listens on every address of the list ("a/p b/p", "none"), for what the peers of that port speak. NW_EIO: why
- * begins with the directive and the address. */
+/* Listens on every address of the list ("a/p b/p", "none"), for what the peers of that port
+ * speak. NW_EIO: why begins with the directive and the address. */
 int listeners_start(struct box *box, const char *directive, enum peer_port port,
     const char *addresses, struct listeners **out, char why[CONF_WHY_BYTES]);
 void listeners_stop(struct listeners *l);

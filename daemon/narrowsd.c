@@ -16,7 +16,6 @@
 #include <bson/bson.h>
 #include <event2/event.h>
 
-#include "daemon/access.h"
 #include "daemon/admission.h"
 #include "daemon/box.h"
 #include "daemon/commit.h"
@@ -41,6 +40,7 @@
 #include "daemon/session.h"
 #include "narrows/task.h"
 #include "daemon/tlsctx.h"
+#include "daemon/webaccess.h"
 #include "daemon/xsess.h"
 #include "narrows/siteconf.h"
 #include "narrows/xmalloc.h"
@@ -71,7 +71,7 @@ struct daemon {
 	struct keepjob *keepjob;
 	struct ctl *ctl;
 	struct web *web;
-	struct access *access;
+	struct webaccess *access;
 	struct web_access web_access;
 	int64_t started_wall_ns;
 	uint64_t ticks, logged_rows[2]; /* of expiry_log() */
@@ -200,7 +200,7 @@ privileges_drop(const struct conf *c)
 		.conf_path = c->path,
 		.low_port = conf_has_low_port(c) };
 
-	access_first(c);
+	webaccess_first(c);
 	identity_enter(c, tls_dir, &id);
 	o.foreign_dir = id.is_foreign;
 	/* SQLite sorts what is large in files; it looks for a directory in the environment */
@@ -751,7 +751,7 @@ daemon_start(struct daemon *d)
 	memory_restore(d);
 	keepjob_start_patiently(d);
 	tls_start(d, &wo);
-	d->access = access_open(&d->conf, &d->web_access);
+	d->access = webaccess_open(&d->conf, &d->web_access);
 	wo.access = &d->web_access;
 	wo.names = d->web_names = web_names_join(&d->conf);
 	if (listeners_start(
@@ -777,7 +777,7 @@ daemon_stop(struct daemon *d)
 	d->box.stopping = true;
 	unlink(d->run_path);
 	web_stop(d->web); /* first, because the health page reads the parts below */
-	access_close(d->access);
+	webaccess_close(d->access);
 	ctl_stop(d->ctl);
 	listeners_stop(d->listeners_lines_tls);
 	listeners_stop(d->listeners_lines);

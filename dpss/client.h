@@ -134,21 +134,23 @@ struct dpss {
 	char why[DPSS_WHY_BYTES];
 };
 
-/* --- client.c --- */
+/* --- client_handle.c --- */
 int client_fail(struct dpss *d, int rc, const char *why);
+uint64_t client_blocks_all(const struct dpss *d); /* of data and parity */
+/* Sends to the master; the packer is freed. NW_ECLOSED while the master is away. */
+int client_master_send(struct dpss *d, uint16_t type, struct packer *p);
+
+/* --- client.c --- */
 /* A server of OPENED or JOINED: connects where the server is not known yet. NW_EPROTO. */
 int client_server_unpack(struct dpss *d, struct unpacker *u, bool *reached);
 /* OPENED, behind its type. NW_EPROTO, NW_ENOTFOUND: no server can be reached. */
 int client_begin(const struct dpss_opts *opts, const char *name, uint16_t type, struct packer *p,
     struct dpss **out, char *why);
-uint64_t client_blocks_all(const struct dpss *d); /* of data and parity */
 int client_opened(struct dpss *d, struct unpacker *u);
 
 /* --- client_link.c --- */
 int client_server_start(struct server *s);
 void *client_master_run(void *dpss);
-/* Sends to the master; the packer is freed. NW_ECLOSED while the master is away. */
-int client_master_send(struct dpss *d, uint16_t type, struct packer *p);
 
 /* --- client_udp.c --- */
 /* The port and key for packets of blocks, of a thread that lives until client_udp_free(). */

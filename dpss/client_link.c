@@ -222,19 +222,6 @@ client_server_start(struct server *s)
 
 /* --- the master --- */
 
-int
-client_master_send(struct dpss *d, uint16_t type, struct packer *p)
-{
-	int rc = NW_ECLOSED;
-
-	pthread_mutex_lock(&d->master_sending);
-	if (!d->master_away)
-		rc = channel_send(d->master, type, p);
-	pthread_mutex_unlock(&d->master_sending);
-	pack_free(p);
-	return rc;
-}
-
 static int
 refused(struct dpss *d, struct unpacker *u)
 {

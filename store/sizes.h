@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How many bytes each host has in the store, by kind: the rows and the tiers of roll-ups, timelines
- * and documents of results, descriptions (metadata), and events. The table tier_size of the file holds the
- * same numbers. Changes of a transaction stand in a journal until COMMIT, or until they are undone.
+ * and documents of results, descriptions (metadata), and events. The table tier_size of the file
+ * holds the same numbers. Changes of a transaction stand in a journal until COMMIT, or until they
+ * are undone.
  */
 #ifndef STORE_SIZES_H
 #define STORE_SIZES_H

@@ -5,9 +5,9 @@
  * Change points come from the delivered rate, per host and operation from the throughput of single
  * operations, and per stage from the share of the time for which the stage held the bytes. Marks of
  * several series within a few windows are a single moment. Each segment gets a verdict by the
- * session's test. The test, corrected for the number of segments (Holm), decides whether the verdict
- * is an inference; else the verdict is an account of the segment. Neighbours with equal verdict and
- * rates within the margin are merged.
+ * session's test. The test, corrected for the number of segments (Holm), decides whether the
+ * verdict is an inference; else the verdict is an account of the segment. Neighbours with equal
+ * verdict and rates within the margin are merged.
  *
  * Where the verdict leaves a stage, the stage may only have become invisible: an operation looks
  * fast when waiting outside itself. So the stage of the segment before is compared with itself

@@ -4,8 +4,8 @@
  * thread does. tests/web/bench_pages.c measures the pages of a box of many sessions.
  *
  * Prints milliseconds: of the first page after the store was opened, of the best of 20 further, and
- * the page's bytes, raw and compressed. `ratio` is the best over the time that reading the session's
- * result document takes in the same run.
+ * the page's bytes, raw and compressed. `ratio` is the best over the time that reading the
+ * session's result document takes in the same run.
  */
 #include <stdio.h>
 #include <unistd.h>

@@ -221,7 +221,8 @@ test_elsewhere(void)
 	file_read("box.crt", after);
 	CHECK_STR(after, mine);
 	CHECK(!tlsctx_tick(t, now + 360 * DAY_NS));
-	CHECK_INT(ca_enroll(path_of(""), "dtn3", now / 1000000000, 1, false, &unused, why), NW_ENOTFOUND);
+	CHECK_INT(
+	    ca_enroll(path_of(""), "dtn3", now / 1000000000, 1, false, &unused, why), NW_ENOTFOUND);
 	CHECK(strstr(why, "made elsewhere") != NULL);
 	CHECK_INT(ca_file_write(path_of(""), "box.crt", "nonsense\n", 0644, why), NW_OK);
 	CHECK(!tlsctx_tick(t, now));

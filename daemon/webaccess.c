@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/access.h"
+#include "daemon/webaccess.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 /* Tokens come with every request: the audit log has each once in this time. */
 #define TOKEN_NOTE_NS (INT64_C(3600) * 1000000000)
 
-struct access {
+struct webaccess {
 	char *state_dir, *path;
 	struct accounts *now;
 	struct stat seen; /* the file that `now` was read from */
@@ -28,7 +28,7 @@ struct access {
 
 /* Reads the accounts again if the file is another. A file that makes no sense leaves nobody in. */
 static void
-refresh(struct access *a)
+refresh(struct webaccess *a)
 {
 	struct accounts *fresh;
 	char why[CONF_WHY_BYTES];
@@ -53,7 +53,7 @@ refresh(struct access *a)
 static enum account_role
 on_login(void *arg, const char *peer, const char *user, const char *password)
 {
-	struct access *a = arg;
+	struct webaccess *a = arg;
 	const struct account *who;
 
 	refresh(a);
@@ -70,7 +70,7 @@ static enum account_role
 on_token(void *arg, const char *peer, const char *text, char name[ACCOUNT_NAME_BYTES])
 {
 	int64_t now = nw_wall_ns();
-	struct access *a = arg;
+	struct webaccess *a = arg;
 	const struct account *who;
 	int64_t *noted;
 
@@ -91,7 +91,7 @@ on_token(void *arg, const char *peer, const char *text, char name[ACCOUNT_NAME_B
 static enum account_role
 on_role(void *arg, const char *user)
 {
-	struct access *a = arg;
+	struct webaccess *a = arg;
 	const struct account *who;
 
 	refresh(a);
@@ -102,7 +102,7 @@ on_role(void *arg, const char *user)
 static void
 on_end(void *arg, const char *peer, const char *user)
 {
-	struct access *a = arg;
+	struct webaccess *a = arg;
 
 	audit_note(a->state_dir, "logout", user, peer);
 }
@@ -110,7 +110,7 @@ on_end(void *arg, const char *peer, const char *user)
 static int
 on_list(void *arg, void (*fn)(void *fn_arg, const struct account *account), void *fn_arg)
 {
-	struct access *a = arg;
+	struct webaccess *a = arg;
 	struct account shown;
 	size_t i;
 
@@ -123,10 +123,10 @@ on_list(void *arg, void (*fn)(void *fn_arg, const struct account *account), void
 	return NW_OK;
 }
 
-struct access *
-access_open(const struct conf *c, struct web_access *out)
+struct webaccess *
+webaccess_open(const struct conf *c, struct web_access *out)
 {
-	struct access *a = xcalloc(1, sizeof(*a));
+	struct webaccess *a = xcalloc(1, sizeof(*a));
 
 	a->state_dir = xstrdup(c->state_dir);
 	a->path = xasprintf("%s/accounts", c->state_dir);
@@ -142,7 +142,7 @@ access_open(const struct conf *c, struct web_access *out)
 }
 
 void
-access_close(struct access *a)
+webaccess_close(struct webaccess *a)
 {
 	if (a == NULL)
 		return;
@@ -167,7 +167,7 @@ password_write(const char *path, const char *password)
 }
 
 void
-access_first(const struct conf *c)
+webaccess_first(const struct conf *c)
 {
 	char password[ACCOUNT_PASSWORD_BYTES], why[CONF_WHY_BYTES] = "", *path;
 	struct accounts *a;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may read the report: the accounts of the state directory, as the web thread asks for them. The
- * file is read again when somebody has changed it. Logins, refusals and removals stand in audit.log
- * beside the store.
+ * Who may read the report: the accounts of the state directory, as the web thread asks for them.
+ * The file is read again when somebody has changed it. Logins, refusals and removals stand in
+ * audit.log beside the store.
  */
-#ifndef ACCESS_H
-#define ACCESS_H
+#ifndef WEBACCESS_H
+#define WEBACCESS_H
 
 #include "daemon/conf.h"
 #include "narrows/web.h"
 
-struct access;
+struct webaccess;
 
 /* Fills what the web thread calls, which lives as long as the result. Ends the box if the accounts
  * cannot be read. */
-struct access *access_open(const struct conf *c, struct web_access *out);
-void access_close(struct access *a);
+struct webaccess *webaccess_open(const struct conf *c, struct web_access *out);
+void webaccess_close(struct webaccess *a);
 
 /*
  * Makes the first administrator of a box that wants logins and has no account, and writes the
  * password into the file first-password of the state directory, which belongs to whoever starts the
  * box, root normally. Comes before the box becomes another user.
  */
-void access_first(const struct conf *c);
+void webaccess_first(const struct conf *c);
 
 #endif
