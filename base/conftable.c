@@ -31,6 +31,21 @@ conf_text_set(void *field, const char *value, const char **why)
 	return NW_OK;
 }
 
+int
+conf_line_add(void *field, const char *value, const char **why)
+{
+	const char *before = *(char *const *)field;
+	char *all;
+	int rc;
+
+	if (asprintf(&all, "%s%s%s", before != NULL ? before : "", before != NULL ? "\n" : "",
+		value) < 0)
+		return NW_ENOMEM;
+	rc = conf_text_set(field, all, why);
+	free(all);
+	return rc;
+}
+
 static int
 text_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {

@@ -123,8 +123,6 @@ rule_parse(const struct conf_row *row, const char *value, void *field, const cha
 	const char *before = *(char *const *)field, *next;
 	struct ruleline parsed;
 	size_t lines = 1;
-	char *all;
-	int rc;
 
 	(void)row;
 	if (conf_is_none(value))
@@ -137,12 +135,7 @@ rule_parse(const struct conf_row *row, const char *value, void *field, const cha
 		*why = "more than 16 rules";
 		return NW_EINVAL;
 	}
-	if (asprintf(&all, "%s%s%s", before != NULL ? before : "", before != NULL ? "\n" : "",
-		value) < 0)
-		return NW_ENOMEM;
-	rc = conf_text_set(field, all, why);
-	free(all);
-	return rc;
+	return conf_line_add(field, value, why);
 }
 
 static const struct conf_type rule = { rule_parse, CONF_LINES };

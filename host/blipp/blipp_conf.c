@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/lib/boxconf.h"
 #include "host/lib/conn.h"
 #include "narrows/err.h"
 
@@ -21,18 +22,6 @@ const struct probe *const blipp_probes[BLIPP_PROBES] = { BLIPP_PROBE_LIST(X) };
 #undef X
 
 static int
-box_parse(const struct conf_row *row, const char *value, void *field, const char **why)
-{
-	struct conn_addr a;
-
-	(void)row;
-	if (conn_addr_parse(value, &a) == NW_OK)
-		return conf_text_set(field, value, why);
-	*why = "not an address: write 192.0.2.1/5006 or tls://box.example.net";
-	return NW_EINVAL;
-}
-
-static int
 chronyd_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
 	struct conn_addr a;
@@ -46,22 +35,6 @@ chronyd_parse(const struct conf_row *row, const char *value, void *field, const 
 	return NW_EINVAL;
 }
 
-/* Adds a line. */
-static int
-line_add(const char *value, void *field, const char **why)
-{
-	const char *before = *(char *const *)field;
-	char *all;
-	int rc;
-
-	if (asprintf(&all, "%s%s%s", before != NULL ? before : "", before != NULL ? "\n" : "",
-		value) < 0)
-		return NW_ENOMEM;
-	rc = conf_text_set(field, all, why);
-	free(all);
-	return rc;
-}
-
 static int
 command_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
@@ -70,7 +43,7 @@ command_parse(const struct conf_row *row, const char *value, void *field, const 
 	(void)row;
 	if (exec_parse(value, &parsed, why) < 0)
 		return NW_EINVAL;
-	return line_add(value, field, why);
+	return conf_line_add(field, value, why);
 }
 
 static int
@@ -81,7 +54,7 @@ peer_directive_parse(const struct conf_row *row, const char *value, void *field,
 
 	(void)row;
 	if (peer_parse(value, host, &port))
-		return line_add(value, field, why);
+		return conf_line_add(field, value, why);
 	*why = "not an address in numbers: write 192.0.2.1/22";
 	return NW_EINVAL;
 }
@@ -132,7 +105,7 @@ group_parse(const struct conf_row *row, const char *value, void *field, const ch
 {
 	(void)row;
 	if (strlen(value) < SERIES_DEVICE_BYTES && strstr(value, "..") == NULL)
-		return line_add(value, field, why);
+		return conf_line_add(field, value, why);
 	*why = "a path below /sys/fs/cgroup of at most 63 bytes: write system.slice/sshd.service";
 	return NW_EINVAL;
 }
@@ -153,7 +126,6 @@ percent_parse(const struct conf_row *row, const char *value, void *field, const 
 	return NW_EINVAL;
 }
 
-static const struct conf_type box = { box_parse, true };
 static const struct conf_type group = { group_parse, CONF_LINES };
 static const struct conf_type peer = { peer_directive_parse, CONF_LINES };
 static const struct conf_type command = { command_parse, CONF_LINES };
@@ -165,7 +137,7 @@ static const struct conf_type probes = { probes_parse, false };
 
 #define AT(field) offsetof(struct blipp_conf, field)
 static const struct conf_row rows[] = {
-	{ "box", &box, AT(box), NULL, NULL, NULL },
+	{ "box", &conf_box, AT(box), NULL, NULL, NULL },
 	{ "listen", &conf_text, AT(listen), NULL, NULL, NULL },
 	{ "tls-dir", &directory, AT(tls_dir), NULL, NULL, NULL },
 	{ "chronyd", &chronyd, AT(chronyd), NULL, NULL, NULL },

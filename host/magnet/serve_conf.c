@@ -4,26 +4,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "host/lib/conn.h"
-#include "narrows/err.h"
-
-static int
-box_parse(const struct conf_row *row, const char *value, void *field, const char **why)
-{
-	struct conn_addr a;
-
-	(void)row;
-	if (conn_addr_parse(value, &a) == NW_OK)
-		return conf_text_set(field, value, why);
-	*why = "not an address: write 192.0.2.1/5006 or tls://box.example.net";
-	return NW_EINVAL;
-}
-
-static const struct conf_type box = { box_parse, true };
+#include "host/lib/boxconf.h"
 
 #define AT(field) offsetof(struct serve_conf, field)
 static const struct conf_row rows[] = {
-	{ "box", &box, AT(box), NULL, NULL, NULL },
+	{ "box", &conf_box, AT(box), NULL, NULL, NULL },
 	{ "tls-dir", &conf_text, AT(tls_dir), NULL, NULL, NULL },
 	{ "host", &conf_text, AT(host), NULL, NULL, NULL },
 	{ "spool-dir", &conf_text, AT(spool_dir), NULL, NULL, NULL },

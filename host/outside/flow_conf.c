@@ -2,51 +2,27 @@
 #include "host/outside/flow_conf.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "host/lib/conn.h"
+#include "host/lib/boxconf.h"
 #include "host/outside/flow_rules.h"
 #include "narrows/err.h"
 
 static int
-box_parse(const struct conf_row *row, const char *value, void *field, const char **why)
-{
-	struct conn_addr a;
-
-	(void)row;
-	if (conn_addr_parse(value, &a) == NW_OK)
-		return conf_text_set(field, value, why);
-	*why = "not an address: write 192.0.2.1/5006 or tls://box.example.net";
-	return NW_EINVAL;
-}
-
-/* Adds a line. */
-static int
 rule_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
-	const char *before = *(char *const *)field;
-	char *all;
-	int rc;
-
 	(void)row;
 	if ((*why = flow_rule_check(value)) != NULL)
 		return NW_EINVAL;
-	if (asprintf(&all, "%s%s%s", before != NULL ? before : "", before != NULL ? "\n" : "",
-		value) < 0)
-		return NW_ENOMEM;
-	rc = conf_text_set(field, all, why);
-	free(all);
-	return rc;
+	return conf_line_add(field, value, why);
 }
 
-static const struct conf_type box = { box_parse, true };
 static const struct conf_type rule = { rule_parse, CONF_LINES };
 
 #define AT(field) offsetof(struct flow_conf, field)
 static const struct conf_row rows[] = {
 	{ "watch", &conf_bool, AT(watch), "no", NULL, NULL },
-	{ "box", &box, AT(box), NULL, NULL, NULL },
+	{ "box", &conf_box, AT(box), NULL, NULL, NULL },
 	{ "host", &conf_text, AT(host), NULL, NULL, NULL },
 	{ "tls-dir", &conf_text, AT(tls_dir), NULL, NULL, NULL },
 	{ "allow", &rule, AT(allow), NULL, NULL, NULL },

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/lib/boxconf.h"
 #include "host/lib/ticker.h"
 #include "host/switch/poll.h"
 #include "narrows/conftable.h"
@@ -56,27 +57,13 @@ static const char *const field_names[POLL_FIELDS] = { "octets_in", "octets_out",
 /* --- configuration --- */
 
 static int
-line_add(const char *value, void *field, const char **why)
-{
-	const char *before = *(char *const *)field;
-	char *all;
-	int rc;
-
-	if (asprintf(&all, "%s%s%s", before != NULL ? before : "", before != NULL ? "\n" : "",
-		value) < 0)
-		return NW_ENOMEM;
-	rc = conf_text_set(field, all, why);
-	free(all);
-	return rc;
-}
-
-static int
 switch_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
 	struct switch_line parsed;
 
 	(void)row;
-	return switch_line_parse(value, &parsed, why) < 0 ? NW_EINVAL : line_add(value, field, why);
+	return switch_line_parse(value, &parsed, why) < 0 ? NW_EINVAL
+							  : conf_line_add(field, value, why);
 }
 
 static int
@@ -85,7 +72,8 @@ port_parse(const struct conf_row *row, const char *value, void *field, const cha
 	struct port_line parsed;
 
 	(void)row;
-	return port_line_parse(value, &parsed, why) < 0 ? NW_EINVAL : line_add(value, field, why);
+	return port_line_parse(value, &parsed, why) < 0 ? NW_EINVAL
+							: conf_line_add(field, value, why);
 }
 
 static const struct conf_type switch_type = { switch_parse, CONF_LINES };
@@ -93,7 +81,7 @@ static const struct conf_type port_type = { port_parse, CONF_LINES };
 
 #define AT(field) offsetof(struct switch_conf, field)
 static const struct conf_row rows[] = {
-	{ "box", &conf_text, AT(box), NULL, NULL, NULL },
+	{ "box", &conf_box, AT(box), NULL, NULL, NULL },
 	{ "tls-dir", &conf_text, AT(tls_dir), NULL, NULL, NULL },
 	{ "interval", &conf_duration, AT(interval_ns), "1 s", "100 ms", "60 m" },
 	{ "timeout", &conf_duration, AT(timeout_ns), "900 ms", "50 ms", "60 s" },

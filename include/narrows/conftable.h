@@ -57,6 +57,9 @@ extern const struct conf_type conf_word;     /* int, or an enum: the place of th
 /* Replaces the text of a field: what a parser of a text type ends with. NW_ENOMEM. */
 int conf_text_set(void *field, const char *value, const char **why);
 
+/* Adds a line to the text of a field: what a parser of CONF_LINES ends with. NW_ENOMEM. */
+int conf_line_add(void *field, const char *value, const char **why);
+
 /* Zeroes the struct and sets the defaults. NW_ENOMEM, or NW_EINVAL where the table contradicts
  * itself. */
 int conftable_init(const struct conf_table *t, void *conf, char why[CONF_WHY_BYTES]);
