@@ -1,30 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows keep: the metrics worth keeping, by route and program. */
-#include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/cmd.h"
+#include "cli/route_filter.h"
 #include "cli/show.h"
 #include "cli/source.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 
-struct filter {
-	const char *host, *program; /* NULL: any */
-	bool json, all;
-};
-
 static bool
-passes(const json_t *list, const struct filter *f)
+passes(const json_t *o, const struct route_filter *f)
 {
-	const char *program = result_text(list, KEY_keeplist_program),
-		   *route = result_text(list, KEY_keeplist_route);
-
-	return (f->program == NULL || (program != NULL && strcmp(program, f->program) == 0)) &&
-	    (f->host == NULL || (route != NULL && strstr(route, f->host) != NULL));
+	return route_filter_passes(
+	    f, result_text(o, KEY_keeplist_route), result_text(o, KEY_keeplist_program));
 }
 
 static void
@@ -79,7 +70,7 @@ list_print(const json_t *list, bool all)
 }
 
 static int
-lists_print(const json_t *doc, const struct filter *f)
+lists_print(const json_t *doc, const struct route_filter *f)
 {
 	const json_t *list;
 	size_t i;
@@ -97,35 +88,14 @@ lists_print(const json_t *doc, const struct filter *f)
 	return ferror(stdout) || fflush(stdout) != 0;
 }
 
-static bool
-filter_parse(struct filter *f, int argc, char **argv)
-{
-	static const struct option longs[] = { { "all", no_argument, NULL, 'a' },
-		{ "json", no_argument, NULL, 'j' }, { "host", required_argument, NULL, 'H' },
-		{ "program", required_argument, NULL, 'p' }, { NULL, 0, NULL, 0 } };
-	bool good = true;
-	int ch;
-
-	*f = (struct filter){ 0 };
-	while (good && (ch = getopt_long(argc, argv, "aj", longs, NULL)) != -1)
-		switch (ch) {
-		case 'a': f->all = true; break;
-		case 'H': f->host = optarg; break;
-		case 'j': f->json = true; break;
-		case 'p': f->program = optarg; break;
-		default: good = false;
-		}
-	return good && optind == argc;
-}
-
 static int
 run(const struct command_env *env, int argc, char **argv)
 {
-	struct filter f;
+	struct route_filter f;
 	json_t *doc;
 	int status;
 
-	if (!filter_parse(&f, argc, argv))
+	if (!route_filter_parse(&f, true, argc, argv))
 		return command_misused(env->command);
 	if ((doc = source_keep(env->source)) == NULL)
 		return COMMAND_FAILED;

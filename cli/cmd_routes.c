@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows routes: the routes, and the history of those that a filter names. */
-#include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cmd.h"
+#include "cli/route_filter.h"
 #include "cli/show.h"
 #include "cli/source.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 
-struct filter {
-	const char *host, *program; /* NULL: any */
-	bool json;
-};
-
 static bool
-passes(const json_t *o, const struct filter *f)
+passes(const json_t *o, const struct route_filter *f)
 {
-	const char *program = result_text(o, KEY_route_listed_program),
-		   *route = result_text(o, KEY_route_listed_route);
-
-	return (f->program == NULL || (program != NULL && strcmp(program, f->program) == 0)) &&
-	    (f->host == NULL || (route != NULL && strstr(route, f->host) != NULL));
+	return route_filter_passes(
+	    f, result_text(o, KEY_route_listed_route), result_text(o, KEY_route_listed_program));
 }
 
 static void
@@ -41,7 +33,7 @@ route_print(const json_t *o)
 }
 
 static int
-routes_print(const json_t *doc, const struct filter *f)
+routes_print(const json_t *doc, const struct route_filter *f)
 {
 	const json_t *o;
 	size_t i;
@@ -62,34 +54,14 @@ routes_print(const json_t *doc, const struct filter *f)
 	return ferror(stdout) || fflush(stdout) != 0;
 }
 
-static bool
-filter_parse(struct filter *f, int argc, char **argv)
-{
-	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
-		{ "host", required_argument, NULL, 'H' },
-		{ "program", required_argument, NULL, 'p' }, { NULL, 0, NULL, 0 } };
-	bool good = true;
-	int ch;
-
-	*f = (struct filter){ 0 };
-	while (good && (ch = getopt_long(argc, argv, "j", longs, NULL)) != -1)
-		switch (ch) {
-		case 'H': f->host = optarg; break;
-		case 'j': f->json = true; break;
-		case 'p': f->program = optarg; break;
-		default: good = false;
-		}
-	return good && optind == argc;
-}
-
 static int
 run(const struct command_env *env, int argc, char **argv)
 {
-	struct filter f;
+	struct route_filter f;
 	json_t *doc;
 	int status;
 
-	if (!filter_parse(&f, argc, argv))
+	if (!route_filter_parse(&f, false, argc, argv))
 		return command_misused(env->command);
 	if ((doc = source_routes(env->source)) == NULL)
 		return COMMAND_FAILED;
