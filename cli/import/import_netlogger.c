@@ -422,12 +422,14 @@ netlogger_take(struct import *im, const char *time_name, const char *event_name,
 {
 	int rc = import_events(im);
 
-	if (rc < 0 || !lines_are_series(im, event_name))
+	if (rc == NW_OK && lines_are_series(im, event_name))
+		rc = lines_take(im, time_name, event_name, time_of);
+	else if (rc < 0)
 		return rc;
-	if ((rc = lines_take(im, time_name, event_name, time_of)) != NW_EPROTO)
+	if (rc < 0 && rc != NW_EPROTO)
 		return rc;
-	im->err->text[0] = '\0';
-	return NW_OK; /* events they are at least */
+	im->err->text[0] = '\0'; /* what is no series is an event, or was counted as a bad line */
+	return NW_OK;
 }
 
 int

@@ -8,6 +8,7 @@
 
 #include "cli/import/import.h"
 #include "narrows/err.h"
+#include "narrows/event.h"
 #include "narrows/frame.h"
 
 #define MUST(cond)               \
@@ -42,12 +43,31 @@ on_data(void *arg, const struct nw_data *d)
 	return 0;
 }
 
+/* A block of events is whole, and each of its events can be read. */
+static size_t
+events_check(const uint8_t *block, size_t len)
+{
+	struct nw_event_block *b = nw_event_block_new();
+	const char *why;
+	struct nw_event e;
+	size_t i, n;
+
+	MUST(b != NULL && nw_event_block_read(b, block, len, &why) == NW_OK);
+	n = nw_event_block_count(b);
+	for (i = 0; i < n; i++) {
+		nw_event_block_get(b, i, &e);
+		MUST(e.name != NULL);
+	}
+	nw_event_block_free(b);
+	return n;
+}
+
 static void
 check_documents(struct import *im)
 {
 	struct nw_doc_decoder *decoder = nw_doc_decoder_new(NULL);
 	struct nw_doc_sink sink = { .arg = im, .on_meta = on_meta, .on_data = on_data };
-	uint64_t before;
+	uint64_t before, n_events = 0;
 	struct spooled head;
 	const char *why;
 	uint8_t *doc = NULL;
@@ -58,12 +78,17 @@ check_documents(struct import *im)
 	while (fread(&head, sizeof(head), 1, im->spool) == 1) {
 		MUST(head.host < im->n_hosts && (doc = realloc(doc, head.len)) != NULL);
 		MUST(fread(doc, 1, head.len, im->spool) == head.len);
+		if (head.opt == NW_OPT_OPS) {
+			MUST(head.len > 0);
+			n_events += events_check(doc + 1, head.len - 1);
+			continue;
+		}
 		before = n_metas;
 		MUST(nw_doc_decode(decoder, (uint16_t)head.opt, doc, head.len, &sink, &why) ==
 		    NW_OK);
 		MUST(head.opt == NW_OPT_DATA || (head.opt == NW_OPT_META && n_metas == before + 1));
 	}
-	MUST(n_values <= im->n_values);
+	MUST(n_values <= im->n_values && n_events == im->n_events);
 	free(doc);
 	nw_doc_decoder_free(decoder);
 }
@@ -80,7 +105,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	import_init(&im, "fuzz", (const char *)data + 1, len - 1, NULL, NULL, &err);
 	if (import_parse(&im, formats[data[0] % 10]) == NW_OK) {
-		MUST(err.text[0] == '\0' && im.n_values > 0);
+		MUST(err.text[0] == '\0' && im.n_values + im.n_events > 0);
 		check_documents(&im);
 	} else
 		MUST(strncmp(err.text, "fuzz:", 5) == 0 && strchr(err.text, '\n') == NULL);
