@@ -412,6 +412,7 @@ def full(n_clear, seed=1):
     others += [("move", (f, g), p) for p in both for f in limits for g in limits if f != g]
     random.Random(seed).shuffle(pairs)
     cases, first = [], seed
+    n_clear = max(n_clear, len(pairs))
     while len(cases) < n_clear:
         cases += [(*p, seed) for p in pairs[:n_clear - len(cases)]]
         seed += 1
