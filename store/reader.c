@@ -95,6 +95,8 @@ static const char *const sql[R_STMTS] = {
 	    " AND c.t_ns <= ?3 ORDER BY c.t_ns, c.name",
 	[R_SESSION_LAST] = "SELECT max(id) FROM session",
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
+	[R_XSP_OF_HOST] =
+	    "SELECT " XSP_COLUMNS " FROM xsp_session WHERE host_id = ? ORDER BY id DESC LIMIT ?",
 	[R_XSP_ONE] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE id = ?",
 	[R_NOTES] = "SELECT id, session_id, t_ns, line, point, text, made_ns FROM note"
 		    " WHERE session_id = ? ORDER BY t_ns, id",
@@ -721,6 +723,17 @@ store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_fn *f
 	int rc = db_take(&r->stmts, R_XSP, &st, "i", session_id);
 
 	return rc == NW_OK ? each(r, R_XSP, st, xsp_row, &s) : rc;
+}
+
+int
+store_xsp_of_host(
+    struct store_reader *r, int64_t host_id, size_t limit, store_xsp_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.xsp = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_XSP_OF_HOST, &st, "ii", host_id, (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_XSP_OF_HOST, st, xsp_row, &s) : rc;
 }
 
 int

@@ -30,6 +30,7 @@ enum reader_stmt {
 	R_ROUTES_LACKING,
 	R_SESSION_LAST,
 	R_XSP,
+	R_XSP_OF_HOST,
 	R_XSP_ONE,
 	R_RUNS,
 	R_META,

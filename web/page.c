@@ -7,6 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include <event2/buffer.h>
+
+#include "narrows/err.h"
 #include "narrows/format.h"
 #include "web/style.h"
 
@@ -223,4 +226,23 @@ page_error(struct html *h, int code, const char *reason, const char *advice)
 	html_text(h, advice);
 	html_raw(h, "</p><p><a href=\"/\">All sessions</a></p></section>");
 	page_end(h);
+}
+
+int
+page_figure(const char *figure, int (*write)(struct html *h, void *arg), void *arg, char **text,
+    size_t *len)
+{
+	struct html h = { .figure = figure };
+	int rc = NW_ENOMEM;
+
+	*text = NULL;
+	h.out = evbuffer_new();
+	h.figure_csv = open_memstream(text, len);
+	if (h.out != NULL && h.figure_csv != NULL)
+		rc = write(&h, arg);
+	if (h.figure_csv != NULL && fclose(h.figure_csv) != 0 && rc == NW_OK)
+		rc = NW_ENOMEM;
+	if (h.out != NULL)
+		evbuffer_free(h.out);
+	return rc != NW_OK ? rc : h.failed ? NW_ENOMEM : h.figure_found ? NW_OK : NW_ENOTFOUND;
 }

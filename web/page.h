@@ -52,6 +52,11 @@ void page_item(struct html *h, const char *name, const char *value);
  * dropped. ---
  */
 
+/* The numbers of the figure with this id as CSV, of the sections that `write` writes; free() the
+ * text. NW_ENOTFOUND: the sections have no such figure. */
+int page_figure(const char *figure, int (*write)(struct html *h, void *arg), void *arg, char **text,
+    size_t *len);
+
 /* health: NULL if the box does not tell */
 int page_sessions(struct html *h, struct store_reader *r, const struct session_filter *f,
     const struct nw_health *health);
@@ -80,6 +85,13 @@ bool compare_parse(struct compare_query *q, const char *query);
 int page_compare(struct html *h, struct store_reader *r, const struct compare_query *q);
 /* A host by its name: clock, settings and their history, sessions. NW_ENOTFOUND */
 int page_host(struct html *h, struct store_reader *r, const char *name);
+/* The numbers of a figure of that page, as of a session's. */
+int page_host_figure(
+    struct store_reader *r, const char *name, const char *figure, char **text, size_t *len);
+/* Sections of the page of a host. */
+int host_clock(struct html *h, struct store_reader *r, const struct nw_host_rec *host);
+int host_metrics(struct html *h, struct store_reader *r, const struct nw_host_rec *host);
+int host_collectors(struct html *h, struct store_reader *r, const struct nw_host_rec *host);
 /* The name, with a link to its page unless the page stands alone. */
 void page_host_link(struct html *h, const char *name);
 int page_keep(struct html *h, struct store_reader *r);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One measured host: when it was heard, its settings with their history, its sessions. */
+/* The page of a measured host: times, clock, collectors, metrics, settings with their history, and
+ * sessions. */
 #include "web/page.h"
 
 #include <stdio.h>
@@ -16,8 +17,9 @@ enum { CHANGES_MAX = 200, SETTINGS_MAX = 3000, SESSIONS_SHOWN = 10 };
 
 struct host {
 	struct html *h;
+	struct store_reader *r;
 	const char *wanted;
-	int64_t id, first_wall_ns, last_wall_ns;
+	struct nw_host_rec rec; /* name: wanted; info_json: the page's own copy */
 	char *info;
 	size_t n;
 };
@@ -29,10 +31,9 @@ on_host(void *arg, const struct nw_host_rec *rec)
 
 	if (rec->name == NULL || strcmp(rec->name, host->wanted) != 0)
 		return 0;
-	host->id = rec->id;
-	host->first_wall_ns = rec->first_seen_wall_ns;
-	host->last_wall_ns = rec->last_seen_wall_ns;
-	host->info = rec->info_json != NULL ? strdup(rec->info_json) : NULL;
+	host->rec = *rec;
+	host->rec.name = host->wanted;
+	host->rec.info_json = host->info = rec->info_json != NULL ? strdup(rec->info_json) : NULL;
 	return 1;
 }
 
@@ -59,9 +60,9 @@ write_info(struct html *h, const struct host *host)
 	html_raw(h,
 	    "<section><h2>What it says of itself</h2><dl class=\"items\"><div><dt>First "
 	    "heard</dt><dd>");
-	page_time(h, host->first_wall_ns);
+	page_time(h, host->rec.first_seen_wall_ns);
 	html_raw(h, "</dd></div><div><dt>Last heard</dt><dd>");
-	page_time(h, host->last_wall_ns);
+	page_time(h, host->rec.last_seen_wall_ns);
 	html_raw(h, "</dd></div>");
 	json_object_foreach(info, key, value) info_item(h, key, value);
 	html_raw(h, "</dl></section>");
@@ -120,7 +121,7 @@ write_changes(struct html *h, struct store_reader *r, const struct host *host)
 {
 	struct changes c = { .h = h };
 	size_t all = 0;
-	int rc = store_config_changes(r, host->id, 0, INT64_MAX, on_change_counted, &all);
+	int rc = store_config_changes(r, host->rec.id, 0, INT64_MAX, on_change_counted, &all);
 
 	if (rc < 0)
 		return rc;
@@ -138,7 +139,7 @@ write_changes(struct html *h, struct store_reader *r, const struct host *host)
 	    "Setting</th><th role=\"columnheader\" scope=\"col\">Before</th><th "
 	    "role=\"columnheader\" scope=\"col\">Since</th></tr></thead><tbody "
 	    "role=\"rowgroup\">");
-	rc = store_config_changes(r, host->id, 0, INT64_MAX, on_change, &c);
+	rc = store_config_changes(r, host->rec.id, 0, INT64_MAX, on_change, &c);
 	html_raw(h, "</tbody></table></section>");
 	return rc;
 }
@@ -216,28 +217,67 @@ page_host_link(struct html *h, const char *name)
 	free(encoded);
 }
 
+static int
+write_settings(struct html *h, struct store_reader *r, struct host *host)
+{
+	int rc = write_changes(h, r, host);
+
+	if (rc == NW_OK)
+		rc = store_config_at(r, host->rec.id, nw_wall_ns(), on_setting, host);
+	if (host->n > 0)
+		html_raw(h, "</dl></details></section>");
+	return rc;
+}
+
 int
 page_host(struct html *h, struct store_reader *r, const char *name)
 {
 	struct host host = { .h = h, .wanted = name };
-	char title[160];
+	char title[160], *encoded = evhttp_uriencode(name, -1, 1);
 	int rc = store_hosts(r, on_host, &host);
 
-	if (rc < 0 || host.id == 0)
-		return rc < 0 ? rc : NW_ENOTFOUND;
-	snprintf(title, sizeof(title), "Host %.120s", name);
-	page_begin(h, &(struct page_frame){ .title = title });
-	html_raw(h, "<h1 class=\"page\">Host ");
-	page_name(h, name);
-	html_raw(h, "</h1>");
-	write_info(h, &host);
+	if (rc == NW_OK && host.rec.id != 0) {
+		snprintf(title, sizeof(title), "Host %.120s", name);
+		h->host = encoded;
+		page_begin(h, &(struct page_frame){ .title = title });
+		html_raw(h, "<h1 class=\"page\">Host ");
+		page_name(h, name);
+		html_raw(h, "</h1>");
+		write_info(h, &host);
+		if ((rc = host_clock(h, r, &host.rec)) == NW_OK)
+			rc = host_collectors(h, r, &host.rec);
+		if (rc == NW_OK)
+			rc = host_metrics(h, r, &host.rec);
+		if (rc == NW_OK)
+			rc = write_settings(h, r, &host);
+		if (rc == NW_OK)
+			rc = write_sessions(h, r, name);
+		page_end(h);
+		h->host = NULL;
+	} else if (rc == NW_OK)
+		rc = NW_ENOTFOUND;
 	free(host.info);
-	if ((rc = write_changes(h, r, &host)) == NW_OK)
-		rc = store_config_at(r, host.id, nw_wall_ns(), on_setting, &host);
-	if (host.n > 0)
-		html_raw(h, "</dl></details></section>");
-	if (rc == NW_OK)
-		rc = write_sessions(h, r, name);
-	page_end(h);
+	free(encoded);
 	return rc;
+}
+
+static int
+write_figure(struct html *h, void *arg)
+{
+	struct host *host = arg;
+	int rc = store_hosts(host->r, on_host, host);
+
+	if (rc == NW_OK)
+		rc = host->rec.id != 0 ? host_clock(h, host->r, &host->rec) : NW_ENOTFOUND;
+	free(host->info);
+	return rc;
+}
+
+int
+page_host_figure(
+    struct store_reader *r, const char *name, const char *figure, char **text, size_t *len)
+{
+	struct host host = { .wanted = name, .r = r };
+
+	return page_figure(figure, write_figure, &host, text, len);
 }

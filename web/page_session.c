@@ -697,23 +697,24 @@ on_figure(void *arg, const struct nw_session_rec *rec, const struct nw_result_re
 	return 0;
 }
 
+struct wanted {
+	struct store_reader *r;
+	int64_t id;
+};
+
+static int
+write_figure(struct html *h, void *arg)
+{
+	const struct wanted *w = arg;
+
+	return store_session_get(w->r, w->id, on_figure, h);
+}
+
 int
 page_session_figure(
     struct store_reader *r, int64_t id, const char *figure, char **text, size_t *len)
 {
-	struct html h = { .figure = figure };
-	int rc = NW_ENOMEM;
-
-	*text = NULL;
-	h.out = evbuffer_new();
-	h.figure_csv = open_memstream(text, len);
-	if (h.out != NULL && h.figure_csv != NULL)
-		rc = store_session_get(r, id, on_figure, &h);
-	if (h.figure_csv != NULL && fclose(h.figure_csv) != 0 && rc == NW_OK)
-		rc = NW_ENOMEM;
-	if (h.out != NULL)
-		evbuffer_free(h.out);
-	return rc != NW_OK ? rc : h.failed ? NW_ENOMEM : h.figure_found ? NW_OK : NW_ENOTFOUND;
+	return page_figure(figure, write_figure, &(struct wanted){ r, id }, text, len);
 }
 
 /* The whole document stands behind the page, as data for programs. */

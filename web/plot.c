@@ -700,7 +700,10 @@ write_table(struct html *h, const struct plot *p)
 	if (every > 1) {
 		html_raw(h, "<p class=\"note\">Each row is the mean of ");
 		html_int(h, (int64_t)every);
-		html_raw(h, " steps; the JSON document has every step.</p>");
+		html_text(h,
+		    h->host != NULL ? " steps; the CSV has every step."
+				    : " steps; the JSON document has every step.");
+		html_raw(h, "</p>");
 	}
 	html_raw(h, "</div></details>");
 }
@@ -728,13 +731,23 @@ write_csv(FILE *f, const struct plot *p)
 static void
 write_csv_link(struct html *h, const struct plot *p)
 {
-	if (h->session_id == 0)
+	if (h->session_id == 0 && h->host == NULL)
 		return;
-	html_raw(h, "<a class=\"csv\" href=\"/session/");
-	html_int(h, h->session_id);
-	html_raw(h, "/");
+	html_raw(h, "<a class=\"csv\" href=\"");
+	if (h->host != NULL)
+		html_raw(h, "/host/");
+	else {
+		html_raw(h, "/session/");
+		html_int(h, h->session_id);
+		html_raw(h, "/");
+	}
 	html_text(h, p->id);
-	html_raw(h, ".csv\">CSV<span class=\"out\"> of ");
+	html_raw(h, ".csv");
+	if (h->host != NULL) {
+		html_raw(h, "?host=");
+		html_text(h, h->host);
+	}
+	html_raw(h, "\">CSV<span class=\"out\"> of ");
 	html_text(h, p->title);
 	html_raw(h, "</span></a>");
 }

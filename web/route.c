@@ -138,7 +138,8 @@ parse_api(const char *what, const char *query)
 struct route
 route_parse(const char *path, const char *query)
 {
-	static const char session[] = "/session/", api[] = "/api/v1/", other_api[] = "/api/";
+	static const char session[] = "/session/", host[] = "/host/", api[] = "/api/v1/",
+			  other_api[] = "/api/";
 	static const struct {
 		const char *path;
 		enum route_page page;
@@ -172,11 +173,14 @@ route_parse(const char *path, const char *query)
 		return parse_api(path + sizeof(api) - 1, query);
 	if (strncmp(path, other_api, sizeof(other_api) - 1) == 0)
 		r.page = ROUTE_API_NONE;
+	if (strncmp(path, host, sizeof(host) - 1) == 0 && parse_figure(path + sizeof(host) - 1, &r))
+		r.page = ROUTE_HOST_FIGURE;
 	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		if (strcmp(path, fixed[i].path) == 0)
 			r.page = fixed[i].page;
 	if (r.page == ROUTE_SESSIONS || r.page == ROUTE_SESSIONS_JSON ||
-	    (r.page >= ROUTE_ROUTE && r.page <= ROUTE_ROUTE_CSV) || r.page == ROUTE_HOST)
+	    (r.page >= ROUTE_ROUTE && r.page <= ROUTE_ROUTE_CSV) || r.page == ROUTE_HOST ||
+	    r.page == ROUTE_HOST_FIGURE)
 		r.bad = session_filter_parse(&r.filter, query) < 0;
 	if (r.page == ROUTE_COMPARE)
 		r.query = query;

@@ -35,6 +35,7 @@ enum route_page {
 	ROUTE_ROUTE_CSV,
 	ROUTE_COMPARE,
 	ROUTE_HOST,
+	ROUTE_HOST_FIGURE,
 	ROUTE_KEEP,
 	ROUTE_KEEP_JSON,
 	ROUTE_HEALTH,
@@ -62,7 +63,7 @@ struct route {
 	struct session_filter filter; /* of lists of sessions */
 	enum query_what what;         /* ROUTE_API_SERIES */
 	enum lines_form form;         /* ROUTE_SESSION_LINES */
-	char figure[48];              /* ROUTE_SESSION_FIGURE: its id */
+	char figure[48];              /* ROUTE_SESSION_FIGURE, ROUTE_HOST_FIGURE: its id */
 	const char *query;            /* of an export: as given, the caller's */
 	bool bad;                     /* 400: the query makes no sense */
 };

@@ -31,7 +31,7 @@ const char style_css[] =
     ".top,main,footer{max-width:68rem;margin:0 auto;padding:0 1.5rem}\n"
     ".top{display:flex;align-items:baseline;gap:1.5rem;padding-top:1.1rem;padding-bottom:.9rem}\n"
     ".brand{font-weight:700;letter-spacing:-.01em;color:var(--ink);text-decoration:none}\n"
-    ".top nav{display:flex;gap:1.1rem}.top nav "
+    ".brand,.top a{white-space:nowrap}.top nav{display:flex;flex-wrap:wrap;gap:0 1.1rem}.top nav "
     "a{color:var(--soft);text-decoration:none;padding:.15rem 0}\n"
     ".top nav a:hover{color:var(--ink)}.top nav a[aria-current]{color:var(--ink);box-shadow:0 2px "
     "0 var(--link)}\n"
@@ -137,7 +137,8 @@ const char style_css[] =
     ".scroll.tall{max-height:none}.more{flex-basis:100%}.more "
     "label{margin-right:1rem;display:inline-block}\n"
     ".card{border:1px solid var(--rule);border-radius:.35rem;background:var(--card);padding:.8rem "
-    "1.2rem;margin:.8rem 0}.card h3{margin:0;font-size:1rem}.card dl{margin:.5rem 0 0}.card dl div"
+    "1.2rem;margin:.8rem 0}h3{margin:1.4rem 0 .4rem;font-size:1rem}.card "
+    "h3{margin:0;font-size:1rem}.card dl{margin:.5rem 0 0}.card dl div"
     "{padding:.25rem 0;border-top:1px solid var(--rule)}.card dd{font-family:ui-monospace,"
     "monospace;font-size:.85rem}\n"
     /* lifelines */

@@ -421,7 +421,9 @@ answer_figure(struct reply *a, const struct route *to)
 {
 	char *text = NULL;
 	size_t len = 0;
-	int rc = page_session_figure(a->w->reader, to->id, to->figure, &text, &len);
+	int rc = to->page == ROUTE_HOST_FIGURE
+	    ? page_host_figure(a->w->reader, to->filter.host, to->figure, &text, &len)
+	    : page_session_figure(a->w->reader, to->id, to->figure, &text, &len);
 
 	if (rc == NW_OK && evbuffer_add(a->body, text, len) != 0)
 		rc = NW_ENOMEM;
@@ -524,6 +526,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_SESSION_LOG:
 	case ROUTE_SESSION_BSON: answer_export(a, to); break;
 	case ROUTE_SESSION_LINES: answer_lines(a, to); break;
+	case ROUTE_HOST_FIGURE:
 	case ROUTE_SESSION_FIGURE: answer_figure(a, to); break;
 	case ROUTE_ROUTES: reply_html(a, &h, page_routes(&h, r)); break;
 	case ROUTE_ROUTES_JSON: reply_rc(a, api_routes(a->body, r)); break;

@@ -351,6 +351,9 @@ int store_sessions(
 int store_session_get(struct store_reader *r, int64_t id, store_session_fn *fn, void *arg);
 int store_session_last(struct store_reader *r, int64_t *id); /* NW_ENOTFOUND */
 int store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_fn *fn, void *arg);
+/* Newest first. */
+int store_xsp_of_host(
+    struct store_reader *r, int64_t host_id, size_t limit, store_xsp_fn *fn, void *arg);
 /* NW_ENOTFOUND */
 int store_xsp_get(struct store_reader *r, int64_t id, store_xsp_fn *fn, void *arg);
 /* Sessions with a result of this route and program ("" where unknown), that began before a time,

@@ -412,6 +412,11 @@ test_records(void)
 	CHECK_INT(store_xsp_get(r, 3, xsp_seen, &n), NW_OK);
 	CHECK_INT(store_xsp_get(r, 4, xsp_seen, &n), NW_ENOTFOUND);
 	CHECK_INT(n, 5);
+	CHECK_INT(store_xsp_of_host(r, 7, 10, xsp_seen, &n), NW_OK);
+	CHECK_INT(n, 6);
+	CHECK_INT(store_xsp_of_host(r, 7, 0, xsp_seen, &n), NW_OK);
+	CHECK_INT(store_xsp_of_host(r, 8, 10, xsp_seen, &n), NW_OK);
+	CHECK_INT(n, 6);
 	n = 0;
 	CHECK_INT(store_sessions(r, 0, 10, session_seen, &n), NW_OK);
 	CHECK_INT(store_session_get(r, 5, session_seen, &n), NW_OK);

@@ -395,6 +395,87 @@ add_events(struct nw_batch *b, int64_t session_id)
 }
 
 static void
+add_clock(struct nw_batch *b)
+{
+	static const char *const fields[] = { "offset_s", "bound_s" };
+	double v[2];
+	int64_t t;
+	int i;
+
+	CHECK_INT(nw_batch_meta(b,
+		      &(struct nw_meta_rec){ .id = 2,
+			  .host_id = 2,
+			  .xsp_id = 2,
+			  .mid = "c",
+			  .event_type = "nw:clock",
+			  .subject_json = "{}",
+			  .params_json = "{}",
+			  .first_wall_ns = T0 }),
+	    NW_OK);
+	CHECK_INT(
+	    nw_batch_layout(b,
+		&(struct nw_layout_rec){ .id = 2, .meta_id = 2, .n_fields = 2, .fields = fields }),
+	    NW_OK);
+	for (i = 0; i < 480; i++) {
+		t = T0 + i * INT64_C(1080000000000);
+		v[0] = i < 360 ? 2e-4 * sin(i / 40.0) : 0.004;
+		v[1] = 3e-4 + 1e-4 * (i % 7);
+		CHECK_INT(nw_batch_rows(b, 2, 2, 1, &t, v, NULL, 0), NW_OK);
+	}
+}
+
+#define HOST "dtn-a.site-a.example.net"
+
+/* A host of six days: its clock, its collectors, and the list that names it. */
+static void
+add_host(struct nw_batch *b)
+{
+	static const char list[] =
+	    "{\"program\":\"rsync\",\"route\":\"" ROUTE
+	    "\",\"sentence\":\"Two of them.\",\"hosts\":["
+	    "{\"role\":\"sender\",\"name\":\"" HOST "\"},{\"role\":null},7],\"metrics\":["
+	    "{\"name\":\"sender: cpu iowait\",\"unit\":\"1\",\"worth_keeping\":true,"
+	    "\"share\":0.94,\"r\":-0.81},{\"name\":\"sender: disk sda busy\",\"unit\":\"1\","
+	    "\"worth_keeping\":false,\"share\":0.2,\"r\":0.3},{\"name\":\"receiver: drops\","
+	    "\"worth_keeping\":true},{\"name\":\"senders: x\"},4]}";
+	struct nw_xsp_rec x = { .id = 2,
+		.host_id = 2,
+		.sess_id_hex = "00000000000000000000000000000002",
+		.software = "blipp/0.1.0",
+		.opened_wall_ns = T0,
+		.samples = 86001,
+		.dropped = 17 };
+
+	CHECK_INT(nw_batch_host(b,
+		      &(struct nw_host_rec){ .id = 2,
+			  .name = HOST,
+			  .info_json = "{\"software\":\"blipp/0.1.0\"}",
+			  .first_seen_wall_ns = T0,
+			  .last_seen_wall_ns = T0 + INT64_C(518400000000000) }),
+	    NW_OK);
+	CHECK_INT(nw_batch_xsp(b, &x), NW_OK);
+	x = (struct nw_xsp_rec){ .id = 3,
+		.host_id = 2,
+		.session_id = 1,
+		.sess_id_hex = "00000000000000000000000000000003",
+		.software = evil,
+		.opened_wall_ns = T0,
+		.closed_wall_ns = T0 + 1,
+		.end_reason = evil,
+		.rejected = 3 };
+	CHECK_INT(nw_batch_xsp(b, &x), NW_OK);
+	add_clock(b);
+	CHECK_INT(nw_batch_keeplist(b,
+		      &(struct nw_keeplist_rec){ .route = ROUTE,
+			  .program = "rsync",
+			  .response = "delivered rate",
+			  .made_wall_ns = T0,
+			  .sentence = "Two of them.",
+			  .json = list }),
+	    NW_OK);
+}
+
+static void
 fill(struct store *st, int sessions)
 {
 	struct nw_batch *b = nw_batch_new();
@@ -416,6 +497,7 @@ fill(struct store *st, int sessions)
 	add_samples(b);
 	add_events(b, 5);
 	add_routes(b);
+	add_host(b);
 	for (i = BIG + 1; i <= sessions; i++)
 		add_session(b, i, i % 3 == 0 ? "curl" : "rsync",
 		    i % 2 == 0 ? load_example() : make_full(), false);
@@ -669,6 +751,23 @@ static const struct {
 	{ "/compare?ids=1,99999", 404, "text/html; charset=utf-8", "There is nothing" },
 	{ "/host?host=nobody", 404, "text/html; charset=utf-8", "There is nothing" },
 	{ "/host?host=" EVIL, 200, "text/html; charset=utf-8", "Settings that changed" },
+	{ "/host?host=" EVIL, 200, "text/html; charset=utf-8", "There is no record" },
+	{ "/host?host=" EVIL, 200, "text/html; charset=utf-8", "No list of metrics" },
+	{ "/host?host=" HOST, 200, "text/html; charset=utf-8", "the clock was -200" },
+	{ "/host?host=" HOST, 200, "text/html; charset=utf-8", " of 240 steps: there the clocks" },
+	{ "/host?host=" HOST, 200, "text/html; charset=utf-8",
+	    "href=\"/host/clock.csv?host=" HOST "\"" },
+	{ "/host?host=" HOST, 200, "text/html; charset=utf-8",
+	    "1 worth keeping, 1 listed and not worth it" },
+	{ "/host?host=" HOST, 200, "text/html; charset=utf-8",
+	    "In all 2 connections of its collectors (1 open now, 1 of the host alone) came 86001 "
+	    "samples; 17 documents were lost before sending, and the box rejected 3." },
+	{ "/host/clock.csv?host=" HOST, 200, "text/csv; charset=utf-8",
+	    "Hours since the first,offset,bound\r\n0,2.49" },
+	{ "/host/clock.csv?host=nobody", 404, "text/html; charset=utf-8", "There is nothing" },
+	{ "/host/clock.csv?host=" EVIL, 404, "text/html; charset=utf-8", "There is nothing" },
+	{ "/host/other.csv?host=" HOST, 404, "text/html; charset=utf-8", "There is nothing" },
+	{ "/host/clock", 404, "text/html; charset=utf-8", "There is nothing" },
 	{ "/health", 200, "text/html; charset=utf-8", "The box is well." },
 	{ "/healthz", 200, "application/json", "\"ok\": true" },
 	{ "/style.css", 200, "text/css; charset=utf-8", "prefers-color-scheme" },
@@ -913,7 +1012,7 @@ test_hostile(void)
 {
 	static const char *const paths[] = { "/", "/?before=11", "/session/1", "/session/3",
 		"/session/5", "/session/6", "/health", "/routes", EVIL_ROUTE, "/compare?ids=3,5,6",
-		"/host?host=" EVIL };
+		"/host?host=" EVIL, "/host?host=" HOST };
 	static const char *const never[] = { "<script", "<img", "javascript:", "style=\"",
 		"http://", "https://", "\"//", "\xe2\x80\xae", "url(", "@import", "<iframe", "\a" };
 	struct reply r;

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Metrics of a host that the lists of metrics worth keeping name. */
+#include "web/page.h"
+
+#include <string.h>
+
+#include "narrows/err.h"
+#include "narrows/result.h"
+#include "web/table.h"
+
+enum { LISTS_MAX = 20 };
+
+TABLE_TEXT(column_metric, KEY_keep_metric_name)
+TABLE_TEXT(column_unit, KEY_keep_metric_unit)
+TABLE_NUMBER(column_share, KEY_keep_metric_share, fmt_share)
+TABLE_NUMBER(column_r, KEY_keep_metric_r, fmt_ratio)
+
+static void
+column_worth(struct html *h, const json_t *row)
+{
+	if (result_bool(row, KEY_keep_metric_worth_keeping) == 1)
+		html_raw(h, "<b>keep</b>");
+	else
+		html_raw(h, "drop");
+}
+
+struct lists {
+	struct html *h;
+	const char *host;
+	size_t n;
+};
+
+/* "sender", or NULL: the list does not name the host. */
+static const char *
+role_of(const json_t *list, const char *host)
+{
+	const json_t *hosts = result_list(list, KEY_keeplist_hosts), *o;
+	const char *name, *role;
+	size_t i;
+
+	json_array_foreach(hosts, i, o)
+	{
+		name = result_text(o, KEY_keep_host_name);
+		role = result_text(o, KEY_keep_host_role);
+		if (name != NULL && role != NULL && strcmp(name, host) == 0)
+			return role;
+	}
+	return NULL;
+}
+
+/* Metrics of a list whose name begins with the role of the host. A new reference, or NULL. */
+static json_t *
+metrics_of(const json_t *list, const char *role, size_t *n_worth)
+{
+	json_t *all = json_array(), *o;
+	const json_t *metrics = result_list(list, KEY_keeplist_metrics);
+	const size_t len = strlen(role);
+	const char *name;
+	size_t i;
+
+	*n_worth = 0;
+	json_array_foreach(metrics, i, o)
+	{
+		name = result_text(o, KEY_keep_metric_name);
+		if (name == NULL || strncmp(name, role, len) != 0 || name[len] != ':')
+			continue;
+		json_array_append(all, o);
+		*n_worth += result_bool(o, KEY_keep_metric_worth_keeping) == 1;
+	}
+	return all;
+}
+
+static void
+write_list(struct html *h, const json_t *list, const char *role)
+{
+	static const struct table_column columns[] = {
+		{ "Metric", column_metric, false },
+		{ "Unit", column_unit, false },
+		{ "Advice", column_worth, false },
+		{ "Chosen in", column_share, true },
+		{ "r", column_r, true },
+	};
+	const char *program = result_text(list, KEY_keeplist_program);
+	size_t n_worth;
+	json_t *metrics = metrics_of(list, role, &n_worth);
+
+	html_raw(h, "<h3>");
+	page_name(h, program != NULL ? program : "unknown program");
+	html_raw(h, ", ");
+	page_route(h, result_text(list, KEY_keeplist_route));
+	html_raw(h, "</h3><p>As ");
+	page_name(h, role);
+	html_raw(h, ": ");
+	html_int(h, (int64_t)n_worth);
+	html_raw(h, " worth keeping, ");
+	html_int(h, (int64_t)(json_array_size(metrics) - n_worth));
+	html_raw(h,
+	    " listed and not worth it. All other metrics of the host were chosen too "
+	    "rarely to be listed.</p>");
+	if (json_array_size(metrics) > 0)
+		table_write(h, metrics, columns, sizeof(columns) / sizeof(columns[0]));
+	json_decref(metrics);
+}
+
+static int
+on_list(void *arg, const struct nw_keeplist_rec *rec)
+{
+	struct lists *l = arg;
+	json_t *list = rec->json != NULL ? json_loads(rec->json, 0, NULL) : NULL;
+	const char *role = role_of(list, l->host);
+
+	if (role != NULL) {
+		write_list(l->h, list, role);
+		l->n++;
+	}
+	json_decref(list);
+	return l->h->failed ? NW_ENOMEM : l->n == LISTS_MAX;
+}
+
+int
+host_metrics(struct html *h, struct store_reader *r, const struct nw_host_rec *host)
+{
+	struct lists l = { .h = h, .host = host->name };
+	int rc;
+
+	html_raw(h, "<section><h2>Metrics kept and dropped</h2>");
+	rc = store_keeplists(r, on_list, &l);
+	if (l.n == 0)
+		html_raw(h, "<p>No list of metrics worth keeping names this host yet.</p>");
+	else
+		html_raw(h,
+		    "<p class=\"note\">Chosen in: the share of half-samples that chose the metric. "
+		    "r: correlation with what the program delivered. <a href=\"/keep\">The whole "
+		    "lists</a>, <a href=\"/keep.json\">as JSON</a>.</p>");
+	html_raw(h, "</section>");
+	return rc;
+}
