@@ -87,6 +87,29 @@ assert at("4", "C-seq-reverse R", "uncached")["ours"] == "" and at("4", "C-seq-r
 END
 ! "$bin/narrows" stat tables "$tmp/cell" 2>/dev/null || fail "tables of no matrix"
 
+# The figures of that matrix, whose quick form lacks Figure 6; with such cells all are drawn, of as many operations as were made.
+"$bin/narrows" stat figures --csv "$tmp/matrix" "$tmp/figures" >"$tmp/drawn" || fail "narrows stat figures"
+grep -q '^6,,0,not measured' "$tmp/drawn" && [ ! -e "$tmp/figures/figure6.svg" ] || fail "Figure 6 of nothing: $(cat "$tmp/drawn")"
+for size in 4096 262144; do
+	run -s cached -m seq -l reverse0 -n 20 -a $size "$tmp/matrix/cached-read-seq+reverse0-$size-1" "$file" >/dev/null || fail "reverse"
+done
+"$bin/narrows" stat figures --csv "$tmp/matrix" "$tmp/figures" >"$tmp/drawn" || fail "narrows stat figures, again"
+python3 - "$tmp/figures" "$tmp/drawn" <<'END' || fail "figures"
+import csv, re, sys, xml.dom.minidom
+ops = {r["figure"]: int(r["operations"]) for r in csv.DictReader(open(sys.argv[2]))}
+assert set(ops) == set("234567") and min(ops.values()) >= 3 and ops["6"] == 40, ops
+def paths(figure, kind):
+    page = xml.dom.minidom.parse(f"{sys.argv[1]}/figure{figure}.svg")
+    return [p.getAttribute("d") for p in page.getElementsByTagName("path") if p.getAttribute("class") == kind]
+assert [len(paths(n, "line")) for n in "23456"] == [1, 1, 2, 4, 0] and len(paths("7", "line")) >= 2
+assert [len(paths(n, "dots")) for n in "23456"] == [1, 1, 2, 0, 5]
+assert 20 <= sum(d.count("M") for d in paths("6", "dots")) <= 40
+assert all(1 <= paths(n, "dots")[0].count("M") <= ops[n] for n in "23")
+assert all(re.fullmatch(r"M[-0-9. LM]+", d) for n in "2357" for d in paths(n, "line"))
+END
+! "$bin/narrows" stat figures "$tmp/matrix" 2>/dev/null || fail "figures without a folder for them"
+! "$bin/narrows" stat figures "$tmp/cell" "$tmp/figures" 2>/dev/null || fail "figures of no matrix"
+
 # Classes against the truth: models of two runs say of the run between them which operations the page cache served. A machine
 # that was busy in one of the runs alone teaches nothing: then all runs are made again.
 classes_measure() {

@@ -12,11 +12,12 @@ typedef int stat_run_fn(const struct stat_args *a, json_t **out, struct stat_err
 typedef int stat_case_fn(const struct stat_case *c, json_t **out, struct stat_error *err);
 
 stat_run_fn summary_run, ttest_run, bottleneck_run, density_run, models_run, classify_run,
-    changes_run, tables_run;
+    changes_run, tables_run, figures_run;
 stat_case_fn summary_case, ttest_case, bottleneck_case, autocorr_case, density_case, models_case,
     iotrace_case, classify_case, formats_case, changes_case;
 extern const struct stat_option summary_options[], ttest_options[], bottleneck_options[],
-    density_options[], models_options[], classify_options[], changes_options[], tables_options[];
+    density_options[], models_options[], classify_options[], changes_options[], tables_options[],
+    figures_options[];
 
 /* The table of the only file on the command line; more files are an error. */
 int series_table(const struct stat_args *a, struct stat_table **out, struct stat_error *err);
