@@ -65,6 +65,22 @@ lost=$(sed -n 's/.* records, \([0-9]*\) lost/\1/p' "$tmp/record")
 	END { print gaps + 0 }' >"$tmp/gaps"
 [ "$(cat "$tmp/gaps")" -le "$lost" ] && [ "$(cat "$tmp/gaps")" -gt 0 ] || fail "gaps $(cat "$tmp/gaps"), lost $lost"
 
+# A minimum count: the file grows when as many records wait and not before, long before the time is over. The records of a
+# flow are longer than the shortest, so bytes alone would wake the reader early.
+whole() { [ "$(count "$tmp/least" socket.tx)" = 40 ]; }
+"$magnet" record -o "$tmp/least" -T 600000 -m 40 -p socket.tx -f port=$port 2>"$tmp/record" &
+recorder=$!
+pids="$pids $recorder"
+until_true 20 test -s "$tmp/least" || fail "the recording does not begin: $(cat "$tmp/record")"
+size=$(stat -c %s "$tmp/least")
+python3 "$tmp/datagrams.py" 39 "$port"
+sleep 0.3
+[ "$(stat -c %s "$tmp/least")" = "$size" ] || fail "39 records are written, of at least 40"
+python3 "$tmp/datagrams.py" 1 "$port"
+until_true 20 whole || fail "40 records are not written: $(count "$tmp/least" socket.tx)"
+kill "$recorder"
+wait "$recorder" || fail "a recording with a minimum count ended with $?: $(cat "$tmp/record")"
+
 # A filter by identity in the kernel: of two sockets that send alike, all events of the one and none of the other.
 cat >"$tmp/two.py" <<'PY'
 import os, socket, sys, time

@@ -16,12 +16,12 @@ struct recording {
 	FILE *file;
 	struct kernel *kernel;
 	struct ring *ring;
-	uint64_t n, n_max, ring_bytes, watermark_bytes, payload_bytes;
+	uint64_t n, n_max, n_wait, ring_bytes, watermark_bytes, payload_bytes;
 	int64_t until_mono_ns;
 	int timeout_ms;
 };
 
-/* Writes all records that wait. */
+/* Writes all records that wait, and leaves none of them in the file's buffer. */
 static int
 drain(struct recording *r)
 {
@@ -33,7 +33,7 @@ drain(struct recording *r)
 		ring_pass(r->ring);
 		r->n++;
 	}
-	return 0;
+	return fflush(r->file) != 0 ? -1 : 0;
 }
 
 static int
@@ -47,6 +47,45 @@ remaining_ms(const struct recording *r)
 	return ms < 0 ? 0 : ms < r->timeout_ms ? (int)ms : r->timeout_ms;
 }
 
+static void
+watermark_set(struct recording *r, uint64_t bytes)
+{
+	kernel_control(r->kernel)->watermark_bytes = bytes;
+	ring_watermark_set(r->ring, bytes);
+}
+
+/* Bytes that wait at the least when all wanted records do, within half of the ring. */
+static uint64_t
+bytes_of(const struct recording *r, uint64_t held_bytes, uint64_t n_missing)
+{
+	uint64_t bytes = held_bytes + n_missing * ring_record_bytes(sizeof(struct magnet_record));
+
+	return bytes < r->ring_bytes / 2 ? bytes : r->ring_bytes / 2;
+}
+
+/*
+ * Sleeps until the watermark and the count of option -m are reached, the ring is half full, or the
+ * time is over. The kernel knows bytes only: where records are longer than the shortest, it wakes
+ * the reader early, and the reader moves the watermark on by what the missing records take.
+ */
+static void
+records_wait(struct recording *r)
+{
+	uint64_t left = r->n_max == 0 ? UINT64_MAX : r->n_max - r->n, held, bytes, n;
+	uint64_t wanted = left < r->n_wait ? left : r->n_wait;
+	int64_t until_mono_ns = nw_mono_ns() + remaining_ms(r) * (int64_t)1000000, left_ns;
+
+	while (!stop_wanted && (left_ns = until_mono_ns - nw_mono_ns()) > 0) {
+		held = ring_waiting_bytes(r->ring); /* before the records: of no more */
+		n = ring_waiting_records(r->ring);
+		if (held >= r->watermark_bytes && (n >= wanted || held >= r->ring_bytes / 2))
+			return;
+		bytes = n >= wanted ? 0 : bytes_of(r, held, wanted - n);
+		watermark_set(r, bytes > r->watermark_bytes ? bytes : r->watermark_bytes);
+		ring_wait(r->ring, (int)((left_ns + 999999) / 1000000));
+	}
+}
+
 static int
 record(struct recording *r)
 {
@@ -56,7 +95,10 @@ record(struct recording *r)
 		rc = -1;
 	while (rc == 0 && !stop_wanted && (r->n_max == 0 || r->n < r->n_max) &&
 	    (r->until_mono_ns == 0 || nw_mono_ns() < r->until_mono_ns)) {
-		ring_wait(r->ring, remaining_ms(r));
+		if (r->n_wait > 0)
+			records_wait(r);
+		else
+			ring_wait(r->ring, remaining_ms(r));
 		rc = drain(r);
 	}
 	if (rc == 0 && !stop_wanted)
@@ -96,6 +138,10 @@ option_take(struct recording *r, int o, const char *value)
 		v = number_of(value, 1, 1e18, "-n");
 		r->n_max = (uint64_t)v;
 		break;
+	case 'm':
+		v = number_of(value, 1, 1e9, "-m");
+		r->n_wait = (uint64_t)v;
+		break;
 	case 'T':
 		v = number_of(value, 1, 1e6, "-T");
 		r->timeout_ms = (int)v;
@@ -119,17 +165,16 @@ option_take(struct recording *r, int o, const char *value)
 static int
 record_run(int argc, char **argv)
 {
-	struct recording r = { .file = stdout,
-		.ring_bytes = 8 << 20,
-		.watermark_bytes = 256 << 10,
-		.timeout_ms = 100 };
+	struct recording r = { .file = stdout, .ring_bytes = 8 << 20, .timeout_ms = 100 };
 	int o, rc = 0;
 	uint64_t lost;
 
 	if ((r.kernel = kernel_or_fail()) == NULL)
 		return 1;
-	while (rc == 0 && (o = getopt(argc, argv, "a:p:f:s:e:o:b:w:B:n:t:T:")) != -1)
+	while (rc == 0 && (o = getopt(argc, argv, "a:p:f:s:e:o:b:w:m:B:n:t:T:")) != -1)
 		rc = o == '?' ? -1 : option_take(&r, o, optarg);
+	if (r.watermark_bytes == 0) /* a count alone decides when the reader wakes */
+		r.watermark_bytes = r.n_wait > 0 ? 1 : 256 << 10;
 	if (rc == 0 && (optind < argc || selection_points_on(r.kernel) == 0))
 		rc = -1;
 	if (rc < 0) {
@@ -150,6 +195,6 @@ record_run(int argc, char **argv)
 
 const struct command magnet_cmd_record = { "record",
 	"record -p POINTS [-a \"NAME PLACE [FIELD ...]\"] [-f KIND=VALUE] [-s N] [-e MS] [-o FILE] "
-	"[-b BYTES] [-w BYTES] [-B BYTES]"
+	"[-b BYTES] [-w BYTES] [-m COUNT] [-B BYTES]"
 	" [-T MS] [-n COUNT] [-t SECONDS]",
 	"writes events to a file or a pipe", record_run };

@@ -106,6 +106,34 @@ ring_waiting_bytes(const struct ring *r)
 	return *r->producer - r->at;
 }
 
+uint64_t
+ring_record_bytes(uint64_t record_bytes)
+{
+	return HEADER_BYTES + ((record_bytes + 7) & ~(uint64_t)7);
+}
+
+uint64_t
+ring_waiting_records(const struct ring *r)
+{
+	uint64_t at = r->at, end = *r->producer, n = 0;
+	uint32_t len;
+
+	while (at < end) {
+		len = __atomic_load_n(
+		    (const uint32_t *)(const void *)(r->data + (at & (r->size_bytes - 1))),
+		    __ATOMIC_ACQUIRE);
+		n += (len & DISCARDED) == 0;
+		at += ring_record_bytes(len & ~(BUSY | DISCARDED));
+	}
+	return n;
+}
+
+void
+ring_watermark_set(struct ring *r, uint64_t watermark_bytes)
+{
+	r->watermark_bytes = watermark_bytes;
+}
+
 void
 ring_wait(struct ring *r, int timeout_ms)
 {
@@ -145,7 +173,7 @@ ring_peek(struct ring *r)
 		len = __atomic_load_n((const uint32_t *)(const void *)p, __ATOMIC_ACQUIRE);
 		if (len & BUSY)
 			return NULL;
-		r->next = r->at + HEADER_BYTES + (((len & ~(BUSY | DISCARDED)) + 7) & ~7u);
+		r->next = r->at + ring_record_bytes(len & ~(BUSY | DISCARDED));
 		rec = (const void *)(p + HEADER_BYTES);
 		if (!(len & DISCARDED) && len >= sizeof(*rec) && rec->size_bytes <= len)
 			return rec;

@@ -37,6 +37,12 @@ void ring_pass(struct ring *r);
 
 /* Bytes between the reader and the kernel, headers included. */
 uint64_t ring_waiting_bytes(const struct ring *r);
+/* Records between the reader and the kernel, among them those that the kernel still writes. */
+uint64_t ring_waiting_records(const struct ring *r);
+/* The bytes from which ring_wait() does not sleep; the kernel's control has a number of its own. */
+void ring_watermark_set(struct ring *r, uint64_t watermark_bytes);
+/* Bytes of the ring that a record of record_bytes takes. */
+uint64_t ring_record_bytes(uint64_t record_bytes);
 /* Records that are missing so far, by the gaps in their numbers. */
 uint64_t ring_lost(const struct ring *r);
 
