@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The pages in a real browser, driven through its debugging pipe: on a phone and on a desk, light and dark. Nothing may
-# be wider than the screen, be too faint to read, come from elsewhere or complain. SHOTS=DIR keeps the pictures.
+# be wider than the screen, be too faint to read, come from elsewhere, lack a name for those who hear the page, or complain.
+# The newest pages also on a wide screen, and by keyboard. SHOTS=DIR keeps the pictures.
 set -eu
 . tests/patience.sh
 B=${B:-build/release}
@@ -11,10 +12,11 @@ done
 [ -n "$chromium" ] || { echo "no Chromium here"; exit 77; }
 
 tmp=$(mktemp -d)
-server= browser=
+server= browser= box=
 cleanup() {
 	[ -z "$browser" ] || kill "$browser" 2>/dev/null || :
 	[ -z "$server" ] || kill "$server" 2>/dev/null || :
+	[ -z "$box" ] || kill "$box" 2>/dev/null || :
 	wait 2>/dev/null || :
 	rm -rf "$tmp"
 }
@@ -30,7 +32,20 @@ until [ -s "$tmp/server" ]; do
 	[ $n -lt $((100 * PATIENCE)) ] || fail "the server does not start: $(cat "$tmp/server.err")"
 	sleep 0.1
 done
-base=http://$(tr / : <"$tmp/server")
+report=http://$(tr / : <"$tmp/server") base=
+
+# a box that asks everybody for a login
+mkdir -m 700 "$tmp/state"
+"$B/bin/narrowsd" -d -o state-dir="$tmp/state" -o listen-xsp=127.0.0.1/0 -o listen-events=127.0.0.1/0 \
+    -o listen-http=127.0.0.1/0 -o login=always >"$tmp/box.log" 2>&1 &
+box=$!
+n=0
+until [ -s "$tmp/state/narrowsd.run" ] && grep -q '^http ' "$tmp/state/narrowsd.run"; do
+	n=$((n + 1))
+	[ $n -lt $((100 * PATIENCE)) ] || fail "the box does not start: $(cat "$tmp/box.log")"
+	sleep 0.1
+done
+locked=http://$(sed -n 's/^http //p' "$tmp/state/narrowsd.run" | tr / :)
 
 mkfifo "$tmp/in"
 exec 7<>"$tmp/in"
@@ -81,6 +96,19 @@ look=$(tr -d '\n\t' <<'JS'
 		if (ratio < 4.5) say('contrast ' + ratio.toFixed(2), e);
 		if (r.width > 0 && parseFloat(s.fontSize) < 11.5) say('too small', e);
 	}
+	if (!document.documentElement.lang || !document.title) bad.push('no language or title');
+	const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
+	if (new Set(ids).size != ids.length) bad.push('an id twice');
+	const name = e => e.textContent.trim() || e.getAttribute('aria-label') || e.getAttribute('title');
+	for (const e of document.querySelectorAll('a, button, summary, th[scope=col]')) if (!name(e)) say('no name', e);
+	for (const e of document.querySelectorAll('input:not([type=hidden]), select, textarea'))
+		if (!(e.labels && e.labels.length) && !e.getAttribute('aria-label')) say('no label', e);
+	for (const e of document.querySelectorAll('[tabindex]')) if (e.tabIndex > 0) say('jumps the queue', e);
+	for (const e of document.querySelectorAll('.scroll'))
+		if (e.tabIndex != 0 || !e.getAttribute('aria-label')) say('scrolls for the mouse alone', e);
+	let depth = 0;
+	for (const e of document.querySelectorAll('h1, h2, h3, h4')) { const d = +e.tagName[1];
+		if (d > depth + 1) say('heading skips a level', e); depth = d; }
 	for (const e of document.querySelectorAll('svg[role=img]'))
 		if (!document.getElementById(e.getAttribute('aria-describedby'))) say('not described', e);
 	return bad.slice(0, 5).join(' | ');
@@ -109,14 +137,16 @@ load() {
 }
 
 seen=0
-for path in / /session/1 /session/2 /session/3 /session/4 /session/5 /session/5/lifelines /session/6 /session/7 /health /nothing \
-    /routes "/route?route=dtn-a.site-a.example.net+-%3E+dtn-b.site-b.example.net&program=rsync" "/compare?ids=1,3,5" "/?state=failed"; do
+# look_at PATH WIDTHxHEIGHT...: on each screen, light and dark
+look_at() {
+	path=$1
+	shift
 	name=$(echo "${path#/}" | tr -c 'a-zA-Z0-9\n' - | cut -c 1-30)
 	name=${name:-list}
-	for screen in 360x740 1280x900; do
+	for screen; do
 		width=${screen%x*}
+		cdp Emulation.setDeviceMetricsOverride "{\"width\":$width,\"height\":${screen#*x},\"deviceScaleFactor\":1,\"mobile\":$([ "$width" = 360 ] && echo true || echo false)}"
 		for scheme in light dark; do
-			cdp Emulation.setDeviceMetricsOverride "{\"width\":$width,\"height\":${screen#*x},\"deviceScaleFactor\":1,\"mobile\":$([ "$width" = 360 ] && echo true || echo false)}"
 			cdp Emulation.setEmulatedMedia "{\"features\":[{\"name\":\"prefers-color-scheme\",\"value\":\"$scheme\"}]}"
 			load "$path"
 			cdp Runtime.evaluate "{\"expression\":\"$look\"}"
@@ -130,14 +160,39 @@ for path in / /session/1 /session/2 /session/3 /session/4 /session/5 /session/5/
 		done
 		! cmp -s "$tmp/$name-$screen-light.png" "$tmp/$name-$screen-dark.png" || fail "$path has no dark side"
 	done
+}
+
+# tab_through PATH: the tabulator visits what can be used in the order of the page, and shows where it is
+tab_through() {
+	load "$1"
+	cdp Runtime.evaluate '{"expression":"document.activeElement.blur()"}'
+	for key in 1 2 3 4 5 6; do
+		cdp Input.dispatchKeyEvent '{"type":"rawKeyDown","key":"Tab","code":"Tab","windowsVirtualKeyCode":9}'
+		cdp Input.dispatchKeyEvent '{"type":"keyUp","key":"Tab","code":"Tab","windowsVirtualKeyCode":9}'
+		cdp Runtime.evaluate "{\"expression\":\"(() => { const all = [...document.querySelectorAll('a[href], button, summary, input:not([type=hidden]), select, textarea, [tabindex]')], e = document.activeElement, s = getComputedStyle(e); return (all.indexOf(e) + 1) + (s.outlineStyle == 'none' || s.outlineWidth == '0px' ? ' unseen' : ''); })()\"}"
+		[ "$(field value)" = "$key" ] || fail "$1: tabulator $key leads to $(field value)"
+	done
+}
+
+base=$report
+host=/host?host=dtn-a.site-a.example.net
+for path in / /session/1 /session/2 /session/3 /session/4 /session/5 /session/6 /session/7 /health /nothing /routes \
+    "/route?route=dtn-a.site-a.example.net+-%3E+dtn-b.site-b.example.net&program=rsync" "/compare?ids=1,3,5" "/?state=failed"; do
+	look_at "$path" 360x740 1280x900
 done
+for path in "$host" /session/5/lifelines; do
+	look_at "$path" 360x740 1280x900 2560x1440
+	tab_through "$path"
+done
+base=$locked
+look_at /login 360x740 1280x900 2560x1440
 # the one page that is not there may be complained about
 complaints=$(grep -a -z '"method":"Log.entryAdded".*"level":"error"' "$tmp/out" | tr '\0' '\n' | grep -v /nothing || :)
 [ -z "$complaints" ] || fail "the browser complains: $complaints"
 [ -z "${SHOTS:-}" ] || { mkdir -p "$SHOTS" && cp "$tmp"/*.png "$SHOTS"; }
 
 # what a slow line must carry for the longest page
-page=$(curl -fsS "$base/session/3" | gzip -9 | wc -c)
-css=$(curl -fsS "$base/style.css" | gzip -9 | wc -c)
+page=$(curl -fsS "$report/session/3" | gzip -9 | wc -c)
+css=$(curl -fsS "$report/style.css" | gzip -9 | wc -c)
 [ "$page" -gt 1000 ] && [ $((page + css)) -le 61440 ] || fail "$((page + css)) bytes compressed"
 echo "$seen pages looked at, longest $((page + css)) bytes compressed"

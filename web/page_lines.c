@@ -271,7 +271,8 @@ segments_write(struct html *h, const struct lines_view *v)
 	if (v->p->segments.n == 0)
 		return;
 	html_raw(h,
-	    "<section><h2>Segments</h2><div class=\"scroll\"><table><thead><tr><th>Segment</th>"
+	    "<section><h2>Segments</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	    "aria-label=\"Segments\"><table><thead><tr><th>Segment</th>"
 	    "<th class=\"num\">Lines</th><th class=\"num\">5 %</th><th class=\"num\">Median</th>"
 	    "<th class=\"num\">95 %</th><th class=\"num\">99 %</th><th class=\"num\">Longest</th>"
 	    "<th class=\"num\">Share of the slow lines' excess</th><th class=\"num\">Crossings</th>"
@@ -293,7 +294,8 @@ stalls_write(struct html *h, const struct lines_view *v)
 	if (v->p->n_stalls == 0)
 		return;
 	html_raw(h,
-	    "<section><h2>Blocked and unblocked</h2><div class=\"scroll\"><table><thead><tr>"
+	    "<section><h2>Blocked and unblocked</h2><div class=\"scroll\" tabindex=\"0\" "
+	    "role=\"region\" aria-label=\"Blocked and unblocked\"><table><thead><tr>"
 	    "<th>Server</th><th>Blocked at</th><th class=\"num\">For</th>"
 	    "<th class=\"num\">Lines that wait</th></tr></thead><tbody>");
 	for (i = 0; i < v->p->n_stalls && i < STALLS_SHOWN_MAX; i++) {
@@ -320,7 +322,8 @@ events_write(struct html *h, const struct lines_view *v)
 	if (v->p->n_with == 0)
 		return;
 	html_raw(h,
-	    "<section><h2>Events of hosts in that time</h2><div class=\"scroll\"><table><thead>"
+	    "<section><h2>Events of hosts in that time</h2><div class=\"scroll\" tabindex=\"0\" "
+	    "role=\"region\" aria-label=\"Events of hosts in that time\"><table><thead>"
 	    "<tr><th>Event</th><th>Host</th><th class=\"num\">All</th><th class=\"num\">Within"
 	    "</th><th class=\"num\">Expected by chance</th><th class=\"num\">p</th></tr>"
 	    "</thead><tbody>");
@@ -366,7 +369,8 @@ clocks_write(struct html *h, const struct lines_view *v)
 	if (v->s->hosts.n < 2)
 		return;
 	html_raw(h,
-	    "<section><h2>Clocks</h2><div class=\"scroll\"><table><thead><tr><th>Host</th>"
+	    "<section><h2>Clocks</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	    "aria-label=\"Clocks\"><table><thead><tr><th>Host</th>"
 	    "<th class=\"num\">Corrected by</th><th class=\"num\">May be wrong by</th>"
 	    "<th class=\"num\">Lead that the lines allow</th></tr></thead><tbody>");
 	for (i = 0; i < v->s->hosts.n && i < 40; i++) {
@@ -417,7 +421,8 @@ slowest_write(struct html *h, const struct lines_view *v)
 	if (n > 0) {
 		qsort(r, n, sizeof(*r), by_total);
 		html_raw(h,
-		    "<section><h2>Slowest lines</h2><div class=\"scroll\"><table><thead><tr>"
+		    "<section><h2>Slowest lines</h2><div class=\"scroll\" tabindex=\"0\" "
+		    "role=\"region\" aria-label=\"Slowest lines\"><table><thead><tr>"
 		    "<th>Ids</th><th>Server</th><th class=\"num\">Takes</th></tr></thead>"
 		    "<tbody>");
 		for (i = 0; i < n && i < SLOWEST_MAX; i++) {
@@ -481,7 +486,9 @@ points_write(struct html *h, const struct lines_view *v)
 	for (i = 0; i < l->n; i++) {
 		html_raw(h, "<section><h2>Line ");
 		html_text(h, v->s->label[v->k->line[i]]);
-		html_raw(h, "</h2><div class=\"scroll\"><table><tbody>");
+		html_raw(h,
+		    "</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Points "
+		    "of the line\"><table><tbody>");
 		for (last = (unsigned)l->n_points, p = 0; p < l->n_points; p++)
 			if (l->t_ns[i * l->n_points + p] != NW_LINE_NEVER) {
 				point_row(h, v, i, p, last);
@@ -532,7 +539,9 @@ notes_write(struct html *h, const struct lines_view *v)
 
 	if (v->s->n_notes == 0)
 		return;
-	html_raw(h, "<section><h2>Notes</h2><div class=\"scroll\"><table><tbody>");
+	html_raw(h,
+	    "<section><h2>Notes</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	    "aria-label=\"Notes\"><table><tbody>");
 	for (i = 0; i < v->s->n_notes; i++) {
 		const struct lineset_note *n = &v->s->notes[i];
 
@@ -584,7 +593,9 @@ drawing_write(struct html *h, struct lines_view *v)
 		return;
 	html_raw(h, "<figure class=\"plot\">");
 	legend_write(h, v);
-	html_raw(h, "<div class=\"scroll lifescroll\">");
+	html_raw(h,
+	    "<div class=\"scroll lifescroll\" tabindex=\"0\" role=\"region\" aria-label=\"Drawing "
+	    "of the lifelines\">");
 	lines_draw(h, v, false);
 	html_raw(h,
 	    "</div><figcaption class=\"note\">Seconds since the session's first event. A cross "

@@ -22,7 +22,7 @@ void
 page_login(struct html *h, const char *next, int tried, unsigned wait_s, const char *user)
 {
 	page_begin(h, &(struct page_frame){ .title = "Log in" });
-	html_raw(h, "<h1>Log in</h1>");
+	html_raw(h, "<h1 class=\"page\">Log in</h1>");
 	if (user != NULL) {
 		html_raw(h, "<p>You are logged in as ");
 		html_text(h, user);
@@ -71,7 +71,8 @@ page_access(struct html *h, const struct web_access *access, const char *user)
 	html_raw(h, "<h1>Who has access</h1><p>You are logged in as ");
 	html_text(h, user);
 	html_raw(h,
-	    ".</p><div class=\"scroll\"><table><thead><tr><th>Name</th><th>Kind</th><th>Role</th>"
+	    ".</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	    "aria-label=\"Accounts\"><table><thead><tr><th>Name</th><th>Kind</th><th>Role</th>"
 	    "<th>Until</th></tr></thead><tbody>");
 	if (access->list(access->arg, account_write, h) < 0)
 		html_raw(h, "<tr><td colspan=\"4\">The accounts cannot be read.</td></tr>");

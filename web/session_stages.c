@@ -328,7 +328,8 @@ write_stage_table(struct html *h, const struct stage *stages, size_t n, const js
 	    "interval</caption><thead role=\"rowgroup\"><tr role=\"row\"><th role=\"columnheader\" "
 	    "scope=\"col\">Stage</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Rate</th>"
-	    "<th role=\"columnheader\" scope=\"col\" class=\"wide\"><span class=\"axis\"><span>");
+	    "<th role=\"columnheader\" scope=\"col\" class=\"wide\" aria-label=\"Interval, "
+	    "drawn\"><span class=\"axis\"><span>");
 	html_text(h, rates ? fmt_bytes_per_s(axis.low).s : "");
 	html_raw(h, "</span><span>");
 	html_text(h, rates ? fmt_bytes_per_s(axis.high).s : "");
