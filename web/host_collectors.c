@@ -87,17 +87,18 @@ static void
 write_sentence(struct html *h, const struct collectors *c)
 {
 	html_raw(h, "<p>");
-	html_text(h, c->n == LOOKED_AT ? "In the latest " : "In all ");
+	html_text(h, c->n == LOOKED_AT ? "Latest connections" : "Connections");
+	html_raw(h, " of its collectors: ");
 	html_int(h, (int64_t)c->n);
-	html_raw(h, " connections of its collectors (");
+	html_raw(h, ", of these ");
 	html_int(h, (int64_t)c->n_open);
-	html_raw(h, " open now, ");
+	html_raw(h, " open now and ");
 	html_int(h, (int64_t)c->n_host);
-	html_raw(h, " of the host alone) came ");
+	html_raw(h, " for the host alone. Samples: ");
 	html_text(h, fmt_count(c->samples).s);
-	html_raw(h, " samples; ");
+	html_raw(h, ". Documents lost before sending: ");
 	html_text(h, fmt_count(c->dropped).s);
-	html_raw(h, " documents were lost before sending, and the box rejected ");
+	html_raw(h, "; rejected by the box: ");
 	html_text(h, fmt_count(c->rejected).s);
 	html_raw(h, ".</p>");
 }

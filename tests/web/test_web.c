@@ -760,8 +760,8 @@ static const struct {
 	{ "/host?host=" HOST, 200, "text/html; charset=utf-8",
 	    "1 worth keeping, 1 listed and not worth it" },
 	{ "/host?host=" HOST, 200, "text/html; charset=utf-8",
-	    "In all 2 connections of its collectors (1 open now, 1 of the host alone) came 86001 "
-	    "samples; 17 documents were lost before sending, and the box rejected 3." },
+	    "Connections of its collectors: 2, of these 1 open now and 1 for the host alone. "
+	    "Samples: 86001. Documents lost before sending: 17; rejected by the box: 3." },
 	{ "/host/clock.csv?host=" HOST, 200, "text/csv; charset=utf-8",
 	    "Hours since the first,offset,bound\r\n0,2.49" },
 	{ "/host/clock.csv?host=nobody", 404, "text/html; charset=utf-8", "There is nothing" },
