@@ -384,6 +384,18 @@ kernel_own_bytes(const struct evidence *e, const struct evidence_process *parent
 	    parent->kernel_bytes - children, fmin(parent->kernel_bytes, parent->seen_bytes));
 }
 
+bool
+evidence_reads_cached(const struct evidence *e, const struct evidence_process *p)
+{
+	static const double device_share_max = 0.02;
+	double read = 0;
+	size_t i;
+
+	for (i = 0; p->bytes[NW_OP_DISK_READ] != NULL && i < e->n_windows; i++)
+		read += p->bytes[NW_OP_DISK_READ][i];
+	return p->kernel_bytes > 0 && read > 0 && p->storage_read_bytes < device_share_max * read;
+}
+
 void
 evidence_seen(const struct evidence *e, double *seen, double *kernel)
 {

@@ -11,8 +11,6 @@
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
 
-/* Below this share of bytes from devices, the page cache served all. */
-static const double DEVICE_SHARE_MAX = 0.02;
 static const double NS = 1e-9;
 
 const char *const io_step_names[IO_STEPS] = { "forward", "backward", "same", "strided", "random" };
@@ -299,17 +297,10 @@ static bool
 is_all_cached(const struct evidence *e, const struct io_file *f)
 {
 	const struct evidence_process *p;
-	double read = 0;
-	size_t i;
 
-	for (p = e->processes; !f->write && p < e->processes + e->n_processes; p++) {
-		if (p->host != f->host || p->pid != f->pid || p->bytes[NW_OP_DISK_READ] == NULL)
-			continue;
-		for (i = 0; i < e->n_windows; i++)
-			read += p->bytes[NW_OP_DISK_READ][i];
-		return p->kernel_bytes > 0 && read > 0 &&
-		    p->storage_read_bytes < DEVICE_SHARE_MAX * read;
-	}
+	for (p = e->processes; !f->write && p < e->processes + e->n_processes; p++)
+		if (p->host == f->host && p->pid == f->pid && p->bytes[NW_OP_DISK_READ] != NULL)
+			return evidence_reads_cached(e, p);
 	return false;
 }
 

@@ -88,6 +88,15 @@ is_saturated(const struct judgement *j, size_t stage)
 	return false;
 }
 
+/* Whether a stage reads from memory alone: what looks like a disk at work copies pages. */
+static bool
+is_cached(const struct judgement *j, const struct evidence *e, size_t stage)
+{
+	const struct nw_path_stage *s = &j->path.stage[stage];
+
+	return s->kind == NW_STAGE_DISK_READ && evidence_reads_cached(e, &e->processes[s->process]);
+}
+
 /* The stage that limits together with the slowest; number of stages if there is none. */
 static size_t
 second_find(const struct judgement *j, const struct evidence *e)
@@ -101,7 +110,7 @@ second_find(const struct judgement *j, const struct evidence *e)
 		return j->path.n;
 	for (i = 0; i < j->path.n; i++)
 		if (i != l->stage && !combined_is_pair(e, &j->path, l, l->stage, i) &&
-		    is_saturated(j, i))
+		    !is_cached(j, e, i) && is_saturated(j, i))
 			return i;
 	if (l->known || next >= j->path.n || combined_is_pair(e, &j->path, l, l->stage, next))
 		return j->path.n;

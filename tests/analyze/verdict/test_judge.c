@@ -273,6 +273,41 @@ tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char
 	store_close(st);
 }
 
+/* A network at its limit, and a program that also reads a file for a fifth of the time: from a disk,
+ * which may be at its limit, too, or from memory, which is not. */
+static void
+cached_check(const char *name, double device_bytes, bool both)
+{
+	static const char *const names[] = { "bytes_out", "busy_s", "rwnd_limited_s",
+		"sndbuf_limited_s" };
+	static const char *const process[] = { "cpu_user", "rchar", "seen_read", "read_bytes" };
+	const struct transfer tr = { name, { .02, 0 }, { .06, 0 }, { .004, .06 }, { .004, 0 }, 0.05,
+		40, NULL, "" };
+	char path[128], why[STORE_WHY_BYTES];
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_write(b, &tr);
+	single_write(b, 5, "nw:connection",
+	    "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}", names,
+	    (const double[]){ 1.6e8, 3.95, 0, 0 }, 4);
+	single_write(b, 6, "nw:process", "{\"pid\":101,\"program\":\"mover\"}", process,
+	    (const double[]){ 1, 1.6e8, 1.6e8, device_bytes }, 4);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	CHECK_INT(a.judgement.second < a.judgement.path.n, both);
+	CHECK_INT(strncmp(a.judgement.sentence, "Both ", 5) == 0, both);
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
 /* --- a pipe to gzip, which has no calipers, only its process's documents --- */
 
 struct member {
@@ -648,6 +683,8 @@ main(void)
 	transfer_init();
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		transfer_check(&transfers[i]);
+	cached_check("network and disk", 1.6e8, true);
+	cached_check("network and memory", 1e6, false);
 	tie_check("sendfile, slow link", 3.95, -1, "network", "medium");
 	tie_check("sendfile, slow disk", 0.4, 1.6e8, "disk.read", "medium");
 	tie_check("sendfile, nobody else", 0, -1, NULL, "none");
