@@ -205,8 +205,8 @@ void evidence_clear(struct evidence *e);
  * Both 0 if the path never worked. */
 void evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t *first_wall_ns,
     int64_t *last_wall_ns);
-/* Whether the page cache served what a process read: the kernel counted next to nothing from devices
- * for the process. False where the kernel's count is unknown. */
+/* Whether the page cache served what a process read: the kernel counted next to nothing from
+ * devices for the process. False where the kernel's count is unknown. */
 bool evidence_reads_cached(const struct evidence *e, const struct evidence_process *p);
 /* Bytes of measured calls, and of the same processes by the kernel's count. */
 void evidence_seen(const struct evidence *e, double *seen, double *kernel);

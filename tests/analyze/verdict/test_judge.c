@@ -273,8 +273,8 @@ tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char
 	store_close(st);
 }
 
-/* A network at its limit, and a program that also reads a file for a fifth of the time: from a disk,
- * which may be at its limit, too, or from memory, which is not. */
+/* A network at its limit, and a program that also reads a file for a fifth of the time: from a
+ * disk, which may be at its limit, too, or from memory, which is not. */
 static void
 cached_check(const char *name, double device_bytes, bool both)
 {
