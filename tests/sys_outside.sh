@@ -126,6 +126,37 @@ if ${CC:-cc} -O2 -static -o "$tmp/rawcalls" tests/rig/rawcalls.c 2>"$tmp/err"; t
 	done
 fi
 
+# --- a program that seccomp kills at every call but a few: alive under both measures, and counted to the byte by both ---
+mkfifo "$tmp/start"
+# sealed_bytes WAY: what the report must have
+sealed_bytes() {
+	until_true 20 test -s "$tmp/report" || fail "$1: no report of a sealed program"
+	is "$(total "$tmp/report" stage bytes disk.read)" $bytes "$1: bytes that a sealed program read"
+	is "$(total "$tmp/report" stage bytes disk.write)" $bytes "$1: bytes that a sealed program wrote"
+	grep -q "read=$bytes .*resource=$tmp/from\$" "$tmp/report" || fail "$1: the sealed program's file has no name"
+	cmp -s "$tmp/from" "$tmp/sealed.to" || fail "$1: the sealed program's copy is damaged"
+}
+${CC:-cc} -O2 -o "$tmp/sealed" tests/rig/sealed.c || fail "sealed.c does not compile"
+rm -f "$tmp/report" "$tmp/sealed.to"
+"$tmp/sealed" "$tmp/from" "$tmp/sealed.to" "$tmp/start" &
+program=$!
+pids="$pids $program"
+until_true 20 sh -c "readlink /proc/$program/fd/* | grep -q sealed.to" || fail "the sealed program opens no file"
+NWRUN_REPORT=$tmp/report "$nwrun" -v -p $program 2>"$tmp/err" &
+watcher=$!
+until_true 20 grep -q task "$tmp/err" || fail "nwrun -p does not begin: $(cat "$tmp/err")"
+timeout 60 sh -c "echo >$tmp/start"
+wait $program || fail "the sealed program ends with $? beside nwrun -p"
+wait $watcher || fail "nwrun -p ends with $?"
+sealed_bytes "nwrun -p"
+rm -f "$tmp/report" "$tmp/sealed.to"
+NWRUN_REPORT=$tmp/report "$nwrun" -q "$tmp/sealed" "$tmp/from" "$tmp/sealed.to" "$tmp/start" &
+program=$!
+pids="$pids $program"
+timeout 60 sh -c "echo >$tmp/start"
+wait $program || fail "the sealed program ends with $? under nwrun"
+sealed_bytes nwrun
+
 # --- children are measured, and what the others do is not ---
 rm -f "$tmp/report"
 sh -c "while [ ! -e $tmp/go2 ]; do sleep 0.05; done; cp $tmp/from $tmp/to2; cat $tmp/to2 >$tmp/to3" &

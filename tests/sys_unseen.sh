@@ -75,7 +75,7 @@ for f in $names; do
 	aio) named "$f" aio $((2 * bytes)) ;;
 	queue) named "$f" aio 0 ;;
 	ring) named "$f" io_uring 0 ;;
-	sealed) named "$f" sealed $((2 * bytes)) ;;
+	sealed_late) named "$f" sealed $((2 * bytes)) ;;
 	setuid) named "$f" set-user-id 0 ;; # whose counts only its own user may read
 	# where the kernel's events may be read, a static program is measured from outside
 	static) grep -q ' unseen_by=' static/report && named "$f" static $((2 * bytes)) || exact "$f" $bytes $bytes ;;

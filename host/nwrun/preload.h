@@ -132,7 +132,8 @@ thread_slot(void)
 /* --- preload_fd.c, preload_object.c --- */
 
 struct fd_info {
-	unsigned stage;              /* stage for reading; the stage for writing is one more */
+	unsigned stage; /* stage for reading; the stage for writing is one more. NWSHM_NO_STAGE: a
+	                 * sealed program's descriptor that was never looked at */
 	struct nwshm_object *object; /* NULL: none */
 };
 /* One word per descriptor, changed by compare and exchange: object + 1, "private", "look again",
@@ -173,6 +174,9 @@ fd_word_known(int fd)
 
 /* Looks at the descriptor on first use. Needs a slot: never call without a slot. */
 struct fd_info fd_get(int fd);
+/* Looks at the descriptors below FD_LOOKED that are open, and names their files. Needs a slot. */
+enum { FD_LOOKED = 256 };
+void fd_look_all(void);
 /* The descriptor is about to be, or has been, closed or replaced. Harmless at any time. */
 void fd_forget(int fd);
 void fd_closing(int fd); /* as fd_forget(), while the descriptor is still open */
@@ -239,6 +243,8 @@ struct op {
 	int64_t begin_mono_ns, offset;
 };
 void op_begin(struct op *op, int fd, enum nwshm_dir dir);
+/* Makes sure that the pages of all stages exist, for a thread that may not ask later. */
+void lanes_prepare(struct nwshm_thread *t);
 
 /* Of one descriptor whose kind is known. */
 static inline void

@@ -171,10 +171,21 @@ fd_get(int fd)
 		word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed);
 	if (unlikely(word == 0 || (word & FD_AGAIN) != 0)) {
 		if (sealed)
-			return (struct fd_info){ NWSHM_OTHER_READ, NULL };
+			return (struct fd_info){ NWSHM_NO_STAGE, NULL };
 		word = fd_look(fd, word);
 	}
 	return fd_word_info(word);
+}
+
+void
+fd_look_all(void)
+{
+	int fd;
+
+	for (fd = 0; fd < FD_LOOKED; fd++) {
+		fd_get(fd);
+		fd_name(fd, true);
+	}
 }
 
 /* The pair of a number is not kept: every private pair counts as a neighbour's from now on. */

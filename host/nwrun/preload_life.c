@@ -199,12 +199,19 @@ preload_end(void)
 }
 
 /*
- * A filter that kills at unexpected calls would kill the program for ours. Mapped slots still
- * count; in strict mode even the clock is forbidden, for this thread.
+ * A filter that kills at unexpected calls would kill the program for ours, so the thread's slot and
+ * the open descriptors are made ready before. Mapped slots still count; in strict mode even the
+ * clock is forbidden, for this thread.
  */
 static void
 seal(bool strict)
 {
+	struct nwshm_thread *t = sealed ? NULL : thread_slot();
+
+	if (t != NULL) {
+		lanes_prepare(t);
+		fd_look_all();
+	}
 	sealed = true;
 	if (strict)
 		self.slot = NULL;

@@ -17,6 +17,15 @@ lane_is_ready(struct nwshm_thread *t, unsigned stage)
 	return true;
 }
 
+void
+lanes_prepare(struct nwshm_thread *t)
+{
+	unsigned stage;
+
+	for (stage = 0; stage < NWSHM_LANES; stage++)
+		lane_is_ready(t, stage);
+}
+
 static void
 lane_miss(uint64_t bytes)
 {
@@ -133,6 +142,10 @@ op_begin(struct op *op, int fd, enum nwshm_dir dir)
 	if ((op->thread = thread_slot()) == NULL)
 		return;
 	info = fd_get(fd);
+	if (unlikely(info.stage == NWSHM_NO_STAGE)) {
+		op->thread = NULL;
+		return;
+	}
 	op_begin_known(op, op->thread, info, fd, dir);
 }
 
@@ -147,6 +160,10 @@ op_begin2(struct op *op, int from_fd, int to_fd)
 		return;
 	from = fd_get(from_fd);
 	to = fd_get(to_fd);
+	if (unlikely(from.stage == NWSHM_NO_STAGE || to.stage == NWSHM_NO_STAGE)) {
+		op->thread = NULL;
+		return;
+	}
 	op->fd = from_fd;
 	op->fd2 = to_fd;
 	op->stage = from.stage + NWSHM_READ;
@@ -224,6 +241,8 @@ op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes)
 	if (t == NULL || bytes == 0)
 		return;
 	info = fd_get(fd);
+	if (info.stage == NWSHM_NO_STAGE)
+		return;
 	now_mono_ns = nw_cycles_ns(&region->cycles);
 	stage_add(t, info.stage + (unsigned)dir, info.object, OP_AT_POSITION, now_mono_ns,
 	    now_mono_ns, (ssize_t)bytes);

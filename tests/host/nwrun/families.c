@@ -311,7 +311,7 @@ by_ring(void)
 }
 
 static void
-sealed(void)
+seal(void)
 {
 	struct sock_filter pass = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	struct sock_fprog filter = { 1, &pass };
@@ -319,6 +319,23 @@ sealed(void)
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
 		exit(SKIP);
+}
+
+static void
+sealed(void)
+{
+	seal();
+	plain();
+}
+
+/* Descriptors from after the filter. */
+static void
+sealed_late(void)
+{
+	seal();
+	in = open("in", O_RDONLY);
+	out = open("out", O_RDWR);
+	must(in >= 0 && out >= 0);
 	plain();
 }
 
@@ -344,6 +361,7 @@ static const struct {
 	{ "queue", by_queue },
 	{ "ring", by_ring },
 	{ "sealed", sealed },
+	{ "sealed_late", sealed_late },
 };
 
 int
