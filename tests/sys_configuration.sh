@@ -49,6 +49,17 @@ if ip netns add "$ns" 2>/dev/null; then
 	ip -n "$ns" addr add 198.51.100.1/24 dev d0
 	ip -n "$ns" link set d0 up && ip -n "$ns" link set d1 up
 	ip netns exec "$ns" ping -c 1 -W 1 127.0.0.1 >/dev/null 2>&1 || :
+	# an interface counts once something went over it: a question for an address that nobody has
+	cat >"$tmp/packets.py" <<'END'
+import socket, sys
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("198.51.100.2", 9))
+for line in open("/proc/net/dev"):
+    name, _, rest = line.partition(":")
+    v = rest.split()
+    if v and int(v[1]) + int(v[9]) == 0:
+        sys.exit(1)
+END
+	until_true 20 ip netns exec "$ns" python3 "$tmp/packets.py" || fail "nothing goes over an interface"
 	once() { ip netns exec "$ns" "$bin/blipp" -H dtn2 --list-configuration >"$tmp/$1"; }
 	once conf.before
 	ip -n "$ns" link set d0 mtu 1400

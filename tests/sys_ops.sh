@@ -68,5 +68,5 @@ events=$(nw sql "SELECT count(*) FROM event WHERE name='op.read'" | tail -n 1 | 
 [ "$events" -le 1500 ] || fail "$events operations in a second of 1 ms each"
 nw sql "SELECT attrs FROM event WHERE name='op.read' ORDER BY t_ns LIMIT 1" | grep -q 'bytes.*dur_ns' || fail "an operation lacks values"
 nw sql "SELECT max(t_ns) - min(t_ns) AS span FROM event WHERE name='op.read'" | tail -n 1 | tr -dc 0-9 >"$tmp/span"
-[ "$(cat "$tmp/span")" -le $((1200000000 * $(patience))) ] || fail "the window is longer than ordered: $(cat "$tmp/span") ns"
+[ "$(cat "$tmp/span")" -le $((1200000000 + 800000000 * $(patience))) ] || fail "the window is longer than ordered: $(cat "$tmp/span") ns"
 echo "$events operations of one second"
