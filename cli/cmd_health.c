@@ -15,14 +15,6 @@
 
 /* --- values of the health document; what is absent is NaN or NULL --- */
 
-static double
-number(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 static const char *
 text(const json_t *o, const char *key)
 {
@@ -72,16 +64,18 @@ static void
 store_print(const json_t *doc)
 {
 	const json_t *store = json_object_get(doc, "store");
-	double days_left = number(store, "days_left"), commit_s = age_s(doc, store, "last_commit");
+	double days_left = show_number(store, "days_left"),
+	       commit_s = age_s(doc, store, "last_commit");
 
 	printf("store     %s of %s at most, %s free on the disk",
-	    fmt_bytes(number(store, "file_bytes")).s, fmt_bytes(number(store, "max_bytes")).s,
-	    fmt_bytes(number(doc, "disk_free_bytes")).s);
+	    fmt_bytes(show_number(store, "file_bytes")).s,
+	    fmt_bytes(show_number(store, "max_bytes")).s,
+	    fmt_bytes(show_number(doc, "disk_free_bytes")).s);
 	if (!isnan(days_left))
 		printf(", full in %s", fmt_duration(days_left * 86400).s);
 	if (!isnan(commit_s))
 		printf("; last commit %s ago", fmt_duration(commit_s).s);
-	printf("; %.0f batches queued\n", number(store, "queued_batches"));
+	printf("; %.0f batches queued\n", show_number(store, "queued_batches"));
 }
 
 static void
@@ -95,7 +89,7 @@ clock_print(const json_t *doc)
 		puts("clock     not synchronised");
 	else
 		printf("clock     synchronised, wrong by at most %s\n",
-		    fmt_duration(number(clock, "bound_s")).s);
+		    fmt_duration(show_number(clock, "bound_s")).s);
 }
 
 static void
@@ -105,10 +99,11 @@ work_print(const json_t *doc)
 	double analysis_s = age_s(doc, doc, "last_analysis");
 
 	printf("now       %.0f connections, %.0f sessions running, %.0f analyses waiting\n",
-	    number(c, "connections"), number(c, "sessions_open"), number(c, "analysis_queued"));
+	    show_number(c, "connections"), show_number(c, "sessions_open"),
+	    show_number(c, "analysis_queued"));
 	printf("so far    %.0f sessions, %.0f documents, %s, %.0f analyses",
-	    number(c, "sessions_total"), number(c, "documents"),
-	    fmt_si(number(c, "samples"), "samples").s, number(c, "analysis_runs"));
+	    show_number(c, "sessions_total"), show_number(c, "documents"),
+	    fmt_si(show_number(c, "samples"), "samples").s, show_number(c, "analysis_runs"));
 	if (!isnan(analysis_s))
 		printf(", the last %s ago", fmt_duration(analysis_s).s);
 	putchar('\n');
@@ -130,9 +125,9 @@ faults_print(const json_t *doc)
 	size_t i, n = 0;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].kind == NW_COUNTER_FAULT && number(c, rows[i].name) > 0)
+		if (rows[i].kind == NW_COUNTER_FAULT && show_number(c, rows[i].name) > 0)
 			printf("%s%s: %.0f\n", n++ == 0 ? "faults    " : "          ",
-			    rows[i].words, number(c, rows[i].name));
+			    rows[i].words, show_number(c, rows[i].name));
 	if (n == 0)
 		puts("faults    none");
 }

@@ -12,37 +12,13 @@
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/query.h"
+#include "cli/gather.h"
 #include "cli/show.h"
 #include "cli/source.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
 #include "web/lifelines/choice.h"
-
-struct text {
-	char *s;
-	size_t len;
-};
-
-static int
-text_add(void *arg, const char *bytes, size_t len)
-{
-	struct text *t = arg;
-
-	t->s = xreallocarray(t->s, t->len + len + 1, 1);
-	memcpy(t->s + t->len, bytes, len);
-	t->len += len;
-	t->s[t->len] = '\0';
-	return NW_OK;
-}
-
-static double
-number(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
 
 static const char *
 word(const json_t *o, const char *key)
@@ -58,11 +34,11 @@ segment_print(const json_t *g)
 	const json_t *q = json_object_get(g, "duration_s");
 
 	printf("  %-20s ", word(g, "from"));
-	printf("%-20s %8.0f %9s %9s %9s %9s %8s %9.0f %10.0f\n", word(g, "to"), number(g, "n"),
-	    fmt_duration(number(q, "median")).s, fmt_duration(number(q, "p95")).s,
-	    fmt_duration(number(q, "p99")).s, fmt_duration(number(q, "max")).s,
-	    fmt_share(number(g, "excess_share")).s, number(g, "crossings"),
-	    number(g, "order_impossible"));
+	printf("%-20s %8.0f %9s %9s %9s %9s %8s %9.0f %10.0f\n", word(g, "to"), show_number(g, "n"),
+	    fmt_duration(show_number(q, "median")).s, fmt_duration(show_number(q, "p95")).s,
+	    fmt_duration(show_number(q, "p99")).s, fmt_duration(show_number(q, "max")).s,
+	    fmt_share(show_number(g, "excess_share")).s, show_number(g, "crossings"),
+	    show_number(g, "order_impossible"));
 }
 
 static void
@@ -87,12 +63,12 @@ clocks_print(const json_t *list)
 
 	json_array_foreach(list, i, c)
 	{
-		by = number(c, "corrected_s");
-		if (by == 0 && !isfinite(number(c, "bound_s")))
+		by = show_number(c, "corrected_s");
+		if (by == 0 && !isfinite(show_number(c, "bound_s")))
 			continue;
 		printf("%s  clock of %s: corrected by %s, ", i == 0 ? "\n" : "", word(c, "host"),
 		    fmt_si(by, "s").s);
-		printf("may be wrong by %s\n", fmt_si(number(c, "bound_s"), "s").s);
+		printf("may be wrong by %s\n", fmt_si(show_number(c, "bound_s"), "s").s);
 	}
 }
 
@@ -105,7 +81,7 @@ measure_print(const json_t *m)
 	printf("%s to ", word(m, "a_point"));
 	printf("%s at ", word(m, "b"));
 	printf("%s: %s, %s lines a second\n", word(m, "b_point"),
-	    fmt_si(number(m, "seconds"), "s").s, fmt_ratio(number(m, "lines_per_s")).s);
+	    fmt_si(show_number(m, "seconds"), "s").s, fmt_ratio(show_number(m, "lines_per_s")).s);
 }
 
 static int
@@ -121,8 +97,8 @@ document_print(const char *text)
 	if (json_is_object(json_object_get(doc, "against")))
 		printf("%s\n", word(json_object_get(doc, "against"), "sentence"));
 	printf("\n%.0f lifelines, %.0f chosen: %.0f finished, %.0f flushed, %.0f unfinished\n",
-	    number(doc, "lifelines"), number(doc, "chosen"), number(doc, "finished"),
-	    number(doc, "flushed"), number(doc, "unfinished"));
+	    show_number(doc, "lifelines"), show_number(doc, "chosen"), show_number(doc, "finished"),
+	    show_number(doc, "flushed"), show_number(doc, "unfinished"));
 	segments_print(json_object_get(doc, "segments"));
 	clocks_print(json_object_get(doc, "clocks"));
 	measure_print(json_object_get(doc, "measure"));
@@ -137,7 +113,7 @@ struct wish {
 };
 
 static int
-bytes_write(const struct wish *w, const struct text *t)
+bytes_write(const struct wish *w, const struct gathered *t)
 {
 	FILE *f = w->path != NULL && strcmp(w->path, "-") != 0 ? fopen(w->path, "w") : stdout;
 	bool failed = f == NULL || fwrite(t->s, 1, t->len, f) != t->len;
@@ -153,9 +129,9 @@ bytes_write(const struct wish *w, const struct text *t)
 static int
 answer_print(struct source *source, int64_t id, const struct wish *w)
 {
-	struct text t = { .s = NULL };
+	struct gathered t = { .s = NULL };
 	char *ending = xasprintf("/lifelines%s", w->ending != NULL ? w->ending : ".json");
-	int rc = source_export(source, id, ending, w->query != NULL ? w->query : "", text_add, &t);
+	int rc = source_export(source, id, ending, w->query != NULL ? w->query : "", gather, &t);
 
 	free(ending);
 	if (rc == NW_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/show.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -51,6 +52,14 @@ show_text(const json_t *o, enum result_key key, const char *none)
 	const char *s = result_text(o, key);
 
 	return s != NULL ? show_string(s) : none;
+}
+
+double
+show_number(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
 const char *

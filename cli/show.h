@@ -13,6 +13,8 @@
  * that turn the direction of text become \uXXXX. On loan until the eighth next call. One thread. */
 const char *show_text(const json_t *o, enum result_key key, const char *none);
 const char *show_string(const char *s);
+/* A number of a document whose keys have no enumerators; NaN where there is none. */
+double show_number(const json_t *o, const char *key);
 /* A time in UTC, to the minute: 2026-11-20 08:12. On loan until the next call. */
 const char *show_minute(int64_t wall_s);
 

@@ -11,6 +11,7 @@
 
 #include <event2/buffer.h>
 
+#include "cli/gather.h"
 #include "cli/httpask.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
@@ -22,25 +23,6 @@ struct source {
 	char *state_dir;
 	struct store_reader *reader;
 };
-
-struct text {
-	char *s;
-	size_t len;
-};
-
-static int
-text_append(void *arg, const char *data, size_t len)
-{
-	struct text *t = arg;
-
-	if (len > ((size_t)1 << 30) - t->len)
-		return NW_ETOOBIG;
-	t->s = xreallocarray(t->s, t->len + len + 1, 1);
-	memcpy(t->s + t->len, data, len);
-	t->len += len;
-	t->s[t->len] = '\0';
-	return NW_OK;
-}
 
 struct source *
 source_open(const char *state_dir, const char *url)
@@ -122,9 +104,9 @@ source_get(struct source *s, const char *path, httpask_fn *fn, void *arg, int *s
 static char *
 source_text(struct source *s, const char *path, int *status)
 {
-	struct text t = { 0 };
+	struct gathered t = { 0 };
 
-	if (source_get(s, path, text_append, &t, status) < 0) {
+	if (source_get(s, path, gather, &t, status) < 0) {
 		free(t.s);
 		return NULL;
 	}
@@ -281,7 +263,7 @@ source_health(struct source *s, int *status)
 {
 	char *url = s->url != NULL ? xstrdup(s->url) : source_run_value(s->state_dir, "http");
 	char why[HTTPASK_WHY_BYTES];
-	struct text t = { 0 };
+	struct gathered t = { 0 };
 
 	if (url == NULL)
 		fprintf(stderr, "narrows: %s: no box runs here\n", s->state_dir);
@@ -289,7 +271,7 @@ source_health(struct source *s, int *status)
 			     .ca_path = s->ca_path,
 			     .path = "/healthz",
 			     .token = secure_getenv("NARROWS_TOKEN") },
-		     text_append, &t, status, why) < 0) {
+		     gather, &t, status, why) < 0) {
 		fprintf(stderr, "narrows: %s: %s\n", url, why);
 		free(t.s);
 		t.s = NULL;

@@ -239,6 +239,15 @@ take_status(struct xsess *x, const uint8_t *data, size_t len, int64_t now_wall_n
 	return rc;
 }
 
+/* A message that cannot be taken ends no connection. */
+static void
+control_refused(struct xsess *x, uint16_t opt, const char *why)
+{
+	x->rejected++;
+	counter_add(&x->box->counters.rejected_control, 1);
+	log_debug("control.reject peer=%s opt=0x%02x why=\"%s\"", x->wire.name, opt, why);
+}
+
 /* A program asks for more of its own host: an order by hand, for ten minutes at most. */
 static int
 ask_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
@@ -259,12 +268,8 @@ ask_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 		rc = control_order(
 		    x->box->control, x->host->name, &o, o.lease_ns, nw_mono_ns(), &why);
 	x->asks++;
-	if (rc < 0) {
-		x->rejected++;
-		counter_add(&x->box->counters.rejected_control, 1);
-		log_debug("control.reject peer=%s opt=0x%02x why=\"%s\"", x->wire.name, opt,
-		    why != NULL ? why : nw_strerror(rc));
-	}
+	if (rc < 0)
+		control_refused(x, opt, why != NULL ? why : nw_strerror(rc));
 	return NW_OK;
 }
 
@@ -285,12 +290,8 @@ control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 		hostclock_put(x->box, x->host, x->id, offset_s, bound_s, now);
 		commit_check(x->box->commit);
 	}
-	if (rc < 0) {
-		x->rejected++;
-		counter_add(&x->box->counters.rejected_control, 1);
-		log_debug("control.reject peer=%s opt=0x%02x why=\"%s\"", x->wire.name, opt,
-		    why != NULL ? why : nw_strerror(rc));
-	}
+	if (rc < 0)
+		control_refused(x, opt, why != NULL ? why : nw_strerror(rc));
 	return NW_OK;
 }
 

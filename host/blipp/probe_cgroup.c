@@ -5,8 +5,8 @@
  * processes. Files that a version does not have leave their numbers out.
  */
 #include "host/blipp/probe.h"
+#include "host/lib/procread.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,16 +63,9 @@ static bool
 read_file(const char *root, const struct where *w, const char *group, char *text, size_t cap)
 {
 	char path[PATH_BYTES];
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s%.200s/%s", root, w->controller, group, w->file);
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-		return false;
-	n = read(fd, text, cap - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	return procread_path(path, text, cap) > 0;
 }
 
 double

@@ -5,9 +5,9 @@
  * /proc is looked through once a second at most, to find processes that have begun.
  */
 #include "host/blipp/probe.h"
+#include "host/lib/procread.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 #define FIND_NS INT64_C(950000000)
 
-enum { PROCESSES_MAX = 256, COMM_BYTES = 16, PATH_BYTES = 64, FILE_BYTES = 2048, NAMES_MAX = 32 };
+enum { PROCESSES_MAX = 256, COMM_BYTES = 16, FILE_BYTES = 2048, NAMES_MAX = 32 };
 
 enum field { USER_S, SYSTEM_S, STARVED_S, READ, WRITTEN, RESIDENT, THREADS, PROCESSES };
 static const struct series_field fields[] = {
@@ -54,22 +54,6 @@ struct process_probe {
 	struct series_set series;
 	int64_t find_mono_ns;
 };
-
-static bool
-read_file(int pid, const char *file, char *text, size_t cap)
-{
-	char path[PATH_BYTES];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-		return false;
-	n = read(fd, text, cap - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
 
 /* The number behind a key of /proc/PID/io; NaN without. */
 static double
@@ -111,7 +95,7 @@ process_read(struct process *p)
 	double v[4];
 	uint64_t started;
 
-	if (!read_file(p->pid, "stat", text, sizeof(text)) ||
+	if (procread(p->pid, "stat", text, sizeof(text)) == 0 ||
 	    !process_parse(text, comm, &started, v) || (p->started != 0 && started != p->started))
 		return false;
 	p->started = started;
@@ -121,10 +105,10 @@ process_read(struct process *p)
 	p->values[RESIDENT] = v[2];
 	p->values[THREADS] = v[3];
 	p->values[PROCESSES] = 1;
-	if (read_file(p->pid, "schedstat", text, sizeof(text)))
+	if (procread(p->pid, "schedstat", text, sizeof(text)) > 0)
 		p->values[STARVED_S] =
 		    strtod(strchr(text, ' ') != NULL ? strchr(text, ' ') : "0", NULL) / 1e9;
-	if (read_file(p->pid, "io", text, sizeof(text))) { /* of the same user */
+	if (procread(p->pid, "io", text, sizeof(text)) > 0) { /* of the same user */
 		p->values[READ] = io_number(text, "read_bytes:");
 		p->values[WRITTEN] = io_number(text, "\nwrite_bytes:");
 	} else {
@@ -177,7 +161,7 @@ processes_find(struct process_probe *p)
 
 	while (d != NULL && p->n < PROCESSES_MAX && (e = readdir(d)) != NULL) {
 		if ((pid = atoi(e->d_name)) <= 0 || is_known(p, pid) ||
-		    !read_file(pid, "comm", comm, sizeof(comm)))
+		    procread(pid, "comm", comm, sizeof(comm)) == 0)
 			continue;
 		comm[strcspn(comm, "\n")] = '\0';
 		if (program_of(p, comm) != NULL)

@@ -16,6 +16,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "host/lib/capability.h"
 #include "host/magnet/program.h"
 #include "host/magnet/user_point.h"
 #include "narrows/err.h"
@@ -81,34 +82,6 @@ print_nothing(enum libbpf_print_level level, const char *format, va_list ap)
 	return 0;
 }
 
-/* The capability that a call lacks, for people: libbpf and the kernel say "operation not
- * permitted". */
-static const char *
-capability_missing(void)
-{
-	static const struct {
-		int bit;
-		const char *name;
-	} needed[] = { { 39, "CAP_BPF" }, { 38, "CAP_PERFMON" }, { 12, "CAP_NET_ADMIN" } };
-	char line[256];
-	unsigned long long caps = 0;
-	FILE *f = fopen("/proc/self/status", "re");
-	size_t i;
-
-	if (f == NULL)
-		return NULL;
-	while (fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "CapEff: %llx", &caps) == 1)
-			break;
-	fclose(f);
-	if (caps >> 21 & 1) /* CAP_SYS_ADMIN stands for all of them */
-		return NULL;
-	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!(caps >> needed[i].bit & 1))
-			return needed[i].name;
-	return NULL;
-}
-
 static int
 map_fd(const struct kernel *k, const char *name)
 {
@@ -153,6 +126,7 @@ maps_load(struct kernel *k)
 int
 kernel_open(struct kernel **out, char why[KERNEL_WHY_BYTES])
 {
+	static const int needed[] = { CAPABILITY_BPF, CAPABILITY_PERFMON, CAPABILITY_NET_ADMIN };
 	struct kernel *k = calloc(1, sizeof(*k));
 	const char *missing;
 	int rc;
@@ -168,7 +142,7 @@ kernel_open(struct kernel **out, char why[KERNEL_WHY_BYTES])
 	k->per_cpu = calloc((size_t)k->n_cpus, sizeof(struct magnet_stat) + 8);
 	rc = k->per_cpu == NULL ? -ENOMEM : maps_load(k);
 	if (rc < 0) {
-		missing = capability_missing();
+		missing = capability_missing(needed, 3);
 		if (missing != NULL)
 			snprintf(
 			    why, KERNEL_WHY_BYTES, "the kernel refuses: %s is missing", missing);

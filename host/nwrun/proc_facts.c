@@ -12,23 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/lib/procread.h"
+
 enum { PATH_BYTES = 64, HEAD_BYTES = 4096, FDS_MAX = 4096, THREADS_MAX = 16 };
-
-static bool
-read_proc(int pid, const char *name, char *text, size_t cap)
-{
-	char path[PATH_BYTES];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-		return false;
-	n = read(fd, text, cap - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
 
 /* --- why a process may be unseen --- */
 
@@ -78,8 +64,8 @@ is_sealed(int pid)
 	static const char key[] = "\nSeccomp:\t";
 	char text[4096], *at;
 
-	return read_proc(pid, "status", text, sizeof(text)) && (at = strstr(text, key)) != NULL &&
-	    at[sizeof(key) - 1] != '0';
+	return procread(pid, "status", text, sizeof(text)) > 0 &&
+	    (at = strstr(text, key)) != NULL && at[sizeof(key) - 1] != '0';
 }
 
 static bool
@@ -168,12 +154,13 @@ thread_read(int pid, const char *tid, struct proc_facts *out)
 	uint64_t wait_ns;
 
 	snprintf(name, sizeof(name), "task/%.16s/schedstat", tid);
-	if (read_proc(pid, name, text, sizeof(text)) && procfile_parse_schedstat(text, &wait_ns)) {
+	if (procread(pid, name, text, sizeof(text)) > 0 &&
+	    procfile_parse_schedstat(text, &wait_ns)) {
 		out->wait_known = true;
 		out->wait_ns = wait_ns > out->wait_ns ? wait_ns : out->wait_ns;
 	}
 	snprintf(name, sizeof(name), "task/%.16s/stat", tid);
-	if (read_proc(pid, name, text, sizeof(text)) && procfile_parse_stat(text, &stat))
+	if (procread(pid, name, text, sizeof(text)) > 0 && procfile_parse_stat(text, &stat))
 		out->blocked |= stat.state == 'D';
 }
 
@@ -206,14 +193,14 @@ proc_facts_read(int pid, unsigned wanted, struct proc_facts *out)
 	if (pid <= 0)
 		return;
 	out->found =
-	    read_proc(pid, "stat", text, sizeof(text)) && procfile_parse_stat(text, &out->stat);
+	    procread(pid, "stat", text, sizeof(text)) > 0 && procfile_parse_stat(text, &out->stat);
 	out->alive =
 	    out->found ? !procfile_is_over(&out->stat) : kill(pid, 0) == 0 || errno == EPERM;
 	if (!out->found)
 		return;
 	out->io_known =
-	    read_proc(pid, "io", text, sizeof(text)) && procfile_parse_io(text, &out->io);
-	out->wait_known = read_proc(pid, "schedstat", text, sizeof(text)) &&
+	    procread(pid, "io", text, sizeof(text)) > 0 && procfile_parse_io(text, &out->io);
+	out->wait_known = procread(pid, "schedstat", text, sizeof(text)) > 0 &&
 	    procfile_parse_schedstat(text, &out->wait_ns);
 	out->blocked = out->stat.state == 'D';
 	if (out->stat.threads > 1)

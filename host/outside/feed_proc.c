@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include "host/lib/procfile.h"
+#include "host/lib/procread.h"
 #include "host/outside/feed_in.h"
 #include "narrows/clock.h"
 
-enum { TEXT_BYTES = 1024, FILE_BYTES = 64 };
+enum { TEXT_BYTES = 1024 };
 
 struct state *state;
 struct nwshm *region;
@@ -40,30 +41,13 @@ region_touch(void *at, size_t bytes)
 
 /* --- facts --- */
 
-static size_t
-read_proc(uint32_t pid, const char *name, char *text, size_t cap)
-{
-	char path[FILE_BYTES];
-	ssize_t n;
-	int fd;
-
-	text[0] = '\0';
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-		return 0;
-	n = read(fd, text, cap - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
-}
-
 /* Arguments end with NULs; a process without arguments keeps the name so far. */
 static void
 image_describe(struct nwshm_proc *p)
 {
 	char text[NWSHM_ARGV_BYTES];
 	const char *name, *slash;
-	size_t len = read_proc((uint32_t)p->pid, "cmdline", text, sizeof(text)), i;
+	size_t len = procread(p->pid, "cmdline", text, sizeof(text)), i;
 
 	if (len == 0)
 		return;
@@ -118,7 +102,7 @@ proc_fill(struct feed *f, struct nwshm_proc *s, uint32_t pid, uint32_t ppid,
 	s->ppid = (int32_t)ppid;
 	s->start_ticks = 0;
 	s->pid_ns = 0;
-	if (read_proc(pid, "stat", text, sizeof(text)) > 0 && procfile_parse_stat(text, &st)) {
+	if (procread((int)pid, "stat", text, sizeof(text)) > 0 && procfile_parse_stat(text, &st)) {
 		s->start_ticks = st.start_ticks;
 		s->ppid = st.ppid;
 	}
@@ -340,14 +324,14 @@ usage_now(uint32_t pid, struct nwshm_usage *u)
 	long ticks = sysconf(_SC_CLK_TCK);
 
 	memset(u, 0, sizeof(*u));
-	if (read_proc(pid, "stat", text, sizeof(text)) == 0 || !procfile_parse_stat(text, &st) ||
-	    procfile_is_over(&st))
+	if (procread((int)pid, "stat", text, sizeof(text)) == 0 ||
+	    !procfile_parse_stat(text, &st) || procfile_is_over(&st))
 		return false;
 	u->cpu_known = 1;
 	u->user_us = (int64_t)(st.user_ticks * 1000000 / (uint64_t)ticks);
 	u->sys_us = (int64_t)(st.sys_ticks * 1000000 / (uint64_t)ticks);
 	u->children_faults = st.child_ticks > 0;
-	if (read_proc(pid, "io", text, sizeof(text)) > 0 && procfile_parse_io(text, &io)) {
+	if (procread((int)pid, "io", text, sizeof(text)) > 0 && procfile_parse_io(text, &io)) {
 		u->io_known = 1;
 		u->rchar = io.rchar;
 		u->wchar = io.wchar;

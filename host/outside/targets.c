@@ -11,25 +11,9 @@
 #include <unistd.h>
 
 #include "host/lib/procfile.h"
+#include "host/lib/procread.h"
 
 enum { TEXT_BYTES = 1024, FILE_BYTES = 64, PROCS_MAX = 65536, DEPTH_MAX = 64 };
-
-static size_t
-read_proc(uint32_t pid, const char *name, char *text, size_t cap)
-{
-	char path[FILE_BYTES];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-	text[0] = '\0';
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-		return 0;
-	n = read(fd, text, cap - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
-}
 
 static uint32_t
 parent_of(uint32_t pid)
@@ -37,7 +21,7 @@ parent_of(uint32_t pid)
 	struct procfile_stat st;
 	char text[TEXT_BYTES];
 
-	if (read_proc(pid, "stat", text, sizeof(text)) == 0 || !procfile_parse_stat(text, &st))
+	if (procread((int)pid, "stat", text, sizeof(text)) == 0 || !procfile_parse_stat(text, &st))
 		return 0;
 	return (uint32_t)st.ppid;
 }
@@ -152,10 +136,10 @@ targets_describe(uint32_t pid, char *name, size_t name_cap, char *arguments, siz
 	const char *slash;
 	size_t len, i;
 
-	if (read_proc(pid, "comm", name, name_cap) == 0)
+	if (procread((int)pid, "comm", name, name_cap) == 0)
 		return false;
 	name[strcspn(name, "\n")] = '\0';
-	if ((len = read_proc(pid, "cmdline", arguments, arguments_cap)) == 0)
+	if ((len = procread((int)pid, "cmdline", arguments, arguments_cap)) == 0)
 		return true;
 	slash = strrchr(arguments, '/');
 	snprintf(name, name_cap, "%s", slash != NULL ? slash + 1 : arguments);

@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "host/lib/capability.h"
 #include "host/nwrun/stages.h"
 #include "host/outside/object.h"
 #include "narrows/err.h"
@@ -123,34 +124,11 @@ trace_load(struct trace *t)
 	return 0;
 }
 
-/* The capability that a refused call lacks: the kernel says no more than "not permitted". */
-static const char *
-capability_missing(void)
-{
-	static const struct {
-		int bit;
-		const char *name;
-	} needed[] = { { 39, "CAP_BPF" }, { 38, "CAP_PERFMON" } };
-	unsigned long long caps = 0;
-	FILE *f = fopen("/proc/self/status", "re");
-	char line[LINE_BYTES];
-	size_t i;
-
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "CapEff: %llx", &caps) == 1)
-			break;
-	if (f != NULL)
-		fclose(f);
-	for (i = 0; i < sizeof(needed) / sizeof(needed[0]) && !(caps >> 21 & 1); i++)
-		if (!(caps >> needed[i].bit & 1))
-			return needed[i].name;
-	return NULL;
-}
-
 static int
 refused(int rc, char why[TRACE_WHY_BYTES])
 {
-	const char *missing = capability_missing();
+	static const int needed[] = { CAPABILITY_BPF, CAPABILITY_PERFMON };
+	const char *missing = capability_missing(needed, 2);
 
 	snprintf(why, TRACE_WHY_BYTES, "the kernel refuses to watch system calls: %s%s",
 	    missing != NULL ? missing : strerror(-rc), missing != NULL ? " is missing" : "");
