@@ -5,11 +5,13 @@
  * which only an open file has.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "host/outside/feed_in.h"
@@ -221,6 +223,58 @@ feed_fd_opened(struct feed_proc *p, const struct outside_name *n)
 	if (len == 0 || len >= sizeof(n->path) - 1)
 		return; /* cut names are no names */
 	f->path = path_absolute(p->pid, n->dir_fd, n->path);
+}
+
+static void
+name_learn(struct feed_proc *p, int fd)
+{
+	struct outside_file file = { 0 };
+	char link[64], path[NWSHM_PATH_BYTES];
+	struct feed_fd *f;
+	struct stat st;
+
+	snprintf(link, sizeof(link), "/proc/%u/fd/%d", p->pid, fd);
+	if (stat(link, &st) != 0 || !S_ISREG(st.st_mode))
+		return;
+	sys_fd_path(p->pid, fd, path);
+	if (path[0] != '/')
+		return;
+	file.ino = st.st_ino;
+	file.dev = major(st.st_dev) << 20 | minor(st.st_dev);
+	f = entry_get(p, fd);
+	if (!entry_is(f, &file))
+		f->path = xstrdup(path);
+}
+
+void
+feed_fd_learn_all(struct feed_proc *p)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", p->pid);
+	if ((dir = opendir(path)) == NULL)
+		return;
+	while ((e = readdir(dir)) != NULL)
+		if (e->d_name[0] != '.')
+			name_learn(p, atoi(e->d_name));
+	closedir(dir);
+}
+
+void
+feed_fd_inherit(struct feed_proc *p, const struct feed_proc *parent)
+{
+	struct feed_fd *f, *tmp, *mine;
+
+	HASH_ITER (hh, parent->fds, f, tmp) {
+		if (f->path == NULL)
+			continue;
+		mine = entry_get(p, f->fd);
+		mine->ino = f->ino;
+		mine->dev = f->dev;
+		mine->path = xstrdup(f->path);
+	}
 }
 
 void

@@ -86,6 +86,11 @@ struct nwshm_object *feed_fd_object(struct feed_proc *p, int fd, const struct ou
 /* The stage of a descriptor for reading: none of connections that do not count. */
 unsigned feed_fd_stage(struct feed_proc *p, const struct outside_file *file);
 void feed_fd_opened(struct feed_proc *p, const struct outside_name *n);
+/* Names of the files that a running process has open: the process may end before its first record
+ * is read. */
+void feed_fd_learn_all(struct feed_proc *p);
+/* A child begins with the descriptors of its parent. */
+void feed_fd_inherit(struct feed_proc *p, const struct feed_proc *parent);
 void feed_fd_closed(struct feed_proc *p, int fd);
 /* The process ends: its files get names and sizes. */
 void feed_fd_close_all(struct feed_proc *p);

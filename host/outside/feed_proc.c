@@ -128,6 +128,7 @@ struct feed_proc *
 feed_proc_start(struct feed *f, uint32_t pid, uint32_t ppid, const struct nwshm_usage *usage)
 {
 	struct feed_proc *p = xcalloc(1, sizeof(*p));
+	const struct feed_proc *parent = feed_proc_find(f, ppid);
 
 	if (!proc_claim(p)) {
 		free(p);
@@ -138,6 +139,8 @@ feed_proc_start(struct feed *f, uint32_t pid, uint32_t ppid, const struct nwshm_
 	p->state.generation = atomic_fetch_add(&region->generation, 1) + 1;
 	proc_fill(f, p->state.proc, pid, ppid, usage);
 	HASH_ADD_INT(f->procs, pid, p);
+	if (parent != NULL)
+		feed_fd_inherit(p, parent);
 	return p;
 }
 
@@ -345,10 +348,14 @@ bool
 feed_attach(struct feed *f, uint32_t pid)
 {
 	struct nwshm_usage usage;
+	struct feed_proc *p;
 
 	if (feed_proc_find(f, pid) != NULL)
 		return true;
-	return usage_now(pid, &usage) && feed_proc_start(f, pid, 0, &usage) != NULL;
+	if (!usage_now(pid, &usage) || (p = feed_proc_start(f, pid, 0, &usage)) == NULL)
+		return false;
+	feed_fd_learn_all(p);
+	return true;
 }
 
 struct feed *
