@@ -5,18 +5,10 @@
 #include <stdio.h>
 
 #include "cli/cmd.h"
-#include "cli/route_filter.h"
+#include "cli/route_rows.h"
 #include "cli/show.h"
-#include "cli/source.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
-
-static bool
-passes(const json_t *o, const struct route_filter *f)
-{
-	return route_filter_passes(
-	    f, result_text(o, KEY_keeplist_route), result_text(o, KEY_keeplist_program));
-}
 
 static void
 metric_print(const json_t *m)
@@ -70,38 +62,12 @@ list_print(const json_t *list, bool all)
 }
 
 static int
-lists_print(const json_t *doc, const struct route_filter *f)
-{
-	const json_t *list;
-	size_t i;
-
-	json_array_foreach(result_list(doc, KEY_keeplists_lists), i, list)
-	{
-		if (!passes(list, f))
-			continue;
-		if (f->json) {
-			json_dumpf(list, stdout, JSON_COMPACT);
-			putchar('\n');
-		} else
-			list_print(list, f->all);
-	}
-	return ferror(stdout) || fflush(stdout) != 0;
-}
-
-static int
 run(const struct command_env *env, int argc, char **argv)
 {
-	struct route_filter f;
-	json_t *doc;
-	int status;
+	static const struct route_rows rows = { true, source_keep, KEY_keeplists_lists,
+		KEY_keeplist_route, KEY_keeplist_program, NULL, list_print };
 
-	if (!route_filter_parse(&f, true, argc, argv))
-		return command_misused(env->command);
-	if ((doc = source_keep(env->source)) == NULL)
-		return COMMAND_FAILED;
-	status = lists_print(doc, &f);
-	json_decref(doc);
-	return status;
+	return route_rows_run(&rows, env, argc, argv);
 }
 
 const struct command command_keep = {
