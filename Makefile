@@ -26,7 +26,7 @@ VERSION := 0.1.0
 B       := build/$(MODE)
 Q       := $(if $(V),,@)
 
-OPT_release := -O2 -g
+OPT_release := -O2 -g -D_FORTIFY_SOURCE=2
 OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 OPT_tsan    := -O1 -g -fsanitize=thread
 OPT_cov     := -O0 -g --coverage -DNW_COVERAGE

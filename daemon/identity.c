@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
+#include "narrows/log.h"
 
 static const char own_account[] = "narrows";
 
@@ -97,8 +98,9 @@ file_give(int dir, const char *name, const struct identity *id)
 		close(fd);
 		return;
 	}
-	if (fstat(fd, &st) == 0 && st.st_uid == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1)
-		(void)fchownat(fd, "", id->uid, id->gid, AT_EMPTY_PATH);
+	if (fstat(fd, &st) == 0 && st.st_uid == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+	    fchownat(fd, "", id->uid, id->gid, AT_EMPTY_PATH) != 0)
+		log_warn("identity.give file=%s", name);
 	close(fd);
 }
 
