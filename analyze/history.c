@@ -19,7 +19,7 @@ enum {
 static const double USUAL_ALPHA = 0.05;
 static const double CUT = 4; /* of the log likelihood; covers 95 % (tests/analyze/test_history.c) */
 
-/* --- one session against earlier ones --- */
+/* --- a session against earlier sessions --- */
 
 static size_t
 rates_take(const double *from, size_t n, double *rates)

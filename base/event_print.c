@@ -94,7 +94,7 @@ put_attr_value(struct out *o, const struct nw_attr *a)
 	case NW_ATTR_REAL:
 		put(o, number, fmt_exact_put(number, a->v.d));
 		if (strspn(number, "-0123456789") == strlen(number))
-			put_text(o, ".0"); /* and it comes back as what it is */
+			put_text(o, ".0"); /* so a reader finds the same type */
 		break;
 	case NW_ATTR_TEXT: put_value(o, a->v.text, !a->is_id && is_numeral(a->v.text)); break;
 	}

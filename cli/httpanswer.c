@@ -45,7 +45,7 @@ input_fill(struct answer *a)
 	return n > 0 ? NW_OK : NW_ECLOSED;
 }
 
-/* Reads one line, without its end. */
+/* Reads a line without the newline. */
 static int
 line_read(struct answer *a, char line[LINE_MAX_BYTES])
 {

@@ -41,7 +41,7 @@ base_parse(const char *base, char host[256], uint16_t *port, bool *tls)
 	return address_parse(text, host, port) == NW_OK;
 }
 
-/* The line that says who asks. */
+/* The header line with the asker's token. */
 static char *
 token_line(const struct httpask *q, const char *host, bool tls)
 {

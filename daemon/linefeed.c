@@ -24,7 +24,7 @@ struct linefeed {
 	struct box *box;
 	struct linefeed_sender sender;
 	struct host *host;
-	uint64_t n_lines; /* also those that are no event */
+	uint64_t n_lines; /* lines without an event included */
 	bool skipping;    /* a line is too long: its rest is dropped */
 	size_t skip;      /* bytes of a counted line that are still to be dropped */
 	/* the task of the last event with one, and its session, or NULL for no session */

@@ -53,7 +53,7 @@ enum {
 	RESTORE_SESSIONS = 10000,
 	READ_TRIES = 4, /* at startup, after an input/output error */
 	READ_PAUSE_US = 200000,
-	PROVIDERS_MAX = 100000 /* providers whose numbers are remembered while they are away */
+	PROVIDERS_MAX = 100000 /* absent providers whose numbers are remembered */
 };
 
 struct options {

@@ -64,7 +64,7 @@ struct peer {
 	uint8_t sess_id[NW_SESS_ID_BYTES];
 	struct xsess *xsess;
 	bool speaks_lines;
-	struct linefeed *feed; /* of a peer that speaks lines, once it may */
+	struct linefeed *feed; /* of a peer that speaks lines, once the peer is allowed in */
 	struct event *readable, *writable, *deadline;
 	struct evbuffer *out;
 	bool gathers; /* answers to the messages of one read go out together */
@@ -187,7 +187,7 @@ peer_may_enter(struct peer *p)
 	return true;
 }
 
-/* A peer takes this much beside its buffers. */
+/* Memory of a peer beside the buffers. */
 static size_t
 peer_fixed_bytes(const struct peer *p)
 {
@@ -895,7 +895,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 		peer_free(p);
 		return;
 	}
-	if (xmalloc_is_short()) { /* what this peer wanted took the reserve */
+	if (xmalloc_is_short()) { /* a request of this peer took the reserve */
 		peer_evict(p, "out of memory");
 		reserve_renew(box);
 		return;

@@ -53,7 +53,7 @@ struct xsess {
 	struct session *session;      /* attached session, the first that was fed, or NULL */
 	struct control_peer *control; /* NULL for a peer without orders */
 	bool hello;                   /* the peer said HELLO */
-	bool for_host;                /* the peer speaks for its host, not for one task */
+	bool for_host;                /* the peer speaks for a host, not for a task */
 	bool certified;               /* host is the name in the certificate */
 	int64_t opened_wall_ns, closed_wall_ns;
 	unsigned asks; /* of a program, for more of its host */
@@ -73,7 +73,7 @@ void xsess_close(struct xsess *x, const char *reason);
  * connection. */
 int xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, const char **why);
 
-/* Memory that the session holds for its sender. */
+/* Memory that the session holds for the sender. */
 size_t xsess_bytes(const struct xsess *x);
 /* Tells a provider that said HELLO the store's error (box->store_error), or the error's end. */
 void xsess_tell_store_error(struct xsess *x);

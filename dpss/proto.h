@@ -27,7 +27,7 @@ enum {
 	DPSS_SERVERS_MAX = 256,
 	DPSS_MESSAGE_MAX = 16 << 20, /* bytes of a message without data */
 	DPSS_NONCE_BYTES = 16,
-	DPSS_PING_MS = 300,   /* a server that has nothing to say says this often that it lives */
+	DPSS_PING_MS = 300,   /* interval of a silent server's signs of life */
 	DPSS_SILENCE_MS = 900 /* a server that is silent for so long is dead */
 };
 
@@ -120,7 +120,7 @@ enum dpss_point {
 	DPSS_START_READ,
 	DPSS_END_READ,
 	DPSS_START_WRITE,
-	DPSS_TIMES, /* those that travel with a block */
+	DPSS_TIMES, /* points whose times travel with a block */
 	DPSS_APP_RECEIVE = DPSS_TIMES,
 	DPSS_POINTS
 };

@@ -123,7 +123,7 @@ event_writer_note(struct event_writer *w, const struct nw_batch *b)
 
 /* Rows in hand: their blocks, and how far each is taken. */
 struct merge {
-	struct event_row row; /* the row that becomes of them */
+	struct event_row row; /* the row of these events */
 	size_t n;
 	struct {
 		int64_t id;

@@ -17,7 +17,7 @@ struct expiry {
 	struct forgetter *forgetter;
 	struct ceiling *ceiling;
 	int64_t keep_ns[STORE_TIERS]; /* by tier; 0 keeps rows for ever */
-	int64_t keep_events_ns;       /* after they were stored; 0 keeps them for ever */
+	int64_t keep_events_ns;       /* after events were stored; 0: for ever */
 	int64_t keep_sessions_ns;     /* after sessions closed; 0 keeps them for ever */
 	int64_t pass_wall_ns;         /* begin of the pass in hand, or of the last pass */
 	int pass_tier;

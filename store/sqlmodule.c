@@ -48,7 +48,7 @@ enum column {
 	C_SD
 };
 
-/* The tables, which differ in what stands for a row. */
+/* The tables, which differ in the meaning of a row. */
 enum table_kind { TABLE_SAMPLES, TABLE_LAST, TABLE_BUCKETS, TABLES };
 #define SERIES_COLUMNS                                                                        \
 	"(session_id INTEGER, host TEXT, series_id INTEGER, layout_id INTEGER, subject TEXT," \

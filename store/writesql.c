@@ -39,7 +39,7 @@ _Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
 	"SELECT id FROM fieldset WHERE length(fields) = length(" text \
 	") AND substr(fields, 1, 64) = substr(" text ", 1, 64) AND fields = " text
 
-/* What a metadata takes, with its layouts and indices, to be counted for its host. */
+/* Bytes of a metadata with layouts and indices, to be counted for the host. */
 #define META_SIZE                                                                         \
 	" RETURNING coalesce(host_id, 0), 200 + coalesce(length(raw), 0) +"               \
 	" length(CAST(coalesce(mid, '') || coalesce(pid, '') || coalesce(event_type, '')" \

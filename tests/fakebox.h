@@ -34,8 +34,8 @@ struct fakebox {
 	bool original;         /* never answers HELLO */
 	bool mute;             /* does not even read */
 	bool refuse;           /* answers the open with a NACK */
-	bool batches;          /* says that it takes packed rows */
-	bool losses;           /* says that it takes numbers of documents that died */
+	bool batches;          /* offers to take packed rows */
+	bool losses;           /* offers to take numbers of documents that died */
 	bool commit_each;      /* stores and says so at once */
 	size_t read_max_bytes; /* per step; 0: all there is */
 	/* other application options */

@@ -139,7 +139,7 @@ column_time(struct html *h, const json_t *row)
 	table_value(h, share, fmt_share(share));
 }
 
-/* One sentence: which class took the time. */
+/* A sentence that names the class with most of the time. */
 static void
 write_most(struct html *h, const json_t *classes)
 {

@@ -22,7 +22,7 @@ enum session_sort { SORT_NEWEST, SORT_SLOWEST, SORT_FASTEST, SORT_LONGEST, SORT_
 
 struct session_filter {
 	enum session_sort sort;
-	int64_t before;                  /* numbers below this one; 0: all */
+	int64_t before;                  /* numbers below this number; 0: all */
 	char text[SESSION_FILTER_BYTES]; /* part of the task, route, program or sentence; "": any */
 	char stage[SESSION_FILTER_BYTES]; /* stage that limited, or "none"; "": any */
 	/* equal to these; "": any */

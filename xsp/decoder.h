@@ -90,7 +90,7 @@ enum part {
 	PART_COUNT
 };
 
-/* One item: its top-level elements that have a meaning, under the names of any generation. */
+/* An item: the top-level elements with a meaning, under the names of any generation. */
 struct item {
 	const uint8_t *doc;
 	size_t len;

@@ -110,7 +110,7 @@ text_copy(struct nw_event_line *l, struct span s, bool quoted)
 	return copy;
 }
 
-/* Text that identifies must be UTF-8 as it comes. */
+/* Text of ids must be UTF-8. */
 static bool
 is_utf8(struct span s)
 {
@@ -358,7 +358,7 @@ attr_put(struct nw_event_line *l, struct span key, struct span value, bool quote
 	return NW_OK;
 }
 
-/* A text that says who or what; the first one counts. */
+/* A text of the line's head (host, program, name); the first counts. */
 static int
 head_put(struct nw_event_line *l, const char **where, struct span value, bool quoted)
 {

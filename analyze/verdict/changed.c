@@ -122,7 +122,7 @@ difference_clear(struct difference *d)
 	free(d->sentence);
 }
 
-/* Metrics that are as they were say nothing. */
+/* Metrics without a change say nothing. */
 static void
 same_drop(struct changed *c)
 {

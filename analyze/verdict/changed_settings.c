@@ -85,7 +85,7 @@ is_about(const char *name, const char *stage)
 	return true;
 }
 
-/* Of settings that changed together, those that are known to matter to transfers come first. */
+/* Of settings that changed together, settings known to matter to transfers come first. */
 static bool
 is_known(const char *name)
 {
@@ -166,7 +166,7 @@ value_before(const struct setting_test *t, const struct line *line, size_t n, co
 	return value;
 }
 
-/* One setting with its lines in time order. */
+/* A setting with lines in time order. */
 static void
 setting_test(struct setting_test *t, const struct line *line, size_t n)
 {

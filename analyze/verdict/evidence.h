@@ -77,7 +77,7 @@ struct evidence_counters {
 	int64_t wall_ns;
 };
 
-/* A connection as its end on `host` sees it. */
+/* A connection as seen from `host`. */
 struct evidence_connection {
 	size_t host;
 	int64_t pid;  /* process at this end; negative if unknown */
@@ -151,7 +151,7 @@ struct evidence_use_file {
 	double read, written;
 };
 
-/* A port of a switch, of which the administrator says which host's traffic passes it. */
+/* A port of a switch; the administrator names the host whose traffic passes the port. */
 struct evidence_switch {
 	char *name, *port, *serves; /* serves: the host of this session, by name or address */
 	size_t rows;                /* looks during the session */
@@ -163,7 +163,7 @@ struct evidence {
 	int64_t session_id;
 	char *task_id, *program;
 	char *label;        /* user's name for the session; NULL: none */
-	double exit_status; /* of the first program that failed, else of one that ended; or NaN */
+	double exit_status; /* of the first program that failed, else of any that ended; or NaN */
 	bool open;
 	int64_t opened_wall_ns, closed_wall_ns;
 

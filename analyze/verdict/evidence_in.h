@@ -154,7 +154,7 @@ void tcp_row(struct loader *l, const struct row *r);
 /* The entry of a connection that blipp watched; `added`, the newest, goes if there is one. */
 size_t connection_watched(struct evidence *e, size_t added);
 void connection_clear(struct evidence_connection *c);
-/* Joins what blipp saw of a connection to what its program told of the connection. */
+/* Joins blipp's view of a connection to the program's view of the connection. */
 void connections_join(struct evidence *e);
 
 /* evidence_kernel.c */

@@ -10,7 +10,7 @@ static const double NET_LOW = 0.75, NET_HIGH = 1.33;
  * that is full for WINDOW_FULL of the time hides the room. */
 static const double ROOM_LOW = 0.55, ROOM_ABOUT = 0.8, ROOM_HIGH = 1.15, ROOM_MOST = 4;
 static const double WINDOW_FULL = 0.2;
-/* Bounds further apart than this say nothing that helps. */
+/* Bounds further apart than this factor help nobody. */
 static const double TELLING = 3;
 /* The kernel slows writers down before a disk is at its limit: a disk had up to this much more room
  * than its share of held time says. */

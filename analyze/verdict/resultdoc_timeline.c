@@ -79,7 +79,7 @@ sum_into(double *to, const double *from, size_t n)
 		to[i] += from[i];
 }
 
-/* One operation on one host, all its processes together. NULL when none did it. */
+/* An operation on a host, all processes together. NULL: no process did the operation. */
 static json_t *
 timeline_stage(const struct evidence *e, const struct thin *t, size_t host, enum nw_op op)
 {

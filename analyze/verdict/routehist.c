@@ -269,7 +269,7 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 	return o;
 }
 
-/* What the route's history was, as far as the next one stands on it. */
+/* The route's history so far, as far as the next history needs. */
 struct former {
 	int64_t newest_session_id;
 	json_t *advice, *changed;

@@ -34,7 +34,7 @@ usual_words(const struct nw_usual *u)
 	return NULL;
 }
 
-/* Earlier sessions of about this size; this session comes last. */
+/* Earlier sessions of about the size; the session itself comes last. */
 static size_t
 peers_keep(struct past *p, const struct judgement *j)
 {
@@ -69,7 +69,7 @@ around_keep(struct usual *out, const struct past_session *all, size_t n, size_t 
 	out->split = split - first;
 }
 
-/* Indexes of the sessions that make up what is usual. */
+/* Indexes of the sessions behind the usual rate. */
 struct level {
 	size_t first, end;
 };

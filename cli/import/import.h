@@ -63,7 +63,7 @@ struct import_host {
 	char *name, *sender; /* sender: NULL where the host has one sender */
 	size_t n_fields;
 	uint64_t n_docs;        /* with data */
-	struct catalog catalog; /* series of documents that are sent as they came */
+	struct catalog catalog; /* series of documents that are sent unchanged */
 };
 
 struct import {
@@ -157,7 +157,7 @@ struct import_events { /* im is the caller's to set, the rest is zero before beg
 int import_events_begin(struct import_events *to, const char *host);
 /* NW_EINVAL: no event for a block. Other codes come with a text in err. */
 int import_events_put(struct import_events *to, const struct nw_event *e);
-/* Ends also after an error rc, which it returns. */
+/* Ends also after an error rc; returns that rc. */
 int import_events_end(struct import_events *to, int rc);
 
 /* Whether a box would take the metadata of a series. */

@@ -81,7 +81,7 @@ event(const struct task *t, const char *keyword, uint64_t t_wall_ns)
 	    sizeof(data) / sizeof(data[0]));
 }
 
-/* What this server saw of a block that was read. */
+/* This server's times of a block that was read. */
 static void
 events_put(const struct task *t, bool flushed)
 {

@@ -8,7 +8,7 @@
 #include "host/nwrun/collect_run.h"
 
 struct outside_opts {
-	const char *pid, *cgroup, *unit; /* one of them; the others NULL */
+	const char *pid, *cgroup, *unit; /* two of the three are NULL */
 	bool verbose, quiet;
 	const struct collect_run_opts *run;
 };

@@ -71,7 +71,7 @@ int accounts_read(const char *state_dir, struct accounts **out, char why[CONF_WH
  * is known or not. */
 const struct account *
 accounts_login(const struct accounts *a, const char *name, const char *password);
-/* The token that this text is, if it has not expired, or NULL. */
+/* The token of this text, or NULL: unknown or expired. */
 const struct account *
 accounts_token(const struct accounts *a, const char *text, int64_t now_wall_s);
 const struct account *accounts_find(const struct accounts *a, bool is_token, const char *name);

@@ -45,7 +45,7 @@ struct conf_table {
 	bool skips_others; /* the file has directives of another program, too */
 };
 
-/* Types that several programs use, by the field they fill. */
+/* Types that several programs use, by field. */
 extern const struct conf_type conf_text;     /* char *, not empty */
 extern const struct conf_type conf_bool;     /* bool: yes or no */
 extern const struct conf_type conf_duration; /* int64_t, nanoseconds */

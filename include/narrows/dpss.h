@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* libdpss.so shows the functions of this header and no others. */
+/* libdpss.so shows only the functions of this header. */
 #pragma GCC visibility push(default)
 
 struct dpss;
@@ -40,7 +40,7 @@ struct dpss_opts {
 	 * late_ms after its request, is not sent again but delivered as late. */
 	bool udp;
 	int late_ms;  /* 0: a second */
-	bool accepts; /* takes blocks, too, that others have sent here: dpss_deliver() */
+	bool accepts; /* takes blocks, too, that other clients' dpss_deliver() sends here */
 	/* Hears at once, in a thread of the library, which servers come and which die; no function
 	 * of this header may be called from there. NULL for nobody. */
 	void (*on_server)(void *arg, uint32_t server, const char *host, uint16_t port, bool alive);
@@ -151,7 +151,7 @@ int dpss_record(struct dpss_recorder *r, const void *data);
 /* Waits until everything is stored, and seals the set, which is as long as what was recorded. */
 int dpss_record_end(struct dpss_recorder *r, uint64_t *written, uint64_t *dropped);
 
-/* Copies that could not be stored; their blocks have others. */
+/* Copies that could not be stored, of blocks with further copies. */
 uint64_t dpss_copies_missed(const struct dpss *d);
 
 /* --- the master's other services: one request, one answer --- */

@@ -18,7 +18,7 @@
 
 enum {
 	NW_EVENT_ATTRS_MAX = 64,
-	NW_EVENT_TEXT_MAX_BYTES = 49152, /* of one text, with its NUL */
+	NW_EVENT_TEXT_MAX_BYTES = 49152, /* bytes of a text, the NUL included */
 	NW_EVENT_BLOCK_ROWS_MAX = 65536, /* events of one block */
 	NW_EVENT_SENT_BYTES = 60000,     /* most bytes of a block that an XSP message carries */
 	NW_EVENT_DOC_VERSION = 1,     /* first byte of a document of option OPS, before the block */

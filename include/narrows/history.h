@@ -56,7 +56,7 @@ int nw_usual(const double *earlier, size_t n, double rate, struct nw_usual *out)
 
 struct nw_route_change {
 	size_t at;            /* index of the first session after the change */
-	size_t low, high;     /* first and last index that it may be */
+	size_t low, high;     /* first and last index that the change may have */
 	double before, after; /* medians of the rates on both sides, up to the next changes */
 	double p;
 };

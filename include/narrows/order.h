@@ -66,7 +66,7 @@ struct nw_order_status {
 	double collection_s, report_s;
 	double cpu_s;  /* since the provider began */
 	double budget; /* share of a core that the provider may take; 0: any */
-	double slowed; /* factor by which it lengthens all intervals to keep to that; 1: none */
+	double slowed; /* factor by which the budget lengthens all intervals; 1: not at all */
 	int64_t rss_bytes, docs_queued, docs_dropped, orders_rejected;
 };
 int nw_order_status_encode(struct nw_doc_buf *out, const struct nw_order_status *s);

@@ -69,7 +69,7 @@ struct nw_provider_stats {
 	bool spooled;         /* there is a directory */
 	bool connected;       /* session open, ready to send */
 	bool acknowledged;    /* the box answers HELLO: docs_stored means something */
-	/* highest number that the box has said it stored of this provider, of any life */
+	/* highest number that the box has acknowledged for this provider, of any life */
 	uint64_t box_stored_seq;
 };
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* What a key holds, unless it is null. */
+/* The type of a key's value, unless the value is null. */
 enum result_kind {
 	RESULT_TEXT,
 	RESULT_NUMBER,

@@ -22,7 +22,7 @@ struct result_run {
 	size_t n_before;
 };
 
-/* One line of JSON; free() it. NULL: no memory. */
+/* A line of JSON, to be given to free(). NULL: no memory. */
 char *resultdoc_build(const struct analysis *a, const struct result_run *run);
 
 #endif

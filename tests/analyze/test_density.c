@@ -146,7 +146,7 @@ test_classes(void)
 		sum -= x[i];
 	CHECK_NEAR(sum, 0, 0, 1e-9);
 	find(x, N + 1, 0, true, &again);
-	CHECK(again.n > 3 && again.n_outliers == 0); /* without a floor it is one */
+	CHECK(again.n > 3 && again.n_outliers == 0); /* without a floor the mode is a class */
 	nw_classes_clear(&again);
 
 	/* neither unit nor order matters */

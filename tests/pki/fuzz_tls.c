@@ -97,7 +97,7 @@ deliver(struct end *from, struct end *to, const uint8_t *bytes, size_t len)
 	MUST(nw_tls_output(to->tls, &out) <= NW_TLS_OUT_MAX_BYTES);
 }
 
-/* What waits on one side, as it is or spoilt: `what` says how, `arg` where. */
+/* The bytes that wait on a side, whole or spoilt: `what` is the kind of damage, `arg` the place. */
 static void
 carry(struct end *from, struct end *to, unsigned what, unsigned arg)
 {

@@ -293,7 +293,7 @@ test_unasked(void)
 	}
 }
 
-/* A client that knows the CA by its pin only. */
+/* A client that knows only the CA's pin. */
 static void
 test_pin(void)
 {
@@ -332,7 +332,7 @@ test_pin(void)
 	CHECK_INT(nw_cert_pin("nothing", pin), NW_EINVAL);
 }
 
-/* A certificate for a key that stays where it is. */
+/* A certificate for a key that stays in place. */
 static void
 test_request(void)
 {

@@ -97,7 +97,7 @@ test_life(void)
 	CHECK_INT(token_make(dir, "../x", now_s, now_s + HOUR_S, DAY_S, path, why), NW_EINVAL);
 	CHECK(strlen(one) == TOKEN_TEXT_BYTES - 1 && strcmp(one, two) != 0);
 
-	/* what it says, and what is kept */
+	/* the token's text, and the hash that the file keeps */
 	file_read("ca.crt", ca_pem, sizeof(ca_pem));
 	CHECK_INT(nw_cert_pin(ca_pem, pin_of_ca), NW_OK);
 	CHECK_INT(token_parse(one, pin, secret), NW_OK);
@@ -119,7 +119,7 @@ test_life(void)
 	secret[31] = '\0';
 	CHECK_INT(redeem(secret, asked.cert_pem, now_s, &g, "no such token"), NW_ECONFLICT);
 
-	/* a request that is none does not use it up; what is one does, once */
+	/* a malformed request does not use the token up; a request does, once */
 	CHECK_INT(redeem(secret_of(one), "nonsense", now_s, &g, "no request"), NW_EINVAL);
 	CHECK_INT(redeem(secret_of(one), ca_pem, now_s, &g, "no request"), NW_EINVAL);
 	CHECK_INT(redeem(secret_of(one), asked.cert_pem, now_s + HOUR_S, &g, NULL), NW_OK);

@@ -129,7 +129,7 @@ print_ingest(const char *what, double cpu, double wall, size_t samples, double b
 	    (double)samples / wall * 1e-6, bytes / (double)samples);
 }
 
-/* --- what it is measured against --- */
+/* --- the yardstick --- */
 
 static void
 bench_transpose(void)
@@ -572,7 +572,7 @@ on_bucket_means(void *arg, const struct store_bucket_block *k)
 	return 0;
 }
 
-/* One mean per minute and field, from what is there. */
+/* A mean per minute and field, from the rows that are there. */
 static size_t
 query_buckets(struct store_reader *r)
 {

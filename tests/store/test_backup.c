@@ -263,7 +263,7 @@ test_restore(void)
 	unlink(bad);
 }
 
-/* The store of before was killed: what its WAL holds is kept with it. */
+/* The store of before was killed: the rows of the WAL are kept. */
 static void
 test_restore_wal(void)
 {

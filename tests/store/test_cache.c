@@ -84,7 +84,7 @@ test_alone(void)
 		CHECK(cache_bytes(c) <= MODEL_BYTES);
 		if (i % 10000 == 0) {
 			check_oldest_went(c);
-			for (k = 0; k < KEYS; k++) /* which was a use of all that is here */
+			for (k = 0; k < KEYS; k++) /* a use of everything in the cache */
 				if (cache_get(c, (int64_t)(k / 6), (int64_t)(k % 6) - 1, &n) !=
 				    NULL)
 					model[k].used = i;

@@ -220,7 +220,7 @@ on_document(void *arg, const struct nw_session_rec *s, const struct nw_result_re
 	return 0;
 }
 
-/* The newest session has its rows, its document and its timeline. */
+/* The newest session has rows, a document and a timeline. */
 static void
 check_newest(struct writer *w, int64_t id, size_t n_rows)
 {

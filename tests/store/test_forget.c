@@ -117,7 +117,7 @@ host_add(struct writer *w)
 	nw_batch_free(b);
 }
 
-/* A pass of expiry at that time, to its end. */
+/* A whole pass of expiry at that time. */
 static void
 pass(struct writer *w, int64_t now)
 {
@@ -247,7 +247,7 @@ test_tail(void)
 	writer_close(w);
 }
 
-/* A batch's own rc, which is what its sender hears. */
+/* The rc of a batch, as the sender hears the rc. */
 static int
 commit_one(struct writer *w, struct nw_batch *b)
 {
@@ -399,7 +399,7 @@ test_connected(void)
 	writer_close(w);
 }
 
-/* One that damage holds does not keep the others. */
+/* A session that damage holds does not keep other sessions. */
 static void
 test_damaged(void)
 {

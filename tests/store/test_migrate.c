@@ -91,7 +91,7 @@ static const struct answer version_1[] = {
 	{ "SELECT stored_seq FROM provider WHERE id = 'prov-dtn-a-read'", 1100 },
 };
 
-/* And what version 2 read in its own. */
+/* And the rows that version 2 read in a file of version 2. */
 static const struct answer version_2[] = {
 	{ "SELECT count(*) FROM v_sample WHERE session = 1", 1760 },
 	{ "SELECT sum(value) FROM v_sample WHERE session = 1", 131669998266.9572 },

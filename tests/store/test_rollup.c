@@ -564,7 +564,7 @@ check_first_bucket(const struct kept *k)
 	CHECK_NEAR(k->v[0][0], sum, 1e-12, 0);
 	CHECK_NEAR(k->v[0][1], count, 1e-12, 0);
 	CHECK_NEAR(k->v[0][2], sum / count, 1e-12, 0);
-	CHECK(k->v[0][3] > 3 && k->v[0][3] < 5); /* what is within, and what the means differ */
+	CHECK(k->v[0][3] > 3 && k->v[0][3] < 5); /* rows within, and the difference of the means */
 	CHECK(k->v[0][4] == 51 && k->v[0][5] == 208);
 	CHECK_NEAR(k->v[0][6], 9, 1e-12, 0);
 	CHECK(k->v[0][7] == 4);

@@ -606,7 +606,7 @@ test_group_commit(void)
 	CHECK(after.commits - before.commits <= 10);
 	CHECK(after.queued_batches == 0 && after.queued_bytes == 0 && after.failed_batches == 0);
 	CHECK(after.last_commit_wall_ns > 0 && after.file_bytes > 4096 && after.trouble[0] == '\0');
-	for (i = 0; i < 20; i++) { /* nobody waits for these; close commits and completes them */
+	for (i = 0; i < 20; i++) { /* nobody waits; close commits and completes the batches */
 		b = nw_batch_new();
 		put_row(b, 1, 2000 + i, i, i);
 		if (i % 2)

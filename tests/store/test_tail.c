@@ -62,14 +62,14 @@ test_order(void)
 	tail_forget(t, 1, 10);
 	CHECK(tail_find(t, 1) == NULL);
 	CHECK_INT(tail_oldest(t)->id, 2);
-	tail_forget(t, 2, 10); /* its other row keeps it, but it is no longer the oldest */
+	tail_forget(t, 2, 10); /* the other row keeps the blob, which is no longer the oldest */
 	CHECK_INT(tail_find(t, 2)->n_rows, 1);
 	CHECK_INT(tail_oldest(t)->id, 3);
 	tail_forget(t, 3, 12);
 	at = 0;
 	CHECK(tail_next_full(t, &at) == NULL && tail_find(t, 3) == NULL);
 	CHECK_INT(tail_oldest(t)->recs[0].blob_id, 11);
-	tail_trim(t, 12); /* takes with it what still stood in 11 */
+	tail_trim(t, 12); /* takes the rest of 11 along */
 	CHECK(tail_find(t, 2) == NULL);
 	CHECK_INT(tail_find(t, 4)->n_rows, 1);
 	CHECK_INT(tail_bytes(t), 3 * one);

@@ -218,7 +218,7 @@ static const struct {
 	    "1/file=/a\\;n=5;e=\",\"/unit=By;dt=1.5\",1795162333.250000000,5e-324\n"
 	    "r:a b,ps:host:host/nl:read:a b,\"hostname=dtn "
 	    "1/file=/a\\;n=5;e=\",\"/unit=By;dt=1.5\",1795162333.250000000,Inf\n" },
-	/* a parent that is its own, and one that is not there */
+	/* a series as parent of the same series, and a parent that is absent */
 	{ "/session/7.csv?shape=keys-long&series=ps&from=0&to=1795162331250000002",
 	    "key,type,subject,param,timestamp,value\n"
 	    "s@4,ps x,\"k=v\",\"\",1795162331.250000001,2\n" },

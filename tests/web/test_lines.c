@@ -280,7 +280,7 @@ test_hostile(void)
 	clear();
 }
 
-/* A line that stops, one that is flushed, one that passes its path twice; learned order. */
+/* A line that stops, a flushed line, a line that passes the path twice; learned order. */
 static void
 test_states(void)
 {

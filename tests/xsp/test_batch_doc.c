@@ -103,7 +103,7 @@ test_round_trip(void)
 	nw_doc_buf_clear(&list);
 }
 
-/* Byte for byte as the format is described, so that others can write it. */
+/* Byte for byte as the format is described, so that other programs can write the format. */
 static void
 test_format(void)
 {

@@ -17,7 +17,7 @@ take(const char *line, struct nw_event *e)
 	return rc;
 }
 
-/* Lines as programs write them, and what becomes of them as BP. */
+/* Lines as programs write them, and the same events as BP. */
 static void
 test_read(void)
 {

@@ -142,7 +142,7 @@ test_messages(void)
 
 	CHECK_INT(parse_hex(nonce_v0, &f, &len), NW_OK);
 	CHECK_INT(nw_token_parse(&f, &token, &n, &why), NW_OK);
-	CHECK_INT(n, 20); /* a token is bytes: its last zero belongs to it */
+	CHECK_INT(n, 20); /* a token is bytes: the last zero belongs to the token */
 	CHECK_INT(token[1], 0x16);
 
 	CHECK_INT(parse_hex(nack_frame, &f, &len), NW_OK);
@@ -288,7 +288,7 @@ test_bad_contents(void)
 		CHECK(rc < 0);
 		CHECK_STR(why, bad_contents[i].why);
 	}
-	/* These parse: there is just nothing in them. */
+	/* These parse: the frames are only empty. */
 	CHECK_INT(parse_hex("01 00 000c 0000 0000 _160", &f, &len), NW_OK);
 	CHECK(!nw_frame_next_block(&f, &(size_t){ 0 }, &(struct nw_block){ 0 }));
 	CHECK_INT(parse_hex("01 00 000a 0000 0000 _160", &f, &len), NW_OK);

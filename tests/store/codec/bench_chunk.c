@@ -184,7 +184,7 @@ moments_sd(const struct moments *m)
 	return m->n > 1 ? sqrt(m->m2 / (m->n - 1)) : 0;
 }
 
-/* One second of operations on one flow, as a caliper reports it: 16 fields. */
+/* A second of operations on a flow, as a caliper reports: 16 fields. */
 static void
 generate_interval(double *field, double block_bytes, double ops, double op_ns, double gap_ns)
 {

@@ -23,7 +23,7 @@ must(bool true_one)
 		abort();
 }
 
-/* With a kind, so that plans made for other inputs are tried on this one. */
+/* With a kind, so that plans made for earlier inputs are tried on this input. */
 static void
 must_come_back(const struct chunk_columns *in)
 {

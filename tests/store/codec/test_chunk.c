@@ -125,7 +125,7 @@ check_round_trip(const struct chunk_columns *in, enum chunk_effort effort)
 	uint32_t i;
 
 	CHECK_INT(chunk_encode(codec, in, effort, &buf), NW_OK);
-	exact = malloc(buf.len); /* so that a sanitizer sees one byte too far */
+	exact = malloc(buf.len); /* so that a sanitizer sees a byte beyond the end */
 	memcpy(exact, buf.bytes, buf.len);
 	CHECK_INT(chunk_read_head(exact, buf.len, &head), NW_OK);
 	CHECK(
@@ -222,7 +222,7 @@ test_kinds(void)
 	}
 }
 
-/* Three columns, the last of which follows from the others. */
+/* Three columns; the last follows from the first two. */
 static struct chunk_columns
 make_related(uint64_t kind, uint64_t family)
 {
@@ -293,7 +293,7 @@ test_want(void)
 	struct chunk_want want = { .columns = some, .n_columns = 3 };
 	uint32_t c;
 
-	/* one that needs others: 11 = 5 / 4 */
+	/* a column that needs columns: 11 = 5 / 4 */
 	for (c = 0; c < 1000; c++) {
 		columns[4][c] = (double)(1 + random_below(100));
 		columns[5][c] = (double)random_below(1000000) * 1e-9;

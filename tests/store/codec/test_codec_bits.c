@@ -26,7 +26,7 @@ round_trip(const uint64_t *v, uint32_t n)
 	blocks_measure(v, n, width);
 	end = blocks_pack(v, n, width, bytes);
 	len = (size_t)(end - bytes);
-	exact = malloc(len > 0 ? len : 1); /* so that a sanitizer sees one byte too far */
+	exact = malloc(len > 0 ? len : 1); /* so that a sanitizer sees a byte beyond the end */
 	memcpy(exact, bytes, len);
 	in = (struct byte_reader){ exact, exact + len, false };
 	blocks_unpack(&in, width, n, back);

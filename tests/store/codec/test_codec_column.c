@@ -93,7 +93,7 @@ test_forced(void)
 	chunk_buf_clear(&buf);
 }
 
-/* What is chosen without being told, and what 1000 rows of it may take. */
+/* The codec chosen by itself, and the bytes that 1000 rows may take. */
 static const struct {
 	unsigned kind;
 	int form;

@@ -96,7 +96,7 @@ test_parents(void)
 	int i;
 
 	catalog_init(&c, SERIES_MAX, NULL);
-	add(&c, "0", "0", "e", "{}", 2, NAN); /* a series that is its own parent */
+	add(&c, "0", "0", "e", "{}", 2, NAN); /* a series as parent of the same series */
 	CHECK((s = add(&c, "1", "0", "e", "{}", NAN, 7)) != NULL && s->dt_s == 2 && s->ts_s == 7);
 	CHECK((s = add(&c, "2", "1", "e", "{}", 3, NAN)) != NULL && s->dt_s == 3 && s->ts_s == 7);
 	add(&c, "x", "y", "e", "{}", NAN, NAN);
@@ -107,7 +107,7 @@ test_parents(void)
 		snprintf(pid, sizeof(pid), "%d", i - 1);
 		s = add(&c, id, i > 100 ? pid : "2", "e", "{}", NAN, NAN);
 	}
-	CHECK(s != NULL && s->dt_s == 3); /* each has it from the one before */
+	CHECK(s != NULL && s->dt_s == 3); /* each inherits the field from the series before */
 	for (i = 200;
 	     add(&c, (snprintf(id, sizeof(id), "%d", i), id), NULL, "e", "{}", NAN, NAN) != NULL;
 	     i++)
