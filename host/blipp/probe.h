@@ -113,6 +113,7 @@ enum disk_field {
 	DISK_FIELDS
 };
 struct disk_line {
+	uint64_t major, minor;
 	struct scan device;
 	uint64_t v[DISK_FIELDS];
 };

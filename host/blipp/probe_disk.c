@@ -2,8 +2,9 @@
 /*
  * /proc/diskstats: whole devices only, because their numbers include their partitions, and only
  * devices that have done anything. A sector has 512 bytes here, whatever the device's own sectors
- * have.
+ * have. Where control groups tell what was submitted, the difference waits in front of the device.
  */
+#include "host/blipp/blockqueue.h"
 #include "host/blipp/probe.h"
 
 #include <stdio.h>
@@ -31,11 +32,19 @@ static const struct series_field fields[] = {
 	{ "discard_ms", "ms", true },
 	{ "flushes_issued", "{operation}", true },
 	{ "flush_ms", "ms", true },
+	{ "queued_read_bytes", "By", false },
+	{ "queued_written_bytes", "By", false },
+	{ "read_limit", "By/s", false },
+	{ "written_limit", "By/s", false },
 };
+enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]), N_QUEUE_FIELDS = 4 };
 static const struct series_kind kind = { SERIES_PREFIX "disk:partition:", "device", fields,
-	sizeof(fields) / sizeof(fields[0]) };
+	N_FIELDS - N_QUEUE_FIELDS },
+				kind_queued = { SERIES_PREFIX "disk:partition:", "device", fields,
+					N_FIELDS };
 
 struct disk_probe {
+	struct blockqueue queue;
 	struct procfs_file file;
 	struct series_set devices;
 };
@@ -44,10 +53,10 @@ bool
 disk_next(struct scan *text, struct disk_line *out)
 {
 	struct scan line;
-	uint64_t numbers[2];
 
 	while (scan_line(text, &line)) {
-		if (scan_numbers(&line, numbers, 2) == 2 && scan_word(&line, &out->device) &&
+		if (scan_u64(&line, &out->major) && scan_u64(&line, &out->minor) &&
+		    scan_word(&line, &out->device) &&
 		    scan_numbers(&line, out->v, DISK_FIELDS) > DISK_WEIGHTED_MS)
 			return true; /* discards came with Linux 4.18, flushes with 5.5 */
 	}
@@ -82,6 +91,26 @@ is_detached_loop(const char *device)
 }
 
 static int
+device_send(struct disk_probe *p, struct report *r, struct series *s, const struct disk_line *d)
+{
+	const uint64_t done[BLOCK_WAYS] = { d->v[DISK_SECTORS_READ] * SECTOR_BYTES,
+		d->v[DISK_SECTORS_WRITTEN] * SECTOR_BYTES };
+	double queued[BLOCK_WAYS], limit[BLOCK_WAYS];
+
+	blockqueue_of(&p->queue, d->major, d->minor, done, r->t_wall_ns, queued, limit);
+	return series_send(s, p->queue.absent ? &kind : &kind_queued, r,
+	    (const double[]){ (double)done[BLOCK_READ], (double)done[BLOCK_WRITE],
+		(double)d->v[DISK_READS], (double)d->v[DISK_WRITES], (double)d->v[DISK_READ_MS],
+		(double)d->v[DISK_WRITE_MS], (double)d->v[DISK_IO_MS],
+		(double)d->v[DISK_WEIGHTED_MS], (double)d->v[DISK_INFLIGHT],
+		(double)d->v[DISK_READS_MERGED], (double)d->v[DISK_WRITES_MERGED],
+		(double)d->v[DISK_DISCARDS], (double)d->v[DISK_SECTORS_DISCARDED] * SECTOR_BYTES,
+		(double)d->v[DISK_DISCARD_MS], (double)d->v[DISK_FLUSHES],
+		(double)d->v[DISK_FLUSH_MS], queued[BLOCK_READ], queued[BLOCK_WRITE],
+		limit[BLOCK_READ], limit[BLOCK_WRITE] });
+}
+
+static int
 sample(void *state, struct report *r, struct procfs_buf *buf)
 {
 	struct disk_probe *p = state;
@@ -90,6 +119,7 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	struct scan text;
 	int rc;
 
+	blockqueue_look(&p->queue, buf);
 	if ((rc = procfs_read(&p->file, "/proc/diskstats", buf, &text)) < 0)
 		return rc;
 	while (rc == NW_OK && disk_next(&text, &d)) {
@@ -102,19 +132,8 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 			s->known = true;
 			s->ignored = !filter_takes(&r->filter, s->device) || !is_whole(s->device);
 		}
-		if (s->ignored || is_detached_loop(s->device))
-			continue;
-		rc = series_send(s, &kind, r,
-		    (const double[]){ (double)d.v[DISK_SECTORS_READ] * SECTOR_BYTES,
-			(double)d.v[DISK_SECTORS_WRITTEN] * SECTOR_BYTES, (double)d.v[DISK_READS],
-			(double)d.v[DISK_WRITES], (double)d.v[DISK_READ_MS],
-			(double)d.v[DISK_WRITE_MS], (double)d.v[DISK_IO_MS],
-			(double)d.v[DISK_WEIGHTED_MS], (double)d.v[DISK_INFLIGHT],
-			(double)d.v[DISK_READS_MERGED], (double)d.v[DISK_WRITES_MERGED],
-			(double)d.v[DISK_DISCARDS],
-			(double)d.v[DISK_SECTORS_DISCARDED] * SECTOR_BYTES,
-			(double)d.v[DISK_DISCARD_MS], (double)d.v[DISK_FLUSHES],
-			(double)d.v[DISK_FLUSH_MS] });
+		if (!s->ignored && !is_detached_loop(s->device))
+			rc = device_send(p, r, s, &d);
 	}
 	series_set_sweep(&p->devices, r);
 	return rc;
@@ -126,6 +145,7 @@ clear(void *state)
 	struct disk_probe *p = state;
 
 	procfs_close(&p->file);
+	blockqueue_close(&p->queue);
 	series_set_clear(&p->devices);
 }
 

@@ -54,7 +54,8 @@ const char *nw_aggregation_name(enum nw_aggregation a);
 	X(CurCwnd) X(CurRwinRcvd) X(CurMSS) X(linux_busy_time) X(linux_rwnd_limited) \
 	X(linux_sndbuf_limited) X(linux_delivery_rate) \
 	X(idle) X(iowait) X(disk_busy) X(offset_s) X(bound_s) X(kernel_synced) X(io_ms) \
-	X(written_bytes) X(sum_d) X(max_d) X(one_in)
+	X(written_bytes) X(sum_d) X(max_d) X(one_in) X(queued_read_bytes) X(queued_written_bytes) \
+	X(read_limit) X(written_limit)
 /* clang-format on */
 
 #endif
