@@ -184,21 +184,56 @@ if [ "$(id -u)" = 0 ]; then
 	is "$(total "$tmp/report" stage bytes disk.write)" $bytes "bytes that a set-user-ID program wrote"
 fi
 
-# --- a control group: who enters later counts from then on ---
-group=$(mount | sed -n 's/^[^ ]* on \([^ ]*\) type cgroup2 .*/\1/p' | head -n 1)/nwrun-outside-$$
-if mkdir "$group" 2>/dev/null; then
-	rm -f "$tmp/report"
-	NWRUN_REPORT=$tmp/report "$nwrun" -v --cgroup "$group" 2>"$tmp/err" &
+# --- a control group, by its directory and as a unit of the service manager: who enters later counts from then on ---
+# group_measured DIRECTORY OPTION VALUE
+group_measured() {
+	rm -f "$tmp/report" "$tmp/to4"
+	NWRUN_REPORT=$tmp/report "$nwrun" -v "$2" "$3" 2>"$tmp/err" &
 	watcher=$!
-	until_true 20 grep -q task "$tmp/err" || fail "nwrun --cgroup does not begin: $(cat "$tmp/err")"
-	sh -c "echo \$\$ >$group/cgroup.procs && exec cp $tmp/from $tmp/to4" || fail "no process enters the control group"
+	until_true 20 grep -q task "$tmp/err" || fail "nwrun $2 does not begin: $(cat "$tmp/err")"
+	sh -c "echo \$\$ >$1/cgroup.procs && exec cp $tmp/from $tmp/to4" || fail "no process enters the control group"
 	cp "$tmp/from" "$tmp/to5"
-	sleep 0.3
 	kill -INT $watcher
-	wait $watcher || fail "nwrun --cgroup ends with $?"
-	rmdir "$group"
-	is "$(total "$tmp/report" stage bytes disk.write)" $bytes "bytes written in the control group"
+	wait $watcher || fail "nwrun $2 ends with $?"
+	is "$(total "$tmp/report" stage bytes disk.write)" $bytes "$2: bytes written in the control group"
+}
+groups=$(mount | sed -n 's/^[^ ]* on \([^ ]*\) type cgroup2 .*/\1/p' | head -n 1)
+slice=
+[ -d "$groups/system.slice" ] || slice=$groups/system.slice
+unit=nwunit-$$.service
+if mkdir -p "$groups/system.slice/$unit" 2>/dev/null; then
+	trap 'rmdir "$groups/system.slice/$unit" $slice 2>/dev/null; lib_cleanup' EXIT
+	group_measured "$groups/system.slice/$unit" --cgroup "$groups/system.slice/$unit"
+	group_measured "$groups/system.slice/$unit" --unit "${unit%.service}"
+	group_measured "$groups/system.slice/$unit" --unit "$unit"
 fi
+status=0
+"$nwrun" --unit nwunit-none 2>"$tmp/err" || status=$?
+[ $status = 125 ] && grep -q "no such unit" "$tmp/err" || fail "a unit that is not there: $status $(cat "$tmp/err")"
+
+# --- the answer: a program that pauses is the limit, whoever looks, and both have the same words for that ---
+port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+"$B/tests/rig/xfer" send -n 67108864 127.0.0.1 "$port" - memory &
+pids="$pids $!"
+until_true 20 sh -c "ss -Hltn 'sport = :$port' | grep -q ."
+"$nwrun" -q -i 0.1 -t inside -H inside sh -c 'read -r go <"$0" && exec "$@"' "$tmp/start" \
+    "$B/tests/rig/xfer" receive -n 67108864 -p 40 127.0.0.1 "$port" "$tmp/received" write &
+program=$!
+"$nwrun" -v -i 0.1 -t outside -H outside -p $program 2>"$tmp/err" &
+watcher=$!
+until_true 20 grep -q task "$tmp/err" || fail "nwrun -p does not begin: $(cat "$tmp/err")"
+timeout 60 sh -c "echo go >$tmp/start"
+wait $program || fail "the transfer ends with $?"
+wait $watcher || fail "nwrun -p ends with $?"
+# answer TASK: stage and cause; fails as long as there is no verdict
+answer() {
+	nw report --json "$(sql "SELECT id FROM session WHERE task_id = '$1' AND closed_ns IS NOT NULL")" >"$tmp/document" 2>/dev/null &&
+	    python3 -c 'import json, sys; v = json.load(open(sys.argv[1]))["verdict"]; print(v["stage"], v["cause"])' "$tmp/document" >"$tmp/$1.answer" 2>/dev/null
+}
+for task in inside outside; do until_true 20 answer $task || fail "no verdict of $task"; done
+is_same() { for task in inside outside; do answer $task; done && cmp -s "$tmp/inside.answer" "$tmp/outside.answer"; }
+until_true 10 is_same || fail "two answers of one transfer: $(cat "$tmp/inside.answer") inside, $(cat "$tmp/outside.answer") outside"
+grep -q '^receiver.host pause$' "$tmp/outside.answer" || fail "the answer is $(cat "$tmp/outside.answer")"
 
 # --- LONG: programs of others, measured both ways at once ---
 # both COMMAND ...: waits until both measures are there, then runs the command in the same process

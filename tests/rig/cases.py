@@ -8,6 +8,11 @@ import os, random, shutil, signal, subprocess, time
 
 from world import ADDRESS, MB, RELAY, Failed, run, until, write
 
+def text_of(path):
+    with open(path) as f:
+        return f.read()
+
+
 # --- faults: the stage that is slow, and how to make it slow, from MB/s ---
 
 
@@ -86,6 +91,7 @@ class Program:
             return {"net.write", "network"}
         return {place}
 
+    common = True       # the program stands in the lists of all pairs
     n_files = 0         # files in a directory instead of one file
 
     def server(self, c):
@@ -112,6 +118,58 @@ class Xfer(Program):
     def client(self, c):
         return [f"{c.w.rig_bin}/xfer", "receive", "-n", c.bytes, *self.args, *c.options["receive"], ADDRESS["a"], c.port,
                 c.target, self.write_]
+
+
+def built(w, name, compiler, *source):
+    """The path of a program that is compiled once a rig."""
+    path = f"{w.tmp}/{name}"
+    if not os.path.exists(path):
+        run(*compiler.split(), "-o", path, *source, env={**os.environ, "CGO_ENABLED": "0", "GOCACHE": f"{w.tmp}/go", "GO111MODULE": "off"})
+    return path
+
+
+RIG = os.path.dirname(os.path.abspath(__file__))
+
+
+class Static(Xfer):
+    """xfer without a dynamic linker, which no library can measure."""
+    needs, common = ("cc",), False
+
+    def __init__(self, streams=1):
+        super().__init__("read", "write", streams=streams)
+        self.name = "static" + (f"-s{streams}" if streams > 1 else "")
+
+    def program(self, c):
+        return built(c.w, "xfer-static", "cc -O2 -static -pthread -D_GNU_SOURCE", f"-I{RIG}/../../include", f"{RIG}/xfer.c")
+
+    def server(self, c):
+        return [self.program(c), *super().server(c)[1:]]
+
+    def client(self, c):
+        return [self.program(c), *super().client(c)[1:]]
+
+
+class Go(Program):
+    """A program of Go: static, with system calls of its own, on threads that change."""
+    needs, common = ("go",), False
+
+    def program(self, c):
+        return built(c.w, "gocopy", "go build", f"{RIG}/gocopy.go")
+
+    def server(self, c):
+        return [self.program(c), self.how, "send", f"{ADDRESS['a']}:{c.port}", c.source]
+
+    def client(self, c):
+        return [self.program(c), self.how, "receive", f"{ADDRESS['a']}:{c.port}", c.target]
+
+
+class Raw(Program):
+    """A local copy by bare system calls or by a ring."""
+    needs, common = ("cc",), False
+    hosts = measured = "a"
+
+    def client(self, c):
+        return [built(c.w, "rawcalls", "cc -O2 -static", f"{RIG}/rawcalls.c"), c.source, c.target, *self.way]
 
 
 class Pipes(Xfer):
@@ -304,7 +362,8 @@ PROGRAMS = {p.name: p for p in [
     Xfer("splice", "splice"), Xfer("memory", "discard"), Xfer("read", "write", streams=16), Pipes(), Relay(),
     Rsync("rsync"), Rsync("rsync-push", serves="b"), Rsync("rsync-small", n_files=500), Rsync("rsync-tiny", n_files=5000), Nginx("nginx-curl"), Nginx("curl-only", measured="b"),
     PythonHttp("py-curl"), Iperf("iperf3"), Ssh("scp"), Ssh("scp-O"), Ssh("tar-ssh"), Ssh("rsync-ssh", needs=(*Ssh.needs, "rsync")),
-    Local("cp"), Local("dd"), Local("tar-gzip", level=9), Quic("quic"), Srt("srt"), Globus("gridftp", streams=1), Globus("gridftp-p4", streams=4)]}
+    Local("cp"), Local("dd"), Local("tar-gzip", level=9), Quic("quic"), Srt("srt"), Static(), Static(4), Go("go", how="copy"), Go("go-bytes", how="bytes"), Raw("raw", way=[]), Raw("ring", way=["ring"]),
+    Globus("gridftp", streams=1), Globus("gridftp-p4", streams=4)]}
 
 
 def fits(fault, program):
@@ -400,11 +459,20 @@ SHORT = CERTAIN + [
     ("move", ("net_rate", "src_disk"), "x-read-write"), ("move", ("net_rate", "dst_disk"), "rsync")]
 
 
+# transfers that nwrun and nwrun -p must explain in the same way
+WAYS = [((f,), p) for p, faults in {
+    "rsync": "src_disk net_rate dst_disk", "nginx-curl": "src_disk net_rate dst_disk snd_pause", "curl-only": "net_rate",
+    "py-curl": "net_rate rcv_pause", "iperf3": "net_rate net_rwnd", "x-read-write": "src_disk dst_disk net_rate snd_work rcv_work",
+    "x-sendfile-write": "src_disk", "cp": "src_disk dst_disk", "static": "src_disk dst_disk net_rate snd_work",
+    "static-s4": "net_rate dst_disk", "go": "src_disk dst_disk net_rate", "go-bytes": "src_disk net_rate", "raw": "src_disk dst_disk",
+    "ring": "src_disk dst_disk"}.items() for f in faults.split()]
+
+
 def full(n_clear, seed=1):
     """Every pair that fits (and transfers of a minute: "long"), then again with other seeds, until there are n_clear cases with one right answer."""
-    pairs = [("single", (f,), p) for p in PROGRAMS for f in FAULTS if fits(f, p)]
+    pairs = [("single", (f,), p) for p in PROGRAMS if PROGRAMS[p].common for f in FAULTS if fits(f, p)]
     limits = ("src_disk", "dst_disk", "net_rate")
-    both = [p for p in PROGRAMS if PROGRAMS[p].hosts == "ab" and all(fits(f, p) for f in limits)
+    both = [p for p in PROGRAMS if PROGRAMS[p].common and PROGRAMS[p].hosts == "ab" and all(fits(f, p) for f in limits)
             and PROGRAMS[p].measured == "ab"]
     pairs += [("long", (f,), p) for f in ("src_disk", "dst_disk", "net_rate") for p in ("rsync", "nginx-curl", "x-read-write")]
     pairs += [("second", (f, g), p) for p in both for f in limits for g in limits if f != g]

@@ -10,6 +10,7 @@ without the limit shows that the limit was one, and the gain of lifting it. The 
   --full     400 clear cases, ties and moves: two hours   --only     those of the full list whose name matches
   --again    forgets earlier results; else a run goes on where the last one with the same --out ended
   --table    prints the table of what is there            --fast     4 s a transfer instead of 6
+  --ways     each transfer twice, under nwrun and with nwrun -p: do both have the same stage and cause? ten minutes
 Needs root. A missing program skips its cases and is named.
 """
 import argparse, json, math, os, re, signal, sys, time
@@ -27,8 +28,9 @@ BOUND = {"high": 0.02, "medium": 0.10}     # the share of wrong answers that eac
 class Case:
     """One transfer with some limits: plan, run, forget."""
 
-    def __init__(self, world, plan, faults, seconds, task):
-        self.w, self.plan, self.faults, self.task = world, plan, faults, task
+    def __init__(self, world, plan, faults, seconds, task, way="inside"):
+        self.w, self.plan, self.faults, self.task, self.way = world, plan, faults, task, way
+        self.watchers = []
         self.program = PROGRAMS[plan["program"]]
         self.options = {"send": [], "receive": []}
         self.groups, self.pinned, self.helpers = {}, "", []
@@ -71,13 +73,30 @@ class Case:
         for d in self.w.disks.values():
             d.settle()
 
-    def command(self, host, argv, measured):
+    def launch(self, host, argv, measured, log="programs.log", group=None):
+        """Starts a program of the transfer, measured by nwrun.so or by who attaches to its process."""
         if host in self.pinned:
             argv = ["taskset", "-c", "1", *argv]
-        if measured and host in self.program.measured:
-            return [f"{self.w.bin}/nwrun", "-i", self.interval, "-t", self.task, "-H", f"host-{host}",
-                    "-b", self.w.box_of(host), *argv]
-        return argv
+        if not measured or host not in self.program.measured:
+            return self.w.start(host, argv, log, group=group)
+        nwrun = [f"{self.w.bin}/nwrun", "-i", self.interval, "-t", self.task, "-H", f"host-{host}", "-b", self.w.box_of(host)]
+        if self.way == "inside":
+            return self.w.start(host, [*nwrun, *argv], log, group=group)
+        return self.launch_watched(host, argv, nwrun, log, group)
+
+    def launch_watched(self, host, argv, nwrun, log, group):
+        """The program waits at a named pipe until nwrun -p says that it watches."""
+        number = f"{self.task}-{len(self.watchers)}"
+        gate, said = f"{self.w.tmp}/gate-{number}", f"watch-{number}.log"
+        os.mkfifo(gate)
+        program = self.w.start(host, ["sh", "-c", 'read -r go <"$0"; exec "$@"', gate, *argv], log, group=group)
+        self.watchers.append(self.w.start(host, [*nwrun, "-v", "-p", program.pid], said))
+        until(20, "nwrun -p", lambda: " task " in cases.text_of(f"{self.w.out}/{said}"))
+        with open(gate, "w") as f:
+            f.write("go\n")
+        os.remove(gate)
+        os.remove(f"{self.w.out}/{said}")
+        return program
 
     def run(self, measured):
         """Runs the transfer; returns its seconds."""
@@ -90,15 +109,13 @@ class Case:
         serves, runs = (p.serves, "b" if p.serves == "a" else "a") if p.hosts == "ab" else ("a", p.hosts[-1])
         try:
             if (argv := p.server(self)) is not None:
-                server = self.w.start(serves, self.command(serves, argv, measured), "programs.log",
-                                      group=self.groups.get(serves))
+                server = self.launch(serves, argv, measured, group=self.groups.get(serves))
                 until(10, f"{p.name}'s server", lambda: self.w.listening(serves, self.port, p.udp))
             if (argv := p.middle(self)) is not None:
-                self.helpers.append(self.w.start("b", self.command("b", argv, measured), "programs.log"))
+                self.helpers.append(self.launch("b", argv, measured))
                 until(10, f"{p.name}'s relay", lambda: self.w.listening("b", self.port))
             began = time.monotonic()
-            client = self.w.start(runs, self.command(runs, p.client(self), measured), "programs.log",
-                                  group=self.groups.get(runs))
+            client = self.launch(runs, p.client(self), measured, group=self.groups.get(runs))
             self.wait(client, began)
             self.check()
             took = time.monotonic() - began
@@ -114,6 +131,8 @@ class Case:
             for q in [server, *self.helpers]:
                 if q is not None:
                     self.w.end(q)
+            for q in self.watchers:             # nwrun -p ends with what it watches
+                self.w.end(q, 20, kindly=False)
             for host in self.groups:
                 self.w.quota_group(host, 0)
 
@@ -222,6 +241,45 @@ def measure(world, plan, seconds):
     return row
 
 
+def compare_ways(world, plan, seconds):
+    """Runs one transfer under nwrun and one with nwrun -p; returns the row of both answers."""
+    row = dict(plan)
+    for way in "inside", "outside":
+        task = re.sub(r"[^a-zA-Z0-9]+", "-", plan["id"]) + f"-{way}-{os.getpid()}-{int(time.monotonic() * 10)}"
+        Case(world, plan, plan["faults"], seconds, task, way).run(True)
+        doc = world.result(task)
+        v = doc["verdict"]
+        row[way] = dict(stage=v["stage"], cause=v.get("cause"), confidence=v["confidence"], sentence=v["sentence"],
+                        score=score(plan, doc))
+    row["same"] = all(row["inside"][k] == row["outside"][k] for k in ("stage", "cause"))
+    row["score"] = row["outside"]["score"]
+    return row
+
+
+def ways(world, todo, seconds, path):
+    """Each case until both ways agree, at most three times: a busy machine changes a transfer, too."""
+    rows = []
+    for i, plan in enumerate(todo, 1):
+        for attempt in 1, 2, 3:
+            try:
+                row = dict(compare_ways(world, plan, seconds), attempt=attempt)
+            except (Failed, OSError, KeyError, ValueError) as e:
+                row = dict(plan, same=False, error=f"{type(e).__name__}: {e}"[:300], attempt=attempt)
+            with open(path, "a") as f:
+                f.write(json.dumps(row) + "\n")
+            if row["same"]:
+                break
+            print(f"  again: {row.get('error') or [(w, row[w]['stage'], row[w]['cause']) for w in ('inside', 'outside')]}", flush=True)
+        rows.append(row)
+        print(f"{i}/{len(todo)} {row['id']}: {'same' if row['same'] else 'DIFFERENT'} {row.get('outside', {}).get('stage')} "
+              f"({row.get('outside', {}).get('cause')}) {row.get('score', '')} in attempt {row['attempt']}", flush=True)
+    said = [r for r in rows if "outside" in r]
+    print(f"\nsame stage and cause in {share(sum(r['same'] for r in rows), len(rows))}; at the first attempt in "
+          f"{sum(r['same'] and r['attempt'] == 1 for r in rows)}; right under nwrun {sum(r['inside']['score'] == 'R' for r in said)}, "
+          f"with nwrun -p {sum(r['outside']['score'] == 'R' for r in said)}")
+    return 0 if all(r["same"] for r in rows) else 1
+
+
 # --- the table ---
 
 def wilson(k, n, z=1.96):
@@ -298,6 +356,8 @@ def table(rows, out=print):
 def plans(a):
     if a.certain:
         return [cases.make(*c, a.seed) for c in cases.CERTAIN]
+    if a.ways:
+        return [p for p in (cases.make("single", *c, a.seed) for c in cases.WAYS) if not a.only or re.search(a.only, p["id"])]
     if a.full or a.only:
         found = cases.full(a.clear, a.seed)
         return [p for p in found if not a.only or re.search(a.only, p["id"])]
@@ -318,7 +378,7 @@ def results_read(path):
 
 def main():
     p = argparse.ArgumentParser(usage=__doc__, add_help=True)
-    for flag in "short", "full", "certain", "again", "table", "fast":
+    for flag in "short", "full", "certain", "again", "table", "fast", "ways":
         p.add_argument(f"--{flag}", action="store_true")
     p.add_argument("--only")
     p.add_argument("--clear", type=int, default=400)
@@ -346,6 +406,8 @@ def main():
         signal.signal(sig, lambda *_: sys.exit(1))
     world = World(os.path.abspath(f"{a.build}/bin"), os.path.abspath(f"{a.build}/tests/rig"), os.path.abspath(a.out))
     try:
+        if a.ways:
+            return ways(world, todo, 4 if a.fast else 6, f"{a.out}/ways.jsonl")
         work, again = list(todo), set()
         for i, t in enumerate(work, 1):
             if "score" in rows.get(t["id"], {}):

@@ -230,9 +230,9 @@ class World:
         self.children.append(p)
         return p
 
-    def end(self, p, grace=3):
-        """Ends a process and its children, kindly first."""
-        for sig in signal.SIGTERM, signal.SIGKILL:
+    def end(self, p, grace=3, kindly=True):
+        """Ends a process and its children, kindly first; without `kindly` the process may end by itself first."""
+        for sig in signal.SIGTERM if kindly else 0, signal.SIGKILL:
             try:
                 os.killpg(p.pid, sig)
             except ProcessLookupError:
