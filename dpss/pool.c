@@ -1,26 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory comes from the system in slabs of huge pages and stays until the pool ends: giving blocks
+ * back and taking them again costs a reader more page faults than the copying of the bytes.
+ */
 #include "dpss/pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "narrows/err.h"
 
-enum { KEPT_BYTES = 32 << 20 };
+enum { SLAB_BYTES = 2 << 20, ALIGN_BYTES = 64 };
 
 /* Stands before the bytes of each block; next: of the free ones. */
 struct cell {
 	struct pool *pool;
 	struct cell *next;
-	_Alignas(64) uint8_t bytes[];
+	_Alignas(ALIGN_BYTES) uint8_t bytes[];
+};
+
+/* Stands before the cells of a slab. */
+struct slab {
+	_Alignas(ALIGN_BYTES) struct slab *next;
 };
 
 struct pool {
 	pthread_mutex_t lock;
-	size_t block_bytes, n_out, n_kept;
+	size_t cell_bytes, slab_bytes, n_out;
 	struct cell *kept;
+	struct slab *slabs;
 	int over; /* the owner has freed the pool: the last block frees the memory */
 };
+
+static size_t
+round_up(size_t n, size_t to)
+{
+	return (n + to - 1) / to * to;
+}
 
 int
 pool_new(size_t block_bytes, struct pool **out)
@@ -29,7 +46,8 @@ pool_new(size_t block_bytes, struct pool **out)
 
 	if (p == NULL)
 		return NW_ENOMEM;
-	p->block_bytes = block_bytes;
+	p->cell_bytes = sizeof(struct cell) + round_up(block_bytes, ALIGN_BYTES);
+	p->slab_bytes = round_up(sizeof(struct slab) + p->cell_bytes, SLAB_BYTES);
 	pthread_mutex_init(&p->lock, NULL);
 	*out = p;
 	return NW_OK;
@@ -38,11 +56,11 @@ pool_new(size_t block_bytes, struct pool **out)
 static void
 pool_end(struct pool *p)
 {
-	struct cell *c;
+	struct slab *s;
 
-	while ((c = p->kept) != NULL) {
-		p->kept = c->next;
-		free(c);
+	while ((s = p->slabs) != NULL) {
+		p->slabs = s->next;
+		free(s);
 	}
 	pthread_mutex_destroy(&p->lock);
 	free(p);
@@ -63,27 +81,41 @@ pool_free(struct pool *p)
 		pool_end(p);
 }
 
+/* Free cells of a new slab, the first on top. Locked. */
+static void
+slab_add(struct pool *p)
+{
+	struct slab *s = aligned_alloc(SLAB_BYTES, p->slab_bytes);
+	size_t n = (p->slab_bytes - sizeof(*s)) / p->cell_bytes;
+	struct cell *c;
+
+	if (s == NULL)
+		return;
+	madvise(s, p->slab_bytes, MADV_HUGEPAGE); /* without huge pages: slower, nothing else */
+	s->next = p->slabs;
+	p->slabs = s;
+	while (n-- > 0) {
+		c = (struct cell *)(void *)((uint8_t *)(s + 1) + n * p->cell_bytes);
+		c->pool = p;
+		c->next = p->kept;
+		p->kept = c;
+	}
+}
+
 uint8_t *
 pool_get(struct pool *p)
 {
 	struct cell *c;
 
 	pthread_mutex_lock(&p->lock);
+	if (p->kept == NULL)
+		slab_add(p);
 	if ((c = p->kept) != NULL) {
 		p->kept = c->next;
-		p->n_kept--;
+		p->n_out++;
 	}
-	p->n_out++;
 	pthread_mutex_unlock(&p->lock);
-	if (c == NULL &&
-	    (c = aligned_alloc(64, sizeof(*c) + (p->block_bytes + 63) / 64 * 64)) == NULL) {
-		pthread_mutex_lock(&p->lock);
-		p->n_out--;
-		pthread_mutex_unlock(&p->lock);
-		return NULL;
-	}
-	c->pool = p;
-	return c->bytes;
+	return c != NULL ? c->bytes : NULL;
 }
 
 void
@@ -92,22 +124,16 @@ pool_put(uint8_t *block)
 	struct cell *c =
 	    block != NULL ? (struct cell *)(void *)(block - offsetof(struct cell, bytes)) : NULL;
 	struct pool *p;
-	int end, keep;
+	int end;
 
 	if (c == NULL)
 		return;
 	p = c->pool;
 	pthread_mutex_lock(&p->lock);
-	keep = !p->over && p->n_kept * p->block_bytes < KEPT_BYTES;
-	if (keep) {
-		c->next = p->kept;
-		p->kept = c;
-		p->n_kept++;
-	}
+	c->next = p->kept;
+	p->kept = c;
 	end = --p->n_out == 0 && p->over;
 	pthread_mutex_unlock(&p->lock);
-	if (!keep)
-		free(c);
 	if (end)
 		pool_end(p);
 }

@@ -15,7 +15,7 @@
 #include "narrows/err.h"
 #include "narrows/tls.h"
 
-enum { PATH_BYTES = 1024, PAGE_SHIFT = 12 };
+enum { PATH_BYTES = 1024, PAGE_SHIFT = 12, RUN_PAGES = 16 };
 static const char file_name[] = "grants";
 
 static bool
@@ -204,20 +204,24 @@ disk_open(struct grant *g, const char *disk, char *why)
 	return NW_OK;
 }
 
+/* The kernel takes pages back in long runs: a few pages of a slot speak for those between. If one
+ * of those is missing after all, its read makes the sending thread wait for the disk. */
 bool
 grant_is_resident(const struct grant *g, uint32_t disk, uint64_t slot)
 {
-	unsigned char pages[(DPSS_BLOCK_MAX >> PAGE_SHIFT) + 3];
-	uint64_t bytes = slot_bytes(g->block_bytes), from = slot * bytes,
-		 first = from >> PAGE_SHIFT << PAGE_SHIFT;
-	size_t i, n = (from + bytes - first + (1 << PAGE_SHIFT) - 1) >> PAGE_SHIFT;
+	uint64_t bytes = slot_bytes(g->block_bytes), at = slot * bytes >> PAGE_SHIFT,
+		 last = (slot * bytes + bytes - 1) >> PAGE_SHIFT;
+	const char *map = g->map[disk];
+	unsigned char page = 0;
 
-	if (g->map[disk] == NULL || n > sizeof(pages) ||
-	    mincore((char *)g->map[disk] + first, from + bytes - first, pages) < 0)
-		return false;
-	for (i = 0; i < n && (pages[i] & 1) != 0; i++)
-		;
-	return i == n;
+	for (; map != NULL; at = at + RUN_PAGES < last ? at + RUN_PAGES : last) {
+		if (mincore((char *)(uintptr_t)map + (at << PAGE_SHIFT), 1, &page) < 0 ||
+		    (page & 1) == 0)
+			return false;
+		if (at == last)
+			return true;
+	}
+	return false;
 }
 
 int
