@@ -124,6 +124,8 @@ host: $(foreach p,nwrun blipp magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p) $
 host-static: $(foreach p,nwrun blipp iomodel nwlog,$B/static/$p) $B/static/nwrun.so
 
 # --- objects, libraries, programs ---
+# its assembler copies the script
+$B/obj/web/script.o: web/narrows.js
 $B/obj/host/nwrun/preload%.o: host/nwrun/preload%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -c -o $@ $<

@@ -3,36 +3,7 @@
 # The pages in a real browser, driven through its debugging pipe: on a phone and on a desk, light and dark. Nothing may
 # be wider than the screen, be too faint to read, come from elsewhere, lack a name for those who hear the page, or complain.
 # The newest pages also on a wide screen, and by keyboard. SHOTS=DIR keeps the pictures.
-set -eu
-. tests/patience.sh
-B=${B:-build/release}
-for chromium in chromium chromium-browser google-chrome ""; do
-	command -v "${chromium:-none}" >/dev/null 2>&1 && break
-done
-[ -n "$chromium" ] || { echo "no Chromium here"; exit 77; }
-
-tmp=$(mktemp -d)
-server= browser= box=
-cleanup() {
-	[ -z "$browser" ] || kill "$browser" 2>/dev/null || :
-	[ -z "$server" ] || kill "$server" 2>/dev/null || :
-	[ -z "$box" ] || kill "$box" 2>/dev/null || :
-	wait 2>/dev/null || :
-	rm -rf "$tmp"
-}
-trap cleanup EXIT
-trap 'exit 1' INT TERM
-fail() { echo "FAIL: $*"; exit 1; }
-
-"$B/tests/web/test_web" --serve "$tmp/store.db" >"$tmp/server" 2>"$tmp/server.err" &
-server=$!
-n=0
-until [ -s "$tmp/server" ]; do
-	n=$((n + 1))
-	[ $n -lt $((100 * PATIENCE)) ] || fail "the server does not start: $(cat "$tmp/server.err")"
-	sleep 0.1
-done
-report=http://$(tr / : <"$tmp/server") base=
+. tests/browser.sh
 
 # a box that asks everybody for a login
 mkdir -m 700 "$tmp/state"
@@ -47,29 +18,6 @@ until [ -s "$tmp/state/narrowsd.run" ] && grep -q '^http ' "$tmp/state/narrowsd.
 done
 locked=http://$(sed -n 's/^http //p' "$tmp/state/narrowsd.run" | tr / :)
 
-mkfifo "$tmp/in"
-exec 7<>"$tmp/in"
-"$chromium" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
-    --disable-component-update --disable-sync --hide-scrollbars --user-data-dir="$tmp/profile" --remote-debugging-pipe \
-    3<&7 4>"$tmp/out" >"$tmp/browser.log" 2>&1 &
-browser=$!
-
-id=0 session=
-# cdp METHOD PARAMS: one command; its answer goes to the file "answer"
-cdp() {
-	id=$((id + 1))
-	printf '{"id":%d,"method":"%s","params":%s%s}\0' $id "$1" "$2" "${session:+,\"sessionId\":\"$session\"}" >&7
-	tries=0
-	# a picture comes in pieces: the answer is there when its last brace is
-	until grep -a -z -m 1 "^{\"id\":$id," "$tmp/out" 2>/dev/null | tr -d '\0' >"$tmp/answer" &&
-	    [ "$(tail -c 1 "$tmp/answer")" = '}' ]; do
-		tries=$((tries + 1))
-		[ $tries -lt $((400 * PATIENCE)) ] || fail "the browser does not answer $1"
-		sleep 0.03
-	done
-}
-field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" "$tmp/answer"; }
-
 # What is wrong with a page, as text; nothing when all is well. Only single quotes, so that it fits into JSON.
 look=$(tr -d '\n\t' <<'JS'
 (() => {
@@ -82,7 +30,7 @@ look=$(tr -d '\n\t' <<'JS'
 		if (p.length < 4 || p[3] > 0) return c; } return 'rgb(255,255,255)'; };
 	if (document.documentElement.scrollWidth > width) bad.push('page wider than the screen: ' + document.documentElement.scrollWidth);
 	if (document.querySelectorAll('h1').length != 1) bad.push('not one h1');
-	if (document.scripts.length > 0) bad.push('a script');
+	for (const e of document.scripts) if (e.src != location.origin + '/narrows.js') bad.push('a script');
 	for (const r of performance.getEntriesByType('resource')) if (!r.name.startsWith(location.origin + '/')) bad.push('fetched ' + r.name);
 	for (const e of document.querySelectorAll('body *')) {
 		const r = e.getBoundingClientRect();
@@ -115,26 +63,6 @@ look=$(tr -d '\n\t' <<'JS'
 })()
 JS
 )
-
-cdp Target.createTarget '{"url":"about:blank"}'
-target=$(field targetId)
-cdp Target.attachToTarget "{\"targetId\":\"$target\",\"flatten\":true}"
-session=$(field sessionId)
-[ -n "$session" ] || fail "no page: $(cat "$tmp/answer")"
-cdp Page.enable '{}'
-cdp Log.enable '{}'
-
-# load PATH: and wait until it is there
-load() {
-	cdp Page.navigate "{\"url\":\"$base$1\"}"
-	n=0
-	while :; do
-		cdp Runtime.evaluate '{"expression":"location.pathname + document.readyState"}'
-		[ "$(field value)" = "${1%%\?*}complete" ] && break
-		n=$((n + 1))
-		[ $n -lt $((100 * PATIENCE)) ] || fail "$1 does not load"
-	done
-}
 
 seen=0
 # look_at PATH WIDTHxHEIGHT...: on each screen, light and dark

@@ -18,10 +18,11 @@ struct evbuffer;
 
 struct html {
 	struct evbuffer *out;
-	bool alone;         /* the page is a file that asks for nothing */
-	bool failed;        /* out of memory: the page is not complete */
-	int64_t session_id; /* of a page that links the CSV of its figures; 0 for no links */
-	const char *host;   /* encoded name, of the page of a host that links the CSV; or NULL */
+	bool alone;          /* the page is a file that asks for nothing */
+	bool failed;         /* out of memory: the page is not complete */
+	double from_s, to_s; /* chosen stretch of the time axis; to_s 0 for none */
+	int64_t session_id;  /* of a page that links the CSV of its figures; 0 for no links */
+	const char *host;    /* encoded name, of the page of a host that links the CSV; or NULL */
 	/* a page that is written for the numbers of one figure alone: the figure's id, and where
 	 * its CSV goes; NULL */
 	const char *figure;

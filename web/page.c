@@ -29,10 +29,13 @@ write_own_style(struct html *h)
 }
 
 static void
-write_links(struct html *h, enum page_tab tab)
+write_links(struct html *h, const struct page_frame *f)
 {
+	enum page_tab tab = f->tab;
+
 	html_raw(h,
 	    "<link rel=\"stylesheet\" href=\"/style.css\">"
+	    "<script src=\"/narrows.js\" defer></script>"
 	    "<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\"></head><body>"
 	    "<a class=\"skip\" href=\"#main\">Skip to content</a>"
 	    "<header class=\"top\"><a class=\"brand\" href=\"/\">Narrows</a><nav "
@@ -48,7 +51,10 @@ write_links(struct html *h, enum page_tab tab)
 	html_raw(h, ">Metrics</a><a href=\"/health\"");
 	if (tab == PAGE_HEALTH)
 		html_raw(h, " aria-current=\"page\"");
-	html_raw(h, ">Health</a></nav></header><main id=\"main\">");
+	html_raw(h, ">Health</a></nav></header><main id=\"main\"");
+	if (f->refresh_s > 0)
+		html_attr(h, "data-live", fmt_int(f->refresh_s).s);
+	html_raw(h, ">");
 }
 
 bool page_with_accounts;
@@ -60,10 +66,10 @@ page_begin(struct html *h, const struct page_frame *f)
 	    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 	    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
 	    "<meta name=\"color-scheme\" content=\"light dark\">");
-	if (f->refresh_s > 0) {
-		html_raw(h, "<meta http-equiv=\"refresh\" content=\"");
+	if (f->refresh_s > 0) { /* a script renews the page in place */
+		html_raw(h, "<noscript><meta http-equiv=\"refresh\" content=\"");
 		html_int(h, f->refresh_s);
-		html_raw(h, "\">");
+		html_raw(h, "\"></noscript>");
 	}
 	html_raw(h, "<title>");
 	html_text(h, f->title);
@@ -72,7 +78,7 @@ page_begin(struct html *h, const struct page_frame *f)
 	if (f->alone)
 		write_own_style(h);
 	else
-		write_links(h, f->tab);
+		write_links(h, f);
 }
 
 void

@@ -62,12 +62,18 @@ int page_sessions(struct html *h, struct store_reader *r, const struct session_f
     const struct nw_health *health);
 /* A session as a file of its own, from its result document. NW_EINVAL: no JSON object. */
 int page_session_file(struct html *h, const char *json);
-/* all: with every fold open */
-int page_session(struct html *h, struct store_reader *r, int64_t id, bool all);
+/* What the query of a session's page asks for. */
+struct session_query {
+	bool all;            /* with every fold open */
+	double from_s, to_s; /* a stretch of the time axis; to_s 0 for none */
+};
+/* NULL or unknown fields: nothing. False: the ends make no sense. */
+bool session_query_parse(struct session_query *q, const char *query);
+int page_session(struct html *h, struct store_reader *r, int64_t id, const struct session_query *q);
 /* The numbers of the figure with this id as CSV; free() the text. NW_ENOTFOUND: no such session, or
  * no such figure on its page. */
-int page_session_figure(
-    struct store_reader *r, int64_t id, const char *figure, char **text, size_t *len);
+int page_session_figure(struct store_reader *r, int64_t id, const struct session_query *q,
+    const char *figure, char **text, size_t *len);
 /* All routes; the history of one. NW_ENOTFOUND: no such route. */
 int page_routes(struct html *h, struct store_reader *r);
 int

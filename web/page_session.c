@@ -8,15 +8,20 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <event2/buffer.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
 
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "web/session_stretch.h"
 
 enum { REFRESH_S = 10, LIST_MAX = 20 };
+#define SECONDS_MAX 1e9 /* of a time axis */
 
 /* --- one line of facts --- */
 
@@ -474,6 +479,45 @@ write_exports(struct html *h, int64_t id)
 	html_raw(h, "</p>");
 }
 
+/* --- the query --- */
+
+/* The field's number of seconds. False: the field is there, and is no such number. */
+static bool
+seconds_take(const struct evkeyvalq *fields, const char *name, double *out)
+{
+	const char *text = evhttp_find_header(fields, name);
+	char *end;
+
+	*out = NAN;
+	if (text == NULL || *text == '\0')
+		return true;
+	*out = strtod(text, &end);
+	return *end == '\0' && *out >= 0 && *out < SECONDS_MAX;
+}
+
+bool
+session_query_parse(struct session_query *q, const char *query)
+{
+	struct evkeyvalq fields;
+	const char *all;
+	bool ok;
+
+	*q = (struct session_query){ .all = false };
+	if (query == NULL || evhttp_parse_query_str(query, &fields) != 0)
+		return true;
+	all = evhttp_find_header(&fields, "all");
+	q->all = all != NULL && strcmp(all, "1") == 0;
+	ok = seconds_take(&fields, "from", &q->from_s) && seconds_take(&fields, "to", &q->to_s);
+	evhttp_clear_headers(&fields);
+	if (!ok || (isnan(q->from_s) && isnan(q->to_s))) {
+		q->from_s = q->to_s = 0;
+		return ok;
+	}
+	q->from_s = isnan(q->from_s) ? 0 : q->from_s;
+	q->to_s = isnan(q->to_s) ? SECONDS_MAX : q->to_s;
+	return q->to_s > q->from_s;
+}
+
 /* --- the page --- */
 
 /*
@@ -612,7 +656,8 @@ title_make(char *out, size_t size, const json_t *doc, const struct nw_session_re
 
 struct view {
 	struct html *h;
-	bool all, alone;
+	struct session_query q;
+	bool alone;
 	bool events; /* whether the session has any */
 };
 
@@ -636,6 +681,8 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 	size_t i;
 
 	h->session_id = v->alone ? 0 : rec->id;
+	h->from_s = v->q.from_s;
+	h->to_s = v->q.to_s;
 	title_make(title, sizeof(title), doc, rec);
 	page_begin(h,
 	    &(struct page_frame){ .title = title,
@@ -649,11 +696,14 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 	session_verdict(h, doc, v->alone);
 	if (doc != NULL) {
 		session_effect(h, doc);
-		write_contents(h, doc, rec->id, v->all);
+		write_contents(h, doc, rec->id, v->q.all);
 	}
-	for (i = 0; i < N_SECTIONS && doc != NULL; i++)
+	for (i = 0; i < N_SECTIONS && doc != NULL; i++) {
+		if (sections[i].write == session_plots)
+			session_stretch(h, doc);
 		if (section_is_shown(&sections[i], doc))
-			write_section(h, &sections[i], doc, v->all);
+			write_section(h, &sections[i], doc, v->q.all);
+	}
 }
 
 static int
@@ -671,7 +721,7 @@ on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_r
 }
 
 int
-page_session(struct html *h, struct store_reader *r, int64_t id, bool all)
+page_session(struct html *h, struct store_reader *r, int64_t id, const struct session_query *q)
 {
 	struct nw_event_span span;
 	int rc = store_event_span(r, id, &span);
@@ -679,7 +729,7 @@ page_session(struct html *h, struct store_reader *r, int64_t id, bool all)
 	if (rc < 0)
 		return rc;
 	return store_session_get(
-	    r, id, on_session, &(struct view){ .h = h, .all = all, .events = span.n > 0 });
+	    r, id, on_session, &(struct view){ .h = h, .q = *q, .events = span.n > 0 });
 }
 
 /* Writes the sections for nobody: the figure takes the way to h->figure_csv. */
@@ -691,6 +741,8 @@ on_figure(void *arg, const struct nw_session_rec *rec, const struct nw_result_re
 	size_t i;
 
 	(void)rec;
+	if (doc != NULL)
+		session_stretch(h, doc);
 	for (i = 0; i < N_SECTIONS && doc != NULL && !h->figure_found; i++)
 		sections[i].write(h, doc);
 	json_decref(doc);
@@ -700,6 +752,7 @@ on_figure(void *arg, const struct nw_session_rec *rec, const struct nw_result_re
 struct wanted {
 	struct store_reader *r;
 	int64_t id;
+	const struct session_query *q;
 };
 
 static int
@@ -707,14 +760,16 @@ write_figure(struct html *h, void *arg)
 {
 	const struct wanted *w = arg;
 
+	h->from_s = w->q->from_s;
+	h->to_s = w->q->to_s;
 	return store_session_get(w->r, w->id, on_figure, h);
 }
 
 int
-page_session_figure(
-    struct store_reader *r, int64_t id, const char *figure, char **text, size_t *len)
+page_session_figure(struct store_reader *r, int64_t id, const struct session_query *q,
+    const char *figure, char **text, size_t *len)
 {
-	return page_figure(figure, write_figure, &(struct wanted){ r, id }, text, len);
+	return page_figure(figure, write_figure, &(struct wanted){ r, id, q }, text, len);
 }
 
 /* The whole document stands behind the page, as data for programs. */
@@ -735,7 +790,7 @@ page_session_file(struct html *h, const char *json)
 		return NW_EINVAL;
 	}
 	rec.id = id > 0 && id < 9e15 ? (int64_t)id : 0;
-	write_page(&(struct view){ .h = h, .all = true, .alone = true },
+	write_page(&(struct view){ .h = h, .q = { .all = true }, .alone = true },
 	    result_get(doc, KEY_result_run) != NULL ? doc : NULL, &rec);
 	html_raw(h, "<script type=\"application/json\" id=\"narrows-result\">");
 	html_json(h, json);

@@ -197,12 +197,11 @@ x_text(const struct plot *p, double x)
 	return p->across == PLOT_VALUE ? fmt_ratio(x) : fmt_duration(x);
 }
 
-static struct fmt
-value_text(const struct plot *p, double v)
+struct fmt
+plot_value(enum plot_unit unit, double v)
 {
-	if (p->unit == PLOT_NUMBER)
-		return fmt_ratio(v);
-	switch (p->unit) {
+	switch (unit) {
+	case PLOT_NUMBER: return fmt_ratio(v);
 	case PLOT_SHARE: return fmt_share(v);
 	case PLOT_SECONDS: return fmt_si(v, "s");
 	case PLOT_BYTES: return fmt_bytes(v);
@@ -535,6 +534,26 @@ plot_write_marks(const struct drawing *d)
 	}
 }
 
+/* The stretch that the reader chose, behind the lines. */
+static void
+write_chosen(const struct drawing *d)
+{
+	struct html *h = d->h;
+	double from, to;
+
+	if (d->p->x != NULL || !(h->to_s > h->from_s))
+		return;
+	from = fmin(fmax(plot_axis_place(&d->x, h->from_s), 0), 1);
+	to = fmin(fmax(plot_axis_place(&d->x, h->to_s), 0), 1);
+	html_raw(h, "<rect class=\"chosen\" x=\"");
+	plot_percent(h, from);
+	html_raw(h, "\" width=\"");
+	plot_percent(h, to - from);
+	html_raw(h, "\" height=\"");
+	html_int(h, d->height_px);
+	html_raw(h, "\"/>");
+}
+
 static void
 write_lines(const struct drawing *d)
 {
@@ -639,11 +658,11 @@ write_description(const struct drawing *d)
 			continue;
 		}
 		html_raw(h, ": ");
-		html_text(h, value_text(p, low).s);
+		html_text(h, plot_value(p->unit, low).s);
 		html_raw(h, " to ");
-		html_text(h, value_text(p, high).s);
+		html_text(h, plot_value(p->unit, high).s);
 		html_raw(h, ", mean ");
-		html_text(h, value_text(p, sum / (double)seen).s);
+		html_text(h, plot_value(p->unit, sum / (double)seen).s);
 		html_raw(h, ".");
 	}
 }
@@ -689,7 +708,7 @@ write_table(struct html *h, const struct plot *p)
 
 			html_raw(h, "<td>");
 			if (isfinite(v))
-				html_text(h, value_text(p, v).s);
+				html_text(h, plot_value(p->unit, v).s);
 			else
 				html_raw(h, "no data");
 			html_raw(h, "</td>");
@@ -824,6 +843,7 @@ write_drawing(const struct drawing *d)
 	html_raw(h, ">");
 	write_description(d);
 	html_raw(h, "</desc>");
+	write_chosen(d);
 	if (p->form == PLOT_LINES || p->form == PLOT_STACK) {
 		write_y_axis(d);
 		plot_write_across(d);
@@ -838,13 +858,31 @@ write_drawing(const struct drawing *d)
 	html_raw(h, "</svg>");
 }
 
+/* What a script needs to find a step of the CSV below a pointer. */
+static void
+write_axis_data(struct html *h, const struct plot *p)
+{
+	static const char *const units[] = { [PLOT_BYTES_PER_S] = "B/s",
+		[PLOT_BYTES] = "B",
+		[PLOT_SECONDS] = "s",
+		[PLOT_SHARE] = "%",
+		[PLOT_NUMBER] = "" };
+
+	html_attr(h, "data-step", fmt_exact(p->step_s).s);
+	html_attr(h, "data-n", fmt_int((int64_t)p->n).s);
+	html_attr(h, "data-unit", units[p->unit]);
+}
+
 static void
 write_figure(const struct drawing *d)
 {
 	const struct plot *p = d->p;
 	struct html *h = d->h;
 
-	html_raw(h, "<figure class=\"plot\"><figcaption><b>");
+	html_raw(h, "<figure class=\"plot\"");
+	if (p->x == NULL && (h->session_id != 0 || h->host != NULL))
+		write_axis_data(h, p);
+	html_raw(h, "><figcaption><b>");
 	html_text(h, p->title);
 	html_raw(h, "</b> <span class=\"unit\">");
 	write_unit(d);

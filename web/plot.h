@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "narrows/format.h"
 #include "web/html.h"
 
 enum { PLOT_STYLES = 8, PLOT_TICKS_MAX = 12 };
@@ -63,6 +64,9 @@ struct plot {
 	size_t n_marks;
 	const char *marks_words;
 };
+
+/* A value with its unit, in words. */
+struct fmt plot_value(enum plot_unit unit, double v);
 
 /* Marker shapes, once per page before the first plot. */
 void plot_write_markers(struct html *h);

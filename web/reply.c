@@ -32,15 +32,14 @@ reply_request_header(const struct reply *a, const char *name)
 	return evhttp_find_header(evhttp_request_get_input_headers(a->req), name);
 }
 
-/* Nothing may run, nothing may be fetched from elsewhere, nobody may frame the page or learn where
- * a link came from. */
+/* Only the box's own script may run, nothing may be fetched from elsewhere, nobody may frame the
+ * page or learn where a link came from. */
 static const struct {
 	const char *name, *value;
 } safe_headers[] = {
 	{ "Content-Security-Policy",
-	    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action "
-	    "'self'; "
-	    "frame-ancestors 'none'" },
+	    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+	    "img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'" },
 	{ "X-Content-Type-Options", "nosniff" },
 	{ "X-Frame-Options", "DENY" },
 	{ "Referrer-Policy", "no-referrer" },

@@ -162,6 +162,7 @@ route_parse(const char *path, const char *query)
 		{ "/metrics", ROUTE_METRICS },
 		{ "/access", ROUTE_ACCESS },
 		{ "/style.css", ROUTE_STYLE },
+		{ "/narrows.js", ROUTE_SCRIPT },
 		{ "/icon.svg", ROUTE_ICON },
 	};
 	struct route r = { .page = ROUTE_NONE };

@@ -52,6 +52,7 @@ enum route_page {
 	ROUTE_API_NONE, /* below /api/ without a page */
 	ROUTE_ACCESS,
 	ROUTE_STYLE,
+	ROUTE_SCRIPT,
 	ROUTE_ICON,
 };
 
@@ -72,13 +73,6 @@ static inline bool
 route_is_session(enum route_page page)
 {
 	return page >= ROUTE_SESSION && page <= ROUTE_SESSION_FIGURE;
-}
-
-/* Whether the query of a session's page asks for all folds to be open. */
-static inline bool
-route_is_all(const struct route *r)
-{
-	return r->query != NULL && strcmp(r->query, "all=1") == 0;
 }
 
 /* ".csv" and so on, of a session's export; NULL of all else. */

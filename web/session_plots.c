@@ -113,23 +113,30 @@ timeline_read(struct timeline *t, const json_t *doc)
 }
 
 static void
-name_stage(struct plot_line *line, const json_t *entry)
+name_connection(const json_t *c, char *out, size_t size)
+{
+	const char *host = result_text(c, KEY_timeline_connection_host),
+		   *dst = result_text(c, KEY_timeline_connection_dst);
+
+	snprintf(out, size, "%.60s port %.0f to %.45s port %.0f", host != NULL ? host : "?",
+	    result_number(c, KEY_timeline_connection_sport), dst != NULL ? dst : "?",
+	    result_number(c, KEY_timeline_connection_dport));
+}
+
+void
+timeline_name(enum result_key list, const json_t *entry, char *out, size_t size)
 {
 	const char *stage = result_text(entry, KEY_timeline_stage_stage);
 	const char *host = result_text(entry, KEY_timeline_stage_host);
 
-	snprintf(line->name, sizeof(line->name), "%s%s%s",
-	    stage != NULL ? result_stage_words(stage) : "unnamed stage", host != NULL ? ", " : "",
-	    host != NULL ? host : "");
-}
-
-static void
-name_host(struct plot_line *line, const json_t *entry, const char *words)
-{
-	const char *host = result_text(entry, KEY_timeline_host_host);
-
-	snprintf(
-	    line->name, sizeof(line->name), "%s%s", host != NULL ? host : "unnamed host", words);
+	if (list == KEY_timeline_connections)
+		name_connection(entry, out, size);
+	else if (list == KEY_timeline_hosts)
+		snprintf(out, size, "%s", host != NULL ? host : "unnamed host");
+	else
+		snprintf(out, size, "%s%s%s",
+		    stage != NULL ? result_stage_words(stage) : "unnamed stage",
+		    host != NULL ? ", " : "", host != NULL ? host : "");
 }
 
 /* Collects lines with at least one value. Values go to `values`, LINES_MAX x n. */
@@ -139,6 +146,7 @@ collect_lines(const struct timeline *t, const struct series_plot *plot, struct p
 {
 	const json_t *list = result_list(t->doc, plot->list), *data;
 	bool hosts = plot->list == KEY_timeline_hosts;
+	char name[160];
 	size_t i, k, at, n = 0, rank = 0;
 
 	for (i = 0; i < json_array_size(list); i++) {
@@ -157,10 +165,9 @@ collect_lines(const struct timeline *t, const struct series_plot *plot, struct p
 				;
 			if (at == t->n)
 				continue;
-			if (hosts)
-				name_host(&lines[n], entry, plot->values[k].words);
-			else
-				name_stage(&lines[n], entry);
+			timeline_name(plot->list, entry, name, sizeof(name));
+			snprintf(lines[n].name, sizeof(lines[n].name), "%.130s%s", name,
+			    plot->values[k].words);
 			lines[n].y = y;
 			/* by entry, not by line: a stage looks the same in every plot */
 			lines[n].style =
@@ -251,6 +258,31 @@ write_plot(struct html *h, const struct timeline *t, const struct series_plot *w
 	return true;
 }
 
+static void
+field_write(struct html *h, const char *words, const char *name, double v)
+{
+	html_raw(h, "<label>");
+	html_text(h, words);
+	html_raw(h, " <input inputmode=\"decimal\" size=\"7\" required");
+	html_attr(h, "name", name);
+	html_attr(h, "value", h->to_s > h->from_s ? fmt_exact(v).s : "");
+	html_raw(h, "></label> ");
+}
+
+/* The form that asks for a stretch. */
+static void
+stretch_form(struct html *h)
+{
+	if (h->session_id == 0 || h->figure != NULL)
+		return;
+	html_raw(h, "<form class=\"filter stretch\" action=\"/session/");
+	html_int(h, h->session_id);
+	html_raw(h, "#stretch\">");
+	field_write(h, "From second", "from", h->from_s);
+	field_write(h, "to second", "to", h->to_s);
+	html_raw(h, "<button>Show this stretch</button></form>");
+}
+
 void
 session_plots(struct html *h, const json_t *doc)
 {
@@ -281,6 +313,7 @@ session_plots(struct html *h, const json_t *doc)
 		html_raw(h, ".");
 	}
 	html_raw(h, "</p>");
+	stretch_form(h);
 	plot_write_markers(h);
 	html_raw(h, "<div class=\"plots\">");
 	for (i = 0; i < N_PLOTS; i++)

@@ -43,17 +43,6 @@ static const struct {
 };
 enum { N_SPLITS = sizeof(splits) / sizeof(splits[0]) };
 
-static void
-connection_name(const json_t *c, char *out, size_t size)
-{
-	const char *host = result_text(c, KEY_timeline_connection_host),
-		   *dst = result_text(c, KEY_timeline_connection_dst);
-
-	snprintf(out, size, "%.60s port %.0f to %.45s port %.0f", host != NULL ? host : "?",
-	    result_number(c, KEY_timeline_connection_sport), dst != NULL ? dst : "?",
-	    result_number(c, KEY_timeline_connection_dport));
-}
-
 static bool
 read_line(const struct timeline *t, const json_t *c, enum result_key key, struct plot_line *line,
     double *y)
@@ -68,17 +57,6 @@ read_line(const struct timeline *t, const json_t *c, enum result_key key, struct
 	for (i = 0; i < t->n && !isfinite(y[i]); i++)
 		;
 	return i < t->n;
-}
-
-static struct fmt
-in_words(const struct plot *p, double v)
-{
-	switch (p->unit) {
-	case PLOT_SECONDS: return fmt_si(v, "s");
-	case PLOT_BYTES: return fmt_bytes(v);
-	case PLOT_BYTES_PER_S: return fmt_bytes_per_s(v);
-	default: return fmt_ratio(v);
-	}
 }
 
 /* "The congestion window allowed 14 kB to 2 MB, on average 1 MB." of all lines together. */
@@ -96,8 +74,8 @@ range_sentence(const struct plot *p, const char *what, char *out, size_t size)
 				sum += p->lines[k].y[i];
 				n++;
 			}
-	snprintf(out, size, "%s %s to %s, on average %s.", what, in_words(p, low).s,
-	    in_words(p, high).s, in_words(p, sum / (double)n).s);
+	snprintf(out, size, "%s %s to %s, on average %s.", what, plot_value(p->unit, low).s,
+	    plot_value(p->unit, high).s, plot_value(p->unit, sum / (double)n).s);
 }
 
 static double
@@ -154,7 +132,8 @@ write_plot(struct html *h, const struct tcp *tcp, const struct tcp_plot *what)
 		struct plot_line *line = &lines[p.n_lines];
 
 		*line = (struct plot_line){ .style = (unsigned)i };
-		connection_name(tcp->connection[i], line->name, sizeof(line->name));
+		timeline_name(
+		    KEY_timeline_connections, tcp->connection[i], line->name, sizeof(line->name));
 		p.n_lines += read_line(
 		    t, tcp->connection[i], what->key, line, tcp->values + p.n_lines * t->n);
 	}
@@ -205,7 +184,7 @@ write_split(struct html *h, const struct tcp *tcp, size_t index)
 	size_t k;
 
 	snprintf(id, sizeof(id), "p-tcp-time-%zu", index + 1);
-	connection_name(c, name, sizeof(name));
+	timeline_name(KEY_timeline_connections, c, name, sizeof(name));
 	snprintf(title, sizeof(title), "Time of %s", name);
 	p = timeline_plot(t, id, title, lines);
 	for (k = 0; k < N_SPLITS; k++) {

@@ -24,6 +24,9 @@ struct timeline {
 /* Acknowledgements and other small change, less than this share of the largest, are not drawn. */
 #define TIMELINE_SMALL 0.01
 
+/* Who an entry of one of the timeline's lists is about: "disk read, a", a host, the two ends of a
+ * connection. */
+void timeline_name(enum result_key list, const json_t *entry, char *out, size_t size);
 /* Sum of rates over the timeline's steps. */
 double timeline_volume(const struct timeline *t, const json_t *rates);
 /* False where the document has no timeline. */

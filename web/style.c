@@ -192,6 +192,15 @@ const char style_css[] =
     ".csv{float:right;font-size:.85rem;padding:.2rem 0}.out{position:absolute;left:-99rem}\n"
     "details{font-size:.85rem;margin:.2rem 0 "
     "0}summary{color:var(--soft);cursor:pointer;padding:.2rem 0}\n"
+    /* what scripts add: a cursor with its values, a chosen stretch, a slider */
+    ".plot{position:relative}[data-step]>svg{cursor:crosshair;touch-action:pan-y}"
+    ".chosen{fill:var(--s0);fill-opacity:.14;stroke:var(--s0);stroke-opacity:.5}"
+    ".cursor{stroke:var(--ink);stroke-width:1;pointer-events:none}"
+    ".read{position:absolute;z-index:1;margin:0;padding:.15rem .5rem;max-width:24rem;"
+    "list-style:none;font-size:.75rem;background:var(--card);border:1px solid var(--rule);"
+    "border-radius:.25rem;pointer-events:none;font-variant-numeric:tabular-nums}"
+    ".tool{display:flex;flex-wrap:wrap;gap:.4rem 1rem;align-items:center;flex-basis:100%}"
+    ".tool input{width:16rem;max-width:60vw;vertical-align:middle}\n"
     /* a phone: rows become cards */
     "@media screen and "
     "(max-width:60rem){.top,main,footer{padding-left:1rem;padding-right:1rem}.sentence{font-size:1."

@@ -49,6 +49,7 @@
 #include "web/reply.h"
 #include "web/route.h"
 #include "web/query/series.h"
+#include "web/script.h"
 #include "web/shape.h"
 #include "web/style.h"
 
@@ -419,18 +420,35 @@ answer_file(struct reply *a, const struct route *to)
 static void
 answer_figure(struct reply *a, const struct route *to)
 {
+	struct session_query q;
 	char *text = NULL;
 	size_t len = 0;
-	int rc = to->page == ROUTE_HOST_FIGURE
+	int rc = !session_query_parse(&q, to->query) ? NW_EINVAL
+	    : to->page == ROUTE_HOST_FIGURE
 	    ? page_host_figure(a->w->reader, to->filter.host, to->figure, &text, &len)
-	    : page_session_figure(a->w->reader, to->id, to->figure, &text, &len);
+	    : page_session_figure(a->w->reader, to->id, &q, to->figure, &text, &len);
 
 	if (rc == NW_OK && evbuffer_add(a->body, text, len) != 0)
 		rc = NW_ENOMEM;
 	free(text);
 	if (rc == NW_OK)
 		a->type = "text/csv; charset=utf-8";
-	reply_rc(a, rc);
+	if (rc == NW_EINVAL)
+		reply_error(a, 400);
+	else
+		reply_rc(a, rc);
+}
+
+static void
+answer_session(struct reply *a, const struct route *to)
+{
+	struct html h = { .out = a->body };
+	struct session_query q;
+
+	if (session_query_parse(&q, to->query))
+		reply_html(a, &h, page_session(&h, a->w->reader, to->id, &q));
+	else
+		reply_error(a, 400);
 }
 
 static void
@@ -517,7 +535,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_NONE: reply_error(a, 404); break;
 	case ROUTE_SESSIONS: answer_sessions(a, to); break;
 	case ROUTE_SESSIONS_JSON: reply_rc(a, api_sessions(a->body, r, &to->filter)); break;
-	case ROUTE_SESSION: reply_html(a, &h, page_session(&h, r, to->id, route_is_all(to))); break;
+	case ROUTE_SESSION: answer_session(a, to); break;
 	case ROUTE_SESSION_JSON: reply_rc(a, api_session(a->body, r, to->id)); break;
 	case ROUTE_SESSION_HTML: answer_file(a, to); break;
 	case ROUTE_SESSION_CSV:
@@ -563,6 +581,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_API_NONE: answer_api(a, to); break;
 	case ROUTE_ACCESS: answer_access(a); break;
 	case ROUTE_STYLE: answer_constant(a, "text/css; charset=utf-8", style_css); break;
+	case ROUTE_SCRIPT: answer_constant(a, "text/javascript; charset=utf-8", script_js); break;
 	case ROUTE_ICON: answer_constant(a, "image/svg+xml", style_icon_svg); break;
 	}
 }
@@ -756,7 +775,8 @@ answer_stranger(struct reply *a, const struct evhttp_uri *uri)
 	if (!a->port->wants_login || path == NULL)
 		return false;
 	a->who = login_who(a->w->login, a->req);
-	if (strcmp(path, "/style.css") == 0 || strcmp(path, "/icon.svg") == 0)
+	if (strcmp(path, "/style.css") == 0 || strcmp(path, "/icon.svg") == 0 ||
+	    strcmp(path, "/narrows.js") == 0)
 		return false;
 	if (answer_login_pages(a, uri, path))
 		return true;

@@ -7,7 +7,7 @@
 #define COMBINED_H
 
 #include "analyze/verdict/evidence.h"
-#include "analyze/verdict/limit.h"
+#include "narrows/limit.h"
 #include "analyze/verdict/resources.h"
 
 /* Decides a limit of such calls by the account of the same windows. Returns whether the account

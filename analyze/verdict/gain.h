@@ -14,7 +14,7 @@
 #ifndef GAIN_H
 #define GAIN_H
 
-#include "analyze/verdict/limit.h"
+#include "narrows/limit.h"
 #include "analyze/verdict/resources.h"
 
 struct gain {

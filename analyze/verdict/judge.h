@@ -12,7 +12,7 @@
 #include "analyze/verdict/evidence.h"
 #include "analyze/verdict/gain.h"
 #include "analyze/verdict/kernelwaits.h"
-#include "analyze/verdict/limit.h"
+#include "narrows/limit.h"
 #include "analyze/verdict/resources.h"
 #include "narrows/analysis.h"
 #include "narrows/stage.h"

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "analyze/verdict/evidence.h"
-#include "analyze/verdict/limit.h"
+#include "narrows/limit.h"
 #include "narrows/analysis.h"
 #include "narrows/changepoint.h"
 

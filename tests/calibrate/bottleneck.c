@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/verdict/limit.h"
+#include "narrows/limit.h"
 #include "tests/calibrate/calibrate.h"
 
 enum { WINDOWS_MAX = 300 };

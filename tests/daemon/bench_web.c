@@ -154,8 +154,8 @@ page_make(enum what what, struct store_reader *r, struct evbuffer *out)
 	struct html h = { .out = out };
 
 	switch (what) {
-	case HOUR: return page_session(&h, r, SESSION, false);
-	case HOUR_OPEN: return page_session(&h, r, SESSION, true);
+	case HOUR: return page_session(&h, r, SESSION, &(struct session_query){ .all = false });
+	case HOUR_OPEN: return page_session(&h, r, SESSION, &(struct session_query){ .all = true });
 	case JSON: return api_session(out, r, SESSION);
 	}
 	return NW_EINVAL;

@@ -72,6 +72,7 @@ static const struct {
 	{ "/healthzz", NULL, ROUTE_NONE, 0, 0 },
 	{ "/style.css", NULL, ROUTE_STYLE, 0, 0 },
 	{ "/icon.svg", NULL, ROUTE_ICON, 0, 0 },
+	{ "/narrows.js", NULL, ROUTE_SCRIPT, 0, 0 },
 };
 
 int

@@ -772,6 +772,22 @@ static const struct {
 	{ "/healthz", 200, "application/json", "\"ok\": true" },
 	{ "/style.css", 200, "text/css; charset=utf-8", "prefers-color-scheme" },
 	{ "/icon.svg", 200, "image/svg+xml", "<svg" },
+	{ "/narrows.js", 200, "text/javascript; charset=utf-8", "'use strict';" },
+	{ "/session/3?from=100&to=300", 200, "text/html; charset=utf-8",
+	    "<h2>From second 100 to second 300</h2>" },
+	{ "/session/3?from=100&to=300", 200, "text/html; charset=utf-8", "limited this stretch" },
+	{ "/session/3?from=1e5&to=2e5", 200, "text/html; charset=utf-8",
+	    "no stage was measured in it" },
+	{ "/session/3?from=300", 200, "text/html; charset=utf-8", "<h2>From second 300 to" },
+	{ "/session/3?from=300&to=100", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/session/3?from=nan&to=100", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/session/3?from=-1&to=100", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/session/3?from=1&to=inf", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/session/3?from=%3Cscript%3E&to=2", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/session/3?from=&to=", 200, "text/html; charset=utf-8", "Show this stretch" },
+	{ "/session/3/stretch.csv?from=100&to=300", 200, "text/csv; charset=utf-8",
+	    "series,unit,steps,mean," },
+	{ "/session/3/stretch.csv", 404, "text/html; charset=utf-8", "There is nothing" },
 	{ "/nothing", 404, "text/html; charset=utf-8", "There is nothing" },
 };
 
@@ -1013,7 +1029,7 @@ test_hostile(void)
 	static const char *const paths[] = { "/", "/?before=11", "/session/1", "/session/3",
 		"/session/5", "/session/6", "/health", "/routes", EVIL_ROUTE, "/compare?ids=3,5,6",
 		"/host?host=" EVIL, "/host?host=" HOST };
-	static const char *const never[] = { "<script", "<img", "javascript:", "style=\"",
+	static const char *const never[] = { "<script>", "<img", "javascript:", "style=\"",
 		"http://", "https://", "\"//", "\xe2\x80\xae", "url(", "@import", "<iframe", "\a" };
 	struct reply r;
 	size_t i, k;
@@ -1028,6 +1044,11 @@ test_hostile(void)
 				fprintf(stderr, "%s has %s\n", paths[i], never[k]);
 				CHECK(strstr(r.body, never[k]) == NULL);
 			}
+		/* the box's own script, and no other */
+		s = strstr(r.body, "<script");
+		CHECK(s != NULL &&
+		    strncmp(s, "<script src=\"/narrows.js\" defer></script>", 41) == 0);
+		CHECK(s != NULL && strstr(s + 1, "<script") == NULL);
 		/* onerror= and the like only ever follow escaped text, never a quote that ends an
 		 * attribute */
 		for (s = r.body; (s = strstr(s, " on")) != NULL; s++) {
@@ -1048,12 +1069,16 @@ test_hostile(void)
 static void
 test_size(void)
 {
-	struct reply page = get("/session/3"), list = get("/"), css = get("/style.css");
+	struct reply page = get("/session/3"), list = get("/"), css = get("/style.css"),
+		     script = get("/narrows.js");
 
 	/* before compression, which takes four fifths of it away */
 	CHECK(page.body_len < 200000); /* with eleven figures of five stages and five connections */
 	CHECK(list.body_len < 60000);
-	CHECK(css.body_len < 16000);
+	CHECK(css.body_len < 16800);
+	CHECK(script.body_len > 1000 && script.body_len < 20000);
+	CHECK(memchr(script.body, 0, script.body_len) == NULL);
+	free(script.text);
 	free(page.text);
 	free(list.text);
 	free(css.text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which claim a stretch of windows bears: none, an account, an inference. */
-#include "analyze/verdict/limit.h"
+#include "narrows/limit.h"
 
 #include "tests/check.h"
 #include "tests/noise.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "analyze/verdict/limit.h"
+#include "narrows/limit.h"
 
 #include <math.h>
 #include <stdlib.h>

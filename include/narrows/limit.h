@@ -4,8 +4,8 @@
  * test on the shares left free by the stages, and how much faster the next slowest stage could have
  * gone.
  */
-#ifndef LIMIT_H
-#define LIMIT_H
+#ifndef NARROWS_LIMIT_H
+#define NARROWS_LIMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>
