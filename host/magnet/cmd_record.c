@@ -101,7 +101,7 @@ record(struct recording *r)
 			ring_wait(r->ring, remaining_ms(r));
 		rc = drain(r);
 	}
-	if (rc == 0 && !stop_wanted)
+	if (rc == 0) /* what came after the last look, also when a signal ends the recording */
 		rc = drain(r);
 	if (rc == 0)
 		rc = stream_counts(r->file, r->kernel);
