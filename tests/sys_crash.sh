@@ -40,6 +40,7 @@ def listen(p, name):
 try:                                   # the box may die at any moment, the first included
     for name in ("p1", "p2", "p3"):
         join(name)
+    open(state + ".sends", "w").close()
     while time.time() < end:
         for q in peers:
             name, p, seq = q
@@ -65,8 +66,11 @@ i=0
 while [ "$i" -lt "$rounds" ]; do
 	i=$((i + 1))
 	start_box
+	rm -f "$tmp/acked.sends"
 	python3 -B "$tmp/load.py" "$xsp" "$tmp/acked" 30 >"$tmp/load.log" 2>&1 &
 	load=$!
+	# every second round at any moment of the beginning
+	[ $((i % 2)) = 0 ] || until_true 10 test -e "$tmp/acked.sends" || fail "nobody sends, round $i: $(cat "$tmp/load.log")"
 	sleep "$(python3 -c "import random; print(random.Random($i).uniform(0.3, 1.2))")"
 	kill -9 "$box"
 	wait "$box" 2>/dev/null || :

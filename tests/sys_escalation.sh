@@ -120,7 +120,7 @@ until_true 2 sh -c "'$bin/narrows' -s '$tmp/state' control dtn-a status | grep -
 nw control dtn-a stop "$order" || fail "stop"
 until_true 2 rate a 1000 || fail "blipp does not stop"
 order=$(nw control dtn-a rate 20ms -e ps: -f 1s)
-until_true 2 rate a 20 && until_true 4 rate a 1000 || fail "an order for 1 s does not end"
+until_true 2 grep -q 'rate interval_ms=20 ' "$tmp/blipp-a.log" && until_true 4 rate a 1000 || fail "an order for 1 s does not end"
 # a probe that is configured off
 "$bin/blipp" -b "$xsp" -H dtn-c -o probes=load 2>/dev/null &
 pids="$pids $!"

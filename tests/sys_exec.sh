@@ -37,5 +37,6 @@ left=$(ps -o pid=,args= --ppid "$blipp" | grep -c 'sleep 60' || :)
 [ "$left" -le 1 ] || fail "$left slow commands are left"
 kill "$blipp"
 wait "$blipp" || fail "blipp: $?"
-sleep 0.3
-! ps -o args= -e | grep -q '^yes a=1' || fail "a command survived blipp"
+survivors() { ps -o args= -e | grep '^yes a=1'; }
+no_survivor() { ! survivors; }
+until_true 2 no_survivor || fail "a command survived blipp"

@@ -59,11 +59,9 @@ run() {
 }
 runs=0
 judged() { curl -sS "$url/sessions.json" | python3 -c 'import json, sys; print(sum(s["analysed"] and s["state"] == "closed" for s in json.load(sys.stdin)["sessions"]))'; }
+are_judged() { [ "$(judged)" = "$1" ]; }
 # judged_await N: until so many sessions are over and have their verdict
-judged_await() {
-	n=0
-	until [ "$(judged)" = "$1" ]; do n=$((n + 1)); [ $n -lt 200 ] || fail "not $1 sessions"; sleep 0.1; done
-}
+judged_await() { until_true 20 are_judged "$1" || fail "not $1 sessions"; }
 run host
 look
 [ ! -s "$tmp/got" ] || fail "the first look tells: $(cat "$tmp/got")"

@@ -55,7 +55,7 @@ def held(s):
 
 
 def eventually(what):
-    end = time.monotonic() + 5 * PATIENCE
+    end = time.monotonic() + 15 * PATIENCE
     while not what():
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -72,17 +72,17 @@ for where in http, https:
             pass
     assert get(where).startswith(b"HTTP/1.1 200 ")
     # room was made: nobody's time was over, unless the machine is so slow that it was
-    assert counter("http_timeouts") == timeouts or time.monotonic() - t > 5
+    assert counter("http_timeouts") == timeouts or time.monotonic() - t > 3.9
     eventually(lambda: sum(map(held, idle)) <= 20)
-    assert counter("http_refused") >= before + 237
+    assert counter("http_refused") >= before + 237 - (counter("http_timeouts") - timeouts)
     # --- and many addresses do ---
     many = [dial(where, f"127.0.0.{i % 200 + 2}") for i in range(257)]
     for n in range(20):
         assert get(where, source="127.0.0.250").startswith(b"HTTP/1.1 200 ")
-    assert counter("http_timeouts") == timeouts or time.monotonic() - t > 5
+    assert counter("http_timeouts") == timeouts or time.monotonic() - t > 3.9
     eventually(lambda: sum(map(held, many)) <= 40)
     # --- those left go when their time is over ---
-    end = time.monotonic() + 9 * PATIENCE
+    end = time.monotonic() + 27 * PATIENCE
     while sum(map(held, idle + many)) > 0 and time.monotonic() < end:
         time.sleep(0.05)
     assert sum(map(held, idle + many)) == 0
@@ -107,7 +107,7 @@ for where in http, https:
         assert said[9:10] in b"45" and b"\r\nContent-Security-Policy: default-src 'none'" in said, (wrong[:40], said)
         assert b"\r\nX-Content-Type-Options: nosniff\r\n" in said
     assert counter("http_malformed") == before + 3
-assert counter("http_connections") == 1
+eventually(lambda: counter("http_connections") == 1)
 PY
 timeout $((100 * PATIENCE)) python3 -B "$tmp/http.py" "$http" "$https" "${tmp}/state/tls/ca.crt" || fail "http"
 curl -sS "$url/health" | grep -q 'Connections refused' || fail "the health page"

@@ -27,13 +27,20 @@ record() {
 	"$magnet" record -o "$file" -T 50 "$@" 2>"$tmp/record" &
 	recorder=$!
 	until_true 20 test -s "$file" || fail "the recording does not begin: $(cat "$tmp/record")"
+	size=$(stat -c %s "$file")
 	taskset -c 0 python3 "$tmp/datagrams.py" "$n" "$port"
-	sleep 0.3
-	[ -z "${again:-}" ] || { taskset -c 0 python3 "$tmp/datagrams.py" "$again" "$port"; sleep 0.3; }
+	[ -z "${again:-}" ] || {
+		until_true 20 grown "$file" "$size" || fail "the recording does not go on: $(cat "$tmp/record")"
+		taskset -c 0 python3 "$tmp/datagrams.py" "$again" "$port"
+	}
 	kill "$recorder"
 	status=0
 	wait "$recorder" || status=$?
 }
+# grown FILE BYTES: the reader has emptied its ring since the file had so many bytes
+grown() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
+# attached PID: its programs are in the kernel, and it waits
+attached() { n=$(ls -l "/proc/$1/fd" | grep -c bpf_link) && sleep 0.1 && [ "$(ls -l "/proc/$1/fd" | grep -c bpf_link)" = "$n" ]; }
 count() { "$magnet" dump -F csv "$1" 2>/dev/null | awk -F, -v p="$2" '$2 == p { n++ } END { print n + 0 }'; }
 
 port=$((20000 + $$ % 4000))
@@ -105,7 +112,6 @@ recorder=$!
 until_true 20 test -s "$tmp/one" || fail "the recording by identity does not begin"
 : >"$tmp/go"
 wait $two || fail "the two sockets failed"
-sleep 0.3
 kill "$recorder"
 wait "$recorder" || fail "the recording by identity ended with $?: $(cat "$tmp/record")"
 for p in socket.tx access.tx; do
@@ -130,11 +136,13 @@ for p in socket.tx access.tx; do
 	[ "$(count "$tmp/flow" $p)" = 202 ] || fail "filter by flow: $(count "$tmp/flow" $p) of 202 at $p"
 done
 
-# Who causes most comes first.
-"$magnet" top -p socket.tx -f port=$port -i $((2 * PATIENCE)) -n 1 >"$tmp/top" &
+# Who causes most comes first. A signal ends the interval.
+"$magnet" top -p socket.tx -f port=$port -i 600 -n 1 >"$tmp/top" &
 top=$!
-sleep "$PATIENCE"
+pids="$pids $top"
+until_true 20 attached $top || fail "top attaches nothing"
 python3 "$tmp/datagrams.py" 97 "$port"
+kill $top
 wait $top || fail "top"
 awk '$1 == "socket.tx" { n++; if ($3 <= 0) exit 1 } END { exit n != 1 }' "$tmp/top" || fail "top: $(cat "$tmp/top")"
 
@@ -144,11 +152,13 @@ id=$("$magnet" dump -F csv "$tmp/all" | awk -F, -v p=$port '$2 == "socket.tx" &&
 "$magnet" dump -F csv -f id="$id" "$tmp/all" | tail -n +2 | awk -F, -v id="$id" '$6 != id { exit 1 }' || fail "dump -f id"
 
 # Statistics in the kernel add up.
-"$magnet" stat -p socket.tx -f port=$port -i $((4 * PATIENCE)) -n 1 -c >"$tmp/stat" &
+"$magnet" stat -p socket.tx -f port=$port -i 600 -n 1 -c >"$tmp/stat" &
 stat=$!
-sleep $((2 * PATIENCE))
+pids="$pids $stat"
+until_true 20 test -s "$tmp/stat" || fail "stat does not begin"
 python3 "$tmp/datagrams.py" 499 "$port"
-wait $stat
+kill $stat
+wait $stat || fail "stat"
 awk -F, '$2 == "socket.tx" && $4 == 499 && $5 == 49900 && $6 == 100 && $7 == 100 { ok = 1 } END { exit !ok }' "$tmp/stat" ||
 	fail "statistics: $(cat "$tmp/stat")"
 

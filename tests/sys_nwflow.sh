@@ -5,10 +5,7 @@
 . tests/lib.sh
 
 [ "$(id -u)" = 0 ] || skip "network name spaces need root"
-sleep 5 &
-pids="$pids $!"
-why=$(timeout -s INT 1 "$bin/nwflow" -q -p $! 2>&1 >/dev/null) || :
-case $why in *"nothing is measured"*) skip "watching system calls: $why" ;; esac
+outside_or_skip
 ns_a=flow-a-$$ ns_b=flow-b-$$
 cleanup() {
 	for n in $ns_a $ns_b; do

@@ -3,12 +3,12 @@
 # blipp's /metrics: no box, both formats, values as in /proc, and peers that are slow, many or wrong.
 . tests/lib.sh
 
-port=$((20000 + $$ % 20000))
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 "$bin/blipp" -b 127.0.0.1/1 -i 10s -o listen=$port -o configuration=no 2>>"$tmp/blipp.log" &
 blipp=$!
 pids="$pids $blipp"
-get() { curl -s -m 5 "$@" "http://127.0.0.1:$port/metrics"; }
-until_true 5 get || fail "nobody listens: $(cat "$tmp/blipp.log")"
+get() { curl -s -m $((5 * PATIENCE)) "$@" "http://127.0.0.1:$port/metrics"; }
+until_true 5 get -f || fail "nobody listens: $(cat "$tmp/blipp.log")"
 
 # --- the older format by default, OpenMetrics on request ---
 get >"$tmp/classic"
@@ -54,7 +54,7 @@ except ConnectionError:
 for request, status in ((b"GET / HTTP/1.1\r\n\r\n", b"404"), (b"POST /metrics HTTP/1.1\r\n\r\n", b"404"), (b"\0\r\n\r\n", b"404"),
                         (b"GET /metrics HTTP/1.0\r\n\r\n", b"200")):
     s = socket.create_connection(("127.0.0.1", port))
-    s.settimeout(5)
+    s.settimeout(60)
     s.sendall(request)
     assert s.recv(100).startswith(b"HTTP/1.1 " + status), request
     s.close()

@@ -27,7 +27,7 @@ def connect(to, source=None):
     s = socket.socket()
     if source:
         s.bind((source, 0))
-    s.settimeout(5)
+    s.settimeout(5 * xsp.PATIENCE)
     s.connect(place(to))
     return s
 

@@ -102,7 +102,7 @@ for name, sent in {"path": xsp.frame(11, xsp.block(6, struct.pack(">HH", 0, 9)),
 
 # one that never finishes its handshake is closed
 p = xsp.Peer(address); p.send(b"\x01")
-t = time.time(); assert p.ended(8); assert 1 < time.time() - t < 6
+t = time.time(); assert p.ended(8) and time.time() - t > 1
 
 # 1,000 short sessions, 200 at once
 held = [xsp.Peer(address).open() for _ in range(200)]
@@ -114,8 +114,10 @@ for p in held:
 h = health(); assert h["ok"], h
 # one address may not have them all
 over = [xsp.Peer(address) for _ in range(60)]
-time.sleep(0.3)
-assert sum(p.ended(0.2) for p in over) >= 10
+end = time.time() + 5 * xsp.PATIENCE
+while sum(p.ended(0) for p in over) < 10:
+    assert time.time() < end
+    time.sleep(0.05)
 for p in held + over:
     p.s.close()
 PY
