@@ -173,7 +173,7 @@ $B/bin/experiment-reduction: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/e
 	$(Q)$(LD) -o $@ $^ $(call link,analyze) $(shell pkg-config --libs libzstd)
 $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -Wl,-z,noseparate-code -o $@ $^ -ldl -pthread
+	$(Q)$(CC) -shared -nostartfiles -Wl,-z,noseparate-code,-z,norelro -o $@ $^ -ldl -pthread
 $B/obj/extension/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -ffunction-sections -include store/extension.h -c -o $@ $<

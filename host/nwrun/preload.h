@@ -9,10 +9,11 @@
  *	  has stopped;
  *	- when in doubt calls the real function and counts nothing.
  *
- * Reading order: preload_slot.c (process and thread slots), preload_fd.c (kinds of descriptors),
- * preload_object.c (files and connections), preload_cells.c (sizes, durations and steps of a file's
- * operations), preload_op.c (one operation into the counters); then the wrappers: preload_io.c,
- * preload_wait.c, preload_stdio.c, preload_life.c.
+ * Reading order: preload_find.c (the functions behind the replaced functions), preload_slot.c
+ * (process and thread slots), preload_fd.c (kinds of descriptors), preload_object.c (files and
+ * connections), preload_cells.c (sizes, durations and steps of a file's operations), preload_op.c
+ * (one operation into the counters); then the wrappers: preload_io.c, preload_wait.c,
+ * preload_stdio.c, preload_life.c.
  */
 #ifndef HOST_PRELOAD_H
 #define HOST_PRELOAD_H
@@ -20,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -34,26 +36,27 @@
 #pragma GCC visibility push( \
     hidden) /* declarations too: calls and loads go straight, not through the GOT */
 
-/* --- preload_sys.c: the next definition of a function we replace, and raw system calls --- */
+/* --- preload_find.c: the next definition of a function we replace --- */
 
 #define REAL(name) ((__typeof__(&name))real_get(REAL_##name))
 enum real_name {
 #define X(name) REAL_##name,
 #include "host/nwrun/preload_names.h"
 #undef X
-	REAL_COUNT,
-	REAL_LAZY = REAL_fread /* from here on: of streams, which no signal handler may touch */
+	REAL_COUNT
 };
 extern void *real_table[REAL_COUNT];
-/* Finds the functions before `end`. */
-void real_resolve(enum real_name end);
-/* the function to call when libc has none of this name, or is not ready yet */
-void *real_fallback(enum real_name name);
+/* Notes which objects the program started with. */
+void find_start(void);
+/* Finds out whether libc's functions are next, see KERNEL(). */
+void find_direct(void);
+/* A function that fails with ENOSYS where libc has none of the name. */
+void *real_find(enum real_name name);
 
 static inline void *
 real_get(enum real_name name)
 {
-	return likely(real_table[name] != NULL) ? real_table[name] : real_fallback(name);
+	return likely(real_table[name] != NULL) ? real_table[name] : real_find(name);
 }
 
 /*
@@ -69,6 +72,8 @@ extern bool direct;
 #define sys_direct(number, ...) sys_direct_pad(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define sys_direct_pad(n, a, b, c, d, e, f, ...) \
 	kernel_call((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+/* --- preload_sys.c: raw system calls --- */
 
 extern bool sealed; /* the program filters its system calls: nwrun.so makes none of its own */
 long sys_call(long number, long a, long b, long c, long d, long e, long f); /* -errno on failure */
@@ -92,6 +97,27 @@ struct state {
 };
 extern struct state *state;
 extern struct nwshm *region; /* NULL: the program runs unmeasured */
+
+/*
+ * What nwrun.so knows of descriptors and streams. A process gets the memory with its first use of
+ * a descriptor: short programs often end before.
+ */
+enum { FD_MAX = 65536, STREAMS_MAX = 256, EPOLL_WORDS = 4096, EPOLL_SETS = 1024 };
+struct tables {
+	/* its page is the state of processes that have the tables */
+	struct state state __attribute__((aligned(NWSHM_PAGE)));
+	/* One word per descriptor, see below. */
+	_Atomic uint32_t fd[FD_MAX] __attribute__((aligned(NWSHM_PAGE)));
+	_Atomic(FILE *) streams[STREAMS_MAX];
+	_Atomic uint64_t epoll_word[EPOLL_WORDS];
+	/* by descriptor: enum nwshm_wait + 1 of the last wait; 0: nothing */
+	_Atomic uint8_t epoll_hope[EPOLL_SETS];
+	/* whether a socket of the set is edge-triggered, by descriptor of the set */
+	_Atomic bool epoll_edge[EPOLL_SETS];
+};
+extern struct tables *tables; /* NULL: not yet */
+/* Makes the tables. False: there is no memory for them. */
+bool tables_make(void);
 
 struct self {
 	uint32_t generation; /* equal to state's: `slot` is right, even when NULL */
@@ -138,14 +164,7 @@ struct fd_info {
 };
 /* One word per descriptor, changed by compare and exchange: object + 1, "private", "look again",
  * stage + 1. */
-enum {
-	FD_MAX = 65536,
-	FD_STAGE_MASK = 0xf,
-	FD_AGAIN = 0x10,
-	FD_PRIVATE = 0x20,
-	FD_OBJECT_SHIFT = 8
-};
-extern _Atomic uint32_t fd_table[FD_MAX];
+enum { FD_STAGE_MASK = 0xf, FD_AGAIN = 0x10, FD_PRIVATE = 0x20, FD_OBJECT_SHIFT = 8 };
 
 static inline struct nwshm_object *
 fd_word_object(uint32_t word)
@@ -161,14 +180,20 @@ fd_word_info(uint32_t word)
 	return (struct fd_info){ (word & FD_STAGE_MASK) - 1, fd_word_object(word) };
 }
 
+static inline uint32_t
+fd_word_get(int fd)
+{
+	return likely((unsigned)fd < FD_MAX && tables != NULL)
+	    ? atomic_load_explicit(&tables->fd[fd], memory_order_relaxed)
+	    : 0;
+}
+
 /* The descriptor's word; 0 when the descriptor needs a look first. */
 static inline uint32_t
 fd_word_known(int fd)
 {
-	uint32_t word = 0;
+	uint32_t word = fd_word_get(fd);
 
-	if (likely((unsigned)fd < FD_MAX))
-		word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed);
 	return (word & FD_AGAIN) != 0 ? 0 : word;
 }
 

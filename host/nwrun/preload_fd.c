@@ -19,7 +19,6 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 
-_Atomic uint32_t fd_table[FD_MAX];
 static _Atomic uint32_t fd_used;    /* highest number ever entered, plus one */
 static _Atomic bool fd_has_private; /* or had */
 
@@ -153,7 +152,8 @@ fd_look(int fd, uint32_t old)
 
 	if (word == 0)
 		return fd_word(NWSHM_OTHER_READ, false, NULL);
-	if ((unsigned)fd >= FD_MAX || !atomic_compare_exchange_strong(&fd_table[fd], &old, word)) {
+	if ((unsigned)fd >= FD_MAX || !tables_make() ||
+	    !atomic_compare_exchange_strong(&tables->fd[fd], &old, word)) {
 		if (fd_word_object(word) != NULL)
 			object_unref(fd_word_object(word));
 		return word;
@@ -165,10 +165,8 @@ fd_look(int fd, uint32_t old)
 struct fd_info
 fd_get(int fd)
 {
-	uint32_t word = 0;
+	uint32_t word = fd_word_get(fd);
 
-	if (likely((unsigned)fd < FD_MAX))
-		word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed);
 	if (unlikely(word == 0 || (word & FD_AGAIN) != 0)) {
 		if (sealed)
 			return (struct fd_info){ NWSHM_NO_STAGE, NULL };
@@ -197,9 +195,8 @@ fd_pairs_shared(void)
 	if (!atomic_exchange(&fd_has_private, false))
 		return;
 	for (i = 0; i < used; i++)
-		if (((word = atomic_load_explicit(&fd_table[i], memory_order_relaxed)) &
-			FD_PRIVATE) != 0)
-			atomic_compare_exchange_strong(&fd_table[i], &word, 0);
+		if (((word = fd_word_get((int)i)) & FD_PRIVATE) != 0)
+			atomic_compare_exchange_strong(&tables->fd[i], &word, 0);
 }
 
 void
@@ -207,10 +204,9 @@ fd_forget(int fd)
 {
 	uint32_t word;
 
-	if ((unsigned)fd >= FD_MAX ||
-	    atomic_load_explicit(&fd_table[fd], memory_order_relaxed) == 0 || in_vfork_child())
+	if (fd_word_get(fd) == 0 || in_vfork_child())
 		return;
-	word = atomic_exchange(&fd_table[fd], 0);
+	word = atomic_exchange(&tables->fd[fd], 0);
 	if ((word & FD_PRIVATE) != 0)
 		fd_pairs_shared();
 	if (region != NULL && fd_word_object(word) != NULL)
@@ -224,10 +220,12 @@ fd_pair_made(const int fds[2])
 
 	fd_forget(fds[0]);
 	fd_forget(fds[1]);
-	for (i = 0; region != NULL && !in_vfork_child() && i < 2; i++)
+	if (region == NULL || in_vfork_child() || !tables_make())
+		return;
+	for (i = 0; i < 2; i++)
 		if ((unsigned)fds[i] < FD_MAX) {
-			atomic_store(
-			    &fd_table[fds[i]], fd_word(NWSHM_OTHER_READ, false, NULL) | FD_PRIVATE);
+			atomic_store(&tables->fd[fds[i]],
+			    fd_word(NWSHM_OTHER_READ, false, NULL) | FD_PRIVATE);
 			nwshm_used(&fd_used, (uint32_t)fds[i]);
 			atomic_store(&fd_has_private, true);
 		}
@@ -236,10 +234,9 @@ fd_pair_made(const int fds[2])
 void
 fd_closing(int fd)
 {
-	uint32_t word;
+	uint32_t word = fd_word_get(fd);
 
-	if ((unsigned)fd >= FD_MAX ||
-	    (word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed)) == 0)
+	if (word == 0)
 		return;
 	if (region != NULL && !in_vfork_child() && fd_word_object(word) != NULL)
 		object_closing(fd_word_object(word), fd);
@@ -249,11 +246,9 @@ fd_closing(int fd)
 void
 fd_name(int fd, bool bytes_come)
 {
-	uint32_t word;
+	uint32_t word = fd_word_get(fd);
 
-	if ((unsigned)fd >= FD_MAX || region == NULL || in_vfork_child() ||
-	    (word = atomic_load_explicit(&fd_table[fd], memory_order_relaxed)) == 0 ||
-	    fd_word_object(word) == NULL)
+	if (word == 0 || region == NULL || in_vfork_child() || fd_word_object(word) == NULL)
 		return;
 	object_name_small(fd_word_object(word), fd, bytes_come);
 }
@@ -266,8 +261,7 @@ fd_closing_all(void)
 	struct nwshm_object *o;
 
 	for (i = 0; region != NULL && i < used; i++)
-		if ((o = fd_word_object(
-			 atomic_load_explicit(&fd_table[i], memory_order_relaxed))) != NULL)
+		if ((o = fd_word_object(fd_word_get((int)i))) != NULL)
 			object_closing(o, (int)i);
 }
 
@@ -286,6 +280,7 @@ fd_forget_all_on_fork(void)
 {
 	uint32_t used = atomic_load_explicit(&fd_used, memory_order_relaxed);
 
-	memset((void *)fd_table, 0, used * sizeof(fd_table[0]));
+	if (tables != NULL)
+		memset((void *)tables->fd, 0, used * sizeof(tables->fd[0]));
 	atomic_store(&fd_used, 0);
 }

@@ -5,7 +5,6 @@
 #include <aio.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,16 +127,6 @@ RENAME(renameat2, (int from_dir, const char *from, int dir, const char *to, unsi
     (from_dir, from, dir, to, flags), dir, to)
 
 /* --- processes --- */
-
-EXPORT int
-pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
-{
-	static _Atomic bool resolved;
-
-	if (!atomic_exchange(&resolved, true))
-		real_resolve(REAL_COUNT);
-	return REAL(pthread_create)(thread, attr, start, arg);
-}
 
 /*
  * A vfork child runs on its parent's stack and memory: a wrapper that returns twice would ruin

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every function that nwrun.so replaces, as X(name); those of streams, from fread on, last. No
- * include guard: included with different X. */
+/* Every function that nwrun.so replaces, as X(name). No include guard: included with
+ * different X. */
 /* clang-format off */
 X(lseek) X(lseek64) X(read) X(pread) X(pread64) X(readv) X(preadv) X(preadv64) X(preadv2)
 X(preadv64v2) X(write) X(pwrite) X(pwrite64) X(writev) X(pwritev) X(pwritev64) X(pwritev2)
@@ -11,7 +11,7 @@ X(__poll_chk) X(ppoll) X(__ppoll_chk) X(select) X(pselect) X(epoll_ctl) X(epoll_
 X(epoll_pwait) X(epoll_pwait2) X(open) X(open64) X(openat) X(openat64) X(creat) X(creat64)
 X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2) X(close) X(close_range) X(closefrom)
 X(dup) X(dup2) X(dup3) X(socket) X(socketpair) X(accept) X(accept4) X(connect) X(pipe) X(pipe2)
-X(rename) X(renameat) X(renameat2) X(vfork) X(pthread_create) X(aio_read) X(aio_read64)
+X(rename) X(renameat) X(renameat2) X(vfork) X(aio_read) X(aio_read64)
 X(aio_write) X(aio_write64) X(lio_listio) X(lio_listio64) X(mmap) X(mmap64) X(_exit) X(_Exit)
 X(prctl) X(fread) X(fread_unlocked) X(__fread_chk) X(__fread_unlocked_chk) X(fwrite)
 X(fwrite_unlocked) X(fgets) X(fgets_unlocked) X(__fgets_chk) X(__fgets_unlocked_chk) X(fgetc)

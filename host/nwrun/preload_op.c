@@ -234,11 +234,11 @@ op_cancel(struct op *op)
 void
 op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes)
 {
-	struct nwshm_thread *t = thread_slot();
+	struct nwshm_thread *t;
 	struct fd_info info;
 	int64_t now_mono_ns;
 
-	if (t == NULL || bytes == 0)
+	if (bytes == 0 || (t = thread_slot()) == NULL)
 		return;
 	info = fd_get(fd);
 	if (info.stage == NWSHM_NO_STAGE)

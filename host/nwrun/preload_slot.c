@@ -20,15 +20,16 @@
 static struct state state_static;
 struct state *state = &state_static;
 struct nwshm *region;
-__thread struct self self;
+struct tables *tables;
+__thread struct self self __attribute__((tls_model("initial-exec")));
 
 /* The chunks of thread slots beyond the first, mapped on demand. */
 static char region_path[256];
 static uint64_t region_file_bytes;
 static _Atomic(struct nwshm_thread *) chunk_map[NWSHM_CHUNKS];
 
-static pthread_key_t thread_key;
-static bool thread_key_made;
+/* key of the threads' own memory, plus one; 0: none was needed yet */
+static _Atomic uint32_t thread_key;
 
 /* Name and arguments of the image: read once, forked children inherit them. */
 static char image_name[NWSHM_NAME_BYTES];
@@ -131,20 +132,34 @@ region_touch(void *at, size_t bytes)
 	return true;
 }
 
-/* Older kernels cannot wipe: then the fork handler alone makes children take slots of their own. */
-static void
-state_make_wiped_on_fork(void)
+/*
+ * The state moves into the tables; other threads may still read the first place, which stays.
+ * Older kernels cannot wipe: then the fork handler alone makes children take slots of their own.
+ */
+bool
+tables_make(void)
 {
-	long at = sys(
-	    SYS_mmap, NULL, NWSHM_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct tables *t, *none = NULL;
+	long at;
 
+	if (likely(tables != NULL))
+		return true;
+	if (sealed || atomic_load(&state->generation) == GENERATION_TAKING)
+		return false;
+	at = sys(
+	    SYS_mmap, NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at < 0 && at > -NWSHM_PAGE)
-		return;
-	if (sys(SYS_madvise, at, NWSHM_PAGE, MADV_WIPEONFORK) < 0) {
-		sys(SYS_munmap, at, NWSHM_PAGE);
-		return;
+		return false;
+	t = (struct tables *)at;
+	t->state = state_static;
+	if (!__atomic_compare_exchange_n(
+		&tables, &none, t, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		sys(SYS_munmap, t, sizeof(*t)); /* another thread was faster */
+		return true;
 	}
-	state = (struct state *)at;
+	if (sys(SYS_madvise, t, NWSHM_PAGE, MADV_WIPEONFORK) == 0)
+		__atomic_store_n(&state, &t->state, __ATOMIC_RELEASE);
+	return true;
 }
 
 /* --- the process --- */
@@ -180,7 +195,7 @@ usage_read(struct nwshm_usage *u, bool at_start)
 static void
 image_describe(int argc, char *const argv[])
 {
-	const char *name = argc > 0 ? argv[0] : program_invocation_short_name, *slash, *from;
+	const char *name = argc > 0 ? argv[0] : "", *slash, *from;
 	size_t at = 0, i;
 
 	name = (slash = strrchr(name, '/')) != NULL ? slash + 1 : name;
@@ -446,6 +461,57 @@ thread_claim(int32_t tid)
 	return t;
 }
 
+/* Runs when a thread ends; if a later destructor does I/O, the thread attaches once more. */
+static void
+on_thread_end(void *unused)
+{
+	(void)unused;
+	if (region == NULL || self.slot == NULL ||
+	    self.generation != atomic_load_explicit(&state->generation, memory_order_relaxed))
+		return;
+	atomic_store(&self.slot->inflight, 0);
+	atomic_store(&region->thread_tid[self.index], 0);
+	self.slot = NULL;
+	self.generation = 0;
+}
+
+/* The key, plus one; 0: there is none. */
+static uint32_t
+thread_key_get(void)
+{
+	uint32_t key = atomic_load(&thread_key);
+	pthread_key_t mine;
+
+	if (key != 0 || pthread_key_create(&mine, on_thread_end) != 0)
+		return key;
+	if (atomic_compare_exchange_strong(&thread_key, &key, (uint32_t)mine + 1))
+		return (uint32_t)mine + 1;
+	pthread_key_delete(mine); /* another thread was faster */
+	return key;
+}
+
+/* Arranges that a thread gives its slot back. The slot of a program's only thread ends with the
+ * program. */
+static void
+thread_watch(void)
+{
+	uint32_t key;
+
+	if (!__libc_single_threaded && (key = thread_key_get()) != 0)
+		pthread_setspecific(key - 1, &self);
+}
+
+/* Without tables nothing but the number tells a child that was made past the fork handler. */
+static void
+process_check(void)
+{
+	uint32_t generation = atomic_load(&state->generation);
+
+	if (tables == NULL && generation != GENERATION_TAKING && state->proc != NULL &&
+	    sys(SYS_getpid, 0) != state->proc->pid)
+		atomic_compare_exchange_strong(&state->generation, &generation, 0);
+}
+
 struct nwshm_thread *
 thread_attach(void)
 {
@@ -462,37 +528,30 @@ thread_attach(void)
 			return self.slot;
 		}
 	}
-	if (generation == 0) {
+	process_check();
+	if ((generation = atomic_load(&state->generation)) == 0) {
 		process_attach(true);
 		generation = atomic_load(&state->generation);
 		if (generation == 0 || generation == GENERATION_TAKING)
 			return NULL;
 	}
-	self.slot = thread_claim((int32_t)sys(SYS_gettid, 0));
+	self.slot = tables_make() ? thread_claim((int32_t)sys(SYS_gettid, 0)) : NULL;
 	self.generation = generation;
 	if (self.slot == NULL)
 		/* a thread without a slot shows at least here */
 		atomic_fetch_add(&state->proc->missed_ops, 1);
-	else if (thread_key_made)
-		pthread_setspecific(thread_key, &self);
+	else
+		thread_watch();
+	if (!direct)
+		find_direct();
 	return self.slot;
 }
 
-/* Runs when a thread ends; if a later destructor does I/O, the thread attaches once more. */
-static void
-on_thread_end(void *unused)
-{
-	(void)unused;
-	if (region == NULL || self.slot == NULL ||
-	    self.generation != atomic_load_explicit(&state->generation, memory_order_relaxed))
-		return;
-	atomic_store(&self.slot->inflight, 0);
-	atomic_store(&region->thread_tid[self.index], 0);
-	self.slot = NULL;
-	self.generation = 0;
-}
-
 /* --- life --- */
+
+/* The mark of a library for pthread_atfork(3). The compiler's start files have the mark, too, but
+ * make the loader search for functions that nwrun.so does not need. */
+void *__dso_handle __attribute__((visibility("hidden")));
 
 static void
 on_fork_child(void)
@@ -510,19 +569,28 @@ on_fork_parent(void)
 		fd_pairs_shared();
 }
 
+static const char *
+environment_get(char *const *environment, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *environment != NULL; environment++)
+		if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
+			return *environment + n + 1;
+	return NULL;
+}
+
 /* The GNU C library gives constructors the arguments of main. */
 __attribute__((constructor)) static void
-preload_start(int argc, char *argv[])
+preload_start(int argc, char *argv[], char *environment[])
 {
-	const char *path = getenv(NWSHM_ENV);
+	const char *path = environment_get(environment, NWSHM_ENV);
 	int saved = errno;
 
-	real_resolve(REAL_LAZY);
+	find_start();
 	if (path != NULL && (region = region_map(path)) != NULL) {
 		image_describe(argc, argv);
-		state_make_wiped_on_fork();
 		pthread_atfork(NULL, on_fork_parent, on_fork_child);
-		thread_key_made = pthread_key_create(&thread_key, on_thread_end) == 0;
 		process_attach(false);
 		on_exit(on_program_exit, NULL);
 	}

@@ -353,8 +353,6 @@ rewind(FILE *f)
 
 /* --- open streams: for the pending bytes when all are flushed at once --- */
 
-enum { STREAMS_MAX = 256 };
-static _Atomic(FILE *) streams[STREAMS_MAX];
 static _Atomic uint32_t streams_used;
 
 static FILE *
@@ -363,13 +361,13 @@ stream_opened(FILE *f)
 	FILE *none;
 	uint32_t i;
 
-	if (f == NULL || region == NULL)
+	if (f == NULL || region == NULL || !tables_make())
 		return f;
 	fd_forget(f->_fileno);
 	for (i = 0; i < STREAMS_MAX; i++) {
 		none = NULL;
-		if (atomic_load_explicit(&streams[i], memory_order_relaxed) != NULL ||
-		    !atomic_compare_exchange_strong(&streams[i], &none, f))
+		if (atomic_load_explicit(&tables->streams[i], memory_order_relaxed) != NULL ||
+		    !atomic_compare_exchange_strong(&tables->streams[i], &none, f))
 			continue;
 		nwshm_used(&streams_used, i);
 		break;
@@ -385,7 +383,7 @@ stream_closing(FILE *f)
 
 	for (i = 0; i < used; i++) {
 		it = f;
-		if (atomic_compare_exchange_strong(&streams[i], &it, NULL))
+		if (atomic_compare_exchange_strong(&tables->streams[i], &it, NULL))
 			return;
 	}
 }
@@ -434,11 +432,11 @@ CLOSES(FILE *, freopen64, (const char *restrict path, const char *restrict mode,
 /* --- flushing --- */
 
 /* stdin is not written to; stdout and stderr are there without having been opened. */
-#define EACH_STREAM(f, i, used)                                                 \
-	for (i = 0, used = atomic_load(&streams_used) + 2; i < used; i++)       \
-		if ((f = i == 0      ? stdout                                   \
-			    : i == 1 ? stderr                                   \
-				     : atomic_load(&streams[i - 2])) != NULL && \
+#define EACH_STREAM(f, i, used)                                                         \
+	for (i = 0, used = atomic_load(&streams_used) + 2; i < used; i++)               \
+		if ((f = i == 0      ? stdout                                           \
+			    : i == 1 ? stderr                                           \
+				     : atomic_load(&tables->streams[i - 2])) != NULL && \
 		    f->_fileno >= 0)
 
 static int

@@ -208,13 +208,8 @@ SELECT(pselect, is_now(timeout),
 
 /* --- epoll --- */
 
-/* Direct mapped: a word that lost its place to another word costs the attribution of a wait. */
-enum { EPOLL_WORDS = 4096, EPOLL_SETS = 1024 };
-static _Atomic uint64_t epoll_word[EPOLL_WORDS];
-/* by descriptor: enum nwshm_wait + 1 of the last wait; 0: nothing */
-static _Atomic uint8_t epoll_hope[EPOLL_SETS];
-/* whether a socket of the set is edge-triggered, by descriptor of the set */
-static _Atomic bool epoll_edge[EPOLL_SETS];
+/* Words are noted in tables->epoll_word, direct mapped: a word that lost its place to another word
+ * costs the attribution of a wait. */
 
 /* Odd words; the next bit marks a pipe. */
 enum { EPOLL_PIPE = 2 };
@@ -231,7 +226,7 @@ epoll_hash(int epfd, uint64_t word)
 static void
 epoll_hope_set(int epfd, enum nwshm_wait hope)
 {
-	_Atomic uint8_t *at = &epoll_hope[(unsigned)epfd % EPOLL_SETS];
+	_Atomic uint8_t *at = &tables->epoll_hope[(unsigned)epfd % EPOLL_SETS];
 	uint8_t old = atomic_load_explicit(at, memory_order_relaxed);
 
 	if (hope != NWSHM_WAIT_OTHER && (is_net(hope) || old == 0 || !is_net(old - 1)))
@@ -249,12 +244,12 @@ epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 	    (hope = wait_of(fd, (ev->events & (EPOLLOUT | EPOLLET)) == EPOLLOUT)) !=
 		NWSHM_WAIT_OTHER) {
 		h = epoll_hash(epfd, ev->data.u64);
-		atomic_store_explicit(&epoll_word[(h >> 2) % EPOLL_WORDS],
+		atomic_store_explicit(&tables->epoll_word[(h >> 2) % EPOLL_WORDS],
 		    is_net(hope) ? h : h | EPOLL_PIPE, memory_order_relaxed);
 		epoll_hope_set(epfd, hope);
 		if (is_net(hope) && (ev->events & EPOLLET) != 0)
-			atomic_store_explicit(
-			    &epoll_edge[(unsigned)epfd % EPOLL_SETS], true, memory_order_relaxed);
+			atomic_store_explicit(&tables->epoll_edge[(unsigned)epfd % EPOLL_SETS],
+			    true, memory_order_relaxed);
 	}
 	return REAL(epoll_ctl)(epfd, op, fd, ev);
 }
@@ -267,12 +262,16 @@ epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 static void
 epoll_begin(struct wait *w, int epfd, bool at_once)
 {
-	uint8_t hope =
-	    atomic_load_explicit(&epoll_hope[(unsigned)epfd % EPOLL_SETS], memory_order_relaxed);
+	uint8_t hope;
 
 	w->thread = NULL;
+	if (tables == NULL)
+		return;
+	hope = atomic_load_explicit(
+	    &tables->epoll_hope[(unsigned)epfd % EPOLL_SETS], memory_order_relaxed);
 	if (hope == NWSHM_WAIT_WRITE + 1 &&
-	    atomic_load_explicit(&epoll_edge[(unsigned)epfd % EPOLL_SETS], memory_order_relaxed))
+	    atomic_load_explicit(
+		&tables->epoll_edge[(unsigned)epfd % EPOLL_SETS], memory_order_relaxed))
 		hope = NWSHM_WAIT_OTHER + 1;
 	if (!at_once && hope != 0 && (w->thread = thread_slot()) != NULL)
 		wait_begin(w, hope - 1);
@@ -289,8 +288,8 @@ epoll_end(struct wait *w, int epfd, const struct epoll_event *events, int rc)
 		return;
 	for (i = 0; i < rc && !is_net(got); i++) {
 		h = epoll_hash(epfd, events[i].data.u64);
-		noted =
-		    atomic_load_explicit(&epoll_word[(h >> 2) % EPOLL_WORDS], memory_order_relaxed);
+		noted = atomic_load_explicit(
+		    &tables->epoll_word[(h >> 2) % EPOLL_WORDS], memory_order_relaxed);
 		if (noted == h)
 			got =
 			    (events[i].events & EPOLLOUT) != 0 ? NWSHM_WAIT_WRITE : NWSHM_WAIT_READ;
