@@ -340,6 +340,16 @@ fmt_ratio(double v)
 }
 
 struct fmt
+fmt_percent(double share)
+{
+	struct fmt out = fmt_ratio(100 * share);
+
+	if (isfinite(share))
+		strcat(out.s, NBSP "%");
+	return out;
+}
+
+struct fmt
 fmt_p(double p)
 {
 	struct fmt out;

@@ -18,29 +18,30 @@ static const char DEFAULT_CONF[] = "/etc/narrows/narrowsd.conf";
 static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 
 /* Every command, in the order of the help. */
-#define COMMANDS(X)  \
-	X(sessions)  \
-	X(routes)    \
-	X(keep)      \
-	X(report)    \
-	X(export)    \
-	X(import)    \
-	X(health)    \
-	X(pin)       \
-	X(unpin)     \
-	X(lifelines) \
-	X(annotate)  \
-	X(control)   \
-	X(sql)       \
-	X(backup)    \
-	X(verify)    \
-	X(restore)   \
-	X(enroll)    \
-	X(join)      \
-	X(revoke)    \
-	X(hosts)     \
-	X(access)    \
-	X(hook)      \
+#define COMMANDS(X)   \
+	X(sessions)   \
+	X(routes)     \
+	X(keep)       \
+	X(report)     \
+	X(export)     \
+	X(import)     \
+	X(health)     \
+	X(pin)        \
+	X(unpin)      \
+	X(lifelines)  \
+	X(annotate)   \
+	X(control)    \
+	X(sql)        \
+	X(backup)     \
+	X(verify)     \
+	X(restore)    \
+	X(enroll)     \
+	X(join)       \
+	X(revoke)     \
+	X(hosts)      \
+	X(collectors) \
+	X(access)     \
+	X(hook)       \
 	X(stat)
 
 #define DECLARE(name) extern const struct command command_##name;

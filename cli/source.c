@@ -152,6 +152,12 @@ source_routes(struct source *s)
 	return source_document(s, "/routes.json", "routes");
 }
 
+json_t *
+source_collectors(struct source *s)
+{
+	return source_document(s, "/api/v1/collectors", "collectors");
+}
+
 char *
 source_result(struct source *s, int64_t id)
 {

@@ -26,6 +26,8 @@ void source_close(struct source *s);
 json_t *source_sessions(struct source *s, int64_t before_id, const char *query);
 /* Routes in short: {"routes": [...]}. NULL, said on stderr. */
 json_t *source_routes(struct source *s);
+/* Collectors of hosts: {"collectors": [...]}. NULL, said on stderr. */
+json_t *source_collectors(struct source *s);
 /* Metrics worth keeping: {"lists": [...]}. NULL, said on stderr. */
 json_t *source_keep(struct source *s);
 /* The result document, byte for byte as stored; NULL (said). free() the text. */

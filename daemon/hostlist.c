@@ -8,6 +8,7 @@
 
 #include "daemon/box.h"
 #include "daemon/commit.h"
+#include "daemon/hostcost.h"
 #include "narrows/log.h"
 #include "narrows/clock.h"
 
@@ -54,6 +55,7 @@ host_free_all(struct box *box)
 
 	HASH_ITER (hh, box->hosts, h, tmp) {
 		HASH_DEL(box->hosts, h);
+		hostcost_free_all(h->collectors);
 		free(h->name);
 		free(h);
 	}

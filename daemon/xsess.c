@@ -13,6 +13,7 @@
 #include "daemon/conf.h"
 #include "daemon/control.h"
 #include "daemon/hostclock.h"
+#include "daemon/hostcost.h"
 #include "daemon/hostlist.h"
 #include "daemon/ingest.h"
 #include "narrows/log.h"
@@ -236,6 +237,10 @@ take_status(struct xsess *x, const uint8_t *data, size_t len, int64_t now_wall_n
 	after = x->control->status.slowed > 1;
 	if (before != after)
 		counter_add(&x->box->counters.slowed_providers, after ? 1 : (uint64_t)-1);
+	if (rc == NW_OK && x->for_host) {
+		hostcost_put(x->box, x->host, x->id, x->software, &x->control->status, now_wall_ns);
+		commit_check(x->box->commit);
+	}
 	return rc;
 }
 

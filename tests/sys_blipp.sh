@@ -27,6 +27,17 @@ sleep 1
 start_box -o listen-xsp=127.0.0.1/"$port"
 until_true 10 sh -c "[ \$(grep -c box.connected '$tmp/blipp.log') -ge 3 ]" || fail "blipp does not come back: $(cat "$tmp/blipp.log")"
 sleep 1
+# What it costs is known: the second connection has told of a stretch of time.
+cost() {
+	nw collectors --host dtn1 --json >"$tmp/cost" && python3 - "$tmp/cost" <<'PY'
+import json, sys
+o = json.loads(open(sys.argv[1]).read())
+sys.exit(not (o["name"] == "blipp" and 0 < (o["cpu_share"] or 0) < 4 and 1e6 < o["resident_bytes"] < 64e6 and o["samples"] > 100
+    and o["documents"] > 10 and o["dropped"] == 0 and 0 < o["interval_s"] and o["slowed"] >= 1 and o["overruns"] >= 0))
+PY
+}
+until_true 30 cost || fail "cost of blipp: $(nw collectors)"
+nw collectors | grep -q '^dtn1 .* blipp ' || fail "narrows collectors: $(nw collectors)"
 kill "$blipp"
 wait "$blipp" || fail "blipp ended with status $?"
 documents=$(sed -n 's/.*end values=[0-9]* documents=\([0-9]*\) .*/\1/p' "$tmp/blipp.log" | tail -n 1)
@@ -39,7 +50,7 @@ stop_box
 cat >"$tmp/rows.py" <<'PY'
 import sqlite3, struct, sys
 db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
-mine = {row[0] for row in db.execute("SELECT DISTINCT layout FROM v_series WHERE host = 'dtn1' AND event_type <> 'nw:clock'")}
+mine = {row[0] for row in db.execute("SELECT DISTINCT layout FROM v_series WHERE host = 'dtn1' AND event_type NOT LIKE 'nw:%'")}
 after = dict(db.execute("SELECT id, tail_after FROM layout"))   # up to this blob its rows are in chunks
 rows = sum(n for layout, n in db.execute("SELECT layout_id, n_rows FROM chunk") if layout in mine)
 for number, blob in db.execute("SELECT id, rows FROM tail"):

@@ -33,11 +33,12 @@ answer_json(struct store_reader *r, const struct route *to,
 
 	if (b == NULL)
 		return NW_ENOMEM;
-	rc = to->page == ROUTE_SESSIONS_JSON ? api_sessions(b, r, &to->filter)
-	    : to->page == ROUTE_KEEP_JSON    ? api_keep(b, r)
-	    : to->page == ROUTE_ROUTES_JSON  ? api_routes(b, r)
-	    : to->page == ROUTE_ROUTE_JSON   ? api_route(b, r, to->filter.route, to->filter.program)
-					     : api_session(b, r, to->id);
+	rc = to->page == ROUTE_SESSIONS_JSON   ? api_sessions(b, r, &to->filter)
+	    : to->page == ROUTE_KEEP_JSON      ? api_keep(b, r)
+	    : to->page == ROUTE_ROUTES_JSON    ? api_routes(b, r)
+	    : to->page == ROUTE_API_COLLECTORS ? api_collectors(b, r)
+	    : to->page == ROUTE_ROUTE_JSON ? api_route(b, r, to->filter.route, to->filter.program)
+					   : api_session(b, r, to->id);
 	if (rc == NW_OK)
 		rc = write_buffer(b, write, arg);
 	evbuffer_free(b);
@@ -85,7 +86,7 @@ web_answer(struct store_reader *r, const char *path,
 	if (rc == NW_OK && !to.bad) {
 		if (to.page == ROUTE_SESSIONS_JSON || to.page == ROUTE_SESSION_JSON ||
 		    to.page == ROUTE_KEEP_JSON || to.page == ROUTE_ROUTES_JSON ||
-		    to.page == ROUTE_ROUTE_JSON)
+		    to.page == ROUTE_ROUTE_JSON || to.page == ROUTE_API_COLLECTORS)
 			rc = answer_json(r, &to, write, arg);
 		else if (to.page == ROUTE_SESSION_LINES)
 			rc = answer_lines(r, &to, write, arg);

@@ -24,6 +24,8 @@ int api_sessions(struct evbuffer *out, struct store_reader *r, const struct sess
  * wait for the rest.
  */
 int api_session(struct evbuffer *out, struct store_reader *r, int64_t id);
+/* Cost and health of the programs that measure hosts. */
+int api_collectors(struct evbuffer *out, struct store_reader *r);
 /* Metrics worth keeping. */
 int api_keep(struct evbuffer *out, struct store_reader *r);
 /* Routes in short; the new document instead of text. */

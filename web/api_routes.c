@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Routes and their histories, for programs. */
+/* Routes and their histories, and collectors, for programs. */
 #include "web/api.h"
 
 #include <math.h>
@@ -11,6 +11,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result_keys.h"
+#include "web/collectors.h"
 
 enum { ROUTES_MAX = 2000, CSV_SESSIONS_MAX = 5000 };
 
@@ -64,6 +65,15 @@ api_routes(struct evbuffer *out, struct store_reader *r)
 {
 	json_t *doc;
 	int rc = api_routes_document(r, &doc);
+
+	return rc == NW_OK ? api_put_document(out, doc) : rc;
+}
+
+int
+api_collectors(struct evbuffer *out, struct store_reader *r)
+{
+	json_t *doc;
+	int rc = collectors_document(r, 0, &doc);
 
 	return rc == NW_OK ? api_put_document(out, doc) : rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The latest connections of a host's collectors, with losses. */
+/* The latest connections of a host's collectors, with losses, and what the collectors cost. */
 #include "web/page.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "web/collectors.h"
 #include "web/table.h"
 
 enum { SHOWN_MAX = 20, LOOKED_AT = 500 };
@@ -83,6 +84,67 @@ on_xsp(void *arg, const struct nw_xsp_rec *x)
 	return c->rows != NULL && c->n == SHOWN_MAX;
 }
 
+/* --- cost and health --- */
+
+TABLE_TEXT(column_name, KEY_collector_name)
+TABLE_NUMBER(column_share, KEY_collector_cpu_share, fmt_percent)
+TABLE_NUMBER(column_memory, KEY_collector_resident_bytes, fmt_bytes)
+TABLE_NUMBER(column_interval, KEY_collector_interval_s, fmt_duration)
+TABLE_NUMBER(column_slowed, KEY_collector_slowed, fmt_ratio)
+
+static struct fmt
+count_fmt(double v)
+{
+	return v >= 0 && v < 1e18 ? fmt_count((uint64_t)v) : fmt_ratio(v);
+}
+
+TABLE_NUMBER(column_samples, KEY_collector_samples, count_fmt)
+TABLE_NUMBER(column_dropped, KEY_collector_dropped, count_fmt)
+TABLE_NUMBER(column_overruns, KEY_collector_overruns, count_fmt)
+
+static void
+column_at(struct html *h, const json_t *row)
+{
+	page_stamp(h, result_text(row, KEY_collector_at));
+}
+
+static int
+write_cost(struct html *h, struct store_reader *r, const struct nw_host_rec *host)
+{
+	static const struct table_column columns[] = {
+		{ "Collector", column_name, false },
+		{ "Said", column_at, false },
+		{ "Share of a processor", column_share, true },
+		{ "Memory", column_memory, true },
+		{ "Samples", column_samples, true },
+		{ "Documents lost", column_dropped, true },
+		{ "Interval", column_interval, true },
+		{ "Slowed by its budget", column_slowed, true },
+		{ "Budget overrun", column_overruns, true },
+	};
+	const json_t *list;
+	json_t *doc;
+	int rc = collectors_document(r, host->id, &doc);
+
+	if (rc < 0)
+		return rc;
+	list = result_list(doc, KEY_collectors_collectors);
+	html_raw(h, "<h3>Collector cost and health</h3>");
+	if (json_array_size(list) == 0)
+		html_raw(h, "<p>No collector of this host has told of its cost.</p>");
+	else {
+		html_raw(h,
+		    "<p class=\"note\">The latest word of each collector; all of them are the "
+		    "series "
+		    "<code>nw:collector</code>. Slowed: the factor by which the budget of "
+		    "processor "
+		    "time makes intervals longer.</p>");
+		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+	}
+	json_decref(doc);
+	return NW_OK;
+}
+
 static void
 write_sentence(struct html *h, const struct collectors *c)
 {
@@ -125,6 +187,9 @@ host_collectors(struct html *h, struct store_reader *r, const struct nw_host_rec
 	    "role=\"rowgroup\">");
 	if (rc == NW_OK)
 		rc = store_xsp_of_host(r, host->id, SHOWN_MAX, on_xsp, &shown);
-	html_raw(h, "</tbody></table></section>");
+	html_raw(h, "</tbody></table>");
+	if (rc == NW_OK)
+		rc = write_cost(h, r, host);
+	html_raw(h, "</section>");
 	return rc;
 }

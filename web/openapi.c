@@ -201,7 +201,7 @@ paths(void)
 		json_array_append_new(before,
 		    parameter(session_params[i].name, "query", session_params[i].meaning,
 			session_params[i].form, session_params[i].example));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "/api/v1/series",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "/api/v1/series",
 	    series_path(QUERY_SERIES), "/api/v1/values", series_path(QUERY_VALUES), "/api/v1/last",
 	    series_path(QUERY_LAST), "/api/v1/statistics", series_path(QUERY_STATISTICS),
 	    "/api/v1/sessions",
@@ -213,6 +213,9 @@ paths(void)
 	    "/api/v1/keep",
 	    document_path("keep", "Metrics worth keeping, by route and program.", "keep",
 		json_array(), "keeplists"),
+	    "/api/v1/collectors",
+	    document_path("collectors", "Cost and health of the programs that measure hosts.",
+		"collectors", json_array(), "collectors"),
 	    "/api/v1/routes",
 	    document_path("routes", "Routes: programs between the same hosts, in short.", "routes",
 		json_array(), "routes"),

@@ -320,6 +320,7 @@ answer_api(struct reply *a, const struct route *to)
 		break;
 	case ROUTE_API_DOCUMENT: reply_rc(a, openapi_write(a->body)); break;
 	case ROUTE_API_KEEP: reply_rc(a, api_keep(a->body, r)); break;
+	case ROUTE_API_COLLECTORS: reply_rc(a, api_collectors(a->body, r)); break;
 	case ROUTE_API_ROUTES: reply_rc(a, api_routes(a->body, r)); break;
 	case ROUTE_API_ROUTE:
 		reply_rc(a, api_route_or_none(a->body, r, to->filter.route, to->filter.program));
@@ -576,6 +577,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_API_SESSION:
 	case ROUTE_API_DOCUMENT:
 	case ROUTE_API_KEEP:
+	case ROUTE_API_COLLECTORS:
 	case ROUTE_API_ROUTES:
 	case ROUTE_API_ROUTE:
 	case ROUTE_API_NONE: answer_api(a, to); break;

@@ -183,10 +183,15 @@ nw_order_status_encode(struct nw_doc_buf *out, const struct nw_order_status *s)
 	put_real(kv, &n, "cpu_s", s->cpu_s);
 	put_real(kv, &n, "budget", s->budget);
 	put_real(kv, &n, "slowed", s->slowed);
+	if (!isnan(s->cpu_share))
+		put_real(kv, &n, "cpu_share", s->cpu_share);
 	put_int(kv, &n, "rss_bytes", s->rss_bytes);
 	put_int(kv, &n, "docs_queued", s->docs_queued);
 	put_int(kv, &n, "docs_dropped", s->docs_dropped);
 	put_int(kv, &n, "orders_rejected", s->orders_rejected);
+	if (s->samples != NW_STATUS_UNSAID)
+		put_int(kv, &n, "samples", s->samples);
+	put_int(kv, &n, "overruns", s->overruns);
 	return nw_kv_encode(out, kv, n);
 }
 
@@ -208,10 +213,13 @@ nw_order_status_decode(struct nw_order_status *s, const uint8_t *buf, size_t len
 	s->cpu_s = nw_kv_real(kv, n, "cpu_s", NAN);
 	s->budget = nw_kv_real(kv, n, "budget", 0);
 	s->slowed = nw_kv_real(kv, n, "slowed", 1);
+	s->cpu_share = nw_kv_real(kv, n, "cpu_share", NAN);
 	s->rss_bytes = nw_kv_int(kv, n, "rss_bytes", 0);
 	s->docs_queued = nw_kv_int(kv, n, "docs_queued", 0);
 	s->docs_dropped = nw_kv_int(kv, n, "docs_dropped", 0);
 	s->orders_rejected = nw_kv_int(kv, n, "orders_rejected", 0);
+	s->samples = nw_kv_int(kv, n, "samples", NW_STATUS_UNSAID);
+	s->overruns = nw_kv_int(kv, n, "overruns", 0);
 	if (!(s->cpu_s >= 0)) {
 		*why = "STATUS without cpu_s";
 		return NW_EPROTO;

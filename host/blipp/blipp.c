@@ -362,6 +362,7 @@ say_status(struct blipp *b, struct clock_pair now)
 		len += (size_t)snprintf(words + len, sizeof(words) - len, " tcp:%s/%u-%s/%u",
 		    o->src, o->sport, o->dst, o->dport);
 	}
+	b->control.samples = (int64_t)b->report.values;
 	control_client_status(&b->control, now.mono_ns, words, b->interval_ns, b->report_ns);
 }
 
@@ -561,6 +562,7 @@ look_at_budget(struct blipp *b, struct clock_pair now)
 	if (!overhead_step(&b->budget, now.mono_ns, control_client_cpu_s()))
 		return;
 	b->control.slowed = b->budget.stretch;
+	b->control.overruns = b->budget.overruns;
 	b->control.status_mono_ns = 0;
 	log_line(LOG_WARNING, "budget.%s percent=%.3g used=%.3g intervals_times=%u",
 	    b->budget.stretch > 1 ? "slower" : "kept", b->budget.share * 100, b->budget.used * 100,

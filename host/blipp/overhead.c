@@ -26,6 +26,7 @@ overhead_step(struct overhead *b, int64_t now_mono_ns, double cpu_s)
 	b->begun_cpu_s = cpu_s;
 	for (left = b->used; left > b->share && b->stretch < OVERHEAD_STRETCH_MAX; left /= 2)
 		b->stretch *= 2;
+	b->overruns += b->stretch > before;
 	if (b->stretch == before && b->stretch > 1 && b->used < ROOM * b->share)
 		b->stretch /= 2;
 	return b->stretch != before;

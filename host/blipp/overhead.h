@@ -18,6 +18,7 @@ struct overhead {
 	double share;     /* of a core; 0: no budget */
 	unsigned stretch; /* factor of all intervals; a power of two */
 	double used;      /* share in the last whole window */
+	int64_t overruns; /* windows after which intervals became longer */
 	int64_t begun_mono_ns;
 	double begun_cpu_s;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/lib/control_client.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,6 +12,7 @@
 #include "narrows/frame.h"
 
 #define STATUS_PERIOD_NS (10 * INT64_C(1000000000))
+#define COST_STRETCH_NS  INT64_C(1000000000)
 
 enum { IDS_BYTES = 1024 };
 
@@ -19,6 +21,8 @@ control_client_init(struct control_client *o, const char *can)
 {
 	memset(o, 0, sizeof(*o));
 	o->can = can;
+	o->samples = NW_STATUS_UNSAID;
+	o->cpu_share = NAN;
 }
 
 void
@@ -113,6 +117,21 @@ control_client_cpu_s(void)
 	    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
+/* The share of a core since the last look, over stretches of a second at least. */
+static double
+cpu_share(struct control_client *o, double cpu_s, int64_t now_mono_ns)
+{
+	int64_t passed_ns = now_mono_ns - o->cost_mono_ns;
+
+	if (o->cost_mono_ns != 0 && passed_ns < COST_STRETCH_NS)
+		return o->cpu_share;
+	if (o->cost_mono_ns != 0)
+		o->cpu_share = fmax(0, cpu_s - o->cost_cpu_s) / ((double)passed_ns / 1e9);
+	o->cost_mono_ns = now_mono_ns;
+	o->cost_cpu_s = cpu_s;
+	return o->cpu_share;
+}
+
 void
 control_client_status(struct control_client *o, int64_t now_mono_ns, const char *collecting,
     int64_t collection_ns, int64_t report_ns)
@@ -125,12 +144,15 @@ control_client_status(struct control_client *o, int64_t now_mono_ns, const char 
 		.budget = o->budget,
 		.slowed = o->slowed > 1 ? o->slowed : 1,
 		.rss_bytes = rss_bytes(),
+		.samples = o->samples,
+		.overruns = o->overruns,
 		.orders_rejected = (int64_t)o->rejected };
 	char ids[IDS_BYTES];
 
 	if (now_mono_ns < o->status_mono_ns)
 		return;
 	o->status_mono_ns = now_mono_ns + STATUS_PERIOD_NS;
+	s.cpu_share = cpu_share(o, s.cpu_s, now_mono_ns);
 	nw_provider_get_stats(o->provider, &stats);
 	list_ids(&o->leases, ids);
 	s.orders = ids;

@@ -25,6 +25,11 @@ struct control_client {
 	/* why an order in force is not carried out, for the box; empty: all orders are */
 	char refused[CONTROL_REFUSED_BYTES];
 	double budget, slowed; /* for STATUS, see order.h; 0: the provider has no budget */
+	int64_t samples;       /* for STATUS, see order.h */
+	int64_t overruns;
+	/* begin of the stretch whose share of a core is told next */
+	int64_t cost_mono_ns;
+	double cost_cpu_s, cpu_share; /* processor time at that begin; share that was told last */
 	bool changed; /* orders came, changed or ended since the last control_client_step() */
 	int64_t status_mono_ns; /* when the next STATUS is due; set to 0 for at once */
 	struct nw_doc_buf doc;

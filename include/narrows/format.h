@@ -37,10 +37,11 @@ struct fmt fmt_si(double v, const char *unit); /* three digits: 41.3 MB/s */
 struct fmt fmt_bytes(double bytes);
 struct fmt fmt_bytes_per_s(double bytes_per_s);
 struct fmt fmt_bits_per_s(double bytes_per_s); /* takes bytes, shows bits: 330 Mbit/s */
-struct fmt fmt_duration(double s);  /* 400 µs, 6.50 s, 17 min 29 s, 2 h 5 min, 3 d 4 h */
-struct fmt fmt_share(double share); /* 0.94: 94 % */
-struct fmt fmt_ratio(double v);     /* three digits, no prefix: 14.2 */
-struct fmt fmt_p(double p);         /* 0.013, < 0.001 */
+struct fmt fmt_duration(double s);    /* 400 µs, 6.50 s, 17 min 29 s, 2 h 5 min, 3 d 4 h */
+struct fmt fmt_share(double share);   /* 0.94: 94 % */
+struct fmt fmt_percent(double share); /* three digits of a small share: 0.00123: 0.123 % */
+struct fmt fmt_ratio(double v);       /* three digits, no prefix: 14.2 */
+struct fmt fmt_p(double p);           /* 0.013, < 0.001 */
 
 /* The same text with ordinary spaces, for documents and terminals. */
 struct fmt fmt_plain(struct fmt f);

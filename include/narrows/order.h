@@ -57,6 +57,8 @@ nw_order_has_connection(const struct nw_order *o)
 	return o->src[0] != '\0' && o->dst[0] != '\0' && o->sport != 0 && o->dport != 0;
 }
 
+enum { NW_STATUS_UNSAID = -1 };
+
 /* STATUS: the work of a provider now, and its cost. Text is on loan: from the caller, or out of
  * buf. */
 struct nw_order_status {
@@ -67,11 +69,33 @@ struct nw_order_status {
 	double cpu_s;  /* since the provider began */
 	double budget; /* share of a core that the provider may take; 0: any */
 	double slowed; /* factor by which the budget lengthens all intervals; 1: not at all */
+	/* share of a core that the provider took lately; NaN: not known yet */
+	double cpu_share;
 	int64_t rss_bytes, docs_queued, docs_dropped, orders_rejected;
+	int64_t samples;  /* values sent since the provider began; NW_STATUS_UNSAID: not said */
+	int64_t overruns; /* how often the budget made the provider slower */
 };
 int nw_order_status_encode(struct nw_doc_buf *out, const struct nw_order_status *s);
 int
 nw_order_status_decode(struct nw_order_status *s, const uint8_t *buf, size_t len, const char **why);
+
+/* A STATUS as fields of a series of the box, "nw:collector", as X(name, unit, kind). */
+#define NW_COLLECTOR_EVENT "nw:collector"
+/* clang-format off */
+#define NW_COLLECTOR_LIST(X) \
+	X(cpu_share, "1", "gauge") X(resident_bytes, "By", "gauge") \
+	X(samples, "{sample}", "counter") X(documents, "{document}", "counter") \
+	X(dropped, "{document}", "counter") X(interval_s, "s", "gauge") X(slowed, "1", "gauge") \
+	X(overruns, "{event}", "counter")
+/* clang-format on */
+#define NW_COLLECTOR_ENUM(name, unit, kind) NW_COLLECTOR_##name,
+enum { NW_COLLECTOR_LIST(NW_COLLECTOR_ENUM) NW_COLLECTOR_FIELDS };
+#define NW_COLLECTOR_NAME(name, unit, kind) #name,
+/* Names in the order of the enum. */
+#define NW_COLLECTOR_NAMES                           \
+	{                                            \
+		NW_COLLECTOR_LIST(NW_COLLECTOR_NAME) \
+	}
 
 /* CLOCK: the box sends t1; the provider answers with t1, the time of arrival (t2) and the time of
  * the answer (t3). A time is 0 until known. */

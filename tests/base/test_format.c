@@ -203,6 +203,9 @@ test_people(void)
 	CHECK_STR(fmt_bits_per_s(41297762.5).s, "330" NBSP "Mbit/s");
 	CHECK_STR(fmt_bits_per_s(0.05).s, "0.40" NBSP "bit/s");
 	CHECK_STR(fmt_ratio(14.2).s, "14.2");
+	CHECK_STR(fmt_plain(fmt_percent(0.00123)).s, "0.123 %");
+	CHECK_STR(fmt_plain(fmt_percent(1.5)).s, "150 %");
+	CHECK_STR(fmt_percent(NAN).s, "unknown");
 	CHECK_STR(fmt_ratio(1.04).s, "1.04");
 	CHECK_STR(fmt_ratio(12345).s, "12345");
 	CHECK_STR(fmt_ratio(1234567).s, "1.23e+06");

@@ -424,6 +424,31 @@ add_clock(struct nw_batch *b)
 	}
 }
 
+/* The latest of two rows counts, and what a collector does not say is unknown. */
+static void
+add_cost(struct nw_batch *b)
+{
+	static const char *const fields[] = { "resident_bytes", "cpu_share", "slowed", "dropped" };
+	static const double rows[2][4] = { { 1e6, 0.5, 1, 0 }, { 3700000, 0.0123, 4, 21 } };
+	const int64_t at[2] = { T0, T0 + 1000000000 };
+
+	CHECK_INT(nw_batch_meta(b,
+		      &(struct nw_meta_rec){ .id = 4000,
+			  .host_id = 2,
+			  .xsp_id = 2,
+			  .mid = "cost",
+			  .event_type = "nw:collector",
+			  .subject_json = "{\"collector\":\"blipp\"}",
+			  .params_json = "{}",
+			  .first_wall_ns = T0 }),
+	    NW_OK);
+	CHECK_INT(nw_batch_layout(b,
+		      &(struct nw_layout_rec){
+			  .id = 4000, .meta_id = 4000, .n_fields = 4, .fields = fields }),
+	    NW_OK);
+	CHECK_INT(nw_batch_rows(b, 4000, 4, 2, at, &rows[0][0], NULL, 0), NW_OK);
+}
+
 #define HOST "dtn-a.site-a.example.net"
 
 /* A host of six days: its clock, its collectors, and the list that names it. */
@@ -465,6 +490,7 @@ add_host(struct nw_batch *b)
 		.rejected = 3 };
 	CHECK_INT(nw_batch_xsp(b, &x), NW_OK);
 	add_clock(b);
+	add_cost(b);
 	CHECK_INT(nw_batch_keeplist(b,
 		      &(struct nw_keeplist_rec){ .route = ROUTE,
 			  .program = "rsync",
@@ -754,6 +780,9 @@ static const struct {
 	{ "/host?host=" EVIL, 200, "text/html; charset=utf-8", "There is no record" },
 	{ "/host?host=" EVIL, 200, "text/html; charset=utf-8", "No list of metrics" },
 	{ "/host?host=" HOST, 200, "text/html; charset=utf-8", "the clock was -200" },
+	{ "/host?host=" HOST, 200, "text/html; charset=utf-8", ">3.70" },
+	{ "/api/v1/collectors", 200, "application/json", "\"cpu_share\": 0.0123" },
+	{ "/api/v1/collectors", 200, "application/json", "\"samples\": null" },
 	{ "/host?host=" HOST, 200, "text/html; charset=utf-8", " of 240 steps: there the clocks" },
 	{ "/host?host=" HOST, 200, "text/html; charset=utf-8",
 	    "href=\"/host/clock.csv?host=" HOST "\"" },

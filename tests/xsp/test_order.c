@@ -144,7 +144,10 @@ test_status(void)
 		.rss_bytes = 4096,
 		.docs_queued = 7,
 		.docs_dropped = 3,
-		.orders_rejected = 2 },
+		.orders_rejected = 2,
+		.cpu_share = 0.0125,
+		.samples = 901,
+		.overruns = 4 },
 			       t;
 	const struct nw_kv negative = { "cpu_s", NW_KV_REAL, { .d = -1 } };
 	struct nw_doc_buf doc = { 0 };
@@ -159,7 +162,13 @@ test_status(void)
 	CHECK_NEAR(t.report_s, 0.5, 0, 0);
 	CHECK_NEAR(t.cpu_s, 1.25, 0, 0);
 	CHECK(t.rss_bytes == 4096 && t.docs_queued == 7 && t.docs_dropped == 3 &&
-	    t.orders_rejected == 2);
+	    t.orders_rejected == 2 && t.samples == 901 && t.overruns == 4);
+	CHECK_NEAR(t.cpu_share, 0.0125, 0, 0);
+	s.cpu_share = NAN;
+	s.samples = NW_STATUS_UNSAID;
+	CHECK_INT(nw_order_status_encode(&doc, &s), NW_OK);
+	CHECK_INT(nw_order_status_decode(&t, doc.data, doc.len, &why), NW_OK);
+	CHECK(isnan(t.cpu_share) && t.samples == NW_STATUS_UNSAID);
 	nw_kv_encode(&doc, &negative, 1);
 	CHECK_INT(nw_order_status_decode(&t, doc.data, doc.len, &why), NW_EPROTO);
 	CHECK_INT(nw_order_status_decode(&t, doc.data, doc.len - 1, &why), NW_EPROTO);

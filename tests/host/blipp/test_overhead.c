@@ -38,6 +38,7 @@ main(void)
 		CHECK(used <= 0.01);
 		CHECK(used > 0.0049 || b.stretch == 1);
 		CHECK_INT(b.stretch > 1, costs[i] > 0.01);
+		CHECK_INT(b.overruns > 0, costs[i] > 0.01);
 		/* the load goes: all is as before, step by step */
 		play(&b, 0.0001, 120, &now_mono_ns, &cpu_s);
 		CHECK_INT(b.stretch, 1);

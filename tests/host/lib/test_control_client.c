@@ -77,6 +77,10 @@ check_answered(struct fakebox *b, struct control_client *o, int64_t now)
 	CHECK_STR(last_collecting, "calipers");
 	CHECK_STR(last_orders, "a");
 	CHECK_STR(last_refused, "");
+	CHECK(isnan(last.cpu_share) && last.samples == NW_STATUS_UNSAID);
+	o->samples = 4711;
+	o->overruns = 2;
+	o->cost_cpu_s = last.cpu_s - 1; /* it took a second since the first STATUS */
 	CHECK(last.cpu_s >= 0 && last.rss_bytes > 100000 && last.report_s == 1);
 	control_client_status(o, now + 9 * S, "calipers", S / 10, S);
 	steps(b, o->provider);
@@ -86,6 +90,8 @@ check_answered(struct fakebox *b, struct control_client *o, int64_t now)
 	steps(b, o->provider);
 	CHECK_INT(statuses, 2);
 	CHECK_STR(last_refused, "no TCP here");
+	CHECK(last.samples == 4711 && last.overruns == 2 && last.cpu_share >= 0.1 &&
+	    last.cpu_share < 1.1);
 	say(b, NW_OPT_RATE, &rubbish);
 	steps(b, o->provider);
 	CHECK_INT(o->rejected, 1);
