@@ -15,6 +15,7 @@
 #include "cli/cmd.h"
 #include "cli/import/import.h"
 #include "narrows/progress.h"
+#include "narrows/result.h"
 #include "cli/source.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
@@ -203,6 +204,13 @@ say(const struct import *im, const struct arguments *a, const struct import_done
 
 	for (i = 0; i < im->n_hosts; i++)
 		n_series += im->hosts[i].catalog.n_series;
+	if (result_task_is_report(im->session)) {
+		printf("a report as session %s%s\n", im->session,
+		    a->check                            ? "; nothing imported"
+			: done->n_known == done->n_docs ? "; the box had it already"
+							: "");
+		return;
+	}
 	printf("%" PRIu64 " values in %zu series of %zu host%s", im->n_values, n_series, n_hosts,
 	    n_hosts == 1 ? "" : "s");
 	if (im->n_events > 0)
@@ -291,6 +299,8 @@ const struct command command_import = {
 		"                        ulm, bp   NetLogger lines, GridFTP's transfer lines\n"
 		"                        bson      documents of any generation, as exported or "
 		"recorded\n"
+		"                        report    what narrows report --html wrote: its verdict "
+		"as made\n"
 		"  -n, --session NAME    all of it belongs to this session. Else to the one its "
 		"task_id names, else to one named\n"
 		"                        like the file; sadf's records belong to their host\n"

@@ -122,6 +122,18 @@ iotime_print(const json_t *io)
 }
 
 static void
+imported_print(const json_t *imported)
+{
+	if (imported != NULL)
+		printf(
+		    "Imported: another box made this verdict, as its session %.0f; %s brought it "
+		    "here on %s.\n",
+		    result_number(imported, KEY_imported_session),
+		    show_text(imported, KEY_imported_host, "a host"),
+		    show_text(imported, KEY_imported_at, "?"));
+}
+
+static void
 report_print(const json_t *doc)
 {
 	const json_t *s = result_get(doc, KEY_result_session),
@@ -137,6 +149,7 @@ report_print(const json_t *doc)
 	if (result_task(s) != NULL)
 		printf(", task %s", show_string(result_task(s)));
 	amount_print(s);
+	imported_print(result_get(doc, KEY_result_imported));
 	printf("%s\n", show_text(v, KEY_verdict_sentence, "Not judged yet."));
 	if (v == NULL)
 		return;

@@ -103,15 +103,17 @@ static void
 session_print(const json_t *o)
 {
 	const char *verdict = verdict_words(o);
-	char start[32];
+	char start[32], imported[16] = "";
 
+	if (result_bool(o, KEY_listed_imported) == 1)
+		snprintf(imported, sizeof(imported), " (imported)");
 	snprintf(start, sizeof(start), "%.19s", show_text(o, KEY_listed_start, "-"));
-	printf("%6" JSON_INTEGER_FORMAT "  %-19s  %-28s  %-12s  %9s  %11s  %s\n",
+	printf("%6" JSON_INTEGER_FORMAT "  %-19s  %-28s  %-12s  %9s  %11s  %s%s\n",
 	    json_integer_value(result_get(o, KEY_listed_id)), start,
 	    show_text(o, KEY_listed_route, "-"), show_text(o, KEY_listed_program, "-"),
 	    fmt_bytes(result_number(o, KEY_listed_bytes)).s,
 	    fmt_bytes_per_s(result_number(o, KEY_listed_bytes_per_s)).s,
-	    verdict != NULL ? show_string(verdict) : "-");
+	    verdict != NULL ? show_string(verdict) : "-", imported);
 }
 
 /* Prints the sessions of a page that pass, at most *left of them. */

@@ -118,7 +118,8 @@ session_look(const struct watching *w, const json_t *s)
 	json_t *routes = object_of(w->memory, "routes"), *known;
 	char *key;
 
-	if (route == NULL)
+	/* a verdict that another box made is no news of this box's routes */
+	if (route == NULL || result_bool(s, KEY_listed_imported) == 1)
 		return;
 	key = xasprintf("%s %s", program != NULL ? program : "?", route);
 	if (json_object_get(routes, key) == NULL && json_object_size(routes) >= ROUTES_MAX)

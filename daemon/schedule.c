@@ -13,6 +13,7 @@
 #include <utlist.h>
 
 #include "daemon/chrony.h"
+#include "daemon/imported.h"
 #include "narrows/log.h"
 #include "narrows/resultdoc.h"
 #include "narrows/routehist.h"
@@ -97,11 +98,11 @@ batch_submit(struct schedule *s, struct nw_batch *b)
 
 static int
 result_write(struct schedule *s, int64_t session_id, const struct analysis_outcome *o,
-    const struct result_run *run, const char *json)
+    const struct result_run *run, const char *kind, const char *json)
 {
 	struct nw_run_rec r = { .id = run->id,
 		.session_id = session_id,
-		.kind = "verdict",
+		.kind = kind,
 		.started_wall_ns = run->started_wall_ns,
 		.took_ns = run->took_ns,
 		.version = NW_VERSION,
@@ -350,6 +351,27 @@ schedule_outcomes(
 	}
 }
 
+/* Keeps a verdict as another box made it. NW_ENOTFOUND: the session is no imported report. */
+static int
+session_take_imported(struct schedule *s, int64_t session_id, struct result_run *run)
+{
+	struct analysis_outcome outcome;
+	char *json;
+	json_t *doc;
+	int rc = imported_read(s->reader, session_id, run->started_wall_ns, &doc);
+
+	if (rc < 0)
+		return rc;
+	imported_outcome(doc, &outcome);
+	json = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17));
+	rc =
+	    json != NULL ? result_write(s, session_id, &outcome, run, "imported", json) : NW_ENOMEM;
+	log_info("imported.done session=%lld", (long long)session_id);
+	free(json);
+	json_decref(doc);
+	return rc;
+}
+
 static int
 session_analyse(struct schedule *s, int64_t session_id)
 {
@@ -365,6 +387,8 @@ session_analyse(struct schedule *s, int64_t session_id)
 	run.id = runs.id;
 	run.before = runs.before;
 	run.n_before = runs.n_before;
+	if ((rc = session_take_imported(s, session_id, &run)) != NW_ENOTFOUND)
+		goto out;
 	if ((rc = analysis_new(s->reader, session_id, &s->params, &a)) < 0) {
 		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id,
 		    nw_strerror(rc));
@@ -377,7 +401,7 @@ session_analyse(struct schedule *s, int64_t session_id)
 	if ((json = resultdoc_build(a, &run)) == NULL)
 		rc = NW_ENOMEM;
 	else
-		rc = result_write(s, session_id, &outcome, &run, json);
+		rc = result_write(s, session_id, &outcome, &run, "verdict", json);
 	if (rc < 0)
 		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id,
 		    nw_strerror(rc));

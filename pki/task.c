@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/result.h"
 #include "narrows/tls.h"
 #include "narrows/xmalloc.h"
 
@@ -62,4 +63,15 @@ task_mask(const char *task_id, char *bytes, size_t len)
 		at += UUID_CHARS;
 	}
 	free(label);
+}
+
+char *
+task_of_report(const char *text, size_t len)
+{
+	uint8_t hash[NW_TLS_PIN_BYTES];
+	char digits[2 * NW_TLS_PIN_BYTES + 1];
+
+	nw_tls_sha256(text, len, hash);
+	nw_hex_put(digits, hash, sizeof(hash));
+	return xasprintf("%s%.32s", RESULT_REPORT_TASK, digits);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
+#include "narrows/result.h"
 #include "store/original.h"
 #include "store/schema.h"
 
@@ -26,6 +27,9 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 	"r.run_id,"                                                                            \
 	" r.route, r.program, r.stage, r.sentence, r.bytes, r.bytes_per_s, r.start_ns, "       \
 	"r.duration_ns, r.confidence, r.effect, r.usual, r.label, r.exit_status"
+
+/* No report that another box made: the history of a route is of what was measured here. */
+#define MADE_HERE "coalesce(s.task_id, '') NOT GLOB '" RESULT_REPORT_TASK "*'"
 
 #define ROUTE_COLUMNS "route, program, made_ns, n_sessions, newest_id, bytes_per_s, stage, sentence"
 
@@ -72,13 +76,15 @@ static const char *const sql[R_STMTS] = {
 	[R_SESSIONS_OF_ROUTE] =
 	    "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned FROM result r INDEXED BY "
 	    "result_by_route JOIN session s ON s.id = r.session_id WHERE r.route = ?1"
-	    " AND coalesce(r.program, '') = ?2 AND r.start_ns < ?3 ORDER BY r.start_ns DESC"
+	    " AND coalesce(r.program, '') = ?2 AND r.start_ns < ?3 AND " MADE_HERE
+	    " ORDER BY r.start_ns DESC"
 	    " LIMIT ?4",
 	[R_ROUTES] = "SELECT " ROUTE_COLUMNS ", NULL FROM route ORDER BY newest_id DESC LIMIT ?",
 	[R_ROUTE] = "SELECT " ROUTE_COLUMNS ", document FROM route WHERE route = ? AND program = ?",
 	[R_ROUTES_LACKING] =
 	    "SELECT r.route, coalesce(r.program, '') AS program FROM result r"
-	    " INDEXED BY result_by_route WHERE r.route IS NOT NULL AND NOT EXISTS"
+	    " INDEXED BY result_by_route JOIN session s ON s.id = r.session_id"
+	    " WHERE r.route IS NOT NULL AND " MADE_HERE " AND NOT EXISTS"
 	    " (SELECT 1 FROM route h WHERE h.route = r.route AND h.program = "
 	    "coalesce(r.program, '')) GROUP BY 1, 2 ORDER BY max(r.start_ns) DESC LIMIT ?",
 	[R_KEEPLISTS] = "SELECT route, program, response, made_ns, took_ns, headline, sentence,"

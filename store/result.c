@@ -22,12 +22,21 @@ result_text(const json_t *object, enum result_key key)
 }
 
 bool
+result_task_is_report(const char *task)
+{
+	static const size_t len = sizeof(RESULT_REPORT_TASK) - 1;
+
+	return task != NULL && strncmp(task, RESULT_REPORT_TASK, len) == 0 &&
+	    strspn(task + len, "0123456789abcdef") == 32 && task[len + 32] == '\0';
+}
+
+bool
 result_task_has_name(const char *task)
 {
 	static const char uuid[] = "########-####-####-####-############";
 	size_t i;
 
-	if (task == NULL || strncmp(task, "xsp:", 4) == 0)
+	if (task == NULL || strncmp(task, "xsp:", 4) == 0 || result_task_is_report(task))
 		return false;
 	for (i = 0; task[i] != '\0' &&
 	     (uuid[i] == '#' ? isxdigit((unsigned char)task[i]) : task[i] == uuid[i]);

@@ -10,7 +10,7 @@
 
 #include "narrows/err.h"
 #include "narrows/format.h"
-#include "narrows/result_keys.h"
+#include "narrows/result.h"
 #include "web/health.h"
 #include "web/query/counter.h"
 
@@ -110,6 +110,7 @@ on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec 
 		put(v, KEY_listed_label, text_or_null(res->label));
 		put(v, KEY_listed_exit_status, number_or_null(res->exit_status));
 	}
+	put(v, KEY_listed_imported, json_boolean(result_task_is_report(s->task_id)));
 	put(v, KEY_listed_analysed, json_boolean(res != NULL));
 	return json_array_append_new(list->sessions, v) == 0 ? 0 : NW_ENOMEM;
 }

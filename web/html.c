@@ -94,6 +94,25 @@ html_json(struct html *h, const char *json)
 }
 
 void
+html_data(struct html *h, const char *bytes, size_t len)
+{
+	static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "-._~,;:=()*!/";
+	const char *end = bytes + len, *from;
+	char code[4];
+
+	while (bytes < end) {
+		for (from = bytes; bytes < end && *bytes != '\0' && strchr(plain, *bytes) != NULL;)
+			bytes++;
+		put(h, from, (size_t)(bytes - from));
+		if (bytes < end) {
+			snprintf(code, sizeof(code), "%%%02X", (unsigned char)*bytes++);
+			put(h, code, 3);
+		}
+	}
+}
+
+void
 html_int(struct html *h, int64_t v)
 {
 	struct fmt text = fmt_int(v);

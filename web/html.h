@@ -19,6 +19,7 @@ struct evbuffer;
 struct html {
 	struct evbuffer *out;
 	bool alone;          /* the page is a file that asks for nothing */
+	bool foreign;        /* another box made it: its hosts and routes have no pages here */
 	bool failed;         /* out of memory: the page is not complete */
 	double from_s, to_s; /* chosen stretch of the time axis; to_s 0 for none */
 	int64_t session_id;  /* of a page that links the CSV of its figures; 0 for no links */
@@ -41,6 +42,8 @@ void html_attribute(struct html *h, const char *open, size_t open_len, const cha
 
 /* JSON within a script element of data: no byte of it can end the element. */
 void html_json(struct html *h, const char *json);
+/* Bytes within the address of a "data:" link: all but plain characters as %XX. */
+void html_data(struct html *h, const char *bytes, size_t len);
 void html_int(struct html *h, int64_t v);
 /* A coordinate: at most two decimals. Not finite: 0. */
 void html_coord(struct html *h, double v);

@@ -203,7 +203,8 @@ page_host_link(struct html *h, const char *name)
 {
 	char *encoded = name != NULL ? evhttp_uriencode(name, -1, 1) : NULL, href[800];
 
-	if (encoded == NULL || h->session_id == 0 || strlen(encoded) > sizeof(href) - 20) {
+	if (encoded == NULL || h->session_id == 0 || h->foreign ||
+	    strlen(encoded) > sizeof(href) - 20) {
 		page_name(h, name);
 		free(encoded);
 		return;

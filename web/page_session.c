@@ -108,6 +108,35 @@ write_running(struct html *h, const json_t *doc)
 	html_raw(h, " seconds until the session ends.</p>");
 }
 
+/* Says that another box made the verdict. */
+static void
+write_imported(struct html *h, const json_t *doc)
+{
+	const json_t *imported = result_get(doc, KEY_result_imported),
+		     *run = result_get(doc, KEY_result_run);
+	double id = result_number(imported, KEY_imported_session);
+
+	if (imported == NULL)
+		return;
+	html_raw(h, "<p class=\"running\"><b>Imported report.</b> Another box made this verdict");
+	if (result_text(run, KEY_run_started) != NULL) {
+		html_raw(h, " on ");
+		page_stamp(h, result_text(run, KEY_run_started));
+	}
+	if (id >= 1 && id < 9e15) {
+		html_raw(h, ", as its session ");
+		html_int(h, (int64_t)id);
+	}
+	html_raw(h, "; ");
+	page_name(h, first_text(result_text(imported, KEY_imported_host), "a host"));
+	html_raw(h, " brought it here");
+	if (result_text(imported, KEY_imported_at) != NULL) {
+		html_raw(h, " on ");
+		page_stamp(h, result_text(imported, KEY_imported_at));
+	}
+	html_raw(h, ". Nothing of it was measured here, and no route counts it.</p>");
+}
+
 /* "2 witnesses agree, 1 disagrees." Witnesses without an opinion are in the list below. */
 static void
 write_agreement(struct html *h, const json_t *witnesses)
@@ -255,7 +284,7 @@ write_usual(struct html *h, const json_t *doc, bool alone)
 		html_raw(h, " This route: ");
 		html_text(h, since);
 	}
-	if (!alone) {
+	if (!alone && !h->foreign) {
 		html_raw(h, " <a");
 		page_route_href(h, "/route", result_text(s, KEY_session_route),
 		    result_text(s, KEY_session_program));
@@ -683,6 +712,7 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 	h->session_id = v->alone ? 0 : rec->id;
 	h->from_s = v->q.from_s;
 	h->to_s = v->q.to_s;
+	h->foreign = result_get(doc, KEY_result_imported) != NULL;
 	title_make(title, sizeof(title), doc, rec);
 	page_begin(h,
 	    &(struct page_frame){ .title = title,
@@ -690,7 +720,9 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 		.refresh_s = open && !v->alone ? REFRESH_S : 0,
 		.alone = v->alone });
 	write_facts(h, doc, rec, v->alone);
-	lines_link(v, rec->id);
+	if (!h->foreign)
+		lines_link(v, rec->id);
+	write_imported(h, doc);
 	if (open)
 		write_running(h, doc);
 	session_verdict(h, doc, v->alone);
@@ -714,7 +746,8 @@ on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_r
 
 	write_page(v, doc, rec);
 	write_compare(v->h, rec->id);
-	write_exports(v->h, rec->id);
+	if (!v->h->foreign)
+		write_exports(v->h, rec->id);
 	page_end(v->h);
 	json_decref(doc);
 	return 0;
@@ -792,7 +825,12 @@ page_session_file(struct html *h, const char *json)
 	rec.id = id > 0 && id < 9e15 ? (int64_t)id : 0;
 	write_page(&(struct view){ .h = h, .q = { .all = true }, .alone = true },
 	    result_get(doc, KEY_result_run) != NULL ? doc : NULL, &rec);
-	html_raw(h, "<script type=\"application/json\" id=\"narrows-result\">");
+	html_raw(h,
+	    "<section><h2>In this file</h2><p>The whole result document is in this file, as JSON "
+	    "in "
+	    "its last element; each plot has its numbers as CSV below it. <code>narrows import "
+	    "<var>this file</var></code> shows the report on another box, with the verdict as it "
+	    "was made.</p></section><script type=\"application/json\" id=\"narrows-result\">");
 	html_json(h, json);
 	html_raw(h, "</script>");
 	page_end(h);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "narrows/csv.h"
@@ -747,9 +748,38 @@ write_csv(FILE *f, const struct plot *p)
 	}
 }
 
+/* A file that asks for nothing holds the numbers itself. */
+static void
+write_csv_inside(struct html *h, const struct plot *p)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (f != NULL)
+		write_csv(f, p);
+	if (f == NULL || fclose(f) != 0) {
+		h->failed = true;
+		free(text);
+		return;
+	}
+	html_raw(h, "<a class=\"csv\" download=\"");
+	html_text(h, p->id);
+	html_raw(h, ".csv\" href=\"data:text/csv;charset=utf-8,");
+	html_data(h, text, len);
+	html_raw(h, "\">CSV<span class=\"out\"> of ");
+	html_text(h, p->title);
+	html_raw(h, "</span></a>");
+	free(text);
+}
+
 static void
 write_csv_link(struct html *h, const struct plot *p)
 {
+	if (h->alone) {
+		write_csv_inside(h, p);
+		return;
+	}
 	if (h->session_id == 0 && h->host == NULL)
 		return;
 	html_raw(h, "<a class=\"csv\" href=\"");

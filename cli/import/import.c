@@ -61,8 +61,12 @@ static const struct format format_magnet = {
 	.name = "magnet", .parse = import_magnet, .of_session = true
 };
 
+static const struct format format_report = {
+	.name = "report", .parse = import_report, .of_session = true
+};
+
 static const char format_names[] =
-    "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, events, magnet, influx, bson";
+    "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, events, magnet, influx, bson, report";
 
 static const struct format *
 format_find(struct import *im, const char *name)
@@ -75,6 +79,8 @@ format_find(struct import *im, const char *name)
 		return &format_bson;
 	if (name != NULL ? strcmp(name, format_magnet.name) == 0 : import_is_magnet(im))
 		return &format_magnet;
+	if (name != NULL ? strcmp(name, format_report.name) == 0 : import_is_report(im))
+		return &format_report;
 	do
 		if (!import_line(&at, im->end, &line)) {
 			stat_fail(im->err, NW_EPROTO, "%s:1:1: the file is empty", im->name);

@@ -193,6 +193,8 @@ int import_magnet(struct import *im);
 bool import_is_magnet(const struct import *im);
 /* Whether one of the first lines is an event. */
 bool import_is_events(const struct import *im);
+int import_report(struct import *im);
+bool import_is_report(const struct import *im);
 int import_ulm(struct import *im);
 int import_bson(struct import *im);
 bool import_is_bson(const struct import *im);

@@ -36,6 +36,27 @@ bool result_task_has_name(const char *task);
  * or begin with "xsp:". */
 const char *result_task(const json_t *session);
 
+/*
+ * A report of another box comes as the events of a session of its own: the document's text in parts
+ * (attributes part, parts and text). The session's task is RESULT_REPORT_TASK and 32 digits of the
+ * text's SHA-256, so no other file gets the same session.
+ */
+#define RESULT_REPORT_TASK  "narrows-report:"
+#define RESULT_REPORT_EVENT "narrows.report"
+enum {
+	RESULT_REPORT_TASK_BYTES = 48,
+	RESULT_REPORT_PART_BYTES = 40000,
+	RESULT_REPORT_PARTS_MAX = 50
+};
+/* Whether a task (or NULL) has the form of such a session's. */
+bool result_task_is_report(const char *task);
+
+/* Checks that a peer's document is a result document with a verdict: every key of result_keys.def
+ * holds its kind of value, and no list is longer than RESULT_LIST_MAX. NW_EPROTO comes with a
+ * static reason in *why. */
+enum { RESULT_LIST_MAX = 100000 };
+int result_check(const json_t *doc, const char **why);
+
 /* JSON schema of result documents and of the list of sessions. A new reference, or NULL: no memory.
  * Objects may have keys that the schema does not name. */
 json_t *result_schema(void);

@@ -18,4 +18,7 @@ char *task_label(const char *task_id);
 /* Replaces a secret by its label, which has the same length, wherever it stands in bytes. */
 void task_mask(const char *task_id, char *bytes, size_t len);
 
+/* Task of the session that a report becomes (RESULT_REPORT_TASK); free() it. */
+char *task_of_report(const char *text, size_t len);
+
 #endif

@@ -146,7 +146,22 @@ result_make(void)
 
 /* --- pages --- */
 
-enum what { HOUR, HOUR_OPEN, JSON };
+enum what { HOUR, HOUR_OPEN, HOUR_FILE, JSON };
+
+/* The report as one file, of the session's document. */
+static int
+file_make(struct html *h, struct store_reader *r)
+{
+	struct evbuffer *doc = evbuffer_new();
+	int rc = api_session(doc, r, SESSION);
+
+	if (rc == NW_OK && evbuffer_add(doc, "", 1) != 0)
+		rc = NW_ENOMEM;
+	if (rc == NW_OK)
+		rc = page_session_file(h, (const char *)evbuffer_pullup(doc, -1));
+	evbuffer_free(doc);
+	return rc;
+}
 
 static int
 page_make(enum what what, struct store_reader *r, struct evbuffer *out)
@@ -156,6 +171,7 @@ page_make(enum what what, struct store_reader *r, struct evbuffer *out)
 	switch (what) {
 	case HOUR: return page_session(&h, r, SESSION, &(struct session_query){ .all = false });
 	case HOUR_OPEN: return page_session(&h, r, SESSION, &(struct session_query){ .all = true });
+	case HOUR_FILE: return file_make(&h, r);
 	case JSON: return api_session(out, r, SESSION);
 	}
 	return NW_EINVAL;
@@ -222,6 +238,7 @@ main(void)
 	unit_ms = page_measure(JSON, "result document", 0);
 	page_measure(HOUR, "session of an hour", unit_ms);
 	page_measure(HOUR_OPEN, "the same, unfolded", unit_ms);
+	page_measure(HOUR_FILE, "as one file", unit_ms);
 	store_close(store);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	return system(command) != 0 || check_failed > 0;

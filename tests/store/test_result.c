@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Result documents that are not what they should be have no values; and which tasks have a name. */
+#include "narrows/err.h"
 #include "narrows/result.h"
 
 #include "tests/check.h"
@@ -49,9 +50,54 @@ test_task(void)
 	}
 }
 
+/* A document of a peer: whatever result_keys.def describes holds its kind of value. */
+static void
+test_check(void)
+{
+#define DOCUMENT(session, verdict)                                                                 \
+	"{\"schema\":\"narrows-result/1\",\"run\":{},\"session\":" session ",\"verdict\":" verdict \
+	"}"
+	static const struct {
+		const char *doc;
+		int rc;
+	} cases[] = {
+		{ DOCUMENT("{}", "{}"), NW_OK },
+		{ DOCUMENT("{\"start_ns\":\"12\",\"future\":[1]}", "{\"stage\":null}"), NW_OK },
+		{ DOCUMENT("{\"files\":[{\"size_bytes\":1}]}", "{\"interval\":[1,null]}"), NW_OK },
+		{ DOCUMENT("{\"start_ns\":12}", "{}"), NW_EPROTO },
+		{ DOCUMENT("{\"start_ns\":\"1e9\"}", "{}"), NW_EPROTO },
+		{ DOCUMENT("{\"id\":1.5}", "{}"), NW_EPROTO },
+		{ DOCUMENT("{\"files\":{}}", "{}"), NW_EPROTO },
+		{ DOCUMENT("{\"files\":[1]}", "{}"), NW_EPROTO },
+		{ DOCUMENT("{\"files\":[{\"size_bytes\":\"1\"}]}", "{}"), NW_EPROTO },
+		{ DOCUMENT("{}", "{\"interval\":[\"1\"]}"), NW_EPROTO },
+		{ DOCUMENT("{}", "{\"sentence\":[]}"), NW_EPROTO },
+		{ DOCUMENT("[]", "{}"), NW_EPROTO },
+		{ DOCUMENT("{}", "null"), NW_EPROTO },
+		{ "{\"schema\":\"narrows-result/2\"}", NW_EPROTO },
+		{ "{}", NW_EPROTO },
+		{ "[]", NW_EPROTO },
+	};
+	const char *why;
+	json_t *doc;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		why = NULL;
+		CHECK((doc = json_loads(cases[i].doc, 0, NULL)) != NULL);
+		CHECK_INT(result_check(doc, &why), cases[i].rc);
+		CHECK((why == NULL) == (cases[i].rc == NW_OK));
+		json_decref(doc);
+	}
+	CHECK(result_task_is_report("narrows-report:0123456789abcdef0123456789abcdef"));
+	CHECK(!result_task_is_report("narrows-report:0123456789abcdef0123456789abcde"));
+	CHECK(!result_task_is_report("narrows-report:") && !result_task_is_report(NULL));
+}
+
 int
 main(void)
 {
+	test_check();
 	test_values();
 	test_task();
 	return check_done("test_result");
