@@ -85,4 +85,45 @@ kill "$switch" && wait "$switch" || fail "nwswitch ended with status $?"
 sed -i 's/v2c secret1/v2c wrong1/' "$tmp/switch.conf"
 "$bin/nwswitch" -f "$tmp/switch.conf" --once >"$tmp/once" && fail "a wrong secret is content"
 grep -q '^edge 2 ' "$tmp/once" || fail "the other switch is silent, too"
+"$bin/nwswitch" -f "$tmp/switch.conf" --once 2>&1 >/dev/null | grep -q '^nwswitch: core port 7: no answer' || fail "a silent switch is not named"
+
+# --- v3 with secrets and with encryption, against the agent of Debian: what the kernel counts, or nothing ---
+agent=$(command -v snmpd || ls /usr/sbin/snmpd 2>/dev/null) || { echo "there is no snmpd: v3 is not tried"; agent=; }
+# real USER SECRETS ...: one line of the port `lo`
+real() {
+	printf 'switch real 127.0.0.1:%s v3 %s\nport real 1 dtn-a\ntimeout 2 s\n' "$snmp_port" "$*" >"$tmp/real.conf"
+	chmod 600 "$tmp/real.conf"
+	"$bin/nwswitch" -f "$tmp/real.conf" --once 2>"$tmp/why"
+}
+answers() { real plain sha anothersecret; }
+# counted TEXT: octets between two looks at the kernel's own counter
+counted() {
+	octets=$(printf '%s\n' "$1" | sed -n 's/^real 1 lo octets_in=\([0-9]*\) .*/\1/p')
+	[ -n "$octets" ] && [ "$octets" -ge "$octets_before" ] && [ "$octets" -le "$(cat /sys/class/net/lo/statistics/rx_bytes)" ]
+}
+if [ -n "$agent" ]; then
+	mkdir "$tmp/snmp"
+	cat >"$tmp/snmpd.conf" <<'EOF2'
+createUser old MD5 firstsecret DES secondsecret
+createUser usual SHA firstsecret AES secondsecret
+createUser new SHA-512 firstsecret AES secondsecret
+createUser plain SHA anothersecret
+rouser old priv
+rouser usual priv
+rouser new priv
+rouser plain auth
+EOF2
+	octets_before=$(cat /sys/class/net/lo/statistics/rx_bytes)
+	snmp_port=$(python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	SNMP_PERSISTENT_DIR=$tmp/snmp MIBS= "$agent" -f -LE 3 -C -c "$tmp/snmpd.conf" "udp:127.0.0.1:$snmp_port" >"$tmp/snmpd.log" 2>&1 &
+	pids="$pids $!"
+	until_true 20 answers || fail "snmpd does not answer: $(cat "$tmp/snmpd.log" "$tmp/why")"
+	for secrets in "old md5 firstsecret des secondsecret" "usual sha firstsecret aes secondsecret" "new sha512 firstsecret aes secondsecret" "plain sha anothersecret"; do
+		until_true 5 real $secrets || fail "v3 $secrets: $(cat "$tmp/why")"
+		counted "$(real $secrets)" || fail "v3 $secrets: not between $octets_before and $(cat /sys/class/net/lo/statistics/rx_bytes): $octets"
+	done
+	for secrets in "usual sha firstsecret aes wrongsecret" "usual sha wrongsecret aes secondsecret" "nobody sha firstsecret aes secondsecret" "usual sha firstsecret"; do
+		[ -z "$(real $secrets)" ] && grep -q '^nwswitch: real port 1: ' "$tmp/why" || fail "v3 $secrets: an answer, or no reason"
+	done
+fi
 echo "$(cat "$tmp/witness" | sed 's/.*"detail": *"\([^"]*\)".*/\1/')"

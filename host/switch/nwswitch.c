@@ -38,6 +38,7 @@ struct port_series {
 	char id[SWITCH_NAME_BYTES + 32];
 	bool announced;
 	unsigned failures; /* in a row */
+	const char *why;   /* of the last failure; NULL after an answer */
 };
 
 struct nwswitch {
@@ -206,6 +207,7 @@ on_answer(void *arg, const struct port_line *port, const struct poll_answer *a)
 	if (s->failures >= FAILURES_TOLD)
 		fprintf(stderr, "nwswitch: %s port %u answers again\n", port->name, port->index);
 	s->failures = 0;
+	s->why = NULL;
 	if (w->provider == NULL) {
 		answer_print(port, a);
 		return;
@@ -220,6 +222,7 @@ on_failure(void *arg, const struct port_line *port, const char *why)
 {
 	struct port_series *s = series_of(arg, port);
 
+	s->why = why;
 	if (++s->failures == FAILURES_TOLD)
 		fprintf(stderr, "nwswitch: %s port %u: %s\n", port->name, port->index, why);
 }
@@ -275,12 +278,17 @@ static int
 run_once(struct nwswitch *w)
 {
 	int round;
+	size_t i;
 
 	for (round = 0; round < 2 && w->answers < w->n; round++) { /* v3 gets to know the switch */
 		poller_ask(w->poller);
 		while (poller_waiting(w->poller) > 0)
 			wait_for_work(w, nw_mono_ns() + SECOND_NS);
 	}
+	for (i = 0; i < w->n; i++)
+		if (w->list[i].why != NULL)
+			fprintf(stderr, "nwswitch: %s port %u: %s\n", w->list[i].port.name,
+			    w->list[i].port.index, w->list[i].why);
 	return w->answers >= w->n && w->n > 0 ? 0 : 1;
 }
 

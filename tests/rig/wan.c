@@ -4,13 +4,17 @@
  * output towards the client has a rate and a buffer that drops its tail, and a delay. One TUN
  * device, "wan0", in each network namespace; the last namespace is the client's.
  *
- *	wan PARAMETERS LOG NAMESPACE=ADDRESS ... CLIENT_NAMESPACE=ADDRESS
+ *	wan PARAMETERS LOG PORTS NAMESPACE=ADDRESS ... CLIENT_NAMESPACE=ADDRESS
  *
  * PARAMETERS is a line: INTERFACE_MBIT OUTPUT_MBIT DELAY_MS BUFFER_BYTES. SIGHUP reads the file
  * again; SIGUSR1 prints the counters, as the end does. Each packet that the buffer has no room for
  * is an event in LOG, in the common format:
  *
  *	SWITCH_DROP; switch; seconds; nanoseconds; server number; packet bytes; bytes in the buffer
+ *
+ * PORTS is a file with the switch's counters as the objects that switches answer to SNMP: port N is
+ * the Nth server's, the last is the client's, whose output drops. tests/snmp_agent.py answers from
+ * the file, which is a new one ten times a second and at each printing of the counters.
  *
  * The switch is one of cells, as ATM switches were: a packet arrives cell by cell at the rate of
  * the server's interface, the cells of all servers share the buffer, and a packet of which one cell
@@ -45,6 +49,7 @@ enum {
 	PACKET_BYTES = 9216,
 	SLOTS = 4096,
 	BURST = 32,
+	PORTS_NS = 100000000,
 	IDLE_NS = 100000000,
 	CELL_BYTES = 48
 };
@@ -76,6 +81,7 @@ struct host {
 	uint32_t address; /* network byte order */
 	struct lane out, in;
 	uint64_t n_sent, n_dropped, dropped_bytes;
+	uint64_t octets_in, octets_out; /* of the switch's port */
 };
 
 static struct host hosts[HOSTS_MAX]; /* the last is the client */
@@ -83,6 +89,8 @@ static size_t n_hosts;
 static struct parameters now_is;
 static int64_t output_free_mono_ns;
 static FILE *drops;
+static const char *ports_path;
+static int64_t begin_mono_ns, ports_mono_ns; /* ports_mono_ns: when the file is due again */
 
 static void
 die(const char *what)
@@ -160,6 +168,45 @@ lane_pop(struct lane *l)
 	l->n--;
 }
 
+/* --- the switch's ports --- */
+
+static void
+port_print(FILE *f, size_t number, const struct host *h, uint64_t dropped)
+{
+	static const char ports[] = "1.3.6.1.2.1.2.2.1", more[] = "1.3.6.1.2.1.31.1.1.1";
+
+	fprintf(f, "%s.6.%zu counter64 %" PRIu64 "\n", more, number, h->octets_in);
+	fprintf(f, "%s.10.%zu counter64 %" PRIu64 "\n", more, number, h->octets_out);
+	fprintf(f, "%s.15.%zu gauge32 %.0f\n", more, number, now_is.output_bit_per_s / 1e6);
+	fprintf(f, "%s.1.%zu text port%zu\n", more, number, number);
+	fprintf(f, "%s.13.%zu counter32 0\n%s.14.%zu counter32 0\n", ports, number, ports, number);
+	fprintf(f, "%s.19.%zu counter32 %" PRIu64 "\n", ports, number, dropped & UINT32_MAX);
+	fprintf(f, "%s.20.%zu counter32 0\n", ports, number);
+}
+
+static void
+ports_write(int64_t now)
+{
+	char part[1024];
+	uint64_t dropped = 0;
+	size_t i;
+	FILE *f;
+
+	ports_mono_ns = now + PORTS_NS;
+	snprintf(part, sizeof(part), "%s.part", ports_path);
+	if ((f = fopen(part, "we")) == NULL)
+		die(part);
+	fprintf(f, "1.3.6.1.2.1.1.3.0 timeticks %" PRId64 "\n", (now - begin_mono_ns) / 10000000);
+	for (i = 0; i < n_hosts; i++) {
+		port_print(f, i + 1, &hosts[i], i + 1 == n_hosts ? dropped : 0);
+		dropped += hosts[i].n_dropped;
+	}
+	if (fclose(f) != 0 || rename(part, ports_path) != 0)
+		die(ports_path);
+}
+
+/* --- packets on their way --- */
+
 static void
 packet_put(struct lane *l, const struct packet *p, int64_t t_mono_ns)
 {
@@ -211,6 +258,7 @@ client_take(struct host *client, int64_t now)
 
 	for (i = 0; i < BURST && packet_read(client, &p); i++) {
 		memcpy(&to, p.bytes + 16, sizeof(to));
+		client->octets_in += p.len;
 		for (k = 0; k + 1 < n_hosts; k++)
 			if (hosts[k].address == to)
 				packet_put(&hosts[k].in, &p, now + now_is.delay_ns);
@@ -232,6 +280,7 @@ packet_end(size_t server, struct packet *p)
 	struct host *h = &hosts[server];
 
 	h->n_sent++;
+	h->octets_in += p->len;
 	if (p->found_bytes > 0) {
 		h->n_dropped++;
 		h->dropped_bytes += p->len;
@@ -285,9 +334,11 @@ host_deliver(struct host *h, int64_t now)
 {
 	struct packet *p;
 
-	for (; (p = lane_head(&h->in)) != NULL && p->t_mono_ns <= now; lane_pop(&h->in))
+	for (; (p = lane_head(&h->in)) != NULL && p->t_mono_ns <= now; lane_pop(&h->in)) {
 		if (write(h->fd, p->bytes, p->len) < 0 && errno == EAGAIN)
 			return;
+		h->octets_out += p->len;
+	}
 }
 
 static int64_t
@@ -312,6 +363,7 @@ counters_print(void)
 {
 	size_t i;
 
+	ports_write(nw_mono_ns());
 	for (i = 0; i + 1 < n_hosts; i++)
 		printf("server=%zu packets=%" PRIu64 " dropped=%" PRIu64 " dropped_bytes=%" PRIu64
 		       "\n",
@@ -353,6 +405,8 @@ carry(int signals, const char *path)
 		switch_run(now);
 		for (i = 0; i < n_hosts; i++)
 			host_deliver(&hosts[i], now);
+		if (now >= ports_mono_ns)
+			ports_write(now);
 		left = next_event(now) - nw_mono_ns();
 		wait = (struct timespec){ 0, left > 0 ? left : 0 };
 		if (ppoll(p, n_hosts + 1, &wait, NULL) > 0 && (p[0].revents & POLLIN) != 0 &&
@@ -368,8 +422,9 @@ main(int argc, char **argv)
 	sigset_t set;
 	int i, signals;
 
-	if (argc < 5 || argc - 3 > HOSTS_MAX) {
-		fprintf(stderr, "usage: wan PARAMETERS LOG NAMESPACE=ADDRESS ... CLIENT=ADDRESS\n");
+	if (argc < 6 || argc - 4 > HOSTS_MAX) {
+		fprintf(stderr,
+		    "usage: wan PARAMETERS LOG PORTS NAMESPACE=ADDRESS ... CLIENT=ADDRESS\n");
 		return 2;
 	}
 	if (!parameters_read(argv[1])) {
@@ -379,7 +434,9 @@ main(int argc, char **argv)
 	if ((drops = fopen(argv[2], "ae")) == NULL)
 		die(argv[2]);
 	setvbuf(drops, NULL, _IOLBF, 0);
-	for (i = 3; i < argc; i++)
+	ports_path = argv[3];
+	begin_mono_ns = nw_mono_ns();
+	for (i = 4; i < argc; i++)
 		host_open(&hosts[n_hosts++], argv[i]);
 	prctl(PR_SET_TIMERSLACK, 1);
 	sched_setscheduler(0, SCHED_FIFO, &urgent); /* as good as the rights allow */
