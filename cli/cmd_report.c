@@ -18,6 +18,40 @@
 #include "narrows/result.h"
 #include "narrows/web.h"
 
+/* "25 MB/s", "at least 38 MB/s", "25 MB/s to 40 MB/s"; nothing of a stage not measured. */
+static void
+could_text(const json_t *stage, char *out, size_t size)
+{
+	double low = result_number(stage, KEY_stage_could_low),
+	       high = result_number(stage, KEY_stage_could_high);
+
+	*out = '\0';
+	if (!(low > 0) || !isfinite(result_number(stage, KEY_stage_bytes_per_s)))
+		return;
+	if (!isfinite(high))
+		snprintf(out, size, "at least %s", fmt_plain(fmt_bytes_per_s(low)).s);
+	else if (high > low)
+		snprintf(out, size, "%s to %s", fmt_plain(fmt_bytes_per_s(low)).s,
+		    fmt_plain(fmt_bytes_per_s(high)).s);
+	else
+		snprintf(out, size, "%s", fmt_plain(fmt_bytes_per_s(low)).s);
+}
+
+static void
+stage_print(const json_t *o)
+{
+	char could[160];
+
+	could_text(o, could, sizeof(could));
+	printf("%s %-18s %-22s %6s %22s %6s %8s %8.0f\n",
+	    json_is_true(result_get(o, KEY_stage_candidate)) ? "*" : " ",
+	    show_text(o, KEY_stage_words, "?"), show_text(o, KEY_stage_host, "?"),
+	    fmt_plain(fmt_share(1 - result_number(o, KEY_stage_free_share))).s, could,
+	    fmt_plain(fmt_share(result_number(o, KEY_stage_busy_share))).s,
+	    fmt_plain(fmt_share(result_number(o, KEY_stage_wait_share))).s,
+	    result_number(o, KEY_stage_windows));
+}
+
 static void
 stages_print(const json_t *list)
 {
@@ -26,15 +60,9 @@ stages_print(const json_t *list)
 
 	if (json_array_size(list) == 0)
 		return;
-	printf("\n  %-18s %-24s %12s %9s %9s %8s\n", "stage", "where", "could do", "busy",
-	    "waiting", "windows");
-	json_array_foreach(list, i, o) printf("%s %-18s %-24s %12s %9s %9s %8.0f\n",
-	    json_is_true(result_get(o, KEY_stage_candidate)) ? "*" : " ",
-	    show_text(o, KEY_stage_words, "?"), show_text(o, KEY_stage_host, "?"),
-	    fmt_bytes_per_s(result_number(o, KEY_stage_bytes_per_s)).s,
-	    fmt_share(result_number(o, KEY_stage_busy_share)).s,
-	    fmt_share(result_number(o, KEY_stage_wait_share)).s,
-	    result_number(o, KEY_stage_windows));
+	printf("\n  %-18s %-22s %6s %22s %6s %8s %8s\n", "stage", "where", "held", "could carry",
+	    "busy", "waiting", "windows");
+	json_array_foreach(list, i, o) stage_print(o);
 }
 
 static void

@@ -186,13 +186,22 @@ write_reasons(struct html *h, const json_t *verdict)
 	html_raw(h, "</ul>");
 }
 
+/* Whether the verdict is an answer, perhaps of two stages. */
+static bool
+is_answered(const json_t *verdict)
+{
+	const char *confidence = result_text(verdict, KEY_verdict_confidence);
+
+	return confidence != NULL && strcmp(confidence, "none") != 0;
+}
+
 static void
 write_candidates(struct html *h, const json_t *verdict)
 {
 	const json_t *list = result_list(verdict, KEY_verdict_candidates);
 	size_t i, n = json_array_size(list);
 
-	if (n < 2)
+	if (n < 2 || is_answered(verdict))
 		return;
 	html_raw(h, "<p>It may have been ");
 	for (i = 0; i < n && i < LIST_MAX; i++) {
@@ -307,7 +316,11 @@ session_verdict(struct html *h, const json_t *doc, bool alone)
 		    "seconds after it ends.</p></section>");
 		return;
 	}
-	if (stage == NULL)
+	if (stage == NULL && is_answered(verdict))
+		html_raw(h,
+		    "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow? Not "
+		    "in one place alone.</p>");
+	else if (stage == NULL)
 		html_raw(h,
 		    "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow? It "
 		    "cannot be told.</p>");
@@ -318,7 +331,7 @@ session_verdict(struct html *h, const json_t *doc, bool alone)
 	write_sentence(h, verdict, stage);
 	html_raw(h, "</h2>");
 	write_usual(h, doc, alone);
-	if (stage != NULL)
+	if (stage != NULL || is_answered(verdict))
 		write_confidence(h, verdict);
 	else
 		write_candidates(h, verdict);

@@ -35,7 +35,7 @@ write_line(struct html *h, const char *name, const char *value)
 }
 
 static void
-write_card(struct html *h, const json_t *card, double rate)
+write_card(struct html *h, const json_t *card, double rate, bool least)
 {
 	double gain = result_number(card, KEY_advice_gain);
 
@@ -45,11 +45,15 @@ write_card(struct html *h, const json_t *card, double rate)
 	html_text(h, result_text(card, KEY_advice_evidence));
 	html_raw(h, "</p>");
 	if (gain > 1 && isfinite(gain) && isfinite(rate)) {
-		html_raw(h, "<p>Expected: about <b>");
+		html_raw(h, "<p>Expected: ");
+		html_text(h, least ? "at least" : "about");
+		html_raw(h, " <b>");
 		html_text(h, fmt_bytes_per_s(rate * gain).s);
 		html_raw(h, "</b>, ");
 		html_text(h, fmt_ratio(gain).s);
-		html_raw(h, " times the present rate, if nothing else limits.</p>");
+		html_raw(h, " times the present rate");
+		html_text(h, least ? "." : ", if nothing else limits.");
+		html_raw(h, "</p>");
 	}
 	html_raw(h, "<dl class=\"lines\">");
 	write_line(h, "Check, which changes nothing", result_text(card, KEY_advice_check));
@@ -66,9 +70,12 @@ session_advice(struct html *h, const json_t *doc)
 {
 	const json_t *list = result_list(doc, KEY_result_advice), *card;
 	double rate = result_number(result_get(doc, KEY_result_session), KEY_session_bytes_per_s);
+	/* an expectation without an estimate is the lower bound */
+	bool least =
+	    !isfinite(result_number(result_get(doc, KEY_result_verdict), KEY_verdict_effect));
 	size_t i;
 
-	json_array_foreach(list, i, card) if (i < 3) write_card(h, card, rate);
+	json_array_foreach(list, i, card) if (i < 3) write_card(h, card, rate, least);
 	if (json_array_size(list) > 0)
 		html_raw(h,
 		    "<p class=\"note\">The next sessions of the route show whether the advice was "

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "narrows/format.h"
-#include "web/plot.h"
 #include "narrows/result.h"
 
 enum { STAGES_MAX = 12 };
@@ -21,7 +20,8 @@ static const double ABOVE_BOUND = 1.3, RANGE_MIN = 3;
 struct stage {
 	const json_t *doc;
 	const char *key, *words, *host;
-	double rate, low, high;
+	double rate;
+	double held, held_low, held_high; /* share of the time, with its interval; NaN if unknown */
 	/* bounds of the rate that the stage could have carried: of documents without bounds both
 	 * are the rate; an unknown upper bound is NaN */
 	double could_low, could_high;
@@ -34,6 +34,19 @@ static bool
 is_rate(double v)
 {
 	return isfinite(v) && v > 0;
+}
+
+/* The share of the time that the stage held the bytes; the rates of the document are bytes over
+ * that time. An interval without an upper rate reaches down to no time at all. */
+static void
+collect_held(struct stage *s)
+{
+	double low = result_number(s->doc, KEY_stage_low),
+	       high = result_number(s->doc, KEY_stage_high);
+
+	s->held = 1 - result_number(s->doc, KEY_stage_free_share);
+	s->held_low = is_rate(high) ? s->held * s->rate / high : is_rate(low) ? 0 : NAN;
+	s->held_high = is_rate(low) ? fmin(1, s->held * s->rate / low) : NAN;
 }
 
 /* Reads stages in the document's order, the order of the path. Returns the number of stages. */
@@ -55,9 +68,8 @@ collect(const json_t *doc, struct stage stages[STAGES_MAX])
 			.key = result_text(v, KEY_stage_stage),
 			.words = result_text(v, KEY_stage_words),
 			.host = result_text(v, KEY_stage_host),
-			.rate = result_number(v, KEY_stage_bytes_per_s),
-			.low = result_number(v, KEY_stage_low),
-			.high = result_number(v, KEY_stage_high) };
+			.rate = result_number(v, KEY_stage_bytes_per_s) };
+		collect_held(s);
 		s->could_low = result_number(v, KEY_stage_could_low);
 		s->could_high = result_number(v, KEY_stage_could_high);
 		if (!is_rate(s->could_low))
@@ -197,47 +209,26 @@ write_strip(struct html *h, const struct stage *stages, size_t n)
 
 /* --- the table --- */
 
-/* The interval as a bar and the mean as a dot, all rows on one logarithmic axis. */
+/* The interval as a bar and the share as a dot, from none of the time to all of it. */
 static void
-write_interval(struct html *h, const struct stage *s, const struct plot_axis *axis)
+write_interval(struct html *h, const struct stage *s)
 {
-	double low = is_rate(s->low) ? s->low : s->rate,
-	       high = is_rate(s->high) ? s->high : s->rate;
-
 	html_raw(h,
 	    "<svg class=\"ci\" width=\"100%\" height=\"16\" aria-hidden=\"true\"><line "
 	    "class=\"base\" x2=\"100%\" y1=\"8\" y2=\"8\"/>");
-	if (is_rate(s->rate)) {
+	if (isfinite(s->held_low) && isfinite(s->held_high)) {
 		html_raw(h, "<line class=\"range\" y1=\"8\" y2=\"8\" x1=\"");
-		html_coord(h, 100 * plot_axis_place(axis, low));
+		html_coord(h, 100 * s->held_low);
 		html_raw(h, "%\" x2=\"");
-		html_coord(h, 100 * plot_axis_place(axis, high));
-		html_raw(h, "%\"/><circle cy=\"8\" r=\"4\" cx=\"");
-		html_coord(h, 100 * plot_axis_place(axis, s->rate));
+		html_coord(h, 100 * s->held_high);
+		html_raw(h, "%\"/>");
+	}
+	if (isfinite(s->held)) {
+		html_raw(h, "<circle cy=\"8\" r=\"4\" cx=\"");
+		html_coord(h, 100 * s->held);
 		html_raw(h, "%\"/>");
 	}
 	html_raw(h, "</svg>");
-}
-
-/* False when no stage has a rate: then there is nothing on the axis. */
-static bool
-fit_axis(struct plot_axis *axis, const struct stage *stages, size_t n)
-{
-	double low = INFINITY, high = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		const double v[3] = { stages[i].rate, stages[i].low, stages[i].high };
-		int k;
-
-		for (k = 0; k < 3; k++)
-			if (is_rate(v[k])) {
-				low = fmin(low, v[k]);
-				high = fmax(high, v[k]);
-			}
-	}
-	plot_axis_fit(axis, high > 0 ? low : 1, high > 0 ? high : 10, true, 4);
-	return high > 0;
 }
 
 #define CELL(h, label) html_raw(h, "</td><td role=\"cell\" class=\"num\" data-label=\"" label "\">")
@@ -266,7 +257,7 @@ fmt_effective(double v)
 }
 
 static void
-write_row(struct html *h, const struct stage *s, const struct plot_axis *axis)
+write_row(struct html *h, const struct stage *s)
 {
 	if (s->limits)
 		html_raw(h, "<tr role=\"row\" class=\"limits\">");
@@ -278,15 +269,18 @@ write_row(struct html *h, const struct stage *s, const struct plot_axis *axis)
 		html_raw(h, " <span class=\"tag\">narrowest</span>");
 	html_raw(h, "<span class=\"soft under\">");
 	write_where(h, s->host);
-	html_raw(h, "</span></th><td role=\"cell\" class=\"num span\" data-label=\"Rate\">");
-	write_number(h, s->doc, KEY_stage_bytes_per_s, fmt_bytes_per_s);
+	html_raw(h, "</span></th><td role=\"cell\" class=\"num span\" data-label=\"Held\">");
+	if (isfinite(s->held))
+		html_text(h, fmt_share(s->held).s);
+	else
+		html_raw(h, "<span class=\"soft\">\xe2\x80\x93</span>");
 	html_raw(h, "</td><td role=\"cell\" class=\"wide\">");
-	write_interval(h, s, axis);
+	write_interval(h, s);
 	html_raw(h, "</td><td role=\"cell\" class=\"num span\" data-label=\"Interval\">");
-	if (is_rate(s->low) && is_rate(s->high)) {
-		html_text(h, fmt_bytes_per_s(s->low).s);
+	if (isfinite(s->held_low) && isfinite(s->held_high)) {
+		html_text(h, fmt_share(s->held_low).s);
 		html_raw(h, " to ");
-		html_text(h, fmt_bytes_per_s(s->high).s);
+		html_text(h, fmt_share(s->held_high).s);
 	} else
 		html_raw(h, "<span class=\"soft\">\xe2\x80\x93</span>");
 	CELL(h, "Busy");
@@ -312,14 +306,11 @@ static void
 write_stage_table(struct html *h, const struct stage *stages, size_t n, const json_t *bottleneck)
 {
 	double alpha = result_number(bottleneck, KEY_bottleneck_alpha);
-	struct plot_axis axis;
-	bool rates = fit_axis(&axis, stages, n);
 	size_t i;
 
 	html_raw(h,
-	    "<table class=\"stages\" role=\"table\"><caption>Each stage by its calls: the bytes "
-	    "over "
-	    "the time it held them up, with its ");
+	    "<table class=\"stages\" role=\"table\"><caption>Each stage: the share of the time for "
+	    "which it held the bytes up, with its ");
 	if (alpha > 0 && alpha < 1) {
 		html_text(h, fmt_share(1 - alpha).s);
 		html_raw(h, " ");
@@ -327,14 +318,10 @@ write_stage_table(struct html *h, const struct stage *stages, size_t n, const js
 	html_raw(h,
 	    "interval</caption><thead role=\"rowgroup\"><tr role=\"row\"><th role=\"columnheader\" "
 	    "scope=\"col\">Stage</th>"
-	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Rate</th>"
+	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Held</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"wide\" aria-label=\"Interval, "
-	    "drawn\"><span class=\"axis\"><span>");
-	html_text(h, rates ? fmt_bytes_per_s(axis.low).s : "");
-	html_raw(h, "</span><span>");
-	html_text(h, rates ? fmt_bytes_per_s(axis.high).s : "");
-	html_raw(h,
-	    "</span></span></th><th role=\"columnheader\" scope=\"col\" class=\"num\">Interval</th>"
+	    "drawn\"><span class=\"axis\"><span>0 %</span><span>100 %</span></span></th>"
+	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Interval</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Busy</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Waiting</th>"
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">Windows</th>"
@@ -342,12 +329,12 @@ write_stage_table(struct html *h, const struct stage *stages, size_t n, const js
 	    "<th role=\"columnheader\" scope=\"col\" class=\"num\">p</th></tr></thead><tbody "
 	    "role=\"rowgroup\">");
 	for (i = 0; i < n; i++)
-		write_row(h, &stages[i], &axis);
+		write_row(h, &stages[i]);
 	html_raw(h,
-	    "</tbody></table><p class=\"note\">Behind a buffer a stage also works while no call "
-	    "waits "
-	    "for it: its rate by calls may be above what it could carry. Busy: share of the time "
-	    "inside its operations. "
+	    "</tbody></table><p class=\"note\">Stages may hold the bytes at the same time, and "
+	    "behind "
+	    "a buffer a stage also works while no call waits for it: the time held is no measure "
+	    "of what a stage could have carried. Busy: share of the time inside its operations. "
 	    "Waiting: share of the time "
 	    "until the other side was ready. Effective n: how many independent windows the "
 	    "correlated ones are "

@@ -118,7 +118,7 @@ others_put(struct facts *f, const json_t *verdict)
 			facts_put(f, "other_resource", result_text(o, KEY_other_resource));
 	}
 	if (share > 0)
-		number_put(f, "others_share", fmin(1, share));
+		number_put(f, "others_percent", round(100 * fmin(1, share)));
 }
 
 static void

@@ -268,6 +268,21 @@ is_starved(const struct judgement *j, const struct evidence *e)
 	    e->processes[s->process].cpu_wait_s >= 0.3 * s->busy_share * j->path.active_s;
 }
 
+bool
+judge_tie_is_sure(const struct judgement *j)
+{
+	return j->second < j->path.n &&
+	    gain_worked(&j->path, &j->limit, &j->resources, j->second) >= TIE_HELD;
+}
+
+/* Whether calls of the sender that read and send at once waited for the limit: their time bounds
+ * nothing. Where they waited for the disk, the kernel's account tells the network's part. */
+static bool
+hides_others(const struct judgement *j)
+{
+	return j->combined && j->path.stage[j->limit.stage].kind != NW_STAGE_DISK_READ;
+}
+
 /* What lifting the limit gains; both limits of a tie must be lifted. */
 static void
 gain_set(struct judgement *j, const struct evidence *e)
@@ -275,18 +290,20 @@ gain_set(struct judgement *j, const struct evidence *e)
 	double worked;
 
 	j->gain = (struct gain){ .about = NAN, .low = NAN, .high = NAN, .next = j->path.n };
-	if (j->second < j->path.n) {
+	if (judge_tie_is_sure(j)) {
 		worked = gain_worked(&j->path, &j->limit, &j->resources, j->second);
 		j->gain.low = 1;
 		j->gain.high = fmin(GAIN_TIE_MAX, fmax(1.1, 1.1 / worked));
 		j->gain.next = j->second;
-	} else if (j->limit.known && !j->combined)
+	} else if (j->second < j->path.n)
+		j->gain.next = j->second;
+	else if (j->limit.known && !hides_others(j))
 		j->gain = gain_find(&j->path, &j->limit, &j->resources, j->limit.stage);
 	else if (j->limit.known)
 		(void)gain_by_room(&j->path, &j->resources, j->limit.stage, &j->gain);
 	if (is_starved(j, e)) { /* and so may all programs be that share the processors */
 		j->gain.about = j->gain.high = NAN;
-		j->gain.low = fmin(j->gain.low, GAIN_TIE_MAX);
+		j->gain.low = j->gain.low > 1 ? fmin(j->gain.low, GAIN_TIE_MAX) : NAN;
 	}
 }
 
@@ -426,7 +443,9 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	gain_set(out, e);
 	witnesses_hear(out, e);
 	judgement_words(out, e, params);
-	out->confidence = out->second < out->path.n ? "medium" : "none";
+	out->confidence = out->second == out->path.n ? "none"
+	    : judge_tie_is_sure(out)                 ? "medium"
+						     : "low";
 	if (out->limit.known)
 		confidence_set(out, e);
 out:

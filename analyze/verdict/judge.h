@@ -41,6 +41,7 @@ struct judgement {
 	bool by_kernel;    /* whether the kernels' waiting times decided where the test could not */
 	bool combined;     /* whether single calls read the disk and sent, and the kernel decided */
 	const char *cause; /* "window", "buffer", "quota", ...; static text, NULL if unknown */
+	const char *manner; /* ", which paused by itself,"; static text, NULL or empty if unknown */
 	const char *confidence; /* "high", "medium", "low", "none" */
 	char *words;            /* "the network path" */
 	char *sentence;
@@ -57,6 +58,8 @@ struct judgement {
 /* NW_ENOMEM. */
 int judge(const struct evidence *e, const struct judge_params *params, struct judgement *out);
 void judgement_clear(struct judgement *j);
+/* Of two stages that limit alike, whether both are known to work most of the time. */
+bool judge_tie_is_sure(const struct judgement *j);
 /* Adds the changes within the session ("until 14:06:30 disk read on a, then .."); NULL adds
  * nothing. */
 void judge_add_story(struct judgement *j, const char *story);

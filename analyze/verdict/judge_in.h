@@ -10,6 +10,8 @@
 #define UNSEEN_MOST 0.2
 /* Two stages with this share of the time each limit together where they are nearly equal. */
 #define TIE_HELD 0.6
+/* Beside a stage that works for this share of the time or more, lifting another gains little. */
+#define TIE_LITTLE 0.85
 
 /* judge.c */
 bool stage_kind_is_host(enum nw_stage_kind kind);

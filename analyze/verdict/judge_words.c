@@ -25,6 +25,9 @@ reason_add(struct judgement *j, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* A smaller gain, or share of the time, is not worth a number. */
+static const double GAIN_WORTH = 1.1, HELD_WORTH = 0.01;
+
 /* --- names --- */
 
 static const char *
@@ -161,45 +164,66 @@ unseen_words(struct judgement *j, const struct evidence *e)
 	const struct nw_path_stage *s = &j->path.stage[j->limit.bottleneck.lowest];
 	char *most = judge_stage_text(e, s);
 
-	reason_add(j,
-	    "No measured stage held the bytes up for long; most of all %s, for %.0f %% of the "
-	    "time.",
-	    most, 100 * limit_held(&j->limit));
+	if (limit_held(&j->limit) < HELD_WORTH)
+		reason_add(j, "No measured stage held the bytes up.");
+	else
+		reason_add(j,
+		    "No measured stage held the bytes up for long; most of all %s, for %.0f %% of "
+		    "the time.",
+		    most, 100 * limit_held(&j->limit));
 	neighbour_reason(j, e);
 	j->sentence = xstrdup("Cannot tell what limited this transfer: most of its time passed "
 			      "outside the disk and network calls that were measured.");
 	free(most);
 }
 
-/* Two stages at their limits: a sentence that is an answer. */
+/* Why a disk with little held time is a candidate: memory hides its work up to its limit. */
+static void
+hidden_disk_reason(struct judgement *j)
+{
+	bool reads = j->path.stage[j->second].kind == NW_STAGE_DISK_READ;
+
+	if (!reads && j->path.stage[j->second].kind != NW_STAGE_DISK_WRITE)
+		return;
+	reason_add(j,
+	    "A disk %s makes its program wait only near its limit; it did so in %.0f %% of the "
+	    "intervals.",
+	    reads ? "that reads ahead" : "that writes behind a cache",
+	    100 * j->resources.peaks[j->second]);
+}
+
+/* Two stages at their limits: a sentence that is an answer. The marks of a hidden disk show that it
+ * may be at its limit, not that it is. */
 static void
 both_words(struct judgement *j, const struct evidence *e)
 {
 	const struct limit *l = &j->limit;
 	char *first = judge_stage_text(e, &j->path.stage[l->stage]);
 	char *second = judge_stage_text(e, &j->path.stage[j->second]);
-	char *rate = judge_rate_text(j->bytes_per_s), *within;
+	char *rate = judge_rate_text(j->bytes_per_s);
 	double held = limit_held(l), worked = gain_worked(&j->path, l, &j->resources, j->second);
-	double apart = held >= TIE_HELD ? fabs(held - worked) / fmax(held, worked) : 1 - worked;
+	bool sure = judge_tie_is_sure(j);
 
-	within =
-	    worked >= TIE_HELD ? xasprintf(", within %.0f %%,", fmax(1, 100 * apart)) : xstrdup("");
-	j->sentence = xasprintf(
-	    "Both %s and %s%s limited this transfer to %s; lifting one of the two gains little.",
-	    first, second, within, rate);
+	if (sure && worked >= TIE_LITTLE)
+		j->sentence = xasprintf("Both %s and %s limited this transfer to %s; lifting one "
+					"of the two gains little.",
+		    first, second, rate);
+	else if (sure)
+		j->sentence = xasprintf("Both %s and %s limited this transfer to %s; lifting one "
+					"of the two makes it at most %.2g times as fast.",
+		    first, second, rate, j->gain.high);
+	else
+		j->sentence = xasprintf(
+		    "Either %s or %s, or both, limited this transfer to %s.", first, second, rate);
 	reason_add(j,
-	    "%.0f %% of the time went to the first of them; the second worked for %.0f %% of the "
-	    "time.",
-	    100 * held, 100 * worked);
-	if (worked < TIE_HELD)
-		reason_add(j,
-		    "A disk that reads ahead makes its program wait only near its limit; it did so "
-		    "in %.0f %% of the intervals.",
-		    100 * j->resources.peaks[j->second]);
+	    "%.0f %% of the time went to the first of them; the second %s for %.0f %% of the time.",
+	    100 * held, sure ? "worked" : "held the bytes",
+	    100 * (sure ? worked : 1 - l->tests[j->second].group.mean));
+	if (!sure)
+		hidden_disk_reason(j);
 	free(first);
 	free(second);
 	free(rate);
-	free(within);
 }
 
 static void
@@ -381,6 +405,11 @@ known_reasons(struct judgement *j, const struct nw_path_stage *s)
 		    "%.0f %% of the time passed in the program, outside its disk and network "
 		    "calls.",
 		    100 * s->busy_share);
+	else if (s->mapped)
+		reason_add(j,
+		    "%.0f %% of the time the program was blocked while pages of the file were "
+		    "read.",
+		    100 * s->busy_share);
 	else
 		reason_add(j,
 		    "%.0f %% of the time went there: %.0f %% inside calls, %.0f %% waiting.",
@@ -415,10 +444,22 @@ faster_text(const struct judgement *j, const struct evidence *e)
 		    "; without this limit it could have gone at least %.2g times as fast", g->low);
 	next = g->next < j->path.n ? judge_stage_text(e, &j->path.stage[g->next])
 				   : xstrdup("another stage");
-	text = xasprintf("; without this limit it could have gone %s %.2g times as fast, until %s "
-			 "limits",
-	    isfinite(g->about) ? "about" : "at most", isfinite(g->about) ? g->about : g->high,
-	    next);
+	if (isfinite(g->about))
+		text = xasprintf("; without this limit it could have gone about %.2g times as "
+				 "fast (%.2g to %.2g), until %s limits",
+		    g->about, g->low, g->high, next);
+	else if (g->high < GAIN_WORTH)
+		text = xasprintf("; without this limit it could hardly have gone faster: %s "
+				 "limits next",
+		    next);
+	else if (g->low > 1)
+		text = xasprintf("; without this limit it could have gone %.2g to %.2g times as "
+				 "fast, until %s limits",
+		    g->low, g->high, next);
+	else
+		text = xasprintf("; without this limit it could have gone at most %.2g times as "
+				 "fast, until %s limits",
+		    g->high, next);
 	free(next);
 	return text;
 }
@@ -492,9 +533,11 @@ account_text(
 		    "would "
 		    "go the same way.",
 		    j->limit.n_windows, j->limit.n_eff);
-	return xasprintf("In this transfer, %s%s held the bytes for %.0f %% of the time, longer "
-			 "than any other stage; the transfer ran at %s%s.",
-	    what, manner, 100 * limit_held(&j->limit), rate, faster);
+	return xasprintf("In this transfer, %s%s held the bytes for %.0f %% of the time%s; the "
+			 "transfer ran at %s%s.",
+	    what, manner, 100 * limit_held(&j->limit),
+	    j->limit.stage == j->limit.bottleneck.lowest ? ", longer than any other stage" : "",
+	    rate, faster);
 }
 
 static void
@@ -511,7 +554,7 @@ known_words(struct judgement *j, const struct evidence *e)
 		j->cause = "mmap";
 		manner = ", by page faults of a mapped file,";
 	}
-	if (j->combined)
+	if (j->combined && (s->kind == NW_STAGE_DISK_READ || stage_kind_is_net(s->kind)))
 		reason_add(j,
 		    "One call did both, reading the disk and sending; the kernel's account of the "
 		    "connection decides.");
@@ -524,6 +567,7 @@ known_words(struct judgement *j, const struct evidence *e)
 		    xasprintf("%s%s limited this transfer to %s%s.", what, manner, rate, faster);
 	}
 	j->words = judge_stage_text(e, s);
+	j->manner = manner;
 	known_reasons(j, s);
 	free(what);
 	free(rate);
@@ -545,34 +589,49 @@ judge_add_reason(struct judgement *j, const char *sentence)
 	reason_add(j, "%s", sentence);
 }
 
-/* Two limits one after the other are no tie. */
+/* Two limits one after the other are no tie, and what the whole would gain without one of them is
+ * unknown. */
 static void
-tie_undo(struct judgement *j)
+moved_set(struct judgement *j)
 {
-	while (j->n_reasons > 0)
-		free(j->reasons[--j->n_reasons]);
-	free(j->sentence);
-	j->sentence = xstrdup("No single stage limited all of this transfer.");
-	free(j->words);
-	j->words = xstrdup("cannot tell");
-	j->confidence = "none";
 	j->second = j->gain.next = j->path.n;
 	j->gain.about = j->gain.low = j->gain.high = NAN;
+	if (j->limit.known)
+		return;
+	while (j->n_reasons > 0)
+		free(j->reasons[--j->n_reasons]);
+	free(j->words);
+	j->words = xstrdup("one after the other");
+	j->confidence = "medium";
+}
+
+/* "What limited this transfer to 15 MB/s changed on the way: most of the time disk read on a." */
+static void
+moved_words(struct judgement *j)
+{
+	char *rate = judge_rate_text(j->bytes_per_s);
+	/* without the comma behind */
+	int len = j->manner != NULL && *j->manner != '\0' ? (int)strlen(j->manner) - 1 : 0;
+
+	free(j->sentence);
+	if (j->limit.known)
+		j->sentence = xasprintf("What limited this transfer to %s changed on the way: most "
+					"of the time %s%.*s.",
+		    rate, j->words, len, len > 0 ? j->manner : "");
+	else
+		j->sentence =
+		    xasprintf("What limited this transfer to %s changed on the way.", rate);
+	free(rate);
 }
 
 /* The sentence stays short; the story is the first reason. */
 void
 judge_add_story(struct judgement *j, const char *story)
 {
-	char *sentence;
-
 	if (story == NULL)
 		return;
-	if (j->second < j->path.n)
-		tie_undo(j);
-	sentence = xasprintf("%s What limited it changed on the way.", j->sentence);
-	free(j->sentence);
-	j->sentence = sentence;
+	moved_set(j);
+	moved_words(j);
 	if (j->n_reasons == JUDGE_REASONS_MAX)
 		free(j->reasons[--j->n_reasons]);
 	memmove(j->reasons + 1, j->reasons, j->n_reasons * sizeof(j->reasons[0]));

@@ -242,12 +242,13 @@ per_call_rate(const struct evidence *e, enum nw_stage_kind kind)
 	return ops > 0 ? rate / ops : NAN;
 }
 
-/* The limit carries what it carried. What the others could have carried is bounded by the gain from
- * lifting the limit, above only for the stage that limits next. */
+/* The limit carries what it carried, and so do two stages that are sure to limit together. What the
+ * others could have carried is bounded by the gain from lifting the limit, above only for the stage
+ * that limits next. */
 static void
 put_could(json_t *o, const struct judgement *j, size_t i)
 {
-	bool tie = j->second < j->path.n;
+	bool tie = judge_tie_is_sure(j);
 	bool limits = i == j->limit.stage ? j->limit.known || tie : tie && i == j->second;
 	const struct gain *g = &j->gain;
 	double low = j->limit.known && isfinite(g->low) ? fmax(1, g->low) : 1;

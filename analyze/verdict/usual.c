@@ -27,6 +27,10 @@ usual_words(const struct nw_usual *u)
 				 "sessions.",
 		    fmt_ratio(1 / u->ratio).s, fmt_share(1 - u->slower_than).s, n);
 	case NW_AGAINST_USUAL:
+		if (u->slower_than >= 1 || u->slower_than <= 0)
+			return xasprintf("%s than all %s earlier sessions, by no more than "
+					 "chance allows.",
+			    u->slower_than >= 1 ? "Slower" : "Faster", n);
 		return xasprintf("As fast as usual: %s of %s earlier sessions were faster.",
 		    fmt_share(u->slower_than).s, n);
 	case NW_AGAINST_TOO_FEW: break;
