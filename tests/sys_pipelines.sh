@@ -155,8 +155,10 @@ verdict = doc["verdict"]
 got = verdict["stage"] or "none"
 # an account of few or like intervals begins with words of its own
 account = "In this transfer, " + says[0].lower() + says[1:]
+# and of a transfer that other work on the machine held up for a while ends with them
+moved = "most of the time " + says[0].lower() + says[1:].rstrip(",")
 told = verdict["sentence"] + " ".join(verdict["reasons"])
-right = got == stage and (says in told or account in told and verdict["confidence"] == "low")
+right = got == stage and (says in told or moved in told or account in told and verdict["confidence"] == "low")
 print(case, verdict["sentence"], *verdict["reasons"], *["%s %.2f" % (s["stage"], 1 - s["free_share"]) for s in doc["bottleneck"]["stages"]])
 # a program that others keep from the processor is no innocent
 unclear = got == "none" or "had to wait for a processor" in verdict["sentence"]
