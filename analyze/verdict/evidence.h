@@ -141,6 +141,9 @@ struct evidence_use {
 	char *place;      /* device or interface; NULL: of all disks, or of an unknown interface */
 	char *program;    /* of another session; NULL if unknown */
 	double *in, *out; /* bytes of each window: read and written, or received and sent */
+	/* of a disk, read [0] and written [1]: seconds of each window, of those looked at, in which
+	 * bytes waited in front of the device; bytes/s that a throttle lets through, or NaN */
+	double *queued_s[2], *looked_s[2], *limit[2];
 };
 
 /* The bytes of a session's file, and the device of the file. */

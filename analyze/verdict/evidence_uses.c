@@ -18,6 +18,8 @@ enum { SESSIONS_LATER = 500, SESSIONS_SEEN = 1500, SESSIONS_MAX = 64, METAS_MAX 
 static const int64_t OPENING_NS = 10000000000;
 /* A count over a longer time than these says nothing of a session's part. */
 static const double STEPS_MAX = 2.5, SESSION_SHARE_MAX = 0.34;
+/* A look at a queue says nothing of a longer time before. */
+static const double LOOK_MAX_S = 2;
 
 static bool
 same_text(const char *a, const char *b)
@@ -58,13 +60,18 @@ use_file_add(struct evidence *e, int64_t session_id, size_t host, const char *de
 void
 uses_clear(struct evidence *e)
 {
-	size_t i;
+	size_t i, way;
 
 	for (i = 0; i < e->n_uses; i++) {
 		free(e->uses[i].place);
 		free(e->uses[i].program);
 		free(e->uses[i].in);
 		free(e->uses[i].out);
+		for (way = 0; way < 2; way++) {
+			free(e->uses[i].queued_s[way]);
+			free(e->uses[i].looked_s[way]);
+			free(e->uses[i].limit[way]);
+		}
 	}
 	for (i = 0; i < e->n_use_files; i++)
 		free(e->use_files[i].device);
@@ -240,6 +247,30 @@ total_row(struct loader *l, double in, double out, const struct span *s)
 	from->use_out = out;
 }
 
+/* What a look found waiting in front of a disk, and the throttle; a look stands for the time since
+ * the look before. */
+static void
+queue_row(struct loader *l, const struct row *r, const struct span *s)
+{
+	const struct columns *c = r->c;
+	struct evidence_use *u = &l->e->uses[l->source->use];
+	const int queued[] = { c->queued_read_bytes, c->queued_written_bytes },
+		  limit[] = { c->read_limit, c->written_limit };
+	double length_s = (double)(s->end_wall_ns - s->begin_wall_ns) * 1e-9, v;
+	int way;
+
+	for (way = 0; way < 2 && length_s > 0 && length_s <= LOOK_MAX_S; way++) {
+		v = row_cell(r, queued[way]);
+		if (v >= 0)
+			grid_spread(l->e, grid_array(l->e, &u->looked_s[way], 0), s, length_s);
+		if (v > 0)
+			grid_spread(l->e, grid_array(l->e, &u->queued_s[way], 0), s, length_s);
+		v = row_cell(r, limit[way]);
+		if (v > 0)
+			grid_gauge(l->e, grid_array(l->e, &u->limit[way], NAN), s, v);
+	}
+}
+
 /* Bytes of a session: its own processes and connections need no name here. */
 static void
 bytes_add(struct loader *l, const struct span *s, double in, double out)
@@ -264,6 +295,7 @@ use_row(struct loader *l, const struct row *r)
 
 	switch (from->use_kind) {
 	case SOURCE_DISK:
+		queue_row(l, r, &s);
 		total_row(l, row_cell(r, c->read_bytes), row_cell(r, c->written_bytes), &s);
 		break;
 	case SOURCE_LINK:

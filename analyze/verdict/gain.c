@@ -19,6 +19,9 @@ static const double PACING = 2;
  * HIDDEN_GAIN times the rate in all measured transfers. */
 static const double HIDDEN_GAIN = 1.5, READ_QUIET = 0.07, WRITE_QUIET = 0.25;
 
+/* Measured: a transfer at the next disk's throttle had this share of the throttle's rate. */
+static const double THROTTLE_LOW = 0.7, THROTTLE_ABOUT = 0.92, THROTTLE_HIGH = 1.05;
+
 static double
 held_of(const struct limit *l, size_t stage)
 {
@@ -142,4 +145,43 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 	} else if (!some_disk_is_close(p, l, limit))
 		g.low = HIDDEN_GAIN;
 	return g;
+}
+
+/* Whether each stage but two had room for `rate` times the bytes, as far as its account tells. */
+static bool
+others_carry(const struct nw_path *p, const struct limit *l, const struct resources *r,
+    size_t limit, size_t next, double rate)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (i != limit && i != next && !(gain_worked(p, l, r, i) * rate <= 1))
+			return false;
+	return true;
+}
+
+void
+gain_by_throttle(const struct nw_path *p, const struct limit *l, const struct resources *r,
+    size_t limit, struct gain *g)
+{
+	double room = NAN, one;
+	size_t i, next = p->n;
+
+	for (i = 0; i < p->n; i++) {
+		one = r->throttle[i] / resources_rate(p, i);
+		if (i != limit && isfinite(one) && !(room <= one)) {
+			room = one;
+			next = i;
+		}
+	}
+	if (next == p->n || g->high <= THROTTLE_HIGH * room || !(room > 1))
+		return;
+	g->high = THROTTLE_HIGH * room;
+	g->next = next;
+	g->about = NAN;
+	if (others_carry(p, l, r, limit, next, room)) {
+		g->low = fmax(1, THROTTLE_LOW * room);
+		g->about = fmax(1, THROTTLE_ABOUT * room);
+	} else if (g->low > g->high)
+		g->low = 1;
 }

@@ -12,6 +12,8 @@
 
 /* Most gain from lifting a single limit of two close limits. */
 static const double GAIN_TIE_MAX = 1.5;
+/* .. where a throttle is the second. */
+static const double THROTTLE_TIE = 1.35;
 /* From this share of the time on a resource is at its limit. */
 static const double SATURATED = 0.85;
 /* With less of the time in flight the network limits nothing. */
@@ -58,6 +60,12 @@ stage_kind_is_host(enum nw_stage_kind kind)
 	    kind == NW_STAGE_HOST;
 }
 
+static bool
+is_throttled(const struct judgement *j, size_t stage)
+{
+	return resources_throttled(&j->resources, stage, resources_rate(&j->path, stage));
+}
+
 /* Whether a stage besides the limit is at its own limit, by evidence that buffers do not hide. */
 static bool
 is_saturated(const struct judgement *j, size_t stage)
@@ -97,6 +105,15 @@ is_cached(const struct judgement *j, const struct evidence *e, size_t stage)
 	return s->kind == NW_STAGE_DISK_READ && evidence_reads_cached(e, &e->processes[s->process]);
 }
 
+/* Whether a stage and the limit are the disk and the network of the same calls, whose time tells
+ * nothing of the one or the other. A throttle tells of the disk. */
+static bool
+shares_calls(const struct judgement *j, const struct evidence *e, size_t stage)
+{
+	return combined_is_pair(e, &j->path, &j->limit, j->limit.stage, stage) &&
+	    !is_throttled(j, j->limit.stage) && !is_throttled(j, stage);
+}
+
 /* The stage that limits together with the slowest; number of stages if there is none. */
 static size_t
 second_find(const struct judgement *j, const struct evidence *e)
@@ -109,10 +126,13 @@ second_find(const struct judgement *j, const struct evidence *e)
 	    (l->known && stage_kind_is_host(j->path.stage[l->stage].kind)))
 		return j->path.n;
 	for (i = 0; i < j->path.n; i++)
-		if (i != l->stage && !combined_is_pair(e, &j->path, l, l->stage, i) &&
-		    !is_cached(j, e, i) && is_saturated(j, i))
+		if (i != l->stage && !is_cached(j, e, i) && is_throttled(j, i))
 			return i;
-	if (l->known || next >= j->path.n || combined_is_pair(e, &j->path, l, l->stage, next))
+	for (i = 0; i < j->path.n; i++)
+		if (i != l->stage && !shares_calls(j, e, i) && !is_cached(j, e, i) &&
+		    is_saturated(j, i))
+			return i;
+	if (l->known || next >= j->path.n || shares_calls(j, e, next))
 		return j->path.n;
 	held_next = 1 - l->tests[next].group.mean;
 	return held_next >= TIE_HELD && held <= TIE_RATIO * held_next ? next : j->path.n;
@@ -293,7 +313,11 @@ gain_set(struct judgement *j, const struct evidence *e)
 	if (judge_tie_is_sure(j)) {
 		worked = gain_worked(&j->path, &j->limit, &j->resources, j->second);
 		j->gain.low = 1;
-		j->gain.high = fmin(GAIN_TIE_MAX, fmax(1.1, 1.1 / worked));
+		j->gain.high = fmin(GAIN_TIE_MAX,
+		    resources_throttled(
+			&j->resources, j->second, resources_rate(&j->path, j->second))
+			? THROTTLE_TIE
+			: fmax(1.1, 1.1 / worked));
 		j->gain.next = j->second;
 	} else if (j->second < j->path.n)
 		j->gain.next = j->second;
@@ -301,6 +325,8 @@ gain_set(struct judgement *j, const struct evidence *e)
 		j->gain = gain_find(&j->path, &j->limit, &j->resources, j->limit.stage);
 	else if (j->limit.known)
 		(void)gain_by_room(&j->path, &j->resources, j->limit.stage, &j->gain);
+	if (j->limit.known)
+		gain_by_throttle(&j->path, &j->limit, &j->resources, j->limit.stage, &j->gain);
 	if (is_starved(j, e)) { /* and so may all programs be that share the processors */
 		j->gain.about = j->gain.high = NAN;
 		j->gain.low = j->gain.low > 1 ? fmin(j->gain.low, GAIN_TIE_MAX) : NAN;

@@ -17,6 +17,16 @@ static const double PEAK = 0.3;
 /* Fewer windows with deliveries tell nothing of the network's better windows. */
 static const size_t ROOM_WINDOWS = 8;
 static const double ROOM_QUANTILE = 0.9;
+/* A device that moved between these shares of the path's bytes is taken for the disk of a transfer
+ * whose files are not known. */
+static const double ALIKE_LOW = 0.8, ALIKE_HIGH = 1.3;
+/* Looks at a queue must stand for this share of the time. */
+static const double LOOKED_SHARE = 0.5;
+/* A throttle must have been there for this share of the time. */
+static const double THROTTLED_SHARE = 0.75;
+/* Between these shares of its throttle's rate a disk is at its limit. Measured: pauses of the
+ * program and the first and last bytes keep the mean up to a quarter below the throttle. */
+static const double AT_THROTTLE_LOW = 0.77, AT_THROTTLE_HIGH = 1.25;
 
 static double
 at(const double *x, size_t i)
@@ -241,6 +251,97 @@ pace_of(const struct evidence *e, const struct nw_path_stage *s, size_t first, s
 	return held > 0 ? moved_held / held * n / moved : NAN;
 }
 
+/* --- the queue in front of a disk --- */
+
+static double
+sum_of(const struct nw_path *p, const double *x, size_t first, size_t end)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = first; i < end; i++)
+		sum += isfinite(p->stage[0].free_share[i]) ? at(x, i) : 0;
+	return sum;
+}
+
+/* Bytes of the session's own files on a device, by way: read 0, written 1. */
+static double
+own_bytes(const struct evidence *e, const struct evidence_use *u, int way)
+{
+	const struct evidence_use_file *f;
+	double sum = 0;
+
+	for (f = e->use_files; f < e->use_files + e->n_use_files; f++)
+		if (f->session_id == e->session_id && f->host == u->host &&
+		    strcmp(f->device, u->place) == 0)
+			sum += way == 0 ? f->read : f->written;
+	return sum;
+}
+
+/* The device of a disk's bytes: that of the session's files; where no file is known, the only
+ * device that moved about as many bytes as the path. NULL if unknown. */
+static const struct evidence_use *
+device_find(const struct evidence *e, const struct nw_path *p, size_t host, int way, size_t first,
+    size_t end)
+{
+	const struct evidence_use *u, *most = NULL, *alike = NULL;
+	double own, best = 0, moved;
+	size_t n_alike = 0;
+
+	for (u = e->uses; u < e->uses + e->n_uses; u++) {
+		if (u->session_id != 0 || u->link || u->host != host || u->place == NULL)
+			continue;
+		if ((own = own_bytes(e, u, way)) > best) {
+			best = own;
+			most = u;
+		}
+		moved = sum_of(p, way == 0 ? u->in : u->out, first, end);
+		if (moved >= ALIKE_LOW * p->bytes && moved <= ALIKE_HIGH * p->bytes) {
+			alike = u;
+			n_alike++;
+		}
+	}
+	return most != NULL ? most : n_alike == 1 ? alike : NULL;
+}
+
+/* The mean throttle of the windows at work; NaN where there was none, or only for a while. */
+static double
+throttle_find(const struct nw_path *p, const double *limit, size_t first, size_t end)
+{
+	double sum = 0;
+	size_t i, n = 0, known = 0;
+
+	for (i = first; limit != NULL && i < end; i++) {
+		if (!isfinite(p->stage[0].free_share[i]))
+			continue;
+		n++;
+		known += isfinite(limit[i]);
+		sum += isfinite(limit[i]) ? limit[i] : 0;
+	}
+	return known > 0 && (double)known >= THROTTLED_SHARE * (double)n ? sum / (double)known
+									 : NAN;
+}
+
+/* The stage's disk: what waited in front of the device, and what a throttle lets through. */
+static void
+queue_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
+    struct resources *out, size_t stage)
+{
+	const struct nw_path_stage *s = &p->stage[stage];
+	int way = s->kind == NW_STAGE_DISK_WRITE;
+	const struct evidence_use *u;
+	double looked_s, work_s = at_work_s(p, first, end);
+
+	out->queued[stage] = out->throttle[stage] = NAN;
+	if ((s->kind != NW_STAGE_DISK_READ && s->kind != NW_STAGE_DISK_WRITE) ||
+	    (u = device_find(e, p, s->host, way, first, end)) == NULL)
+		return;
+	looked_s = sum_of(p, u->looked_s[way], first, end);
+	if (looked_s > 0 && looked_s >= LOOKED_SHARE * work_s)
+		out->queued[stage] = sum_of(p, u->queued_s[way], first, end) / looked_s;
+	out->throttle[stage] = throttle_find(p, u->limit[way], first, end);
+}
+
 void
 resources_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
     struct resources *out)
@@ -260,6 +361,7 @@ resources_find(const struct evidence *e, const struct nw_path *p, size_t first, 
 		out->device[i] = mean_known(e->hosts[p->stage[i].host].disk_busy, first, end);
 		out->peaks[i] = peaks_of(&p->stage[i], first, end);
 		out->pace[i] = pace_of(e, &p->stage[i], first, end);
+		queue_find(e, p, first, end, out, i);
 	}
 }
 
@@ -283,4 +385,20 @@ resources_opinion(const struct resources *r)
 	if (resources_net(r) > 0.7)
 		return "network";
 	return r->in_flight < 0.5 ? "the sending end" : NULL;
+}
+
+bool
+resources_throttled(const struct resources *r, size_t stage, double bytes_per_s)
+{
+	double share = bytes_per_s / r->throttle[stage];
+
+	return share >= AT_THROTTLE_LOW && share <= AT_THROTTLE_HIGH;
+}
+
+double
+resources_rate(const struct nw_path *p, size_t stage)
+{
+	double bytes = p->stage[stage].bytes > 0 ? p->stage[stage].bytes : p->bytes;
+
+	return p->active_s > 0 ? bytes / p->active_s : NAN;
 }

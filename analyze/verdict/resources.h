@@ -32,6 +32,11 @@ struct resources {
 	 * the mean rate: a disk that holds slower windows is at its limit, a disk that holds faster
 	 * windows takes bursts; NaN of other stages */
 	double pace[NW_STAGE_COUNT];
+	/* share of the looks at a disk's device that found bytes waiting, also before a throttle;
+	 * NaN of other stages and without looks */
+	double queued[NW_STAGE_COUNT];
+	/* bytes/s that a throttle lets a disk's device move; NaN without throttle */
+	double throttle[NW_STAGE_COUNT];
 };
 
 /* Windows first to before end. */
@@ -41,6 +46,11 @@ void resources_find(const struct evidence *e, const struct nw_path *p, size_t fi
  * kernel. */
 const char *resources_opinion(const struct resources *r);
 bool stage_kind_is_net(enum nw_stage_kind kind);
+/* Whether a disk moved its bytes about as fast as its throttle allows. Readahead and dirty pages
+ * hide such a disk from the calls; far above its throttle, memory took the bytes. */
+bool resources_throttled(const struct resources *r, size_t stage, double bytes_per_s);
+/* The rate of a disk of the path: by its own calls, or that of the path. */
+double resources_rate(const struct nw_path *p, size_t stage);
 /* The best guess between net_low and net_high; NaN without account. */
 double resources_net(const struct resources *r);
 

@@ -514,7 +514,8 @@ test_uses(void)
 	static const struct document own = { 2, 1, 1, "nw:process", "{\"pid\":7}", NULL,
 		{ "read_bytes", "write_bytes", "window" } };
 	static const struct document sda = { 5, 1, 0, "ps:tools:blipp:linux:disk:partition:sda",
-		"{\"device\":\"sda\"}", NULL, { "read_bytes", "written_bytes", "io_ms" } };
+		"{\"device\":\"sda\"}", NULL,
+		{ "read_bytes", "written_bytes", "io_ms", "queued_read_bytes", "read_limit" } };
 	static const struct document eth = { 6, 1, 0, "ps:tools:blipp:linux:network:utilization",
 		"{\"interface\":\"eth0\"}", NULL, { "bytes_in", "bytes_out" } };
 	struct nw_batch *b = session_begin();
@@ -527,7 +528,9 @@ test_uses(void)
 	document_add(b, &eth);
 	row_add(b, &eth, -5000, (double[]){ 0, 0 }); /* says nothing: five seconds in one row */
 	for (i = 0; i <= 4; i++) {
-		row_add(b, &sda, i * 100, (double[]){ 1e6 + i * 9000.0, i * 500.0, i });
+		row_add(b, &sda, i * 100,
+		    (double[]){
+			1e6 + i * 9000.0, i * 500.0, i, i == 2 ? 4096 : 0, i >= 3 ? 2e5 : 0 });
 		row_add(b, &eth, i * 100, (double[]){ 8e9 + i * 200.0, i * 7000.0 });
 		if (i == 0)
 			continue;
@@ -538,6 +541,12 @@ test_uses(void)
 	session_load(b, "uses", &e);
 	CHECK(use_of(&e, 3, false, NULL) == NULL);
 	CHECK_NEAR(use_of(&e, 0, false, "sda")->in[2], 9000, 1e-9, 0);
+	CHECK_NEAR(use_of(&e, 0, false, "sda")->queued_s[0][1], 0.1, 1e-9, 0);
+	CHECK_NEAR(use_of(&e, 0, false, "sda")->queued_s[0][2], 0, 1e-9, 1e-9);
+	CHECK_NEAR(use_of(&e, 0, false, "sda")->looked_s[0][2], 0.1, 1e-9, 0);
+	CHECK(use_of(&e, 0, false, "sda")->looked_s[1] == NULL);
+	CHECK(isnan(use_of(&e, 0, false, "sda")->limit[0][1]));
+	CHECK_NEAR(use_of(&e, 0, false, "sda")->limit[0][2], 2e5, 1e-9, 0);
 	CHECK_NEAR(use_of(&e, 0, true, "eth0")->out[0], 7000, 1e-9, 0);
 	CHECK_NEAR(use_of(&e, 1, false, NULL)->in[3], 5000, 1e-9, 0);
 	CHECK_NEAR(use_of(&e, 2, false, NULL)->out[1], 4000, 1e-9, 0);

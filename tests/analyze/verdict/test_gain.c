@@ -98,10 +98,55 @@ test_one_end(void)
 	CHECK(isnan(g.low) && isnan(g.high) && isnan(g.about));
 }
 
+/* The link limits; throttles of the two disks let through so many times the path's rate. Bounds of
+ * 0 are unknown. */
+static void
+test_throttle(void)
+{
+	static const struct {
+		double read, write, held_program, before_low, before_high;
+		double low, high;
+		int next;
+	} throttles[] = {
+		{ 2, NAN, .1, 1.5, 0, 1.4, 2.1, READ },   /* the disk is known to be next */
+		{ 4, 3, .1, 1.5, 0, 2.1, 3.15, WRITE },   /* the slower of two disks is */
+		{ 2, NAN, .8, 1.5, 0, 1.5, 2.1, READ },   /* the program may be */
+		{ 1.2, NAN, .9, 1.5, 0, 1, 1.26, READ },  /* a throttle refutes a bound */
+		{ 8, NAN, .1, 1.1, 2, 1.1, 2, SENDER },   /* another stage is next */
+		{ NAN, NAN, .1, 1.5, 0, 1.5, 0, SENDER }, /* no throttle */
+	};
+	struct resources r;
+	struct nw_path p;
+	struct limit l;
+	struct gain g;
+	size_t i, c;
+
+	for (c = 0; c < sizeof(throttles) / sizeof(throttles[0]); c++) {
+		path_fill(&p, &l, 3); /* the link is the limit */
+		p.bytes = 1e8;
+		p.active_s = 10;
+		l.tests[SENDER].group.mean = 1 - throttles[c].held_program;
+		r = (struct resources){ .net_low = NAN, .net_high = NAN, .room = NAN };
+		for (i = 0; i < STAGES; i++)
+			r.throttle[i] = NAN;
+		r.throttle[READ] = throttles[c].read * 1e7;
+		r.throttle[WRITE] = throttles[c].write * 1e7;
+		g = (struct gain){ .about = NAN,
+			.low = throttles[c].before_low,
+			.high = throttles[c].before_high > 0 ? throttles[c].before_high : NAN,
+			.next = SENDER };
+		gain_by_throttle(&p, &l, &r, NET, &g);
+		CHECK_INT(g.next, throttles[c].next);
+		CHECK_NEAR(isnan(g.low) ? 0 : g.low, throttles[c].low, 0.01, 1e-9);
+		CHECK_NEAR(isnan(g.high) ? 0 : g.high, throttles[c].high, 0.01, 1e-9);
+	}
+}
+
 int
 main(void)
 {
 	test_cases();
+	test_throttle();
 	test_one_end();
 	return check_done("test_gain");
 }

@@ -100,6 +100,60 @@ test_pace(void)
 	CHECK_NEAR(r.pace[0], (4. + 0.6 * 1) / 1.6 * 8 / 14, 1e-9, 0);
 }
 
+/* Two devices of the host: the session's file lies on the second, whose throttle lets a tenth more
+ * through than the disk moved; bytes waited in front of it in half of the looks. */
+static void
+test_throttle(void)
+{
+	static double looked[WINDOWS], queued[WINDOWS], limit[WINDOWS], moved[WINDOWS];
+	static char name[] = "a", sda[] = "sda", sdb[] = "sdb";
+	struct evidence_host host = { .name = name };
+	struct evidence_use uses[] = { { .place = sda }, { .place = sdb } };
+	struct evidence_use_file file = { .session_id = 1, .device = sdb, .read = 8e6 };
+	struct evidence e = { .session_id = 1,
+		.hosts = &host,
+		.n_hosts = 1,
+		.uses = uses,
+		.n_uses = 2,
+		.use_files = &file,
+		.n_use_files = 1 };
+	struct nw_path p = {
+		.n = 1, .n_windows = WINDOWS, .window_s = STEP, .bytes = 8e6, .active_s = 0.8
+	};
+	struct resources r;
+	int i;
+
+	for (i = 0; i < WINDOWS; i++) {
+		looked[i] = STEP;
+		queued[i] = i % 2 == 0 ? STEP : 0;
+		limit[i] = 1.1e7;
+		moved[i] = 1e6;
+	}
+	p.stage[0] = (struct nw_path_stage){ .kind = NW_STAGE_DISK_READ, .free_share = free_share };
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(isnan(r.queued[0]) && isnan(r.throttle[0]));
+	uses[1].looked_s[0] = looked;
+	uses[1].queued_s[0] = queued;
+	uses[1].limit[0] = limit;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK_NEAR(r.queued[0], 0.5, 1e-9, 0);
+	CHECK_NEAR(r.throttle[0], 1.1e7, 1e-9, 0);
+	CHECK(resources_throttled(&r, 0, resources_rate(&p, 0)));
+	CHECK(!resources_throttled(&r, 0, 5e6));
+	CHECK(!resources_throttled(&r, 0, 2e7)); /* memory took the bytes */
+	for (i = 0; i < 4; i++)
+		limit[i] = NAN; /* the throttle came in mid-transfer */
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(isnan(r.throttle[0]));
+	file.read = 0; /* an unknown file: the device that moved as many bytes */
+	uses[1].in = moved;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK_NEAR(r.queued[0], 0.5, 1e-9, 0);
+	moved[0] = 1e7;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(isnan(r.queued[0]));
+}
+
 int
 main(void)
 {
@@ -128,5 +182,6 @@ main(void)
 	CHECK(isnan(r.in_flight) && isnan(resources_net(&r)));
 	test_room();
 	test_pace();
+	test_throttle();
 	return check_done("test_resources");
 }
