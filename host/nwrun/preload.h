@@ -162,9 +162,16 @@ struct fd_info {
 	                 * sealed program's descriptor that was never looked at */
 	struct nwshm_object *object; /* NULL: none */
 };
-/* One word per descriptor, changed by compare and exchange: object + 1, "private", "look again",
- * stage + 1. */
-enum { FD_STAGE_MASK = 0xf, FD_AGAIN = 0x10, FD_PRIVATE = 0x20, FD_OBJECT_SHIFT = 8 };
+/* One word per descriptor, changed by compare and exchange: object + 1, "reads alone", "private",
+ * "look again", stage + 1. A descriptor that was opened for reading alone has two of the marks
+ * until its first use. */
+enum {
+	FD_STAGE_MASK = 0xf,
+	FD_AGAIN = 0x10,
+	FD_PRIVATE = 0x20,
+	FD_READS = 0x40,
+	FD_OBJECT_SHIFT = 8
+};
 
 static inline struct nwshm_object *
 fd_word_object(uint32_t word)
@@ -202,6 +209,15 @@ struct fd_info fd_get(int fd);
 /* Looks at the descriptors below FD_LOOKED that are open, and names their files. Needs a slot. */
 enum { FD_LOOKED = 256 };
 void fd_look_all(void);
+/* open() made the descriptor. */
+void fd_opened(int fd, int flags);
+/* The program has asked for the facts of a file that it opened for reading. */
+void fd_learn(int fd, uint64_t dev, uint64_t size_bytes);
+static inline bool
+fd_is_worth_learning(int fd)
+{
+	return fd_word_get(fd) == (FD_READS | FD_AGAIN);
+}
 /* The descriptor is about to be, or has been, closed or replaced. Harmless at any time. */
 void fd_forget(int fd);
 void fd_closing(int fd); /* as fd_forget(), while the descriptor is still open */
@@ -219,6 +235,8 @@ statx_dev(const struct statx *st)
 	return (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
 }
 
+/* Whether a file of that size, read alone, is one of the many that are counted together. */
+bool object_is_one_of_many(uint64_t size_bytes);
 /* adds a reference */
 struct nwshm_object *object_get_file(int fd, uint64_t dev, const struct statx *st);
 struct nwshm_object *object_get_conn(

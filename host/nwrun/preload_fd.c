@@ -128,7 +128,15 @@ look_at_socket(int fd, uint64_t dev, uint64_t ino)
 }
 
 static uint32_t
-look_at(int fd)
+look_at_file(int fd, uint64_t dev, const struct statx *st, bool reads)
+{
+	if (reads && object_is_one_of_many(st->stx_size))
+		return fd_word(NWSHM_DISK_READ, false, &region->object[NWSHM_OTHER_FILES]);
+	return fd_word(NWSHM_DISK_READ, false, object_get_file(fd, dev, st));
+}
+
+static uint32_t
+look_at(int fd, bool reads)
 {
 	struct statx st;
 	uint64_t dev;
@@ -140,7 +148,7 @@ look_at(int fd)
 	if (S_ISSOCK(st.stx_mode))
 		return look_at_socket(fd, dev, st.stx_ino);
 	if (S_ISBLK(st.stx_mode) || (S_ISREG(st.stx_mode) && !is_pseudo_file(fd, dev)))
-		return fd_word(NWSHM_DISK_READ, false, object_get_file(fd, dev, &st));
+		return look_at_file(fd, dev, &st, reads);
 	return fd_word(S_ISFIFO(st.stx_mode) ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
 }
 
@@ -148,7 +156,7 @@ look_at(int fd)
 static uint32_t
 fd_look(int fd, uint32_t old)
 {
-	uint32_t word = look_at(fd);
+	uint32_t word = look_at(fd, (old & FD_READS) != 0);
 
 	if (word == 0)
 		return fd_word(NWSHM_OTHER_READ, false, NULL);
@@ -211,6 +219,30 @@ fd_forget(int fd)
 		fd_pairs_shared();
 	if (region != NULL && fd_word_object(word) != NULL)
 		object_unref(fd_word_object(word));
+}
+
+void
+fd_opened(int fd, int flags)
+{
+	fd_forget(fd);
+	if (region == NULL || tables == NULL || (unsigned)fd >= FD_MAX ||
+	    (flags & (O_ACCMODE | O_PATH)) != O_RDONLY || in_vfork_child())
+		return;
+	atomic_store_explicit(&tables->fd[fd], FD_READS | FD_AGAIN, memory_order_relaxed);
+	nwshm_used(&fd_used, (uint32_t)fd);
+}
+
+/* Most programs that read many small files ask for each file's size: then nobody asks again. */
+void
+fd_learn(int fd, uint64_t dev, uint64_t size_bytes)
+{
+	uint32_t old = FD_READS | FD_AGAIN;
+
+	if (region == NULL || sealed || in_vfork_child() || !object_is_one_of_many(size_bytes) ||
+	    is_pseudo_file(fd, dev))
+		return;
+	atomic_compare_exchange_strong(&tables->fd[fd], &old,
+	    fd_word(NWSHM_DISK_READ, false, &region->object[NWSHM_OTHER_FILES]));
 }
 
 void

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* --- descriptors: a number that libc closed unseen is forgotten when the number comes back to
@@ -25,23 +26,42 @@ fresh(int fd)
 	return fd;
 }
 
+static inline int
+opened(int fd, int flags)
+{
+	if (fd >= 0)
+		fd_opened(fd, flags);
+	return fd;
+}
+
 /* The mode argument is there only with O_CREAT and O_TMPFILE; reading and passing a missing mode
  * is harmless. */
-#define OPEN(name, params, last, args)         \
-	EXPORT int name params                 \
-	{                                      \
-		va_list ap;                    \
-		mode_t mode;                   \
-                                               \
-		va_start(ap, last);            \
-		mode = va_arg(ap, mode_t);     \
-		va_end(ap);                    \
-		return fresh(REAL(name) args); \
+#define OPEN(name, params, last, args)                 \
+	EXPORT int name params                         \
+	{                                              \
+		va_list ap;                            \
+		mode_t mode;                           \
+                                                       \
+		va_start(ap, last);                    \
+		mode = va_arg(ap, mode_t);             \
+		va_end(ap);                            \
+		return opened(REAL(name) args, flags); \
 	}
 OPEN(open, (const char *path, int flags, ...), flags, (path, flags, mode))
 OPEN(open64, (const char *path, int flags, ...), flags, (path, flags, mode))
 OPEN(openat, (int dir, const char *path, int flags, ...), flags, (dir, path, flags, mode))
 OPEN(openat64, (int dir, const char *path, int flags, ...), flags, (dir, path, flags, mode))
+
+#define OPEN_2(name, params, args)                     \
+	EXPORT int name params;                        \
+	EXPORT int name params                         \
+	{                                              \
+		return opened(REAL(name) args, flags); \
+	}
+OPEN_2(__open_2, (const char *path, int flags), (path, flags))
+OPEN_2(__open64_2, (const char *path, int flags), (path, flags))
+OPEN_2(__openat_2, (int dir, const char *path, int flags), (dir, path, flags))
+OPEN_2(__openat64_2, (int dir, const char *path, int flags), (dir, path, flags))
 
 #define MAKE(name, params, args)               \
 	EXPORT int name params;                \
@@ -51,10 +71,6 @@ OPEN(openat64, (int dir, const char *path, int flags, ...), flags, (dir, path, f
 	}
 MAKE(creat, (const char *path, mode_t mode), (path, mode))
 MAKE(creat64, (const char *path, mode_t mode), (path, mode))
-MAKE(__open_2, (const char *path, int flags), (path, flags))
-MAKE(__open64_2, (const char *path, int flags), (path, flags))
-MAKE(__openat_2, (int dir, const char *path, int flags), (dir, path, flags))
-MAKE(__openat64_2, (int dir, const char *path, int flags), (dir, path, flags))
 MAKE(dup, (int fd), (fd))
 MAKE(dup2, (int fd, int to), (fd, to))
 MAKE(dup3, (int fd, int to, int flags), (fd, to, flags))
@@ -108,6 +124,24 @@ closefrom(int first)
 	fd_forget_range(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
 	REAL(closefrom)(first);
 }
+
+/* --- facts --- */
+
+#define FACTS(name, params, args)                                                           \
+	EXPORT int name params;                                                             \
+	EXPORT int name params                                                              \
+	{                                                                                   \
+		int rc = REAL(name) args;                                                   \
+                                                                                            \
+		if (rc == 0 && fd_is_worth_learning(fd) && S_ISREG(st->st_mode))            \
+			fd_learn(fd, (uint64_t)major(st->st_dev) << 32 | minor(st->st_dev), \
+			    (uint64_t)st->st_size);                                         \
+		return rc;                                                                  \
+	}
+FACTS(fstat, (int fd, struct stat *st), (fd, st))
+FACTS(fstat64, (int fd, struct stat64 *st), (fd, st))
+FACTS(__fxstat, (int version, int fd, struct stat *st), (version, fd, st))
+FACTS(__fxstat64, (int version, int fd, struct stat64 *st), (version, fd, st))
 
 /* --- names --- */
 

@@ -260,6 +260,13 @@ object_name_small(struct nwshm_object *o, int fd, bool bytes_come)
 		object_name(o, fd);
 }
 
+bool
+object_is_one_of_many(uint64_t size_bytes)
+{
+	return size_bytes < NWSHM_NAMED_BYTES &&
+	    atomic_load_explicit(&region->small_named, memory_order_relaxed) >= NWSHM_SMALL_NAMED;
+}
+
 struct nwshm_object *
 object_get_conn(
     uint64_t dev, uint64_t ino, const struct net_addr *local, const struct net_addr *peer)
